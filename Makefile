@@ -1,0 +1,129 @@
+# Everything a person or a machine does with the sources.  `make help` lists it.
+# What is made here lands in check/ and demo-output/, which git ignores.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+export LANG ?= C.UTF-8
+
+VERSION := $(shell sed -n 's/^Version: *//p' DESCRIPTION)
+# a run of the tests or of a bench script uses its own library
+LIBRARY := $(CURDIR)/check/library
+WITH_LIBRARY := R_LIBS="$(LIBRARY)$${R_LIBS:+:$$R_LIBS}"
+FILTER ?=
+C_SOURCES = src/*.[ch] src/core/*.[ch] tests/c/*.[ch]
+
+# $(call install_into,LIBRARY): a clean source package, built and installed, so
+# that no object file is left among the sources
+install_into = mkdir -p check/source \
+  && (cd check/source && R CMD build --no-build-vignettes --no-manual ../.. \
+    >build.log 2>&1 || { cat build.log >&2; exit 1; }) \
+  && (R CMD INSTALL --library="$(1)" check/source/gibbsite_$(VERSION).tar.gz \
+    >check/source/install.log 2>&1 \
+    || { cat check/source/install.log >&2; exit 1; })
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' \
+	  $(MAKEFILE_LIST)
+
+# ---- use ---------------------------------------------------------------------
+
+.PHONY: install
+install: ## install what is missing, then the package
+	@tools/install.sh run
+	@$(call install_into,$$(Rscript tools/packages.R library))
+	@echo "Installed gibbsite $(VERSION) into" \
+	  "$$(Rscript tools/packages.R library)."
+
+.PHONY: demo
+demo: install ## fit, check and draw a Gaussian mixture of faithful
+	@Rscript tools/demo.R demo-output
+
+# ---- test --------------------------------------------------------------------
+
+.PHONY: library
+library:
+	@mkdir -p "$(LIBRARY)"
+	@$(call install_into,$(LIBRARY))
+
+.PHONY: test
+test: ## run the tests of the installed package (FILTER=regexp for some files)
+	@tools/install.sh test
+	@$(MAKE) --no-print-directory library
+	@$(WITH_LIBRARY) NOT_CRAN=true Rscript tools/test.R $(FILTER)
+
+.PHONY: test-extended
+test-extended: ## the same with the long tests
+	@GIBBSITE_EXTENDED_TESTS=true $(MAKE) --no-print-directory test
+
+.PHONY: test-c
+test-c: ## test the C core without R under sanitizers
+	@tools/install.sh test-c
+	@$(MAKE) --no-print-directory -C tests/c test
+
+.PHONY: valgrind
+valgrind: ## run the tests of a model under valgrind (FILTER=gmm)
+	@tools/install.sh test develop
+	@$(MAKE) --no-print-directory library
+	@$(WITH_LIBRARY) tools/valgrind.sh $(or $(FILTER),gmm)
+
+.PHONY: check
+check: ## R CMD check --as-cran: 0 errors, 0 warnings, 0 notes
+	@tools/install.sh check
+	@tools/check.sh
+
+# ---- write -------------------------------------------------------------------
+
+.PHONY: document
+document: ## make NAMESPACE and man/ from the roxygen comments
+	@tools/install.sh develop
+	@test -f NAMESPACE || echo 'useDynLib(gibbsite, .registration = TRUE)' \
+	  >NAMESPACE
+	@$(MAKE) --no-print-directory library
+	@$(WITH_LIBRARY) Rscript -e \
+	  'roxygen2::roxygenise(load_code = roxygen2::load_installed)'
+
+.PHONY: lint
+lint: ## lintr by .lintr; fails on any lint
+	@tools/install.sh develop
+	@$(MAKE) --no-print-directory library
+	@$(WITH_LIBRARY) Rscript tools/lint.R
+
+.PHONY: fmt
+fmt: ## format the C sources in place
+	@tools/install.sh develop
+	@clang-format -i $(wildcard $(C_SOURCES))
+
+.PHONY: fmt-check
+fmt-check: ## fail where `make fmt` would change something
+	@tools/install.sh develop
+	@clang-format --dry-run --Werror $(wildcard $(C_SOURCES))
+
+.PHONY: layering
+layering: ## the core knows no R objects; no C function is over 60 lines
+	@tools/layering-test.sh
+	@tools/layering.sh src
+
+.PHONY: warnings
+warnings: ## compile with gcc and clang, all warnings errors
+	@tools/install.sh develop
+	@tools/warnings.sh
+
+# ---- compare -----------------------------------------------------------------
+
+.PHONY: bench-deps
+bench-deps: ## install the packages that bench/ compares with
+	@tools/install.sh bench
+
+.PHONY: bench
+bench: ## run every script of bench/
+	@tools/install.sh run
+	@$(MAKE) --no-print-directory library
+	@for script in $(filter-out bench/deps.R,$(wildcard bench/*.R)); do \
+	  echo "== $$script"; $(WITH_LIBRARY) Rscript $$script || exit 1; \
+	done
+
+.PHONY: clean
+clean: ## remove what these targets made
+	rm -rf check demo-output
+	rm -f src/*.o src/core/*.o src/*.so

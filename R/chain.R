@@ -1,0 +1,746 @@
+# The driver: one for all models.
+#
+# A chain is a value: list(state, rng, chunks, drawn, pace, seconds), where
+#   state    what the model's next sweep needs; state$sweep counts sweeps
+#   rng      its own .Random.seed
+#   chunks   list of matrices of draws, oldest first
+#   drawn    number of draws ever recorded (shown ones of a continued fit count)
+#   pace     sweeps that the next segment should have; never affects a draw
+#   seconds  time spent in sweeps
+#
+# A job is what is to be done: list(model, running, chains, goal, settings,
+# call).  `goal` is the number of draws that each chain shall have; `settings`
+# (threads, cores, progress, checkpoint) never change a draw.
+
+now <- function() unclass(Sys.time())[[1L]]
+
+# ---- starting ---------------------------------------------------------------
+
+# Chains from the beginning: list of draws that survive everything below.
+run_chains <- function(model, running, user_call, call) {
+  check_size(model, running, call)
+  root <- root_seed(running$seed, call)
+  running$seed <- root
+  running$rng_kind <- rng_kind()
+  streams <- chain_streams(root, running$chains, call)
+  starts <- check_inits(model, running$inits, running$chains, call)
+  chains <- lapply(seq_len(running$chains), function(k) {
+    start_chain(model, starts[[k]], streams[[k]], k, call)
+  })
+  if (!is.function(running$inits) && !is.null(running$inits)) {
+    running$inits <- starts
+  }
+  check_distinct_streams(lapply(chains, function(chain) chain$rng), call)
+  conclude(new_job(model, running, chains, user_call), call)
+}
+
+# Drives a job to its end and makes the fit.  From the first sweep until the fit
+# stands interrupts are let in only while a segment or a round runs: a second
+# Ctrl-C must not lose what the first one left.
+conclude <- function(job, call) {
+  ended <- suspendInterrupts({
+    job <- drive(job)
+    lost <- vapply(job$failures, function(failure) failure$chain, 0L)
+    fit <- build_fit(job, setdiff(seq_along(job$chains), lost))
+    drain_interrupts()
+    list(job = job, fit = fit)
+  })
+  announce(ended$job, ended$fit, call)
+  ended$fit
+}
+
+# An interrupt that arrived while they were suspended has had its effect.
+drain_interrupts <- function() {
+  tryCatch(
+    allowInterrupts(Sys.sleep(0.001)),
+    interrupt = function(cnd) NULL
+  )
+  invisible()
+}
+
+announce <- function(job, fit, call) {
+  switch(job$outcome,
+    failed = abort_failed(job, fit, call),
+    interrupted = say_interrupted(job, fit, call),
+    cap = warn_cap(job, fit),
+    warn_convergence(fit)
+  )
+}
+
+# What determines the draws is kept in the fit; how they are made is not.
+settings_names <- c("threads", "cores", "progress", "checkpoint")
+
+new_job <- function(model, running, chains, call, shown = NULL,
+                    seconds = 0) {
+  settings <- unclass(running)[settings_names]
+  names(settings) <- settings_names
+  running <- unclass(running)[setdiff(names(running), settings_names)]
+  rule <- running$stop_when
+  list(
+    model = model, running = running, chains = chains,
+    goal = if (is.null(rule)) running$draws else rule$max_draws,
+    settings = settings, call = call, shown = shown, began = now(),
+    seconds = seconds, outcome = "done", failures = list()
+  )
+}
+
+check_size <- function(model, running, call) {
+  draws <- if (is.null(running$stop_when)) {
+    running$draws
+  } else {
+    running$stop_when$max_draws
+  }
+  columns <- length(model$columns)
+  mb <- 8 * draws * running$chains * columns / 2^20
+  limit <- gibbsite_option("max_draws_mb")
+  if (mb > limit) {
+    abort_argument(
+      c(
+        paste0(
+          "{draws} draws of {columns} quantities in {running$chains} chain{?s} ",
+          "would take {format(ceiling(mb), big.mark = ',')} MB, more than the ",
+          "{format(limit, big.mark = ',')} MB allowed."
+        ),
+        i = paste0(
+          "Keep fewer draws (`draws`, `thin`), or raise ",
+          "`options(gibbsite.max_draws_mb = )`."
+        )
+      ),
+      call = call, class = "gibbsite_error_size"
+    )
+  }
+}
+
+# Starting values as one list entry a chain: checked lists, functions left for
+# the chain's stream, or NULL.  All are checked before anything runs.
+check_inits <- function(model, inits, chains, call) {
+  if (is.null(inits)) {
+    return(vector("list", chains))
+  }
+  if (is.function(inits)) {
+    return(rep(list(inits), chains))
+  }
+  if (inherits(inits, c("gibbsite_fit", "gibbsite_partial"))) {
+    return(inits_from_fit(model, inits, chains, call))
+  }
+  lapply(seq_len(chains), function(k) {
+    model_check_init(model, inits[[k]], paste0("inits[[", k, "]]"), call)
+  })
+}
+
+inits_from_fit <- function(model, fit, chains, call) {
+  old <- attr(fit, "chains")
+  if (length(old) < chains) {
+    abort_argument(
+      c(
+        paste0(
+          "`inits` is a fit with {length(old)} chain{?s}; ",
+          "{chains} chains need as many starting points."
+        ),
+        i = "Ask for `chains = {length(old)}`, or give a list or a function."
+      ),
+      call = call
+    )
+  }
+  if (!identical(class(attr(fit, "model")), class(model))) {
+    abort_argument(
+      "`inits` must be an earlier fit of the same kind of model.",
+      call = call
+    )
+  }
+  lapply(seq_len(chains), function(k) {
+    init <- model_init_from_state(model, old[[k]]$state)
+    model_check_init(
+      model, init, paste0("inits (chain ", k, " of the fit)"), call
+    )
+  })
+}
+
+# Everything random about a start happens on the chain's own stream.
+start_chain <- function(model, init, stream, k, call) {
+  started <- with_stream(stream, {
+    if (is.function(init)) {
+      init <- model_check_init(
+        model, init(k), paste0("inits(", k, ")"), call
+      )
+    }
+    model_start(model, init)
+  }, call)
+  new_chain(started$value, started$stream)
+}
+
+new_chain <- function(state, rng, chunks = list(), drawn = 0, seconds = 0) {
+  list(
+    state = state, rng = rng, chunks = chunks, drawn = drawn, pace = 1,
+    seconds = seconds
+  )
+}
+
+# ---- going on ----------------------------------------------------------------
+
+# `draws` more kept draws in each chain of a fit (or a partial fit).
+continue_chains <- function(fit, draws, settings, stop_when, call) {
+  running <- attr(fit, "running")
+  model <- attr(fit, "model")
+  shown <- shown_draws(fit)
+  running$draws <- shown + draws
+  if (!is.null(stop_when)) {
+    stop_when$max_draws <- stop_when$max_draws %||% running$draws
+    stop_when$every <- stop_when$every %||% draws
+  }
+  running["stop_when"] <- list(stop_when)
+  running[settings_names] <- settings[settings_names]
+  check_size(model, running, call)
+  chains <- resume_chains(fit)
+  run <- attr(fit, "run")
+  job <- new_job(
+    model, running, chains, run$call,
+    shown = lapply(unclass(fit), plain_matrix), seconds = run$elapsed$total
+  )
+  conclude(job, call)
+}
+
+shown_draws <- function(fit) {
+  if (inherits(fit, "gibbsite_partial")) 0 else attr(fit, "running")$draws
+}
+
+plain_matrix <- function(x) {
+  matrix(as.vector(x), nrow(x), ncol(x))
+}
+
+# The chains of a fit as the driver holds them: draws ahead of the common
+# length come first.
+resume_chains <- function(fit) {
+  shown <- shown_draws(fit)
+  pending <- attr(fit, "pending")
+  seconds <- attr(fit, "run")$elapsed$chains
+  lapply(seq_along(attr(fit, "chains")), function(k) {
+    chain <- attr(fit, "chains")[[k]]
+    ahead <- if (is.null(pending)) NULL else pending[[k]]
+    new_chain(
+      chain$state, chain$rng,
+      chunks = if (NROW(ahead) > 0) list(ahead) else list(),
+      drawn = shown + NROW(ahead), seconds = seconds[[k]]
+    )
+  })
+}
+
+# ---- the loop ------------------------------------------------------------------
+
+# Drives all chains to the goal, leg by leg; a leg ends where the stopping rule
+# looks.  The job always holds the last finished segment or round of each chain,
+# so that whatever happens a fit can be built from it.
+drive <- function(job) {
+  generator <- save_generator()
+  on.exit(restore_generator(generator), add = TRUE)
+  job$checkpoint <- open_checkpoint(job)
+  engine <- open_engine(job)
+  on.exit(engine$close(), add = TRUE)
+  show_progress(job, function(tick) drive_legs(job, engine$run, tick))
+}
+
+drive_legs <- function(job, run, tick) {
+  rule <- job$running$stop_when
+  repeat {
+    common <- common_draws(job$chains)
+    if (rule_holds(job, rule, common)) {
+      job$outcome <- "rule"
+      break
+    }
+    if (common >= job$goal) {
+      job$outcome <- if (is.null(rule)) "done" else "cap"
+      break
+    }
+    job <- run(job, leg_end(common, rule, job$goal), tick)
+    if (job$outcome != "done") {
+      break
+    }
+  }
+  write_checkpoint(job, force = TRUE)
+  job
+}
+
+common_draws <- function(chains) {
+  min(vapply(chains, function(chain) as.numeric(chain$drawn), 0))
+}
+
+# Legs are anchored at draw 0: where a segment, an interrupt or an earlier run
+# ended plays no part.
+leg_end <- function(common, rule, goal) {
+  if (is.null(rule)) {
+    return(goal)
+  }
+  min(goal, (floor(common / rule$every) + 1) * rule$every)
+}
+
+rule_holds <- function(job, rule, common) {
+  if (is.null(rule) || common == 0 || common %% rule$every != 0) {
+    return(FALSE)
+  }
+  draws <- lapply(seq_along(job$chains), function(k) {
+    chain_draws(job, k)[seq_len(common), , drop = FALSE]
+  })
+  stop_rule_met(draws, job$model, rule)
+}
+
+# All draws of a chain as one matrix with names: those shown before, then the
+# new ones.
+chain_draws <- function(job, k) {
+  parts <- c(job$shown[k], job$chains[[k]]$chunks)
+  parts <- parts[!vapply(parts, is.null, NA)]
+  all <- do.call(rbind, parts)
+  if (is.null(all)) {
+    all <- matrix(0, 0L, length(job$model$columns))
+  }
+  dimnames(all) <- list(NULL, job$model$columns)
+  all
+}
+
+# The sweep at which a chain has `draws` draws.
+sweep_of <- function(running, draws) running$burnin + draws * running$thin
+
+control_of <- function(job) {
+  list(
+    burnin = job$running$burnin, thin = job$running$thin,
+    threads = job$settings$threads
+  )
+}
+
+# ---- one segment ---------------------------------------------------------------
+
+# One call of the model.  A segment ends where burn-in ends, so that a model may
+# take it that its sweeps are of one phase.  NULL: interrupted.
+run_segment <- function(chain, model, control, until) {
+  sweep <- chain$state$sweep
+  end <- if (sweep < control$burnin) min(control$burnin, until) else until
+  n <- min(chain$pace, end - sweep)
+  assign(".Random.seed", chain$rng, envir = globalenv())
+  model_sweeps(model, chain$state, n, control)
+}
+
+# The chain after a segment that took `seconds`; segments aim at `aim` seconds.
+accept_segment <- function(chain, result, seconds, aim) {
+  swept <- result$state$sweep - chain$state$sweep
+  chain$state <- result$state
+  chain$rng <- result$rng
+  if (nrow(result$draws) > 0) {
+    chain$chunks[[length(chain$chunks) + 1L]] <- result$draws
+    chain$drawn <- chain$drawn + nrow(result$draws)
+  }
+  chain$seconds <- chain$seconds + seconds
+  if (swept > 0) {
+    wanted <- floor(swept * aim / max(seconds, 1e-6))
+    chain$pace <- max(1, min(wanted, 8 * max(swept, chain$pace)))
+  }
+  chain
+}
+
+# ---- chains in this process -------------------------------------------------------
+
+# Round-robin, a segment each, until every chain has `draws` draws.
+run_here <- function(job, draws, tick) {
+  aim <- gibbsite_option("segment_seconds")
+  control <- control_of(job)
+  until <- sweep_of(job$running, draws)
+  repeat {
+    behind <- which(vapply(job$chains, function(chain) {
+      chain$state$sweep < until
+    }, NA))
+    if (length(behind) == 0L) {
+      return(job)
+    }
+    for (k in behind) {
+      chain <- job$chains[[k]]
+      began <- now()
+      result <- tryCatch(
+        allowInterrupts(run_segment(chain, job$model, control, until)),
+        interrupt = function(cnd) NULL,
+        error = function(cnd) cnd
+      )
+      if (is.null(result)) {
+        job$outcome <- "interrupted"
+        return(job)
+      }
+      if (inherits(result, "error")) {
+        return(add_failure(job, k, result))
+      }
+      job$chains[[k]] <- accept_segment(chain, result, now() - began, aim)
+      tick(job$chains[[k]]$state$sweep - chain$state$sweep)
+      job <- write_checkpoint(job)
+    }
+  }
+}
+
+add_failure <- function(job, k, cnd) {
+  job$outcome <- "failed"
+  job$failures[[length(job$failures) + 1L]] <- list(
+    chain = k, sweep = job$chains[[k]]$state$sweep, condition = cnd
+  )
+  job
+}
+
+# ---- chains in other processes ------------------------------------------------------
+
+# What a worker does: segments until `seconds` have passed or the chain is at
+# `until`.  Sends back the chain with the draws of this round only.
+advance <- function(chain, model, control, until, seconds, aim) {
+  generator <- save_generator()
+  on.exit(restore_generator(generator))
+  began <- now()
+  repeat {
+    start <- now()
+    result <- tryCatch(
+      run_segment(chain, model, control, until),
+      error = function(cnd) cnd
+    )
+    if (is.null(result) || inherits(result, "error")) {
+      return(list(chain = chain, error = result, interrupted = is.null(result)))
+    }
+    chain <- accept_segment(chain, result, now() - start, aim)
+    if (chain$state$sweep >= until || now() - began >= seconds) {
+      return(list(chain = chain))
+    }
+  }
+}
+
+# Synchronous rounds: every chain that is behind gets a future of a few
+# seconds; the round counts when all have come back.
+run_elsewhere <- function(job, draws, tick) {
+  until <- sweep_of(job$running, draws)
+  repeat {
+    behind <- which(vapply(job$chains, function(chain) {
+      chain$state$sweep < until
+    }, NA))
+    if (length(behind) == 0L) {
+      return(job)
+    }
+    results <- tryCatch(
+      allowInterrupts(run_round(job, behind, until)),
+      interrupt = function(cnd) NULL
+    )
+    if (is.null(results)) {
+      job$outcome <- "interrupted"
+      return(job)
+    }
+    before <- total_sweeps(job)
+    job <- accept_round(job, behind, results)
+    tick(total_sweeps(job) - before)
+    if (job$outcome != "done") {
+      return(job)
+    }
+    job <- write_checkpoint(job)
+  }
+}
+
+total_sweeps <- function(job) {
+  sum(vapply(job$chains, function(chain) chain$state$sweep, 0))
+}
+
+run_round <- function(job, behind, until) {
+  futures <- list()
+  on.exit(drain(futures))
+  for (k in behind) {
+    chain <- job$chains[[k]]
+    chain$chunks <- list()
+    futures[[length(futures) + 1L]] <- tryCatch(
+      start_future(chain, job, until),
+      error = function(cnd) cnd
+    )
+  }
+  results <- lapply(futures, function(future) {
+    if (inherits(future, "error")) {
+      return(list(error = future))
+    }
+    tryCatch(
+      future::value(future),
+      error = function(cnd) list(error = cnd)
+    )
+  })
+  futures <- list()
+  results
+}
+
+# The expression and its globals are given by hand: nothing of the driver's
+# frames travels.
+start_future <- function(chain, job, until) {
+  future::future(
+    quote(advance(chain, model, control, until, seconds, aim)),
+    substitute = FALSE, envir = baseenv(), seed = NULL,
+    packages = "gibbsite", stdout = NA,
+    globals = list(
+      advance = advance, chain = chain, model = job$model,
+      control = control_of(job), until = until,
+      seconds = gibbsite_option("round_seconds"),
+      aim = gibbsite_option("segment_seconds")
+    )
+  )
+}
+
+# After an interrupt: wait for what still runs, so that a pool is left idle.
+drain <- function(futures) {
+  for (future in futures) {
+    if (inherits(future, "Future")) {
+      try(suppressWarnings(future::value(future)), silent = TRUE)
+    }
+  }
+}
+
+accept_round <- function(job, behind, results) {
+  for (i in seq_along(behind)) {
+    k <- behind[[i]]
+    result <- results[[i]]
+    if (isTRUE(result$interrupted)) {
+      job$outcome <- "interrupted"
+    }
+    if (!is.null(result$chain)) {
+      earlier <- job$chains[[k]]$chunks
+      job$chains[[k]] <- result$chain
+      job$chains[[k]]$chunks <- c(earlier, result$chain$chunks)
+    }
+    if (!is.null(result$error)) {
+      job <- add_failure(job, k, result$error)
+    }
+  }
+  job
+}
+
+# Where the chains run: in this process, or wherever future::plan() says; with
+# `cores` in a pool that is made and stopped here.
+open_engine <- function(job) {
+  cores <- min(job$settings$cores, length(job$chains))
+  if (!inherits(future::plan(), "sequential")) {
+    return(list(run = run_elsewhere, close = function() repair_pool(job)))
+  }
+  if (cores < 2) {
+    return(list(run = run_here, close = function() NULL))
+  }
+  strategy <- if (future::supportsMulticore()) {
+    future::multicore
+  } else {
+    future::multisession
+  }
+  old <- future::plan(strategy, workers = cores)
+  list(run = run_elsewhere, close = function() future::plan(old))
+}
+
+# A round that was interrupted or lost a worker can leave a pool of the user's
+# unusable: ask each worker for an answer, and set the plan up again if one
+# fails to give it.
+repair_pool <- function(job) {
+  if (!identical(job$outcome, "interrupted") &&
+        !identical(job$outcome, "failed")) {
+    return(invisible())
+  }
+  answers <- tryCatch({
+    futures <- lapply(seq_len(future::nbrOfWorkers()), function(i) {
+      future::future(quote(TRUE), substitute = FALSE, envir = baseenv(),
+                     globals = FALSE, seed = NULL)
+    })
+    vapply(futures, function(future) isTRUE(future::value(future)), NA)
+  }, error = function(cnd) FALSE)
+  if (!all(answers)) {
+    future::plan(future::plan("list"))
+    inform_gibbsite(
+      "The workers of `future::plan()` no longer answered; they were restarted.",
+      class = "pool"
+    )
+  }
+}
+
+# ---- progress ------------------------------------------------------------------------
+
+# Calls body(tick), where tick(n) reports n sweeps.  A bar by progressr where it
+# can be seen, a line now and then where it cannot, and nothing of our own where
+# the user has chosen progressr's handlers.
+show_progress <- function(job, body) {
+  if (!job$settings$progress) {
+    return(body(function(n) NULL))
+  }
+  remaining <- sum(vapply(job$chains, function(chain) {
+    max(0, sweep_of(job$running, job$goal) - chain$state$sweep)
+  }, 0))
+  run <- function() {
+    step <- progressr::progressor(steps = max(1, remaining))
+    result <- body(function(n) step(amount = n))
+    step(type = "finish")
+    result
+  }
+  if (user_shows_progress()) {
+    return(run())
+  }
+  if (!cli::is_dynamic_tty()) {
+    return(body(line_ticker(remaining)))
+  }
+  format <- paste(
+    job$running$chains, "chains {cli::pb_bar} {cli::pb_percent}",
+    "ETA {cli::pb_eta}"
+  )
+  progressr::with_progress(
+    run(),
+    handlers = progressr::handler_cli(
+      format = format, show_after = 0, clear = TRUE
+    ),
+    enable = TRUE
+  )
+}
+
+user_shows_progress <- function() {
+  if (isTRUE(progressr::handlers(global = NA))) {
+    return(TRUE)
+  }
+  for (i in seq_len(sys.nframe())) {
+    if (identical(sys.function(i), progressr::with_progress)) {
+      return(TRUE)
+    }
+  }
+  FALSE
+}
+
+# A plain line at every tenth of the way, at most one in ten seconds.
+line_ticker <- function(total) {
+  done <- 0
+  began <- now()
+  said <- began
+  function(n) {
+    done <<- done + n
+    if (now() - said >= 10 && done < total) {
+      said <<- now()
+      left <- (now() - began) * (total - done) / max(done, 1)
+      inform_gibbsite(
+        paste0(
+          "{round(100 * done / total)}% of the sweeps done, ",
+          "about {format(round(left))} seconds left."
+        ),
+        class = "progress"
+      )
+    }
+  }
+}
+
+# ---- the fit ---------------------------------------------------------------------------
+
+# Shown is what all chains have in common; the surplus waits in `pending`.
+build_fit <- function(job, kept) {
+  if (length(kept) == 0L) {
+    return(NULL)
+  }
+  job$shown <- job$shown[kept]
+  job$chains <- job$chains[kept]
+  shown <- min(common_draws(job$chains), job$goal)
+  draws <- lapply(seq_along(job$chains), function(k) chain_draws(job, k))
+  ahead <- vapply(draws, nrow, 0L) > shown
+  pending <- if (any(ahead)) {
+    lapply(draws, function(x) {
+      unname(x[seq_len(nrow(x)) > shown, , drop = FALSE])
+    })
+  }
+  running <- job$running
+  running$draws <- shown
+  running$chains <- length(kept)
+  model <- job$model
+  if (!running$keep_data) {
+    model["data"] <- list(NULL)
+  }
+  chains <- lapply(seq_along(job$chains), function(k) {
+    list(
+      state = job$chains[[k]]$state, rng = job$chains[[k]]$rng,
+      hash = hash_draws(draws[[k]])
+    )
+  })
+  new_fit(
+    draws = lapply(draws, function(x) x[seq_len(shown), , drop = FALSE]),
+    model = model, running = running, chains = chains, pending = pending,
+    run = run_record(job)
+  )
+}
+
+# How the run went: the one part of a fit that may differ between two runs that
+# are otherwise identical.
+run_record <- function(job) {
+  list(
+    call = job$call,
+    elapsed = list(
+      total = job$seconds + now() - job$began,
+      chains = vapply(job$chains, function(chain) chain$seconds, 0)
+    ),
+    threads = job$settings$threads, cores = job$settings$cores,
+    checkpoint = job$settings$checkpoint, outcome = job$outcome
+  )
+}
+
+abort_failed <- function(job, fit, call) {
+  reasons <- vapply(job$failures, function(failure) {
+    paste0(
+      "Chain ", failure$chain, " after sweep ",
+      format(failure$sweep, scientific = FALSE), ": ",
+      cli::ansi_strip(conditionMessage(failure$condition))
+    )
+  }, "")
+  names(reasons) <- rep("x", length(reasons))
+  way_out <- if (is.null(fit)) {
+    NULL
+  } else {
+    "The other chains are in `$fit` of this condition: they can be extended."
+  }
+  if (!is.null(job$settings$checkpoint)) {
+    way_out <- c(
+      way_out,
+      paste0("All chains can be resumed: resume(\"",
+             job$settings$checkpoint, "\").")
+    )
+  }
+  rlang::abort(
+    c(
+      paste(length(reasons), "of", length(job$chains), "chains failed."),
+      reasons, stats::setNames(way_out, rep("i", length(way_out)))
+    ),
+    class = c("gibbsite_error_chain", "gibbsite_error"),
+    call = call, fit = fit,
+    failures = job$failures, parent = NULL
+  )
+}
+
+say_interrupted <- function(job, fit, call) {
+  drawn <- shown_draws(fit)
+  text <- c(
+    paste0(
+      "Interrupted after ", drawn, " of ", job$goal, " draws in each chain."
+    ),
+    i = paste0(
+      "Go on with `extend(fit, ", job$goal - drawn,
+      ")`: the draws will be those of an uninterrupted run."
+    )
+  )
+  if (!is.null(job$settings$checkpoint)) {
+    text <- c(
+      text,
+      i = paste0("Or from disk: resume(\"", job$settings$checkpoint, "\").")
+    )
+  }
+  if (gibbsite_option("on_interrupt") == "return") {
+    rlang::warn(
+      text,
+      class = c("gibbsite_warning_interrupted", "gibbsite_warning")
+    )
+  } else {
+    rlang::abort(
+      text,
+      class = c("gibbsite_error_interrupted", "gibbsite_error"),
+      call = call, fit = fit
+    )
+  }
+}
+
+warn_cap <- function(job, fit) {
+  rlang::warn(
+    c(
+      paste0(
+        "The chains reached `max_draws` (", job$goal,
+        ") before the stopping rule held."
+      ),
+      i = paste0("Go on with `extend(fit, ", job$goal, ", stop_when = )`.")
+    ),
+    class = c("gibbsite_warning_cap", "gibbsite_warning")
+  )
+  warn_convergence(fit)
+}

@@ -1,0 +1,73 @@
+# What a model tells the driver.  A model is a plain list of class
+# c("<x>_model", "gibbsite_model"): no closures, so that it travels to other
+# processes as it is.  It holds
+#
+#   name       the public function, first class of the fit
+#   title      what it is called in print
+#   data       list of plain vectors, as C reads them (NULL: not kept)
+#   data_hash  hash of `data`
+#   nobs       number of observations
+#   prior      the completed prior
+#   columns    names of the stored quantities, in the order of a row
+#
+# and answers the generics below.  They are internal; the state they pass
+# around is a list of plain vectors whose element `sweep` counts the sweeps
+# since the start of the chain, and which holds everything the next sweep
+# needs.
+
+# state of a chain before its first sweep, drawn on the chain's own stream.
+# `init`: NULL or a named list given by the user, already checked.
+model_start <- function(model, init) UseMethod("model_start")
+
+# n sweeps from `state`: list(state, draws, rng), or NULL when an interrupt
+# was seen inside a sweep.  control: list(burnin, thin, threads).
+model_sweeps <- function(model, state, n, control) UseMethod("model_sweeps")
+
+# checks one chain's user-given starting values; returns them in the model's
+# form or raises an error of the user's call.
+model_check_init <- function(model, init, where, call) {
+  UseMethod("model_check_init")
+}
+
+# starting values for a new run out of the last state of a chain of an
+# earlier fit of the same kind.
+model_init_from_state <- function(model, state) {
+  UseMethod("model_init_from_state")
+}
+
+# quantities that do not depend on the labelling: a matrix with names, one row
+# a draw.  R-hat and effective sample sizes are judged on them.
+model_invariants <- function(model, draws) UseMethod("model_invariants")
+
+# one line for print(): model, size, data.
+model_headline <- function(model) UseMethod("model_headline")
+
+# data.frame(variable, label): what a column means to a person.
+model_labels <- function(model) UseMethod("model_labels")
+
+# Hooks of the tests of exactness: a state drawn from the prior (on R's
+# generator), data simulated given a state, the model with other data.
+draw_prior <- function(model) UseMethod("draw_prior")
+simulate_data <- function(model, state) UseMethod("simulate_data")
+set_data <- function(model, data) UseMethod("set_data")
+
+# Most samplers have one C entry and need nothing else of the data: the
+# default hands the model's data, the state and the control to it.
+model_invariants.default <- function(model, draws) draws
+model_labels.default <- function(model) {
+  data.frame(variable = model$columns, label = model$columns)
+}
+
+new_model <- function(class, name, title, data, prior, nobs, columns, ...) {
+  structure(
+    list(
+      name = name, title = title, data = data, data_hash = hash(data),
+      nobs = nobs, prior = prior, columns = columns, ...
+    ),
+    class = c(class, "gibbsite_model")
+  )
+}
+
+# The hash of an R object's value, the same in every session (serialised
+# without the header that names the version of R).
+hash <- function(x) cli::hash_obj_md5(x)

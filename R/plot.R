@@ -1,0 +1,311 @@
+# Pictures of the chains, in base graphics.
+
+# Colours that people with any kind of colour vision can tell apart (Okabe and
+# Ito), in an order that keeps the first ones far from each other; beyond eight
+# a scale from dark to light.
+gibbsite_palette <- function(n) {
+  distinct <- c("#0072B2", "#D55E00", "#009E73", "#CC79A7",
+                "#E69F00", "#56B4E9", "#000000", "#999999")
+  if (n <= length(distinct)) {
+    return(distinct[seq_len(n)])
+  }
+  grDevices::hcl.colors(n, "viridis", rev = FALSE)
+}
+
+plot_types <- c("trace", "density", "autocorrelation", "ranks")
+
+#' Plot the chains of a fit
+#'
+#' One panel a quantity and type, one colour a chain.
+#'
+#' - `"trace"`: the draws against the sweep in which they were made. The grey
+#'   strip at the left stands for the burn-in, whose draws are not kept.
+#' - `"density"`: a density of each chain's draws; bars for quantities that take
+#'   few whole values.
+#' - `"autocorrelation"`: the correlation of draws some draws apart.
+#' - `"ranks"`: how the ranks of a chain's draws among the draws of all chains
+#'   are spread; chains that agree keep close to the dashed line (Vehtari et al.
+#'   2021).
+#'
+#' @param x A fit.
+#' @param type One or more of `"trace"`, `"density"`, `"autocorrelation"` and
+#'   `"ranks"`; default trace and density side by side.
+#' @param variables `NULL` (default): the quantities on which [convergence()] is
+#'   judged, the six with the largest R-hat where there are more. Otherwise
+#'   names of them, of columns or of blocks, such as `c("pi", "log_lik")`, at
+#'   most 30 panels in all. Components are renumbered as in
+#'   [summary.gibbsite_fit()].
+#' @param ... Not used.
+#' @return `x`, invisibly. The graphical parameters are put back.
+#' @section Errors: `gibbsite_error_argument` for a type or a variable that
+#'   there is not, and for more than 30 panels.
+#' @references Vehtari, A., Gelman, A., Simpson, D., Carpenter, B. and Buerkner,
+#'   P.-C. (2021). Rank-normalization, folding, and localization: an improved
+#'   R-hat for assessing convergence of MCMC. *Bayesian Analysis* 16(2),
+#'   667-718. \doi{10.1214/20-BA1221}
+#' @examples
+#' fit <- gibbs_gmm(faithful, 2, draws = 200, burnin = 100, chains = 2,
+#'                  seed = 1, progress = FALSE)
+#' plot(fit)
+#' plot(fit, "ranks", variables = "log_lik")
+#' @export
+plot.gibbsite_fit <- function(x, type = c("trace", "density"),
+                              variables = NULL, ...) {
+  call <- rlang::current_env()
+  rlang::check_dots_empty()
+  type <- check_plot_types(type, call)
+  draws <- plotted_draws(x, variables, call)
+  panels <- dim(draws)[3] * length(type)
+  if (panels > 30) {
+    abort_argument(
+      c("There must be at most 30 panels, not {panels}.",
+        i = "Name fewer {.arg variables} or types."),
+      call = call
+    )
+  }
+  grid <- panel_grid(dim(draws)[3], length(type))
+  old <- open_panels(grid)
+  on.exit(graphics::par(old))
+  table <- diagnose(draws)
+  for (p in seq_len(panels)) {
+    v <- (p - 1) %/% length(type) + 1
+    values <- matrix(draws[, , v], dim(draws)[1], dim(draws)[2])
+    # the axis is named where no panel stands below
+    lowest <- p > panels - grid[2]
+    draw_panel(type[(p - 1) %% length(type) + 1], values, table[v, ],
+               fit_part(x, "running"), lowest)
+  }
+  draw_legend(dim(draws)[2], fit_part(x, "running"), "trace" %in% type)
+  invisible(x)
+}
+
+check_plot_types <- function(type, call) {
+  if (!is.character(type) || length(type) == 0) {
+    type <- list(type)
+  }
+  unique(vapply(type, function(one) {
+    check_choice(one, plot_types, arg = "type", call = call)
+  }, character(1), USE.NAMES = FALSE))
+}
+
+# draws x chains x variables of what shall be drawn
+plotted_draws <- function(x, variables, call) {
+  invariants <- fit_invariants(x)
+  if (is.null(variables)) {
+    shown <- seq_len(dim(invariants)[3])
+    if (length(shown) > 6) {
+      rhat <- diagnose(invariants)$rhat
+      shown <- sort(order(-rhat)[1:6])
+    }
+    return(invariants[, , shown, drop = FALSE])
+  }
+  matrices <- chain_matrices(x)
+  model <- fit_part(x, "model")
+  draws <- stack_chains(model_relabelled(model, matrices) %||% matrices)
+  columns <- dimnames(draws)$variable
+  derived <- setdiff(dimnames(invariants)$variable, columns)
+  chosen <- choose_variables(variables, c(columns, derived), call)
+  size <- dim(draws)
+  out <- array(NA_real_, c(size[1:2], length(chosen)),
+               list(draw = NULL, chain = seq_len(size[2]), variable = chosen))
+  for (name in chosen) {
+    from <- if (name %in% columns) draws else invariants
+    out[, , name] <- from[, , name]
+  }
+  out
+}
+
+# rows and columns of panels: types side by side, or one type in a block
+panel_grid <- function(variables, types) {
+  if (types > 1) {
+    return(c(variables, types))
+  }
+  columns <- if (variables <= 3) 1 else if (variables <= 8) 2 else 3
+  c(ceiling(variables / columns), columns)
+}
+
+open_panels <- function(grid) {
+  old <- graphics::par(c("mfrow", "cex", "mar", "oma", "mgp", "tcl", "las",
+                         "xpd"))
+  graphics::par(mfrow = grid, cex = if (max(grid) > 3) 0.68 else 0.8,
+                mar = c(2.6, 3.4, 1.7, 0.8), oma = c(2, 0, 0.2, 0),
+                mgp = c(1.5, 0.45, 0), tcl = -0.25, las = 1, xpd = FALSE)
+  old
+}
+
+draw_panel <- function(type, values, measures, running, lowest) {
+  colours <- grDevices::adjustcolor(gibbsite_palette(ncol(values)), 0.75)
+  if (!measures$finite || measures$constant) {
+    word <- if (measures$finite) {
+      paste("constant at", format(values[1], digits = 5))
+    } else {
+      "draws that are not finite"
+    }
+    empty_panel(word)
+  } else {
+    switch(type,
+      trace = draw_trace(values, running, colours),
+      density = draw_density(values, colours),
+      autocorrelation = draw_autocorrelation(values, colours),
+      ranks = draw_ranks(values, colours)
+    )
+    if (lowest) {
+      graphics::title(xlab = switch(type,
+        trace = "sweep", density = "value",
+        autocorrelation = "lag, in kept draws",
+        ranks = "rank among the draws of all chains"
+      ))
+    }
+  }
+  title_panel(type, measures)
+}
+
+# Name to the left; what the picture is judged by to the right.
+title_panel <- function(type, measures) {
+  graphics::mtext(measures$variable, adj = 0, line = 0.35, font = 2,
+                  cex = 0.95 * graphics::par("cex"))
+  note <- switch(type,
+    trace = , ranks = if (!is.na(measures$rhat)) {
+      paste("R-hat", format_rhat(measures$rhat))
+    },
+    density = , autocorrelation = if (!is.na(measures$ess_bulk)) {
+      paste("ESS", floor(measures$ess_bulk))
+    }
+  )
+  if (!is.null(note)) {
+    graphics::mtext(note, adj = 1, line = 0.35, col = "grey35",
+                    cex = 0.9 * graphics::par("cex"))
+  }
+}
+
+empty_panel <- function(word) {
+  graphics::plot(0, 0, type = "n", axes = FALSE, xlab = "", ylab = "")
+  graphics::box(col = "grey80")
+  graphics::text(0, 0, word, col = "grey35")
+}
+
+frame_panel <- function(xlim, ylim, xaxt = "s", yaxt = "s", xaxs = "r",
+                        yaxs = "r") {
+  graphics::plot(0, 0, type = "n", xlim = xlim, ylim = ylim, xlab = "",
+                 ylab = "", bty = "l", xaxt = xaxt, yaxt = yaxt, xaxs = xaxs,
+                 yaxs = yaxs)
+}
+
+# A long chain is drawn by 5,000 evenly spaced draws: more cannot be seen.
+draw_trace <- function(values, running, colours) {
+  step <- ceiling(nrow(values) / 5000)
+  rows <- seq(1, nrow(values), by = step)
+  burnin <- as.numeric(running$burnin)
+  sweeps <- burnin + rows * as.numeric(running$thin)
+  first <- burnin
+  span <- max(sweeps) - first
+  left <- if (burnin > 0) first - 0.035 * span else first
+  frame_panel(c(left, max(sweeps)), range(values), xaxt = "n", xaxs = "i")
+  ticks <- pretty(c(first, max(sweeps)), n = 4)
+  graphics::axis(1, ticks[ticks >= first & ticks <= max(sweeps)])
+  if (burnin > 0) {
+    edge <- graphics::par("usr")
+    graphics::rect(left, edge[3], first, edge[4], col = "grey85", border = NA)
+  }
+  graphics::matlines(sweeps, values[rows, , drop = FALSE], lty = 1, lwd = 0.6,
+                     col = colours)
+}
+
+draw_density <- function(values, colours) {
+  if (is_discrete(values)) {
+    return(draw_bars(values, colours))
+  }
+  width <- stats::bw.nrd0(values)
+  curves <- lapply(seq_len(ncol(values)), function(k) {
+    stats::density(values[, k], bw = width, cut = 1)
+  })
+  x <- range(vapply(curves, function(d) range(d$x), numeric(2)))
+  top <- max(vapply(curves, function(d) max(d$y), numeric(1)))
+  # heights of a density are not read off: no axis
+  frame_panel(x, c(0, 1.04 * top), yaxt = "n", yaxs = "i")
+  for (k in seq_along(curves)) {
+    graphics::lines(curves[[k]], col = colours[k], lwd = 1.5)
+  }
+}
+
+is_discrete <- function(values) {
+  all(values == round(values)) && length(unique(as.vector(values))) <= 20
+}
+
+# Shares of each whole value, chains side by side.
+draw_bars <- function(values, colours) {
+  level <- sort(unique(as.vector(values)))
+  share <- apply(values, 2, function(x) {
+    tabulate(match(x, level), length(level)) / length(x)
+  })
+  share <- matrix(share, length(level))
+  width <- 0.8 / ncol(values)
+  frame_panel(range(level) + c(-0.6, 0.6), c(0, 1.04 * max(share)),
+              xaxt = "n", yaxs = "i")
+  graphics::axis(1, level)
+  for (k in seq_len(ncol(values))) {
+    left <- level - 0.4 + (k - 1) * width
+    graphics::rect(left, 0, left + 0.9 * width, share[, k],
+                   col = colours[k], border = NA)
+  }
+}
+
+draw_autocorrelation <- function(values, colours) {
+  most <- min(40, nrow(values) - 1)
+  correlation <- apply(values, 2, function(x) {
+    # a chain that never moved has none
+    if (max(x) == min(x)) return(rep(NA_real_, most + 1))
+    stats::acf(x, lag.max = most, plot = FALSE)$acf
+  })
+  correlation <- matrix(correlation, most + 1)
+  low <- min(0, correlation, na.rm = TRUE)
+  frame_panel(c(0, most), c(low, 1))
+  graphics::abline(h = 0, col = "grey60")
+  graphics::matlines(0:most, correlation, lty = 1, lwd = 1.5, col = colours)
+}
+
+# Ranks in 20 equal classes: each chain's count, as a share of what it would be
+# if the chains agreed.
+draw_ranks <- function(values, colours) {
+  ranks <- matrix(rank(values, ties.method = "average"), nrow(values))
+  classes <- min(20, nrow(values))
+  cuts <- seq(0, length(values), length.out = classes + 1)
+  share <- apply(ranks, 2, function(r) {
+    count <- tabulate(pmin(findInterval(r - 0.5, cuts), classes), classes)
+    count / (nrow(values) / classes)
+  })
+  share <- matrix(share, classes)
+  frame_panel(range(cuts), c(0, max(2, share)))
+  graphics::abline(h = 1, lty = 2, col = "grey40")
+  for (k in seq_len(ncol(values))) {
+    graphics::lines(cuts, c(share[, k], share[classes, k]), type = "s",
+                    col = colours[k], lwd = 1.5)
+  }
+}
+
+# One line below all panels: the chains, and what the grey strip is.
+draw_legend <- function(chains, running, trace) {
+  graphics::par(fig = c(0, 1, 0, 1), oma = rep(0, 4), mar = rep(0, 4),
+                new = TRUE, xpd = NA)
+  graphics::plot(0, 0, type = "n", axes = FALSE, xlab = "", ylab = "")
+  colours <- gibbsite_palette(chains)
+  labels <- paste("chain", seq_len(chains))
+  if (chains > 6) {
+    # first and last stand for a scale
+    colours <- colours[c(1, chains)]
+    labels <- c("chain 1", paste("... chain", chains))
+  }
+  strip <- trace && running$burnin > 0
+  if (strip) {
+    labels <- c(labels, paste0("burn-in (", whole(running$burnin),
+                               " sweeps, not kept)"))
+    colours <- c(colours, "grey85")
+  }
+  lines <- length(labels) - strip
+  graphics::legend(
+    "bottom", labels, horiz = TRUE, bty = "n", cex = 0.85, xpd = NA,
+    col = colours, lwd = c(rep(2, lines), if (strip) NA),
+    pch = c(rep(NA, lines), if (strip) 15), pt.cex = 2, seg.len = 1.3,
+    inset = 0.004
+  )
+}

@@ -1,0 +1,182 @@
+# Streams of random numbers.  R's generator is the only root of randomness: a
+# run takes one uniform from it (or the user's `seed`) and makes of it the
+# streams of all chains, each a value of `.Random.seed`, which holds the kind
+# of generator as well as its state.
+
+generator_seed <- function() {
+  get0(".Random.seed", envir = globalenv(), inherits = FALSE)
+}
+
+set_generator_seed <- function(seed) {
+  assign(".Random.seed", seed, envir = globalenv())
+}
+
+# The kinds of generator in use: uniform, normal, sample.
+rng_kind <- function() RNGkind()
+
+# The names that R gives the kinds, in the order of the codes it stores.
+uniform_kinds <- c(
+  "Wichmann-Hill", "Marsaglia-Multicarry", "Super-Duper", "Mersenne-Twister",
+  "Knuth-TAOCP", "user-supplied", "Knuth-TAOCP-2002", "L'Ecuyer-CMRG"
+)
+normal_kinds <- c(
+  "Buggy Kinderman-Ramage", "Ahrens-Dieter", "Box-Muller", "user-supplied",
+  "Inversion", "Kinderman-Ramage"
+)
+sample_kinds <- c("Rounding", "Rejection")
+
+# The kinds written in a stream: its first element is
+# uniform + 100 * normal + 10000 * sample, each counted from 0.
+stream_kind <- function(stream) {
+  code <- stream[1]
+  c(
+    uniform_kinds[code %% 100L + 1L],
+    normal_kinds[code %/% 100L %% 100L + 1L],
+    sample_kinds[code %/% 10000L + 1L]
+  )
+}
+
+# Kinds that keep part of their state where it can be neither saved nor put
+# back: a chain on them could not be continued bit for bit.  ("Buggy
+# Kinderman-Ramage" keeps none, but is wrong.)  `whose` begins the sentence.
+check_generator <- function(kind = rng_kind(), whose = "This session's",
+                            call = rlang::caller_env()) {
+  refused <- c(
+    if (anyNA(kind)) "unknown",
+    if ("user-supplied" %in% kind[1]) "user-supplied",
+    intersect(
+      kind[2], c("Box-Muller", "Buggy Kinderman-Ramage", "user-supplied")
+    )
+  )
+  if (length(refused) == 0) return(invisible(kind))
+  fault <- if (refused[1] %in% "Buggy Kinderman-Ramage") {
+    "does not give normal variates"
+  } else {
+    "keeps hidden state, so that no chain on it could be continued"
+  }
+  abort_state(
+    c(
+      "{whose} random number generator is of kind {quoted(refused[1])}, which
+       {fault}.",
+      i = "Use {.code RNGkind(\"default\", \"default\")} first."
+    ),
+    call = call, class = "generator", kind = kind
+  )
+}
+
+# A stream is the whole of .Random.seed, of a kind that we take.
+check_stream <- function(stream, whose = "The chain's",
+                         call = rlang::caller_env()) {
+  if (!is.integer(stream) || length(stream) < 2 || anyNA(stream[1])) {
+    abort_state("{whose} stream of random numbers is damaged.",
+      call = call, class = "generator"
+    )
+  }
+  check_generator(stream_kind(stream), whose, call)
+  invisible(stream)
+}
+
+# ---- The user's generator, put back as it was ------------------------------
+
+save_generator <- function() {
+  list(seed = generator_seed(), kind = RNGkind())
+}
+
+# A generator that was never seeded stays so, and keeps its kind.  R warns
+# again of kinds that the user has already been warned of.
+restore_generator <- function(saved) {
+  if (!is.null(saved$seed)) {
+    set_generator_seed(saved$seed)
+    return(invisible())
+  }
+  kind <- saved$kind
+  suppressWarnings(RNGkind(kind[1], kind[2], kind[3]))
+  rm(".Random.seed", envir = globalenv())
+  invisible()
+}
+
+# ---- Root and streams ------------------------------------------------------
+
+# A whole number in 0, ..., 2^31 - 1 from one uniform of R's generator.
+uniform_integer <- function(n) floor(stats::runif(n) * 2^31)
+
+# The root of a run: the user's `seed`, or exactly one uniform of the user's
+# generator.
+root_seed <- function(seed = NULL, call = rlang::caller_env()) {
+  if (!is.null(seed)) return(as.integer(seed))
+  check_generator(call = call)
+  as.integer(uniform_integer(1))
+}
+
+# The streams of chains 1, ..., `chains`, in the user's kind of generator, a
+# pure function of root, kind and the chain's number: more chains leave the
+# first ones as they are.
+chain_streams <- function(root, chains, call = rlang::caller_env()) {
+  # before the generator is saved: the root may be yet to be drawn from it
+  force(root)
+  kind <- check_generator(call = call)
+  saved <- save_generator()
+  on.exit(restore_generator(saved))
+  set.seed(root)
+  if (identical(kind[1], "L'Ecuyer-CMRG")) {
+    streams <- Reduce(
+      function(stream, chain) parallel::nextRNGStream(stream),
+      seq_len(chains), generator_seed(),
+      accumulate = TRUE
+    )
+    return(streams[-1])
+  }
+  lapply(distinct_seeds(chains), function(seed) {
+    set.seed(seed)
+    generator_seed()
+  })
+}
+
+# The first n different values of a sequence of seeds: without replacement,
+# and the first few do not depend on n.
+distinct_seeds <- function(n) {
+  seeds <- integer()
+  while (length(seeds) < n) {
+    seeds <- unique(c(seeds, as.integer(uniform_integer(n))))
+  }
+  seeds[seq_len(n)]
+}
+
+# Chains on the same stream are copies of each other: refused.
+check_distinct_streams <- function(streams, call = rlang::caller_env()) {
+  twin <- anyDuplicated(streams)
+  if (twin > 0) {
+    first <- match(streams[twin], streams)
+    abort_state(
+      c(
+        "Chains {first} and {twin} stand at the same place of the same stream
+         of random numbers: one would copy the other.",
+        i = "A function for {.arg inits} must not call {.fn set.seed}."
+      ),
+      call = call, class = "streams", chains = c(first, twin)
+    )
+  }
+  invisible(streams)
+}
+
+# Evaluates `code` on a stream: its value, and the stream after it.  The
+# user's generator is put back on every way out.
+with_stream <- function(stream, code, call = rlang::caller_env()) {
+  check_stream(stream, call = call)
+  saved <- save_generator()
+  on.exit(restore_generator(saved))
+  set_generator_seed(stream)
+  value <- force(code)
+  after <- generator_seed()
+  if (!identical(after[1], stream[1])) {
+    abort_state(
+      c(
+        "Code that ran on a chain's stream changed the kind of random number
+         generator.",
+        i = "Do not call {.fn RNGkind} in a function given to a sampler."
+      ),
+      call = call, class = "generator"
+    )
+  }
+  list(value = value, stream = after)
+}

@@ -1,0 +1,75 @@
+#include "r_args.h"
+
+#include <R.h>
+#include <stdint.h>
+#include <math.h>
+#include <string.h>
+
+#include "threads.h"
+
+SEXP args_element(SEXP list, const char *name) {
+  if (TYPEOF(list) != VECSXP)
+    Rf_error("a list with an element `%s` was expected", name);
+  SEXP names = Rf_getAttrib(list, R_NamesSymbol);
+  for (R_xlen_t i = 0; i < Rf_xlength(names); i++)
+    if (strcmp(CHAR(STRING_ELT(names, i)), name) == 0)
+      return VECTOR_ELT(list, i);
+  Rf_error("the list has no element `%s`", name);
+}
+
+double *args_doubles(SEXP list, const char *name, size_t length) {
+  SEXP x = args_element(list, name);
+  if (TYPEOF(x) != REALSXP || (size_t)XLENGTH(x) != length)
+    Rf_error("`%s` must be %.0f numbers", name, (double)length);
+  return REAL(x);
+}
+
+int *args_integers(SEXP list, const char *name, size_t length) {
+  SEXP x = args_element(list, name);
+  if (TYPEOF(x) != INTSXP || (size_t)XLENGTH(x) != length)
+    Rf_error("`%s` must be %.0f integers", name, (double)length);
+  return INTEGER(x);
+}
+
+double args_number(SEXP list, const char *name) {
+  const double x = args_doubles(list, name, 1)[0];
+  if (!isfinite(x))
+    Rf_error("`%s` must be a finite number", name);
+  return x;
+}
+
+size_t args_scalar_count(SEXP x, const char *name, size_t min) {
+  if ((TYPEOF(x) != REALSXP && TYPEOF(x) != INTSXP) || XLENGTH(x) != 1)
+    Rf_error("`%s` must be one whole number", name);
+  const double value = Rf_asReal(x);
+  if (!(value >= (double)min && value < 9007199254740992.0) ||
+      floor(value) < value)
+    Rf_error("`%s` must be a whole number of at least %.0f", name, (double)min);
+  return (size_t)value;
+}
+
+size_t args_count(SEXP list, const char *name, size_t min) {
+  return args_scalar_count(args_element(list, name), name, min);
+}
+
+void args_matrix(SEXP x, const char *name, size_t *rows, size_t *columns) {
+  if (TYPEOF(x) != REALSXP || !Rf_isMatrix(x))
+    Rf_error("`%s` must be a matrix of numbers", name);
+  *rows = (size_t)Rf_nrows(x);
+  *columns = (size_t)Rf_ncols(x);
+}
+
+size_t args_product(size_t a, size_t b) {
+  if (b != 0 && a > (size_t)PTRDIFF_MAX / sizeof(double) / b)
+    Rf_error("the sizes are too large for this machine");
+  return a * b;
+}
+
+scan_control args_control(SEXP control) {
+  scan_control c = {0};
+  c.burnin = (double)args_count(control, "burnin", 0);
+  c.thin = (double)args_count(control, "thin", 1);
+  const size_t threads = args_count(control, "threads", 1);
+  c.threads = threads_allowed(threads > 1024 ? 1024 : (int)threads);
+  return c;
+}

@@ -1,0 +1,33 @@
+/* Lists and vectors of R as checked C values.  R code has checked what a user
+ * gave; these re-check types and lengths, so that a wrong call is an R error
+ * and never a crash. */
+#ifndef GIBBSITE_R_ARGS_H
+#define GIBBSITE_R_ARGS_H
+
+#include <Rinternals.h>
+#include <stddef.h>
+
+#include "scan.h"
+
+/* Element `name` of a list; an error when it is missing. */
+SEXP args_element(SEXP list, const char *name);
+
+/* Element `name` as a double (or integer) vector of just this length. */
+double *args_doubles(SEXP list, const char *name, size_t length);
+int *args_integers(SEXP list, const char *name, size_t length);
+
+/* A finite number; a whole number of at least `min`, below 2^53. */
+double args_number(SEXP list, const char *name);
+size_t args_count(SEXP list, const char *name, size_t min);
+size_t args_scalar_count(SEXP x, const char *name, size_t min);
+
+/* Rows and columns of a double matrix. */
+void args_matrix(SEXP x, const char *name, size_t *rows, size_t *columns);
+
+/* a * b, an error when it overflows. */
+size_t args_product(size_t a, size_t b);
+
+/* list(burnin, thin, threads). */
+scan_control args_control(SEXP control);
+
+#endif

@@ -1,0 +1,88 @@
+#include "r_scan.h"
+
+#include <R.h>
+#include <R_ext/Random.h>
+#include <Rversion.h>
+#include <limits.h>
+
+#include "r_args.h"
+
+/* ---- interrupts ------------------------------------------------------------ */
+
+static void check_interrupt(void *unused) {
+  (void)unused;
+  R_CheckUserInterrupt();
+}
+
+/* The scan's stop callback.  R is asked at every 16th call: a question costs
+ * a fraction of a microsecond, some sweeps not much more. */
+static int interrupted(void *calls) {
+  unsigned *count = calls;
+  return (*count)++ % 16 == 15 && !R_ToplevelExec(check_interrupt, NULL);
+}
+
+/* ---- state, draws and generator in one value -------------------------------- */
+
+SEXP scan_copy_state(SEXP state) {
+  if (TYPEOF(state) != VECSXP)
+    Rf_error("`state` must be a list");
+  return Rf_duplicate(state);
+}
+
+static SEXP current_seed(void) {
+  SEXP symbol = Rf_install(".Random.seed");
+#if R_VERSION >= R_Version(4, 5, 0)
+  SEXP seed = PROTECT(R_getVar(symbol, R_GlobalEnv, FALSE));
+#else
+  SEXP seed = PROTECT(Rf_findVarInFrame(R_GlobalEnv, symbol));
+  if (TYPEOF(seed) == PROMSXP) {
+    UNPROTECT(1);
+    seed = PROTECT(Rf_eval(seed, R_GlobalEnv));
+  }
+#endif
+  SEXP copy = Rf_duplicate(seed);
+  UNPROTECT(1);
+  return copy;
+}
+
+void scan_stop(status outcome) {
+  switch (outcome) {
+  case STATUS_NOT_POSITIVE_DEFINITE:
+    Rf_error("a covariance or precision matrix is no longer positive definite");
+  case STATUS_NOT_FINITE:
+    Rf_error("the log-likelihood is no longer finite");
+  case STATUS_NO_MEMORY:
+    Rf_error("there is not enough memory");
+  default:
+    Rf_error("unknown status %d of a sampler", (int)outcome);
+  }
+}
+
+SEXP scan_segment(const scan_model *scan, scan_control control, SEXP n,
+                  SEXP state, size_t columns) {
+  const size_t sweeps = args_scalar_count(n, "n", 0);
+  double *sweep = args_doubles(state, "sweep", 1);
+  if (!(*sweep >= 0.0 && *sweep + (double)sweeps < 9007199254740992.0))
+    Rf_error("`sweep` must be a count below 2^53");
+  unsigned calls = 0;
+  control.stop = interrupted;
+  control.stop_data = &calls;
+  const size_t rows = scan_rows(*sweep, sweeps, &control);
+  args_product(rows, columns);
+  if (rows > INT_MAX || columns > INT_MAX)
+    Rf_error("a segment cannot hold that many draws");
+  const char *names[] = {"state", "draws", "rng", ""};
+  SEXP result = PROTECT(Rf_mkNamed(VECSXP, names));
+  SEXP draws = Rf_allocMatrix(REALSXP, (int)rows, (int)columns);
+  SET_VECTOR_ELT(result, 0, state);
+  SET_VECTOR_ELT(result, 1, draws);
+  GetRNGstate();
+  const status outcome =
+    scan_sweeps(scan, &control, sweeps, sweep, REAL(draws), rows);
+  PutRNGstate();
+  if (outcome != STATUS_OK && outcome != STATUS_INTERRUPTED)
+    scan_stop(outcome);
+  SET_VECTOR_ELT(result, 2, current_seed());
+  UNPROTECT(1);
+  return outcome == STATUS_OK ? result : R_NilValue;
+}

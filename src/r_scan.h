@@ -1,0 +1,25 @@
+/* A segment of a chain as R sees it: a copy of the state goes in, and state,
+ * draws and generator come back in one value. */
+#ifndef GIBBSITE_R_SCAN_H
+#define GIBBSITE_R_SCAN_H
+
+#include <Rinternals.h>
+#include <stddef.h>
+
+#include "scan.h"
+#include "status.h"
+
+/* A copy of the state whose vectors the core may write into (protect it). */
+SEXP scan_copy_state(SEXP state);
+
+/* Runs n sweeps of `scan` on R's generator.  `state` is the copy that the model
+ * works on; its element `sweep` is moved on.  Returns
+ * list(state, draws, rng), or NULL when the user interrupted; a numerical
+ * failure is an R error. */
+SEXP scan_segment(const scan_model *scan, scan_control control, SEXP n,
+                  SEXP state, size_t columns);
+
+/* Raises the R error that belongs to a status other than STATUS_OK. */
+void scan_stop(status outcome);
+
+#endif

@@ -1,0 +1,21 @@
+/* Every native routine, once: init.c registers from this list with the number
+ * of arguments that the prototype has. */
+#ifndef GIBBSITE_ROUTINES_H
+#define GIBBSITE_ROUTINES_H
+
+#include <Rinternals.h>
+
+/* name, number of arguments */
+#define GIBBSITE_ROUTINES(ROUTINE) \
+  ROUTINE(gmm_sweeps, 4)           \
+  ROUTINE(gmm_evaluate, 7)         \
+  ROUTINE(in_forked_child, 0)      \
+  ROUTINE(file_size_signal, 1)
+
+SEXP C_gmm_sweeps(SEXP data, SEXP state, SEXP n, SEXP control);
+SEXP C_gmm_evaluate(SEXP x, SEXP pi, SEXP mu, SEXP sigma, SEXP order,
+                    SEXP pivot, SEXP what);
+SEXP C_in_forked_child(void);
+SEXP C_file_size_signal(SEXP ignore);
+
+#endif

@@ -1,0 +1,18 @@
+/* The topics, one line each; test_<topic>() stands in test_<topic>.c. */
+#include "harness.h"
+
+#define TOPICS(RUN)                                                            \
+  RUN(harness)                                                                 \
+  RUN(linalg)                                                                  \
+  RUN(rdist)                                                                   \
+  RUN(scan)
+
+#define DECLARE(topic) void test_##topic(void);
+#define CALL(topic) test_##topic();
+
+TOPICS(DECLARE)
+
+int main(void) {
+  TOPICS(CALL)
+  return finish_tests();
+}

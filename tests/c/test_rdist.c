@@ -1,0 +1,995 @@
+/* Random variates: exact use of the generator, tests of fit, and wrong variants
+ * that the same tests of fit must reject. */
+#include "rdist.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "harness.h"
+#include "linalg.h"
+#include "rmath.h"
+
+void test_rdist(void);
+
+/* ---- log gamma: fit ------------------------------------------------------------- */
+
+/* P(log G <= g) for G ~ Gamma(shape, 1).  Below exp(-30) the distribution function
+ * is x^shape / Gamma(shape + 1) up to a relative error of exp(-30), and the
+ * logarithm reaches where x underflows. */
+static double log_gamma_cdf(double g, double shape) {
+  if (g < -30.0)
+    return exp(shape * g - lgammafn(shape + 1.0));
+  return pgamma(exp(g), shape, 1.0, 1, 0);
+}
+
+typedef void (*gamma_filler)(double shape, double *x, size_t n);
+
+static void fill_from_r(double shape, double *x, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    x[i] = rdist_log_gamma(shape);
+}
+
+/* One item a variate: what a parallel block does. */
+static void fill_from_philox(double shape, double *x, size_t n) {
+  const philox_key key = philox_key_from_r();
+  for (size_t i = 0; i < n; i++) {
+    philox_stream s = philox_open(key, i, 3);
+    x[i] = philox_log_gamma(&s, shape);
+  }
+}
+
+/* One stream for all variates. */
+static void fill_from_one_stream(double shape, double *x, size_t n) {
+  philox_stream s = philox_open(philox_key_from_r(), 7, 0);
+  for (size_t i = 0; i < n; i++)
+    x[i] = philox_log_gamma(&s, shape);
+}
+
+/* Mutant: Gamma(shape, rate = 2) for Gamma(shape, 1). */
+static void fill_with_rate_two(double shape, double *x, size_t n) {
+  fill_from_philox(shape, x, n);
+  for (size_t i = 0; i < n; i++)
+    x[i] -= log(2.0);
+}
+
+/* Mutant: Gamma(shape + 1) without the boost U^(1/shape). */
+static void fill_without_boost(double shape, double *x, size_t n) {
+  fill_from_philox(shape + 1.0, x, n);
+}
+
+/* Mutant: the boost U^shape. */
+static void fill_with_wrong_boost(double shape, double *x, size_t n) {
+  fill_without_boost(shape, x, n);
+  for (size_t i = 0; i < n; i++)
+    x[i] += shape * log(unif_rand());
+}
+
+/* Mutant: d = shape where Marsaglia & Tsang have shape - 1/3. */
+static void fill_without_third(double shape, double *x, size_t n) {
+  fill_from_philox(shape + 1.0 / 3.0, x, n);
+}
+
+static double log_gamma_p_value(gamma_filler fill, double shape) {
+  enum { N = 40000 };
+  double *x = new_numbers(N);
+  set_seed(21, 22);
+  fill(shape, x, N);
+  const double p = ks_p_value(x, N, log_gamma_cdf, shape);
+  release_numbers(x);
+  return p;
+}
+
+static const double shapes[] = {1e-10, 1e-3, 0.5, 0.999, 1, 1.001, 3.7, 100, 1e6};
+
+static void fits_at_every_shape(gamma_filler fill) {
+  for (size_t i = 0; i < LENGTH(shapes); i++)
+    EXPECT(log_gamma_p_value(fill, shapes[i]) > TINY_P);
+}
+
+static void log_gamma_fits(void) {
+  fits_at_every_shape(fill_from_r);
+}
+
+static void philox_log_gamma_fits(void) {
+  fits_at_every_shape(fill_from_philox);
+  fits_at_every_shape(fill_from_one_stream);
+}
+
+static void log_gamma_mutants(void) {
+  for (size_t i = 0; i < LENGTH(shapes); i++) {
+    if (shapes[i] >= 0.5)
+      EXPECT(log_gamma_p_value(fill_with_rate_two, shapes[i]) < TINY_P);
+    if (shapes[i] < 1.0)
+      EXPECT(log_gamma_p_value(fill_without_boost, shapes[i]) < TINY_P);
+    if (shapes[i] <= 0.5) /* nearer to 1 the two boosts are the same */
+      EXPECT(log_gamma_p_value(fill_with_wrong_boost, shapes[i]) < TINY_P);
+    if (shapes[i] >= 0.5 && shapes[i] <= 100.0)
+      EXPECT(log_gamma_p_value(fill_without_third, shapes[i]) < TINY_P);
+  }
+}
+
+/* ---- log gamma: exactness and extremes -------------------------------------------- */
+
+static void log_gamma_uses_the_generator_as_stated(void) {
+  for (size_t i = 0; i < LENGTH(shapes); i++) {
+    set_seed(5, 6);
+    const double drawn = rdist_log_gamma(shapes[i]), next = unif_rand();
+    set_seed(5, 6);
+    const int boosted = shapes[i] < 1.0;
+    double expected = log(rgamma(boosted ? shapes[i] + 1.0 : shapes[i], 1.0));
+    if (boosted)
+      expected += log(unif_rand()) / shapes[i];
+    EXPECT(drawn == expected && next == unif_rand());
+  }
+}
+
+static void log_gamma_is_always_finite(void) {
+  const double extreme[] = {DBL_MIN, 1e-300, 1e-100, 1e-10, 1e-3,
+                            1,       1e10,   1e100,  1e300};
+  philox_stream s = philox_open(philox_key_from_r(), 0, 0);
+  set_seed(7, 8);
+  for (size_t i = 0; i < LENGTH(extreme); i++)
+    for (int repeat = 0; repeat < 2000; repeat++) {
+      EXPECT(isfinite(rdist_log_gamma(extreme[i])));
+      EXPECT(isfinite(philox_log_gamma(&s, extreme[i])));
+    }
+}
+
+static void philox_log_gamma_refuses_bad_shapes(void) {
+  philox_stream s = philox_open(philox_key_from_r(), 0, 0);
+  EXPECT(isnan(philox_log_gamma(&s, 0.0)) && isnan(philox_log_gamma(&s, -1.0)));
+  EXPECT(isnan(philox_log_gamma(&s, NAN)));
+  EXPECT(isnan(philox_log_gamma(&s, INFINITY)));
+}
+
+/* ---- Dirichlet ------------------------------------------------------------------------ */
+
+enum { DIRICHLET_N = 40000, MAX_K = 5 };
+
+typedef void (*dirichlet_drawer)(size_t item, const double *alpha, size_t k,
+                                 double *log_p);
+
+static void dirichlet_from_r(size_t item, const double *alpha, size_t k,
+                             double *log_p) {
+  (void)item;
+  rdist_log_dirichlet(alpha, k, log_p);
+}
+
+static void dirichlet_from_philox(size_t item, const double *alpha, size_t k,
+                                  double *log_p) {
+  const philox_key key = {{2024, 99}};
+  philox_stream s = philox_open(key, item, 0);
+  philox_log_dirichlet(&s, alpha, k, log_p);
+}
+
+/* Mutant: alpha + 1, as from gammas without their boost. */
+static void dirichlet_without_boost(size_t item, const double *alpha, size_t k,
+                                    double *log_p) {
+  double raised[MAX_K];
+  (void)item;
+  for (size_t j = 0; j < k; j++)
+    raised[j] = alpha[j] + 1.0;
+  rdist_log_dirichlet(raised, k, log_p);
+}
+
+/* Mutant: gammas off the log scale, which underflow. */
+static void dirichlet_underflowing(size_t item, const double *alpha, size_t k,
+                                   double *log_p) {
+  double sum = 0.0;
+  (void)item;
+  for (size_t j = 0; j < k; j++)
+    sum += log_p[j] = rgamma(alpha[j], 1.0);
+  for (size_t j = 0; j < k; j++)
+    log_p[j] = log(log_p[j] / sum);
+}
+
+/* The largest |z| of E p_j = a_j / A, E log p_j = psi(a_j) - psi(A), and the
+ * mean product E p_i p_j = a_i (a_j + [i = j]) / (A (A + 1)). */
+static double dirichlet_moments_z(const double *log_p, const double *alpha,
+                                  size_t k) {
+  const size_t n = DIRICHLET_N;
+  double total = 0.0, largest = 0.0, *value = new_numbers(n);
+  for (size_t j = 0; j < k; j++)
+    total += alpha[j];
+  for (size_t j = 0; j < k; j++) {
+    const double z = z_mean(log_p + n * j, n, digamma(alpha[j]) - digamma(total));
+    for (size_t t = 0; t < n; t++)
+      value[t] = exp(log_p[t + n * j]);
+    largest = fmax(largest, fmax(fabs(z), fabs(z_mean(value, n, alpha[j] / total))));
+    for (size_t i = 0; i <= j; i++) {
+      for (size_t t = 0; t < n; t++)
+        value[t] = exp(log_p[t + n * j] + log_p[t + n * i]);
+      const double product =
+        alpha[i] * (alpha[j] + (i == j)) / (total * (total + 1.0));
+      largest = fmax(largest, fabs(z_mean(value, n, product)));
+    }
+  }
+  release_numbers(value);
+  return largest;
+}
+
+/* Infinity when a draw is not finite or does not sum to one. */
+static double dirichlet_largest_z(dirichlet_drawer draw, const double *alpha,
+                                  size_t k) {
+  const size_t n = DIRICHLET_N;
+  double *log_p = new_numbers(n * k), row[MAX_K], largest = 0.0;
+  set_seed(31, 32);
+  for (size_t t = 0; t < n; t++) {
+    double sum = 0.0;
+    draw(t, alpha, k, row);
+    for (size_t j = 0; j < k; j++) {
+      sum += exp(row[j]);
+      log_p[t + n * j] = row[j];
+    }
+    if (!is_near(sum, 1.0, 1e-13))
+      largest = INFINITY;
+  }
+  if (!all_finite(log_p, n * k))
+    largest = INFINITY;
+  if (isfinite(largest))
+    largest = dirichlet_moments_z(log_p, alpha, k);
+  release_numbers(log_p);
+  return largest;
+}
+
+static const double mixed_alpha[] = {0.5, 1, 3.7};
+static const double tiny_alpha[] = {1e-3, 1e-3, 1e-3, 1e-3, 1e-3};
+
+static void dirichlet_moments(void) {
+  EXPECT(dirichlet_largest_z(dirichlet_from_r, mixed_alpha, 3) < MAX_Z);
+  EXPECT(dirichlet_largest_z(dirichlet_from_philox, mixed_alpha, 3) < MAX_Z);
+}
+
+static void dirichlet_with_tiny_alpha(void) {
+  EXPECT(dirichlet_largest_z(dirichlet_from_r, tiny_alpha, 5) < MAX_Z);
+  EXPECT(dirichlet_largest_z(dirichlet_from_philox, tiny_alpha, 5) < MAX_Z);
+}
+
+static void dirichlet_mutants(void) {
+  EXPECT(dirichlet_largest_z(dirichlet_without_boost, mixed_alpha, 3) > MAX_Z);
+  EXPECT(dirichlet_largest_z(dirichlet_without_boost, tiny_alpha, 5) > MAX_Z);
+  EXPECT(dirichlet_largest_z(dirichlet_underflowing, tiny_alpha, 5) > MAX_Z);
+}
+
+static void dirichlet_is_normalised_gammas(void) {
+  double log_p[3], one = NAN;
+  set_seed(33, 34);
+  rdist_log_dirichlet(mixed_alpha, 3, log_p);
+  set_seed(33, 34);
+  double g[3], sum = 0.0;
+  for (int j = 0; j < 3; j++)
+    sum += exp(g[j] = rdist_log_gamma(mixed_alpha[j]));
+  for (int j = 0; j < 3; j++)
+    EXPECT_NEAR(log_p[j], g[j] - log(sum), 1e-13);
+  rdist_log_dirichlet(mixed_alpha, 1, &one);
+  EXPECT(one == 0.0);
+}
+
+static void dirichlet_at_the_edge_of_doubles(void) {
+  const double alpha[] = {DBL_MIN, 1e-300, 1e300, 1};
+  double log_p[4];
+  philox_stream s = philox_open(philox_key_from_r(), 0, 0);
+  for (int repeat = 0; repeat < 1000; repeat++) {
+    rdist_log_dirichlet(alpha, 4, log_p);
+    EXPECT(all_finite(log_p, 4));
+    philox_log_dirichlet(&s, alpha, 4, log_p);
+    EXPECT(all_finite(log_p, 4));
+  }
+}
+
+/* ---- categorical -------------------------------------------------------------------------- */
+
+typedef size_t (*categorical_drawer)(const double *weights, size_t k, double u);
+
+/* Mutant: u is not multiplied by the sum of the weights. */
+static size_t categorical_unscaled(const double *weights, size_t k, double u) {
+  double partial = 0.0;
+  for (size_t j = 0; j < k; j++)
+    if ((partial += weights[j]) > u)
+      return j;
+  return k - 1;
+}
+
+/* Mutant: one index too far along. */
+static size_t categorical_shifted(const double *weights, size_t k, double u) {
+  return (rdist_categorical(weights, k, u) + 1) % k;
+}
+
+static double categorical_p_value(categorical_drawer draw) {
+  const double weights[] = {0, 0.3, 0, 1.5, 0.2, 2, 0};
+  double counts[LENGTH(weights)] = {0}, probabilities[LENGTH(weights)];
+  set_seed(41, 42);
+  for (int t = 0; t < 100000; t++)
+    counts[draw(weights, LENGTH(weights), unif_rand())] += 1.0;
+  for (size_t j = 0; j < LENGTH(weights); j++)
+    probabilities[j] = weights[j] / 4.0;
+  return chi_squared_p_value(counts, probabilities, LENGTH(weights));
+}
+
+static void categorical_fits(void) {
+  EXPECT(categorical_p_value(rdist_categorical) > TINY_P);
+}
+
+static void categorical_mutants(void) {
+  EXPECT(categorical_p_value(categorical_unscaled) < TINY_P);
+  EXPECT(categorical_p_value(categorical_shifted) < TINY_P);
+}
+
+/* Partial sums 1, 2, 4: a partial sum equal to u * 4 counts. */
+static void categorical_is_exact_at_the_steps(void) {
+  const double weights[] = {1, 1, 2};
+  EXPECT(rdist_categorical(weights, 3, DBL_MIN) == 0);
+  EXPECT(rdist_categorical(weights, 3, nextafter(0.25, 0)) == 0);
+  EXPECT(rdist_categorical(weights, 3, 0.25) == 1);
+  EXPECT(rdist_categorical(weights, 3, nextafter(0.5, 0)) == 1);
+  EXPECT(rdist_categorical(weights, 3, 0.5) == 2);
+  EXPECT(rdist_categorical(weights, 3, nextafter(1, 0)) == 2);
+}
+
+/* The stated rule, written out. */
+static size_t categorical_by_counting(const double *weights, size_t k,
+                                      double u) {
+  double total = 0.0, partial = 0.0;
+  size_t count = 0, last = 0;
+  for (size_t j = 0; j < k; j++)
+    total += weights[j];
+  for (size_t j = 0; j < k; j++) {
+    partial += weights[j];
+    count += partial <= u * total;
+    last = weights[j] > 0.0 ? j : last;
+  }
+  return count < last ? count : last;
+}
+
+static void categorical_counts_partial_sums(void) {
+  double weights[12];
+  set_seed(43, 44);
+  for (int t = 0; t < 20000; t++) {
+    const size_t k = 1 + (size_t)(12.0 * unif_rand());
+    for (size_t j = 0; j < k; j++)
+      weights[j] = unif_rand() < 0.4 ? 0.0 : exp(20.0 * norm_rand());
+    weights[(size_t)((double)k * unif_rand())] = 1.0;
+    const double u = unif_rand();
+    const size_t drawn = rdist_categorical(weights, k, u);
+    EXPECT(drawn == categorical_by_counting(weights, k, u));
+    EXPECT(drawn < k && weights[drawn] > 0.0);
+  }
+}
+
+/* u * total rounds up to the total when the total is subnormal. */
+static void categorical_never_picks_a_zero(void) {
+  const double least = nextafter(0, 1), top = nextafter(1, 0);
+  const double subnormal[] = {0, least, least, 0, 0}, one[] = {1e-300};
+  EXPECT(rdist_categorical(subnormal, 5, top) == 2);
+  EXPECT(rdist_categorical(subnormal, 5, DBL_MIN) == 1);
+  EXPECT(rdist_categorical(one, 1, top) == 0);
+  EXPECT(rdist_categorical(one, 1, DBL_MIN) == 0);
+}
+
+/* ---- Wishart and inverse Wishart -------------------------------------------------------------- */
+
+/* Scale S = L L', L = 1; 0.5 2; -1 0.3 1.5, and a direction v. */
+enum { D = 3, WISHART_N = 40000 };
+static const double wishart_l[] = {1, 0.5, -1, 0, 2, 0.3, 0, 0, 1.5};
+static const double direction[] = {1, 0.5, -1};
+
+typedef void (*matrix_drawer)(double df, double *out);
+
+static void wishart(double df, double *out) {
+  double work[D * D];
+  rdist_wishart(df, wishart_l, D, out, work);
+}
+
+static void inverse_wishart(double df, double *out) {
+  double work[2 * D * D];
+  rdist_inverse_wishart(df, wishart_l, D, out, work);
+}
+
+static void invert(double *a) {
+  double l[D * D];
+  memcpy(l, a, sizeof l);
+  EXPECT(linalg_cholesky(l, D) == STATUS_OK);
+  linalg_inverse_from_cholesky(l, D, a);
+}
+
+/* Mutant: the inverse of W(df, S), that is IW(df, S^-1). */
+static void inverse_wishart_inverted_scale(double df, double *out) {
+  wishart(df, out);
+  invert(out);
+}
+
+static void inverse_wishart_df_plus_one(double df, double *out) {
+  inverse_wishart(df + 1.0, out);
+}
+
+static void wishart_df_minus_one(double df, double *out) {
+  wishart(df - 1.0, out);
+}
+
+/* Mutant: Bartlett's degrees of freedom in the reverse order. */
+static void wishart_reversed_bartlett(double df, double *out) {
+  double m[D * D];
+  rdist_bartlett(df, D, m);
+  for (size_t j = 0; j < D; j++)
+    m[j + D * j] = sqrt(rchisq(df - (double)(D - 1 - j)));
+  for (size_t j = 0; j < D; j++)
+    linalg_lower_times_vector(wishart_l, D, m + D * j, m + D * j);
+  linalg_outer_gram(m, D, out);
+}
+
+/* Mutant: S for L, so that the scale is S S'. */
+static void wishart_of_scale_for_factor(double df, double *out) {
+  double m[D * D], s[D * D], product[D * D] = {0};
+  linalg_outer_gram(wishart_l, D, s);
+  rdist_bartlett(df, D, m);
+  for (size_t j = 0; j < D; j++)
+    for (size_t c = 0; c < D; c++)
+      for (size_t i = 0; i < D; i++)
+        product[i + D * j] += s[i + D * c] * m[c + D * j];
+  linalg_outer_gram(product, D, out);
+}
+
+static double quadratic_form(const double *a) {
+  double sum = 0.0;
+  for (size_t j = 0; j < D; j++)
+    for (size_t i = 0; i < D; i++)
+      sum += direction[i] * a[i + D * j] * direction[j];
+  return sum;
+}
+
+/* WISHART_N draws, element e of draw t at [t + N e]. */
+static double *draw_matrices(matrix_drawer draw, double df) {
+  double *x = new_numbers(WISHART_N * D * D), out[D * D];
+  set_seed(51, 52);
+  for (size_t t = 0; t < WISHART_N; t++) {
+    draw(df, out);
+    for (size_t e = 0; e < D * D; e++)
+      x[t + WISHART_N * e] = out[e];
+  }
+  return x;
+}
+
+/* The largest |z| of the means against mean_factor * S and of the variances of
+ * the diagonal against variance_factor * S_jj^2. */
+static double matrix_moments_z(matrix_drawer draw, double df,
+                               double mean_factor, double variance_factor) {
+  double *x = draw_matrices(draw, df), s[D * D], largest = 0.0;
+  linalg_outer_gram(wishart_l, D, s);
+  for (size_t e = 0; e < D * D; e++) {
+    const double *element = x + WISHART_N * e;
+    largest = fmax(largest,
+                   fabs(z_mean(element, WISHART_N, mean_factor * s[e])));
+    if (e % (D + 1) == 0) /* on the diagonal */
+      largest = fmax(largest, fabs(z_variance(element, WISHART_N,
+                                              variance_factor * s[e] * s[e])));
+  }
+  release_numbers(x);
+  return largest;
+}
+
+/* E W = df S,  Var W_jj = 2 df S_jj^2. */
+static double wishart_z(matrix_drawer draw) {
+  const double df = 5.5;
+  return matrix_moments_z(draw, df, df, 2.0 * df);
+}
+
+/* With m = df - d - 1:  E = S / m,  Var_jj = 2 S_jj^2 / (m^2 (m - 2)). */
+static double inverse_wishart_z(matrix_drawer draw) {
+  const double df = 20, m = df - D - 1;
+  return matrix_moments_z(draw, df, 1.0 / m, 2.0 / (m * m * (m - 2.0)));
+}
+
+static void wishart_moments(void) {
+  EXPECT(wishart_z(wishart) < MAX_Z);
+}
+
+static void inverse_wishart_moments(void) {
+  EXPECT(inverse_wishart_z(inverse_wishart) < MAX_Z);
+}
+
+static void matrix_moment_mutants(void) {
+  EXPECT(wishart_z(wishart_df_minus_one) > MAX_Z);
+  EXPECT(wishart_z(wishart_reversed_bartlett) > MAX_Z);
+  EXPECT(wishart_z(wishart_of_scale_for_factor) > MAX_Z);
+  EXPECT(inverse_wishart_z(inverse_wishart_df_plus_one) > MAX_Z);
+  EXPECT(inverse_wishart_z(inverse_wishart_inverted_scale) > MAX_Z);
+}
+
+static double chi_squared_cdf(double x, double df) {
+  return pchisq(x, df, 1, 0);
+}
+
+/* v'W v / v'S v ~ chi^2(df). */
+static double wishart_p_value(matrix_drawer draw, double df) {
+  double *x = new_numbers(WISHART_N), w[D * D];
+  linalg_outer_gram(wishart_l, D, w);
+  const double scale = quadratic_form(w);
+  set_seed(53, 54);
+  for (size_t t = 0; t < WISHART_N; t++) {
+    draw(df, w);
+    x[t] = quadratic_form(w) / scale;
+  }
+  const double p = ks_p_value(x, WISHART_N, chi_squared_cdf, df);
+  release_numbers(x);
+  return p;
+}
+
+/* S ~ IW(df, scale): v'scale v / v'S v ~ chi^2(df - d + 1), and when `inverted`
+ * v'S^-1 v / v'scale^-1 v ~ chi^2(df). */
+static double inverse_wishart_p_value(matrix_drawer draw, double df,
+                                      int inverted) {
+  double *x = new_numbers(WISHART_N), s[D * D];
+  linalg_outer_gram(wishart_l, D, s);
+  if (inverted)
+    invert(s);
+  const double scale = quadratic_form(s);
+  set_seed(55, 56);
+  for (size_t t = 0; t < WISHART_N; t++) {
+    draw(df, s);
+    if (inverted)
+      invert(s);
+    x[t] = inverted ? quadratic_form(s) / scale : scale / quadratic_form(s);
+  }
+  const double p = ks_p_value(x, WISHART_N, chi_squared_cdf,
+                              inverted ? df : df - D + 1.0);
+  release_numbers(x);
+  return p;
+}
+
+static void quadratic_forms_fit(void) {
+  const double df[] = {2.5, 3, 7.25, 40};
+  for (size_t i = 0; i < LENGTH(df); i++) {
+    EXPECT(wishart_p_value(wishart, df[i]) > TINY_P);
+    EXPECT(inverse_wishart_p_value(inverse_wishart, df[i], 0) > TINY_P);
+    if (df[i] >= D) /* below, draws too near singular to be inverted here */
+      EXPECT(inverse_wishart_p_value(inverse_wishart, df[i], 1) > TINY_P);
+  }
+}
+
+static void quadratic_form_mutants(void) {
+  const double df = 7.25;
+  EXPECT(wishart_p_value(wishart_df_minus_one, df) < TINY_P);
+  EXPECT(wishart_p_value(wishart_reversed_bartlett, df) < TINY_P);
+  EXPECT(wishart_p_value(wishart_of_scale_for_factor, df) < TINY_P);
+  for (int inverted = 0; inverted < 2; inverted++) {
+    EXPECT(inverse_wishart_p_value(inverse_wishart_df_plus_one, df, inverted) <
+           TINY_P);
+    EXPECT(inverse_wishart_p_value(inverse_wishart_inverted_scale, df,
+                                   inverted) < TINY_P);
+  }
+}
+
+/* log|W| - log|S| is a sum of log chi^2(df - j), j = 0..d-1: mean
+ * sum psi((df - j)/2) + d log 2, variance sum psi'((df - j)/2). */
+static void wishart_determinant(void) {
+  const double df = 4.5;
+  double mean = D * log(2.0) + linalg_log_determinant(wishart_l, D);
+  double variance = 0.0, *x = new_numbers(WISHART_N), w[D * D];
+  for (int j = 0; j < D; j++) {
+    mean += digamma((df - j) / 2.0);
+    variance += trigamma((df - j) / 2.0);
+  }
+  set_seed(57, 58);
+  for (size_t t = 0; t < WISHART_N; t++) {
+    wishart(df, w);
+    EXPECT(linalg_cholesky(w, D) == STATUS_OK);
+    x[t] = linalg_log_determinant(w, D);
+  }
+  EXPECT(fabs(z_mean(x, WISHART_N, mean)) < MAX_Z);
+  EXPECT(fabs(z_variance(x, WISHART_N, variance)) < MAX_Z);
+  release_numbers(x);
+}
+
+/* d = 1: 1/s ~ Gamma(df/2, rate = scale/2), so scale/s ~ chi^2(df). */
+static void inverse_wishart_of_order_one(void) {
+  const double df = 3.3, l = 1.7;
+  double *x = new_numbers(WISHART_N), work[2], s;
+  set_seed(59, 60);
+  for (size_t t = 0; t < WISHART_N; t++) {
+    rdist_inverse_wishart(df, &l, 1, &s, work);
+    x[t] = l * l / s;
+  }
+  EXPECT(ks_p_value(x, WISHART_N, chi_squared_cdf, df) > TINY_P);
+  for (size_t t = 0; t < WISHART_N; t++)
+    x[t] *= 2.0; /* mutant: rate = scale */
+  EXPECT(ks_p_value(x, WISHART_N, chi_squared_cdf, df) < TINY_P);
+  release_numbers(x);
+}
+
+static void bartlett_uses_the_generator_as_stated(void) {
+  double a[D * D];
+  memset(a, 0xff, sizeof a);
+  set_seed(61, 62);
+  rdist_bartlett(5.5, D, a);
+  const double next = unif_rand();
+  set_seed(61, 62);
+  for (size_t j = 0; j < D; j++) {
+    EXPECT(a[j + D * j] == sqrt(rchisq(5.5 - (double)j)));
+    for (size_t i = j + 1; i < D; i++)
+      EXPECT(a[i + D * j] == norm_rand());
+    for (size_t i = 0; i < j; i++)
+      EXPECT(a[i + D * j] == 0.0);
+  }
+  EXPECT(next == unif_rand());
+}
+
+/* IW: L (A A')^-1 L' for the same Bartlett factor; W: L A A' L'. */
+static void wisharts_follow_from_the_bartlett_factor(void) {
+  double a[D * D], w[D * D], s[D * D], inner[D * D];
+  set_seed(63, 64);
+  rdist_bartlett(5.5, D, a);
+  set_seed(63, 64);
+  wishart(5.5, w);
+  set_seed(63, 64);
+  inverse_wishart(5.5, s);
+  for (int inverse = 0; inverse < 2; inverse++) {
+    linalg_outer_gram(a, D, inner);
+    if (inverse)
+      invert(inner);
+    for (size_t i = 0; i < D; i++)
+      for (size_t j = 0; j < D; j++) {
+        double sum = 0.0;
+        for (size_t p = 0; p < D; p++)
+          for (size_t q = 0; q < D; q++)
+            sum += wishart_l[i + D * p] * inner[p + D * q] * wishart_l[j + D * q];
+        EXPECT_NEAR((inverse ? s : w)[i + D * j], sum, 1e-12);
+        EXPECT((inverse ? s : w)[i + D * j] == (inverse ? s : w)[j + D * i]);
+      }
+  }
+}
+
+/* ---- Philox ---------------------------------------------------------------------------- */
+
+/* Known answers of Random123 (kat_vectors, philox4x32 with 10 rounds). */
+static void philox_known_answers(void) {
+  const uint32_t ones = 0xffffffffu;
+  const struct {
+    uint32_t counter[4], key[2], out[4];
+  } known[] = {
+    {{0, 0, 0, 0},
+     {0, 0},
+     {0x6627e8d5u, 0xe169c58du, 0xbc57ac4cu, 0x9b00dbd8u}},
+    {{ones, ones, ones, ones},
+     {ones, ones},
+     {0x408f276du, 0x41c83b0eu, 0xa20bc7c6u, 0x6d5451fdu}},
+    {{0x243f6a88u, 0x85a308d3u, 0x13198a2eu, 0x03707344u},
+     {0xa4093822u, 0x299f31d0u},
+     {0xd16cfe09u, 0x94fdccebu, 0x5001e420u, 0x24126ea1u}}};
+  for (size_t i = 0; i < LENGTH(known); i++) {
+    uint32_t out[4];
+    philox_block(known[i].counter, known[i].key, out);
+    EXPECT(memcmp(out, known[i].out, sizeof out) == 0);
+  }
+}
+
+/* Word w of the stream (key, item, draw): counter (item low, item high, draw, block). */
+static uint32_t stream_word(philox_key key, uint64_t item, uint32_t draw,
+                            uint32_t w) {
+  const uint32_t counter[4] = {(uint32_t)item, (uint32_t)(item >> 32), draw,
+                               w / 4};
+  uint32_t out[4];
+  philox_block(counter, key.key, out);
+  return out[w % 4];
+}
+
+static uint64_t stream_bits(philox_key key, uint64_t item, uint32_t draw,
+                            uint32_t pair) {
+  return (uint64_t)stream_word(key, item, draw, 2 * pair) << 32 |
+         stream_word(key, item, draw, 2 * pair + 1);
+}
+
+/* Uniform j is the midpoint of the cell that the pair of words j picks. */
+static void philox_counter_words(void) {
+  const philox_key key = {{17, 0x89abcdefu}};
+  const uint64_t item = 0x123456789abcdef0u;
+  philox_stream s = philox_open(key, item, 42);
+  for (uint32_t j = 0; j < 20; j++) {
+    const double cell = (double)(stream_bits(key, item, 42, j) >> 12);
+    EXPECT(philox_unif(&s) == (cell + 0.5) / 4503599627370496.0);
+  }
+}
+
+static void philox_key_takes_two_uniforms(void) {
+  set_seed(71, 72);
+  const philox_key key = philox_key_from_r(), other = philox_key_from_r();
+  set_seed(71, 72);
+  for (int w = 0; w < 2; w++)
+    EXPECT(key.key[w] == (uint32_t)floor(ldexp(unif_rand(), 32)));
+  EXPECT(key.key[0] != key.key[1]);
+  EXPECT(memcmp(&key, &other, sizeof key) != 0);
+}
+
+/* A stream whose next pair of words is given. */
+static philox_stream stream_at(uint32_t high, uint32_t low) {
+  philox_stream s = {{0, 0}, {0, 0, 0, 0}, {0, 0, high, low}, 2};
+  return s;
+}
+
+static void philox_unif_is_open(void) {
+  philox_stream lowest = stream_at(0, 0);
+  philox_stream highest = stream_at(0xffffffffu, 0xffffffffu);
+  EXPECT(philox_unif(&lowest) == ldexp(1.0, -53));
+  EXPECT(philox_unif(&highest) == 1.0 - ldexp(1.0, -53));
+}
+
+enum { PHILOX_N = 200000 };
+
+static double unit_cdf(double x, double unused) {
+  (void)unused;
+  return x;
+}
+
+static double normal_cdf(double x, double mean) {
+  return pnorm(x, mean, 1.0, 1, 0);
+}
+
+static double first_of_item(size_t i, double (*variate)(philox_stream *)) {
+  const philox_key key = {{123, 456}};
+  philox_stream s = philox_open(key, i, 0);
+  return variate(&s);
+}
+
+/* Along one stream, and across items that differ in the lowest bits alone. */
+static double philox_p_value(double (*variate)(philox_stream *),
+                             distribution cdf, int across) {
+  const philox_key key = {{123, 456}};
+  double *x = new_numbers(PHILOX_N);
+  philox_stream s = philox_open(key, 5, 6);
+  for (size_t i = 0; i < PHILOX_N; i++)
+    x[i] = across ? first_of_item(i, variate) : variate(&s);
+  const double p = ks_p_value(x, PHILOX_N, cdf, 0.0);
+  release_numbers(x);
+  return p;
+}
+
+/* Mutant: shifted by 1/128. */
+static double shifted_unif(philox_stream *s) {
+  return fmin(1.0, philox_unif(s) + 1.0 / 128);
+}
+
+/* Mutant: the innermost layer is stretched. */
+static double boxy_normal(philox_stream *s) {
+  const double x = philox_normal(s);
+  return fabs(x) < 0.2723 ? x * (1.0 + 0.2 * philox_unif(s)) : x;
+}
+
+static void philox_uniforms_fit(void) {
+  EXPECT(philox_p_value(philox_unif, unit_cdf, 0) > TINY_P);
+  EXPECT(philox_p_value(philox_unif, unit_cdf, 1) > TINY_P);
+  EXPECT(philox_p_value(shifted_unif, unit_cdf, 0) < TINY_P);
+}
+
+static void philox_normals_fit(void) {
+  EXPECT(philox_p_value(philox_normal, normal_cdf, 0) > TINY_P);
+  EXPECT(philox_p_value(philox_normal, normal_cdf, 1) > TINY_P);
+  EXPECT(philox_p_value(boxy_normal, normal_cdf, 0) < TINY_P);
+}
+
+/* Products of neighbours have mean zero: across items, draws and one stream. */
+static void philox_neighbours_are_uncorrelated(void) {
+  const philox_key key = {{9, 10}};
+  double *x = new_numbers(3 * PHILOX_N);
+  for (size_t i = 0; i < PHILOX_N; i++) {
+    philox_stream s = philox_open(key, i, 0), next_item = philox_open(key, i + 1, 0);
+    philox_stream next_draw = philox_open(key, i, 1);
+    const double z = philox_normal(&s);
+    x[i] = z * philox_normal(&next_item);
+    x[PHILOX_N + i] = z * philox_normal(&next_draw);
+    x[2 * PHILOX_N + i] = z * philox_normal(&s);
+  }
+  for (int pair = 0; pair < 3; pair++)
+    EXPECT(fabs(z_mean(x + pair * PHILOX_N, PHILOX_N, 0.0)) < MAX_Z);
+  release_numbers(x);
+}
+
+/* The normals in 256 cells of equal probability, the outermost split at +-4: the
+ * tail beyond 3.44 and every layer carry their share. */
+static double normal_cells_p_value(double (*variate)(philox_stream *)) {
+  enum { CELLS = 256 };
+  const philox_key key = {{77, 78}};
+  double counts[CELLS + 2] = {0}, probabilities[CELLS + 2];
+  philox_stream s = philox_open(key, 0, 0);
+  for (long t = 0; t < 2000000; t++) {
+    const double x = variate(&s);
+    if (fabs(x) > 4.0)
+      counts[CELLS + (x > 0.0)] += 1.0;
+    else
+      counts[(int)(CELLS * pnorm(x, 0, 1, 1, 0))] += 1.0;
+  }
+  const double beyond = pnorm(-4.0, 0, 1, 1, 0);
+  for (int j = 0; j < CELLS + 2; j++)
+    probabilities[j] = j < CELLS ? 1.0 / CELLS : beyond;
+  probabilities[0] -= beyond;
+  probabilities[CELLS - 1] -= beyond;
+  return chi_squared_p_value(counts, probabilities, CELLS + 2);
+}
+
+/* Mutant: a normal whose tail stops at 4. */
+static double tailless_normal(philox_stream *s) {
+  double x;
+  do
+    x = philox_normal(s);
+  while (fabs(x) > 4.0);
+  return x;
+}
+
+static void philox_normals_fill_their_cells(void) {
+  EXPECT(normal_cells_p_value(philox_normal) > TINY_P);
+  EXPECT(normal_cells_p_value(tailless_normal) < TINY_P);
+  EXPECT(normal_cells_p_value(boxy_normal) < TINY_P);
+}
+
+/* Edges of the 128 layers: f(edge[i + 1]) = f(edge[i]) + v / edge[i], from
+ * r = edge[1] (Marsaglia & Tsang 2000, table 1: 3.442619855899) inwards;
+ * v = r f(r) + the tail. */
+static void ziggurat_edges(double *edge) {
+  const double r = 3.4426198558966523;
+  const double v = r * exp(-0.5 * r * r) +
+                   sqrt(2.0 * 3.14159265358979323846) * pnorm(r, 0, 1, 0, 0);
+  edge[0] = v / exp(-0.5 * r * r);
+  edge[1] = r;
+  for (int i = 1; i < 127; i++)
+    edge[i + 1] = sqrt(-2.0 * log(exp(-0.5 * edge[i] * edge[i]) + v / edge[i]));
+  edge[128] = 0.0;
+}
+
+/* The table: a point left of the next edge is returned as it is, so the edges
+ * can be read off; all 128 are met, as often with one sign as the other. */
+static void ziggurat_table(void) {
+  const philox_key key = {{1, 2}};
+  double edge[129], met[128][2] = {{0}};
+  ziggurat_edges(edge);
+  for (uint32_t i = 0; i < 200000; i++) {
+    const uint64_t bits = stream_bits(key, i, 0, 0);
+    const size_t layer = bits & 127;
+    const double sign = bits & 128 ? -1.0 : 1.0;
+    const double x = ((double)(bits >> 12) + 0.5) / 4503599627370496.0 * edge[layer];
+    if (x > edge[layer + 1] - 1e-9)
+      continue;
+    philox_stream s = philox_open(key, i, 0);
+    EXPECT_NEAR(philox_normal(&s), sign * x, 1e-13);
+    met[layer][sign > 0] += 1.0;
+  }
+  for (int layer = 0; layer < 127; layer++) /* the last edge is 0: never met */
+    EXPECT(met[layer][0] > 0.0 && met[layer][1] > 0.0);
+}
+
+/* ---- Philox: independence of order ------------------------------------------------------ */
+
+enum { ITEMS = 300, DRAWS = 3, VARIATES = 6 };
+
+/* Some of each kind, from the stream (item, draw). */
+static void visit(philox_key key, size_t cell, double *out) {
+  const double alpha[] = {0.3, 2, 1e-3};
+  philox_stream s = philox_open(key, cell / DRAWS, (uint32_t)(cell % DRAWS));
+  out[0] = philox_unif(&s);
+  out[1] = philox_normal(&s);
+  out[2] = philox_log_gamma(&s, 0.7);
+  philox_log_dirichlet(&s, alpha, 3, out + 3);
+}
+
+static void philox_does_not_know_the_order(void) {
+  const size_t cells = ITEMS * DRAWS;
+  const philox_key key = {{3, 4}};
+  double *forward = new_numbers(VARIATES * ITEMS * DRAWS);
+  double *other = new_numbers(VARIATES * ITEMS * DRAWS);
+  for (size_t i = 0; i < cells; i++)
+    visit(key, i, forward + VARIATES * i);
+  for (size_t i = cells; i-- > 0;)
+    visit(key, i, other + VARIATES * i);
+  EXPECT(same_bits(forward, other, VARIATES * cells));
+  memset(other, 0, VARIATES * cells * sizeof *other);
+  for (size_t i = 0; i < cells; i++) { /* 7 and 900 have no common divisor */
+    const size_t shuffled = 7 * i % cells;
+    visit(key, shuffled, other + VARIATES * shuffled);
+  }
+  EXPECT(same_bits(forward, other, VARIATES * cells));
+  release_numbers(forward);
+  release_numbers(other);
+}
+
+/* Two streams used in turn give what each gives alone. */
+static void philox_streams_do_not_meet(void) {
+  const philox_key key = {{5, 6}};
+  double alone[200], in_turn[200];
+  for (size_t item = 0; item < 2; item++) {
+    philox_stream s = philox_open(key, item, 0);
+    for (size_t j = 0; j < 100; j++)
+      alone[100 * item + j] = philox_log_gamma(&s, 0.4);
+  }
+  philox_stream s[2] = {philox_open(key, 0, 0), philox_open(key, 1, 0)};
+  for (size_t j = 0; j < 100; j++)
+    for (size_t item = 0; item < 2; item++)
+      in_turn[100 * item + j] = philox_log_gamma(&s[item], 0.4);
+  EXPECT(same_bits(alone, in_turn, 200));
+}
+
+/* Items (also beyond 32 bits), draws and keys each make another stream. */
+static void philox_streams_differ(void) {
+  const uint64_t far = (uint64_t)1 << 32;
+  const struct {
+    uint32_t key0, key1;
+    uint64_t item;
+    uint32_t draw;
+  } cell[] = {{0, 0, 0, 0},   {0, 0, 1, 0},       {0, 0, 0, 1}, {0, 0, far, 0},
+              {0, 0, far, 1}, {0, 0, far + 1, 0}, {1, 0, 0, 0}, {0, 1, 0, 0}};
+  double first[LENGTH(cell)];
+  for (size_t i = 0; i < LENGTH(cell); i++) {
+    const philox_key key = {{cell[i].key0, cell[i].key1}};
+    philox_stream s = philox_open(key, cell[i].item, cell[i].draw);
+    first[i] = philox_unif(&s);
+    for (size_t j = 0; j < i; j++)
+      EXPECT(first[i] != first[j]);
+  }
+}
+
+/* ---- the tests ------------------------------------------------------------------------------ */
+
+static void test_gamma_and_dirichlet(void) {
+  run_test("rdist: log gamma uses R's generator as stated",
+           log_gamma_uses_the_generator_as_stated);
+  run_test("rdist: log gamma fits at shapes 1e-10 to 1e6", log_gamma_fits);
+  run_test("rdist: Philox log gamma fits", philox_log_gamma_fits);
+  run_test("rdist: wrong log gammas rejected", log_gamma_mutants);
+  run_test("rdist: log gamma is finite", log_gamma_is_always_finite);
+  run_test("rdist: Philox log gamma of a bad shape is NaN",
+           philox_log_gamma_refuses_bad_shapes);
+  run_test("rdist: Dirichlet is normalised gammas",
+           dirichlet_is_normalised_gammas);
+  run_test("rdist: Dirichlet moments", dirichlet_moments);
+  run_test("rdist: Dirichlet with alpha = 0.001", dirichlet_with_tiny_alpha);
+  run_test("rdist: Dirichlet at the edge of doubles",
+           dirichlet_at_the_edge_of_doubles);
+  run_test("rdist: wrong Dirichlets rejected", dirichlet_mutants);
+}
+
+static void test_categorical(void) {
+  run_test("rdist: categorical fits", categorical_fits);
+  run_test("rdist: wrong categoricals rejected", categorical_mutants);
+  run_test("rdist: categorical is exact at its steps",
+           categorical_is_exact_at_the_steps);
+  run_test("rdist: categorical counts partial sums",
+           categorical_counts_partial_sums);
+  run_test("rdist: categorical never picks a weight of zero",
+           categorical_never_picks_a_zero);
+}
+
+static void test_wishart(void) {
+  run_test("rdist: Bartlett factor uses R's generator as stated",
+           bartlett_uses_the_generator_as_stated);
+  run_test("rdist: Wisharts follow from the Bartlett factor",
+           wisharts_follow_from_the_bartlett_factor);
+  run_test("rdist: Wishart moments", wishart_moments);
+  run_test("rdist: inverse Wishart moments", inverse_wishart_moments);
+  run_test("rdist: wrong moments rejected", matrix_moment_mutants);
+  run_test("rdist: quadratic forms are chi-squared", quadratic_forms_fit);
+  run_test("rdist: wrong quadratic forms rejected", quadratic_form_mutants);
+  run_test("rdist: Wishart log determinant", wishart_determinant);
+  run_test("rdist: inverse Wishart of order 1 is inverse gamma",
+           inverse_wishart_of_order_one);
+}
+
+static void test_philox(void) {
+  run_test("philox: known answers", philox_known_answers);
+  run_test("philox: counter words", philox_counter_words);
+  run_test("philox: key from two uniforms", philox_key_takes_two_uniforms);
+  run_test("philox: uniforms are in the open interval", philox_unif_is_open);
+  run_test("philox: uniforms fit", philox_uniforms_fit);
+  run_test("philox: normals fit", philox_normals_fit);
+  run_test("philox: normals fill 258 cells", philox_normals_fill_their_cells);
+  run_test("philox: ziggurat table", ziggurat_table);
+  run_test("philox: neighbours are uncorrelated",
+           philox_neighbours_are_uncorrelated);
+  run_test("philox: order of visits never shows",
+           philox_does_not_know_the_order);
+  run_test("philox: streams do not meet", philox_streams_do_not_meet);
+  run_test("philox: items, draws and keys differ", philox_streams_differ);
+}
+
+void test_rdist(void) {
+  test_gamma_and_dirichlet();
+  test_categorical();
+  test_wishart();
+  test_philox();
+}

@@ -1,0 +1,241 @@
+# Every kind of generator that is taken, with every kind of normal and sample.
+uniform <- setdiff(uniform_kinds, "user-supplied")
+normal <- c("Inversion", "Ahrens-Dieter", "Kinderman-Ramage")
+kinds <- expand.grid(
+  uniform = uniform, normal = normal, sample = sample_kinds,
+  stringsAsFactors = FALSE
+)
+
+use_kind <- function(kind) {
+  suppressWarnings(RNGkind(kind[[1]], kind[[2]], kind[[3]]))
+}
+
+# The session's generator as it was, after each test.
+local_generator <- function(frame = parent.frame()) {
+  saved <- save_generator()
+  withr::defer(restore_generator(saved), envir = frame)
+}
+
+for_each_kind <- function(code) {
+  for (i in seq_len(nrow(kinds))) {
+    kind <- unlist(kinds[i, ], use.names = FALSE)
+    use_kind(kind)
+    set.seed(1)
+    code(kind)
+  }
+}
+
+test_that("a stream tells its kind as R does", {
+  local_generator()
+  for_each_kind(function(kind) {
+    expect_identical(rng_kind(), kind)
+    expect_identical(stream_kind(generator_seed()), kind)
+  })
+})
+
+test_that("the root is one uniform of the user's generator, or the seed", {
+  local_generator()
+  for_each_kind(function(kind) {
+    root <- root_seed()
+    left <- generator_seed()
+    set.seed(1)
+    expect_identical(root, as.integer(floor(runif(1) * 2^31)))
+    expect_identical(generator_seed(), left)
+    expect_identical(root_seed(7), 7L)
+    expect_identical(root_seed(-7), -7L)
+    expect_identical(generator_seed(), left)
+  })
+})
+
+test_that("streams leave the generator alone, differ, and grow in number", {
+  local_generator()
+  for_each_kind(function(kind) {
+    before <- generator_seed()
+    expect_no_warning(streams <- chain_streams(5, 4))
+    expect_identical(generator_seed(), before)
+    expect_identical(rng_kind(), kind)
+    expect_length(streams, 4)
+    expect_identical(anyDuplicated(streams), 0L)
+    expect_identical(lapply(streams, stream_kind), rep(list(kind), 4))
+    expect_identical(chain_streams(5, 6)[1:4], streams)
+    expect_identical(chain_streams(5, 1), streams[1])
+    expect_false(any(chain_streams(6, 4) %in% streams))
+  })
+})
+
+test_that("a generator that was never seeded stays so", {
+  local_generator()
+  for_each_kind(function(kind) {
+    rm(".Random.seed", envir = globalenv())
+    expect_no_warning(chain_streams(5, 2))
+    expect_null(generator_seed())
+    expect_identical(rng_kind(), kind)
+    stream <- chain_streams(5, 1)[[1]]
+    expect_no_warning(with_stream(stream, rnorm(3)))
+    expect_null(generator_seed())
+    expect_identical(rng_kind(), kind)
+    expect_identical(root_seed(3), 3L)
+    expect_null(generator_seed())
+  })
+})
+
+test_that("under L'Ecuyer-CMRG chain k has the k-th stream", {
+  local_generator()
+  RNGkind("L'Ecuyer-CMRG", "Inversion", "Rejection")
+  streams <- chain_streams(11, 3)
+  set.seed(11)
+  stream <- generator_seed()
+  for (k in 1:3) {
+    stream <- parallel::nextRNGStream(stream)
+    expect_identical(streams[[k]], stream)
+  }
+})
+
+test_that("seeds are distinct, and the first do not depend on their number", {
+  local_generator()
+  use_kind(c("Mersenne-Twister", "Inversion", "Rejection"))
+  set.seed(1)
+  # 200,000 of 2^31 numbers: about nine pairs would be equal with replacement
+  seeds <- distinct_seeds(2e5)
+  expect_length(seeds, 2e5)
+  expect_identical(anyDuplicated(seeds), 0L)
+  set.seed(1)
+  expect_gt(anyDuplicated(uniform_integer(2e5)), 0)
+  set.seed(1)
+  expect_identical(distinct_seeds(1000), seeds[1:1000])
+  expect_true(all(seeds >= 0))
+})
+
+test_that("two runs in a row share no run of numbers", {
+  local_generator()
+  for_each_kind(function(kind) {
+    set.seed(2024)
+    streams <- c(
+      list(generator_seed()),
+      chain_streams(root_seed(), 4), chain_streams(root_seed(), 4)
+    )
+    numbers <- lapply(streams, function(stream) {
+      with_stream(stream, runif(2000))$value
+    })
+    # Two neighbours together: some kinds have so few values that single ones
+    # repeat.
+    pairs <- unlist(lapply(numbers, function(x) {
+      paste(x[-1], x[-length(x)])
+    }))
+    expect_identical(anyDuplicated(pairs), 0L)
+  })
+})
+
+test_that("code runs on its stream, in pieces as in one", {
+  local_generator()
+  for_each_kind(function(kind) {
+    stream <- chain_streams(5, 1)[[1]]
+    before <- generator_seed()
+    draw <- function(n) {
+      c(rnorm(n), rexp(n), rgamma(n, 0.5), sample.int(100, n))
+    }
+    whole <- with_stream(stream, c(draw(3), draw(5)))
+    one <- with_stream(stream, draw(3))
+    two <- with_stream(one$stream, draw(5))
+    expect_identical(c(one$value, two$value), whole$value)
+    expect_identical(two$stream, whole$stream)
+    expect_identical(generator_seed(), before)
+  })
+})
+
+test_that("a stream runs the same in a session of another kind", {
+  local_generator()
+  use_kind(c("Wichmann-Hill", "Ahrens-Dieter", "Rejection"))
+  stream <- chain_streams(5, 1)[[1]]
+  here <- with_stream(stream, rnorm(5))
+  use_kind(c("Mersenne-Twister", "Inversion", "Rounding"))
+  set.seed(1)
+  before <- generator_seed()
+  expect_identical(with_stream(stream, rnorm(5)), here)
+  expect_identical(generator_seed(), before)
+  use_kind(c("Mersenne-Twister", "Box-Muller", "Rejection"))
+  set.seed(1)
+  expect_identical(with_stream(stream, rnorm(5)), here)
+  # also the variate that Box-Muller keeps back
+  expected <- {
+    set.seed(1)
+    rnorm(3)
+  }
+  set.seed(1)
+  first <- rnorm(1)
+  with_stream(stream, rnorm(5))
+  expect_identical(c(first, rnorm(2)), expected)
+})
+
+test_that("the generator comes back on every way out", {
+  local_generator()
+  use_kind(c("Mersenne-Twister", "Inversion", "Rejection"))
+  set.seed(1)
+  before <- generator_seed()
+  stream <- chain_streams(5, 1)[[1]]
+  expect_error(with_stream(stream, stop("no")), "no")
+  expect_identical(generator_seed(), before)
+  expect_identical((function() with_stream(stream, return(1)))(), 1)
+  expect_identical(generator_seed(), before)
+  expect_identical(
+    tryCatch(
+      with_stream(stream, rlang::interrupt()),
+      interrupt = function(i) "interrupted"
+    ),
+    "interrupted"
+  )
+  expect_identical(generator_seed(), before)
+})
+
+test_that("code may not change the kind, or take the generator away", {
+  local_generator()
+  use_kind(c("Mersenne-Twister", "Inversion", "Rejection"))
+  set.seed(1)
+  before <- generator_seed()
+  stream <- chain_streams(5, 1)[[1]]
+  f <- function(code) with_stream(stream, code)
+  expect_snapshot(error = TRUE, {
+    f(RNGkind("Wichmann-Hill"))
+    f(rm(".Random.seed", envir = globalenv()))
+  })
+  expect_identical(generator_seed(), before)
+  expect_identical(rng_kind(), c("Mersenne-Twister", "Inversion", "Rejection"))
+})
+
+test_that("kinds with hidden state are refused, in the session and in a chain", {
+  local_generator()
+  f <- function() root_seed()
+  g <- function() chain_streams(1, 2)
+  use_kind(c("Mersenne-Twister", "Box-Muller", "Rejection"))
+  set.seed(1)
+  before <- generator_seed()
+  expect_snapshot(f(), error = TRUE)
+  expect_snapshot(g(), error = TRUE)
+  expect_identical(generator_seed(), before)
+  box_muller <- generator_seed()
+  use_kind(c("Mersenne-Twister", "Buggy Kinderman-Ramage", "Rejection"))
+  set.seed(1)
+  expect_snapshot(f(), error = TRUE)
+  use_kind(c("Mersenne-Twister", "Inversion", "Rejection"))
+  h <- function(stream) with_stream(stream, rnorm(1))
+  k <- function(kind) check_generator(kind)
+  expect_snapshot(error = TRUE, {
+    h(box_muller)
+    h(c(10405L, 1L))
+    h(c(10399L, 1L))
+    h(NULL)
+    h(c(1, 2))
+    k(c("user-supplied", "Inversion", "Rejection"))
+    k(c("Mersenne-Twister", "user-supplied", "Rejection"))
+  })
+  expect_error(h(box_muller), class = "gibbsite_error_state")
+  expect_error(h(box_muller), class = "gibbsite_error_generator")
+})
+
+test_that("chains on one stream are refused", {
+  streams <- list(1:3, 4:6, 7:9)
+  expect_identical(check_distinct_streams(streams), streams)
+  f <- function(streams) check_distinct_streams(streams)
+  expect_snapshot(f(list(1:3, 4:6, 7:9, 4:6)), error = TRUE)
+  expect_error(f(list(1:3, 1:3)), class = "gibbsite_error_streams")
+})

@@ -1,0 +1,48 @@
+#!/bin/sh
+# Builds the source package with its vignettes and checks it as CRAN does; fails
+# unless R CMD check finds nothing at all, one symbol is exported and the
+# package is below CRAN's limit of size.
+set -eu
+cd "$(dirname "$0")/.."
+
+version=$(sed -n 's/^Version: *//p' DESCRIPTION)
+package=gibbsite_$version.tar.gz
+rm -rf check/as-cran
+mkdir -p check/as-cran
+cd check/as-cran
+
+# What needs the network or the machine's clock is left out; the manual is set
+# in fonts that every TeX has.
+export _R_CHECK_CRAN_INCOMING_=false
+export _R_CHECK_SYSTEM_CLOCK_=0
+export _R_CHECK_FORCE_SUGGESTS_=false
+export R_RD4PDF=times,hyper
+
+# Debian compiles R, and with it every package, with flags that the check takes
+# for the package's own.
+export _R_CHECK_COMPILATION_FLAGS_KNOWN_="-Wdate-time \
+-Werror=format-security -Wformat"
+
+R CMD build ../..
+R CMD check --as-cran "$package" || true
+
+log=gibbsite.Rcheck/00check.log
+if ! grep -q '^Status: OK$' "$log"; then
+  printf '\nR CMD check is not clean. %s\n' \
+    "$(grep '^Status:' "$log" || echo 'It did not finish.')" >&2
+  exit 1
+fi
+
+exported=$(nm -D --defined-only gibbsite.Rcheck/gibbsite/libs/gibbsite.so |
+  awk '{ print $NF }' | tr '\n' ' ')
+if [ "$exported" != "R_init_gibbsite " ]; then
+  echo "The library exports more than R_init_gibbsite: $exported" >&2
+  exit 1
+fi
+
+if [ "$(wc -c <"$package")" -gt 5000000 ]; then
+  echo "$package is over 5 MB." >&2
+  exit 1
+fi
+
+echo "0 errors, 0 warnings, 0 notes"

@@ -1,0 +1,74 @@
+#!/bin/sh
+# tools/layering.sh must accept a good example and find each fault in a bad one.
+set -eu
+cd "$(dirname "$0")/.."
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+# example NAME: a small tree of sources without a fault
+example() {
+  mkdir -p "$scratch/$1/core"
+  printf 'OBJECTS = init.o \\\n  core/model.o\n' >"$scratch/$1/Makevars"
+  cp "$scratch/$1/Makevars" "$scratch/$1/Makevars.win"
+  printf '#include <Rinternals.h>\n\nSEXP C_model(SEXP x);\n' \
+    >"$scratch/$1/init.h"
+  printf '#include "init.h"\n' >"$scratch/$1/init.c"
+  printf '#include <stddef.h>\nint model(size_t n);\n' \
+    >"$scratch/$1/core/model.h"
+  {
+    printf '#include <math.h> /* for sqrt */\n\n#include "model.h"\n\n'
+    printf '/* no SEXP here,\n   and no Rf_error() */\n'
+    printf '// nor error()\n'
+    printf 'static const char *const words[] = {"SEXP } error(", "it\\"s {"};\n'
+    printf '#define TWICE(x) \\\n  do { (x); (x)\n'
+    printf 'int model(size_t n) {\n'
+    body 58
+    printf '}\n'
+  } >"$scratch/$1/core/model.c"
+}
+
+body() {
+  awk -v n="$1" 'BEGIN { for (i = 1; i <= n; i++) print "  n++;" }'
+}
+
+# refused NAME REASON: the example is refused, for that reason
+refused() {
+  if found=$(tools/layering.sh "$scratch/$1"); then
+    echo "tools/layering.sh accepts a bad example ($1)" >&2
+    exit 1
+  fi
+  case $found in
+  *"$2"*) ;;
+  *)
+    printf 'tools/layering.sh refuses "%s" for another reason:\n%s\n' \
+      "$1" "$found" >&2
+    exit 1
+    ;;
+  esac
+}
+
+core_ends_with() {
+  example "$1"
+  printf "$2" >>"$scratch/$1/core/model.c"
+}
+
+example good
+tools/layering.sh "$scratch/good"
+
+core_ends_with internals '#include <Rinternals.h>\n'
+refused internals 'model.c:71: the core may not include <Rinternals.h>'
+core_ends_with upwards '#include "../init.h"\n'
+refused upwards 'may not include "../init.h"'
+core_ends_with neighbour '#include "init.h"\n'
+refused neighbour 'includes init.h, which is not of the core'
+core_ends_with stops 'void f(void) { Rf_error("no"); }\n'
+refused stops 'may not use Rf_error'
+core_ends_with remapped 'void f(void) { error("no"); }\n'
+refused remapped 'may not use error'
+core_ends_with object 'static int g(SEXP x) { return !x; }\n'
+refused object 'may not use SEXP'
+core_ends_with long "int f(int n)\n{\n$(body 58)\n}\n"
+refused long 'model.c:71: a function of 61 lines'
+example unlisted
+: >"$scratch/unlisted/core/other.c"
+refused unlisted 'core/other.o is not listed'

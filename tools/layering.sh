@@ -1,0 +1,128 @@
+#!/bin/sh
+# tools/layering.sh SRC: the rules of the C layers, on the sources in SRC.
+#   1. src/core includes the C library, Rmath, BLAS, LAPACK, OpenMP and its own
+#      headers, and nothing else
+#   2. src/core names no SEXP and no routine that stops, warns or prints in R
+#   3. no C function is longer than 60 lines
+#   4. Makevars lists every source
+# Comments and strings do not count.  Prints file:line: reason; fails on any.
+set -eu
+src=${1:-src}
+status=0
+
+awk -v src="$src" '
+  function complain(line, reason) {
+    print FILENAME ":" line ": " reason
+    bad = 1
+  }
+
+  # the line without comments and without what strings and characters hold
+  function bare(text,    out, i, c, two) {
+    out = ""
+    for (i = 1; i <= length(text); i++) {
+      c = substr(text, i, 1)
+      two = substr(text, i, 2)
+      if (in_comment) {
+        if (two == "*/") { in_comment = 0; i++; out = out " " }
+      } else if (quote != "") {
+        if (c == "\\") i++
+        else if (c == quote) { quote = ""; out = out c }
+      } else if (two == "/*") { in_comment = 1; i++ }
+      else if (two == "//") break
+      else {
+        if (c == "\"" || c == "\047") quote = c
+        out = out c
+      }
+    }
+    quote = ""
+    return out
+  }
+
+  function check_include(text,    name) {
+    name = text
+    sub(/^[ \t]*#[ \t]*include[ \t]*/, "", name)
+    sub(/[ \t]*$/, "", name)
+    if (name ~ /^"[a-z0-9_]+[.]h"$/) {
+      gsub(/"/, "", name)
+      if (!((src "/core/" name) in known))
+        complain(FNR, "the core includes " name ", which is not of the core")
+    } else if (name !~ allowed)
+      complain(FNR, "the core may not include " name)
+  }
+
+  function check_words(text,    i, n, words) {
+    n = split(text, words, /[^A-Za-z0-9_]+/)
+    for (i = 1; i <= n; i++)
+      if (words[i] in forbidden || words[i] ~ /^Rf_/)
+        complain(FNR, "the core may not use " words[i])
+  }
+
+  # A function runs from the first line of its declaration to the brace that
+  # closes it; at depth 0 a brace that follows ")" opens one.
+  function measure(text,    i, c) {
+    if (depth == 0 && start == 0 && text ~ /[^ \t]/) start = FNR
+    for (i = 1; i <= length(text); i++) {
+      c = substr(text, i, 1)
+      if (c == " " || c == "\t") continue
+      if (c == "{") {
+        if (depth++ == 0) is_function = (last == ")")
+      } else if (c == "}") {
+        if (--depth == 0) {
+          if (is_function && FNR - start + 1 > longest)
+            complain(start, "a function of " FNR - start + 1 " lines, over " \
+              longest)
+          start = 0
+        }
+      } else if (c == ";" && depth == 0) start = 0
+      else if (depth == 0 && start == 0) start = FNR
+      last = c
+    }
+  }
+
+  BEGIN {
+    longest = 60
+    allowed = "^<((assert|complex|ctype|errno|fenv|float|inttypes|limits|" \
+      "math|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdlib|string|" \
+      "tgmath|omp|Rmath)[.]h|R_ext/(BLAS|Lapack|Random)[.]h)>$"
+    n = split("SEXP SEXPREC error warning Rprintf REprintf R_CheckUserInterrupt " \
+      "R_alloc R_CheckStack UNPROTECT PROTECT printf fprintf abort exit rand " \
+      "srand longjmp GetRNGstate PutRNGstate", list, " ")
+    for (i = 1; i <= n; i++) forbidden[list[i]]
+    for (i = 1; i < ARGC; i++) known[ARGV[i]]
+  }
+
+  FNR == 1 {
+    in_comment = depth = start = in_macro = 0
+    quote = last = ""
+    in_core = index(FILENAME, src "/core/") == 1
+  }
+
+  {
+    raw = $0
+    text = bare(raw)
+    directive = in_macro || text ~ /^[ \t]*#/
+    if (in_core) {
+      if (text ~ /^[ \t]*#[ \t]*include/) {
+        sub(/[ \t]*\/[*].*/, "", raw)
+        check_include(raw)
+      } else check_words(text)
+    }
+    in_macro = directive && raw ~ /\\$/
+    if (!directive) measure(text)
+  }
+
+  END { exit bad }
+' "$src"/*.[ch] "$src"/core/*.[ch] || status=1
+
+for source in "$src"/*.c "$src"/core/*.c; do
+  object=${source#"$src"/}
+  object=${object%.c}.o
+  for makevars in "$src/Makevars" "$src/Makevars.win"; do
+    if ! tr ' \\' '\n\n' <"$makevars" | grep -qxF "$object"; then
+      echo "$makevars: $object is not listed"
+      status=1
+    fi
+  done
+done
+
+exit "$status"

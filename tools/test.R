@@ -1,0 +1,34 @@
+# Runs the tests on the installed package; a regular expression as argument
+# picks files.  The last line is `N passed, N failed`, by testthat's counts: an
+# error outside an expectation counts as a failure.
+
+filter <- commandArgs(trailingOnly = TRUE)
+# the progress reporter stops at ten failures unless told
+Sys.setenv(TESTTHAT_MAX_FAILS = "Inf")
+
+counts <- tryCatch(
+  {
+    results <- as.data.frame(testthat::test_dir(
+      "tests/testthat",
+      package = "gibbsite",
+      load_package = "installed",
+      filter = if (length(filter) > 0L) filter[1L],
+      reporter = "progress",
+      stop_on_failure = FALSE
+    ))
+    c(
+      passed = sum(results$passed),
+      failed = sum(results$failed) + sum(results$error)
+    )
+  },
+  error = function(condition) {
+    message("The tests could not be run: ", conditionMessage(condition))
+    c(passed = 0, failed = 1)
+  }
+)
+if (sum(counts) == 0) {
+  message("There was no test to run.")
+  counts[["failed"]] <- 1
+}
+cat(sprintf("%d passed, %d failed\n", counts[["passed"]], counts[["failed"]]))
+quit(status = if (counts[["failed"]] > 0) 1L else 0L)
