@@ -77,11 +77,7 @@ check: ## R CMD check --as-cran: 0 errors, 0 warnings, 0 notes
 .PHONY: document
 document: ## make NAMESPACE and man/ from the roxygen comments
 	@tools/install.sh develop
-	@test -f NAMESPACE || echo 'useDynLib(gibbsite, .registration = TRUE)' \
-	  >NAMESPACE
-	@$(MAKE) --no-print-directory library
-	@$(WITH_LIBRARY) Rscript -e \
-	  'roxygen2::roxygenise(load_code = roxygen2::load_installed)'
+	@tools/document.sh
 
 .PHONY: lint
 lint: ## lintr by .lintr; fails on any lint

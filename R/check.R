@@ -139,11 +139,15 @@ describe <- function(x) {
   "an unevaluated expression"
 }
 
-# a, b or c
-or_words <- function(x) {
+# a, b or c; a, b and c
+word_list <- function(x, link) {
   if (length(x) < 2) return(as.character(x))
-  paste(paste(x[-length(x)], collapse = ", "), "or", x[length(x)])
+  paste(paste(x[-length(x)], collapse = ", "), link, x[length(x)])
 }
+
+or_words <- function(x) word_list(x, "or")
+
+and_words <- function(x) word_list(x, "and")
 
 # " between 1 and 272 (rows of `x`)", " above 0", ...: the second half of "a
 # whole number ..." or "a number ...".  `upper_why` says whence the upper end.
@@ -190,10 +194,8 @@ is_plain_number <- function(x) is_plain_scalar(x) && is.numeric(x)
 is_plain_string <- function(x) is_plain_scalar(x) && is.character(x)
 
 in_range <- function(x, lower, upper, lower_open = FALSE, upper_open = FALSE) {
-  all(
-    if (lower_open) x > lower else x >= lower,
-    if (upper_open) x < upper else x <= upper
-  )
+  (if (lower_open) x > lower else x >= lower) &
+    (if (upper_open) x < upper else x <= upper)
 }
 
 # A whole number in [min, max]: an integer where it fits, else a double.  1e4
@@ -275,23 +277,24 @@ case_hint <- function(x, choices) {
 check_subset <- function(x, choices, what = "names",
                          arg = rlang::caller_arg(x),
                          call = rlang::caller_env()) {
+  hint <- paste0("The ", what, " are ", and_words(quoted(choices)), ".")
   if (!is.character(x) || is.object(x) || length(x) == 0 || anyNA(x)) {
     abort_expected(x, paste("a character vector of", what), FALSE, arg, call,
-      hint = cli::format_inline("The {what} are {quoted(choices)}.")
+      hint = hint
     )
   }
   unknown <- setdiff(x, choices)
   if (length(unknown) > 0) {
+    unknown <- or_words(quoted(unknown))
     abort_argument(
-      c(
-        "{.arg {arg}} must name {what} of this model, not {quoted(unknown)}.",
-        i = "The {what} are {quoted(choices)}."
+      c("{.arg {arg}} must name {what} of this model, not {unknown}.",
+        i = "{hint}"
       ),
       call = call
     )
   }
   if (anyDuplicated(x) > 0) {
-    twice <- quoted(unique(x[duplicated(x)]))
+    twice <- and_words(quoted(unique(x[duplicated(x)])))
     abort_argument("{.arg {arg}} names {twice} more than once.", call = call)
   }
   choices[choices %in% x]
@@ -334,7 +337,7 @@ check_numeric_vector <- function(x, length = NULL, length_why = NULL,
   check_vector_length(x, length, length_why, arg, call)
   bad <- which(
     is.na(x) | (finite & is.infinite(x)) |
-      !vapply(x, in_range, NA, lower, upper, lower_open, upper_open)
+      !in_range(x, lower, upper, lower_open, upper_open)
   )
   if (length(bad) > 0) {
     first <- bad[1]
@@ -373,7 +376,18 @@ check_spd_matrix <- function(x, d, d_why = NULL, null_ok = FALSE,
                              arg = rlang::caller_arg(x),
                              call = rlang::caller_env()) {
   if (null_ok && is.null(x)) return(NULL)
+  force(arg)
   if (d == 1 && is_plain_number(x)) x <- matrix(x)
+  check_square(x, d, d_why, null_ok, arg, call)
+  x <- matrix(as.double(x), d, d)
+  check_symmetric(x, arg, call)
+  # halves first: their sum cannot overflow
+  x <- x / 2 + t(x) / 2
+  check_positive_definite(x, arg, call)
+  x
+}
+
+check_square <- function(x, d, d_why, null_ok, arg, call) {
   why <- if (is.null(d_why)) "" else paste0(" (", d_why, ")")
   if (!is.numeric(x) || !is.matrix(x) || is.object(x)) {
     expected <- paste0("a numeric matrix, ", d, " x ", d, why)
@@ -385,11 +399,6 @@ check_spd_matrix <- function(x, d, d_why = NULL, null_ok = FALSE,
       call = call
     )
   }
-  x <- matrix(as.double(x), d, d)
-  check_symmetric(x, arg, call)
-  x <- (x + t(x)) / 2
-  check_positive_definite(x, arg, call)
-  x
 }
 
 check_symmetric <- function(x, arg, call) {
@@ -425,11 +434,10 @@ check_positive_definite <- function(x, arg, call) {
   smallest <- values[length(values)]
   if (smallest <= nrow(x) * .Machine$double.eps * max(abs(values))) {
     smallest <- format(smallest, digits = 4)
-    largest <- format(values[1], digits = 4)
     abort_argument(
       c(
         "{.arg {arg}} must be positive definite.",
-        x = "Its eigenvalues run from {smallest} to {largest}."
+        x = "Its smallest eigenvalue is {smallest}."
       ),
       call = call
     )
@@ -438,8 +446,8 @@ check_positive_definite <- function(x, arg, call) {
 
 # First TRUE of a logical matrix, in reading order: along the rows.
 first_place <- function(at) {
-  row <- which(rowSums(at) > 0)[1]
-  list(row = row, column = which(at[row, ])[1])
+  row <- unname(which(rowSums(at) > 0)[1])
+  list(row = row, column = unname(which(at[row, ])[1]))
 }
 
 # ---- Data ------------------------------------------------------------------
@@ -453,6 +461,7 @@ first_place <- function(at) {
 check_data_matrix <- function(x, na_action = "fail",
                               arg = rlang::caller_arg(x),
                               call = rlang::caller_env()) {
+  force(arg)
   if (is.data.frame(x)) {
     x <- matrix_from_data_frame(x, arg, call)
   } else {
@@ -468,13 +477,11 @@ check_data_matrix <- function(x, na_action = "fail",
 }
 
 matrix_from_array <- function(x, arg, call) {
-  plain <- is.numeric(x) && length(dim(x)) <= 2 && !is.factor(x)
-  if (!plain || inherits(x, c("integer64", "Date", "POSIXt", "difftime"))) {
-    abort_expected(x, "a numeric matrix, a numeric vector or a data frame",
-      FALSE, arg, call,
-      hint = array_hint(x)
-    )
+  # NA alone is logical: its fault is that it is missing
+  if (is.logical(x) && length(x) > 0 && all(is.na(x))) {
+    storage.mode(x) <- "double"
   }
+  check_array(x, arg, call)
   if (is.object(x)) {
     inform_conversion(paste0("`", arg, "` of class ", quoted(class(x)[1])))
   }
@@ -484,6 +491,16 @@ matrix_from_array <- function(x, arg, call) {
   # one column, named after the argument
   names <- if (is.null(dim(x))) names(x) else dimnames(x)[[1]]
   matrix(as.double(x), ncol = 1, dimnames = list(names, arg))
+}
+
+check_array <- function(x, arg, call) {
+  odd <- inherits(x, c("factor", "integer64", "Date", "POSIXt", "difftime"))
+  if (!is.numeric(x) || length(dim(x)) > 2 || odd) {
+    abort_expected(x, "a numeric matrix, a numeric vector or a data frame",
+      FALSE, arg, call,
+      hint = array_hint(x)
+    )
+  }
 }
 
 array_hint <- function(x) {
@@ -589,11 +606,12 @@ with_column_names <- function(x, arg) {
   nameless <- is.na(names) | !nzchar(names)
   names[nameless] <- paste0("V", seq_along(names))[nameless]
   if (anyDuplicated(names) > 0) {
-    twice <- quoted(unique(names[duplicated(names)]))
+    twice <- unique(names[duplicated(names)])
     names <- make.unique(names)
     inform_gibbsite(
-      c(i = "Columns of {.arg {arg}} share the name{?s} {twice}: they are now
-             {quoted(names)}."),
+      c(i = "Columns of {.arg {arg}} share the name{cli::qty(twice)}{?s}
+             {and_words(quoted(twice))}: they are now
+             {and_words(quoted(names))}."),
       class = "names"
     )
   }
@@ -653,8 +671,9 @@ omit_rows <- function(x, rows, arg, call) {
     )
   }
   inform_gibbsite(
-    c(i = "{length(rows)} row{?s} of {.arg {arg}} with missing values {?is/are}
-           left out; {nrow(x) - length(rows)} remain."),
+    c(i = "{length(rows)} row{?s} of {.arg {arg}} with missing values
+           {cli::qty(length(rows))}{?is/are} left out; {nrow(x) - length(rows)}
+           {?is/are} kept."),
     class = "omitted"
   )
   names(rows) <- if (!is.null(rownames(x))) rownames(x)[rows]
@@ -667,9 +686,12 @@ omit_rows <- function(x, rows, arg, call) {
 
 # A directory to be made, or an empty one: its absolute path.  Nothing is
 # written here.
-check_new_directory <- function(x, arg = rlang::caller_arg(x),
+check_new_directory <- function(x, null_ok = FALSE,
+                                arg = rlang::caller_arg(x),
                                 call = rlang::caller_env()) {
-  path <- path.expand(check_string(x, arg = arg, call = call))
+  path <- check_string(x, null_ok, arg = arg, call = call)
+  if (is.null(path)) return(NULL)
+  path <- path.expand(path)
   parent <- if (dir.exists(path)) path else dirname(path)
   if (file.exists(path) && !dir.exists(path)) {
     abort_argument(

@@ -337,7 +337,7 @@ window.gibbsite_fit <- function(x, ...) {
 #' @export
 `[.gibbsite_fit` <- function(x, i, j, drop = FALSE) {
   call <- rlang::current_env()
-  one_index <- nargs() - !missing(drop) < 3
+  one_index <- nargs() - (!missing(drop)) < 3
   if (one_index) {
     chains <- if (missing(i)) seq_along(x) else i
     return(as.mcmc.list(x)[pick(chains, length(x), "chain", call = call)])
@@ -373,13 +373,13 @@ pick <- function(index, n, what, names = NULL, call) {
     } else {
       "of that index"
     }
+    hint <- if (is.null(names)) {
+      cli::pluralize("It has {n} ", what, "{?s}.")
+    } else {
+      "See `variables(fit)`."
+    }
     abort_argument(
-      c("There is no {what} {.val {bad}} in this fit.",
-        i = if (is.null(names)) {
-          "It has {n} {what}{?s}."
-        } else {
-          "See {.code variables(fit)}."
-        }),
+      c("There is no {what} {.val {bad}} in this fit.", i = "{hint}"),
       call = call
     )
   }
@@ -532,9 +532,8 @@ draws_of.gibbsite_fit <- function(x, block, ...) {
   place <- block_places(columns, block)
   if (is.null(place)) {
     blocks <- unique(sub("\\[[0-9,]+\\]$", "", columns))
-    abort_argument(c(
-      "{.arg block} must be one of {.val {blocks}}, not {.val {block}}."
-    ))
+    one_of <- choice_words(blocks)
+    abort_argument("{.arg block} must be one of {one_of}, not {.val {block}}.")
   }
   shape <- apply(place$index, 2, max)
   where <- 1 + drop((place$index - 1) %*% c(1, cumprod(shape))[seq_along(shape)])

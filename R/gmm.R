@@ -583,32 +583,50 @@ set_data.gmm_model <- function(model, data) {
 
 # ---- labels -------------------------------------------------------------------------------
 
-# For each draw of each chain the label that its components get: integer
-# matrices draws x k.  The pivot is the draw of the highest log-likelihood; the
-# label of a component is the pivot's component with which it shares most
-# observations (the assignment problem, over expected counts); labels are then
-# ordered by mean weight, largest first.  Pivotal reordering by allocations:
-# Papastamoulis & Iliopoulos 2010, doi:10.1198/jcgs.2010.09008.
-gmm_orders <- function(model, draws, x) {
-  k <- model$k
-  all <- do.call(rbind, draws)
-  if (k == 1L) {
-    order <- matrix(1L, nrow(all), 1L)
-  } else {
-    b <- gmm_blocks(model, all)
-    best <- which.max(all[, "log_lik"])
-    pivot <- max.col(
-      evaluate_draws(b, x, best, prob = TRUE)$prob, ties.method = "first"
-    )
-    order <- match_labels(evaluate_draws(b, x, pivot = pivot)$agreement)
-    order <- rank_labels(order, b$pi)
+# For each draw (all chains together) the labels that its components get:
+# integers, draws x k.  The pivot is the draw of the highest log-likelihood.  A
+# component gets the label of the pivot's component with which it shares most
+# observations: the assignment problem over expected counts, pivotal reordering by
+# allocations (Papastamoulis & Iliopoulos 2010, doi:10.1198/jcgs.2010.09008) with
+# probabilities in place of drawn allocations.  Labels are then ranked by mean
+# weight, largest first.
+gmm_labels <- function(model, draws) {
+  b <- gmm_blocks(model, draws)
+  if (b$k == 1L) {
+    return(matrix(1L, nrow(draws), 1L))
   }
-  sizes <- vapply(draws, nrow, 0L)
-  split_rows(order, sizes)
+  best <- which.max(draws[, "log_lik"])
+  x <- matching_points(model, b, best)
+  pivot <- max.col(
+    evaluate_draws(b, x, rows = best, prob = TRUE)$prob,
+    ties.method = "first"
+  )
+  labels <- match_labels(evaluate_draws(b, x, pivot = pivot)$agreement)
+  rank_labels(labels, b$pi)
 }
 
-# agreement: draws x k x k, expected number of observations in component a of
-# the draw and b of the pivot.
+# Where components are compared: at most 1,000 observations spread evenly over
+# the data; for a fit without its data, the means of the pivot's components and
+# points one standard deviation from them along the columns of its factor.
+matching_points <- function(model, blocks, best) {
+  x <- model$data$x
+  if (!is.null(x)) {
+    n <- nrow(x)
+    return(x[unique(round(seq(1, n, length.out = min(n, 1000)))), ,
+             drop = FALSE])
+  }
+  k <- blocks$k
+  d <- blocks$d
+  mu <- matrix(blocks$mu[best, ], k, d)
+  sigma <- array(blocks$sigma[best, ], c(k, d, d))
+  do.call(rbind, lapply(seq_len(k), function(c) {
+    factor <- chol(matrix(sigma[c, , ], d, d))
+    rep(mu[c, ], each = 2L * d + 1L) + rbind(0, factor, -factor)
+  }))
+}
+
+# agreement: draws x k x k, expected number of observations that component a of
+# the draw shares with component b of the pivot.
 match_labels <- function(agreement) {
   k <- dim(agreement)[[2L]]
   t(apply(agreement, 1L, function(shared) {
@@ -616,50 +634,302 @@ match_labels <- function(agreement) {
   }))
 }
 
-rank_labels <- function(order, pi) {
-  k <- ncol(order)
-  mean_weight <- vapply(seq_len(k), function(label) {
-    sum(pi[order == label]) / nrow(pi)
-  }, 0)
+rank_labels <- function(labels, pi) {
+  k <- ncol(labels)
+  weight <- vapply(seq_len(k), function(label) sum(pi[labels == label]), 0)
   ranks <- integer(k)
-  ranks[order(-mean_weight)] <- seq_len(k)
-  matrix(ranks[order], nrow(order), k)
+  ranks[order(-weight)] <- seq_len(k)
+  matrix(ranks[labels], nrow(labels), k)
 }
 
-split_rows <- function(x, sizes) {
-  ends <- cumsum(sizes)
-  Map(function(from, to) x[seq.int(from, length.out = to), , drop = FALSE],
-    ends - sizes + 1L, sizes)
-}
-
-# The C evaluation of some draws (all: NULL) at x.
-evaluate_draws <- function(blocks, x, rows = NULL, order = NULL, pivot = NULL,
-                           density = FALSE, prob = FALSE) {
-  take <- function(m) {
-    m <- unname(if (is.null(rows)) m else m[rows, , drop = FALSE])
-    storage.mode(m) <- "double"
-    m
+# Every block of a row is k numbers for each of its columns, component fastest:
+# the number of component c moves to place labels[, c].
+model_relabelled.gmm_model <- function(model, draws) {
+  sizes <- vapply(draws, nrow, 0L)
+  all <- do.call(rbind, draws)
+  labels <- gmm_labels(model, all)
+  k <- model$k
+  d <- length(model$variables)
+  from <- all
+  rows <- seq_len(nrow(all))
+  for (group in seq_len(1L + d + d * d) - 1L) {
+    for (c in seq_len(k)) {
+      all[cbind(rows, group * k + labels[, c])] <- from[, group * k + c]
+    }
   }
+  if (model$keep_z) {
+    z <- startsWith(model$columns, "z[")
+    all[, z] <- labels[cbind(rep(rows, sum(z)), as.vector(from[, z]))]
+  }
+  ends <- cumsum(sizes)
+  Map(function(start, end) all[seq.int(start, end), , drop = FALSE],
+    ends - sizes + 1L, ends)
+}
+
+model_labelled.gmm_model <- function(model, invariants) {
+  if (model$k == 1L) {
+    return(character())
+  }
+  setdiff(model$columns, c("log_lik", "n_occupied"))
+}
+
+# The C evaluation of all draws, or of some rows of them, at x.
+evaluate_draws <- function(blocks, x, rows = NULL, labels = NULL, pivot = NULL,
+                           density = FALSE, prob = FALSE) {
+  take <- function(m) unname(if (is.null(rows)) m else m[rows, , drop = FALSE])
   .Call(
-    C_gmm_evaluate, x, take(blocks$pi), take(blocks$mu), take(blocks$sigma),
-    order, pivot, c(density, prob)
+    C_gmm_evaluate, unname(x), take(blocks$pi), take(blocks$mu),
+    take(blocks$sigma), labels, pivot, c(density, prob)
   )
 }
 
-# The draws with the components of each draw renumbered.
-gmm_relabelled <- function(model, draws, orders) {
-  k <- model$k
-  d <- length(model$variables)
-  width <- k * (1L + d + d * d)
-  Map(function(chain, order) {
-    out <- chain
-    groups <- seq_len(width / k)
-    for (s in seq_len(nrow(chain))) {
-      for (g in groups) {
-        columns <- (g - 1L) * k + seq_len(k)
-        out[s, columns[order[s, ]]] <- chain[s, columns]
-      }
+# ---- predictions -----------------------------------------------------------------------------
+
+#' Clusters, probabilities and densities from a Gaussian mixture
+#'
+#' Averages over the posterior draws, without refitting. The density of new data
+#' does not depend on how components are numbered. For clusters and
+#' probabilities the components of each draw are first renumbered to agree with
+#' a pivotal draw (that of the highest log-likelihood), by the assignment that
+#' shares most observations with it (Papastamoulis and Iliopoulos 2010);
+#' cluster 1 is the one with the largest weight.
+#'
+#' @param object A fit made by [gibbs_gmm()].
+#' @param newdata `NULL` for the data of the fit, or new observations: a matrix,
+#'   data frame or vector with the fit's variables, taken by name where there are
+#'   names.
+#' @param type `"cluster"`: the most probable component of each observation;
+#'   `"prob"`: the posterior probabilities of all components; `"density"`: the
+#'   density \eqn{\sum_c \pi_c \mathrm{N}(x \mid \mu_c, \Sigma_c)}{sum_c pi_c
+#'   N(x | mu_c, Sigma_c)}, its mean over the draws being the posterior
+#'   predictive density.
+#' @param level For `"density"`: a number between 0 and 1, the probability of the
+#'   central interval; default 0.9.
+#' @param ... Not used.
+#' @return For `"cluster"` a vector of whole numbers, for `"prob"` a matrix with
+#'   a row for each observation and a column for each component, for `"density"`
+#'   a data frame with the columns `mean`, `sd`, `lower` and `upper` (per unit
+#'   of volume of the data). Row names are kept. Each observation's result is
+#'   the same, to the last bit, whatever others are asked for with it.
+#' @section Errors: `gibbsite_error_argument` for variables that are missing or
+#'   too many, missing values, and for a fit without its data when `newdata` is
+#'   `NULL`.
+#' @references
+#' Papastamoulis P, Iliopoulos G (2010). An artificial allocations based solution
+#' to the label switching problem in Bayesian analysis of mixtures of
+#' distributions. *Journal of Computational and Graphical Statistics* 19,
+#' 313-331. \doi{10.1198/jcgs.2010.09008}
+#' @examples
+#' fit <- gibbs_gmm(faithful, 2, draws = 500, burnin = 200, chains = 2, seed = 1,
+#'   progress = FALSE)
+#' table(predict(fit))
+#' new <- data.frame(eruptions = c(2, 3, 4.5), waiting = c(55, 70, 80))
+#' predict(fit, new, type = "prob")
+#' predict(fit, new, type = "density")
+#' @export
+predict.gibbs_gmm <- function(object, newdata = NULL,
+                              type = c("cluster", "prob", "density"),
+                              level = 0.9, ...) {
+  call <- rlang::current_env()
+  rlang::check_dots_empty()
+  type <- check_choice(type, c("cluster", "prob", "density"))
+  level <- check_number(
+    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
+  )
+  model <- fit_part(object, "model")
+  x <- gmm_newdata(model, newdata, call)
+  draws <- do.call(rbind, chain_matrices(object))
+  if (type == "density") {
+    return(predict_density(model, draws, x, level))
+  }
+  prob <- evaluate_draws(
+    gmm_blocks(model, draws), x, labels = gmm_labels(model, draws), prob = TRUE
+  )$prob
+  dimnames(prob) <- list(rownames(x), seq_len(model$k))
+  if (type == "prob") {
+    return(prob)
+  }
+  stats::setNames(max.col(prob, ties.method = "first"), rownames(x))
+}
+
+# In blocks of observations, so that draws x observations stays below 64 MB.
+predict_density <- function(model, draws, x, level) {
+  blocks <- gmm_blocks(model, draws)
+  probs <- c((1 - level) / 2, (1 + level) / 2)
+  size <- max(1, floor(8e6 / nrow(draws)))
+  starts <- seq(1, nrow(x), by = size)
+  parts <- lapply(starts, function(start) {
+    rows <- seq.int(start, min(nrow(x), start + size - 1))
+    density <- exp(evaluate_draws(
+      blocks, x[rows, , drop = FALSE], density = TRUE
+    )$log_density)
+    bounds <- apply(density, 2, stats::quantile, probs = probs, names = FALSE)
+    data.frame(
+      mean = colMeans(density), sd = apply(density, 2, stats::sd),
+      lower = bounds[1L, ], upper = bounds[2L, ]
+    )
+  })
+  out <- do.call(rbind, parts)
+  rownames(out) <- rownames(x)
+  out
+}
+
+# The observations to predict, with the variables of the fit in their order.
+gmm_newdata <- function(model, newdata, call) {
+  if (is.null(newdata)) {
+    if (is.null(model$data)) {
+      abort_argument(
+        c(
+          "{.arg newdata} is needed: the fit does not hold its data.",
+          i = "It was made with {.code keep_data = FALSE} or {.fn drop_data}."
+        ),
+        call = call
+      )
     }
-    out
-  }, draws, orders)
+    return(model$data$x)
+  }
+  named <- !is.null(colnames(newdata))
+  if (named && all(model$variables %in% colnames(newdata))) {
+    newdata <- newdata[, model$variables, drop = FALSE]
+  } else if (is.data.frame(newdata)) {
+    lacking <- setdiff(model$variables, colnames(newdata))
+    abort_argument(
+      "{.arg newdata} lacks the variable{?s} {.val {lacking}} of the fit.",
+      call = call
+    )
+  }
+  d <- length(model$variables)
+  if (d > 1L && is.null(dim(newdata)) && length(newdata) == d) {
+    newdata <- matrix(newdata, 1L)
+  }
+  x <- check_data_matrix(newdata, arg = "newdata", call = call)
+  if (ncol(x) != d) {
+    abort_argument(
+      "{.arg newdata} must have {d} column{?s} like the fit, not {ncol(x)}.",
+      call = call
+    )
+  }
+  x
+}
+
+# ---- pictures ----------------------------------------------------------------------------------
+
+#' Plot a Gaussian mixture
+#'
+#' With two variables, the observations coloured by cluster (paler where the
+#' cluster is less certain), the contours of the posterior predictive density and
+#' for each component the ellipse that holds `level` of it, at the posterior mean
+#' of its parameters (components renumbered as in [predict.gibbs_gmm()]).
+#'
+#' @param x A fit made by [gibbs_gmm()].
+#' @param type `"mixture"` (default with two variables and the data kept), or
+#'   one of the types of [plot.gibbsite_fit()].
+#' @param level Number between 0 and 1, default 0.9: the probability that each
+#'   ellipse holds.
+#' @param ... Passed to [plot.gibbsite_fit()], or graphical parameters for
+#'   `"mixture"`.
+#' @return `x`, invisibly.
+#' @section Errors: `gibbsite_error_argument` for an unknown `type`, and for
+#'   `"mixture"` without the data or with other than two variables.
+#' @examples
+#' fit <- gibbs_gmm(faithful, 2, draws = 500, burnin = 200, chains = 2, seed = 1,
+#'   progress = FALSE)
+#' plot(fit)
+#' plot(fit, type = "trace")
+#' @export
+plot.gibbs_gmm <- function(x, type = NULL, level = 0.9, ...) {
+  model <- fit_part(x, "model")
+  drawable <- length(model$variables) == 2L && !is.null(model$data)
+  if (is.null(type)) {
+    type <- if (drawable) "mixture" else "trace"
+  }
+  if (!identical(type, "mixture")) {
+    return(NextMethod(type = type))
+  }
+  level <- check_number(
+    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
+  )
+  if (!drawable) {
+    abort_argument(c(
+      "{.code type = \"mixture\"} needs two variables and the data.",
+      i = "Use {.code type = \"trace\"}."
+    ))
+  }
+  plot_mixture(x, model, level, ...)
+  invisible(x)
+}
+
+plot_mixture <- function(fit, model, level, ...) {
+  x <- model$data$x
+  mean <- colMeans(do.call(
+    rbind, model_relabelled(model, chain_matrices(fit))
+  ))
+  prob <- predict(fit, type = "prob")
+  colours <- gibbsite_palette(model$k)
+  limits <- apply(x, 2L, grDevices::extendrange, f = 0.08)
+  defaults <- list(
+    x = x, type = "n", xlim = limits[, 1L], ylim = limits[, 2L],
+    xlab = model$variables[[1L]], ylab = model$variables[[2L]], las = 1,
+    bty = "l"
+  )
+  old <- graphics::par(mar = c(4.1, 4.1, 2.6, 1.1))
+  on.exit(graphics::par(old))
+  do.call(graphics::plot, utils::modifyList(defaults, list(...)))
+  draw_contours(fit, model)
+  draw_observations(x, prob, colours)
+  draw_ellipses(mean, model$k, level, colours)
+  graphics::legend(
+    "top", horiz = TRUE, bty = "n", xpd = NA, inset = c(0, -0.08), cex = 0.9,
+    legend = sprintf("%d: weight %.2f", seq_len(model$k), mean[seq_len(model$k)]),
+    col = colours, lwd = 2
+  )
+}
+
+# Paler where the most probable component is less certain.
+draw_observations <- function(x, prob, colours) {
+  cluster <- max.col(prob, ties.method = "first")
+  certainty <- prob[cbind(seq_along(cluster), cluster)]
+  least <- 1 / ncol(prob)
+  strength <- if (least < 1) (certainty - least) / (1 - least) else 1
+  graphics::points(
+    x, pch = 19, cex = 0.7,
+    col = mapply(
+      grDevices::adjustcolor, colours[cluster], pmax(0.12, 0.8 * strength)
+    )
+  )
+}
+
+# The posterior predictive density from at most 200 draws, on a 60 x 60 grid
+# over the plot.
+draw_contours <- function(fit, model) {
+  draws <- do.call(rbind, chain_matrices(fit))
+  rows <- unique(round(seq(1, nrow(draws), length.out = 200)))
+  edges <- matrix(graphics::par("usr"), 2L)
+  grid <- apply(edges, 2L, function(l) seq(l[[1L]], l[[2L]], length.out = 60))
+  points <- as.matrix(expand.grid(grid[, 1L], grid[, 2L]))
+  log_density <- evaluate_draws(
+    gmm_blocks(model, draws), points, rows = rows, density = TRUE
+  )$log_density
+  density <- matrix(colMeans(exp(log_density)), 60L, 60L)
+  graphics::contour(
+    grid[, 1L], grid[, 2L], density, add = TRUE, drawlabels = FALSE,
+    levels = max(density) * c(0.02, 0.05, 0.1, 0.2, 0.4, 0.7),
+    col = "grey75"
+  )
+}
+
+# The ellipse that holds `level` of each component at the posterior mean of its
+# parameters, its centre a cross.
+draw_ellipses <- function(mean, k, level, colours) {
+  mu <- matrix(mean[k + seq_len(2L * k)], k, 2L)
+  sigma <- array(mean[3L * k + seq_len(4L * k)], c(k, 2L, 2L))
+  angle <- seq(0, 2 * pi, length.out = 200)
+  circle <- cbind(cos(angle), sin(angle)) * sqrt(stats::qchisq(level, 2))
+  for (c in seq_len(k)) {
+    edge <- circle %*% chol(sigma[c, , ]) + rep(mu[c, ], each = nrow(circle))
+    graphics::lines(edge, col = colours[[c]], lwd = 2)
+    graphics::points(
+      mu[c, 1L], mu[c, 2L], pch = 3, cex = 1.4, lwd = 2, col = colours[[c]]
+    )
+  }
 }

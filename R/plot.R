@@ -75,6 +75,13 @@ plot.gibbsite_fit <- function(x, type = c("trace", "density"),
     draw_panel(type[(p - 1) %% length(type) + 1], values, table[v, ],
                fit_part(x, "running"), lowest)
   }
+  if (!is.null(attr(draws, "of"))) {
+    graphics::mtext(
+      paste0(dim(draws)[3], " of ", attr(draws, "of"),
+             " quantities: those with the largest R-hat"),
+      outer = TRUE, adj = 0.99, line = 0, cex = 0.65, col = "grey35"
+    )
+  }
   draw_legend(dim(draws)[2], fit_part(x, "running"), "trace" %in% type)
   invisible(x)
 }
@@ -93,11 +100,14 @@ plotted_draws <- function(x, variables, call) {
   invariants <- fit_invariants(x)
   if (is.null(variables)) {
     shown <- seq_len(dim(invariants)[3])
-    if (length(shown) > 6) {
+    all <- length(shown)
+    if (all > 6) {
       rhat <- diagnose(invariants)$rhat
       shown <- sort(order(-rhat)[1:6])
     }
-    return(invariants[, , shown, drop = FALSE])
+    invariants <- invariants[, , shown, drop = FALSE]
+    attr(invariants, "of") <- if (all > 6) all
+    return(invariants)
   }
   matrices <- chain_matrices(x)
   model <- fit_part(x, "model")
@@ -128,7 +138,7 @@ open_panels <- function(grid) {
   old <- graphics::par(c("mfrow", "cex", "mar", "oma", "mgp", "tcl", "las",
                          "xpd"))
   graphics::par(mfrow = grid, cex = if (max(grid) > 3) 0.68 else 0.8,
-                mar = c(2.6, 3.4, 1.7, 0.8), oma = c(2, 0, 0.2, 0),
+                mar = c(1.9, 3.4, 1.7, 0.8), oma = c(3, 0, 1, 0),
                 mgp = c(1.5, 0.45, 0), tcl = -0.25, las = 1, xpd = FALSE)
   old
 }
@@ -150,11 +160,11 @@ draw_panel <- function(type, values, measures, running, lowest) {
       ranks = draw_ranks(values, colours)
     )
     if (lowest) {
-      graphics::title(xlab = switch(type,
+      graphics::mtext(switch(type,
         trace = "sweep", density = "value",
         autocorrelation = "lag, in kept draws",
         ranks = "rank among the draws of all chains"
-      ))
+      ), side = 1, line = 1.6, cex = graphics::par("cex"))
     }
   }
   title_panel(type, measures)
@@ -187,8 +197,14 @@ empty_panel <- function(word) {
 frame_panel <- function(xlim, ylim, xaxt = "s", yaxt = "s", xaxs = "r",
                         yaxs = "r") {
   graphics::plot(0, 0, type = "n", xlim = xlim, ylim = ylim, xlab = "",
-                 ylab = "", bty = "l", xaxt = xaxt, yaxt = yaxt, xaxs = xaxs,
+                 ylab = "", bty = "l", xaxt = xaxt, yaxt = "n", xaxs = xaxs,
                  yaxs = yaxs)
+  if (yaxt == "s") {
+    # as many labels as the panel has room for
+    room <- graphics::par("pin")[2] / (3.5 * graphics::par("csi"))
+    ticks <- pretty(ylim, n = max(2, min(5, floor(room))))
+    graphics::axis(2, ticks[ticks >= ylim[1] & ticks <= ylim[2]])
+  }
 }
 
 # A long chain is drawn by 5,000 evenly spaced draws: more cannot be seen.
@@ -283,14 +299,12 @@ draw_ranks <- function(values, colours) {
   }
 }
 
-# One line below all panels: the chains, and what the grey strip is.
+# One line below all panels: the chains, and what the grey strip is; smaller
+# where it would be wider than the page.
 draw_legend <- function(chains, running, trace) {
-  graphics::par(fig = c(0, 1, 0, 1), oma = rep(0, 4), mar = rep(0, 4),
-                new = TRUE, xpd = NA)
-  graphics::plot(0, 0, type = "n", axes = FALSE, xlab = "", ylab = "")
   colours <- gibbsite_palette(chains)
   labels <- paste("chain", seq_len(chains))
-  if (chains > 6) {
+  if (chains > 8) {
     # first and last stand for a scale
     colours <- colours[c(1, chains)]
     labels <- c("chain 1", paste("... chain", chains))
@@ -301,11 +315,28 @@ draw_legend <- function(chains, running, trace) {
                                " sweeps, not kept)"))
     colours <- c(colours, "grey85")
   }
-  lines <- length(labels) - strip
-  graphics::legend(
-    "bottom", labels, horiz = TRUE, bty = "n", cex = 0.85, xpd = NA,
-    col = colours, lwd = c(rep(2, lines), if (strip) NA),
-    pch = c(rep(NA, lines), if (strip) 15), pt.cex = 2, seg.len = 1.3,
-    inset = 0.004
-  )
+  graphics::par(fig = c(0, 1, 0, 1), oma = rep(0, 4), mar = rep(0, 4),
+                new = TRUE, xpd = NA, cex = 1)
+  graphics::plot(0:1, 0:1, type = "n", axes = FALSE, xlab = "", ylab = "",
+                 xaxs = "i", yaxs = "i")
+  widths <- function(cex) graphics::strwidth(labels, cex = cex) + 4.5 * cex *
+    graphics::strwidth("m", cex = 1)
+  cex <- 0.75 * min(1, 0.96 / sum(widths(0.75)))
+  draw_keys(labels, colours, widths(cex), cex, strip)
+}
+
+draw_keys <- function(labels, colours, widths, cex, strip) {
+  unit <- cex * graphics::strwidth("m", cex = 1)
+  left <- (1 - sum(widths)) / 2 + cumsum(c(0, widths))[seq_along(widths)]
+  y <- 0.75 * graphics::strheight("M", cex = 1)
+  line <- seq_len(length(labels) - strip)
+  graphics::segments(left[line], y, left[line] + 1.6 * unit, y,
+                     col = colours[line], lwd = 2.5)
+  if (strip) {
+    box <- length(labels)
+    high <- 0.6 * graphics::strheight("M", cex = cex)
+    graphics::rect(left[box] + 0.6 * unit, y - high, left[box] + 1.6 * unit,
+                   y + high, col = colours[box], border = NA)
+  }
+  graphics::text(left + 2.1 * unit, y, labels, adj = c(0, 0.45), cex = cex)
 }

@@ -199,9 +199,9 @@ check_inits_form <- function(inits, chains, call) {
   if (length(inits) != chains) {
     abort_argument(
       c(
-        "{.arg inits} must have one entry for each of the {chains} chain{?s},
-         not {length(inits)}.",
-        i = "Use {.code rep(list(start), {chains})} to start all chains at the
+        "{.arg inits} must have {chains} entr{?y/ies}, one for each chain, not
+         {length(inits)}.",
+        i = "Use {.code rep(list(start), {chains})} to start every chain at the
              same place."
       ),
       call = call
@@ -233,8 +233,10 @@ check_keep <- function(keep, choices, default, call) {
 
 # A run never writes over another: the directory is new or empty.
 check_checkpoint <- function(checkpoint, call) {
-  if (is.null(checkpoint)) return(NULL)
-  path <- check_new_directory(checkpoint, arg = "checkpoint", call = call)
+  path <- check_new_directory(checkpoint,
+    null_ok = TRUE, arg = "checkpoint", call = call
+  )
+  if (is.null(path)) return(NULL)
   files <- list.files(path, all.files = TRUE, no.. = TRUE)
   if (length(files) == 0) return(path)
   earlier <- "data.rds" %in% files

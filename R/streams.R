@@ -38,15 +38,23 @@ stream_kind <- function(stream) {
 
 # Kinds that keep part of their state where it can be neither saved nor put
 # back: a chain on them could not be continued bit for bit.  ("Buggy
-# Kinderman-Ramage" keeps none, but is wrong.)  `whose` begins the sentence.
-check_generator <- function(kind = rng_kind(), whose = "This session's",
-                            call = rlang::caller_env()) {
+# Kinderman-Ramage" keeps none, but is wrong.)
+refused_kinds <- list(
+  uniform = "user-supplied",
+  normal = c("Box-Muller", "user-supplied", "Buggy Kinderman-Ramage")
+)
+
+check_generator <- function(kind = rng_kind(), call = rlang::caller_env()) {
+  abort_refused_kind(kind, "This session's",
+    hint = "Use {.code RNGkind(\"default\", \"default\")} first.", call = call
+  )
+}
+
+# `whose` begins the sentence; `hint` is a template.
+abort_refused_kind <- function(kind, whose, hint = NULL, call) {
   refused <- c(
-    if (anyNA(kind)) "unknown",
-    if ("user-supplied" %in% kind[1]) "user-supplied",
-    intersect(
-      kind[2], c("Box-Muller", "Buggy Kinderman-Ramage", "user-supplied")
-    )
+    intersect(kind[1], refused_kinds$uniform),
+    intersect(kind[2], refused_kinds$normal)
   )
   if (length(refused) == 0) return(invisible(kind))
   fault <- if (refused[1] %in% "Buggy Kinderman-Ramage") {
@@ -58,7 +66,7 @@ check_generator <- function(kind = rng_kind(), whose = "This session's",
     c(
       "{whose} random number generator is of kind {quoted(refused[1])}, which
        {fault}.",
-      i = "Use {.code RNGkind(\"default\", \"default\")} first."
+      i = hint
     ),
     call = call, class = "generator", kind = kind
   )
@@ -67,12 +75,13 @@ check_generator <- function(kind = rng_kind(), whose = "This session's",
 # A stream is the whole of .Random.seed, of a kind that we take.
 check_stream <- function(stream, whose = "The chain's",
                          call = rlang::caller_env()) {
-  if (!is.integer(stream) || length(stream) < 2 || anyNA(stream[1])) {
+  whole <- is.integer(stream) && length(stream) > 1
+  if (!whole || anyNA(stream_kind(stream))) {
     abort_state("{whose} stream of random numbers is damaged.",
       call = call, class = "generator"
     )
   }
-  check_generator(stream_kind(stream), whose, call)
+  abort_refused_kind(stream_kind(stream), whose, call = call)
   invisible(stream)
 }
 

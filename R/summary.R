@@ -262,7 +262,7 @@ verdict_lines <- function(table) {
       paste0("Not converged: ", worst_words(table), "."),
       paste0(
         cli::pluralize("{bad} of {nrow(table)} quantit{?y/ies} "),
-        if (bad == 1) "fails" else "fail", " R-hat <= ",
+        if (bad == 1) "misses" else "miss", " R-hat <= ",
         format(thresholds$rhat), " or ESS >= ", format(thresholds$ess), "."
       )
     )
@@ -423,7 +423,8 @@ seed_line <- function(x) {
 
 seconds_words <- function(seconds) {
   if (seconds < 120) {
-    return(paste(format(round(seconds, if (seconds < 10) 1 else 0)), "s"))
+    shown <- if (seconds < 10) signif(seconds, 2) else round(seconds)
+    return(paste(format(shown, scientific = FALSE), "s"))
   }
   minutes <- seconds / 60
   if (minutes < 120) {
@@ -612,14 +613,15 @@ print.gibbsite_summary <- function(x, n = 40, ...) {
   shown <- data.frame(
     show_numbers(x[c("mean", "sd", quantiles)], x$mean, x$sd),
     mcse = show_significant(x$mcse_mean, 2),
-    rhat = show_rhat(x$rhat), ess_bulk = show_ess(x$ess_bulk),
-    ess_tail = show_ess(x$ess_tail), check.names = FALSE
+    rhat = show_rhat(x$rhat), bulk = show_ess(x$ess_bulk),
+    tail = show_ess(x$ess_tail), check.names = FALSE
   )
   print_table(x$variable[rows], shown[rows, ])
   if (nrow(x) > n) {
     writeLines(sprintf("... %d more rows; print(x, n = %d) shows all",
                        nrow(x) - n, nrow(x)))
   }
+  writeLines("mcse: of the mean; bulk, tail: effective sample sizes")
   note <- attr(x, "note")
   if (is.null(note)) {
     writeLines(c("", verdict_lines(convergence), constant_line(convergence)))
@@ -649,7 +651,7 @@ show_numbers <- function(columns, mean, sd) {
   spread <- ifelse(is.finite(sd) & sd > 0, sd, abs(mean) / 10)
   spread[!is.finite(spread) | spread == 0] <- 1
   decimals <- pmax(0, 2 - floor(log10(spread)))
-  extreme <- decimals > 7 | abs(mean) >= 1e9
+  extreme <- decimals > 7 | abs(mean) >= 1e9 | (is.finite(sd) & sd == 0)
   as.data.frame(lapply(columns, function(column) {
     shown <- character(length(column))
     for (k in seq_along(column)) {

@@ -66,6 +66,17 @@ test_that("each running argument has its range, and an error in words", {
   })
 })
 
+test_that("errors are of the sampler's call", {
+  e <- expect_error(sampler(draws = 0), class = "gibbsite_error_argument")
+  expect_identical(conditionCall(e), quote(sampler(draws = 0)))
+  e <- expect_error(sampler(stop_when = until(max_draws = 5)))
+  expect_identical(as.character(conditionCall(e)[[1]]), "sampler")
+  e <- expect_error(until(rhat = 1))
+  expect_identical(conditionCall(e), quote(until(rhat = 1)))
+  e <- expect_error(until(max_draws = 1, every = 2))
+  expect_identical(conditionCall(e), quote(until(max_draws = 1, every = 2)))
+})
+
 test_that("starting values have the form of one of four kinds", {
   expect_identical(sampler(inits = list(1, 2), chains = 2)$inits, list(1, 2))
   f <- function(chain) chain

@@ -202,7 +202,7 @@ test_that("code may not change the kind, or take the generator away", {
   expect_identical(rng_kind(), c("Mersenne-Twister", "Inversion", "Rejection"))
 })
 
-test_that("kinds with hidden state are refused, in the session and in a chain", {
+test_that("kinds with hidden state are refused, in session and chain", {
   local_generator()
   f <- function() root_seed()
   g <- function() chain_streams(1, 2)
