@@ -35,26 +35,29 @@ run_chains <- function(model, running, user_call, call) {
 }
 
 # Drives a job to its end and makes the fit.  From the first sweep until the fit
-# stands interrupts are let in only while a segment or a round runs: a second
-# Ctrl-C must not lose what the first one left.
+# is returned interrupts are let in only while a segment or a round runs: a
+# second Ctrl-C must not lose what the first one left.
 conclude <- function(job, call) {
-  ended <- suspendInterrupts({
+  suspendInterrupts({
     job <- drive(job)
     lost <- vapply(job$failures, function(failure) failure$chain, 0L)
     fit <- build_fit(job, setdiff(seq_along(job$chains), lost))
+    announce(job, fit, call)
     drain_interrupts()
-    list(job = job, fit = fit)
+    fit
   })
-  announce(ended$job, ended$fit, call)
-  ended$fit
+}
+
+# Evaluates `code`, cut short by an interrupt: `otherwise` then.  Sockets, forks
+# and Sys.sleep() let interrupts through a suspension, so that what is not to be
+# lost to one keeps them in here.
+cut_short <- function(code, otherwise = NULL) {
+  tryCatch(code, interrupt = function(cnd) otherwise)
 }
 
 # An interrupt that arrived while they were suspended has had its effect.
 drain_interrupts <- function() {
-  tryCatch(
-    allowInterrupts(Sys.sleep(0.001)),
-    interrupt = function(cnd) NULL
-  )
+  cut_short(allowInterrupts(Sys.sleep(0.001)))
   invisible()
 }
 
@@ -63,9 +66,12 @@ announce <- function(job, fit, call) {
     failed = abort_failed(job, fit, call),
     interrupted = say_interrupted(job, fit, call),
     cap = warn_cap(job, fit),
-    warn_convergence(fit)
+    judge(fit)
   )
 }
+
+# To judge a large fit takes a while: Ctrl-C gives it up, and not the fit.
+judge <- function(fit) cut_short(allowInterrupts(warn_convergence(fit)))
 
 # What determines the draws is kept in the fit; how they are made is not.
 settings_names <- c("threads", "cores", "progress", "checkpoint")
@@ -184,11 +190,9 @@ continue_chains <- function(fit, draws, settings, stop_when, call) {
   model <- attr(fit, "model")
   shown <- shown_draws(fit)
   running$draws <- shown + draws
-  if (!is.null(stop_when)) {
-    stop_when$max_draws <- stop_when$max_draws %||% running$draws
-    stop_when$every <- stop_when$every %||% draws
-  }
-  running["stop_when"] <- list(stop_when)
+  running["stop_when"] <- list(
+    continued_rule(stop_when, shown, draws, call)
+  )
   running[settings_names] <- settings[settings_names]
   check_size(model, running, call)
   chains <- resume_chains(fit)
@@ -198,6 +202,30 @@ continue_chains <- function(fit, draws, settings, stop_when, call) {
     shown = lapply(unclass(fit), plain_matrix), seconds = run$elapsed$total
   )
   conclude(job, call)
+}
+
+# The rule of a continued run counts draws from the first one, and has room for
+# one more look at least.
+continued_rule <- function(rule, shown, draws, call) {
+  if (is.null(rule)) {
+    return(NULL)
+  }
+  rule["max_draws"] <- list(rule$max_draws %||% (shown + draws))
+  rule <- resolve_until(rule, draws, call)
+  if (rule$max_draws <= shown) {
+    abort_argument(
+      c(
+        paste0(
+          "{.arg stop_when} allows {format_number(rule$max_draws)} draws of ",
+          "each chain (`max_draws`, in whole rounds of `every`); the fit has ",
+          "{format_number(shown)}."
+        ),
+        i = "Raise `max_draws` in `until()`, or `draws`."
+      ),
+      call = call
+    )
+  }
+  rule
 }
 
 shown_draws <- function(fit) {
@@ -235,8 +263,10 @@ drive <- function(job) {
   on.exit(restore_generator(generator), add = TRUE)
   job$checkpoint <- open_checkpoint(job)
   engine <- open_engine(job)
-  on.exit(engine$close(), add = TRUE)
-  show_progress(job, function(tick) drive_legs(job, engine$run, tick))
+  # first to go: stopping workers may use the generator
+  on.exit(engine$close(job$outcome), add = TRUE, after = FALSE)
+  job <- show_progress(job, function(tick) drive_legs(job, engine$run, tick))
+  job
 }
 
 drive_legs <- function(job, run, tick) {
@@ -314,6 +344,9 @@ run_segment <- function(chain, model, control, until) {
   sweep <- chain$state$sweep
   end <- if (sweep < control$burnin) min(control$burnin, until) else until
   n <- min(chain$pace, end - sweep)
+  # Where sweeps are slow a segment is over before C or R has looked for an
+  # interrupt: this does.
+  Sys.sleep(0)
   assign(".Random.seed", chain$rng, envir = globalenv())
   model_sweeps(model, chain$state, n, control)
 }
@@ -391,6 +424,7 @@ advance <- function(chain, model, control, until, seconds, aim) {
     start <- now()
     result <- tryCatch(
       run_segment(chain, model, control, until),
+      interrupt = function(cnd) NULL,
       error = function(cnd) cnd
     )
     if (is.null(result) || inherits(result, "error")) {
@@ -414,11 +448,10 @@ run_elsewhere <- function(job, draws, tick) {
     if (length(behind) == 0L) {
       return(job)
     }
-    results <- tryCatch(
-      allowInterrupts(run_round(job, behind, until)),
-      interrupt = function(cnd) NULL
-    )
+    round <- new.env(parent = emptyenv())
+    results <- cut_short(allowInterrupts(run_round(job, behind, until, round)))
     if (is.null(results)) {
+      drain(round$futures)
       job$outcome <- "interrupted"
       return(job)
     }
@@ -436,18 +469,18 @@ total_sweeps <- function(job) {
   sum(vapply(job$chains, function(chain) chain$state$sweep, 0))
 }
 
-run_round <- function(job, behind, until) {
-  futures <- list()
-  on.exit(drain(futures))
+# `round` is an environment: the futures in it are known to the caller also when
+# an interrupt ends this.
+run_round <- function(job, behind, until, round) {
   for (k in behind) {
     chain <- job$chains[[k]]
     chain$chunks <- list()
-    futures[[length(futures) + 1L]] <- tryCatch(
+    round$futures[[length(round$futures) + 1L]] <- tryCatch(
       start_future(chain, job, until),
       error = function(cnd) cnd
     )
   }
-  results <- lapply(futures, function(future) {
+  lapply(round$futures, function(future) {
     if (inherits(future, "error")) {
       return(list(error = future))
     }
@@ -456,8 +489,6 @@ run_round <- function(job, behind, until) {
       error = function(cnd) list(error = cnd)
     )
   })
-  futures <- list()
-  results
 }
 
 # The expression and its globals are given by hand: nothing of the driver's
@@ -477,12 +508,13 @@ start_future <- function(chain, job, until) {
 }
 
 # After an interrupt: wait for what still runs, so that a pool is left idle.
+# Another interrupt ends the wait; repair_pool() sees to the rest.
 drain <- function(futures) {
-  for (future in futures) {
+  cut_short(for (future in futures) {
     if (inherits(future, "Future")) {
       try(suppressWarnings(future::value(future)), silent = TRUE)
     }
-  }
+  })
 }
 
 accept_round <- function(job, behind, results) {
@@ -509,10 +541,10 @@ accept_round <- function(job, behind, results) {
 open_engine <- function(job) {
   cores <- min(job$settings$cores, length(job$chains))
   if (!inherits(future::plan(), "sequential")) {
-    return(list(run = run_elsewhere, close = function() repair_pool(job)))
+    return(list(run = run_elsewhere, close = repair_pool))
   }
   if (cores < 2) {
-    return(list(run = run_here, close = function() NULL))
+    return(list(run = run_here, close = function(outcome) NULL))
   }
   strategy <- if (future::supportsMulticore()) {
     future::multicore
@@ -520,15 +552,19 @@ open_engine <- function(job) {
     future::multisession
   }
   old <- future::plan(strategy, workers = cores)
-  list(run = run_elsewhere, close = function() future::plan(old))
+  list(run = run_elsewhere, close = function(outcome) {
+    while (!cut_short({
+      future::plan(old)
+      TRUE
+    }, FALSE)) NULL
+  })
 }
 
 # A round that was interrupted or lost a worker can leave a pool of the user's
 # unusable: ask each worker for an answer, and set the plan up again if one
 # fails to give it.
-repair_pool <- function(job) {
-  if (!identical(job$outcome, "interrupted") &&
-        !identical(job$outcome, "failed")) {
+repair_pool <- function(outcome) {
+  if (!outcome %in% c("interrupted", "failed")) {
     return(invisible())
   }
   answers <- tryCatch({
@@ -537,9 +573,9 @@ repair_pool <- function(job) {
                      globals = FALSE, seed = NULL)
     })
     vapply(futures, function(future) isTRUE(future::value(future)), NA)
-  }, error = function(cnd) FALSE)
+  }, error = function(cnd) FALSE, interrupt = function(cnd) FALSE)
   if (!all(answers)) {
-    future::plan(future::plan("list"))
+    cut_short(future::plan(future::plan("list")))
     inform_gibbsite(
       "The workers of `future::plan()` no longer answered; they were restarted.",
       class = "pool"
@@ -575,12 +611,11 @@ show_progress <- function(job, body) {
     job$running$chains, "chains {cli::pb_bar} {cli::pb_percent}",
     "ETA {cli::pb_eta}"
   )
+  bar <- progressr::handler_cli(format = format, show_after = 0, clear = TRUE)
   progressr::with_progress(
     run(),
-    handlers = progressr::handler_cli(
-      format = format, show_after = 0, clear = TRUE
-    ),
-    enable = TRUE
+    # handlers that the session has set are taken before our bar
+    handlers = progressr::handlers(default = bar), enable = TRUE
   )
 }
 
@@ -588,8 +623,9 @@ user_shows_progress <- function() {
   if (isTRUE(progressr::handlers(global = NA))) {
     return(TRUE)
   }
+  choices <- list(progressr::with_progress, progressr::without_progress)
   for (i in seq_len(sys.nframe())) {
-    if (identical(sys.function(i), progressr::with_progress)) {
+    if (list(sys.function(i)) %in% choices) {
       return(TRUE)
     }
   }
@@ -637,6 +673,9 @@ build_fit <- function(job, kept) {
   running <- job$running
   running$draws <- shown
   running$chains <- length(kept)
+  if (is.list(running$inits)) {
+    running$inits <- running$inits[kept]
+  }
   model <- job$model
   if (!running$keep_data) {
     model["data"] <- list(NULL)
@@ -702,13 +741,17 @@ abort_failed <- function(job, fit, call) {
 
 say_interrupted <- function(job, fit, call) {
   drawn <- shown_draws(fit)
+  rule <- job$running$stop_when
   text <- c(
     paste0(
-      "Interrupted after ", drawn, " of ", job$goal, " draws in each chain."
+      "Interrupted after ", drawn, " of ", if (!is.null(rule)) "at most ",
+      job$goal, " draws in each chain."
     ),
     i = paste0(
       "Go on with `extend(fit, ", job$goal - drawn,
-      ")`: the draws will be those of an uninterrupted run."
+      if (!is.null(rule)) ", stop_when = ", ")`",
+      if (!is.null(rule)) paste0(" and the same rule, `every = ", rule$every, "`"),
+      ": the draws will be those of an uninterrupted run."
     )
   )
   if (!is.null(job$settings$checkpoint)) {
@@ -742,5 +785,5 @@ warn_cap <- function(job, fit) {
     ),
     class = c("gibbsite_warning_cap", "gibbsite_warning")
   )
-  warn_convergence(fit)
+  judge(fit)
 }

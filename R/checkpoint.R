@@ -96,16 +96,17 @@ open_checkpoint <- function(job) {
     return(job$checkpoint)
   }
   checkpoint <- new_checkpoint(path, length(job$chains))
-  writing(checkpoint, {
-    dir.create(path, showWarnings = FALSE, recursive = TRUE)
-    value <- list(
-      model = job$model, running = job$running, call = job$call
-    )
-    checkpoint$run <- hash(list(value, Sys.time(), Sys.getpid()))
-    write_envelope(file.path(path, "data.rds"), "data", checkpoint$run, value)
-    write_chains(checkpoint, job)
-  })
+  writing(checkpoint, write_chains(checkpoint, job))
   checkpoint
+}
+
+# What all chains share.  The run has a name only once this is on the disk.
+write_top <- function(checkpoint, job) {
+  dir.create(checkpoint$path, showWarnings = FALSE, recursive = TRUE)
+  value <- list(model = job$model, running = job$running, call = job$call)
+  run <- hash(list(value, Sys.time(), Sys.getpid()))
+  write_envelope(file.path(checkpoint$path, "data.rds"), "data", run, value)
+  checkpoint$run <- run
 }
 
 new_checkpoint <- function(path, chains, run = NULL) {
@@ -165,7 +166,7 @@ writing <- function(checkpoint, code) {
 
 write_chains <- function(checkpoint, job) {
   if (is.null(checkpoint$run)) {
-    stop("the directory could not be set up")
+    write_top(checkpoint, job)
   }
   for (k in seq_along(job$chains)) {
     chain <- job$chains[[k]]
@@ -287,6 +288,7 @@ read_chain <- function(path, k, run, call) {
   chain <- read_envelope(
     file.path(folder, "state.rds"), "state", run, call
   )$value
+  check_stream(chain$rng, paste0("Chain ", k, "'s"), call = call)
   chain$chunks <- lapply(seq_along(chain$files), function(number) {
     file <- file.path(folder, draws_file(number))
     part <- read_envelope(file, "draws", run, call)

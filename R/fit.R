@@ -134,6 +134,22 @@ check_fit <- function(x, arg = "object", call = rlang::caller_env()) {
   x
 }
 
+# Nothing may be left over for `...`: a misspelt argument must not pass unseen.
+check_no_more <- function(..., call = rlang::caller_env()) {
+  if (...length() > 0) {
+    names <- names(substitute(list(...)))[-1]
+    named <- names[nzchar(names)]
+    abort_argument(
+      if (length(named) > 0) {
+        "There is no argument {.arg {named[1]}}."
+      } else {
+        "There are more arguments than expected."
+      },
+      call = call
+    )
+  }
+}
+
 # one plain matrix a chain
 chain_matrices <- function(x) {
   lapply(seq_along(x), function(k) {
@@ -328,6 +344,7 @@ as.mcmc.gibbsite_fit <- function(x, ...) {
 }
 
 #' @rdname coda-methods
+#' @importFrom stats window
 #' @export
 window.gibbsite_fit <- function(x, ...) {
   stats::window(as.mcmc.list(x), ...)
@@ -532,8 +549,8 @@ draws_of.gibbsite_fit <- function(x, block, ...) {
   place <- block_places(columns, block)
   if (is.null(place)) {
     blocks <- unique(sub("\\[[0-9,]+\\]$", "", columns))
-    one_of <- choice_words(blocks)
-    abort_argument("{.arg block} must be one of {one_of}, not {.val {block}}.")
+    one_of <- or_words(quoted(blocks))
+    abort_argument("{.arg block} must be {one_of}, not {.val {block}}.")
   }
   shape <- apply(place$index, 2, max)
   where <- 1 + drop((place$index - 1) %*% c(1, cumprod(shape))[seq_along(shape)])
@@ -692,7 +709,12 @@ extend.gibbsite_fit <- function(object, draws, data = NULL, threads = NULL,
                                 checkpoint = NULL, stop_when = NULL,
                                 progress = interactive(), ...) {
   call <- rlang::current_env()
-  rlang::check_dots_empty()
+  check_no_more(...)
+  if (missing(draws)) {
+    abort_argument(
+      "{.arg draws} is needed: how many more draws to keep in each chain."
+    )
+  }
   draws <- check_count(draws)
   threads <- threads %||% fit_part(object, "run")$threads
   settings <- list(

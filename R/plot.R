@@ -52,7 +52,7 @@ plot_types <- c("trace", "density", "autocorrelation", "ranks")
 plot.gibbsite_fit <- function(x, type = c("trace", "density"),
                               variables = NULL, ...) {
   call <- rlang::current_env()
-  rlang::check_dots_empty()
+  check_no_more(...)
   type <- check_plot_types(type, call)
   draws <- plotted_draws(x, variables, call)
   panels <- dim(draws)[3] * length(type)
@@ -138,7 +138,7 @@ open_panels <- function(grid) {
   old <- graphics::par(c("mfrow", "cex", "mar", "oma", "mgp", "tcl", "las",
                          "xpd"))
   graphics::par(mfrow = grid, cex = if (max(grid) > 3) 0.68 else 0.8,
-                mar = c(1.9, 3.4, 1.7, 0.8), oma = c(3, 0, 1, 0),
+                mar = c(1.9, 3.4, 1.7, 1.3), oma = c(3, 0, 1, 0),
                 mgp = c(1.5, 0.45, 0), tcl = -0.25, las = 1, xpd = FALSE)
   old
 }
@@ -194,17 +194,31 @@ empty_panel <- function(word) {
   graphics::text(0, 0, word, col = "grey35")
 }
 
-frame_panel <- function(xlim, ylim, xaxt = "s", yaxt = "s", xaxs = "r",
+# ticks: heights to be named, NULL for none
+frame_panel <- function(xlim, ylim, ticks = NULL, xaxt = "s", xaxs = "r",
                         yaxs = "r") {
   graphics::plot(0, 0, type = "n", xlim = xlim, ylim = ylim, xlab = "",
                  ylab = "", bty = "l", xaxt = xaxt, yaxt = "n", xaxs = xaxs,
                  yaxs = yaxs)
-  if (yaxt == "s") {
-    # as many labels as the panel has room for
-    room <- graphics::par("pin")[2] / (3.5 * graphics::par("csi"))
-    ticks <- pretty(ylim, n = max(2, min(5, floor(room))))
-    graphics::axis(2, ticks[ticks >= ylim[1] & ticks <= ylim[2]])
+  if (!is.null(ticks)) {
+    graphics::axis(2, ticks)
   }
+}
+
+# As many heights as the panel has room for, two at least.
+nice_ticks <- function(range) {
+  inches <- graphics::par("pin")[2]
+  line <- graphics::par("csi") * graphics::par("cex")
+  choices <- lapply(1:5, function(n) {
+    ticks <- pretty(range, n)
+    ticks[ticks >= range[1] & ticks <= range[2]]
+  })
+  choices <- choices[lengths(choices) >= 2]
+  fits <- lengths(choices) * 1.7 * line <= inches
+  if (length(choices) == 0) {
+    return(signif(range, 3))
+  }
+  if (any(fits)) choices[[max(which(fits))]] else choices[[1]]
 }
 
 # A long chain is drawn by 5,000 evenly spaced draws: more cannot be seen.
@@ -216,7 +230,14 @@ draw_trace <- function(values, running, colours) {
   first <- burnin
   span <- max(sweeps) - first
   left <- if (burnin > 0) first - 0.035 * span else first
-  frame_panel(c(left, max(sweeps)), range(values), xaxt = "n", xaxs = "i")
+  heights <- if (is_discrete(values)) {
+    level <- range(values)
+    seq(level[1], level[2], by = max(1, ceiling(diff(level) / 4)))
+  } else {
+    nice_ticks(range(values))
+  }
+  frame_panel(c(left, max(sweeps)), range(values), heights, xaxt = "n",
+              xaxs = "i")
   ticks <- pretty(c(first, max(sweeps)), n = 4)
   graphics::axis(1, ticks[ticks >= first & ticks <= max(sweeps)])
   if (burnin > 0) {
@@ -238,7 +259,7 @@ draw_density <- function(values, colours) {
   x <- range(vapply(curves, function(d) range(d$x), numeric(2)))
   top <- max(vapply(curves, function(d) max(d$y), numeric(1)))
   # heights of a density are not read off: no axis
-  frame_panel(x, c(0, 1.04 * top), yaxt = "n", yaxs = "i")
+  frame_panel(x, c(0, 1.04 * top), yaxs = "i")
   for (k in seq_along(curves)) {
     graphics::lines(curves[[k]], col = colours[k], lwd = 1.5)
   }
@@ -257,7 +278,7 @@ draw_bars <- function(values, colours) {
   share <- matrix(share, length(level))
   width <- 0.8 / ncol(values)
   frame_panel(range(level) + c(-0.6, 0.6), c(0, 1.04 * max(share)),
-              xaxt = "n", yaxs = "i")
+              nice_ticks(c(0, max(share))), xaxt = "n", yaxs = "i")
   graphics::axis(1, level)
   for (k in seq_len(ncol(values))) {
     left <- level - 0.4 + (k - 1) * width
@@ -275,7 +296,7 @@ draw_autocorrelation <- function(values, colours) {
   })
   correlation <- matrix(correlation, most + 1)
   low <- min(0, correlation, na.rm = TRUE)
-  frame_panel(c(0, most), c(low, 1))
+  frame_panel(c(0, most), c(low, 1), nice_ticks(c(low, 1)))
   graphics::abline(h = 0, col = "grey60")
   graphics::matlines(0:most, correlation, lty = 1, lwd = 1.5, col = colours)
 }
@@ -291,7 +312,8 @@ draw_ranks <- function(values, colours) {
     count / (nrow(values) / classes)
   })
   share <- matrix(share, classes)
-  frame_panel(range(cuts), c(0, max(2, share)))
+  top <- max(2, share)
+  frame_panel(range(cuts), c(0, top), nice_ticks(c(0, top)))
   graphics::abline(h = 1, lty = 2, col = "grey40")
   for (k in seq_len(ncol(values))) {
     graphics::lines(cuts, c(share[, k], share[classes, k]), type = "s",

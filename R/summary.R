@@ -83,6 +83,10 @@ fit_invariants <- function(fit) {
   invariant_array(chain_matrices(fit), fit_part(fit, "model"))
 }
 
+# R-hat compares halves of chains: with fewer draws than these in a chain it
+# says nothing.
+fewest_draws <- 8
+
 # The table of convergence(), for any set of chains.
 convergence_table <- function(invariants, rhat, ess) {
   table <- diagnose(invariants)
@@ -90,7 +94,7 @@ convergence_table <- function(invariants, rhat, ess) {
   # size of its own: only a missing bulk size or R-hat is a failure.
   size <- pmin(table$ess_bulk, table$ess_tail, na.rm = TRUE)
   size[is.na(table$ess_bulk)] <- NA
-  good <- table$rhat <= rhat & size >= ess
+  good <- table$rhat <= rhat & size >= ess & dim(invariants)[1] >= fewest_draws
   table$ok <- table$constant | (!is.na(good) & good)
   structure(
     table[c("variable", "rhat", "ess_bulk", "ess_tail", "constant", "finite",
@@ -136,12 +140,11 @@ worst_words <- function(table) {
   if (!row$finite) {
     return(paste(row$variable, "has draws that are not finite"))
   }
+  if (attr(table, "draws") < fewest_draws) {
+    return(paste("fewer than", fewest_draws, "draws a chain"))
+  }
   if (is.na(row$rhat) || is.na(row$ess_bulk)) {
-    few <- attr(table, "draws") < 8
-    return(paste(
-      row$variable,
-      if (few) "has too few draws to be judged" else "is stuck in some chain"
-    ))
+    return(paste(row$variable, "has no R-hat"))
   }
   ess <- min(row$ess_bulk, row$ess_tail, na.rm = TRUE)
   faults <- c(
@@ -157,7 +160,8 @@ worst_words <- function(table) {
 format_rhat <- function(x, threshold = 1.01) {
   shown <- formatC(x, format = "f", digits = 3)
   close <- x > threshold & as.numeric(shown) <= threshold
-  shown[close] <- paste0("> ", format(threshold))
+  shown[close] <- paste("above", format(threshold))
+  shown[x > 100] <- "above 100"
   shown
 }
 
@@ -195,8 +199,8 @@ round_number <- function(x) {
 #' A quantity that is the same in every draw of every chain (the number of
 #' occupied components, often) has no R-hat; it counts as converged beside
 #' others that moved, and the table says that it is constant. A quantity that
-#' cannot be judged, because there are fewer than eight draws a chain, a draw is
-#' not finite or a chain is stuck, counts as not converged. With one chain
+#' cannot be judged, because there are fewer than eight draws a chain or a draw is
+#' not finite, counts as not converged; so does everything when nothing moved. With one chain
 #' R-hat compares its two halves, which shows less than several chains from
 #' different starting values would.
 #'
@@ -433,10 +437,13 @@ seconds_words <- function(seconds) {
   paste(format(round(minutes / 60, 1)), "h")
 }
 
-# Draws ahead of the shortest chain, waiting for the others.
+# An interrupted run, and draws ahead of the shortest chain.
 surplus_line <- function(x) {
   pending <- fit_part(x, "pending")
   if (is.null(pending)) {
+    if (identical(fit_part(x, "run")$outcome, "interrupted")) {
+      return("The run was interrupted; extend() goes on from here.")
+    }
     return(NULL)
   }
   ahead <- max(vapply(pending, nrow, integer(1)))
@@ -503,7 +510,8 @@ whole_each <- function(x) vapply(x, whole, character(1))
 #' @return A data frame of class `gibbsite_summary` with a row for each
 #'   quantity and the columns `variable`, `mean`, `sd`, the quantiles (`q2.5`,
 #'   ...), `mcse_mean`, `rhat`, `ess_bulk` and `ess_tail`; its attribute
-#'   `convergence` is the table of [convergence()].
+#'   `convergence` is the table of [convergence()]. It is printed rounded, 40
+#'   rows at most; `print(x, n = 100)` shows more.
 #' @section Errors: `gibbsite_error_argument` for variables that are not stored
 #'   and for `probs` outside 0 to 1.
 #' @seealso [tidy.gibbsite_fit()] for one line a term with human labels.
@@ -661,7 +669,7 @@ show_numbers <- function(columns, mean, sd) {
         formatC(column[k], digits = decimals[k], format = "f")
       }
     }
-    shown
+    trimws(shown)
   }), check.names = FALSE, optional = TRUE)
 }
 
@@ -674,7 +682,8 @@ show_significant <- function(x, digits) {
 }
 
 show_rhat <- function(x) {
-  ifelse(is.na(x), "-", formatC(x, format = "f", digits = 3))
+  ifelse(is.na(x), "-", ifelse(x > 100, ">100", formatC(x, format = "f",
+                                                        digits = 3)))
 }
 
 show_ess <- function(x) {

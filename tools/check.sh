@@ -11,6 +11,12 @@ rm -rf check/as-cran
 mkdir -p check/as-cran
 cd check/as-cran
 
+# The check reads the sources as UTF-8, which it cannot do in the C locale.
+case $(locale charmap) in
+UTF-8) ;;
+*) export LC_ALL=C.UTF-8 ;;
+esac
+
 # What needs the network or the machine's clock is left out; the manual is set
 # in fonts that every TeX has.
 export _R_CHECK_CRAN_INCOMING_=false

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* ---- building blocks ------------------------------------------------------ */
+/* ---- building blocks ----------------------------------------------------- */
 
 /* sum x_i y_i in four partial sums that do not wait for one another; the order
  * of the additions depends on n alone. */
@@ -51,7 +51,7 @@ static void solve_transposed_from(const double *restrict l, size_t d,
   }
 }
 
-/* ---- products -------------------------------------------------------------- */
+/* ---- products ------------------------------------------------------------ */
 
 void linalg_gram(const double *x, size_t n, size_t d, double *gram) {
   for (size_t j = 0; j < d; j++)
@@ -84,7 +84,7 @@ void linalg_lower_times_vector(const double *l, size_t d, const double *x,
   }
 }
 
-/* ---- factors and solves ---------------------------------------------------- */
+/* ---- factors and solves -------------------------------------------------- */
 
 /* Right-looking: column j of L, then a - l_j l_j' in the columns to its right.
  * An infinite pivot is refused too: it has no factor to go on with. */

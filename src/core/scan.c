@@ -2,16 +2,15 @@
 
 #include <math.h>
 
-/* Rows recorded by sweeps 1..t of the chain.  Counts of sweeps are whole numbers
- * held in doubles, exact below 2^53. */
+/* Rows recorded by sweeps 1..t of the chain.  Counts of sweeps are whole
+ * numbers held in doubles, exact below 2^53. */
 static double rows_until(double t, const scan_control *control) {
   return t > control->burnin ? floor((t - control->burnin) / control->thin)
                              : 0.0;
 }
 
 static int is_recorded(double t, const scan_control *control) {
-  return t > control->burnin &&
-         fmod(t - control->burnin, control->thin) == 0.0;
+  return t > control->burnin && fmod(t - control->burnin, control->thin) == 0.0;
 }
 
 static int must_stop(const scan_control *control) {

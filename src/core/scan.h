@@ -9,8 +9,8 @@
 #ifndef GIBBSITE_SCAN_H
 #define GIBBSITE_SCAN_H
 
-#include <stddef.h>
 #include "status.h"
+#include <stddef.h>
 
 typedef struct {
   double burnin;       /* sweeps that are run first and not recorded       */

@@ -8,9 +8,7 @@
 #include "rmath.h"
 
 /* The harness alone keeps state between calls: the tally. */
-static struct {
-  int passed, failed, current_ok;
-} tally = {0, 0, 1};
+static struct { int passed, failed, current_ok; } tally = {0, 0, 1};
 
 void run_test(const char *name, void (*body)(void)) {
   tally.current_ok = 1;
@@ -63,7 +61,7 @@ int same_bits(const double *x, const double *y, size_t n) {
   return memcmp(x, y, n * sizeof *x) == 0;
 }
 
-/* ---- statistics --------------------------------------------------------- */
+/* ---- statistics ---------------------------------------------------------- */
 
 double mean_of(const double *x, size_t n) {
   double sum = 0.0;
@@ -97,8 +95,8 @@ static int compare_numbers(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* P(K > t) = 2 sum_j (-1)^(j-1) exp(-2 j^2 t^2)   (Kolmogorov 1933); below 0.2 it
- * is 1 to twelve digits and the series slow. */
+/* P(K > t) = 2 sum_j (-1)^(j-1) exp(-2 j^2 t^2)   (Kolmogorov 1933);
+ * below 0.2 it is 1 to twelve digits and the series slow. */
 static double kolmogorov_tail(double t) {
   double sum = 0.0;
   if (t < 0.2)

@@ -1,8 +1,8 @@
 /* A small test harness and the statistical checks that the tests share.
  *
  * A statistical check compares with a distribution or a moment and has a known
- * rate of false alarms: TINY_P for a p-value, two-sided P(|N(0,1)| > 4.5) = 7e-6
- * for a z-score.  Seeds are fixed, so a pass stays a pass. */
+ * rate of false alarms: TINY_P for a p-value, P(|N(0, 1)| > 4.5) = 7e-6 for
+ * a z-score.  Seeds are fixed, so a pass stays a pass. */
 #ifndef GIBBSITE_TESTS_HARNESS_H
 #define GIBBSITE_TESTS_HARNESS_H
 
@@ -21,11 +21,12 @@ int finish_tests(void);
 
 /* Marks the running test as failed unless `condition` holds. */
 void expect(int condition, const char *text, const char *file, int line);
-#define EXPECT(condition) expect((condition) != 0, #condition, __FILE__, __LINE__)
+#define EXPECT(condition) \
+  expect((condition) != 0, #condition, __FILE__, __LINE__)
 
 /* |a - b| <= tolerance * max(1, |b|); false for NaN. */
 int is_near(double a, double b, double tolerance);
-#define EXPECT_NEAR(a, b, tolerance)                                           \
+#define EXPECT_NEAR(a, b, tolerance) \
   expect(is_near(a, b, tolerance), #a " near " #b, __FILE__, __LINE__)
 
 /* n doubles, zeroed; ends the program when there is no memory. */
@@ -36,7 +37,7 @@ void release_numbers(double *x);
 int all_finite(const double *x, size_t n);
 int same_bits(const double *x, const double *y, size_t n);
 
-/* ---- statistics --------------------------------------------------------- */
+/* ---- statistics ---------------------------------------------------------- */
 
 double mean_of(const double *x, size_t n);
 

@@ -1,10 +1,11 @@
 /* The topics, one line each; test_<topic>() stands in test_<topic>.c. */
 #include "harness.h"
 
-#define TOPICS(RUN)                                                            \
-  RUN(harness)                                                                 \
-  RUN(linalg)                                                                  \
-  RUN(rdist)                                                                   \
+#define TOPICS(RUN) \
+  RUN(harness)      \
+  RUN(linalg)       \
+  RUN(rdist)        \
+  RUN(philox)       \
   RUN(scan)
 
 #define DECLARE(topic) void test_##topic(void);

@@ -12,7 +12,7 @@ void test_linalg(void);
 
 enum { MAX_D = 32 };
 
-/* a <- x'x / (2 d) for a 2d x d matrix of standard normals: well conditioned. */
+/* a <- x'x / (2 d), x: 2 d x d standard normals: well conditioned. */
 static void random_positive_definite(double *a, size_t d) {
   double *x = new_numbers(2 * d * d);
   for (size_t i = 0; i < 2 * d * d; i++)
@@ -60,7 +60,7 @@ static void for_every_order(void (*check)(const double *a, const double *l,
   }
 }
 
-/* ---- Cholesky ------------------------------------------------------------- */
+/* ---- Cholesky ------------------------------------------------------------ */
 
 /* 4 12 -16; 12 37 -43; -16 -43 98 has the factor 2; 6 1; -8 5 3. */
 static void cholesky_by_hand(void) {
@@ -126,9 +126,10 @@ static void cholesky_nearly_singular(void) {
   EXPECT_NEAR(linalg_log_determinant(a, 2), log(tiny), 1e-14);
 }
 
-/* ---- solves, inverse, determinant ------------------------------------------- */
+/* ---- solves, inverse, determinant ---------------------------------------- */
 
-/* L = 2; 6 1; -8 5 3:  L (1, 2, 3)' = (2, 8, 11)',  L' (1, 2, 3)' = (-10, 17, 9)'. */
+/* L = 2; 6 1; -8 5 3:
+ * L (1, 2, 3)' = (2, 8, 11)',  L' (1, 2, 3)' = (-10, 17, 9)'. */
 static void solves_by_hand(void) {
   const double l[] = {2, 6, -8, 0, 1, 5, 0, 0, 3}, x[] = {1, 2, 3};
   double b[] = {2, 8, 11}, c[] = {-10, 17, 9};
@@ -166,7 +167,7 @@ static void solves_read_the_lower_triangle(void) {
   EXPECT(all_finite(y, 3) && all_finite(inverse, 9));
 }
 
-/* L = 2; 1 3: L L' = 4 2; 2 10, of determinant 36, inverse (10 -2; -2 4) / 36. */
+/* L = 2; 1 3: L L' = 4 2; 2 10, determinant 36, inverse (10 -2; -2 4) / 36. */
 static void inverse_by_hand(void) {
   const double l[] = {2, 1, 0, 3};
   double inverse[4];
@@ -199,7 +200,7 @@ static void log_determinants(void) {
   EXPECT_NEAR(linalg_log_determinant(&one, 1), log(9), 1e-14);
 }
 
-/* ---- products ---------------------------------------------------------------- */
+/* ---- products ------------------------------------------------------------ */
 
 /* x = 1 2; 3 4; 5 6: x'x = 35 44; 44 56. */
 static void gram_by_hand(void) {
@@ -209,7 +210,7 @@ static void gram_by_hand(void) {
   EXPECT(same_bits(gram, expected, 4));
 }
 
-/* Whole numbers: every order of the sum gives the same, so n = 0..40 is exact. */
+/* Whole numbers: every order of the sum gives the same bits. */
 static void gram_of_every_length(void) {
   double x[80], gram[4];
   for (size_t n = 0; n <= 40; n++) {
@@ -250,9 +251,10 @@ static void products_at_every_order(void) {
   for_every_order(products_agree);
 }
 
-/* ---- draws from N(Q^-1 b, Q^-1) ------------------------------------------------- */
+/* ---- draws from N(Q^-1 b, Q^-1) ------------------------------------------ */
 
-/* Q = 4 2; 2 3: L = 2; 1 sqrt(2).  b = (2, 5), e = (1, -1): L^-1 b = (1, 2 sqrt(2)),
+/* Q = 4 2; 2 3: L = 2; 1 sqrt(2).  b = (2, 5), e = (1, -1):
+ * L^-1 b = (1, 2 sqrt(2)),
  * L^-T (2, 2 sqrt(2) - 1) = (1 / (2 sqrt(2)), 2 - 1 / sqrt(2)). */
 static void draw_canonical_by_hand(void) {
   double q[] = {4, 2, 2, 3}, b[] = {2, 5};
@@ -386,7 +388,8 @@ void test_linalg(void) {
   run_test("linalg: x'x of every length", gram_of_every_length);
   run_test("linalg: M M', by hand", outer_gram_by_hand);
   run_test("linalg: products at every order", products_at_every_order);
-  run_test("linalg: draw from N(Q^-1 b, Q^-1), by hand", draw_canonical_by_hand);
+  run_test("linalg: draw from N(Q^-1 b, Q^-1), by hand",
+           draw_canonical_by_hand);
   run_test("linalg: the same at order 1", draw_canonical_of_order_one);
   run_test("linalg: the same refuses an indefinite Q", draw_canonical_refuses);
   run_test("linalg: the same, mean and covariance", draw_canonical_moments);

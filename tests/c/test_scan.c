@@ -52,7 +52,7 @@ static scan_model as_scan(counter_model *m) {
 typedef status (*runner)(const scan_model *, const scan_control *, size_t,
                          double *, double *, size_t);
 
-/* ---- what is recorded --------------------------------------------------------- */
+/* ---- what is recorded ---------------------------------------------------- */
 
 /* Runs `total` sweeps in segments of `segment` and stacks the rows in `draws`
  * (2 columns of 64); returns the number of rows, or 999 if a count is wrong. */
@@ -80,8 +80,8 @@ static size_t run_in_segments(runner run, const scan_control *control,
 }
 
 /* Rows belong to sweeps burnin + thin, burnin + 2 thin, ... up to `total`. */
-static int rows_are_right(runner run, double burnin, double thin,
-                          size_t total, size_t segment) {
+static int rows_are_right(runner run, double burnin, double thin, size_t total,
+                          size_t segment) {
   const scan_control control = plain_control(burnin, thin);
   double draws[2 * 64];
   const size_t rows = run_in_segments(run, &control, total, segment, draws);
@@ -183,7 +183,7 @@ static void burnin_ends_at_burnin(void) {
   EXPECT(!scan_in_burnin(8, &control) && !scan_in_burnin(1, &none));
 }
 
-/* ---- interruption and failure ----------------------------------------------------- */
+/* ---- interruption and failure -------------------------------------------- */
 
 typedef struct {
   int asked, answer_yes_at;
@@ -194,8 +194,8 @@ static int ask(void *data) {
   return ++i->asked == i->answer_yes_at;
 }
 
-/* A yes to the 6th question leaves after 5 sweeps; going on afterwards gives the
- * rows of an undisturbed run. */
+/* A yes to the 6th question leaves after 5 sweeps; going on afterwards gives
+ * the rows of an undisturbed run. */
 static void interruption_leaves_before_the_sweep(void) {
   counter_model m = {0};
   interrupter user = {0, 6};

@@ -1,0 +1,196 @@
+# Two tests that a sampler draws from the posterior it names, for any model
+# that answers the hooks draw_prior(model), simulate_data(model, state),
+# set_data(model, data) and model_sweeps(model, state, n, control):
+#
+#   joint_test()  Geweke (2004), Getting it right, doi:10.1198/016214504000001132
+#   sbc_ranks()   Talts et al. (2018), Validating Bayesian inference algorithms
+#                 with simulation-based calibration, arXiv:1804.06788
+#
+# What is compared is `quantities(model, state)`: a named vector of numbers,
+# computed from the state and from the data that the model holds.
+
+sweep_state <- function(model, state, n = 1) {
+  control <- list(burnin = 0, thin = 1, threads = 1)
+  gibbsite:::model_sweeps(model, state, n, control)$state
+}
+
+# The model with data simulated from a state.
+with_simulated_data <- function(model, state) {
+  gibbsite:::set_data(model, gibbsite:::simulate_data(model, state))
+}
+
+# `n` times quantities of draw(), stacked: a matrix, one row a draw.
+stack_rows <- function(n, draw) {
+  do.call(rbind, lapply(seq_len(n), function(i) draw()))
+}
+
+# ---- Geweke's joint distribution test ---------------------------------------
+
+# Draws of the joint distribution of parameters and data, by the prior and the
+# likelihood alone: no sampler takes part, so mutants of one share them.
+joint_by_simulation <- function(model, quantities, draws) {
+  stack_rows(draws, function() {
+    state <- gibbsite:::draw_prior(model)
+    quantities(with_simulated_data(model, state), state)
+  })
+}
+
+# The same distribution by the sampler: sweep, then data from the new state.
+# `chains` chains of `steps` steps, each begun at a draw of the joint
+# distribution, so a correct sampler is stationary from the first step and the
+# chains' means are independent and identically distributed about the truth
+# however slowly it mixes: their spread is the standard error, no spectrum is
+# estimated.  One row a chain: its means.
+joint_by_sampler <- function(model, quantities, chains, steps) {
+  stack_rows(chains, function() {
+    state <- gibbsite:::draw_prior(model)
+    model <- with_simulated_data(model, state)
+    total <- 0
+    for (step in seq_len(steps)) {
+      state <- sweep_state(model, state)
+      model <- with_simulated_data(model, state)
+      total <- total + quantities(model, state)
+    }
+    total / steps
+  })
+}
+
+# data.frame(quantity, t, p): Welch's t-test of equal means, for each quantity.
+joint_test <- function(model, quantities, reference, chains, steps) {
+  sampled <- joint_by_sampler(model, quantities, chains, steps)
+  compare <- function(a, b) {
+    if (stats::sd(a) + stats::sd(b) == 0) {
+      return(c(0, if (a[[1]] == b[[1]]) 1 else 0))
+    }
+    test <- stats::t.test(a, b)
+    c(test$statistic, test$p.value)
+  }
+  results <- vapply(colnames(reference), function(name) {
+    compare(sampled[, name], reference[, name])
+  }, c(0, 0))
+  data.frame(
+    quantity = colnames(reference), t = results[1, ], p = results[2, ],
+    row.names = NULL
+  )
+}
+
+# The smallest p-value times the number of quantities: below `error`, the
+# sampler is rejected, and a correct one is so with probability at most `error`
+# (Bonferroni).
+smallest_adjusted <- function(test) min(1, min(test$p) * nrow(test))
+
+# ---- simulation-based calibration -----------------------------------------------
+
+# Ranks 0..draws of the quantities of the true state among those of `draws` draws
+# from the posterior given its data: a matrix, one row a simulation.  The chain
+# begins where the model starts any chain.  Ties are broken at random.
+# The attribute "ess" holds the effective sample sizes of the draws.
+sbc_ranks <- function(model, quantities, simulations, draws, thin, burnin) {
+  ess <- list()
+  ranks <- stack_rows(simulations, function() {
+    truth <- gibbsite:::draw_prior(model)
+    model <- with_simulated_data(model, truth)
+    state <- gibbsite:::model_start(model, NULL)
+    state <- sweep_state(model, state, burnin)
+    sampled <- stack_rows(draws, function() {
+      state <<- sweep_state(model, state, thin)
+      quantities(model, state)
+    })
+    ess[[length(ess) + 1L]] <<- apply(sampled, 2, posterior::ess_basic)
+    rank_among(quantities(model, truth), sampled)
+  })
+  attr(ranks, "ess") <- do.call(rbind, ess)
+  ranks
+}
+
+rank_among <- function(value, sampled) {
+  value <- rep(value, each = nrow(sampled))
+  below <- colSums(sampled < value)
+  ties <- colSums(sampled == value)
+  below + floor(stats::runif(length(ties)) * (ties + 1))
+}
+
+# The simultaneous band of the empirical distribution of n ranks, uniform on
+# 0..draws (Saeilynoja, Buerkner & Vehtari 2022, doi:10.1007/s11222-022-10090-6):
+# counts of ranks <= r stay within lower[r + 1]..upper[r + 1] for all r with
+# probability at least 1 - error.  The bounds are binomial quantiles at one
+# pointwise level, the largest that keeps the promise.
+ecdf_band <- function(n, draws, error) {
+  bounds <- function(level) {
+    p <- seq_len(draws + 1) / (draws + 1)
+    list(
+      lower = stats::qbinom(level / 2, n, p),
+      upper = stats::qbinom(level / 2, n, p, lower.tail = FALSE)
+    )
+  }
+  low <- error / (draws + 1) # Bonferroni: keeps the promise
+  high <- error
+  for (step in 1:30) {
+    middle <- sqrt(low * high)
+    band <- bounds(middle)
+    if (band_probability(n, band$lower, band$upper) >= 1 - error) {
+      low <- middle
+    } else {
+      high <- middle
+    }
+  }
+  bounds(low)
+}
+
+# P(lower_r <= #{ranks <= r} <= upper_r for all r), exactly: the counts are a
+# Markov chain, C_r | C_(r-1) ~ C_(r-1) + Bin(n - C_(r-1), 1 / (cells left)).
+band_probability <- function(n, lower, upper) {
+  cells <- length(lower)
+  count <- 0
+  probability <- 1
+  for (r in seq_len(cells)) {
+    reached <- seq(lower[[r]], upper[[r]])
+    step <- outer(reached, count, function(to, from) {
+      stats::dbinom(to - from, n - from, 1 / (cells - r + 1))
+    })
+    probability <- drop(step %*% probability)
+    count <- reached
+  }
+  sum(probability)
+}
+
+# For each quantity: does the empirical distribution of the ranks stay within
+# the band?  A correct sampler leaves any of them with probability at most
+# `error` (Bonferroni over the quantities).
+sbc_inside <- function(ranks, draws, error) {
+  band <- ecdf_band(nrow(ranks), draws, error / ncol(ranks))
+  apply(ranks, 2, function(rank) {
+    counts <- cumsum(tabulate(rank + 1, draws + 1))
+    all(band$lower <= counts & counts <= band$upper)
+  })
+}
+
+# ---- wrong samplers --------------------------------------------------------------
+
+# A model that is swept by `sweeps(model, state, n, control)` and answers all
+# else as `model` does.
+mutant_of <- function(model, sweeps) {
+  model$mutant <- sweeps
+  class(model) <- c("mutant_model", class(model))
+  model
+}
+
+registerS3method(
+  "model_sweeps", "mutant_model",
+  function(model, state, n, control) model$mutant(model, state, n, control),
+  envir = asNamespace("gibbsite")
+)
+
+# ---- Monte Carlo errors ------------------------------------------------------------
+
+# (mean - expected) / Monte Carlo standard error of independent draws, by column.
+z_of_means <- function(draws, expected) {
+  draws <- as.matrix(draws)
+  error <- apply(draws, 2, stats::sd) / sqrt(nrow(draws))
+  (colMeans(draws) - expected) / error
+}
+
+# The same of chains: `draws` has a row a draw and a column a chain.
+z_of_chains <- function(draws, expected) {
+  (mean(draws) - expected) / posterior::mcse_mean(draws)
+}

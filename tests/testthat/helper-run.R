@@ -1,0 +1,219 @@
+# Helpers for the tests of the driver.  Runs in other R processes source this
+# file too, so that it uses nothing but gibbsite itself at its top level.
+
+# ---- A model whose sweeps are written in R ----------------------------------
+
+# One sweep: value <- value / 2 + N(0, 1); u ~ U(0, 1).  `mean` is a running mean
+# over the kept draws, so that what a chain has been through shows in what it
+# does next.  The option probe.hook, a function(state) called before each sweep,
+# is how a test slows a chain down, breaks it or kills its process; it is no
+# part of the model.
+probe_model <- function() {
+  gibbsite:::new_model(
+    "probe_model",
+    name = "gibbs_probe", title = "Probe", data = list(shift = 1),
+    prior = NULL, nobs = 1L, columns = c("value", "u", "mean")
+  )
+}
+
+probe_sweep <- function(state, shift) {
+  state$value <- state$value / 2 + shift * stats::rnorm(1)
+  state$u <- stats::runif(1)
+  state$sweep <- state$sweep + 1
+  state
+}
+
+probe_keep <- function(state) {
+  state$kept <- state$kept + 1
+  state$mean <- state$mean + (state$value - state$mean) / state$kept
+  state
+}
+
+probe_methods <- list(
+  model_start = function(model, init) {
+    list(
+      sweep = 0, kept = 0, mean = 0, value = stats::rnorm(1), u = 0,
+      chain = if (is.null(init$chain)) 0 else init$chain
+    )
+  },
+  model_sweeps = function(model, state, n, control) {
+    hook <- getOption("probe.hook")
+    rows <- list()
+    for (i in seq_len(n)) {
+      if (!is.null(hook)) hook(state)
+      state <- probe_sweep(state, model$data$shift)
+      past <- state$sweep - control$burnin
+      if (past > 0 && past %% control$thin == 0) {
+        state <- probe_keep(state)
+        rows[[length(rows) + 1]] <- c(state$value, state$u, state$mean)
+      }
+    }
+    list(
+      state = state,
+      draws = matrix(as.double(unlist(rows)), ncol = 3, byrow = TRUE),
+      rng = get(".Random.seed", globalenv())
+    )
+  },
+  model_check_init = function(model, init, where, call) init,
+  model_init_from_state = function(model, state) list(chain = state$chain),
+  model_headline = function(model) "Probe: a damped walk",
+  set_data = function(model, data) {
+    model$data <- list(shift = data)
+    model$data_hash <- gibbsite:::hash(model$data)
+    model
+  }
+)
+for (generic in names(probe_methods)) {
+  registerS3method(generic, "probe_model", probe_methods[[generic]],
+    envir = asNamespace("gibbsite")
+  )
+}
+
+# The probe's sampler: every chain knows its number.
+probe <- function(draws = 100, burnin = 10, thin = 1, chains = 2, seed = 1,
+                  threads = 1, cores = 1, checkpoint = NULL, stop_when = NULL,
+                  progress = FALSE, keep_data = TRUE,
+                  inits = function(k) list(chain = k)) {
+  call <- rlang::current_env()
+  running <- gibbsite:::running(
+    draws = draws, burnin = burnin, thin = thin, chains = chains,
+    inits = inits, threads = threads, cores = cores, seed = seed,
+    checkpoint = checkpoint, stop_when = stop_when, progress = progress,
+    keep_data = keep_data, keep_choices = "value", call = call
+  )
+  gibbsite:::run_chains(probe_model(), running, match.call(), call)
+}
+
+# ---- Runs ---------------------------------------------------------------------
+
+# Short chains have not converged; what else is warned of stays.
+quietly <- function(code) {
+  suppressWarnings(code, classes = "gibbsite_warning_convergence")
+}
+
+# A mixture for two chains in a fraction of a second.
+short_gmm <- function(draws = 60, burnin = 7, thin = 1, chains = 2, seed = 1,
+                      x = datasets::faithful, k = 2, ...) {
+  quietly(gibbsite::gibbs_gmm(
+    x, k, draws = draws, burnin = burnin, thin = thin, chains = chains,
+    seed = seed, progress = FALSE, ...
+  ))
+}
+
+longer <- function(fit, draws, ...) {
+  quietly(gibbsite::extend(fit, draws, progress = FALSE, ...))
+}
+
+resumed <- function(path, ...) {
+  quietly(gibbsite::resume(path, progress = FALSE, ...))
+}
+
+# More observations than one chunk of the parallel block, from a stream of
+# their own.
+many_observations <- function(n = 5000) {
+  withr::with_seed(3, matrix(stats::rnorm(2 * n), n) + 3 * (seq_len(n) %% 2))
+}
+
+md5_of <- function(folder) {
+  files <- list.files(folder, recursive = TRUE, all.files = TRUE)
+  stats::setNames(unname(tools::md5sum(file.path(folder, files))), files)
+}
+
+# ---- Other R processes ---------------------------------------------------------
+
+skip_unless_processes <- function() {
+  testthat::skip_on_cran()
+  testthat::skip_on_os("windows")
+  testthat::skip_if_not_installed("callr")
+}
+
+r_program <- function(name) file.path(R.home("bin"), name)
+
+# What a child needs to be as this process is: its libraries, and threads of
+# the linear algebra that do not depend on where it runs.
+child_environment <- function() {
+  c("current", R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep))
+}
+
+# `code`: an expression to be run by Rscript in a new folder, after this file.
+# Files are how the two talk: see note().
+start_child <- function(code, frame = parent.frame(), folder = NULL,
+                        wrap = NULL) {
+  folder <- folder %||% withr::local_tempdir(.local_envir = frame)
+  helper <- normalizePath(testthat::test_path("helper-run.R"))
+  script <- file.path(folder, "script.R")
+  writeLines(c(
+    "library(gibbsite)",
+    sprintf("source(%s)", encodeString(helper, quote = "\"")),
+    deparse(code)
+  ), script)
+  command <- c(r_program("Rscript"), "--vanilla", script)
+  command <- c(wrap, command)
+  child <- callr::process$new(
+    command[1], command[-1], wd = folder, env = child_environment(),
+    stdout = file.path(folder, "stdout"), stderr = file.path(folder, "stderr"),
+    cleanup_tree = TRUE
+  )
+  withr::defer(child$kill_tree(), envir = frame)
+  list(process = child, folder = folder)
+}
+
+# In a child: says where it is.
+note <- function(name) {
+  invisible(file.create(name))
+}
+
+file_in <- function(child, name) file.path(child$folder, name)
+
+# Waits for the child to have made a file; its output is the message if it
+# ends or takes too long.
+wait_for <- function(child, name, timeout = 60) {
+  deadline <- Sys.time() + timeout
+  while (!file.exists(file_in(child, name))) {
+    if (!child$process$is_alive() && !file.exists(file_in(child, name))) {
+      stop("The child ended before ", name, ":\n", child_output(child))
+    }
+    if (Sys.time() > deadline) {
+      stop("The child made no ", name, ":\n", child_output(child))
+    }
+    Sys.sleep(0.01)
+  }
+  invisible(child)
+}
+
+# Waits for its end and returns the exit status.
+end_of <- function(child, timeout = 60) {
+  child$process$wait(timeout * 1000)
+  if (child$process$is_alive()) {
+    stop("The child did not end:\n", child_output(child))
+  }
+  child$process$get_exit_status()
+}
+
+child_output <- function(child) {
+  lines <- function(name) {
+    path <- file_in(child, name)
+    if (file.exists(path)) readLines(path, warn = FALSE)
+  }
+  paste(c(lines("stdout"), lines("stderr")), collapse = "\n")
+}
+
+# What a child saved as `name`.rds, once it has ended well.
+result_of <- function(child, name = "fit", timeout = 60) {
+  status <- end_of(child, timeout)
+  if (!identical(status, 0L)) {
+    stop("The child ended with status ", status, ":\n", child_output(child))
+  }
+  readRDS(file_in(child, paste0(name, ".rds")))
+}
+
+interrupt_child <- function(child) {
+  tools::pskill(child$process$get_pid(), tools::SIGINT)
+}
+
+# As the terminal's Ctrl-C does: the signal goes to all of the process group, of
+# which the child is the leader.
+interrupt_group <- function(child) {
+  command <- paste0("kill -INT -", child$process$get_pid())
+  system2("sh", c("-c", shQuote(command)))
+}

@@ -1,0 +1,517 @@
+# The structure ------------------------------------------------------------
+
+test_that("a fit is a coda object of plain matrices", {
+  fit <- fake_fit(draws = 20, burnin = 7, thin = 3, chains = 2)
+  expect_s3_class(fit, c("gibbs_toy", "gibbsite_fit", "mcmc.list"), exact = TRUE)
+  expect_true(coda::is.mcmc.list(fit))
+  for (chain in seq_along(fit)) {
+    expect_s3_class(fit[[chain]], "mcmc", exact = TRUE)
+    expect_equal(dim(fit[[chain]]), c(20L, 3L))
+    expect_setequal(
+      names(attributes(fit[[chain]])), c("dim", "dimnames", "mcpar", "class")
+    )
+    expect_identical(attr(fit[[chain]], "mcpar"), c(10, 67, 3))
+  }
+  expect_null(names(fit))
+})
+
+test_that("one column and one draw stay matrices", {
+  fit <- fake_fit(draws = 1, chains = 1, columns = "a")
+  expect_equal(dim(fit[[1]]), c(1L, 1L))
+  expect_equal(dim(as.matrix(fit)), c(1L, 1L))
+  expect_equal(dim(as.array(fit)), c(1L, 1L, 1L))
+})
+
+test_that("sweeps beyond the largest integer are counted", {
+  fit <- fake_fit(draws = 3, burnin = 1e10, thin = 1e9, chains = 1)
+  expect_identical(attr(fit[[1]], "mcpar"), c(1.1e10, 1.3e10, 1e9))
+  expect_output(print(fit), "sweeps 11000000000 to 13000000000")
+})
+
+test_that("pending draws without rows are none", {
+  none <- rep(list(matrix(0, 0, 3)), 2)
+  expect_true(identical_fit(
+    fake_fit(chains = 2), fake_fit(chains = 2, pending = none)
+  ))
+})
+
+test_that("no draws at all make a partial fit, which prints", {
+  model <- toy_model()
+  running <- list(draws = 10, burnin = 100, thin = 1, chains = 2, seed = 1L,
+                  rng_kind = RNGkind(), keep_data = TRUE)
+  chains <- rep(list(list(state = list(sweep = 40, sum = 0), rng = 1:3)), 2)
+  empty <- rep(list(matrix(0, 0, 3)), 2)
+  ahead <- list(matrix(0, 0, 3), matrix(1, 2, 3))
+  partial <- new_fit(empty, model, running, chains, ahead)
+  expect_s3_class(partial, "gibbsite_partial", exact = TRUE)
+  expect_length(partial, 0)
+  expect_snapshot(print(partial))
+  expect_identical(partial, new_partial(model, running, chains, ahead))
+  expect_silent(verify_fit(partial))
+  expect_true(identical_fit(partial, partial))
+})
+
+
+# coda's cells -------------------------------------------------------------
+
+test_that("every function of coda, posterior and bayesplot takes a fit", {
+  for (burnin in c(0, 7, 100)) for (thin in c(1, 3, 10)) {
+    for (chains in c(1, 4)) for (columns in c(1, 50)) {
+      cell <- paste("burnin", burnin, "thin", thin, "chains", chains, "columns",
+                    columns)
+      draws <- 80
+      fit <- fake_fit(draws, burnin, thin, chains, columns)
+      names <- paste0("x[", seq_len(columns), "]")
+      sweeps <- c(burnin + thin, burnin + draws * thin, thin)
+
+      table <- summary(fit)
+      expect_identical(table$variable, names, label = cell)
+      expect_false(anyNA(table$mean), label = cell)
+      whole <- summary(as.mcmc.list(fit))
+      expect_equal(c(whole$start, whole$end, whole$thin), sweeps, label = cell)
+
+      if (chains > 1) {
+        plain <- coda::gelman.diag(fit, autoburnin = FALSE)
+        expect_equal(nrow(plain$psrf), columns, label = cell)
+        # coda throws away what lies before the middle of the *run*: nothing
+        # where burn-in was as long as what was kept
+        kept <- coda::gelman.diag(fit)
+        if (burnin + thin >= draws * thin) {
+          expect_identical(kept, plain, label = cell)
+        }
+      } else {
+        expect_error(coda::gelman.diag(fit), "two chains", label = cell)
+      }
+
+      from <- burnin + 21 * thin
+      late <- window(fit, start = from)
+      expect_identical(class(late), "mcmc.list", label = cell)
+      expect_equal(attr(late[[1]], "mcpar"), c(from, sweeps[2:3]), label = cell)
+      expect_equal(dim(late[[1]]), c(60, columns), label = cell)
+      expect_equal(late[[chains]][1, ], fit[[chains]][21, ], label = cell)
+
+      expect_equal(dim(coda::HPDinterval(fit)[[1]]), c(columns, 2), label = cell)
+
+      array <- posterior::as_draws_array(fit)
+      expect_equal(dim(array), c(draws, chains, columns), label = cell)
+      expect_identical(posterior::variables(array), names, label = cell)
+      expect_equal(
+        as.vector(array[, chains, 1]), as.vector(fit[[chains]][, 1]),
+        label = cell
+      )
+      rvars <- posterior::as_draws_rvars(fit)
+      expect_equal(
+        mean(rvars$x), as.array(colMeans(as.matrix(fit))),
+        ignore_attr = TRUE, label = cell
+      )
+      expect_length(mean(rvars$x), columns)
+      if (requireNamespace("bayesplot", quietly = TRUE)) {
+        expect_s3_class(bayesplot::mcmc_trace(fit), "ggplot")
+      }
+    }
+  }
+})
+
+test_that("autoburnin takes nothing away after an equal burn-in", {
+  fit <- fake_fit(draws = 100, burnin = 100)
+  expect_identical(coda::gelman.diag(fit),
+                   coda::gelman.diag(fit, autoburnin = FALSE))
+})
+
+
+# Shapes -------------------------------------------------------------------
+
+test_that("`[` with one index chooses chains", {
+  fit <- fake_fit(chains = 3)
+  two <- fit[2:3]
+  expect_identical(class(two), "mcmc.list")
+  expect_identical(names(attributes(two)), "class")
+  expect_identical(two[[1]], fit[[2]])
+  expect_identical(fit[-1], two)
+  expect_identical(fit[c(FALSE, TRUE, TRUE)], two)
+  expect_identical(fit[], as.mcmc.list(fit))
+})
+
+test_that("`[` with two indices chooses draws and columns", {
+  fit <- fake_fit(draws = 20, burnin = 10, thin = 2, chains = 2)
+  column <- fit[, "b[1]"]
+  expect_identical(class(column), "mcmc.list")
+  expect_equal(dim(column[[1]]), c(20L, 1L))
+  expect_identical(colnames(column[[2]]), "b[1]")
+  expect_identical(column, fit[, 2])
+  expect_identical(attr(column[[1]], "mcpar"), c(12, 50, 2))
+  expect_null(dim(fit[, 2, drop = TRUE][[1]]))
+  expect_s3_class(fit[, 2, drop = TRUE][[1]], "mcmc")
+
+  some <- fit[seq(2, 20, by = 3), c("a", "b[2]")]
+  expect_identical(attr(some[[1]], "mcpar"), c(14, 50, 6))
+  expect_equal(dim(some[[1]]), c(7L, 2L))
+  expect_equal(unclass(some[[2]])[3, ], unclass(fit[[2]])[8, c(1, 3)])
+  expect_identical(fit[1:5, ], fit[-(6:20), ])
+  expect_identical(attr(fit[4, ][[1]], "mcpar"), c(18, 18, 2))
+  expect_identical(fit[, ], as.mcmc.list(fit))
+})
+
+test_that("what `[` cannot give is an error of the call", {
+  fit <- fake_fit(chains = 1)
+  expect_snapshot(error = TRUE, {
+    fit[2]
+    fit[0]
+    fit[, "c"]
+    fit[, 4]
+    fit[c(1, 2, 4), ]
+    fit[3:1, ]
+    fit[101, ]
+  })
+  expect_error(fit[, "c"], class = "gibbsite_error_argument")
+})
+
+test_that("window counts sweeps and gives a plain mcmc.list", {
+  fit <- fake_fit(draws = 20, burnin = 10, thin = 2)
+  late <- window(fit, start = 30, end = 40)
+  expect_identical(names(attributes(late)), "class")
+  expect_identical(attr(late[[1]], "mcpar"), c(30, 40, 2))
+})
+
+test_that("as.mcmc takes one chain only", {
+  one <- fake_fit(chains = 1)
+  expect_identical(as.mcmc(one), one[[1]])
+  expect_snapshot(error = TRUE, as.mcmc(fake_fit(chains = 2)))
+})
+
+test_that("matrix, array and data frame agree", {
+  fit <- fake_fit(draws = 6, chains = 2)
+  array <- as.array(fit)
+  expect_identical(unname(dim(array)), c(6L, 2L, 3L))
+  expect_identical(dimnames(array)$variable, c("a", "b[1]", "b[2]"))
+  matrix <- as.matrix(fit)
+  expect_identical(matrix[, "a"], as.vector(array[, , "a"]))
+  expect_identical(as.matrix(fit, chains = TRUE)[, "CHAIN"],
+                   rep(c(1, 2), each = 6))
+
+  data <- as.data.frame(fit)
+  expect_named(data, c("chain", "draw", "a", "b[1]", "b[2]"))
+  expect_identical(data$chain, rep(1:2, each = 6L))
+  expect_identical(data$draw, rep(1:6, 2))
+  expect_identical(data[["b[2]"]], matrix[, "b[2]"])
+  expect_named(as.data.frame(fit, index = FALSE), c("a", "b[1]", "b[2]"))
+})
+
+test_that("a variable named chain is not overwritten", {
+  fit <- fake_fit(columns = c("chain", "(Intercept)"))
+  expect_snapshot(error = TRUE, as.data.frame(fit))
+  expect_named(as.data.frame(fit, index = FALSE), c("chain", "(Intercept)"))
+})
+
+test_that("as_draws and its kin take a fit", {
+  fit <- fake_fit(draws = 6, chains = 2)
+  for (as in list(as_draws, as_draws_array, as_draws_df, as_draws_list,
+                  as_draws_matrix, as_draws_rvars)) {
+    draws <- as(fit)
+    expect_s3_class(draws, "draws")
+    expect_equal(posterior::ndraws(draws), 12)
+    expect_equal(posterior::nchains(draws), 2)
+  }
+  expect_s3_class(as_draws(fit), "draws_array")
+  expect_equal(ndraws(fit), 12)
+  expect_equal(nchains(fit), 2)
+  expect_equal(niterations(fit), 6)
+  expect_identical(variables(fit), c("a", "b[1]", "b[2]"))
+  expect_identical(summarise_draws(fit)$variable, variables(fit))
+  expect_equal(nobs(fit), 7)
+  expect_identical(prior_summary(fit), structure(list(sd = 1), class = "toy_prior"))
+})
+
+test_that("draws_of gives a block its dimensions", {
+  columns <- c("pi[1]", "pi[2]", "mu[1,1]", "mu[2,1]", "mu[1,2]", "mu[2,2]",
+               "mu[1,3]", "mu[2,3]", "s[1,1,1]", "log_lik", "x[1][1]", "x[1][2]")
+  fit <- fake_fit(draws = 5, chains = 2, columns = columns)
+  mu <- draws_of(fit, "mu")
+  expect_equal(dim(mu), c(5, 2, 2, 3))
+  expect_equal(mu[, 2, 1, 3], as.vector(fit[[2]][, "mu[1,3]"]))
+  expect_equal(mu[, 1, 2, 1], as.vector(fit[[1]][, "mu[2,1]"]))
+  expect_equal(dim(draws_of(fit, "pi")), c(5, 2, 2))
+  expect_equal(dim(draws_of(fit, "s")), c(5, 2, 1, 1, 1))
+  expect_equal(dim(draws_of(fit, "log_lik")), c(5, 2))
+  expect_equal(draws_of(fit, "mu[2,2]"), mu[, , 2, 2])
+  expect_equal(dim(draws_of(fit, "x[1]")), c(5, 2, 2))
+  expect_snapshot(error = TRUE, {
+    draws_of(fit, "nu")
+    draws_of(fit, c("mu", "pi"))
+  })
+})
+
+test_that("draws_of finds elements in any order, and whole blocks only", {
+  fit <- fake_fit(draws = 4, chains = 1, columns = c("b[2]", "b[3]", "b[1]"))
+  expect_equal(draws_of(fit, "b")[, 1, ],
+               unclass(fit[[1]])[, c(3, 1, 2)], ignore_attr = TRUE)
+  some <- fake_fit(draws = 4, chains = 1, columns = c("b[1]", "b[3]"))
+  expect_snapshot(error = TRUE, draws_of(some, "b"))
+})
+
+test_that("draws_of hands posterior's random variables on", {
+  x <- posterior::rvar(array(1:6, c(3, 2)))
+  expect_identical(draws_of(x), posterior::draws_of(x))
+})
+
+
+# Identity -----------------------------------------------------------------
+
+test_that("identical_fit sees one bit, one state, one attribute", {
+  fit <- fake_fit()
+  expect_true(identical_fit(fit, fake_fit()))
+  expect_true(identical_fit(fit, unserialize(serialize(fit, NULL))))
+
+  bit <- fit
+  bit[[2]][3, 1] <- bit[[2]][3, 1] * (1 + .Machine$double.eps)
+  expect_false(identical_fit(fit, bit))
+
+  zero <- minus <- fake_fit(values = function(k) matrix(0, 100, 3))
+  minus[[1]][1, 1] <- -0
+  expect_false(identical_fit(zero, minus))
+
+  state <- fit
+  attr(state, "chains")[[4]]$state$sum <- attr(state, "chains")[[4]]$state$sum +
+    1e-12
+  expect_false(identical_fit(fit, state))
+
+  rng <- fit
+  attr(rng, "chains")[[1]]$rng[5] <- 0L
+  expect_false(identical_fit(fit, rng))
+
+  other <- fit
+  attr(other, "more") <- 1
+  expect_false(identical_fit(fit, other))
+
+  expect_false(identical_fit(fit, fake_fit(pending = rep(list(matrix(1, 1, 3)), 4))))
+  expect_false(identical_fit(fit, fake_fit(burnin = 99)))
+  expect_false(identical_fit(fit, as.mcmc.list(fit) |> structure(class = class(fit))))
+})
+
+test_that("identical_fit leaves out how a fit was run, and environments", {
+  fit <- fake_fit()
+  slow <- fit
+  attr(slow, "run")$elapsed$total <- 1e6
+  attr(slow, "run")$threads <- 7L
+  expect_true(identical_fit(fit, slow))
+
+  start <- function() function(chain) list(a = chain)
+  a <- b <- fit
+  attr(a, "running")$inits <- start()
+  attr(b, "running")$inits <- compiler::cmpfun(start())
+  expect_true(identical_fit(a, b))
+})
+
+test_that("identical_fit refuses what is not a fit", {
+  expect_snapshot(error = TRUE, {
+    identical_fit(1, fake_fit())
+    identical_fit(fake_fit(), list())
+  })
+})
+
+test_that("the hash does not see where draws are cut, but names and values", {
+  x <- matrix(as.double(1:12), 4, dimnames = list(NULL, c("a", "b", "c")))
+  whole <- hash_draws(x)
+  expect_identical(hash_draws(list(x[1:3, ], x[4, , drop = FALSE])), whole)
+  expect_identical(hash_draws(list(x, NULL), colnames(x)), whole)
+  expect_identical(hash_draws(list(x[0, ], unname(x)), colnames(x)), whole)
+  expect_identical(hash_draws(coda::mcmc(x)), whole)
+  expect_false(hash_draws(x[4:1, ]) == whole)
+  expect_false(hash_draws(unname(x), c("a", "b", "d")) == whole)
+  # other dimensions of the same numbers
+  expect_false(hash_draws(matrix(0, 6, 2), c("a", "b")) ==
+                 hash_draws(matrix(0, 4, 3), c("a", "b", "c")))
+})
+
+test_that("a fit changed by hand cannot be continued or combined", {
+  fit <- fake_fit(chains = 2)
+  expect_silent(verify_fit(fit))
+  rename <- coda::`varnames<-`
+  changed <- list(
+    value = `[[<-`(fit, 1, `[<-`(fit[[1]], 1, 1, 0)),
+    chain = `[[<-`(fit, 1, fit[[2]]),
+    columns = `[[<-`(fit, 1, fit[[1]][, 1:2]),
+    missing = `[[<-`(fit, 1, NULL),
+    varnames = rename(fit, c("u", "v", "w")),
+    names = `names<-`(fit, c("u", "v")),
+    mcpar = `[[<-`(fit, 2, `attr<-`(fit[[2]], "mcpar", c(1, 100, 1))),
+    shorter = `[[<-`(fit, 2, coda::mcmc(unclass(fit[[2]])[1:50, ]))
+  )
+  for (how in names(changed)) {
+    expect_error(verify_fit(changed[[how]]), class = "gibbsite_error_state",
+                 label = how)
+    expect_error(extend(changed[[how]], 10), class = "gibbsite_error_state",
+                 label = how)
+    expect_error(combine_fits(changed[[how]], fake_fit(chains = 2, seed = 2)),
+                 class = "gibbsite_error_state", label = how)
+  }
+  expect_snapshot(error = TRUE, {
+    extend(changed$value, 10)
+    extend(changed$missing, 10)
+    extend(changed$varnames, 10)
+    extend(changed$names, 10)
+    extend(changed$shorter, 10)
+  })
+})
+
+test_that("changed pending draws are seen", {
+  fit <- fake_fit(chains = 2, pending = list(matrix(1, 2, 3), NULL))
+  expect_silent(verify_fit(fit))
+  attr(fit, "pending")[[1]][2, 2] <- 0
+  expect_error(verify_fit(fit), "in chain 1 draws were changed")
+})
+
+
+# Going on -----------------------------------------------------------------
+
+test_that("extend checks its arguments before anything runs", {
+  fit <- fake_fit(chains = 1)
+  expect_snapshot(error = TRUE, {
+    extend(fit)
+    extend(fit, 0)
+    extend(fit, 10, cores = -1)
+    extend(fit, 10, stop_when = 0.1)
+    extend(fit, 10, thraeds = 2)
+    extend(1, 10)
+  })
+})
+
+test_that("extend continues a fit to the bits of one run", {
+  run <- function(draws, ...) {
+    suppressWarnings(run_chains(
+      toy_model(), running(draws = draws, burnin = 5, thin = 2, chains = 2,
+                           seed = 3, progress = FALSE, ...),
+      quote(gibbs_toy(1)), rlang::current_env()
+    ))
+  }
+  whole <- run(50)
+  part <- run(20)
+  longer <- suppressWarnings(extend(part, 30, progress = FALSE))
+  expect_true(identical_fit(longer, whole))
+  expect_false(identical_fit(part, whole))
+
+  bare <- drop_data(part)
+  expect_null(attr(bare, "model")$data)
+  expect_snapshot(error = TRUE, extend(bare, 30, progress = FALSE))
+  expect_error(extend(bare, 30, data = 1, progress = FALSE),
+               class = "gibbsite_error_argument")
+  again <- suppressWarnings(extend(bare, 30, data = 0, progress = FALSE))
+  expect_true(identical_fit(again, drop_data(whole)))
+  expect_true(identical_fit(drop_data(whole), run(50, keep_data = FALSE)))
+})
+
+test_that("combine_fits unites runs, and c() does too", {
+  a <- fake_fit(chains = 2, seed = 1)
+  b <- fake_fit(chains = 1, seed = 2)
+  both <- combine_fits(a, b)
+  expect_s3_class(both, "gibbsite_fit")
+  expect_length(both, 3)
+  expect_identical(both[[3]], b[[1]])
+  expect_identical(both[[2]], a[[2]])
+  expect_silent(verify_fit(both))
+  expect_equal(attr(both, "running")$chains, 3)
+  expect_identical(attr(both, "running")$seed, c(1L, 2L))
+  expect_identical(attr(both, "chains"), c(attr(a, "chains"), attr(b, "chains")))
+  expect_true(identical_fit(both, c(a, b)))
+  expect_true(identical_fit(both, combine_fits(list(first = a, second = b))))
+  expect_equal(attr(both, "run")$elapsed$total, 1)
+
+  three <- combine_fits(both, fake_fit(chains = 1, seed = 3))
+  expect_length(three, 4)
+})
+
+test_that("combine_fits keeps pending draws with their chains", {
+  a <- fake_fit(chains = 1, seed = 1, pending = list(matrix(1, 2, 3)))
+  b <- fake_fit(chains = 1, seed = 2)
+  both <- combine_fits(b, a)
+  expect_equal(vapply(attr(both, "pending"), nrow, 1L), c(0L, 2L))
+  expect_silent(verify_fit(both))
+})
+
+test_that("combine_fits keeps the data where one fit has them", {
+  a <- drop_data(fake_fit(chains = 1, seed = 1))
+  b <- fake_fit(chains = 1, seed = 2)
+  expect_identical(attr(combine_fits(a, b), "model"), attr(b, "model"))
+  expect_null(attr(combine_fits(a, drop_data(b)), "model")$data)
+})
+
+test_that("combined fits can be extended", {
+  run <- function(seed, draws) {
+    suppressWarnings(run_chains(
+      toy_model(), running(draws = draws, burnin = 5, chains = 1, seed = seed,
+                           progress = FALSE),
+      quote(gibbs_toy(1)), rlang::current_env()
+    ))
+  }
+  both <- combine_fits(run(1, 20), run(2, 20))
+  longer <- suppressWarnings(extend(both, 10, progress = FALSE))
+  expect_true(identical_fit(longer, combine_fits(run(1, 30), run(2, 30))))
+})
+
+test_that("identical streams are refused", {
+  a <- fake_fit(chains = 2)
+  expect_snapshot(error = TRUE, combine_fits(a, a))
+  expect_error(combine_fits(a, a), class = "gibbsite_error_streams")
+  # the same generators, other draws
+  b <- fake_fit(chains = 2, values = function(k) matrix(k, 100, 3))
+  expect_error(combine_fits(a, b), class = "gibbsite_error_streams")
+  # the same draws, other generators
+  d <- fake_fit(chains = 1, seed = 5, values = function(k) {
+    unclass(a[[2]])
+  })
+  expect_error(combine_fits(a, d), class = "gibbsite_error_streams")
+  # the same draws shown, one chain farther on
+  e <- fake_fit(chains = 1, seed = 5, pending = list(matrix(1, 2, 3)),
+                values = function(k) unclass(a[[2]]))
+  expect_error(combine_fits(a, e), class = "gibbsite_error_streams")
+  # the same seed, hidden by other starting values
+  f <- fake_fit(chains = 1, seed = 9)
+  attr(f, "running")$seed <- 1L
+  expect_snapshot(error = TRUE, combine_fits(a, f))
+})
+
+test_that("runs that do not match are refused by name", {
+  a <- fake_fit(chains = 1, seed = 1)
+  other_data <- fake_fit(chains = 1, seed = 2)
+  attr(other_data, "model")$data_hash <- "other"
+  other_prior <- fake_fit(chains = 1, seed = 2)
+  attr(other_prior, "model")$prior$sd <- 2
+  expect_snapshot(error = TRUE, {
+    combine_fits(a)
+    combine_fits(a, 1)
+    combine_fits(a, fake_fit(chains = 1, seed = 2, draws = 50))
+    combine_fits(a, fake_fit(chains = 1, seed = 2, burnin = 50))
+    combine_fits(a, fake_fit(chains = 1, seed = 2, thin = 2))
+    combine_fits(a, fake_fit(chains = 1, seed = 2, columns = c("a", "b", "c")))
+    combine_fits(a, other_data)
+    combine_fits(a, other_prior)
+  })
+})
+
+test_that("update evaluates the call anew with changed arguments", {
+  gibbs_toy <- function(x, k = 1, ...) list(x = x, k = k, ...)
+  fit <- fake_fit()
+  attr(fit, "run")$call <- quote(gibbs_toy(5, 2, seed = 1))
+  expect_identical(getCall(fit), quote(gibbs_toy(5, 2, seed = 1)))
+  expect_identical(update(fit, k = 3), list(x = 5, k = 3, seed = 1))
+  expect_identical(update(fit, evaluate = FALSE, seed = NULL),
+                   quote(gibbs_toy(x = 5, k = 2)))
+  attr(fit, "run")$call <- NULL
+  expect_snapshot(error = TRUE, update(fit, k = 3))
+})
+
+test_that("drop_data refuses what is not a fit", {
+  expect_snapshot(error = TRUE, drop_data(3))
+})
+
+test_that("methods leave R's generator alone", {
+  fit <- fake_fit(chains = 2)
+  set.seed(1)
+  before <- .Random.seed
+  capture.output(print(fit), print(summary(fit)), print(convergence(fit)))
+  tidy(fit)
+  glance(fit)
+  as.data.frame(fit)
+  verify_fit(fit)
+  expect_identical(.Random.seed, before)
+})

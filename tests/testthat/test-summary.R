@@ -1,0 +1,314 @@
+test_that("the measures are posterior's", {
+  fit <- fake_fit(draws = 200)
+  table <- summary(fit)
+  reference <- posterior::summarise_draws(
+    as_draws_array(fit), "mean", "sd",
+    ~ posterior::quantile2(.x, c(0.025, 0.5, 0.975)), "mcse_mean", "rhat",
+    "ess_bulk", "ess_tail"
+  )
+  expect_equal(as.data.frame(table), as.data.frame(reference),
+               ignore_attr = TRUE, tolerance = 1e-14)
+  expect_named(table, names(reference))
+  judged <- convergence(fit)
+  expect_identical(judged$rhat, reference$rhat, ignore_attr = TRUE)
+  expect_identical(judged$ess_tail, reference$ess_tail, ignore_attr = TRUE)
+})
+
+test_that("measures do not depend on the scale of a quantity", {
+  tiny <- fake_fit(values = function(k) matrix(rnorm(300), 100) * 2^-400)
+  one <- fake_fit(values = function(k) matrix(rnorm(300), 100))
+  expect_equal(convergence(tiny)$ess_tail, convergence(one)$ess_tail)
+  expect_equal(convergence(tiny)$rhat, convergence(one)$rhat)
+  expect_equal(summary(tiny)$mcse_mean * 2^400, summary(one)$mcse_mean)
+  expect_false(any(convergence(tiny)$constant))
+})
+
+test_that("summary takes variables, blocks and probabilities", {
+  fit <- fake_fit()
+  expect_identical(summary(fit, "b")$variable, c("b[1]", "b[2]"))
+  expect_identical(summary(fit, c("b[2]", "a"))$variable, c("b[2]", "a"))
+  expect_named(summary(fit, probs = c(0.05, 0.995)),
+               c("variable", "mean", "sd", "q5", "q99.5", "mcse_mean", "rhat",
+                 "ess_bulk", "ess_tail"))
+  expect_snapshot(error = TRUE, {
+    summary(fit, "c")
+    summary(fit, 1)
+    summary(fit, probs = 2)
+  })
+})
+
+test_that("a fit prints in about twelve lines", {
+  fit <- fake_fit(draws = 500, burnin = 10, thin = 3)
+  expect_snapshot(print(fit))
+  expect_snapshot(print(summary(fit)))
+  expect_snapshot(print(convergence(fit)))
+  expect_lte(length(capture.output(print(fit))), 12)
+  expect_invisible(print(fit))
+})
+
+test_that("a short fit and one chain print what to do", {
+  fit <- fake_fit(draws = 50, burnin = 0, chains = 1)
+  expect_snapshot(print(fit))
+  few <- fake_fit(draws = 3)
+  expect_snapshot(print(few))
+  ahead <- fake_fit(chains = 2, pending = list(matrix(1, 5, 3), NULL))
+  expect_output(print(ahead), "ahead, by 5 draws at most")
+  attr(few, "run")$outcome <- "interrupted"
+  expect_output(print(few), "was interrupted")
+})
+
+test_that("constant columns are no failure beside others, and are named", {
+  set.seed(1)
+  fit <- fake_fit(values = function(k) cbind(2, rnorm(500), rnorm(500)),
+                  draws = 500)
+  table <- convergence(fit)
+  expect_identical(table$constant, c(TRUE, FALSE, FALSE))
+  expect_true(table$ok[1])
+  expect_true(is.na(table$rhat[1]))
+  expect_true(converged(fit))
+  expect_output(print(fit), "Constant in every draw, not judged: a")
+  expect_output(print(table), "constant")
+  expect_no_match(capture.output(print(summary(fit))), "NA")
+  expect_silent(warn_convergence(fit))
+})
+
+test_that("nothing that moved is no evidence", {
+  fit <- fake_fit(values = function(k) matrix(1, 100, 3))
+  expect_false(converged(fit))
+  expect_snapshot(print(fit))
+  expect_warning(warn_convergence(fit), "No quantity moved",
+                 class = "gibbsite_warning_convergence")
+})
+
+test_that("chains stuck at different values have not converged", {
+  fit <- fake_fit(values = function(k) cbind(k, rnorm(100), rnorm(100)))
+  table <- convergence(fit)
+  expect_false(table$constant[1])
+  expect_false(table$ok[1])
+  expect_false(converged(fit, rhat = 100, ess = 0))
+  expect_warning(warn_convergence(fit), "R-hat above 100")
+  # folded about its median such a quantity is constant: no R-hat at all
+  two <- fake_fit(chains = 2, values = function(k) {
+    cbind(k, rnorm(100), rnorm(100))
+  })
+  expect_false(converged(two, rhat = 100, ess = 0))
+  expect_warning(warn_convergence(two), "a has no R-hat")
+})
+
+test_that("draws that are not finite have not converged", {
+  for (bad in c(NA, NaN, Inf)) {
+    fit <- fake_fit(values = function(k) cbind(c(bad, rnorm(99)), rnorm(100),
+                                               rnorm(100)))
+    expect_false(converged(fit, rhat = 100, ess = 0))
+    expect_warning(warn_convergence(fit), "not finite")
+    expect_output(print(summary(fit)))
+  }
+})
+
+test_that("too few draws cannot be judged", {
+  for (draws in c(1:4, 7)) {
+    fit <- fake_fit(draws = draws, chains = 2)
+    expect_false(converged(fit, rhat = 100, ess = 0))
+    expect_output(print(fit), "fewer than 8 draws a chain")
+    expect_s3_class(summary(fit), "data.frame")
+    expect_warning(warn_convergence(fit), "fewer than 8 draws a chain")
+  }
+})
+
+test_that("a discrete quantity whose tail holds one value is judged by its bulk", {
+  set.seed(2)
+  fit <- fake_fit(draws = 1000, values = function(k) {
+    cbind(2 - (runif(1000) < 0.03), rnorm(1000), rnorm(1000))
+  })
+  table <- convergence(fit)
+  expect_true(is.na(table$ess_tail[1]))
+  expect_true(table$ok[1])
+  expect_true(converged(fit))
+})
+
+test_that("one chain is judged by its halves", {
+  set.seed(3)
+  steady <- fake_fit(draws = 1000, chains = 1)
+  expect_true(converged(steady))
+  drift <- fake_fit(draws = 1000, chains = 1, values = function(k) {
+    matrix(rnorm(3000), 1000) + seq(0, 3, length.out = 1000)
+  })
+  expect_false(converged(drift))
+  expect_output(print(steady), "One chain")
+})
+
+test_that("thresholds decide, and are checked", {
+  fit <- fake_fit(draws = 200)
+  expect_true(converged(fit, rhat = 1.1, ess = 300))
+  expect_false(converged(fit, rhat = 1.1, ess = 1e5))
+  expect_false(converged(fit, rhat = 1 + 1e-9, ess = 300))
+  expect_true(isTRUE(converged(fit, 1.1, 10)) && !is.object(converged(fit)))
+  expect_snapshot(error = TRUE, {
+    converged(fit, rhat = 1)
+    converged(fit, ess = -1)
+    converged(1)
+    convergence(as.mcmc.list(fit))
+  })
+})
+
+test_that("the worst quantity is found", {
+  set.seed(4)
+  fit <- fake_fit(draws = 500, values = function(k) {
+    cbind(rnorm(500), rnorm(500) + k, cumsum(rnorm(500)))
+  })
+  table <- convergence(fit)
+  far <- fake_fit(draws = 500, values = function(k) {
+    cbind(rnorm(500), rnorm(500) + 5 * k, rnorm(500))
+  })
+  expect_match(worst_words(convergence(far)), "of b\\[1\\]$")
+  expect_identical(which(!table$ok), 2:3)
+})
+
+test_that("rounding never makes a failure look like a success", {
+  expect_identical(format_rhat(1.0104), "above 1.01")
+  expect_identical(format_rhat(1.02), "1.020")
+  expect_identical(format_rhat(1.01), "1.010")
+})
+
+test_that("the number of further draws suggested is sensible", {
+  table <- function(ess, draws = 1000, rhat = 1) {
+    structure(
+      data.frame(variable = "a", rhat = rhat, ess_bulk = ess, ess_tail = ess,
+                 constant = FALSE, finite = TRUE, ok = FALSE),
+      thresholds = list(rhat = 1.01, ess = 400), draws = draws, chains = 4
+    )
+  }
+  expect_equal(more_draws(table(1000)), 1000)
+  expect_equal(more_draws(table(200)), 2000)
+  expect_equal(more_draws(table(100)), 5000)
+  expect_equal(more_draws(table(1)), 20000)
+  expect_equal(more_draws(table(NA, draws = 3)), 5)
+  expect_equal(round_number(2000), 2000)
+  expect_equal(round_number(2001), 5000)
+  expect_equal(round_number(1), 1)
+  expect_equal(round_number(99), 100)
+})
+
+test_that("the warning names the worst and what to type, and is suppressible", {
+  fit <- fake_fit(draws = 100)
+  cnd <- rlang::catch_cnd(warn_convergence(fit, quote(gibbs_toy(1))))
+  expect_s3_class(cnd, c("gibbsite_warning_convergence", "gibbsite_warning"))
+  expect_snapshot(warn_convergence(fit))
+  far <- fake_fit(draws = 500, values = function(k) matrix(rnorm(1500) + k, 500))
+  expect_warning(warn_convergence(far), "look at", class = "gibbsite_warning")
+  expect_silent(suppressWarnings(
+    warn_convergence(far), classes = "gibbsite_warning_convergence"
+  ))
+  expect_silent(warn_convergence(NULL))
+  expect_silent(warn_convergence(fake_fit(draws = 2000)))
+})
+
+test_that("the stopping rule is a function of the draws", {
+  model <- toy_model()
+  fit <- fake_fit(draws = 500)
+  draws <- lapply(chain_matrices(fit), unname)
+  expect_true(stop_rule_met(draws, model, until(rhat = 1.05, ess = 500)))
+  expect_false(stop_rule_met(draws, model, until(rhat = 1.05, ess = 1e5)))
+  expect_false(stop_rule_met(lapply(draws, function(x) x[1:2, ]), model,
+                             until(rhat = 10, ess = 0)))
+  expect_identical(stop_rule_met(draws, model, until()), converged(fit))
+})
+
+# A model with exchangeable components: invariants of its own, and, in its
+# second form, draws renumbered for the summary.
+registerS3method("model_invariants", "toy_mixture", function(model, draws) {
+  cbind(total = draws[, "b[1]"] + draws[, "b[2]"], a = draws[, "a"])
+}, envir = asNamespace("gibbsite"))
+registerS3method("model_relabelled", "toy_renumbered", function(model, draws) {
+  lapply(draws, function(x) {
+    x[, c("b[1]", "b[2]")] <- cbind(
+      pmin(x[, "b[1]"], x[, "b[2]"]), pmax(x[, "b[1]"], x[, "b[2]"])
+    )
+    x
+  })
+}, envir = asNamespace("gibbsite"))
+
+switching <- function(class) {
+  fake_fit(draws = 500, class = class, values = function(k) {
+    first <- rnorm(500, -5)
+    second <- rnorm(500, 5)
+    b <- if (k %% 2 == 0) cbind(first, second) else cbind(second, first)
+    cbind(rnorm(500), b)
+  })
+}
+
+test_that("where labels switch, convergence is judged on the invariants", {
+  fit <- switching("toy_mixture")
+  expect_identical(convergence(fit)$variable, c("total", "a"))
+  expect_true(converged(fit, ess = 300))
+  table <- summary(fit)
+  expect_true(all(is.na(table[2:3, c("rhat", "ess_bulk", "mcse_mean")])))
+  expect_false(anyNA(table[1, ]))
+  expect_identical(attr(table, "convergence"), convergence(fit))
+  expect_snapshot(print(table))
+  expect_true(all(is.na(tidy(fit)$rhat[2:3])))
+  # posterior gives the raw ones
+  expect_gt(min(summarise_draws(fit, "rhat")$rhat[2:3]), 1.5)
+})
+
+test_that("renumbered draws are summarised where a model has them", {
+  fit <- switching(c("toy_renumbered", "toy_mixture"))
+  table <- summary(fit)
+  expect_equal(table$mean[2:3], c(-5, 5), tolerance = 0.05)
+  expect_lt(max(table$rhat), 1.02)
+  expect_snapshot(print(table))
+  # the draws themselves stay as they came
+  expect_gt(stats::sd(as.matrix(fit)[, "b[1]"]), 4)
+})
+
+test_that("tidy has labels and intervals, glance one row", {
+  fit <- fake_fit(draws = 400)
+  table <- tidy(fit, conf.level = 0.9)
+  expect_named(table, c("term", "label", "estimate", "std.error", "conf.low",
+                        "conf.high", "rhat", "ess"))
+  expect_identical(table$label, c("the a", "the b[1]", "the b[2]"))
+  draws <- as.matrix(fit)[, "a"]
+  expect_equal(table$conf.low[1], unname(quantile(draws, 0.05)))
+  expect_equal(table$conf.high[1], unname(quantile(draws, 0.95)))
+  expect_equal(table$estimate[1], mean(draws))
+  expect_equal(table$std.error[1], sd(draws))
+
+  row <- glance(fit)
+  expect_equal(nrow(row), 1)
+  expect_identical(row$model, "gibbs_toy")
+  expect_equal(row$rhat, max(convergence(fit)$rhat))
+  expect_identical(row$converged, converged(fit))
+  expect_equal(row$elapsed, 0.5)
+  expect_snapshot(error = TRUE, tidy(fit, conf.level = 1))
+})
+
+test_that("parts of the tables are ordinary data frames", {
+  fit <- fake_fit(draws = 50)
+  expect_output(print(summary(fit)[, c("variable", "mean")]), "variable")
+  expect_output(print(convergence(fit)[, 1:2]), "rhat")
+  expect_identical(class(as.data.frame(summary(fit))), "data.frame")
+  expect_identical(class(as.data.frame(convergence(fit))), "data.frame")
+})
+
+test_that("long tables are cut, and say so", {
+  fit <- fake_fit(draws = 50, chains = 2, columns = 60)
+  expect_output(print(summary(fit)), "20 more rows")
+  expect_output(print(summary(fit), n = 60), "x\\[60\\]")
+  expect_output(print(convergence(fit)), "40 more")
+})
+
+test_that("numbers are rounded as their sd asks", {
+  columns <- data.frame(mean = c(-1135.7292, 0.57127, 2), sd = c(2.348, 0.128, 0))
+  shown <- show_numbers(columns, columns$mean, columns$sd)
+  expect_identical(shown$mean, c("-1135.73", "0.571", "2"))
+  expect_identical(shown$sd, c("2.35", "0.128", "0"))
+  expect_identical(show_significant(c(0.01234, 1e-9, NA), 2),
+                   c("0.012", "1.0e-09", "-"))
+  expect_identical(vapply(c(1, 2, 3, 4, 11, 12, 13, 21, 112), ordinal, ""),
+                   c("1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st",
+                     "112th"))
+  expect_identical(
+    vapply(c(0.123, 5.46, 80, 600, 1e5), seconds_words, ""),
+    c("0.12 s", "5.5 s", "80 s", "10 min", "27.8 h")
+  )
+})
