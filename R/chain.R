@@ -14,7 +14,7 @@
 
 now <- function() unclass(Sys.time())[[1L]]
 
-# ---- starting ---------------------------------------------------------------
+# ---- starting ----------------------------------------------------------------
 
 # Chains from the beginning: list of draws that survive everything below.
 run_chains <- function(model, running, user_call, call) {
@@ -254,7 +254,7 @@ resume_chains <- function(fit) {
   })
 }
 
-# ---- the loop ------------------------------------------------------------------
+# ---- the loop ----------------------------------------------------------------
 
 # Drives all chains to the goal, leg by leg; a leg ends where the stopping rule
 # looks.  The job always holds the last finished segment or round of each chain,
@@ -337,7 +337,7 @@ control_of <- function(job) {
   )
 }
 
-# ---- one segment ---------------------------------------------------------------
+# ---- one segment -------------------------------------------------------------
 
 # One call of the model.  A segment ends where burn-in ends, so that a model may
 # take it that its sweeps are of one phase.  NULL: interrupted.
@@ -369,7 +369,7 @@ accept_segment <- function(chain, result, seconds, aim) {
   chain
 }
 
-# ---- chains in this process -------------------------------------------------------
+# ---- chains in this process --------------------------------------------------
 
 # Round-robin, a segment each, until every chain has `draws` draws.
 run_here <- function(job, draws, tick) {
@@ -413,7 +413,7 @@ add_failure <- function(job, k, cnd) {
   job
 }
 
-# ---- chains in other processes ------------------------------------------------------
+# ---- chains in other processes -----------------------------------------------
 
 # What a worker does: segments until `seconds` have passed or the chain is at
 # `until`.  Sends back the chain with the draws of this round only.
@@ -583,13 +583,13 @@ repair_pool <- function(outcome) {
       future::plan(plans, substitute = FALSE)
     })
     inform_gibbsite(
-      "The workers of `future::plan()` no longer answered; they were restarted.",
+      "The workers of `future::plan()` did not answer and were restarted.",
       class = "pool"
     )
   }
 }
 
-# ---- progress ------------------------------------------------------------------------
+# ---- progress ----------------------------------------------------------------
 
 # Calls body(tick), where tick(n) reports n sweeps.  A bar by progressr where it
 # can be seen, a line now and then where it cannot, and nothing of our own where
@@ -659,7 +659,7 @@ line_ticker <- function(total) {
   }
 }
 
-# ---- the fit ---------------------------------------------------------------------------
+# ---- the fit -----------------------------------------------------------------
 
 # Shown is what all chains have in common; the surplus waits in `pending`.
 build_fit <- function(job, kept) {
@@ -747,15 +747,15 @@ abort_failed <- function(job, fit, call) {
 say_interrupted <- function(job, fit, call) {
   drawn <- shown_draws(fit)
   rule <- job$running$stop_when
+  ruled <- function(text) if (!is.null(rule)) text
   text <- c(
     paste0(
-      "Interrupted after ", drawn, " of ", if (!is.null(rule)) "at most ",
-      job$goal, " draws in each chain."
+      "Interrupted after ", drawn, " of ", ruled("at most "), job$goal,
+      " draws in each chain."
     ),
     i = paste0(
-      "Go on with `extend(fit, ", job$goal - drawn,
-      if (!is.null(rule)) ", stop_when = ", ")`",
-      if (!is.null(rule)) paste0(" and the same rule, `every = ", rule$every, "`"),
+      "Go on with `extend(fit, ", job$goal - drawn, ruled(", stop_when = "),
+      ")`", ruled(paste0(" and the same rule, `every = ", rule$every, "`")),
       ": the draws will be those of an uninterrupted run."
     )
   )

@@ -1,11 +1,11 @@
 # Helpers for the tests of the driver.  Runs in other R processes source this
 # file too, so that it uses nothing but gibbsite itself at its top level.
 
-# ---- A model whose sweeps are written in R ----------------------------------
+# ---- A model whose sweeps are written in R -----------------------------------
 
-# One sweep: value <- value / 2 + N(0, 1); u ~ U(0, 1).  `mean` is a running mean
-# over the kept draws, so that what a chain has been through shows in what it
-# does next.  The option probe.hook, a function(state) called before each sweep,
+# One sweep: value <- value / 2 + N(0, 1); u ~ U(0, 1).  `mean` is a running
+# mean over the kept draws, so that what a chain has been through shows in what
+# it does next.  The option probe.hook, a function(state) called before each sweep,
 # is how a test slows a chain down, breaks it or kills its process; the option
 # probe.segment, a function(state), is called before each segment.  Neither is a
 # part of the model.
@@ -90,7 +90,7 @@ probe <- function(draws = 100, burnin = 10, thin = 1, chains = 2, seed = 1,
   gibbsite:::run_chains(probe_model(), running, match.call(), call)
 }
 
-# ---- Runs ---------------------------------------------------------------------
+# ---- Runs --------------------------------------------------------------------
 
 # As a child does it: sweeps of two milliseconds from sweep `from` on, after a
 # note when one of the chains is at sweep `tell`.
@@ -138,7 +138,7 @@ md5_of <- function(folder) {
   stats::setNames(unname(tools::md5sum(file.path(folder, files))), files)
 }
 
-# ---- Other R processes ---------------------------------------------------------
+# ---- Other R processes -------------------------------------------------------
 
 skip_unless_processes <- function() {
   testthat::skip_on_cran()

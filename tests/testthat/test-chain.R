@@ -3,7 +3,7 @@
 
 set_stream <- function(stream) assign(".Random.seed", stream, globalenv())
 
-# ---- Promise 1: segments never show -----------------------------------------
+# ---- Promise 1: segments never show ------------------------------------------
 
 gmm_of <- function(x, k) {
   x <- as.matrix(x)
@@ -38,7 +38,7 @@ test_that("sweeps cut in any way give the same bits", {
     for (burnin in c(0, 7)) {
       for (thin in c(1, 3)) {
         whole <- by_hand(model, total, burnin, thin)
-        expect_identical(nrow(whole$draws), as.integer((total - burnin) %/% thin))
+        expect_equal(nrow(whole$draws), (total - burnin) %/% thin)
         for (cuts in cuttings) {
           expect_identical(by_hand(model, cuts, burnin, thin), whole)
         }
@@ -59,7 +59,9 @@ test_that("the state handed to a segment is not changed in place", {
 
 test_that("the driver's segments never show", {
   segments <- 0
-  withr::local_options(probe.segment = function(state) segments <<- segments + 1)
+  withr::local_options(
+    probe.segment = function(state) segments <<- segments + 1
+  )
   run_in <- function(seconds, fit, ...) {
     segments <<- 0
     withr::with_options(list(gibbsite.segment_seconds = seconds), fit(...))
@@ -89,7 +91,7 @@ test_that("a segment ends where burn-in ends", {
   expect_true(13 %in% ends)
 })
 
-# ---- Promise 2: extend ---------------------------------------------------------
+# ---- Promise 2: extend -------------------------------------------------------
 
 test_that("a fit that was extended is the fit of one run", {
   whole <- short_gmm(150)
@@ -111,7 +113,8 @@ test_that("thin, kept allocations and running means are continued too", {
   fit <- function(n) quietly(probe(draws = n, thin = 3))
   expect_true(identical_fit(longer(fit(20), 31), fit(51)))
   means <- vapply(attr(fit(51), "chains"), function(chain) chain$state$mean, 0)
-  expect_equal(means, unname(vapply(fit(51), function(m) mean(m[, "value"]), 0)))
+  of_draws <- vapply(fit(51), function(m) mean(m[, "value"]), 0)
+  expect_equal(means, unname(of_draws))
 })
 
 test_that("a fit without its data is continued with them, and with no others", {
@@ -157,7 +160,7 @@ test_that("a fit is continued in another session", {
   expect_true(identical_fit(long[[4]], short_gmm(50, keep_data = FALSE)))
 })
 
-# ---- Promise 6: streams ----------------------------------------------------------
+# ---- Promise 6: streams ------------------------------------------------------
 
 uniforms <- function(fit) unlist(lapply(fit, function(m) m[, "u"]))
 
@@ -175,7 +178,7 @@ test_that("two fits in a row share no number, and set.seed() governs both", {
   expect_length(intersect(uniforms(again), runif(1000)), 0)
 })
 
-test_that("a run leaves the user's generator one uniform on, of the same kind", {
+test_that("a run leaves the user's generator one uniform on, its kind kept", {
   withr::local_preserve_seed()
   for (kind in list(
     c("Mersenne-Twister", "Inversion", "Rejection"),
@@ -243,7 +246,7 @@ test_that("starting values may be drawn, on the chain's stream", {
   expect_false(identical(one[[1]][1, ], one[[2]][1, ]))
 })
 
-test_that("streams that would be shared, and kinds that hide state, are refused", {
+test_that("shared streams, and kinds that hide state, are refused", {
   withr::local_preserve_seed()
   fixed <- function(k) {
     set.seed(1)
@@ -256,7 +259,7 @@ test_that("streams that would be shared, and kinds that hide state, are refused"
   expect_error(short_gmm(), class = "gibbsite_error_generator")
 })
 
-# ---- A chain that fails ------------------------------------------------------------
+# ---- A chain that fails ------------------------------------------------------
 
 test_that("a failing chain is named, and the others can be continued", {
   withr::local_options(
@@ -277,7 +280,9 @@ test_that("a failing chain is named, and the others can be continued", {
   shown <- attr(rest, "running")$draws
   whole <- quietly(probe(draws = 40, chains = 3, seed = 5))
   rest <- longer(rest, 40 - shown)
-  expect_identical(unclass(rest)[1:2], unclass(whole)[c(1, 3)], ignore_attr = TRUE)
+  expect_identical(
+    unclass(rest)[1:2], unclass(whole)[c(1, 3)], ignore_attr = TRUE
+  )
   expect_identical(
     attr(rest, "chains")[1:2], attr(whole, "chains")[c(1, 3)]
   )
@@ -302,12 +307,12 @@ test_that("starting values of the chains that are left stay theirs", {
   expect_identical(attr(failure$fit, "running")$inits, starts[2:3])
 })
 
-# ---- stop_when ------------------------------------------------------------------------
+# ---- stop_when ---------------------------------------------------------------
 
 rule <- function(...) until(rhat = 1.05, ess = 120, ...)
 
 test_that("a rule stops at the first good look, at a multiple of `every`", {
-  fit <- probe(draws = 20, burnin = 0, stop_when = rule())
+  fit <- quietly(probe(draws = 20, burnin = 0, stop_when = rule()))
   stopped <- attr(fit, "running")$draws
   expect_identical(stopped %% 20, 0)
   expect_gt(stopped, 20)
@@ -351,12 +356,15 @@ test_that("a run that hits its cap says so", {
   expect_identical(attr(fit, "running")$draws, 60L)
   expect_snapshot(writeLines(warnings))
   expect_warning(
-    quietly(probe(draws = 20, stop_when = never)), class = "gibbsite_warning_cap"
+    quietly(probe(draws = 20, stop_when = never)),
+    class = "gibbsite_warning_cap"
   )
 })
 
 test_that("extend() takes a rule, anchored at the first draw", {
-  whole <- probe(draws = 20, burnin = 0, stop_when = rule(max_draws = 400))
+  whole <- quietly(
+    probe(draws = 20, burnin = 0, stop_when = rule(max_draws = 400))
+  )
   for (n in c(1, 20, 33)) {
     part <- quietly(probe(draws = n, burnin = 0))
     fit <- quietly(extend(part, 400 - n, progress = FALSE,
@@ -384,7 +392,7 @@ test_that("extend() takes a rule, anchored at the first draw", {
   })
 })
 
-# ---- Size, convergence -------------------------------------------------------------------
+# ---- Size, convergence -------------------------------------------------------
 
 test_that("a run that would not fit in memory is refused before it starts", {
   withr::local_options(gibbsite.max_draws_mb = 0.01)
@@ -416,7 +424,7 @@ test_that("the warning of convergence can be suppressed alone", {
   expect_no_warning(probe(draws = 2000, chains = 4))
 })
 
-# ---- Progress -------------------------------------------------------------------------------
+# ---- Progress ----------------------------------------------------------------
 
 # A handler that counts what it is told.
 counting_handler <- function(counts) {

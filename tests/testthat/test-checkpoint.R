@@ -11,7 +11,9 @@ stopped_run <- function(path, seed = 1) {
     }
   )
   stopped <- "gibbsite_error_interrupted"
-  expect_error(probe(draws = 80, seed = seed, checkpoint = path), class = stopped)
+  expect_error(
+    probe(draws = 80, seed = seed, checkpoint = path), class = stopped
+  )
   for (stop_at in c(30, 40)) expect_error(resumed(path), class = stopped)
 }
 
@@ -22,7 +24,7 @@ local_folder <- function(frame = parent.frame()) {
   )
 }
 
-# ---- Promise 4: kill -9 ---------------------------------------------------------
+# ---- Promise 4: kill -9 ------------------------------------------------------
 
 test_that("a run that was killed is resumed to the same bits", {
   skip_unless_processes()
@@ -53,7 +55,7 @@ test_that("a run that was killed is resumed to the same bits", {
   expect_lt(attr(whole, "running")$draws, 10000)
 })
 
-# ---- Resuming in all circumstances ------------------------------------------------
+# ---- Resuming in all circumstances -------------------------------------------
 
 test_that("an interrupted run is resumed, and resumed again", {
   local_folder()
@@ -148,7 +150,7 @@ test_that("a checkpoint is written at most every so many seconds", {
   )
 })
 
-# ---- What is refused ----------------------------------------------------------------
+# ---- What is refused ---------------------------------------------------------
 
 test_that("a damaged or foreign checkpoint is an error, its files untouched", {
   local_folder()
@@ -259,9 +261,9 @@ test_that("a run never writes over what is there", {
   expect_identical(c(md5_of("run"), md5_of("mine")), before)
 })
 
-# ---- A disk that fails ---------------------------------------------------------------
+# ---- A disk that fails -------------------------------------------------------
 
-test_that("a directory that goes away is a warning, once, and the run goes on", {
+test_that("a directory that goes away is a warning, and the run goes on", {
   local_folder()
   whole <- quietly(probe(draws = 80))
   withr::local_options(

@@ -21,7 +21,7 @@ interrupt_at <- function(at, frame = parent.frame()) {
 
 shown <- function(fit) attr(fit, "running")$draws
 
-test_that("an interrupt at any place gives a fit that goes on to the same bits", {
+test_that("a fit interrupted at any place goes on to the same bits", {
   withr::local_options(gibbsite.segment_seconds = 1e-9)
   whole <- quietly(probe(draws = 6, burnin = 3, thin = 2))
   for (at in seq_len(2 * (3 + 6 * 2))) {
@@ -93,13 +93,13 @@ test_that("draws of a chain that is ahead wait, and are used first", {
 
 test_that("with a rule an interrupted run goes on to the same stop", {
   rule <- until(rhat = 1.05, ess = 120, every = 20)
-  whole <- probe(draws = 20, burnin = 5, stop_when = rule)
+  whole <- quietly(probe(draws = 20, burnin = 5, stop_when = rule))
   withr::local_options(gibbsite.segment_seconds = 1e-9)
   for (at in c(3, 40, 75, 100)) {
     interrupt_at(at)
     part <- interrupted(probe(draws = 20, burnin = 5, stop_when = rule))
     options(probe.segment = NULL)
-    fit <- extend(part, 200 - shown(part), stop_when = rule, progress = FALSE)
+    fit <- longer(part, 200 - shown(part), stop_when = rule)
     expect_true(identical_fit(fit, whole))
   }
   interrupt_at(60)
@@ -146,7 +146,7 @@ test_that("the interrupt of one run is not left over for what comes next", {
   expect_no_warning(quietly(probe()))
 })
 
-# ---- Real signals -----------------------------------------------------------------
+# ---- Real signals ------------------------------------------------------------
 
 test_that("SIGINT in a batch session that returns: nothing is lost", {
   skip_unless_processes()
@@ -254,7 +254,7 @@ test_that("SIGINT in a batch session that returns: nothing is lost", {
   ))
 })
 
-test_that("SIGINT in a batch session stops the script, the checkpoint written", {
+test_that("SIGINT in a batch session stops it, the checkpoint written", {
   skip_unless_processes()
   child <- start_child(quote({
     slow_from(0, 60, "mid-run")
@@ -325,7 +325,7 @@ test_that("Ctrl-C at a terminal returns the fit so far", {
   ))
 })
 
-# ---- Real signals, chains in other processes ------------------------------------------
+# ---- Real signals, chains in other processes ---------------------------------
 
 # The child's run; `plan` sets the engine up, `settle` says whether it still
 # works.  Sweeps of some 20 microseconds, 1000 for each draw.
@@ -388,7 +388,7 @@ test_that("SIGINT with chains in forked processes", {
   expect_true(results$same_plan)
 })
 
-test_that("SIGINT with chains in a pool of the user's, which works afterwards", {
+test_that("SIGINT with chains in the user's pool, which works afterwards", {
   skip_unless_processes()
   child <- engine_child(
     quote(future::plan(future::multisession, workers = 2)), 1,

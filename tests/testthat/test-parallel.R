@@ -1,6 +1,6 @@
 # Promise 5: threads, cores and the kind of engine never change a draw.
 
-# Plans, workers and options of this session as they were, after each test.
+# The plan of this session as it was, after each test.
 local_plan <- function(..., frame = parent.frame()) {
   old <- future::plan(...)
   withr::defer(future::plan(old), envir = frame)
@@ -116,7 +116,7 @@ test_that("progress is told from other processes too", {
   expect_false(is.unsorted(steps))
 })
 
-# ---- Workers that are lost -----------------------------------------------------------
+# ---- Workers that are lost ---------------------------------------------------
 
 # Kills the process of chain 2 at sweep `at`, if that is not this one.
 kill_worker <- function(at, frame = parent.frame()) {
