@@ -646,9 +646,9 @@ check_finite_data <- function(x, arg, call) {
 }
 
 drop_missing <- function(x, na_action, arg, call) {
-  na_action <- check_choice(na_action, c("fail", "omit"), call = call)
   missing <- is.na(x)
-  if (!any(missing)) return(x)
+  if (!any(missing) || na_action == "keep") return(x)
+  if (na_action == "impute") return(check_some_observed(x, missing, arg, call))
   at <- first_place(missing)
   place <- place_words(x, at)
   count <- sum(missing)
@@ -662,6 +662,18 @@ drop_missing <- function(x, na_action, arg, call) {
     )
   }
   omit_rows(x, which(rowSums(missing) > 0), arg, call)
+}
+
+# Missing entries stay; a column without a single value tells nothing.
+check_some_observed <- function(x, missing, arg, call) {
+  empty <- colnames(x)[colSums(!missing) == 0]
+  if (length(empty) > 0) {
+    abort_argument(
+      "{.arg {arg}} has no observed value in column{?s} {.val {empty}}.",
+      call = call, class = "missing"
+    )
+  }
+  x
 }
 
 omit_rows <- function(x, rows, arg, call) {

@@ -14,7 +14,6 @@ typedef SEXP (*routine_3)(SEXP, SEXP, SEXP);
 typedef SEXP (*routine_4)(SEXP, SEXP, SEXP, SEXP);
 typedef SEXP (*routine_5)(SEXP, SEXP, SEXP, SEXP, SEXP);
 typedef SEXP (*routine_6)(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
-typedef SEXP (*routine_7)(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
 
 #define CHECK_ARITY(name, arity) static const routine_##arity name##_ = C_##name;
 GIBBSITE_ROUTINES(CHECK_ARITY)
