@@ -103,7 +103,8 @@ check_size <- function(model, running, call) {
     abort_argument(
       c(
         paste0(
-          "{draws} draws of {columns} quantities in {running$chains} chain{?s} ",
+          "{format_number(draws)} draws of {columns} quantit{?y/ies} in ",
+          "{running$chains} chain{?s} ",
           "would take {format(ceiling(mb), big.mark = ',')} MB, more than the ",
           "{format(limit, big.mark = ',')} MB allowed."
         ),
@@ -575,7 +576,12 @@ repair_pool <- function(outcome) {
     vapply(futures, function(future) isTRUE(future::value(future)), NA)
   }, error = function(cnd) FALSE, interrupt = function(cnd) FALSE)
   if (!all(answers)) {
-    cut_short(future::plan(future::plan("list")))
+    # to sequential first: future would take the broken workers up again
+    plans <- future::plan("list")
+    cut_short({
+      future::plan(future::sequential)
+      future::plan(plans, substitute = FALSE)
+    })
     inform_gibbsite(
       "The workers of `future::plan()` no longer answered; they were restarted.",
       class = "pool"
@@ -625,7 +631,7 @@ user_shows_progress <- function() {
   }
   choices <- list(progressr::with_progress, progressr::without_progress)
   for (i in seq_len(sys.nframe())) {
-    if (list(sys.function(i)) %in% choices) {
+    if (any(vapply(choices, identical, NA, sys.function(i)))) {
       return(TRUE)
     }
   }
@@ -716,22 +722,21 @@ abort_failed <- function(job, fit, call) {
     )
   }, "")
   names(reasons) <- rep("x", length(reasons))
-  way_out <- if (is.null(fit)) {
-    NULL
-  } else {
-    "The other chains are in `$fit` of this condition: they can be extended."
-  }
-  if (!is.null(job$settings$checkpoint)) {
-    way_out <- c(
-      way_out,
+  way_out <- c(
+    i = if (!is.null(fit)) {
+      "The other chains are in `$fit` of this condition: they can be extended."
+    },
+    i = if (!is.null(job$settings$checkpoint)) {
       paste0("All chains can be resumed: resume(\"",
              job$settings$checkpoint, "\").")
-    )
-  }
+    }
+  )
   rlang::abort(
     c(
-      paste(length(reasons), "of", length(job$chains), "chains failed."),
-      reasons, stats::setNames(way_out, rep("i", length(way_out)))
+      cli::pluralize(
+        "{length(reasons)} of {length(job$chains)} chain{?s} failed."
+      ),
+      reasons, way_out
     ),
     class = c("gibbsite_error_chain", "gibbsite_error"),
     call = call, fit = fit,

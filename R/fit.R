@@ -166,7 +166,7 @@ verify_fit <- function(fit, call = rlang::caller_env()) {
     abort_state(
       c("The fit is no longer what the sampler returned: {damage}.",
         x = "Its chains cannot be continued from there.",
-        i = "Change a copy made by {.fn as.mcmc.list} and keep the fit itself."),
+        i = "Change a copy made by {.fn as.mcmc.list}; keep the fit itself."),
       call = call
     )
   }
@@ -266,15 +266,19 @@ identical_fit <- function(a, b) {
 #' [tidy()][tidy.gibbsite_fit] puts names in the data in their place.
 #'
 #' @section What to type:
-#' | to | use |
-#' |---|---|
-#' | look | `print`, [summary()][summary.gibbsite_fit], [plot()][plot.gibbsite_fit], [tidy()][tidy.gibbsite_fit], [glance()][tidy.gibbsite_fit] |
-#' | judge | [converged()], [convergence()] |
-#' | go on | [extend()], [combine_fits()] (also `c()`), [resume()], [update()][update.gibbsite_fit] |
-#' | take the draws | [draws_of()], [as.matrix()][as.data.frame.gibbsite_fit], [as.array()][as.data.frame.gibbsite_fit], [as.data.frame()][as.data.frame.gibbsite_fit], [posterior::as_draws()] and its kin, [as.mcmc.list()][coda-methods], [window()][coda-methods], `fit[i, j]` |
-#' | ask for its parts | [prior_summary()][prior_summary.gibbsite_fit], `nobs()`, [posterior::variables()], [posterior::ndraws()], [posterior::nchains()], [posterior::niterations()] |
-#' | compare | [identical_fit()] |
-#' | make it smaller | [drop_data()] |
+#' * To look: `print()`, [summary()][summary.gibbsite_fit],
+#'   [plot()][plot.gibbsite_fit], [tidy()][tidy.gibbsite_fit],
+#'   [glance()][tidy.gibbsite_fit].
+#' * To judge: [converged()], [convergence()].
+#' * To go on: [extend()], [resume()], [combine_fits()] or `c()`, and
+#'   [update()][update.gibbsite_fit] to fit anew.
+#' * To take the draws: [draws_of()];
+#'   [as.data.frame()][as.data.frame.gibbsite_fit], `as.matrix()`,
+#'   `as.array()`; [posterior::as_draws()] and its kin;
+#'   [as.mcmc.list()][coda-methods], `window()`, `fit[i, j]`.
+#' * To ask for its parts: [prior_summary()][prior_summary.gibbsite_fit],
+#'   `nobs()`, `variables()`, `ndraws()`, `nchains()`, `niterations()`.
+#' * To compare: [identical_fit()]. To make it smaller: [drop_data()].
 #'
 #' A run that was interrupted before every chain had a draw returns an object of
 #' class `gibbsite_partial`, which prints and can be given to [extend()].
@@ -309,11 +313,11 @@ NULL
 #' @param drop `FALSE` (default) keeps matrices, also of one column; `TRUE`
 #'   gives vectors for one column, as coda does.
 #' @param ... Passed on: `start`, `end` and `thin` in sweeps for `window()`.
-#' @return A plain `mcmc.list`; `as.mcmc()` gives the [coda::mcmc] matrix of a
-#'   fit with one chain.
+#' @return A plain `mcmc.list`; [coda::as.mcmc()] gives the [coda::mcmc] matrix
+#'   of a fit with one chain.
 #' @section Errors: An error of class `gibbsite_error_argument` for chains,
 #'   draws or columns that are not there, for draws that are not evenly spaced,
-#'   and from `as.mcmc()` when there are several chains.
+#'   and from [coda::as.mcmc()] when there are several chains.
 #' @seealso [draws_of()], [as.data.frame.gibbsite_fit()]
 #' @name coda-methods
 #' @examples
@@ -325,6 +329,7 @@ NULL
 NULL
 
 #' @rdname coda-methods
+#' @method as.mcmc.list gibbsite_fit
 #' @export
 as.mcmc.list.gibbsite_fit <- function(x, ...) {
   structure(lapply(seq_along(x), function(k) .subset2(x, k)),
@@ -332,7 +337,8 @@ as.mcmc.list.gibbsite_fit <- function(x, ...) {
 }
 
 #' @rdname coda-methods
-#' @export
+#' @method as.mcmc gibbsite_fit
+#' @rawNamespace S3method(coda::as.mcmc, gibbsite_fit)
 as.mcmc.gibbsite_fit <- function(x, ...) {
   if (length(x) != 1) {
     abort_argument(c(
@@ -553,7 +559,8 @@ draws_of.gibbsite_fit <- function(x, block, ...) {
     abort_argument("{.arg block} must be {one_of}, not {.val {block}}.")
   }
   shape <- apply(place$index, 2, max)
-  where <- 1 + drop((place$index - 1) %*% c(1, cumprod(shape))[seq_along(shape)])
+  stride <- c(1, cumprod(shape))[seq_along(shape)]
+  where <- 1 + drop((place$index - 1) %*% stride)
   if (length(where) != prod(shape) || anyDuplicated(where)) {
     abort_argument(c(
       "This fit has only some elements of {.val {block}}.",
@@ -872,7 +879,8 @@ check_streams <- function(fits, call) {
       again <- twice[1]
       first <- match(values[again], values)
       abort_state(
-        c("Chain {chain[first]} of fit {run[first]} and chain {chain[again]} of fit {run[again]} ran on the same stream of random numbers.",
+        c("Chain {chain[first]} of fit {run[first]} and chain {chain[again]}
+           of fit {run[again]} ran on the same stream of random numbers.",
           x = "Such chains are copies of each other.",
           i = "Run the fits with different seeds."),
         call = call, class = "streams"

@@ -108,9 +108,8 @@ generics::glance
 #' @export
 generics::augment
 
-#' @importFrom coda as.mcmc
-#' @export
-coda::as.mcmc
+# as.mcmc.list alone of coda's pair: beside a generic as.mcmc it would look like
+# a method of it.
 
 #' @importFrom coda as.mcmc.list
 #' @export

@@ -46,8 +46,8 @@ plot_types <- c("trace", "density", "autocorrelation", "ranks")
 #' @examples
 #' fit <- gibbs_gmm(faithful, 2, draws = 200, burnin = 100, chains = 2,
 #'                  seed = 1, progress = FALSE)
-#' plot(fit)
-#' plot(fit, "ranks", variables = "log_lik")
+#' plot(fit, type = c("trace", "density"))
+#' plot(fit, type = "ranks", variables = "log_lik")
 #' @export
 plot.gibbsite_fit <- function(x, type = c("trace", "density"),
                               variables = NULL, ...) {
@@ -295,10 +295,15 @@ draw_autocorrelation <- function(values, colours) {
     stats::acf(x, lag.max = most, plot = FALSE)$acf
   })
   correlation <- matrix(correlation, most + 1)
+  if (all(is.na(correlation))) {
+    return(empty_panel("no chain moved"))
+  }
   low <- min(0, correlation, na.rm = TRUE)
   frame_panel(c(0, most), c(low, 1), nice_ticks(c(low, 1)))
   graphics::abline(h = 0, col = "grey60")
-  graphics::matlines(0:most, correlation, lty = 1, lwd = 1.5, col = colours)
+  for (k in seq_len(ncol(values))) {
+    graphics::lines(0:most, correlation[, k], lwd = 1.5, col = colours[k])
+  }
 }
 
 # Ranks in 20 equal classes: each chain's count, as a share of what it would be
@@ -341,8 +346,10 @@ draw_legend <- function(chains, running, trace) {
                 new = TRUE, xpd = NA, cex = 1)
   graphics::plot(0:1, 0:1, type = "n", axes = FALSE, xlab = "", ylab = "",
                  xaxs = "i", yaxs = "i")
-  widths <- function(cex) graphics::strwidth(labels, cex = cex) + 4.5 * cex *
-    graphics::strwidth("m", cex = 1)
+  widths <- function(cex) {
+    graphics::strwidth(labels, cex = cex) +
+      4.5 * cex * graphics::strwidth("m", cex = 1)
+  }
   cex <- 0.75 * min(1, 0.96 / sum(widths(0.75)))
   draw_keys(labels, colours, widths(cex), cex, strip)
 }

@@ -199,10 +199,10 @@ round_number <- function(x) {
 #' A quantity that is the same in every draw of every chain (the number of
 #' occupied components, often) has no R-hat; it counts as converged beside
 #' others that moved, and the table says that it is constant. A quantity that
-#' cannot be judged, because there are fewer than eight draws a chain or a draw is
-#' not finite, counts as not converged; so does everything when nothing moved. With one chain
-#' R-hat compares its two halves, which shows less than several chains from
-#' different starting values would.
+#' cannot be judged, because there are fewer than eight draws a chain or a draw
+#' is not finite, counts as not converged; so does everything when nothing
+#' moved. With one chain R-hat compares its two halves, which shows less than
+#' several chains from different starting values would.
 #'
 #' @param fit A fit.
 #' @param rhat Number above 1, default 1.01: the largest R-hat accepted.
@@ -226,16 +226,16 @@ round_number <- function(x) {
 #' convergence(fit)
 #' @export
 converged <- function(fit, rhat = 1.01, ess = 400) {
-  table_converged(judge(fit, rhat, ess, rlang::current_env()))
+  table_converged(judged(fit, rhat, ess, rlang::current_env()))
 }
 
 #' @rdname converged
 #' @export
 convergence <- function(fit, rhat = 1.01, ess = 400) {
-  judge(fit, rhat, ess, rlang::current_env())
+  judged(fit, rhat, ess, rlang::current_env())
 }
 
-judge <- function(fit, rhat, ess, call) {
+judged <- function(fit, rhat, ess, call) {
   if (!inherits(fit, "gibbsite_fit")) {
     given <- describe(fit)
     abort_argument("{.arg fit} must be a fit with draws, not {given}.",
@@ -371,7 +371,7 @@ warn_convergence <- function(fit, call = NULL) {
 #' @export
 print.gibbsite_fit <- function(x, ...) {
   running <- fit_part(x, "running")
-  table <- judge(x, 1.01, 400, rlang::current_env())
+  table <- judged(x, 1.01, 400, rlang::current_env())
   writeLines(c(
     paste0("<", class(x)[1], "> ", model_headline(fit_part(x, "model"))),
     "",
@@ -392,7 +392,7 @@ print.gibbsite_fit <- function(x, ...) {
 length_lines <- function(running) {
   thin <- as.numeric(running$thin)
   sweeps <- as.numeric(running$burnin) + as.numeric(running$draws) * thin
-  every <- if (thin > 1) paste0(", every ", ordinal(thin), " sweep kept") else ""
+  every <- if (thin > 1) paste0(", every ", ordinal(thin), " sweep kept")
   paste0(
     cli::pluralize("{running$chains} chain{?s} of {running$draws} draw{?s}"),
     " (sweeps ", whole(running$burnin + thin), " to ", whole(sweeps), every,
@@ -470,12 +470,14 @@ print.gibbsite_partial <- function(x, ...) {
     paste0("<", model$name, ", no draws yet> ", model_headline(model)),
     "",
     cli::pluralize(
-      "{length(sweeps)} chain{?s} stand at sweep {paste(whole_each(sweeps), collapse = ', ')}; burn-in ends at {whole(running$burnin)}."
+      "{length(sweeps)} chain{?s} at sweep ",
+      "{paste(whole_each(sweeps), collapse = ', ')}; ",
+      "burn-in ends at {whole(running$burnin)}."
     ),
     seed_line(x),
     surplus_line(x),
     "",
-    "Go on with extend(fit, draws): the draws will be those of an uninterrupted run."
+    "Go on with extend(fit, draws): it gives the draws of an undisturbed run."
   ))
   invisible(x)
 }
@@ -492,12 +494,13 @@ whole_each <- function(x) vapply(x, whole, character(1))
 #' sizes.
 #'
 #' Where components have no names of their own (mixtures), the posterior is the
-#' same under any renumbering of them. A sampler that can renumber the components
-#' of each draw so that they agree does so for the summary. Where that is not
-#' done, R-hat, effective sample size and Monte Carlo error of a single
-#' component's parameter mean nothing: they are `NA` (shown as `-`). Whether the
-#' chains have converged is judged, in either case, on quantities that do not
-#' depend on the numbering; their table, see [convergence()], is printed below.
+#' same under any renumbering of them. A sampler that can renumber the
+#' components of each draw so that they agree does so for the summary. Where
+#' that is not done, R-hat, effective sample size and Monte Carlo error of a
+#' single component's parameter mean nothing: they are `NA` (shown as `-`).
+#' Whether the chains have converged is judged, in either case, on quantities
+#' that do not depend on the numbering; their table, see [convergence()], is
+#' printed below.
 #' [posterior::summarise_draws()] of the fit gives the raw measures of every
 #' column as it was drawn.
 #'
@@ -557,9 +560,10 @@ summary_table <- function(draws, probs) {
   flat <- matrix(draws, size[1] * size[2], size[3])
   quantiles <- t(apply(flat, 2, function(x) {
     # as posterior's quantile2(): type 7, NA where a draw is missing
-    if (anyNA(x)) rep(NA_real_, length(probs)) else {
-      stats::quantile(x, probs, names = FALSE)
+    if (anyNA(x)) {
+      return(rep(NA_real_, length(probs)))
     }
+    stats::quantile(x, probs, names = FALSE)
   }))
   quantiles <- matrix(quantiles, size[3], length(probs))
   colnames(quantiles) <- paste0("q", format_probs(probs))
@@ -599,7 +603,8 @@ choose_variables <- function(variables, available, call,
   if (length(missing) > 0) {
     blocks <- unique(sub("\\[[0-9,]+\\]$", "", available))
     abort_argument(
-      c("{.arg {arg}} must name columns or blocks of the fit; there is no {.val {missing[1]}}.",
+      c("{.arg {arg}} must name columns or blocks of the fit; there is no
+         {.val {missing[1]}}.",
         i = "There are {.val {blocks}}."),
       call = call
     )
@@ -712,8 +717,8 @@ print_table <- function(names, columns) {
 #' @return `tidy()`: a data frame with the columns `term` (the name of the
 #'   column), `label` (what it means, with the names in the data), `estimate`
 #'   (posterior mean), `std.error` (posterior standard deviation), `conf.low`,
-#'   `conf.high`, `rhat` and `ess` (bulk). The last two are `NA` where the labels
-#'   of components may switch, see [summary.gibbsite_fit()].
+#'   `conf.high`, `rhat` and `ess` (bulk). The last two are `NA` where the
+#'   numbers of components may switch, see [summary.gibbsite_fit()].
 #'
 #'   `glance()`: a data frame of one row with `model`, `nobs`, `chains`,
 #'   `draws`, `burnin`, `thin`, `rhat` (the largest), `ess_bulk` and `ess_tail`

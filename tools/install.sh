@@ -166,6 +166,13 @@ is_root() {
   [ "$(id -u)" -eq 0 ]
 }
 
+apt_install() {
+  DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends \
+    -o Dpkg::Use-Pty=0 install "$@" >"$scratch/apt.log" 2>&1 </dev/null
+}
+
+# apt_get PACKAGE...: those of them that apt has, together or, if that fails,
+# each for itself
 apt_updated=no
 apt_get() {
   if [ "$apt_updated" = no ]; then
@@ -174,18 +181,20 @@ apt_get() {
   fi
   known=
   for package in "$@"; do
-    if apt-cache show "$package" >/dev/null 2>&1; then
+    if apt-cache policy "$package" | grep -q 'Candidate: [^(]'; then
       known="$known $package"
     fi
   done
   [ -n "$known" ] || return 0
   say "Installing from Debian:$known"
   # shellcheck disable=SC2086  # a list of words
-  DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends \
-    -o Dpkg::Use-Pty=0 install $known >"$scratch/apt.log" 2>&1 </dev/null || {
-    tail -n 30 "$scratch/apt.log" >&2
-    say "apt-get could not install them."
-  }
+  apt_install $known && return 0
+  for package in $known; do
+    apt_install "$package" || {
+      tail -n 5 "$scratch/apt.log" >&2
+      say "apt-get could not install $package."
+    }
+  done
 }
 
 # one line out of many
@@ -224,6 +233,13 @@ fi
 
 packages=$(missing_packages | words_of)
 if [ -n "$packages" ]; then
+  if has apt-get && is_root; then
+    # CRAN is reached over TLS, and what a package of it needs Debian may have
+    [ -e /etc/ssl/certs/ca-certificates.crt ] || apt_get ca-certificates
+    # shellcheck disable=SC2046,SC2086
+    apt_get $(Rscript tools/packages.R depends $packages 2>/dev/null |
+      debian_name)
+  fi
   say "Installing from CRAN: $packages"
   # shellcheck disable=SC2086
   Rscript tools/packages.R install $packages </dev/null >"$scratch/cran.log" \

@@ -1,5 +1,7 @@
 # Rscript tools/packages.R missing < list   prints those of "package version"
 #                                           that are absent or too old
+# Rscript tools/packages.R depends NAME...  prints what these need from CRAN
+#                                           and is absent
 # Rscript tools/packages.R install NAME...  installs them from CRAN
 # Rscript tools/packages.R library          prints the library to install into
 
@@ -28,10 +30,21 @@ writable_library <- function() {
   own
 }
 
-install_packages <- function(packages) {
+use_cran <- function() {
   if (getOption("repos")[["CRAN"]] == "@CRAN@") {
     utils::chooseCRANmirror(ind = 1L, local.only = TRUE)
   }
+}
+
+missing_dependencies <- function(packages) {
+  use_cran()
+  needed <- tools::package_dependencies(packages, recursive = TRUE)
+  needed <- setdiff(unlist(needed), packages)
+  needed[lengths(lapply(needed, find.package, quiet = TRUE)) == 0L]
+}
+
+install_packages <- function(packages) {
+  use_cran()
   utils::install.packages(
     packages, lib = writable_library(),
     Ncpus = max(1L, parallel::detectCores(), na.rm = TRUE)
@@ -44,6 +57,7 @@ switch(arguments[1L],
     file("stdin"), col.names = c("package", "version"),
     colClasses = "character"
   ))),
+  depends = writeLines(missing_dependencies(arguments[-1L])),
   install = install_packages(arguments[-1L]),
   library = writeLines(writable_library())
 )

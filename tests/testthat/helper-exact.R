@@ -84,9 +84,10 @@ smallest_adjusted <- function(test) min(1, min(test$p) * nrow(test))
 # Ranks 0..draws of the quantities of the true state among those of `draws` draws
 # from the posterior given its data: a matrix, one row a simulation.  The chain
 # begins where the model starts any chain.  Ties are broken at random.
-# The attribute "ess" holds the effective sample sizes of the draws.
+# The attribute "autocorrelation" holds, for each quantity, the correlation of
+# successive draws, averaged over the simulations.
 sbc_ranks <- function(model, quantities, simulations, draws, thin, burnin) {
-  ess <- list()
+  correlation <- list()
   ranks <- stack_rows(simulations, function() {
     truth <- gibbsite:::draw_prior(model)
     model <- with_simulated_data(model, truth)
@@ -96,11 +97,20 @@ sbc_ranks <- function(model, quantities, simulations, draws, thin, burnin) {
       state <<- sweep_state(model, state, thin)
       quantities(model, state)
     })
-    ess[[length(ess) + 1L]] <<- apply(sampled, 2, posterior::ess_basic)
+    correlation[[length(correlation) + 1L]] <<- lag_one(sampled)
     rank_among(quantities(model, truth), sampled)
   })
-  attr(ranks, "ess") <- do.call(rbind, ess)
+  attr(ranks, "autocorrelation") <- colMeans(
+    do.call(rbind, correlation), na.rm = TRUE
+  )
   ranks
+}
+
+# By column; NaN where a column is constant.
+lag_one <- function(x) {
+  centred <- sweep(x, 2, colMeans(x))
+  n <- nrow(x)
+  colSums(centred[-1, ] * centred[-n, ]) / colSums(centred^2)
 }
 
 rank_among <- function(value, sampled) {

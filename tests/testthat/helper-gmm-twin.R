@@ -48,8 +48,12 @@ twin_log_joint <- function(model, twin) {
   matrix(joint, nrow(x))
 }
 
+row_largest <- function(x) {
+  x[cbind(seq_len(nrow(x)), max.col(x, ties.method = "first"))]
+}
+
 row_log_sums <- function(log_joint) {
-  largest <- apply(log_joint, 1, max)
+  largest <- row_largest(log_joint)
   largest + log(rowSums(exp(log_joint - largest)))
 }
 
@@ -143,7 +147,7 @@ twin_covariances <- function(model, twin) {
 # partial sums, from left to right, that are <= u times the total
 twin_allocations <- function(model, twin) {
   log_joint <- twin_log_joint(model, twin)
-  weight <- exp(log_joint - apply(log_joint, 1, max))
+  weight <- exp(log_joint - row_largest(log_joint))
   u <- runif(nrow(weight))
   twin$z <- vapply(seq_along(u), function(i) {
     partial <- cumsum(weight[i, ])
@@ -189,7 +193,10 @@ tiny_gmm <- function(n = 12, d = 2, k = 2, alpha = 1.7, x = NULL,
     v0 = 0.6 * 0.4^distance, nu0 = d + 4.5,
     s0 = 4.1 * (-0.35)^distance
   )
-  prior <- gibbsite:::complete_gmm_prior(prior, x, k, NULL)
+  # every field is given; what it says of a constant column is beside the point
+  prior <- suppressMessages(
+    gibbsite:::complete_gmm_prior(prior, x, k, NULL)
+  )
   gibbsite:::gmm_model(x, k, prior, keep_z)
 }
 

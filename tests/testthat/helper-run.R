@@ -6,7 +6,8 @@
 # One sweep: value <- value / 2 + N(0, 1); u ~ U(0, 1).  `mean` is a running mean
 # over the kept draws, so that what a chain has been through shows in what it
 # does next.  The option probe.hook, a function(state) called before each sweep,
-# is how a test slows a chain down, breaks it or kills its process; it is no
+# is how a test slows a chain down, breaks it or kills its process; the option
+# probe.segment, a function(state), is called before each segment.  Neither is a
 # part of the model.
 probe_model <- function() {
   gibbsite:::new_model(
@@ -38,6 +39,8 @@ probe_methods <- list(
   },
   model_sweeps = function(model, state, n, control) {
     hook <- getOption("probe.hook")
+    segment <- getOption("probe.segment")
+    if (!is.null(segment)) segment(state)
     rows <- list()
     for (i in seq_len(n)) {
       if (!is.null(hook)) hook(state)
@@ -57,6 +60,9 @@ probe_methods <- list(
   model_check_init = function(model, init, where, call) init,
   model_init_from_state = function(model, state) list(chain = state$chain),
   model_headline = function(model) "Probe: a damped walk",
+  model_invariants = function(model, draws) {
+    draws[, c("value", "u"), drop = FALSE]
+  },
   set_data = function(model, data) {
     model$data <- list(shift = data)
     model$data_hash <- gibbsite:::hash(model$data)
@@ -85,6 +91,19 @@ probe <- function(draws = 100, burnin = 10, thin = 1, chains = 2, seed = 1,
 }
 
 # ---- Runs ---------------------------------------------------------------------
+
+# As a child does it: sweeps of two milliseconds from sweep `from` on, after a
+# note when one of the chains is at sweep `tell`.
+slow_from <- function(from, tell, name) {
+  force(name)
+  options(
+    gibbsite.segment_seconds = 0.01,
+    probe.hook = function(state) {
+      if (state$sweep >= from) Sys.sleep(0.002)
+      if (state$sweep == tell) note(name)
+    }
+  )
+}
 
 # Short chains have not converged; what else is warned of stays.
 quietly <- function(code) {
@@ -215,5 +234,5 @@ interrupt_child <- function(child) {
 # which the child is the leader.
 interrupt_group <- function(child) {
   command <- paste0("kill -INT -", child$process$get_pid())
-  system2("sh", c("-c", shQuote(command)))
+  invisible(system2("sh", c("-c", shQuote(command))))
 }

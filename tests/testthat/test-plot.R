@@ -30,8 +30,9 @@ test_that("odd fits have a picture", {
   draw(fake_fit(draws = 50, chains = 1, burnin = 0), plot_types)
   draw(fake_fit(draws = 20, chains = 30), plot_types)
   draw(fake_fit(values = function(k) cbind(1, NA, rpois(100, 2))), plot_types)
-  draw(fake_fit(values = function(k) cbind(k, k + rnorm(100), 1e-200 * rnorm(100))),
-       plot_types)
+  draw(fake_fit(values = function(k) {
+    cbind(k, k + rnorm(100), 1e-200 * rnorm(100))
+  }), plot_types)
   draw(fake_fit(draws = 6000, chains = 2, columns = 1), plot_types)
 })
 

@@ -97,8 +97,9 @@ test_that("chains stuck at different values have not converged", {
 
 test_that("draws that are not finite have not converged", {
   for (bad in c(NA, NaN, Inf)) {
-    fit <- fake_fit(values = function(k) cbind(c(bad, rnorm(99)), rnorm(100),
-                                               rnorm(100)))
+    fit <- fake_fit(values = function(k) {
+      cbind(c(bad, rnorm(99)), rnorm(100), rnorm(100))
+    })
     expect_false(converged(fit, rhat = 100, ess = 0))
     expect_warning(warn_convergence(fit), "not finite")
     expect_output(print(summary(fit)))
@@ -115,7 +116,7 @@ test_that("too few draws cannot be judged", {
   }
 })
 
-test_that("a discrete quantity whose tail holds one value is judged by its bulk", {
+test_that("a quantity whose tail holds one value is judged by its bulk", {
   set.seed(2)
   fit <- fake_fit(draws = 1000, values = function(k) {
     cbind(2 - (runif(1000) < 0.03), rnorm(1000), rnorm(1000))
@@ -194,7 +195,9 @@ test_that("the warning names the worst and what to type, and is suppressible", {
   cnd <- rlang::catch_cnd(warn_convergence(fit, quote(gibbs_toy(1))))
   expect_s3_class(cnd, c("gibbsite_warning_convergence", "gibbsite_warning"))
   expect_snapshot(warn_convergence(fit))
-  far <- fake_fit(draws = 500, values = function(k) matrix(rnorm(1500) + k, 500))
+  far <- fake_fit(draws = 500, values = function(k) {
+    matrix(rnorm(1500) + k, 500)
+  })
   expect_warning(warn_convergence(far), "look at", class = "gibbsite_warning")
   expect_silent(suppressWarnings(
     warn_convergence(far), classes = "gibbsite_warning_convergence"
@@ -298,7 +301,8 @@ test_that("long tables are cut, and say so", {
 })
 
 test_that("numbers are rounded as their sd asks", {
-  columns <- data.frame(mean = c(-1135.7292, 0.57127, 2), sd = c(2.348, 0.128, 0))
+  columns <- data.frame(mean = c(-1135.7292, 0.57127, 2),
+                        sd = c(2.348, 0.128, 0))
   shown <- show_numbers(columns, columns$mean, columns$sd)
   expect_identical(shown$mean, c("-1135.73", "0.571", "2"))
   expect_identical(shown$sd, c("2.35", "0.128", "0"))

@@ -1,0 +1,193 @@
+# Promise 5: threads, cores and the kind of engine never change a draw.
+
+# Plans, workers and options of this session as they were, after each test.
+local_plan <- function(..., frame = parent.frame()) {
+  old <- future::plan(...)
+  withr::defer(future::plan(old), envir = frame)
+}
+
+short_rounds <- function(frame = parent.frame()) {
+  withr::local_options(
+    .local_envir = frame,
+    gibbsite.round_seconds = 0.02, gibbsite.segment_seconds = 0.005
+  )
+}
+
+# Several rounds of several segments, chains more than workers.
+engine_fit <- function(...) {
+  short_gmm(draws = 150, burnin = 50, thin = 20, chains = 3, ...)
+}
+
+test_that("forked processes give the bits of one process, and leave the plan", {
+  short_rounds()
+  before <- future::plan("list")
+  local_plan(future::sequential)
+  with_one <- future::plan("list")
+  whole <- engine_fit()
+  expect_true(identical_fit(engine_fit(cores = 2), whole))
+  expect_identical(future::plan("list"), with_one)
+  # and continue one another's fits
+  part <- short_gmm(draws = 50, burnin = 50, thin = 20, chains = 3, cores = 2)
+  expect_true(identical_fit(longer(part, 100), whole))
+  part <- short_gmm(draws = 50, burnin = 50, thin = 20, chains = 3)
+  expect_true(identical_fit(longer(part, 100, cores = 2), whole))
+})
+
+test_that("a pool of other sessions gives the same bits", {
+  skip_on_cran()
+  short_rounds()
+  whole <- engine_fit()
+  local_plan(future::multisession, workers = 2)
+  fit <- engine_fit()
+  expect_true(identical_fit(fit, whole))
+  expect_identical(attr(fit, "run")$outcome, "done")
+  # R code of the user's runs here alone
+  fit <- short_gmm(inits = function(k) list(mu = matrix(runif(4), 2)))
+  expect_s3_class(fit, "gibbs_gmm")
+})
+
+test_that("a plan of worker processes gives the same bits", {
+  skip_on_cran()
+  short_rounds()
+  whole <- engine_fit()
+  workers <- future::makeClusterPSOCK(2)
+  withr::defer(parallel::stopCluster(workers))
+  local_plan(future::cluster, workers = workers)
+  expect_true(identical_fit(engine_fit(), whole))
+})
+
+test_that("other kinds of generator travel with the chains", {
+  short_rounds()
+  withr::local_preserve_seed()
+  withr::defer(RNGkind("default", "default", "default"))
+  RNGkind("Wichmann-Hill", "Ahrens-Dieter", "Rejection")
+  whole <- engine_fit()
+  kind <- RNGkind()
+  left <- get(".Random.seed", globalenv())
+  expect_true(identical_fit(engine_fit(cores = 2), whole))
+  expect_identical(RNGkind(), kind)
+  expect_identical(get(".Random.seed", globalenv()), left)
+})
+
+test_that("a rule stops at the same place on any engine", {
+  short_rounds()
+  rule <- until(rhat = 1.05, ess = 120, every = 20)
+  run <- function(...) quietly(probe(draws = 20, stop_when = rule, ...))
+  expect_true(identical_fit(run(cores = 2), run()))
+})
+
+test_that("threads never change a draw", {
+  x <- many_observations()
+  # the thread's parts of the observations are whole chunks
+  fit <- function(threads) short_gmm(6, x = x, k = 3, threads = threads)
+  one <- fit(1)
+  for (threads in c(2, 3, 7)) {
+    expect_true(identical_fit(fit(threads), one))
+  }
+})
+
+test_that("a fork after a run in threads does not hang", {
+  skip_unless_processes()
+  child <- start_child(quote({
+    x <- many_observations()
+    one <- short_gmm(10, x = x, threads = 2)
+    two <- short_gmm(10, x = x, threads = 2, cores = 2)
+    three <- short_gmm(10, x = x, threads = 2)
+    saveRDS(c(identical_fit(one, two), identical_fit(one, three)), "fit.rds")
+  }))
+  expect_identical(result_of(child, timeout = 60), c(TRUE, TRUE))
+})
+
+test_that("progress is told from other processes too", {
+  short_rounds()
+  steps <- numeric()
+  bar <- progressr::make_progression_handler("steps",
+    reporter = list(update = function(config, state, progression, ...) {
+      steps <<- c(steps, state$step)
+    }),
+    target = "null", enable = TRUE, interval = 0, intrusiveness = 0
+  )
+  fit <- progressr::with_progress(
+    quietly(probe(draws = 3000, cores = 2, progress = TRUE)),
+    handlers = bar, enable = TRUE
+  )
+  expect_identical(max(steps), 2 * 3010)
+  expect_gt(length(steps), 2)
+  expect_false(is.unsorted(steps))
+})
+
+# ---- Workers that are lost -----------------------------------------------------------
+
+# Kills the process of chain 2 at sweep `at`, if that is not this one.
+kill_worker <- function(at, frame = parent.frame()) {
+  here <- Sys.getpid()
+  withr::local_options(.local_envir = frame, probe.hook = function(state) {
+    if (state$chain == 2 && state$sweep == at && Sys.getpid() != here) {
+      tools::pskill(Sys.getpid(), tools::SIGKILL)
+    }
+  })
+}
+
+test_that("a worker killed in mid-run is named, the good chains are kept", {
+  skip_on_os("windows")
+  skip_on_cran()
+  short_rounds()
+  withr::local_dir(withr::local_tempdir())
+  whole <- quietly(probe(draws = 3000, chains = 3))
+  kill_worker(1500)
+  withr::local_options(gibbsite.checkpoint_seconds = 0)
+  before <- future::plan("list")
+  failure <- suppressWarnings(rlang::catch_cnd(
+    probe(draws = 3000, chains = 3, cores = 2, checkpoint = "run"),
+    "gibbsite_error_chain"
+  ))
+  expect_s3_class(failure, "gibbsite_error_chain")
+  expect_match(conditionMessage(failure), "1 of 3 chains failed")
+  expect_match(conditionMessage(failure), "Chain 2 after sweep")
+  expect_identical(future::plan("list"), before)
+  options(probe.hook = NULL)
+  rest <- failure$fit
+  expect_length(attr(rest, "chains"), 2)
+  rest <- longer(rest, 3000 - attr(rest, "running")$draws, cores = 2)
+  expect_identical(
+    unclass(rest)[1:2], unclass(whole)[c(1, 3)], ignore_attr = TRUE
+  )
+  expect_true(identical_fit(resumed("run"), whole))
+})
+
+test_that("a chain that fails in a worker says why", {
+  short_rounds()
+  withr::local_options(probe.hook = function(state) {
+    if (state$chain == 2 && state$sweep == 30) stop("the probe broke")
+  })
+  failure <- rlang::catch_cnd(
+    probe(draws = 40, chains = 3, cores = 2), "gibbsite_error_chain"
+  )
+  expect_match(conditionMessage(failure), "the probe broke")
+  expect_length(attr(failure$fit, "chains"), 2)
+})
+
+test_that("a worker of the user's pool that died is reported and replaced", {
+  skip_on_os("windows")
+  skip_on_cran()
+  short_rounds()
+  local_plan(future::multisession, workers = 2)
+  pid <- future::value(future::future(Sys.getpid()))
+  killer <- function(k) {
+    if (k == 1) tools::pskill(pid, tools::SIGKILL)
+    list(pi = c(0.4, 0.6))
+  }
+  expect_message(
+    failure <- suppressWarnings(rlang::catch_cnd(
+      short_gmm(inits = killer), "gibbsite_error_chain"
+    )),
+    class = "gibbsite_message_pool"
+  )
+  expect_s3_class(failure, "gibbsite_error_chain")
+  answers <- lapply(1:2, function(i) future::future(i, globals = list(i = i)))
+  expect_identical(vapply(answers, future::value, 0L), 1:2)
+  expect_true(identical_fit(engine_fit(), {
+    future::plan(future::sequential)
+    engine_fit()
+  }))
+})

@@ -1,0 +1,158 @@
+# The native routines: what is registered, and that no argument crashes them.
+
+routines <- function() {
+  registered <- getDLLRegisteredRoutines("gibbsite")$.Call
+  vapply(registered, function(routine) routine$numParameters, 0L)
+}
+
+test_that("every routine is registered with its arguments, and for .Call alone", {
+  registered <- getDLLRegisteredRoutines("gibbsite")
+  expect_true(all(startsWith(names(registered$.Call), "C_")))
+  expect_gt(length(registered$.Call), 1)
+  expect_true(all(routines() >= 0))
+  for (kind in c(".C", ".Fortran", ".External")) {
+    expect_length(registered[[kind]], 0)
+  }
+  # names are not looked up
+  expect_error(.Call("gmm_sweeps", 1, PACKAGE = "gibbsite"), "not available")
+  expect_false(is.loaded("C_gmm_sweeps_nowhere", PACKAGE = "gibbsite"))
+})
+
+test_that("the library exports R_init_gibbsite alone", {
+  skip_on_os("windows")
+  skip_if(Sys.which("nm") == "", "nm is not installed")
+  library <- getLoadedDLLs()[["gibbsite"]][["path"]]
+  flags <- if (Sys.info()[["sysname"]] == "Darwin") "-gU" else "-D"
+  lines <- system2("nm", c(flags, shQuote(library)), stdout = TRUE)
+  exported <- grep(" [TDBRVWi] ", lines, value = TRUE)
+  expect_identical(sub("^.* _?", "", exported), "R_init_gibbsite")
+})
+
+test_that("wrong types and numbers of arguments are errors, never a crash", {
+  skip_unless_processes()
+  child <- start_child(quote({
+    routines <- getDLLRegisteredRoutines("gibbsite")$.Call
+    model <- gibbsite:::gmm_model(as.matrix(datasets::faithful), 2L,
+      gibbsite:::complete_gmm_prior(
+        gmm_prior(), as.matrix(datasets::faithful), 2L, environment()
+      )
+    )
+    set.seed(1)
+    state <- gibbsite:::model_start.gmm_model(model, NULL)
+    row <- function(v) matrix(v, 1L)
+    good <- list(
+      C_gmm_sweeps = list(
+        data = model$data, state = state, n = 2,
+        control = list(burnin = 0, thin = 1, threads = 1L)
+      ),
+      C_gmm_evaluate = list(
+        x = model$data$x, pi = row(exp(state$log_pi)), mu = row(state$mu),
+        sigma = row(state$sigma), order = NULL, pivot = NULL,
+        what = c(TRUE, TRUE)
+      ),
+      C_in_forked_child = list(),
+      C_file_size_signal = list(ignore = FALSE)
+    )
+    bad <- list(
+      NULL, character(), "a", NA_character_, list(), list(1, "a"), NA, TRUE,
+      integer(), 1:3, NA_integer_, -1L, double(), NaN, Inf, -Inf, -1, 0, 0.5,
+      1e10, 1e300, c(1, 2), 1i, raw(2), sum, quote(x), globalenv(),
+      matrix(numeric(), 0, 0), matrix(1, 1, 1), matrix("a", 2, 2),
+      factor("a"), as.name("a"), expression(a)
+    )
+    calls <- 0
+    errors <- 0
+    crossed <- file("log", "wt")
+    attempt <- function(name, arguments) {
+      # the last line of the log is where a crash happened
+      writeLines(paste(name, substr(deparse(arguments)[1], 1, 200)), crossed)
+      flush(crossed)
+      calls <<- calls + 1
+      tryCatch(
+        {
+          do.call(.Call, c(list(routines[[name]]), unname(arguments)))
+          "value"
+        },
+        error = function(cnd) {
+          errors <<- errors + 1
+          "error"
+        }
+      )
+    }
+    must_fail <- function(name, arguments) {
+      if (attempt(name, arguments) != "error") {
+        stop("no error of ", name, deparse(arguments)[1])
+      }
+    }
+    unknown <- setdiff(names(routines), names(good))
+    if (length(unknown) > 0) stop("no good arguments known of ", unknown)
+    for (name in names(routines)) {
+      n <- routines[[name]]$numParameters
+      stopifnot(attempt(name, good[[name]]) == "value")
+      # numbers of arguments
+      for (wrong in setdiff(0:(n + 2), n)) {
+        must_fail(name, rep(list(1), wrong))
+      }
+      # all of them wrong
+      if (n > 0) for (value in bad) {
+        if (!(name == "C_file_size_signal" && is.logical(value))) {
+          must_fail(name, rep(list(value), n))
+        }
+      }
+      # one of them wrong, then one element of one of them; some are right by
+      # luck (0 sweeps), so that here only a crash is a failure
+      for (i in seq_len(n)) {
+        for (value in bad) {
+          arguments <- good[[name]]
+          arguments[i] <- list(value)
+          attempt(name, arguments)
+          part <- good[[name]][[i]]
+          if (!is.list(part)) next
+          for (element in names(part)) {
+            arguments <- good[[name]]
+            arguments[[i]][element] <- list(value)
+            attempt(name, arguments)
+          }
+        }
+        part <- good[[name]][[i]]
+        if (is.list(part)) for (element in names(part)) {
+          arguments <- good[[name]]
+          arguments[[i]][[element]] <- NULL
+          must_fail(name, arguments)
+          x <- part[[element]]
+          for (short in list(x[-1], c(x, x), x[0])) {
+            if (length(x) > 1) {
+              arguments <- good[[name]]
+              arguments[[i]][[element]] <- short
+              must_fail(name, arguments)
+            }
+          }
+        }
+      }
+    }
+    # numbers that are not numbers reach the arithmetic: an error or a value
+    for (element in c("log_pi", "mu", "sigma")) {
+      for (value in c(NaN, NA, Inf, -Inf, 1e308)) {
+        arguments <- good$C_gmm_sweeps
+        arguments$state[[element]][] <- value
+        attempt("C_gmm_sweeps", arguments)
+      }
+    }
+    arguments <- good$C_gmm_sweeps
+    for (z in c(0L, 3L, NA, -1L)) {
+      arguments$state$z[5] <- z
+      must_fail("C_gmm_sweeps", arguments)
+    }
+    saveRDS(c(calls = calls, errors = errors), "fit.rds")
+  }))
+  counts <- tryCatch(
+    result_of(child, timeout = 120),
+    error = function(cnd) {
+      log <- file_in(child, "log")
+      last <- if (file.exists(log)) utils::tail(readLines(log), 1)
+      stop(conditionMessage(cnd), "\nLast call: ", last)
+    }
+  )
+  expect_gt(counts[["errors"]], 500)
+  expect_lt(counts[["errors"]], counts[["calls"]])
+})
