@@ -179,12 +179,14 @@ by_chain <- function(matrices, change) {
   )
 }
 
+#' @exportS3Method
 model_relabelled.gmm_model <- function(model, draws) {
   by_chain(draws, function(all) {
     move_components(model, all, gmm_labels(model, all))
   })
 }
 
+#' @exportS3Method
 model_labelled.gmm_model <- function(model, invariants) {
   if (model$k == 1L) {
     return(character())
@@ -950,9 +952,11 @@ seq_range <- function(limits, n) seq(limits[[1L]], limits[[2L]], length.out = n)
 
 plot_plane <- function(fit, shown, level, ...) {
   model <- fit_part(fit, "model")
-  x <- fill_column_means(model$data$x)[, shown, drop = FALSE]
+  x <- model$data$x[, shown, drop = FALSE]
   p <- mean_mixture(fit, shown)
-  limits <- apply(x, 2L, grDevices::extendrange, f = 0.08)
+  limits <- apply(x, 2L, function(values) {
+    grDevices::extendrange(values[!is.na(values)], f = 0.08)
+  })
   names <- model$variables[shown]
   defaults <- list(
     x = x, type = "n", xlim = limits[, 1L], ylim = limits[, 2L],
@@ -962,26 +966,29 @@ plot_plane <- function(fit, shown, level, ...) {
   on.exit(graphics::par(old))
   do.call(graphics::plot, utils::modifyList(defaults, list(...)))
   draw_contours(fit, model, shown)
-  whole <- stats::complete.cases(model$data$x[, shown])
-  prob <- predict(fit, type = "prob")
-  draw_observations(x, prob, p$colours, whole)
+  draw_observations(x, predict(fit, type = "prob"), p$colours)
   draw_ellipses(p, level)
   component_legend(p, "top", horiz = TRUE, inset = c(0, -0.08))
 }
 
-# Paler where the most probable component is less certain; an open circle where
-# one of the two values is missing and stands at its column's mean.
-draw_observations <- function(x, prob, colours, whole) {
+# Paler where the most probable component is less certain; a tick at the axis
+# where the other value is missing.
+draw_observations <- function(x, prob, colours) {
   cluster <- max.col(prob, ties.method = "first")
   certainty <- prob[cbind(seq_along(cluster), cluster)]
   least <- 1 / ncol(prob)
   strength <- if (least < 1) (certainty - least) / (1 - least) else 1
-  graphics::points(
-    x, pch = ifelse(whole, 19, 1), cex = 0.7,
-    col = mapply(
-      grDevices::adjustcolor, colours[cluster], pmax(0.12, 0.8 * strength)
-    )
+  shade <- mapply(
+    grDevices::adjustcolor, colours[cluster], pmax(0.12, 0.8 * strength)
   )
+  graphics::points(x, pch = 19, cex = 0.7, col = shade)
+  edge <- graphics::par("usr")[c(1L, 3L)]
+  no_y <- is.na(x[, 2L]) & !is.na(x[, 1L])
+  no_x <- is.na(x[, 1L]) & !is.na(x[, 2L])
+  graphics::points(x[no_y, 1L], rep(edge[[2L]], sum(no_y)), pch = "|",
+                   col = shade[no_y])
+  graphics::points(rep(edge[[1L]], sum(no_x)), x[no_x, 2L], pch = "-", cex = 1.5,
+                   col = shade[no_x])
 }
 
 # The posterior predictive density from at most 200 draws, on a 60 x 60 grid
@@ -1031,7 +1038,7 @@ plot_pairs <- function(fit, shown, level, ...) {
   colours <- grDevices::adjustcolor(p$colours, 0.6)[cluster]
   # pairs() hands a panel two columns but not their numbers
   panel <- function(a, b, ...) {
-    graphics::points(a, b, pch = 19, cex = 0.5, col = colours)
+    graphics::points(a, b, pch = 19, cex = 0.8, col = colours)
     columns <- c(same_column(x, a), same_column(x, b))
     draw_ellipses(p, level, columns)
   }

@@ -315,8 +315,11 @@ as_covariance <- function(value, d, arg, call) {
 #' 1 has its conditional mode at 0.
 #'
 #' @section Starting values:
-#' By default each chain starts from `k` observations taken at random as means,
-#' equal weights and the prior's scale of covariance. An entry of `inits` is a
+#' By default each chain starts from `k` observations as means, taken at random
+#' and far from each other (the first with equal probabilities, each further one
+#' in proportion to its squared distance from the nearest one taken, in units of
+#' the prior's scale: Arthur and Vassilvitskii 2007), equal weights and the
+#' prior's scale of covariance. An entry of `inits` is a
 #' list with any of `pi` (`k` positive numbers that sum to 1), `mu` (`k x d`),
 #' `Sigma` (`k x d x d`; shared `d x d`), `sigma2` (`k x d`, diagonal) and `z`
 #' (`n` whole numbers from 1 to `k`); what is missing is drawn.
@@ -347,6 +350,10 @@ as_covariance <- function(value, d, arg, call) {
 #'
 #' Rai P. *CS772A: Probabilistic Machine Learning*, "Gibbs sampling: an
 #' example" (the conditionals as used here).
+#'
+#' Arthur D, Vassilvitskii S (2007). k-means++: the advantages of careful
+#' seeding. *Proceedings of the 18th ACM-SIAM Symposium on Discrete Algorithms*,
+#' 1027-1035.
 #' @examples
 #' fit <- gibbs_gmm(faithful, 2, draws = 500, burnin = 200, chains = 2, seed = 1)
 #' fit
@@ -465,6 +472,7 @@ gmm_columns <- function(x, k, covariance, keep) {
 
 # ---- what the driver asks -----------------------------------------------------------
 
+#' @exportS3Method
 model_sweeps.gmm_model <- function(model, state, n, control) {
   .Call(C_gmm_sweeps, model$data, state, n, control, FALSE)
 }
@@ -472,18 +480,35 @@ model_sweeps.gmm_model <- function(model, state, n, control) {
 # Starting values: `k` observations as means, unless given.  The allocations
 # follow from the other parameters (one uniform an observation); missing entries
 # start at the mean of their column.
+#' @exportS3Method
 model_start.gmm_model <- function(model, init) {
   data <- model$data
   k <- model$k
   filled <- fill_column_means(data$x)
   pi <- init$pi %||% rep(1 / k, k)
-  mu <- init$mu %||% filled[sample.int(nrow(filled), k), , drop = FALSE]
+  mu <- init$mu %||% scattered_rows(filled, k, sqrt(diag(data$s0)))
   sigma <- init$Sigma %||% init$sigma2 %||% default_covariances(model)
   state <- gmm_state(model, log(pi), mu, sigma, init$z)
   if (is.null(init$z)) {
     state$z <- draw_labels(gmm_probabilities(model, state, filled))
   }
   state
+}
+
+# k rows of x: the first with equal probabilities, each further one in proportion
+# to the squared distance from the nearest one taken (Arthur & Vassilvitskii 2007,
+# "k-means++: the advantages of careful seeding", SODA, 1027-1035).
+scattered_rows <- function(x, k, scale) {
+  y <- t(x) / scale
+  taken <- sample.int(ncol(y), 1L)
+  distance <- colSums((y - y[, taken])^2)
+  while (length(taken) < k) {
+    # all that are left coincide with one taken
+    weight <- if (any(distance > 0)) distance else rep(1, ncol(y))
+    taken <- c(taken, sample.int(ncol(y), 1L, prob = weight))
+    distance <- pmin(distance, colSums((y - y[, taken[length(taken)]])^2))
+  }
+  x[taken, , drop = FALSE]
 }
 
 default_covariances <- function(model) {
@@ -583,6 +608,7 @@ draw_labels <- function(prob) {
   as.integer(1 + rowSums(partial[, -ncol(prob), drop = FALSE] <= u))
 }
 
+#' @exportS3Method
 model_check_init.gmm_model <- function(model, init, where, call) {
   k <- model$k
   d <- length(model$variables)
@@ -652,6 +678,7 @@ check_init_covariances <- function(sigma, d, where, call) {
   }
 }
 
+#' @exportS3Method
 model_init_from_state.gmm_model <- function(model, state) {
   p <- gmm_parameters(model, state)
   spread <- if (model$covariance == "diagonal") "sigma2" else "Sigma"
@@ -690,6 +717,7 @@ gmm_covariance <- function(blocks, i, j) {
 
 # log-likelihood, weights in decreasing order, mean and covariance of the
 # mixture: sum_c pi_c mu_c and sum_c pi_c (Sigma_c + mu_c mu_c') - mean mean'.
+#' @exportS3Method
 model_invariants.gmm_model <- function(model, draws) {
   draws <- unclass(draws)
   b <- gmm_blocks(model, draws)
@@ -697,7 +725,9 @@ model_invariants.gmm_model <- function(model, draws) {
   d <- b$d
   weight <- b$pi
   if (k > 1L && nrow(draws) > 0L) {
-    weight <- t(apply(b$pi, 1L, sort, decreasing = TRUE))
+    row <- as.vector(row(b$pi))
+    sorted <- b$pi[order(row, -as.vector(b$pi))]
+    weight <- matrix(sorted, nrow(draws), k, byrow = TRUE)
   }
   mean <- vapply(seq_len(d), function(j) {
     rowSums(b$pi * b$mu[, (j - 1L) * k + seq_len(k), drop = FALSE])
@@ -721,6 +751,7 @@ model_invariants.gmm_model <- function(model, draws) {
   result
 }
 
+#' @exportS3Method
 model_headline.gmm_model <- function(model) {
   entries <- model$data$missing$entries
   paste0(
@@ -732,6 +763,7 @@ model_headline.gmm_model <- function(model) {
   )
 }
 
+#' @exportS3Method
 model_labels.gmm_model <- function(model) {
   names <- model$variables
   index <- regmatches(model$columns, gregexpr("[0-9]+", model$columns))
@@ -824,6 +856,7 @@ log_covariance_prior <- function(model, p) {
 
 # ---- test hooks ------------------------------------------------------------------------
 
+#' @exportS3Method
 draw_prior.gmm_model <- function(model) {
   prior <- model$prior
   k <- model$k
@@ -852,6 +885,7 @@ draw_prior.gmm_model <- function(model) {
 
 # Entries that the model has missing stay so; their values go into the state by
 # set_missing().
+#' @exportS3Method
 simulate_data.gmm_model <- function(model, state) {
   x <- sim_normals(gmm_parameters(model, state), state$z)
   colnames(x) <- model$variables
@@ -871,6 +905,7 @@ sim_normals <- function(parameters, z) {
   x
 }
 
+#' @exportS3Method
 set_data.gmm_model <- function(model, data) {
   x <- check_data_matrix(
     data, "impute", arg = "data", call = rlang::caller_env(2)

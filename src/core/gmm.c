@@ -197,22 +197,6 @@ static void block_weights(const gmm_model *m, size_t first, size_t lanes,
   }
 }
 
-/* The number of partial sums that are <= u times the total: below k, since
- * u < 1, and never a component of weight zero. */
-static void pick_components(const double *restrict partial, size_t k,
-                            const double *restrict uniforms, size_t lanes,
-                            int *restrict z) {
-  double threshold[LANES] = {0};
-  int index[LANES] = {0};
-  for (size_t lane = 0; lane < lanes; lane++)
-    threshold[lane] = uniforms[lane] * partial[(k - 1) * LANES + lane];
-  for (size_t c = 0; c + 1 < k; c++)
-    for (int lane = 0; lane < LANES; lane++)
-      index[lane] += partial[c * LANES + lane] <= threshold[lane];
-  for (size_t lane = 0; lane < lanes; lane++)
-    z[lane] = index[lane] + 1;
-}
-
 /* The component of the largest weight, the first one of several. */
 static void pick_largest(const double *weight, size_t k, size_t lanes, int *z) {
   for (size_t lane = 0; lane < lanes; lane++) {
@@ -249,7 +233,7 @@ static double allocate_block(const gmm_model *m, size_t first, size_t lanes,
     pick_largest(weight, k, lanes, z);
   const double log_lik = gmm_accumulate(weight, k, lanes);
   if (!m->mode)
-    pick_components(weight, k, m->uniforms + first, lanes, z);
+    gmm_pick(weight, k, m->uniforms + first, lanes, z);
   if (m->recording)
     stream_probabilities(m, first, lanes, weight);
   size_t *order = (size_t *)(void *)(scratch + m->data.d);
@@ -300,17 +284,32 @@ static void run_chunk(const gmm_model *m, size_t index, int allocate) {
   }
 }
 
-/* All chunks in parallel, then their sums in the order of the chunks. */
-static void run_chunks(gmm_model *m, int allocate, int threads) {
-  const size_t size = chunk_size(&m->data), length = sums_size(&m->data);
-  const int chunks = (int)m->chunks;
-  const int team = threads < chunks ? threads : chunks;
+/* Chunks that run before the user is asked whether to go on. */
+#define BATCH 16
+
+/* Chunks first, ..., last - 1 in parallel. */
+static void run_batch(const gmm_model *m, int first, int last, int allocate,
+                      int threads) {
+  const int team = threads < last - first ? threads : last - first;
   (void)team; /* unused where there is no OpenMP */
 #ifdef _OPENMP
 #pragma omp parallel for num_threads(team) schedule(static) if (team > 1)
 #endif
-  for (int index = 0; index < chunks; index++)
+  for (int index = first; index < last; index++)
     run_chunk(m, (size_t)index, allocate);
+}
+
+/* All chunks, then their sums in the order of the chunks. */
+static status run_chunks(gmm_model *m, int allocate,
+                         const scan_control *control) {
+  const size_t size = chunk_size(&m->data), length = sums_size(&m->data);
+  const int chunks = (int)m->chunks;
+  for (int first = 0; first < chunks; first += BATCH) {
+    if (first > 0 && control->stop && control->stop(control->stop_data))
+      return STATUS_INTERRUPTED;
+    const int last = first + BATCH < chunks ? first + BATCH : chunks;
+    run_batch(m, first, last, allocate, control->threads);
+  }
   clear(m->sums.count, length);
   m->log_lik = 0.0;
   for (size_t index = 0; index < m->chunks; index++) {
@@ -319,6 +318,7 @@ static void run_chunks(gmm_model *m, int allocate, int threads) {
     for (size_t e = 0; e < length; e++)
       m->sums.count[e] += area[LANES + e];
   }
+  return STATUS_OK;
 }
 
 /* ---- the blocks of a sweep --------------------------------------------------- */
@@ -470,18 +470,19 @@ static status draw_covariances(gmm_model *m) {
  * missing entry) come serially from R's generator, in the order of the data;
  * then chunks of observations run in parallel.  Leaves the log-likelihood of the
  * current parameters. */
-static status draw_allocations(gmm_model *m, int threads) {
+static status draw_allocations(gmm_model *m, const scan_control *control) {
   for (size_t i = 0; !m->mode && i < m->data.n; i++)
     m->uniforms[i] = unif_rand();
   for (size_t e = 0; !m->mode && e < m->data.missing.entries; e++)
     m->normals[e] = norm_rand();
-  const status outcome = prepare_patterns(m);
-  if (outcome != STATUS_OK)
-    return outcome;
+  status outcome = prepare_patterns(m);
   if (m->recording)
     *m->state.kept += 1.0;
-  run_chunks(m, 1, threads);
-  return isfinite(m->log_lik) ? STATUS_OK : STATUS_NOT_FINITE;
+  if (outcome == STATUS_OK)
+    outcome = run_chunks(m, 1, control);
+  if (outcome == STATUS_OK && !isfinite(m->log_lik))
+    outcome = STATUS_NOT_FINITE;
+  return outcome;
 }
 
 status gmm_sweep(void *model, const scan_control *control) {
@@ -494,7 +495,7 @@ status gmm_sweep(void *model, const scan_control *control) {
   if (outcome == STATUS_OK)
     outcome = draw_covariances(m);
   if (outcome == STATUS_OK)
-    outcome = draw_allocations(m, control->threads);
+    outcome = draw_allocations(m, control);
   for (size_t e = 0; e < sigma_columns(&m->data); e++)
     m->state.factor[e] = m->components.factor[e];
   return outcome;
@@ -522,6 +523,7 @@ static void carve(gmm_model *m, double *work) {
 
 void gmm_open(gmm_model *m, const gmm_data *data, const gmm_state *state,
               double *work, int threads) {
+  const scan_control unasked = {.threads = threads};
   const size_t d = data->d, k = data->k;
   m->data = *data;
   m->state = *state;
@@ -541,7 +543,7 @@ void gmm_open(gmm_model *m, const gmm_data *data, const gmm_state *state,
       m->components.mean[c * d + j] = state->mu[c + k * j];
     gmm_set_constant(&m->components, c, state->log_pi[c]);
   }
-  run_chunks(m, 0, threads);
+  run_chunks(m, 0, &unasked);
 }
 
 /* Sigma = L L' of the stored form; returns where the row goes on. */

@@ -1,6 +1,7 @@
 #include "gmm_density.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "lanes.h"
 #include "linalg.h"
@@ -75,118 +76,44 @@ static void load_block(const double *x, size_t n, size_t d, size_t lanes,
       block[j * LANES + lane] = x[(lane < lanes ? lane : lanes - 1) + n * j];
 }
 
-/* Forward substitution L w = x - mu for all lanes, two rows at a time, so that
- * each w[i] is loaded once for both; out <- constant - |w|^2 / 2. */
-static inline void full_density(const double *restrict l,
-                                const double *restrict mean,
-                                const double *restrict inverse, size_t d,
-                                double constant, const double *restrict block,
-                                double *restrict white, double *restrict out) {
-  double square[LANES] = {0};
-  size_t j = 0;
-  for (; j + 1 < d; j += 2) {
-    double u[LANES], v[LANES];
-    for (int lane = 0; lane < LANES; lane++) {
-      u[lane] = block[j * LANES + lane] - mean[j];
-      v[lane] = block[(j + 1) * LANES + lane] - mean[j + 1];
-    }
-    for (size_t i = 0; i < j; i++) {
-      const double a = l[j + d * i], b = l[j + 1 + d * i];
-      for (int lane = 0; lane < LANES; lane++) {
-        u[lane] -= a * white[i * LANES + lane];
-        v[lane] -= b * white[i * LANES + lane];
-      }
-    }
-    const double below = l[j + 1 + d * j];
-    for (int lane = 0; lane < LANES; lane++) {
-      u[lane] *= inverse[j];
-      v[lane] = (v[lane] - below * u[lane]) * inverse[j + 1];
-      square[lane] += u[lane] * u[lane] + v[lane] * v[lane];
-      white[j * LANES + lane] = u[lane];
-      white[(j + 1) * LANES + lane] = v[lane];
-    }
-  }
-  if (j < d) {
-    double u[LANES];
-    for (int lane = 0; lane < LANES; lane++)
-      u[lane] = block[j * LANES + lane] - mean[j];
-    for (size_t i = 0; i < j; i++) {
-      const double a = l[j + d * i];
-      for (int lane = 0; lane < LANES; lane++)
-        u[lane] -= a * white[i * LANES + lane];
-    }
-    for (int lane = 0; lane < LANES; lane++) {
-      u[lane] *= inverse[j];
-      square[lane] += u[lane] * u[lane];
-    }
-  }
-  for (int lane = 0; lane < LANES; lane++)
-    out[lane] = constant - 0.5 * square[lane];
-}
+#define LANE_BYTES 16
+#define LANE_NAME(x) narrow_##x
+#define LANE_TARGET
+#include "gmm_kernel.h"
+#undef LANE_BYTES
+#undef LANE_NAME
+#undef LANE_TARGET
 
-static inline void diagonal_density(const double *restrict mean,
-                                    const double *restrict inverse, size_t d,
-                                    double constant,
-                                    const double *restrict block,
-                                    double *restrict out) {
-  double square[LANES] = {0};
-  for (size_t j = 0; j < d; j++)
-    for (int lane = 0; lane < LANES; lane++) {
-      const double w = (block[j * LANES + lane] - mean[j]) * inverse[j];
-      square[lane] += w * w;
-    }
-  for (int lane = 0; lane < LANES; lane++)
-    out[lane] = constant - 0.5 * square[lane];
-}
-
-VECTORISED static void block_densities(const gmm_components *p,
-                                       const double *restrict block,
-                                       double *restrict white,
-                                       double *restrict weight) {
-  const size_t d = p->d;
-  for (size_t c = 0; c < p->k; c++) {
-    const double *mean = p->mean + c * d, *inverse = p->inverse_diag + c * d;
-    if (p->form == COVARIANCE_DIAGONAL)
-      diagonal_density(mean, inverse, d, p->log_constant[c], block,
-                       weight + c * LANES);
-    else
-      full_density(gmm_factor(p, c), mean, inverse, d, p->log_constant[c],
-                   block, white, weight + c * LANES);
-  }
-}
+#if LANES_WIDE
+#define LANE_BYTES 32
+#define LANE_NAME(x) wide_##x
+#define LANE_TARGET LANES_WIDE_TARGET
+#include "gmm_kernel.h"
+#define CHOOSE(kernel) (lanes_wide() ? wide_##kernel : narrow_##kernel)
+#else
+#define CHOOSE(kernel) narrow_##kernel
+#endif
 
 void gmm_log_joint(const gmm_components *p, const double *x, size_t n,
                    size_t lanes, double *scratch, double *weight) {
   load_block(x, n, p->d, lanes, scratch);
-  block_densities(p, scratch, scratch + LANES * p->d, weight);
+  CHOOSE(densities)(p, scratch, scratch + LANES * p->d, weight);
 }
 
-/* Leaves the largest log weight and the total of each lane. */
-VECTORISED static void partial_sums(double *restrict weight, size_t k,
-                                    double *restrict largest,
-                                    double *restrict total) {
-  double top[LANES], sum[LANES] = {0};
-  for (int lane = 0; lane < LANES; lane++)
-    top[lane] = weight[lane];
-  for (size_t c = 1; c < k; c++)
-    for (int lane = 0; lane < LANES; lane++) {
-      const double w = weight[c * LANES + lane];
-      top[lane] = w > top[lane] ? w : top[lane];
-    }
-  for (size_t c = 0; c < k; c++)
-    for (int lane = 0; lane < LANES; lane++) {
-      sum[lane] += exp_nonpositive(weight[c * LANES + lane] - top[lane]);
-      weight[c * LANES + lane] = sum[lane];
-    }
-  for (int lane = 0; lane < LANES; lane++) {
-    largest[lane] = top[lane];
-    total[lane] = sum[lane];
-  }
+void gmm_pick(const double *partial, size_t k, const double *uniforms,
+              size_t lanes, int *z) {
+  double u[LANES] = {0};
+  int picked[LANES];
+  for (size_t lane = 0; lane < lanes; lane++)
+    u[lane] = uniforms[lane];
+  CHOOSE(pick)(partial, k, u, picked);
+  for (size_t lane = 0; lane < lanes; lane++)
+    z[lane] = picked[lane];
 }
 
 double gmm_accumulate(double *weight, size_t k, size_t lanes) {
   double largest[LANES], total[LANES];
-  partial_sums(weight, k, largest, total);
+  CHOOSE(partial_sums)(weight, k, largest, total);
   double sum = 0.0, product = 1.0;
   for (size_t lane = 0; lane < lanes; lane++) {
     sum += largest[lane];
@@ -202,7 +129,7 @@ double gmm_accumulate(double *weight, size_t k, size_t lanes) {
 static void normalise_block(double *restrict weight, size_t k,
                             double *restrict log_density) {
   double largest[LANES], total[LANES], before[LANES] = {0};
-  partial_sums(weight, k, largest, total);
+  CHOOSE(partial_sums)(weight, k, largest, total);
   for (size_t c = 0; c < k; c++)
     for (int lane = 0; lane < LANES; lane++) {
       const double partial = weight[c * LANES + lane];

@@ -52,6 +52,11 @@ void gmm_log_joint(const gmm_components *p, const double *x, size_t n,
  * Returned: the sum over the valid lanes of log sum_c exp(weight). */
 double gmm_accumulate(double *weight, size_t k, size_t lanes);
 
+/* z[lane] <- component 1..k of each valid lane, by one uniform in (0, 1) each,
+ * with the partial sums that gmm_accumulate() left. */
+void gmm_pick(const double *partial, size_t k, const double *uniforms,
+              size_t lanes, int *z);
+
 /* Densities and allocation probabilities at x (n x d) under `draws` draws of the
  * parameters, rows of pi (draws x k), mu (draws x k d) and sigma: full draws x
  * k d d (component fastest), diagonal draws x k d (variances), shared draws x d d.
