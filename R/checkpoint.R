@@ -12,7 +12,7 @@
 checkpoint_format <- "gibbsite-checkpoint"
 checkpoint_version <- 1L
 
-# ---- envelopes ----------------------------------------------------------------
+# ---- envelopes -----------------------------------------------------------
 
 # Writes aside, looks whether all of it arrived (a full disk may show only
 # then), renames into place.
@@ -83,7 +83,7 @@ read_envelope <- function(path, kind, run = NULL, call) {
        sum = envelope$sum)
 }
 
-# ---- writing --------------------------------------------------------------------
+# ---- writing -------------------------------------------------------------
 
 # The open checkpoint of a job: an environment, because what has been written is
 # a fact about the disk and not part of any value.  NULL without `checkpoint`.
@@ -218,7 +218,7 @@ chain_rows <- function(job, k, from) {
   unname(do.call(rbind, parts))
 }
 
-# ---- reading ----------------------------------------------------------------------
+# ---- reading -------------------------------------------------------------
 
 #' Resume a run from its checkpoint
 #'
@@ -246,7 +246,8 @@ chain_rows <- function(job, k, from) {
 #' again <- suppressWarnings(resume(folder, progress = FALSE))
 #' identical_fit(fit, again)
 #' @export
-resume <- function(path, data = NULL, threads = 1, cores = getOption("mc.cores", 1L),
+resume <- function(path, data = NULL, threads = 1,
+                   cores = getOption("mc.cores", 1L),
                    progress = interactive()) {
   call <- rlang::current_env()
   check_string(path, arg = "path", call = call)

@@ -1,6 +1,6 @@
 # What a fit of gibbs_gmm() answers: labels, predictions, checks, pictures.
 
-# ---- evaluation -------------------------------------------------------------------
+# ---- evaluation ----------------------------------------------------------
 
 # The C evaluation of all draws, or of some rows of them, at complete x.
 evaluate_draws <- function(blocks, x, rows = NULL, labels = NULL, pivot = NULL,
@@ -76,15 +76,15 @@ mean_weights <- function(blocks, labels) {
   }, 0)
 }
 
-# ---- labels -------------------------------------------------------------------------
+# ---- labels --------------------------------------------------------------
 
 # For each draw (all chains together) the labels that its components get:
-# integers, draws x k.  The pivot is the draw of the highest log-likelihood.  A
-# component gets the label of the pivot's component with which it shares most
-# observations: the assignment problem over expected counts, pivotal reordering by
-# allocations (Papastamoulis & Iliopoulos 2010, doi:10.1198/jcgs.2010.09008) with
-# probabilities in place of drawn allocations.  Labels are then ranked by mean
-# weight, largest first.
+# integers, draws x k.  The pivot is the draw of the highest log-likelihood.
+# A component gets the label of the pivot's component with which it shares
+# most observations: the assignment problem over expected counts, pivotal
+# reordering by allocations (Papastamoulis & Iliopoulos 2010,
+# doi:10.1198/jcgs.2010.09008) with probabilities in place of drawn
+# allocations.  Labels are then ranked by mean weight, largest first.
 gmm_labels <- function(model, draws) {
   b <- gmm_blocks(model, draws)
   if (b$k == 1L) {
@@ -100,9 +100,10 @@ gmm_labels <- function(model, draws) {
   rank_labels(labels, b$pi)
 }
 
-# Where components are compared: at most 1,000 complete observations spread evenly
-# over the data; where there are none, the means of the pivot's components and
-# points one standard deviation from them along the columns of its factor.
+# Where components are compared: at most 1,000 complete observations spread
+# evenly over the data; where there are none, the means of the pivot's
+# components and points one standard deviation from them along the columns of
+# its factor.
 matching_points <- function(model, blocks, best) {
   x <- model$data$x
   x <- x[stats::complete.cases(x), , drop = FALSE]
@@ -191,7 +192,9 @@ model_labelled.gmm_model <- function(model, invariants) {
   if (model$k == 1L) {
     return(character())
   }
-  fixed <- c("log_lik", "n_occupied", grep("^x\\[", model$columns, value = TRUE))
+  fixed <- c(
+    "log_lik", "n_occupied", grep("^x\\[", model$columns, value = TRUE)
+  )
   if (model$covariance == "shared") {
     fixed <- c(fixed, grep("^Sigma", model$columns, value = TRUE))
   }
@@ -201,9 +204,9 @@ model_labelled.gmm_model <- function(model, invariants) {
 #' Renumber the components of a mixture's draws
 #'
 #' The components of a mixture have no names of their own: the posterior is the
-#' same under any numbering, and the numbering may change from draw to draw. This
-#' gives a copy of the draws with the components of each renumbered; the fit
-#' itself keeps its draws as they came.
+#' same under any numbering, and the numbering may change from draw to draw.
+#' This gives a copy of the draws with the components of each renumbered; the
+#' fit itself keeps its draws as they came.
 #'
 #' @param fit A fit made by [gibbs_gmm()].
 #' @param method `"ecr"` (default): the numbering that agrees best with that of
@@ -211,24 +214,26 @@ model_labelled.gmm_model <- function(model, invariants) {
 #'   share (equivalence classes representatives, Papastamoulis and Iliopoulos
 #'   2010, with allocation probabilities; the assignment by
 #'   [clue::solve_LSAP()]), largest component first. `"ordered"`: by increasing
-#'   mean of one variable within each draw. `"random"`: a random numbering of each
-#'   draw, from R's generator, as the posterior itself has it; it is refused when
-#'   the prior is not the same for all components.
-#' @param by For `"ordered"`: the variable, a name or a number; default the first.
-#' @return A plain [coda::mcmc.list] with two attributes: `labels`, for each chain
-#'   a matrix (draws x components) of the numbers given to the components, and
-#'   `switches`, for each chain how often the numbering changed from one draw to
-#'   the next.
+#'   mean of one variable within each draw. `"random"`: a random numbering of
+#'   each draw, from R's generator, as the posterior itself has it; it is
+#'   refused when the prior is not the same for all components.
+#' @param by For `"ordered"`: the variable, a name or a number; default the
+#'   first.
+#' @return A plain [coda::mcmc.list] with two attributes: `labels`, for each
+#'   chain a matrix (draws x components) of the numbers given to the
+#'   components, and `switches`, for each chain how often the numbering changed
+#'   from one draw to the next.
 #' @section Errors: `gibbsite_error_argument` for anything but a fit of
 #'   [gibbs_gmm()], an unknown variable, and `"random"` with unequal `alpha`.
 #' @references
-#' Papastamoulis P, Iliopoulos G (2010). An artificial allocations based solution
-#' to the label switching problem in Bayesian analysis of mixtures of
+#' Papastamoulis P, Iliopoulos G (2010). An artificial allocations based
+#' solution to the label switching problem in Bayesian analysis of mixtures of
 #' distributions. *Journal of Computational and Graphical Statistics* 19,
 #' 313-331. \doi{10.1198/jcgs.2010.09008}
 #' @examples
-#' fit <- gibbs_gmm(faithful, 2, draws = 500, burnin = 200, chains = 2, seed = 1,
-#'   progress = FALSE)
+#' fit <- gibbs_gmm(faithful, 2, draws = 500, burnin = 200, chains = 2,
+#'   seed = 1, progress = FALSE
+#' )
 #' attr(relabel(fit), "switches")
 #' coda::effectiveSize(relabel(fit)[, "mu[1,1]"])
 #' @export
@@ -275,7 +280,10 @@ ordered_labels <- function(model, draws, by, call = rlang::caller_env(2)) {
   if (length(j) != 1L || !j %in% seq_along(model$variables)) {
     given <- describe(by)
     abort_argument(
-      "{.arg by} must be one of the variables {.val {model$variables}}, not {given}.",
+      paste(
+        "{.arg by} must be one of the variables {.val {model$variables}},",
+        "not {given}."
+      ),
       call = call
     )
   }
@@ -289,8 +297,11 @@ random_labels <- function(model, draws, call = rlang::caller_env(2)) {
   if (length(unique(model$prior$alpha)) > 1L) {
     abort_argument(
       c(
-        "{.code method = \"random\"} needs a prior that is the same for all components.",
-        x = "{.field alpha} differs between them: numberings differ in probability."
+        paste(
+          "{.code method = \"random\"} needs a prior that is the same for all",
+          "components."
+        ),
+        x = "{.field alpha} differs: numberings differ in probability."
       ),
       call = call
     )
@@ -319,14 +330,15 @@ as_integer_matrix <- function(x) {
 #'
 #' @param fit A fit made by [gibbs_gmm()].
 #' @return A list with `prob`, an array (observations x components x chains),
-#'   and `switches`, for each chain how often the numbering changed from one draw
-#'   to the next. Draws that wait for slower chains after an interrupt are part of
-#'   the means.
+#'   and `switches`, for each chain how often the numbering changed from one
+#'   draw to the next. Draws that wait for slower chains after an interrupt are
+#'   part of the means.
 #' @section Errors: `gibbsite_error_argument` for anything but a fit of
 #'   [gibbs_gmm()].
 #' @examples
-#' fit <- gibbs_gmm(faithful, 2, draws = 500, burnin = 200, chains = 2, seed = 1,
-#'   progress = FALSE)
+#' fit <- gibbs_gmm(faithful, 2, draws = 500, burnin = 200, chains = 2,
+#'   seed = 1, progress = FALSE
+#' )
 #' kept <- allocation_probabilities(fit)
 #' kept$switches
 #' head(kept$prob[, , 1])
@@ -361,8 +373,9 @@ allocation_probabilities <- function(fit) {
 #' @section Errors: `gibbsite_error_argument` when the allocations were not
 #'   kept.
 #' @examples
-#' fit <- gibbs_gmm(faithful, 2, draws = 200, burnin = 200, chains = 2, seed = 1,
-#'   keep = "z", progress = FALSE)
+#' fit <- gibbs_gmm(faithful, 2, draws = 200, burnin = 200, chains = 2,
+#'   seed = 1, keep = "z", progress = FALSE
+#' )
 #' shared <- coclustering(fit)
 #' shared[1:4, 1:4]
 #' @export
@@ -382,10 +395,11 @@ coclustering <- function(fit) {
     shared <- shared + crossprod(z == c)
   }
   names <- rownames(model$data$x)
-  matrix(shared / nrow(z), model$nobs, model$nobs, dimnames = list(names, names))
+  n <- model$nobs
+  matrix(shared / nrow(z), n, n, dimnames = list(names, names))
 }
 
-# ---- predictions -------------------------------------------------------------------
+# ---- predictions ---------------------------------------------------------
 
 #' Clusters, probabilities and densities from a Gaussian mixture
 #'
@@ -398,15 +412,15 @@ coclustering <- function(fit) {
 #'
 #' @param object A fit made by [gibbs_gmm()].
 #' @param newdata `NULL` for the data of the fit, or new observations: a matrix,
-#'   data frame or vector with the fit's variables, taken by name where there are
-#'   names.
+#'   data frame or vector with the fit's variables, taken by name where there
+#'   are names.
 #' @param type `"cluster"`: the most probable component of each observation;
 #'   `"prob"`: the posterior probabilities of all components; `"density"`: the
 #'   density \eqn{\sum_c \pi_c \mathrm{N}(x \mid \mu_c, \Sigma_c)}{sum_c pi_c
 #'   N(x | mu_c, Sigma_c)}, its mean over the draws being the posterior
 #'   predictive density.
-#' @param level For `"density"`: a number between 0 and 1, the probability of the
-#'   central interval; default 0.9.
+#' @param level For `"density"`: a number between 0 and 1, the probability of
+#'   the central interval; default 0.9.
 #' @param ... Not used.
 #' @return For `"cluster"` a vector of whole numbers, for `"prob"` a matrix with
 #'   a row for each observation and a column for each component, for `"density"`
@@ -417,8 +431,9 @@ coclustering <- function(fit) {
 #'   too many, infinite values, and for a fit without its data when `newdata` is
 #'   `NULL`.
 #' @examples
-#' fit <- gibbs_gmm(faithful, 2, draws = 500, burnin = 200, chains = 2, seed = 1,
-#'   progress = FALSE)
+#' fit <- gibbs_gmm(faithful, 2, draws = 500, burnin = 200, chains = 2,
+#'   seed = 1, progress = FALSE
+#' )
 #' table(predict(fit))
 #' new <- data.frame(eruptions = c(2, 3, 4.5), waiting = c(55, 70, NA))
 #' predict(fit, new, type = "prob")
@@ -512,17 +527,17 @@ gmm_newdata <- function(model, newdata, call) {
 #' Log-likelihood and replicated data of a Gaussian mixture
 #'
 #' `log_lik()` gives \eqn{\log \sum_c \pi_c \mathrm{N}(x_i \mid \mu_c,
-#' \Sigma_c)}{log sum_c pi_c N(x_i | mu_c, Sigma_c)} of each observation under each
-#' draw, with the allocations summed out: what `loo()` and `waic()` need.
-#' `posterior_predict()` draws new data sets of the fit's size from the mixture,
-#' a set for each draw.
+#' \Sigma_c)}{log sum_c pi_c N(x_i | mu_c, Sigma_c)} of each observation under
+#' each draw, with the allocations summed out: what `loo()` and `waic()` need.
+#' `posterior_predict()` draws new data sets of the fit's size from the
+#' mixture, a set for each draw.
 #'
 #' @param object,x A fit made by [gibbs_gmm()].
 #' @param newdata As in [predict.gibbs_gmm()].
 #' @param draws `NULL` for all draws, or a whole number: so many, spread evenly
 #'   over the chains' draws.
-#' @param nobs For `posterior_predict()`: the number of observations in each data
-#'   set; `NULL` for that of the fit.
+#' @param nobs For `posterior_predict()`: the number of observations in each
+#'   data set; `NULL` for that of the fit.
 #' @param variable For `pp_check()`: which variable to show, a name or a number.
 #' @param ... Not used; for `loo()` and `waic()` passed to the loo package, for
 #'   `pp_check()` to [bayesplot::ppc_dens_overlay()].
@@ -532,14 +547,15 @@ gmm_newdata <- function(model, newdata, call) {
 #'   `loo()` and `waic()`: as the loo package gives them, with the relative
 #'   efficiency of the chains. `pp_check()`: a plot.
 #' @section Choosing k:
-#' Compare `loo()` of fits with different `k` by [loo::loo_compare()]: components
-#' that are not needed no longer raise the expected log predictive density. For
-#' probabilities of each `k` one would sample over `k` too, which this sampler does
-#' not do.
+#' Compare `loo()` of fits with different `k` by [loo::loo_compare()]:
+#' components that are not needed no longer raise the expected log predictive
+#' density. For probabilities of each `k` one would sample over `k` too, which
+#' this sampler does not do.
 #' @section Errors: `gibbsite_error_argument` for more draws than there are.
 #' @examples
-#' fit <- gibbs_gmm(faithful, 2, draws = 200, burnin = 200, chains = 2, seed = 1,
-#'   progress = FALSE)
+#' fit <- gibbs_gmm(faithful, 2, draws = 200, burnin = 200, chains = 2,
+#'   seed = 1, progress = FALSE
+#' )
 #' dim(log_lik(fit))
 #' dim(posterior_predict(fit, draws = 10))
 #' if (requireNamespace("loo", quietly = TRUE)) loo::loo(fit)
@@ -612,7 +628,11 @@ parameters_of_row <- function(blocks, s) {
 #' @exportS3Method bayesplot::pp_check
 pp_check.gibbs_gmm <- function(object, draws = 50, variable = 1, ...) {
   model <- fit_part(object, "model")
-  j <- if (is.character(variable)) match(variable, model$variables) else variable
+  j <- if (is.character(variable)) {
+    match(variable, model$variables)
+  } else {
+    variable
+  }
   if (length(j) != 1L || !j %in% seq_along(model$variables)) {
     abort_argument(
       "{.arg variable} must be one of {.val {model$variables}}."
@@ -684,7 +704,7 @@ sim_covariances <- function(sigma, k, d, call) {
   sigma
 }
 
-# ---- search for a mode -----------------------------------------------------------------
+# ---- search for a mode ---------------------------------------------------
 
 # Iterated conditional modes from `chains` starts; each stops when the log joint
 # density rises by less than 1e-8 of its size.  A new form of the driver is not
@@ -750,19 +770,19 @@ new_map <- function(model, run, values, seed, call) {
 #' The result of a search for a mode
 #'
 #' What `method = "icm"` returns: a point of high posterior density, found by
-#' setting each block to its conditional mode in turn. It is no posterior: it has
-#' no spread, and it may be one mode of several. The prior's part is included, so
-#' that the log joint density is bounded.
+#' setting each block to its conditional mode in turn. It is no posterior: it
+#' has no spread, and it may be one mode of several. The prior's part is
+#' included, so that the log joint density is bounded.
 #'
 #' @param x,object An object of class `gibbsite_map`.
 #' @param newdata `NULL` for the data of the search, or new observations.
 #' @param type `"cluster"` or `"prob"`.
 #' @param ... Not used.
-#' @return The object is a list: `estimate` (list of `pi`, `mu`, `Sigma`, `z` and
-#'   `x_missing`, largest component first), `log_joint`, `trace` (its value after
-#'   each sweep of the best start), `converged`, `starts` (the value that each
-#'   start reached), `seed`, `model` and `call`. `predict()` gives the most
-#'   probable component of each observation, or the probabilities of all.
+#' @return The object is a list: `estimate` (list of `pi`, `mu`, `Sigma`, `z`
+#'   and `x_missing`, largest component first), `log_joint`, `trace` (its value
+#'   after each sweep of the best start), `converged`, `starts` (the value that
+#'   each start reached), `seed`, `model` and `call`. `predict()` gives the
+#'   most probable component of each observation, or the probabilities of all.
 #' @examples
 #' top <- gibbs_gmm(faithful, 2, method = "icm", seed = 1)
 #' top
@@ -813,7 +833,7 @@ predict.gmm_map <- function(object, newdata = NULL, type = c("cluster", "prob"),
   stats::setNames(max.col(prob, ties.method = "first"), rownames(x))
 }
 
-# ---- pictures ----------------------------------------------------------------------------
+# ---- pictures ------------------------------------------------------------
 
 #' Plot a Gaussian mixture
 #'
@@ -821,15 +841,16 @@ predict.gmm_map <- function(object, newdata = NULL, type = c("cluster", "prob"),
 #' that holds it pointwise with probability `level`, and the components. Two
 #' variables: the observations coloured by cluster (paler where the cluster is
 #' less certain), the contours of the posterior predictive density and for each
-#' component the ellipse that holds `level` of it. More: a matrix of scatter plots
-#' of at most six variables, with the components' ellipses. Components are drawn
-#' at the posterior mean of their parameters, renumbered as by [relabel()].
+#' component the ellipse that holds `level` of it. More: a matrix of scatter
+#' plots of at most six variables, with the components' ellipses. Components
+#' are drawn at the posterior mean of their parameters, renumbered as by
+#' [relabel()].
 #'
 #' @param x A fit made by [gibbs_gmm()].
-#' @param type `"mixture"` (the default where the fit holds its data), or types of
-#'   [plot.gibbsite_fit()], such as `"trace"`.
-#' @param level Number between 0 and 1, default 0.9: the probability of bands and
-#'   ellipses.
+#' @param type `"mixture"` (the default where the fit holds its data), or types
+#'   of [plot.gibbsite_fit()], such as `"trace"`.
+#' @param level Number between 0 and 1, default 0.9: the probability of bands
+#'   and ellipses.
 #' @param variables For `"mixture"` with several variables: which to show, names
 #'   or numbers, at most six; otherwise as in [plot.gibbsite_fit()].
 #' @param ... Graphical parameters for `"mixture"`.
@@ -837,8 +858,9 @@ predict.gmm_map <- function(object, newdata = NULL, type = c("cluster", "prob"),
 #' @section Errors: `gibbsite_error_argument` for an unknown `type` or variable,
 #'   and for `"mixture"` without the data.
 #' @examples
-#' fit <- gibbs_gmm(faithful, 2, draws = 500, burnin = 200, chains = 2, seed = 1,
-#'   progress = FALSE)
+#' fit <- gibbs_gmm(faithful, 2, draws = 500, burnin = 200, chains = 2,
+#'   seed = 1, progress = FALSE
+#' )
 #' plot(fit)
 #' plot(fit, type = "trace")
 #' @export
@@ -892,7 +914,7 @@ mean_mixture <- function(fit, shown) {
   mean <- colMeans(do.call(
     rbind, model_relabelled(model, chain_matrices(fit))
   ))
-  blocks <- gmm_blocks(model, matrix(mean, 1L, dimnames = list(NULL, names(mean))))
+  blocks <- gmm_blocks(model, t(mean))
   p <- parameters_of_row(marginal_blocks(blocks, shown), 1L)
   p$colours <- gibbsite_palette(model$k)
   p
@@ -987,8 +1009,8 @@ draw_observations <- function(x, prob, colours) {
   no_x <- is.na(x[, 1L]) & !is.na(x[, 2L])
   graphics::points(x[no_y, 1L], rep(edge[[2L]], sum(no_y)), pch = "|",
                    col = shade[no_y])
-  graphics::points(rep(edge[[1L]], sum(no_x)), x[no_x, 2L], pch = "-", cex = 1.5,
-                   col = shade[no_x])
+  graphics::points(rep(edge[[1L]], sum(no_x)), x[no_x, 2L], pch = "-",
+                   cex = 1.5, col = shade[no_x])
 }
 
 # The posterior predictive density from at most 200 draws, on a 60 x 60 grid
@@ -1046,5 +1068,8 @@ plot_pairs <- function(fit, shown, level, ...) {
 }
 
 same_column <- function(x, values) {
-  which(apply(x, 2L, function(column) identical(unname(column), unname(values))))[[1L]]
+  same <- apply(x, 2L, function(column) {
+    identical(unname(column), unname(values))
+  })
+  which(same)[[1L]]
 }

@@ -1,6 +1,6 @@
 # Gaussian mixtures: gibbs_gmm(), its prior, and what its fits answer.
 
-# ---- the prior ----------------------------------------------------------------
+# ---- the prior -----------------------------------------------------------
 
 #' Prior of a Gaussian mixture
 #'
@@ -16,8 +16,8 @@
 #'
 #' Fields left `NULL` are completed from the data at the fit, and
 #' [prior_summary()] shows the values used. Of these defaults `alpha`, `nu0` and
-#' `s0` are those of Fraley and Raftery (2007) for the covariances, the mean's are
-#' in the manner of Richardson and Green (1997):
+#' `s0` are those of Fraley and Raftery (2007) for the covariances, the mean's
+#' are in the manner of Richardson and Green (1997):
 #'
 #' * `alpha`: 1 for each component (uniform on the simplex);
 #' * `m0`: the middle of each variable's range;
@@ -40,8 +40,8 @@
 #' @param v0 `NULL`, one positive number (a multiple of the identity), `d`
 #'   positive numbers (a diagonal) or a symmetric positive definite `d x d`
 #'   matrix: the prior covariance of each mean, in squared units of the data.
-#' @param nu0 `NULL` or one number above `d - 1` (with diagonal covariances above
-#'   0): degrees of freedom.
+#' @param nu0 `NULL` or one number above `d - 1` (with diagonal covariances
+#'   above 0): degrees of freedom.
 #' @param s0 Scale matrix of the inverse Wishart, given like `v0`.
 #' @return An object of class `gmm_prior`; printing it shows the model.
 #' @section Errors:
@@ -158,7 +158,10 @@ complete_gmm_prior <- function(prior, x, k, covariance = "full", call = NULL) {
   )
   if (diagonal && any(prior$s0[upper.tri(prior$s0)] != 0)) {
     abort_argument(
-      "`s0` of `prior` must be diagonal with {.code covariance = \"diagonal\"}.",
+      paste(
+        "`s0` of `prior` must be diagonal with",
+        "{.code covariance = \"diagonal\"}."
+      ),
       call = call
     )
   }
@@ -226,7 +229,7 @@ as_covariance <- function(value, d, arg, call) {
   matrix(as.double(value), d, d)
 }
 
-# ---- the sampler ------------------------------------------------------------------
+# ---- the sampler ---------------------------------------------------------
 
 #' Gaussian mixture by Gibbs sampling
 #'
@@ -291,21 +294,21 @@ as_covariance <- function(value, d, arg, call) {
 #' are returned as they came. R-hat and effective sample sizes are judged on
 #' quantities that do not depend on the numbering: the log-likelihood, the
 #' sorted weights, and the mean and covariance of the mixture. `predict()`,
-#' `summary()` and `plot()` number the components of each draw so that they agree
-#' with one pivotal draw, largest component first; [relabel()] does it for the
-#' draws. With more components than the data call for the posterior often has
-#' several modes between which a chain moves seldom: the sizes and R-hat of the
-#' sorted weights then tell.
+#' `summary()` and `plot()` number the components of each draw so that they
+#' agree with one pivotal draw, largest component first; [relabel()] does it
+#' for the draws. With more components than the data call for the posterior
+#' often has several modes between which a chain moves seldom: the sizes and
+#' R-hat of the sorted weights then tell.
 #'
 #' @section Stored quantities:
 #' Columns `pi[c]`, `mu[c,j]`, the covariances (`Sigma[c,i,j]` when full,
 #' variances `sigma2[c,j]` when diagonal, `Sigma[i,j]` when shared; `c`
 #' component, `i`, `j` variables), `log_lik` (the sum over observations of
-#' \eqn{\log \sum_c \pi_c \mathrm{N}(x_i \mid \mu_c, \Sigma_c)}) and `n_occupied`
-#' (components with at least one observation); with `keep = "z"` also the
-#' allocations `z[i]`, with `keep = "x"` the missing entries `x[i,j]`. The
-#' probability of each observation's allocations is averaged as the chains run:
-#' see [allocation_probabilities()].
+#' \eqn{\log \sum_c \pi_c \mathrm{N}(x_i \mid \mu_c, \Sigma_c)}) and
+#' `n_occupied` (components with at least one observation); with `keep = "z"`
+#' also the allocations `z[i]`, with `keep = "x"` the missing entries `x[i,j]`.
+#' The probability of each observation's allocations is averaged as the chains
+#' run: see [allocation_probabilities()].
 #'
 #' @section Search for the mode:
 #' `method = "icm"` (iterated conditional modes) sets each block to the mode of
@@ -355,7 +358,9 @@ as_covariance <- function(value, d, arg, call) {
 #' seeding. *Proceedings of the 18th ACM-SIAM Symposium on Discrete Algorithms*,
 #' 1027-1035.
 #' @examples
-#' fit <- gibbs_gmm(faithful, 2, draws = 500, burnin = 200, chains = 2, seed = 1)
+#' fit <- gibbs_gmm(faithful, 2, draws = 500, burnin = 200, chains = 2,
+#'   seed = 1
+#' )
 #' fit
 #' head(predict(fit, type = "prob"))
 #' plot(fit)
@@ -470,7 +475,7 @@ gmm_columns <- function(x, k, covariance, keep) {
   )
 }
 
-# ---- what the driver asks -----------------------------------------------------------
+# ---- what the driver asks ------------------------------------------------
 
 #' @exportS3Method
 model_sweeps.gmm_model <- function(model, state, n, control) {
@@ -495,9 +500,10 @@ model_start.gmm_model <- function(model, init) {
   state
 }
 
-# k rows of x: the first with equal probabilities, each further one in proportion
-# to the squared distance from the nearest one taken (Arthur & Vassilvitskii 2007,
-# "k-means++: the advantages of careful seeding", SODA, 1027-1035).
+# k rows of x: the first with equal probabilities, each further one in
+# proportion to the squared distance from the nearest one taken (Arthur &
+# Vassilvitskii 2007, "k-means++: the advantages of careful seeding", SODA,
+# 1027-1035).
 scattered_rows <- function(x, k, scale) {
   y <- t(x) / scale
   taken <- sample.int(ncol(y), 1L)
@@ -628,7 +634,9 @@ model_check_init.gmm_model <- function(model, init, where, call) {
     Sigma = if (model$covariance == "full") c(k, d, d) else c(d, d)
   )
   for (name in names(init)) {
-    check_init_shape(init[[name]], sizes[[name]], paste0(where, "$", name), call)
+    check_init_shape(
+      init[[name]], sizes[[name]], paste0(where, "$", name), call
+    )
   }
   check_init_values(init, k, where, call)
   check_init_covariances(init$Sigma, d, where, call)
@@ -650,7 +658,8 @@ check_init_shape <- function(value, size, arg, call) {
 }
 
 check_init_values <- function(init, k, where, call) {
-  if (!is.null(init$pi) && (any(init$pi <= 0) || abs(sum(init$pi) - 1) > 1e-8)) {
+  pi <- init$pi
+  if (any(pi <= 0) || (!is.null(pi) && abs(sum(pi) - 1) > 1e-8)) {
     abort_argument("`{where}$pi` must be positive and sum to 1.", call = call)
   }
   if (!is.null(init$z) && !all(init$z %in% seq_len(k))) {
@@ -756,7 +765,8 @@ model_headline.gmm_model <- function(model) {
   entries <- model$data$missing$entries
   paste0(
     cli::pluralize(
-      "Gaussian mixture: {model$k} component{?s}, {model$covariance} covariances; ",
+      "Gaussian mixture: {model$k} component{?s}, ",
+      "{model$covariance} covariances; ",
       "{model$nobs} observation{?s} of {length(model$variables)} variable{?s}"
     ),
     if (!is.null(entries)) paste0(", ", entries, " missing entries drawn")
@@ -795,11 +805,11 @@ model_labels.gmm_model <- function(model) {
   ))
 }
 
-# ---- the log joint density --------------------------------------------------------------
+# ---- the log joint density -----------------------------------------------
 
-# log p(x, z, pi, mu, Sigma) of a state, every constant included; missing entries
-# count as the unknowns they are.  The density of pi is with respect to the first
-# k - 1 weights, that of a covariance to its lower triangle.
+# log p(x, z, pi, mu, Sigma) of a state, every constant included; missing
+# entries count as the unknowns they are.  The density of pi is with respect
+# to the first k - 1 weights, that of a covariance to its lower triangle.
 gmm_log_joint <- function(model, state) {
   prior <- model$prior
   k <- model$k
@@ -846,7 +856,8 @@ log_covariance_prior <- function(model, p) {
     log_det <- function(m) 2 * sum(log(diag(chol(m))))
     nu / 2 * log_det(s0) - nu * d / 2 * log(2) - d * (d - 1) / 4 * log(pi) -
       sum(lgamma((nu + 1 - seq_len(d)) / 2)) -
-      (nu + d + 1) / 2 * log_det(sigma) - sum(diag(s0 %*% chol2inv(chol(sigma)))) / 2
+      (nu + d + 1) / 2 * log_det(sigma) -
+      sum(diag(s0 %*% chol2inv(chol(sigma)))) / 2
   }
   matrices <- if (model$covariance == "shared") 1L else seq_len(model$k)
   sum(vapply(matrices, function(c) {
@@ -854,7 +865,7 @@ log_covariance_prior <- function(model, p) {
   }, 0))
 }
 
-# ---- test hooks ------------------------------------------------------------------------
+# ---- test hooks ----------------------------------------------------------
 
 #' @exportS3Method
 draw_prior.gmm_model <- function(model) {

@@ -1,4 +1,5 @@
-# loo() and waic() of every fit that has log_lik(): registered when loo is there.
+# loo() and waic() of every fit that has log_lik(): registered when loo is
+# there.
 
 #' @rdname gmm-checks
 #' @exportS3Method loo::loo

@@ -76,8 +76,8 @@ static gmm_state unpack_state(SEXP list, const gmm_data *data) {
   state.z = args_integers(list, "z", data->n);
   state.log_pi = args_doubles(list, "log_pi", data->k);
   state.mu = args_doubles(list, "mu", data->k * data->d);
-  state.factor = args_doubles(list, "factor",
-                              gmm_factor_size(data->form, data->d, data->k));
+  state.factor =
+    args_doubles(list, "factor", gmm_factor_size(data->form, data->d, data->k));
   state.x_missing = args_doubles(list, "x_missing", data->missing.entries);
   state.prob = args_doubles(list, "prob", args_product(data->n, data->k));
   state.kept = args_doubles(list, "kept", 1);
@@ -139,8 +139,7 @@ static gmm_evaluation unpack_evaluation(SEXP form, SEXP x, SEXP blocks) {
     Rf_error("`mu` must have a row a draw and k d columns");
   args_matrix(sigma, "sigma", &rows, &columns);
   args_product(job.k * job.d, job.d);
-  if (rows != job.draws ||
-      columns != gmm_factor_size(job.form, job.d, job.k))
+  if (rows != job.draws || columns != gmm_factor_size(job.form, job.d, job.k))
     Rf_error("`sigma` has the wrong number of rows or columns");
   if (job.n < 1 || job.d < 1 || job.k < 1)
     Rf_error("`x` or `pi` is empty");

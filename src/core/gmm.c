@@ -338,9 +338,9 @@ static void draw_weights(gmm_model *m) {
     return;
   }
   for (size_t c = 0; c < k; c++)
-    m->state.log_pi[c] =
-      total > 0.0 ? log(fmax(concentration[c] - 1.0, 0.0) / total)
-                  : -log((double)k);
+    m->state.log_pi[c] = total > 0.0
+                           ? log(fmax(concentration[c] - 1.0, 0.0) / total)
+                           : -log((double)k);
 }
 
 /* Sums about mu become sums about mu + shift:
@@ -351,8 +351,8 @@ static void move_centre(gmm_sums *sums, size_t c, size_t d,
   double *sum = sums->sum + c * d, *cross = sums->cross + c * d * d;
   for (size_t j = 0; j < d; j++)
     for (size_t i = j; i < d; i++)
-      cross[i + d * j] += count * shift[i] * shift[j] - sum[i] * shift[j] -
-                          shift[i] * sum[j];
+      cross[i + d * j] +=
+        count * shift[i] * shift[j] - sum[i] * shift[j] - shift[i] * sum[j];
   for (size_t j = 0; j < d; j++)
     sum[j] -= count * shift[j];
 }
@@ -516,8 +516,8 @@ static void carve(gmm_model *m, double *work) {
   m->uniforms = work;
   m->normals = work + data->n;
   m->patterns = m->normals + data->missing.entries;
-  m->small = m->patterns +
-             data->missing.patterns * data->k * pattern_size(data);
+  m->small =
+    m->patterns + data->missing.patterns * data->k * pattern_size(data);
   m->x = m->small + small_size(data);
 }
 

@@ -34,8 +34,7 @@ void gmm_components_carve(gmm_components *p, gmm_form form, size_t d, size_t k,
 double *gmm_factor(const gmm_components *p, size_t c) {
   if (p->form == COVARIANCE_DIAGONAL)
     return p->factor + c * p->d;
-  return p->form == COVARIANCE_SHARED ? p->factor
-                                      : p->factor + c * p->d * p->d;
+  return p->form == COVARIANCE_SHARED ? p->factor : p->factor + c * p->d * p->d;
 }
 
 void gmm_set_constant(gmm_components *p, size_t c, double log_pi) {
@@ -175,8 +174,7 @@ static void add_probabilities(const gmm_evaluation *job, size_t s, size_t first,
                               size_t lanes, const double *weight) {
   const size_t n = job->n, k = job->k, draws = job->draws;
   for (size_t c = 0; c < k; c++) {
-    const size_t label =
-      job->order ? (size_t)job->order[s + draws * c] - 1 : c;
+    const size_t label = job->order ? (size_t)job->order[s + draws * c] - 1 : c;
     for (size_t lane = 0; lane < lanes; lane++) {
       const size_t i = first + lane;
       const double p = weight[c * LANES + lane];

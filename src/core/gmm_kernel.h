@@ -88,13 +88,15 @@ LANE_TARGET static void LANE_NAME(densities)(const gmm_components *p,
   const size_t d = p->d;
   for (size_t c = 0; c < p->k; c++) {
     const double *mean = p->mean + c * d, *inverse = p->inverse_diag + c * d;
+    const double constant = p->log_constant[c], *l = gmm_factor(p, c);
     for (size_t lane = 0; lane < LANES; lane += PASS) {
+      const double *x = block + lane;
       double *out = weight + c * LANES + lane;
-      if (p->form == COVARIANCE_DIAGONAL)
-        LANE_NAME(diagonal)
-      (mean, inverse, d, p->log_constant[c], block + lane, out);
-      else LANE_NAME(full)(gmm_factor(p, c), mean, inverse, d,
-                           p->log_constant[c], block + lane, white, out);
+      if (p->form == COVARIANCE_DIAGONAL) {
+        LANE_NAME(diagonal)(mean, inverse, d, constant, x, out);
+      } else {
+        LANE_NAME(full)(l, mean, inverse, d, constant, x, white, out);
+      }
     }
   }
 }
@@ -115,8 +117,8 @@ LANE_TARGET static inline VEC LANE_NAME(exp_nonpositive)(VEC x) {
   const VEC bounded = LANE_NAME(select)(too_low, lowest, x);
   const VEC shifted = bounded * 1.44269504088896338700 + magic;
   const VEC n = shifted - magic;
-  const VEC r = (bounded - n * 6.93147180369123816490e-01) -
-                n * 1.90821492927058770002e-10;
+  const VEC r =
+    (bounded - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10;
   VEC p = r * (1.0 / 6227020800.0) + 1.0 / 479001600.0;
   p = p * r + 1.0 / 39916800.0;
   p = p * r + 1.0 / 3628800.0;
