@@ -57,7 +57,7 @@ read_envelope <- function(path, kind, run = NULL, call) {
     error = function(cnd) NULL
   )
   if (is.null(envelope)) {
-    bad("is damaged: it cannot be read to its end.")
+    bad("is damaged, or is not a file of a gibbsite checkpoint.")
   }
   if (!is.list(envelope) || !identical(envelope$format, checkpoint_format)) {
     bad("is not a file of a gibbsite checkpoint.")

@@ -1,7 +1,7 @@
 /* The Gaussian mixture's core without R: shapes around the lengths of lanes and
  * chunks, threads, segments, what is recorded, densities against a computation
- * with the formulas, and the failures it reports.  That its draws have the right
- * distribution is tested from R (test-gmm-exact.R). */
+ * with the formulas, and the failures it reports.  That its draws have the
+ * right distribution is tested from R (test-gmm-exact.R). */
 #include "gmm.h"
 
 #include <float.h>
@@ -19,7 +19,7 @@ void test_gmm(void);
 #define MAX_K 4
 #define LOG_2PI 1.837877066409345483560659472811
 
-/* ---- a model with its memory --------------------------------------------------- */
+/* ---- a model with its memory --------------------------------------------- */
 
 /* Every array is a block of its own of exactly the right length, so that the
  * address sanitizer sees any step beyond it. */
@@ -81,26 +81,26 @@ static fixture new_fixture(size_t n, size_t d, size_t k) {
     f.x[e] = norm_rand() + (e % 3 == 0 ? 2.0 : -1.0);
   set_prior(&f, d, k);
   set_state(&f, n, d, k);
-  const gmm_data data = {n,    d,       k,    f.x,        f.alpha, f.m0,
-                         f.q0, f.q0_m0, f.s0, (double)d + 2.5, 1};
+  const gmm_data data = {
+    n, d, k, f.x, f.alpha, f.m0, f.q0, f.q0_m0, f.s0, (double)d + 2.5, 1};
   f.data = data;
   return f;
 }
 
 static void release_fixture(fixture *f) {
-  double *all[] = {f->x,  f->alpha, f->m0,           f->q0,       f->q0_m0,
-                   f->s0, f->z,     f->state.log_pi, f->state.mu, f->state.sigma};
+  double *all[] = {f->x,        f->alpha,      f->m0, f->q0,
+                   f->q0_m0,    f->s0,         f->z,  f->state.log_pi,
+                   f->state.mu, f->state.sigma};
   for (size_t i = 0; i < LENGTH(all); i++)
     release_numbers(all[i]);
 }
 
-/* A segment: opens the model in fresh work space, as each .Call does, and runs. */
-static status run_segment(fixture *f, size_t sweeps, int threads,
-                          double *draws, gmm_model *model, double **work) {
+/* A segment: opens the model in fresh work space, as each .Call does; runs. */
+static status run_segment(fixture *f, size_t sweeps, int threads, double *draws,
+                          gmm_model *model, double **work) {
   const scan_control control = {0.0, 1.0, threads, NULL, NULL};
   *work = new_numbers(gmm_work_size(&f->data));
-  const status outcome =
-    gmm_open(model, &f->data, &f->state, *work, threads);
+  const status outcome = gmm_open(model, &f->data, &f->state, *work, threads);
   if (outcome != STATUS_OK)
     return outcome;
   const scan_model scan = {model, gmm_sweep, gmm_record};
@@ -127,10 +127,10 @@ static double *run_chain(fixture *f, size_t segments, size_t length,
   return draws;
 }
 
-/* ---- the densities by the formulas ------------------------------------------------ */
+/* ---- the densities by the formulas --------------------------------------- */
 
-/* a (d x d) is overwritten; b <- a^-1 b and the determinant, by elimination: a is
- * positive definite, so no pivot vanishes. */
+/* a (d x d) is overwritten; b <- a^-1 b and the determinant, by elimination: a
+ * is positive definite, so no pivot vanishes. */
 static double eliminate(double *a, double *b, size_t d) {
   double determinant = 1.0;
   for (size_t p = 0; p < d; p++) {
@@ -149,7 +149,7 @@ static double eliminate(double *a, double *b, size_t d) {
   return determinant;
 }
 
-/* pi_c N(x_i | mu_c, Sigma_c); element e of pi, mu and sigma at [e * stride]. */
+/* pi_c N(x_i | mu_c, Sigma_c); element e of pi, mu, sigma at [e * stride]. */
 static double joint_density(const gmm_data *data, size_t i, size_t c,
                             const double *pi, const double *mu,
                             const double *sigma, size_t stride) {
@@ -166,7 +166,7 @@ static double joint_density(const gmm_data *data, size_t i, size_t c,
          exp(-0.5 * ((double)d * LOG_2PI + log(determinant) + square));
 }
 
-/* ---- shapes --------------------------------------------------------------------- */
+/* ---- shapes -------------------------------------------------------------- */
 
 /* One row of the record (column c at row[c]) against what its columns mean. */
 static void check_row(const gmm_data *data, const double *row) {
@@ -246,7 +246,7 @@ static void record_is_the_state(void) {
   release_fixture(&f);
 }
 
-/* ---- threads and segments: the same bits -------------------------------------------- */
+/* ---- threads and segments: the same bits --------------------------------- */
 
 static void same_as_one_thread(size_t n, int threads) {
   const size_t sweeps = 10;
@@ -290,7 +290,7 @@ static void segments_never_show(void) {
   }
 }
 
-/* ---- gmm_evaluate -------------------------------------------------------------------- */
+/* ---- gmm_evaluate -------------------------------------------------------- */
 
 /* Parameters of `draws` draws as rows: pi, mu and sigma of a chain. */
 typedef struct {
@@ -317,7 +317,7 @@ static evaluation_fixture new_evaluation(size_t n, size_t d, size_t k,
       e.sigma[s + draws * c] = row[k + k * d + c];
   }
   release_numbers(rows);
-  const gmm_evaluation job = {n,    d,       k,    draws, e.f.x, e.pi, e.mu,
+  const gmm_evaluation job = {n,       d,    k,    draws, e.f.x, e.pi, e.mu,
                               e.sigma, NULL, NULL, NULL,  NULL,  NULL};
   e.job = job;
   return e;
@@ -441,7 +441,7 @@ static void evaluation_in_parts(void) {
   release_evaluation(&e);
 }
 
-/* ---- failures ------------------------------------------------------------------------- */
+/* ---- failures ------------------------------------------------------------ */
 
 static void expect_status(fixture *f, status expected) {
   double *draws = new_numbers(2 * gmm_columns(&f->data)), *work;
@@ -492,7 +492,7 @@ static void sizes_that_overflow_are_zero(void) {
   EXPECT(gmm_work_size(&data) > 0);
 }
 
-/* ---- exp_nonpositive -------------------------------------------------------------------- */
+/* ---- exp_nonpositive ----------------------------------------------------- */
 
 /* Doubles between two positive ones. */
 static double ulps_between(double a, double b) {

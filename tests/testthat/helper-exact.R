@@ -2,7 +2,8 @@
 # that answers the hooks draw_prior(model), simulate_data(model, state),
 # set_data(model, data) and model_sweeps(model, state, n, control):
 #
-#   joint_test()  Geweke (2004), Getting it right, doi:10.1198/016214504000001132
+#   joint_test()  Geweke (2004), Getting it right,
+#                 doi:10.1198/016214504000001132
 #   sbc_ranks()   Talts et al. (2018), Validating Bayesian inference algorithms
 #                 with simulation-based calibration, arXiv:1804.06788
 #
@@ -24,7 +25,7 @@ stack_rows <- function(n, draw) {
   do.call(rbind, lapply(seq_len(n), function(i) draw()))
 }
 
-# ---- Geweke's joint distribution test ---------------------------------------
+# ---- Geweke's joint distribution test ----------------------------------------
 
 # Draws of the joint distribution of parameters and data, by the prior and the
 # likelihood alone: no sampler takes part, so mutants of one share them.
@@ -79,11 +80,11 @@ joint_test <- function(model, quantities, reference, chains, steps) {
 # (Bonferroni).
 smallest_adjusted <- function(test) min(1, min(test$p) * nrow(test))
 
-# ---- simulation-based calibration -----------------------------------------------
+# ---- simulation-based calibration --------------------------------------------
 
-# Ranks 0..draws of the quantities of the true state among those of `draws` draws
-# from the posterior given its data: a matrix, one row a simulation.  The chain
-# begins where the model starts any chain.  Ties are broken at random.
+# Ranks 0..draws of the quantities of the true state among those of `draws`
+# draws from the posterior given its data: a matrix, one row a simulation.  The
+# chain begins where the model starts any chain.  Ties are broken at random.
 # The attribute "autocorrelation" holds, for each quantity, the correlation of
 # successive draws, averaged over the simulations.
 sbc_ranks <- function(model, quantities, simulations, draws, thin, burnin) {
@@ -121,10 +122,11 @@ rank_among <- function(value, sampled) {
 }
 
 # The simultaneous band of the empirical distribution of n ranks, uniform on
-# 0..draws (Saeilynoja, Buerkner & Vehtari 2022, doi:10.1007/s11222-022-10090-6):
-# counts of ranks <= r stay within lower[r + 1]..upper[r + 1] for all r with
-# probability at least 1 - error.  The bounds are binomial quantiles at one
-# pointwise level, the largest that keeps the promise.
+# 0..draws (Saeilynoja, Buerkner & Vehtari 2022,
+# doi:10.1007/s11222-022-10090-6): counts of ranks <= r stay within
+# lower[r + 1]..upper[r + 1] for all r with probability at least 1 - error.  The
+# bounds are binomial quantiles at one pointwise level, the largest that keeps
+# the promise.
 ecdf_band <- function(n, draws, error) {
   bounds <- function(level) {
     p <- seq_len(draws + 1) / (draws + 1)
@@ -175,7 +177,7 @@ sbc_inside <- function(ranks, draws, error) {
   })
 }
 
-# ---- wrong samplers --------------------------------------------------------------
+# ---- wrong samplers ----------------------------------------------------------
 
 # A model that is swept by `sweeps(model, state, n, control)` and answers all
 # else as `model` does.
@@ -191,9 +193,9 @@ registerS3method(
   envir = asNamespace("gibbsite")
 )
 
-# ---- Monte Carlo errors ------------------------------------------------------------
+# ---- Monte Carlo errors ------------------------------------------------------
 
-# (mean - expected) / Monte Carlo standard error of independent draws, by column.
+# (mean - expected) / Monte Carlo standard error, independent draws, by column.
 z_of_means <- function(draws, expected) {
   draws <- as.matrix(draws)
   error <- apply(draws, 2, stats::sd) / sqrt(nrow(draws))

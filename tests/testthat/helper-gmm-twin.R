@@ -1,11 +1,11 @@
-# A slow twin of the sampler behind gibbs_gmm(), written from the formulas on its
-# page.  It takes the same random numbers in the same order as the core: the
+# A slow twin of the sampler behind gibbs_gmm(), written from the formulas on
+# its page.  It takes the same random numbers in the same order as the core: the
 # gammas of pi; for each component the normals of mu_c; for each component
 # Bartlett's chi-squares and normals, column by column; one uniform an
 # observation.
 #
-# A twin's state is list(sweep, z, log_pi, mu, sigma): mu a k x d matrix, sigma a
-# list of k matrices.
+# A twin's state is list(sweep, z, log_pi, mu, sigma): mu a k x d matrix, sigma
+# a list of k matrices.
 
 twin_state <- function(model, state) {
   k <- model$k
@@ -72,7 +72,7 @@ twin_log_density <- function(model, twin, log_joint) {
     sum(log_joint[cbind(seq_along(twin$z), twin$z)])
 }
 
-# ---- the blocks of a sweep ---------------------------------------------------------
+# ---- the blocks of a sweep ---------------------------------------------------
 
 # log of Gamma(shape, 1): below 1, G U^(1/shape) with G ~ Gamma(shape + 1, 1)
 log_gamma_variate <- function(shape) {
@@ -178,7 +178,7 @@ twin_row <- function(twin) {
   )
 }
 
-# ---- a small model with an informative prior ------------------------------------
+# ---- a small model with an informative prior ---------------------------------
 
 # No hyperparameter is 0, 1 or the identity: a sampler that drops one differs.
 tiny_gmm <- function(n = 12, d = 2, k = 2, alpha = 1.7, x = NULL,
@@ -200,7 +200,7 @@ tiny_gmm <- function(n = 12, d = 2, k = 2, alpha = 1.7, x = NULL,
   gibbsite:::gmm_model(x, k, prior, keep_z)
 }
 
-# ---- quantities that do not depend on the labels --------------------------------
+# ---- quantities that do not depend on the labels -----------------------------
 
 # Heavy-tailed ones (the inverse Wishart has few moments) go through atan().
 gmm_invariants <- function(model, state) {
@@ -224,7 +224,7 @@ gmm_invariants <- function(model, state) {
     weight = max(weight), mean = mean, log_det = log_det,
     cov = atan(covariance[lower] / 2),
     occupied = sum(counts > 0), same = sum(counts^2),
-    shared = sum(weight * counts)
+    log_z = sum(counts * twin$log_pi)
   )
 }
 
@@ -243,7 +243,7 @@ gmm_all_quantities <- function(model, state) {
   )
 }
 
-# ---- wrong samplers ----------------------------------------------------------------
+# ---- wrong samplers ----------------------------------------------------------
 
 # The core on altered data: hyperparameters are part of what it reads.
 core_mutant <- function(alter) {

@@ -156,6 +156,11 @@ child_environment <- function() {
 
 # `code`: an expression to be run by Rscript in a new folder, after this file.
 # Files are how the two talk: see note().
+#
+# callr's processes take the signal over by which R learns that a forked process
+# has ended, unless told to pass it on.
+Sys.setenv(PROCESSX_NOTIFY_OLD_SIGCHLD = "true")
+
 start_child <- function(code, frame = parent.frame(), folder = NULL,
                         wrap = NULL) {
   folder <- folder %||% withr::local_tempdir(.local_envir = frame)

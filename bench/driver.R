@@ -1,0 +1,143 @@
+# What the driver adds to a bare C loop: runs of 20,000 sweeps of about 50
+# microseconds, by the driver and as one .Call a chain, in interleaved pairs.
+# The driver's part is starting values, segments, the fit with its hashes, and
+# the look at convergence; the last is also given alone, for it grows with the
+# draws kept and not with the sweeps.  These are times of the processor, which
+# other programs disturb less; then, by the clock, the cost of checkpoints.
+#
+# Rscript bench/driver.R [pairs]
+
+library(gibbsite)
+
+# names that are not exported
+inside <- function(name) get(name, asNamespace("gibbsite"))
+
+pairs <- as.integer(c(commandArgs(trailingOnly = TRUE), "5")[1])
+sweeps <- 20000
+target <- 50e-6
+draws <- 1000
+
+simulate <- function(n) {
+  set.seed(1)
+  x <- matrix(rnorm(2 * n), n)
+  half <- seq_len(n %/% 2)
+  x[half, ] <- x[half, ] + 4
+  colnames(x) <- c("a", "b")
+  x
+}
+
+mixture <- function(x) {
+  prior <- inside("complete_gmm_prior")(gmm_prior(), x, 2L, environment())
+  inside("gmm_model")(x, 2L, prior)
+}
+
+start <- function(model, chains) {
+  lapply(inside("chain_streams")(1L, chains), function(stream) {
+    inside("start_chain")(model, NULL, stream, 1L, environment())
+  })
+}
+
+control <- list(burnin = sweeps - draws, thin = 1, threads = 1L)
+
+processor <- c("user.self", "sys.self")
+
+seconds <- function(code, clock = processor) {
+  gc()
+  began <- sum(proc.time()[clock])
+  force(code)
+  sum(proc.time()[clock]) - began
+}
+
+bare_loop <- function(model, chains) {
+  for (chain in start(model, chains)) {
+    assign(".Random.seed", chain$rng, globalenv())
+    inside("model_sweeps.gmm_model")(model, chain$state, sweeps, control)
+  }
+}
+
+by_driver <- function(x, chains, ...) {
+  suppressWarnings(gibbs_gmm(
+    x, 2,
+    draws = draws, burnin = control$burnin, chains = chains, seed = 1L,
+    progress = FALSE, ...
+  ))
+}
+
+# The number of observations at which a sweep takes the target.
+calibrate <- function() {
+  time_of <- function(n) {
+    model <- mixture(simulate(n))
+    median(replicate(5, seconds(bare_loop(model, 1)))) / sweeps
+  }
+  n <- c(200, 2000)
+  times <- vapply(n, time_of, 0)
+  slope <- diff(times) / diff(n)
+  max(10, round(n[1] + (target - times[1]) / slope))
+}
+
+interleaved <- function(first, second, clock) {
+  times <- t(vapply(seq_len(pairs), function(pair) {
+    c(seconds(first(), clock), seconds(second(), clock))
+  }, c(0, 0)))
+  c(
+    first = median(times[, 1]), second = median(times[, 2]),
+    added = median(times[, 2] / times[, 1] - 1)
+  )
+}
+
+percent <- function(share) sprintf("%5.2f%%", 100 * share)
+
+n <- calibrate()
+x <- simulate(n)
+model <- mixture(x)
+cat(sprintf(
+  "%s; %d pairs; n = %d, %.1f microseconds a sweep; %d draws kept\n",
+  R.version.string, pairs, n, 1e6 * seconds(bare_loop(model, 1)) / sweeps, draws
+))
+
+missed <- character()
+compare <- function(what, first, second, most, clock = processor) {
+  times <- interleaved(first, second, clock)
+  cat(sprintf(
+    "%-34s %7.3f s -> %7.3f s: adds %s (at most %s)\n", what,
+    times[["first"]], times[["second"]], percent(times[["added"]]),
+    percent(most)
+  ))
+  if (times[["added"]] > most) missed <<- c(missed, what)
+}
+
+for (chains in c(1, 4)) {
+  compare(
+    sprintf("driver, %d chain%s", chains, if (chains > 1) "s" else ""),
+    function() bare_loop(model, chains), function() by_driver(x, chains), 0.03
+  )
+}
+
+fit <- by_driver(x, 4)
+judging <- median(replicate(9, seconds(
+  suppressWarnings(inside("warn_convergence")(fit))
+)))
+cat(sprintf("of which the look at convergence: %.3f s\n", judging))
+
+# As often as they come: with no least time between two.
+options(gibbsite.checkpoint_seconds = 0)
+folder <- function() tempfile("checkpoint")
+compare(
+  "checkpoints, draws of 16 columns",
+  function() by_driver(x, 4),
+  function() by_driver(x, 4, checkpoint = folder()), 0.05,
+  clock = "elapsed"
+)
+draws <- 5000
+control$burnin <- sweeps - draws
+compare(
+  sprintf("checkpoints, %d allocations too", n),
+  function() by_driver(x, 4, keep = "z"),
+  function() by_driver(x, 4, keep = "z", checkpoint = folder()), 0.05,
+  clock = "elapsed"
+)
+
+if (length(missed) > 0) {
+  cat("Missed:", paste(missed, collapse = "; "), "\n")
+  quit(status = 1L)
+}
