@@ -343,18 +343,38 @@ static void draw_weights(gmm_model *m) {
                            : -log((double)k);
 }
 
-/* Sums about mu become sums about mu + shift:
- * sum (y - shift)(y - shift)' = cross - sum shift' - shift sum' + n shift shift'. */
-static void move_centre(gmm_sums *sums, size_t c, size_t d,
-                        const double *shift) {
-  const double count = sums->count[c];
-  double *sum = sums->sum + c * d, *cross = sums->cross + c * d * d;
-  for (size_t j = 0; j < d; j++)
+/* Sums of component c about its current mean, observation by observation. */
+static void sum_afresh(gmm_model *m, size_t c, double *deviation) {
+  const size_t d = m->data.d;
+  m->sums.count[c] = 0.0;
+  clear(m->sums.sum + c * d, d);
+  clear(m->sums.cross + c * d * d, d * d);
+  for (size_t i = 0; i < m->data.n; i++)
+    if ((size_t)m->state.z[i] == c + 1)
+      add_observation(m, &m->sums, i, deviation);
+}
+
+/* Sums about mu become sums about mu + shift (the mean must be the new one):
+ * sum (y - shift)(y - shift)' = cross - sum shift' - shift sum' + n shift
+ * shift'.  Where that takes off more than three of sixteen digits (the mean has
+ * jumped: a start far from the data, a component that was empty) they are
+ * summed afresh.  Overwrites `shift`. */
+static void move_centre(gmm_model *m, size_t c, double *shift) {
+  const size_t d = m->data.d;
+  const double count = m->sums.count[c];
+  double *sum = m->sums.sum + c * d, *cross = m->sums.cross + c * d * d;
+  int cancelled = 0;
+  for (size_t j = 0; j < d; j++) {
+    const double before = cross[j + d * j];
     for (size_t i = j; i < d; i++)
       cross[i + d * j] +=
         count * shift[i] * shift[j] - sum[i] * shift[j] - shift[i] * sum[j];
+    cancelled |= !(before <= 1e3 * (cross[j + d * j] + m->data.s0[j + d * j]));
+  }
   for (size_t j = 0; j < d; j++)
     sum[j] -= count * shift[j];
+  if (cancelled)
+    sum_afresh(m, c, shift);
 }
 
 /* mu_c | Sigma_c, z, x ~ N(m_c, V_c),  V_c^-1 = V0^-1 + n_c Sigma_c^-1,
@@ -385,7 +405,7 @@ static status draw_mean(gmm_model *m, size_t c) {
     normals[j] = b[j] - mean[j];
     mean[j] = b[j];
   }
-  move_centre(&m->sums, c, d, normals);
+  move_centre(m, c, normals);
   return outcome;
 }
 
