@@ -34,10 +34,10 @@ write_envelope <- function(path, kind, run, value) {
     finally = close(connection)
   )
   if (!identical(as.numeric(file.size(aside)), as.numeric(length(envelope)))) {
-    stop("the file could not be written in full (is the disk full?)")
+    rlang::abort("the file could not be written in full (is the disk full?)")
   }
   if (!file.rename(aside, path)) {
-    stop("the file could not be renamed into place")
+    rlang::abort("the file could not be renamed into place")
   }
   sum
 }
