@@ -106,7 +106,9 @@ gmm_labels <- function(model, draws) {
 # its factor.
 matching_points <- function(model, blocks, best) {
   x <- model$data$x
-  x <- x[stats::complete.cases(x), , drop = FALSE]
+  if (!is.null(x)) {
+    x <- x[stats::complete.cases(x), , drop = FALSE]
+  }
   if (NROW(x) > 0L) {
     n <- nrow(x)
     return(x[unique(round(seq(1, n, length.out = min(n, 1000)))), ,
@@ -242,11 +244,12 @@ relabel <- function(fit, method = c("ecr", "ordered", "random"), by = 1) {
   method <- check_choice(method, c("ecr", "ordered", "random"))
   model <- fit_part(fit, "model")
   matrices <- chain_matrices(fit)
+  call <- rlang::current_env()
   labels <- by_chain(matrices, function(all) {
     switch(method,
       ecr = gmm_labels(model, all),
-      ordered = ordered_labels(model, all, by),
-      random = random_labels(model, all)
+      ordered = ordered_labels(model, all, by, call),
+      random = random_labels(model, all, call)
     )
   })
   out <- Map(function(draws, own) {
@@ -275,7 +278,7 @@ count_switches <- function(labels) {
   sum(rowSums(changed) > 0)
 }
 
-ordered_labels <- function(model, draws, by, call = rlang::caller_env(2)) {
+ordered_labels <- function(model, draws, by, call) {
   j <- if (is.character(by)) match(by, model$variables) else by
   if (length(j) != 1L || !j %in% seq_along(model$variables)) {
     given <- describe(by)
@@ -293,7 +296,7 @@ ordered_labels <- function(model, draws, by, call = rlang::caller_env(2)) {
     as_integer_matrix()
 }
 
-random_labels <- function(model, draws, call = rlang::caller_env(2)) {
+random_labels <- function(model, draws, call) {
   if (length(unique(model$prior$alpha)) > 1L) {
     abort_argument(
       c(
@@ -443,7 +446,7 @@ predict.gibbs_gmm <- function(object, newdata = NULL,
                               type = c("cluster", "prob", "density"),
                               level = 0.9, ...) {
   call <- rlang::current_env()
-  rlang::check_dots_empty()
+  check_no_more(...)
   type <- check_choice(type, c("cluster", "prob", "density"))
   level <- check_number(
     level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
@@ -503,7 +506,7 @@ gmm_newdata <- function(model, newdata, call) {
   names <- colnames(newdata)
   if (all(model$variables %in% names)) {
     newdata <- newdata[, model$variables, drop = FALSE]
-  } else if (is.data.frame(newdata)) {
+  } else if (!is.null(names)) {
     lacking <- setdiff(model$variables, names)
     abort_argument(
       "{.arg newdata} lacks the variable{?s} {.val {lacking}} of the fit.",
@@ -534,8 +537,8 @@ gmm_newdata <- function(model, newdata, call) {
 #'
 #' @param object,x A fit made by [gibbs_gmm()].
 #' @param newdata As in [predict.gibbs_gmm()].
-#' @param draws `NULL` for all draws, or a whole number: so many, spread evenly
-#'   over the chains' draws.
+#' @param draws `NULL` for all draws (`pp_check()`: for at most 50), or a whole
+#'   number: so many, spread evenly over the chains' draws.
 #' @param nobs For `posterior_predict()`: the number of observations in each
 #'   data set; `NULL` for that of the fit.
 #' @param variable For `pp_check()`: which variable to show, a name or a number.
@@ -563,6 +566,7 @@ gmm_newdata <- function(model, newdata, call) {
 #' @export
 log_lik.gibbs_gmm <- function(object, newdata = NULL, draws = NULL, ...) {
   call <- rlang::current_env()
+  check_no_more(...)
   model <- fit_part(object, "model")
   x <- gmm_newdata(model, newdata, call)
   all <- do.call(rbind, chain_matrices(object))
@@ -591,6 +595,7 @@ spread_rows <- function(count, available, call) {
 posterior_predict.gibbs_gmm <- function(object, draws = NULL, nobs = NULL,
                                         ...) {
   call <- rlang::current_env()
+  check_no_more(...)
   model <- fit_part(object, "model")
   n <- check_count(nobs %||% model$nobs, arg = "nobs")
   all <- do.call(rbind, chain_matrices(object))
@@ -626,8 +631,9 @@ parameters_of_row <- function(blocks, s) {
 
 #' @rdname gmm-checks
 #' @exportS3Method bayesplot::pp_check
-pp_check.gibbs_gmm <- function(object, draws = 50, variable = 1, ...) {
+pp_check.gibbs_gmm <- function(object, draws = NULL, variable = 1, ...) {
   model <- fit_part(object, "model")
+  draws <- draws %||% min(50, sum(vapply(chain_matrices(object), nrow, 0L)))
   j <- if (is.character(variable)) {
     match(variable, model$variables)
   } else {
@@ -641,7 +647,7 @@ pp_check.gibbs_gmm <- function(object, draws = 50, variable = 1, ...) {
   y <- gmm_newdata(model, NULL, rlang::current_env())[, j]
   replicated <- posterior_predict(object, draws = draws)
   if (length(model$variables) > 1L) {
-    replicated <- replicated[, , j]
+    replicated <- matrix(replicated[, , j], dim(replicated)[[1L]])
   }
   seen <- !is.na(y)
   bayesplot::ppc_dens_overlay(
@@ -740,7 +746,8 @@ climb <- function(model, state, threads, call, max_sweeps = 10000) {
     before <- value
     value <- gmm_log_joint(model, state)
     trace[[sweep]] <- value
-    if (value - before <= 1e-8 * (1 + abs(value))) {
+    # down as well: a weight that went to 0 has left the density
+    if (abs(value - before) <= 1e-8 * (1 + abs(value))) {
       return(list(state = state, trace = trace, converged = TRUE))
     }
   }
@@ -816,7 +823,7 @@ print.gmm_map <- function(x, ...) {
 #' @export
 predict.gmm_map <- function(object, newdata = NULL, type = c("cluster", "prob"),
                             ...) {
-  rlang::check_dots_empty()
+  check_no_more(...)
   type <- check_choice(type, c("cluster", "prob"))
   model <- object$model
   x <- gmm_newdata(model, newdata, rlang::current_env())
@@ -869,6 +876,9 @@ plot.gibbs_gmm <- function(x, type = NULL, level = 0.9, variables = NULL, ...) {
   model <- fit_part(x, "model")
   type <- type %||% if (is.null(model$data)) "trace" else "mixture"
   if (!identical(type, "mixture")) {
+    for (one in type) {
+      check_choice(one, c("mixture", plot_types), arg = "type")
+    }
     plot.gibbsite_fit(x, type = type, variables = variables, ...)
     return(invisible(x))
   }
@@ -1058,18 +1068,11 @@ plot_pairs <- function(fit, shown, level, ...) {
   p <- mean_mixture(fit, shown)
   cluster <- predict(fit)
   colours <- grDevices::adjustcolor(p$colours, 0.6)[cluster]
-  # pairs() hands a panel two columns but not their numbers
+  # pairs() hands a panel two columns but not their numbers; its place on the
+  # page tells (row and column of the panel: y and x)
   panel <- function(a, b, ...) {
     graphics::points(a, b, pch = 19, cex = 0.8, col = colours)
-    columns <- c(same_column(x, a), same_column(x, b))
-    draw_ellipses(p, level, columns)
+    draw_ellipses(p, level, graphics::par("mfg")[2:1])
   }
   graphics::pairs(x, panel = panel, gap = 0.3, las = 1, ...)
-}
-
-same_column <- function(x, values) {
-  same <- apply(x, 2L, function(column) {
-    identical(unname(column), unname(values))
-  })
-  which(same)[[1L]]
 }

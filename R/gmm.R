@@ -136,7 +136,7 @@ complete_gmm_prior <- function(prior, x, k, covariance = "full", call = NULL) {
   check_class(prior, "gmm_prior", "gmm_prior()", call = call)
   d <- ncol(x)
   diagonal <- covariance == "diagonal"
-  spans <- column_scales(x)
+  spans <- column_scales(x, call)
   prior$alpha <- as_length(prior$alpha %||% 1, k, "alpha", "k", call)
   prior$m0 <- as_length(prior$m0 %||% spans$middle, d, "m0", "ncol(x)", call)
   prior$v0 <- as_covariance(prior$v0 %||% spans$range^2, d, "v0", call)
@@ -169,13 +169,13 @@ complete_gmm_prior <- function(prior, x, k, covariance = "full", call = NULL) {
 }
 
 # Middle, range and variance of each column; a spread of zero counts as 1.
-column_scales <- function(x) {
+column_scales <- function(x, call) {
   low <- apply(x, 2, min, na.rm = TRUE)
   high <- apply(x, 2, max, na.rm = TRUE)
   range <- high - low
   variance <- apply(x, 2, stats::var, na.rm = TRUE)
   variance[is.na(variance)] <- 0
-  flat <- !(range > 0 & variance > 0)
+  flat <- !(range > 0)
   if (any(flat)) {
     names <- colnames(x)[flat]
     inform_gibbsite(
@@ -191,6 +191,21 @@ column_scales <- function(x) {
   }
   range[flat] <- 1
   variance[flat] <- 1
+  squares <- cbind(range^2, variance)
+  wild <- rowSums(!(squares > 0 & squares < Inf)) > 0
+  if (any(wild)) {
+    names <- colnames(x)[wild]
+    abort_argument(
+      c(
+        paste(
+          "{cli::qty(names)}Column{?s} {.val {names}} of {.arg x} {?has/have}",
+          "a spread whose square is beyond the range of doubles."
+        ),
+        i = "Change {cli::qty(names)}{?its/their} unit."
+      ),
+      call = call
+    )
+  }
   list(
     middle = unname((low + high) / 2), range = unname(range),
     variance = unname(variance)
@@ -314,18 +329,21 @@ as_covariance <- function(value, d, arg, call) {
 #' `method = "icm"` (iterated conditional modes) sets each block to the mode of
 #' its conditional in place of a draw, from `chains` starting points, until the
 #' log joint density rises no more. Its result is a point, not a posterior: an
-#' object of class `gibbsite_map`. A weight whose \eqn{\alpha_c + n_c} is below
-#' 1 has its conditional mode at 0.
+#' object of class `gibbsite_map`. A weight whose \eqn{\alpha_c + n_c} is at
+#' most 1 has its conditional mode at 0; it then stays there, and its prior is
+#' left out of the log joint density.
 #'
 #' @section Starting values:
 #' By default each chain starts from `k` observations as means, taken at random
 #' and far from each other (the first with equal probabilities, each further one
 #' in proportion to its squared distance from the nearest one taken, in units of
 #' the prior's scale: Arthur and Vassilvitskii 2007), equal weights and the
-#' prior's scale of covariance. An entry of `inits` is a
-#' list with any of `pi` (`k` positive numbers that sum to 1), `mu` (`k x d`),
-#' `Sigma` (`k x d x d`; shared `d x d`), `sigma2` (`k x d`, diagonal) and `z`
-#' (`n` whole numbers from 1 to `k`); what is missing is drawn.
+#' prior's scale of covariance. Of five such starts it takes the one from which
+#' ten sweeps of conditional modes reach the highest log joint density. An entry
+#' of `inits` is a list with any of `pi` (`k` positive numbers that sum to 1),
+#' `mu` (`k x d`), `Sigma` (`k x d x d`; shared `d x d`), `sigma2` (`k x d`,
+#' diagonal) and `z` (`n` whole numbers from 1 to `k`); what is missing is
+#' drawn.
 #'
 #' @param x The observations: a numeric matrix or data frame with `n` rows and
 #'   `d` columns, or a numeric vector (`d = 1`).
@@ -454,25 +472,25 @@ gmm_missing <- function(x) {
 gmm_columns <- function(x, k, covariance, keep) {
   c <- seq_len(k)
   d <- seq_len(ncol(x))
-  pairs <- expand.grid(c = c, j = d)
-  sigma <- switch(covariance,
-    full = with(
-      expand.grid(c = c, i = d, j = d), paste0("Sigma[", c, ",", i, ",", j, "]")
-    ),
-    diagonal = with(pairs, paste0("sigma2[", c, ",", j, "]")),
-    shared = with(
-      expand.grid(i = d, j = d), paste0("Sigma[", i, ",", j, "]")
-    )
-  )
   holes <- which(t(is.na(x)), arr.ind = TRUE)
   c(
-    paste0("pi[", c, "]"), with(pairs, paste0("mu[", c, ",", j, "]")), sigma,
+    indexed("pi", c), indexed("mu", c, d),
+    switch(covariance,
+      full = indexed("Sigma", c, d, d),
+      diagonal = indexed("sigma2", c, d),
+      shared = indexed("Sigma", d, d)
+    ),
     "log_lik", "n_occupied",
-    if ("z" %in% keep) paste0("z[", seq_len(nrow(x)), "]"),
+    if ("z" %in% keep) indexed("z", seq_len(nrow(x))),
     if ("x" %in% keep && nrow(holes) > 0) {
       paste0("x[", holes[, 2L], ",", holes[, 1L], "]")
     }
   )
+}
+
+# Names of the elements of a block, the first index fastest: "mu[1,1]", ...
+indexed <- function(block, ...) {
+  paste0(block, "[", do.call(paste, c(expand.grid(...), sep = ",")), "]")
 }
 
 # ---- what the driver asks ------------------------------------------------
@@ -482,11 +500,43 @@ model_sweeps.gmm_model <- function(model, state, n, control) {
   .Call(C_gmm_sweeps, model$data, state, n, control, FALSE)
 }
 
-# Starting values: `k` observations as means, unless given.  The allocations
-# follow from the other parameters (one uniform an observation); missing entries
-# start at the mean of their column.
 #' @exportS3Method
 model_start.gmm_model <- function(model, init) {
+  if (is.null(init)) best_start(model) else one_start(model, init)
+}
+
+# Of five random starts the one from which ten sweeps of conditional modes lead
+# to the highest log joint density.  It stays as scattered as it was drawn, but a
+# chain seldom begins where a poor local mode would hold it.
+best_start <- function(model, starts = 5L, sweeps = 10) {
+  control <- list(burnin = sweeps, thin = 1, threads = 1)
+  best <- NULL
+  highest <- -Inf
+  for (i in seq_len(starts)) {
+    state <- one_start(model, NULL)
+    value <- tryCatch(
+      {
+        climbed <- .Call(
+          C_gmm_sweeps, model$data, state, sweeps, control, TRUE
+        )
+        gmm_log_joint(model, climbed$state)
+      },
+      error = function(cnd) -Inf
+    )
+    # starts that reach the same mode tie, and the first of them is taken
+    # whatever the rounding
+    if (is.null(best) || isTRUE(value - highest > 1e-6 * (1 + abs(value)))) {
+      best <- state
+      highest <- value
+    }
+  }
+  best
+}
+
+# A start with what the user gave; `k` observations as means unless given.  The
+# allocations follow from the other parameters (one uniform an observation);
+# missing entries start at the mean of their column.
+one_start <- function(model, init) {
   data <- model$data
   k <- model$k
   filled <- fill_column_means(data$x)
@@ -645,31 +695,41 @@ model_check_init.gmm_model <- function(model, init, where, call) {
 
 check_init_shape <- function(value, size, arg, call) {
   if (!is.numeric(value) || length(value) != prod(size) ||
-        !all(is.finite(value)) ||
         !(is.null(dim(value)) || identical(as.numeric(dim(value)), size + 0))) {
-    shape <- if (length(size) == 1L) {
-      paste(size, "finite numbers")
-    } else {
-      paste(paste(size, collapse = " x "), "finite numbers")
-    }
+    shape <- paste(size, collapse = " x ")
     given <- describe(value)
-    abort_argument("`{arg}` must be {shape}, not {given}.", call = call)
+    abort_argument(
+      "`{arg}` must be {shape} finite numbers, not {given}.", call = call
+    )
+  }
+  abort_elements(!is.finite(value), value, arg, "finite", call)
+}
+
+# The first element that breaks the rule.
+abort_elements <- function(wrong, value, arg, rule, call) {
+  if (any(wrong)) {
+    at <- which(wrong)[[1L]]
+    found <- value[[at]]
+    abort_argument(
+      "`{arg}` must be {rule}: element {at} is {found}.", call = call
+    )
   }
 }
 
 check_init_values <- function(init, k, where, call) {
   pi <- init$pi
-  if (any(pi <= 0) || (!is.null(pi) && abs(sum(pi) - 1) > 1e-8)) {
-    abort_argument("`{where}$pi` must be positive and sum to 1.", call = call)
+  arg <- function(name) paste0(where, "$", name)
+  abort_elements(pi <= 0, pi, arg("pi"), "positive", call)
+  if (!is.null(pi) && abs(sum(pi) - 1) > 1e-8) {
+    abort_argument("`{where}$pi` must sum to 1, not {sum(pi)}.", call = call)
   }
-  if (!is.null(init$z) && !all(init$z %in% seq_len(k))) {
-    abort_argument(
-      "`{where}$z` must hold whole numbers from 1 to {k}.", call = call
-    )
-  }
-  if (!is.null(init$sigma2) && any(init$sigma2 <= 0)) {
-    abort_argument("`{where}$sigma2` must be positive.", call = call)
-  }
+  abort_elements(
+    !init$z %in% seq_len(k), init$z, arg("z"),
+    paste("whole numbers from 1 to", k), call
+  )
+  abort_elements(
+    init$sigma2 <= 0, init$sigma2, arg("sigma2"), "positive", call
+  )
 }
 
 check_init_covariances <- function(sigma, d, where, call) {
@@ -776,8 +836,9 @@ model_headline.gmm_model <- function(model) {
 #' @exportS3Method
 model_labels.gmm_model <- function(model) {
   names <- model$variables
-  index <- regmatches(model$columns, gregexpr("[0-9]+", model$columns))
   block <- sub("\\[.*", "", model$columns)
+  inside <- sub("^[^[]*", "", model$columns)
+  index <- regmatches(inside, gregexpr("[0-9]+", inside))
   covariance <- function(i, j) {
     if (i == j) {
       return(paste("variance of", names[i]))
@@ -810,6 +871,8 @@ model_labels.gmm_model <- function(model) {
 # log p(x, z, pi, mu, Sigma) of a state, every constant included; missing
 # entries count as the unknowns they are.  The density of pi is with respect
 # to the first k - 1 weights, that of a covariance to its lower triangle.
+# Weights that a search has set to 0, where the density is 0 or infinite, are
+# left out.
 gmm_log_joint <- function(model, state) {
   prior <- model$prior
   k <- model$k
@@ -824,7 +887,10 @@ gmm_log_joint <- function(model, state) {
   }
   pi <- base::pi
   total <- lgamma(sum(prior$alpha)) - sum(lgamma(prior$alpha)) +
-    sum(ifelse(prior$alpha == 1, 0, (prior$alpha - 1) * state$log_pi)) +
+    sum(ifelse(
+      prior$alpha == 1 | state$log_pi == -Inf, 0,
+      (prior$alpha - 1) * state$log_pi
+    )) +
     log_covariance_prior(model, p)
   for (c in seq_len(k)) {
     sigma <- matrix(p$Sigma[c, , ], d, d)

@@ -94,13 +94,16 @@ static size_t order_variables(const gmm_model *m, size_t p, size_t *order) {
 }
 
 /* For each pattern and component: Cholesky factor of Sigma_c with the observed
- * variables first, and the constant of the observed ones' density. */
+ * variables first, and the constant of the observed ones' density.  Mode: of the
+ * density of all, the missing ones at their conditional mean, since z_i and they
+ * go to their mode together. */
 static status prepare_patterns(gmm_model *m) {
   const size_t d = m->data.d, k = m->data.k;
   double *lower = m->small, *permuted = lower + d * d;
   size_t *order = (size_t *)(void *)(permuted + d * d);
   for (size_t p = 0; p < m->data.missing.patterns; p++) {
     const size_t observed = order_variables(m, p, order);
+    const size_t counted = m->mode ? d : observed;
     for (size_t c = 0; c < k; c++) {
       double *area = m->patterns + (p * k + c) * pattern_size(&m->data);
       double *constant = area + d * d;
@@ -112,8 +115,8 @@ static status prepare_patterns(gmm_model *m) {
       const status outcome = linalg_cholesky(area, d);
       if (outcome != STATUS_OK)
         return outcome;
-      *constant = m->state.log_pi[c] - 0.5 * (double)observed * LOG_2PI;
-      for (size_t j = 0; j < observed; j++)
+      *constant = m->state.log_pi[c] - 0.5 * (double)counted * LOG_2PI;
+      for (size_t j = 0; j < counted; j++)
         *constant -= log(area[j + d * j]);
     }
   }
@@ -284,8 +287,13 @@ static void run_chunk(const gmm_model *m, size_t index, int allocate) {
   }
 }
 
-/* Chunks that run before the user is asked whether to go on. */
-#define BATCH 16
+/* Chunks that run before the user is asked whether to go on: at least 16, so
+ * that threads have enough to do, and some tenths of a second of work. */
+static int batch_length(const gmm_model *m) {
+  const double d = (double)m->data.d;
+  const double work = (double)m->chunk * (double)m->data.k * (d * d + 16.0);
+  return work < 2e8 / 64.0 ? 64 : work < 2e8 / 16.0 ? (int)(2e8 / work) : 16;
+}
 
 /* Chunks first, ..., last - 1 in parallel. */
 static void run_batch(const gmm_model *m, int first, int last, int allocate,
@@ -293,7 +301,7 @@ static void run_batch(const gmm_model *m, int first, int last, int allocate,
   const int team = threads < last - first ? threads : last - first;
   (void)team; /* unused where there is no OpenMP */
 #ifdef _OPENMP
-#pragma omp parallel for num_threads(team) schedule(static) if (team > 1)
+#pragma omp parallel for num_threads(team) schedule(dynamic) if (team > 1)
 #endif
   for (int index = first; index < last; index++)
     run_chunk(m, (size_t)index, allocate);
@@ -303,11 +311,11 @@ static void run_batch(const gmm_model *m, int first, int last, int allocate,
 static status run_chunks(gmm_model *m, int allocate,
                          const scan_control *control) {
   const size_t size = chunk_size(&m->data), length = sums_size(&m->data);
-  const int chunks = (int)m->chunks;
-  for (int first = 0; first < chunks; first += BATCH) {
+  const int chunks = (int)m->chunks, batch = batch_length(m);
+  for (int first = 0; first < chunks; first += batch) {
     if (first > 0 && control->stop && control->stop(control->stop_data))
       return STATUS_INTERRUPTED;
-    const int last = first + BATCH < chunks ? first + BATCH : chunks;
+    const int last = first + batch < chunks ? first + batch : chunks;
     run_batch(m, first, last, allocate, control->threads);
   }
   clear(m->sums.count, length);
