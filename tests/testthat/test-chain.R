@@ -361,6 +361,12 @@ test_that("extend() takes a rule, anchored at the first draw", {
     ))
     expect_true(identical_fit(fit, whole))
   }
+  # not looked at where the fit ends, be it as good as you like
+  easy <- until(rhat = 10, ess = 1, every = 20)
+  fit <- quietly(extend(
+    quietly(probe(draws = 33)), 100, stop_when = easy, progress = FALSE
+  ))
+  expect_identical(attr(fit, "running")$draws, 40L)
   # the cap comes from `draws`, in whole rounds
   part <- quietly(probe(draws = 33, burnin = 0))
   expect_message(

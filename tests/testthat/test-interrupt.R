@@ -161,7 +161,7 @@ test_that("SIGINT in a batch session that returns: nothing is lost", {
       part <- readRDS(path)
       list(
         shown = attr(part, "running")$draws, printed = capture.output(part),
-        class = class(part),
+        class = class(part), draws = draws,
         fit = longer(part, draws - attr(part, "running")$draws)
       )
     }
@@ -184,17 +184,34 @@ test_that("SIGINT in a batch session that returns: nothing is lost", {
     })
     at_once <- finish(probe(draws = 100), 100)
 
+    # one that comes while no R code runs, in segments of one slow sweep each
+    after <- 0
+    options(
+      gibbsite.segment_seconds = 1e-9,
+      probe.segment = function(state) after <<- after + 1,
+      probe.hook = function(state) {
+        if (state$sweep == 60 && state$chain == 1) {
+          suspendInterrupts(again())
+          after <<- 0
+        }
+      }
+    )
+    slow <- finish(probe(draws = 100), 100)
+    slow$after <- after
+
     # one long segment in C
-    options(probe.hook = NULL, gibbsite.segment_seconds = 1e6)
+    options(
+      probe.hook = NULL, probe.segment = NULL, gibbsite.segment_seconds = 1e6
+    )
     started <- function(k) {
       note("in-long-segment")
       list(pi = c(0.4, 0.6))
     }
     part <- short_gmm(draws = 1e6, thin = 100, chains = 1, inits = started)
-    long <- finish(part, 100)
+    long <- finish(part, attr(part, "running")$draws + 20)
     saveRDS(list(
       in_burnin = in_burnin, mid_run = mid_run, second = second,
-      at_once = at_once, long = long
+      at_once = at_once, slow = slow, long = long
     ), "fit.rds")
   }))
   for (place in c("in-burnin", "in-mid-run")) {
@@ -218,16 +235,20 @@ test_that("SIGINT in a batch session that returns: nothing is lost", {
   expect_true(identical_fit(
     results$mid_run$fit, quietly(probe(draws = 5000))
   ))
-  for (name in c("second", "at_once")) {
+  expect_lt(results$slow$after, 2)
+  for (name in c("second", "at_once", "slow")) {
     expect_lt(results[[name]]$shown, 100)
     expect_true(identical_fit(results[[name]]$fit, quietly(probe())))
   }
   expect_true(identical_fit(
     results$long$fit,
-    short_gmm(draws = 100, thin = 100, chains = 1, inits = function(k) {
-      note("in-long-segment")
-      list(pi = c(0.4, 0.6))
-    })
+    short_gmm(
+      draws = results$long$draws, thin = 100, chains = 1,
+      inits = function(k) {
+        note("in-long-segment")
+        list(pi = c(0.4, 0.6))
+      }
+    )
   ))
 })
 
