@@ -622,8 +622,9 @@ with_column_names <- function(x, arg) {
 # "row 3 (\"Duster 360\"), column \"mpg\""
 place_words <- function(x, at) {
   row <- paste("row", at$row)
-  if (!is.null(rownames(x))) {
-    row <- paste0(row, " (", quoted(rownames(x)[at$row]), ")")
+  name <- rownames(x)[at$row]
+  if (!is.null(name) && name != as.character(at$row)) {
+    row <- paste0(row, " (", quoted(name), ")")
   }
   paste0(row, ", column ", quoted(colnames(x)[at$column]))
 }
@@ -646,6 +647,9 @@ check_finite_data <- function(x, arg, call) {
 }
 
 drop_missing <- function(x, na_action, arg, call) {
+  na_action <- check_choice(
+    na_action, c("fail", "omit", "impute", "keep"), call = call
+  )
   missing <- is.na(x)
   if (!any(missing) || na_action == "keep") return(x)
   if (na_action == "impute") return(check_some_observed(x, missing, arg, call))
@@ -656,7 +660,8 @@ drop_missing <- function(x, na_action, arg, call) {
     abort_argument(
       c(
         "{.arg {arg}} has {count} missing value{?s}, the first in {place}.",
-        i = "Leave out the incomplete rows with {.code stats::na.omit()}."
+        i = "{.code na_action = \"omit\"} leaves incomplete rows out,
+             {.code na_action = \"impute\"} draws the missing entries."
       ),
       call = call, class = "missing", row = at$row, column = at$column
     )

@@ -960,8 +960,8 @@ draw_prior.gmm_model <- function(model) {
   gmm_state(model, log(pi), mu, sigma, z)
 }
 
-# Entries that the model has missing stay so; their values go into the state by
-# set_missing().
+# Complete data; a test that hides entries puts their values into the state's
+# x_missing.
 #' @exportS3Method
 simulate_data.gmm_model <- function(model, state) {
   x <- sim_normals(gmm_parameters(model, state), state$z)

@@ -16,5 +16,7 @@ waic.gibbsite_fit <- function(x, ...) {
 
 relative_efficiency <- function(fit, log_lik) {
   chain <- rep(seq_along(fit), each = nrow(log_lik) / length(fit))
-  loo::relative_eff(exp(log_lik), chain_id = chain)
+  # a likelihood may underflow; its scale plays no part
+  largest <- apply(log_lik, 2L, max)
+  loo::relative_eff(exp(sweep(log_lik, 2L, largest)), chain_id = chain)
 }

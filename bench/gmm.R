@@ -1,7 +1,7 @@
 # Gaussian mixtures: gibbs_gmm() beside bayesm::rnmixGibbs() and
 # mixAK::NMixMCMC().
 #
-#   Rscript bench/gmm.R [ROUNDS]       ROUNDS: default 7; about five minutes
+#   Rscript bench/gmm.R [ROUNDS]       ROUNDS: default 7; about six minutes
 #
 # Questions: how many sweeps a second, how many effective draws of the
 # log-likelihood a second, and what a second thread gains.
@@ -15,16 +15,19 @@
 #   bayesm      mu_c ~ N(m0, Sigma_c / A), drawn jointly with Sigma_c, the only
 #               prior it has.  A is such that the spread is that of V0 where
 #               Sigma_c is its prior mean.
-# bayesm starts from allocations 1, ..., k, 1, ..., k, ...; the others from means
-# of their own choice.  Each keeps every 10th sweep (every sweep at n = 1e5).
+# bayesm starts from allocations 1, ..., k, 1, ..., k, ..., mixAK from means of its
+# own choice.  Each keeps every 10th sweep (every sweep at n = 1e5).
 #
-# Speed: a program is run for few sweeps and for as many more as take about a
-# second, and the second number is divided by the difference of the elapsed
-# times, so that setting up does not count.  The programs take turns, ROUNDS
-# times; medians, and medians of the ratios within a round.
+# Speed: a program is run for few sweeps and for as many more as take about two
+# seconds, and the second number is divided by the difference of the elapsed
+# times, so that setting up does not count.  gibbs_gmm() here starts where bayesm
+# does: its own search for a start takes about as long as 50 sweeps, once a chain.
+# The programs take turns, ROUNDS times; medians, and medians of the ratios within
+# a round.  Ratios mean something on a machine with nothing else to do.
 #
 # Effective draws: posterior::ess_bulk() of log p(x | pi, mu, Sigma) after a
-# burn-in of half the run, from one run a program; the log-likelihood of each
+# burn-in of half the run, from one run a program at its own default start; the
+# log-likelihood of each
 # program's draws is computed by mixture_log_lik() below.  Where the mean
 # log-likelihoods differ by more than a few units, the chains were in different
 # modes, and their effective draws say nothing about each other.  With k = 3
@@ -69,7 +72,7 @@ cases <- list(
   )
 )
 
-# ---- the programs: each a function of a case and a number of sweeps ------------
+# ---- the programs: each a function of a case and a number of sweeps ----------
 
 # The values that gibbs_gmm() completes the default prior with.
 default_prior <- function(case) {
@@ -88,11 +91,17 @@ quietly <- function(expr) {
   value
 }
 
-run_gibbsite <- function(case, sweeps, threads = 1) {
+run_gibbsite <- function(case, sweeps, threads = 1, inits = NULL) {
   quietly(gibbs_gmm(
     case$x, case$k, draws = sweeps / case$thin, thin = case$thin, burnin = 0,
-    chains = 1, threads = threads, progress = FALSE
+    chains = 1, threads = threads, inits = inits, progress = FALSE
   ))
+}
+
+# From bayesm's start.
+time_gibbsite <- function(case, sweeps, threads = 1) {
+  z <- rep_len(seq_len(case$k), nrow(case$x))
+  run_gibbsite(case, sweeps, threads, inits = list(list(z = z)))
 }
 
 run_bayesm <- function(case, sweeps) {
@@ -123,7 +132,7 @@ run_mixak <- function(case, sweeps) {
   ))
 }
 
-# ---- log-likelihood of a program's draws ------------------------------------------
+# ---- log-likelihood of a program's draws -------------------------------------
 
 # log p(x | pi, mu, Sigma): mu k x d; roots a list of upper triangular U_c with
 # Sigma_c^-1 = U_c U_c'.
@@ -181,7 +190,7 @@ draws_mixak <- function(fit) {
   })
 }
 
-# Effective draws a sweep, and the mean log-likelihood: the second half of a run.
+# Effective draws a sweep, and the mean log-likelihood, of a run's second half.
 effective <- function(case, program) {
   set.seed(1)
   draws <- program$draws(program$run(case, case$ess))
@@ -196,15 +205,21 @@ effective <- function(case, program) {
   )
 }
 
-programs <- list(gibbsite = list(run = run_gibbsite, draws = draws_gibbsite))
+programs <- list(gibbsite = list(
+  timed = time_gibbsite, run = run_gibbsite, draws = draws_gibbsite
+))
 if (peer_available("bayesm")) {
-  programs$bayesm <- list(run = run_bayesm, draws = draws_bayesm)
+  programs$bayesm <- list(
+    timed = run_bayesm, run = run_bayesm, draws = draws_bayesm
+  )
 }
 if (peer_available("mixAK")) {
-  programs$mixAK <- list(run = run_mixak, draws = draws_mixak)
+  programs$mixAK <- list(
+    timed = run_mixak, run = run_mixak, draws = draws_mixak
+  )
 }
 
-# ---- measuring -----------------------------------------------------------------
+# ---- measuring ---------------------------------------------------------------
 
 elapsed <- function(expr) {
   gc()
@@ -218,16 +233,16 @@ speed <- function(case, run, more) {
   more / (many - few)
 }
 
-# As many sweeps more as take about a second.  (The first run is one in which R
+# As many sweeps more as take about two seconds.  (The first run is one in which R
 # compiles what it meets.)
-a_second_of <- function(case, run) {
+two_seconds_of <- function(case, run) {
   run(case, case$few)
   base <- elapsed(run(case, case$few))
   more <- case$few
   repeat {
     time <- elapsed(run(case, case$few + more)) - base
     if (time > 0.3) {
-      return(case$thin * ceiling(more / time / case$thin))
+      return(case$thin * ceiling(2 * more / time / case$thin))
     }
     more <- 3L * more
   }
@@ -235,7 +250,7 @@ a_second_of <- function(case, run) {
 
 # rounds x runs, in turns
 in_turns <- function(case, runs) {
-  more <- lapply(runs, function(run) a_second_of(case, run))
+  more <- lapply(runs, function(run) two_seconds_of(case, run))
   speeds <- vapply(seq_len(rounds), function(round) {
     set.seed(round)
     mapply(function(run, more) speed(case, run, more), runs, more)
@@ -248,7 +263,7 @@ median_ratio <- function(speeds, one, other) {
 }
 
 measure <- function(case) {
-  speeds <- in_turns(case, lapply(programs, `[[`, "run"))
+  speeds <- in_turns(case, lapply(programs, `[[`, "timed"))
   medians <- apply(speeds, 2L, stats::median)
   ess <- vapply(programs, function(program) {
     effective(case, program)
@@ -267,7 +282,7 @@ measure <- function(case) {
   )
 }
 
-# ---- the report -----------------------------------------------------------------
+# ---- the report --------------------------------------------------------------
 
 blas <- extSoftVersion()[["BLAS"]]
 cat(
@@ -292,8 +307,8 @@ if (isTRUE(parallel::detectCores() < 2L)) {
 } else {
   case <- cases[[4L]]
   speeds <- in_turns(case, list(
-    two = function(case, sweeps) run_gibbsite(case, sweeps, threads = 2),
-    one = run_gibbsite
+    two = function(case, sweeps) time_gibbsite(case, sweeps, threads = 2),
+    one = time_gibbsite
   ))
   ratios <- speeds[, 1L] / speeds[, 2L]
   cat(sprintf(

@@ -34,6 +34,7 @@ static gmm_missing unpack_missing(SEXP list, size_t n, size_t d) {
   missing.offset = args_integers(list, "offset", n);
   check_range(missing.pattern, n, 0, missing.patterns, "pattern");
   check_range(missing.missing, cells, 0, 1, "missing");
+  check_range(missing.offset, n, 0, missing.entries, "offset");
   size_t entries = 0;
   for (size_t i = 0; i < n; i++) {
     if (missing.pattern[i] == 0)

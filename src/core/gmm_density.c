@@ -145,8 +145,12 @@ static status set_factor(gmm_components *p, size_t c, const double *sigma,
   const size_t d = p->d, k = p->k;
   double *l = gmm_factor(p, c);
   if (p->form == COVARIANCE_DIAGONAL) {
-    for (size_t j = 0; j < d; j++)
-      l[j] = sqrt(sigma[(c + k * j) * draws]);
+    for (size_t j = 0; j < d; j++) {
+      const double variance = sigma[(c + k * j) * draws];
+      if (!(variance > 0.0))
+        return STATUS_NOT_POSITIVE_DEFINITE;
+      l[j] = sqrt(variance);
+    }
     return STATUS_OK;
   }
   const int shared = p->form == COVARIANCE_SHARED;

@@ -39,12 +39,12 @@ void rdist_bartlett(double df, size_t d, double *a);
 void rdist_wishart(double df, const double *l, size_t d, double *w,
                    double *work);
 
-/* t (d x d, lower triangular, positive diagonal) with T T' ~ IW(df, L L'), drawn
- * as such: no inverse is formed and no matrix factored, so that the draw cannot
- * fail however small df is.  T = L C^-1, where C' C ~ W(df, I): c[j,j]^2 ~
- * chi^2(df - (d - 1 - j)), c[i,j] ~ N(0, 1), i > j (Bartlett's decomposition
- * with the coordinates in reverse order); column by column: rchisq for the
- * diagonal, then norm_rand down the column.  work: d * d. */
+/* t (d x d, lower triangular, positive diagonal) with T T' ~ IW(df, L L'),
+ * drawn as such: no inverse is formed and the draw is not factored again, which
+ * could fail where df is near its bound d - 1.  T = L C^-1, where C' C ~ W(df,
+ * I): c[j,j]^2 ~ chi^2(df - (d - 1 - j)), c[i,j] ~ N(0, 1), i > j (Bartlett's
+ * decomposition with the coordinates in reverse order); column by column:
+ * rchisq for the diagonal, then norm_rand down the column.  work: d * d. */
 void rdist_inverse_wishart_factor(double df, const double *l, size_t d,
                                   double *t, double *work);
 

@@ -533,12 +533,13 @@ static int second_question(void *asked) {
   return ++*(int *)asked == 2;
 }
 
-/* The first question comes before the sweep, the second one inside it. */
+/* The first question comes before the sweep, the second one inside it, after 16
+ * of 17 chunks, each with so much work that a batch has no more of them. */
 static void a_long_sweep_is_interrupted(void) {
   int asked = 0;
   const scan_control control = {
     .thin = 1.0, .threads = 2, .stop = second_question, .stop_data = &asked};
-  fixture f = new_fixture(17 * 512, 1, 2);
+  fixture f = new_fixture(17 * 512, 5, 600);
   double *draws = new_numbers(gmm_columns(&f.data));
   EXPECT(run_segment(&f, 1, &control, draws) == STATUS_INTERRUPTED);
   EXPECT(asked == 2 && f.sweep == 0.0);
