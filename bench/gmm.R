@@ -15,15 +15,15 @@
 #   bayesm      mu_c ~ N(m0, Sigma_c / A), drawn jointly with Sigma_c, the only
 #               prior it has.  A is such that the spread is that of V0 where
 #               Sigma_c is its prior mean.
-# bayesm starts from allocations 1, ..., k, 1, ..., k, ..., mixAK from means of its
-# own choice.  Each keeps every 10th sweep (every sweep at n = 1e5).
+# bayesm starts from allocations 1, ..., k, 1, ..., k, ...; mixAK from means of
+# its own choice.  Each keeps every 10th sweep (every sweep at n = 1e5).
 #
 # Speed: a program is run for few sweeps and for as many more as take about two
 # seconds, and the second number is divided by the difference of the elapsed
-# times, so that setting up does not count.  gibbs_gmm() here starts where bayesm
-# does: its own search for a start takes about as long as 50 sweeps, once a chain.
-# The programs take turns, ROUNDS times; medians, and medians of the ratios within
-# a round.  Ratios mean something on a machine with nothing else to do.
+# times, so that setting up does not count.  gibbs_gmm() here starts where
+# bayesm does: its own search for a start takes about as long as 50 sweeps, once
+# a chain.  The programs take turns, ROUNDS times; medians, and medians of the
+# ratios within a round.  They mean something on an otherwise idle machine.
 #
 # Effective draws: posterior::ess_bulk() of log p(x | pi, mu, Sigma) after a
 # burn-in of half the run, from one run a program at its own default start; the
@@ -233,8 +233,8 @@ speed <- function(case, run, more) {
   more / (many - few)
 }
 
-# As many sweeps more as take about two seconds.  (The first run is one in which R
-# compiles what it meets.)
+# As many sweeps more as take about two seconds.  (In the first run R compiles
+# what it meets.)
 two_seconds_of <- function(case, run) {
   run(case, case$few)
   base <- elapsed(run(case, case$few))

@@ -259,9 +259,12 @@ test_that("streams that would be shared, and kinds that hide state, are refused"
 # ---- A chain that fails ------------------------------------------------------------
 
 test_that("a failing chain is named, and the others can be continued", {
-  withr::local_options(probe.hook = function(state) {
-    if (state$chain == 2 && state$sweep == 30) stop("the probe {broke}")
-  })
+  withr::local_options(
+    gibbsite.segment_seconds = 1e-9,
+    probe.hook = function(state) {
+      if (state$chain == 2 && state$sweep == 30) stop("the probe {broke}")
+    }
+  )
   expect_snapshot(error = TRUE, probe(draws = 40, chains = 3, seed = 5))
   failure <- rlang::catch_cnd(
     probe(draws = 40, chains = 3, seed = 5), "gibbsite_error_chain"

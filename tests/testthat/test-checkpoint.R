@@ -26,29 +26,31 @@ local_folder <- function(frame = parent.frame()) {
 
 test_that("a run that was killed is resumed to the same bits", {
   skip_unless_processes()
-  rule <- until(rhat = 1.05, ess = 120, every = 50)
+  # each would take many seconds if it were let
   child <- start_child(quote({
     options(gibbsite.checkpoint_seconds = 0)
-    rule <- until(rhat = 1.05, ess = 120, every = 50)
     slow_from(0, 5, "started")
-    probe(draws = 2000, checkpoint = "plain")
+    probe(draws = 4000, checkpoint = "run")
   }))
   ruled <- start_child(quote({
     options(gibbsite.checkpoint_seconds = 0)
-    rule <- until(rhat = 1.05, ess = 120, every = 50)
+    rule <- until(rhat = 1.01, ess = 4000, every = 1000)
     slow_from(0, 5, "started")
-    probe(draws = 50, checkpoint = "ruled", stop_when = rule)
+    probe(draws = 1000, checkpoint = "run", stop_when = rule)
   }))
-  wait_for(child, "plain/chain-2/draws-0003.rds")
-  tools::pskill(child$process$get_pid(), tools::SIGKILL)
-  wait_for(ruled, "ruled/chain-2/draws-0003.rds")
-  tools::pskill(ruled$process$get_pid(), tools::SIGKILL)
-  expect_identical(end_of(child), -9L)
-  expect_identical(end_of(ruled), -9L)
-  fit <- resumed(file_in(child, "plain"))
-  expect_true(identical_fit(fit, quietly(probe(draws = 2000))))
-  fit <- resumed(file_in(ruled, "ruled"))
-  expect_true(identical_fit(fit, quietly(probe(draws = 50, stop_when = rule))))
+  for (one in list(child, ruled)) {
+    wait_for(one, "run/chain-2/draws-0002.rds")
+    tools::pskill(one$process$get_pid(), tools::SIGKILL)
+    expect_identical(end_of(one), -9L)
+  }
+  fit <- resumed(file_in(child, "run"))
+  expect_true(identical_fit(fit, quietly(probe(draws = 4000))))
+  rule <- until(rhat = 1.01, ess = 4000, every = 1000)
+  fit <- resumed(file_in(ruled, "run"))
+  whole <- quietly(probe(draws = 1000, stop_when = rule))
+  expect_true(identical_fit(fit, whole))
+  # the rule held before its cap
+  expect_lt(attr(whole, "running")$draws, 10000)
 })
 
 # ---- Resuming in all circumstances ------------------------------------------------

@@ -196,8 +196,10 @@ test_that("SIGINT in a batch session that returns: nothing is lost", {
         }
       }
     )
-    slow <- finish(probe(draws = 100), 100)
-    slow$after <- after
+    part <- probe(draws = 100)
+    segments_after <- after
+    slow <- finish(part, 100)
+    slow$after <- segments_after
 
     # one long segment in C
     options(
