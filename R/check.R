@@ -622,8 +622,9 @@ with_column_names <- function(x, arg) {
 # "row 3 (\"Duster 360\"), column \"mpg\""
 place_words <- function(x, at) {
   row <- paste("row", at$row)
-  if (!is.null(rownames(x))) {
-    row <- paste0(row, " (", quoted(rownames(x)[at$row]), ")")
+  name <- rownames(x)[at$row]
+  if (!is.null(name) && name != as.character(at$row)) {
+    row <- paste0(row, " (", quoted(name), ")")
   }
   paste0(row, ", column ", quoted(colnames(x)[at$column]))
 }
@@ -646,9 +647,12 @@ check_finite_data <- function(x, arg, call) {
 }
 
 drop_missing <- function(x, na_action, arg, call) {
-  na_action <- check_choice(na_action, c("fail", "omit"), call = call)
+  na_action <- check_choice(
+    na_action, c("fail", "omit", "impute", "keep"), call = call
+  )
   missing <- is.na(x)
-  if (!any(missing)) return(x)
+  if (!any(missing) || na_action == "keep") return(x)
+  if (na_action == "impute") return(check_some_observed(x, missing, arg, call))
   at <- first_place(missing)
   place <- place_words(x, at)
   count <- sum(missing)
@@ -656,12 +660,25 @@ drop_missing <- function(x, na_action, arg, call) {
     abort_argument(
       c(
         "{.arg {arg}} has {count} missing value{?s}, the first in {place}.",
-        i = "Leave out the incomplete rows with {.code stats::na.omit()}."
+        i = "{.code na_action = \"omit\"} leaves incomplete rows out,
+             {.code na_action = \"impute\"} draws the missing entries."
       ),
       call = call, class = "missing", row = at$row, column = at$column
     )
   }
   omit_rows(x, which(rowSums(missing) > 0), arg, call)
+}
+
+# Missing entries stay; a column without a single value tells nothing.
+check_some_observed <- function(x, missing, arg, call) {
+  empty <- colnames(x)[colSums(!missing) == 0]
+  if (length(empty) > 0) {
+    abort_argument(
+      "{.arg {arg}} has no observed value in column{?s} {.val {empty}}.",
+      call = call, class = "missing"
+    )
+  }
+  x
 }
 
 omit_rows <- function(x, rows, arg, call) {

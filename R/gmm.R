@@ -1,6 +1,6 @@
 # Gaussian mixtures: gibbs_gmm(), its prior, and what its fits answer.
 
-# ---- the prior ----------------------------------------------------------------
+# ---- the prior -----------------------------------------------------------
 
 #' Prior of a Gaussian mixture
 #'
@@ -16,14 +16,20 @@
 #'
 #' Fields left `NULL` are completed from the data at the fit, and
 #' [prior_summary()] shows the values used. Of these defaults `alpha`, `nu0` and
-#' `s0` are those of Fraley and Raftery (2007) for the covariances, the mean's are
-#' in the manner of Richardson and Green (1997):
+#' `s0` are those of Fraley and Raftery (2007) for the covariances, the mean's
+#' are in the manner of Richardson and Green (1997):
 #'
 #' * `alpha`: 1 for each component (uniform on the simplex);
 #' * `m0`: the middle of each variable's range;
 #' * `v0`: diagonal, the square of each variable's range;
 #' * `nu0`: `d + 2`;
 #' * `s0`: diagonal, each variable's variance divided by `k^(2 / d)`.
+#'
+#' With `covariance = "diagonal"` the variances are independent,
+#' \eqn{\sigma^2_{cj} \sim \mathrm{IG}(\nu_0 / 2, S_{0,jj} / 2)}{sigma2_cj ~
+#' IG(nu0 / 2, S0_jj / 2)} (shape, scale), `nu0` is by default 3 and may be any
+#' positive number. With `"shared"` there is one \eqn{\Sigma \sim
+#' \mathrm{IW}(\nu_0, S_0)}{Sigma ~ IW(nu0, S0)}.
 #'
 #' A range or variance that is zero (or unknown, with one observation) counts as
 #' 1, with a message.
@@ -34,7 +40,8 @@
 #' @param v0 `NULL`, one positive number (a multiple of the identity), `d`
 #'   positive numbers (a diagonal) or a symmetric positive definite `d x d`
 #'   matrix: the prior covariance of each mean, in squared units of the data.
-#' @param nu0 `NULL` or one number above `d - 1`: degrees of freedom.
+#' @param nu0 `NULL` or one number above `d - 1` (with diagonal covariances
+#'   above 0): degrees of freedom.
 #' @param s0 Scale matrix of the inverse Wishart, given like `v0`.
 #' @return An object of class `gmm_prior`; printing it shows the model.
 #' @section Errors:
@@ -125,15 +132,16 @@ print.gmm_prior <- function(x, ...) {
 
 # The prior with every field filled in for k components and the data x, or an
 # error of the user's call that names the field.
-complete_gmm_prior <- function(prior, x, k, call) {
+complete_gmm_prior <- function(prior, x, k, covariance = "full", call = NULL) {
   check_class(prior, "gmm_prior", "gmm_prior()", call = call)
   d <- ncol(x)
-  spans <- column_scales(x)
+  diagonal <- covariance == "diagonal"
+  spans <- column_scales(x, call)
   prior$alpha <- as_length(prior$alpha %||% 1, k, "alpha", "k", call)
   prior$m0 <- as_length(prior$m0 %||% spans$middle, d, "m0", "ncol(x)", call)
   prior$v0 <- as_covariance(prior$v0 %||% spans$range^2, d, "v0", call)
-  prior$nu0 <- prior$nu0 %||% (d + 2)
-  if (prior$nu0 <= d - 1) {
+  prior$nu0 <- prior$nu0 %||% (if (diagonal) 3 else d + 2)
+  if (!diagonal && prior$nu0 <= d - 1) {
     abort_argument(
       c(
         paste0(
@@ -148,16 +156,26 @@ complete_gmm_prior <- function(prior, x, k, call) {
   prior$s0 <- as_covariance(
     prior$s0 %||% (spans$variance / k^(2 / d)), d, "s0", call
   )
+  if (diagonal && any(prior$s0[upper.tri(prior$s0)] != 0)) {
+    abort_argument(
+      paste(
+        "`s0` of `prior` must be diagonal with",
+        "{.code covariance = \"diagonal\"}."
+      ),
+      call = call
+    )
+  }
   prior
 }
 
 # Middle, range and variance of each column; a spread of zero counts as 1.
-column_scales <- function(x) {
-  low <- apply(x, 2, min)
-  high <- apply(x, 2, max)
+column_scales <- function(x, call) {
+  low <- apply(x, 2, min, na.rm = TRUE)
+  high <- apply(x, 2, max, na.rm = TRUE)
   range <- high - low
-  variance <- if (nrow(x) > 1) apply(x, 2, stats::var) else rep(0, ncol(x))
-  flat <- !(range > 0 & variance > 0)
+  variance <- apply(x, 2, stats::var, na.rm = TRUE)
+  variance[is.na(variance)] <- 0
+  flat <- !(range > 0)
   if (any(flat)) {
     names <- colnames(x)[flat]
     inform_gibbsite(
@@ -173,6 +191,21 @@ column_scales <- function(x) {
   }
   range[flat] <- 1
   variance[flat] <- 1
+  squares <- cbind(range^2, variance)
+  wild <- rowSums(!(squares > 0 & squares < Inf)) > 0
+  if (any(wild)) {
+    names <- colnames(x)[wild]
+    abort_argument(
+      c(
+        paste(
+          "{cli::qty(names)}Column{?s} {.val {names}} of {.arg x} {?has/have}",
+          "a spread whose square is beyond the range of doubles."
+        ),
+        i = "Change {cli::qty(names)}{?its/their} unit."
+      ),
+      call = call
+    )
+  }
   list(
     middle = unname((low + high) / 2), range = unname(range),
     variance = unname(variance)
@@ -211,13 +244,12 @@ as_covariance <- function(value, d, arg, call) {
   matrix(as.double(value), d, d)
 }
 
-# ---- the sampler ------------------------------------------------------------------
+# ---- the sampler ---------------------------------------------------------
 
 #' Gaussian mixture by Gibbs sampling
 #'
 #' Draws from the posterior of a mixture of `k` multivariate normal
-#' distributions with full covariances. With \eqn{n} observations
-#' \eqn{x_i \in R^d}:
+#' distributions. With \eqn{n} observations \eqn{x_i \in R^d}:
 #' \deqn{\pi \sim \mathrm{Dir}(\alpha), \quad z_i \mid \pi \sim
 #'   \mathrm{Categorical}(\pi), \quad x_i \mid z_i = c \sim
 #'   \mathrm{N}(\mu_c, \Sigma_c),}{
@@ -250,38 +282,84 @@ as_covariance <- function(value, d, arg, call) {
 #'   P(z_i = c | .) proportional to pi_c N(x_i | mu_c, Sigma_c).}
 #' An empty component is drawn from its prior.
 #'
+#' @section Covariances:
+#' `"full"`: each component its own matrix, as above. `"shared"`: one
+#' \eqn{\Sigma \sim \mathrm{IW}(\nu_0, S_0)}{Sigma ~ IW(nu0, S0)} for all
+#' components, drawn from \eqn{\mathrm{IW}(\nu_0 + n, S_0 + \sum_i
+#' (x_i - \mu_{z_i})(x_i - \mu_{z_i})^\top)}{IW(nu0 + n, S0 + sum_i (x_i -
+#' mu_{z_i})(x_i - mu_{z_i})')}. `"diagonal"`: variances
+#' \eqn{\sigma^2_{cj} \sim \mathrm{IG}(\nu_0/2, S_{0,jj}/2)}{sigma2_cj ~
+#' IG(nu0/2, S0_jj/2)}, drawn from \eqn{\mathrm{IG}((\nu_0 + n_c)/2, (S_{0,jj} +
+#' \sum_{z_i = c} (x_{ij} - \mu_{cj})^2)/2)}{IG((nu0 + n_c)/2, (S0_jj + sum_{z_i
+#' = c} (x_ij - mu_cj)^2)/2)}.
+#'
+#' @section Missing values:
+#' With `na_action = "impute"` missing entries (`NA`) are unknowns of the model,
+#' which assumes that they are missing at random: that an entry is missing may
+#' depend on what was observed, not on the value that is missing. Each sweep
+#' draws the allocation of an incomplete observation given its observed entries
+#' and then the missing ones given the allocation, from their conditional normal
+#' distribution. `log_lik` is the density of the observed entries. `"fail"`
+#' raises an error that names the first missing entry, `"omit"` leaves
+#' incomplete rows out and says so.
+#'
 #' @section Labels:
 #' The posterior does not change when the components are renumbered (unless
 #' `alpha` differs between them), and a long chain visits all numberings. Draws
 #' are returned as they came. R-hat and effective sample sizes are judged on
 #' quantities that do not depend on the numbering: the log-likelihood, the
 #' sorted weights, and the mean and covariance of the mixture. `predict()`,
-#' `summary()` and `plot()` number the components of each draw so that they agree
-#' with one pivotal draw, largest component first.
+#' `summary()` and `plot()` number the components of each draw so that they
+#' agree with one pivotal draw, largest component first; [relabel()] does it
+#' for the draws. With more components than the data call for the posterior
+#' often has several modes between which a chain moves seldom: the sizes and
+#' R-hat of the sorted weights then tell.
 #'
 #' @section Stored quantities:
-#' Columns `pi[c]`, `mu[c,j]`, `Sigma[c,i,j]` (`c` component, `i`, `j`
-#' variables), `log_lik` (the sum over observations of
-#' \eqn{\log \sum_c \pi_c \mathrm{N}(x_i \mid \mu_c, \Sigma_c)}) and `n_occupied`
-#' (components with at least one observation); with `keep = "z"` also the
-#' allocations `z[i]`.
+#' Columns `pi[c]`, `mu[c,j]`, the covariances (`Sigma[c,i,j]` when full,
+#' variances `sigma2[c,j]` when diagonal, `Sigma[i,j]` when shared; `c`
+#' component, `i`, `j` variables), `log_lik` (the sum over observations of
+#' \eqn{\log \sum_c \pi_c \mathrm{N}(x_i \mid \mu_c, \Sigma_c)}) and
+#' `n_occupied` (components with at least one observation); with `keep = "z"`
+#' also the allocations `z[i]`, with `keep = "x"` the missing entries `x[i,j]`.
+#' The probability of each observation's allocations is averaged as the chains
+#' run: see [allocation_probabilities()].
+#'
+#' @section Search for the mode:
+#' `method = "icm"` (iterated conditional modes) sets each block to the mode of
+#' its conditional in place of a draw, from `chains` starting points, until the
+#' log joint density rises no more. Its result is a point, not a posterior: an
+#' object of class `gibbsite_map`. A weight whose \eqn{\alpha_c + n_c} is at
+#' most 1 has its conditional mode at 0; it then stays there, and its prior is
+#' left out of the log joint density.
 #'
 #' @section Starting values:
-#' By default each chain starts from `k` observations taken at random as means,
-#' equal weights and the prior's scale of covariance. An entry of `inits` is a
-#' list with any of `pi` (`k` positive numbers that sum to 1), `mu` (`k x d`),
-#' `Sigma` (`k x d x d`) and `z` (`n` whole numbers from 1 to `k`); what is
-#' missing is drawn.
+#' By default each chain starts from `k` observations as means, taken at random
+#' and far from each other (the first with equal probabilities, each further one
+#' in proportion to its squared distance from the nearest one taken, in units of
+#' the prior's scale: Arthur and Vassilvitskii 2007), equal weights and the
+#' prior's scale of covariance. Of five such starts it takes the one from which
+#' ten sweeps of conditional modes reach the highest log joint density. An entry
+#' of `inits` is a list with any of `pi` (`k` positive numbers that sum to 1),
+#' `mu` (`k x d`), `Sigma` (`k x d x d`; shared `d x d`), `sigma2` (`k x d`,
+#' diagonal) and `z` (`n` whole numbers from 1 to `k`); what is missing is
+#' drawn.
 #'
 #' @param x The observations: a numeric matrix or data frame with `n` rows and
-#'   `d` columns, or a numeric vector (`d = 1`). No missing values.
+#'   `d` columns, or a numeric vector (`d = 1`).
 #' @param k The number of components: a whole number from 1 to `n`.
 #' @param prior The prior, made by [gmm_prior()].
-#' @param keep `NULL`, or `"z"` to store every draw of the allocations.
+#' @param covariance `"full"` (default), `"diagonal"` or `"shared"`.
+#' @param method `"gibbs"` (default), or `"icm"` to search for a mode.
+#' @param na_action What to do about missing values: `"fail"` (default),
+#'   `"omit"` or `"impute"`.
+#' @param keep `NULL`, or any of `"z"` and `"x"`: store every draw of the
+#'   allocations, of the missing entries.
 #' @inheritParams running
 #' @return An object of class `gibbs_gmm`, a `gibbsite_fit` and a
-#'   [coda::mcmc.list]: one matrix of draws a chain. See [gibbsite_fit] for
-#'   what it answers, [predict.gibbs_gmm()] for densities and clusters.
+#'   [coda::mcmc.list]: one matrix of draws a chain. See
+#'   [summary.gibbsite_fit()], [predict.gibbs_gmm()], [plot.gibbs_gmm()],
+#'   [relabel()]. With `method = "icm"` an object of class `gibbsite_map`.
 #' @section Errors:
 #' Errors in the arguments have class `gibbsite_error_argument` and are raised
 #' before any chain runs; a chain that fails raises `gibbsite_error_chain`,
@@ -293,104 +371,286 @@ as_covariance <- function(value, d, arg, call) {
 #'
 #' Rai P. *CS772A: Probabilistic Machine Learning*, "Gibbs sampling: an
 #' example" (the conditionals as used here).
+#'
+#' Arthur D, Vassilvitskii S (2007). k-means++: the advantages of careful
+#' seeding. *Proceedings of the 18th ACM-SIAM Symposium on Discrete Algorithms*,
+#' 1027-1035.
 #' @examples
-#' fit <- gibbs_gmm(faithful, 2, draws = 500, burnin = 200, chains = 2, seed = 1)
+#' fit <- gibbs_gmm(faithful, 2, draws = 500, burnin = 200, chains = 2,
+#'   seed = 1
+#' )
 #' fit
 #' head(predict(fit, type = "prob"))
 #' plot(fit)
+#'
+#' # missing entries are drawn with the rest
+#' holes <- faithful
+#' holes$waiting[1:5] <- NA
+#' gibbs_gmm(holes, 2, na_action = "impute", keep = "x", draws = 200,
+#'   burnin = 200, chains = 2, seed = 1
+#' ) |> summary("x")
 #' @export
-gibbs_gmm <- function(x, k, prior = gmm_prior(), draws = 1000, burnin = 1000,
-                      thin = 1, chains = 4, inits = NULL, keep = NULL,
-                      threads = 1, cores = getOption("mc.cores", 1L),
-                      seed = NULL, checkpoint = NULL, stop_when = NULL,
+gibbs_gmm <- function(x, k, prior = gmm_prior(),
+                      covariance = c("full", "diagonal", "shared"),
+                      method = c("gibbs", "icm"),
+                      na_action = c("fail", "omit", "impute"), draws = 1000,
+                      burnin = 1000, thin = 1, chains = 4, inits = NULL,
+                      keep = NULL, threads = 1,
+                      cores = getOption("mc.cores", 1L), seed = NULL,
+                      checkpoint = NULL, stop_when = NULL,
                       progress = interactive(), keep_data = TRUE) {
   call <- rlang::current_env()
-  x <- check_data_matrix(x, arg = "x", call = call)
+  covariance <- check_choice(covariance, c("full", "diagonal", "shared"))
+  method <- check_choice(method, c("gibbs", "icm"))
+  na_action <- check_choice(na_action, c("fail", "omit", "impute"))
+  x <- check_data_matrix(x, na_action, arg = "x", call = call)
   k <- check_count(
     k, min = 1, max = nrow(x), max_why = "rows of `x`", arg = "k", call = call
   )
-  prior <- complete_gmm_prior(prior, x, k, call)
+  prior <- complete_gmm_prior(prior, x, k, covariance, call)
   running <- running(
     draws = draws, burnin = burnin, thin = thin, chains = chains,
     inits = inits, keep = keep, threads = threads, cores = cores, seed = seed,
     checkpoint = checkpoint, stop_when = stop_when, progress = progress,
-    keep_data = keep_data, keep_choices = "z", keep_default = character(),
-    call = call
+    keep_data = keep_data, keep_choices = c("z", "x"),
+    keep_default = character(), call = call
   )
-  model <- gmm_model(x, k, prior, "z" %in% running$keep)
+  model <- gmm_model(x, k, prior, covariance, running$keep)
+  if (method == "icm") {
+    return(search_mode(model, running, match.call(), call))
+  }
   run_chains(model, running, match.call(), call)
 }
 
-gmm_model <- function(x, k, prior, keep_z = FALSE) {
+gmm_model <- function(x, k, prior, covariance = "full", keep = character()) {
   new_model(
     "gmm_model",
     name = "gibbs_gmm", title = "Gaussian mixture",
-    data = gmm_data(x, k, prior, keep_z), prior = prior, nobs = nrow(x),
-    columns = gmm_columns(k, ncol(x), if (keep_z) nrow(x) else 0L),
-    k = as.integer(k), variables = colnames(x), keep_z = keep_z
+    data = gmm_data(x, k, prior, covariance, keep), prior = prior,
+    nobs = nrow(x), columns = gmm_columns(x, k, covariance, keep),
+    k = as.integer(k), variables = colnames(x), covariance = covariance,
+    keep = keep
   )
 }
+
+gmm_forms <- c(full = 0L, diagonal = 1L, shared = 2L)
 
 # What C reads.  V0^-1 is needed as such: it is added to n_c Sigma_c^-1.
-gmm_data <- function(x, k, prior, keep_z) {
+gmm_data <- function(x, k, prior, covariance, keep) {
   q0 <- chol2inv(chol(prior$v0))
   list(
-    x = x, k = as.integer(k), alpha = prior$alpha, m0 = prior$m0, q0 = q0,
+    x = x, k = as.integer(k), form = gmm_forms[[covariance]],
+    alpha = prior$alpha, m0 = prior$m0, q0 = q0,
     q0_m0 = drop(q0 %*% prior$m0), nu0 = as.double(prior$nu0), s0 = prior$s0,
-    keep_z = as.integer(keep_z)
+    missing = gmm_missing(x), keep_z = as.integer("z" %in% keep),
+    keep_x = as.integer("x" %in% keep)
   )
 }
 
-gmm_columns <- function(k, d, n_kept) {
+# Rows with missing entries by pattern, as core/gmm.h describes; NULL when x is
+# complete.
+gmm_missing <- function(x) {
+  holes <- is.na(x)
+  if (!any(holes)) {
+    return(NULL)
+  }
+  incomplete <- which(rowSums(holes) > 0)
+  key <- apply(holes[incomplete, , drop = FALSE], 1L, function(row) {
+    paste(which(row), collapse = ",")
+  })
+  first <- incomplete[!duplicated(key)]
+  pattern <- integer(nrow(x))
+  pattern[incomplete] <- match(key, unique(key))
+  counts <- rowSums(holes)
+  list(
+    entries = sum(holes), patterns = length(first), pattern = pattern,
+    missing = as.integer(t(holes[first, , drop = FALSE])),
+    offset = as.integer(cumsum(counts) - counts)
+  )
+}
+
+gmm_columns <- function(x, k, covariance, keep) {
   c <- seq_len(k)
-  pairs <- expand.grid(c = c, j = seq_len(d))
-  triples <- expand.grid(c = c, i = seq_len(d), j = seq_len(d))
+  d <- seq_len(ncol(x))
+  holes <- which(t(is.na(x)), arr.ind = TRUE)
   c(
-    paste0("pi[", c, "]"),
-    paste0("mu[", pairs$c, ",", pairs$j, "]"),
-    paste0("Sigma[", triples$c, ",", triples$i, ",", triples$j, "]"),
+    indexed("pi", c), indexed("mu", c, d),
+    switch(covariance,
+      full = indexed("Sigma", c, d, d),
+      diagonal = indexed("sigma2", c, d),
+      shared = indexed("Sigma", d, d)
+    ),
     "log_lik", "n_occupied",
-    if (n_kept > 0) paste0("z[", seq_len(n_kept), "]")
+    if ("z" %in% keep) indexed("z", seq_len(nrow(x))),
+    if ("x" %in% keep && nrow(holes) > 0) {
+      paste0("x[", holes[, 2L], ",", holes[, 1L], "]")
+    }
   )
 }
 
-# ---- what the driver asks -----------------------------------------------------------
-
-model_sweeps.gmm_model <- function(model, state, n, control) {
-  .Call(C_gmm_sweeps, model$data, state, n, control)
+# Names of the elements of a block, the first index fastest: "mu[1,1]", ...
+indexed <- function(block, ...) {
+  paste0(block, "[", do.call(paste, c(expand.grid(...), sep = ",")), "]")
 }
 
-# Starting values: `k` observations as means, unless given.  The allocations
-# follow from the other parameters (one uniform an observation).
+# ---- what the driver asks ------------------------------------------------
+
+#' @exportS3Method
+model_sweeps.gmm_model <- function(model, state, n, control) {
+  .Call(C_gmm_sweeps, model$data, state, n, control, FALSE)
+}
+
+#' @exportS3Method
 model_start.gmm_model <- function(model, init) {
+  if (is.null(init)) best_start(model) else one_start(model, init)
+}
+
+# Of five random starts the one from which ten sweeps of conditional modes lead
+# to the highest log joint density.  It stays as scattered as it was drawn, but a
+# chain seldom begins where a poor local mode would hold it.
+best_start <- function(model, starts = 5L, sweeps = 10) {
+  control <- list(burnin = sweeps, thin = 1, threads = 1)
+  best <- NULL
+  highest <- -Inf
+  for (i in seq_len(starts)) {
+    state <- one_start(model, NULL)
+    value <- tryCatch(
+      {
+        climbed <- .Call(
+          C_gmm_sweeps, model$data, state, sweeps, control, TRUE
+        )
+        gmm_log_joint(model, climbed$state)
+      },
+      error = function(cnd) -Inf
+    )
+    # starts that reach the same mode tie, and the first of them is taken
+    # whatever the rounding
+    if (is.null(best) || isTRUE(value - highest > 1e-6 * (1 + abs(value)))) {
+      best <- state
+      highest <- value
+    }
+  }
+  best
+}
+
+# A start with what the user gave; `k` observations as means unless given.  The
+# allocations follow from the other parameters (one uniform an observation);
+# missing entries start at the mean of their column.
+one_start <- function(model, init) {
   data <- model$data
-  n <- nrow(data$x)
   k <- model$k
-  d <- ncol(data$x)
+  filled <- fill_column_means(data$x)
   pi <- init$pi %||% rep(1 / k, k)
-  mu <- init$mu %||% data$x[sample.int(n, k), , drop = FALSE]
-  sigma <- init$Sigma %||% aperm(array(data$s0, c(d, d, k)), c(3L, 1L, 2L))
-  state <- gmm_state(log(pi), mu, sigma, init$z)
+  mu <- init$mu %||% scattered_rows(filled, k, sqrt(diag(data$s0)))
+  sigma <- init$Sigma %||% init$sigma2 %||% default_covariances(model)
+  state <- gmm_state(model, log(pi), mu, sigma, init$z)
   if (is.null(init$z)) {
-    state$z <- draw_labels(gmm_probabilities(data$x, state))
+    state$z <- draw_labels(gmm_probabilities(model, state, filled))
   }
   state
 }
 
-gmm_state <- function(log_pi, mu, sigma, z) {
+# k rows of x: the first with equal probabilities, each further one in
+# proportion to the squared distance from the nearest one taken (Arthur &
+# Vassilvitskii 2007, "k-means++: the advantages of careful seeding", SODA,
+# 1027-1035).
+scattered_rows <- function(x, k, scale) {
+  y <- t(x) / scale
+  taken <- sample.int(ncol(y), 1L)
+  distance <- colSums((y - y[, taken])^2)
+  while (length(taken) < k) {
+    # all that are left coincide with one taken
+    weight <- if (any(distance > 0)) distance else rep(1, ncol(y))
+    taken <- c(taken, sample.int(ncol(y), 1L, prob = weight))
+    distance <- pmin(distance, colSums((y - y[, taken[length(taken)]])^2))
+  }
+  x[taken, , drop = FALSE]
+}
+
+default_covariances <- function(model) {
+  k <- model$k
+  s0 <- model$data$s0
+  d <- nrow(s0)
+  switch(model$covariance,
+    full = aperm(array(s0, c(d, d, k)), c(3L, 1L, 2L)),
+    diagonal = matrix(diag(s0), k, d, byrow = TRUE),
+    shared = s0
+  )
+}
+
+fill_column_means <- function(x) {
+  holes <- is.na(x)
+  if (any(holes)) {
+    x[holes] <- colMeans(x, na.rm = TRUE)[col(x)[holes]]
+  }
+  x
+}
+
+# A state; sigma: k x d x d, k x d (variances) or d x d, as the form has it.
+gmm_state <- function(model, log_pi, mu, sigma, z) {
+  x <- model$data$x
+  n <- nrow(x)
+  holes <- t(is.na(x))
   list(
     sweep = 0, z = as.integer(z), log_pi = as.double(log_pi),
-    mu = as.double(mu), sigma = as.double(sigma)
+    mu = as.double(mu), factor = gmm_factor(model, sigma),
+    x_missing = unname(t(fill_column_means(x))[holes]),
+    prob = numeric(n * model$k), kept = 0
+  )
+}
+
+# Factors L_c of the covariances in the layout of core/gmm_density.h.
+gmm_factor <- function(model, sigma) {
+  k <- model$k
+  d <- length(model$variables)
+  lower <- function(s) as.double(t(chol(matrix(s, d, d))))
+  switch(model$covariance,
+    full = {
+      sigma <- array(sigma, c(k, d, d))
+      unlist(lapply(seq_len(k), function(c) lower(sigma[c, , ])))
+    },
+    diagonal = as.double(t(sqrt(matrix(sigma, k, d)))),
+    shared = lower(sigma)
+  )
+}
+
+# The parameters of a state as people write them: pi (k), mu (k x d), Sigma
+# (k x d x d whatever the form), and in the form's own shape `sigma`.
+gmm_parameters <- function(model, state) {
+  k <- model$k
+  d <- length(model$variables)
+  f <- state$factor
+  square <- function(l) {
+    l <- matrix(l, d, d)
+    l %*% t(l)
+  }
+  full <- array(0, c(k, d, d))
+  for (c in seq_len(k)) {
+    full[c, , ] <- switch(model$covariance,
+      full = square(f[(c - 1L) * d * d + seq_len(d * d)]),
+      diagonal = diag(f[(c - 1L) * d + seq_len(d)]^2, d),
+      shared = square(f)
+    )
+  }
+  sigma <- switch(model$covariance,
+    full = full,
+    diagonal = t(matrix(f, d, k))^2,
+    shared = matrix(full[1L, , ], d, d)
+  )
+  list(
+    pi = exp(state$log_pi), mu = matrix(state$mu, k, d), Sigma = full,
+    sigma = sigma
   )
 }
 
 # P(z_i = c | x_i, parameters of one state), n x k.
-gmm_probabilities <- function(x, state) {
-  row <- function(v) matrix(v, 1L)
-  .Call(
-    C_gmm_evaluate, x, row(exp(state$log_pi)), row(state$mu), row(state$sigma),
-    NULL, NULL, c(FALSE, TRUE)
-  )$prob
+gmm_probabilities <- function(model, state, x) {
+  p <- gmm_parameters(model, state)
+  blocks <- list(
+    k = model$k, d = ncol(x), covariance = model$covariance,
+    pi = matrix(p$pi, 1L), mu = matrix(p$mu, 1L), sigma = matrix(p$sigma, 1L)
+  )
+  evaluate_draws(blocks, x, prob = TRUE)$prob
 }
 
 # One label a row of a matrix of probabilities.
@@ -404,13 +664,13 @@ draw_labels <- function(prob) {
   as.integer(1 + rowSums(partial[, -ncol(prob), drop = FALSE] <= u))
 }
 
+#' @exportS3Method
 model_check_init.gmm_model <- function(model, init, where, call) {
   k <- model$k
-  n <- nrow(model$data$x)
-  d <- ncol(model$data$x)
-  known <- c("pi", "mu", "Sigma", "z")
-  if (!is.list(init) || is.null(names(init)) ||
-        !all(names(init) %in% known)) {
+  d <- length(model$variables)
+  spread <- if (model$covariance == "diagonal") "sigma2" else "Sigma"
+  known <- c("pi", "mu", spread, "z")
+  if (!is.list(init) || is.null(names(init)) || !all(names(init) %in% known)) {
     abort_argument(
       c(
         "`{where}` must be a list with names among {.val {known}}.",
@@ -419,63 +679,114 @@ model_check_init.gmm_model <- function(model, init, where, call) {
       call = call
     )
   }
-  shape <- function(name, length, text) {
-    value <- init[[name]]
-    if (!is.null(value) && (!is.numeric(value) || length(value) != length ||
-                              !all(is.finite(value)))) {
-      abort_argument(
-        "`{where}${name}` must be {text} of finite numbers.",
-        call = call
-      )
-    }
-  }
-  shape("pi", k, paste("a vector of", k))
-  shape("mu", k * d, paste0("a ", k, " x ", d, " matrix"))
-  shape("Sigma", k * d * d, paste0("a ", k, " x ", d, " x ", d, " array"))
-  shape("z", n, paste("a vector of", n))
-  if (!is.null(init$pi) && (any(init$pi <= 0) || abs(sum(init$pi) - 1) > 1e-8)) {
-    abort_argument(
-      "`{where}$pi` must be positive and sum to 1.", call = call
+  sizes <- list(
+    pi = k, mu = c(k, d), z = model$nobs, sigma2 = c(k, d),
+    Sigma = if (model$covariance == "full") c(k, d, d) else c(d, d)
+  )
+  for (name in names(init)) {
+    check_init_shape(
+      init[[name]], sizes[[name]], paste0(where, "$", name), call
     )
   }
-  if (!is.null(init$z) && !all(init$z %in% seq_len(k))) {
-    abort_argument(
-      "`{where}$z` must hold whole numbers from 1 to {k}.", call = call
-    )
-  }
-  if (!is.null(init$Sigma)) {
-    sigma <- array(init$Sigma, c(k, d, d))
-    for (c in seq_len(k)) {
-      check_spd_matrix(
-        matrix(sigma[c, , ], d, d), d,
-        arg = paste0(where, "$Sigma[", c, ", , ]"), call = call
-      )
-    }
-  }
+  check_init_values(init, k, where, call)
+  check_init_covariances(init$Sigma, d, where, call)
   init
 }
 
-model_init_from_state.gmm_model <- function(model, state) {
-  list(
-    pi = exp(state$log_pi) / sum(exp(state$log_pi)), mu = state$mu,
-    Sigma = state$sigma, z = state$z
+check_init_shape <- function(value, size, arg, call) {
+  if (!is.numeric(value) || length(value) != prod(size) ||
+        !(is.null(dim(value)) || identical(as.numeric(dim(value)), size + 0))) {
+    shape <- paste(size, collapse = " x ")
+    given <- describe(value)
+    abort_argument(
+      "`{arg}` must be {shape} finite numbers, not {given}.", call = call
+    )
+  }
+  abort_elements(!is.finite(value), value, arg, "finite", call)
+}
+
+# The first element that breaks the rule.
+abort_elements <- function(wrong, value, arg, rule, call) {
+  if (any(wrong)) {
+    at <- which(wrong)[[1L]]
+    found <- value[[at]]
+    abort_argument(
+      "`{arg}` must be {rule}: element {at} is {found}.", call = call
+    )
+  }
+}
+
+check_init_values <- function(init, k, where, call) {
+  pi <- init$pi
+  arg <- function(name) paste0(where, "$", name)
+  abort_elements(pi <= 0, pi, arg("pi"), "positive", call)
+  if (!is.null(pi) && abs(sum(pi) - 1) > 1e-8) {
+    abort_argument("`{where}$pi` must sum to 1, not {sum(pi)}.", call = call)
+  }
+  abort_elements(
+    !init$z %in% seq_len(k), init$z, arg("z"),
+    paste("whole numbers from 1 to", k), call
+  )
+  abort_elements(
+    init$sigma2 <= 0, init$sigma2, arg("sigma2"), "positive", call
   )
 }
 
-# Blocks of a chain's draws: pi draws x k, mu draws x (k d), Sigma draws x (k d d).
+check_init_covariances <- function(sigma, d, where, call) {
+  if (is.null(sigma)) {
+    return(invisible())
+  }
+  k <- length(sigma) / d^2
+  sigma <- array(sigma, c(k, d, d))
+  for (c in seq_len(k)) {
+    which <- if (k > 1) paste0("[", c, ", , ]") else ""
+    check_spd_matrix(
+      matrix(sigma[c, , ], d, d), d, arg = paste0(where, "$Sigma", which),
+      call = call
+    )
+  }
+}
+
+#' @exportS3Method
+model_init_from_state.gmm_model <- function(model, state) {
+  p <- gmm_parameters(model, state)
+  spread <- if (model$covariance == "diagonal") "sigma2" else "Sigma"
+  init <- list(pi = p$pi / sum(p$pi), mu = p$mu, z = state$z)
+  init[[spread]] <- p$sigma
+  init
+}
+
+# Blocks of a chain's draws: pi draws x k, mu draws x (k d), sigma draws x (the
+# numbers of the form).
 gmm_blocks <- function(model, draws) {
   k <- model$k
   d <- length(model$variables)
+  size <- switch(model$covariance, full = k * d * d, diagonal = k * d,
+    shared = d * d
+  )
   list(
-    k = k, d = d,
+    k = k, d = d, covariance = model$covariance,
     pi = draws[, seq_len(k), drop = FALSE],
     mu = draws[, k + seq_len(k * d), drop = FALSE],
-    sigma = draws[, k + k * d + seq_len(k * d * d), drop = FALSE]
+    sigma = draws[, k + k * d + seq_len(size), drop = FALSE]
+  )
+}
+
+# Draws of element (i, j) of each component's covariance: draws x k.
+gmm_covariance <- function(blocks, i, j) {
+  k <- blocks$k
+  d <- blocks$d
+  group <- function(g) blocks$sigma[, (g - 1L) * k + seq_len(k), drop = FALSE]
+  switch(blocks$covariance,
+    full = group(i + d * (j - 1L)),
+    diagonal = if (i == j) group(i) else 0 * blocks$pi,
+    shared = blocks$sigma[, rep(i + d * (j - 1L), k), drop = FALSE]
   )
 }
 
 # log-likelihood, weights in decreasing order, mean and covariance of the
 # mixture: sum_c pi_c mu_c and sum_c pi_c (Sigma_c + mu_c mu_c') - mean mean'.
+#' @exportS3Method
 model_invariants.gmm_model <- function(model, draws) {
   draws <- unclass(draws)
   b <- gmm_blocks(model, draws)
@@ -483,7 +794,9 @@ model_invariants.gmm_model <- function(model, draws) {
   d <- b$d
   weight <- b$pi
   if (k > 1L && nrow(draws) > 0L) {
-    weight <- t(apply(b$pi, 1L, sort, decreasing = TRUE))
+    row <- as.vector(row(b$pi))
+    sorted <- b$pi[order(row, -as.vector(b$pi))]
+    weight <- matrix(sorted, nrow(draws), k, byrow = TRUE)
   }
   mean <- vapply(seq_len(d), function(j) {
     rowSums(b$pi * b$mu[, (j - 1L) * k + seq_len(k), drop = FALSE])
@@ -493,10 +806,8 @@ model_invariants.gmm_model <- function(model, draws) {
   covariance <- apply(pairs, 1L, function(pair) {
     i <- pair[[1L]]
     j <- pair[[2L]]
-    of <- function(block, column) {
-      block[, (column - 1L) * k + seq_len(k), drop = FALSE]
-    }
-    second <- of(b$sigma, i + d * (j - 1L)) + of(b$mu, i) * of(b$mu, j)
+    of <- function(column) b$mu[, (column - 1L) * k + seq_len(k), drop = FALSE]
+    second <- gmm_covariance(b, i, j) + of(i) * of(j)
     rowSums(b$pi * second) - mean[, i] * mean[, j]
   })
   covariance <- matrix(covariance, nrow(draws), nrow(pairs))
@@ -509,40 +820,120 @@ model_invariants.gmm_model <- function(model, draws) {
   result
 }
 
+#' @exportS3Method
 model_headline.gmm_model <- function(model) {
-  cli::pluralize(
-    "Gaussian mixture: {model$k} component{?s}, full covariances; ",
-    "{model$nobs} observation{?s} of {length(model$variables)} variable{?s}"
+  entries <- model$data$missing$entries
+  paste0(
+    cli::pluralize(
+      "Gaussian mixture: {model$k} component{?s}, ",
+      "{model$covariance} covariances; ",
+      "{model$nobs} observation{?s} of {length(model$variables)} variable{?s}"
+    ),
+    if (!is.null(entries)) paste0(", ", entries, " missing entries drawn")
   )
 }
 
+#' @exportS3Method
 model_labels.gmm_model <- function(model) {
-  k <- model$k
   names <- model$variables
-  d <- length(names)
-  c <- seq_len(k)
-  pairs <- expand.grid(c = c, j = seq_len(d))
-  triples <- expand.grid(c = c, i = seq_len(d), j = seq_len(d))
-  data.frame(
-    variable = model$columns,
-    label = c(
-      paste("weight of component", c),
-      paste0("mean of ", names[pairs$j], " in component ", pairs$c),
-      paste0(
-        ifelse(triples$i == triples$j,
-          paste("variance of", names[triples$i]),
-          paste("covariance of", names[triples$i], "and", names[triples$j])
-        ),
-        " in component ", triples$c
-      ),
-      "log-likelihood", "occupied components",
-      if (model$keep_z) paste("component of observation", seq_len(model$nobs))
+  block <- sub("\\[.*", "", model$columns)
+  inside <- sub("^[^[]*", "", model$columns)
+  index <- regmatches(inside, gregexpr("[0-9]+", inside))
+  covariance <- function(i, j) {
+    if (i == j) {
+      return(paste("variance of", names[i]))
+    }
+    paste("covariance of", names[i], "and", names[j])
+  }
+  label <- function(block, at) {
+    at <- as.integer(at)
+    switch(block,
+      pi = paste("weight of component", at),
+      mu = paste0("mean of ", names[at[2L]], " in component ", at[1L]),
+      Sigma = if (length(at) == 2L) {
+        covariance(at[1L], at[2L])
+      } else {
+        paste(covariance(at[2L], at[3L]), "in component", at[1L])
+      },
+      sigma2 = paste(covariance(at[2L], at[2L]), "in component", at[1L]),
+      z = paste("component of observation", at),
+      x = paste0(names[at[2L]], " of observation ", at[1L]),
+      log_lik = "log-likelihood", n_occupied = "occupied components"
     )
-  )
+  }
+  data.frame(variable = model$columns, label = mapply(
+    label, block, index, USE.NAMES = FALSE
+  ))
 }
 
-# ---- test hooks ------------------------------------------------------------------------
+# ---- the log joint density -----------------------------------------------
 
+# log p(x, z, pi, mu, Sigma) of a state, every constant included; missing
+# entries count as the unknowns they are.  The density of pi is with respect
+# to the first k - 1 weights, that of a covariance to its lower triangle.
+# Weights that a search has set to 0, where the density is 0 or infinite, are
+# left out.
+gmm_log_joint <- function(model, state) {
+  prior <- model$prior
+  k <- model$k
+  d <- length(model$variables)
+  p <- gmm_parameters(model, state)
+  x <- t(model$data$x)
+  x[is.na(x)] <- state$x_missing
+  normal <- function(x, mean, sigma) {
+    l <- t(chol(sigma))
+    white <- forwardsolve(l, x - mean)
+    -0.5 * colSums(matrix(white, d)^2) - sum(log(diag(l))) - d / 2 * log(2 * pi)
+  }
+  pi <- base::pi
+  total <- lgamma(sum(prior$alpha)) - sum(lgamma(prior$alpha)) +
+    sum(ifelse(
+      prior$alpha == 1 | state$log_pi == -Inf, 0,
+      (prior$alpha - 1) * state$log_pi
+    )) +
+    log_covariance_prior(model, p)
+  for (c in seq_len(k)) {
+    sigma <- matrix(p$Sigma[c, , ], d, d)
+    own <- state$z == c
+    total <- total + normal(matrix(p$mu[c, ], d), prior$m0, prior$v0) +
+      if (any(own)) {
+        sum(normal(x[, own, drop = FALSE], p$mu[c, ], sigma)) +
+          sum(own) * state$log_pi[[c]]
+      } else {
+        0
+      }
+  }
+  total
+}
+
+log_covariance_prior <- function(model, p) {
+  prior <- model$prior
+  d <- length(model$variables)
+  if (model$covariance == "diagonal") {
+    shape <- prior$nu0 / 2
+    scale <- rep(diag(prior$s0) / 2, each = model$k)
+    variance <- as.vector(p$sigma)
+    return(sum(shape * log(scale) - lgamma(shape) -
+                 (shape + 1) * log(variance) - scale / variance))
+  }
+  inverse_wishart <- function(sigma) {
+    nu <- prior$nu0
+    s0 <- prior$s0
+    log_det <- function(m) 2 * sum(log(diag(chol(m))))
+    nu / 2 * log_det(s0) - nu * d / 2 * log(2) - d * (d - 1) / 4 * log(pi) -
+      sum(lgamma((nu + 1 - seq_len(d)) / 2)) -
+      (nu + d + 1) / 2 * log_det(sigma) -
+      sum(diag(s0 %*% chol2inv(chol(sigma)))) / 2
+  }
+  matrices <- if (model$covariance == "shared") 1L else seq_len(model$k)
+  sum(vapply(matrices, function(c) {
+    inverse_wishart(matrix(p$Sigma[c, , ], d, d))
+  }, 0))
+}
+
+# ---- test hooks ----------------------------------------------------------
+
+#' @exportS3Method
 draw_prior.gmm_model <- function(model) {
   prior <- model$prior
   k <- model$k
@@ -550,386 +941,53 @@ draw_prior.gmm_model <- function(model) {
   weights <- stats::rgamma(k, prior$alpha)
   pi <- weights / sum(weights)
   mu <- t(prior$m0 + t(chol(prior$v0)) %*% matrix(stats::rnorm(d * k), d, k))
-  precision <- stats::rWishart(k, prior$nu0, chol2inv(chol(prior$s0)))
-  sigma <- array(0, c(k, d, d))
-  for (c in seq_len(k)) {
-    sigma[c, , ] <- chol2inv(chol(matrix(precision[, , c], d, d)))
+  inverse_wishart <- function() {
+    w <- stats::rWishart(1L, prior$nu0, chol2inv(chol(prior$s0)))
+    chol2inv(chol(matrix(w, d, d)))
   }
+  sigma <- switch(model$covariance,
+    full = {
+      all <- array(0, c(k, d, d))
+      for (c in seq_len(k)) all[c, , ] <- inverse_wishart()
+      all
+    },
+    diagonal = 1 / matrix(
+      stats::rgamma(k * d, prior$nu0 / 2, rep(diag(prior$s0) / 2, each = k)), k
+    ),
+    shared = inverse_wishart()
+  )
   z <- sample.int(k, model$nobs, replace = TRUE, prob = pi)
-  gmm_state(log(pi), mu, sigma, z)
+  gmm_state(model, log(pi), mu, sigma, z)
 }
 
+# Complete data; a test that hides entries puts their values into the state's
+# x_missing.
+#' @exportS3Method
 simulate_data.gmm_model <- function(model, state) {
-  k <- model$k
-  d <- length(model$variables)
-  mu <- matrix(state$mu, k, d)
-  sigma <- array(state$sigma, c(k, d, d))
-  x <- matrix(stats::rnorm(model$nobs * d), model$nobs, d)
-  for (c in unique(state$z)) {
-    rows <- state$z == c
-    x[rows, ] <- x[rows, , drop = FALSE] %*% chol(matrix(sigma[c, , ], d, d)) +
-      rep(mu[c, ], each = sum(rows))
-  }
+  x <- sim_normals(gmm_parameters(model, state), state$z)
   colnames(x) <- model$variables
   x
 }
 
-set_data.gmm_model <- function(model, data) {
-  x <- check_data_matrix(data, arg = "data", call = rlang::caller_env(2))
-  fresh <- gmm_model(x, model$k, model$prior, model$keep_z)
-  model[names(fresh)] <- fresh
-  model
-}
-
-# ---- labels -------------------------------------------------------------------------------
-
-# For each draw (all chains together) the labels that its components get:
-# integers, draws x k.  The pivot is the draw of the highest log-likelihood.  A
-# component gets the label of the pivot's component with which it shares most
-# observations: the assignment problem over expected counts, pivotal reordering by
-# allocations (Papastamoulis & Iliopoulos 2010, doi:10.1198/jcgs.2010.09008) with
-# probabilities in place of drawn allocations.  Labels are then ranked by mean
-# weight, largest first.
-gmm_labels <- function(model, draws) {
-  b <- gmm_blocks(model, draws)
-  if (b$k == 1L) {
-    return(matrix(1L, nrow(draws), 1L))
-  }
-  best <- which.max(draws[, "log_lik"])
-  x <- matching_points(model, b, best)
-  pivot <- max.col(
-    evaluate_draws(b, x, rows = best, prob = TRUE)$prob,
-    ties.method = "first"
-  )
-  labels <- match_labels(evaluate_draws(b, x, pivot = pivot)$agreement)
-  rank_labels(labels, b$pi)
-}
-
-# Where components are compared: at most 1,000 observations spread evenly over
-# the data; for a fit without its data, the means of the pivot's components and
-# points one standard deviation from them along the columns of its factor.
-matching_points <- function(model, blocks, best) {
-  x <- model$data$x
-  if (!is.null(x)) {
-    n <- nrow(x)
-    return(x[unique(round(seq(1, n, length.out = min(n, 1000)))), ,
-             drop = FALSE])
-  }
-  k <- blocks$k
-  d <- blocks$d
-  mu <- matrix(blocks$mu[best, ], k, d)
-  sigma <- array(blocks$sigma[best, ], c(k, d, d))
-  do.call(rbind, lapply(seq_len(k), function(c) {
-    factor <- chol(matrix(sigma[c, , ], d, d))
-    rep(mu[c, ], each = 2L * d + 1L) + rbind(0, factor, -factor)
-  }))
-}
-
-# agreement: draws x k x k, expected number of observations that component a of
-# the draw shares with component b of the pivot.
-match_labels <- function(agreement) {
-  k <- dim(agreement)[[2L]]
-  t(apply(agreement, 1L, function(shared) {
-    as.integer(clue::solve_LSAP(matrix(shared, k, k), maximum = TRUE))
-  }))
-}
-
-rank_labels <- function(labels, pi) {
-  k <- ncol(labels)
-  weight <- vapply(seq_len(k), function(label) sum(pi[labels == label]), 0)
-  ranks <- integer(k)
-  ranks[order(-weight)] <- seq_len(k)
-  matrix(ranks[labels], nrow(labels), k)
-}
-
-# Every block of a row is k numbers for each of its columns, component fastest:
-# the number of component c moves to place labels[, c].
-model_relabelled.gmm_model <- function(model, draws) {
-  sizes <- vapply(draws, nrow, 0L)
-  all <- do.call(rbind, draws)
-  labels <- gmm_labels(model, all)
-  k <- model$k
-  d <- length(model$variables)
-  from <- all
-  rows <- seq_len(nrow(all))
-  for (group in seq_len(1L + d + d * d) - 1L) {
-    for (c in seq_len(k)) {
-      all[cbind(rows, group * k + labels[, c])] <- from[, group * k + c]
-    }
-  }
-  if (model$keep_z) {
-    z <- startsWith(model$columns, "z[")
-    all[, z] <- labels[cbind(rep(rows, sum(z)), as.vector(from[, z]))]
-  }
-  ends <- cumsum(sizes)
-  Map(function(start, end) all[seq.int(start, end), , drop = FALSE],
-    ends - sizes + 1L, ends)
-}
-
-model_labelled.gmm_model <- function(model, invariants) {
-  if (model$k == 1L) {
-    return(character())
-  }
-  setdiff(model$columns, c("log_lik", "n_occupied"))
-}
-
-# The C evaluation of all draws, or of some rows of them, at x.
-evaluate_draws <- function(blocks, x, rows = NULL, labels = NULL, pivot = NULL,
-                           density = FALSE, prob = FALSE) {
-  take <- function(m) unname(if (is.null(rows)) m else m[rows, , drop = FALSE])
-  .Call(
-    C_gmm_evaluate, unname(x), take(blocks$pi), take(blocks$mu),
-    take(blocks$sigma), labels, pivot, c(density, prob)
-  )
-}
-
-# ---- predictions -----------------------------------------------------------------------------
-
-#' Clusters, probabilities and densities from a Gaussian mixture
-#'
-#' Averages over the posterior draws, without refitting. The density of new data
-#' does not depend on how components are numbered. For clusters and
-#' probabilities the components of each draw are first renumbered to agree with
-#' a pivotal draw (that of the highest log-likelihood), by the assignment that
-#' shares most observations with it (Papastamoulis and Iliopoulos 2010);
-#' cluster 1 is the one with the largest weight.
-#'
-#' @param object A fit made by [gibbs_gmm()].
-#' @param newdata `NULL` for the data of the fit, or new observations: a matrix,
-#'   data frame or vector with the fit's variables, taken by name where there are
-#'   names.
-#' @param type `"cluster"`: the most probable component of each observation;
-#'   `"prob"`: the posterior probabilities of all components; `"density"`: the
-#'   density \eqn{\sum_c \pi_c \mathrm{N}(x \mid \mu_c, \Sigma_c)}{sum_c pi_c
-#'   N(x | mu_c, Sigma_c)}, its mean over the draws being the posterior
-#'   predictive density.
-#' @param level For `"density"`: a number between 0 and 1, the probability of the
-#'   central interval; default 0.9.
-#' @param ... Not used.
-#' @return For `"cluster"` a vector of whole numbers, for `"prob"` a matrix with
-#'   a row for each observation and a column for each component, for `"density"`
-#'   a data frame with the columns `mean`, `sd`, `lower` and `upper` (per unit
-#'   of volume of the data). Row names are kept. Each observation's result is
-#'   the same, to the last bit, whatever others are asked for with it.
-#' @section Errors: `gibbsite_error_argument` for variables that are missing or
-#'   too many, missing values, and for a fit without its data when `newdata` is
-#'   `NULL`.
-#' @references
-#' Papastamoulis P, Iliopoulos G (2010). An artificial allocations based solution
-#' to the label switching problem in Bayesian analysis of mixtures of
-#' distributions. *Journal of Computational and Graphical Statistics* 19,
-#' 313-331. \doi{10.1198/jcgs.2010.09008}
-#' @examples
-#' fit <- gibbs_gmm(faithful, 2, draws = 500, burnin = 200, chains = 2, seed = 1,
-#'   progress = FALSE)
-#' table(predict(fit))
-#' new <- data.frame(eruptions = c(2, 3, 4.5), waiting = c(55, 70, 80))
-#' predict(fit, new, type = "prob")
-#' predict(fit, new, type = "density")
-#' @export
-predict.gibbs_gmm <- function(object, newdata = NULL,
-                              type = c("cluster", "prob", "density"),
-                              level = 0.9, ...) {
-  call <- rlang::current_env()
-  rlang::check_dots_empty()
-  type <- check_choice(type, c("cluster", "prob", "density"))
-  level <- check_number(
-    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
-  )
-  model <- fit_part(object, "model")
-  x <- gmm_newdata(model, newdata, call)
-  draws <- do.call(rbind, chain_matrices(object))
-  if (type == "density") {
-    return(predict_density(model, draws, x, level))
-  }
-  prob <- evaluate_draws(
-    gmm_blocks(model, draws), x, labels = gmm_labels(model, draws), prob = TRUE
-  )$prob
-  dimnames(prob) <- list(rownames(x), seq_len(model$k))
-  if (type == "prob") {
-    return(prob)
-  }
-  stats::setNames(max.col(prob, ties.method = "first"), rownames(x))
-}
-
-# In blocks of observations, so that draws x observations stays below 64 MB.
-predict_density <- function(model, draws, x, level) {
-  blocks <- gmm_blocks(model, draws)
-  probs <- c((1 - level) / 2, (1 + level) / 2)
-  size <- max(1, floor(8e6 / nrow(draws)))
-  starts <- seq(1, nrow(x), by = size)
-  parts <- lapply(starts, function(start) {
-    rows <- seq.int(start, min(nrow(x), start + size - 1))
-    density <- exp(evaluate_draws(
-      blocks, x[rows, , drop = FALSE], density = TRUE
-    )$log_density)
-    bounds <- apply(density, 2, stats::quantile, probs = probs, names = FALSE)
-    data.frame(
-      mean = colMeans(density), sd = apply(density, 2, stats::sd),
-      lower = bounds[1L, ], upper = bounds[2L, ]
-    )
-  })
-  out <- do.call(rbind, parts)
-  rownames(out) <- rownames(x)
-  out
-}
-
-# The observations to predict, with the variables of the fit in their order.
-gmm_newdata <- function(model, newdata, call) {
-  if (is.null(newdata)) {
-    if (is.null(model$data)) {
-      abort_argument(
-        c(
-          "{.arg newdata} is needed: the fit does not hold its data.",
-          i = "It was made with {.code keep_data = FALSE} or {.fn drop_data}."
-        ),
-        call = call
-      )
-    }
-    return(model$data$x)
-  }
-  named <- !is.null(colnames(newdata))
-  if (named && all(model$variables %in% colnames(newdata))) {
-    newdata <- newdata[, model$variables, drop = FALSE]
-  } else if (is.data.frame(newdata)) {
-    lacking <- setdiff(model$variables, colnames(newdata))
-    abort_argument(
-      "{.arg newdata} lacks the variable{?s} {.val {lacking}} of the fit.",
-      call = call
-    )
-  }
-  d <- length(model$variables)
-  if (d > 1L && is.null(dim(newdata)) && length(newdata) == d) {
-    newdata <- matrix(newdata, 1L)
-  }
-  x <- check_data_matrix(newdata, arg = "newdata", call = call)
-  if (ncol(x) != d) {
-    abort_argument(
-      "{.arg newdata} must have {d} column{?s} like the fit, not {ncol(x)}.",
-      call = call
-    )
+# x_i ~ N(mu_{z_i}, Sigma_{z_i})
+sim_normals <- function(parameters, z) {
+  d <- ncol(parameters$mu)
+  x <- matrix(stats::rnorm(length(z) * d), length(z), d)
+  for (c in unique(z)) {
+    rows <- z == c
+    root <- chol(matrix(parameters$Sigma[c, , ], d, d))
+    x[rows, ] <- x[rows, , drop = FALSE] %*% root +
+      rep(parameters$mu[c, ], each = sum(rows))
   }
   x
 }
 
-# ---- pictures ----------------------------------------------------------------------------------
-
-#' Plot a Gaussian mixture
-#'
-#' With two variables, the observations coloured by cluster (paler where the
-#' cluster is less certain), the contours of the posterior predictive density and
-#' for each component the ellipse that holds `level` of it, at the posterior mean
-#' of its parameters (components renumbered as in [predict.gibbs_gmm()]).
-#'
-#' @param x A fit made by [gibbs_gmm()].
-#' @param type `"mixture"` (default with two variables and the data kept), or
-#'   one of the types of [plot.gibbsite_fit()].
-#' @param level Number between 0 and 1, default 0.9: the probability that each
-#'   ellipse holds.
-#' @param ... Passed to [plot.gibbsite_fit()], or graphical parameters for
-#'   `"mixture"`.
-#' @return `x`, invisibly.
-#' @section Errors: `gibbsite_error_argument` for an unknown `type`, and for
-#'   `"mixture"` without the data or with other than two variables.
-#' @examples
-#' fit <- gibbs_gmm(faithful, 2, draws = 500, burnin = 200, chains = 2, seed = 1,
-#'   progress = FALSE)
-#' plot(fit)
-#' plot(fit, type = "trace")
-#' @export
-plot.gibbs_gmm <- function(x, type = NULL, level = 0.9, ...) {
-  model <- fit_part(x, "model")
-  drawable <- length(model$variables) == 2L && !is.null(model$data)
-  if (is.null(type)) {
-    type <- if (drawable) "mixture" else "trace"
-  }
-  if (!identical(type, "mixture")) {
-    return(NextMethod(type = type))
-  }
-  level <- check_number(
-    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
+#' @exportS3Method
+set_data.gmm_model <- function(model, data) {
+  x <- check_data_matrix(
+    data, "impute", arg = "data", call = rlang::caller_env(2)
   )
-  if (!drawable) {
-    abort_argument(c(
-      "{.code type = \"mixture\"} needs two variables and the data.",
-      i = "Use {.code type = \"trace\"}."
-    ))
-  }
-  plot_mixture(x, model, level, ...)
-  invisible(x)
-}
-
-plot_mixture <- function(fit, model, level, ...) {
-  x <- model$data$x
-  mean <- colMeans(do.call(
-    rbind, model_relabelled(model, chain_matrices(fit))
-  ))
-  prob <- predict(fit, type = "prob")
-  colours <- gibbsite_palette(model$k)
-  limits <- apply(x, 2L, grDevices::extendrange, f = 0.08)
-  defaults <- list(
-    x = x, type = "n", xlim = limits[, 1L], ylim = limits[, 2L],
-    xlab = model$variables[[1L]], ylab = model$variables[[2L]], las = 1,
-    bty = "l"
-  )
-  old <- graphics::par(mar = c(4.1, 4.1, 2.6, 1.1))
-  on.exit(graphics::par(old))
-  do.call(graphics::plot, utils::modifyList(defaults, list(...)))
-  draw_contours(fit, model)
-  draw_observations(x, prob, colours)
-  draw_ellipses(mean, model$k, level, colours)
-  graphics::legend(
-    "top", horiz = TRUE, bty = "n", xpd = NA, inset = c(0, -0.08), cex = 0.9,
-    legend = sprintf("%d: weight %.2f", seq_len(model$k), mean[seq_len(model$k)]),
-    col = colours, lwd = 2
-  )
-}
-
-# Paler where the most probable component is less certain.
-draw_observations <- function(x, prob, colours) {
-  cluster <- max.col(prob, ties.method = "first")
-  certainty <- prob[cbind(seq_along(cluster), cluster)]
-  least <- 1 / ncol(prob)
-  strength <- if (least < 1) (certainty - least) / (1 - least) else 1
-  graphics::points(
-    x, pch = 19, cex = 0.7,
-    col = mapply(
-      grDevices::adjustcolor, colours[cluster], pmax(0.12, 0.8 * strength)
-    )
-  )
-}
-
-# The posterior predictive density from at most 200 draws, on a 60 x 60 grid
-# over the plot.
-draw_contours <- function(fit, model) {
-  draws <- do.call(rbind, chain_matrices(fit))
-  rows <- unique(round(seq(1, nrow(draws), length.out = 200)))
-  edges <- matrix(graphics::par("usr"), 2L)
-  grid <- apply(edges, 2L, function(l) seq(l[[1L]], l[[2L]], length.out = 60))
-  points <- as.matrix(expand.grid(grid[, 1L], grid[, 2L]))
-  log_density <- evaluate_draws(
-    gmm_blocks(model, draws), points, rows = rows, density = TRUE
-  )$log_density
-  density <- matrix(colMeans(exp(log_density)), 60L, 60L)
-  graphics::contour(
-    grid[, 1L], grid[, 2L], density, add = TRUE, drawlabels = FALSE,
-    levels = max(density) * c(0.02, 0.05, 0.1, 0.2, 0.4, 0.7),
-    col = "grey75"
-  )
-}
-
-# The ellipse that holds `level` of each component at the posterior mean of its
-# parameters, its centre a cross.
-draw_ellipses <- function(mean, k, level, colours) {
-  mu <- matrix(mean[k + seq_len(2L * k)], k, 2L)
-  sigma <- array(mean[3L * k + seq_len(4L * k)], c(k, 2L, 2L))
-  angle <- seq(0, 2 * pi, length.out = 200)
-  circle <- cbind(cos(angle), sin(angle)) * sqrt(stats::qchisq(level, 2))
-  for (c in seq_len(k)) {
-    edge <- circle %*% chol(sigma[c, , ]) + rep(mu[c, ], each = nrow(circle))
-    graphics::lines(edge, col = colours[[c]], lwd = 2)
-    graphics::points(
-      mu[c, 1L], mu[c, 2L], pch = 3, cex = 1.4, lwd = 2, col = colours[[c]]
-    )
-  }
+  fresh <- gmm_model(x, model$k, model$prior, model$covariance, model$keep)
+  model[names(fresh)] <- fresh
+  model
 }

@@ -53,7 +53,9 @@ set_data <- function(model, data) UseMethod("set_data")
 
 # Most samplers have one C entry and need nothing else of the data: the
 # default hands the model's data, the state and the control to it.
+#' @exportS3Method
 model_invariants.default <- function(model, draws) draws
+#' @exportS3Method
 model_labels.default <- function(model) {
   data.frame(variable = model$columns, label = model$columns)
 }

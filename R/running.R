@@ -411,7 +411,7 @@ option_default <- function(name) {
     segment_seconds = 0.25,
     round_seconds = 3,
     checkpoint_seconds = 30,
-    stop("unknown option: ", name)
+    rlang::abort(paste("unknown option:", name), .internal = TRUE)
   )
 }
 

@@ -60,6 +60,7 @@ diagnose <- function(draws) {
 # The columns that mean something only under a numbering of the components.
 model_labelled <- function(model, invariants) UseMethod("model_labelled")
 
+#' @exportS3Method
 model_labelled.default <- function(model, invariants) {
   setdiff(model$columns, invariants)
 }
@@ -68,6 +69,7 @@ model_labelled.default <- function(model, invariants) {
 # that a column means the same in every draw; NULL where that is not done.
 model_relabelled <- function(model, draws) UseMethod("model_relabelled")
 
+#' @exportS3Method
 model_relabelled.default <- function(model, draws) NULL
 
 # The invariants of all chains, draws x chains x quantities.  `matrices`: one

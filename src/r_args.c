@@ -1,8 +1,8 @@
 #include "r_args.h"
 
 #include <R.h>
-#include <stdint.h>
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "threads.h"

@@ -1,15 +1,58 @@
 /* .Call entries of the Gaussian mixture: unpack, call the core, pack. */
 #include <R.h>
-#include <math.h>
 
 #include "gmm.h"
-#include "lanes.h"
 #include "r_args.h"
 #include "r_scan.h"
 #include "routines.h"
 
+static gmm_form unpack_form(SEXP form) {
+  const size_t value = args_scalar_count(form, "form", 0);
+  if (value > COVARIANCE_SHARED)
+    Rf_error("`form` must be 0, 1 or 2");
+  return (gmm_form)value;
+}
+
+/* Labels must lie between `low` and `high`. */
+static void check_range(const int *x, size_t length, int low, size_t high,
+                        const char *name) {
+  for (size_t e = 0; e < length; e++)
+    if (x[e] < low || (x[e] > 0 && (size_t)x[e] > high))
+      Rf_error("`%s` must lie between %d and %.0f", name, low, (double)high);
+}
+
+/* list(entries, patterns, pattern, missing, offset), or NULL for complete data. */
+static gmm_missing unpack_missing(SEXP list, size_t n, size_t d) {
+  gmm_missing missing = {0};
+  if (list == R_NilValue)
+    return missing;
+  missing.entries = args_count(list, "entries", 1);
+  missing.patterns = args_count(list, "patterns", 1);
+  const size_t cells = args_product(missing.patterns, d);
+  missing.pattern = args_integers(list, "pattern", n);
+  missing.missing = args_integers(list, "missing", cells);
+  missing.offset = args_integers(list, "offset", n);
+  check_range(missing.pattern, n, 0, missing.patterns, "pattern");
+  check_range(missing.missing, cells, 0, 1, "missing");
+  check_range(missing.offset, n, 0, missing.entries, "offset");
+  size_t entries = 0;
+  for (size_t i = 0; i < n; i++) {
+    if (missing.pattern[i] == 0)
+      continue;
+    if (missing.offset[i] < 0 || (size_t)missing.offset[i] != entries)
+      Rf_error("`offset` must count the missing entries row by row");
+    for (size_t j = 0; j < d; j++)
+      entries +=
+        (size_t)missing.missing[((size_t)missing.pattern[i] - 1) * d + j];
+  }
+  if (entries != missing.entries)
+    Rf_error("`entries` must be the number of missing entries");
+  return missing;
+}
+
 static gmm_data unpack_data(SEXP list) {
   gmm_data data;
+  data.form = unpack_form(args_element(list, "form"));
   args_matrix(args_element(list, "x"), "x", &data.n, &data.d);
   data.k = args_count(list, "k", 1);
   if (data.n < 1 || data.d < 1)
@@ -22,36 +65,49 @@ static gmm_data unpack_data(SEXP list) {
   data.q0_m0 = args_doubles(list, "q0_m0", data.d);
   data.s0 = args_doubles(list, "s0", square);
   data.nu0 = args_number(list, "nu0");
+  data.missing = unpack_missing(args_element(list, "missing"), data.n, data.d);
   data.keep_z = args_count(list, "keep_z", 0) > 0;
+  data.keep_x = args_count(list, "keep_x", 0) > 0;
   return data;
 }
 
 static gmm_state unpack_state(SEXP list, const gmm_data *data) {
-  const size_t means = args_product(data->k, data->d);
+  args_product(args_product(data->k, data->d), data->d);
   gmm_state state;
   state.z = args_integers(list, "z", data->n);
   state.log_pi = args_doubles(list, "log_pi", data->k);
-  state.mu = args_doubles(list, "mu", means);
-  state.sigma = args_doubles(list, "sigma", args_product(means, data->d));
-  for (size_t i = 0; i < data->n; i++)
-    if (state.z[i] < 1 || (size_t)state.z[i] > data->k)
-      Rf_error("`z` must lie between 1 and the number of components");
+  state.mu = args_doubles(list, "mu", data->k * data->d);
+  state.factor =
+    args_doubles(list, "factor", gmm_factor_size(data->form, data->d, data->k));
+  state.x_missing = args_doubles(list, "x_missing", data->missing.entries);
+  state.prob = args_doubles(list, "prob", args_product(data->n, data->k));
+  state.kept = args_doubles(list, "kept", 1);
+  check_range(state.z, data->n, 1, data->k, "z");
   return state;
 }
 
-SEXP C_gmm_sweeps(SEXP data_list, SEXP state_list, SEXP n, SEXP control_list) {
-  const gmm_data data = unpack_data(data_list);
-  const scan_control control = args_control(control_list);
-  SEXP copy = PROTECT(scan_copy_state(state_list));
-  const gmm_state state = unpack_state(copy, &data);
-  const size_t size = gmm_work_size(&data);
+/* The model on a protected copy of the state. */
+static gmm_model open_model(const gmm_data *data, SEXP copy, int threads) {
+  const gmm_state state = unpack_state(copy, data);
+  const size_t size = gmm_work_size(data);
   if (size == 0)
     scan_stop(STATUS_NO_MEMORY);
-  double *work = (double *)R_alloc(size, sizeof(double));
   gmm_model model;
-  const status outcome = gmm_open(&model, &data, &state, work, control.threads);
-  if (outcome != STATUS_OK)
-    scan_stop(outcome);
+  gmm_open(&model, data, &state, (double *)R_alloc(size, sizeof(double)),
+           threads);
+  return model;
+}
+
+/* mode: FALSE for the Gibbs sampler, TRUE for iterated conditional modes. */
+SEXP C_gmm_sweeps(SEXP data_list, SEXP state_list, SEXP n, SEXP control_list,
+                  SEXP mode) {
+  const gmm_data data = unpack_data(data_list);
+  const scan_control control = args_control(control_list);
+  if (TYPEOF(mode) != LGLSXP || XLENGTH(mode) != 1)
+    Rf_error("`mode` must be TRUE or FALSE");
+  SEXP copy = PROTECT(scan_copy_state(state_list));
+  gmm_model model = open_model(&data, copy, control.threads);
+  model.mode = LOGICAL(mode)[0] == TRUE;
   const scan_model scan = {&model, gmm_sweep, gmm_record};
   SEXP result = scan_segment(&scan, control, n, copy, gmm_columns(&data));
   UNPROTECT(1);
@@ -65,66 +121,66 @@ static const int *unpack_labels(SEXP x, const char *name, size_t length,
     return NULL;
   if (TYPEOF(x) != INTSXP || (size_t)XLENGTH(x) != length)
     Rf_error("`%s` must be NULL or %.0f integers", name, (double)length);
-  for (size_t e = 0; e < length; e++)
-    if (INTEGER(x)[e] < 1 || (size_t)INTEGER(x)[e] > k)
-      Rf_error("`%s` must lie between 1 and the number of components", name);
+  check_range(INTEGER(x), length, 1, k, name);
   return INTEGER(x);
 }
 
-static gmm_evaluation unpack_evaluation(SEXP x, SEXP pi, SEXP mu, SEXP sigma,
-                                        SEXP order, SEXP pivot) {
+/* list(x, pi, mu, sigma): x n x d, pi draws x k, mu draws x k d, sigma draws x
+ * (the numbers of the form). */
+static gmm_evaluation unpack_evaluation(SEXP form, SEXP x, SEXP blocks) {
   gmm_evaluation job = {0};
   size_t rows, columns;
+  job.form = unpack_form(form);
   args_matrix(x, "x", &job.n, &job.d);
+  SEXP pi = args_element(blocks, "pi"), mu = args_element(blocks, "mu");
+  SEXP sigma = args_element(blocks, "sigma");
   args_matrix(pi, "pi", &job.draws, &job.k);
   args_matrix(mu, "mu", &rows, &columns);
   if (rows != job.draws || columns != args_product(job.k, job.d))
     Rf_error("`mu` must have a row a draw and k d columns");
   args_matrix(sigma, "sigma", &rows, &columns);
-  if (rows != job.draws || columns != args_product(job.k * job.d, job.d))
-    Rf_error("`sigma` must have a row a draw and k d^2 columns");
+  args_product(job.k * job.d, job.d);
+  if (rows != job.draws || columns != gmm_factor_size(job.form, job.d, job.k))
+    Rf_error("`sigma` has the wrong number of rows or columns");
   if (job.n < 1 || job.d < 1 || job.k < 1)
     Rf_error("`x` or `pi` is empty");
   job.x = REAL(x);
   job.pi = REAL(pi);
   job.mu = REAL(mu);
   job.sigma = REAL(sigma);
-  job.order = unpack_labels(order, "order", job.draws * job.k, job.k);
-  job.pivot = unpack_labels(pivot, "pivot", job.n, job.k);
   return job;
 }
 
-/* x: n x d; pi: draws x k; mu: draws x k d; sigma: draws x k d^2; order: draws x
- * k integers or NULL; pivot: n integers or NULL; what: c(log_density, prob).
- * Returns list(log_density, prob, agreement), NULL where not asked for;
- * agreement (draws x k x k) comes with a pivot. */
-SEXP C_gmm_evaluate(SEXP x, SEXP pi, SEXP mu, SEXP sigma, SEXP order,
-                    SEXP pivot, SEXP what) {
-  gmm_evaluation job = unpack_evaluation(x, pi, mu, sigma, order, pivot);
+/* order: draws x k integers or NULL; pivot: n integers or NULL; what:
+ * c(log_density, prob).  Returns list(log_density, prob, agreement), NULL where
+ * not asked for; agreement (draws x k x k) comes with a pivot. */
+SEXP C_gmm_evaluate(SEXP form, SEXP x, SEXP blocks, SEXP order, SEXP pivot,
+                    SEXP what) {
+  gmm_evaluation job = unpack_evaluation(form, x, blocks);
+  const int draws = (int)job.draws, k = (int)job.k, n = (int)job.n;
+  job.order = unpack_labels(order, "order", job.draws * job.k, job.k);
+  job.pivot = unpack_labels(pivot, "pivot", job.n, job.k);
   if (TYPEOF(what) != LGLSXP || XLENGTH(what) != 2)
     Rf_error("`what` must be two logical values");
   const char *names[] = {"log_density", "prob", "agreement", ""};
   SEXP result = PROTECT(Rf_mkNamed(VECSXP, names));
   if (LOGICAL(what)[0] == TRUE) {
     args_product(job.draws, job.n);
-    SET_VECTOR_ELT(result, 0,
-                   Rf_allocMatrix(REALSXP, (int)job.draws, (int)job.n));
+    SET_VECTOR_ELT(result, 0, Rf_allocMatrix(REALSXP, draws, n));
     job.log_density = REAL(VECTOR_ELT(result, 0));
   }
   if (LOGICAL(what)[1] == TRUE) {
-    SET_VECTOR_ELT(result, 1, Rf_allocMatrix(REALSXP, (int)job.n, (int)job.k));
+    SET_VECTOR_ELT(result, 1, Rf_allocMatrix(REALSXP, n, k));
     job.prob = REAL(VECTOR_ELT(result, 1));
   }
   if (job.pivot) {
     args_product(job.draws, job.k * job.k);
-    SET_VECTOR_ELT(result, 2,
-                   Rf_alloc3DArray(REALSXP, (int)job.draws, (int)job.k,
-                                   (int)job.k));
+    SET_VECTOR_ELT(result, 2, Rf_alloc3DArray(REALSXP, draws, k, k));
     job.agreement = REAL(VECTOR_ELT(result, 2));
   }
-  double *work =
-    (double *)R_alloc(gmm_evaluate_size(job.d, job.k), sizeof(double));
-  const status outcome = gmm_evaluate(&job, work);
+  const size_t size = gmm_evaluate_size(job.form, job.d, job.k);
+  const status outcome =
+    gmm_evaluate(&job, (double *)R_alloc(size, sizeof(double)));
   if (outcome != STATUS_OK)
     scan_stop(outcome);
   UNPROTECT(1);

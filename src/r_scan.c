@@ -14,11 +14,10 @@ static void check_interrupt(void *unused) {
   R_CheckUserInterrupt();
 }
 
-/* The scan's stop callback.  R is asked at every 16th call: a question costs
- * a fraction of a microsecond, some sweeps not much more. */
-static int interrupted(void *calls) {
-  unsigned *count = calls;
-  return (*count)++ % 16 == 15 && !R_ToplevelExec(check_interrupt, NULL);
+/* The scan's stop callback: has the user pressed Ctrl-C? */
+static int interrupted(void *unused) {
+  (void)unused;
+  return !R_ToplevelExec(check_interrupt, NULL);
 }
 
 /* ---- state, draws and generator in one value -------------------------------- */
@@ -64,9 +63,7 @@ SEXP scan_segment(const scan_model *scan, scan_control control, SEXP n,
   double *sweep = args_doubles(state, "sweep", 1);
   if (!(*sweep >= 0.0 && *sweep + (double)sweeps < 9007199254740992.0))
     Rf_error("`sweep` must be a count below 2^53");
-  unsigned calls = 0;
   control.stop = interrupted;
-  control.stop_data = &calls;
   const size_t rows = scan_rows(*sweep, sweeps, &control);
   args_product(rows, columns);
   if (rows > INT_MAX || columns > INT_MAX)

@@ -25,7 +25,7 @@ static size_t sums_size(const gmm_data *data) {
   return data->k * (1 + data->d + data->d * data->d);
 }
 
-/* A chunk's area: log-likelihood, sums, block of x, whitened block, weights. */
+/* A chunk's area: log-likelihood, sums, densities' scratch, weights. */
 static size_t chunk_size(const gmm_data *data) {
   return LANES + sums_size(data) + LANES * (2 * data->d + data->k);
 }
@@ -34,33 +34,35 @@ static size_t small_size(const gmm_data *data) {
   return 5 * data->d * data->d + 3 * data->d + data->k;
 }
 
-static size_t components_size(size_t d, size_t k) {
-  return k * (d * d + 2 * d + 1);
+/* A pattern's area for one component: factor of the covariance with the observed
+ * variables first, log constant. */
+static size_t pattern_size(const gmm_data *data) {
+  return data->d * data->d + 1;
+}
+
+static size_t sigma_columns(const gmm_data *data) {
+  return gmm_factor_size(data->form, data->d, data->k);
 }
 
 size_t gmm_columns(const gmm_data *data) {
-  return data->k * (1 + data->d + data->d * data->d) + 2 +
-         (data->keep_z ? data->n : 0);
+  return data->k * (1 + data->d) + sigma_columns(data) + 2 +
+         (data->keep_z ? data->n : 0) +
+         (data->keep_x ? data->missing.entries : 0);
 }
 
 size_t gmm_work_size(const gmm_data *data) {
   const double k = (double)data->k, d = (double)data->d, n = (double)data->n;
-  if (65.0 * (k + 1) * (d + 4) * (d + 4) * LANES + n > (double)(SIZE_MAX / 16))
+  const double patterns = (double)data->missing.patterns;
+  if ((66.0 + patterns) * (k + 1) * (d + 4) * (d + 4) * LANES + n * (d + 2) >
+      (double)(SIZE_MAX / 16))
     return 0;
   const size_t length = chunk_length(data->n);
   const size_t chunks = (data->n + length - 1) / length;
-  return components_size(data->d, data->k) + sums_size(data) +
-         chunks * chunk_size(data) + data->n + small_size(data);
-}
-
-static void components_carve(gmm_components *components, size_t d, size_t k,
-                             double *work) {
-  components->d = d;
-  components->k = k;
-  components->chol = work;
-  components->mean = work + k * d * d;
-  components->inverse_diag = components->mean + k * d;
-  components->log_constant = components->inverse_diag + k * d;
+  const size_t copy = data->missing.entries ? data->n * data->d : 0;
+  return gmm_components_size(data->form, data->d, data->k) + sums_size(data) +
+         chunks * chunk_size(data) + data->n + data->missing.entries +
+         data->missing.patterns * data->k * pattern_size(data) + copy +
+         small_size(data);
 }
 
 static void sums_carve(gmm_sums *sums, const gmm_data *data, double *work) {
@@ -69,136 +71,182 @@ static void sums_carve(gmm_sums *sums, const gmm_data *data, double *work) {
   sums->cross = sums->sum + data->k * data->d;
 }
 
-/* ---- the density ---------------------------------------------------------- */
-
-/* log N(x | mu_c, Sigma_c) = log_constant - |L^-1 (x - mu_c)|^2 / 2. */
-static void set_constant(gmm_components *p, size_t c, double log_pi) {
-  const size_t d = p->d;
-  const double *l = p->chol + c * d * d;
-  for (size_t j = 0; j < d; j++)
-    p->inverse_diag[c * d + j] = 1.0 / l[j + d * j];
-  p->log_constant[c] = log_pi - 0.5 * (double)d * LOG_2PI -
-                       0.5 * linalg_log_determinant(l, d);
-}
-
-/* The components out of their parameters: element e of mu and sigma (laid out
- * as in gmm.h) stands at [e * stride], so that a row of a matrix of draws serves
- * as well as a state. */
-static status set_components(gmm_components *p, const double *log_pi,
-                             const double *mu, const double *sigma,
-                             size_t stride) {
-  const size_t d = p->d, k = p->k;
-  for (size_t c = 0; c < k; c++) {
-    double *l = p->chol + c * d * d;
-    for (size_t j = 0; j < d; j++)
-      p->mean[c * d + j] = mu[(c + k * j) * stride];
-    for (size_t ij = 0; ij < d * d; ij++)
-      l[ij] = sigma[(c + k * ij) * stride];
-    const status outcome = linalg_cholesky(l, d);
-    if (outcome != STATUS_OK)
-      return outcome;
-    set_constant(p, c, log_pi[c]);
-  }
-  return STATUS_OK;
-}
-
-/* block[j * LANES + lane] <- x; lanes beyond the data repeat the last one. */
-static void load_block(const double *x, size_t n, size_t d, size_t lanes,
-                       double *restrict block) {
-  for (size_t j = 0; j < d; j++)
-    for (size_t lane = 0; lane < LANES; lane++)
-      block[j * LANES + lane] = x[(lane < lanes ? lane : lanes - 1) + n * j];
-}
-
-/* Forward substitution L w = x - mu for all lanes at once. */
-static void log_density_block(const gmm_components *p, size_t c,
-                              const double *restrict block,
-                              double *restrict white, double *restrict out) {
-  const size_t d = p->d;
-  const double *l = p->chol + c * d * d, *mean = p->mean + c * d;
-  double square[LANES] = {0};
-  for (size_t j = 0; j < d; j++) {
-    double w[LANES];
-    for (int lane = 0; lane < LANES; lane++)
-      w[lane] = block[j * LANES + lane] - mean[j];
-    for (size_t i = 0; i < j; i++) {
-      const double factor = l[j + d * i];
-      for (int lane = 0; lane < LANES; lane++)
-        w[lane] -= factor * white[i * LANES + lane];
-    }
-    const double scale = p->inverse_diag[c * d + j];
-    for (int lane = 0; lane < LANES; lane++) {
-      w[lane] *= scale;
-      square[lane] += w[lane] * w[lane];
-      white[j * LANES + lane] = w[lane];
-    }
-  }
-  for (int lane = 0; lane < LANES; lane++)
-    out[lane] = p->log_constant[c] - 0.5 * square[lane];
-}
-
-/* Joint log densities log pi_c + log N(x_i | mu_c, Sigma_c) of `lanes` <= LANES
- * observations starting at x: out[c * LANES + lane]. */
-static void log_joint_block(const gmm_components *p, const double *x, size_t n,
-                            size_t lanes, double *block, double *white,
-                            double *out) {
-  load_block(x, n, p->d, lanes, block);
-  for (size_t c = 0; c < p->k; c++)
-    log_density_block(p, c, block, white, out + c * LANES);
-}
-
-/* ---- z_i | pi, mu, Sigma, x_i --------------------------------------------- */
-
-/* P(z_i = c | .) proportional to pi_c N(x_i | mu_c, Sigma_c).  weight (k x LANES)
- * holds the joint log densities and is left with the partial sums of the
- * weights divided by the largest; returned: the sum over the valid lanes of
- * log sum_c pi_c N(x_i | mu_c, Sigma_c), one logarithm a block. */
-static double accumulate_weights(double *restrict weight, size_t k,
-                                 size_t lanes) {
-  double largest[LANES], total[LANES] = {0};
-  for (int lane = 0; lane < LANES; lane++)
-    largest[lane] = weight[lane];
-  for (size_t c = 1; c < k; c++)
-    for (int lane = 0; lane < LANES; lane++)
-      largest[lane] = weight[c * LANES + lane] > largest[lane]
-                        ? weight[c * LANES + lane]
-                        : largest[lane];
-  for (size_t c = 0; c < k; c++)
-    for (int lane = 0; lane < LANES; lane++) {
-      total[lane] +=
-        exp_nonpositive(weight[c * LANES + lane] - largest[lane]);
-      weight[c * LANES + lane] = total[lane];
-    }
-  double log_lik = 0.0, product = 1.0;
-  for (size_t lane = 0; lane < lanes; lane++) {
-    log_lik += largest[lane];
-    product *= total[lane]; /* 1 <= total <= k: k^8 is far from overflow */
-  }
-  return log_lik + log(product);
-}
-
-/* The number of partial sums that are <= u times the total: below k, since
- * u < 1, and never a component of weight zero. */
-static void pick_components(const double *restrict partial, size_t k,
-                            const double *restrict uniforms, size_t lanes,
-                            int *restrict z) {
-  double threshold[LANES] = {0};
-  int index[LANES] = {0};
-  for (size_t lane = 0; lane < lanes; lane++)
-    threshold[lane] = uniforms[lane] * partial[(k - 1) * LANES + lane];
-  for (size_t c = 0; c + 1 < k; c++)
-    for (int lane = 0; lane < LANES; lane++)
-      index[lane] += partial[c * LANES + lane] <= threshold[lane];
-  for (size_t lane = 0; lane < lanes; lane++)
-    z[lane] = index[lane] + 1;
-}
-
-/* ---- sums by component ------------------------------------------------------ */
-
 static void clear(double *x, size_t length) {
   for (size_t i = 0; i < length; i++)
     x[i] = 0.0;
 }
+
+/* ---- rows with missing entries -------------------------------------------- */
+
+/* Variables of a pattern, observed ones first, both groups ascending; returned:
+ * the number observed. */
+static size_t order_variables(const gmm_model *m, size_t p, size_t *order) {
+  const size_t d = m->data.d;
+  const int *missing = m->data.missing.missing + p * d;
+  size_t observed = 0, last = d;
+  for (size_t j = 0; j < d; j++)
+    if (!missing[j])
+      order[observed++] = j;
+  for (size_t j = d; j-- > 0;)
+    if (missing[j])
+      order[--last] = j;
+  return observed;
+}
+
+/* For each pattern and component: Cholesky factor of Sigma_c with the observed
+ * variables first, and the constant of the observed ones' density.  Mode: of the
+ * density of all, the missing ones at their conditional mean, since z_i and they
+ * go to their mode together. */
+static status prepare_patterns(gmm_model *m) {
+  const size_t d = m->data.d, k = m->data.k;
+  double *lower = m->small, *permuted = lower + d * d;
+  size_t *order = (size_t *)(void *)(permuted + d * d);
+  for (size_t p = 0; p < m->data.missing.patterns; p++) {
+    const size_t observed = order_variables(m, p, order);
+    const size_t counted = m->mode ? d : observed;
+    for (size_t c = 0; c < k; c++) {
+      double *area = m->patterns + (p * k + c) * pattern_size(&m->data);
+      double *constant = area + d * d;
+      gmm_lower(&m->components, c, lower);
+      for (size_t j = 0; j < d; j++)
+        for (size_t i = 0; i < d; i++)
+          permuted[i + d * j] = lower[order[i] + d * j];
+      linalg_outer_gram(permuted, d, area);
+      const status outcome = linalg_cholesky(area, d);
+      if (outcome != STATUS_OK)
+        return outcome;
+      *constant = m->state.log_pi[c] - 0.5 * (double)counted * LOG_2PI;
+      for (size_t j = 0; j < counted; j++)
+        *constant -= log(area[j + d * j]);
+    }
+  }
+  return STATUS_OK;
+}
+
+/* white (d): L^-1 (x - mu) of the observed variables, which come first;
+ * returned: log pi_c + log N(x_observed | mu_c, Sigma_c). */
+static double observed_log_joint(const gmm_model *m, size_t i, size_t c,
+                                 const size_t *order, size_t observed,
+                                 double *white) {
+  const size_t d = m->data.d, n = m->data.n;
+  const size_t p = (size_t)m->data.missing.pattern[i] - 1;
+  const double *l = m->patterns + (p * m->data.k + c) * pattern_size(&m->data);
+  const double *mean = m->components.mean + c * d;
+  double square = 0.0;
+  for (size_t r = 0; r < observed; r++) {
+    double w = m->x[i + n * order[r]] - mean[order[r]];
+    for (size_t q = 0; q < r; q++)
+      w -= l[r + d * q] * white[q];
+    white[r] = w / l[r + d * r];
+    square += white[r] * white[r];
+  }
+  return l[d * d] - 0.5 * square;
+}
+
+/* x_missing | z_i = c, x_observed ~ N(mu_m + L_mo w, L_mm L_mm'), with w the
+ * whitened observed part and L the factor with the observed variables first. */
+static void draw_missing(const gmm_model *m, size_t i, double *white,
+                         size_t *order) {
+  const size_t d = m->data.d, n = m->data.n;
+  const size_t c = (size_t)m->state.z[i] - 1;
+  const size_t p = (size_t)m->data.missing.pattern[i] - 1;
+  const size_t first = (size_t)m->data.missing.offset[i];
+  const double *l = m->patterns + (p * m->data.k + c) * pattern_size(&m->data);
+  const double *mean = m->components.mean + c * d;
+  const size_t observed = order_variables(m, p, order);
+  observed_log_joint(m, i, c, order, observed, white);
+  for (size_t r = observed; r < d; r++)
+    white[r] = m->mode ? 0.0 : m->normals[first + r - observed];
+  for (size_t r = observed; r < d; r++) {
+    double value = mean[order[r]];
+    for (size_t q = 0; q <= r; q++)
+      value += l[r + d * q] * white[q];
+    m->x[i + n * order[r]] = value;
+    m->state.x_missing[first + r - observed] = value;
+  }
+}
+
+/* Missing entries of x from the state. */
+static void fill_missing(gmm_model *m) {
+  const size_t n = m->data.n, d = m->data.d;
+  for (size_t i = 0; i < n; i++) {
+    const int p = m->data.missing.pattern[i];
+    const double *value = m->state.x_missing + m->data.missing.offset[i];
+    for (size_t j = 0; p > 0 && j < d; j++)
+      if (m->data.missing.missing[((size_t)p - 1) * d + j])
+        m->x[i + n * j] = *value++;
+  }
+}
+
+/* ---- z_i | pi, mu, Sigma, x_i ----------------------------------------------- */
+
+/* Log joint weights of a block; incomplete rows by their observed entries. */
+static void block_weights(const gmm_model *m, size_t first, size_t lanes,
+                          double *scratch, double *weight) {
+  const size_t k = m->data.k;
+  gmm_log_joint(&m->components, m->x + first, m->data.n, lanes, scratch,
+                weight);
+  if (m->data.missing.entries == 0)
+    return;
+  size_t *order = (size_t *)(void *)(scratch + m->data.d);
+  for (size_t lane = 0; lane < lanes; lane++) {
+    const int p = m->data.missing.pattern[first + lane];
+    if (p == 0)
+      continue;
+    const size_t observed = order_variables(m, (size_t)p - 1, order);
+    for (size_t c = 0; c < k; c++)
+      weight[c * LANES + lane] =
+        observed_log_joint(m, first + lane, c, order, observed, scratch);
+  }
+}
+
+/* The component of the largest weight, the first one of several. */
+static void pick_largest(const double *weight, size_t k, size_t lanes, int *z) {
+  for (size_t lane = 0; lane < lanes; lane++) {
+    size_t best = 0;
+    for (size_t c = 1; c < k; c++)
+      if (weight[c * LANES + lane] > weight[best * LANES + lane])
+        best = c;
+    z[lane] = (int)best + 1;
+  }
+}
+
+/* Running means of the probabilities, of which `partial` holds partial sums. */
+static void stream_probabilities(const gmm_model *m, size_t first, size_t lanes,
+                                 const double *partial) {
+  const size_t n = m->data.n, k = m->data.k;
+  const double *total = partial + (k - 1) * LANES;
+  for (size_t c = 0; c < k; c++) {
+    double *mean = m->state.prob + first + n * c;
+    for (size_t lane = 0; lane < lanes; lane++) {
+      const double before = c ? partial[(c - 1) * LANES + lane] : 0.0;
+      const double p = (partial[c * LANES + lane] - before) / total[lane];
+      mean[lane] += (p - mean[lane]) / *m->state.kept;
+    }
+  }
+}
+
+/* Returns the block's part of the log-likelihood. */
+static double allocate_block(const gmm_model *m, size_t first, size_t lanes,
+                             double *scratch, double *weight) {
+  const size_t k = m->data.k;
+  int *z = m->state.z + first;
+  block_weights(m, first, lanes, scratch, weight);
+  if (m->mode)
+    pick_largest(weight, k, lanes, z);
+  const double log_lik = gmm_accumulate(weight, k, lanes);
+  if (!m->mode)
+    gmm_pick(weight, k, m->uniforms + first, lanes, z);
+  if (m->recording)
+    stream_probabilities(m, first, lanes, weight);
+  size_t *order = (size_t *)(void *)(scratch + m->data.d);
+  for (size_t i = first; m->data.missing.entries && i < first + lanes; i++)
+    if (m->data.missing.pattern[i] > 0)
+      draw_missing(m, i, scratch, order);
+  return log_lik;
+}
+
+/* ---- sums by component ------------------------------------------------------ */
 
 static void add_observation(const gmm_model *m, gmm_sums *sums, size_t i,
                             double *deviation) {
@@ -207,50 +255,69 @@ static void add_observation(const gmm_model *m, gmm_sums *sums, size_t i,
   double *sum = sums->sum + c * d, *cross = sums->cross + c * d * d;
   sums->count[c] += 1.0;
   for (size_t j = 0; j < d; j++) {
-    deviation[j] = m->data.x[i + n * j] - mean[j];
+    deviation[j] = m->x[i + n * j] - mean[j];
     sum[j] += deviation[j];
   }
-  for (size_t j = 0; j < d; j++)
-    for (size_t l = j; l < d; l++)
+  for (size_t j = 0; j < d; j++) {
+    const size_t end = m->data.form == COVARIANCE_DIAGONAL ? j + 1 : d;
+    for (size_t l = j; l < end; l++)
       cross[l + d * j] += deviation[l] * deviation[j];
+  }
 }
 
 /* Allocates (when asked to) and sums the observations of one chunk in its own
- * area; nothing else is written, so chunks may run in any order. */
+ * area; beside it only what belongs to these observations is written, so chunks
+ * may run in any order. */
 static void run_chunk(const gmm_model *m, size_t index, int allocate) {
-  const size_t n = m->data.n, d = m->data.d, k = m->data.k;
+  const size_t n = m->data.n;
   double *area = m->chunk_work + index * chunk_size(&m->data);
   gmm_sums sums;
   sums_carve(&sums, &m->data, area + LANES);
-  double *block = area + LANES + sums_size(&m->data);
-  double *white = block + LANES * d, *weight = white + LANES * d;
+  double *scratch = area + LANES + sums_size(&m->data);
+  double *weight = scratch + 2 * LANES * m->data.d;
   const size_t first = index * m->chunk;
   const size_t last = first + m->chunk < n ? first + m->chunk : n;
   clear(area, LANES + sums_size(&m->data));
   for (size_t i = first; i < last; i += LANES) {
     const size_t lanes = last - i < LANES ? last - i : LANES;
-    if (allocate) {
-      log_joint_block(&m->components, m->data.x + i, n, lanes, block, white,
-                    weight);
-      area[0] += accumulate_weights(weight, k, lanes);
-      pick_components(weight, k, m->uniforms + i, lanes, m->state.z + i);
-    }
+    if (allocate)
+      area[0] += allocate_block(m, i, lanes, scratch, weight);
     for (size_t lane = 0; lane < lanes; lane++)
-      add_observation(m, &sums, i + lane, white);
+      add_observation(m, &sums, i + lane, scratch);
   }
 }
 
-/* All chunks in parallel, then their sums in the order of the chunks. */
-static void run_chunks(gmm_model *m, int allocate, int threads) {
-  const size_t size = chunk_size(&m->data), length = sums_size(&m->data);
-  const int chunks = (int)m->chunks;
-  int team = threads < chunks ? threads : chunks;
+/* Chunks that run before the user is asked whether to go on: at least 16, so
+ * that threads have enough to do, and some tenths of a second of work. */
+static int batch_length(const gmm_model *m) {
+  const double d = (double)m->data.d;
+  const double work = (double)m->chunk * (double)m->data.k * (d * d + 16.0);
+  return work < 2e8 / 64.0 ? 64 : work < 2e8 / 16.0 ? (int)(2e8 / work) : 16;
+}
+
+/* Chunks first, ..., last - 1 in parallel. */
+static void run_batch(const gmm_model *m, int first, int last, int allocate,
+                      int threads) {
+  const int team = threads < last - first ? threads : last - first;
   (void)team; /* unused where there is no OpenMP */
 #ifdef _OPENMP
-#pragma omp parallel for num_threads(team) schedule(static) if (team > 1)
+#pragma omp parallel for num_threads(team) schedule(dynamic) if (team > 1)
 #endif
-  for (int index = 0; index < chunks; index++)
+  for (int index = first; index < last; index++)
     run_chunk(m, (size_t)index, allocate);
+}
+
+/* All chunks, then their sums in the order of the chunks. */
+static status run_chunks(gmm_model *m, int allocate,
+                         const scan_control *control) {
+  const size_t size = chunk_size(&m->data), length = sums_size(&m->data);
+  const int chunks = (int)m->chunks, batch = batch_length(m);
+  for (int first = 0; first < chunks; first += batch) {
+    if (first > 0 && control->stop && control->stop(control->stop_data))
+      return STATUS_INTERRUPTED;
+    const int last = first + batch < chunks ? first + batch : chunks;
+    run_batch(m, first, last, allocate, control->threads);
+  }
   clear(m->sums.count, length);
   m->log_lik = 0.0;
   for (size_t index = 0; index < m->chunks; index++) {
@@ -259,42 +326,76 @@ static void run_chunks(gmm_model *m, int allocate, int threads) {
     for (size_t e = 0; e < length; e++)
       m->sums.count[e] += area[LANES + e];
   }
+  return STATUS_OK;
 }
 
-/* ---- the blocks of a sweep ------------------------------------------------- */
+/* ---- the blocks of a sweep --------------------------------------------------- */
 
-/* pi | z ~ Dir(alpha + n)   (Rai CS772A, GMM), drawn as logarithms. */
+/* pi | z ~ Dir(alpha + n)   (Rai CS772A, GMM), drawn as logarithms.
+ * Mode: proportional to alpha + n - 1, where this is negative 0 (the density is
+ * largest on that face of the simplex); all of them: equal weights. */
 static void draw_weights(gmm_model *m) {
-  double *concentration = m->small;
-  for (size_t c = 0; c < m->data.k; c++)
+  const size_t k = m->data.k;
+  double *concentration = m->small, total = 0.0;
+  for (size_t c = 0; c < k; c++) {
     concentration[c] = m->data.alpha[c] + m->sums.count[c];
-  rdist_log_dirichlet(concentration, m->data.k, m->state.log_pi);
+    total += fmax(concentration[c] - 1.0, 0.0);
+  }
+  if (!m->mode) {
+    rdist_log_dirichlet(concentration, k, m->state.log_pi);
+    return;
+  }
+  for (size_t c = 0; c < k; c++)
+    m->state.log_pi[c] = total > 0.0
+                           ? log(fmax(concentration[c] - 1.0, 0.0) / total)
+                           : -log((double)k);
 }
 
-/* Sums about mu become sums about mu + shift:
- * sum (y - shift)(y - shift)' = cross - sum shift' - shift sum' + n shift shift'. */
-static void move_centre(gmm_sums *sums, size_t c, size_t d,
-                        const double *shift) {
-  const double count = sums->count[c];
-  double *sum = sums->sum + c * d, *cross = sums->cross + c * d * d;
-  for (size_t j = 0; j < d; j++)
+/* Sums of component c about its current mean, observation by observation. */
+static void sum_afresh(gmm_model *m, size_t c, double *deviation) {
+  const size_t d = m->data.d;
+  m->sums.count[c] = 0.0;
+  clear(m->sums.sum + c * d, d);
+  clear(m->sums.cross + c * d * d, d * d);
+  for (size_t i = 0; i < m->data.n; i++)
+    if ((size_t)m->state.z[i] == c + 1)
+      add_observation(m, &m->sums, i, deviation);
+}
+
+/* Sums about mu become sums about mu + shift (the mean must be the new one):
+ * sum (y - shift)(y - shift)' = cross - sum shift' - shift sum' + n shift
+ * shift'.  Where that takes off more than three of sixteen digits (the mean has
+ * jumped: a start far from the data, a component that was empty) they are
+ * summed afresh.  Overwrites `shift`. */
+static void move_centre(gmm_model *m, size_t c, double *shift) {
+  const size_t d = m->data.d;
+  const double count = m->sums.count[c];
+  double *sum = m->sums.sum + c * d, *cross = m->sums.cross + c * d * d;
+  int cancelled = 0;
+  for (size_t j = 0; j < d; j++) {
+    const double before = cross[j + d * j];
     for (size_t i = j; i < d; i++)
-      cross[i + d * j] += count * shift[i] * shift[j] - sum[i] * shift[j] -
-                          shift[i] * sum[j];
+      cross[i + d * j] +=
+        count * shift[i] * shift[j] - sum[i] * shift[j] - shift[i] * sum[j];
+    cancelled |= !(before <= 1e3 * (cross[j + d * j] + m->data.s0[j + d * j]));
+  }
   for (size_t j = 0; j < d; j++)
     sum[j] -= count * shift[j];
+  if (cancelled)
+    sum_afresh(m, c, shift);
 }
 
 /* mu_c | Sigma_c, z, x ~ N(m_c, V_c),  V_c^-1 = V0^-1 + n_c Sigma_c^-1,
  * m_c = V_c (V0^-1 m0 + Sigma_c^-1 n_c xbar_c)   (Rai CS772A, GMM).
- * Drawn through chol(V_c^-1); V_c is not formed. */
+ * Drawn through chol(V_c^-1); V_c is not formed.  Mode: m_c. */
 static status draw_mean(gmm_model *m, size_t c) {
   const size_t d = m->data.d, k = m->data.k;
   const double count = m->sums.count[c];
   double *mean = m->components.mean + c * d;
-  double *precision = m->small, *q = precision + d * d;
-  double *total = q + d * d, *b = total + d, *normals = b + d;
-  linalg_inverse_from_cholesky(m->components.chol + c * d * d, d, precision);
+  double *precision = m->small, *q = precision + d * d, *lower = q + d * d;
+  double *total = lower + d * d, *b = total + d, *normals = b + d;
+  gmm_lower(&m->components, c, lower);
+  linalg_inverse_from_cholesky(lower, d, precision);
   for (size_t j = 0; j < d; j++)
     total[j] = m->sums.sum[c * d + j] + count * mean[j];
   for (size_t j = 0; j < d; j++) {
@@ -305,163 +406,192 @@ static status draw_mean(gmm_model *m, size_t c) {
     }
   }
   for (size_t j = 0; j < d; j++)
-    normals[j] = norm_rand();
+    normals[j] = m->mode ? 0.0 : norm_rand();
   const status outcome = linalg_draw_canonical(q, b, normals, d);
   for (size_t j = 0; j < d; j++) {
     m->state.mu[c + k * j] = b[j];
     normals[j] = b[j] - mean[j];
     mean[j] = b[j];
   }
-  move_centre(&m->sums, c, d, normals);
+  move_centre(m, c, normals);
   return outcome;
+}
+
+/* factor <- L with L L' ~ IW(df, scale), or at its mode scale / (df + d + 1). */
+static status draw_factor(gmm_model *m, double df, double *scale,
+                          double *factor) {
+  const size_t d = m->data.d;
+  if (m->mode)
+    for (size_t e = 0; e < d * d; e++)
+      scale[e] /= df + (double)d + 1.0;
+  const status outcome = linalg_cholesky(scale, d);
+  if (outcome != STATUS_OK)
+    return outcome;
+  if (m->mode)
+    for (size_t e = 0; e < d * d; e++)
+      factor[e] = scale[e];
+  else
+    rdist_inverse_wishart_factor(df, scale, d, factor, scale + d * d);
+  return STATUS_OK;
 }
 
 /* Sigma_c | mu_c, z, x ~ IW(nu0 + n_c, S0 + sum_{z_i = c} (x_i - mu_c)(x_i - mu_c)')
  * (Rai CS772A, GMM). */
-static status draw_covariance(gmm_model *m, size_t c) {
-  const size_t d = m->data.d, k = m->data.k;
-  double *scale = m->small, *sigma = scale + d * d, *work = sigma + d * d;
-  double *l = m->components.chol + c * d * d;
+static status draw_full(gmm_model *m, size_t c) {
+  const size_t d = m->data.d;
+  double *scale = m->small;
   for (size_t j = 0; j < d; j++)
     for (size_t i = j; i < d; i++)
       scale[i + d * j] =
         m->data.s0[i + d * j] + m->sums.cross[c * d * d + i + d * j];
-  status outcome = linalg_cholesky(scale, d);
-  if (outcome != STATUS_OK)
-    return outcome;
-  rdist_inverse_wishart(m->data.nu0 + m->sums.count[c], scale, d, sigma, work);
-  for (size_t ij = 0; ij < d * d; ij++) {
-    m->state.sigma[c + k * ij] = sigma[ij];
-    l[ij] = sigma[ij];
+  return draw_factor(m, m->data.nu0 + m->sums.count[c], scale,
+                     gmm_factor(&m->components, c));
+}
+
+/* Sigma | mu, z, x ~ IW(nu0 + n, S0 + sum_i (x_i - mu_{z_i})(x_i - mu_{z_i})'). */
+static status draw_shared(gmm_model *m) {
+  const size_t d = m->data.d;
+  double *scale = m->small;
+  for (size_t j = 0; j < d; j++)
+    for (size_t i = j; i < d; i++) {
+      scale[i + d * j] = m->data.s0[i + d * j];
+      for (size_t c = 0; c < m->data.k; c++)
+        scale[i + d * j] += m->sums.cross[c * d * d + i + d * j];
+    }
+  return draw_factor(m, m->data.nu0 + (double)m->data.n, scale,
+                     gmm_factor(&m->components, 0));
+}
+
+/* sigma2_cj | mu_c, z, x ~ IG((nu0 + n_c)/2, (S0_jj + sum_{z_i = c} (x_ij -
+ * mu_cj)^2)/2): the sum over a chi-square of nu0 + n_c.  Mode: over nu0 + n_c +
+ * 2. */
+static status draw_diagonal(gmm_model *m, size_t c) {
+  const size_t d = m->data.d;
+  const double df = m->data.nu0 + m->sums.count[c];
+  double *deviation = gmm_factor(&m->components, c);
+  for (size_t j = 0; j < d; j++) {
+    const double sum =
+      m->data.s0[j + d * j] + m->sums.cross[c * d * d + j + d * j];
+    deviation[j] = sqrt(sum / (m->mode ? df + 2.0 : rchisq(df)));
+    if (!(deviation[j] > 0.0) || !isfinite(deviation[j]))
+      return STATUS_NOT_POSITIVE_DEFINITE;
   }
-  outcome = linalg_cholesky(l, d);
-  if (outcome == STATUS_OK)
-    set_constant(&m->components, c, m->state.log_pi[c]);
+  return STATUS_OK;
+}
+
+static status draw_covariances(gmm_model *m) {
+  const size_t k = m->data.k;
+  status outcome = STATUS_OK;
+  if (m->data.form == COVARIANCE_SHARED)
+    outcome = draw_shared(m);
+  else
+    for (size_t c = 0; c < k && outcome == STATUS_OK; c++)
+      outcome = m->data.form == COVARIANCE_DIAGONAL ? draw_diagonal(m, c)
+                                                    : draw_full(m, c);
+  for (size_t c = 0; c < k && outcome == STATUS_OK; c++)
+    gmm_set_constant(&m->components, c, m->state.log_pi[c]);
   return outcome;
 }
 
-/* z | pi, mu, Sigma, x: uniforms serially from R's generator, one an
- * observation in the order of the data, then chunks of observations in
- * parallel.  Leaves the log-likelihood of the current parameters. */
-static status draw_allocations(gmm_model *m, int threads) {
-  for (size_t i = 0; i < m->data.n; i++)
+/* z, x_missing | pi, mu, Sigma, x_observed: z given the observed entries, then
+ * the missing ones given z.  Uniforms (one an observation) and normals (one a
+ * missing entry) come serially from R's generator, in the order of the data;
+ * then chunks of observations run in parallel.  Leaves the log-likelihood of the
+ * current parameters. */
+static status draw_allocations(gmm_model *m, const scan_control *control) {
+  for (size_t i = 0; !m->mode && i < m->data.n; i++)
     m->uniforms[i] = unif_rand();
-  run_chunks(m, 1, threads);
-  return isfinite(m->log_lik) ? STATUS_OK : STATUS_NOT_FINITE;
+  for (size_t e = 0; !m->mode && e < m->data.missing.entries; e++)
+    m->normals[e] = norm_rand();
+  status outcome = prepare_patterns(m);
+  if (m->recording)
+    *m->state.kept += 1.0;
+  if (outcome == STATUS_OK)
+    outcome = run_chunks(m, 1, control);
+  if (outcome == STATUS_OK && !isfinite(m->log_lik))
+    outcome = STATUS_NOT_FINITE;
+  return outcome;
 }
 
 status gmm_sweep(void *model, const scan_control *control) {
   gmm_model *m = model;
   status outcome = STATUS_OK;
+  m->recording = control->recording;
   draw_weights(m);
   for (size_t c = 0; c < m->data.k && outcome == STATUS_OK; c++)
     outcome = draw_mean(m, c);
-  for (size_t c = 0; c < m->data.k && outcome == STATUS_OK; c++)
-    outcome = draw_covariance(m, c);
-  return outcome == STATUS_OK ? draw_allocations(m, control->threads) : outcome;
+  if (outcome == STATUS_OK)
+    outcome = draw_covariances(m);
+  if (outcome == STATUS_OK)
+    outcome = draw_allocations(m, control);
+  for (size_t e = 0; e < sigma_columns(&m->data); e++)
+    m->state.factor[e] = m->components.factor[e];
+  return outcome;
 }
 
-/* ---- densities and probabilities of any observations -------------------------- */
+/* ---- opening and recording ------------------------------------------------------ */
 
-/* weight (k x LANES): joint log densities in, P(z = c | x) out;
- * log_density[lane] <- their log-sum-exp. */
-static void normalise_block(double *restrict weight, size_t k,
-                            double *restrict log_density) {
-  for (size_t lane = 0; lane < LANES; lane++) {
-    double largest = weight[lane], total = 0.0;
-    for (size_t c = 1; c < k; c++)
-      if (weight[c * LANES + lane] > largest)
-        largest = weight[c * LANES + lane];
-    for (size_t c = 0; c < k; c++) {
-      weight[c * LANES + lane] =
-        exp_nonpositive(weight[c * LANES + lane] - largest);
-      total += weight[c * LANES + lane];
-    }
-    for (size_t c = 0; c < k; c++)
-      weight[c * LANES + lane] /= total;
-    log_density[lane] = largest + log(total);
-  }
-}
-
-size_t gmm_evaluate_size(size_t d, size_t k) {
-  return components_size(d, k) + k + LANES * (2 * d + k);
-}
-
-/* What the probabilities of one block under draw s add to the sums. */
-static void add_probabilities(const gmm_evaluation *job, size_t s, size_t first,
-                              size_t lanes, const double *weight) {
-  const size_t n = job->n, k = job->k, draws = job->draws;
-  for (size_t c = 0; c < k; c++) {
-    const size_t label =
-      job->order ? (size_t)job->order[s + draws * c] - 1 : c;
-    for (size_t lane = 0; lane < lanes; lane++) {
-      const size_t i = first + lane;
-      const double p = weight[c * LANES + lane];
-      if (job->prob)
-        job->prob[i + n * label] += p / (double)draws;
-      if (job->agreement)
-        job->agreement[s + draws * (c + k * ((size_t)job->pivot[i] - 1))] += p;
-    }
-  }
-}
-
-static void evaluate_draw(const gmm_evaluation *job, size_t s,
-                          const gmm_components *p, double *block) {
-  const size_t n = job->n;
-  double *white = block + LANES * job->d, *weight = white + LANES * job->d;
-  double log_density[LANES];
-  for (size_t i = 0; i < n; i += LANES) {
-    const size_t lanes = n - i < LANES ? n - i : LANES;
-    log_joint_block(p, job->x + i, n, lanes, block, white, weight);
-    normalise_block(weight, job->k, log_density);
-    for (size_t lane = 0; job->log_density && lane < lanes; lane++)
-      job->log_density[s + job->draws * (i + lane)] = log_density[lane];
-    add_probabilities(job, s, i, lanes, weight);
-  }
-}
-
-status gmm_evaluate(const gmm_evaluation *job, double *work) {
-  gmm_components p;
-  components_carve(&p, job->d, job->k, work);
-  double *log_pi = work + components_size(job->d, job->k);
-  double *scratch = log_pi + job->k;
-  if (job->prob)
-    clear(job->prob, job->n * job->k);
-  if (job->agreement)
-    clear(job->agreement, job->draws * job->k * job->k);
-  for (size_t s = 0; s < job->draws; s++) {
-    for (size_t c = 0; c < job->k; c++)
-      log_pi[c] = log(job->pi[s + job->draws * c]);
-    const status outcome = set_components(&p, log_pi, job->mu + s,
-                                          job->sigma + s, job->draws);
-    if (outcome != STATUS_OK)
-      return outcome;
-    evaluate_draw(job, s, &p, scratch);
-  }
-  return STATUS_OK;
-}
-
-/* ---- opening and recording ---------------------------------------------------- */
-
-status gmm_open(gmm_model *m, const gmm_data *data, const gmm_state *state,
-                double *work, int threads) {
-  m->data = *data;
-  m->state = *state;
+static void carve(gmm_model *m, double *work) {
+  const gmm_data *data = &m->data;
   m->chunk = chunk_length(data->n);
   m->chunks = (data->n + m->chunk - 1) / m->chunk;
-  components_carve(&m->components, data->d, data->k, work);
-  work += components_size(data->d, data->k);
+  gmm_components_carve(&m->components, data->form, data->d, data->k, work);
+  work += gmm_components_size(data->form, data->d, data->k);
   sums_carve(&m->sums, data, work);
   work += sums_size(data);
   m->chunk_work = work;
   work += m->chunks * chunk_size(data);
   m->uniforms = work;
-  m->small = work + data->n;
-  const status outcome = set_components(&m->components, state->log_pi,
-                                        state->mu, state->sigma, 1);
-  if (outcome == STATUS_OK)
-    run_chunks(m, 0, threads);
-  return outcome;
+  m->normals = work + data->n;
+  m->patterns = m->normals + data->missing.entries;
+  m->small =
+    m->patterns + data->missing.patterns * data->k * pattern_size(data);
+  m->x = m->small + small_size(data);
+}
+
+void gmm_open(gmm_model *m, const gmm_data *data, const gmm_state *state,
+              double *work, int threads) {
+  const scan_control unasked = {.threads = threads};
+  const size_t d = data->d, k = data->k;
+  m->data = *data;
+  m->state = *state;
+  m->mode = m->recording = 0;
+  carve(m, work);
+  if (data->missing.entries) {
+    for (size_t e = 0; e < data->n * d; e++)
+      m->x[e] = data->x[e];
+    fill_missing(m);
+  } else {
+    m->x = (double *)data->x; /* only missing entries are ever written */
+  }
+  for (size_t e = 0; e < sigma_columns(data); e++)
+    m->components.factor[e] = state->factor[e];
+  for (size_t c = 0; c < k; c++) {
+    for (size_t j = 0; j < d; j++)
+      m->components.mean[c * d + j] = state->mu[c + k * j];
+    gmm_set_constant(&m->components, c, state->log_pi[c]);
+  }
+  run_chunks(m, 0, &unasked);
+}
+
+/* Sigma = L L' of the stored form; returns where the row goes on. */
+static double *record_covariances(const gmm_model *m, double *row,
+                                  size_t stride) {
+  const size_t k = m->data.k, d = m->data.d;
+  const int shared = m->data.form == COVARIANCE_SHARED;
+  double *sigma = m->small;
+  for (size_t c = 0; c < (shared ? 1 : k); c++) {
+    const double *l = gmm_factor(&m->components, c);
+    if (m->data.form == COVARIANCE_DIAGONAL) {
+      for (size_t j = 0; j < d; j++)
+        row[(c + k * j) * stride] = l[j] * l[j];
+      continue;
+    }
+    linalg_outer_gram(l, d, sigma);
+    for (size_t ij = 0; ij < d * d; ij++)
+      row[(shared ? ij : c + k * ij) * stride] = sigma[ij];
+  }
+  return row + sigma_columns(&m->data) * stride;
 }
 
 void gmm_record(void *model, double *row, size_t stride) {
@@ -472,8 +602,7 @@ void gmm_record(void *model, double *row, size_t stride) {
     *row = exp(m->state.log_pi[c]);
   for (size_t e = 0; e < k * d; e++, row += stride)
     *row = m->state.mu[e];
-  for (size_t e = 0; e < k * d * d; e++, row += stride)
-    *row = m->state.sigma[e];
+  row = record_covariances(m, row, stride);
   for (size_t c = 0; c < k; c++)
     occupied += m->sums.count[c] > 0.0;
   row[0] = m->log_lik;
@@ -481,4 +610,7 @@ void gmm_record(void *model, double *row, size_t stride) {
   row += 2 * stride;
   for (size_t i = 0; m->data.keep_z && i < m->data.n; i++, row += stride)
     *row = m->state.z[i];
+  for (size_t e = 0; m->data.keep_x && e < m->data.missing.entries;
+       e++, row += stride)
+    *row = m->state.x_missing[e];
 }

@@ -5,50 +5,59 @@
  *   z_i | pi ~ Categorical(pi),  x_i | z_i = c ~ N(mu_c, Sigma_c).
  *
  * IW(nu0, S0) has density proportional to
- * |Sigma|^-((nu0 + d + 1)/2) exp(-tr(S0 Sigma^-1)/2).
+ * |Sigma|^-((nu0 + d + 1)/2) exp(-tr(S0 Sigma^-1)/2).  Diagonal covariances:
+ * sigma2_cj ~ IG(nu0/2, S0_jj/2) independently (shape, scale).  Shared: one
+ * Sigma ~ IW(nu0, S0) for all components.  Missing entries of x are unknowns
+ * like z, drawn together with it.
  *
  * n observations, d variables, k components; every matrix column-major.
- *   x       n x d             observations
- *   alpha   k                 Dirichlet concentrations
- *   m0      d                 prior mean of the means
- *   q0      d x d             V0^-1
- *   q0_m0   d                 V0^-1 m0
- *   nu0     > d - 1           degrees of freedom;  s0: d x d  scale
- *   z       n                 allocations, 1..k
- *   log_pi  k                 log weights (a weight may underflow, its log not)
- *   mu      k x d             means
- *   sigma   k x d x d         covariances                                      */
+ *   x         n x d    observations
+ *   alpha     k        Dirichlet concentrations
+ *   m0        d        prior mean of the means
+ *   q0        d x d    V0^-1
+ *   q0_m0     d        V0^-1 m0
+ *   nu0       degrees of freedom (> d - 1, diagonal: > 0);  s0: d x d  scale
+ *   z         n        allocations, 1..k
+ *   log_pi    k        log weights (a weight may underflow, its log not)
+ *   mu        k x d    means
+ *   factor    factors L_c of the covariances, laid out as in gmm_density.h
+ *   x_missing values of the missing entries, by row and then by column
+ *   prob      n x k    running mean of P(z_i = c | .) over recorded sweeps   */
 #ifndef GIBBSITE_GMM_H
 #define GIBBSITE_GMM_H
 
-#include <stddef.h>
+#include "gmm_density.h"
 #include "scan.h"
 #include "status.h"
+#include <stddef.h>
+
+/* Rows with missing entries come in patterns: pattern[i] is 0 for a complete row,
+ * else p = 1..patterns, and missing[(p - 1) * d + j] says whether x_ij is missing.
+ * The missing entries of row i start at x_missing[offset[i]]. */
+typedef struct {
+  size_t entries, patterns;
+  const int *pattern, *missing, *offset;
+} gmm_missing;
 
 typedef struct {
+  gmm_form form;
   size_t n, d, k;
   const double *x, *alpha, *m0, *q0, *q0_m0, *s0;
   double nu0;
-  int keep_z; /* record z as well */
+  gmm_missing missing;
+  int keep_z, keep_x; /* record z, the missing entries as well */
 } gmm_data;
 
 typedef struct {
   int *z;
-  double *log_pi, *mu, *sigma;
+  double *log_pi, *mu, *factor, *x_missing, *prob;
+  double *kept; /* recorded sweeps behind prob (1 number) */
 } gmm_state;
-
-/* The components as the density needs them; all by component c. */
-typedef struct {
-  size_t d, k;
-  double *mean;         /* c * d + j                                           */
-  double *chol;         /* c * d * d + i + d j: Sigma_c = L L', L lower          */
-  double *inverse_diag; /* c * d + j: 1 / L[j, j]                                 */
-  double *log_constant; /* log pi_c - d/2 log(2 pi) - log|L|                      */
-} gmm_components;
 
 /* Sums over the observations of each component, about the current mean:
  *   count[c], sum[c * d + j] = sum (x_ij - mu_cj),
- *   cross[c * d * d + i + d j] (i >= j) = sum (x_i - mu_c)(x_i - mu_c)'.        */
+ *   cross[c * d * d + i + d j] (i >= j) = sum (x_i - mu_c)(x_i - mu_c)'
+ * (diagonal covariances: i = j alone). */
 typedef struct {
   double *count, *sum, *cross;
 } gmm_sums;
@@ -58,12 +67,17 @@ typedef struct {
   gmm_state state;
   gmm_components components;
   gmm_sums sums;
-  double log_lik; /* sum_i log sum_c pi_c N(x_i | mu_c, Sigma_c) */
+  double log_lik; /* sum_i log sum_c pi_c N(x_i | mu_c, Sigma_c), observed x */
+  int mode;       /* blocks go to their conditional modes (ICM) */
+  int recording;  /* this sweep enters prob */
   /* work */
   size_t chunk, chunks; /* observations in a chunk, chunks: functions of n  */
-  double *chunk_work;   /* one area a chunk: its sums and its scratch        */
-  double *uniforms;     /* n                                                 */
-  double *small;        /* scratch of the serial blocks                      */
+  double *x;            /* the data with missing entries filled in          */
+  double *chunk_work;   /* one area a chunk: its sums and its scratch       */
+  double *uniforms;     /* n                                                */
+  double *normals;      /* one a missing entry                              */
+  double *patterns;     /* one area a pattern and component                 */
+  double *small;        /* scratch of the serial blocks                     */
 } gmm_model;
 
 /* Doubles of work space that gmm_open() carves up; 0 when the count overflows. */
@@ -71,34 +85,16 @@ size_t gmm_work_size(const gmm_data *data);
 
 /* Prepares a model on `data` and `state` (both borrowed) in `work`: the factors
  * and the sums that follow from the state.  A pure function of them. */
-status gmm_open(gmm_model *model, const gmm_data *data, const gmm_state *state,
-                double *work, int threads);
+void gmm_open(gmm_model *model, const gmm_data *data, const gmm_state *state,
+              double *work, int threads);
 
-/* One sweep of the Gibbs sampler; a scan_model's `sweep`. */
+/* One sweep of the Gibbs sampler; a scan_model's `sweep`.  With model->mode each
+ * block goes to its conditional mode instead (iterated conditional modes). */
 status gmm_sweep(void *model, const scan_control *control);
 
-/* The stored quantities: pi (k), mu (k x d), Sigma (k x d x d), log_lik,
- * n_occupied, and z (n) where it is kept. */
+/* The stored quantities: pi (k), mu (k x d), Sigma (full k x d x d, diagonal k x
+ * d, shared d x d), log_lik, n_occupied, z (n) and x_missing where kept. */
 size_t gmm_columns(const gmm_data *data);
 void gmm_record(void *model, double *row, size_t stride);
-
-/* Densities and allocation probabilities at x (n x d) under `draws` draws of the
- * parameters, rows of pi (draws x k), mu (draws x k d), sigma (draws x k d d):
- *   log_density (draws x n)     <- log sum_c pi_c N(x_i | mu_c, Sigma_c)
- *   prob (n x k)                <- mean over draws of P(z_i = c | x_i, draw)
- *   agreement (draws x k x k)   <- sum of P(z_i = a | x_i, draw) over the
- *                                  observations i with pivot[i] = b
- * Each may be NULL.  Component c of draw s is counted in prob as
- * order[s + draws c] (1..k); NULL: as it stands. */
-typedef struct {
-  size_t n, d, k, draws;
-  const double *x, *pi, *mu, *sigma;
-  const int *order, *pivot;
-  double *log_density, *prob, *agreement;
-} gmm_evaluation;
-
-/* work: gmm_evaluate_size() doubles */
-size_t gmm_evaluate_size(size_t d, size_t k);
-status gmm_evaluate(const gmm_evaluation *job, double *work);
 
 #endif

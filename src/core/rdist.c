@@ -97,19 +97,29 @@ void rdist_wishart(double df, const double *l, size_t d, double *w,
   linalg_outer_gram(work, d, w);
 }
 
-/* L^-T A A' L^-1 ~ W(df, (L L')^-1); its inverse is M M' with M = L A^-T, that
- * is A M' = L'.  Column c of M' comes from row c of L. */
+/* Sigma^-1 = L^-T C' C L^-1 ~ W(df, (L L')^-1), so Sigma = T T' with T = L C^-1:
+ * T C = L, row by row from the last column. */
+void rdist_inverse_wishart_factor(double df, const double *l, size_t d,
+                                  double *t, double *work) {
+  double *c = work;
+  for (size_t j = 0; j < d; j++) {
+    c[j + d * j] = sqrt(rchisq(df - (double)(d - 1 - j)));
+    for (size_t i = j + 1; i < d; i++)
+      c[i + d * j] = norm_rand();
+  }
+  for (size_t i = 0; i < d; i++)
+    for (size_t j = d; j-- > 0;) {
+      double rest = j <= i ? l[i + d * j] : 0.0;
+      for (size_t m = j + 1; m <= i; m++)
+        rest -= t[i + d * m] * c[m + d * j];
+      t[i + d * j] = j <= i ? rest / c[j + d * j] : 0.0;
+    }
+}
+
 void rdist_inverse_wishart(double df, const double *l, size_t d, double *s,
                            double *work) {
-  double *a = work, *m_transposed = work + d * d;
-  rdist_bartlett(df, d, a);
-  for (size_t c = 0; c < d; c++) {
-    double *column = m_transposed + d * c;
-    for (size_t j = 0; j < d; j++)
-      column[j] = j <= c ? l[c + d * j] : 0.0;
-    linalg_solve_lower(a, d, column);
-  }
-  linalg_gram(m_transposed, d, d, s);
+  rdist_inverse_wishart_factor(df, l, d, work, work + d * d);
+  linalg_outer_gram(work, d, s);
 }
 
 /* ---- Philox4x32-10 ------------------------------------------------------- */

@@ -39,8 +39,16 @@ void rdist_bartlett(double df, size_t d, double *a);
 void rdist_wishart(double df, const double *l, size_t d, double *w,
                    double *work);
 
-/* s (d x d) ~ IW(df, L L'), no inverse formed: A M' = L' solved for M',
- * s = M M'.  work: 2 * d * d. */
+/* t (d x d, lower triangular, positive diagonal) with T T' ~ IW(df, L L'),
+ * drawn as such: no inverse is formed and the draw is not factored again, which
+ * could fail where df is near its bound d - 1.  T = L C^-1, where C' C ~ W(df,
+ * I): c[j,j]^2 ~ chi^2(df - (d - 1 - j)), c[i,j] ~ N(0, 1), i > j (Bartlett's
+ * decomposition with the coordinates in reverse order); column by column:
+ * rchisq for the diagonal, then norm_rand down the column.  work: d * d. */
+void rdist_inverse_wishart_factor(double df, const double *l, size_t d,
+                                  double *t, double *work);
+
+/* s (d x d) ~ IW(df, L L'): s = T T'.  work: 2 * d * d. */
 void rdist_inverse_wishart(double df, const double *l, size_t d, double *s,
                            double *work);
 

@@ -28,15 +28,17 @@ int scan_in_burnin(double t, const scan_control *control) {
 
 status scan_sweeps(const scan_model *scan, const scan_control *control,
                    size_t n, double *sweep_count, double *draws, size_t rows) {
+  scan_control now = *control;
   size_t row = 0;
   for (size_t i = 0; i < n; i++) {
     if (must_stop(control))
       return STATUS_INTERRUPTED;
-    const status outcome = scan->sweep(scan->model, control);
+    now.recording = is_recorded(*sweep_count + 1.0, control);
+    const status outcome = scan->sweep(scan->model, &now);
     if (outcome != STATUS_OK)
       return outcome;
     *sweep_count += 1.0;
-    if (is_recorded(*sweep_count, control))
+    if (now.recording)
       scan->record(scan->model, draws + row++, rows);
   }
   return STATUS_OK;

@@ -16,6 +16,7 @@ typedef struct {
   double burnin;       /* sweeps that are run first and not recorded       */
   double thin;         /* sweeps per recorded row, >= 1                    */
   int threads;         /* threads inside a sweep; never change a draw      */
+  int recording;       /* set by scan_sweeps(): this sweep will be recorded */
   int (*stop)(void *); /* nonzero = give up; may be NULL; never called in
                           a parallel region                                */
   void *stop_data;

@@ -1,7 +1,8 @@
 /* The Gaussian mixture's core without R: shapes around the lengths of lanes and
- * chunks, threads, segments, what is recorded, densities against a computation
- * with the formulas, and the failures it reports.  That its draws have the
- * right distribution is tested from R (test-gmm-exact.R). */
+ * chunks, each form of the covariances, with and without missing entries;
+ * threads, segments, what is recorded, densities against a computation with the
+ * formulas, the kernels in both widths, and the failures it reports.  That its
+ * draws have the right distribution is tested from R (test-gmm-exact.R). */
 #include "gmm.h"
 
 #include <float.h>
@@ -19,6 +20,9 @@ void test_gmm(void);
 #define MAX_K 4
 #define LOG_2PI 1.837877066409345483560659472811
 
+static const gmm_form forms[] = {COVARIANCE_FULL, COVARIANCE_DIAGONAL,
+                                 COVARIANCE_SHARED};
+
 /* ---- a model with its memory --------------------------------------------- */
 
 /* Every array is a block of its own of exactly the right length, so that the
@@ -27,24 +31,31 @@ typedef struct {
   gmm_data data;
   gmm_state state;
   double *x, *alpha, *m0, *q0, *q0_m0, *s0, *z;
+  double *pattern, *missing, *offset; /* memory of integers */
   double sweep;
 } fixture;
 
-/* scale * 0.4^|i - j| */
-static double *new_spread(size_t d, double scale) {
+/* Integers live in memory of doubles, which is aligned for them. */
+static int *as_int(double *x) {
+  return (int *)(void *)x;
+}
+
+/* scale * 0.4^|i - j|, or its diagonal */
+static double *new_spread(size_t d, double scale, int diagonal) {
   double *a = new_numbers(d * d);
   for (size_t j = 0; j < d; j++)
     for (size_t i = 0; i < d; i++)
-      a[i + d * j] = scale * pow(0.4, fabs((double)i - (double)j));
+      if (i == j || !diagonal)
+        a[i + d * j] = scale * pow(0.4, fabs((double)i - (double)j));
   return a;
 }
 
-static void set_prior(fixture *f, size_t d, size_t k) {
+static void set_prior(fixture *f, gmm_form form, size_t d, size_t k) {
   f->alpha = new_numbers(k);
   f->m0 = new_numbers(d);
   f->q0_m0 = new_numbers(d);
-  f->q0 = new_spread(d, 0.3);
-  f->s0 = new_spread(d, 1.9);
+  f->q0 = new_spread(d, 0.3, 0);
+  f->s0 = new_spread(d, 1.9, form == COVARIANCE_DIAGONAL);
   for (size_t c = 0; c < k; c++)
     f->alpha[c] = 0.7 + (double)c;
   for (size_t j = 0; j < d; j++)
@@ -54,71 +65,134 @@ static void set_prior(fixture *f, size_t d, size_t k) {
       f->q0_m0[i] += f->q0[i + d * j] * f->m0[j];
 }
 
-/* z lives in memory of doubles, which is aligned for it. */
-static void set_state(fixture *f, size_t n, size_t d, size_t k) {
-  f->z = new_numbers(n);
-  f->state.z = (int *)(void *)f->z;
+/* Every fifth row has missing entries: variable 1 alone, 2 alone, ..., all. */
+static void set_holes(fixture *f, size_t n, size_t d) {
+  const size_t patterns = d > 1 ? d + 1 : 1;
+  int *pattern = as_int(f->pattern), *offset = as_int(f->offset);
+  int *missing = as_int(f->missing);
+  size_t entries = 0;
+  for (size_t p = 0; p < patterns; p++)
+    for (size_t j = 0; j < d; j++)
+      missing[p * d + j] = p == d || p == j;
+  for (size_t i = 0; i < n; i++) {
+    offset[i] = (int)entries;
+    if (i % 5)
+      continue;
+    pattern[i] = 1 + (int)(i / 5 % patterns);
+    for (size_t j = 0; j < d; j++)
+      if (missing[((size_t)pattern[i] - 1) * d + j]) {
+        f->x[i + n * j] = NAN;
+        entries++;
+      }
+  }
+  const gmm_missing all = {entries, patterns, pattern, missing, offset};
+  f->data.missing = all;
+}
+
+static void set_state(fixture *f) {
+  const size_t n = f->data.n, d = f->data.d, k = f->data.k;
+  const gmm_form form = f->data.form;
+  const size_t step = form == COVARIANCE_DIAGONAL ? 1 : d + 1;
+  const size_t block = form == COVARIANCE_DIAGONAL ? d : d * d;
+  f->state.z = as_int(f->z);
   f->state.log_pi = new_numbers(k);
   f->state.mu = new_numbers(k * d);
-  f->state.sigma = new_numbers(k * d * d);
+  f->state.factor = new_numbers(gmm_factor_size(form, d, k));
+  f->state.x_missing = new_numbers(f->data.missing.entries);
+  f->state.prob = new_numbers(n * k);
+  f->state.kept = new_numbers(1);
   for (size_t i = 0; i < n; i++)
     f->state.z[i] = 1 + (int)(i % k);
   for (size_t c = 0; c < k; c++)
     f->state.log_pi[c] = -log((double)k);
   for (size_t e = 0; e < k * d; e++)
     f->state.mu[e] = norm_rand();
-  for (size_t c = 0; c < k; c++)
+  for (size_t c = 0; c < (form == COVARIANCE_SHARED ? 1 : k); c++)
     for (size_t j = 0; j < d; j++)
-      f->state.sigma[c + k * (j + d * j)] = 1.0 + (double)c;
+      f->state.factor[c * block + j * step] = sqrt(1.0 + (double)c);
 }
 
 /* Two clusters; the same numbers whenever the sizes are the same. */
-static fixture new_fixture(size_t n, size_t d, size_t k) {
-  fixture f = {0};
+static fixture new_case(gmm_form form, int holes, size_t n, size_t d,
+                        size_t k) {
+  fixture f = {.z = new_numbers(n),
+               .pattern = new_numbers(n),
+               .missing = new_numbers((d + 1) * d),
+               .offset = new_numbers(n)};
   set_seed(31, 32);
   f.x = new_numbers(n * d);
   for (size_t e = 0; e < n * d; e++)
     f.x[e] = norm_rand() + (e % 3 == 0 ? 2.0 : -1.0);
-  set_prior(&f, d, k);
-  set_state(&f, n, d, k);
-  const gmm_data data = {
-    n, d, k, f.x, f.alpha, f.m0, f.q0, f.q0_m0, f.s0, (double)d + 2.5, 1};
+  set_prior(&f, form, d, k);
+  const gmm_data data = {.form = form,
+                         .n = n,
+                         .d = d,
+                         .k = k,
+                         .x = f.x,
+                         .alpha = f.alpha,
+                         .m0 = f.m0,
+                         .q0 = f.q0,
+                         .q0_m0 = f.q0_m0,
+                         .s0 = f.s0,
+                         .nu0 = (double)d + 2.5,
+                         .keep_z = 1,
+                         .keep_x = 1};
   f.data = data;
+  if (holes)
+    set_holes(&f, n, d);
+  set_state(&f);
   return f;
 }
 
+static fixture new_fixture(size_t n, size_t d, size_t k) {
+  return new_case(COVARIANCE_FULL, 0, n, d, k);
+}
+
 static void release_fixture(fixture *f) {
-  double *all[] = {f->x,        f->alpha,      f->m0, f->q0,
-                   f->q0_m0,    f->s0,         f->z,  f->state.log_pi,
-                   f->state.mu, f->state.sigma};
+  double *all[] = {f->x,
+                   f->alpha,
+                   f->m0,
+                   f->q0,
+                   f->q0_m0,
+                   f->s0,
+                   f->z,
+                   f->pattern,
+                   f->missing,
+                   f->offset,
+                   f->state.log_pi,
+                   f->state.mu,
+                   f->state.factor,
+                   f->state.x_missing,
+                   f->state.prob,
+                   f->state.kept};
   for (size_t i = 0; i < LENGTH(all); i++)
     release_numbers(all[i]);
 }
 
 /* A segment: opens the model in fresh work space, as each .Call does; runs. */
-static status run_segment(fixture *f, size_t sweeps, int threads, double *draws,
-                          gmm_model *model, double **work) {
-  const scan_control control = {0.0, 1.0, threads, NULL, NULL};
-  *work = new_numbers(gmm_work_size(&f->data));
-  const status outcome = gmm_open(model, &f->data, &f->state, *work, threads);
-  if (outcome != STATUS_OK)
-    return outcome;
-  const scan_model scan = {model, gmm_sweep, gmm_record};
-  return scan_sweeps(&scan, &control, sweeps, &f->sweep, draws, sweeps);
+static status run_segment(fixture *f, size_t sweeps,
+                          const scan_control *control, double *draws) {
+  gmm_model model;
+  double *work = new_numbers(gmm_work_size(&f->data));
+  gmm_open(&model, &f->data, &f->state, work, control->threads);
+  const scan_model scan = {&model, gmm_sweep, gmm_record};
+  const size_t rows = scan_rows(f->sweep, sweeps, control);
+  const status outcome =
+    scan_sweeps(&scan, control, sweeps, &f->sweep, draws, rows);
+  release_numbers(work);
+  return outcome;
 }
 
 /* All draws of `segments` segments of `length` sweeps, by segment, row and
  * column. */
 static double *run_chain(fixture *f, size_t segments, size_t length,
                          int threads) {
+  const scan_control control = {.thin = 1.0, .threads = threads};
   const size_t columns = gmm_columns(&f->data), size = length * columns;
   double *draws = new_numbers(segments * size), *rows = new_numbers(size);
   set_seed(41, 42);
   for (size_t s = 0; s < segments; s++) {
-    gmm_model model;
-    double *work;
-    EXPECT(run_segment(f, length, threads, rows, &model, &work) == STATUS_OK);
-    release_numbers(work);
+    EXPECT(run_segment(f, length, &control, rows) == STATUS_OK);
     for (size_t r = 0; r < length; r++)
       for (size_t c = 0; c < columns; c++)
         draws[s * size + r * columns + c] = rows[r + length * c];
@@ -149,16 +223,34 @@ static double eliminate(double *a, double *b, size_t d) {
   return determinant;
 }
 
-/* pi_c N(x_i | mu_c, Sigma_c); element e of pi, mu, sigma at [e * stride]. */
+/* Sigma_c[i, j] of the stored numbers of a form. */
+static double covariance(const gmm_data *data, const double *sigma,
+                         size_t stride, size_t c, size_t i, size_t j) {
+  const size_t d = data->d, k = data->k;
+  if (data->form == COVARIANCE_DIAGONAL)
+    return i == j ? sigma[(c + k * j) * stride] : 0.0;
+  return data->form == COVARIANCE_SHARED
+           ? sigma[(i + d * j) * stride]
+           : sigma[(c + k * (i + d * j)) * stride];
+}
+
+/* pi_c N(x_i | mu_c, Sigma_c) of the observed entries of x_i; element e of pi,
+ * mu, sigma at [e * stride]. */
 static double joint_density(const gmm_data *data, size_t i, size_t c,
                             const double *pi, const double *mu,
                             const double *sigma, size_t stride) {
-  const size_t n = data->n, d = data->d, k = data->k;
+  const size_t n = data->n, k = data->k;
   double a[MAX_D * MAX_D], b[MAX_D], deviation[MAX_D], square = 0.0;
-  for (size_t j = 0; j < d; j++)
-    b[j] = deviation[j] = data->x[i + n * j] - mu[(c + k * j) * stride];
-  for (size_t e = 0; e < d * d; e++)
-    a[e] = sigma[(c + k * e) * stride];
+  size_t seen[MAX_D], d = 0;
+  for (size_t j = 0; j < data->d; j++)
+    if (!isnan(data->x[i + n * j]))
+      seen[d++] = j;
+  for (size_t j = 0; j < d; j++) {
+    const double mean = mu[(c + k * seen[j]) * stride];
+    b[j] = deviation[j] = data->x[i + n * seen[j]] - mean;
+    for (size_t l = 0; l < d; l++)
+      a[l + d * j] = covariance(data, sigma, stride, c, seen[l], seen[j]);
+  }
   const double determinant = eliminate(a, b, d);
   for (size_t j = 0; j < d; j++)
     square += deviation[j] * b[j];
@@ -168,126 +260,291 @@ static double joint_density(const gmm_data *data, size_t i, size_t c,
 
 /* ---- shapes -------------------------------------------------------------- */
 
-/* One row of the record (column c at row[c]) against what its columns mean. */
-static void check_row(const gmm_data *data, const double *row) {
+/* The parts of a row of the record. */
+typedef struct {
+  const double *pi, *mu, *sigma, *log_lik, *occupied, *z, *x;
+} row_parts;
+
+static row_parts parts_of(const gmm_data *data, const double *row) {
+  const size_t k = data->k, d = data->d;
+  row_parts p = {.pi = row, .mu = row + k};
+  p.sigma = p.mu + k * d;
+  p.log_lik = p.sigma + gmm_factor_size(data->form, d, k);
+  p.occupied = p.log_lik + 1;
+  p.z = p.log_lik + 2;
+  p.x = p.z + data->n;
+  return p;
+}
+
+/* One row of the record against what its columns mean; the probabilities of the
+ * allocations (n x k) are added to `prob`. */
+static void check_row(const gmm_data *data, const double *row, double *prob) {
   const size_t n = data->n, d = data->d, k = data->k;
-  const double *mu = row + k, *sigma = mu + k * d, *rest = sigma + k * d * d;
+  const row_parts p = parts_of(data, row);
   double total = 0.0, log_lik = 0.0, counts[MAX_K] = {0}, occupied = 0.0;
   for (size_t c = 0; c < k; c++)
-    total += row[c];
+    total += p.pi[c];
   for (size_t i = 0; i < n; i++) {
-    double density = 0.0;
+    double density = 0.0, joint[MAX_K];
+    for (size_t c = 0; c < k; c++) {
+      joint[c] = joint_density(data, i, c, p.pi, p.mu, p.sigma, 1);
+      density += joint[c];
+    }
     for (size_t c = 0; c < k; c++)
-      density += joint_density(data, i, c, row, mu, sigma, 1);
+      prob[i + n * c] += joint[c] / density;
     log_lik += log(density);
-    EXPECT(rest[2 + i] >= 1.0 && rest[2 + i] <= (double)k);
-    counts[(size_t)rest[2 + i] - 1] += 1.0;
+    EXPECT(p.z[i] >= 1.0 && p.z[i] <= (double)k);
+    counts[(size_t)p.z[i] - 1] += 1.0;
   }
   for (size_t c = 0; c < k; c++)
     occupied += counts[c] > 0.0;
   EXPECT_NEAR(total, 1.0, 1e-14);
-  EXPECT_NEAR(rest[0], log_lik, 1e-11);
-  EXPECT(rest[1] == occupied);
+  EXPECT_NEAR(*p.log_lik, log_lik, 1e-11);
+  EXPECT(*p.occupied == occupied);
   for (size_t c = 0; c < k; c++)
     for (size_t j = 0; j < d; j++)
       for (size_t i = 0; i < j; i++)
-        EXPECT(sigma[c + k * (i + d * j)] == sigma[c + k * (j + d * i)]);
+        EXPECT(covariance(data, p.sigma, 1, c, i, j) ==
+               covariance(data, p.sigma, 1, c, j, i));
 }
 
-static void check_shape(size_t n, size_t d, size_t k) {
+static void check_shape(gmm_form form, int holes, size_t n, size_t d,
+                        size_t k) {
   const size_t sweeps = 3;
-  fixture f = new_fixture(n, d, k);
+  fixture f = new_case(form, holes, n, d, k);
   const size_t columns = gmm_columns(&f.data);
-  double *draws = run_chain(&f, 1, sweeps, 1);
-  EXPECT(f.sweep == (double)sweeps);
+  double *draws = run_chain(&f, 1, sweeps, 1), *prob = new_numbers(n * k);
+  EXPECT(f.sweep == (double)sweeps && *f.state.kept == (double)sweeps);
   EXPECT(all_finite(draws, sweeps * columns));
   for (size_t s = 0; s < sweeps; s++)
-    check_row(&f.data, draws + s * columns);
+    check_row(&f.data, draws + s * columns, prob);
+  for (size_t e = 0; e < n * k; e++)
+    EXPECT_NEAR(f.state.prob[e], prob[e] / (double)sweeps, 1e-11);
+  release_numbers(prob);
   release_numbers(draws);
   release_fixture(&f);
 }
 
 /* n below, at and above a block of lanes and a chunk; k above n too. */
-static const size_t lengths[] = {1, 7, 8, 9, 511, 512, 513, 1000, 5000};
+static const size_t lengths[] = {1, 7, 8, 9, 511, 512, 513, 1300};
 
 static void every_shape_is_recorded_right(void) {
-  for (size_t l = 0; l < LENGTH(lengths); l++)
-    for (size_t d = 1; d <= MAX_D; d++)
-      for (size_t k = 1; k <= MAX_K; k++)
-        check_shape(lengths[l], d, k);
+  for (size_t f = 0; f < LENGTH(forms); f++)
+    for (int holes = 0; holes < 2; holes++)
+      for (size_t l = 0; l < LENGTH(lengths); l++)
+        for (size_t d = 1; d <= MAX_D; d++)
+          for (size_t k = 1; k <= MAX_K; k++)
+            check_shape(forms[f], holes, lengths[l], d, k);
 }
 
-/* Without z there are n columns fewer and nothing else changes. */
-static void z_is_recorded_on_request(void) {
-  fixture f = new_fixture(20, 2, 3), g = new_fixture(20, 2, 3);
-  g.data.keep_z = 0;
+/* Without z and the missing entries there are fewer columns and nothing else
+ * changes. */
+static void blocks_are_recorded_on_request(void) {
+  const size_t plain = 3 * 7 + 2;
+  fixture f = new_case(COVARIANCE_FULL, 1, 20, 2, 3);
+  fixture g = new_case(COVARIANCE_FULL, 1, 20, 2, 3);
+  fixture h = new_case(COVARIANCE_FULL, 1, 20, 2, 3);
+  g.data.keep_z = g.data.keep_x = 0;
+  h.data.keep_z = 0;
   double *with = run_chain(&f, 1, 1, 1), *without = run_chain(&g, 1, 1, 1);
-  EXPECT(gmm_columns(&f.data) == 3 * 7 + 2 + 20);
-  EXPECT(gmm_columns(&g.data) == 3 * 7 + 2);
-  EXPECT(same_bits(with, without, 3 * 7 + 2));
+  double *x_alone = run_chain(&h, 1, 1, 1);
+  EXPECT(f.data.missing.entries == 5); /* rows 0 and 15: 1; 5: 1; 10: 2 */
+  EXPECT(gmm_columns(&f.data) == plain + 20 + 5);
+  EXPECT(gmm_columns(&g.data) == plain);
+  EXPECT(gmm_columns(&h.data) == plain + 5);
+  EXPECT(same_bits(with, without, plain) && same_bits(with, x_alone, plain));
+  EXPECT(same_bits(with + plain + 20, x_alone + plain, 5));
   release_numbers(with);
   release_numbers(without);
+  release_numbers(x_alone);
   release_fixture(&f);
   release_fixture(&g);
+  release_fixture(&h);
+}
+
+/* Sigma_c[i, j] = (L L')[i, j] of the state's factors. */
+static double covariance_of_factor(const fixture *f, size_t c, size_t i,
+                                   size_t j) {
+  const size_t d = f->data.d;
+  if (f->data.form == COVARIANCE_DIAGONAL)
+    return i == j ? pow(f->state.factor[c * d + j], 2.0) : 0.0;
+  const double *l =
+    f->state.factor + (f->data.form == COVARIANCE_SHARED ? 0 : c * d * d);
+  double sum = 0.0;
+  for (size_t m = 0; m <= (i < j ? i : j); m++)
+    sum += l[i + d * m] * l[j + d * m];
+  return sum;
 }
 
 static void record_is_the_state(void) {
-  fixture f = new_fixture(30, 3, 2);
-  const size_t k = 2, d = 3, means = k * d, squares = k * d * d;
-  double *draws = run_chain(&f, 1, 5, 1);
-  const double *row = draws + 4 * gmm_columns(&f.data);
-  for (size_t c = 0; c < k; c++)
-    EXPECT(row[c] == exp(f.state.log_pi[c]));
-  EXPECT(same_bits(row + k, f.state.mu, means));
-  EXPECT(same_bits(row + k + means, f.state.sigma, squares));
-  for (size_t i = 0; i < 30; i++)
-    EXPECT(row[k + means + squares + 2 + i] == f.state.z[i]);
+  for (size_t t = 0; t < LENGTH(forms); t++) {
+    fixture f = new_case(forms[t], 1, 30, 3, 2);
+    double *draws = run_chain(&f, 1, 5, 1);
+    const row_parts p = parts_of(&f.data, draws + 4 * gmm_columns(&f.data));
+    for (size_t c = 0; c < 2; c++)
+      EXPECT(p.pi[c] == exp(f.state.log_pi[c]));
+    EXPECT(same_bits(p.mu, f.state.mu, 2 * 3));
+    for (size_t c = 0; c < 2; c++)
+      for (size_t e = 0; e < 9; e++)
+        EXPECT_NEAR(covariance(&f.data, p.sigma, 1, c, e % 3, e / 3),
+                    covariance_of_factor(&f, c, e % 3, e / 3), 1e-13);
+    for (size_t i = 0; i < 30; i++)
+      EXPECT(p.z[i] == f.state.z[i]);
+    EXPECT(same_bits(p.x, f.state.x_missing, f.data.missing.entries));
+    release_numbers(draws);
+    release_fixture(&f);
+  }
+}
+
+/* Sweeps of burn-in and those thinned away leave no trace in prob. */
+static void prob_is_of_recorded_sweeps(void) {
+  const scan_control control = {.burnin = 3.0, .thin = 2.0, .threads = 1};
+  fixture f = new_case(COVARIANCE_FULL, 1, 40, 2, 3);
+  const size_t columns = gmm_columns(&f.data);
+  double *draws = new_numbers(3 * columns), *row = new_numbers(columns);
+  double *prob = new_numbers(40 * 3);
+  set_seed(43, 44);
+  EXPECT(run_segment(&f, 10, &control, draws) == STATUS_OK);
+  EXPECT(*f.state.kept == 3.0);
+  for (size_t r = 0; r < 3; r++) {
+    for (size_t c = 0; c < columns; c++)
+      row[c] = draws[r + 3 * c];
+    check_row(&f.data, row, prob);
+  }
+  for (size_t e = 0; e < 40 * 3; e++)
+    EXPECT_NEAR(f.state.prob[e], prob[e] / 3.0, 1e-12);
   release_numbers(draws);
+  release_numbers(row);
+  release_numbers(prob);
   release_fixture(&f);
 }
 
 /* ---- threads and segments: the same bits --------------------------------- */
 
-static void same_as_one_thread(size_t n, int threads) {
-  const size_t sweeps = 10;
-  fixture f = new_fixture(n, 2, 3), g = new_fixture(n, 2, 3);
-  double *one = run_chain(&f, 1, sweeps, 1);
-  double *several = run_chain(&g, 1, sweeps, threads);
-  EXPECT(same_bits(one, several, sweeps * gmm_columns(&f.data)));
+static void same_ends(const fixture *f, const fixture *g) {
+  const gmm_data *data = &f->data;
+  EXPECT(same_bits(f->state.log_pi, g->state.log_pi, data->k));
+  EXPECT(same_bits(f->state.prob, g->state.prob, data->n * data->k));
+  EXPECT(
+    same_bits(f->state.x_missing, g->state.x_missing, data->missing.entries));
+  EXPECT(memcmp(f->state.z, g->state.z, data->n * sizeof(int)) == 0);
+}
+
+static void same_chains(fixture f, fixture g, double *one, double *other) {
+  EXPECT(same_bits(one, other, 12 * gmm_columns(&f.data)));
+  same_ends(&f, &g);
   release_numbers(one);
-  release_numbers(several);
+  release_numbers(other);
   release_fixture(&f);
   release_fixture(&g);
+}
+
+static void same_as_one_thread(gmm_form form, int holes, size_t n,
+                               int threads) {
+  fixture f = new_case(form, holes, n, 2, 3),
+          g = new_case(form, holes, n, 2, 3);
+  double *one = run_chain(&f, 1, 12, 1),
+         *several = run_chain(&g, 1, 12, threads);
+  same_chains(f, g, one, several);
 }
 
 static void threads_never_show(void) {
   const int threads[] = {2, 3, 7};
-  for (size_t t = 0; t < LENGTH(threads); t++) {
-    same_as_one_thread(9, threads[t]);
-    same_as_one_thread(1000, threads[t]);
-    same_as_one_thread(5000, threads[t]);
-    same_as_one_thread(40000, threads[t]); /* all 64 chunks but a part */
-  }
+  for (size_t t = 0; t < LENGTH(threads); t++)
+    for (size_t f = 0; f < LENGTH(forms); f++)
+      for (int holes = 0; holes < 2; holes++) {
+        same_as_one_thread(forms[f], holes, 9, threads[t]);
+        same_as_one_thread(forms[f], holes, 5000, threads[t]);
+      }
+  same_as_one_thread(COVARIANCE_FULL, 1, 40000, 3); /* 64 chunks but a part */
 }
 
-static void same_as_one_segment(size_t n, size_t d, size_t k) {
-  fixture f = new_fixture(n, d, k), g = new_fixture(n, d, k);
+static void same_as_one_segment(gmm_form form, int holes, size_t n, size_t d,
+                                size_t k) {
+  fixture f = new_case(form, holes, n, d, k),
+          g = new_case(form, holes, n, d, k);
   double *whole = run_chain(&f, 1, 12, 1), *cut = run_chain(&g, 6, 2, 1);
-  EXPECT(same_bits(whole, cut, 12 * gmm_columns(&f.data)));
-  EXPECT(same_bits(f.state.log_pi, g.state.log_pi, k));
-  EXPECT(memcmp(f.state.z, g.state.z, n * sizeof(int)) == 0);
-  release_numbers(whole);
-  release_numbers(cut);
-  release_fixture(&f);
-  release_fixture(&g);
+  same_chains(f, g, whole, cut);
 }
 
 static void segments_never_show(void) {
-  for (size_t l = 0; l < LENGTH(lengths); l++) {
-    same_as_one_segment(lengths[l], 1, 2);
-    same_as_one_segment(lengths[l], 2, 1);
-    same_as_one_segment(lengths[l], 3, 4);
-  }
+  for (size_t f = 0; f < LENGTH(forms); f++)
+    for (int holes = 0; holes < 2; holes++)
+      for (size_t l = 0; l < LENGTH(lengths); l++) {
+        same_as_one_segment(forms[f], holes, lengths[l], 1, 2);
+        same_as_one_segment(forms[f], holes, lengths[l], 2, 1);
+        same_as_one_segment(forms[f], holes, lengths[l], 3, 4);
+      }
+}
+
+/* ---- iterated conditional modes ------------------------------------------ */
+
+static status run_modes(fixture *f, size_t sweeps) {
+  const scan_control control = {.thin = 1.0, .threads = 1};
+  gmm_model model;
+  double *work = new_numbers(gmm_work_size(&f->data));
+  double *draws = new_numbers(sweeps * gmm_columns(&f->data));
+  gmm_open(&model, &f->data, &f->state, work, 1);
+  model.mode = 1;
+  const scan_model scan = {&model, gmm_sweep, gmm_record};
+  const status outcome =
+    scan_sweeps(&scan, &control, sweeps, &f->sweep, draws, sweeps);
+  release_numbers(work);
+  release_numbers(draws);
+  return outcome;
+}
+
+/* No random number is used, and the search comes to rest. */
+static void modes_are_a_search(void) {
+  for (size_t t = 0; t < LENGTH(forms); t++)
+    for (int holes = 0; holes < 2; holes++) {
+      fixture f = new_case(forms[t], holes, 60, 2, 2);
+      set_seed(45, 46);
+      const double next = unif_rand();
+      set_seed(45, 46);
+      EXPECT(run_modes(&f, 500) == STATUS_OK);
+      EXPECT(unif_rand() == next);
+      double mu[4];
+      memcpy(mu, f.state.mu, sizeof mu);
+      EXPECT(run_modes(&f, 1) == STATUS_OK);
+      for (size_t e = 0; e < 4; e++)
+        EXPECT_NEAR(f.state.mu[e], mu[e], 1e-8);
+      release_fixture(&f);
+    }
+}
+
+/* alpha + n <= 1: the weight's mode is 0, of which the log is -Inf. */
+static void weights_of_mode_zero(void) {
+  fixture f = new_fixture(20, 1, 2);
+  f.alpha[1] = 0.5;
+  for (size_t i = 0; i < 20; i++)
+    f.state.z[i] = 1;
+  EXPECT(run_modes(&f, 1) == STATUS_OK);
+  EXPECT(f.state.log_pi[0] == 0.0 && f.state.log_pi[1] == -INFINITY);
+  for (size_t i = 0; i < 20; i++)
+    EXPECT(f.state.z[i] == 1);
+  EXPECT(all_finite(f.state.mu, 2) && all_finite(f.state.factor, 2));
+  release_fixture(&f);
+}
+
+/* ---- interrupts ---------------------------------------------------------- */
+
+static int second_question(void *asked) {
+  return ++*(int *)asked == 2;
+}
+
+/* The first question comes before the sweep, the second one inside it, after 16
+ * of 17 chunks, each with so much work that a batch has no more of them. */
+static void a_long_sweep_is_interrupted(void) {
+  int asked = 0;
+  const scan_control control = {
+    .thin = 1.0, .threads = 2, .stop = second_question, .stop_data = &asked};
+  fixture f = new_fixture(17 * 512, 5, 600);
+  double *draws = new_numbers(gmm_columns(&f.data));
+  EXPECT(run_segment(&f, 1, &control, draws) == STATUS_INTERRUPTED);
+  EXPECT(asked == 2 && f.sweep == 0.0);
+  release_numbers(draws);
+  release_fixture(&f);
 }
 
 /* ---- gmm_evaluate -------------------------------------------------------- */
@@ -299,26 +556,34 @@ typedef struct {
   gmm_evaluation job;
 } evaluation_fixture;
 
-static evaluation_fixture new_evaluation(size_t n, size_t d, size_t k,
-                                         size_t draws) {
-  evaluation_fixture e = {.f = new_fixture(n, d, k)};
+static evaluation_fixture new_evaluation(gmm_form form, size_t n, size_t d,
+                                         size_t k, size_t draws) {
+  evaluation_fixture e = {.f = new_case(form, 0, n, d, k)};
   const size_t columns = gmm_columns(&e.f.data);
+  const size_t size = gmm_factor_size(form, d, k);
   double *rows = run_chain(&e.f, 1, draws, 1);
   e.pi = new_numbers(draws * k);
   e.mu = new_numbers(draws * k * d);
-  e.sigma = new_numbers(draws * k * d * d);
+  e.sigma = new_numbers(draws * size);
   for (size_t s = 0; s < draws; s++) {
-    const double *row = rows + s * columns;
+    const row_parts p = parts_of(&e.f.data, rows + s * columns);
     for (size_t c = 0; c < k; c++)
-      e.pi[s + draws * c] = row[c];
+      e.pi[s + draws * c] = p.pi[c];
     for (size_t c = 0; c < k * d; c++)
-      e.mu[s + draws * c] = row[k + c];
-    for (size_t c = 0; c < k * d * d; c++)
-      e.sigma[s + draws * c] = row[k + k * d + c];
+      e.mu[s + draws * c] = p.mu[c];
+    for (size_t c = 0; c < size; c++)
+      e.sigma[s + draws * c] = p.sigma[c];
   }
   release_numbers(rows);
-  const gmm_evaluation job = {n,       d,    k,    draws, e.f.x, e.pi, e.mu,
-                              e.sigma, NULL, NULL, NULL,  NULL,  NULL};
+  const gmm_evaluation job = {.form = form,
+                              .n = n,
+                              .d = d,
+                              .k = k,
+                              .draws = draws,
+                              .x = e.f.x,
+                              .pi = e.pi,
+                              .mu = e.mu,
+                              .sigma = e.sigma};
   e.job = job;
   return e;
 }
@@ -331,7 +596,7 @@ static void release_evaluation(evaluation_fixture *e) {
 }
 
 static status evaluate(const gmm_evaluation *job) {
-  double *work = new_numbers(gmm_evaluate_size(job->d, job->k));
+  double *work = new_numbers(gmm_evaluate_size(job->form, job->d, job->k));
   const status outcome = gmm_evaluate(job, work);
   release_numbers(work);
   return outcome;
@@ -366,10 +631,11 @@ static void all_near(const double *a, const double *b, size_t n) {
 }
 
 /* The labels move on by one from draw to draw: 1 2 3, 2 3 1, 3 1 2, ... */
-static void evaluation_is_right(size_t n, size_t d, size_t k, size_t draws) {
-  evaluation_fixture e = new_evaluation(n, d, k, draws);
+static void evaluation_is_right(gmm_form form, size_t n, size_t d, size_t k,
+                                size_t draws) {
+  evaluation_fixture e = new_evaluation(form, n, d, k, draws);
   double *order = new_numbers(draws * k), *pivot = new_numbers(n);
-  int *labels = (int *)(void *)order, *pivots = (int *)(void *)pivot;
+  int *labels = as_int(order), *pivots = as_int(pivot);
   double *got[] = {new_numbers(draws * n), new_numbers(n * k),
                    new_numbers(draws * k * k)};
   double *expected[] = {new_numbers(draws * n), new_numbers(n * k),
@@ -400,16 +666,17 @@ static void evaluation_is_right(size_t n, size_t d, size_t k, size_t draws) {
 
 static void evaluations_are_right(void) {
   const size_t n[] = {1, 7, 8, 9, 50};
-  for (size_t l = 0; l < LENGTH(n); l++) {
-    evaluation_is_right(n[l], 1, 1, 1);
-    evaluation_is_right(n[l], 2, 3, 4);
-    evaluation_is_right(n[l], 5, 4, 3);
-  }
+  for (size_t f = 0; f < LENGTH(forms); f++)
+    for (size_t l = 0; l < LENGTH(n); l++) {
+      evaluation_is_right(forms[f], n[l], 1, 1, 1);
+      evaluation_is_right(forms[f], n[l], 2, 3, 4);
+      evaluation_is_right(forms[f], n[l], 5, 4, 3);
+    }
 }
 
 /* Each result may be left out; without an order labels stand as they are. */
 static void evaluation_of_less(void) {
-  evaluation_fixture e = new_evaluation(11, 2, 2, 3);
+  evaluation_fixture e = new_evaluation(COVARIANCE_FULL, 11, 2, 2, 3);
   const double *none = NULL;
   double *prob = new_numbers(11 * 2);
   EXPECT(evaluate(&e.job) == STATUS_OK);
@@ -425,7 +692,7 @@ static void evaluation_of_less(void) {
 /* Observation by observation gives the bits of all at once. */
 static void evaluation_in_parts(void) {
   const size_t n = 21, draws = 3;
-  evaluation_fixture e = new_evaluation(n, 1, 3, draws);
+  evaluation_fixture e = new_evaluation(COVARIANCE_FULL, n, 1, 3, draws);
   double *whole = new_numbers(draws * n), *one = new_numbers(draws);
   e.job.log_density = whole;
   EXPECT(evaluate(&e.job) == STATUS_OK);
@@ -444,24 +711,29 @@ static void evaluation_in_parts(void) {
 /* ---- failures ------------------------------------------------------------ */
 
 static void expect_status(fixture *f, status expected) {
-  double *draws = new_numbers(2 * gmm_columns(&f->data)), *work;
-  gmm_model model;
+  const scan_control control = {.thin = 1.0, .threads = 1};
+  double *draws = new_numbers(2 * gmm_columns(&f->data));
   set_seed(51, 52);
-  EXPECT(run_segment(f, 2, 1, draws, &model, &work) == expected);
-  release_numbers(work);
+  EXPECT(run_segment(f, 2, &control, draws) == expected);
   release_numbers(draws);
   release_fixture(f);
 }
 
 static void indefinite_matrices_are_reported(void) {
-  fixture s0 = new_fixture(5, 2, 2), q0 = new_fixture(5, 2, 2);
-  fixture sigma = new_fixture(5, 2, 2);
-  s0.s0[0] = -1e6;
-  expect_status(&s0, STATUS_NOT_POSITIVE_DEFINITE);
-  q0.q0[3] = -1e6;
-  expect_status(&q0, STATUS_NOT_POSITIVE_DEFINITE);
-  sigma.state.sigma[0] = 0.0;
-  expect_status(&sigma, STATUS_NOT_POSITIVE_DEFINITE);
+  for (size_t t = 0; t < LENGTH(forms); t++) {
+    fixture s0 = new_case(forms[t], 0, 5, 2, 2);
+    fixture q0 = new_case(forms[t], 0, 5, 2, 2);
+    fixture factor = new_case(forms[t], 0, 5, 2, 2);
+    fixture holes = new_case(forms[t], 1, 5, 2, 2);
+    s0.s0[0] = -1e6;
+    expect_status(&s0, STATUS_NOT_POSITIVE_DEFINITE);
+    q0.q0[3] = -1e6;
+    expect_status(&q0, STATUS_NOT_POSITIVE_DEFINITE);
+    factor.state.factor[0] = 0.0;
+    expect_status(&factor, STATUS_NOT_POSITIVE_DEFINITE);
+    holes.state.factor[0] = NAN;
+    expect_status(&holes, STATUS_NOT_POSITIVE_DEFINITE);
+  }
 }
 
 static void values_off_the_line_are_reported(void) {
@@ -473,10 +745,13 @@ static void values_off_the_line_are_reported(void) {
 }
 
 static void evaluation_reports_too(void) {
-  evaluation_fixture e = new_evaluation(4, 2, 2, 2);
-  e.sigma[1] = -1.0;
-  EXPECT(evaluate(&e.job) == STATUS_NOT_POSITIVE_DEFINITE);
-  release_evaluation(&e);
+  const gmm_form reporting[] = {COVARIANCE_FULL, COVARIANCE_SHARED};
+  for (size_t t = 0; t < LENGTH(reporting); t++) {
+    evaluation_fixture e = new_evaluation(reporting[t], 4, 2, 2, 2);
+    e.sigma[1] = -1.0;
+    EXPECT(evaluate(&e.job) == STATUS_NOT_POSITIVE_DEFINITE);
+    release_evaluation(&e);
+  }
 }
 
 static void sizes_that_overflow_are_zero(void) {
@@ -490,9 +765,68 @@ static void sizes_that_overflow_are_zero(void) {
   EXPECT(gmm_work_size(&data) == 0);
   data.d = 2;
   EXPECT(gmm_work_size(&data) > 0);
+  data.missing.patterns = SIZE_MAX / 64;
+  EXPECT(gmm_work_size(&data) == 0);
 }
 
-/* ---- exp_nonpositive ----------------------------------------------------- */
+/* ---- the kernels, in both widths ----------------------------------------- */
+
+#define LANE_BYTES 16
+#define LANE_NAME(x) narrow_##x
+#define LANE_TARGET
+#include "gmm_kernel.h"
+#undef LANE_BYTES
+#undef LANE_NAME
+#undef LANE_TARGET
+
+/* out (4) <- exp of x (4) */
+static void narrow_exp(const double *x, double *out) {
+  for (size_t i = 0; i < 4; i += 2)
+    *(narrow_vec *)(out + i) =
+      narrow_exp_nonpositive(*(const narrow_vec *)(x + i));
+}
+
+/* What the kernels of one width make of one block. */
+typedef struct {
+  double weight[MAX_K * LANES], partial[MAX_K * LANES];
+  double largest[LANES], total[LANES];
+  int z[LANES];
+} block_results;
+
+#define RUN_BLOCK(width)                                              \
+  static void width##_block(const gmm_components *p, const double *x, \
+                            const double *u, double *scratch,         \
+                            block_results *r) {                       \
+    width##_densities(p, x, scratch, r->weight);                      \
+    memcpy(r->partial, r->weight, sizeof r->weight);                  \
+    width##_partial_sums(r->partial, p->k, r->largest, r->total);     \
+    width##_pick(r->partial, p->k, u, r->z);                          \
+  }
+
+RUN_BLOCK(narrow)
+
+#if LANES_WIDE
+#define LANE_BYTES 32
+#define LANE_NAME(x) wide_##x
+#define LANE_TARGET LANES_WIDE_TARGET
+#include "gmm_kernel.h"
+
+LANES_WIDE_TARGET static void wide_exp(const double *x, double *out) {
+  *(wide_vec *)out = wide_exp_nonpositive(*(const wide_vec *)x);
+}
+
+RUN_BLOCK(wide)
+
+static int both_widths(void) {
+  return lanes_wide();
+}
+#else
+#define wide_exp narrow_exp
+#define wide_block narrow_block
+static int both_widths(void) {
+  return 0;
+}
+#endif
 
 /* Doubles between two positive ones. */
 static double ulps_between(double a, double b) {
@@ -502,43 +836,179 @@ static double ulps_between(double a, double b) {
   return fabs((double)(i - j));
 }
 
+/* exp(x) in the lane x falls into, the others busy with something else; both
+ * widths must agree to the last bit. */
+static double kernel_exp(double x, size_t lane) {
+  double in[4] = {-1.0, -800.0, -2.5, -0.1}, narrow[4], wide[4];
+  in[lane] = x;
+  narrow_exp(in, narrow);
+  if (both_widths()) {
+    wide_exp(in, wide);
+    EXPECT(isnan(x) ? isnan(wide[lane]) : same_bits(narrow, wide, 4));
+  }
+  return narrow[lane];
+}
+
 static void exp_is_within_two_ulps(void) {
   double worst = 0.0;
   for (int i = 0; i <= 708 * 500; i++) {
     const double x = -(double)i / 500.0;
-    worst = fmax(worst, ulps_between(exp_nonpositive(x), exp(x)));
+    worst = fmax(worst, ulps_between(kernel_exp(x, (size_t)i % 4), exp(x)));
   }
   /* where the nearest multiple of log 2 changes, and near zero */
   for (int i = 1; i < 2042; i++) {
     const double x = -(double)i * 0.34657359027997265;
     for (int step = -3; step <= 3 && x > -707.9; step++) {
       const double near = x * (1.0 + step * DBL_EPSILON);
-      worst = fmax(worst, ulps_between(exp_nonpositive(near), exp(near)));
+      worst = fmax(worst, ulps_between(kernel_exp(near, 1), exp(near)));
     }
   }
   for (double x = -1.0; x < -1e-320; x *= 0.7)
-    worst = fmax(worst, ulps_between(exp_nonpositive(x), exp(x)));
+    worst = fmax(worst, ulps_between(kernel_exp(x, 2), exp(x)));
   EXPECT(worst <= 2.0);
 }
 
 static void exp_at_the_ends(void) {
-  EXPECT(exp_nonpositive(0.0) == 1.0);
-  EXPECT(exp_nonpositive(-0.0) == 1.0);
-  EXPECT(exp_nonpositive(-DBL_MIN) == 1.0);
-  EXPECT(ulps_between(exp_nonpositive(-708.0), exp(-708.0)) <= 2.0);
-  EXPECT(exp_nonpositive(nextafter(-708.0, -INFINITY)) == 0.0);
-  EXPECT(exp_nonpositive(-1e4) == 0.0);
-  EXPECT(exp_nonpositive(-DBL_MAX) == 0.0);
-  EXPECT(exp_nonpositive(-INFINITY) == 0.0);
-  EXPECT(isnan(exp_nonpositive(NAN)));
+  for (size_t lane = 0; lane < 4; lane++) {
+    EXPECT(kernel_exp(0.0, lane) == 1.0);
+    EXPECT(kernel_exp(-0.0, lane) == 1.0);
+    EXPECT(kernel_exp(-DBL_MIN, lane) == 1.0);
+    EXPECT(ulps_between(kernel_exp(-708.0, lane), exp(-708.0)) <= 2.0);
+    EXPECT(kernel_exp(nextafter(-708.0, -INFINITY), lane) == 0.0);
+    EXPECT(kernel_exp(-1e4, lane) == 0.0);
+    EXPECT(kernel_exp(-DBL_MAX, lane) == 0.0);
+    EXPECT(kernel_exp(-INFINITY, lane) == 0.0);
+    EXPECT(isnan(kernel_exp(NAN, lane)));
+  }
+}
+
+/* Components of a form with d variables, from the generator. */
+static void random_components(gmm_components *p, gmm_form form, size_t d,
+                              size_t k, double *memory) {
+  gmm_components_carve(p, form, d, k, memory);
+  for (size_t e = 0; e < gmm_factor_size(form, d, k); e++)
+    p->factor[e] = 0.5 + unif_rand(); /* above the diagonal too: unread */
+  for (size_t e = 0; e < k * d; e++)
+    p->mean[e] = norm_rand();
+  for (size_t c = 0; c < k; c++)
+    gmm_set_constant(p, c, log(0.1 + unif_rand()));
+}
+
+/* The number of partial sums <= u total, one lane at a time. */
+static void check_picks(const block_results *r, size_t k, const double *u) {
+  for (size_t lane = 0; lane < LANES; lane++) {
+    int expected = 1;
+    for (size_t c = 0; c + 1 < k; c++)
+      expected += r->partial[c * LANES + lane] <= u[lane] * r->total[lane];
+    EXPECT(r->z[lane] == expected);
+  }
+}
+
+/* One block by the narrow kernels, the wide ones, and what the core chooses. */
+static void check_widths(gmm_form form, size_t d, size_t k) {
+  gmm_components p;
+  block_results narrow, wide;
+  double *memory = new_numbers(gmm_components_size(form, d, k));
+  double *x = new_numbers(d * LANES), *scratch = new_numbers(2 * d * LANES);
+  double u[LANES], weight[MAX_K * LANES];
+  int z[LANES];
+  random_components(&p, form, d, k, memory);
+  for (size_t e = 0; e < d * LANES; e++)
+    x[e] = 3.0 * norm_rand();
+  for (size_t lane = 0; lane < LANES; lane++)
+    u[lane] = unif_rand();
+  narrow_block(&p, x, u, scratch, &narrow);
+  check_picks(&narrow, k, u);
+  if (both_widths()) {
+    wide_block(&p, x, u, scratch, &wide);
+    EXPECT(same_bits(narrow.weight, wide.weight, k * LANES));
+    EXPECT(same_bits(narrow.partial, wide.partial, k * LANES));
+    EXPECT(same_bits(narrow.largest, wide.largest, LANES));
+    EXPECT(same_bits(narrow.total, wide.total, LANES));
+    EXPECT(memcmp(narrow.z, wide.z, sizeof narrow.z) == 0);
+  }
+  gmm_log_joint(&p, x, LANES, LANES, scratch, weight);
+  EXPECT(same_bits(narrow.weight, weight, k * LANES));
+  gmm_accumulate(weight, k, LANES);
+  EXPECT(same_bits(narrow.partial, weight, k * LANES));
+  gmm_pick(weight, k, u, LANES, z);
+  EXPECT(memcmp(narrow.z, z, sizeof z) == 0);
+  release_numbers(memory);
+  release_numbers(x);
+  release_numbers(scratch);
+}
+
+static void widths_give_the_same_bits(void) {
+  set_seed(61, 62);
+  for (size_t f = 0; f < LENGTH(forms); f++)
+    for (size_t d = 1; d <= 9; d++)
+      for (size_t k = 1; k <= MAX_K; k++)
+        check_widths(forms[f], d, k);
+}
+
+/* A block of fewer observations gives the lanes of a full one, and the sum over
+ * its valid lanes. */
+static void short_blocks_are_parts_of_whole_ones(void) {
+  gmm_components p;
+  double memory[64], scratch[2 * 2 * LANES], x[2 * LANES], u[LANES];
+  double whole[3 * LANES], part[3 * LANES];
+  set_seed(63, 64);
+  random_components(&p, COVARIANCE_FULL, 2, 3, memory);
+  for (size_t e = 0; e < 2 * LANES; e++)
+    x[e] = norm_rand();
+  for (size_t lane = 0; lane < LANES; lane++)
+    u[lane] = unif_rand();
+  for (size_t lanes = 1; lanes <= LANES; lanes++) {
+    int z[LANES] = {0}, all[LANES];
+    gmm_log_joint(&p, x, LANES, LANES, scratch, whole);
+    gmm_log_joint(&p, x, LANES, lanes, scratch, part);
+    double expected = 0.0;
+    for (size_t lane = 0; lane < lanes; lane++) {
+      double total = 0.0;
+      for (size_t c = 0; c < 3; c++) {
+        EXPECT(part[c * LANES + lane] == whole[c * LANES + lane]);
+        total += exp(whole[c * LANES + lane]);
+      }
+      expected += log(total);
+    }
+    EXPECT_NEAR(gmm_accumulate(part, 3, lanes), expected, 1e-13);
+    gmm_accumulate(whole, 3, LANES);
+    gmm_pick(part, 3, u, lanes, z);
+    gmm_pick(whole, 3, u, LANES, all);
+    for (size_t lane = 0; lane < LANES; lane++)
+      EXPECT(z[lane] == (lane < lanes ? all[lane] : 0));
+  }
+}
+
+/* Uniforms next to 0 and 1 never pick a component of weight zero. */
+static void weightless_components_are_not_picked(void) {
+  double weight[4 * LANES], u[LANES];
+  int z[LANES];
+  for (size_t lane = 0; lane < LANES; lane++) {
+    weight[lane] = weight[3 * LANES + lane] = -INFINITY;
+    weight[LANES + lane] = 0.0;
+    weight[2 * LANES + lane] = -1.0;
+    u[lane] = lane % 2 ? 1.0 - DBL_EPSILON / 2.0 : DBL_MIN;
+  }
+  EXPECT_NEAR(gmm_accumulate(weight, 4, LANES), LANES * log1p(exp(-1.0)),
+              1e-14);
+  gmm_pick(weight, 4, u, LANES, z);
+  for (size_t lane = 0; lane < LANES; lane++)
+    EXPECT(z[lane] == (lane % 2 ? 3 : 2));
 }
 
 void test_gmm(void) {
   run_test("gmm: every shape is recorded right", every_shape_is_recorded_right);
-  run_test("gmm: z is recorded on request", z_is_recorded_on_request);
+  run_test("gmm: blocks are recorded on request",
+           blocks_are_recorded_on_request);
   run_test("gmm: the record is the state", record_is_the_state);
+  run_test("gmm: probabilities are of recorded sweeps",
+           prob_is_of_recorded_sweeps);
   run_test("gmm: threads never show", threads_never_show);
   run_test("gmm: segments never show", segments_never_show);
+  run_test("gmm: modes are a search", modes_are_a_search);
+  run_test("gmm: weights whose mode is zero", weights_of_mode_zero);
+  run_test("gmm: a long sweep is interrupted", a_long_sweep_is_interrupted);
   run_test("gmm: densities are those of the formulas", evaluations_are_right);
   run_test("gmm: results may be left out", evaluation_of_less);
   run_test("gmm: densities in parts", evaluation_in_parts);
@@ -550,4 +1020,9 @@ void test_gmm(void) {
   run_test("gmm: sizes that overflow are zero", sizes_that_overflow_are_zero);
   run_test("lanes: exp is within two ulps", exp_is_within_two_ulps);
   run_test("lanes: exp at the ends", exp_at_the_ends);
+  run_test("lanes: widths give the same bits", widths_give_the_same_bits);
+  run_test("lanes: short blocks are parts of whole ones",
+           short_blocks_are_parts_of_whole_ones);
+  run_test("lanes: weightless components are not picked",
+           weightless_components_are_not_picked);
 }

@@ -617,30 +617,117 @@ static void bartlett_uses_the_generator_as_stated(void) {
   EXPECT(next == unif_rand());
 }
 
-/* IW: L (A A')^-1 L' for the same Bartlett factor; W: L A A' L'. */
+/* W: L A A' L'. */
 static void wisharts_follow_from_the_bartlett_factor(void) {
-  double a[D * D], w[D * D], s[D * D], inner[D * D];
+  double a[D * D], w[D * D], inner[D * D];
   set_seed(63, 64);
   rdist_bartlett(5.5, D, a);
   set_seed(63, 64);
   wishart(5.5, w);
-  set_seed(63, 64);
-  inverse_wishart(5.5, s);
-  for (int inverse = 0; inverse < 2; inverse++) {
-    linalg_outer_gram(a, D, inner);
-    if (inverse)
-      invert(inner);
+  linalg_outer_gram(a, D, inner);
+  for (size_t i = 0; i < D; i++)
+    for (size_t j = 0; j < D; j++) {
+      double sum = 0.0;
+      for (size_t p = 0; p < D; p++)
+        for (size_t q = 0; q < D; q++)
+          sum += wishart_l[i + D * p] * inner[p + D * q] * wishart_l[j + D * q];
+      EXPECT_NEAR(w[i + D * j], sum, 1e-12);
+      EXPECT(w[i + D * j] == w[j + D * i]);
+    }
+}
+
+/* T C = L for the C of the header, drawn here from the same generator; T is
+ * lower triangular with a positive diagonal. */
+static void inverse_wishart_factor_is_as_stated(void) {
+  const double df[] = {2.05, 5.5, 1e3, 1e9};
+  for (size_t r = 0; r < LENGTH(df); r++) {
+    double t[D * D], c[D * D] = {0}, work[D * D];
+    memset(t, 0xff, sizeof t);
+    set_seed(67, 68);
+    rdist_inverse_wishart_factor(df[r], wishart_l, D, t, work);
+    const double next = unif_rand();
+    set_seed(67, 68);
+    for (size_t j = 0; j < D; j++) {
+      c[j + D * j] = sqrt(rchisq(df[r] - (double)(D - 1 - j)));
+      for (size_t i = j + 1; i < D; i++)
+        c[i + D * j] = norm_rand();
+    }
+    EXPECT(next == unif_rand());
     for (size_t i = 0; i < D; i++)
       for (size_t j = 0; j < D; j++) {
-        double sum = 0.0;
-        for (size_t p = 0; p < D; p++)
-          for (size_t q = 0; q < D; q++)
-            sum +=
-              wishart_l[i + D * p] * inner[p + D * q] * wishart_l[j + D * q];
-        EXPECT_NEAR((inverse ? s : w)[i + D * j], sum, 1e-12);
-        EXPECT((inverse ? s : w)[i + D * j] == (inverse ? s : w)[j + D * i]);
+        double sum = 0.0, size = 0.0;
+        for (size_t m = 0; m < D; m++) {
+          sum += t[i + D * m] * c[m + D * j];
+          size += fabs(t[i + D * m] * c[m + D * j]);
+        }
+        EXPECT(fabs(sum - wishart_l[i + D * j]) <= 1e-14 * (1.0 + size));
+        EXPECT(i != j || t[i + D * j] > 0.0);
+        EXPECT(i >= j || t[i + D * j] == 0.0);
       }
   }
+}
+
+/* S = T T', to the last bit and symmetric. */
+static void inverse_wishart_is_its_factor_squared(void) {
+  double t[D * D], s[D * D], squared[D * D], work[D * D];
+  set_seed(69, 70);
+  rdist_inverse_wishart_factor(5.5, wishart_l, D, t, work);
+  linalg_outer_gram(t, D, squared);
+  set_seed(69, 70);
+  inverse_wishart(5.5, s);
+  EXPECT(same_bits(s, squared, D * D));
+  for (size_t i = 0; i < D; i++)
+    for (size_t j = 0; j < i; j++)
+      EXPECT(s[i + D * j] == s[j + D * i]);
+}
+
+/* T is the Cholesky factor of T T' ~ IW(df, L L'), so that, with d = 1 and 2 as
+ * well, t[0,0]^2 = L[0,0]^2 / chi^2(df - d + 1), and log|T T'| - log|L L'| is
+ * minus a sum of log chi^2(df - j). */
+static void inverse_wishart_factor_fits(void) {
+  for (size_t d = 1; d <= D; d++) {
+    const double df = (double)d + 1.5;
+    double l[D * D], t[D * D], work[D * D], mean = 0.0, variance = 0.0;
+    double *x = new_numbers(WISHART_N), *log_det = new_numbers(WISHART_N);
+    for (size_t e = 0; e < d * d; e++)
+      l[e] = wishart_l[e % d + D * (e / d)];
+    for (size_t j = 0; j < d; j++) {
+      mean -= digamma((df - (double)j) / 2.0) + log(2.0);
+      variance += trigamma((df - (double)j) / 2.0);
+    }
+    mean += linalg_log_determinant(l, d);
+    set_seed(71, 72);
+    for (size_t r = 0; r < WISHART_N; r++) {
+      rdist_inverse_wishart_factor(df, l, d, t, work);
+      x[r] = pow(l[0] / t[0], 2.0);
+      log_det[r] = linalg_log_determinant(t, d);
+    }
+    EXPECT(ks_p_value(x, WISHART_N, chi_squared_cdf, df - (double)d + 1.0) >
+           TINY_P);
+    EXPECT(fabs(z_mean(log_det, WISHART_N, mean)) < MAX_Z);
+    EXPECT(fabs(z_variance(log_det, WISHART_N, variance)) < MAX_Z);
+    /* mutant: degrees of freedom in the order of rdist_bartlett() */
+    EXPECT(d == 1 || ks_p_value(x, WISHART_N, chi_squared_cdf, df) < TINY_P);
+    release_numbers(x);
+    release_numbers(log_det);
+  }
+}
+
+/* Draws so far apart in scale that their product has no Cholesky factor in
+ * doubles still have a T. */
+static void inverse_wishart_factor_of_small_df(void) {
+  double t[D * D], s[D * D], work[D * D];
+  int failures = 0;
+  set_seed(73, 74);
+  for (size_t r = 0; r < 2000; r++) {
+    rdist_inverse_wishart_factor(2.05, wishart_l, D, t, work);
+    EXPECT(all_finite(t, D * D));
+    for (size_t j = 0; j < D; j++)
+      EXPECT(t[j + D * j] > 0.0);
+    linalg_outer_gram(t, D, s);
+    failures += linalg_cholesky(s, D) != STATUS_OK;
+  }
+  EXPECT(failures > 0);
 }
 
 /* Only the lower triangle of L is read. */
@@ -657,6 +744,11 @@ static void wisharts_read_the_lower_triangle(void) {
   inverse_wishart(5.5, expected);
   set_seed(65, 66);
   rdist_inverse_wishart(5.5, l, D, out, work);
+  EXPECT(same_bits(out, expected, D * D));
+  set_seed(65, 66);
+  rdist_inverse_wishart_factor(5.5, wishart_l, D, expected, work);
+  set_seed(65, 66);
+  rdist_inverse_wishart_factor(5.5, l, D, out, work);
   EXPECT(same_bits(out, expected, D * D));
 }
 
@@ -696,6 +788,13 @@ static void test_wishart(void) {
            bartlett_uses_the_generator_as_stated);
   run_test("rdist: Wisharts follow from the Bartlett factor",
            wisharts_follow_from_the_bartlett_factor);
+  run_test("rdist: inverse Wishart factor is as stated",
+           inverse_wishart_factor_is_as_stated);
+  run_test("rdist: inverse Wishart is its factor squared",
+           inverse_wishart_is_its_factor_squared);
+  run_test("rdist: inverse Wishart factor fits", inverse_wishart_factor_fits);
+  run_test("rdist: inverse Wishart factor of small df",
+           inverse_wishart_factor_of_small_df);
   run_test("rdist: Wisharts read the lower triangle of L alone",
            wisharts_read_the_lower_triangle);
   run_test("rdist: Wishart moments", wishart_moments);

@@ -12,13 +12,14 @@ typedef struct {
   double fail_at; /* the sweep that fails; 0: none */
   status failure;
   int records;
+  int told; /* sweeps that were told that they will be recorded */
 } counter_model;
 
 static status counter_sweep(void *model, const scan_control *control) {
   counter_model *m = model;
-  (void)control;
   if (m->sweeps + 1.0 == m->fail_at)
     return m->failure;
+  m->told += control->recording;
   m->sweeps += 1.0;
   m->value = 3.0 * m->value + m->sweeps;
   return STATUS_OK;
@@ -39,7 +40,7 @@ static double value_after(double sweeps) {
 }
 
 static scan_control plain_control(double burnin, double thin) {
-  scan_control control = {burnin, thin, 1, NULL, NULL};
+  scan_control control = {.burnin = burnin, .thin = thin, .threads = 1};
   return control;
 }
 
@@ -177,6 +178,25 @@ static void nothing_recorded_needs_no_matrix(void) {
   EXPECT(count == 7 && m.sweeps == 7 && m.records == 0);
 }
 
+/* The sweeps that are told so are the ones recorded, also when a call begins
+ * with the control of the one before. */
+static void sweeps_know_that_they_are_recorded(void) {
+  scan_control control = plain_control(7, 3);
+  double draws[2 * 64];
+  for (int left_over = 0; left_over < 2; left_over++) {
+    counter_model m = {0};
+    const scan_model scan = as_scan(&m);
+    double count = 0;
+    control.recording = left_over;
+    for (int sweep = 0; sweep < 40; sweep++) {
+      const size_t rows = scan_rows(count, 1, &control);
+      EXPECT(scan_sweeps(&scan, &control, 1, &count, draws, rows) == STATUS_OK);
+      EXPECT(m.told == m.records);
+    }
+    EXPECT(m.told == 11);
+  }
+}
+
 static void burnin_ends_at_burnin(void) {
   const scan_control control = plain_control(7, 3), none = plain_control(0, 1);
   EXPECT(scan_in_burnin(1, &control) && scan_in_burnin(7, &control));
@@ -200,7 +220,8 @@ static void interruption_leaves_before_the_sweep(void) {
   counter_model m = {0};
   interrupter user = {0, 6};
   const scan_model scan = as_scan(&m);
-  const scan_control control = {0, 1, 1, ask, &user};
+  const scan_control control = {
+    .thin = 1, .threads = 1, .stop = ask, .stop_data = &user};
   double count = 0, draws[] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
                                -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
   EXPECT(scan_sweeps(&scan, &control, 10, &count, draws, 10) ==
@@ -215,7 +236,8 @@ static void the_callback_is_asked_before_each_sweep(void) {
   counter_model m = {0};
   interrupter user = {0, 0};
   const scan_model scan = as_scan(&m);
-  const scan_control control = {100, 1, 1, ask, &user};
+  const scan_control control = {
+    .burnin = 100, .thin = 1, .threads = 1, .stop = ask, .stop_data = &user};
   double count = 0;
   EXPECT(scan_sweeps(&scan, &control, 12, &count, NULL, 0) == STATUS_OK);
   EXPECT(user.asked == 12);
@@ -244,6 +266,8 @@ void test_scan(void) {
   run_test("scan: counts of long chains", counts_of_long_chains);
   run_test("scan: nothing recorded needs no matrix",
            nothing_recorded_needs_no_matrix);
+  run_test("scan: sweeps know that they are recorded",
+           sweeps_know_that_they_are_recorded);
   run_test("scan: where burn-in ends", burnin_ends_at_burnin);
   run_test("scan: an interruption leaves before the sweep",
            interruption_leaves_before_the_sweep);

@@ -7,6 +7,9 @@
 #   sbc_ranks()   Talts et al. (2018), Validating Bayesian inference algorithms
 #                 with simulation-based calibration, arXiv:1804.06788
 #
+# The model holds its data as a matrix `model$data$x`; missing entries are a
+# part of the state, `state$x_missing`, by row and then by column.
+#
 # What is compared is `quantities(model, state)`: a named vector of numbers,
 # computed from the state and from the data that the model holds.
 
@@ -15,9 +18,14 @@ sweep_state <- function(model, state, n = 1) {
   gibbsite:::model_sweeps(model, state, n, control)$state
 }
 
-# The model with data simulated from a state.
+# list(model, state) with data simulated from a state.  Entries that the model
+# has missing are hidden again, their simulated values become the state's.
 with_simulated_data <- function(model, state) {
-  gibbsite:::set_data(model, gibbsite:::simulate_data(model, state))
+  x <- gibbsite:::simulate_data(model, state)
+  hidden <- is.na(model$data$x)
+  state$x_missing <- t(x)[t(hidden)]
+  x[hidden] <- NA
+  list(model = gibbsite:::set_data(model, x), state = state)
 }
 
 # `n` times quantities of draw(), stacked: a matrix, one row a draw.
@@ -31,12 +39,14 @@ stack_rows <- function(n, draw) {
 # likelihood alone: no sampler takes part, so mutants of one share them.
 joint_by_simulation <- function(model, quantities, draws) {
   stack_rows(draws, function() {
-    state <- gibbsite:::draw_prior(model)
-    quantities(with_simulated_data(model, state), state)
+    joint <- with_simulated_data(model, gibbsite:::draw_prior(model))
+    quantities(joint$model, joint$state)
   })
 }
 
-# The same distribution by the sampler: sweep, then data from the new state.
+# The same distribution by the sampler: two sweeps, then data from the new
+# state.  Two, because new data replace the missing entries: those of the first
+# sweep tell in the second; and the quantities are taken before the new data.
 # `chains` chains of `steps` steps, each begun at a draw of the joint
 # distribution, so a correct sampler is stationary from the first step and the
 # chains' means are independent and identically distributed about the truth
@@ -44,13 +54,12 @@ joint_by_simulation <- function(model, quantities, draws) {
 # estimated.  One row a chain: its means.
 joint_by_sampler <- function(model, quantities, chains, steps) {
   stack_rows(chains, function() {
-    state <- gibbsite:::draw_prior(model)
-    model <- with_simulated_data(model, state)
+    joint <- with_simulated_data(model, gibbsite:::draw_prior(model))
     total <- 0
     for (step in seq_len(steps)) {
-      state <- sweep_state(model, state)
-      model <- with_simulated_data(model, state)
-      total <- total + quantities(model, state)
+      state <- sweep_state(joint$model, joint$state, 2)
+      total <- total + quantities(joint$model, state)
+      joint <- with_simulated_data(joint$model, state)
     }
     total / steps
   })
@@ -90,8 +99,8 @@ smallest_adjusted <- function(test) min(1, min(test$p) * nrow(test))
 sbc_ranks <- function(model, quantities, simulations, draws, thin, burnin) {
   correlation <- list()
   ranks <- stack_rows(simulations, function() {
-    truth <- gibbsite:::draw_prior(model)
-    model <- with_simulated_data(model, truth)
+    joint <- with_simulated_data(model, gibbsite:::draw_prior(model))
+    model <- joint$model
     state <- gibbsite:::model_start(model, NULL)
     state <- sweep_state(model, state, burnin)
     sampled <- stack_rows(draws, function() {
@@ -99,7 +108,7 @@ sbc_ranks <- function(model, quantities, simulations, draws, thin, burnin) {
       quantities(model, state)
     })
     correlation[[length(correlation) + 1L]] <<- lag_one(sampled)
-    rank_among(quantities(model, truth), sampled)
+    rank_among(quantities(model, joint$state), sampled)
   })
   attr(ranks, "autocorrelation") <- colMeans(
     do.call(rbind, correlation), na.rm = TRUE

@@ -7,7 +7,7 @@ set_stream <- function(stream) assign(".Random.seed", stream, globalenv())
 
 gmm_of <- function(x, k) {
   x <- as.matrix(x)
-  gmm_model(x, k, complete_gmm_prior(gmm_prior(), x, k, environment()))
+  gmm_model(x, k, complete_gmm_prior(gmm_prior(), x, k))
 }
 
 # A chain carried through sum(cuts) sweeps in pieces, without the driver.

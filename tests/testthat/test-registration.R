@@ -18,6 +18,11 @@ test_that("every routine is registered, and for .Call alone", {
   expect_false(is.loaded("C_gmm_sweeps_nowhere", PACKAGE = "gibbsite"))
 })
 
+test_that("the mixture's routines have their arguments", {
+  expect_identical(routines()[["C_gmm_sweeps"]], 5L)
+  expect_identical(routines()[["C_gmm_evaluate"]], 6L)
+})
+
 test_that("the library exports R_init_gibbsite alone", {
   skip_on_os("windows")
   skip_if(Sys.which("nm") == "", "nm is not installed")
@@ -32,23 +37,29 @@ test_that("wrong types and numbers of arguments are errors, never a crash", {
   skip_unless_processes()
   child <- start_child(quote({
     routines <- getDLLRegisteredRoutines("gibbsite")$.Call
-    model <- gibbsite:::gmm_model(as.matrix(datasets::faithful), 2L,
-      gibbsite:::complete_gmm_prior(
-        gmm_prior(), as.matrix(datasets::faithful), 2L, environment()
-      )
+    x <- as.matrix(datasets::faithful)
+    x[c(3, 7), 2] <- NA
+    x[9, ] <- NA
+    model <- gibbsite:::gmm_model(
+      x, 2L, gibbsite:::complete_gmm_prior(gmm_prior(), x, 2L),
+      keep = c("z", "x")
     )
     set.seed(1)
     state <- gibbsite:::model_start.gmm_model(model, NULL)
+    covariances <- gibbsite:::gmm_parameters(model, state)$sigma
     row <- function(v) matrix(v, 1L)
     good <- list(
       C_gmm_sweeps = list(
         data = model$data, state = state, n = 2,
-        control = list(burnin = 0, thin = 1, threads = 1L)
+        control = list(burnin = 0, thin = 1, threads = 1L), mode = FALSE
       ),
       C_gmm_evaluate = list(
-        x = model$data$x, pi = row(exp(state$log_pi)), mu = row(state$mu),
-        sigma = row(state$sigma), order = NULL, pivot = NULL,
-        what = c(TRUE, TRUE)
+        form = 0L, x = unname(gibbsite:::fill_column_means(x)),
+        blocks = list(
+          pi = row(exp(state$log_pi)), mu = row(state$mu),
+          sigma = row(covariances)
+        ),
+        order = NULL, pivot = NULL, what = c(TRUE, TRUE)
       ),
       C_in_forked_child = list(),
       C_file_size_signal = list(ignore = FALSE)
@@ -121,7 +132,7 @@ test_that("wrong types and numbers of arguments are errors, never a crash", {
           must_fail(name, arguments)
           x <- part[[element]]
           for (short in list(x[-1], c(x, x), x[0])) {
-            if (length(x) > 1) {
+            if (length(x) > 1 && !is.list(x)) {
               arguments <- good[[name]]
               arguments[[i]][[element]] <- short
               must_fail(name, arguments)
@@ -131,17 +142,56 @@ test_that("wrong types and numbers of arguments are errors, never a crash", {
       }
     }
     # numbers that are not numbers reach the arithmetic: an error or a value
-    for (element in c("log_pi", "mu", "sigma")) {
+    for (element in c("log_pi", "mu", "factor", "x_missing", "prob", "kept")) {
       for (value in c(NaN, NA, Inf, -Inf, 1e308)) {
         arguments <- good$C_gmm_sweeps
         arguments$state[[element]][] <- value
         attempt("C_gmm_sweeps", arguments)
       }
     }
-    arguments <- good$C_gmm_sweeps
     for (z in c(0L, 3L, NA, -1L)) {
+      arguments <- good$C_gmm_sweeps
       arguments$state$z[5] <- z
       must_fail("C_gmm_sweeps", arguments)
+    }
+    # the pattern of missing entries, element by element
+    patterns <- model$data$missing
+    for (element in names(patterns)) {
+      for (value in c(bad, list(rev(patterns[[element]]) + 1L))) {
+        arguments <- good$C_gmm_sweeps
+        arguments$data$missing[element] <- list(value)
+        attempt("C_gmm_sweeps", arguments)
+      }
+      arguments <- good$C_gmm_sweeps
+      arguments$data$missing[[element]] <- NULL
+      must_fail("C_gmm_sweeps", arguments)
+    }
+    for (wrong in list(
+      list("entries", 1, 5), list("patterns", 1, 1), list("pattern", 3, 3L),
+      list("pattern", 3, -1L), list("pattern", 4, 1L), list("missing", 1, 2L),
+      list("missing", 2, 0L), list("offset", 7, 0L), list("offset", 9, -1L)
+    )) {
+      arguments <- good$C_gmm_sweeps
+      arguments$data$missing[[wrong[[1]]]][wrong[[2]]] <- wrong[[3]]
+      must_fail("C_gmm_sweeps", arguments)
+    }
+    # each form of the covariances wants numbers of its own
+    for (form in c(1L, 2L, 3L, NA)) {
+      arguments <- good$C_gmm_sweeps
+      arguments$data$form <- form
+      must_fail("C_gmm_sweeps", arguments)
+      arguments <- good$C_gmm_evaluate
+      arguments$form <- form
+      must_fail("C_gmm_evaluate", arguments)
+    }
+    # labels out of range
+    for (label in c(0L, 3L, NA, -1L)) {
+      arguments <- good$C_gmm_evaluate
+      arguments["order"] <- list(c(1L, label))
+      must_fail("C_gmm_evaluate", arguments)
+      arguments <- good$C_gmm_evaluate
+      arguments["pivot"] <- list(rep(label, nrow(x)))
+      must_fail("C_gmm_evaluate", arguments)
     }
     saveRDS(c(calls = calls, errors = errors), "fit.rds")
   }))

@@ -1,0 +1,22 @@
+# loo() and waic() of every fit that has log_lik(): registered when loo is
+# there.
+
+#' @rdname gmm-checks
+#' @exportS3Method loo::loo
+loo.gibbsite_fit <- function(x, ...) {
+  log_lik <- rstantools::log_lik(x)
+  loo::loo(log_lik, r_eff = relative_efficiency(x, log_lik), ...)
+}
+
+#' @rdname gmm-checks
+#' @exportS3Method loo::waic
+waic.gibbsite_fit <- function(x, ...) {
+  loo::waic(rstantools::log_lik(x), ...)
+}
+
+relative_efficiency <- function(fit, log_lik) {
+  chain <- rep(seq_along(fit), each = nrow(log_lik) / length(fit))
+  # a likelihood may underflow; its scale plays no part
+  largest <- apply(log_lik, 2L, max)
+  loo::relative_eff(exp(sweep(log_lik, 2L, largest)), chain_id = chain)
+}

@@ -1,0 +1,318 @@
+# Gaussian mixtures: gibbs_gmm() beside bayesm::rnmixGibbs() and
+# mixAK::NMixMCMC().
+#
+#   Rscript bench/gmm.R [ROUNDS]       ROUNDS: default 7; about six minutes
+#
+# Questions: how many sweeps a second, how many effective draws of the
+# log-likelihood a second, and what a second thread gains.
+#
+# The model is the same: full covariances, pi ~ Dir(1, ..., 1) and
+# Sigma_c ~ IW(nu0, S0) with gibbs_gmm()'s default nu0 and S0.  The means have
+#   gibbs_gmm   mu_c ~ N(m0, V0), its default;
+#   mixAK       the same, and a hyperprior on S0 that cannot be left out: it is
+#               set so narrow (1%) that S0 is as good as fixed.  Each sweep it
+#               also computes deviances, and the means of fitted values;
+#   bayesm      mu_c ~ N(m0, Sigma_c / A), drawn jointly with Sigma_c, the only
+#               prior it has.  A is such that the spread is that of V0 where
+#               Sigma_c is its prior mean.
+# bayesm starts from allocations 1, ..., k, 1, ..., k, ...; mixAK from means of
+# its own choice.  Each keeps every 10th sweep (every sweep at n = 1e5).
+#
+# Speed: a program is run for few sweeps and for as many more as take about two
+# seconds, and the second number is divided by the difference of the elapsed
+# times, so that setting up does not count.  gibbs_gmm() here starts where
+# bayesm does: its own search for a start takes about as long as 50 sweeps, once
+# a chain.  The programs take turns, ROUNDS times; medians, and medians of the
+# ratios within a round.  They mean something on an otherwise idle machine.
+#
+# Effective draws: posterior::ess_bulk() of log p(x | pi, mu, Sigma) after a
+# burn-in of half the run, from one run a program at its own default start; the
+# log-likelihood of each
+# program's draws is computed by mixture_log_lik() below.  Where the mean
+# log-likelihoods differ by more than a few units, the chains were in different
+# modes, and their effective draws say nothing about each other.  With k = 3
+# components `faithful` has several modes between which all three hop: one run's
+# number is then rough.
+
+library(gibbsite)
+here <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
+source(file.path(if (length(here) > 0L) dirname(here) else "bench", "deps.R"))
+
+argument <- commandArgs(trailingOnly = TRUE)
+rounds <- if (length(argument) > 0L) as.integer(argument[[1L]]) else 7L
+
+# ---- the data ----------------------------------------------------------------
+
+simulated <- function(n, d, k) {
+  set.seed(42)
+  mu <- matrix(stats::rnorm(k * d, sd = 3), k)
+  x <- sim_gmm(n, rep(1 / k, k), mu, diag(d))
+  attr(x, "z") <- NULL
+  x
+}
+
+# few: sweeps of the shorter of the runs that are timed; ess: sweeps of the run
+# for the effective draws; target: the ratio over bayesm to be reached
+cases <- list(
+  list(
+    name = "faithful K=2", x = as.matrix(faithful), k = 2L, thin = 10L,
+    few = 1000L, ess = 20000L, target = 7
+  ),
+  list(
+    name = "faithful K=3", x = as.matrix(faithful), k = 3L, thin = 10L,
+    few = 1000L, ess = 40000L, target = 7
+  ),
+  list(
+    name = "n=1e4 d=5 K=5", x = simulated(1e4, 5, 5), k = 5L, thin = 10L,
+    few = 50L, ess = 2000L, target = 3.5
+  ),
+  list(
+    name = "n=1e5 d=10 K=10", x = simulated(1e5, 10, 10), k = 10L, thin = 1L,
+    few = 4L, ess = 200L, target = 7
+  )
+)
+
+# ---- the programs: each a function of a case and a number of sweeps ----------
+
+# The values that gibbs_gmm() completes the default prior with.
+default_prior <- function(case) {
+  x <- case$x
+  d <- ncol(x)
+  span <- apply(x, 2L, range)
+  list(
+    m0 = colMeans(span), v0 = (span[2L, ] - span[1L, ])^2, nu0 = d + 2,
+    s0 = apply(x, 2L, stats::var) / case$k^(2 / d)
+  )
+}
+
+# What is printed is not the question, and must not reach the screen.
+quietly <- function(expr) {
+  utils::capture.output(value <- suppressWarnings(suppressMessages(expr)))
+  value
+}
+
+run_gibbsite <- function(case, sweeps, threads = 1, inits = NULL) {
+  quietly(gibbs_gmm(
+    case$x, case$k, draws = sweeps / case$thin, thin = case$thin, burnin = 0,
+    chains = 1, threads = threads, inits = inits, progress = FALSE
+  ))
+}
+
+# From bayesm's start.
+time_gibbsite <- function(case, sweeps, threads = 1) {
+  z <- rep_len(seq_len(case$k), nrow(case$x))
+  run_gibbsite(case, sweeps, threads, inits = list(list(z = z)))
+}
+
+run_bayesm <- function(case, sweeps) {
+  p <- default_prior(case)
+  quietly(bayesm::rnmixGibbs(
+    Data = list(y = case$x),
+    Prior = list(
+      ncomp = case$k, Mubar = p$m0, A = matrix(mean(p$s0 / p$v0)), nu = p$nu0,
+      V = diag(p$s0), a = rep(1, case$k)
+    ),
+    Mcmc = list(R = sweeps, keep = case$thin, nprint = 0)
+  )$nmix)
+}
+
+run_mixak <- function(case, sweeps) {
+  p <- default_prior(case)
+  narrow <- 1e4
+  quietly(mixAK::NMixMCMC(
+    y0 = case$x, scale = list(shift = 0, scale = 1), PED = FALSE,
+    prior = list(
+      priorK = "fixed", priormuQ = "independentC", Kmax = case$k, delta = 1,
+      xi = p$m0, D = diag(p$v0), zeta = p$nu0, g = rep(narrow, length(p$s0)),
+      h = narrow / p$s0
+    ),
+    nMCMC = c(
+      burn = 0, keep = sweeps / case$thin, thin = case$thin, info = sweeps
+    )
+  ))
+}
+
+# ---- log-likelihood of a program's draws -------------------------------------
+
+# log p(x | pi, mu, Sigma): mu k x d; roots a list of upper triangular U_c with
+# Sigma_c^-1 = U_c U_c'.
+mixture_log_lik <- function(x, pi, mu, roots) {
+  terms <- vapply(seq_along(pi), function(c) {
+    z <- (x - rep(mu[c, ], each = nrow(x))) %*% roots[[c]]
+    log(pi[[c]]) + sum(log(diag(roots[[c]]))) - rowSums(z^2) / 2
+  }, numeric(nrow(x)))
+  top <- terms[cbind(seq_len(nrow(x)), max.col(terms, "first"))]
+  sum(top + log(rowSums(exp(terms - top)))) - length(x) * log(2 * base::pi) / 2
+}
+
+# U with Sigma^-1 = U U'.
+root_of <- function(sigma) backsolve(chol(sigma), diag(nrow(sigma)))
+
+# A function that gives draw s as list(pi, mu, roots), and the number of draws.
+draws_gibbsite <- function(fit) {
+  pi <- draws_of(fit, "pi")
+  mu <- draws_of(fit, "mu")
+  sigma <- draws_of(fit, "Sigma")
+  list(count = dim(pi)[[1L]], draw = function(s) {
+    list(
+      pi = pi[s, 1L, ], mu = matrix(mu[s, 1L, , ], dim(mu)[[3L]]),
+      roots = lapply(seq_len(dim(pi)[[3L]]), function(c) {
+        root_of(sigma[s, 1L, c, , ])
+      })
+    )
+  })
+}
+
+draws_bayesm <- function(fit) {
+  list(count = nrow(fit$probdraw), draw = function(s) {
+    components <- fit$compdraw[[s]]
+    list(
+      pi = fit$probdraw[s, ], mu = do.call(rbind, lapply(components, `[[`, 1L)),
+      roots = lapply(components, `[[`, 2L)
+    )
+  })
+}
+
+draws_mixak <- function(fit) {
+  d <- fit$dim
+  size <- d * (d + 1L) / 2L
+  list(count = nrow(fit$w), draw = function(s) {
+    k <- ncol(fit$w)
+    roots <- lapply(seq_len(k), function(c) {
+      sigma <- matrix(0, d, d)
+      sigma[lower.tri(sigma, diag = TRUE)] <-
+        fit$Sigma[s, (c - 1L) * size + seq_len(size)]
+      root_of(sigma + t(sigma) - diag(diag(sigma), d))
+    })
+    list(
+      pi = fit$w[s, ], mu = matrix(fit$mu[s, ], k, byrow = TRUE), roots = roots
+    )
+  })
+}
+
+# Effective draws a sweep, and the mean log-likelihood, of a run's second half.
+effective <- function(case, program) {
+  set.seed(1)
+  draws <- program$draws(program$run(case, case$ess))
+  second_half <- seq.int(draws$count %/% 2L + 1L, draws$count)
+  log_lik <- vapply(second_half, function(s) {
+    p <- draws$draw(s)
+    mixture_log_lik(case$x, p$pi, p$mu, p$roots)
+  }, 0)
+  c(
+    mean = mean(log_lik),
+    a_sweep = posterior::ess_bulk(log_lik) / (case$ess / 2)
+  )
+}
+
+programs <- list(gibbsite = list(
+  timed = time_gibbsite, run = run_gibbsite, draws = draws_gibbsite
+))
+if (peer_available("bayesm")) {
+  programs$bayesm <- list(
+    timed = run_bayesm, run = run_bayesm, draws = draws_bayesm
+  )
+}
+if (peer_available("mixAK")) {
+  programs$mixAK <- list(
+    timed = run_mixak, run = run_mixak, draws = draws_mixak
+  )
+}
+
+# ---- measuring ---------------------------------------------------------------
+
+elapsed <- function(expr) {
+  gc()
+  system.time(expr)[["elapsed"]]
+}
+
+# Sweeps a second of `more` sweeps, setting up not counted.
+speed <- function(case, run, more) {
+  few <- elapsed(run(case, case$few))
+  many <- elapsed(run(case, case$few + more))
+  more / (many - few)
+}
+
+# As many sweeps more as take about two seconds.  (In the first run R compiles
+# what it meets.)
+two_seconds_of <- function(case, run) {
+  run(case, case$few)
+  base <- elapsed(run(case, case$few))
+  more <- case$few
+  repeat {
+    time <- elapsed(run(case, case$few + more)) - base
+    if (time > 0.3) {
+      return(case$thin * ceiling(2 * more / time / case$thin))
+    }
+    more <- 3L * more
+  }
+}
+
+# rounds x runs, in turns
+in_turns <- function(case, runs) {
+  more <- lapply(runs, function(run) two_seconds_of(case, run))
+  speeds <- vapply(seq_len(rounds), function(round) {
+    set.seed(round)
+    mapply(function(run, more) speed(case, run, more), runs, more)
+  }, numeric(length(runs)))
+  matrix(speeds, rounds, byrow = TRUE, dimnames = list(NULL, names(runs)))
+}
+
+median_ratio <- function(speeds, one, other) {
+  stats::median(speeds[, one] / speeds[, other])
+}
+
+measure <- function(case) {
+  speeds <- in_turns(case, lapply(programs, `[[`, "timed"))
+  medians <- apply(speeds, 2L, stats::median)
+  ess <- vapply(programs, function(program) {
+    effective(case, program)
+  }, numeric(2L))
+  data.frame(
+    case = case$name, program = names(programs),
+    `sweeps/s` = signif(medians, 4),
+    `ours over it` = round(vapply(names(programs), function(name) {
+      median_ratio(speeds, "gibbsite", name)
+    }, 0), 2),
+    target = ifelse(names(programs) == "bayesm", case$target, NA),
+    `mean log_lik` = round(ess["mean", ], 1),
+    `ESS/sweep` = signif(ess["a_sweep", ], 2),
+    `ESS/s` = signif(ess["a_sweep", ] * medians, 3),
+    check.names = FALSE, row.names = NULL
+  )
+}
+
+# ---- the report --------------------------------------------------------------
+
+blas <- extSoftVersion()[["BLAS"]]
+cat(
+  R.version.string, "on", R.version$platform, "\n",
+  "BLAS:  ", if (nzchar(blas)) basename(blas) else "R's own", "\n",
+  "LAPACK:", basename(La_library()), La_version(), "\n",
+  "Processors:", parallel::detectCores(), "\n"
+)
+for (package in c("gibbsite", names(programs)[-1L], "posterior")) {
+  cat(" ", package, format(utils::packageVersion(package)), "\n")
+}
+
+options(width = 110)
+for (case in cases) {
+  cat("\n")
+  print(measure(case), row.names = FALSE)
+}
+
+cat("\ngibbs_gmm(threads = 2) against 1, ")
+if (isTRUE(parallel::detectCores() < 2L)) {
+  cat("skipped: one processor.\n")
+} else {
+  case <- cases[[4L]]
+  speeds <- in_turns(case, list(
+    two = function(case, sweeps) time_gibbsite(case, sweeps, threads = 2),
+    one = time_gibbsite
+  ))
+  ratios <- speeds[, 1L] / speeds[, 2L]
+  cat(sprintf(
+    "%s: %.2f (rounds %.2f to %.2f; target 1.7)\n", case$name,
+    stats::median(ratios), min(ratios), max(ratios)
+  ))
+}

@@ -1,0 +1,180 @@
+/* Kernels of the mixture density for one width of vector; gmm_density.c includes
+ * this file once for each width, with
+ *   LANE_BYTES     bytes of a vector
+ *   LANE_NAME(x)   the name of x for this width
+ *   LANE_TARGET    attribute that allows its instructions, or nothing
+ * A pass handles two vectors of observations, so that sums stay in registers. */
+
+typedef double LANE_NAME(vec)
+  __attribute__((vector_size(LANE_BYTES), aligned(8), may_alias));
+typedef long long LANE_NAME(bits)
+  __attribute__((vector_size(LANE_BYTES), aligned(8), may_alias));
+
+#define VEC LANE_NAME(vec)
+#define BITS LANE_NAME(bits)
+#define WIDTH (LANE_BYTES / sizeof(double))
+#define PASS (2 * WIDTH)
+#define AT(pointer) (*(VEC *)(pointer))
+#define FROM(pointer) (*(const VEC *)(pointer))
+
+/* out <- constant - |L^-1 (x - mu)|^2 / 2 by forward substitution, two rows at a
+ * time: each w[i] is loaded once for both. */
+LANE_TARGET static void LANE_NAME(full)(const double *l, const double *mean,
+                                        const double *inverse, size_t d,
+                                        double constant, const double *block,
+                                        double *white, double *out) {
+  VEC square0 = {0}, square1 = {0};
+  size_t j = 0;
+  for (; j + 1 < d; j += 2) {
+    VEC u0 = FROM(block + j * LANES) - mean[j];
+    VEC u1 = FROM(block + j * LANES + WIDTH) - mean[j];
+    VEC v0 = FROM(block + (j + 1) * LANES) - mean[j + 1];
+    VEC v1 = FROM(block + (j + 1) * LANES + WIDTH) - mean[j + 1];
+    for (size_t i = 0; i < j; i++) {
+      const double a = l[j + d * i], b = l[j + 1 + d * i];
+      const VEC w0 = FROM(white + i * PASS);
+      const VEC w1 = FROM(white + i * PASS + WIDTH);
+      u0 -= a * w0;
+      u1 -= a * w1;
+      v0 -= b * w0;
+      v1 -= b * w1;
+    }
+    u0 *= inverse[j];
+    u1 *= inverse[j];
+    v0 = (v0 - l[j + 1 + d * j] * u0) * inverse[j + 1];
+    v1 = (v1 - l[j + 1 + d * j] * u1) * inverse[j + 1];
+    square0 += u0 * u0 + v0 * v0;
+    square1 += u1 * u1 + v1 * v1;
+    AT(white + j * PASS) = u0;
+    AT(white + j * PASS + WIDTH) = u1;
+    AT(white + (j + 1) * PASS) = v0;
+    AT(white + (j + 1) * PASS + WIDTH) = v1;
+  }
+  if (j < d) {
+    VEC u0 = FROM(block + j * LANES) - mean[j];
+    VEC u1 = FROM(block + j * LANES + WIDTH) - mean[j];
+    for (size_t i = 0; i < j; i++) {
+      u0 -= l[j + d * i] * FROM(white + i * PASS);
+      u1 -= l[j + d * i] * FROM(white + i * PASS + WIDTH);
+    }
+    u0 *= inverse[j];
+    u1 *= inverse[j];
+    square0 += u0 * u0;
+    square1 += u1 * u1;
+  }
+  AT(out) = constant - 0.5 * square0;
+  AT(out + WIDTH) = constant - 0.5 * square1;
+}
+
+LANE_TARGET static void LANE_NAME(diagonal)(const double *mean,
+                                            const double *inverse, size_t d,
+                                            double constant,
+                                            const double *block, double *out) {
+  VEC square0 = {0}, square1 = {0};
+  for (size_t j = 0; j < d; j++) {
+    const VEC w0 = (FROM(block + j * LANES) - mean[j]) * inverse[j];
+    const VEC w1 = (FROM(block + j * LANES + WIDTH) - mean[j]) * inverse[j];
+    square0 += w0 * w0;
+    square1 += w1 * w1;
+  }
+  AT(out) = constant - 0.5 * square0;
+  AT(out + WIDTH) = constant - 0.5 * square1;
+}
+
+/* Log joint densities of a block under all components. */
+LANE_TARGET static void LANE_NAME(densities)(const gmm_components *p,
+                                             const double *block, double *white,
+                                             double *weight) {
+  const size_t d = p->d;
+  for (size_t c = 0; c < p->k; c++) {
+    const double *mean = p->mean + c * d, *inverse = p->inverse_diag + c * d;
+    const double constant = p->log_constant[c], *l = gmm_factor(p, c);
+    for (size_t lane = 0; lane < LANES; lane += PASS) {
+      const double *x = block + lane;
+      double *out = weight + c * LANES + lane;
+      if (p->form == COVARIANCE_DIAGONAL) {
+        LANE_NAME(diagonal)(mean, inverse, d, constant, x, out);
+      } else {
+        LANE_NAME(full)(l, mean, inverse, d, constant, x, white, out);
+      }
+    }
+  }
+}
+
+/* a where the mask has ones, else b. */
+LANE_TARGET static inline VEC LANE_NAME(select)(BITS mask, VEC a, VEC b) {
+  return (VEC)((mask & (BITS)a) | (~mask & (BITS)b));
+}
+
+/* exp(x) for x <= 0 to about one unit in the last place, 0 below -708:
+ * x = n log 2 + r, |r| <= log(2) / 2, the Taylor polynomial of degree 13 for
+ * exp(r) (its remainder is below 5e-18), n added to the exponent bits.  Adding
+ * 1.5 * 2^52 rounds to the nearest whole number and leaves it in the low bits. */
+LANE_TARGET static inline VEC LANE_NAME(exp_nonpositive)(VEC x) {
+  const double magic = 6755399441055744.0; /* 1.5 * 2^52 */
+  const VEC lowest = (VEC){0} - 708.0;
+  const BITS too_low = (BITS)(x < lowest);
+  const VEC bounded = LANE_NAME(select)(too_low, lowest, x);
+  const VEC shifted = bounded * 1.44269504088896338700 + magic;
+  const VEC n = shifted - magic;
+  const VEC r =
+    (bounded - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10;
+  VEC p = r * (1.0 / 6227020800.0) + 1.0 / 479001600.0;
+  p = p * r + 1.0 / 39916800.0;
+  p = p * r + 1.0 / 3628800.0;
+  p = p * r + 1.0 / 362880.0;
+  p = p * r + 1.0 / 40320.0;
+  p = p * r + 1.0 / 5040.0;
+  p = p * r + 1.0 / 720.0;
+  p = p * r + 1.0 / 120.0;
+  p = p * r + 1.0 / 24.0;
+  p = p * r + 1.0 / 6.0;
+  p = p * r + 0.5;
+  p = p * r + 1.0;
+  p = p * r + 1.0;
+  p = (VEC)((BITS)p + ((BITS)shifted << 52));
+  return (VEC)(~too_low & (BITS)p);
+}
+
+/* Log weights of a block become partial sums over c of exp(weight - largest);
+ * leaves the largest log weight and the total of each lane. */
+LANE_TARGET static void LANE_NAME(partial_sums)(double *weight, size_t k,
+                                                double *largest,
+                                                double *total) {
+  for (size_t lane = 0; lane < LANES; lane += WIDTH) {
+    double *w = weight + lane;
+    VEC top = FROM(w), sum = {0};
+    for (size_t c = 1; c < k; c++) {
+      const VEC x = FROM(w + c * LANES);
+      top = LANE_NAME(select)((BITS)(x > top), x, top);
+    }
+    for (size_t c = 0; c < k; c++) {
+      sum += LANE_NAME(exp_nonpositive)(FROM(w + c * LANES) - top);
+      AT(w + c * LANES) = sum;
+    }
+    AT(largest + lane) = top;
+    AT(total + lane) = sum;
+  }
+}
+
+/* z[lane] <- 1 + the number of partial sums that are <= u times the total: at
+ * most k, since u < 1, and never a component of weight zero. */
+LANE_TARGET static void LANE_NAME(pick)(const double *partial, size_t k,
+                                        const double *uniforms, int *z) {
+  for (size_t lane = 0; lane < LANES; lane += WIDTH) {
+    const double *w = partial + lane;
+    const VEC threshold = FROM(uniforms + lane) * FROM(w + (k - 1) * LANES);
+    BITS count = (BITS){0} + 1;
+    for (size_t c = 0; c + 1 < k; c++)
+      count -= (BITS)(FROM(w + c * LANES) <= threshold);
+    for (size_t e = 0; e < WIDTH; e++)
+      z[lane + e] = (int)count[e];
+  }
+}
+
+#undef VEC
+#undef BITS
+#undef WIDTH
+#undef PASS
+#undef AT
+#undef FROM

@@ -1,0 +1,1052 @@
+# gibbs_gmm() as its users meet it: the promises of the driver, labels,
+# predictions, pictures, odd data, messages.  That its draws have the right
+# distribution is tested in test-gmm-exact.R.
+
+forms <- c("full", "diagonal", "shared")
+
+# faithful with entries missing from each variable, and a row of nothing
+faithful_with_holes <- function() {
+  x <- as.matrix(datasets::faithful)
+  x[c(3, 50), "waiting"] <- NA
+  x[10, "eruptions"] <- NA
+  x[20, ] <- NA
+  x
+}
+
+# ---- by hand ---------------------------------------------------------------
+
+# pi, mu (k x d) and Sigma (list of d x d) of one row of draws, by the names of
+# the columns.
+parameters_by_hand <- function(row) {
+  block <- function(name) row[startsWith(names(row), paste0(name, "["))]
+  pi <- block("pi")
+  k <- length(pi)
+  d <- length(block("mu")) / k
+  cell <- function(...) paste(..., sep = ",")
+  sigma <- lapply(seq_len(k), function(c) {
+    value <- function(i, j) {
+      names <- c(paste0("Sigma[", cell(c, i, j), "]"),
+                 paste0("Sigma[", cell(i, j), "]"),
+                 paste0("sigma2[", cell(c, j), "]"))
+      found <- names[names %in% names(row)][1]
+      if (startsWith(found, "sigma2") && i != j) 0 else row[[found]]
+    }
+    outer(seq_len(d), seq_len(d), Vectorize(value))
+  })
+  mu <- outer(seq_len(k), seq_len(d), Vectorize(function(c, j) {
+    row[[paste0("mu[", cell(c, j), "]")]]
+  }))
+  list(pi = unname(pi), mu = mu, sigma = sigma)
+}
+
+# pi_c N(x_i | mu_c, Sigma_c), n x k, of the observed entries
+joint_by_hand <- function(x, row) {
+  p <- parameters_by_hand(row)
+  one <- function(i, c) {
+    seen <- which(!is.na(x[i, ]))
+    if (length(seen) == 0) return(p$pi[c])
+    sigma <- p$sigma[[c]][seen, seen, drop = FALSE]
+    away <- x[i, seen] - p$mu[c, seen]
+    p$pi[c] * exp(-sum(away * solve(sigma, away)) / 2) /
+      sqrt(det(2 * pi * sigma))
+  }
+  outer(seq_len(nrow(x)), seq_along(p$pi), Vectorize(one))
+}
+
+# the same for all rows of draws: draws x n x k
+joints_by_hand <- function(x, draws) {
+  all <- lapply(seq_len(nrow(draws)), function(s) {
+    joint_by_hand(x, draws[s, ])
+  })
+  aperm(simplify2array(all), c(3, 1, 2))
+}
+
+all_draws <- function(fit) do.call(rbind, lapply(fit, unclass))
+
+# ---- the promises of the driver --------------------------------------------
+
+many_with_holes <- function(n = 2500) {
+  x <- many_observations(n)
+  x[seq(5, n, by = 50), 1] <- NA
+  x[seq(9, n, by = 70), 2] <- NA
+  x[100, ] <- NA
+  x
+}
+
+promised <- function(draws = 6, ...) {
+  short_gmm(
+    draws = draws, burnin = 3, x = many_with_holes(), k = 3,
+    na_action = "impute", keep = c("z", "x"), ...
+  )
+}
+
+for (form in forms) {
+  test_that(paste("pieces never show with missing data:", form), {
+    whole <- promised(covariance = form)
+    expect_true(identical_fit(longer(promised(2, covariance = form), 4), whole))
+    withr::with_options(list(gibbsite.segment_seconds = 1e-9), {
+      expect_true(identical_fit(promised(covariance = form), whole))
+    })
+    part <- promised(2, covariance = form)
+    path <- withr::local_tempfile()
+    saveRDS(part, path)
+    expect_true(identical_fit(longer(readRDS(path), 4), whole))
+  })
+
+  test_that(paste("speed never changes a draw with missing data:", form), {
+    skip_on_cran()
+    whole <- promised(covariance = form)
+    for (threads in c(2, 3, 7)) {
+      fit <- promised(covariance = form, threads = threads)
+      expect_true(identical_fit(fit, whole))
+    }
+    expect_true(identical_fit(promised(covariance = form, cores = 2), whole))
+  })
+}
+
+test_that("z and x do not change what else is drawn", {
+  kept <- short_gmm(x = faithful_with_holes(), na_action = "impute",
+                    keep = c("z", "x"))
+  bare <- short_gmm(x = faithful_with_holes(), na_action = "impute")
+  expect_identical(all_draws(kept)[, colnames(bare[[1]])], all_draws(bare))
+  expect_identical(
+    setdiff(colnames(kept[[1]]), colnames(bare[[1]])),
+    c(paste0("z[", 1:272, "]"),
+      paste0("x[", c("3,2", "10,1", "20,1", "20,2", "50,2"), "]"))
+  )
+  x <- draws_of(kept, "x[10,1]")
+  expect_identical(dim(x), c(60L, 2L))
+  expect_gt(stats::sd(x), 0)
+})
+
+test_that("a killed run with missing data is resumed to the same bits", {
+  skip_unless_processes()
+  child <- start_child(quote({
+    options(gibbsite.checkpoint_seconds = 0, gibbsite.segment_seconds = 0.005)
+    x <- as.matrix(datasets::faithful)
+    x[c(3, 50), 2] <- NA
+    short_gmm(20000, x = x, na_action = "impute", keep = "x",
+              checkpoint = "run")
+  }))
+  wait_for(child, "run/chain-2/draws-0003.rds")
+  tools::pskill(child$process$get_pid(), tools::SIGKILL)
+  end_of(child)
+  x <- as.matrix(datasets::faithful)
+  x[c(3, 50), 2] <- NA
+  whole <- short_gmm(20000, x = x, na_action = "impute", keep = "x")
+  expect_true(identical_fit(resumed(file_in(child, "run")), whole))
+})
+
+test_that("a fit without its data answers and goes on with them", {
+  x <- faithful_with_holes()
+  whole <- short_gmm(x = x, na_action = "impute")
+  bare <- short_gmm(draws = 30, x = x, na_action = "impute", keep_data = FALSE)
+  expect_null(attr(bare, "model")$data)
+  more <- longer(bare, 30, data = x)
+  expect_identical(all_draws(more), all_draws(whole))
+  expect_identical(
+    predict(more, x, type = "density"), predict(whole, type = "density")
+  )
+  expect_equal(
+    predict(more, x, type = "prob"), predict(whole, type = "prob")
+  )
+  expect_identical(dim(log_lik(more, x)), c(120L, 272L))
+  expect_s3_class(summary(bare), "data.frame")
+  expect_identical(dim(relabel(bare)[[1]]), c(30L, 16L))
+  expect_identical(allocation_probabilities(bare)$switches, c(0, 0))
+  expect_identical(dim(posterior_predict(bare, draws = 2)), c(2L, 272L, 2L))
+  for (answer in list(predict, log_lik)) {
+    expect_error(answer(bare), class = "gibbsite_error_argument")
+  }
+  expect_snapshot(error = TRUE, {
+    predict(bare)
+    plot(bare, type = "mixture")
+  })
+  pdf(NULL)
+  withr::defer(dev.off())
+  expect_invisible(plot(bare))
+})
+
+# ---- labels ----------------------------------------------------------------
+
+# The fit with the components of each draw renumbered: c becomes new[s, c].
+renumbered <- function(fit, seed = 5) {
+  columns <- colnames(fit[[1]])
+  k <- attr(fit, "model")$k
+  moved <- grepl("^(pi|mu|sigma2|Sigma)\\[[0-9]", columns) &
+    !grepl("^Sigma\\[[0-9]+,[0-9]+\\]$", columns)
+  set.seed(seed)
+  out <- lapply(fit, function(chain) {
+    for (s in seq_len(nrow(chain))) {
+      new <- sample(k)
+      row <- chain[s, ]
+      names <- columns[moved]
+      old <- as.integer(sub("^[^[]*\\[([0-9]+).*$", "\\1", names))
+      rest <- sub("^([^[]*\\[)[0-9]+(.*)$", "\\2", names)
+      to <- paste0(sub("\\[.*$", "[", names), new[old], rest)
+      chain[s, to] <- row[names]
+      z <- startsWith(columns, "z[")
+      chain[s, z] <- new[row[z]]
+    }
+    chain
+  })
+  attributes(out) <- attributes(fit)
+  out
+}
+
+for (form in forms) {
+  test_that(paste("ecr undoes an artificial renumbering:", form), {
+    fit <- short_gmm(covariance = form, k = 2, keep = "z")
+    mixed <- renumbered(fit)
+    straight <- relabel(fit)
+    expect_gt(sum(attr(relabel(mixed), "switches")), 20)
+    expect_identical(attr(straight, "switches"), c(0, 0))
+    expect_identical(
+      lapply(relabel(mixed), unclass), lapply(straight, unclass)
+    )
+    # invariant quantities do not see it
+    invariants <- function(fit) {
+      gibbsite:::model_invariants(attr(fit, "model"), all_draws(fit))
+    }
+    expect_equal(invariants(mixed), invariants(fit), tolerance = 1e-12)
+    expect_equal(predict(mixed, type = "prob"), predict(fit, type = "prob"))
+    expect_equal(coclustering(mixed), coclustering(fit))
+    expect_equal(
+      tidy(mixed)[c("term", "estimate")], tidy(fit)[c("term", "estimate")]
+    )
+  })
+}
+
+test_that("relabelled draws are a plain mcmc.list, largest component first", {
+  fit <- short_gmm(thin = 2)
+  out <- relabel(fit)
+  expect_s3_class(out, "mcmc.list", exact = TRUE)
+  expect_identical(attr(out[[1]], "mcpar"), attr(fit[[1]], "mcpar"))
+  pi <- colMeans(all_draws(out)[, c("pi[1]", "pi[2]")])
+  expect_gt(pi[[1]], pi[[2]])
+  # labels say where each component went
+  for (chain in 1:2) {
+    labels <- attr(out, "labels")[[chain]]
+    for (s in c(1, 60)) {
+      expect_identical(
+        unname(out[[chain]][s, labels[s, ]]), unname(fit[[chain]][s, 1:2])
+      )
+    }
+  }
+})
+
+test_that("with more components than clusters labels are a permutation", {
+  fit <- short_gmm(k = 4, covariance = "diagonal")
+  for (method in c("ecr", "ordered", "random")) {
+    set.seed(1)
+    out <- relabel(fit, method)
+    for (labels in attr(out, "labels")) {
+      expect_identical(dim(labels), c(60L, 4L))
+      expect_true(all(apply(labels, 1, sort) == 1:4))
+    }
+    sorted <- function(x) t(apply(all_draws(x)[, 1:4], 1, sort))
+    expect_identical(sorted(out), sorted(fit))
+  }
+})
+
+test_that("ordered: the means of a variable increase", {
+  fit <- short_gmm(k = 3)
+  for (by in list(2, "waiting")) {
+    out <- all_draws(relabel(fit, "ordered", by = by))
+    expect_true(all(out[, "mu[1,2]"] < out[, "mu[2,2]"]))
+    expect_true(all(out[, "mu[2,2]"] < out[, "mu[3,2]"]))
+  }
+  expect_identical(
+    lapply(relabel(fit, "ordered", by = 2), unclass),
+    lapply(relabel(fit, "ordered", by = "waiting"), unclass)
+  )
+})
+
+test_that("random: every numbering alike, from R's generator", {
+  fit <- short_gmm(draws = 600, k = 3)
+  set.seed(4)
+  first <- relabel(fit, "random")
+  second <- relabel(fit, "random")
+  set.seed(4)
+  expect_identical(relabel(fit, "random"), first)
+  expect_false(identical(first, second))
+  labels <- do.call(rbind, attr(first, "labels"))
+  counts <- table(apply(labels, 1, paste, collapse = ""))
+  expect_length(counts, 6)
+  expect_gt(stats::chisq.test(counts)$p.value, 1e-4)
+})
+
+test_that("switches are counted draw by draw", {
+  labels <- rbind(c(1, 2), c(1, 2), c(2, 1), c(1, 2), c(1, 2))
+  expect_identical(gibbsite:::count_switches(labels), 2L)
+  expect_identical(gibbsite:::count_switches(labels[1, , drop = FALSE]), 0L)
+  fit <- short_gmm(draws = 50, k = 3, prior = gmm_prior(alpha = 0.5))
+  out <- relabel(fit)
+  expect_identical(
+    attr(out, "switches"), allocation_probabilities(fit)$switches
+  )
+})
+
+test_that("one component has one numbering", {
+  fit <- short_gmm(k = 1)
+  for (method in c("ecr", "ordered", "random")) {
+    out <- relabel(fit, method)
+    expect_identical(all_draws(out), all_draws(fit))
+    expect_identical(attr(out, "switches"), c(0, 0))
+  }
+})
+
+test_that("allocation probabilities are the means over the kept draws", {
+  for (form in forms) {
+    x <- faithful_with_holes()
+    fit <- short_gmm(12, x = x, na_action = "impute", covariance = form,
+                     thin = 2)
+    kept <- allocation_probabilities(fit)
+    expect_identical(kept$switches, c(0, 0))
+    expect_identical(dim(kept$prob), c(272L, 2L, 2L))
+    for (chain in 1:2) {
+      joint <- joints_by_hand(x, relabel(fit)[[chain]])
+      prob <- colMeans(joint / c(joint[, , 1] + joint[, , 2]))
+      expect_equal(unname(kept$prob[, , chain]), prob, tolerance = 1e-10)
+    }
+  }
+  more <- allocation_probabilities(longer(fit, 12))$prob
+  again <- allocation_probabilities(short_gmm(
+    24, x = x, na_action = "impute", covariance = form, thin = 2
+  ))$prob
+  expect_identical(more, again)
+})
+
+test_that("coclustering counts shared components", {
+  fit <- short_gmm(20, k = 3, keep = "z", x = datasets::faithful[1:30, ])
+  z <- all_draws(fit)[, paste0("z[", 1:30, "]")]
+  expected <- outer(1:30, 1:30, Vectorize(function(i, j) {
+    mean(z[, i] == z[, j])
+  }))
+  shared <- coclustering(fit)
+  expect_equal(unname(shared), expected)
+  expect_true(isSymmetric(shared))
+  expect_identical(unname(diag(shared)), rep(1, 30))
+  cars <- short_gmm(5, k = 2, keep = "z", x = datasets::mtcars[, 1:2])
+  expect_identical(rownames(coclustering(cars)), rownames(datasets::mtcars))
+})
+
+# ---- predictions -----------------------------------------------------------
+
+test_that("predictions are those of the formulas", {
+  x <- faithful_with_holes()[c(1:25, 50), ]
+  for (form in forms) {
+    fit <- short_gmm(30, covariance = form)
+    joint <- joints_by_hand(x, all_draws(relabel(fit)))
+    density <- joint[, , 1] + joint[, , 2]
+    prob <- colMeans(joint / c(density))
+    expect_equal(unname(predict(fit, x, type = "prob")), prob,
+                 tolerance = 1e-10)
+    expect_identical(
+      unname(predict(fit, x)), max.col(prob, ties.method = "first")
+    )
+    out <- predict(fit, x, type = "density", level = 0.8)
+    bounds <- apply(density, 2, stats::quantile, c(0.1, 0.9))
+    expect_named(out, c("mean", "sd", "lower", "upper"))
+    expect_equal(out$mean, colMeans(density))
+    expect_equal(out$sd, apply(density, 2, stats::sd), tolerance = 1e-8)
+    expect_equal(out$lower, unname(bounds[1, ]))
+    expect_equal(out$upper, unname(bounds[2, ]))
+    # a row of nothing has density one and the mean weights
+    expect_identical(unlist(out[20, ], use.names = FALSE), c(1, 0, 1, 1))
+    expect_equal(
+      unname(predict(fit, x, type = "prob")[20, ]),
+      unname(colMeans(all_draws(relabel(fit))[, c("pi[1]", "pi[2]")]))
+    )
+  }
+})
+
+test_that("an observation's prediction does not depend on the others", {
+  x <- faithful_with_holes()[c(1:25, 50, 51), ]
+  for (form in forms) {
+    fit <- short_gmm(20, k = 3, covariance = form)
+    prob <- predict(fit, x, type = "prob")
+    density <- predict(fit, x, type = "density")
+    lik <- log_lik(fit, x)
+    for (i in seq_len(nrow(x))) {
+      row <- x[i, , drop = FALSE]
+      expect_identical(predict(fit, row, type = "prob")[1, ], prob[i, ])
+      expect_identical(
+        unlist(predict(fit, row, type = "density")), unlist(density[i, ])
+      )
+      expect_identical(log_lik(fit, row)[, 1], lik[, i])
+    }
+    some <- c(7, 3, 20, 26, 27)
+    expect_identical(predict(fit, x[some, ], type = "prob"), prob[some, ])
+  }
+})
+
+test_that("new data are taken by name, or by position", {
+  fit <- short_gmm(20)
+  x <- datasets::faithful[1:4, ]
+  expected <- predict(fit, x, type = "prob")
+  prob <- function(new) unname(predict(fit, new, type = "prob"))
+  expect_identical(prob(x[2:1]), unname(expected))
+  expect_identical(prob(as.matrix(x)[, 2:1]), unname(expected))
+  expect_identical(prob(cbind(other = "a", x)), unname(expected))
+  expect_identical(prob(unname(as.matrix(x))), unname(expected))
+  expect_identical(
+    prob(c(x[2, 1], x[2, 2])), unname(expected)[2, , drop = FALSE]
+  )
+  expect_identical(prob(x[3, ]), unname(expected)[3, , drop = FALSE])
+  # row names are kept
+  rownames(x) <- letters[1:4]
+  expect_named(predict(fit, x), letters[1:4])
+  expect_identical(rownames(predict(fit, x, type = "prob")), letters[1:4])
+  expect_identical(rownames(predict(fit, x, type = "density")), letters[1:4])
+  expect_identical(colnames(log_lik(fit, x)), letters[1:4])
+  # one variable: a vector is a column
+  one <- short_gmm(20, x = datasets::faithful$eruptions)
+  expect_length(predict(one, c(2, 3, 4)), 3)
+  expect_identical(
+    predict(one, c(2, 3), type = "density"),
+    predict(one, data.frame(x = c(2, 3)), type = "density")
+  )
+  expect_snapshot(error = TRUE, {
+    predict(fit, x["waiting"])
+    predict(fit, data.frame(a = 1))
+    predict(fit, as.matrix(x)[, "waiting", drop = FALSE])
+    predict(fit, matrix(1, 2, 3))
+    predict(fit, c(1, 2, 3))
+    predict(fit, data.frame(eruptions = c(1, Inf), waiting = 1))
+    predict(fit, data.frame(eruptions = "a", waiting = 1))
+    predict(fit, x[0, ])
+    predict(fit, type = "response")
+    predict(fit, type = "density", level = 1)
+    predict(fit, x, "prob", 0.9, 3)
+    predict(fit, new_data = x)
+    log_lik(fit, drawz = 3)
+    posterior_predict(fit, ndraws = 3)
+  })
+})
+
+test_that("log_lik adds up to the stored log-likelihood", {
+  for (form in forms) {
+    complete <- short_gmm(20, k = 3, covariance = form)
+    expect_equal(
+      rowSums(log_lik(complete)), all_draws(complete)[, "log_lik"],
+      tolerance = 1e-12
+    )
+    holes <- short_gmm(20, x = faithful_with_holes(), na_action = "impute",
+                       covariance = form)
+    expect_equal(
+      rowSums(log_lik(holes)), all_draws(holes)[, "log_lik"],
+      tolerance = 1e-12
+    )
+    expect_identical(log_lik(holes)[, 20], numeric(40))
+  }
+  expect_identical(
+    log_lik(complete, draws = 4), log_lik(complete)[c(1, 14, 27, 40), ]
+  )
+})
+
+test_that("posterior_predict draws data sets from R's generator", {
+  fit <- short_gmm(50)
+  set.seed(2)
+  out <- posterior_predict(fit, draws = 7)
+  expect_identical(dim(out), c(7L, 272L, 2L))
+  expect_identical(dimnames(out)[[3]], c("eruptions", "waiting"))
+  set.seed(2)
+  expect_identical(posterior_predict(fit, draws = 7), out)
+  expect_identical(dim(posterior_predict(fit, draws = 3, nobs = 5)),
+                   c(3L, 5L, 2L))
+  expect_identical(dim(posterior_predict(fit, draws = 1, nobs = 1)),
+                   c(1L, 1L, 2L))
+  expect_identical(dim(posterior_predict(fit, nobs = 2)), c(100L, 2L, 2L))
+  one <- short_gmm(20, x = datasets::faithful$eruptions)
+  expect_identical(dim(posterior_predict(one, draws = 3, nobs = 4)), 3:4)
+  # the mixture's mean and covariance
+  many <- posterior_predict(fit, draws = 1, nobs = 1e5)[1, , ]
+  invariant <- gibbsite:::model_invariants(
+    attr(fit, "model"), all_draws(fit)[1, , drop = FALSE]
+  )[1, ]
+  error <- sqrt(invariant[["cov[1,1]"]] / 1e5)
+  expect_lt(abs(mean(many[, 1]) - invariant[["mean[1]"]]), 4.5 * error)
+  product <- (many[, 1] - mean(many[, 1])) * (many[, 2] - mean(many[, 2]))
+  error <- stats::sd(product) / sqrt(1e5)
+  expect_lt(abs(mean(product) - invariant[["cov[2,1]"]]), 4.5 * error)
+})
+
+test_that("loo, waic and pp_check take a fit", {
+  fit <- short_gmm(50, x = faithful_with_holes(), na_action = "impute")
+  if (requireNamespace("loo", quietly = TRUE)) {
+    quiet <- suppressWarnings
+    expect_s3_class(quiet(loo::loo(fit)), "psis_loo")
+    expect_s3_class(quiet(loo::waic(fit)), "waic")
+    one <- quiet(loo::loo(short_gmm(50, k = 1, x = faithful_with_holes(),
+                                    na_action = "impute")))
+    compared <- loo::loo_compare(quiet(loo::loo(fit)), one)
+    expect_identical(rownames(compared), c("model1", "model2"))
+  }
+  if (requireNamespace("bayesplot", quietly = TRUE)) {
+    expect_s3_class(bayesplot::pp_check(fit), "ggplot")
+    expect_s3_class(bayesplot::pp_check(fit, variable = "waiting"), "ggplot")
+    expect_s3_class(bayesplot::pp_check(fit, draws = 1, variable = 2), "ggplot")
+    short <- short_gmm(5, x = datasets::faithful$eruptions)
+    expect_s3_class(bayesplot::pp_check(short), "ggplot")
+    expect_snapshot(error = TRUE, {
+      bayesplot::pp_check(fit, variable = "depth")
+      bayesplot::pp_check(fit, draws = 1000)
+    })
+  }
+})
+
+test_that("sim_gmm draws from the mixture", {
+  set.seed(6)
+  x <- sim_gmm(4000, c(0.3, 0.7), rbind(c(a = 0, b = 0), c(4, 1)),
+               matrix(c(1, 0.5, 0.5, 2), 2))
+  z <- attr(x, "z")
+  expect_identical(dim(x), c(4000L, 2L))
+  expect_identical(colnames(x), c("a", "b"))
+  expect_lt(abs(mean(z == 1) - 0.3), 4.5 * sqrt(0.21 / 4000))
+  expect_lt(abs(mean(x[z == 2, 1]) - 4), 4.5 / sqrt(sum(z == 2)))
+  error <- sqrt((1 * 2 + 0.25) / 4000)
+  expect_lt(abs(stats::cov(x[z == 2, ])[1, 2] - 0.5),
+            4.5 * error / sqrt(0.7))
+  set.seed(6)
+  again <- sim_gmm(4000, c(0.3, 0.7), rbind(c(a = 0, b = 0), c(4, 1)),
+                   array(rep(c(1, 0.5, 0.5, 2), each = 2), c(2, 2, 2)))
+  expect_identical(again, x)
+  one <- sim_gmm(3, c(0.5, 0.5), c(0, 9), c(1, 4))
+  expect_identical(dim(one), c(3L, 1L))
+  expect_identical(colnames(one), "x1")
+  expect_identical(dim(sim_gmm(1, 1, 0, 1)), c(1L, 1L))
+  expect_snapshot(error = TRUE, {
+    sim_gmm(0, 1, 0, 1)
+    sim_gmm(3, c(0.5, 0.6), c(0, 1), 1)
+    sim_gmm(3, c(-0.5, 1.5), c(0, 1), 1)
+    sim_gmm(3, c(0.5, 0.5), c(0, 1, 2), 1)
+    sim_gmm(3, c(0.5, 0.5), c(0, NA), 1)
+    sim_gmm(3, c(0.5, 0.5), c(0, 1), -1)
+    sim_gmm(3, c(0.5, 0.5), diag(2), matrix(c(1, 2, 2, 1), 2))
+    sim_gmm(3, c(0.5, 0.5), diag(2), diag(3))
+  })
+})
+
+# ---- what a fit is ---------------------------------------------------------
+
+test_that("blocks, labels and headlines of each form", {
+  shapes <- list(full = c(2L, 2L, 2L), diagonal = c(2L, 2L),
+                 shared = c(2L, 2L))
+  for (form in forms) {
+    fit <- short_gmm(10, covariance = form, keep = "z")
+    size <- c(10L, 2L)
+    expect_identical(dim(draws_of(fit, "pi")), c(size, 2L))
+    expect_identical(dim(draws_of(fit, "mu")), c(size, 2L, 2L))
+    block <- if (form == "diagonal") "sigma2" else "Sigma"
+    expect_identical(dim(draws_of(fit, block)), c(size, shapes[[form]]))
+    expect_identical(dim(draws_of(fit, "z")), c(size, 272L))
+    expect_identical(dim(draws_of(fit, "log_lik")), size)
+  }
+  labels <- function(form) {
+    fit <- short_gmm(10, covariance = form)
+    cat(gibbsite:::model_headline(attr(fit, "model")), "\n")
+    table <- tidy(fit)
+    writeLines(paste0(table$term, ": ", table$label))
+  }
+  expect_snapshot(for (form in forms) labels(form))
+  fit <- short_gmm(10, x = faithful_with_holes(), na_action = "impute",
+                   keep = c("z", "x"))
+  all <- gibbsite:::model_labels(attr(fit, "model"))
+  expect_identical(
+    all$label[match(c("z[3]", "x[10,1]", "x[50,2]"), all$variable)],
+    c("component of observation 3", "eruptions of observation 10",
+      "waiting of observation 50")
+  )
+  expect_match(gibbsite:::model_headline(attr(fit, "model")), "5 missing")
+})
+
+test_that("covariances of the draws are symmetric and positive definite", {
+  for (form in forms) {
+    draws <- all_draws(short_gmm(8, k = 3, covariance = form))
+    for (s in seq_len(nrow(draws))) {
+      p <- parameters_by_hand(draws[s, ])
+      expect_equal(sum(p$pi), 1)
+      for (sigma in p$sigma) {
+        expect_identical(sigma, t(sigma))
+        expect_gt(min(eigen(sigma, TRUE, TRUE)$values), 0)
+      }
+    }
+  }
+})
+
+test_that("glance and summary speak of invariant quantities", {
+  fit <- short_gmm(60, k = 3, covariance = "shared")
+  expect_identical(nrow(glance(fit)), 1L)
+  table <- summary(fit)
+  expect_identical(table$variable, colnames(fit[[1]]))
+  out <- capture.output(print(table))
+  expect_true(any(grepl("numbered to agree", out)))
+  expect_true(any(grepl("^weight\\[3\\]", out)))
+  expect_identical(
+    colnames(gibbsite:::model_invariants(attr(fit, "model"), fit[[1]])),
+    c("log_lik", "weight[1]", "weight[2]", "weight[3]", "mean[1]", "mean[2]",
+      "cov[1,1]", "cov[2,1]", "cov[2,2]")
+  )
+})
+
+test_that("invariants are the moments of the mixture", {
+  for (form in forms) {
+    fit <- short_gmm(5, k = 3, covariance = form)
+    draws <- all_draws(fit)
+    out <- gibbsite:::model_invariants(attr(fit, "model"), draws)
+    for (s in seq_len(nrow(draws))) {
+      p <- parameters_by_hand(draws[s, ])
+      mean <- colSums(p$pi * p$mu)
+      second <- Reduce(`+`, lapply(1:3, function(c) {
+        p$pi[c] * (p$sigma[[c]] + tcrossprod(p$mu[c, ]))
+      }))
+      cov <- second - tcrossprod(mean)
+      expect_equal(unname(out[s, ]), unname(c(
+        draws[s, "log_lik"], sort(p$pi, decreasing = TRUE), mean,
+        cov[1, 1], cov[2, 1], cov[2, 2]
+      )), tolerance = 1e-10)
+    }
+  }
+})
+
+test_that("the prior that was used is shown", {
+  x <- as.matrix(datasets::faithful)
+  prior <- prior_summary(short_gmm(5))
+  expect_equal(prior$alpha, c(1, 1))
+  expect_equal(prior$m0, unname(apply(x, 2, function(v) mean(range(v)))))
+  expect_equal(prior$v0, diag(unname(apply(x, 2, function(v) {
+    diff(range(v))^2
+  }))))
+  expect_equal(prior$nu0, 4)
+  expect_equal(prior$s0, diag(unname(apply(x, 2, stats::var))) / 2)
+  expect_equal(prior_summary(short_gmm(5, covariance = "diagonal"))$nu0, 3)
+  given <- gmm_prior(alpha = 1:2, m0 = 3, v0 = c(1, 9), nu0 = 7,
+                     s0 = matrix(c(1, 0.5, 0.5, 2), 2))
+  expect_snapshot({
+    gmm_prior()
+    given
+    prior_summary(short_gmm(5, prior = given))
+  })
+  expect_equal(prior_summary(short_gmm(5, prior = given))$m0, c(3, 3))
+})
+
+test_that("starting values may be given in part, or be a fit", {
+  z <- rep(1:2, 136)
+  full <- list(pi = c(0.4, 0.6), mu = rbind(c(2, 50), c(4, 80)), z = z)
+  inits <- list(c(full, list(Sigma = array(1:8 %in% c(1, 2, 7, 8) + 0,
+                                           c(2, 2, 2)))), full["mu"])
+  expect_s3_class(short_gmm(5, inits = inits), "gibbs_gmm")
+  shared <- list(Sigma = diag(2), mu = full$mu)
+  for (entry in list(shared, list(z = z), list(mu = as.vector(full$mu)))) {
+    fit <- short_gmm(5, inits = list(entry, entry), covariance = "shared")
+    expect_s3_class(fit, "gibbs_gmm")
+  }
+  diagonal <- list(sigma2 = matrix(1:4, 2))
+  fit <- short_gmm(5, inits = function(k) diagonal, covariance = "diagonal")
+  expect_s3_class(fit, "gibbs_gmm")
+  for (form in forms) {
+    fit <- short_gmm(5, covariance = form)
+    expect_s3_class(short_gmm(5, covariance = form, inits = fit), "gibbs_gmm")
+  }
+  # a chain starts where it is told to: all in the first component
+  one <- short_gmm(1, burnin = 0, prior = gmm_prior(alpha = 1e-3), chains = 1,
+                   inits = list(list(z = rep(1, 272))))
+  expect_identical(one[[1]][1, "n_occupied"][[1]], 1)
+})
+
+test_that("starting values that do not fit are refused", {
+  start <- function(..., covariance = "full") {
+    gibbs_gmm(datasets::faithful, 2, covariance = covariance, draws = 5,
+              chains = 1, inits = list(list(...)), progress = FALSE)
+  }
+  expect_snapshot(error = TRUE, {
+    start(1)
+    start(sigma = 1)
+    start(sigma2 = 1)
+    start(Sigma = diag(2), covariance = "diagonal")
+    start(pi = c(0.5, 0.6))
+    start(pi = c(0, 1))
+    start(pi = 1)
+    start(mu = matrix(1, 2, 3))
+    start(mu = matrix(1, 1, 4))
+    start(mu = c(1, NA, 1, 1))
+    start(mu = "a")
+    start(z = 1)
+    start(z = rep(3, 272))
+    start(z = rep(1.5, 272))
+    start(z = c(NA, rep(1, 271)))
+    start(Sigma = diag(2))
+    start(Sigma = array(1, c(2, 2, 2)))
+    start(Sigma = matrix(c(1, 2, 2, 1), 2), covariance = "shared")
+    start(sigma2 = matrix(c(1, 1, 1, 0), 2), covariance = "diagonal")
+  })
+})
+
+# ---- search for the mode ---------------------------------------------------
+
+test_that("icm finds a mode and says that it is no posterior", {
+  top <- gibbs_gmm(datasets::faithful, 2, method = "icm", seed = 1)
+  expect_s3_class(top, c("gmm_map", "gibbsite_map"), exact = TRUE)
+  expect_true(top$converged)
+  expect_true(all(diff(top$trace) > -1e-9))
+  expect_length(top$starts, 4)
+  expect_identical(max(top$starts), top$log_joint)
+  expect_snapshot(print(top))
+  prob <- predict(top, type = "prob")
+  expect_identical(unname(predict(top)), top$estimate$z)
+  expect_equal(rowSums(prob), rep(1, 272), ignore_attr = TRUE)
+  e <- top$estimate
+  row <- c(e$pi, e$mu, e$Sigma)
+  names(row) <- colnames(short_gmm(1)[[1]])[seq_along(row)]
+  joint <- joint_by_hand(as.matrix(datasets::faithful), row)
+  expect_equal(unname(prob), joint / rowSums(joint))
+  new <- data.frame(waiting = c(50, NA, 80), eruptions = c(2, 4, NA))
+  expect_identical(unname(predict(top, new)), c(2L, 1L, 1L))
+  expect_snapshot(predict(top, type = "density"), error = TRUE)
+})
+
+test_that("icm ends where no block can rise", {
+  for (form in forms) {
+    top <- gibbs_gmm(
+      faithful_with_holes(), 2, method = "icm", seed = 1, covariance = form,
+      na_action = "impute", chains = 2, prior = gmm_prior(alpha = 2)
+    )
+    expect_true(top$converged)
+    expect_true(all(diff(top$trace) > -1e-9))
+    n <- tabulate(top$estimate$z, 2)
+    expect_equal(top$estimate$pi, (n + 1) / (272 + 2), tolerance = 1e-6)
+    expect_length(top$estimate$x_missing, 5)
+    # the same seed, the same search; another number of threads too
+    again <- gibbs_gmm(
+      faithful_with_holes(), 2, method = "icm", seed = 1, covariance = form,
+      na_action = "impute", chains = 2, prior = gmm_prior(alpha = 2),
+      threads = 2
+    )
+    expect_identical(again$estimate, top$estimate)
+  }
+})
+
+test_that("icm puts weights of mode zero to zero", {
+  top <- gibbs_gmm(datasets::faithful, 5, method = "icm", seed = 1,
+                   prior = gmm_prior(alpha = 0.01))
+  expect_true(is.finite(top$log_joint))
+  expect_true(all(is.finite(top$starts)))
+  expect_true(top$converged)
+  n <- tabulate(top$estimate$z, 5)
+  expect_equal(top$estimate$pi, pmax(n - 0.99, 0) / sum(pmax(n - 0.99, 0)))
+  expect_identical(top$estimate$pi == 0, n == 0)
+  expect_output(print(top), "Log joint density -")
+})
+
+# ---- odd data --------------------------------------------------------------
+
+expect_sound <- function(fit, draws = 20) {
+  all <- all_draws(fit)
+  expect_identical(nrow(all), as.integer(2 * draws))
+  expect_true(all(is.finite(all)))
+  for (s in c(1, nrow(all))) {
+    for (sigma in parameters_by_hand(all[s, ])$sigma) {
+      expect_true(all(diag(sigma) > 0))
+    }
+  }
+  expect_true(all(is.finite(predict(fit, type = "prob"))))
+}
+
+test_that("every number of components up to n", {
+  x <- as.matrix(datasets::faithful)[1:6, ]
+  for (form in forms) {
+    for (k in c(1, 2, 5, 6)) {
+      expect_sound(short_gmm(20, x = x, k = k, covariance = form))
+    }
+    one <- suppressMessages(short_gmm(
+      20, x = x[1, , drop = FALSE], k = 1, covariance = form
+    ))
+    expect_sound(one)
+    expect_true(all(all_draws(one)[, "pi[1]"] == 1))
+  }
+  expect_snapshot(error = TRUE, {
+    gibbs_gmm(x, 7)
+    gibbs_gmm(x, 0)
+    gibbs_gmm(x, 1.5)
+    gibbs_gmm(x[1, , drop = FALSE], 2)
+  })
+})
+
+test_that("a constant column counts as one of spread 1, and says so", {
+  x <- cbind(a = 3, b = datasets::faithful$waiting)
+  expect_snapshot(fit <- short_gmm(20, x = x))
+  expect_equal(diag(prior_summary(fit)$v0)[1], 1)
+  expect_equal(diag(prior_summary(fit)$s0)[1], 1 / 2)
+  for (form in forms) {
+    expect_sound(suppressMessages(short_gmm(20, x = x, covariance = form)))
+  }
+  expect_sound(suppressMessages(short_gmm(20, x = matrix(5, 30, 2))))
+  expect_sound(suppressMessages(short_gmm(20, x = 7, k = 1)))
+})
+
+test_that("duplicated rows are observations like others", {
+  x <- as.matrix(datasets::faithful)[rep(c(1, 2, 3), each = 30), ]
+  for (form in forms) {
+    for (k in c(2, 5)) {
+      expect_sound(short_gmm(20, x = x, k = k, covariance = form))
+    }
+  }
+})
+
+test_that("nearly singular data are no trouble", {
+  withr::local_seed(8)
+  u <- stats::rnorm(100)
+  collinear <- cbind(u, v = u + 1e-9 * stats::rnorm(100))
+  offset <- cbind(a = 1e8 + stats::rnorm(100), b = -1e8 + stats::rnorm(100))
+  equal <- cbind(a = u, b = u, c = -2 * u)
+  for (form in forms) {
+    for (x in list(collinear, offset, equal)) {
+      expect_sound(short_gmm(20, x = x, covariance = form))
+    }
+  }
+})
+
+test_that("a large offset changes the draws by its rounding alone", {
+  withr::local_seed(9)
+  x <- round(rbind(matrix(stats::rnorm(60), 30),
+                   matrix(stats::rnorm(60, 6), 30)), 2)
+  # a whole number of 2^-20: the sum with 2^26 is exact
+  x <- round(x * 2^20) / 2^20
+  for (form in forms) {
+    near <- short_gmm(20, x = x, covariance = form)
+    far <- short_gmm(20, x = x + 2^26, covariance = form)
+    mu <- grep("^mu", colnames(near[[1]]))
+    rest <- setdiff(seq_along(colnames(near[[1]])), mu)
+    expect_equal(all_draws(far)[, mu] - 2^26, all_draws(near)[, mu],
+                 tolerance = 1e-5)
+    expect_equal(all_draws(far)[, rest], all_draws(near)[, rest],
+                 tolerance = 1e-5)
+  }
+})
+
+test_that("units do not matter", {
+  x <- as.matrix(datasets::faithful)
+  for (form in forms) {
+    base <- short_gmm(20, x = x, covariance = form)
+    for (scale in 2^c(-200, -20, 20, 200)) {
+      fit <- short_gmm(20, x = x * scale, covariance = form)
+      expect_sound(fit)
+      expect_equal(all_draws(fit)[, 1:2], all_draws(base)[, 1:2])
+      expect_equal(all_draws(fit)[, 3:6] / scale, all_draws(base)[, 3:6])
+      expect_equal(
+        all_draws(fit)[, "log_lik"] + 272 * 2 * log(scale),
+        all_draws(base)[, "log_lik"]
+      )
+    }
+  }
+})
+
+test_that("data whose squares overflow are refused", {
+  x <- as.matrix(datasets::faithful)
+  expect_snapshot(error = TRUE, {
+    gibbs_gmm(x * 1e180, 2)
+    gibbs_gmm(x * rep(c(1, 1e-180), each = 272), 2)
+  })
+})
+
+test_that("tiny concentrations leave weights that may underflow", {
+  for (form in forms) {
+    fit <- short_gmm(20, k = 6, covariance = form,
+                     prior = gmm_prior(alpha = 1e-3))
+    expect_sound(fit)
+    weight <- all_draws(fit)[, paste0("pi[", 1:6, "]")]
+    expect_lt(min(weight), 1e-100)
+    expect_equal(rowSums(weight), rep(1, 40))
+  }
+})
+
+# With alpha = 1e-5 a component that is empty stays so (its weight is below 1e-5
+# but for one sweep in 10,000), and each sweep draws it from the prior anew.
+test_that("a component that stays empty is distributed as the prior", {
+  x <- withr::with_seed(10, matrix(stats::rnorm(80), 40))
+  s0 <- list(full = matrix(c(2, 0.5, 0.5, 1), 2), diagonal = c(2, 1),
+             shared = 1)
+  v0 <- matrix(c(4, 1, 1, 9), 2)
+  for (form in forms) {
+    prior <- gmm_prior(alpha = 1e-5, m0 = c(1, -2), v0 = v0, nu0 = 5,
+                       s0 = s0[[form]])
+    fit <- short_gmm(1000, x = x, chains = 1, covariance = form, prior = prior,
+                     inits = list(list(z = rep(1, 40))), keep = "z")
+    draws <- all_draws(fit)
+    z <- draws[, paste0("z[", 1:40, "]")]
+    empty <- draws[rowSums(z == 2) == 0, ]
+    expect_gt(nrow(empty), 990)
+    fits <- function(values, ...) {
+      expect_gt(stats::ks.test(values, ...)$p.value, 1e-4)
+    }
+    fits(empty[, "mu[2,1]"], "pnorm", 1, 2)
+    fits(empty[, "mu[2,2]"], "pnorm", -2, 3)
+    centred <- t(empty[, c("mu[2,1]", "mu[2,2]")]) - c(1, -2)
+    fits(colSums(centred * solve(v0, centred)), "pchisq", 2)
+    if (form == "full") {
+      # S0_11 / Sigma_11 ~ chi^2(nu0 - d + 1)
+      fits(2 / empty[, "Sigma[2,1,1]"], "pchisq", 4)
+      fits(1 / empty[, "Sigma[2,2,2]"], "pchisq", 4)
+    } else if (form == "diagonal") {
+      fits(2 / empty[, "sigma2[2,1]"], "pchisq", 5)
+      fits(1 / empty[, "sigma2[2,2]"], "pchisq", 5)
+    }
+  }
+})
+
+test_that("what is missing is refused, left out or drawn", {
+  x <- faithful_with_holes()
+  expect_snapshot(error = TRUE, {
+    gibbs_gmm(x, 2)
+    gibbs_gmm(datasets::airquality[, c("Wind", "Ozone")], 2)
+    gibbs_gmm(cbind(x[, 1], NA), 2, na_action = "impute")
+    gibbs_gmm(cbind(a = c(1, NA), b = c(NA, 2)), 1, na_action = "omit")
+    gibbs_gmm(x, 2, na_action = "drop")
+  })
+  expect_snapshot(left <- short_gmm(10, x = x, na_action = "omit"))
+  expect_identical(
+    all_draws(left), all_draws(short_gmm(10, x = stats::na.omit(x)))
+  )
+  for (form in forms) {
+    drawn <- short_gmm(20, x = x, na_action = "impute", covariance = form,
+                       keep = "x")
+    expect_sound(drawn)
+    expect_identical(attr(drawn, "model")$nobs, 272L)
+  }
+  # complete data: nothing to impute
+  expect_identical(
+    all_draws(short_gmm(10, na_action = "impute", keep = "x")),
+    all_draws(short_gmm(10))
+  )
+  # k is compared with the rows that are left
+  expect_error(
+    gibbs_gmm(cbind(a = c(1, NA, 3), b = c(1, 2, 3)), 3, na_action = "omit"),
+    class = "gibbsite_error_argument"
+  ) |> suppressMessages()
+  # half of the entries, and variables that are never seen together
+  withr::local_seed(11)
+  half <- matrix(stats::rnorm(120), 40)
+  half[sample(120, 60)] <- NA
+  apart <- cbind(a = c(1:10, rep(NA, 10)), b = c(rep(NA, 10), 1:10)) + 0
+  for (form in forms) {
+    for (y in list(half, apart)) {
+      expect_sound(short_gmm(20, x = y, na_action = "impute",
+                             covariance = form))
+    }
+  }
+})
+
+test_that("data that are no numbers are refused", {
+  expect_snapshot(error = TRUE, {
+    gibbs_gmm(datasets::iris, 3)
+    gibbs_gmm("a", 1)
+    gibbs_gmm(cbind(1:3, c(1, Inf, 2)), 1)
+    gibbs_gmm(c(1, NaN), 1)
+    gibbs_gmm(matrix(0, 0, 2), 1)
+    gibbs_gmm(NULL, 1)
+  })
+})
+
+test_that("choices that do not exist are refused", {
+  expect_snapshot(error = TRUE, {
+    gibbs_gmm(datasets::faithful, 2, covariance = "spherical")
+    gibbs_gmm(datasets::faithful, 2, method = "em")
+    gibbs_gmm(datasets::faithful, 2, keep = "mu")
+    gibbs_gmm(datasets::faithful, 2, prior = list(alpha = 1))
+  })
+})
+
+test_that("priors that do not fit are refused", {
+  gmm <- function(..., covariance = "full", k = 2) {
+    gibbs_gmm(datasets::faithful, k, gmm_prior(...), covariance = covariance,
+              progress = FALSE)
+  }
+  expect_snapshot(error = TRUE, {
+    gmm_prior(alpha = 0)
+    gmm_prior(alpha = "a")
+    gmm_prior(m0 = NA)
+    gmm_prior(v0 = -1)
+    gmm_prior(v0 = matrix(c(1, 2, 2, 1), 2))
+    gmm_prior(v0 = matrix(1, 2, 3))
+    gmm_prior(nu0 = 0)
+    gmm_prior(nu0 = 1:2)
+    gmm_prior(s0 = matrix(c(1, 2, 3, 4), 2))
+    gmm(alpha = 1:3)
+    gmm(m0 = 1:3)
+    gmm(v0 = 1:3)
+    gmm(v0 = diag(3))
+    gmm(s0 = diag(3))
+    gmm(nu0 = 1)
+    gmm(nu0 = 0.5, covariance = "shared")
+    gmm(s0 = matrix(c(2, 1, 1, 2), 2), covariance = "diagonal")
+  })
+  # diagonal: any positive degrees of freedom
+  expect_s3_class(
+    short_gmm(5, covariance = "diagonal", prior = gmm_prior(nu0 = 0.5)),
+    "gibbs_gmm"
+  )
+  expect_s3_class(short_gmm(5, prior = gmm_prior(nu0 = 1.01)), "gibbs_gmm")
+})
+
+test_that("questions that a fit cannot answer are refused", {
+  fit <- short_gmm(10)
+  uneven <- short_gmm(10, prior = gmm_prior(alpha = 1:2))
+  expect_snapshot(error = TRUE, {
+    relabel(1)
+    relabel(fit, "size")
+    relabel(fit, "ordered", by = "depth")
+    relabel(fit, "ordered", by = 3)
+    relabel(fit, "ordered", by = 1:2)
+    relabel(uneven, "random")
+    coclustering(fit)
+    coclustering("a")
+    allocation_probabilities(NULL)
+    log_lik(fit, draws = 21)
+    posterior_predict(fit, draws = 21)
+    posterior_predict(fit, nobs = 0)
+    plot(fit, type = "pie")
+    plot(fit, variables = "depth")
+    plot(fit, variables = integer())
+    plot(fit, level = 2)
+  })
+})
+
+# ---- pictures --------------------------------------------------------------
+
+test_that("every kind of data has a picture", {
+  pdf(NULL)
+  withr::defer(dev.off())
+  withr::local_seed(12)
+  # three columns of which two are the same
+  three <- cbind(datasets::faithful, long = datasets::faithful$eruptions)
+  eight <- matrix(stats::rnorm(400), 50)
+  holes <- faithful_with_holes()
+  pictures <- list(
+    short_gmm(20, x = datasets::faithful$eruptions),
+    short_gmm(20), short_gmm(20, k = 1),
+    short_gmm(20, x = datasets::faithful$waiting, k = 1),
+    short_gmm(20, k = 9, covariance = "shared"),
+    short_gmm(20, x = holes, na_action = "impute"),
+    short_gmm(20, x = holes[, 2], na_action = "impute"),
+    short_gmm(20, x = three, k = 1), short_gmm(20, x = three, k = 3),
+    short_gmm(20, x = cbind(holes, z = stats::rnorm(272)),
+              na_action = "impute", covariance = "diagonal"),
+    short_gmm(20, x = eight), short_gmm(1, chains = 1),
+    suppressMessages(short_gmm(20, x = cbind(1, stats::rnorm(20))))
+  )
+  for (fit in pictures) {
+    before <- graphics::par(no.readonly = TRUE)
+    expect_identical(expect_invisible(plot(fit)), fit)
+    after <- graphics::par(no.readonly = TRUE)
+    expect_identical(after$mar, before$mar)
+    expect_identical(after$mfrow, before$mfrow)
+  }
+  fit <- pictures[[2]]
+  plot(fit, variables = "waiting")
+  plot(fit, variables = 2:1, level = 0.5, main = "faithful", col = 2)
+  plot(fit, type = "trace")
+  plot(fit, type = "density", variables = "mu")
+  plot(pictures[[11]], variables = c("V8", "V1", "V3"))
+  expect_true(TRUE)
+})
