@@ -441,6 +441,7 @@ coclustering <- function(fit) {
 #' new <- data.frame(eruptions = c(2, 3, 4.5), waiting = c(55, 70, NA))
 #' predict(fit, new, type = "prob")
 #' predict(fit, new, type = "density")
+#' @importFrom stats predict
 #' @export
 predict.gibbs_gmm <- function(object, newdata = NULL,
                               type = c("cluster", "prob", "density"),
@@ -930,11 +931,10 @@ mean_mixture <- function(fit, shown) {
   p
 }
 
-component_legend <- function(p, ...) {
+component_legend <- function(p, ..., lty = 1) {
   graphics::legend(
-    ..., bty = "n", xpd = NA, cex = 0.9,
-    legend = sprintf("%d: weight %.2f", seq_along(p$pi), p$pi),
-    col = p$colours, lwd = 2
+    ..., bty = "n", xpd = NA, cex = 0.9, lty = lty, col = p$colours, lwd = 2,
+    legend = sprintf("%d: weight %.2f", seq_along(p$pi), p$pi)
   )
 }
 
@@ -960,7 +960,7 @@ plot_density <- function(fit, j, level, ...) {
   defaults <- list(
     x = bars, freq = FALSE, col = "grey90", border = "grey75", main = "",
     xlim = range(at), ylim = c(0, 1.05 * max(bars$density, band$upper)),
-    xlab = model$variables[[j]], las = 1
+    xlab = model$variables[[j]], ylab = "density", las = 1
   )
   do.call(graphics::plot, utils::modifyList(defaults, list(...)))
   graphics::polygon(
@@ -975,7 +975,7 @@ plot_density <- function(fit, j, level, ...) {
     )
   }
   graphics::rug(x, col = "grey50")
-  component_legend(p, "topright")
+  component_legend(p, "topright", lty = 2)
 }
 
 seq_range <- function(limits, n) seq(limits[[1L]], limits[[2L]], length.out = n)

@@ -27,12 +27,11 @@
 #
 # Effective draws: posterior::ess_bulk() of log p(x | pi, mu, Sigma) after a
 # burn-in of half the run, from one run a program at its own default start; the
-# log-likelihood of each
-# program's draws is computed by mixture_log_lik() below.  Where the mean
-# log-likelihoods differ by more than a few units, the chains were in different
-# modes, and their effective draws say nothing about each other.  With k = 3
-# components `faithful` has several modes between which all three hop: one run's
-# number is then rough.
+# log-likelihood of each program's draws is computed by mixture_log_lik() below.
+# Where the mean log-likelihoods differ by more than a few units, the chains
+# were in different modes, and their effective draws say nothing about each
+# other.  With k = 3 components `faithful` has several modes between which all
+# three hop: one run's number is then rough.
 
 library(gibbsite)
 here <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
@@ -214,7 +213,7 @@ if (peer_available("bayesm")) {
   )
 }
 if (peer_available("mixAK")) {
-  programs$mixAK <- list(
+  programs[["mixAK"]] <- list(
     timed = run_mixak, run = run_mixak, draws = draws_mixak
   )
 }

@@ -5,10 +5,10 @@
 
 # One sweep: value <- value / 2 + N(0, 1); u ~ U(0, 1).  `mean` is a running
 # mean over the kept draws, so that what a chain has been through shows in what
-# it does next.  The option probe.hook, a function(state) called before each sweep,
-# is how a test slows a chain down, breaks it or kills its process; the option
-# probe.segment, a function(state), is called before each segment.  Neither is a
-# part of the model.
+# it does next.  The option probe.hook, a function(state) called before each
+# sweep, is how a test slows a chain down, breaks it or kills its process; the
+# option probe.segment, a function(state), is called before each segment.
+# Neither is a part of the model.
 probe_model <- function() {
   gibbsite:::new_model(
     "probe_model",

@@ -155,6 +155,30 @@ test_that("a worker killed in mid-run is named, the good chains are kept", {
   expect_true(identical_fit(resumed("run"), whole))
 })
 
+test_that("a signal to a worker alone is an interrupt, not a failure", {
+  skip_on_os("windows")
+  skip_on_cran()
+  short_rounds()
+  here <- Sys.getpid()
+  withr::local_options(
+    gibbsite.on_interrupt = "return",
+    probe.hook = function(state) {
+      if (state$chain == 2 && state$sweep == 300 && Sys.getpid() != here) {
+        tools::pskill(Sys.getpid(), tools::SIGINT)
+      }
+    }
+  )
+  expect_warning(
+    part <- probe(draws = 3000, cores = 2),
+    class = "gibbsite_warning_interrupted"
+  )
+  options(probe.hook = NULL)
+  expect_true(identical_fit(
+    longer(part, 3000 - attr(part, "running")$draws),
+    quietly(probe(draws = 3000))
+  ))
+})
+
 test_that("a chain that fails in a worker says why", {
   short_rounds()
   withr::local_options(probe.hook = function(state) {
