@@ -721,7 +721,9 @@ search_mode <- function(model, running, user_call, call) {
   streams <- chain_streams(root, running$chains, call)
   starts <- check_inits(model, running$inits, running$chains, call)
   runs <- lapply(seq_len(running$chains), function(k) {
-    chain <- start_chain(model, starts[[k]], streams[[k]], k, call)
+    # one plain start each: which modes they lead to is part of the result
+    start <- starts[[k]] %||% list()
+    chain <- start_chain(model, start, streams[[k]], k, call)
     climb(model, chain$state, running$threads, call)
   })
   values <- vapply(runs, function(run) run$trace[[length(run$trace)]], 0)

@@ -248,20 +248,39 @@ static double allocate_block(const gmm_model *m, size_t first, size_t lanes,
 
 /* ---- sums by component ------------------------------------------------------ */
 
-static void add_observation(const gmm_model *m, gmm_sums *sums, size_t i,
-                            double *deviation) {
-  const size_t d = m->data.d, n = m->data.n, c = (size_t)m->state.z[i] - 1;
+/* Adds an observation of component c; element j stands at x[j * stride]. */
+static void add_observation(const gmm_model *m, gmm_sums *sums, size_t c,
+                            const double *x, size_t stride, double *deviation) {
+  const size_t d = m->data.d;
   const double *mean = m->components.mean + c * d;
   double *sum = sums->sum + c * d, *cross = sums->cross + c * d * d;
   sums->count[c] += 1.0;
   for (size_t j = 0; j < d; j++) {
-    deviation[j] = m->x[i + n * j] - mean[j];
-    sum[j] += deviation[j];
+    const double y = x[j * stride] - mean[j];
+    deviation[j] = y;
+    sum[j] += y;
   }
-  for (size_t j = 0; j < d; j++) {
-    const size_t end = m->data.form == COVARIANCE_DIAGONAL ? j + 1 : d;
-    for (size_t l = j; l < end; l++)
-      cross[l + d * j] += deviation[l] * deviation[j];
+  if (m->data.form == COVARIANCE_DIAGONAL)
+    for (size_t j = 0; j < d; j++)
+      cross[j + d * j] += deviation[j] * deviation[j];
+  else if (d == 2) {
+    cross[0] += deviation[0] * deviation[0];
+    cross[1] += deviation[1] * deviation[0];
+    cross[3] += deviation[1] * deviation[1];
+  } else
+    gmm_add_outer(deviation, d, cross);
+}
+
+/* Observations first, ..., first + lanes - 1; `block` holds them side by side
+ * where they have just been loaded and none was changed since, else NULL. */
+static void add_block(const gmm_model *m, gmm_sums *sums, size_t first,
+                      size_t lanes, const double *block, double *deviation) {
+  for (size_t lane = 0; lane < lanes; lane++) {
+    const size_t i = first + lane, c = (size_t)m->state.z[i] - 1;
+    if (block)
+      add_observation(m, sums, c, block + lane, LANES, deviation);
+    else
+      add_observation(m, sums, c, m->x + i, m->data.n, deviation);
   }
 }
 
@@ -277,13 +296,14 @@ static void run_chunk(const gmm_model *m, size_t index, int allocate) {
   double *weight = scratch + 2 * LANES * m->data.d;
   const size_t first = index * m->chunk;
   const size_t last = first + m->chunk < n ? first + m->chunk : n;
+  const int loaded = allocate && m->data.missing.entries == 0;
   clear(area, LANES + sums_size(&m->data));
   for (size_t i = first; i < last; i += LANES) {
     const size_t lanes = last - i < LANES ? last - i : LANES;
     if (allocate)
       area[0] += allocate_block(m, i, lanes, scratch, weight);
-    for (size_t lane = 0; lane < lanes; lane++)
-      add_observation(m, &sums, i + lane, scratch);
+    add_block(m, &sums, i, lanes, loaded ? scratch : NULL,
+              scratch + LANES * m->data.d);
   }
 }
 
@@ -359,7 +379,7 @@ static void sum_afresh(gmm_model *m, size_t c, double *deviation) {
   clear(m->sums.cross + c * d * d, d * d);
   for (size_t i = 0; i < m->data.n; i++)
     if ((size_t)m->state.z[i] == c + 1)
-      add_observation(m, &m->sums, i, deviation);
+      add_observation(m, &m->sums, c, m->x + i, m->data.n, deviation);
 }
 
 /* Sums about mu become sums about mu + shift (the mean must be the new one):

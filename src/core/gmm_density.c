@@ -99,6 +99,10 @@ void gmm_log_joint(const gmm_components *p, const double *x, size_t n,
   CHOOSE(densities)(p, scratch, scratch + LANES * p->d, weight);
 }
 
+void gmm_add_outer(const double *y, size_t d, double *cross) {
+  CHOOSE(add_outer)(y, d, cross);
+}
+
 void gmm_pick(const double *partial, size_t k, const double *uniforms,
               size_t lanes, int *z) {
   double u[LANES] = {0};

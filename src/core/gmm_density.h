@@ -52,6 +52,9 @@ void gmm_log_joint(const gmm_components *p, const double *x, size_t n,
  * Returned: the sum over the valid lanes of log sum_c exp(weight). */
 double gmm_accumulate(double *weight, size_t k, size_t lanes);
 
+/* cross (d x d, lower triangle) += y y'. */
+void gmm_add_outer(const double *y, size_t d, double *cross);
+
 /* z[lane] <- component 1..k of each valid lane, by one uniform in (0, 1) each,
  * with the partial sums that gmm_accumulate() left. */
 void gmm_pick(const double *partial, size_t k, const double *uniforms,

@@ -141,19 +141,24 @@ LANE_TARGET static inline VEC LANE_NAME(exp_nonpositive)(VEC x) {
 LANE_TARGET static void LANE_NAME(partial_sums)(double *weight, size_t k,
                                                 double *largest,
                                                 double *total) {
-  for (size_t lane = 0; lane < LANES; lane += WIDTH) {
-    double *w = weight + lane;
-    VEC top = FROM(w), sum = {0};
+  for (size_t lane = 0; lane < LANES; lane += PASS) {
+    double *v = weight + lane, *w = v + WIDTH;
+    VEC top0 = FROM(v), top1 = FROM(w), sum0 = {0}, sum1 = {0};
     for (size_t c = 1; c < k; c++) {
-      const VEC x = FROM(w + c * LANES);
-      top = LANE_NAME(select)((BITS)(x > top), x, top);
+      const VEC x0 = FROM(v + c * LANES), x1 = FROM(w + c * LANES);
+      top0 = LANE_NAME(select)((BITS)(x0 > top0), x0, top0);
+      top1 = LANE_NAME(select)((BITS)(x1 > top1), x1, top1);
     }
     for (size_t c = 0; c < k; c++) {
-      sum += LANE_NAME(exp_nonpositive)(FROM(w + c * LANES) - top);
-      AT(w + c * LANES) = sum;
+      sum0 += LANE_NAME(exp_nonpositive)(FROM(v + c * LANES) - top0);
+      sum1 += LANE_NAME(exp_nonpositive)(FROM(w + c * LANES) - top1);
+      AT(v + c * LANES) = sum0;
+      AT(w + c * LANES) = sum1;
     }
-    AT(largest + lane) = top;
-    AT(total + lane) = sum;
+    AT(largest + lane) = top0;
+    AT(largest + lane + WIDTH) = top1;
+    AT(total + lane) = sum0;
+    AT(total + lane + WIDTH) = sum1;
   }
 }
 
@@ -169,6 +174,21 @@ LANE_TARGET static void LANE_NAME(pick)(const double *partial, size_t k,
       count -= (BITS)(FROM(w + c * LANES) <= threshold);
     for (size_t e = 0; e < WIDTH; e++)
       z[lane + e] = (int)count[e];
+  }
+}
+
+/* cross (d x d) += y y', the lower triangle; what falls above the diagonal is
+ * never read. */
+LANE_TARGET static void LANE_NAME(add_outer)(const double *y, size_t d,
+                                             double *cross) {
+  for (size_t j = 0; j < d; j++) {
+    double *column = cross + d * j;
+    const double factor = y[j];
+    size_t i = j - j % WIDTH;
+    for (; i + WIDTH <= d; i += WIDTH)
+      AT(column + i) += FROM(y + i) * factor;
+    for (; i < d; i++)
+      column[i] += y[i] * factor;
   }
 }
 

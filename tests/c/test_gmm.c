@@ -790,6 +790,7 @@ static void narrow_exp(const double *x, double *out) {
 typedef struct {
   double weight[MAX_K * LANES], partial[MAX_K * LANES];
   double largest[LANES], total[LANES];
+  double outer[9 * 9]; /* x x' of the block's first d numbers */
   int z[LANES];
 } block_results;
 
@@ -801,6 +802,8 @@ typedef struct {
     memcpy(r->partial, r->weight, sizeof r->weight);                  \
     width##_partial_sums(r->partial, p->k, r->largest, r->total);     \
     width##_pick(r->partial, p->k, u, r->z);                          \
+    memset(r->outer, 0, sizeof r->outer);                             \
+    width##_add_outer(x, p->d, r->outer);                             \
   }
 
 RUN_BLOCK(narrow)
@@ -904,6 +907,18 @@ static void check_picks(const block_results *r, size_t k, const double *u) {
   }
 }
 
+/* The lower triangle of outer is y y'; returned: whether that of b is the same. */
+static int same_outer(const double *outer, const double *b, const double *y,
+                      size_t d) {
+  int same = 1;
+  for (size_t j = 0; j < d; j++)
+    for (size_t i = j; i < d; i++) {
+      EXPECT(outer[i + d * j] == y[i] * y[j]);
+      same &= same_bits(outer + i + d * j, b + i + d * j, 1);
+    }
+  return same;
+}
+
 /* One block by the narrow kernels, the wide ones, and what the core chooses. */
 static void check_widths(gmm_form form, size_t d, size_t k) {
   gmm_components p;
@@ -926,7 +941,9 @@ static void check_widths(gmm_form form, size_t d, size_t k) {
     EXPECT(same_bits(narrow.largest, wide.largest, LANES));
     EXPECT(same_bits(narrow.total, wide.total, LANES));
     EXPECT(memcmp(narrow.z, wide.z, sizeof narrow.z) == 0);
+    EXPECT(same_outer(narrow.outer, wide.outer, x, d));
   }
+  EXPECT(same_outer(narrow.outer, narrow.outer, x, d));
   gmm_log_joint(&p, x, LANES, LANES, scratch, weight);
   EXPECT(same_bits(narrow.weight, weight, k * LANES));
   gmm_accumulate(weight, k, LANES);

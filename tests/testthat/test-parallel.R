@@ -33,17 +33,32 @@ test_that("forked processes give the bits of one process, and leave the plan", {
   expect_true(identical_fit(longer(part, 100, cores = 2), whole))
 })
 
-test_that("a pool of other sessions gives the same bits", {
+test_that("a pool of other sessions gives the same bits, also one repaired", {
   skip_on_cran()
+  skip_on_os("windows")
   short_rounds()
   whole <- engine_fit()
   local_plan(future::multisession, workers = 2)
   fit <- engine_fit()
   expect_true(identical_fit(fit, whole))
   expect_identical(attr(fit, "run")$outcome, "done")
-  # R code of the user's runs here alone
-  fit <- short_gmm(inits = function(k) list(mu = matrix(runif(4), 2)))
-  expect_s3_class(fit, "gibbs_gmm")
+
+  # a worker that died is reported, and replaced
+  pid <- future::value(future::future(Sys.getpid()))
+  killer <- function(k) {
+    if (k == 1) tools::pskill(pid, tools::SIGKILL)
+    list(pi = c(0.4, 0.6))
+  }
+  expect_message(
+    failure <- suppressWarnings(rlang::catch_cnd(
+      short_gmm(inits = killer), "gibbsite_error_chain"
+    )),
+    class = "gibbsite_message_pool"
+  )
+  expect_s3_class(failure, "gibbsite_error_chain")
+  answers <- lapply(1:2, function(i) future::future(i, globals = list(i = i)))
+  expect_identical(vapply(answers, future::value, 0L), 1:2)
+  expect_true(identical_fit(engine_fit(), whole))
 })
 
 test_that("a plan of worker processes gives the same bits", {
@@ -189,29 +204,4 @@ test_that("a chain that fails in a worker says why", {
   )
   expect_match(conditionMessage(failure), "the probe broke")
   expect_length(attr(failure$fit, "chains"), 2)
-})
-
-test_that("a worker of the user's pool that died is reported and replaced", {
-  skip_on_os("windows")
-  skip_on_cran()
-  short_rounds()
-  local_plan(future::multisession, workers = 2)
-  pid <- future::value(future::future(Sys.getpid()))
-  killer <- function(k) {
-    if (k == 1) tools::pskill(pid, tools::SIGKILL)
-    list(pi = c(0.4, 0.6))
-  }
-  expect_message(
-    failure <- suppressWarnings(rlang::catch_cnd(
-      short_gmm(inits = killer), "gibbsite_error_chain"
-    )),
-    class = "gibbsite_message_pool"
-  )
-  expect_s3_class(failure, "gibbsite_error_chain")
-  answers <- lapply(1:2, function(i) future::future(i, globals = list(i = i)))
-  expect_identical(vapply(answers, future::value, 0L), 1:2)
-  expect_true(identical_fit(engine_fit(), {
-    future::plan(future::sequential)
-    engine_fit()
-  }))
 })
