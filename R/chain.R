@@ -66,6 +66,7 @@ announce <- function(job, fit, call) {
     failed = abort_failed(job, fit, call),
     interrupted = say_interrupted(job, fit, call),
     cap = warn_cap(job, fit),
+    rule = NULL, # the user's own thresholds are met
     judge(fit)
   )
 }
@@ -149,9 +150,11 @@ inits_from_fit <- function(model, fit, chains, call) {
       call = call
     )
   }
-  if (!identical(class(attr(fit, "model")), class(model))) {
+  earlier <- attr(fit, "model")
+  if (!identical(class(earlier), class(model)) ||
+        !identical(earlier$columns, model$columns)) {
     abort_argument(
-      "`inits` must be an earlier fit of the same kind of model.",
+      "`inits` must be an earlier fit of the same model and stored quantities.",
       call = call
     )
   }

@@ -267,8 +267,9 @@ check_choice <- function(x, choices, arg = rlang::caller_arg(x),
 }
 
 case_hint <- function(x, choices) {
+  if (!is.character(x)) return(NULL)
   same <- choices[tolower(choices) %in% tolower(x)]
-  if (!is.character(x) || length(same) != 1) return(NULL)
+  if (length(same) != 1) return(NULL)
   paste0("Case matters: did you mean ", quoted(same), "?")
 }
 

@@ -840,10 +840,12 @@ check_same_runs <- function(fits, call) {
     running <- fit_part(fit, "running")
     list(
       "model" = class(fit)[1],
-      "data" = model$data_hash,
-      "prior" = model$prior,
+      "specification" = model[
+        setdiff(names(model), c("data", "data_hash", "prior", "columns"))
+      ],
       "stored quantities" = model$columns,
-      "specification" = model[setdiff(names(model), "data")],
+      "prior" = model$prior,
+      "data" = model$data_hash,
       "burnin" = as.numeric(running$burnin),
       "thin" = as.numeric(running$thin),
       "number of draws" = as.numeric(running$draws),

@@ -519,6 +519,13 @@ gmm_newdata <- function(model, newdata, call) {
     newdata <- matrix(newdata, 1L)
   }
   x <- check_data_matrix(newdata, "keep", arg = "newdata", call = call)
+  if (any(abs(x) > 1e150, na.rm = TRUE)) {
+    abort_argument(
+      "{.arg newdata} must be below 1e150: the square of a larger value is
+       beyond the range of doubles.",
+      call = call
+    )
+  }
   if (ncol(x) != d) {
     abort_argument(
       "{.arg newdata} must have {d} column{?s} like the fit, not {ncol(x)}.",

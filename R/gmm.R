@@ -134,6 +134,10 @@ print.gmm_prior <- function(x, ...) {
 # error of the user's call that names the field.
 complete_gmm_prior <- function(prior, x, k, covariance = "full", call = NULL) {
   check_class(prior, "gmm_prior", "gmm_prior()", call = call)
+  # fields may have been changed by hand since they were checked
+  prior <- do.call(
+    gmm_prior, unclass(prior)[c("alpha", "m0", "v0", "nu0", "s0")]
+  )
   d <- ncol(x)
   diagonal <- covariance == "diagonal"
   spans <- column_scales(x, call)
@@ -686,7 +690,8 @@ model_check_init.gmm_model <- function(model, init, where, call) {
   d <- length(model$variables)
   spread <- if (model$covariance == "diagonal") "sigma2" else "Sigma"
   known <- c("pi", "mu", spread, "z")
-  if (!is.list(init) || is.null(names(init)) || !all(names(init) %in% known)) {
+  named <- length(init) == 0L || !is.null(names(init))
+  if (!is.list(init) || !named || !all(names(init) %in% known)) {
     abort_argument(
       c(
         "`{where}` must be a list with names among {.val {known}}.",
