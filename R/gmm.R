@@ -344,10 +344,10 @@ as_covariance <- function(value, d, arg, call) {
 #' the prior's scale: Arthur and Vassilvitskii 2007), equal weights and the
 #' prior's scale of covariance. Of five such starts it takes the one from which
 #' ten sweeps of conditional modes reach the highest log joint density (for more
-#' than 2,000 observations judged on 2,000 of them). An entry of `inits` is a list with any of `pi` (`k` positive numbers that sum to 1),
-#' `mu` (`k x d`), `Sigma` (`k x d x d`; shared `d x d`), `sigma2` (`k x d`,
-#' diagonal) and `z` (`n` whole numbers from 1 to `k`); what is missing is
-#' drawn.
+#' than 2,000 observations judged on 2,000 of them). An entry of `inits` is a
+#' list with any of `pi` (`k` positive numbers that sum to 1), `mu` (`k x d`),
+#' `Sigma` (`k x d x d`; shared `d x d`), `sigma2` (`k x d`, diagonal) and `z`
+#' (`n` whole numbers from 1 to `k`); what is missing is drawn.
 #'
 #' @param x The observations: a numeric matrix or data frame with `n` rows and
 #'   `d` columns, or a numeric vector (`d = 1`).
@@ -510,9 +510,9 @@ model_start.gmm_model <- function(model, init) {
 }
 
 # Of five random starts the one from which ten sweeps of conditional modes lead
-# to the highest log joint density.  It stays as scattered as it was drawn, but a
-# chain seldom begins where a poor local mode would hold it.  Of many observations
-# 2,000 spread evenly over the data decide, and give the means.
+# to the highest log joint density.  It stays as scattered as it was drawn, but
+# a chain seldom begins where a poor local mode would hold it.  Of many
+# observations 2,000 spread evenly over the data decide, and give the means.
 best_start <- function(model, starts = 5L, sweeps = 10) {
   x <- model$data$x
   rows <- unique(round(seq(1, nrow(x), length.out = min(nrow(x), 2000))))
