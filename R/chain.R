@@ -16,7 +16,7 @@ now <- function() unclass(Sys.time())[[1L]]
 
 # ---- starting ----------------------------------------------------------------
 
-# Chains from the beginning: list of draws that survive everything below.
+# A run from the beginning: streams, starting values, then the loop.
 run_chains <- function(model, running, user_call, call) {
   check_size(model, running, call)
   root <- root_seed(running$seed, call)
