@@ -242,6 +242,11 @@ model_labelled.gmm_model <- function(model, invariants) {
 relabel <- function(fit, method = c("ecr", "ordered", "random"), by = 1) {
   check_gmm(fit)
   method <- check_choice(method, c("ecr", "ordered", "random"))
+  if (!missing(by) && method != "ordered") {
+    abort_argument(
+      "{.arg by} is for {.code method = \"ordered\"} alone."
+    )
+  }
   model <- fit_part(fit, "model")
   matrices <- chain_matrices(fit)
   call <- rlang::current_env()
@@ -610,6 +615,10 @@ posterior_predict.gibbs_gmm <- function(object, draws = NULL, nobs = NULL,
   rows <- spread_rows(draws, nrow(all), call)
   b <- gmm_blocks(model, all)
   d <- b$d
+  check_result_size(
+    c(length(rows), n, d), "draws x observations x variables",
+    "{.arg draws} or {.arg nobs}", call
+  )
   out <- vapply(rows, function(s) {
     p <- parameters_of_row(b, s)
     sim_normals(p, sample.int(b$k, n, replace = TRUE, prob = p$pi))
@@ -652,7 +661,13 @@ pp_check.gibbs_gmm <- function(object, draws = NULL, variable = 1, ...) {
       "{.arg variable} must be one of {.val {model$variables}}."
     )
   }
-  y <- gmm_newdata(model, NULL, rlang::current_env())[, j]
+  if (is.null(model$data)) {
+    abort_argument(c(
+      "{.arg object} must hold its data to be compared with them.",
+      i = "It was made with {.code keep_data = FALSE} or {.fn drop_data}."
+    ))
+  }
+  y <- model$data$x[, j]
   replicated <- posterior_predict(object, draws = draws)
   if (length(model$variables) > 1L) {
     replicated <- matrix(replicated[, , j], dim(replicated)[[1L]])
@@ -691,6 +706,9 @@ sim_gmm <- function(n, pi, mu, Sigma) { # nolint: object_name_linter.
   d <- ncol(mu)
   check_init_shape(mu, c(k, d), "mu", call)
   sigma <- sim_covariances(Sigma, k, d, call)
+  check_result_size(
+    c(n, d), "observations x variables", "{.arg n}", call
+  )
   z <- sample.int(k, n, replace = TRUE, prob = pi)
   x <- sim_normals(list(mu = mu, Sigma = sigma), z)
   colnames(x) <- colnames(mu) %||% paste0("x", seq_len(d))

@@ -766,6 +766,19 @@ test_that("a search refuses or mentions what it has no use for", {
   expect_no_message(search(keep = NULL, checkpoint = NULL))
 })
 
+test_that("sizes and arguments that cannot be are refused by name", {
+  fit <- short_gmm(10)
+  expect_snapshot(error = TRUE, {
+    posterior_predict(fit, nobs = 1e10)
+    sim_gmm(1e12, 1, 0, 1)
+    relabel(fit, by = 2)
+    relabel(fit, "ecr", by = "waiting")
+    bayesplot::pp_check(drop_data(fit))
+    gibbs_gmm(faithful, 2, gmm_prior(s0 = 1e-320), progress = FALSE)
+  })
+  expect_snapshot(none <- short_gmm(5, keep = "x"))
+})
+
 # ---- odd data --------------------------------------------------------------
 
 expect_sound <- function(fit, draws = 20) {
