@@ -25,6 +25,12 @@
 # a chain.  The programs take turns, ROUNDS times; medians, and medians of the
 # ratios within a round.  They mean something on an otherwise idle machine.
 #
+# GFLOP/s: additions and multiplications of the densities alone, d^2 + 3 d + 2 an
+# observation and component by forward substitution, over the time of the whole
+# sweep.  A processor that adds or multiplies 8 doubles in each of two units has
+# 16 times its clock rate to offer; exponentials, sums by component and random
+# numbers take the rest of the time.
+#
 # Effective draws: posterior::ess_bulk() of log p(x | pi, mu, Sigma) after a
 # burn-in of half the run, from one run a program at its own default start; the
 # log-likelihood of each program's draws is computed by mixture_log_lik() below.
@@ -261,6 +267,12 @@ median_ratio <- function(speeds, one, other) {
   stats::median(speeds[, one] / speeds[, other])
 }
 
+# Operations of the densities of one sweep.
+density_flops <- function(case) {
+  d <- ncol(case$x)
+  nrow(case$x) * case$k * (d^2 + 3 * d + 2)
+}
+
 measure <- function(case) {
   speeds <- in_turns(case, lapply(programs, `[[`, "timed"))
   medians <- apply(speeds, 2L, stats::median)
@@ -274,6 +286,7 @@ measure <- function(case) {
       median_ratio(speeds, "gibbsite", name)
     }, 0), 2),
     target = ifelse(names(programs) == "bayesm", case$target, NA),
+    `GFLOP/s` = signif(medians * density_flops(case) / 1e9, 3),
     `mean log_lik` = round(ess["mean", ], 1),
     `ESS/sweep` = signif(ess["a_sweep", ], 2),
     `ESS/s` = signif(ess["a_sweep", ] * medians, 3),
