@@ -28,8 +28,8 @@
 # GFLOP/s: additions and multiplications of the densities alone, d^2 + 3 d + 2
 # an observation and component by forward substitution, over the time of the
 # whole sweep.  A processor that adds or multiplies 8 doubles in each of two
-# units has 16 times its clock rate to offer; exponentials, sums by component and
-# random numbers take the rest of the time.
+# units has 16 times its clock rate to offer; exponentials, sums by component
+# and random numbers take the rest of the time.
 #
 # Effective draws: posterior::ess_bulk() of log p(x | pi, mu, Sigma) after a
 # burn-in of half the run, from one run a program at its own default start; the
