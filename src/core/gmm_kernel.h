@@ -242,6 +242,8 @@ LANE_NAME(add_products)(const double *row, size_t rows, const double *b,
   }
 }
 
+/* Sums of the deviations in a bin and of their products; slots that fill up the
+ * last group hold deviations of 0. */
 LANE_TARGET static void LANE_NAME(add_bin)(gmm_form form, double *bin, size_t d,
                                            size_t filled, const double *ones,
                                            const double *mean, double *sum,
