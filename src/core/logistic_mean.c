@@ -6,7 +6,7 @@
 #define SQRT_2PI 2.506628274631000502415765284811
 #define SQRT_2 1.414213562373095048801688724210
 
-static const double step = 0.3, first = -2.7;
+static const double step = 0.28, first = -3.36;
 
 /* The density of Kolmogorov's distribution at k < 1, and at k >= 1: the two
  * series, related by Jacobi's identity, of which a few terms serve. */
@@ -38,9 +38,9 @@ void logistic_mean_open(logistic_mean_rule *rule) {
 
 /* Beyond this scale no node counts.  The integrand of (2) is largest near
  * v^2 = |m| - s^2 where that is positive, with a width of 1/2, and g leaves less
- * than 1e-18 beyond 9.2. */
+ * than 1e-19 beyond 9.6. */
 static double largest_scale(double m) {
-  return fmax(9.2, sqrt(m) + 5.0);
+  return fmax(9.6, sqrt(m) + 5.5);
 }
 
 /* mean(-m, s) for m >= 0: nothing cancels, so that a small probability keeps its

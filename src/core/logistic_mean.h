@@ -25,9 +25,9 @@
 
 #include <stddef.h>
 
-/* The trapezoidal rule in t, v = 2 log(1 + exp(t / 2)), with step 0.3 from -2.7:
+/* The trapezoidal rule in t, v = 2 log(1 + exp(t / 2)), with step 0.28 from -3.36:
  * g falls off as exp(-pi^2 / (2 v^2)) below and exp(-v^2 / 2) above. */
-enum { LOGISTIC_MEAN_NODES = 118 };
+enum { LOGISTIC_MEAN_NODES = 132 };
 
 typedef struct {
   double scale[LOGISTIC_MEAN_NODES];  /* v, increasing         */

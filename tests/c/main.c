@@ -1,12 +1,13 @@
 /* The topics, one line each; test_<topic>() stands in test_<topic>.c. */
 #include "harness.h"
 
-#define TOPICS(RUN) \
-  RUN(harness)      \
-  RUN(gmm)          \
-  RUN(linalg)       \
-  RUN(rdist)        \
-  RUN(philox)       \
+#define TOPICS(RUN)  \
+  RUN(harness)       \
+  RUN(gmm)           \
+  RUN(linalg)        \
+  RUN(logistic_mean) \
+  RUN(rdist)         \
+  RUN(philox)        \
   RUN(scan)
 
 #define DECLARE(topic) void test_##topic(void);
