@@ -662,8 +662,7 @@ prior_summary.gibbsite_fit <- function(object, ...) {
 #' @export
 drop_data <- function(fit) {
   check_fit(fit, "fit")
-  # list(NULL): the element stays, empty, as the models write it
-  attr(fit, "model")["data"] <- list(NULL)
+  attr(fit, "model") <- model_without_data(fit_part(fit, "model"))
   attr(fit, "running")$keep_data <- FALSE
   fit
 }
@@ -734,7 +733,7 @@ extend.gibbsite_fit <- function(object, draws, data = NULL, threads = NULL,
     stop_when, "gibbsite_until", "until()", null_ok = TRUE
   )
   verify_fit(object, call = call)
-  bare <- is.null(fit_part(object, "model")$data)
+  bare <- !model_has_data(fit_part(object, "model"))
   object <- attach_data(object, data, call = call)
   longer <- continue_chains(object, draws, settings, stop_when, call)
   if (bare) drop_data(longer) else longer
@@ -753,7 +752,7 @@ extend.default <- function(object, ...) {
 attach_data <- function(fit, data, call) {
   model <- fit_part(fit, "model")
   if (is.null(data)) {
-    if (is.null(model$data)) {
+    if (!model_has_data(model)) {
       abort_argument(
         c("{.arg data} is needed: the fit was made without keeping them.",
           i = "Give the data to which the model was fitted."),
@@ -841,7 +840,9 @@ check_same_runs <- function(fits, call) {
     list(
       "model" = class(fit)[1],
       "specification" = model[
-        setdiff(names(model), c("data", "data_hash", "prior", "columns"))
+        setdiff(
+          names(model), c("data", "data_hash", "prior", "columns", "frame")
+        )
       ],
       "stored quantities" = model$columns,
       "prior" = model$prior,
@@ -911,7 +912,7 @@ check_streams <- function(fits, call) {
 }
 
 united_model <- function(models) {
-  kept <- !vapply(models, function(m) is.null(m$data), logical(1))
+  kept <- vapply(models, model_has_data, logical(1))
   models[[if (any(kept)) which(kept)[1] else 1]]
 }
 
