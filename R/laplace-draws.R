@@ -19,16 +19,22 @@ new_laplace_model <- function(class, name, title, map, precision_factor, prior,
 
 #' @exportS3Method
 model_start.laplace_model <- function(model, init) {
+  if (is_corrected(model)) {
+    return(corrected_start(model))
+  }
   list(sweep = 0, w = model$data$map)
 }
 
 #' @exportS3Method
 model_sweeps.laplace_model <- function(model, state, n, control) {
+  if (is_corrected(model)) {
+    return(corrected_sweeps(model, state, n, control))
+  }
   .Call(C_laplace_sweeps, model$data, state, n, control)
 }
 
 #' @exportS3Method
-model_independent.laplace_model <- function(model) TRUE
+model_independent.laplace_model <- function(model) !is_corrected(model)
 
 #' @exportS3Method
 model_has_data.laplace_model <- function(model) TRUE
