@@ -360,27 +360,18 @@ count_response <- function(y, name, call) {
 
 # ---- the design ----------------------------------------------------------
 
-# list(columns, intercept, mean, sd) of a matrix, dense or sparse, that holds
-# finite numbers; `used`: the rows that count, NULL for all.
-describe_design <- function(x, columns, used, call) {
-  one <- function(j) {
-    v <- column_of(x, j)
-    if (!all(is.finite(range(v)))) {
-      abort_wild(v, columns[[j]], rownames(x), call)
-    }
-    if (!is.null(used)) v <- v[used]
-    spread <- if (length(v) > 1L) stats::sd(v) else 0
-    # a constant may come out of sd() as a rounding error
-    if (max(v) == min(v)) spread <- 0
-    size <- sum(v^2)
-    c(
-      mean(v), spread,
-      spread > 0 && !(spread^2 > 0 && size < Inf) || !(size < Inf)
-    )
+# list(columns, intercept, mean, sd) of a matrix, dense or sparse; `total`: an
+# observation counts where it is positive.
+describe_design <- function(x, columns, total, call) {
+  found <- .Call(C_design_columns, columns_for_c(x), as.double(total))
+  if (!all(found$finite)) {
+    j <- which(!found$finite)[[1L]]
+    abort_wild(column_of(x, j), columns[[j]], rownames(x), call)
   }
-  found <- vapply(seq_len(ncol(x)), one, numeric(3L))
-  if (any(found[3L, ] > 0)) {
-    names <- columns[found[3L, ] > 0]
+  lost <- found$sd > 0 & !(found$sd^2 > 0)
+  wild <- lost | !is.finite(found$squares) | !is.finite(found$sd)
+  if (any(wild)) {
+    names <- columns[wild]
     abort_argument(
       c(
         "{cli::qty(names)}Column{?s} {.val {names}} {?has/have} values or a
@@ -392,7 +383,7 @@ describe_design <- function(x, columns, used, call) {
   }
   list(
     columns = columns, intercept = which(columns == "(Intercept)"),
-    mean = found[1L, ], sd = found[2L, ]
+    mean = found$mean, sd = found$sd
   )
 }
 
@@ -431,6 +422,13 @@ design_for_c <- function(x) {
     n = nrow(x), p = ncol(x), row_start = rows@p, column = rows@i,
     value = rows@x
   )
+}
+
+columns_for_c <- function(x) {
+  if (is.matrix(x)) {
+    return(x)
+  }
+  list(n = nrow(x), p = ncol(x), start = x@p, row = x@i, value = x@x)
 }
 
 # ---- the frame: what methods need of the data ------------------------------
@@ -920,7 +918,8 @@ matrix_left_out <- function(x, response, columns, action, call) {
   incomplete <- is.na(response$y)
   where <- if (any(incomplete)) paste("element", which(incomplete)[[1L]],
                                       "of `y`")
-  for (j in seq_len(ncol(x))) {
+  holes <- anyNA(if (is.matrix(x)) x else x@x)
+  for (j in seq_len(ncol(x))[holes]) {
     v <- column_of(x, j)
     if (anyNA(v)) {
       # NaN is not missing, but wrong
@@ -956,11 +955,10 @@ logistic_model <- function(parts, prior, start, method, call) {
   if (p == 0L) {
     abort_argument("The model has no coefficients.", call = call)
   }
-  used <- if (all(frame$total > 0)) NULL else which(frame$total > 0)
-  if (!is.null(used) && length(used) == 0L) {
+  if (!any(frame$total > 0)) {
     abort_argument("There are no observations with trials.", call = call)
   }
-  design <- describe_design(frame$x, parts$columns, used, call)
+  design <- describe_design(frame$x, parts$columns, frame$total, call)
   prior <- complete_logistic_prior(prior, design, call)
   quadratic <- prior_precision(prior)
   start <- check_numeric_vector(
@@ -1151,7 +1149,7 @@ check_separated <- function(frame, flat, columns, call) {
     return(invisible())
   }
   needed <- seq_along(flat)
-  for (j in seq_along(flat)) {
+  for (j in rev(seq_along(flat))) {
     fewer <- setdiff(needed, j)
     if (length(fewer) > 0L &&
           separating_direction(signed, fewer)$count >= found$count) {

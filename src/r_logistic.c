@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "columns.h"
 #include "logistic.h"
 #include "r_args.h"
 #include "r_scan.h"
@@ -167,6 +168,51 @@ SEXP C_logistic_draws(SEXP list, SEXP w, SEXP what) {
   SEXP result = PROTECT(Rf_allocMatrix(REALSXP, (int)draws, (int)data.n));
   double *eta = work_of(args_product(LOGISTIC_BLOCK, draws));
   logistic_by_row(&data, kind == 1, REAL(w), draws, REAL(result), eta);
+  UNPROTECT(1);
+  return result;
+}
+
+/* x: a matrix, or list(n, p, start, row, value) with columns one after another;
+ * counts: n numbers.  Returns list(mean, sd, squares, finite), each with an
+ * element a column. */
+SEXP C_design_columns(SEXP x, SEXP counts) {
+  size_t n, p;
+  const int *start = NULL, *row = NULL;
+  const double *value;
+  if (TYPEOF(x) == VECSXP) {
+    n = args_count(x, "n", 1);
+    p = args_count(x, "p", 0);
+    start = args_integers(x, "start", p + 1);
+    if (start[0] != 0 || start[p] < 0)
+      Rf_error("`start` must begin with 0");
+    row = args_integers(x, "row", (size_t)start[p]);
+    value = args_doubles(x, "value", (size_t)start[p]);
+    for (int e = 0; e < start[p]; e++)
+      if (row[e] < 0 || (size_t)row[e] >= n)
+        Rf_error("`row` must be below n");
+  } else {
+    args_matrix(x, "x", &n, &p);
+    value = REAL(x);
+  }
+  if (TYPEOF(counts) != REALSXP || (size_t)XLENGTH(counts) != n)
+    Rf_error("`counts` must be %.0f numbers", (double)n);
+  const char *names[] = {"mean", "sd", "squares", "finite", ""};
+  SEXP result = PROTECT(Rf_mkNamed(VECSXP, names));
+  for (int k = 0; k < 4; k++)
+    SET_VECTOR_ELT(result, k,
+                   Rf_allocVector(k < 3 ? REALSXP : LGLSXP, (R_xlen_t)p));
+  for (size_t j = 0; j < p; j++) {
+    if (start && start[j] > start[j + 1])
+      Rf_error("`start` must not decrease");
+    const size_t from = start ? (size_t)start[j] : n * j;
+    const size_t stored = start ? (size_t)start[j + 1] - from : n;
+    const column_summary column = columns_describe(
+      value + from, row ? row + from : NULL, stored, REAL(counts), n);
+    REAL(VECTOR_ELT(result, 0))[j] = column.mean;
+    REAL(VECTOR_ELT(result, 1))[j] = column.sd;
+    REAL(VECTOR_ELT(result, 2))[j] = column.squares;
+    LOGICAL(VECTOR_ELT(result, 3))[j] = column.finite;
+  }
   UNPROTECT(1);
   return result;
 }

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "blas.h"
+#include "dense.h"
 #include "linalg.h"
 
 /* ---- one observation ----------------------------------------------------- */
@@ -45,25 +45,12 @@ static void load_block(const logistic_data *data, size_t first, size_t count,
 /* eta <- block w + o */
 static void block_predictor(const logistic_data *data, size_t first,
                             size_t count, size_t step, const double *block,
-                            const double *w, double *restrict eta) {
-  for (size_t b = 0; b < LOGISTIC_BLOCK; b++)
-    eta[b] = data->offset && b < count ? data->offset[first + b * step] : 0.0;
-  for (size_t j = 0; j < data->p; j++) {
-    const double *column = block + LOGISTIC_BLOCK * j;
-    const double factor = w[j];
-    for (size_t b = 0; b < LOGISTIC_BLOCK; b++)
-      eta[b] += factor * column[b];
-  }
-}
-
-/* Partial sums side by side, then from left to right. */
-static double block_dot(const double *restrict x, const double *restrict y) {
-  double sum[8] = {0.0};
-  for (size_t b = 0; b < LOGISTIC_BLOCK; b += 8)
-    for (size_t lane = 0; lane < 8; lane++)
-      sum[lane] += x[b + lane] * y[b + lane];
-  return ((sum[0] + sum[1]) + (sum[2] + sum[3])) +
-         ((sum[4] + sum[5]) + (sum[6] + sum[7]));
+                            const double *w, double *eta) {
+  memset(eta, 0, LOGISTIC_BLOCK * sizeof *eta);
+  for (size_t b = 0; data->offset && b < count; b++)
+    eta[b] = data->offset[first + b * step];
+  for (size_t j = 0; j < data->p; j++)
+    dense_add_multiple(eta, block + LOGISTIC_BLOCK * j, w[j], LOGISTIC_BLOCK);
 }
 
 /* hessian (lower triangle) += block' diag(curvature) block; block is scaled. */
@@ -78,11 +65,7 @@ static void add_block_hessian(double *restrict block, size_t p,
     for (size_t b = 0; b < LOGISTIC_BLOCK; b++)
       column[b] *= root[b];
   }
-  const int order = (int)p, rows = LOGISTIC_BLOCK;
-  const double one = 1.0;
-  F77_CALL(dsyrk)
-  ("L", "T", &order, &rows, &one, block, &rows, &one, hessian,
-   &order FCONE FCONE);
+  dense_add_gram(block, LOGISTIC_BLOCK, p, 1.0, hessian, p);
 }
 
 /* The likelihood's part of L, of L' and of -L'', added block by block. */
@@ -108,7 +91,8 @@ static double add_dense(const logistic_data *data, size_t step, const double *w,
     }
     value += sum;
     for (size_t j = 0; gradient && j < data->p; j++)
-      gradient[j] += block_dot(block + LOGISTIC_BLOCK * j, residual);
+      gradient[j] +=
+        dense_dot(block + LOGISTIC_BLOCK * j, residual, LOGISTIC_BLOCK);
     if (hessian)
       add_block_hessian(block, data->p, curvature, hessian);
   }
@@ -246,7 +230,8 @@ typedef struct {
 } search;
 
 size_t logistic_search_size(size_t p) {
-  return p * p + 6 * p + logistic_work_size(p);
+  const size_t rows = logistic_work_size(p), factor = dense_cholesky_work(p);
+  return p * p + 6 * p + (rows > factor ? rows : factor);
 }
 
 static search open_search(const logistic_data *data,
@@ -305,20 +290,10 @@ static double evaluate(search *s, const double *w, int derivatives) {
 /* factor <- L, L L' = -L'' + ridge diag(scale); 0 when there is none. */
 static int factorise(search *s, double ridge) {
   const size_t p = s->data->p;
-  const int order = (int)p;
-  int info = 0;
   memcpy(s->factor, s->hessian, p * p * sizeof *s->factor);
   for (size_t j = 0; j < p; j++)
     s->factor[j + p * j] += ridge * s->scale[j];
-  if (p > 0)
-    F77_CALL(dpotrf)("L", &order, s->factor, &order, &info FCONE);
-  for (size_t j = 0; j < p; j++) {
-    if (!isfinite(s->factor[j + p * j]))
-      return 0;
-    for (size_t i = 0; i < j; i++)
-      s->factor[i + p * j] = 0.0;
-  }
-  return info == 0;
+  return dense_cholesky(s->factor, p, s->work) == STATUS_OK;
 }
 
 /* direction <- (L L')^-1 L'; returns the squared distance to the maximum of the
