@@ -468,9 +468,8 @@ corrected_proposals <- 15L
 # joint density less log normal density, up to a constant.
 draw_weighted <- function(model, n) {
   one <- list(sweep = 0, w = model$data$map)
-  w <- .Call(
-    C_laplace_sweeps, model$data, one, n, list(burnin = 0, thin = 1, threads = 1)
-  )$draws
+  control <- list(burnin = 0, thin = 1, threads = 1)
+  w <- .Call(C_laplace_sweeps, model$data, one, n, control)$draws
   list(w = w, log_weight = model_log_joint(model, w) -
          log_normal_kernel(model, w))
 }

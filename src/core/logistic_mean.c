@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "linalg.h"
+
 #define PI 3.141592653589793238462643383280
 #define SQRT_2PI 2.506628274631000502415765284811
 #define SQRT_2 1.414213562373095048801688724210
@@ -85,4 +87,18 @@ double logistic_mean_slope(const logistic_mean_rule *rule, double m, double s) {
     sum += rule->weight[j] / spread * exp(-0.5 * z * z);
   }
   return sum / SQRT_2PI;
+}
+
+void logistic_moments(const logistic_posterior *w, const double *x,
+                      size_t stride, double *work, double *mean, double *sd) {
+  double centre = 0.0, square = 0.0;
+  for (size_t j = 0; j < w->p; j++) {
+    work[j] = x[j * stride];
+    centre += work[j] * w->map[j];
+  }
+  linalg_solve_lower(w->factor, w->p, work);
+  for (size_t j = 0; j < w->p; j++)
+    square += work[j] * work[j];
+  *mean = centre;
+  *sd = sqrt(square);
 }

@@ -43,4 +43,16 @@ double logistic_mean(const logistic_mean_rule *rule, double m, double s);
  * mean (1 - mean) - slope, for sigma' = sigma - sigma^2. */
 double logistic_mean_slope(const logistic_mean_rule *rule, double m, double s);
 
+/* The linear predictor x'w of one observation under w ~ N(map, (L L')^-1) is
+ * normal with mean x'map and standard deviation |L^-1 x|.
+ *   x    p numbers, `stride` apart     map   p
+ *   L    p x p, lower triangular       work  p */
+typedef struct {
+  size_t p;
+  const double *map, *factor;
+} logistic_posterior;
+
+void logistic_moments(const logistic_posterior *w, const double *x,
+                      size_t stride, double *work, double *mean, double *sd);
+
 #endif
