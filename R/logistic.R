@@ -672,6 +672,13 @@ drop_predictor_levels <- function(frame) {
 #' the error names the columns (Konis 2007). Under a proper prior both are
 #' fine. The evidence is `NA` when any coefficient has a flat prior.
 #'
+#' @section How good it is:
+#' [importance_check()] weighs the draws against the posterior; `print()` and
+#' `summary()` say what it found. With `correct = "importance"` the chains draw
+#' from the posterior itself, by iterated sampling importance resampling from
+#' the normal approximation, see [laplace()]; they then have a burn-in of 20
+#' sweeps, and R-hat and effective sample sizes.
+#'
 #' @section Matrices:
 #' With a matrix `x` in place of the formula the columns are taken as they are:
 #' no intercept is added. Give a column of ones the name `"(Intercept)"` and it
@@ -704,9 +711,11 @@ drop_predictor_levels <- function(frame) {
 #' @param start `NULL` or `p` numbers: where the search for the mode begins. By
 #'   default at 0.
 #' @param method `"newton"` (default) or `"gradient"`.
+#' @param correct `"none"` (default): independent draws of the normal
+#'   approximation. `"importance"`: draws of the posterior itself, see below.
 #' @param draws Whole number: draws from the approximation in each chain.
-#' @param chains,cores,seed,checkpoint,progress,keep_data As in [running]. A
-#'   chain is so many independent draws: there is no burn-in.
+#' @param chains,cores,seed,checkpoint,stop_when,progress,keep_data As in
+#'   [running]. A chain is so many independent draws: there is no burn-in.
 #' @param ... Not used: anything else is an error.
 #' @return An object of class `laplace_logistic`, a `gibbsite_fit` and a
 #'   [coda::mcmc.list] whose columns are those of the model matrix.
@@ -748,16 +757,20 @@ laplace_logistic.formula <- function(formula, data, prior = logistic_prior(),
                                      subset = NULL, na.action = NULL,
                                      contrasts = NULL, start = NULL,
                                      method = c("newton", "gradient"),
+                                     correct = c("none", "importance"),
                                      draws = 1000, chains = 4,
                                      cores = getOption("mc.cores", 1L),
                                      seed = NULL, checkpoint = NULL,
+                                     stop_when = NULL,
                                      progress = interactive(),
                                      keep_data = TRUE, ...) {
   call <- rlang::current_env()
   check_no_more(..., call = call)
   method <- check_choice(method, c("newton", "gradient"))
+  correct <- check_choice(correct, c("none", "importance"))
   running <- laplace_running(
-    draws, chains, cores, seed, checkpoint, progress, keep_data, call
+    correct, draws, chains, cores, seed, checkpoint, stop_when, progress,
+    keep_data, call
   )
   user_call <- match.call()
   user_call[[1L]] <- quote(laplace_logistic)
@@ -773,7 +786,7 @@ laplace_logistic.formula <- function(formula, data, prior = logistic_prior(),
     parent.frame(), call
   )
   parts <- formula_parts(made, contrasts, call)
-  model <- logistic_model(parts, prior, start, method, call)
+  model <- logistic_model(parts, prior, start, method, correct, call)
   run_chains(model, running, user_call, call)
 }
 
@@ -783,32 +796,37 @@ laplace_logistic.default <- function(formula, y, prior = logistic_prior(),
                                      weights = NULL, offset = NULL,
                                      na.action = NULL, start = NULL,
                                      method = c("newton", "gradient"),
+                                     correct = c("none", "importance"),
                                      draws = 1000, chains = 4,
                                      cores = getOption("mc.cores", 1L),
                                      seed = NULL, checkpoint = NULL,
+                                     stop_when = NULL,
                                      progress = interactive(),
                                      keep_data = TRUE, ...) {
   call <- rlang::current_env()
   check_no_more(..., call = call)
   method <- check_choice(method, c("newton", "gradient"))
+  correct <- check_choice(correct, c("none", "importance"))
   running <- laplace_running(
-    draws, chains, cores, seed, checkpoint, progress, keep_data, call
+    correct, draws, chains, cores, seed, checkpoint, stop_when, progress,
+    keep_data, call
   )
   user_call <- match.call()
   user_call[[1L]] <- quote(laplace_logistic)
   action <- check_na_action(na.action, "fail", call)
   parts <- matrix_parts(formula, y, weights, offset, action, call)
-  model <- logistic_model(parts, prior, start, method, call)
+  model <- logistic_model(parts, prior, start, method, correct, call)
   run_chains(model, running, user_call, call)
 }
 
-# The running arguments that make sense for independent draws.
-laplace_running <- function(draws, chains, cores, seed, checkpoint, progress,
-                            keep_data, call) {
+# The running arguments that make sense for a Laplace approximation.
+laplace_running <- function(correct, draws, chains, cores, seed, checkpoint,
+                            stop_when, progress, keep_data, call) {
   running(
-    draws = draws, burnin = 0, thin = 1, chains = chains, cores = cores,
-    seed = seed, checkpoint = checkpoint, progress = progress,
-    keep_data = keep_data, keep_choices = character(), call = call
+    draws = draws, burnin = laplace_burnin(correct), thin = 1, chains = chains,
+    cores = cores, seed = seed, checkpoint = checkpoint, stop_when = stop_when,
+    progress = progress, keep_data = keep_data, keep_choices = character(),
+    call = call
   )
 }
 
@@ -946,7 +964,7 @@ matrix_left_out <- function(x, response, columns, action, call) {
 
 # ---- the model -----------------------------------------------------------
 
-logistic_model <- function(parts, prior, start, method, call) {
+logistic_model <- function(parts, prior, start, method, correct, call) {
   frame <- logistic_frame(
     parts$x, parts$columns, parts$response, parts$weights, parts$offset,
     parts$more
@@ -980,7 +998,15 @@ logistic_model <- function(parts, prior, start, method, call) {
     nobs = sum(frame$total > 0), columns = parts$columns,
     log_evidence = evidence, log_joint_map = found$log_joint,
     trace = found$trace, iterations = length(found$trace) - 1L, method = method,
-    frame = frame
+    correct = correct, design = logistic_design_of(frame), frame = frame
+  )
+}
+
+# What predictions for new data need, and is no data.
+logistic_design_of <- function(frame) {
+  c(
+    frame[c("terms", "xlevels", "contrasts", "formula", "response")],
+    list(offset = !is.null(frame$offset))
   )
 }
 
