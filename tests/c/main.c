@@ -4,7 +4,9 @@
 #define TOPICS(RUN)  \
   RUN(harness)       \
   RUN(gmm)           \
+  RUN(dense)         \
   RUN(linalg)        \
+  RUN(logistic)      \
   RUN(logistic_mean) \
   RUN(rdist)         \
   RUN(philox)        \
