@@ -245,8 +245,13 @@ find_chain_damage <- function(x, columns, running) {
 identical_fit <- function(a, b) {
   check_fit(a, "a")
   check_fit(b, "b")
-  attr(a, "run") <- NULL
-  attr(b, "run") <- NULL
+  comparable <- function(fit) {
+    attr(fit, "run") <- NULL
+    attr(fit, "model") <- model_comparable(fit_part(fit, "model"))
+    fit
+  }
+  a <- comparable(a)
+  b <- comparable(b)
   # num.eq = FALSE: 0 and -0 differ.  Functions (user's starting values) are
   # compared by their code.
   identical(a, b, num.eq = FALSE, ignore.bytecode = TRUE,
@@ -835,7 +840,7 @@ unite_fits <- function(fits, call) {
 # The first difference between runs that must be alike is an error.
 check_same_runs <- function(fits, call) {
   bare <- function(fit) {
-    model <- fit_part(fit, "model")
+    model <- model_comparable(fit_part(fit, "model"))
     running <- fit_part(fit, "running")
     list(
       "model" = class(fit)[1],

@@ -368,8 +368,8 @@ describe_design <- function(x, columns, total, call) {
     j <- which(!found$finite)[[1L]]
     abort_wild(column_of(x, j), columns[[j]], rownames(x), call)
   }
-  lost <- found$sd > 0 & !(found$sd^2 > 0)
-  wild <- lost | !is.finite(found$squares) | !is.finite(found$sd)
+  empty <- found$sd == 0 & found$mean == 0
+  wild <- !empty & !(found$squares > 1e-290 & found$squares < 1e290)
   if (any(wild)) {
     names <- columns[wild]
     abort_argument(
@@ -840,6 +840,9 @@ formula_parts <- function(made, contrasts, call) {
   response$name <- name
   weights <- check_weights(frame[["(weights)"]], n, call)
   offset <- check_offset(stats::model.offset(frame), n, call)
+  if (!is.null(contrasts) && !is.list(contrasts)) {
+    abort_expected(contrasts, "a list", TRUE, "contrasts", call)
+  }
   x <- tryCatch(
     stats::model.matrix(terms, frame, contrasts),
     error = function(cnd) {
@@ -883,11 +886,12 @@ matrix_parts <- function(x, y, weights, offset, action, call) {
   columns <- design_names(x)
   left_out <- matrix_left_out(x, response, columns, action, call)
   if (!is.null(left_out)) {
-    x <- x[-left_out, , drop = FALSE]
-    response$y <- response$y[-left_out]
-    response$trials <- response$trials[-left_out]
-    weights <- weights[-left_out]
-    offset <- offset[-left_out]
+    out <- -as.integer(left_out)
+    x <- x[out, , drop = FALSE]
+    response$y <- response$y[out]
+    response$trials <- response$trials[out]
+    weights <- weights[out]
+    offset <- offset[out]
   }
   list(
     x = x, columns = columns, response = response, weights = weights,
@@ -1241,6 +1245,23 @@ model_headline.laplace_logistic_model <- function(model) {
     "Logistic regression: {p} coefficient{?s}, {model$nobs} ",
     "observation{?s}; Laplace approximation"
   )
+}
+
+#' @exportS3Method
+model_comparable.laplace_logistic_model <- function(model) {
+  bare <- function(x) {
+    if (!is.null(x)) attr(x, ".Environment") <- NULL
+    x
+  }
+  for (part in c("frame", "design")) {
+    for (name in intersect(c("formula", "terms"), names(model[[part]]))) {
+      model[[part]][name] <- list(bare(model[[part]][[name]]))
+    }
+  }
+  if (!is.null(model$frame$model)) {
+    attr(model$frame$model, "terms") <- bare(attr(model$frame$model, "terms"))
+  }
+  model
 }
 
 # ---- densities -----------------------------------------------------------

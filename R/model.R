@@ -54,6 +54,10 @@ model_has_data <- function(model) UseMethod("model_has_data")
 # judged then.
 model_independent <- function(model) UseMethod("model_independent")
 
+# the model without what may differ between equal models: environments that
+# formulas refer to.
+model_comparable <- function(model) UseMethod("model_comparable")
+
 # Hooks of the tests of exactness: a state drawn from the prior (on R's
 # generator), data simulated given a state, the model with other data.
 draw_prior <- function(model) UseMethod("draw_prior")
@@ -72,6 +76,8 @@ model_without_data.default <- function(model) {
 }
 #' @exportS3Method
 model_has_data.default <- function(model) !is.null(model$data)
+#' @exportS3Method
+model_comparable.default <- function(model) model
 #' @exportS3Method
 model_independent.default <- function(model) FALSE
 #' @exportS3Method

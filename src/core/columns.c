@@ -48,5 +48,8 @@ column_summary columns_describe(const double *values, const int *row,
       spread += (values[e] - column.mean) * (values[e] - column.mean);
   spread += (double)(used - met) * column.mean * column.mean;
   column.sd = sqrt(spread / (double)(used - 1));
+  /* it varies, but by less than can be squared */
+  if (!(column.sd > 0.0))
+    column.sd = high - low;
   return column;
 }
