@@ -683,10 +683,8 @@ plot_coefficients <- function(fit, chosen, level, unit, xlab, ...) {
   # room for the names, up to a third of the page
   inches <- max(graphics::strwidth(chosen, units = "inches", cex = 0.9))
   left <- min(inches + 0.25, graphics::par("din")[[1L]] / 3)
-  old <- graphics::par(mar = c(4.1, 1, 1.1, 1.1), mai = c(
-    graphics::par("csi") * 4.1, left, graphics::par("csi") * 1.1,
-    graphics::par("csi") * 1.1
-  ))
+  line <- graphics::par("csi") * graphics::par("mex")
+  old <- graphics::par(mai = c(4.1 * line, left, 1.1 * line, 1.1 * line))
   on.exit(graphics::par(old))
   defaults <- list(
     x = 0, y = 0, type = "n", xlim = range(wide, 0),

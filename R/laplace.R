@@ -71,8 +71,8 @@
 #' @section Errors:
 #' `gibbsite_error_argument` for arguments of the wrong kind and a start where
 #' the density is zero; `gibbsite_error_numeric` when `log_density`, `gradient`
-#' or `hessian` fails, or returns NaN or the wrong number of values, when there
-#' is no maximum to be found, and when the Hessian at the point found is not
+#' or `hessian` fails, or returns NaN or the wrong number of values, when there is
+#' no maximum to be found, and when the Hessian at the point found is not
 #' negative definite. Each says at which point.
 #' @references
 #' Tierney L, Kadane JB (1986). Accurate approximations for posterior moments
@@ -119,7 +119,10 @@ laplace <- function(log_density, init, gradient = NULL, hessian = NULL, ...,
     check_density_function(hessian, "hessian", null_ok = TRUE, call = call),
     names(init), list(...)
   )
-  found <- keeping_generator(find_mode(density, init, method, call))
+  # the search has a stream of its own, for a density may draw random numbers
+  running$seed <- root_seed(running$seed, call)
+  stream <- spare_stream(running$seed, running$chains, 3L, call)
+  found <- with_stream(stream, find_mode(density, init, method, call))$value
   model <- density_model(density, found, method, correct)
   run_chains(model, running, match.call(), call)
 }
@@ -142,12 +145,10 @@ model_headline.laplace_density_model <- function(model) {
   cli::pluralize("Density of {p} parameter{?s}; Laplace approximation")
 }
 
-# A search has no business with the user's generator, even where the density
-# draws random numbers.
-keeping_generator <- function(code) {
-  generator <- save_generator()
-  on.exit(restore_generator(generator))
-  force(code)
+# Streams beyond those of the chains: 1 for the check of a corrected fit, 2 for
+# pictures, 3 for the search.
+spare_stream <- function(seed, chains, number, call) {
+  chain_streams(seed[[1L]], chains + number, call)[[chains + number]]
 }
 
 # ---- arguments -----------------------------------------------------------
@@ -197,43 +198,70 @@ point_words <- function(theta) {
   paste0("(", paste(words, collapse = ", "), more, ")")
 }
 
-# One of the user's functions at a point: `size` finite numbers.
-ask_density <- function(density, what, theta, size, call) {
-  names(theta) <- density$names
-  value <- tryCatch(
-    do.call(density[[what]], c(list(theta), density$arguments)),
-    error = function(cnd) {
-      point <- point_words(theta)
-      abort_numeric(
-        "{.arg {what}} failed at {point}.",
-        parent = cnd, call = call, class = "density"
+# One of the user's functions at the rows of `points`: a list of what it
+# returned.  `points` has the names of the parameters.
+call_density <- function(density, what, points, call) {
+  values <- vector("list", nrow(points))
+  at <- 1L
+  evaluate <- function() {
+    for (i in seq_len(nrow(points))) {
+      at <<- i
+      value <- do.call(
+        density[[what]], c(list(points[i, ]), density$arguments)
       )
+      # NULL must not shorten the list
+      values[i] <<- list(value)
     }
-  )
-  if (!is.numeric(value) || length(value) != size) {
-    point <- point_words(theta)
-    given <- describe(value)
+  }
+  tryCatch(evaluate(), error = function(cnd) {
+    point <- point_words(points[at, ])
+    abort_numeric(
+      "{.arg {what}} failed at {point}.",
+      parent = cnd, call = call, class = "density"
+    )
+  })
+  values
+}
+
+# The first value that is not `size` numbers is an error.
+check_density_values <- function(values, size, what, points, call) {
+  bad <- !vapply(values, is.numeric, NA) | lengths(values) != size
+  if (any(bad)) {
+    first <- which(bad)[[1L]]
+    point <- point_words(points[first, ])
+    given <- describe(values[[first]])
     wanted <- if (size == 1) "one number" else paste(size, "numbers")
     abort_numeric(
       "{.arg {what}} must return {wanted}: at {point} it is {given}.",
       call = call, class = "density"
     )
   }
-  as.double(value)
 }
 
-# log q(theta): a number or -Inf.
+as_points <- function(density, theta) {
+  matrix(
+    theta, ncol = length(density$names), dimnames = list(NULL, density$names)
+  )
+}
+
+# log q at each row of `theta`: numbers or -Inf.
 density_value <- function(density, theta, call) {
-  value <- ask_density(density, "log_density", theta, 1, call)
-  if (is.na(value) || value == Inf) {
-    point <- point_words(stats::setNames(theta, density$names))
+  points <- as_points(density, theta)
+  values <- call_density(density, "log_density", points, call)
+  check_density_values(values, 1, "log_density", points, call)
+  values <- as.double(unlist(values))
+  bad <- is.na(values) | values == Inf
+  if (any(bad)) {
+    first <- which(bad)[[1L]]
+    point <- point_words(points[first, ])
+    value <- values[[first]]
     abort_numeric(
       c("{.arg log_density} is {value} at {point}.",
         i = "It must be a number, or {.code -Inf} where the density is zero."),
       call = call, class = "density"
     )
   }
-  value
+  values
 }
 
 # Gradient (p) or Hessian (p x p), given or by differences.
@@ -249,7 +277,10 @@ density_derivative <- function(density, what, theta, call) {
     )
     value <- differences(function(x) density_value(density, x, call), theta)
   } else {
-    value <- ask_density(density, what, theta, size, call)
+    points <- as_points(density, theta)
+    value <- call_density(density, what, points, call)
+    check_density_values(value, size, what, points, call)
+    value <- as.double(value[[1L]])
   }
   if (!all(is.finite(value))) {
     point <- point_words(stats::setNames(theta, density$names))
@@ -327,6 +358,7 @@ polish_mode <- function(density, at, call, most = 100) {
     )
     rise <- sum(gradient * step) / 2
     if (rise < 1e-10) {
+      check_derivatives(density, at, factor, call)
       return(list(
         map = at$theta, factor = factor, value = at$value, trace = at$trace,
         iterations = length(at$trace) - 1L
@@ -355,6 +387,44 @@ half_steps <- function(density, at, step, call) {
     }
   }
   NULL
+}
+
+# Whether derivatives that were given are those of the density: along the axes of
+# the ellipsoid of Sigma, by differences over 0.02 standard deviations, the first
+# is 0 and the second -1.
+check_derivatives <- function(density, at, factor, call) {
+  if (is.null(density$gradient) && is.null(density$hessian)) {
+    return(invisible())
+  }
+  size <- 0.02
+  axes <- backsolve(t(factor), diag(length(at$theta)))
+  # what rounding may do to the differences
+  noise <- 4 * .Machine$double.eps * (1 + abs(at$value)) / size^2
+  for (j in seq_len(ncol(axes))) {
+    up <- density_value(density, at$theta + size * axes[, j], call)
+    down <- density_value(density, at$theta - size * axes[, j], call)
+    first <- (up - down) / (2 * size)
+    second <- (up - 2 * at$value + down) / size^2
+    wrong <- c(
+      gradient = !is.null(density$gradient) && !(abs(first) < 0.05 + noise),
+      hessian = !is.null(density$hessian) && !(abs(second + 1) < 0.1 + noise)
+    )
+    if (any(wrong)) {
+      what <- names(wrong)[wrong][[1L]]
+      point <- point_words(stats::setNames(at$theta, density$names))
+      abort_numeric(
+        c("{.arg {what}} is not that of {.arg log_density} at {point}.",
+          x = if (what == "gradient") {
+            "It is 0 there, but the density is not at its highest."
+          } else {
+            "Differences of the log density are {format(-second, digits = 3)}
+             times as large."
+          },
+          i = "Leave {.arg {what}} out to have it computed."),
+        call = call, class = "derivative", point = at$theta
+      )
+    }
+  }
 }
 
 # L, lower triangular, with L L' = precision (symmetrised); NULL when that is
@@ -418,8 +488,7 @@ model_log_joint.laplace_density_model <- function(model, w) {
   if (is.null(density)) {
     abort_no_frame("log_density")
   }
-  call <- rlang::call2("laplace")
-  vapply(seq_len(nrow(w)), function(i) density_value(density, w[i, ], call), 0)
+  density_value(density, w, rlang::call2("laplace"))
 }
 
 #' @exportS3Method
@@ -619,12 +688,10 @@ importance_draws <- function(fit, draws, call) {
   }
   available <- length(fit) * nrow(.subset2(fit, 1L))
   draws <- check_count(draws %||% available, arg = "draws", call = call)
-  seed <- fit_part(fit, "running")$seed[[1L]]
-  # one stream more than the chains have
-  streams <- chain_streams(seed, length(fit) + 1L, call)
+  seed <- fit_part(fit, "running")$seed
   one <- list(sweep = 0, w = model$data$map)
   control <- list(burnin = 0, thin = 1, threads = 1)
-  with_stream(streams[[length(fit) + 1L]], {
+  with_stream(spare_stream(seed, length(fit), 1L, call), {
     .Call(C_laplace_sweeps, model$data, one, draws, control)$draws
   }, call)$value
 }

@@ -193,10 +193,14 @@ predictor_moments <- function(model, rows) {
     .Call(C_logistic_predictor, unname(x), model$data)
   })
   mean <- unlist(lapply(parts, `[[`, "mean"))
+  # a predictor that is missing is no arithmetic error
+  mean[is.nan(mean)] <- NA_real_
   if (!is.null(rows$offset)) {
     mean <- mean + rows$offset
   }
-  list(mean = mean, sd = unlist(lapply(parts, `[[`, "sd")))
+  sd <- unlist(lapply(parts, `[[`, "sd"))
+  sd[is.nan(sd)] <- NA_real_
+  list(mean = mean, sd = sd)
 }
 
 # Rows of a sparse matrix are filled in block by block; a dense one is taken
@@ -210,7 +214,9 @@ row_blocks <- function(n, p, sparse = TRUE, most = 8e6) {
 
 # E sigma(m + s Z), or its derivative with respect to m.
 logistic_mean <- function(m, s, slope = FALSE) {
-  .Call(C_logistic_mean, as.double(m), as.double(s), slope)
+  value <- .Call(C_logistic_mean, as.double(m), as.double(s), slope)
+  value[is.na(m)] <- m[is.na(m)]
+  value
 }
 
 # sd of sigma(m + s Z): sigma' = sigma - sigma^2, so the variance is

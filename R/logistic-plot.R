@@ -291,8 +291,8 @@ calibration_table <- function(fit, frame, level, groups, call) {
   group[rank] <- pmin(
     floor(groups * passed / sum(total)), groups - 1
   ) + 1L
-  seed <- fit_part(fit, "running")$seed[[1L]]
-  stream <- chain_streams(seed, length(fit) + 2L, call)[[length(fit) + 2L]]
+  seed <- fit_part(fit, "running")$seed
+  stream <- spare_stream(seed, length(fit), 2L, call)
   replicated <- with_stream(stream, {
     posterior_predict.laplace_logistic(fit, draws = min(1000, ndraws(fit)))
   }, call)$value
