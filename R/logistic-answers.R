@@ -812,7 +812,7 @@ augment.laplace_logistic <- function(x, data = NULL, newdata = NULL,
   if (!is.null(newdata)) {
     return(cbind(as.data.frame(newdata), prediction))
   }
-  prediction$.resid <- residuals.laplace_logistic(x)
+  prediction$.resid <- unname(residuals.laplace_logistic(x))
   own <- data %||% model$frame$model
   if (is.null(own)) {
     return(prediction)

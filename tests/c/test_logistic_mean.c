@@ -157,6 +157,17 @@ static void limits_are_exact(void) {
   EXPECT(isnan(logistic_mean_slope(&rule, 1.0, NAN)));
 }
 
+/* Sigma^-1 = L L' with L = (2 0; 1 3): Sigma = (10 -2; -2 4) / 36. */
+static void moments_by_hand(void) {
+  const double map[] = {0.5, -2.0}, factor[] = {2.0, 1.0, 0.0, 3.0};
+  const double x[] = {3.0, 9.0, -1.0, 9.0}; /* every other one is of the row */
+  const logistic_posterior w = {2, map, factor};
+  double work[2], mean, sd;
+  logistic_moments(&w, x, 2, work, &mean, &sd);
+  EXPECT_NEAR(mean, 3.5, 1e-15);
+  EXPECT_NEAR(sd, sqrt((9.0 * 10.0 + 12.0 + 4.0) / 36.0), 1e-14);
+}
+
 void test_logistic_mean(void) {
   run_test("logistic mean: a rule of positive weights", the_rule_is_a_mixture);
   run_test("logistic mean: errors within the bounds",
@@ -170,4 +181,5 @@ void test_logistic_mean(void) {
   run_test("logistic mean: slopes by brute force",
            slopes_are_those_of_brute_force);
   run_test("logistic mean: limits", limits_are_exact);
+  run_test("logistic mean: moments of a predictor, by hand", moments_by_hand);
 }
