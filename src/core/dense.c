@@ -3,9 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-/* 16 bytes, which every 64-bit processor has, and where that can be asked at run
- * time 32 bytes with fused multiply-add.  (Windows does not align the stack for
- * 32 bytes.) */
+#include "lanes.h"
+
 #define LANE_BYTES 16
 #define LANE_NAME(x) narrow_##x
 #define LANE_TARGET
@@ -14,15 +13,12 @@
 #undef LANE_NAME
 #undef LANE_TARGET
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(_WIN32) && \
-  !defined(__APPLE__)
+#if LANES_FUSED
 #define LANE_BYTES 32
 #define LANE_NAME(x) wide_##x
-#define LANE_TARGET __attribute__((target("avx2,fma")))
+#define LANE_TARGET LANES_FUSED_TARGET
 #include "dense_kernel.h"
-#define HAS_WIDE \
-  (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-#define CHOOSE(kernel) (HAS_WIDE ? wide_##kernel : narrow_##kernel)
+#define CHOOSE(kernel) (lanes_fused() ? wide_##kernel : narrow_##kernel)
 #else
 #define CHOOSE(kernel) narrow_##kernel
 #endif

@@ -16,6 +16,7 @@ typedef long long LANE_NAME(bits)
 #define PASS (2 * WIDTH)
 #define AT(pointer) (*(VEC *)(pointer))
 #define FROM(pointer) (*(const VEC *)(pointer))
+#include "lane_math.h"
 
 /* out <- constant - |L^-1 (x - mu)|^2 / 2 by forward substitution, two rows at a
  * time: each w[i] is loaded once for both. */
@@ -99,41 +100,6 @@ LANE_TARGET static void LANE_NAME(densities)(const gmm_components *p,
       }
     }
   }
-}
-
-/* a where the mask has ones, else b. */
-LANE_TARGET static inline VEC LANE_NAME(select)(BITS mask, VEC a, VEC b) {
-  return (VEC)((mask & (BITS)a) | (~mask & (BITS)b));
-}
-
-/* exp(x) for x <= 0 to about one unit in the last place, 0 below -708:
- * x = n log 2 + r, |r| <= log(2) / 2, the Taylor polynomial of degree 13 for
- * exp(r) (its remainder is below 5e-18), n added to the exponent bits.  Adding
- * 1.5 * 2^52 rounds to the nearest whole number and leaves it in the low bits. */
-LANE_TARGET static inline VEC LANE_NAME(exp_nonpositive)(VEC x) {
-  const double magic = 6755399441055744.0; /* 1.5 * 2^52 */
-  const VEC lowest = (VEC){0} - 708.0;
-  const BITS too_low = (BITS)(x < lowest);
-  const VEC bounded = LANE_NAME(select)(too_low, lowest, x);
-  const VEC shifted = bounded * 1.44269504088896338700 + magic;
-  const VEC n = shifted - magic;
-  const VEC r =
-    (bounded - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10;
-  VEC p = r * (1.0 / 6227020800.0) + 1.0 / 479001600.0;
-  p = p * r + 1.0 / 39916800.0;
-  p = p * r + 1.0 / 3628800.0;
-  p = p * r + 1.0 / 362880.0;
-  p = p * r + 1.0 / 40320.0;
-  p = p * r + 1.0 / 5040.0;
-  p = p * r + 1.0 / 720.0;
-  p = p * r + 1.0 / 120.0;
-  p = p * r + 1.0 / 24.0;
-  p = p * r + 1.0 / 6.0;
-  p = p * r + 0.5;
-  p = p * r + 1.0;
-  p = p * r + 1.0;
-  p = (VEC)((BITS)p + ((BITS)shifted << 52));
-  return (VEC)(~too_low & (BITS)p);
 }
 
 /* Log weights of a block become partial sums over c of exp(weight - largest);

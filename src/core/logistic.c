@@ -4,26 +4,53 @@
 #include <string.h>
 
 #include "dense.h"
+#include "lanes.h"
 #include "linalg.h"
 
-/* ---- one observation ----------------------------------------------------- */
+/* ---- a block of observations ---------------------------------------------- */
 
-/* e = exp(-|eta|) never overflows, and for eta > 0
- * s eta - m log(1 + exp(eta)) = (s - m) eta - m log(1 + e). */
-double logistic_log_lik(double eta, double success, double total) {
-  const double e = exp(-fabs(eta));
-  const double linear = eta > 0.0 ? (success - total) * eta : success * eta;
-  return linear - total * log1p(e);
+#define LANE_BYTES 16
+#define LANE_NAME(x) narrow_##x
+#define LANE_TARGET
+#include "logistic_kernel.h"
+#undef LANE_BYTES
+#undef LANE_NAME
+#undef LANE_TARGET
+
+#if LANES_FUSED
+#define LANE_BYTES 32
+#define LANE_NAME(x) wide_##x
+#define LANE_TARGET LANES_FUSED_TARGET
+#include "logistic_kernel.h"
+#endif
+
+void logistic_fill_terms(logistic_terms *terms) {
+#if LANES_FUSED
+  if (lanes_fused()) {
+    wide_terms(terms);
+    return;
+  }
+#endif
+  narrow_terms(terms);
 }
 
-/* m sigma(eta) (1 - sigma(eta)) and s - m sigma(eta), to full relative precision
- * where s is 0 or m. */
-static double curvature_and_residual(double eta, double success, double total,
-                                     double *residual) {
-  const double e = exp(-fabs(eta)), share = e / (1.0 + e);
-  *residual =
-    eta > 0.0 ? (success - total) + total * share : success - total * share;
-  return total * share / (1.0 + e);
+/* s and m of rows first, first + step, ...; 0 beyond `count`, where eta is 0
+ * too and nothing is added to anything. */
+static void load_response(const logistic_data *data, size_t first, size_t count,
+                          size_t step, logistic_terms *terms) {
+  const double weight = (double)step;
+  for (size_t b = 0; b < LOGISTIC_BLOCK; b++) {
+    const size_t i = first + b * step;
+    terms->success[b] = b < count ? weight * data->success[i] : 0.0;
+    terms->total[b] = b < count ? weight * data->total[i] : 0.0;
+  }
+}
+
+static double sum_of(const double *x, size_t count) {
+  double sum = 0.0;
+  for (size_t b = 0; b < count; b++)
+    sum += x[b];
+  return sum;
 }
 
 /* ---- blocks of dense rows ------------------------------------------------ */
@@ -35,7 +62,9 @@ static void load_block(const logistic_data *data, size_t first, size_t count,
   for (size_t j = 0; j < data->p; j++) {
     const double *x = data->x + data->n * j + first;
     double *column = block + LOGISTIC_BLOCK * j;
-    for (size_t b = 0; b < count; b++)
+    if (step == 1)
+      memcpy(column, x, count * sizeof *column);
+    for (size_t b = 0; step > 1 && b < count; b++)
       column[b] = x[b * step];
     for (size_t b = count; b < LOGISTIC_BLOCK; b++)
       column[b] = 0.0;
@@ -68,35 +97,19 @@ static void add_block_hessian(double *restrict block, size_t p,
   dense_add_gram(block, LOGISTIC_BLOCK, p, 1.0, hessian, p);
 }
 
-/* The likelihood's part of L, of L' and of -L'', added block by block. */
-static double add_dense(const logistic_data *data, size_t step, const double *w,
-                        double *gradient, double *hessian, double *block) {
-  const size_t used = (data->n + step - 1) / step;
-  const double weight = (double)step;
-  double eta[LOGISTIC_BLOCK], residual[LOGISTIC_BLOCK] = {0.0};
-  double curvature[LOGISTIC_BLOCK] = {0.0}, value = 0.0;
-  for (size_t start = 0; start < used; start += LOGISTIC_BLOCK) {
-    const size_t left = used - start, first = start * step;
-    const size_t count = left < LOGISTIC_BLOCK ? left : LOGISTIC_BLOCK;
-    load_block(data, first, count, step, block);
-    block_predictor(data, first, count, step, block, w, eta);
-    double sum = 0.0;
-    memset(residual, 0, sizeof residual);
-    memset(curvature, 0, sizeof curvature);
-    for (size_t b = 0; b < count; b++) {
-      const double s = weight * data->success[first + b * step];
-      const double m = weight * data->total[first + b * step];
-      sum += logistic_log_lik(eta[b], s, m);
-      curvature[b] = curvature_and_residual(eta[b], s, m, residual + b);
-    }
-    value += sum;
-    for (size_t j = 0; gradient && j < data->p; j++)
-      gradient[j] +=
-        dense_dot(block + LOGISTIC_BLOCK * j, residual, LOGISTIC_BLOCK);
-    if (hessian)
-      add_block_hessian(block, data->p, curvature, hessian);
-  }
-  return value;
+/* A block's part of L, of L' and of -L''. */
+static double add_dense(const logistic_data *data, size_t first, size_t count,
+                        size_t step, const double *w, double *gradient,
+                        double *hessian, logistic_terms *terms, double *block) {
+  load_block(data, first, count, step, block);
+  block_predictor(data, first, count, step, block, w, terms->eta);
+  logistic_fill_terms(terms);
+  for (size_t j = 0; gradient && j < data->p; j++)
+    gradient[j] +=
+      dense_dot(block + LOGISTIC_BLOCK * j, terms->residual, LOGISTIC_BLOCK);
+  if (hessian)
+    add_block_hessian(block, data->p, terms->curvature, hessian);
+  return sum_of(terms->log_lik, count);
 }
 
 /* ---- sparse rows --------------------------------------------------------- */
@@ -121,20 +134,39 @@ static void add_row_hessian(const logistic_data *data, size_t i,
   }
 }
 
-static double add_sparse(const logistic_data *data, size_t step,
-                         const double *w, double *gradient, double *hessian) {
-  double value = 0.0, residual;
-  for (size_t i = 0; i < data->n; i += step) {
-    const double s = (double)step * data->success[i];
-    const double m = (double)step * data->total[i];
-    const double eta = sparse_predictor(data, i, w);
-    value += logistic_log_lik(eta, s, m);
-    const double curvature = curvature_and_residual(eta, s, m, &residual);
+static double add_sparse(const logistic_data *data, size_t first, size_t count,
+                         size_t step, const double *w, double *gradient,
+                         double *hessian, logistic_terms *terms) {
+  for (size_t b = 0; b < LOGISTIC_BLOCK; b++)
+    terms->eta[b] =
+      b < count ? sparse_predictor(data, first + b * step, w) : 0.0;
+  logistic_fill_terms(terms);
+  for (size_t b = 0; b < count; b++) {
+    const size_t i = first + b * step;
     if (gradient)
       for (int e = data->row_start[i]; e < data->row_start[i + 1]; e++)
-        gradient[data->column[e]] += residual * data->value[e];
+        gradient[data->column[e]] += terms->residual[b] * data->value[e];
     if (hessian)
-      add_row_hessian(data, i, curvature, hessian);
+      add_row_hessian(data, i, terms->curvature[b], hessian);
+  }
+  return sum_of(terms->log_lik, count);
+}
+
+/* The likelihood's part of L, of L' and of -L''. */
+static double add_likelihood(const logistic_data *data, size_t step,
+                             const double *w, double *gradient, double *hessian,
+                             double *block) {
+  const size_t used = (data->n + step - 1) / step;
+  logistic_terms terms;
+  double value = 0.0;
+  for (size_t start = 0; start < used; start += LOGISTIC_BLOCK) {
+    const size_t left = used - start, first = start * step;
+    const size_t count = left < LOGISTIC_BLOCK ? left : LOGISTIC_BLOCK;
+    load_response(data, first, count, step, &terms);
+    value += data->x ? add_dense(data, first, count, step, w, gradient, hessian,
+                                 &terms, block)
+                     : add_sparse(data, first, count, step, w, gradient,
+                                  hessian, &terms);
   }
   return value;
 }
@@ -179,8 +211,7 @@ double logistic_evaluate(const logistic_data *data, size_t step,
   if (hessian)
     memset(hessian, 0, data->p * data->p * sizeof *hessian);
   const double likelihood =
-    data->x ? add_dense(data, step, w, gradient, hessian, work)
-            : add_sparse(data, step, w, gradient, hessian);
+    add_likelihood(data, step, w, gradient, hessian, work);
   return data->constant + likelihood + add_prior(data, w, gradient, hessian);
 }
 
@@ -202,18 +233,21 @@ void logistic_predictor(const logistic_data *data, size_t first, size_t count,
 
 void logistic_by_row(const logistic_data *data, int log_lik, const double *w,
                      size_t draws, double *result, double *work) {
+  logistic_terms terms;
   for (size_t first = 0; first < data->n; first += LOGISTIC_BLOCK) {
     const size_t left = data->n - first;
     const size_t count = left < LOGISTIC_BLOCK ? left : LOGISTIC_BLOCK;
     logistic_predictor(data, first, count, w, draws, work);
-    for (size_t b = 0; b < count; b++)
-      for (size_t s = 0; s < draws; s++) {
-        const size_t i = first + b;
-        const double eta = work[b + count * s];
-        result[s + draws * i] =
-          log_lik ? logistic_log_lik(eta, data->success[i], data->total[i])
-                  : eta;
-      }
+    load_response(data, first, count, 1, &terms);
+    for (size_t s = 0; s < draws; s++) {
+      memset(terms.eta, 0, sizeof terms.eta);
+      memcpy(terms.eta, work + count * s, count * sizeof *work);
+      if (log_lik)
+        logistic_fill_terms(&terms);
+      const double *from = log_lik ? terms.log_lik : terms.eta;
+      for (size_t b = 0; b < count; b++)
+        result[s + draws * (first + b)] = from[b];
+    }
   }
 }
 

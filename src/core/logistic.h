@@ -58,8 +58,17 @@ void logistic_predictor(const logistic_data *data, size_t first, size_t count,
 void logistic_by_row(const logistic_data *data, int log_lik, const double *w,
                      size_t draws, double *result, double *work);
 
-/* s eta - m log(1 + exp(eta)), without overflow and without cancellation. */
-double logistic_log_lik(double eta, double success, double total);
+/* Of a block of observations, from linear predictors, successes and totals:
+ *   log_lik    s eta - m log(1 + exp(eta)), without overflow
+ *   residual   s - m sigma(eta), to full precision where s is 0 or m
+ *   curvature  m sigma(eta) (1 - sigma(eta)) */
+typedef struct {
+  double eta[LOGISTIC_BLOCK], success[LOGISTIC_BLOCK], total[LOGISTIC_BLOCK];
+  double log_lik[LOGISTIC_BLOCK], residual[LOGISTIC_BLOCK];
+  double curvature[LOGISTIC_BLOCK];
+} logistic_terms;
+
+void logistic_fill_terms(logistic_terms *terms);
 
 typedef enum { LOGISTIC_NEWTON, LOGISTIC_GRADIENT } logistic_method;
 

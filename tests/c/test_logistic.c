@@ -86,16 +86,56 @@ static void for_problems(void (*check)(const problem *q)) {
 
 /* ---- one observation ----------------------------------------------------- */
 
+/* All terms of one observation; the others of its block differ. */
+static logistic_terms terms_of(double eta, double success, double total) {
+  logistic_terms t;
+  for (size_t b = 0; b < LOGISTIC_BLOCK; b++) {
+    t.eta[b] = b == 77 ? eta : 0.5 - (double)(b % 9);
+    t.success[b] = b == 77 ? success : 0.25;
+    t.total[b] = b == 77 ? total : 1.0;
+  }
+  logistic_fill_terms(&t);
+  return t;
+}
+
+static double log_lik_of(double eta, double success, double total) {
+  return terms_of(eta, success, total).log_lik[77];
+}
+
 static void terms_by_hand(void) {
-  EXPECT_NEAR(logistic_log_lik(0.0, 1.0, 1.0), -log(2.0), 1e-15);
-  EXPECT_NEAR(logistic_log_lik(2.0, 1.0, 3.0), 2.0 - 3.0 * log1p(exp(2.0)),
-              1e-15);
-  EXPECT_NEAR(logistic_log_lik(-800.0, 1.0, 1.0), -800.0, 1e-15);
-  EXPECT_NEAR(logistic_log_lik(800.0, 0.0, 1.0), -800.0, 1e-15);
+  EXPECT_NEAR(log_lik_of(0.0, 1.0, 1.0), -log(2.0), 1e-15);
+  EXPECT_NEAR(log_lik_of(2.0, 1.0, 3.0), 2.0 - 3.0 * log1p(exp(2.0)), 1e-15);
+  EXPECT_NEAR(log_lik_of(-800.0, 1.0, 1.0), -800.0, 1e-15);
+  EXPECT_NEAR(log_lik_of(800.0, 0.0, 1.0), -800.0, 1e-15);
   /* tiny, not lost: log sigma(40) = -exp(-40) + ... */
-  EXPECT(fabs(logistic_log_lik(40.0, 1.0, 1.0) / -exp(-40.0) - 1.0) < 1e-12);
-  EXPECT(fabs(logistic_log_lik(-40.0, 0.0, 1.0) / -exp(-40.0) - 1.0) < 1e-12);
-  EXPECT(logistic_log_lik(1e308, 1.0, 1.0) == 0.0);
+  EXPECT(fabs(log_lik_of(40.0, 1.0, 1.0) / -exp(-40.0) - 1.0) < 1e-12);
+  EXPECT(fabs(log_lik_of(-40.0, 0.0, 1.0) / -exp(-40.0) - 1.0) < 1e-12);
+  EXPECT(log_lik_of(1e308, 1.0, 1.0) == 0.0);
+  EXPECT(isnan(log_lik_of(NAN, 1.0, 1.0)) && isnan(log_lik_of(NAN, 0.0, 1.0)));
+}
+
+/* Against the library's functions, relative to each term's size. */
+static void terms_by_the_library(void) {
+  double worst = 0.0;
+  for (double eta = -700.0; eta < 700.0; eta += 0.37) {
+    const double e = exp(-fabs(eta)), m = 2.5;
+    const double share = eta > 0.0 ? 1.0 / (1.0 + e) : e / (1.0 + e);
+    for (int success = 0; success < 2; success++) {
+      const double s = success ? m : 0.0;
+      const logistic_terms t = terms_of(eta, s, m);
+      const double away = success ? eta : -eta;
+      const double log_lik =
+        m * (away > 0.0 ? -log1p(exp(-away)) : away - log1p(exp(away)));
+      const double rest = success
+                            ? m * (eta > 0.0 ? e / (1.0 + e) : 1.0 / (1.0 + e))
+                            : -m * share;
+      const double curvature = m * e / ((1.0 + e) * (1.0 + e));
+      worst = fmax(worst, fabs(t.log_lik[77] / log_lik - 1.0));
+      worst = fmax(worst, fabs(t.residual[77] / rest - 1.0));
+      worst = fmax(worst, fabs(t.curvature[77] / curvature - 1.0));
+    }
+  }
+  EXPECT(worst < 4e-15);
 }
 
 /* ---- the density and its derivatives ------------------------------------- */
@@ -188,7 +228,7 @@ static void rows_of(const problem *q) {
         for (size_t j = 0; j < p; j++)
           eta += q->x[i + n * j] * w[j + p * s];
         if (log_lik)
-          eta = logistic_log_lik(eta, q->success[i], q->total[i]);
+          eta = log_lik_of(eta, q->success[i], q->total[i]);
         EXPECT_NEAR(dense[s + draws * i], eta, 1e-13);
         EXPECT_NEAR(sparse[s + draws * i], eta, 1e-13);
       }
@@ -348,6 +388,7 @@ static void draws_have_the_moments(void) {
 
 void test_logistic(void) {
   run_test("logistic: terms by hand", terms_by_hand);
+  run_test("logistic: terms by the library", terms_by_the_library);
   run_test("logistic: derivatives by differences", derivatives_by_differences);
   run_test("logistic: some of the rows", some_rows);
   run_test("logistic: terms by row", terms_by_row);
