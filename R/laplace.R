@@ -42,12 +42,15 @@
 #'
 #' @section Correction:
 #' With `correct = "importance"` each chain is an iterated sampling importance
-#' resampling (Andrieu, Lee and Vihola 2018): every sweep draws 15 points from
-#' the normal approximation, adds the current one, and picks one of the 16 with
-#' probability in proportion to its weight, density over normal density. This
-#' leaves the density itself invariant, whatever the approximation; how well the
-#' chain moves depends on it, and is judged by R-hat and effective sample sizes
-#' as of any chain. The first 20 sweeps are burn-in. It takes 15 evaluations of
+#' resampling (Andrieu, Lee and Vihola 2018): every sweep draws 15 points from a
+#' multivariate t distribution with 5 degrees of freedom, \eqn{\hat\theta} as its
+#' centre and \eqn{\Sigma}{Sigma} as its scale; adds the current point; and picks
+#' one of the 16 with probability in proportion to its weight, density over t
+#' density. This leaves the density itself invariant, whatever the
+#' approximation; how well the chain moves depends on it, and is judged by R-hat
+#' and effective sample sizes as of any chain. (The chain is uniformly ergodic
+#' where the weights are bounded, as they are for posteriors with normal priors.
+#' Weights of normal proposals need not be.) The first 20 sweeps are burn-in. It takes 15 evaluations of
 #' the density a draw.
 #'
 #' @param log_density A function of one numeric vector, with the names of
@@ -532,15 +535,24 @@ log_normal_constant <- function(model) {
 laplace_burnin <- function(correct) if (correct == "importance") 20 else 0
 
 corrected_proposals <- 15L
+corrected_df <- 5
 
-# `n` independent draws of N(map, Sigma), n x p, and their log weights: log
-# joint density less log normal density, up to a constant.
+# `n` independent draws of the multivariate t distribution about the mode with
+# scale Sigma, n x p, and their log weights: log density less that of the t, up
+# to a constant.  Its tails are heavier than those of posteriors with normal
+# priors, so that weights are bounded where normal proposals have weights
+# without a variance.
 draw_weighted <- function(model, n) {
-  one <- list(sweep = 0, w = model$data$map)
+  map <- model$data$map
+  one <- list(sweep = 0, w = map)
   control <- list(burnin = 0, thin = 1, threads = 1)
-  w <- .Call(C_laplace_sweeps, model$data, one, n, control)$draws
-  list(w = w, log_weight = model_log_joint(model, w) -
-         log_normal_kernel(model, w))
+  normal <- .Call(C_laplace_sweeps, model$data, one, n, control)$draws
+  stretch <- sqrt(corrected_df / stats::rchisq(n, corrected_df))
+  centre <- rep(map, each = n)
+  w <- centre + (normal - centre) * stretch
+  distance <- -2 * log_normal_kernel(model, w)
+  log_t <- -(corrected_df + length(map)) / 2 * log1p(distance / corrected_df)
+  list(w = w, log_weight = model_log_joint(model, w) - log_t)
 }
 
 # The first point: one of a sample, in proportion to its weight.
@@ -555,7 +567,7 @@ corrected_start <- function(model) {
     }
   }
   abort_numeric(
-    c("No draw of the normal approximation has a positive density.",
+    c("No draw around the mode has a positive density.",
       i = "The approximation is useless here: it cannot be corrected."),
     call = NULL
   )
@@ -568,10 +580,10 @@ pick_by_weight <- function(log_weight) {
 }
 
 # Iterated sampling importance resampling (Andrieu, Lee & Vihola 2018,
-# doi:10.3150/15-BEJ785, section 1): given the current point, M proposals from
-# N(map, Sigma); then one of the M + 1 with probability in proportion to its
-# weight.  Both steps are conditionals of a joint distribution of which the
-# target is a margin, so that it stays invariant.
+# doi:10.3150/15-BEJ785, section 1): given the current point, M proposals; then
+# one of the M + 1 with probability in proportion to its weight.  Both steps are
+# conditionals of a joint distribution of which the target is a margin, so that
+# it stays invariant.
 corrected_sweeps <- function(model, state, n, control) {
   kept <- scan_kept(state$sweep, n, control)
   draws <- matrix(0, sum(kept), length(state$w))

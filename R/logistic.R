@@ -675,9 +675,9 @@ drop_predictor_levels <- function(frame) {
 #' @section How good it is:
 #' [importance_check()] weighs the draws against the posterior; `print()` and
 #' `summary()` say what it found. With `correct = "importance"` the chains draw
-#' from the posterior itself, by iterated sampling importance resampling from
-#' the normal approximation, see [laplace()]; they then have a burn-in of 20
-#' sweeps, and R-hat and effective sample sizes.
+#' from the posterior itself, by iterated sampling importance resampling, see
+#' [laplace()]; they then have a burn-in of 20 sweeps, and R-hat and effective
+#' sample sizes.
 #'
 #' @section Matrices:
 #' With a matrix `x` in place of the formula the columns are taken as they are:

@@ -221,14 +221,14 @@ with_function <- function(name, value, code) {
   force(code)
 }
 
-# What the corrected chain says of a density whose approximation has too light a
-# tail: z-scores of three means.
-corrected_z <- function(shape = 0.7) {
+# What the corrected chain says of a density with a far heavier tail than its
+# approximation: z-scores of three means.
+corrected_z <- function(shape = 0.3) {
   fit <- suppressWarnings(
     log_gamma_fit(shape, correct = "importance", draws = 1500, chains = 4)
   )
   draws <- draws_of(fit, "x")
-  vapply(list(tanh, function(x) x > 0.5, function(x) x < -2), function(g) {
+  vapply(list(tanh, function(x) x > 0.5, function(x) x < -6), function(g) {
     z_of_chains(g(draws) + 0, log_gamma_mean(function(x) g(x) + 0, shape))
   }, 0)
 }
