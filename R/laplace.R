@@ -43,15 +43,16 @@
 #' @section Correction:
 #' With `correct = "importance"` each chain is an iterated sampling importance
 #' resampling (Andrieu, Lee and Vihola 2018): every sweep draws 15 points from a
-#' multivariate t distribution with 5 degrees of freedom, \eqn{\hat\theta} as its
-#' centre and \eqn{\Sigma}{Sigma} as its scale; adds the current point; and picks
-#' one of the 16 with probability in proportion to its weight, density over t
-#' density. This leaves the density itself invariant, whatever the
-#' approximation; how well the chain moves depends on it, and is judged by R-hat
-#' and effective sample sizes as of any chain. (The chain is uniformly ergodic
-#' where the weights are bounded, as they are for posteriors with normal priors.
-#' Weights of normal proposals need not be.) The first 20 sweeps are burn-in. It takes 15 evaluations of
-#' the density a draw.
+#' multivariate t distribution with 5 degrees of freedom, with
+#' \eqn{\hat\theta}{the mode} as its centre and \eqn{\Sigma}{Sigma} as its
+#' scale; adds the current point; and picks one of the 16 with probability in
+#' proportion to its weight, density over t density. This leaves the density
+#' itself invariant, whatever the approximation; how well the chain moves
+#' depends on it, and is judged by R-hat and effective sample sizes as of any
+#' chain. (The chain is uniformly ergodic where the weights are bounded, as they
+#' are for posteriors with normal priors. Weights of normal proposals need not
+#' be.) The first 20 sweeps are burn-in. It takes 15 evaluations of the density
+#' a draw.
 #'
 #' @param log_density A function of one numeric vector, with the names of
 #'   `init`, that returns the log density up to a constant: one number, `-Inf`
@@ -74,8 +75,8 @@
 #' @section Errors:
 #' `gibbsite_error_argument` for arguments of the wrong kind and a start where
 #' the density is zero; `gibbsite_error_numeric` when `log_density`, `gradient`
-#' or `hessian` fails, or returns NaN or the wrong number of values, when there is
-#' no maximum to be found, and when the Hessian at the point found is not
+#' or `hessian` fails, or returns NaN or the wrong number of values, when there
+#' is no maximum to be found, and when the Hessian at the point found is not
 #' negative definite. Each says at which point.
 #' @references
 #' Tierney L, Kadane JB (1986). Accurate approximations for posterior moments
@@ -392,9 +393,9 @@ half_steps <- function(density, at, step, call) {
   NULL
 }
 
-# Whether derivatives that were given are those of the density: along the axes of
-# the ellipsoid of Sigma, by differences over 0.02 standard deviations, the first
-# is 0 and the second -1.
+# Whether derivatives that were given are those of the density: along the axes
+# of the ellipsoid of Sigma, by differences over 0.02 standard deviations, the
+# first is 0 and the second -1.
 check_derivatives <- function(density, at, factor, call) {
   if (is.null(density$gradient) && is.null(density$hessian)) {
     return(invisible())

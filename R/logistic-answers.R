@@ -465,7 +465,8 @@ residuals.laplace_logistic <- function(object,
 #' @rdname logistic-data
 #' @importFrom stats logLik
 #' @export
-logLik.laplace_logistic <- function(object, ...) {
+logLik.laplace_logistic <- function( # nolint: object_name_linter.
+    object, ...) {
   model <- fit_part(object, "model")
   check_frame(model)
   value <- sum(logistic_log_lik(model, rbind(model$data$map)))
@@ -572,7 +573,9 @@ as_outcome <- function(frame, successes) {
 #' @param formula. For a fit by formula: changes to it, as in
 #'   [stats::update.formula()].
 #' @export
-update.laplace_logistic <- function(object, formula., ..., evaluate = TRUE) {
+update.laplace_logistic <- function(object,
+                                    formula., # nolint: object_name_linter.
+                                    ..., evaluate = TRUE) {
   if (missing(formula.)) {
     out <- NextMethod(evaluate = FALSE)
   } else {
@@ -758,8 +761,8 @@ new_response <- function(model, newdata, y, n, call) {
 
 #' @rdname logistic-draws
 #' @export
-bayes_R2.laplace_logistic <- function(object, newdata = NULL, draws = NULL,
-                                      ...) {
+bayes_R2.laplace_logistic <- function( # nolint: object_name_linter.
+    object, newdata = NULL, draws = NULL, ...) {
   mean <- posterior_epred.laplace_logistic(object, newdata, draws, ...)
   explained <- apply(mean, 1L, stats::var)
   explained / (explained + rowMeans(mean * (1 - mean)))

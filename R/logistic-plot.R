@@ -265,7 +265,7 @@ plot_calibration <- function(fit, level, groups, call, ...) {
     table$predicted, table$observed, pch = 19, col = colour[[2L]], cex = 1.1
   )
   graphics::legend(
-    "topleft", c("observed", sprintf("%g%% if the model is right",
+    "bottomright", c("observed", sprintf("%g%% if the model is right",
                                      100 * level)),
     pch = c(19, NA), lwd = c(NA, 5), bty = "n",
     col = c(colour[[2L]], grDevices::adjustcolor(colour[[1L]], 0.45))

@@ -1070,13 +1070,22 @@ climb_density <- function(density, start, method = "newton", step = 1,
 search_mode_logistic <- function(frame, quadratic, start, method, columns,
                                  call) {
   density <- logistic_density(frame, quadratic)
+  before <- NULL
   if (is.null(start)) {
     start <- numeric(length(columns))
-    if (method == "newton") {
+    if (method == "newton" && length(columns) > nrow(frame$x) &&
+          length(quadratic$flat) == 0L) {
+      reduced <- search_row_space(frame, density)
+      start <- reduced$map
+      before <- reduced$trace
+    } else if (method == "newton") {
       start <- warm_start(density, nrow(frame$x), start)
     }
   }
   found <- climb_density(density, start, method)
+  if (!is.null(before)) {
+    found$trace <- c(before, found$trace[-1L])
+  }
   flat <- quadratic$flat
   # a share this small is what collinear columns and separated data leave
   if (length(flat) > 0L &&
@@ -1106,6 +1115,32 @@ warm_start <- function(density, n, start) {
   } else {
     start
   }
+}
+
+# More columns than rows: the mode lies where w = C X'a, since there L' = 0 reads
+# X'(s - m sigma) = Q w.  With X C X' = R R' and w = C X' R^-T u the linear
+# predictor is o + R u and w'Qw = u'u: a regression on n columns with prior
+# N(0, I), whose L is that of w.
+search_row_space <- function(frame, density) {
+  q <- density$precision
+  rows <- Matrix::t(frame$x)
+  spread <- unname(as.matrix(if (is.matrix(q)) solve(q, rows) else rows / q))
+  cross <- unname(as.matrix(frame$x %*% spread))
+  root <- eigen((cross + t(cross)) / 2, symmetric = TRUE)
+  kept <- root$values > 1e-14 * max(root$values, 0)
+  if (!any(kept)) {
+    return(list(map = numeric(ncol(frame$x))))
+  }
+  vectors <- root$vectors[, kept, drop = FALSE]
+  sizes <- sqrt(root$values[kept])
+  reduced <- density
+  reduced$x <- vectors * rep(sizes, each = nrow(vectors))
+  reduced$precision <- rep(1, length(sizes))
+  found <- climb_density(reduced, numeric(length(sizes)))
+  list(
+    map = drop(spread %*% (vectors %*% (found$map / sizes))),
+    trace = found$trace
+  )
 }
 
 abort_search <- function(found, method, call) {
