@@ -624,6 +624,8 @@ print.laplace_comparison <- function(x, ...) {
     } else {
       "Models by their evidence (Laplace's method)"
     },
+    "",
+    paste0(seq_len(nrow(x)), ": ", x$model),
     ""
   ))
   shown <- data.frame(
@@ -632,7 +634,7 @@ print.laplace_comparison <- function(x, ...) {
     probability = formatC(x$probability, format = "f", digits = 3)
   )
   names(shown)[2:3] <- c("log evidence", "log Bayes factor")
-  print_table(x$model, shown)
+  print_table(seq_len(nrow(x)), shown)
   invisible(x)
 }
 

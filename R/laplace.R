@@ -76,8 +76,9 @@
 #' `gibbsite_error_argument` for arguments of the wrong kind and a start where
 #' the density is zero; `gibbsite_error_numeric` when `log_density`, `gradient`
 #' or `hessian` fails, or returns NaN or the wrong number of values, when there
-#' is no maximum to be found, and when the Hessian at the point found is not
-#' negative definite. Each says at which point.
+#' is no maximum to be found, when the Hessian at the point found is not
+#' negative definite, and when `gradient` or `hessian` turns out there not to be
+#' that of `log_density`. Each says at which point.
 #' @references
 #' Tierney L, Kadane JB (1986). Accurate approximations for posterior moments
 #' and marginal densities. *Journal of the American Statistical Association* 81,
