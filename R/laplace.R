@@ -546,15 +546,20 @@ corrected_df <- 5
 # without a variance.
 draw_weighted <- function(model, n) {
   map <- model$data$map
-  one <- list(sweep = 0, w = map)
-  control <- list(burnin = 0, thin = 1, threads = 1)
-  normal <- .Call(C_laplace_sweeps, model$data, one, n, control)$draws
+  normal <- draw_normal(model, n)
   stretch <- sqrt(corrected_df / stats::rchisq(n, corrected_df))
   centre <- rep(map, each = n)
   w <- centre + (normal - centre) * stretch
   distance <- -2 * log_normal_kernel(model, w)
   log_t <- -(corrected_df + length(map)) / 2 * log1p(distance / corrected_df)
   list(w = w, log_weight = model_log_joint(model, w) - log_t)
+}
+
+# `n` independent draws of N(map, Sigma), n x p, on the generator as it stands.
+draw_normal <- function(model, n) {
+  model$correct <- "none"
+  control <- list(burnin = 0, thin = 1, threads = 1)
+  model_sweeps(model, model_start(model, NULL), n, control)$draws
 }
 
 # The first point: one of a sample, in proportion to its weight.
@@ -703,11 +708,8 @@ importance_draws <- function(fit, draws, call) {
   available <- length(fit) * nrow(.subset2(fit, 1L))
   draws <- check_count(draws %||% available, arg = "draws", call = call)
   seed <- fit_part(fit, "running")$seed
-  one <- list(sweep = 0, w = model$data$map)
-  control <- list(burnin = 0, thin = 1, threads = 1)
-  with_stream(spare_stream(seed, length(fit), 1L, call), {
-    .Call(C_laplace_sweeps, model$data, one, draws, control)$draws
-  }, call)$value
+  stream <- spare_stream(seed, length(fit), 1L, call)
+  with_stream(stream, draw_normal(model, draws), call)$value
 }
 
 weigh_draws <- function(model, w, call) {
