@@ -22,7 +22,9 @@ model_start.laplace_model <- function(model, init) {
   if (is_corrected(model)) {
     return(corrected_start(model))
   }
-  list(sweep = 0, w = model$data$map)
+  map <- model$data$map
+  # eight draws are made at a time (core/laplace.h); none waits yet
+  list(sweep = 0, w = map, ahead = numeric(8 * length(map)), used = 8)
 }
 
 #' @exportS3Method

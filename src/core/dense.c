@@ -35,6 +35,10 @@ void dense_add_multiple(double *y, const double *x, double factor, size_t n) {
   CHOOSE(add)(y, x, factor, n);
 }
 
+void dense_solve_transposed(const double *l, size_t p, double *b) {
+  CHOOSE(solve)(l, p, b);
+}
+
 /* ---- sums of products ---------------------------------------------------- */
 
 enum { TILE_ROWS = 4, TILE_COLUMNS = 3, PANEL = 48 };

@@ -24,6 +24,10 @@ double dense_dot(const double *x, const double *y, size_t n);
 /* y <- y + factor x; n a multiple of DENSE_LANES. */
 void dense_add_multiple(double *y, const double *x, double factor, size_t n);
 
+/* b <- L^-T b for DENSE_LANES right-hand sides side by side: element j of side s
+ * is b[s + DENSE_LANES j].  l: p x p, lower triangle read. */
+void dense_solve_transposed(const double *l, size_t p, double *b);
+
 /* a (p x p, lower triangle read) <- L with a = L L', upper triangle zero.
  * STATUS_NOT_POSITIVE_DEFINITE (also for NaN and Inf) leaves a unusable.  work:
  * dense_cholesky_work(p) doubles. */

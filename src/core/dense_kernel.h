@@ -75,6 +75,30 @@ static LANE_TARGET void LANE_NAME(add)(double *y, const double *x,
     y[k] += factor * x[k];
 }
 
+/* From the last element to the first; the sums of four rows at a time. */
+static LANE_TARGET void LANE_NAME(solve)(const double *l, size_t p, double *b) {
+  enum { PARTS = DENSE_LANES * sizeof(double) / LANE_BYTES };
+  for (size_t j = p; j-- > 0;) {
+    const double *column = l + p * j;
+    VEC sum[4][PARTS] = {{{0}}};
+    size_t i = j + 1;
+    for (; i + 4 <= p; i += 4)
+      for (size_t row = 0; row < 4; row++)
+        for (size_t part = 0; part < PARTS; part++)
+          sum[row][part] +=
+            column[i + row] * FROM(b + DENSE_LANES * (i + row) + part * WIDTH);
+    for (; i < p; i++)
+      for (size_t part = 0; part < PARTS; part++)
+        sum[0][part] += column[i] * FROM(b + DENSE_LANES * i + part * WIDTH);
+    for (size_t part = 0; part < PARTS; part++) {
+      double *own = b + DENSE_LANES * j + part * WIDTH;
+      AT(own) = (FROM(own) - ((sum[0][part] + sum[1][part]) +
+                              (sum[2][part] + sum[3][part]))) /
+                column[j];
+    }
+  }
+}
+
 #undef VEC
 #undef WIDTH
 #undef AT

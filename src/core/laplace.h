@@ -5,7 +5,9 @@
  *   mean m    p
  *   factor L  p x p, lower triangular
  *
- * A draw is a sweep.  Normals come from R's generator, p a draw. */
+ * A draw is a sweep.  Normals come from R's generator, p a draw; LAPLACE_AHEAD
+ * draws are made at a time, since L is read once for all of them, and wait in the
+ * state until their sweep comes. */
 #ifndef GIBBSITE_LAPLACE_H
 #define GIBBSITE_LAPLACE_H
 
@@ -13,10 +15,14 @@
 
 #include "scan.h"
 
+#define LAPLACE_AHEAD 8
+
 typedef struct {
   size_t p;
   const double *mean, *factor;
-  double *w; /* p: the state */
+  double *w;     /* p: the state                                         */
+  double *ahead; /* LAPLACE_AHEAD x p: draws to come; NULL: one at a time */
+  double *used;  /* how many of them have been                           */
 } laplace_model;
 
 status laplace_sweep(void *model, const scan_control *control);

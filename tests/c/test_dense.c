@@ -123,9 +123,33 @@ static void cholesky_refuses(void) {
   }
 }
 
+/* Eight sides at once are eight times linalg's solve. */
+static void solve_of_several_sides(void) {
+  set_seed(27, 28);
+  for (size_t p = 1; p < 40; p += 3) {
+    double *l = normals(p * p), *b = normals(DENSE_LANES * p);
+    double *one = new_numbers(DENSE_LANES * p);
+    for (size_t j = 0; j < p; j++)
+      l[j + p * j] = 3.0 + fabs(l[j + p * j]) + (double)p;
+    for (size_t side = 0; side < DENSE_LANES; side++)
+      for (size_t j = 0; j < p; j++)
+        one[j + p * side] = b[side + DENSE_LANES * j];
+    dense_solve_transposed(l, p, b);
+    for (size_t side = 0; side < DENSE_LANES; side++) {
+      linalg_solve_lower_transposed(l, p, one + p * side);
+      for (size_t j = 0; j < p; j++)
+        EXPECT_NEAR(b[side + DENSE_LANES * j], one[j + p * side], 1e-14);
+    }
+    release_numbers(l);
+    release_numbers(b);
+    release_numbers(one);
+  }
+}
+
 void test_dense(void) {
   run_test("dense: gram at every order", gram_at_every_order);
   run_test("dense: dot and multiple", dot_and_multiple);
   run_test("dense: cholesky is that of linalg", cholesky_is_that_of_linalg);
   run_test("dense: cholesky refuses", cholesky_refuses);
+  run_test("dense: solve of several sides", solve_of_several_sides);
 }

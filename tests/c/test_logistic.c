@@ -361,13 +361,17 @@ static void columns_by_hand(void) {
 
 /* ---- draws from the approximation ---------------------------------------- */
 
-static void draws_have_the_moments(void) {
+static void have_the_moments(int one_at_a_time) {
   /* precision L L' = 4 2; 2 2, covariance 1/2 -1/2; -1/2 1 */
   const double mean[] = {1.0, -3.0}, factor[] = {2, 1, 0, 1};
   enum { DRAWS = 20000 };
   double w[2], row[2], *x = new_numbers(DRAWS), *y = new_numbers(DRAWS);
   double *product = new_numbers(DRAWS);
-  laplace_model model = {2, mean, factor, w};
+  double ahead[2 * LAPLACE_AHEAD], used = LAPLACE_AHEAD;
+  const laplace_model several = {2, mean, factor, w, ahead, &used};
+  laplace_model model = several;
+  if (one_at_a_time)
+    model.ahead = NULL;
   set_seed(33, 34);
   for (size_t s = 0; s < DRAWS; s++) {
     EXPECT(laplace_sweep(&model, NULL) == STATUS_OK);
@@ -384,6 +388,11 @@ static void draws_have_the_moments(void) {
   release_numbers(x);
   release_numbers(y);
   release_numbers(product);
+}
+
+static void draws_have_the_moments(void) {
+  have_the_moments(0);
+  have_the_moments(1);
 }
 
 void test_logistic(void) {

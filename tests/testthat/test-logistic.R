@@ -426,7 +426,9 @@ test_that("a search that does not arrive says so", {
 # ---- sizes ---------------------------------------------------------------------------
 
 test_that("one row, one column, more columns than rows", {
-  one <- quiet_fit(cbind(a = 2), 1, prior = logistic_prior(1))
+  one <- suppressMessages(
+    quiet_fit(cbind(a = 2), 1, prior = logistic_prior(1))
+  )
   w <- map_of(one)[["a"]]
   expect_equal(w, 2 * plogis(-2 * w), tolerance = 1e-8)
   withr::local_seed(5)
