@@ -397,6 +397,12 @@ test_that("pictures are drawn and leave the settings alone", {
 # Elapsed times differ from run to run.
 without_time <- function(lines) sub("; [0-9.e-]+ (s|min|h)$", "", lines)
 
+# The words alone: what a corrected chain draws depends on how its random
+# numbers are taken.
+without_numbers <- function(lines) {
+  gsub(" +", " ", gsub("-?[0-9][0-9.]*", "#", without_time(lines)))
+}
+
 test_that("what is printed says that it approximates, and how well", {
   skip_if_not_installed("loo")
   n <- normal_parts(2)
@@ -408,7 +414,7 @@ test_that("what is printed says that it approximates, and how well", {
   }, transform = without_time)
   expect_snapshot(
     suppressWarnings(log_gamma_fit(3, correct = "importance", draws = 1000)),
-    transform = without_time
+    transform = without_numbers
   )
   expect_output(print(drop_data(fit)), "needs the data")
   expect_output(print(summary(drop_data(fit))), "needs the data")
