@@ -691,8 +691,8 @@ drop_predictor_levels <- function(frame) {
 #' left out without a message; with a matrix the default is `"fail"`. NaN and
 #' infinite values are errors in any case.
 #'
-#' @param formula A formula, `response ~ predictors`; or the matrix `x` of
-#'   predictors, `n x p`, dense or sparse.
+#' @param x The matrix of predictors, `n x p`, dense or sparse; or a formula.
+#' @param formula A formula, `response ~ predictors`.
 #' @param data A data frame in which the formula's variables are looked up
 #'   first.
 #' @param y With a matrix: the response, of length `n` (or `n x 2`). Like the
@@ -748,7 +748,14 @@ drop_predictor_levels <- function(frame) {
 #' fit
 #' prior_summary(fit)
 #' @export
-laplace_logistic <- function(formula, ...) UseMethod("laplace_logistic")
+laplace_logistic <- function(x, ...) {
+  if (!missing(x)) {
+    UseMethod("laplace_logistic")
+  }
+  # `formula =` by name, wherever it stands
+  formula <- match.call(expand.dots = FALSE)$...$formula
+  UseMethod("laplace_logistic", eval(formula, parent.frame()))
+}
 
 #' @rdname laplace_logistic
 #' @export
@@ -792,7 +799,7 @@ laplace_logistic.formula <- function(formula, data, prior = logistic_prior(),
 
 #' @rdname laplace_logistic
 #' @export
-laplace_logistic.default <- function(formula, y, prior = logistic_prior(),
+laplace_logistic.default <- function(x, y, prior = logistic_prior(),
                                      weights = NULL, offset = NULL,
                                      na.action = NULL, start = NULL,
                                      method = c("newton", "gradient"),
@@ -814,7 +821,7 @@ laplace_logistic.default <- function(formula, y, prior = logistic_prior(),
   user_call <- match.call()
   user_call[[1L]] <- quote(laplace_logistic)
   action <- check_na_action(na.action, "fail", call)
-  parts <- matrix_parts(formula, y, weights, offset, action, call)
+  parts <- matrix_parts(x, y, weights, offset, action, call)
   model <- logistic_model(parts, prior, start, method, correct, call)
   run_chains(model, running, user_call, call)
 }

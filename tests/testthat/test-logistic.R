@@ -151,6 +151,9 @@ test_that("formula and matrix agree, dense and sparse", {
   expect_identical(map_of(by_formula), map_of(by_matrix))
   expect_identical(variables(by_formula), colnames(x))
   expect_identical(as.matrix(by_formula), as.matrix(by_matrix))
+  expect_identical(map_of(quiet_fit(x = x, y = cars$am)), map_of(by_matrix))
+  expect_identical(map_of(quiet_fit(data = cars, formula = f)),
+                   map_of(by_formula))
   # every kind of matrix; an integer one is converted
   for (class in c("dgCMatrix", "dgTMatrix", "dgRMatrix", "dgeMatrix")) {
     m <- Matrix::Matrix(x, sparse = TRUE)
