@@ -67,7 +67,7 @@ announce <- function(job, fit, call) {
     interrupted = say_interrupted(job, fit, call),
     cap = warn_cap(job, fit),
     rule = NULL, # the user's own thresholds are met
-    judge(fit)
+    if (!model_independent(job$model)) judge(fit)
   )
 }
 
@@ -687,7 +687,7 @@ build_fit <- function(job, kept) {
   }
   model <- job$model
   if (!running$keep_data) {
-    model["data"] <- list(NULL)
+    model <- model_without_data(model)
   }
   chains <- lapply(seq_along(job$chains), function(k) {
     list(

@@ -245,8 +245,13 @@ find_chain_damage <- function(x, columns, running) {
 identical_fit <- function(a, b) {
   check_fit(a, "a")
   check_fit(b, "b")
-  attr(a, "run") <- NULL
-  attr(b, "run") <- NULL
+  comparable <- function(fit) {
+    attr(fit, "run") <- NULL
+    attr(fit, "model") <- model_comparable(fit_part(fit, "model"))
+    fit
+  }
+  a <- comparable(a)
+  b <- comparable(b)
   # num.eq = FALSE: 0 and -0 differ.  Functions (user's starting values) are
   # compared by their code.
   identical(a, b, num.eq = FALSE, ignore.bytecode = TRUE,
@@ -735,8 +740,7 @@ prior_summary.gibbsite_fit <- function(object, ...) {
 #' @export
 drop_data <- function(fit) {
   check_fit(fit, "fit")
-  # list(NULL): the element stays, empty, as the models write it
-  attr(fit, "model")["data"] <- list(NULL)
+  attr(fit, "model") <- model_without_data(fit_part(fit, "model"))
   attr(fit, "running")$keep_data <- FALSE
   fit
 }
@@ -807,7 +811,7 @@ extend.gibbsite_fit <- function(object, draws, data = NULL, threads = NULL,
     stop_when, "gibbsite_until", "until()", null_ok = TRUE
   )
   verify_fit(object, call = call)
-  bare <- is.null(fit_part(object, "model")$data)
+  bare <- !model_has_data(fit_part(object, "model"))
   object <- attach_data(object, data, call = call)
   longer <- continue_chains(object, draws, settings, stop_when, call)
   if (bare) drop_data(longer) else longer
@@ -826,7 +830,7 @@ extend.default <- function(object, ...) {
 attach_data <- function(fit, data, call) {
   model <- fit_part(fit, "model")
   if (is.null(data)) {
-    if (is.null(model$data)) {
+    if (!model_has_data(model)) {
       abort_argument(
         c("{.arg data} is needed: the fit was made without keeping them.",
           i = "Give the data to which the model was fitted."),
@@ -909,12 +913,14 @@ unite_fits <- function(fits, call) {
 # The first difference between runs that must be alike is an error.
 check_same_runs <- function(fits, call) {
   bare <- function(fit) {
-    model <- fit_part(fit, "model")
+    model <- model_comparable(fit_part(fit, "model"))
     running <- fit_part(fit, "running")
     list(
       "model" = class(fit)[1],
       "specification" = model[
-        setdiff(names(model), c("data", "data_hash", "prior", "columns"))
+        setdiff(
+          names(model), c("data", "data_hash", "prior", "columns", "frame")
+        )
       ],
       "stored quantities" = model$columns,
       "prior" = model$prior,
@@ -984,7 +990,7 @@ check_streams <- function(fits, call) {
 }
 
 united_model <- function(models) {
-  kept <- !vapply(models, function(m) is.null(m$data), logical(1))
+  kept <- vapply(models, model_has_data, logical(1))
   models[[if (any(kept)) which(kept)[1] else 1]]
 }
 

@@ -206,6 +206,10 @@ round_number <- function(x) {
 #' moved. With one chain R-hat compares its two halves, which shows less than
 #' several chains from different starting values would.
 #'
+#' Draws that are independent by construction ([laplace()],
+#' [laplace_logistic()]) have nothing to converge to: `converged()` is `TRUE`
+#' for them, which says nothing of how good their approximation is.
+#'
 #' @param fit A fit.
 #' @param rhat Number above 1, default 1.01: the largest R-hat accepted.
 #' @param ess Number of at least 0, default 400: the least effective sample size
@@ -228,7 +232,8 @@ round_number <- function(x) {
 #' convergence(fit)
 #' @export
 converged <- function(fit, rhat = 1.01, ess = 400) {
-  table_converged(judged(fit, rhat, ess, rlang::current_env()))
+  table <- judged(fit, rhat, ess, rlang::current_env())
+  model_independent(fit_part(fit, "model")) || table_converged(table)
 }
 
 #' @rdname converged

@@ -3,11 +3,13 @@
 # installed is skipped by the scripts with a message: see peer_available().
 
 peers <- data.frame(
-  package = c("bayesm", "mixAK", "mclust"),
+  package = c("bayesm", "mixAK", "mclust", "arm", "rstanarm"),
   does = c(
     "Gibbs sampler of multivariate normal mixtures (rnmixGibbs)",
     "Gibbs sampler of multivariate normal mixtures (NMixMCMC)",
-    "EM for Gaussian mixtures"
+    "EM for Gaussian mixtures",
+    "logistic regression with a prior (bayesglm)",
+    "logistic regression, mode and draws by Stan (stan_glm, optimizing)"
   )
 )
 

@@ -9,12 +9,26 @@
 #define GIBBSITE_ROUTINES(ROUTINE) \
   ROUTINE(gmm_sweeps, 5)           \
   ROUTINE(gmm_evaluate, 6)         \
+  ROUTINE(design_columns, 2)       \
+  ROUTINE(laplace_sweeps, 4)       \
+  ROUTINE(logistic_search, 3)      \
+  ROUTINE(logistic_derivatives, 2) \
+  ROUTINE(logistic_draws, 3)       \
+  ROUTINE(logistic_mean, 3)        \
+  ROUTINE(logistic_predictor, 2)   \
   ROUTINE(in_forked_child, 0)      \
   ROUTINE(file_size_signal, 1)
 
 SEXP C_gmm_sweeps(SEXP data, SEXP state, SEXP n, SEXP control, SEXP mode);
 SEXP C_gmm_evaluate(SEXP form, SEXP x, SEXP blocks, SEXP order, SEXP pivot,
                     SEXP what);
+SEXP C_logistic_mean(SEXP m, SEXP s, SEXP slope);
+SEXP C_logistic_predictor(SEXP x, SEXP data);
+SEXP C_design_columns(SEXP x, SEXP counts);
+SEXP C_laplace_sweeps(SEXP data, SEXP state, SEXP n, SEXP control);
+SEXP C_logistic_search(SEXP data, SEXP start, SEXP control);
+SEXP C_logistic_derivatives(SEXP data, SEXP w);
+SEXP C_logistic_draws(SEXP data, SEXP w, SEXP what);
 SEXP C_in_forked_child(void);
 SEXP C_file_size_signal(SEXP ignore);
 

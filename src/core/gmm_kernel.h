@@ -16,6 +16,7 @@ typedef long long LANE_NAME(bits)
 #define PASS (2 * WIDTH)
 #define AT(pointer) (*(VEC *)(pointer))
 #define FROM(pointer) (*(const VEC *)(pointer))
+#include "lane_math.h"
 
 /* block[j * LANES + lane] <- x[lane + n j] */
 LANE_TARGET static void LANE_NAME(load)(const double *x, size_t n, size_t d,
@@ -107,38 +108,6 @@ LANE_TARGET static void LANE_NAME(densities)(const gmm_components *p,
       }
     }
   }
-}
-
-/* a where the mask has ones, else b. */
-LANE_TARGET static inline VEC LANE_NAME(select)(BITS mask, VEC a, VEC b) {
-  return (VEC)((mask & (BITS)a) | (~mask & (BITS)b));
-}
-
-/* exp(x) for x <= 0 to about one unit in the last place, 0 below -708:
- * x = n log 2 + r, |r| <= log(2) / 2, n added to the exponent bits of exp(r) =
- * 1 + r + r^2 q(r).  q interpolates (exp(r) - 1 - r) / r^2 at the ten Chebyshev
- * nodes of that interval, which leaves a relative error of 3e-17; its terms are
- * summed in pairs, so that they need not wait for one another.  Adding
- * 1.5 * 2^52 rounds to the nearest whole number and leaves it in the low bits. */
-LANE_TARGET static inline VEC LANE_NAME(exp_nonpositive)(VEC x) {
-  const double magic = 6755399441055744.0; /* 1.5 * 2^52 */
-  const VEC lowest = (VEC){0} - 708.0;
-  const BITS too_low = (BITS)(x < lowest);
-  const VEC bounded = LANE_NAME(select)(too_low, lowest, x);
-  const VEC shifted = bounded * 1.44269504088896338700 + magic;
-  const VEC n = shifted - magic;
-  const VEC r =
-    (bounded - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10;
-  const VEC r2 = r * r, r4 = r2 * r2;
-  const VEC q0 = 0.5 + r * 0.16666666666666666;
-  const VEC q2 = 0.041666666666624164 + r * 0.008333333333330065;
-  const VEC q4 = 0.0013888888917196719 + r * 0.00019841269863040545;
-  const VEC q6 = 2.4801521322368692e-05 + r * 2.7557268480310024e-06;
-  const VEC q8 = 2.7620075879983367e-07 + r * 2.5100375832561234e-08;
-  const VEC q = (q0 + r2 * q2) + r4 * ((q4 + r2 * q6) + r4 * q8);
-  const VEC p = 1.0 + (r + r2 * q);
-  const VEC scaled = (VEC)((BITS)p + ((BITS)shifted << 52));
-  return (VEC)(~too_low & (BITS)scaled);
 }
 
 /* Log weights of a block become partial sums over c of exp(weight - largest);

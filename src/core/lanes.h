@@ -29,4 +29,13 @@
 #define LANES_WIDE 0
 #endif
 
+/* The same with fused multiply-add, for what is computed once and stored: its
+ * bits may differ from one processor to another. */
+#define LANES_FUSED LANES_WIDE
+#if LANES_FUSED
+#define LANES_FUSED_TARGET __attribute__((target("avx2,fma")))
+#define lanes_fused() \
+  (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+#endif
+
 #endif

@@ -1,12 +1,15 @@
 /* The topics, one line each; test_<topic>() stands in test_<topic>.c. */
 #include "harness.h"
 
-#define TOPICS(RUN) \
-  RUN(harness)      \
-  RUN(gmm)          \
-  RUN(linalg)       \
-  RUN(rdist)        \
-  RUN(philox)       \
+#define TOPICS(RUN)  \
+  RUN(harness)       \
+  RUN(dense)         \
+  RUN(gmm)           \
+  RUN(linalg)        \
+  RUN(logistic)      \
+  RUN(logistic_mean) \
+  RUN(philox)        \
+  RUN(rdist)         \
   RUN(scan)
 
 #define DECLARE(topic) void test_##topic(void);

@@ -61,6 +61,10 @@ test_that("wrong types and numbers of arguments are errors, never a crash", {
         ),
         order = NULL, pivot = NULL, what = c(TRUE, TRUE)
       ),
+      C_logistic_mean = list(m = c(0, 1), s = c(1, 0), slope = FALSE),
+      C_logistic_predictor = list(
+        x = diag(3), data = list(map = c(1, 2, 3), precision_factor = diag(3))
+      ),
       C_in_forked_child = list(),
       C_file_size_signal = list(ignore = FALSE)
     )
