@@ -62,6 +62,7 @@ drain_interrupts <- function() {
 }
 
 announce <- function(job, fit, call) {
+  warn_same_streams(job)
   switch(job$outcome,
     failed = abort_failed(job, fit, call),
     interrupted = say_interrupted(job, fit, call),
@@ -69,6 +70,25 @@ announce <- function(job, fit, call) {
     rule = NULL, # the user's own thresholds are met
     judge(fit)
   )
+}
+
+# Streams that were apart at the start have met: a function of the user sets a
+# seed.
+warn_same_streams <- function(job) {
+  twin <- anyDuplicated(lapply(job$chains, function(chain) chain$rng))
+  if (twin > 0L && job$outcome %in% c("done", "cap", "rule")) {
+    first <- match(
+      list(job$chains[[twin]]$rng), lapply(job$chains, function(x) x$rng)
+    )
+    warn_gibbsite(
+      c(
+        "Chains {first} and {twin} ended at the same place of the same stream of
+         random numbers: they may be copies of each other.",
+        i = "A function given to a sampler must not call {.fn set.seed}."
+      ),
+      class = "streams"
+    )
+  }
 }
 
 # To judge a large fit takes a while: Ctrl-C gives it up, and not the fit.
@@ -496,18 +516,24 @@ run_round <- function(job, behind, until, round) {
 }
 
 # The expression and its globals are given by hand: nothing of the driver's
-# frames travels.
+# frames travels.  Functions of the user find what they need of the global
+# environment where they look for it.
 start_future <- function(chain, job, until) {
+  needs <- model_needs(job$model)
+  ours <- list(
+    advance = advance, chain = chain, model = job$model,
+    control = control_of(job), until = until,
+    seconds = gibbsite_option("round_seconds"),
+    aim = gibbsite_option("segment_seconds")
+  )
   future::future(
-    quote(advance(chain, model, control, until, seconds, aim)),
+    quote(with(
+      gibbsite_round,
+      advance(chain, model, control, until, seconds, aim)
+    )),
     substitute = FALSE, envir = baseenv(), seed = NULL,
-    packages = "gibbsite", stdout = NA,
-    globals = list(
-      advance = advance, chain = chain, model = job$model,
-      control = control_of(job), until = until,
-      seconds = gibbsite_option("round_seconds"),
-      aim = gibbsite_option("segment_seconds")
-    )
+    packages = c("gibbsite", needs$packages), stdout = NA,
+    globals = c(needs$globals, list(gibbsite_round = ours))
   )
 }
 

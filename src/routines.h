@@ -9,12 +9,14 @@
 #define GIBBSITE_ROUTINES(ROUTINE) \
   ROUTINE(gmm_sweeps, 5)           \
   ROUTINE(gmm_evaluate, 6)         \
+  ROUTINE(gibbs_sample_sweeps, 4)  \
   ROUTINE(in_forked_child, 0)      \
   ROUTINE(file_size_signal, 1)
 
 SEXP C_gmm_sweeps(SEXP data, SEXP state, SEXP n, SEXP control, SEXP mode);
 SEXP C_gmm_evaluate(SEXP form, SEXP x, SEXP blocks, SEXP order, SEXP pivot,
                     SEXP what);
+SEXP C_gibbs_sample_sweeps(SEXP data, SEXP state, SEXP n, SEXP control);
 SEXP C_in_forked_child(void);
 SEXP C_file_size_signal(SEXP ignore);
 
