@@ -57,6 +57,8 @@ void scan_stop(status outcome) {
     Rf_error("a covariance or precision matrix is no longer positive definite");
   case STATUS_NOT_FINITE:
     Rf_error("the log-likelihood is no longer finite");
+  case STATUS_USER_FUNCTION:
+    Rf_error("a function given to the sampler gave no usable answer");
   case STATUS_NO_MEMORY:
     Rf_error("there is not enough memory");
   default:
