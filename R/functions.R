@@ -7,6 +7,10 @@
 hash_code <- function(x) hash(code_of(x))
 
 code_of <- function(x) {
+  if (is_native_density(x)) {
+    native <- attr(x, "native")
+    return(native[c("package", "symbol", "data")])
+  }
   if (is.primitive(x)) {
     return(deparse(x))
   }

@@ -1,0 +1,18 @@
+/* Log densities in compiled code of the user: see inst/include/gibbsite.h. */
+#ifndef GIBBSITE_R_NATIVE_H
+#define GIBBSITE_R_NATIVE_H
+
+#include <Rinternals.h>
+
+#include "gibbsite.h"
+
+typedef struct {
+  gibbsite_log_density f;
+  void *data;
+} native_call;
+
+/* What native_pointer() made; an R error when it is of another process.  The
+ * value at x is call.f(x, d, call.data) as long as `pointer` is protected. */
+native_call native_open(SEXP pointer);
+
+#endif
