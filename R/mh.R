@@ -1,0 +1,1089 @@
+# Metropolis-Hastings on any log density: mh_sample().
+#
+# `point` is a point on the user's scale, `x` (the working point) the same on the
+# whole line where `transform = TRUE` maps bounded coordinates there.
+
+#' Metropolis-Hastings on any log density
+#'
+#' Draws from the density \eqn{p(x)}{p(x)} on \eqn{R^d} whose logarithm, up to a
+#' constant, is a function of yours. From the current point \eqn{x} a proposal
+#' \eqn{y \sim q(\cdot | x)}{y ~ q(. | x)} is drawn, and the chain moves to it
+#' with probability
+#' \deqn{a(x, y) = \min\Bigl(1, \frac{p(y) q(x | y)}{p(x) q(y | x)}\Bigr)}{
+#'   a(x, y) = min(1, p(y) q(x | y) / (p(x) q(y | x)))}
+#' and else stays (Metropolis et al. 1953; Hastings 1970). This leaves
+#' \eqn{p}{p} invariant whatever the proposal; how fast it gets there is the
+#' proposal's doing.
+#'
+#' @section Proposals:
+#' The default [adaptive()] is a normal random walk that learns its covariance
+#' and scale in burn-in. Others are [random_walk()], [independence()],
+#' [langevin()] (with a gradient), [mixture_proposal()] and [custom_proposal()].
+#'
+#' With `blocks` a sweep takes several steps, one for each block of coordinates
+#' and in their order; each has its own proposal, and moves its own coordinates
+#' given the others.
+#'
+#' @section Length of the run:
+#' A random walk in \eqn{d}{d} dimensions gives at best about \eqn{0.3 / d}{0.3
+#' / d} independent draws a step. `thin` therefore defaults to \eqn{d}{d} sweeps
+#' a kept draw (divided by the number of blocks, rounded up), and `burnin` to
+#' 1000 such draws, `1000 * thin` sweeps, in which adaptive proposals learn.
+#'
+#' @section Starting values:
+#' `init` is the centre of the chains' starting points. By default chains start
+#' around it: from each coordinate's own distance, at which the log density has
+#' fallen by 1/2 as seen from `init`, a normal variate with twice that standard
+#' deviation is added (halved, up to 50 times, where the density is zero). An
+#' entry of `inits` is a vector like `init`, from which that chain starts as it
+#' is. A Laplace approximation can be given as `init`: its mode is taken.
+#'
+#' @section Bounds:
+#' Proposals outside `lower` and `upper` are rejected, without asking
+#' `log_density`: exact, and slow where much of the mass lies at a bound. With
+#' `transform = TRUE` bounded coordinates are sampled on the whole line
+#' (logarithm of the distance from one bound; logit between two), with the
+#' logarithm of the Jacobian added to the log density. Draws are on the original
+#' scale; `scale`, `cov` and `mean` of proposals, and points that
+#' [custom_proposal()] is given, are on the transformed one.
+#'
+#' @section Values of the log density:
+#' `-Inf` is a density of zero: the proposal is rejected. An error, a value that
+#' is not one number, and `+Inf` stop the chain, with the sweep and the point at
+#' which it happened; so does `NaN` (or `NA`), unless `on_nan = "reject"`, which
+#' takes it for zero, and counts. A start of zero density is an error.
+#'
+#' The density is asked for once for each proposal, and never again for the
+#' current point: where `exp(log_density(x))` is an unbiased estimate of
+#' \eqn{p(x)}{p(x)} with random numbers in it, the chain still has exactly
+#' \eqn{p}{p} as its distribution (Andrieu and Roberts 2009).
+#'
+#' @section Your function and random numbers:
+#' The sampler draws from a stream of its own, drawn ahead for many sweeps, and
+#' R's generator is free while your function runs: it may draw random numbers
+#' (on the chain's stream, governed by `seed`), run another chain, set a seed (it
+#' then is the same function at each call) or change the kind of generator and
+#' put it back. A kind that stays changed is an error. It gets a new vector at
+#' each call, with the names of `init`, and may keep it.
+#'
+#' @section Stored quantities:
+#' A column for each coordinate (named as `init`, else `x[1]`, `x[2]`, ...) and
+#' `log_density`, without the Jacobian. `keep` chooses among the parameters.
+#'
+#' @param log_density The log density: a function whose first argument is a
+#'   numeric vector of length `d`, that returns one number; or what
+#'   [native_density()] makes.
+#' @param init Numeric vector of length `d`, finite, where the density is
+#'   positive: the centre of the starting points. Its names become columns.
+#' @param proposal A proposal (default [adaptive()]); with `blocks` also a list
+#'   of them, one a block.
+#' @param ... Further arguments of `log_density` (and of the gradient of
+#'   [langevin()]), by name.
+#' @param blocks `NULL` (default: one block of all coordinates), `"each"` (every
+#'   coordinate on its own) or a list of vectors of names or numbers of
+#'   coordinates, which together name all; its names are those of the blocks.
+#' @param lower,upper One number or `d` of them: bounds of the coordinates
+#'   (default none).
+#' @param transform `FALSE` (default) or `TRUE`: see Bounds.
+#' @param on_nan `"stop"` (default) or `"reject"`: what to do about NaN.
+#' @param debug `FALSE` (default), or `TRUE`: store every step, see [mh_trace()].
+#'   For short runs.
+#' @param burnin,thin As in [running]; `NULL` (default): see Length of the run.
+#' @param threads Accepted as by every sampler; steps follow one another, so that
+#'   more than one has no use.
+#' @inheritParams running
+#' @return An object of class `mh_sample`, a `gibbsite_fit` and a
+#'   [coda::mcmc.list]. [acceptance()] gives the acceptance rates.
+#' @section Errors:
+#' `gibbsite_error_argument` for arguments, before any chain runs;
+#' `gibbsite_error_chain` for a chain that fails, with the others in `$fit`.
+#' @references
+#' Andrieu C, Roberts GO (2009). The pseudo-marginal approach for efficient
+#' Monte Carlo computations. *Annals of Statistics* 37, 697-725.
+#' \doi{10.1214/07-AOS574}
+#'
+#' Hastings WK (1970). Monte Carlo sampling methods using Markov chains and
+#' their applications. *Biometrika* 57, 97-109. \doi{10.1093/biomet/57.1.97}
+#'
+#' Metropolis N, Rosenbluth AW, Rosenbluth MN, Teller AH, Teller E (1953).
+#' Equation of state calculations by fast computing machines. *Journal of
+#' Chemical Physics* 21, 1087-1092. \doi{10.1063/1.1699114}
+#'
+#' Rai P. *CS772A: Probabilistic Machine Learning*, "Metropolis-Hastings".
+#' @seealso [gibbs_sample()] for conditionals of your own; [acceptance()],
+#'   [mh_trace()], [native_density()].
+#' @examples
+#' # logistic regression of transmission on weight
+#' log_posterior <- function(w, x, y) {
+#'   eta <- w[1] + w[2] * x
+#'   sum(y * eta - log1p(exp(eta))) + sum(dnorm(w, 0, 5, log = TRUE))
+#' }
+#' fit <- mh_sample(log_posterior, c(intercept = 0, weight = 0),
+#'   x = mtcars$wt - 3, y = mtcars$am, seed = 1
+#' )
+#' summary(fit)
+#' acceptance(fit)
+#' @export
+mh_sample <- function(log_density, init, proposal = adaptive(), ...,
+                      blocks = NULL, lower = -Inf, upper = Inf,
+                      transform = FALSE, on_nan = c("stop", "reject"),
+                      debug = FALSE, draws = 1000, burnin = NULL, thin = NULL,
+                      chains = 4, inits = NULL, keep = NULL, threads = 1,
+                      cores = getOption("mc.cores", 1L), seed = NULL,
+                      checkpoint = NULL, stop_when = NULL,
+                      progress = interactive(), keep_data = TRUE) {
+  call <- rlang::current_env()
+  extra <- check_extra(list(...), log_density, call)
+  check_log_density(log_density, call)
+  init <- check_init_point(init, call)
+  names <- parameter_names(init, call)
+  box <- check_box(lower, upper, transform, init, call)
+  plan <- plan_blocks(proposal, blocks, init, names, call)
+  thin <- thin %||% ceiling(length(init) / length(plan))
+  running <- running(
+    draws = draws, burnin = burnin %||% (1000 * check_count(thin)),
+    thin = thin, chains = chains, inits = inits, keep = keep,
+    threads = threads, cores = cores, seed = seed, checkpoint = checkpoint,
+    stop_when = stop_when, progress = progress, keep_data = keep_data,
+    keep_choices = parameter_blocks(names), call = call
+  )
+  model <- mh_model(
+    log_density, extra, init, names, plan, box, running$keep,
+    check_choice(on_nan, c("stop", "reject")), check_flag(debug), call
+  )
+  run_chains(model, running, match.call(), call)
+}
+
+# ---- what the user gave ------------------------------------------------------
+
+# `...`: by name, and such as the function takes.
+check_extra <- function(extra, log_density, call) {
+  if (length(extra) == 0L) {
+    return(list())
+  }
+  given <- names(extra) %||% rep("", length(extra))
+  if (any(!nzchar(given))) {
+    abort_argument(
+      "Further arguments of {.arg log_density} must be named.", call = call
+    )
+  }
+  known <- if (is.function(log_density)) names(formals(args(log_density)))
+  unknown <- setdiff(given, known)
+  if (!"..." %in% known && length(unknown) > 0L) {
+    abort_argument(
+      c("There is no argument {.arg {unknown[1]}}, neither of {.fn mh_sample}
+         nor of {.arg log_density}.",
+        i = if (is_native_density(log_density)) {
+          "Data of compiled code are given to {.fn native_density}."
+        }),
+      call = call
+    )
+  }
+  extra
+}
+
+check_log_density <- function(log_density, call) {
+  if (!is.function(log_density)) {
+    abort_expected(log_density, "a function of a numeric vector", FALSE,
+                   "log_density", call)
+  }
+  if (length(formals(args(log_density))) == 0L) {
+    abort_argument(
+      "{.arg log_density} must be a function of a numeric vector; it takes no
+       argument.",
+      call = call
+    )
+  }
+}
+
+check_init_point <- function(init, call) {
+  if (is_laplace_fit(init)) {
+    init <- laplace_mean(init)
+  }
+  check_numeric_vector(init, arg = "init", call = call)
+}
+
+# Names of init, or x[1], x[2], ...; `named` says whether the user gave them.
+parameter_names <- function(init, call) {
+  names <- names(init)
+  if (is.null(names)) {
+    return(paste0("x[", seq_along(init), "]"))
+  }
+  bad <- function(what, hint = NULL) {
+    abort_argument(
+      c(paste("Names of {.arg init}", what), i = hint), call = call
+    )
+  }
+  if (anyNA(names) || any(!nzchar(names))) {
+    bad("must be given for all elements or for none.")
+  }
+  if (anyDuplicated(names) > 0L) {
+    twice <- names[duplicated(names)][[1L]]
+    bad("must differ: {.val {twice}} stands there more than once.")
+  }
+  reserved <- intersect(
+    names, c("log_density", ".chain", ".iteration", ".draw")
+  )
+  if (length(reserved) > 0L) {
+    bad("must not be {.val {reserved[1]}}, which is used for something else.")
+  }
+  spaced <- grep("[[:space:]]", names, value = TRUE)
+  if (length(spaced) > 0L) {
+    bad("must not hold spaces: {.val {spaced[1]}}.")
+  }
+  both <- intersect(names, sub("\\[.*$", "", setdiff(names, plain(names))))
+  if (length(both) > 0L) {
+    bad("must not be those of a block and of a number at once: {.val {both[1]}}.")
+  }
+  names
+}
+
+plain <- function(names) names[!grepl("[", names, fixed = TRUE)]
+
+parameter_blocks <- function(names) unique(sub("\\[[0-9,]+\\]$", "", names))
+
+# Bounds as vectors of length d, or NULL without any.
+check_box <- function(lower, upper, transform, init, call) {
+  d <- length(init)
+  bound <- function(x, arg) {
+    x <- check_numeric_vector(x,
+      length = unique(c(1L, d)), length_why = "coordinates of `init`",
+      finite = FALSE, arg = arg, call = call
+    )
+    rep_len(unname(x), d)
+  }
+  lower <- bound(lower, "lower")
+  upper <- bound(upper, "upper")
+  transform <- check_flag(transform, call = call)
+  empty <- which(!(lower < upper))
+  if (length(empty) > 0L) {
+    abort_argument(
+      "`lower` must be below `upper`: element {empty[1]} is {lower[empty[1]]},
+       and {upper[empty[1]]}.",
+      call = call
+    )
+  }
+  check_inside(init, lower, upper, transform, "init", call)
+  bounded <- any(is.finite(c(lower, upper)))
+  list(
+    lower = if (bounded) lower, upper = if (bounded) upper,
+    map = if (transform && bounded) {
+      is.finite(lower) + 2L * is.finite(upper)
+    }
+  )
+}
+
+check_inside <- function(point, lower, upper, open, arg, call) {
+  outside <- if (open) {
+    is.finite(lower) & point <= lower | is.finite(upper) & point >= upper
+  } else {
+    point < lower | point > upper
+  }
+  if (any(outside)) {
+    at <- which(outside)[[1L]]
+    value <- point[[at]]
+    within <- if (open) "strictly between" else "between"
+    abort_argument(
+      "`{arg}` must lie {within} `lower` and `upper`: element {at} is {value},
+       not between {lower[at]} and {upper[at]}.",
+      call = call
+    )
+  }
+}
+
+# Each block as list(name, index, names, proposal); `names` of its coordinates
+# where the user gave names.
+plan_blocks <- function(proposal, blocks, init, names, call) {
+  indices <- block_indices(blocks, names, call)
+  proposals <- block_proposals(proposal, length(indices), blocks, call)
+  labels <- block_labels(indices, blocks, names)
+  lapply(seq_along(indices), function(b) {
+    list(
+      name = labels[[b]], index = indices[[b]],
+      names = if (!is.null(names(init))) names[indices[[b]]],
+      proposal = proposals[[b]]
+    )
+  })
+}
+
+block_indices <- function(blocks, names, call) {
+  d <- length(names)
+  if (is.null(blocks)) {
+    return(list(seq_len(d)))
+  }
+  if (identical(blocks, "each")) {
+    return(as.list(seq_len(d)))
+  }
+  if (!is.list(blocks) || is.object(blocks) || length(blocks) == 0L) {
+    abort_expected(
+      blocks, "NULL, \"each\" or a list of vectors of names or numbers", FALSE,
+      "blocks", call
+    )
+  }
+  indices <- lapply(seq_along(blocks), function(b) {
+    block_index(blocks[[b]], names, b, call)
+  })
+  left <- setdiff(seq_len(d), unlist(indices))
+  if (length(left) > 0L) {
+    abort_argument(
+      "{.arg blocks} must name every coordinate; {.val {names[left[1]]}} is in
+       none.",
+      call = call
+    )
+  }
+  indices
+}
+
+block_index <- function(block, names, b, call) {
+  index <- if (is.character(block)) {
+    match(block, names)
+  } else if (is.numeric(block)) {
+    match(block, seq_along(names))
+  } else {
+    NA
+  }
+  if (length(index) == 0L || anyNA(index)) {
+    unknown <- if (length(index) == 0L) "an empty one" else {
+      describe(block[is.na(index)][[1L]])
+    }
+    abort_argument(
+      "Block {b} of {.arg blocks} must hold names or numbers of coordinates, not
+       {unknown}.",
+      call = call
+    )
+  }
+  if (anyDuplicated(index) > 0L) {
+    twice <- names[index[duplicated(index)][[1L]]]
+    abort_argument(
+      "Block {b} of {.arg blocks} holds {.val {twice}} more than once.",
+      call = call
+    )
+  }
+  index
+}
+
+block_proposals <- function(proposal, count, blocks, call) {
+  if (inherits(proposal, "gibbsite_proposal")) {
+    return(rep(list(proposal), count))
+  }
+  if (is.list(proposal) && !is.object(proposal) && !is.null(blocks)) {
+    if (length(proposal) != count) {
+      abort_argument(
+        "{.arg proposal} must be one proposal or {count}, one a block, not
+         {length(proposal)}.",
+        call = call
+      )
+    }
+    proposal <- match_names(proposal, blocks, call)
+    for (b in seq_along(proposal)) {
+      check_proposal(proposal[[b]], paste0("proposal[[", b, "]]"), call)
+    }
+    return(unname(proposal))
+  }
+  check_proposal(proposal, "proposal", call)
+}
+
+# Proposals with names are put to the blocks of those names.
+match_names <- function(proposal, blocks, call) {
+  if (is.null(names(proposal)) || is.null(names(blocks))) {
+    return(proposal)
+  }
+  if (!setequal(names(proposal), names(blocks)) ||
+        anyDuplicated(names(proposal)) > 0L) {
+    abort_argument(
+      "Names of {.arg proposal} must be those of {.arg blocks}.", call = call
+    )
+  }
+  proposal[names(blocks)]
+}
+
+block_labels <- function(indices, blocks, names) {
+  given <- if (is.list(blocks)) names(blocks)
+  vapply(seq_along(indices), function(b) {
+    if (!is.null(given) && nzchar(given[[b]])) {
+      return(given[[b]])
+    }
+    if (length(indices) == 1L) {
+      return("all")
+    }
+    if (length(indices[[b]]) == 1L) {
+      return(names[indices[[b]]])
+    }
+    paste("block", b)
+  }, "")
+}
+
+# ---- the model ---------------------------------------------------------------
+
+mh_model <- function(log_density, extra, init, names, plan, box, keep, on_nan,
+                     debug, call) {
+  d <- length(init)
+  kept <- which(sub("\\[[0-9,]+\\]$", "", names) %in% keep)
+  model <- new_model(
+    "mh_model",
+    name = "mh_sample", title = "Metropolis-Hastings",
+    data = list(log_density = log_density), prior = NULL,
+    nobs = NA_integer_, columns = c(names[kept], "log_density"),
+    extra = extra, init = unname(init), parameters = names,
+    user_names = names(init), plan = plan, gradient = plan_gradient(plan, call),
+    data_hash = hash_density(log_density, extra)
+  )
+  model$spec <- list(
+    d = d, names = names(init), map = box$map, lower = box$lower,
+    upper = box$upper, reject_nan = as.integer(on_nan == "reject"),
+    keep = kept, debug = as.integer(debug)
+  )
+  laplace <- mode_covariance(model)
+  model$spec$blocks <- lapply(seq_along(plan), function(b) {
+    block <- plan[[b]]
+    where <- if (length(plan) > 1L) paste0("proposal[[", b, "]]") else "proposal"
+    list(
+      index = block$index, names = block$names,
+      proposal = compile_proposal(
+        block$proposal, length(block$index), where,
+        function() laplace(block$index, call), call
+      )
+    )
+  })
+  width <- sum(vapply(model$spec$blocks, block_variates, 0))
+  model$spec$rows <- ahead_rows(width)
+  model
+}
+
+# Numbers of look-ahead that a sweep takes, as core/mh.c counts them.
+block_variates <- function(block) 1 + proposal_variates(block$proposal)
+
+proposal_variates <- function(compiled) {
+  if (compiled$kind == proposal_kinds[["mixture_proposal"]]) {
+    return(1 + max(vapply(compiled$parts, proposal_variates, 0)))
+  }
+  if (compiled$kind == proposal_kinds[["custom_proposal"]]) {
+    return(0)
+  }
+  compiled$d + (compiled$family == proposal_families[["t"]])
+}
+
+# Sweeps that variates are drawn ahead for: up to 256, about 8,000 numbers.
+ahead_rows <- function(width) as.double(max(1, min(256, floor(8192 / width))))
+
+# One gradient serves all blocks.
+plan_gradient <- function(plan, call) {
+  found <- unlist(
+    lapply(plan, function(block) proposal_gradients(block$proposal)),
+    recursive = FALSE
+  )
+  if (length(unique(found)) > 1L) {
+    abort_argument(
+      c("Langevin proposals of one sampler must have the same {.arg gradient}.",
+        i = "It is that of the whole log density; each block takes its part."),
+      call = call
+    )
+  }
+  if (length(found) > 0L) found[[1L]]
+}
+
+# Density and further arguments by their code and by what they find where they
+# were made; see hash_code() for the rest.
+hash_density <- function(log_density, extra) {
+  hash_code(list(log_density, extra, closure_values(log_density)))
+}
+
+# Values that a function finds between its own frame and the global environment,
+# except such as it changes itself.
+closure_values <- function(f) {
+  env <- environment(f)
+  if (is.null(env) || is_native_density(f)) {
+    return(list())
+  }
+  used <- codetools::findGlobals(f, merge = TRUE)
+  values <- list()
+  while (!is_top_environment(env)) {
+    for (name in intersect(used, setdiff(ls(env), names(values)))) {
+      values[name] <- list(get(name, envir = env, inherits = FALSE))
+    }
+    env <- parent.env(env)
+  }
+  values <- values[setdiff(names(values), assigned_outside(body(f)))]
+  opaque <- vapply(values, function(value) {
+    is.environment(value) || typeof(value) == "externalptr"
+  }, NA)
+  values <- values[!opaque]
+  values[order(names(values))]
+}
+
+is_top_environment <- function(env) {
+  identical(env, globalenv()) || identical(env, emptyenv()) ||
+    identical(env, baseenv()) || isNamespace(env) ||
+    !is.null(attr(env, "name"))
+}
+
+# Names to the left of `<<-` in an expression.
+assigned_outside <- function(code) {
+  if (!is.call(code)) {
+    return(character())
+  }
+  own <- if (identical(code[[1L]], as.name("<<-"))) all.vars(code[[2L]])
+  c(own, unlist(lapply(as.list(code), function(part) {
+    if (missing(part)) NULL else assigned_outside(part)
+  })))
+}
+
+# What C calls, made anew for each segment: C writes into these calls.
+mh_functions <- function(model) {
+  list(
+    log_density = density_caller(model$data$log_density, model$extra),
+    gradient = if (!is.null(model$gradient)) {
+      caller(model$gradient, "gradient", 1L, model$extra)
+    },
+    blocks = lapply(model$plan, function(block) {
+      proposal_functions(block$proposal)
+    })
+  )
+}
+
+# ---- scales ------------------------------------------------------------------
+
+# The working point of a user's point, and back.
+to_working <- function(spec, point) {
+  x <- as.double(point)
+  if (is.null(spec$map)) {
+    return(x)
+  }
+  low <- spec$lower
+  up <- spec$upper
+  one <- spec$map == 1L
+  two <- spec$map == 2L
+  both <- spec$map == 3L
+  x[one] <- log(x[one] - low[one])
+  x[two] <- log(up[two] - x[two])
+  x[both] <- log(x[both] - low[both]) - log(up[both] - x[both])
+  x
+}
+
+from_working <- function(spec, x) {
+  if (is.null(spec$map)) {
+    return(x)
+  }
+  low <- spec$lower
+  up <- spec$upper
+  one <- spec$map == 1L
+  two <- spec$map == 2L
+  both <- spec$map == 3L
+  x[one] <- low[one] + exp(x[one])
+  x[two] <- up[two] - exp(x[two])
+  x[both] <- low[both] + (up[both] - low[both]) * stats::plogis(x[both])
+  x
+}
+
+# log of the Jacobian d point / d x.
+log_jacobian <- function(spec, x) {
+  if (is.null(spec$map)) {
+    return(0)
+  }
+  both <- spec$map == 3L
+  width <- (spec$upper - spec$lower)[both]
+  sum(x[spec$map %in% 1:2]) +
+    sum(log(width) + stats::plogis(x[both], log.p = TRUE) +
+          stats::plogis(-x[both], log.p = TRUE))
+}
+
+# The working log density as a function of x, for what happens before the chains
+# run: there a point where it is NaN or fails is one of density zero.
+working_density <- function(model) {
+  functions <- mh_functions(model)
+  spec <- model$spec
+  place <- new.env(parent = emptyenv())
+  function(x) {
+    point <- from_working(spec, x)
+    if (any(!is.finite(point)) || any(point < spec$lower) ||
+          any(point > spec$upper)) {
+      return(-Inf)
+    }
+    value <- tryCatch(
+      suppressWarnings(.Call(
+        C_mh_evaluate, functions$log_density, as.double(point), spec$names,
+        place
+      )),
+      error = function(cnd) -Inf
+    )
+    if (is.nan(value) || value == Inf) -Inf else value + log_jacobian(spec, x)
+  }
+}
+
+# For each coordinate the distance at which the log density has fallen by 1/2,
+# on the average of both sides: one standard deviation of a normal density.  It
+# is bracketed by doubling and halving, and then taken from the parabola.
+reach <- function(density, x) {
+  top <- density(x)
+  vapply(seq_along(x), function(j) {
+    fall <- function(h) {
+      step <- replace(numeric(length(x)), j, h)
+      top - (density(x + step) + density(x - step)) / 2
+    }
+    one_reach(fall, max(abs(x[[j]]), 1) / 10)
+  }, 0)
+}
+
+one_reach <- function(fall, start) {
+  h <- start
+  drop <- fall(h)
+  for (i in 1:60) {
+    if (isTRUE(drop > 1)) {
+      h <- h / 2
+    } else if (!isTRUE(drop > 0.1)) {
+      if (h > 1e6 * start) {
+        return(start)
+      }
+      h <- h * 2
+    } else {
+      return(h / sqrt(2 * drop))
+    }
+    before <- drop
+    drop <- fall(h)
+    # a step from flat to zero: the density has an edge in between
+    if ((!isTRUE(before > 0.1) && isTRUE(drop > 1)) ||
+          (isTRUE(before > 1) && !isTRUE(drop > 0.1))) {
+      return(h)
+    }
+  }
+  h
+}
+
+# Function of a block's index: inverse of the negative Hessian of the working log
+# density at its mode, sought from init; made when first asked for.  The user's
+# generator is left as it was.
+mode_covariance <- function(model) {
+  hessian <- NULL
+  function(index, call) {
+    if (is.null(hessian)) {
+      saved <- save_generator()
+      on.exit(restore_generator(saved))
+      hessian <<- mode_hessian(model, call)
+    }
+    own <- -hessian[index, index, drop = FALSE]
+    values <- eigen(own, symmetric = TRUE, only.values = TRUE)$values
+    if (!all(is.finite(own)) ||
+          min(values) <= nrow(own) * .Machine$double.eps * max(abs(values))) {
+      abort_numeric(
+        c("`cov = \"laplace\"`: the Hessian of the log density at its mode is not
+           negative definite.",
+          i = "Use {.code adaptive()}, or give `cov` as a matrix."),
+        call = call, class = "laplace"
+      )
+    }
+    inverse <- solve(own)
+    inverse / 2 + t(inverse) / 2
+  }
+}
+
+# In units of the reach of each coordinate, so that scales do not matter.
+mode_hessian <- function(model, call) {
+  density <- working_density(model)
+  start <- to_working(model$spec, model$init)
+  if (!(density(start) > -Inf)) {
+    abort_zero_density(model, model$init, "init", call)
+  }
+  unit <- reach(density, start)
+  scaled <- function(z) -max(density(start + unit * z), -1e300)
+  search <- stats::optim(
+    numeric(length(start)), scaled, method = "BFGS",
+    control = list(maxit = 1000)
+  )
+  search <- stats::optim(search$par, scaled,
+    method = "BFGS", control = list(maxit = 1000, reltol = 1e-14)
+  )
+  if (search$convergence != 0L) {
+    abort_numeric(
+      c("`cov = \"laplace\"`: no mode of the log density was found from `init`.",
+        i = "Start nearer to it, or use {.code adaptive()}."),
+      call = call, class = "laplace"
+    )
+  }
+  hessian <- -stats::optimHess(search$par, scaled)
+  hessian / tcrossprod(unit)
+}
+
+abort_zero_density <- function(model, point, arg, call) {
+  at <- point_words(point, model$user_names)
+  abort_argument(
+    c("`{arg}` must have positive density: `log_density` is -Inf there.",
+      x = "At {at}.",
+      i = "Start the chains at a point that is possible under the model."),
+    call = call, class = "zero_density"
+  )
+}
+
+# "mu = 1.2, tau = 3", "(1.2, 3)"
+point_words <- function(point, names = NULL, most = 8L) {
+  shown <- utils::head(seq_along(point), most)
+  values <- vapply(point[shown], format, "", digits = 7)
+  more <- if (length(point) > most) ", ..." else ""
+  if (is.null(names)) {
+    return(paste0("(", paste(values, collapse = ", "), more, ")"))
+  }
+  paste0(paste(names[shown], values, sep = " = ", collapse = ", "), more)
+}
+
+# ---- what the driver asks ----------------------------------------------------
+
+#' @exportS3Method
+model_start.mh_model <- function(model, init) {
+  kind <- generator_seed()[[1L]]
+  own <- own_stream()
+  centre <- to_working(model$spec, init %||% model$init)
+  density <- working_density(model)
+  proposals <- lapply(model$plan, `[[`, "proposal")
+  look <- is.null(init) || any(vapply(proposals, needs_scale, NA))
+  state <- mh_state(model, centre, own)
+  settled <- settle(model, state)
+  if (settled$value[[2L]] == -Inf) {
+    abort_zero_density(
+      model, init %||% model$init, if (is.null(init)) "init" else "inits",
+      rlang::call2("mh_sample")
+    )
+  }
+  scale <- if (look) reach(density, centre) else rep(1, length(centre))
+  if (is.null(init)) {
+    settled <- scatter(model, settled, centre, scale)
+  }
+  settled$blocks <- lapply(seq_along(model$plan), function(b) {
+    index <- model$plan[[b]]$index
+    proposal_memory(
+      model$plan[[b]]$proposal, model$spec$blocks[[b]]$proposal,
+      settled$x[index], scale[index]
+    )
+  })
+  check_same_kind(kind, rlang::call2("mh_sample"))
+  settled
+}
+
+# A state at x, its value yet to be found.
+mh_state <- function(model, x, own) {
+  spec <- model$spec
+  width <- sum(vapply(spec$blocks, block_variates, 0))
+  d <- spec$d
+  list(
+    sweep = 0, x = x, point = numeric(d), value = c(-Inf, -Inf),
+    slope = numeric(d + 1L), nan_count = 0,
+    ahead = numeric(spec$rows * width), own = own,
+    blocks = lapply(seq_along(model$plan), function(b) {
+      proposal_memory(
+        model$plan[[b]]$proposal, spec$blocks[[b]]$proposal,
+        x[model$plan[[b]]$index], rep(1, d)
+      )
+    }),
+    trace = if (spec$debug > 0L) numeric()
+  )
+}
+
+# The state with its point and value at x: the density is asked for once.
+settle <- function(model, state) {
+  calling_user_code(model, function(place) {
+    .Call(C_mh_settle, model$spec, mh_functions(model), state, place)
+  }, call = rlang::call2("mh_sample"))
+}
+
+# A start around the centre, where the density is positive.
+scatter <- function(model, state, centre, scale) {
+  spread <- 2
+  for (attempt in 1:50) {
+    trial <- state
+    trial$x <- centre + spread * scale * stats::rnorm(length(centre))
+    trial <- tryCatch(
+      suppressWarnings(settle(model, trial)), error = function(cnd) state
+    )
+    if (trial$value[[2L]] > -Inf && !identical(trial, state)) {
+      return(trial)
+    }
+    spread <- spread / 2
+  }
+  state
+}
+
+# The sampler's own stream, made from the chain's, of the same kind: user code
+# sees the chain's alone.
+own_stream <- function() {
+  if (identical(rng_kind()[[1L]], "L'Ecuyer-CMRG")) {
+    return(parallel::nextRNGSubStream(generator_seed()))
+  }
+  seed <- uniform_integer(1)
+  chain <- generator_seed()
+  set.seed(seed)
+  own <- generator_seed()
+  set_generator_seed(chain)
+  own
+}
+
+#' @exportS3Method
+model_sweeps.mh_model <- function(model, state, n, control) {
+  kind <- generator_seed()[[1L]]
+  result <- calling_user_code(model, function(place) {
+    .Call(
+      C_mh_sweeps, model$spec, mh_functions(model), state, n, control, place
+    )
+  })
+  if (is.null(result)) {
+    return(NULL)
+  }
+  check_same_kind(kind, NULL)
+  if (!is.null(result$trace)) {
+    result$state$trace <- c(state$trace, result$trace)
+    result$trace <- NULL
+  }
+  result
+}
+
+check_same_kind <- function(kind, call) {
+  if (!identical(generator_seed()[1L], kind)) {
+    abort_state(
+      c("A function given to the sampler changed the kind of random number
+         generator.",
+        i = "It must put the kind back: {.code on.exit(RNGkind(old[1], old[2],
+             old[3]))}."),
+      call = call, class = "generator"
+    )
+  }
+}
+
+#' @exportS3Method
+model_check_init.mh_model <- function(model, init, where, call) {
+  if (is_laplace_fit(init)) {
+    init <- laplace_mean(init)
+  }
+  d <- model$spec$d
+  init <- check_numeric_vector(init,
+    length = d, length_why = "like `init`", arg = where, call = call
+  )
+  given <- names(init)
+  if (!is.null(given) && !is.null(model$user_names)) {
+    if (!setequal(given, model$user_names)) {
+      abort_argument(
+        "Names of `{where}` must be those of `init`: {.val {model$user_names}}.",
+        call = call
+      )
+    }
+    init <- init[model$user_names]
+  }
+  spec <- model$spec
+  if (!is.null(spec$lower)) {
+    check_inside(init, spec$lower, spec$upper, !is.null(spec$map), where, call)
+  }
+  unname(init)
+}
+
+#' @exportS3Method
+model_init_from_state.mh_model <- function(model, state) state$point
+
+#' @exportS3Method
+model_needs.mh_model <- function(model) {
+  needs_of(list(
+    model$data$log_density, model$extra, model$gradient,
+    lapply(model$plan, function(block) unclass_proposal(block$proposal))
+  ))
+}
+
+unclass_proposal <- function(proposal) {
+  c(unclass(proposal), lapply(proposal$parts, unclass_proposal))
+}
+
+#' @exportS3Method
+model_headline.mh_model <- function(model) {
+  proposals <- unique(vapply(model$plan, function(block) {
+    format(block$proposal)
+  }, ""))
+  blocks <- length(model$plan)
+  paste0(
+    cli::pluralize("Metropolis-Hastings: {model$spec$d} parameter{?s}; "),
+    if (blocks > 1L) paste0(blocks, " blocks, "),
+    if (length(proposals) == 1L) proposals else "each with its own proposal"
+  )
+}
+
+#' @exportS3Method
+set_data.mh_model <- function(model, data) {
+  call <- rlang::caller_env(2)
+  check_log_density(data, call)
+  model$data <- list(log_density = data)
+  model$data_hash <- hash_density(data, model$extra)
+  model
+}
+
+# ---- what goes wrong in user code --------------------------------------------
+
+# Evaluates code(place), a .Call that calls functions of the user.  `place` is an
+# environment in which C says where it is: an R error in such a function, or an
+# answer that is of no use, becomes an error with sweep and point.
+calling_user_code <- function(model, code, call = NULL) {
+  place <- new.env(parent = emptyenv())
+  tryCatch(code(place), error = function(cnd) {
+    abort_user_code(model, place, cnd, call)
+  })
+}
+
+abort_user_code <- function(model, place, cnd, call) {
+  role <- place$role
+  fault <- place$fault
+  if (is.null(role) && is.null(fault)) {
+    stop(cnd)
+  }
+  sweep <- place$state$sweep
+  when <- if (is.null(sweep) || sweep == 0 && !is.null(call)) {
+    "at the start"
+  } else {
+    paste("in sweep", format(sweep + 1, scientific = FALSE))
+  }
+  point <- place$point
+  at <- point_words(unname(point), names(point))
+  words <- fault_words(fault, role, place$value, length(point), cnd)
+  abort_numeric(
+    c(paste0(words[[1L]], " ", when, "."), x = "At {at}.",
+      i = if (length(words) > 1L) words[[2L]]),
+    call = call, class = "user_function", point = point,
+    sweep = if (is.null(sweep)) 0 else sweep + 1,
+    parent = if (is.null(fault)) cnd
+  )
+}
+
+# What happened, and a hint; templates.
+fault_words <- function(fault, role, value, d, cnd) {
+  if (is.null(fault)) {
+    said <- gsub("([{}])", "\\1\\1", conditionMessage(cnd))
+    return(paste0("`", role, "` failed (", said, ")"))
+  }
+  given <- gsub("([{}])", "\\1\\1", describe(value))
+  switch(fault,
+    nan = c(
+      "`log_density` is NaN",
+      "It must be -Inf where the density is zero; {.code on_nan = \"reject\"}
+       takes NaN for that."
+    ),
+    infinite = c(
+      "`log_density` is +Inf",
+      "A point with infinite density would hold the chain for ever."
+    ),
+    number = paste0("`", role, "` must return one number, not ", given, ","),
+    vector = paste0(
+      "`", role, "` must return ", d, " number", if (d != 1) "s", ", not ",
+      given, ","
+    ),
+    gradient = "`gradient` is not finite",
+    draw = "`draw` of custom_proposal() is not finite",
+    ratio = c(
+      "`log_density` of the proposal is NaN or infinite for a draw of its own",
+      "It must be the density of what `draw` draws: {.code log q(y | x)}, `y`
+       first."
+    ),
+    generator = c(
+      "A function given to the sampler has changed the kind of random number
+       generator",
+      "It must put the kind back with {.fn on.exit}."
+    )
+  )
+}
+
+# ---- what a fit answers ------------------------------------------------------
+
+#' Acceptance rates
+#'
+#' The share of steps that moved, by chain and block, in burn-in and after it.
+#' About 0.44 in one dimension and 0.234 in many is best for a random walk,
+#' 0.574 for a Langevin proposal; much more means steps too small, much less
+#' steps too large. An independence proposal should be near 1.
+#'
+#' @param fit A fit made by [mh_sample()], or by [gibbs_sample()] with MH steps.
+#' @return A data frame with a row for each chain and block and the columns
+#'   `chain`, `block`, `steps` and `rate` (after burn-in), `burnin_steps` and
+#'   `burnin_rate`, and `scale` (the factor that a proposal has learned, 1 for
+#'   one that learns none). A rate of no steps is NA. The attribute `nan` holds
+#'   the number of NaNs that were taken for zero, by chain.
+#' @section Errors: `gibbsite_error_argument` when `fit` is not such a fit.
+#' @seealso [coda::rejectionRate()] counts draws that repeat the one before.
+#' @examples
+#' fit <- mh_sample(function(x) -sum(x^2) / 2, c(0, 0), seed = 1)
+#' acceptance(fit)
+#' @export
+acceptance <- function(fit) {
+  call <- rlang::current_env()
+  check_fit(fit, "fit", call)
+  model <- fit_part(fit, "model")
+  chains <- fit_part(fit, "chains")
+  tables <- lapply(seq_along(chains), function(k) {
+    table <- model_acceptance(model, chains[[k]]$state)
+    if (is.null(table)) {
+      abort_argument(
+        "{.arg fit} has no Metropolis-Hastings steps.", call = call
+      )
+    }
+    data.frame(chain = k, table)
+  })
+  structure(
+    do.call(rbind, tables),
+    nan = vapply(chains, function(chain) chain$state$nan_count %||% 0, 0)
+  )
+}
+
+# data.frame(block, steps, rate, burnin_steps, burnin_rate, scale) of one chain;
+# NULL for a model without such steps.
+model_acceptance <- function(model, state) UseMethod("model_acceptance")
+
+#' @exportS3Method
+model_acceptance.default <- function(model, state) NULL
+
+#' @exportS3Method
+model_acceptance.mh_model <- function(model, state) {
+  memory_table(vapply(model$plan, `[[`, "", "name"), state$blocks)
+}
+
+# The same from the memories of blocks.
+memory_table <- function(names, memories) {
+  counts <- vapply(memories, `[[`, numeric(4L), "counts")
+  rate <- function(moves, steps) ifelse(steps > 0, moves / steps, NA_real_)
+  data.frame(
+    block = names, steps = counts[3L, ], rate = rate(counts[4L, ], counts[3L, ]),
+    burnin_steps = counts[1L, ],
+    burnin_rate = rate(counts[2L, ], counts[1L, ]),
+    scale = vapply(memories, function(memory) exp(memory$tuning[[1L]]), 0)
+  )
+}
+
+#' Every step of a run
+#'
+#' What [mh_sample()] did with `debug = TRUE`, step by step: from these numbers
+#' the chain can be built again by hand.
+#'
+#' @param fit A fit made by [mh_sample()] with `debug = TRUE`.
+#' @return A list with a data frame for each chain, a row a step: `sweep`,
+#'   `block` (its number), `uniform` (the step is taken when its logarithm is
+#'   below `log_ratio`), `log_density` (of the proposal; `-Inf` also where bounds
+#'   kept it from being asked for), `log_target` (with the Jacobian),
+#'   `log_correction` (\eqn{\log q(x | y) - \log q(y | x)}{log q(x | y) - log q(y
+#'   | x)}), `log_ratio`, `accepted`, and the proposal, a column a coordinate, on
+#'   the scale on which proposals are made. A chain begins at its entry of
+#'   `inits`, where one was given.
+#' @section Errors: `gibbsite_error_argument` for a fit without its steps.
+#' @examples
+#' fit <- mh_sample(function(x) -sum(x^2) / 2, 0, debug = TRUE, draws = 10,
+#'   burnin = 0, chains = 1, inits = list(0), seed = 1
+#' ) |> suppressWarnings()
+#' mh_trace(fit)[[1]]
+#' @export
+mh_trace <- function(fit) {
+  check_fit(fit, "fit")
+  model <- fit_part(fit, "model")
+  if (!isTRUE(model$spec$debug > 0L)) {
+    abort_argument(
+      "{.arg fit} must be made by {.code mh_sample(debug = TRUE)}."
+    )
+  }
+  names <- c(
+    "sweep", "block", "uniform", "log_density", "log_target", "log_correction",
+    "log_ratio", "accepted", model$parameters
+  )
+  lapply(fit_part(fit, "chains"), function(chain) {
+    steps <- matrix(chain$state$trace, nrow = length(names))
+    table <- as.data.frame(t(steps))
+    names(table) <- names
+    table$accepted <- table$accepted > 0
+    table
+  })
+}
