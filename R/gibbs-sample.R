@@ -180,6 +180,11 @@ gibbs_sample_model <- function(conditionals, init, arguments, scan, keep,
   data <- list(
     conditionals = conditionals, arguments = arguments, log_joint = log_joint
   )
+  for (block in names(conditionals)) {
+    if (is_mh_step(conditionals[[block]])) {
+      storage.mode(init[[block]]) <- "double"
+    }
+  }
   # stored in the order of the blocks, whatever the order of `keep`
   keep <- intersect(names(conditionals), keep)
   columns <- unlist(lapply(keep, function(block) {
@@ -189,10 +194,16 @@ gibbs_sample_model <- function(conditionals, init, arguments, scan, keep,
   new_model(
     "gibbs_sample_model",
     name = "gibbs_sample", title = "Gibbs sampler", data = data,
-    data_hash = hash_code(data), nobs = NA_integer_, columns = columns,
+    data_hash = hash_conditionals(data), nobs = NA_integer_, columns = columns,
     prior = no_prior("the conditionals given to gibbs_sample()"),
-    init = init, scan = scan, keep = keep
+    init = init, scan = scan, keep = keep,
+    steps = compile_steps(conditionals, init, call)
   )
+}
+
+# Functions by their code and by what they find where they were made.
+hash_conditionals <- function(data) {
+  hash_code(list(data, lapply(functions_in(data), closure_values)))
 }
 
 # "tau", "w[1]", "Sigma[1,2]"
@@ -250,7 +261,7 @@ reserved_names <- c(".chain", ".iteration", ".draw")
 
 check_conditional <- function(conditional, block, method, call) {
   arg <- paste0("conditionals$", block)
-  if (inherits(conditional, "gibbsite_mh_step")) {
+  if (is_mh_step(conditional)) {
     if (method == "icm") {
       abort_argument(
         c(
@@ -395,7 +406,12 @@ gibbs_look_ahead <- 64L
 model_start.gibbs_sample_model <- function(model, init) {
   values <- model$init
   values[names(init)] <- init
-  state <- list(sweep = 0, values = values)
+  for (block in names(model$steps)) {
+    storage.mode(values[[block]]) <- "double"
+  }
+  state <- list(
+    sweep = 0, values = values, steps = start_steps(model, values)
+  )
   if (model$scan == "random") {
     state$order <- integer(gibbs_look_ahead * length(values))
   }
@@ -453,10 +469,8 @@ model_init_from_state.gibbs_sample_model <- function(model, state) state$values
 #' @exportS3Method
 model_headline.gibbs_sample_model <- function(model) {
   blocks <- names(model$init)
-  steps <- vapply(model$data$conditionals, inherits, NA, "gibbsite_mh_step")
-  if (length(steps) == length(blocks)) {
-    blocks[steps] <- paste0(blocks[steps], " (MH)")
-  }
+  moved <- blocks %in% names(model$steps)
+  blocks[moved] <- paste0(blocks[moved], " (MH)")
   shown <- utils::head(blocks, 8L)
   more <- if (length(blocks) > 8L) paste0(", ... (", length(blocks), " blocks)")
   order <- if (model$scan == "random") {
@@ -474,7 +488,7 @@ model_needs.gibbs_sample_model <- function(model) needs_of(model$data)
 #' @exportS3Method
 set_data.gibbs_sample_model <- function(model, data) {
   model$data$conditionals <- data
-  model$data_hash <- hash_code(model$data)
+  model$data_hash <- hash_conditionals(model$data)
   model
 }
 
@@ -494,17 +508,24 @@ model_sweeps.gibbs_sample_model <- function(model, state, n, control) {
 open_functions <- function(model) {
   conditionals <- model$data$conditionals
   run <- new.env(parent = baseenv())
-  frame_of <- function(f) {
-    frame <- new.env(hash = FALSE, parent = run)
-    assign("conditional", f, frame)
+  frame_of <- function(conditional) {
+    frame <- new.env(parent = run)
+    if (is_mh_step(conditional)) {
+      frame$gradient <- conditional$gradient
+      conditional <- conditional$log_density
+    }
+    frame$conditional <- conditional
     frame
   }
+  call <- state_call(model$data$arguments, run)
   list(
-    calls = rep(list(state_call(model$data$arguments, run)),
-                length(conditionals)),
+    calls = rep(list(call), length(conditionals)),
     frames = lapply(unname(conditionals), frame_of), run = run,
     lengths = as.double(lengths(model$init, use.names = FALSE)),
     dims = unname(lapply(model$init, dim)),
+    steps = lapply(names(conditionals), function(block) {
+      open_step(conditionals[[block]], model$steps[[block]], call)
+    }),
     kept = match(model$keep, names(model$init)),
     random = as.integer(model$scan == "random"), place = numeric(3)
   )
@@ -533,9 +554,12 @@ abort_block <- function(model, run, cnd) {
   block <- names(model$init)[[number]]
   where <- paste0("block `", block, "` in sweep ", sweep)
   reason <- if (run$place[3] == 0) {
-    paste0("the conditional of ", where, " failed: ", conditionMessage(cnd))
+    what <- if (block %in% names(model$steps)) "step" else "conditional"
+    paste0("the ", what, " of ", where, " failed: ", conditionMessage(cnd))
   } else {
-    fault_words(run$place[3], run$run$value, model$init[[block]], where)
+    block_fault_words(
+      run$place[3], run$run$value, model$init[[block]], where, run$run$fault
+    )
   }
   rlang::abort(
     reason,
@@ -547,25 +571,256 @@ abort_block <- function(model, run, cnd) {
   )
 }
 
-# fault: 1 shape, 2 value, 3 generator, as in C.
-fault_words <- function(fault, value, init, where) {
-  if (fault == 3) {
-    return(paste0(
-      "the conditional of ", where,
-      " changed the kind of random number generator"
-    ))
-  }
-  if (fault == 1) {
-    return(paste0(
+# fault: as the codes in r_gibbs_sample.h.
+block_fault_words <- function(fault, value, init, where, proposal) {
+  size <- length(init)
+  switch(fault,
+    paste0(
       where, " must be ", shape_words(init), ", as in `init`, not ",
       describe(value)
-    ))
-  }
+    ),
+    not_finite_words(value, where),
+    paste0(
+      "the conditional of ", where,
+      " changed the kind of random number generator"
+    ),
+    paste0(
+      "the log density of ", where, " must be one number, not ", describe(value)
+    ),
+    paste0(
+      "the gradient of ", where, " must be ", size, " finite number",
+      if (size > 1L) "s"
+    ),
+    paste0(
+      "the log density of ", where, " is NaN or +Inf where the block is ",
+      point_words(value)
+    ),
+    paste0(
+      "the proposal of ", where, " gave ", switch(proposal %||% "ratio",
+        draw = "a draw that is not finite",
+        vector = paste("a draw of another length than", size),
+        number = "a log density that is not one number",
+        "a log density that is NaN, or infinite for its own draw"
+      )
+    )
+  )
+}
+
+not_finite_words <- function(value, where) {
   at <- which(!is.finite(value))[[1L]]
   place <- if (length(value) > 1L) paste0(", element ", at, " of ") else " of "
   paste0(
     "the value", place, where, " must be finite, not ",
     describe_scalar(value[[at]])
+  )
+}
+
+# ---- blocks that are moved ---------------------------------------------------
+
+#' A block of a Gibbs sampler updated by Metropolis-Hastings
+#'
+#' Takes the place of a conditional in [gibbs_sample()] for a block that cannot
+#' be drawn: the block \eqn{\theta_k}{theta_k} is moved by Metropolis-Hastings
+#' steps that leave \eqn{p(\theta_k \mid \theta_{-k})}{p(theta_k | rest)}
+#' invariant. The log density is needed up to a constant only that does not
+#' depend on the block: the log joint density will do, and so will those of its
+#' factors in which the block stands.
+#'
+#' Each update asks for the log density once at the current point, since the
+#' rest of the state has changed, and once for each step. It must be exact: an
+#' unbiased estimate, as [mh_sample()] takes it, would not do here.
+#'
+#' A proposal that learns does so in burn-in, and is frozen after;
+#' [acceptance()] shows how often each block moved.
+#'
+#' @param log_density Function of the whole state, a named list as in
+#'   [gibbs_sample()], in which the block has the value that is asked about;
+#'   returns one number, `-Inf` where the density is zero. NaN and `+Inf` stop
+#'   the chain.
+#' @param proposal A proposal for the block's numbers, such as [adaptive()] (the
+#'   default) or [random_walk()]. The `gradient` of [langevin()] is a function of
+#'   the whole state and returns the gradient with respect to the block; the
+#'   functions of [custom_proposal()] are functions of the block alone.
+#'   `cov = "laplace"` is not available.
+#' @param steps Whole number, 1 or more (default 1): the steps made whenever the
+#'   block is updated.
+#' @return An object of class `gibbsite_mh_step`.
+#' @section Errors: `gibbsite_error_argument` for arguments of the wrong type.
+#' @references
+#' Tierney L (1994). Markov chains for exploring posterior distributions.
+#' *Annals of Statistics* 22, 1701-1728. \doi{10.1214/aos/1176325750}
+#' @seealso [gibbs_sample()]
+#' @examples
+#' # Positive numbers with a gamma distribution of unknown shape and mean, whose
+#' # priors are Exp(1/10) and 1 / mean ~ Gamma(1, 1): the mean can be drawn
+#' # given the shape, the shape cannot
+#' y <- warpbreaks$breaks
+#' fit <- gibbs_sample(
+#'   list(
+#'     shape = mh_step(function(state, y) {
+#'       if (state$shape <= 0) return(-Inf)
+#'       sum(dgamma(y, state$shape, state$shape / state$mean, log = TRUE)) -
+#'         state$shape / 10
+#'     }),
+#'     mean = function(state, y) {
+#'       1 / rgamma(1, 1 + length(y) * state$shape, 1 + state$shape * sum(y))
+#'     }
+#'   ),
+#'   init = list(shape = 1, mean = 30), y = y, chains = 2, seed = 1
+#' )
+#' fit
+#' acceptance(fit)
+#' @export
+mh_step <- function(log_density, proposal = adaptive(), steps = 1) {
+  call <- rlang::current_env()
+  check_state_function(
+    log_density, "log_density", "a function of the state", call
+  )
+  check_proposal(proposal, "proposal", call)
+  if (is_native_density(log_density)) {
+    abort_argument(
+      c(
+        "{.arg log_density} must be an R function of the state.",
+        i = "Compiled code knows the block alone; an R function may call it."
+      ),
+      call = call
+    )
+  }
+  if (uses_laplace(proposal)) {
+    abort_argument(
+      c(
+        "{.code cov = \"laplace\"} is not available in {.fn mh_step}.",
+        i = "The rest of the state changes, and the mode with it: use
+             {.fn adaptive}."
+      ),
+      call = call
+    )
+  }
+  steps <- check_count(steps, max = 1e6, call = call)
+  structure(
+    list(
+      log_density = log_density, proposal = proposal,
+      gradient = step_gradient(proposal, call), steps = steps
+    ),
+    class = "gibbsite_mh_step"
+  )
+}
+
+is_mh_step <- function(x) inherits(x, "gibbsite_mh_step")
+
+step_gradient <- function(proposal, call) {
+  found <- unique(proposal_gradients(proposal))
+  if (length(found) > 1L) {
+    abort_argument(
+      "Langevin proposals of one block must have the same {.arg gradient}.",
+      call = call
+    )
+  }
+  if (length(found) > 0L) found[[1L]]
+}
+
+#' @export
+format.gibbsite_mh_step <- function(x, ...) {
+  paste0(
+    "Metropolis-Hastings on a log density: ", format(x$proposal),
+    if (x$steps > 1L) paste0(", ", x$steps, " steps at a time")
+  )
+}
+
+#' @export
+print.gibbsite_mh_step <- function(x, ...) {
+  writeLines(format(x))
+  invisible(x)
+}
+
+# The compiled proposals of the blocks that are moved, by name.
+compile_steps <- function(conditionals, init, call) {
+  steps <- conditionals[vapply(conditionals, is_mh_step, NA)]
+  blocks <- names(steps)
+  stats::setNames(lapply(blocks, function(block) {
+    compile_proposal(
+      steps[[block]]$proposal, length(init[[block]]),
+      paste0("proposal of conditionals$", block), NULL, call
+    )
+  }), blocks)
+}
+
+# Steps for which variates are drawn ahead, as in C.
+step_look_ahead <- 64
+
+# What C reads of a block that is moved; NULL for one that is drawn.
+open_step <- function(conditional, compiled, call) {
+  if (!is_mh_step(conditional)) {
+    return(NULL)
+  }
+  call[[1L]] <- quote(gradient)
+  list(
+    proposal = compiled, functions = proposal_functions(conditional$proposal),
+    steps = as.double(conditional$steps),
+    gradient = if (!is.null(conditional$gradient)) call
+  )
+}
+
+# The blocks' parts of a state: what a step learns, counts and has drawn ahead.
+start_steps <- function(model, values) {
+  lapply(names(model$init), function(block) {
+    conditional <- model$data$conditionals[[block]]
+    compiled <- model$steps[[block]]
+    if (is.null(compiled)) {
+      return(NULL)
+    }
+    x <- as.double(values[[block]])
+    d <- length(x)
+    density <- step_density(model, values, block)
+    if (density(x) == -Inf) {
+      abort_argument(
+        c(
+          "The log density of block {.val {block}} is not finite at the start.",
+          i = "Start where the density is positive: {.arg init} or
+               {.arg inits}."
+        ),
+        call = rlang::call2("gibbs_sample"), class = "zero_density"
+      )
+    }
+    scale <- if (needs_scale(conditional$proposal)) {
+      reach(density, x)
+    } else {
+      rep(1, d)
+    }
+    width <- block_variates(list(proposal = compiled))
+    list(
+      x = x, point = x, value = c(-Inf, -Inf), slope = numeric(d + 1L),
+      nan_count = 0, ahead = numeric(step_look_ahead * width),
+      proposal = proposal_memory(conditional$proposal, compiled, x, scale)
+    )
+  })
+}
+
+# The log density of a block given the rest of a start; where it fails or is no
+# number, which the chain will tell of, it counts as -Inf.
+step_density <- function(model, values, block) {
+  f <- model$data$conditionals[[block]]$log_density
+  shape <- values[[block]]
+  function(x) {
+    values[[block]] <- replace(shape, seq_along(shape), x)
+    value <- tryCatch(
+      suppressWarnings(
+        do.call(f, c(list(values), model$data$arguments), quote = TRUE)
+      ),
+      error = function(cnd) -Inf
+    )
+    if (is_plain_number(value) && value < Inf) as.double(value) else -Inf
+  }
+}
+
+#' @exportS3Method
+model_acceptance.gibbs_sample_model <- function(model, state) {
+  moved <- names(model$init) %in% names(model$steps)
+  if (!any(moved)) {
+    return(NULL)
+  }
+  memory_table(
+    names(model$init)[moved], lapply(state$steps[moved], `[[`, "proposal")
   )
 }
 

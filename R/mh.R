@@ -508,7 +508,7 @@ closure_values <- function(f) {
     is.environment(value) || typeof(value) == "externalptr"
   }, NA)
   values <- values[!opaque]
-  values[order(names(values))]
+  values[order(as.character(names(values)))]
 }
 
 is_top_environment <- function(env) {

@@ -1,22 +1,6 @@
-/* gibbs_sample(): sweeps whose blocks are drawn by functions of the user.
- *
- * The state of a chain holds `values`, a named list with one element a block,
- * which is what the user's functions are given.  It is never changed in place:
- * each update makes a new list (a copy of K pointers), so that a function may
- * keep what it was given.
- *
- *   calls    K calls, `conditional(state, ...)`, each evaluated in its frame
- *   frames   K environments that hold `conditional`, enclosed by
- *   run      the environment that holds `state`, the list as it stands
- *   lengths  K lengths of the blocks
- *   dims     K integer vectors, or NULL for a block without dimensions
- *   kept     the blocks that are recorded, counted from 1
- *   random   0: blocks in their order; 1: K blocks a sweep, each at random
- *   place    where the run is, for R to read when something stops it: sweep,
- *            block, fault
- *
- * The generator is in the hands of the user's functions: nothing here holds its
- * state while one of them runs. */
+/* The sweeps of gibbs_sample(): see r_gibbs_sample.h. */
+#include "r_gibbs_sample.h"
+
 #include <R.h>
 #include <R_ext/Random.h>
 #include <limits.h>
@@ -30,29 +14,6 @@
 /* Sweeps for which the order of a random scan is drawn ahead: the generator is
  * fetched and put back (5 microseconds) once for all of them. */
 #define LOOK_AHEAD 64
-
-typedef enum {
-  FAULT_NONE = 0,
-  FAULT_SHAPE,     /* wrong type, length or dimensions */
-  FAULT_VALUE,     /* not finite                       */
-  FAULT_GENERATOR, /* another kind of generator        */
-} fault;
-
-typedef struct {
-  size_t blocks;
-  SEXP calls, frames, run, symbol;
-  const double *lengths;
-  SEXP dims;
-  const int *kept;
-  size_t n_kept;
-  int random;
-  double *place;
-  SEXP state;    /* the copy that the segment works on */
-  R_xlen_t slot; /* of `values` in it                  */
-  const double *sweep;
-  int *order; /* LOOK_AHEAD x blocks, counted from 0 */
-  int kind;   /* of the generator                    */
-} gibbs_model;
 
 /* ---- the value of a block --------------------------------------------------- */
 
@@ -82,7 +43,7 @@ static int all_finite(SEXP value) {
   return 1;
 }
 
-static fault value_fault(const gibbs_model *m, size_t block, SEXP value) {
+static gibbs_fault value_fault(const gibbs_model *m, size_t block, SEXP value) {
   const int type = TYPEOF(value);
   if ((type != REALSXP && type != INTSXP && type != LGLSXP) || OBJECT(value))
     return FAULT_SHAPE;
@@ -92,45 +53,59 @@ static fault value_fault(const gibbs_model *m, size_t block, SEXP value) {
   return all_finite(value) ? FAULT_NONE : FAULT_VALUE;
 }
 
-/* R looks at `place`, and at `value` in `run`, to say what was wrong. */
-static void stop_at(const gibbs_model *m, fault what, SEXP value) {
+void gibbs_stop(const gibbs_model *m, gibbs_fault what, SEXP value) {
   m->place[2] = (double)what;
+  PROTECT(value);
   Rf_defineVar(Rf_install("value"), value, m->run);
-  Rf_error("a block of gibbs_sample() has an invalid value");
-}
-
-/* ---- one block -------------------------------------------------------------- */
-
-static SEXP values_of(const gibbs_model *m) {
-  return VECTOR_ELT(m->state, m->slot);
-}
-
-/* `values` becomes the current state: R's and ours. */
-static void set_values(gibbs_model *m, SEXP values) {
-  SET_VECTOR_ELT(m->state, m->slot, values);
-  Rf_defineVar(m->symbol, values, m->run);
-}
-
-static void set_block(gibbs_model *m, size_t block, SEXP value) {
-  SEXP values = PROTECT(Rf_shallow_duplicate(values_of(m)));
-  SET_VECTOR_ELT(values, (R_xlen_t)block, value);
-  set_values(m, values);
   UNPROTECT(1);
+  Rf_error("a function given to gibbs_sample() has failed");
+}
+
+void gibbs_check_generator(const gibbs_model *m) {
+  if (generator_kind() != m->kind)
+    gibbs_stop(m, FAULT_GENERATOR, R_NilValue);
+}
+
+/* ---- one block --------------------------------------------------------- */
+
+void gibbs_show(gibbs_model *m, SEXP values) {
+  PROTECT(values);
+  Rf_defineVar(m->symbol, values, m->run);
+  UNPROTECT(1);
+}
+
+void gibbs_set(gibbs_model *m, SEXP values) {
+  SET_VECTOR_ELT(m->state, m->slot, values);
+  m->values = values;
+  gibbs_show(m, values);
+}
+
+SEXP gibbs_with(const gibbs_model *m, size_t k, SEXP value) {
+  SEXP values = Rf_shallow_duplicate(m->values);
+  SET_VECTOR_ELT(values, (R_xlen_t)k, value);
+  return values;
 }
 
 /* theta_k | theta_-k by the user's function of the whole current state. */
 static void draw_block(gibbs_model *m, size_t block) {
   const R_xlen_t k = (R_xlen_t)block;
-  m->place[1] = (double)block + 1.0;
   SEXP value =
     PROTECT(Rf_eval(VECTOR_ELT(m->calls, k), VECTOR_ELT(m->frames, k)));
-  const fault what = value_fault(m, block, value);
+  const gibbs_fault what = value_fault(m, block, value);
   if (what != FAULT_NONE)
-    stop_at(m, what, value);
-  if (generator_kind() != m->kind)
-    stop_at(m, FAULT_GENERATOR, value);
-  set_block(m, block, value);
+    gibbs_stop(m, what, value);
+  gibbs_check_generator(m);
+  gibbs_set(m, gibbs_with(m, block, value));
   UNPROTECT(1);
+}
+
+static void update_block(gibbs_model *m, size_t block,
+                         const scan_control *control) {
+  m->place[1] = (double)block + 1.0;
+  if (m->step[block])
+    gibbs_move_block(m->step[block], control);
+  else
+    draw_block(m, block);
 }
 
 /* ---- one sweep -------------------------------------------------------------- */
@@ -146,21 +121,20 @@ static void draw_order(gibbs_model *m) {
 
 static status sweep(void *model, const scan_control *control) {
   gibbs_model *m = model;
-  (void)control;
   m->place[0] = *m->sweep + 1.0;
   const size_t ahead = (size_t)fmod(*m->sweep, LOOK_AHEAD);
   if (m->random && ahead == 0)
     draw_order(m);
   for (size_t k = 0; k < m->blocks; k++)
-    draw_block(m, m->random ? (size_t)m->order[ahead * m->blocks + k] : k);
+    update_block(m, m->random ? (size_t)m->order[ahead * m->blocks + k] : k,
+                 control);
   return STATUS_OK;
 }
 
 static void record(void *model, double *row, size_t stride) {
   const gibbs_model *m = model;
-  SEXP values = values_of(m);
   for (size_t j = 0; j < m->n_kept; j++) {
-    SEXP value = VECTOR_ELT(values, m->kept[j] - 1);
+    SEXP value = VECTOR_ELT(m->values, m->kept[j] - 1);
     const R_xlen_t length = XLENGTH(value);
     const int real = TYPEOF(value) == REALSXP;
     const double *x = real ? REAL(value) : NULL;
@@ -225,12 +199,28 @@ static size_t unpack_kept(gibbs_model *m, SEXP data) {
   return (size_t)columns;
 }
 
-/* The segment may have been handed values that no function has returned. */
-static void check_values(const gibbs_model *m) {
-  list_of(m->state, "values", m->blocks);
+/* The state may have been made by anybody. */
+static void open_values(gibbs_model *m) {
+  SEXP values = list_of(m->state, "values", m->blocks);
+  m->slot = slot_of(m->state, "values");
   for (size_t k = 0; k < m->blocks; k++)
-    if (value_fault(m, k, VECTOR_ELT(values_of(m), (R_xlen_t)k)) != FAULT_NONE)
+    if (value_fault(m, k, VECTOR_ELT(values, (R_xlen_t)k)) != FAULT_NONE)
       Rf_error("block %.0f of the state is invalid", (double)k + 1.0);
+  gibbs_set(m, values);
+}
+
+static void open_steps(gibbs_model *m, SEXP data) {
+  SEXP specs = list_of(data, "steps", m->blocks);
+  SEXP memory = list_of(m->state, "steps", m->blocks);
+  m->step =
+    (struct gibbs_step **)R_alloc(m->blocks, sizeof(struct gibbs_step *));
+  for (size_t k = 0; k < m->blocks; k++) {
+    SEXP spec = VECTOR_ELT(specs, (R_xlen_t)k);
+    m->step[k] =
+      spec == R_NilValue
+        ? NULL
+        : gibbs_open_step(m, k, spec, VECTOR_ELT(memory, (R_xlen_t)k));
+  }
 }
 
 SEXP C_gibbs_sample_sweeps(SEXP data, SEXP state, SEXP n, SEXP control_list) {
@@ -239,15 +229,14 @@ SEXP C_gibbs_sample_sweeps(SEXP data, SEXP state, SEXP n, SEXP control_list) {
   const size_t columns = unpack_kept(&m, data);
   const scan_control control = args_control(control_list);
   m.state = PROTECT(scan_copy_state(state));
-  m.slot = slot_of(m.state, "values");
   m.sweep = args_doubles(m.state, "sweep", 1);
   m.random = args_count(data, "random", 0) > 0;
   if (m.random)
     m.order =
       args_integers(m.state, "order", args_product(LOOK_AHEAD, m.blocks));
   m.kind = generator_kind();
-  check_values(&m);
-  set_values(&m, values_of(&m));
+  open_values(&m);
+  open_steps(&m, data);
   const scan_model scan = {&m, sweep, record};
   SEXP result = scan_segment_open(&scan, control, n, m.state, columns);
   UNPROTECT(1);
