@@ -678,7 +678,7 @@ density_caller <- function(log_density, extra = list()) {
 }
 
 #' @exportS3Method
-density_caller.function <- function(log_density, extra = list()) {
+density_caller.default <- function(log_density, extra = list()) {
   caller(log_density, "log_density", 1L, extra)
 }
 
