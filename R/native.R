@@ -2,8 +2,8 @@
 
 #' A log density in compiled code
 #'
-#' Hands a function in C, C++ or Fortran to [mh_sample()] or [mh_step()] in the
-#' place of an R function:
+#' Hands a function in C, C++ or Fortran to [mh_sample()] in the place of an R
+#' function:
 #' ```
 #' double f(const double *x, int d, void *data);
 #' ```
@@ -28,7 +28,8 @@
 #' cores, a fit read from a file and a resumed run find the function again, if
 #' the package or the file is there. Whether it still is the same code cannot be
 #' told. An external pointer is of this process alone: such a run cannot leave
-#' it, and in another session the density must be given again.
+#' it, and in another session the density must be given again, as `data` of
+#' [extend()] or [resume()].
 #'
 #' @section Data:
 #' `data` is a named list of numeric vectors, matrices and arrays (a vector
@@ -115,6 +116,12 @@ is_native_density <- function(x) inherits(x, "gibbsite_native_density")
 # The external pointer that C takes, resolved in this process.
 native_pointer <- function(density, call = rlang::caller_env()) {
   resolve_native(attr(density, "native"), "state", call)
+}
+
+#' @exportS3Method
+density_caller.gibbsite_native_density <- function(log_density,
+                                                   extra = list()) {
+  native_pointer(log_density)
 }
 
 # ---- what the user gave ------------------------------------------------------
@@ -287,7 +294,7 @@ abort_native <- function(native, cnd, family, call) {
       c(
         "The compiled log density is an external pointer of another process.",
         i = "Name it by {.arg package} or {.arg dll}, which are looked up in
-             each process, or give it again."
+             each process, or give it again: {.arg data} of {.fn extend}."
       ),
       call = call, class = "native"
     )

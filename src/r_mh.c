@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "r_args.h"
+#include "r_native.h"
 #include "r_scan.h"
 #include "routines.h"
 
@@ -144,6 +145,11 @@ static int ask_draw(void *context, const double *x, double *y) {
 }
 
 void mh_open_density(SEXP density, size_t d, mh_session *session, mh_model *m) {
+  if (TYPEOF(density) == EXTPTRSXP) {
+    m->context = native_context(density, d);
+    m->log_density = native_ask;
+    return;
+  }
   m->context = mh_open_closure(density, d, session->names, session);
   m->log_density = mh_ask_number;
 }

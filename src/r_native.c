@@ -1,5 +1,6 @@
 #include "r_native.h"
 
+#include <R.h>
 #include <R_ext/Rdynload.h>
 #include <limits.h>
 
@@ -17,6 +18,26 @@ native_call native_open(SEXP pointer) {
   if (TYPEOF(kept) == VECSXP && XLENGTH(kept) == 3)
     call.data = RAW(VECTOR_ELT(kept, 2));
   return call;
+}
+
+typedef struct {
+  native_call call;
+  int d;
+} asked_density;
+
+void *native_context(SEXP pointer, size_t d) {
+  if (d > INT_MAX)
+    Rf_error("a compiled log density cannot have that many coordinates");
+  asked_density *density = (asked_density *)R_alloc(1, sizeof(asked_density));
+  density->call = native_open(pointer);
+  density->d = (int)d;
+  return density;
+}
+
+int native_ask(void *context, const double *x, double *value) {
+  const asked_density *density = context;
+  *value = density->call.f(x, density->d, density->call.data);
+  return 0;
 }
 
 /* A vector of doubles as the header has it. */

@@ -15,4 +15,9 @@ typedef struct {
  * value at x is call.f(x, d, call.data) as long as `pointer` is protected. */
 native_call native_open(SEXP pointer);
 
+/* The same as the core asks for a density: native_ask(context, x, &value) is
+ * 0.  The context is R_alloc'd. */
+void *native_context(SEXP pointer, size_t d);
+int native_ask(void *context, const double *x, double *value);
+
 #endif
