@@ -75,11 +75,10 @@ announce <- function(job, fit, call) {
 # Streams that were apart at the start have met: a function of the user sets a
 # seed.
 warn_same_streams <- function(job) {
-  twin <- anyDuplicated(lapply(job$chains, function(chain) chain$rng))
+  streams <- lapply(job$chains, sampler_stream)
+  twin <- anyDuplicated(streams)
   if (twin > 0L && job$outcome %in% c("done", "cap", "rule")) {
-    first <- match(
-      list(job$chains[[twin]]$rng), lapply(job$chains, function(x) x$rng)
-    )
+    first <- match(streams[twin], streams)
     warn_gibbsite(
       c(
         "Chains {first} and {twin} ended at the same place of the same stream of
@@ -90,6 +89,10 @@ warn_same_streams <- function(job) {
     )
   }
 }
+
+# The stream of which a chain's sampler draws: its own, where user code has the
+# chain's to itself.
+sampler_stream <- function(chain) chain$state$own %||% chain$rng
 
 # To judge a large fit takes a while: Ctrl-C gives it up, and not the fit.
 judge <- function(fit) cut_short(allowInterrupts(warn_convergence(fit)))

@@ -767,9 +767,10 @@ mh_state <- function(model, x, own) {
     slope = numeric(d + 1L), nan_count = 0,
     ahead = numeric(spec$rows * width), own = own,
     blocks = lapply(seq_along(model$plan), function(b) {
+      index <- model$plan[[b]]$index
       proposal_memory(
-        model$plan[[b]]$proposal, spec$blocks[[b]]$proposal,
-        x[model$plan[[b]]$index], rep(1, d)
+        model$plan[[b]]$proposal, spec$blocks[[b]]$proposal, x[index],
+        rep(1, length(index))
       )
     }),
     trace = if (spec$debug > 0L) numeric()
@@ -907,6 +908,43 @@ set_data.mh_model <- function(model, data) {
   model$data_hash <- hash_density(data, model$extra)
   model
 }
+
+#' @exportS3Method
+data_words.mh_model <- function(model) {
+  list(
+    arg = "log_density", them = "it", are = "is not the function",
+    those = "that",
+    hint = "Give the function with which the fit was made."
+  )
+}
+
+# Acceptance after burn-in over all chains, NaNs, and the least effective sample
+# size for each second that the run took.
+#' @exportS3Method
+model_notes.mh_model <- function(model, fit, table) {
+  rates <- acceptance(fit)
+  nan <- sum(attr(rates, "nan"))
+  range <- format(range(rates$rate, na.rm = TRUE), digits = 2, nsmall = 2)
+  seconds <- fit_part(fit, "run")$elapsed$total
+  size <- suppressWarnings(min(pmin(table$ess_bulk, table$ess_tail),
+                               na.rm = TRUE))
+  c(
+    paste0("Acceptance ", paste(unique(range), collapse = " to "), "."),
+    if (length(seconds) == 1L && seconds > 0 && is.finite(size)) {
+      paste0("ESS a second: ", format(signif(size / seconds, 2),
+        big.mark = ",", scientific = FALSE
+      ), " at least.")
+    },
+    if (nan > 0) {
+      cli::pluralize("NaN taken for a density of zero: {nan} time{?s}.")
+    },
+    if (any(vapply(model$plan, learns_for_ever, NA))) {
+      "Learning for ever: the draws are right in the limit only."
+    }
+  )
+}
+
+learns_for_ever <- function(block) isTRUE(block$proposal$forever)
 
 # ---- what goes wrong in user code --------------------------------------------
 

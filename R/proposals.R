@@ -122,8 +122,8 @@ laplace_covariance <- function(fit) unname(as.matrix(stats::vcov(fit)))
 #' After each step of burn-in, with \eqn{x} the point where the chain stands,
 #' \eqn{\alpha} the probability with which the step was accepted and \eqn{n} the
 #' number of steps (Haario et al. 2001; Andrieu and Thoms 2008, algorithm 4):
-#' \deqn{\log s \leftarrow \log s + \min(1, 4 n^{-0.6}) (\alpha - \alpha^*),}{
-#'   log s <- log s + min(1, 4 n^-0.6) (alpha - alpha*),}
+#' \deqn{\log s \leftarrow \log s + \min(1, 3 n^{-2/3}) (\alpha - \alpha^*),}{
+#'   log s <- log s + min(1, 3 n^(-2/3)) (alpha - alpha*),}
 #' \deqn{m \leftarrow m + g_n (x - m), \quad
 #'   L L^\top \leftarrow (1 - g_n) L L^\top + g_n (x - m)(x - m)^\top,}{
 #'   m <- m + g (x - m), L L' <- (1 - g) L L' + g (x - m)(x - m)',}

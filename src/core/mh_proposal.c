@@ -230,7 +230,7 @@ status mh_proposal_log_q(const mh_proposal *p, const mh_memory *memory,
  * with the wanted rate (Andrieu & Thoms 2008, algorithm 4,
  * doi:10.1007/s11222-008-9110-y). */
 static void learn_scale(const mh_proposal *p, double *tuning, double rate) {
-  const double gain = fmin(1.0, 4.0 * pow(tuning[1], -0.6));
+  const double gain = fmin(1.0, 3.0 * pow(tuning[1], -2.0 / 3.0));
   tuning[0] += gain * (rate - p->target);
 }
 
