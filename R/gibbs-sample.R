@@ -21,7 +21,7 @@
 #' one element a block, and returns a draw of its own block:
 #' `function(state) rnorm(1, state$y, 1)`. It draws with R's own functions, on
 #' the stream of its chain. Arguments given to `gibbs_sample()` in `...` are
-#' passed on to each.
+#' passed on to those that take them.
 #'
 #' What it returns must be numbers (double, integer or logical, the last two
 #' recorded as numbers) of the same length and dimensions as the block in
@@ -74,7 +74,8 @@
 #'   a scalar, vector, matrix or array. It fixes the shapes. Every chain starts
 #'   from it, unless `inits` says otherwise: an entry of `inits` is such a list
 #'   with any of the blocks.
-#' @param ... Further arguments of the conditionals, by name.
+#' @param ... Further arguments of the conditionals, by name: each is given to
+#'   the functions that have an argument of its name, or `...`.
 #' @param scan `"systematic"` (default) or `"random"`.
 #' @param method `"gibbs"` (default), or `"icm"` to search for a mode.
 #' @param log_joint For `"icm"`: `NULL` (default), or a function of the state
@@ -87,9 +88,10 @@
 #'   object of class `gibbsite_map` whose `estimate` is the state.
 #' @section Errors:
 #' Errors in the arguments have class `gibbsite_error_argument` and are raised
-#' before any chain runs. A chain stops where a conditional fails or returns what
-#' its block cannot be: an error of class `gibbsite_error_chain`, which names the
-#' chain, the block and the sweep, and carries the other chains in `$fit`.
+#' before any chain runs. A chain stops where a conditional fails or returns
+#' what its block cannot be: an error of class `gibbsite_error_chain`, which
+#' names the chain, the block and the sweep, and carries the other chains in
+#' `$fit`.
 #' @references
 #' Gelfand AE, Smith AFM (1990). Sampling-based approaches to calculating
 #' marginal densities. *Journal of the American Statistical Association* 85,
@@ -158,8 +160,10 @@ gibbs_sample <- function(conditionals, init, ...,
   conditionals <- check_conditionals(conditionals, method, call)
   blocks <- names(conditionals)
   init <- check_init_blocks(init, blocks, call)
-  arguments <- check_extra_arguments(list(...), call)
   check_log_joint(log_joint, method, call)
+  arguments <- check_extra_arguments(
+    list(...), c(conditionals, list(log_joint)), call
+  )
   running <- running(
     draws = draws, burnin = burnin, thin = thin, chains = chains,
     inits = inits, keep = keep, threads = threads, cores = cores, seed = seed,
@@ -350,14 +354,14 @@ check_block <- function(value, arg, call) {
   abort_elements(!is.finite(value), value, arg, "finite", call)
 }
 
-check_extra_arguments <- function(arguments, call) {
+# `...`: by name, and each such as some function takes.
+check_extra_arguments <- function(arguments, conditionals, call) {
   names <- names(arguments) %||% rep("", length(arguments))
   if (any(names == "")) {
     abort_argument(
       c(
         "Arguments in {.arg ...} must be named.",
-        i = "They are passed on to every conditional; the running arguments
-             need their names in full."
+        i = "They are passed on to the conditionals that take them."
       ),
       call = call
     )
@@ -366,6 +370,16 @@ check_extra_arguments <- function(arguments, call) {
     twice <- names[duplicated(names)][1L]
     abort_argument(
       "{.arg {twice}} is given twice in {.arg ...}.", call = call
+    )
+  }
+  functions <- functions_in(lapply(conditionals, unclass))
+  known <- unlist(lapply(functions, function(f) names(formals(f))))
+  unknown <- setdiff(names, known)
+  if (length(unknown) > 0L && !"..." %in% known) {
+    abort_argument(
+      "There is no argument {.arg {unknown[1]}}, neither of {.fn gibbs_sample}
+       nor of a conditional.",
+      call = call
     )
   }
   arguments
@@ -512,35 +526,52 @@ open_functions <- function(model) {
     frame <- new.env(parent = run)
     if (is_mh_step(conditional)) {
       frame$gradient <- conditional$gradient
-      conditional <- conditional$log_density
     }
-    frame$conditional <- conditional
+    frame$conditional <- main_function(conditional)
     frame
   }
-  call <- state_call(model$data$arguments, run)
+  arguments <- model$data$arguments
+  for (name in names(arguments)) {
+    assign(paste0("argument_", name), arguments[[name]], run)
+  }
   list(
-    calls = rep(list(call), length(conditionals)),
+    calls = lapply(unname(conditionals), function(conditional) {
+      state_call("conditional", main_function(conditional), arguments)
+    }),
     frames = lapply(unname(conditionals), frame_of), run = run,
     lengths = as.double(lengths(model$init, use.names = FALSE)),
     dims = unname(lapply(model$init, dim)),
     steps = lapply(names(conditionals), function(block) {
-      open_step(conditionals[[block]], model$steps[[block]], call)
+      open_step(conditionals[[block]], model$steps[[block]], arguments)
     }),
     kept = match(model$keep, names(model$init)),
     random = as.integer(model$scan == "random"), place = numeric(3)
   )
 }
 
-# conditional(state, x = argument_1, ...), the arguments being put into `run`.
-state_call <- function(arguments, run) {
-  symbols <- lapply(seq_along(arguments), function(i) {
-    as.name(paste0("argument_", i))
-  })
-  for (i in seq_along(arguments)) {
-    assign(paste0("argument_", i), arguments[[i]], run)
-  }
-  names(symbols) <- names(arguments)
-  as.call(c(list(quote(conditional), quote(state)), symbols))
+# Further arguments are given to the functions that take them.
+taken_by <- function(f, arguments) {
+  known <- names(formals(f))
+  if ("..." %in% known) arguments else arguments[names(arguments) %in% known]
+}
+
+# conditional(state, x = argument_x): symbols that are bound in `run`.
+state_call <- function(name, f, arguments) {
+  taken <- taken_by(f, arguments)
+  symbols <- lapply(paste0("argument_", names(taken), recycle0 = TRUE), as.name)
+  as.call(c(
+    list(as.name(name), quote(state)), stats::setNames(symbols, names(taken))
+  ))
+}
+
+# The same call made from R.
+call_on_state <- function(f, state, arguments) {
+  do.call(f, c(list(state), taken_by(f, arguments)), quote = TRUE)
+}
+
+# The function of a block that is asked for its draw or its log density.
+main_function <- function(conditional) {
+  if (is_mh_step(conditional)) conditional$log_density else conditional
 }
 
 # An error with the block and the sweep in which it happened; the driver adds
@@ -637,10 +668,10 @@ not_finite_words <- function(value, where) {
 #'   [gibbs_sample()], in which the block has the value that is asked about;
 #'   returns one number, `-Inf` where the density is zero. NaN and `+Inf` stop
 #'   the chain.
-#' @param proposal A proposal for the block's numbers, such as [adaptive()] (the
-#'   default) or [random_walk()]. The `gradient` of [langevin()] is a function of
-#'   the whole state and returns the gradient with respect to the block; the
-#'   functions of [custom_proposal()] are functions of the block alone.
+#' @param proposal A proposal for the block's numbers, such as [adaptive()]
+#'   (the default) or [random_walk()]. The `gradient` of [langevin()] is a
+#'   function of the whole state and returns the gradient with respect to the
+#'   block; the functions of [custom_proposal()] are functions of the block alone.
 #'   `cov = "laplace"` is not available.
 #' @param steps Whole number, 1 or more (default 1): the steps made whenever the
 #'   block is updated.
@@ -749,15 +780,17 @@ compile_steps <- function(conditionals, init, call) {
 step_look_ahead <- 64
 
 # What C reads of a block that is moved; NULL for one that is drawn.
-open_step <- function(conditional, compiled, call) {
+open_step <- function(conditional, compiled, arguments) {
   if (!is_mh_step(conditional)) {
     return(NULL)
   }
-  call[[1L]] <- quote(gradient)
+  gradient <- conditional$gradient
   list(
     proposal = compiled, functions = proposal_functions(conditional$proposal),
     steps = as.double(conditional$steps),
-    gradient = if (!is.null(conditional$gradient)) call
+    gradient = if (!is.null(gradient)) {
+      state_call("gradient", gradient, arguments)
+    }
   )
 }
 
@@ -805,7 +838,7 @@ step_density <- function(model, values, block) {
     values[[block]] <- replace(shape, seq_along(shape), x)
     value <- tryCatch(
       suppressWarnings(
-        do.call(f, c(list(values), model$data$arguments), quote = TRUE)
+        call_on_state(f, values, model$data$arguments)
       ),
       error = function(cnd) -Inf
     )
@@ -844,7 +877,7 @@ log_joint_of <- function(model, values) {
   if (is.null(f)) {
     return(NA_real_)
   }
-  value <- do.call(f, c(list(values), model$data$arguments), quote = TRUE)
+  value <- call_on_state(f, values, model$data$arguments)
   if (!is_plain_number(value)) {
     given <- describe(value)
     stop("`log_joint` must return one number, not ", given, call. = FALSE)

@@ -28,8 +28,8 @@
 #' cores, a fit read from a file and a resumed run find the function again, if
 #' the package or the file is there. Whether it still is the same code cannot be
 #' told. An external pointer is of this process alone: such a run cannot leave
-#' it, and in another session the density must be given again, as `data` of
-#' [extend()] or [resume()].
+#' it, and in another session the density must be given again, as `log_density`
+#' of [extend()] or [resume()].
 #'
 #' @section Data:
 #' `data` is a named list of numeric vectors, matrices and arrays (a vector
@@ -294,7 +294,8 @@ abort_native <- function(native, cnd, family, call) {
       c(
         "The compiled log density is an external pointer of another process.",
         i = "Name it by {.arg package} or {.arg dll}, which are looked up in
-             each process, or give it again: {.arg data} of {.fn extend}."
+             each process, or give it again, as {.arg log_density} of
+             {.fn extend}."
       ),
       call = call, class = "native"
     )
