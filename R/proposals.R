@@ -567,14 +567,16 @@ compile_independence <- function(proposal, d, where, call) {
   )
 }
 
+# A step that is not tuned is a part of L.
 compile_langevin <- function(proposal, d, where, laplace, call) {
+  factor <- if (is.null(proposal$cov)) {
+    rep(1, d)
+  } else {
+    spread_factor(proposal$cov, d, 1, where, laplace, call)
+  }
   list(
     target = proposal$target, tuned = if (proposal$tune) 1L else 0L,
-    factor = if (is.null(proposal$cov)) {
-      rep(1, d)
-    } else {
-      spread_factor(proposal$cov, d, 1, where, laplace, call)
-    }
+    factor = if (proposal$tune) factor else proposal$step * factor
   )
 }
 
@@ -625,7 +627,7 @@ proposal_memory <- function(proposal, compiled, x, scale) {
   known <- length(compiled$factor) > 0L
   log_step <- if (adaptive) {
     log(2.38 / sqrt(d))
-  } else if (inherits(proposal, "langevin")) {
+  } else if (inherits(proposal, "langevin") && proposal$tune) {
     unit <- if (is.null(proposal$cov)) min(scale) else 1
     log(proposal$step %||% (1.65 / d^(1 / 6) * unit))
   } else {
