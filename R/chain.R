@@ -30,7 +30,7 @@ run_chains <- function(model, running, user_call, call) {
   if (!is.function(running$inits) && !is.null(running$inits)) {
     running$inits <- starts
   }
-  check_distinct_streams(lapply(chains, function(chain) chain$rng), call)
+  check_distinct_streams(lapply(chains, sampler_stream), call)
   conclude(new_job(model, running, chains, user_call), call)
 }
 

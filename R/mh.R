@@ -606,7 +606,7 @@ working_density <- function(model) {
       )),
       error = function(cnd) -Inf
     )
-    if (is.nan(value) || value == Inf) -Inf else value + log_jacobian(spec, x)
+    if (is.na(value) || value == Inf) -Inf else value + log_jacobian(spec, x)
   }
 }
 
@@ -989,6 +989,10 @@ fault_words <- function(fault, role, value, d, cnd) {
     return(paste0("`", role, "` failed (", said, ")"))
   }
   given <- gsub("([{}])", "\\1\\1", describe(value))
+  count <- length(value)
+  if (fault == "vector" && is.numeric(value)) {
+    given <- cli::pluralize("{count} number{?s}")
+  }
   switch(fault,
     nan = c(
       "`log_density` is NaN",

@@ -5,6 +5,7 @@
   RUN(harness)      \
   RUN(gmm)          \
   RUN(linalg)       \
+  RUN(mh)           \
   RUN(rdist)        \
   RUN(philox)       \
   RUN(scan)
