@@ -1,7 +1,7 @@
 # Metropolis-Hastings on any log density: mh_sample().
 #
-# `point` is a point on the user's scale, `x` (the working point) the same on the
-# whole line where `transform = TRUE` maps bounded coordinates there.
+# `point` is a point on the user's scale, `x` (the working point) the same on
+# the whole line where `transform = TRUE` maps bounded coordinates there.
 
 #' Metropolis-Hastings on any log density
 #'
@@ -61,8 +61,8 @@
 #' @section Your function and random numbers:
 #' The sampler draws from a stream of its own, drawn ahead for many sweeps, and
 #' R's generator is free while your function runs: it may draw random numbers
-#' (on the chain's stream, governed by `seed`), run another chain, set a seed (it
-#' then is the same function at each call) or change the kind of generator and
+#' (on the chain's stream, governed by `seed`), run another chain, set a seed
+#' (its noise then is the same at each call) or change the kind of generator and
 #' put it back. A kind that stays changed is an error. It gets a new vector at
 #' each call, with the names of `init`, and may keep it.
 #'
@@ -86,11 +86,11 @@
 #'   (default none).
 #' @param transform `FALSE` (default) or `TRUE`: see Bounds.
 #' @param on_nan `"stop"` (default) or `"reject"`: what to do about NaN.
-#' @param debug `FALSE` (default), or `TRUE`: store every step, see [mh_trace()].
-#'   For short runs.
+#' @param debug `FALSE` (default), or `TRUE`: store every step, for
+#'   [mh_trace()]. For short runs.
 #' @param burnin,thin As in [running]; `NULL` (default): see Length of the run.
-#' @param threads Accepted as by every sampler; steps follow one another, so that
-#'   more than one has no use.
+#' @param threads Accepted as by every sampler; steps follow one another, so
+#'   that more than one has no use.
 #' @inheritParams running
 #' @return An object of class `mh_sample`, a `gibbsite_fit` and a
 #'   [coda::mcmc.list]. [acceptance()] gives the acceptance rates.
@@ -233,7 +233,8 @@ parameter_names <- function(init, call) {
   }
   both <- intersect(names, sub("\\[.*$", "", setdiff(names, plain(names))))
   if (length(both) > 0L) {
-    bad("must not be those of a block and of a number at once: {.val {both[1]}}.")
+    bad("must not be those of a block and of a number at once:
+         {.val {both[1]}}.")
   }
   names
 }
@@ -436,7 +437,8 @@ mh_model <- function(log_density, extra, init, names, plan, box, keep, on_nan,
   laplace <- mode_covariance(model)
   model$spec$blocks <- lapply(seq_along(plan), function(b) {
     block <- plan[[b]]
-    where <- if (length(plan) > 1L) paste0("proposal[[", b, "]]") else "proposal"
+    several <- length(plan) > 1L
+    where <- if (several) paste0("proposal[[", b, "]]") else "proposal"
     list(
       index = block$index, names = block$names,
       proposal = compile_proposal(
@@ -649,9 +651,9 @@ one_reach <- function(fall, start) {
   h
 }
 
-# Function of a block's index: inverse of the negative Hessian of the working log
-# density at its mode, sought from init; made when first asked for.  The user's
-# generator is left as it was.
+# Function of a block's index: inverse of the negative Hessian of the working
+# log density at its mode, sought from init; made when first asked for.  The
+# user's generator is left as it was.
 mode_covariance <- function(model) {
   hessian <- NULL
   function(index, call) {
@@ -665,8 +667,8 @@ mode_covariance <- function(model) {
     if (!all(is.finite(own)) ||
           min(values) <= nrow(own) * .Machine$double.eps * max(abs(values))) {
       abort_numeric(
-        c("`cov = \"laplace\"`: the Hessian of the log density at its mode is not
-           negative definite.",
+        c("`cov = \"laplace\"`: the Hessian of the log density at its mode is
+           not negative definite.",
           i = "Use {.code adaptive()}, or give `cov` as a matrix."),
         call = call, class = "laplace"
       )
@@ -694,7 +696,8 @@ mode_hessian <- function(model, call) {
   )
   if (search$convergence != 0L) {
     abort_numeric(
-      c("`cov = \"laplace\"`: no mode of the log density was found from `init`.",
+      c("`cov = \"laplace\"`: no mode of the log density was found from
+         `init`.",
         i = "Start nearer to it, or use {.code adaptive()}."),
       call = call, class = "laplace"
     )
@@ -859,7 +862,8 @@ model_check_init.mh_model <- function(model, init, where, call) {
   if (!is.null(given) && !is.null(model$user_names)) {
     if (!setequal(given, model$user_names)) {
       abort_argument(
-        "Names of `{where}` must be those of `init`: {.val {model$user_names}}.",
+        "Names of `{where}` must be those of `init`:
+         {.val {model$user_names}}.",
         call = call
       )
     }
@@ -948,9 +952,9 @@ learns_for_ever <- function(block) isTRUE(block$proposal$forever)
 
 # ---- what goes wrong in user code --------------------------------------------
 
-# Evaluates code(place), a .Call that calls functions of the user.  `place` is an
-# environment in which C says where it is: an R error in such a function, or an
-# answer that is of no use, becomes an error with sweep and point.
+# Evaluates code(place), a .Call that calls functions of the user.  `place` is
+# an environment in which C says where it is: an R error in such a function, or
+# an answer that is of no use, becomes an error with sweep and point.
 calling_user_code <- function(model, code, call = NULL) {
   place <- new.env(parent = emptyenv())
   tryCatch(code(place), error = function(cnd) {
@@ -962,7 +966,7 @@ abort_user_code <- function(model, place, cnd, call) {
   role <- place$role
   fault <- place$fault
   if (is.null(role) && is.null(fault)) {
-    stop(cnd)
+    rlang::cnd_signal(cnd)
   }
   sweep <- place$state$sweep
   when <- if (is.null(sweep) || sweep == 0 && !is.null(call)) {
@@ -1021,111 +1025,4 @@ fault_words <- function(fault, role, value, d, cnd) {
       "It must put the kind back with {.fn on.exit}."
     )
   )
-}
-
-# ---- what a fit answers ------------------------------------------------------
-
-#' Acceptance rates
-#'
-#' The share of steps that moved, by chain and block, in burn-in and after it.
-#' About 0.44 in one dimension and 0.234 in many is best for a random walk,
-#' 0.574 for a Langevin proposal; much more means steps too small, much less
-#' steps too large. An independence proposal should be near 1.
-#'
-#' @param fit A fit made by [mh_sample()], or by [gibbs_sample()] with MH steps.
-#' @return A data frame with a row for each chain and block and the columns
-#'   `chain`, `block`, `steps` and `rate` (after burn-in), `burnin_steps` and
-#'   `burnin_rate`, and `scale` (the factor that a proposal has learned, 1 for
-#'   one that learns none). A rate of no steps is NA. The attribute `nan` holds
-#'   the number of NaNs that were taken for zero, by chain.
-#' @section Errors: `gibbsite_error_argument` when `fit` is not such a fit.
-#' @seealso [coda::rejectionRate()] counts draws that repeat the one before.
-#' @examples
-#' fit <- mh_sample(function(x) -sum(x^2) / 2, c(0, 0), seed = 1)
-#' acceptance(fit)
-#' @export
-acceptance <- function(fit) {
-  call <- rlang::current_env()
-  check_fit(fit, "fit", call)
-  model <- fit_part(fit, "model")
-  chains <- fit_part(fit, "chains")
-  tables <- lapply(seq_along(chains), function(k) {
-    table <- model_acceptance(model, chains[[k]]$state)
-    if (is.null(table)) {
-      abort_argument(
-        "{.arg fit} has no Metropolis-Hastings steps.", call = call
-      )
-    }
-    data.frame(chain = k, table)
-  })
-  structure(
-    do.call(rbind, tables),
-    nan = vapply(chains, function(chain) chain$state$nan_count %||% 0, 0)
-  )
-}
-
-# data.frame(block, steps, rate, burnin_steps, burnin_rate, scale) of one chain;
-# NULL for a model without such steps.
-model_acceptance <- function(model, state) UseMethod("model_acceptance")
-
-#' @exportS3Method
-model_acceptance.default <- function(model, state) NULL
-
-#' @exportS3Method
-model_acceptance.mh_model <- function(model, state) {
-  memory_table(vapply(model$plan, `[[`, "", "name"), state$blocks)
-}
-
-# The same from the memories of blocks.
-memory_table <- function(names, memories) {
-  counts <- vapply(memories, `[[`, numeric(4L), "counts")
-  rate <- function(moves, steps) ifelse(steps > 0, moves / steps, NA_real_)
-  data.frame(
-    block = names, steps = counts[3L, ], rate = rate(counts[4L, ], counts[3L, ]),
-    burnin_steps = counts[1L, ],
-    burnin_rate = rate(counts[2L, ], counts[1L, ]),
-    scale = vapply(memories, function(memory) exp(memory$tuning[[1L]]), 0)
-  )
-}
-
-#' Every step of a run
-#'
-#' What [mh_sample()] did with `debug = TRUE`, step by step: from these numbers
-#' the chain can be built again by hand.
-#'
-#' @param fit A fit made by [mh_sample()] with `debug = TRUE`.
-#' @return A list with a data frame for each chain, a row a step: `sweep`,
-#'   `block` (its number), `uniform` (the step is taken when its logarithm is
-#'   below `log_ratio`), `log_density` (of the proposal; `-Inf` also where bounds
-#'   kept it from being asked for), `log_target` (with the Jacobian),
-#'   `log_correction` (\eqn{\log q(x | y) - \log q(y | x)}{log q(x | y) - log q(y
-#'   | x)}), `log_ratio`, `accepted`, and the proposal, a column a coordinate, on
-#'   the scale on which proposals are made. A chain begins at its entry of
-#'   `inits`, where one was given.
-#' @section Errors: `gibbsite_error_argument` for a fit without its steps.
-#' @examples
-#' fit <- mh_sample(function(x) -sum(x^2) / 2, 0, debug = TRUE, draws = 10,
-#'   burnin = 0, chains = 1, inits = list(0), seed = 1
-#' ) |> suppressWarnings()
-#' mh_trace(fit)[[1]]
-#' @export
-mh_trace <- function(fit) {
-  check_fit(fit, "fit")
-  model <- fit_part(fit, "model")
-  if (!isTRUE(model$spec$debug > 0L)) {
-    abort_argument(
-      "{.arg fit} must be made by {.code mh_sample(debug = TRUE)}."
-    )
-  }
-  names <- c(
-    "sweep", "block", "uniform", "log_density", "log_target", "log_correction",
-    "log_ratio", "accepted", model$parameters
-  )
-  lapply(fit_part(fit, "chains"), function(chain) {
-    steps <- matrix(chain$state$trace, nrow = length(names))
-    table <- as.data.frame(t(steps))
-    names(table) <- names
-    table$accepted <- table$accepted > 0
-    table
-  })
 }

@@ -12,7 +12,7 @@
 #include "r_scan.h"
 #include "routines.h"
 
-/* ---- functions of the user --------------------------------------------------- */
+/* ---- functions of the user ----------------------------------------------- */
 
 static void tell(const mh_session *session, const char *name, SEXP value) {
   PROTECT(value);
@@ -132,8 +132,8 @@ int mh_ask_density(void *context, const double *y, const double *x,
   return take_number(f, ask(f, y), value);
 }
 
-/* A draw of a custom proposal must be finite: one that is not can be no point of
- * the density's. */
+/* A draw of a custom proposal must be finite: one that is not can be no point
+ * of the density's. */
 static int ask_draw(void *context, const double *x, double *y) {
   const mh_closure *f = context;
   if (mh_ask_vector(context, x, y))
@@ -172,7 +172,7 @@ void mh_report_fault(const mh_model *m, mh_session *session) {
   UNPROTECT(1);
 }
 
-/* ---- proposals and blocks ------------------------------------------------------ */
+/* ---- proposals and blocks ------------------------------------------------ */
 
 static size_t code(SEXP list, const char *name, size_t largest) {
   const size_t value = args_count(list, name, 0);
@@ -268,7 +268,7 @@ void mh_open_block(mh_block *block, SEXP compiled, SEXP memory, SEXP functions,
   block->memory.mean = args_doubles(memory, "mean", adaptive ? p->d : 0);
 }
 
-/* ---- the sampler's own stream --------------------------------------------------- */
+/* ---- the sampler's own stream -------------------------------------------- */
 
 static SEXP stream_symbol(void) {
   return Rf_install(".Random.seed");
@@ -317,7 +317,7 @@ void mh_give_generator(void *own) {
   Rf_defineVar(stream_symbol(), o->chain, R_GlobalEnv);
 }
 
-/* ---- the model ----------------------------------------------------------------- */
+/* ---- the model ----------------------------------------------------------- */
 
 /* A vector of integers counted from 1, as C counts. */
 static const int *from_zero(SEXP x, const char *name, size_t length,
@@ -405,7 +405,7 @@ static void open_model(mh_model *m, SEXP spec, SEXP functions, SEXP state,
   m->keep = from_zero(keep, "keep", m->kept, m->d);
 }
 
-/* ---- entries ------------------------------------------------------------------- */
+/* ---- entries ------------------------------------------------------------- */
 
 typedef struct {
   mh_model model;

@@ -8,11 +8,11 @@
 
 #include "mh.h"
 
-/* ---- functions of the user --------------------------------------------------- */
+/* ---- functions of the user ----------------------------------------------- */
 
-/* `place` is an environment in which R reads where a run is when something stops
- * it: `point` (the argument), `role` (the function's name), `fault` (a word, set
- * by us when no R error happened), `value` (the answer that was refused). */
+/* `place` is an environment in which R reads where a run is when something
+ * stops it: `point` (the argument), `role` (the function's name), `fault` (a
+ * word, set by us when no R error happened), `value` (the refused answer). */
 typedef struct {
   SEXP place;
   SEXP names; /* of points, or R_NilValue       */
@@ -45,7 +45,7 @@ void mh_open_density(SEXP density, size_t d, mh_session *session, mh_model *m);
 /* Tells `place` of a fault that the core found. */
 void mh_report_fault(const mh_model *m, mh_session *session);
 
-/* ---- proposals and blocks ------------------------------------------------------ */
+/* ---- proposals and blocks ------------------------------------------------ */
 
 /* compiled, functions: as compile_proposal() and proposal_functions() give
  * them; memory: the block's part of the state (written into); names of the
@@ -53,7 +53,7 @@ void mh_report_fault(const mh_model *m, mh_session *session);
 void mh_open_block(mh_block *block, SEXP compiled, SEXP memory, SEXP functions,
                    SEXP names, mh_session *session);
 
-/* ---- the sampler's own stream --------------------------------------------------- */
+/* ---- the sampler's own stream -------------------------------------------- */
 
 /* state$own is a stream of which the sampler alone draws: what the user's
  * functions do to R's generator cannot reach it.  The first element of it is

@@ -158,7 +158,8 @@ status mh_update(mh_model *m, size_t b, const double *row,
                  const scan_control *control);
 
 /* For block b at the state's point: out <- log q(y | x), log q(x | y), and the
- * log of the ratio in a(x, y) that a step would use.  y: proposal->d numbers. */
+ * log of the ratio in a(x, y) that a step would use.  y: proposal->d numbers.
+ */
 status mh_examine(mh_model *m, size_t b, const double *y, double *out);
 
 /* scan_model's functions. */

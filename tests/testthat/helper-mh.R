@@ -133,8 +133,8 @@ z_of_target <- function(chains, target) {
     target$quantities(unclass(x)[, seq_along(target$init), drop = FALSE])
   })
   vapply(seq_along(target$expected), function(q) {
-    z_of_chains(vapply(values, function(v) v[, q] + 0, numeric(nrow(values[[1]]))),
-                target$expected[[q]])
+    one <- vapply(values, function(v) v[, q] + 0, numeric(nrow(values[[1]])))
+    z_of_chains(one, target$expected[[q]])
   }, 0)
 }
 

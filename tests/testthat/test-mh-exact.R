@@ -1,6 +1,6 @@
 # mh_sample() draws from the density it is given: its steps against a sampler in
-# R, detailed balance, invariance, moments, published answers, and wrong samplers
-# that the same tests reject.
+# R, detailed balance, invariance, moments, published answers, and wrong
+# samplers that the same tests reject.
 
 space <- asNamespace("gibbsite")
 
@@ -435,8 +435,8 @@ test_that("a density is asked once for each proposal, never for the current", {
 
 bounded_moments <- function(transform, log_density = NULL, ...) {
   f <- function(x) {
-    stats::dgamma(x[1], 2.5, log = TRUE) + stats::dbeta(x[2], 2, 4, log = TRUE) +
-      stats::dexp(-x[3], 2, log = TRUE)
+    stats::dgamma(x[1], 2.5, log = TRUE) +
+      stats::dbeta(x[2], 2, 4, log = TRUE) + stats::dexp(-x[3], 2, log = TRUE)
   }
   fit <- short_mh(log_density %||% f, c(1, 0.5, -1), ...,
     lower = c(0, 0, -Inf), upper = c(Inf, 1, 0), transform = transform,
@@ -556,8 +556,10 @@ test_that("the mode's Hessian gives the covariance of a normal density", {
   l <- matrix(model$spec$blocks[[1]]$proposal$factor, 5)
   expect_equal(l %*% t(l), target$step_cov, tolerance = 1e-4)
   # of a block: given the others
-  model <- bare_mh(target$log_density, target$init, random_walk(cov = "laplace"),
-                   blocks = list(1:2, 3:5))
+  model <- bare_mh(
+    target$log_density, target$init, random_walk(cov = "laplace"),
+    blocks = list(1:2, 3:5)
+  )
   l <- matrix(model$spec$blocks[[1]]$proposal$factor, 2)
   precision <- solve(target$cov / 1.3)
   expect_equal(l %*% t(l), 2.38^2 / 2 * solve(precision[1:2, 1:2]),

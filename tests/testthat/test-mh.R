@@ -487,8 +487,8 @@ test_that("blocks and proposals are matched, and their acceptance told", {
   moved <- colMeans(diff(unclass(fit[[1]])[, 1:3]) != 0)
   expect_equal(unname(moved["a"]), unname(moved["c"]))
   expect_equal(unname(moved["b"]), rates$rate[2], tolerance = 0.05)
-  expect_length(attr(short_mh(quadratic, target, blocks = "each"), "model")$plan,
-                3)
+  each <- short_mh(quadratic, target, blocks = "each")
+  expect_length(attr(each, "model")$plan, 3)
   # custom proposals see their own coordinates, by name
   seen <- NULL
   own <- custom_proposal(function(x) {
