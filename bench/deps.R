@@ -3,11 +3,21 @@
 # installed is skipped by the scripts with a message: see peer_available().
 
 peers <- data.frame(
-  package = c("bayesm", "mixAK", "mclust"),
+  package = c(
+    "bayesm", "mixAK", "mclust", "mcmc", "MCMCpack", "adaptMCMC", "fmcmc",
+    "BayesianTools", "LaplacesDemon", "MASS"
+  ),
   does = c(
     "Gibbs sampler of multivariate normal mixtures (rnmixGibbs)",
     "Gibbs sampler of multivariate normal mixtures (NMixMCMC)",
-    "EM for Gaussian mixtures"
+    "EM for Gaussian mixtures",
+    "random walk Metropolis on an R function (metrop)",
+    "random walk Metropolis on an R function (MCMCmetrop1R)",
+    "random walk and robust adaptive Metropolis (MCMC)",
+    "random walk Metropolis, kernels in R (MCMC)",
+    "Metropolis and other samplers (runMCMC)",
+    "random walk Metropolis and other samplers (LaplacesDemon)",
+    "the data Pima.tr"
   )
 )
 
