@@ -145,7 +145,7 @@ gibbs_step *gibbs_open_step(gibbs_model *m, size_t k, SEXP spec, SEXP memory) {
   s->k = k;
   s->mh.d = (size_t)m->lengths[k];
   s->steps = (double)args_count(spec, "steps", 1);
-  s->session = (mh_session){m->run, R_NilValue, R_NilValue};
+  s->session = mh_open_session(m->run, R_NilValue);
   open_target(s, spec, memory);
   mh_open_block(&s->block, args_element(spec, "proposal"),
                 args_element(memory, "proposal"),

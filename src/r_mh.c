@@ -27,10 +27,10 @@ static int refuse(const mh_session *session, const char *fault, SEXP value) {
   return 1;
 }
 
-static mh_session open_session(SEXP place, SEXP names) {
+mh_session mh_open_session(SEXP place, SEXP names) {
   if (TYPEOF(place) != ENVSXP)
     Rf_error("`place` must be an environment");
-  const mh_session session = {place, names, R_NilValue};
+  const mh_session session = {place, names, R_NilValue, Rf_install("point")};
   return session;
 }
 
@@ -67,7 +67,7 @@ static SEXP ask(const mh_closure *f, const double *x) {
   mh_session *session = f->session;
   SEXP vector = fresh_vector(f, x);
   SETCADR(f->call, vector);
-  Rf_defineVar(Rf_install("point"), vector, session->place);
+  Rf_defineVar(session->point, vector, session->place);
   if (session->role != f->role) {
     session->role = f->role;
     tell(session, "role", f->role);
@@ -96,12 +96,12 @@ static int is_numeric(SEXP answer) {
 }
 
 static int take_number(const mh_closure *f, SEXP answer, double *value) {
-  if (is_numeric(answer) && one_number(answer, value))
-    return 0;
   PROTECT(answer);
-  refuse(f->session, "number", answer);
+  const int good = is_numeric(answer) && one_number(answer, value);
+  if (!good)
+    refuse(f->session, "number", answer);
   UNPROTECT(1);
-  return 1;
+  return !good;
 }
 
 int mh_ask_number(void *context, const double *x, double *value) {
@@ -454,7 +454,7 @@ SEXP C_mh_sweeps(SEXP spec, SEXP functions, SEXP state_list, SEXP n,
   mh_run run;
   mh_own_stream own;
   const scan_control control = args_control(control_list);
-  run.session = open_session(place, args_element(spec, "names"));
+  run.session = mh_open_session(place, args_element(spec, "names"));
   SEXP state = PROTECT(scan_copy_state(state_list));
   tell(&run.session, "state", state);
   open_model(&run.model, spec, functions, state, &run.session);
@@ -474,7 +474,7 @@ SEXP C_mh_sweeps(SEXP spec, SEXP functions, SEXP state_list, SEXP n,
 /* The log density at a point of the user's, as the sampler asks for it. */
 SEXP C_mh_evaluate(SEXP density, SEXP point, SEXP names, SEXP place) {
   mh_model m;
-  mh_session session = open_session(place, names);
+  mh_session session = mh_open_session(place, names);
   double value = 0.0;
   if (TYPEOF(point) != REALSXP || XLENGTH(point) < 1)
     Rf_error("`point` must be a vector of numbers");
@@ -488,7 +488,7 @@ SEXP C_mh_evaluate(SEXP density, SEXP point, SEXP names, SEXP place) {
 /* Point and value of a state from its x: R's mh_start() fills the rest. */
 SEXP C_mh_settle(SEXP spec, SEXP functions, SEXP state_list, SEXP place) {
   mh_run run;
-  run.session = open_session(place, args_element(spec, "names"));
+  run.session = mh_open_session(place, args_element(spec, "names"));
   SEXP state = PROTECT(scan_copy_state(state_list));
   tell(&run.session, "state", state);
   open_model(&run.model, spec, functions, state, &run.session);
@@ -506,7 +506,7 @@ SEXP C_mh_settle(SEXP spec, SEXP functions, SEXP state_list, SEXP place) {
 SEXP C_mh_examine(SEXP spec, SEXP functions, SEXP state_list, SEXP block,
                   SEXP y, SEXP place) {
   mh_run run;
-  run.session = open_session(place, args_element(spec, "names"));
+  run.session = mh_open_session(place, args_element(spec, "names"));
   SEXP state = PROTECT(scan_copy_state(state_list));
   open_model(&run.model, spec, functions, state, &run.session);
   const size_t b = args_scalar_count(block, "block", 1) - 1;

@@ -17,7 +17,10 @@ typedef struct {
   SEXP place;
   SEXP names; /* of points, or R_NilValue       */
   SEXP role;  /* of the function called last    */
+  SEXP point; /* the symbol `point`             */
 } mh_session;
+
+mh_session mh_open_session(SEXP place, SEXP names);
 
 /* A function as R's caller() gives it, list(call, env, role): the call's first
  * `arguments` arguments are replaced by vectors of d numbers, new ones at each

@@ -32,15 +32,13 @@ void mh_open(mh_model *m, double *work) {
     m->block[b].offset = offset;
     offset += block_variates(&m->block[b]);
   }
+  m->width = offset;
 }
 
 /* ---- variates ------------------------------------------------------------ */
 
 size_t mh_variates(const mh_model *m) {
-  size_t total = 0;
-  for (size_t b = 0; b < m->blocks; b++)
-    total += block_variates(&m->block[b]);
-  return total;
+  return m->width;
 }
 
 /* A block's uniform, then what its proposal uses. */
@@ -54,17 +52,16 @@ void mh_draw_variates(const mh_model *m, double *row) {
 
 /* The row of this sweep; all rows anew where the sweep's number says so. */
 static const double *next_row(const mh_model *m) {
-  const size_t width = mh_variates(m);
   const size_t row = (size_t)fmod(*m->sweep, (double)m->rows);
   if (row == 0) {
     if (m->take)
       m->take(m->generator);
     for (size_t i = 0; i < m->rows; i++)
-      mh_draw_variates(m, m->ahead + i * width);
+      mh_draw_variates(m, m->ahead + i * m->width);
     if (m->give)
       m->give(m->generator);
   }
-  return m->ahead + row * width;
+  return m->ahead + row * m->width;
 }
 
 /* ---- the target ---------------------------------------------------------- */

@@ -113,13 +113,13 @@ typedef struct {
   const double *lower, *upper;       /* d; NULL: no bounds                    */
   int reject_nan;                    /* NaN counts as a density of zero       */
   /* the state */
-  double *x;         /* d: working point                                    */
-  double *point;     /* d: the user's point                                 */
-  double *value;     /* 2: log density at point, working log density at x   */
-  double *slope;     /* 1 + d: 1 if known, gradient of the working density  */
-  double *nan_count; /* 1: NaNs counted as zero                             */
-  double *ahead;     /* rows x mh_variates(): a row a sweep, row by row     */
-  size_t rows;
+  double *x;           /* d: working point                                    */
+  double *point;       /* d: the user's point                                 */
+  double *value;       /* 2: log density at point, working log density at x   */
+  double *slope;       /* 1 + d: 1 if known, gradient of the working density  */
+  double *nan_count;   /* 1: NaNs counted as zero                             */
+  double *ahead;       /* rows x mh_variates(): a row a sweep, row by row     */
+  size_t rows, width;  /* of look-ahead: sweeps, numbers for each             */
   const double *sweep; /* sweeps done: moved on by the scan                   */
   /* the generator is taken only while variates are drawn; may be NULL */
   void (*take)(void *), (*give)(void *);
