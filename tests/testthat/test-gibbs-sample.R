@@ -35,6 +35,11 @@ sampled <- function(conditionals = everything, init = everything_start,
   ))
 }
 
+# Where the last segment ended depends on the machine's speed.
+without_segments <- function(lines) {
+  sub("after sweep [0-9]+", "after sweep ...", lines)
+}
+
 matrices <- function(fit) lapply(fit, function(chain) unclass(chain)[, ])
 
 # ---- a slow twin on the same random numbers ----------------------------------
@@ -545,7 +550,8 @@ test_that("another kind of generator is an error, put back it is none", {
     }
   )
   expect_snapshot(
-    error = TRUE, sampled(changed, list(a = 0, b = 0), chains = 1)
+    error = TRUE, sampled(changed, list(a = 0, b = 0), chains = 1),
+    transform = without_segments
   )
   expect_identical(RNGkind(), before)
   there_and_back <- list(a = function(state) {
@@ -584,6 +590,9 @@ test_that("a failing function ends the chain with its block and sweep", {
     )
   }
   start <- list(a = 0, mu = c(0, 0))
+  sampled <- function(...) {
+    quietly(gibbs_sample(..., chains = 1, seed = 1, progress = FALSE))
+  }
   expect_snapshot(error = TRUE, {
     sampled(failing(function() stop("no luck")), start)
     sampled(failing(function() c(1, NaN)), start)
@@ -595,18 +604,15 @@ test_that("a failing function ends the chain with its block and sweep", {
     sampled(failing(function() NULL), start)
     sampled(list(x = function(state) numeric(4)), list(x = matrix(0, 2, 2)))
     sampled(list(x = function(state) c(1, 2)), list(x = 1))
-  })
+  }, transform = without_segments)
   failure <- rlang::catch_cnd(
     sampled(failing(function() stop("no luck")), start), "gibbsite_error_chain"
   )
   cause <- failure$failures[[1]]$condition
   expect_s3_class(cause, "gibbsite_error_block")
   expect_identical(cause$block, "mu")
-  # up to there the draws are good, and the sweep is the right one
-  set.seed(1)
   a <- twin(list(a = function(state) rnorm(1)), list(a = 0), 200)
-  chain <- failure$failures[[1]]$chain
-  if (chain == 1) expect_identical(cause$sweep, unname(which(a > 2)[1] + 0))
+  expect_identical(cause$sweep, which(a > 2)[1] + 0)
 })
 
 test_that("a failing step says at which point", {
@@ -634,7 +640,7 @@ test_that("a failing step says at which point", {
     sampled(custom(function(x) 1, NULL), start, chains = 1)
     sampled(custom(function(x) x + 1, function(y, x) NaN), start, chains = 1)
     sampled(custom(function(x) x + 1, function(y, x) "a"), start, chains = 1)
-  })
+  }, transform = without_segments)
 })
 
 # ---- arguments ---------------------------------------------------------------
