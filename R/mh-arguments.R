@@ -42,7 +42,7 @@ check_log_density <- function(log_density, call) {
 
 check_init_point <- function(init, call) {
   if (is_laplace_fit(init)) {
-    init <- laplace_mean(init)
+    init <- approximation_mean(init)
   }
   check_numeric_vector(init, arg = "init", call = call)
 }

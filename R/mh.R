@@ -447,7 +447,7 @@ mode_hessian <- function(model, call) {
 }
 
 abort_zero_density <- function(model, point, arg, call) {
-  at <- point_words(point, model$user_names)
+  at <- state_point_words(point, model$user_names)
   abort_argument(
     c("`{arg}` must have positive density: `log_density` is -Inf there.",
       x = "At {at}.",
@@ -457,7 +457,7 @@ abort_zero_density <- function(model, point, arg, call) {
 }
 
 # "mu = 1.2, tau = 3", "(1.2, 3)"
-point_words <- function(point, names = NULL, most = 8L) {
+state_point_words <- function(point, names = NULL, most = 8L) {
   shown <- utils::head(seq_along(point), most)
   values <- vapply(point[shown], format, "", digits = 7)
   more <- if (length(point) > most) ", ..." else ""
@@ -592,7 +592,7 @@ check_same_kind <- function(kind, call) {
 #' @exportS3Method
 model_check_init.mh_model <- function(model, init, where, call) {
   if (is_laplace_fit(init)) {
-    init <- laplace_mean(init)
+    init <- approximation_mean(init)
   }
   d <- model$spec$d
   init <- check_numeric_vector(init,
@@ -715,7 +715,7 @@ abort_user_code <- function(model, place, cnd, call) {
     paste("in sweep", format(sweep + 1, scientific = FALSE))
   }
   point <- place$point
-  at <- point_words(unname(point), names(point))
+  at <- state_point_words(unname(point), names(point))
   words <- fault_words(fault, role, place$value, length(point), cnd)
   abort_numeric(
     c(paste0(words[[1L]], " ", when, "."), x = "At {at}.",

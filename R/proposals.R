@@ -106,9 +106,9 @@ is_laplace_fit <- function(x) {
   inherits(x, c("laplace", "laplace_model", "laplace_logistic"))
 }
 
-laplace_mean <- function(fit) stats::coef(fit)
+approximation_mean <- function(fit) stats::coef(fit)
 
-laplace_covariance <- function(fit) unname(as.matrix(stats::vcov(fit)))
+approximation_covariance <- function(fit) unname(as.matrix(stats::vcov(fit)))
 
 # ---- adaptive ----------------------------------------------------------------
 
@@ -206,13 +206,13 @@ check_rate <- function(target, call = rlang::caller_env()) {
 independence <- function(mean, cov = NULL, df = 5) {
   if (is_laplace_fit(mean)) {
     cov <- cov %||% mean
-    mean <- laplace_mean(mean)
+    mean <- approximation_mean(mean)
   }
   if (is.null(cov)) {
     abort_argument("{.arg cov} is needed: the covariance of the proposal.")
   }
   if (is_laplace_fit(cov)) {
-    cov <- laplace_covariance(cov)
+    cov <- approximation_covariance(cov)
   }
   cov <- check_spread(cov, laplace_ok = FALSE)
   new_proposal("independence",
@@ -597,7 +597,7 @@ spread_factor <- function(cov, d, inflate, where, laplace, call) {
   if (identical(cov, "laplace")) {
     cov <- inflate * laplace()
   } else if (is_laplace_fit(cov)) {
-    cov <- inflate * laplace_covariance(cov)
+    cov <- inflate * approximation_covariance(cov)
   }
   if (nrow(cov) != d) {
     abort_argument(
