@@ -580,7 +580,7 @@ abort_block <- function(model, run, cnd) {
   sweep <- format_number(run$place[1])
   number <- run$place[2]
   if (number == 0) {
-    stop(cnd)
+    rlang::cnd_signal(cnd)
   }
   block <- names(model$init)[[number]]
   where <- paste0("block `", block, "` in sweep ", sweep)
@@ -624,7 +624,7 @@ block_fault_words <- function(fault, value, init, where, proposal) {
     ),
     paste0(
       "the log density of ", where, " is NaN or +Inf where the block is ",
-      point_words(value)
+      state_point_words(value)
     ),
     paste0(
       "the proposal of ", where, " gave ", switch(proposal %||% "ratio",
@@ -671,7 +671,8 @@ not_finite_words <- function(value, where) {
 #' @param proposal A proposal for the block's numbers, such as [adaptive()]
 #'   (the default) or [random_walk()]. The `gradient` of [langevin()] is a
 #'   function of the whole state and returns the gradient with respect to the
-#'   block; the functions of [custom_proposal()] are functions of the block alone.
+#'   block; the functions of [custom_proposal()] are functions of the block
+#'   alone.
 #'   `cov = "laplace"` is not available.
 #' @param steps Whole number, 1 or more (default 1): the steps made whenever the
 #'   block is updated.
@@ -880,7 +881,10 @@ log_joint_of <- function(model, values) {
   value <- call_on_state(f, values, model$data$arguments)
   if (!is_plain_number(value)) {
     given <- describe(value)
-    stop("`log_joint` must return one number, not ", given, call. = FALSE)
+    # words for the search, which says where it stopped
+    rlang::abort(
+      paste0("`log_joint` must return one number, not ", given), call = NULL
+    )
   }
   as.double(value)
 }

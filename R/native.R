@@ -209,28 +209,34 @@ native_data <- function(data, call) {
   if (is.null(data)) {
     return(NULL)
   }
-  if (is.numeric(data) || is.logical(data)) {
+  if (is_data_vector(data)) {
     data <- list(x = data)
   }
-  names <- names(data)
-  named <- !is.null(names) && all(nzchar(names)) && !anyDuplicated(names)
-  if (!is.list(data) || is.data.frame(data) || !named) {
+  if (!is.list(data) || is.data.frame(data) || !has_names(data)) {
     abort_expected(
       data, "NULL, a numeric vector or a list of such with different names",
       FALSE, "data", call,
       hint = if (is.data.frame(data)) "Give its columns: `as.list(data)`."
     )
   }
-  for (name in names) {
-    value <- data[[name]]
+  Map(function(value, name) {
     arg <- paste0("data$", name)
-    if (!(is.numeric(value) || is.logical(value)) || is.object(value)) {
+    if (!is_data_vector(value)) {
       abort_expected(value, "numeric", FALSE, arg, call)
     }
     abort_elements(is.na(value), value, arg, "numbers", call)
-    data[[name]] <- structure(as.double(value), dim = dim(value))
-  }
-  data
+    structure(as.double(value), dim = dim(value))
+  }, data, names(data))
+}
+
+is_data_vector <- function(x) {
+  (is.numeric(x) || is.logical(x)) && !is.object(x)
+}
+
+# A name for each element, no two alike.
+has_names <- function(x) {
+  names <- names(x)
+  !is.null(names) && all(nzchar(names)) && !anyDuplicated(names)
 }
 
 # ---- looking it up -----------------------------------------------------------
@@ -266,7 +272,7 @@ native_find <- function(native) {
 
 symbol_in <- function(symbol, dll) {
   if (is.null(dll)) {
-    stop("it has no compiled code")
+    abort_state("it has no compiled code", call = NULL)
   }
   getNativeSymbolInfo(symbol, dll)$address
 }

@@ -16,13 +16,12 @@
 #    only; the others keep all.  A program is run for few steps and for many,
 #    and the difference of the times divided by the difference of the steps, so
 #    that setting up does not count.
-# 2. How many effective draws a second, over the whole run, burn-in included, and
-#    over the kept sweeps alone?
-#    Logistic regression of MASS::Pima.tr (d = 8, N(0, 10^2) priors, standardised
-#    predictors) and the eight schools (Rubin 1981; d = 10, non-centred, log
-#    tau).  Ours: the density and a start, all else by default, adaptation and
-#    burn-in in the time.  metrop() tuned by hand: started at the posterior
-#    mean, with 2.38^2/d times the posterior covariance (both from a long run
+# 2. How many effective draws a second, over the whole run, burn-in included,
+#    and over the kept sweeps alone?  Logistic regression of MASS::Pima.tr (d =
+#    8, N(0, 10^2) priors, standardised predictors) and the eight schools (Rubin
+#    1981; d = 10, non-centred, log tau).  Ours: the density and a start, all
+#    else by default, adaptation and burn-in in the time.  metrop() tuned by
+#    hand: started at the posterior mean, with 2.38^2/d times the posterior covariance (both from a long run
 #    that does not count) and no burn-in.  Least bulk effective sample size of
 #    the parameters.  The densities are closures in R; Pima's also in C.
 # 3. What does gibbs_sample() add to the calls of the user's functions?
@@ -175,7 +174,7 @@ programs <- list(
     data <- list(
       J = d, mon.names = "LP", parm.names = paste0("x", seq_len(d)), N = 1
     )
-    model <- function(parm, Data) {
+    model <- function(parm, data) {
       value <- density(parm)
       list(LP = value, Dev = -2 * value, Monitor = value, yhat = 0, parm = parm)
     }
