@@ -21,8 +21,8 @@
 #    8, N(0, 10^2) priors, standardised predictors) and the eight schools (Rubin
 #    1981; d = 10, non-centred, log tau).  Ours: the density and a start, all
 #    else by default, adaptation and burn-in in the time.  metrop() tuned by
-#    hand: started at the posterior mean, with 2.38^2/d times the posterior covariance (both from a long run
-#    that does not count) and no burn-in.  Least bulk effective sample size of
+#    hand: started at the posterior mean, with 2.38^2/d times the posterior
+#    covariance (both from a long run that does not count) and no burn-in.  Least bulk effective sample size of
 #    the parameters.  The densities are closures in R; Pima's also in C.
 # 3. What does gibbs_sample() add to the calls of the user's functions?
 #
