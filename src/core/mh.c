@@ -1,6 +1,7 @@
 #include "mh.h"
 
 #include <math.h>
+#include <stdint.h>
 
 #include "mh_proposal.h"
 #include "rmath.h"
@@ -52,7 +53,7 @@ void mh_draw_variates(const mh_model *m, double *row) {
 
 /* The row of this sweep; all rows anew where the sweep's number says so. */
 static const double *next_row(const mh_model *m) {
-  const size_t row = (size_t)fmod(*m->sweep, (double)m->rows);
+  const size_t row = (size_t)((uint64_t)*m->sweep % m->rows);
   if (row == 0) {
     if (m->take)
       m->take(m->generator);
