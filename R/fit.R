@@ -766,6 +766,9 @@ drop_data <- function(fit) {
 #' @param data The data, when the fit was made with `keep_data = FALSE` or went
 #'   through [drop_data()]; they must be those of the fit. `NULL` (default) when
 #'   the fit holds them.
+#' @param log_density The log density, in the same way, of a fit made by
+#'   [mh_sample()]: needed after `keep_data = FALSE`, and where it is compiled
+#'   code at an address of another session.
 #' @param threads,cores,checkpoint,stop_when,progress As in [running];
 #'   `threads = NULL` (default) takes what the fit was run with. None but
 #'   `stop_when` changes a draw.
@@ -791,7 +794,8 @@ extend <- function(object, ...) {
 extend.gibbsite_fit <- function(object, draws, data = NULL, threads = NULL,
                                 cores = getOption("mc.cores", 1L),
                                 checkpoint = NULL, stop_when = NULL,
-                                progress = interactive(), ...) {
+                                progress = interactive(), log_density = NULL,
+                                ...) {
   call <- rlang::current_env()
   check_no_more(...)
   if (missing(draws)) {
@@ -811,7 +815,9 @@ extend.gibbsite_fit <- function(object, draws, data = NULL, threads = NULL,
     stop_when, "gibbsite_until", "until()", null_ok = TRUE
   )
   verify_fit(object, call = call)
-  bare <- !model_has_data(fit_part(object, "model"))
+  model <- fit_part(object, "model")
+  bare <- !model_has_data(model)
+  data <- given_data(model, data, log_density, call)
   object <- attach_data(object, data, call = call)
   longer <- continue_chains(object, draws, settings, stop_when, call)
   if (bare) drop_data(longer) else longer
@@ -831,9 +837,11 @@ attach_data <- function(fit, data, call) {
   model <- fit_part(fit, "model")
   if (is.null(data)) {
     if (!model_has_data(model)) {
+      what <- data_words(model)
       abort_argument(
-        c("{.arg data} is needed: the fit was made without keeping them.",
-          i = "Give the data to which the model was fitted."),
+        c("{.arg {what$arg}} is needed: the fit was made without keeping
+           {what$them}.",
+          i = what$hint),
         call = call
       )
     }
@@ -969,7 +977,7 @@ check_streams <- function(fits, call) {
     }
   }
   chains <- do.call(c, lapply(fits, fit_part, "chains"))
-  within(lapply(chains, `[[`, "rng"))
+  within(lapply(chains, sampler_stream))
   within(vapply(chains, `[[`, character(1), "hash"))
   within(vapply(do.call(c, lapply(fits, chain_matrices)),
                 function(x) hash_draws(list(x)), character(1)))

@@ -3,7 +3,9 @@
 # random but the starts (and what a user's own function may do, on the chain's
 # stream), and nothing is stored, so that the driver has no part in it.
 
-# one sweep of conditional modes: list(state, log_joint).
+# one sweep of conditional modes: list(state, log_joint), and where log_joint is
+# not known (NA) also `change`, the largest change of a number of the state in
+# units of its size.
 model_climb <- function(model, state, threads) UseMethod("model_climb")
 
 # what a state says in the model's own terms: a named list.
@@ -43,7 +45,8 @@ check_search <- function(running, user_call, call) {
 }
 
 # Climbs from `chains` starts; each stops when the log joint density changes by
-# less than 1e-8 of its size.
+# less than 1e-8 of its size.  Where that is not known no start is better than
+# another, and the first one is the result.
 search_mode <- function(model, running, user_call, call, max_sweeps = 10000) {
   check_search(running, user_call, call)
   root <- root_seed(running$seed, call)
@@ -56,7 +59,8 @@ search_mode <- function(model, running, user_call, call, max_sweeps = 10000) {
     climb(model, chain, running$threads, max_sweeps, call)
   })
   values <- vapply(runs, function(run) run$trace[[length(run$trace)]], 0)
-  new_map(model, runs[[which.max(values)]], values, root, user_call)
+  best <- if (all(is.na(values))) 1L else which.max(values)
+  new_map(model, runs[[best]], values, root, user_call)
 }
 
 climb <- function(model, chain, threads, max_sweeps, call) {
@@ -80,7 +84,12 @@ climb <- function(model, chain, threads, max_sweeps, call) {
     value <- step$value$log_joint
     trace[[sweep]] <- value
     # down as well: a weight of a mixture that went to 0 has left the density
-    if (abs(value - before) <= 1e-8 * (1 + abs(value))) {
+    change <- if (is.na(value)) {
+      step$value$change
+    } else {
+      abs(value - before) / (1 + abs(value))
+    }
+    if (change <= 1e-8) {
       return(list(state = state, trace = trace, converged = TRUE))
     }
   }

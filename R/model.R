@@ -57,6 +57,13 @@ model_independent <- function(model) UseMethod("model_independent")
 # the model without what may differ between equal models: environments that
 # formulas refer to.
 model_comparable <- function(model) UseMethod("model_comparable")
+# what functions of the user in the model need in another process:
+# list(globals, packages), as needs_of() finds it.
+model_needs <- function(model) UseMethod("model_needs")
+#' @exportS3Method
+model_needs.default <- function(model) {
+  list(globals = list(), packages = character())
+}
 
 # Hooks of the tests of exactness: a state drawn from the prior (on R's
 # generator), data simulated given a state, the model with other data.
@@ -85,10 +92,11 @@ model_labels.default <- function(model) {
   data.frame(variable = model$columns, label = model$columns)
 }
 
-new_model <- function(class, name, title, data, prior, nobs, columns, ...) {
+new_model <- function(class, name, title, data, prior, nobs, columns, ...,
+                      data_hash = hash(data)) {
   structure(
     list(
-      name = name, title = title, data = data, data_hash = hash(data),
+      name = name, title = title, data = data, data_hash = data_hash,
       nobs = nobs, prior = prior, columns = columns, ...
     ),
     class = c(class, "gibbsite_model")

@@ -392,6 +392,7 @@ print.gibbsite_fit <- function(x, ...) {
     surplus_line(x),
     verdict_lines(table),
     constant_line(table),
+    model_notes(fit_part(x, "model"), x, table),
     if (length(x) == 1) {
       "One chain: R-hat compares its two halves; several chains show more."
     },
@@ -400,6 +401,12 @@ print.gibbsite_fit <- function(x, ...) {
   ))
   invisible(x)
 }
+
+# Further lines about how a model's sampler did, for print() and summary().
+model_notes <- function(model, fit, table) UseMethod("model_notes")
+
+#' @exportS3Method
+model_notes.default <- function(model, fit, table) NULL
 
 length_lines <- function(running) {
   thin <- as.numeric(running$thin)
@@ -554,12 +561,14 @@ summary.gibbsite_fit <- function(object, variables = NULL,
     table[table$variable %in% labelled,
           c("mcse_mean", "rhat", "ess_bulk", "ess_tail")] <- NA
   }
+  convergence <- convergence_table(invariants, 1.01, 400)
   structure(
     table,
     class = c("gibbsite_summary", "data.frame"),
     headline = model_headline(model),
     length = length_lines(fit_part(object, "running")),
-    convergence = convergence_table(invariants, 1.01, 400),
+    convergence = convergence,
+    remarks = model_notes(model, object, convergence),
     note = if (!is.null(renumbered)) {
       "renumbered"
     } else if (length(labelled) > 0) {
@@ -649,7 +658,10 @@ print.gibbsite_summary <- function(x, n = 40, ...) {
   writeLines("mcse: of the mean; bulk, tail: effective sample sizes")
   note <- attr(x, "note")
   if (is.null(note)) {
-    writeLines(c("", verdict_lines(convergence), constant_line(convergence)))
+    writeLines(c(
+      "", verdict_lines(convergence), constant_line(convergence),
+      attr(x, "remarks")
+    ))
     return(invisible(x))
   }
   writeLines(c("", switch(note,
@@ -663,7 +675,7 @@ print.gibbsite_summary <- function(x, n = 40, ...) {
 
 #' @export
 as.data.frame.gibbsite_summary <- function(x, ...) {
-  for (part in c("headline", "length", "convergence", "note")) {
+  for (part in c("headline", "length", "convergence", "note", "remarks")) {
     attr(x, part) <- NULL
   }
   class(x) <- "data.frame"

@@ -4,12 +4,23 @@
 
 peers <- data.frame(
   package = c("bayesm", "mixAK", "mclust", "arm", "rstanarm"),
+  package = c(
+    "bayesm", "mixAK", "mclust", "mcmc", "MCMCpack", "adaptMCMC", "fmcmc",
+    "BayesianTools", "LaplacesDemon", "MASS"
+  ),
   does = c(
     "Gibbs sampler of multivariate normal mixtures (rnmixGibbs)",
     "Gibbs sampler of multivariate normal mixtures (NMixMCMC)",
     "EM for Gaussian mixtures",
     "logistic regression with a prior (bayesglm)",
     "logistic regression, mode and draws by Stan (stan_glm, optimizing)"
+    "random walk Metropolis on an R function (metrop)",
+    "random walk Metropolis on an R function (MCMCmetrop1R)",
+    "random walk and robust adaptive Metropolis (MCMC)",
+    "random walk Metropolis, kernels in R (MCMC)",
+    "Metropolis and other samplers (runMCMC)",
+    "random walk Metropolis and other samplers (LaplacesDemon)",
+    "the data Pima.tr"
   )
 )
 

@@ -16,6 +16,14 @@
   ROUTINE(logistic_draws, 3)       \
   ROUTINE(logistic_mean, 3)        \
   ROUTINE(logistic_predictor, 2)   \
+  ROUTINE(gibbs_sample_sweeps, 4)  \
+  ROUTINE(native_callable, 2)      \
+  ROUTINE(native_pointer, 2)       \
+  ROUTINE(native_value, 2)         \
+  ROUTINE(mh_sweeps, 6)            \
+  ROUTINE(mh_settle, 4)            \
+  ROUTINE(mh_evaluate, 4)          \
+  ROUTINE(mh_examine, 6)           \
   ROUTINE(in_forked_child, 0)      \
   ROUTINE(file_size_signal, 1)
 
@@ -29,6 +37,16 @@ SEXP C_laplace_sweeps(SEXP data, SEXP state, SEXP n, SEXP control);
 SEXP C_logistic_search(SEXP data, SEXP start, SEXP control);
 SEXP C_logistic_derivatives(SEXP data, SEXP w);
 SEXP C_logistic_draws(SEXP data, SEXP w, SEXP what);
+SEXP C_gibbs_sample_sweeps(SEXP data, SEXP state, SEXP n, SEXP control);
+SEXP C_native_callable(SEXP package, SEXP symbol);
+SEXP C_native_pointer(SEXP address, SEXP data);
+SEXP C_native_value(SEXP pointer, SEXP x);
+SEXP C_mh_sweeps(SEXP spec, SEXP functions, SEXP state, SEXP n, SEXP control,
+                 SEXP place);
+SEXP C_mh_settle(SEXP spec, SEXP functions, SEXP state, SEXP place);
+SEXP C_mh_evaluate(SEXP density, SEXP point, SEXP names, SEXP place);
+SEXP C_mh_examine(SEXP spec, SEXP functions, SEXP state, SEXP block, SEXP y,
+                  SEXP place);
 SEXP C_in_forked_child(void);
 SEXP C_file_size_signal(SEXP ignore);
 

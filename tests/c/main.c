@@ -8,6 +8,7 @@
   RUN(linalg)        \
   RUN(logistic)      \
   RUN(logistic_mean) \
+  RUN(mh)            \
   RUN(philox)        \
   RUN(rdist)         \
   RUN(scan)
