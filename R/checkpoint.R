@@ -258,8 +258,9 @@ resume <- function(path, data = NULL, threads = 1,
     checkpoint = path
   )
   if (!dir.exists(path)) {
+    fault <- if (file.exists(path)) "is a file" else "does not exist"
     abort_argument(
-      "`path` must be the directory of a checkpoint; `{path}` does not exist.",
+      "`path` must be the directory of a checkpoint; `{path}` {fault}.",
       call = call
     )
   }

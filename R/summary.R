@@ -137,7 +137,7 @@ worst_row <- function(table) {
 
 # The worst quantity in words, "R-hat 1.24 of log_lik".
 worst_words <- function(table) {
-  row <- table[worst_row(table), ]
+  row <- as.data.frame(table)[worst_row(table), ]
   thresholds <- attr(table, "thresholds")
   if (!row$finite) {
     return(paste(row$variable, "has draws that are not finite"))
@@ -295,7 +295,6 @@ print.gibbsite_convergence <- function(x, n = 20, ...) {
     all(c("variable", "rhat", "ess_bulk", "ess_tail", "constant", "finite",
           "ok") %in% names(x))
   if (!whole) {
-    # a part that the user picked is an ordinary data frame
     return(invisible(print(as.data.frame(x), ...)))
   }
   writeLines(c(verdict_lines(x), constant_line(x)))
@@ -320,6 +319,12 @@ print.gibbsite_convergence <- function(x, n = 20, ...) {
     }
   }
   invisible(x)
+}
+
+# A part that the user picks is an ordinary data frame: the verdict is on all.
+#' @export
+`[.gibbsite_convergence` <- function(x, ...) {
+  as.data.frame(x)[...]
 }
 
 #' @export
@@ -528,6 +533,7 @@ whole_each <- function(x) vapply(x, whole, character(1))
 summary.gibbsite_fit <- function(object, variables = NULL,
                                  probs = c(0.025, 0.5, 0.975), ...) {
   call <- rlang::current_env()
+  check_no_more(...)
   probs <- check_numeric_vector(probs, lower = 0, upper = 1)
   model <- fit_part(object, "model")
   invariants <- fit_invariants(object)
@@ -603,11 +609,10 @@ choose_variables <- function(variables, available, call,
   })
   missing <- variables[lengths(found) == 0]
   if (length(missing) > 0) {
-    blocks <- unique(sub("\\[[0-9,]+\\]$", "", available))
     abort_argument(
       c("{.arg {arg}} must name columns or blocks of the fit; there is no
          {.val {missing[1]}}.",
-        i = "There are {.val {blocks}}."),
+        i = "There are {.val {block_names(available)}}."),
       call = call
     )
   }
@@ -736,6 +741,7 @@ print_table <- function(names, columns) {
 #' glance(fit)
 #' @export
 tidy.gibbsite_fit <- function(x, conf.level = 0.95, ...) {
+  check_no_more(...)
   level <- check_number(conf.level, lower = 0, upper = 1, lower_open = TRUE,
                         upper_open = TRUE)
   table <- as.data.frame(summary(x, probs = 0.5 + c(-1, 1) * level / 2))
@@ -753,6 +759,7 @@ tidy.gibbsite_fit <- function(x, conf.level = 0.95, ...) {
 #' @rdname tidy.gibbsite_fit
 #' @export
 glance.gibbsite_fit <- function(x, ...) {
+  check_no_more(...)
   running <- fit_part(x, "running")
   table <- convergence(x)
   extreme <- function(values, of) {
