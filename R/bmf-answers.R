@@ -174,6 +174,9 @@ pair_frame <- function(model, pairs, ...) {
 # block, the results put together by rows.
 by_blocks <- function(pairs, draws, f) {
   n <- length(pairs$user)
+  if (n == 0) {
+    return(f(integer()))
+  }
   size <- max(1, floor(4e6 / draws))
   starts <- seq(1, n, by = size)
   parts <- lapply(starts, function(start) {
@@ -319,8 +322,8 @@ mixture_quantile <- function(mean, sd, p) {
   low <- apply(own, 2, min)
   high <- apply(own, 2, max)
   centre <- colMeans(mean)
-  spread <- sqrt(colMeans(sd^2 + mean^2) - centre^2 + 0)
-  spread[!is.finite(spread) | spread <= 0] <- min(sd)
+  away <- mean - rep(centre, each = draws)
+  spread <- sqrt(colMeans(sd^2 + away^2))
   q <- pmin(pmax(centre + stats::qnorm(p) * spread, low), high)
   active <- seq_along(q)
   for (step in seq_len(200)) {
@@ -381,11 +384,11 @@ mixture_quantile <- function(mean, sd, p) {
 #' 1/\beta^{(s)})}{N(eta_ij(s), 1/beta(s))}, and the ends of an interval are
 #' that mixture's quantiles, found by Newton's method: nothing is simulated, and
 #' calling again gives the same bits. Only where both user and item are new,
-#' factors of one such user are drawn for each draw (from R's generator), because
-#' the rating is not normal before.
+#' factors of one such user are drawn for each draw (from R's generator),
+#' because the rating is not normal before.
 #'
-#' Ratings are taken as numbers on the whole line. Intervals of ratings from 1 to
-#' 5 may reach below 1 or above 5; they are not cut.
+#' Ratings are taken as numbers on the whole line. Intervals of ratings from 1
+#' to 5 may reach below 1 or above 5; they are not cut.
 #'
 #' @param object A fit made by [gibbs_bmf()].
 #' @param newdata `NULL` for the ratings of the fit, or a data frame of pairs
@@ -406,8 +409,8 @@ mixture_quantile <- function(mean, sd, p) {
 #'   `unknown` (`"none"`, `"user"`, `"item"` or `"both"`); with `variance =
 #'   FALSE` a vector of means. `"interval"`: the same with `mean`, `sd`,
 #'   `lower`, `upper`. `"draws"`: a matrix, draws x pairs. A pair's result is
-#'   the same, to the last bit, whatever other pairs are asked for (for `"draws"`
-#'   of new ids: in distribution).
+#'   the same, to the last bit, whatever other pairs are asked for (for
+#'   `"draws"` of new ids: in distribution).
 #' @section Errors: `gibbsite_error_argument` for missing columns or ids, and
 #'   for a fit without its data when `newdata` is `NULL`;
 #'   `gibbsite_error_size` when the fit keeps no draws of the factors.
@@ -420,7 +423,9 @@ mixture_quantile <- function(mean, sd, p) {
 #' fit <- gibbs_bmf(made, rank = 2, draws = 200, burnin = 200, chains = 2,
 #'   seed = 1
 #' )
-#' pairs <- data.frame(user = c("1", "2", "someone new"), item = c("1", "5", "5"))
+#' pairs <- data.frame(
+#'   user = c("1", "2", "someone new"), item = c("1", "5", "5")
+#' )
 #' predict(fit, pairs)
 #' predict(fit, pairs, type = "interval", level = 0.5)
 #' @export
@@ -685,8 +690,9 @@ pp_check.gibbs_bmf <- function(object, draws = NULL, ...) {
 
 #' Fitted ratings and residuals
 #'
-#' `fitted()` gives the posterior means of the ratings in the data, `residuals()`
-#' the ratings less these, `augment()` the ratings with both and with intervals.
+#' `fitted()` gives the posterior means of the ratings in the data,
+#' `residuals()` the ratings less these, `augment()` the ratings with both and
+#' with intervals.
 #'
 #' @param object,x A fit made by [gibbs_bmf()], or the result of a search for a
 #'   mode.
@@ -771,11 +777,11 @@ glance.gibbs_bmf <- function(x, ...) {
 
 #' Predictions averaged over every kept draw
 #'
-#' For the pairs given to [gibbs_bmf()] as `predict_at`: means and variances that
-#' the chains accumulated at every kept draw as they ran. [predict()] of the same
-#' pairs uses the draws that were stored, of which there are fewer. The ends of
-#' the interval are those of [predict.gibbs_bmf()], moved and scaled to this mean
-#' and this standard deviation.
+#' For the pairs given to [gibbs_bmf()] as `predict_at`: means and variances
+#' that the chains accumulated at every kept draw as they ran. [predict()] of
+#' the same pairs uses the draws that were stored, of which there are fewer. The
+#' ends of the interval are those of [predict.gibbs_bmf()], moved and scaled to
+#' this mean and this standard deviation.
 #'
 #' @param fit A fit made by [gibbs_bmf()] with `predict_at`.
 #' @param level Number between 0 and 1, default 0.9: the probability of the
@@ -888,14 +894,15 @@ streamed_ends <- function(kept, pairs, streamed, level) {
 #' How well ratings that were held back are predicted
 #'
 #' @param fit A fit made by [gibbs_bmf()], or the result of a search for a mode.
-#' @param newdata `NULL` for the ratings given as `predict_at`, or a data frame of
-#'   pairs with ratings.
+#' @param newdata `NULL` for the ratings given as `predict_at`, or a data frame
+#'   of pairs with ratings.
 #' @param level Numbers between 0 and 1, default 0.5, 0.8 and 0.95: the
-#'   probabilities of the central predictive intervals whose coverage is counted.
-#' @return A data frame of one row: `ratings` (how many), `rmse` (root mean square
-#'   error of the posterior mean), `mae` (mean absolute error), `lpd` (mean log
-#'   predictive density of a rating: the higher the better), and for each level
-#'   `coverage_50`, ...: the share of ratings inside their interval.
+#'   probabilities of the central predictive intervals whose coverage is
+#'   counted.
+#' @return A data frame of one row: `ratings` (how many), `rmse` (root mean
+#'   square error of the posterior mean), `mae` (mean absolute error), `lpd`
+#'   (mean log predictive density of a rating: the higher the better), and for
+#'   each level `coverage_50`, ...: the share of ratings inside their interval.
 #' @details
 #' With `predict_at` the errors are those of [predicted_at()], over every kept
 #' draw; density and coverage are those of the draws that the fit keeps.
@@ -980,8 +987,9 @@ score_pairs <- function(kept, pairs) {
     normals <- bmf_normals(kept, pairs, rows, stand_ins)
     density <- log_density(pairs$value[rows], normals)
     largest <- apply(density, 2, max)
+    relative <- exp(density - rep(largest, each = nrow(density)))
     cbind(
-      largest + log(colMeans(exp(density - rep(largest, each = nrow(density))))),
+      largest + log(colMeans(relative)),
       probability_below(pairs$value[rows], normals)
     )
   })
@@ -1178,23 +1186,24 @@ recommended <- function(model, pairs, best, ends) {
 #'   \mu_u + \beta \sum_j r_j v_j)}{
 #'   u | V, Lambda_u, mu_u, beta, r ~ N(m, P^-1), P = Lambda_u + beta sum_j v_j
 #'   v_j', m = P^-1 (Lambda_u mu_u + beta sum_j r_j v_j)}
-#' for each draw of the items' factors and the hyperparameters that the fit keeps
-#' for prediction, on R's generator.
+#' for each draw of the items' factors and the hyperparameters that the fit
+#' keeps for prediction, on R's generator.
 #'
-#' The draws of \eqn{V} and of the hyperparameters are those of the fit: what the
-#' new ratings say about items is not used. With few new users beside many old
-#' ones that is next to nothing; the draws are exact for the posterior given the
-#' fit's data of everything but the new users, updated for each new user alone.
+#' The draws of \eqn{V} and of the hyperparameters are those of the fit: what
+#' the new ratings say about items is not used. With few new users beside many
+#' old ones that is next to nothing; the draws are exact for the posterior given
+#' the fit's data of everything but the new users, updated for each new user
+#' alone.
 #'
 #' @param fit A fit made by [gibbs_bmf()].
 #' @param new_ratings A data frame with the ratings of the new users, with
 #'   columns called as in the data of the fit. The items must be items of the
-#'   fit. A user who occurs with the rating `NA` alone has no ratings and gets the
-#'   prior.
+#'   fit. A user who occurs with the rating `NA` alone has no ratings and gets
+#'   the prior.
 #' @param draws `NULL` for all draws that the fit keeps for prediction, or a
 #'   whole number: so many of them, spread evenly.
-#' @return An object of class `bmf_fold` for `predict()` and [recommend()]: a list
-#'   with `draws`, an array of `D x users x draws`, `users`, the ids, and
+#' @return An object of class `bmf_fold` for `predict()` and [recommend()]: a
+#'   list with `draws`, an array of `D x users x draws`, `users`, the ids, and
 #'   `ratings`, how many each has.
 #' @section Errors: `gibbsite_error_argument` for items that the fit does not
 #'   have, missing columns and ratings that are not finite.
@@ -1204,7 +1213,9 @@ recommended <- function(model, pairs, best, ends) {
 #' fit <- gibbs_bmf(made, rank = 2, draws = 200, burnin = 200, chains = 2,
 #'   seed = 1
 #' )
-#' ann <- data.frame(user = "ann", item = c("3", "7", "20"), value = c(2, -1, 1))
+#' ann <- data.frame(
+#'   user = "ann", item = c("3", "7", "20"), value = c(2, -1, 1)
+#' )
 #' folded <- fold_in(fit, ann)
 #' folded
 #' predict(folded, data.frame(user = "ann", item = c("1", "2")))
@@ -1260,7 +1271,9 @@ fold_in <- function(fit, new_ratings, draws = NULL) {
   )
 }
 
-plain_or_level <- function(x) if (is.factor(x)) as.character(x) else plain_ids(x)
+plain_or_level <- function(x) {
+  if (is.factor(x)) as.character(x) else plain_ids(x)
+}
 
 # Unused levels are no users here.
 droplevels_ids <- function(x) if (is.factor(x)) droplevels(x) else x
@@ -1355,7 +1368,8 @@ predict.bmf_fold <- function(object, newdata,
   check_matrix_size(length(kept$noise), length(user), call)
   moments <- fold_moments(object, user, item)
   if (type == "draws") {
-    return(moments$mean + sqrt(moments$extra) * stats::rnorm(length(moments$mean)))
+    normals <- stats::rnorm(length(moments$mean))
+    return(moments$mean + sqrt(moments$extra) * normals)
   }
   fold_frame(object, pairs, moments, type, level)
 }
@@ -1574,9 +1588,9 @@ factor_basis <- function(fit, call) {
 #' @param fit A fit made by [gibbs_bmf()], or the result of a search for a mode.
 #' @param of `"items"` (default) or `"users"`.
 #' @return A data frame with a row for each item (user): its id, `ratings` (how
-#'   many it has), the factors `factor_1`, `factor_2`, ... by decreasing variance
-#'   and their standard deviations `sd_1`, ...; with intercepts also `intercept`
-#'   and `sd_intercept`. Without `sd_` columns for a mode.
+#'   many it has), the factors `factor_1`, `factor_2`, ... by decreasing
+#'   variance and their standard deviations `sd_1`, ...; with intercepts also
+#'   `intercept` and `sd_intercept`. Without `sd_` columns for a mode.
 #' @section Errors: `gibbsite_error_argument` for anything but a fit of
 #'   [gibbs_bmf()].
 #' @references
@@ -1637,12 +1651,12 @@ factor_frame <- function(model, side, of) {
 #' items at its two ends.
 #'
 #' The stored quantities are `beta` (precision of a rating), `lambda_u` and
-#' `lambda_v` (precisions of users and of items), or `trace_u`, `logdet_u` (trace
-#' and log determinant of \eqn{\Lambda_u}{Lambda_u}), `norm_mu_u` (length of
-#' \eqn{\mu_u}{mu_u}) and the same for items, `rmse` (of the ratings about their
-#' mean at this draw), `log_joint`, and `cell[1]`, ... (mean of the rating in
-#' some observed cells; [tidy()][tidy.gibbsite_fit] says which). None depends on
-#' the rotation of the factors.
+#' `lambda_v` (precisions of users and of items), or `trace_u`, `logdet_u`
+#' (trace and log determinant of \eqn{\Lambda_u}{Lambda_u}), `norm_mu_u` (length
+#' of \eqn{\mu_u}{mu_u}) and the same for items, `rmse` (of the ratings about
+#' their mean at this draw), `log_joint`, and `cell[1]`, ... (mean of the rating
+#' in some observed cells; [tidy()][tidy.gibbsite_fit] says which). None depends
+#' on the rotation of the factors.
 #'
 #' @param object A fit made by [gibbs_bmf()].
 #' @param variables,probs As in [summary.gibbsite_fit()].
@@ -1650,8 +1664,8 @@ factor_frame <- function(model, side, of) {
 #'   takes some time for many users and items.
 #' @param ... Not used.
 #' @return A data frame of class `gibbsite_summary`, see
-#'   [summary.gibbsite_fit()]; its attribute `factors` is a data frame with a row
-#'   for each factor: `factor`, `variance` (posterior mean of
+#'   [summary.gibbsite_fit()]; its attribute `factors` is a data frame with a
+#'   row for each factor: `factor`, `variance` (posterior mean of
 #'   \eqn{d_k^2 / (N M)}{d_k^2 / (N M)}, in squared units of the ratings), its
 #'   `sd`, `share` of the sum, and `high` and `low`, the items (with at least
 #'   five ratings, where there are such) with the largest and smallest entries.
@@ -1745,23 +1759,24 @@ as.data.frame.bmf_summary <- function(x, ...) {
 #' conditional mode in turn (alternating least squares with the model's own
 #' penalties). It is a point and no posterior: predictions come without the
 #' uncertainty of the factors, and intervals from them are too short. With
-#' parameters of the prior unknown the joint density of factors and variances may
-#' be highest where a variance is small and factors shrink; the posterior mean of
-#' predictions, from `method = "gibbs"`, is not drawn there.
+#' parameters of the prior unknown the joint density of factors and variances
+#' may be highest where a variance is small and factors shrink; the posterior
+#' mean of predictions, from `method = "gibbs"`, is not drawn there.
 #'
 #' @param object,fit An object of class `bmf_map`.
 #' @param newdata `NULL` for the ratings of the search, or a data frame as in
 #'   [predict.gibbs_bmf()]; new users and items get the mean of their prior.
-#' @param type `"mean"`, or `"interval"` for the normal distribution about it with
-#'   variance \eqn{1/\beta}{1/beta}.
+#' @param type `"mean"`, or `"interval"` for the normal distribution about it
+#'   with variance \eqn{1/\beta}{1/beta}.
 #' @param level Number between 0 and 1, default 0.9 (`held_out()`: several).
 #' @param of As in [factors_of()].
 #' @param ... Not used.
 #' @return The object is a list, see [gibbsite_map]: its element `estimate` has
-#'   `u` (`D x N`), `v` (`D x M`), `beta` and, as the prior has them, `lambda_u`,
-#'   `lambda_v` or `mu_u`, `precision_u`, `mu_v`, `precision_v`. `predict()`: a
-#'   vector of means, or a data frame with `mean`, `sd`, `lower` and `upper`.
-#'   `fitted()`, `residuals()`, [held_out()] and [factors_of()] work too.
+#'   `u` (`D x N`), `v` (`D x M`), `beta` and, as the prior has them,
+#'   `lambda_u`, `lambda_v` or `mu_u`, `precision_u`, `mu_v`, `precision_v`.
+#'   `predict()`: a vector of means, or a data frame with `mean`, `sd`, `lower`
+#'   and `upper`. `fitted()`, `residuals()`, [held_out()] and [factors_of()]
+#'   work too.
 #' @examples
 #' set.seed(1)
 #' made <- sim_bmf(40, 30, rank = 2, share = 0.3)
@@ -1831,8 +1846,8 @@ predict.bmf_map <- function(object, newdata = NULL,
     all[, ifelse(is.na(codes), ncol(all), codes), drop = FALSE]
   }
   mean <- model$center + inner(
-    model, side(object$estimate$u, pairs$user),
-    side(object$estimate$v, pairs$item)
+    model, side(object$estimate$u, object$estimate$mu_u, pairs$user),
+    side(object$estimate$v, object$estimate$mu_v, pairs$item)
   )
   if (type == "mean") {
     return(mean)
@@ -1900,19 +1915,20 @@ bmf_plot_types <- c("predicted", "coverage", "rmse")
 #'
 #' - `"predicted"`: posterior means against the ratings; for ratings with few
 #'   different values a box for each of them.
-#' - `"coverage"`: the share of ratings inside their central predictive intervals
-#'   against the intervals' probability. Points on the line are what is promised.
+#' - `"coverage"`: the share of ratings inside their central predictive
+#'   intervals against the intervals' probability. Points on the line are what
+#'   is promised.
 #' - `"rmse"`: by sweep, for each chain the root mean square error of its single
 #'   draws in the data; where ratings were held back, also that of the mean over
 #'   all kept draws so far, of all chains, in these.
 #'
 #' The first two are drawn for the ratings held back where `predict_at` had some
-#' (or for `newdata`), otherwise for the ratings in the data, where a model looks
-#' better than it is.
+#' (or for `newdata`), otherwise for the ratings in the data, where a model
+#' looks better than it is.
 #'
 #' @param x A fit made by [gibbs_bmf()].
-#' @param type Any of `"predicted"`, `"coverage"` and `"rmse"` (default: all), or
-#'   types of [plot.gibbsite_fit()], such as `"trace"`.
+#' @param type Any of `"predicted"`, `"coverage"` and `"rmse"` (default: all),
+#'   or types of [plot.gibbsite_fit()], such as `"trace"`.
 #' @param newdata `NULL`, or a data frame of pairs with ratings.
 #' @param variables For types of [plot.gibbsite_fit()]: which.
 #' @param ... Not used.
@@ -1987,7 +2003,8 @@ plotted_ratings <- function(fit, newdata, type, call) {
   kept <- kept_factors(fit, call = call)
   list(
     held = held, kept = kept, pairs = pairs, value = pairs$value,
-    mean = pair_moments(kept, pairs)$mean, below = score_pairs(kept, pairs)[, 2L],
+    mean = pair_moments(kept, pairs)$mean,
+    below = score_pairs(kept, pairs)[, 2L],
     where = if (held) "held back" else "in the data"
   )
 }

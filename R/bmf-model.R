@@ -349,7 +349,7 @@ bmf_fold_in <- function(model, state, j, ratings) {
   x <- readBin(state$factor_draws[[j]], "double", all, size = 4L)
   .Call(
     C_bmf_fold_in, bmf_sizes(model, ratings$n), by_user,
-    bmf_kinds[[class(model$prior)[1L]]], state$hyper_draws[[j]],
+    list(kind = bmf_kinds[[class(model$prior)[1L]]]), state$hyper_draws[[j]],
     x[model$n * d + seq_len(model$m * d)]
   )
 }
@@ -435,9 +435,13 @@ bmf_predictor <- function(model, parameters, user, item) {
   colSums((u * v)[-d, , drop = FALSE]) + u[d, ] + v[d, ]
 }
 
-# The model with other values of its ratings; the constant stays.
+# The model with other values of its ratings, the constant staying, or with
+# ratings as a user gives them.
 #' @exportS3Method
 set_data.bmf_model <- function(model, data) {
+  if (!is.numeric(data) || !is.null(dim(data))) {
+    return(bmf_with_ratings(model, data))
+  }
   model$data$value <- as.double(data)
   ratings <- model$data[c("user", "item", "value")]
   compressed <- bmf_compressed(ratings, model$n, model$m, model$center)

@@ -214,10 +214,25 @@ print.bmf_prior <- function(x, ...) {
   invisible(x)
 }
 
+check_bmf_prior <- function(prior, call) {
+  if (!inherits(prior, "bmf_prior")) {
+    given <- describe(prior)
+    hint <- if (is.function(prior)) "Call it: {.code prior = bmf_wishart()}."
+    abort_argument(
+      c(
+        "{.arg prior} must be made by {.fn bmf_wishart}, {.fn bmf_gamma} or
+         {.fn bmf_fixed}, not {given}.",
+        i = hint
+      ),
+      call = call
+    )
+  }
+}
+
 # The prior with every field filled in, or an error of the user's call that
 # names the field.  spread: s2 above.
 complete_bmf_prior <- function(prior, spread, rank, biases, call = NULL) {
-  check_class(prior, "bmf_prior", "bmf_wishart()", call = call)
+  check_bmf_prior(prior, call)
   # fields may have been changed by hand since they were checked
   kind <- class(prior)[[1]]
   make <- list(
@@ -526,7 +541,7 @@ gibbs_bmf <- function(ratings, rank = 10, prior = bmf_wishart(), data = NULL,
     keep_data = keep_data, keep_choices = c("u", "v"),
     keep_default = character(), call = call
   )
-  check_class(prior, "bmf_prior", "bmf_wishart()")
+  check_bmf_prior(prior, call)
   ratings <- as_ratings(ratings, user, item, value, data, "ratings", call)
   asked <- ratings_asked(predict_at, ratings, call)
   centre <- if (center) mean(asked$ratings$value) else 0
@@ -627,8 +642,8 @@ pair_columns <- function(x, names, arg, call) {
 }
 
 # What answers need and is not in the data, which a fit may lack: how often each
-# user and item was rated, the pairs asked for, and how many draws of the factors
-# a chain may store.
+# user and item was rated, the pairs asked for, and how many draws of the
+# factors a chain may store.
 described_bmf <- function(model, asked) {
   ratings <- asked$ratings
   model$user_counts <- tabulate(ratings$user, length(ratings$users))
