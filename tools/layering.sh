@@ -1,8 +1,7 @@
 #!/bin/sh
 # tools/layering.sh SRC: the rules of the C layers, on the sources in SRC.
 #   1. src/core includes the C library, vector instructions, Rmath, BLAS, LAPACK,
-#      OpenMP and its own
-#      headers, and nothing else
+#      OpenMP and its own headers, and nothing else
 #   2. src/core names no SEXP and no routine that stops, warns or prints in R
 #   3. no C function is longer than 60 lines
 #   4. Makevars lists every source
