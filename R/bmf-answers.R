@@ -317,6 +317,9 @@ conditional_moments <- function(kept, u) {
 # result does not depend on other columns.
 mixture_quantile <- function(mean, sd, p) {
   draws <- nrow(mean)
+  if (ncol(mean) == 0) {
+    return(numeric())
+  }
   sd <- matrix(sd, draws, ncol(mean))
   own <- mean + stats::qnorm(p) * sd
   low <- apply(own, 2, min)
