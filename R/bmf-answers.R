@@ -1968,7 +1968,7 @@ plot.gibbs_bmf <- function(x, type = NULL, newdata = NULL, variables = NULL,
   }
   shown <- plotted_ratings(x, newdata, type, call)
   old <- graphics::par(
-    mfrow = c(1L, length(type)), mar = c(4.1, 4.1, 2.6, 1.1), las = 1,
+    mfrow = c(1L, length(type)), mar = c(4.1, 4.1, 3, 1.1), las = 1,
     mgp = c(2.6, 0.7, 0), bty = "l", cex = 0.85
   )
   on.exit(graphics::par(old))
@@ -2023,11 +2023,10 @@ spread_pairs <- function(pairs, most) {
   pairs
 }
 
-plot_title <- function(left, right = NULL) {
-  graphics::mtext(left, adj = 0, line = 0.8, font = 2, cex = 0.8)
-  if (!is.null(right)) {
-    graphics::mtext(right, adj = 1, line = 0.8, cex = 0.7, col = "grey35")
-  }
+# Name above, what it is judged by below: panels may be narrow.
+plot_title <- function(above, below = "") {
+  graphics::mtext(above, adj = 0, line = 1.2, font = 2, cex = 0.8)
+  graphics::mtext(below, adj = 0, line = 0.3, cex = 0.7, col = "grey35")
 }
 
 plot_predicted <- function(shown) {
@@ -2083,7 +2082,9 @@ plot_coverage <- function(shown) {
   )
   plot_title(
     paste("Intervals,", shown$where),
-    paste0(round(100 * mean(abs(shown$below - 0.5) <= 0.45)), "% in the 90%")
+    paste0(
+      round(100 * mean(abs(shown$below - 0.5) <= 0.45)), "% inside 90% intervals"
+    )
   )
 }
 
@@ -2108,7 +2109,7 @@ plot_rmse <- function(fit, shown) {
       lwd = c(2.5, 1), col = c("black", colours[[1]]), bty = "n", cex = 0.85
     )
   }
-  plot_title("Error by sweep", if (!shown$held) "in the data, each draw")
+  plot_title("Error by sweep", if (shown$held) "" else "in the data, each draw")
 }
 
 # Error in the ratings held back of the mean over the kept draws so far, all
