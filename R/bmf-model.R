@@ -259,11 +259,14 @@ model_init_from_state.bmf_model <- function(model, state) {
   bmf_parameters(model, state)[names(bmf_init_sizes(model))]
 }
 
-# Everything stored but the factors, which are known up to a rotation only.
+# Predictions, the precision of the ratings and the log joint density.  Of the
+# factors' own precisions only products are well known: u and v may be scaled
+# against each other, which a chain does slowly.
 #' @exportS3Method
 model_invariants.bmf_model <- function(model, draws) {
   draws <- unclass(draws)
-  draws[, !grepl("^[uv]\\[", colnames(draws)), drop = FALSE]
+  judged <- "^(beta$|rmse$|log_joint$|cell\\[)"
+  draws[, grepl(judged, colnames(draws)), drop = FALSE]
 }
 
 # ---- draws of the factors for prediction --------------------------------------

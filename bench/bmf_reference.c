@@ -41,15 +41,16 @@ SEXP bmf_reference_rows(SEXP start_, SEXP index_, SEXP value_, SEXP x_,
     const int count = start[i + 1] - start[i];
     double *row = x + (size_t)i * d;
     for (int e = 0; e < count; e++)
-      memcpy(panel + (size_t)e * d,
-             partners + (size_t)index[start[i] + e] * d, d * sizeof(double));
+      memcpy(panel + (size_t)e * d, partners + (size_t)index[start[i] + e] * d,
+             d * sizeof(double));
     memcpy(q, REAL(precision_), (size_t)d * d * sizeof(double));
     memset(b, 0, d * sizeof(double));
     if (count > 0) {
-      F77_CALL(dsyrk)("L", "N", &d, &count, &beta, panel, &d, &unit, q,
-                      &d FCONE FCONE);
-      F77_CALL(dgemv)("N", &d, &count, &beta, panel, &d, value + start[i], &one,
-                      &zero, b, &one FCONE);
+      F77_CALL(dsyrk)
+      ("L", "N", &d, &count, &beta, panel, &d, &unit, q, &d FCONE FCONE);
+      F77_CALL(dgemv)
+      ("N", &d, &count, &beta, panel, &d, value + start[i], &one, &zero, b,
+       &one FCONE);
     }
     F77_CALL(dpotrf)("L", &d, q, &d, &info FCONE);
     F77_CALL(dtrsv)("L", "N", "N", &d, q, &d, b, &one FCONE FCONE FCONE);
@@ -69,30 +70,32 @@ typedef double VECTOR(32) vec4;
 typedef double VECTOR(64) vec8;
 
 /* Ten chains of a <- a * b + c that do not wait for one another. */
-#define PEAK(name, type, fma)                                             \
-  static double name(long rounds) {                                      \
-    type b = (type){0} + 0.999, c = (type){0} + 1e-3;                    \
-    type a0 = b, a1 = b, a2 = b, a3 = b, a4 = b;                         \
-    type a5 = b, a6 = b, a7 = b, a8 = b, a9 = b;                         \
-    for (long r = 0; r < rounds; r++) {                                  \
-      a0 = fma(a0, b, c), a1 = fma(a1, b, c), a2 = fma(a2, b, c);        \
-      a3 = fma(a3, b, c), a4 = fma(a4, b, c), a5 = fma(a5, b, c);        \
-      a6 = fma(a6, b, c), a7 = fma(a7, b, c), a8 = fma(a8, b, c);        \
-      a9 = fma(a9, b, c);                                                \
-    }                                                                     \
-    a0 += a1 + a2 + a3 + a4 + a5 + a6 + a7 + a8 + a9;                    \
-    return a0[0];                                                        \
+#define PEAK(name, type, fma)                                     \
+  static double name(long rounds) {                               \
+    type b = (type){0} + 0.999, c = (type){0} + 1e-3;             \
+    type a0 = b, a1 = b, a2 = b, a3 = b, a4 = b;                  \
+    type a5 = b, a6 = b, a7 = b, a8 = b, a9 = b;                  \
+    for (long r = 0; r < rounds; r++) {                           \
+      a0 = fma(a0, b, c), a1 = fma(a1, b, c), a2 = fma(a2, b, c); \
+      a3 = fma(a3, b, c), a4 = fma(a4, b, c), a5 = fma(a5, b, c); \
+      a6 = fma(a6, b, c), a7 = fma(a7, b, c), a8 = fma(a8, b, c); \
+      a9 = fma(a9, b, c);                                         \
+    }                                                             \
+    a0 += a1 + a2 + a3 + a4 + a5 + a6 + a7 + a8 + a9;             \
+    return a0[0];                                                 \
   }
 
 #include <immintrin.h>
 #define FMA2(a, b, c) ((a) * (b) + (c))
-#define FMA4(a, b, c) ((vec4)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c))
-#define FMA8(a, b, c) ((vec8)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c))
+#define FMA4(a, b, c) \
+  ((vec4)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c))
+#define FMA8(a, b, c) \
+  ((vec8)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c))
 PEAK(peak_2, vec2, FMA2)
 __attribute__((target("avx2,fma"))) PEAK(peak_4, vec4, FMA4)
-__attribute__((target("avx512f"))) PEAK(peak_8, vec8, FMA8)
+  __attribute__((target("avx512f"))) PEAK(peak_8, vec8, FMA8)
 
-static double seconds(void) {
+    static double seconds(void) {
   return (double)clock() / CLOCKS_PER_SEC;
 }
 

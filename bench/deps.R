@@ -3,11 +3,13 @@
 # installed is skipped by the scripts with a message: see peer_available().
 
 peers <- data.frame(
-  package = c("bayesm", "mixAK", "mclust"),
+  package = c("bayesm", "mixAK", "mclust", "rsparse", "recommenderlab"),
   does = c(
     "Gibbs sampler of multivariate normal mixtures (rnmixGibbs)",
     "Gibbs sampler of multivariate normal mixtures (NMixMCMC)",
-    "EM for Gaussian mixtures"
+    "EM for Gaussian mixtures",
+    "alternating least squares (WRMF)",
+    "the MovieLens-100k ratings"
   )
 )
 

@@ -3,6 +3,7 @@
  *   LANE_BYTES           bytes of a vector
  *   LANE_NAME(x)         the name of x for this width
  *   LANE_TARGET          attribute that allows its instructions, or nothing
+ *   LANE_SPLAT(x)        a vector of x alone
  *   LANE_FMA(a, b, c)    a * b + c
  * A tile is three vectors high and four columns wide: twelve sums, each with a
  * name, so that they stay in registers. */
@@ -29,24 +30,24 @@ LANE_TARGET static void LANE_NAME(tile_3)(const double *x, size_t stride,
   const double *xi = x + i, *xj = x + j;
   for (size_t e = 0; e < count; e++, xi += stride, xj += stride) {
     const VEC r0 = FROM(xi), r1 = FROM(xi + WIDTH), r2 = FROM(xi + 2 * WIDTH);
-    VEC s = (VEC){0} + xj[0];
+    VEC s = LANE_SPLAT(xj[0]);
     a0 = LANE_FMA(r0, s, a0);
     a1 = LANE_FMA(r1, s, a1);
     a2 = LANE_FMA(r2, s, a2);
-    s = (VEC){0} + xj[1];
+    s = LANE_SPLAT(xj[1]);
     b0 = LANE_FMA(r0, s, b0);
     b1 = LANE_FMA(r1, s, b1);
     b2 = LANE_FMA(r2, s, b2);
-    s = (VEC){0} + xj[2];
+    s = LANE_SPLAT(xj[2]);
     c0 = LANE_FMA(r0, s, c0);
     c1 = LANE_FMA(r1, s, c1);
     c2 = LANE_FMA(r2, s, c2);
-    s = (VEC){0} + xj[3];
+    s = LANE_SPLAT(xj[3]);
     d0 = LANE_FMA(r0, s, d0);
     d1 = LANE_FMA(r1, s, d1);
     d2 = LANE_FMA(r2, s, d2);
   }
-  const VEC scale = (VEC){0} + sign;
+  const VEC scale = LANE_SPLAT(sign);
   double *a = q + j * stride + i, *b = a + stride, *c = b + stride;
   double *last = c + stride;
   ADD(a, a0);
@@ -71,20 +72,20 @@ LANE_TARGET static void LANE_NAME(tile_2)(const double *x, size_t stride,
   const double *xi = x + i, *xj = x + j;
   for (size_t e = 0; e < count; e++, xi += stride, xj += stride) {
     const VEC r0 = FROM(xi), r1 = FROM(xi + WIDTH);
-    VEC s = (VEC){0} + xj[0];
+    VEC s = LANE_SPLAT(xj[0]);
     a0 = LANE_FMA(r0, s, a0);
     a1 = LANE_FMA(r1, s, a1);
-    s = (VEC){0} + xj[1];
+    s = LANE_SPLAT(xj[1]);
     b0 = LANE_FMA(r0, s, b0);
     b1 = LANE_FMA(r1, s, b1);
-    s = (VEC){0} + xj[2];
+    s = LANE_SPLAT(xj[2]);
     c0 = LANE_FMA(r0, s, c0);
     c1 = LANE_FMA(r1, s, c1);
-    s = (VEC){0} + xj[3];
+    s = LANE_SPLAT(xj[3]);
     d0 = LANE_FMA(r0, s, d0);
     d1 = LANE_FMA(r1, s, d1);
   }
-  const VEC scale = (VEC){0} + sign;
+  const VEC scale = LANE_SPLAT(sign);
   double *a = q + j * stride + i, *b = a + stride, *c = b + stride;
   double *last = c + stride;
   ADD(a, a0);
@@ -107,23 +108,23 @@ LANE_TARGET static void LANE_NAME(tile_1)(const double *x, size_t stride,
   size_t e = 0;
   for (; e + 2 <= count; e += 2, xi += 2 * stride, xj += 2 * stride) {
     const VEC r0 = FROM(xi), r1 = FROM(xi + stride);
-    a0 = LANE_FMA(r0, (VEC){0} + xj[0], a0);
-    a1 = LANE_FMA(r1, (VEC){0} + xj[stride], a1);
-    b0 = LANE_FMA(r0, (VEC){0} + xj[1], b0);
-    b1 = LANE_FMA(r1, (VEC){0} + xj[stride + 1], b1);
-    c0 = LANE_FMA(r0, (VEC){0} + xj[2], c0);
-    c1 = LANE_FMA(r1, (VEC){0} + xj[stride + 2], c1);
-    d0 = LANE_FMA(r0, (VEC){0} + xj[3], d0);
-    d1 = LANE_FMA(r1, (VEC){0} + xj[stride + 3], d1);
+    a0 = LANE_FMA(r0, LANE_SPLAT(xj[0]), a0);
+    a1 = LANE_FMA(r1, LANE_SPLAT(xj[stride]), a1);
+    b0 = LANE_FMA(r0, LANE_SPLAT(xj[1]), b0);
+    b1 = LANE_FMA(r1, LANE_SPLAT(xj[stride + 1]), b1);
+    c0 = LANE_FMA(r0, LANE_SPLAT(xj[2]), c0);
+    c1 = LANE_FMA(r1, LANE_SPLAT(xj[stride + 2]), c1);
+    d0 = LANE_FMA(r0, LANE_SPLAT(xj[3]), d0);
+    d1 = LANE_FMA(r1, LANE_SPLAT(xj[stride + 3]), d1);
   }
   if (e < count) {
     const VEC r0 = FROM(xi);
-    a0 = LANE_FMA(r0, (VEC){0} + xj[0], a0);
-    b0 = LANE_FMA(r0, (VEC){0} + xj[1], b0);
-    c0 = LANE_FMA(r0, (VEC){0} + xj[2], c0);
-    d0 = LANE_FMA(r0, (VEC){0} + xj[3], d0);
+    a0 = LANE_FMA(r0, LANE_SPLAT(xj[0]), a0);
+    b0 = LANE_FMA(r0, LANE_SPLAT(xj[1]), b0);
+    c0 = LANE_FMA(r0, LANE_SPLAT(xj[2]), c0);
+    d0 = LANE_FMA(r0, LANE_SPLAT(xj[3]), d0);
   }
-  const VEC scale = (VEC){0} + sign;
+  const VEC scale = LANE_SPLAT(sign);
   double *a = q + j * stride + i;
   ADD(a, a0 + a1);
   ADD(a + stride, b0 + b1);
@@ -167,11 +168,11 @@ LANE_TARGET static void LANE_NAME(solve_columns)(size_t stride, size_t d,
                                                  double *q) {
   double *a = q + j * stride + j, *b = a + stride, *c = b + stride;
   double *last = c + stride;
-  const VEC i0 = (VEC){0} + inverse[0], i1 = (VEC){0} + inverse[1];
-  const VEC i2 = (VEC){0} + inverse[2], i3 = (VEC){0} + inverse[3];
-  const VEC l10 = (VEC){0} - l[1], l20 = (VEC){0} - l[2];
-  const VEC l30 = (VEC){0} - l[3], l21 = (VEC){0} - l[6];
-  const VEC l31 = (VEC){0} - l[7], l32 = (VEC){0} - l[11];
+  const VEC i0 = LANE_SPLAT(inverse[0]), i1 = LANE_SPLAT(inverse[1]);
+  const VEC i2 = LANE_SPLAT(inverse[2]), i3 = LANE_SPLAT(inverse[3]);
+  const VEC l10 = LANE_SPLAT(-l[1]), l20 = LANE_SPLAT(-l[2]);
+  const VEC l30 = LANE_SPLAT(-l[3]), l21 = LANE_SPLAT(-l[6]);
+  const VEC l31 = LANE_SPLAT(-l[7]), l32 = LANE_SPLAT(-l[11]);
   for (size_t v = 0, r = 0; v < VECTORS(j); v++, r += WIDTH) {
     const VEC x0 = FROM(a + r) * i0;
     const VEC x1 = LANE_FMA(l10, x0, FROM(b + r)) * i1;

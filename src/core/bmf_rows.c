@@ -125,34 +125,40 @@ static inline void clear_above(double *q, size_t stride, size_t columns) {
 
 #define LANE_BYTES 16
 #define LANE_NAME(x) narrow_##x
+#define LANE_SPLAT(x) ((narrow_vec){(x), (x)})
 #define LANE_TARGET
 #define LANE_FMA(a, b, c) ((a) * (b) + (c))
 #include "bmf_kernel.h"
 #undef LANE_BYTES
 #undef LANE_NAME
+#undef LANE_SPLAT
 #undef LANE_TARGET
 #undef LANE_FMA
 
 #if LANES_WIDE
 #define LANE_BYTES 32
 #define LANE_NAME(x) wide_##x
+#define LANE_SPLAT(x) ((wide_vec){(x), (x), (x), (x)})
 #define LANE_TARGET __attribute__((target("avx2,fma")))
 #define LANE_FMA(a, b, c) \
   ((wide_vec)_mm256_fmadd_pd((__m256d)(a), (__m256d)(b), (__m256d)(c)))
 #include "bmf_kernel.h"
 #undef LANE_BYTES
 #undef LANE_NAME
+#undef LANE_SPLAT
 #undef LANE_TARGET
 #undef LANE_FMA
 
 #define LANE_BYTES 64
 #define LANE_NAME(x) widest_##x
+#define LANE_SPLAT(x) ((widest_vec)_mm512_set1_pd(x))
 #define LANE_TARGET __attribute__((target("avx512f")))
 #define LANE_FMA(a, b, c) \
   ((widest_vec)_mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c)))
 #include "bmf_kernel.h"
 #undef LANE_BYTES
 #undef LANE_NAME
+#undef LANE_SPLAT
 #undef LANE_TARGET
 #undef LANE_FMA
 #endif
@@ -167,8 +173,9 @@ int bmf_has_width(bmf_width width) {
   return width == BMF_NARROW;
 }
 
-static bmf_width best_width(void) {
-  if (bmf_has_width(BMF_WIDEST))
+/* Of short vectors the longest ones would be padding for the most part. */
+static bmf_width best_width(size_t d) {
+  if (d >= 16 && bmf_has_width(BMF_WIDEST))
     return BMF_WIDEST;
   return bmf_has_width(BMF_WIDE) ? BMF_WIDE : BMF_NARROW;
 }
@@ -189,13 +196,14 @@ status bmf_draw_row_with(bmf_width width, const bmf_regression *job,
 
 status bmf_draw_row(const bmf_regression *job, const bmf_ratings *ratings,
                     size_t row, double *f, double *square, double *area) {
-  return bmf_draw_row_with(best_width(), job, ratings, row, f, square, area);
+  return bmf_draw_row_with(best_width(job->d), job, ratings, row, f, square,
+                           area);
 }
 
 static void add_products(const double *x, size_t stride, size_t count, size_t d,
                          double *q) {
 #if LANES_WIDE
-  const bmf_width width = best_width();
+  const bmf_width width = best_width(d);
   if (width == BMF_WIDEST) {
     widest_add_products(x, stride, count, d, q);
     return;
