@@ -938,7 +938,6 @@ held_out.gibbs_bmf <- function(fit, newdata = NULL,
                                level = c(0.5, 0.8, 0.95)) {
   call <- rlang::current_env()
   level <- check_levels(level)
-  model <- fit_part(fit, "model")
   pairs <- held_out_pairs(fit, newdata, call)
   kept <- kept_factors(fit, call = call)
   mean <- if (is.null(newdata)) {
@@ -1155,7 +1154,9 @@ best_unseen <- function(kept, codes, n) {
 # without a matrix of draws.
 kept_moments <- function(kept, user, item) {
   parts <- lapply(seq_along(kept$states), function(k) {
-    bmf_linear_moments(kept$model, kept$states[[k]], user, item)
+    bmf_linear_moments(
+      kept$model, kept$states[[k]], user, item, kept$which[[k]]
+    )
   })
   count <- vapply(parts, function(part) as.double(part$count), 0)
   parts <- parts[count > 0]
@@ -2082,8 +2083,9 @@ plot_coverage <- function(shown) {
   )
   plot_title(
     paste("Intervals,", shown$where),
-    paste0(
-      round(100 * mean(abs(shown$below - 0.5) <= 0.45)), "% inside 90% intervals"
+    sprintf(
+      "%.0f%% inside 90%% intervals",
+      100 * mean(abs(shown$below - 0.5) <= 0.45)
     )
   )
 }
@@ -2109,7 +2111,9 @@ plot_rmse <- function(fit, shown) {
       lwd = c(2.5, 1), col = c("black", colours[[1]]), bty = "n", cex = 0.85
     )
   }
-  plot_title("Error by sweep", if (shown$held) "" else "in the data, each draw")
+  plot_title(
+    "Error by sweep", if (shown$held) "" else "in the data, each draw"
+  )
 }
 
 # Error in the ratings held back of the mean over the kept draws so far, all

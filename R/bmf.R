@@ -291,7 +291,7 @@ complete_bmf_wishart <- function(prior, spread, rank, biases, call) {
   } else {
     scale <- diag(as_size(scale, size, "W0", why, call), size)
   }
-  prior$W0 <- scale
+  prior$W0 <- scale # nolint: object_name_linter.
   prior
 }
 
@@ -505,21 +505,29 @@ rating_spread <- function(value, centre) {
 #' Rai P. *CS772A: Probabilistic Machine Learning*, "Gibbs sampling: one more
 #' example" (the Gamma priors).
 #' @examples
-#' # 40 users, 30 items, a third of the cells observed
+#' # lawyers' ratings of 43 judges on 12 qualities, a fifth of them hidden
+#' ratings <- as.matrix(USJudgeRatings)
 #' set.seed(1)
-#' made <- sim_bmf(40, 30, rank = 2, share = 0.3)
-#' fit <- gibbs_bmf(made, rank = 2, draws = 200, burnin = 200, chains = 2,
+#' hidden <- sample(length(ratings), 100)
+#' holes <- replace(ratings, hidden, NA)
+#' fit <- gibbs_bmf(holes, rank = 2, draws = 300, burnin = 300, chains = 2,
 #'   seed = 1
 #' )
 #' fit
-#' predict(fit, data.frame(user = c(1, 1), item = c(2, 3)), type = "interval")
-#' recommend(fit, users = 1:2, n = 3)
-#'
-#' # a formula, and a matrix with holes
-#' table <- warpbreaks[c("breaks", "wool", "tension")]
-#' gibbs_bmf(breaks ~ tension + wool, data = table, rank = 1, draws = 200,
-#'   burnin = 200, chains = 2, seed = 1
+#' asked <- data.frame(
+#'   user = rownames(ratings)[row(ratings)[hidden]],
+#'   item = colnames(ratings)[col(ratings)[hidden]], value = ratings[hidden]
 #' )
+#' head(predict(fit, asked, type = "interval"), 3)
+#' held_out(fit, asked)
+#'
+#' # a data frame, here by a formula
+#' set.seed(1)
+#' made <- sim_bmf(40, 30, rank = 2, share = 0.3)
+#' by_formula <- gibbs_bmf(value ~ user + item, data = made, rank = 2,
+#'   draws = 200, burnin = 200, chains = 2, seed = 1
+#' )
+#' recommend(by_formula, users = 1:2, n = 3)
 #' @export
 gibbs_bmf <- function(ratings, rank = 10, prior = bmf_wishart(), data = NULL,
                       user = NULL, item = NULL, value = NULL, center = TRUE,

@@ -129,7 +129,7 @@ test_that("a fit without its data predicts, and goes on with them", {
   expect_true(identical_fit(
     longer(bare, 5, data = ratings), drop_data(longer(fit, 5))
   ))
-  shuffled <- ratings[nrow(ratings):1, ]
+  shuffled <- ratings[rev(seq_len(nrow(ratings))), ]
   expect_snapshot(error = TRUE, {
     extend(bare, 5)
     extend(bare, 5, data = shuffled)
@@ -645,7 +645,7 @@ test_that("draws stay raw", {
   expect_false(any(grepl("^[uv]\\[", convergence(fit)$variable)))
 })
 
-# ---- looking at a fit ----------------------------------------------------------
+# ---- looking at a fit ------------------------------------------------------
 
 test_that("print, tidy and glance say what was fitted", {
   fit <- short_bmf(biases = TRUE, keep = "v")
@@ -706,7 +706,7 @@ test_that("pictures are drawn and leave the device as it was", {
   })
 })
 
-# ---- search for a mode ---------------------------------------------------------
+# ---- search for a mode -----------------------------------------------------
 
 test_that("the mode is a fixed point of alternating least squares", {
   ratings <- small_ratings()
@@ -728,8 +728,11 @@ test_that("the mode is a fixed point of alternating least squares", {
     )
     expect_equal(v[, j], drop(ridge), tolerance = 1e-6)
   }
-  joint <- sum(stats::dnorm(y, colSums(u[, user] * v[, item]), sqrt(0.3), TRUE)) +
-    sum(stats::dnorm(c(u, v), 0, sqrt(0.8), TRUE))
+  of_ratings <- stats::dnorm(
+    y, colSums(u[, user] * v[, item]), sqrt(0.3), log = TRUE
+  )
+  joint <- sum(of_ratings) +
+    sum(stats::dnorm(c(u, v), 0, sqrt(0.8), log = TRUE))
   expect_equal(top$log_joint, joint)
   mean <- mean(ratings$value) + colSums(u[, user] * v[, item])
   expect_equal(predict(top), mean)
@@ -770,7 +773,7 @@ test_that("a mode answers what a point can", {
   expect_identical(nrow(summary(top)), 4L)
 })
 
-# ---- calibration ---------------------------------------------------------------
+# ---- calibration -----------------------------------------------------------
 
 # Factors, precisions and ratings drawn from the model with informative priors;
 # 10 ratings of each table held back.  For each replication the predictive
@@ -850,7 +853,7 @@ test_that("intervals cover what they promise under the other priors", {
   }
 })
 
-# ---- real data -------------------------------------------------------------------
+# ---- real data -------------------------------------------------------------
 
 test_that("lecturers' ratings are predicted better than by their means", {
   skip_on_cran()
@@ -886,7 +889,7 @@ test_that("lecturers' ratings are predicted better than by their means", {
   expect_gt(stats::cor(items$intercept, effects, use = "complete.obs"), 0.8)
 })
 
-# ---- odd data ----------------------------------------------------------------------
+# ---- odd data --------------------------------------------------------------
 
 test_that("tables of every shape have an answer", {
   runs <- function(ratings, ...) {
@@ -936,7 +939,7 @@ test_that("tables of every shape have an answer", {
   runs(tiny)
 })
 
-test_that("unrated users and items of the data get the prior, and are flagged", {
+test_that("unrated users and items get the prior, and are flagged", {
   ratings <- small_ratings()
   ratings$user <- factor(ratings$user, c(letters[1:25], "nobody"))
   expect_message(
@@ -956,7 +959,7 @@ test_that("unrated users and items of the data get the prior, and are flagged", 
   expect_lt(abs(log(out$parameters[1] / out$parameters[2])), 0.5)
 })
 
-# ---- priors and messages -----------------------------------------------------------
+# ---- priors and messages ---------------------------------------------------
 
 test_that("priors print as mathematics, before and after the fit", {
   expect_snapshot({
@@ -1083,7 +1086,7 @@ test_that("faults of questions name themselves", {
   expect_snapshot(error = TRUE, predict(none, some_pairs))
 })
 
-# ---- simulation --------------------------------------------------------------------
+# ---- simulation ------------------------------------------------------------
 
 test_that("simulated ratings have the law that the page states", {
   withr::local_seed(1)
