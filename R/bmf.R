@@ -416,10 +416,18 @@ rating_spread <- function(value, centre) {
 #' alone, so that factors are known only up to a rotation (up to any invertible
 #' matrix, but for the prior), and a chain is free to move between rotations.
 #' Draws are returned as they came. R-hat and effective sample sizes are judged
-#' on quantities that do not depend on it: the precision of the ratings, the log
-#' joint density, the error in the data, traces and log determinants, and the
-#' predictions at some observed cells. [summary()][summary.gibbs_bmf] brings the
-#' factors into a canonical form, and [factors_of()] gives them with their ids.
+#' on quantities that do not depend on it: the precision of the ratings, the
+#' error in the data, the log joint density and the predictions at some observed
+#' cells. [summary()][summary.gibbs_bmf] brings the factors into a canonical
+#' form, and [factors_of()] gives them with their ids.
+#'
+#' Users and items can also be scaled against each other, \eqn{u_i \to c
+#' u_i}{u_i -> c u_i} and \eqn{v_j \to v_j / c}{v_j -> v_j / c}, which only the
+#' prior notices, and along which a chain moves slowly. The size of one side
+#' alone (`lambda_u`, `trace_u`, `logdet_u`, `norm_mu_u` and those of the items)
+#' is therefore not judged; the summary shows its R-hat. Predictions do not
+#' depend on it, the log joint density does: it is often the last quantity to
+#' converge.
 #'
 #' @section Stored quantities:
 #' See [summary.gibbs_bmf()] for what they mean:
@@ -704,6 +712,13 @@ reread_ratings <- function(model, data) {
 }
 
 # ---- words ---------------------------------------------------------------
+
+# Coordinates rotate from draw to draw; everything else means something as it
+# is.
+#' @exportS3Method
+model_labelled.bmf_model <- function(model, invariants) {
+  grep("^[uv]\\[", model$columns, value = TRUE)
+}
 
 #' @exportS3Method
 model_headline.bmf_model <- function(model) {
