@@ -269,7 +269,7 @@ model_invariants.bmf_model <- function(model, draws) {
   draws[, grepl(judged, colnames(draws)), drop = FALSE]
 }
 
-# ---- draws of the factors for prediction --------------------------------------
+# ---- draws of the factors for prediction -----------------------------------
 
 # Draw number t of a chain is in the set when t is a multiple of the least power
 # of 2 of which at most `cap` multiples are among its draws; it is kept in
@@ -357,7 +357,7 @@ bmf_fold_in <- function(model, state, j, ratings) {
   )
 }
 
-# ---- search for a mode ---------------------------------------------------------
+# ---- search for a mode -----------------------------------------------------
 
 #' @exportS3Method
 model_climb.bmf_model <- function(model, state, threads) {
@@ -375,7 +375,7 @@ model_estimate.bmf_model <- function(model, state) {
   bmf_parameters(model, state)
 }
 
-# ---- test hooks ------------------------------------------------------------------
+# ---- test hooks ------------------------------------------------------------
 
 #' @exportS3Method
 draw_prior.bmf_model <- function(model) {

@@ -8,10 +8,10 @@
 # speed     milliseconds a sweep with the Normal-Wishart prior, rank 10, 32 and
 #           100, 1 and 2 threads, of
 #             MovieLens-100k (943 users, 1,664 items, 90% of 99,392 ratings),
-#             lme4::InstEval (2,972 students, 1,128 lecturers, 73,421 ratings),
+#             lme4::InstEval (2,972 students, 1,128 lecturers, 73,421),
 #             5 million simulated ratings (50,000 x 10,000; part `large`);
-#           `blas`: the rows alone (bmf_reference.c: panel, dsyrk, dgemv, dpotrf,
-#           two dtrsv, normals), one thread, R's BLAS; `als`: an iteration of
+#           `blas`: the rows alone (bmf_reference.c: panel, dsyrk, dgemv,
+#           dpotrf, two dtrsv, normals), one thread; `als`: an iteration of
 #           rsparse::WRMF.  Ours is a whole sweep.  The programs take turns;
 #           medians of elapsed times, and of the ratios within a round: they mean
 #           something on an otherwise idle machine.  Share of the peak: a sweep

@@ -1,6 +1,7 @@
 /* .Call entries of Bayesian matrix factorisation: unpack, call the core, pack. */
 #include <R.h>
 #include <R_ext/Random.h>
+#include <limits.h>
 #include <string.h>
 
 #include "bmf.h"
@@ -8,7 +9,7 @@
 #include "r_scan.h"
 #include "routines.h"
 
-/* ---- the data ---------------------------------------------------------------- */
+/* ---- the data ---------------------------------------------------------- */
 
 /* Indices must lie between 0 and size - 1. */
 static void check_indices(const int *x, size_t length, size_t size,
@@ -99,7 +100,7 @@ static bmf_data unpack_data(SEXP list) {
   return data;
 }
 
-/* ---- the state ---------------------------------------------------------------- */
+/* ---- the state --------------------------------------------------------- */
 
 static bmf_state unpack_state(SEXP list, const bmf_data *data) {
   const size_t d = data->d, pairs = data->predict_at.count;
@@ -222,7 +223,7 @@ SEXP C_bmf_sweeps(SEXP data_list, SEXP state_list, SEXP n, SEXP control_list,
   return result;
 }
 
-/* ---- what stored draws say ------------------------------------------------------ */
+/* ---- what stored draws say --------------------------------------------- */
 
 /* Codes from 1, as R has them. */
 static const int *unpack_codes(SEXP x, const char *name, size_t length,
@@ -244,6 +245,18 @@ static const float *unpack_factors(SEXP draw, const bmf_data *sizes) {
   return (const float *)(const void *)RAW(draw);
 }
 
+/* list(mean, m2), zeros: of a predictor each and its squared deviations. */
+static SEXP new_moments(size_t pairs) {
+  const char *names[] = {"mean", "m2", ""};
+  SEXP moments = PROTECT(Rf_mkNamed(VECSXP, names));
+  for (int part = 0; part < 2; part++) {
+    SET_VECTOR_ELT(moments, part, Rf_allocVector(REALSXP, (R_xlen_t)pairs));
+    memset(REAL(VECTOR_ELT(moments, part)), 0, pairs * sizeof(double));
+  }
+  UNPROTECT(1);
+  return moments;
+}
+
 /* Linear predictors of the pairs (user, item), codes from 1, in each of the draws
  * (a list of raw vectors): draws x pairs; or, with moments, list(mean, m2), m2 the
  * sum of squared deviations. */
@@ -253,18 +266,14 @@ SEXP C_bmf_linear(SEXP sizes_list, SEXP draws, SEXP user, SEXP item,
   const size_t pairs = (size_t)Rf_xlength(user), d = sizes.d;
   const int *users = unpack_codes(user, "user", pairs, sizes.n);
   const int *items = unpack_codes(item, "item", pairs, sizes.m);
-  if (TYPEOF(draws) != VECSXP || TYPEOF(moments) != LGLSXP)
+  if (TYPEOF(draws) != VECSXP || TYPEOF(moments) != LGLSXP ||
+      XLENGTH(moments) != 1 || pairs > INT_MAX)
     Rf_error("`draws` must be a list and `moments` TRUE or FALSE");
   const size_t count = (size_t)XLENGTH(draws);
   const int all = LOGICAL(moments)[0] != TRUE;
-  const char *names[] = {"mean", "m2", ""};
   SEXP result = PROTECT(all ? Rf_allocMatrix(REALSXP, (int)count, (int)pairs)
-                            : Rf_mkNamed(VECSXP, names));
-  for (int part = 0; !all && part < 2; part++) {
-    SET_VECTOR_ELT(result, part, Rf_allocVector(REALSXP, (R_xlen_t)pairs));
-    memset(REAL(VECTOR_ELT(result, part)), 0, pairs * sizeof(double));
-  }
-  double *out = all ? REAL(result) : REAL(VECTOR_ELT(result, 0));
+                            : new_moments(pairs));
+  double *mean = all ? NULL : REAL(VECTOR_ELT(result, 0));
   double *m2 = all ? NULL : REAL(VECTOR_ELT(result, 1));
   for (size_t s = 0; s < count; s++) {
     const float *u = unpack_factors(VECTOR_ELT(draws, (R_xlen_t)s), &sizes);
@@ -275,9 +284,9 @@ SEXP C_bmf_linear(SEXP sizes_list, SEXP draws, SEXP user, SEXP item,
         bmf_predictor_single(u + ((size_t)users[p] - 1) * d,
                              v + ((size_t)items[p] - 1) * d, d, sizes.biases);
       if (all)
-        out[s + count * p] = value;
+        REAL(result)[s + count * p] = value;
       else
-        bmf_welford(value, (double)s + 1.0, out + p, m2 + p);
+        bmf_welford(value, (double)s + 1.0, mean + p, m2 + p);
     }
   }
   UNPROTECT(1);

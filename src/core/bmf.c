@@ -14,7 +14,7 @@
 
 #define LOG_2PI 1.837877066409345483560659472811
 
-/* ---- sizes and layout of the work space ------------------------------------ */
+/* ---- sizes and layout of the work space -------------------------------- */
 
 size_t bmf_hyper_size(const bmf_data *data) {
   const size_t d = data->d;
@@ -93,7 +93,7 @@ void bmf_open(bmf_model *m, const bmf_data *data, const bmf_state *state,
   m->areas = m->small + small_size(d);
 }
 
-/* ---- users and items alike -------------------------------------------------- */
+/* ---- users and items alike --------------------------------------------- */
 
 enum { USERS, ITEMS };
 
@@ -121,7 +121,7 @@ static bmf_side side_of(const bmf_model *m, int which) {
   return side;
 }
 
-/* ---- threads ----------------------------------------------------------------- */
+/* ---- threads ----------------------------------------------------------- */
 
 static int thread_number(void) {
 #ifdef _OPENMP
@@ -143,7 +143,7 @@ static double row_work(size_t d, double ratings) {
          size * size * (size / 6.0 + 2.0) + 100.0;
 }
 
-/* ---- u_i | v, ...  and  v_j | u, ... ------------------------------------------ */
+/* ---- u_i | v, ...  and  v_j | u, ... ----------------------------------- */
 
 /* Design vectors of the other side, scaled by sqrt(beta).  An intercept there is
  * an offset here, and its place in the vector holds the 1 that this side's own
@@ -254,7 +254,7 @@ status bmf_draw_users(bmf_model *m, const scan_control *control) {
   return draw_side(m, USERS, control);
 }
 
-/* ---- hyperparameters ----------------------------------------------------------- */
+/* ---- hyperparameters --------------------------------------------------- */
 
 /* log Gamma(x | shape, rate) */
 static double log_gamma_density(double x, double shape, double rate) {
@@ -446,7 +446,7 @@ static status draw_hyperparameters(bmf_model *m, int which, int threads) {
   return STATUS_OK;
 }
 
-/* ---- the precision of the ratings ------------------------------------------------ */
+/* ---- the precision of the ratings -------------------------------------- */
 
 static double rating_count(const bmf_data *data) {
   return (double)data->users.start[data->n];
@@ -477,7 +477,7 @@ static double log_joint(const bmf_model *m) {
   return total;
 }
 
-/* ---- what is recorded -------------------------------------------------------------- */
+/* ---- what is recorded -------------------------------------------------- */
 
 double bmf_predictor(const double *u, const double *v, size_t d, int biases) {
   const size_t rank = biases ? d - 1 : d;
@@ -598,7 +598,7 @@ void bmf_record(void *model, double *row, size_t stride) {
     record_all(m->state.v, m->data.m * m->data.d, row, stride);
 }
 
-/* ---- a sweep ------------------------------------------------------------------------ */
+/* ---- a sweep ----------------------------------------------------------- */
 
 status bmf_sweep(void *model, const scan_control *control) {
   bmf_model *m = model;

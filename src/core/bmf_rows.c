@@ -10,7 +10,7 @@
 #include <immintrin.h>
 #endif
 
-/* ---- sizes and layout ------------------------------------------------------ */
+/* ---- sizes and layout -------------------------------------------------- */
 
 /* A multiple of the longest vector, 8 doubles: a cache line. */
 #define PAD 8
@@ -67,7 +67,7 @@ void bmf_set_prior(const double *precision, const double *mu, size_t d,
   }
 }
 
-/* ---- what all widths share ------------------------------------------------- */
+/* ---- what all widths share --------------------------------------------- */
 
 /* Cache lines of a vector that will be gathered soon. */
 static inline void fetch_ahead(const double *x, size_t d) {
@@ -121,7 +121,7 @@ static inline void clear_above(double *q, size_t stride, size_t columns) {
       q[j * stride + i] = 0.0;
 }
 
-/* ---- kernels ---------------------------------------------------------------- */
+/* ---- kernels ----------------------------------------------------------- */
 
 #define LANE_BYTES 16
 #define LANE_NAME(x) narrow_##x

@@ -25,7 +25,7 @@ static void fill_normals(double *x, size_t length, double scale) {
     x[e] = scale * norm_rand();
 }
 
-/* ---- one row --------------------------------------------------------------- */
+/* ---- one row ----------------------------------------------------------- */
 
 /* A regression with memory of exactly the right lengths. */
 typedef struct {
@@ -184,7 +184,7 @@ static void test_rows_report_failure(void) {
     }
 }
 
-/* ---- sums over rows ---------------------------------------------------------- */
+/* ---- sums over rows ---------------------------------------------------- */
 
 static void check_gram(size_t d, size_t count) {
   const size_t stride = bmf_stride(d);
@@ -220,7 +220,7 @@ static void test_sums_over_rows(void) {
   check_gram(200, 3);
 }
 
-/* ---- sweeps -------------------------------------------------------------------- */
+/* ---- sweeps ------------------------------------------------------------ */
 
 enum { USERS = 9, ITEMS = 6, PAIRS = 3 };
 
@@ -448,7 +448,7 @@ static void test_modes_climb(void) {
   }
 }
 
-/* ---- stored draws ------------------------------------------------------------- */
+/* ---- stored draws ------------------------------------------------------ */
 
 static void test_stored_draws(void) {
   EXPECT(bmf_store_every(0.0, 5) == 1.0);
@@ -489,7 +489,7 @@ static void test_stored_draws(void) {
   release_fixture(&f);
 }
 
-/* ---- failures ------------------------------------------------------------------- */
+/* ---- failures ---------------------------------------------------------- */
 
 static int always(void *calls) {
   return ++*(int *)calls > 0;

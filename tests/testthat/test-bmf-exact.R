@@ -112,7 +112,8 @@ test_that("columns are what their names say", {
       ),
       sqrt(mean(twin_residuals(model, p)^2)),
       bmf_log_joint_by_factors(model, p),
-      model$center + bmf_predictor(model, p, model$cells$user, model$cells$item),
+      model$center +
+        bmf_predictor(model, p, model$cells$user, model$cells$item),
       p$u, p$v
     )
     expect_equal(unname(swept$draws[1, ]), expected, tolerance = 1e-12)
@@ -434,6 +435,24 @@ test_that("threads and segments never change a bit", {
     expect_identical(second$state, whole$state)
     expect_identical(rbind(first$draws, second$draws), whole$draws)
   }
+})
+
+test_that("an extended fit is the longer fit, stored draws included", {
+  skip_on_cran()
+  withr::local_seed(20)
+  made <- sim_bmf(30, 20, rank = 2, share = 0.4)
+  fit <- function(draws, ...) {
+    suppressWarnings(gibbs_bmf(
+      made, 3, draws = draws, burnin = 20, chains = 2, seed = 1, biases = TRUE,
+      predict_at = made[1:5, ], progress = FALSE, ...
+    ))
+  }
+  whole <- fit(500)
+  longer <- suppressWarnings(extend(fit(150), 350, progress = FALSE))
+  expect_true(identical_fit(longer, whole))
+  expect_length(attr(whole, "chains")[[1]]$state$factor_draws, 125)
+  withr::local_options(gibbsite.segment_seconds = 1e-4)
+  expect_true(identical_fit(fit(500, threads = 2), whole))
 })
 
 test_that("a chain does not write into the state it was given", {
