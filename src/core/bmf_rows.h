@@ -61,8 +61,8 @@ status bmf_draw_row(const bmf_regression *job, const bmf_ratings *ratings,
 void bmf_add_gram(const double *x, size_t count, size_t d, const double *centre,
                   double *gram, double *area);
 
-/* The widths of vector that this processor has, by bytes: `bytes` = 0 for the one
- * in use.  For the tests: the same with a kernel of their choice. */
+/* Kernels for vectors of 16, 32 and 64 bytes: whether this processor has them, and
+ * bmf_draw_row() by one of them, for the tests. */
 typedef enum { BMF_NARROW, BMF_WIDE, BMF_WIDEST } bmf_width;
 int bmf_has_width(bmf_width width);
 status bmf_draw_row_with(bmf_width width, const bmf_regression *job,
