@@ -13,9 +13,10 @@
 #           `blas`: the rows alone (bmf_reference.c: panel, dsyrk, dgemv,
 #           dpotrf, two dtrsv, normals), one thread; `als`: an iteration of
 #           rsparse::WRMF.  Ours is a whole sweep.  The programs take turns;
-#           medians of elapsed times, and of the ratios within a round: they mean
-#           something on an otherwise idle machine.  Share of the peak: a sweep
-#           counts 2 N (K (K + 1) + 2 K) operations for the sums of products (a
+#           medians, and medians of the ratios within a round: of processor time
+#           for one thread, of elapsed time for two and for what they gain,
+#           which mean something on an idle machine.  Share of the peak: one
+#           sweep counts 2 N (K (K + 1) + 2 K) operations for the sums of products (a
 #           symmetric one counted once, as for dsyrk) and (n + m) (K^3 / 3 +
 #           2 K^2) for factors and solves.  The peak is that of fused
 #           multiply-adds on vectors of 32 bytes, in cache, in the same run.
@@ -126,8 +127,8 @@ peak <- function(width) {
   max(vapply(1:3, function(i) .Call("bmf_reference_peak", width), 0)) / 1e9
 }
 
-# Elapsed seconds of gibbs_bmf() a sweep: the difference between a longer and a
-# shorter run, so that reading the data does not count.
+# Seconds of gibbs_bmf() a sweep: the difference between a longer and a shorter
+# run, so that reading the data does not count.
 fit_sweeps <- function(x, rank, sweeps, threads) {
   suppressMessages(suppressWarnings(gibbs_bmf(
     x, rank, draws = 1, burnin = sweeps - 1, chains = 1, threads = threads,
@@ -136,9 +137,15 @@ fit_sweeps <- function(x, rank, sweeps, threads) {
 }
 
 time_ours <- function(x, rank, sweeps, threads) {
-  short <- system.time(fit_sweeps(x, rank, 1, threads))[[3L]]
-  long <- system.time(fit_sweeps(x, rank, 1 + sweeps, threads))[[3L]]
+  short <- stopwatch(fit_sweeps(x, rank, 1, threads))
+  long <- stopwatch(fit_sweeps(x, rank, 1 + sweeps, threads))
   (long - short) / sweeps
+}
+
+# c(processor time, elapsed time) in seconds
+stopwatch <- function(code) {
+  time <- system.time(code)
+  c(processor = time[[1L]] + time[[2L]], elapsed = time[[3L]])
 }
 
 # Ratings compressed by `rows`.
@@ -166,24 +173,25 @@ time_blas <- function(x, rank, sweeps) {
       diag(rank), 1
     )
   }
-  elapsed <- system.time(for (sweep in seq_len(sweeps)) {
+  stopwatch(for (sweep in seq_len(sweeps)) {
     half(by_user, u, v)
     half(by_item, v, u)
-  })[[3L]]
-  elapsed / sweeps
+  })[["processor"]] / sweeps
 }
 
 time_als <- function(x, rank, iterations) {
   user <- match(x$user, unique(x$user))
   item <- match(x$item, unique(x$item))
+  old <- options(rsparse_omp_threads = 1L)
+  on.exit(options(old))
   table <- Matrix::sparseMatrix(i = user, j = item, x = x$value)
   run <- function(count) {
     model <- rsparse::WRMF$new(
       rank = rank, lambda = 5, feedback = "explicit", solver = "cholesky"
     )
-    system.time(utils::capture.output(suppressMessages(
+    stopwatch(utils::capture.output(suppressMessages(
       model$fit_transform(table, n_iter = count, convergence_tol = -1)
-    )))[[3L]]
+    )))[["processor"]]
   }
   (run(1L + iterations) - run(1L)) / iterations
 }
@@ -198,19 +206,22 @@ operations <- function(x, rank) {
 
 speed_row <- function(name, x, rank, rounds, seconds, als) {
   top <- peak(4L)
-  sweeps <- max(2, min(300, round(seconds / time_ours(x, rank, 2, 1))))
+  once <- time_ours(x, rank, 2, 1)[["elapsed"]]
+  sweeps <- max(2, min(300, round(seconds / max(once, 1e-3))))
   times <- vapply(seq_len(rounds), function(round) {
+    one <- time_ours(x, rank, sweeps, 1)
     c(
-      one = time_ours(x, rank, sweeps, 1), two = time_ours(x, rank, sweeps, 2),
+      one = one[["processor"]], one_elapsed = one[["elapsed"]],
+      two = time_ours(x, rank, sweeps, 2)[["elapsed"]],
       blas = time_blas(x, rank, max(1, round(sweeps / 4))),
       als = if (als) time_als(x, rank, max(2, round(sweeps / 8))) else NA
     )
-  }, numeric(4))
+  }, numeric(5))
   middle <- function(values) stats::median(values)
   data.frame(
     data = name, rank = rank, ms = 1e3 * middle(times["one", ]),
     ms_2_threads = 1e3 * middle(times["two", ]),
-    gain = middle(times["one", ] / times["two", ]),
+    gain = middle(times["one_elapsed", ] / times["two", ]),
     blas = 1e3 * middle(times["blas", ]),
     blas_over_ours = middle(times["blas", ] / times["one", ]),
     als = 1e3 * middle(times["als", ]),
@@ -308,7 +319,7 @@ peak_memory <- function() {
 run_large <- function() {
   x <- simulated(1e5, 2e4, 1e7, 32)
   for (threads in 1:2) {
-    seconds <- time_ours(x, 32L, 4, threads)
+    seconds <- time_ours(x, 32L, 4, threads)[["elapsed"]]
     cat(
       "10 million ratings, rank 32:", signif(seconds, 3), "s a sweep,",
       threads, "thread(s); most memory so far", signif(peak_memory(), 3),
