@@ -16,9 +16,9 @@
 #           medians, and medians of the ratios within a round: of processor time
 #           for one thread, of elapsed time for two and for what they gain,
 #           which mean something on an idle machine.  Share of the peak: one
-#           sweep counts 2 N (K (K + 1) + 2 K) operations for the sums of products (a
-#           symmetric one counted once, as for dsyrk) and (n + m) (K^3 / 3 +
-#           2 K^2) for factors and solves.  The peak is that of fused
+#           sweep counts 2 N (K (K + 1) + 2 K) operations for the sums of
+#           products (a symmetric one counted once, as for dsyrk) and (n + m)
+#           (K^3 / 3 + 2 K^2) for factors and solves.  The peak is that of fused
 #           multiply-adds on vectors of 32 bytes, in cache, in the same run.
 # accuracy  root mean square error and coverage of 90% intervals on ratings held
 #           back: a tenth, sample.int(N, round(N / 10)) after set.seed(1), of
