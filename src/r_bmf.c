@@ -144,18 +144,17 @@ static void set_element(SEXP list, const char *name, SEXP value) {
       SET_VECTOR_ELT(list, i, value);
 }
 
-/* Element `name` of the copy <- the places 1, ..., places of the set with stride
- * `every`: those of the set with stride `before` that stay, and new vectors of
- * this type and length.  Returned: how many stayed. */
-static size_t renew_draws(SEXP copy, const char *name, size_t places,
-                          double every, double before, SEXPTYPE type,
+/* Element `name` of the copy, a list of the `held` draws of the set, <- the places
+ * 1, ..., places of the thinner set: every step-th of the old ones, and new
+ * vectors of this type and length.  Returned: how many stayed. */
+static size_t renew_draws(SEXP copy, const char *name, size_t held,
+                          size_t places, size_t step, SEXPTYPE type,
                           size_t length) {
   SEXP old = args_element(copy, name);
-  if (TYPEOF(old) != VECSXP)
-    Rf_error("`%s` must be a list", name);
+  if (TYPEOF(old) != VECSXP || (size_t)XLENGTH(old) != held)
+    Rf_error("`%s` must be a list of %.0f", name, (double)held);
   SEXP fresh = PROTECT(Rf_allocVector(VECSXP, (R_xlen_t)places));
-  const size_t step = (size_t)(every / before);
-  const size_t stay = (size_t)Rf_xlength(old) / step;
+  const size_t stay = held / step;
   for (size_t place = 0; place < places; place++)
     SET_VECTOR_ELT(fresh, (R_xlen_t)place,
                    place < stay
@@ -169,19 +168,21 @@ static size_t renew_draws(SEXP copy, const char *name, size_t places,
 /* Makes room for the draws that this segment will store, and thins the set where
  * it will have grown beyond `cap`. */
 static bmf_store prepare_store(SEXP copy, const bmf_data *data, size_t cap,
-                               double kept, size_t rows) {
+                               size_t rows) {
   bmf_store store = {0};
+  const size_t kept = args_count(copy, "kept", 0);
   if (cap == 0)
     return store;
   const size_t factors = args_product(data->n + data->m, data->d);
-  const size_t after = (size_t)kept + rows;
+  const size_t after = kept + rows;
   store.every = bmf_store_every((double)after, cap);
   const size_t places = after / (size_t)store.every;
-  const double before = bmf_store_every(kept, cap);
-  const size_t stay =
-    renew_draws(copy, "factor_draws", places, store.every, before, RAWSXP,
-                args_product(factors, sizeof(float)));
-  renew_draws(copy, "hyper_draws", places, store.every, before, REALSXP,
+  const double before = bmf_store_every((double)kept, cap);
+  const size_t held = kept / (size_t)before;
+  const size_t step = (size_t)(store.every / before);
+  const size_t stay = renew_draws(copy, "factor_draws", held, places, step,
+                                  RAWSXP, args_product(factors, sizeof(float)));
+  renew_draws(copy, "hyper_draws", held, places, step, REALSXP,
               bmf_hyper_size(data));
   store.factors = (float **)(void *)R_alloc(places + 1, sizeof(float *));
   store.hypers = (double **)(void *)R_alloc(places + 1, sizeof(double *));
@@ -215,8 +216,8 @@ SEXP C_bmf_sweeps(SEXP data_list, SEXP state_list, SEXP n, SEXP control_list,
   model.mode = LOGICAL(mode)[0] == TRUE;
   const double sweep = args_number(copy, "sweep");
   const size_t rows = scan_rows(sweep, args_scalar_count(n, "n", 0), &control);
-  model.store = prepare_store(copy, &data, args_count(data_list, "cap", 0),
-                              *state.kept, rows);
+  model.store =
+    prepare_store(copy, &data, args_count(data_list, "cap", 0), rows);
   const scan_model scan = {&model, bmf_sweep, bmf_record};
   SEXP result = scan_segment(&scan, control, n, copy, bmf_columns(&data));
   UNPROTECT(1);
