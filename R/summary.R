@@ -666,9 +666,12 @@ print.gibbsite_summary <- function(x, n = 40, ...) {
   }
   writeLines(c("", switch(note,
     renumbered = "Components are numbered to agree between draws.",
-    labelled = "-: not meaningful, for the numbers of components may switch."
-  ), "Convergence, judged on quantities that do not depend on the numbering:",
-  ""))
+    labelled = "-: not meaningful, for the numbers of components may switch.",
+    rotated = "-: not meaningful, for factors may rotate from draw to draw."
+  ), paste0(
+    "Convergence, judged on quantities that do not depend on the ",
+    if (note == "rotated") "rotation:" else "numbering:"
+  ), ""))
   print(convergence)
   invisible(x)
 }

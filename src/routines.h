@@ -24,6 +24,9 @@
   ROUTINE(mh_settle, 4)            \
   ROUTINE(mh_evaluate, 4)          \
   ROUTINE(mh_examine, 6)           \
+  ROUTINE(bmf_sweeps, 5)           \
+  ROUTINE(bmf_linear, 5)           \
+  ROUTINE(bmf_fold_in, 5)          \
   ROUTINE(in_forked_child, 0)      \
   ROUTINE(file_size_signal, 1)
 
@@ -47,6 +50,9 @@ SEXP C_mh_settle(SEXP spec, SEXP functions, SEXP state, SEXP place);
 SEXP C_mh_evaluate(SEXP density, SEXP point, SEXP names, SEXP place);
 SEXP C_mh_examine(SEXP spec, SEXP functions, SEXP state, SEXP block, SEXP y,
                   SEXP place);
+SEXP C_bmf_sweeps(SEXP data, SEXP state, SEXP n, SEXP control, SEXP mode);
+SEXP C_bmf_linear(SEXP sizes, SEXP draws, SEXP user, SEXP item, SEXP moments);
+SEXP C_bmf_fold_in(SEXP sizes, SEXP ratings, SEXP kind, SEXP hyper, SEXP v);
 SEXP C_in_forked_child(void);
 SEXP C_file_size_signal(SEXP ignore);
 

@@ -3,6 +3,7 @@
 
 #define TOPICS(RUN)  \
   RUN(harness)       \
+  RUN(bmf)           \
   RUN(dense)         \
   RUN(gmm)           \
   RUN(linalg)        \
