@@ -325,8 +325,9 @@ model_headline.lda_model <- function(model) {
   size <- c(model$nobs, length(model$terms), length(model$documents))
   shown <- format(size, big.mark = ",", trim = TRUE)
   cli::pluralize(
-    "Topic model: {model$k} topic{?s}; {shown[1]} token{cli::qty(size[1])}{?s} ",
-    "of {shown[2]} term{cli::qty(size[2])}{?s} in {shown[3]} ",
+    "Topic model: {model$k} topic{?s}; {shown[1]} ",
+    "token{cli::qty(size[1])}{?s} of {shown[2]} ",
+    "term{cli::qty(size[2])}{?s} in {shown[3]} ",
     "document{cli::qty(size[3])}{?s}"
   )
 }
@@ -399,11 +400,7 @@ sim_lda <- function(documents, k, terms, tokens, alpha = 0.1, eta = 0.1) {
   z <- unlist(lapply(seq_len(documents), function(d) {
     sample.int(k, tokens[[d]], replace = TRUE, prob = theta[d, ])
   }))
-  word <- integer(length(z))
-  for (t in unique(z)) {
-    own <- which(z == t)
-    word[own] <- sample.int(terms, length(own), replace = TRUE, prob = phi[t, ])
-  }
+  word <- draw_words(z, phi)
   order <- order(document, word)
   x <- Matrix::sparseMatrix(
     i = document, j = word, x = 1, dims = c(documents, terms),
@@ -412,6 +409,18 @@ sim_lda <- function(documents, k, terms, tokens, alpha = 0.1, eta = 0.1) {
     )
   )
   list(x = x, theta = theta, phi = phi, z = z[order])
+}
+
+# A term for each token given its topic; phi: topics x terms.
+draw_words <- function(z, phi) {
+  word <- integer(length(z))
+  for (own in split(seq_along(z), z)) {
+    t <- z[[own[[1L]]]]
+    word[own] <- sample.int(
+      ncol(phi), length(own), replace = TRUE, prob = phi[t, ]
+    )
+  }
+  word
 }
 
 check_tokens <- function(tokens, documents, call) {
