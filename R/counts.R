@@ -22,7 +22,8 @@ as_counts <- function(x, vocabulary = NULL, empty = "error", known = NULL,
     table <- match_terms(table, known, arg, call)
   }
   check_empty_documents(table, empty, arg, call)
-  count_tokens(table, arg, call)
+  # new documents may all be without a word that is known
+  count_tokens(table, none_ok = !is.null(known), arg, call)
 }
 
 counts_table <- function(x, vocabulary, arg, call) {
@@ -358,7 +359,7 @@ check_empty_documents <- function(table, empty, arg, call) {
   )
 }
 
-count_tokens <- function(table, arg, call) {
+count_tokens <- function(table, none_ok, arg, call) {
   total <- sum(table$count)
   if (total >= 2^31) {
     abort_argument(
@@ -366,7 +367,7 @@ count_tokens <- function(table, arg, call) {
       call = call
     )
   }
-  if (total == 0) {
+  if (total == 0 && !none_ok) {
     abort_argument("{.arg {arg}} has no words.", call = call, class = "empty")
   }
   order <- order(table$document, table$term, method = "radix")
@@ -381,6 +382,9 @@ count_tokens <- function(table, arg, call) {
 # Tokens of each document.
 document_lengths <- function(table, order) {
   sums <- numeric(table$size[[1L]])
+  if (length(order) == 0L) {
+    return(sums)
+  }
   document <- table$document[order]
   ends <- which(c(document[-1L] != document[-length(document)], TRUE))
   running <- cumsum(table$count[order])[ends]

@@ -542,10 +542,28 @@ predict.gibbs_lda <- function(object, newdata = NULL,
 # One run of the chain of new documents: theta (a draw), mean and square,
 # documents x topics in the order of topic_estimates().
 fold_in_once <- function(tokens, job, order, burnin, sweeps) {
+  if (length(tokens$word) == 0L) {
+    return(prior_shares(length(tokens$documents), job, order))
+  }
   result <- lda_fold_in(
     tokens$word, tokens$start, job$phi, job$alpha, sweeps + burnin, burnin
   )
   lapply(result, function(x) t(x)[, order[job$chain, ], drop = FALSE])
+}
+
+# The same for documents without a word, which have the prior: its mean and
+# second moments.
+prior_shares <- function(documents, job, order) {
+  k <- nrow(job$phi)
+  alpha <- rep_len(job$alpha, k)[order[job$chain, ]]
+  total <- sum(alpha)
+  mean <- alpha / total
+  square <- alpha * (alpha + 1) / (total * (total + 1))
+  rows <- function(x) matrix(x, documents, k, byrow = TRUE)
+  list(
+    theta = sim_dirichlet(documents, alpha), mean = rows(mean),
+    square = rows(square)
+  )
 }
 
 fitted_shares <- function(fit, type, draws, call) {
@@ -650,6 +668,9 @@ held_out_perplexity <- function(fit, newdata,
 # Log probability of each document's second half and its number of tokens.
 complete_documents <- function(tokens, jobs, burnin, sweeps) {
   halves <- split_documents(tokens)
+  if (length(halves$hidden$word) == 0L) {
+    return(list(log_lik = 0, tokens = 0))
+  }
   probability <- 0
   for (job in jobs) {
     theta <- lda_fold_in(

@@ -401,10 +401,20 @@ simulate_data.lda_model <- function(model, state) {
   word
 }
 
-# Other words of documents of the same lengths.
+# A plain vector: other words of documents of the same lengths.  Otherwise
+# counts as the user gives them, terms matched by name.
 #' @exportS3Method
 set_data.lda_model <- function(model, data) {
-  model$data$word <- as.integer(data)
-  model$data_hash <- hash(model$data)
+  if (is.numeric(data) && is.null(dim(data))) {
+    model$data$word <- as.integer(data)
+    model$data_hash <- hash(model$data)
+    return(model)
+  }
+  counts <- as_counts(
+    data, empty = "keep", known = model$terms, arg = "data",
+    call = rlang::caller_env(2)
+  )
+  fresh <- lda_model(counts, model$k, model$prior, model$method, model$keep)
+  model[names(fresh)] <- fresh
   model
 }
