@@ -139,15 +139,16 @@ LANE_NAME(draw_list)(lda_document *d, uint32_t *cell, uint32_t *length,
     if (drawn == old)
       return drawn;
     cell[at] += LDA_TOPIC + 1;
-  } else {
-    LANE_NAME(run_sums)(d->t, d->padded, d->run);
-    drawn =
-      lda_pick_wide(d->run, d->padded, d->k, (threshold - mass) / smoothing);
-    if (drawn == old)
-      return drawn;
-    lda_list_add(cell, length, (uint32_t)drawn);
+    lda_list_remove(cell, length, (uint32_t)old);
+    return drawn;
   }
-  lda_list_remove(cell, length, (uint32_t)old);
+  LANE_NAME(run_sums)(d->t, d->padded, d->run);
+  drawn =
+    lda_pick_wide(d->run, d->padded, d->k, (threshold - mass) / smoothing);
+  if (drawn == old)
+    return drawn;
+  lda_list_remove(cell, length, (uint32_t)old); /* first: it may be full */
+  lda_list_add(cell, length, (uint32_t)drawn);
   return drawn;
 }
 
