@@ -712,6 +712,9 @@ sums_of <- function(values, document, documents) {
 
 # log of the mean over the topics of the jobs of the probability of a document.
 score_documents <- function(tokens, jobs, particles) {
+  if (length(tokens$word) == 0L) {
+    return(list(log_lik = 0, tokens = 0))
+  }
   each <- vapply(jobs, function(job) {
     lda_left_to_right(
       tokens$word, tokens$start, job$phi, job$alpha, particles
