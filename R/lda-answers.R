@@ -63,12 +63,13 @@ chain_sizes <- function(fit) {
 }
 
 # The topics of each chain in the order of those of one chain, the one with the
-# highest mean log joint density, largest first.  They are paired so that the
+# highest mean log joint density, largest (over all chains) first.  They are
+# paired so that the
 # sum of the affinities sum_w sqrt(phi_w phi'_w) (Bhattacharyya 1943) is largest
 # (Hungarian algorithm).  `order`: chains x topics, the chain's own numbers;
 # `affinity`: chains x topics, between 0 and 1.
-match_topics <- function(fit, topics = chain_topics(fit)) {
-  sizes <- chain_sizes(fit)
+match_topics <- function(fit, topics = chain_topics(fit),
+                         sizes = chain_sizes(fit)) {
   joint <- vapply(chain_matrices(fit), function(draws) {
     mean(draws[, "log_joint"])
   }, 0)
@@ -83,10 +84,15 @@ match_topics <- function(fit, topics = chain_topics(fit)) {
     to <- as.integer(clue::solve_LSAP(affinity, maximum = TRUE))
     list(order = to, affinity = affinity[cbind(seq_along(to), to)])
   })
+  order <- do.call(rbind, lapply(matched, `[[`, "order"))
+  affinity <- do.call(rbind, lapply(matched, `[[`, "affinity"))
+  own <- vapply(seq_along(sizes), function(chain) {
+    sizes[[chain]][order[chain, ]]
+  }, numeric(ncol(order)))
+  largest <- order(-rowSums(matrix(own, ncol(order))))
   list(
-    order = do.call(rbind, lapply(matched, `[[`, "order")),
-    affinity = do.call(rbind, lapply(matched, `[[`, "affinity")),
-    pivot = pivot
+    order = order[, largest, drop = FALSE],
+    affinity = affinity[, largest, drop = FALSE]
   )
 }
 
@@ -146,7 +152,7 @@ topic_estimates <- function(fit, chain = NULL) {
     order <- matrix(order(-sizes[[1L]]), 1L)
     matching <- list(order = order, affinity = 0 * order + 1)
   } else {
-    matching <- match_topics(fit, topics)
+    matching <- match_topics(fit, topics, sizes)
     chain <- seq_along(topics)
   }
   average_topics(model, topics, sizes, matching, chain)
@@ -1126,7 +1132,7 @@ plot_map <- function(estimates) {
     xlim = limits[, 1L], ylim = limits[, 2L]
   )
   graphics::box(col = "grey80")
-  radius <- 0.12 * max(diff(limits)) * sqrt(estimates$share / max(
+  radius <- 0.08 * max(diff(limits)) * sqrt(estimates$share / max(
     estimates$share
   ))
   graphics::symbols(

@@ -282,7 +282,7 @@ static void draw_eta(lda_model *m) {
 
 static void single(const double *x, size_t k, float *y) {
   for (size_t j = 0; j < k; j++)
-    y[j] = (float)x[j];
+    y[j] = lda_single(x[j]);
 }
 
 /* sum over the tokens of log p(w_i | theta_d, phi); equal words stand side by
@@ -405,7 +405,7 @@ static status draw_collapsed(lda_model *m, const scan_control *control) {
   lda_words_arrange(&m->words, s->row);
   document->sum_eta = m->sum_eta;
   for (size_t j = 0; j < m->data.k; j++)
-    m->inverse[j] = (float)(1.0 / (m->total[j] + m->sum_eta));
+    m->inverse[j] = lda_inverse(m->total[j] + m->sum_eta);
   for (size_t b = 0; b < m->blocks; b++) {
     if (b % BATCH == BATCH - 1 && must_stop(control))
       return STATUS_INTERRUPTED;

@@ -9,7 +9,16 @@
 #define WORDS 64 /* words in a block */
 
 /* Sums of gammas below this may have lost terms to underflow. */
-#define SMALL 1e-25
+#define SMALL 1e-12
+
+/* Probabilities below this are 0 in single precision: products with them would lie
+ * where processors are slow or have no numbers.  One topic of each token has a
+ * gamma of shape above 1 on either side, so that what is lost is below rounding. */
+#define NOTHING 1e-18f
+
+float lda_single(double p) {
+  return p > NOTHING ? (float)p : 0.0f;
+}
 
 const int *lda_word_counts(const lda_model *m, size_t w, uint32_t *scratch) {
   return m->data.method == LDA_COLLAPSED ? lda_words_row(&m->words, w, scratch)
@@ -57,7 +66,7 @@ static void draw_words(lda_model *m, size_t block, uint32_t *row) {
     float *phi = m->phi + w * padded;
     for (size_t j = 0; j < k; j++) {
       const double gamma = philox_gamma(&stream, eta + (double)count[j]);
-      phi[j] = (float)gamma;
+      phi[j] = gamma > 1e-30 ? (float)gamma : 0.0f;
       sum[j] += gamma;
     }
   }
@@ -67,7 +76,7 @@ static void scale_words(lda_model *m, size_t block, const float *factor) {
   const size_t padded = m->padded, end = (block + 1) * WORDS;
   for (size_t w = block * WORDS; w < end && w < m->data.terms; w++)
     for (size_t j = 0; j < padded; j++)
-      m->phi[w * padded + j] *= factor[j];
+      m->phi[w * padded + j] = lda_single(m->phi[w * padded + j] * factor[j]);
 }
 
 /* log of the gamma of topic k and each word in turn */
@@ -97,7 +106,7 @@ static void draw_topic_in_logs(lda_model *m, size_t k, uint32_t *row) {
   const double log_sum = log(sum);
   for (size_t w = 0; w < m->data.terms; w++)
     m->phi[w * m->padded + k] =
-      (float)exp(log_gamma_of(m, w, k, row) - largest - log_sum);
+      lda_single(exp(log_gamma_of(m, w, k, row) - largest - log_sum));
 }
 
 /* phi_k | eta, z, w ~ Dir(eta_w + n_kw)   (Daume, p. 4; his beta_k, with the

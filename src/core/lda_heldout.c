@@ -64,7 +64,7 @@ static library open_library(const lda_heldout *job, void *work) {
   for (size_t w = 0; w < job->terms; w++)
     for (size_t j = 0; j < l.padded; j++)
       l.phi[w * l.padded + j] =
-        j < job->k ? (float)job->phi[w * job->k + j] : 0.0f;
+        j < job->k ? lda_single(job->phi[w * job->k + j]) : 0.0f;
   return l;
 }
 

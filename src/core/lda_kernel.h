@@ -104,7 +104,7 @@ LANE_TARGET static inline void LANE_NAME(move)(lda_document *d, size_t k,
   d->count[k] += step;
   d->total[k] += step;
   const float before = d->t[k];
-  d->inverse[k] = (float)(1.0 / (d->total[k] + d->sum_eta));
+  d->inverse[k] = lda_inverse(d->total[k] + d->sum_eta);
   d->t[k] = ((float)d->count[k] + d->alpha[k]) * d->inverse[k];
   d->sum += (double)d->t[k] - (double)before;
 }

@@ -82,6 +82,9 @@ static inline double lda_eta(const lda_model *m, size_t w) {
 /* n_kw of a word as a row. */
 const int *lda_word_counts(const lda_model *m, size_t w, uint32_t *scratch);
 
+/* A probability in single precision; 0 below 1e-18. */
+float lda_single(double p);
+
 /* phi | eta, z, w ~ Dir(eta + n_k), and theta_d | alpha, z ~ Dir(alpha + n_d). */
 void lda_draw_phi(lda_model *m);
 void lda_draw_theta(const lda_model *m, size_t d, const int *count,

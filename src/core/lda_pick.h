@@ -26,19 +26,34 @@ typedef struct {
   double sum, sum_eta; /* sum t_k, sum eta_w                                */
 } lda_document;
 
+static inline float lda_inverse(double x) {
+  return 1.0f / (float)x;
+}
+
+/* The strands' totals, four together: x0, x4, ..., x1, x5, ... */
+static inline void lda_fold(const float *last, size_t lanes, float *folded) {
+  for (size_t j = 0; j < 4; j++)
+    folded[j] = last[j] + last[j + 4];
+  for (size_t group = 8; group < lanes; group += 8)
+    for (size_t j = 0; j < 4; j++)
+      folded[j] += last[group + j] + last[group + j + 4];
+}
+
+/* Total of four numbers. */
 static inline double lda_four(const float *x) {
-  return ((double)x[0] + x[1]) + ((double)x[2] + x[3]);
+  return (((double)x[0] + x[1]) + x[2]) + x[3];
 }
 
 static inline double lda_wide_mass(const float *run, size_t size) {
-  const float *last = run + size - LDA_LANES;
-  return (lda_four(last) + lda_four(last + 4)) +
-         (lda_four(last + 8) + lda_four(last + 12));
+  float folded[4];
+  lda_fold(run + size - LDA_LANES, LDA_LANES, folded);
+  return lda_four(folded);
 }
 
 static inline double lda_list_mass(const float *run, size_t size) {
-  const float *last = run + size - LDA_LIST_LANES;
-  return lda_four(last) + lda_four(last + 4);
+  float folded[4];
+  lda_fold(run + size - LDA_LIST_LANES, LDA_LIST_LANES, folded);
+  return lda_four(folded);
 }
 
 /* The place in a strand that starts at `first` where the partial sums pass
@@ -52,30 +67,28 @@ static inline size_t lda_pick_strand(const float *run, size_t size,
   return first + passed * lanes;
 }
 
-/* The strand among four at x whose partial totals pass `rest`, which loses those
- * passed over. */
-static inline size_t lda_pick_of_four(const float *x, double *rest) {
-  const double a = x[0], b = a + x[1], c = b + x[2];
-  const size_t lane =
+/* Which of four numbers, `step` apart, has the partial sum that passes `rest`, which
+ * loses those before. */
+static inline size_t lda_pick_of_four(const float *x, size_t step,
+                                      double *rest) {
+  const double a = x[0], b = a + x[step], c = b + x[2 * step];
+  const size_t at =
     (size_t)(*rest >= a) + (size_t)(*rest >= b) + (size_t)(*rest >= c);
   const double passed[4] = {0.0, a, b, c};
-  *rest -= passed[lane];
-  return lane;
+  *rest -= passed[at];
+  return at;
 }
 
-/* Index of k weights by a uniform u in (0, 1); the order is strand by strand. */
+/* Index of k weights by a uniform u in (0, 1).  The order: strands 0, 4, 8, 12, then
+ * 1, 5, ...; in a strand upwards. */
 static inline size_t lda_pick_wide(const float *run, size_t size, size_t k,
                                    double u) {
   const float *last = run + size - LDA_LANES;
-  const double a = lda_four(last), b = a + lda_four(last + 4);
-  const double c = b + lda_four(last + 8);
-  double rest =
-    u * ((a + lda_four(last + 4)) + (lda_four(last + 8) + lda_four(last + 12)));
-  const size_t group =
-    (size_t)(rest >= a) + (size_t)(rest >= b) + (size_t)(rest >= c);
-  const double passed[4] = {0.0, a, b, c};
-  rest -= passed[group];
-  const size_t lane = 4 * group + lda_pick_of_four(last + 4 * group, &rest);
+  float folded[4];
+  lda_fold(last, LDA_LANES, folded);
+  double rest = u * lda_four(folded);
+  const size_t column = lda_pick_of_four(folded, 1, &rest);
+  const size_t lane = column + 4 * lda_pick_of_four(last + column, 4, &rest);
   const size_t at = lda_pick_strand(run, size, LDA_LANES, lane, rest);
   if (at < k)
     return at;
@@ -87,11 +100,14 @@ static inline size_t lda_pick_wide(const float *run, size_t size, size_t k,
 static inline size_t lda_pick_list(const float *run, size_t size, size_t length,
                                    double threshold) {
   const float *last = run + size - LDA_LIST_LANES;
-  const double half = lda_four(last);
-  const size_t group = threshold >= half;
-  double rest = threshold - (group ? half : 0.0);
-  const size_t lane = 4 * group + lda_pick_of_four(last + 4 * group, &rest);
-  const size_t at = lda_pick_strand(run, size, LDA_LIST_LANES, lane, rest);
+  float folded[4];
+  double rest = threshold;
+  lda_fold(last, LDA_LIST_LANES, folded);
+  const size_t column = lda_pick_of_four(folded, 1, &rest);
+  const size_t half = rest >= (double)last[column];
+  rest -= half ? (double)last[column] : 0.0;
+  const size_t at =
+    lda_pick_strand(run, size, LDA_LIST_LANES, column + 4 * half, rest);
   return at < length ? at : length - 1;
 }
 

@@ -308,7 +308,8 @@ double philox_gamma(philox_stream *s, double shape) {
   if (shape >= 1.0)
     return gamma_from_one(s, shape);
   const double gamma = gamma_from_one(s, shape + 1.0);
-  return gamma * exp(log(philox_unif(s)) / shape);
+  const double log_power = log(philox_unif(s)) / shape;
+  return log_power < -700.0 ? 0.0 : gamma * exp(log_power);
 }
 
 void philox_log_dirichlet(philox_stream *s, const double *alpha, size_t k,
