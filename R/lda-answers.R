@@ -63,11 +63,10 @@ chain_sizes <- function(fit) {
 }
 
 # The topics of each chain in the order of those of one chain, the one with the
-# highest mean log joint density, largest (over all chains) first.  They are
-# paired so that the
-# sum of the affinities sum_w sqrt(phi_w phi'_w) (Bhattacharyya 1943) is largest
-# (Hungarian algorithm).  `order`: chains x topics, the chain's own numbers;
-# `affinity`: chains x topics, between 0 and 1.
+# highest mean log joint density; the largest over all chains first.  They are
+# paired so that the sum of the affinities sum_w sqrt(phi_w phi'_w)
+# (Bhattacharyya 1943) is largest (Hungarian algorithm).  `order`: chains x
+# topics, the chain's own numbers; `affinity`: chains x topics, from 0 to 1.
 match_topics <- function(fit, topics = chain_topics(fit),
                          sizes = chain_sizes(fit)) {
   joint <- vapply(chain_matrices(fit), function(draws) {
