@@ -4,6 +4,7 @@
 #define TOPICS(RUN) \
   RUN(harness)      \
   RUN(gmm)          \
+  RUN(lda)          \
   RUN(linalg)       \
   RUN(rdist)        \
   RUN(philox)       \
