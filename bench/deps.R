@@ -3,11 +3,21 @@
 # installed is skipped by the scripts with a message: see peer_available().
 
 peers <- data.frame(
-  package = c("bayesm", "mixAK", "mclust"),
+  package = c(
+    "bayesm", "mixAK", "mclust", "topicmodels", "slam", "lda", "text2vec",
+    "seededlda", "quanteda", "tidylda"
+  ),
   does = c(
     "Gibbs sampler of multivariate normal mixtures (rnmixGibbs)",
     "Gibbs sampler of multivariate normal mixtures (NMixMCMC)",
-    "EM for Gaussian mixtures"
+    "EM for Gaussian mixtures",
+    "collapsed Gibbs sampler of LDA (LDA, method = Gibbs)",
+    "sparse matrices, the form that topicmodels reads",
+    "collapsed Gibbs sampler of LDA (lda.collapsed.gibbs.sampler)",
+    "WarpLDA (LDA)",
+    "collapsed Gibbs sampler of LDA (textmodel_lda)",
+    "sparse matrices, the form that seededlda reads",
+    "Gibbs sampler of LDA (tidylda)"
   )
 )
 
