@@ -16,8 +16,8 @@
 # count; the programs take turns, medians, and medians of the ratios within a round.
 # gibbsite's is that of the sweeps after the 100th ("late"; sparse words are fast)
 # and of the first 20 ("early"); the others' sweeps take the same time throughout,
-# but for WarpLDA's.  WarpLDA does not leave the posterior invariant, and tidylda
-# keeps the count of a token that it draws: shown for their speed alone.
+# but for WarpLDA's.  WarpLDA does not leave the posterior
+# invariant: shown for its speed alone.
 #
 # perplexity: document completion on a tenth of the documents.  phi is estimated
 # from the last topics of a run of so many sweeps on the rest; half of the tokens

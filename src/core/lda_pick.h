@@ -30,13 +30,16 @@ static inline float lda_inverse(double x) {
   return 1.0f / (float)x;
 }
 
-/* The strands' totals, four together: x0, x4, ..., x1, x5, ... */
+typedef float lda_vector
+  __attribute__((vector_size(16), aligned(4), may_alias));
+
+/* The strands' totals, four together: x0 + x4 + ..., x1 + x5 + ..., ... */
 static inline void lda_fold(const float *last, size_t lanes, float *folded) {
-  for (size_t j = 0; j < 4; j++)
-    folded[j] = last[j] + last[j + 4];
-  for (size_t group = 8; group < lanes; group += 8)
-    for (size_t j = 0; j < 4; j++)
-      folded[j] += last[group + j] + last[group + j + 4];
+  const lda_vector *part = (const lda_vector *)(const void *)last;
+  lda_vector sum = part[0] + part[1];
+  if (lanes == LDA_LANES)
+    sum += part[2] + part[3];
+  *(lda_vector *)(void *)folded = sum;
 }
 
 /* Total of four numbers. */
