@@ -271,8 +271,8 @@ SEXP C_philox_variates(SEXP key, SEXP item, SEXP draw, SEXP shapes) {
   SEXP x = PROTECT(Rf_allocVector(REALSXP, XLENGTH(shapes)));
   for (R_xlen_t i = 0; i < XLENGTH(shapes); i++)
     REAL(x)
-    [i] = ISNAN(REAL(shapes)[i]) ? philox_unif(&stream)
-                                 : philox_log_gamma(&stream, REAL(shapes)[i]);
+  [i] = ISNAN(REAL(shapes)[i]) ? philox_unif(&stream)
+                               : philox_log_gamma(&stream, REAL(shapes)[i]);
   UNPROTECT(1);
   return x;
 }
