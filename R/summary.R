@@ -761,7 +761,10 @@ tidy.gibbsite_fit <- function(x, conf.level = 0.95, ...) {
   check_no_more(...)
   level <- check_number(conf.level, lower = 0, upper = 1, lower_open = TRUE,
                         upper_open = TRUE)
-  table <- as.data.frame(summary(x, probs = 0.5 + c(-1, 1) * level / 2))
+  # all quantities, whatever a model's own summary shows
+  table <- as.data.frame(
+    summary.gibbsite_fit(x, probs = 0.5 + c(-1, 1) * level / 2)
+  )
   labels <- model_labels(fit_part(x, "model"))
   label <- labels$label[match(table$variable, labels$variable)]
   data.frame(

@@ -6,28 +6,33 @@
 #include <Rinternals.h>
 
 /* name, number of arguments */
-#define GIBBSITE_ROUTINES(ROUTINE) \
-  ROUTINE(gmm_sweeps, 5)           \
-  ROUTINE(gmm_evaluate, 6)         \
-  ROUTINE(design_columns, 2)       \
-  ROUTINE(laplace_sweeps, 4)       \
-  ROUTINE(logistic_search, 3)      \
-  ROUTINE(logistic_derivatives, 2) \
-  ROUTINE(logistic_draws, 3)       \
-  ROUTINE(logistic_mean, 3)        \
-  ROUTINE(logistic_predictor, 2)   \
-  ROUTINE(gibbs_sample_sweeps, 4)  \
-  ROUTINE(native_callable, 2)      \
-  ROUTINE(native_pointer, 2)       \
-  ROUTINE(native_value, 2)         \
-  ROUTINE(mh_sweeps, 6)            \
-  ROUTINE(mh_settle, 4)            \
-  ROUTINE(mh_evaluate, 4)          \
-  ROUTINE(mh_examine, 6)           \
-  ROUTINE(bmf_sweeps, 5)           \
-  ROUTINE(bmf_linear, 5)           \
-  ROUTINE(bmf_fold_in, 5)          \
-  ROUTINE(in_forked_child, 0)      \
+#define GIBBSITE_ROUTINES(ROUTINE)    \
+  ROUTINE(gmm_sweeps, 5)              \
+  ROUTINE(gmm_evaluate, 6)            \
+  ROUTINE(design_columns, 2)          \
+  ROUTINE(laplace_sweeps, 4)          \
+  ROUTINE(logistic_search, 3)         \
+  ROUTINE(logistic_derivatives, 2)    \
+  ROUTINE(logistic_draws, 3)          \
+  ROUTINE(logistic_mean, 3)           \
+  ROUTINE(logistic_predictor, 2)      \
+  ROUTINE(gibbs_sample_sweeps, 4)     \
+  ROUTINE(native_callable, 2)         \
+  ROUTINE(native_pointer, 2)          \
+  ROUTINE(native_value, 2)            \
+  ROUTINE(mh_sweeps, 6)               \
+  ROUTINE(mh_settle, 4)               \
+  ROUTINE(mh_evaluate, 4)             \
+  ROUTINE(mh_examine, 6)              \
+  ROUTINE(bmf_sweeps, 5)              \
+  ROUTINE(bmf_linear, 5)              \
+  ROUTINE(bmf_fold_in, 5)             \
+  ROUTINE(lda_sweeps, 4)              \
+  ROUTINE(lda_fold_in, 6)             \
+  ROUTINE(lda_token_probabilities, 5) \
+  ROUTINE(lda_left_to_right, 6)       \
+  ROUTINE(philox_variates, 4)         \
+  ROUTINE(in_forked_child, 0)         \
   ROUTINE(file_size_signal, 1)
 
 SEXP C_gmm_sweeps(SEXP data, SEXP state, SEXP n, SEXP control, SEXP mode);
@@ -53,6 +58,14 @@ SEXP C_mh_examine(SEXP spec, SEXP functions, SEXP state, SEXP block, SEXP y,
 SEXP C_bmf_sweeps(SEXP data, SEXP state, SEXP n, SEXP control, SEXP mode);
 SEXP C_bmf_linear(SEXP sizes, SEXP draws, SEXP user, SEXP item, SEXP moments);
 SEXP C_bmf_fold_in(SEXP sizes, SEXP ratings, SEXP kind, SEXP hyper, SEXP v);
+SEXP C_lda_sweeps(SEXP data, SEXP state, SEXP n, SEXP control);
+SEXP C_lda_fold_in(SEXP word, SEXP start, SEXP phi, SEXP alpha, SEXP sweeps,
+                   SEXP threads);
+SEXP C_lda_token_probabilities(SEXP word, SEXP start, SEXP phi, SEXP theta,
+                               SEXP threads);
+SEXP C_lda_left_to_right(SEXP word, SEXP start, SEXP phi, SEXP alpha,
+                         SEXP particles, SEXP threads);
+SEXP C_philox_variates(SEXP key, SEXP item, SEXP draw, SEXP shapes);
 SEXP C_in_forked_child(void);
 SEXP C_file_size_signal(SEXP ignore);
 

@@ -275,11 +275,11 @@ double philox_normal(philox_stream *s) {
 
 /* ---- gamma and Dirichlet ------------------------------------------------- */
 
-/* log of Gamma(shape, 1), shape >= 1: d v with d = shape - 1/3,
+/* Gamma(shape, 1), shape >= 1: d v with d = shape - 1/3,
  * v = (1 + x/sqrt(9 d))^3, x ~ N(0, 1), accepted when
  * log u < x^2/2 + d - d v + d log v; the quartic is a bound that spares most of
  * the logarithms (Marsaglia & Tsang 2000a). */
-static double log_gamma_from_one(philox_stream *s, double shape) {
+static double gamma_from_one(philox_stream *s, double shape) {
   const double d = shape - 1.0 / 3.0, c = 1.0 / sqrt(9.0 * d);
   for (;;) {
     const double x = philox_normal(s), root = 1.0 + c * x;
@@ -288,7 +288,7 @@ static double log_gamma_from_one(philox_stream *s, double shape) {
     const double v = root * root * root, u = philox_unif(s), square = x * x;
     if (u < 1.0 - 0.0331 * square * square ||
         log(u) < 0.5 * square + d * (1.0 - v + log(v)))
-      return log(d * v);
+      return d * v;
   }
 }
 
@@ -297,9 +297,19 @@ double philox_log_gamma(philox_stream *s, double shape) {
   if (!(shape > 0.0 && isfinite(shape)))
     return NAN;
   if (shape >= 1.0)
-    return log_gamma_from_one(s, shape);
-  const double log_gamma = log_gamma_from_one(s, shape + 1.0);
+    return log(gamma_from_one(s, shape));
+  const double log_gamma = log(gamma_from_one(s, shape + 1.0));
   return log_boosted(log_gamma, philox_unif(s), shape);
+}
+
+double philox_gamma(philox_stream *s, double shape) {
+  if (!(shape > 0.0 && isfinite(shape)))
+    return NAN;
+  if (shape >= 1.0)
+    return gamma_from_one(s, shape);
+  const double gamma = gamma_from_one(s, shape + 1.0);
+  const double log_power = log(philox_unif(s)) / shape;
+  return log_power < -700.0 ? 0.0 : gamma * exp(log_power);
 }
 
 void philox_log_dirichlet(philox_stream *s, const double *alpha, size_t k,

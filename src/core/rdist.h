@@ -83,6 +83,9 @@ double philox_normal(philox_stream *s);
 /* log of a Gamma(shape, 1) variate (Marsaglia & Tsang 2000), finite for every
  * shape > 0; NaN when the shape is not a positive finite number. */
 double philox_log_gamma(philox_stream *s, double shape);
+
+/* The same variate itself: from shapes far below 1 it may underflow to 0. */
+double philox_gamma(philox_stream *s, double shape);
 void philox_log_dirichlet(philox_stream *s, const double *alpha, size_t k,
                           double *log_p);
 

@@ -6,6 +6,7 @@
   RUN(bmf)           \
   RUN(dense)         \
   RUN(gmm)           \
+  RUN(lda)           \
   RUN(linalg)        \
   RUN(logistic)      \
   RUN(logistic_mean) \

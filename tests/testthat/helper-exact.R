@@ -22,6 +22,9 @@ sweep_state <- function(model, state, n = 1) {
 # has missing are hidden again, their simulated values become the state's.
 with_simulated_data <- function(model, state) {
   x <- gibbsite:::simulate_data(model, state)
+  if (is.null(model$data$x)) { # of another form, and complete
+    return(list(model = gibbsite:::set_data(model, x), state = state))
+  }
   hidden <- is.na(model$data$x)
   state$x_missing <- t(x)[t(hidden)]
   x[hidden] <- NA

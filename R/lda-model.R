@@ -1,0 +1,420 @@
+# Latent Dirichlet allocation: what the driver asks of the model, and the chains
+# that condition on a fit's phi (new documents).  src/core/lda.h has the
+# mathematics and the meaning of each element of the state.
+
+lda_methods <- c(collapsed = 0L, partially_collapsed = 1L, uncollapsed = 2L)
+
+# counts: list(word, start, documents, terms): tokens document after document,
+#   their terms' numbers from 1; tokens before each document and in all; names
+# prior: list(alpha, eta), each one number, a vector (one number a topic, a
+#   term), a uniform_prior or a gamma_prior
+lda_model <- function(counts, k, prior, method = "collapsed",
+                      keep = character()) {
+  new_model(
+    "lda_model",
+    name = "gibbs_lda", title = "Latent Dirichlet allocation",
+    data = lda_data(counts, k, prior, method, keep), prior = prior,
+    nobs = length(counts$word), columns = lda_columns(counts, k, prior, keep),
+    k = as.integer(k), documents = counts$documents, terms = counts$terms,
+    method = method, keep = keep
+  )
+}
+
+lda_data <- function(counts, k, prior, method, keep) {
+  list(
+    word = as.integer(counts$word), start = as.double(counts$start),
+    k = as.integer(k), terms = length(counts$terms),
+    method = lda_methods[[method]],
+    alpha_prior = lda_prior_numbers(prior$alpha),
+    eta_prior = lda_prior_numbers(prior$eta),
+    keep_theta = as.integer("theta" %in% keep),
+    keep_phi = as.integer("phi" %in% keep),
+    keep_z = as.integer("z" %in% keep)
+  )
+}
+
+# c(kind, a, b) as core/lda.h has them.
+lda_prior_numbers <- function(prior) {
+  if (inherits(prior, "uniform_prior")) {
+    return(c(1, prior$lower, prior$upper))
+  }
+  if (inherits(prior, "gamma_prior")) {
+    return(c(2, prior$shape, prior$rate))
+  }
+  c(0, 0, 0)
+}
+
+lda_is_sampled <- function(prior) !is.numeric(prior)
+
+lda_columns <- function(counts, k, prior, keep) {
+  topics <- seq_len(k)
+  c(
+    if (lda_is_sampled(prior$alpha)) "alpha",
+    if (lda_is_sampled(prior$eta)) "eta",
+    "log_joint", "log_lik", "n_topics_used", indexed("size", topics),
+    if ("theta" %in% keep) {
+      indexed("theta", seq_along(counts$documents), topics)
+    },
+    if ("phi" %in% keep) indexed("phi", topics, seq_along(counts$terms)),
+    if ("z" %in% keep) indexed("z", seq_along(counts$word))
+  )
+}
+
+# ---- what the driver asks ----------------------------------------------------
+
+#' @exportS3Method
+model_sweeps.lda_model <- function(model, state, n, control) {
+  .Call(C_lda_sweeps, model$data, state, n, control)
+}
+
+# Topics drawn uniformly, as good as alpha and eta in the middle of their priors
+# unless given: scattered, and every topic begins as a copy of the whole.
+#' @exportS3Method
+model_start.lda_model <- function(model, init) {
+  n <- model$nobs
+  z <- init$z %||% sample.int(model$k, n, replace = TRUE)
+  lda_state(
+    model, z, init$alpha %||% lda_first_value(model$prior$alpha),
+    init$eta %||% lda_first_value(model$prior$eta)
+  )
+}
+
+# A fixed value, or a draw of the prior restricted to its middle half: a
+# concentration near 0 would start a chain where few topics can be reached.
+lda_first_value <- function(prior) {
+  if (!lda_is_sampled(prior)) {
+    return(prior)
+  }
+  u <- stats::runif(1, 0.25, 0.75)
+  if (inherits(prior, "uniform_prior")) {
+    return(stats::qunif(u, prior$lower, prior$upper))
+  }
+  max(stats::qgamma(u, prior$shape, prior$rate), lda_bounds[[1L]] * 2)
+}
+
+# Concentrations lie between these (core/lda_prior.h).
+lda_bounds <- c(1e-20, 1e20)
+
+lda_state <- function(model, z, alpha, eta) {
+  list(
+    sweep = 0, z = lda_pack(z), alpha = as.double(alpha),
+    eta = as.double(eta), kept = 0, theta_sum = numeric(),
+    theta_square = numeric(), theta_base = numeric(), phi_sum = numeric(),
+    phi_square = numeric(), phi_base = numeric(), pivot = raw(),
+    stayed = numeric(), switched = numeric()
+  )
+}
+
+# Topics from 1 as pairs of bytes from 0, and back.
+lda_pack <- function(z) writeBin(as.integer(z) - 1L, raw(), size = 2L)
+lda_topics <- function(state) {
+  readBin(
+    state$z, "integer", length(state$z) / 2, size = 2L, signed = FALSE
+  ) + 1L
+}
+
+#' @exportS3Method
+model_check_init.lda_model <- function(model, init, where, call) {
+  known <- c("z", "alpha", "eta")
+  named <- length(init) == 0L || !is.null(names(init))
+  if (!is.list(init) || !named || !all(names(init) %in% known)) {
+    abort_argument(
+      c(
+        "`{where}` must be a list with names among {.val {known}}.",
+        i = "What is left out is drawn."
+      ),
+      call = call
+    )
+  }
+  if (!is.null(init$z)) {
+    check_init_shape(init$z, model$nobs, paste0(where, "$z"), call)
+    abort_elements(
+      !init$z %in% seq_len(model$k), init$z, paste0(where, "$z"),
+      paste("whole numbers from 1 to", model$k), call
+    )
+  }
+  for (name in intersect(c("alpha", "eta"), names(init))) {
+    check_init_concentration(
+      init[[name]], model$prior[[name]], paste0(where, "$", name), call
+    )
+  }
+  init
+}
+
+# Fixed concentrations are the prior's.
+check_init_concentration <- function(value, prior, arg, call) {
+  if (!lda_is_sampled(prior)) {
+    if (!isTRUE(all.equal(as.double(value), as.double(prior)))) {
+      abort_argument(
+        c(
+          "`{arg}` is fixed by `prior` and cannot start elsewhere.",
+          i = "Leave it out."
+        ),
+        call = call
+      )
+    }
+    return(invisible())
+  }
+  check_init_shape(value, 1L, arg, call)
+  range <- if (inherits(prior, "uniform_prior")) {
+    c(max(prior$lower, lda_bounds[[1L]]), prior$upper)
+  } else {
+    lda_bounds
+  }
+  abort_elements(
+    value <= range[[1L]] | value >= range[[2L]], value, arg,
+    paste("above", range[[1L]], "and below", range[[2L]]), call
+  )
+}
+
+#' @exportS3Method
+model_init_from_state.lda_model <- function(model, state) {
+  c(
+    list(z = lda_topics(state)),
+    if (lda_is_sampled(model$prior$alpha)) list(alpha = state$alpha),
+    if (lda_is_sampled(model$prior$eta)) list(eta = state$eta)
+  )
+}
+
+# log_joint, log_lik, the sampled concentrations, and the shares of the largest
+# topics in decreasing order.
+#' @exportS3Method
+model_invariants.lda_model <- function(model, draws) {
+  draws <- unclass(draws)
+  size <- draws[, indexed("size", seq_len(model$k)), drop = FALSE]
+  sorted <- size
+  if (nrow(size) > 0L) {
+    row <- as.vector(row(size))
+    ranked <- size[order(row, -as.vector(size))]
+    sorted <- matrix(ranked, nrow(size), byrow = TRUE)
+  }
+  largest <- seq_len(min(model$k - (model$k > 1L), 20L))
+  share <- sorted[, largest, drop = FALSE] / model$nobs
+  colnames(share) <- paste0("share[", largest, "]")
+  names <- intersect(c("log_joint", "log_lik", "alpha", "eta"), model$columns)
+  cbind(draws[, names, drop = FALSE], if (model$k > 1L) share)
+}
+
+#' @exportS3Method
+model_headline.lda_model <- function(model) {
+  documents <- length(model$documents)
+  paste0(
+    cli::pluralize("Latent Dirichlet allocation: {model$k} topic{?s}; "),
+    cli::pluralize("{documents} document{?s}, "),
+    format_number(model$nobs), " tokens of ",
+    format_number(length(model$terms)), " terms; ",
+    gsub("_", " ", model$method), " sampler"
+  )
+}
+
+#' @exportS3Method
+model_labels.lda_model <- function(model) {
+  block <- sub("\\[.*", "", model$columns)
+  inside <- sub("^[^[]*", "", model$columns)
+  index <- regmatches(inside, gregexpr("[0-9]+", inside))
+  label <- function(block, at) {
+    at <- as.integer(at)
+    switch(block,
+      alpha = "concentration of the documents' topics",
+      eta = "concentration of the topics' terms",
+      log_joint = "log joint density", log_lik = "log-likelihood of a token",
+      n_topics_used = "topics with tokens",
+      size = paste("tokens in topic", at),
+      theta = paste0("share of topic ", at[2L], " in ",
+                     model$documents[at[1L]]),
+      phi = paste0("probability of ", model$terms[at[2L]], " in topic ",
+                   at[1L]),
+      z = paste("topic of token", at)
+    )
+  }
+  data.frame(variable = model$columns, label = mapply(
+    label, block, index, USE.NAMES = FALSE
+  ))
+}
+
+# ---- running means -----------------------------------------------------------
+
+# Means and total variances (the Dirichlet's own included) of theta (documents x
+# topics) and phi (topics x terms) over a chain's kept draws; how far its topics
+# stayed what they were; NULL before the first kept draw.
+lda_streamed <- function(model, state) {
+  kept <- state$kept
+  if (kept == 0) {
+    return(NULL)
+  }
+  k <- model$k
+  theta <- lda_moments(
+    state$theta_sum, state$theta_square, state$theta_base,
+    lda_base_parts(model$prior$alpha, state$alpha, k), k, FALSE, kept
+  )
+  terms <- length(model$terms)
+  phi <- lda_moments(
+    state$phi_sum, state$phi_square, state$phi_base,
+    lda_base_parts(model$prior$eta, state$eta, terms), k, TRUE, kept
+  )
+  named <- function(x, rows, columns) {
+    dimnames(x) <- list(rows, columns)
+    x
+  }
+  topics <- as.character(seq_len(k))
+  list(
+    theta = named(t(theta$mean), model$documents, topics),
+    theta_var = named(t(theta$variance), model$documents, topics),
+    phi = named(phi$mean, topics, model$terms),
+    phi_var = named(phi$variance, topics, model$terms),
+    stayed = state$stayed / kept, switched = state$switched / kept,
+    draws = kept
+  )
+}
+
+# By what the base sums are multiplied: 1 where the concentration is sampled and
+# in them already.
+lda_base_parts <- function(prior, value, size) {
+  value <- rep_len(value, size)
+  if (lda_is_sampled(prior)) {
+    return(list(first = rep(1, size), second = rep(1, size)))
+  }
+  list(first = value, second = value * (value + 1))
+}
+
+# `sum`, `square`: k rows.  The base belongs to a row (`by_row`) or a column.
+lda_moments <- function(sum, square, base, parts, k, by_row, kept) {
+  base <- matrix(base, 2L)
+  common <- function(part, row) {
+    if (by_row) {
+      outer(base[row, ], parts[[part]])
+    } else {
+      outer(parts[[part]], base[row, ])
+    }
+  }
+  mean <- (matrix(sum, k) + common("first", 1L)) / kept
+  second <- (matrix(square, k) + common("second", 2L)) / kept
+  list(mean = mean, variance = pmax(second - mean^2, 0))
+}
+
+# ---- new documents -----------------------------------------------------------
+
+# Topics of documents given phi (k x terms) and alpha: a chain on z with theta
+# integrated out.  list(theta, mean, square), k x documents: a draw of theta at
+# the end, and E(theta | z), E(theta^2 | z) averaged over `sweeps` sweeps after
+# `burnin`.
+lda_fold_in <- function(word, start, phi, alpha, sweeps = 20, burnin = 20,
+                        threads = 1) {
+  .Call(
+    C_lda_fold_in, as.integer(word), as.double(start), phi,
+    rep_len(as.double(alpha), nrow(phi)),
+    list(burnin = burnin, kept = sweeps), threads
+  )
+}
+
+# p(w_i | theta, phi) of each token; theta: k x documents.
+lda_token_probabilities <- function(word, start, phi, theta, threads = 1) {
+  .Call(
+    C_lda_token_probabilities, as.integer(word), as.double(start), phi, theta,
+    threads
+  )
+}
+
+# log of an unbiased estimate of each document's p(w | phi, alpha).
+lda_left_to_right <- function(word, start, phi, alpha, particles = 20,
+                              threads = 1) {
+  .Call(
+    C_lda_left_to_right, as.integer(word), as.double(start), phi,
+    rep_len(as.double(alpha), nrow(phi)), particles, threads
+  )
+}
+
+# ---- the log joint density ---------------------------------------------------
+
+# log p(w, z, alpha, eta) of a state, theta and phi integrated out (Griffiths &
+# Steyvers 2004, eq. 2-3); tokens are a sequence, so there is no multinomial
+# coefficient.
+lda_log_joint <- function(model, state) {
+  data <- model$data
+  z <- lda_topics(state)
+  k <- model$k
+  documents <- length(model$documents)
+  terms <- length(model$terms)
+  document <- rep(seq_len(documents), diff(data$start))
+  by_document <- table(factor(document, seq_len(documents)), factor(z, 1:k))
+  by_topic <- table(factor(z, 1:k), factor(data$word, seq_len(terms)))
+  marginal <- function(count, a) {
+    a <- rep_len(a, ncol(count))
+    sum(lgamma(sum(a)) - lgamma(sum(a) + rowSums(count))) +
+      sum(lgamma(t(count) + a) - lgamma(a))
+  }
+  marginal(by_document, state$alpha) + marginal(by_topic, state$eta) +
+    lda_log_prior(model$prior$alpha, state$alpha) +
+    lda_log_prior(model$prior$eta, state$eta)
+}
+
+lda_log_prior <- function(prior, value) {
+  if (!lda_is_sampled(prior)) {
+    return(0)
+  }
+  if (inherits(prior, "uniform_prior")) {
+    return(stats::dunif(value, prior$lower, prior$upper, log = TRUE))
+  }
+  stats::dgamma(value, prior$shape, prior$rate, log = TRUE)
+}
+
+# ---- test hooks --------------------------------------------------------------
+
+#' @exportS3Method
+draw_prior.lda_model <- function(model) {
+  draw <- function(prior) {
+    if (!lda_is_sampled(prior)) {
+      return(prior)
+    }
+    if (inherits(prior, "uniform_prior")) {
+      return(stats::runif(1, prior$lower, prior$upper))
+    }
+    stats::rgamma(1, prior$shape, prior$rate)
+  }
+  alpha <- draw(model$prior$alpha)
+  lengths <- diff(model$data$start)
+  z <- lapply(lengths, function(length) {
+    theta <- draw_dirichlet(rep_len(alpha, model$k))
+    sample.int(model$k, length, replace = TRUE, prob = theta)
+  })
+  lda_state(model, unlist(z), alpha, draw(model$prior$eta))
+}
+
+# Small shapes by their logarithm: G(a) = G(a + 1) U^(1 / a) in distribution.
+draw_dirichlet <- function(a) {
+  x <- log(stats::rgamma(length(a), a + 1)) + log(stats::runif(length(a))) / a
+  x <- exp(x - max(x))
+  x / sum(x)
+}
+
+# Words given z: phi is no part of the state, and is drawn from its prior.
+#' @exportS3Method
+simulate_data.lda_model <- function(model, state) {
+  terms <- length(model$terms)
+  z <- lda_topics(state)
+  word <- integer(length(z))
+  for (topic in unique(z)) {
+    own <- z == topic
+    phi <- draw_dirichlet(rep_len(state$eta, terms))
+    word[own] <- sample.int(terms, sum(own), replace = TRUE, prob = phi)
+  }
+  word
+}
+
+# A plain vector: other words of documents of the same lengths.  Otherwise
+# counts as the user gives them, terms matched by name.
+#' @exportS3Method
+set_data.lda_model <- function(model, data) {
+  if (is.numeric(data) && is.null(dim(data))) {
+    model$data$word <- as.integer(data)
+    model$data_hash <- hash(model$data)
+    return(model)
+  }
+  counts <- as_counts(
+    data, empty = "keep", known = model$terms, arg = "data",
+    call = rlang::caller_env(2)
+  )
+  fresh <- lda_model(counts, model$k, model$prior, model$method, model$keep)
+  model[names(fresh)] <- fresh
+  model
+}

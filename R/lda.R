@@ -1,0 +1,471 @@
+# Latent Dirichlet allocation: gibbs_lda(), its priors and its simulator.
+
+# ---- priors ------------------------------------------------------------------
+
+#' Priors of a positive number
+#'
+#' Priors that a hyperparameter may have in place of a fixed value:
+#' `uniform_prior()` is uniform between two bounds, `gamma_prior()` has density
+#' \deqn{p(a) = \frac{r^s}{\Gamma(s)} a^{s - 1} e^{-r a}}{p(a) = r^s / Gamma(s)
+#'   a^(s - 1) exp(-r a)}
+#' with shape \eqn{s} and rate \eqn{r}, mean \eqn{s / r}.
+#'
+#' @param lower,upper Finite numbers, `0 <= lower < upper`: the bounds.
+#' @param shape,rate Finite positive numbers.
+#' @return An object of class `gibbsite_prior` that prints as mathematics.
+#' @section Errors:
+#' A value of the wrong type or out of its range is an error of class
+#' `gibbsite_error_argument`.
+#' @seealso [lda_prior()].
+#' @examples
+#' uniform_prior(0, 10)
+#' gamma_prior(shape = 1, rate = 10)
+#' @name scalar-priors
+NULL
+
+#' @rdname scalar-priors
+#' @export
+uniform_prior <- function(lower, upper) {
+  lower <- check_number(lower, lower = 0)
+  upper <- check_number(upper, lower = 0)
+  if (lower >= upper) {
+    abort_argument(
+      "{.arg upper} must be above {.arg lower} ({lower}), not {upper}."
+    )
+  }
+  structure(
+    list(lower = lower, upper = upper),
+    class = c("uniform_prior", "gibbsite_prior")
+  )
+}
+
+#' @rdname scalar-priors
+#' @export
+gamma_prior <- function(shape, rate) {
+  structure(
+    list(
+      shape = check_number(shape, lower = 0, lower_open = TRUE),
+      rate = check_number(rate, lower = 0, lower_open = TRUE)
+    ),
+    class = c("gamma_prior", "gibbsite_prior")
+  )
+}
+
+#' @export
+format.uniform_prior <- function(x, ...) {
+  paste0("Uniform(", format(x$lower), ", ", format(x$upper), ")")
+}
+
+#' @export
+format.gamma_prior <- function(x, ...) {
+  paste0("Gamma(shape = ", format(x$shape), ", rate = ", format(x$rate), ")")
+}
+
+#' @export
+print.uniform_prior <- function(x, ...) {
+  writeLines(format(x))
+  invisible(x)
+}
+
+#' @export
+print.gamma_prior <- print.uniform_prior
+
+#' Prior of latent Dirichlet allocation
+#'
+#' The prior of [gibbs_lda()]:
+#' \deqn{\theta_d \sim \mathrm{Dir}(\alpha), \quad
+#'   \phi_t \sim \mathrm{Dir}(\eta),}{theta_d ~ Dir(alpha), phi_t ~ Dir(eta),}
+#' for the topics' shares \eqn{\theta_d} of each document and the terms'
+#' probabilities \eqn{\phi_t} (the notes' \eqn{\beta_t}) in each topic.
+#'
+#' A number stands for a symmetric Dirichlet distribution, every concentration
+#' being that number; several numbers for an asymmetric one. A concentration
+#' that is not known is given a prior of its own, [uniform_prior()] or
+#' [gamma_prior()], and is then a symmetric one that is drawn with the rest.
+#' The default for \eqn{\alpha} is the notes' Uniform(0, 10).
+#'
+#' @param alpha A positive number, `k` positive numbers, or a prior of a number:
+#'   the concentration of topics in documents.
+#' @param eta The same for the terms in a topic; as numbers, one for each term.
+#' @return An object of class `lda_prior`; printing it shows the model.
+#' @section Errors:
+#' A value of the wrong type or out of its range is an error of class
+#' `gibbsite_error_argument`; lengths are compared with the data at the fit.
+#' @references
+#' Blei DM, Ng AY, Jordan MI (2003). Latent Dirichlet allocation. *Journal of
+#' Machine Learning Research* 3, 993-1022.
+#'
+#' Wallach HM, Mimno D, McCallum A (2009). Rethinking LDA: why priors matter.
+#' *Advances in Neural Information Processing Systems* 22.
+#' @examples
+#' lda_prior()
+#' lda_prior(alpha = gamma_prior(1, 10), eta = 0.01)
+#' @export
+lda_prior <- function(alpha = uniform_prior(0, 10), eta = 0.1) {
+  call <- rlang::current_env()
+  structure(
+    list(
+      alpha = check_concentration(alpha, "alpha", call),
+      eta = check_concentration(eta, "eta", call)
+    ),
+    class = c("lda_prior", "gibbsite_prior")
+  )
+}
+
+check_concentration <- function(x, arg, call) {
+  if (inherits(x, "uniform_prior")) {
+    return(do.call(uniform_prior, unclass(x)))
+  }
+  if (inherits(x, "gamma_prior")) {
+    return(do.call(gamma_prior, unclass(x)))
+  }
+  if (!is.numeric(x)) {
+    abort_expected(
+      x, "positive numbers, `uniform_prior()` or `gamma_prior()`", FALSE, arg,
+      call
+    )
+  }
+  check_numeric_vector(x, lower = 0, lower_open = TRUE, arg = arg, call = call)
+}
+
+#' @export
+format.lda_prior <- function(x, ...) {
+  value <- function(name) {
+    v <- x[[name]]
+    if (!is.numeric(v)) {
+      return(paste0("  ", format(name, width = 5), " ~ ", format(v)))
+    }
+    shown <- paste(format(signif(utils::head(v, 6), 4), trim = TRUE,
+                          drop0trailing = TRUE), collapse = ", ")
+    more <- if (length(v) > 6) paste0(", ... (", length(v), " numbers)")
+    paste0("  ", format(name, width = 5), " = ", shown, more)
+  }
+  c(
+    "theta_d ~ Dir(alpha)      z_i | theta ~ Categorical(theta_{d(i)})",
+    "phi_t   ~ Dir(eta)        w_i | z_i = t ~ Categorical(phi_t)",
+    value("alpha"), value("eta")
+  )
+}
+
+#' @export
+print.lda_prior <- function(x, ...) {
+  writeLines(format(x))
+  invisible(x)
+}
+
+# The prior checked against k topics and the terms, or an error of the user's
+# call that names the field.
+complete_lda_prior <- function(prior, k, terms, call) {
+  check_class(prior, "lda_prior", "lda_prior()", arg = "prior", call = call)
+  # fields may have been changed by hand since they were checked
+  prior <- do.call(lda_prior, unclass(prior)[c("alpha", "eta")])
+  check_numbers_of(prior$alpha, k, "alpha", "topics", call)
+  check_numbers_of(prior$eta, terms, "eta", "terms", call)
+  prior
+}
+
+check_numbers_of <- function(value, n, arg, what, call) {
+  if (is.numeric(value) && !length(value) %in% c(1L, n)) {
+    abort_argument(
+      "`{arg}` of `prior` must be 1 number or {n} ({what}), not
+       {length(value)}.",
+      call = call
+    )
+  }
+}
+
+# ---- the sampler -------------------------------------------------------------
+
+#' Latent Dirichlet allocation by Gibbs sampling
+#'
+#' Draws from the posterior of a topic model. Document \eqn{d} has shares
+#' \eqn{\theta_d} of `k` topics, topic \eqn{t} a distribution \eqn{\phi_t} over
+#' the terms, and each token \eqn{i} a topic \eqn{z_i} and a term \eqn{w_i}:
+#' \deqn{\theta_d \sim \mathrm{Dir}(\alpha), \quad \phi_t \sim
+#'   \mathrm{Dir}(\eta), \quad z_i \mid \theta \sim
+#'   \mathrm{Categorical}(\theta_{d(i)}), \quad w_i \mid z_i, \phi \sim
+#'   \mathrm{Categorical}(\phi_{z_i}).}{
+#'   theta_d ~ Dir(alpha), phi_t ~ Dir(eta),
+#'   z_i | theta ~ Categorical(theta_{d(i)}),
+#'   w_i | z_i, phi ~ Categorical(phi_{z_i}).}
+#'
+#' The density that the chains leave invariant is, up to a constant,
+#' \deqn{p(\alpha)\, p(\eta) \prod_d \mathrm{Dir}(\theta_d \mid \alpha)
+#'   \prod_t \mathrm{Dir}(\phi_t \mid \eta) \prod_i \theta_{d(i), z_i}
+#'   \phi_{z_i, w_i}.}{
+#'   p(alpha) p(eta) prod_d Dir(theta_d | alpha) prod_t Dir(phi_t | eta)
+#'   prod_i theta_{d(i), z_i} phi_{z_i, w_i}.}
+#' With \eqn{n_{dt}} tokens of document \eqn{d} and \eqn{n_{tw}} tokens of term
+#' \eqn{w} in topic \eqn{t}, \eqn{n_t} in all, \eqn{V} terms, and
+#' \eqn{-i} for counts without token \eqn{i}:
+#'
+#' * `"collapsed"` (Griffiths and Steyvers 2004), the default: \eqn{\theta} and
+#'   \eqn{\phi} are integrated out, and each token's topic is drawn given all
+#'   others, \deqn{P(z_i = t \mid z_{-i}, w) \propto (n_{dt}^{-i} + \alpha_t)
+#'   \frac{n_{tw}^{-i} + \eta_w}{n_t^{-i} + \sum_v \eta_v}.}{
+#'   P(z_i = t | z_-i, w) proportional to (n_dt^-i + alpha_t)
+#'   (n_tw^-i + eta_w) / (n_t^-i + sum_v eta_v).}
+#' * `"partially_collapsed"` (Magnusson et al. 2018): \eqn{\theta} is
+#'   integrated out, \eqn{\phi_t \mid z \sim \mathrm{Dir}(\eta + n_t)}{phi_t |
+#'   z ~ Dir(eta + n_t)} is drawn, and \eqn{P(z_i = t \mid \cdot) \propto
+#'   (n_{dt}^{-i} + \alpha_t) \phi_{t w_i}}{P(z_i = t | .) proportional to
+#'   (n_dt^-i + alpha_t) phi_{t w_i}}. Documents are independent given
+#'   \eqn{\phi}, so that `threads` speed it up.
+#' * `"uncollapsed"`, the notes' sampler: \eqn{\theta_d \mid z \sim
+#'   \mathrm{Dir}(\alpha + n_d)}{theta_d | z ~ Dir(alpha + n_d)}, \eqn{\phi} as
+#'   above, and \eqn{P(z_i = t \mid \cdot) \propto \theta_{dt} \phi_{t w_i}}{
+#'   P(z_i = t | .) proportional to theta_dt phi_{t w_i}}.
+#'
+#' All three have the same posterior; the collapsed one moves furthest in a
+#' sweep. A concentration with a prior is drawn by a slice step given \eqn{z}
+#' with \eqn{\theta} (and for `eta` \eqn{\phi}) integrated out; \eqn{\theta} and
+#' \eqn{\phi} are drawn after it, for the reverse order would not leave the
+#' posterior invariant.
+#'
+#' @section Stored quantities:
+#' Columns `alpha` and `eta` (where they are drawn), `log_joint`, always
+#' \eqn{\log p(w, z, \alpha, \eta)} with \eqn{\theta} and \eqn{\phi} integrated
+#' out; `log_lik`, the mean over tokens of \eqn{\log \sum_t \theta_{d t} \phi_{t
+#' w_i}}; `n_topics_used` (topics with a token) and `size[t]` (tokens of topic
+#' `t`). `keep` adds every draw of `theta[d,t]`, `phi[t,w]` or the tokens'
+#' topics `z[i]`: their size is checked. Without it the means and standard
+#' deviations of \eqn{\theta} and \eqn{\phi} over all kept draws are
+#' accumulated as the chains run (total variance: the Dirichlet's own
+#' included).
+#'
+#' @section Labels:
+#' The posterior does not change when the topics are renumbered (unless `alpha`
+#' differs between them). Within a chain a topic keeps its number for long;
+#' chains number theirs differently. R-hat and effective sample sizes are
+#' judged on quantities that do not depend on the numbering: `log_joint`,
+#' `log_lik`, the concentrations, and the sizes of the topics in decreasing
+#' order. Summaries match the topics of the chains by their terms and say how
+#' well that went.
+#'
+#' @section Starting values:
+#' By default each token starts in a topic drawn with equal probabilities, and a
+#' concentration with a prior from values around 1. An entry of `inits` is a
+#' list with any of `z` (whole numbers from 1 to `k`, one for each token,
+#' document after document, within one by term), `alpha` and `eta`; what is
+#' missing is drawn.
+#'
+#' @param x Counts of terms in documents: a matrix or sparse matrix (of the
+#'   Matrix or slam packages, a DocumentTermMatrix of tm, a dfm of quanteda),
+#'   documents in rows; a TermDocumentMatrix, which is transposed; a data frame
+#'   with columns `document`, `term` and `count` (without `count` each row is
+#'   one token); or a list of documents as the lda package has it, matrices of
+#'   two rows, the numbers of the terms from 0 on and their counts.
+#' @param k The number of topics: a whole number from 1 to 65,535.
+#' @param prior The prior, made by [lda_prior()].
+#' @param method `"collapsed"` (default), `"partially_collapsed"` or
+#'   `"uncollapsed"`: how one sweep is done.
+#' @param vocabulary `NULL`, or the names of the terms where `x` has none.
+#' @param empty What to do about documents without a word: `"error"` (default)
+#'   or `"keep"`, which leaves them with the prior.
+#' @param keep `NULL`, or any of `"theta"`, `"phi"` and `"z"`: blocks of which
+#'   every draw is stored.
+#' @inheritParams running
+#' @return An object of class `gibbs_lda`, a `gibbsite_fit` and a
+#'   [coda::mcmc.list]: one matrix of draws a chain.
+#' @section Errors:
+#' Errors in the arguments have class `gibbsite_error_argument` and are raised
+#' before any chain starts: counts that are not whole or negative (the first is
+#' named), documents without a word, names of terms that occur twice.
+#' @references
+#' Blei DM, Ng AY, Jordan MI (2003). Latent Dirichlet allocation. *Journal of
+#' Machine Learning Research* 3, 993-1022.
+#'
+#' Griffiths TL, Steyvers M (2004). Finding scientific topics. *PNAS* 101,
+#' 5228-5235. \doi{10.1073/pnas.0307752101}
+#'
+#' Magnusson M, Jonsson L, Villani M, Broman D (2018). Sparse partially
+#' collapsed MCMC for parallel inference in topic models. *Journal of
+#' Computational and Graphical Statistics* 27, 449-463.
+#' \doi{10.1080/10618600.2017.1366913}
+#'
+#' Neal RM (2003). Slice sampling. *Annals of Statistics* 31, 705-767.
+#' \doi{10.1214/aos/1056562461}
+#' @examples
+#' corpus <- sim_lda(50, k = 3, terms = 40, tokens = 60)
+#' fit <- gibbs_lda(corpus$x, 3, draws = 100, burnin = 200, chains = 2,
+#'   seed = 1, progress = FALSE
+#' )
+#' fit
+#' @export
+gibbs_lda <- function(x, k, prior = lda_prior(),
+                      method = c("collapsed", "partially_collapsed",
+                                 "uncollapsed"),
+                      vocabulary = NULL, empty = c("error", "keep"),
+                      draws = 1000, burnin = 1000, thin = 1, chains = 4,
+                      inits = NULL, keep = NULL, threads = 1,
+                      cores = getOption("mc.cores", 1L), seed = NULL,
+                      checkpoint = NULL, stop_when = NULL,
+                      progress = interactive(), keep_data = TRUE) {
+  call <- rlang::current_env()
+  method <- check_choice(
+    method, c("collapsed", "partially_collapsed", "uncollapsed")
+  )
+  empty <- check_choice(empty, c("error", "keep"))
+  k <- check_count(k, min = 1, max = 65535, arg = "k", call = call)
+  counts <- as_counts(x, vocabulary, empty, arg = "x", call = call)
+  prior <- complete_lda_prior(prior, k, length(counts$terms), call)
+  running <- running(
+    draws = draws, burnin = burnin, thin = thin, chains = chains,
+    inits = inits, keep = keep, threads = threads, cores = cores, seed = seed,
+    checkpoint = checkpoint, stop_when = stop_when, progress = progress,
+    keep_data = keep_data, keep_choices = c("theta", "phi", "z"),
+    keep_default = character(), call = call
+  )
+  model <- lda_model(counts, k, prior, method, running$keep)
+  run_chains(model, running, match.call(), call)
+}
+
+#' @exportS3Method
+model_headline.lda_model <- function(model) {
+  size <- c(model$nobs, length(model$terms), length(model$documents))
+  shown <- format(size, big.mark = ",", trim = TRUE)
+  cli::pluralize(
+    "Topic model: {model$k} topic{?s}; {shown[1]} ",
+    "token{cli::qty(size[1])}{?s} of {shown[2]} ",
+    "term{cli::qty(size[2])}{?s} in {shown[3]} ",
+    "document{cli::qty(size[3])}{?s}"
+  )
+}
+
+#' @exportS3Method
+model_labels.lda_model <- function(model) {
+  block <- sub("\\[.*", "", model$columns)
+  index <- strsplit(gsub("^[^[]*\\[?|\\]$", "", model$columns), ",")
+  label <- function(block, at) {
+    at <- as.integer(at)
+    switch(block,
+      alpha = "concentration of topics in documents",
+      eta = "concentration of terms in topics",
+      log_joint = "log joint density of words and topics",
+      log_lik = "log-likelihood of a token",
+      n_topics_used = "topics in use",
+      size = paste("tokens of topic", at),
+      theta = paste0("share of topic ", at[2L], " in ",
+                     model$documents[at[1L]]),
+      phi = paste0("probability of ", model$terms[at[2L]], " in topic ",
+                   at[1L]),
+      z = paste("topic of token", at),
+      block
+    )
+  }
+  data.frame(variable = model$columns, label = mapply(
+    label, block, index, USE.NAMES = FALSE
+  ))
+}
+
+# ---- simulation --------------------------------------------------------------
+
+#' Simulate a corpus from the topic model
+#'
+#' Draws topics, the documents' shares of them, and words, from the model of
+#' [gibbs_lda()].
+#'
+#' @param documents Whole number, at least 1: how many documents.
+#' @param k Whole number, at least 1: how many topics.
+#' @param terms Whole number, at least 1: how many terms.
+#' @param tokens The number of tokens of each document: one whole number, or one
+#'   for each document.
+#' @param alpha,eta Positive numbers, one, or one for each topic (`alpha`) or
+#'   term (`eta`): the concentrations.
+#' @return A list: `x` (documents x terms, a sparse `dgCMatrix` of counts),
+#'   `theta` (documents x topics), `phi` (topics x terms) and `z`, the topic of
+#'   each token in the order of [gibbs_lda()]: document after document, within
+#'   one by term. Random numbers come from R's generator.
+#' @section Errors: `gibbsite_error_argument` for values out of range.
+#' @examples
+#' corpus <- sim_lda(20, k = 3, terms = 30, tokens = 50)
+#' dim(corpus$x)
+#' rowSums(corpus$theta)[1:3]
+#' @export
+sim_lda <- function(documents, k, terms, tokens, alpha = 0.1, eta = 0.1) {
+  call <- rlang::current_env()
+  documents <- check_count(documents)
+  k <- check_count(k)
+  terms <- check_count(terms)
+  tokens <- check_tokens(tokens, documents, call)
+  alpha <- sim_concentration(alpha, k, "alpha", call)
+  eta <- sim_concentration(eta, terms, "eta", call)
+  check_result_size(
+    c(k, documents + terms), "topics x (documents + terms)",
+    "{.arg k}, {.arg documents} or {.arg terms}", call
+  )
+  theta <- sim_dirichlet(documents, alpha)
+  phi <- sim_dirichlet(k, eta)
+  document <- rep.int(seq_len(documents), tokens)
+  z <- unlist(lapply(seq_len(documents), function(d) {
+    sample.int(k, tokens[[d]], replace = TRUE, prob = theta[d, ])
+  }))
+  word <- draw_words(z, phi)
+  order <- order(document, word)
+  x <- Matrix::sparseMatrix(
+    i = document, j = word, x = 1, dims = c(documents, terms),
+    dimnames = list(
+      paste0("document", seq_len(documents)), paste0("term", seq_len(terms))
+    )
+  )
+  list(x = x, theta = theta, phi = phi, z = z[order])
+}
+
+# A term for each token given its topic; phi: topics x terms.
+draw_words <- function(z, phi) {
+  word <- integer(length(z))
+  for (own in split(seq_along(z), z)) {
+    t <- z[[own[[1L]]]]
+    word[own] <- sample.int(
+      ncol(phi), length(own), replace = TRUE, prob = phi[t, ]
+    )
+  }
+  word
+}
+
+check_tokens <- function(tokens, documents, call) {
+  tokens <- check_numeric_vector(
+    tokens, lower = 0, arg = "tokens", call = call
+  )
+  if (!length(tokens) %in% c(1L, documents) || any(tokens != round(tokens))) {
+    given <- describe(tokens)
+    abort_argument(
+      "{.arg tokens} must be 1 whole number or {documents} ({.arg documents}),
+       not {given}.",
+      call = call
+    )
+  }
+  tokens <- rep_len(tokens, documents)
+  if (sum(tokens) < 1 || sum(tokens) >= 2^31) {
+    total <- format(sum(tokens))
+    abort_argument(
+      "{.arg tokens} must add up to at least 1 and less than 2^31, not
+       {total}.",
+      call = call
+    )
+  }
+  tokens
+}
+
+sim_concentration <- function(x, n, arg, call) {
+  x <- check_numeric_vector(
+    x, lower = 0, lower_open = TRUE, arg = arg, call = call
+  )
+  if (!length(x) %in% c(1L, n)) {
+    abort_argument(
+      "{.arg {arg}} must be 1 number or {n}, not {length(x)}.", call = call
+    )
+  }
+  rep_len(x, n)
+}
+
+# n draws of a Dirichlet distribution, in rows.  On the log scale, because a
+# gamma variate of small shape underflows: log G(a) = log G(a + 1) + log(U) / a.
+sim_dirichlet <- function(n, concentration) {
+  m <- length(concentration)
+  a <- rep(concentration, each = n)
+  logs <- log(stats::rgamma(n * m, a + 1)) + log(stats::runif(n * m)) / a
+  logs <- matrix(logs, n, m)
+  p <- exp(logs - apply(logs, 1L, max))
+  p / rowSums(p)
+}

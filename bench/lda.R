@@ -1,0 +1,430 @@
+# Latent Dirichlet allocation: gibbs_lda()'s samplers beside topicmodels, lda,
+# text2vec, seededlda and tidylda.
+#
+#   Rscript bench/lda.R [ROUNDS] [PART ...]
+#     ROUNDS  default 3
+#     PART    of: speed perplexity threads large; default the first three
+#
+# Corpora: topicmodels::AssociatedPress (435,838 tokens), and 20 Newsgroups in
+# newsgroups20_train.rds (a documents x terms dgCMatrix of 2,765,300 tokens) in
+# the folder GIBBSITE_BENCH_DATA (default ../shared/data), which is skipped where
+# it is not.
+#
+# speed: million tokens per second of the processor's time (user and system: other
+# programs disturb it less than the clock), alpha = 0.1, eta = 0.01, one thread, by
+# the difference of a run of few sweeps and one of more, so that setting up does not
+# count; the programs take turns, medians, and medians of the ratios within a round.
+# gibbsite's is that of the sweeps after the 100th ("late"; sparse words are fast)
+# and of the first 20 ("early"); the others' sweeps take the same time throughout,
+# but for WarpLDA's.  WarpLDA does not leave the posterior
+# invariant: shown for its speed alone.
+#
+# perplexity: document completion on a tenth of the documents.  phi is estimated
+# from the last topics of a run of so many sweeps on the rest; half of the tokens
+# of each new document are folded in, the other half is scored: the same code for
+# every program.  Seconds of the processor for that run.
+#
+# threads: two threads over one, by the clock, the same bits asked for.
+#
+# large: 50 million tokens of 100,000 documents and 50,000 terms whose frequencies
+# are Zipf's, 200 topics: seconds a sweep and the process's largest memory.
+
+library(gibbsite)
+here <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
+source(file.path(if (length(here) > 0L) dirname(here) else "bench", "deps.R"))
+
+arguments <- commandArgs(trailingOnly = TRUE)
+rounds <- as.integer(c(arguments, "3")[[1L]])
+parts <- arguments[-1L]
+if (length(parts) == 0L) {
+  parts <- c("speed", "perplexity", "threads")
+}
+
+inside <- function(name) get(name, asNamespace("gibbsite"))
+alpha <- 0.1
+eta <- 0.01
+
+# ---- corpora -----------------------------------------------------------------
+
+# document, term, count -> what lda_model() reads, and the triplets
+corpus_of <- function(document, term, count, documents, terms) {
+  order <- order(document, term)
+  document <- document[order]
+  term <- term[order]
+  count <- count[order]
+  lengths <- numeric(documents)
+  sums <- tapply(count, document, sum)
+  lengths[as.integer(names(sums))] <- sums
+  list(
+    word = rep(term, count), start = c(0, cumsum(lengths)),
+    documents = as.character(seq_len(documents)),
+    terms = as.character(seq_len(terms)),
+    matrix = Matrix::sparseMatrix(
+      document, term, x = as.double(count), dims = c(documents, terms)
+    )
+  )
+}
+
+corpora <- list()
+if (peer_available("topicmodels")) {
+  found <- new.env()
+  utils::data("AssociatedPress", package = "topicmodels", envir = found)
+  x <- found$AssociatedPress
+  corpora$AssociatedPress <- corpus_of(x$i, x$j, x$v, x$nrow, x$ncol)
+}
+file <- file.path(
+  Sys.getenv("GIBBSITE_BENCH_DATA", "../shared/data"), "newsgroups20_train.rds"
+)
+if (file.exists(file)) {
+  x <- methods::as(readRDS(file), "TsparseMatrix")
+  corpora$`20 Newsgroups` <- corpus_of(
+    x@i + 1L, x@j + 1L, as.integer(x@x), nrow(x), ncol(x)
+  )
+} else {
+  message("Skipped: 20 Newsgroups is not in ", dirname(file), ".")
+}
+
+# Some documents of a corpus.
+subset_of <- function(corpus, rows) {
+  x <- methods::as(corpus$matrix[rows, , drop = FALSE], "TsparseMatrix")
+  corpus_of(x@i + 1L, x@j + 1L, as.integer(x@x), nrow(x), ncol(x))
+}
+
+# ---- the programs: each runs so many sweeps and gives phi (k x terms) ---------
+
+model_of <- function(corpus, k, method = "collapsed") {
+  inside("lda_model")(corpus, k, list(alpha = alpha, eta = eta), method)
+}
+
+start_of <- function(model) {
+  f <- function(model) model_start(model, NULL)
+  environment(f) <- asNamespace("gibbsite")
+  f(model)
+}
+
+sweeps_of <- function(model, state, n, threads = 1, burnin = n + 1e6) {
+  .Call(
+    inside("C_lda_sweeps"), model$data, state, n,
+    list(burnin = burnin, thin = 1, threads = threads)
+  )$state
+}
+
+run_gibbsite <- function(corpus, k, sweeps) {
+  model <- model_of(corpus, k)
+  state <- sweeps_of(model, start_of(model), sweeps)
+  z <- inside("lda_topics")(state)
+  terms <- length(corpus$terms)
+  count <- matrix(tabulate(z + k * (corpus$word - 1L), k * terms), k)
+  (count + eta) / (rowSums(count) + terms * eta)
+}
+
+triplet_of <- function(corpus) {
+  x <- methods::as(corpus$matrix, "TsparseMatrix")
+  slam::simple_triplet_matrix(
+    x@i + 1L, x@j + 1L, x@x, nrow(x), ncol(x),
+    dimnames = list(corpus$documents, corpus$terms)
+  )
+}
+
+run_topicmodels <- function(corpus, k, sweeps) {
+  used <- Matrix::rowSums(corpus$matrix) > 0
+  fit <- topicmodels::LDA(
+    triplet_of(corpus)[used, ], k, method = "Gibbs",
+    control = list(
+      alpha = alpha, delta = eta, burnin = 0, iter = sweeps, seed = 1
+    )
+  )
+  exp(fit@beta)
+}
+
+# lda is given single tokens: of a count above one it draws all at once.
+run_lda <- function(corpus, k, sweeps) {
+  lengths <- diff(corpus$start)
+  ends <- cumsum(lengths)
+  documents <- lapply(which(lengths > 0), function(d) {
+    words <- corpus$word[seq.int(ends[[d]] - lengths[[d]] + 1, ends[[d]])]
+    rbind(words - 1L, 1L)
+  })
+  fit <- lda::lda.collapsed.gibbs.sampler(
+    documents, k, corpus$terms, sweeps, alpha, eta
+  )
+  (fit$topics + eta) / rowSums(fit$topics + eta)
+}
+
+run_text2vec <- function(corpus, k, sweeps) {
+  x <- corpus$matrix
+  dimnames(x) <- list(corpus$documents, corpus$terms)
+  model <- text2vec::LDA$new(
+    n_topics = k, doc_topic_prior = alpha, topic_word_prior = eta
+  )
+  model$fit_transform(
+    x[Matrix::rowSums(x) > 0, ], n_iter = sweeps, convergence_tol = -1,
+    n_check_convergence = sweeps + 1, progressbar = FALSE
+  )
+  model$topic_word_distribution
+}
+
+run_seededlda <- function(corpus, k, sweeps) {
+  x <- corpus$matrix
+  dimnames(x) <- list(corpus$documents, corpus$terms)
+  fit <- seededlda::textmodel_lda(
+    quanteda::as.dfm(x), k, max_iter = sweeps, alpha = alpha, beta = eta,
+    auto_iter = FALSE, verbose = FALSE
+  )
+  fit$phi
+}
+
+run_tidylda <- function(corpus, k, sweeps) {
+  x <- corpus$matrix
+  dimnames(x) <- list(corpus$documents, corpus$terms)
+  fit <- tidylda::tidylda(
+    x[Matrix::rowSums(x) > 0, ], k = k, iterations = sweeps, burnin = -1,
+    alpha = alpha, eta = eta, calc_likelihood = FALSE, calc_r2 = FALSE,
+    threads = 1, verbose = FALSE
+  )
+  fit$beta
+}
+
+programs <- list(gibbsite = run_gibbsite)
+for (name in c("topicmodels", "lda", "text2vec", "seededlda", "tidylda")) {
+  if (peer_available(name)) {
+    programs[[name]] <- get(paste0("run_", name))
+  }
+}
+
+quietly <- function(expr) {
+  utils::capture.output(value <- suppressWarnings(suppressMessages(expr)))
+  value
+}
+
+seconds_of <- function(expr, clock = c("user.self", "sys.self")) {
+  gc()
+  began <- sum(proc.time()[clock])
+  force(expr)
+  sum(proc.time()[clock]) - began
+}
+
+# ---- speed -------------------------------------------------------------------
+
+# Seconds of a sweep of a program: few sweeps more take about two seconds.
+sweep_seconds <- function(run, corpus, k, more) {
+  set.seed(1)
+  few <- seconds_of(quietly(run(corpus, k, 2)))
+  many <- seconds_of(quietly(run(corpus, k, 2 + more)))
+  (many - few) / more
+}
+
+sweeps_for <- function(name, tokens, k) {
+  rate <- if (name == "text2vec") 4e6 else 2.5e8 / (k + 40)
+  max(2, round(2 * rate / tokens))
+}
+
+gibbsite_speeds <- function(corpus, k) {
+  model <- model_of(corpus, k)
+  set.seed(1)
+  state <- start_of(model)
+  early <- seconds_of(state <- sweeps_of(model, state, 20)) / 20
+  list(early = early, model = model, state = sweeps_of(model, state, 80))
+}
+
+measure_speed <- function(name, corpus, k) {
+  ours <- gibbsite_speeds(corpus, k)
+  tokens <- length(corpus$word)
+  n <- max(5, round(2e7 / tokens))
+  set.seed(2)
+  peers <- setdiff(names(programs), "gibbsite")
+  times <- vapply(seq_len(rounds), function(round) {
+    opened <- seconds_of(sweeps_of(ours$model, ours$state, 0))
+    late <- seconds_of(sweeps_of(ours$model, ours$state, n))
+    others <- vapply(peers, function(peer) {
+      tryCatch(
+        sweep_seconds(programs[[peer]], corpus, k, sweeps_for(peer, tokens, k)),
+        error = function(cnd) {
+          message(peer, ": ", conditionMessage(cnd))
+          NA_real_
+        }
+      )
+    }, 0)
+    c(gibbsite = (late - opened) / n, others)
+  }, numeric(length(programs)))
+  times <- matrix(times, length(programs), dimnames = list(names(programs)))
+  data.frame(
+    corpus = name, k = k, program = names(programs),
+    `Mtokens/s` = round(tokens / apply(times, 1L, stats::median) / 1e6, 2),
+    early = c(round(tokens / ours$early / 1e6, 2), rep(NA, length(peers))),
+    `ours over it` = round(
+      apply(times, 1L, function(x) stats::median(x / times[1L, ])), 2
+    ),
+    check.names = FALSE, row.names = NULL
+  )
+}
+
+# ---- perplexity --------------------------------------------------------------
+
+completion <- function(phi, halves) {
+  set.seed(3)
+  theta <- inside("lda_fold_in")(
+    halves$seen$word, halves$seen$start, phi, alpha, sweeps = 20, burnin = 20
+  )$mean
+  p <- inside("lda_token_probabilities")(
+    halves$left$word, halves$left$start, phi, theta
+  )
+  exp(-mean(log(p)))
+}
+
+# Every second token of a document, after a shuffle.
+split_halves <- function(corpus) {
+  set.seed(4)
+  document <- rep(seq_along(corpus$documents), diff(corpus$start))
+  order <- order(document, stats::runif(length(document)))
+  word <- corpus$word[order]
+  odd <- (seq_along(word) - corpus$start[document]) %% 2 == 1
+  half <- function(which) {
+    lengths <- tabulate(document[which], length(corpus$documents))
+    list(word = word[which], start = c(0, cumsum(lengths)))
+  }
+  list(seen = half(odd), left = half(!odd))
+}
+
+measure_perplexity <- function(name, corpus, k, counts) {
+  set.seed(5)
+  documents <- length(corpus$documents)
+  out <- sample.int(documents, documents %/% 10)
+  train <- subset_of(corpus, setdiff(seq_len(documents), out))
+  halves <- split_halves(subset_of(corpus, out))
+  rows <- lapply(names(programs), function(program) {
+    run <- programs[[program]]
+    lapply(counts[[program]] %||% counts$other, function(sweeps) {
+      set.seed(6)
+      seconds <- seconds_of(phi <- tryCatch(
+        quietly(run(train, k, sweeps)), error = function(cnd) NULL
+      ))
+      if (is.null(phi)) {
+        return(NULL)
+      }
+      phi <- pmax(unname(as.matrix(phi)), 1e-12)
+      data.frame(
+        corpus = name, k = k, program = program, sweeps = sweeps,
+        seconds = round(seconds, 2),
+        perplexity = round(completion(phi, halves), 1)
+      )
+    })
+  })
+  do.call(rbind, unlist(rows, recursive = FALSE))
+}
+
+`%||%` <- function(x, y) if (is.null(x)) y else x
+
+# ---- threads -----------------------------------------------------------------
+
+measure_threads <- function(name, corpus, k, method) {
+  model <- model_of(corpus, k, method)
+  set.seed(7)
+  state <- sweeps_of(model, start_of(model), 5)
+  run <- function(threads) {
+    set.seed(8)
+    sweeps_of(model, state, 5, threads)
+  }
+  ratio <- vapply(seq_len(2L * rounds), function(round) {
+    one <- seconds_of(run(1), "elapsed")
+    two <- seconds_of(run(2), "elapsed")
+    c(one, two)
+  }, c(0, 0))
+  data.frame(
+    corpus = name, k = k, method = method,
+    `Mtokens/s` = round(5e-6 * model$nobs / stats::median(ratio[1L, ]), 2),
+    `two over one` = round(stats::median(ratio[1L, ] / ratio[2L, ]), 2),
+    `best` = round(min(ratio[1L, ]) / min(ratio[2L, ]), 2),
+    `same bits` = identical(run(1), run(2)), check.names = FALSE
+  )
+}
+
+# ---- large -------------------------------------------------------------------
+
+# Topics are Zipf's distribution with each term's frequency multiplied by a Gamma(0.1)
+# variate a topic; a document has three topics.
+large_corpus <- function(documents = 1e5, terms = 5e4, length = 500, k = 200) {
+  set.seed(9)
+  base <- 1 / seq_len(terms)
+  topics <- lapply(seq_len(k), function(topic) {
+    cumsum(base * stats::rgamma(terms, 0.1))
+  })
+  word <- integer(documents * length)
+  for (d in seq_len(documents)) {
+    part <- topics[[sample.int(k, 1L)]]
+    own <- seq.int((d - 1) * length + 1, d * length)
+    u <- stats::runif(length) * part[[terms]]
+    word[own] <- sort(pmin(findInterval(u, part) + 1L, terms))
+  }
+  list(
+    word = word, start = seq(0, documents) * length,
+    documents = as.character(seq_len(documents)),
+    terms = as.character(seq_len(terms))
+  )
+}
+
+peak_memory <- function() {
+  status <- "/proc/self/status"
+  if (!file.exists(status)) {
+    return(NA)
+  }
+  line <- grep("^VmHWM", readLines(status), value = TRUE)
+  as.numeric(gsub("[^0-9]", "", line)) / 2^20
+}
+
+measure_large <- function() {
+  corpus <- large_corpus()
+  for (method in names(inside("lda_methods"))) {
+    model <- model_of(corpus, 200, method)
+    set.seed(10)
+    state <- sweeps_of(model, start_of(model), 2)
+    opened <- seconds_of(sweeps_of(model, state, 0))
+    sweep <- (seconds_of(sweeps_of(model, state, 3)) - opened) / 3
+    kept <- seconds_of(state <- sweeps_of(model, state, 1, burnin = 0))
+    cat(sprintf(
+      "%s: %.0f tokens, %.2f s a sweep, %.2f s a recorded one, %.2f GB at most\n",
+      method, model$nobs, sweep, kept - opened, peak_memory()
+    ))
+  }
+}
+
+# ---- the report --------------------------------------------------------------
+
+cat(R.version.string, "on", R.version$platform, "\n")
+cat("Processors:", parallel::detectCores(), "\n")
+for (package in names(programs)) {
+  cat(" ", package, format(utils::packageVersion(package)), "\n")
+}
+options(width = 110)
+
+if ("speed" %in% parts) {
+  for (name in names(corpora)) {
+    for (k in c(20, 100, 500)) {
+      print(measure_speed(name, corpora[[name]], k), row.names = FALSE)
+    }
+  }
+}
+if ("perplexity" %in% parts) {
+  counts <- list(
+    gibbsite = c(25, 50, 100, 200, 400), other = c(25, 50, 100, 200)
+  )
+  for (name in names(corpora)) {
+    print(
+      measure_perplexity(name, corpora[[name]], 100, counts), row.names = FALSE
+    )
+  }
+}
+if ("threads" %in% parts) {
+  for (name in names(corpora)) {
+    for (k in c(20, 100)) {
+      for (method in c("partially_collapsed", "uncollapsed")) {
+        print(
+          measure_threads(name, corpora[[name]], k, method), row.names = FALSE
+        )
+      }
+    }
+  }
+}
+if ("large" %in% parts) {
+  measure_large()
+}

@@ -1,0 +1,228 @@
+#include "lda_heldout.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "lda_kernels.h"
+#include "lda_model.h"
+
+/* What a thread works with: topics and probabilities of its document's tokens. */
+typedef struct {
+  lda_document document;
+  uint16_t *z;
+  double *p;
+} reader;
+
+typedef struct {
+  const lda_heldout *job;
+  size_t padded;
+  float *phi, *alpha; /* padded a word; padded */
+  double sum_alpha;
+  reader *readers;
+} library;
+
+static size_t length_of(const lda_heldout *job, size_t d) {
+  return (size_t)(job->start[d + 1] - job->start[d]);
+}
+
+static library carve(const lda_heldout *job, lda_arena *a) {
+  library l = {job, lda_padded(job->k), NULL, NULL, 0.0, NULL};
+  const double padded = (double)l.padded;
+  size_t longest = 0;
+  for (size_t d = 0; d < job->documents; d++)
+    longest = length_of(job, d) > longest ? length_of(job, d) : longest;
+  l.phi = lda_take(a, padded * (double)job->terms, sizeof(float));
+  l.alpha = lda_take(a, padded, sizeof(float));
+  l.readers = lda_take(a, job->threads, sizeof(reader));
+  for (int t = 0; t < job->threads; t++) {
+    reader r = {.document = {.k = job->k, .padded = l.padded}};
+    r.document.count = lda_take(a, padded, sizeof(int));
+    r.document.t = lda_take(a, padded, sizeof(float));
+    r.document.run = lda_take(a, padded, sizeof(float));
+    r.z = lda_take(a, (double)longest, sizeof(uint16_t));
+    r.p = lda_take(a, (double)longest, sizeof(double));
+    r.document.alpha = l.alpha;
+    if (a->base)
+      l.readers[t] = r;
+  }
+  return l;
+}
+
+size_t lda_heldout_size(const lda_heldout *job) {
+  lda_arena count = {NULL, 64.0};
+  carve(job, &count);
+  return count.used < (double)(PTRDIFF_MAX / 2) ? (size_t)count.used : 0;
+}
+
+static library open_library(const lda_heldout *job, void *work) {
+  lda_arena a = {work, lda_misaligned(work)};
+  library l = carve(job, &a);
+  for (size_t j = 0; j < l.padded; j++) {
+    l.alpha[j] = j < job->k ? (float)job->alpha[j] : 0.0f;
+    l.sum_alpha += j < job->k ? job->alpha[j] : 0.0;
+  }
+  for (size_t w = 0; w < job->terms; w++)
+    for (size_t j = 0; j < l.padded; j++)
+      l.phi[w * l.padded + j] =
+        j < job->k ? lda_single(job->phi[w * job->k + j]) : 0.0f;
+  return l;
+}
+
+static void open_document(const library *l, lda_document *d) {
+  for (size_t j = 0; j < l->padded; j++) {
+    d->count[j] = 0;
+    d->t[j] = l->alpha[j];
+  }
+}
+
+/* The next token joins the document: its topic given those before it.  Returns
+ * sum_k (n_dk + alpha_k) phi_kw before. */
+static double join(const library *l, lda_document *d, size_t w,
+                   philox_stream *stream, uint16_t *z) {
+  const double mass = lda_dot(d->t, l->phi + w * l->padded, l->padded, d->run);
+  const size_t k = lda_pick_wide(d->run, l->padded, d->k, philox_unif(stream));
+  *z = (uint16_t)k;
+  d->t[k] = (float)++d->count[k] + l->alpha[k];
+  return mass;
+}
+
+/* ---- fold-in -------------------------------------------------------------------- */
+
+static void add_moments(const library *l, size_t d, const int *count,
+                        double *mean, double *square) {
+  const size_t k = l->job->k;
+  const double total = (double)length_of(l->job, d) + l->sum_alpha;
+  for (size_t j = 0; j < k; j++) {
+    const double a = l->job->alpha[j] + count[j];
+    mean[d * k + j] += a / total;
+    square[d * k + j] += a * (a + 1.0) / (total * (total + 1.0));
+  }
+}
+
+/* theta ~ Dir(alpha + n_d), in logarithms until the end. */
+static void draw_theta(const library *l, const int *count,
+                       philox_stream *stream, double *theta) {
+  const size_t k = l->job->k;
+  for (size_t j = 0; j < k; j++)
+    theta[j] = l->job->alpha[j] + count[j];
+  philox_log_dirichlet(stream, theta, k, theta);
+  for (size_t j = 0; j < k; j++)
+    theta[j] = exp(theta[j]);
+}
+
+static status fold_in_document(const library *l, size_t d, size_t burnin,
+                               size_t sweeps, double *theta, double *mean,
+                               double *square) {
+  reader *r = l->readers + lda_thread();
+  const lda_heldout *job = l->job;
+  const size_t k = job->k, length = length_of(job, d);
+  const int *word = job->word + (size_t)job->start[d];
+  philox_stream stream = philox_open(job->key, d, 0);
+  open_document(l, &r->document);
+  for (size_t i = 0; i < length; i++)
+    if (!(join(l, &r->document, (size_t)word[i] - 1, &stream, r->z + i) > 0.0))
+      return STATUS_NOT_FINITE;
+  memset(mean + d * k, 0, k * sizeof(double));
+  memset(square + d * k, 0, k * sizeof(double));
+  for (size_t sweep = 0; sweep < burnin + sweeps; sweep++) {
+    const status outcome =
+      lda_given_phi(&r->document, l->phi, &stream, 0, word, r->z, length, NULL);
+    if (outcome != STATUS_OK)
+      return outcome;
+    if (sweep >= burnin)
+      add_moments(l, d, r->document.count, mean, square);
+  }
+  for (size_t j = 0; j < k; j++) {
+    mean[d * k + j] /= (double)sweeps;
+    square[d * k + j] /= (double)sweeps;
+  }
+  draw_theta(l, r->document.count, &stream, theta + d * k);
+  return STATUS_OK;
+}
+
+status lda_fold_in(const lda_heldout *job, size_t burnin, size_t sweeps,
+                   double *theta, double *mean, double *square, void *work) {
+  const library l = open_library(job, work);
+  const long documents = (long)job->documents;
+  int failed = 0;
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(job->threads) schedule(dynamic, 8) \
+  reduction(+ : failed) if (job->threads > 1)
+#endif
+  for (long d = 0; d < documents; d++)
+    failed += fold_in_document(&l, (size_t)d, burnin, sweeps, theta, mean,
+                               square) != STATUS_OK;
+  return failed ? STATUS_NOT_FINITE : STATUS_OK;
+}
+
+/* ---- probabilities ---------------------------------------------------------------- */
+
+void lda_token_probabilities(const lda_heldout *job, const double *theta,
+                             double *p) {
+  const long documents = (long)job->documents;
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(job->threads) \
+  schedule(static) if (job->threads > 1)
+#endif
+  for (long d = 0; d < documents; d++) {
+    const size_t end = (size_t)job->start[d + 1];
+    for (size_t i = (size_t)job->start[d]; i < end; i++) {
+      const double *phi = job->phi + ((size_t)job->word[i] - 1) * job->k;
+      p[i] = 0.0;
+      for (size_t j = 0; j < job->k; j++)
+        p[i] += theta[(size_t)d * job->k + j] * phi[j];
+    }
+  }
+}
+
+/* ---- from left to right ------------------------------------------------------------- */
+
+/* Adds one particle's p(w_i | w_<i, z_<i) to p. */
+static status run_particle(const library *l, size_t d, size_t particle,
+                           reader *r) {
+  const lda_heldout *job = l->job;
+  const size_t length = length_of(job, d);
+  const int *word = job->word + (size_t)job->start[d];
+  philox_stream stream = philox_open(job->key, d, (uint32_t)particle);
+  open_document(l, &r->document);
+  for (size_t i = 0; i < length; i++) {
+    const status outcome =
+      lda_given_phi(&r->document, l->phi, &stream, 0, word, r->z, i, NULL);
+    const double mass =
+      join(l, &r->document, (size_t)word[i] - 1, &stream, r->z + i);
+    if (outcome != STATUS_OK || !(mass > 0.0))
+      return STATUS_NOT_FINITE;
+    r->p[i] += mass / ((double)i + l->sum_alpha);
+  }
+  return STATUS_OK;
+}
+
+static status read_document(const library *l, size_t d, size_t particles,
+                            double *log_p) {
+  reader *r = l->readers + lda_thread();
+  const size_t length = length_of(l->job, d);
+  memset(r->p, 0, length * sizeof(double));
+  for (size_t particle = 0; particle < particles; particle++) {
+    const status outcome = run_particle(l, d, particle, r);
+    if (outcome != STATUS_OK)
+      return outcome;
+  }
+  log_p[d] = 0.0;
+  for (size_t i = 0; i < length; i++)
+    log_p[d] += log(r->p[i] / (double)particles);
+  return STATUS_OK;
+}
+
+status lda_left_to_right(const lda_heldout *job, size_t particles,
+                         double *log_p, void *work) {
+  const library l = open_library(job, work);
+  const long documents = (long)job->documents;
+  int failed = 0;
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(job->threads) schedule(dynamic) \
+  reduction(+ : failed) if (job->threads > 1)
+#endif
+  for (long d = 0; d < documents; d++)
+    failed += read_document(&l, (size_t)d, particles, log_p) != STATUS_OK;
+  return failed ? STATUS_NOT_FINITE : STATUS_OK;
+}

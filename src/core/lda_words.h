@@ -1,0 +1,83 @@
+/* n_kw of collapsed LDA in little memory.  A word has a slot of cells of 4 bytes:
+ * either a row, the counts of all topics (padded with zeros to a multiple of
+ * LDA_LANES), or a list, the topics that the word has, ascending, each
+ * count << 16 | topic, then zeros.
+ *
+ * A word of N tokens has at most N topics, so a list of that many cells
+ * never overflows; a word with fewer tokens than topics is always a list, and one
+ * whose counts may not fit 16 bits always a row.  Others are laid out at the
+ * start of each sweep by the number of their topics, and stay so until the next.
+ * Lists are always sorted: what a slot holds is a function of the counts, however
+ * they came about. */
+#ifndef GIBBSITE_LDA_WORDS_H
+#define GIBBSITE_LDA_WORDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define LDA_LANES 16       /* a row is summed in as many strands  */
+#define LDA_LIST_LANES 8   /* and a list in as many               */
+#define LDA_ROW UINT32_MAX /* the `length` of a row               */
+#define LDA_TOPIC 0xFFFFu  /* the bits of a cell that name a topic */
+#define LDA_MAX_LIST 65535 /* tokens of a word that fit a list    */
+
+typedef struct {
+  size_t terms, k, padded; /* padded: k to a multiple of LDA_LANES    */
+  size_t *offset;          /* terms + 1: first cell of a slot         */
+  uint32_t *length;        /* terms: cells of a list in use, or LDA_ROW */
+  uint32_t *tokens;        /* terms: N_w                              */
+  uint32_t *cell;
+} lda_words;
+
+static inline size_t lda_padded(size_t k) {
+  return (k + LDA_LANES - 1) / LDA_LANES * LDA_LANES;
+}
+
+/* Cells of the slot of a word with this many tokens. */
+size_t lda_slot_size(size_t tokens, size_t k);
+
+/* offset, length and tokens from the words 1..terms. */
+void lda_words_lay_out(lda_words *words, const int *word, size_t n);
+
+/* Counts from the topics z, then lda_words_arrange(). */
+void lda_words_fill(lda_words *words, const int *word, const uint16_t *z,
+                    size_t n, uint32_t *scratch);
+
+/* Each word as a row or a list, by its number of topics.  scratch: padded. */
+void lda_words_arrange(lda_words *words, uint32_t *scratch);
+
+/* The counts of a word as a row: in place, or in scratch (padded). */
+const int *lda_words_row(const lda_words *words, size_t w, uint32_t *scratch);
+
+/* One token less of a topic that the list has, one more of any topic. */
+static inline void lda_list_remove(uint32_t *cell, uint32_t *length,
+                                   uint32_t topic) {
+  size_t i = 0;
+  while ((cell[i] & LDA_TOPIC) != topic)
+    i++;
+  cell[i] -= LDA_TOPIC + 1;
+  if (cell[i] > LDA_TOPIC)
+    return;
+  const size_t last = --*length;
+  for (; i < last; i++)
+    cell[i] = cell[i + 1];
+  cell[last] = 0;
+}
+
+static inline void lda_list_add(uint32_t *cell, uint32_t *length,
+                                uint32_t topic) {
+  const size_t end = *length;
+  size_t i = 0;
+  while (i < end && (cell[i] & LDA_TOPIC) < topic)
+    i++;
+  if (i < end && (cell[i] & LDA_TOPIC) == topic) {
+    cell[i] += LDA_TOPIC + 1;
+    return;
+  }
+  for (size_t j = end; j > i; j--)
+    cell[j] = cell[j - 1];
+  cell[i] = (LDA_TOPIC + 1) | topic;
+  ++*length;
+}
+
+#endif

@@ -1,0 +1,299 @@
+# A slow twin of the samplers behind gibbs_lda(), written from the formulas on its
+# page.  It takes the same random numbers in the same order as the core: for each
+# sampled concentration the uniforms of its slice step; six uniforms, the keys of
+# three Philox generators (phi: an item a term; theta and z: an item a document);
+# then, collapsed, a uniform a token.  The order in which a core picks among
+# topics (strands of its vectors) is a part of the twin too.
+#
+# `wrong` names a mistake to be made:
+#   prior_dropped   the slice step for alpha leaves its prior out
+#   eta_once        sum eta is eta, not terms * eta (collapsed)
+#   own_counted     a token is not taken out of the counts before its draw
+#   stale_theta     z is drawn given the theta of the sweep before (uncollapsed)
+#   theta_first     theta is drawn before alpha, alpha given z after it, and both
+#                   serve together (uncollapsed: recorded theta)
+#   block_draw      all tokens of a term in a document are taken out and drawn by
+#                   the formula of a single one
+
+twin_counts <- function(model, z) {
+  k <- model$k
+  documents <- length(model$documents)
+  document <- rep(seq_len(documents), diff(model$data$start))
+  list(
+    document = document,
+    by_document = matrix(
+      tabulate(document + documents * (z - 1L), documents * k), documents
+    ),
+    by_term = matrix(
+      tabulate(z + k * (model$data$word - 1L), k * length(model$terms)), k
+    )
+  )
+}
+
+# log p(counts | a), each row a draw of a Dirichlet-multinomial sequence
+log_dirichlet_counts <- function(count, a) {
+  a <- rep_len(a, ncol(count))
+  sum(lgamma(sum(a)) - lgamma(sum(a) + rowSums(count))) +
+    sum(lgamma(t(count) + a) - lgamma(a))
+}
+
+# Neal (2003): stepping out by 1 and shrinkage, in the logarithm
+twin_slice <- function(log_density, a) {
+  f <- function(x) log_density(exp(x)) + x
+  x <- log(a)
+  height <- f(x) + log(runif(1))
+  left <- x - runif(1)
+  right <- left + 1
+  while (f(left) > height) left <- left - 1
+  while (f(right) > height) right <- right + 1
+  repeat {
+    proposal <- left + runif(1) * (right - left)
+    if (f(proposal) >= height) {
+      return(exp(proposal))
+    }
+    if (proposal < x) left <- proposal else right <- proposal
+  }
+}
+
+twin_concentration <- function(prior, value, count, with_prior = TRUE) {
+  if (is.numeric(prior)) {
+    return(value)
+  }
+  twin_slice(function(a) {
+    inside <- gibbsite:::lda_log_prior(prior, a)
+    # without its prior the density has no end
+    if (!is.finite(inside) || (!with_prior && (a < 1e-3 || a > 30))) {
+      return(-Inf)
+    }
+    log_dirichlet_counts(count, a) + if (with_prior) inside else 0
+  }, value)
+}
+
+twin_key <- function() floor(runif(2) * 2^32)
+
+philox <- function(key, item, shapes) {
+  .Call(gibbsite:::C_philox_variates, key, item - 1, 0, as.double(shapes))
+}
+
+dirichlet_by_philox <- function(key, item, shapes) {
+  x <- philox(key, item, shapes)
+  x <- exp(x - max(x))
+  x / sum(x)
+}
+
+# k x terms: gammas of a term are one item of the generator
+phi_by_philox <- function(key, count, eta) {
+  logs <- vapply(seq_len(ncol(count)), function(w) {
+    philox(key, w, count[, w] + rep_len(eta, ncol(count))[[w]])
+  }, numeric(nrow(count)))
+  logs <- matrix(logs, nrow(count))
+  phi <- exp(logs - apply(logs, 1, max))
+  phi / rowSums(phi)
+}
+
+theta_by_philox <- function(key, count, alpha) {
+  theta <- vapply(seq_len(nrow(count)), function(d) {
+    dirichlet_by_philox(key, d, count[d, ] + alpha)
+  }, numeric(ncol(count)))
+  t(matrix(theta, ncol(count)))
+}
+
+# The order of n weights in `lanes` strands: strands 0, 4, 8, ..., then 1, 5, ...
+strand_order <- function(n, lanes) {
+  at <- seq_len(n) - 1L
+  lane <- at %% lanes
+  order(lane %% 4L, lane %/% 4L, at)
+}
+
+pick_in_order <- function(weight, order, threshold) {
+  partial <- cumsum(weight[order])
+  order[[min(sum(partial <= threshold) + 1L, length(order))]]
+}
+
+twin_pick <- function(weight, u, lanes = 16L) {
+  pick_in_order(
+    weight, strand_order(length(weight), lanes), u * sum(weight)
+  )
+}
+
+# Terms whose counts stand in rows during a sweep that begins with these counts.
+rows_of_counts <- function(by_term) {
+  k <- nrow(by_term)
+  tokens <- colSums(by_term)
+  able <- tokens >= 16 * ceiling(k / 16) | tokens > 65535
+  able & (colSums(by_term > 0) > k %/% 4 | tokens > 65535)
+}
+
+# A list: the term's topics in ascending order, then the smoothing bucket.  The
+# token's own topic is among them even when it is the last of it.
+pick_by_list <- function(t, count, listed, eta, u) {
+  topics <- which(listed > 0)
+  weight <- t[topics] * count[topics]
+  mass <- sum(weight)
+  smoothing <- eta * sum(t)
+  threshold <- u * (mass + smoothing)
+  if (threshold < mass) {
+    return(topics[[pick_in_order(
+      weight, strand_order(length(topics), 8L), threshold
+    )]])
+  }
+  twin_pick(t, (threshold - mass) / smoothing)
+}
+
+twin_collapsed <- function(model, z, alpha, eta, wrong) {
+  terms <- length(model$terms)
+  n <- twin_counts(model, z)
+  is_row <- rows_of_counts(n$by_term)
+  eta <- rep_len(eta, terms)
+  sum_eta <- if (wrong == "eta_once") eta[[1L]] else sum(eta)
+  by_topic <- rowSums(n$by_term)
+  for (i in seq_along(z)) {
+    d <- n$document[[i]]
+    w <- model$data$word[[i]]
+    old <- z[[i]]
+    listed <- n$by_term[, w]
+    take <- if (wrong == "own_counted") 0 else 1
+    n$by_document[d, old] <- n$by_document[d, old] - take
+    n$by_term[old, w] <- n$by_term[old, w] - take
+    by_topic[[old]] <- by_topic[[old]] - take
+    t <- (n$by_document[d, ] + alpha) / (by_topic + sum_eta)
+    u <- runif(1)
+    new <- if (is_row[[w]]) {
+      twin_pick(t * (n$by_term[, w] + eta[[w]]), u)
+    } else {
+      pick_by_list(t, n$by_term[, w], listed, eta[[w]], u)
+    }
+    back <- function(x) x + 1
+    if (take == 0) {
+      n$by_document[d, old] <- n$by_document[d, old] - 1
+      n$by_term[old, w] <- n$by_term[old, w] - 1
+      by_topic[[old]] <- by_topic[[old]] - 1
+    }
+    n$by_document[d, new] <- back(n$by_document[d, new])
+    n$by_term[new, w] <- back(n$by_term[new, w])
+    by_topic[[new]] <- back(by_topic[[new]])
+    z[[i]] <- new
+  }
+  z
+}
+
+# Every term of a document at once, by the formula of one token.
+blocks_collapsed <- function(model, z, alpha, eta) {
+  n <- twin_counts(model, z)
+  group <- paste(n$document, model$data$word)
+  for (own in split(seq_along(z), group)) {
+    d <- n$document[[own[[1L]]]]
+    w <- model$data$word[[own[[1L]]]]
+    taken <- tabulate(z[own], model$k)
+    n$by_document[d, ] <- n$by_document[d, ] - taken
+    n$by_term[, w] <- n$by_term[, w] - taken
+    weight <- (n$by_document[d, ] + alpha) * (n$by_term[, w] + eta) /
+      (rowSums(n$by_term) + length(model$terms) * eta)
+    z[own] <- sample.int(model$k, length(own), TRUE, prob = weight)
+    given <- tabulate(z[own], model$k)
+    n$by_document[d, ] <- n$by_document[d, ] + given
+    n$by_term[, w] <- n$by_term[, w] + given
+  }
+  z
+}
+
+# z given phi, theta integrated out or given (documents x k)
+twin_given_phi <- function(model, z, alpha, phi, theta, key) {
+  n <- twin_counts(model, z)
+  for (d in seq_along(model$documents)) {
+    own <- which(n$document == d)
+    u <- philox(key, d, rep(NA_real_, length(own)))
+    for (j in seq_along(own)) {
+      i <- own[[j]]
+      old <- z[[i]]
+      n$by_document[d, old] <- n$by_document[d, old] - 1
+      factor <- if (is.null(theta)) n$by_document[d, ] + alpha else theta[d, ]
+      z[[i]] <- twin_pick(factor * phi[, model$data$word[[i]]], u[[j]])
+      n$by_document[d, z[[i]]] <- n$by_document[d, z[[i]]] + 1
+    }
+  }
+  z
+}
+
+# One sweep: list(state, row), the row as the model's columns have it with theta,
+# phi and z at its end, and the state without what is streamed.
+twin_sweep <- function(model, state, wrong = "") {
+  z <- gibbsite:::lda_topics(state)
+  n <- twin_counts(model, z)
+  early <- if (wrong == "theta_first") {
+    theta_by_philox(twin_key(), n$by_document, state$alpha)
+  }
+  alpha <- twin_concentration(
+    model$prior$alpha, state$alpha, n$by_document, wrong != "prior_dropped"
+  )
+  eta <- twin_concentration(model$prior$eta, state$eta, n$by_term)
+  phi_key <- twin_key()
+  theta_key <- twin_key()
+  z_key <- twin_key()
+  theta <- phi <- NULL
+  if (model$method != "collapsed") {
+    phi <- phi_by_philox(phi_key, n$by_term, eta)
+  }
+  if (model$method == "uncollapsed") {
+    fresh <- early %||% theta_by_philox(theta_key, n$by_document, alpha)
+    theta <- if (wrong == "stale_theta") state$theta %||% fresh else fresh
+    state$theta <- if (wrong == "stale_theta") fresh
+  }
+  z <- if (wrong == "block_draw") {
+    blocks_collapsed(model, z, alpha, eta)
+  } else if (is.null(phi)) {
+    twin_collapsed(model, z, alpha, eta, wrong)
+  } else {
+    twin_given_phi(model, z, alpha, phi, theta, z_key)
+  }
+  state$sweep <- state$sweep + 1
+  state[c("z", "alpha", "eta")] <- list(gibbsite:::lda_pack(z), alpha, eta)
+  n <- twin_counts(model, z)
+  phi <- phi %||% phi_by_philox(phi_key, n$by_term, eta)
+  theta <- theta %||% theta_by_philox(theta_key, n$by_document, alpha)
+  p <- rowSums(theta[n$document, , drop = FALSE] *
+                 t(phi)[model$data$word, , drop = FALSE])
+  size <- rowSums(n$by_term)
+  list(state = state, row = c(
+    if (!is.numeric(model$prior$alpha)) alpha,
+    if (!is.numeric(model$prior$eta)) eta,
+    gibbsite:::lda_log_joint(model, state), mean(log(p)), sum(size > 0), size,
+    theta, phi, z
+  ))
+}
+
+`%||%` <- function(x, y) if (is.null(x)) y else x
+
+# Sweeps by the twin with a mistake, for mutant_of().
+twin_sweeps_with <- function(wrong) {
+  function(model, state, n, control) {
+    for (sweep in seq_len(n)) {
+      state <- twin_sweep(model, state, wrong)$state
+    }
+    list(state = state)
+  }
+}
+
+# ---- small corpora -----------------------------------------------------------
+
+# Documents of these lengths with terms drawn at random, equal ones together.
+tiny_corpus <- function(lengths, terms, probability = NULL) {
+  words <- lapply(lengths, function(length) {
+    sort(sample.int(terms, length, replace = TRUE, prob = probability))
+  })
+  list(
+    word = as.integer(unlist(words)), start = c(0, cumsum(lengths)),
+    documents = paste0("d", seq_along(lengths)),
+    terms = paste0("w", seq_len(terms))
+  )
+}
+
+tiny_lda <- function(lengths, terms, k, alpha, eta, method = "collapsed",
+                     keep = character(), probability = NULL) {
+  gibbsite:::lda_model(
+    tiny_corpus(lengths, terms, probability), k,
+    list(alpha = alpha, eta = eta), method, keep
+  )
+}
+
+lda_test_methods <- c("collapsed", "partially_collapsed", "uncollapsed")

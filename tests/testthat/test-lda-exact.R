@@ -1,0 +1,537 @@
+# gibbs_lda() draws from the posterior it names, by each of its methods: a twin on
+# the same random numbers, posteriors by summation over all assignments of topics,
+# agreement of the methods, Geweke's joint test, calibration by simulation, wrong
+# samplers that these reject, and identities bit for bit.
+#
+# A z-score is compared with max_z = 4.5, as in test-gmm-exact.R.  Weights are
+# formed in single precision, so that the twin's numbers agree to about 1e-6, and
+# its topics but for a uniform within as much of a boundary.
+
+max_z <- 4.5
+single <- 2e-5
+
+skip_unless_extended <- function() {
+  skip_if_not(
+    identical(Sys.getenv("GIBBSITE_EXTENDED_TESTS"), "true"),
+    "GIBBSITE_EXTENDED_TESTS is not true"
+  )
+}
+
+control_of_test <- function(burnin = 0, thin = 1, threads = 1) {
+  list(burnin = burnin, thin = thin, threads = threads)
+}
+
+# ---- a twin on the same random numbers ---------------------------------------
+
+# Rows and lists, one topic and many, empty documents, fixed concentrations that
+# differ, sampled ones, and one so small that only logarithms hold it.
+twin_cases <- list(
+  lists = list(c(5, 0, 9, 3), 6, 3, uniform_prior(0, 10), gamma_prior(2, 5)),
+  rows = list(c(60, 40, 90), 4, 3, gamma_prior(1, 1), 0.3),
+  both = list(c(80, 50, 70, 0, 31), 30, 20, c(1:20) / 10, 0.05),
+  many = list(c(90, 120, 60), 12, 40, 0.1, (1:12) / 30),
+  small = list(c(8, 1, 20), 7, 3, 1e-3, 1e-3),
+  one = list(c(8, 5), 4, 1, 0.7, uniform_prior(0.1, 3))
+)
+
+twin_model <- function(case, method, keep = c("theta", "phi", "z")) {
+  arguments <- twin_cases[[case]]
+  withr::with_seed(71, {
+    probability <- stats::rgamma(arguments[[2]], 0.4)
+    do.call(tiny_lda, c(
+      arguments, list(method, keep, probability = probability)
+    ))
+  })
+}
+
+for (method in lda_test_methods) {
+  test_that(paste("the twin draws the same:", method), {
+    for (case in names(twin_cases)) {
+      model <- twin_model(case, method)
+      withr::local_seed(72)
+      state <- model_start(model, NULL)
+      for (sweep in 1:12) {
+        seed <- .Random.seed
+        twin <- twin_sweep(model, state)
+        after <- .Random.seed
+        assign(".Random.seed", seed, globalenv())
+        core <- model_sweeps(model, state, 1, control_of_test())
+        label <- paste(case, method, sweep)
+        expect_identical(core$rng, after, label = label)
+        expect_identical(
+          lda_topics(core$state), lda_topics(twin$state), label = label
+        )
+        expect_equal(
+          as.vector(core$draws), unname(twin$row), tolerance = single,
+          label = label
+        )
+        state <- core$state
+        assign(".Random.seed", after, globalenv())
+      }
+    }
+  })
+}
+
+# ---- what is streamed --------------------------------------------------------
+
+moments_by_formula <- function(count, a, total) {
+  p <- t((t(count) + a)) / total
+  list(first = p, second = p * t(t(count) + a + 1) / (total + 1))
+}
+
+test_that("running means are those of the kept draws", {
+  for (case in c("lists", "both", "many")) {
+    model <- twin_model(case, "collapsed")
+    withr::local_seed(73)
+    run <- model_sweeps(
+      model, model_start(model, NULL), 40, control_of_test(10, 3)
+    )
+    draws <- run$draws
+    colnames(draws) <- model$columns
+    z <- draws[, startsWith(colnames(draws), "z[")]
+    streamed <- lda_streamed(model, run$state)
+    expect_equal(streamed$draws, 10)
+    value <- function(name) {
+      if (name %in% colnames(draws)) draws[, name] else NULL
+    }
+    theta <- phi <- list(first = 0, second = 0)
+    for (s in seq_len(nrow(z))) {
+      n <- twin_counts(model, z[s, ])
+      alpha <- rep_len(value("alpha")[s] %||% model$prior$alpha, model$k)
+      eta <- rep_len(value("eta")[s] %||% model$prior$eta,
+                     length(model$terms))
+      one <- moments_by_formula(
+        n$by_document, alpha, rowSums(n$by_document) + sum(alpha)
+      )
+      theta <- Map(`+`, theta, one)
+      one <- moments_by_formula(n$by_term, eta, rowSums(n$by_term) + sum(eta))
+      phi <- Map(`+`, phi, one)
+    }
+    for (block in c("theta", "phi")) {
+      sums <- get(block)
+      mean <- unname(sums$first / nrow(z))
+      expect_equal(unname(streamed[[block]]), mean)
+      expect_equal(
+        unname(streamed[[paste0(block, "_var")]]),
+        unname(sums$second / nrow(z)) - mean^2
+      )
+    }
+    pivot <- z[1, ]
+    now <- lapply(seq_len(nrow(z)), function(s) {
+      table(factor(pivot, 1:model$k), factor(z[s, ], 1:model$k))
+    })
+    share <- lapply(now, function(n) diag(n) / pmax(rowSums(n), 1))
+    expect_equal(
+      streamed$stayed, unname(Reduce(`+`, share)) / nrow(z)
+    )
+    other <- lapply(now, function(n) {
+      diagonal <- diag(n)
+      apply(n, 1, max) > diagonal
+    })
+    expect_equal(streamed$switched, unname(Reduce(`+`, other)) / nrow(z))
+  }
+})
+
+# ---- identities --------------------------------------------------------------
+
+run_with <- function(model, cuts, thin = 1, threads = 1, burnin = 5) {
+  withr::local_seed(74)
+  state <- model_start(model, NULL)
+  draws <- NULL
+  for (n in cuts) {
+    run <- model_sweeps(model, state, n, control_of_test(burnin, thin, threads))
+    state <- run$state
+    draws <- rbind(draws, run$draws)
+  }
+  list(state = state, draws = draws, rng = run$rng)
+}
+
+test_that("threads, segments and thinning never show", {
+  for (method in lda_test_methods) {
+    for (case in c("lists", "both")) {
+      model <- twin_model(case, method)
+      whole <- run_with(model, 20)
+      expect_identical(run_with(model, 20, threads = 2), whole)
+      expect_identical(run_with(model, c(1, 3, 4, 12), threads = 2), whole)
+      thinned <- run_with(model, 20, thin = 3)
+      expect_identical(thinned$draws, whole$draws[c(3, 6, 9, 12, 15), ])
+      expect_identical(thinned$state$z, whole$state$z)
+    }
+  }
+})
+
+# Many blocks of documents and of words.
+test_that("threads never show in a larger corpus", {
+  skip_on_cran()
+  withr::local_seed(75)
+  for (method in lda_test_methods) {
+    model <- tiny_lda(
+      rep(c(20, 200), 200), 500, 24, uniform_prior(0, 10), gamma_prior(1, 10),
+      method, probability = 1 / seq_len(500)
+    )
+    whole <- run_with(model, 6, burnin = 3)
+    expect_identical(run_with(model, c(2, 4), threads = 2, burnin = 3), whole)
+  }
+})
+
+# ---- posteriors by summation -------------------------------------------------
+
+# Every assignment of k topics to the tokens, and the log of p(z | alpha) and
+# p(w | z, eta) on grids of the concentrations: given z the two are independent.
+by_summation <- function(model, points = 400) {
+  n <- model$nobs
+  all <- as.matrix(expand.grid(rep(list(seq_len(model$k)), n)))
+  side <- function(prior, pick) {
+    grid <- if (is.numeric(prior)) {
+      list(values = list(prior), weight = 0)
+    } else {
+      ends <- c(1e-7, if (inherits(prior, "uniform_prior")) prior$upper else 80)
+      x <- seq(log(ends[[1]]), log(ends[[2]]), length.out = points)
+      inside <- lda_log_prior_at(prior, exp(x))
+      step <- rep(x[[2]] - x[[1]], points)
+      step[c(1, points)] <- step[[1]] / 2
+      list(values = as.list(exp(x)), weight = inside + x + log(step))
+    }
+    log_p <- t(apply(all, 1, function(z) {
+      count <- twin_counts(model, z)[[pick]]
+      vapply(grid$values, function(a) log_dirichlet_counts(count, a), 0)
+    }))
+    log_p <- matrix(log_p, nrow(all))
+    total <- sweep(log_p, 2, grid$weight, `+`)
+    weight <- exp(total)
+    inside <- if (is.numeric(prior)) 0 else {
+      lda_log_prior_at(prior, unlist(grid$values))
+    }
+    list(
+      mass = rowSums(weight),
+      log = rowSums(weight * sweep(log_p, 2, inside, `+`)) / rowSums(weight),
+      value = drop(weight %*% vapply(grid$values, `[[`, 0, 1)) /
+        rowSums(weight)
+    )
+  }
+  alpha <- side(model$prior$alpha, "by_document")
+  eta <- side(model$prior$eta, "by_term")
+  p <- alpha$mass * eta$mass
+  p <- p / sum(p)
+  pairs <- utils::combn(n, 2)
+  together <- all[, pairs[1, ]] == all[, pairs[2, ]]
+  used <- apply(all, 1, function(z) length(unique(z)))
+  c(
+    log_joint = sum(p * (alpha$log + eta$log)), used = sum(p * used),
+    alpha = sum(p * alpha$value), eta = sum(p * eta$value),
+    together = drop(p %*% together), topic_1 = drop(p %*% (all == 1))
+  )
+}
+
+lda_log_prior_at <- function(prior, x) {
+  if (inherits(prior, "uniform_prior")) {
+    return(rep(-log(prior$upper - prior$lower), length(x)))
+  }
+  stats::dgamma(x, prior$shape, prior$rate, log = TRUE)
+}
+
+summation_values <- function(model, draws) {
+  colnames(draws) <- model$columns
+  z <- draws[, startsWith(colnames(draws), "z[")]
+  pairs <- utils::combn(ncol(z), 2)
+  of <- function(name) {
+    if (name %in% colnames(draws)) {
+      draws[, name]
+    } else {
+      rep(model$prior[[name]][[1]], nrow(draws))
+    }
+  }
+  cbind(
+    draws[, "log_joint"], draws[, "n_topics_used"], of("alpha"), of("eta"),
+    z[, pairs[1, ]] == z[, pairs[2, ]], z == 1
+  )
+}
+
+expect_summation <- function(model, exact, chains = 4, draws = 4000, label) {
+  values <- lapply(seq_len(chains), function(chain) {
+    withr::local_seed(76 + chain)
+    run <- model_sweeps(
+      model, model_start(model, NULL), draws + 100, control_of_test(100)
+    )
+    summation_values(model, run$draws)
+  })
+  scores <- vapply(seq_along(exact), function(q) {
+    column <- vapply(values, function(chain) chain[, q], values[[1]][, 1])
+    if (stats::sd(column) == 0) {
+      return(if (isTRUE(all.equal(column[[1]], exact[[q]]))) 0 else Inf)
+    }
+    z_of_chains(column, exact[[q]])
+  }, 0)
+  expect_lt(max(abs(scores)), max_z, label = label)
+}
+
+summation_cases <- list(
+  uniform = list(c(4, 3), 3, 2, uniform_prior(0, 10), 0.4),
+  both = list(c(3, 2, 2), 3, 2, gamma_prior(2, 1.5), gamma_prior(1.5, 2)),
+  asymmetric = list(c(4, 4), 3, 2, c(0.3, 1.4), c(0.2, 0.7, 1.5)),
+  three = list(c(3, 3), 4, 3, gamma_prior(1, 1), 0.3)
+)
+
+test_that("posteriors by summation over all assignments are recovered", {
+  skip_on_cran()
+  for (case in names(summation_cases)) {
+    exact <- NULL
+    for (method in lda_test_methods) {
+      model <- withr::with_seed(77, do.call(
+        tiny_lda, c(summation_cases[[case]], list(method, "z"))
+      ))
+      exact <- exact %||% by_summation(model)
+      expect_summation(model, exact, label = paste(case, method))
+    }
+  }
+})
+
+# ---- the methods agree -------------------------------------------------------
+
+test_that("the methods agree in log joint, log-likelihood and alpha", {
+  skip_on_cran()
+  model <- withr::with_seed(78, tiny_lda(
+    c(12, 9, 15, 7), 8, 2, uniform_prior(0, 10), 0.5,
+    probability = 1 / seq_len(8)
+  ))
+  names <- c("alpha", "log_joint", "log_lik")
+  means <- lapply(lda_test_methods, function(method) {
+    model$data$method <- lda_methods[[method]]
+    chains <- lapply(1:4, function(chain) {
+      withr::local_seed(79 + chain)
+      run <- model_sweeps(
+        model, model_start(model, NULL), 4100, control_of_test(100)
+      )
+      colnames(run$draws) <- model$columns
+      run$draws[, names]
+    })
+    vapply(names, function(name) {
+      x <- vapply(chains, function(chain) chain[, name], chains[[1]][, 1])
+      c(mean(x), posterior::mcse_mean(x))
+    }, c(0, 0))
+  })
+  for (pair in list(1:2, 2:3, c(1L, 3L))) {
+    a <- means[[pair[[1]]]]
+    b <- means[[pair[[2]]]]
+    z <- (a[1, ] - b[1, ]) / sqrt(a[2, ]^2 + b[2, ]^2)
+    expect_lt(max(abs(z)), 4)
+  }
+})
+
+# ---- Geweke's joint test and its mutants -------------------------------------
+
+error_rate <- 1e-3
+
+joint_lda <- function(method) {
+  withr::with_seed(80, tiny_lda(
+    c(6, 4, 5), 3, 2, gamma_prior(5, 4), gamma_prior(4, 5), method
+  ))
+}
+
+# theta and phi are drawn afresh given z for the log-likelihood
+lda_quantities <- function(model, state) {
+  z <- lda_topics(state)
+  n <- twin_counts(model, z)
+  theta <- t(apply(n$by_document, 1, function(count) {
+    draw_dirichlet(count + state$alpha)
+  }))
+  phi <- t(apply(n$by_term, 1, function(count) {
+    draw_dirichlet(count + state$eta)
+  }))
+  p <- rowSums(theta[n$document, ] * t(phi)[model$data$word, ])
+  size <- sort(tabulate(z, model$k))
+  c(
+    log_joint = lda_log_joint(model, state), log_lik = mean(log(p)),
+    alpha = log(state$alpha), eta = log(state$eta), largest = size[[2]],
+    same_document = sum(n$by_document^2), same_term = sum(n$by_term^2),
+    same_word = sum(tabulate(model$data$word)^2),
+    repeats = sum(table(n$document, model$data$word, z)^2)
+  )
+}
+
+reference_of_joint <- local({
+  value <- NULL
+  function() {
+    value <<- value %||% withr::with_seed(81, {
+      joint_by_simulation(joint_lda("collapsed"), lda_quantities, 3000)
+    })
+    value
+  }
+})
+
+run_joint_test <- function(model, chains = 60, steps = 40) {
+  withr::local_seed(82)
+  joint_test(model, lda_quantities, reference_of_joint(), chains, steps)
+}
+
+test_that("Geweke's joint test passes", {
+  skip_on_cran()
+  for (method in lda_test_methods) {
+    p <- smallest_adjusted(run_joint_test(joint_lda(method)))
+    expect_gte(p, error_rate, label = method)
+  }
+})
+
+expect_rejected <- function(method, wrong, ...) {
+  mutant <- mutant_of(joint_lda(method), twin_sweeps_with(wrong))
+  test <- run_joint_test(mutant, ...)
+  expect_lt(smallest_adjusted(test), error_rate, label = wrong)
+}
+
+test_that("Geweke's joint test rejects wrong samplers", {
+  skip_on_cran()
+  expect_rejected("collapsed", "prior_dropped", 20, 20)
+  expect_rejected("collapsed", "eta_once", 30, 20)
+  expect_rejected("collapsed", "own_counted", 20, 20)
+  expect_rejected("collapsed", "block_draw", 60, 30)
+  expect_rejected("uncollapsed", "stale_theta", 60, 30)
+})
+
+# Of a theta drawn before alpha the topics know nothing: what is wrong is the pair
+# (alpha, theta).  Exactly, E(theta_d1^2 alpha) tells.
+test_that("a theta drawn before alpha is rejected", {
+  skip_on_cran()
+  model <- withr::with_seed(83, tiny_lda(
+    c(1, 2, 1), 2, 2, gamma_prior(1, 0.5), 0.4, "uncollapsed",
+    keep = c("theta", "z")
+  ))
+  pair <- function(draws, model) {
+    colnames(draws) <- model$columns
+    theta <- draws[, "theta[1,1]"]
+    log(draws[, "alpha"]) * theta * (1 - theta)
+  }
+  chains <- function(run) {
+    vapply(1:4, function(chain) {
+      withr::local_seed(84 + chain)
+      pair(run(model_start(model, NULL)), model)
+    }, numeric(1500))
+  }
+  core <- chains(function(state) {
+    model_sweeps(model, state, 1600, control_of_test(100))$draws
+  })
+  # log(alpha) times E(theta (1 - theta) | z, alpha), z and alpha of the core
+  expected <- vapply(1:4, function(chain) {
+    withr::local_seed(184 + chain)
+    run <- model_sweeps(
+      model, model_start(model, NULL), 20100, control_of_test(100)
+    )
+    colnames(run$draws) <- model$columns
+    a <- run$draws[, "alpha"]
+    n <- as.numeric(run$draws[, "z[1]"] == 1)
+    total <- 2 * a + 1
+    log(a) * (a + n) * (a + 1 - n) / (total * (total + 1))
+  }, numeric(20000))
+  score <- function(draws) {
+    (mean(draws) - mean(expected)) /
+      sqrt(posterior::mcse_mean(draws)^2 + posterior::mcse_mean(expected)^2)
+  }
+  expect_lt(abs(score(core)), max_z)
+  wrong <- chains(function(state) {
+    t(vapply(1:1500, function(sweep) {
+      swept <- twin_sweep(model, state, "theta_first")
+      state <<- swept$state
+      swept$row[seq_along(model$columns)]
+    }, numeric(length(model$columns))))
+  })
+  expect_gt(abs(score(wrong)), max_z)
+})
+
+# ---- simulation-based calibration --------------------------------------------
+
+sbc_draws <- 31
+
+test_that("the posterior is calibrated over the prior", {
+  skip_on_cran()
+  for (method in lda_test_methods) {
+    withr::local_seed(85)
+    ranks <- sbc_ranks(
+      joint_lda(method), lda_quantities, 200, sbc_draws, thin = 12,
+      burnin = 100
+    )
+    inside <- sbc_inside(ranks, sbc_draws, error_rate)
+    expect_identical(names(which(!inside)), character(), label = method)
+  }
+})
+
+test_that("the posterior is calibrated over the prior, longer", {
+  skip_unless_extended()
+  for (method in lda_test_methods) {
+    withr::local_seed(86)
+    ranks <- sbc_ranks(
+      joint_lda(method), lda_quantities, 1000, sbc_draws, thin = 25,
+      burnin = 200
+    )
+    inside <- sbc_inside(ranks, sbc_draws, error_rate)
+    expect_identical(names(which(!inside)), character(), label = method)
+  }
+})
+
+test_that("a wrong sampler is not calibrated", {
+  skip_unless_extended()
+  withr::local_seed(87)
+  mutant <- mutant_of(joint_lda("collapsed"), twin_sweeps_with("own_counted"))
+  ranks <- sbc_ranks(
+    mutant, lda_quantities, 200, sbc_draws, thin = 12, burnin = 100
+  )
+  expect_false(all(sbc_inside(ranks, sbc_draws, error_rate)))
+})
+
+# ---- documents that the fit has not seen -------------------------------------
+
+# p(w | phi, alpha) by summation over the topics of the tokens, theta integrated
+# out.
+document_by_summation <- function(word, phi, alpha) {
+  all <- as.matrix(expand.grid(rep(list(seq_len(nrow(phi))), length(word))))
+  p <- apply(all, 1, function(z) {
+    count <- matrix(tabulate(z, nrow(phi)), 1)
+    exp(log_dirichlet_counts(count, alpha) +
+          sum(log(phi[cbind(z, word)])))
+  })
+  list(
+    evidence = sum(p), probability = p / sum(p),
+    counts = t(apply(all, 1, tabulate, nrow(phi)))
+  )
+}
+
+test_that("new documents: fold-in and left to right against summation", {
+  skip_on_cran()
+  withr::local_seed(88)
+  phi <- t(replicate(3, draw_dirichlet(rep(0.5, 4))))
+  alpha <- c(0.3, 0.9, 0.5)
+  words <- list(c(1L, 1L, 3L, 4L), c(2L, 3L, 3L, 4L, 4L), 2L)
+  times <- 400
+  word <- unlist(rep(words, times))
+  start <- c(0, cumsum(rep(lengths(words), times)))
+  folded <- lda_fold_in(word, start, phi, alpha, sweeps = 5, burnin = 30)
+  estimate <- lda_left_to_right(word, start, phi, alpha, particles = 3)
+  for (d in seq_along(words)) {
+    exact <- document_by_summation(words[[d]], phi, alpha)
+    own <- seq(d, by = length(words), length.out = times)
+    total <- sum(alpha) + length(words[[d]])
+    a <- t(exact$counts) + alpha
+    first <- drop(a %*% exact$probability) / total
+    second <- drop((a * (a + 1)) %*% exact$probability) / total / (total + 1)
+    expect_lt(max(abs(z_of_means(t(folded$theta[, own]), first))), max_z)
+    expect_lt(max(abs(z_of_means(t(folded$theta[, own]^2), second))), max_z)
+    expect_lt(max(abs(z_of_means(t(folded$mean[, own]), first))), max_z)
+    expect_lt(max(abs(z_of_means(t(folded$square[, own]), second))), max_z)
+    p <- exp(estimate[own])
+    if (d == 3) { # one token: nothing is estimated
+      expect_equal(p, rep(exact$evidence, times), tolerance = single)
+    } else {
+      expect_lt(abs(z_of_means(p, exact$evidence)), max_z)
+    }
+  }
+  p <- lda_token_probabilities(word, start, phi, folded$theta)
+  document <- rep(seq_len(length(start) - 1), diff(start))
+  expect_equal(
+    p, rowSums(t(folded$theta)[document, ] * t(phi)[word, ])
+  )
+  again <- function(threads) {
+    withr::with_seed(89, list(
+      lda_fold_in(word, start, phi, alpha, threads = threads),
+      lda_left_to_right(word, start, phi, alpha, threads = threads)
+    ))
+  }
+  expect_identical(again(1), again(2))
+})

@@ -1,0 +1,399 @@
+# gibbs_lda() as a user meets it: its promises, its answers, its errors.
+
+corpus <- local({
+  set.seed(11)
+  sim_lda(40, k = 3, terms = 30, tokens = 40, alpha = 0.2)
+})
+
+short_lda <- function(draws = 40, ..., x = corpus$x, k = 3, burnin = 20,
+                      chains = 2, seed = 1) {
+  suppressWarnings(gibbs_lda(
+    x, k, draws = draws, burnin = burnin, chains = chains, seed = seed,
+    progress = FALSE, ...
+  ))
+}
+
+methods <- c("collapsed", "partially_collapsed", "uncollapsed")
+
+long_fit <- local({
+  fit <- NULL
+  function() {
+    if (is.null(fit)) {
+      fit <<- short_lda(
+        300, burnin = 300, keep = c("theta", "phi"), chains = 3
+      )
+    }
+    fit
+  }
+})
+
+# ---- the driver's promises ---------------------------------------------------
+
+for (method in methods) {
+  test_that(paste("a run continued is the longer run:", method), {
+    whole <- short_lda(40, method = method, thin = 2)
+    part <- short_lda(15, method = method, thin = 2)
+    expect_true(identical_fit(longer(part, 25), whole))
+    file <- withr::local_tempfile()
+    saveRDS(part, file)
+    expect_true(identical_fit(longer(readRDS(file), 25), whole))
+  })
+
+  test_that(paste("segments and threads never change a draw:", method), {
+    whole <- short_lda(25, method = method)
+    withr::with_options(list(gibbsite.segment_seconds = 1e-9), {
+      expect_true(identical_fit(short_lda(25, method = method), whole))
+    })
+    for (threads in c(2, 3, 7)) {
+      expect_true(identical_fit(
+        short_lda(25, method = method, threads = threads), whole
+      ))
+    }
+  })
+}
+
+test_that("cores never change a draw", {
+  skip_on_cran()
+  expect_true(identical_fit(short_lda(25, cores = 2), short_lda(25)))
+})
+
+test_that("an earlier fit is a start, and starts are taken", {
+  fit <- short_lda(10)
+  z <- rep(1L, sum(corpus$x))
+  started <- short_lda(5, burnin = 0, inits = list(
+    list(z = z, alpha = 0.5), list(z = z)
+  ))
+  expect_s3_class(started, "gibbs_lda")
+  expect_s3_class(short_lda(5, inits = fit), "gibbs_lda")
+})
+
+test_that("a fit without its data goes on with them", {
+  whole <- short_lda(20)
+  bare <- drop_data(short_lda(8))
+  more <- longer(bare, 12, data = corpus$x)
+  expect_identical(as.matrix(more), as.matrix(whole))
+  expect_error(coherence(bare), class = "gibbsite_error_argument")
+  expect_error(predict(bare, corpus$x), NA)
+})
+
+# ---- what is stored ----------------------------------------------------------
+
+test_that("the columns are what the page says", {
+  fit <- short_lda(10)
+  expect_identical(
+    colnames(fit[[1]]),
+    c("alpha", "log_joint", "log_lik", "n_topics_used",
+      paste0("size[", 1:3, "]"))
+  )
+  sizes <- as.matrix(fit)[, paste0("size[", 1:3, "]")]
+  expect_true(all(rowSums(sizes) == sum(corpus$x)))
+  expect_identical(nobs(fit), as.integer(sum(corpus$x)))
+  fixed <- short_lda(5, prior = lda_prior(0.5, gamma_prior(1, 1)))
+  expect_true("eta" %in% colnames(fixed[[1]]))
+  expect_false("alpha" %in% colnames(fixed[[1]]))
+})
+
+test_that("streamed means and deviations are those of the stored draws", {
+  fit <- long_fit()
+  # the total variance is close to that of the draws themselves
+  for (block in c("theta", "phi")) {
+    draws <- draws_of(fit, block)
+    for (chain in 1:3) {
+      topics <- topic_estimates(fit, chain)
+      own <- draws[, chain, , ]
+      mean <- apply(own, 2:3, mean)
+      sd <- apply(own, 2:3, stats::sd)
+      order <- topics$order[1, ]
+      if (block == "theta") {
+        mean <- mean[, order]
+        sd <- sd[, order]
+      } else {
+        mean <- mean[order, ]
+        sd <- sd[order, ]
+      }
+      # Monte Carlo error of 300 dependent draws against the exact conditional
+      # means: five standard errors of an effective sample of at least 50
+      expect_lt(max(abs(mean - topics[[block]]) / (sd / sqrt(50))), 5)
+      expect_equal(
+        mean(topics[[paste0(block, "_sd")]]), mean(sd), tolerance = 0.15
+      )
+    }
+  }
+  expect_equal(rowSums(topics$theta), rep(1, 40), ignore_attr = TRUE)
+  expect_equal(rowSums(topics$phi), rep(1, 3), ignore_attr = TRUE)
+})
+
+# ---- topics ------------------------------------------------------------------
+
+test_that("topics of chains are matched", {
+  fit <- long_fit()
+  topics <- topic_estimates(fit)
+  expect_true(all(topics$affinity > 0.9))
+  expect_true(all(apply(topics$order, 1, sort) == 1:3))
+  expect_false(is.unsorted(-topics$share))
+  # they are those of the simulation
+  affinity <- sqrt(topics$phi) %*% t(sqrt(corpus$phi))
+  best <- as.integer(clue::solve_LSAP(affinity, maximum = TRUE))
+  expect_true(all(affinity[cbind(1:3, best)] > 0.95))
+  z_share <- rowSums(corpus$theta[, best] * topics$theta)
+  expect_gt(mean(z_share), 0.7)
+})
+
+test_that("tables of topics have their names", {
+  fit <- long_fit()
+  top <- top_terms(fit, 4)
+  expect_identical(dim(top), c(12L, 7L))
+  expect_snapshot(print(top_terms(short_lda(30), 5)))
+  phi <- tidy(fit, matrix = "phi")
+  expect_identical(names(phi), c("topic", "term", "estimate", "std.error"))
+  expect_equal(sum(phi$estimate), 3)
+  theta <- tidy(fit, matrix = "theta")
+  expect_identical(theta$document[1:2], c("document1", "document2"))
+  expect_identical(nrow(tidy(fit)), ncol(fit[[1]]))
+  expect_s3_class(topic_distances(fit), "dist")
+  expect_true(all(topic_distances(fit) > 0.2 & topic_distances(fit) <= 1))
+  ldavis <- ldavis_data(fit)
+  expect_equal(sum(ldavis$term.frequency), sum(ldavis$doc.length))
+  expect_equal(rowSums(ldavis$phi), rep(1, 3), ignore_attr = TRUE)
+})
+
+test_that("print and summary", {
+  fit <- short_lda(30)
+  expect_snapshot(print(fit), transform = function(lines) {
+    sub("; [0-9.]+ s", "; 0 s", lines)
+  })
+  expect_snapshot(summary(fit))
+  expect_snapshot(print(lda_prior(gamma_prior(2, 4), 1:8)))
+  expect_snapshot(uniform_prior(0, 10))
+})
+
+# ---- new documents -----------------------------------------------------------
+
+test_that("shares of new documents agree with the exact posterior", {
+  # phi known: a document of 3 tokens and 2 topics by the sum over all z
+  phi <- rbind(c(0.7, 0.2, 0.1), c(0.1, 0.3, 0.6))
+  alpha <- c(0.4, 0.7)
+  word <- c(1L, 3L, 3L)
+  z <- as.matrix(expand.grid(1:2, 1:2, 1:2))
+  n <- t(apply(z, 1, tabulate, 2))
+  joint <- apply(z, 1, function(own) prod(phi[cbind(own, word)])) *
+    exp(rowSums(lgamma(sweep(n, 2, alpha, "+"))))
+  weight <- joint / sum(joint)
+  exact <- colSums(weight * sweep(n, 2, alpha, "+")) / (3 + sum(alpha))
+  set.seed(3)
+  draws <- 4000
+  out <- lda_fold_in(
+    rep(word, draws), 3 * (0:draws), phi, alpha, 30, 20
+  )$mean
+  error <- apply(out, 1, stats::sd) / sqrt(draws)
+  expect_true(all(abs(rowMeans(out) - exact) < 4.5 * error))
+  # and the probability of the document
+  constant <- lgamma(sum(alpha)) - sum(lgamma(alpha)) -
+    lgamma(3 + sum(alpha))
+  truth <- log(sum(joint)) + constant
+  estimates <- lda_left_to_right(
+    rep(word, draws), 3 * (0:draws), phi, alpha, 5
+  )
+  p <- exp(estimates)
+  expect_lt(
+    abs(mean(p) - exp(truth)), 4.5 * stats::sd(p) / sqrt(draws)
+  )
+})
+
+test_that("new documents are folded in", {
+  fit <- long_fit()
+  new <- corpus$x[1:5, ]
+  set.seed(2)
+  mean <- predict(fit, new)
+  sd <- predict(fit, new, type = "sd")
+  expect_identical(dim(mean), c(5L, 3L))
+  expect_equal(rowSums(mean), rep(1, 5), ignore_attr = TRUE)
+  # these documents were in the fit, which knows their shares
+  own <- predict(fit)[1:5, ]
+  expect_lt(max(abs(mean - own)), 0.1)
+  draws <- predict(fit, new, type = "draws", draws = 200)
+  expect_identical(dim(draws), c(200L, 5L, 3L))
+  expect_lt(max(abs(apply(draws, 2:3, mean) - mean) / (sd / sqrt(100))), 5)
+  expect_identical(dim(predict(fit, type = "draws", draws = 20)),
+                   c(20L, 40L, 3L))
+  set.seed(2)
+  expect_identical(predict(fit, new), mean)
+  # without stored draws the mean phi of each chain serves
+  bare <- short_lda(100, burnin = 200)
+  expect_lt(max(abs(predict(bare, new)[, 1] - mean[, 1])), 0.15)
+  # a document without a known word has the prior
+  expect_message(
+    none <- predict(fit, data.frame(document = "d", term = "unheard")),
+    class = "gibbsite_message_terms"
+  )
+  expect_equal(as.vector(none), rep(1 / 3, 3))
+  alpha <- mean(as.matrix(fit)[, "alpha"])
+  expect_message(
+    spread <- predict(
+      fit, data.frame(document = "d", term = "unheard"), type = "sd"
+    ),
+    class = "gibbsite_message_terms"
+  )
+  expect_equal(
+    as.vector(spread), rep(sqrt(2 / 9 / (3 * alpha + 1)), 3), tolerance = 0.05
+  )
+})
+
+test_that("held-out perplexity is near that of the truth", {
+  set.seed(12)
+  new <- sim_lda(200, 3, 30, 60, alpha = 0.2)
+  # documents of the same topics
+  words <- lapply(seq_len(200), function(d) {
+    theta <- sim_dirichlet(1, rep(0.2, 3))
+    sample.int(30, 60, TRUE, theta %*% corpus$phi)
+  })
+  new <- data.frame(
+    document = rep(1:200, each = 60), term = paste0("term", unlist(words))
+  )
+  fit <- long_fit()
+  result <- held_out_perplexity(fit, new)
+  expect_equal(result$tokens, 200 * 30)
+  # the probabilities of the true topics, by the same completion
+  tokens <- as_counts(new, known = colnames(corpus$x))
+  truth <- perplexity_row(complete_documents(
+    tokens, list(list(phi = corpus$phi, alpha = rep(0.2, 3))), 50, 100
+  ), "completion")
+  expect_gt(result$perplexity, truth$perplexity - 3 * truth$se)
+  expect_lt(result$perplexity, 1.1 * truth$perplexity)
+  whole <- held_out_perplexity(fit, new, "left_to_right", draws = 5)
+  expect_equal(whole$tokens, 200 * 60)
+  expect_lt(whole$perplexity, 30)
+  expect_gt(whole$perplexity, truth$perplexity - 5 * truth$se)
+})
+
+test_that("halves of documents are disjoint and complete", {
+  tokens <- as_counts(corpus$x)
+  set.seed(1)
+  halves <- split_documents(tokens)
+  expect_equal(diff(halves$seen$start), rep(20, 40))
+  both <- function(d) {
+    at <- function(part) {
+      part$word[(part$start[d] + 1):part$start[d + 1]]
+    }
+    sort(c(at(halves$seen), at(halves$hidden)))
+  }
+  for (d in c(1, 17, 40)) {
+    expect_identical(both(d), rep(seq_len(30), corpus$x[d, ]))
+  }
+})
+
+# ---- checks ------------------------------------------------------------------
+
+test_that("log_lik is the sum over tokens by hand", {
+  fit <- long_fit()
+  log_lik <- log_lik(fit, draws = 4)
+  expect_identical(dim(log_lik), c(4L, 40L))
+  theta <- draws_of(fit, "theta")
+  phi <- draws_of(fit, "phi")
+  by_hand <- rowSums(as.matrix(corpus$x) *
+                       log(theta[1, 1, , ] %*% phi[1, 1, , ]))
+  expect_equal(log_lik[1, ], by_hand)
+  expect_equal(
+    sum(by_hand) / sum(corpus$x), fit[[1]][[1, "log_lik"]]
+  )
+  new <- posterior_predict(fit, draws = 2)
+  expect_identical(Matrix::rowSums(new[[2]]), Matrix::rowSums(corpus$x))
+  expect_identical(dim(log_lik(fit, corpus$x[1:3, ], draws = 2)), c(2L, 3L))
+})
+
+test_that("coherence is that of the counts by hand", {
+  x <- matrix(0, 6, 4, dimnames = list(NULL, letters[1:4]))
+  x[, "a"] <- c(1, 2, 1, 1, 0, 0)
+  x[, "b"] <- c(1, 0, 3, 0, 1, 0)
+  x[, "c"] <- c(0, 0, 0, 0, 1, 1)
+  x[, "d"] <- 1
+  fit <- short_lda(20, x = x, k = 1)
+  result <- coherence(fit, 4)
+  terms <- strsplit(result$terms, " ")[[1]]
+  present <- x[, terms] > 0
+  umass <- 0
+  npmi <- numeric()
+  for (m in 2:4) {
+    for (l in seq_len(m - 1)) {
+      both <- sum(present[, m] & present[, l])
+      umass <- umass + log((both + 1) / sum(present[, l]))
+      p <- both / 6
+      apart <- mean(present[, m]) * mean(present[, l])
+      npmi <- c(npmi, if (both == 0) -1 else log(p / apart) / -log(p))
+    }
+  }
+  expect_equal(result$umass, umass)
+  expect_equal(result$npmi, mean(npmi))
+  # always together, and never
+  expect_equal(coherence_of(matrix(3, 2, 2), 3)$npmi, 1)
+  expect_equal(coherence_of(diag(2), 3)$npmi, -1)
+})
+
+test_that("pictures are drawn", {
+  grDevices::pdf(NULL)
+  withr::defer(grDevices::dev.off())
+  fit <- long_fit()
+  for (type in c("terms", "prevalence", "map", "trace")) {
+    expect_identical(plot(fit, type = type), fit)
+  }
+  expect_snapshot(error = TRUE, {
+    plot(fit, type = "words")
+    plot(fit, topics = 4)
+    plot(short_lda(5, k = 2), type = "map")
+  })
+})
+
+# ---- odd data and errors -----------------------------------------------------
+
+test_that("odd corpora have an answer", {
+  one <- matrix(1, 1, 1)
+  expect_s3_class(short_lda(5, x = one, k = 1), "gibbs_lda")
+  expect_s3_class(short_lda(5, x = one, k = 4), "gibbs_lda")
+  expect_s3_class(short_lda(5, x = rbind(1:3, 0), empty = "keep"), "gibbs_lda")
+  many <- matrix(c(70000, 1, 2, 3), 2)
+  expect_s3_class(short_lda(3, x = many, burnin = 2), "gibbs_lda")
+  tiny <- short_lda(20, prior = lda_prior(1e-3, 1e-3))
+  expect_true(all(is.finite(as.matrix(tiny))))
+  for (method in methods) {
+    tiny <- short_lda(20, prior = lda_prior(1e-3, 1e-3), method = method)
+    expect_true(all(is.finite(as.matrix(tiny))))
+    expect_true(all(is.finite(topic_estimates(tiny)$phi_sd)))
+  }
+})
+
+test_that("errors name the argument and the way out", {
+  x <- corpus$x
+  fit <- short_lda(5)
+  expect_snapshot(error = TRUE, {
+    gibbs_lda(x, 0)
+    gibbs_lda(x, 1e6)
+    gibbs_lda(x, 3, prior = gmm_prior())
+    gibbs_lda(x, 3, prior = lda_prior(alpha = c(1, 2)))
+    gibbs_lda(x, 3, prior = lda_prior(eta = c(1, 2)))
+    gibbs_lda(x, 3, method = "variational")
+    gibbs_lda(x, 3, keep = "w")
+    gibbs_lda(x, 3, empty = "drop")
+    gibbs_lda(x, 3, inits = list(list(z = 1:3)), chains = 1)
+    gibbs_lda(x, 3, inits = list(list(beta = 1)), chains = 1)
+    gibbs_lda(x, 3, inits = list(list(alpha = -1)), chains = 1)
+    lda_prior(alpha = 0)
+    lda_prior(eta = "small")
+    uniform_prior(2, 1)
+    uniform_prior(-1, 1)
+    gamma_prior(0, 1)
+    gamma_prior(1, Inf)
+    draws_of(fit, "phi")
+    log_lik(fit)
+    posterior_predict(fit)
+    held_out_perplexity(fit)
+    held_out_perplexity(fit, data.frame(document = 1, term = "term1"))
+    top_terms(fit, chain = 3)
+    top_terms(1)
+    coherence(fit, 1)
+    predict(fit, x, type = "median")
+    tidy(fit, matrix = "z")
+    sim_lda(0, 1, 1, 1)
+    sim_lda(2, 2, 3, c(1, 2, 3))
+    sim_lda(2, 2, 3, 5, alpha = c(1, 2, 3))
+  })
+})
