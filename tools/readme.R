@@ -56,7 +56,9 @@ draw_picture <- function(path) {
   plot(fit)
 }
 
-without_times <- function(lines) gsub("; [0-9.]+ s$", "", lines)
+without_times <- function(lines) {
+  gsub("; [0-9.]+ s$|ESS a second: [0-9]+", "", lines)
+}
 
 invisible(Sys.setlocale("LC_CTYPE", "C.UTF-8"))
 options(width = 80, digits = 5)
