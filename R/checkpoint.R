@@ -351,8 +351,8 @@ given_data <- function(model, data, log_density, call) {
   wrong <- setdiff(given, data_words(model)$arg)
   if (length(wrong) > 0L) {
     abort_argument(
-      "A fit of {.fn {model$name}} goes by {.arg {data_words(model)$arg}}, not by
-       {.arg {wrong[1]}}.",
+      "A fit of {.fn {model$name}} goes by {.arg {data_words(model)$arg}}, not
+       by {.arg {wrong[1]}}.",
       call = call
     )
   }

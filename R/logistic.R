@@ -406,7 +406,8 @@ abort_wild <- function(v, column, rows, call) {
     place <- paste0(place, " (", quoted(rows[[at]]), ")")
   }
   abort_argument(
-    "The predictors must be finite: {place}, column {.val {column}} is {given}.",
+    "The predictors must be finite: {place}, column {.val {column}} is
+     {given}.",
     call = call, class = "infinite"
   )
 }
@@ -955,7 +956,8 @@ matrix_left_out <- function(x, response, columns, action, call) {
       gone <- is.na(v) & !is.nan(v)
       if (any(gone) && is.null(where)) {
         where <- paste0(
-          "row ", which(gone)[[1L]], ", column ", quoted(columns[[j]]), " of `x`"
+          "row ", which(gone)[[1L]], ", column ", quoted(columns[[j]]),
+          " of `x`"
         )
       }
       incomplete <- incomplete | gone
@@ -1124,7 +1126,7 @@ warm_start <- function(density, n, start) {
   }
 }
 
-# More columns than rows: the mode lies where w = C X'a, since there L' = 0 reads
+# More columns than rows: the mode lies where w = C X'a, as there L' = 0 reads
 # X'(s - m sigma) = Q w.  With X C X' = R R' and w = C X' R^-T u the linear
 # predictor is o + R u and w'Qw = u'u: a regression on n columns with prior
 # N(0, I), whose L is that of w.
@@ -1209,7 +1211,7 @@ check_collinear <- function(frame, flat, columns, call) {
   )
 }
 
-# Data are separated when some beta != 0 among the flat columns has x_i'beta >= 0
+# Data are separated when some beta != 0 of the flat columns has x_i'beta >= 0
 # for every success, <= 0 for every failure (both: = 0), and not 0 everywhere:
 # the likelihood then rises for ever along beta (Albert & Anderson 1984).  A
 # linear program finds one (Konis 2007, sec. 4.2).  Columns that are not needed

@@ -25,8 +25,8 @@
 # which the others do not do; a line below each table has its speed too.  It
 # starts where bayesm does: its own search for a start takes about as long as 50
 # sweeps, once a chain.  The programs take turns, ROUNDS times; medians, and
-# medians of the ratios within a round.  They mean something on an otherwise idle
-# machine.
+# medians of the ratios within a round.  They mean something on an otherwise
+# idle machine.
 #
 # GFLOP/s: additions and multiplications of the densities alone, d^2 + 3 d + 2
 # an observation and component by forward substitution, over the time of the

@@ -126,6 +126,8 @@ base_packages=" R base compiler datasets graphics grDevices grid methods
 wanted() {
   {
     described Depends Imports LinkingTo
+    # data of the demonstration, and the check of its approximation
+    if asked run; then printf '%s 0\n' MASS loo; fi
     if asked test check; then described Suggests; fi
     if asked develop; then
       printf '%s 0\n' roxygen2 lintr
