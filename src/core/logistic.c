@@ -315,8 +315,8 @@ static void bound_curvatures(search *s) {
   const size_t p = data->p, step = s->control->step;
   memset(s->scale, 0, p * sizeof *s->scale);
   for (size_t j = 0; data->x && j < p; j++)
-    s->scale[j] = weighted_square(data->total, data->x + data->n * j, data->n,
-                                  step);
+    s->scale[j] =
+      weighted_square(data->total, data->x + data->n * j, data->n, step);
   for (size_t i = 0; !data->x && i < data->n; i += step)
     for (int e = data->row_start[i]; e < data->row_start[i + 1]; e++)
       s->scale[data->column[e]] +=
