@@ -172,6 +172,13 @@ SEXP C_logistic_draws(SEXP list, SEXP w, SEXP what) {
   return result;
 }
 
+static int all_positive(const double *x, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (!(x[i] > 0.0))
+      return 0;
+  return 1;
+}
+
 /* x: a matrix, or list(n, p, start, row, value) with columns one after another;
  * counts: n numbers.  Returns list(mean, sd, squares, finite), each with an
  * element a column. */
@@ -194,8 +201,11 @@ SEXP C_design_columns(SEXP x, SEXP counts) {
     args_matrix(x, "x", &n, &p);
     value = REAL(x);
   }
+  if (n == 0)
+    Rf_error("`x` must have rows");
   if (TYPEOF(counts) != REALSXP || (size_t)XLENGTH(counts) != n)
     Rf_error("`counts` must be %.0f numbers", (double)n);
+  const double *weights = all_positive(REAL(counts), n) ? NULL : REAL(counts);
   const char *names[] = {"mean", "sd", "squares", "finite", ""};
   SEXP result = PROTECT(Rf_mkNamed(VECSXP, names));
   for (int k = 0; k < 4; k++)
@@ -207,7 +217,7 @@ SEXP C_design_columns(SEXP x, SEXP counts) {
     const size_t from = start ? (size_t)start[j] : n * j;
     const size_t stored = start ? (size_t)start[j + 1] - from : n;
     const column_summary column = columns_describe(
-      value + from, row ? row + from : NULL, stored, REAL(counts), n);
+      value + from, row ? row + from : NULL, stored, weights, n);
     REAL(VECTOR_ELT(result, 0))[j] = column.mean;
     REAL(VECTOR_ELT(result, 1))[j] = column.sd;
     REAL(VECTOR_ELT(result, 2))[j] = column.squares;

@@ -291,6 +291,22 @@ static double inner(const double *x, const double *y, size_t n) {
   return sum;
 }
 
+/* sum_i m_i x_i^2 over i = 0, step, ...; four sums, none of which waits for
+ * another. */
+static double weighted_square(const double *m, const double *x, size_t n,
+                              size_t step) {
+  double sum[4] = {0.0, 0.0, 0.0, 0.0};
+  size_t i = 0;
+  for (; i + 3 * step < n; i += 4 * step)
+    for (size_t part = 0; part < 4; part++) {
+      const size_t at = i + part * step;
+      sum[part] += m[at] * x[at] * x[at];
+    }
+  for (; i < n; i += step)
+    sum[0] += m[i] * x[i] * x[i];
+  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
 /* sum_i m_i x_ij^2 / 4 + Q_jj: no curvature in direction j is above it, since
  * sigma (1 - sigma) <= 1/4 (Boehning & Lindsay 1988,
  * doi:10.1007/BF00049423).  A column of zeros without a prior has 1. */
@@ -299,10 +315,8 @@ static void bound_curvatures(search *s) {
   const size_t p = data->p, step = s->control->step;
   memset(s->scale, 0, p * sizeof *s->scale);
   for (size_t j = 0; data->x && j < p; j++)
-    for (size_t i = 0; i < data->n; i += step) {
-      const double x = data->x[i + data->n * j];
-      s->scale[j] += data->total[i] * x * x;
-    }
+    s->scale[j] =
+      weighted_square(data->total, data->x + data->n * j, data->n, step);
   for (size_t i = 0; !data->x && i < data->n; i += step)
     for (int e = data->row_start[i]; e < data->row_start[i + 1]; e++)
       s->scale[data->column[e]] +=

@@ -2,7 +2,7 @@
 
 # A short run, by a call that update() can evaluate again.
 short_logistic <- function(...) {
-  call <- match.call(laplace_logistic, sys.call())
+  call <- sys.call()
   call[[1L]] <- quote(laplace_logistic)
   settings <- list(draws = 200, chains = 2, seed = 1, progress = FALSE)
   for (name in setdiff(names(settings), names(call))) {
