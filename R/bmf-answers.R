@@ -579,6 +579,8 @@ check_matrix_size <- function(draws, pairs, call) {
 #' @param draws `NULL` for all draws that the fit keeps for prediction
 #'   (`pp_check()`: for at most 50), or a whole number: so many of them, spread
 #'   evenly.
+#' @param transform For `posterior_linpred()`: `TRUE` or `FALSE`, the same here,
+#'   for predictor and mean are one.
 #' @param ... Not used; for `pp_check()` passed to
 #'   [bayesplot::ppc_dens_overlay()].
 #' @return A matrix, draws x pairs, in the order of the data; `pp_check()`: a
@@ -621,9 +623,10 @@ posterior_epred.gibbs_bmf <- function(object, newdata = NULL, draws = NULL,
 
 #' @rdname bmf-checks
 #' @export
-posterior_linpred.gibbs_bmf <- function(object, newdata = NULL, draws = NULL,
-                                        ...) {
+posterior_linpred.gibbs_bmf <- function(object, transform = FALSE,
+                                        newdata = NULL, draws = NULL, ...) {
   check_no_more(...)
+  check_flag(transform)
   posterior_epred(object, newdata, draws)
 }
 
@@ -1341,7 +1344,7 @@ fold_moments <- function(fold, user, item) {
 }
 
 #' @rdname fold_in
-#' @param object,x An object made by `fold_in()`.
+#' @param object An object made by `fold_in()`.
 #' @param newdata For `predict()`: a data frame of new users and items.
 #' @param type,level As in [predict.gibbs_bmf()].
 #' @param ... Not used.

@@ -599,7 +599,7 @@ update.laplace_logistic <- function(object,
 #' each draw, the share of the variance of the predicted probabilities in it and
 #' the binomial variance together (Gelman et al. 2019).
 #'
-#' @param object,x A fit of [laplace_logistic()].
+#' @param object A fit of [laplace_logistic()].
 #' @param newdata,offset As in [predict.laplace_logistic()]; for `log_lik()`
 #'   with the response.
 #' @param draws `NULL` for all draws (`pp_check()`: for at most 50), or a whole

@@ -180,7 +180,7 @@ for (biases in c(FALSE, TRUE)) {
       expect_identical(predict(fit, some_pairs, variance = FALSE), mean$mean)
       expect_equal(predict(fit, some_pairs, type = "draws"), eta)
       expect_equal(posterior_epred(fit, some_pairs), eta)
-      expect_equal(posterior_linpred(fit, some_pairs), eta)
+      expect_equal(posterior_linpred(fit, newdata = some_pairs), eta)
     })
 
     test_that(paste("new users and items by hand:", kind, biases), {
