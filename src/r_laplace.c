@@ -26,7 +26,7 @@ SEXP C_laplace_sweeps(SEXP data, SEXP state, SEXP n, SEXP control_list) {
   model.factor =
     args_doubles(data, "precision_factor", args_product(model.p, model.p));
   model.w = args_doubles(copy, "w", model.p);
-  if (has_element(copy, "ahead")) {
+  if (has_element(copy, "ahead") || has_element(copy, "used")) {
     model.ahead =
       args_doubles(copy, "ahead", args_product(LAPLACE_AHEAD, model.p));
     model.used = args_doubles(copy, "used", 1);

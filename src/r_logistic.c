@@ -194,6 +194,8 @@ SEXP C_design_columns(SEXP x, SEXP counts) {
     args_matrix(x, "x", &n, &p);
     value = REAL(x);
   }
+  if (n == 0)
+    Rf_error("`x` must have rows");
   if (TYPEOF(counts) != REALSXP || (size_t)XLENGTH(counts) != n)
     Rf_error("`counts` must be %.0f numbers", (double)n);
   const char *names[] = {"mean", "sd", "squares", "finite", ""};

@@ -48,6 +48,15 @@ test_that("wrong types and numbers of arguments are errors, never a crash", {
     state <- gibbsite:::model_start.gmm_model(model, NULL)
     covariances <- gibbsite:::gmm_parameters(model, state)$sigma
     row <- function(v) matrix(v, 1L)
+    # a sparse design; a dense one takes its place below
+    logistic <- list(
+      x = list(
+        n = 3, p = 2, row_start = c(0L, 2L, 3L, 4L), column = c(0L, 1L, 1L, 0L),
+        value = c(1, 2, 3, 4)
+      ),
+      success = c(1, 0, 1), total = c(1, 1, 2), offset = c(0, 1, 0),
+      precision = c(1, 1), constant = 0
+    )
     good <- list(
       C_gmm_sweeps = list(
         data = model$data, state = state, n = 2,
@@ -61,6 +70,26 @@ test_that("wrong types and numbers of arguments are errors, never a crash", {
         ),
         order = NULL, pivot = NULL, what = c(TRUE, TRUE)
       ),
+      C_design_columns = list(
+        x = list(
+          n = 3, p = 2, start = c(0L, 2L, 3L), row = c(0L, 2L, 1L),
+          value = c(1, 2, 3)
+        ),
+        counts = c(1, 0, 1)
+      ),
+      C_laplace_sweeps = list(
+        data = list(map = c(1, 2), precision_factor = diag(2)),
+        state = list(
+          sweep = 0, w = c(0, 0), ahead = numeric(16), used = 8
+        ),
+        n = 2, control = list(burnin = 0, thin = 1, threads = 1L)
+      ),
+      C_logistic_search = list(
+        data = logistic, start = c(0, 0),
+        control = list(gradient = 0, limit = 20, step = 1, tolerance = 1e-8)
+      ),
+      C_logistic_derivatives = list(data = logistic, w = c(0, 1)),
+      C_logistic_draws = list(data = logistic, w = matrix(1, 2, 3), what = 0),
       C_logistic_mean = list(m = c(0, 1), s = c(1, 0), slope = FALSE),
       C_logistic_predictor = list(
         x = diag(3), data = list(map = c(1, 2, 3), precision_factor = diag(3))
@@ -110,7 +139,9 @@ test_that("wrong types and numbers of arguments are errors, never a crash", {
       }
       # all of them wrong
       if (n > 0) for (value in bad) {
-        if (!(name == "C_file_size_signal" && is.logical(value))) {
+        right <- name == "C_file_size_signal" && is.logical(value) ||
+          name == "C_design_columns" && identical(value, matrix(1, 1, 1))
+        if (!right) {
           must_fail(name, rep(list(value), n))
         }
       }
@@ -178,6 +209,49 @@ test_that("wrong types and numbers of arguments are errors, never a crash", {
       arguments <- good$C_gmm_sweeps
       arguments$data$missing[[wrong[[1]]]][wrong[[2]]] <- wrong[[3]]
       must_fail("C_gmm_sweeps", arguments)
+    }
+    # the rows of a sparse design, element by element; dense ones
+    for (name in c("C_logistic_search", "C_logistic_derivatives",
+                   "C_logistic_draws")) {
+      for (element in names(logistic$x)) {
+        for (value in bad) {
+          arguments <- good[[name]]
+          arguments$data$x[element] <- list(value)
+          attempt(name, arguments)
+        }
+        arguments <- good[[name]]
+        arguments$data$x[[element]] <- NULL
+        must_fail(name, arguments)
+      }
+      for (wrong in list(
+        list("row_start", 1, 1L), list("row_start", 2, 4L),
+        list("row_start", 4, -1L), list("row_start", 4, 5L),
+        list("column", 1, -1L), list("column", 2, 2L), list("column", 2, 0L)
+      )) {
+        arguments <- good[[name]]
+        arguments$data$x[[wrong[[1]]]][wrong[[2]]] <- wrong[[3]]
+        must_fail(name, arguments)
+      }
+      for (wild in c(1, NaN, NA, Inf, -Inf, 1e308)) {
+        arguments <- good[[name]]
+        arguments$data$x <- matrix(wild, 3, 2)
+        stopifnot(attempt(name, arguments) == "value")
+      }
+      arguments$data$x <- matrix(1, 4, 2)
+      must_fail(name, arguments)
+    }
+    for (wrong in list(
+      list("start", 1, 1L), list("start", 2, 4L), list("start", 3, -1L),
+      list("row", 1, -1L), list("row", 3, 3L)
+    )) {
+      arguments <- good$C_design_columns
+      arguments$x[[wrong[[1]]]][wrong[[2]]] <- wrong[[3]]
+      must_fail("C_design_columns", arguments)
+    }
+    for (used in c(-1, 9, NaN)) {
+      arguments <- good$C_laplace_sweeps
+      arguments$state$used <- used
+      must_fail("C_laplace_sweeps", arguments)
     }
     # each form of the covariances wants numbers of its own
     for (form in c(1L, 2L, 3L, NA)) {
