@@ -841,7 +841,8 @@ check_step_start <- function(model, values, block) {
     error = function(cnd) {
       reason <- conditionMessage(cnd)
       abort_numeric(
-        "The log density of block {.val {block}} failed at the start: {reason}.",
+        "The log density of block {.val {block}} failed at the start:
+         {reason}.",
         call = call, class = "user_function"
       )
     }

@@ -253,7 +253,9 @@ block_index <- function(block, names, b, call) {
     NA
   }
   if (length(index) == 0L || anyNA(index)) {
-    unknown <- if (length(index) == 0L) "an empty one" else {
+    unknown <- if (length(index) == 0L) {
+      "an empty one"
+    } else {
       describe(block[is.na(index)][[1L]])
     }
     abort_argument(
@@ -301,7 +303,8 @@ match_names <- function(proposal, labels, call) {
   if (!setequal(names(proposal), labels) ||
         anyDuplicated(names(proposal)) > 0L) {
     abort_argument(
-      "Names of {.arg proposal} must be those of {.arg blocks}: {.val {labels}}.",
+      "Names of {.arg proposal} must be those of {.arg blocks}:
+       {.val {labels}}.",
       call = call
     )
   }

@@ -395,13 +395,18 @@ one_reach <- function(fall, start) {
     }
     before <- drop
     drop <- fall(h)
-    # a step from flat to zero: the density has an edge in between
-    if ((!isTRUE(before > 0.1) && isTRUE(drop > 1)) ||
-          (isTRUE(before > 1) && !isTRUE(drop > 0.1))) {
+    if (is_edge(before, drop)) {
       return(h)
     }
   }
   h
+}
+
+# A step from flat to zero, or back: the density has an edge in between.
+is_edge <- function(before, drop) {
+  flat <- function(fall) !isTRUE(fall > 0.1)
+  zero <- function(fall) isTRUE(fall > 1)
+  flat(before) && zero(drop) || zero(before) && flat(drop)
 }
 
 # Function of a block's index: inverse of the negative Hessian of the working

@@ -529,7 +529,9 @@ test_that("a Laplace approximation is a start, a covariance and a proposal", {
   near(factor_of(adaptive(cov = fit)), cov)
   # the mode that the proposal seeks itself
   own <- bare_mh(f, two, random_walk(cov = "laplace"))$spec$blocks[[1]]$proposal
-  near(own$factor, gibbsite:::compile_proposal(random_walk(cov = fit), 2)$factor)
+  near(
+    own$factor, gibbsite:::compile_proposal(random_walk(cov = fit), 2)$factor
+  )
   run <- short_mh(f, fit, independence(fit), inits = list(fit, two))
   expect_identical(posterior::variables(run), c("a", "b", "log_density"))
   expect_gt(min(acceptance(run)$rate), 0.5)
@@ -651,7 +653,9 @@ test_that("values with names go to the coordinates of those names", {
   factor <- function(...) bare_mh(quadratic, two, ...)$spec$blocks[[1]]$proposal
   expect_identical(factor(random_walk(c(b = 1, a = 2)))$factor, c(2, 1))
   expect_identical(
-    factor(list(b = random_walk(1), a = random_walk(3)), blocks = "each")$factor,
+    factor(
+      list(b = random_walk(1), a = random_walk(3)), blocks = "each"
+    )$factor,
     3
   )
   mixed <- mixture_proposal(
@@ -672,7 +676,8 @@ test_that("the gradient is given the further arguments that it takes", {
   f <- function(x, y) -y * sum(x^2)
   run <- function(gradient) short_mh(f, 1, langevin(1, gradient), y = 1)
   expect_identical(
-    lapply(run(function(x) -2 * x), c), lapply(run(function(x, y) -2 * y * x), c)
+    lapply(run(function(x) -2 * x), c),
+    lapply(run(function(x, y) -2 * y * x), c)
   )
 })
 
