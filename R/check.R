@@ -390,6 +390,9 @@ check_spd_matrix <- function(x, d, d_why = NULL, null_ok = FALSE,
 
 check_square <- function(x, d, d_why, null_ok, arg, call) {
   why <- if (is.null(d_why)) "" else paste0(" (", d_why, ")")
+  if (length(x) == 0L && !is.null(x)) {
+    abort_argument("{.arg {arg}} must not be empty.", call = call)
+  }
   if (!is.numeric(x) || !is.matrix(x) || is.object(x)) {
     expected <- paste0("a numeric matrix, ", d, " x ", d, why)
     abort_expected(x, expected, null_ok, arg, call)
@@ -443,6 +446,11 @@ check_positive_definite <- function(x, arg, call) {
       call = call
     )
   }
+}
+
+# An argument without a default that was left out: what it is, in words.
+abort_needed <- function(arg, what, call) {
+  abort_argument("{.arg {arg}} is needed: {what}.", call = call)
 }
 
 # First TRUE of a logical matrix, in reading order: along the rows.

@@ -317,7 +317,7 @@ check_same_data <- function(model, data, call) {
   if (is.null(data)) {
     return(invisible(model))
   }
-  given <- set_data(model, data)
+  given <- set_data(model, data, call)
   if (!identical(given$data_hash, model$data_hash)) {
     what <- data_words(model)
     abort_argument(

@@ -363,9 +363,11 @@ window.gibbsite_fit <- function(x, start = NULL, end = NULL, thin = NULL,
                                 ...) {
   check_no_more(...)
   sweeps <- attr(.subset2(x, 1), "mcpar")
+  call <- rlang::current_env()
   within <- function(value, arg) {
     check_number(
-      value, lower = sweeps[1], upper = sweeps[2], null_ok = TRUE, arg = arg
+      value, lower = sweeps[1], upper = sweeps[2], null_ok = TRUE, arg = arg,
+      call = call
     )
   }
   start <- within(start, "start") %||% sweeps[1]

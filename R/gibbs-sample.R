@@ -155,6 +155,12 @@ gibbs_sample <- function(conditionals, init, ...,
                          checkpoint = NULL, stop_when = NULL,
                          progress = interactive()) {
   call <- rlang::current_env()
+  if (missing(conditionals)) {
+    abort_needed("conditionals", "a named list of functions", call)
+  }
+  if (missing(init)) {
+    abort_needed("init", "a named list with one element a block", call)
+  }
   scan <- check_choice(scan, c("systematic", "random"))
   method <- check_choice(method, c("gibbs", "icm"))
   conditionals <- check_conditionals(conditionals, method, call)
@@ -366,12 +372,7 @@ check_extra_arguments <- function(arguments, conditionals, call) {
       call = call
     )
   }
-  if (anyDuplicated(names) > 0L) {
-    twice <- names[duplicated(names)][1L]
-    abort_argument(
-      "{.arg {twice}} is given twice in {.arg ...}.", call = call
-    )
-  }
+  check_once(names, call)
   functions <- functions_in(lapply(conditionals, unclass))
   known <- unlist(lapply(functions, function(f) names(formals(f))))
   unknown <- setdiff(names, known)
@@ -380,6 +381,13 @@ check_extra_arguments <- function(arguments, conditionals, call) {
       "There is no argument {.arg {unknown[1]}}, neither of {.fn gibbs_sample}
        nor of a conditional.",
       call = call
+    )
+  }
+  for (i in which(lengths(conditionals) > 0L)) {
+    f <- main_function(conditionals[[i]])
+    check_not_first(
+      names(taken_by(f, arguments)), f,
+      paste0("conditionals[[", i, "]]"), "the state", call
     )
   }
   arguments
@@ -500,7 +508,8 @@ model_needs.gibbs_sample_model <- function(model) needs_of(model$data)
 
 # The conditionals are what a fit is compared by where a sampler has data.
 #' @exportS3Method
-set_data.gibbs_sample_model <- function(model, data) {
+set_data.gibbs_sample_model <- function(model, data,
+                                        call = rlang::caller_env()) {
   model$data$conditionals <- data
   model$data_hash <- hash_conditionals(model$data)
   model
@@ -705,6 +714,9 @@ not_finite_words <- function(value, where) {
 #' @export
 mh_step <- function(log_density, proposal = adaptive(), steps = 1) {
   call <- rlang::current_env()
+  if (missing(log_density)) {
+    abort_needed("log_density", "a function of the state", call)
+  }
   check_state_function(
     log_density, "log_density", "a function of the state", call
   )
@@ -806,16 +818,7 @@ start_steps <- function(model, values) {
     x <- as.double(values[[block]])
     d <- length(x)
     density <- step_density(model, values, block)
-    if (density(x) == -Inf) {
-      abort_argument(
-        c(
-          "The log density of block {.val {block}} is not finite at the start.",
-          i = "Start where the density is positive: {.arg init} or
-               {.arg inits}."
-        ),
-        call = rlang::call2("gibbs_sample"), class = "zero_density"
-      )
-    }
+    check_step_start(model, values, block)
     scale <- if (needs_scale(conditional$proposal)) {
       reach(density, x)
     } else {
@@ -828,6 +831,43 @@ start_steps <- function(model, values) {
       proposal = proposal_memory(conditional$proposal, compiled, x, scale)
     )
   })
+}
+
+check_step_start <- function(model, values, block) {
+  call <- rlang::call2("gibbs_sample")
+  f <- model$data$conditionals[[block]]$log_density
+  value <- tryCatch(
+    call_on_state(f, values, model$data$arguments),
+    error = function(cnd) {
+      reason <- conditionMessage(cnd)
+      abort_numeric(
+        "The log density of block {.val {block}} failed at the start:
+         {reason}.",
+        call = call, class = "user_function"
+      )
+    }
+  )
+  number <- length(value) == 1L && (is.numeric(value) || identical(value, NA))
+  if (!number) {
+    given <- describe(value)
+    abort_numeric(
+      "The log density of block {.val {block}} must return one number, not
+       {given}, at the start.",
+      call = call, class = "user_function"
+    )
+  }
+  if (!is.finite(value)) {
+    given <- describe(as.double(value))
+    abort_argument(
+      c(
+        "The log density of block {.val {block}} must be finite at the start,
+         not {given}.",
+        i = "Start where the density is positive: {.arg init} or
+             {.arg inits}."
+      ),
+      call = call, class = "zero_density"
+    )
+  }
 }
 
 # The log density of a block given the rest of a start; where it fails or is no
@@ -843,7 +883,8 @@ step_density <- function(model, values, block) {
       ),
       error = function(cnd) -Inf
     )
-    if (is_plain_number(value) && value < Inf) as.double(value) else -Inf
+    number <- is.numeric(value) && length(value) == 1L
+    if (number && isTRUE(value < Inf)) as.double(value) else -Inf
   }
 }
 

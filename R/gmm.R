@@ -1027,7 +1027,8 @@ sim_normals <- function(parameters, z) {
 }
 
 #' @exportS3Method
-set_data.gmm_model <- function(model, data) {
+set_data.gmm_model <- function(model, data,
+                               call = rlang::caller_env()) {
   x <- check_data_matrix(
     data, "impute", arg = "data", call = rlang::caller_env(2)
   )

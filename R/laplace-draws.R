@@ -48,7 +48,8 @@ model_without_data.laplace_model <- function(model) {
 }
 
 #' @exportS3Method
-set_data.laplace_model <- function(model, data) {
+set_data.laplace_model <- function(model, data,
+                                   call = rlang::caller_env()) {
   abort_argument(
     c(
       "`data` are not needed to draw on from a Laplace approximation.",

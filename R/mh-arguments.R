@@ -11,7 +11,8 @@ check_extra <- function(extra, log_density, call) {
       "Further arguments of {.arg log_density} must be named.", call = call
     )
   }
-  known <- if (is.function(log_density)) names(formals(args(log_density)))
+  check_once(given, call)
+  known <- names(argument_list(log_density))
   unknown <- setdiff(given, known)
   if (!"..." %in% known && length(unknown) > 0L) {
     abort_argument(
@@ -23,7 +24,36 @@ check_extra <- function(extra, log_density, call) {
       call = call
     )
   }
+  check_not_first(given, log_density, "log_density", "the point", call)
   extra
+}
+
+# Formal arguments, of a primitive too (of those that are language: none).
+argument_list <- function(f) {
+  shown <- if (is.function(f)) args(f)
+  if (!is.null(shown)) formals(shown)
+}
+
+# What stands twice in `...`.
+check_once <- function(given, call) {
+  if (anyDuplicated(given) > 0L) {
+    twice <- given[duplicated(given)][[1L]]
+    abort_argument(
+      "{.arg {twice}} is given twice in {.arg ...}.", call = call
+    )
+  }
+}
+
+# R would match an argument of the first one's name to it, and the point or the
+# state to the next.
+check_not_first <- function(given, f, arg, what, call) {
+  first <- names(argument_list(f))[1L]
+  if (!is.null(first) && first != "..." && first %in% given) {
+    abort_argument(
+      "{.arg {first}} cannot be given: {.arg {arg}} takes {what} by this name.",
+      call = call
+    )
+  }
 }
 
 check_log_density <- function(log_density, call) {
@@ -31,7 +61,7 @@ check_log_density <- function(log_density, call) {
     abort_expected(log_density, "a function of a numeric vector", FALSE,
                    "log_density", call)
   }
-  if (length(formals(args(log_density))) == 0L) {
+  if (length(argument_list(log_density)) == 0L) {
     abort_argument(
       "{.arg log_density} must be a function of a numeric vector; it takes no
        argument.",
@@ -95,7 +125,7 @@ check_box <- function(lower, upper, transform, init, call) {
       length = unique(c(1L, d)), length_why = "coordinates of `init`",
       finite = FALSE, arg = arg, call = call
     )
-    rep_len(unname(x), d)
+    rep_len(in_order_of(x, names(init), arg, "`init`", call), d)
   }
   lower <- bound(lower, "lower")
   upper <- bound(upper, "upper")
@@ -115,6 +145,32 @@ check_box <- function(lower, upper, transform, init, call) {
     map = if (transform && bounded) {
       is.finite(lower) + 2L * is.finite(upper)
     }
+  )
+}
+
+# Values with names are put in the order of the coordinates' names, where these
+# have any; without names either way they are taken as they come.
+in_order_of <- function(x, names, arg, whose, call) {
+  given <- names(x)
+  if (is.null(given) || is.null(names)) {
+    return(unname(x))
+  }
+  if (anyDuplicated(given) > 0L || !setequal(given, names)) {
+    abort_argument(
+      "Names of `{arg}` must be those of {whose}: {.val {names}}.",
+      call = call
+    )
+  }
+  unname(x[names])
+}
+
+# The steps that `debug` stores must fit into what draws may take.
+check_trace_size <- function(running, blocks, d, call) {
+  sweeps <- running$burnin + running$draws * running$thin
+  check_result_size(
+    c(sweeps, blocks, d + 8, running$chains),
+    "sweeps x blocks x numbers a step x chains, with `debug = TRUE`",
+    "`draws`, `thin` or `burnin`", call
   )
 }
 
@@ -140,8 +196,8 @@ check_inside <- function(point, lower, upper, open, arg, call) {
 # where the user gave names.
 plan_blocks <- function(proposal, blocks, init, names, call) {
   indices <- block_indices(blocks, names, call)
-  proposals <- block_proposals(proposal, length(indices), blocks, call)
   labels <- block_labels(indices, blocks, names)
+  proposals <- block_proposals(proposal, length(indices), blocks, labels, call)
   lapply(seq_along(indices), function(b) {
     list(
       name = labels[[b]], index = indices[[b]],
@@ -168,6 +224,15 @@ block_indices <- function(blocks, names, call) {
   indices <- lapply(seq_along(blocks), function(b) {
     block_index(blocks[[b]], names, b, call)
   })
+  given <- names(blocks)
+  given <- given[!is.na(given) & nzchar(given)]
+  if (anyDuplicated(given) > 0L) {
+    abort_argument(
+      "{.arg blocks} has several blocks named
+       {.val {given[duplicated(given)][1]}}.",
+      call = call
+    )
+  }
   left <- setdiff(seq_len(d), unlist(indices))
   if (length(left) > 0L) {
     abort_argument(
@@ -188,7 +253,9 @@ block_index <- function(block, names, b, call) {
     NA
   }
   if (length(index) == 0L || anyNA(index)) {
-    unknown <- if (length(index) == 0L) "an empty one" else {
+    unknown <- if (length(index) == 0L) {
+      "an empty one"
+    } else {
       describe(block[is.na(index)][[1L]])
     }
     abort_argument(
@@ -207,7 +274,7 @@ block_index <- function(block, names, b, call) {
   index
 }
 
-block_proposals <- function(proposal, count, blocks, call) {
+block_proposals <- function(proposal, count, blocks, labels, call) {
   if (inherits(proposal, "gibbsite_proposal")) {
     return(rep(list(proposal), count))
   }
@@ -219,7 +286,7 @@ block_proposals <- function(proposal, count, blocks, call) {
         call = call
       )
     }
-    proposal <- match_names(proposal, blocks, call)
+    proposal <- match_names(proposal, labels, call)
     for (b in seq_along(proposal)) {
       check_proposal(proposal[[b]], paste0("proposal[[", b, "]]"), call)
     }
@@ -229,23 +296,25 @@ block_proposals <- function(proposal, count, blocks, call) {
 }
 
 # Proposals with names are put to the blocks of those names.
-match_names <- function(proposal, blocks, call) {
-  if (is.null(names(proposal)) || is.null(names(blocks))) {
+match_names <- function(proposal, labels, call) {
+  if (is.null(names(proposal))) {
     return(proposal)
   }
-  if (!setequal(names(proposal), names(blocks)) ||
+  if (!setequal(names(proposal), labels) ||
         anyDuplicated(names(proposal)) > 0L) {
     abort_argument(
-      "Names of {.arg proposal} must be those of {.arg blocks}.", call = call
+      "Names of {.arg proposal} must be those of {.arg blocks}:
+       {.val {labels}}.",
+      call = call
     )
   }
-  proposal[names(blocks)]
+  proposal[labels]
 }
 
 block_labels <- function(indices, blocks, names) {
   given <- if (is.list(blocks)) names(blocks)
   vapply(seq_along(indices), function(b) {
-    if (!is.null(given) && nzchar(given[[b]])) {
+    if (!is.null(given) && !is.na(given[[b]]) && nzchar(given[[b]])) {
       return(given[[b]])
     }
     if (length(indices) == 1L) {

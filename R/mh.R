@@ -83,11 +83,12 @@
 #'   coordinate on its own) or a list of vectors of names or numbers of
 #'   coordinates, which together name all; its names are those of the blocks.
 #' @param lower,upper One number or `d` of them: bounds of the coordinates
-#'   (default none).
+#'   (default none). Names match those of `init`.
 #' @param transform `FALSE` (default) or `TRUE`: see Bounds.
 #' @param on_nan `"stop"` (default) or `"reject"`: what to do about NaN.
 #' @param debug `FALSE` (default), or `TRUE`: store every step, for
-#'   [mh_trace()]. For short runs.
+#'   [mh_trace()]. For short runs: what is stored must fit into
+#'   `options(gibbsite.max_draws_mb = )`.
 #' @param burnin,thin As in [running]; `NULL` (default): see Length of the run.
 #' @param threads Accepted as by every sampler; steps follow one another, so
 #'   that more than one has no use.
@@ -133,8 +134,14 @@ mh_sample <- function(log_density, init, proposal = adaptive(), ...,
                       checkpoint = NULL, stop_when = NULL,
                       progress = interactive(), keep_data = TRUE) {
   call <- rlang::current_env()
-  extra <- check_extra(list(...), log_density, call)
+  if (missing(log_density)) {
+    abort_needed("log_density", "a function of a numeric vector", call)
+  }
+  if (missing(init)) {
+    abort_needed("init", "a point where the density is positive", call)
+  }
   check_log_density(log_density, call)
+  extra <- check_extra(list(...), log_density, call)
   init <- check_init_point(init, call)
   names <- parameter_names(init, call)
   box <- check_box(lower, upper, transform, init, call)
@@ -147,9 +154,12 @@ mh_sample <- function(log_density, init, proposal = adaptive(), ...,
     stop_when = stop_when, progress = progress, keep_data = keep_data,
     keep_choices = parameter_blocks(names), call = call
   )
+  if (check_flag(debug)) {
+    check_trace_size(running, length(plan), length(init), call)
+  }
   model <- mh_model(
     log_density, extra, init, names, plan, box, running$keep,
-    check_choice(on_nan, c("stop", "reject")), check_flag(debug), call
+    check_choice(on_nan, c("stop", "reject")), debug, call
   )
   run_chains(model, running, match.call(), call)
 }
@@ -163,7 +173,8 @@ mh_model <- function(log_density, extra, init, names, plan, box, keep, on_nan,
   model <- new_model(
     "mh_model",
     name = "mh_sample", title = "Metropolis-Hastings",
-    data = list(log_density = log_density), prior = NULL,
+    data = list(log_density = log_density),
+    prior = no_prior("the log density given to mh_sample()"),
     nobs = NA_integer_, columns = c(names[kept], "log_density"),
     extra = extra, init = unname(init), parameters = names,
     user_names = names(init), plan = plan, gradient = plan_gradient(plan, call),
@@ -183,7 +194,7 @@ mh_model <- function(log_density, extra, init, names, plan, box, keep, on_nan,
       index = block$index, names = block$names,
       proposal = compile_proposal(
         block$proposal, length(block$index), where,
-        function() laplace(block$index, call), call
+        function() laplace(block$index, call), call, block$names
       )
     )
   })
@@ -275,7 +286,9 @@ mh_functions <- function(model) {
   list(
     log_density = density_caller(model$data$log_density, model$extra),
     gradient = if (!is.null(model$gradient)) {
-      caller(model$gradient, "gradient", 1L, model$extra)
+      caller(
+        model$gradient, "gradient", 1L, taken_by(model$gradient, model$extra)
+      )
     },
     blocks = lapply(model$plan, function(block) {
       proposal_functions(block$proposal)
@@ -382,13 +395,18 @@ one_reach <- function(fall, start) {
     }
     before <- drop
     drop <- fall(h)
-    # a step from flat to zero: the density has an edge in between
-    if ((!isTRUE(before > 0.1) && isTRUE(drop > 1)) ||
-          (isTRUE(before > 1) && !isTRUE(drop > 0.1))) {
+    if (is_edge(before, drop)) {
       return(h)
     }
   }
   h
+}
+
+# A step from flat to zero, or back: the density has an edge in between.
+is_edge <- function(before, drop) {
+  flat <- function(fall) !isTRUE(fall > 0.1)
+  zero <- function(fall) isTRUE(fall > 1)
+  flat(before) && zero(drop) || zero(before) && flat(drop)
 }
 
 # Function of a block's index: inverse of the negative Hessian of the working
@@ -448,8 +466,9 @@ mode_hessian <- function(model, call) {
 
 abort_zero_density <- function(model, point, arg, call) {
   at <- state_point_words(point, model$user_names)
+  value <- if (model$spec$reject_nan > 0L) "-Inf or NaN" else "-Inf"
   abort_argument(
-    c("`{arg}` must have positive density: `log_density` is -Inf there.",
+    c("`{arg}` must have positive density: `log_density` is {value} there.",
       x = "At {at}.",
       i = "Start the chains at a point that is possible under the model."),
     call = call, class = "zero_density"
@@ -645,8 +664,7 @@ model_headline.mh_model <- function(model) {
 }
 
 #' @exportS3Method
-set_data.mh_model <- function(model, data) {
-  call <- rlang::caller_env(2)
+set_data.mh_model <- function(model, data, call = rlang::caller_env()) {
   check_log_density(data, call)
   model$data <- list(log_density = data)
   model$data_hash <- hash_density(data, model$extra)

@@ -69,7 +69,9 @@ model_needs.default <- function(model) {
 # generator), data simulated given a state, the model with other data.
 draw_prior <- function(model) UseMethod("draw_prior")
 simulate_data <- function(model, state) UseMethod("simulate_data")
-set_data <- function(model, data) UseMethod("set_data")
+set_data <- function(model, data, call = rlang::caller_env()) {
+  UseMethod("set_data")
+}
 
 # Most samplers have one C entry and need nothing else of the data: the
 # default hands the model's data, the state and the control to it.

@@ -29,7 +29,7 @@ new_proposal <- function(kind, ...) {
 #'
 #' @param scale `NULL`, one positive number (for each coordinate) or `d` of
 #'   them: the standard deviation of a step in each coordinate, in its units
-#'   (with `"t"`: the scale).
+#'   (with `"t"`: the scale). Names match those of `init`.
 #' @param cov `NULL`, or the covariance of a step: a symmetric positive definite
 #'   `d x d` matrix; or `"laplace"`, \eqn{2.38^2/d}{2.38^2/d} times the inverse
 #'   of the negative Hessian of the log density at its mode, which is sought
@@ -66,9 +66,10 @@ random_walk <- function(scale = NULL, cov = NULL,
         i = "{.fn adaptive} finds them itself.")
     )
   }
+  df <- check_number(df, 0, lower_open = TRUE)
   new_proposal("random_walk",
     scale = check_scale(scale), cov = check_spread(cov), family = family,
-    df = if (family == "t") check_number(df, 0, lower_open = TRUE) else Inf
+    df = if (family == "t") df else Inf
   )
 }
 
@@ -165,15 +166,15 @@ adaptive <- function(target = NULL, scale = NULL, cov = NULL,
     abort_argument("{.arg scale} and {.arg cov} must not both be given.")
   }
   new_proposal("adaptive",
-    target = check_rate(target), scale = check_scale(scale),
+    target = check_rate(target, null_ok = TRUE), scale = check_scale(scale),
     cov = check_spread(cov), forever = check_flag(forever)
   )
 }
 
-check_rate <- function(target, call = rlang::caller_env()) {
+check_rate <- function(target, null_ok = FALSE, call = rlang::caller_env()) {
   check_number(target,
-    lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE, null_ok = TRUE,
-    arg = "target", call = call
+    lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE,
+    null_ok = null_ok, arg = "target", call = call
   )
 }
 
@@ -204,6 +205,9 @@ check_rate <- function(target, call = rlang::caller_env()) {
 #' independence(c(0, 0), diag(2))
 #' @export
 independence <- function(mean, cov = NULL, df = 5) {
+  if (missing(mean)) {
+    abort_needed("mean", "the centre of the proposal", rlang::current_env())
+  }
   if (is_laplace_fit(mean)) {
     cov <- cov %||% mean
     mean <- approximation_mean(mean)
@@ -238,7 +242,7 @@ independence <- function(mean, cov = NULL, df = 5) {
 #'   [custom_proposal()], [langevin()] with `tune = FALSE`. Those that learn
 #'   while the chain runs cannot be parts of a mixture.
 #' @param weights `NULL` (default: equal) or one positive number for each
-#'   proposal; they are divided by their sum.
+#'   proposal; they are divided by their sum. Names match those of `...`.
 #' @return A proposal: an object of class `mixture_proposal` and
 #'   `gibbsite_proposal`.
 #' @inheritSection random_walk Errors
@@ -250,7 +254,9 @@ independence <- function(mean, cov = NULL, df = 5) {
 #' mixture_proposal(random_walk(0.1), random_walk(3), weights = c(0.8, 0.2))
 #' @export
 mixture_proposal <- function(..., weights = NULL) {
-  parts <- unname(list(...))
+  parts <- list(...)
+  names <- names(parts)
+  parts <- unname(parts)
   for (i in seq_along(parts)) {
     check_proposal(parts[[i]], paste("Proposal", i))
     check_part(parts[[i]], i)
@@ -264,7 +270,15 @@ mixture_proposal <- function(..., weights = NULL) {
     length = length(parts), length_why = "one for each proposal", lower = 0,
     lower_open = TRUE, null_ok = TRUE
   )
-  weights <- unname(weights) %||% rep(1, length(parts))
+  weights <- if (is.null(weights)) {
+    rep(1, length(parts))
+  } else {
+    in_order_of(
+      weights, names, "weights", "the proposals", rlang::current_env()
+    )
+  }
+  # large ones cannot overflow in their sum
+  weights <- weights / max(weights)
   new_proposal("mixture_proposal",
     parts = parts, weights = weights / sum(weights)
   )
@@ -342,6 +356,15 @@ check_proposal <- function(x, arg, call = rlang::caller_env()) {
 #' )
 #' @export
 custom_proposal <- function(draw, log_density) {
+  call <- rlang::current_env()
+  if (missing(draw)) {
+    abort_needed("draw", "a function that draws from the proposal", call)
+  }
+  if (missing(log_density)) {
+    abort_needed(
+      "log_density", "log q(y | x), or NULL for a symmetric proposal", call
+    )
+  }
   new_proposal("custom_proposal",
     draw = check_user_function(draw, 1L),
     log_density = if (!is.null(log_density)) {
@@ -360,7 +383,7 @@ check_user_function <- function(f, n, arg = rlang::caller_arg(f),
   if (!is.function(f)) {
     abort_expected(f, what, FALSE, arg, call)
   }
-  known <- formals(args(f))
+  known <- argument_list(f)
   if (is.null(args(f)) || "..." %in% names(known)) {
     return(f)
   }
@@ -393,7 +416,7 @@ check_user_function <- function(f, n, arg = rlang::caller_arg(f),
 #'   `NULL` (default) looks for it at the starting point.
 #' @param gradient Function of a point: the gradient of the *whole* log density
 #'   (on its own scale, also with `transform = TRUE`), `d` finite numbers. It is
-#'   called with the same further arguments as the density.
+#'   given those of the density's further arguments that it takes.
 #' @param cov \eqn{C}: `NULL` (default: the identity), a symmetric positive
 #'   definite matrix, `"laplace"` (the inverse of the negative Hessian at the
 #'   mode), or a Laplace approximation. Give one where the coordinates' scales
@@ -430,6 +453,11 @@ langevin <- function(step = NULL, gradient, cov = NULL, tune = TRUE,
   if (!is.function(gradient)) {
     abort_expected(gradient, "a function of a point", FALSE, "gradient",
                    rlang::current_env())
+  }
+  if (length(argument_list(gradient)) == 0L) {
+    abort_argument(
+      "{.arg gradient} must be a function of a point; it takes no argument."
+    )
   }
   new_proposal("langevin",
     step = step, gradient = gradient, cov = check_spread(cov), tune = tune,
@@ -504,9 +532,10 @@ proposal_families <- c(normal = 0L, t = 1L, uniform = 2L)
 
 # A proposal on d coordinates, as core/mh.h has it.  `laplace`: function that
 # gives the inverse of the negative Hessian at the mode, d x d, for proposals
-# that ask for it.  `where` names the proposal in messages.
+# that ask for it.  `where` names the proposal in messages; `names` are those of
+# the coordinates, if they have any.
 compile_proposal <- function(proposal, d, where = "proposal", laplace = NULL,
-                             call = rlang::caller_env()) {
+                             call = rlang::caller_env(), names = NULL) {
   kind <- class(proposal)[[1L]]
   compiled <- list(
     kind = proposal_kinds[[kind]], family = 0L, tuned = 0L, d = as.integer(d),
@@ -514,15 +543,16 @@ compile_proposal <- function(proposal, d, where = "proposal", laplace = NULL,
     weights = numeric(), parts = list()
   )
   own <- switch(kind,
-    random_walk = compile_random_walk(proposal, d, where, laplace, call),
-    adaptive = compile_adaptive(proposal, d, where, laplace, call),
+    random_walk = compile_random_walk(proposal, d, where, laplace, call,
+                                      names),
+    adaptive = compile_adaptive(proposal, d, where, laplace, call, names),
     independence = compile_independence(proposal, d, where, call),
     langevin = compile_langevin(proposal, d, where, laplace, call),
     mixture_proposal = list(
       weights = proposal$weights,
       parts = lapply(seq_along(proposal$parts), function(i) {
         compile_proposal(proposal$parts[[i]], d,
-          paste0(where, " (part ", i, ")"), laplace, call
+          paste0(where, " (part ", i, ")"), laplace, call, names
         )
       })
     ),
@@ -532,11 +562,11 @@ compile_proposal <- function(proposal, d, where = "proposal", laplace = NULL,
   compiled
 }
 
-compile_random_walk <- function(proposal, d, where, laplace, call) {
+compile_random_walk <- function(proposal, d, where, laplace, call, names) {
   list(
     family = proposal_families[[proposal$family]], df = as.double(proposal$df),
     factor = if (!is.null(proposal$scale)) {
-      as_scales(proposal$scale, d, where, call)
+      as_scales(proposal$scale, d, where, call, names)
     } else {
       spread_factor(proposal$cov, d, 2.38^2 / d, where, laplace, call)
     }
@@ -545,12 +575,12 @@ compile_random_walk <- function(proposal, d, where, laplace, call) {
 
 # Where the learning begins goes into the memory: `factor`, empty when it is to
 # be looked for.
-compile_adaptive <- function(proposal, d, where, laplace, call) {
+compile_adaptive <- function(proposal, d, where, laplace, call, names) {
   list(
     target = proposal$target %||% (0.234 + 0.206 / d),
     tuned = if (proposal$forever) 2L else 1L,
     factor = if (!is.null(proposal$scale)) {
-      diag_vector(as_scales(proposal$scale, d, where, call))
+      diag_vector(as_scales(proposal$scale, d, where, call, names))
     } else if (!is.null(proposal$cov)) {
       spread_factor(proposal$cov, d, 1, where, laplace, call)
     } else {
@@ -580,7 +610,7 @@ compile_langevin <- function(proposal, d, where, laplace, call) {
   )
 }
 
-as_scales <- function(scale, d, where, call) {
+as_scales <- function(scale, d, where, call, names = NULL) {
   if (!length(scale) %in% c(1L, d)) {
     abort_argument(
       "`scale` of `{where}` must have length {or_words(unique(c(1, d)))}
@@ -588,7 +618,10 @@ as_scales <- function(scale, d, where, call) {
       call = call
     )
   }
-  rep_len(unname(as.double(scale)), d)
+  scale <- in_order_of(
+    scale, names, paste("scale of", where), "the coordinates", call
+  )
+  rep_len(scale, d)
 }
 
 # The lower Cholesky factor of a covariance, as d * d numbers; one that comes

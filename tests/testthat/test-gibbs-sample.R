@@ -674,7 +674,36 @@ test_that("arguments are checked before any chain runs", {
     mh_step(f, random_walk(cov = "laplace"))
     mh_step(f, steps = 0)
     sampled(list(a = mh_step(f, random_walk(c(1, 2)))), list(a = 1))
+    gibbs_sample()
+    gibbs_sample(list(a = f))
+    gibbs_sample(list(a = function(state, y) y), list(a = 1), state = 1)
+    mh_step()
   })
+})
+
+test_that("a density that is none at the start is told before the chain", {
+  at_start <- function(value) {
+    sampled(list(a = mh_step(function(state) value)), list(a = 1))
+  }
+  expect_snapshot(error = TRUE, {
+    at_start(NULL)
+    at_start("1")
+    at_start(c(1, 2))
+    at_start(1i)
+    at_start(NaN)
+    at_start(Inf)
+    at_start(-Inf)
+    sampled(
+      list(a = mh_step(function(state) stop("out of {bounds}"))), list(a = 1)
+    )
+  })
+  # attributes are no matter, as in mh_sample()
+  plain <- function(state) -state$a^2
+  odd <- function(state) structure(-state$a^2, class = "odd")
+  expect_identical(
+    lapply(sampled(list(a = mh_step(odd)), list(a = 1)), c),
+    lapply(sampled(list(a = mh_step(plain)), list(a = 1)), c)
+  )
 })
 
 test_that("shapes, columns and blocks kept", {

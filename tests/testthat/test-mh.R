@@ -511,24 +511,66 @@ test_that("defaults grow with the dimension", {
 })
 
 test_that("a Laplace approximation is a start, a covariance and a proposal", {
-  fit <- structure(list(), class = "laplace_model")
-  registerS3method("coef", "laplace_model", function(object, ...) {
-    c(a = 1, b = 2)
-  }, envir = asNamespace("stats"))
-  registerS3method("vcov", "laplace_model", function(object, ...) {
-    matrix(c(1, 0.5, 0.5, 2), 2, dimnames = list(c("a", "b"), c("a", "b")))
-  }, envir = asNamespace("stats"))
   cov <- matrix(c(1, 0.5, 0.5, 2), 2)
+  precision <- solve(cov)
+  f <- function(x) {
+    z <- x - c(1, 2)
+    -0.5 * sum(z * (precision %*% z))
+  }
+  fit <- laplace(f, two, draws = 10, chains = 1, seed = 1, progress = FALSE)
   factor_of <- function(proposal) {
     l <- matrix(gibbsite:::compile_proposal(proposal, 2)$factor, 2)
     l %*% t(l)
   }
-  expect_equal(factor_of(random_walk(cov = fit)), 2.38^2 / 2 * cov)
-  expect_equal(factor_of(independence(fit)), cov)
-  expect_equal(factor_of(langevin(gradient = identity, cov = fit)), cov)
-  expect_equal(factor_of(adaptive(cov = fit)), cov)
-  run <- short_mh(quadratic, fit, independence(fit), inits = list(fit, two))
+  near <- function(a, b) expect_equal(a, b, tolerance = 1e-4)
+  near(factor_of(random_walk(cov = fit)), 2.38^2 / 2 * cov)
+  near(factor_of(independence(fit)), cov)
+  near(factor_of(langevin(gradient = identity, cov = fit)), cov)
+  near(factor_of(adaptive(cov = fit)), cov)
+  # the mode that the proposal seeks itself
+  own <- bare_mh(f, two, random_walk(cov = "laplace"))$spec$blocks[[1]]$proposal
+  near(
+    own$factor, gibbsite:::compile_proposal(random_walk(cov = fit), 2)$factor
+  )
+  run <- short_mh(f, fit, independence(fit), inits = list(fit, two))
   expect_identical(posterior::variables(run), c("a", "b", "log_density"))
+  expect_gt(min(acceptance(run)$rate), 0.5)
+  expect_snapshot(error = TRUE, {
+    mh_sample(f, fit, random_walk(cov = fit), blocks = "each")
+    mh_sample(quadratic, 0, independence(fit))
+    mh_sample(quadratic, 0, inits = list(fit), chains = 1)
+  })
+})
+
+test_that("Laplace approximations serve on the Pima data", {
+  pima <- MASS::Pima.tr
+  x <- stats::model.matrix(type ~ ., pima)
+  y <- as.integer(pima$type) - 1
+  f <- function(w) {
+    eta <- drop(x %*% w)
+    sum(y * eta - log1p(exp(eta))) - sum(w^2) / 200
+  }
+  general <- laplace(f, setNames(rep(0, 8), colnames(x)),
+    draws = 10, chains = 1, seed = 1, progress = FALSE
+  )
+  logistic <- laplace_logistic(type ~ ., pima,
+    draws = 10, chains = 1, seed = 1, progress = FALSE
+  )
+  run <- function(init, proposal) {
+    short_mh(f, init, proposal, draws = 400, burnin = 50)
+  }
+  # near the rate of a t proposal to a normal density, and that of a random
+  # walk of the best scale
+  for (start in list(general, logistic)) {
+    fit <- run(start, independence(start))
+    expect_identical(posterior::variables(fit), c(colnames(x), "log_density"))
+    expect_gt(min(acceptance(fit)$rate), 0.4)
+  }
+  for (cov in list(general, logistic, "laplace")) {
+    rate <- mean(acceptance(run(general, random_walk(cov = cov)))$rate)
+    expect_gt(rate, 0.2)
+    expect_lt(rate, 0.4)
+  }
 })
 
 test_that("prints say what was done", {
@@ -587,7 +629,56 @@ test_that("arguments are checked before anything runs", {
       langevin(gradient = identity), langevin(gradient = function(x) -x)
     ), blocks = "each")
     mh_sample(quadratic, 0, thin = 0)
+    mh_sample()
+    mh_sample(quadratic)
+    mh_sample(function(x, y) 0, 0, x = 1)
+    mh_sample(function(x, y) 0, 0, y = 1, y = 2)
+    mh_sample(`if`, 0)
+    mh_sample(quadratic, two, lower = c(a = 0, z = -1))
+    mh_sample(quadratic, two, random_walk(c(b = 1, z = 2)))
+    mh_sample(quadratic, two, blocks = list(u = "a", u = "b"))
+    mh_sample(quadratic, two, list(b = adaptive(), z = adaptive()),
+              blocks = "each")
+    mh_sample(quadratic, two, burnin = 1e9, debug = TRUE)
+    mh_sample(function(x) NaN, 0, on_nan = "reject", chains = 1)
   })
+})
+
+test_that("values with names go to the coordinates of those names", {
+  expect_identical(
+    gibbsite:::check_box(c(b = -1, a = 0), Inf, FALSE, two, NULL)$lower,
+    c(0, -1)
+  )
+  # a scale, a proposal for each block, the weights of a mixture
+  factor <- function(...) bare_mh(quadratic, two, ...)$spec$blocks[[1]]$proposal
+  expect_identical(factor(random_walk(c(b = 1, a = 2)))$factor, c(2, 1))
+  expect_identical(
+    factor(
+      list(b = random_walk(1), a = random_walk(3)), blocks = "each"
+    )$factor,
+    3
+  )
+  mixed <- mixture_proposal(
+    a = random_walk(1), b = random_walk(2), weights = c(b = 3, a = 1)
+  )
+  expect_identical(mixed$weights, c(1, 3) / 4)
+  expect_identical(
+    mixture_proposal(random_walk(1), random_walk(2),
+                     weights = c(1e308, 1e308))$weights,
+    c(0.5, 0.5)
+  )
+  # one block without a name is called as its coordinate
+  fit <- short_mh(quadratic, two, blocks = setNames(list(1, 2), c("u", NA)))
+  expect_identical(acceptance(fit)$block, c("u", "b", "u", "b"))
+})
+
+test_that("the gradient is given the further arguments that it takes", {
+  f <- function(x, y) -y * sum(x^2)
+  run <- function(gradient) short_mh(f, 1, langevin(1, gradient), y = 1)
+  expect_identical(
+    lapply(run(function(x) -2 * x), c),
+    lapply(run(function(x, y) -2 * y * x), c)
+  )
 })
 
 test_that("proposals are checked where they are made", {
@@ -622,6 +713,15 @@ test_that("proposals are checked where they are made", {
     langevin(gradient = 1)
     langevin(gradient = identity, tune = FALSE)
     langevin(0, identity)
+    langevin(gradient = function() 1)
+    langevin(gradient = identity, target = NULL)
+    random_walk(cov = matrix(0, 0, 0))
+    random_walk(1, df = "a")
+    independence()
+    custom_proposal()
+    custom_proposal(identity)
+    mixture_proposal(a = random_walk(1), b = random_walk(2),
+                     weights = c(z = 3, a = 1))
     acceptance(short_gmm())
     mh_trace(short_mh(quadratic, 0))
   })
