@@ -30,7 +30,7 @@ run_chains <- function(model, running, user_call, call) {
   if (!is.function(running$inits) && !is.null(running$inits)) {
     running$inits <- starts
   }
-  check_distinct_streams(lapply(chains, function(chain) chain$rng), call)
+  check_distinct_streams(lapply(chains, sampler_stream), call)
   conclude(new_job(model, running, chains, user_call), call)
 }
 
@@ -62,14 +62,37 @@ drain_interrupts <- function() {
 }
 
 announce <- function(job, fit, call) {
+  warn_same_streams(job)
   switch(job$outcome,
     failed = abort_failed(job, fit, call),
     interrupted = say_interrupted(job, fit, call),
     cap = warn_cap(job, fit),
     rule = NULL, # the user's own thresholds are met
-    judge(fit)
+    if (!model_independent(job$model)) judge(fit)
   )
 }
+
+# Streams that were apart at the start have met: a function of the user sets a
+# seed.
+warn_same_streams <- function(job) {
+  streams <- lapply(job$chains, sampler_stream)
+  twin <- anyDuplicated(streams)
+  if (twin > 0L && job$outcome %in% c("done", "cap", "rule")) {
+    first <- match(streams[twin], streams)
+    warn_gibbsite(
+      c(
+        "Chains {first} and {twin} ended at the same place of the same stream of
+         random numbers: they may be copies of each other.",
+        i = "A function given to a sampler must not call {.fn set.seed}."
+      ),
+      class = "streams"
+    )
+  }
+}
+
+# The stream of which a chain's sampler draws: its own, where user code has the
+# chain's to itself.
+sampler_stream <- function(chain) chain$state$own %||% chain$rng
 
 # To judge a large fit takes a while: Ctrl-C gives it up, and not the fit.
 judge <- function(fit) cut_short(allowInterrupts(warn_convergence(fit)))
@@ -496,18 +519,24 @@ run_round <- function(job, behind, until, round) {
 }
 
 # The expression and its globals are given by hand: nothing of the driver's
-# frames travels.
+# frames travels.  Functions of the user find what they need of the global
+# environment where they look for it.
 start_future <- function(chain, job, until) {
+  needs <- model_needs(job$model)
+  ours <- list(
+    advance = advance, chain = chain, model = job$model,
+    control = control_of(job), until = until,
+    seconds = gibbsite_option("round_seconds"),
+    aim = gibbsite_option("segment_seconds")
+  )
   future::future(
-    quote(advance(chain, model, control, until, seconds, aim)),
+    quote(with(
+      gibbsite_round,
+      advance(chain, model, control, until, seconds, aim)
+    )),
     substitute = FALSE, envir = baseenv(), seed = NULL,
-    packages = "gibbsite", stdout = NA,
-    globals = list(
-      advance = advance, chain = chain, model = job$model,
-      control = control_of(job), until = until,
-      seconds = gibbsite_option("round_seconds"),
-      aim = gibbsite_option("segment_seconds")
-    )
+    packages = c("gibbsite", needs$packages), stdout = NA,
+    globals = c(needs$globals, list(gibbsite_round = ours))
   )
 }
 
@@ -687,7 +716,7 @@ build_fit <- function(job, kept) {
   }
   model <- job$model
   if (!running$keep_data) {
-    model["data"] <- list(NULL)
+    model <- model_without_data(model)
   }
   chains <- lapply(seq_along(job$chains), function(k) {
     list(

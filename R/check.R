@@ -742,3 +742,26 @@ check_writable <- function(directory, arg, call) {
     )
   }
 }
+
+# A result of `size` numbers must fit into what options(gibbsite.max_draws_mb)
+# allows.
+check_result_size <- function(size, what, fewer, call) {
+  mb <- 8 * prod(size) / 2^20
+  limit <- gibbsite_option("max_draws_mb", call = call)
+  if (mb > limit) {
+    numbers <- format(size, big.mark = ",", trim = TRUE, scientific = FALSE)
+    shape <- paste(numbers, collapse = " x ")
+    abort_argument(
+      c(
+        "The result ({shape}: {what}) would take
+         {format(ceiling(mb), big.mark = ',')} MB, more than the
+         {format(limit, big.mark = ',')} MB allowed.",
+        i = paste0(
+          "Lower ", fewer, ", or raise ",
+          "{.code options(gibbsite.max_draws_mb = )}."
+        )
+      ),
+      call = call, class = "gibbsite_error_size"
+    )
+  }
+}

@@ -235,6 +235,9 @@ chain_rows <- function(job, k, from) {
 #' @param path The directory, as given to `checkpoint`.
 #' @param data `NULL`, or the data that the run was started with: they are
 #'   compared with those of the checkpoint, and other data are an error.
+#' @param log_density `NULL`, or the log density of a run of [mh_sample()],
+#'   compared in the same way: by its code, its further arguments and what it
+#'   finds in the environment where it was made.
 #' @param threads,cores,progress As in [running]; they never change a draw.
 #' @return The fit, as the sampler would have returned it.
 #' @seealso [extend()] for a fit in memory; [running] for `checkpoint`.
@@ -248,7 +251,7 @@ chain_rows <- function(job, k, from) {
 #' @export
 resume <- function(path, data = NULL, threads = 1,
                    cores = getOption("mc.cores", 1L),
-                   progress = interactive()) {
+                   progress = interactive(), log_density = NULL) {
   call <- rlang::current_env()
   check_string(path, arg = "path", call = call)
   settings <- list(
@@ -258,14 +261,18 @@ resume <- function(path, data = NULL, threads = 1,
     checkpoint = path
   )
   if (!dir.exists(path)) {
+    fault <- if (file.exists(path)) "is a file" else "does not exist"
     abort_argument(
-      "`path` must be the directory of a checkpoint; `{path}` does not exist.",
+      "`path` must be the directory of a checkpoint; `{path}` {fault}.",
       call = call
     )
   }
   top <- read_envelope(file.path(path, "data.rds"), "data", call = call)
   job <- top$value
-  check_same_data(job$model, data, call)
+  data <- given_data(job$model, data, log_density, call)
+  if (!is.null(data)) {
+    job$model$data <- check_same_data(job$model, data, call)$data
+  }
   running <- c(job$running, settings)
   chains <- lapply(seq_len(job$running$chains), function(k) {
     read_chain(path, k, top$run, call)
@@ -312,13 +319,42 @@ check_same_data <- function(model, data, call) {
   }
   given <- set_data(model, data)
   if (!identical(given$data_hash, model$data_hash)) {
+    what <- data_words(model)
     abort_argument(
       c(
-        "`data` are not the data that the run was started with.",
-        i = "Leave `data` out to use those of the checkpoint or the fit."
+        "`{what$arg}` {what$are} that the run was started with.",
+        i = "Leave `{what$arg}` out to use {what$those} of the checkpoint or the
+             fit."
       ),
       call = call
     )
   }
   invisible(given)
+}
+
+# What a model is given by its user in the place of data.
+data_words <- function(model) UseMethod("data_words")
+
+#' @exportS3Method
+data_words.default <- function(model) {
+  list(
+    arg = "data", them = "them", are = "are not the data", those = "those",
+    hint = "Give the data to which the model was fitted."
+  )
+}
+
+# `data` or `log_density`, whichever the model goes by.
+given_data <- function(model, data, log_density, call) {
+  given <- c("data", "log_density")[
+    c(!is.null(data), !is.null(log_density))
+  ]
+  wrong <- setdiff(given, data_words(model)$arg)
+  if (length(wrong) > 0L) {
+    abort_argument(
+      "A fit of {.fn {model$name}} goes by {.arg {data_words(model)$arg}}, not by
+       {.arg {wrong[1]}}.",
+      call = call
+    )
+  }
+  data %||% log_density
 }

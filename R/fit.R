@@ -245,8 +245,13 @@ find_chain_damage <- function(x, columns, running) {
 identical_fit <- function(a, b) {
   check_fit(a, "a")
   check_fit(b, "b")
-  attr(a, "run") <- NULL
-  attr(b, "run") <- NULL
+  comparable <- function(fit) {
+    attr(fit, "run") <- NULL
+    attr(fit, "model") <- model_comparable(fit_part(fit, "model"))
+    fit
+  }
+  a <- comparable(a)
+  b <- comparable(b)
   # num.eq = FALSE: 0 and -0 differ.  Functions (user's starting values) are
   # compared by their code.
   identical(a, b, num.eq = FALSE, ignore.bytecode = TRUE,
@@ -312,7 +317,9 @@ NULL
 #' @param j Which columns: names, numbers or a logical vector.
 #' @param drop `FALSE` (default) keeps matrices, also of one column; `TRUE`
 #'   gives vectors for one column, as coda does.
-#' @param ... Passed on: `start`, `end` and `thin` in sweeps for `window()`.
+#' @param start,end,thin For `window()`, in sweeps: the first and the last, and
+#'   the steps (a multiple of the fit's own `thin`).
+#' @param ... Not used.
 #' @return A plain `mcmc.list`; [coda::as.mcmc()] gives the [coda::mcmc] matrix
 #'   of a fit with one chain.
 #' @section Errors: An error of class `gibbsite_error_argument` for chains,
@@ -352,8 +359,34 @@ as.mcmc.gibbsite_fit <- function(x, ...) {
 #' @rdname coda-methods
 #' @importFrom stats window
 #' @export
-window.gibbsite_fit <- function(x, ...) {
-  stats::window(as.mcmc.list(x), ...)
+window.gibbsite_fit <- function(x, start = NULL, end = NULL, thin = NULL,
+                                ...) {
+  check_no_more(...)
+  sweeps <- attr(.subset2(x, 1), "mcpar")
+  within <- function(value, arg) {
+    check_number(
+      value, lower = sweeps[1], upper = sweeps[2], null_ok = TRUE, arg = arg
+    )
+  }
+  start <- within(start, "start") %||% sweeps[1]
+  end <- within(end, "end") %||% sweeps[2]
+  thin <- check_count(thin, null_ok = TRUE) %||% sweeps[3]
+  if (thin %% sweeps[3] > 0) {
+    abort_argument(c(
+      "{.arg thin} must be a multiple of {sweeps[3]}, not {thin}.",
+      i = "The draws are {sweeps[3]} sweep{?s} apart."
+    ))
+  }
+  # the draws at or after `start` and at or before `end`
+  first <- ceiling((start - sweeps[1]) / sweeps[3]) + 1
+  last <- floor((end - sweeps[1]) / sweeps[3]) + 1
+  if (first > last) {
+    abort_argument(
+      "There is no draw between sweeps {start} ({.arg start}) and {end}
+       ({.arg end})."
+    )
+  }
+  x[seq(first, last, by = thin / sweeps[3]), ]
 }
 
 #' @rdname coda-methods
@@ -386,16 +419,18 @@ window.gibbsite_fit <- function(x, ...) {
 
 # Positions out of an index of any kind, with an error for what is not there.
 pick <- function(index, n, what, names = NULL, call) {
-  positions <- stats::setNames(seq_len(n), names)
-  chosen <- if (is.factor(index)) NA else unname(positions[index])
-  if (anyNA(chosen)) {
-    bad <- if (is.character(index)) {
-      index[is.na(chosen)][1]
-    } else if (is.numeric(index)) {
-      setdiff(index, seq_len(n))[1]
-    } else {
-      "of that index"
+  chosen <- index_positions(index, n, what, names, call)
+  missing <- which(is.na(chosen))
+  if (length(missing) > 0) {
+    if (!is.character(index) && !is.numeric(index)) {
+      given <- describe(index)
+      abort_argument(
+        "A {what} must be chosen by number, by name or by a logical value for
+         each, not by {given}.",
+        call = call
+      )
     }
+    bad <- index[[missing[[1]]]]
     hint <- if (is.null(names)) {
       cli::pluralize("It has {n} ", what, "{?s}.")
     } else {
@@ -409,7 +444,39 @@ pick <- function(index, n, what, names = NULL, call) {
   if (length(chosen) == 0) {
     abort_argument("At least one {what} must be chosen.", call = call)
   }
+  if (anyDuplicated(chosen)) {
+    twice <- chosen[duplicated(chosen)][[1]]
+    abort_argument(
+      "Each {what} can be chosen once: {.val {twice}} is there twice.",
+      call = call
+    )
+  }
   chosen
+}
+
+# NA where the index names nothing.  Nothing is recycled or cut to a whole
+# number, and negative numbers leave out.
+index_positions <- function(index, n, what, names, call) {
+  if (is.logical(index)) {
+    if (length(index) != n) {
+      abort_argument(
+        "A logical index must have a value for each {what} ({n}), not
+         {length(index)}.",
+        call = call
+      )
+    }
+    return(if (anyNA(index)) NA else which(index))
+  }
+  if (is.character(index)) {
+    return(match(index, names))
+  }
+  if (!is.numeric(index) || is.object(index)) {
+    return(NA)
+  }
+  if (length(index) > 0 && all(index %in% -seq_len(n))) {
+    return(setdiff(seq_len(n), -index))
+  }
+  match(index, seq_len(n))
 }
 
 even_step <- function(rows, call) {
@@ -539,12 +606,22 @@ draws_of <- function(x, ...) {
 #' @rdname draws_of
 #' @export
 draws_of.default <- function(x, ...) {
+  if (!posterior::is_rvar(x)) {
+    check_fit(x, arg = "x")
+  }
   posterior::draws_of(x, ...)
 }
 
 #' @rdname draws_of
 #' @export
 draws_of.gibbsite_fit <- function(x, block, ...) {
+  check_no_more(...)
+  if (missing(block)) {
+    abort_argument(c(
+      "{.arg block} is needed: which block of parameters.",
+      i = "This fit has {.val {block_names(variables(x))}}."
+    ))
+  }
   block <- check_string(block)
   draws <- as.array(x)
   columns <- dimnames(draws)$variable
@@ -554,8 +631,7 @@ draws_of.gibbsite_fit <- function(x, block, ...) {
   }
   place <- block_places(columns, block)
   if (is.null(place)) {
-    blocks <- unique(sub("\\[[0-9,]+\\]$", "", columns))
-    one_of <- or_words(quoted(blocks))
+    one_of <- or_words(quoted(block_names(columns)))
     abort_argument("{.arg block} must be {one_of}, not {.val {block}}.")
   }
   shape <- apply(place$index, 2, max)
@@ -569,6 +645,8 @@ draws_of.gibbsite_fit <- function(x, block, ...) {
   }
   array(draws[, , place$column[order(where)]], c(size, unname(shape)))
 }
+
+block_names <- function(columns) unique(sub("\\[[0-9,]+\\]$", "", columns))
 
 # Columns of a block and their subscripts: "mu[1,2]" -> 1, 2.  NULL: no such
 # block.
@@ -662,8 +740,7 @@ prior_summary.gibbsite_fit <- function(object, ...) {
 #' @export
 drop_data <- function(fit) {
   check_fit(fit, "fit")
-  # list(NULL): the element stays, empty, as the models write it
-  attr(fit, "model")["data"] <- list(NULL)
+  attr(fit, "model") <- model_without_data(fit_part(fit, "model"))
   attr(fit, "running")$keep_data <- FALSE
   fit
 }
@@ -689,6 +766,9 @@ drop_data <- function(fit) {
 #' @param data The data, when the fit was made with `keep_data = FALSE` or went
 #'   through [drop_data()]; they must be those of the fit. `NULL` (default) when
 #'   the fit holds them.
+#' @param log_density The log density, in the same way, of a fit made by
+#'   [mh_sample()]: needed after `keep_data = FALSE`, and where it is compiled
+#'   code at an address of another session.
 #' @param threads,cores,checkpoint,stop_when,progress As in [running];
 #'   `threads = NULL` (default) takes what the fit was run with. None but
 #'   `stop_when` changes a draw.
@@ -714,7 +794,8 @@ extend <- function(object, ...) {
 extend.gibbsite_fit <- function(object, draws, data = NULL, threads = NULL,
                                 cores = getOption("mc.cores", 1L),
                                 checkpoint = NULL, stop_when = NULL,
-                                progress = interactive(), ...) {
+                                progress = interactive(), log_density = NULL,
+                                ...) {
   call <- rlang::current_env()
   check_no_more(...)
   if (missing(draws)) {
@@ -734,7 +815,9 @@ extend.gibbsite_fit <- function(object, draws, data = NULL, threads = NULL,
     stop_when, "gibbsite_until", "until()", null_ok = TRUE
   )
   verify_fit(object, call = call)
-  bare <- is.null(fit_part(object, "model")$data)
+  model <- fit_part(object, "model")
+  bare <- !model_has_data(model)
+  data <- given_data(model, data, log_density, call)
   object <- attach_data(object, data, call = call)
   longer <- continue_chains(object, draws, settings, stop_when, call)
   if (bare) drop_data(longer) else longer
@@ -753,10 +836,12 @@ extend.default <- function(object, ...) {
 attach_data <- function(fit, data, call) {
   model <- fit_part(fit, "model")
   if (is.null(data)) {
-    if (is.null(model$data)) {
+    if (!model_has_data(model)) {
+      what <- data_words(model)
       abort_argument(
-        c("{.arg data} is needed: the fit was made without keeping them.",
-          i = "Give the data to which the model was fitted."),
+        c("{.arg {what$arg}} is needed: the fit was made without keeping
+           {what$them}.",
+          i = what$hint),
         call = call
       )
     }
@@ -836,12 +921,14 @@ unite_fits <- function(fits, call) {
 # The first difference between runs that must be alike is an error.
 check_same_runs <- function(fits, call) {
   bare <- function(fit) {
-    model <- fit_part(fit, "model")
+    model <- model_comparable(fit_part(fit, "model"))
     running <- fit_part(fit, "running")
     list(
       "model" = class(fit)[1],
       "specification" = model[
-        setdiff(names(model), c("data", "data_hash", "prior", "columns"))
+        setdiff(
+          names(model), c("data", "data_hash", "prior", "columns", "frame")
+        )
       ],
       "stored quantities" = model$columns,
       "prior" = model$prior,
@@ -890,7 +977,7 @@ check_streams <- function(fits, call) {
     }
   }
   chains <- do.call(c, lapply(fits, fit_part, "chains"))
-  within(lapply(chains, `[[`, "rng"))
+  within(lapply(chains, sampler_stream))
   within(vapply(chains, `[[`, character(1), "hash"))
   within(vapply(do.call(c, lapply(fits, chain_matrices)),
                 function(x) hash_draws(list(x)), character(1)))
@@ -911,7 +998,7 @@ check_streams <- function(fits, call) {
 }
 
 united_model <- function(models) {
-  kept <- !vapply(models, function(m) is.null(m$data), logical(1))
+  kept <- vapply(models, model_has_data, logical(1))
   models[[if (any(kept)) which(kept)[1] else 1]]
 }
 
@@ -941,6 +1028,7 @@ united_pending <- function(fits) {
 
 united_run <- function(runs) {
   out <- runs[[1]]
+  out["call"] <- list(NULL)
   elapsed <- lapply(runs, `[[`, "elapsed")
   out$elapsed <- list(
     total = sum(unlist(lapply(elapsed, `[[`, "total"))),
@@ -968,8 +1056,13 @@ united_run <- function(runs) {
 #' @export
 update.gibbsite_fit <- function(object, ..., evaluate = TRUE) {
   call <- stats::getCall(object)
+  evaluate <- check_flag(evaluate)
   if (!is.call(call)) {
-    abort_state("The fit holds no call to evaluate again.")
+    abort_state(c(
+      "The fit holds no call to evaluate again.",
+      i = "One made by {.fn combine_fits} has a call for each run: update the
+           fits that it was made of."
+    ))
   }
   # k = 3 must replace a k that was given by position
   fun <- tryCatch(eval(call[[1]], parent.frame()), error = function(e) NULL)
@@ -980,7 +1073,7 @@ update.gibbsite_fit <- function(object, ..., evaluate = TRUE) {
   call <- rlang::call_modify(call, !!!lapply(changes, function(change) {
     if (is.null(change)) rlang::zap() else change
   }))
-  if (isTRUE(evaluate)) eval(call, parent.frame()) else call
+  if (evaluate) eval(call, parent.frame()) else call
 }
 
 #' @importFrom stats getCall

@@ -242,6 +242,11 @@ model_labelled.gmm_model <- function(model, invariants) {
 relabel <- function(fit, method = c("ecr", "ordered", "random"), by = 1) {
   check_gmm(fit)
   method <- check_choice(method, c("ecr", "ordered", "random"))
+  if (!missing(by) && method != "ordered") {
+    abort_argument(
+      "{.arg by} is for {.code method = \"ordered\"} alone."
+    )
+  }
   model <- fit_part(fit, "model")
   matrices <- chain_matrices(fit)
   call <- rlang::current_env()
@@ -610,6 +615,10 @@ posterior_predict.gibbs_gmm <- function(object, draws = NULL, nobs = NULL,
   rows <- spread_rows(draws, nrow(all), call)
   b <- gmm_blocks(model, all)
   d <- b$d
+  check_result_size(
+    c(length(rows), n, d), "draws x observations x variables",
+    "{.arg draws} or {.arg nobs}", call
+  )
   out <- vapply(rows, function(s) {
     p <- parameters_of_row(b, s)
     sim_normals(p, sample.int(b$k, n, replace = TRUE, prob = p$pi))
@@ -652,7 +661,13 @@ pp_check.gibbs_gmm <- function(object, draws = NULL, variable = 1, ...) {
       "{.arg variable} must be one of {.val {model$variables}}."
     )
   }
-  y <- gmm_newdata(model, NULL, rlang::current_env())[, j]
+  if (is.null(model$data)) {
+    abort_argument(c(
+      "{.arg object} must hold its data to be compared with them.",
+      i = "It was made with {.code keep_data = FALSE} or {.fn drop_data}."
+    ))
+  }
+  y <- model$data$x[, j]
   replicated <- posterior_predict(object, draws = draws)
   if (length(model$variables) > 1L) {
     replicated <- matrix(replicated[, , j], dim(replicated)[[1L]])
@@ -691,6 +706,9 @@ sim_gmm <- function(n, pi, mu, Sigma) { # nolint: object_name_linter.
   d <- ncol(mu)
   check_init_shape(mu, c(k, d), "mu", call)
   sigma <- sim_covariances(Sigma, k, d, call)
+  check_result_size(
+    c(n, d), "observations x variables", "{.arg n}", call
+  )
   z <- sample.int(k, n, replace = TRUE, prob = pi)
   x <- sim_normals(list(mu = mu, Sigma = sigma), z)
   colnames(x) <- colnames(mu) %||% paste0("x", seq_len(d))
@@ -720,116 +738,42 @@ sim_covariances <- function(sigma, k, d, call) {
 
 # ---- search for a mode ---------------------------------------------------
 
-# Iterated conditional modes from `chains` starts; each stops when the log joint
-# density rises by less than 1e-8 of its size.  A new form of the driver is not
-# needed: nothing here is random but the starts.
-search_mode <- function(model, running, user_call, call) {
-  root <- root_seed(running$seed, call)
-  streams <- chain_streams(root, running$chains, call)
-  starts <- check_inits(model, running$inits, running$chains, call)
-  runs <- lapply(seq_len(running$chains), function(k) {
-    # one plain start each: which modes they lead to is part of the result
-    start <- starts[[k]] %||% list()
-    chain <- start_chain(model, start, streams[[k]], k, call)
-    climb(model, chain$state, running$threads, call)
-  })
-  values <- vapply(runs, function(run) run$trace[[length(run$trace)]], 0)
-  best <- runs[[which.max(values)]]
-  new_map(model, best, values, root, user_call)
-}
-
-climb <- function(model, state, threads, call, max_sweeps = 10000) {
+#' @exportS3Method
+model_climb.gmm_model <- function(model, state, threads) {
   control <- list(burnin = 0, thin = 1, threads = threads)
-  trace <- numeric()
-  value <- -Inf
-  for (sweep in seq_len(max_sweeps)) {
-    step <- tryCatch(
-      .Call(C_gmm_sweeps, model$data, state, 1, control, TRUE),
-      error = function(cnd) {
-        reason <- conditionMessage(cnd)
-        abort_numeric(
-          "The search stopped in sweep {sweep}: {reason}.", call = call
-        )
-      }
-    )
-    state <- step$state
-    before <- value
-    value <- gmm_log_joint(model, state)
-    trace[[sweep]] <- value
-    # down as well: a weight that went to 0 has left the density
-    if (abs(value - before) <= 1e-8 * (1 + abs(value))) {
-      return(list(state = state, trace = trace, converged = TRUE))
-    }
-  }
-  list(state = state, trace = trace, converged = FALSE)
+  state <- .Call(C_gmm_sweeps, model$data, state, 1, control, TRUE)$state
+  list(state = state, log_joint = gmm_log_joint(model, state))
 }
 
-new_map <- function(model, run, values, seed, call) {
-  p <- gmm_parameters(model, run$state)
+# Largest component first.
+#' @exportS3Method
+model_estimate.gmm_model <- function(model, state) {
+  p <- gmm_parameters(model, state)
   rank <- order(-p$pi)
   estimate <- list(
     pi = p$pi[rank], mu = p$mu[rank, , drop = FALSE],
     Sigma = p$Sigma[rank, , , drop = FALSE],
-    z = match(run$state$z, rank), x_missing = run$state$x_missing
+    z = match(state$z, rank), x_missing = state$x_missing
   )
   dimnames(estimate$mu) <- list(NULL, model$variables)
   dimnames(estimate$Sigma) <- list(NULL, model$variables, model$variables)
-  structure(
-    list(
-      estimate = estimate, log_joint = run$trace[[length(run$trace)]],
-      trace = run$trace, converged = run$converged, starts = values,
-      seed = seed, model = model, call = call
-    ),
-    class = c("gmm_map", "gibbsite_map")
-  )
+  estimate
 }
 
-#' The result of a search for a mode
-#'
-#' What `method = "icm"` returns: a point of high posterior density, found by
-#' setting each block to its conditional mode in turn. It is no posterior: it
-#' has no spread, and it may be one mode of several. The prior's part is
-#' included, so that the log joint density is bounded.
-#'
-#' @param x,object An object of class `gibbsite_map`.
-#' @param newdata `NULL` for the data of the search, or new observations.
-#' @param type `"cluster"` or `"prob"`.
-#' @param ... Not used.
-#' @return The object is a list: `estimate` (list of `pi`, `mu`, `Sigma`, `z`
-#'   and `x_missing`, largest component first), `log_joint`, `trace` (its value
-#'   after each sweep of the best start), `converged`, `starts` (the value that
-#'   each start reached), `seed`, `model` and `call`. `predict()` gives the
-#'   most probable component of each observation, or the probabilities of all.
-#' @examples
-#' top <- gibbs_gmm(faithful, 2, method = "icm", seed = 1)
-#' top
-#' top$estimate$mu
-#' @name gibbsite_map
-NULL
-
-#' @rdname gibbsite_map
 #' @export
 print.gmm_map <- function(x, ...) {
-  reached <- sum(max(x$starts) - x$starts < 1e-6 * (1 + abs(max(x$starts))))
-  model <- x$model
-  writeLines(c(
-    paste0("<mode, not a posterior> ", model_headline(model)),
-    "",
-    paste0(
-      "Log joint density ", format(x$log_joint, nsmall = 2, digits = 8),
-      " after ", length(x$trace), " sweeps",
-      if (!x$converged) " (not converged)", "; reached by ", reached, " of ",
-      length(x$starts), " starts."
-    ),
-    ""
-  ))
+  NextMethod()
+  writeLines("")
   table <- cbind(weight = x$estimate$pi, x$estimate$mu)
-  rownames(table) <- seq_len(model$k)
+  rownames(table) <- seq_len(x$model$k)
   print(signif(table, 4))
   invisible(x)
 }
 
 #' @rdname gibbsite_map
+#' @param newdata `NULL` for the data of the search, or new observations.
+#' @param type For a mixture: `"cluster"`, the most probable component of each
+#'   observation, or `"prob"`, the probabilities of all.
 #' @export
 predict.gmm_map <- function(object, newdata = NULL, type = c("cluster", "prob"),
                             ...) {

@@ -160,6 +160,8 @@ complete_gmm_prior <- function(prior, x, k, covariance = "full", call = NULL) {
   prior$s0 <- as_covariance(
     prior$s0 %||% (spans$variance / k^(2 / d)), d, "s0", call
   )
+  check_invertible(prior$v0, "v0", call)
+  check_invertible(prior$s0, "s0", call)
   if (diagonal && any(prior$s0[upper.tri(prior$s0)] != 0)) {
     abort_argument(
       paste(
@@ -246,6 +248,21 @@ as_covariance <- function(value, d, arg, call) {
     )
   }
   matrix(as.double(value), d, d)
+}
+
+# The inverse of a covariance must be within the range of doubles.
+check_invertible <- function(matrix, arg, call) {
+  inverse <- chol2inv(chol(matrix))
+  if (!all(is.finite(inverse))) {
+    abort_argument(
+      c(
+        "`{arg}` of `prior` is so small that its inverse is beyond the range of
+         doubles.",
+        i = "Give it in squared units of the data, or change their unit."
+      ),
+      call = call
+    )
+  }
 }
 
 # ---- the sampler ---------------------------------------------------------
@@ -419,6 +436,12 @@ gibbs_gmm <- function(x, k, prior = gmm_prior(),
     keep_data = keep_data, keep_choices = c("z", "x"),
     keep_default = character(), call = call
   )
+  if ("x" %in% running$keep && !anyNA(x)) {
+    inform_gibbsite(
+      "{.code keep = \"x\"} has nothing to store: no entry of `x` is missing.",
+      class = "unused"
+    )
+  }
   model <- gmm_model(x, k, prior, covariance, running$keep)
   if (method == "icm") {
     return(search_mode(model, running, match.call(), call))

@@ -45,6 +45,26 @@ model_headline <- function(model) UseMethod("model_headline")
 # data.frame(variable, label): what a column means to a person.
 model_labels <- function(model) UseMethod("model_labels")
 
+# the model without the user's data, as drop_data() and keep_data = FALSE leave
+# it; whether what it holds is enough to go on.
+model_without_data <- function(model) UseMethod("model_without_data")
+model_has_data <- function(model) UseMethod("model_has_data")
+
+# whether draws are independent by construction: there is no convergence to be
+# judged then.
+model_independent <- function(model) UseMethod("model_independent")
+
+# the model without what may differ between equal models: environments that
+# formulas refer to.
+model_comparable <- function(model) UseMethod("model_comparable")
+# what functions of the user in the model need in another process:
+# list(globals, packages), as needs_of() finds it.
+model_needs <- function(model) UseMethod("model_needs")
+#' @exportS3Method
+model_needs.default <- function(model) {
+  list(globals = list(), packages = character())
+}
+
 # Hooks of the tests of exactness: a state drawn from the prior (on R's
 # generator), data simulated given a state, the model with other data.
 draw_prior <- function(model) UseMethod("draw_prior")
@@ -56,14 +76,27 @@ set_data <- function(model, data) UseMethod("set_data")
 #' @exportS3Method
 model_invariants.default <- function(model, draws) draws
 #' @exportS3Method
+model_without_data.default <- function(model) {
+  # list(NULL): the element stays, empty
+  model["data"] <- list(NULL)
+  model
+}
+#' @exportS3Method
+model_has_data.default <- function(model) !is.null(model$data)
+#' @exportS3Method
+model_comparable.default <- function(model) model
+#' @exportS3Method
+model_independent.default <- function(model) FALSE
+#' @exportS3Method
 model_labels.default <- function(model) {
   data.frame(variable = model$columns, label = model$columns)
 }
 
-new_model <- function(class, name, title, data, prior, nobs, columns, ...) {
+new_model <- function(class, name, title, data, prior, nobs, columns, ...,
+                      data_hash = hash(data)) {
   structure(
     list(
-      name = name, title = title, data = data, data_hash = hash(data),
+      name = name, title = title, data = data, data_hash = data_hash,
       nobs = nobs, prior = prior, columns = columns, ...
     ),
     class = c(class, "gibbsite_model")

@@ -67,6 +67,9 @@ plot.gibbsite_fit <- function(x, type = c("trace", "density"),
   old <- open_panels(grid)
   on.exit(graphics::par(old))
   table <- diagnose(draws)
+  # their numbers may switch from draw to draw: no measure means anything
+  table[table$variable %in% attr(draws, "labelled"),
+        c("rhat", "ess_bulk")] <- NA
   for (p in seq_len(panels)) {
     v <- (p - 1) %/% length(type) + 1
     values <- matrix(draws[, , v], dim(draws)[1], dim(draws)[2])
@@ -111,7 +114,8 @@ plotted_draws <- function(x, variables, call) {
   }
   matrices <- chain_matrices(x)
   model <- fit_part(x, "model")
-  draws <- stack_chains(model_relabelled(model, matrices) %||% matrices)
+  renumbered <- model_relabelled(model, matrices)
+  draws <- stack_chains(renumbered %||% matrices)
   columns <- dimnames(draws)$variable
   derived <- setdiff(dimnames(invariants)$variable, columns)
   chosen <- choose_variables(variables, c(columns, derived), call)
@@ -121,6 +125,11 @@ plotted_draws <- function(x, variables, call) {
   for (name in chosen) {
     from <- if (name %in% columns) draws else invariants
     out[, , name] <- from[, , name]
+  }
+  if (is.null(renumbered)) {
+    attr(out, "labelled") <- model_labelled(
+      model, dimnames(invariants)$variable
+    )
   }
   out
 }

@@ -137,7 +137,7 @@ worst_row <- function(table) {
 
 # The worst quantity in words, "R-hat 1.24 of log_lik".
 worst_words <- function(table) {
-  row <- table[worst_row(table), ]
+  row <- as.data.frame(table)[worst_row(table), ]
   thresholds <- attr(table, "thresholds")
   if (!row$finite) {
     return(paste(row$variable, "has draws that are not finite"))
@@ -206,6 +206,10 @@ round_number <- function(x) {
 #' moved. With one chain R-hat compares its two halves, which shows less than
 #' several chains from different starting values would.
 #'
+#' Draws that are independent by construction ([laplace()],
+#' [laplace_logistic()]) have nothing to converge to: `converged()` is `TRUE`
+#' for them, which says nothing of how good their approximation is.
+#'
 #' @param fit A fit.
 #' @param rhat Number above 1, default 1.01: the largest R-hat accepted.
 #' @param ess Number of at least 0, default 400: the least effective sample size
@@ -228,7 +232,8 @@ round_number <- function(x) {
 #' convergence(fit)
 #' @export
 converged <- function(fit, rhat = 1.01, ess = 400) {
-  table_converged(judged(fit, rhat, ess, rlang::current_env()))
+  table <- judged(fit, rhat, ess, rlang::current_env())
+  model_independent(fit_part(fit, "model")) || table_converged(table)
 }
 
 #' @rdname converged
@@ -295,7 +300,6 @@ print.gibbsite_convergence <- function(x, n = 20, ...) {
     all(c("variable", "rhat", "ess_bulk", "ess_tail", "constant", "finite",
           "ok") %in% names(x))
   if (!whole) {
-    # a part that the user picked is an ordinary data frame
     return(invisible(print(as.data.frame(x), ...)))
   }
   writeLines(c(verdict_lines(x), constant_line(x)))
@@ -320,6 +324,12 @@ print.gibbsite_convergence <- function(x, n = 20, ...) {
     }
   }
   invisible(x)
+}
+
+# A part that the user picks is an ordinary data frame: the verdict is on all.
+#' @export
+`[.gibbsite_convergence` <- function(x, ...) {
+  as.data.frame(x)[...]
 }
 
 #' @export
@@ -382,6 +392,7 @@ print.gibbsite_fit <- function(x, ...) {
     surplus_line(x),
     verdict_lines(table),
     constant_line(table),
+    model_notes(fit_part(x, "model"), x, table),
     if (length(x) == 1) {
       "One chain: R-hat compares its two halves; several chains show more."
     },
@@ -390,6 +401,12 @@ print.gibbsite_fit <- function(x, ...) {
   ))
   invisible(x)
 }
+
+# Further lines about how a model's sampler did, for print() and summary().
+model_notes <- function(model, fit, table) UseMethod("model_notes")
+
+#' @exportS3Method
+model_notes.default <- function(model, fit, table) NULL
 
 length_lines <- function(running) {
   thin <- as.numeric(running$thin)
@@ -528,6 +545,7 @@ whole_each <- function(x) vapply(x, whole, character(1))
 summary.gibbsite_fit <- function(object, variables = NULL,
                                  probs = c(0.025, 0.5, 0.975), ...) {
   call <- rlang::current_env()
+  check_no_more(...)
   probs <- check_numeric_vector(probs, lower = 0, upper = 1)
   model <- fit_part(object, "model")
   invariants <- fit_invariants(object)
@@ -543,12 +561,14 @@ summary.gibbsite_fit <- function(object, variables = NULL,
     table[table$variable %in% labelled,
           c("mcse_mean", "rhat", "ess_bulk", "ess_tail")] <- NA
   }
+  convergence <- convergence_table(invariants, 1.01, 400)
   structure(
     table,
     class = c("gibbsite_summary", "data.frame"),
     headline = model_headline(model),
     length = length_lines(fit_part(object, "running")),
-    convergence = convergence_table(invariants, 1.01, 400),
+    convergence = convergence,
+    remarks = model_notes(model, object, convergence),
     note = if (!is.null(renumbered)) {
       "renumbered"
     } else if (length(labelled) > 0) {
@@ -603,11 +623,10 @@ choose_variables <- function(variables, available, call,
   })
   missing <- variables[lengths(found) == 0]
   if (length(missing) > 0) {
-    blocks <- unique(sub("\\[[0-9,]+\\]$", "", available))
     abort_argument(
       c("{.arg {arg}} must name columns or blocks of the fit; there is no
          {.val {missing[1]}}.",
-        i = "There are {.val {blocks}}."),
+        i = "There are {.val {block_names(available)}}."),
       call = call
     )
   }
@@ -639,21 +658,27 @@ print.gibbsite_summary <- function(x, n = 40, ...) {
   writeLines("mcse: of the mean; bulk, tail: effective sample sizes")
   note <- attr(x, "note")
   if (is.null(note)) {
-    writeLines(c("", verdict_lines(convergence), constant_line(convergence)))
+    writeLines(c(
+      "", verdict_lines(convergence), constant_line(convergence),
+      attr(x, "remarks")
+    ))
     return(invisible(x))
   }
   writeLines(c("", switch(note,
     renumbered = "Components are numbered to agree between draws.",
-    labelled = "-: not meaningful, for the numbers of components may switch."
-  ), "Convergence, judged on quantities that do not depend on the numbering:",
-  ""))
+    labelled = "-: not meaningful, for the numbers of components may switch.",
+    rotated = "-: not meaningful, for factors may rotate from draw to draw."
+  ), paste0(
+    "Convergence, judged on quantities that do not depend on the ",
+    if (note == "rotated") "rotation:" else "numbering:"
+  ), ""))
   print(convergence)
   invisible(x)
 }
 
 #' @export
 as.data.frame.gibbsite_summary <- function(x, ...) {
-  for (part in c("headline", "length", "convergence", "note")) {
+  for (part in c("headline", "length", "convergence", "note", "remarks")) {
     attr(x, part) <- NULL
   }
   class(x) <- "data.frame"
@@ -733,6 +758,7 @@ print_table <- function(names, columns) {
 #' glance(fit)
 #' @export
 tidy.gibbsite_fit <- function(x, conf.level = 0.95, ...) {
+  check_no_more(...)
   level <- check_number(conf.level, lower = 0, upper = 1, lower_open = TRUE,
                         upper_open = TRUE)
   # all quantities, whatever a model's own summary shows
@@ -753,6 +779,7 @@ tidy.gibbsite_fit <- function(x, conf.level = 0.95, ...) {
 #' @rdname tidy.gibbsite_fit
 #' @export
 glance.gibbsite_fit <- function(x, ...) {
+  check_no_more(...)
   running <- fit_part(x, "running")
   table <- convergence(x)
   extreme <- function(values, of) {

@@ -2,23 +2,34 @@
 # prints their names (tools/install.sh bench reads them).  A peer that cannot be
 # installed is skipped by the scripts with a message: see peer_available().
 
-peers <- data.frame(
-  package = c(
-    "bayesm", "mixAK", "mclust", "topicmodels", "slam", "lda", "text2vec",
-    "seededlda", "quanteda", "tidylda"
-  ),
-  does = c(
-    "Gibbs sampler of multivariate normal mixtures (rnmixGibbs)",
-    "Gibbs sampler of multivariate normal mixtures (NMixMCMC)",
-    "EM for Gaussian mixtures",
-    "collapsed Gibbs sampler of LDA (LDA, method = Gibbs)",
-    "sparse matrices, the form that topicmodels reads",
-    "collapsed Gibbs sampler of LDA (lda.collapsed.gibbs.sampler)",
-    "WarpLDA (LDA)",
-    "collapsed Gibbs sampler of LDA (textmodel_lda)",
-    "sparse matrices, the form that seededlda reads",
-    "Gibbs sampler of LDA (tidylda)"
-  )
+peers <- c(
+  # mixtures
+  bayesm = "Gibbs sampler of multivariate normal mixtures (rnmixGibbs)",
+  mixAK = "Gibbs sampler of multivariate normal mixtures (NMixMCMC)",
+  mclust = "EM for Gaussian mixtures",
+  # logistic regression
+  arm = "logistic regression with a prior (bayesglm)",
+  rstanarm = "logistic regression, mode and draws by Stan (stan_glm)",
+  MASS = "the data Pima.tr",
+  # Metropolis-Hastings
+  mcmc = "random walk Metropolis on an R function (metrop)",
+  MCMCpack = "random walk Metropolis on an R function (MCMCmetrop1R)",
+  adaptMCMC = "random walk and robust adaptive Metropolis (MCMC)",
+  fmcmc = "random walk Metropolis, kernels in R (MCMC)",
+  BayesianTools = "Metropolis and other samplers (runMCMC)",
+  LaplacesDemon = "random walk Metropolis and others (LaplacesDemon)",
+  # matrix factorisation
+  rsparse = "alternating least squares (WRMF)",
+  recommenderlab = "the MovieLens-100k ratings",
+  lme4 = "the InstEval ratings",
+  # topic models
+  topicmodels = "collapsed Gibbs sampler (LDA); AssociatedPress",
+  slam = "sparse matrices, the form that topicmodels reads",
+  lda = "collapsed Gibbs sampler (lda.collapsed.gibbs.sampler)",
+  text2vec = "WarpLDA (LDA)",
+  seededlda = "collapsed Gibbs sampler (textmodel_lda)",
+  quanteda = "sparse matrices, the form that seededlda reads",
+  tidylda = "Gibbs sampler (tidylda)"
 )
 
 peer_available <- function(package) {
@@ -30,5 +41,5 @@ peer_available <- function(package) {
 }
 
 if (sys.nframe() == 0L) {
-  writeLines(peers$package)
+  writeLines(names(peers))
 }

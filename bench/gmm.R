@@ -20,10 +20,19 @@
 #
 # Speed: a program is run for few sweeps and for as many more as take about two
 # seconds, and the second number is divided by the difference of the elapsed
-# times, so that setting up does not count.  gibbs_gmm() here starts where
-# bayesm does: its own search for a start takes about as long as 50 sweeps, once
-# a chain.  The programs take turns, ROUNDS times; medians, and medians of the
-# ratios within a round.  They mean something on an otherwise idle machine.
+# times, so that setting up does not count.  Of gibbs_gmm() the time in sweeps
+# counts, which the fit records: the whole call goes on to judge convergence,
+# which the others do not do; a line below each table has its speed too.  It
+# starts where bayesm does: its own search for a start takes about as long as 50
+# sweeps, once a chain.  The programs take turns, ROUNDS times; medians, and
+# medians of the ratios within a round.  They mean something on an otherwise idle
+# machine.
+#
+# GFLOP/s: additions and multiplications of the densities alone, d^2 + 3 d + 2
+# an observation and component by forward substitution, over the time of the
+# whole sweep.  A processor that adds or multiplies 8 doubles in each of two
+# units has 16 times its clock rate to offer; exponentials, sums by component
+# and random numbers take the rest of the time.
 #
 # Effective draws: posterior::ess_bulk() of log p(x | pi, mu, Sigma) after a
 # burn-in of half the run, from one run a program at its own default start; the
@@ -220,15 +229,21 @@ if (peer_available("mixAK")) {
 
 # ---- measuring ---------------------------------------------------------------
 
-elapsed <- function(expr) {
+# Seconds of a run: of the call, and in sweeps where the result records them.
+seconds <- function(run, case, sweeps) {
   gc()
-  system.time(expr)[["elapsed"]]
+  call <- system.time(result <- run(case, sweeps))[["elapsed"]]
+  own <- if (inherits(result, "gibbsite_fit")) {
+    sum(attr(result, "run")$elapsed$chains)
+  }
+  c(sweeps = if (is.null(own)) call else own, call = call)
 }
 
-# Sweeps a second of `more` sweeps, setting up not counted.
+# Sweeps a second of `more` sweeps, setting up not counted: in sweeps, and of
+# the whole call.
 speed <- function(case, run, more) {
-  few <- elapsed(run(case, case$few))
-  many <- elapsed(run(case, case$few + more))
+  few <- seconds(run, case, case$few)
+  many <- seconds(run, case, case$few + more)
   more / (many - few)
 }
 
@@ -236,10 +251,10 @@ speed <- function(case, run, more) {
 # what it meets.)
 two_seconds_of <- function(case, run) {
   run(case, case$few)
-  base <- elapsed(run(case, case$few))
+  base <- seconds(run, case, case$few)[["call"]]
   more <- case$few
   repeat {
-    time <- elapsed(run(case, case$few + more)) - base
+    time <- seconds(run, case, case$few + more)[["call"]] - base
     if (time > 0.3) {
       return(case$thin * ceiling(2 * more / time / case$thin))
     }
@@ -247,38 +262,56 @@ two_seconds_of <- function(case, run) {
   }
 }
 
-# rounds x runs, in turns
+# list(sweeps, call): each rounds x runs, in turns
 in_turns <- function(case, runs) {
   more <- lapply(runs, function(run) two_seconds_of(case, run))
   speeds <- vapply(seq_len(rounds), function(round) {
     set.seed(round)
     mapply(function(run, more) speed(case, run, more), runs, more)
-  }, numeric(length(runs)))
-  matrix(speeds, rounds, byrow = TRUE, dimnames = list(NULL, names(runs)))
+  }, matrix(0, 2L, length(runs)))
+  by_round <- function(clock) {
+    matrix(
+      speeds[clock, , ], rounds, byrow = TRUE,
+      dimnames = list(NULL, names(runs))
+    )
+  }
+  list(sweeps = by_round(1L), call = by_round(2L))
 }
 
 median_ratio <- function(speeds, one, other) {
   stats::median(speeds[, one] / speeds[, other])
 }
 
+# Operations of the densities of one sweep.
+density_flops <- function(case) {
+  d <- ncol(case$x)
+  nrow(case$x) * case$k * (d^2 + 3 * d + 2)
+}
+
 measure <- function(case) {
-  speeds <- in_turns(case, lapply(programs, `[[`, "timed"))
+  both <- in_turns(case, lapply(programs, `[[`, "timed"))
+  speeds <- both$sweeps
   medians <- apply(speeds, 2L, stats::median)
   ess <- vapply(programs, function(program) {
     effective(case, program)
   }, numeric(2L))
-  data.frame(
+  table <- data.frame(
     case = case$name, program = names(programs),
     `sweeps/s` = signif(medians, 4),
     `ours over it` = round(vapply(names(programs), function(name) {
       median_ratio(speeds, "gibbsite", name)
     }, 0), 2),
     target = ifelse(names(programs) == "bayesm", case$target, NA),
+    `GFLOP/s` = signif(medians * density_flops(case) / 1e9, 3),
     `mean log_lik` = round(ess["mean", ], 1),
     `ESS/sweep` = signif(ess["a_sweep", ], 2),
     `ESS/s` = signif(ess["a_sweep", ] * medians, 3),
     check.names = FALSE, row.names = NULL
   )
+  whole <- vapply(names(programs)[-1L], function(name) {
+    median_ratio(both$call, "gibbsite", name)
+  }, 0)
+  structure(table, whole = c(stats::median(both$call[, "gibbsite"]), whole))
 }
 
 # ---- the report --------------------------------------------------------------
@@ -297,7 +330,15 @@ for (package in c("gibbsite", names(programs)[-1L], "posterior")) {
 options(width = 110)
 for (case in cases) {
   cat("\n")
-  print(measure(case), row.names = FALSE)
+  table <- measure(case)
+  print(table, row.names = FALSE)
+  whole <- attr(table, "whole")
+  cat(sprintf(
+    "gibbs_gmm() with the judgement of convergence: %s sweeps/s%s\n",
+    format(signif(whole[[1L]], 4), big.mark = ","),
+    paste0(", ", sprintf("%.2f", whole[-1L]), " times ", names(whole)[-1L],
+           collapse = "")
+  ))
 }
 
 cat("\ngibbs_gmm(threads = 2) against 1, ")
@@ -308,7 +349,7 @@ if (isTRUE(parallel::detectCores() < 2L)) {
   speeds <- in_turns(case, list(
     two = function(case, sweeps) time_gibbsite(case, sweeps, threads = 2),
     one = time_gibbsite
-  ))
+  ))$sweeps
   ratios <- speeds[, 1L] / speeds[, 2L]
   cat(sprintf(
     "%s: %.2f (rounds %.2f to %.2f; target 1.7)\n", case$name,

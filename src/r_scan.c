@@ -20,6 +20,13 @@ static int interrupted(void *unused) {
   return !R_ToplevelExec(check_interrupt, NULL);
 }
 
+/* The same at every 256th sweep: R's evaluator looks for itself, and a sweep of
+ * nothing but compiled code is short. */
+static int interrupted_seldom(void *sweeps) {
+  unsigned *count = sweeps;
+  return (*count)++ % 256 == 0 && interrupted(NULL);
+}
+
 /* ---- state, draws and generator in one value -------------------------------- */
 
 SEXP scan_copy_state(SEXP state) {
@@ -50,6 +57,8 @@ void scan_stop(status outcome) {
     Rf_error("a covariance or precision matrix is no longer positive definite");
   case STATUS_NOT_FINITE:
     Rf_error("the log-likelihood is no longer finite");
+  case STATUS_USER_FUNCTION:
+    Rf_error("a function given to the sampler gave no usable answer");
   case STATUS_NO_MEMORY:
     Rf_error("there is not enough memory");
   default:
@@ -57,13 +66,13 @@ void scan_stop(status outcome) {
   }
 }
 
-SEXP scan_segment(const scan_model *scan, scan_control control, SEXP n,
-                  SEXP state, size_t columns) {
+/* The rows of a segment and, once they are run, state, draws and generator. */
+static SEXP run_segment(const scan_model *scan, scan_control control, SEXP n,
+                        SEXP state, size_t columns, int hold_generator) {
   const size_t sweeps = args_scalar_count(n, "n", 0);
   double *sweep = args_doubles(state, "sweep", 1);
   if (!(*sweep >= 0.0 && *sweep + (double)sweeps < 9007199254740992.0))
     Rf_error("`sweep` must be a count below 2^53");
-  control.stop = interrupted;
   const size_t rows = scan_rows(*sweep, sweeps, &control);
   args_product(rows, columns);
   if (rows > INT_MAX || columns > INT_MAX)
@@ -73,13 +82,29 @@ SEXP scan_segment(const scan_model *scan, scan_control control, SEXP n,
   SEXP draws = Rf_allocMatrix(REALSXP, (int)rows, (int)columns);
   SET_VECTOR_ELT(result, 0, state);
   SET_VECTOR_ELT(result, 1, draws);
-  GetRNGstate();
+  if (hold_generator)
+    GetRNGstate();
   const status outcome =
     scan_sweeps(scan, &control, sweeps, sweep, REAL(draws), rows);
-  PutRNGstate();
+  if (hold_generator)
+    PutRNGstate();
   if (outcome != STATUS_OK && outcome != STATUS_INTERRUPTED)
     scan_stop(outcome);
   SET_VECTOR_ELT(result, 2, current_seed());
   UNPROTECT(1);
   return outcome == STATUS_OK ? result : R_NilValue;
+}
+
+SEXP scan_segment(const scan_model *scan, scan_control control, SEXP n,
+                  SEXP state, size_t columns) {
+  control.stop = interrupted;
+  return run_segment(scan, control, n, state, columns, 1);
+}
+
+SEXP scan_segment_open(const scan_model *scan, scan_control control, SEXP n,
+                       SEXP state, size_t columns) {
+  unsigned sweeps = 0;
+  control.stop = interrupted_seldom;
+  control.stop_data = &sweeps;
+  return run_segment(scan, control, n, state, columns, 0);
 }

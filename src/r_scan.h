@@ -19,6 +19,12 @@ SEXP scan_copy_state(SEXP state);
 SEXP scan_segment(const scan_model *scan, scan_control control, SEXP n,
                   SEXP state, size_t columns);
 
+/* The same for a model whose sweeps call functions of the user.  Such a function
+ * may draw random numbers, so that the generator's state is left where R looks
+ * for it, and the model fetches and puts it back where it draws itself. */
+SEXP scan_segment_open(const scan_model *scan, scan_control control, SEXP n,
+                       SEXP state, size_t columns);
+
 /* Raises the R error that belongs to a status other than STATUS_OK. */
 void scan_stop(status outcome);
 

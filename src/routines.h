@@ -9,6 +9,24 @@
 #define GIBBSITE_ROUTINES(ROUTINE)    \
   ROUTINE(gmm_sweeps, 5)              \
   ROUTINE(gmm_evaluate, 6)            \
+  ROUTINE(design_columns, 2)          \
+  ROUTINE(laplace_sweeps, 4)          \
+  ROUTINE(logistic_search, 3)         \
+  ROUTINE(logistic_derivatives, 2)    \
+  ROUTINE(logistic_draws, 3)          \
+  ROUTINE(logistic_mean, 3)           \
+  ROUTINE(logistic_predictor, 2)      \
+  ROUTINE(gibbs_sample_sweeps, 4)     \
+  ROUTINE(native_callable, 2)         \
+  ROUTINE(native_pointer, 2)          \
+  ROUTINE(native_value, 2)            \
+  ROUTINE(mh_sweeps, 6)               \
+  ROUTINE(mh_settle, 4)               \
+  ROUTINE(mh_evaluate, 4)             \
+  ROUTINE(mh_examine, 6)              \
+  ROUTINE(bmf_sweeps, 5)              \
+  ROUTINE(bmf_linear, 5)              \
+  ROUTINE(bmf_fold_in, 5)             \
   ROUTINE(lda_sweeps, 4)              \
   ROUTINE(lda_fold_in, 6)             \
   ROUTINE(lda_token_probabilities, 5) \
@@ -20,6 +38,26 @@
 SEXP C_gmm_sweeps(SEXP data, SEXP state, SEXP n, SEXP control, SEXP mode);
 SEXP C_gmm_evaluate(SEXP form, SEXP x, SEXP blocks, SEXP order, SEXP pivot,
                     SEXP what);
+SEXP C_logistic_mean(SEXP m, SEXP s, SEXP slope);
+SEXP C_logistic_predictor(SEXP x, SEXP data);
+SEXP C_design_columns(SEXP x, SEXP counts);
+SEXP C_laplace_sweeps(SEXP data, SEXP state, SEXP n, SEXP control);
+SEXP C_logistic_search(SEXP data, SEXP start, SEXP control);
+SEXP C_logistic_derivatives(SEXP data, SEXP w);
+SEXP C_logistic_draws(SEXP data, SEXP w, SEXP what);
+SEXP C_gibbs_sample_sweeps(SEXP data, SEXP state, SEXP n, SEXP control);
+SEXP C_native_callable(SEXP package, SEXP symbol);
+SEXP C_native_pointer(SEXP address, SEXP data);
+SEXP C_native_value(SEXP pointer, SEXP x);
+SEXP C_mh_sweeps(SEXP spec, SEXP functions, SEXP state, SEXP n, SEXP control,
+                 SEXP place);
+SEXP C_mh_settle(SEXP spec, SEXP functions, SEXP state, SEXP place);
+SEXP C_mh_evaluate(SEXP density, SEXP point, SEXP names, SEXP place);
+SEXP C_mh_examine(SEXP spec, SEXP functions, SEXP state, SEXP block, SEXP y,
+                  SEXP place);
+SEXP C_bmf_sweeps(SEXP data, SEXP state, SEXP n, SEXP control, SEXP mode);
+SEXP C_bmf_linear(SEXP sizes, SEXP draws, SEXP user, SEXP item, SEXP moments);
+SEXP C_bmf_fold_in(SEXP sizes, SEXP ratings, SEXP kind, SEXP hyper, SEXP v);
 SEXP C_lda_sweeps(SEXP data, SEXP state, SEXP n, SEXP control);
 SEXP C_lda_fold_in(SEXP word, SEXP start, SEXP phi, SEXP alpha, SEXP sweeps,
                    SEXP threads);

@@ -1,6 +1,7 @@
 # The main job, on real data: a Gaussian mixture of `faithful` with two
 # components and four chains, fitted, checked, summarised and drawn, beside the
-# maximum of the likelihood that EM finds.
+# maximum of the likelihood that EM finds; and a logistic regression of
+# MASS::Pima.tr beside glm's, with the check of its approximation.
 #   Rscript tools/demo.R FOLDER     pictures go into FOLDER
 
 library(gibbsite)
@@ -73,7 +74,7 @@ cat(sprintf(
   em$log_likelihood, max(log_lik), mean(log_lik)
 ))
 
-draw <- function(name, ..., width = 1200, height = 900) {
+draw <- function(fit, name, ..., width = 1200, height = 900) {
   path <- file.path(folder, name)
   grDevices::png(path, width = width, height = height, res = 144)
   on.exit(grDevices::dev.off())
@@ -81,12 +82,52 @@ draw <- function(name, ..., width = 1200, height = 900) {
   path
 }
 
-pictures <- c(
-  draw("mixture.png"),
-  draw("trace.png", type = "trace", height = 1200),
-  draw("density.png", type = "density", height = 1200),
-  draw("autocorrelation.png", type = "autocorrelation", height = 1200),
-  draw("ranks.png", type = "ranks", height = 1200)
-)
-heading("Pictures")
-writeLines(pictures)
+heading("Pictures of the mixture")
+writeLines(c(
+  draw(fit, "mixture.png"),
+  draw(fit, "trace.png", type = "trace", height = 1200),
+  draw(fit, "density.png", type = "density", height = 1200),
+  draw(fit, "autocorrelation.png", type = "autocorrelation", height = 1200),
+  draw(fit, "ranks.png", type = "ranks", height = 1200)
+))
+
+if (requireNamespace("MASS", quietly = TRUE)) {
+  train <- MASS::Pima.tr
+  test <- MASS::Pima.te
+  diabetes <- laplace_logistic(type ~ ., train, seed = 1)
+
+  heading("diabetes <- laplace_logistic(type ~ ., MASS::Pima.tr, seed = 1)")
+  print(diabetes)
+  heading("importance_check(diabetes)")
+  print(importance_check(diabetes))
+
+  heading("Beside glm (prior variance 1e6)")
+  flat <- laplace_logistic(
+    type ~ ., train, prior = logistic_prior(1e6, 1e6), seed = 1
+  )
+  peer <- stats::glm(type ~ ., stats::binomial, train)
+  print(data.frame(
+    glm = round(stats::coef(peer), 4), MAP = round(stats::coef(flat), 4),
+    "glm se" = round(sqrt(diag(stats::vcov(peer))), 4),
+    sd = round(sqrt(diag(stats::vcov(flat))), 4), check.names = FALSE
+  ))
+  wrong <- mean(predict(diabetes, test, type = "class") != test$type)
+  cat(sprintf(
+    "\nMASS::Pima.te: %d women, %.1f%% misclassified\n", nrow(test),
+    100 * wrong
+  ))
+
+  heading("anova(diabetes, without, glucose)")
+  without <- update(diabetes, . ~ . - bp - skin)
+  glucose <- update(diabetes, . ~ glu)
+  print(anova(diabetes, without, glucose))
+
+  heading("Pictures of the regression")
+  writeLines(c(
+    draw(diabetes, "logistic-coefficients.png"),
+    draw(diabetes, "logistic-response.png", type = "response",
+         variable = "glu"),
+    draw(diabetes, "logistic-calibration.png", type = "calibration",
+         height = 1200)
+  ))
+}

@@ -1,7 +1,7 @@
 #!/bin/sh
 # tools/layering.sh SRC: the rules of the C layers, on the sources in SRC.
-#   1. src/core includes the C library, Rmath, BLAS, LAPACK, OpenMP and its own
-#      headers, and nothing else
+#   1. src/core includes the C library, vector instructions, Rmath, BLAS, LAPACK,
+#      OpenMP and its own headers, and nothing else
 #   2. src/core names no SEXP and no routine that stops, warns or prints in R
 #   3. no C function is longer than 60 lines
 #   4. Makevars lists every source
@@ -81,9 +81,9 @@ awk -v src="$src" '
 
   BEGIN {
     longest = 60
-    allowed = "^<((assert|complex|ctype|errno|fenv|float|inttypes|limits|" \
-      "math|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdlib|string|" \
-      "tgmath|omp|Rmath)[.]h|R_ext/(BLAS|Lapack|Random)[.]h)>$"
+    allowed = "^<((assert|complex|ctype|errno|fenv|float|immintrin|inttypes|" \
+      "limits|math|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdlib|" \
+      "string|tgmath|omp|Rmath)[.]h|R_ext/(BLAS|Lapack|Random)[.]h)>$"
     n = split("SEXP SEXPREC error warning Rprintf REprintf R_CheckUserInterrupt " \
       "R_alloc R_CheckStack UNPROTECT PROTECT printf fprintf abort exit rand " \
       "srand longjmp GetRNGstate PutRNGstate", list, " ")

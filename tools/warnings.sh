@@ -6,7 +6,7 @@ cd "$(dirname "$0")/../src"
 
 include=$(Rscript -e 'cat(R.home("include"))')
 flags="-Wall -Wextra -Wpedantic -Wstrict-prototypes -Wvla -Werror -O2 \
--DR_NO_REMAP -DSTRICT_R_HEADERS -Icore -isystem $include"
+-DR_NO_REMAP -DSTRICT_R_HEADERS -Icore -I../inst/include -isystem $include"
 object=$(mktemp)
 trap 'rm -f "$object"' EXIT
 

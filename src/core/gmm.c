@@ -25,9 +25,25 @@ static size_t sums_size(const gmm_data *data) {
   return data->k * (1 + data->d + data->d * data->d);
 }
 
-/* A chunk's area: log-likelihood, sums, densities' scratch, weights. */
+/* Numbers of a vector's length, so that what follows starts on its boundary. */
+static size_t whole_vectors(size_t length) {
+  return (length + 7) / 8 * 8;
+}
+
+static double *next_boundary(double *x) {
+  const size_t past = (uintptr_t)x % (8 * sizeof(double)) / sizeof(double);
+  return past ? x + (8 - past) : x;
+}
+
+/* A row of ones, a bin for each component, how many wait in each. */
+static size_t bins_size(const gmm_data *data) {
+  return BIN * (1 + data->k * data->d) + whole_vectors(data->k);
+}
+
+/* A chunk's area: bins, densities' scratch, weights, log-likelihood and sums. */
 static size_t chunk_size(const gmm_data *data) {
-  return LANES + sums_size(data) + LANES * (2 * data->d + data->k);
+  return bins_size(data) + LANES * (2 * data->d + data->k) +
+         whole_vectors(1 + sums_size(data));
 }
 
 static size_t small_size(const gmm_data *data) {
@@ -60,15 +76,36 @@ size_t gmm_work_size(const gmm_data *data) {
   const size_t chunks = (data->n + length - 1) / length;
   const size_t copy = data->missing.entries ? data->n * data->d : 0;
   return gmm_components_size(data->form, data->d, data->k) + sums_size(data) +
-         chunks * chunk_size(data) + data->n + data->missing.entries +
+         8 + chunks * chunk_size(data) + data->n + data->missing.entries +
          data->missing.patterns * data->k * pattern_size(data) + copy +
          small_size(data);
 }
 
-static void sums_carve(gmm_sums *sums, const gmm_data *data, double *work) {
+static void sums_carve(gmm_sums *sums, const gmm_data *data, double *work,
+                       double *bins) {
   sums->count = work;
   sums->sum = work + data->k;
   sums->cross = sums->sum + data->k * data->d;
+  sums->ones = bins;
+  sums->bin = bins + BIN;
+  sums->waiting = (size_t *)(void *)(sums->bin + BIN * data->k * data->d);
+}
+
+/* The area of a chunk, by its parts. */
+typedef struct {
+  double *scratch, *weight, *log_lik; /* the sums follow log_lik */
+  gmm_sums sums;
+} chunk_area;
+
+static chunk_area area_of(const gmm_model *m, size_t index) {
+  const gmm_data *data = &m->data;
+  double *start = m->chunk_work + index * chunk_size(data);
+  chunk_area area;
+  area.scratch = start + bins_size(data);
+  area.weight = area.scratch + 2 * LANES * data->d;
+  area.log_lik = area.weight + LANES * data->k;
+  sums_carve(&area.sums, data, area.log_lik + 1, start);
+  return area;
 }
 
 static void clear(double *x, size_t length) {
@@ -211,77 +248,65 @@ static void pick_largest(const double *weight, size_t k, size_t lanes, int *z) {
   }
 }
 
-/* Running means of the probabilities, of which `partial` holds partial sums. */
-static void stream_probabilities(const gmm_model *m, size_t first, size_t lanes,
-                                 const double *partial) {
+static void allocate_block(const gmm_model *m, size_t first, size_t lanes,
+                           const chunk_area *area, gmm_log_sum *log_lik) {
   const size_t n = m->data.n, k = m->data.k;
-  const double *total = partial + (k - 1) * LANES;
-  for (size_t c = 0; c < k; c++) {
-    double *mean = m->state.prob + first + n * c;
-    for (size_t lane = 0; lane < lanes; lane++) {
-      const double before = c ? partial[(c - 1) * LANES + lane] : 0.0;
-      const double p = (partial[c * LANES + lane] - before) / total[lane];
-      mean[lane] += (p - mean[lane]) / *m->state.kept;
-    }
-  }
-}
-
-/* Returns the block's part of the log-likelihood. */
-static double allocate_block(const gmm_model *m, size_t first, size_t lanes,
-                             double *scratch, double *weight) {
-  const size_t k = m->data.k;
+  double *weight = area->weight;
   int *z = m->state.z + first;
-  block_weights(m, first, lanes, scratch, weight);
+  block_weights(m, first, lanes, area->scratch, weight);
   if (m->mode)
     pick_largest(weight, k, lanes, z);
-  const double log_lik = gmm_accumulate(weight, k, lanes);
+  gmm_accumulate(weight, k, lanes, log_lik);
   if (!m->mode)
     gmm_pick(weight, k, m->uniforms + first, lanes, z);
   if (m->recording)
-    stream_probabilities(m, first, lanes, weight);
-  size_t *order = (size_t *)(void *)(scratch + m->data.d);
+    gmm_average(weight, n, k, lanes, 1.0 / *m->state.kept,
+                m->state.prob + first);
+  size_t *order = (size_t *)(void *)(area->scratch + m->data.d);
   for (size_t i = first; m->data.missing.entries && i < first + lanes; i++)
     if (m->data.missing.pattern[i] > 0)
-      draw_missing(m, i, scratch, order);
-  return log_lik;
+      draw_missing(m, i, area->scratch, order);
 }
 
 /* ---- sums by component ------------------------------------------------------ */
 
-/* Adds an observation of component c; element j stands at x[j * stride]. */
-static void add_observation(const gmm_model *m, gmm_sums *sums, size_t c,
-                            const double *x, size_t stride, double *deviation) {
+/* What waits in the bin of component c enters its sums. */
+static void empty_bin(const gmm_model *m, gmm_sums *sums, size_t c) {
   const size_t d = m->data.d;
-  const double *mean = m->components.mean + c * d;
-  double *sum = sums->sum + c * d, *cross = sums->cross + c * d * d;
-  sums->count[c] += 1.0;
-  for (size_t j = 0; j < d; j++) {
-    const double y = x[j * stride] - mean[j];
-    deviation[j] = y;
-    sum[j] += y;
-  }
-  if (m->data.form == COVARIANCE_DIAGONAL)
-    for (size_t j = 0; j < d; j++)
-      cross[j + d * j] += deviation[j] * deviation[j];
-  else if (d == 2) {
-    cross[0] += deviation[0] * deviation[0];
-    cross[1] += deviation[1] * deviation[0];
-    cross[3] += deviation[1] * deviation[1];
-  } else
-    gmm_add_outer(deviation, d, cross);
+  gmm_add_bin(m->data.form, sums->bin + c * d * BIN, d, sums->waiting[c],
+              sums->ones, m->components.mean + c * d, sums->sum + c * d,
+              sums->cross + c * d * d);
+  sums->count[c] += (double)sums->waiting[c];
+  sums->waiting[c] = 0;
 }
 
-/* Observations first, ..., first + lanes - 1; `block` holds them side by side
- * where they have just been loaded and none was changed since, else NULL. */
+/* Adds observations first, ..., first + lanes - 1; `block` holds them side by
+ * side where they have just been loaded and none was changed since, else NULL.
+ * Afterwards every bin has room for another block. */
 static void add_block(const gmm_model *m, gmm_sums *sums, size_t first,
-                      size_t lanes, const double *block, double *deviation) {
+                      size_t lanes, const double *block) {
+  const size_t d = m->data.d, k = m->data.k;
+  const double *x = block ? block : m->x + first;
+  const size_t stride = block ? LANES : m->data.n;
+  double *slot[LANES];
   for (size_t lane = 0; lane < lanes; lane++) {
-    const size_t i = first + lane, c = (size_t)m->state.z[i] - 1;
-    if (block)
-      add_observation(m, sums, c, block + lane, LANES, deviation);
-    else
-      add_observation(m, sums, c, m->x + i, m->data.n, deviation);
+    const size_t c = (size_t)m->state.z[first + lane] - 1;
+    slot[lane] = sums->bin + c * d * BIN + sums->waiting[c]++;
   }
+  for (size_t j = 0; j < d; j++)
+    for (size_t lane = 0; lane < lanes; lane++)
+      slot[lane][j * BIN] = x[lane + j * stride];
+  for (size_t c = 0; c < k; c++)
+    if (sums->waiting[c] > BIN - LANES)
+      empty_bin(m, sums, c);
+}
+
+static void open_sums(const gmm_model *m, gmm_sums *sums) {
+  clear(sums->count, sums_size(&m->data));
+  for (size_t s = 0; s < BIN; s++)
+    sums->ones[s] = 1.0;
+  for (size_t c = 0; c < m->data.k; c++)
+    sums->waiting[c] = 0;
 }
 
 /* Allocates (when asked to) and sums the observations of one chunk in its own
@@ -289,22 +314,21 @@ static void add_block(const gmm_model *m, gmm_sums *sums, size_t first,
  * may run in any order. */
 static void run_chunk(const gmm_model *m, size_t index, int allocate) {
   const size_t n = m->data.n;
-  double *area = m->chunk_work + index * chunk_size(&m->data);
-  gmm_sums sums;
-  sums_carve(&sums, &m->data, area + LANES);
-  double *scratch = area + LANES + sums_size(&m->data);
-  double *weight = scratch + 2 * LANES * m->data.d;
+  chunk_area area = area_of(m, index);
+  gmm_log_sum log_lik = gmm_log_sum_open();
   const size_t first = index * m->chunk;
   const size_t last = first + m->chunk < n ? first + m->chunk : n;
   const int loaded = allocate && m->data.missing.entries == 0;
-  clear(area, LANES + sums_size(&m->data));
+  open_sums(m, &area.sums);
   for (size_t i = first; i < last; i += LANES) {
     const size_t lanes = last - i < LANES ? last - i : LANES;
     if (allocate)
-      area[0] += allocate_block(m, i, lanes, scratch, weight);
-    add_block(m, &sums, i, lanes, loaded ? scratch : NULL,
-              scratch + LANES * m->data.d);
+      allocate_block(m, i, lanes, &area, &log_lik);
+    add_block(m, &area.sums, i, lanes, loaded ? area.scratch : NULL);
   }
+  for (size_t c = 0; c < m->data.k; c++)
+    empty_bin(m, &area.sums, c);
+  *area.log_lik = gmm_log_sum_close(&log_lik);
 }
 
 /* Chunks that run before the user is asked whether to go on: at least 16, so
@@ -315,13 +339,18 @@ static int batch_length(const gmm_model *m) {
   return work < 2e8 / 64.0 ? 64 : work < 2e8 / 16.0 ? (int)(2e8 / work) : 16;
 }
 
-/* Chunks first, ..., last - 1 in parallel. */
+/* Chunks first, ..., last - 1 in parallel.  A team of one is not even asked for: to
+ * set it up takes as long as 50 observations. */
 static void run_batch(const gmm_model *m, int first, int last, int allocate,
                       int threads) {
   const int team = threads < last - first ? threads : last - first;
-  (void)team; /* unused where there is no OpenMP */
+  if (team < 2) {
+    for (int index = first; index < last; index++)
+      run_chunk(m, (size_t)index, allocate);
+    return;
+  }
 #ifdef _OPENMP
-#pragma omp parallel for num_threads(team) schedule(dynamic) if (team > 1)
+#pragma omp parallel for num_threads(team) schedule(dynamic)
 #endif
   for (int index = first; index < last; index++)
     run_chunk(m, (size_t)index, allocate);
@@ -330,7 +359,7 @@ static void run_batch(const gmm_model *m, int first, int last, int allocate,
 /* All chunks, then their sums in the order of the chunks. */
 static status run_chunks(gmm_model *m, int allocate,
                          const scan_control *control) {
-  const size_t size = chunk_size(&m->data), length = sums_size(&m->data);
+  const size_t length = sums_size(&m->data);
   const int chunks = (int)m->chunks, batch = batch_length(m);
   for (int first = 0; first < chunks; first += batch) {
     if (first > 0 && control->stop && control->stop(control->stop_data))
@@ -341,10 +370,10 @@ static status run_chunks(gmm_model *m, int allocate,
   clear(m->sums.count, length);
   m->log_lik = 0.0;
   for (size_t index = 0; index < m->chunks; index++) {
-    const double *area = m->chunk_work + index * size;
-    m->log_lik += area[0];
+    const chunk_area area = area_of(m, index);
+    m->log_lik += *area.log_lik;
     for (size_t e = 0; e < length; e++)
-      m->sums.count[e] += area[LANES + e];
+      m->sums.count[e] += area.sums.count[e];
   }
   return STATUS_OK;
 }
@@ -372,22 +401,23 @@ static void draw_weights(gmm_model *m) {
 }
 
 /* Sums of component c about its current mean, observation by observation. */
-static void sum_afresh(gmm_model *m, size_t c, double *deviation) {
+static void sum_afresh(gmm_model *m, size_t c) {
   const size_t d = m->data.d;
   m->sums.count[c] = 0.0;
   clear(m->sums.sum + c * d, d);
   clear(m->sums.cross + c * d * d, d * d);
   for (size_t i = 0; i < m->data.n; i++)
     if ((size_t)m->state.z[i] == c + 1)
-      add_observation(m, &m->sums, c, m->x + i, m->data.n, deviation);
+      add_block(m, &m->sums, i, 1, NULL);
+  empty_bin(m, &m->sums, c);
 }
 
 /* Sums about mu become sums about mu + shift (the mean must be the new one):
  * sum (y - shift)(y - shift)' = cross - sum shift' - shift sum' + n shift
  * shift'.  Where that takes off more than three of sixteen digits (the mean has
  * jumped: a start far from the data, a component that was empty) they are
- * summed afresh.  Overwrites `shift`. */
-static void move_centre(gmm_model *m, size_t c, double *shift) {
+ * summed afresh. */
+static void move_centre(gmm_model *m, size_t c, const double *shift) {
   const size_t d = m->data.d;
   const double count = m->sums.count[c];
   double *sum = m->sums.sum + c * d, *cross = m->sums.cross + c * d * d;
@@ -402,7 +432,7 @@ static void move_centre(gmm_model *m, size_t c, double *shift) {
   for (size_t j = 0; j < d; j++)
     sum[j] -= count * shift[j];
   if (cancelled)
-    sum_afresh(m, c, shift);
+    sum_afresh(m, c);
 }
 
 /* mu_c | Sigma_c, z, x ~ N(m_c, V_c),  V_c^-1 = V0^-1 + n_c Sigma_c^-1,
@@ -557,9 +587,9 @@ static void carve(gmm_model *m, double *work) {
   m->chunks = (data->n + m->chunk - 1) / m->chunk;
   gmm_components_carve(&m->components, data->form, data->d, data->k, work);
   work += gmm_components_size(data->form, data->d, data->k);
-  sums_carve(&m->sums, data, work);
-  work += sums_size(data);
-  m->chunk_work = work;
+  m->chunk_work = next_boundary(work + sums_size(data));
+  sums_carve(&m->sums, data, work, m->chunk_work); /* bins of the first chunk */
+  work = m->chunk_work;
   work += m->chunks * chunk_size(data);
   m->uniforms = work;
   m->normals = work + data->n;

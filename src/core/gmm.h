@@ -57,9 +57,13 @@ typedef struct {
 /* Sums over the observations of each component, about the current mean:
  *   count[c], sum[c * d + j] = sum (x_ij - mu_cj),
  *   cross[c * d * d + i + d j] (i >= j) = sum (x_i - mu_c)(x_i - mu_c)'
- * (diagonal covariances: i = j alone). */
+ * (diagonal covariances: i = j alone).  Observations first wait in a bin of their
+ * component, variable j of the s-th one at bin[(c * d + j) * BIN + s], for their
+ * products to be summed many at a time. */
 typedef struct {
   double *count, *sum, *cross;
+  double *bin, *ones; /* ones: a row of a bin */
+  size_t *waiting;    /* k: observations in each bin */
 } gmm_sums;
 
 typedef struct {

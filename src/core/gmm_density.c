@@ -62,19 +62,6 @@ void gmm_lower(const gmm_components *p, size_t c, double *lower) {
 
 /* ---- a block of observations ---------------------------------------------- */
 
-/* block[j * LANES + lane] <- x; lanes beyond the data repeat the last one. */
-static void load_block(const double *x, size_t n, size_t d, size_t lanes,
-                       double *restrict block) {
-  if (lanes == LANES) {
-    for (size_t j = 0; j < d; j++)
-      memcpy(block + j * LANES, x + n * j, LANES * sizeof *block);
-    return;
-  }
-  for (size_t j = 0; j < d; j++)
-    for (size_t lane = 0; lane < LANES; lane++)
-      block[j * LANES + lane] = x[(lane < lanes ? lane : lanes - 1) + n * j];
-}
-
 #define LANE_BYTES 16
 #define LANE_NAME(x) narrow_##x
 #define LANE_TARGET
@@ -88,10 +75,33 @@ static void load_block(const double *x, size_t n, size_t d, size_t lanes,
 #define LANE_NAME(x) wide_##x
 #define LANE_TARGET LANES_WIDE_TARGET
 #include "gmm_kernel.h"
-#define CHOOSE(kernel) (lanes_wide() ? wide_##kernel : narrow_##kernel)
+#undef LANE_BYTES
+#undef LANE_NAME
+#undef LANE_TARGET
+
+#define LANE_BYTES 64
+#define LANE_NAME(x) widest_##x
+#define LANE_TARGET LANES_WIDEST_TARGET
+#include "gmm_kernel.h"
+#define CHOOSE(kernel)              \
+  (lanes_widest() ? widest_##kernel \
+   : lanes_wide() ? wide_##kernel   \
+                  : narrow_##kernel)
 #else
 #define CHOOSE(kernel) narrow_##kernel
 #endif
+
+/* block[j * LANES + lane] <- x; lanes beyond the data repeat the last one. */
+static void load_block(const double *x, size_t n, size_t d, size_t lanes,
+                       double *block) {
+  if (lanes == LANES) {
+    CHOOSE(load)(x, n, d, block);
+    return;
+  }
+  for (size_t j = 0; j < d; j++)
+    for (size_t lane = 0; lane < LANES; lane++)
+      block[j * LANES + lane] = x[(lane < lanes ? lane : lanes - 1) + n * j];
+}
 
 void gmm_log_joint(const gmm_components *p, const double *x, size_t n,
                    size_t lanes, double *scratch, double *weight) {
@@ -99,12 +109,12 @@ void gmm_log_joint(const gmm_components *p, const double *x, size_t n,
   CHOOSE(densities)(p, scratch, scratch + LANES * p->d, weight);
 }
 
-void gmm_add_outer(const double *y, size_t d, double *cross) {
-  CHOOSE(add_outer)(y, d, cross);
-}
-
 void gmm_pick(const double *partial, size_t k, const double *uniforms,
               size_t lanes, int *z) {
+  if (lanes == LANES) {
+    CHOOSE(pick)(partial, k, uniforms, z);
+    return;
+  }
   double u[LANES] = {0};
   int picked[LANES];
   for (size_t lane = 0; lane < lanes; lane++)
@@ -114,31 +124,93 @@ void gmm_pick(const double *partial, size_t k, const double *uniforms,
     z[lane] = picked[lane];
 }
 
-double gmm_accumulate(double *weight, size_t k, size_t lanes) {
+void gmm_average(double *partial, size_t n, size_t k, size_t lanes, double rate,
+                 double *mean) {
+  CHOOSE(normalise)(partial, k);
+  for (size_t c = 0; c < k; c++) {
+    const double *p = partial + c * LANES;
+    double *to = mean + n * c, last[LANES] = {0};
+    if (lanes == LANES) {
+      CHOOSE(average)(p, rate, to);
+      continue;
+    }
+    for (size_t lane = 0; lane < lanes; lane++)
+      last[lane] = to[lane];
+    CHOOSE(average)(p, rate, last);
+    for (size_t lane = 0; lane < lanes; lane++)
+      to[lane] = last[lane];
+  }
+}
+
+void gmm_add_bin(gmm_form form, double *bin, size_t d, size_t filled,
+                 const double *ones, const double *mean, double *sum,
+                 double *cross) {
+  CHOOSE(add_bin)(form, bin, d, filled, ones, mean, sum, cross);
+}
+
+/* ---- the log-likelihood ------------------------------------------------------ */
+
+#define LARGEST_PRODUCT 1e300
+
+gmm_log_sum gmm_log_sum_open(void) {
+  gmm_log_sum s = {.bound = 1.0};
+  for (size_t lane = 0; lane < LANES; lane++)
+    s.product[lane] = 1.0;
+  return s;
+}
+
+/* Logarithms of the products move into the sum. */
+static void take_logarithms(gmm_log_sum *s) {
+  for (size_t lane = 0; lane < LANES; lane++) {
+    s->sum[lane] += log(s->product[lane]);
+    s->product[lane] = 1.0;
+  }
+  s->bound = 1.0;
+}
+
+double gmm_log_sum_close(const gmm_log_sum *s) {
+  double sum = 0.0, product = 1.0;
+  for (size_t lane = 0; lane < LANES; lane++) {
+    sum += s->sum[lane];
+    if (product * s->product[lane] > LARGEST_PRODUCT) {
+      sum += log(product);
+      product = 1.0;
+    }
+    product *= s->product[lane];
+  }
+  return sum + log(product);
+}
+
+static void multiply_lanes(gmm_log_sum *restrict s,
+                           const double *restrict largest,
+                           const double *restrict total) {
+  for (size_t lane = 0; lane < LANES; lane++) {
+    s->sum[lane] += largest[lane];
+    s->product[lane] *= total[lane];
+  }
+}
+
+void gmm_accumulate(double *weight, size_t k, size_t lanes, gmm_log_sum *s) {
   double largest[LANES], total[LANES];
   CHOOSE(partial_sums)(weight, k, largest, total);
-  double sum = 0.0, product = 1.0;
-  for (size_t lane = 0; lane < lanes; lane++) {
-    sum += largest[lane];
-    product *= total[lane]; /* 1 <= total <= k: k^8 is far from overflow */
+  for (size_t lane = lanes; lane < LANES; lane++) {
+    largest[lane] = 0.0;
+    total[lane] = 1.0;
   }
-  return sum + log(product); /* one logarithm a block */
+  s->bound *= (double)k; /* 1 <= total <= k */
+  multiply_lanes(s, largest, total);
+  if (s->bound > LARGEST_PRODUCT / (double)k)
+    take_logarithms(s);
 }
 
 /* ---- densities and probabilities of any observations ------------------------ */
 
 /* weight (k x LANES): joint log densities in, P(z = c | x) out;
  * log_density[lane] <- their log-sum-exp. */
-static void normalise_block(double *restrict weight, size_t k,
-                            double *restrict log_density) {
-  double largest[LANES], total[LANES], before[LANES] = {0};
+static void normalise_block(double *weight, size_t k, double *log_density) {
+  double largest[LANES], total[LANES];
   CHOOSE(partial_sums)(weight, k, largest, total);
-  for (size_t c = 0; c < k; c++)
-    for (int lane = 0; lane < LANES; lane++) {
-      const double partial = weight[c * LANES + lane];
-      weight[c * LANES + lane] = (partial - before[lane]) / total[lane];
-      before[lane] = partial;
-    }
+  CHOOSE(normalise)(weight, k);
   for (int lane = 0; lane < LANES; lane++)
     log_density[lane] = largest[lane] + log(total[lane]);
 }

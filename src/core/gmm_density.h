@@ -6,8 +6,14 @@
 #ifndef GIBBSITE_GMM_DENSITY_H
 #define GIBBSITE_GMM_DENSITY_H
 
+#include "lanes.h"
 #include "status.h"
 #include <stddef.h>
+
+/* Products are summed over a bin of up to BIN observations, in GROUP partial sums
+ * that do not wait for one another. */
+#define BIN 64
+#define GROUP 8
 
 /* How the covariances are tied. */
 typedef enum {
@@ -48,17 +54,37 @@ void gmm_lower(const gmm_components *p, size_t c, double *lower);
 void gmm_log_joint(const gmm_components *p, const double *x, size_t n,
                    size_t lanes, double *scratch, double *weight);
 
-/* Log joint weights become partial sums over c of exp(weight - largest).
- * Returned: the sum over the valid lanes of log sum_c exp(weight). */
-double gmm_accumulate(double *weight, size_t k, size_t lanes);
+/* Sum of logarithms: sum over lanes of sum + log(product).  Products are of numbers
+ * between 1 and k, `bound` is what they cannot exceed; so one logarithm serves
+ * for many observations. */
+typedef struct {
+  double sum[LANES], product[LANES], bound;
+} gmm_log_sum;
 
-/* cross (d x d, lower triangle) += y y'. */
-void gmm_add_outer(const double *y, size_t d, double *cross);
+gmm_log_sum gmm_log_sum_open(void);
+double gmm_log_sum_close(const gmm_log_sum *s);
+
+/* Log joint weights become partial sums over c of exp(weight - largest); log
+ * sum_c exp(weight) of the valid lanes is added to s. */
+void gmm_accumulate(double *weight, size_t k, size_t lanes, gmm_log_sum *s);
 
 /* z[lane] <- component 1..k of each valid lane, by one uniform in (0, 1) each,
  * with the partial sums that gmm_accumulate() left. */
 void gmm_pick(const double *partial, size_t k, const double *uniforms,
               size_t lanes, int *z);
+
+/* The partial sums become probabilities; mean[lane + n c] moves towards those of
+ * the valid lanes by `rate` of the way. */
+void gmm_average(double *partial, size_t n, size_t k, size_t lanes, double rate,
+                 double *mean);
+
+/* Sums of a bin of observations, variable j of the s-th at bin[j * BIN + s], s <
+ * filled <= BIN:  sum[j] += sum_s y_js, cross[i + d j] += sum_s y_is y_js (i >= j;
+ * diagonal covariances: i = j alone) with y_js = bin[j * BIN + s] - mean[j].
+ * Overwrites the bin; ones: BIN of them. */
+void gmm_add_bin(gmm_form form, double *bin, size_t d, size_t filled,
+                 const double *ones, const double *mean, double *sum,
+                 double *cross);
 
 /* Densities and allocation probabilities at x (n x d) under `draws` draws of the
  * parameters, rows of pi (draws x k), mu (draws x k d) and sigma: full draws x

@@ -16,6 +16,15 @@ typedef long long LANE_NAME(bits)
 #define PASS (2 * WIDTH)
 #define AT(pointer) (*(VEC *)(pointer))
 #define FROM(pointer) (*(const VEC *)(pointer))
+#include "lane_math.h"
+
+/* block[j * LANES + lane] <- x[lane + n j] */
+LANE_TARGET static void LANE_NAME(load)(const double *x, size_t n, size_t d,
+                                        double *block) {
+  for (size_t j = 0; j < d; j++)
+    for (size_t lane = 0; lane < LANES; lane += WIDTH)
+      AT(block + j * LANES + lane) = FROM(x + n * j + lane);
+}
 
 /* out <- constant - |L^-1 (x - mu)|^2 / 2 by forward substitution, two rows at a
  * time: each w[i] is loaded once for both. */
@@ -101,41 +110,6 @@ LANE_TARGET static void LANE_NAME(densities)(const gmm_components *p,
   }
 }
 
-/* a where the mask has ones, else b. */
-LANE_TARGET static inline VEC LANE_NAME(select)(BITS mask, VEC a, VEC b) {
-  return (VEC)((mask & (BITS)a) | (~mask & (BITS)b));
-}
-
-/* exp(x) for x <= 0 to about one unit in the last place, 0 below -708:
- * x = n log 2 + r, |r| <= log(2) / 2, the Taylor polynomial of degree 13 for
- * exp(r) (its remainder is below 5e-18), n added to the exponent bits.  Adding
- * 1.5 * 2^52 rounds to the nearest whole number and leaves it in the low bits. */
-LANE_TARGET static inline VEC LANE_NAME(exp_nonpositive)(VEC x) {
-  const double magic = 6755399441055744.0; /* 1.5 * 2^52 */
-  const VEC lowest = (VEC){0} - 708.0;
-  const BITS too_low = (BITS)(x < lowest);
-  const VEC bounded = LANE_NAME(select)(too_low, lowest, x);
-  const VEC shifted = bounded * 1.44269504088896338700 + magic;
-  const VEC n = shifted - magic;
-  const VEC r =
-    (bounded - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10;
-  VEC p = r * (1.0 / 6227020800.0) + 1.0 / 479001600.0;
-  p = p * r + 1.0 / 39916800.0;
-  p = p * r + 1.0 / 3628800.0;
-  p = p * r + 1.0 / 362880.0;
-  p = p * r + 1.0 / 40320.0;
-  p = p * r + 1.0 / 5040.0;
-  p = p * r + 1.0 / 720.0;
-  p = p * r + 1.0 / 120.0;
-  p = p * r + 1.0 / 24.0;
-  p = p * r + 1.0 / 6.0;
-  p = p * r + 0.5;
-  p = p * r + 1.0;
-  p = p * r + 1.0;
-  p = (VEC)((BITS)p + ((BITS)shifted << 52));
-  return (VEC)(~too_low & (BITS)p);
-}
-
 /* Log weights of a block become partial sums over c of exp(weight - largest);
  * leaves the largest log weight and the total of each lane. */
 LANE_TARGET static void LANE_NAME(partial_sums)(double *weight, size_t k,
@@ -177,18 +151,86 @@ LANE_TARGET static void LANE_NAME(pick)(const double *partial, size_t k,
   }
 }
 
-/* cross (d x d) += y y', the lower triangle; what falls above the diagonal is
- * never read. */
-LANE_TARGET static void LANE_NAME(add_outer)(const double *y, size_t d,
-                                             double *cross) {
+/* Partial sums become probabilities. */
+LANE_TARGET static void LANE_NAME(normalise)(double *weight, size_t k) {
+  for (size_t lane = 0; lane < LANES; lane += WIDTH) {
+    double *w = weight + lane;
+    const VEC scale = 1.0 / FROM(w + (k - 1) * LANES);
+    VEC before = {0};
+    for (size_t c = 0; c < k; c++) {
+      const VEC partial = FROM(w + c * LANES);
+      AT(w + c * LANES) = (partial - before) * scale;
+      before = partial;
+    }
+  }
+}
+
+/* mean <- mean + rate (p - mean) */
+LANE_TARGET static void LANE_NAME(average)(const double *p, double rate,
+                                           double *mean) {
+  for (size_t lane = 0; lane < LANES; lane += WIDTH)
+    AT(mean + lane) += rate * (FROM(p + lane) - FROM(mean + lane));
+}
+
+/* part[r][g] <- sum of a_r[s] b[s] over the slots s = g, g + GROUP, ... */
+LANE_TARGET static inline void LANE_NAME(products)(const double *const a[4],
+                                                   const double *b,
+                                                   size_t slots,
+                                                   double part[4][GROUP]) {
+  for (size_t g = 0; g < GROUP; g += WIDTH) {
+    VEC sum0 = {0}, sum1 = {0}, sum2 = {0}, sum3 = {0};
+    for (size_t s = g; s < slots; s += GROUP) {
+      const VEC y = FROM(b + s);
+      sum0 += FROM(a[0] + s) * y;
+      sum1 += FROM(a[1] + s) * y;
+      sum2 += FROM(a[2] + s) * y;
+      sum3 += FROM(a[3] + s) * y;
+    }
+    AT(part[0] + g) = sum0;
+    AT(part[1] + g) = sum1;
+    AT(part[2] + g) = sum2;
+    AT(part[3] + g) = sum3;
+  }
+}
+
+/* total[i] += row_i . b for `rows` rows of a bin. */
+LANE_TARGET static inline void
+LANE_NAME(add_products)(const double *row, size_t rows, const double *b,
+                        size_t slots, double *total) {
+  double part[4][GROUP];
+  for (size_t i = 0; i < rows; i += 4) {
+    const double *four[4];
+    for (size_t r = 0; r < 4; r++) /* past the last one: that one again */
+      four[r] = row + BIN * (i + r < rows ? i + r : rows - 1);
+    LANE_NAME(products)(four, b, slots, part);
+    for (size_t r = 0; r < 4 && i + r < rows; r++) {
+      const double *p = part[r];
+      total[i + r] +=
+        ((p[0] + p[4]) + (p[2] + p[6])) + ((p[1] + p[5]) + (p[3] + p[7]));
+    }
+  }
+}
+
+/* Sums of the deviations in a bin and of their products; slots that fill up the
+ * last group hold deviations of 0. */
+LANE_TARGET static void LANE_NAME(add_bin)(gmm_form form, double *bin, size_t d,
+                                           size_t filled, const double *ones,
+                                           const double *mean, double *sum,
+                                           double *cross) {
+  const size_t slots = (filled + GROUP - 1) / GROUP * GROUP;
   for (size_t j = 0; j < d; j++) {
-    double *column = cross + d * j;
-    const double factor = y[j];
-    size_t i = j - j % WIDTH;
-    for (; i + WIDTH <= d; i += WIDTH)
-      AT(column + i) += FROM(y + i) * factor;
-    for (; i < d; i++)
-      column[i] += y[i] * factor;
+    double *row = bin + j * BIN;
+    for (size_t s = 0; s < slots; s += WIDTH)
+      AT(row + s) = FROM(row + s) - mean[j];
+    for (size_t s = filled; s < slots; s++)
+      row[s] = 0.0;
+  }
+  LANE_NAME(add_products)(bin, d, ones, slots, sum);
+  for (size_t j = 0; j < d; j++) {
+    const double *row = bin + j * BIN;
+    LANE_NAME(add_products)
+    (row, form == COVARIANCE_DIAGONAL ? 1 : d - j, row, slots,
+     cross + j + d * j);
   }
 }
 

@@ -3,19 +3,39 @@
 #ifndef GIBBSITE_LANES_H
 #define GIBBSITE_LANES_H
 
-#define LANES 8
+#define LANES 16
 
 /* Kernels over lanes (gmm_kernel.h) are compiled for vectors of 16 bytes, which
- * every 64-bit processor has, and where that can be asked at run time for 32
- * bytes too.  AVX2 without fused multiply-add rounds like SSE2, so that both give
- * the same bits.  (Windows does not align the stack for 32 bytes.) */
+ * every 64-bit processor has, and where that can be asked at run time for 32 and
+ * for 64 bytes too.  They multiply and add in two steps, each rounded, so that
+ * all widths give the same bits: AVX2 has no fused multiply-add, and where AVX-512
+ * brings it the compiler is told not to use it.  (Windows does not align the
+ * stack for 32 bytes.) */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(_WIN32) && \
   !defined(__APPLE__)
 #define LANES_WIDE 1
 #define LANES_WIDE_TARGET __attribute__((target("avx2")))
 #define lanes_wide() __builtin_cpu_supports("avx2")
+#ifdef __clang__
+#pragma STDC FP_CONTRACT OFF
+#define LANES_WIDEST_TARGET __attribute__((target("avx512f,avx512dq")))
+#else
+#define LANES_WIDEST_TARGET \
+  __attribute__((target("avx512f,avx512dq"), optimize("fp-contract=off")))
+#endif
+#define lanes_widest() \
+  (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))
 #else
 #define LANES_WIDE 0
+#endif
+
+/* The same with fused multiply-add, for what is computed once and stored: its
+ * bits may differ from one processor to another. */
+#define LANES_FUSED LANES_WIDE
+#if LANES_FUSED
+#define LANES_FUSED_TARGET __attribute__((target("avx2,fma")))
+#define lanes_fused() \
+  (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
 #endif
 
 #endif

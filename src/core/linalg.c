@@ -125,6 +125,21 @@ void linalg_inverse_from_cholesky(const double *l, size_t d, double *inverse) {
   mirror_lower(inverse, d);
 }
 
+/* Givens rotations take v into the columns of L from left to right (Gill, Golub,
+ * Murray & Saunders 1974, method C1, doi:10.2307/2005923). */
+void linalg_rank_one_update(double *l, size_t d, double *v) {
+  for (size_t j = 0; j < d; j++) {
+    double *column = l + d * j;
+    const double radius = hypot(column[j], v[j]);
+    const double cosine = radius / column[j], sine = v[j] / column[j];
+    column[j] = radius;
+    for (size_t i = j + 1; i < d; i++) {
+      column[i] = (column[i] + sine * v[i]) / cosine;
+      v[i] = cosine * v[i] - sine * column[i];
+    }
+  }
+}
+
 double linalg_log_determinant(const double *l, size_t d) {
   double sum = 0.0;
   for (size_t j = 0; j < d; j++)

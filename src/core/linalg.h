@@ -32,6 +32,9 @@ void linalg_lower_times_vector(const double *l, size_t d, const double *x,
                                double *y);
 void linalg_outer_gram(const double *m, size_t d, double *out);
 
+/* L <- the factor of L L' + v v' (O(d^2), by rotations); v is used up. */
+void linalg_rank_one_update(double *l, size_t d, double *v);
+
 /* A draw from N(Q^-1 b, Q^-1) through Q = L L':  L^-T (L^-1 b + e),
  * e ~ N(0, I) given in `normals` (d).  On return q holds L and b the draw. */
 status linalg_draw_canonical(double *q, double *b, const double *normals,

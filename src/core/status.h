@@ -8,7 +8,8 @@ typedef enum {
   STATUS_INTERRUPTED,           /* the stop callback answered yes          */
   STATUS_NOT_POSITIVE_DEFINITE, /* a matrix has no Cholesky factor         */
   STATUS_NOT_FINITE,            /* a density or a sum left the real line   */
-  STATUS_NO_MEMORY              /* an allocation failed or would overflow  */
+  STATUS_NO_MEMORY,             /* an allocation failed or would overflow  */
+  STATUS_USER_FUNCTION          /* a function of the user's gave no answer */
 } status;
 
 #endif

@@ -1,13 +1,18 @@
 /* The topics, one line each; test_<topic>() stands in test_<topic>.c. */
 #include "harness.h"
 
-#define TOPICS(RUN) \
-  RUN(harness)      \
-  RUN(gmm)          \
-  RUN(lda)          \
-  RUN(linalg)       \
-  RUN(rdist)        \
-  RUN(philox)       \
+#define TOPICS(RUN)  \
+  RUN(harness)       \
+  RUN(bmf)           \
+  RUN(dense)         \
+  RUN(gmm)           \
+  RUN(lda)           \
+  RUN(linalg)        \
+  RUN(logistic)      \
+  RUN(logistic_mean) \
+  RUN(mh)            \
+  RUN(philox)        \
+  RUN(rdist)         \
   RUN(scan)
 
 #define DECLARE(topic) void test_##topic(void);

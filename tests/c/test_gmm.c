@@ -1,7 +1,7 @@
 /* The Gaussian mixture's core without R: shapes around the lengths of lanes and
  * chunks, each form of the covariances, with and without missing entries;
  * threads, segments, what is recorded, densities against a computation with the
- * formulas, the kernels in both widths, and the failures it reports.  That its
+ * formulas, the kernels in every width, and the failures it reports.  That its
  * draws have the right distribution is tested from R (test-gmm-exact.R). */
 #include "gmm.h"
 
@@ -326,7 +326,7 @@ static void check_shape(gmm_form form, int holes, size_t n, size_t d,
 }
 
 /* n below, at and above a block of lanes and a chunk; k above n too. */
-static const size_t lengths[] = {1, 7, 8, 9, 511, 512, 513, 1300};
+static const size_t lengths[] = {1, 15, 16, 17, 511, 512, 513, 1300};
 
 static void every_shape_is_recorded_right(void) {
   for (size_t f = 0; f < LENGTH(forms); f++)
@@ -665,7 +665,7 @@ static void evaluation_is_right(gmm_form form, size_t n, size_t d, size_t k,
 }
 
 static void evaluations_are_right(void) {
-  const size_t n[] = {1, 7, 8, 9, 50};
+  const size_t n[] = {1, 15, 16, 17, 50};
   for (size_t f = 0; f < LENGTH(forms); f++)
     for (size_t l = 0; l < LENGTH(n); l++) {
       evaluation_is_right(forms[f], n[l], 1, 1, 1);
@@ -769,67 +769,93 @@ static void sizes_that_overflow_are_zero(void) {
   EXPECT(gmm_work_size(&data) == 0);
 }
 
-/* ---- the kernels, in both widths ----------------------------------------- */
+/* ---- the kernels, in every width ----------------------------------------- */
+
+#define MAX_KERNEL_D 9
+
+/* x: LANES x d; bin: what fills a bin, of which `filled` observations count. */
+typedef struct {
+  gmm_components components;
+  const double *x, *uniforms, *bin, *ones;
+  size_t filled;
+  double *scratch;
+} kernel_inputs;
+
+/* What the kernels of one width make of a block and of a bin. */
+typedef struct {
+  double block[MAX_KERNEL_D * LANES];
+  double weight[MAX_K * LANES], partial[MAX_K * LANES];
+  double largest[LANES], total[LANES], prob[MAX_K * LANES], mean[LANES];
+  double sum[MAX_KERNEL_D], cross[MAX_KERNEL_D * MAX_KERNEL_D];
+  int z[LANES];
+} kernel_results;
+
+#define RUN_KERNELS(width, bytes, target)                                      \
+  static void width##_run(const kernel_inputs *in, kernel_results *r) {        \
+    const gmm_components *p = &in->components;                                 \
+    double bin[MAX_KERNEL_D * BIN];                                            \
+    memset(r, 0, sizeof *r);                                                   \
+    width##_load(in->x, LANES, p->d, r->block);                                \
+    width##_densities(p, r->block, in->scratch, r->weight);                    \
+    memcpy(r->partial, r->weight, sizeof r->weight);                           \
+    width##_partial_sums(r->partial, p->k, r->largest, r->total);              \
+    width##_pick(r->partial, p->k, in->uniforms, r->z);                        \
+    memcpy(r->prob, r->partial, sizeof r->prob);                               \
+    width##_normalise(r->prob, p->k);                                          \
+    width##_average(r->prob, 0.3, r->mean);                                    \
+    memcpy(bin, in->bin, p->d *BIN * sizeof *bin);                             \
+    width##_add_bin(p->form, bin, p->d, in->filled, in->ones, p->mean, r->sum, \
+                    r->cross);                                                 \
+  }                                                                            \
+  target static void width##_exp(const double *x, double *out) {               \
+    for (size_t i = 0; i < 8; i += bytes / sizeof(double))                     \
+      *(width##_vec *)(out + i) =                                              \
+        width##_exp_nonpositive(*(const width##_vec *)(x + i));                \
+  }
 
 #define LANE_BYTES 16
 #define LANE_NAME(x) narrow_##x
 #define LANE_TARGET
 #include "gmm_kernel.h"
+RUN_KERNELS(narrow, 16, )
 #undef LANE_BYTES
 #undef LANE_NAME
 #undef LANE_TARGET
-
-/* out (4) <- exp of x (4) */
-static void narrow_exp(const double *x, double *out) {
-  for (size_t i = 0; i < 4; i += 2)
-    *(narrow_vec *)(out + i) =
-      narrow_exp_nonpositive(*(const narrow_vec *)(x + i));
-}
-
-/* What the kernels of one width make of one block. */
-typedef struct {
-  double weight[MAX_K * LANES], partial[MAX_K * LANES];
-  double largest[LANES], total[LANES];
-  double outer[9 * 9]; /* x x' of the block's first d numbers */
-  int z[LANES];
-} block_results;
-
-#define RUN_BLOCK(width)                                              \
-  static void width##_block(const gmm_components *p, const double *x, \
-                            const double *u, double *scratch,         \
-                            block_results *r) {                       \
-    width##_densities(p, x, scratch, r->weight);                      \
-    memcpy(r->partial, r->weight, sizeof r->weight);                  \
-    width##_partial_sums(r->partial, p->k, r->largest, r->total);     \
-    width##_pick(r->partial, p->k, u, r->z);                          \
-    memset(r->outer, 0, sizeof r->outer);                             \
-    width##_add_outer(x, p->d, r->outer);                             \
-  }
-
-RUN_BLOCK(narrow)
 
 #if LANES_WIDE
 #define LANE_BYTES 32
 #define LANE_NAME(x) wide_##x
 #define LANE_TARGET LANES_WIDE_TARGET
 #include "gmm_kernel.h"
+RUN_KERNELS(wide, 32, LANES_WIDE_TARGET)
+#undef LANE_BYTES
+#undef LANE_NAME
+#undef LANE_TARGET
 
-LANES_WIDE_TARGET static void wide_exp(const double *x, double *out) {
-  *(wide_vec *)out = wide_exp_nonpositive(*(const wide_vec *)x);
-}
-
-RUN_BLOCK(wide)
-
-static int both_widths(void) {
-  return lanes_wide();
-}
-#else
-#define wide_exp narrow_exp
-#define wide_block narrow_block
-static int both_widths(void) {
-  return 0;
-}
+#define LANE_BYTES 64
+#define LANE_NAME(x) widest_##x
+#define LANE_TARGET LANES_WIDEST_TARGET
+#include "gmm_kernel.h"
+RUN_KERNELS(widest, 64, LANES_WIDEST_TARGET)
 #endif
+
+typedef struct {
+  void (*run)(const kernel_inputs *, kernel_results *);
+  void (*exp)(const double *, double *); /* of eight numbers */
+} kernel_width;
+
+/* The widths of this processor, the narrowest first; returned: how many. */
+static size_t all_widths(kernel_width widths[3]) {
+  size_t count = 0;
+  widths[count++] = (kernel_width){narrow_run, narrow_exp};
+#if LANES_WIDE
+  if (lanes_wide())
+    widths[count++] = (kernel_width){wide_run, wide_exp};
+  if (lanes_widest())
+    widths[count++] = (kernel_width){widest_run, widest_exp};
+#endif
+  return count;
+}
 
 /* Doubles between two positive ones. */
 static double ulps_between(double a, double b) {
@@ -839,24 +865,27 @@ static double ulps_between(double a, double b) {
   return fabs((double)(i - j));
 }
 
-/* exp(x) in the lane x falls into, the others busy with something else; both
+/* exp(x) in lane `lane` of eight, the others busy with something else; all
  * widths must agree to the last bit. */
 static double kernel_exp(double x, size_t lane) {
-  double in[4] = {-1.0, -800.0, -2.5, -0.1}, narrow[4], wide[4];
+  double in[8] = {-1.0, -800.0, -2.5, -0.1, -30.0, -708.0, -0.7, -9.0};
+  double first[8], other[8];
+  kernel_width widths[3];
+  const size_t count = all_widths(widths);
   in[lane] = x;
-  narrow_exp(in, narrow);
-  if (both_widths()) {
-    wide_exp(in, wide);
-    EXPECT(isnan(x) ? isnan(wide[lane]) : same_bits(narrow, wide, 4));
+  widths[0].exp(in, first);
+  for (size_t w = 1; w < count; w++) {
+    widths[w].exp(in, other);
+    EXPECT(isnan(x) ? isnan(other[lane]) : same_bits(first, other, 8));
   }
-  return narrow[lane];
+  return first[lane];
 }
 
 static void exp_is_within_two_ulps(void) {
   double worst = 0.0;
   for (int i = 0; i <= 708 * 500; i++) {
     const double x = -(double)i / 500.0;
-    worst = fmax(worst, ulps_between(kernel_exp(x, (size_t)i % 4), exp(x)));
+    worst = fmax(worst, ulps_between(kernel_exp(x, (size_t)i % 8), exp(x)));
   }
   /* where the nearest multiple of log 2 changes, and near zero */
   for (int i = 1; i < 2042; i++) {
@@ -872,7 +901,7 @@ static void exp_is_within_two_ulps(void) {
 }
 
 static void exp_at_the_ends(void) {
-  for (size_t lane = 0; lane < 4; lane++) {
+  for (size_t lane = 0; lane < 8; lane++) {
     EXPECT(kernel_exp(0.0, lane) == 1.0);
     EXPECT(kernel_exp(-0.0, lane) == 1.0);
     EXPECT(kernel_exp(-DBL_MIN, lane) == 1.0);
@@ -898,7 +927,7 @@ static void random_components(gmm_components *p, gmm_form form, size_t d,
 }
 
 /* The number of partial sums <= u total, one lane at a time. */
-static void check_picks(const block_results *r, size_t k, const double *u) {
+static void check_picks(const kernel_results *r, size_t k, const double *u) {
   for (size_t lane = 0; lane < LANES; lane++) {
     int expected = 1;
     for (size_t c = 0; c + 1 < k; c++)
@@ -907,60 +936,125 @@ static void check_picks(const block_results *r, size_t k, const double *u) {
   }
 }
 
-/* The lower triangle of outer is y y'; returned: whether that of b is the same. */
-static int same_outer(const double *outer, const double *b, const double *y,
-                      size_t d) {
-  int same = 1;
-  for (size_t j = 0; j < d; j++)
-    for (size_t i = j; i < d; i++) {
-      EXPECT(outer[i + d * j] == y[i] * y[j]);
-      same &= same_bits(outer + i + d * j, b + i + d * j, 1);
+/* Probabilities are differences of the partial sums over the total; those of the
+ * first component have moved a mean of 0 by three tenths of the way. */
+static void check_probabilities(const kernel_results *r, size_t k) {
+  for (size_t lane = 0; lane < LANES; lane++) {
+    for (size_t c = 0; c < k; c++) {
+      const double before = c ? r->partial[(c - 1) * LANES + lane] : 0.0;
+      EXPECT_NEAR(r->prob[c * LANES + lane],
+                  (r->partial[c * LANES + lane] - before) / r->total[lane],
+                  1e-15);
     }
-  return same;
+    EXPECT(r->mean[lane] == 0.3 * r->prob[lane]);
+  }
 }
 
-/* One block by the narrow kernels, the wide ones, and what the core chooses. */
-static void check_widths(gmm_form form, size_t d, size_t k) {
-  gmm_components p;
-  block_results narrow, wide;
+/* Sums and products of the observations in the bin, one at a time. */
+static void check_sums(const kernel_results *r, const kernel_inputs *in) {
+  const gmm_components *p = &in->components;
+  const size_t d = p->d;
+  for (size_t j = 0; j < d; j++)
+    for (size_t i = 0; i < d; i++) {
+      const int wanted = p->form == COVARIANCE_DIAGONAL ? i == j : i >= j;
+      double sum = 0.0, product = 0.0;
+      for (size_t s = 0; s < in->filled; s++) {
+        const double y = in->bin[j * BIN + s] - p->mean[j];
+        sum += y;
+        product += y * (in->bin[i * BIN + s] - p->mean[i]);
+      }
+      EXPECT_NEAR(r->sum[j], sum, 1e-12);
+      EXPECT_NEAR(r->cross[i + d * j], wanted ? product : 0.0, 1e-12);
+    }
+}
+
+/* What the core chooses for one block is what the narrow kernels make of it. */
+static void check_choice(const kernel_inputs *in, const kernel_results *r) {
+  const gmm_components *p = &in->components;
+  const size_t k = p->k;
+  double weight[MAX_K * LANES], mean[MAX_K * LANES] = {0};
+  int z[LANES];
+  gmm_log_sum log_sum = gmm_log_sum_open();
+  gmm_log_joint(p, in->x, LANES, LANES, in->scratch, weight);
+  EXPECT(same_bits(r->weight, weight, k * LANES));
+  gmm_accumulate(weight, k, LANES, &log_sum);
+  EXPECT(same_bits(r->partial, weight, k * LANES));
+  gmm_pick(weight, k, in->uniforms, LANES, z);
+  EXPECT(memcmp(r->z, z, sizeof z) == 0);
+  gmm_average(weight, LANES, k, LANES, 0.3, mean);
+  EXPECT(same_bits(r->prob, weight, k * LANES));
+  EXPECT(same_bits(r->mean, mean, LANES));
+}
+
+/* One block and one bin by the kernels of every width. */
+static void check_widths(gmm_form form, size_t d, size_t k, size_t filled) {
+  kernel_width widths[3];
+  const size_t count = all_widths(widths);
+  kernel_results first, other;
   double *memory = new_numbers(gmm_components_size(form, d, k));
   double *x = new_numbers(d * LANES), *scratch = new_numbers(2 * d * LANES);
-  double u[LANES], weight[MAX_K * LANES];
-  int z[LANES];
-  random_components(&p, form, d, k, memory);
+  double u[LANES], bin[MAX_KERNEL_D * BIN], ones[BIN];
+  kernel_inputs in = {.x = x,
+                      .uniforms = u,
+                      .bin = bin,
+                      .ones = ones,
+                      .filled = filled,
+                      .scratch = scratch};
+  random_components(&in.components, form, d, k, memory);
   for (size_t e = 0; e < d * LANES; e++)
     x[e] = 3.0 * norm_rand();
+  for (size_t e = 0; e < MAX_KERNEL_D * BIN; e++)
+    bin[e] = 3.0 * norm_rand();
+  for (size_t s = 0; s < BIN; s++)
+    ones[s] = 1.0;
   for (size_t lane = 0; lane < LANES; lane++)
     u[lane] = unif_rand();
-  narrow_block(&p, x, u, scratch, &narrow);
-  check_picks(&narrow, k, u);
-  if (both_widths()) {
-    wide_block(&p, x, u, scratch, &wide);
-    EXPECT(same_bits(narrow.weight, wide.weight, k * LANES));
-    EXPECT(same_bits(narrow.partial, wide.partial, k * LANES));
-    EXPECT(same_bits(narrow.largest, wide.largest, LANES));
-    EXPECT(same_bits(narrow.total, wide.total, LANES));
-    EXPECT(memcmp(narrow.z, wide.z, sizeof narrow.z) == 0);
-    EXPECT(same_outer(narrow.outer, wide.outer, x, d));
+  widths[0].run(&in, &first);
+  EXPECT(same_bits(first.block, x, d * LANES));
+  check_picks(&first, k, u);
+  check_probabilities(&first, k);
+  check_sums(&first, &in);
+  check_choice(&in, &first);
+  for (size_t w = 1; w < count; w++) {
+    widths[w].run(&in, &other);
+    EXPECT(memcmp(&first, &other, sizeof first) == 0);
   }
-  EXPECT(same_outer(narrow.outer, narrow.outer, x, d));
-  gmm_log_joint(&p, x, LANES, LANES, scratch, weight);
-  EXPECT(same_bits(narrow.weight, weight, k * LANES));
-  gmm_accumulate(weight, k, LANES);
-  EXPECT(same_bits(narrow.partial, weight, k * LANES));
-  gmm_pick(weight, k, u, LANES, z);
-  EXPECT(memcmp(narrow.z, z, sizeof z) == 0);
   release_numbers(memory);
   release_numbers(x);
   release_numbers(scratch);
 }
 
 static void widths_give_the_same_bits(void) {
+  size_t filled = 0;
   set_seed(61, 62);
   for (size_t f = 0; f < LENGTH(forms); f++)
-    for (size_t d = 1; d <= 9; d++)
-      for (size_t k = 1; k <= MAX_K; k++)
-        check_widths(forms[f], d, k);
+    for (size_t d = 1; d <= MAX_KERNEL_D; d++)
+      for (size_t k = 1; k <= MAX_K; k++, filled = (filled + 7) % (BIN + 1))
+        check_widths(forms[f], d, k, filled);
+}
+
+/* The log-likelihood of one block. */
+static double accumulated(double *weight, size_t k, size_t lanes) {
+  gmm_log_sum s = gmm_log_sum_open();
+  gmm_accumulate(weight, k, lanes, &s);
+  return gmm_log_sum_close(&s);
+}
+
+/* The sum of many logarithms: products that would overflow, and totals of 1. */
+static void logarithms_add_up(void) {
+  const size_t sizes[] = {1, 2, 50}, k = 50;
+  for (size_t s = 0; s < LENGTH(sizes); s++) {
+    gmm_log_sum sum = gmm_log_sum_open();
+    double weight[50 * LANES];
+    for (int block = 0; block < 2000; block++) {
+      for (size_t c = 0; c < k; c++)
+        for (size_t lane = 0; lane < LANES; lane++)
+          weight[c * LANES + lane] = c < sizes[s] ? 0.25 : -INFINITY;
+      gmm_accumulate(weight, k, LANES, &sum);
+    }
+    const double expected = 2000.0 * LANES * (0.25 + log((double)sizes[s]));
+    EXPECT_NEAR(gmm_log_sum_close(&sum), expected, 1e-12 * expected);
+  }
 }
 
 /* A block of fewer observations gives the lanes of a full one, and the sum over
@@ -988,8 +1082,8 @@ static void short_blocks_are_parts_of_whole_ones(void) {
       }
       expected += log(total);
     }
-    EXPECT_NEAR(gmm_accumulate(part, 3, lanes), expected, 1e-13);
-    gmm_accumulate(whole, 3, LANES);
+    EXPECT_NEAR(accumulated(part, 3, lanes), expected, 1e-13);
+    accumulated(whole, 3, LANES);
     gmm_pick(part, 3, u, lanes, z);
     gmm_pick(whole, 3, u, LANES, all);
     for (size_t lane = 0; lane < LANES; lane++)
@@ -1007,8 +1101,7 @@ static void weightless_components_are_not_picked(void) {
     weight[2 * LANES + lane] = -1.0;
     u[lane] = lane % 2 ? 1.0 - DBL_EPSILON / 2.0 : DBL_MIN;
   }
-  EXPECT_NEAR(gmm_accumulate(weight, 4, LANES), LANES * log1p(exp(-1.0)),
-              1e-14);
+  EXPECT_NEAR(accumulated(weight, 4, LANES), LANES * log1p(exp(-1.0)), 1e-14);
   gmm_pick(weight, 4, u, LANES, z);
   for (size_t lane = 0; lane < LANES; lane++)
     EXPECT(z[lane] == (lane % 2 ? 3 : 2));
@@ -1040,6 +1133,7 @@ void test_gmm(void) {
   run_test("lanes: widths give the same bits", widths_give_the_same_bits);
   run_test("lanes: short blocks are parts of whole ones",
            short_blocks_are_parts_of_whole_ones);
+  run_test("lanes: logarithms add up", logarithms_add_up);
   run_test("lanes: weightless components are not picked",
            weightless_components_are_not_picked);
 }

@@ -530,3 +530,61 @@ test_that("methods leave R's generator alone", {
   verify_fit(fit)
   expect_identical(.Random.seed, before)
 })
+
+
+# Indices and arguments that mean nothing -----------------------------------
+
+test_that("an index is never recycled, cut or doubled", {
+  fit <- fake_fit(draws = 20, chains = 2)
+  expect_snapshot(error = TRUE, {
+    fit[, c(TRUE, FALSE)]
+    fit[1.5]
+    fit[c(1, 1)]
+    fit[, c("pi[1]", "pi[1]")]
+    fit[c(-1, 1)]
+    fit[list(1)]
+    fit[c(NA, TRUE)]
+    fit[0]
+  })
+  expect_identical(fit[-1], fit[2])
+  expect_identical(fit[c(FALSE, TRUE)], fit[2])
+  expect_identical(fit[-seq_len(5), 1], fit[6:20, 1])
+})
+
+test_that("window names the argument that is wrong", {
+  fit <- fake_fit(draws = 20, burnin = 7, thin = 3, chains = 2)
+  expect_snapshot(error = TRUE, {
+    window(fit, start = 5)
+    window(fit, end = "last")
+    window(fit, thin = 4)
+    window(fit, start = 11, end = 12)
+    window(fit, strat = 20)
+  })
+  late <- window(fit, start = 12, end = 60, thin = 6)
+  expect_identical(attr(late[[1]], "mcpar"), c(13, 55, 6))
+  expect_identical(late, fit[seq(2, 17, by = 2), ])
+})
+
+test_that("arguments that do not exist are errors", {
+  fit <- fake_fit(draws = 20, chains = 2)
+  expect_snapshot(error = TRUE, {
+    draws_of(fit)
+    draws_of(1:3, "mu")
+    draws_of(fit, "mu", 3)
+    summary(fit, prob = 0.5)
+    tidy(fit, conf = 0.5, level = 0.9)
+    glance(fit, 3)
+  })
+})
+
+test_that("fits that were put together have no one call", {
+  fit <- combine_fits(fake_fit(seed = 1L), fake_fit(seed = 2L))
+  expect_snapshot(update(fit, draws = 10), error = TRUE)
+  expect_snapshot(update(fake_fit(), evaluate = "no"), error = TRUE)
+})
+
+test_that("a part of a table of convergence carries no verdict", {
+  table <- convergence(fake_fit(draws = 200, chains = 2))
+  expect_s3_class(table[1, ], "data.frame", exact = TRUE)
+  expect_identical(table$rhat[1], table[1, "rhat"])
+})

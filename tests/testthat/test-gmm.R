@@ -125,15 +125,15 @@ test_that("a killed run with missing data is resumed to the same bits", {
     options(gibbsite.checkpoint_seconds = 0, gibbsite.segment_seconds = 0.005)
     x <- as.matrix(datasets::faithful)
     x[c(3, 50), 2] <- NA
-    short_gmm(20000, x = x, na_action = "impute", keep = "x",
+    short_gmm(40000, x = x, na_action = "impute", keep = "x",
               checkpoint = "run")
   }))
-  wait_for(child, "run/chain-2/draws-0003.rds")
+  wait_for(child, "run/chain-2/draws-0002.rds")
   tools::pskill(child$process$get_pid(), tools::SIGKILL)
   end_of(child)
   x <- as.matrix(datasets::faithful)
   x[c(3, 50), 2] <- NA
-  whole <- short_gmm(20000, x = x, na_action = "impute", keep = "x")
+  whole <- short_gmm(40000, x = x, na_action = "impute", keep = "x")
   expect_true(identical_fit(resumed(file_in(child, "run")), whole))
 })
 
@@ -737,6 +737,46 @@ test_that("icm puts weights of mode zero to zero", {
   expect_equal(top$estimate$pi, pmax(n - 0.99, 0) / sum(pmax(n - 0.99, 0)))
   expect_identical(top$estimate$pi == 0, n == 0)
   expect_output(print(top), "Log joint density -")
+})
+
+test_that("a search shows its starts, its climb and its prior", {
+  top <- gibbs_gmm(datasets::faithful, 2, method = "icm", seed = 1)
+  table <- summary(top)
+  expect_identical(table$log_joint, top$starts)
+  expect_identical(max(table$log_joint[table$best]), top$log_joint)
+  expect_s3_class(prior_summary(top), "gmm_prior")
+  expect_identical(nobs(top), 272L)
+  grDevices::pdf(NULL)
+  withr::defer(grDevices::dev.off())
+  expect_identical(plot(top), top)
+  expect_snapshot(summary(top, 3), error = TRUE)
+})
+
+test_that("a search refuses or mentions what it has no use for", {
+  search <- function(...) {
+    gibbs_gmm(datasets::faithful, 2, method = "icm", seed = 1, ...)
+  }
+  expect_snapshot(error = TRUE, {
+    search(checkpoint = file.path(tempdir(), "no-checkpoint"))
+    search(stop_when = until())
+    search(keep = "z")
+  })
+  expect_snapshot(short <- search(draws = 10, burnin = 5))
+  expect_identical(short$estimate, search()$estimate)
+  expect_no_message(search(keep = NULL, checkpoint = NULL))
+})
+
+test_that("sizes and arguments that cannot be are refused by name", {
+  fit <- short_gmm(10)
+  expect_snapshot(error = TRUE, {
+    posterior_predict(fit, nobs = 1e10)
+    sim_gmm(1e12, 1, 0, 1)
+    relabel(fit, by = 2)
+    relabel(fit, "ecr", by = "waiting")
+    bayesplot::pp_check(drop_data(fit))
+    gibbs_gmm(faithful, 2, gmm_prior(s0 = 1e-320), progress = FALSE)
+  })
+  expect_snapshot(none <- short_gmm(5, keep = "x"))
 })
 
 # ---- odd data --------------------------------------------------------------

@@ -23,6 +23,12 @@ test_that("the mixture's routines have their arguments", {
   expect_identical(routines()[["C_gmm_evaluate"]], 6L)
 })
 
+test_that("the factorisation's routines have their arguments", {
+  expect_identical(routines()[["C_bmf_sweeps"]], 5L)
+  expect_identical(routines()[["C_bmf_linear"]], 5L)
+  expect_identical(routines()[["C_bmf_fold_in"]], 5L)
+})
+
 test_that("the library exports R_init_gibbsite alone", {
   skip_on_os("windows")
   skip_if(Sys.which("nm") == "", "nm is not installed")
@@ -48,7 +54,32 @@ test_that("wrong types and numbers of arguments are errors, never a crash", {
     state <- gibbsite:::model_start.gmm_model(model, NULL)
     covariances <- gibbsite:::gmm_parameters(model, state)$sigma
     row <- function(v) matrix(v, 1L)
+    ratings <- suppressMessages(gibbsite:::as_ratings(
+      data.frame(user = c(1, 1, 2, 3), item = c(1, 2, 2, 1), value = 1:4)
+    ))
+    bmf <- gibbsite:::bmf_model(
+      ratings, 2L, gibbsite:::complete_bmf_prior(bmf_wishart(), 1, 2L, FALSE)
+    )
+    # the codes are for R alone
+    factors <- bmf$data[setdiff(names(bmf$data), c("user", "item", "value"))]
+    first <- gibbsite:::model_start(bmf, NULL)
+    factored <- gibbsite:::model_sweeps(
+      bmf, first, 3, list(burnin = 0, thin = 1, threads = 1L)
+    )$state
     good <- list(
+      C_bmf_sweeps = list(
+        data = factors, state = first, n = 2,
+        control = list(burnin = 0, thin = 1, threads = 1L), mode = FALSE
+      ),
+      C_bmf_linear = list(
+        sizes = gibbsite:::bmf_sizes(bmf), draws = factored$factor_draws,
+        user = 1:2, item = c(2L, 1L), moments = FALSE
+      ),
+      C_bmf_fold_in = list(
+        sizes = gibbsite:::bmf_sizes(bmf), ratings = bmf$data$users,
+        kind = list(kind = 2L), hyper = factored$hyper_draws[[1]],
+        v = as.double(factored$v)
+      ),
       C_gmm_sweeps = list(
         data = model$data, state = state, n = 2,
         control = list(burnin = 0, thin = 1, threads = 1L), mode = FALSE
@@ -60,6 +91,10 @@ test_that("wrong types and numbers of arguments are errors, never a crash", {
           sigma = row(covariances)
         ),
         order = NULL, pivot = NULL, what = c(TRUE, TRUE)
+      ),
+      C_logistic_mean = list(m = c(0, 1), s = c(1, 0), slope = FALSE),
+      C_logistic_predictor = list(
+        x = diag(3), data = list(map = c(1, 2, 3), precision_factor = diag(3))
       ),
       C_in_forked_child = list(),
       C_file_size_signal = list(ignore = FALSE)
@@ -130,9 +165,9 @@ test_that("wrong types and numbers of arguments are errors, never a crash", {
           arguments <- good[[name]]
           arguments[[i]][[element]] <- NULL
           must_fail(name, arguments)
-          x <- part[[element]]
-          for (short in list(x[-1], c(x, x), x[0])) {
-            if (length(x) > 1 && !is.list(x)) {
+          whole <- part[[element]]
+          for (short in list(whole[-1], c(whole, whole), whole[0])) {
+            if (length(whole) > 1 && !is.list(whole)) {
               arguments <- good[[name]]
               arguments[[i]][[element]] <- short
               must_fail(name, arguments)

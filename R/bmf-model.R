@@ -1,0 +1,454 @@
+# The model behind gibbs_bmf(): what C reads, the state, starting values, the
+# stored draws of the factors, and the hooks of the tests.
+#
+# D = rank + biases numbers a user or item; with biases the last one is the
+# intercept.  A model has, beside what R/model.R lists,
+#
+#   n, m, size, biases   users, items, D, TRUE or FALSE
+#   rank, keep, center   the constant that is taken off the ratings
+#   users, items         ids; names: of the three columns
+#   cells                list(user, item): pairs whose means are stored
+#
+# and its state u, v (D x n, D x m), beta, lambda or mu and precision (those of
+# the users, then those of the items), and what bmf_state() lists.
+
+# ratings: as_ratings(); prior: completed; predict_at: NULL or list(user, item)
+# of codes.  `chains` shares out what the stored draws of factors may take.
+bmf_model <- function(ratings, rank, prior, center = 0, biases = FALSE,
+                      keep = character(), predict_at = NULL, chains = 4) {
+  n <- length(ratings$users)
+  m <- length(ratings$items)
+  size <- as.integer(rank + biases)
+  cells <- bmf_cells(ratings)
+  data <- c(
+    list(
+      n = n, m = m, size = size, biases = as.integer(biases),
+      center = as.double(center)
+    ),
+    bmf_compressed(ratings, n, m, center),
+    list(
+      prior = bmf_prior_data(prior, size),
+      keep_u = as.integer("u" %in% keep), keep_v = as.integer("v" %in% keep),
+      cells = from_zero(cells), predict_at = from_zero(predict_at),
+      cap = bmf_cap(n, m, size, chains),
+      user = ratings$user, item = ratings$item, value = ratings$value
+    )
+  )
+  new_model(
+    "bmf_model",
+    name = "gibbs_bmf", title = "Bayesian matrix factorisation", data = data,
+    prior = prior, nobs = length(ratings$value),
+    columns = bmf_columns(prior, n, m, size, cells, keep),
+    n = n, m = m, size = size, biases = biases, rank = as.integer(rank),
+    keep = keep, center = as.double(center), users = ratings$users,
+    items = ratings$items, names = ratings$names, cells = cells
+  )
+}
+
+# Up to ten rated pairs, spread evenly over the data in order of user and item:
+# a function of the pairs alone.
+bmf_cells <- function(ratings, most = 10L) {
+  by_user <- order(ratings$user, ratings$item)
+  by_user <- by_user[!duplicated(
+    pair_keys(ratings$user, ratings$item, length(ratings$items))[by_user]
+  )]
+  count <- min(most, length(by_user))
+  at <- by_user[ceiling((seq_len(count) - 0.5) / count * length(by_user))]
+  list(user = ratings$user[at], item = ratings$item[at])
+}
+
+from_zero <- function(pairs) {
+  list(user = as.integer(pairs$user) - 1L, item = as.integer(pairs$item) - 1L)
+}
+
+# The ratings, with the constant taken off, by user and by item.
+bmf_compressed <- function(ratings, n, m, center) {
+  value <- ratings$value - center
+  by_user <- order(ratings$user, ratings$item)
+  by_item <- order(ratings$item, ratings$user)
+  compressed <- function(rows, partners, order, count) {
+    length <- tabulate(rows, count)
+    list(
+      start = c(0L, cumsum(length)), index = partners[order] - 1L,
+      value = value[order],
+      # rows with most ratings first: threads then end together
+      order = order(length, decreasing = TRUE) - 1L
+    )
+  }
+  list(
+    users = compressed(ratings$user, ratings$item, by_user, n),
+    items = compressed(ratings$item, ratings$user, by_item, m)
+  )
+}
+
+bmf_kinds <- c(bmf_fixed = 0L, bmf_gamma = 1L, bmf_wishart = 2L)
+
+# The prior as C reads it: kind; shapes and rates of lambda_u, lambda_v, beta
+# (Normal-Wishart: the last alone); mu0, kappa0, nu0, W0^-1, log |W0|.
+bmf_prior_data <- function(prior, size) {
+  kind <- bmf_kinds[[class(prior)[1L]]]
+  if (kind == 0L) {
+    return(list(kind = kind))
+  }
+  if (kind == 1L) {
+    return(list(
+      kind = kind, shape = as.double(c(prior$a, prior$c, prior$e)),
+      rate = as.double(c(prior$b, prior$d, prior$f))
+    ))
+  }
+  root <- chol(prior$W0)
+  list(
+    kind = kind, shape = c(1, 1, prior$e), rate = c(1, 1, prior$f),
+    mu0 = as.double(prior$mu0), kappa0 = as.double(prior$kappa0),
+    nu0 = as.double(prior$nu0), w0_inverse = chol2inv(root),
+    w0_log_det = 2 * sum(log(diag(root)))
+  )
+}
+
+# How many draws of all factors a chain may store, in single precision: 200, or
+# as many as the option allows.
+bmf_cap <- function(n, m, size, chains, most = 200L) {
+  bytes <- 4 * (n + m) * as.double(size)
+  allowed <- gibbsite_option("max_draws_mb") * 2^20 / chains / bytes
+  as.integer(min(most, floor(allowed)))
+}
+
+bmf_columns <- function(prior, n, m, size, cells, keep) {
+  side <- function(x) paste0(c("trace_", "logdet_", "norm_mu_"), x)
+  count <- length(cells$user)
+  c(
+    switch(class(prior)[1L],
+      bmf_gamma = c("beta", "lambda_u", "lambda_v"),
+      bmf_wishart = c("beta", side("u"), side("v"))
+    ),
+    "rmse", "log_joint", if (count > 0L) indexed("cell", seq_len(count)),
+    if ("u" %in% keep) indexed("u", seq_len(size), seq_len(n)),
+    if ("v" %in% keep) indexed("v", seq_len(size), seq_len(m))
+  )
+}
+
+# ---- what the driver asks ----------------------------------------------------
+
+#' @exportS3Method
+model_sweeps.bmf_model <- function(model, state, n, control) {
+  .Call(C_bmf_sweeps, model$data, state, n, control, FALSE)
+}
+
+# Factors from normal distributions whose products have the ratings' spread, in
+# each chain by a factor from 1/2 to 3/2 of its own; precisions to match.
+#' @exportS3Method
+model_start.bmf_model <- function(model, init) {
+  spread <- bmf_spread(model$data)
+  width <- sqrt(sqrt(spread / model$rank)) * stats::runif(1L, 0.5, 1.5)
+  normals <- function(count) stats::rnorm(model$size * count, sd = width)
+  u <- normals(model$n)
+  v <- normals(model$m)
+  start <- list(u = u, v = v, beta = 1 / spread)
+  if (model$data$prior$kind == 2L) {
+    start$mu_u <- start$mu_v <- numeric(model$size)
+    start$precision_u <- start$precision_v <- diag(1 / width^2, model$size)
+  } else {
+    start$lambda_u <- start$lambda_v <- 1 / width^2
+  }
+  bmf_state(model, utils::modifyList(start, as.list(init)))
+}
+
+# Mean square of the ratings without the constant; 1 where that is 0.
+bmf_spread <- function(data) {
+  spread <- mean(data$users$value^2)
+  if (isTRUE(spread > 0)) spread else 1
+}
+
+# A state with these parameters, and nothing kept yet.  What the prior fixes is
+# as the prior has it.
+bmf_state <- function(model, parameters) {
+  prior <- model$prior
+  kind <- model$data$prior$kind
+  if (kind == 0L) {
+    parameters$beta <- 1 / prior$sigma2
+    parameters$lambda_u <- parameters$lambda_v <- 1 / prior$c
+  }
+  pairs <- length(model$data$predict_at$user)
+  numbers <- function(...) as.double(unlist(parameters[c(...)]))
+  wishart <- kind == 2L
+  list(
+    sweep = 0, u = numbers("u"), v = numbers("v"), beta = numbers("beta"),
+    lambda = if (wishart) numeric() else numbers("lambda_u", "lambda_v"),
+    mu = if (wishart) numbers("mu_u", "mu_v") else numeric(),
+    precision = if (wishart) {
+      numbers("precision_u", "precision_v")
+    } else {
+      numeric()
+    },
+    kept = 0, noise = 0, at_mean = numeric(pairs), at_m2 = numeric(pairs),
+    factor_draws = list(), hyper_draws = list()
+  )
+}
+
+# The parameters of a state as people write them: u (D x n), v (D x m), beta,
+# and lambda_u, lambda_v or mu_u, precision_u, mu_v, precision_v.
+bmf_parameters <- function(model, state) {
+  numbers <- if (length(state$lambda) > 0L) {
+    c(state$beta, state$lambda)
+  } else {
+    c(state$beta, state$mu, state$precision)
+  }
+  c(
+    list(u = matrix(state$u, model$size), v = matrix(state$v, model$size)),
+    bmf_hyper(model, numbers)
+  )
+}
+
+# Hyperparameters by name, from one of a state's hyper_draws.
+bmf_hyper <- function(model, numbers) {
+  d <- model$size
+  if (length(numbers) == 3L && !inherits(model$prior, "bmf_wishart")) {
+    return(list(
+      beta = numbers[[1L]], lambda_u = numbers[[2L]], lambda_v = numbers[[3L]]
+    ))
+  }
+  square <- function(from) matrix(numbers[from + seq_len(d^2)], d, d)
+  list(
+    beta = numbers[[1L]], mu_u = numbers[1L + seq_len(d)],
+    precision_u = square(1L + 2L * d), mu_v = numbers[1L + d + seq_len(d)],
+    precision_v = square(1L + 2L * d + d^2)
+  )
+}
+
+# What a chain can be started from, and its shape.
+bmf_init_sizes <- function(model) {
+  d <- model$size
+  sizes <- list(u = c(d, model$n), v = c(d, model$m))
+  switch(class(model$prior)[1L],
+    bmf_fixed = sizes,
+    bmf_gamma = c(sizes, list(beta = 1, lambda_u = 1, lambda_v = 1)),
+    bmf_wishart = c(sizes, list(
+      beta = 1, mu_u = d, mu_v = d, precision_u = c(d, d), precision_v = c(d, d)
+    ))
+  )
+}
+
+#' @exportS3Method
+model_check_init.bmf_model <- function(model, init, where, call) {
+  sizes <- bmf_init_sizes(model)
+  named <- length(init) == 0L || !is.null(names(init))
+  if (!is.list(init) || !named || !all(names(init) %in% names(sizes))) {
+    abort_argument(
+      c(
+        "`{where}` must be a list with names among {.val {names(sizes)}}.",
+        i = "What is left out is drawn."
+      ),
+      call = call
+    )
+  }
+  for (name in names(init)) {
+    arg <- paste0(where, "$", name)
+    check_init_shape(init[[name]], sizes[[name]], arg, call)
+    if (name %in% c("beta", "lambda_u", "lambda_v")) {
+      abort_elements(init[[name]] <= 0, init[[name]], arg, "positive", call)
+    }
+    if (startsWith(name, "precision")) {
+      check_spd_matrix(init[[name]], model$size, arg = arg, call = call)
+    }
+  }
+  init
+}
+
+#' @exportS3Method
+model_init_from_state.bmf_model <- function(model, state) {
+  bmf_parameters(model, state)[names(bmf_init_sizes(model))]
+}
+
+# Predictions, the precision of the ratings and the log joint density.  Of the
+# factors' own precisions only products are well known: u and v may be scaled
+# against each other, which a chain does slowly.
+#' @exportS3Method
+model_invariants.bmf_model <- function(model, draws) {
+  draws <- unclass(draws)
+  judged <- "^(beta$|rmse$|log_joint$|cell\\[)"
+  draws[, grepl(judged, colnames(draws)), drop = FALSE]
+}
+
+# ---- draws of the factors for prediction -----------------------------------
+
+# Draw number t of a chain is in the set when t is a multiple of the least power
+# of 2 of which at most `cap` multiples are among its draws; it is kept in
+# single precision as bytes, u then v, with its hyperparameters beside it.
+
+# The numbers of these draws.
+bmf_kept <- function(model, state) {
+  count <- length(state$factor_draws)
+  if (count == 0L) {
+    return(integer())
+  }
+  # at most `cap` of them, more than half of it or all
+  every <- 2^floor(log2(state$kept / count) + 1e-9)
+  every * seq_len(count)
+}
+
+# The j-th of them: list(draw, u, v, beta, ...).
+bmf_kept_draw <- function(model, state, j) {
+  d <- model$size
+  x <- readBin(
+    state$factor_draws[[j]], "double", (model$n + model$m) * d, size = 4L
+  )
+  users <- seq_len(model$n * d)
+  c(
+    list(
+      draw = bmf_kept(model, state)[[j]], u = matrix(x[users], d),
+      v = matrix(x[-users], d)
+    ),
+    bmf_kept_hyper(model, state, j)
+  )
+}
+
+bmf_kept_hyper <- function(model, state, j) {
+  bmf_hyper(model, state$hyper_draws[[j]])
+}
+
+bmf_sizes <- function(model, n = model$n) {
+  list(
+    n = as.integer(n), m = as.integer(model$m), size = model$size,
+    biases = as.integer(model$biases)
+  )
+}
+
+# Linear predictors, without the constant, of pairs of codes: draws of the set
+# (those of `which`) x pairs.
+bmf_linear <- function(model, state, user, item,
+                       which = seq_along(state$factor_draws)) {
+  .Call(
+    C_bmf_linear, bmf_sizes(model), state$factor_draws[which],
+    as.integer(user), as.integer(item), FALSE
+  )
+}
+
+# Their mean and sum of squared deviations over the set, and its size.
+bmf_linear_moments <- function(model, state, user, item,
+                               which = seq_along(state$factor_draws)) {
+  moments <- .Call(
+    C_bmf_linear, bmf_sizes(model), state$factor_draws[which],
+    as.integer(user), as.integer(item), TRUE
+  )
+  c(moments, count = length(which))
+}
+
+# The same at `predict_at`, over every kept draw, and the mean of 1 / beta.
+bmf_predicted <- function(state) {
+  list(
+    mean = state$at_mean, m2 = state$at_m2, count = state$kept,
+    noise = state$noise
+  )
+}
+
+# One draw of the factors of new users (D x n) given draw j of the set: its
+# items, beta and the users' hyperparameters.  ratings: list(n, user, item,
+# value), codes of new users 1..n and of the fit's items.
+bmf_fold_in <- function(model, state, j, ratings) {
+  ratings$users <- seq_len(ratings$n)
+  by_user <- bmf_compressed(ratings, ratings$n, model$m, model$center)$users
+  d <- model$size
+  all <- (model$n + model$m) * d
+  x <- readBin(state$factor_draws[[j]], "double", all, size = 4L)
+  .Call(
+    C_bmf_fold_in, bmf_sizes(model, ratings$n), by_user,
+    list(kind = bmf_kinds[[class(model$prior)[1L]]]), state$hyper_draws[[j]],
+    x[model$n * d + seq_len(model$m * d)]
+  )
+}
+
+# ---- search for a mode -----------------------------------------------------
+
+#' @exportS3Method
+model_climb.bmf_model <- function(model, state, threads) {
+  model$data$cap <- 0L
+  control <- list(burnin = 0, thin = 1, threads = threads)
+  step <- .Call(C_bmf_sweeps, model$data, state, 1, control, TRUE)
+  list(
+    state = step$state,
+    log_joint = step$draws[[match("log_joint", model$columns)]]
+  )
+}
+
+#' @exportS3Method
+model_estimate.bmf_model <- function(model, state) {
+  bmf_parameters(model, state)
+}
+
+# ---- test hooks ------------------------------------------------------------
+
+#' @exportS3Method
+draw_prior.bmf_model <- function(model) {
+  prior <- model$prior
+  d <- model$size
+  p <- switch(class(prior)[1L],
+    bmf_fixed = list(
+      beta = 1 / prior$sigma2, lambda_u = 1 / prior$c, lambda_v = 1 / prior$c
+    ),
+    bmf_gamma = list(
+      beta = stats::rgamma(1L, prior$e, prior$f),
+      lambda_u = stats::rgamma(1L, prior$a, prior$b),
+      lambda_v = stats::rgamma(1L, prior$c, prior$d)
+    ),
+    bmf_wishart = c(
+      list(beta = stats::rgamma(1L, prior$e, prior$f)),
+      draw_normal_wishart(prior, d, "u"), draw_normal_wishart(prior, d, "v")
+    )
+  )
+  factors <- function(count, side) {
+    normals <- matrix(stats::rnorm(d * count), d, count)
+    if (!inherits(prior, "bmf_wishart")) {
+      return(normals / sqrt(p[[paste0("lambda_", side)]]))
+    }
+    root <- chol(p[[paste0("precision_", side)]])
+    p[[paste0("mu_", side)]] + backsolve(root, normals)
+  }
+  p$u <- factors(model$n, "u")
+  p$v <- factors(model$m, "v")
+  bmf_state(model, p)
+}
+
+# Lambda ~ W(nu0, W0), mu | Lambda ~ N(mu0, (kappa0 Lambda)^-1)
+draw_normal_wishart <- function(prior, d, side) {
+  precision <- matrix(stats::rWishart(1L, prior$nu0, prior$W0), d, d)
+  root <- chol(prior$kappa0 * precision)
+  mu <- prior$mu0 + drop(backsolve(root, stats::rnorm(d)))
+  stats::setNames(
+    list(mu, precision), paste0(c("mu_", "precision_"), side)
+  )
+}
+
+# Ratings of the model's pairs, in the order of the data.
+#' @exportS3Method
+simulate_data.bmf_model <- function(model, state) {
+  p <- bmf_parameters(model, state)
+  data <- model$data
+  mean <- bmf_predictor(model, p, data$user, data$item)
+  model$center + mean + stats::rnorm(length(mean)) / sqrt(p$beta)
+}
+
+# u'v, with biases w'x + a + b, of pairs of codes.
+bmf_predictor <- function(model, parameters, user, item) {
+  u <- parameters$u[, user, drop = FALSE]
+  v <- parameters$v[, item, drop = FALSE]
+  if (!model$biases) {
+    return(colSums(u * v))
+  }
+  d <- model$size
+  colSums((u * v)[-d, , drop = FALSE]) + u[d, ] + v[d, ]
+}
+
+# The model with other values of its ratings, the constant staying, or with
+# ratings as a user gives them.
+#' @exportS3Method
+set_data.bmf_model <- function(model, data) {
+  if (!is.numeric(data) || !is.null(dim(data))) {
+    return(bmf_with_ratings(model, data))
+  }
+  model$data$value <- as.double(data)
+  ratings <- model$data[c("user", "item", "value")]
+  compressed <- bmf_compressed(ratings, model$n, model$m, model$center)
+  model$data[names(compressed)] <- compressed
+  model$data_hash <- hash(model$data)
+  model
+}

@@ -1,0 +1,66 @@
+# What every Laplace approximation gives the driver: a sweep is one independent
+# draw from N(map, precision^-1).
+
+# map: the mode; precision_factor: lower triangular L, L L' = minus the Hessian
+# of the log joint density there.  They are all that draws need, and are kept
+# whatever becomes of the user's data, which stand in `frame`.
+new_laplace_model <- function(class, name, title, map, precision_factor, prior,
+                              nobs, columns, ...) {
+  new_model(
+    c(class, "laplace_model"),
+    name = name, title = title,
+    data = list(
+      map = as.double(map),
+      precision_factor = matrix(as.double(precision_factor), length(map))
+    ),
+    prior = prior, nobs = nobs, columns = columns, ...
+  )
+}
+
+#' @exportS3Method
+model_start.laplace_model <- function(model, init) {
+  if (is_corrected(model)) {
+    return(corrected_start(model))
+  }
+  map <- model$data$map
+  # eight draws are made at a time (core/laplace.h); none waits yet
+  list(sweep = 0, w = map, ahead = numeric(8 * length(map)), used = 8)
+}
+
+#' @exportS3Method
+model_sweeps.laplace_model <- function(model, state, n, control) {
+  if (is_corrected(model)) {
+    return(corrected_sweeps(model, state, n, control))
+  }
+  .Call(C_laplace_sweeps, model$data, state, n, control)
+}
+
+#' @exportS3Method
+model_independent.laplace_model <- function(model) !is_corrected(model)
+
+#' @exportS3Method
+model_has_data.laplace_model <- function(model) TRUE
+
+#' @exportS3Method
+model_without_data.laplace_model <- function(model) {
+  model["frame"] <- list(NULL)
+  model
+}
+
+#' @exportS3Method
+set_data.laplace_model <- function(model, data) {
+  abort_argument(
+    c(
+      "`data` are not needed to draw on from a Laplace approximation.",
+      i = "Leave `data` out."
+    ),
+    call = rlang::caller_env(2)
+  )
+}
+
+# log p(y | w) p(w) at the mode, plus the log volume of the normal distribution
+# that stands in for the posterior (MacKay 2003, eq. 27.9).
+laplace_log_evidence <- function(log_joint_map, precision_factor) {
+  p <- nrow(precision_factor)
+  log_joint_map + p / 2 * log(2 * pi) - sum(log(diag(precision_factor)))
+}

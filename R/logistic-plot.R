@@ -1,0 +1,307 @@
+# Pictures of a logistic regression.
+
+#' Plot a logistic regression
+#'
+#' * `"coefficients"` (default): the mode of each coefficient with its 50% and
+#'   `level` intervals, the intercept left out. Coefficients of columns with
+#'   more than two values are shown per standard deviation of the column, so
+#'   that they can be compared.
+#' * `"response"`: the probability of success along one variable, with the band
+#'   that holds it pointwise with probability `level`; other numeric variables
+#'   at their means, factors at their most frequent level. Ticks above and below
+#'   are the successes and failures; for counts points are the observed
+#'   proportions. A factor is shown level by level.
+#' * `"calibration"`: observations in groups of similar predicted probability;
+#'   their observed proportion of successes against the predicted one, with the
+#'   interval that holds the proportion with probability `level` if the model is
+#'   right.
+#' * types of [plot.gibbsite_fit()], such as `"trace"` and `"density"`.
+#'
+#' @param x A fit of [laplace_logistic()].
+#' @param type One of the above.
+#' @param variable For `"response"`: the name of a variable; default the one
+#'   whose effect is the clearest.
+#' @param level Number between 0 and 1, default 0.95.
+#' @param variables For `"coefficients"` and chains: `NULL`, or some names of
+#'   coefficients.
+#' @param groups For `"calibration"`: whole number, at least 2, of groups;
+#'   default 10, fewer with fewer than 100 observations.
+#' @param ... Graphical parameters.
+#' @return `x`, invisibly.
+#' @section Errors: `gibbsite_error_argument` for an unknown type or variable;
+#'   `gibbsite_error_state` where the data are needed and the fit does not hold
+#'   them.
+#' @examples
+#' fit <- laplace_logistic(am ~ wt + qsec, mtcars, seed = 1)
+#' plot(fit)
+#' plot(fit, type = "response", variable = "wt")
+#' plot(fit, type = "calibration")
+#' @export
+plot.laplace_logistic <- function(x, type = "coefficients", variable = NULL,
+                                  level = 0.95, variables = NULL,
+                                  groups = NULL, ...) {
+  call <- rlang::current_env()
+  own <- c("coefficients", "response", "calibration")
+  if (length(type) != 1L || !is.character(type) || !type %in% own) {
+    for (one in as.list(type)) {
+      check_choice(one, c(own, plot_types), arg = "type")
+    }
+    return(plot.gibbsite_fit(x, type = type, variables = variables, ...))
+  }
+  level <- check_number(
+    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
+  )
+  switch(type,
+    coefficients = plot_logistic_coefficients(x, variables, level, call, ...),
+    response = plot_response(x, variable, level, call, ...),
+    calibration = plot_calibration(x, level, groups, call, ...)
+  )
+  invisible(x)
+}
+
+# ---- coefficients
+
+plot_logistic_coefficients <- function(fit, variables, level, call, ...) {
+  model <- fit_part(fit, "model")
+  chosen <- if (is.null(variables)) {
+    setdiff(model$columns, "(Intercept)")
+  } else {
+    choose_variables(variables, model$columns, call)
+  }
+  if (length(chosen) == 0L) {
+    chosen <- model$columns
+  }
+  unit <- rep(1, length(chosen))
+  xlab <- "change in log-odds"
+  if (!is.null(model$frame)) {
+    unit <- vapply(match(chosen, model$columns), function(j) {
+      column <- column_of(model$frame$x, j)
+      if (length(unique(column)) > 2L) stats::sd(column) else 1
+    }, 0)
+    if (any(unit != 1)) {
+      xlab <- "change in log-odds per standard deviation"
+    }
+  }
+  plot_coefficients(fit, chosen, level, unit, xlab, ...)
+}
+
+# ---- response curve
+
+plot_response <- function(fit, variable, level, call, ...) {
+  model <- fit_part(fit, "model")
+  frame <- check_frame(model, call)
+  data <- if (is.null(frame$model)) {
+    as.data.frame(as.matrix(frame$x), optional = TRUE)
+  } else {
+    plain_variables(fit, frame, call)
+  }
+  variable <- check_plot_variable(fit, variable, names(data), call)
+  values <- data[[variable]]
+  at <- if (is.numeric(values)) {
+    seq_range(range(values), 200L)
+  } else {
+    sort(unique(values))
+  }
+  grid <- typical_rows(data, length(at))
+  grid[[variable]] <- at
+  offset <- if (isTRUE(logistic_design(model)$offset)) {
+    if (is.null(attr(logistic_design(model)$terms, "offset"))) {
+      mean(frame$offset %||% 0)
+    }
+  }
+  newdata <- if (is.null(frame$model)) as.matrix(grid) else grid
+  curve <- predict(
+    fit, newdata, type = "response", interval = TRUE, level = level,
+    offset = offset
+  )
+  old <- graphics::par(mar = c(4.1, 4.1, 1.6, 1.1))
+  on.exit(graphics::par(old))
+  ylab <- paste("probability of", success_words(frame))
+  if (is.numeric(values)) {
+    draw_response_curve(at, curve, values, frame, variable, ylab, ...)
+  } else {
+    draw_response_levels(at, curve, variable, ylab, ...)
+  }
+}
+
+success_words <- function(frame) {
+  response <- frame$response
+  switch(response$kind,
+    factor = paste(response$name, "=", response$levels[[2L]]),
+    counts = "success",
+    number = paste(response$name, "= 1"),
+    response$name
+  )
+}
+
+# The variables of the formula as columns, from the model frame, or where they
+# come transformed (`log(x)`) from the data that the call names.
+plain_variables <- function(fit, frame, call) {
+  wanted <- all.vars(stats::delete.response(frame$terms))
+  if (all(wanted %in% names(frame$model))) {
+    return(as.data.frame(frame$model)[wanted])
+  }
+  found <- tryCatch(
+    {
+      data <- eval(stats::getCall(fit)$data, environment(frame$formula))
+      plain <- stats::get_all_vars(stats::delete.response(frame$terms), data)
+      plain[frame$row_names, , drop = FALSE]
+    },
+    error = function(cnd) NULL
+  )
+  if (is.null(found) || nrow(found) != length(frame$y) || anyNA(found)) {
+    abort_argument(
+      c("The response curve needs the variables as they are in the data, which
+         cannot be found.",
+        i = "Use {.fn predict} with {.arg newdata}."),
+      call = call
+    )
+  }
+  found
+}
+
+check_plot_variable <- function(fit, variable, names, call) {
+  names <- setdiff(names, "(Intercept)")
+  if (!is.null(variable)) {
+    if (!is_plain_string(variable) || !variable %in% names) {
+      given <- describe(variable)
+      abort_argument(
+        "{.arg variable} must be one of {.val {names}}, not {given}.",
+        call = call
+      )
+    }
+    return(variable)
+  }
+  if (length(names) == 0L) {
+    abort_argument("The model has no variables to show.", call = call)
+  }
+  # the clearest effect among coefficients that bear a variable's name
+  estimate <- laplace_estimates(fit)
+  clear <- abs(estimate$mean / estimate$sd)[names]
+  if (all(is.na(clear))) names[[1L]] else names[[which.max(clear)]]
+}
+
+# `n` equal rows: means, the middle of whole numbers, most frequent levels.
+typical_rows <- function(data, n) {
+  as.data.frame(lapply(data, function(values) {
+    one <- if (is.numeric(values)) {
+      if (length(unique(values)) > 2L) mean(values) else stats::median(values)
+    } else if (is.logical(values)) {
+      mean(values) > 0.5
+    } else {
+      counts <- table(values)
+      often <- names(counts)[[which.max(counts)]]
+      if (is.factor(values)) factor(often, levels = levels(values)) else often
+    }
+    rep(one, n)
+  }), optional = TRUE)
+}
+
+draw_response_curve <- function(at, curve, values, frame, variable, ylab,
+                                ...) {
+  colour <- gibbsite_palette(1)
+  defaults <- list(
+    x = at, y = curve$mean, type = "n", ylim = c(-0.02, 1.02), xlab = variable,
+    ylab = ylab, las = 1, bty = "l", yaxs = "i"
+  )
+  do.call(graphics::plot, utils::modifyList(defaults, list(...)))
+  graphics::polygon(
+    c(at, rev(at)), c(curve$lower, rev(curve$upper)), border = NA,
+    col = grDevices::adjustcolor(colour, 0.2)
+  )
+  graphics::lines(at, curve$mean, col = colour, lwd = 2)
+  if (is.null(frame$trials)) {
+    shade <- grDevices::adjustcolor("black", 0.35)
+    ends <- graphics::par("usr")[3:4]
+    tick <- 0.03 * diff(ends)
+    y <- ifelse(frame$y > 0.5, ends[[2L]], ends[[1L]])
+    graphics::segments(
+      values, y, values, y + ifelse(frame$y > 0.5, -tick, tick), col = shade
+    )
+  } else {
+    graphics::points(
+      values, frame$y, pch = 19, col = grDevices::adjustcolor("black", 0.5),
+      cex = 0.5 + sqrt(frame$trials / max(frame$trials))
+    )
+  }
+}
+
+draw_response_levels <- function(at, curve, variable, ylab, ...) {
+  colour <- gibbsite_palette(1)
+  places <- seq_along(at)
+  defaults <- list(
+    x = places, y = curve$mean, type = "n", xlim = range(places) + c(-0.5, 0.5),
+    ylim = 0:1, xaxt = "n", xlab = variable, ylab = ylab, las = 1, bty = "l"
+  )
+  do.call(graphics::plot, utils::modifyList(defaults, list(...)))
+  graphics::axis(1, places, as.character(at))
+  graphics::segments(
+    places, curve$lower, places, curve$upper, col = colour, lwd = 2
+  )
+  graphics::points(places, curve$mean, pch = 19, col = colour, cex = 1.2)
+}
+
+# ---- calibration
+
+plot_calibration <- function(fit, level, groups, call, ...) {
+  model <- fit_part(fit, "model")
+  frame <- check_frame(model, call)
+  table <- calibration_table(fit, frame, level, groups, call)
+  colour <- gibbsite_palette(2)
+  old <- graphics::par(mar = c(4.1, 4.1, 1.6, 1.1), pty = "s")
+  on.exit(graphics::par(old))
+  defaults <- list(
+    x = table$predicted, y = table$observed, type = "n", xlim = 0:1,
+    ylim = 0:1, las = 1, bty = "l", xlab = "predicted probability",
+    ylab = "observed proportion"
+  )
+  do.call(graphics::plot, utils::modifyList(defaults, list(...)))
+  graphics::abline(0, 1, col = "grey60", lty = 2)
+  graphics::segments(
+    table$predicted, table$lower, table$predicted, table$upper,
+    col = grDevices::adjustcolor(colour[[1L]], 0.45), lwd = 5, lend = 1
+  )
+  graphics::points(
+    table$predicted, table$observed, pch = 19, col = colour[[2L]], cex = 1.1
+  )
+  graphics::legend(
+    "bottomright", c("observed", sprintf("%g%% if the model is right",
+                                     100 * level)),
+    pch = c(19, NA), lwd = c(NA, 5), bty = "n",
+    col = c(colour[[2L]], grDevices::adjustcolor(colour[[1L]], 0.45))
+  )
+}
+
+# Groups of equal numbers of trials by predicted probability.  The intervals are
+# of replicated data, so that they hold what the binomial and the posterior
+# leave open; they come from the fit's draws and a fixed stream, for a picture
+# should not depend on when it was drawn.
+calibration_table <- function(fit, frame, level, groups, call) {
+  total <- frame$trials %||% rep(1, length(frame$y))
+  if (is.null(groups)) {
+    groups <- max(2, min(10, floor(sum(total) / 10)))
+  }
+  groups <- check_count(groups, min = 2, arg = "groups", call = call)
+  model <- fit_part(fit, "model")
+  rows <- logistic_rows(model, NULL, NULL, call)
+  mean <- predict_moments(fit, rows, "response", level, FALSE)$mean
+  rank <- order(mean)
+  passed <- cumsum(total[rank]) - total[rank] / 2
+  group <- integer(length(mean))
+  group[rank] <- pmin(
+    floor(groups * passed / sum(total)), groups - 1
+  ) + 1L
+  seed <- fit_part(fit, "running")$seed
+  stream <- spare_stream(seed, length(fit), 2L, call)
+  replicated <- with_stream(stream, {
+    posterior_predict.laplace_logistic(fit, draws = min(1000, ndraws(fit)))
+  }, call)$value
+  share <- rowsum(t(replicated), group) / as.vector(rowsum(total, group))
+  tails <- c(1 - level, 1 + level) / 2
+  bounds <- apply(share, 1L, stats::quantile, tails, names = FALSE)
+  sums <- function(v) as.vector(rowsum(v * total, group) / rowsum(total, group))
+  data.frame(
+    predicted = sums(mean), observed = sums(frame$y), lower = bounds[1L, ],
+    upper = bounds[2L, ], trials = as.vector(rowsum(total, group))
+  )
+}

@@ -1,0 +1,259 @@
+# What a user gives to mh_sample(): checks, names, bounds, blocks.
+
+# `...`: by name, and such as the function takes.
+check_extra <- function(extra, log_density, call) {
+  if (length(extra) == 0L) {
+    return(list())
+  }
+  given <- names(extra) %||% rep("", length(extra))
+  if (any(!nzchar(given))) {
+    abort_argument(
+      "Further arguments of {.arg log_density} must be named.", call = call
+    )
+  }
+  known <- if (is.function(log_density)) names(formals(args(log_density)))
+  unknown <- setdiff(given, known)
+  if (!"..." %in% known && length(unknown) > 0L) {
+    abort_argument(
+      c("There is no argument {.arg {unknown[1]}}, neither of {.fn mh_sample}
+         nor of {.arg log_density}.",
+        i = if (is_native_density(log_density)) {
+          "Data of compiled code are given to {.fn native_density}."
+        }),
+      call = call
+    )
+  }
+  extra
+}
+
+check_log_density <- function(log_density, call) {
+  if (!is.function(log_density)) {
+    abort_expected(log_density, "a function of a numeric vector", FALSE,
+                   "log_density", call)
+  }
+  if (length(formals(args(log_density))) == 0L) {
+    abort_argument(
+      "{.arg log_density} must be a function of a numeric vector; it takes no
+       argument.",
+      call = call
+    )
+  }
+}
+
+check_init_point <- function(init, call) {
+  if (is_laplace_fit(init)) {
+    init <- approximation_mean(init)
+  }
+  check_numeric_vector(init, arg = "init", call = call)
+}
+
+# Names of init, or x[1], x[2], ...; `named` says whether the user gave them.
+parameter_names <- function(init, call) {
+  names <- names(init)
+  if (is.null(names)) {
+    return(paste0("x[", seq_along(init), "]"))
+  }
+  bad <- function(what, hint = NULL) {
+    abort_argument(
+      c(paste("Names of {.arg init}", what), i = hint), call = call
+    )
+  }
+  if (anyNA(names) || any(!nzchar(names))) {
+    bad("must be given for all elements or for none.")
+  }
+  if (anyDuplicated(names) > 0L) {
+    twice <- names[duplicated(names)][[1L]]
+    bad("must differ: {.val {twice}} stands there more than once.")
+  }
+  reserved <- intersect(
+    names, c("log_density", ".chain", ".iteration", ".draw")
+  )
+  if (length(reserved) > 0L) {
+    bad("must not be {.val {reserved[1]}}, which is used for something else.")
+  }
+  spaced <- grep("[[:space:]]", names, value = TRUE)
+  if (length(spaced) > 0L) {
+    bad("must not hold spaces: {.val {spaced[1]}}.")
+  }
+  both <- intersect(names, sub("\\[.*$", "", setdiff(names, plain(names))))
+  if (length(both) > 0L) {
+    bad("must not be those of a block and of a number at once:
+         {.val {both[1]}}.")
+  }
+  names
+}
+
+plain <- function(names) names[!grepl("[", names, fixed = TRUE)]
+
+parameter_blocks <- function(names) unique(sub("\\[[0-9,]+\\]$", "", names))
+
+# Bounds as vectors of length d, or NULL without any.
+check_box <- function(lower, upper, transform, init, call) {
+  d <- length(init)
+  bound <- function(x, arg) {
+    x <- check_numeric_vector(x,
+      length = unique(c(1L, d)), length_why = "coordinates of `init`",
+      finite = FALSE, arg = arg, call = call
+    )
+    rep_len(unname(x), d)
+  }
+  lower <- bound(lower, "lower")
+  upper <- bound(upper, "upper")
+  transform <- check_flag(transform, call = call)
+  empty <- which(!(lower < upper))
+  if (length(empty) > 0L) {
+    abort_argument(
+      "`lower` must be below `upper`: element {empty[1]} is {lower[empty[1]]},
+       and {upper[empty[1]]}.",
+      call = call
+    )
+  }
+  check_inside(init, lower, upper, transform, "init", call)
+  bounded <- any(is.finite(c(lower, upper)))
+  list(
+    lower = if (bounded) lower, upper = if (bounded) upper,
+    map = if (transform && bounded) {
+      is.finite(lower) + 2L * is.finite(upper)
+    }
+  )
+}
+
+check_inside <- function(point, lower, upper, open, arg, call) {
+  outside <- if (open) {
+    is.finite(lower) & point <= lower | is.finite(upper) & point >= upper
+  } else {
+    point < lower | point > upper
+  }
+  if (any(outside)) {
+    at <- which(outside)[[1L]]
+    value <- point[[at]]
+    within <- if (open) "strictly between" else "between"
+    abort_argument(
+      "`{arg}` must lie {within} `lower` and `upper`: element {at} is {value},
+       not between {lower[at]} and {upper[at]}.",
+      call = call
+    )
+  }
+}
+
+# Each block as list(name, index, names, proposal); `names` of its coordinates
+# where the user gave names.
+plan_blocks <- function(proposal, blocks, init, names, call) {
+  indices <- block_indices(blocks, names, call)
+  proposals <- block_proposals(proposal, length(indices), blocks, call)
+  labels <- block_labels(indices, blocks, names)
+  lapply(seq_along(indices), function(b) {
+    list(
+      name = labels[[b]], index = indices[[b]],
+      names = if (!is.null(names(init))) names[indices[[b]]],
+      proposal = proposals[[b]]
+    )
+  })
+}
+
+block_indices <- function(blocks, names, call) {
+  d <- length(names)
+  if (is.null(blocks)) {
+    return(list(seq_len(d)))
+  }
+  if (identical(blocks, "each")) {
+    return(as.list(seq_len(d)))
+  }
+  if (!is.list(blocks) || is.object(blocks) || length(blocks) == 0L) {
+    abort_expected(
+      blocks, "NULL, \"each\" or a list of vectors of names or numbers", FALSE,
+      "blocks", call
+    )
+  }
+  indices <- lapply(seq_along(blocks), function(b) {
+    block_index(blocks[[b]], names, b, call)
+  })
+  left <- setdiff(seq_len(d), unlist(indices))
+  if (length(left) > 0L) {
+    abort_argument(
+      "{.arg blocks} must name every coordinate; {.val {names[left[1]]}} is in
+       none.",
+      call = call
+    )
+  }
+  indices
+}
+
+block_index <- function(block, names, b, call) {
+  index <- if (is.character(block)) {
+    match(block, names)
+  } else if (is.numeric(block)) {
+    match(block, seq_along(names))
+  } else {
+    NA
+  }
+  if (length(index) == 0L || anyNA(index)) {
+    unknown <- if (length(index) == 0L) "an empty one" else {
+      describe(block[is.na(index)][[1L]])
+    }
+    abort_argument(
+      "Block {b} of {.arg blocks} must hold names or numbers of coordinates, not
+       {unknown}.",
+      call = call
+    )
+  }
+  if (anyDuplicated(index) > 0L) {
+    twice <- names[index[duplicated(index)][[1L]]]
+    abort_argument(
+      "Block {b} of {.arg blocks} holds {.val {twice}} more than once.",
+      call = call
+    )
+  }
+  index
+}
+
+block_proposals <- function(proposal, count, blocks, call) {
+  if (inherits(proposal, "gibbsite_proposal")) {
+    return(rep(list(proposal), count))
+  }
+  if (is.list(proposal) && !is.object(proposal) && !is.null(blocks)) {
+    if (length(proposal) != count) {
+      abort_argument(
+        "{.arg proposal} must be one proposal or {count}, one a block, not
+         {length(proposal)}.",
+        call = call
+      )
+    }
+    proposal <- match_names(proposal, blocks, call)
+    for (b in seq_along(proposal)) {
+      check_proposal(proposal[[b]], paste0("proposal[[", b, "]]"), call)
+    }
+    return(unname(proposal))
+  }
+  check_proposal(proposal, "proposal", call)
+}
+
+# Proposals with names are put to the blocks of those names.
+match_names <- function(proposal, blocks, call) {
+  if (is.null(names(proposal)) || is.null(names(blocks))) {
+    return(proposal)
+  }
+  if (!setequal(names(proposal), names(blocks)) ||
+        anyDuplicated(names(proposal)) > 0L) {
+    abort_argument(
+      "Names of {.arg proposal} must be those of {.arg blocks}.", call = call
+    )
+  }
+  proposal[names(blocks)]
+}
+
+block_labels <- function(indices, blocks, names) {
+  given <- if (is.list(blocks)) names(blocks)
+  vapply(seq_along(indices), function(b) {
+    if (!is.null(given) && nzchar(given[[b]])) {
+      return(given[[b]])
+    }
+    if (length(indices) == 1L) {
+      return("all")
+    }
+    if (length(indices[[b]]) == 1L) {
+      return(names[indices[[b]]])
+    }
+    paste("block", b)
+  }, "")
+}

@@ -1,0 +1,463 @@
+# Ratings of items by users, in one form whatever they came as: a list of class
+# "gibbsite_ratings" with
+#
+#   user, item   integer codes from 1, in the order of the data; a pair may
+#                occur more than once
+#   value        the ratings, doubles
+#   users, items the ids that the codes stand for, in the type they were given
+#                in (integer, double, character, factor)
+#   names        what the three columns were called
+#
+# Users and items without a rating have a code that does not occur.
+
+as_ratings <- function(x, user = NULL, item = NULL, value = NULL, data = NULL,
+                       arg = rlang::caller_arg(x),
+                       call = rlang::caller_env()) {
+  force(arg)
+  named <- list(user = user, item = item, value = value)
+  check_columns_used(x, named, data, arg, call)
+  parts <- if (inherits(x, "formula")) {
+    ratings_from_formula(x, data, arg, call)
+  } else if (is.data.frame(x)) {
+    ratings_from_frame(x, named, arg, call)
+  } else if (is.matrix(x)) {
+    ratings_from_matrix(x, arg, call)
+  } else if (isS4(x) && methods::is(x, "denseMatrix")) {
+    ratings_from_matrix(methods::as(x, "matrix"), arg, call)
+  } else {
+    ratings_from_triplets(as_triplets(x, arg, call))
+  }
+  new_ratings(parts, arg, call)
+}
+
+# `user`, `item`, `value` and `data` say nothing where no column is to be named.
+check_columns_used <- function(x, named, data, arg, call) {
+  given <- names(named)[lengths(named) > 0]
+  if (length(given) > 0 && !is.data.frame(x)) {
+    abort_argument(
+      c(
+        "{.arg {given[1]}} names a column, and {.arg {arg}} is not a data
+         frame.",
+        i = "With a formula name the columns in it: {.code value ~ user +
+             item}."
+      ),
+      call = call
+    )
+  }
+  if (!is.null(data) && !inherits(x, "formula")) {
+    abort_argument(
+      c(
+        "{.arg data} goes with a formula, and {.arg {arg}} is
+         {describe(x)}.",
+        i = "Give the data frame as {.arg {arg}}, or a formula
+             {.code value ~ user + item}."
+      ),
+      call = call
+    )
+  }
+}
+
+# parts: list(user, item) of ids or codes with `users`, `items`; value; names
+new_ratings <- function(parts, arg, call) {
+  wild <- which(is.nan(parts$value) | is.infinite(parts$value))
+  if (length(wild) > 0) {
+    at <- wild[[1]]
+    given <- parts$value[[at]]
+    pair <- pair_words(parts, at)
+    count <- length(wild)
+    abort_argument(
+      c(
+        "{.arg {arg}} must be finite: the rating of {pair} is {given}.",
+        i = if (count > 1) "{count} ratings are NaN or infinite."
+      ),
+      call = call, class = "infinite", row = at
+    )
+  }
+  # squares, and sums of them, must be numbers
+  large <- which(abs(parts$value) > 1e100)
+  if (length(large) > 0) {
+    pair <- pair_words(parts, large[[1]])
+    abort_argument(
+      c(
+        "{.arg {arg}} must be below 1e100: the rating of {pair} is not.",
+        i = "Change its unit."
+      ),
+      call = call
+    )
+  }
+  ratings <- leave_unobserved_out(parts, arg)
+  if (length(ratings$value) == 0) {
+    abort_argument("{.arg {arg}} has no ratings.",
+      call = call, class = "empty"
+    )
+  }
+  say_unrated(ratings)
+  say_repeated(ratings)
+  structure(ratings, class = "gibbsite_ratings")
+}
+
+# A rating that is NA was not observed.  Its user and item stay.
+leave_unobserved_out <- function(parts, arg) {
+  seen <- !is.na(parts$value)
+  if (!all(seen)) {
+    count <- sum(!seen)
+    inform_gibbsite(
+      c(i = "{count} rating{?s} of {.arg {arg}} {?is/are} NA: not observed."),
+      class = "unobserved"
+    )
+    parts[c("user", "item", "value")] <- lapply(
+      parts[c("user", "item", "value")], function(column) column[seen]
+    )
+  }
+  parts$value <- as.double(parts$value)
+  parts[c("user", "item", "value", "users", "items", "names")]
+}
+
+say_unrated <- function(ratings) {
+  without <- c(
+    user = length(ratings$users) - count_distinct(ratings$user),
+    item = length(ratings$items) - count_distinct(ratings$item)
+  )
+  without <- without[without > 0]
+  if (length(without) > 0) {
+    lacking <- and_words(paste0(
+      without, " ", names(without), ifelse(without == 1, "", "s")
+    ))
+    verb <- if (sum(without) == 1) "has" else "have"
+    inform_gibbsite(
+      c(i = "{lacking} {verb} no rating: what is said of them comes from the
+             prior."),
+      class = "unrated"
+    )
+  }
+}
+
+count_distinct <- function(codes) sum(tabulate(codes) > 0)
+
+say_repeated <- function(ratings) {
+  again <- sum(duplicated(pair_keys(
+    ratings$user, ratings$item, length(ratings$items)
+  )))
+  if (again > 0) {
+    inform_gibbsite(
+      c(i = "{again} rating{?s} {?is/are} of a pair of user and item rated
+             before: {?it is/they are} taken as {?a repeated
+             measurement/repeated measurements}."),
+      class = "repeated"
+    )
+  }
+}
+
+# One number for a pair of codes; exact below 2^53.
+pair_keys <- function(user, item, items) (user - 1) * as.double(items) + item
+
+# "user "ann" and item "tea"": a place in the ratings as people know it.
+pair_words <- function(parts, at) {
+  id <- function(ids, code) quoted(id_words(ids)[[code]])
+  paste(
+    "user", id(parts$users, parts$user[[at]]),
+    "and item", id(parts$items, parts$item[[at]])
+  )
+}
+
+# ---- ids -------------------------------------------------------------------
+
+# Codes and the ids they stand for.  The levels of a factor are all kept, in
+# their order; other ids are sorted, text the same way in every locale.
+index_ids <- function(x, what, arg, call) {
+  check_ids(x, what, arg, call)
+  if (is.factor(x)) {
+    return(list(
+      code = as.integer(x), ids = factor(levels(x), levels(x))
+    ))
+  }
+  x <- plain_ids(x)
+  ids <- sort(unique(x), method = "radix")
+  list(code = match(x, ids), ids = ids)
+}
+
+check_ids <- function(x, what, arg, call) {
+  if (!is.atomic(x) || length(dim(x)) > 1) {
+    abort_argument(
+      "The {what} column of {.arg {arg}} must hold ids (a factor, text or
+       numbers), not {describe(x)}.",
+      call = call, class = "column"
+    )
+  }
+  if (anyNA(x)) {
+    row <- which(is.na(x))[[1]]
+    abort_argument(
+      c(
+        "The {what} of each rating must be known: in row {row} of
+         {.arg {arg}} it is missing.",
+        i = "{sum(is.na(x))} row{?s} {?has/have} no {what}."
+      ),
+      call = call, class = "missing", row = row
+    )
+  }
+}
+
+# Ids of a class (dates, 64-bit integers, labelled codes, ...) as text.
+plain_ids <- function(x) {
+  if (is.object(x) && !identical(class(x), "AsIs") || is.logical(x)) {
+    return(as.character(x))
+  }
+  as.vector(unclass(x))
+}
+
+# Ids as text: 100000 is "100000", never "1e+05".
+id_words <- function(ids) {
+  if (!is.double(ids)) {
+    return(as.character(ids))
+  }
+  whole <- ids == round(ids) & abs(ids) < 1e15
+  words <- as.character(ids)
+  words[whole] <- sprintf("%.0f", ids[whole])
+  words
+}
+
+# Codes of ids given later; NA for one that the ratings do not have.
+match_ids <- function(x, ids) {
+  x <- if (is.factor(x)) as.character(x) else plain_ids(x)
+  if (is.numeric(x) && is.numeric(ids)) {
+    return(match(x, ids))
+  }
+  match(id_words(x), id_words(ids))
+}
+
+# ---- one form from many ----------------------------------------------------
+
+# Columns by name; the usual names are found without being told.
+usual_columns <- list(
+  user = "user", item = "item", value = c("value", "rating")
+)
+
+ratings_from_frame <- function(x, named, arg, call) {
+  names <- vapply(names(usual_columns), function(role) {
+    find_column(x, named[[role]], role, arg, call)
+  }, "")
+  if (anyDuplicated(names)) {
+    twice <- names[duplicated(names)][[1]]
+    abort_argument(
+      "User, item and value must be three columns of {.arg {arg}}:
+       {.val {twice}} is named twice.",
+      call = call
+    )
+  }
+  ratings_from_columns(x[[names[[1]]]], x[[names[[2]]]], x[[names[[3]]]],
+    unname(names), arg, call
+  )
+}
+
+find_column <- function(x, name, role, arg, call) {
+  if (is.null(name)) {
+    found <- intersect(usual_columns[[role]], names(x))
+    if (length(found) > 0) {
+      return(found[[1]])
+    }
+  } else {
+    name <- check_string(name, arg = role, call = call)
+    if (name %in% names(x)) {
+      return(name)
+    }
+  }
+  lacking <- or_words(quoted(name %||% usual_columns[[role]]))
+  there <- utils::head(names(x), 10)
+  abort_argument(
+    c(
+      "{.arg {arg}} must have a column for the {role}: there is no column
+       {lacking}.",
+      i = "Name it with {.arg {role}}; the columns are {.val {there}}."
+    ),
+    call = call, class = "column"
+  )
+}
+
+# value ~ user + item, each evaluated in the data.
+ratings_from_formula <- function(formula, data, arg, call) {
+  right <- formula[[length(formula)]]
+  if (length(formula) != 3 || !is.call(right) ||
+        !identical(right[[1]], quote(`+`)) || length(right) != 3) {
+    shown <- paste(deparse(formula), collapse = " ")
+    abort_argument(
+      "{.arg {arg}} must be a formula {.code value ~ user + item}, not
+       {.code {shown}}.",
+      call = call
+    )
+  }
+  if (!is.null(data) && !is.list(data) && !is.environment(data)) {
+    abort_expected(data, "a data frame", TRUE, "data", call)
+  }
+  terms <- list(right[[2]], right[[3]], formula[[2]])
+  names <- vapply(terms, function(term) {
+    paste(deparse(term), collapse = " ")
+  }, "")
+  columns <- lapply(seq_along(terms), function(k) {
+    tryCatch(
+      eval(terms[[k]], data, environment(formula)),
+      error = function(cnd) {
+        reason <- conditionMessage(cnd)
+        abort_argument(
+          "{.code {names[[k]]}} of {.arg {arg}} could not be evaluated:
+           {reason}.",
+          call = call, class = "column"
+        )
+      }
+    )
+  })
+  ratings_from_columns(columns[[1]], columns[[2]], columns[[3]], names, arg,
+    call
+  )
+}
+
+ratings_from_columns <- function(user, item, value, names, arg, call) {
+  value <- check_rating_column(value, names[[3]], arg, call)
+  sizes <- c(length(user), length(item), length(value))
+  if (length(unique(sizes)) > 1) {
+    abort_argument(
+      "User, item and value of {.arg {arg}} must be of one length, not
+       {sizes[[1]]}, {sizes[[2]]} and {sizes[[3]]}.",
+      call = call
+    )
+  }
+  user <- index_ids(user, "user", arg, call)
+  item <- index_ids(item, "item", arg, call)
+  list(
+    user = user$code, item = item$code, value = value, users = user$ids,
+    items = item$ids, names = names
+  )
+}
+
+check_rating_column <- function(value, name, arg, call) {
+  if (is.logical(value) && all(is.na(value))) {
+    return(as.double(value))
+  }
+  fault <- column_fault(value)
+  if (!is.null(fault)) {
+    hint <- if (is.factor(value)) {
+      "Recode it as numbers, with {.code as.integer()} for ordered levels."
+    } else {
+      "Recode it as numbers."
+    }
+    abort_argument(
+      c(
+        "Ratings must be numbers: column {quoted(name)} of {.arg {arg}}
+         {fault}.",
+        i = hint
+      ),
+      call = call, class = "column"
+    )
+  }
+  lost <- column_loss(value)
+  if (!is.null(lost)) {
+    inform_conversion(paste0("Column ", quoted(name), " of `", arg, "`"), lost)
+  }
+  as_plain_double(value)
+}
+
+# Rows are users, columns items; NA: not observed.
+ratings_from_matrix <- function(x, arg, call) {
+  if (!is.numeric(x) && !(is.logical(x) && all(is.na(x)))) {
+    abort_expected(x, "a numeric matrix of ratings", FALSE, arg, call)
+  }
+  if (is.object(x) && !inherits(x, "table")) {
+    inform_conversion(paste0("`", arg, "` of class ", quoted(class(x)[1])))
+  }
+  # NaN is no missing rating but a fault: it stays, to be found
+  observed <- which(!is.na(x) | is.nan(x))
+  ratings_from_triplets(list(
+    user = (observed - 1L) %% nrow(x) + 1L,
+    item = (observed - 1L) %/% nrow(x) + 1L,
+    value = as.double(x[observed]), dim = dim(x), dimnames = dimnames(x)
+  ))
+}
+
+ratings_from_triplets <- function(x) {
+  ids <- function(along) {
+    names <- x$dimnames[[along]]
+    if (is.null(names)) seq_len(x$dim[[along]]) else unique_names(names)
+  }
+  called <- names(x$dimnames) %||% c("", "")
+  called[is.na(called) | !nzchar(called)] <-
+    c("user", "item")[is.na(called) | !nzchar(called)]
+  list(
+    user = as.integer(x$user), item = as.integer(x$item), value = x$value,
+    users = ids(1L), items = ids(2L), names = c(called, "value")
+  )
+}
+
+unique_names <- function(names) {
+  if (anyDuplicated(names) > 0) {
+    twice <- utils::head(unique(names[duplicated(names)]), 3)
+    inform_gibbsite(
+      c(i = "Several rows or columns are named {and_words(quoted(twice))}: a
+             number was added to tell them apart."),
+      class = "names"
+    )
+  }
+  make.unique(names)
+}
+
+# The stored entries of a sparse matrix, zeros and repetitions included.
+as_triplets <- function(x, arg, call) {
+  if (inherits(x, "simple_triplet_matrix")) {
+    return(list(
+      user = x$i, item = x$j, value = as.double(x$v),
+      dim = c(x$nrow, x$ncol), dimnames = x$dimnames
+    ))
+  }
+  x <- as_sparse(x, arg, call)
+  columns <- attr(x, "p")
+  list(
+    user = attr(x, "i") + 1L,
+    item = if (is.null(columns)) {
+      attr(x, "j") + 1L
+    } else {
+      rep(seq_len(length(columns) - 1L), diff(columns))
+    },
+    value = attr(x, "x"), dim = attr(x, "Dim"), dimnames = attr(x, "Dimnames")
+  )
+}
+
+# A dgCMatrix or a dgTMatrix; others are brought into that form.  Objects such
+# as recommenderlab's realRatingMatrix hold one in their slot `data`.
+as_sparse <- function(x, arg, call) {
+  if (inherits(x, c("dgCMatrix", "dgTMatrix"))) {
+    return(x)
+  }
+  if (!isS4(x)) {
+    abort_expected(
+      x, "a data frame, a formula, a matrix or a sparse matrix of ratings",
+      FALSE, arg, call,
+      hint = "A data frame has a row for each rating: user, item and value."
+    )
+  }
+  inside <- if (methods::.hasSlot(x, "data")) methods::slot(x, "data")
+  if (isS4(inside)) {
+    return(as_sparse(inside, arg, call))
+  }
+  numeric <- tryCatch(
+    {
+      requireNamespace("Matrix", quietly = TRUE)
+      if (methods::is(x, "nMatrix") || methods::is(x, "lMatrix")) {
+        NULL
+      } else {
+        general <- methods::as(x, "generalMatrix")
+        methods::as(general, "TsparseMatrix")
+      }
+    },
+    error = function(cnd) NULL
+  )
+  if (!inherits(numeric, "dgTMatrix")) {
+    abort_argument(
+      c(
+        "{.arg {arg}} of class {.cls {class(x)[1]}} cannot be taken as a sparse
+         matrix of numbers.",
+        i = "Convert it to a {.cls dgCMatrix}, or to a data frame of user, item
+             and value."
+      ),
+      call = call
+    )
+  }
+  numeric
+}

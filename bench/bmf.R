@@ -1,0 +1,341 @@
+# Matrix factorisation: sweeps of gibbs_bmf() beside rows done with R's BLAS and
+# LAPACK, the processor's peak and alternating least squares (rsparse), and how
+# well it predicts.
+#
+#   Rscript bench/bmf.R [PART ...]     PARTS: speed accuracy large; default the
+#                                      first two, about ten minutes
+#
+# speed     milliseconds a sweep with the Normal-Wishart prior, rank 10, 32 and
+#           100, 1 and 2 threads, of
+#             MovieLens-100k (943 users, 1,664 items, 90% of 99,392 ratings),
+#             lme4::InstEval (2,972 students, 1,128 lecturers, 73,421),
+#             5 million simulated ratings (50,000 x 10,000; part `large`);
+#           `blas`: the rows alone (bmf_reference.c: panel, dsyrk, dgemv,
+#           dpotrf, two dtrsv, normals), one thread; `als`: an iteration of
+#           rsparse::WRMF.  Ours is a whole sweep.  The programs take turns;
+#           medians, and medians of the ratios within a round: of processor time
+#           for one thread, of elapsed time for two and for what they gain,
+#           which mean something on an idle machine.  Share of the peak: one
+#           sweep counts 2 N (K (K + 1) + 2 K) operations for the sums of
+#           products (a symmetric one counted once, as for dsyrk) and (n + m)
+#           (K^3 / 3 + 2 K^2) for factors and solves.  The peak is that of fused
+#           multiply-adds on vectors of 32 bytes, in cache, in the same run.
+# accuracy  root mean square error and coverage of 90% intervals on ratings held
+#           back: a tenth, sample.int(N, round(N / 10)) after set.seed(1), of
+#           MovieLens (row by row of the table of users and items) and of
+#           InstEval; four chains, 100 sweeps of burn-in and 500 kept, each.
+#           InstEval beside the global mean and lme4's crossed random effects.
+# large     10 million simulated ratings (100,000 x 20,000, rank 32): seconds a
+#           sweep, memory; and the 5 million of `speed`.
+#
+# MovieLens comes with recommenderlab.  Where that cannot be installed the data
+# are read from its source package; where that cannot be had they are skipped.
+
+library(gibbsite)
+here <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
+here <- if (length(here) > 0L) dirname(here) else "bench"
+source(file.path(here, "deps.R"))
+
+parts <- commandArgs(trailingOnly = TRUE)
+if (length(parts) == 0L) parts <- c("speed", "accuracy")
+ranks <- c(10L, 32L, 100L)
+
+# ---- the data ----------------------------------------------------------------
+
+movielens_matrix <- function() {
+  read <- function(file) {
+    found <- new.env()
+    load(file, found)
+    attr(found$MovieLense, "data")
+  }
+  if (requireNamespace("recommenderlab", quietly = TRUE)) {
+    found <- new.env()
+    utils::data("MovieLense", package = "recommenderlab", envir = found)
+    return(attr(found$MovieLense, "data"))
+  }
+  tryCatch(
+    {
+      all <- utils::available.packages(filters = list())
+      package <- utils::download.packages(
+        "recommenderlab", tempdir(), type = "source", quiet = TRUE,
+        available = all[rownames(all) == "recommenderlab", , drop = FALSE]
+      )
+      file <- "recommenderlab/data/MovieLense.rda"
+      utils::untar(package[[2L]], file, exdir = tempdir())
+      read(file.path(tempdir(), file))
+    },
+    error = function(cnd) {
+      message("Skipped: MovieLens is not to be had (recommenderlab).")
+      NULL
+    }
+  )
+}
+
+movielens <- function() {
+  x <- movielens_matrix()
+  if (is.null(x)) return(NULL)
+  x <- Matrix::summary(methods::as(x, "CsparseMatrix"))
+  x <- x[order(x$i, x$j), ]
+  data.frame(user = x$i, item = x$j, value = x$x)
+}
+
+insteval <- function() {
+  if (!peer_available("lme4")) return(NULL)
+  x <- lme4::InstEval
+  data.frame(user = x$s, item = x$d, value = as.numeric(x$y))
+}
+
+# Users and items of unequal activity.
+simulated <- function(n, m, count, rank) {
+  set.seed(7)
+  u <- matrix(stats::rnorm(n * rank), n)
+  v <- matrix(stats::rnorm(m * rank), m)
+  user <- sample.int(n, count, TRUE, prob = stats::rexp(n) + 0.1)
+  item <- sample.int(m, count, TRUE, prob = stats::rexp(m)^2 + 0.05)
+  mean <- rowSums(u[user, ] * v[item, ]) / sqrt(rank)
+  data.frame(user = user, item = item, value = mean + stats::rnorm(count))
+}
+
+split_tenth <- function(x) {
+  set.seed(1)
+  held <- sample.int(nrow(x), round(nrow(x) / 10))
+  list(train = x[-held, ], test = x[held, ])
+}
+
+# ---- the programs ------------------------------------------------------------
+
+compile_reference <- function() {
+  folder <- tempfile("reference")
+  dir.create(folder)
+  file.copy(file.path(here, "bmf_reference.c"), folder)
+  writeLines(
+    "PKG_LIBS = $(LAPACK_LIBS) $(BLAS_LIBS) $(FLIBS)",
+    file.path(folder, "Makevars")
+  )
+  old <- setwd(folder)
+  on.exit(setwd(old))
+  outcome <- system2(
+    file.path(R.home("bin"), "R"), c("CMD", "SHLIB", "bmf_reference.c"),
+    stdout = FALSE, stderr = FALSE
+  )
+  if (outcome != 0L) stop("bmf_reference.c does not compile")
+  library <- paste0("bmf_reference", .Platform$dynlib.ext)
+  dyn.load(file.path(folder, library))
+}
+
+peak <- function(width) {
+  max(vapply(1:3, function(i) .Call("bmf_reference_peak", width), 0)) / 1e9
+}
+
+# Seconds of gibbs_bmf() a sweep: the difference between a longer and a shorter
+# run, so that reading the data does not count.
+fit_sweeps <- function(x, rank, sweeps, threads) {
+  suppressMessages(suppressWarnings(gibbs_bmf(
+    x, rank, draws = 1, burnin = sweeps - 1, chains = 1, threads = threads,
+    seed = 1, progress = FALSE
+  )))
+}
+
+time_ours <- function(x, rank, sweeps, threads) {
+  short <- stopwatch(fit_sweeps(x, rank, 1, threads))
+  long <- stopwatch(fit_sweeps(x, rank, 1 + sweeps, threads))
+  (long - short) / sweeps
+}
+
+# c(processor time, elapsed time) in seconds
+stopwatch <- function(code) {
+  time <- system.time(code)
+  c(processor = time[[1L]] + time[[2L]], elapsed = time[[3L]])
+}
+
+# Ratings compressed by `rows`.
+compressed <- function(rows, partners, value, count) {
+  order <- order(rows)
+  list(
+    start = c(0L, cumsum(tabulate(rows, count))),
+    index = as.integer(partners[order]) - 1L, value = value[order]
+  )
+}
+
+time_blas <- function(x, rank, sweeps) {
+  user <- match(x$user, unique(x$user))
+  item <- match(x$item, unique(x$item))
+  value <- x$value - mean(x$value)
+  n <- max(user)
+  m <- max(item)
+  by_user <- compressed(user, item, value, n)
+  by_item <- compressed(item, user, value, m)
+  u <- matrix(stats::rnorm(n * rank), rank)
+  v <- matrix(stats::rnorm(m * rank), rank)
+  half <- function(by, to, from) {
+    .Call(
+      "bmf_reference_rows", by$start, by$index, by$value, to, from,
+      diag(rank), 1
+    )
+  }
+  stopwatch(for (sweep in seq_len(sweeps)) {
+    half(by_user, u, v)
+    half(by_item, v, u)
+  })[["processor"]] / sweeps
+}
+
+time_als <- function(x, rank, iterations) {
+  user <- match(x$user, unique(x$user))
+  item <- match(x$item, unique(x$item))
+  old <- options(rsparse_omp_threads = 1L)
+  on.exit(options(old))
+  table <- Matrix::sparseMatrix(i = user, j = item, x = x$value)
+  run <- function(count) {
+    model <- rsparse::WRMF$new(
+      rank = rank, lambda = 5, feedback = "explicit", solver = "cholesky"
+    )
+    stopwatch(utils::capture.output(suppressMessages(
+      model$fit_transform(table, n_iter = count, convergence_tol = -1)
+    )))[["processor"]]
+  }
+  (run(1L + iterations) - run(1L)) / iterations
+}
+
+# ---- speed -------------------------------------------------------------------
+
+operations <- function(x, rank) {
+  rows <- length(unique(x$user)) + length(unique(x$item))
+  2 * nrow(x) * (rank * (rank + 1) + 2 * rank) +
+    rows * (rank^3 / 3 + 2 * rank^2)
+}
+
+speed_row <- function(name, x, rank, rounds, seconds, als) {
+  top <- peak(4L)
+  once <- time_ours(x, rank, 2, 1)[["elapsed"]]
+  sweeps <- max(2, min(300, round(seconds / max(once, 1e-3))))
+  times <- vapply(seq_len(rounds), function(round) {
+    one <- time_ours(x, rank, sweeps, 1)
+    c(
+      one = one[["processor"]], one_elapsed = one[["elapsed"]],
+      two = time_ours(x, rank, sweeps, 2)[["elapsed"]],
+      blas = time_blas(x, rank, max(1, round(sweeps / 4))),
+      als = if (als) time_als(x, rank, max(2, round(sweeps / 8))) else NA
+    )
+  }, numeric(5))
+  middle <- function(values) stats::median(values)
+  data.frame(
+    data = name, rank = rank, ms = 1e3 * middle(times["one", ]),
+    ms_2_threads = 1e3 * middle(times["two", ]),
+    gain = middle(times["one_elapsed", ] / times["two", ]),
+    blas = 1e3 * middle(times["blas", ]),
+    blas_over_ours = middle(times["blas", ] / times["one", ]),
+    als = 1e3 * middle(times["als", ]),
+    peak_gflops = top,
+    share_of_peak = operations(x, rank) / middle(times["one", ]) / 1e9 / top
+  )
+}
+
+show_table <- function(x) {
+  numbers <- vapply(x, is.numeric, NA)
+  x[numbers] <- lapply(x[numbers], signif, 3)
+  print(x, row.names = FALSE)
+}
+
+run_speed <- function(cases, rounds = 5L, seconds = 1) {
+  compile_reference()
+  als <- peer_available("rsparse")
+  cat("Peak, GFLOP/s, vectors of 16, 32, 64 bytes:",
+    signif(c(peak(2L), peak(4L), peak(8L)), 3), "\n"
+  )
+  cat("BLAS:", extSoftVersion()[["BLAS"]], "\n")
+  cases <- cases[!vapply(cases, is.null, NA)]
+  rows <- lapply(names(cases), function(name) {
+    lapply(ranks, function(rank) {
+      row <- speed_row(name, cases[[name]], rank, rounds, seconds, als)
+      show_table(row)
+      row
+    })
+  })
+  cat("\n")
+  show_table(do.call(rbind, unlist(rows, recursive = FALSE)))
+}
+
+# ---- accuracy ----------------------------------------------------------------
+
+accuracy_row <- function(name, x, rank, biases = FALSE) {
+  parts <- split_tenth(x)
+  test <- parts$test[c("user", "item")]
+  elapsed <- system.time(fit <- suppressMessages(suppressWarnings(gibbs_bmf(
+    parts$train, rank, biases = biases, draws = 500, burnin = 100, chains = 4,
+    predict_at = parts$test, seed = 1, progress = FALSE
+  ))))[[3L]]
+  at <- predicted_at(fit)
+  interval <- suppressMessages(
+    predict(fit, test, type = "interval", level = 0.9)
+  )
+  truth <- parts$test$value
+  inside <- truth >= interval[["lower"]] & truth <= interval[["upper"]]
+  data.frame(
+    data = name, rank = rank, biases = biases,
+    rmse = sqrt(mean((truth - at[["mean"]])^2)), coverage_90 = mean(inside),
+    seconds = elapsed
+  )
+}
+
+insteval_peers <- function(x) {
+  parts <- split_tenth(x)
+  rmse <- function(p) sqrt(mean((parts$test$value - p)^2))
+  crossed <- lme4::lmer(value ~ 1 + (1 | user) + (1 | item), parts$train)
+  p <- stats::predict(crossed, parts$test, allow.new.levels = TRUE)
+  cat(
+    "InstEval, root mean square error: global mean",
+    signif(rmse(mean(parts$train$value)), 4), " lme4, crossed random effects",
+    signif(rmse(p), 4), "\n"
+  )
+}
+
+run_accuracy <- function(movielens, insteval) {
+  rows <- list()
+  if (!is.null(movielens)) {
+    for (rank in c(10L, 30L)) {
+      rows <- c(rows, list(accuracy_row("MovieLens", movielens, rank)))
+    }
+    rows <- c(rows, list(accuracy_row("MovieLens", movielens, 10L, TRUE)))
+  }
+  if (!is.null(insteval)) {
+    for (biases in c(FALSE, TRUE)) {
+      rows <- c(rows, list(accuracy_row("InstEval", insteval, 5L, biases)))
+    }
+    insteval_peers(insteval)
+  }
+  show_table(do.call(rbind, rows))
+}
+
+# ---- large -------------------------------------------------------------------
+
+# The most memory that the process has had, where the system says so.
+peak_memory <- function() {
+  status <- "/proc/self/status"
+  if (!file.exists(status)) return(NA)
+  line <- grep("^VmHWM", readLines(status), value = TRUE)
+  as.numeric(gsub("[^0-9]", "", line)) / 2^20
+}
+
+run_large <- function() {
+  x <- simulated(1e5, 2e4, 1e7, 32)
+  for (threads in 1:2) {
+    seconds <- time_ours(x, 32L, 4, threads)[["elapsed"]]
+    cat(
+      "10 million ratings, rank 32:", signif(seconds, 3), "s a sweep,",
+      threads, "thread(s); most memory so far", signif(peak_memory(), 3),
+      "GB\n"
+    )
+  }
+  rm(x)
+  run_speed(
+    list("5 million" = simulated(5e4, 1e4, 5e6, 10)), rounds = 1L, seconds = 2
+  )
+}
+
+data <- list(MovieLens = movielens(), InstEval = insteval())
+if ("speed" %in% parts) {
+  train <- lapply(data, function(x) if (!is.null(x)) split_tenth(x)$train)
+  run_speed(list(MovieLens = train$MovieLens, InstEval = data$InstEval))
+}
+if ("accuracy" %in% parts) run_accuracy(data$MovieLens, data$InstEval)
+if ("large" %in% parts) run_large()

@@ -1,0 +1,397 @@
+# Metropolis-Hastings: mh_sample() beside mcmc::metrop(), MCMCmetrop1R(),
+# adaptMCMC, fmcmc, BayesianTools and LaplacesDemon; and gibbs_sample() beside
+# the bare calls of its conditionals.
+#
+#   Rscript bench/mh.R [ROUNDS]       ROUNDS: default 5; about three minutes
+#
+# Questions
+#
+# 1. What does a step cost?  The density is function(x) -0.5 * sum(x * x) at d =
+#    2, 10 and 100; random walks with normal steps of standard deviation
+#    2.38 / sqrt(d) in all programs (LaplacesDemon: its "RWM" of the same
+#    covariance; adaptMCMC and fmcmc without adaptation).  "matrix": the same
+#    scale given as a matrix, as one does who knows a covariance, so that a step
+#    has a product of matrix and vector; MCMCmetrop1R always has.  The floor is
+#    the density called in a bare C loop.  Those that can keep every 100th step
+#    only; the others keep all.  A program is run for few steps and for many,
+#    and the difference of the times divided by the difference of the steps, so
+#    that setting up does not count.
+# 2. How many effective draws a second, over the whole run, burn-in included,
+#    and over the kept sweeps alone?  Logistic regression of MASS::Pima.tr (d =
+#    8, N(0, 10^2) priors, standardised predictors) and the eight schools (Rubin
+#    1981; d = 10, non-centred, log tau).  Ours: the density and a start, all
+#    else by default, adaptation and burn-in in the time.  metrop() tuned by
+#    hand: started at the posterior mean, with 2.38^2/d times the posterior
+#    covariance (both from a long run that does not count) and no burn-in.  Least bulk effective sample size of
+#    the parameters.  The densities are closures in R; Pima's also in C.
+# 3. What does gibbs_sample() add to the calls of the user's functions?
+#
+# The programs take turns, ROUNDS times; medians, and medians of the ratios
+# within a round; seconds of the processor.  They mean something on an otherwise
+# idle machine.
+
+library(gibbsite)
+here <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
+folder <- if (length(here) > 0L) dirname(here) else "bench"
+source(file.path(folder, "deps.R"))
+
+argument <- commandArgs(trailingOnly = TRUE)
+rounds <- if (length(argument) > 0L) as.integer(argument[[1L]]) else 5L
+
+quietly <- function(expr) {
+  utils::capture.output(value <- suppressWarnings(suppressMessages(expr)))
+  value
+}
+
+# Seconds of the processor, which other programs disturb less than the clock;
+# all of this runs in one process and one thread.
+seconds_of <- function(expr) {
+  gc()
+  sum(system.time(expr)[c("user.self", "sys.self")])
+}
+
+# ---- compiled parts ----------------------------------------------------------
+
+# A shared object made of a C file; NULL where there is no compiler.
+compile <- function(file) {
+  place <- tempfile("bench")
+  dir.create(place)
+  file.copy(file, place)
+  source <- file.path(place, basename(file))
+  include <- system.file("include", package = "gibbsite")
+  Sys.setenv(PKG_CPPFLAGS = paste0("-I", shQuote(include)))
+  on.exit(Sys.unsetenv("PKG_CPPFLAGS"))
+  try(tools::Rcmd(c("SHLIB", shQuote(source)), stdout = FALSE), silent = TRUE)
+  dll <- sub("[.]c$", .Platform$dynlib.ext, source)
+  if (file.exists(dll)) dll
+}
+
+floor_dll <- compile(file.path(folder, "floor.c"))
+if (is.null(floor_dll)) {
+  stop("bench/mh.R needs a C compiler for its floor.")
+}
+dyn.load(floor_dll)
+
+normal_c <- file.path(tempdir(), "normal.c")
+writeLines(c(
+  "double normal(const double *x, int d, void *data) {",
+  "  double sum = 0.0;",
+  "  (void)data;",
+  "  for (int j = 0; j < d; j++)",
+  "    sum += x[j] * x[j];",
+  "  return -0.5 * sum;",
+  "}"
+), normal_c)
+normal_dll <- compile(normal_c)
+logistic_dll <- compile(
+  system.file("examples", "logistic.c", package = "gibbsite")
+)
+
+# ---- 1. a step ---------------------------------------------------------------
+
+density <- function(x) -0.5 * sum(x * x)
+
+# Not quite diagonal, so that nobody can take it for it.
+with_off_diagonal <- function(d) {
+  (diag(0.99, d) + 0.01) * 2.38^2 / d
+}
+
+# Each a function of the dimension and a number of steps.  `few`: steps of the
+# shorter run; slow programs need not as many.
+programs <- list(
+  floor = list(few = 20000, run = function(d, n) {
+    .Call("floor_loop", density, numeric(d) + 0.1, as.integer(n))
+  }),
+  gibbsite = list(few = 20000, run = function(d, n) {
+    mh_sample(
+      density, numeric(d), random_walk(2.38 / sqrt(d)), draws = n / 100,
+      thin = 100, burnin = 0, chains = 1, inits = list(numeric(d)),
+      progress = FALSE
+    )
+  }),
+  `gibbsite, adaptive` = list(few = 20000, run = function(d, n) {
+    mh_sample(
+      density, numeric(d), draws = n / 100, thin = 100, burnin = 0,
+      chains = 1, inits = list(numeric(d)), progress = FALSE
+    )
+  }),
+  `gibbsite, compiled` = list(few = 100000, run = function(d, n) {
+    mh_sample(
+      native_density(dll = normal_dll, symbol = "normal"), numeric(d),
+      random_walk(2.38 / sqrt(d)), draws = n / 100, thin = 100, burnin = 0,
+      chains = 1, inits = list(numeric(d)), progress = FALSE
+    )
+  }),
+  mcmc = list(few = 20000, run = function(d, n) {
+    mcmc::metrop(
+      density, numeric(d), n / 100, nspac = 100, scale = 2.38 / sqrt(d)
+    )
+  }),
+  `gibbsite, matrix` = list(few = 20000, run = function(d, n) {
+    mh_sample(
+      density, numeric(d), random_walk(cov = with_off_diagonal(d)),
+      draws = n / 100, thin = 100, burnin = 0, chains = 1,
+      inits = list(numeric(d)), progress = FALSE
+    )
+  }),
+  `mcmc, matrix` = list(few = 20000, run = function(d, n) {
+    mcmc::metrop(
+      density, numeric(d), n / 100, nspac = 100,
+      scale = t(chol(with_off_diagonal(d)))
+    )
+  }),
+  MCMCpack = list(few = 20000, run = function(d, n) {
+    MCMCpack::MCMCmetrop1R(
+      density, numeric(d), burnin = 0, mcmc = n, thin = 100,
+      V = diag(2.38^2 / d, d), logfun = TRUE, force.samp = TRUE
+    )
+  }),
+  adaptMCMC = list(few = 4000, run = function(d, n) {
+    adaptMCMC::MCMC(
+      density, n, numeric(d), scale = rep(2.38^2 / d, d), adapt = FALSE,
+      showProgressBar = FALSE
+    )
+  }),
+  fmcmc = list(few = 2000, run = function(d, n) {
+    fmcmc::MCMC(
+      numeric(d), density, nsteps = n, progress = FALSE,
+      kernel = fmcmc::kernel_normal(scale = 2.38 / sqrt(d))
+    )
+  }),
+  BayesianTools = list(few = 1000, run = function(d, n) {
+    setup <- BayesianTools::createBayesianSetup(
+      density, lower = rep(-20, d), upper = rep(20, d)
+    )
+    BayesianTools::runMCMC(setup, "Metropolis", list(
+      iterations = n, startValue = numeric(d) + 0.1, optimize = FALSE,
+      message = FALSE, consoleUpdates = 1e9,
+      proposalGenerator = BayesianTools::createProposalGenerator(
+        rep(2.38 / sqrt(d), d)
+      )
+    ))
+  }),
+  LaplacesDemon = list(few = 1000, run = function(d, n) {
+    data <- list(
+      J = d, mon.names = "LP", parm.names = paste0("x", seq_len(d)), N = 1
+    )
+    model <- function(parm, data) {
+      value <- density(parm)
+      list(LP = value, Dev = -2 * value, Monitor = value, yhat = 0, parm = parm)
+    }
+    LaplacesDemon::LaplacesDemon(
+      model, data, numeric(d) + 0.1, Covar = diag(2.38^2 / d, d),
+      Iterations = n, Status = n, Thinning = 100, Algorithm = "RWM"
+    )
+  })
+)
+
+package_of <- function(name) sub(",.*$", "", name)
+peer_names <- setdiff(package_of(names(programs)), c("floor", "gibbsite"))
+absent <- peer_names[!vapply(peer_names, peer_available, NA)]
+peer_names <- setdiff(peer_names, absent)
+programs <- programs[!package_of(names(programs)) %in% absent]
+if (is.null(normal_dll)) {
+  programs[["gibbsite, compiled"]] <- NULL
+}
+
+# Nanoseconds a step, from four times as many steps against `few`.
+step_cost <- function(program, d) {
+  few <- seconds_of(quietly(program$run(d, program$few)))
+  many <- seconds_of(quietly(program$run(d, 5 * program$few)))
+  1e9 * (many - few) / (4 * program$few)
+}
+
+targets <- c(`2` = 1.8, `10` = 2.3, `100` = 2.5)
+
+measure_steps <- function(d) {
+  for (program in programs) quietly(program$run(d, 1000))
+  costs <- vapply(seq_len(rounds), function(round) {
+    set.seed(round)
+    vapply(programs, step_cost, 0, d = d)
+  }, numeric(length(programs)))
+  # a program with a matrix is compared with ours with a matrix
+  ours <- ifelse(
+    names(programs) %in% c("mcmc, matrix", "MCMCpack"), "gibbsite, matrix",
+    "gibbsite"
+  )
+  over <- apply(costs, 2L, function(cost) cost / cost[ours])
+  table <- data.frame(
+    program = names(programs), `ns a step` = round(apply(costs, 1L, median)),
+    `over ours` = round(apply(over, 1L, median), 2), target = NA_real_,
+    check.names = FALSE, row.names = NULL
+  )
+  peer <- package_of(table$program) == "mcmc"
+  table$target[peer] <- targets[[as.character(d)]]
+  table
+}
+
+# ---- 2. effective draws a second ---------------------------------------------
+
+schools <- local({
+  y <- c(28, 8, -3, 7, -1, 1, 18, 12)
+  sigma <- c(15, 10, 16, 11, 9, 11, 10, 18)
+  # mu ~ N(0, 5), tau ~ half-Cauchy(0, 5), theta_j = mu + tau eta_j
+  function(x) {
+    mu <- x[[1L]]
+    log_tau <- x[[2L]]
+    eta <- x[3:10]
+    tau <- exp(log_tau)
+    -mu^2 / 50 - log1p(tau^2 / 25) + log_tau - sum(eta * eta) / 2 -
+      sum(((y - mu - tau * eta) / sigma)^2) / 2
+  }
+})
+
+pima <- if (peer_available("MASS")) {
+  data <- MASS::Pima.tr
+  list(
+    x = cbind(1, scale(as.matrix(data[1:7]))), y = as.integer(data$type) - 1,
+    sd = 10
+  )
+}
+
+pima_density <- local({
+  x <- unname(pima$x)
+  y <- pima$y
+  function(w) {
+    eta <- drop(x %*% w)
+    sum(y * eta - log1p(exp(eta))) - sum(w * w) / 200
+  }
+})
+
+cases <- list(schools = list(density = schools, d = 10L))
+if (!is.null(pima)) {
+  cases$pima <- list(density = pima_density, d = 8L)
+  if (!is.null(logistic_dll)) {
+    cases[["pima, compiled"]] <- list(
+      density = native_density(
+        dll = logistic_dll, symbol = "logistic", data = pima
+      ),
+      d = 8L, metrop = FALSE
+    )
+  }
+}
+
+# What somebody who tunes by hand ends up with.
+tuned <- function(case) {
+  set.seed(1)
+  fit <- quietly(mh_sample(
+    case$density, numeric(case$d), draws = 5000, progress = FALSE
+  ))
+  draws <- as.matrix(fit)[, seq_len(case$d)]
+  list(mean = colMeans(draws),
+       scale = t(chol(2.38^2 / case$d * stats::cov(draws))))
+}
+
+least_ess <- function(draws) {
+  min(apply(draws, 3L, posterior::ess_bulk))
+}
+
+run_default <- function(case) {
+  fit <- NULL
+  seconds <- seconds_of(fit <- quietly(mh_sample(
+    case$density, numeric(case$d), progress = FALSE
+  )))
+  draws <- posterior::as_draws_array(fit)[, , seq_len(case$d)]
+  sweeps <- coda::mcpar(fit[[1L]])[2:3]
+  kept <- nrow(fit[[1L]]) * sweeps[[2L]] / sweeps[[1L]]
+  least_ess(draws) / seconds / c(1, kept)
+}
+
+# As many steps as ours, in four chains.
+run_metrop <- function(case, tuning) {
+  chains <- list()
+  seconds <- seconds_of(chains <- lapply(1:4, function(k) {
+    mcmc::metrop(
+      case$density, tuning$mean, 2000L, nspac = case$d, scale = tuning$scale
+    )$batch
+  }))
+  least_ess(aperm(simplify2array(chains), c(1L, 3L, 2L))) / seconds
+}
+
+measure_ess <- function(name) {
+  case <- cases[[name]]
+  peer <- !isFALSE(case$metrop) && requireNamespace("mcmc", quietly = TRUE)
+  tuning <- if (peer) tuned(case)
+  results <- vapply(seq_len(rounds), function(round) {
+    set.seed(round)
+    c(run_default(case), if (peer) run_metrop(case, tuning) else NA_real_)
+  }, numeric(3L))
+  ratio <- function(row) round(median(results[row, ] / results[3L, ]), 2)
+  data.frame(
+    case = name, `ours, all: ESS/s` = round(median(results[1L, ])),
+    `ours, kept` = round(median(results[2L, ])),
+    `metrop, tuned` = round(median(results[3L, ])),
+    `all over it` = ratio(1L), `kept over it` = ratio(2L),
+    target = if (peer) 1 else NA_real_, check.names = FALSE
+  )
+}
+
+# ---- 3. gibbs_sample() -------------------------------------------------------
+
+plane <- list(
+  z1 = function(state) rnorm(1, 4 + 0.8 * (state$z2 - 4), 0.6),
+  z2 = function(state) rnorm(1, 4 + 0.8 * (state$z1 - 4), 0.6)
+)
+
+gibbs_runs <- list(
+  `calls alone, at one state` = function(n) {
+    state <- list(z1 = 0, z2 = 0)
+    for (i in seq_len(n)) {
+      plane$z1(state)
+      plane$z2(state)
+    }
+  },
+  `a loop in R that keeps the draws` = function(n) {
+    state <- list(z1 = 0, z2 = 0)
+    draws <- matrix(0, n, 2L)
+    for (i in seq_len(n)) {
+      for (block in c("z1", "z2")) state[[block]] <- plane[[block]](state)
+      draws[i, ] <- c(state$z1, state$z2)
+    }
+    draws
+  },
+  gibbs_sample = function(n) {
+    quietly(gibbs_sample(
+      plane, list(z1 = 0, z2 = 0), draws = n / 100, thin = 100, burnin = 0,
+      chains = 1, progress = FALSE
+    ))
+  }
+)
+
+measure_gibbs <- function(few = 10000) {
+  for (run in gibbs_runs) run(few)
+  costs <- vapply(seq_len(rounds), function(round) {
+    set.seed(round)
+    vapply(gibbs_runs, function(run) {
+      short <- seconds_of(run(few))
+      1e9 * (seconds_of(run(5 * few)) - short) / (4 * few)
+    }, 0)
+  }, numeric(3L))
+  data.frame(
+    program = names(gibbs_runs), `ns a sweep` = round(apply(costs, 1L, median)),
+    `over the calls` = round(
+      apply(apply(costs, 2L, function(cost) cost / cost[[1L]]), 1L, median), 2
+    ),
+    check.names = FALSE, row.names = NULL
+  )
+}
+
+# ---- the report --------------------------------------------------------------
+
+cat(R.version.string, "on", R.version$platform, "\n")
+cat("Processors:", parallel::detectCores(), "\n")
+for (package in c("gibbsite", peer_names, "posterior")) {
+  cat(" ", package, format(utils::packageVersion(package)), "\n")
+}
+options(width = 110)
+
+for (d in c(2L, 10L, 100L)) {
+  cat("\nA step, d =", d, "\n")
+  print(measure_steps(d), row.names = FALSE)
+}
+
+cat("\nEffective draws a second, burn-in included\n")
+print(do.call(rbind, lapply(names(cases), measure_ess)), row.names = FALSE)
+
+cat("\ngibbs_sample(), two blocks of one normal draw\n")
+print(measure_gibbs(), row.names = FALSE)

@@ -1,0 +1,29 @@
+/* Logistic regression as a compiled log density for gibbsite::mh_sample():
+ *
+ *   y_i | w ~ Bernoulli(1 / (1 + exp(-x_i' w))),  w ~ N(0, sd^2 I)
+ *
+ * with data = list(x = n x d matrix, y = n zeros and ones, sd = one number).
+ *
+ *   R CMD SHLIB logistic.c      with PKG_CPPFLAGS=-I<gibbsite's include folder>
+ */
+#include <gibbsite.h>
+#include <math.h>
+
+double logistic(const double *w, int d, void *data) {
+  const gibbsite_vector *x = gibbsite_find(data, "x");
+  const gibbsite_vector *y = gibbsite_find(data, "y");
+  const gibbsite_vector *sd = gibbsite_find(data, "sd");
+  if (!x || !y || !sd || x->columns != (size_t)d || y->length != x->rows)
+    return NAN;
+  double sum = 0.0;
+  for (size_t i = 0; i < x->rows; i++) {
+    double eta = 0.0;
+    for (int j = 0; j < d; j++)
+      eta += x->x[i + (size_t)j * x->rows] * w[j];
+    /* log(1 + exp(eta)) without overflow */
+    sum += y->x[i] * eta - (eta > 0.0 ? eta : 0.0) - log1p(exp(-fabs(eta)));
+  }
+  for (int j = 0; j < d; j++)
+    sum -= w[j] * w[j] / (2.0 * sd->x[0] * sd->x[0]);
+  return sum;
+}

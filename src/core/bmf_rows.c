@@ -1,0 +1,236 @@
+#include "bmf_rows.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "lanes.h"
+
+#if LANES_WIDE
+#include <immintrin.h>
+#endif
+
+/* ---- sizes and layout -------------------------------------------------- */
+
+/* A multiple of the longest vector, 8 doubles: a cache line. */
+#define PAD 8
+
+size_t bmf_stride(size_t d) {
+  return (d + PAD) / PAD * PAD;
+}
+
+/* Whole blocks of four columns, and what the last vector may write beyond. */
+size_t bmf_square_size(size_t d) {
+  return (d + 3) / 4 * 4 * bmf_stride(d) + PAD;
+}
+
+/* As many as fit a part of the second-level cache beside the matrix. */
+size_t bmf_panel_length(size_t d) {
+  const size_t length = 8192 / bmf_stride(d);
+  return length < 16 ? 16 : length;
+}
+
+typedef struct {
+  double *panel, *q, *inverse, *solution;
+} bmf_area;
+
+/* Rows start at a multiple of 64 bytes, as cache lines do. */
+static double *align_line(double *x) {
+  const uintptr_t address = (uintptr_t)(void *)x;
+  return x + (64 - address % 64) % 64 / sizeof(double);
+}
+
+size_t bmf_area_size(size_t d) {
+  const size_t stride = bmf_stride(d);
+  return PAD + bmf_panel_length(d) * stride + PAD + bmf_square_size(d) +
+         2 * stride + PAD;
+}
+
+static bmf_area carve_area(size_t d, double *area) {
+  const size_t stride = bmf_stride(d);
+  bmf_area at;
+  at.panel = align_line(area);
+  at.q = at.panel + bmf_panel_length(d) * stride + PAD;
+  at.inverse = at.q + bmf_square_size(d);
+  at.solution = at.inverse + stride;
+  return at;
+}
+
+void bmf_set_prior(const double *precision, const double *mu, size_t d,
+                   double *prior) {
+  const size_t stride = bmf_stride(d);
+  memset(prior, 0, bmf_square_size(d) * sizeof *prior);
+  for (size_t j = 0; j < d; j++) {
+    memcpy(prior + j * stride, precision + j * d, d * sizeof *prior);
+    for (size_t i = 0; mu && i < d; i++)
+      prior[d + j * stride] += precision[i + d * j] * mu[i];
+  }
+}
+
+/* ---- what all widths share --------------------------------------------- */
+
+/* Cache lines of a vector that will be gathered soon. */
+static inline void fetch_ahead(const double *x, size_t d) {
+#if defined(__GNUC__)
+  for (size_t i = 0; i <= d; i += PAD)
+    __builtin_prefetch(x + i);
+#else
+  (void)x;
+  (void)d;
+#endif
+}
+
+/* The block on the diagonal, at most 4 x 4: l (4 x 4, column-major) <- its factor,
+ * inverse <- 1 over its diagonal.  False where a pivot is not positive. */
+static inline int factor_block(const double *q, size_t stride, size_t columns,
+                               double *l, double *inverse) {
+  for (size_t j = 0; j < columns; j++) {
+    double pivot = q[j * stride + j];
+    for (size_t k = 0; k < j; k++)
+      pivot -= l[4 * k + j] * l[4 * k + j];
+    if (!(pivot > 0.0 && isfinite(pivot)))
+      return 0;
+    inverse[j] = 1.0 / sqrt(pivot);
+    for (size_t i = j + 1; i < columns; i++) {
+      double rest = q[j * stride + i];
+      for (size_t k = 0; k < j; k++)
+        rest -= l[4 * k + i] * l[4 * k + j];
+      l[4 * j + i] = rest * inverse[j];
+    }
+  }
+  return 1;
+}
+
+/* As solve_columns() for fewer than four columns: the last ones. */
+static void solve_last_columns(size_t stride, size_t d, size_t j,
+                               size_t columns, const double *l,
+                               const double *inverse, double *q) {
+  for (size_t c = 0; c < columns; c++)
+    for (size_t i = j + c; i <= d; i++) {
+      double rest = q[(j + c) * stride + i];
+      for (size_t k = 0; k < c; k++)
+        rest -= q[(j + k) * stride + i] * l[4 * k + c];
+      q[(j + c) * stride + i] = rest * inverse[c];
+    }
+}
+
+/* Zeros above the diagonal of a block: solve_transposed() may meet them. */
+static inline void clear_above(double *q, size_t stride, size_t columns) {
+  for (size_t j = 1; j < columns; j++)
+    for (size_t i = 0; i < j; i++)
+      q[j * stride + i] = 0.0;
+}
+
+/* ---- kernels ----------------------------------------------------------- */
+
+#define LANE_BYTES 16
+#define LANE_NAME(x) narrow_##x
+#define LANE_SPLAT(x) ((narrow_vec){(x), (x)})
+#define LANE_TARGET
+#define LANE_FMA(a, b, c) ((a) * (b) + (c))
+#include "bmf_kernel.h"
+#undef LANE_BYTES
+#undef LANE_NAME
+#undef LANE_SPLAT
+#undef LANE_TARGET
+#undef LANE_FMA
+
+#if LANES_WIDE
+#define LANE_BYTES 32
+#define LANE_NAME(x) wide_##x
+#define LANE_SPLAT(x) ((wide_vec){(x), (x), (x), (x)})
+#define LANE_TARGET __attribute__((target("avx2,fma")))
+#define LANE_FMA(a, b, c) \
+  ((wide_vec)_mm256_fmadd_pd((__m256d)(a), (__m256d)(b), (__m256d)(c)))
+#include "bmf_kernel.h"
+#undef LANE_BYTES
+#undef LANE_NAME
+#undef LANE_SPLAT
+#undef LANE_TARGET
+#undef LANE_FMA
+
+#define LANE_BYTES 64
+#define LANE_NAME(x) widest_##x
+#define LANE_SPLAT(x) ((widest_vec)_mm512_set1_pd(x))
+#define LANE_TARGET __attribute__((target("avx512f")))
+#define LANE_FMA(a, b, c) \
+  ((widest_vec)_mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c)))
+#include "bmf_kernel.h"
+#undef LANE_BYTES
+#undef LANE_NAME
+#undef LANE_SPLAT
+#undef LANE_TARGET
+#undef LANE_FMA
+#endif
+
+int bmf_has_width(bmf_width width) {
+#if LANES_WIDE
+  if (width == BMF_WIDEST)
+    return __builtin_cpu_supports("avx512f") != 0;
+  if (width == BMF_WIDE)
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#endif
+  return width == BMF_NARROW;
+}
+
+/* Of short vectors the longest ones would be padding for the most part. */
+static bmf_width best_width(size_t d) {
+  if (d >= 16 && bmf_has_width(BMF_WIDEST))
+    return BMF_WIDEST;
+  return bmf_has_width(BMF_WIDE) ? BMF_WIDE : BMF_NARROW;
+}
+
+status bmf_draw_row_with(bmf_width width, const bmf_regression *job,
+                         const bmf_ratings *ratings, size_t row, double *f,
+                         double *square, double *area) {
+#if LANES_WIDE
+  if (width == BMF_WIDEST)
+    return widest_draw_row(job, ratings, row, f, square, area);
+  if (width == BMF_WIDE)
+    return wide_draw_row(job, ratings, row, f, square, area);
+#else
+  (void)width;
+#endif
+  return narrow_draw_row(job, ratings, row, f, square, area);
+}
+
+status bmf_draw_row(const bmf_regression *job, const bmf_ratings *ratings,
+                    size_t row, double *f, double *square, double *area) {
+  return bmf_draw_row_with(best_width(job->d), job, ratings, row, f, square,
+                           area);
+}
+
+static void add_products(const double *x, size_t stride, size_t count, size_t d,
+                         double *q) {
+#if LANES_WIDE
+  const bmf_width width = best_width(d);
+  if (width == BMF_WIDEST) {
+    widest_add_products(x, stride, count, d, q);
+    return;
+  }
+  if (width == BMF_WIDE) {
+    wide_add_products(x, stride, count, d, q);
+    return;
+  }
+#endif
+  narrow_add_products(x, stride, count, d, q);
+}
+
+void bmf_add_gram(const double *x, size_t count, size_t d, const double *centre,
+                  double *gram, double *area) {
+  const size_t stride = bmf_stride(d), length = bmf_panel_length(d);
+  double *panel = carve_area(d, area).panel;
+  for (size_t first = 0; first < count; first += length) {
+    const size_t here = count - first < length ? count - first : length;
+    for (size_t r = 0; r < here; r++) {
+      double *to = panel + r * stride;
+      const double *from = x + (first + r) * d;
+      for (size_t k = 0; k < d; k++)
+        to[k] = from[k] - centre[k];
+      to[d] = 1.0;
+      for (size_t k = d + 1; k < stride; k++)
+        to[k] = 0.0;
+    }
+    add_products(panel, stride, here, d, gram);
+  }
+}

@@ -1,0 +1,55 @@
+#include "columns.h"
+
+#include <math.h>
+
+static int does_count(const double *counts, const int *row, size_t e) {
+  return counts == NULL || counts[row ? (size_t)row[e] : e] > 0.0;
+}
+
+static size_t rows_that_count(const double *counts, size_t n) {
+  size_t used = 0;
+  for (size_t i = 0; i < n; i++)
+    used += counts == NULL || counts[i] > 0.0;
+  return used;
+}
+
+column_summary columns_describe(const double *values, const int *row,
+                                size_t stored, const double *counts, size_t n) {
+  column_summary column = {0.0, 0.0, 0.0, 1};
+  const size_t used = rows_that_count(counts, n);
+  double sum = 0.0, low = INFINITY, high = -INFINITY, spread = 0.0;
+  size_t met = 0;
+  for (size_t e = 0; e < stored; e++) {
+    const double v = values[e];
+    if (!isfinite(v))
+      column.finite = 0;
+    if (!does_count(counts, row, e))
+      continue;
+    sum += v;
+    column.squares += v * v;
+    low = v < low ? v : low;
+    high = v > high ? v : high;
+    met++;
+  }
+  if (used == 0)
+    return column;
+  column.mean = sum / (double)used;
+  if (met < used) {
+    low = low < 0.0 ? low : 0.0;
+    high = high > 0.0 ? high : 0.0;
+  }
+  /* all the same: rounding must not make that a spread, or shift the mean */
+  if (!(low < high)) {
+    column.mean = low;
+    return column;
+  }
+  for (size_t e = 0; e < stored; e++)
+    if (does_count(counts, row, e))
+      spread += (values[e] - column.mean) * (values[e] - column.mean);
+  spread += (double)(used - met) * column.mean * column.mean;
+  column.sd = sqrt(spread / (double)(used - 1));
+  /* it varies, but by less than can be squared */
+  if (!(column.sd > 0.0))
+    column.sd = high - low;
+  return column;
+}

@@ -1,0 +1,127 @@
+#include "dense.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "lanes.h"
+
+#define LANE_BYTES 16
+#define LANE_NAME(x) narrow_##x
+#define LANE_TARGET
+#include "dense_kernel.h"
+#undef LANE_BYTES
+#undef LANE_NAME
+#undef LANE_TARGET
+
+#if LANES_FUSED
+#define LANE_BYTES 32
+#define LANE_NAME(x) wide_##x
+#define LANE_TARGET LANES_FUSED_TARGET
+#include "dense_kernel.h"
+#define CHOOSE(kernel) (lanes_fused() ? wide_##kernel : narrow_##kernel)
+#else
+#define CHOOSE(kernel) narrow_##kernel
+#endif
+
+typedef void (*tile_kernel)(const double *const *, const double *const *,
+                            size_t, double *);
+typedef void (*add_kernel)(double *, const double *, double, size_t);
+
+double dense_dot(const double *x, const double *y, size_t n) {
+  return CHOOSE(dot)(x, y, n);
+}
+
+void dense_add_multiple(double *y, const double *x, double factor, size_t n) {
+  CHOOSE(add)(y, x, factor, n);
+}
+
+void dense_solve_transposed(const double *l, size_t p, double *b) {
+  CHOOSE(solve)(l, p, b);
+}
+
+/* ---- sums of products ---------------------------------------------------- */
+
+enum { TILE_ROWS = 4, TILE_COLUMNS = 3, PANEL = 48 };
+
+/* Pointers to columns first, first + 1, ...; beyond the last one to it: what is
+ * computed with those is not stored. */
+static void column_pointers(const double *block, size_t rows, size_t p,
+                            size_t first, size_t count, const double **x) {
+  for (size_t c = 0; c < count; c++)
+    x[c] = block + rows * (first + c < p ? first + c : p - 1);
+}
+
+static void store_tile(const double *out, size_t i, size_t j, size_t p,
+                       double sign, double *a, size_t stride) {
+  for (size_t b = 0; b < TILE_COLUMNS && j + b < p; b++)
+    for (size_t c = 0; c < TILE_ROWS && i + c < p; c++)
+      if (i + c >= j + b)
+        a[i + c + stride * (j + b)] += sign * out[c + TILE_ROWS * b];
+}
+
+/* Columns in panels that stay in cache while all others pass by. */
+void dense_add_gram(const double *block, size_t rows, size_t p, double sign,
+                    double *a, size_t stride) {
+  const tile_kernel tile = CHOOSE(tile);
+  const double *x[TILE_ROWS], *y[TILE_COLUMNS];
+  double out[TILE_ROWS * TILE_COLUMNS];
+  for (size_t panel = 0; panel < p; panel += PANEL) {
+    const size_t end = p - panel < PANEL ? p : panel + PANEL;
+    for (size_t i = panel; i < p; i += TILE_ROWS) {
+      column_pointers(block, rows, p, i, TILE_ROWS, x);
+      for (size_t j = panel; j < end && j < i + TILE_ROWS; j += TILE_COLUMNS) {
+        column_pointers(block, rows, p, j, TILE_COLUMNS, y);
+        tile(x, y, rows, out);
+        store_tile(out, i, j, p, sign, a, stride);
+      }
+    }
+  }
+}
+
+/* ---- Cholesky ------------------------------------------------------------ */
+
+enum { CHOLESKY_BLOCK = 64 };
+
+size_t dense_cholesky_work(size_t p) {
+  return CHOLESKY_BLOCK * (p ? p : 1);
+}
+
+/* Columns first .. first + width - 1, from the diagonal down. */
+static status factor_panel(double *a, size_t p, size_t first, size_t width) {
+  const add_kernel add = CHOOSE(add);
+  for (size_t j = first; j < first + width; j++) {
+    double *column = a + p * j;
+    if (!(column[j] > 0.0 && isfinite(column[j])))
+      return STATUS_NOT_POSITIVE_DEFINITE;
+    column[j] = sqrt(column[j]);
+    for (size_t i = j + 1; i < p; i++)
+      column[i] /= column[j];
+    for (size_t c = j + 1; c < first + width; c++)
+      add(a + p * c + c, column + c, -column[c], p - c);
+  }
+  return STATUS_OK;
+}
+
+/* Right-looking by panels (Golub & Van Loan 2013, sec. 4.2.7): what lies to the
+ * right of a panel loses the products of its rows, which `work` holds as
+ * columns. */
+status dense_cholesky(double *a, size_t p, double *work) {
+  for (size_t first = 0; first < p; first += CHOLESKY_BLOCK) {
+    const size_t left = p - first;
+    const size_t width = left < CHOLESKY_BLOCK ? left : CHOLESKY_BLOCK;
+    const status outcome = factor_panel(a, p, first, width);
+    if (outcome != STATUS_OK)
+      return outcome;
+    const size_t below = first + width;
+    if (below == p)
+      break;
+    for (size_t i = below; i < p; i++)
+      for (size_t j = 0; j < CHOLESKY_BLOCK; j++)
+        work[j + CHOLESKY_BLOCK * (i - below)] = a[i + p * (first + j)];
+    dense_add_gram(work, CHOLESKY_BLOCK, p - below, -1.0, a + below + p * below,
+                   p);
+  }
+  for (size_t j = 0; j < p; j++)
+    memset(a + p * j, 0, j * sizeof *a);
+  return STATUS_OK;
+}

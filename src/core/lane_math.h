@@ -1,0 +1,59 @@
+/* Elementary functions of vectors, for the kernel files: each includes this one
+ * for each width of vector, with VEC and BITS (a vector of doubles and of their
+ * bits), LANE_NAME and LANE_TARGET as it defines them. */
+
+/* a where the mask has ones, else b. */
+LANE_TARGET static inline VEC LANE_NAME(select)(BITS mask, VEC a, VEC b) {
+  return (VEC)((mask & (BITS)a) | (~mask & (BITS)b));
+}
+
+/* exp(x) for x <= 0 to about one unit in the last place, 0 below -708:
+ * x = n log 2 + r, |r| <= log(2) / 2, n added to the exponent bits of exp(r) =
+ * 1 + r + r^2 q(r).  q interpolates (exp(r) - 1 - r) / r^2 at the ten Chebyshev
+ * nodes of that interval, which leaves a relative error of 3e-17; its terms are
+ * summed in pairs, so that they need not wait for one another.  Adding
+ * 1.5 * 2^52 rounds to the nearest whole number and leaves it in the low bits. */
+LANE_TARGET static inline VEC LANE_NAME(exp_nonpositive)(VEC x) {
+  const double magic = 6755399441055744.0; /* 1.5 * 2^52 */
+  const VEC lowest = (VEC){0} - 708.0;
+  const BITS too_low = (BITS)(x < lowest);
+  const VEC bounded = LANE_NAME(select)(too_low, lowest, x);
+  const VEC shifted = bounded * 1.44269504088896338700 + magic;
+  const VEC n = shifted - magic;
+  const VEC r =
+    (bounded - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10;
+  const VEC r2 = r * r, r4 = r2 * r2;
+  const VEC q0 = 0.5 + r * 0.16666666666666666;
+  const VEC q2 = 0.041666666666624164 + r * 0.008333333333330065;
+  const VEC q4 = 0.0013888888917196719 + r * 0.00019841269863040545;
+  const VEC q6 = 2.4801521322368692e-05 + r * 2.7557268480310024e-06;
+  const VEC q8 = 2.7620075879983367e-07 + r * 2.5100375832561234e-08;
+  const VEC q = (q0 + r2 * q2) + r4 * ((q4 + r2 * q6) + r4 * q8);
+  const VEC p = 1.0 + (r + r2 * q);
+  const VEC scaled = (VEC)((BITS)p + ((BITS)shifted << 52));
+  return (VEC)(~too_low & (BITS)scaled);
+}
+
+/* log(1 + x) for 0 <= x <= 1 to a few units in the last place, however small x:
+ * 2 atanh(s), s = x / (2 + x) <= 1/3, by its series up to s^33 (the remainder is
+ * below 2e-18 of it). */
+LANE_TARGET static inline VEC LANE_NAME(log1p_unit)(VEC x) {
+  const VEC s = x / (x + 2.0), t = s * s;
+  VEC p = t * (1.0 / 33.0) + 1.0 / 31.0;
+  p = p * t + 1.0 / 29.0;
+  p = p * t + 1.0 / 27.0;
+  p = p * t + 1.0 / 25.0;
+  p = p * t + 1.0 / 23.0;
+  p = p * t + 1.0 / 21.0;
+  p = p * t + 1.0 / 19.0;
+  p = p * t + 1.0 / 17.0;
+  p = p * t + 1.0 / 15.0;
+  p = p * t + 1.0 / 13.0;
+  p = p * t + 1.0 / 11.0;
+  p = p * t + 1.0 / 9.0;
+  p = p * t + 1.0 / 7.0;
+  p = p * t + 1.0 / 5.0;
+  p = p * t + 1.0 / 3.0;
+  p = p * t + 1.0;
+  return 2.0 * s * p;
+}

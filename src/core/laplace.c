@@ -1,0 +1,47 @@
+#include "laplace.h"
+
+#include "dense.h"
+#include "linalg.h"
+#include "rmath.h"
+
+static void draw_one(const laplace_model *m) {
+  for (size_t j = 0; j < m->p; j++)
+    m->w[j] = norm_rand();
+  linalg_solve_lower_transposed(m->factor, m->p, m->w);
+  for (size_t j = 0; j < m->p; j++)
+    m->w[j] += m->mean[j];
+}
+
+static void draw_ahead(const laplace_model *m) {
+  for (size_t draw = 0; draw < LAPLACE_AHEAD; draw++)
+    for (size_t j = 0; j < m->p; j++)
+      m->ahead[draw + LAPLACE_AHEAD * j] = norm_rand();
+  dense_solve_transposed(m->factor, m->p, m->ahead);
+  for (size_t j = 0; j < m->p; j++)
+    for (size_t draw = 0; draw < LAPLACE_AHEAD; draw++)
+      m->ahead[draw + LAPLACE_AHEAD * j] += m->mean[j];
+  *m->used = 0.0;
+}
+
+/* w | . ~ N(m, (L L')^-1), whatever it was before. */
+status laplace_sweep(void *model, const scan_control *control) {
+  (void)control;
+  const laplace_model *m = model;
+  if (m->ahead == NULL) {
+    draw_one(m);
+    return STATUS_OK;
+  }
+  if (*m->used >= LAPLACE_AHEAD)
+    draw_ahead(m);
+  const size_t draw = (size_t)*m->used;
+  for (size_t j = 0; j < m->p; j++)
+    m->w[j] = m->ahead[draw + LAPLACE_AHEAD * j];
+  *m->used += 1.0;
+  return STATUS_OK;
+}
+
+void laplace_record(void *model, double *row, size_t stride) {
+  const laplace_model *m = model;
+  for (size_t j = 0; j < m->p; j++)
+    row[j * stride] = m->w[j];
+}

@@ -1,0 +1,517 @@
+#include "logistic.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "dense.h"
+#include "lanes.h"
+#include "linalg.h"
+
+/* ---- a block of observations ---------------------------------------------- */
+
+#define LANE_BYTES 16
+#define LANE_NAME(x) narrow_##x
+#define LANE_TARGET
+#include "logistic_kernel.h"
+#undef LANE_BYTES
+#undef LANE_NAME
+#undef LANE_TARGET
+
+#if LANES_FUSED
+#define LANE_BYTES 32
+#define LANE_NAME(x) wide_##x
+#define LANE_TARGET LANES_FUSED_TARGET
+#include "logistic_kernel.h"
+#endif
+
+void logistic_fill_terms(logistic_terms *terms) {
+#if LANES_FUSED
+  if (lanes_fused()) {
+    wide_terms(terms);
+    return;
+  }
+#endif
+  narrow_terms(terms);
+}
+
+/* s and m of rows first, first + step, ...; 0 beyond `count`, where eta is 0
+ * too and nothing is added to anything. */
+static void load_response(const logistic_data *data, size_t first, size_t count,
+                          size_t step, logistic_terms *terms) {
+  const double weight = (double)step;
+  for (size_t b = 0; b < LOGISTIC_BLOCK; b++) {
+    const size_t i = first + b * step;
+    terms->success[b] = b < count ? weight * data->success[i] : 0.0;
+    terms->total[b] = b < count ? weight * data->total[i] : 0.0;
+  }
+}
+
+static double sum_of(const double *x, size_t count) {
+  double sum = 0.0;
+  for (size_t b = 0; b < count; b++)
+    sum += x[b];
+  return sum;
+}
+
+/* ---- blocks of dense rows ------------------------------------------------ */
+
+/* Rows first, first + step, ... of x into block (LOGISTIC_BLOCK x p); rows
+ * beyond `count` are zero, so that loops over a block have a known length. */
+static void load_block(const logistic_data *data, size_t first, size_t count,
+                       size_t step, double *restrict block) {
+  for (size_t j = 0; j < data->p; j++) {
+    const double *x = data->x + data->n * j + first;
+    double *column = block + LOGISTIC_BLOCK * j;
+    if (step == 1)
+      memcpy(column, x, count * sizeof *column);
+    for (size_t b = 0; step > 1 && b < count; b++)
+      column[b] = x[b * step];
+    for (size_t b = count; b < LOGISTIC_BLOCK; b++)
+      column[b] = 0.0;
+  }
+}
+
+/* eta <- block w + o */
+static void block_predictor(const logistic_data *data, size_t first,
+                            size_t count, size_t step, const double *block,
+                            const double *w, double *eta) {
+  memset(eta, 0, LOGISTIC_BLOCK * sizeof *eta);
+  for (size_t b = 0; data->offset && b < count; b++)
+    eta[b] = data->offset[first + b * step];
+  for (size_t j = 0; j < data->p; j++)
+    dense_add_multiple(eta, block + LOGISTIC_BLOCK * j, w[j], LOGISTIC_BLOCK);
+}
+
+/* hessian (lower triangle) += block' diag(curvature) block; block is scaled. */
+static void add_block_hessian(double *restrict block, size_t p,
+                              const double *restrict curvature,
+                              double *hessian) {
+  double root[LOGISTIC_BLOCK];
+  for (size_t b = 0; b < LOGISTIC_BLOCK; b++)
+    root[b] = sqrt(curvature[b]);
+  for (size_t j = 0; j < p; j++) {
+    double *column = block + LOGISTIC_BLOCK * j;
+    for (size_t b = 0; b < LOGISTIC_BLOCK; b++)
+      column[b] *= root[b];
+  }
+  dense_add_gram(block, LOGISTIC_BLOCK, p, 1.0, hessian, p);
+}
+
+/* A block's part of L, of L' and of -L''. */
+static double add_dense(const logistic_data *data, size_t first, size_t count,
+                        size_t step, const double *w, double *gradient,
+                        double *hessian, logistic_terms *terms, double *block) {
+  load_block(data, first, count, step, block);
+  block_predictor(data, first, count, step, block, w, terms->eta);
+  logistic_fill_terms(terms);
+  for (size_t j = 0; gradient && j < data->p; j++)
+    gradient[j] +=
+      dense_dot(block + LOGISTIC_BLOCK * j, terms->residual, LOGISTIC_BLOCK);
+  if (hessian)
+    add_block_hessian(block, data->p, terms->curvature, hessian);
+  return sum_of(terms->log_lik, count);
+}
+
+/* ---- sparse rows --------------------------------------------------------- */
+
+static double sparse_predictor(const logistic_data *data, size_t i,
+                               const double *w) {
+  double eta = data->offset ? data->offset[i] : 0.0;
+  for (int e = data->row_start[i]; e < data->row_start[i + 1]; e++)
+    eta += data->value[e] * w[data->column[e]];
+  return eta;
+}
+
+/* hessian (lower triangle) += curvature x_i x_i' */
+static void add_row_hessian(const logistic_data *data, size_t i,
+                            double curvature, double *hessian) {
+  const int from = data->row_start[i], to = data->row_start[i + 1];
+  for (int e = from; e < to; e++) {
+    double *column = hessian + data->p * (size_t)data->column[e];
+    const double factor = curvature * data->value[e];
+    for (int f = e; f < to; f++)
+      column[data->column[f]] += factor * data->value[f];
+  }
+}
+
+static double add_sparse(const logistic_data *data, size_t first, size_t count,
+                         size_t step, const double *w, double *gradient,
+                         double *hessian, logistic_terms *terms) {
+  for (size_t b = 0; b < LOGISTIC_BLOCK; b++)
+    terms->eta[b] =
+      b < count ? sparse_predictor(data, first + b * step, w) : 0.0;
+  logistic_fill_terms(terms);
+  for (size_t b = 0; b < count; b++) {
+    const size_t i = first + b * step;
+    if (gradient)
+      for (int e = data->row_start[i]; e < data->row_start[i + 1]; e++)
+        gradient[data->column[e]] += terms->residual[b] * data->value[e];
+    if (hessian)
+      add_row_hessian(data, i, terms->curvature[b], hessian);
+  }
+  return sum_of(terms->log_lik, count);
+}
+
+/* The likelihood's part of L, of L' and of -L''. */
+static double add_likelihood(const logistic_data *data, size_t step,
+                             const double *w, double *gradient, double *hessian,
+                             double *block) {
+  const size_t used = (data->n + step - 1) / step;
+  logistic_terms terms;
+  double value = 0.0;
+  for (size_t start = 0; start < used; start += LOGISTIC_BLOCK) {
+    const size_t left = used - start, first = start * step;
+    const size_t count = left < LOGISTIC_BLOCK ? left : LOGISTIC_BLOCK;
+    load_response(data, first, count, step, &terms);
+    value += data->x ? add_dense(data, first, count, step, w, gradient, hessian,
+                                 &terms, block)
+                     : add_sparse(data, first, count, step, w, gradient,
+                                  hessian, &terms);
+  }
+  return value;
+}
+
+/* ---- the log joint density ----------------------------------------------- */
+
+/* L: - w'Qw / 2; L': - Q w; -L'': Q. */
+static double add_prior(const logistic_data *data, const double *w,
+                        double *gradient, double *hessian) {
+  const size_t p = data->p;
+  double square = 0.0;
+  for (size_t j = 0; j < p; j++) {
+    double pull = 0.0;
+    if (data->diagonal)
+      pull = data->precision[j] * w[j];
+    else
+      for (size_t i = 0; i < p; i++)
+        pull += data->precision[i + p * j] * w[i];
+    square += w[j] * pull;
+    if (gradient)
+      gradient[j] -= pull;
+    if (!hessian)
+      continue;
+    if (data->diagonal)
+      hessian[j + p * j] += data->precision[j];
+    else
+      for (size_t i = j; i < p; i++)
+        hessian[i + p * j] += data->precision[i + p * j];
+  }
+  return -0.5 * square;
+}
+
+size_t logistic_work_size(size_t p) {
+  return LOGISTIC_BLOCK * (p ? p : 1);
+}
+
+double logistic_evaluate(const logistic_data *data, size_t step,
+                         const double *w, double *gradient, double *hessian,
+                         double *work) {
+  if (gradient)
+    memset(gradient, 0, data->p * sizeof *gradient);
+  if (hessian)
+    memset(hessian, 0, data->p * data->p * sizeof *hessian);
+  const double likelihood =
+    add_likelihood(data, step, w, gradient, hessian, work);
+  return data->constant + likelihood + add_prior(data, w, gradient, hessian);
+}
+
+void logistic_predictor(const logistic_data *data, size_t first, size_t count,
+                        const double *w, size_t draws, double *eta) {
+  for (size_t s = 0; s < draws; s++) {
+    double *column = eta + count * s;
+    const double *parameter = w + data->p * s;
+    for (size_t b = 0; b < count; b++)
+      column[b] = data->x ? (data->offset ? data->offset[first + b] : 0.0)
+                          : sparse_predictor(data, first + b, parameter);
+    for (size_t j = 0; data->x && j < data->p; j++) {
+      const double *x = data->x + data->n * j + first;
+      for (size_t b = 0; b < count; b++)
+        column[b] += parameter[j] * x[b];
+    }
+  }
+}
+
+void logistic_by_row(const logistic_data *data, int log_lik, const double *w,
+                     size_t draws, double *result, double *work) {
+  logistic_terms terms;
+  for (size_t first = 0; first < data->n; first += LOGISTIC_BLOCK) {
+    const size_t left = data->n - first;
+    const size_t count = left < LOGISTIC_BLOCK ? left : LOGISTIC_BLOCK;
+    logistic_predictor(data, first, count, w, draws, work);
+    load_response(data, first, count, 1, &terms);
+    for (size_t s = 0; s < draws; s++) {
+      memset(terms.eta, 0, sizeof terms.eta);
+      memcpy(terms.eta, work + count * s, count * sizeof *work);
+      if (log_lik)
+        logistic_fill_terms(&terms);
+      const double *from = log_lik ? terms.log_lik : terms.eta;
+      for (size_t b = 0; b < count; b++)
+        result[s + draws * (first + b)] = from[b];
+    }
+  }
+}
+
+/* ---- the search for its maximum ------------------------------------------ */
+
+/* The search's own numbers; pointers into its work. */
+typedef struct {
+  const logistic_data *data;
+  const logistic_control *control;
+  double *w, *factor;
+  double *gradient, *hessian, *direction, *trial, *scale, *work;
+  double *last_w, *last_gradient;
+  double value;
+} search;
+
+size_t logistic_search_size(size_t p) {
+  const size_t rows = logistic_work_size(p), factor = dense_cholesky_work(p);
+  return p * p + 6 * p + (rows > factor ? rows : factor);
+}
+
+static search open_search(const logistic_data *data,
+                          const logistic_control *control, double *w,
+                          double *factor, double *work) {
+  const size_t p = data->p;
+  search s = {.data = data, .control = control, .w = w, .factor = factor};
+  s.hessian = work;
+  s.gradient = s.hessian + p * p;
+  s.direction = s.gradient + p;
+  s.trial = s.direction + p;
+  s.scale = s.trial + p;
+  s.last_w = s.scale + p;
+  s.last_gradient = s.last_w + p;
+  s.work = s.last_gradient + p;
+  return s;
+}
+
+static double inner(const double *x, const double *y, size_t n) {
+  double sum = 0.0;
+  for (size_t j = 0; j < n; j++)
+    sum += x[j] * y[j];
+  return sum;
+}
+
+/* sum_i m_i x_ij^2 / 4 + Q_jj: no curvature in direction j is above it, since
+ * sigma (1 - sigma) <= 1/4 (Boehning & Lindsay 1988,
+ * doi:10.1007/BF00049423).  A column of zeros without a prior has 1. */
+static void bound_curvatures(search *s) {
+  const logistic_data *data = s->data;
+  const size_t p = data->p, step = s->control->step;
+  memset(s->scale, 0, p * sizeof *s->scale);
+  for (size_t j = 0; data->x && j < p; j++)
+    for (size_t i = 0; i < data->n; i += step) {
+      const double x = data->x[i + data->n * j];
+      s->scale[j] += data->total[i] * x * x;
+    }
+  for (size_t i = 0; !data->x && i < data->n; i += step)
+    for (int e = data->row_start[i]; e < data->row_start[i + 1]; e++)
+      s->scale[data->column[e]] +=
+        data->total[i] * data->value[e] * data->value[e];
+  for (size_t j = 0; j < p; j++) {
+    s->scale[j] = 0.25 * (double)step * s->scale[j] +
+                  data->precision[data->diagonal ? j : j + p * j];
+    if (!(s->scale[j] > 0.0))
+      s->scale[j] = 1.0;
+  }
+}
+
+static double evaluate(search *s, const double *w, int derivatives) {
+  return logistic_evaluate(s->data, s->control->step, w,
+                           derivatives ? s->gradient : NULL,
+                           derivatives > 1 ? s->hessian : NULL, s->work);
+}
+
+/* factor <- L, L L' = -L'' + ridge diag(scale); 0 when there is none. */
+static int factorise(search *s, double ridge) {
+  const size_t p = s->data->p;
+  memcpy(s->factor, s->hessian, p * p * sizeof *s->factor);
+  for (size_t j = 0; j < p; j++)
+    s->factor[j + p * j] += ridge * s->scale[j];
+  return dense_cholesky(s->factor, p, s->work) == STATUS_OK;
+}
+
+/* direction <- (L L')^-1 L'; returns the squared distance to the maximum of the
+ * quadratic that touches L here, in its own metric. */
+static double newton_direction(search *s) {
+  const size_t p = s->data->p;
+  memcpy(s->direction, s->gradient, p * sizeof *s->direction);
+  linalg_solve_lower(s->factor, p, s->direction);
+  const double square = inner(s->direction, s->direction, p);
+  linalg_solve_lower_transposed(s->factor, p, s->direction);
+  return square;
+}
+
+static void step_along(search *s, double length) {
+  for (size_t j = 0; j < s->data->p; j++)
+    s->trial[j] = s->w[j] + length * s->direction[j];
+}
+
+/* Armijo's condition, with room for the rounding error of L. */
+static int rises_enough(const search *s, double value, double length,
+                        double slope) {
+  const double rounding = 1e-13 * (1.0 + fabs(s->value));
+  return value >= s->value + 1e-4 * length * slope - rounding;
+}
+
+/* Step `length`, halved until L rises enough: the length taken, 0 for none.
+ * Derivatives are brought along with the first trial, which is the one that is
+ * taken nearly always, and made anew after halvings. */
+static double climb(search *s, double length, double slope, int derivatives) {
+  step_along(s, length);
+  double value = evaluate(s, s->trial, derivatives);
+  int halvings = 0;
+  while (!rises_enough(s, value, length, slope)) {
+    if (++halvings > 100)
+      return 0.0;
+    length *= 0.5;
+    step_along(s, length);
+    value = evaluate(s, s->trial, 0);
+  }
+  if (halvings)
+    value = evaluate(s, s->trial, derivatives);
+  memcpy(s->w, s->trial, s->data->p * sizeof *s->w);
+  s->value = value;
+  return length;
+}
+
+static int must_stop(const search *s) {
+  return s->control->stop != NULL && s->control->stop(s->control->stop_data);
+}
+
+/* The factor of -L'', with as little of a ridge as gives it one where all
+ * observations are saturated; the ridge, or -1 when none helps. */
+static double factorise_with_ridge(search *s) {
+  if (factorise(s, 0.0))
+    return 0.0;
+  for (double ridge = 1e-14; ridge <= 1.0; ridge *= 10.0)
+    if (factorise(s, ridge))
+      return ridge;
+  return -1.0;
+}
+
+/* The error of a Newton step is of second order: where one took the distance
+ * from d to rd, the next takes rd to about r^2 rd, and moves -L'' by about r^2
+ * relative to itself.  Converged: that is below the tolerance, or the distance
+ * itself is. */
+static int has_converged(double distance, double last, double tolerance) {
+  const double ratio = distance / last;
+  return distance <= 0.1 * tolerance ||
+         (distance <= 1e-4 && ratio * ratio <= tolerance);
+}
+
+static logistic_result newton(search *s, double *trace) {
+  logistic_result result = {LOGISTIC_LIMIT, 0, 0.0, INFINITY, 0.0};
+  double last = INFINITY;
+  for (;; result.iterations++) {
+    const double ridge = factorise_with_ridge(s);
+    if (ridge < 0.0) {
+      result.outcome = LOGISTIC_SINGULAR;
+      break;
+    }
+    const double square = newton_direction(s);
+    result.distance = sqrt(square);
+    result.log_joint = s->value + 0.5 * square;
+    if (ridge <= 0.0 &&
+        has_converged(result.distance, last, s->control->tolerance)) {
+      step_along(s, 1.0);
+      memcpy(s->w, s->trial, s->data->p * sizeof *s->w);
+      result.outcome = LOGISTIC_CONVERGED;
+      break;
+    }
+    if (result.iterations == s->control->limit)
+      break;
+    if (must_stop(s)) {
+      result.outcome = LOGISTIC_INTERRUPTED;
+      break;
+    }
+    const double length = climb(s, 1.0, square, 2);
+    if (!(length > 0.0)) {
+      result.outcome = LOGISTIC_STALLED;
+      break;
+    }
+    last = length < 1.0 || ridge > 0.0 ? INFINITY : result.distance;
+    trace[result.iterations + 1] = s->value;
+  }
+  return result;
+}
+
+/* ---- gradient ascent ----------------------------------------------------- */
+
+/* w <- w + t D^-1 L', D = diag(scale), so that the columns' units do not matter.
+ * The first t tried is Barzilai & Borwein's (1988, doi:10.1093/imanum/8.1.141),
+ * from what the last step did to the gradient; it is halved until L rises. */
+static double first_length(search *s) {
+  const size_t p = s->data->p;
+  double moved = 0.0, bent = 0.0;
+  for (size_t j = 0; j < p; j++) {
+    const double dw = s->w[j] - s->last_w[j];
+    moved += dw * dw * s->scale[j];
+    bent += dw * (s->last_gradient[j] - s->gradient[j]);
+  }
+  return moved > 0.0 && bent > 0.0 ? moved / bent : 1.0;
+}
+
+/* How far the maximum is, by a Newton step that is not taken. */
+static double judge_distance(search *s) {
+  evaluate(s, s->w, 2);
+  return factorise(s, 0.0) ? sqrt(newton_direction(s)) : INFINITY;
+}
+
+enum { GRADIENT_LOOK = 50 };
+
+static logistic_result ascend(search *s, double *trace) {
+  const size_t p = s->data->p;
+  logistic_result result = {LOGISTIC_LIMIT, 0, 0.0, INFINITY, 0.0};
+  memcpy(s->last_w, s->w, p * sizeof *s->w);
+  for (;; result.iterations++) {
+    const size_t done = result.iterations;
+    if (done % GRADIENT_LOOK == 0 || done == s->control->limit) {
+      result.distance = judge_distance(s);
+      result.log_joint = s->value;
+      if (result.distance <= s->control->tolerance)
+        result.outcome = LOGISTIC_CONVERGED;
+      else if (must_stop(s))
+        result.outcome = LOGISTIC_INTERRUPTED;
+      if (result.outcome != LOGISTIC_LIMIT || done == s->control->limit)
+        break;
+    }
+    const double length = first_length(s);
+    for (size_t j = 0; j < p; j++)
+      s->direction[j] = s->gradient[j] / s->scale[j];
+    const double slope = inner(s->direction, s->gradient, p);
+    memcpy(s->last_w, s->w, p * sizeof *s->w);
+    memcpy(s->last_gradient, s->gradient, p * sizeof *s->w);
+    if (!(climb(s, length, slope, 1) > 0.0)) {
+      result.outcome = LOGISTIC_STALLED;
+      result.distance = judge_distance(s);
+      break;
+    }
+    trace[done + 1] = s->value;
+  }
+  return result;
+}
+
+/* Pivot j of the factor over what it would be if column j stood alone with
+ * every observation at its most informative. */
+static double smallest_share(const search *s) {
+  const size_t p = s->data->p;
+  double smallest = 1.0;
+  for (size_t j = 0; j < p; j++) {
+    const double pivot = s->factor[j + p * j];
+    smallest = fmin(smallest, pivot * pivot / s->scale[j]);
+  }
+  return smallest;
+}
+
+logistic_result logistic_search(const logistic_data *data,
+                                const logistic_control *control, double *w,
+                                double *factor, double *trace, double *work) {
+  search s = open_search(data, control, w, factor, work);
+  bound_curvatures(&s);
+  s.value = evaluate(&s, w, 2);
+  trace[0] = s.value;
+  logistic_result result =
+    control->method == LOGISTIC_NEWTON ? newton(&s, trace) : ascend(&s, trace);
+  result.share = smallest_share(&s);
+  return result;
+}

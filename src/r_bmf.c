@@ -1,0 +1,329 @@
+/* .Call entries of Bayesian matrix factorisation: unpack, call the core, pack. */
+#include <R.h>
+#include <R_ext/Random.h>
+#include <limits.h>
+#include <string.h>
+
+#include "bmf.h"
+#include "r_args.h"
+#include "r_scan.h"
+#include "routines.h"
+
+/* ---- the data ---------------------------------------------------------- */
+
+/* Indices must lie between 0 and size - 1. */
+static void check_indices(const int *x, size_t length, size_t size,
+                          const char *name) {
+  for (size_t e = 0; e < length; e++)
+    if (x[e] < 0 || (size_t)x[e] >= size)
+      Rf_error("`%s` must lie between 0 and %.0f", name, (double)size - 1.0);
+}
+
+/* list(start, index, value, order) */
+static bmf_ratings unpack_ratings(SEXP list, size_t rows, size_t partners) {
+  bmf_ratings ratings = {.rows = rows, .partners = partners};
+  ratings.start = args_integers(list, "start", rows + 1);
+  if (ratings.start[0] != 0)
+    Rf_error("`start` must begin with 0");
+  for (size_t i = 0; i < rows; i++)
+    if (ratings.start[i + 1] < ratings.start[i])
+      Rf_error("`start` must not fall");
+  const size_t count = (size_t)ratings.start[rows];
+  ratings.index = args_integers(list, "index", count);
+  ratings.value = args_doubles(list, "value", count);
+  ratings.order = args_integers(list, "order", rows);
+  check_indices(ratings.index, count, partners, "index");
+  check_indices(ratings.order, rows, rows, "order");
+  return ratings;
+}
+
+/* list(user, item), from 0 */
+static bmf_pairs unpack_pairs(SEXP list, size_t n, size_t m) {
+  bmf_pairs pairs;
+  pairs.count = (size_t)Rf_xlength(args_element(list, "user"));
+  pairs.user = args_integers(list, "user", pairs.count);
+  pairs.item = args_integers(list, "item", pairs.count);
+  check_indices(pairs.user, pairs.count, n, "user");
+  check_indices(pairs.item, pairs.count, m, "item");
+  return pairs;
+}
+
+static bmf_kind unpack_kind(SEXP list) {
+  const size_t kind = args_count(list, "kind", 0);
+  if (kind > BMF_WISHART)
+    Rf_error("`kind` must be 0, 1 or 2");
+  return (bmf_kind)kind;
+}
+
+static bmf_prior unpack_prior(SEXP list, size_t d) {
+  bmf_prior prior = {.kind = unpack_kind(list)};
+  if (prior.kind != BMF_FIXED) {
+    prior.shape = args_doubles(list, "shape", 3);
+    prior.rate = args_doubles(list, "rate", 3);
+  }
+  if (prior.kind == BMF_WISHART) {
+    prior.mu0 = args_doubles(list, "mu0", d);
+    prior.w0_inverse = args_doubles(list, "w0_inverse", args_product(d, d));
+    prior.kappa0 = args_number(list, "kappa0");
+    prior.nu0 = args_number(list, "nu0");
+    prior.w0_log_det = args_number(list, "w0_log_det");
+  }
+  return prior;
+}
+
+/* What a list says of sizes: n, m, size, biases. */
+static bmf_data unpack_sizes(SEXP list) {
+  bmf_data data = {0};
+  data.n = args_count(list, "n", 1);
+  data.m = args_count(list, "m", 1);
+  data.d = args_count(list, "size", 1);
+  data.biases = args_count(list, "biases", 0) > 0;
+  if (data.n > INT_MAX - 1 || data.m > INT_MAX - 1 || data.d > 1024)
+    Rf_error("`n`, `m` or `size` is too large");
+  args_product(data.n + data.m, bmf_stride(data.d));
+  return data;
+}
+
+static bmf_data unpack_data(SEXP list) {
+  bmf_data data = unpack_sizes(list);
+  data.center = args_number(list, "center");
+  data.users = unpack_ratings(args_element(list, "users"), data.n, data.m);
+  data.items = unpack_ratings(args_element(list, "items"), data.m, data.n);
+  if (data.users.start[data.n] != data.items.start[data.m])
+    Rf_error("`users` and `items` must hold the same ratings");
+  data.prior = unpack_prior(args_element(list, "prior"), data.d);
+  data.cells = unpack_pairs(args_element(list, "cells"), data.n, data.m);
+  data.predict_at =
+    unpack_pairs(args_element(list, "predict_at"), data.n, data.m);
+  data.keep_u = args_count(list, "keep_u", 0) > 0;
+  data.keep_v = args_count(list, "keep_v", 0) > 0;
+  return data;
+}
+
+/* ---- the state --------------------------------------------------------- */
+
+static bmf_state unpack_state(SEXP list, const bmf_data *data) {
+  const size_t d = data->d, pairs = data->predict_at.count;
+  const int wishart = data->prior.kind == BMF_WISHART;
+  bmf_state state;
+  state.u = args_doubles(list, "u", d * data->n);
+  state.v = args_doubles(list, "v", d * data->m);
+  state.rating_precision = args_doubles(list, "beta", 1);
+  state.lambda = args_doubles(list, "lambda", wishart ? 0 : 2);
+  state.mu = args_doubles(list, "mu", wishart ? 2 * d : 0);
+  state.precision = args_doubles(list, "precision", wishart ? 2 * d * d : 0);
+  state.kept = args_doubles(list, "kept", 1);
+  state.noise = args_doubles(list, "noise", 1);
+  state.at_mean = args_doubles(list, "at_mean", pairs);
+  state.at_m2 = args_doubles(list, "at_m2", pairs);
+  return state;
+}
+
+static int is_stored_draws(const char *name) {
+  return strcmp(name, "factor_draws") == 0 || strcmp(name, "hyper_draws") == 0;
+}
+
+/* A copy of the state whose vectors may be written into, all but the stored draws:
+ * these are large, never change, and are shared. */
+static SEXP copy_state(SEXP state) {
+  if (TYPEOF(state) != VECSXP)
+    Rf_error("`state` must be a list");
+  SEXP copy = PROTECT(Rf_shallow_duplicate(state));
+  SEXP names = Rf_getAttrib(copy, R_NamesSymbol);
+  for (R_xlen_t i = 0; i < Rf_xlength(names); i++)
+    if (!is_stored_draws(CHAR(STRING_ELT(names, i))))
+      SET_VECTOR_ELT(copy, i, Rf_duplicate(VECTOR_ELT(copy, i)));
+  UNPROTECT(1);
+  return copy;
+}
+
+static void set_element(SEXP list, const char *name, SEXP value) {
+  SEXP names = Rf_getAttrib(list, R_NamesSymbol);
+  for (R_xlen_t i = 0; i < Rf_xlength(names); i++)
+    if (strcmp(CHAR(STRING_ELT(names, i)), name) == 0)
+      SET_VECTOR_ELT(list, i, value);
+}
+
+/* Element `name` of the copy, a list of the `held` draws of the set, <- the places
+ * 1, ..., places of the thinner set: every step-th of the old ones, and new
+ * vectors of this type and length.  Returned: how many stayed. */
+static size_t renew_draws(SEXP copy, const char *name, size_t held,
+                          size_t places, size_t step, SEXPTYPE type,
+                          size_t length) {
+  SEXP old = args_element(copy, name);
+  if (TYPEOF(old) != VECSXP || (size_t)XLENGTH(old) != held)
+    Rf_error("`%s` must be a list of %.0f", name, (double)held);
+  SEXP fresh = PROTECT(Rf_allocVector(VECSXP, (R_xlen_t)places));
+  const size_t stay = held / step;
+  for (size_t place = 0; place < places; place++)
+    SET_VECTOR_ELT(fresh, (R_xlen_t)place,
+                   place < stay
+                     ? VECTOR_ELT(old, (R_xlen_t)((place + 1) * step - 1))
+                     : Rf_allocVector(type, (R_xlen_t)length));
+  set_element(copy, name, fresh);
+  UNPROTECT(1);
+  return stay;
+}
+
+/* Makes room for the draws that this segment will store, and thins the set where
+ * it will have grown beyond `cap`. */
+static bmf_store prepare_store(SEXP copy, const bmf_data *data, size_t cap,
+                               size_t rows) {
+  bmf_store store = {0};
+  const size_t kept = args_count(copy, "kept", 0);
+  if (cap == 0)
+    return store;
+  const size_t factors = args_product(data->n + data->m, data->d);
+  const size_t after = kept + rows;
+  store.every = bmf_store_every((double)after, cap);
+  const size_t places = after / (size_t)store.every;
+  const double before = bmf_store_every((double)kept, cap);
+  const size_t held = kept / (size_t)before;
+  const size_t step = (size_t)(store.every / before);
+  const size_t stay = renew_draws(copy, "factor_draws", held, places, step,
+                                  RAWSXP, args_product(factors, sizeof(float)));
+  renew_draws(copy, "hyper_draws", held, places, step, REALSXP,
+              bmf_hyper_size(data));
+  store.factors = (float **)(void *)R_alloc(places + 1, sizeof(float *));
+  store.hypers = (double **)(void *)R_alloc(places + 1, sizeof(double *));
+  for (size_t p = 0; p < places; p++) {
+    SEXP factor = VECTOR_ELT(args_element(copy, "factor_draws"), (R_xlen_t)p);
+    SEXP hyper = VECTOR_ELT(args_element(copy, "hyper_draws"), (R_xlen_t)p);
+    store.factors[p] = p < stay ? NULL : (float *)(void *)RAW(factor);
+    store.hypers[p] = p < stay ? NULL : REAL(hyper);
+  }
+  return store;
+}
+
+static double *work_space(const bmf_data *data, int threads) {
+  const size_t size = bmf_work_size(data, threads);
+  if (size == 0)
+    scan_stop(STATUS_NO_MEMORY);
+  return (double *)(void *)R_alloc(size, sizeof(double));
+}
+
+/* mode: FALSE for the Gibbs sampler, TRUE for iterated conditional modes. */
+SEXP C_bmf_sweeps(SEXP data_list, SEXP state_list, SEXP n, SEXP control_list,
+                  SEXP mode) {
+  const bmf_data data = unpack_data(data_list);
+  const scan_control control = args_control(control_list);
+  if (TYPEOF(mode) != LGLSXP || XLENGTH(mode) != 1)
+    Rf_error("`mode` must be TRUE or FALSE");
+  SEXP copy = PROTECT(copy_state(state_list));
+  const bmf_state state = unpack_state(copy, &data);
+  bmf_model model;
+  bmf_open(&model, &data, &state, work_space(&data, control.threads));
+  model.mode = LOGICAL(mode)[0] == TRUE;
+  const double sweep = args_number(copy, "sweep");
+  const size_t rows = scan_rows(sweep, args_scalar_count(n, "n", 0), &control);
+  model.store =
+    prepare_store(copy, &data, args_count(data_list, "cap", 0), rows);
+  const scan_model scan = {&model, bmf_sweep, bmf_record};
+  SEXP result = scan_segment(&scan, control, n, copy, bmf_columns(&data));
+  UNPROTECT(1);
+  return result;
+}
+
+/* ---- what stored draws say --------------------------------------------- */
+
+/* Codes from 1, as R has them. */
+static const int *unpack_codes(SEXP x, const char *name, size_t length,
+                               size_t size) {
+  if (TYPEOF(x) != INTSXP || (size_t)XLENGTH(x) != length)
+    Rf_error("`%s` must be %.0f integers", name, (double)length);
+  const int *code = INTEGER(x);
+  for (size_t e = 0; e < length; e++)
+    if (code[e] < 1 || (size_t)code[e] > size)
+      Rf_error("`%s` must lie between 1 and %.0f", name, (double)size);
+  return code;
+}
+
+static const float *unpack_factors(SEXP draw, const bmf_data *sizes) {
+  const size_t count = args_product(sizes->n + sizes->m, sizes->d);
+  if (TYPEOF(draw) != RAWSXP ||
+      (size_t)XLENGTH(draw) != args_product(count, sizeof(float)))
+    Rf_error("a stored draw has the wrong length");
+  return (const float *)(const void *)RAW(draw);
+}
+
+/* list(mean, m2), zeros: of a predictor each and its squared deviations. */
+static SEXP new_moments(size_t pairs) {
+  const char *names[] = {"mean", "m2", ""};
+  SEXP moments = PROTECT(Rf_mkNamed(VECSXP, names));
+  for (int part = 0; part < 2; part++) {
+    SET_VECTOR_ELT(moments, part, Rf_allocVector(REALSXP, (R_xlen_t)pairs));
+    memset(REAL(VECTOR_ELT(moments, part)), 0, pairs * sizeof(double));
+  }
+  UNPROTECT(1);
+  return moments;
+}
+
+/* Linear predictors of the pairs (user, item), codes from 1, in each of the draws
+ * (a list of raw vectors): draws x pairs; or, with moments, list(mean, m2), m2 the
+ * sum of squared deviations. */
+SEXP C_bmf_linear(SEXP sizes_list, SEXP draws, SEXP user, SEXP item,
+                  SEXP moments) {
+  const bmf_data sizes = unpack_sizes(sizes_list);
+  const size_t pairs = (size_t)Rf_xlength(user), d = sizes.d;
+  const int *users = unpack_codes(user, "user", pairs, sizes.n);
+  const int *items = unpack_codes(item, "item", pairs, sizes.m);
+  if (TYPEOF(draws) != VECSXP || TYPEOF(moments) != LGLSXP ||
+      XLENGTH(moments) != 1 || pairs > INT_MAX)
+    Rf_error("`draws` must be a list and `moments` TRUE or FALSE");
+  const size_t count = (size_t)XLENGTH(draws);
+  const int all = LOGICAL(moments)[0] != TRUE;
+  SEXP result = PROTECT(all ? Rf_allocMatrix(REALSXP, (int)count, (int)pairs)
+                            : new_moments(pairs));
+  double *mean = all ? NULL : REAL(VECTOR_ELT(result, 0));
+  double *m2 = all ? NULL : REAL(VECTOR_ELT(result, 1));
+  for (size_t s = 0; s < count; s++) {
+    const float *u = unpack_factors(VECTOR_ELT(draws, (R_xlen_t)s), &sizes);
+    const float *v = u + sizes.n * d;
+    R_CheckUserInterrupt();
+    for (size_t p = 0; p < pairs; p++) {
+      const double value =
+        bmf_predictor_single(u + ((size_t)users[p] - 1) * d,
+                             v + ((size_t)items[p] - 1) * d, d, sizes.biases);
+      if (all)
+        REAL(result)[s + count * p] = value;
+      else
+        bmf_welford(value, (double)s + 1.0, mean + p, m2 + p);
+    }
+  }
+  UNPROTECT(1);
+  return result;
+}
+
+/* One draw of new users' factors (d x n), given the items and hyperparameters of a
+ * stored draw.  sizes: n is the number of new users, m, size and biases are the
+ * fit's; ratings: list(start, index, value, order) of the new users; kind: the
+ * prior's; hyper: one of hyper_draws; v: the items (d x m). */
+SEXP C_bmf_fold_in(SEXP sizes_list, SEXP ratings, SEXP kind, SEXP hyper,
+                   SEXP v) {
+  bmf_data data = unpack_sizes(sizes_list);
+  const size_t d = data.d;
+  data.users = unpack_ratings(ratings, data.n, data.m);
+  data.prior.kind = unpack_kind(kind);
+  const size_t size = bmf_hyper_size(&data);
+  if (TYPEOF(hyper) != REALSXP || (size_t)XLENGTH(hyper) != size)
+    Rf_error("`hyper` must be %.0f numbers", (double)size);
+  if (TYPEOF(v) != REALSXP || (size_t)XLENGTH(v) != d * data.m)
+    Rf_error("`v` must be %.0f numbers", (double)(d * data.m));
+  SEXP u = PROTECT(Rf_allocMatrix(REALSXP, (int)d, (int)data.n));
+  SEXP numbers = PROTECT(Rf_duplicate(hyper));
+  bmf_state state = {.u = REAL(u), .v = REAL(v)};
+  state.rating_precision = REAL(numbers);
+  state.lambda = REAL(numbers) + 1;
+  state.mu = REAL(numbers) + 1;
+  state.precision = REAL(numbers) + 1 + 2 * d;
+  bmf_model model;
+  bmf_open(&model, &data, &state, work_space(&data, 1));
+  const scan_control control = {.threads = 1};
+  GetRNGstate();
+  const status outcome = bmf_draw_users(&model, &control);
+  PutRNGstate();
+  if (outcome != STATUS_OK)
+    scan_stop(outcome);
+  UNPROTECT(2);
+  return u;
+}

@@ -1,0 +1,218 @@
+/* .Call entries of logistic regression: unpack, call the core, pack. */
+#include <R.h>
+#include <R_ext/Utils.h>
+#include <limits.h>
+#include <string.h>
+
+#include "columns.h"
+#include "logistic.h"
+#include "r_args.h"
+#include "r_scan.h"
+#include "routines.h"
+
+/* NULL, or n numbers. */
+static const double *optional_doubles(SEXP list, const char *name, size_t n) {
+  return args_element(list, name) == R_NilValue ? NULL
+                                                : args_doubles(list, name, n);
+}
+
+/* x: list(n, p, row_start, column, value), rows one after another. */
+static void unpack_sparse(SEXP x, logistic_data *data) {
+  data->n = args_count(x, "n", 1);
+  data->p = args_count(x, "p", 0);
+  data->row_start = args_integers(x, "row_start", data->n + 1);
+  const int entries = data->row_start[data->n];
+  if (entries < 0 || data->row_start[0] != 0)
+    Rf_error("`row_start` must begin with 0");
+  data->column = args_integers(x, "column", (size_t)entries);
+  data->value = args_doubles(x, "value", (size_t)entries);
+  for (size_t i = 0; i < data->n; i++) {
+    if (data->row_start[i] > data->row_start[i + 1])
+      Rf_error("`row_start` must not decrease");
+    for (int e = data->row_start[i]; e < data->row_start[i + 1]; e++)
+      if (data->column[e] < 0 || (size_t)data->column[e] >= data->p ||
+          (e > data->row_start[i] && data->column[e - 1] >= data->column[e]))
+        Rf_error("`column` must increase within each row");
+  }
+}
+
+static void unpack_design(SEXP x, logistic_data *data) {
+  if (TYPEOF(x) == VECSXP)
+    unpack_sparse(x, data);
+  else {
+    args_matrix(x, "x", &data->n, &data->p);
+    data->x = REAL(x);
+  }
+  if (data->n > INT_MAX || data->p > INT_MAX / LOGISTIC_BLOCK)
+    Rf_error("`x` is too large");
+}
+
+/* list(x, success, total, offset, precision, constant) */
+static logistic_data unpack_data(SEXP list) {
+  logistic_data data = {0};
+  unpack_design(args_element(list, "x"), &data);
+  data.success = args_doubles(list, "success", data.n);
+  data.total = args_doubles(list, "total", data.n);
+  data.offset = optional_doubles(list, "offset", data.n);
+  SEXP precision = args_element(list, "precision");
+  data.diagonal = !Rf_isMatrix(precision);
+  const size_t square = args_product(data.p, data.p);
+  data.precision =
+    args_doubles(list, "precision", data.diagonal ? data.p : square);
+  data.constant = args_number(list, "constant");
+  return data;
+}
+
+static double *work_of(size_t doubles) {
+  return (double *)R_alloc(args_product(doubles, 1), sizeof(double));
+}
+
+static void check_interrupt(void *unused) {
+  (void)unused;
+  R_CheckUserInterrupt();
+}
+
+static int interrupted(void *unused) {
+  (void)unused;
+  return !R_ToplevelExec(check_interrupt, NULL);
+}
+
+static SEXP pack_trace(const double *trace, size_t iterations) {
+  SEXP packed = Rf_allocVector(REALSXP, (R_xlen_t)iterations + 1);
+  memcpy(REAL(packed), trace, (iterations + 1) * sizeof *trace);
+  return packed;
+}
+
+/* control: list(gradient = 0 or 1, limit, step, tolerance).  Returns list(map,
+ * precision_factor, trace, outcome, log_joint, distance, share); NULL when the
+ * user interrupted. */
+SEXP C_logistic_search(SEXP list, SEXP start, SEXP control_list) {
+  const logistic_data data = unpack_data(list);
+  logistic_control control = {0};
+  if (args_count(control_list, "gradient", 0) > 0)
+    control.method = LOGISTIC_GRADIENT;
+  control.limit = args_count(control_list, "limit", 0);
+  control.step = args_count(control_list, "step", 1);
+  control.tolerance = args_number(control_list, "tolerance");
+  control.stop = interrupted;
+  if (TYPEOF(start) != REALSXP || (size_t)XLENGTH(start) != data.p)
+    Rf_error("`start` must be %.0f numbers", (double)data.p);
+  const char *names[] = {"map",       "precision_factor", "trace", "outcome",
+                         "log_joint", "distance",         "share", ""};
+  SEXP result = PROTECT(Rf_mkNamed(VECSXP, names));
+  SEXP map = Rf_allocVector(REALSXP, (R_xlen_t)data.p);
+  SET_VECTOR_ELT(result, 0, map);
+  SEXP factor = Rf_allocMatrix(REALSXP, (int)data.p, (int)data.p);
+  SET_VECTOR_ELT(result, 1, factor);
+  memcpy(REAL(map), REAL(start), data.p * sizeof(double));
+  double *trace = work_of(control.limit + 1);
+  const logistic_result found =
+    logistic_search(&data, &control, REAL(map), REAL(factor), trace,
+                    work_of(logistic_search_size(data.p)));
+  SET_VECTOR_ELT(result, 2, pack_trace(trace, found.iterations));
+  SET_VECTOR_ELT(result, 3, Rf_ScalarInteger((int)found.outcome));
+  SET_VECTOR_ELT(result, 4, Rf_ScalarReal(found.log_joint));
+  SET_VECTOR_ELT(result, 5, Rf_ScalarReal(found.distance));
+  SET_VECTOR_ELT(result, 6, Rf_ScalarReal(found.share));
+  UNPROTECT(1);
+  return found.outcome == LOGISTIC_INTERRUPTED ? R_NilValue : result;
+}
+
+/* L, its gradient and minus its Hessian (full) at one w: for tests and for
+ * diagnosis. */
+SEXP C_logistic_derivatives(SEXP list, SEXP w) {
+  const logistic_data data = unpack_data(list);
+  const size_t p = data.p;
+  if (TYPEOF(w) != REALSXP || (size_t)XLENGTH(w) != p)
+    Rf_error("`w` must be %.0f numbers", (double)p);
+  const char *names[] = {"value", "gradient", "hessian", ""};
+  SEXP result = PROTECT(Rf_mkNamed(VECSXP, names));
+  SEXP gradient = Rf_allocVector(REALSXP, (R_xlen_t)p);
+  SET_VECTOR_ELT(result, 1, gradient);
+  SEXP hessian = Rf_allocMatrix(REALSXP, (int)p, (int)p);
+  SET_VECTOR_ELT(result, 2, hessian);
+  double *h = REAL(hessian);
+  const double value = logistic_evaluate(&data, 1, REAL(w), REAL(gradient), h,
+                                         work_of(logistic_work_size(p)));
+  for (size_t j = 0; j < p; j++)
+    for (size_t i = j + 1; i < p; i++)
+      h[j + p * i] = h[i + p * j];
+  SET_VECTOR_ELT(result, 0, Rf_ScalarReal(value));
+  UNPROTECT(1);
+  return result;
+}
+
+/* w: p x draws.  what: 0 log joint (draws), 1 log likelihood of each observation
+ * without the binomial coefficients (draws x n), 2 linear predictor (draws x
+ * n). */
+SEXP C_logistic_draws(SEXP list, SEXP w, SEXP what) {
+  const logistic_data data = unpack_data(list);
+  const size_t kind = args_scalar_count(what, "what", 0);
+  size_t rows, draws;
+  args_matrix(w, "w", &rows, &draws);
+  if (rows != data.p)
+    Rf_error("`w` must have a row a coefficient");
+  if (kind == 0) {
+    SEXP values = PROTECT(Rf_allocVector(REALSXP, (R_xlen_t)draws));
+    double *work = work_of(logistic_work_size(data.p));
+    for (size_t s = 0; s < draws; s++) {
+      if (s % 64 == 0)
+        R_CheckUserInterrupt();
+      REAL(values)
+      [s] = logistic_evaluate(&data, 1, REAL(w) + data.p * s, NULL, NULL, work);
+    }
+    UNPROTECT(1);
+    return values;
+  }
+  args_product(draws, data.n);
+  SEXP result = PROTECT(Rf_allocMatrix(REALSXP, (int)draws, (int)data.n));
+  double *eta = work_of(args_product(LOGISTIC_BLOCK, draws));
+  logistic_by_row(&data, kind == 1, REAL(w), draws, REAL(result), eta);
+  UNPROTECT(1);
+  return result;
+}
+
+/* x: a matrix, or list(n, p, start, row, value) with columns one after another;
+ * counts: n numbers.  Returns list(mean, sd, squares, finite), each with an
+ * element a column. */
+SEXP C_design_columns(SEXP x, SEXP counts) {
+  size_t n, p;
+  const int *start = NULL, *row = NULL;
+  const double *value;
+  if (TYPEOF(x) == VECSXP) {
+    n = args_count(x, "n", 1);
+    p = args_count(x, "p", 0);
+    start = args_integers(x, "start", p + 1);
+    if (start[0] != 0 || start[p] < 0)
+      Rf_error("`start` must begin with 0");
+    row = args_integers(x, "row", (size_t)start[p]);
+    value = args_doubles(x, "value", (size_t)start[p]);
+    for (int e = 0; e < start[p]; e++)
+      if (row[e] < 0 || (size_t)row[e] >= n)
+        Rf_error("`row` must be below n");
+  } else {
+    args_matrix(x, "x", &n, &p);
+    value = REAL(x);
+  }
+  if (TYPEOF(counts) != REALSXP || (size_t)XLENGTH(counts) != n)
+    Rf_error("`counts` must be %.0f numbers", (double)n);
+  const char *names[] = {"mean", "sd", "squares", "finite", ""};
+  SEXP result = PROTECT(Rf_mkNamed(VECSXP, names));
+  for (int k = 0; k < 4; k++)
+    SET_VECTOR_ELT(result, k,
+                   Rf_allocVector(k < 3 ? REALSXP : LGLSXP, (R_xlen_t)p));
+  for (size_t j = 0; j < p; j++) {
+    if (start && start[j] > start[j + 1])
+      Rf_error("`start` must not decrease");
+    const size_t from = start ? (size_t)start[j] : n * j;
+    const size_t stored = start ? (size_t)start[j + 1] - from : n;
+    const column_summary column = columns_describe(
+      value + from, row ? row + from : NULL, stored, REAL(counts), n);
+    REAL(VECTOR_ELT(result, 0))[j] = column.mean;
+    REAL(VECTOR_ELT(result, 1))[j] = column.sd;
+    REAL(VECTOR_ELT(result, 2))[j] = column.squares;
+    LOGICAL(VECTOR_ELT(result, 3))[j] = column.finite;
+  }
+  UNPROTECT(1);
+  return result;
+}

@@ -1,0 +1,522 @@
+/* .Call entries of Metropolis-Hastings: unpack, call the core, pack. */
+#include "r_mh.h"
+
+#include <R.h>
+#include <R_ext/Random.h>
+#include <Rversion.h>
+#include <limits.h>
+#include <string.h>
+
+#include "r_args.h"
+#include "r_native.h"
+#include "r_scan.h"
+#include "routines.h"
+
+/* ---- functions of the user ----------------------------------------------- */
+
+static void tell(const mh_session *session, const char *name, SEXP value) {
+  PROTECT(value);
+  Rf_defineVar(Rf_install(name), value, session->place);
+  UNPROTECT(1);
+}
+
+/* The core returns to where scan_stop() raises an error; R reads `place`. */
+static int refuse(const mh_session *session, const char *fault, SEXP value) {
+  tell(session, "value", value);
+  tell(session, "fault", Rf_mkString(fault));
+  return 1;
+}
+
+mh_session mh_open_session(SEXP place, SEXP names) {
+  if (TYPEOF(place) != ENVSXP)
+    Rf_error("`place` must be an environment");
+  const mh_session session = {place, names, R_NilValue, Rf_install("point")};
+  return session;
+}
+
+mh_closure *mh_open_closure(SEXP caller, size_t d, SEXP names,
+                            mh_session *session) {
+  mh_closure *f = (mh_closure *)R_alloc(1, sizeof(mh_closure));
+  f->session = session;
+  f->call = args_element(caller, "call");
+  f->env = args_element(caller, "env");
+  f->role = args_element(caller, "role");
+  f->d = d;
+  f->names = names;
+  if (TYPEOF(f->call) != LANGSXP || TYPEOF(f->env) != ENVSXP ||
+      CDR(f->call) == R_NilValue)
+    Rf_error("a function to be called must be list(call, env, role)");
+  if (names != R_NilValue &&
+      (TYPEOF(names) != STRSXP || (size_t)XLENGTH(names) != d))
+    Rf_error("`names` must name every coordinate");
+  return f;
+}
+
+/* A vector of its own for each evaluation: the function may keep it. */
+static SEXP fresh_vector(const mh_closure *f, const double *x) {
+  SEXP vector = PROTECT(Rf_allocVector(REALSXP, (R_xlen_t)f->d));
+  memcpy(REAL(vector), x, f->d * sizeof(double));
+  if (f->names != R_NilValue)
+    Rf_setAttrib(vector, R_NamesSymbol, f->names);
+  UNPROTECT(1);
+  return vector;
+}
+
+/* Called with the generator's state where R looks for it. */
+static SEXP ask(const mh_closure *f, const double *x) {
+  mh_session *session = f->session;
+  SEXP vector = fresh_vector(f, x);
+  SETCADR(f->call, vector);
+  Rf_defineVar(session->point, vector, session->place);
+  if (session->role != f->role) {
+    session->role = f->role;
+    tell(session, "role", f->role);
+  }
+  return Rf_eval(f->call, f->env);
+}
+
+/* One number; an integer or a missing logical counts as one. */
+static int one_number(SEXP answer, double *value) {
+  if (XLENGTH(answer) != 1)
+    return 0;
+  if (TYPEOF(answer) == REALSXP) {
+    *value = REAL(answer)[0];
+    return 1;
+  }
+  const int whole = TYPEOF(answer) == INTSXP && !OBJECT(answer);
+  const int missing =
+    TYPEOF(answer) == LGLSXP && LOGICAL(answer)[0] == NA_LOGICAL;
+  *value = Rf_asReal(answer);
+  return whole || missing;
+}
+
+static int is_numeric(SEXP answer) {
+  return TYPEOF(answer) == REALSXP || TYPEOF(answer) == INTSXP ||
+         TYPEOF(answer) == LGLSXP;
+}
+
+static int take_number(const mh_closure *f, SEXP answer, double *value) {
+  PROTECT(answer);
+  const int good = is_numeric(answer) && one_number(answer, value);
+  if (!good)
+    refuse(f->session, "number", answer);
+  UNPROTECT(1);
+  return !good;
+}
+
+int mh_ask_number(void *context, const double *x, double *value) {
+  const mh_closure *f = context;
+  return take_number(f, ask(f, x), value);
+}
+
+int mh_ask_vector(void *context, const double *x, double *value) {
+  const mh_closure *f = context;
+  SEXP answer = PROTECT(ask(f, x));
+  const int whole = TYPEOF(answer) == INTSXP && !OBJECT(answer);
+  const int good =
+    (TYPEOF(answer) == REALSXP || whole) && (size_t)XLENGTH(answer) == f->d;
+  for (size_t j = 0; good && j < f->d; j++)
+    value[j] = !whole                             ? REAL(answer)[j]
+               : INTEGER(answer)[j] == NA_INTEGER ? NA_REAL
+                                                  : INTEGER(answer)[j];
+  if (!good)
+    refuse(f->session, "vector", answer);
+  UNPROTECT(1);
+  return !good;
+}
+
+int mh_ask_density(void *context, const double *y, const double *x,
+                   double *value) {
+  const mh_closure *f = context;
+  SETCADDR(f->call, fresh_vector(f, x));
+  return take_number(f, ask(f, y), value);
+}
+
+/* A draw of a custom proposal must be finite: one that is not can be no point
+ * of the density's. */
+static int ask_draw(void *context, const double *x, double *y) {
+  const mh_closure *f = context;
+  if (mh_ask_vector(context, x, y))
+    return 1;
+  for (size_t j = 0; j < f->d; j++)
+    if (!R_FINITE(y[j]))
+      return refuse(f->session, "draw", R_NilValue);
+  return 0;
+}
+
+void mh_open_density(SEXP density, size_t d, mh_session *session, mh_model *m) {
+  if (TYPEOF(density) == EXTPTRSXP) {
+    m->context = native_context(density, d);
+    m->log_density = native_ask;
+    return;
+  }
+  m->context = mh_open_closure(density, d, session->names, session);
+  m->log_density = mh_ask_number;
+}
+
+void mh_report_fault(const mh_model *m, mh_session *session) {
+  static const char *const words[] = {
+    [MH_NAN] = "nan",
+    [MH_PLUS_INFINITY] = "infinite",
+    [MH_GRADIENT] = "gradient",
+    [MH_PROPOSAL_RATIO] = "ratio",
+  };
+  if (m->fault == MH_NO_FAULT)
+    return;
+  SEXP point = PROTECT(Rf_allocVector(REALSXP, (R_xlen_t)m->d));
+  memcpy(REAL(point), m->fault_point, m->d * sizeof(double));
+  if (session->names != R_NilValue)
+    Rf_setAttrib(point, R_NamesSymbol, session->names);
+  tell(session, "point", point);
+  tell(session, "fault", Rf_mkString(words[m->fault]));
+  UNPROTECT(1);
+}
+
+/* ---- proposals and blocks ------------------------------------------------ */
+
+static size_t code(SEXP list, const char *name, size_t largest) {
+  const size_t value = args_count(list, name, 0);
+  if (value > largest)
+    Rf_error("`%s` must be at most %.0f", name, (double)largest);
+  return value;
+}
+
+/* d numbers for a diagonal, else d x d. */
+static void open_factor(mh_proposal *p, SEXP compiled) {
+  const size_t length = (size_t)Rf_xlength(args_element(compiled, "factor"));
+  p->diagonal = length == p->d;
+  p->factor = args_doubles(compiled, "factor",
+                           p->diagonal ? p->d : args_product(p->d, p->d));
+}
+
+static void open_proposal(mh_proposal *p, SEXP compiled, SEXP functions,
+                          SEXP names, mh_session *session);
+
+static void open_parts(mh_proposal *p, SEXP compiled, SEXP functions,
+                       SEXP names, mh_session *session) {
+  SEXP parts = args_element(compiled, "parts");
+  SEXP each = args_element(functions, "parts");
+  p->parts = (size_t)Rf_xlength(parts);
+  if (TYPEOF(parts) != VECSXP || p->parts < 1 ||
+      (size_t)Rf_xlength(each) != p->parts)
+    Rf_error("`parts` must be a list of proposals");
+  p->weight = args_doubles(compiled, "weights", p->parts);
+  p->part = (mh_proposal *)R_alloc(p->parts, sizeof(mh_proposal));
+  for (size_t i = 0; i < p->parts; i++) {
+    open_proposal(&p->part[i], VECTOR_ELT(parts, (R_xlen_t)i),
+                  VECTOR_ELT(each, (R_xlen_t)i), names, session);
+    if (p->part[i].kind == MH_ADAPTIVE || p->part[i].kind == MH_MIXTURE ||
+        p->part[i].tuned != MH_FIXED || p->part[i].d != p->d)
+      Rf_error("a part of a mixture must be a fixed proposal");
+  }
+}
+
+static void open_custom(mh_proposal *p, SEXP functions, SEXP names,
+                        mh_session *session) {
+  mh_closure **closures = (mh_closure **)R_alloc(2, sizeof(mh_closure *));
+  closures[0] =
+    mh_open_closure(args_element(functions, "draw"), p->d, names, session);
+  closures[1] =
+    mh_open_closure(args_element(functions, "log_q"), p->d, names, session);
+  if (CDDR(closures[1]->call) == R_NilValue)
+    Rf_error("a proposal's density must be called with two points");
+  p->context = closures;
+}
+
+static int draw_custom(void *context, const double *x, double *y) {
+  return ask_draw(((mh_closure **)context)[0], x, y);
+}
+
+static int density_custom(void *context, const double *y, const double *x,
+                          double *value) {
+  return mh_ask_density(((mh_closure **)context)[1], y, x, value);
+}
+
+static void open_proposal(mh_proposal *p, SEXP compiled, SEXP functions,
+                          SEXP names, mh_session *session) {
+  memset(p, 0, sizeof(mh_proposal));
+  p->kind = (mh_kind)code(compiled, "kind", MH_MIXTURE);
+  p->family = (mh_family)code(compiled, "family", MH_UNIFORM);
+  p->tuned = (mh_tuning)code(compiled, "tuned", MH_FOREVER);
+  p->d = args_count(compiled, "d", 1);
+  p->freedom = args_doubles(compiled, "df", 1)[0];
+  p->target = args_number(compiled, "target");
+  if (p->kind == MH_RANDOM_WALK || p->kind == MH_INDEPENDENCE ||
+      p->kind == MH_LANGEVIN)
+    open_factor(p, compiled);
+  if (p->kind == MH_INDEPENDENCE)
+    p->mean = args_doubles(compiled, "mean", p->d);
+  if (p->kind == MH_MIXTURE)
+    open_parts(p, compiled, functions, names, session);
+  if (p->kind == MH_CUSTOM) {
+    open_custom(p, functions, names, session);
+    p->draw = draw_custom;
+    p->log_q = density_custom;
+  }
+}
+
+void mh_open_block(mh_block *block, SEXP compiled, SEXP memory, SEXP functions,
+                   SEXP names, mh_session *session) {
+  mh_proposal *p = (mh_proposal *)R_alloc(1, sizeof(mh_proposal));
+  open_proposal(p, compiled, functions, names, session);
+  const int adaptive = p->kind == MH_ADAPTIVE;
+  block->proposal = p;
+  block->memory.tuning = args_doubles(memory, "tuning", 2);
+  block->memory.counts = args_doubles(memory, "counts", 4);
+  block->memory.factor =
+    args_doubles(memory, "factor", adaptive ? args_product(p->d, p->d) : 0);
+  block->memory.mean = args_doubles(memory, "mean", adaptive ? p->d : 0);
+}
+
+/* ---- the sampler's own stream -------------------------------------------- */
+
+static SEXP stream_symbol(void) {
+  return Rf_install(".Random.seed");
+}
+
+static SEXP current_stream(void) {
+#if R_VERSION >= R_Version(4, 5, 0)
+  return R_getVarEx(stream_symbol(), R_GlobalEnv, FALSE, R_NilValue);
+#else
+  SEXP seed = Rf_findVarInFrame(R_GlobalEnv, stream_symbol());
+  return TYPEOF(seed) == PROMSXP ? Rf_eval(seed, R_GlobalEnv) : seed;
+#endif
+}
+
+void mh_open_stream(mh_own_stream *own, SEXP state, mh_session *session) {
+  SEXP stream = args_element(state, "own");
+  if (TYPEOF(stream) != INTSXP || XLENGTH(stream) < 2)
+    Rf_error("`own` must be a stream of random numbers");
+  own->state = state;
+  own->slot = 0;
+  own->session = session;
+  while (VECTOR_ELT(state, own->slot) != stream)
+    own->slot++;
+}
+
+/* While the sampler draws, the chain's stream waits in `place`. */
+void mh_take_generator(void *own) {
+  mh_own_stream *o = own;
+  SEXP stream = VECTOR_ELT(o->state, o->slot);
+  o->chain = PROTECT(current_stream());
+  if (TYPEOF(o->chain) != INTSXP ||
+      INTEGER(o->chain)[0] != INTEGER(stream)[0]) {
+    refuse(o->session, "generator", R_NilValue);
+    Rf_error("the kind of random number generator was changed");
+  }
+  tell(o->session, "stream", o->chain);
+  UNPROTECT(1);
+  Rf_defineVar(stream_symbol(), stream, R_GlobalEnv);
+  GetRNGstate();
+}
+
+void mh_give_generator(void *own) {
+  const mh_own_stream *o = own;
+  PutRNGstate();
+  SET_VECTOR_ELT(o->state, o->slot, current_stream());
+  Rf_defineVar(stream_symbol(), o->chain, R_GlobalEnv);
+}
+
+/* ---- the model ----------------------------------------------------------- */
+
+/* A vector of integers counted from 1, as C counts. */
+static const int *from_zero(SEXP x, const char *name, size_t length,
+                            size_t limit) {
+  if (TYPEOF(x) != INTSXP || (size_t)XLENGTH(x) != length)
+    Rf_error("`%s` must be %.0f integers", name, (double)length);
+  int *index = (int *)R_alloc(length + 1, sizeof(int));
+  for (size_t i = 0; i < length; i++) {
+    index[i] = INTEGER(x)[i] - 1;
+    if (index[i] < 0 || (size_t)index[i] >= limit)
+      Rf_error("`%s` must lie between 1 and %.0f", name, (double)limit);
+  }
+  return index;
+}
+
+static void open_target(mh_model *m, SEXP spec, SEXP functions,
+                        mh_session *session) {
+  m->d = args_count(spec, "d", 1);
+  if (args_element(spec, "map") != R_NilValue)
+    m->map = args_integers(spec, "map", m->d);
+  if (args_element(spec, "lower") != R_NilValue) {
+    m->lower = args_doubles(spec, "lower", m->d);
+    m->upper = args_doubles(spec, "upper", m->d);
+  }
+  if (m->map && !m->lower)
+    Rf_error("a transformation needs its bounds");
+  m->reject_nan = args_count(spec, "reject_nan", 0) > 0;
+  mh_open_density(args_element(functions, "log_density"), m->d, session, m);
+  SEXP gradient = args_element(functions, "gradient");
+  if (gradient == R_NilValue)
+    return;
+  m->gradient = mh_ask_vector;
+  m->gradient_context =
+    mh_open_closure(gradient, m->d, session->names, session);
+}
+
+static void open_state(mh_model *m, SEXP state) {
+  m->sweep = args_doubles(state, "sweep", 1);
+  m->x = args_doubles(state, "x", m->d);
+  m->point = args_doubles(state, "point", m->d);
+  m->value = args_doubles(state, "value", 2);
+  m->slope = args_doubles(state, "slope", m->d + 1);
+  m->nan_count = args_doubles(state, "nan_count", 1);
+}
+
+static void open_blocks(mh_model *m, SEXP spec, SEXP functions, SEXP state,
+                        mh_session *session) {
+  SEXP blocks = args_element(spec, "blocks");
+  SEXP memory = args_element(state, "blocks");
+  SEXP each = args_element(functions, "blocks");
+  m->blocks = (size_t)Rf_xlength(blocks);
+  if (m->blocks < 1 || (size_t)Rf_xlength(memory) != m->blocks ||
+      (size_t)Rf_xlength(each) != m->blocks)
+    Rf_error("`blocks` do not agree");
+  m->block = (mh_block *)R_alloc(m->blocks, sizeof(mh_block));
+  for (size_t b = 0; b < m->blocks; b++) {
+    const R_xlen_t i = (R_xlen_t)b;
+    SEXP block = VECTOR_ELT(blocks, i);
+    mh_open_block(&m->block[b], args_element(block, "proposal"),
+                  VECTOR_ELT(memory, i), VECTOR_ELT(each, i),
+                  args_element(block, "names"), session);
+    const mh_proposal *p = m->block[b].proposal;
+    m->block[b].index =
+      from_zero(args_element(block, "index"), "index", p->d, m->d);
+    if (mh_block_needs_gradient(&m->block[b]) && !m->gradient)
+      Rf_error("a proposal needs a gradient");
+  }
+}
+
+/* The model on `state`, which it changes; `spec` and `functions` as R's
+ * mh_spec() and mh_functions() give them. */
+static void open_model(mh_model *m, SEXP spec, SEXP functions, SEXP state,
+                       mh_session *session) {
+  memset(m, 0, sizeof(mh_model));
+  open_target(m, spec, functions, session);
+  open_state(m, state);
+  open_blocks(m, spec, functions, state, session);
+  const size_t work = args_product(mh_work_size(1), m->d);
+  mh_open(m, (double *)R_alloc(work, sizeof(double)));
+  m->rows = args_count(spec, "rows", 1);
+  m->ahead =
+    args_doubles(state, "ahead", args_product(m->rows, mh_variates(m)));
+  SEXP keep = args_element(spec, "keep");
+  m->kept = (size_t)Rf_xlength(keep);
+  m->keep = from_zero(keep, "keep", m->kept, m->d);
+}
+
+/* ---- entries ------------------------------------------------------------- */
+
+typedef struct {
+  mh_model model;
+  mh_session session;
+} mh_run;
+
+static status sweep(void *run, const scan_control *control) {
+  mh_run *r = run;
+  const status outcome = mh_sweep(&r->model, control);
+  if (outcome == STATUS_USER_FUNCTION)
+    mh_report_fault(&r->model, &r->session);
+  return outcome;
+}
+
+static void record(void *run, double *row, size_t stride) {
+  mh_record(&((mh_run *)run)->model, row, stride);
+}
+
+/* The steps of a segment, a column each; NULL when none were asked for. */
+static SEXP open_trace(mh_model *m, SEXP spec, SEXP n) {
+  if (args_count(spec, "debug", 0) == 0)
+    return R_NilValue;
+  const size_t steps = args_product(args_scalar_count(n, "n", 0), m->blocks);
+  if (steps > INT_MAX || m->d > INT_MAX - MH_TRACE)
+    Rf_error("a segment cannot hold the trace of that many steps");
+  args_product(steps, m->d + MH_TRACE);
+  SEXP trace = Rf_allocMatrix(REALSXP, (int)m->d + MH_TRACE, (int)steps);
+  m->trace = REAL(trace);
+  return trace;
+}
+
+static SEXP with_trace(SEXP result, SEXP trace) {
+  if (result == R_NilValue || trace == R_NilValue)
+    return result;
+  const char *names[] = {"state", "draws", "rng", "trace", ""};
+  SEXP all = PROTECT(Rf_mkNamed(VECSXP, names));
+  for (R_xlen_t i = 0; i < 3; i++)
+    SET_VECTOR_ELT(all, i, VECTOR_ELT(result, i));
+  SET_VECTOR_ELT(all, 3, trace);
+  UNPROTECT(1);
+  return all;
+}
+
+SEXP C_mh_sweeps(SEXP spec, SEXP functions, SEXP state_list, SEXP n,
+                 SEXP control_list, SEXP place) {
+  mh_run run;
+  mh_own_stream own;
+  const scan_control control = args_control(control_list);
+  run.session = mh_open_session(place, args_element(spec, "names"));
+  SEXP state = PROTECT(scan_copy_state(state_list));
+  tell(&run.session, "state", state);
+  open_model(&run.model, spec, functions, state, &run.session);
+  mh_open_stream(&own, state, &run.session);
+  run.model.take = mh_take_generator;
+  run.model.give = mh_give_generator;
+  run.model.generator = &own;
+  SEXP trace = PROTECT(open_trace(&run.model, spec, n));
+  const scan_model scan = {&run, sweep, record};
+  SEXP result =
+    PROTECT(scan_segment_open(&scan, control, n, state, run.model.kept + 1));
+  result = with_trace(result, trace);
+  UNPROTECT(3);
+  return result;
+}
+
+/* The log density at a point of the user's, as the sampler asks for it. */
+SEXP C_mh_evaluate(SEXP density, SEXP point, SEXP names, SEXP place) {
+  mh_model m;
+  mh_session session = mh_open_session(place, names);
+  double value = 0.0;
+  if (TYPEOF(point) != REALSXP || XLENGTH(point) < 1)
+    Rf_error("`point` must be a vector of numbers");
+  memset(&m, 0, sizeof(mh_model));
+  mh_open_density(density, (size_t)XLENGTH(point), &session, &m);
+  if (m.log_density(m.context, REAL(point), &value))
+    scan_stop(STATUS_USER_FUNCTION);
+  return Rf_ScalarReal(value);
+}
+
+/* Point and value of a state from its x: R's mh_start() fills the rest. */
+SEXP C_mh_settle(SEXP spec, SEXP functions, SEXP state_list, SEXP place) {
+  mh_run run;
+  run.session = mh_open_session(place, args_element(spec, "names"));
+  SEXP state = PROTECT(scan_copy_state(state_list));
+  tell(&run.session, "state", state);
+  open_model(&run.model, spec, functions, state, &run.session);
+  const status outcome = mh_evaluate_current(&run.model);
+  if (outcome == STATUS_USER_FUNCTION)
+    mh_report_fault(&run.model, &run.session);
+  if (outcome != STATUS_OK)
+    scan_stop(outcome);
+  UNPROTECT(1);
+  return state;
+}
+
+/* For the tests of detailed balance: c(log q(y | x), log q(x | y), log ratio)
+ * of block `block` (from 1) at the state's point. */
+SEXP C_mh_examine(SEXP spec, SEXP functions, SEXP state_list, SEXP block,
+                  SEXP y, SEXP place) {
+  mh_run run;
+  run.session = mh_open_session(place, args_element(spec, "names"));
+  SEXP state = PROTECT(scan_copy_state(state_list));
+  open_model(&run.model, spec, functions, state, &run.session);
+  const size_t b = args_scalar_count(block, "block", 1) - 1;
+  if (b >= run.model.blocks || TYPEOF(y) != REALSXP ||
+      (size_t)XLENGTH(y) != run.model.block[b].proposal->d)
+    Rf_error("`y` must be a point of the block");
+  SEXP out = PROTECT(Rf_allocVector(REALSXP, 3));
+  const status outcome = mh_examine(&run.model, b, REAL(y), REAL(out));
+  if (outcome != STATUS_OK)
+    scan_stop(outcome);
+  UNPROTECT(2);
+  return out;
+}

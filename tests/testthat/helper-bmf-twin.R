@@ -1,0 +1,455 @@
+# A slow twin of the sampler behind gibbs_bmf(), written from the formulas on
+# its page.  It takes the same random numbers in the same order as the core: the
+# normals of all users, of all items; of the users' and of the items'
+# hyperparameters the gamma, or the chi-squares and normals of the precision
+# column by column and then the normals of the mean; the gamma of beta.
+#
+# A twin's state is bmf_parameters(): u (D x n), v (D x m), beta, and lambda_u,
+# lambda_v or mu_u, precision_u, mu_v, precision_v.
+
+twin_bmf <- function(model, state) gibbsite:::bmf_parameters(model, state)
+
+bmf_state_of_twin <- function(model, twin, state) {
+  fresh <- gibbsite:::bmf_state(model, twin)
+  for (name in c("u", "v", "beta", "lambda", "mu", "precision")) {
+    state[[name]] <- fresh[[name]]
+  }
+  state$sweep <- state$sweep + 1
+  state
+}
+
+other_side <- c(u = "v", v = "u")
+hyper <- function(twin, name, side) twin[[paste0(name, "_", side)]]
+
+# ---- the blocks of a sweep ---------------------------------------------------
+
+# list(x, y): design vectors (one a row) and responses of row i of a side: with
+# biases the other side's intercept is taken off, and the last coordinate is 1.
+regression_of <- function(model, twin, side, i) {
+  data <- model$data
+  own <- if (side == "u") data$user else data$item
+  other <- if (side == "u") data$item else data$user
+  at <- which(own == i)
+  x <- t(twin[[other_side[[side]]]][, other[at], drop = FALSE])
+  y <- data$value[at] - model$center
+  if (model$biases) {
+    y <- y - x[, model$size]
+    x[, model$size] <- 1
+  }
+  list(x = x, y = y)
+}
+
+# Prior mean and precision of the rows of a side.
+row_prior <- function(model, twin, side) {
+  d <- model$size
+  if (inherits(model$prior, "bmf_wishart")) {
+    return(list(
+      mean = hyper(twin, "mu", side), precision = hyper(twin, "precision", side)
+    ))
+  }
+  list(mean = numeric(d), precision = diag(hyper(twin, "lambda", side), d))
+}
+
+# x_i | . ~ N(Q^-1 b, Q^-1), Q = Lambda + beta sum x x', b = Lambda mu + beta
+# sum y x: list(mean, precision)
+row_conditional <- function(model, twin, side, i) {
+  prior <- row_prior(model, twin, side)
+  r <- regression_of(model, twin, side, i)
+  q <- prior$precision + twin$beta * crossprod(r$x)
+  b <- prior$precision %*% prior$mean + twin$beta * crossprod(r$x, r$y)
+  list(mean = drop(solve(q, b)), precision = q, linear = b)
+}
+
+twin_rows <- function(model, twin, side, given = twin) {
+  rows <- ncol(twin[[side]])
+  normals <- matrix(rnorm(model$size * rows), model$size)
+  for (i in seq_len(rows)) {
+    conditional <- row_conditional(model, given, side, i)
+    upper <- chol(conditional$precision)
+    white <- backsolve(upper, conditional$linear, transpose = TRUE)
+    twin[[side]][, i] <- backsolve(upper, white + normals[, i])
+  }
+  twin
+}
+
+# lambda_u | u ~ Gamma(a + n D / 2, b + sum u^2 / 2); `alter` makes wrong
+# samplers: it changes shape and rate.
+twin_lambda <- function(model, twin, side, alter = identity) {
+  if (inherits(model$prior, "bmf_fixed")) {
+    return(twin)
+  }
+  fields <- if (side == "u") c("a", "b") else c("c", "d")
+  x <- twin[[side]]
+  gamma <- alter(list(
+    shape = model$prior[[fields[1]]] + length(x) / 2,
+    rate = model$prior[[fields[2]]] + sum(x^2) / 2
+  ))
+  twin[[paste0("lambda_", side)]] <- rgamma(1, gamma$shape, gamma$rate)
+  twin
+}
+
+# The Normal-Wishart of a side: list(mean, kappa, df, inverse), inverse = W*^-1.
+wishart_conditional <- function(model, twin, side) {
+  prior <- model$prior
+  x <- twin[[side]]
+  n <- ncol(x)
+  centre <- rowMeans(x)
+  deviation <- centre - prior$mu0
+  list(
+    mean = (prior$kappa0 * prior$mu0 + n * centre) / (prior$kappa0 + n),
+    kappa = prior$kappa0 + n, df = prior$nu0 + n,
+    inverse = solve(prior$W0) + tcrossprod(x - centre) +
+      prior$kappa0 * n / (prior$kappa0 + n) * tcrossprod(deviation)
+  )
+}
+
+# A lower triangular, a_jj^2 ~ chi-square(df - j + 1), normals below, column by
+# column: A A' ~ W(df, I)
+bartlett <- function(df, d) {
+  a <- matrix(0, d, d)
+  for (j in seq_len(d)) {
+    a[j, j] <- sqrt(rchisq(1, df - j + 1))
+    a[seq_len(d) > j, j] <- rnorm(d - j)
+  }
+  a
+}
+
+# With W*^-1 = U'U, U upper: Lambda = U^-1 A A' U^-T, and U' A^-T e has the
+# covariance Lambda^-1.
+twin_wishart <- function(model, twin, side, alter = identity) {
+  conditional <- alter(wishart_conditional(model, twin, side))
+  upper <- chol(conditional$inverse)
+  a <- bartlett(conditional$df, model$size)
+  precision <- tcrossprod(backsolve(upper, a))
+  e <- backsolve(t(a), rnorm(model$size))
+  twin[[paste0("precision_", side)]] <- precision
+  twin[[paste0("mu_", side)]] <- conditional$mean +
+    drop(crossprod(upper, e)) / sqrt(conditional$kappa)
+  twin
+}
+
+twin_hyper <- function(model, twin, side, alter = identity) {
+  if (inherits(model$prior, "bmf_wishart")) {
+    twin_wishart(model, twin, side, alter)
+  } else {
+    twin_lambda(model, twin, side, alter)
+  }
+}
+
+twin_residuals <- function(model, twin) {
+  data <- model$data
+  data$value - model$center -
+    gibbsite:::bmf_predictor(model, twin, data$user, data$item)
+}
+
+# beta | . ~ Gamma(e + N / 2, f + sum residual^2 / 2)
+twin_beta <- function(model, twin, alter = identity) {
+  if (inherits(model$prior, "bmf_fixed")) {
+    return(twin)
+  }
+  residual <- twin_residuals(model, twin)
+  gamma <- alter(list(
+    shape = model$prior$e + length(residual) / 2,
+    rate = model$prior$f + sum(residual^2) / 2
+  ))
+  twin$beta <- rgamma(1, gamma$shape, gamma$rate)
+  twin
+}
+
+bmf_twin_blocks <- list(
+  users = function(model, twin) twin_rows(model, twin, "u"),
+  items = function(model, twin) twin_rows(model, twin, "v"),
+  hyper_u = function(model, twin) twin_hyper(model, twin, "u"),
+  hyper_v = function(model, twin) twin_hyper(model, twin, "v"),
+  beta = function(model, twin) twin_beta(model, twin)
+)
+
+bmf_twin_sweep <- function(model, twin, blocks = bmf_twin_blocks) {
+  for (block in blocks) {
+    twin <- block(model, twin)
+  }
+  twin
+}
+
+# ---- the log joint density ---------------------------------------------------
+
+# log W(x | df, scale) by Bartlett: with x = T T', scale = L L' and A = L^-1 T
+# lower triangular, a_jj^2 is chi-square and a_ij normal; the Jacobian of A to
+# x is that of A to T, prod L_ii^i, and of T to x, prod 2 t_jj^(d - j + 1).
+log_wishart <- function(x, df, scale) {
+  d <- nrow(x)
+  l <- t(chol(scale))
+  t <- t(chol(x))
+  a <- forwardsolve(l, t)
+  j <- seq_len(d)
+  sum(dchisq(diag(a)^2, df - j + 1, log = TRUE) + log(2 * diag(a))) +
+    sum(dnorm(a[lower.tri(a)], log = TRUE)) - sum(j * log(diag(l))) -
+    sum(log(2) + (d - j + 1) * log(diag(t)))
+}
+
+# log N(x | mean, precision^-1), summed over the columns of x
+log_normals <- function(x, mean, precision) {
+  upper <- chol(precision)
+  white <- upper %*% (x - mean)
+  sum(dnorm(white, log = TRUE)) + ncol(x) * sum(log(diag(upper)))
+}
+
+bmf_log_joint_by_factors <- function(model, twin) {
+  prior <- model$prior
+  total <- sum(dnorm(
+    twin_residuals(model, twin), 0, 1 / sqrt(twin$beta), log = TRUE
+  ))
+  for (side in c("u", "v")) {
+    given <- row_prior(model, twin, side)
+    total <- total + log_normals(twin[[side]], given$mean, given$precision)
+    if (inherits(prior, "bmf_wishart")) {
+      total <- total + log_wishart(given$precision, prior$nu0, prior$W0) +
+        log_normals(
+          cbind(given$mean), prior$mu0, prior$kappa0 * given$precision
+        )
+    } else if (inherits(prior, "bmf_gamma")) {
+      fields <- if (side == "u") c("a", "b") else c("c", "d")
+      total <- total + dgamma(hyper(twin, "lambda", side), prior[[fields[1]]],
+        prior[[fields[2]]], log = TRUE
+      )
+    }
+  }
+  if (inherits(prior, "bmf_fixed")) {
+    return(total)
+  }
+  total + dgamma(twin$beta, prior$e, prior$f, log = TRUE)
+}
+
+# ---- small models with informative priors ------------------------------------
+
+# No hyperparameter is 0, 1 or the identity: a sampler that drops one differs.
+tiny_bmf_prior <- function(kind, d) {
+  distance <- abs(outer(seq_len(d), seq_len(d), "-"))
+  prior <- switch(kind,
+    fixed = list(c = 0.7, sigma2 = 0.45),
+    gamma = list(a = 6.5, b = 4.3, c = 7.1, d = 2.9, e = 5.5, f = 3.2),
+    wishart = list(
+      mu0 = rep(c(0.4, -0.7), length.out = d), kappa0 = 1.7,
+      W0 = 0.3 * 0.4^distance, nu0 = d + 4.5, e = 5.5, f = 3.2
+    )
+  )
+  structure(
+    prior, class = c(paste0("bmf_", kind), "bmf_prior", "gibbsite_prior")
+  )
+}
+
+# n users and m items with `count` ratings of pairs at random: some pairs twice;
+# the last user and the last item have none.
+tiny_bmf <- function(kind, n = 4, m = 5, rank = 2, count = 9, biases = FALSE,
+                     keep = character(), predict_at = NULL, center = 0.6) {
+  draw <- function(most) sample.int(max(1, most - 1), count, TRUE)
+  ratings <- list(
+    user = draw(n), item = draw(m), value = rnorm(count), users = seq_len(n),
+    items = seq_len(m), names = c("user", "item", "value")
+  )
+  gibbsite:::bmf_model(
+    ratings, rank, tiny_bmf_prior(kind, rank + biases), center, biases, keep,
+    predict_at
+  )
+}
+
+bmf_kinds_tested <- c("fixed", "gamma", "wishart")
+
+# ---- quantities that do not depend on the rotation ---------------------------
+
+# Products of heavy-tailed factors go through atan().
+bmf_quantities <- function(model, state) {
+  twin <- twin_bmf(model, state)
+  n <- ncol(twin$u)
+  m <- ncol(twin$v)
+  all <- gibbsite:::bmf_predictor(
+    model, twin, rep(seq_len(n), m), rep(seq_len(m), each = n)
+  )
+  residual <- twin_residuals(model, twin)
+  c(
+    log_joint = bmf_log_joint_by_factors(model, twin),
+    square = atan(sum(residual^2) / 8), fit = atan(mean(all)),
+    spread = atan(mean(all^2) / 2), first = atan(all[[1]]),
+    last = atan(all[[length(all)]]), norm_u = atan(sum(twin$u^2) / 8),
+    norm_v = atan(sum(twin$v^2) / 8),
+    hyper_quantities(model, twin)
+  )
+}
+
+hyper_quantities <- function(model, twin) {
+  if (inherits(model$prior, "bmf_fixed")) {
+    return(NULL)
+  }
+  beta <- c(beta = log(twin$beta))
+  if (inherits(model$prior, "bmf_gamma")) {
+    return(c(
+      beta, lambda_u = log(twin$lambda_u), lambda_v = log(twin$lambda_v)
+    ))
+  }
+  one <- function(side) {
+    precision <- hyper(twin, "precision", side)
+    mu <- hyper(twin, "mu", side)
+    prior <- model$prior
+    c(
+      log_det = as.numeric(determinant(precision)$modulus),
+      trace = atan(sum(diag(precision)) / 5),
+      corner = atan(precision[1, ncol(precision)]),
+      mu = atan(mu), distance = atan(sum((mu - prior$mu0)^2)),
+      within = atan(mean((twin[[side]] - mu)^2))
+    )
+  }
+  c(beta, u = one("u"), v = one("v"))
+}
+
+# For the joint test also quantities of the data.
+bmf_all_quantities <- function(model, state) {
+  value <- model$data$value - model$center
+  user <- model$data$user
+  c(
+    bmf_quantities(model, state), mean = atan(mean(value)),
+    spread_data = atan(mean(value^2) / 2),
+    within_user = atan(mean((value - stats::ave(value, user))^2))
+  )
+}
+
+# ---- wrong samplers ----------------------------------------------------------
+
+bmf_twin_mutant <- function(...) {
+  blocks <- utils::modifyList(bmf_twin_blocks, list(...))
+  function(model, state, n, control) {
+    for (i in seq_len(n)) {
+      twin <- bmf_twin_sweep(model, twin_bmf(model, state), blocks)
+      state <- bmf_state_of_twin(model, twin, state)
+    }
+    list(state = state)
+  }
+}
+
+# The core on altered data: the prior is part of what it reads.
+bmf_core_mutant <- function(alter) {
+  function(model, state, n, control) {
+    model$data$prior <- alter(model$data$prior, model$prior)
+    .Call(gibbsite:::C_bmf_sweeps, model$data, state, n, control, FALSE)
+  }
+}
+
+altered_hyper <- function(alter) {
+  bmf_twin_mutant(
+    hyper_u = function(model, twin) twin_hyper(model, twin, "u", alter),
+    hyper_v = function(model, twin) twin_hyper(model, twin, "v", alter)
+  )
+}
+
+altered_beta <- function(alter) {
+  bmf_twin_mutant(beta = function(model, twin) twin_beta(model, twin, alter))
+}
+
+changed <- function(field, change) {
+  function(x) {
+    x[[field]] <- change(x[[field]])
+    x
+  }
+}
+
+bmf_mutants <- list(
+  # the items given the users of the sweep before
+  stale_users = bmf_twin_mutant(
+    users = function(model, twin) {
+      twin$stale <- twin$u
+      twin_rows(model, twin, "u")
+    },
+    items = function(model, twin) {
+      given <- twin
+      given$u <- twin$stale
+      twin_rows(model, twin, "v", given)
+    }
+  ),
+  # scale where a rate is meant
+  lambda_scale_for_rate = altered_hyper(changed("rate", function(x) 1 / x)),
+  lambda_u_prior_rate_inverted = bmf_core_mutant(function(prior, given) {
+    prior$rate[[1]] <- 1 / prior$rate[[1]]
+    prior
+  }),
+  lambda_v_prior_rate_inverted = bmf_core_mutant(function(prior, given) {
+    prior$rate[[2]] <- 1 / prior$rate[[2]]
+    prior
+  }),
+  beta_prior_rate_inverted = bmf_core_mutant(function(prior, given) {
+    prior$rate[[3]] <- 1 / prior$rate[[3]]
+    prior
+  }),
+  # (e + N / 2) / 2, e / 2 + N / 2, N / 4 where e + N / 2 is meant
+  beta_shape_halved = altered_beta(changed("shape", function(x) x / 2)),
+  beta_shape_without_prior = bmf_core_mutant(function(prior, given) {
+    prior$shape[[3]] <- prior$shape[[3]] / 2
+    prior
+  }),
+  beta_shape_of_half_the_ratings = bmf_twin_mutant(
+    beta = function(model, twin) {
+      quarter <- length(model$data$value) / 4
+      twin_beta(model, twin, changed("shape", function(x) x - quarter))
+    }
+  ),
+  beta_rate_doubled = altered_beta(changed("rate", function(x) 2 * x)),
+  # N where N D is meant
+  lambda_shape_of_rows = altered_hyper(
+    changed("shape", function(x) x / 2)
+  ),
+  # Salakhutdinov & Mnih's S-bar about zero instead of the mean
+  scatter_about_zero = bmf_twin_mutant(
+    hyper_u = function(model, twin) {
+      twin_wishart(model, twin, "u", function(conditional) {
+        n <- ncol(twin$u)
+        conditional$inverse <- conditional$inverse +
+          n * tcrossprod(rowMeans(twin$u))
+        conditional
+      })
+    }
+  ),
+  # W0 where its inverse is meant
+  w0_for_its_inverse = bmf_core_mutant(function(prior, given) {
+    prior$w0_inverse <- given$W0
+    prior
+  }),
+  # the mean of the Wishart: nu0 W0, not W0
+  wishart_mean = bmf_core_mutant(function(prior, given) {
+    prior$w0_inverse <- prior$w0_inverse * prior$nu0
+    prior
+  }),
+  nu0_off_by_d = bmf_core_mutant(function(prior, given) {
+    prior$nu0 <- prior$nu0 + length(prior$mu0)
+    prior
+  }),
+  mu0_dropped = bmf_core_mutant(function(prior, given) {
+    prior$mu0 <- 0 * prior$mu0
+    prior
+  }),
+  kappa_dropped = bmf_twin_mutant(
+    hyper_u = function(model, twin) {
+      twin_wishart(model, twin, "u", changed("kappa", function(x) 1))
+    }
+  ),
+  # the other side's intercept is not taken off
+  intercept_kept = bmf_twin_mutant(
+    users = function(model, twin) {
+      given <- twin
+      given$v[model$size, ] <- 0
+      twin_rows(model, twin, "u", given)
+    }
+  ),
+  # the intercept multiplied by the other side's
+  intercept_as_factor = bmf_twin_mutant(
+    users = function(model, twin) {
+      plain <- model
+      plain$biases <- FALSE
+      twin_rows(plain, twin, "u")
+    }
+  ),
+  # the log determinant of the rows' density left out: df without n
+  log_det_dropped = bmf_twin_mutant(
+    hyper_u = function(model, twin) {
+      n <- ncol(twin$u)
+      twin_wishart(model, twin, "u", changed("df", function(x) x - n))
+    }
+  )
+)

@@ -1,0 +1,515 @@
+# laplace(): the approximation of any density, its check, and its correction.
+
+quick <- function(log_density, init, ..., draws = 500, chains = 2, seed = 1) {
+  laplace(
+    log_density, init, ..., draws = draws, chains = chains, seed = seed,
+    progress = FALSE
+  )
+}
+
+# A density with everything about it known: y ~ N(m, S), log q up to `constant`.
+normal_parts <- function(p = 3, constant = 1.7) {
+  a <- matrix(c(2, 0.5, -0.3, 0.5, 1, 0.2, -0.3, 0.2, 0.7), 3)[1:p, 1:p]
+  m <- c(1, -2, 30)[1:p]
+  precision <- solve(a)
+  list(
+    mean = m, covariance = a, constant = constant,
+    log_evidence = constant + p / 2 * log(2 * pi) +
+      as.numeric(determinant(a)$modulus) / 2,
+    value = function(x) {
+      constant - 0.5 * sum((x - m) * (precision %*% (x - m)))
+    },
+    gradient = function(x) as.vector(-precision %*% (x - m)),
+    hessian = function(x) -precision
+  )
+}
+
+# theta = log X, X ~ Gamma(shape, 1): skewed, and all of it known.
+log_gamma <- function(shape) function(x) shape * x[[1]] - exp(x[[1]])
+
+log_gamma_fit <- function(shape, ...) {
+  density <- log_gamma(shape)
+  quick(
+    density, c(x = 0),
+    gradient = function(x) shape - exp(x[[1]]),
+    hessian = function(x) matrix(-exp(x[[1]])), ...
+  )
+}
+
+# E g(theta) for log_gamma(shape)
+log_gamma_mean <- function(g, shape) {
+  stats::integrate(function(x) {
+    g(x) * exp(shape * x - exp(x) - lgamma(shape))
+  }, -Inf, Inf, rel.tol = 1e-10)$value
+}
+
+# ---- exact ------------------------------------------------------------------
+
+test_that("a normal density is approximated by itself", {
+  skip_if_not_installed("numDeriv")
+  n <- normal_parts()
+  fit <- quick(n$value, c(a = 0, b = 0, c = 0))
+  expect_equal(coef(fit), c(a = 1, b = -2, c = 30), tolerance = 1e-7)
+  expect_equal(unname(vcov(fit)), n$covariance, tolerance = 1e-7)
+  expect_identical(rownames(vcov(fit)), names(coef(fit)))
+  expect_equal(log_evidence(fit), n$log_evidence, tolerance = 1e-9)
+  given <- quick(
+    n$value, c(a = 0, b = 0, c = 0), gradient = n$gradient, hessian = n$hessian
+  )
+  check <- importance_check(given)
+  expect_identical(check$pareto_k, -Inf)
+  expect_identical(check$verdict, "good")
+  expect_equal(check$ess, 1000, tolerance = 1e-8)
+  expect_equal(check$log_evidence, n$log_evidence, tolerance = 1e-9)
+  expect_equal(exp(check$log_weights), rep(1e-3, 1000), tolerance = 1e-7)
+})
+
+test_that("every method and every kind of derivative finds the same mode", {
+  skip_if_not_installed("numDeriv")
+  density <- log_gamma(3)
+  gradient <- function(x) 3 - exp(x[[1]])
+  hessian <- function(x) matrix(-exp(x[[1]]))
+  fits <- list(
+    quick(density, c(x = 5)), quick(density, c(x = -5), gradient),
+    quick(density, c(x = 2), gradient, hessian),
+    quick(density, c(x = 2), method = "CG"),
+    quick(density, c(x = 2), method = "Nelder-Mead")
+  )
+  for (fit in fits) {
+    # within a millionth of a standard deviation
+    expect_lt(abs(coef(fit) - log(3)), 1e-6 / sqrt(3))
+    expect_equal(vcov(fit)[[1]], 1 / 3, tolerance = 1e-6)
+    expect_false(is.unsorted(attr(fit, "model")$trace))
+  }
+  banana <- function(x) -(1 - x[[1]])^2 - 50 * (x[[2]] - x[[1]]^2)^2
+  for (method in c("BFGS", "CG", "Nelder-Mead")) {
+    fit <- quick(banana, c(a = -1.2, b = 1), method = method)
+    expect_equal(coef(fit), c(a = 1, b = 1), tolerance = 1e-5)
+  }
+})
+
+test_that("further arguments reach all three functions", {
+  fit <- quick(
+    function(x, m) -sum((x - m)^2) / 2, c(0, 0),
+    gradient = function(x, m) m - x,
+    hessian = function(x, m) -diag(length(m)), m = c(4, 5)
+  )
+  expect_equal(coef(fit), c("theta[1]" = 4, "theta[2]" = 5))
+  expect_identical(variables(fit), c("theta[1]", "theta[2]"))
+  expect_identical(dim(draws_of(fit, "theta")), c(500L, 2L, 2L))
+  expect_equal(importance_check(fit)$log_evidence, log(2 * pi))
+})
+
+test_that("the density sees the names of `init`", {
+  skip_if_not_installed("numDeriv")
+  seen <- character()
+  fit <- quick(function(x) {
+    seen <<- union(seen, paste(names(x), collapse = " "))
+    -(x[["a b"]] - 1)^2 - x[["c"]]^2
+  }, c("a b" = 0, c = 1))
+  importance_check(fit)
+  expect_identical(seen, "a b c")
+  expect_identical(variables(fit), c("a b", "c"))
+})
+
+test_that("the draws are those of the normal distribution", {
+  n <- normal_parts()
+  fit <- quick(
+    n$value, c(a = 0, b = 0, c = 0), n$gradient, n$hessian, draws = 5000
+  )
+  white <- t(solve(t(chol(n$covariance)), t(as.matrix(fit)) - n$mean))
+  size <- nrow(white)
+  expect_lt(max(abs(colMeans(white))) * sqrt(size), 4.5)
+  moments <- crossprod(white) / size - diag(3)
+  error <- sqrt((1 + diag(3)) / size)
+  expect_lt(max(abs(moments) / error), 4.5)
+})
+
+# Lighter tails than a normal density, and skewed: the weights are bounded.
+quartic <- function(x) x[[1]] - x[[1]]^2 / 2 - x[[1]]^4 / 4
+
+quartic_fit <- function(...) {
+  quick(
+    quartic, c(x = 0), gradient = function(x) 1 - x - x^3,
+    hessian = function(x) matrix(-1 - 3 * x^2), ...
+  )
+}
+
+quartic_mean <- function(g) {
+  integral <- function(f) {
+    stats::integrate(f, -Inf, Inf, rel.tol = 1e-10)$value
+  }
+  density <- function(x) exp(x - x^2 / 2 - x^4 / 4)
+  integral(function(x) g(x) * density(x)) / integral(density)
+}
+
+test_that("evidence and moments, corrected, are those of quadrature", {
+  fit <- quartic_fit(draws = 5000)
+  check <- importance_check(fit)
+  truth <- log(stats::integrate(function(x) {
+    exp(x - x^2 / 2 - x^4 / 4)
+  }, -Inf, Inf, rel.tol = 1e-10)$value)
+  expect_lt(abs(check$log_evidence - truth) / check$log_evidence_se, 4.5)
+  mean <- quartic_mean(identity)
+  variance <- quartic_mean(function(x) (x - mean)^2)
+  e <- check$estimates
+  expect_lt(abs(e$mean - mean) / e$mcse, 4.5)
+  share <- exp(check$log_weights)
+  away <- (as.matrix(fit)[, 1] - mean)^2
+  error <- sqrt(sum((share * (away - variance))^2))
+  expect_lt(abs(e$sd^2 - variance) / error, 4.5)
+  # uncorrected it does not pass
+  expect_gt(abs(e$map - mean) / e$mcse, 4.5)
+  expect_identical(
+    as.vector(log_evidence(fit, "importance")), check$log_evidence
+  )
+  expect_identical(
+    attr(log_evidence(fit, "importance"), "se"), check$log_evidence_se
+  )
+})
+
+test_that("the check tells good approximations from poor ones", {
+  skip_if_not_installed("loo")
+  skip_if_not_installed("numDeriv")
+  expect_identical(importance_check(log_gamma_fit(30))$verdict, "good")
+  # a narrow peak on a wide base
+  peak <- function(x) log(dnorm(x[[1]], 0, 0.2) + dnorm(x[[1]], 0, 2))
+  narrow <- quick(peak, c(x = 0.01))
+  check <- importance_check(narrow)
+  expect_gt(check$pareto_k, 0.7)
+  expect_identical(check$verdict, "not good")
+  expect_output(print(narrow), "not good")
+  expect_output(print(summary(narrow)), "correct = \"importance\"")
+  expect_output(print(check), "cannot be trusted")
+  # k is what loo says of the same weights
+  w <- as.matrix(narrow)[, 1]
+  ratio <- log(dnorm(w, 0, 0.2) + dnorm(w, 0, 2)) -
+    dnorm(w, coef(narrow), sqrt(vcov(narrow)), log = TRUE)
+  k <- suppressWarnings(loo::psis(ratio, r_eff = 1))$diagnostics$pareto_k
+  expect_equal(check$pareto_k, k, tolerance = 1e-6)
+  few <- importance_check(narrow, draws = 20)
+  expect_identical(few$draws, 20L)
+  expect_identical(few$verdict, "unknown")
+})
+
+test_that("zero density at some draws is a weight of zero", {
+  fit <- quick(
+    function(x) if (x[[1]] > 3) -Inf else -x[[1]]^2 / 2, c(x = 1),
+    gradient = function(x) -x, hessian = function(x) matrix(-1), draws = 5000
+  )
+  check <- importance_check(fit)
+  expect_true(any(check$log_weights == -Inf))
+  outside <- as.matrix(fit)[, 1] > 3
+  expect_identical(check$log_weights == -Inf, outside)
+  truth <- log(2 * pi) / 2 + pnorm(3, log.p = TRUE)
+  expect_lt(abs(check$log_evidence - truth) / check$log_evidence_se, 4.5)
+})
+
+# ---- the corrected chain ----------------------------------------------------
+
+# Evaluates `code` with another function in place of one of the package's own.
+with_function <- function(name, value, code) {
+  space <- asNamespace("gibbsite")
+  own <- get(name, space)
+  put <- function(f) {
+    unlockBinding(name, space)
+    assign(name, f, space)
+    lockBinding(name, space)
+  }
+  put(value)
+  on.exit(put(own))
+  force(code)
+}
+
+# What the corrected chain says of a density with a far heavier tail than its
+# approximation: z-scores of three means.
+corrected_z <- function(shape = 0.3) {
+  fit <- suppressWarnings(
+    log_gamma_fit(shape, correct = "importance", draws = 1500, chains = 4)
+  )
+  draws <- draws_of(fit, "x")
+  vapply(list(tanh, function(x) x > 0.5, function(x) x < -6), function(g) {
+    z_of_chains(g(draws) + 0, log_gamma_mean(function(x) g(x) + 0, shape))
+  }, 0)
+}
+
+test_that("the corrected chain draws from the density itself", {
+  expect_lt(max(abs(corrected_z())), 4.5)
+})
+
+test_that("wrong ways of picking are noticed", {
+  # no weights at all; weights squared; the current point left out of the pool
+  pick <- gibbsite:::pick_by_weight
+  mutants <- list(
+    uniform = function(log_weight) sample.int(length(log_weight), 1L),
+    squared = function(log_weight) pick(2 * log_weight),
+    memoryless = function(log_weight) {
+      if (length(log_weight) > 15L) log_weight[[1L]] <- -Inf
+      pick(log_weight)
+    }
+  )
+  for (mutant in mutants) {
+    z <- with_function("pick_by_weight", mutant, corrected_z())
+    expect_gt(max(abs(z)), 4.5)
+  }
+})
+
+test_that("the corrected chain keeps the promises of the driver", {
+  noisy <- function(x) {
+    # a density may draw random numbers
+    1 - x[[1]]^2 / 2 + 0 * stats::rnorm(1)
+  }
+  # a closure made once, so that fits hold the same function
+  run <- function(draws, ...) {
+    quick(
+      noisy, c(x = 1), gradient = noisy_gradient, hessian = noisy_hessian,
+      correct = "importance", draws = draws, ...
+    )
+  }
+  noisy_gradient <- function(x) -x
+  noisy_hessian <- function(x) matrix(-1)
+  suppressWarnings({
+    whole <- run(60)
+    expect_true(identical_fit(extend(run(25), 35, progress = FALSE), whole))
+    withr::with_options(list(gibbsite.segment_seconds = 1e-9), {
+      expect_true(identical_fit(run(60), whole))
+    })
+    path <- withr::local_tempfile()
+    saveRDS(run(25), path)
+    expect_true(
+      identical_fit(extend(readRDS(path), 35, progress = FALSE), whole)
+    )
+  })
+  expect_identical(coda::mcpar(whole[[1]]), c(21, 80, 1))
+  bare <- drop_data(whole)
+  expect_error(extend(bare, 5, progress = FALSE), "does not hold")
+})
+
+test_that("the check of a corrected fit is that of its approximation", {
+  fit <- suppressWarnings(log_gamma_fit(2, correct = "importance"))
+  plain <- log_gamma_fit(2)
+  check <- importance_check(fit)
+  expect_identical(check, importance_check(fit))
+  both <- c(check$log_evidence, importance_check(plain)$log_evidence)
+  se <- c(check$log_evidence_se, importance_check(plain)$log_evidence_se)
+  expect_lt(abs(diff(both)) / sqrt(sum(se^2)), 4.5)
+  expect_identical(importance_check(fit, draws = 77)$draws, 77L)
+  expect_identical(coef(fit), coef(plain))
+  expect_identical(vcov(fit), vcov(plain))
+  expect_true(all(c("rhat", "ess_bulk") %in% names(summary(fit))))
+  expect_false("rhat" %in% names(summary(plain)))
+})
+
+# ---- independent draws and the driver ---------------------------------------
+
+test_that("independent draws are continued, united and judged as such", {
+  whole <- log_gamma_fit(3, draws = 50)
+  half <- log_gamma_fit(3, draws = 20)
+  expect_no_warning(half)
+  expect_identical(
+    as.matrix(extend(half, 30, progress = FALSE)), as.matrix(whole)
+  )
+  bare <- drop_data(half)
+  expect_identical(
+    as.matrix(extend(bare, 30, progress = FALSE)), as.matrix(whole)
+  )
+  expect_true(converged(half))
+  other <- log_gamma_fit(3, draws = 50, seed = 2)
+  expect_identical(nchains(combine_fits(whole, other)), 4L)
+  expect_error(extend(half, 5, data = 1), class = "gibbsite_error_argument")
+})
+
+test_that("set.seed() governs, and the search leaves the generator alone", {
+  skip_if_not_installed("numDeriv")
+  jitter <- function(x) -x[[1]]^2 + 0 * stats::runif(1)
+  set.seed(3)
+  one <- laplace(jitter, c(x = 1), draws = 10, progress = FALSE)
+  after <- stats::runif(1)
+  set.seed(3)
+  two <- laplace(jitter, c(x = 1), draws = 10, progress = FALSE)
+  expect_identical(as.matrix(one), as.matrix(two))
+  set.seed(3)
+  stats::runif(1)
+  expect_identical(stats::runif(1), after)
+})
+
+test_that("a fit is a coda object that others take", {
+  fit <- log_gamma_fit(3)
+  expect_s3_class(fit, c("laplace", "gibbsite_fit", "mcmc.list"), exact = TRUE)
+  expect_equal(coda::niter(fit), 500)
+  expect_identical(posterior::ndraws(posterior::as_draws(fit)), 1000L)
+  expect_identical(coda::mcpar(fit[[1]]), c(1, 500, 1))
+})
+
+# ---- what it answers --------------------------------------------------------
+
+test_that("intervals are those of the normal approximation, or of the draws", {
+  fit <- log_gamma_fit(3)
+  expect_equal(
+    unname(confint(fit, level = 0.9)),
+    matrix(log(3) + c(-1, 1) * qnorm(0.95) / sqrt(3), 1)
+  )
+  expect_identical(colnames(confint(fit)), c("2.5 %", "97.5 %"))
+  expect_identical(confint(fit, "x"), confint(fit, 1))
+  corrected <- suppressWarnings(log_gamma_fit(3, correct = "importance"))
+  expect_equal(
+    unname(confint(corrected)[1, ]),
+    quantile(as.matrix(corrected), c(0.025, 0.975), names = FALSE)
+  )
+  expect_equal(
+    tidy(corrected)$estimate, mean(as.matrix(corrected))
+  )
+  expect_equal(tidy(fit)$estimate, log(3))
+  expect_named(
+    glance(fit), c("model", "nobs", "parameters", "log_evidence", "log_joint",
+                   "iterations", "correct", "chains", "draws", "elapsed")
+  )
+})
+
+test_that("fits are compared by their evidence", {
+  a <- log_gamma_fit(3)
+  b <- quick(
+    function(x) 3 * x[[1]] - exp(x[[1]]) - log(4), c(x = 0),
+    gradient = function(x) 3 - exp(x[[1]]),
+    hessian = function(x) matrix(-exp(x[[1]]))
+  )
+  table <- anova(a, b)
+  expect_equal(table$probability, c(0.8, 0.2))
+  expect_equal(table$log_bayes_factor, c(0, -log(4)))
+  expect_identical(table$model, c("a", "b"))
+  expect_equal(anova(a, b, prior_odds = c(1, 4))$probability, c(0.5, 0.5))
+  corrected <- anova(a, b, correct = "importance")
+  expect_equal(corrected$log_evidence[[1]], importance_check(a)$log_evidence)
+  expect_snapshot(anova(a, b))
+})
+
+test_that("pictures are drawn and leave the settings alone", {
+  pdf(NULL)
+  withr::defer(dev.off())
+  fit <- log_gamma_fit(3)
+  before <- par(c("mar", "mfrow", "oma"))
+  expect_invisible(plot(fit))
+  plot(fit, type = c("trace", "density"))
+  expect_identical(par(c("mar", "mfrow", "oma")), before)
+  expect_error(plot(fit, type = "mixture"), class = "gibbsite_error_argument")
+})
+
+# Elapsed times differ from run to run.
+without_time <- function(lines) sub("; [0-9.e-]+ (s|min|h)$", "", lines)
+
+# The words alone: what a corrected chain draws depends on how its random
+# numbers are taken.
+without_numbers <- function(lines) {
+  gsub(" +", " ", gsub("-?[0-9][0-9.]*", "#", without_time(lines)))
+}
+
+test_that("what is printed says that it approximates, and how well", {
+  skip_if_not_installed("loo")
+  n <- normal_parts(2)
+  fit <- quick(n$value, c(a = 0, b = 0), n$gradient, n$hessian)
+  expect_snapshot({
+    fit
+    summary(fit)
+    importance_check(log_gamma_fit(3))
+  }, transform = without_time)
+  expect_snapshot(
+    suppressWarnings(log_gamma_fit(3, correct = "importance", draws = 1000)),
+    transform = without_numbers
+  )
+  expect_output(print(drop_data(fit)), "needs the data")
+  expect_output(print(summary(drop_data(fit))), "needs the data")
+  slow <- quick(function(x) {
+    Sys.sleep(0.005)
+    -x[[1]]^2 / 2
+  }, c(x = 0), function(x) -x, function(x) matrix(-1))
+  expect_output(print(slow), "not run yet")
+})
+
+# ---- messages ---------------------------------------------------------------
+
+test_that("mistakes in the arguments are named", {
+  expect_snapshot(error = TRUE, {
+    laplace(1, c(a = 1))
+    laplace(function(x) -x^2, "a")
+    laplace(function(x) -x^2, c(a = NA))
+    laplace(function(x) -x^2, c(a = 1, a = 2))
+    laplace(function(x) -x^2, c(a = 1, 2))
+    laplace(function(x) -x^2, c(a = 1), gradient = "numeric")
+    laplace(function(x) -x^2, c(a = 1), method = "SANN")
+    laplace(function(x) -x^2, c(a = 1), correct = "yes")
+    laplace(function(x) -x^2, c(a = 1), draws = 0)
+  })
+})
+
+test_that("a density that fails says where", {
+  line <- function(x) -sum(x^2) / 2
+  expect_snapshot(error = TRUE, {
+    laplace(function(x) if (x[[1]] > 0) -Inf else -x[[1]]^2, c(a = 1, b = 2))
+    laplace(function(x) NaN, c(a = 1))
+    laplace(function(x) Inf, c(a = 1))
+    laplace(function(x) c(1, 2), c(a = 1))
+    laplace(function(x) "high", c(a = 1))
+    laplace(function(x) stop("no such file"), c(a = 1.5))
+    laplace(line, c(a = 1, b = 2), gradient = function(x) -x[[1]])
+    laplace(line, c(a = 1, b = 2), gradient = function(x) c(NaN, 1))
+    laplace(line, c(a = 1, b = 2), gradient = function(x) -x,
+            hessian = function(x) c(1, 2))
+  })
+  expect_error(
+    laplace(function(x) NaN, c(a = 1)), class = "gibbsite_error_density"
+  )
+  expect_error(
+    laplace(function(x) -Inf, c(a = 1)), class = "gibbsite_error_argument"
+  )
+})
+
+test_that("no mode, no approximation", {
+  skip_if_not_installed("numDeriv")
+  saddle <- function(x) -x[[1]]^4 + 3 * x[[1]]^2 - x[[2]]^2
+  ridge <- function(x) -(x[[1]] + x[[2]])^2
+  edge <- function(x) if (x[[1]] > 0) -x[[1]] else -Inf
+  expect_error(quick(saddle, c(a = 0, b = 1)),
+               class = "gibbsite_error_indefinite")
+  expect_error(quick(ridge, c(a = 0, b = 1)),
+               class = "gibbsite_error_indefinite")
+  expect_error(quick(function(x) x[[1]], c(a = 0)),
+               class = "gibbsite_error_numeric")
+  expect_error(quick(edge, c(a = 1)), class = "gibbsite_error_density")
+  line <- function(x) -sum((x - 3)^2) / 2
+  expect_error(
+    quick(line, c(a = 1), gradient = function(x) 1 - x),
+    class = "gibbsite_error_derivative"
+  )
+  expect_snapshot(error = TRUE, {
+    quick(saddle, c(a = 0, b = 1), gradient = function(x) {
+      c(-4 * x[[1]]^3 + 6 * x[[1]], -2 * x[[2]])
+    }, hessian = function(x) diag(c(6 - 12 * x[[1]]^2, -2)))
+    # derivatives of another density
+    quick(line, c(a = 3), gradient = function(x) 1 - x,
+          hessian = function(x) matrix(-1))
+    quick(line, c(a = 3), gradient = function(x) 3 - x,
+          hessian = function(x) matrix(-4))
+    # a gradient that points the wrong way from the very start
+    quick(line, c(a = 1), gradient = function(x) x - 3,
+          hessian = function(x) matrix(-1))
+  })
+})
+
+test_that("questions that a fit cannot answer are errors", {
+  fit <- log_gamma_fit(3)
+  bare <- drop_data(fit)
+  lone <- fake_fit()
+  expect_snapshot(error = TRUE, {
+    importance_check(lone)
+    importance_check(bare)
+    importance_check(fit, draws = 5000)
+    log_evidence(1)
+    confint(fit, "z")
+    confint(fit, level = 95)
+    anova(fit)
+    anova(fit, lone)
+    prior_summary(fit)
+    summary(fit, variables = "z")
+    summary(fit, 1, 2, 3, 4)
+  })
+})

@@ -1,0 +1,650 @@
+# mh_sample() as its users meet it: the promises of the driver, functions that
+# do odd things, bounds, names, blocks, messages.  That its draws have the right
+# distribution is tested in test-mh-exact.R.
+
+quadratic <- function(x) -0.5 * sum(x * x)
+two <- c(a = 0.5, b = -0.5)
+
+every_proposal <- function() {
+  list(
+    random_walk(0.8), adaptive(), adaptive(forever = TRUE),
+    independence(c(0, 0), diag(2)),
+    mixture_proposal(random_walk(1, family = "t"), random_walk(2)),
+    custom_proposal(function(x) x + stats::rnorm(2), function(y, x) 0),
+    langevin(gradient = function(x) -x)
+  )
+}
+
+# ---- the promises of the driver ----------------------------------------------
+
+test_that("pieces never show, with any proposal", {
+  for (proposal in every_proposal()) {
+    run <- function(draws, ...) {
+      short_mh(quadratic, two, proposal,
+        draws = draws, burnin = 40, thin = 3, debug = TRUE, ...
+      )
+    }
+    # past the 256 sweeps for which variates are drawn ahead
+    whole <- run(80)
+    expect_true(identical_fit(longer(run(37), 43), whole))
+    expect_true(identical_fit(run(80, threads = 2), whole))
+    withr::with_options(list(gibbsite.segment_seconds = 1e-9), {
+      expect_true(identical_fit(run(80), whole))
+    })
+    path <- withr::local_tempfile()
+    saveRDS(run(50), path)
+    expect_true(identical_fit(longer(readRDS(path), 30), whole))
+  }
+})
+
+test_that("blocks with look-ahead of their own can be cut anywhere", {
+  run <- function(draws) {
+    short_mh(quadratic, rep(0.1, 3),
+      list(adaptive(), langevin(gradient = function(x) -x)),
+      blocks = list(c(3, 1), c(2, 1)), draws = draws, burnin = 100
+    )
+  }
+  expect_true(identical_fit(longer(longer(run(1), 5), 300), run(306)))
+})
+
+test_that("interrupts lose at most a segment", {
+  withr::local_options(
+    gibbsite.segment_seconds = 1e-9, gibbsite.on_interrupt = "return"
+  )
+  whole <- short_mh(quadratic, two, draws = 30, burnin = 5)
+  count <- 0
+  f <- function(x) {
+    count <<- count + 1
+    if (count == 200) rlang::interrupt()
+    quadratic(x)
+  }
+  # the look at the starting points takes some of the 200
+  expect_warning(
+    part <- short_mh(f, two, draws = 300, burnin = 5),
+    class = "gibbsite_warning_interrupted"
+  )
+  shown <- attr(part, "running")$draws
+  expect_lt(shown, 300)
+  expect_true(identical_fit(
+    longer(part, 300 - shown), short_mh(f, two, draws = 300, burnin = 5)
+  ))
+})
+
+test_that("processes of any kind give the bits of this one", {
+  skip_on_cran()
+  skip_on_os("windows")
+  withr::local_options(
+    gibbsite.round_seconds = 0.02, gibbsite.segment_seconds = 0.005
+  )
+  # what the density needs is in its environment, and in the global one
+  make <- function(y) {
+    function(m) sum(stats::dnorm(y, m, mh_test_sd, log = TRUE))
+  }
+  f <- make(c(1, 2, 4))
+  assign("mh_test_sd", 2, globalenv())
+  assign("mh_test_density", eval(quote(function(m) {
+    -0.5 * sum((m / mh_test_sd)^2)
+  }), globalenv()), globalenv())
+  withr::defer(rm("mh_test_sd", "mh_test_density", envir = globalenv()))
+  environment(mh_test_density) <- globalenv()
+  old <- future::plan(future::sequential)
+  withr::defer(future::plan(old))
+  draw <- custom_proposal(function(x) x + stats::rnorm(1, 0, mh_test_sd), NULL)
+  run <- function(f, ...) {
+    short_mh(f, 1, draw, draws = 400, burnin = 50, chains = 3, ...)
+  }
+  here <- list(run(f), run(mh_test_density))
+  expect_true(identical_fit(run(f, cores = 2), here[[1]]))
+  future::plan(future::multisession, workers = 2)
+  expect_true(identical_fit(run(f), here[[1]]))
+  expect_true(identical_fit(run(mh_test_density), here[[2]]))
+  future::plan(future::sequential)
+})
+
+test_that("a checkpoint is resumed, and its density compared", {
+  make <- function(y) function(m, s) sum(stats::dnorm(y, m, s, log = TRUE))
+  run <- function(folder, hook = NULL, ...) {
+    short_mh(make(c(1, 2, 4)), 1, s = 2, draws = 60, checkpoint = folder, ...)
+  }
+  withr::local_options(gibbsite.checkpoint_seconds = 0)
+  folder <- file.path(withr::local_tempdir(), "run")
+  whole <- run(folder)
+  expect_true(identical_fit(resumed(folder), whole))
+  expect_true(identical_fit(
+    resumed(folder, log_density = make(c(1, 2, 4))), whole
+  ))
+  expect_snapshot(error = TRUE, {
+    resumed(folder, log_density = make(c(1, 2, 5)))
+    resumed(folder, log_density = function(m, s) -m^2)
+    resumed(folder, data = make(c(1, 2, 4)))
+  })
+  # a run that stopped half-way
+  broken <- function(m, s) {
+    if (isTRUE(getOption("mh.break")) && m > 1.5) stop("broken")
+    sum(stats::dnorm(c(1, 2, 4), m, s, log = TRUE))
+  }
+  folder <- file.path(withr::local_tempdir(), "run")
+  withr::local_options(gibbsite.segment_seconds = 1e-9)
+  go <- function(...) {
+    short_mh(broken, 1, random_walk(1), s = 2, draws = 60, ...)
+  }
+  withr::with_options(list(mh.break = TRUE), {
+    expect_error(
+      go(checkpoint = folder, inits = list(1, 1)), "broken"
+    )
+  })
+  expect_true(identical_fit(
+    resumed(folder, log_density = broken), go(inits = list(1, 1))
+  ))
+})
+
+test_that("a fit without its density takes it again", {
+  run <- function(draws, ...) short_mh(quadratic, two, draws = draws, ...)
+  bare <- run(20, keep_data = FALSE)
+  expect_null(attr(bare, "model")$data)
+  more <- longer(bare, 30, log_density = quadratic)
+  expect_true(identical_fit(more, run(50, keep_data = FALSE)))
+  expect_snapshot(error = TRUE, {
+    longer(bare, 30)
+    longer(bare, 30, log_density = function(x) -sum(x^2))
+    longer(short_gmm(), 5, log_density = quadratic)
+  })
+})
+
+test_that("several runs unite, and an earlier fit is a start", {
+  one <- short_mh(quadratic, two, random_walk(1), seed = 1)
+  both <- combine_fits(one, short_mh(quadratic, two, random_walk(1), seed = 2))
+  expect_length(both, 4)
+  next_fit <- short_mh(quadratic, two, random_walk(1), inits = one, seed = 3,
+    burnin = 0, debug = TRUE
+  )
+  last <- unclass(one[[1]])[20, 1:2]
+  start <- rebuild_chain(mh_trace(next_fit)[[1]], unname(last), quadratic)
+  expect_identical(start$points, unname(unclass(next_fit[[1]])[, 1:2]))
+})
+
+# ---- user's functions that do odd things -------------------------------------
+
+from_one_start <- function(f, ...) {
+  short_mh(f, c(0.5, 0.5), adaptive(scale = 1), draws = 300, burnin = 300,
+    inits = list(c(0.5, 0.5), c(0, 0)), ...
+  )
+}
+
+same_draws <- function(a, b) identical(lapply(a, c), lapply(b, c))
+
+test_that("random numbers in the density never touch the sampler's", {
+  whole <- from_one_start(quadratic)
+  drawing <- function(x) {
+    stats::runif(3)
+    quadratic(x)
+  }
+  seeding <- function(x) {
+    set.seed(1)
+    quadratic(x)
+  }
+  nesting <- function(x) {
+    short_mh(quadratic, 0, random_walk(1), draws = 2, burnin = 0, chains = 1)
+    quadratic(x)
+  }
+  changing <- function(x) {
+    old <- RNGkind("Wichmann-Hill", "Ahrens-Dieter", "Rounding") |>
+      suppressWarnings()
+    on.exit(suppressWarnings(RNGkind(old[1], old[2], old[3])))
+    stats::runif(1)
+    quadratic(x)
+  }
+  expect_true(same_draws(from_one_start(drawing), whole))
+  expect_true(same_draws(from_one_start(seeding), whole))
+  expect_true(same_draws(from_one_start(changing), whole))
+  short <- function(f) {
+    short_mh(f, 0.5, random_walk(1), inits = list(0.5, 1), draws = 10)
+  }
+  expect_true(same_draws(short(nesting), short(quadratic)))
+  # also under the other kinds, and in pieces
+  old <- RNGkind()
+  withr::defer(RNGkind(old[1], old[2], old[3]))
+  for (kind in c("L'Ecuyer-CMRG", "Wichmann-Hill", "Super-Duper")) {
+    RNGkind(kind)
+    expect_true(same_draws(from_one_start(drawing), from_one_start(quadratic)))
+  }
+})
+
+test_that("a density's own random numbers follow the seed, in any pieces", {
+  noisy <- function(x) quadratic(x) + stats::rnorm(1)
+  run <- function(draws, seed = 1) {
+    short_mh(noisy, two, draws = draws, burnin = 50, seed = seed)
+  }
+  whole <- run(300)
+  expect_true(identical_fit(run(300), whole))
+  expect_true(identical_fit(longer(run(100), 200), whole))
+  withr::with_options(list(gibbsite.segment_seconds = 1e-9), {
+    expect_true(identical_fit(run(300), whole))
+  })
+  expect_false(same_draws(run(300, seed = 2), whole))
+  # and are no run of numbers that the sampler or another chain uses
+  seen <- new.env()
+  seen$numbers <- numeric()
+  uniform <- function(x) {
+    seen$numbers <- c(seen$numbers, stats::runif(1))
+    quadratic(x)
+  }
+  fit <- short_mh(uniform, two, random_walk(1), debug = TRUE)
+  used <- unlist(lapply(mh_trace(fit), `[[`, "uniform"))
+  expect_false(any(duplicated(c(seen$numbers, used))))
+})
+
+test_that("the user's generator is one uniform on, and its kind unchanged", {
+  noisy <- function(x) quadratic(x) + stats::rnorm(1)
+  set.seed(7)
+  stats::runif(1)
+  after <- .Random.seed
+  set.seed(7)
+  short_mh(noisy, two, seed = NULL)
+  expect_identical(.Random.seed, after)
+  short_mh(quadratic, two, random_walk(cov = "laplace"))
+  expect_identical(.Random.seed, after)
+})
+
+test_that("a kind of generator that stays changed is an error", {
+  before <- RNGkind()
+  staying <- function(x) {
+    RNGkind("Wichmann-Hill")
+    quadratic(x)
+  }
+  expect_error(
+    from_one_start(staying), "kind of random number", class = "gibbsite_error"
+  )
+  late <- local({
+    count <- 0
+    function(x) {
+      count <<- count + 1
+      if (count == 1000) RNGkind("Wichmann-Hill")
+      quadratic(x)
+    }
+  })
+  expect_error(
+    from_one_start(late), "kind of random number",
+    class = "gibbsite_error_chain"
+  )
+  expect_identical(RNGkind(), before)
+})
+
+test_that("an argument that was kept does not change", {
+  kept <- list()
+  lazily <- list()
+  f <- function(x) {
+    kept[[length(kept) + 1L]] <<- x
+    lazily[[length(lazily) + 1L]] <<- function() x
+    quadratic(x)
+  }
+  fit <- short_mh(f, two, random_walk(1),
+    debug = TRUE, chains = 1, burnin = 0, inits = list(two)
+  )
+  asked <- rbind(two, as.matrix(mh_trace(fit)[[1]][c("a", "b")]))
+  expect_equal(do.call(rbind, kept), asked, ignore_attr = "dimnames")
+  expect_identical(lapply(lazily, function(g) g()), kept)
+  expect_named(kept[[5]], c("a", "b"))
+  # one that changes its argument changes its own copy
+  spoiling <- function(x) {
+    value <- quadratic(x)
+    x[] <- 99
+    value
+  }
+  expect_true(same_draws(from_one_start(spoiling), from_one_start(quadratic)))
+})
+
+test_that("integers, names and classes of an answer are no matter", {
+  flat <- function(x) if (abs(x) < 3) 0L else -Inf
+  fit <- short_mh(flat, 0, random_walk(1))
+  expect_true(all(unclass(fit[[1]])[, "log_density"] == 0))
+  named <- function(x) c(value = quadratic(x))
+  expect_true(same_draws(from_one_start(named), from_one_start(quadratic)))
+  classed <- function(x) structure(quadratic(x), class = "logLik", df = 1)
+  expect_true(same_draws(from_one_start(classed), from_one_start(quadratic)))
+})
+
+# ---- what the density may say ------------------------------------------------
+
+# Numbers that depend on the chain are of no interest.
+scrub <- function(lines) {
+  lines <- gsub("-?[0-9]+\\.[0-9]+(e-?[0-9]+)?", "<number>", lines)
+  gsub("sweep [0-9]+", "sweep <n>", lines)
+}
+
+test_that("values that are no log density stop, with sweep and point", {
+  at <- function(value) {
+    function(x) if (x[[1]] > 1) value else quadratic(x)
+  }
+  run <- function(f, proposal = random_walk(1), ...) {
+    short_mh(f, two, proposal, chains = 1, draws = 2000, ...)
+  }
+  expect_snapshot(error = TRUE, transform = scrub, {
+    run(at(NaN))
+    run(at(NA))
+    run(at(Inf))
+    run(at("a"))
+    run(at(c(1, 2)))
+    run(at(TRUE))
+    run(at(NULL))
+    run(function(x) if (x[["a"]] > 1) stop("a {brace} in it") else 0 - x[[1]]^2)
+    run(quadratic, custom_proposal(function(x) 1, NULL))
+    run(quadratic, custom_proposal(function(x) x + NA, NULL))
+    run(quadratic, custom_proposal(function(x) x, function(y, x) -Inf))
+    run(quadratic, custom_proposal(function(x) x, function(y, x) "q"))
+    run(quadratic, custom_proposal(function(x) stop("no draw"), NULL))
+    run(quadratic, langevin(1, gradient = function(x) x[1]))
+    run(quadratic, langevin(1, gradient = function(x) x * NA))
+  })
+  failure <- rlang::catch_cnd(run(at(NaN)), "gibbsite_error_chain")
+  cause <- failure$failures[[1]]$condition
+  expect_s3_class(cause, "gibbsite_error_user_function")
+  # the sweep and the point are the true ones
+  trace <- mh_trace(run(at(-Inf), debug = TRUE))[[1]]
+  first <- which(trace$a > 1)[1]
+  expect_identical(cause$sweep, trace$sweep[first])
+  expect_identical(cause$point, c(a = trace$a[first], b = trace$b[first]))
+})
+
+test_that("NaN can be taken for zero, and is counted", {
+  f <- function(x) if (x[[1]] > 1) NaN else quadratic(x)
+  g <- function(x) if (x[[1]] > 1) -Inf else quadratic(x)
+  run <- function(f, ...) {
+    short_mh(f, two, random_walk(1), inits = list(two, two), debug = TRUE, ...)
+  }
+  fit <- run(f, on_nan = "reject")
+  expect_true(same_draws(fit, run(g)))
+  outside <- vapply(mh_trace(fit), function(trace) sum(trace$a > 1), 0L)
+  expect_equal(attr(acceptance(fit), "nan"), outside)
+  expect_output(print(fit), paste("zero:", sum(outside), "times"))
+})
+
+test_that("a start must be possible", {
+  expect_snapshot(error = TRUE, {
+    short_mh(function(x) -Inf, c(a = 1, b = 2))
+    short_mh(function(x) if (x > 0) -x else -Inf, 1, inits = list(1, -1))
+    short_mh(function(x) stop("not here"), 1)
+    short_mh(function(x) NaN, 1)
+    short_mh(function(x) Inf, 1)
+    short_mh(function(x) -Inf, 1, random_walk(cov = "laplace"))
+    short_mh(function(x) x^2, 1, random_walk(cov = "laplace"))
+    short_mh(function(x) exp(x), 1, random_walk(cov = "laplace"))
+  })
+})
+
+test_that("starts are scattered around init, where the density allows", {
+  f <- function(x) if (all(x > 0)) -sum(x / c(1, 100)) else -Inf
+  fit <- short_mh(f, c(1, 100), random_walk(c(1, 100)),
+    draws = 1, burnin = 0, chains = 40
+  )
+  x <- all_columns(fit)
+  expect_true(all(x[, 1:2] > 0))
+  expect_gt(length(unique(x[, 1])), 38)
+  ratio <- stats::sd(x[, 2]) / stats::sd(x[, 1])
+  expect_gt(ratio, 30)
+  expect_lt(ratio, 300)
+})
+
+test_that("the reach of a density is its standard deviation where normal", {
+  for (s in c(1e-6, 1, 1e5)) {
+    f <- function(x) -0.5 * sum((x / c(s, 1))^2)
+    expect_equal(gibbsite:::reach(f, c(0, 0)), c(s, 1), tolerance = 1e-4)
+    expect_equal(gibbsite:::reach(f, c(s, 3)), c(s, 1), tolerance = 1e-3)
+  }
+  # edges, and densities that do not fall at all
+  box <- function(x) if (abs(x) < 5) 0 else -Inf
+  expect_gt(gibbsite:::reach(box, 0), 2)
+  expect_lt(gibbsite:::reach(box, 0), 20)
+  expect_true(is.finite(gibbsite:::reach(function(x) 0, 0)))
+  expect_true(is.finite(gibbsite:::reach(function(x) x^2, 0)))
+})
+
+# ---- names, bounds, blocks ---------------------------------------------------
+
+test_that("columns are named as init is", {
+  expect_identical(
+    posterior::variables(short_mh(quadratic, c(0, 0))),
+    c("x[1]", "x[2]", "log_density")
+  )
+  names <- c("(Intercept)", "b[1]", "b[2]")
+  fit <- short_mh(quadratic, setNames(numeric(3), names))
+  expect_identical(posterior::variables(fit), c(names, "log_density"))
+  expect_equal(draws_of(fit, "b")[1, 1, ], unname(unclass(fit[[1]])[1, 2:3]))
+  kept <- short_mh(quadratic, setNames(numeric(3), names), keep = "b")
+  expect_identical(posterior::variables(kept), c(names[2:3], "log_density"))
+  expect_identical(unclass(kept[[2]])[, 1], unclass(fit[[2]])[, 2])
+  # an init by names in another order
+  run <- function(start) {
+    short_mh(quadratic, two, random_walk(1), inits = list(start, start))
+  }
+  expect_true(same_draws(run(c(b = 1, a = 2)), run(c(a = 2, b = 1))))
+  expect_snapshot(error = TRUE, {
+    short_mh(quadratic, c(a = 1, 2))
+    short_mh(quadratic, c(a = 1, a = 2))
+    short_mh(quadratic, c(log_density = 1))
+    short_mh(quadratic, c("a b" = 1))
+    short_mh(quadratic, c(a = 1, "a[1]" = 2))
+    short_mh(quadratic, two, inits = list(c(a = 1, c = 2), two))
+    short_mh(quadratic, two, inits = list(1, two))
+  })
+})
+
+test_that("outside the bounds the density is not asked", {
+  f <- function(x) {
+    stopifnot(x[1] >= 0, x[2] <= 1, x[3] >= 2, x[3] <= 3)
+    quadratic(x)
+  }
+  for (transform in c(FALSE, TRUE)) {
+    fit <- short_mh(f, c(1, 0.5, 2.5),
+      lower = c(0, -Inf, 2), upper = c(Inf, 1, 3), transform = transform,
+      draws = 500
+    )
+    x <- all_columns(fit)
+    expect_true(all(x[, 1] >= 0 & x[, 2] <= 1 & x[, 3] >= 2 & x[, 3] <= 3))
+    expect_equal(x[, 4], apply(x[, 1:3], 1, quadratic), tolerance = 1e-12)
+  }
+  # far out on the transformed scale, where doubles end, nothing breaks
+  model <- bare_mh(f, c(1, 0.5, 2.5), random_walk(1),
+    lower = c(0, -Inf, 2), upper = c(Inf, 1, 3), transform = TRUE
+  )
+  for (far in c(-1e3, 1e3)) {
+    state <- state_at(model, c(1, 0.5, 2.5))
+    state$x[] <- far
+    settled <- .Call(
+      gibbsite:::C_mh_settle, model$spec, gibbsite:::mh_functions(model),
+      state, new.env()
+    )
+    expect_identical(settled$value, c(-Inf, -Inf))
+  }
+})
+
+test_that("working points and users' points are inverse to each other", {
+  model <- bare_mh(quadratic, c(1, 0.5, 2.5, 7), random_walk(1),
+    lower = c(0, -Inf, 2, -Inf), upper = c(Inf, 1, 3, Inf), transform = TRUE
+  )
+  point <- c(0.2, -4, 2.9, -3)
+  x <- gibbsite:::to_working(model$spec, point)
+  expect_equal(gibbsite:::from_working(model$spec, x), point, tolerance = 1e-14)
+  state <- state_at(model, point)
+  expect_equal(state$point, point, tolerance = 1e-14)
+  expect_equal(
+    diff(state$value), gibbsite:::log_jacobian(model$spec, x), tolerance = 1e-12
+  )
+})
+
+test_that("blocks and proposals are matched, and their acceptance told", {
+  target <- c(a = 0, b = 0, c = 0)
+  fit <- short_mh(quadratic, target,
+    list(second = random_walk(5), first = random_walk(0.01)),
+    blocks = list(first = c("c", "a"), second = 2), draws = 400
+  )
+  rates <- acceptance(fit)
+  expect_identical(rates$block, rep(c("first", "second"), 2))
+  expect_true(all(rates$rate[c(1, 3)] > 0.9))
+  expect_true(all(rates$rate[c(2, 4)] < 0.5))
+  expect_equal(rates$steps, rep(400, 4))
+  expect_equal(rates$burnin_steps, rep(10, 4))
+  moved <- colMeans(diff(unclass(fit[[1]])[, 1:3]) != 0)
+  expect_equal(unname(moved["a"]), unname(moved["c"]))
+  expect_equal(unname(moved["b"]), rates$rate[2], tolerance = 0.05)
+  each <- short_mh(quadratic, target, blocks = "each")
+  expect_length(attr(each, "model")$plan, 3)
+  # custom proposals see their own coordinates, by name
+  seen <- NULL
+  own <- custom_proposal(function(x) {
+    seen <<- names(x)
+    x
+  }, NULL)
+  short_mh(quadratic, target, list(own, random_walk(1)),
+           blocks = list(c("c", "a"), "b"))
+  expect_identical(seen, c("c", "a"))
+})
+
+test_that("defaults grow with the dimension", {
+  fit <- quietly(mh_sample(quadratic, numeric(5), draws = 2, chains = 1,
+                           progress = FALSE))
+  running <- attr(fit, "running")
+  expect_identical(c(running$thin, running$burnin), c(5, 5000))
+  fit <- quietly(mh_sample(quadratic, numeric(5), blocks = list(1:3, 4:5),
+                           draws = 2, chains = 1, progress = FALSE))
+  expect_identical(attr(fit, "running")$thin, 3)
+})
+
+test_that("a Laplace approximation is a start, a covariance and a proposal", {
+  fit <- structure(list(), class = "laplace_model")
+  registerS3method("coef", "laplace_model", function(object, ...) {
+    c(a = 1, b = 2)
+  }, envir = asNamespace("stats"))
+  registerS3method("vcov", "laplace_model", function(object, ...) {
+    matrix(c(1, 0.5, 0.5, 2), 2, dimnames = list(c("a", "b"), c("a", "b")))
+  }, envir = asNamespace("stats"))
+  cov <- matrix(c(1, 0.5, 0.5, 2), 2)
+  factor_of <- function(proposal) {
+    l <- matrix(gibbsite:::compile_proposal(proposal, 2)$factor, 2)
+    l %*% t(l)
+  }
+  expect_equal(factor_of(random_walk(cov = fit)), 2.38^2 / 2 * cov)
+  expect_equal(factor_of(independence(fit)), cov)
+  expect_equal(factor_of(langevin(gradient = identity, cov = fit)), cov)
+  expect_equal(factor_of(adaptive(cov = fit)), cov)
+  run <- short_mh(quadratic, fit, independence(fit), inits = list(fit, two))
+  expect_identical(posterior::variables(run), c("a", "b", "log_density"))
+})
+
+test_that("prints say what was done", {
+  expect_snapshot({
+    for (proposal in every_proposal()) print(proposal)
+    random_walk(1:6)
+    random_walk(cov = "laplace")
+    langevin(0.1, identity, tune = FALSE)
+    custom_proposal(identity, NULL)
+  })
+  seconds <- function(lines) {
+    lines <- gsub("; [0-9.e-]+ s$", "; <time>", lines)
+    gsub("second: [0-9.,]+", "second: <size>", lines)
+  }
+  fit <- short_mh(quadratic, two, random_walk(1), draws = 100)
+  expect_snapshot(transform = seconds, {
+    fit
+    summary(fit)
+    short_mh(quadratic, two, adaptive(forever = TRUE), blocks = "each")
+  })
+  expect_identical(nobs(fit), NA_integer_)
+  expect_silent(plot(fit))
+})
+
+# ---- messages ----------------------------------------------------------------
+
+test_that("arguments are checked before anything runs", {
+  expect_snapshot(error = TRUE, {
+    mh_sample(1, 0)
+    mh_sample(function() 0, 0)
+    mh_sample(quadratic, "a")
+    mh_sample(quadratic, c(1, NA))
+    mh_sample(quadratic, numeric())
+    mh_sample(quadratic, 0, 0.5)
+    mh_sample(quadratic, 0, random_walk)
+    mh_sample(quadratic, 0, random_walk(1), 3)
+    mh_sample(quadratic, 0, drws = 10)
+    mh_sample(quadratic, c(0, 0), random_walk(c(1, 2, 3)))
+    mh_sample(quadratic, c(0, 0), random_walk(cov = diag(3)))
+    mh_sample(quadratic, c(0, 0), independence(0, 1))
+    mh_sample(quadratic, c(0, 0), lower = 1:3)
+    mh_sample(quadratic, c(0, 0), lower = 1, upper = 1)
+    mh_sample(quadratic, c(0, 0), lower = 1)
+    mh_sample(quadratic, c(0, 0), lower = 0, transform = TRUE)
+    mh_sample(quadratic, c(0, 0), on_nan = "ignore")
+    mh_sample(quadratic, c(0, 0), debug = 1)
+    mh_sample(quadratic, c(0, 0), blocks = 1)
+    mh_sample(quadratic, c(0, 0), blocks = list(1))
+    mh_sample(quadratic, c(0, 0), blocks = list(1, "b"))
+    mh_sample(quadratic, c(0, 0), blocks = list(1, c(2, 2)))
+    mh_sample(quadratic, c(0, 0), list(random_walk(1)), blocks = "each")
+    mh_sample(quadratic, c(0, 0), list(random_walk(1), 2), blocks = "each")
+    mh_sample(quadratic, two, list(x = adaptive(), y = adaptive()),
+              blocks = list(x = 1, z = 2))
+    mh_sample(quadratic, c(0, 0), list(
+      langevin(gradient = identity), langevin(gradient = function(x) -x)
+    ), blocks = "each")
+    mh_sample(quadratic, 0, thin = 0)
+  })
+})
+
+test_that("proposals are checked where they are made", {
+  expect_snapshot(error = TRUE, {
+    random_walk()
+    random_walk(1, cov = diag(2))
+    random_walk(-1)
+    random_walk(cov = matrix(1:4, 2))
+    random_walk(cov = "hessian")
+    random_walk(cov = c(1, 2))
+    random_walk(1, family = "cauchy")
+    random_walk(1, family = "t", df = 0)
+    adaptive(target = 1)
+    adaptive(scale = 1, cov = diag(2))
+    adaptive(forever = NA)
+    independence(0)
+    independence(c(0, 0), diag(3))
+    independence(0, 1, df = -1)
+    mixture_proposal(random_walk(1))
+    mixture_proposal(random_walk(1), 2)
+    mixture_proposal(random_walk(1), adaptive())
+    mixture_proposal(random_walk(1), langevin(1, identity))
+    mixture_proposal(
+      random_walk(1), mixture_proposal(random_walk(1), random_walk(2))
+    )
+    mixture_proposal(random_walk(1), random_walk(2), weights = c(1, 0))
+    mixture_proposal(random_walk(1), random_walk(2), weights = 1)
+    custom_proposal(1, NULL)
+    custom_proposal(function() 1, NULL)
+    custom_proposal(function(x) x, function(y) 0)
+    langevin(0.1)
+    langevin(gradient = 1)
+    langevin(gradient = identity, tune = FALSE)
+    langevin(0, identity)
+    acceptance(short_gmm())
+    mh_trace(short_mh(quadratic, 0))
+  })
+})
+
+# ---- the density's hash ------------------------------------------------------
+
+test_that("densities are told apart by code and by what they hold", {
+  hash <- function(f) gibbsite:::hash_density(f, list())
+  make <- function(y, z = 0) function(m) sum(stats::dnorm(y, m, log = TRUE))
+  expect_identical(hash(make(1:3)), hash(make(1:3)))
+  expect_false(identical(hash(make(1:3)), hash(make(1:4))))
+  # what it does not use, where it was written, and compiling are no matter
+  expect_identical(hash(make(1:3, 1)), hash(make(1:3, 2)))
+  expect_identical(hash(make(1:3)), hash(compiler::cmpfun(make(1:3))))
+  # a counter that it keeps for itself changes as it runs
+  count <- 0
+  counting <- function(x) {
+    count <<- count + 1
+    -x^2
+  }
+  before <- hash(counting)
+  counting(1)
+  expect_identical(hash(counting), before)
+  expect_false(identical(before, hash(function(x) -x^2)))
+})

@@ -1,0 +1,278 @@
+# as_ratings(): one form of ratings whatever they came as, and its messages.
+
+read <- function(...) gibbsite:::as_ratings(..., arg = "ratings", call = NULL)
+
+# The ratings as a table of ids, in the order of the data.
+as_table <- function(ratings) {
+  data.frame(
+    user = as.character(ratings$users)[ratings$user],
+    item = as.character(ratings$items)[ratings$item],
+    value = ratings$value
+  )
+}
+
+three <- data.frame(
+  user = c("b", "a", "b"), item = c("x", "x", "y"), value = c(1, 0, 3)
+)
+
+test_that("a data frame is read by names, in its order", {
+  ratings <- read(three)
+  expect_s3_class(ratings, "gibbsite_ratings")
+  expect_identical(ratings$user, c(2L, 1L, 2L))
+  expect_identical(ratings$item, c(1L, 1L, 2L))
+  expect_identical(ratings$users, c("a", "b"))
+  expect_identical(ratings$value, c(1, 0, 3))
+  expect_identical(ratings$names, c("user", "item", "value"))
+  expect_equal(as_table(ratings), three)
+
+  other <- stats::setNames(three, c("who", "what", "rating"))
+  named <- read(other, user = "who", item = "what")
+  expect_identical(named$names, c("who", "what", "rating"))
+  expect_equal(as_table(named), three)
+  # extra columns, another order
+  wide <- cbind(time = 3:1, three[3:1])
+  expect_equal(as_table(read(wide)), three)
+  skip_if_not_installed("tibble")
+  expect_equal(read(tibble::as_tibble(three)), ratings)
+})
+
+test_that("ids of every kind are carried through", {
+  with_ids <- function(user) {
+    suppressMessages(read(data.frame(user, item = 1:3, value = 1:3)))
+  }
+  # levels that do not occur stay
+  levels <- with_ids(factor(c("b", "a", "b"), levels = c("c", "b", "a")))
+  expect_identical(levels$user, c(2L, 3L, 2L))
+  expect_identical(levels$users, factor(c("c", "b", "a"), c("c", "b", "a")))
+  whole <- with_ids(c(100000L, 7L, 100000L))
+  expect_identical(whole$users, c(7L, 100000L))
+  expect_identical(whole$user, c(2L, 1L, 2L))
+  number <- with_ids(c(1e5, 7, 1e5))
+  expect_identical(number$users, c(7, 1e5))
+  day <- with_ids(as.Date(c("2020-01-02", "2020-01-01", "2020-01-02")))
+  expect_identical(day$users, c("2020-01-01", "2020-01-02"))
+  expect_identical(with_ids(c(TRUE, FALSE, TRUE))$users, c("FALSE", "TRUE"))
+  expect_identical(with_ids(I(c("b", "a", "b")))$users, c("a", "b"))
+})
+
+test_that("ids given later are found by what they say", {
+  match <- gibbsite:::match_ids
+  expect_identical(match(c("7", "100000", "8"), c(7, 1e5)), c(1L, 2L, NA))
+  expect_identical(match(c(7, 1e5), factor(c("100000", "7"))), c(2L, 1L))
+  expect_identical(match(factor("b", c("a", "b")), c("a", "b")), 2L)
+  expect_identical(match(7L, c(7, 1e5)), 1L)
+  expect_identical(
+    gibbsite:::id_words(c(1e5, 0.5, 123456789012)),
+    c("100000", "0.5", "123456789012")
+  )
+})
+
+test_that("text is ordered alike in every locale", {
+  ids <- read(data.frame(
+    user = c("b", "B", "a", "\u00e9"), item = 1:4, value = 1
+  ))$users
+  expect_identical(ids, c("B", "a", "b", "\u00e9"))
+})
+
+test_that("a formula is evaluated in its data", {
+  data <- data.frame(
+    y = c(1, 10, 100), s = factor(c("u", "v", "u")), d = c(5L, 5L, 6L)
+  )
+  ratings <- read(log10(y) ~ s + d, data = data)
+  expect_identical(ratings$value, c(0, 1, 2))
+  expect_identical(ratings$names, c("s", "d", "log10(y)"))
+  expect_identical(ratings$items, 5:6)
+  # without data: where the formula was written
+  y <- 1:2
+  s <- c("a", "b")
+  d <- c("k", "k")
+  expect_identical(read(y ~ s + d)$value, c(1, 2))
+})
+
+test_that("a matrix has users in rows, and NA where nothing was observed", {
+  x <- matrix(c(1, NA, 0, 4, NA, NA), 2, dimnames = list(c("p", "q"), NULL))
+  expect_message(ratings <- read(x), "1 item has no rating",
+    class = "gibbsite_message_unrated"
+  )
+  expect_equal(as_table(ratings), data.frame(
+    user = c("p", "p", "q"), item = c("1", "2", "2"), value = c(1, 0, 4)
+  ))
+  expect_identical(ratings$items, 1:3)
+  named <- matrix(1:2 + 0, 1, dimnames = list(user = "a", film = c("m", "n")))
+  expect_identical(read(named)$names, c("user", "film", "value"))
+  expect_identical(read(unclass(table(three$user, three$item)))$value,
+    c(1, 1, 0, 1)
+  )
+  expect_message(
+    read(matrix(1:4, 2, dimnames = list(c("a", "a"), NULL))), "named \"a\"",
+    class = "gibbsite_message_names"
+  )
+})
+
+test_that("stored entries of sparse matrices are ratings, zeros included", {
+  skip_if_not_installed("Matrix")
+  i <- c(1, 2, 2)
+  j <- c(1, 1, 3)
+  made <- function(...) {
+    Matrix::sparseMatrix(i, j, x = c(1, 0, 3), dims = c(2, 3), ...)
+  }
+  by_column <- suppressMessages(read(made()))
+  expect_identical(by_column$value, c(1, 0, 3))
+  expect_identical(by_column$user, c(1L, 2L, 2L))
+  expect_identical(by_column$item, c(1L, 1L, 3L))
+  expect_identical(by_column$items, 1:3)
+  for (repr in c("T", "R")) {
+    other <- suppressMessages(read(made(repr = repr)))
+    expect_setequal(
+      do.call(paste, as_table(other)), do.call(paste, as_table(by_column))
+    )
+  }
+  named <- made(dimnames = list(c("a", "b"), c("x", "y", "z")))
+  expect_identical(suppressMessages(read(named))$items, c("x", "y", "z"))
+
+  # symmetric storage holds one triangle; the matrix has both
+  symmetric <- Matrix::forceSymmetric(Matrix::sparseMatrix(
+    c(1, 1), c(1, 2), x = c(5, 6), dims = c(2, 2)
+  ))
+  expect_setequal(
+    do.call(paste, as_table(read(symmetric))), c("1 1 5", "1 2 6", "2 1 6")
+  )
+  # dense: as a plain matrix
+  dense <- Matrix::Matrix(c(1, NA, 0, 4), 2, sparse = FALSE)
+  expect_identical(read(dense)$value, c(1, 0, 4))
+  # triplets may repeat a cell
+  twice <- methods::new("dgTMatrix",
+    i = c(0L, 0L), j = c(1L, 1L), x = c(2, 3), Dim = c(1L, 2L)
+  )
+  expect_message(expect_message(ratings <- read(twice),
+    class = "gibbsite_message_repeated"
+  ), class = "gibbsite_message_unrated")
+  expect_identical(ratings$value, c(2, 3))
+})
+
+test_that("slam's triplets and objects with a sparse slot are read", {
+  triplets <- structure(
+    list(
+      i = c(1L, 2L), j = c(1L, 2L), v = c(4, 0), nrow = 2L, ncol = 2L,
+      dimnames = list(c("a", "b"), NULL)
+    ),
+    class = "simple_triplet_matrix"
+  )
+  expect_identical(read(triplets)$value, c(4, 0))
+  skip_if_not_installed("Matrix")
+  # as recommenderlab's realRatingMatrix has it
+  where <- new.env()
+  methods::setClass("holder", methods::representation(data = "ANY"),
+    where = where
+  )
+  inside <- Matrix::sparseMatrix(1:2, 1:2, x = c(4, 5))
+  holder <- methods::new(methods::getClass("holder", where = where),
+    data = inside
+  )
+  expect_identical(read(holder), read(inside))
+})
+
+test_that("what a table lacks, repeats or leaves out is said", {
+  expect_message(
+    read(rbind(three, three[1:2, ])), "2 ratings are of a pair",
+    class = "gibbsite_message_repeated"
+  )
+  expect_message(
+    read(rbind(three, three[1, ])), "1 rating is of a pair",
+    class = "gibbsite_message_repeated"
+  )
+  factors <- data.frame(
+    user = factor("a", c("a", "b")), item = factor("x", c("x", "y", "z")),
+    value = 1
+  )
+  expect_message(
+    ratings <- read(factors), "1 user and 2 items have no rating",
+    class = "gibbsite_message_unrated"
+  )
+  expect_identical(lengths(ratings[c("users", "items")]),
+    c(users = 2L, items = 3L)
+  )
+  # NA: not observed; its user stays
+  missing <- three
+  missing$value[2] <- NA
+  expect_message(expect_message(
+    ratings <- read(missing), "1 rating of `ratings` is NA",
+    class = "gibbsite_message_unobserved"
+  ), "1 user has no rating")
+  expect_identical(ratings$value, c(1, 3))
+  expect_identical(ratings$users, c("a", "b"))
+  expect_no_message(read(three))
+  expect_snapshot({
+    . <- read(rbind(missing, three))
+  })
+})
+
+test_that("classed columns say what is lost", {
+  time <- three
+  time$value <- as.difftime(c(1, 2, 3), units = "hours")
+  expect_message(ratings <- read(time), "number of hours",
+    class = "gibbsite_message_conversion"
+  )
+  expect_identical(ratings$value, c(1, 2, 3))
+})
+
+test_that("one rating is enough", {
+  expect_identical(
+    read(three[1, ])[c("user", "item", "value")],
+    list(user = 1L, item = 1L, value = 1)
+  )
+})
+
+test_that("faults of ratings name their place", {
+  set <- function(column, row, value) {
+    three[[column]][row] <- value
+    three
+  }
+  ordered <- three
+  ordered$value <- factor(1:3, ordered = TRUE)
+  listed <- three
+  listed$user <- list(1, 2, 3)
+  uneven <- list(value = 1:3, user = 1:2, item = 1:3)
+  expect_snapshot(error = TRUE, {
+    # not finite
+    read(set("value", 2, Inf))
+    read(set("value", 2:3, NaN))
+    read(matrix(c(1, NaN, NA, 2), 2))
+    read(set("value", 1, 1e200))
+    # no id
+    read(set("user", 3, NA))
+    read(set("item", 2:3, NA))
+    # columns
+    read(three[1:2])
+    read(three, user = "who")
+    read(three, user = 1)
+    read(three, user = "item")
+    read(ordered)
+    read(set("value", 1, "good"))
+    read(listed)
+    # nothing
+    read(three[0, ])
+    suppressMessages(read(matrix(NA, 2, 2)))
+    # formulas
+    read(value ~ user, data = three)
+    read(~ user + item, data = three)
+    read(value ~ user * item, data = three)
+    read(value ~ user + place, data = three)
+    read(value ~ user + item, data = 1)
+    read(value ~ user + item, data = uneven)
+    # arguments that have nothing to name
+    read(value ~ user + item, data = three, user = "user")
+    read(three, data = three)
+    # other things
+    read("ratings.csv")
+    read(1:3)
+    read(NULL)
+    read(list(1, 2, 3))
+    read(matrix("a", 1, 1))
+  })
+  skip_if_not_installed("Matrix")
+  expect_snapshot(error = TRUE, {
+    read(Matrix::sparseMatrix(1:2, 1:2))
+    read(methods::new("numeric"))
+  })
+})
