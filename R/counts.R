@@ -131,8 +131,8 @@ table_of_data_frame <- function(x, arg, call) {
       call = call
     )
   }
-  document <- code_of(x[["document"]], "document", arg, call)
-  term <- code_of(x[["term"]], "term", arg, call)
+  document <- name_codes(x[["document"]], "document", arg, call)
+  term <- name_codes(x[["term"]], "term", arg, call)
   new_table(
     document$code, term$code, as.double(count),
     list(document$names, term$names),
@@ -142,7 +142,7 @@ table_of_data_frame <- function(x, arg, call) {
 
 # A column of names as numbers: a factor's levels are all kept, other names come
 # in the order in which they first occur.
-code_of <- function(column, name, arg, call) {
+name_codes <- function(column, name, arg, call) {
   if (!(is.factor(column) || is.character(column) || is.numeric(column))) {
     given <- describe(column)
     abort_argument(

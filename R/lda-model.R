@@ -195,43 +195,6 @@ model_invariants.lda_model <- function(model, draws) {
   cbind(draws[, names, drop = FALSE], if (model$k > 1L) share)
 }
 
-#' @exportS3Method
-model_headline.lda_model <- function(model) {
-  documents <- length(model$documents)
-  paste0(
-    cli::pluralize("Latent Dirichlet allocation: {model$k} topic{?s}; "),
-    cli::pluralize("{documents} document{?s}, "),
-    format_number(model$nobs), " tokens of ",
-    format_number(length(model$terms)), " terms; ",
-    gsub("_", " ", model$method), " sampler"
-  )
-}
-
-#' @exportS3Method
-model_labels.lda_model <- function(model) {
-  block <- sub("\\[.*", "", model$columns)
-  inside <- sub("^[^[]*", "", model$columns)
-  index <- regmatches(inside, gregexpr("[0-9]+", inside))
-  label <- function(block, at) {
-    at <- as.integer(at)
-    switch(block,
-      alpha = "concentration of the documents' topics",
-      eta = "concentration of the topics' terms",
-      log_joint = "log joint density", log_lik = "log-likelihood of a token",
-      n_topics_used = "topics with tokens",
-      size = paste("tokens in topic", at),
-      theta = paste0("share of topic ", at[2L], " in ",
-                     model$documents[at[1L]]),
-      phi = paste0("probability of ", model$terms[at[2L]], " in topic ",
-                   at[1L]),
-      z = paste("topic of token", at)
-    )
-  }
-  data.frame(variable = model$columns, label = mapply(
-    label, block, index, USE.NAMES = FALSE
-  ))
-}
-
 # ---- running means -----------------------------------------------------------
 
 # Means and total variances (the Dirichlet's own included) of theta (documents x

@@ -241,7 +241,7 @@ twin_blocks <- list(
   allocations = twin_allocations, imputation = twin_imputation
 )
 
-twin_sweep <- function(model, twin, blocks = twin_blocks) {
+gmm_sweep_twin <- function(model, twin, blocks = twin_blocks) {
   for (block in blocks) {
     twin <- block(model, twin)
   }
@@ -381,7 +381,7 @@ twin_mutant <- function(...) {
   function(model, state, n, control) {
     twin <- twin_state(model, state)
     for (i in seq_len(n)) {
-      twin <- twin_sweep(model, twin, blocks)
+      twin <- gmm_sweep_twin(model, twin, blocks)
     }
     list(state = state_of_twin(model, twin))
   }

@@ -57,7 +57,7 @@ precision_of <- function(fit) {
 
 # ---- the log joint density by its factors ------------------------------------
 
-twin_log_joint <- function(problem, w) {
+logistic_joint_twin <- function(problem, w) {
   eta <- drop(problem$x %*% w) + problem$offset
   s <- problem$success
   m <- problem$trials
@@ -91,7 +91,7 @@ twin_search <- function(problem, mutant = "none", start = NULL) {
   changed <- problem
   changed$c <- c
   changed$weights <- weights
-  value <- function(w) twin_log_joint(changed, w)
+  value <- function(w) logistic_joint_twin(changed, w)
   w <- if (is.null(start)) numeric(p) else start
   trace <- value(w)
   repeat {

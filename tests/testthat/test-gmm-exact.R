@@ -313,7 +313,7 @@ twin_difference <- function(model, sweeps, threads = 1, burnin = 3, thin = 2) {
   twin <- twin_state(model, state)
   rows <- list()
   for (sweep in seq_len(sweeps)) {
-    twin <- twin_sweep(model, twin)
+    twin <- gmm_sweep_twin(model, twin)
     if (sweep > burnin && (sweep - burnin) %% thin == 0) {
       twin <- twin_keep(twin)
       rows[[twin$kept]] <- twin_row(model, twin)

@@ -38,14 +38,14 @@ test_that("the log joint density is that of its factors", {
     w <- matrix(rnorm(3 * ncol(problem$x), sd = 2), 3)
     expect_equal(
       gibbsite:::logistic_log_joint(model, w),
-      apply(w, 1, twin_log_joint, problem = problem), tolerance = 1e-12
+      apply(w, 1, logistic_joint_twin, problem = problem), tolerance = 1e-12
     )
     terms <- gibbsite:::logistic_log_lik(model, w)
     expect_identical(dim(terms), c(3L, nrow(problem$x)))
     expect_equal(
       rowSums(terms),
       apply(w, 1, function(w) {
-        twin_log_joint(problem, w) - twin_log_prior(problem$c, w)
+        logistic_joint_twin(problem, w) - twin_log_prior(problem$c, w)
       }), tolerance = 1e-12
     )
   }
@@ -57,8 +57,8 @@ test_that("gradient and Hessian are the derivatives of the log joint", {
   for (k in 1:7) {
     problem <- problems[[k]]
     w <- rnorm(ncol(problem$x))
-    gradient <- numDeriv::grad(twin_log_joint, w, problem = problem)
-    hessian <- -numDeriv::hessian(twin_log_joint, w, problem = problem)
+    gradient <- numDeriv::grad(logistic_joint_twin, w, problem = problem)
+    hessian <- -numDeriv::hessian(logistic_joint_twin, w, problem = problem)
     for (sparse in c(FALSE, TRUE)) {
       found <- .Call(
         gibbsite:::C_logistic_derivatives, density_for_c(problem, sparse), w
@@ -67,7 +67,7 @@ test_that("gradient and Hessian are the derivatives of the log joint", {
       # Richardson's extrapolation is good to 1e-8 or so of the size of things
       expect_lt(max(abs(found$gradient - gradient) / scale), 1e-6)
       expect_lt(max(abs(found$hessian - hessian) / outer(scale, scale)), 1e-6)
-      expect_equal(found$value, twin_log_joint(problem, w), tolerance = 1e-12)
+      expect_equal(found$value, logistic_joint_twin(problem, w), tolerance = 1e-12)
     }
   }
 })
@@ -130,8 +130,8 @@ test_that("densities of all data sets, integrated over w, sum to 1", {
 # density, by numerical derivatives: in posterior standard deviations, and
 # relative.
 distance_from_truth <- function(problem, map, precision) {
-  gradient <- numDeriv::grad(twin_log_joint, map, problem = problem)
-  hessian <- -numDeriv::hessian(twin_log_joint, map, problem = problem)
+  gradient <- numDeriv::grad(logistic_joint_twin, map, problem = problem)
+  hessian <- -numDeriv::hessian(logistic_joint_twin, map, problem = problem)
   scale <- sqrt(diag(hessian))
   c(
     mode = sqrt(sum(gradient * solve(hessian, gradient))),
@@ -177,7 +177,7 @@ test_that("optim() finds the same mode", {
   for (k in c(3, 5, 7)) {
     problem <- problems[[k]]
     found <- optim(
-      numeric(ncol(problem$x)), twin_log_joint, problem = problem,
+      numeric(ncol(problem$x)), logistic_joint_twin, problem = problem,
       method = "BFGS", control = list(fnscale = -1, reltol = 1e-15,
                                       maxit = 1000)
     )
@@ -279,7 +279,7 @@ test_that("the evidence is the integral of the quadratic that it stands for", {
   weight <- as.vector(outer(rules[[1]]$weight, rules[[2]]$weight))
   from <- t(t(grid) - map)
   quadratic <- -0.5 * rowSums((from %*% precision) * from)
-  value <- twin_log_joint(problem, map)
+  value <- logistic_joint_twin(problem, map)
   expect_equal(
     model$log_evidence, value + log(sum(weight * exp(quadratic))),
     tolerance = 1e-10
