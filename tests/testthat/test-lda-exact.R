@@ -320,6 +320,133 @@ test_that("posteriors by summation reject wrong samplers", {
   }
 })
 
+# A table of cells: corpora of so few tokens that each assignment is a cell,
+# concentrations so small that a token's own count outweighs all else.  Chains
+# that start from the posterior itself and take a few sweeps each end in draws
+# of it, independent of one another; a wrong sampler has left it by then.
+cells_model <- function(method, word, start, alpha, eta) {
+  model <- withr::with_seed(77, tiny_lda(
+    diff(start), max(word), 2, alpha, eta, method, "z"
+  ))
+  model$data$word <- as.integer(word)
+  model
+}
+
+cells_of <- function(model) {
+  all <- as.matrix(expand.grid(rep(list(1:2), model$nobs)))
+  log_p <- apply(all, 1, function(z) {
+    n <- twin_counts(model, z)
+    log_dirichlet_counts(n$by_document, model$prior$alpha) +
+      log_dirichlet_counts(n$by_term, model$prior$eta)
+  })
+  list(all = all, p = exp(log_p) / sum(exp(log_p)))
+}
+
+# Pearson's statistic as a z-score; `sweep` takes a matrix of topics, a start a
+# row, to what they are some sweeps later.
+cells_score <- function(model, starts, sweep) {
+  cells <- cells_of(model)
+  from <- sample.int(nrow(cells$all), starts, replace = TRUE, prob = cells$p)
+  z <- sweep(model, unname(cells$all[from, ]))
+  cell <- 1 + drop((z - 1) %*% 2^(seq_len(ncol(z)) - 1))
+  observed <- tabulate(cell, nrow(cells$all))
+  expected <- starts * cells$p
+  df <- nrow(cells$all) - 1
+  (sum((observed - expected)^2 / expected) - df) / sqrt(2 * df)
+}
+
+swept_by_core <- function(model, z) {
+  state <- model_start(model, NULL)
+  ends <- apply(z, 1, function(from) {
+    state$z <- lda_pack(from)
+    lda_topics(model_sweeps(model, state, 6, control_of_test(6))$state)
+  })
+  t(ends)
+}
+
+# Two topics, all starts at once: tokens in topic 1 and in topic 2 of each group.
+counts_of_two <- function(z, group) {
+  first <- vapply(seq_len(max(group)), function(g) {
+    rowSums(z[, group == g, drop = FALSE] == 1)
+  }, numeric(nrow(z)))
+  size <- matrix(tabulate(group), nrow(z), max(group), byrow = TRUE)
+  list(first, size - first)
+}
+
+swept_collapsed <- function(own_counted) function(model, z) {
+  document <- twin_counts(model, z[1, ])$document
+  word <- model$data$word
+  alpha <- model$prior$alpha
+  eta <- model$prior$eta
+  for (i in rep(seq_along(word), 6)) {
+    weight <- vapply(1:2, function(topic) {
+      at <- z == topic
+      if (!own_counted) at[, i] <- FALSE
+      (rowSums(at[, document == document[[i]]]) + alpha) *
+        (rowSums(at[, word == word[[i]], drop = FALSE]) + eta) /
+        (rowSums(at) + max(word) * eta)
+    }, numeric(nrow(z)))
+    p <- weight[, 1] / rowSums(weight)
+    z[, i] <- ifelse(stats::runif(nrow(z)) < p, 1, 2)
+  }
+  z
+}
+
+swept_uncollapsed <- function(stale) function(model, z) {
+  document <- twin_counts(model, z[1, ])$document
+  word <- model$data$word
+  gammas <- function(count, a) {
+    lapply(count, function(n) array(stats::rgamma(length(n), n + a), dim(n)))
+  }
+  before <- NULL
+  for (sweep in 1:20) {
+    theta <- gammas(counts_of_two(z, document), model$prior$alpha)
+    phi <- gammas(counts_of_two(z, word), model$prior$eta)
+    phi <- lapply(phi, function(x) x / rowSums(x))
+    used <- if (stale && !is.null(before)) before else theta
+    weight <- Map(function(theta, phi) {
+      theta[, document] * phi[, word]
+    }, used, phi)
+    p <- weight[[1]] / (weight[[1]] + weight[[2]])
+    z[] <- ifelse(stats::runif(length(z)) < p, 1, 2)
+    before <- theta
+  }
+  z
+}
+
+# words, where documents begin, alpha, eta: all words differ, or each stands in
+# both documents
+cells_cases <- list(
+  apart = list(1:6, c(0, 3, 6), 0.3, 0.2),
+  shared = list(c(1, 2, 1, 2), c(0, 2, 4), 0.3, 0.1)
+)
+
+test_that("a table of all assignments is the posterior's", {
+  skip_on_cran()
+  withr::local_seed(90)
+  for (case in names(cells_cases)) {
+    for (method in lda_test_methods) {
+      model <- do.call(cells_model, c(method, cells_cases[[case]]))
+      score <- cells_score(model, 10000, swept_by_core)
+      expect_lt(abs(score), max_z, label = paste(case, method))
+    }
+  }
+})
+
+# Each wrong sampler beside the same one without its mistake.
+test_that("a table of all assignments rejects wrong samplers", {
+  skip_on_cran()
+  withr::local_seed(91)
+  score <- function(case, sweep) {
+    model <- do.call(cells_model, c("collapsed", cells_cases[[case]]))
+    cells_score(model, 10000, sweep)
+  }
+  expect_lt(abs(score("apart", swept_collapsed(FALSE))), max_z)
+  expect_gt(score("apart", swept_collapsed(TRUE)), 10 * max_z)
+  expect_lt(abs(score("shared", swept_uncollapsed(FALSE))), max_z)
+  expect_gt(score("shared", swept_uncollapsed(TRUE)), 5 * max_z)
+})
+
 # ---- the methods agree -------------------------------------------------------
 
 test_that("the methods agree in log joint, log-likelihood and alpha", {
