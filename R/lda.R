@@ -85,7 +85,8 @@ print.gamma_prior <- print.uniform_prior
 #' The default for \eqn{\alpha} is the notes' Uniform(0, 10).
 #'
 #' @param alpha A positive number, `k` positive numbers, or a prior of a number:
-#'   the concentration of topics in documents.
+#'   the concentration of topics in documents. Numbers lie between 1e-20 and
+#'   1e20.
 #' @param eta The same for the terms in a topic; as numbers, one for each term.
 #' @return An object of class `lda_prior`; printing it shows the model.
 #' @section Errors:
@@ -161,7 +162,29 @@ complete_lda_prior <- function(prior, k, terms, call) {
   prior <- do.call(lda_prior, unclass(prior)[c("alpha", "eta")])
   check_numbers_of(prior$alpha, k, "alpha", "topics", call)
   check_numbers_of(prior$eta, terms, "eta", "terms", call)
+  check_in_bounds(prior$alpha, "alpha", call)
+  check_in_bounds(prior$eta, "eta", call)
   prior
+}
+
+# Beyond these bounds counts vanish beside a concentration, or it beside them.
+check_in_bounds <- function(value, arg, call) {
+  if (!is.numeric(value)) {
+    return(invisible())
+  }
+  outside <- value <= lda_bounds[[1L]] | value >= lda_bounds[[2L]]
+  if (!any(outside)) {
+    return(invisible())
+  }
+  at <- which(outside)[[1L]]
+  given <- paste0(
+    format(value[[at]]), if (length(value) > 1L) paste(" at element", at)
+  )
+  abort_argument(
+    "`{arg}` of `prior` must be above {lda_bounds[[1L]]} and below
+     {lda_bounds[[2L]]}, not {given}.",
+    call = call
+  )
 }
 
 check_numbers_of <- function(value, n, arg, what, call) {

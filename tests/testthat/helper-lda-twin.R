@@ -9,6 +9,7 @@
 #   prior_dropped   the slice step for alpha leaves its prior out
 #   eta_once        sum eta is eta, not terms * eta (collapsed)
 #   own_counted     a token is not taken out of the counts before its draw
+#   never_removed   nor after it
 #   stale_theta     z is drawn given the theta of the sweep before (uncollapsed)
 #   theta_first     theta is drawn before alpha, alpha given z after it, and both
 #                   serve together (uncollapsed: recorded theta)
@@ -152,7 +153,7 @@ twin_collapsed <- function(model, z, alpha, eta, wrong) {
     w <- model$data$word[[i]]
     old <- z[[i]]
     listed <- n$by_term[, w]
-    take <- if (wrong == "own_counted") 0 else 1
+    take <- if (wrong %in% c("own_counted", "never_removed")) 0 else 1
     n$by_document[d, old] <- n$by_document[d, old] - take
     n$by_term[old, w] <- n$by_term[old, w] - take
     by_topic[[old]] <- by_topic[[old]] - take
@@ -164,7 +165,7 @@ twin_collapsed <- function(model, z, alpha, eta, wrong) {
       pick_by_list(t, n$by_term[, w], listed, eta[[w]], u)
     }
     back <- function(x) x + 1
-    if (take == 0) {
+    if (wrong == "own_counted") {
       n$by_document[d, old] <- n$by_document[d, old] - 1
       n$by_term[old, w] <- n$by_term[old, w] - 1
       by_topic[[old]] <- by_topic[[old]] - 1

@@ -370,6 +370,8 @@ test_that("errors name the argument and the way out", {
     gibbs_lda(x, 3, prior = gmm_prior())
     gibbs_lda(x, 3, prior = lda_prior(alpha = c(1, 2)))
     gibbs_lda(x, 3, prior = lda_prior(eta = c(1, 2)))
+    gibbs_lda(x, 3, prior = lda_prior(alpha = c(1, 1e-20, 1)))
+    gibbs_lda(x, 3, prior = lda_prior(eta = 1e25))
     gibbs_lda(x, 3, method = "variational")
     gibbs_lda(x, 3, keep = "w")
     gibbs_lda(x, 3, empty = "drop")
