@@ -551,7 +551,7 @@ fold_in_once <- function(tokens, job, order, burnin, sweeps) {
     return(prior_shares(length(tokens$documents), job, order))
   }
   result <- lda_fold_in(
-    tokens$word, tokens$start, job$phi, job$alpha, sweeps + burnin, burnin
+    tokens$word, tokens$start, job$phi, job$alpha, sweeps, burnin
   )
   lapply(result, function(x) t(x)[, order[job$chain, ], drop = FALSE])
 }
@@ -679,8 +679,7 @@ complete_documents <- function(tokens, jobs, burnin, sweeps) {
   probability <- 0
   for (job in jobs) {
     theta <- lda_fold_in(
-      halves$seen$word, halves$seen$start, job$phi, job$alpha, sweeps + burnin,
-      burnin
+      halves$seen$word, halves$seen$start, job$phi, job$alpha, sweeps, burnin
     )$mean
     probability <- probability + lda_token_probabilities(
       halves$hidden$word, halves$hidden$start, job$phi, theta

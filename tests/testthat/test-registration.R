@@ -99,7 +99,31 @@ test_that("wrong types and numbers of arguments are errors, never a crash", {
       list(u = c(1, 2), v = matrix(1, 2, 2)), list(), "random", c("u", "v"),
       NULL, NULL
     )
+    topics <- gibbsite:::lda_model(
+      gibbsite:::as_counts(matrix(c(2, 1, 0, 3), 2)), 2, lda_prior(),
+      "collapsed", c("theta", "phi")
+    )
+    phi <- matrix(c(0.7, 0.2, 0.3, 0.8), 2)
     good <- list(
+      C_lda_sweeps = list(
+        data = topics$data, state = gibbsite:::model_start(topics, NULL), n = 2,
+        control = list(burnin = 0, thin = 1, threads = 1L)
+      ),
+      C_lda_fold_in = list(
+        word = c(1L, 2L, 2L), start = c(0, 1, 3), phi = phi, alpha = c(1, 1),
+        sweeps = list(burnin = 1, kept = 2), threads = 1L
+      ),
+      C_lda_token_probabilities = list(
+        word = c(1L, 2L, 2L), start = c(0, 1, 3), phi = phi,
+        theta = matrix(0.5, 2, 2), threads = 1L
+      ),
+      C_lda_left_to_right = list(
+        word = c(1L, 2L, 2L), start = c(0, 1, 3), phi = phi, alpha = c(1, 1),
+        particles = 2, threads = 1L
+      ),
+      C_philox_variates = list(
+        key = c(1, 2), item = 0, draw = 0, shapes = c(0.5, 2)
+      ),
       C_bmf_sweeps = list(
         data = factors, state = first, n = 2,
         control = list(burnin = 0, thin = 1, threads = 1L), mode = FALSE
