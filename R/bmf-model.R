@@ -441,7 +441,7 @@ bmf_predictor <- function(model, parameters, user, item) {
 # The model with other values of its ratings, the constant staying, or with
 # ratings as a user gives them.
 #' @exportS3Method
-set_data.bmf_model <- function(model, data) {
+set_data.bmf_model <- function(model, data, call = rlang::caller_env()) {
   if (!is.numeric(data) || !is.null(dim(data))) {
     return(bmf_with_ratings(model, data))
   }

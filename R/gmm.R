@@ -1027,10 +1027,9 @@ sim_normals <- function(parameters, z) {
 }
 
 #' @exportS3Method
-set_data.gmm_model <- function(model, data,
-                               call = rlang::caller_env()) {
+set_data.gmm_model <- function(model, data, call = rlang::caller_env()) {
   x <- check_data_matrix(
-    data, "impute", arg = "data", call = rlang::caller_env(2)
+    data, "impute", arg = "data", call = call
   )
   fresh <- gmm_model(x, model$k, model$prior, model$covariance, model$keep)
   model[names(fresh)] <- fresh

@@ -55,7 +55,7 @@ set_data.laplace_model <- function(model, data,
       "`data` are not needed to draw on from a Laplace approximation.",
       i = "Leave `data` out."
     ),
-    call = rlang::caller_env(2)
+    call = call
   )
 }
 

@@ -508,8 +508,8 @@ predict.gibbs_lda <- function(object, newdata = NULL,
   check_no_more(...)
   type <- check_choice(type, c("mean", "sd", "draws"))
   draws <- check_count(draws)
-  burnin <- check_count(burnin, min = 0)
-  sweeps <- check_count(sweeps)
+  burnin <- check_count(burnin, min = 0, max = 1e6)
+  sweeps <- check_count(sweeps, max = 1e6)
   if (is.null(newdata)) {
     return(fitted_shares(object, type, draws, call))
   }
@@ -646,9 +646,9 @@ held_out_perplexity <- function(fit, newdata,
   check_lda(fit)
   method <- check_choice(method, c("completion", "left_to_right"))
   draws <- check_count(draws)
-  burnin <- check_count(burnin, min = 0)
-  sweeps <- check_count(sweeps)
-  particles <- check_count(particles)
+  burnin <- check_count(burnin, min = 0, max = 1e6)
+  sweeps <- check_count(sweeps, max = 1e6)
+  particles <- check_count(particles, max = 1e6)
   if (missing(newdata) || is.null(newdata)) {
     abort_argument("{.arg newdata} is needed: documents not in the fit.")
   }
@@ -878,7 +878,7 @@ log_lik.gibbs_lda <- function(object, newdata = NULL, draws = NULL,
                               particles = 20, ...) {
   call <- rlang::current_env()
   check_no_more(...)
-  particles <- check_count(particles)
+  particles <- check_count(particles, max = 1e6)
   model <- fit_part(object, "model")
   check_kept(object, if (is.null(newdata)) c("theta", "phi") else "phi", call)
   tokens <- lda_newdata(object, newdata, "keep", call)

@@ -367,15 +367,14 @@ simulate_data.lda_model <- function(model, state) {
 # A plain vector: other words of documents of the same lengths.  Otherwise
 # counts as the user gives them, terms matched by name.
 #' @exportS3Method
-set_data.lda_model <- function(model, data) {
+set_data.lda_model <- function(model, data, call = rlang::caller_env()) {
   if (is.numeric(data) && is.null(dim(data))) {
     model$data$word <- as.integer(data)
     model$data_hash <- hash(model$data)
     return(model)
   }
   counts <- as_counts(
-    data, empty = "keep", known = model$terms, arg = "data",
-    call = rlang::caller_env(2)
+    data, empty = "keep", known = model$terms, arg = "data", call = call
   )
   fresh <- lda_model(counts, model$k, model$prior, model$method, model$keep)
   model[names(fresh)] <- fresh

@@ -209,6 +209,12 @@ static philox_key fresh_key(void) {
   return key;
 }
 
+/* These run without a look for interrupts. */
+static void check_effort(size_t count) {
+  if (count > 1000000)
+    Rf_error("there can be at most 1e6 sweeps or particles");
+}
+
 /* sweeps: list(burnin, kept).  list(theta, mean, square), each k x documents. */
 SEXP C_lda_fold_in(SEXP word, SEXP start, SEXP phi, SEXP alpha, SEXP sweeps,
                    SEXP threads) {
@@ -216,6 +222,8 @@ SEXP C_lda_fold_in(SEXP word, SEXP start, SEXP phi, SEXP alpha, SEXP sweeps,
   job.alpha = unpack_alpha(alpha, job.k);
   const size_t first = args_count(sweeps, "burnin", 0);
   const size_t kept = args_count(sweeps, "kept", 1);
+  check_effort(first);
+  check_effort(kept);
   const char *names[] = {"theta", "mean", "square", ""};
   SEXP result = PROTECT(Rf_mkNamed(VECSXP, names));
   for (int part = 0; part < 3; part++)
@@ -249,6 +257,7 @@ SEXP C_lda_left_to_right(SEXP word, SEXP start, SEXP phi, SEXP alpha,
   lda_heldout job = unpack_heldout(word, start, phi, threads);
   job.alpha = unpack_alpha(alpha, job.k);
   const size_t count = args_scalar_count(particles, "particles", 1);
+  check_effort(count);
   SEXP log_p = PROTECT(Rf_allocVector(REALSXP, (R_xlen_t)job.documents));
   job.key = fresh_key();
   const status outcome =

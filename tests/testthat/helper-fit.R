@@ -40,7 +40,7 @@ toy_methods <- list(
   model_labels = function(model) {
     data.frame(variable = model$columns, label = paste("the", model$columns))
   },
-  set_data = function(model, data) {
+  set_data = function(model, data, call) {
     model$data <- list(shift = data)
     model$data_hash <- gibbsite:::hash(model$data)
     model

@@ -63,7 +63,7 @@ probe_methods <- list(
   model_invariants = function(model, draws) {
     draws[, c("value", "u"), drop = FALSE]
   },
-  set_data = function(model, data) {
+  set_data = function(model, data, call) {
     model$data <- list(shift = data)
     model$data_hash <- gibbsite:::hash(model$data)
     model
