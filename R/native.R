@@ -70,7 +70,9 @@
 #'   include <- system.file("include", package = "gibbsite")
 #'   old <- Sys.getenv("PKG_CPPFLAGS")
 #'   Sys.setenv(PKG_CPPFLAGS = paste0("-I", shQuote(include)))
-#'   tools::Rcmd(c("SHLIB", shQuote(file.path(folder, "logistic.c"))))
+#'   here <- setwd(folder)
+#'   tools::Rcmd(c("SHLIB", "logistic.c"))
+#'   setwd(here)
 #'   Sys.setenv(PKG_CPPFLAGS = old)
 #'   dll <- file.path(folder, paste0("logistic", .Platform$dynlib.ext))
 #'   if (file.exists(dll)) {

@@ -185,7 +185,8 @@ static lda_heldout unpack_heldout(SEXP word, SEXP start, SEXP phi,
   job.phi = REAL(phi);
   check_words(job.word, job.n, job.terms);
   args_product(job.k, job.documents);
-  job.threads = threads_allowed((int)args_scalar_count(threads, "threads", 1));
+  const size_t wanted = args_scalar_count(threads, "threads", 1);
+  job.threads = threads_allowed(wanted > 1024 ? 1024 : (int)wanted);
   return job;
 }
 
