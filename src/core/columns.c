@@ -5,8 +5,8 @@
 /* Four sums that do not wait for one another. */
 typedef double four __attribute__((vector_size(32), aligned(8), may_alias));
 
-static double total(four sum) {
-  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+static double total(const four *sum) {
+  return ((*sum)[0] + (*sum)[1]) + ((*sum)[2] + (*sum)[3]);
 }
 
 /* The column when all n rows count; v - v is 0 for finite v alone. */
@@ -28,11 +28,11 @@ static column_summary describe_whole(const double *v, size_t n) {
     wild[0] += v[i] - v[i];
     change[0] += (v[i] - v[0]) * (v[i] - v[0]);
   }
-  column.finite = total(wild) == 0.0;
-  column.squares = total(square);
-  column.mean = total(sum) / (double)n;
+  column.finite = total(&wild) == 0.0;
+  column.squares = total(&square);
+  column.mean = total(&sum) / (double)n;
   /* all the same, or by less than can be squared: left to the caller */
-  if (!(total(change) > 0.0))
+  if (!(total(&change) > 0.0))
     return column;
   for (i = 0; i + 4 <= n; i += 4) {
     const four away = *(const four *)(v + i) - column.mean;
@@ -40,7 +40,7 @@ static column_summary describe_whole(const double *v, size_t n) {
   }
   for (; i < n; i++)
     spread[0] += (v[i] - column.mean) * (v[i] - column.mean);
-  column.sd = sqrt(total(spread) / (double)(n - 1));
+  column.sd = sqrt(total(&spread) / (double)(n - 1));
   return column;
 }
 
