@@ -133,13 +133,7 @@ inner <- function(model, u, v) {
 bmf_pairs <- function(model, newdata, call) {
   if (is.null(newdata)) {
     if (is.null(model$data)) {
-      abort_argument(
-        c(
-          "{.arg newdata} is needed: the fit does not hold its data.",
-          i = "It was made with {.code keep_data = FALSE} or {.fn drop_data}."
-        ),
-        call = call
-      )
+      abort_no_data("newdata", call)
     }
     user <- model$data$user
     item <- model$data$item

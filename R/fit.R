@@ -134,6 +134,17 @@ check_fit <- function(x, arg = "object", call = rlang::caller_env()) {
   x
 }
 
+# `arg`: the argument that would take the place of the data.
+abort_no_data <- function(arg, call) {
+  abort_argument(
+    c(
+      "{.arg {arg}} is needed: the fit does not hold its data.",
+      i = "It was made with {.code keep_data = FALSE} or {.fn drop_data}."
+    ),
+    call = call
+  )
+}
+
 # Nothing may be left over for `...`: a misspelt argument must not pass unseen.
 check_no_more <- function(..., call = rlang::caller_env()) {
   if (...length() > 0) {

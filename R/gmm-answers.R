@@ -499,13 +499,7 @@ predict_density <- function(blocks, x, level) {
 gmm_newdata <- function(model, newdata, call) {
   if (is.null(newdata)) {
     if (is.null(model$data)) {
-      abort_argument(
-        c(
-          "{.arg newdata} is needed: the fit does not hold its data.",
-          i = "It was made with {.code keep_data = FALSE} or {.fn drop_data}."
-        ),
-        call = call
-      )
+      abort_no_data("newdata", call)
     }
     return(model$data$x)
   }

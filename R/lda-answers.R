@@ -14,13 +14,7 @@ check_lda <- function(fit, arg = "fit", call = rlang::caller_env()) {
 lda_tokens <- function(fit, why, call) {
   model <- fit_part(fit, "model")
   if (is.null(model$data)) {
-    abort_argument(
-      c(
-        "{.arg {why}} is needed: the fit does not hold its data.",
-        i = "It was made with {.code keep_data = FALSE} or {.fn drop_data}."
-      ),
-      call = call
-    )
+    abort_no_data(why, call)
   }
   list(
     word = model$data$word, start = model$data$start,

@@ -12,13 +12,7 @@ logistic_design <- function(model) model$design %||% model$frame
 logistic_rows <- function(model, newdata, offset, call) {
   if (is.null(newdata)) {
     if (is.null(model$frame)) {
-      abort_argument(
-        c(
-          "{.arg newdata} is needed: the fit does not hold its data.",
-          i = "It was made with {.code keep_data = FALSE} or {.fn drop_data}."
-        ),
-        call = call
-      )
+      abort_no_data("newdata", call)
     }
     if (!is.null(offset)) {
       abort_argument(
