@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "r_args.h"
-#include "r_closure.h"
+#include "r_generator.h"
 #include "r_scan.h"
 #include "routines.h"
 

@@ -14,7 +14,8 @@
   RUN(normals)       \
   RUN(philox)        \
   RUN(rdist)         \
-  RUN(scan)
+  RUN(scan)          \
+  RUN(uniforms)
 
 #define DECLARE(topic) void test_##topic(void);
 #define CALL(topic) test_##topic();
