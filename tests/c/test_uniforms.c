@@ -1,9 +1,15 @@
 /* Uniforms many at a time.  That they are R's own is tested from R
  * (test-gmm-exact.R); here the Mersenne Twister against its published values. */
-#include "uniforms.h"
+/* The source itself, to reach every width of vector. */
+#define uniforms_draw uniforms_draw_here
+#define uniforms_next uniforms_next_here
+#define uniforms_take uniforms_take_here
+#define uniforms_give uniforms_give_here
+#include "../../src/core/uniforms.c"
+
+#include <string.h>
 
 #include "harness.h"
-#include "rmath.h"
 
 void test_uniforms(void);
 
@@ -85,9 +91,39 @@ static void few_come_one_by_one(void) {
   EXPECT(same_bits(u, w, LENGTH(u)));
 }
 
+#if LANES_WIDE
+static void all_widths_give_the_same_bits(void) {
+  double narrow[MERSENNE_WORDS], wide[MERSENNE_WORDS];
+  uint32_t start[1 + MERSENNE_WORDS], w[1 + MERSENNE_WORDS];
+  const size_t turn = MERSENNE_WORDS - SHIFT;
+  initialise(7);
+  memcpy(start, words, sizeof start);
+  memcpy(w, words, sizeof w);
+  renew_16(words + 1, 0, turn, SHIFT);
+  size_t filled = numbers_16(words + 1, narrow, MERSENNE_WORDS);
+  EXPECT(filled == MERSENNE_WORDS);
+  if (lanes_wide()) {
+    renew_32(w + 1, 0, turn, SHIFT);
+    EXPECT(memcmp(w, words, sizeof w) == 0);
+    filled = numbers_32(w + 1, wide, MERSENNE_WORDS);
+    EXPECT(same_bits(narrow, wide, filled));
+  }
+  memcpy(w, start, sizeof w);
+  if (lanes_widest()) {
+    renew_64(w + 1, 0, turn, SHIFT);
+    EXPECT(memcmp(w, words, sizeof w) == 0);
+    filled = numbers_64(w + 1, wide, MERSENNE_WORDS);
+    EXPECT(same_bits(narrow, wide, filled));
+  }
+}
+#endif
+
 void test_uniforms(void) {
   run_test("uniforms: published value", the_published_value);
   run_test("uniforms: in pieces", pieces_give_the_same_stream);
   run_test("uniforms: the word 0", never_zero);
   run_test("uniforms: few of them", few_come_one_by_one);
+#if LANES_WIDE
+  run_test("uniforms: every width of vector", all_widths_give_the_same_bits);
+#endif
 }
