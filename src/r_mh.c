@@ -83,7 +83,7 @@ static int one_number(SEXP answer, double *value) {
     *value = REAL(answer)[0];
     return 1;
   }
-  const int whole = TYPEOF(answer) == INTSXP && !OBJECT(answer);
+  const int whole = TYPEOF(answer) == INTSXP && !Rf_isObject(answer);
   const int missing =
     TYPEOF(answer) == LGLSXP && LOGICAL(answer)[0] == NA_LOGICAL;
   *value = Rf_asReal(answer);
@@ -112,7 +112,7 @@ int mh_ask_number(void *context, const double *x, double *value) {
 int mh_ask_vector(void *context, const double *x, double *value) {
   const mh_closure *f = context;
   SEXP answer = PROTECT(ask(f, x));
-  const int whole = TYPEOF(answer) == INTSXP && !OBJECT(answer);
+  const int whole = TYPEOF(answer) == INTSXP && !Rf_isObject(answer);
   const int good =
     (TYPEOF(answer) == REALSXP || whole) && (size_t)XLENGTH(answer) == f->d;
   for (size_t j = 0; good && j < f->d; j++)
