@@ -23,7 +23,7 @@ bmf_model <- function(ratings, rank, prior, center = 0, biases = FALSE,
   data <- c(
     list(
       n = n, m = m, size = size, biases = as.integer(biases),
-      center = as.double(center)
+      center = as.double(center), directions = bmf_directions(rank)
     ),
     bmf_compressed(ratings, n, m, center),
     list(
@@ -44,6 +44,10 @@ bmf_model <- function(ratings, rank, prior, center = 0, biases = FALSE,
     items = ratings$items, names = ratings$names, cells = cells
   )
 }
+
+# Directions in which a sweep scales users and items against each other: as many
+# as there are factors, up to where they would begin to cost time.
+bmf_directions <- function(rank) as.integer(min(rank, 16L))
 
 # Up to ten rated pairs, spread evenly over the data in order of user and item:
 # a function of the pairs alone.

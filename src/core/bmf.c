@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "bmf_scale.h"
 #include "linalg.h"
 #include "rdist.h"
 #include "rmath.h"
@@ -60,8 +61,9 @@ static size_t part_count(size_t rows) {
   return (rows + part_length(rows) - 1) / part_length(rows);
 }
 
+/* draw_wishart() or draw_scales() */
 static size_t small_size(size_t d) {
-  return 4 * d * d + 6 * d;
+  return larger(4 * d * d + 6 * d, 2 * bmf_stride(d) * (d + 1) + 4 * d);
 }
 
 size_t bmf_work_size(const bmf_data *data, int threads) {
@@ -252,6 +254,85 @@ static status draw_side(bmf_model *m, int which, const scan_control *control) {
 
 status bmf_draw_users(bmf_model *m, const scan_control *control) {
   return draw_side(m, USERS, control);
+}
+
+/* ---- scales of users and items against each other ---------------------- */
+
+static void move_rows(bmf_model *m, const bmf_side *side, const double *map,
+                      int threads) {
+  const size_t d = m->data.d, length = part_length(side->rows);
+  const int parts = (int)part_count(side->rows);
+  const int team = team_for((double)side->rows * (double)(d * d), threads);
+  (void)team;
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(team) schedule(static) if (team > 1)
+#endif
+  for (int part = 0; part < parts; part++) {
+    const size_t first = (size_t)part * length;
+    const size_t rest = side->rows - first;
+    bmf_move_rows(side->factors + first * d, rest < length ? rest : length, d,
+                  map, m->areas + (size_t)thread_number() * bmf_area_size(d));
+  }
+}
+
+static status move_wishart(bmf_model *m, bmf_moves *moves) {
+  const bmf_prior *prior = &m->data.prior;
+  const bmf_wishart_sides sides = {prior->mu0, prior->w0_inverse, prior->kappa0,
+                                   m->state.mu, m->state.precision};
+  status outcome = STATUS_OK;
+  for (size_t k = 0; k < m->data.directions && outcome == STATUS_OK; k++)
+    outcome = bmf_scale_wishart(moves, &sides);
+  if (m->data.biases)
+    bmf_shift_wishart(moves, &sides);
+  return outcome;
+}
+
+static status move_isotropic(bmf_model *m, bmf_moves *moves) {
+  const size_t d = moves->d;
+  const bmf_prior *prior = &m->data.prior;
+  bmf_isotropic_sides sides = {.count = {(double)m->data.n, (double)m->data.m},
+                               .lambda = m->state.lambda,
+                               .shape = prior->shape,
+                               .rate = prior->rate};
+  for (int which = USERS; m->data.biases && which <= ITEMS; which++) {
+    const bmf_side side = side_of(m, which);
+    for (size_t row = 0; row < side.rows; row++) {
+      const double intercept = side.factors[row * d + d - 1];
+      sides.sum[which] += intercept;
+      sides.square[which] += intercept * intercept;
+    }
+  }
+  const status outcome =
+    prior->kind == BMF_GAMMA ? bmf_scale_lambda(moves, &sides) : STATUS_OK;
+  if (m->data.biases)
+    bmf_shift_isotropic(moves, &sides);
+  return outcome;
+}
+
+/* Moves of bmf_scale.h; the rows follow at the end.  Residuals stay what they
+ * are. */
+static status draw_scales(bmf_model *m, int threads) {
+  const size_t d = m->data.d, stride = bmf_stride(d), size = stride * (d + 1);
+  double *vectors = m->small + 2 * size;
+  bmf_moves moves = {.d = d,
+                     .rank = m->data.biases ? d - 1 : d,
+                     .stride = stride,
+                     .map = {m->small, m->small + size},
+                     .direction = vectors,
+                     .work = vectors + d};
+  if (m->data.prior.kind == BMF_FIXED && !m->data.biases)
+    return STATUS_OK;
+  bmf_moves_begin(&moves);
+  const status outcome = m->data.prior.kind == BMF_WISHART
+                           ? move_wishart(m, &moves)
+                           : move_isotropic(m, &moves);
+  if (outcome != STATUS_OK)
+    return outcome;
+  for (int which = USERS; which <= ITEMS; which++) {
+    const bmf_side side = side_of(m, which);
+    move_rows(m, &side, moves.map[which], threads);
+  }
+  return STATUS_OK;
 }
 
 /* ---- hyperparameters --------------------------------------------------- */
@@ -607,6 +688,8 @@ status bmf_sweep(void *model, const scan_control *control) {
   status outcome = draw_side(m, USERS, control);
   if (outcome == STATUS_OK)
     outcome = draw_side(m, ITEMS, control);
+  if (outcome == STATUS_OK && m->data.directions > 0 && !m->mode)
+    outcome = draw_scales(m, control->threads);
   if (outcome == STATUS_OK)
     outcome = draw_hyperparameters(m, USERS, control->threads);
   if (outcome == STATUS_OK)

@@ -13,7 +13,8 @@
   RUN(mh)            \
   RUN(philox)        \
   RUN(rdist)         \
-  RUN(scan)
+  RUN(scan)          \
+  RUN(slice)
 
 #define DECLARE(topic) void test_##topic(void);
 #define CALL(topic) test_##topic();
