@@ -6,6 +6,7 @@
 #include <limits.h>
 
 #include "r_args.h"
+#include "r_closure.h"
 
 /* ---- interrupts ------------------------------------------------------------ */
 
@@ -84,6 +85,7 @@ static SEXP run_segment(const scan_model *scan, scan_control control, SEXP n,
   SET_VECTOR_ELT(result, 1, draws);
   if (hold_generator)
     GetRNGstate();
+  control.inversion = generator_kind() / 100 % 100 == 4;
   const status outcome =
     scan_sweeps(scan, &control, sweeps, sweep, REAL(draws), rows);
   if (hold_generator)

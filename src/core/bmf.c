@@ -6,6 +6,7 @@
 
 #include "bmf_scale.h"
 #include "linalg.h"
+#include "normals.h"
 #include "rdist.h"
 #include "rmath.h"
 
@@ -237,8 +238,10 @@ static status draw_side(bmf_model *m, int which, const scan_control *control) {
   const size_t d = m->data.d;
   const bmf_side side = side_of(m, which);
   const bmf_side other = side_of(m, which == USERS ? ITEMS : USERS);
-  for (size_t e = 0; e < side.rows * d; e++)
-    side.factors[e] = m->mode ? 0.0 : norm_rand();
+  if (m->mode)
+    memset(side.factors, 0, side.rows * d * sizeof *side.factors);
+  else
+    normals_draw(side.factors, side.rows * d, control->inversion);
   bmf_regression job = {0};
   job.d = d;
   job.stride = bmf_stride(d);

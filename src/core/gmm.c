@@ -5,6 +5,7 @@
 
 #include "lanes.h"
 #include "linalg.h"
+#include "normals.h"
 #include "rdist.h"
 #include "rmath.h"
 
@@ -551,8 +552,8 @@ static status draw_covariances(gmm_model *m) {
 static status draw_allocations(gmm_model *m, const scan_control *control) {
   for (size_t i = 0; !m->mode && i < m->data.n; i++)
     m->uniforms[i] = unif_rand();
-  for (size_t e = 0; !m->mode && e < m->data.missing.entries; e++)
-    m->normals[e] = norm_rand();
+  if (!m->mode)
+    normals_draw(m->normals, m->data.missing.entries, control->inversion);
   status outcome = prepare_patterns(m);
   if (m->recording)
     *m->state.kept += 1.0;

@@ -2,20 +2,21 @@
 
 #include "dense.h"
 #include "linalg.h"
-#include "rmath.h"
+#include "normals.h"
 
-static void draw_one(const laplace_model *m) {
-  for (size_t j = 0; j < m->p; j++)
-    m->w[j] = norm_rand();
+static void draw_one(const laplace_model *m, int inversion) {
+  normals_draw(m->w, m->p, inversion);
   linalg_solve_lower_transposed(m->factor, m->p, m->w);
   for (size_t j = 0; j < m->p; j++)
     m->w[j] += m->mean[j];
 }
 
-static void draw_ahead(const laplace_model *m) {
-  for (size_t draw = 0; draw < LAPLACE_AHEAD; draw++)
+static void draw_ahead(const laplace_model *m, int inversion) {
+  for (size_t draw = 0; draw < LAPLACE_AHEAD; draw++) {
+    normals_draw(m->w, m->p, inversion);
     for (size_t j = 0; j < m->p; j++)
-      m->ahead[draw + LAPLACE_AHEAD * j] = norm_rand();
+      m->ahead[draw + LAPLACE_AHEAD * j] = m->w[j];
+  }
   dense_solve_transposed(m->factor, m->p, m->ahead);
   for (size_t j = 0; j < m->p; j++)
     for (size_t draw = 0; draw < LAPLACE_AHEAD; draw++)
@@ -25,14 +26,13 @@ static void draw_ahead(const laplace_model *m) {
 
 /* w | . ~ N(m, (L L')^-1), whatever it was before. */
 status laplace_sweep(void *model, const scan_control *control) {
-  (void)control;
   const laplace_model *m = model;
   if (m->ahead == NULL) {
-    draw_one(m);
+    draw_one(m, control->inversion);
     return STATUS_OK;
   }
   if (*m->used >= LAPLACE_AHEAD)
-    draw_ahead(m);
+    draw_ahead(m, control->inversion);
   const size_t draw = (size_t)*m->used;
   for (size_t j = 0; j < m->p; j++)
     m->w[j] = m->ahead[draw + LAPLACE_AHEAD * j];

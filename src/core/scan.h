@@ -20,6 +20,7 @@ typedef struct {
   int (*stop)(void *); /* nonzero = give up; may be NULL; never called in
                           a parallel region                                */
   void *stop_data;
+  int inversion; /* R's normals are by inversion: for normals_draw() */
 } scan_control;
 
 typedef struct {

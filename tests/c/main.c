@@ -11,6 +11,7 @@
   RUN(logistic)      \
   RUN(logistic_mean) \
   RUN(mh)            \
+  RUN(normals)       \
   RUN(philox)        \
   RUN(rdist)         \
   RUN(scan)          \

@@ -130,7 +130,7 @@ static status run(fixture *f, size_t n, int threads, double *draws, size_t rows,
   double *work = new_numbers(size / sizeof(double) + 1);
   lda_model *model = lda_open(&f->data, &f->state, work, threads);
   const scan_model scan = {model, lda_sweep, lda_record};
-  const scan_control control = {0.0, 1.0, threads, 0, stop, NULL};
+  const scan_control control = {.thin = 1.0, .threads = threads, .stop = stop};
   const status outcome =
     scan_sweeps(&scan, &control, n, &f->sweep, draws, rows);
   release_numbers(work);

@@ -362,6 +362,7 @@ static void columns_by_hand(void) {
 /* ---- draws from the approximation ---------------------------------------- */
 
 static void have_the_moments(int one_at_a_time) {
+  const scan_control control = {.thin = 1.0, .threads = 1};
   /* precision L L' = 4 2; 2 2, covariance 1/2 -1/2; -1/2 1 */
   const double mean[] = {1.0, -3.0}, factor[] = {2, 1, 0, 1};
   enum { DRAWS = 20000 };
@@ -374,7 +375,7 @@ static void have_the_moments(int one_at_a_time) {
     model.ahead = NULL;
   set_seed(33, 34);
   for (size_t s = 0; s < DRAWS; s++) {
-    EXPECT(laplace_sweep(&model, NULL) == STATUS_OK);
+    EXPECT(laplace_sweep(&model, &control) == STATUS_OK);
     laplace_record(&model, row, 1);
     x[s] = row[0];
     y[s] = row[1];

@@ -1,0 +1,84 @@
+#include "normals.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "lanes.h"
+#include "rmath.h"
+
+/* Normals made at a time: a multiple of the widest vector. */
+#define BATCH 128
+
+#define LANE_BYTES 16
+#define LANE_NAME(x) x##_16
+#define LANE_TARGET
+#include "normals_kernel.h"
+#undef LANE_BYTES
+#undef LANE_NAME
+#undef LANE_TARGET
+
+#if LANES_WIDE
+#define LANE_BYTES 32
+#define LANE_NAME(x) x##_32
+#define LANE_TARGET LANES_WIDE_TARGET
+#include "normals_kernel.h"
+#undef LANE_BYTES
+#undef LANE_NAME
+#undef LANE_TARGET
+#define LANE_BYTES 64
+#define LANE_NAME(x) x##_64
+#define LANE_TARGET LANES_WIDEST_TARGET
+#include "normals_kernel.h"
+#undef LANE_BYTES
+#undef LANE_NAME
+#undef LANE_TARGET
+#define CHOOSE(f) (lanes_widest() ? f##_64 : lanes_wide() ? f##_32 : f##_16)
+#else
+#define CHOOSE(f) f##_16
+#endif
+
+/* n rounded up to whole vectors; the entries from n on become `filler`. */
+static size_t fill_vectors(double *x, size_t n, double filler) {
+  const size_t whole = (n + 7) / 8 * 8;
+  for (size_t i = n; i < whole; i++)
+    x[i] = filler;
+  return whole;
+}
+
+/* x (n <= BATCH) <- quantiles of the probabilities p, as qnorm() finds them. */
+static void quantiles(const double *p, size_t n, double *x) {
+  size_t at[BATCH], tails = 0;
+  double root[BATCH], z[BATCH];
+  for (size_t i = 0; i < n; i++) {
+    x[i] = p[i] - 0.5;
+    at[tails] = i;
+    tails += fabs(x[i]) > 0.425;
+  }
+  for (size_t t = 0; t < tails; t++) {
+    const double low = p[at[t]], high = 0.5 - low + 0.5;
+    root[t] = sqrt(-log(low < 0.5 ? low : high));
+  }
+  CHOOSE(central)(x, fill_vectors(x, n, 0.0));
+  CHOOSE(tail)(root, fill_vectors(root, tails, 2.0), z);
+  for (size_t t = 0; t < tails; t++) {
+    const double low = p[at[t]], near = low < 0.5 ? -z[t] : z[t];
+    x[at[t]] = root[t] <= 5.0 ? near : qnorm(low, 0.0, 1.0, 1, 0);
+  }
+}
+
+/* R's uniforms have about 32 bits; two of them make one with 27 + 32. */
+void normals_draw(double *out, size_t n, int inversion) {
+  for (size_t i = 0; !inversion && i < n; i++)
+    out[i] = norm_rand();
+  for (size_t first = 0; inversion && first < n; first += BATCH) {
+    const double cells = 134217728.0; /* 2^27 */
+    const size_t count = n - first < BATCH ? n - first : BATCH;
+    double p[BATCH], x[BATCH];
+    for (size_t i = 0; i < count; i++) {
+      const double cell = (double)(int)(cells * unif_rand());
+      p[i] = (cell + unif_rand()) / cells;
+    }
+    quantiles(p, count, x);
+    memcpy(out + first, x, count * sizeof *x);
+  }
+}

@@ -1,0 +1,107 @@
+/* Normals many at a time: the bits of R's own, which come one at a time. */
+
+/* The source itself, to reach the quantiles of given probabilities and every
+ * width of vector. */
+#define normals_draw normals_draw_here
+#include "../../src/core/normals.c"
+
+#include <float.h>
+
+#include "harness.h"
+
+void test_normals(void);
+
+static void seed(void) {
+  set_seed(20, 4);
+}
+
+static void every_length_gives_the_same_stream(void) {
+  const size_t lengths[] = {0, 1, 7, 8, 9, BATCH - 1, BATCH, BATCH + 1, 100000};
+  for (size_t l = 0; l < LENGTH(lengths); l++) {
+    const size_t n = lengths[l];
+    double *one = new_numbers(n + 1), *many = new_numbers(n + 1);
+    double *other = new_numbers(n + 1);
+    seed();
+    for (size_t i = 0; i < n; i++)
+      one[i] = norm_rand();
+    one[n] = unif_rand();
+    seed();
+    normals_draw(many, n, 1);
+    many[n] = unif_rand();
+    seed();
+    normals_draw(other, n, 0);
+    other[n] = unif_rand();
+    EXPECT(same_bits(one, many, n + 1));
+    EXPECT(same_bits(one, other, n + 1));
+    release_numbers(one);
+    release_numbers(many);
+    release_numbers(other);
+  }
+}
+
+/* The borders of the two approximations, the far tail beyond both. */
+static void quantiles_are_those_of_qnorm(void) {
+  const double p[] = {0.5,
+                      0.075,
+                      0.925,
+                      0.925 + DBL_EPSILON,
+                      0.0749999,
+                      0.92500001,
+                      1e-10,
+                      1.0 - 1e-10,
+                      1.3887943864964e-11,
+                      1.3887943864965e-11,
+                      1e-12,
+                      1.0 - 1e-12,
+                      1e-300,
+                      DBL_MIN,
+                      1.0 - DBL_EPSILON / 2.0,
+                      0.3,
+                      0.999};
+  double x[BATCH];
+  quantiles(p, LENGTH(p), x);
+  for (size_t i = 0; i < LENGTH(p); i++) {
+    const double expected = qnorm(p[i], 0.0, 1.0, 1, 0);
+    EXPECT(same_bits(&x[i], &expected, 1));
+  }
+}
+
+#if LANES_WIDE
+static void all_widths_give_the_same_bits(void) {
+  double x[BATCH], narrow[BATCH], wide[BATCH];
+  for (size_t i = 0; i < BATCH; i++)
+    x[i] = -0.425 + 0.85 * (double)i / (BATCH - 1.0);
+  memcpy(narrow, x, sizeof x);
+  memcpy(wide, x, sizeof x);
+  central_16(narrow, BATCH);
+  if (lanes_wide()) {
+    central_32(wide, BATCH);
+    EXPECT(same_bits(narrow, wide, BATCH));
+  }
+  memcpy(wide, x, sizeof x);
+  if (lanes_widest()) {
+    central_64(wide, BATCH);
+    EXPECT(same_bits(narrow, wide, BATCH));
+  }
+  for (size_t i = 0; i < BATCH; i++)
+    x[i] = 1.6 + 3.4 * (double)i / (BATCH - 1.0);
+  tail_16(x, BATCH, narrow);
+  if (lanes_wide()) {
+    tail_32(x, BATCH, wide);
+    EXPECT(same_bits(narrow, wide, BATCH));
+  }
+  if (lanes_widest()) {
+    tail_64(x, BATCH, wide);
+    EXPECT(same_bits(narrow, wide, BATCH));
+  }
+}
+#endif
+
+void test_normals(void) {
+  run_test("normals: one stream, however many at a time",
+           every_length_gives_the_same_stream);
+  run_test("normals: quantiles of AS 241", quantiles_are_those_of_qnorm);
+#if LANES_WIDE
+  run_test("normals: every width of vector", all_widths_give_the_same_bits);
+#endif
+}
