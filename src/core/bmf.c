@@ -186,62 +186,121 @@ static void prepare_prior(bmf_model *m, const bmf_side *side) {
   bmf_set_prior(m->small, NULL, d, m->prior);
 }
 
-/* Rows first, ..., last - 1 of the order in parallel; each is written by one
- * thread and depends on nothing that another writes. */
+/* Normals for the factors of rows, from R's generator (the mode: zeros). */
+typedef struct {
+  double *to;
+  size_t count;
+} normals_job;
+
+static void draw_normals(const bmf_model *m, const normals_job *normals,
+                         int inversion) {
+  if (m->mode)
+    memset(normals->to, 0, normals->count * sizeof *normals->to);
+  else
+    normals_draw(normals->to, normals->count, inversion);
+}
+
+/* Places first, ..., last - 1 of the order of a side, and their work. */
+typedef struct {
+  int first, last;
+  double work;
+} batch;
+
+/* At most so many rows, and some tenths of a second. */
+static batch next_batch(size_t d, const bmf_side *side, int first, int most) {
+  const bmf_ratings *ratings = side->ratings;
+  batch b = {first, first, 0.0};
+  const int rows = (int)side->rows;
+  for (; b.last < rows && b.last - first < most && b.work < 4e8; b.last++) {
+    const size_t row = (size_t)ratings->order[b.last];
+    b.work += row_work(d, (double)ratings->start[row + 1] -
+                            (double)ratings->start[row]);
+  }
+  return b;
+}
+
+/* Rows of a batch in parallel; each is written by one thread and depends on nothing
+ * that another writes.  The main thread, which alone may use R's generator, first
+ * draws the normals that are wanted next. */
 static status draw_rows(bmf_model *m, const bmf_regression *job,
-                        const bmf_side *side, int first, int last, int team) {
+                        const bmf_side *side, const batch *b,
+                        const normals_job *ahead, const scan_control *control) {
   const size_t d = m->data.d;
   const bmf_ratings *ratings = side->ratings;
+  const int team = team_for(b->work, control->threads);
+  const int chunk = 1 + (int)(3e4 * (double)(b->last - b->first) / b->work);
   int failed = 0;
   (void)team;
+  (void)chunk;
 #ifdef _OPENMP
-#pragma omp parallel for num_threads(team) schedule(dynamic) \
-  reduction(|                                                \
-            : failed) if (team > 1)
+#pragma omp parallel num_threads(team) reduction(| : failed) if (team > 1)
 #endif
-  for (int at = first; at < last; at++) {
-    const size_t row = (size_t)ratings->order[at];
-    double *square = side->which == ITEMS ? m->squares + row : NULL;
-    double *area = m->areas + (size_t)thread_number() * bmf_area_size(d);
-    failed |= bmf_draw_row(job, ratings, row, side->factors + row * d, square,
-                           area) != STATUS_OK;
+  {
+    if (thread_number() == 0)
+      draw_normals(m, ahead, control->inversion);
+#ifdef _OPENMP
+#pragma omp for schedule(dynamic, chunk) nowait
+#endif
+    for (int at = b->first; at < b->last; at++) {
+      const size_t row = (size_t)ratings->order[at];
+      double *square = side->which == ITEMS ? m->squares + row : NULL;
+      double *area = m->areas + (size_t)thread_number() * bmf_area_size(d);
+      failed |= bmf_draw_row(job, ratings, row, side->factors + row * d, square,
+                             area) != STATUS_OK;
+    }
   }
   return failed ? STATUS_NOT_POSITIVE_DEFINITE : STATUS_OK;
 }
 
-/* Rows in batches of some tenths of a second, between which the user may stop. */
+/* Normals of the rows up to the last one of a batch, those before `drawn` being
+ * there. */
+static normals_job normals_of_batch(size_t d, const bmf_side *side,
+                                    const batch *b, size_t drawn) {
+  size_t last = drawn;
+  for (int at = b->first; at < b->last; at++)
+    last = larger(last, (size_t)side->ratings->order[at] + 1);
+  const normals_job normals = {side->factors + drawn * d, (last - drawn) * d};
+  return normals;
+}
+
+/* Batches of a side, between which the user may stop.  Normals are drawn serially
+ * and in order, into the rows themselves, whose old values are not needed any more:
+ * those of a batch along with the rows of the one before, and `after` along with
+ * the last one.  drawn: rows that have theirs. */
 static status draw_batches(bmf_model *m, const bmf_regression *job,
-                           const bmf_side *side, const scan_control *control) {
-  const bmf_ratings *ratings = side->ratings;
-  const int rows = (int)side->rows;
-  for (int first = 0, last = 0; first < rows; first = last) {
-    double work = 0.0;
-    for (; last < rows && work < 4e8; last++) {
-      const size_t row = (size_t)ratings->order[last];
-      work += row_work(m->data.d, (double)ratings->start[row + 1] -
-                                    (double)ratings->start[row]);
-    }
-    if (first > 0 && control->stop && control->stop(control->stop_data))
-      return STATUS_INTERRUPTED;
-    const int team = team_for(work, control->threads);
-    const status outcome = draw_rows(m, job, side, first, last, team);
+                           const bmf_side *side, size_t drawn,
+                           normals_job after, const scan_control *control) {
+  const size_t d = m->data.d, rows = side->rows;
+  const int most = (int)(drawn < rows ? (rows + 3) / 4 : rows);
+  batch now = next_batch(d, side, 0, most);
+  normals_job normals = normals_of_batch(d, side, &now, drawn);
+  double work = 0.0;
+  draw_normals(m, &normals, control->inversion);
+  while (now.first < now.last) {
+    drawn += normals.count / d;
+    const batch next = next_batch(d, side, now.last, most);
+    normals = normals_of_batch(d, side, &next, drawn);
+    const status outcome = draw_rows(
+      m, job, side, &now, next.first < next.last ? &normals : &after, control);
     if (outcome != STATUS_OK)
       return outcome;
+    work += now.work;
+    if (work >= 4e8 && next.first < next.last) {
+      work = 0.0;
+      if (control->stop && control->stop(control->stop_data))
+        return STATUS_INTERRUPTED;
+    }
+    now = next;
   }
   return STATUS_OK;
 }
 
-/* The conditional of bmf_rows.h for all rows of a side.  Their normals are drawn
- * first, serially and in order, into the rows themselves: the old ones are not
- * needed any more. */
-static status draw_side(bmf_model *m, int which, const scan_control *control) {
+/* The conditional of bmf_rows.h for all rows of a side. */
+static status draw_side(bmf_model *m, int which, size_t drawn,
+                        normals_job after, const scan_control *control) {
   const size_t d = m->data.d;
   const bmf_side side = side_of(m, which);
   const bmf_side other = side_of(m, which == USERS ? ITEMS : USERS);
-  if (m->mode)
-    memset(side.factors, 0, side.rows * d * sizeof *side.factors);
-  else
-    normals_draw(side.factors, side.rows * d, control->inversion);
   bmf_regression job = {0};
   job.d = d;
   job.stride = bmf_stride(d);
@@ -252,11 +311,22 @@ static status draw_side(bmf_model *m, int which, const scan_control *control) {
   job.prior = m->prior;
   prepare_design(m, &other, job.root_beta, control->threads);
   prepare_prior(m, &side);
-  return draw_batches(m, &job, &side, control);
+  return draw_batches(m, &job, &side, drawn, after, control);
 }
 
 status bmf_draw_users(bmf_model *m, const scan_control *control) {
-  return draw_side(m, USERS, control);
+  const normals_job none = {m->state.u, 0};
+  return draw_side(m, USERS, 0, none, control);
+}
+
+/* Users, then items.  Once the items stand in the users' design vectors, they can
+ * take their normals. */
+static status draw_factors(bmf_model *m, const scan_control *control) {
+  const normals_job none = {m->state.v, 0};
+  const normals_job items = {m->state.v, m->data.m * m->data.d};
+  const status outcome = draw_side(m, USERS, 0, items, control);
+  return outcome == STATUS_OK ? draw_side(m, ITEMS, m->data.m, none, control)
+                              : outcome;
 }
 
 /* ---- scales of users and items against each other ---------------------- */
@@ -688,9 +758,7 @@ status bmf_sweep(void *model, const scan_control *control) {
   bmf_model *m = model;
   m->recording = control->recording;
   m->log_prior = 0.0;
-  status outcome = draw_side(m, USERS, control);
-  if (outcome == STATUS_OK)
-    outcome = draw_side(m, ITEMS, control);
+  status outcome = draw_factors(m, control);
   if (outcome == STATUS_OK && m->data.directions > 0 && !m->mode)
     outcome = draw_scales(m, control->threads);
   if (outcome == STATUS_OK)
