@@ -110,11 +110,33 @@ LANE_TARGET static void LANE_NAME(densities)(const gmm_components *p,
   }
 }
 
+/* partial_sums() for two components: the larger weight's exponential is 1, so
+ * that the other's is all there is to compute. */
+LANE_TARGET static void
+LANE_NAME(two_partial_sums)(double *weight, double *largest, double *total) {
+  for (size_t lane = 0; lane < LANES; lane += WIDTH) {
+    double *v = weight + lane, *w = v + LANES;
+    const VEC x0 = FROM(v), x1 = FROM(w);
+    const BITS second = (BITS)(x1 > x0);
+    const VEC top = LANE_NAME(select)(second, x1, x0);
+    const VEC low = LANE_NAME(select)(second, x0, x1);
+    const VEC part = LANE_NAME(exp_nonpositive)(low - top), sum = part + 1.0;
+    AT(v) = LANE_NAME(select)(second, part, (VEC){0} + 1.0);
+    AT(w) = sum;
+    AT(largest + lane) = top;
+    AT(total + lane) = sum;
+  }
+}
+
 /* Log weights of a block become partial sums over c of exp(weight - largest);
  * leaves the largest log weight and the total of each lane. */
 LANE_TARGET static void LANE_NAME(partial_sums)(double *weight, size_t k,
                                                 double *largest,
                                                 double *total) {
+  if (k == 2) {
+    LANE_NAME(two_partial_sums)(weight, largest, total);
+    return;
+  }
   for (size_t lane = 0; lane < LANES; lane += PASS) {
     double *v = weight + lane, *w = v + WIDTH;
     VEC top0 = FROM(v), top1 = FROM(w), sum0 = {0}, sum1 = {0};
