@@ -206,12 +206,15 @@ typedef struct {
   double work;
 } batch;
 
-/* At most so many rows, and some tenths of a second. */
+/* So many rows or some tenths of a second, but not so little that threads would
+ * wait for one another without need. */
 static batch next_batch(size_t d, const bmf_side *side, int first, int most) {
   const bmf_ratings *ratings = side->ratings;
   batch b = {first, first, 0.0};
   const int rows = (int)side->rows;
-  for (; b.last < rows && b.last - first < most && b.work < 4e8; b.last++) {
+  for (; b.last < rows && b.work < 4e8; b.last++) {
+    if (b.last - first >= most && b.work > 1e7)
+      break;
     const size_t row = (size_t)ratings->order[b.last];
     b.work += row_work(d, (double)ratings->start[row + 1] -
                             (double)ratings->start[row]);

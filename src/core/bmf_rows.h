@@ -25,7 +25,8 @@ typedef struct {
   const int *start;    /* rows + 1 offsets from 0                       */
   const int *index;    /* partners, from 0                              */
   const double *value; /* the ratings, centred                          */
-  const int *order;    /* rows from 0, those with most ratings first    */
+  const int *order;    /* rows from 0, as they are to be drawn: in parts,
+                          those with most ratings first          */
 } bmf_ratings;
 
 typedef struct {

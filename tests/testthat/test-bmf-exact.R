@@ -131,6 +131,13 @@ test_that("the gamma prior's names match the first coordinates", {
   expect_identical(unname(swept$draws[1, at]), c(p$u[2, 1], p$v[1, 2]))
 })
 
+test_that("a sweep is that of the twin for users in batches", {
+  skip_on_cran()
+  withr::local_seed(23)
+  model <- tiny_bmf("wishart", 400, 40, 40, 12000)
+  expect_lt(twin_difference(model, draw_prior(model), 1), 1e-12)
+})
+
 # ---- running means and stored draws ------------------------------------------
 
 test_that("predictions are averaged over every kept draw", {
@@ -494,7 +501,11 @@ test_that("each block goes to its conditional mode", {
 test_that("threads and segments never change a bit", {
   withr::local_seed(17)
   for (kind in bmf_kinds_tested) {
-    model <- tiny_bmf(kind, 90, 40, 19, 3000, biases = kind != "gamma",
+    # enough for several threads and, the last one, for batches of users
+    large <- kind == "wishart"
+    model <- tiny_bmf(
+      kind, if (large) 400 else 90, 40, if (large) 40 else 19,
+      if (large) 12000 else 3000, biases = kind != "gamma",
       predict_at = list(user = 1:3, item = 3:1)
     )
     start <- model_start(model, NULL)
