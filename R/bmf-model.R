@@ -267,7 +267,7 @@ model_init_from_state.bmf_model <- function(model, state) {
 
 # Predictions, the precision of the ratings and the log joint density.  Of the
 # factors' own precisions only products are well known: u and v may be scaled
-# against each other, which a chain does slowly.
+# against each other.
 #' @exportS3Method
 model_invariants.bmf_model <- function(model, draws) {
   draws <- unclass(draws)

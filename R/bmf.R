@@ -1,6 +1,7 @@
 # Bayesian matrix factorisation: gibbs_bmf(), its priors, and what the driver
 # asks in words.  The model object, its state and the C entries are in
-# bmf-model.R, what a fit answers is in bmf-answers.R.
+# bmf-model.R; what a fit answers is in bmf-predict.R, bmf-recommend.R and
+# bmf-answers.R.
 
 # ---- the priors ----------------------------------------------------------
 
