@@ -23,7 +23,7 @@ bmf_model <- function(ratings, rank, prior, center = 0, biases = FALSE,
   data <- c(
     list(
       n = n, m = m, size = size, biases = as.integer(biases),
-      center = as.double(center)
+      center = as.double(center), directions = bmf_directions(rank)
     ),
     bmf_compressed(ratings, n, m, center),
     list(
@@ -44,6 +44,10 @@ bmf_model <- function(ratings, rank, prior, center = 0, biases = FALSE,
     items = ratings$items, names = ratings$names, cells = cells
   )
 }
+
+# Directions in which a sweep scales users and items against each other: as many
+# as there are factors, up to where they would begin to cost time.
+bmf_directions <- function(rank) as.integer(min(rank, 16L))
 
 # Up to ten rated pairs, spread evenly over the data in order of user and item:
 # a function of the pairs alone.
@@ -66,18 +70,20 @@ bmf_compressed <- function(ratings, n, m, center) {
   value <- ratings$value - center
   by_user <- order(ratings$user, ratings$item)
   by_item <- order(ratings$item, ratings$user)
-  compressed <- function(rows, partners, order, count) {
+  compressed <- function(rows, partners, order, count, parts) {
     length <- tabulate(rows, count)
+    part <- (seq_len(count) - 1L) %/% ceiling(count / parts)
     list(
       start = c(0L, cumsum(length)), index = partners[order] - 1L,
       value = value[order],
       # rows with most ratings first: threads then end together
-      order = order(length, decreasing = TRUE) - 1L
+      order = order(part, -length) - 1L
     )
   }
   list(
-    users = compressed(ratings$user, ratings$item, by_user, n),
-    items = compressed(ratings$item, ratings$user, by_item, m)
+    # users in quarters: the normals of one are drawn along with the one before
+    users = compressed(ratings$user, ratings$item, by_user, n, 4L),
+    items = compressed(ratings$item, ratings$user, by_item, m, 1L)
   )
 }
 
@@ -261,7 +267,7 @@ model_init_from_state.bmf_model <- function(model, state) {
 
 # Predictions, the precision of the ratings and the log joint density.  Of the
 # factors' own precisions only products are well known: u and v may be scaled
-# against each other, which a chain does slowly.
+# against each other.
 #' @exportS3Method
 model_invariants.bmf_model <- function(model, draws) {
   draws <- unclass(draws)

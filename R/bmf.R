@@ -1,6 +1,7 @@
 # Bayesian matrix factorisation: gibbs_bmf(), its priors, and what the driver
 # asks in words.  The model object, its state and the C entries are in
-# bmf-model.R, what a fit answers is in bmf-answers.R.
+# bmf-model.R; what a fit answers is in bmf-predict.R, bmf-recommend.R and
+# bmf-answers.R.
 
 # ---- the priors ----------------------------------------------------------
 
@@ -421,13 +422,20 @@ rating_spread <- function(value, centre) {
 #' cells. [summary()][summary.gibbs_bmf] brings the factors into a canonical
 #' form, and [factors_of()] gives them with their ids.
 #'
-#' Users and items can also be scaled against each other, \eqn{u_i \to c
-#' u_i}{u_i -> c u_i} and \eqn{v_j \to v_j / c}{v_j -> v_j / c}, which only the
-#' prior notices, and along which a chain moves slowly. The size of one side
-#' alone (`lambda_u`, `trace_u`, `logdet_u`, `norm_mu_u` and those of the items)
-#' is therefore not judged; the summary shows its R-hat. Predictions do not
-#' depend on it, the log joint density does: it is often the last quantity to
-#' converge.
+#' Users and items can also be scaled against each other, \eqn{u_i \to A
+#' u_i}{u_i -> A u_i} and \eqn{v_j \to A^{-\top} v_j}{v_j -> A^-T v_j}, which
+#' only the prior notices, and along which a chain that draws one side given the
+#' other moves slowly. A sweep therefore draws such moves too, after the items
+#' and before the hyperparameters (generalised Gibbs, Liu and Sabatti 2000): with
+#' [bmf_wishart()] \eqn{A} stretches random directions, as many as factors but
+#' at most 16, by factors from a slice step (Neal 2003), and \eqn{\mu}{mu} and
+#' \eqn{\Lambda}{Lambda} go along; with [bmf_gamma()] \eqn{A = c I}, with
+#' \eqn{\lambda_u / c^2}{lambda_u / c^2} and \eqn{\lambda_v c^2}{lambda_v c^2}.
+#' With `biases` a constant also goes from the intercepts of one side to those of
+#' the other. With [bmf_fixed()] the scales are all but known, and only that
+#' constant moves. The posterior stays the same. The size of one side alone
+#' (`lambda_u`, `trace_u`, `logdet_u`, `norm_mu_u` and those of the items) is not
+#' judged; the summary shows its R-hat.
 #'
 #' @section Stored quantities:
 #' See [summary.gibbs_bmf()] for what they mean:
@@ -512,6 +520,13 @@ rating_spread <- function(value, centre) {
 #'
 #' Rai P. *CS772A: Probabilistic Machine Learning*, "Gibbs sampling: one more
 #' example" (the Gamma priors).
+#'
+#' Liu JS, Sabatti C (2000). Generalised Gibbs sampler and multigrid Monte Carlo
+#' for Bayesian computation. *Biometrika* 87, 353-369.
+#' \doi{10.1093/biomet/87.2.353}
+#'
+#' Neal RM (2003). Slice sampling. *Annals of Statistics* 31, 705-767.
+#' \doi{10.1214/aos/1056562461}
 #' @examples
 #' # lawyers' ratings of 43 judges on 12 qualities, a fifth of them hidden
 #' ratings <- as.matrix(USJudgeRatings)

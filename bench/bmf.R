@@ -2,31 +2,34 @@
 # LAPACK, the processor's peak and alternating least squares (rsparse), and how
 # well it predicts.
 #
-#   Rscript bench/bmf.R [PART ...]     PARTS: speed accuracy large; default the
-#                                      first two, about ten minutes
+#   Rscript bench/bmf.R [PART ...] [rank=10,32] [rounds=3] [threads=1]
+#                         PARTS: speed accuracy million10 million5; default the
+#                         first two, about ten minutes
 #
 # speed     milliseconds a sweep with the Normal-Wishart prior, rank 10, 32 and
 #           100, 1 and 2 threads, of
 #             MovieLens-100k (943 users, 1,664 items, 90% of 99,392 ratings),
 #             lme4::InstEval (2,972 students, 1,128 lecturers, 73,421),
-#             5 million simulated ratings (50,000 x 10,000; part `large`);
+#             5 million simulated ratings (50,000 x 10,000; part `million5`);
 #           `blas`: the rows alone (bmf_reference.c: panel, dsyrk, dgemv,
 #           dpotrf, two dtrsv, normals), one thread; `als`: an iteration of
 #           rsparse::WRMF.  Ours is a whole sweep.  The programs take turns;
 #           medians, and medians of the ratios within a round: of processor time
 #           for one thread, of elapsed time for two and for what they gain,
-#           which mean something on an idle machine.  Share of the peak: one
-#           sweep counts 2 N (K (K + 1) + 2 K) operations for the sums of
-#           products (a symmetric one counted once, as for dsyrk) and (n + m)
-#           (K^3 / 3 + 2 K^2) for factors and solves.  The peak is that of fused
-#           multiply-adds on vectors of 32 bytes, in cache, in the same run.
+#           which mean something on an idle machine.  Shares of the peak, that
+#           of fused multiply-adds on vectors of 32 bytes, in cache, in the same
+#           run.  (n + m) (K^3 / 3 + 2 K^2) operations for factors and solves,
+#           and for the sums of products, 2 N of them with N ratings,
+#             useful  K (K + 1) + 2 K each, a symmetric one counted once (dsyrk)
+#             tiles   what the kernel does, what it pads included
+#             full    2 K^2 + 2 K, as if both triangles were made
 # accuracy  root mean square error and coverage of 90% intervals on ratings held
 #           back: a tenth, sample.int(N, round(N / 10)) after set.seed(1), of
 #           MovieLens (row by row of the table of users and items) and of
 #           InstEval; four chains, 100 sweeps of burn-in and 500 kept, each.
 #           InstEval beside the global mean and lme4's crossed random effects.
-# large     10 million simulated ratings (100,000 x 20,000, rank 32): seconds a
-#           sweep, memory; and the 5 million of `speed`.
+# million10 10 million simulated ratings (100,000 x 20,000, rank 32): seconds a
+#           sweep, memory.
 #
 # MovieLens comes with recommenderlab.  Where that cannot be installed the data
 # are read from its source package; where that cannot be had they are skipped.
@@ -36,9 +39,17 @@ here <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
 here <- if (length(here) > 0L) dirname(here) else "bench"
 source(file.path(here, "deps.R"))
 
-parts <- commandArgs(trailingOnly = TRUE)
+arguments <- commandArgs(trailingOnly = TRUE)
+parts <- grep("=", arguments, value = TRUE, invert = TRUE)
 if (length(parts) == 0L) parts <- c("speed", "accuracy")
-ranks <- c(10L, 32L, 100L)
+setting <- function(name, default) {
+  given <- grep(paste0("^", name, "="), arguments, value = TRUE)
+  if (length(given) == 0L) return(default)
+  as.integer(strsplit(sub(".*=", "", given[[1L]]), ",")[[1L]])
+}
+ranks <- setting("rank", c(10L, 32L, 100L))
+rounds <- setting("rounds", 5L)
+most_threads <- setting("threads", 2L)
 
 # ---- the data ----------------------------------------------------------------
 
@@ -198,10 +209,19 @@ time_als <- function(x, rank, iterations) {
 
 # ---- speed -------------------------------------------------------------------
 
+# Operations of a sweep, counted in three ways.
 operations <- function(x, rank) {
   rows <- length(unique(x$user)) + length(unique(x$item))
-  2 * nrow(x) * (rank * (rank + 1) + 2 * rank) +
-    rows * (rank^3 / 3 + 2 * rank^2)
+  # four columns at a time, each from the diagonal to the row of responses, in
+  # whole vectors
+  width <- if (rank >= 16 && peak(8L) > 0) 8 else 4
+  from <- seq(0, rank - 1, 4)
+  tiles <- sum(4 * 2 * width * (rank - from + width) %/% width)
+  product <- c(
+    useful = rank * (rank + 1) + 2 * rank, tiles = tiles,
+    full = 2 * rank^2 + 2 * rank
+  )
+  2 * nrow(x) * product + rows * (rank^3 / 3 + 2 * rank^2)
 }
 
 speed_row <- function(name, x, rank, rounds, seconds, als) {
@@ -212,7 +232,11 @@ speed_row <- function(name, x, rank, rounds, seconds, als) {
     one <- time_ours(x, rank, sweeps, 1)
     c(
       one = one[["processor"]], one_elapsed = one[["elapsed"]],
-      two = time_ours(x, rank, sweeps, 2)[["elapsed"]],
+      two = if (most_threads < 2L) {
+        NA
+      } else {
+        time_ours(x, rank, sweeps, 2)[["elapsed"]]
+      },
       blas = time_blas(x, rank, max(1, round(sweeps / 4))),
       als = if (als) time_als(x, rank, max(2, round(sweeps / 8))) else NA
     )
@@ -226,7 +250,7 @@ speed_row <- function(name, x, rank, rounds, seconds, als) {
     blas_over_ours = middle(times["blas", ] / times["one", ]),
     als = 1e3 * middle(times["als", ]),
     peak_gflops = top,
-    share_of_peak = operations(x, rank) / middle(times["one", ]) / 1e9 / top
+    t(operations(x, rank) / middle(times["one", ]) / 1e9 / top)
   )
 }
 
@@ -236,7 +260,7 @@ show_table <- function(x) {
   print(x, row.names = FALSE)
 }
 
-run_speed <- function(cases, rounds = 5L, seconds = 1) {
+run_speed <- function(cases, rounds, seconds = 1) {
   compile_reference()
   als <- peer_available("rsparse")
   cat("Peak, GFLOP/s, vectors of 16, 32, 64 bytes:",
@@ -306,7 +330,7 @@ run_accuracy <- function(movielens, insteval) {
   show_table(do.call(rbind, rows))
 }
 
-# ---- large -------------------------------------------------------------------
+# ---- millions ----------------------------------------------------------------
 
 # The most memory that the process has had, where the system says so.
 peak_memory <- function() {
@@ -316,9 +340,9 @@ peak_memory <- function() {
   as.numeric(gsub("[^0-9]", "", line)) / 2^20
 }
 
-run_large <- function() {
+run_million10 <- function() {
   x <- simulated(1e5, 2e4, 1e7, 32)
-  for (threads in 1:2) {
+  for (threads in seq_len(most_threads)) {
     seconds <- time_ours(x, 32L, 4, threads)[["elapsed"]]
     cat(
       "10 million ratings, rank 32:", signif(seconds, 3), "s a sweep,",
@@ -326,16 +350,23 @@ run_large <- function() {
       "GB\n"
     )
   }
-  rm(x)
+}
+
+run_million5 <- function() {
   run_speed(
     list("5 million" = simulated(5e4, 1e4, 5e6, 10)), rounds = 1L, seconds = 2
   )
 }
 
-data <- list(MovieLens = movielens(), InstEval = insteval())
+data <- if (any(c("speed", "accuracy") %in% parts)) {
+  list(MovieLens = movielens(), InstEval = insteval())
+}
 if ("speed" %in% parts) {
   train <- lapply(data, function(x) if (!is.null(x)) split_tenth(x)$train)
-  run_speed(list(MovieLens = train$MovieLens, InstEval = data$InstEval))
+  run_speed(
+    list(MovieLens = train$MovieLens, InstEval = data$InstEval), rounds
+  )
 }
 if ("accuracy" %in% parts) run_accuracy(data$MovieLens, data$InstEval)
-if ("large" %in% parts) run_large()
+if ("million10" %in% parts) run_million10()
+if ("million5" %in% parts) run_million5()

@@ -4,7 +4,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "bmf_scale.h"
 #include "linalg.h"
+#include "normals.h"
 #include "rdist.h"
 #include "rmath.h"
 
@@ -60,8 +62,9 @@ static size_t part_count(size_t rows) {
   return (rows + part_length(rows) - 1) / part_length(rows);
 }
 
+/* draw_wishart() or draw_scales() */
 static size_t small_size(size_t d) {
-  return 4 * d * d + 6 * d;
+  return larger(4 * d * d + 6 * d, 2 * bmf_stride(d) * (d + 1) + 4 * d);
 }
 
 size_t bmf_work_size(const bmf_data *data, int threads) {
@@ -183,60 +186,134 @@ static void prepare_prior(bmf_model *m, const bmf_side *side) {
   bmf_set_prior(m->small, NULL, d, m->prior);
 }
 
-/* Rows first, ..., last - 1 of the order in parallel; each is written by one
- * thread and depends on nothing that another writes. */
+/* Normals for the factors of rows, from R's generator (the mode: zeros). */
+typedef struct {
+  double *to;
+  size_t count;
+} normals_job;
+
+static uint32_t *take_words(const bmf_model *m, const normals_job *normals,
+                            const generator *g) {
+  return m->mode ? NULL : normals_take(g, normals->count);
+}
+
+static void draw_normals(const bmf_model *m, const normals_job *normals,
+                         uint32_t *words, const generator *g) {
+  if (m->mode)
+    memset(normals->to, 0, normals->count * sizeof *normals->to);
+  else
+    normals_next(g, words, normals->to, normals->count);
+}
+
+/* Places first, ..., last - 1 of the order of a side, and their work. */
+typedef struct {
+  int first, last;
+  double work;
+} batch;
+
+/* So many rows or some tenths of a second, but not so little that threads would
+ * wait for one another without need. */
+static batch next_batch(size_t d, const bmf_side *side, int first, int most) {
+  const bmf_ratings *ratings = side->ratings;
+  batch b = {first, first, 0.0};
+  const int rows = (int)side->rows;
+  for (; b.last < rows && b.work < 4e8; b.last++) {
+    if (b.last - first >= most && b.work > 1e7)
+      break;
+    const size_t row = (size_t)ratings->order[b.last];
+    b.work += row_work(d, (double)ratings->start[row + 1] -
+                            (double)ratings->start[row]);
+  }
+  return b;
+}
+
+/* Rows of a batch in parallel; each is written by one thread and depends on nothing
+ * that another writes.  The main thread, which alone may use R's generator, first
+ * draws the normals that are wanted next. */
 static status draw_rows(bmf_model *m, const bmf_regression *job,
-                        const bmf_side *side, int first, int last, int team) {
+                        const bmf_side *side, const batch *b,
+                        const normals_job *ahead, const scan_control *control) {
   const size_t d = m->data.d;
   const bmf_ratings *ratings = side->ratings;
+  const int team = team_for(b->work, control->threads);
+  const int chunk = 1 + (int)(3e4 * (double)(b->last - b->first) / b->work);
+  const generator *g = &control->generator;
+  uint32_t *const words = take_words(m, ahead, g);
   int failed = 0;
   (void)team;
+  (void)chunk;
 #ifdef _OPENMP
-#pragma omp parallel for num_threads(team) schedule(dynamic) \
-  reduction(|                                                \
-            : failed) if (team > 1)
+#pragma omp parallel num_threads(team) reduction(| : failed) if (team > 1)
 #endif
-  for (int at = first; at < last; at++) {
-    const size_t row = (size_t)ratings->order[at];
-    double *square = side->which == ITEMS ? m->squares + row : NULL;
-    double *area = m->areas + (size_t)thread_number() * bmf_area_size(d);
-    failed |= bmf_draw_row(job, ratings, row, side->factors + row * d, square,
-                           area) != STATUS_OK;
+  {
+    if (thread_number() == 0)
+      draw_normals(m, ahead, words, g);
+#ifdef _OPENMP
+#pragma omp for schedule(dynamic, chunk) nowait
+#endif
+    for (int at = b->first; at < b->last; at++) {
+      const size_t row = (size_t)ratings->order[at];
+      double *square = side->which == ITEMS ? m->squares + row : NULL;
+      double *area = m->areas + (size_t)thread_number() * bmf_area_size(d);
+      failed |= bmf_draw_row(job, ratings, row, side->factors + row * d, square,
+                             area) != STATUS_OK;
+    }
   }
+  uniforms_give(g, words);
   return failed ? STATUS_NOT_POSITIVE_DEFINITE : STATUS_OK;
 }
 
-/* Rows in batches of some tenths of a second, between which the user may stop. */
+/* Normals of the rows up to the last one of a batch, those before `drawn` being
+ * there. */
+static normals_job normals_of_batch(size_t d, const bmf_side *side,
+                                    const batch *b, size_t drawn) {
+  size_t last = drawn;
+  for (int at = b->first; at < b->last; at++)
+    last = larger(last, (size_t)side->ratings->order[at] + 1);
+  const normals_job normals = {side->factors + drawn * d, (last - drawn) * d};
+  return normals;
+}
+
+/* Batches of a side, between which the user may stop.  Normals are drawn serially
+ * and in order, into the rows themselves, whose old values are not needed any more:
+ * those of a batch along with the rows of the one before, and `after` along with
+ * the last one.  drawn: rows that have theirs. */
 static status draw_batches(bmf_model *m, const bmf_regression *job,
-                           const bmf_side *side, const scan_control *control) {
-  const bmf_ratings *ratings = side->ratings;
-  const int rows = (int)side->rows;
-  for (int first = 0, last = 0; first < rows; first = last) {
-    double work = 0.0;
-    for (; last < rows && work < 4e8; last++) {
-      const size_t row = (size_t)ratings->order[last];
-      work += row_work(m->data.d, (double)ratings->start[row + 1] -
-                                    (double)ratings->start[row]);
-    }
-    if (first > 0 && control->stop && control->stop(control->stop_data))
-      return STATUS_INTERRUPTED;
-    const int team = team_for(work, control->threads);
-    const status outcome = draw_rows(m, job, side, first, last, team);
+                           const bmf_side *side, size_t drawn,
+                           normals_job after, const scan_control *control) {
+  const size_t d = m->data.d, rows = side->rows;
+  const int most = (int)(drawn < rows ? (rows + 3) / 4 : rows);
+  batch now = next_batch(d, side, 0, most);
+  normals_job normals = normals_of_batch(d, side, &now, drawn);
+  double work = 0.0;
+  uint32_t *const words = take_words(m, &normals, &control->generator);
+  draw_normals(m, &normals, words, &control->generator);
+  uniforms_give(&control->generator, words);
+  while (now.first < now.last) {
+    drawn += normals.count / d;
+    const batch next = next_batch(d, side, now.last, most);
+    normals = normals_of_batch(d, side, &next, drawn);
+    const status outcome = draw_rows(
+      m, job, side, &now, next.first < next.last ? &normals : &after, control);
     if (outcome != STATUS_OK)
       return outcome;
+    work += now.work;
+    if (work >= 4e8 && next.first < next.last) {
+      work = 0.0;
+      if (control->stop && control->stop(control->stop_data))
+        return STATUS_INTERRUPTED;
+    }
+    now = next;
   }
   return STATUS_OK;
 }
 
-/* The conditional of bmf_rows.h for all rows of a side.  Their normals are drawn
- * first, serially and in order, into the rows themselves: the old ones are not
- * needed any more. */
-static status draw_side(bmf_model *m, int which, const scan_control *control) {
+/* The conditional of bmf_rows.h for all rows of a side. */
+static status draw_side(bmf_model *m, int which, size_t drawn,
+                        normals_job after, const scan_control *control) {
   const size_t d = m->data.d;
   const bmf_side side = side_of(m, which);
   const bmf_side other = side_of(m, which == USERS ? ITEMS : USERS);
-  for (size_t e = 0; e < side.rows * d; e++)
-    side.factors[e] = m->mode ? 0.0 : norm_rand();
   bmf_regression job = {0};
   job.d = d;
   job.stride = bmf_stride(d);
@@ -247,11 +324,101 @@ static status draw_side(bmf_model *m, int which, const scan_control *control) {
   job.prior = m->prior;
   prepare_design(m, &other, job.root_beta, control->threads);
   prepare_prior(m, &side);
-  return draw_batches(m, &job, &side, control);
+  return draw_batches(m, &job, &side, drawn, after, control);
 }
 
 status bmf_draw_users(bmf_model *m, const scan_control *control) {
-  return draw_side(m, USERS, control);
+  const normals_job none = {m->state.u, 0};
+  return draw_side(m, USERS, 0, none, control);
+}
+
+/* Users, then items.  Once the items stand in the users' design vectors, they can
+ * take their normals. */
+static status draw_factors(bmf_model *m, const scan_control *control) {
+  const normals_job none = {m->state.v, 0};
+  const normals_job items = {m->state.v, m->data.m * m->data.d};
+  const status outcome = draw_side(m, USERS, 0, items, control);
+  return outcome == STATUS_OK ? draw_side(m, ITEMS, m->data.m, none, control)
+                              : outcome;
+}
+
+/* ---- scales of users and items against each other ---------------------- */
+
+static void move_rows(bmf_model *m, const bmf_side *side, const double *map,
+                      int threads) {
+  const size_t d = m->data.d, length = part_length(side->rows);
+  const int parts = (int)part_count(side->rows);
+  const int team = team_for((double)side->rows * (double)(d * d), threads);
+  (void)team;
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(team) schedule(static) if (team > 1)
+#endif
+  for (int part = 0; part < parts; part++) {
+    const size_t first = (size_t)part * length;
+    const size_t rest = side->rows - first;
+    bmf_move_rows(side->factors + first * d, rest < length ? rest : length, d,
+                  map, m->areas + (size_t)thread_number() * bmf_area_size(d));
+  }
+}
+
+static status move_wishart(bmf_model *m, bmf_moves *moves) {
+  const bmf_prior *prior = &m->data.prior;
+  const bmf_wishart_sides sides = {prior->mu0, prior->w0_inverse, prior->kappa0,
+                                   m->state.mu, m->state.precision};
+  status outcome = STATUS_OK;
+  for (size_t k = 0; k < m->data.directions && outcome == STATUS_OK; k++)
+    outcome = bmf_scale_wishart(moves, &sides);
+  if (m->data.biases)
+    bmf_shift_wishart(moves, &sides);
+  return outcome;
+}
+
+static status move_isotropic(bmf_model *m, bmf_moves *moves) {
+  const size_t d = moves->d;
+  const bmf_prior *prior = &m->data.prior;
+  bmf_isotropic_sides sides = {.count = {(double)m->data.n, (double)m->data.m},
+                               .lambda = m->state.lambda,
+                               .shape = prior->shape,
+                               .rate = prior->rate};
+  for (int which = USERS; m->data.biases && which <= ITEMS; which++) {
+    const bmf_side side = side_of(m, which);
+    for (size_t row = 0; row < side.rows; row++) {
+      const double intercept = side.factors[row * d + d - 1];
+      sides.sum[which] += intercept;
+      sides.square[which] += intercept * intercept;
+    }
+  }
+  const status outcome =
+    prior->kind == BMF_GAMMA ? bmf_scale_lambda(moves, &sides) : STATUS_OK;
+  if (m->data.biases)
+    bmf_shift_isotropic(moves, &sides);
+  return outcome;
+}
+
+/* Moves of bmf_scale.h; the rows follow at the end.  Residuals stay what they
+ * are. */
+static status draw_scales(bmf_model *m, int threads) {
+  const size_t d = m->data.d, stride = bmf_stride(d), size = stride * (d + 1);
+  double *vectors = m->small + 2 * size;
+  bmf_moves moves = {.d = d,
+                     .rank = m->data.biases ? d - 1 : d,
+                     .stride = stride,
+                     .map = {m->small, m->small + size},
+                     .direction = vectors,
+                     .work = vectors + d};
+  if (m->data.prior.kind == BMF_FIXED && !m->data.biases)
+    return STATUS_OK;
+  bmf_moves_begin(&moves);
+  const status outcome = m->data.prior.kind == BMF_WISHART
+                           ? move_wishart(m, &moves)
+                           : move_isotropic(m, &moves);
+  if (outcome != STATUS_OK)
+    return outcome;
+  for (int which = USERS; which <= ITEMS; which++) {
+    const bmf_side side = side_of(m, which);
+    move_rows(m, &side, moves.map[which], threads);
+  }
+  return STATUS_OK;
 }
 
 /* ---- hyperparameters --------------------------------------------------- */
@@ -604,9 +771,9 @@ status bmf_sweep(void *model, const scan_control *control) {
   bmf_model *m = model;
   m->recording = control->recording;
   m->log_prior = 0.0;
-  status outcome = draw_side(m, USERS, control);
-  if (outcome == STATUS_OK)
-    outcome = draw_side(m, ITEMS, control);
+  status outcome = draw_factors(m, control);
+  if (outcome == STATUS_OK && m->data.directions > 0 && !m->mode)
+    outcome = draw_scales(m, control->threads);
   if (outcome == STATUS_OK)
     outcome = draw_hyperparameters(m, USERS, control->threads);
   if (outcome == STATUS_OK)

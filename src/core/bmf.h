@@ -50,6 +50,7 @@ typedef struct {
 typedef struct {
   size_t n, m, d;
   int biases;
+  size_t directions;        /* of the moves of bmf_scale.h; 0: no moves     */
   double center;            /* the constant that was taken off              */
   bmf_ratings users, items; /* the same ratings by user and by item         */
   bmf_prior prior;
@@ -104,8 +105,9 @@ size_t bmf_work_size(const bmf_data *data, int threads);
 void bmf_open(bmf_model *model, const bmf_data *data, const bmf_state *state,
               double *work);
 
-/* One sweep: users, items, their hyperparameters, beta.  With model->mode each
- * block goes to its conditional mode.  A scan_model's `sweep`. */
+/* One sweep: users, items, moves of both (bmf_scale.h), their hyperparameters,
+ * beta.  With model->mode each block goes to its conditional mode, and nothing is
+ * moved.  A scan_model's `sweep`. */
 status bmf_sweep(void *model, const scan_control *control);
 
 /* Users alone, given the items and hyperparameters of the state. */

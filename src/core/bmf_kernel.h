@@ -335,6 +335,42 @@ LANE_TARGET static status LANE_NAME(draw_row)(const bmf_regression *job,
   return STATUS_OK;
 }
 
+/* Four rows of y (4 x stride) <- M x + h, x: 4 x stride. */
+LANE_TARGET static void LANE_NAME(move_four)(const double *x, size_t d,
+                                             size_t stride, const double *map,
+                                             double *y) {
+  for (size_t i = 0; i < d; i += WIDTH) {
+    VEC a = FROM(map + d * stride + i), b = a, c = a, last = a;
+    for (size_t k = 0; k < d; k++) {
+      const VEC column = FROM(map + k * stride + i);
+      a = LANE_FMA(column, LANE_SPLAT(x[k]), a);
+      b = LANE_FMA(column, LANE_SPLAT(x[stride + k]), b);
+      c = LANE_FMA(column, LANE_SPLAT(x[2 * stride + k]), c);
+      last = LANE_FMA(column, LANE_SPLAT(x[3 * stride + k]), last);
+    }
+    AT(y + i) = a;
+    AT(y + stride + i) = b;
+    AT(y + 2 * stride + i) = c;
+    AT(y + 3 * stride + i) = last;
+  }
+}
+
+/* panel: 8 x stride */
+LANE_TARGET static void LANE_NAME(move_rows)(double *x, size_t count, size_t d,
+                                             const double *map, double *panel) {
+  const size_t stride = bmf_stride(d);
+  double *moved = panel + 4 * stride;
+  memset(panel, 0, 4 * stride * sizeof *panel);
+  for (size_t first = 0; first < count; first += 4, x += 4 * d) {
+    const size_t here = count - first < 4 ? count - first : 4;
+    for (size_t r = 0; r < here; r++)
+      memcpy(panel + r * stride, x + r * d, d * sizeof *x);
+    LANE_NAME(move_four)(panel, d, stride, map, moved);
+    for (size_t r = 0; r < here; r++)
+      memcpy(x + r * d, moved + r * stride, d * sizeof *x);
+  }
+}
+
 #undef VEC
 #undef WIDTH
 #undef AT

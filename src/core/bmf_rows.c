@@ -234,3 +234,26 @@ void bmf_add_gram(const double *x, size_t count, size_t d, const double *centre,
     add_products(panel, stride, here, d, gram);
   }
 }
+
+void bmf_move_rows_with(bmf_width width, double *x, size_t count, size_t d,
+                        const double *map, double *area) {
+  double *panel = carve_area(d, area).panel;
+#if LANES_WIDE
+  if (width == BMF_WIDEST) {
+    widest_move_rows(x, count, d, map, panel);
+    return;
+  }
+  if (width == BMF_WIDE) {
+    wide_move_rows(x, count, d, map, panel);
+    return;
+  }
+#else
+  (void)width;
+#endif
+  narrow_move_rows(x, count, d, map, panel);
+}
+
+void bmf_move_rows(double *x, size_t count, size_t d, const double *map,
+                   double *area) {
+  bmf_move_rows_with(best_width(d), x, count, d, map, area);
+}

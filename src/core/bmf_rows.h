@@ -25,7 +25,8 @@ typedef struct {
   const int *start;    /* rows + 1 offsets from 0                       */
   const int *index;    /* partners, from 0                              */
   const double *value; /* the ratings, centred                          */
-  const int *order;    /* rows from 0, those with most ratings first    */
+  const int *order;    /* rows from 0, as they are to be drawn: in parts,
+                          those with most ratings first          */
 } bmf_ratings;
 
 typedef struct {
@@ -61,12 +62,19 @@ status bmf_draw_row(const bmf_regression *job, const bmf_ratings *ratings,
 void bmf_add_gram(const double *x, size_t count, size_t d, const double *centre,
                   double *gram, double *area);
 
+/* Rows x <- M x + h.  x: count vectors of d; map: bmf_stride(d) x (d + 1), (M, h)
+ * and zeros below. */
+void bmf_move_rows(double *x, size_t count, size_t d, const double *map,
+                   double *area);
+
 /* Kernels for vectors of 16, 32 and 64 bytes: whether this processor has them, and
- * bmf_draw_row() by one of them, for the tests. */
+ * bmf_draw_row() and bmf_move_rows() by one of them, for the tests. */
 typedef enum { BMF_NARROW, BMF_WIDE, BMF_WIDEST } bmf_width;
 int bmf_has_width(bmf_width width);
 status bmf_draw_row_with(bmf_width width, const bmf_regression *job,
                          const bmf_ratings *ratings, size_t row, double *f,
                          double *square, double *area);
+void bmf_move_rows_with(bmf_width width, double *x, size_t count, size_t d,
+                        const double *map, double *area);
 
 #endif

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "rmath.h"
+#include "slice.h"
 
 size_t lda_tally_size(size_t n) {
   return (size_t)sqrt(2.0 * (double)n) + n / 65535 + 2;
@@ -55,7 +56,8 @@ typedef struct {
   double dimension;
 } concentration;
 
-static double log_density(const concentration *c, double x) {
+static double log_density(const void *data, double x) {
+  const concentration *c = data;
   const double a = exp(x);
   if (!(a > LDA_LEAST && a < LDA_MOST))
     return -INFINITY;
@@ -68,20 +70,5 @@ static double log_density(const concentration *c, double x) {
 double lda_slice(const lda_prior *prior, const lda_tally *cells,
                  const lda_tally *groups, double dimension, double a) {
   const concentration c = {prior, cells, groups, dimension};
-  const double x = log(a);
-  const double height = log_density(&c, x) + log(unif_rand());
-  double left = x - unif_rand(), right = left + 1.0;
-  while (log_density(&c, left) > height)
-    left -= 1.0;
-  while (log_density(&c, right) > height)
-    right += 1.0;
-  for (;;) {
-    const double proposal = left + unif_rand() * (right - left);
-    if (log_density(&c, proposal) >= height)
-      return exp(proposal);
-    if (proposal < x)
-      left = proposal;
-    else
-      right = proposal;
-  }
+  return exp(slice_step(log_density, &c, log(a)));
 }

@@ -37,9 +37,8 @@ double lda_log_marginal(const lda_tally *cells, const lda_tally *groups,
 /* log density, constants included; 0 for a fixed value. */
 double lda_log_prior(const lda_prior *prior, double a);
 
-/* a | counts by a slice step (Neal 2003, doi:10.1214/aos/1056562461: stepping out
- * by 1 and shrinkage) in x = log a, whose density has the factor a = dx/d log a.
- * Uniforms of R's generator: the height, the interval's place, one a proposal. */
+/* a | counts by a slice step (slice.h) in x = log a, whose density has the factor
+ * a = da / dx. */
 double lda_slice(const lda_prior *prior, const lda_tally *cells,
                  const lda_tally *groups, double dimension, double a);
 

@@ -75,19 +75,24 @@ static void wide_uniforms(uint32_t *words, double *p, size_t n) {
     p[i] = ((double)(int)(cells * u[2 * i]) + u[2 * i + 1]) / cells;
 }
 
-void normals_draw(const generator *g, double *out, size_t n) {
-  if (!g->inversion) {
-    for (size_t i = 0; i < n; i++)
-      out[i] = norm_rand();
-    return;
-  }
-  uint32_t *const words = uniforms_take(g, 2 * n);
-  for (size_t first = 0; first < n; first += BATCH) {
+uint32_t *normals_take(const generator *g, size_t n) {
+  return g->inversion ? uniforms_take(g, 2 * n) : NULL;
+}
+
+void normals_next(const generator *g, uint32_t *words, double *out, size_t n) {
+  for (size_t i = 0; !g->inversion && i < n; i++)
+    out[i] = norm_rand();
+  for (size_t first = 0; g->inversion && first < n; first += BATCH) {
     const size_t count = n - first < BATCH ? n - first : BATCH;
     double p[BATCH], x[BATCH];
     wide_uniforms(words, p, count);
     quantiles(p, count, x);
     memcpy(out + first, x, count * sizeof *x);
   }
+}
+
+void normals_draw(const generator *g, double *out, size_t n) {
+  uint32_t *const words = normals_take(g, n);
+  normals_next(g, words, out, n);
   uniforms_give(g, words);
 }

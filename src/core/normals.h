@@ -10,4 +10,9 @@
  * called. */
 void normals_draw(const generator *g, double *out, size_t n);
 
+/* The same in three steps, as in uniforms.h (give the words back by
+ * uniforms_give()).  With words the second does not call R. */
+uint32_t *normals_take(const generator *g, size_t n);
+void normals_next(const generator *g, uint32_t *words, double *out, size_t n);
+
 #endif

@@ -15,6 +15,7 @@
   RUN(philox)        \
   RUN(rdist)         \
   RUN(scan)          \
+  RUN(slice)         \
   RUN(uniforms)
 
 #define DECLARE(topic) void test_##topic(void);

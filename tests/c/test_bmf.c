@@ -1,14 +1,15 @@
 /* The core of matrix factorisation without R: a row's draw and residuals by every
  * width of vector against plain loops, for the ranks 1 to 201 around the lengths
  * of vectors and blocks and for counts around those of panels; sums over rows;
- * sweeps of every prior, their segments and what they store; the failures it
- * reports.  That its draws have the right distribution is tested from R. */
+ * moves of all rows, and what they keep; sweeps of every prior, their segments and
+ * what they store; the failures it reports.  That its draws have the right distribution is tested from R. */
 #include "bmf.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
+#include "bmf_scale.h"
 #include "harness.h"
 #include "linalg.h"
 #include "rmath.h"
@@ -220,6 +221,167 @@ static void test_sums_over_rows(void) {
   check_gram(200, 3);
 }
 
+/* ---- moves of all rows ------------------------------------------------- */
+
+static void check_move(bmf_width width, size_t d, size_t count) {
+  const size_t stride = bmf_stride(d);
+  double *x = new_numbers(d * count), *before = new_numbers(d * count);
+  double *map = new_numbers(stride * (d + 1));
+  double *area = new_numbers(bmf_area_size(d));
+  set_seed(32, (unsigned)(d + count));
+  fill_normals(x, d * count, 1.0);
+  memcpy(before, x, d * count * sizeof *x);
+  for (size_t k = 0; k <= d; k++)
+    fill_normals(map + stride * k, d, 1.0);
+  bmf_move_rows_with(width, x, count, d, map, area);
+  for (size_t r = 0; r < count; r++)
+    for (size_t i = 0; i < d; i++) {
+      double sum = map[i + stride * d];
+      for (size_t k = 0; k < d; k++)
+        sum += map[i + stride * k] * before[k + d * r];
+      EXPECT_NEAR(x[i + d * r], sum, 1e-12);
+    }
+  release_numbers(x);
+  release_numbers(before);
+  release_numbers(map);
+  release_numbers(area);
+}
+
+static void test_moves_of_rows(void) {
+  for (int width = BMF_NARROW; width <= BMF_WIDEST; width++) {
+    if (!bmf_has_width((bmf_width)width))
+      continue;
+    for (size_t d = 1; d <= 21; d++)
+      for (size_t count = 1; count <= 9; count++)
+        check_move((bmf_width)width, d, count);
+    check_move((bmf_width)width, 101, 6);
+    check_move((bmf_width)width, 200, 3);
+  }
+}
+
+/* Rows, precisions and means of both sides, d = 3 with or without intercepts, as
+ * bmf_scale.h wants them. */
+typedef struct {
+  bmf_moves moves;
+  double *map[2], *vectors, *hyper, *prior, *u, *v, *area;
+} scale_fixture;
+
+enum { SCALED = 3 };
+
+static scale_fixture new_scales(int biases) {
+  const size_t d = SCALED, stride = bmf_stride(d);
+  scale_fixture f = {
+    .map = {new_numbers(stride * (d + 1)), new_numbers(stride * (d + 1))},
+    .vectors = new_numbers(4 * d),
+    .hyper = new_numbers(2 * d + 2 * d * d),
+    .prior = new_numbers(d + d * d),
+    .u = new_numbers(d * 5),
+    .v = new_numbers(d * 2),
+    .area = new_numbers(bmf_area_size(d))};
+  const bmf_moves moves = {.d = d,
+                           .rank = biases ? d - 1 : d,
+                           .stride = stride,
+                           .map = {f.map[0], f.map[1]},
+                           .direction = f.vectors,
+                           .work = f.vectors + d};
+  f.moves = moves;
+  set_seed(33, 34);
+  fill_normals(f.u, d * 5, 1.0);
+  fill_normals(f.v, d * 2, 1.0);
+  fill_normals(f.hyper, 2 * d, 1.0);
+  fill_normals(f.prior, d, 1.0);
+  for (size_t j = 0; j < d; j++)
+    for (size_t i = 0; i < d; i++) {
+      f.hyper[2 * d + i + d * j] = pow(0.4, fabs((double)i - (double)j));
+      f.hyper[2 * d + d * d + i + d * j] = i == j ? 1.0 + (double)i : 0.2;
+      f.prior[d + i + d * j] = i == j ? 2.0 : -0.3;
+    }
+  bmf_moves_begin(&f.moves);
+  return f;
+}
+
+static void release_scales(scale_fixture *f) {
+  double *all[] = {f->map[0], f->map[1], f->vectors, f->hyper,
+                   f->prior,  f->u,      f->v,       f->area};
+  for (size_t i = 0; i < LENGTH(all); i++)
+    release_numbers(all[i]);
+}
+
+/* (x - mu)'Lambda (x - mu) */
+static double distance(const double *x, const double *mu,
+                       const double *precision) {
+  double sum = 0.0;
+  for (size_t j = 0; j < SCALED; j++)
+    for (size_t i = 0; i < SCALED; i++)
+      sum += (x[i] - mu[i]) * precision[i + SCALED * j] * (x[j] - mu[j]);
+  return sum;
+}
+
+/* What no move may change: predictors, and distances of rows from their means. */
+static size_t invariants(const scale_fixture *f, int biases, double *value) {
+  size_t count = 0;
+  const double *mu = f->hyper, *precision = f->hyper + 2 * SCALED;
+  for (size_t i = 0; i < 5; i++) {
+    const double *u = f->u + SCALED * i;
+    for (size_t j = 0; j < 2; j++)
+      value[count++] = bmf_predictor(u, f->v + SCALED * j, SCALED, biases);
+    value[count++] = distance(u, mu, precision);
+  }
+  for (size_t j = 0; j < 2; j++)
+    value[count++] =
+      distance(f->v + SCALED * j, mu + SCALED, precision + SCALED * SCALED);
+  return count;
+}
+
+static void test_moves_keep_predictors(void) {
+  const size_t d = SCALED;
+  for (int biases = 0; biases < 2; biases++) {
+    scale_fixture f = new_scales(biases);
+    double before[17], after[17];
+    const size_t count = invariants(&f, biases, before);
+    const bmf_wishart_sides sides = {f.prior, f.prior + d, 1.7, f.hyper,
+                                     f.hyper + 2 * d};
+    const double old = f.u[0];
+    for (int move = 0; move < 5; move++)
+      EXPECT(bmf_scale_wishart(&f.moves, &sides) == STATUS_OK);
+    if (biases)
+      bmf_shift_wishart(&f.moves, &sides);
+    bmf_move_rows(f.u, 5, d, f.map[0], f.area);
+    bmf_move_rows(f.v, 2, d, f.map[1], f.area);
+    EXPECT(invariants(&f, biases, after) == count && count == LENGTH(after));
+    EXPECT(fabs(f.u[0] - old) > 1e-3);
+    for (size_t e = 0; e < count; e++)
+      EXPECT_NEAR(after[e], before[e], 1e-12);
+    release_scales(&f);
+  }
+}
+
+/* c and lambdas move together; intercepts by a constant. */
+static void test_moves_of_lambda(void) {
+  static const double shape[] = {2.0, 3.0}, rate[] = {1.0, 1.5};
+  scale_fixture f = new_scales(1);
+  double lambda[] = {1.3, 0.8};
+  const bmf_isotropic_sides sides = {.count = {5.0, 2.0},
+                                     .lambda = lambda,
+                                     .sum = {1.0, -0.4},
+                                     .square = {3.0, 1.1},
+                                     .shape = shape,
+                                     .rate = rate};
+  const size_t last = f.moves.stride * SCALED + SCALED - 1;
+  EXPECT(bmf_scale_lambda(&f.moves, &sides) == STATUS_OK);
+  const double c = f.map[0][0];
+  EXPECT(fabs(c - 1.0) > 1e-3);
+  EXPECT_NEAR(f.map[1][0], 1.0 / c, 1e-14);
+  EXPECT_NEAR(lambda[0], 1.3 / (c * c), 1e-14);
+  EXPECT_NEAR(lambda[1], 0.8 * c * c, 1e-14);
+  EXPECT(f.map[0][last - f.moves.stride] == 1.0);
+  bmf_shift_isotropic(&f.moves, &sides);
+  EXPECT(f.map[0][last] == -f.map[1][last] && f.map[0][last] != 0.0);
+  lambda[0] = NAN;
+  EXPECT(bmf_scale_lambda(&f.moves, &sides) == STATUS_NOT_FINITE);
+  release_scales(&f);
+}
+
 /* ---- sweeps ------------------------------------------------------------ */
 
 enum { USERS = 9, ITEMS = 6, PAIRS = 3 };
@@ -307,7 +469,9 @@ static void set_state(fixture *f) {
 }
 
 static fixture new_fixture(bmf_kind kind, size_t d, int biases) {
-  fixture f = {.data = {.n = USERS, .m = ITEMS, .d = d, .biases = biases}};
+  fixture f = {
+    .data = {
+      .n = USERS, .m = ITEMS, .d = d, .biases = biases, .directions = 3}};
   set_seed(51, 52);
   f.data.center = 0.25;
   compress(&f, 0);
@@ -521,6 +685,9 @@ void test_bmf(void) {
   run_test("bmf: rows longer than a panel", test_rows_longer_than_a_panel);
   run_test("bmf: a row reports failure", test_rows_report_failure);
   run_test("bmf: sums over rows", test_sums_over_rows);
+  run_test("bmf: moves of rows", test_moves_of_rows);
+  run_test("bmf: moves keep predictors", test_moves_keep_predictors);
+  run_test("bmf: moves of lambda", test_moves_of_lambda);
   run_test("bmf: segments and threads", test_segments_and_threads);
   run_test("bmf: what is recorded", test_record);
   run_test("bmf: conditional modes climb", test_modes_climb);

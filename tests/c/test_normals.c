@@ -3,6 +3,8 @@
 /* The source itself, to reach the quantiles of given probabilities and every
  * width of vector. */
 #define normals_draw normals_draw_here
+#define normals_take normals_take_here
+#define normals_next normals_next_here
 #include "../../src/core/normals.c"
 
 #include <float.h>

@@ -1,6 +1,7 @@
 # A slow twin of the sampler behind gibbs_bmf(), written from the formulas on
 # its page.  It takes the same random numbers in the same order as the core: the
-# normals of all users, of all items; of the users' and of the items'
+# normals of all users, of all items; of the moves of both sides that ratings do
+# not notice those in twin_scales(); of the users' and of the items'
 # hyperparameters the gamma, or the chi-squares and normals of the precision
 # column by column and then the normals of the mean; the gamma of beta.
 #
@@ -136,6 +137,110 @@ twin_hyper <- function(model, twin, side, alter = identity) {
   }
 }
 
+# ---- moves that the ratings do not notice ------------------------------------
+
+# The state with u -> M u + h, its mu and Lambda along with the rows.
+moved_side <- function(twin, side, map, h = numeric(nrow(map))) {
+  twin[[side]] <- map %*% twin[[side]] + h
+  mu <- paste0("mu_", side)
+  precision <- paste0("precision_", side)
+  if (!is.null(twin[[mu]])) {
+    back <- solve(map)
+    twin[[mu]] <- drop(map %*% twin[[mu]]) + h
+    twin[[precision]] <- t(back) %*% twin[[precision]] %*% back
+  }
+  twin
+}
+
+# u_i -> A u_i, v_j -> A^-T v_j
+scaled_sides <- function(twin, map) {
+  moved_side(moved_side(twin, "u", map), "v", t(solve(map)))
+}
+
+# A slice step in log c from 0 for the log density of the state moved by c, plus
+# `jacobian` times log c: log |d moved / d state| less that of the measure dc / c
+# of the moves.  The Jacobians of mu_u and mu_v, Lambda_u and Lambda_v, lambda_u
+# and lambda_v cancel.
+slice_scale <- function(model, twin, moved, jacobian) {
+  c <- twin_slice(function(c) {
+    # twin_slice() adds log c, for a density of c
+    bmf_log_joint_by_factors(model, moved(twin, c)) +
+      (jacobian - 1) * log(c)
+  }, 1)
+  moved(twin, c)
+}
+
+twin_direction <- function(model) {
+  q <- rnorm(model$rank)
+  c(q / sqrt(sum(q^2)), if (model$biases) 0)
+}
+
+# A = I + (c - 1) q q'; another `jacobian` makes a wrong sampler.
+twin_scale <- function(model, twin, jacobian = model$n - model$m) {
+  q <- twin_direction(model)
+  moved <- function(twin, c) {
+    scaled_sides(twin, diag(model$size) + (c - 1) * tcrossprod(q))
+  }
+  slice_scale(model, twin, moved, jacobian)
+}
+
+# A = c I with lambda_u / c^2 and lambda_v c^2
+twin_scale_lambda <- function(model, twin,
+                              jacobian = model$rank * (model$n - model$m)) {
+  moved <- function(twin, c) {
+    twin <- scaled_sides(
+      twin, diag(c(rep(c, model$rank), if (model$biases) 1), model$size)
+    )
+    twin$lambda_u <- twin$lambda_u / c^2
+    twin$lambda_v <- twin$lambda_v * c^2
+    twin
+  }
+  slice_scale(model, twin, moved, jacobian)
+}
+
+# delta of a_i + delta, b_j - delta from N(linear / precision, 1 / precision)
+twin_shift <- function(model, twin) {
+  e <- as.numeric(seq_len(model$size) == model$size)
+  conditional <- shift_conditional(model, twin)
+  delta <- conditional$linear / conditional$precision +
+    rnorm(1) / sqrt(conditional$precision)
+  shifted(twin, delta, e)
+}
+
+shifted <- function(twin, delta, e) {
+  same <- diag(length(e))
+  moved_side(moved_side(twin, "u", same, delta * e), "v", same, -delta * e)
+}
+
+shift_conditional <- function(model, twin) {
+  d <- model$size
+  one <- function(side) {
+    if (!inherits(model$prior, "bmf_wishart")) {
+      lambda <- hyper(twin, "lambda", side)
+      return(lambda * c(ncol(twin[[side]]), sum(twin[[side]][d, ])))
+    }
+    precision <- hyper(twin, "precision", side)
+    distance <- hyper(twin, "mu", side) - model$prior$mu0
+    model$prior$kappa0 * c(precision[d, d], sum(precision[d, ] * distance))
+  }
+  u <- one("u")
+  v <- one("v")
+  list(precision = u[[1]] + v[[1]], linear = v[[2]] - u[[2]])
+}
+
+twin_scales <- function(model, twin, scale = twin_scale,
+                        scale_lambda = twin_scale_lambda) {
+  if (inherits(model$prior, "bmf_gamma")) {
+    twin <- scale_lambda(model, twin)
+  }
+  if (inherits(model$prior, "bmf_wishart")) {
+    for (k in seq_len(min(model$rank, 16))) {
+      twin <- scale(model, twin)
+    }
+  }
+  if (model$biases) twin_shift(model, twin) else twin
+}
+
 twin_residuals <- function(model, twin) {
   data <- model$data
   data$value - model$center -
@@ -159,6 +264,7 @@ twin_beta <- function(model, twin, alter = identity) {
 bmf_twin_blocks <- list(
   users = function(model, twin) twin_rows(model, twin, "u"),
   items = function(model, twin) twin_rows(model, twin, "v"),
+  scales = function(model, twin) twin_scales(model, twin),
   hyper_u = function(model, twin) twin_hyper(model, twin, "u"),
   hyper_v = function(model, twin) twin_hyper(model, twin, "v"),
   beta = function(model, twin) twin_beta(model, twin)
@@ -314,8 +420,14 @@ bmf_all_quantities <- function(model, state) {
 
 # ---- wrong samplers ----------------------------------------------------------
 
+# Without the moves, unless they are what is wrong: a sampler without them draws
+# from the same posterior, and they are slow in R.
 bmf_twin_mutant <- function(...) {
-  blocks <- utils::modifyList(bmf_twin_blocks, list(...))
+  blocks <- utils::modifyList(
+    bmf_twin_blocks, utils::modifyList(
+      list(scales = function(model, twin) twin), list(...)
+    )
+  )
   function(model, state, n, control) {
     for (i in seq_len(n)) {
       twin <- bmf_twin_sweep(model, twin_bmf(model, state), blocks)
@@ -450,6 +562,19 @@ bmf_mutants <- list(
     hyper_u = function(model, twin) {
       n <- ncol(twin$u)
       twin_wishart(model, twin, "u", changed("df", function(x) x - n))
+    }
+  ),
+  # the moves' density without |d moved state / d state|
+  jacobian_dropped = bmf_twin_mutant(
+    scales = function(model, twin) {
+      twin_scales(model, twin, function(...) twin_scale(..., jacobian = 0))
+    }
+  ),
+  jacobian_dropped_lambda = bmf_twin_mutant(
+    scales = function(model, twin) {
+      twin_scales(model, twin, scale_lambda = function(...) {
+        twin_scale_lambda(..., jacobian = 0)
+      })
     }
   )
 )

@@ -131,6 +131,13 @@ test_that("the gamma prior's names match the first coordinates", {
   expect_identical(unname(swept$draws[1, at]), c(p$u[2, 1], p$v[1, 2]))
 })
 
+test_that("a sweep is that of the twin for users in batches", {
+  skip_on_cran()
+  withr::local_seed(23)
+  model <- tiny_bmf("wishart", 400, 40, 40, 12000)
+  expect_lt(twin_difference(model, draw_prior(model), 1), 1e-12)
+})
+
 # ---- running means and stored draws ------------------------------------------
 
 test_that("predictions are averaged over every kept draw", {
@@ -237,11 +244,14 @@ test_that("a new user's factors are drawn from their conditional", {
 
 # ---- the conditionals --------------------------------------------------------
 
-# One sweep from the same state, again and again.
+# One sweep from the same state, again and again.  Without the moves, which come
+# between: these tests need the factors that each block was drawn given, and a
+# state after the sweep holds the moved ones.  The moves have tests of their own.
 sweeps_from_one_state <- function(kind, times = 4000) {
   withr::local_seed(14)
   model <- tiny_bmf(kind, n = 3, m = 4, count = 8, biases = TRUE)
   model$data$cap <- 0L
+  model$data$directions <- 0L
   state <- draw_prior(model)
   list(
     model = model, before = twin_bmf(model, state),
@@ -338,6 +348,77 @@ test_that("means and precisions are drawn from their Normal-Wisharts", {
   }
 })
 
+# Along its orbit the log joint density is quadratic in delta.
+test_that("shifts of intercepts are drawn from their normals", {
+  withr::local_seed(21)
+  for (kind in bmf_kinds_tested) {
+    model <- tiny_bmf(kind, rank = 3, biases = TRUE)
+    twin <- twin_bmf(model, draw_prior(model))
+    conditional <- shift_conditional(model, twin)
+    log_joint <- function(delta) {
+      bmf_log_joint_by_factors(model, shifted(twin, delta, c(0, 0, 0, 1)))
+    }
+    for (delta in c(-1.3, 0.4, 2)) {
+      expect_equal(
+        log_joint(delta) - log_joint(0),
+        conditional$linear * delta - conditional$precision * delta^2 / 2,
+        tolerance = 1e-9
+      )
+    }
+  }
+})
+
+# log |d moved state / d state| by the determinant of a numerical derivative,
+# over all numbers that a scale moves: what the twin adds to the log joint
+# density along an orbit.
+log_jacobian <- function(numbers, moved) {
+  derivative <- vapply(seq_along(numbers), function(at) {
+    step <- replace(numeric(length(numbers)), at, 1e-4)
+    (moved(numbers + step) - moved(numbers - step)) / 2e-4
+  }, numeric(length(numbers)))
+  as.numeric(determinant(derivative)$modulus)
+}
+
+test_that("the density of a scale has the Jacobian of its move", {
+  withr::local_seed(22)
+  log_c <- 0.3
+  for (biases in c(FALSE, TRUE)) {
+    model <- tiny_bmf("wishart", 4, 2, 2, biases = biases)
+    q <- twin_direction(model)
+    map <- diag(model$size) + expm1(log_c) * tcrossprod(q)
+    lower <- which(lower.tri(map, diag = TRUE))
+    twin <- twin_bmf(model, draw_prior(model))
+    squares <- c("precision_u", "precision_v")
+    flat <- function(twin) {
+      for (name in squares) twin[[name]] <- twin[[name]][lower]
+      unlist(twin)
+    }
+    full <- function(numbers) {
+      whole <- relist(numbers, within(twin, {
+        precision_u <- precision_u[lower]
+        precision_v <- precision_v[lower]
+      }))
+      for (name in squares) {
+        square <- replace(0 * map, lower, whole[[name]])
+        whole[[name]] <- square + t(square) - diag(diag(square), nrow(map))
+      }
+      whole
+    }
+    moved <- function(numbers) flat(scaled_sides(full(numbers), map))
+    expect_equal(
+      log_jacobian(flat(twin), moved), (4 - 2) * log_c, tolerance = 1e-6
+    )
+    # the lambdas' own factors, c^-2 and c^2, make 1
+    model <- tiny_bmf("gamma", 4, 2, 2, biases = biases)
+    twin <- twin_bmf(model, draw_prior(model))
+    map <- diag(c(rep(exp(log_c), 2), if (biases) 1))
+    moved <- function(numbers) unlist(scaled_sides(relist(numbers, twin), map))
+    expect_equal(
+      log_jacobian(unlist(twin), moved), 2 * (4 - 2) * log_c, tolerance = 1e-6
+    )
+  }
+})
+
 # ---- a posterior by quadrature -----------------------------------------------
 
 # One user, one item, rank 1, the fixed prior: p(u, v | r) on a grid.
@@ -420,7 +501,11 @@ test_that("each block goes to its conditional mode", {
 test_that("threads and segments never change a bit", {
   withr::local_seed(17)
   for (kind in bmf_kinds_tested) {
-    model <- tiny_bmf(kind, 90, 40, 19, 3000, biases = kind != "gamma",
+    # enough for several threads and, the last one, for batches of users
+    large <- kind == "wishart"
+    model <- tiny_bmf(
+      kind, if (large) 400 else 90, 40, if (large) 40 else 19,
+      if (large) 12000 else 3000, biases = kind != "gamma",
       predict_at = list(user = 1:3, item = 3:1)
     )
     start <- model_start(model, NULL)
@@ -482,7 +567,11 @@ joint_model <- function(kind, biases = FALSE, ...) {
 joint_cases <- list(
   fixed = joint_model("fixed"), gamma = joint_model("gamma"),
   wishart = joint_model("wishart"), biases = joint_model("gamma", TRUE),
-  biases_wishart = joint_model("wishart", TRUE)
+  biases_wishart = joint_model("wishart", TRUE),
+  # many more users than items: what a scale does to one side is not undone by
+  # what it does to the other
+  tall_gamma = joint_model("gamma", TRUE, n = 9, m = 2, count = 5),
+  tall_wishart = joint_model("wishart", TRUE, n = 9, m = 2, count = 5)
 )
 joint_references <- lapply(joint_cases, function(model) {
   once(function() {
@@ -532,6 +621,10 @@ test_that("Geweke's joint test rejects wrong samplers", {
   expect_rejected("wishart", "mu0_dropped")
   expect_rejected("biases", "intercept_as_factor", chains = 20, steps = 20)
   expect_rejected("biases", "intercept_kept")
+  expect_rejected(
+    "tall_gamma", "jacobian_dropped_lambda", chains = 20, steps = 20
+  )
+  expect_rejected("tall_wishart", "jacobian_dropped", chains = 20, steps = 20)
 })
 
 test_that("Geweke's joint test passes for other sizes, longer", {

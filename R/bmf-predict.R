@@ -1,0 +1,1014 @@
+# What a fit of gibbs_bmf() says of ratings: of new pairs, of those of the fit,
+# and of those given up front.
+
+# ---- the kept draws of the factors -----------------------------------------
+
+# The draws of all factors that the chains of a fit stored, chain after chain:
+# list(model, states, which, chain, noise).  which[[k]] are the places of the
+# draws used in the set of chain k; chain and noise (the variance of a rating)
+# have an entry a draw.  After an interrupt chains may be of several lengths:
+# the draws that all of them have are used.
+kept_factors <- function(fit, draws = NULL, call = rlang::caller_env()) {
+  model <- fit_part(fit, "model")
+  states <- lapply(fit_part(fit, "chains"), function(chain) chain$state)
+  numbers <- lapply(states, function(state) bmf_kept(model, state))
+  common <- Reduce(intersect, numbers)
+  common <- common[common <= fit_part(fit, "running")$draws]
+  which <- if (length(common) > 0) {
+    lapply(numbers, function(own) match(common, own))
+  } else {
+    lapply(numbers, seq_along)
+  }
+  if (sum(lengths(which)) == 0) {
+    abort_argument(
+      c(
+        "The fit holds no draws of the factors to predict from.",
+        x = "One draw of them all is larger than a chain's share of
+             `options(gibbsite.max_draws_mb)`.",
+        i = "Raise it and fit again, or use {.arg predict_at} in the fit."
+      ),
+      call = call, class = "size"
+    )
+  }
+  chain <- rep(seq_along(which), lengths(which))
+  rows <- spread_rows(draws, length(chain), call)
+  place <- unlist(which)[rows]
+  chain <- chain[rows]
+  which <- lapply(seq_along(states), function(k) place[chain == k])
+  noise <- unlist(lapply(seq_along(states), function(k) {
+    vapply(which[[k]], function(j) {
+      1 / bmf_kept_hyper(model, states[[k]], j)$beta
+    }, 0)
+  }))
+  list(
+    model = model, states = states, which = which, chain = chain, noise = noise
+  )
+}
+
+# f(draw) for each kept draw in turn, draw as bmf_kept_draw() gives it (`hyper`:
+# as bmf_kept_hyper()): a list.
+over_draws <- function(kept, f, hyper = FALSE) {
+  take <- if (hyper) bmf_kept_hyper else bmf_kept_draw
+  unlist(lapply(seq_along(kept$states), function(k) {
+    lapply(kept$which[[k]], function(j) {
+      f(take(kept$model, kept$states[[k]], j))
+    })
+  }), recursive = FALSE)
+}
+
+# Linear predictors of known pairs with the centre: draws x pairs.
+linear_draws <- function(kept, user, item) {
+  parts <- lapply(seq_along(kept$states), function(k) {
+    if (length(kept$which[[k]]) == 0) {
+      return(NULL)
+    }
+    bmf_linear(kept$model, kept$states[[k]], user, item, kept$which[[k]])
+  })
+  kept$model$center + do.call(rbind, parts)
+}
+
+# Normal distribution of the factors of a user ("u") or item ("v") not seen
+# before, given one draw: list(mean, root) with root' root = covariance.
+new_factor <- function(model, draw, side) {
+  size <- model$size
+  kind <- class(model$prior)[[1]]
+  if (kind == "bmf_wishart") {
+    precision <- matrix(draw[[paste0("precision_", side)]], size, size)
+    return(list(
+      mean = as.double(draw[[paste0("mu_", side)]]),
+      root = backsolve(chol(precision), diag(size), transpose = TRUE)
+    ))
+  }
+  variance <- if (kind == "bmf_fixed") {
+    model$prior$c
+  } else {
+    1 / draw[[paste0("lambda_", side)]]
+  }
+  list(mean = numeric(size), root = diag(sqrt(variance), size))
+}
+
+# The coefficients that the factors of the other side have in the linear
+# predictor: its own first `rank` coordinates, and 1 for the intercept.
+# x: D x pairs.
+against <- function(model, x) {
+  if (model$biases) {
+    x[model$size, ] <- 1
+  }
+  x
+}
+
+# What the other side's intercept adds.
+offset_of <- function(model, x) {
+  if (model$biases) x[model$size, ] else 0
+}
+
+# |root x|^2 by column, one coordinate after the other: a column's sum does not
+# depend on how many columns there are.
+squared_length <- function(root, x) {
+  total <- numeric(ncol(x))
+  for (i in seq_len(nrow(root))) {
+    row <- numeric(ncol(x))
+    for (k in which(root[i, ] != 0)) {
+      row <- row + root[i, k] * x[k, ]
+    }
+    total <- total + row^2
+  }
+  total
+}
+
+# u'v (and intercepts) by column.
+inner <- function(model, u, v) {
+  total <- offset_of(model, u) + offset_of(model, v) + numeric(ncol(u))
+  for (k in seq_len(model$rank)) {
+    total <- total + u[k, ] * v[k, ]
+  }
+  total
+}
+
+# ---- pairs -----------------------------------------------------------------
+
+# Pairs to predict: list(user, item) of codes (NA for ids that the fit does not
+# know), the ids as given, value (or NULL), and `unknown`: whose factors come
+# from the prior, "none", "user", "item" or "both".
+bmf_pairs <- function(model, newdata, call) {
+  if (is.null(newdata)) {
+    if (is.null(model$data)) {
+      abort_no_data("newdata", call)
+    }
+    user <- model$data$user
+    item <- model$data$item
+    ids <- list(user = model$users[user], item = model$items[item])
+    value <- model$data$value
+  } else {
+    ids <- pair_columns(newdata, model$names, "newdata", call)
+    user <- match_ids(ids$user, model$users)
+    item <- match_ids(ids$item, model$items)
+    value <- ids$value
+  }
+  if (length(user) == 0) {
+    abort_argument("{.arg newdata} has no rows.", call = call, class = "empty")
+  }
+  unrated <- function(code, counts) is.na(code) | counts[code] == 0
+  no_user <- unrated(user, model$user_counts)
+  no_item <- unrated(item, model$item_counts)
+  list(
+    user = user, item = item, ids = ids[c("user", "item")], value = value,
+    unknown = c("none", "user", "item", "both")[1 + no_user + 2 * no_item]
+  )
+}
+
+# Names of the pairs' columns as the fit has them, then more columns.
+pair_frame <- function(model, pairs, ...) {
+  out <- data.frame(pairs$ids$user, pairs$ids$item, ...)
+  names(out)[1:2] <- model$names[1:2]
+  out
+}
+
+# In blocks of pairs, so that draws x pairs stays below 32 MB: f(rows) for each
+# block, the results put together by rows.
+by_blocks <- function(pairs, draws, f) {
+  n <- length(pairs$user)
+  if (n == 0) {
+    return(f(integer()))
+  }
+  size <- max(1, floor(4e6 / draws))
+  starts <- seq(1, n, by = size)
+  parts <- lapply(starts, function(start) {
+    f(seq.int(start, min(n, start + size - 1)))
+  })
+  if (length(parts) == 1) parts[[1]] else do.call(rbind, parts)
+}
+
+some_pairs <- function(pairs, rows) {
+  list(
+    user = pairs$user[rows], item = pairs$item[rows],
+    value = pairs$value[rows]
+  )
+}
+
+# ---- the distribution of a rating given one draw ---------------------------
+
+# Given a draw, a rating of a known user and item is N(mean, noise).  Where the
+# user (or the item) is new its factors are normal too, and so is the rating.
+# Where both are, the mean and variance are exact all the same, but the rating
+# is no longer normal.  list(mean, extra), draws x pairs: `extra` is the
+# variance beside the noise, NULL where no id is new.
+new_pair_moments <- function(kept, pairs) {
+  model <- kept$model
+  new_user <- is.na(pairs$user)
+  new_item <- is.na(pairs$item)
+  user <- ifelse(new_user, 1L, pairs$user)
+  item <- ifelse(new_item, 1L, pairs$item)
+  mean <- linear_draws(kept, user, item)
+  if (!any(new_user | new_item)) {
+    return(list(mean = mean, extra = NULL))
+  }
+  rows <- which(new_user | new_item)
+  moments <- over_draws(kept, function(draw) {
+    one_new_moments(
+      model, draw, user[rows], item[rows], new_user[rows], new_item[rows]
+    )
+  })
+  extra <- matrix(0, nrow(mean), ncol(mean))
+  mean[, rows] <- model$center +
+    do.call(rbind, lapply(moments, function(one) one$mean))
+  extra[, rows] <- do.call(rbind, lapply(moments, function(one) one$extra))
+  list(mean = mean, extra = extra)
+}
+
+# With u = mu_u + d and v = mu_v + e: u'v has variance v'S_u v + u'S_v u at the
+# known (or mean) factors, and tr(S_u S_v) where both are new.
+one_new_moments <- function(model, draw, user, item, new_user, new_item) {
+  u <- draw$u[, user, drop = FALSE]
+  v <- draw$v[, item, drop = FALSE]
+  prior_u <- new_factor(model, draw, "u")
+  prior_v <- new_factor(model, draw, "v")
+  u[, new_user] <- prior_u$mean
+  v[, new_item] <- prior_v$mean
+  extra <- numeric(length(user))
+  extra[new_user] <- squared_length(
+    prior_u$root, against(model, v[, new_user, drop = FALSE])
+  )
+  extra[new_item] <- extra[new_item] + squared_length(
+    prior_v$root, against(model, u[, new_item, drop = FALSE])
+  )
+  both <- new_user & new_item
+  if (any(both)) {
+    k <- seq_len(model$rank)
+    product <- prior_u$root[, k, drop = FALSE] %*%
+      t(prior_v$root[, k, drop = FALSE])
+    extra[both] <- extra[both] + sum(product^2)
+  }
+  list(mean = inner(model, u, v), extra = extra)
+}
+
+# Pairs whose rating is normal given a draw and, where both ids are new, given
+# factors drawn for one new user (the same for all such pairs, from R's
+# generator): list(mean, sd), draws x pairs; sd is a vector where no id is new.
+bmf_normals <- function(kept, pairs, rows = seq_along(pairs$user),
+                        stand_ins = NULL) {
+  part <- some_pairs(pairs, rows)
+  moments <- new_pair_moments(kept, part)
+  if (is.null(moments$extra)) {
+    return(list(mean = moments$mean, sd = sqrt(kept$noise)))
+  }
+  both <- which(is.na(part$user) & is.na(part$item))
+  if (length(both) > 0) {
+    one <- conditional_moments(kept, stand_ins)
+    moments$mean[, both] <- one$mean
+    moments$extra[, both] <- one$extra
+  }
+  list(mean = moments$mean, sd = sqrt(moments$extra + kept$noise))
+}
+
+# Factors for a user that nobody knows, one draw from the prior for each kept
+# draw (D x draws); NULL where no pair needs them.
+draw_stand_ins <- function(kept, pairs) {
+  if (!any(is.na(pairs$user) & is.na(pairs$item))) {
+    return(NULL)
+  }
+  draw_new_factors(kept, "u", 1L)[, 1L, , drop = TRUE] |>
+    matrix(kept$model$size)
+}
+
+# Factors of `count` new users or items for each kept draw: D x count x draws.
+draw_new_factors <- function(kept, side, count) {
+  model <- kept$model
+  size <- model$size
+  drawn <- over_draws(kept, function(draw) {
+    prior <- new_factor(model, draw, side)
+    normals <- matrix(stats::rnorm(size * count), size, count)
+    prior$mean + crossprod(prior$root, normals)
+  }, hyper = TRUE)
+  array(unlist(drawn), c(size, count, length(drawn)))
+}
+
+# A new item's rating by users whose factors are given (D x draws), for each
+# draw.
+conditional_moments <- function(kept, u) {
+  model <- kept$model
+  s <- 0
+  out <- over_draws(kept, function(draw) {
+    s <<- s + 1
+    own <- u[, s, drop = FALSE]
+    prior <- new_factor(model, draw, "v")
+    c(
+      model$center + inner(model, own, matrix(prior$mean)),
+      squared_length(prior$root, against(model, own))
+    )
+  }, hyper = TRUE)
+  out <- matrix(unlist(out), 2L)
+  list(mean = out[1L, ], extra = out[2L, ])
+}
+
+# ---- mixtures of normal distributions --------------------------------------
+
+# Quantile p of the mixture, with equal weights, of N(mean[s, ], sd[s, ]^2) over
+# the draws s, for each column: Newton's method from the quantile of the normal
+# distribution with the mixture's mean and variance, kept within the bracket
+# that holds the root (it lies between the least and the largest of the
+# components' quantiles), to 1e-9 of its standard deviation.  A column's
+# result does not depend on other columns.
+mixture_quantile <- function(mean, sd, p) {
+  draws <- nrow(mean)
+  if (ncol(mean) == 0) {
+    return(numeric())
+  }
+  sd <- matrix(sd, draws, ncol(mean))
+  own <- mean + stats::qnorm(p) * sd
+  low <- apply(own, 2, min)
+  high <- apply(own, 2, max)
+  centre <- colMeans(mean)
+  away <- mean - rep(centre, each = draws)
+  spread <- sqrt(colMeans(sd^2 + away^2))
+  q <- pmin(pmax(centre + stats::qnorm(p) * spread, low), high)
+  active <- seq_along(q)
+  for (step in seq_len(200)) {
+    m <- mean[, active, drop = FALSE]
+    s <- sd[, active, drop = FALSE]
+    z <- (rep(q[active], each = draws) - m) / s
+    excess <- colMeans(stats::pnorm(z)) - p
+    above <- excess > 0
+    high[active[above]] <- q[active[above]]
+    low[active[!above]] <- q[active[!above]]
+    next_q <- q[active] - excess / colMeans(stats::dnorm(z) / s)
+    outside <- !is.finite(next_q) | next_q < low[active] |
+      next_q > high[active]
+    middle <- (low[active] + high[active]) / 2
+    next_q[outside] <- middle[outside]
+    moved <- abs(next_q - q[active])
+    q[active] <- next_q
+    active <- active[moved > 1e-9 * spread[active]]
+    if (length(active) == 0) {
+      break
+    }
+  }
+  q
+}
+
+# ---- predictions -----------------------------------------------------------
+
+#' Predict ratings
+#'
+#' Averages over the draws of the factors that the fit keeps for prediction
+#' (see [gibbs_bmf()]), without refitting. With \eqn{S} of them:
+#' \deqn{\mathrm{E}[r_{ij}] \approx \frac1S \sum_s \eta^{(s)}_{ij}, \quad
+#'   \eta^{(s)}_{ij} = m + u_i^{(s)\top} v_j^{(s)},}{
+#'   E[r_ij] ~ (1/S) sum_s eta_ij(s), eta_ij(s) = m + u_i(s)'v_j(s),}
+#' \deqn{\mathrm{Var}[r_{ij}] \approx \underbrace{\frac1S \sum_s
+#'   \frac{1}{\beta^{(s)}}}_{noise} + \underbrace{\frac1S \sum_s
+#'   (\eta^{(s)}_{ij})^2 - \Bigl(\frac1S \sum_s \eta^{(s)}_{ij}\Bigr)^2}_{
+#'   parameters}}{
+#'   Var[r_ij] ~ (1/S) sum_s 1/beta(s)   [noise]
+#'   + (1/S) sum_s eta_ij(s)^2 - E[r_ij]^2   [parameters]}
+#' (Paisley, eq. 23 and 24; where \eqn{\beta}{beta} is drawn, the noise part is
+#' the mean of \eqn{1/\beta}{1/beta} over the draws). \eqn{m} is the mean taken
+#' off with `center = TRUE`, otherwise 0; intercepts are part of
+#' \eqn{\eta}{eta}.
+#'
+#' @section Users and items not seen before:
+#' Their factors come from the hierarchical prior: given a draw they are
+#' \eqn{\mathrm{N}(\mu_u, \Lambda_u^{-1})}{N(mu_u, Lambda_u^-1)}. Mean and
+#' variance are computed exactly from this, with the variance of the factors in
+#' the part of the parameters; `type = "draws"` draws the factors, once for each
+#' new id, from R's generator. The column `unknown` says for whom this was done;
+#' users and items of the fit that have no rating count as unknown too. To
+#' predict for a new user of whom some ratings are known see [fold_in()].
+#'
+#' @section Intervals:
+#' The predictive distribution of a rating, noise included, is the mixture over
+#' the draws of the normal distributions \eqn{\mathrm{N}(\eta^{(s)}_{ij},
+#' 1/\beta^{(s)})}{N(eta_ij(s), 1/beta(s))}, and the ends of an interval are
+#' that mixture's quantiles, found by Newton's method: nothing is simulated, and
+#' calling again gives the same bits. Only where both user and item are new,
+#' factors of one such user are drawn for each draw (from R's generator),
+#' because the rating is not normal before.
+#'
+#' Ratings are taken as numbers on the whole line. Intervals of ratings from 1
+#' to 5 may reach below 1 or above 5; they are not cut.
+#'
+#' @param object A fit made by [gibbs_bmf()].
+#' @param newdata `NULL` for the ratings of the fit, or a data frame of pairs
+#'   with columns called as in the ratings.
+#' @param type `"mean"`: mean and variance; `"interval"`: mean, standard
+#'   deviation and the ends of the central interval; `"draws"`: the draws of the
+#'   mean of the rating \eqn{\eta}{eta}.
+#' @param level For `"interval"`: number between 0 and 1, default 0.9, its
+#'   probability.
+#' @param variance For `"mean"`: `TRUE` (default) or `FALSE`, for the means
+#'   alone.
+#' @param draws `NULL` for all draws that the fit keeps for prediction, or a
+#'   whole number: so many of them, spread evenly.
+#' @param ... Not used.
+#' @return `"mean"`: a data frame with a row for each pair and the columns user
+#'   and item (under their names in the data), `mean`, `variance` and its parts
+#'   `noise` and `parameters`, in the unit of the ratings and its square, and
+#'   `unknown` (`"none"`, `"user"`, `"item"` or `"both"`); with `variance =
+#'   FALSE` a vector of means. `"interval"`: the same with `mean`, `sd`,
+#'   `lower`, `upper`. `"draws"`: a matrix, draws x pairs. A pair's result is
+#'   the same, to the last bit, whatever other pairs are asked for (for
+#'   `"draws"` of new ids: in distribution).
+#' @section Errors: `gibbsite_error_argument` for missing columns or ids, and
+#'   for a fit without its data when `newdata` is `NULL`;
+#'   `gibbsite_error_size` when the fit keeps no draws of the factors.
+#' @seealso [recommend()], [fold_in()], [predicted_at()] for predictions
+#'   averaged over every kept draw, [posterior_predict.gibbs_bmf()] for draws of
+#'   ratings with their noise.
+#' @examples
+#' set.seed(1)
+#' made <- sim_bmf(40, 30, rank = 2, share = 0.3)
+#' fit <- gibbs_bmf(made, rank = 2, draws = 200, burnin = 200, chains = 2,
+#'   seed = 1
+#' )
+#' pairs <- data.frame(
+#'   user = c("1", "2", "someone new"), item = c("1", "5", "5")
+#' )
+#' predict(fit, pairs)
+#' predict(fit, pairs, type = "interval", level = 0.5)
+#' @export
+predict.gibbs_bmf <- function(object, newdata = NULL,
+                              type = c("mean", "draws", "interval"),
+                              level = 0.9, variance = TRUE, draws = NULL,
+                              ...) {
+  call <- rlang::current_env()
+  check_no_more(...)
+  type <- check_choice(type, c("mean", "draws", "interval"))
+  level <- check_number(
+    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
+  )
+  variance <- check_flag(variance)
+  model <- fit_part(object, "model")
+  pairs <- bmf_pairs(model, newdata, call)
+  kept <- kept_factors(object, draws, call)
+  switch(type,
+    mean = predict_mean(kept, pairs, variance),
+    draws = predict_draws(kept, pairs, call),
+    interval = predict_interval(kept, pairs, level)
+  )
+}
+
+predict_mean <- function(kept, pairs, variance) {
+  moments <- pair_moments(kept, pairs)
+  if (!variance) {
+    return(moments$mean)
+  }
+  noise <- mean(kept$noise)
+  pair_frame(
+    kept$model, pairs, mean = moments$mean,
+    variance = noise + moments$variance, noise = noise,
+    parameters = moments$variance, unknown = pairs$unknown
+  )
+}
+
+# Mean and variance (of the parameters) of each pair over the kept draws:
+# data.frame(mean, variance).
+pair_moments <- function(kept, pairs) {
+  draws <- length(kept$noise)
+  by_blocks(pairs, draws, function(rows) {
+    moments <- new_pair_moments(kept, some_pairs(pairs, rows))
+    mean <- colMeans(moments$mean)
+    spread <- colMeans((moments$mean - rep(mean, each = draws))^2)
+    if (!is.null(moments$extra)) {
+      spread <- spread + colMeans(moments$extra)
+    }
+    data.frame(mean = mean, variance = spread)
+  })
+}
+
+predict_interval <- function(kept, pairs, level) {
+  stand_ins <- draw_stand_ins(kept, pairs)
+  noise <- mean(kept$noise)
+  moments <- pair_moments(kept, pairs)
+  ends <- interval_ends(pairs, length(kept$noise), level, function(rows) {
+    bmf_normals(kept, pairs, rows, stand_ins)
+  })
+  pair_frame(
+    kept$model, pairs, mean = moments$mean,
+    sd = sqrt(noise + moments$variance), lower = ends[, 1L],
+    upper = ends[, 2L], unknown = pairs$unknown
+  )
+}
+
+# normals(rows): list(mean, sd) as bmf_normals() gives them.
+interval_ends <- function(pairs, draws, level, normals) {
+  by_blocks(pairs, draws, function(rows) {
+    part <- normals(rows)
+    cbind(
+      mixture_quantile(part$mean, part$sd, (1 - level) / 2),
+      mixture_quantile(part$mean, part$sd, (1 + level) / 2)
+    )
+  })
+}
+
+# eta of every draw, draws x pairs; a new id has the same factors in all its
+# pairs.
+predict_draws <- function(kept, pairs, call) {
+  check_matrix_size(length(kept$noise), length(pairs$user), call)
+  out <- linear_draws(
+    kept, ifelse(is.na(pairs$user), 1L, pairs$user),
+    ifelse(is.na(pairs$item), 1L, pairs$item)
+  )
+  rows <- which(is.na(pairs$user) | is.na(pairs$item))
+  if (length(rows) > 0) {
+    out[, rows] <- new_pair_draws(kept, pairs, rows)
+  }
+  out
+}
+
+new_pair_draws <- function(kept, pairs, rows) {
+  user <- new_codes(pairs$ids$user[rows], pairs$user[rows])
+  item <- new_codes(pairs$ids$item[rows], pairs$item[rows])
+  drawn_u <- draw_new_factors(kept, "u", max(0L, -user))
+  drawn_v <- draw_new_factors(kept, "v", max(0L, -item))
+  s <- 0
+  do.call(rbind, over_draws(kept, function(draw) {
+    s <<- s + 1
+    take <- function(known, drawn, code) {
+      all <- cbind(known, matrix(drawn[, , s], nrow(known)))
+      all[, ifelse(code > 0, code, ncol(known) - code), drop = FALSE]
+    }
+    kept$model$center + inner(
+      kept$model, take(draw$u, drawn_u, user), take(draw$v, drawn_v, item)
+    )
+  }))
+}
+
+# Codes with -1, -2, ... for the distinct new ids.
+new_codes <- function(ids, codes) {
+  fresh <- is.na(codes)
+  words <- as.character(ids)[fresh]
+  codes[fresh] <- -match(words, unique(words))
+  codes
+}
+
+# draws x pairs within the allowance for draws.
+check_matrix_size <- function(draws, pairs, call) {
+  mb <- 8 * draws * pairs / 2^20
+  limit <- gibbsite_option("max_draws_mb", call)
+  if (mb > limit) {
+    abort_argument(
+      c(
+        "A matrix of {draws} draws of {format_number(pairs)} pairs would take
+         {format(ceiling(mb), big.mark = ',')} MB, more than the
+         {format(limit, big.mark = ',')} MB allowed.",
+        i = "Ask for fewer `draws` or pairs, or raise
+             `options(gibbsite.max_draws_mb = )`."
+      ),
+      call = call, class = "gibbsite_error_size"
+    )
+  }
+}
+
+#' Replicated ratings and log likelihood of a matrix factorisation
+#'
+#' `posterior_predict()` draws ratings with their noise, one for each pair and
+#' kept draw; `posterior_epred()` (and `posterior_linpred()`, which is the same
+#' here) gives the draws of their mean; `log_lik()` the log density of each
+#' rating under each draw. The draws are those that the fit keeps for
+#' prediction, see [gibbs_bmf()], chain after chain.
+#'
+#' @param object A fit made by [gibbs_bmf()].
+#' @param newdata `NULL` for the ratings of the fit, or a data frame as in
+#'   [predict.gibbs_bmf()]; `log_lik()` needs the ratings in it too.
+#' @param draws `NULL` for all draws that the fit keeps for prediction
+#'   (`pp_check()`: for at most 50), or a whole number: so many of them, spread
+#'   evenly.
+#' @param transform For `posterior_linpred()`: `TRUE` or `FALSE`, the same here,
+#'   for predictor and mean are one.
+#' @param ... Not used; for `pp_check()` passed to
+#'   [bayesplot::ppc_dens_overlay()].
+#' @return A matrix, draws x pairs, in the order of the data; `pp_check()`: a
+#'   plot. [loo()][loo::loo] and [waic()][loo::waic] take the fit itself: they
+#'   are about the ratings in the data. For ratings held back `log_lik(fit,
+#'   newdata)` is the exact thing, and [held_out()] sums it up.
+#' @section Errors: `gibbsite_error_argument` for more draws than there are and
+#'   for `newdata` without the columns needed; `gibbsite_error_size` when the
+#'   matrix would be larger than `options(gibbsite.max_draws_mb)`.
+#' @examples
+#' set.seed(1)
+#' made <- sim_bmf(40, 30, rank = 2, share = 0.3)
+#' fit <- gibbs_bmf(made, rank = 2, draws = 200, burnin = 200, chains = 2,
+#'   seed = 1
+#' )
+#' dim(posterior_predict(fit, draws = 10))
+#' mean(log_lik(fit, made[1:5, ]))
+#' @name bmf-checks
+#' @aliases posterior_predict.gibbs_bmf
+#' @export
+posterior_predict.gibbs_bmf <- function(object, newdata = NULL, draws = NULL,
+                                        ...) {
+  call <- rlang::current_env()
+  check_no_more(...)
+  pairs <- bmf_pairs(fit_part(object, "model"), newdata, call)
+  kept <- kept_factors(object, draws, call)
+  mean <- predict_draws(kept, pairs, call)
+  matrix(stats::rnorm(length(mean), mean, sqrt(kept$noise)), nrow(mean))
+}
+
+#' @rdname bmf-checks
+#' @export
+posterior_epred.gibbs_bmf <- function(object, newdata = NULL, draws = NULL,
+                                      ...) {
+  check_no_more(...)
+  call <- rlang::current_env()
+  pairs <- bmf_pairs(fit_part(object, "model"), newdata, call)
+  predict_draws(kept_factors(object, draws, call), pairs, call)
+}
+
+#' @rdname bmf-checks
+#' @export
+posterior_linpred.gibbs_bmf <- function(object, transform = FALSE,
+                                        newdata = NULL, draws = NULL, ...) {
+  check_no_more(...)
+  check_flag(transform)
+  posterior_epred(object, newdata, draws)
+}
+
+#' @rdname bmf-checks
+#' @export
+log_lik.gibbs_bmf <- function(object, newdata = NULL, draws = NULL, ...) {
+  call <- rlang::current_env()
+  check_no_more(...)
+  model <- fit_part(object, "model")
+  pairs <- bmf_pairs(model, newdata, call)
+  check_values(pairs, model, call)
+  kept <- kept_factors(object, draws, call)
+  check_matrix_size(length(kept$noise), length(pairs$user), call)
+  normals <- bmf_normals(
+    kept, pairs, stand_ins = draw_stand_ins(kept, pairs)
+  )
+  log_density(pairs$value, normals)
+}
+
+# draws x pairs
+log_density <- function(value, normals) {
+  value <- rep(value, each = nrow(normals$mean))
+  matrix(
+    stats::dnorm(value, normals$mean, normals$sd, log = TRUE),
+    nrow(normals$mean)
+  )
+}
+
+check_values <- function(pairs, model, call) {
+  if (is.null(pairs$value)) {
+    lacking <- or_words(quoted(unique(c(
+      model$names[[3]], usual_columns$value
+    ))))
+    abort_argument(
+      "{.arg newdata} must have the ratings: there is no column {lacking}.",
+      call = call, class = "column"
+    )
+  }
+  if (anyNA(pairs$value)) {
+    row <- which(is.na(pairs$value))[[1]]
+    abort_argument(
+      "{.arg newdata} must have a rating in every row: row {row} has none.",
+      call = call, class = "missing", row = row
+    )
+  }
+}
+
+#' @rdname bmf-checks
+#' @exportS3Method bayesplot::pp_check
+pp_check.gibbs_bmf <- function(object, draws = NULL, ...) {
+  call <- rlang::current_env()
+  available <- length(kept_factors(object, call = call)$noise)
+  pairs <- bmf_pairs(fit_part(object, "model"), NULL, call)
+  # 5,000 ratings, spread evenly, show all that a density can show
+  rows <- unique(round(
+    seq(1, length(pairs$user), length.out = min(5000, length(pairs$user)))
+  ))
+  shown <- fit_part(object, "model")
+  newdata <- pair_frame(shown, list(ids = lapply(pairs$ids, `[`, rows)))
+  bayesplot::ppc_dens_overlay(
+    pairs$value[rows],
+    posterior_predict(object, newdata, draws %||% min(50, available)), ...
+  )
+}
+
+# ---- the ratings of the fit ------------------------------------------------
+
+#' Fitted ratings and residuals
+#'
+#' `fitted()` gives the posterior means of the ratings in the data,
+#' `residuals()` the ratings less these, `augment()` the ratings with both and
+#' with intervals.
+#'
+#' @param object,x A fit made by [gibbs_bmf()], or the result of a search for a
+#'   mode.
+#' @param newdata `NULL` for the ratings of the fit, or a data frame as in
+#'   [predict.gibbs_bmf()].
+#' @param level Number between 0 and 1, default 0.9: the probability of the
+#'   predictive interval.
+#' @param ... Not used.
+#' @return Vectors in the order of the ratings. `augment()`: a data frame with
+#'   the pairs, the ratings (where there are any), `.fitted`, `.se.fit`
+#'   (standard deviation of the mean of the rating), `.lower`, `.upper` (of the
+#'   rating) and `.resid`.
+#' @section Errors: `gibbsite_error_argument` when the fit does not hold its
+#'   data.
+#' @examples
+#' set.seed(1)
+#' made <- sim_bmf(40, 30, rank = 2, share = 0.3)
+#' fit <- gibbs_bmf(made, rank = 2, draws = 200, burnin = 200, chains = 2,
+#'   seed = 1
+#' )
+#' sqrt(mean(residuals(fit)^2))
+#' head(augment(fit), 3)
+#' @name bmf-fitted
+#' @importFrom stats fitted
+#' @export
+fitted.gibbs_bmf <- function(object, ...) {
+  check_no_more(...)
+  predict(object, variance = FALSE)
+}
+
+#' @rdname bmf-fitted
+#' @importFrom stats residuals
+#' @export
+residuals.gibbs_bmf <- function(object, ...) {
+  check_no_more(...)
+  fit <- stats::fitted(object)
+  fit_part(object, "model")$data$value - fit
+}
+
+#' @rdname bmf-fitted
+#' @export
+augment.gibbs_bmf <- function(x, newdata = NULL, level = 0.9, ...) {
+  call <- rlang::current_env()
+  check_no_more(...)
+  level <- check_number(
+    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
+  )
+  model <- fit_part(x, "model")
+  pairs <- bmf_pairs(model, newdata, call)
+  kept <- kept_factors(x, call = call)
+  predicted <- predict_interval(kept, pairs, level)
+  out <- predicted[1:2]
+  if (!is.null(pairs$value)) {
+    out[[model$names[[3]]]] <- pairs$value
+  }
+  out$.fitted <- predicted$mean
+  out$.se.fit <- sqrt(pmax(0, predicted$sd^2 - mean(kept$noise)))
+  out$.lower <- predicted$lower
+  out$.upper <- predicted$upper
+  if (!is.null(pairs$value)) {
+    out$.resid <- pairs$value - predicted$mean
+  }
+  out
+}
+
+#' @rdname tidy.gibbsite_fit
+#' @export
+glance.gibbs_bmf <- function(x, ...) {
+  model <- fit_part(x, "model")
+  out <- glance.gibbsite_fit(x)
+  noise <- mean(vapply(fit_part(x, "chains"), function(chain) {
+    bmf_predicted(chain$state)$noise
+  }, 0))
+  cbind(out, data.frame(
+    rank = model$rank, users = length(model$users),
+    items = length(model$items), sigma = sqrt(noise),
+    rmse = mean(draws_of(x, "rmse"))
+  ))
+}
+
+# ---- pairs given up front, ratings held back -------------------------------
+
+#' Predictions averaged over every kept draw
+#'
+#' For the pairs given to [gibbs_bmf()] as `predict_at`: means and variances
+#' that the chains accumulated at every kept draw as they ran. [predict()] of
+#' the same pairs uses the draws that were stored, of which there are fewer. The
+#' ends of the interval are those of [predict.gibbs_bmf()], moved and scaled to
+#' this mean and this standard deviation.
+#'
+#' @param fit A fit made by [gibbs_bmf()] with `predict_at`.
+#' @param level Number between 0 and 1, default 0.9: the probability of the
+#'   interval.
+#' @return A data frame with a row for each pair of `predict_at`: the pair, its
+#'   rating if one was given, `mean`, `variance` and its parts `noise` and
+#'   `parameters`, `lower`, `upper`, and `unknown` as in [predict.gibbs_bmf()].
+#'   Draws that wait for slower chains after an interrupt are part of the means.
+#' @section Errors: `gibbsite_error_argument` for a fit without `predict_at`.
+#' @examples
+#' set.seed(1)
+#' made <- sim_bmf(40, 30, rank = 2, share = 0.3)
+#' back <- sample(nrow(made), 50)
+#' fit <- gibbs_bmf(made[-back, ], rank = 2, predict_at = made[back, ],
+#'   draws = 200, burnin = 200, chains = 2, seed = 1
+#' )
+#' head(predicted_at(fit))
+#' held_out(fit)
+#' @export
+predicted_at <- function(fit, level = 0.9) {
+  call <- rlang::current_env()
+  check_bmf(fit)
+  level <- check_number(
+    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
+  )
+  pairs <- asked_pairs(fit, call)
+  streamed <- streamed_moments(fit)
+  kept <- kept_factors(fit, call = call)
+  ends <- streamed_ends(kept, pairs, streamed, level)
+  out <- pair_frame(
+    kept$model, pairs, mean = streamed$mean,
+    variance = streamed$noise + streamed$variance, noise = streamed$noise,
+    parameters = streamed$variance, lower = ends[, 1L], upper = ends[, 2L],
+    unknown = pairs$unknown
+  )
+  if (!is.null(pairs$value)) {
+    value <- stats::setNames(
+      data.frame(pairs$value), fit_part(fit, "model")$names[[3]]
+    )
+    out <- cbind(out[1:2], value, out[-(1:2)])
+  }
+  out
+}
+
+check_bmf <- function(fit, arg = "fit", call = rlang::caller_env()) {
+  if (!inherits(fit, "gibbs_bmf")) {
+    given <- describe(fit)
+    abort_argument(
+      "{.arg {arg}} must be a fit made by {.fn gibbs_bmf}, not {given}.",
+      call = call
+    )
+  }
+}
+
+asked_pairs <- function(fit, call) {
+  model <- fit_part(fit, "model")
+  pairs <- model$pairs
+  if (is.null(pairs)) {
+    abort_argument(
+      c(
+        "{.arg fit} was made without {.arg predict_at}.",
+        i = "Use {.fn predict}, or fit again with the pairs."
+      ),
+      call = call
+    )
+  }
+  unrated <- c(
+    model$user_counts[pairs$user] == 0, model$item_counts[pairs$item] == 0
+  )
+  unrated <- matrix(unrated, ncol = 2)
+  pairs$ids <- list(
+    user = model$users[pairs$user], item = model$items[pairs$item]
+  )
+  pairs$unknown <- c("none", "user", "item", "both")[
+    1 + unrated[, 1L] + 2 * unrated[, 2L]
+  ]
+  pairs
+}
+
+# Means and variances over every kept draw of all chains, each chain with its
+# number of draws (Chan, Golub and LeVeque 1983, doi:10.2307/2683386, eq. 1.5).
+streamed_moments <- function(fit) {
+  parts <- lapply(fit_part(fit, "chains"), function(chain) {
+    bmf_predicted(chain$state)
+  })
+  count <- vapply(parts, function(part) as.double(part$count), 0)
+  weight <- count / sum(count)
+  mean <- Reduce(`+`, Map(function(part, w) w * part$mean, parts, weight))
+  m2 <- Reduce(`+`, Map(function(part, n) {
+    part$m2 + n * (part$mean - mean)^2
+  }, parts, count))
+  list(
+    mean = fit_part(fit, "model")$center + mean, variance = m2 / sum(count),
+    noise = sum(weight * vapply(parts, function(part) part$noise, 0))
+  )
+}
+
+# The quantiles of the stored draws' mixture, standardised by its mean and
+# standard deviation and put back with those of all draws.
+streamed_ends <- function(kept, pairs, streamed, level) {
+  moments <- pair_moments(kept, pairs)
+  sd <- sqrt(mean(kept$noise) + moments$variance)
+  ends <- interval_ends(pairs, length(kept$noise), level, function(rows) {
+    bmf_normals(kept, pairs, rows)
+  })
+  streamed$mean + sqrt(streamed$noise + streamed$variance) / sd *
+    (ends - moments$mean)
+}
+
+#' How well ratings that were held back are predicted
+#'
+#' @param fit A fit made by [gibbs_bmf()], or the result of a search for a mode.
+#' @param newdata `NULL` for the ratings given as `predict_at`, or a data frame
+#'   of pairs with ratings.
+#' @param level Numbers between 0 and 1, default 0.5, 0.8 and 0.95: the
+#'   probabilities of the central predictive intervals whose coverage is
+#'   counted.
+#' @return A data frame of one row: `ratings` (how many), `rmse` (root mean
+#'   square error of the posterior mean), `mae` (mean absolute error), `lpd`
+#'   (mean log predictive density of a rating: the higher the better), and for
+#'   each level `coverage_50`, ...: the share of ratings inside their interval.
+#' @details
+#' With `predict_at` the errors are those of [predicted_at()], over every kept
+#' draw; density and coverage are those of the draws that the fit keeps.
+#'
+#' The standard error of a coverage \eqn{p} is about \eqn{\sqrt{p(1-p)/n}}{
+#' sqrt(p (1 - p) / n)}. For the difference in `rmse` between two fits compare
+#' them on the same ratings: most of its chance is common to both.
+#' @section Errors: `gibbsite_error_argument` where no ratings were held back.
+#' @examples
+#' set.seed(1)
+#' made <- sim_bmf(40, 30, rank = 2, share = 0.3)
+#' back <- sample(nrow(made), 50)
+#' fit <- gibbs_bmf(made[-back, ], rank = 2, draws = 200, burnin = 200,
+#'   chains = 2, seed = 1
+#' )
+#' held_out(fit, made[back, ])
+#' @export
+held_out <- function(fit, newdata = NULL, level = c(0.5, 0.8, 0.95)) {
+  UseMethod("held_out")
+}
+
+#' @export
+held_out.default <- function(fit, newdata = NULL, level = c(0.5, 0.8, 0.95)) {
+  check_bmf(fit, call = rlang::caller_env())
+}
+
+#' @rdname held_out
+#' @export
+held_out.gibbs_bmf <- function(fit, newdata = NULL,
+                               level = c(0.5, 0.8, 0.95)) {
+  call <- rlang::current_env()
+  level <- check_levels(level)
+  pairs <- held_out_pairs(fit, newdata, call)
+  kept <- kept_factors(fit, call = call)
+  mean <- if (is.null(newdata)) {
+    streamed_moments(fit)$mean[pairs$rows]
+  } else {
+    pair_moments(kept, pairs)$mean
+  }
+  scores <- score_pairs(kept, pairs)
+  held_out_row(pairs$value, mean, scores[, 1L], scores[, 2L], level)
+}
+
+check_levels <- function(level, call = rlang::caller_env()) {
+  check_numeric_vector(
+    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE,
+    call = call
+  )
+}
+
+# Pairs with ratings: those of newdata, or those of predict_at that have one.
+held_out_pairs <- function(fit, newdata, call) {
+  model <- fit_part(fit, "model")
+  if (!is.null(newdata)) {
+    pairs <- bmf_pairs(model, newdata, call)
+    check_values(pairs, model, call)
+    return(pairs)
+  }
+  if (is.null(model$pairs$value) || all(is.na(model$pairs$value))) {
+    abort_argument(
+      c(
+        "{.arg newdata} is needed: the fit holds no ratings held back.",
+        i = "{.arg predict_at} had no ratings, or was not given."
+      ),
+      call = call
+    )
+  }
+  pairs <- asked_pairs(fit, call)
+  rows <- which(!is.na(pairs$value))
+  list(
+    user = pairs$user[rows], item = pairs$item[rows],
+    ids = lapply(pairs$ids, `[`, rows), value = pairs$value[rows],
+    unknown = pairs$unknown[rows], rows = rows
+  )
+}
+
+# Log predictive density and predictive distribution function of each rating.
+score_pairs <- function(kept, pairs) {
+  stand_ins <- draw_stand_ins(kept, pairs)
+  by_blocks(pairs, length(kept$noise), function(rows) {
+    normals <- bmf_normals(kept, pairs, rows, stand_ins)
+    density <- log_density(pairs$value[rows], normals)
+    largest <- apply(density, 2, max)
+    relative <- exp(density - rep(largest, each = nrow(density)))
+    cbind(
+      largest + log(colMeans(relative)),
+      probability_below(pairs$value[rows], normals)
+    )
+  })
+}
+
+probability_below <- function(value, normals) {
+  draws <- nrow(normals$mean)
+  z <- (rep(value, each = draws) - normals$mean) / normals$sd
+  colMeans(matrix(stats::pnorm(z), draws))
+}
+
+held_out_row <- function(value, mean, log_density, below, level) {
+  inside <- vapply(level, function(p) {
+    mean(abs(below - 0.5) <= p / 2)
+  }, 0)
+  names(inside) <- paste0("coverage_", format_probs(level))
+  error <- value - mean
+  out <- data.frame(
+    ratings = length(value), rmse = sqrt(mean(error^2)),
+    mae = mean(abs(error)), lpd = mean(log_density)
+  )
+  cbind(out, t(inside))
+}

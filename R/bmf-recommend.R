@@ -1,0 +1,428 @@
+# Items for users, and users that were not in the fit, from draws of the factors
+# (R/bmf-predict.R).
+
+# ---- recommendations -------------------------------------------------------
+
+#' Items that users have not rated and may like
+#'
+#' For each user the items that they have not rated, in decreasing order of the
+#' posterior mean of the rating, with its uncertainty.
+#'
+#' @param fit A fit made by [gibbs_bmf()], or new users from [fold_in()].
+#' @param users Ids of users; `NULL` (default) for all of them (at most 100,000
+#'   recommendations at once).
+#' @param n Whole number, at least 1, default 10: how many items for a user;
+#'   fewer where fewer are left.
+#' @param level Number between 0 and 1, default 0.9: the probability of the
+#'   interval.
+#' @param ... Passed to methods.
+#' @return A data frame with a row for each recommendation: the user, `place` (1
+#'   for the first), the item, `mean`, `sd` (of the mean: the part of the
+#'   parameters), `lower` and `upper` (the predictive interval of the rating,
+#'   noise included) and `ratings`, how often the item was rated in the data.
+#' @section Errors: `gibbsite_error_argument` for users that are not in the fit
+#'   and for a fit that does not hold its data, which say what was rated.
+#' @examples
+#' set.seed(1)
+#' made <- sim_bmf(40, 30, rank = 2, share = 0.3)
+#' fit <- gibbs_bmf(made, rank = 2, draws = 200, burnin = 200, chains = 2,
+#'   seed = 1
+#' )
+#' recommend(fit, users = c("1", "7"), n = 3)
+#' @export
+recommend <- function(fit, users = NULL, n = 10, level = 0.9, ...) {
+  UseMethod("recommend")
+}
+
+#' @export
+recommend.default <- function(fit, users = NULL, n = 10, level = 0.9, ...) {
+  check_bmf(fit, call = rlang::caller_env())
+}
+
+#' @rdname recommend
+#' @export
+recommend.gibbs_bmf <- function(fit, users = NULL, n = 10, level = 0.9, ...) {
+  call <- rlang::current_env()
+  check_no_more(...)
+  n <- check_count(n)
+  level <- check_number(
+    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
+  )
+  model <- fit_part(fit, "model")
+  if (is.null(model$data)) {
+    abort_argument(c(
+      "{.arg fit} does not hold its data, which say what each user has rated.",
+      i = "Fit with {.code keep_data = TRUE}, or use {.fn predict} of the pairs
+           in question."
+    ))
+  }
+  codes <- chosen_users(users, model$users, call)
+  check_recommended(length(codes), n, length(model$items), call)
+  kept <- kept_factors(fit, call = call)
+  best <- best_unseen(kept, codes, n)
+  pairs <- list(
+    user = best$user, item = best$item,
+    ids = list(user = model$users[best$user], item = model$items[best$item])
+  )
+  ends <- interval_ends(pairs, length(kept$noise), level, function(rows) {
+    bmf_normals(kept, pairs, rows)
+  })
+  recommended(model, pairs, best, ends)
+}
+
+chosen_users <- function(users, ids, call) {
+  if (is.null(users)) {
+    return(seq_along(ids))
+  }
+  check_ids(users, "user", "users", call)
+  codes <- match_ids(users, ids)
+  if (anyNA(codes) || length(codes) == 0) {
+    lost <- utils::head(id_words(users[is.na(codes)]), 3)
+    abort_argument(
+      if (length(codes) == 0) {
+        "{.arg users} must not be empty."
+      } else {
+        c(
+          "{.arg users} must be users of the fit: {.val {lost}}
+           {cli::qty(lost)}{?is/are} not.",
+          i = "For a new user with some ratings see {.fn fold_in}."
+        )
+      },
+      call = call
+    )
+  }
+  unique(codes)
+}
+
+check_recommended <- function(users, n, items, call) {
+  rows <- as.double(users) * min(n, items)
+  if (rows > 1e5) {
+    abort_argument(
+      c(
+        "{.arg users} and {.arg n} ask for {format_number(rows)}
+         recommendations, more than 100,000.",
+        i = "Ask for some users at a time."
+      ),
+      call = call, class = "gibbsite_error_size"
+    )
+  }
+}
+
+# The n best items of each user that he or she has not rated: list(user, item,
+# place, mean, sd), user by user.
+best_unseen <- function(kept, codes, n) {
+  model <- kept$model
+  data <- model$data
+  mine <- data$user %in% codes
+  rated <- split(data$item[mine], factor(data$user[mine], codes))
+  items <- seq_along(model$items)
+  parts <- lapply(seq_along(codes), function(k) {
+    left <- setdiff(items, rated[[k]])
+    if (length(left) == 0) {
+      return(NULL)
+    }
+    moments <- kept_moments(kept, rep(codes[[k]], length(left)), left)
+    top <- utils::head(order(-moments$mean, left), n)
+    data.frame(
+      user = codes[[k]], item = left[top], place = seq_along(top),
+      mean = moments$mean[top], sd = sqrt(moments$variance[top])
+    )
+  })
+  best <- do.call(rbind, parts)
+  best %||% data.frame(
+    user = integer(), item = integer(), place = integer(), mean = double(),
+    sd = double()
+  )
+}
+
+# Mean and variance of the linear predictor of known pairs over the kept draws,
+# without a matrix of draws.
+kept_moments <- function(kept, user, item) {
+  parts <- lapply(seq_along(kept$states), function(k) {
+    bmf_linear_moments(
+      kept$model, kept$states[[k]], user, item, kept$which[[k]]
+    )
+  })
+  count <- vapply(parts, function(part) as.double(part$count), 0)
+  parts <- parts[count > 0]
+  count <- count[count > 0]
+  mean <- Reduce(`+`, Map(function(part, n) n * part$mean, parts, count)) /
+    sum(count)
+  m2 <- Reduce(`+`, Map(function(part, n) {
+    part$m2 + n * (part$mean - mean)^2
+  }, parts, count))
+  list(mean = kept$model$center + mean, variance = m2 / sum(count))
+}
+
+recommended <- function(model, pairs, best, ends) {
+  out <- data.frame(
+    pairs$ids$user, place = best$place, pairs$ids$item, mean = best$mean,
+    sd = best$sd, lower = ends[, 1L], upper = ends[, 2L],
+    ratings = model$item_counts[pairs$item]
+  )
+  names(out)[c(1L, 3L)] <- model$names[1:2]
+  out
+}
+
+# ---- new users ---------------------------------------------------------------
+
+#' New users without refitting
+#'
+#' Draws the factors of users who were not in the data from their ratings: one
+#' draw from
+#' \deqn{u \mid V, \Lambda_u, \mu_u, \beta, r \sim \mathrm{N}(m, P^{-1}), \quad
+#'   P = \Lambda_u + \beta \sum_j v_j v_j^\top, \quad m = P^{-1} (\Lambda_u
+#'   \mu_u + \beta \sum_j r_j v_j)}{
+#'   u | V, Lambda_u, mu_u, beta, r ~ N(m, P^-1), P = Lambda_u + beta sum_j v_j
+#'   v_j', m = P^-1 (Lambda_u mu_u + beta sum_j r_j v_j)}
+#' for each draw of the items' factors and the hyperparameters that the fit
+#' keeps for prediction, on R's generator.
+#'
+#' The draws of \eqn{V} and of the hyperparameters are those of the fit: what
+#' the new ratings say about items is not used. With few new users beside many
+#' old ones that is next to nothing; the draws are exact for the posterior given
+#' the fit's data of everything but the new users, updated for each new user
+#' alone.
+#'
+#' @param fit A fit made by [gibbs_bmf()].
+#' @param new_ratings A data frame with the ratings of the new users, with
+#'   columns called as in the data of the fit. The items must be items of the
+#'   fit. A user who occurs with the rating `NA` alone has no ratings and gets
+#'   the prior.
+#' @param draws `NULL` for all draws that the fit keeps for prediction, or a
+#'   whole number: so many of them, spread evenly.
+#' @return An object of class `bmf_fold` for `predict()` and [recommend()]: a
+#'   list with `draws`, an array of `D x users x draws`, `users`, the ids, and
+#'   `ratings`, how many each has.
+#' @section Errors: `gibbsite_error_argument` for items that the fit does not
+#'   have, missing columns and ratings that are not finite.
+#' @examples
+#' set.seed(1)
+#' made <- sim_bmf(40, 30, rank = 2, share = 0.3)
+#' fit <- gibbs_bmf(made, rank = 2, draws = 200, burnin = 200, chains = 2,
+#'   seed = 1
+#' )
+#' ann <- data.frame(
+#'   user = "ann", item = c("3", "7", "20"), value = c(2, -1, 1)
+#' )
+#' folded <- fold_in(fit, ann)
+#' folded
+#' predict(folded, data.frame(user = "ann", item = c("1", "2")))
+#' recommend(folded, n = 3)
+#' @export
+fold_in <- function(fit, new_ratings, draws = NULL) {
+  call <- rlang::current_env()
+  check_bmf(fit)
+  model <- fit_part(fit, "model")
+  asked <- pair_columns(new_ratings, model$names, "new_ratings", call)
+  if (is.null(asked$value)) {
+    lacking <- or_words(quoted(unique(c(
+      model$names[[3]], usual_columns$value
+    ))))
+    abort_argument(
+      "{.arg new_ratings} must have the ratings: there is no column {lacking}.",
+      call = call, class = "column"
+    )
+  }
+  if (length(asked$user) == 0) {
+    abort_argument(
+      "{.arg new_ratings} has no rows.", call = call, class = "empty"
+    )
+  }
+  seen <- !is.na(asked$value)
+  item <- match_ids(asked$item, model$items)
+  lost <- unique(id_words(plain_or_level(asked$item))[is.na(item) & seen])
+  if (length(lost) > 0) {
+    shown <- utils::head(lost, 3)
+    abort_argument(
+      c(
+        "{.arg new_ratings} must be of items of the fit: {.val {shown}}
+         {cli::qty(shown)}{?is/are} not.",
+        i = "{length(lost)} item{?s} {?is/are} unknown; leave {?its/their}
+             ratings out."
+      ),
+      call = call
+    )
+  }
+  users <- index_ids(droplevels_ids(asked$user), "user", "new_ratings", call)
+  ratings <- list(
+    n = length(users$ids), user = users$code[seen], item = item[seen],
+    value = asked$value[seen]
+  )
+  kept <- kept_factors(fit, draws, call)
+  drawn <- fold_draws(kept, ratings)
+  structure(
+    list(
+      draws = drawn, users = users$ids,
+      ratings = tabulate(ratings$user, ratings$n), rated = ratings, kept = kept
+    ),
+    class = "bmf_fold"
+  )
+}
+
+plain_or_level <- function(x) {
+  if (is.factor(x)) as.character(x) else plain_ids(x)
+}
+
+# Unused levels are no users here.
+droplevels_ids <- function(x) if (is.factor(x)) droplevels(x) else x
+
+# D x users x draws
+fold_draws <- function(kept, ratings) {
+  drawn <- unlist(lapply(seq_along(kept$states), function(k) {
+    lapply(kept$which[[k]], function(j) {
+      bmf_fold_in(kept$model, kept$states[[k]], j, ratings)
+    })
+  }))
+  array(drawn, c(kept$model$size, ratings$n, length(kept$noise)))
+}
+
+#' @export
+print.bmf_fold <- function(x, ...) {
+  size <- dim(x$draws)
+  writeLines(cli::pluralize(
+    "<bmf_fold> {size[2]} new user{?s} with {sum(x$ratings)} rating{?s}, ",
+    "{size[3]} draw{?s} of {size[1]} coordinate{?s}"
+  ))
+  shown <- utils::head(seq_along(x$users), 10)
+  writeLines(paste0(
+    "  ", id_words(x$users)[shown], ": ", x$ratings[shown],
+    ifelse(x$ratings[shown] == 1, " rating", " ratings")
+  ))
+  if (length(x$users) > 10) {
+    writeLines(paste0("  and ", length(x$users) - 10, " more"))
+  }
+  writeLines("Next: predict(folded, pairs), recommend(folded)")
+  invisible(x)
+}
+
+# Moments of the ratings of new users for items, given each draw: list(mean,
+# extra), draws x pairs.  user: places among the new ones; item: codes, NA for
+# items that nobody knows.
+fold_moments <- function(fold, user, item) {
+  kept <- fold$kept
+  model <- kept$model
+  new_item <- is.na(item)
+  item[new_item] <- 1L
+  s <- 0
+  moments <- over_draws(kept, function(draw) {
+    s <<- s + 1
+    u <- matrix(fold$draws[, user, s], model$size)
+    v <- draw$v[, item, drop = FALSE]
+    extra <- numeric(length(user))
+    if (any(new_item)) {
+      prior <- new_factor(model, draw, "v")
+      v[, new_item] <- prior$mean
+      extra[new_item] <- squared_length(
+        prior$root, against(model, u[, new_item, drop = FALSE])
+      )
+    }
+    list(mean = model$center + inner(model, u, v), extra = extra)
+  })
+  list(
+    mean = do.call(rbind, lapply(moments, function(one) one$mean)),
+    extra = do.call(rbind, lapply(moments, function(one) one$extra))
+  )
+}
+
+#' @rdname fold_in
+#' @param object An object made by `fold_in()`.
+#' @param newdata For `predict()`: a data frame of new users and items.
+#' @param type,level As in [predict.gibbs_bmf()].
+#' @param ... Not used.
+#' @export
+predict.bmf_fold <- function(object, newdata,
+                             type = c("mean", "draws", "interval"),
+                             level = 0.9, ...) {
+  call <- rlang::current_env()
+  check_no_more(...)
+  type <- check_choice(type, c("mean", "draws", "interval"))
+  level <- check_number(
+    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
+  )
+  kept <- object$kept
+  model <- kept$model
+  ids <- pair_columns(newdata, model$names, "newdata", call)
+  user <- match_ids(ids$user, object$users)
+  if (anyNA(user)) {
+    lost <- id_words(plain_or_level(ids$user))[is.na(user)][[1]]
+    abort_argument(
+      "{.arg newdata} must be of users that were folded in: {.val {lost}} is
+       not.",
+      call = call
+    )
+  }
+  item <- match_ids(ids$item, model$items)
+  pairs <- list(user = user, item = item, ids = ids[c("user", "item")])
+  check_matrix_size(length(kept$noise), length(user), call)
+  moments <- fold_moments(object, user, item)
+  if (type == "draws") {
+    normals <- stats::rnorm(length(moments$mean))
+    return(moments$mean + sqrt(moments$extra) * normals)
+  }
+  fold_frame(object, pairs, moments, type, level)
+}
+
+fold_frame <- function(fold, pairs, moments, type, level) {
+  kept <- fold$kept
+  mean <- colMeans(moments$mean)
+  parameters <- colMeans(moments$extra) +
+    colMeans((moments$mean - rep(mean, each = nrow(moments$mean)))^2)
+  noise <- mean(kept$noise)
+  no_item <- is.na(pairs$item) | kept$model$item_counts[pairs$item] == 0
+  unknown <- ifelse(
+    fold$ratings[pairs$user] == 0, ifelse(no_item, "both", "user"),
+    ifelse(no_item, "item", "none")
+  )
+  if (type == "mean") {
+    return(pair_frame(
+      kept$model, pairs, mean = mean, variance = noise + parameters,
+      noise = noise, parameters = parameters, unknown = unknown
+    ))
+  }
+  sd <- sqrt(moments$extra + kept$noise)
+  pair_frame(
+    kept$model, pairs, mean = mean, sd = sqrt(noise + parameters),
+    lower = mixture_quantile(moments$mean, sd, (1 - level) / 2),
+    upper = mixture_quantile(moments$mean, sd, (1 + level) / 2),
+    unknown = unknown
+  )
+}
+
+#' @rdname fold_in
+#' @param users,n As in [recommend()].
+#' @export
+recommend.bmf_fold <- function(fit, users = NULL, n = 10, level = 0.9, ...) {
+  call <- rlang::current_env()
+  check_no_more(...)
+  n <- check_count(n)
+  level <- check_number(
+    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
+  )
+  model <- fit$kept$model
+  codes <- chosen_users(users, fit$users, call)
+  items <- seq_along(model$items)
+  check_recommended(length(codes), n, length(items), call)
+  parts <- lapply(codes, function(code) {
+    left <- setdiff(items, fit$rated$item[fit$rated$user == code])
+    user <- rep(code, length(left))
+    moments <- fold_moments(fit, user, left)
+    pairs <- list(
+      user = user, item = left,
+      ids = list(user = fit$users[user], item = model$items[left])
+    )
+    all <- fold_frame(fit, pairs, moments, "mean", level)
+    top <- utils::head(order(-all$mean, left), n)
+    chosen <- lapply(moments, function(m) m[, top, drop = FALSE])
+    pairs <- list(
+      user = user[top], item = left[top], ids = lapply(pairs$ids, `[`, top)
+    )
+    ends <- fold_frame(fit, pairs, chosen, "interval", level)
+    best <- data.frame(
+      place = seq_along(top), mean = all$mean[top],
+      sd = sqrt(all$parameters[top])
+    )
+    recommended(model, pairs, best, as.matrix(ends[c("lower", "upper")]))
+  })
+  do.call(rbind, parts)
+}
