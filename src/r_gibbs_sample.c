@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "r_args.h"
-#include "r_closure.h"
+#include "r_generator.h"
 #include "r_scan.h"
 #include "routines.h"
 
@@ -45,7 +45,8 @@ static int all_finite(SEXP value) {
 
 static gibbs_fault value_fault(const gibbs_model *m, size_t block, SEXP value) {
   const int type = TYPEOF(value);
-  if ((type != REALSXP && type != INTSXP && type != LGLSXP) || OBJECT(value))
+  if ((type != REALSXP && type != INTSXP && type != LGLSXP) ||
+      Rf_isObject(value))
     return FAULT_SHAPE;
   if ((double)XLENGTH(value) != m->lengths[block] ||
       !same_dims(value, VECTOR_ELT(m->dims, (R_xlen_t)block)))

@@ -3,11 +3,11 @@
 
 #include <R.h>
 #include <R_ext/Random.h>
-#include <Rversion.h>
 #include <limits.h>
 #include <string.h>
 
 #include "r_args.h"
+#include "r_generator.h"
 #include "r_native.h"
 #include "r_scan.h"
 #include "routines.h"
@@ -83,7 +83,7 @@ static int one_number(SEXP answer, double *value) {
     *value = REAL(answer)[0];
     return 1;
   }
-  const int whole = TYPEOF(answer) == INTSXP && !OBJECT(answer);
+  const int whole = TYPEOF(answer) == INTSXP && !Rf_isObject(answer);
   const int missing =
     TYPEOF(answer) == LGLSXP && LOGICAL(answer)[0] == NA_LOGICAL;
   *value = Rf_asReal(answer);
@@ -112,7 +112,7 @@ int mh_ask_number(void *context, const double *x, double *value) {
 int mh_ask_vector(void *context, const double *x, double *value) {
   const mh_closure *f = context;
   SEXP answer = PROTECT(ask(f, x));
-  const int whole = TYPEOF(answer) == INTSXP && !OBJECT(answer);
+  const int whole = TYPEOF(answer) == INTSXP && !Rf_isObject(answer);
   const int good =
     (TYPEOF(answer) == REALSXP || whole) && (size_t)XLENGTH(answer) == f->d;
   for (size_t j = 0; good && j < f->d; j++)
@@ -274,15 +274,6 @@ static SEXP stream_symbol(void) {
   return Rf_install(".Random.seed");
 }
 
-static SEXP current_stream(void) {
-#if R_VERSION >= R_Version(4, 5, 0)
-  return R_getVarEx(stream_symbol(), R_GlobalEnv, FALSE, R_NilValue);
-#else
-  SEXP seed = Rf_findVarInFrame(R_GlobalEnv, stream_symbol());
-  return TYPEOF(seed) == PROMSXP ? Rf_eval(seed, R_GlobalEnv) : seed;
-#endif
-}
-
 void mh_open_stream(mh_own_stream *own, SEXP state, mh_session *session) {
   SEXP stream = args_element(state, "own");
   if (TYPEOF(stream) != INTSXP || XLENGTH(stream) < 2)
@@ -298,7 +289,7 @@ void mh_open_stream(mh_own_stream *own, SEXP state, mh_session *session) {
 void mh_take_generator(void *own) {
   mh_own_stream *o = own;
   SEXP stream = VECTOR_ELT(o->state, o->slot);
-  o->chain = PROTECT(current_stream());
+  o->chain = PROTECT(generator_seed());
   if (TYPEOF(o->chain) != INTSXP ||
       INTEGER(o->chain)[0] != INTEGER(stream)[0]) {
     refuse(o->session, "generator", R_NilValue);
@@ -313,7 +304,7 @@ void mh_take_generator(void *own) {
 void mh_give_generator(void *own) {
   const mh_own_stream *o = own;
   PutRNGstate();
-  SET_VECTOR_ELT(o->state, o->slot, current_stream());
+  SET_VECTOR_ELT(o->state, o->slot, generator_seed());
   Rf_defineVar(stream_symbol(), o->chain, R_GlobalEnv);
 }
 

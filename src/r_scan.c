@@ -2,11 +2,10 @@
 
 #include <R.h>
 #include <R_ext/Random.h>
-#include <Rversion.h>
 #include <limits.h>
 
 #include "r_args.h"
-#include "r_closure.h"
+#include "r_generator.h"
 
 /* ---- interrupts ------------------------------------------------------------ */
 
@@ -34,22 +33,6 @@ SEXP scan_copy_state(SEXP state) {
   if (TYPEOF(state) != VECSXP)
     Rf_error("`state` must be a list");
   return Rf_duplicate(state);
-}
-
-static SEXP current_seed(void) {
-  SEXP symbol = Rf_install(".Random.seed");
-#if R_VERSION >= R_Version(4, 5, 0)
-  SEXP seed = PROTECT(R_getVar(symbol, R_GlobalEnv, FALSE));
-#else
-  SEXP seed = PROTECT(Rf_findVarInFrame(R_GlobalEnv, symbol));
-  if (TYPEOF(seed) == PROMSXP) {
-    UNPROTECT(1);
-    seed = PROTECT(Rf_eval(seed, R_GlobalEnv));
-  }
-#endif
-  SEXP copy = Rf_duplicate(seed);
-  UNPROTECT(1);
-  return copy;
 }
 
 void scan_stop(status outcome) {
@@ -85,14 +68,14 @@ static SEXP run_segment(const scan_model *scan, scan_control control, SEXP n,
   SET_VECTOR_ELT(result, 1, draws);
   if (hold_generator)
     GetRNGstate();
-  control.inversion = generator_kind() / 100 % 100 == 4;
+  control.generator = generator_in_use();
   const status outcome =
     scan_sweeps(scan, &control, sweeps, sweep, REAL(draws), rows);
   if (hold_generator)
     PutRNGstate();
   if (outcome != STATUS_OK && outcome != STATUS_INTERRUPTED)
     scan_stop(outcome);
-  SET_VECTOR_ELT(result, 2, current_seed());
+  SET_VECTOR_ELT(result, 2, Rf_duplicate(generator_seed()));
   UNPROTECT(1);
   return outcome == STATUS_OK ? result : R_NilValue;
 }

@@ -193,11 +193,11 @@ typedef struct {
 } normals_job;
 
 static void draw_normals(const bmf_model *m, const normals_job *normals,
-                         int inversion) {
+                         const generator *g) {
   if (m->mode)
     memset(normals->to, 0, normals->count * sizeof *normals->to);
   else
-    normals_draw(normals->to, normals->count, inversion);
+    normals_draw(g, normals->to, normals->count);
 }
 
 /* Places first, ..., last - 1 of the order of a side, and their work. */
@@ -232,15 +232,16 @@ static status draw_rows(bmf_model *m, const bmf_regression *job,
   const bmf_ratings *ratings = side->ratings;
   const int team = team_for(b->work, control->threads);
   const int chunk = 1 + (int)(3e4 * (double)(b->last - b->first) / b->work);
+  /* to take the generator's words over R needs memory: not in a parallel block */
+  const generator plain = {.inversion = control->generator.inversion};
   int failed = 0;
-  (void)team;
   (void)chunk;
 #ifdef _OPENMP
 #pragma omp parallel num_threads(team) reduction(| : failed) if (team > 1)
 #endif
   {
     if (thread_number() == 0)
-      draw_normals(m, ahead, control->inversion);
+      draw_normals(m, ahead, team > 1 ? &plain : &control->generator);
 #ifdef _OPENMP
 #pragma omp for schedule(dynamic, chunk) nowait
 #endif
@@ -278,7 +279,7 @@ static status draw_batches(bmf_model *m, const bmf_regression *job,
   batch now = next_batch(d, side, 0, most);
   normals_job normals = normals_of_batch(d, side, &now, drawn);
   double work = 0.0;
-  draw_normals(m, &normals, control->inversion);
+  draw_normals(m, &normals, &control->generator);
   while (now.first < now.last) {
     drawn += normals.count / d;
     const batch next = next_batch(d, side, now.last, most);

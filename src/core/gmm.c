@@ -550,10 +550,10 @@ static status draw_covariances(gmm_model *m) {
  * then chunks of observations run in parallel.  Leaves the log-likelihood of the
  * current parameters. */
 static status draw_allocations(gmm_model *m, const scan_control *control) {
-  for (size_t i = 0; !m->mode && i < m->data.n; i++)
-    m->uniforms[i] = unif_rand();
-  if (!m->mode)
-    normals_draw(m->normals, m->data.missing.entries, control->inversion);
+  if (!m->mode) {
+    uniforms_draw(&control->generator, m->uniforms, m->data.n);
+    normals_draw(&control->generator, m->normals, m->data.missing.entries);
+  }
   status outcome = prepare_patterns(m);
   if (m->recording)
     *m->state.kept += 1.0;

@@ -4,16 +4,16 @@
 #include "linalg.h"
 #include "normals.h"
 
-static void draw_one(const laplace_model *m, int inversion) {
-  normals_draw(m->w, m->p, inversion);
+static void draw_one(const laplace_model *m, const generator *g) {
+  normals_draw(g, m->w, m->p);
   linalg_solve_lower_transposed(m->factor, m->p, m->w);
   for (size_t j = 0; j < m->p; j++)
     m->w[j] += m->mean[j];
 }
 
-static void draw_ahead(const laplace_model *m, int inversion) {
+static void draw_ahead(const laplace_model *m, const generator *g) {
   for (size_t draw = 0; draw < LAPLACE_AHEAD; draw++) {
-    normals_draw(m->w, m->p, inversion);
+    normals_draw(g, m->w, m->p);
     for (size_t j = 0; j < m->p; j++)
       m->ahead[draw + LAPLACE_AHEAD * j] = m->w[j];
   }
@@ -28,11 +28,11 @@ static void draw_ahead(const laplace_model *m, int inversion) {
 status laplace_sweep(void *model, const scan_control *control) {
   const laplace_model *m = model;
   if (m->ahead == NULL) {
-    draw_one(m, control->inversion);
+    draw_one(m, &control->generator);
     return STATUS_OK;
   }
   if (*m->used >= LAPLACE_AHEAD)
-    draw_ahead(m, control->inversion);
+    draw_ahead(m, &control->generator);
   const size_t draw = (size_t)*m->used;
   for (size_t j = 0; j < m->p; j++)
     m->w[j] = m->ahead[draw + LAPLACE_AHEAD * j];

@@ -66,19 +66,28 @@ static void quantiles(const double *p, size_t n, double *x) {
   }
 }
 
-/* R's uniforms have about 32 bits; two of them make one with 27 + 32. */
-void normals_draw(double *out, size_t n, int inversion) {
-  for (size_t i = 0; !inversion && i < n; i++)
-    out[i] = norm_rand();
-  for (size_t first = 0; inversion && first < n; first += BATCH) {
-    const double cells = 134217728.0; /* 2^27 */
+/* R's uniforms have 32 bits; two of them make one with 27 + 32. */
+static void wide_uniforms(uint32_t *words, double *p, size_t n) {
+  const double cells = 134217728.0; /* 2^27 */
+  double u[2 * BATCH];
+  uniforms_next(words, u, 2 * n);
+  for (size_t i = 0; i < n; i++)
+    p[i] = ((double)(int)(cells * u[2 * i]) + u[2 * i + 1]) / cells;
+}
+
+void normals_draw(const generator *g, double *out, size_t n) {
+  if (!g->inversion) {
+    for (size_t i = 0; i < n; i++)
+      out[i] = norm_rand();
+    return;
+  }
+  uint32_t *const words = uniforms_take(g, 2 * n);
+  for (size_t first = 0; first < n; first += BATCH) {
     const size_t count = n - first < BATCH ? n - first : BATCH;
     double p[BATCH], x[BATCH];
-    for (size_t i = 0; i < count; i++) {
-      const double cell = (double)(int)(cells * unif_rand());
-      p[i] = (cell + unif_rand()) / cells;
-    }
+    wide_uniforms(words, p, count);
     quantiles(p, count, x);
     memcpy(out + first, x, count * sizeof *x);
   }
+  uniforms_give(g, words);
 }

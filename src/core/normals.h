@@ -2,12 +2,12 @@
 #ifndef GIBBSITE_NORMALS_H
 #define GIBBSITE_NORMALS_H
 
-#include <stddef.h>
+#include "uniforms.h"
 
 /* out (n) <- what n calls of norm_rand() would give, from the same uniforms.
- * inversion: R's normal generator is the one of RNGkind(normal.kind =
- * "Inversion"), whose quantile function is then taken of many uniforms at once;
- * otherwise norm_rand() is called. */
-void normals_draw(double *out, size_t n, int inversion);
+ * Where R's normal generator is that of RNGkind(normal.kind = "Inversion"), its
+ * quantile function is taken of many uniforms at once; otherwise norm_rand() is
+ * called. */
+void normals_draw(const generator *g, double *out, size_t n);
 
 #endif

@@ -10,6 +10,7 @@
 #define GIBBSITE_SCAN_H
 
 #include "status.h"
+#include "uniforms.h"
 #include <stddef.h>
 
 typedef struct {
@@ -20,7 +21,7 @@ typedef struct {
   int (*stop)(void *); /* nonzero = give up; may be NULL; never called in
                           a parallel region                                */
   void *stop_data;
-  int inversion; /* R's normals are by inversion: for normals_draw() */
+  generator generator; /* of the segment: uniforms.h, normals.h */
 } scan_control;
 
 typedef struct {

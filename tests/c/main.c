@@ -15,7 +15,8 @@
   RUN(philox)        \
   RUN(rdist)         \
   RUN(scan)          \
-  RUN(slice)
+  RUN(slice)         \
+  RUN(uniforms)
 
 #define DECLARE(topic) void test_##topic(void);
 #define CALL(topic) test_##topic();

@@ -366,6 +366,20 @@ test_that("the core is its twin over several chunks and threads", {
   expect_twin(1100, 2, 3, "full", TRUE, sweeps = 5, threads = 2)
 })
 
+# Sizes at which uniforms and normals are drawn many at a time.
+test_that("the core is its twin on every kind of generator", {
+  kinds <- list(
+    c("Mersenne-Twister", "Ahrens-Dieter"), c("L'Ecuyer-CMRG", "Inversion"),
+    c("Wichmann-Hill", "Kinderman-Ramage")
+  )
+  for (kind in kinds) {
+    withr::local_seed(
+      25, .rng_kind = kind[[1]], .rng_normal_kind = kind[[2]]
+    )
+    expect_twin(1100, 2, 3, "full", TRUE, sweeps = 5)
+  }
+})
+
 test_that("the core is its twin, more sizes", {
   skip_unless_extended()
   withr::local_seed(23)
