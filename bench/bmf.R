@@ -257,7 +257,7 @@ speed_row <- function(name, x, rank, rounds, seconds, als) {
 
 show_table <- function(x) {
   numbers <- vapply(x, is.numeric, NA)
-  x[numbers] <- lapply(x[numbers], signif, 3)
+  x[numbers] <- lapply(x[numbers], signif, 4)
   print(x, row.names = FALSE)
 }
 
