@@ -87,6 +87,8 @@ static bmf_data unpack_sizes(SEXP list) {
 static bmf_data unpack_data(SEXP list) {
   bmf_data data = unpack_sizes(list);
   data.directions = args_count(list, "directions", 0);
+  if (data.directions > data.d)
+    Rf_error("`directions` must not exceed `size`");
   data.center = args_number(list, "center");
   data.users = unpack_ratings(args_element(list, "users"), data.n, data.m);
   data.items = unpack_ratings(args_element(list, "items"), data.m, data.n);

@@ -192,6 +192,7 @@ typedef struct {
   size_t count;
 } normals_job;
 
+/* Taken before a parallel block: R needs memory for it. */
 static uint32_t *take_words(const bmf_model *m, const normals_job *normals,
                             const generator *g) {
   return m->mode ? NULL : normals_take(g, normals->count);
@@ -240,7 +241,6 @@ static status draw_rows(bmf_model *m, const bmf_regression *job,
   const generator *g = &control->generator;
   uint32_t *const words = take_words(m, ahead, g);
   int failed = 0;
-  (void)team;
   (void)chunk;
 #ifdef _OPENMP
 #pragma omp parallel num_threads(team) reduction(| : failed) if (team > 1)
