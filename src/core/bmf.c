@@ -241,6 +241,7 @@ static status draw_rows(bmf_model *m, const bmf_regression *job,
   const generator *g = &control->generator;
   uint32_t *const words = take_words(m, ahead, g);
   int failed = 0;
+  (void)team;
   (void)chunk;
 #ifdef _OPENMP
 #pragma omp parallel num_threads(team) reduction(| : failed) if (team > 1)
