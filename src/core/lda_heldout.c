@@ -79,8 +79,11 @@ static void open_document(const library *l, lda_document *d) {
  * sum_k (n_dk + alpha_k) phi_kw before. */
 static double join(const library *l, lda_document *d, size_t w,
                    philox_stream *stream, uint16_t *z) {
+  float sums[8];
   const double mass = lda_dot(d->t, l->phi + w * l->padded, l->padded, d->run);
-  const size_t k = lda_pick_wide(d->run, l->padded, d->k, philox_unif(stream));
+  lda_sum_wide(d->run, l->padded, sums);
+  const size_t k =
+    lda_pick_wide(d->run, l->padded, d->k, sums, philox_unif(stream) * mass);
   *z = (uint16_t)k;
   d->t[k] = (float)++d->count[k] + l->alpha[k];
   return mass;
