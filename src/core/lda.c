@@ -130,8 +130,7 @@ static void carve_threads(lda_model *m, lda_arena *a, double cells) {
 
 static void carve(lda_model *m, lda_arena *a) {
   carve_common(m, a);
-  carve_threads(m, a,
-                lda_most_cells(m->data.n, m->data.terms, m->data.k));
+  carve_threads(m, a, lda_most_cells(m->data.n, m->data.terms, m->data.k));
 }
 
 static lda_model model_of(const lda_data *data, int threads) {

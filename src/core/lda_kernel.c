@@ -10,8 +10,7 @@
  * second, which is the order of lda_scan() (lda_pick.h); the last of them; how many
  * of them `rest` has passed; the cell of a topic. */
 
-typedef float floats_16
-  __attribute__((vector_size(16), aligned(4), may_alias));
+typedef float floats_16 __attribute__((vector_size(16), aligned(4), may_alias));
 typedef int ints_16 __attribute__((vector_size(16), aligned(4), may_alias));
 typedef struct {
   floats_16 a, b;
@@ -51,8 +50,7 @@ static inline size_t passed_16(octet_16 sums, float rest) {
 #if LANES_WIDE
 #include <immintrin.h>
 
-typedef float floats_32
-  __attribute__((vector_size(32), aligned(4), may_alias));
+typedef float floats_32 __attribute__((vector_size(32), aligned(4), may_alias));
 typedef int ints_32 __attribute__((vector_size(32), aligned(4), may_alias));
 typedef struct {
   floats_32 a;

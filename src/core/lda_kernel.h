@@ -56,8 +56,8 @@ LANE_TARGET static inline OCTET LANE_NAME(weigh)(const uint32_t *row,
   OCTET x;
   x.a = UNLESS(*index == own, FROM(t) * (COUNTS(row) + eta));
   *index += (int)WIDTH;
-  PAIR(x.b = UNLESS(*index == own,
-                    FROM(t + WIDTH) * (COUNTS(row + WIDTH) + eta));
+  PAIR(x.b =
+         UNLESS(*index == own, FROM(t + WIDTH) * (COUNTS(row + WIDTH) + eta));
        *index += (int)WIDTH;)
   return x;
 }
@@ -70,8 +70,8 @@ LANE_TARGET static inline OCTET LANE_NAME(run_row)(const uint32_t *row,
   INTS index = LANE_NAME(count_up)();
   OCTET low = {0}, high = {0};
   for (size_t j = 0; j < padded; j += LDA_LANES) {
-    low = LANE_NAME(add)(low,
-                         LANE_NAME(weigh)(row + j, t + j, eta, owns, &index));
+    low =
+      LANE_NAME(add)(low, LANE_NAME(weigh)(row + j, t + j, eta, owns, &index));
     LANE_NAME(keep)(run + j, low);
     high = LANE_NAME(add)(
       high, LANE_NAME(weigh)(row + j + 8, t + j + 8, eta, owns, &index));
@@ -220,9 +220,8 @@ LANE_TARGET static inline size_t LANE_NAME(draw_row)(lda_document *d,
 }
 
 /* One of the other topics by t_k; `share` of their sum is passed. */
-LANE_TARGET static inline size_t LANE_NAME(draw_smoothing)(lda_document *d,
-                                                           size_t old,
-                                                           double share) {
+LANE_TARGET static inline size_t
+LANE_NAME(draw_smoothing)(lda_document *d, size_t old, double share) {
   LANE_NAME(columns) columns;
   const float t = d->t[old];
   d->t[old] = 0.0f;
@@ -251,9 +250,8 @@ LANE_NAME(draw_list)(lda_document *d, uint32_t *cell, uint32_t *length,
   size_t drawn;
   if (rest < mass) {
     const size_t column = LANE_NAME(passed)(columns.scanned, (float)rest);
-    const size_t place =
-      lda_pick_strand(d->run, size, LDA_LIST_LANES, column,
-                      (float)rest - columns.sums[column]);
+    const size_t place = lda_pick_strand(d->run, size, LDA_LIST_LANES, column,
+                                         (float)rest - columns.sums[column]);
     const size_t to = place < *length ? place : *length - 1;
     drawn = cell[to] & LDA_TOPIC;
     cell[to] += LDA_TOPIC + 1;
@@ -269,12 +267,11 @@ LANE_NAME(draw_list)(lda_document *d, uint32_t *cell, uint32_t *length,
 /* Tokens whose uniforms are drawn together. */
 #define BATCH 256
 
-LANE_TARGET static void
-LANE_NAME(collapsed_tokens)(lda_document *document, lda_words *words,
-                            const double *eta, size_t eta_step, const int *word,
-                            uint16_t *z, const double *u, size_t n,
-                            size_t ahead) {
-  lda_document d = *document; /* what is written cannot be thought to change it */
+LANE_TARGET static void LANE_NAME(collapsed_tokens)(
+  lda_document *document, lda_words *words, const double *eta, size_t eta_step,
+  const int *word, uint16_t *z, const double *u, size_t n, size_t ahead) {
+  lda_document d =
+    *document; /* what is written cannot be thought to change it */
   const lda_words own = *words;
   for (size_t i = 0; i < n; i++) {
     const size_t w = (size_t)word[i] - 1, old = z[i];
@@ -310,9 +307,9 @@ LANE_NAME(collapsed_document)(lda_document *d, lda_words *words,
     const size_t left = n - first, size = left < BATCH ? left : BATCH;
     for (size_t i = 0; i < size; i++)
       u[i] = unif_rand();
-    LANE_NAME(collapsed_tokens)(d, words, eta, eta_step, word + first,
-                                z + first, u, size,
-                                left > LDA_AHEAD ? left - LDA_AHEAD : 0);
+    LANE_NAME(collapsed_tokens)
+    (d, words, eta, eta_step, word + first, z + first, u, size,
+     left > LDA_AHEAD ? left - LDA_AHEAD : 0);
   }
 }
 

@@ -120,8 +120,8 @@ void lda_words_arrange(lda_words *words, uint32_t *scratch) {
     if (!may_be_row(tokens, k))
       continue;
     const size_t topics = is_row ? topics_of_row(slot, k) : words->length[w];
-    const int wanted = topics > most || tokens > LDA_MAX_LIST ||
-                       words->padded <= ROWS_ALONE;
+    const int wanted =
+      topics > most || tokens > LDA_MAX_LIST || words->padded <= ROWS_ALONE;
     if (wanted == is_row)
       continue;
     memcpy(scratch, slot, words->padded * sizeof(uint32_t));
