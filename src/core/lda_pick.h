@@ -2,8 +2,9 @@
  * on.  Strand s of `run` is run[s], run[s + lanes], ...: the partial sums of the
  * weights at these places; the last `lanes` numbers are the strands' totals.
  *
- * Weights are held in single precision, so that a probability is off by at most
- * some 1e-7 of itself, and the threshold in double. */
+ * Weights, running sums and what is left of a threshold are held in single
+ * precision: a probability is off by at most some 1e-7 of the sum of the weights
+ * that are picked from (which leave a token's own topic out: lda_kernel.h). */
 #ifndef GIBBSITE_LDA_PICK_H
 #define GIBBSITE_LDA_PICK_H
 

@@ -5,7 +5,8 @@
  *
  * A word of N tokens has at most N topics, so a list of that many cells
  * never overflows; a word with fewer tokens than topics is always a list, and one
- * whose counts may not fit 16 bits always a row.  Others are laid out at the
+ * whose counts may not fit 16 bits always a row; with few topics all words are rows.
+ * Others are laid out at the
  * start of each sweep by the number of their topics, and stay so until the next.
  * Lists are sorted by topic there too, so that what a slot holds when a sweep begins
  * is a function of the counts, however they came about. */
