@@ -29,8 +29,8 @@
 # from the last topics of a run of so many sweeps on the rest; half of the tokens
 # of each new document are folded in, the other half is scored: the same code for
 # every program.  Seconds of the processor for that run.  Then, for each program, the
-# seconds by which it first has the perplexity that the slowest but one has at its
-# last (a straight line between two runs).
+# seconds by which it first has the perplexity that the worst (of three or more, the
+# worst but one) comes down to; a straight line between two runs.
 #
 # chains: four chains of gibbs_lda() on the corpus without that tenth, defaults but
 # for alpha and eta: each chain's held-out perplexity, and the topics' top terms.
@@ -360,8 +360,8 @@ seconds_until <- function(runs, target) {
 time_to_perplexity <- function(table) {
   runs <- split(table, factor(table$program, unique(table$program)))
   reached <- vapply(runs, function(x) min(x$perplexity), 0)
-  # a program that is nowhere near the others does not set the mark
-  target <- sort(reached, decreasing = TRUE)[[min(2L, length(reached))]]
+  # of three or more, one that is nowhere near the others does not set the mark
+  target <- sort(reached, decreasing = TRUE)[[1L + (length(reached) > 2L)]]
   seconds <- vapply(runs, seconds_until, 0, target = target)
   data.frame(
     program = names(runs), perplexity = target, seconds = round(seconds, 2),
