@@ -135,11 +135,20 @@ check_fit <- function(x, arg = "object", call = rlang::caller_env()) {
 }
 
 # `arg`: the argument that would take the place of the data.
+# `arg`: the argument that can take their place, or NULL where none can.
 abort_no_data <- function(arg, call) {
   abort_argument(
     c(
-      "{.arg {arg}} is needed: the fit does not hold its data.",
-      i = "It was made with {.code keep_data = FALSE} or {.fn drop_data}."
+      if (is.null(arg)) {
+        "This needs the data, which the fit does not hold."
+      } else {
+        "{.arg {arg}} is needed: the fit does not hold its data."
+      },
+      i = "It was made with {.code keep_data = FALSE} or {.fn drop_data}.",
+      i = if (is.null(arg)) {
+        "Give them back with {.code extend(fit, 1, data = )}, or use a fit that
+         holds them."
+      }
     ),
     call = call
   )

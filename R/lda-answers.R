@@ -10,11 +10,12 @@ check_lda <- function(fit, arg = "fit", call = rlang::caller_env()) {
   }
 }
 
-# Tokens of the documents fitted, or an error that says that they are gone.
-lda_tokens <- function(fit, why, call) {
+# Tokens of the documents fitted, or an error that says that they are gone and
+# which argument, if any, can take others.
+lda_tokens <- function(fit, arg, call) {
   model <- fit_part(fit, "model")
   if (is.null(model$data)) {
-    abort_no_data(why, call)
+    abort_no_data(arg, call)
   }
   list(
     word = model$data$word, start = model$data$start,
@@ -40,11 +41,11 @@ document_of_token <- function(tokens) {
 
 # ---- topics of all chains ----------------------------------------------------
 
-# What each chain has accumulated.
-chain_topics <- function(fit) {
+# What each chain has accumulated of these blocks.
+chain_topics <- function(fit, blocks = "phi") {
   model <- fit_part(fit, "model")
   lapply(fit_part(fit, "chains"), function(chain) {
-    lda_streamed(model, chain$state)
+    lda_streamed(model, chain$state, blocks)
   })
 }
 
@@ -131,10 +132,15 @@ match_topics <- function(fit, topics = chain_topics(fit),
 #' topics$affinity
 #' @export
 topic_estimates <- function(fit, chain = NULL) {
-  call <- rlang::current_env()
   check_lda(fit)
+  estimate_topics(fit, chain, c("phi", "theta"), rlang::current_env())
+}
+
+# The same with phi alone, or both blocks: theta has a row a document.
+estimate_topics <- function(fit, chain, blocks = "phi",
+                            call = rlang::caller_env()) {
   model <- fit_part(fit, "model")
-  topics <- chain_topics(fit)
+  topics <- chain_topics(fit, blocks)
   sizes <- chain_sizes(fit)
   if (!is.null(chain)) {
     chain <- check_count(
@@ -148,23 +154,38 @@ topic_estimates <- function(fit, chain = NULL) {
     matching <- match_topics(fit, topics, sizes)
     chain <- seq_along(topics)
   }
-  average_topics(model, topics, sizes, matching, chain)
+  c(
+    average_phi(model, topics, matching$order),
+    if ("theta" %in% blocks) average_theta(model, topics, matching$order),
+    describe_topics(model, topics, sizes, matching, chain)
+  )
 }
 
-average_topics <- function(model, topics, sizes, matching, chain) {
-  own <- function(c, part, by_row) {
-    order <- matching$order[c, ]
-    x <- topics[[c]][[part]]
-    if (by_row) x[order, , drop = FALSE] else x[, order, drop = FALSE]
+average_phi <- function(model, topics, order) {
+  own <- function(part) {
+    function(c) topics[[c]][[part]][order[c, ], , drop = FALSE]
   }
-  phi <- pool(length(topics), function(c) own(c, "phi", TRUE),
-              function(c) own(c, "phi_var", TRUE))
-  theta <- pool(length(topics), function(c) own(c, "theta", FALSE),
-                function(c) own(c, "theta_var", FALSE))
+  phi <- pool(length(topics), own("phi"), own("phi_var"))
+  names <- list(topic = as.character(seq_len(model$k)), model$terms)
+  list(
+    phi = `dimnames<-`(phi$mean, names), phi_sd = `dimnames<-`(phi$sd, names)
+  )
+}
+
+average_theta <- function(model, topics, order) {
+  own <- function(part) {
+    function(c) topics[[c]][[part]][, order[c, ], drop = FALSE]
+  }
+  theta <- pool(length(topics), own("theta"), own("theta_var"))
+  names <- list(model$documents, topic = as.character(seq_len(model$k)))
+  list(
+    theta = `dimnames<-`(theta$mean, names),
+    theta_sd = `dimnames<-`(theta$sd, names)
+  )
+}
+
+describe_topics <- function(model, topics, sizes, matching, chain) {
   numbers <- as.character(seq_len(model$k))
-  dimnames(phi$mean) <- dimnames(phi$sd) <- list(topic = numbers, model$terms)
-  dimnames(theta$mean) <- dimnames(theta$sd) <-
-    list(model$documents, topic = numbers)
   by_chain <- list(chain = as.character(chain), topic = numbers)
   ordered <- function(values) {
     out <- do.call(rbind, lapply(seq_along(topics), function(c) {
@@ -174,7 +195,6 @@ average_topics <- function(model, topics, sizes, matching, chain) {
   }
   share <- colMeans(ordered(function(c) sizes[[c]])) / model$nobs
   list(
-    phi = phi$mean, phi_sd = phi$sd, theta = theta$mean, theta_sd = theta$sd,
     share = stats::setNames(share, numbers),
     affinity = matrix(matching$affinity, length(topics), dimnames = by_chain),
     order = matrix(matching$order, length(topics), dimnames = by_chain),
@@ -214,7 +234,7 @@ pool <- function(chains, mean_of, variance_of) {
 top_terms <- function(fit, n = 10, chain = NULL) {
   check_lda(fit)
   n <- check_count(n)
-  table_of_terms(topic_estimates(fit, chain), n)
+  table_of_terms(estimate_topics(fit, chain), n)
 }
 
 table_of_terms <- function(topics, n) {
@@ -345,7 +365,7 @@ tidy.gibbs_lda <- function(x, matrix = NULL, conf.level = 0.95, chain = NULL,
     return(tidy.gibbsite_fit(x, conf.level = conf.level))
   }
   matrix <- check_choice(matrix, c("phi", "theta"))
-  topics <- topic_estimates(x, chain)
+  topics <- estimate_topics(x, chain, unique(c("phi", matrix)))
   mean <- topics[[matrix]]
   sd <- topics[[paste0(matrix, "_sd")]]
   sides <- expand.grid(
@@ -375,7 +395,8 @@ tidy.gibbs_lda <- function(x, matrix = NULL, conf.level = 0.95, chain = NULL,
 #' topic_distances(fit)
 #' @export
 topic_distances <- function(fit, chain = NULL) {
-  hellinger(topic_estimates(fit, chain)$phi)
+  check_lda(fit)
+  hellinger(estimate_topics(fit, chain)$phi)
 }
 
 hellinger <- function(phi) {
@@ -431,11 +452,10 @@ alpha_of_draw <- function(model, draws, s) {
 
 # The topics on which new documents are folded in: for each chain the mean phi
 # and alpha, or `draws` draws of them where phi was stored.
-fold_in_topics <- function(fit, draws, call) {
+fold_in_topics <- function(fit, draws, call, topics = chain_topics(fit)) {
   model <- fit_part(fit, "model")
   matrices <- chain_matrices(fit)
   if (!"phi" %in% model$keep) {
-    topics <- chain_topics(fit)
     return(lapply(seq_along(topics), function(c) {
       alpha <- if ("alpha" %in% model$columns) {
         mean(matrices[[c]][, "alpha"])
@@ -509,8 +529,9 @@ predict.gibbs_lda <- function(object, newdata = NULL,
   }
   tokens <- lda_newdata(object, newdata, "keep", call)
   k <- fit_part(object, "model")$k
-  jobs <- fold_in_topics(object, draws, call)
-  order <- match_topics(object)$order
+  topics <- chain_topics(object)
+  jobs <- fold_in_topics(object, draws, call, topics)
+  order <- match_topics(object, topics)$order
   names <- list(tokens$documents, topic = as.character(seq_len(k)))
   if (type == "draws") {
     check_result_size(
@@ -811,7 +832,7 @@ coherence <- function(fit, n = 10, x = NULL, chain = NULL) {
     at <- match(match(topic$term, tokens$terms), terms)
     cbind(
       topic = topic$topic[[1L]],
-      coherence_of(together[at, at], length(tokens$documents)),
+      coherence_of(together[at, at, drop = FALSE], length(tokens$documents)),
       terms = paste(topic$term, collapse = " ")
     )
   })
@@ -823,6 +844,9 @@ coherence <- function(fit, n = 10, x = NULL, chain = NULL) {
 # together: documents that have both terms (on the diagonal, the term), most
 # probable first.
 coherence_of <- function(together, documents) {
+  if (nrow(together) < 2L) {
+    return(data.frame(umass = NA_real_, npmi = NA_real_))
+  }
   alone <- diag(together)
   later <- row(together)[lower.tri(together)]
   earlier <- col(together)[lower.tri(together)]
@@ -903,7 +927,7 @@ posterior_predict.gibbs_lda <- function(object, draws = NULL, ...) {
   check_no_more(...)
   model <- fit_part(object, "model")
   check_kept(object, c("theta", "phi"), call)
-  tokens <- lda_tokens(object, "data", call)
+  tokens <- lda_tokens(object, NULL, call)
   all <- do.call(rbind, chain_matrices(object))
   rows <- spread_rows(draws, nrow(all), call)
   lapply(rows, function(s) {
@@ -952,7 +976,7 @@ new_documents <- function(tokens, theta, phi) {
 ldavis_data <- function(fit, chain = NULL) {
   call <- rlang::current_env()
   check_lda(fit)
-  tokens <- lda_tokens(fit, "data", call)
+  tokens <- lda_tokens(fit, NULL, call)
   topics <- topic_estimates(fit, chain)
   # its sums must be one to the last bit that it looks at
   list(
@@ -996,8 +1020,9 @@ ldavis_data <- function(fit, chain = NULL) {
 plot.gibbs_lda <- function(x, type = "terms", topics = NULL, n = 10,
                            level = 0.9, chain = NULL, variables = NULL, ...) {
   own <- c("terms", "prevalence", "map")
-  for (one in type) {
-    check_choice(one, c(own, plot_types), arg = "type")
+  if (!all(type %in% plot_types)) {
+    # one of the topics' own pictures is drawn alone
+    type <- check_choice(type, c(own, plot_types))
   }
   if (!type[[1L]] %in% own) {
     plot.gibbsite_fit(x, type = type, variables = variables, ...)
@@ -1010,7 +1035,7 @@ plot.gibbs_lda <- function(x, type = "terms", topics = NULL, n = 10,
   )
   k <- fit_part(x, "model")$k
   topics <- check_topics(topics, k, rlang::current_env())
-  estimates <- topic_estimates(x, chain)
+  estimates <- estimate_topics(x, chain)
   switch(type[[1L]],
     terms = plot_terms(estimates, topics, n),
     prevalence = plot_prevalence(x, estimates, level, chain),

@@ -200,34 +200,41 @@ model_invariants.lda_model <- function(model, draws) {
 # Means and total variances (the Dirichlet's own included) of theta (documents x
 # topics) and phi (topics x terms) over a chain's kept draws; how far its topics
 # stayed what they were; NULL before the first kept draw.
-lda_streamed <- function(model, state) {
+lda_streamed <- function(model, state, blocks = c("theta", "phi")) {
   kept <- state$kept
   if (kept == 0) {
     return(NULL)
   }
+  c(
+    if ("theta" %in% blocks) streamed_theta(model, state),
+    if ("phi" %in% blocks) streamed_phi(model, state),
+    list(
+      stayed = state$stayed / kept, switched = state$switched / kept,
+      draws = kept
+    )
+  )
+}
+
+streamed_theta <- function(model, state) {
   k <- model$k
   theta <- lda_moments(
     state$theta_sum, state$theta_square, state$theta_base,
-    lda_base_parts(model$prior$alpha, state$alpha, k), k, FALSE, kept
+    lda_base_parts(model$prior$alpha, state$alpha, k), k, FALSE, state$kept
   )
+  names <- list(model$documents, as.character(seq_len(k)))
+  named <- function(x) `dimnames<-`(t(x), names)
+  list(theta = named(theta$mean), theta_var = named(theta$variance))
+}
+
+streamed_phi <- function(model, state) {
   terms <- length(model$terms)
   phi <- lda_moments(
     state$phi_sum, state$phi_square, state$phi_base,
-    lda_base_parts(model$prior$eta, state$eta, terms), k, TRUE, kept
+    lda_base_parts(model$prior$eta, state$eta, terms), model$k, TRUE, state$kept
   )
-  named <- function(x, rows, columns) {
-    dimnames(x) <- list(rows, columns)
-    x
-  }
-  topics <- as.character(seq_len(k))
-  list(
-    theta = named(t(theta$mean), model$documents, topics),
-    theta_var = named(t(theta$variance), model$documents, topics),
-    phi = named(phi$mean, topics, model$terms),
-    phi_var = named(phi$variance, topics, model$terms),
-    stayed = state$stayed / kept, switched = state$switched / kept,
-    draws = kept
-  )
+  names <- list(as.character(seq_len(model$k)), model$terms)
+  named <- function(x) `dimnames<-`(x, names)
+  list(phi = named(phi$mean), phi_var = named(phi$variance))
 }
 
 # By what the base sums are multiplied: 1 where the concentration is sampled and
@@ -263,11 +270,19 @@ lda_moments <- function(sum, square, base, parts, k, by_row, kept) {
 # `burnin`.
 lda_fold_in <- function(word, start, phi, alpha, sweeps = 20, burnin = 20,
                         threads = 1) {
-  .Call(
+  interrupt_or(.Call(
     C_lda_fold_in, as.integer(word), as.double(start), phi,
     rep_len(as.double(alpha), nrow(phi)),
     list(burnin = burnin, kept = sweeps), threads
-  )
+  ))
+}
+
+# NULL from the core: Ctrl-C was seen there, and is handed on.
+interrupt_or <- function(result) {
+  if (is.null(result)) {
+    rlang::interrupt()
+  }
+  result
 }
 
 # p(w_i | theta, phi) of each token; theta: k x documents.
@@ -281,10 +296,10 @@ lda_token_probabilities <- function(word, start, phi, theta, threads = 1) {
 # log of an unbiased estimate of each document's p(w | phi, alpha).
 lda_left_to_right <- function(word, start, phi, alpha, particles = 20,
                               threads = 1) {
-  .Call(
+  interrupt_or(.Call(
     C_lda_left_to_right, as.integer(word), as.double(start), phi,
     rep_len(as.double(alpha), nrow(phi)), particles, threads
-  )
+  ))
 }
 
 # ---- the log joint density ---------------------------------------------------

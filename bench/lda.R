@@ -1,9 +1,15 @@
 # Latent Dirichlet allocation: gibbs_lda()'s samplers beside topicmodels, lda,
 # text2vec, seededlda and tidylda.
 #
-#   Rscript bench/lda.R [ROUNDS] [PART ...]
-#     ROUNDS  default 3
-#     PART    of: speed perplexity threads large; default the first three
+#   Rscript bench/lda.R [ROUNDS] [PART ...] [CORPUS ...] [K ...] [PROGRAM ...]
+#     ROUNDS   default 3
+#     PART     of: speed perplexity threads chains large; default the first four
+#     CORPUS   of: ap ng; default both
+#     K        numbers of topics; default 20 100 500 for speed, 20 100 for threads,
+#              100 for perplexity and chains
+#     PROGRAM  of: topicmodels lda text2vec seededlda tidylda; default all that are
+#              installed
+# in any order after ROUNDS: `Rscript bench/lda.R 3 speed ap 20 topicmodels`.
 #
 # Corpora: topicmodels::AssociatedPress (435,838 tokens), and 20 Newsgroups in
 # newsgroups20_train.rds (a documents x terms dgCMatrix of 2,765,300 tokens) in
@@ -22,7 +28,12 @@
 # perplexity: document completion on a tenth of the documents.  phi is estimated
 # from the last topics of a run of so many sweeps on the rest; half of the tokens
 # of each new document are folded in, the other half is scored: the same code for
-# every program.  Seconds of the processor for that run.
+# every program.  Seconds of the processor for that run.  Then, for each program, the
+# seconds by which it first has the perplexity that the worst (of three or more, the
+# worst but one) comes down to; a straight line between two runs.
+#
+# chains: four chains of gibbs_lda() on the corpus without that tenth, defaults but
+# for alpha and eta: each chain's held-out perplexity, and the topics' top terms.
 #
 # threads: two threads over one, by the clock, the same bits asked for.
 #
@@ -35,19 +46,35 @@ source(file.path(if (length(here) > 0L) dirname(here) else "bench", "deps.R"))
 
 arguments <- commandArgs(trailingOnly = TRUE)
 rounds <- as.integer(c(arguments, "3")[[1L]])
-parts <- arguments[-1L]
-if (length(parts) == 0L) {
-  parts <- c("speed", "perplexity", "threads")
+chosen <- function(choices, default) {
+  found <- intersect(arguments[-1L], choices)
+  if (length(found) == 0L) default else found
+}
+rivals <- c("topicmodels", "lda", "text2vec", "seededlda", "tidylda")
+all_parts <- c("speed", "perplexity", "threads", "chains", "large")
+parts <- chosen(all_parts, setdiff(all_parts, "large"))
+wanted_corpora <- chosen(c("ap", "ng"), c("ap", "ng"))
+numbers <- grep("^[0-9]+$", arguments[-1L], value = TRUE)
+topics_or <- function(default) {
+  if (length(numbers) > 0L) as.integer(numbers) else default
+}
+unknown <- setdiff(
+  arguments[-1L], c(all_parts, "ap", "ng", rivals, numbers)
+)
+if (length(unknown) > 0L) {
+  stop("There is no ", paste(unknown, collapse = ", "), " to choose.")
 }
 
 inside <- function(name) get(name, asNamespace("gibbsite"))
+`%||%` <- function(x, y) if (is.null(x)) y else x
 alpha <- 0.1
 eta <- 0.01
 
 # ---- corpora -----------------------------------------------------------------
 
 # document, term, count -> what lda_model() reads, and the triplets
-corpus_of <- function(document, term, count, documents, terms) {
+corpus_of <- function(document, term, count, documents, terms,
+                      vocabulary = NULL) {
   order <- order(document, term)
   document <- document[order]
   term <- term[order]
@@ -59,6 +86,7 @@ corpus_of <- function(document, term, count, documents, terms) {
     word = rep(term, count), start = c(0, cumsum(lengths)),
     documents = as.character(seq_len(documents)),
     terms = as.character(seq_len(terms)),
+    vocabulary = vocabulary %||% as.character(seq_len(terms)),
     matrix = Matrix::sparseMatrix(
       document, term, x = as.double(count), dims = c(documents, terms)
     )
@@ -66,21 +94,23 @@ corpus_of <- function(document, term, count, documents, terms) {
 }
 
 corpora <- list()
-if (peer_available("topicmodels")) {
+if ("ap" %in% wanted_corpora && peer_available("topicmodels")) {
   found <- new.env()
   utils::data("AssociatedPress", package = "topicmodels", envir = found)
   x <- found$AssociatedPress
-  corpora$AssociatedPress <- corpus_of(x$i, x$j, x$v, x$nrow, x$ncol)
+  corpora$AssociatedPress <- corpus_of(
+    x$i, x$j, x$v, x$nrow, x$ncol, x$dimnames[[2L]]
+  )
 }
 file <- file.path(
   Sys.getenv("GIBBSITE_BENCH_DATA", "../shared/data"), "newsgroups20_train.rds"
 )
-if (file.exists(file)) {
+if ("ng" %in% wanted_corpora && file.exists(file)) {
   x <- methods::as(readRDS(file), "TsparseMatrix")
   corpora$`20 Newsgroups` <- corpus_of(
-    x@i + 1L, x@j + 1L, as.integer(x@x), nrow(x), ncol(x)
+    x@i + 1L, x@j + 1L, as.integer(x@x), nrow(x), ncol(x), colnames(x)
   )
-} else {
+} else if ("ng" %in% wanted_corpora) {
   message("Skipped: 20 Newsgroups is not in ", dirname(file), ".")
 }
 
@@ -186,7 +216,7 @@ run_tidylda <- function(corpus, k, sweeps) {
 }
 
 programs <- list(gibbsite = run_gibbsite)
-for (name in c("topicmodels", "lda", "text2vec", "seededlda", "tidylda")) {
+for (name in chosen(rivals, rivals)) {
   if (peer_available(name)) {
     programs[[name]] <- get(paste0("run_", name))
   }
@@ -313,7 +343,58 @@ measure_perplexity <- function(name, corpus, k, counts) {
   do.call(rbind, unlist(rows, recursive = FALSE))
 }
 
-`%||%` <- function(x, y) if (is.null(x)) y else x
+# Seconds until a program's perplexity is first at most `target`.
+seconds_until <- function(runs, target) {
+  below <- which(runs$perplexity <= target)
+  if (length(below) == 0L) {
+    return(NA_real_)
+  }
+  at <- below[[1L]]
+  if (at == 1L) {
+    return(runs$seconds[[1L]])
+  }
+  pair <- c(at - 1L, at)
+  stats::approx(runs$perplexity[pair], runs$seconds[pair], target)$y
+}
+
+time_to_perplexity <- function(table) {
+  runs <- split(table, factor(table$program, unique(table$program)))
+  reached <- vapply(runs, function(x) min(x$perplexity), 0)
+  # of three or more, one that is nowhere near the others does not set the mark
+  target <- sort(reached, decreasing = TRUE)[[1L + (length(reached) > 2L)]]
+  seconds <- vapply(runs, seconds_until, 0, target = target)
+  data.frame(
+    program = names(runs), perplexity = target, seconds = round(seconds, 2),
+    `over gibbsite` = round(seconds / seconds[["gibbsite"]], 2),
+    check.names = FALSE, row.names = NULL
+  )
+}
+
+# ---- chains ------------------------------------------------------------------
+
+measure_chains <- function(name, corpus, k) {
+  set.seed(5)
+  documents <- length(corpus$documents)
+  out <- sample.int(documents, documents %/% 10)
+  x <- corpus$matrix
+  dimnames(x) <- list(corpus$documents, corpus$vocabulary)
+  began <- proc.time()[["elapsed"]]
+  fit <- quietly(gibbs_lda(
+    x[-out, ], k, lda_prior(alpha, eta), empty = "keep", draws = 200,
+    burnin = 800, seed = 11, progress = FALSE
+  ))
+  cat(sprintf(
+    "%s, %d topics: 4 chains of 1000 sweeps, %.0f s\n", name, k,
+    proc.time()[["elapsed"]] - began
+  ))
+  each <- vapply(seq_len(4L), function(chain) {
+    set.seed(12)
+    halves <- split_halves(subset_of(corpus, out))
+    completion(topic_estimates(fit, chain)$phi, halves)
+  }, 0)
+  cat("held-out perplexity of each chain:", round(each, 1), "\n")
+  print(top_terms(fit, 8))
+}
 
 # ---- threads -----------------------------------------------------------------
 
@@ -399,7 +480,7 @@ options(width = 110)
 
 if ("speed" %in% parts) {
   for (name in names(corpora)) {
-    for (k in c(20, 100, 500)) {
+    for (k in topics_or(c(20, 100, 500))) {
       print(measure_speed(name, corpora[[name]], k), row.names = FALSE)
     }
   }
@@ -409,19 +490,28 @@ if ("perplexity" %in% parts) {
     gibbsite = c(25, 50, 100, 200, 400), other = c(25, 50, 100, 200)
   )
   for (name in names(corpora)) {
-    print(
-      measure_perplexity(name, corpora[[name]], 100, counts), row.names = FALSE
-    )
+    for (k in topics_or(100)) {
+      table <- measure_perplexity(name, corpora[[name]], k, counts)
+      print(table, row.names = FALSE)
+      print(time_to_perplexity(table), row.names = FALSE)
+    }
   }
 }
 if ("threads" %in% parts) {
   for (name in names(corpora)) {
-    for (k in c(20, 100)) {
+    for (k in topics_or(c(20, 100))) {
       for (method in c("partially_collapsed", "uncollapsed")) {
         print(
           measure_threads(name, corpora[[name]], k, method), row.names = FALSE
         )
       }
+    }
+  }
+}
+if ("chains" %in% parts) {
+  for (name in names(corpora)) {
+    for (k in topics_or(100)) {
+      measure_chains(name, corpora[[name]], k)
     }
   }
 }

@@ -187,6 +187,7 @@ static lda_heldout unpack_heldout(SEXP word, SEXP start, SEXP phi,
   args_product(job.k, job.documents);
   const size_t wanted = args_scalar_count(threads, "threads", 1);
   job.threads = threads_allowed(wanted > 1024 ? 1024 : (int)wanted);
+  job.stop = scan_interrupted;
   return job;
 }
 
@@ -210,10 +211,18 @@ static philox_key fresh_key(void) {
   return key;
 }
 
-/* These run without a look for interrupts. */
 static void check_effort(size_t count) {
   if (count > 1000000)
     Rf_error("there can be at most 1e6 sweeps or particles");
+}
+
+/* The result, or NULL when the user interrupted. */
+static SEXP answer(SEXP result, status outcome) {
+  if (outcome == STATUS_INTERRUPTED)
+    return R_NilValue;
+  if (outcome != STATUS_OK)
+    scan_stop(outcome);
+  return result;
 }
 
 /* sweeps: list(burnin, kept).  list(theta, mean, square), each k x documents. */
@@ -234,10 +243,8 @@ SEXP C_lda_fold_in(SEXP word, SEXP start, SEXP phi, SEXP alpha, SEXP sweeps,
   const status outcome = lda_fold_in(
     &job, first, kept, REAL(VECTOR_ELT(result, 0)), REAL(VECTOR_ELT(result, 1)),
     REAL(VECTOR_ELT(result, 2)), heldout_work(&job));
-  if (outcome != STATUS_OK)
-    scan_stop(outcome);
   UNPROTECT(1);
-  return result;
+  return answer(result, outcome);
 }
 
 SEXP C_lda_token_probabilities(SEXP word, SEXP start, SEXP phi, SEXP theta,
@@ -263,10 +270,8 @@ SEXP C_lda_left_to_right(SEXP word, SEXP start, SEXP phi, SEXP alpha,
   job.key = fresh_key();
   const status outcome =
     lda_left_to_right(&job, count, REAL(log_p), heldout_work(&job));
-  if (outcome != STATUS_OK)
-    scan_stop(outcome);
   UNPROTECT(1);
-  return log_p;
+  return answer(log_p, outcome);
 }
 
 /* Variates of one stream of Philox keyed by two words: log gammas of the shapes (NA:

@@ -14,8 +14,7 @@ static void check_interrupt(void *unused) {
   R_CheckUserInterrupt();
 }
 
-/* The scan's stop callback: has the user pressed Ctrl-C? */
-static int interrupted(void *unused) {
+int scan_interrupted(void *unused) {
   (void)unused;
   return !R_ToplevelExec(check_interrupt, NULL);
 }
@@ -24,7 +23,7 @@ static int interrupted(void *unused) {
  * nothing but compiled code is short. */
 static int interrupted_seldom(void *sweeps) {
   unsigned *count = sweeps;
-  return (*count)++ % 256 == 0 && interrupted(NULL);
+  return (*count)++ % 256 == 0 && scan_interrupted(NULL);
 }
 
 /* ---- state, draws and generator in one value -------------------------------- */
@@ -82,7 +81,7 @@ static SEXP run_segment(const scan_model *scan, scan_control control, SEXP n,
 
 SEXP scan_segment(const scan_model *scan, scan_control control, SEXP n,
                   SEXP state, size_t columns) {
-  control.stop = interrupted;
+  control.stop = scan_interrupted;
   return run_segment(scan, control, n, state, columns, 1);
 }
 

@@ -25,6 +25,9 @@ SEXP scan_segment(const scan_model *scan, scan_control control, SEXP n,
 SEXP scan_segment_open(const scan_model *scan, scan_control control, SEXP n,
                        SEXP state, size_t columns);
 
+/* A stop callback: has the user pressed Ctrl-C?  The answer yes is given once. */
+int scan_interrupted(void *unused);
+
 /* Raises the R error that belongs to a status other than STATUS_OK. */
 void scan_stop(status outcome);
 

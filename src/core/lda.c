@@ -74,7 +74,7 @@ static void carve_scratch(lda_model *m, lda_arena *a, lda_scratch *s) {
     *s = scratch;
 }
 
-static void carve_words(lda_model *m, lda_arena *a, size_t cells) {
+static void carve_words(lda_model *m, lda_arena *a, double cells) {
   const double terms = (double)m->data.terms;
   const lda_words words = {m->data.terms,
                            m->data.k,
@@ -82,7 +82,7 @@ static void carve_words(lda_model *m, lda_arena *a, size_t cells) {
                            lda_take(a, terms + 1.0, sizeof(size_t)),
                            lda_take(a, terms, sizeof(uint32_t)),
                            lda_take(a, terms, sizeof(uint32_t)),
-                           lda_take(a, (double)cells, sizeof(uint32_t))};
+                           lda_take(a, cells, sizeof(uint32_t))};
   m->words = words;
 }
 
@@ -114,7 +114,7 @@ static void carve_common(lda_model *m, lda_arena *a) {
 }
 
 /* The counts of words, then what each thread works with. */
-static void carve_threads(lda_model *m, lda_arena *a, size_t cells) {
+static void carve_threads(lda_model *m, lda_arena *a, double cells) {
   const double table = (double)m->padded * (double)m->data.terms;
   m->scratch = lda_take(a, m->threads, sizeof(lda_scratch));
   for (int t = 0; t < m->threads; t++)
@@ -128,15 +128,9 @@ static void carve_threads(lda_model *m, lda_arena *a, size_t cells) {
     m->scratch[t].table = m->table + (size_t)t * m->padded * m->data.terms;
 }
 
-/* At most this many cells: a slot holds no more than a word's tokens, and as many
- * again as fill up its last vector. */
-static size_t most_cells(const lda_data *data) {
-  return data->n + data->terms * LDA_LANES;
-}
-
 static void carve(lda_model *m, lda_arena *a) {
   carve_common(m, a);
-  carve_threads(m, a, most_cells(&m->data));
+  carve_threads(m, a, lda_most_cells(m->data.n, m->data.terms, m->data.k));
 }
 
 static lda_model model_of(const lda_data *data, int threads) {

@@ -6,11 +6,16 @@
 #include "lda_kernels.h"
 #include "lda_model.h"
 
-/* What a thread works with: topics and probabilities of its document's tokens. */
+#define BATCH 256 /* documents between two looks at the user's wish to stop */
+#define PATIENCE \
+  0x1p28 /* and weights of tokens, where there is one thread    */
+
+/* What a thread works with: topics and probabilities of its document's tokens,
+ * and the weights since the last look. */
 typedef struct {
   lda_document document;
   uint16_t *z;
-  double *p;
+  double *p, since;
 } reader;
 
 typedef struct {
@@ -79,14 +84,61 @@ static void open_document(const library *l, lda_document *d) {
  * sum_k (n_dk + alpha_k) phi_kw before. */
 static double join(const library *l, lda_document *d, size_t w,
                    philox_stream *stream, uint16_t *z) {
+  float sums[8];
   const double mass = lda_dot(d->t, l->phi + w * l->padded, l->padded, d->run);
-  const size_t k = lda_pick_wide(d->run, l->padded, d->k, philox_unif(stream));
+  lda_sum_wide(d->run, l->padded, sums);
+  const size_t k =
+    lda_pick_wide(d->run, l->padded, d->k, sums, philox_unif(stream) * mass);
   *z = (uint16_t)k;
   d->t[k] = (float)++d->count[k] + l->alpha[k];
   return mass;
 }
 
+static int asked(const library *l) {
+  return l->job->stop != NULL && l->job->stop(l->job->stop_data);
+}
+
+/* After so many tokens more: must this document be left? */
+static int must_stop(const library *l, reader *r, size_t tokens) {
+  r->since += (double)tokens * (double)l->padded;
+  if (l->job->threads > 1 || r->since < PATIENCE)
+    return 0;
+  r->since = 0.0;
+  return asked(l);
+}
+
+/* What is done for one document. */
+typedef status (*visit)(const library *l, size_t d, void *target);
+
+static status visit_documents(const library *l, visit one, void *target) {
+  const long documents = (long)l->job->documents;
+  int failed = 0, interrupted = 0;
+  for (long first = 0; first < documents && !interrupted; first += BATCH) {
+    const long last = first + BATCH < documents ? first + BATCH : documents;
+    if (first > 0 && asked(l))
+      return STATUS_INTERRUPTED;
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(l->job->threads) schedule(dynamic) \
+  reduction(+ : failed, interrupted) if (l->job->threads > 1)
+#endif
+    for (long d = first; d < last; d++) {
+      const status outcome =
+        interrupted ? STATUS_OK : one(l, (size_t)d, target);
+      interrupted += outcome == STATUS_INTERRUPTED;
+      failed += outcome == STATUS_NOT_FINITE;
+    }
+  }
+  if (interrupted)
+    return STATUS_INTERRUPTED;
+  return failed ? STATUS_NOT_FINITE : STATUS_OK;
+}
+
 /* ---- fold-in -------------------------------------------------------------------- */
+
+typedef struct {
+  size_t burnin, sweeps;
+  double *theta, *mean, *square;
+} shares;
 
 static void add_moments(const library *l, size_t d, const int *count,
                         double *mean, double *square) {
@@ -110,9 +162,8 @@ static void draw_theta(const library *l, const int *count,
     theta[j] = exp(theta[j]);
 }
 
-static status fold_in_document(const library *l, size_t d, size_t burnin,
-                               size_t sweeps, double *theta, double *mean,
-                               double *square) {
+static status fold_in_document(const library *l, size_t d, void *target) {
+  const shares *s = target;
   reader *r = l->readers + lda_thread();
   const lda_heldout *job = l->job;
   const size_t k = job->k, length = length_of(job, d);
@@ -122,37 +173,31 @@ static status fold_in_document(const library *l, size_t d, size_t burnin,
   for (size_t i = 0; i < length; i++)
     if (!(join(l, &r->document, (size_t)word[i] - 1, &stream, r->z + i) > 0.0))
       return STATUS_NOT_FINITE;
-  memset(mean + d * k, 0, k * sizeof(double));
-  memset(square + d * k, 0, k * sizeof(double));
-  for (size_t sweep = 0; sweep < burnin + sweeps; sweep++) {
+  memset(s->mean + d * k, 0, k * sizeof(double));
+  memset(s->square + d * k, 0, k * sizeof(double));
+  for (size_t sweep = 0; sweep < s->burnin + s->sweeps; sweep++) {
     const status outcome =
       lda_given_phi(&r->document, l->phi, &stream, 0, word, r->z, length, NULL);
     if (outcome != STATUS_OK)
       return outcome;
-    if (sweep >= burnin)
-      add_moments(l, d, r->document.count, mean, square);
+    if (must_stop(l, r, length + 1))
+      return STATUS_INTERRUPTED;
+    if (sweep >= s->burnin)
+      add_moments(l, d, r->document.count, s->mean, s->square);
   }
   for (size_t j = 0; j < k; j++) {
-    mean[d * k + j] /= (double)sweeps;
-    square[d * k + j] /= (double)sweeps;
+    s->mean[d * k + j] /= (double)s->sweeps;
+    s->square[d * k + j] /= (double)s->sweeps;
   }
-  draw_theta(l, r->document.count, &stream, theta + d * k);
+  draw_theta(l, r->document.count, &stream, s->theta + d * k);
   return STATUS_OK;
 }
 
 status lda_fold_in(const lda_heldout *job, size_t burnin, size_t sweeps,
                    double *theta, double *mean, double *square, void *work) {
   const library l = open_library(job, work);
-  const long documents = (long)job->documents;
-  int failed = 0;
-#ifdef _OPENMP
-#pragma omp parallel for num_threads(job->threads) schedule(dynamic, 8) \
-  reduction(+ : failed) if (job->threads > 1)
-#endif
-  for (long d = 0; d < documents; d++)
-    failed += fold_in_document(&l, (size_t)d, burnin, sweeps, theta, mean,
-                               square) != STATUS_OK;
-  return failed ? STATUS_NOT_FINITE : STATUS_OK;
+  shares target = {burnin, sweeps, theta, mean, square};
+  return visit_documents(&l, fold_in_document, &target);
 }
 
 /* ---- probabilities ---------------------------------------------------------------- */
@@ -192,37 +237,37 @@ static status run_particle(const library *l, size_t d, size_t particle,
       join(l, &r->document, (size_t)word[i] - 1, &stream, r->z + i);
     if (outcome != STATUS_OK || !(mass > 0.0))
       return STATUS_NOT_FINITE;
+    if (must_stop(l, r, i + 1))
+      return STATUS_INTERRUPTED;
     r->p[i] += mass / ((double)i + l->sum_alpha);
   }
   return STATUS_OK;
 }
 
-static status read_document(const library *l, size_t d, size_t particles,
-                            double *log_p) {
+typedef struct {
+  size_t particles;
+  double *log_p;
+} readings;
+
+static status read_document(const library *l, size_t d, void *target) {
+  const readings *s = target;
   reader *r = l->readers + lda_thread();
   const size_t length = length_of(l->job, d);
   memset(r->p, 0, length * sizeof(double));
-  for (size_t particle = 0; particle < particles; particle++) {
+  for (size_t particle = 0; particle < s->particles; particle++) {
     const status outcome = run_particle(l, d, particle, r);
     if (outcome != STATUS_OK)
       return outcome;
   }
-  log_p[d] = 0.0;
+  s->log_p[d] = 0.0;
   for (size_t i = 0; i < length; i++)
-    log_p[d] += log(r->p[i] / (double)particles);
+    s->log_p[d] += log(r->p[i] / (double)s->particles);
   return STATUS_OK;
 }
 
 status lda_left_to_right(const lda_heldout *job, size_t particles,
                          double *log_p, void *work) {
   const library l = open_library(job, work);
-  const long documents = (long)job->documents;
-  int failed = 0;
-#ifdef _OPENMP
-#pragma omp parallel for num_threads(job->threads) schedule(dynamic) \
-  reduction(+ : failed) if (job->threads > 1)
-#endif
-  for (long d = 0; d < documents; d++)
-    failed += read_document(&l, (size_t)d, particles, log_p) != STATUS_OK;
-  return failed ? STATUS_NOT_FINITE : STATUS_OK;
+  readings target = {particles, log_p};
+  return visit_documents(&l, read_document, &target);
 }

@@ -2,7 +2,8 @@
  *   word, start    as in lda.h
  *   phi    k x terms     alpha  k
  * Documents are independent: each has its own stream of Philox, so that threads
- * and the order of documents change nothing. */
+ * and the order of documents change nothing.  When `stop` answers yes the outcome is
+ * STATUS_INTERRUPTED and the results are of no use. */
 #ifndef GIBBSITE_LDA_HELDOUT_H
 #define GIBBSITE_LDA_HELDOUT_H
 
@@ -16,6 +17,9 @@ typedef struct {
   const double *start, *phi, *alpha;
   philox_key key;
   int threads;
+  int (*stop)(void *); /* asked now and then, never by a thread of several; may
+                          be NULL */
+  void *stop_data;
 } lda_heldout;
 
 /* Bytes of work space; 0 when the count overflows. */

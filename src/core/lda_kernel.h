@@ -1,120 +1,185 @@
 /* Kernels of LDA for one width of vector; lda_kernel.c includes this file once for
  * each width, with
- *   LANE_BYTES     bytes of a vector
+ *   LANE_BYTES     bytes of a vector: 16 or 32
  *   LANE_NAME(x)   the name of x for this width
  *   LANE_TARGET    attribute that allows its instructions, or nothing
- * Sums run in LDA_LANES strands (LDA_LIST_LANES for lists), strand j over the
- * elements j, j + LDA_LANES, ...: the same bits for each width. */
-
-typedef float LANE_NAME(floats)
-  __attribute__((vector_size(LANE_BYTES), aligned(4), may_alias));
-typedef int LANE_NAME(ints)
-  __attribute__((vector_size(LANE_BYTES), aligned(4), may_alias));
+ *   PAIR(x)        x where eight floats take two vectors, else nothing
+ * and names of its own for scan, passed and find (lda_pick.h, lda_words.h).  Sums
+ * run in LDA_LANES strands (LDA_LIST_LANES for lists), strand j over the elements
+ * j, j + LDA_LANES, ...: the same bits for each width. */
 
 #define VEC LANE_NAME(floats)
 #define INTS LANE_NAME(ints)
+#define OCTET LANE_NAME(octet)
 #define WIDTH (LANE_BYTES / sizeof(float))
-#define PASS (2 * WIDTH)
 #define AT(pointer) (*(VEC *)(pointer))
 #define FROM(pointer) (*(const VEC *)(pointer))
 #define COUNTS(pointer) __builtin_convertvector(*(const INTS *)(pointer), VEC)
-/* y where the mask is set, x elsewhere */
-#define CHOOSE(mask, y, x) ((VEC)(((INTS)(y) & (mask)) | ((INTS)(x) & ~(mask))))
+/* 0 where the mask is set, x elsewhere */
+#define UNLESS(mask, x) ((VEC)((INTS)(x) & ~(mask)))
 
-/* t_k <- (n_dk + alpha_k) / (n_k + sum eta); t may be null of zeros beyond k. */
-LANE_TARGET static void LANE_NAME(factors)(const int *count, const float *alpha,
-                                           const float *inverse, size_t padded,
-                                           float *t) {
-  for (size_t j = 0; j < padded; j += WIDTH)
-    AT(t + j) = (COUNTS(count + j) + FROM(alpha + j)) * FROM(inverse + j);
+/* ---- eight floats ----------------------------------------------------------- */
+
+LANE_TARGET static inline OCTET LANE_NAME(load)(const float *x) {
+  OCTET eight = {FROM(x) PAIR(, FROM(x + WIDTH))};
+  return eight;
 }
 
-/* run <- running sums, strand by strand, of t_k (n_kw + eta_w), of which that of
- * the topic `own` is `weight`. */
-LANE_TARGET static inline void LANE_NAME(run_row)(const uint32_t *row,
-                                                  const float *t, float eta,
-                                                  size_t own, float weight,
-                                                  size_t padded, float *run) {
-  const VEC weights = (VEC){0} + weight;
-  INTS from = {0};
+LANE_TARGET static inline void LANE_NAME(keep)(float *x, OCTET eight) {
+  AT(x) = eight.a;
+  PAIR(AT(x + WIDTH) = eight.b;)
+}
+
+LANE_TARGET static inline OCTET LANE_NAME(add)(OCTET x, OCTET y) {
+  x.a += y.a;
+  PAIR(x.b += y.b;)
+  return x;
+}
+
+/* An index to compare with: that of the topics from 0 on. */
+LANE_TARGET static inline INTS LANE_NAME(count_up)(void) {
+  INTS index = {0};
   for (size_t e = 0; e < WIDTH; e++)
-    from[e] = (int)e - (int)own;
-  for (size_t lane = 0; lane < LDA_LANES; lane += PASS) {
-    VEC a = {0}, b = {0};
-    for (size_t j = lane; j < padded; j += LDA_LANES) {
-      const INTS own_a = from == -(int)j, own_b = from == -(int)(j + WIDTH);
-      const VEC x = FROM(t + j) * (COUNTS(row + j) + eta);
-      const VEC y = FROM(t + j + WIDTH) * (COUNTS(row + j + WIDTH) + eta);
-      a += CHOOSE(own_a, weights, x);
-      b += CHOOSE(own_b, weights, y);
-      AT(run + j) = a;
-      AT(run + j + WIDTH) = b;
-    }
-  }
+    index[e] = (int)e;
+  return index;
 }
 
-/* ... of x_k y_k. */
-LANE_TARGET static inline void LANE_NAME(run_products)(const float *x,
-                                                       const float *y,
-                                                       size_t padded,
-                                                       float *run) {
-  for (size_t lane = 0; lane < LDA_LANES; lane += PASS) {
-    VEC a = {0}, b = {0};
-    for (size_t j = lane; j < padded; j += LDA_LANES) {
-      a += FROM(x + j) * FROM(y + j);
-      b += FROM(x + j + WIDTH) * FROM(y + j + WIDTH);
-      AT(run + j) = a;
-      AT(run + j + WIDTH) = b;
-    }
+/* ---- running sums ----------------------------------------------------------- */
+
+/* Each writes its running sums, strand by strand, and returns what the strands j
+ * and j + 8 sum to. */
+
+/* t_k (n_kw + eta_w) of eight topics, 0 for the topic `own`; `index` moves on. */
+LANE_TARGET static inline OCTET LANE_NAME(weigh)(const uint32_t *row,
+                                                 const float *t, float eta,
+                                                 INTS own, INTS *index) {
+  OCTET x;
+  x.a = UNLESS(*index == own, FROM(t) * (COUNTS(row) + eta));
+  *index += (int)WIDTH;
+  PAIR(x.b =
+         UNLESS(*index == own, FROM(t + WIDTH) * (COUNTS(row + WIDTH) + eta));
+       *index += (int)WIDTH;)
+  return x;
+}
+
+LANE_TARGET static inline OCTET LANE_NAME(run_row)(const uint32_t *row,
+                                                   const float *t, float eta,
+                                                   size_t own, size_t padded,
+                                                   float *run) {
+  const INTS owns = (INTS){0} + (int)own;
+  INTS index = LANE_NAME(count_up)();
+  OCTET low = {0}, high = {0};
+  for (size_t j = 0; j < padded; j += LDA_LANES) {
+    low =
+      LANE_NAME(add)(low, LANE_NAME(weigh)(row + j, t + j, eta, owns, &index));
+    LANE_NAME(keep)(run + j, low);
+    high = LANE_NAME(add)(
+      high, LANE_NAME(weigh)(row + j + 8, t + j + 8, eta, owns, &index));
+    LANE_NAME(keep)(run + j + 8, high);
   }
+  return LANE_NAME(add)(low, high);
+}
+
+/* x_k y_k of eight topics. */
+LANE_TARGET static inline OCTET LANE_NAME(product)(const float *x,
+                                                   const float *y) {
+  OCTET z = {FROM(x) * FROM(y) PAIR(, FROM(x + WIDTH) * FROM(y + WIDTH))};
+  return z;
+}
+
+LANE_TARGET static inline OCTET LANE_NAME(run_products)(const float *x,
+                                                        const float *y,
+                                                        size_t padded,
+                                                        float *run) {
+  OCTET low = {0}, high = {0};
+  for (size_t j = 0; j < padded; j += LDA_LANES) {
+    low = LANE_NAME(add)(low, LANE_NAME(product)(x + j, y + j));
+    LANE_NAME(keep)(run + j, low);
+    high = LANE_NAME(add)(high, LANE_NAME(product)(x + j + 8, y + j + 8));
+    LANE_NAME(keep)(run + j + 8, high);
+  }
+  return LANE_NAME(add)(low, high);
 }
 
 /* ... of x_k. */
-LANE_TARGET static inline void LANE_NAME(run_sums)(const float *x,
-                                                   size_t padded, float *run) {
-  for (size_t lane = 0; lane < LDA_LANES; lane += PASS) {
-    VEC a = {0}, b = {0};
-    for (size_t j = lane; j < padded; j += LDA_LANES) {
-      a += FROM(x + j);
-      b += FROM(x + j + WIDTH);
-      AT(run + j) = a;
-      AT(run + j + WIDTH) = b;
-    }
+LANE_TARGET static inline OCTET LANE_NAME(run_sums)(const float *x,
+                                                    size_t padded, float *run) {
+  OCTET low = {0}, high = {0};
+  for (size_t j = 0; j < padded; j += LDA_LANES) {
+    low = LANE_NAME(add)(low, LANE_NAME(load)(x + j));
+    LANE_NAME(keep)(run + j, low);
+    high = LANE_NAME(add)(high, LANE_NAME(load)(x + j + 8));
+    LANE_NAME(keep)(run + j + 8, high);
   }
+  return LANE_NAME(add)(low, high);
 }
 
-/* ... of t_k n_kw over the cells of a list, one token of the topic `own` left
- * out, whose t is `factor`.  Returns the number of elements of run. */
+/* t_k n_kw of some cells of a list, 0 for the topic `own`. */
+LANE_TARGET static inline VEC LANE_NAME(weigh_cells)(const uint32_t *cell,
+                                                     INTS own, const float *t) {
+  const INTS cells = *(const INTS *)cell;
+  const INTS is_own = (cells & (int)LDA_TOPIC) == own;
+  const INTS count = (cells >> 16) & (int)LDA_TOPIC & ~is_own;
+  return LANE_NAME(look_up)(t, cell) * __builtin_convertvector(count, VEC);
+}
+
+/* ... of the cells of a list. */
+LANE_TARGET static inline OCTET LANE_NAME(run_list)(const uint32_t *cell,
+                                                    size_t size, uint32_t own,
+                                                    const float *t,
+                                                    float *run) {
+  const INTS owns = (INTS){0} + (int)own;
+  OCTET sum = {0};
+  size_t j = 0;
+  do {
+    sum.a += LANE_NAME(weigh_cells)(cell + j, owns, t);
+    PAIR(sum.b += LANE_NAME(weigh_cells)(cell + j + WIDTH, owns, t);)
+    LANE_NAME(keep)(run + j, sum);
+    j += LDA_LIST_LANES;
+  } while (j < size);
+  return sum;
+}
+
+/* ---- picking ------------------------------------------------------------------ */
+
+/* What a pick among columns goes by. */
+typedef struct {
+  float sums[9]; /* of the columns before each, and of all */
+  OCTET scanned;
+} LANE_NAME(columns);
+
+LANE_TARGET static inline float LANE_NAME(open)(OCTET totals,
+                                                LANE_NAME(columns) * columns) {
+  columns->scanned = LANE_NAME(scan)(totals);
+  columns->sums[0] = 0.0f;
+  LANE_NAME(keep)(columns->sums + 1, columns->scanned);
+  return LANE_NAME(last)(columns->scanned);
+}
+
+/* lda_pick_wide() */
 LANE_TARGET static inline size_t
-LANE_NAME(run_list)(const uint32_t *cell, size_t length, uint32_t own,
-                    float factor, const float *t, float *run) {
-  const VEC factors = (VEC){0} + factor;
-  for (size_t lane = 0; lane < LDA_LIST_LANES; lane += WIDTH) {
-    VEC sum = {0};
-    for (size_t j = lane; j < length || j == lane; j += LDA_LIST_LANES) {
-      const INTS topic = *(const INTS *)(cell + j) & (int)LDA_TOPIC;
-      INTS count = (*(const INTS *)(cell + j) >> 16) & (int)LDA_TOPIC;
-      const INTS is_own = topic == (int)own;
-      count += is_own;         /* a mask is -1 */
-      count &= ~(count >> 31); /* the zeros after the end name topic 0 */
-      VEC weight;
-      for (size_t e = 0; e < WIDTH; e++)
-        weight[e] = t[cell[j + e] & LDA_TOPIC];
-      sum +=
-        CHOOSE(is_own, factors, weight) * __builtin_convertvector(count, VEC);
-      AT(run + j) = sum;
-    }
-  }
-  return length <= LDA_LIST_LANES
-           ? LDA_LIST_LANES
-           : (length + LDA_LIST_LANES - 1) / LDA_LIST_LANES * LDA_LIST_LANES;
+LANE_NAME(pick_wide)(const float *run, size_t size, size_t k,
+                     const LANE_NAME(columns) * columns, double threshold) {
+  const float rest = (float)threshold;
+  const size_t column = LANE_NAME(passed)(columns->scanned, rest);
+  return lda_pick_column(run, size, k, column, rest - columns->sums[column]);
 }
 
 /* ---- z | alpha, eta, w: one document ---------------------------------------- */
 
-/* Most tokens stay in their topic.  So a draw works with what the token's own
- * topic would have without it, and the counts change only when the token moves:
- * a token that stays writes nothing that the next one has to wait for. */
+/* Most tokens stay in their topic, and what they have there is known at once.  So
+ * the unit interval begins with a token's own topic: only where the uniform lies
+ * beyond it are the others looked through, and only then do counts change. */
+
+/* t_k <- (n_dk + alpha_k) / (n_k + sum eta); returns their sum. */
+LANE_TARGET static double LANE_NAME(factors)(const lda_document *d) {
+  LANE_NAME(columns) columns;
+  for (size_t j = 0; j < d->padded; j += WIDTH)
+    AT(d->t + j) =
+      (COUNTS(d->count + j) + FROM(d->alpha + j)) * FROM(d->inverse + j);
+  return (double)LANE_NAME(open)(LANE_NAME(run_sums)(d->t, d->padded, d->run),
+                                 &columns);
+}
 
 /* t_k with one token of the document less in topic k. */
 static inline float LANE_NAME(t_without)(const lda_document *d, size_t k) {
@@ -140,24 +205,30 @@ LANE_TARGET static inline size_t LANE_NAME(draw_row)(lda_document *d,
                                                      uint32_t *row, size_t old,
                                                      float t, float eta,
                                                      double u) {
+  LANE_NAME(columns) columns;
   const float own = t * ((float)((int)row[old] - 1) + eta);
-  LANE_NAME(run_row)(row, d->t, eta, old, own, d->padded, d->run);
-  const size_t drawn = lda_pick_wide(d->run, d->padded, d->k, u);
-  if (drawn == old)
-    return drawn;
+  const double others = (double)LANE_NAME(open)(
+    LANE_NAME(run_row)(row, d->t, eta, old, d->padded, d->run), &columns);
+  const double rest = u * others - (1.0 - u) * (double)own;
+  if (rest < 0.0)
+    return old;
+  const size_t drawn =
+    LANE_NAME(pick_wide)(d->run, d->padded, d->k, &columns, rest);
   row[old]--;
   row[drawn]++;
   return drawn;
 }
 
-/* Index of the weights t_k, that of the old topic t. */
-LANE_TARGET static size_t LANE_NAME(pick_smoothing)(lda_document *d, size_t old,
-                                                    float t, double u) {
-  const float with = d->t[old];
+/* One of the other topics by t_k; `share` of their sum is passed. */
+LANE_TARGET static inline size_t
+LANE_NAME(draw_smoothing)(lda_document *d, size_t old, double share) {
+  LANE_NAME(columns) columns;
+  const float t = d->t[old];
+  d->t[old] = 0.0f;
+  const double total = (double)LANE_NAME(open)(
+    LANE_NAME(run_sums)(d->t, d->padded, d->run), &columns);
   d->t[old] = t;
-  LANE_NAME(run_sums)(d->t, d->padded, d->run);
-  d->t[old] = with;
-  return lda_pick_wide(d->run, d->padded, d->k, u);
+  return LANE_NAME(pick_wide)(d->run, d->padded, d->k, &columns, share * total);
 }
 
 /* The same as draw_row(), the word a list: sum t_k n_kw over its topics and eta_w
@@ -166,58 +237,79 @@ LANE_TARGET static size_t LANE_NAME(pick_smoothing)(lda_document *d, size_t old,
 LANE_TARGET static inline size_t
 LANE_NAME(draw_list)(lda_document *d, uint32_t *cell, uint32_t *length,
                      size_t old, float t, float eta, double u) {
-  const size_t size =
-    LANE_NAME(run_list)(cell, *length, (uint32_t)old, t, d->t, d->run);
-  const double mass = lda_list_mass(d->run, size);
-  const double sum = d->sum + ((double)t - (double)d->t[old]);
-  const double smoothing = (double)eta * sum;
-  const double threshold = u * (mass + smoothing);
+  LANE_NAME(columns) columns;
+  const size_t at = LANE_NAME(find)(cell, (uint32_t)old);
+  const size_t size = lda_list_size(*length);
+  const float own = t * ((float)((int)(cell[at] >> 16) - 1) + eta);
+  const double mass = (double)LANE_NAME(open)(
+    LANE_NAME(run_list)(cell, size, (uint32_t)old, d->t, d->run), &columns);
+  const double smoothing = (double)eta * (d->sum - (double)d->t[old]);
+  const double rest = u * (mass + smoothing) - (1.0 - u) * (double)own;
+  if (rest < 0.0)
+    return old;
   size_t drawn;
-  if (threshold < mass) {
-    const size_t at = lda_pick_list(d->run, size, *length, threshold);
-    drawn = cell[at] & LDA_TOPIC;
-    if (drawn == old)
-      return drawn;
-    cell[at] += LDA_TOPIC + 1;
-    lda_list_remove(cell, length, (uint32_t)old);
-    return drawn;
+  if (rest < mass) {
+    const size_t column = LANE_NAME(passed)(columns.scanned, (float)rest);
+    const size_t place = lda_pick_strand(d->run, size, LDA_LIST_LANES, column,
+                                         (float)rest - columns.sums[column]);
+    const size_t to = place < *length ? place : *length - 1;
+    drawn = cell[to] & LDA_TOPIC;
+    cell[to] += LDA_TOPIC + 1;
+    lda_list_remove(cell, length, at);
+  } else {
+    drawn = LANE_NAME(draw_smoothing)(d, old, (rest - mass) / smoothing);
+    lda_list_remove(cell, length, at); /* first: it may be full */
+    lda_list_add(cell, length, (uint32_t)drawn);
   }
-  drawn = LANE_NAME(pick_smoothing)(d, old, t, (threshold - mass) / smoothing);
-  if (drawn == old)
-    return drawn;
-  lda_list_remove(cell, length, (uint32_t)old); /* first: it may be full */
-  lda_list_add(cell, length, (uint32_t)drawn);
   return drawn;
 }
 
-/* One uniform of R's generator a token. */
+/* Tokens whose uniforms are drawn together. */
+#define BATCH 256
+
+LANE_TARGET static void LANE_NAME(collapsed_tokens)(
+  lda_document *document, lda_words *words, const double *eta, size_t eta_step,
+  const int *word, uint16_t *z, const double *u, size_t n, size_t ahead) {
+  lda_document d =
+    *document; /* what is written cannot be thought to change it */
+  const lda_words own = *words;
+  for (size_t i = 0; i < n; i++) {
+    const size_t w = (size_t)word[i] - 1, old = z[i];
+    uint32_t *slot = own.cell + own.offset[w];
+    const float weight = (float)eta[w * eta_step];
+    if (i < ahead) {
+      const size_t next = own.offset[(size_t)word[i + LDA_AHEAD] - 1];
+      __builtin_prefetch(own.cell + next, 1);
+      __builtin_prefetch(own.cell + next + 16, 1);
+    }
+    const float t = LANE_NAME(t_without)(&d, old);
+    const size_t drawn =
+      own.length[w] == LDA_ROW
+        ? LANE_NAME(draw_row)(&d, slot, old, t, weight, u[i])
+        : LANE_NAME(draw_list)(&d, slot, own.length + w, old, t, weight, u[i]);
+    if (drawn == old)
+      continue;
+    LANE_NAME(move)(&d, old, -1);
+    LANE_NAME(move)(&d, drawn, 1);
+    z[i] = (uint16_t)drawn;
+  }
+  document->sum = d.sum;
+}
+
+/* One uniform of R's generator a token, in the tokens' order. */
 LANE_TARGET static void
 LANE_NAME(collapsed_document)(lda_document *d, lda_words *words,
                               const double *eta, size_t eta_step,
                               const int *word, uint16_t *z, size_t n) {
-  LANE_NAME(factors)(d->count, d->alpha, d->inverse, d->padded, d->t);
-  LANE_NAME(run_sums)(d->t, d->padded, d->run);
-  d->sum = lda_wide_mass(d->run, d->padded);
-  for (size_t i = 0; i < n; i++) {
-    const size_t w = (size_t)word[i] - 1, old = z[i];
-    uint32_t *slot = words->cell + words->offset[w];
-    const float weight = (float)eta[w * eta_step];
-    if (i + LDA_AHEAD < n) {
-      const size_t next = (size_t)word[i + LDA_AHEAD] - 1;
-      __builtin_prefetch(words->cell + words->offset[next], 1);
-      __builtin_prefetch(words->cell + words->offset[next] + 16, 1);
-    }
-    const float t = LANE_NAME(t_without)(d, old);
-    const double u = unif_rand();
-    const size_t drawn =
-      words->length[w] == LDA_ROW
-        ? LANE_NAME(draw_row)(d, slot, old, t, weight, u)
-        : LANE_NAME(draw_list)(d, slot, words->length + w, old, t, weight, u);
-    if (drawn == old)
-      continue;
-    LANE_NAME(move)(d, old, -1);
-    LANE_NAME(move)(d, drawn, 1);
-    z[i] = (uint16_t)drawn;
+  double u[BATCH];
+  d->sum = LANE_NAME(factors)(d);
+  for (size_t first = 0; first < n; first += BATCH) {
+    const size_t left = n - first, size = left < BATCH ? left : BATCH;
+    for (size_t i = 0; i < size; i++)
+      u[i] = unif_rand();
+    LANE_NAME(collapsed_tokens)
+    (d, words, eta, eta_step, word + first, z + first, u, size,
+     left > LDA_AHEAD ? left - LDA_AHEAD : 0);
   }
 }
 
@@ -231,6 +323,7 @@ LANE_NAME(given_phi)(lda_document *d, const float *phi, philox_stream *uniforms,
                      int theta, const int *word, uint16_t *z, size_t n,
                      int *table) {
   const size_t padded = d->padded;
+  LANE_NAME(columns) columns;
   for (size_t i = 0; i < n; i++) {
     const size_t w = (size_t)word[i] - 1, old = z[i];
     if (i + LDA_AHEAD < n) {
@@ -240,11 +333,13 @@ LANE_NAME(given_phi)(lda_document *d, const float *phi, philox_stream *uniforms,
     }
     if (!theta)
       d->t[old] = (float)--d->count[old] + d->alpha[old];
-    LANE_NAME(run_products)(d->t, phi + w * padded, padded, d->run);
-    if (!(lda_wide_mass(d->run, padded) > 0.0))
+    const double mass = (double)LANE_NAME(open)(
+      LANE_NAME(run_products)(d->t, phi + w * padded, padded, d->run),
+      &columns);
+    if (!(mass > 0.0))
       return STATUS_NOT_FINITE;
-    const size_t drawn =
-      lda_pick_wide(d->run, padded, d->k, philox_unif(uniforms));
+    const size_t drawn = LANE_NAME(pick_wide)(d->run, padded, d->k, &columns,
+                                              philox_unif(uniforms) * mass);
     if (!theta)
       d->t[drawn] = (float)++d->count[drawn] + d->alpha[drawn];
     z[i] = (uint16_t)drawn;
@@ -257,15 +352,17 @@ LANE_NAME(given_phi)(lda_document *d, const float *phi, philox_stream *uniforms,
 /* sum_k x_k y_k */
 LANE_TARGET static double LANE_NAME(dot)(const float *x, const float *y,
                                          size_t padded, float *run) {
-  LANE_NAME(run_products)(x, y, padded, run);
-  return lda_wide_mass(run, padded);
+  LANE_NAME(columns) columns;
+  return (double)LANE_NAME(open)(LANE_NAME(run_products)(x, y, padded, run),
+                                 &columns);
 }
 
 #undef VEC
 #undef INTS
+#undef OCTET
 #undef WIDTH
-#undef PASS
 #undef AT
 #undef FROM
 #undef COUNTS
-#undef CHOOSE
+#undef UNLESS
+#undef BATCH

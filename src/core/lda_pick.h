@@ -2,8 +2,9 @@
  * on.  Strand s of `run` is run[s], run[s + lanes], ...: the partial sums of the
  * weights at these places; the last `lanes` numbers are the strands' totals.
  *
- * Weights are held in single precision, so that a probability is off by at most
- * some 1e-7 of itself, and the threshold in double. */
+ * Weights, running sums and what is left of a threshold are held in single
+ * precision: a probability is off by at most some 1e-7 of the sum of the weights
+ * that are picked from (which leave a token's own topic out: lda_kernel.h). */
 #ifndef GIBBSITE_LDA_PICK_H
 #define GIBBSITE_LDA_PICK_H
 
@@ -30,88 +31,74 @@ static inline float lda_inverse(double x) {
   return 1.0f / (float)x;
 }
 
-typedef float lda_vector
-  __attribute__((vector_size(16), aligned(4), may_alias));
-
-/* The strands' totals, four together: x0 + x4 + ..., x1 + x5 + ..., ... */
-static inline void lda_fold(const float *last, size_t lanes, float *folded) {
-  const lda_vector *part = (const lda_vector *)(const void *)last;
-  lda_vector sum = part[0] + part[1];
-  if (lanes == LDA_LANES)
-    sum += part[2] + part[3];
-  *(lda_vector *)(void *)folded = sum;
+/* Running sums of eight numbers: within each half, then the first half's total
+ * onto the second; kernels for wide vectors add in the same order. */
+static inline void lda_scan(const float *x, float *sums) {
+  float pair[8];
+  for (size_t j = 0; j < 8; j++)
+    pair[j] = x[j] + (j % 4 >= 1 ? x[j - 1] : 0.0f);
+  for (size_t j = 0; j < 8; j++)
+    sums[j] = pair[j] + (j % 4 >= 2 ? pair[j - 2] : 0.0f);
+  for (size_t j = 4; j < 8; j++)
+    sums[j] += sums[3];
 }
 
-/* Total of four numbers. */
-static inline double lda_four(const float *x) {
-  return (((double)x[0] + x[1]) + x[2]) + x[3];
+/* How many of eight running sums `rest` has passed; by rounding at most all but
+ * the last. */
+static inline size_t lda_passed(const float *sums, float rest) {
+  size_t passed = 0;
+  for (size_t j = 0; j < 7; j++)
+    passed += sums[j] <= rest;
+  return passed;
 }
 
-static inline double lda_wide_mass(const float *run, size_t size) {
-  float folded[4];
-  lda_fold(run + size - LDA_LANES, LDA_LANES, folded);
-  return lda_four(folded);
+/* The totals of the strands j and j + 8. */
+static inline void lda_fold(const float *last, float *folded) {
+  for (size_t j = 0; j < 8; j++)
+    folded[j] = last[j] + last[j + 8];
 }
 
-static inline double lda_list_mass(const float *run, size_t size) {
-  float folded[4];
-  lda_fold(run + size - LDA_LIST_LANES, LDA_LIST_LANES, folded);
-  return lda_four(folded);
+/* The total of all weights in `run`, and the running sums over its columns. */
+static inline float lda_sum_wide(const float *run, size_t size, float *sums) {
+  float folded[8];
+  lda_fold(run + size - LDA_LANES, folded);
+  lda_scan(folded, sums);
+  return sums[7];
 }
 
 /* The place in a strand that starts at `first` where the partial sums pass
  * `rest`; by rounding at most its last. */
 static inline size_t lda_pick_strand(const float *run, size_t size,
-                                     size_t lanes, size_t first, double rest) {
-  const float bound = (float)rest;
+                                     size_t lanes, size_t first, float rest) {
   size_t passed = 0;
   for (size_t j = first; j + lanes < size; j += lanes)
-    passed += run[j] <= bound;
+    passed += run[j] <= rest;
   return first + passed * lanes;
 }
 
-/* Which of four numbers, `step` apart, has the partial sum that passes `rest`, which
- * loses those before. */
-static inline size_t lda_pick_of_four(const float *x, size_t step,
-                                      double *rest) {
-  const double a = x[0], b = a + x[step], c = b + x[2 * step];
+/* Index of k weights, given the column (the sums before it are taken off `rest`).
+ * The order: strands 0, 8, then 1, 9, ...; in a strand upwards. */
+static inline size_t lda_pick_column(const float *run, size_t size, size_t k,
+                                     size_t column, float rest) {
+  const float first = run[size - LDA_LANES + column];
+  const int second = rest >= first;
   const size_t at =
-    (size_t)(*rest >= a) + (size_t)(*rest >= b) + (size_t)(*rest >= c);
-  const double passed[4] = {0.0, a, b, c};
-  *rest -= passed[at];
-  return at;
-}
-
-/* Index of k weights by a uniform u in (0, 1).  The order: strands 0, 4, 8, 12, then
- * 1, 5, ...; in a strand upwards. */
-static inline size_t lda_pick_wide(const float *run, size_t size, size_t k,
-                                   double u) {
-  const float *last = run + size - LDA_LANES;
-  float folded[4];
-  lda_fold(last, LDA_LANES, folded);
-  double rest = u * lda_four(folded);
-  const size_t column = lda_pick_of_four(folded, 1, &rest);
-  const size_t lane = column + 4 * lda_pick_of_four(last + column, 4, &rest);
-  const size_t at = lda_pick_strand(run, size, LDA_LANES, lane, rest);
+    lda_pick_strand(run, size, LDA_LANES, column + (second ? 8 : 0),
+                    second ? rest - first : rest);
   if (at < k)
     return at;
   /* beyond the last weight by rounding alone */
   return at >= LDA_LANES ? at - LDA_LANES : k - 1;
 }
 
-/* Place of a cell of a list by a threshold below its mass. */
-static inline size_t lda_pick_list(const float *run, size_t size, size_t length,
-                                   double threshold) {
-  const float *last = run + size - LDA_LIST_LANES;
-  float folded[4];
-  double rest = threshold;
-  lda_fold(last, LDA_LIST_LANES, folded);
-  const size_t column = lda_pick_of_four(folded, 1, &rest);
-  const size_t half = rest >= (double)last[column];
-  rest -= half ? (double)last[column] : 0.0;
-  const size_t at =
-    lda_pick_strand(run, size, LDA_LIST_LANES, column + 4 * half, rest);
-  return at < length ? at : length - 1;
+/* Index of k weights by a threshold below their total, given lda_sum_wide()'s
+ * sums. */
+static inline size_t lda_pick_wide(const float *run, size_t size, size_t k,
+                                   const float *sums, double threshold) {
+  const float rest = (float)threshold;
+  const size_t column = lda_passed(sums, rest);
+  const float before = column ? sums[column - 1] : 0.0f;
+  return lda_pick_column(run, size, k, column, rest - before);
 }
 
 #endif

@@ -6,15 +6,28 @@
  * on, a word is a row. */
 #define ROW_SHARE 4
 
+/* So few topics (a multiple of LDA_LANES) are summed as fast as a list is looked
+ * up: then every word is a row. */
+#define ROWS_ALONE 32
+
 /* May a word with this many tokens be a row? */
 static int may_be_row(size_t tokens, size_t k) {
-  return tokens >= lda_padded(k) || tokens > LDA_MAX_LIST;
+  const size_t row = lda_padded(k);
+  return tokens >= row || tokens > LDA_MAX_LIST || row <= ROWS_ALONE;
 }
 
 size_t lda_slot_size(size_t tokens, size_t k) {
   if (may_be_row(tokens, k))
     return lda_padded(k);
-  return (tokens + LDA_LIST_LANES - 1) / LDA_LIST_LANES * LDA_LIST_LANES;
+  return lda_list_size(tokens);
+}
+
+/* A slot holds no more than a word's tokens, and as many again as fill up its last
+ * vector; or a row. */
+double lda_most_cells(size_t n, size_t terms, size_t k) {
+  const size_t padded = lda_padded(k);
+  const size_t spare = padded <= ROWS_ALONE ? padded : LDA_LIST_LANES;
+  return (double)n + (double)terms * (double)spare;
 }
 
 void lda_words_lay_out(lda_words *words, const int *word, size_t n) {
@@ -70,10 +83,7 @@ void lda_words_fill(lda_words *words, const int *word, const uint16_t *z,
       scratch[topic] = 0;
       if (count == 0)
         continue;
-      size_t at = length++;
-      for (; at > 0 && (slot[at - 1] & LDA_TOPIC) > topic; at--)
-        slot[at] = slot[at - 1];
-      slot[at] = count << 16 | topic;
+      slot[length++] = count << 16 | topic;
     }
     clear(slot + length, tokens - length);
     words->length[w] = length;
@@ -88,16 +98,30 @@ static size_t topics_of_row(const uint32_t *count, size_t k) {
   return topics;
 }
 
+/* By topic, ascending; few are out of place. */
+static void sort_list(uint32_t *cell, size_t length) {
+  for (size_t i = 1; i < length; i++) {
+    const uint32_t moving = cell[i], topic = moving & LDA_TOPIC;
+    size_t at = i;
+    for (; at > 0 && (cell[at - 1] & LDA_TOPIC) > topic; at--)
+      cell[at] = cell[at - 1];
+    cell[at] = moving;
+  }
+}
+
 void lda_words_arrange(lda_words *words, uint32_t *scratch) {
   const size_t k = words->k, most = k / ROW_SHARE;
   for (size_t w = 0; w < words->terms; w++) {
     const size_t tokens = words->tokens[w];
-    if (!may_be_row(tokens, k))
-      continue;
     uint32_t *slot = words->cell + words->offset[w];
     const int is_row = words->length[w] == LDA_ROW;
+    if (!is_row)
+      sort_list(slot, words->length[w]);
+    if (!may_be_row(tokens, k))
+      continue;
     const size_t topics = is_row ? topics_of_row(slot, k) : words->length[w];
-    const int wanted = topics > most || tokens > LDA_MAX_LIST;
+    const int wanted =
+      topics > most || tokens > LDA_MAX_LIST || words->padded <= ROWS_ALONE;
     if (wanted == is_row)
       continue;
     memcpy(scratch, slot, words->padded * sizeof(uint32_t));

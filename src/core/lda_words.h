@@ -1,14 +1,15 @@
 /* n_kw of collapsed LDA in little memory.  A word has a slot of cells of 4 bytes:
  * either a row, the counts of all topics (padded with zeros to a multiple of
- * LDA_LANES), or a list, the topics that the word has, ascending, each
- * count << 16 | topic, then zeros.
+ * LDA_LANES), or a list, the topics that the word has, each count << 16 | topic, then
+ * zeros.
  *
  * A word of N tokens has at most N topics, so a list of that many cells
  * never overflows; a word with fewer tokens than topics is always a list, and one
- * whose counts may not fit 16 bits always a row.  Others are laid out at the
+ * whose counts may not fit 16 bits always a row; with few topics all words are rows.
+ * Others are laid out at the
  * start of each sweep by the number of their topics, and stay so until the next.
- * Lists are always sorted: what a slot holds is a function of the counts, however
- * they came about. */
+ * Lists are sorted by topic there too, so that what a slot holds when a sweep begins
+ * is a function of the counts, however they came about. */
 #ifndef GIBBSITE_LDA_WORDS_H
 #define GIBBSITE_LDA_WORDS_H
 
@@ -36,6 +37,9 @@ static inline size_t lda_padded(size_t k) {
 /* Cells of the slot of a word with this many tokens. */
 size_t lda_slot_size(size_t tokens, size_t k);
 
+/* Cells of all slots are at most this many. */
+double lda_most_cells(size_t n, size_t terms, size_t k);
+
 /* offset, length and tokens from the words 1..terms. */
 void lda_words_lay_out(lda_words *words, const int *word, size_t n);
 
@@ -49,33 +53,40 @@ void lda_words_arrange(lda_words *words, uint32_t *scratch);
 /* The counts of a word as a row: in place, or in scratch (padded). */
 const int *lda_words_row(const lda_words *words, size_t w, uint32_t *scratch);
 
-/* One token less of a topic that the list has, one more of any topic. */
-static inline void lda_list_remove(uint32_t *cell, uint32_t *length,
-                                   uint32_t topic) {
+/* Cells of a list with the zeros that fill its last vector. */
+static inline size_t lda_list_size(size_t length) {
+  return (length + LDA_LIST_LANES - 1) / LDA_LIST_LANES * LDA_LIST_LANES;
+}
+
+/* The cell of a topic that the list has. */
+static inline size_t lda_list_find(const uint32_t *cell, uint32_t topic) {
   size_t i = 0;
   while ((cell[i] & LDA_TOPIC) != topic)
     i++;
-  cell[i] -= LDA_TOPIC + 1;
-  if (cell[i] > LDA_TOPIC)
-    return;
-  const size_t last = --*length;
-  for (; i < last; i++)
-    cell[i] = cell[i + 1];
-  cell[last] = 0;
+  return i;
 }
 
+/* One token less of the topic in cell i; the last cell takes the place of an empty
+ * one. */
+static inline void lda_list_remove(uint32_t *cell, uint32_t *length, size_t i) {
+  const uint32_t left = cell[i] - (LDA_TOPIC + 1);
+  const uint32_t empty = left <= LDA_TOPIC;
+  const size_t last = *length - 1;
+  cell[i] = empty ? cell[last] : left;
+  cell[last] = empty ? 0 : cell[last];
+  *length -= empty;
+}
+
+/* One token more of any topic. */
 static inline void lda_list_add(uint32_t *cell, uint32_t *length,
                                 uint32_t topic) {
-  const size_t end = *length;
   size_t i = 0;
-  while (i < end && (cell[i] & LDA_TOPIC) < topic)
+  while (i < *length && (cell[i] & LDA_TOPIC) != topic)
     i++;
-  if (i < end && (cell[i] & LDA_TOPIC) == topic) {
+  if (i < *length) {
     cell[i] += LDA_TOPIC + 1;
     return;
   }
-  for (size_t j = end; j > i; j--)
-    cell[j] = cell[j - 1];
   cell[i] = (LDA_TOPIC + 1) | topic;
   ++*length;
 }

@@ -222,13 +222,13 @@ static void move_token(lda_words *words, size_t w, uint32_t from, uint32_t to) {
     slot[to]++;
     return;
   }
-  lda_list_remove(slot, words->length + w, from);
+  lda_list_remove(slot, words->length + w, lda_list_find(slot, from));
   lda_list_add(slot, words->length + w, to);
 }
 
 /* Topics gather in few and scatter again, so that words change their layout. */
 static void rows_and_lists(void) {
-  const size_t ks[] = {1, 5, 16, 17, 40};
+  const size_t ks[] = {1, 5, 32, 33, 40};
   set_seed(3, 5);
   for (size_t c = 0; c < LENGTH(ks); c++) {
     const size_t n = 900, terms = 40, k = ks[c];
@@ -258,7 +258,7 @@ static void rows_and_lists(void) {
       }
       release_slots(&fresh);
     }
-    EXPECT(lists > 0 && (rows > 0 || k == 1));
+    EXPECT(rows > 0 && (lists > 0) == (k > 32));
     release_slots(&moved);
     for (size_t i = 0; i < 3; i++)
       release_numbers(memory[i]);
@@ -336,12 +336,14 @@ static void picks_lie_within(void) {
     for (size_t j = 0; j < k; j++)
       expected += (double)x[j];
     EXPECT_NEAR(total, expected, 1e-5);
+    float columns[8];
+    EXPECT_NEAR(lda_sum_wide(sums, padded, columns), total, 0.0);
     for (size_t u = 0; u < LENGTH(us); u++)
-      EXPECT(lda_pick_wide(sums, padded, k, us[u]) < k);
+      EXPECT(lda_pick_wide(sums, padded, k, columns, us[u] * total) < k);
     double picked = 0.0;
     for (size_t u = 0; u < 4000; u++)
-      picked +=
-        lda_pick_wide(sums, padded, k, ((double)u + 0.5) / 4000.0) == k - 1;
+      picked += lda_pick_wide(sums, padded, k, columns,
+                              ((double)u + 0.5) / 4000.0 * total) == k - 1;
     EXPECT(fabs(picked / 4000.0 - (double)x[k - 1] / expected) < 6e-4);
     for (size_t i = 0; i < 3; i++)
       release_numbers(memory[i]);
@@ -380,8 +382,8 @@ static void new_documents(void) {
   const double phi[] = {0.5, 0.1, 0.2, 0.3, 0.3, 0.6};
   double theta[2][6], mean[2][6], square[2][6], log_p[2][3], p[5];
   for (int t = 0; t < 2; t++) {
-    const lda_heldout job = {5,     3,   3,     2,        word,
-                             start, phi, alpha, {{1, 2}}, t + 1};
+    const lda_heldout job = {5,   3,     3,        2,     word, start,
+                             phi, alpha, {{1, 2}}, t + 1, NULL, NULL};
     double *work = new_numbers(lda_heldout_size(&job) / sizeof(double) + 1);
     EXPECT(lda_fold_in(&job, 3, 4, theta[t], mean[t], square[t], work) ==
            STATUS_OK);
@@ -396,11 +398,42 @@ static void new_documents(void) {
   EXPECT(same_bits(log_p[0], log_p[1], 3));
 }
 
+/* One document that takes long, and many that do not. */
+static void new_documents_stop_when_asked(void) {
+  enum { documents = 300 };
+  const double alpha[] = {0.4, 0.7}, phi[] = {0.5, 0.5};
+  int word[documents];
+  double one[] = {0.0, documents}, many[documents + 1], log_p[documents];
+  double theta[2 * documents], mean[2 * documents], square[2 * documents];
+  for (int i = 0; i <= documents; i++)
+    many[i] = i;
+  for (int i = 0; i < documents; i++)
+    word[i] = 1;
+  lda_heldout job = {documents, 1,     1,        2, word,   one,
+                     phi,       alpha, {{1, 2}}, 1, always, NULL};
+  double *work = new_numbers(lda_heldout_size(&job) / sizeof(double) + 1);
+  EXPECT(lda_fold_in(&job, 1000000000, 1, theta, mean, square, work) ==
+         STATUS_INTERRUPTED);
+  EXPECT(lda_left_to_right(&job, 1000000000, log_p, work) ==
+         STATUS_INTERRUPTED);
+  release_numbers(work);
+  job.documents = documents;
+  job.start = many;
+  for (job.threads = 1; job.threads <= 2; job.threads++) {
+    work = new_numbers(lda_heldout_size(&job) / sizeof(double) + 1);
+    EXPECT(lda_fold_in(&job, 1, 1, theta, mean, square, work) ==
+           STATUS_INTERRUPTED);
+    EXPECT(lda_left_to_right(&job, 1, log_p, work) == STATUS_INTERRUPTED);
+    release_numbers(work);
+  }
+}
+
 /* Words that no topic has. */
 static void impossible_words_are_reported(void) {
   const int word[] = {1};
   const double start[] = {0.0, 1.0}, alpha[] = {0.4, 0.7}, phi[] = {0.0, 0.0};
-  const lda_heldout job = {1, 1, 1, 2, word, start, phi, alpha, {{1, 2}}, 1};
+  const lda_heldout job = {1,   1,     1,        2, word, start,
+                           phi, alpha, {{1, 2}}, 1, NULL, NULL};
   double theta[2], mean[2], square[2], log_p[1];
   double *work = new_numbers(lda_heldout_size(&job) / sizeof(double) + 1);
   EXPECT(lda_fold_in(&job, 1, 1, theta, mean, square, work) ==
@@ -418,5 +451,6 @@ void test_lda(void) {
   run_test("lda: it stops when asked", it_stops_when_asked);
   run_test("lda: too large is refused", too_large_is_refused);
   run_test("lda: new documents", new_documents);
+  run_test("lda: new documents stop when asked", new_documents_stop_when_asked);
   run_test("lda: impossible words are reported", impossible_words_are_reported);
 }

@@ -99,11 +99,11 @@ theta_by_philox <- function(key, count, alpha) {
   t(matrix(theta, ncol(count)))
 }
 
-# The order of n weights in `lanes` strands: strands 0, 4, 8, ..., then 1, 5, ...
+# The order of n weights in `lanes` strands: strands 0, 8, then 1, 9, ...
 strand_order <- function(n, lanes) {
   at <- seq_len(n) - 1L
   lane <- at %% lanes
-  order(lane %% 4L, lane %/% 4L, at)
+  order(lane %% 8L, lane %/% 8L, at)
 }
 
 pick_in_order <- function(weight, order, threshold) {
@@ -111,40 +111,62 @@ pick_in_order <- function(weight, order, threshold) {
   order[[min(sum(partial <= threshold) + 1L, length(order))]]
 }
 
-twin_pick <- function(weight, u, lanes = 16L) {
-  pick_in_order(
-    weight, strand_order(length(weight), lanes), u * sum(weight)
-  )
+twin_pick <- function(weight, threshold, lanes = 16L) {
+  pick_in_order(weight, strand_order(length(weight), lanes), threshold)
 }
 
 # Terms whose counts stand in rows during a sweep that begins with these counts.
 rows_of_counts <- function(by_term) {
   k <- nrow(by_term)
   tokens <- colSums(by_term)
-  able <- tokens >= 16 * ceiling(k / 16) | tokens > 65535
-  able & (colSums(by_term > 0) > k %/% 4 | tokens > 65535)
+  padded <- 16 * ceiling(k / 16)
+  able <- tokens >= padded | tokens > 65535
+  padded <= 32 |
+    (able & (colSums(by_term > 0) > k %/% 4 | tokens > 65535))
 }
 
-# A list: the term's topics in ascending order, then the smoothing bucket.  The
-# token's own topic is among them even when it is the last of it.
-pick_by_list <- function(t, count, listed, eta, u) {
-  topics <- which(listed > 0)
+# The unit interval begins with the token's own topic.
+pick_by_row <- function(weight, old, u) {
+  own <- weight[[old]]
+  weight[[old]] <- 0
+  rest <- u * sum(weight) - (1 - u) * own
+  if (rest < 0) old else twin_pick(weight, rest)
+}
+
+# A list: the own topic, the term's other topics in the order in which they are
+# listed, then the smoothing bucket.
+pick_by_list <- function(t, count, topics, old, eta, u) {
+  own <- t[[old]] * (count[[old]] + eta)
+  t[[old]] <- 0
   weight <- t[topics] * count[topics]
   mass <- sum(weight)
   smoothing <- eta * sum(t)
-  threshold <- u * (mass + smoothing)
-  if (threshold < mass) {
-    return(topics[[pick_in_order(
-      weight, strand_order(length(topics), 8L), threshold
-    )]])
+  rest <- u * (mass + smoothing) - (1 - u) * own
+  if (rest < 0) {
+    return(old)
   }
-  twin_pick(t, (threshold - mass) / smoothing)
+  if (rest < mass) {
+    return(topics[[twin_pick(weight, rest, 8L)]])
+  }
+  twin_pick(t, (rest - mass) / smoothing * sum(t))
+}
+
+# The last topic takes the place of one that has no token left; a new one is the
+# last.
+list_after <- function(topics, old, left, new) {
+  if (left == 0 && new != old) {
+    last <- topics[[length(topics)]]
+    topics[topics == old] <- last
+    topics <- topics[-length(topics)]
+  }
+  if (new %in% topics) topics else c(topics, new)
 }
 
 twin_collapsed <- function(model, z, alpha, eta, wrong) {
   terms <- length(model$terms)
   n <- twin_counts(model, z)
   is_row <- rows_of_counts(n$by_term)
+  lists <- lapply(seq_len(terms), function(w) which(n$by_term[, w] > 0))
   eta <- rep_len(eta, terms)
   sum_eta <- if (wrong == "eta_once") eta[[1L]] else sum(eta)
   by_topic <- rowSums(n$by_term)
@@ -152,7 +174,6 @@ twin_collapsed <- function(model, z, alpha, eta, wrong) {
     d <- n$document[[i]]
     w <- model$data$word[[i]]
     old <- z[[i]]
-    listed <- n$by_term[, w]
     take <- if (wrong %in% c("own_counted", "never_removed")) 0 else 1
     n$by_document[d, old] <- n$by_document[d, old] - take
     n$by_term[old, w] <- n$by_term[old, w] - take
@@ -160,15 +181,18 @@ twin_collapsed <- function(model, z, alpha, eta, wrong) {
     t <- (n$by_document[d, ] + alpha) / (by_topic + sum_eta)
     u <- runif(1)
     new <- if (is_row[[w]]) {
-      twin_pick(t * (n$by_term[, w] + eta[[w]]), u)
+      pick_by_row(t * (n$by_term[, w] + eta[[w]]), old, u)
     } else {
-      pick_by_list(t, n$by_term[, w], listed, eta[[w]], u)
+      pick_by_list(t, n$by_term[, w], lists[[w]], old, eta[[w]], u)
     }
     back <- function(x) x + 1
     if (wrong == "own_counted") {
       n$by_document[d, old] <- n$by_document[d, old] - 1
       n$by_term[old, w] <- n$by_term[old, w] - 1
       by_topic[[old]] <- by_topic[[old]] - 1
+    }
+    if (!is_row[[w]]) {
+      lists[[w]] <- list_after(lists[[w]], old, n$by_term[old, w], new)
     }
     n$by_document[d, new] <- back(n$by_document[d, new])
     n$by_term[new, w] <- back(n$by_term[new, w])
@@ -209,7 +233,8 @@ twin_given_phi <- function(model, z, alpha, phi, theta, key) {
       old <- z[[i]]
       n$by_document[d, old] <- n$by_document[d, old] - 1
       factor <- if (is.null(theta)) n$by_document[d, ] + alpha else theta[d, ]
-      z[[i]] <- twin_pick(factor * phi[, model$data$word[[i]]], u[[j]])
+      weight <- factor * phi[, model$data$word[[i]]]
+      z[[i]] <- twin_pick(weight, u[[j]] * sum(weight))
       n$by_document[d, z[[i]]] <- n$by_document[d, z[[i]]] + 1
     }
   }

@@ -26,9 +26,9 @@ control_of_test <- function(burnin = 0, thin = 1, threads = 1) {
 # Rows and lists, one topic and many, empty documents, fixed concentrations that
 # differ, sampled ones, and one so small that only logarithms hold it.
 twin_cases <- list(
-  lists = list(c(5, 0, 9, 3), 6, 3, uniform_prior(0, 10), gamma_prior(2, 5)),
+  lists = list(c(5, 0, 9, 3), 6, 33, uniform_prior(0, 10), gamma_prior(2, 5)),
   rows = list(c(60, 40, 90), 4, 3, gamma_prior(1, 1), 0.3),
-  both = list(c(80, 50, 70, 0, 31), 30, 20, c(1:20) / 10, 0.05),
+  both = list(c(80, 50, 70, 0, 31), 10, 34, c(1:34) / 10, 0.05),
   many = list(c(90, 120, 60), 12, 40, 0.1, (1:12) / 30),
   small = list(c(8, 1, 20), 7, 3, 1e-3, 1e-3),
   one = list(c(8, 5), 4, 1, 0.7, uniform_prior(0.1, 3))
@@ -71,6 +71,49 @@ for (method in lda_test_methods) {
     }
   })
 }
+
+# Three tokens of two words in 33 topics, which are kept in lists: the partitions
+# of the tokens by topic have probabilities in closed form.
+test_that("lists draw from the posterior", {
+  k <- 33
+  z <- as.matrix(expand.grid(1:k, 1:k, 1:k))
+  model <- gibbsite:::lda_model(
+    list(word = c(1L, 1L, 2L), start = c(0, 3), documents = "d",
+         terms = c("a", "b")),
+    k, list(alpha = 0.2, eta = 0.4)
+  )
+  expect_false(any(rows_of_counts(twin_counts(model, z[1, ])$by_term)))
+  part <- function(z) {
+    paste0(z[, 1] == z[, 2], z[, 1] == z[, 3], z[, 2] == z[, 3])
+  }
+  # all assignments with the same partition are equally probable
+  which <- part(z)
+  first <- match(unique(which), which)
+  log_joint <- vapply(first, function(row) {
+    gibbsite:::lda_log_joint(
+      model, gibbsite:::lda_state(model, z[row, ], 0.2, 0.4)
+    )
+  }, 0)
+  p <- exp(log_joint - max(log_joint)) * c(table(which)[which[first]])
+  p <- p / sum(p)
+  withr::local_seed(79)
+  model <- gibbsite:::lda_model(
+    list(word = c(1L, 1L, 2L), start = c(0, 3), documents = "d",
+         terms = c("a", "b")),
+    k, list(alpha = 0.2, eta = 0.4), keep = "z"
+  )
+  n <- 20000
+  run <- model_sweeps(
+    model, model_start(model, NULL), 5 * n, control_of_test(0, 5)
+  )
+  draws <- part(run$draws[, startsWith(model$columns, "z[")])
+  for (at in seq_along(first)) {
+    hit <- draws == which[[first[[at]]]]
+    se <- stats::sd(rowsum(as.numeric(hit), rep(1:200, each = n / 200))) /
+      (n / 200) / sqrt(200)
+    expect_lt(abs(mean(hit) - p[[at]]) / se, max_z, label = which[[first[at]]])
+  }
+})
 
 # ---- what is streamed --------------------------------------------------------
 
@@ -294,6 +337,8 @@ test_that("posteriors by summation reject wrong samplers", {
     never_removed = "collapsed", block_draw = "collapsed",
     stale_theta = "uncollapsed"
   )
+  # counts that grow come to tell late
+  sweeps <- c(never_removed = 2500, block_draw = 1000, stale_theta = 1000)
   for (wrong in names(methods)) {
     model <- withr::with_seed(77, tiny_lda(
       c(4, 4), 2, 2, gamma_prior(2, 2), 0.2, methods[[wrong]], "z"
@@ -303,7 +348,7 @@ test_that("posteriors by summation reject wrong samplers", {
     values <- lapply(1:4, function(chain) {
       withr::local_seed(76 + chain)
       state <- model_start(model, NULL)
-      summation_values(model, stack_rows(1000, function() {
+      summation_values(model, stack_rows(sweeps[[wrong]], function() {
         swept <- twin_sweep(model, state, wrong)
         state <<- swept$state
         c(

@@ -73,6 +73,7 @@ test_that("a fit without its data goes on with them", {
   more <- longer(bare, 12, data = corpus$x)
   expect_identical(as.matrix(more), as.matrix(whole))
   expect_error(coherence(bare), class = "gibbsite_error_argument")
+  expect_snapshot(error = TRUE, ldavis_data(bare))
   expect_error(predict(bare, corpus$x), NA)
 })
 
@@ -398,4 +399,42 @@ test_that("errors name the argument and the way out", {
     sim_lda(2, 2, 3, c(1, 2, 3))
     sim_lda(2, 2, 3, 5, alpha = c(1, 2, 3))
   })
+})
+
+test_that("new documents can be left by an interrupt", {
+  skip_on_cran()
+  skip_on_os("windows")
+  fit <- short_lda(10)
+  signal <- sprintf("(sleep 1; kill -INT %d) >/dev/null 2>&1 &", Sys.getpid())
+  for (method in c("completion", "left_to_right")) {
+    system(signal)
+    stopped <- tryCatch(
+      held_out_perplexity(
+        fit, corpus$x, method, sweeps = 1e6, burnin = 1e6, particles = 1e6
+      ),
+      interrupt = function(cnd) "stopped"
+    )
+    expect_identical(stopped, "stopped")
+  }
+})
+
+test_that("pictures of topics are drawn one at a time, one term has no pairs", {
+  fit <- short_lda(10)
+  expect_error(
+    plot(fit, type = c("terms", "map")), class = "gibbsite_error_argument"
+  )
+  single <- quietly(gibbs_lda(
+    matrix(2:5, 4), 2, draws = 5, burnin = 0, chains = 1, progress = FALSE
+  ))
+  expect_true(all(is.na(coherence(single)$npmi)))
+})
+
+test_that("estimates of phi alone are those with theta", {
+  fit <- short_lda(10)
+  whole <- topic_estimates(fit)
+  expect_identical(topic_distances(fit), hellinger(whole$phi))
+  expect_identical(
+    tidy(fit, matrix = "theta")$estimate, as.vector(whole$theta)
+  )
+  expect_identical(top_terms(fit, 4), table_of_terms(whole, 4))
 })
