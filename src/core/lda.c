@@ -392,26 +392,40 @@ static status run_blocks(lda_model *m, int draw, const scan_control *control) {
 /* ---- z | alpha, eta, w -------------------------------------------------------------- */
 
 /* Token by token through all documents. */
-static status draw_collapsed(lda_model *m, const scan_control *control) {
+/* Blocks first, ..., last - 1, one uniform a token in the tokens' order. */
+static void draw_blocks(lda_model *m, size_t first, size_t last,
+                        const generator *g) {
   lda_scratch *s = m->scratch;
-  lda_document *document = &s->document;
-  const size_t eta_step = m->data.eta_length > 1;
-  lda_words_arrange(&m->words, s->row);
-  document->sum_eta = m->sum_eta;
-  for (size_t j = 0; j < m->data.k; j++)
-    m->inverse[j] = lda_inverse(m->total[j] + m->sum_eta);
-  for (size_t b = 0; b < m->blocks; b++) {
-    if (b % BATCH == BATCH - 1 && must_stop(control))
-      return STATUS_INTERRUPTED;
+  const double *start = m->data.start;
+  const size_t begin = m->block[first], end = m->block[last];
+  const size_t tokens = (size_t)(start[end] - start[begin]);
+  uint32_t *const uniforms = uniforms_take(g, tokens);
+  for (size_t b = first; b < last; b++) {
     m->block_log_joint[b] = 0.0;
     for (size_t d = m->block[b]; d < m->block[b + 1]; d++) {
-      const size_t first = (size_t)m->data.start[d];
-      count_document(m, d, document->count);
-      lda_collapsed_document(document, &m->words, m->state.eta, eta_step,
-                             m->data.word + first, m->state.z + first,
-                             document_length(&m->data, d));
-      finish_document(m, d, document->count, s, m->block_log_joint + b);
+      const size_t at = (size_t)start[d];
+      count_document(m, d, s->document.count);
+      lda_collapsed_document(&s->document, &m->words, m->state.eta,
+                             m->data.eta_length > 1, m->data.word + at,
+                             m->state.z + at, document_length(&m->data, d),
+                             uniforms);
+      finish_document(m, d, s->document.count, s, m->block_log_joint + b);
     }
+  }
+  uniforms_give(g, uniforms);
+}
+
+static status draw_collapsed(lda_model *m, const scan_control *control) {
+  lda_scratch *s = m->scratch;
+  lda_words_arrange(&m->words, s->row);
+  s->document.sum_eta = m->sum_eta;
+  for (size_t j = 0; j < m->data.k; j++)
+    m->inverse[j] = lda_inverse(m->total[j] + m->sum_eta);
+  for (size_t first = 0; first < m->blocks; first += BATCH) {
+    if (first > 0 && must_stop(control))
+      return STATUS_INTERRUPTED;
+    const size_t last = first + BATCH < m->blocks ? first + BATCH : m->blocks;
+    draw_blocks(m, first, last, &control->generator);
   }
   return STATUS_OK;
 }

@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "lanes.h"
-#include "rmath.h"
 
 /* What a width has names of its own for: t at four or eight cells' topics; running
  * sums of eight numbers, within each half, then the first half's total onto the
@@ -117,8 +116,8 @@ LANES_WIDE_TARGET static inline size_t find_32(const uint32_t *cell,
 
 void lda_collapsed_document(lda_document *d, lda_words *words,
                             const double *eta, size_t eta_step, const int *word,
-                            uint16_t *z, size_t n) {
-  CALL(collapsed_document, d, words, eta, eta_step, word, z, n);
+                            uint16_t *z, size_t n, uint32_t *uniforms) {
+  CALL(collapsed_document, d, words, eta, eta_step, word, z, n, uniforms);
 }
 
 status lda_given_phi(lda_document *d, const float *phi, philox_stream *uniforms,

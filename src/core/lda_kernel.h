@@ -296,17 +296,15 @@ LANE_TARGET static void LANE_NAME(collapsed_tokens)(
   document->sum = d.sum;
 }
 
-/* One uniform of R's generator a token, in the tokens' order. */
-LANE_TARGET static void
-LANE_NAME(collapsed_document)(lda_document *d, lda_words *words,
-                              const double *eta, size_t eta_step,
-                              const int *word, uint16_t *z, size_t n) {
+/* A document, with uniforms from R's generator or its words (uniforms.h). */
+LANE_TARGET static void LANE_NAME(collapsed_document)(
+  lda_document *d, lda_words *words, const double *eta, size_t eta_step,
+  const int *word, uint16_t *z, size_t n, uint32_t *uniforms) {
   double u[BATCH];
   d->sum = LANE_NAME(factors)(d);
   for (size_t first = 0; first < n; first += BATCH) {
     const size_t left = n - first, size = left < BATCH ? left : BATCH;
-    for (size_t i = 0; i < size; i++)
-      u[i] = unif_rand();
+    uniforms_next(uniforms, u, size);
     LANE_NAME(collapsed_tokens)
     (d, words, eta, eta_step, word + first, z + first, u, size,
      left > LDA_AHEAD ? left - LDA_AHEAD : 0);

@@ -6,12 +6,14 @@
 #include "lda_words.h"
 #include "rdist.h"
 #include "status.h"
+#include "uniforms.h"
 
 /* z | alpha, eta, w of the n tokens of a document whose counts stand in d->count:
- * one uniform of R's generator a token.  eta[w * eta_step] belongs to word w. */
+ * one uniform a token from the words that uniforms_take() gave, or NULL.
+ * eta[w * eta_step] belongs to word w. */
 void lda_collapsed_document(lda_document *d, lda_words *words,
                             const double *eta, size_t eta_step, const int *word,
-                            uint16_t *z, size_t n);
+                            uint16_t *z, size_t n, uint32_t *uniforms);
 
 /* z | phi, w with theta integrated out (d->count: n_dk, d->t: n_dk + alpha_k), or
  * given theta, which then stands in d->t.  phi: `padded` floats a word.  table: n_kw
