@@ -345,7 +345,7 @@ rule_holds <- function(job, rule, common) {
 chain_draws <- function(job, k) {
   parts <- c(job$shown[k], job$chains[[k]]$chunks)
   parts <- parts[!vapply(parts, is.null, NA)]
-  all <- do.call(rbind, parts)
+  all <- if (length(parts) == 1L) parts[[1L]] else do.call(rbind, parts)
   if (is.null(all)) {
     all <- matrix(0, 0L, length(job$model$columns))
   }
@@ -725,7 +725,11 @@ build_fit <- function(job, kept) {
     )
   })
   new_fit(
-    draws = lapply(draws, function(x) x[seq_len(shown), , drop = FALSE]),
+    draws = if (any(ahead)) {
+      lapply(draws, function(x) x[seq_len(shown), , drop = FALSE])
+    } else {
+      draws
+    },
     model = model, running = running, chains = chains, pending = pending,
     run = run_record(job)
   )

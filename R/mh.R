@@ -732,7 +732,7 @@ abort_user_code <- function(model, place, cnd, call) {
   } else {
     paste("in sweep", format(sweep + 1, scientific = FALSE))
   }
-  point <- place$point
+  point <- if (is.null(place$point)) place$call[[2L]] else place$point
   at <- state_point_words(unname(point), names(point))
   words <- fault_words(fault, role, place$value, length(point), cnd)
   abort_numeric(

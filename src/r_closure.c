@@ -12,3 +12,9 @@ int generator_kind(void) {
   return TYPEOF(seed) == INTSXP && XLENGTH(seed) > 0 ? INTEGER(seed)[0]
                                                      : NA_INTEGER;
 }
+
+/* kind: 10,000 x that of sampling + 100 x that of normals + that of uniforms. */
+int generator_inverts(int kind) {
+  enum { INVERSION_KIND = 4 }; /* of R's N01type */
+  return kind >= 0 && kind / 100 % 100 == INVERSION_KIND;
+}

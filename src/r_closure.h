@@ -8,4 +8,7 @@
  * .Random.seed, or NA_INTEGER when there is none. */
 int generator_kind(void);
 
+/* Does a generator of that kind make its normals by inversion? */
+int generator_inverts(int kind);
+
 #endif
