@@ -192,11 +192,13 @@ inits_from_fit <- function(model, fit, chains, call) {
 # Everything random about a start happens on the chain's own stream.
 start_chain <- function(model, init, stream, k, call) {
   started <- with_stream(stream, {
+    where <- paste0("inits[[", k, "]]")
     if (is.function(init)) {
-      init <- model_check_init(
-        model, init(k), paste0("inits(", k, ")"), call
-      )
+      where <- paste0("inits(", k, ")")
+      init <- model_check_init(model, init(k), where, call)
     }
+    # for the words of an error
+    if (!is.null(init)) model$start_from <- where
     model_start(model, init)
   }, call)
   new_chain(started$value, started$stream)

@@ -500,7 +500,8 @@ model_start.mh_model <- function(model, init) {
   settled <- settle(model, state)
   if (settled$value[[2L]] == -Inf) {
     abort_zero_density(
-      model, init %||% model$init, if (is.null(init)) "init" else "inits",
+      model, init %||% model$init,
+      if (is.null(init)) "init" else model$start_from %||% "inits",
       rlang::call2("mh_sample")
     )
   }
