@@ -787,8 +787,7 @@ test_that("an argument that is kept in any way stays as it was", {
   ways <- list(
     list = function(x) kept[[length(kept) + 1L]] <<- x,
     frame = function(x) kept[[length(kept) + 1L]] <<- environment(),
-    call = function(x) kept[[length(kept) + 1L]] <<- match.call(),
-    sys_call = function(x) kept[[length(kept) + 1L]] <<- sys.call(),
+    call = function(x) kept[[length(kept) + 1L]] <<- sys.call(-1L),
     closure = function(x) kept[[length(kept) + 1L]] <<- function() x,
     promise = function(x) {
       delayedAssign(paste0("p", length(kept) + 1L), x, assign.env = promised)
@@ -802,7 +801,7 @@ test_that("an argument that is kept in any way stays as it was", {
   )
   value <- list(
     list = identity, frame = function(k) k$x,
-    call = function(k) k[[2L]], sys_call = function(k) k[[2L]],
+    call = function(k) k[[2L]],
     closure = function(k) k(), attribute = identity
   )
   for (d in c(2, 40)) {
