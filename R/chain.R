@@ -192,11 +192,13 @@ inits_from_fit <- function(model, fit, chains, call) {
 # Everything random about a start happens on the chain's own stream.
 start_chain <- function(model, init, stream, k, call) {
   started <- with_stream(stream, {
+    where <- paste0("inits[[", k, "]]")
     if (is.function(init)) {
-      init <- model_check_init(
-        model, init(k), paste0("inits(", k, ")"), call
-      )
+      where <- paste0("inits(", k, ")")
+      init <- model_check_init(model, init(k), where, call)
     }
+    # for the words of an error
+    if (!is.null(init)) model$start_from <- where
     model_start(model, init)
   }, call)
   new_chain(started$value, started$stream)
@@ -345,7 +347,7 @@ rule_holds <- function(job, rule, common) {
 chain_draws <- function(job, k) {
   parts <- c(job$shown[k], job$chains[[k]]$chunks)
   parts <- parts[!vapply(parts, is.null, NA)]
-  all <- do.call(rbind, parts)
+  all <- if (length(parts) == 1L) parts[[1L]] else do.call(rbind, parts)
   if (is.null(all)) {
     all <- matrix(0, 0L, length(job$model$columns))
   }
@@ -725,7 +727,11 @@ build_fit <- function(job, kept) {
     )
   })
   new_fit(
-    draws = lapply(draws, function(x) x[seq_len(shown), , drop = FALSE]),
+    draws = if (any(ahead)) {
+      lapply(draws, function(x) x[seq_len(shown), , drop = FALSE])
+    } else {
+      draws
+    },
     model = model, running = running, chains = chains, pending = pending,
     run = run_record(job)
   )

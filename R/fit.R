@@ -74,6 +74,13 @@ named_matrix <- function(x, columns = colnames(x)) {
   if (is.null(x)) {
     x <- numeric(0)
   }
+  plain <- list(
+    dim = as.integer(c(length(x) / length(columns), length(columns))),
+    dimnames = list(NULL, columns)
+  )
+  if (is.double(x) && identical(attributes(x), plain)) {
+    return(x)
+  }
   stopifnot(length(x) %% length(columns) == 0)
   matrix(as.double(x), ncol = length(columns), dimnames = list(NULL, columns))
 }

@@ -836,12 +836,14 @@ start_steps <- function(model, values) {
 check_step_start <- function(model, values, block) {
   call <- rlang::call2("gibbs_sample")
   f <- model$data$conditionals[[block]]$log_density
+  from <- model$start_from
+  start <- paste0("at the start", if (!is.null(from)) paste0(", `", from, "`"))
   value <- tryCatch(
     call_on_state(f, values, model$data$arguments),
     error = function(cnd) {
       reason <- conditionMessage(cnd)
       abort_numeric(
-        "The log density of block {.val {block}} failed at the start:
+        "The log density of block {.val {block}} failed {start}:
          {reason}.",
         call = call, class = "user_function"
       )
@@ -852,7 +854,7 @@ check_step_start <- function(model, values, block) {
     given <- describe(value)
     abort_numeric(
       "The log density of block {.val {block}} must return one number, not
-       {given}, at the start.",
+       {given}, {start}.",
       call = call, class = "user_function"
     )
   }
@@ -860,8 +862,8 @@ check_step_start <- function(model, values, block) {
     given <- describe(as.double(value))
     abort_argument(
       c(
-        "The log density of block {.val {block}} must be finite at the start,
-         not {given}.",
+        "The log density of block {.val {block}} must be finite {start}, not
+         {given}.",
         i = "Start where the density is positive: {.arg init} or
              {.arg inits}."
       ),

@@ -21,6 +21,9 @@
 #' @export
 acceptance <- function(fit) {
   call <- rlang::current_env()
+  if (missing(fit)) {
+    abort_needed("fit", "one made by mh_sample() or gibbs_sample()", call)
+  }
   check_fit(fit, "fit", call)
   model <- fit_part(fit, "model")
   chains <- fit_part(fit, "chains")
@@ -86,11 +89,16 @@ memory_table <- function(names, memories) {
 #' mh_trace(fit)[[1]]
 #' @export
 mh_trace <- function(fit) {
-  check_fit(fit, "fit")
+  call <- rlang::current_env()
+  if (missing(fit)) {
+    abort_needed("fit", "one made by mh_sample(debug = TRUE)", call)
+  }
+  check_fit(fit, "fit", call)
   model <- fit_part(fit, "model")
   if (!isTRUE(model$spec$debug > 0L)) {
     abort_argument(
-      "{.arg fit} must be made by {.code mh_sample(debug = TRUE)}."
+      "{.arg fit} must be made by {.code mh_sample(debug = TRUE)}.",
+      call = call
     )
   }
   names <- c(
@@ -104,4 +112,27 @@ mh_trace <- function(fit) {
     table$accepted <- table$accepted > 0
     table
   })
+}
+
+#' Posterior means of a fit's parameters
+#'
+#' The means of the kept draws over all chains, of the parameters that were
+#' kept.
+#'
+#' @param object A fit made by [mh_sample()].
+#' @param ... Not used.
+#' @return A numeric vector, a number a parameter, with the parameters' names.
+#' @seealso [summary()] for their standard errors.
+#' @examples
+#' fit <- mh_sample(function(x) -sum((x - 1:2)^2) / 2, c(a = 0, b = 0),
+#'   seed = 1
+#' )
+#' coef(fit)
+#' @importFrom stats coef
+#' @export
+coef.mh_sample <- function(object, ...) {
+  means <- vapply(unclass(object), colMeans, numeric(ncol(object[[1L]])))
+  means <- rowMeans(matrix(means, nrow = ncol(object[[1L]])))
+  names(means) <- colnames(object[[1L]])
+  means[names(means) != "log_density"]
 }

@@ -500,7 +500,8 @@ model_start.mh_model <- function(model, init) {
   settled <- settle(model, state)
   if (settled$value[[2L]] == -Inf) {
     abort_zero_density(
-      model, init %||% model$init, if (is.null(init)) "init" else "inits",
+      model, init %||% model$init,
+      if (is.null(init)) "init" else model$start_from %||% "inits",
       rlang::call2("mh_sample")
     )
   }
@@ -732,7 +733,7 @@ abort_user_code <- function(model, place, cnd, call) {
   } else {
     paste("in sweep", format(sweep + 1, scientific = FALSE))
   }
-  point <- place$point
+  point <- if (is.null(place$point)) place$call[[2L]] else place$point
   at <- state_point_words(unname(point), names(point))
   words <- fault_words(fault, role, place$value, length(point), cnd)
   abort_numeric(

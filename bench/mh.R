@@ -2,33 +2,44 @@
 # adaptMCMC, fmcmc, BayesianTools and LaplacesDemon; and gibbs_sample() beside
 # the bare calls of its conditionals.
 #
-#   Rscript bench/mh.R [ROUNDS]       ROUNDS: default 5; about three minutes
+#   Rscript bench/mh.R [ROUNDS]       ROUNDS: default 5; about ten minutes
 #
 # Questions
 #
-# 1. What does a step cost?  The density is function(x) -0.5 * sum(x * x) at d =
-#    2, 10 and 100; random walks with normal steps of standard deviation
-#    2.38 / sqrt(d) in all programs (LaplacesDemon: its "RWM" of the same
-#    covariance; adaptMCMC and fmcmc without adaptation).  "matrix": the same
-#    scale given as a matrix, as one does who knows a covariance, so that a step
-#    has a product of matrix and vector; MCMCmetrop1R always has.  The floor is
-#    the density called in a bare C loop.  Those that can keep every 100th step
-#    only; the others keep all.  A program is run for few steps and for many,
-#    and the difference of the times divided by the difference of the steps, so
-#    that setting up does not count.
-# 2. How many effective draws a second, over the whole run, burn-in included,
-#    and over the kept sweeps alone?  Logistic regression of MASS::Pima.tr (d =
-#    8, N(0, 10^2) priors, standardised predictors) and the eight schools (Rubin
-#    1981; d = 10, non-centred, log tau).  Ours: the density and a start, all
-#    else by default, adaptation and burn-in in the time.  metrop() tuned by
-#    hand: started at the posterior mean, with 2.38^2/d times the posterior
-#    covariance (both from a long run that does not count) and no burn-in.  Least bulk effective sample size of
-#    the parameters.  The densities are closures in R; Pima's also in C.
+# 1. What does a step of sampling cost?  The density is function(x) -0.5 * sum(x
+#    * x) at d = 2, 10 and 100.  Like with like:
+#    - the same proposal in all programs: a normal random walk with standard
+#      deviation 2.38 / sqrt(d) (LaplacesDemon: its "RWM" of that covariance;
+#      adaptMCMC and fmcmc without adaptation), fixed, so that there is no
+#      burn-in and nothing is learned; "adaptive" alone learns at every step.
+#      "matrix": as one does who knows a covariance, so that a step has a
+#      product of matrix and vector; MCMCmetrop1R always has;
+#    - as many evaluations of the density: one a step, n against 10 n steps, and
+#      the difference of the times divided by that of the steps, so that setting
+#      up does not count;
+#    - every step is stored (metrop(): nspac = 1, blen = 1).  "1 in 100": thin =
+#      100 and nspac = 100, for the step without its storing;
+#    - what metrop() gives back has not been looked at; mh_sample() ends with
+#      R-hat and effective sample sizes, which grow with the draws and not with
+#      the steps.  They are left out, and have a row of their own.
+#    The floor is the density called in a bare C loop at one and the same
+#    vector: no program can take less, so that metrop() over the floor bounds
+#    what metrop() over ours can be.
+# 2. How many effective draws a second?  Logistic regression of MASS::Pima.tr (d
+#    = 8, N(0, 10^2) priors, standardised predictors) and the eight schools
+#    (Rubin 1981; d = 10, non-centred, log tau).  Ours: the density and a start,
+#    all else by default.  "all": adaptation, burn-in and diagnosis in the time;
+#    "kept": the share of it that the kept sweeps have.  metrop() tuned by hand:
+#    started at the posterior mean, with 2.38^2/d times the posterior covariance
+#    and no burn-in.  Both come from a long run of ours that does not count:
+#    "tuned" gives metrop() for nothing what ours pays for; "with a pilot" adds
+#    one run for tuning, as long as our burn-in.  Least bulk effective sample
+#    size of the parameters.  The densities are closures in R; Pima's also in C.
 # 3. What does gibbs_sample() add to the calls of the user's functions?
 #
 # The programs take turns, ROUNDS times; medians, and medians of the ratios
-# within a round; seconds of the processor.  They mean something on an otherwise
-# idle machine.
+# within a round; seconds of the processor that R itself has used, which other
+# programs disturb less than the clock.
 
 library(gibbsite)
 here <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
@@ -43,11 +54,12 @@ quietly <- function(expr) {
   value
 }
 
-# Seconds of the processor, which other programs disturb less than the clock;
-# all of this runs in one process and one thread.
+# All of this runs in one process and one thread.
 seconds_of <- function(expr) {
-  gc()
-  sum(system.time(expr)[c("user.self", "sys.self")])
+  gc(FALSE)
+  before <- proc.time()[["user.self"]]
+  force(expr)
+  proc.time()[["user.self"]] - before
 }
 
 # ---- compiled parts ----------------------------------------------------------
@@ -96,53 +108,71 @@ with_off_diagonal <- function(d) {
   (diag(0.99, d) + 0.01) * 2.38^2 / d
 }
 
+# Looked at: with what mh_sample() does once its chains have run.
+judge <- gibbsite:::judge
+without_judgement <- function(expr) {
+  utils::assignInNamespace("judge", function(fit) NULL, "gibbsite")
+  on.exit(utils::assignInNamespace("judge", judge, "gibbsite"))
+  expr
+}
+
+ours <- function(proposal, thin = 1, f = density) {
+  force(proposal)
+  function(d, n) {
+    without_judgement(mh_sample(
+      f, numeric(d), proposal(d), draws = n / thin, thin = thin, burnin = 0,
+      chains = 1, inits = list(numeric(d)), progress = FALSE
+    ))
+  }
+}
+
+metrop <- function(scale, nspac = 1) {
+  function(d, n) {
+    mcmc::metrop(
+      density, numeric(d), n / nspac, nspac = nspac, scale = scale(d)
+    )
+  }
+}
+
+scalar <- function(d) random_walk(2.38 / sqrt(d))
+full <- function(d) random_walk(cov = with_off_diagonal(d))
+root <- function(d) t(chol(with_off_diagonal(d)))
+
 # Each a function of the dimension and a number of steps.  `few`: steps of the
-# shorter run; slow programs need not as many.
+# shorter run, for d up to 10; a fifth of it for more, and slow programs need
+# not as many.
 programs <- list(
   floor = list(few = 20000, run = function(d, n) {
     .Call("floor_loop", density, numeric(d) + 0.1, as.integer(n))
   }),
-  gibbsite = list(few = 20000, run = function(d, n) {
+  gibbsite = list(few = 20000, run = ours(scalar)),
+  mcmc = list(few = 20000, run = metrop(function(d) 2.38 / sqrt(d))),
+  `gibbsite, matrix` = list(few = 20000, run = ours(full)),
+  `mcmc, matrix` = list(few = 20000, run = metrop(root)),
+  `gibbsite, 1 in 100` = list(few = 20000, run = ours(scalar, 100)),
+  `mcmc, 1 in 100` = list(
+    few = 20000, run = metrop(function(d) 2.38 / sqrt(d), 100)
+  ),
+  `gibbsite, matrix, 1 in 100` = list(few = 20000, run = ours(full, 100)),
+  `mcmc, matrix, 1 in 100` = list(few = 20000, run = metrop(root, 100)),
+  `gibbsite, adaptive, 1 in 100` = list(
+    few = 20000, run = ours(function(d) adaptive(forever = TRUE), 100)
+  ),
+  `gibbsite, compiled, 1 in 100` = list(
+    few = 100000,
+    run = if (!is.null(normal_dll)) {
+      ours(scalar, 100, native_density(dll = normal_dll, symbol = "normal"))
+    }
+  ),
+  `gibbsite, looked at` = list(few = 4000, run = function(d, n) {
     mh_sample(
-      density, numeric(d), random_walk(2.38 / sqrt(d)), draws = n / 100,
-      thin = 100, burnin = 0, chains = 1, inits = list(numeric(d)),
-      progress = FALSE
-    )
-  }),
-  `gibbsite, adaptive` = list(few = 20000, run = function(d, n) {
-    mh_sample(
-      density, numeric(d), draws = n / 100, thin = 100, burnin = 0,
+      density, numeric(d), scalar(d), draws = n, thin = 1, burnin = 0,
       chains = 1, inits = list(numeric(d)), progress = FALSE
-    )
-  }),
-  `gibbsite, compiled` = list(few = 100000, run = function(d, n) {
-    mh_sample(
-      native_density(dll = normal_dll, symbol = "normal"), numeric(d),
-      random_walk(2.38 / sqrt(d)), draws = n / 100, thin = 100, burnin = 0,
-      chains = 1, inits = list(numeric(d)), progress = FALSE
-    )
-  }),
-  mcmc = list(few = 20000, run = function(d, n) {
-    mcmc::metrop(
-      density, numeric(d), n / 100, nspac = 100, scale = 2.38 / sqrt(d)
-    )
-  }),
-  `gibbsite, matrix` = list(few = 20000, run = function(d, n) {
-    mh_sample(
-      density, numeric(d), random_walk(cov = with_off_diagonal(d)),
-      draws = n / 100, thin = 100, burnin = 0, chains = 1,
-      inits = list(numeric(d)), progress = FALSE
-    )
-  }),
-  `mcmc, matrix` = list(few = 20000, run = function(d, n) {
-    mcmc::metrop(
-      density, numeric(d), n / 100, nspac = 100,
-      scale = t(chol(with_off_diagonal(d)))
     )
   }),
   MCMCpack = list(few = 20000, run = function(d, n) {
     MCMCpack::MCMCmetrop1R(
-      density, numeric(d), burnin = 0, mcmc = n, thin = 100,
+      density, numeric(d), burnin = 0, mcmc = n,
       V = diag(2.38^2 / d, d), logfun = TRUE, force.samp = TRUE
     )
   }),
@@ -180,7 +210,7 @@ programs <- list(
     }
     LaplacesDemon::LaplacesDemon(
       model, data, numeric(d) + 0.1, Covar = diag(2.38^2 / d, d),
-      Iterations = n, Status = n, Thinning = 100, Algorithm = "RWM"
+      Iterations = n, Status = n, Thinning = 1, Algorithm = "RWM"
     )
   })
 )
@@ -191,14 +221,15 @@ absent <- peer_names[!vapply(peer_names, peer_available, NA)]
 peer_names <- setdiff(peer_names, absent)
 programs <- programs[!package_of(names(programs)) %in% absent]
 if (is.null(normal_dll)) {
-  programs[["gibbsite, compiled"]] <- NULL
+  programs[["gibbsite, compiled, 1 in 100"]] <- NULL
 }
 
-# Nanoseconds a step, from four times as many steps against `few`.
+# Nanoseconds a step, from ten times as many steps against `few`.
 step_cost <- function(program, d) {
-  few <- seconds_of(quietly(program$run(d, program$few)))
-  many <- seconds_of(quietly(program$run(d, 5 * program$few)))
-  1e9 * (many - few) / (4 * program$few)
+  few <- if (d > 10L) program$few / 5 else program$few
+  short <- seconds_of(quietly(program$run(d, few)))
+  long <- seconds_of(quietly(program$run(d, 10 * few)))
+  1e9 * (long - short) / (9 * few)
 }
 
 targets <- c(`2` = 1.8, `10` = 2.3, `100` = 2.5)
@@ -209,11 +240,11 @@ measure_steps <- function(d) {
     set.seed(round)
     vapply(programs, step_cost, 0, d = d)
   }, numeric(length(programs)))
-  # a program with a matrix is compared with ours with a matrix
-  ours <- ifelse(
-    names(programs) %in% c("mcmc, matrix", "MCMCpack"), "gibbsite, matrix",
-    "gibbsite"
+  # each beside ours of the same kind
+  ours <- ifelse(package_of(names(programs)) == "mcmc",
+    sub("^mcmc", "gibbsite", names(programs)), "gibbsite"
   )
+  ours[names(programs) == "MCMCpack"] <- "gibbsite, matrix"
   over <- apply(costs, 2L, function(cost) cost / cost[ours])
   table <- data.frame(
     program = names(programs), `ns a step` = round(apply(costs, 1L, median)),
@@ -297,15 +328,18 @@ run_default <- function(case) {
   least_ess(draws) / seconds / c(1, kept)
 }
 
-# As many steps as ours, in four chains.
-run_metrop <- function(case, tuning) {
+# As many steps as ours, in four chains; `pilot` steps before them, for tuning.
+run_metrop <- function(case, tuning, pilot) {
   chains <- list()
-  seconds <- seconds_of(chains <- lapply(1:4, function(k) {
+  run <- function(batches) {
     mcmc::metrop(
-      case$density, tuning$mean, 2000L, nspac = case$d, scale = tuning$scale
+      case$density, tuning$mean, batches, nspac = case$d, scale = tuning$scale
     )$batch
-  }))
-  least_ess(aperm(simplify2array(chains), c(1L, 3L, 2L))) / seconds
+  }
+  seconds <- seconds_of(chains <- lapply(1:4, function(k) run(2000L)))
+  tuned <- seconds_of(lapply(1:4, function(k) run(pilot)))
+  size <- least_ess(aperm(simplify2array(chains), c(1L, 3L, 2L)))
+  size / (seconds + c(0, tuned))
 }
 
 measure_ess <- function(name) {
@@ -314,14 +348,18 @@ measure_ess <- function(name) {
   tuning <- if (peer) tuned(case)
   results <- vapply(seq_len(rounds), function(round) {
     set.seed(round)
-    c(run_default(case), if (peer) run_metrop(case, tuning) else NA_real_)
-  }, numeric(3L))
-  ratio <- function(row) round(median(results[row, ] / results[3L, ]), 2)
+    c(run_default(case),
+      if (peer) run_metrop(case, tuning, 1000L) else c(NA_real_, NA_real_))
+  }, numeric(4L))
+  rate <- function(row) round(median(results[row, ]))
+  ratio <- function(ours, its) {
+    round(median(results[ours, ] / results[its, ]), 2)
+  }
   data.frame(
-    case = name, `ours, all: ESS/s` = round(median(results[1L, ])),
-    `ours, kept` = round(median(results[2L, ])),
-    `metrop, tuned` = round(median(results[3L, ])),
-    `all over it` = ratio(1L), `kept over it` = ratio(2L),
+    case = name, `ours, all` = rate(1L), `ours, kept` = rate(2L),
+    tuned = rate(3L), `with a pilot` = rate(4L),
+    `all / tuned` = ratio(1L, 3L), `kept / tuned` = ratio(2L, 3L),
+    `all / with a pilot` = ratio(1L, 4L),
     target = if (peer) 1 else NA_real_, check.names = FALSE
   )
 }
@@ -390,7 +428,7 @@ for (d in c(2L, 10L, 100L)) {
   print(measure_steps(d), row.names = FALSE)
 }
 
-cat("\nEffective draws a second, burn-in included\n")
+cat("\nEffective draws a second\n")
 print(do.call(rbind, lapply(names(cases), measure_ess)), row.names = FALSE)
 
 cat("\ngibbs_sample(), two blocks of one normal draw\n")

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "r_args.h"
+#include "r_generator.h"
 #include "r_gibbs_sample.h"
 #include "r_mh.h"
 
@@ -80,17 +81,15 @@ static void check_outcome(const gibbs_step *s, status outcome) {
 
 /* Variates by the number of steps that the block has made, all LOOK_AHEAD rows
  * anew when they are used up: wherever a segment begins. */
-static const double *next_row(gibbs_step *s) {
+static size_t next_row(gibbs_step *s) {
   const double *counts = s->block.memory.counts;
-  const size_t made = (size_t)(counts[0] + counts[2]);
-  const size_t width = mh_variates(&s->mh), row = made % LOOK_AHEAD;
+  const size_t row = (size_t)(counts[0] + counts[2]) % LOOK_AHEAD;
   if (row == 0) {
     GetRNGstate();
-    for (size_t i = 0; i < LOOK_AHEAD; i++)
-      mh_draw_variates(&s->mh, s->mh.ahead + i * width);
+    mh_draw_ahead(&s->mh);
     PutRNGstate();
   }
-  return s->mh.ahead + row * width;
+  return row;
 }
 
 static double moves(const gibbs_step *s) {
@@ -160,6 +159,8 @@ gibbs_step *gibbs_open_step(gibbs_model *m, size_t k, SEXP spec, SEXP memory) {
                                     sizeof(double)));
   s->mh.ahead = args_doubles(memory, "ahead",
                              args_product(LOOK_AHEAD, mh_variates(&s->mh)));
+  s->mh.rows = LOOK_AHEAD;
+  s->mh.in_use = generator_in_use();
   if (TYPEOF(VECTOR_ELT(m->values, (R_xlen_t)k)) != REALSXP)
     Rf_error("a block that is moved must be of doubles");
   memcpy(s->mh.x, REAL(VECTOR_ELT(m->values, (R_xlen_t)k)),

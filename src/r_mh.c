@@ -30,7 +30,7 @@ static int refuse(const mh_session *session, const char *fault, SEXP value) {
 mh_session mh_open_session(SEXP place, SEXP names) {
   if (TYPEOF(place) != ENVSXP)
     Rf_error("`place` must be an environment");
-  const mh_session session = {place, names, R_NilValue, Rf_install("point")};
+  const mh_session session = {place, names, R_NilValue};
   return session;
 }
 
@@ -52,25 +52,31 @@ mh_closure *mh_open_closure(SEXP caller, size_t d, SEXP names,
   return f;
 }
 
-/* A vector of its own for each evaluation: the function may keep it. */
-static SEXP fresh_vector(const mh_closure *f, const double *x) {
-  SEXP vector = PROTECT(Rf_allocVector(REALSXP, (R_xlen_t)f->d));
-  memcpy(REAL(vector), x, f->d * sizeof(double));
+/* A vector of its own for each evaluation, put at `argument` of the call: the
+ * function may keep it.  One of which R's count of references says that nothing
+ * but the call holds it any more is as good as new. */
+static void set_argument(const mh_closure *f, SEXP argument, const double *x) {
+  const size_t bytes = f->d * sizeof(double);
+  SEXP last = CAR(argument);
+  if (TYPEOF(last) == REALSXP && !MAYBE_SHARED(last)) {
+    memcpy(REAL(last), x, bytes);
+    return;
+  }
+  SEXP vector = Rf_allocVector(REALSXP, (R_xlen_t)f->d);
+  SETCAR(argument, vector);
+  memcpy(REAL(vector), x, bytes);
   if (f->names != R_NilValue)
     Rf_setAttrib(vector, R_NamesSymbol, f->names);
-  UNPROTECT(1);
-  return vector;
 }
 
 /* Called with the generator's state where R looks for it. */
 static SEXP ask(const mh_closure *f, const double *x) {
   mh_session *session = f->session;
-  SEXP vector = fresh_vector(f, x);
-  SETCADR(f->call, vector);
-  Rf_defineVar(session->point, vector, session->place);
+  set_argument(f, CDR(f->call), x);
   if (session->role != f->role) {
     session->role = f->role;
     tell(session, "role", f->role);
+    tell(session, "call", f->call);
   }
   return Rf_eval(f->call, f->env);
 }
@@ -96,12 +102,9 @@ static int is_numeric(SEXP answer) {
 }
 
 static int take_number(const mh_closure *f, SEXP answer, double *value) {
-  PROTECT(answer);
-  const int good = is_numeric(answer) && one_number(answer, value);
-  if (!good)
-    refuse(f->session, "number", answer);
-  UNPROTECT(1);
-  return !good;
+  if (is_numeric(answer) && one_number(answer, value))
+    return 0;
+  return refuse(f->session, "number", answer);
 }
 
 int mh_ask_number(void *context, const double *x, double *value) {
@@ -128,7 +131,7 @@ int mh_ask_vector(void *context, const double *x, double *value) {
 int mh_ask_density(void *context, const double *y, const double *x,
                    double *value) {
   const mh_closure *f = context;
-  SETCADDR(f->call, fresh_vector(f, x));
+  set_argument(f, CDDR(f->call), x);
   return take_number(f, ask(f, y), value);
 }
 
@@ -387,8 +390,8 @@ static void open_model(mh_model *m, SEXP spec, SEXP functions, SEXP state,
   open_state(m, state);
   open_blocks(m, spec, functions, state, session);
   const size_t work = args_product(mh_work_size(1), m->d);
-  mh_open(m, (double *)R_alloc(work, sizeof(double)));
   m->rows = args_count(spec, "rows", 1);
+  mh_open(m, (double *)R_alloc(work, sizeof(double)));
   m->ahead =
     args_doubles(state, "ahead", args_product(m->rows, mh_variates(m)));
   SEXP keep = args_element(spec, "keep");
@@ -453,6 +456,7 @@ SEXP C_mh_sweeps(SEXP spec, SEXP functions, SEXP state_list, SEXP n,
   run.model.take = mh_take_generator;
   run.model.give = mh_give_generator;
   run.model.generator = &own;
+  run.model.in_use = generator_in_use();
   SEXP trace = PROTECT(open_trace(&run.model, spec, n));
   const scan_model scan = {&run, sweep, record};
   SEXP result =

@@ -11,20 +11,20 @@
 /* ---- functions of the user ----------------------------------------------- */
 
 /* `place` is an environment in which R reads where a run is when something
- * stops it: `point` (the argument), `role` (the function's name), `fault` (a
- * word, set by us when no R error happened), `value` (the refused answer). */
+ * stops it: `role` (the function's name) and `call` (whose first argument is
+ * the point) of the function called last, and when no R error happened `fault`
+ * (a word), `value` (the refused answer), `point` (of a fault in the core). */
 typedef struct {
   SEXP place;
   SEXP names; /* of points, or R_NilValue       */
   SEXP role;  /* of the function called last    */
-  SEXP point; /* the symbol `point`             */
 } mh_session;
 
 mh_session mh_open_session(SEXP place, SEXP names);
 
 /* A function as R's caller() gives it, list(call, env, role): the call's first
- * `arguments` arguments are replaced by vectors of d numbers, new ones at each
- * evaluation, with `names` (d strings, or R_NilValue). */
+ * `arguments` arguments are replaced by vectors of d numbers, at each evaluation
+ * such as nobody else holds, with `names` (d strings, or R_NilValue). */
 typedef struct {
   mh_session *session;
   SEXP call, env, role, names;

@@ -1,7 +1,9 @@
 #include "mh.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "mh_proposal.h"
 #include "rmath.h"
@@ -22,6 +24,13 @@ int mh_block_needs_gradient(const mh_block *block) {
   return mh_needs_slope(block->proposal);
 }
 
+static int covers_all(const mh_model *m, const mh_block *block) {
+  int all = block->proposal->d == m->d;
+  for (size_t j = 0; all && j < m->d; j++)
+    all = block->index[j] == (int)j;
+  return all;
+}
+
 void mh_open(mh_model *m, double *work) {
   double **scratch[SCRATCH_VECTORS] = {
     &m->from,       &m->to,       &m->next, &m->next_point, &m->next_slope,
@@ -31,9 +40,13 @@ void mh_open(mh_model *m, double *work) {
   size_t offset = 0;
   for (size_t b = 0; b < m->blocks; b++) {
     m->block[b].offset = offset;
+    m->block[b].whole = covers_all(m, &m->block[b]);
+    m->block[b].sloped = mh_needs_slope(m->block[b].proposal);
+    m->block[b].symmetric = mh_is_symmetric(m->block[b].proposal);
     offset += block_variates(&m->block[b]);
   }
   m->width = offset;
+  m->row = m->rows > 0 ? (size_t)((uint64_t)*m->sweep % m->rows) : 0;
 }
 
 /* ---- variates ------------------------------------------------------------ */
@@ -42,27 +55,32 @@ size_t mh_variates(const mh_model *m) {
   return m->width;
 }
 
-/* A block's uniform, then what its proposal uses. */
-void mh_draw_variates(const mh_model *m, double *row) {
+static double *block_ahead(const mh_model *m, const mh_block *block) {
+  return m->ahead + m->rows * block->offset;
+}
+
+void mh_draw_ahead(const mh_model *m) {
   for (size_t b = 0; b < m->blocks; b++) {
-    double *own = row + m->block[b].offset;
-    own[0] = unif_rand();
-    mh_proposal_draw_variates(m->block[b].proposal, own + 1);
+    double *own = block_ahead(m, &m->block[b]);
+    for (size_t row = 0; row < m->rows; row++)
+      own[row] = unif_rand();
+    mh_proposal_draw_variates(m->block[b].proposal, m->rows, &m->in_use,
+                              own + m->rows);
   }
 }
 
 /* The row of this sweep; all rows anew where the sweep's number says so. */
-static const double *next_row(const mh_model *m) {
-  const size_t row = (size_t)((uint64_t)*m->sweep % m->rows);
-  if (row == 0) {
-    if (m->take)
-      m->take(m->generator);
-    for (size_t i = 0; i < m->rows; i++)
-      mh_draw_variates(m, m->ahead + i * m->width);
-    if (m->give)
-      m->give(m->generator);
-  }
-  return m->ahead + row * m->width;
+static size_t next_row(mh_model *m) {
+  const size_t row = m->row;
+  m->row = row + 1 < m->rows ? row + 1 : 0;
+  if (row > 0)
+    return row;
+  if (m->take)
+    m->take(m->generator);
+  mh_draw_ahead(m);
+  if (m->give)
+    m->give(m->generator);
+  return row;
 }
 
 /* ---- the target ---------------------------------------------------------- */
@@ -93,24 +111,34 @@ static int map_coordinate(const mh_model *m, size_t j, double w, double *value,
   }
 }
 
+static int all_finite(const double *x, size_t d) {
+  int finite = 1;
+  for (size_t j = 0; j < d; j++)
+    finite &= fabs(x[j]) <= DBL_MAX;
+  return finite;
+}
+
+static int inside_bounds(const mh_model *m, const double *point) {
+  int inside = 1;
+  for (size_t j = 0; m->lower && j < m->d; j++)
+    inside = inside && point[j] >= m->lower[j] && point[j] <= m->upper[j];
+  return inside;
+}
+
 /* The user's point; *log_jacobian: log of its derivative's determinant.  0:
  * the density is zero there, without asking. */
 static int map_point(const mh_model *m, const double *x, double *point,
                      double *log_jacobian) {
   int inside = 1;
   *log_jacobian = 0.0;
-  for (size_t j = 0; j < m->d; j++) {
-    double log_slope = 0.0;
-    if (m->map)
-      inside = map_coordinate(m, j, x[j], &point[j], &log_slope) && inside;
-    else
-      point[j] = x[j];
+  for (size_t j = 0; m->map && j < m->d; j++) {
+    double log_slope;
+    inside = map_coordinate(m, j, x[j], &point[j], &log_slope) && inside;
     *log_jacobian += log_slope;
-    if (m->lower)
-      inside = inside && point[j] >= m->lower[j] && point[j] <= m->upper[j];
-    inside = inside && isfinite(point[j]);
   }
-  return inside;
+  if (!m->map)
+    memcpy(point, x, m->d * sizeof(double));
+  return inside && all_finite(point, m->d) && inside_bounds(m, point);
 }
 
 static status at_fault(mh_model *m, mh_fault fault, const double *point) {
@@ -203,6 +231,7 @@ static void gather(const mh_block *block, const double *x, double *own) {
 /* What a step is about: the block's own coordinates before and after. */
 typedef struct {
   mh_block *block;
+  double *proposed; /* y.x, to be written */
   mh_place x, y;
   double value[2];   /* of the proposal */
   double correction; /* log q(x | y) - log q(y | x) */
@@ -211,11 +240,14 @@ typedef struct {
 
 static status start_move(mh_model *m, size_t b, mh_move *move) {
   move->block = &m->block[b];
-  move->x = (mh_place){m->from, m->from_slope};
-  move->y = (mh_place){m->to, m->to_slope};
+  const int whole = move->block->whole;
+  move->proposed = whole ? m->next : m->to;
+  move->x = (mh_place){whole ? m->x : m->from, m->from_slope};
+  move->y = (mh_place){move->proposed, m->to_slope};
   move->correction = 0.0;
-  gather(move->block, m->x, m->from);
-  if (!mh_needs_slope(move->block->proposal))
+  if (!whole)
+    gather(move->block, m->x, m->from);
+  if (!move->block->sloped)
     return STATUS_OK;
   const status outcome = know_slope(m);
   gather(move->block, m->slope + 1, m->from_slope);
@@ -225,7 +257,8 @@ static status start_move(mh_model *m, size_t b, mh_move *move) {
 /* Proposals of compiled kinds may overflow, and then have density zero. */
 static status draw_move(mh_model *m, mh_move *move, const double *row) {
   const mh_proposal *p = move->block->proposal;
-  return mh_propose(p, &move->block->memory, move->x, row, m->to, m->a);
+  return mh_propose(p, &move->block->memory, move->x, row, move->proposed,
+                    m->a);
 }
 
 /* log q(x | y) - log q(y | x).  A custom proposal that could not have made its
@@ -234,7 +267,7 @@ static status evaluate_correction(mh_model *m, mh_move *move) {
   const mh_proposal *p = move->block->proposal;
   const mh_memory *memory = &move->block->memory;
   double there, back;
-  if (mh_is_symmetric(p))
+  if (move->block->symmetric)
     return STATUS_OK;
   status outcome =
     mh_proposal_log_q(p, memory, move->y.x, move->x, &there, m->a);
@@ -251,15 +284,16 @@ static status evaluate_correction(mh_model *m, mh_move *move) {
 /* The log of p(y) q(x | y) / (p(x) q(y | x)), from the value that the state
  * holds for x. */
 static status evaluate_move(mh_model *m, mh_move *move) {
-  for (size_t j = 0; j < m->d; j++)
-    m->next[j] = m->x[j];
-  for (size_t j = 0; j < move->block->proposal->d; j++)
-    m->next[move->block->index[j]] = m->to[j];
+  if (!move->block->whole) {
+    memcpy(m->next, m->x, m->d * sizeof(double));
+    for (size_t j = 0; j < move->block->proposal->d; j++)
+      m->next[move->block->index[j]] = m->to[j];
+  }
   status outcome = evaluate(m, m->next, m->next_point, move->value);
   move->log_ratio = -INFINITY;
   if (outcome != STATUS_OK || !(move->value[1] > -INFINITY))
     return outcome;
-  if (mh_needs_slope(move->block->proposal)) {
+  if (move->block->sloped) {
     outcome = evaluate_slope(m, m->next, m->next_point, m->next_slope);
     gather(move->block, m->next_slope, m->to_slope);
   }
@@ -270,13 +304,12 @@ static status evaluate_move(mh_model *m, mh_move *move) {
 }
 
 static void accept_move(mh_model *m, const mh_move *move) {
-  const int has_slope = mh_needs_slope(move->block->proposal);
-  for (size_t j = 0; j < m->d; j++) {
-    m->x[j] = m->next[j];
-    m->point[j] = m->next_point[j];
-    if (has_slope)
-      m->slope[j + 1] = m->next_slope[j];
-  }
+  const int has_slope = move->block->sloped;
+  const size_t bytes = m->d * sizeof(double);
+  memcpy(m->x, m->next, bytes);
+  memcpy(m->point, m->next_point, bytes);
+  if (has_slope)
+    memcpy(m->slope + 1, m->next_slope, bytes);
   m->value[0] = move->value[0];
   m->value[1] = move->value[1];
   m->slope[0] = has_slope;
@@ -308,14 +341,16 @@ static void learn_from(mh_model *m, const mh_move *move, int in_burnin) {
            m->a);
 }
 
-status mh_update(mh_model *m, size_t b, const double *row,
+status mh_update(mh_model *m, size_t b, size_t row,
                  const scan_control *control) {
   mh_move move;
-  const double u = row[m->block[b].offset];
+  const double *ahead = block_ahead(m, &m->block[b]), u = ahead[row];
+  const double *variates =
+    ahead + m->rows + row * (block_variates(&m->block[b]) - 1);
   const int in_burnin = scan_in_burnin(*m->sweep + 1.0, control);
   status outcome = start_move(m, b, &move);
   if (outcome == STATUS_OK)
-    outcome = draw_move(m, &move, row + m->block[b].offset + 1);
+    outcome = draw_move(m, &move, variates);
   if (outcome == STATUS_OK)
     outcome = evaluate_move(m, &move);
   if (outcome != STATUS_OK)
@@ -334,15 +369,15 @@ status mh_examine(mh_model *m, size_t b, const double *y, double *out) {
   mh_move move;
   status outcome = start_move(m, b, &move);
   for (size_t j = 0; j < m->block[b].proposal->d; j++)
-    m->to[j] = y[j];
+    move.proposed[j] = y[j];
   if (outcome == STATUS_OK)
     outcome = evaluate_move(m, &move);
   const mh_proposal *p = move.block->proposal;
   const mh_memory *memory = &move.block->memory;
   if (outcome == STATUS_OK)
-    outcome = mh_proposal_log_q(p, memory, m->to, move.x, &out[0], m->a);
+    outcome = mh_proposal_log_q(p, memory, move.y.x, move.x, &out[0], m->a);
   if (outcome == STATUS_OK)
-    outcome = mh_proposal_log_q(p, memory, m->from, move.y, &out[1], m->a);
+    outcome = mh_proposal_log_q(p, memory, move.x.x, move.y, &out[1], m->a);
   out[2] = move.log_ratio;
   return outcome;
 }
@@ -351,7 +386,7 @@ status mh_examine(mh_model *m, size_t b, const double *y, double *out) {
 
 status mh_sweep(void *model, const scan_control *control) {
   mh_model *m = model;
-  const double *row = next_row(m);
+  const size_t row = next_row(m);
   status outcome = STATUS_OK;
   for (size_t b = 0; b < m->blocks && outcome == STATUS_OK; b++)
     outcome = mh_update(m, b, row, control);

@@ -78,7 +78,10 @@ typedef struct {
   mh_proposal *proposal;
   mh_memory memory;
   const int *index; /* proposal->d coordinates of x, from 0                  */
-  size_t offset;    /* its variates within a row                             */
+  size_t offset;    /* numbers of look-ahead a sweep before its own          */
+  int whole;        /* all coordinates in their order: needs no gathering    */
+  int sloped;       /* its proposal uses the gradient                        */
+  int symmetric;    /* q(y | x) = q(x | y)                                   */
 } mh_block;
 
 /* How a coordinate's working value w gives the user's value. */
@@ -118,8 +121,10 @@ typedef struct {
   double *value;       /* 2: log density at point, working log density at x   */
   double *slope;       /* 1 + d: 1 if known, gradient of the working density  */
   double *nan_count;   /* 1: NaNs counted as zero                             */
-  double *ahead;       /* rows x mh_variates(): a row a sweep, row by row     */
+  double *ahead;       /* rows x mh_variates(): see mh_draw_ahead()           */
   size_t rows, width;  /* of look-ahead: sweeps, numbers for each             */
+  size_t row;          /* of the sweep to come                                */
+  generator in_use;    /* R's, from which variates come                       */
   const double *sweep; /* sweeps done: moved on by the scan                   */
   /* the generator is taken only while variates are drawn; may be NULL */
   void (*take)(void *), (*give)(void *);
@@ -135,26 +140,27 @@ typedef struct {
   const double *fault_point;
 } mh_model;
 
-/* Numbers of scratch for d coordinates; mh_open() lays it out and sets the
- * offsets of the blocks. */
+/* Numbers of scratch for d coordinates; mh_open(), once target, state and blocks
+ * are set, lays it out and sets what follows from them. */
 size_t mh_work_size(size_t d);
 void mh_open(mh_model *m, double *work);
 
 /* Does its proposal use the gradient? */
 int mh_block_needs_gradient(const mh_block *block);
 
-/* Numbers in a row of variates: what one sweep uses. */
+/* Numbers of look-ahead that one sweep uses. */
 size_t mh_variates(const mh_model *m);
 
-/* Fills a row from R's generator. */
-void mh_draw_variates(const mh_model *m, double *row);
+/* Fills m->ahead from R's generator: for each block in turn the uniforms of all
+ * rows, then what its proposals use, row by row. */
+void mh_draw_ahead(const mh_model *m);
 
 /* The state's point and value from x: for a start, or when the density has
  * changed since. */
 status mh_evaluate_current(mh_model *m);
 
-/* One step on block b with a row of variates. */
-status mh_update(mh_model *m, size_t b, const double *row,
+/* One step on block b with its variates of a row of the look-ahead. */
+status mh_update(mh_model *m, size_t b, size_t row,
                  const scan_control *control);
 
 /* For block b at the state's point: out <- log q(y | x), log q(x | y), and the

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "linalg.h"
+#include "normals.h"
 #include "rmath.h"
 
 static const double root_three = 1.7320508075688772;
@@ -30,20 +31,37 @@ static size_t chosen_part(const mh_proposal *p, double u) {
   return i;
 }
 
-/* For t, the last is sqrt(df / chi^2_df). */
-void mh_proposal_draw_variates(const mh_proposal *p, double *row) {
+static void draw_mixture(const mh_proposal *p, size_t rows, const generator *g,
+                         double *out) {
+  const size_t width = mh_proposal_variates(p);
+  for (double *row = out; row < out + rows * width; row += width) {
+    row[0] = unif_rand();
+    mh_proposal_draw_variates(&p->part[chosen_part(p, row[0])], 1, g, row + 1);
+  }
+}
+
+/* d normals, and sqrt(df / chi^2_df). */
+static void draw_t(const mh_proposal *p, size_t rows, const generator *g,
+                   double *out) {
+  for (double *row = out; row < out + rows * (p->d + 1); row += p->d + 1) {
+    normals_draw(g, row, p->d);
+    row[p->d] = sqrt(p->freedom / rchisq(p->freedom));
+  }
+}
+
+void mh_proposal_draw_variates(const mh_proposal *p, size_t rows,
+                               const generator *g, double *out) {
   if (p->kind == MH_CUSTOM)
     return;
-  if (p->kind == MH_MIXTURE) {
-    row[0] = unif_rand();
-    mh_proposal_draw_variates(&p->part[chosen_part(p, row[0])], row + 1);
-    return;
-  }
-  for (size_t j = 0; j < p->d; j++)
-    row[j] = p->family == MH_UNIFORM ? root_three * (2.0 * unif_rand() - 1.0)
-                                     : norm_rand();
-  if (p->family == MH_T)
-    row[p->d] = sqrt(p->freedom / rchisq(p->freedom));
+  if (p->kind == MH_MIXTURE)
+    draw_mixture(p, rows, g, out);
+  else if (p->family == MH_T)
+    draw_t(p, rows, g, out);
+  else if (p->family == MH_NORMAL)
+    normals_draw(g, out, rows * p->d);
+  else
+    for (size_t i = 0; i < rows * p->d; i++)
+      out[i] = root_three * (2.0 * unif_rand() - 1.0);
 }
 
 /* ---- what a proposal is -------------------------------------------------- */
@@ -141,6 +159,13 @@ static void centre(const mh_proposal *p, double step, mh_place x, double *out) {
 
 /* ---- drawing ------------------------------------------------------------- */
 
+/* y <- x + scale L e, L diagonal */
+static void walk_along_axes(const mh_proposal *p, double scale, const double *x,
+                            const double *e, double *y) {
+  for (size_t j = 0; j < p->d; j++)
+    y[j] = x[j] + scale * (p->factor[j] * e[j]);
+}
+
 status mh_propose(const mh_proposal *p, const mh_memory *memory, mh_place x,
                   const double *row, double *y, double *work) {
   if (p->kind == MH_CUSTOM)
@@ -150,6 +175,10 @@ status mh_propose(const mh_proposal *p, const mh_memory *memory, mh_place x,
                       work);
   const double step = step_of(p, memory);
   const double scale = p->family == MH_T ? step * row[p->d] : step;
+  if (p->kind == MH_RANDOM_WALK && p->diagonal) {
+    walk_along_axes(p, scale, x.x, row, y);
+    return STATUS_OK;
+  }
   times_factor(p, factor_of(p, memory), row, work);
   centre(p, step, x, y);
   for (size_t j = 0; j < p->d; j++)

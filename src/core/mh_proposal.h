@@ -12,10 +12,11 @@ typedef struct {
   const double *x, *slope;
 } mh_place;
 
-/* Numbers that a draw uses, and their drawing from R's generator, in the order
- * in which mh_propose() uses them. */
+/* Numbers that a draw uses, and their drawing from R's generator for `rows`
+ * draws, row by row, in the order in which mh_propose() uses them. */
 size_t mh_proposal_variates(const mh_proposal *p);
-void mh_proposal_draw_variates(const mh_proposal *p, double *row);
+void mh_proposal_draw_variates(const mh_proposal *p, size_t rows,
+                               const generator *g, double *out);
 
 /* Does it use gradients?  Is q(y | x) = q(x | y) for all x and y? */
 int mh_needs_slope(const mh_proposal *p);

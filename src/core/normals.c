@@ -25,14 +25,9 @@
 #undef LANE_BYTES
 #undef LANE_NAME
 #undef LANE_TARGET
-#define LANE_BYTES 64
-#define LANE_NAME(x) x##_64
-#define LANE_TARGET LANES_WIDEST_TARGET
-#include "normals_kernel.h"
-#undef LANE_BYTES
-#undef LANE_NAME
-#undef LANE_TARGET
-#define CHOOSE(f) (lanes_widest() ? f##_64 : lanes_wide() ? f##_32 : f##_16)
+/* Not 64: few normals at a time among other work, whose clock vectors of that
+ * width would lower. */
+#define CHOOSE(f) (lanes_wide() ? f##_32 : f##_16)
 #else
 #define CHOOSE(f) f##_16
 #endif

@@ -748,3 +748,114 @@ test_that("densities are told apart by code and by what they hold", {
   expect_identical(hash(counting), before)
   expect_false(identical(before, hash(function(x) -x^2)))
 })
+
+test_that("coef() gives posterior means", {
+  fit <- short_mh(quadratic, c(a = 1, b = 2), draws = 50, burnin = 50)
+  expect_equal(coef(fit), colMeans(all_columns(fit))[c("a", "b")])
+  one <- short_mh(function(x) -x^2, 0, chains = 1)
+  expect_named(coef(one), "x[1]")
+  kept <- short_mh(quadratic, c(a = 1, b = 2), keep = "b")
+  expect_named(coef(kept), "b")
+})
+
+test_that("what is no such fit has no acceptance rates and no steps", {
+  expect_snapshot(error = TRUE, cnd_class = TRUE, {
+    acceptance()
+    acceptance(lm(dist ~ speed, cars))
+    mh_trace()
+    mh_trace(1)
+    mh_trace(short_mh(quadratic, c(1, 2)))
+  })
+})
+
+test_that("a start of zero density is named", {
+  positive <- function(x) if (x > 0) -x else -Inf
+  expect_snapshot(error = TRUE, cnd_class = TRUE, {
+    short_mh(positive, 1, inits = list(1, 2, -1), chains = 3)
+    short_mh(positive, 1, inits = function(k) 2 - k, chains = 3)
+    gibbs_sample(list(a = mh_step(function(state) positive(state$a))),
+      list(a = 1), inits = list(list(a = 1), list(a = -2)), chains = 2
+    )
+  })
+})
+
+# A vector that only the call holds is used again: however a density keeps its
+# argument, it must not change in its hands.
+test_that("an argument that is kept in any way stays as it was", {
+  kept <- list()
+  promised <- new.env()
+  ways <- list(
+    list = function(x) kept[[length(kept) + 1L]] <<- x,
+    frame = function(x) kept[[length(kept) + 1L]] <<- environment(),
+    call = function(x) kept[[length(kept) + 1L]] <<- sys.call(-1L),
+    closure = function(x) kept[[length(kept) + 1L]] <<- function() x,
+    promise = function(x) {
+      delayedAssign(paste0("p", length(kept) + 1L), x, assign.env = promised)
+      kept[[length(kept) + 1L]] <<- NULL
+      kept <<- c(kept, list(NULL))
+    },
+    attribute = function(x) {
+      attr(kept, "last") <<- x
+      kept[[length(kept) + 1L]] <<- attr(kept, "last")
+    }
+  )
+  value <- list(
+    list = identity, frame = function(k) k$x,
+    call = function(k) k[[2L]],
+    closure = function(k) k(), attribute = identity
+  )
+  for (d in c(2, 40)) {
+    for (way in names(ways)) {
+      kept <- list()
+      seen <- list()
+      keep <- ways[[way]]
+      density <- function(x) {
+        seen[[length(seen) + 1L]] <<- paste(format(x, digits = 17))
+        keep(x)
+        -sum(x^2) / 2
+      }
+      quietly(mh_sample(density, numeric(d), random_walk(0.5),
+        inits = list(numeric(d)), draws = 30, burnin = 0, thin = 1,
+        chains = 1, seed = 3, progress = FALSE
+      ))
+      now <- if (way == "promise") {
+        lapply(seq_along(kept), function(i) get(paste0("p", i), promised))
+      } else {
+        lapply(kept, value[[way]])
+      }
+      expect_identical(
+        lapply(now, function(x) paste(format(x, digits = 17))), seen,
+        label = paste(way, d)
+      )
+    }
+  }
+})
+
+test_that("normals are those of R's generator, whatever its kind", {
+  for (kind in c("Inversion", "Ahrens-Dieter", "Kinderman-Ramage")) {
+    withr::local_seed(5, .rng_normal_kind = kind)
+    fit <- short_mh(quadratic, c(0, 0), random_walk(1), draws = 200,
+      burnin = 0, chains = 1, inits = list(c(0, 0)), debug = TRUE
+    )
+    trace <- mh_trace(fit)[[1]]
+    # the stream that the sampler starts with, of the first chain
+    model <- attr(fit, "model")
+    own <- gibbsite:::with_stream(
+      gibbsite:::chain_streams(1, 1, NULL)[[1]],
+      gibbsite:::own_stream(), NULL
+    )$value
+    expected <- withr::with_preserve_seed({
+      assign(".Random.seed", own, globalenv())
+      rows <- model$spec$rows
+      u <- stats::runif(rows)
+      list(u = u, z = matrix(stats::rnorm(2 * rows), ncol = 2, byrow = TRUE))
+    })
+    n <- 200
+    expect_identical(trace$uniform[1:n], expected$u[1:n], label = kind)
+    at <- rbind(0, all_columns(fit)[-n, 1:2])
+    expect_equal(
+      unname(as.matrix(trace[1:n, 9:10])), unname(at + expected$z[1:n, ]),
+      tolerance = 1e-14, label = kind
+    )
+  }
+})
