@@ -105,10 +105,6 @@ new_model <- function(class, name, title, data, prior, nobs, columns, ...,
   )
 }
 
-# The hash of an R object's value, the same in every session: of its
-# serialisation, without the 14 bytes that name the format and the version of R.
-hash <- function(x) {
-  bytes <- serialize(x, NULL, version = 2L, xdr = FALSE)
-  bytes[seq_len(14L)] <- as.raw(0L)
-  cli::hash_raw_md5(bytes)
-}
+# The hash of an R object's value, the same in every session and for every
+# version of R.
+hash <- function(x) rlang::hash(x)
