@@ -117,8 +117,7 @@ hash_draws <- function(matrices, columns = NULL) {
   made <- if (length(filled) == 1) filled[[1]] else do.call(rbind, filled)
   hash(list(
     columns = as.character(columns),
-    draws = if (is.null(made)) 0L else nrow(made),
-    values = as.double(made)
+    values = made
   ))
 }
 
