@@ -83,7 +83,7 @@ static SEXP pack_trace(const double *trace, size_t iterations) {
   return packed;
 }
 
-/* control: list(gradient = 0 or 1, limit, step, tolerance).  Returns list(map,
+/* control: list(gradient = 0 or 1, limit, share = 0 or 1, tolerance).  Returns list(map,
  * precision_factor, trace, outcome, log_joint, distance, share); NULL when the
  * user interrupted. */
 SEXP C_logistic_search(SEXP list, SEXP start, SEXP control_list) {
@@ -92,7 +92,7 @@ SEXP C_logistic_search(SEXP list, SEXP start, SEXP control_list) {
   if (args_count(control_list, "gradient", 0) > 0)
     control.method = LOGISTIC_GRADIENT;
   control.limit = args_count(control_list, "limit", 0);
-  control.step = args_count(control_list, "step", 1);
+  control.share = args_count(control_list, "share", 0) > 0;
   control.tolerance = args_number(control_list, "tolerance");
   control.stop = interrupted;
   if (TYPEOF(start) != REALSXP || (size_t)XLENGTH(start) != data.p)
@@ -132,7 +132,7 @@ SEXP C_logistic_derivatives(SEXP list, SEXP w) {
   SEXP hessian = Rf_allocMatrix(REALSXP, (int)p, (int)p);
   SET_VECTOR_ELT(result, 2, hessian);
   double *h = REAL(hessian);
-  const double value = logistic_evaluate(&data, 1, REAL(w), REAL(gradient), h,
+  const double value = logistic_evaluate(&data, REAL(w), REAL(gradient), h,
                                          work_of(logistic_work_size(p)));
   for (size_t j = 0; j < p; j++)
     for (size_t i = j + 1; i < p; i++)
@@ -159,7 +159,7 @@ SEXP C_logistic_draws(SEXP list, SEXP w, SEXP what) {
       if (s % 64 == 0)
         R_CheckUserInterrupt();
       REAL(values)
-      [s] = logistic_evaluate(&data, 1, REAL(w) + data.p * s, NULL, NULL, work);
+      [s] = logistic_evaluate(&data, REAL(w) + data.p * s, NULL, NULL, work);
     }
     UNPROTECT(1);
     return values;

@@ -16,8 +16,7 @@
  *   success s, total m   n;   offset o   n, or NULL for none
  *   precision Q          p x p symmetric, or p (its diagonal) when `diagonal`;
  *              zeros make directions flat
- *   constant   what L needs to be the log of a normalised density
- *   step       rows 0, step, 2 step, ... alone are used, each with weight step */
+ *   constant   what L needs to be the log of a normalised density */
 #ifndef GIBBSITE_LOGISTIC_H
 #define GIBBSITE_LOGISTIC_H
 
@@ -25,7 +24,7 @@
 
 #include "status.h"
 
-/* Rows are taken in blocks of this many: a block's copy stays in cache. */
+/* Rows are taken in blocks of this many: a block stays in cache. */
 #define LOGISTIC_BLOCK 256
 
 typedef struct {
@@ -42,11 +41,10 @@ typedef struct {
 /* Doubles of work that logistic_evaluate() needs. */
 size_t logistic_work_size(size_t p);
 
-/* Returns L(w), and fills what is not NULL: gradient (p), and hessian (p x p,
- * minus the Hessian; the lower triangle alone).  w: p. */
-double logistic_evaluate(const logistic_data *data, size_t step,
-                         const double *w, double *gradient, double *hessian,
-                         double *work);
+/* Returns L(w), and fills what is not NULL: gradient (p), and, only with it,
+ * hessian (p x p, minus the Hessian; the lower triangle alone).  w: p. */
+double logistic_evaluate(const logistic_data *data, const double *w,
+                         double *gradient, double *hessian, double *work);
 
 /* eta (count x draws) <- o + X w of rows first, first + 1, ..., for each column
  * of w (p x draws). */
@@ -83,7 +81,7 @@ typedef enum {
 typedef struct {
   logistic_method method;
   size_t limit;        /* most iterations                                   */
-  size_t step;         /* rows used: see above                              */
+  int share;           /* whether `share` is asked for                      */
   double tolerance;    /* on the distance to the maximum, in posterior sds  */
   int (*stop)(void *); /* may be NULL                                       */
   void *stop_data;
@@ -96,7 +94,7 @@ typedef struct {
   double distance;  /* to it before the last step, in posterior sds         */
   double share;     /* smallest share of the curvature that a column could
                        have which the columns before it, and saturated
-                       observations, leave to it                            */
+                       observations, leave to it; 1 unless asked for        */
 } logistic_result;
 
 /* Doubles of work that logistic_search() needs. */

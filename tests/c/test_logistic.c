@@ -165,16 +165,16 @@ static void derivatives_of(const problem *q, const logistic_data *data) {
   double *work = new_numbers(logistic_work_size(p));
   for (size_t j = 0; j < p; j++)
     w[j] = norm_rand();
-  const double value = logistic_evaluate(data, 1, w, gradient, hessian, work);
+  const double value = logistic_evaluate(data, w, gradient, hessian, work);
   EXPECT_NEAR(value, by_definition(q, w), 1e-12);
-  EXPECT(logistic_evaluate(data, 1, w, NULL, NULL, work) == value);
+  EXPECT(logistic_evaluate(data, w, NULL, NULL, work) == value);
   for (size_t j = 0; j < p; j++) {
     memcpy(up, w, p * sizeof *w);
     memcpy(down, w, p * sizeof *w);
     up[j] += h;
     down[j] -= h;
-    const double high = logistic_evaluate(data, 1, up, more, NULL, work);
-    const double low = logistic_evaluate(data, 1, down, less, NULL, work);
+    const double high = logistic_evaluate(data, up, more, NULL, work);
+    const double low = logistic_evaluate(data, down, less, NULL, work);
     EXPECT(fabs(gradient[j] - (high - low) / (2.0 * h)) < 1e-5);
     for (size_t i = j; i < p; i++)
       EXPECT(fabs(hessian[i + p * j] + (more[i] - less[i]) / (2.0 * h)) < 1e-5);
@@ -189,28 +189,6 @@ static void both_forms(const problem *q) {
 
 static void derivatives_by_differences(void) {
   for_problems(both_forms);
-}
-
-/* Every third row alone, each counted three times. */
-static void some_rows_of(const problem *q) {
-  const size_t n = q->dense.n, p = q->dense.p, step = 3;
-  double w[MAX_COLUMNS], *work = new_numbers(logistic_work_size(p));
-  for (size_t j = 0; j < p; j++)
-    w[j] = 0.2 * (double)j - 0.3;
-  const double dense = logistic_evaluate(&q->dense, step, w, NULL, NULL, work);
-  const double sparse =
-    logistic_evaluate(&q->sparse, step, w, NULL, NULL, work);
-  EXPECT_NEAR(dense, sparse, 1e-12);
-  for (size_t i = 0; i < n; i++) {
-    q->success[i] *= i % step ? 0.0 : 3.0;
-    q->total[i] *= i % step ? 0.0 : 3.0;
-  }
-  EXPECT_NEAR(dense, by_definition(q, w), 1e-12);
-  release_numbers(work);
-}
-
-static void some_rows(void) {
-  for_problems(some_rows_of);
 }
 
 static void rows_of(const problem *q) {
@@ -249,7 +227,7 @@ static logistic_result search_from(const logistic_data *data, double start,
                                    double *factor, double *trace) {
   const size_t p = data->p;
   const logistic_control control = {
-    .method = method, .limit = 5000, .step = 1, .tolerance = 1e-8};
+    .method = method, .limit = 5000, .tolerance = 1e-8};
   double *work = new_numbers(logistic_search_size(p));
   for (size_t j = 0; j < p; j++)
     w[j] = start;
@@ -271,8 +249,7 @@ static void search_of(const problem *q) {
   EXPECT(found.outcome == LOGISTIC_CONVERGED && found.iterations < 20);
   for (size_t k = 0; k < found.iterations; k++)
     EXPECT(trace[k + 1] >= trace[k] - 1e-10);
-  const double value =
-    logistic_evaluate(&q->dense, 1, w, gradient, hessian, work);
+  const double value = logistic_evaluate(&q->dense, w, gradient, hessian, work);
   EXPECT_NEAR(found.log_joint, value, 1e-12);
   for (size_t j = 0; j < p; j++) {
     EXPECT(fabs(gradient[j]) < 1e-8);
@@ -322,7 +299,7 @@ static void search_without_a_maximum(void) {
                               .diagonal = 1};
   double w = 0.0, factor, trace[6],
          *work = new_numbers(logistic_search_size(1));
-  logistic_control control = {.limit = 5, .step = 1, .tolerance = 1e-8};
+  logistic_control control = {.limit = 5, .share = 1, .tolerance = 1e-8};
   logistic_result found =
     logistic_search(&data, &control, &w, &factor, trace, work);
   EXPECT(found.outcome == LOGISTIC_LIMIT && found.iterations == 5);
@@ -399,7 +376,6 @@ void test_logistic(void) {
   run_test("logistic: terms by hand", terms_by_hand);
   run_test("logistic: terms by the library", terms_by_the_library);
   run_test("logistic: derivatives by differences", derivatives_by_differences);
-  run_test("logistic: some of the rows", some_rows);
   run_test("logistic: terms by row", terms_by_row);
   run_test("logistic: search finds the mode", search_finds_the_mode);
   run_test("logistic: search without a maximum", search_without_a_maximum);
