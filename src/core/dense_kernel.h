@@ -97,13 +97,13 @@ static LANE_TARGET void LANE_NAME(combine)(double *y, const double *x,
   for (; j + 4 <= columns; j += 4) {
     const double *x0 = x + stride * j, *x1 = x0 + stride;
     const double *x2 = x1 + stride, *x3 = x2 + stride;
+    const double w0 = w[j], w1 = w[j + 1], w2 = w[j + 2], w3 = w[j + 3];
     size_t k = 0;
     for (; k + WIDTH <= n; k += WIDTH)
-      AT(y + k) += (w[j] * FROM(x0 + k) + w[j + 1] * FROM(x1 + k)) +
-                   (w[j + 2] * FROM(x2 + k) + w[j + 3] * FROM(x3 + k));
+      AT(y + k) += (w0 * FROM(x0 + k) + w1 * FROM(x1 + k)) +
+                   (w2 * FROM(x2 + k) + w3 * FROM(x3 + k));
     for (; k < n; k++)
-      y[k] += (w[j] * x0[k] + w[j + 1] * x1[k]) +
-              (w[j + 2] * x2[k] + w[j + 3] * x3[k]);
+      y[k] += (w0 * x0[k] + w1 * x1[k]) + (w2 * x2[k] + w3 * x3[k]);
   }
   for (; j < columns; j++) {
     const double *column = x + stride * j;

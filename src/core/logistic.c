@@ -23,10 +23,21 @@
 #define LANE_NAME(x) wide_##x
 #define LANE_TARGET LANES_FUSED_TARGET
 #include "logistic_kernel.h"
+#undef LANE_BYTES
+#undef LANE_NAME
+#undef LANE_TARGET
+#define LANE_BYTES 64
+#define LANE_NAME(x) widest_##x
+#define LANE_TARGET LANES_FUSED_WIDEST_TARGET
+#include "logistic_kernel.h"
 #endif
 
 void logistic_fill_terms(logistic_terms *terms) {
 #if LANES_FUSED
+  if (lanes_fused_widest()) {
+    widest_terms(terms);
+    return;
+  }
   if (lanes_fused()) {
     wide_terms(terms);
     return;
@@ -45,11 +56,14 @@ static void load_response(const logistic_data *data, size_t first, size_t count,
     terms->success[b] = terms->total[b] = 0.0;
 }
 
-static double sum_of(const double *x, size_t count) {
-  double sum = 0.0;
-  for (size_t b = 0; b < count; b++)
-    sum += x[b];
-  return sum;
+/* Four sums, none of which waits for another; there is nothing beyond the rows
+ * of a block that is not full. */
+static double sum_of(const double *x) {
+  double sum[4] = {0.0, 0.0, 0.0, 0.0};
+  for (size_t b = 0; b < LOGISTIC_BLOCK; b += 4)
+    for (size_t part = 0; part < 4; part++)
+      sum[part] += x[b + part];
+  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
 /* ---- blocks of dense rows ------------------------------------------------ */
@@ -121,7 +135,7 @@ static double add_dense(const logistic_data *data, size_t first, size_t count,
     add_block_derivatives(terms, block, data->p, gradient, hessian, work);
   else if (gradient)
     add_block_gradient(terms, block, data->p, gradient);
-  return sum_of(terms->log_lik, count);
+  return sum_of(terms->log_lik);
 }
 
 /* ---- sparse rows --------------------------------------------------------- */
@@ -160,7 +174,7 @@ static double add_sparse(const logistic_data *data, size_t first, size_t count,
     if (hessian)
       add_row_hessian(data, i, terms->curvature[b], hessian);
   }
-  return sum_of(terms->log_lik, count);
+  return sum_of(terms->log_lik);
 }
 
 /* The likelihood's part of L, of L' and of -L''. */
