@@ -1151,7 +1151,7 @@ warm_start <- function(frame, density, start) {
 
 # The density of rows 1, 1 + step, ..., each of which counts `step` times.
 every_row <- function(frame, density, step) {
-  rows <- seq(1, nrow(frame$x), by = step)
+  rows <- seq.int(1L, nrow(frame$x), by = step)
   density$x <- design_for_c(frame$x[rows, , drop = FALSE])
   density$success <- step * density$success[rows]
   density$total <- step * density$total[rows]
