@@ -159,3 +159,32 @@ status dense_cholesky(double *a, size_t p, double *work) {
     memset(a + p * j, 0, j * sizeof *a);
   return STATUS_OK;
 }
+
+/* ---- solutions for one right-hand side ----------------------------------- */
+
+/* What is known of b leaves the rows below a panel in one pass over them. */
+void dense_solve_lower(const double *l, size_t p, double *b) {
+  const combine_kernel subtract = CHOOSE(combine);
+  double known[CHOLESKY_BLOCK];
+  for (size_t first = 0; first < p; first += CHOLESKY_BLOCK) {
+    const size_t end = p - first < CHOLESKY_BLOCK ? p : first + CHOLESKY_BLOCK;
+    for (size_t j = first; j < end; j++) {
+      b[j] /= l[j + p * j];
+      known[j - first] = -b[j];
+      for (size_t i = j + 1; i < end; i++)
+        b[i] -= l[i + p * j] * b[j];
+    }
+    subtract(b + end, l + end + p * first, p, known, end - first, p - end);
+  }
+}
+
+void dense_solve_lower_transposed(const double *l, size_t p, double *b) {
+  for (size_t j = p; j-- > 0;) {
+    const double *column = l + p * j + j + 1, *known = b + j + 1;
+    const size_t below = p - j - 1, whole = below - below % DENSE_LANES;
+    double sum = dense_dot(column, known, whole);
+    for (size_t i = whole; i < below; i++)
+      sum += column[i] * known[i];
+    b[j] = (b[j] - sum) / l[j + p * j];
+  }
+}

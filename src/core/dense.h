@@ -35,6 +35,10 @@ double dense_scale_and_dot(double *scaled, const double *x, const double *scale,
  * is b[s + DENSE_LANES j].  l: p x p, lower triangle read. */
 void dense_solve_transposed(const double *l, size_t p, double *b);
 
+/* b <- L^-1 b, b <- L^-T b for one right-hand side; l as above. */
+void dense_solve_lower(const double *l, size_t p, double *b);
+void dense_solve_lower_transposed(const double *l, size_t p, double *b);
+
 /* a (p x p, lower triangle read) <- L with a = L L', upper triangle zero.
  * STATUS_NOT_POSITIVE_DEFINITE (also for NaN and Inf) leaves a unusable.  work:
  * dense_cholesky_work(p) doubles. */

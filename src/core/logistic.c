@@ -7,6 +7,7 @@
 #include "dense.h"
 #include "lanes.h"
 #include "linalg.h"
+#include "logistic_inexact.h"
 
 /* ---- a block of observations ---------------------------------------------- */
 
@@ -46,10 +47,8 @@ void logistic_fill_terms(logistic_terms *terms) {
   narrow_terms(terms);
 }
 
-/* s and m of rows first, first + 1, ...; 0 beyond `count`, where eta is 0 too and
- * nothing is added to anything. */
-static void load_response(const logistic_data *data, size_t first, size_t count,
-                          logistic_terms *terms) {
+void logistic_load_response(const logistic_data *data, size_t first,
+                            size_t count, logistic_terms *terms) {
   memcpy(terms->success, data->success + first, count * sizeof(double));
   memcpy(terms->total, data->total + first, count * sizeof(double));
   for (size_t b = count; b < LOGISTIC_BLOCK; b++)
@@ -140,12 +139,24 @@ static double add_dense(const logistic_data *data, size_t first, size_t count,
 
 /* ---- sparse rows --------------------------------------------------------- */
 
+/* from + x_i'w */
+static double add_row_product(const logistic_data *data, size_t i, double from,
+                              const double *w) {
+  for (int e = data->row_start[i]; e < data->row_start[i + 1]; e++)
+    from += data->value[e] * w[data->column[e]];
+  return from;
+}
+
 static double sparse_predictor(const logistic_data *data, size_t i,
                                const double *w) {
-  double eta = data->offset ? data->offset[i] : 0.0;
+  return add_row_product(data, i, data->offset ? data->offset[i] : 0.0, w);
+}
+
+/* gradient += residual x_i */
+static void add_row_gradient(const logistic_data *data, size_t i,
+                             double residual, double *gradient) {
   for (int e = data->row_start[i]; e < data->row_start[i + 1]; e++)
-    eta += data->value[e] * w[data->column[e]];
-  return eta;
+    gradient[data->column[e]] += residual * data->value[e];
 }
 
 /* hessian (lower triangle) += curvature x_i x_i' */
@@ -169,8 +180,7 @@ static double add_sparse(const logistic_data *data, size_t first, size_t count,
   for (size_t b = 0; b < count; b++) {
     const size_t i = first + b;
     if (gradient)
-      for (int e = data->row_start[i]; e < data->row_start[i + 1]; e++)
-        gradient[data->column[e]] += terms->residual[b] * data->value[e];
+      add_row_gradient(data, i, terms->residual[b], gradient);
     if (hessian)
       add_row_hessian(data, i, terms->curvature[b], hessian);
   }
@@ -185,7 +195,7 @@ static double add_likelihood(const logistic_data *data, const double *w,
   for (size_t first = 0; first < data->n; first += LOGISTIC_BLOCK) {
     const size_t left = data->n - first;
     const size_t count = left < LOGISTIC_BLOCK ? left : LOGISTIC_BLOCK;
-    load_response(data, first, count, &terms);
+    logistic_load_response(data, first, count, &terms);
     value +=
       data->x
         ? add_dense(data, first, count, w, gradient, hessian, &terms, work)
@@ -196,9 +206,8 @@ static double add_likelihood(const logistic_data *data, const double *w,
 
 /* ---- the log joint density ----------------------------------------------- */
 
-/* L: - w'Qw / 2; L': - Q w; -L'': Q. */
-static double add_prior(const logistic_data *data, const double *w,
-                        double *gradient, double *hessian) {
+double logistic_add_prior(const logistic_data *data, const double *w,
+                          double *gradient, double *hessian) {
   const size_t p = data->p;
   double square = 0.0;
   for (size_t j = 0; j < p; j++) {
@@ -242,8 +251,120 @@ double logistic_evaluate(const logistic_data *data, const double *w,
     memset(hessian, 0, data->p * data->p * sizeof *hessian);
   const double likelihood =
     add_likelihood(data, w, gradient, hessian, aligned(work));
-  return data->constant + likelihood + add_prior(data, w, gradient, hessian);
+  return data->constant + likelihood +
+         logistic_add_prior(data, w, gradient, hessian);
 }
+
+/* ---- its derivatives piece by piece --------------------------------------- */
+
+/* sum += X' part of rows first, first + 1, ..., where they are. */
+static void add_columns_dot(const logistic_data *data, size_t first,
+                            size_t count, const double *part, double *sum) {
+  const size_t whole = count - count % DENSE_LANES;
+  for (size_t j = 0; j < data->p; j++) {
+    const double *column = data->x + data->n * j + first;
+    double own = dense_dot(column, part, whole);
+    for (size_t b = whole; b < count; b++)
+      own += column[b] * part[b];
+    sum[j] += own;
+  }
+}
+
+void logistic_gradient(const logistic_data *data, const double *residual,
+                       const double *w, double *gradient) {
+  memset(gradient, 0, data->p * sizeof *gradient);
+  for (size_t i = 0; !data->x && i < data->n; i++)
+    add_row_gradient(data, i, residual[i], gradient);
+  if (data->x)
+    add_columns_dot(data, 0, data->n, residual, gradient);
+  logistic_add_prior(data, w, gradient, NULL);
+}
+
+void logistic_bend(const logistic_data *data, const double *curvature,
+                   const double *v, double *xv, double *bend) {
+  double part[LOGISTIC_BLOCK];
+  memset(bend, 0, data->p * sizeof *bend);
+  memset(xv, 0, data->n * sizeof *xv);
+  for (size_t i = 0; !data->x && i < data->n; i++) {
+    xv[i] = add_row_product(data, i, 0.0, v);
+    add_row_gradient(data, i, -curvature[i] * xv[i], bend);
+  }
+  for (size_t first = 0; data->x && first < data->n; first += LOGISTIC_BLOCK) {
+    const size_t left = data->n - first;
+    const size_t count = left < LOGISTIC_BLOCK ? left : LOGISTIC_BLOCK;
+    dense_add_columns(xv + first, data->x + first, data->n, v, data->p, count);
+    for (size_t b = 0; b < count; b++)
+      part[b] = -curvature[first + b] * xv[first + b];
+    add_columns_dot(data, first, count, part, bend);
+  }
+  logistic_add_prior(data, v, bend, NULL);
+}
+
+/* sum_i m_i x_i^2; four sums, none of which waits for another. */
+static double weighted_square(const double *m, const double *x, size_t n) {
+  double sum[4] = {0.0, 0.0, 0.0, 0.0};
+  size_t i = 0;
+  for (; i + 4 <= n; i += 4)
+    for (size_t part = 0; part < 4; part++)
+      sum[part] += m[i + part] * x[i + part] * x[i + part];
+  for (; i < n; i++)
+    sum[0] += m[i] * x[i] * x[i];
+  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+void logistic_squares(const logistic_data *data, const double *weights,
+                      double *squares) {
+  memset(squares, 0, data->p * sizeof *squares);
+  for (size_t j = 0; data->x && j < data->p; j++)
+    squares[j] = weighted_square(weights, data->x + data->n * j, data->n);
+  for (size_t i = 0; !data->x && i < data->n; i++)
+    for (int e = data->row_start[i]; e < data->row_start[i + 1]; e++)
+      squares[data->column[e]] += weights[i] * data->value[e] * data->value[e];
+}
+
+/* Rows of x, times the root of their weights, as a block that is full but for a
+ * last one; rows of zeros make up its number to a multiple of DENSE_LANES. */
+static void add_chosen_rows(const logistic_data *data, const double *weights,
+                            const size_t *chosen, size_t count, double *gram,
+                            double *block) {
+  const size_t rows = (count + DENSE_LANES - 1) / DENSE_LANES * DENSE_LANES;
+  double root[LOGISTIC_BLOCK];
+  for (size_t b = 0; b < count; b++)
+    root[b] = sqrt(weights[chosen[b]]);
+  for (size_t j = 0; j < data->p; j++) {
+    const double *column = data->x + data->n * j;
+    double *scaled = block + rows * j;
+    for (size_t b = 0; b < count; b++)
+      scaled[b] = root[b] * column[chosen[b]];
+    for (size_t b = count; b < rows; b++)
+      scaled[b] = 0.0;
+  }
+  dense_add_gram(block, rows, data->p, 1.0, gram, data->p);
+}
+
+void logistic_gram(const logistic_data *data, const double *weights,
+                   double *gram, double *work) {
+  size_t chosen[LOGISTIC_BLOCK], count = 0;
+  double *block = aligned(work);
+  memset(gram, 0, data->p * data->p * sizeof *gram);
+  for (size_t i = 0; i < data->n; i++) {
+    if (!(weights[i] > 0.0))
+      continue;
+    if (!data->x) {
+      add_row_hessian(data, i, weights[i], gram);
+      continue;
+    }
+    chosen[count++] = i;
+    if (count == LOGISTIC_BLOCK) {
+      add_chosen_rows(data, weights, chosen, count, gram, block);
+      count = 0;
+    }
+  }
+  if (count > 0)
+    add_chosen_rows(data, weights, chosen, count, gram, block);
+}
+
+/* ---- draws ---------------------------------------------------------------- */
 
 void logistic_predictor(const logistic_data *data, size_t first, size_t count,
                         const double *w, size_t draws, double *eta) {
@@ -268,7 +389,7 @@ void logistic_by_row(const logistic_data *data, int log_lik, const double *w,
     const size_t left = data->n - first;
     const size_t count = left < LOGISTIC_BLOCK ? left : LOGISTIC_BLOCK;
     logistic_predictor(data, first, count, w, draws, work);
-    load_response(data, first, count, &terms);
+    logistic_load_response(data, first, count, &terms);
     for (size_t s = 0; s < draws; s++) {
       memset(terms.eta, 0, sizeof terms.eta);
       memcpy(terms.eta, work + count * s, count * sizeof *work);
@@ -294,9 +415,14 @@ typedef struct {
   int scaled; /* scale is filled */
 } search;
 
-size_t logistic_search_size(size_t p) {
+size_t logistic_search_size(const logistic_data *data,
+                            const logistic_control *control) {
+  const size_t p = data->p;
   const size_t rows = logistic_work_size(p), factor = dense_cholesky_work(p);
-  return p * p + 6 * p + (rows > factor ? rows : factor);
+  const size_t direct = p * p + 6 * p + (rows > factor ? rows : factor);
+  const size_t inexact = logistic_inexact_size(data);
+  return logistic_inexact_pays(data, control) && inexact > direct ? inexact
+                                                                  : direct;
 }
 
 static search open_search(const logistic_data *data,
@@ -322,18 +448,6 @@ static double inner(const double *x, const double *y, size_t n) {
   return sum;
 }
 
-/* sum_i m_i x_i^2; four sums, none of which waits for another. */
-static double weighted_square(const double *m, const double *x, size_t n) {
-  double sum[4] = {0.0, 0.0, 0.0, 0.0};
-  size_t i = 0;
-  for (; i + 4 <= n; i += 4)
-    for (size_t part = 0; part < 4; part++)
-      sum[part] += m[i + part] * x[i + part] * x[i + part];
-  for (; i < n; i++)
-    sum[0] += m[i] * x[i] * x[i];
-  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
-}
-
 /* sum_i m_i x_ij^2 / 4 + Q_jj: no curvature in direction j is above it, since
  * sigma (1 - sigma) <= 1/4 (Boehning & Lindsay 1988,
  * doi:10.1007/BF00049423).  A column of zeros without a prior has 1.  Found
@@ -344,13 +458,7 @@ static void need_scale(search *s) {
   if (s->scaled)
     return;
   s->scaled = 1;
-  memset(s->scale, 0, p * sizeof *s->scale);
-  for (size_t j = 0; data->x && j < p; j++)
-    s->scale[j] = weighted_square(data->total, data->x + data->n * j, data->n);
-  for (size_t i = 0; !data->x && i < data->n; i++)
-    for (int e = data->row_start[i]; e < data->row_start[i + 1]; e++)
-      s->scale[data->column[e]] +=
-        data->total[i] * data->value[e] * data->value[e];
+  logistic_squares(data, data->total, s->scale);
   for (size_t j = 0; j < p; j++) {
     s->scale[j] =
       0.25 * s->scale[j] + data->precision[data->diagonal ? j : j + p * j];
@@ -445,8 +553,9 @@ static int has_converged(double distance, double last, double tolerance) {
          (distance <= 1e-4 && ratio * ratio <= tolerance);
 }
 
-static logistic_result newton(search *s, double *trace) {
-  logistic_result result = {LOGISTIC_LIMIT, 0, 0.0, INFINITY, 0.0};
+/* `taken` iterations have been made. */
+static logistic_result newton(search *s, size_t taken, double *trace) {
+  logistic_result result = {LOGISTIC_LIMIT, taken, 0.0, INFINITY, 0.0};
   double last = INFINITY;
   for (;; result.iterations++) {
     const double ridge = factorise_with_ridge(s);
@@ -554,11 +663,18 @@ static double smallest_share(search *s) {
 logistic_result logistic_search(const logistic_data *data,
                                 const logistic_control *control, double *w,
                                 double *factor, double *trace, double *work) {
+  logistic_way way = {0, 0};
+  if (logistic_inexact_pays(data, control))
+    way = logistic_approach(data, control, w, factor, trace, work);
+  if (way.stopped)
+    return (logistic_result){LOGISTIC_INTERRUPTED, way.iterations,
+                             trace[way.iterations], INFINITY, 1.0};
   search s = open_search(data, control, w, factor, work);
   s.value = evaluate(&s, w, 2);
-  trace[0] = s.value;
-  logistic_result result =
-    control->method == LOGISTIC_NEWTON ? newton(&s, trace) : ascend(&s, trace);
+  trace[way.iterations] = s.value;
+  logistic_result result = control->method == LOGISTIC_NEWTON
+                             ? newton(&s, way.iterations, trace)
+                             : ascend(&s, trace);
   result.share = control->share ? smallest_share(&s) : 1.0;
   return result;
 }

@@ -46,6 +46,28 @@ size_t logistic_work_size(size_t p);
 double logistic_evaluate(const logistic_data *data, const double *w,
                          double *gradient, double *hessian, double *work);
 
+/* Adds the prior's part to what is not NULL, - Q w to `gradient` and Q to
+ * `hessian`; returns its part of L, - w'Qw / 2. */
+double logistic_add_prior(const logistic_data *data, const double *w,
+                          double *gradient, double *hessian);
+
+/* gradient (p) <- X' residual - Q w, in one pass over X; residual: n. */
+void logistic_gradient(const logistic_data *data, const double *residual,
+                       const double *w, double *gradient);
+
+/* xv (n) <- X v, bend (p) <- L'' v = -X' diag(curvature) X v - Q v, in one pass
+ * over X; curvature: n, v: p. */
+void logistic_bend(const logistic_data *data, const double *curvature,
+                   const double *v, double *xv, double *bend);
+
+/* squares (p) <- diagonal of X' diag(weights) X, and gram (p x p, lower
+ * triangle) <- all of it; rows of weight 0 cost nothing.  weights: n, none
+ * negative; work: as for logistic_evaluate(). */
+void logistic_squares(const logistic_data *data, const double *weights,
+                      double *squares);
+void logistic_gram(const logistic_data *data, const double *weights,
+                   double *gram, double *work);
+
 /* eta (count x draws) <- o + X w of rows first, first + 1, ..., for each column
  * of w (p x draws). */
 void logistic_predictor(const logistic_data *data, size_t first, size_t count,
@@ -68,6 +90,11 @@ typedef struct {
 
 void logistic_fill_terms(logistic_terms *terms);
 
+/* Successes and totals of rows first, first + 1, ...; 0 beyond `count`, where
+ * eta must be 0 too: nothing is added to anything. */
+void logistic_load_response(const logistic_data *data, size_t first,
+                            size_t count, logistic_terms *terms);
+
 typedef enum { LOGISTIC_NEWTON, LOGISTIC_GRADIENT } logistic_method;
 
 typedef enum {
@@ -83,6 +110,7 @@ typedef struct {
   size_t limit;        /* most iterations                                   */
   int share;           /* whether `share` is asked for                      */
   double tolerance;    /* on the distance to the maximum, in posterior sds  */
+  double price;        /* of a factor, see logistic_inexact.h; 0: counted    */
   int (*stop)(void *); /* may be NULL                                       */
   void *stop_data;
 } logistic_control;
@@ -98,7 +126,8 @@ typedef struct {
 } logistic_result;
 
 /* Doubles of work that logistic_search() needs. */
-size_t logistic_search_size(size_t p);
+size_t logistic_search_size(const logistic_data *data,
+                            const logistic_control *control);
 
 /* Moves w (p) from where it is to the maximum; factor (p x p) <- L, L L' =
  * minus the Hessian there, upper triangle zero; trace (limit + 1) <- L before

@@ -174,6 +174,30 @@ static void solve_of_several_sides(void) {
   }
 }
 
+/* One side, at every order around the panels, is linalg's solve. */
+static void solve_of_one_side(void) {
+  const size_t orders[] = {1, 2, 7, 8, 9, 63, 64, 65, 72, 127, 128, 129, 200};
+  set_seed(29, 30);
+  for (size_t k = 0; k < LENGTH(orders); k++) {
+    const size_t p = orders[k];
+    double *l = normals(p * p), *b = normals(p), *one = new_numbers(p);
+    for (size_t j = 0; j < p; j++)
+      l[j + p * j] = 3.0 + fabs(l[j + p * j]) + (double)p;
+    memcpy(one, b, p * sizeof *b);
+    linalg_solve_lower(l, p, one);
+    dense_solve_lower(l, p, b);
+    for (size_t j = 0; j < p; j++)
+      EXPECT_NEAR(b[j], one[j], 1e-14);
+    linalg_solve_lower_transposed(l, p, one);
+    dense_solve_lower_transposed(l, p, b);
+    for (size_t j = 0; j < p; j++)
+      EXPECT_NEAR(b[j], one[j], 1e-14);
+    release_numbers(l);
+    release_numbers(b);
+    release_numbers(one);
+  }
+}
+
 void test_dense(void) {
   run_test("dense: gram at every order", gram_at_every_order);
   run_test("dense: dot and scale", dot_and_scale);
@@ -181,4 +205,5 @@ void test_dense(void) {
   run_test("dense: cholesky is that of linalg", cholesky_is_that_of_linalg);
   run_test("dense: cholesky refuses", cholesky_refuses);
   run_test("dense: solve of several sides", solve_of_several_sides);
+  run_test("dense: solve of one side", solve_of_one_side);
 }
