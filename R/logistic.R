@@ -289,9 +289,9 @@ as_response <- function(y, name, call) {
       hint = if (is.character(y)) paste0("Use `factor(", name, ")`.")
     )
   }
-  bad <- which(!is.na(y) & y != 0 & y != 1)
-  if (length(bad) > 0L) {
-    first <- bad[[1L]]
+  known <- y == 0 | y == 1
+  if (!all(known, na.rm = TRUE)) {
+    first <- which(!known)[[1L]]
     given <- describe(unname(y[[first]]))
     abort_argument(
       c(
@@ -360,10 +360,14 @@ count_response <- function(y, name, call) {
 
 # ---- the design ----------------------------------------------------------
 
-# list(columns, intercept, mean, sd) of a matrix, dense or sparse; `total`: an
-# observation counts where it is positive.
-describe_design <- function(x, columns, total, call) {
-  found <- .Call(C_design_columns, columns_for_c(x), as.double(total))
+# list(mean, sd, squares, finite) of the columns of a matrix, dense or sparse;
+# `total`: an observation counts where it is positive.
+measure_columns <- function(x, total) {
+  .Call(C_design_columns, columns_for_c(x), as.double(total))
+}
+
+# list(columns, intercept, mean, sd) of a matrix that was found to be so.
+describe_design <- function(x, columns, found, call) {
   if (!all(found$finite)) {
     j <- which(!found$finite)[[1L]]
     abort_wild(column_of(x, j), columns[[j]], rownames(x), call)
@@ -437,25 +441,33 @@ columns_for_c <- function(x) {
 # x: double matrix or dgCMatrix; response: of as_response(); weights and offset
 # checked, NULL for none.  `more`: terms and the like.
 logistic_frame <- function(x, columns, response, weights, offset, more) {
-  trials <- response$trials %||% rep(1, length(response$y))
-  total <- if (is.null(weights)) trials else weights * trials
-  successes <- round(trials * response$y)
-  binomial <- if (is.null(response$trials)) {
-    0
-  } else {
-    sum((weights %||% 1) * lchoose(trials, successes))
+  trials <- response$trials
+  success <- response$y
+  binomial <- 0
+  if (!is.null(trials)) {
+    success <- round(trials * success)
+    binomial <- sum((weights %||% 1) * lchoose(trials, success))
+  }
+  if (!is.null(weights)) {
+    success <- weights * success
   }
   c(
     list(
-      x = x, y = response$y, trials = response$trials, weights = weights,
-      offset = offset, success = (weights %||% 1) * successes, total = total,
-      constant = binomial,
+      x = x, y = response$y, trials = trials, weights = weights,
+      offset = offset, success = success,
+      total = total_weights(response, weights), constant = binomial,
       response = list(
         name = response$name, kind = response$kind, levels = response$levels
       )
     ),
     more
   )
+}
+
+# v_i m_i: what an observation counts.
+total_weights <- function(response, weights) {
+  trials <- response$trials %||% rep(1, length(response$y))
+  if (is.null(weights)) trials else weights * trials
 }
 
 check_weights <- function(weights, n, call) {
@@ -892,8 +904,12 @@ matrix_parts <- function(x, y, weights, offset, action, call) {
   weights <- check_weights(weights, n, call)
   offset <- check_offset(offset, n, call)
   columns <- design_names(x)
-  left_out <- matrix_left_out(x, response, columns, action, call)
+  found <- measure_columns(x, total_weights(response, weights))
+  left_out <- matrix_left_out(
+    x, response, columns, which(!found$finite), action, call
+  )
   if (!is.null(left_out)) {
+    found <- NULL
     out <- -as.integer(left_out)
     x <- x[out, , drop = FALSE]
     response$y <- response$y[out]
@@ -903,7 +919,7 @@ matrix_parts <- function(x, y, weights, offset, action, call) {
   }
   list(
     x = x, columns = columns, response = response, weights = weights,
-    offset = offset,
+    offset = offset, found = found,
     more = list(
       formula = NULL, terms = NULL, xlevels = NULL, contrasts = NULL,
       model = NULL, na.action = left_out, row_names = rownames(x)
@@ -944,12 +960,15 @@ design_names <- function(x) {
   colnames(with_column_names(one, "x"))
 }
 
-matrix_left_out <- function(x, response, columns, action, call) {
+# wild: columns that are not finite throughout.
+matrix_left_out <- function(x, response, columns, wild, action, call) {
+  if (length(wild) == 0L && !anyNA(response$y)) {
+    return(NULL)
+  }
   incomplete <- is.na(response$y)
   where <- if (any(incomplete)) paste("element", which(incomplete)[[1L]],
                                       "of `y`")
-  holes <- anyNA(if (is.matrix(x)) x else x@x)
-  for (j in seq_len(ncol(x))[holes]) {
+  for (j in wild) {
     v <- column_of(x, j)
     if (anyNA(v)) {
       # NaN is not missing, but wrong
@@ -986,10 +1005,12 @@ logistic_model <- function(parts, prior, start, method, correct, call) {
   if (p == 0L) {
     abort_argument("The model has no coefficients.", call = call)
   }
-  if (!any(frame$total > 0)) {
+  nobs <- sum(frame$total > 0)
+  if (nobs == 0L) {
     abort_argument("There are no observations with trials.", call = call)
   }
-  design <- describe_design(frame$x, parts$columns, frame$total, call)
+  found <- parts$found %||% measure_columns(frame$x, frame$total)
+  design <- describe_design(frame$x, parts$columns, found, call)
   prior <- complete_logistic_prior(prior, design, call)
   quadratic <- prior_precision(prior)
   start <- check_numeric_vector(
@@ -1008,7 +1029,7 @@ logistic_model <- function(parts, prior, start, method, correct, call) {
     "laplace_logistic_model",
     name = "laplace_logistic", title = "Logistic regression",
     map = found$map, precision_factor = found$precision_factor, prior = prior,
-    nobs = sum(frame$total > 0), columns = parts$columns,
+    nobs = nobs, columns = parts$columns,
     log_evidence = evidence, log_joint_map = found$log_joint,
     trace = found$trace, iterations = length(found$trace) - 1L, method = method,
     correct = correct, design = logistic_design_of(frame), frame = frame
@@ -1055,14 +1076,16 @@ search_outcomes <- c(
   "converged", "limit", "stalled", "singular", "interrupted"
 )
 
-climb_density <- function(density, start, method = "newton", step = 1,
+# price: of a factor, see src/core/logistic_inexact.h; 0: counted.
+climb_density <- function(density, start, method = "newton", share = FALSE,
                           limit = if (method == "newton") 200 else 20000,
-                          tolerance = 1e-8) {
+                          tolerance = 1e-8, price = 0) {
   found <- .Call(
     C_logistic_search, density, as.double(start),
     list(
-      gradient = as.double(method == "gradient"), limit = as.double(limit),
-      step = as.double(step), tolerance = tolerance
+      gradient = as.double(method == "gradient"),
+      limit = as.double(limit),
+      share = as.double(share), tolerance = tolerance, price = price
     )
   )
   if (is.null(found)) {
@@ -1088,10 +1111,12 @@ search_mode_logistic <- function(frame, quadratic, start, method, columns,
       start <- reduced$map
       before <- reduced$trace
     } else if (method == "newton") {
-      start <- warm_start(density, nrow(frame$x), start)
+      start <- warm_start(frame, density, start)
     }
   }
-  found <- climb_density(density, start, method)
+  found <- climb_density(
+    density, start, method, share = length(quadratic$flat) > 0L
+  )
   if (!is.null(before)) {
     found$trace <- c(before, found$trace[-1L])
   }
@@ -1110,20 +1135,30 @@ search_mode_logistic <- function(frame, quadratic, start, method, columns,
 
 # The mode for every step-th row: with many rows a step there costs little, and
 # the full data then need two or three.
-warm_start <- function(density, n, start) {
-  p <- length(start)
-  step <- floor(min(40, n / 2000, n / (25 * p)))
+warm_start <- function(frame, density, start) {
+  n <- nrow(frame$x)
+  step <- floor(min(40, n / 1000, n / (50 * length(start))))
   if (step < 4) {
     return(start)
   }
   found <- climb_density(
-    density, start, step = step, limit = 25, tolerance = 1e-2
+    every_row(frame, density, step), start, limit = 25, tolerance = 0.1
   )
   if (found$outcome == "converged" && all(is.finite(found$map))) {
     found$map
   } else {
     start
   }
+}
+
+# The density of rows 1, 1 + step, ..., each of which counts `step` times.
+every_row <- function(frame, density, step) {
+  rows <- seq.int(1L, nrow(frame$x), by = step)
+  density$x <- design_for_c(frame$x[rows, , drop = FALSE])
+  density$success <- step * density$success[rows]
+  density$total <- step * density$total[rows]
+  density["offset"] <- list(density$offset[rows])
+  density
 }
 
 # More columns than rows: the mode lies where w = C X'a, as there L' = 0 reads

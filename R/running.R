@@ -393,7 +393,10 @@ print.gibbsite_until <- function(x, ...) {
 # The value of options("gibbsite.<name>"), checked, or its default.
 gibbsite_option <- function(name, call = rlang::caller_env()) {
   option <- paste0("gibbsite.", name)
-  value <- getOption(option, option_default(name))
+  value <- getOption(option)
+  if (is.null(value)) {
+    return(option_default(name))
+  }
   arg <- sprintf("options(\"%s\")", option)
   if (name == "on_interrupt") {
     return(check_choice(value, c("return", "stop"), arg = arg, call = call))

@@ -1,11 +1,13 @@
 # Logistic regression: laplace_logistic() beside glm.fit(), arm::bayesglm.fit()
 # and rstanarm::stan_glm(algorithm = "optimizing").
 #
-#   Rscript bench/logistic.R [ROUNDS [CASES]]
+#   Rscript bench/logistic.R [ROUNDS [CASES [SKIP]]]
 #
-# ROUNDS: default 3; CASES: a regular expression on the names below, default all
-# (about ten minutes, 4 GB).  Questions: how long a fit takes, and how much
-# memory beyond the data.
+# ROUNDS: default 3; CASES: a regular expression on the names of the cases below,
+# default all; SKIP: one on the names of the programs to leave out, such as
+# "rstanarm|glm.fit", default none (ten minutes or more, most of them for rstanarm
+# at 1e6 x 20).  Questions: how long a fit takes, and how much memory beyond the
+# data.
 #
 # The model is the same for all but glm.fit(), which has no prior: every
 # coefficient ~ N(0, 100).  laplace_logistic() is timed twice: for the mode,
@@ -15,16 +17,20 @@
 # contain that.
 #
 # Times are of the processor (user and system, of all threads), which other
-# programs on the machine disturb less.  The programs take turns, ROUNDS times (a
-# case of over a minute once); medians, and medians of the ratios within a round.
+# programs on the machine disturb less.  A fit that takes less than a fifth of a
+# second is repeated until that has passed.  The programs take turns, ROUNDS times
+# (a case of over a minute once); medians, and medians of the ratios within a
+# round.  `target` is for arm::bayesglm.fit over ours, the mode: neither has
+# draws.
 # Peak memory is R's own count (gc(reset = TRUE)) above what is in use before,
 # which holds the data.  `off` is the largest distance of the coefficients to
 # laplace_logistic()'s mode in its posterior standard deviations.
 #
 # BLAS: laplace_logistic() has kernels of its own, so that R's BLAS plays no part
 # in its times; rstanarm uses none of R's either, glm.fit() and bayesglm.fit()
-# use LINPACK's QR with level-1 BLAS.  To run under another BLAS, put it first:
-#   LD_LIBRARY_PATH=/usr/lib/x86_64-linux-gnu/openblas-pthread Rscript ...
+# use LINPACK's QR with level-1 BLAS.  To run under another BLAS,
+# preload it:
+#   LD_PRELOAD=/usr/lib/x86_64-linux-gnu/openblas-pthread/libblas.so.3 Rscript ...
 
 library(gibbsite)
 here <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
@@ -33,6 +39,7 @@ source(file.path(if (length(here) > 0L) dirname(here) else "bench", "deps.R"))
 argument <- c(commandArgs(trailingOnly = TRUE), "")
 rounds <- if (nzchar(argument[[1L]])) as.integer(argument[[1L]]) else 3L
 chosen <- if (length(argument) > 2L) argument[[2L]] else ""
+skipped <- if (length(argument) > 3L) argument[[3L]] else "^$"
 
 # ---- the data ----------------------------------------------------------------
 
@@ -111,23 +118,43 @@ programs <- list(
   "laplace_logistic, mode" = run_mode, "laplace_logistic" = run_default,
   "glm.fit" = run_glm
 )
+ours <- names(programs)[1:2]
 if (peer_available("arm")) {
   programs[["arm::bayesglm.fit"]] <- run_bayesglm
 }
 if (peer_available("rstanarm")) {
   programs[["rstanarm, optimizing"]] <- run_stan
 }
-ours <- names(programs)[1:2]
+programs <- programs[
+  names(programs) %in% ours | !grepl(skipped, names(programs))
+]
 
 # ---- measuring ---------------------------------------------------------------
 
-# list(result, seconds, mb)
-measured <- function(run, data) {
+cpu <- function() sum(proc.time()[c("user.self", "sys.self")])
+
+# list(result, seconds, mb); of a program that fails all are NA, and it is said.
+measured <- function(name, data) {
+  run <- programs[[name]]
   before <- gc(reset = TRUE)
-  time <- system.time(result <- run(data))
+  began <- cpu()
+  result <- tryCatch(run(data), error = function(cnd) {
+    message(name, ": ", conditionMessage(cnd))
+    NULL
+  })
+  seconds <- cpu() - began
   after <- gc()
+  if (is.null(result)) {
+    return(list(result = NULL, seconds = NA_real_, mb = NA_real_))
+  }
+  if (seconds < 0.2) {
+    times <- ceiling(0.2 / max(seconds, 0.001))
+    began <- cpu()
+    for (i in seq_len(times)) run(data)
+    seconds <- (cpu() - began) / times
+  }
   list(
-    result = result, seconds = sum(time[c("user.self", "sys.self")]),
+    result = result, seconds = seconds,
     mb = sum(after[, ncol(after)]) - sum(before[, 2L])
   )
 }
@@ -145,32 +172,34 @@ coefficients_of <- function(result) {
 
 compare <- function(name, case) {
   data <- case$make()
-  run <- if (isTRUE(case$ours)) programs[ours] else programs
+  run <- if (isTRUE(case$ours)) ours else names(programs)
   times <- if (isTRUE(case$once)) 1L else rounds
-  # in the first run R compiles what it meets
-  small <- lapply(simulated(200, 4), identity)
-  for (program in run) program(small)
-  seconds <- mb <- matrix(0, times, length(run), dimnames = list(NULL, names(run)))
-  off <- numeric(length(run))
+  seconds <- mb <- off <- matrix(
+    NA_real_, times, length(run), dimnames = list(NULL, run)
+  )
   for (round in seq_len(times)) {
     for (k in seq_along(run)) {
       found <- measured(run[[k]], data)
       seconds[round, k] <- found$seconds
       mb[round, k] <- found$mb
       if (k == 1L) reference <- mode_of(found$result)
-      apart <- coefficients_of(found$result) - reference$map
-      off[[k]] <- max(abs(apart) / reference$sd)
+      if (!is.null(found$result)) {
+        apart <- coefficients_of(found$result) - reference$map
+        off[round, k] <- max(abs(apart) / reference$sd)
+      }
+      # the result may be larger than the data
+      found <- NULL
     }
   }
   middle <- function(x) apply(x, 2L, stats::median)
   data.frame(
-    case = name, program = names(run), seconds = signif(middle(seconds), 3),
+    case = name, program = run, seconds = signif(middle(seconds), 3),
     `over ours` = signif(middle(seconds / seconds[, 1L]), 3),
     `over default` = signif(middle(seconds / seconds[, 2L]), 3),
-    target = ifelse(names(run) == "arm::bayesglm.fit", case$target %||% NA, NA),
+    target = ifelse(run == "arm::bayesglm.fit", case$target %||% NA, NA),
     `peak MB` = round(middle(mb)),
     `data MB` = round(as.numeric(utils::object.size(data)) / 2^20),
-    off = signif(off, 2), check.names = FALSE, row.names = NULL
+    off = signif(off[times, ], 2), check.names = FALSE, row.names = NULL
   )
 }
 
@@ -191,7 +220,11 @@ for (package in c("gibbsite", "arm", "rstanarm")) {
   }
 }
 options(width = 130)
+# in the first runs R compiles what it meets
+small <- simulated(200, 4)
+for (program in programs) for (i in 1:3) program(small)
 for (name in names(cases)) {
   cat("\n")
   print(compare(name, cases[[name]]), row.names = FALSE)
+  flush(stdout())
 }

@@ -83,17 +83,18 @@ static SEXP pack_trace(const double *trace, size_t iterations) {
   return packed;
 }
 
-/* control: list(gradient = 0 or 1, limit, step, tolerance).  Returns list(map,
- * precision_factor, trace, outcome, log_joint, distance, share); NULL when the
- * user interrupted. */
+/* control: list(gradient = 0 or 1, limit, share = 0 or 1, tolerance, price = 0
+ * or more).  Returns list(map, precision_factor, trace, outcome, log_joint,
+ * distance, share); NULL when the user interrupted. */
 SEXP C_logistic_search(SEXP list, SEXP start, SEXP control_list) {
   const logistic_data data = unpack_data(list);
   logistic_control control = {0};
   if (args_count(control_list, "gradient", 0) > 0)
     control.method = LOGISTIC_GRADIENT;
   control.limit = args_count(control_list, "limit", 0);
-  control.step = args_count(control_list, "step", 1);
+  control.share = args_count(control_list, "share", 0) > 0;
   control.tolerance = args_number(control_list, "tolerance");
+  control.price = args_number(control_list, "price");
   control.stop = interrupted;
   if (TYPEOF(start) != REALSXP || (size_t)XLENGTH(start) != data.p)
     Rf_error("`start` must be %.0f numbers", (double)data.p);
@@ -108,7 +109,7 @@ SEXP C_logistic_search(SEXP list, SEXP start, SEXP control_list) {
   double *trace = work_of(control.limit + 1);
   const logistic_result found =
     logistic_search(&data, &control, REAL(map), REAL(factor), trace,
-                    work_of(logistic_search_size(data.p)));
+                    work_of(logistic_search_size(&data, &control)));
   SET_VECTOR_ELT(result, 2, pack_trace(trace, found.iterations));
   SET_VECTOR_ELT(result, 3, Rf_ScalarInteger((int)found.outcome));
   SET_VECTOR_ELT(result, 4, Rf_ScalarReal(found.log_joint));
@@ -132,7 +133,7 @@ SEXP C_logistic_derivatives(SEXP list, SEXP w) {
   SEXP hessian = Rf_allocMatrix(REALSXP, (int)p, (int)p);
   SET_VECTOR_ELT(result, 2, hessian);
   double *h = REAL(hessian);
-  const double value = logistic_evaluate(&data, 1, REAL(w), REAL(gradient), h,
+  const double value = logistic_evaluate(&data, REAL(w), REAL(gradient), h,
                                          work_of(logistic_work_size(p)));
   for (size_t j = 0; j < p; j++)
     for (size_t i = j + 1; i < p; i++)
@@ -159,7 +160,7 @@ SEXP C_logistic_draws(SEXP list, SEXP w, SEXP what) {
       if (s % 64 == 0)
         R_CheckUserInterrupt();
       REAL(values)
-      [s] = logistic_evaluate(&data, 1, REAL(w) + data.p * s, NULL, NULL, work);
+      [s] = logistic_evaluate(&data, REAL(w) + data.p * s, NULL, NULL, work);
     }
     UNPROTECT(1);
     return values;

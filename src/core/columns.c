@@ -9,38 +9,54 @@ static double total(const four *sum) {
   return ((*sum)[0] + (*sum)[1]) + ((*sum)[2] + (*sum)[3]);
 }
 
-/* The column when all n rows count; v - v is 0 for finite v alone. */
-static column_summary describe_whole(const double *v, size_t n) {
-  column_summary column = {0.0, 0.0, 0.0, 1};
-  four sum = {0.0}, square = {0.0}, wild = {0.0}, change = {0.0},
-       spread = {0.0};
+/* sum (v_i - centre)^2 */
+static double spread_around(const double *v, size_t n, double centre) {
+  four spread = {0.0};
+  double rest = 0.0;
   size_t i = 0;
   for (; i + 4 <= n; i += 4) {
-    const four x = *(const four *)(v + i), step = x - v[0];
-    sum += x;
-    square += x * x;
-    wild += x - x;
-    change += step * step;
-  }
-  for (; i < n; i++) {
-    sum[0] += v[i];
-    square[0] += v[i] * v[i];
-    wild[0] += v[i] - v[i];
-    change[0] += (v[i] - v[0]) * (v[i] - v[0]);
-  }
-  column.finite = total(&wild) == 0.0;
-  column.squares = total(&square);
-  column.mean = total(&sum) / (double)n;
-  /* all the same, or by less than can be squared: left to the caller */
-  if (!(total(&change) > 0.0))
-    return column;
-  for (i = 0; i + 4 <= n; i += 4) {
-    const four away = *(const four *)(v + i) - column.mean;
+    const four away = *(const four *)(v + i) - centre;
     spread += away * away;
   }
   for (; i < n; i++)
-    spread[0] += (v[i] - column.mean) * (v[i] - column.mean);
-  column.sd = sqrt(total(&spread) / (double)(n - 1));
+    rest += (v[i] - centre) * (v[i] - centre);
+  return total(&spread) + rest;
+}
+
+/* The column when all n rows count, in one pass of sums around v_0.  What that
+ * loses to cancellation is looked at: a second pass is taken where v_0 is far
+ * from the mean.  A number that is not finite leaves no finite sum. */
+static column_summary describe_whole(const double *v, size_t n) {
+  column_summary column = {0.0, 0.0, 0.0, 1};
+  const double first = v[0];
+  four square = {0.0}, change = {0.0}, spread = {0.0};
+  double last_square = 0.0, last_change = 0.0, last_spread = 0.0;
+  size_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    const four x = *(const four *)(v + i), away = x - first;
+    square += x * x;
+    change += away;
+    spread += away * away;
+  }
+  for (; i < n; i++) {
+    const double away = v[i] - first;
+    last_square += v[i] * v[i];
+    last_change += away;
+    last_spread += away * away;
+  }
+  const double moved = total(&change) + last_change;
+  const double around = total(&spread) + last_spread;
+  column.squares = total(&square) + last_square;
+  column.finite = isfinite(column.squares) && isfinite(around);
+  column.mean = first + moved / (double)n;
+  const double shift = moved * (moved / (double)n);
+  /* all the same, or by less than can be squared: left to the caller */
+  if (!column.finite || !(around > 0.0))
+    return column;
+  const double left = around - shift > 1e-3 * around
+                        ? around - shift
+                        : spread_around(v, n, column.mean);
+  column.sd = sqrt(left / (double)(n - 1));
   return column;
 }
 

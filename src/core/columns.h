@@ -1,5 +1,5 @@
 /* What a column of a design matrix is like: its mean, standard deviation and
- * sum of squares over the rows that count, in two passes. */
+ * sum of squares over the rows that count. */
 #ifndef GIBBSITE_COLUMNS_H
 #define GIBBSITE_COLUMNS_H
 

@@ -5,34 +5,58 @@
 
 #include "lanes.h"
 
+typedef double dense_pair __attribute__((vector_size(16), may_alias));
+
 #define LANE_BYTES 16
 #define LANE_NAME(x) narrow_##x
 #define LANE_TARGET
+#define LANE_HOLD(v) (void)0
 #include "dense_kernel.h"
 #undef LANE_BYTES
 #undef LANE_NAME
 #undef LANE_TARGET
+#undef LANE_HOLD
 
 #if LANES_FUSED
 #define LANE_BYTES 32
 #define LANE_NAME(x) wide_##x
 #define LANE_TARGET LANES_FUSED_TARGET
+#define LANE_HOLD LANES_HOLD_WIDE
 #include "dense_kernel.h"
-#define CHOOSE(kernel) (lanes_fused() ? wide_##kernel : narrow_##kernel)
+#undef LANE_BYTES
+#undef LANE_NAME
+#undef LANE_TARGET
+#undef LANE_HOLD
+#define LANE_BYTES 64
+#define LANE_NAME(x) widest_##x
+#define LANE_TARGET LANES_FUSED_WIDEST_TARGET
+#define LANE_HOLD LANES_HOLD_WIDEST
+#include "dense_kernel.h"
+#define CHOOSE(kernel)                    \
+  (lanes_fused_widest() ? widest_##kernel \
+   : lanes_fused()      ? wide_##kernel   \
+                        : narrow_##kernel)
 #else
 #define CHOOSE(kernel) narrow_##kernel
 #endif
 
 typedef void (*tile_kernel)(const double *const *, const double *const *,
                             size_t, double *);
-typedef void (*add_kernel)(double *, const double *, double, size_t);
+typedef void (*combine_kernel)(double *, const double *, size_t, const double *,
+                               size_t, size_t);
 
 double dense_dot(const double *x, const double *y, size_t n) {
   return CHOOSE(dot)(x, y, n);
 }
 
-void dense_add_multiple(double *y, const double *x, double factor, size_t n) {
-  CHOOSE(add)(y, x, factor, n);
+void dense_add_columns(double *y, const double *x, size_t stride,
+                       const double *w, size_t columns, size_t n) {
+  CHOOSE(combine)(y, x, stride, w, columns, n);
+}
+
+double dense_scale_and_dot(double *scaled, const double *x, const double *scale,
+                           const double *y, size_t n) {
+  return CHOOSE(scale_and_dot)(scaled, x, scale, y, n);
 }
 
 void dense_solve_transposed(const double *l, size_t p, double *b) {
@@ -53,6 +77,12 @@ static void column_pointers(const double *block, size_t rows, size_t p,
 
 static void store_tile(const double *out, size_t i, size_t j, size_t p,
                        double sign, double *a, size_t stride) {
+  if (j + TILE_COLUMNS <= i + 1 && i + TILE_ROWS <= p) {
+    for (size_t b = 0; b < TILE_COLUMNS; b++)
+      for (size_t c = 0; c < TILE_ROWS; c++)
+        a[i + c + stride * (j + b)] += sign * out[c + TILE_ROWS * b];
+    return;
+  }
   for (size_t b = 0; b < TILE_COLUMNS && j + b < p; b++)
     for (size_t c = 0; c < TILE_ROWS && i + c < p; c++)
       if (i + c >= j + b)
@@ -86,18 +116,22 @@ size_t dense_cholesky_work(size_t p) {
   return CHOLESKY_BLOCK * (p ? p : 1);
 }
 
-/* Columns first .. first + width - 1, from the diagonal down. */
+/* Columns first .. first + width - 1, from the diagonal down; each one loses the
+ * products of those before it in the panel. */
 static status factor_panel(double *a, size_t p, size_t first, size_t width) {
-  const add_kernel add = CHOOSE(add);
+  const combine_kernel subtract = CHOOSE(combine);
+  double factor[CHOLESKY_BLOCK];
   for (size_t j = first; j < first + width; j++) {
     double *column = a + p * j;
+    for (size_t c = first; c < j; c++)
+      factor[c - first] = -a[j + p * c];
+    subtract(column + j, a + p * first + j, p, factor, j - first, p - j);
     if (!(column[j] > 0.0 && isfinite(column[j])))
       return STATUS_NOT_POSITIVE_DEFINITE;
     column[j] = sqrt(column[j]);
+    const double inverse = 1.0 / column[j];
     for (size_t i = j + 1; i < p; i++)
-      column[i] /= column[j];
-    for (size_t c = j + 1; c < first + width; c++)
-      add(a + p * c + c, column + c, -column[c], p - c);
+      column[i] *= inverse;
   }
   return STATUS_OK;
 }
@@ -124,4 +158,33 @@ status dense_cholesky(double *a, size_t p, double *work) {
   for (size_t j = 0; j < p; j++)
     memset(a + p * j, 0, j * sizeof *a);
   return STATUS_OK;
+}
+
+/* ---- solutions for one right-hand side ----------------------------------- */
+
+/* What is known of b leaves the rows below a panel in one pass over them. */
+void dense_solve_lower(const double *l, size_t p, double *b) {
+  const combine_kernel subtract = CHOOSE(combine);
+  double known[CHOLESKY_BLOCK];
+  for (size_t first = 0; first < p; first += CHOLESKY_BLOCK) {
+    const size_t end = p - first < CHOLESKY_BLOCK ? p : first + CHOLESKY_BLOCK;
+    for (size_t j = first; j < end; j++) {
+      b[j] /= l[j + p * j];
+      known[j - first] = -b[j];
+      for (size_t i = j + 1; i < end; i++)
+        b[i] -= l[i + p * j] * b[j];
+    }
+    subtract(b + end, l + end + p * first, p, known, end - first, p - end);
+  }
+}
+
+void dense_solve_lower_transposed(const double *l, size_t p, double *b) {
+  for (size_t j = p; j-- > 0;) {
+    const double *column = l + p * j + j + 1, *known = b + j + 1;
+    const size_t below = p - j - 1, whole = below - below % DENSE_LANES;
+    double sum = dense_dot(column, known, whole);
+    for (size_t i = whole; i < below; i++)
+      sum += column[i] * known[i];
+    b[j] = (b[j] - sum) / l[j + p * j];
+  }
 }

@@ -1,7 +1,8 @@
 /* Kernels for one width of vector; dense.c includes this file once for each, with
  *   LANE_BYTES     bytes of a vector
  *   LANE_NAME(x)   the name of x for this width
- *   LANE_TARGET    attribute that allows its instructions, or nothing */
+ *   LANE_TARGET    attribute that allows its instructions, or nothing
+ *   LANE_HOLD(v)   keeps a vector in its register */
 
 typedef double LANE_NAME(vec)
   __attribute__((vector_size(LANE_BYTES), aligned(8), may_alias));
@@ -12,10 +13,18 @@ typedef double LANE_NAME(vec)
 #define FROM(pointer) (*(const VEC *)(pointer))
 
 static inline LANE_TARGET double LANE_NAME(total)(VEC sum) {
-  double total = sum[0];
-  for (size_t lane = 1; lane < WIDTH; lane++)
-    total += sum[lane];
-  return total;
+  union {
+    VEC whole;
+    dense_pair pairs[WIDTH / 2];
+  } parts = {sum};
+  dense_pair total = parts.pairs[0];
+#if LANE_BYTES >= 32
+  total += parts.pairs[1];
+#endif
+#if LANE_BYTES >= 64
+  total += parts.pairs[2] + parts.pairs[3];
+#endif
+  return total[0] + total[1];
 }
 
 /* out[c + 4 b] <- x_c'y_b for four columns x and three columns y: twelve sums in
@@ -29,28 +38,43 @@ static LANE_TARGET void LANE_NAME(tile)(const double *const *x,
   VEC s01 = {0}, s11 = {0}, s21 = {0}, s31 = {0};
   VEC s02 = {0}, s12 = {0}, s22 = {0}, s32 = {0};
   for (size_t k = 0; k < rows; k += WIDTH) {
-    const VEC v0 = FROM(y0 + k), v1 = FROM(y1 + k), v2 = FROM(y2 + k);
+    VEC v0 = FROM(y0 + k), v1 = FROM(y1 + k), v2 = FROM(y2 + k);
+    LANE_HOLD(v0);
+    LANE_HOLD(v1);
+    LANE_HOLD(v2);
     VEC u = FROM(x0 + k);
+    LANE_HOLD(u);
     s00 += u * v0;
     s01 += u * v1;
     s02 += u * v2;
     u = FROM(x1 + k);
+    LANE_HOLD(u);
     s10 += u * v0;
     s11 += u * v1;
     s12 += u * v2;
     u = FROM(x2 + k);
+    LANE_HOLD(u);
     s20 += u * v0;
     s21 += u * v1;
     s22 += u * v2;
     u = FROM(x3 + k);
+    LANE_HOLD(u);
     s30 += u * v0;
     s31 += u * v1;
     s32 += u * v2;
   }
-  const VEC sums[12] = {s00, s10, s20, s30, s01, s11,
-                        s21, s31, s02, s12, s22, s32};
-  for (size_t e = 0; e < 12; e++)
-    out[e] = LANE_NAME(total)(sums[e]);
+  out[0] = LANE_NAME(total)(s00);
+  out[1] = LANE_NAME(total)(s10);
+  out[2] = LANE_NAME(total)(s20);
+  out[3] = LANE_NAME(total)(s30);
+  out[4] = LANE_NAME(total)(s01);
+  out[5] = LANE_NAME(total)(s11);
+  out[6] = LANE_NAME(total)(s21);
+  out[7] = LANE_NAME(total)(s31);
+  out[8] = LANE_NAME(total)(s02);
+  out[9] = LANE_NAME(total)(s12);
+  out[10] = LANE_NAME(total)(s22);
+  out[11] = LANE_NAME(total)(s32);
 }
 
 static LANE_TARGET double LANE_NAME(dot)(const double *x, const double *y,
@@ -65,14 +89,48 @@ static LANE_TARGET double LANE_NAME(dot)(const double *x, const double *y,
   return total;
 }
 
-/* y <- y + factor x, any n */
-static LANE_TARGET void LANE_NAME(add)(double *y, const double *x,
-                                       double factor, size_t n) {
-  size_t k = 0;
-  for (; k + WIDTH <= n; k += WIDTH)
-    AT(y + k) += factor * FROM(x + k);
-  for (; k < n; k++)
-    y[k] += factor * x[k];
+/* y <- y + x w, any n; four columns at a time. */
+static LANE_TARGET void LANE_NAME(combine)(double *y, const double *x,
+                                           size_t stride, const double *w,
+                                           size_t columns, size_t n) {
+  size_t j = 0;
+  for (; j + 4 <= columns; j += 4) {
+    const double *x0 = x + stride * j, *x1 = x0 + stride;
+    const double *x2 = x1 + stride, *x3 = x2 + stride;
+    const double w0 = w[j], w1 = w[j + 1], w2 = w[j + 2], w3 = w[j + 3];
+    size_t k = 0;
+    for (; k + WIDTH <= n; k += WIDTH)
+      AT(y + k) += (w0 * FROM(x0 + k) + w1 * FROM(x1 + k)) +
+                   (w2 * FROM(x2 + k) + w3 * FROM(x3 + k));
+    for (; k < n; k++)
+      y[k] += (w0 * x0[k] + w1 * x1[k]) + (w2 * x2[k] + w3 * x3[k]);
+  }
+  for (; j < columns; j++) {
+    const double *column = x + stride * j;
+    size_t k = 0;
+    for (; k + WIDTH <= n; k += WIDTH)
+      AT(y + k) += w[j] * FROM(column + k);
+    for (; k < n; k++)
+      y[k] += w[j] * column[k];
+  }
+}
+
+static LANE_TARGET double LANE_NAME(scale_and_dot)(double *scaled,
+                                                   const double *x,
+                                                   const double *scale,
+                                                   const double *y, size_t n) {
+  VEC sum[DENSE_LANES / WIDTH] = {{0}};
+  for (size_t k = 0; k < n; k += DENSE_LANES)
+    for (size_t part = 0; part < DENSE_LANES / WIDTH; part++) {
+      const size_t at = k + part * WIDTH;
+      const VEC v = FROM(x + at);
+      sum[part] += v * FROM(y + at);
+      AT(scaled + at) = v * FROM(scale + at);
+    }
+  double total = 0.0;
+  for (size_t part = 0; part < DENSE_LANES / WIDTH; part++)
+    total += LANE_NAME(total)(sum[part]);
+  return total;
 }
 
 /* From the last element to the first; the sums of four rows at a time. */

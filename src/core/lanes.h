@@ -34,8 +34,15 @@
 #define LANES_FUSED LANES_WIDE
 #if LANES_FUSED
 #define LANES_FUSED_TARGET __attribute__((target("avx2,fma")))
+#define LANES_FUSED_WIDEST_TARGET \
+  __attribute__((target("avx512f,avx512dq,avx2,fma")))
 #define lanes_fused() \
   (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+#define lanes_fused_widest() (lanes_fused() && lanes_widest())
+/* Keeps a vector that is used several times in its register: compilers would
+ * rather load it again for each use. */
+#define LANES_HOLD_WIDE(v) __asm__("" : "+x"(v))
+#define LANES_HOLD_WIDEST(v) __asm__("" : "+v"(v))
 #endif
 
 #endif

@@ -1,11 +1,13 @@
 #include "logistic.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "dense.h"
 #include "lanes.h"
 #include "linalg.h"
+#include "logistic_inexact.h"
 
 /* ---- a block of observations ---------------------------------------------- */
 
@@ -22,10 +24,21 @@
 #define LANE_NAME(x) wide_##x
 #define LANE_TARGET LANES_FUSED_TARGET
 #include "logistic_kernel.h"
+#undef LANE_BYTES
+#undef LANE_NAME
+#undef LANE_TARGET
+#define LANE_BYTES 64
+#define LANE_NAME(x) widest_##x
+#define LANE_TARGET LANES_FUSED_WIDEST_TARGET
+#include "logistic_kernel.h"
 #endif
 
 void logistic_fill_terms(logistic_terms *terms) {
 #if LANES_FUSED
+  if (lanes_fused_widest()) {
+    widest_terms(terms);
+    return;
+  }
   if (lanes_fused()) {
     wide_terms(terms);
     return;
@@ -34,92 +47,116 @@ void logistic_fill_terms(logistic_terms *terms) {
   narrow_terms(terms);
 }
 
-/* s and m of rows first, first + step, ...; 0 beyond `count`, where eta is 0
- * too and nothing is added to anything. */
-static void load_response(const logistic_data *data, size_t first, size_t count,
-                          size_t step, logistic_terms *terms) {
-  const double weight = (double)step;
-  for (size_t b = 0; b < LOGISTIC_BLOCK; b++) {
-    const size_t i = first + b * step;
-    terms->success[b] = b < count ? weight * data->success[i] : 0.0;
-    terms->total[b] = b < count ? weight * data->total[i] : 0.0;
-  }
+void logistic_load_response(const logistic_data *data, size_t first,
+                            size_t count, logistic_terms *terms) {
+  memcpy(terms->success, data->success + first, count * sizeof(double));
+  memcpy(terms->total, data->total + first, count * sizeof(double));
+  for (size_t b = count; b < LOGISTIC_BLOCK; b++)
+    terms->success[b] = terms->total[b] = 0.0;
 }
 
-static double sum_of(const double *x, size_t count) {
-  double sum = 0.0;
-  for (size_t b = 0; b < count; b++)
-    sum += x[b];
-  return sum;
+/* Four sums, none of which waits for another; there is nothing beyond the rows
+ * of a block that is not full. */
+static double sum_of(const double *x) {
+  double sum[4] = {0.0, 0.0, 0.0, 0.0};
+  for (size_t b = 0; b < LOGISTIC_BLOCK; b += 4)
+    for (size_t part = 0; part < 4; part++)
+      sum[part] += x[b + part];
+  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
 /* ---- blocks of dense rows ------------------------------------------------ */
 
-/* Rows first, first + step, ... of x into block (LOGISTIC_BLOCK x p); rows
- * beyond `count` are zero, so that loops over a block have a known length. */
-static void load_block(const logistic_data *data, size_t first, size_t count,
-                       size_t step, double *restrict block) {
+/* LOGISTIC_BLOCK rows: column j begins at column + stride * j. */
+typedef struct {
+  const double *column;
+  size_t stride;
+} row_block;
+
+/* Rows first, first + 1, ... of x where they are, if there are enough; else in
+ * `copy` (LOGISTIC_BLOCK x p) with rows of zeros after them, so that loops over
+ * a block have a known length. */
+static row_block find_block(const logistic_data *data, size_t first,
+                            size_t count, double *copy) {
+  const double *x = data->x + first;
+  if (count == LOGISTIC_BLOCK)
+    return (row_block){x, data->n};
   for (size_t j = 0; j < data->p; j++) {
-    const double *x = data->x + data->n * j + first;
-    double *column = block + LOGISTIC_BLOCK * j;
-    if (step == 1)
-      memcpy(column, x, count * sizeof *column);
-    for (size_t b = 0; step > 1 && b < count; b++)
-      column[b] = x[b * step];
+    double *column = copy + LOGISTIC_BLOCK * j;
+    memcpy(column, x + data->n * j, count * sizeof *column);
     for (size_t b = count; b < LOGISTIC_BLOCK; b++)
       column[b] = 0.0;
   }
+  return (row_block){copy, LOGISTIC_BLOCK};
 }
 
 /* eta <- block w + o */
 static void block_predictor(const logistic_data *data, size_t first,
-                            size_t count, size_t step, const double *block,
-                            const double *w, double *eta) {
+                            size_t count, row_block block, const double *w,
+                            double *eta) {
   memset(eta, 0, LOGISTIC_BLOCK * sizeof *eta);
-  for (size_t b = 0; data->offset && b < count; b++)
-    eta[b] = data->offset[first + b * step];
-  for (size_t j = 0; j < data->p; j++)
-    dense_add_multiple(eta, block + LOGISTIC_BLOCK * j, w[j], LOGISTIC_BLOCK);
+  if (data->offset)
+    memcpy(eta, data->offset + first, count * sizeof *eta);
+  dense_add_columns(eta, block.column, block.stride, w, data->p,
+                    LOGISTIC_BLOCK);
 }
 
-/* hessian (lower triangle) += block' diag(curvature) block; block is scaled. */
-static void add_block_hessian(double *restrict block, size_t p,
-                              const double *restrict curvature,
-                              double *hessian) {
+static void add_block_gradient(const logistic_terms *terms, row_block block,
+                               size_t p, double *gradient) {
+  for (size_t j = 0; j < p; j++)
+    gradient[j] += dense_dot(block.column + block.stride * j, terms->residual,
+                             LOGISTIC_BLOCK);
+}
+
+/* The same, and hessian (lower triangle) += block' diag(curvature) block;
+ * scaled: LOGISTIC_BLOCK x p, and may be the block. */
+static void add_block_derivatives(const logistic_terms *terms, row_block block,
+                                  size_t p, double *gradient, double *hessian,
+                                  double *scaled) {
   double root[LOGISTIC_BLOCK];
   for (size_t b = 0; b < LOGISTIC_BLOCK; b++)
-    root[b] = sqrt(curvature[b]);
-  for (size_t j = 0; j < p; j++) {
-    double *column = block + LOGISTIC_BLOCK * j;
-    for (size_t b = 0; b < LOGISTIC_BLOCK; b++)
-      column[b] *= root[b];
-  }
-  dense_add_gram(block, LOGISTIC_BLOCK, p, 1.0, hessian, p);
+    root[b] = sqrt(terms->curvature[b]);
+  for (size_t j = 0; j < p; j++)
+    gradient[j] += dense_scale_and_dot(scaled + LOGISTIC_BLOCK * j,
+                                       block.column + block.stride * j, root,
+                                       terms->residual, LOGISTIC_BLOCK);
+  dense_add_gram(scaled, LOGISTIC_BLOCK, p, 1.0, hessian, p);
 }
 
 /* A block's part of L, of L' and of -L''. */
 static double add_dense(const logistic_data *data, size_t first, size_t count,
-                        size_t step, const double *w, double *gradient,
-                        double *hessian, logistic_terms *terms, double *block) {
-  load_block(data, first, count, step, block);
-  block_predictor(data, first, count, step, block, w, terms->eta);
+                        const double *w, double *gradient, double *hessian,
+                        logistic_terms *terms, double *work) {
+  const row_block block = find_block(data, first, count, work);
+  block_predictor(data, first, count, block, w, terms->eta);
   logistic_fill_terms(terms);
-  for (size_t j = 0; gradient && j < data->p; j++)
-    gradient[j] +=
-      dense_dot(block + LOGISTIC_BLOCK * j, terms->residual, LOGISTIC_BLOCK);
   if (hessian)
-    add_block_hessian(block, data->p, terms->curvature, hessian);
-  return sum_of(terms->log_lik, count);
+    add_block_derivatives(terms, block, data->p, gradient, hessian, work);
+  else if (gradient)
+    add_block_gradient(terms, block, data->p, gradient);
+  return sum_of(terms->log_lik);
 }
 
 /* ---- sparse rows --------------------------------------------------------- */
 
+/* from + x_i'w */
+static double add_row_product(const logistic_data *data, size_t i, double from,
+                              const double *w) {
+  for (int e = data->row_start[i]; e < data->row_start[i + 1]; e++)
+    from += data->value[e] * w[data->column[e]];
+  return from;
+}
+
 static double sparse_predictor(const logistic_data *data, size_t i,
                                const double *w) {
-  double eta = data->offset ? data->offset[i] : 0.0;
+  return add_row_product(data, i, data->offset ? data->offset[i] : 0.0, w);
+}
+
+/* gradient += residual x_i */
+static void add_row_gradient(const logistic_data *data, size_t i,
+                             double residual, double *gradient) {
   for (int e = data->row_start[i]; e < data->row_start[i + 1]; e++)
-    eta += data->value[e] * w[data->column[e]];
-  return eta;
+    gradient[data->column[e]] += residual * data->value[e];
 }
 
 /* hessian (lower triangle) += curvature x_i x_i' */
@@ -135,47 +172,42 @@ static void add_row_hessian(const logistic_data *data, size_t i,
 }
 
 static double add_sparse(const logistic_data *data, size_t first, size_t count,
-                         size_t step, const double *w, double *gradient,
-                         double *hessian, logistic_terms *terms) {
+                         const double *w, double *gradient, double *hessian,
+                         logistic_terms *terms) {
   for (size_t b = 0; b < LOGISTIC_BLOCK; b++)
-    terms->eta[b] =
-      b < count ? sparse_predictor(data, first + b * step, w) : 0.0;
+    terms->eta[b] = b < count ? sparse_predictor(data, first + b, w) : 0.0;
   logistic_fill_terms(terms);
   for (size_t b = 0; b < count; b++) {
-    const size_t i = first + b * step;
+    const size_t i = first + b;
     if (gradient)
-      for (int e = data->row_start[i]; e < data->row_start[i + 1]; e++)
-        gradient[data->column[e]] += terms->residual[b] * data->value[e];
+      add_row_gradient(data, i, terms->residual[b], gradient);
     if (hessian)
       add_row_hessian(data, i, terms->curvature[b], hessian);
   }
-  return sum_of(terms->log_lik, count);
+  return sum_of(terms->log_lik);
 }
 
 /* The likelihood's part of L, of L' and of -L''. */
-static double add_likelihood(const logistic_data *data, size_t step,
-                             const double *w, double *gradient, double *hessian,
-                             double *block) {
-  const size_t used = (data->n + step - 1) / step;
+static double add_likelihood(const logistic_data *data, const double *w,
+                             double *gradient, double *hessian, double *work) {
   logistic_terms terms;
   double value = 0.0;
-  for (size_t start = 0; start < used; start += LOGISTIC_BLOCK) {
-    const size_t left = used - start, first = start * step;
+  for (size_t first = 0; first < data->n; first += LOGISTIC_BLOCK) {
+    const size_t left = data->n - first;
     const size_t count = left < LOGISTIC_BLOCK ? left : LOGISTIC_BLOCK;
-    load_response(data, first, count, step, &terms);
-    value += data->x ? add_dense(data, first, count, step, w, gradient, hessian,
-                                 &terms, block)
-                     : add_sparse(data, first, count, step, w, gradient,
-                                  hessian, &terms);
+    logistic_load_response(data, first, count, &terms);
+    value +=
+      data->x
+        ? add_dense(data, first, count, w, gradient, hessian, &terms, work)
+        : add_sparse(data, first, count, w, gradient, hessian, &terms);
   }
   return value;
 }
 
 /* ---- the log joint density ----------------------------------------------- */
 
-/* L: - w'Qw / 2; L': - Q w; -L'': Q. */
-static double add_prior(const logistic_data *data, const double *w,
-                        double *gradient, double *hessian) {
+double logistic_add_prior(const logistic_data *data, const double *w,
+                          double *gradient, double *hessian) {
   const size_t p = data->p;
   double square = 0.0;
   for (size_t j = 0; j < p; j++) {
@@ -199,21 +231,140 @@ static double add_prior(const logistic_data *data, const double *w,
   return -0.5 * square;
 }
 
-size_t logistic_work_size(size_t p) {
-  return LOGISTIC_BLOCK * (p ? p : 1);
+/* Where dense_add_gram() is fastest. */
+enum { ALIGNMENT = 64 };
+
+static double *aligned(double *work) {
+  const size_t beyond = (uintptr_t)work % ALIGNMENT;
+  return beyond == 0 ? work : work + (ALIGNMENT - beyond) / sizeof *work;
 }
 
-double logistic_evaluate(const logistic_data *data, size_t step,
-                         const double *w, double *gradient, double *hessian,
-                         double *work) {
+size_t logistic_work_size(size_t p) {
+  return LOGISTIC_BLOCK * (p ? p : 1) + ALIGNMENT / sizeof(double);
+}
+
+double logistic_evaluate(const logistic_data *data, const double *w,
+                         double *gradient, double *hessian, double *work) {
   if (gradient)
     memset(gradient, 0, data->p * sizeof *gradient);
   if (hessian)
     memset(hessian, 0, data->p * data->p * sizeof *hessian);
   const double likelihood =
-    add_likelihood(data, step, w, gradient, hessian, work);
-  return data->constant + likelihood + add_prior(data, w, gradient, hessian);
+    add_likelihood(data, w, gradient, hessian, aligned(work));
+  return data->constant + likelihood +
+         logistic_add_prior(data, w, gradient, hessian);
 }
+
+/* ---- its derivatives piece by piece --------------------------------------- */
+
+/* sum += X' part of rows first, first + 1, ..., where they are. */
+static void add_columns_dot(const logistic_data *data, size_t first,
+                            size_t count, const double *part, double *sum) {
+  const size_t whole = count - count % DENSE_LANES;
+  for (size_t j = 0; j < data->p; j++) {
+    const double *column = data->x + data->n * j + first;
+    double own = dense_dot(column, part, whole);
+    for (size_t b = whole; b < count; b++)
+      own += column[b] * part[b];
+    sum[j] += own;
+  }
+}
+
+void logistic_gradient(const logistic_data *data, const double *residual,
+                       const double *w, double *gradient) {
+  memset(gradient, 0, data->p * sizeof *gradient);
+  for (size_t i = 0; !data->x && i < data->n; i++)
+    add_row_gradient(data, i, residual[i], gradient);
+  if (data->x)
+    add_columns_dot(data, 0, data->n, residual, gradient);
+  logistic_add_prior(data, w, gradient, NULL);
+}
+
+void logistic_bend(const logistic_data *data, const double *curvature,
+                   const double *v, double *xv, double *bend) {
+  double part[LOGISTIC_BLOCK];
+  memset(bend, 0, data->p * sizeof *bend);
+  memset(xv, 0, data->n * sizeof *xv);
+  for (size_t i = 0; !data->x && i < data->n; i++) {
+    xv[i] = add_row_product(data, i, 0.0, v);
+    add_row_gradient(data, i, -curvature[i] * xv[i], bend);
+  }
+  for (size_t first = 0; data->x && first < data->n; first += LOGISTIC_BLOCK) {
+    const size_t left = data->n - first;
+    const size_t count = left < LOGISTIC_BLOCK ? left : LOGISTIC_BLOCK;
+    dense_add_columns(xv + first, data->x + first, data->n, v, data->p, count);
+    for (size_t b = 0; b < count; b++)
+      part[b] = -curvature[first + b] * xv[first + b];
+    add_columns_dot(data, first, count, part, bend);
+  }
+  logistic_add_prior(data, v, bend, NULL);
+}
+
+/* sum_i m_i x_i^2; four sums, none of which waits for another. */
+static double weighted_square(const double *m, const double *x, size_t n) {
+  double sum[4] = {0.0, 0.0, 0.0, 0.0};
+  size_t i = 0;
+  for (; i + 4 <= n; i += 4)
+    for (size_t part = 0; part < 4; part++)
+      sum[part] += m[i + part] * x[i + part] * x[i + part];
+  for (; i < n; i++)
+    sum[0] += m[i] * x[i] * x[i];
+  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+void logistic_squares(const logistic_data *data, const double *weights,
+                      double *squares) {
+  memset(squares, 0, data->p * sizeof *squares);
+  for (size_t j = 0; data->x && j < data->p; j++)
+    squares[j] = weighted_square(weights, data->x + data->n * j, data->n);
+  for (size_t i = 0; !data->x && i < data->n; i++)
+    for (int e = data->row_start[i]; e < data->row_start[i + 1]; e++)
+      squares[data->column[e]] += weights[i] * data->value[e] * data->value[e];
+}
+
+/* Rows of x, times the root of their weights, as a block that is full but for a
+ * last one; rows of zeros make up its number to a multiple of DENSE_LANES. */
+static void add_chosen_rows(const logistic_data *data, const double *weights,
+                            const size_t *chosen, size_t count, double *gram,
+                            double *block) {
+  const size_t rows = (count + DENSE_LANES - 1) / DENSE_LANES * DENSE_LANES;
+  double root[LOGISTIC_BLOCK];
+  for (size_t b = 0; b < count; b++)
+    root[b] = sqrt(weights[chosen[b]]);
+  for (size_t j = 0; j < data->p; j++) {
+    const double *column = data->x + data->n * j;
+    double *scaled = block + rows * j;
+    for (size_t b = 0; b < count; b++)
+      scaled[b] = root[b] * column[chosen[b]];
+    for (size_t b = count; b < rows; b++)
+      scaled[b] = 0.0;
+  }
+  dense_add_gram(block, rows, data->p, 1.0, gram, data->p);
+}
+
+void logistic_gram(const logistic_data *data, const double *weights,
+                   double *gram, double *work) {
+  size_t chosen[LOGISTIC_BLOCK], count = 0;
+  double *block = aligned(work);
+  memset(gram, 0, data->p * data->p * sizeof *gram);
+  for (size_t i = 0; i < data->n; i++) {
+    if (!(weights[i] > 0.0))
+      continue;
+    if (!data->x) {
+      add_row_hessian(data, i, weights[i], gram);
+      continue;
+    }
+    chosen[count++] = i;
+    if (count == LOGISTIC_BLOCK) {
+      add_chosen_rows(data, weights, chosen, count, gram, block);
+      count = 0;
+    }
+  }
+  if (count > 0)
+    add_chosen_rows(data, weights, chosen, count, gram, block);
+}
+
+/* ---- draws ---------------------------------------------------------------- */
 
 void logistic_predictor(const logistic_data *data, size_t first, size_t count,
                         const double *w, size_t draws, double *eta) {
@@ -238,7 +389,7 @@ void logistic_by_row(const logistic_data *data, int log_lik, const double *w,
     const size_t left = data->n - first;
     const size_t count = left < LOGISTIC_BLOCK ? left : LOGISTIC_BLOCK;
     logistic_predictor(data, first, count, w, draws, work);
-    load_response(data, first, count, 1, &terms);
+    logistic_load_response(data, first, count, &terms);
     for (size_t s = 0; s < draws; s++) {
       memset(terms.eta, 0, sizeof terms.eta);
       memcpy(terms.eta, work + count * s, count * sizeof *work);
@@ -261,11 +412,17 @@ typedef struct {
   double *gradient, *hessian, *direction, *trial, *scale, *work;
   double *last_w, *last_gradient;
   double value;
+  int scaled; /* scale is filled */
 } search;
 
-size_t logistic_search_size(size_t p) {
+size_t logistic_search_size(const logistic_data *data,
+                            const logistic_control *control) {
+  const size_t p = data->p;
   const size_t rows = logistic_work_size(p), factor = dense_cholesky_work(p);
-  return p * p + 6 * p + (rows > factor ? rows : factor);
+  const size_t direct = p * p + 6 * p + (rows > factor ? rows : factor);
+  const size_t inexact = logistic_inexact_size(data);
+  return logistic_inexact_pays(data, control) && inexact > direct ? inexact
+                                                                  : direct;
 }
 
 static search open_search(const logistic_data *data,
@@ -291,47 +448,27 @@ static double inner(const double *x, const double *y, size_t n) {
   return sum;
 }
 
-/* sum_i m_i x_i^2 over i = 0, step, ...; four sums, none of which waits for
- * another. */
-static double weighted_square(const double *m, const double *x, size_t n,
-                              size_t step) {
-  double sum[4] = {0.0, 0.0, 0.0, 0.0};
-  size_t i = 0;
-  for (; i + 3 * step < n; i += 4 * step)
-    for (size_t part = 0; part < 4; part++) {
-      const size_t at = i + part * step;
-      sum[part] += m[at] * x[at] * x[at];
-    }
-  for (; i < n; i += step)
-    sum[0] += m[i] * x[i] * x[i];
-  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
-}
-
 /* sum_i m_i x_ij^2 / 4 + Q_jj: no curvature in direction j is above it, since
  * sigma (1 - sigma) <= 1/4 (Boehning & Lindsay 1988,
- * doi:10.1007/BF00049423).  A column of zeros without a prior has 1. */
-static void bound_curvatures(search *s) {
+ * doi:10.1007/BF00049423).  A column of zeros without a prior has 1.  Found
+ * when first asked for: most searches do without. */
+static void need_scale(search *s) {
   const logistic_data *data = s->data;
-  const size_t p = data->p, step = s->control->step;
-  memset(s->scale, 0, p * sizeof *s->scale);
-  for (size_t j = 0; data->x && j < p; j++)
-    s->scale[j] =
-      weighted_square(data->total, data->x + data->n * j, data->n, step);
-  for (size_t i = 0; !data->x && i < data->n; i += step)
-    for (int e = data->row_start[i]; e < data->row_start[i + 1]; e++)
-      s->scale[data->column[e]] +=
-        data->total[i] * data->value[e] * data->value[e];
+  const size_t p = data->p;
+  if (s->scaled)
+    return;
+  s->scaled = 1;
+  logistic_squares(data, data->total, s->scale);
   for (size_t j = 0; j < p; j++) {
-    s->scale[j] = 0.25 * (double)step * s->scale[j] +
-                  data->precision[data->diagonal ? j : j + p * j];
+    s->scale[j] =
+      0.25 * s->scale[j] + data->precision[data->diagonal ? j : j + p * j];
     if (!(s->scale[j] > 0.0))
       s->scale[j] = 1.0;
   }
 }
 
 static double evaluate(search *s, const double *w, int derivatives) {
-  return logistic_evaluate(s->data, s->control->step, w,
-                           derivatives ? s->gradient : NULL,
+  return logistic_evaluate(s->data, w, derivatives ? s->gradient : NULL,
                            derivatives > 1 ? s->hessian : NULL, s->work);
 }
 
@@ -339,8 +476,11 @@ static double evaluate(search *s, const double *w, int derivatives) {
 static int factorise(search *s, double ridge) {
   const size_t p = s->data->p;
   memcpy(s->factor, s->hessian, p * p * sizeof *s->factor);
-  for (size_t j = 0; j < p; j++)
-    s->factor[j + p * j] += ridge * s->scale[j];
+  if (ridge > 0.0) {
+    need_scale(s);
+    for (size_t j = 0; j < p; j++)
+      s->factor[j + p * j] += ridge * s->scale[j];
+  }
   return dense_cholesky(s->factor, p, s->work) == STATUS_OK;
 }
 
@@ -413,8 +553,9 @@ static int has_converged(double distance, double last, double tolerance) {
          (distance <= 1e-4 && ratio * ratio <= tolerance);
 }
 
-static logistic_result newton(search *s, double *trace) {
-  logistic_result result = {LOGISTIC_LIMIT, 0, 0.0, INFINITY, 0.0};
+/* `taken` iterations have been made. */
+static logistic_result newton(search *s, size_t taken, double *trace) {
+  logistic_result result = {LOGISTIC_LIMIT, taken, 0.0, INFINITY, 0.0};
   double last = INFINITY;
   for (;; result.iterations++) {
     const double ridge = factorise_with_ridge(s);
@@ -475,6 +616,7 @@ enum { GRADIENT_LOOK = 50 };
 
 static logistic_result ascend(search *s, double *trace) {
   const size_t p = s->data->p;
+  need_scale(s);
   logistic_result result = {LOGISTIC_LIMIT, 0, 0.0, INFINITY, 0.0};
   memcpy(s->last_w, s->w, p * sizeof *s->w);
   for (;; result.iterations++) {
@@ -507,8 +649,9 @@ static logistic_result ascend(search *s, double *trace) {
 
 /* Pivot j of the factor over what it would be if column j stood alone with
  * every observation at its most informative. */
-static double smallest_share(const search *s) {
+static double smallest_share(search *s) {
   const size_t p = s->data->p;
+  need_scale(s);
   double smallest = 1.0;
   for (size_t j = 0; j < p; j++) {
     const double pivot = s->factor[j + p * j];
@@ -520,12 +663,18 @@ static double smallest_share(const search *s) {
 logistic_result logistic_search(const logistic_data *data,
                                 const logistic_control *control, double *w,
                                 double *factor, double *trace, double *work) {
+  logistic_way way = {0, 0};
+  if (logistic_inexact_pays(data, control))
+    way = logistic_approach(data, control, w, factor, trace, work);
+  if (way.stopped)
+    return (logistic_result){LOGISTIC_INTERRUPTED, way.iterations,
+                             trace[way.iterations], INFINITY, 1.0};
   search s = open_search(data, control, w, factor, work);
-  bound_curvatures(&s);
   s.value = evaluate(&s, w, 2);
-  trace[0] = s.value;
-  logistic_result result =
-    control->method == LOGISTIC_NEWTON ? newton(&s, trace) : ascend(&s, trace);
-  result.share = smallest_share(&s);
+  trace[way.iterations] = s.value;
+  logistic_result result = control->method == LOGISTIC_NEWTON
+                             ? newton(&s, way.iterations, trace)
+                             : ascend(&s, trace);
+  result.share = control->share ? smallest_share(&s) : 1.0;
   return result;
 }

@@ -16,8 +16,7 @@
  *   success s, total m   n;   offset o   n, or NULL for none
  *   precision Q          p x p symmetric, or p (its diagonal) when `diagonal`;
  *              zeros make directions flat
- *   constant   what L needs to be the log of a normalised density
- *   step       rows 0, step, 2 step, ... alone are used, each with weight step */
+ *   constant   what L needs to be the log of a normalised density */
 #ifndef GIBBSITE_LOGISTIC_H
 #define GIBBSITE_LOGISTIC_H
 
@@ -25,7 +24,7 @@
 
 #include "status.h"
 
-/* Rows are taken in blocks of this many: a block's copy stays in cache. */
+/* Rows are taken in blocks of this many: a block stays in cache. */
 #define LOGISTIC_BLOCK 256
 
 typedef struct {
@@ -42,11 +41,32 @@ typedef struct {
 /* Doubles of work that logistic_evaluate() needs. */
 size_t logistic_work_size(size_t p);
 
-/* Returns L(w), and fills what is not NULL: gradient (p), and hessian (p x p,
- * minus the Hessian; the lower triangle alone).  w: p. */
-double logistic_evaluate(const logistic_data *data, size_t step,
-                         const double *w, double *gradient, double *hessian,
-                         double *work);
+/* Returns L(w), and fills what is not NULL: gradient (p), and, only with it,
+ * hessian (p x p, minus the Hessian; the lower triangle alone).  w: p. */
+double logistic_evaluate(const logistic_data *data, const double *w,
+                         double *gradient, double *hessian, double *work);
+
+/* Adds the prior's part to what is not NULL, - Q w to `gradient` and Q to
+ * `hessian`; returns its part of L, - w'Qw / 2. */
+double logistic_add_prior(const logistic_data *data, const double *w,
+                          double *gradient, double *hessian);
+
+/* gradient (p) <- X' residual - Q w, in one pass over X; residual: n. */
+void logistic_gradient(const logistic_data *data, const double *residual,
+                       const double *w, double *gradient);
+
+/* xv (n) <- X v, bend (p) <- L'' v = -X' diag(curvature) X v - Q v, in one pass
+ * over X; curvature: n, v: p. */
+void logistic_bend(const logistic_data *data, const double *curvature,
+                   const double *v, double *xv, double *bend);
+
+/* squares (p) <- diagonal of X' diag(weights) X, and gram (p x p, lower
+ * triangle) <- all of it; rows of weight 0 cost nothing.  weights: n, none
+ * negative; work: as for logistic_evaluate(). */
+void logistic_squares(const logistic_data *data, const double *weights,
+                      double *squares);
+void logistic_gram(const logistic_data *data, const double *weights,
+                   double *gram, double *work);
 
 /* eta (count x draws) <- o + X w of rows first, first + 1, ..., for each column
  * of w (p x draws). */
@@ -70,6 +90,11 @@ typedef struct {
 
 void logistic_fill_terms(logistic_terms *terms);
 
+/* Successes and totals of rows first, first + 1, ...; 0 beyond `count`, where
+ * eta must be 0 too: nothing is added to anything. */
+void logistic_load_response(const logistic_data *data, size_t first,
+                            size_t count, logistic_terms *terms);
+
 typedef enum { LOGISTIC_NEWTON, LOGISTIC_GRADIENT } logistic_method;
 
 typedef enum {
@@ -83,8 +108,9 @@ typedef enum {
 typedef struct {
   logistic_method method;
   size_t limit;        /* most iterations                                   */
-  size_t step;         /* rows used: see above                              */
+  int share;           /* whether `share` is asked for                      */
   double tolerance;    /* on the distance to the maximum, in posterior sds  */
+  double price;        /* of a factor, see logistic_inexact.h; 0: counted    */
   int (*stop)(void *); /* may be NULL                                       */
   void *stop_data;
 } logistic_control;
@@ -96,11 +122,12 @@ typedef struct {
   double distance;  /* to it before the last step, in posterior sds         */
   double share;     /* smallest share of the curvature that a column could
                        have which the columns before it, and saturated
-                       observations, leave to it                            */
+                       observations, leave to it; 1 unless asked for        */
 } logistic_result;
 
 /* Doubles of work that logistic_search() needs. */
-size_t logistic_search_size(size_t p);
+size_t logistic_search_size(const logistic_data *data,
+                            const logistic_control *control);
 
 /* Moves w (p) from where it is to the maximum; factor (p x p) <- L, L L' =
  * minus the Hessian there, upper triangle zero; trace (limit + 1) <- L before

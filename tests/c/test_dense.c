@@ -54,23 +54,51 @@ static void gram_at_every_order(void) {
   gram_of(0, 5, 1.0);
 }
 
-static void dot_and_multiple(void) {
+static void dot_and_scale(void) {
   set_seed(23, 24);
   for (size_t n = 0; n <= 64; n += DENSE_LANES) {
-    double *x = normals(n + 1), *y = normals(n + 1), *z = new_numbers(n + 1);
-    double sum = 0.0;
-    memcpy(z, y, (n + 1) * sizeof *z);
+    double *x = normals(n + 1), *y = normals(n + 1), *z = normals(n + 1);
+    double *scaled = normals(n + 1), sum = 0.0;
+    const double beyond = scaled[n];
     for (size_t i = 0; i < n; i++)
       sum += x[i] * y[i];
     EXPECT_NEAR(dense_dot(x, y, n), sum, 1e-13);
-    dense_add_multiple(z, x, -0.75, n);
+    EXPECT_NEAR(dense_scale_and_dot(scaled, x, z, y, n), sum, 1e-13);
     for (size_t i = 0; i < n; i++)
-      EXPECT_NEAR(z[i], y[i] - 0.75 * x[i], 1e-15);
-    EXPECT(same_bits(z + n, y + n, 1));
+      EXPECT(scaled[i] == x[i] * z[i]);
+    EXPECT(scaled[n] == beyond);
+    /* in place */
+    EXPECT_NEAR(dense_scale_and_dot(x, x, z, y, n), sum, 1e-13);
+    EXPECT(same_bits(x, scaled, n));
     release_numbers(x);
     release_numbers(y);
     release_numbers(z);
+    release_numbers(scaled);
   }
+}
+
+/* Any number of rows and columns; the rows between two columns play no part. */
+static void sums_of_columns(void) {
+  set_seed(24, 25);
+  for (size_t n = 0; n <= 21; n++)
+    for (size_t columns = 0; columns <= 9; columns++) {
+      const size_t stride = n + 2;
+      double *x = normals(stride * (columns + 1)), *w = normals(columns + 1);
+      double *y = normals(n + 1), *z = new_numbers(n + 1);
+      memcpy(z, y, (n + 1) * sizeof *z);
+      dense_add_columns(z, x, stride, w, columns, n);
+      for (size_t i = 0; i < n; i++) {
+        double sum = y[i];
+        for (size_t j = 0; j < columns; j++)
+          sum += w[j] * x[i + stride * j];
+        EXPECT_NEAR(z[i], sum, 1e-14);
+      }
+      EXPECT(same_bits(z + n, y + n, 1));
+      release_numbers(x);
+      release_numbers(w);
+      release_numbers(y);
+      release_numbers(z);
+    }
 }
 
 /* ---- Cholesky ------------------------------------------------------------ */
@@ -146,10 +174,36 @@ static void solve_of_several_sides(void) {
   }
 }
 
+/* One side, at every order around the panels, is linalg's solve. */
+static void solve_of_one_side(void) {
+  const size_t orders[] = {1, 2, 7, 8, 9, 63, 64, 65, 72, 127, 128, 129, 200};
+  set_seed(29, 30);
+  for (size_t k = 0; k < LENGTH(orders); k++) {
+    const size_t p = orders[k];
+    double *l = normals(p * p), *b = normals(p), *one = new_numbers(p);
+    for (size_t j = 0; j < p; j++)
+      l[j + p * j] = 3.0 + fabs(l[j + p * j]) + (double)p;
+    memcpy(one, b, p * sizeof *b);
+    linalg_solve_lower(l, p, one);
+    dense_solve_lower(l, p, b);
+    for (size_t j = 0; j < p; j++)
+      EXPECT_NEAR(b[j], one[j], 1e-14);
+    linalg_solve_lower_transposed(l, p, one);
+    dense_solve_lower_transposed(l, p, b);
+    for (size_t j = 0; j < p; j++)
+      EXPECT_NEAR(b[j], one[j], 1e-14);
+    release_numbers(l);
+    release_numbers(b);
+    release_numbers(one);
+  }
+}
+
 void test_dense(void) {
   run_test("dense: gram at every order", gram_at_every_order);
-  run_test("dense: dot and multiple", dot_and_multiple);
+  run_test("dense: dot and scale", dot_and_scale);
+  run_test("dense: sums of columns", sums_of_columns);
   run_test("dense: cholesky is that of linalg", cholesky_is_that_of_linalg);
   run_test("dense: cholesky refuses", cholesky_refuses);
   run_test("dense: solve of several sides", solve_of_several_sides);
+  run_test("dense: solve of one side", solve_of_one_side);
 }

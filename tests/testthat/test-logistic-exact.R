@@ -264,6 +264,73 @@ test_that("a warm start on some of the rows does not show", {
   expect_equal(precision_of(warm), precision_of(cold), tolerance = 1e-7)
 })
 
+# ---- many columns: the way by conjugate gradients ----------------------------
+
+# The search of a fit again, from 0 and at another price (1: exact solutions).
+search_again <- function(model, price) {
+  density <- gibbsite:::logistic_density(
+    model$frame, gibbsite:::prior_precision(model$prior)
+  )
+  gibbsite:::climb_density(
+    density, numeric(length(model$columns)), price = price
+  )
+}
+
+test_that("with many columns the twin finds the same mode", {
+  for (matrix_prior in c(FALSE, TRUE)) {
+    problem <- withr::with_seed(46, logistic_problem(
+      420, 260, counts = matrix_prior, weighted = TRUE, offset = TRUE,
+      matrix_prior = matrix_prior, sparse = TRUE
+    ))
+    twin <- twin_search(problem)
+    sd <- sqrt(diag(solve(twin$precision)))
+    for (sparse in c(FALSE, TRUE)) {
+      model <- fit_model(fit_problem(problem, sparse = sparse))
+      expect_lt(max(abs(model$data$map - twin$map) / sd), 1e-7)
+      expect_equal(
+        tcrossprod(model$data$precision_factor), unname(twin$precision),
+        tolerance = 1e-8
+      )
+      expect_equal(model$log_joint_map, max(twin$trace), tolerance = 1e-11)
+      expect_true(all(diff(model$trace) > -1e-9))
+      # it went the other way, and had arrived
+      expect_identical(search_again(model, 0)$trace, model$trace)
+      direct <- search_again(model, 1)
+      expect_gt(abs(direct$trace[[2]] - model$trace[[2]]), 1e-3)
+      expect_lt(max(abs(direct$map - model$data$map) / sd), 1e-9)
+      expect_equal(
+        direct$precision_factor, model$data$precision_factor, tolerance = 1e-9
+      )
+      expect_equal(direct$log_joint, model$log_joint_map, tolerance = 1e-13)
+    }
+  }
+})
+
+test_that("with more columns than rows every way leads to the same mode", {
+  problem <- withr::with_seed(47, logistic_problem(300, 400))
+  problem$c <- rep(100, 400)
+  model <- fit_model(fit_problem(problem, start = numeric(400)))
+  # from the space of the rows
+  other <- fit_model(fit_problem(problem))
+  direct <- search_again(model, 1)
+  sd <- 1 / sqrt(diag(tcrossprod(model$data$precision_factor)))
+  expect_lt(max(abs(direct$map - model$data$map) / sd), 1e-9)
+  expect_lt(max(abs(other$data$map - model$data$map) / sd), 1e-7)
+  expect_equal(model$log_evidence, other$log_evidence, tolerance = 1e-11)
+  gradient <- function(w) {
+    mean <- plogis(drop(problem$x %*% w))
+    drop(crossprod(problem$x, problem$success - mean)) - w / 100
+  }
+  found <- optim(
+    numeric(400), function(w) logistic_joint_twin(problem, w), gradient,
+    method = "L-BFGS-B",
+    control = list(fnscale = -1, factr = 0, pgtol = 1e-10, maxit = 5000)
+  )
+  expect_equal(model$log_joint_map, found$value, tolerance = 1e-10)
+  expect_gte(model$log_joint_map, found$value - 1e-10 * abs(found$value))
+  expect_lt(max(abs(model$data$map - found$par) / sd), 1e-4)
+})
+
 # ---- the evidence and the approximation ----------------------------------------
 
 test_that("the evidence is the integral of the quadratic that it stands for", {

@@ -165,7 +165,9 @@ test_that("wrong types and numbers of arguments are errors, never a crash", {
       ),
       C_logistic_search = list(
         data = logistic, start = c(0, 0),
-        control = list(gradient = 0, limit = 20, step = 1, tolerance = 1e-8)
+        control = list(
+          gradient = 0, limit = 20, share = 1, tolerance = 1e-8, price = 0
+        )
       ),
       C_logistic_derivatives = list(data = logistic, w = c(0, 1)),
       C_logistic_draws = list(data = logistic, w = matrix(1, 2, 3), what = 0),
