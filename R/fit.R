@@ -140,7 +140,6 @@ check_fit <- function(x, arg = "object", call = rlang::caller_env()) {
   x
 }
 
-# `arg`: the argument that would take the place of the data.
 # `arg`: the argument that can take their place, or NULL where none can.
 abort_no_data <- function(arg, call) {
   abort_argument(

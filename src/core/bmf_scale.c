@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "linalg.h"
 #include "rmath.h"
 #include "slice.h"
 
@@ -31,13 +32,6 @@ static status step_scale(const scale_density *s, double *x) {
 
 /* ---- vectors and matrices ---------------------------------------------- */
 
-static double dot(const double *x, const double *y, size_t d) {
-  double sum = 0.0;
-  for (size_t k = 0; k < d; k++)
-    sum += x[k] * y[k];
-  return sum;
-}
-
 /* y <- M x, M symmetric */
 static void times(const double *matrix, size_t d, const double *x, double *y) {
   memset(y, 0, d * sizeof *y);
@@ -49,7 +43,7 @@ static void times(const double *matrix, size_t d, const double *x, double *y) {
 /* M <- (I + s q q') M (I + s q q'), M symmetric, y = M q. */
 static void congruence(double *matrix, size_t d, const double *q,
                        const double *y, double s) {
-  const double square = s * s * dot(q, y, d);
+  const double square = s * s * linalg_inner(q, y, d);
   for (size_t j = 0; j < d; j++)
     for (size_t i = j; i < d; i++) {
       matrix[i + d * j] +=
@@ -60,7 +54,7 @@ static void congruence(double *matrix, size_t d, const double *q,
 
 /* x <- (I + s q q') x */
 static void stretch(double *x, size_t d, const double *q, double s) {
-  const double along = s * dot(q, x, d);
+  const double along = s * linalg_inner(q, x, d);
   for (size_t i = 0; i < d; i++)
     x[i] += along * q[i];
 }
@@ -110,10 +104,11 @@ static void wishart_terms(const bmf_moves *moves, const bmf_wishart_sides *s,
   double *z = moves->work + 2 * d;
   times(s->precision + (size_t)side * d * d, d, q, y);
   times(s->w0_inverse, d, q, z);
-  const double along = dot(q, s->mu0, d);
-  const double distance = dot(y, mu, d) - dot(y, s->mu0, d);
-  const double a = dot(q, y, d) * (dot(q, z, d) + s->kappa0 * along * along);
-  const double b = dot(z, y, d) - s->kappa0 * along * distance;
+  const double along = linalg_inner(q, s->mu0, d);
+  const double distance = linalg_inner(y, mu, d) - linalg_inner(y, s->mu0, d);
+  const double a =
+    linalg_inner(q, y, d) * (linalg_inner(q, z, d) + s->kappa0 * along * along);
+  const double b = linalg_inner(z, y, d) - s->kappa0 * along * distance;
   *second = 0.5 * a;
   *first = b - a;
 }
@@ -157,7 +152,8 @@ void bmf_shift_wishart(bmf_moves *moves, const bmf_wishart_sides *s) {
     const double *row = s->precision + side * d * d + d * last;
     const double *mu = s->mu + side * d, sign = side == 0 ? -1.0 : 1.0;
     precision += s->kappa0 * row[last];
-    linear += sign * s->kappa0 * (dot(row, mu, d) - dot(row, s->mu0, d));
+    linear += sign * s->kappa0 *
+              (linalg_inner(row, mu, d) - linalg_inner(row, s->mu0, d));
   }
   const double delta = draw_normal(precision, linear);
   s->mu[last] += delta;

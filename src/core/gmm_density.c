@@ -62,40 +62,25 @@ void gmm_lower(const gmm_components *p, size_t c, double *lower) {
 
 /* ---- a block of observations ---------------------------------------------- */
 
-#define LANE_BYTES 16
-#define LANE_NAME(x) narrow_##x
-#define LANE_TARGET
+#include "lanes_next.h"
+
 #include "gmm_kernel.h"
-#undef LANE_BYTES
-#undef LANE_NAME
-#undef LANE_TARGET
 
 #if LANES_WIDE
-#define LANE_BYTES 32
-#define LANE_NAME(x) wide_##x
-#define LANE_TARGET LANES_WIDE_TARGET
-#include "gmm_kernel.h"
-#undef LANE_BYTES
-#undef LANE_NAME
-#undef LANE_TARGET
+#include "lanes_next.h"
 
-#define LANE_BYTES 64
-#define LANE_NAME(x) widest_##x
-#define LANE_TARGET LANES_WIDEST_TARGET
 #include "gmm_kernel.h"
-#define CHOOSE(kernel)              \
-  (lanes_widest() ? widest_##kernel \
-   : lanes_wide() ? wide_##kernel   \
-                  : narrow_##kernel)
-#else
-#define CHOOSE(kernel) narrow_##kernel
+
+#include "lanes_next.h"
+
+#include "gmm_kernel.h"
 #endif
 
 /* block[j * LANES + lane] <- x; lanes beyond the data repeat the last one. */
 static void load_block(const double *x, size_t n, size_t d, size_t lanes,
                        double *block) {
   if (lanes == LANES) {
-    CHOOSE(load)(x, n, d, block);
+    LANES_CHOOSE(load)(x, n, d, block);
     return;
   }
   for (size_t j = 0; j < d; j++)
@@ -106,37 +91,37 @@ static void load_block(const double *x, size_t n, size_t d, size_t lanes,
 void gmm_log_joint(const gmm_components *p, const double *x, size_t n,
                    size_t lanes, double *scratch, double *weight) {
   load_block(x, n, p->d, lanes, scratch);
-  CHOOSE(densities)(p, scratch, scratch + LANES * p->d, weight);
+  LANES_CHOOSE(densities)(p, scratch, scratch + LANES * p->d, weight);
 }
 
 void gmm_pick(const double *partial, size_t k, const double *uniforms,
               size_t lanes, int *z) {
   if (lanes == LANES) {
-    CHOOSE(pick)(partial, k, uniforms, z);
+    LANES_CHOOSE(pick)(partial, k, uniforms, z);
     return;
   }
   double u[LANES] = {0};
   int picked[LANES];
   for (size_t lane = 0; lane < lanes; lane++)
     u[lane] = uniforms[lane];
-  CHOOSE(pick)(partial, k, u, picked);
+  LANES_CHOOSE(pick)(partial, k, u, picked);
   for (size_t lane = 0; lane < lanes; lane++)
     z[lane] = picked[lane];
 }
 
 void gmm_average(double *partial, size_t n, size_t k, size_t lanes, double rate,
                  double *mean) {
-  CHOOSE(normalise)(partial, k);
+  LANES_CHOOSE(normalise)(partial, k);
   for (size_t c = 0; c < k; c++) {
     const double *p = partial + c * LANES;
     double *to = mean + n * c, last[LANES] = {0};
     if (lanes == LANES) {
-      CHOOSE(average)(p, rate, to);
+      LANES_CHOOSE(average)(p, rate, to);
       continue;
     }
     for (size_t lane = 0; lane < lanes; lane++)
       last[lane] = to[lane];
-    CHOOSE(average)(p, rate, last);
+    LANES_CHOOSE(average)(p, rate, last);
     for (size_t lane = 0; lane < lanes; lane++)
       to[lane] = last[lane];
   }
@@ -145,7 +130,7 @@ void gmm_average(double *partial, size_t n, size_t k, size_t lanes, double rate,
 void gmm_add_bin(gmm_form form, double *bin, size_t d, size_t filled,
                  const double *ones, const double *mean, double *sum,
                  double *cross) {
-  CHOOSE(add_bin)(form, bin, d, filled, ones, mean, sum, cross);
+  LANES_CHOOSE(add_bin)(form, bin, d, filled, ones, mean, sum, cross);
 }
 
 /* ---- the log-likelihood ------------------------------------------------------ */
@@ -192,7 +177,7 @@ static void multiply_lanes(gmm_log_sum *restrict s,
 
 void gmm_accumulate(double *weight, size_t k, size_t lanes, gmm_log_sum *s) {
   double largest[LANES], total[LANES];
-  CHOOSE(partial_sums)(weight, k, largest, total);
+  LANES_CHOOSE(partial_sums)(weight, k, largest, total);
   for (size_t lane = lanes; lane < LANES; lane++) {
     largest[lane] = 0.0;
     total[lane] = 1.0;
@@ -209,8 +194,8 @@ void gmm_accumulate(double *weight, size_t k, size_t lanes, gmm_log_sum *s) {
  * log_density[lane] <- their log-sum-exp. */
 static void normalise_block(double *weight, size_t k, double *log_density) {
   double largest[LANES], total[LANES];
-  CHOOSE(partial_sums)(weight, k, largest, total);
-  CHOOSE(normalise)(weight, k);
+  LANES_CHOOSE(partial_sums)(weight, k, largest, total);
+  LANES_CHOOSE(normalise)(weight, k);
   for (int lane = 0; lane < LANES; lane++)
     log_density[lane] = largest[lane] + log(total[lane]);
 }

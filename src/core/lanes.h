@@ -25,8 +25,12 @@
 #endif
 #define lanes_widest() \
   (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))
+#define LANES_CHOOSE(x) (lanes_widest() ? widest_##x : LANES_CHOOSE_WIDE(x))
+#define LANES_CHOOSE_WIDE(x) (lanes_wide() ? wide_##x : narrow_##x)
 #else
 #define LANES_WIDE 0
+#define LANES_CHOOSE(x) narrow_##x
+#define LANES_CHOOSE_WIDE(x) narrow_##x
 #endif
 
 /* The same with fused multiply-add, for what is computed once and stored: its

@@ -391,8 +391,7 @@ static status run_blocks(lda_model *m, int draw, const scan_control *control) {
 
 /* ---- z | alpha, eta, w -------------------------------------------------------------- */
 
-/* Token by token through all documents. */
-/* Blocks first, ..., last - 1, one uniform a token in the tokens' order. */
+/* Blocks first, ..., last - 1, token by token, one uniform a token in the tokens' order. */
 static void draw_blocks(lda_model *m, size_t first, size_t last,
                         const generator *g) {
   lda_scratch *s = m->scratch;

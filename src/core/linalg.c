@@ -4,6 +4,13 @@
 
 /* ---- building blocks ----------------------------------------------------- */
 
+double linalg_inner(const double *x, const double *y, size_t n) {
+  double sum = 0.0;
+  for (size_t i = 0; i < n; i++)
+    sum += x[i] * y[i];
+  return sum;
+}
+
 /* sum x_i y_i in four partial sums that do not wait for one another; the order
  * of the additions depends on n alone. */
 static double dot(const double *restrict x, const double *restrict y,

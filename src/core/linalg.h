@@ -24,6 +24,9 @@ void linalg_solve_lower_transposed(const double *l, size_t d, double *b);
  * two triangular solves. For the precision that is added to another one. */
 void linalg_inverse_from_cholesky(const double *l, size_t d, double *inverse);
 
+/* x'y, summed from the first element to the last. */
+double linalg_inner(const double *x, const double *y, size_t n);
+
 /* log |L L'| */
 double linalg_log_determinant(const double *l, size_t d);
 

@@ -441,13 +441,6 @@ static search open_search(const logistic_data *data,
   return s;
 }
 
-static double inner(const double *x, const double *y, size_t n) {
-  double sum = 0.0;
-  for (size_t j = 0; j < n; j++)
-    sum += x[j] * y[j];
-  return sum;
-}
-
 /* sum_i m_i x_ij^2 / 4 + Q_jj: no curvature in direction j is above it, since
  * sigma (1 - sigma) <= 1/4 (Boehning & Lindsay 1988,
  * doi:10.1007/BF00049423).  A column of zeros without a prior has 1.  Found
@@ -490,7 +483,7 @@ static double newton_direction(search *s) {
   const size_t p = s->data->p;
   memcpy(s->direction, s->gradient, p * sizeof *s->direction);
   linalg_solve_lower(s->factor, p, s->direction);
-  const double square = inner(s->direction, s->direction, p);
+  const double square = linalg_inner(s->direction, s->direction, p);
   linalg_solve_lower_transposed(s->factor, p, s->direction);
   return square;
 }
@@ -634,7 +627,7 @@ static logistic_result ascend(search *s, double *trace) {
     const double length = first_length(s);
     for (size_t j = 0; j < p; j++)
       s->direction[j] = s->gradient[j] / s->scale[j];
-    const double slope = inner(s->direction, s->gradient, p);
+    const double slope = linalg_inner(s->direction, s->gradient, p);
     memcpy(s->last_w, s->w, p * sizeof *s->w);
     memcpy(s->last_gradient, s->gradient, p * sizeof *s->w);
     if (!(climb(s, length, slope, 1) > 0.0)) {

@@ -9,27 +9,16 @@
 /* Normals made at a time: a multiple of the widest vector. */
 #define BATCH 128
 
-#define LANE_BYTES 16
-#define LANE_NAME(x) x##_16
-#define LANE_TARGET
+/* Not the widest vectors: few normals at a time among other work, whose clock
+ * they would lower. */
+#include "lanes_next.h"
+
 #include "normals_kernel.h"
-#undef LANE_BYTES
-#undef LANE_NAME
-#undef LANE_TARGET
 
 #if LANES_WIDE
-#define LANE_BYTES 32
-#define LANE_NAME(x) x##_32
-#define LANE_TARGET LANES_WIDE_TARGET
+#include "lanes_next.h"
+
 #include "normals_kernel.h"
-#undef LANE_BYTES
-#undef LANE_NAME
-#undef LANE_TARGET
-/* Not 64: few normals at a time among other work, whose clock vectors of that
- * width would lower. */
-#define CHOOSE(f) (lanes_wide() ? f##_32 : f##_16)
-#else
-#define CHOOSE(f) f##_16
 #endif
 
 /* n rounded up to whole vectors; the entries from n on become `filler`. */
@@ -53,8 +42,8 @@ static void quantiles(const double *p, size_t n, double *x) {
     const double low = p[at[t]], high = 0.5 - low + 0.5;
     root[t] = sqrt(-log(low < 0.5 ? low : high));
   }
-  CHOOSE(central)(x, fill_vectors(x, n, 0.0));
-  CHOOSE(tail)(root, fill_vectors(root, tails, 2.0), z);
+  LANES_CHOOSE_WIDE(central)(x, fill_vectors(x, n, 0.0));
+  LANES_CHOOSE_WIDE(tail)(root, fill_vectors(root, tails, 2.0), z);
   for (size_t t = 0; t < tails; t++) {
     const double low = p[at[t]], near = low < 0.5 ? -z[t] : z[t];
     x[at[t]] = root[t] <= 5.0 ? near : qnorm(low, 0.0, 1.0, 1, 0);

@@ -33,42 +33,29 @@ static inline double number(uint32_t y) {
   return y > 0 ? (double)y * 0x1p-32 : LEAST;
 }
 
-#define LANE_BYTES 16
-#define LANE_NAME(x) x##_16
-#define LANE_TARGET
+#include "lanes_next.h"
+
 #include "uniforms_kernel.h"
-#undef LANE_BYTES
-#undef LANE_NAME
-#undef LANE_TARGET
+
 #if LANES_WIDE
-#define LANE_BYTES 32
-#define LANE_NAME(x) x##_32
-#define LANE_TARGET LANES_WIDE_TARGET
+#include "lanes_next.h"
+
 #include "uniforms_kernel.h"
-#undef LANE_BYTES
-#undef LANE_NAME
-#undef LANE_TARGET
-#define LANE_BYTES 64
-#define LANE_NAME(x) x##_64
-#define LANE_TARGET LANES_WIDEST_TARGET
+
+#include "lanes_next.h"
+
 #include "uniforms_kernel.h"
-#undef LANE_BYTES
-#undef LANE_NAME
-#undef LANE_TARGET
-#define CHOOSE(f) (lanes_widest() ? f##_64 : lanes_wide() ? f##_32 : f##_16)
-#else
-#define CHOOSE(f) f##_16
 #endif
 
 static void renew(uint32_t *w) {
   const size_t turn = MERSENNE_WORDS - SHIFT, last = MERSENNE_WORDS - 1;
-  CHOOSE(renew)(w, 0, turn, SHIFT);
-  CHOOSE(renew)(w, turn, last, SHIFT - MERSENNE_WORDS);
+  LANES_CHOOSE(renew)(w, 0, turn, SHIFT);
+  LANES_CHOOSE(renew)(w, turn, last, SHIFT - MERSENNE_WORDS);
   w[last] = renewed(w[last], w[0], w[SHIFT - 1]);
 }
 
 static void numbers(const uint32_t *w, double *out, size_t n) {
-  for (size_t i = CHOOSE(numbers)(w, out, n); i < n; i++)
+  for (size_t i = LANES_CHOOSE(numbers)(w, out, n); i < n; i++)
     out[i] = number(w[i]);
 }
 

@@ -813,28 +813,19 @@ typedef struct {
         width##_exp_nonpositive(*(const width##_vec *)(x + i));                \
   }
 
-#define LANE_BYTES 16
-#define LANE_NAME(x) narrow_##x
-#define LANE_TARGET
+#include "lanes_next.h"
+
 #include "gmm_kernel.h"
 RUN_KERNELS(narrow, 16, )
-#undef LANE_BYTES
-#undef LANE_NAME
-#undef LANE_TARGET
 
 #if LANES_WIDE
-#define LANE_BYTES 32
-#define LANE_NAME(x) wide_##x
-#define LANE_TARGET LANES_WIDE_TARGET
+#include "lanes_next.h"
+
 #include "gmm_kernel.h"
 RUN_KERNELS(wide, 32, LANES_WIDE_TARGET)
-#undef LANE_BYTES
-#undef LANE_NAME
-#undef LANE_TARGET
 
-#define LANE_BYTES 64
-#define LANE_NAME(x) widest_##x
-#define LANE_TARGET LANES_WIDEST_TARGET
+#include "lanes_next.h"
+
 #include "gmm_kernel.h"
 RUN_KERNELS(widest, 64, LANES_WIDEST_TARGET)
 #endif

@@ -76,16 +76,16 @@ static void all_widths_give_the_same_bits(void) {
     x[i] = -0.425 + 0.85 * (double)i / (BATCH - 1.0);
   memcpy(narrow, x, sizeof x);
   memcpy(wide, x, sizeof x);
-  central_16(narrow, BATCH);
+  narrow_central(narrow, BATCH);
   if (lanes_wide()) {
-    central_32(wide, BATCH);
+    wide_central(wide, BATCH);
     EXPECT(same_bits(narrow, wide, BATCH));
   }
   for (size_t i = 0; i < BATCH; i++)
     x[i] = 1.6 + 3.4 * (double)i / (BATCH - 1.0);
-  tail_16(x, BATCH, narrow);
+  narrow_tail(x, BATCH, narrow);
   if (lanes_wide()) {
-    tail_32(x, BATCH, wide);
+    wide_tail(x, BATCH, wide);
     EXPECT(same_bits(narrow, wide, BATCH));
   }
 }

@@ -99,20 +99,20 @@ static void all_widths_give_the_same_bits(void) {
   initialise(7);
   memcpy(start, words, sizeof start);
   memcpy(w, words, sizeof w);
-  renew_16(words + 1, 0, turn, SHIFT);
-  size_t filled = numbers_16(words + 1, narrow, MERSENNE_WORDS);
+  narrow_renew(words + 1, 0, turn, SHIFT);
+  size_t filled = narrow_numbers(words + 1, narrow, MERSENNE_WORDS);
   EXPECT(filled == MERSENNE_WORDS);
   if (lanes_wide()) {
-    renew_32(w + 1, 0, turn, SHIFT);
+    wide_renew(w + 1, 0, turn, SHIFT);
     EXPECT(memcmp(w, words, sizeof w) == 0);
-    filled = numbers_32(w + 1, wide, MERSENNE_WORDS);
+    filled = wide_numbers(w + 1, wide, MERSENNE_WORDS);
     EXPECT(same_bits(narrow, wide, filled));
   }
   memcpy(w, start, sizeof w);
   if (lanes_widest()) {
-    renew_64(w + 1, 0, turn, SHIFT);
+    widest_renew(w + 1, 0, turn, SHIFT);
     EXPECT(memcmp(w, words, sizeof w) == 0);
-    filled = numbers_64(w + 1, wide, MERSENNE_WORDS);
+    filled = widest_numbers(w + 1, wide, MERSENNE_WORDS);
     EXPECT(same_bits(narrow, wide, filled));
   }
 }
