@@ -1,14 +1,27 @@
 # Runs the tests on the installed package; a regular expression as argument
 # picks files.  The last line is `N passed, N failed`, by testthat's counts: an
-# error outside an expectation counts as a failure.
+# error outside an expectation counts as a failure.  Before it come the failures
+# once more, so that the end of a log says all.
 
 filter <- commandArgs(trailingOnly = TRUE)
 # the progress reporter stops at ten failures unless told
 Sys.setenv(TESTTHAT_MAX_FAILS = "Inf")
 
+retell <- function(results) {
+  for (test in results) {
+    for (result in test$results) {
+      if (inherits(result, c("expectation_failure", "expectation_error"))) {
+        lines <- utils::head(strsplit(conditionMessage(result), "\n")[[1]], 20L)
+        cat(sprintf("Failed: %s: %s\n", test$file, test$test))
+        cat(paste0("  ", lines, "\n"), sep = "")
+      }
+    }
+  }
+}
+
 counts <- tryCatch(
   {
-    results <- as.data.frame(testthat::test_dir(
+    results <- testthat::test_dir(
       "tests/testthat",
       package = "gibbsite",
       load_package = "installed",
@@ -18,10 +31,12 @@ counts <- tryCatch(
         show_praise = FALSE, update_interval = Inf
       ),
       stop_on_failure = FALSE
-    ))
+    )
+    retell(results)
+    table <- as.data.frame(results)
     c(
-      passed = sum(results$passed),
-      failed = sum(results$failed) + sum(results$error)
+      passed = sum(table$passed),
+      failed = sum(table$failed) + sum(table$error)
     )
   },
   error = function(condition) {

@@ -328,7 +328,9 @@ test_that("Ctrl-C at a terminal returns the fit so far", {
 # ---- Real signals, chains in other processes ---------------------------------
 
 # The child's run; `plan` sets the engine up, `settle` says whether it still
-# works.  Sweeps of some 20 microseconds, 1000 for each draw.
+# works.  Sweeps of some 20 microseconds, 500 for each draw.  A signal that comes
+# when the run is over is no matter of ours: it is let pass, until the parent says
+# that it has sent all.
 engine_child <- function(plan, cores, settle, frame = parent.frame()) {
   start_child(frame = frame, bquote({
     options(
@@ -337,11 +339,22 @@ engine_child <- function(plan, cores, settle, frame = parent.frame()) {
     )
     .(plan)
     before <- future::plan("list")
+    until_sent <- function(name) {
+      repeat {
+        sent <- file.exists(paste0(name, "-sent"))
+        tryCatch(allowInterrupts(Sys.sleep(0.01)), interrupt = identity)
+        if (sent) break
+      }
+    }
     one_run <- function(name, inits) {
-      part <- short_gmm(
-        draws = 1e5, thin = 500, burnin = 0, checkpoint = name,
-        cores = .(cores)
-      )
+      part <- suspendInterrupts({
+        part <- short_gmm(
+          draws = 1e5, thin = 500, burnin = 0, checkpoint = name,
+          cores = .(cores)
+        )
+        until_sent(name)
+        part
+      })
       note(paste0(name, "-over"))
       stopifnot(attr(part, "run")$outcome == "interrupted")
       made <- vapply(attr(part, "pending"), NROW, 0L)
@@ -362,14 +375,17 @@ expect_interrupted_well <- function(child) {
   started <- function(name) {
     wait_for(child, file.path(name, "chain-2", "draws-0001.rds"))
   }
+  sent <- function(name) note(file_in(child, paste0(name, "-sent")))
   started("first")
   interrupt_child(child)
-  wait_for(child, "first-over", 20)
+  sent("first")
+  wait_for(child, "first-over")
   started("second")
   # as Ctrl-C does, and once more while the workers are waited for
   interrupt_group(child)
   Sys.sleep(0.1)
-  if (!file.exists(file_in(child, "second-over"))) interrupt_child(child)
+  interrupt_child(child)
+  sent("second")
   results <- result_of(child)
   for (result in results[1:2]) {
     expect_gt(result$shown, 0)
