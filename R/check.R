@@ -610,8 +610,12 @@ inform_conversion <- function(what, how = "is taken as plain numbers") {
 }
 
 with_column_names <- function(x, arg) {
-  names <- colnames(x)
-  if (is.null(names)) names <- rep("", ncol(x))
+  colnames(x) <- whole_column_names(colnames(x), ncol(x), arg)
+  x
+}
+
+whole_column_names <- function(names, count, arg) {
+  if (is.null(names)) names <- rep("", count)
   nameless <- is.na(names) | !nzchar(names)
   names[nameless] <- paste0("V", seq_along(names))[nameless]
   if (anyDuplicated(names) > 0) {
@@ -624,8 +628,7 @@ with_column_names <- function(x, arg) {
       class = "names"
     )
   }
-  colnames(x) <- names
-  x
+  names
 }
 
 # "row 3 (\"Duster 360\"), column \"mpg\""

@@ -438,9 +438,12 @@ columns_for_c <- function(x) {
 
 # ---- the frame: what methods need of the data ------------------------------
 
-# x: double matrix or dgCMatrix; response: of as_response(); weights and offset
-# checked, NULL for none.  `more`: terms and the like.
-logistic_frame <- function(x, columns, response, weights, offset, more) {
+# parts: x, a double matrix or dgCMatrix; response, of as_response(); weights and
+# offset, checked, NULL for none; total, of total_weights(); `more`: terms and the
+# like.
+logistic_frame <- function(parts) {
+  response <- parts$response
+  weights <- parts$weights
   trials <- response$trials
   success <- response$y
   binomial <- 0
@@ -453,14 +456,14 @@ logistic_frame <- function(x, columns, response, weights, offset, more) {
   }
   c(
     list(
-      x = x, y = response$y, trials = trials, weights = weights,
-      offset = offset, success = success,
-      total = total_weights(response, weights), constant = binomial,
+      x = parts$x, y = response$y, trials = trials, weights = weights,
+      offset = parts$offset, success = success, total = parts$total,
+      constant = binomial,
       response = list(
         name = response$name, kind = response$kind, levels = response$levels
       )
     ),
-    more
+    parts$more
   )
 }
 
@@ -876,7 +879,7 @@ formula_parts <- function(made, contrasts, call) {
   storage.mode(x) <- "double"
   list(
     x = x, columns = colnames(x), response = response, weights = weights,
-    offset = offset,
+    offset = offset, total = total_weights(response, weights),
     more = list(
       formula = stats::formula(terms), terms = terms,
       xlevels = stats::.getXlevels(terms, frame),
@@ -903,8 +906,9 @@ matrix_parts <- function(x, y, weights, offset, action, call) {
   response$name <- "y"
   weights <- check_weights(weights, n, call)
   offset <- check_offset(offset, n, call)
-  columns <- design_names(x)
-  found <- measure_columns(x, total_weights(response, weights))
+  columns <- whole_column_names(colnames(x), ncol(x), "x")
+  total <- total_weights(response, weights)
+  found <- measure_columns(x, total)
   left_out <- matrix_left_out(
     x, response, columns, which(!found$finite), action, call
   )
@@ -916,10 +920,11 @@ matrix_parts <- function(x, y, weights, offset, action, call) {
     response$trials <- response$trials[out]
     weights <- weights[out]
     offset <- offset[out]
+    total <- total[out]
   }
   list(
     x = x, columns = columns, response = response, weights = weights,
-    offset = offset, found = found,
+    offset = offset, total = total, found = found,
     more = list(
       formula = NULL, terms = NULL, xlevels = NULL, contrasts = NULL,
       model = NULL, na.action = left_out, row_names = rownames(x)
@@ -951,13 +956,6 @@ as_design <- function(x, call) {
     abort_argument("`x` has no rows.", call = call, class = "empty")
   }
   x
-}
-
-# Names of the columns, filled in and made unique where need be.  Setting them
-# in the matrix would copy it.
-design_names <- function(x) {
-  one <- matrix(0, 1L, ncol(x), dimnames = list(NULL, colnames(x)))
-  colnames(with_column_names(one, "x"))
 }
 
 # wild: columns that are not finite throughout.
@@ -997,10 +995,7 @@ matrix_left_out <- function(x, response, columns, wild, action, call) {
 # ---- the model -----------------------------------------------------------
 
 logistic_model <- function(parts, prior, start, method, correct, call) {
-  frame <- logistic_frame(
-    parts$x, parts$columns, parts$response, parts$weights, parts$offset,
-    parts$more
-  )
+  frame <- logistic_frame(parts)
   p <- length(parts$columns)
   if (p == 0L) {
     abort_argument("The model has no coefficients.", call = call)
@@ -1047,8 +1042,8 @@ logistic_design_of <- function(frame) {
 # With successes alone, or failures alone, nothing but the prior keeps the
 # coefficients from infinity.
 tell_constant_response <- function(frame, flat) {
-  none <- !any(frame$success > 0)
-  all <- !any(frame$success < frame$total)
+  none <- max(frame$success) <= 0
+  all <- identical(frame$success, frame$total)
   if (!none && !all || length(flat) > 0L) {
     return(invisible())
   }

@@ -52,10 +52,9 @@ check_generator <- function(kind = rng_kind(), call = rlang::caller_env()) {
 
 # `whose` begins the sentence; `hint` is a template.
 abort_refused_kind <- function(kind, whose, hint = NULL, call) {
-  refused <- c(
-    intersect(kind[1], refused_kinds$uniform),
-    intersect(kind[2], refused_kinds$normal)
-  )
+  refused <- kind[1:2][c(
+    kind[1] %in% refused_kinds$uniform, kind[2] %in% refused_kinds$normal
+  )]
   if (length(refused) == 0) return(invisible(kind))
   fault <- if (refused[1] %in% "Buggy Kinderman-Ramage") {
     "does not give normal variates"

@@ -2,60 +2,22 @@
 
 #include <math.h>
 
-/* Four sums that do not wait for one another. */
-typedef double four __attribute__((vector_size(32), aligned(8), may_alias));
-
-static double total(const four *sum) {
-  return ((*sum)[0] + (*sum)[1]) + ((*sum)[2] + (*sum)[3]);
-}
-
-/* sum (v_i - centre)^2 */
-static double spread_around(const double *v, size_t n, double centre) {
-  four spread = {0.0};
-  double rest = 0.0;
-  size_t i = 0;
-  for (; i + 4 <= n; i += 4) {
-    const four away = *(const four *)(v + i) - centre;
-    spread += away * away;
-  }
-  for (; i < n; i++)
-    rest += (v[i] - centre) * (v[i] - centre);
-  return total(&spread) + rest;
-}
+#include "dense.h"
 
 /* The column when all n rows count, in one pass of sums around v_0.  What that
  * loses to cancellation is looked at: a second pass is taken where v_0 is far
  * from the mean.  A number that is not finite leaves no finite sum. */
 static column_summary describe_whole(const double *v, size_t n) {
-  column_summary column = {0.0, 0.0, 0.0, 1};
-  const double first = v[0];
-  four square = {0.0}, change = {0.0}, spread = {0.0};
-  double last_square = 0.0, last_change = 0.0, last_spread = 0.0;
-  size_t i = 0;
-  for (; i + 4 <= n; i += 4) {
-    const four x = *(const four *)(v + i), away = x - first;
-    square += x * x;
-    change += away;
-    spread += away * away;
-  }
-  for (; i < n; i++) {
-    const double away = v[i] - first;
-    last_square += v[i] * v[i];
-    last_change += away;
-    last_spread += away * away;
-  }
-  const double moved = total(&change) + last_change;
-  const double around = total(&spread) + last_spread;
-  column.squares = total(&square) + last_square;
-  column.finite = isfinite(column.squares) && isfinite(around);
-  column.mean = first + moved / (double)n;
-  const double shift = moved * (moved / (double)n);
+  const dense_moments sums = dense_sum_around(v, n, v[0]);
+  column_summary column = {v[0] + sums.change / (double)n, 0.0, sums.square, 1};
+  column.finite = isfinite(sums.square) && isfinite(sums.spread);
+  const double shift = sums.change * (sums.change / (double)n);
   /* all the same, or by less than can be squared: left to the caller */
-  if (!column.finite || !(around > 0.0))
+  if (!column.finite || !(sums.spread > 0.0))
     return column;
-  const double left = around - shift > 1e-3 * around
-                        ? around - shift
-                        : spread_around(v, n, column.mean);
+  const double left = sums.spread - shift > 1e-3 * sums.spread
+                        ? sums.spread - shift
+                        : dense_sum_around(v, n, column.mean).spread;
   column.sd = sqrt(left / (double)(n - 1));
   return column;
 }

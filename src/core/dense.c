@@ -59,6 +59,12 @@ double dense_scale_and_dot(double *scaled, const double *x, const double *scale,
   return CHOOSE(scale_and_dot)(scaled, x, scale, y, n);
 }
 
+dense_moments dense_sum_around(const double *x, size_t n, double centre) {
+  double sums[3];
+  CHOOSE(moments)(x, n, centre, sums);
+  return (dense_moments){sums[0], sums[1], sums[2]};
+}
+
 void dense_solve_transposed(const double *l, size_t p, double *b) {
   CHOOSE(solve)(l, p, b);
 }

@@ -31,6 +31,13 @@ void dense_add_columns(double *y, const double *x, size_t stride,
 double dense_scale_and_dot(double *scaled, const double *x, const double *scale,
                            const double *y, size_t n);
 
+/* sum x_i^2, sum (x_i - centre), sum (x_i - centre)^2. */
+typedef struct {
+  double square, change, spread;
+} dense_moments;
+
+dense_moments dense_sum_around(const double *x, size_t n, double centre);
+
 /* b <- L^-T b for DENSE_LANES right-hand sides side by side: element j of side s
  * is b[s + DENSE_LANES j].  l: p x p, lower triangle read. */
 void dense_solve_transposed(const double *l, size_t p, double *b);

@@ -133,6 +133,30 @@ static LANE_TARGET double LANE_NAME(scale_and_dot)(double *scaled,
   return total;
 }
 
+/* sums <- sum x_i^2, sum (x_i - centre), sum (x_i - centre)^2; any n. */
+static LANE_TARGET void LANE_NAME(moments)(const double *x, size_t n,
+                                           double centre, double *sums) {
+  enum { PARTS = 2 };
+  VEC square[PARTS] = {{0}}, change[PARTS] = {{0}}, spread[PARTS] = {{0}};
+  size_t k = 0;
+  for (; k + PARTS * WIDTH <= n; k += PARTS * WIDTH)
+    for (size_t part = 0; part < PARTS; part++) {
+      const VEC v = FROM(x + k + part * WIDTH), away = v - centre;
+      square[part] += v * v;
+      change[part] += away;
+      spread[part] += away * away;
+    }
+  sums[0] = LANE_NAME(total)(square[0] + square[1]);
+  sums[1] = LANE_NAME(total)(change[0] + change[1]);
+  sums[2] = LANE_NAME(total)(spread[0] + spread[1]);
+  for (; k < n; k++) {
+    const double away = x[k] - centre;
+    sums[0] += x[k] * x[k];
+    sums[1] += away;
+    sums[2] += away * away;
+  }
+}
+
 /* From the last element to the first; the sums of four rows at a time. */
 static LANE_TARGET void LANE_NAME(solve)(const double *l, size_t p, double *b) {
   enum { PARTS = DENSE_LANES * sizeof(double) / LANE_BYTES };
