@@ -55,10 +55,16 @@ cut_short <- function(code, otherwise = NULL) {
   tryCatch(code, interrupt = function(cnd) otherwise)
 }
 
-# An interrupt that arrived while they were suspended has had its effect.
+# An interrupt that arrived while they were suspended is let in and ends here;
+# whether there was one.
 drain_interrupts <- function() {
-  cut_short(allowInterrupts(Sys.sleep(0.001)))
-  invisible()
+  cut_short(
+    {
+      allowInterrupts(Sys.sleep(0.001))
+      FALSE
+    },
+    otherwise = TRUE
+  )
 }
 
 announce <- function(job, fit, call) {
@@ -380,6 +386,15 @@ run_segment <- function(chain, model, control, until) {
   model_sweeps(model, chain$state, n, control)
 }
 
+# What a segment returns, NULL when it was interrupted, or its error.
+try_segment <- function(chain, model, control, until) {
+  tryCatch(
+    allowInterrupts(run_segment(chain, model, control, until)),
+    interrupt = function(cnd) NULL,
+    error = function(cnd) cnd
+  )
+}
+
 # The chain after a segment that took `seconds`; segments aim at `aim` seconds.
 accept_segment <- function(chain, result, seconds, aim) {
   swept <- result$state$sweep - chain$state$sweep
@@ -414,11 +429,7 @@ run_here <- function(job, draws, tick) {
     for (k in behind) {
       chain <- job$chains[[k]]
       began <- now()
-      result <- tryCatch(
-        allowInterrupts(run_segment(chain, job$model, control, until)),
-        interrupt = function(cnd) NULL,
-        error = function(cnd) cnd
-      )
+      result <- try_segment(chain, job$model, control, until)
       if (is.null(result)) {
         job$outcome <- "interrupted"
         return(job)
@@ -444,18 +455,26 @@ add_failure <- function(job, k, cnd) {
 # ---- chains in other processes -----------------------------------------------
 
 # What a worker does: segments until `seconds` have passed or the chain is at
-# `until`.  Sends back the chain with the draws of this round only.
+# `until`.  Sends back the chain with the draws of this round only.  Here too
+# interrupts are let in only while a segment runs: one that reached a worker
+# between two would end it with what it has drawn.
 advance <- function(chain, model, control, until, seconds, aim) {
+  suspendInterrupts({
+    result <- advance_round(chain, model, control, until, seconds, aim)
+    if (drain_interrupts() && result$chain$state$sweep < until) {
+      result$interrupted <- TRUE
+    }
+    result
+  })
+}
+
+advance_round <- function(chain, model, control, until, seconds, aim) {
   generator <- save_generator()
   on.exit(restore_generator(generator))
   began <- now()
   repeat {
     start <- now()
-    result <- tryCatch(
-      run_segment(chain, model, control, until),
-      interrupt = function(cnd) NULL,
-      error = function(cnd) cnd
-    )
+    result <- try_segment(chain, model, control, until)
     if (is.null(result) || inherits(result, "error")) {
       return(list(chain = chain, error = result, interrupted = is.null(result)))
     }

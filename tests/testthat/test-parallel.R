@@ -175,23 +175,27 @@ test_that("a signal to a worker alone is an interrupt, not a failure", {
   skip_on_cran()
   short_rounds()
   here <- Sys.getpid()
-  withr::local_options(
-    gibbsite.on_interrupt = "return",
-    probe.hook = function(state) {
-      if (state$chain == 2 && state$sweep == 300 && Sys.getpid() != here) {
-        tools::pskill(Sys.getpid(), tools::SIGINT)
+  send <- function() tools::pskill(Sys.getpid(), tools::SIGINT)
+  # in a sweep, and so that it is noticed in what comes after the sweep
+  for (signal in list(send, function() suspendInterrupts(send()))) {
+    withr::local_options(
+      gibbsite.on_interrupt = "return", gibbsite.segment_seconds = 1e-9,
+      probe.hook = function(state) {
+        if (state$chain == 2 && state$sweep == 300 && Sys.getpid() != here) {
+          signal()
+        }
       }
-    }
-  )
-  expect_warning(
-    part <- probe(draws = 3000, cores = 2),
-    class = "gibbsite_warning_interrupted"
-  )
-  options(probe.hook = NULL)
-  expect_true(identical_fit(
-    longer(part, 3000 - attr(part, "running")$draws),
-    quietly(probe(draws = 3000))
-  ))
+    )
+    expect_warning(
+      part <- probe(draws = 1000, cores = 2),
+      class = "gibbsite_warning_interrupted"
+    )
+    options(probe.hook = NULL)
+    expect_true(identical_fit(
+      longer(part, 1000 - attr(part, "running")$draws),
+      quietly(probe(draws = 1000))
+    ))
+  }
 })
 
 test_that("a chain that fails in a worker says why", {
