@@ -328,9 +328,9 @@ test_that("Ctrl-C at a terminal returns the fit so far", {
 # ---- Real signals, chains in other processes ---------------------------------
 
 # The child's run; `plan` sets the engine up, `settle` says whether it still
-# works.  Sweeps of some 20 microseconds, 500 for each draw.  A signal that comes
-# when the run is over is no matter of ours: it is let pass, until the parent says
-# that it has sent all.
+# works.  Sweeps of some 20 microseconds, 500 for each draw.  A signal that
+# comes when the run is over is no matter of ours: it is let pass, until the
+# parent says that it has sent all.
 engine_child <- function(plan, cores, settle, frame = parent.frame()) {
   start_child(frame = frame, bquote({
     options(
