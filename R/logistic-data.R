@@ -1,0 +1,524 @@
+# What laplace_logistic() makes of its data: response, design, and the frame
+# that the methods read.
+
+# ---- the response --------------------------------------------------------
+
+# list(y, trials, kind, levels) of a response of any kind: y are proportions of
+# successes, trials NULL where all are 1.
+as_response <- function(y, name, call) {
+  if (is.ordered(y)) {
+    abort_argument(
+      c(
+        "`{name}` must not be an ordered factor.",
+        i = "For two levels use {.code factor({name}, ordered = FALSE)}."
+      ),
+      call = call
+    )
+  }
+  if (is.factor(y)) {
+    return(factor_response(y, name, call))
+  }
+  if (length(dim(y)) > 1L && ncol(y) > 1L) {
+    return(count_response(y, name, call))
+  }
+  if (!is.null(dim(y))) {
+    y <- as.vector(y)
+  }
+  if (is.logical(y)) {
+    return(list(y = as.double(y), kind = "logical"))
+  }
+  if (!is.numeric(y) || is.object(y)) {
+    abort_expected(
+      y, "0 and 1, logical, a factor with two levels or two columns of counts",
+      FALSE, name, call,
+      hint = if (is.character(y)) paste0("Use `factor(", name, ")`.")
+    )
+  }
+  known <- y == 0 | y == 1
+  if (!all(known, na.rm = TRUE)) {
+    first <- which(!known)[[1L]]
+    given <- describe(unname(y[[first]]))
+    abort_argument(
+      c(
+        "`{name}` must hold 0 and 1: element {first} is {given}.",
+        i = "Counts of successes are given as
+             {.code cbind(successes, failures)}."
+      ),
+      call = call
+    )
+  }
+  list(y = as.double(y), kind = "number")
+}
+
+# The first level is failure, the second success.
+factor_response <- function(y, name, call) {
+  if (nlevels(y) != 2L) {
+    y <- factor(y)
+  }
+  if (nlevels(y) != 2L) {
+    count <- nlevels(y)
+    names <- utils::head(levels(y), 5L)
+    abort_argument(
+      c(
+        "`{name}` must be a factor with two levels, not {count}.",
+        x = if (count > 0L) "Its levels are {.val {names}}."
+      ),
+      call = call
+    )
+  }
+  list(y = as.double(y == levels(y)[[2L]]), kind = "factor", levels = levels(y))
+}
+
+# Two columns: successes and failures.
+count_response <- function(y, name, call) {
+  if (ncol(y) != 2L || !(is.numeric(y) || is.data.frame(y))) {
+    abort_argument(
+      c(
+        "`{name}` must have two columns of counts, not {ncol(y)} columns.",
+        i = "Use {.code cbind(successes, failures)}."
+      ),
+      call = call
+    )
+  }
+  y <- as.matrix(y)
+  bad <- is.na(y) | y < 0 | y != round(y) | !is.finite(y)
+  # what is missing is for na.action
+  bad[is.na(y) & !is.nan(y)] <- FALSE
+  if (!is.numeric(y) || any(bad)) {
+    at <- first_place(bad)
+    given <- describe(y[[at$row, at$column]])
+    abort_argument(
+      c(
+        "`{name}` must hold whole numbers, 0 or more: row {at$row}, column
+         {at$column} is {given}.",
+        i = "Fractions belong into `weights`."
+      ),
+      call = call
+    )
+  }
+  trials <- unname(y[, 1L] + y[, 2L])
+  list(
+    y = ifelse(trials == 0, 0, unname(y[, 1L]) / pmax(trials, 1)),
+    trials = as.double(trials), kind = "counts"
+  )
+}
+
+# ---- the design ----------------------------------------------------------
+
+# list(mean, sd, squares, finite) of the columns of a matrix, dense or sparse;
+# `total`: an observation counts where it is positive.
+measure_columns <- function(x, total) {
+  .Call(C_design_columns, columns_for_c(x), as.double(total))
+}
+
+# list(columns, intercept, mean, sd) of a matrix that was found to be so.
+describe_design <- function(x, columns, found, call) {
+  if (!all(found$finite)) {
+    j <- which(!found$finite)[[1L]]
+    abort_wild(column_of(x, j), columns[[j]], rownames(x), call)
+  }
+  empty <- found$sd == 0 & found$mean == 0
+  wild <- !empty & !(found$squares > 1e-290 & found$squares < 1e290)
+  if (any(wild)) {
+    names <- columns[wild]
+    abort_argument(
+      c(
+        "{cli::qty(names)}Column{?s} {.val {names}} {?has/have} values or a
+         spread whose square is beyond the range of doubles.",
+        i = "Change {cli::qty(names)}{?its/their} unit."
+      ),
+      call = call
+    )
+  }
+  list(
+    columns = columns, intercept = which(columns == "(Intercept)"),
+    mean = found$mean, sd = found$sd
+  )
+}
+
+# One column as plain doubles; a matrix of any size is never copied whole.
+column_of <- function(x, j) {
+  if (is.matrix(x)) {
+    return(x[, j])
+  }
+  v <- numeric(nrow(x))
+  at <- seq_len(x@p[[j + 1L]] - x@p[[j]]) + x@p[[j]]
+  v[x@i[at] + 1L] <- x@x[at]
+  v
+}
+
+abort_wild <- function(v, column, rows, call) {
+  at <- which(!is.finite(v))[[1L]]
+  given <- v[[at]]
+  place <- paste("row", at)
+  if (!is.null(rows) && rows[[at]] != as.character(at)) {
+    place <- paste0(place, " (", quoted(rows[[at]]), ")")
+  }
+  abort_argument(
+    "The predictors must be finite: {place}, column {.val {column}} is
+     {given}.",
+    call = call, class = "infinite"
+  )
+}
+
+# Sparse rows one after another, as core/logistic.h has them; a dense matrix as
+# it is.
+design_for_c <- function(x) {
+  if (is.matrix(x)) {
+    return(x)
+  }
+  rows <- Matrix::t(x)
+  list(
+    n = nrow(x), p = ncol(x), row_start = rows@p, column = rows@i,
+    value = rows@x
+  )
+}
+
+columns_for_c <- function(x) {
+  if (is.matrix(x)) {
+    return(x)
+  }
+  list(n = nrow(x), p = ncol(x), start = x@p, row = x@i, value = x@x)
+}
+
+# ---- the frame: what methods need of the data ------------------------------
+
+# parts: x, a double matrix or dgCMatrix; response, of as_response(); weights and
+# offset, checked, NULL for none; total, of total_weights(); `more`: terms and the
+# like.
+logistic_frame <- function(parts) {
+  response <- parts$response
+  weights <- parts$weights
+  trials <- response$trials
+  success <- response$y
+  binomial <- 0
+  if (!is.null(trials)) {
+    success <- round(trials * success)
+    binomial <- sum((weights %||% 1) * lchoose(trials, success))
+  }
+  if (!is.null(weights)) {
+    success <- weights * success
+  }
+  c(
+    list(
+      x = parts$x, y = response$y, trials = trials, weights = weights,
+      offset = parts$offset, success = success, total = parts$total,
+      constant = binomial,
+      response = list(
+        name = response$name, kind = response$kind, levels = response$levels
+      )
+    ),
+    parts$more
+  )
+}
+
+# v_i m_i: what an observation counts.
+total_weights <- function(response, weights) {
+  trials <- response$trials %||% rep(1, length(response$y))
+  if (is.null(weights)) trials else weights * trials
+}
+
+check_weights <- function(weights, n, call) {
+  weights <- check_numeric_vector(
+    weights, length = n, length_why = "one for each observation", lower = 0,
+    null_ok = TRUE, arg = "weights", call = call
+  )
+  if (is.null(weights)) {
+    return(NULL)
+  }
+  if (!any(weights > 0)) {
+    abort_argument("`weights` must not all be 0.", call = call)
+  }
+  if (all(weights == 1)) NULL else unname(weights)
+}
+
+check_offset <- function(offset, n, call) {
+  offset <- check_numeric_vector(
+    offset, length = n, length_why = "one for each observation",
+    null_ok = TRUE, arg = "offset", call = call
+  )
+  if (is.null(offset) || all(offset == 0)) NULL else unname(offset)
+}
+
+# ---- formula and matrix ----------------------------------------------------
+
+# na.action as a person may give it, as one of "fail", "omit", "exclude", or a
+# function of a data frame.
+check_na_action <- function(na_action, default, call) {
+  if (is.null(na_action)) {
+    na_action <- default
+  }
+  known <- list(
+    fail = stats::na.fail, omit = stats::na.omit, exclude = stats::na.exclude,
+    pass = stats::na.pass
+  )
+  if (is.function(na_action)) {
+    same <- vapply(known, identical, NA, na_action)
+    if (!any(same)) {
+      return(na_action)
+    }
+    na_action <- names(known)[same]
+  }
+  if (is_plain_string(na_action)) {
+    na_action <- sub("^na\\.", "", na_action)
+  }
+  check_choice(
+    na_action, c("fail", "omit", "exclude", "pass"), arg = "na.action",
+    call = call
+  )
+}
+
+# `incomplete`: rows with a missing value; `where`: of the first one, in words.
+# Returns the rows to leave out, as stats::na.omit() marks them, or NULL.
+rows_left_out <- function(incomplete, action, where, names, call) {
+  rows <- which(incomplete)
+  if (length(rows) == 0L) {
+    return(NULL)
+  }
+  if (action %in% c("fail", "pass")) {
+    abort_argument(
+      c(
+        "There are missing values, the first in {where}.",
+        i = "{.code na.action = na.omit} leaves incomplete rows out."
+      ),
+      call = call, class = "missing"
+    )
+  }
+  if (length(rows) == length(incomplete)) {
+    abort_argument("Every row has a missing value.", call = call,
+      class = "missing"
+    )
+  }
+  kept <- length(incomplete) - length(rows)
+  inform_gibbsite(
+    c(i = "{length(rows)} row{?s} with missing values
+           {cli::qty(length(rows))}{?is/are} left out; {kept} {?is/are} kept."),
+    class = "omitted"
+  )
+  structure(
+    stats::setNames(rows, names[rows]), class = action
+  )
+}
+
+# The model frame of the call, complete; list(frame, na_action).
+logistic_model_frame <- function(call_frame, action, env, call) {
+  call_frame$na.action <- quote(stats::na.pass)
+  call_frame[[1L]] <- quote(stats::model.frame)
+  frame <- tryCatch(
+    eval(call_frame, env),
+    error = function(cnd) {
+      reason <- conditionMessage(cnd)
+      abort_argument(
+        c("The model frame cannot be made.", x = "{reason}"),
+        call = call
+      )
+    }
+  )
+  if (nrow(frame) == 0L) {
+    abort_argument("There are no observations.", call = call, class = "empty")
+  }
+  check_frame_columns(frame, call)
+  if (is.function(action)) {
+    frame <- action(frame)
+    left_out <- attr(frame, "na.action")
+  } else {
+    left_out <- frame_left_out(frame, action, call)
+    if (!is.null(left_out)) {
+      terms <- attr(frame, "terms")
+      frame <- frame[-left_out, , drop = FALSE]
+      attr(frame, "terms") <- terms
+    }
+  }
+  list(frame = drop_predictor_levels(frame), na_action = left_out)
+}
+
+# NaN and infinite values are errors: only NA is missing.
+check_frame_columns <- function(frame, call) {
+  for (name in names(frame)) {
+    v <- frame[[name]]
+    wild <- if (is.numeric(v)) is.nan(v) | is.infinite(v) else FALSE
+    if (any(wild)) {
+      at <- (which(wild)[[1L]] - 1L) %% nrow(frame) + 1L
+      place <- frame_place(frame, at, name)
+      given <- v[[which(wild)[[1L]]]]
+      abort_argument(
+        "The data must be finite: {place} is {given}.",
+        call = call, class = "infinite"
+      )
+    }
+  }
+}
+
+frame_place <- function(frame, row, name) {
+  label <- row.names(frame)[[row]]
+  words <- paste("row", row)
+  if (label != as.character(row)) {
+    words <- paste0(words, " (", quoted(label), ")")
+  }
+  paste0(words, ", variable ", quoted(name))
+}
+
+frame_left_out <- function(frame, action, call) {
+  missing <- vapply(frame, function(v) {
+    if (length(dim(v)) > 1L) rowSums(is.na(v)) > 0 else is.na(v)
+  }, logical(nrow(frame)))
+  missing <- matrix(missing, nrow(frame))
+  if (!any(missing)) {
+    return(NULL)
+  }
+  at <- first_place(missing)
+  where <- frame_place(frame, at$row, names(frame)[[at$column]])
+  rows_left_out(
+    rowSums(missing) > 0, action, where, row.names(frame), call
+  )
+}
+
+# Levels that no row has any more would make columns of zeros.
+drop_predictor_levels <- function(frame) {
+  response <- attr(attr(frame, "terms"), "response")
+  for (j in setdiff(seq_along(frame), response)) {
+    if (is.factor(frame[[j]])) {
+      frame[[j]] <- frame[[j]][, drop = TRUE]
+    }
+  }
+  frame
+}
+
+# list(design, frame) of a model frame.
+formula_parts <- function(made, contrasts, call) {
+  frame <- made$frame
+  terms <- attr(frame, "terms")
+  n <- nrow(frame)
+  name <- deparse1(terms[[2L]])
+  response <- as_response(stats::model.response(frame), name, call)
+  response$name <- name
+  weights <- check_weights(frame[["(weights)"]], n, call)
+  offset <- check_offset(stats::model.offset(frame), n, call)
+  if (!is.null(contrasts) && !is.list(contrasts)) {
+    abort_expected(contrasts, "a list", TRUE, "contrasts", call)
+  }
+  x <- tryCatch(
+    stats::model.matrix(terms, frame, contrasts),
+    error = function(cnd) {
+      reason <- conditionMessage(cnd)
+      abort_argument(
+        c("The model matrix cannot be made.", x = "{reason}"),
+        call = call
+      )
+    }
+  )
+  storage.mode(x) <- "double"
+  list(
+    x = x, columns = colnames(x), response = response, weights = weights,
+    offset = offset, total = total_weights(response, weights),
+    more = list(
+      formula = stats::formula(terms), terms = terms,
+      xlevels = stats::.getXlevels(terms, frame),
+      contrasts = attr(x, "contrasts"), model = frame,
+      na.action = made$na_action, row_names = row.names(frame)
+    )
+  )
+}
+
+# The same of a matrix and a response.
+matrix_parts <- function(x, y, weights, offset, action, call) {
+  if (missing(y)) {
+    abort_argument("`y` is needed: the response.", call = call)
+  }
+  x <- as_design(x, call)
+  n <- nrow(x)
+  if (NROW(y) != n) {
+    abort_argument(
+      "`y` must have {n} observation{?s} (rows of `x`), not {NROW(y)}.",
+      call = call
+    )
+  }
+  response <- as_response(y, "y", call)
+  response$name <- "y"
+  weights <- check_weights(weights, n, call)
+  offset <- check_offset(offset, n, call)
+  columns <- whole_column_names(colnames(x), ncol(x), "x")
+  total <- total_weights(response, weights)
+  found <- measure_columns(x, total)
+  left_out <- matrix_left_out(
+    x, response, columns, which(!found$finite), action, call
+  )
+  if (!is.null(left_out)) {
+    found <- NULL
+    out <- -as.integer(left_out)
+    x <- x[out, , drop = FALSE]
+    response$y <- response$y[out]
+    response$trials <- response$trials[out]
+    weights <- weights[out]
+    offset <- offset[out]
+    total <- total[out]
+  }
+  list(
+    x = x, columns = columns, response = response, weights = weights,
+    offset = offset, total = total, found = found,
+    more = list(
+      formula = NULL, terms = NULL, xlevels = NULL, contrasts = NULL,
+      model = NULL, na.action = left_out, row_names = rownames(x)
+    )
+  )
+}
+
+# A double matrix or a dgCMatrix; as it is where it is one.
+as_design <- function(x, call) {
+  if (inherits(x, "Matrix")) {
+    if (!inherits(x, "dgCMatrix")) {
+      x <- methods::as(methods::as(methods::as(
+        x, "dMatrix"), "generalMatrix"), "CsparseMatrix")
+    }
+  } else if (is.data.frame(x)) {
+    x <- matrix_from_data_frame(x, "x", call)
+  } else if (!is.matrix(x) || !(is.numeric(x) || is.logical(x))) {
+    if (!is.numeric(x) || is.object(x) || length(dim(x)) > 0L) {
+      abort_expected(
+        x, "a formula, or a numeric matrix of predictors", FALSE, "x", call
+      )
+    }
+    x <- matrix(x, dimnames = list(names(x), NULL))
+  }
+  if (is.matrix(x) && !is.double(x)) {
+    storage.mode(x) <- "double"
+  }
+  if (nrow(x) == 0L) {
+    abort_argument("`x` has no rows.", call = call, class = "empty")
+  }
+  x
+}
+
+# wild: columns that are not finite throughout.
+matrix_left_out <- function(x, response, columns, wild, action, call) {
+  if (length(wild) == 0L && !anyNA(response$y)) {
+    return(NULL)
+  }
+  incomplete <- is.na(response$y)
+  where <- if (any(incomplete)) paste("element", which(incomplete)[[1L]],
+                                      "of `y`")
+  for (j in wild) {
+    v <- column_of(x, j)
+    if (anyNA(v)) {
+      # NaN is not missing, but wrong
+      gone <- is.na(v) & !is.nan(v)
+      if (any(gone) && is.null(where)) {
+        where <- paste0(
+          "row ", which(gone)[[1L]], ", column ", quoted(columns[[j]]),
+          " of `x`"
+        )
+      }
+      incomplete <- incomplete | gone
+    }
+  }
+  if (!any(incomplete)) {
+    return(NULL)
+  }
+  if (is.function(action)) {
+    abort_argument(
+      "`na.action` must be \"fail\", \"omit\" or \"exclude\" with a matrix.",
+      call = call
+    )
+  }
+  rows_left_out(incomplete, action, where, rownames(x), call)
+}

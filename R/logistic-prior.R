@@ -1,0 +1,254 @@
+# The prior of laplace_logistic().
+
+#' Prior of a logistic regression
+#'
+#' The prior of [laplace_logistic()]: the coefficients are normal with mean 0
+#' and variance `c`,
+#' \deqn{w \sim \mathrm{N}(0, c I)}{w ~ N(0, c I)}
+#' for one number `c`, \eqn{\mathrm{N}(0, \mathrm{diag}(c))}{N(0, diag(c))} for
+#' several, \eqn{\mathrm{N}(0, C)}{N(0, C)} for a covariance matrix. The
+#' intercept has a variance of its own, `intercept_c`.
+#'
+#' What is left `NULL` is completed from the predictors at the fit, never from
+#' the response, and [prior_summary()] shows the values used:
+#'
+#' * `c`: \eqn{(2.5 / s_j)^2} for a predictor of standard deviation \eqn{s_j}: a
+#'   standard deviation of 2.5 for the change in log-odds with one standard
+#'   deviation of the predictor. That is weak (a change by 5, from odds of 1 to
+#'   12 to odds of 12 to 1, is two standard deviations), and does not depend on
+#'   the predictor's unit. Gelman et al. (2008) discuss the scale.
+#' * `intercept_c`: \eqn{10^2 + \sum_j c_j m_j^2}, with \eqn{m_j} the mean of
+#'   predictor \eqn{j}: the variance that the intercept has when the log-odds at
+#'   the predictors' means are \eqn{\mathrm{N}(0, 10^2)}{N(0, 10^2)}. With a
+#'   matrix `c` the sum is \eqn{m^\top C m}{m'Cm}.
+#'
+#' A predictor that does not vary counts as an intercept when it is not zero
+#' (with \eqn{10^2 / m_j^2}), and has variance 1 when it is, with a message.
+#'
+#' @param c `NULL`, or the prior variance in squared units of the coefficients:
+#'   one positive number for every coefficient but the intercept; a vector, one
+#'   for each of them or, when `intercept_c` is `NULL`, for all coefficients in
+#'   the order of the model matrix (a vector with names is put in that order);
+#'   or a symmetric positive definite matrix of either size. `Inf` leaves a
+#'   coefficient without a prior (a flat one).
+#' @param intercept_c `NULL`, or the prior variance of the intercept: a positive
+#'   number or `Inf`.
+#' @return An object of class `logistic_prior`; printing it shows the model.
+#' @section Errors:
+#' A value of the wrong type or out of its range is an error of class
+#' `gibbsite_error_argument`; lengths are compared with the model matrix at the
+#' fit.
+#' @references
+#' Gelman A, Jakulin A, Pittau MG, Su Y-S (2008). A weakly informative default
+#' prior distribution for logistic and other regression models. *Annals of
+#' Applied Statistics* 2, 1360-1383. \doi{10.1214/08-AOAS191}
+#' @examples
+#' logistic_prior()
+#' logistic_prior(c = 100, intercept_c = Inf)
+#' @export
+logistic_prior <- function(c = NULL, intercept_c = NULL) {
+  call <- rlang::current_env()
+  structure(
+    list(
+      c = check_prior_variance(c, call),
+      intercept_c = check_number(
+        intercept_c, lower = 0, lower_open = TRUE, infinite_ok = TRUE,
+        null_ok = TRUE, arg = "intercept_c", call = call
+      )
+    ),
+    class = c("logistic_prior", "gibbsite_prior")
+  )
+}
+
+check_prior_variance <- function(c, call) {
+  if (is.null(c)) {
+    return(NULL)
+  }
+  if (!is.matrix(c)) {
+    return(check_numeric_vector(
+      c, lower = 0, lower_open = TRUE, finite = FALSE, arg = "c", call = call
+    ))
+  }
+  checked <- check_spd_matrix(c, nrow(c), arg = "c", call = call)
+  dimnames(checked) <- dimnames(c)
+  checked
+}
+
+#' @export
+format.logistic_prior <- function(x, ...) {
+  number <- function(v) {
+    paste(format(signif(v, 4), trim = TRUE, drop0trailing = TRUE),
+      collapse = ", "
+    )
+  }
+  value <- function(v) {
+    if (is.null(v)) {
+      "from the predictors"
+    } else if (is.matrix(v)) {
+      paste0("a ", nrow(v), " x ", ncol(v), " covariance matrix")
+    } else {
+      number(v)
+    }
+  }
+  head <- "y_i | w ~ Bernoulli(sigma(x_i'w + o_i)),  w ~ N(0, C)"
+  each <- x$c
+  if (!is.null(names(each)) && !is.matrix(each)) {
+    return(c(head, paste0(
+      "  ", format(c("coefficient", names(each))), "  ",
+      format(c("variance", vapply(each, number, "")), justify = "right")
+    )))
+  }
+  c(
+    head,
+    paste0("  variance of the coefficients:  c = ", value(x$c)),
+    if (!isTRUE(x$complete)) {
+      paste0(
+        "  variance of the intercept:     intercept_c = ", value(x$intercept_c)
+      )
+    }
+  )
+}
+
+#' @export
+print.logistic_prior <- function(x, ...) {
+  writeLines(format(x))
+  invisible(x)
+}
+
+# The prior with `c` for every column of the design: p variances, or a p x p
+# matrix, with names.  design: what as_design() gives.
+complete_logistic_prior <- function(prior, design, call) {
+  check_class(prior, "logistic_prior", "logistic_prior()", call = call)
+  # fields may have been changed by hand since they were checked
+  prior <- logistic_prior(prior$c, prior$intercept_c)
+  columns <- design$columns
+  p <- length(columns)
+  intercept <- design$intercept
+  slopes <- setdiff(seq_len(p), intercept)
+  given <- arrange_prior(prior, columns, slopes, call)
+  if (NROW(given) == p && (p > length(slopes) || is.matrix(given))) {
+    return(completed_prior(given, columns))
+  }
+  if (is.null(given)) {
+    given <- default_variances(design, slopes, call)
+  }
+  own <- prior$intercept_c
+  if (length(intercept) == 1L && is.null(own)) {
+    means <- design$mean[slopes]
+    own <- 100 + if (is.matrix(given)) {
+      sum(means * (given %*% means))
+    } else {
+      sum(ifelse(means == 0, 0, means^2 * given))
+    }
+  }
+  completed_prior(unite_variances(given, own, slopes, intercept, p), columns)
+}
+
+completed_prior <- function(variances, columns) {
+  if (is.matrix(variances)) {
+    dimnames(variances) <- list(columns, columns)
+  } else {
+    names(variances) <- columns
+  }
+  structure(
+    list(c = variances, intercept_c = NULL, complete = TRUE),
+    class = c("logistic_prior", "gibbsite_prior")
+  )
+}
+
+# The user's `c` for the slopes (or for all columns, where it has as many), in
+# the order of the columns.
+arrange_prior <- function(prior, columns, slopes, call) {
+  given <- prior$c
+  p <- length(columns)
+  if (is.null(given) || (length(given) == 1L && !is.matrix(given))) {
+    return(if (!is.null(given)) rep(unname(given), length(slopes)))
+  }
+  size <- NROW(given)
+  sizes <- unique(c(length(slopes), if (is.null(prior$intercept_c)) p))
+  if (!size %in% sizes) {
+    wanted <- or_words(sizes)
+    what <- if (is.matrix(given)) "rows" else "elements"
+    abort_argument(
+      c(
+        "`c` of `prior` must have {wanted} {what}, not {size}.",
+        i = "The coefficients are {.val {columns}}."
+      ),
+      call = call
+    )
+  }
+  names <- if (is.matrix(given)) colnames(given) else names(given)
+  expected <- if (size == p) columns else columns[slopes]
+  if (is.null(names)) {
+    return(given)
+  }
+  if (!setequal(names, expected) || anyDuplicated(names)) {
+    odd <- c(setdiff(names, expected), names[duplicated(names)])[1L]
+    abort_argument(
+      c(
+        "The names of `c` of `prior` must be those of the coefficients.",
+        x = "{.val {odd}} is not one, or is there twice.",
+        i = "The coefficients are {.val {expected}}."
+      ),
+      call = call
+    )
+  }
+  at <- match(expected, names)
+  if (is.matrix(given)) given[at, at, drop = FALSE] else given[at]
+}
+
+# (2.5 / s_j)^2; a column that does not vary has no scale of its own.
+default_variances <- function(design, slopes, call) {
+  sd <- design$sd[slopes]
+  mean <- design$mean[slopes]
+  flat <- !(sd > 0)
+  variances <- (2.5 / sd)^2
+  variances[flat] <- ifelse(mean[flat] == 0, 1, 100 / mean[flat]^2)
+  names <- design$columns[slopes][flat]
+  if (length(names) > 0L) {
+    inform_gibbsite(
+      c(
+        "{cli::qty(names)}Column{?s} {.val {names}} {?does/do} not vary: the
+         default prior takes {?it/them} for an intercept, or gives variance 1
+         where all is 0.",
+        i = "Give `prior = logistic_prior(c = )` in the data's units."
+      ),
+      class = "constant"
+    )
+  }
+  variances
+}
+
+# One variance or matrix for all p columns out of that of the slopes and that of
+# the intercept.
+unite_variances <- function(given, own, slopes, intercept, p) {
+  if (!is.matrix(given)) {
+    all <- numeric(p)
+    all[slopes] <- given
+    all[intercept] <- own
+    return(all)
+  }
+  all <- matrix(0, p, p)
+  all[slopes, slopes] <- given
+  diag(all)[intercept] <- own
+  all
+}
+
+# Q = C^-1 as C reads it, and log((2 pi)^-p/2 |Q|^1/2): over the proper
+# directions alone when some are flat, which then count as having density 1.
+prior_precision <- function(prior) {
+  c <- prior$c
+  if (!is.matrix(c)) {
+    proper <- is.finite(c)
+    return(list(
+      precision = unname(1 / c),
+      constant = -0.5 * sum(log(2 * pi * c[proper])), flat = which(!proper)
+    ))
+  }
+  root <- chol(unname(c))
+  list(
+    precision = chol2inv(root),
+    constant = -nrow(c) / 2 * log(2 * pi) - sum(log(diag(root))),
+    flat = integer()
+  )
+}

@@ -1,0 +1,256 @@
+# The search for the mode of a logistic regression, and what it tells where it
+# fails.
+
+# ---- the search for the mode -----------------------------------------------
+
+# The log joint density as C reads it.
+logistic_density <- function(frame, quadratic) {
+  list(
+    x = design_for_c(frame$x), success = frame$success, total = frame$total,
+    offset = frame$offset, precision = quadratic$precision,
+    constant = frame$constant + quadratic$constant
+  )
+}
+
+search_outcomes <- c(
+  "converged", "limit", "stalled", "singular", "interrupted"
+)
+
+# price: of a factor, see src/core/logistic_inexact.h; 0: counted.
+climb_density <- function(density, start, method = "newton", share = FALSE,
+                          limit = if (method == "newton") 200 else 20000,
+                          tolerance = 1e-8, price = 0) {
+  found <- .Call(
+    C_logistic_search, density, as.double(start),
+    list(
+      gradient = as.double(method == "gradient"),
+      limit = as.double(limit),
+      share = as.double(share), tolerance = tolerance, price = price
+    )
+  )
+  if (is.null(found)) {
+    rlang::interrupt()
+  }
+  found$outcome <- search_outcomes[[found$outcome + 1L]]
+  # as near as rounding lets it come
+  if (found$outcome == "stalled" && found$distance < 1e-4) {
+    found$outcome <- "converged"
+  }
+  found
+}
+
+search_mode_logistic <- function(frame, quadratic, start, method, columns,
+                                 call) {
+  density <- logistic_density(frame, quadratic)
+  before <- NULL
+  if (is.null(start)) {
+    start <- numeric(length(columns))
+    if (method == "newton" && length(columns) > nrow(frame$x) &&
+          length(quadratic$flat) == 0L) {
+      reduced <- search_row_space(frame, density)
+      start <- reduced$map
+      before <- reduced$trace
+    } else if (method == "newton") {
+      start <- warm_start(frame, density, start)
+    }
+  }
+  found <- climb_density(
+    density, start, method, share = length(quadratic$flat) > 0L
+  )
+  if (!is.null(before)) {
+    found$trace <- c(before, found$trace[-1L])
+  }
+  flat <- quadratic$flat
+  # a share this small is what collinear columns and separated data leave
+  if (length(flat) > 0L &&
+        (found$outcome != "converged" || found$share < 1e-10)) {
+    check_collinear(frame, flat, columns, call)
+    check_separated(frame, flat, columns, call)
+  }
+  if (found$outcome != "converged" || !is.finite(found$log_joint)) {
+    abort_search(found, method, call)
+  }
+  found
+}
+
+# The mode for every step-th row: with many rows a step there costs little, and
+# the full data then need two or three.
+warm_start <- function(frame, density, start) {
+  n <- nrow(frame$x)
+  step <- floor(min(40, n / 1000, n / (50 * length(start))))
+  if (step < 4) {
+    return(start)
+  }
+  found <- climb_density(
+    every_row(frame, density, step), start, limit = 25, tolerance = 0.1
+  )
+  if (found$outcome == "converged" && all(is.finite(found$map))) {
+    found$map
+  } else {
+    start
+  }
+}
+
+# The density of rows 1, 1 + step, ..., each of which counts `step` times.
+every_row <- function(frame, density, step) {
+  rows <- seq.int(1L, nrow(frame$x), by = step)
+  density$x <- design_for_c(frame$x[rows, , drop = FALSE])
+  density$success <- step * density$success[rows]
+  density$total <- step * density$total[rows]
+  density["offset"] <- list(density$offset[rows])
+  density
+}
+
+# More columns than rows: the mode lies where w = C X'a, as there L' = 0 reads
+# X'(s - m sigma) = Q w.  With X C X' = R R' and w = C X' R^-T u the linear
+# predictor is o + R u and w'Qw = u'u: a regression on n columns with prior
+# N(0, I), whose L is that of w.
+search_row_space <- function(frame, density) {
+  q <- density$precision
+  rows <- Matrix::t(frame$x)
+  spread <- unname(as.matrix(if (is.matrix(q)) solve(q, rows) else rows / q))
+  cross <- unname(as.matrix(frame$x %*% spread))
+  root <- eigen((cross + t(cross)) / 2, symmetric = TRUE)
+  kept <- root$values > 1e-14 * max(root$values, 0)
+  if (!any(kept)) {
+    return(list(map = numeric(ncol(frame$x))))
+  }
+  vectors <- root$vectors[, kept, drop = FALSE]
+  sizes <- sqrt(root$values[kept])
+  reduced <- density
+  reduced$x <- vectors * rep(sizes, each = nrow(vectors))
+  reduced$precision <- rep(1, length(sizes))
+  found <- climb_density(reduced, numeric(length(sizes)))
+  list(
+    map = drop(spread %*% (vectors %*% (found$map / sizes))),
+    trace = found$trace
+  )
+}
+
+abort_search <- function(found, method, call) {
+  taken <- length(found$trace) - 1L
+  distance <- format(found$distance, digits = 2)
+  hint <- if (method == "gradient") {
+    "`method = \"newton\"` needs far fewer iterations."
+  } else {
+    "Look for predictors on very different scales, or nearly collinear ones."
+  }
+  abort_numeric(
+    c(
+      "The mode was not found in {taken} iteration{?s} ({found$outcome}).",
+      x = "It is about {distance} posterior standard deviations away.",
+      i = "{hint}"
+    ),
+    call = call, class = "mode", trace = found$trace
+  )
+}
+
+# ---- diagnosis under a flat prior ------------------------------------------
+
+# Columns that are linear combinations of those before them, by the Gram matrix
+# of the flat columns in units of their length: qr() moves such columns to the
+# end.  (1 - R^2 below 1e-11 is a relative residual below 3e-6.)
+check_collinear <- function(frame, flat, columns, call) {
+  rows <- list(
+    n = nrow(frame$x), p = ncol(frame$x), x = design_for_c(frame$x)
+  )
+  # minus the Hessian at eta = 0 is x' diag(total / 4) x
+  gram <- .Call(
+    C_logistic_derivatives,
+    list(
+      x = rows$x, success = frame$total / 2, total = 4 * frame$total,
+      offset = NULL, precision = numeric(rows$p), constant = 0
+    ),
+    numeric(rows$p)
+  )$hessian[flat, flat, drop = FALSE]
+  size <- sqrt(diag(gram))
+  empty <- !(size > 0)
+  size[empty] <- 1
+  reduced <- qr(gram / outer(size, size), tol = 1e-11)
+  dependent <- reduced$pivot[seq_along(flat) > reduced$rank]
+  if (length(dependent) == 0L) {
+    return(invisible())
+  }
+  names <- columns[flat][sort(dependent)]
+  zero <- all(empty[dependent])
+  abort_argument(
+    c(
+      "{cli::qty(names)}The column{?s} {.val {names}} {?is/are} {?a linear
+       combination/linear combinations} of the others: without a prior
+       {?its coefficient is/their coefficients are} not determined.",
+      x = if (zero) "{cli::qty(names)}{?It is/They are} 0 in every row.",
+      i = "Leave {cli::qty(names)}{?it/them} out, or give a proper prior, such
+           as {.code logistic_prior()}."
+    ),
+    call = call, class = "collinear", columns = names
+  )
+}
+
+# Data are separated when some beta != 0 of the flat columns has x_i'beta >= 0
+# for every success, <= 0 for every failure (both: = 0), and not 0 everywhere:
+# the likelihood then rises for ever along beta (Albert & Anderson 1984).  A
+# linear program finds one (Konis 2007, sec. 4.2).  Columns that are not needed
+# to separate as many observations are then left out one by one.
+check_separated <- function(frame, flat, columns, call) {
+  signed <- signed_rows(frame, flat)
+  found <- separating_direction(signed, seq_along(flat))
+  if (found$count == 0) {
+    return(invisible())
+  }
+  needed <- seq_along(flat)
+  for (j in rev(seq_along(flat))) {
+    fewer <- setdiff(needed, j)
+    if (length(fewer) > 0L &&
+          separating_direction(signed, fewer)$count >= found$count) {
+      needed <- fewer
+    }
+  }
+  names <- columns[flat][needed]
+  abort_argument(
+    c(
+      "{cli::qty(names)}Successes and failures are separated by column{?s}
+       {.val {names}}: without a prior {?its coefficient is/their coefficients
+       are} infinite.",
+      i = "Give {cli::qty(names)}{?it/them} a proper prior, such as
+           {.code logistic_prior()}."
+    ),
+    call = call, class = "separated", columns = names
+  )
+}
+
+# Rows x_i of the flat columns for successes and -x_i for failures, in units of
+# each column's largest value, and whether an observation has both; every
+# different row once, `times` says how often.
+signed_rows <- function(frame, flat) {
+  kept <- frame$total > 0
+  x <- as.matrix(frame$x[kept, flat, drop = FALSE])
+  success <- frame$success[kept]
+  both <- success > 0 & success < frame$total[kept]
+  size <- apply(abs(x), 2L, max)
+  size[!(size > 0)] <- 1
+  x <- ifelse(success > 0, 1, -1) * x / rep(size, each = nrow(x))
+  keys <- paste(both, do.call(paste, as.data.frame(x)))
+  first <- !duplicated(keys)
+  list(
+    x = unname(x[first, , drop = FALSE]), both = both[first],
+    times = as.vector(table(keys)[keys[first]])
+  )
+}
+
+# max sum_i x_i'beta, x_i'beta >= 0 (= 0 where both), |beta_j| <= 1, for the
+# columns `among`: how many observations the maximum separates.
+separating_direction <- function(signed, among) {
+  x <- signed$x[, among, drop = FALSE]
+  p <- length(among)
+  gain <- colSums(x[!signed$both, , drop = FALSE])
+  # the program's variables 1 + beta are not negative
+  solved <- lpSolve::lp(
+    "max", gain, rbind(x, diag(p)),
+    c(ifelse(signed$both, "=", ">="), rep("<=", p)), c(rowSums(x), rep(2, p))
+  )
+  if (solved$status != 0L) {
+    return(list(count = 0))
+  }
+  beyond <- drop(x %*% (solved$solution - 1)) > 1e-9
+  list(count = sum(signed$times[beyond]))
+}
