@@ -340,10 +340,11 @@ engine_child <- function(plan, cores, settle, frame = parent.frame()) {
     .(plan)
     before <- future::plan("list")
     until_sent <- function(name) {
+      deadline <- Sys.time() + 60
       repeat {
-        sent <- file.exists(paste0(name, "-sent"))
+        over <- file.exists(paste0(name, "-sent")) || Sys.time() > deadline
         tryCatch(allowInterrupts(Sys.sleep(0.01)), interrupt = identity)
-        if (sent) break
+        if (over) break
       }
     }
     one_run <- function(name, inits) {
