@@ -202,7 +202,9 @@ static double *work_space(const bmf_data *data, int threads) {
   const size_t size = bmf_work_size(data, threads);
   if (size == 0)
     scan_stop(STATUS_NO_MEMORY);
-  return (double *)(void *)R_alloc(size, sizeof(double));
+  double *work = (double *)(void *)R_alloc(size, sizeof(double));
+  memset(work, 0, size * sizeof *work);
+  return work;
 }
 
 /* mode: FALSE for the Gibbs sampler, TRUE for iterated conditional modes. */

@@ -101,7 +101,8 @@ double bmf_store_every(double kept, size_t most);
 /* Doubles of work space that bmf_open() carves up; 0 when the count overflows. */
 size_t bmf_work_size(const bmf_data *data, int threads);
 
-/* Prepares a model on `data` and `state` (both borrowed) in `work`. */
+/* Prepares a model on `data` and `state` (both borrowed) in `work`, which holds
+ * zeros. */
 void bmf_open(bmf_model *model, const bmf_data *data, const bmf_state *state,
               double *work);
 

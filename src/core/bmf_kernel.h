@@ -15,16 +15,19 @@ typedef double LANE_NAME(vec)
 #define WIDTH (LANE_BYTES / sizeof(double))
 #define AT(pointer) (*(VEC *)(pointer))
 #define FROM(pointer) (*(const VEC *)(pointer))
-#define ADD(pointer, sum) (AT(pointer) = LANE_FMA(scale, sum, FROM(pointer)))
+/* column at: q <- base + sign * sum */
+#define ADD(at, sum) (AT(q + (at)) = LANE_FMA(scale, sum, FROM(base + (at))))
 
 /* Vectors that cover rows first, ..., d of a column. */
 #define VECTORS(first) ((d - (first) + WIDTH) / WIDTH)
 
-/* q[i + r, j + c] += sign * sum_e x_e[i + r] x_e[j + c] for the rows r of three,
- * two or one vectors and c = 0, ..., 3; x_e = x + e * stride. */
+/* q[i + r, j + c] <- base[i + r, j + c] + sign * sum_e x_e[i + r] x_e[j + c] for the
+ * rows r of three, two or one vectors and c = 0, ..., 3; x_e = x + e * stride;
+ * base may be q. */
 LANE_TARGET static void LANE_NAME(tile_3)(const double *x, size_t stride,
                                           size_t count, size_t i, size_t j,
-                                          double sign, double *q) {
+                                          double sign, const double *base,
+                                          double *q) {
   VEC a0 = {0}, a1 = {0}, a2 = {0}, b0 = {0}, b1 = {0}, b2 = {0};
   VEC c0 = {0}, c1 = {0}, c2 = {0}, d0 = {0}, d1 = {0}, d2 = {0};
   const double *xi = x + i, *xj = x + j;
@@ -48,8 +51,8 @@ LANE_TARGET static void LANE_NAME(tile_3)(const double *x, size_t stride,
     d2 = LANE_FMA(r2, s, d2);
   }
   const VEC scale = LANE_SPLAT(sign);
-  double *a = q + j * stride + i, *b = a + stride, *c = b + stride;
-  double *last = c + stride;
+  const size_t a = j * stride + i, b = a + stride, c = b + stride;
+  const size_t last = c + stride;
   ADD(a, a0);
   ADD(a + WIDTH, a1);
   ADD(a + 2 * WIDTH, a2);
@@ -66,7 +69,8 @@ LANE_TARGET static void LANE_NAME(tile_3)(const double *x, size_t stride,
 
 LANE_TARGET static void LANE_NAME(tile_2)(const double *x, size_t stride,
                                           size_t count, size_t i, size_t j,
-                                          double sign, double *q) {
+                                          double sign, const double *base,
+                                          double *q) {
   VEC a0 = {0}, a1 = {0}, b0 = {0}, b1 = {0};
   VEC c0 = {0}, c1 = {0}, d0 = {0}, d1 = {0};
   const double *xi = x + i, *xj = x + j;
@@ -86,8 +90,8 @@ LANE_TARGET static void LANE_NAME(tile_2)(const double *x, size_t stride,
     d1 = LANE_FMA(r1, s, d1);
   }
   const VEC scale = LANE_SPLAT(sign);
-  double *a = q + j * stride + i, *b = a + stride, *c = b + stride;
-  double *last = c + stride;
+  const size_t a = j * stride + i, b = a + stride, c = b + stride;
+  const size_t last = c + stride;
   ADD(a, a0);
   ADD(a + WIDTH, a1);
   ADD(b, b0);
@@ -101,7 +105,8 @@ LANE_TARGET static void LANE_NAME(tile_2)(const double *x, size_t stride,
 /* Two x_e at a time: four sums alone would wait for one another. */
 LANE_TARGET static void LANE_NAME(tile_1)(const double *x, size_t stride,
                                           size_t count, size_t i, size_t j,
-                                          double sign, double *q) {
+                                          double sign, const double *base,
+                                          double *q) {
   VEC a0 = {0}, b0 = {0}, c0 = {0}, d0 = {0};
   VEC a1 = {0}, b1 = {0}, c1 = {0}, d1 = {0};
   const double *xi = x + i, *xj = x + j;
@@ -125,29 +130,31 @@ LANE_TARGET static void LANE_NAME(tile_1)(const double *x, size_t stride,
     d0 = LANE_FMA(r0, LANE_SPLAT(xj[3]), d0);
   }
   const VEC scale = LANE_SPLAT(sign);
-  double *a = q + j * stride + i;
+  const size_t a = j * stride + i;
   ADD(a, a0 + a1);
   ADD(a + stride, b0 + b1);
   ADD(a + 2 * stride, c0 + c1);
   ADD(a + 3 * stride, d0 + d1);
 }
 
-/* Columns j, ..., j + 3, rows j, ..., d: q += sign * sum_e x_e x_e'.  Beyond row d
- * and above the diagonal q holds what is never read. */
+/* Columns j, ..., j + 3, rows j, ..., d: q <- base + sign * sum_e x_e x_e'.  Beyond
+ * row d and above the diagonal q holds what is never read, or is multiplied by
+ * 0: it must be finite. */
 LANE_TARGET static void LANE_NAME(add_columns)(const double *x, size_t stride,
                                                size_t count, size_t d, size_t j,
-                                               double sign, double *q) {
+                                               double sign, const double *base,
+                                               double *q) {
   size_t i = j, vectors = VECTORS(j);
   while (vectors > 0) {
     if (vectors == 1) {
-      LANE_NAME(tile_1)(x, stride, count, i, j, sign, q);
+      LANE_NAME(tile_1)(x, stride, count, i, j, sign, base, q);
       return;
     }
     const size_t step = vectors == 2 || vectors == 4 ? 2 : 3;
     if (step == 2)
-      LANE_NAME(tile_2)(x, stride, count, i, j, sign, q);
+      LANE_NAME(tile_2)(x, stride, count, i, j, sign, base, q);
     else
-      LANE_NAME(tile_3)(x, stride, count, i, j, sign, q);
+      LANE_NAME(tile_3)(x, stride, count, i, j, sign, base, q);
     i += step * WIDTH;
     vectors -= step;
   }
@@ -155,9 +162,9 @@ LANE_TARGET static void LANE_NAME(add_columns)(const double *x, size_t stride,
 
 LANE_TARGET static void LANE_NAME(add_products)(const double *x, size_t stride,
                                                 size_t count, size_t d,
-                                                double *q) {
+                                                const double *base, double *q) {
   for (size_t j = 0; j < d; j += 4)
-    LANE_NAME(add_columns)(x, stride, count, d, j, 1.0, q);
+    LANE_NAME(add_columns)(x, stride, count, d, j, 1.0, base, q);
 }
 
 /* Four finished columns: rows j, ..., d of L from those of q, given the factor l
@@ -195,7 +202,7 @@ LANE_TARGET static status LANE_NAME(factor)(size_t stride, size_t d, double *q,
   for (size_t j = 0; j < d; j += 4) {
     const size_t columns = d - j < 4 ? d - j : 4;
     double l[16];
-    LANE_NAME(add_columns)(q, stride, j, d, j, -1.0, q);
+    LANE_NAME(add_columns)(q, stride, j, d, j, -1.0, q, q);
     if (!factor_block(q + j * stride + j, stride, columns, l, inverse + j))
       return STATUS_NOT_POSITIVE_DEFINITE;
     if (columns == 4)
@@ -308,13 +315,15 @@ LANE_TARGET static status LANE_NAME(draw_row)(const bmf_regression *job,
   const size_t first = (size_t)ratings->start[row];
   const size_t last = (size_t)ratings->start[row + 1];
   const bmf_area at = carve_area(d, area);
-  memcpy(at.q, job->prior, bmf_square_size(d) * sizeof *at.q);
+  if (first == last)
+    memcpy(at.q, job->prior, bmf_square_size(d) * sizeof *at.q);
   size_t begin = first, count = 0;
   for (size_t e = first; e < last; e += count) {
     begin = e;
     count = last - e < job->panel ? last - e : job->panel;
     LANE_NAME(gather)(job, ratings, e, count, at.panel);
-    LANE_NAME(add_products)(at.panel, stride, count, d, at.q);
+    LANE_NAME(add_products)
+    (at.panel, stride, count, d, e == first ? job->prior : at.q, at.q);
   }
   const status outcome = LANE_NAME(factor)(stride, d, at.q, at.inverse);
   if (outcome != STATUS_OK)

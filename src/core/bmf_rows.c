@@ -205,15 +205,15 @@ static void add_products(const double *x, size_t stride, size_t count, size_t d,
 #if LANES_WIDE
   const bmf_width width = best_width(d);
   if (width == BMF_WIDEST) {
-    widest_add_products(x, stride, count, d, q);
+    widest_add_products(x, stride, count, d, q, q);
     return;
   }
   if (width == BMF_WIDE) {
-    wide_add_products(x, stride, count, d, q);
+    wide_add_products(x, stride, count, d, q, q);
     return;
   }
 #endif
-  narrow_add_products(x, stride, count, d, q);
+  narrow_add_products(x, stride, count, d, q, q);
 }
 
 void bmf_add_gram(const double *x, size_t count, size_t d, const double *centre,

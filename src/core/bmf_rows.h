@@ -52,7 +52,8 @@ void bmf_set_prior(const double *precision, const double *mu, size_t d,
                    double *prior);
 
 /* f (d): standard normals on entry (zeros for the mode), the draw on return.
- * square: NULL, or to receive beta times the row's sum of squared residuals. */
+ * area: zeros before the first row.  square: NULL, or to receive beta times the
+ * row's sum of squared residuals. */
 status bmf_draw_row(const bmf_regression *job, const bmf_ratings *ratings,
                     size_t row, double *f, double *square, double *area);
 
