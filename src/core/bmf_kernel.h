@@ -295,11 +295,12 @@ LANE_TARGET static void LANE_NAME(gather)(const bmf_regression *job,
   const size_t d = job->d, stride = job->stride;
   const int *index = ratings->index + first;
   const double *value = ratings->value + first;
+  const size_t ahead = gather_ahead(ratings->partners * stride, count);
   for (size_t e = 0; e < count; e++, panel += stride) {
     const size_t partner = (size_t)index[e];
     const double *x = job->design + partner * stride;
-    if (e + 8 < count)
-      fetch_ahead(job->design + (size_t)index[e + 8] * stride, d);
+    if (e + ahead < count)
+      fetch_ahead(job->design + (size_t)index[e + ahead] * stride, d);
     for (size_t i = 0; i <= d; i += WIDTH)
       AT(panel + i) = FROM(x + i);
     const double offset = job->offset ? job->offset[partner] : 0.0;

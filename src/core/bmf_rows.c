@@ -80,6 +80,12 @@ static inline void fetch_ahead(const double *x, size_t d) {
 #endif
 }
 
+/* How many vectors ahead of the one that is gathered: none of `count` where the
+ * design, of so many doubles, fits a second-level cache (1 MB). */
+static inline size_t gather_ahead(size_t design, size_t count) {
+  return design > ((size_t)1 << 17) ? 8 : count;
+}
+
 /* The block on the diagonal, at most 4 x 4: l (4 x 4, column-major) <- its factor,
  * inverse <- 1 over its diagonal.  False where a pivot is not positive. */
 static inline int factor_block(const double *q, size_t stride, size_t columns,
