@@ -7,37 +7,19 @@
 
 typedef double dense_pair __attribute__((vector_size(16), may_alias));
 
-#define LANE_BYTES 16
-#define LANE_NAME(x) narrow_##x
-#define LANE_TARGET
-#define LANE_HOLD(v) (void)0
+#define LANES_NEXT_FUSED
+#include "lanes_next.h"
+
 #include "dense_kernel.h"
-#undef LANE_BYTES
-#undef LANE_NAME
-#undef LANE_TARGET
-#undef LANE_HOLD
 
 #if LANES_FUSED
-#define LANE_BYTES 32
-#define LANE_NAME(x) wide_##x
-#define LANE_TARGET LANES_FUSED_TARGET
-#define LANE_HOLD LANES_HOLD_WIDE
+#include "lanes_next.h"
+
 #include "dense_kernel.h"
-#undef LANE_BYTES
-#undef LANE_NAME
-#undef LANE_TARGET
-#undef LANE_HOLD
-#define LANE_BYTES 64
-#define LANE_NAME(x) widest_##x
-#define LANE_TARGET LANES_FUSED_WIDEST_TARGET
-#define LANE_HOLD LANES_HOLD_WIDEST
+
+#include "lanes_next.h"
+
 #include "dense_kernel.h"
-#define CHOOSE(kernel)                    \
-  (lanes_fused_widest() ? widest_##kernel \
-   : lanes_fused()      ? wide_##kernel   \
-                        : narrow_##kernel)
-#else
-#define CHOOSE(kernel) narrow_##kernel
 #endif
 
 typedef void (*tile_kernel)(const double *const *, const double *const *,
@@ -46,27 +28,25 @@ typedef void (*combine_kernel)(double *, const double *, size_t, const double *,
                                size_t, size_t);
 
 double dense_dot(const double *x, const double *y, size_t n) {
-  return CHOOSE(dot)(x, y, n);
+  return LANES_CHOOSE_FUSED(dot)(x, y, n);
 }
 
 void dense_add_columns(double *y, const double *x, size_t stride,
                        const double *w, size_t columns, size_t n) {
-  CHOOSE(combine)(y, x, stride, w, columns, n);
+  LANES_CHOOSE_FUSED(combine)(y, x, stride, w, columns, n);
 }
 
 double dense_scale_and_dot(double *scaled, const double *x, const double *scale,
                            const double *y, size_t n) {
-  return CHOOSE(scale_and_dot)(scaled, x, scale, y, n);
+  return LANES_CHOOSE_FUSED(scale_and_dot)(scaled, x, scale, y, n);
 }
 
 dense_moments dense_sum_around(const double *x, size_t n, double centre) {
-  double sums[3];
-  CHOOSE(moments)(x, n, centre, sums);
-  return (dense_moments){sums[0], sums[1], sums[2]};
+  return LANES_CHOOSE_FUSED(moments)(x, n, centre);
 }
 
 void dense_solve_transposed(const double *l, size_t p, double *b) {
-  CHOOSE(solve)(l, p, b);
+  LANES_CHOOSE_FUSED(solve)(l, p, b);
 }
 
 /* ---- sums of products ---------------------------------------------------- */
@@ -98,7 +78,7 @@ static void store_tile(const double *out, size_t i, size_t j, size_t p,
 /* Columns in panels that stay in cache while all others pass by. */
 void dense_add_gram(const double *block, size_t rows, size_t p, double sign,
                     double *a, size_t stride) {
-  const tile_kernel tile = CHOOSE(tile);
+  const tile_kernel tile = LANES_CHOOSE_FUSED(tile);
   const double *x[TILE_ROWS], *y[TILE_COLUMNS];
   double out[TILE_ROWS * TILE_COLUMNS];
   for (size_t panel = 0; panel < p; panel += PANEL) {
@@ -125,7 +105,7 @@ size_t dense_cholesky_work(size_t p) {
 /* Columns first .. first + width - 1, from the diagonal down; each one loses the
  * products of those before it in the panel. */
 static status factor_panel(double *a, size_t p, size_t first, size_t width) {
-  const combine_kernel subtract = CHOOSE(combine);
+  const combine_kernel subtract = LANES_CHOOSE_FUSED(combine);
   double factor[CHOLESKY_BLOCK];
   for (size_t j = first; j < first + width; j++) {
     double *column = a + p * j;
@@ -170,7 +150,7 @@ status dense_cholesky(double *a, size_t p, double *work) {
 
 /* What is known of b leaves the rows below a panel in one pass over them. */
 void dense_solve_lower(const double *l, size_t p, double *b) {
-  const combine_kernel subtract = CHOOSE(combine);
+  const combine_kernel subtract = LANES_CHOOSE_FUSED(combine);
   double known[CHOLESKY_BLOCK];
   for (size_t first = 0; first < p; first += CHOLESKY_BLOCK) {
     const size_t end = p - first < CHOLESKY_BLOCK ? p : first + CHOLESKY_BLOCK;

@@ -31,7 +31,7 @@ void dense_add_columns(double *y, const double *x, size_t stride,
 double dense_scale_and_dot(double *scaled, const double *x, const double *scale,
                            const double *y, size_t n);
 
-/* sum x_i^2, sum (x_i - centre), sum (x_i - centre)^2. */
+/* sum x_i^2, sum (x_i - centre), sum (x_i - centre)^2; any n. */
 typedef struct {
   double square, change, spread;
 } dense_moments;

@@ -1,8 +1,5 @@
-/* Kernels for one width of vector; dense.c includes this file once for each, with
- *   LANE_BYTES     bytes of a vector
- *   LANE_NAME(x)   the name of x for this width
- *   LANE_TARGET    attribute that allows its instructions, or nothing
- *   LANE_HOLD(v)   keeps a vector in its register */
+/* Kernels for one width of vector; dense.c includes this file once for each, after
+ * lanes_next.h. */
 
 typedef double LANE_NAME(vec)
   __attribute__((vector_size(LANE_BYTES), aligned(8), may_alias));
@@ -133,9 +130,8 @@ static LANE_TARGET double LANE_NAME(scale_and_dot)(double *scaled,
   return total;
 }
 
-/* sums <- sum x_i^2, sum (x_i - centre), sum (x_i - centre)^2; any n. */
-static LANE_TARGET void LANE_NAME(moments)(const double *x, size_t n,
-                                           double centre, double *sums) {
+static LANE_TARGET dense_moments LANE_NAME(moments)(const double *x, size_t n,
+                                                    double centre) {
   enum { PARTS = 2 };
   VEC square[PARTS] = {{0}}, change[PARTS] = {{0}}, spread[PARTS] = {{0}};
   size_t k = 0;
@@ -146,15 +142,16 @@ static LANE_TARGET void LANE_NAME(moments)(const double *x, size_t n,
       change[part] += away;
       spread[part] += away * away;
     }
-  sums[0] = LANE_NAME(total)(square[0] + square[1]);
-  sums[1] = LANE_NAME(total)(change[0] + change[1]);
-  sums[2] = LANE_NAME(total)(spread[0] + spread[1]);
+  dense_moments sums = {LANE_NAME(total)(square[0] + square[1]),
+                        LANE_NAME(total)(change[0] + change[1]),
+                        LANE_NAME(total)(spread[0] + spread[1])};
   for (; k < n; k++) {
     const double away = x[k] - centre;
-    sums[0] += x[k] * x[k];
-    sums[1] += away;
-    sums[2] += away * away;
+    sums.square += x[k] * x[k];
+    sums.change += away;
+    sums.spread += away * away;
   }
+  return sums;
 }
 
 /* From the last element to the first; the sums of four rows at a time. */

@@ -43,10 +43,14 @@
 #define lanes_fused() \
   (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
 #define lanes_fused_widest() (lanes_fused() && lanes_widest())
+#define LANES_CHOOSE_FUSED(x) \
+  (lanes_fused_widest() ? widest_##x : lanes_fused() ? wide_##x : narrow_##x)
 /* Keeps a vector that is used several times in its register: compilers would
  * rather load it again for each use. */
 #define LANES_HOLD_WIDE(v) __asm__("" : "+x"(v))
 #define LANES_HOLD_WIDEST(v) __asm__("" : "+v"(v))
+#else
+#define LANES_CHOOSE_FUSED(x) narrow_##x
 #endif
 
 #endif

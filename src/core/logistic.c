@@ -11,40 +11,23 @@
 
 /* ---- a block of observations ---------------------------------------------- */
 
-#define LANE_BYTES 16
-#define LANE_NAME(x) narrow_##x
-#define LANE_TARGET
+#define LANES_NEXT_FUSED
+#include "lanes_next.h"
+
 #include "logistic_kernel.h"
-#undef LANE_BYTES
-#undef LANE_NAME
-#undef LANE_TARGET
 
 #if LANES_FUSED
-#define LANE_BYTES 32
-#define LANE_NAME(x) wide_##x
-#define LANE_TARGET LANES_FUSED_TARGET
+#include "lanes_next.h"
+
 #include "logistic_kernel.h"
-#undef LANE_BYTES
-#undef LANE_NAME
-#undef LANE_TARGET
-#define LANE_BYTES 64
-#define LANE_NAME(x) widest_##x
-#define LANE_TARGET LANES_FUSED_WIDEST_TARGET
+
+#include "lanes_next.h"
+
 #include "logistic_kernel.h"
 #endif
 
 void logistic_fill_terms(logistic_terms *terms) {
-#if LANES_FUSED
-  if (lanes_fused_widest()) {
-    widest_terms(terms);
-    return;
-  }
-  if (lanes_fused()) {
-    wide_terms(terms);
-    return;
-  }
-#endif
-  narrow_terms(terms);
+  LANES_CHOOSE_FUSED(terms)(terms);
 }
 
 void logistic_load_response(const logistic_data *data, size_t first,

@@ -1,5 +1,5 @@
 /* The terms of a block of observations; logistic.c includes this file once for
- * each width of vector, with LANE_BYTES, LANE_NAME and LANE_TARGET. */
+ * each width of vector, after lanes_next.h. */
 
 typedef double LANE_NAME(vec)
   __attribute__((vector_size(LANE_BYTES), aligned(8), may_alias));
