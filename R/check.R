@@ -614,6 +614,7 @@ with_column_names <- function(x, arg) {
   x
 }
 
+# The names alone: setting them in a large matrix would copy it.
 whole_column_names <- function(names, count, arg) {
   if (is.null(names)) names <- rep("", count)
   nameless <- is.na(names) | !nzchar(names)

@@ -183,9 +183,9 @@ columns_for_c <- function(x) {
 
 # ---- the frame: what methods need of the data ------------------------------
 
-# parts: x, a double matrix or dgCMatrix; response, of as_response(); weights and
-# offset, checked, NULL for none; total, of total_weights(); `more`: terms and the
-# like.
+# parts: x, a double matrix or dgCMatrix; response, of as_response(); weights
+# and offset, checked, NULL for none; total, of total_weights(); `more`: terms
+# and the like.
 logistic_frame <- function(parts) {
   response <- parts$response
   weights <- parts$weights

@@ -323,8 +323,8 @@ LANE_TARGET static status LANE_NAME(draw_row)(const bmf_regression *job,
     begin = e;
     count = last - e < job->panel ? last - e : job->panel;
     LANE_NAME(gather)(job, ratings, e, count, at.panel);
-    LANE_NAME(add_products)
-    (at.panel, stride, count, d, e == first ? job->prior : at.q, at.q);
+    const double *base = e == first ? job->prior : at.q;
+    LANE_NAME(add_products)(at.panel, stride, count, d, base, at.q);
   }
   const status outcome = LANE_NAME(factor)(stride, d, at.q, at.inverse);
   if (outcome != STATUS_OK)

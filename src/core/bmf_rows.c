@@ -80,8 +80,9 @@ static inline void fetch_ahead(const double *x, size_t d) {
 #endif
 }
 
-/* How many vectors ahead of the one that is gathered: none of `count` where the
- * design, of so many doubles, fits a second-level cache (1 MB). */
+/* How far ahead of the vector that is gathered one is fetched; where the design, of
+ * so many doubles, fits a second-level cache (1 MB), so far that none of `count`
+ * is. */
 static inline size_t gather_ahead(size_t design, size_t count) {
   return design > ((size_t)1 << 17) ? 8 : count;
 }

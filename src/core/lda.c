@@ -391,7 +391,8 @@ static status run_blocks(lda_model *m, int draw, const scan_control *control) {
 
 /* ---- z | alpha, eta, w -------------------------------------------------------------- */
 
-/* Blocks first, ..., last - 1, token by token, one uniform a token in the tokens' order. */
+/* Blocks first, ..., last - 1, token by token, one uniform a token in the tokens'
+ * order. */
 static void draw_blocks(lda_model *m, size_t first, size_t last,
                         const generator *g) {
   lda_scratch *s = m->scratch;
