@@ -27,8 +27,9 @@
 #' @section Length of the run:
 #' A random walk in \eqn{d}{d} dimensions gives at best about \eqn{0.3 / d}{0.3
 #' / d} independent draws a step. `thin` therefore defaults to \eqn{d}{d} sweeps
-#' a kept draw (divided by the number of blocks, rounded up), and `burnin` to
-#' 1000 such draws, `1000 * thin` sweeps, in which adaptive proposals learn.
+#' a kept draw (divided by the number of blocks, rounded up), and `burnin`, in
+#' which adaptive proposals learn, to 500 such draws, or \eqn{20 d}{20 d} where
+#' that is more: `thin * max(500, 20 * d)` sweeps.
 #'
 #' @section Starting values:
 #' `init` is the centre of the chains' starting points. By default chains start
@@ -146,9 +147,11 @@ mh_sample <- function(log_density, init, proposal = adaptive(), ...,
   names <- parameter_names(init, call)
   box <- check_box(lower, upper, transform, init, call)
   plan <- plan_blocks(proposal, blocks, init, names, call)
-  thin <- thin %||% ceiling(length(init) / length(plan))
+  thin <- check_count(
+    thin %||% ceiling(length(init) / length(plan)), arg = "thin", call = call
+  )
   running <- running(
-    draws = draws, burnin = burnin %||% (1000 * check_count(thin)),
+    draws = draws, burnin = burnin %||% (thin * burnin_draws(length(init))),
     thin = thin, chains = chains, inits = inits, keep = keep,
     threads = threads, cores = cores, seed = seed, checkpoint = checkpoint,
     stop_when = stop_when, progress = progress, keep_data = keep_data,
@@ -296,6 +299,9 @@ mh_functions <- function(model) {
   )
 }
 
+# Of d coordinates there are the more covariances to be learned.
+burnin_draws <- function(d) max(500, 20 * d)
+
 # ---- scales ------------------------------------------------------------------
 
 # The working point of a user's point, and back.
@@ -409,6 +415,44 @@ is_edge <- function(before, drop) {
   flat(before) && zero(drop) || zero(before) && flat(drop)
 }
 
+# Lower Cholesky factor of the covariance of the normal density that has the
+# curvature of `density` around x in the coordinates `index`, d * d numbers.
+# The curvature is told from differences over one `scale` (what reach() gave)
+# in pairs of coordinates, which no cubic term disturbs; its eigenvectors are
+# the axes of the normal density, and along each of them it reaches as far as
+# `density` does.
+curvature_factor <- function(density, x, index, scale) {
+  unit <- scale[index]
+  d <- length(index)
+  at <- function(z) density(replace(x, index, x[index] + unit * z))
+  top <- at(numeric(d))
+  fall <- function(z) top - (at(z) + at(-z)) / 2
+  axis <- function(j) replace(numeric(d), j, 1)
+  alone <- vapply(seq_len(d), function(j) fall(axis(j)), 0)
+  curvature <- diag(d)
+  for (i in seq_len(d)[-1L]) {
+    for (j in seq_len(i - 1L)) {
+      joint <- fall(axis(i) + axis(j)) - alone[[i]] - alone[[j]]
+      if (is.finite(joint) && abs(joint) > 0.01) {
+        curvature[i, j] <- joint
+      }
+    }
+  }
+  if (all(curvature == diag(d))) {
+    return(diag_vector(unit))
+  }
+  axes <- eigen(curvature, symmetric = TRUE)
+  far <- vapply(seq_len(d), function(k) {
+    one_reach(
+      function(h) fall(h * axes$vectors[, k]),
+      1 / sqrt(max(axes$values[[k]], 1e-4))
+    )
+  }, 0)
+  far <- pmax(far, 1e-5 * max(far))
+  spread <- axes$vectors %*% (far^2 * t(axes$vectors))
+  as.double(unit * t(chol(spread)))
+}
+
 # Function of a block's index: inverse of the negative Hessian of the working
 # log density at its mode, sought from init; made when first asked for.  The
 # user's generator is left as it was.
@@ -511,9 +555,12 @@ model_start.mh_model <- function(model, init) {
   }
   settled$blocks <- lapply(seq_along(model$plan), function(b) {
     index <- model$plan[[b]]$index
+    proposal <- model$plan[[b]]$proposal
     proposal_memory(
-      model$plan[[b]]$proposal, model$spec$blocks[[b]]$proposal,
-      settled$x[index], scale[index]
+      proposal, model$spec$blocks[[b]]$proposal, settled$x[index], scale[index],
+      if (needs_covariance(proposal)) {
+        curvature_factor(density, centre, index, scale)
+      }
     )
   })
   check_same_kind(kind, rlang::call2("mh_sample"))

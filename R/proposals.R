@@ -140,8 +140,11 @@ approximation_covariance <- function(fit) unname(as.matrix(stats::vcov(fit)))
 #'   at. `NULL` (default) is \eqn{0.234 + 0.206 / d}{0.234 + 0.206 / d}: 0.44
 #'   for one coordinate, near 0.234 for many (Roberts, Gelman and Gilks 1997).
 #' @param scale,cov Where the learning begins, as in [random_walk()]. By default
-#'   the sampler looks along each coordinate for the distance at which the log
-#'   density has fallen by 1/2.
+#'   at the normal density that has the curvature of the log density at `init`
+#'   (or at the chain's entry of `inits`): differences over the distances at
+#'   which the log density has fallen by 1/2 along each coordinate, and such
+#'   distances again along the axes that they give. This takes some
+#'   \eqn{d^2 + 10 d}{d^2 + 10 d} evaluations a chain.
 #' @param forever `FALSE` (default): freeze after burn-in. `TRUE`: go on.
 #' @return A proposal: an object of class `adaptive` and `gibbsite_proposal`.
 #' @inheritSection random_walk Errors
@@ -653,11 +656,11 @@ uses_laplace <- function(proposal) {
 # ---- what a block learns and counts ------------------------------------------
 
 # The block's part of a chain's state.  `scale`: for each coordinate, how far
-# the density reaches; `x`: where the chain starts.
-proposal_memory <- function(proposal, compiled, x, scale) {
+# the density reaches; `x`: where the chain starts; `factor`: where adaptive()
+# begins to learn unless the proposal says it, diagonal by default.
+proposal_memory <- function(proposal, compiled, x, scale, factor = NULL) {
   d <- compiled$d
   adaptive <- inherits(proposal, "adaptive")
-  known <- length(compiled$factor) > 0L
   log_step <- if (adaptive) {
     log(2.38 / sqrt(d))
   } else if (inherits(proposal, "langevin") && proposal$tune) {
@@ -669,19 +672,23 @@ proposal_memory <- function(proposal, compiled, x, scale) {
   list(
     factor = if (!adaptive) {
       numeric()
-    } else if (known) {
+    } else if (length(compiled$factor) > 0L) {
       compiled$factor + 0
     } else {
-      diag_vector(scale)
+      factor %||% diag_vector(scale)
     },
     mean = if (adaptive) as.double(x) else numeric(),
     tuning = c(log_step, 0), counts = numeric(4L)
   )
 }
 
+needs_covariance <- function(proposal) {
+  inherits(proposal, "adaptive") &&
+    is.null(proposal$scale) && is.null(proposal$cov)
+}
+
 needs_scale <- function(proposal) {
-  (inherits(proposal, "adaptive") &&
-     is.null(proposal$scale) && is.null(proposal$cov)) ||
+  needs_covariance(proposal) ||
     (inherits(proposal, "langevin") && is.null(proposal$step) &&
        is.null(proposal$cov))
 }
@@ -692,7 +699,7 @@ needs_scale <- function(proposal) {
 # name(NULL, ...), so that errors in it carry a name and not the function.
 # `role` is what messages call it.
 caller <- function(f, name, arguments = 1L, extra = list(), role = name) {
-  env <- new.env(parent = baseenv())
+  env <- new.env(hash = FALSE, parent = baseenv()) # the quicker, for so few
   assign(name, f, envir = env)
   symbols <- lapply(seq_along(extra), function(i) {
     symbol <- paste0(".extra_", i)

@@ -20,38 +20,53 @@ scaled_to_one <- function(x) {
 # Measures of one quantity; x: draws x chains.
 # `constant`: nothing moved in any chain, so there is nothing to judge.
 diagnose_one <- function(x) {
-  out <- c(rhat = NA_real_, ess_bulk = NA_real_, ess_tail = NA_real_,
-           mcse_mean = NA_real_)
+  out <- c(rhat = NA_real_, ess_bulk = NA_real_, ess_tail = NA_real_)
   if (!all(is.finite(x))) {
     return(c(out, constant = 0, finite = 0))
   }
   constant <- min(x) == max(x)
-  if (constant) {
-    out[["mcse_mean"]] <- 0
-  } else {
-    scaled <- scaled_to_one(x)
+  if (!constant) {
+    x <- scaled_to_one(x)$x
     # posterior warns where it caps the size of antithetic chains
     suppressWarnings({
-      out[["rhat"]] <- posterior::rhat(scaled$x)
-      out[["ess_bulk"]] <- posterior::ess_bulk(scaled$x)
-      out[["ess_tail"]] <- posterior::ess_tail(scaled$x)
-      out[["mcse_mean"]] <- posterior::mcse_mean(scaled$x) / scaled$factor
+      out[["rhat"]] <- posterior::rhat(x)
+      out[["ess_bulk"]] <- posterior::ess_bulk(x)
+      out[["ess_tail"]] <- posterior::ess_tail(x)
     })
   }
   c(out, constant = as.numeric(constant), finite = 1)
 }
 
+# f(matrix draws x chains) of every variable of an array draws x chains x
+# variables: `length` numbers each, a column a variable
+each_variable <- function(draws, f, length) {
+  size <- dim(draws)
+  vapply(seq_len(size[3]), function(v) {
+    f(matrix(draws[, , v], size[1], size[2]))
+  }, numeric(length))
+}
+
 # array draws x chains x variables -> one row a variable
 diagnose <- function(draws) {
-  variables <- dimnames(draws)[[3]]
-  size <- dim(draws)
-  measures <- vapply(seq_along(variables), function(v) {
-    diagnose_one(matrix(draws[, , v], size[1], size[2]))
-  }, numeric(6))
-  out <- data.frame(variable = variables, t(measures))
+  measures <- each_variable(draws, diagnose_one, 5L)
+  out <- data.frame(variable = dimnames(draws)[[3]], t(measures))
   out$constant <- out$constant == 1
   out$finite <- out$finite == 1
   out
+}
+
+# The Monte Carlo standard error of the mean of every variable.
+mean_errors <- function(draws) {
+  each_variable(draws, function(x) {
+    if (!all(is.finite(x))) {
+      return(NA_real_)
+    }
+    if (min(x) == max(x)) {
+      return(0)
+    }
+    scaled <- scaled_to_one(x)
+    suppressWarnings(posterior::mcse_mean(scaled$x)) / scaled$factor
+  }, 1L)
 }
 
 # Two more questions to a model with exchangeable components, each with an
@@ -113,17 +128,48 @@ table_converged <- function(table) {
   all(table$ok) && !all(table$constant)
 }
 
+# The table of every so-many-th draw: the quicker look at a long run.  NULL for
+# a run that is not long, or holds what is not finite.
+few_draws_table <- function(invariants, rhat, ess) {
+  size <- dim(invariants)[1]
+  step <- size %/% 2000
+  if (step < 2 || !all(is.finite(invariants))) {
+    return(NULL)
+  }
+  few <- invariants[seq(step, size, by = step), , , drop = FALSE]
+  table <- convergence_table(few, rhat, ess)
+  if (any(table$constant)) NULL else table
+}
+
+# What there is to say against the chains: NULL, or a table in which something
+# has not converged.  Few draws hold no more effective draws than all do: they
+# show that all is well, with margins for what the measures vary more among
+# them, and else tell where to look first.
+unconverged <- function(invariants, rhat, ess) {
+  few <- few_draws_table(invariants, 1 + (rhat - 1) / 2, 1.5 * ess)
+  if (!is.null(few)) {
+    if (table_converged(few)) {
+      return(NULL)
+    }
+    worst <- utils::head(order(-distances(few)), 10)
+    table <- convergence_table(invariants[, , worst, drop = FALSE], rhat, ess)
+    if (!table_converged(table)) {
+      return(table)
+    }
+  }
+  table <- convergence_table(invariants, rhat, ess)
+  if (!table_converged(table)) table
+}
+
 # The stopping rule of until(): a pure function of the draws.  `draws`: one
 # matrix a chain.
 stop_rule_met <- function(draws, model, until) {
-  table <- convergence_table(invariant_array(draws, model), until$rhat,
-                             until$ess)
-  table_converged(table)
+  is.null(unconverged(invariant_array(draws, model), until$rhat, until$ess))
 }
 
-# The quantity farthest from its threshold, on a common scale: how many times
+# How far each quantity is from its threshold, on a common scale: how many times
 # over R-hat's excess or under the size.
-worst_row <- function(table) {
+distances <- function(table) {
   thresholds <- attr(table, "thresholds")
   size <- pmin(table$ess_bulk, table$ess_tail, na.rm = TRUE)
   distance <- pmax(
@@ -132,12 +178,12 @@ worst_row <- function(table) {
   )
   distance[is.na(distance)] <- Inf
   distance[table$constant] <- -Inf
-  which.max(distance)
+  distance
 }
 
 # The worst quantity in words, "R-hat 1.24 of log_lik".
 worst_words <- function(table) {
-  row <- as.data.frame(table)[worst_row(table), ]
+  row <- as.data.frame(table)[which.max(distances(table)), ]
   thresholds <- attr(table, "thresholds")
   if (!row$finite) {
     return(paste(row$variable, "has draws that are not finite"))
@@ -345,15 +391,15 @@ warn_convergence <- function(fit, call = NULL) {
   if (!inherits(fit, "gibbsite_fit")) {
     return(invisible(fit))
   }
-  table <- convergence_table(fit_invariants(fit), 1.01, 400)
-  if (table_converged(table)) {
+  table <- unconverged(fit_invariants(fit), 1.01, 400)
+  if (is.null(table)) {
     return(invisible(fit))
   }
   if (all(table$constant)) {
     warn_gibbsite(
       c("No quantity moved in any chain: convergence cannot be judged.",
         i = "See {.code summary(fit)} and the data."),
-      class = "convergence", call = call, table = table
+      class = "convergence", call = call
     )
     return(invisible(fit))
   }
@@ -592,8 +638,8 @@ summary_table <- function(draws, probs) {
   measures <- diagnose(draws)
   data.frame(
     variable = measures$variable, mean = colMeans(flat),
-    sd = apply(flat, 2, stats::sd), quantiles,
-    measures[c("mcse_mean", "rhat", "ess_bulk", "ess_tail")],
+    sd = apply(flat, 2, stats::sd), quantiles, mcse_mean = mean_errors(draws),
+    measures[c("rhat", "ess_bulk", "ess_tail")],
     check.names = FALSE
   )
 }

@@ -399,6 +399,48 @@ test_that("the reach of a density is its standard deviation where normal", {
   expect_true(is.finite(gibbsite:::reach(function(x) x^2, 0)))
 })
 
+test_that("learning begins at the curvature, where there is one", {
+  factor_at <- function(f, x, index = seq_along(x)) {
+    scale <- gibbsite:::reach(f, x)
+    d <- length(index)
+    matrix(gibbsite:::curvature_factor(f, x, index, scale), d, d)
+  }
+  cov <- 0.95^abs(outer(1:6, 1:6, "-")) * tcrossprod(10^(-2:3))
+  precision <- solve(cov)
+  normal <- function(x) -0.5 * sum(x * (precision %*% x))
+  root <- t(chol(cov))
+  expect_equal(factor_at(normal, numeric(6)), root, tolerance = 1e-3)
+  # cubic terms play no part, nor does where on a parabola one stands
+  expect_equal(
+    factor_at(function(x) normal(x) + sum((x / diag(root))^3), numeric(6)),
+    root, tolerance = 1e-3
+  )
+  expect_equal(
+    factor_at(normal, root[, 1] / 2), root, tolerance = 1e-3
+  )
+  # of a block: given the other coordinates
+  part <- c(5L, 2L)
+  expect_equal(
+    factor_at(normal, numeric(6), part), t(chol(solve(precision[part, part]))),
+    tolerance = 1e-3
+  )
+  apart <- function(x) -0.5 * sum((x / c(2, 30))^2)
+  expect_equal(factor_at(apart, c(0, 0)), diag(c(2, 30)), tolerance = 1e-4)
+  # no parabola at all
+  strange <- list(
+    flat = function(x) 0, up = function(x) sum(x^2) + x[1] * x[2],
+    box = function(x) if (all(abs(x) < 5)) 0 else -Inf,
+    cone = function(x) -sqrt(sum(x^2)) - abs(x[1] - x[2]),
+    saddle = function(x) 3 * x[1] * x[2] - sum(x^4)
+  )
+  for (f in strange) {
+    root <- factor_at(f, c(0, 0))
+    expect_true(all(is.finite(root)))
+    expect_true(all(diag(root) > 0))
+    expect_identical(root[1, 2], 0)
+  }
+})
+
 # ---- names, bounds, blocks ---------------------------------------------------
 
 test_that("columns are named as init is", {
@@ -504,7 +546,10 @@ test_that("defaults grow with the dimension", {
   fit <- quietly(mh_sample(quadratic, numeric(5), draws = 2, chains = 1,
                            progress = FALSE))
   running <- attr(fit, "running")
-  expect_identical(c(running$thin, running$burnin), c(5, 5000))
+  expect_identical(c(running$thin, running$burnin), c(5, 2500))
+  fit <- quietly(mh_sample(quadratic, numeric(30), draws = 2, thin = 2,
+                           chains = 1, progress = FALSE))
+  expect_identical(attr(fit, "running")$burnin, 1200)
   fit <- quietly(mh_sample(quadratic, numeric(5), blocks = list(1:3, 4:5),
                            draws = 2, chains = 1, progress = FALSE))
   expect_identical(attr(fit, "running")$thin, 3)

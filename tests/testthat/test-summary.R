@@ -206,6 +206,52 @@ test_that("the warning names the worst and what to type, and is suppressible", {
   expect_silent(warn_convergence(fake_fit(draws = 2000)))
 })
 
+test_that("few draws of a long run tell whether it has converged, and where", {
+  invariants_of <- function(n, values, columns = 3) {
+    fit_invariants(fake_fit(draws = n, values = values, columns = columns))
+  }
+  looks <- function(invariants) {
+    few <- few_draws_table(invariants, 1.005, 600)
+    rows <- nrow(unconverged(invariants, 1.01, 400))
+    whole <- convergence_table(invariants, 1.01, 400)
+    expect_identical(is.null(rows), table_converged(whole))
+    list(few = if (!is.null(few)) table_converged(few), rows = rows)
+  }
+  good <- function(n, p = 3) function(k) matrix(rnorm(n * p), n)
+  expect_identical(looks(invariants_of(9000, good(9000))),
+                   list(few = TRUE, rows = NULL))
+  expect_identical(looks(invariants_of(3999, good(3999))),
+                   list(few = NULL, rows = NULL))
+  # the worst alone, where that is enough
+  apart <- function(k) {
+    x <- good(9000, 12)(k)
+    x[, 11] <- x[, 11] + k / 5
+    x
+  }
+  invariants <- invariants_of(9000, apart, 12)
+  expect_identical(looks(invariants), list(few = FALSE, rows = 10L))
+  expect_identical(
+    worst_words(unconverged(invariants, 1.01, 400)),
+    worst_words(convergence_table(invariants, 1.01, 400))
+  )
+  # what few draws miss by little, all may show
+  slow <- function(k) {
+    matrix(stats::arima.sim(list(ar = 0.975), 9000), 9000, 3)
+  }
+  expect_identical(looks(invariants_of(9000, slow)),
+                   list(few = FALSE, rows = NULL))
+  # one that moves where only all draws show it; a lost draw; nothing moves
+  rare <- function(k) cbind(good(9000)(k)[, 1:2], replace(numeric(9000), 5, k))
+  expect_identical(looks(invariants_of(9000, rare)),
+                   list(few = NULL, rows = NULL))
+  lost <- function(k) replace(good(9000)(k), 5, NaN)
+  expect_identical(looks(invariants_of(9000, lost)),
+                   list(few = NULL, rows = 3L))
+  still <- function(k) matrix(1, 9000, 3)
+  expect_identical(looks(invariants_of(9000, still)),
+                   list(few = NULL, rows = 3L))
+})
+
 test_that("the stopping rule is a function of the draws", {
   model <- toy_model()
   fit <- fake_fit(draws = 500)
