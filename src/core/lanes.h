@@ -5,6 +5,13 @@
 
 #define LANES 16
 
+/* For what a constant argument shall specialise. */
+#ifdef __GNUC__
+#define LANES_INLINE inline __attribute__((always_inline))
+#else
+#define LANES_INLINE inline
+#endif
+
 /* Kernels over lanes (gmm_kernel.h) are compiled for vectors of 16 bytes, which
  * every 64-bit processor has, and where that can be asked at run time for 32 and
  * for 64 bytes too.  They multiply and add in two steps, each rounded, so that

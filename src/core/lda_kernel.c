@@ -6,8 +6,9 @@
 
 /* What a width has names of its own for: t at four or eight cells' topics; running
  * sums of eight numbers, within each half, then the first half's total onto the
- * second, which is the order of lda_scan() (lda_pick.h); the last of them; how many
- * of them `rest` has passed; the cell of a topic. */
+ * second, which is the order of lda_scan() (lda_pick.h); the last of them; the same
+ * number without the others; how many of them `rest` has passed; the cell of a
+ * topic. */
 
 typedef float floats_16 __attribute__((vector_size(16), aligned(4), may_alias));
 typedef int ints_16 __attribute__((vector_size(16), aligned(4), may_alias));
@@ -29,6 +30,11 @@ static inline octet_16 scan_16(octet_16 x) {
 
 static inline float last_16(octet_16 x) {
   return x.b[3];
+}
+
+static inline float total_16(octet_16 x) {
+  const float first = (x.a[0] + x.a[1]) + (x.a[2] + x.a[3]);
+  return ((x.b[0] + x.b[1]) + (x.b[2] + x.b[3])) + first;
 }
 
 static inline size_t passed_16(octet_16 sums, float rest) {
@@ -80,6 +86,14 @@ LANES_WIDE_TARGET static inline octet_32 scan_32(octet_32 x) {
 
 LANES_WIDE_TARGET static inline float last_32(octet_32 x) {
   return x.a[7];
+}
+
+LANES_WIDE_TARGET static inline float total_32(octet_32 x) {
+  const __m256 all = (__m256)x.a;
+  const __m256 pair = _mm256_add_ps(all, _mm256_movehdup_ps(all));
+  const __m256 half = _mm256_add_ps(pair, _mm256_permute_ps(pair, 0x02));
+  const __m128 second = _mm256_extractf128_ps(half, 1);
+  return _mm_cvtss_f32(_mm_add_ss(second, _mm256_castps256_ps128(half)));
 }
 
 LANES_WIDE_TARGET static inline size_t passed_32(octet_32 sums, float rest) {

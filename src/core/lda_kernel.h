@@ -264,50 +264,162 @@ LANE_NAME(draw_list)(lda_document *d, uint32_t *cell, uint32_t *length,
   return drawn;
 }
 
-/* Tokens whose uniforms are drawn together. */
-#define BATCH 256
-
-LANE_TARGET static void LANE_NAME(collapsed_tokens)(
-  lda_document *document, lda_words *words, const double *eta, size_t eta_step,
-  const int *word, uint16_t *z, const double *u, size_t n, size_t ahead) {
+LANE_TARGET static void LANE_NAME(draw_tokens)(lda_document *document,
+                                               const lda_words *words,
+                                               const lda_tokens *tokens) {
   lda_document d =
     *document; /* what is written cannot be thought to change it */
   const lda_words own = *words;
-  for (size_t i = 0; i < n; i++) {
-    const size_t w = (size_t)word[i] - 1, old = z[i];
+  const lda_tokens of = *tokens;
+  for (size_t i = 0; i < of.n; i++) {
+    const size_t w = (size_t)of.word[i] - 1, old = of.z[i];
     uint32_t *slot = own.cell + own.offset[w];
-    const float weight = (float)eta[w * eta_step];
-    if (i < ahead) {
-      const size_t next = own.offset[(size_t)word[i + LDA_AHEAD] - 1];
+    const float eta = (float)of.eta[w * of.eta_step];
+    if (i < of.ahead) {
+      const size_t next = own.offset[(size_t)of.word[i + LDA_AHEAD] - 1];
       __builtin_prefetch(own.cell + next, 1);
       __builtin_prefetch(own.cell + next + 16, 1);
     }
     const float t = LANE_NAME(t_without)(&d, old);
     const size_t drawn =
       own.length[w] == LDA_ROW
-        ? LANE_NAME(draw_row)(&d, slot, old, t, weight, u[i])
-        : LANE_NAME(draw_list)(&d, slot, own.length + w, old, t, weight, u[i]);
+        ? LANE_NAME(draw_row)(&d, slot, old, t, eta, of.u[i])
+        : LANE_NAME(draw_list)(&d, slot, own.length + w, old, t, eta, of.u[i]);
     if (drawn == old)
       continue;
     LANE_NAME(move)(&d, old, -1);
     LANE_NAME(move)(&d, drawn, 1);
-    z[i] = (uint16_t)drawn;
+    of.z[i] = (uint16_t)drawn;
   }
   document->sum = d.sum;
 }
+
+/* ---- the same where all words are short rows ---------------------------------- */
+
+/* With few topics a token costs little more than the processor's waiting for what
+ * has just been computed.  So a token that stays keeps its weights in registers;
+ * one that moves finds in lda_neighbours what its leaving and joining make of the
+ * topics, and the divisions that renew these are waited for by nobody.  The draws
+ * are those of draw_row(). */
+
+LANE_TARGET static void LANE_NAME(meet)(const lda_document *d,
+                                        lda_neighbours *beside) {
+  for (size_t k = 0; k < d->k; k++) {
+    beside->less[k] = lda_inverse(d->total[k] - 1.0 + d->sum_eta);
+    beside->more[k] = lda_inverse(d->total[k] + 1.0 + d->sum_eta);
+    beside->t_less[k] = LANE_NAME(t_without)(d, k);
+  }
+}
+
+/* A token moves: the same as move() of each topic, `sum` left out. */
+LANE_TARGET static inline void LANE_NAME(exchange)(lda_document *d,
+                                                   lda_neighbours *beside,
+                                                   size_t old, size_t drawn) {
+  const float less = beside->less[old], more = beside->more[drawn];
+  const float from = d->inverse[old], to = d->inverse[drawn];
+  const float left = (float)--d->count[old] + d->alpha[old];
+  const float joined = (float)++d->count[drawn] + d->alpha[drawn];
+  d->t[old] = left * less;
+  d->t[drawn] = joined * more;
+  d->inverse[old] = less;
+  d->inverse[drawn] = more;
+  beside->more[old] = from;
+  beside->less[drawn] = to;
+  beside->t_less[drawn] = ((float)(d->count[drawn] - 1) + d->alpha[drawn]) * to;
+  beside->less[old] = lda_inverse(--d->total[old] - 1.0 + d->sum_eta);
+  beside->more[drawn] = lda_inverse(++d->total[drawn] + 1.0 + d->sum_eta);
+  beside->t_less[old] =
+    ((float)(d->count[old] - 1) + d->alpha[old]) * beside->less[old];
+}
+
+/* run_row() into registers: `low` and `high` are its running sums. */
+LANE_TARGET static LANES_INLINE OCTET
+LANE_NAME(run_short)(const uint32_t *row, const float *t, float eta, size_t own,
+                     size_t strides, OCTET *low, OCTET *high) {
+  const INTS owns = (INTS){0} + (int)own;
+  INTS index = LANE_NAME(count_up)();
+  for (size_t s = 0; s < strides; s++, row += LDA_LANES, t += LDA_LANES) {
+    low[s] = LANE_NAME(weigh)(row, t, eta, owns, &index);
+    high[s] = LANE_NAME(weigh)(row + 8, t + 8, eta, owns, &index);
+  }
+  for (size_t s = 1; s < strides; s++) {
+    low[s] = LANE_NAME(add)(low[s - 1], low[s]);
+    high[s] = LANE_NAME(add)(high[s - 1], high[s]);
+  }
+  return LANE_NAME(add)(low[strides - 1], high[strides - 1]);
+}
+
+/* `strides` of LDA_LANES topics, a constant. */
+LANE_TARGET static LANES_INLINE void
+LANE_NAME(draw_in_short_rows)(const lda_document *document, uint32_t *cell,
+                              const lda_tokens *tokens, lda_neighbours *beside,
+                              const size_t strides) {
+  lda_document d = *document;
+  const lda_tokens of = *tokens;
+  const size_t padded = strides * LDA_LANES;
+  OCTET low[LDA_SHORT_ROW / LDA_LANES], high[LDA_SHORT_ROW / LDA_LANES];
+  for (size_t i = 0; i < of.n; i++) {
+    const size_t w = (size_t)of.word[i] - 1, old = of.z[i];
+    uint32_t *row = cell + w * padded;
+    const float eta = (float)of.eta[w * of.eta_step];
+    if (i < of.ahead) {
+      const size_t next = (size_t)of.word[i + LDA_AHEAD] - 1;
+      for (size_t j = 0; j < padded; j += LDA_LANES)
+        __builtin_prefetch(cell + next * padded + j, 1);
+    }
+    const OCTET sums =
+      LANE_NAME(run_short)(row, d.t, eta, old, strides, low, high);
+    const float own = beside->t_less[old] * ((float)((int)row[old] - 1) + eta);
+    const double stays = (1.0 - of.u[i]) * (double)own;
+    const double passed = of.u[i] * (double)LANE_NAME(total)(sums);
+    if (passed < stays)
+      continue;
+    LANE_NAME(columns) columns;
+    (void)LANE_NAME(open)(sums, &columns);
+    for (size_t s = 0; s < strides; s++) {
+      LANE_NAME(keep)(d.run + s * LDA_LANES, low[s]);
+      LANE_NAME(keep)(d.run + s * LDA_LANES + 8, high[s]);
+    }
+    const float rest = (float)(passed - stays);
+    const size_t column = LANE_NAME(passed)(columns.scanned, rest);
+    const size_t drawn =
+      lda_pick_short(d.run, padded, d.k, column, rest - columns.sums[column]);
+    if (drawn == old)
+      continue;
+    row[old]--;
+    row[drawn]++;
+    LANE_NAME(exchange)(&d, beside, old, drawn);
+    of.z[i] = (uint16_t)drawn;
+  }
+}
+
+/* ---- a document ---------------------------------------------------------------- */
+
+/* Tokens whose uniforms are drawn together. */
+#define BATCH 256
 
 /* A document, with uniforms from R's generator or its words (uniforms.h). */
 LANE_TARGET static void LANE_NAME(collapsed_document)(
   lda_document *d, lda_words *words, const double *eta, size_t eta_step,
   const int *word, uint16_t *z, size_t n, uint32_t *uniforms) {
   double u[BATCH];
+  lda_neighbours beside;
+  if (d->padded <= LDA_SHORT_ROW)
+    LANE_NAME(meet)(d, &beside);
   d->sum = LANE_NAME(factors)(d);
   for (size_t first = 0; first < n; first += BATCH) {
     const size_t left = n - first, size = left < BATCH ? left : BATCH;
+    const lda_tokens tokens = {
+      word + first, z + first, u,
+      eta,          size,      left > LDA_AHEAD ? left - LDA_AHEAD : 0,
+      eta_step};
     uniforms_next(uniforms, u, size);
-    LANE_NAME(collapsed_tokens)
-    (d, words, eta, eta_step, word + first, z + first, u, size,
-     left > LDA_AHEAD ? left - LDA_AHEAD : 0);
+    if (d->padded == LDA_LANES)
+      LANE_NAME(draw_in_short_rows)(d, words->cell, &tokens, &beside, 1);
+    else if (d->padded == 2 * LDA_LANES)
+      LANE_NAME(draw_in_short_rows)(d, words->cell, &tokens, &beside, 2);
+    else
+      LANE_NAME(draw_tokens)(d, words, &tokens);
   }
 }
 

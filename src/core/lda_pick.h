@@ -27,6 +27,21 @@ typedef struct {
   double sum, sum_eta; /* sum t_k, sum eta_w                                */
 } lda_document;
 
+/* Tokens of a document: words from 1, topics, a uniform each; the first `ahead`
+ * have a word LDA_AHEAD places on.  eta[w * eta_step] belongs to word w. */
+typedef struct {
+  const int *word;
+  uint16_t *z;
+  const double *u, *eta;
+  size_t n, ahead, eta_step;
+} lda_tokens;
+
+/* What one token less or more makes of the topics of a short row: t_k with a token
+ * of the document less, and `inverse` with one less or more. */
+typedef struct {
+  float t_less[LDA_SHORT_ROW], less[LDA_SHORT_ROW], more[LDA_SHORT_ROW];
+} lda_neighbours;
+
 static inline float lda_inverse(double x) {
   return 1.0f / (float)x;
 }
@@ -76,19 +91,36 @@ static inline size_t lda_pick_strand(const float *run, size_t size,
   return first + passed * lanes;
 }
 
+/* A place beyond the last of k weights, where rounding alone leads. */
+static inline size_t lda_pick_below(size_t at, size_t k) {
+  if (at < k)
+    return at;
+  return at >= LDA_LANES ? at - LDA_LANES : k - 1;
+}
+
 /* Index of k weights, given the column (the sums before it are taken off `rest`).
  * The order: strands 0, 8, then 1, 9, ...; in a strand upwards. */
 static inline size_t lda_pick_column(const float *run, size_t size, size_t k,
                                      size_t column, float rest) {
   const float first = run[size - LDA_LANES + column];
-  const int second = rest >= first;
+  const int second = rest >= first; /* no branch: it would be guessed in vain */
   const size_t at =
-    lda_pick_strand(run, size, LDA_LANES, column + (second ? 8 : 0),
-                    second ? rest - first : rest);
-  if (at < k)
-    return at;
-  /* beyond the last weight by rounding alone */
-  return at >= LDA_LANES ? at - LDA_LANES : k - 1;
+    lda_pick_strand(run, size, LDA_LANES, column + 8 * (size_t)second,
+                    rest - (float)second * first);
+  return lda_pick_below(at, k);
+}
+
+/* The same for strands of one number or two (LDA_SHORT_ROW), all comparisons at
+ * once. */
+static inline size_t lda_pick_short(const float *run, size_t size, size_t k,
+                                    size_t column, float rest) {
+  const float *own = run + column;
+  const float first = own[size - LDA_LANES];
+  const size_t next = size > LDA_LANES ? LDA_LANES : 0;
+  const size_t low = next * (size_t)(own[0] <= rest);
+  const size_t high = next * (size_t)(own[8] <= rest - first) + 8;
+  const size_t at = low + (size_t)(rest >= first) * (high - low);
+  return lda_pick_below(column + at, k);
 }
 
 /* Index of k weights by a threshold below their total, given lda_sum_wide()'s

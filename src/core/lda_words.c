@@ -6,14 +6,10 @@
  * on, a word is a row. */
 #define ROW_SHARE 4
 
-/* So few topics (a multiple of LDA_LANES) are summed as fast as a list is looked
- * up: then every word is a row. */
-#define ROWS_ALONE 32
-
 /* May a word with this many tokens be a row? */
 static int may_be_row(size_t tokens, size_t k) {
   const size_t row = lda_padded(k);
-  return tokens >= row || tokens > LDA_MAX_LIST || row <= ROWS_ALONE;
+  return tokens >= row || tokens > LDA_MAX_LIST || row <= LDA_SHORT_ROW;
 }
 
 size_t lda_slot_size(size_t tokens, size_t k) {
@@ -26,7 +22,7 @@ size_t lda_slot_size(size_t tokens, size_t k) {
  * vector; or a row. */
 double lda_most_cells(size_t n, size_t terms, size_t k) {
   const size_t padded = lda_padded(k);
-  const size_t spare = padded <= ROWS_ALONE ? padded : LDA_LIST_LANES;
+  const size_t spare = padded <= LDA_SHORT_ROW ? padded : LDA_LIST_LANES;
   return (double)n + (double)terms * (double)spare;
 }
 
@@ -121,7 +117,7 @@ void lda_words_arrange(lda_words *words, uint32_t *scratch) {
       continue;
     const size_t topics = is_row ? topics_of_row(slot, k) : words->length[w];
     const int wanted =
-      topics > most || tokens > LDA_MAX_LIST || words->padded <= ROWS_ALONE;
+      topics > most || tokens > LDA_MAX_LIST || words->padded <= LDA_SHORT_ROW;
     if (wanted == is_row)
       continue;
     memcpy(scratch, slot, words->padded * sizeof(uint32_t));
