@@ -236,7 +236,8 @@ seconds_of <- function(expr, clock = c("user.self", "sys.self")) {
 
 # ---- speed -------------------------------------------------------------------
 
-# Seconds of a sweep of a program: few sweeps more take about two seconds.
+# Seconds of a sweep of a program: `more` sweeps take a few seconds, so that what
+# setting up takes, and takes differently each time, does not count.
 sweep_seconds <- function(run, corpus, k, more) {
   set.seed(1)
   few <- seconds_of(quietly(run(corpus, k, 2)))
@@ -246,7 +247,7 @@ sweep_seconds <- function(run, corpus, k, more) {
 
 sweeps_for <- function(name, tokens, k) {
   rate <- if (name == "text2vec") 4e6 else 2.5e8 / (k + 40)
-  max(2, round(2 * rate / tokens))
+  max(5, round(6 * rate / tokens))
 }
 
 gibbsite_speeds <- function(corpus, k) {
@@ -260,7 +261,7 @@ gibbsite_speeds <- function(corpus, k) {
 measure_speed <- function(name, corpus, k) {
   ours <- gibbsite_speeds(corpus, k)
   tokens <- length(corpus$word)
-  n <- max(5, round(2e7 / tokens))
+  n <- max(10, round(5e7 / tokens))
   set.seed(2)
   peers <- setdiff(names(programs), "gibbsite")
   times <- vapply(seq_len(rounds), function(round) {
