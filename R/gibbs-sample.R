@@ -828,7 +828,12 @@ start_steps <- function(model, values) {
     list(
       x = x, point = x, value = c(-Inf, -Inf), slope = numeric(d + 1L),
       nan_count = 0, ahead = numeric(step_look_ahead * width),
-      proposal = proposal_memory(conditional$proposal, compiled, x, scale)
+      proposal = proposal_memory(
+        conditional$proposal, compiled, x, scale,
+        if (needs_covariance(conditional$proposal)) {
+          curvature_factor(density, x, seq_along(x), scale)
+        }
+      )
     )
   })
 }

@@ -855,3 +855,15 @@ test_that("a search says what it cannot do", {
                  log_joint = 3)
   })
 })
+
+test_that("a step learns from the curvature on", {
+  # no burn-in: what learning begins with is all that there is
+  precision <- solve(matrix(c(1, 0.999, 0.999, 1), 2))
+  f <- function(state) -0.5 * sum(state$x * (precision %*% state$x))
+  fit <- quietly(gibbs_sample(
+    list(x = mh_step(f, adaptive())), list(x = c(0, 0)), draws = 2000,
+    burnin = 0, chains = 1, seed = 1, progress = FALSE
+  ))
+  sum <- rowSums(as.matrix(fit)[, 1:2])
+  expect_equal(stats::sd(sum), sqrt(2 * 1.999), tolerance = 0.2)
+})
