@@ -21,7 +21,8 @@
 #      100 and nspac = 100, for the step without its storing;
 #    - what metrop() gives back has not been looked at; mh_sample() ends with
 #      R-hat and effective sample sizes, which grow with the draws and not with
-#      the steps.  They are left out, and have a row of their own.
+#      the steps (of converged chains, hardly with the draws either: some of them
+#      are enough).  They are left out, and have a row of their own.
 #    The floor is the density called in a bare C loop at one and the same
 #    vector: no program can take less, so that metrop() over the floor bounds
 #    what metrop() over ours can be.
@@ -164,7 +165,7 @@ programs <- list(
       ours(scalar, 100, native_density(dll = normal_dll, symbol = "normal"))
     }
   ),
-  `gibbsite, looked at` = list(few = 4000, run = function(d, n) {
+  `gibbsite, looked at` = list(few = 20000, run = function(d, n) {
     mh_sample(
       density, numeric(d), scalar(d), draws = n, thin = 1, burnin = 0,
       chains = 1, inits = list(numeric(d)), progress = FALSE
