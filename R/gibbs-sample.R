@@ -830,9 +830,9 @@ start_steps <- function(model, values) {
       nan_count = 0, ahead = numeric(step_look_ahead * width),
       proposal = proposal_memory(
         conditional$proposal, compiled, x, scale,
-        if (needs_covariance(conditional$proposal)) {
-          curvature_factor(density, x, seq_along(x), scale)
-        }
+        factor_to_begin_with(
+          conditional$proposal, density, x, seq_along(x), scale
+        )
       )
     )
   })

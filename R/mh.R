@@ -415,6 +415,11 @@ is_edge <- function(before, drop) {
   flat(before) && zero(drop) || zero(before) && flat(drop)
 }
 
+# What proposal_memory() begins with: NULL unless adaptive() is to look.
+factor_to_begin_with <- function(proposal, density, x, index, scale) {
+  if (needs_covariance(proposal)) curvature_factor(density, x, index, scale)
+}
+
 # Lower Cholesky factor of the covariance of the normal density that has the
 # curvature of `density` around x in the coordinates `index`, d * d numbers.
 # The curvature is told from differences over one `scale` (what reach() gave)
@@ -558,9 +563,7 @@ model_start.mh_model <- function(model, init) {
     proposal <- model$plan[[b]]$proposal
     proposal_memory(
       proposal, model$spec$blocks[[b]]$proposal, settled$x[index], scale[index],
-      if (needs_covariance(proposal)) {
-        curvature_factor(density, centre, index, scale)
-      }
+      factor_to_begin_with(proposal, density, centre, index, scale)
     )
   })
   check_same_kind(kind, rlang::call2("mh_sample"))

@@ -183,8 +183,8 @@ LANE_TARGET static double LANE_NAME(factors)(const lda_document *d) {
 
 /* t_k with one token of the document less in topic k. */
 static inline float LANE_NAME(t_without)(const lda_document *d, size_t k) {
-  return ((float)(d->count[k] - 1) + d->alpha[k]) *
-         lda_inverse(d->total[k] - 1.0 + d->sum_eta);
+  return lda_factor(d->count[k] - 1, d->alpha[k],
+                    lda_inverse(d->total[k] - 1.0 + d->sum_eta));
 }
 
 /* A token leaves (step -1) or joins (step 1) topic k. */
@@ -194,7 +194,7 @@ LANE_TARGET static inline void LANE_NAME(move)(lda_document *d, size_t k,
   d->total[k] += step;
   const float before = d->t[k];
   d->inverse[k] = lda_inverse(d->total[k] + d->sum_eta);
-  d->t[k] = ((float)d->count[k] + d->alpha[k]) * d->inverse[k];
+  d->t[k] = lda_factor(d->count[k], d->alpha[k], d->inverse[k]);
   d->sum += (double)d->t[k] - (double)before;
 }
 
@@ -307,7 +307,8 @@ LANE_TARGET static void LANE_NAME(meet)(const lda_document *d,
   for (size_t k = 0; k < d->k; k++) {
     beside->less[k] = lda_inverse(d->total[k] - 1.0 + d->sum_eta);
     beside->more[k] = lda_inverse(d->total[k] + 1.0 + d->sum_eta);
-    beside->t_less[k] = LANE_NAME(t_without)(d, k);
+    beside->t_less[k] =
+      lda_factor(d->count[k] - 1, d->alpha[k], beside->less[k]);
   }
 }
 
@@ -317,19 +318,17 @@ LANE_TARGET static inline void LANE_NAME(exchange)(lda_document *d,
                                                    size_t old, size_t drawn) {
   const float less = beside->less[old], more = beside->more[drawn];
   const float from = d->inverse[old], to = d->inverse[drawn];
-  const float left = (float)--d->count[old] + d->alpha[old];
-  const float joined = (float)++d->count[drawn] + d->alpha[drawn];
-  d->t[old] = left * less;
-  d->t[drawn] = joined * more;
+  const int left = --d->count[old], joined = ++d->count[drawn];
+  d->t[old] = lda_factor(left, d->alpha[old], less);
+  d->t[drawn] = lda_factor(joined, d->alpha[drawn], more);
   d->inverse[old] = less;
   d->inverse[drawn] = more;
   beside->more[old] = from;
   beside->less[drawn] = to;
-  beside->t_less[drawn] = ((float)(d->count[drawn] - 1) + d->alpha[drawn]) * to;
+  beside->t_less[drawn] = lda_factor(joined - 1, d->alpha[drawn], to);
   beside->less[old] = lda_inverse(--d->total[old] - 1.0 + d->sum_eta);
   beside->more[drawn] = lda_inverse(++d->total[drawn] + 1.0 + d->sum_eta);
-  beside->t_less[old] =
-    ((float)(d->count[old] - 1) + d->alpha[old]) * beside->less[old];
+  beside->t_less[old] = lda_factor(left - 1, d->alpha[old], beside->less[old]);
 }
 
 /* run_row() into registers: `low` and `high` are its running sums. */

@@ -46,6 +46,11 @@ static inline float lda_inverse(double x) {
   return 1.0f / (float)x;
 }
 
+/* t_k: count n_dk, inverse 1 / (n_k + sum eta) */
+static inline float lda_factor(int count, float alpha, float inverse) {
+  return ((float)count + alpha) * inverse;
+}
+
 /* Running sums of eight numbers: within each half, then the first half's total
  * onto the second; kernels for wide vectors add in the same order. */
 static inline void lda_scan(const float *x, float *sums) {

@@ -19,11 +19,12 @@
 #define LDA_LANES 16       /* a row is summed in as many strands  */
 #define LDA_LIST_LANES 8   /* and a list in as many               */
 #define LDA_ROW UINT32_MAX /* the `length` of a row               */
-#define LDA_SHORT_ROW \
-  32                       /* padded topics up to which all words are rows:
-                              as fast summed as a list is looked up */
 #define LDA_TOPIC 0xFFFFu  /* the bits of a cell that name a topic */
 #define LDA_MAX_LIST 65535 /* tokens of a word that fit a list    */
+
+/* With up to so many topics, padded, all words are rows: they are summed as fast as
+ * a list is looked up. */
+#define LDA_SHORT_ROW 32
 
 typedef struct {
   size_t terms, k, padded; /* padded: k to a multiple of LDA_LANES    */
