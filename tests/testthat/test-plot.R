@@ -51,7 +51,7 @@ test_that("six quantities are drawn by default, those with the largest R-hat", {
 
 test_that("what cannot be drawn is an error", {
   fit <- fake_fit(draws = 50, columns = 40)
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     plot(fit, "pie")
     plot(fit, 1)
     plot(fit, variables = "y")
