@@ -93,7 +93,11 @@ told_lines <- function(results) {
 }
 
 compare_told <- function(results, transform) {
-  if (!identical(Sys.getenv("NOT_CRAN"), "true")) return(invisible())
+  if (!identical(Sys.getenv("NOT_CRAN"), "true")) {
+    # the test goes on; a skip is noted, so that the stored text is kept
+    skipped <- testthat::expectation("skip", "On CRAN: the text is not compared")
+    return(invisible(testthat::exp_signal(skipped)))
+  }
   text <- told_lines(results)
   if (!is.null(transform)) text <- transform(text)
   testthat::expect_snapshot(writeLines(text))
