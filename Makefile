@@ -10,6 +10,11 @@ VERSION := $(shell sed -n 's/^Version: *//p' DESCRIPTION)
 LIBRARY := $(CURDIR)/check/library
 WITH_LIBRARY := R_LIBS="$(LIBRARY)$${R_LIBS:+:$$R_LIBS}"
 FILTER ?=
+export FILTER
+# make check-debian: which Debian, and what of it (tools/debian.sh)
+SUITE ?= trixie
+ARCH ?= amd64
+STEPS ?=
 C_SOURCES = src/*.[ch] src/core/*.[ch] tests/c/*.[ch]
 
 # $(call install_into,LIBRARY): a clean source package, built and installed, so
@@ -71,6 +76,17 @@ valgrind: ## run the tests of a model under valgrind (FILTER=gmm)
 check: ## R CMD check --as-cran: 0 errors, 0 warnings, 0 notes
 	@tools/install.sh check
 	@tools/check.sh
+
+.PHONY: check-debian
+check-debian: ## the tests and the check in a chroot (SUITE=, ARCH=, STEPS=)
+	@tools/install.sh debian \
+	  $(if $(filter-out amd64 i386,$(ARCH)),emulate)
+	@tools/debian.sh $(SUITE) $(ARCH) $(STEPS)
+
+.PHONY: mingw
+mingw: ## compile for Windows, all warnings errors; neither link nor run
+	@tools/install.sh run mingw
+	@tools/mingw.sh
 
 # ---- write -------------------------------------------------------------------
 

@@ -7,6 +7,10 @@
 #                              test-c   to run the tests of the C core
 #                              check    to run R CMD check
 #                              develop  to document, lint and format
+#                              compile  to compile with clang too
+#                              debian   to examine it on another Debian
+#                              emulate  and on another architecture
+#                              mingw    to compile it for Windows
 #                              bench    to compare with other packages
 #
 # What DESCRIPTION names is read from there.  On Debian and Ubuntu, as root,
@@ -25,6 +29,7 @@ usage() {
 for word in "$@"; do
   case $word in
   run | test | test-c | check | develop | bench) ;;
+  compile | debian | emulate | mingw) ;;
   *) usage ;;
   esac
 done
@@ -96,10 +101,23 @@ missing_system() {
     has_style ptmr8t.tfm || echo texlive-fonts-recommended
     has_style lmodern.sty || echo lmodern
   fi
-  if asked develop; then
+  if asked develop compile; then
     has clang || echo clang
+  fi
+  if asked develop; then
     has clang-format || echo clang-format
     has valgrind || echo valgrind
+  fi
+  if asked debian; then
+    has debootstrap || echo debootstrap
+    has git || echo git
+  fi
+  if asked emulate; then
+    has update-binfmts || echo binfmt-support
+    has qemu-aarch64-static || has qemu-aarch64 || echo qemu-user-static
+  fi
+  if asked mingw; then
+    has x86_64-w64-mingw32-gcc || echo gcc-mingw-w64-x86-64
   fi
 }
 

@@ -72,3 +72,8 @@ refused long 'model.c:71: a function of 61 lines'
 example unlisted
 : >"$scratch/unlisted/core/other.c"
 refused unlisted 'core/other.o is not listed'
+example windows
+sed 's|core/model|core/other|' "$scratch/windows/Makevars" \
+  >"$scratch/windows/Makevars.win"
+refused windows 'Makevars.win: core/model.o is not listed'
+refused windows 'Makevars.win: core/other.o has no source'

@@ -4,7 +4,7 @@
 #      OpenMP and its own headers, and nothing else
 #   2. src/core names no SEXP and no routine that stops, warns or prints in R
 #   3. no C function is longer than 60 lines
-#   4. Makevars lists every source
+#   4. Makevars and Makevars.win list every source, and nothing else
 # Comments and strings do not count.  Prints file:line: reason; fails on any.
 set -eu
 src=${1:-src}
@@ -114,15 +114,24 @@ awk -v src="$src" '
   END { exit bad }
 ' "$src"/*.[ch] "$src"/core/*.[ch] || status=1
 
-for source in "$src"/*.c "$src"/core/*.c; do
-  object=${source#"$src"/}
-  object=${object%.c}.o
-  for makevars in "$src/Makevars" "$src/Makevars.win"; do
-    if ! tr ' \\' '\n\n' <"$makevars" | grep -qxF "$object"; then
+listed=$(mktemp)
+trap 'rm -f "$listed"' EXIT
+for makevars in "$src/Makevars" "$src/Makevars.win"; do
+  tr ' \\' '\n\n' <"$makevars" | sed -n '/[.]o$/p' >"$listed"
+  for source in "$src"/*.c "$src"/core/*.c; do
+    object=${source#"$src"/}
+    object=${object%.c}.o
+    if ! grep -qxF "$object" "$listed"; then
       echo "$makevars: $object is not listed"
       status=1
     fi
   done
+  while read -r object; do
+    if [ ! -f "$src/${object%.o}.c" ]; then
+      echo "$makevars: $object has no source"
+      status=1
+    fi
+  done <"$listed"
 done
 
 exit "$status"

@@ -1,0 +1,399 @@
+#!/bin/sh
+# Examines the package on another release of Debian, or another architecture,
+# in a chroot that debootstrap makes from this machine's own apt sources.
+#
+#   tools/debian.sh SUITE ARCH [STEP...]     builds the chroot unless it is
+#                                            there, and takes the steps
+#   tools/debian.sh possible SUITE ARCH      says why not, and fails, where
+#                                            this machine cannot do so
+#   STEP  test-c   the tests of the C core
+#         test     the tests (FILTER=regexp for some files)
+#         check    R CMD check --as-cran
+#         compile  the package by gcc and by clang
+#         exact    the tests that take minutes on an emulated processor
+#
+# Without a STEP: amd64 and the machine's own architecture take the first three,
+# arm64 the last two and test-c, any other test-c alone.
+#
+# A chroot is kept for the next time in $GIBBSITE_CHROOTS (/var/cache/gibbsite).
+# Remove its directory to have it built anew.  It holds no sources between runs,
+# and what is mounted in it ends with the run, even a run that is killed: it is
+# mounted in a namespace of the run's own.
+set -eu
+cd "$(dirname "$0")/.."
+
+chroots=${GIBBSITE_CHROOTS:-/var/cache/gibbsite}
+# the sources within the chroot
+inside=/srv/gibbsite
+# what was built to the end has this file, whose text is the form of the chroot
+built=etc/gibbsite-chroot
+form=1
+
+# Files of tests/testthat that an emulated processor runs in minutes: the streams
+# of random numbers, a sweep of each model against its R twin, tiny exact cases.
+exact_tests='^(streams|gmm|logistic|lda|bmf|mh|gibbs-sample)$'
+
+say() {
+  printf '%s\n' "$*" >&2
+}
+
+usage() {
+  sed -n '2,/^set/s/^# \{0,1\}//p' "$0" | sed '$d' >&2
+  exit 2
+}
+
+has() {
+  command -v "$1" >/dev/null 2>&1
+}
+
+# ---- this machine ------------------------------------------------------------
+
+native=
+if has dpkg; then
+  native=$(dpkg --print-architecture)
+fi
+
+emulated() {
+  [ "$arch" != "$native" ] && [ "$native $arch" != "amd64 i386" ]
+}
+
+# what qemu calls the architecture
+processor() {
+  case $arch in
+  arm64) echo aarch64 ;;
+  armhf | armel) echo arm ;;
+  ppc64el) echo ppc64le ;;
+  amd64) echo x86_64 ;;
+  loong64) echo loongarch64 ;;
+  *) echo "$arch" ;;
+  esac
+}
+
+# apt's sources of binary packages, one a line: KEYRING URI SUITE COMPONENT...
+# where KEYRING is "-" if none is named.  Both of apt's forms are read.
+apt_sources() {
+  for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
+    [ -f "$file" ] || continue
+    sed -n 's/#.*//; s/^[ \t]*deb[ \t]\{1,\}//p' "$file" |
+      awk '{
+        keyring = "-"
+        if (match($0, /^\[[^]]*\][ \t]*/)) {
+          n = split(substr($0, 2, RLENGTH - 1), option, /[] \t]+/)
+          for (i = 1; i <= n; i++)
+            if (sub(/^signed-by=/, "", option[i])) keyring = option[i]
+          $0 = substr($0, RLENGTH + 1)
+        }
+        $1 = $1
+        print keyring, $0
+      }'
+  done
+  for file in /etc/apt/sources.list.d/*.sources; do
+    [ -f "$file" ] || continue
+    awk '
+      function put(    i, j, n, m, uri, suite) {
+        if (value["types"] ~ /(^| )deb( |$)/ && value["enabled"] != "no") {
+          if (value["signed-by"] !~ /^\//) value["signed-by"] = "-"
+          n = split(value["uris"], uri, " ")
+          m = split(value["suites"], suite, " ")
+          for (i = 1; i <= n; i++)
+            for (j = 1; j <= m; j++)
+              print value["signed-by"], uri[i], suite[j], value["components"]
+        }
+        split("", value)
+      }
+      /^#/ { next }
+      /^[ \t]*$/ { put(); next }
+      /^[^ \t]/ {
+        field = tolower($0); sub(/:.*/, "", field); sub(/^[^:]*:/, "")
+      }
+      { gsub(/[ \t]+/, " "); sub(/^ /, ""); sub(/ $/, "")
+        value[field] = value[field] (value[field] == "" ? "" : " ") $0 }
+      END { put() }' "$file"
+  done
+}
+
+# The same for the release that is asked for: what this machine takes from its
+# own release, with the release's name put in its place.
+wanted_sources() {
+  own=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+  apt_sources | awk -v own="$own" -v suite="$suite" '
+    $3 == own || $3 ~ "^" own "[-/]" {
+      $3 = suite substr($3, length(own) + 1)
+      print
+    }'
+}
+
+# the line of the release itself, without its updates
+archive() {
+  wanted_sources | awk -v suite="$suite" '$3 == suite { print; exit }'
+}
+
+# Prints why this machine cannot have the chroot; nothing if it can.
+why_not() {
+  if [ "$(id -u)" -ne 0 ]; then
+    echo "it needs root"
+  elif ! has debootstrap || ! has unshare || ! has flock; then
+    echo "it needs debootstrap"
+  elif [ -z "$(archive)" ]; then
+    echo "apt names no archive of this machine's own release"
+  elif [ ! -e "/usr/share/debootstrap/scripts/$suite" ]; then
+    echo "debootstrap does not know $suite"
+  elif ! unshare --mount --pid --fork true 2>/dev/null; then
+    echo "this machine lets nobody mount"
+  elif emulated && ! has "qemu-$(processor)-static" &&
+    ! has "qemu-$(processor)"; then
+    echo "it needs qemu-user-static and binfmt-support"
+  fi
+}
+
+# Programs of another processor run once the kernel knows their interpreter.
+prepare_emulation() {
+  misc=/proc/sys/fs/binfmt_misc
+  [ -e $misc/status ] || mount -t binfmt_misc binfmt_misc $misc
+  [ -e "$misc/qemu-$(processor)" ] ||
+    update-binfmts --enable "qemu-$(processor)"
+}
+
+# ---- the chroot --------------------------------------------------------------
+
+# in_chroot COMMAND...: with nothing of this machine's environment but proxies
+in_chroot() {
+  chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
+    LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive ${CI:+CI="$CI"} \
+    ${http_proxy:+http_proxy="$http_proxy"} \
+    ${https_proxy:+https_proxy="$https_proxy"} \
+    ${no_proxy:+no_proxy="$no_proxy"} \
+    "$@" </dev/null
+}
+
+# How this machine's apt reaches its sources, but for what it makes of them.
+apt_options() {
+  apt-config dump | grep -E \
+    '^Acquire::(http|https|ftp|Retries|Check|Force|Max|AllowInsecure)' |
+    grep -v ' "";$' || true
+}
+
+make_base() {
+  # shellcheck disable=SC2046  # a line of words
+  set -- $(archive)
+  keyring=$1 uri=$2
+  shift 3
+  components=$(echo "$*" | tr ' ' ',')
+  packages="make"
+  case $(wanted_sources) in *https:*) packages="make,ca-certificates" ;; esac
+  say "Building $root (the log is $root.log)."
+  [ "$keyring" = - ] || set -- --keyring="$keyring"
+  [ "$keyring" != - ] || set --
+  debootstrap --variant=minbase --arch="$arch" --include="$packages" \
+    --components="$components" "$@" "$suite" "$root" "$uri" \
+    >"$root.log" 2>&1 || {
+    tail -n 20 "$root.log" >&2
+    say "debootstrap failed."
+    exit 1
+  }
+}
+
+# The machine's sources, proxies and certificates, in the chroot's own apt.
+configure_apt() {
+  mkdir -p "$root/etc/apt/keyrings" "$root/usr/local/share/ca-certificates"
+  rm -f "$root"/etc/apt/sources.list "$root"/etc/apt/sources.list.d/*
+  wanted_sources | while read -r keyring uri release components; do
+    option=
+    if [ "$keyring" != - ]; then
+      cp "$keyring" "$root/etc/apt/keyrings/"
+      option="[signed-by=/etc/apt/keyrings/${keyring##*/}] "
+    fi
+    # a release may have no updates, or none yet
+    if [ "$release" = "$suite" ] || in_archive "$uri" "$release"; then
+      echo "deb $option$uri $release $components"
+    fi
+  done >"$root/etc/apt/sources.list"
+  apt_options >"$root/etc/apt/apt.conf.d/20machine"
+  # a chroot that is lost is built again: dpkg need not wait for the disk
+  echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/gibbsite"
+  for certificate in /usr/local/share/ca-certificates/*.crt; do
+    [ ! -e "$certificate" ] ||
+      cp "$certificate" "$root/usr/local/share/ca-certificates/"
+  done
+  if [ -x "$root/usr/sbin/update-ca-certificates" ]; then
+    in_chroot update-ca-certificates >>"$root.log" 2>&1
+  fi
+}
+
+# in_archive URI RELEASE: does apt find it there?  Asked of apt itself, so that
+# the answer comes through the same proxies.
+in_archive() {
+  mkdir -p "$root/tmp/lists/partial"
+  echo "deb [trusted=yes] $1 $2 main" >"$root/tmp/lists/sources.list"
+  answer=0
+  in_chroot apt-get -qq -o Dir::State::lists=/tmp/lists \
+    -o Dir::Etc::sourcelist=/tmp/lists/sources.list \
+    -o Dir::Etc::sourceparts=/dev/null -o APT::Update::Error-Mode=any \
+    update >>"$root.log" 2>&1 || answer=1
+  rm -rf "$root/tmp/lists"
+  return $answer
+}
+
+mount_all() {
+  mount -t proc proc "$root/proc"
+  mount --rbind /sys "$root/sys"
+  mount --rbind /dev "$root/dev"
+  cp -L /etc/resolv.conf "$root/etc/resolv.conf"
+}
+
+# ---- the steps ---------------------------------------------------------------
+
+default_steps() {
+  case $arch in
+  amd64 | "$native") echo test-c test check ;;
+  arm64) echo compile test-c exact ;;
+  *) echo test-c ;;
+  esac
+}
+
+# what tools/install.sh has to install for these steps
+needs() {
+  for step in "$@"; do
+    case $step in
+    compile) echo run compile ;;
+    exact) echo test ;;
+    *) echo "$step" ;;
+    esac
+  done
+}
+
+# The tracked files as they are, changed or not, without what is built here.
+copy_sources() {
+  rm -rf "${root:?}$inside"
+  mkdir -p "$root$inside"
+  tree=$(git -c user.name=none -c user.email=none stash create 2>/dev/null) ||
+    tree=
+  if git rev-parse --verify --quiet HEAD >/dev/null 2>&1; then
+    git archive "${tree:-HEAD}" | tar -x -C "$root$inside"
+  else
+    tar -c --exclude=./check --exclude=./demo-output --exclude='*.o' \
+      --exclude='*.so' --exclude=./tests/c/build . | tar -x -C "$root$inside"
+  fi
+}
+
+in_sources() {
+  # shellcheck disable=SC2016  # for the shell inside
+  in_chroot sh -c 'cd "$0" && exec "$@"' "$inside" "$@"
+}
+
+# Installs by each compiler, a warning an error; the gcc of the last one stays.
+compile_both() {
+  for compiler in clang gcc; do
+    printf '%s\n' "CC = $compiler" 'SHLIB_OPENMP_CFLAGS =' \
+      'CFLAGS = -O2 -Wall -Wextra -Werror -Wno-unknown-pragmas' \
+      >"$root$inside/compiler.mk"
+    in_sources rm -rf check
+    in_sources env R_MAKEVARS_USER="$inside/compiler.mk" make library || return 1
+    say "clean on $arch: $(in_chroot $compiler --version | head -n 1)"
+  done
+}
+
+take_step() {
+  case $1 in
+  test-c)
+    if emulated; then
+      # a sanitizer's run-time library knows too little of qemu
+      in_sources make test-c SANITIZE=
+    else
+      in_sources make test-c
+    fi
+    ;;
+  test) in_sources make test ${FILTER:+FILTER="$FILTER"} ;;
+  check) in_sources make check ;;
+  compile) compile_both ;;
+  exact) in_sources make test FILTER="${FILTER:-$exact_tests}" ;;
+  esac
+}
+
+run_inside() {
+  if [ ! -f "$root/$built" ] || [ "$(cat "$root/$built")" != "$form" ]; then
+    rm -rf --one-file-system "$root"
+    mkdir -p "$root"
+    make_base
+    mount_all
+    configure_apt
+  else
+    mount_all
+    # a chroot in which the next lines are cut off is not whole
+    rm "$root/$built"
+  fi
+  copy_sources
+  # shellcheck disable=SC2046,SC2048,SC2086  # lists of words
+  in_sources tools/install.sh $(needs $*)
+  echo "$form" >"$root/$built"
+
+  failed=
+  for step in "$@"; do
+    say "==== $suite $arch: $step"
+    begin=$(date +%s)
+    take_step "$step" || failed="$failed $step"
+    say "==== $suite $arch: $step: $(($(date +%s) - begin)) s"
+  done
+  rm -rf "${root:?}$inside"
+  if [ -n "$failed" ]; then
+    say "Failed on $suite $arch:$failed"
+    exit 1
+  fi
+  say "Passed on $suite $arch: $*"
+}
+
+# ---- beginning -----------------------------------------------------------------
+
+task=run
+case ${1-} in
+possible | inside)
+  task=$1
+  shift
+  ;;
+esac
+[ $# -ge 2 ] || usage
+suite=$1 arch=$2
+shift 2
+root=$chroots/$suite-$arch
+# shellcheck disable=SC2046
+[ $# -gt 0 ] || set -- $(default_steps)
+for step in "$@"; do
+  case $step in
+  test-c | test | check | compile | exact) ;;
+  *) usage ;;
+  esac
+done
+
+if [ "$task" = inside ]; then
+  run_inside "$@"
+  exit 0
+fi
+
+reason=$(why_not)
+if [ -n "$reason" ]; then
+  say "No chroot of $suite $arch: $reason."
+  exit 1
+fi
+[ "$task" = run ] || exit 0
+
+if emulated; then
+  prepare_emulation
+fi
+mkdir -p "$chroots"
+# one run at a time in a chroot; the lock ends with the run's last process
+exec 9>"$root.lock"
+flock --nonblock 9 || {
+  say "Waiting for another run in $root."
+  flock 9
+}
+
+# What runs inside has its own mounts and processes, which end when it does.
+# It is put in the background to be stopped at once by a signal; a background
+# process of a shell ignores Ctrl-C, which R must not.
+run=
+trap '[ -z "$run" ] || kill -s KILL "$run" 2>/dev/null; exit 130' HUP INT TERM
+unshare --mount --propagation private --pid --fork --kill-child \
+  --mount-proc env --default-signal=INT,QUIT \
+  tools/debian.sh inside "$suite" "$arch" "$@" &
+run=$!
+wait "$run"

@@ -1,0 +1,42 @@
+#!/bin/sh
+# Compiles for Windows, with Debian's mingw-w64, every source that Makevars.win
+# lists, core and glue: C11 and C23, with OpenMP and without, warnings as errors.
+#
+# What this shows: the sources are C that Windows' compiler and headers accept,
+# without a warning, and they use nothing of POSIX.  What it does not: nothing is
+# linked, with R.dll or at all, and nothing runs, so that a test on Windows is
+# still needed before a claim about it.
+#
+# R's headers are the same on every system but Rconfig.h.  Windows' own differs
+# from this machine's in two lines: src/gnuwin32/fixed/h/config.h of R's sources.
+set -eu
+cd "$(dirname "$0")/../src"
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+include=$(Rscript -e 'cat(R.home("include"))')
+sed -e 's|^#define HAVE_VISIBILITY_ATTRIBUTE .*|/* & */|' \
+  -e 's|^#define HAVE_ALLOCA_H .*|/* & */|' \
+  "$include/Rconfig.h" >"$scratch/Rconfig.h"
+
+# what R itself compiles packages with on Windows, and its C library there
+windows="-O2 -mfpmath=sse -msse2 -mstackrealign -D_UCRT \
+-isystem $scratch -isystem $include"
+package=$(sed -n 's/^PKG_CPPFLAGS *= *//p' Makevars.win)
+objects=$(tr ' \\' '\n\n' <Makevars.win | sed -n '/[.]o$/p')
+
+# compile FLAGS...
+compile() {
+  for object in $objects; do
+    # shellcheck disable=SC2086  # lists of flags
+    x86_64-w64-mingw32-gcc "$@" -Wall -Wextra -Wpedantic -Wstrict-prototypes \
+      -Wvla -Werror $windows $package -c -o "$scratch/object.o" \
+      "${object%.o}.c"
+  done
+  echo "clean: $(x86_64-w64-mingw32-gcc -dumpmachine) $*"
+}
+
+compile -std=gnu11 -fopenmp
+compile -std=gnu11 -Wno-unknown-pragmas
+compile -std=gnu2x -fopenmp
+echo "Compiled for Windows; not linked, and not run."
