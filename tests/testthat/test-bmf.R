@@ -130,7 +130,7 @@ test_that("a fit without its data predicts, and goes on with them", {
     longer(bare, 5, data = ratings), drop_data(longer(fit, 5))
   ))
   shuffled <- ratings[rev(seq_len(nrow(ratings))), ]
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     extend(bare, 5)
     extend(bare, 5, data = shuffled)
     predict(bare)
@@ -462,7 +462,7 @@ test_that("recommendations are the best predictions of what is not rated", {
     ratings, data.frame(user = "all", item = unique(ratings$item), value = 3)
   )
   expect_identical(nrow(recommend(short_bmf(full), "all")), 0L)
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     recommend(fit, c("a", "nobody"))
     recommend(fit, character())
     recommend(fit, NA)
@@ -551,7 +551,7 @@ test_that("new users are predicted from their draws", {
   ))
   expect_equal(best$mean, sort(all$mean, decreasing = TRUE)[1:3])
   expect_snapshot(folded)
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     fold_in(fit, data.frame(user = "p", item = c(10, 11), value = 1))
     fold_in(fit, data.frame(user = "p", item = 10))
     fold_in(fit, data.frame(user = "p", item = 10, value = Inf))
@@ -698,7 +698,7 @@ test_that("pictures are drawn and leave the device as it was", {
   # few values: a box for each
   ratings$value <- round(ratings$value)
   expect_invisible(plot(short_bmf(ratings), type = "predicted"))
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     plot(fit, type = "mixture")
     plot(fit, type = c("rmse", "trace"))
     plot(fit, newdata = some_pairs)
@@ -1008,7 +1008,7 @@ test_that("faults of priors and arguments name themselves", {
   run <- function(...) gibbs_bmf(ratings, ..., draws = 5, burnin = 0, seed = 1)
   changed <- bmf_gamma()
   changed$b <- -1
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     bmf_fixed(c = 0)
     bmf_fixed(sigma2 = "a")
     bmf_gamma(a = -1)
@@ -1042,7 +1042,7 @@ test_that("faults of priors and arguments name themselves", {
     run(data = ratings)
     gibbs_bmf(ratings[1:2])
   })
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     withr::with_options(list(gibbsite.max_draws_mb = 0.001), {
       run(rank = 3, keep = c("u", "v"))
     })
@@ -1052,7 +1052,7 @@ test_that("faults of priors and arguments name themselves", {
 test_that("faults of questions name themselves", {
   fit <- short_bmf()
   top <- gibbs_bmf(small_ratings(), 1, method = "icm", seed = 1)
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     predict(fit, 1:3)
     predict(fit, some_pairs["user"])
     predict(fit, some_pairs[0, ])
@@ -1079,11 +1079,11 @@ test_that("faults of questions name themselves", {
     predict(top, some_pairs, type = "draws")
   })
   small <- withr::local_options(list(gibbsite.max_draws_mb = 0.01))
-  expect_snapshot(error = TRUE, predict(fit, type = "draws"))
+  expect_gibbsite_error(predict(fit, type = "draws"))
   none <- withr::with_options(list(gibbsite.max_draws_mb = 0.001), {
     short_bmf(draws = 5, chains = 1, rank = 9)
   })
-  expect_snapshot(error = TRUE, predict(none, some_pairs))
+  expect_gibbsite_error(predict(none, some_pairs))
 })
 
 # ---- simulation ------------------------------------------------------------
@@ -1113,7 +1113,7 @@ test_that("simulated ratings have the law that the page states", {
   )
   expect_lt(abs(mean(attr(made, "a")^2) - 0.36), 4.5 * sqrt(2 / 200) * 0.36)
   expect_identical(nrow(sim_bmf(1, 1, share = 0.01)), 1L)
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     sim_bmf(0, 1)
     sim_bmf(2, 1.5)
     sim_bmf(2, 2, rank = 0)

@@ -129,7 +129,7 @@ test_that("a fit without its data is continued with them, and with no others", {
   ))
   others <- datasets::faithful
   others[272, 1] <- others[272, 1] + 1e-12
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     extend(part, 30)
     extend(part, 30, data = others)
     extend(short_gmm(20), 30, data = others)
@@ -252,10 +252,10 @@ test_that("shared streams, and kinds that hide state, are refused", {
     set.seed(1)
     list(mu = matrix(c(2, 4, 50, 80), 2))
   }
-  expect_snapshot(error = TRUE, short_gmm(inits = fixed))
+  expect_gibbsite_error(short_gmm(inits = fixed))
   withr::defer(RNGkind("default", "default", "default"))
   RNGkind("Mersenne-Twister", "Box-Muller")
-  expect_snapshot(error = TRUE, short_gmm(seed = NULL))
+  expect_gibbsite_error(short_gmm(seed = NULL))
   expect_error(short_gmm(), class = "gibbsite_error_generator")
 })
 
@@ -268,7 +268,7 @@ test_that("a failing chain is named, and the others can be continued", {
       if (state$chain == 2 && state$sweep == 30) stop("the probe {broke}")
     }
   )
-  expect_snapshot(error = TRUE, probe(draws = 40, chains = 3, seed = 5))
+  expect_gibbsite_error(probe(draws = 40, chains = 3, seed = 5))
   failure <- rlang::catch_cnd(
     probe(draws = 40, chains = 3, seed = 5), "gibbsite_error_chain"
   )
@@ -387,7 +387,7 @@ test_that("extend() takes a rule, anchored at the first draw", {
     class = "gibbsite_message_rounded"
   )
   expect_identical(attr(fit, "running")$stop_when$max_draws, 400)
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     extend(part, 10, stop_when = until(max_draws = 20, every = 10))
   })
 })
@@ -398,7 +398,7 @@ test_that("a run that would not fit in memory is refused before it starts", {
   withr::local_options(gibbsite.max_draws_mb = 0.01)
   ran <- FALSE
   withr::local_options(probe.segment = function(state) ran <<- TRUE)
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     gibbs_gmm(datasets::faithful, 2, draws = 1e5)
     gibbs_gmm(datasets::faithful, 2, draws = 10, stop_when = until())
   })

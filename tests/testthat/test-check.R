@@ -30,7 +30,7 @@ test_that("a message is filled in where it was written, braces and all", {
     given <- "{a} <b> {.val c}"
     abort_argument(c("Not {given}.", i = "Nor {quoted(given)}."))
   }
-  expect_snapshot(f(), error = TRUE)
+  expect_gibbsite_error(f())
 })
 
 test_that("warnings and messages have classes of their own", {
@@ -116,7 +116,7 @@ test_that("a count is a whole number of any numeric type", {
 
 test_that("what is no count is said in words", {
   k <- count(max = 272, max_why = "rows of `x`")
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     k(500)
     k(0)
     k(1.5)
@@ -141,7 +141,7 @@ test_that("what is no count is said in words", {
 
 test_that("the argument's name and the call are found without being given", {
   gibbs <- function(components) check_count(components)
-  expect_snapshot(gibbs(0), error = TRUE)
+  expect_gibbsite_error(gibbs(0))
 })
 
 test_that("numbers are checked against open and closed ends", {
@@ -151,7 +151,7 @@ test_that("numbers are checked against open and closed ends", {
   expect_identical(check_number(Inf, infinite_ok = TRUE), Inf)
   expect_null(check_number(NULL, null_ok = TRUE))
   number <- function(...) count(check_number, ...)
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     number()("a")
     number()(NA_real_)
     number()(Inf)
@@ -172,7 +172,7 @@ test_that("flags and strings are single values", {
   expect_null(check_string(NULL, null_ok = TRUE))
   flag <- count(check_flag)
   string <- count(check_string)
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     flag(NA)
     flag(1)
     flag("TRUE")
@@ -196,7 +196,7 @@ test_that("a choice is made as match.arg() makes it", {
   expect_equal(f(NULL), "cluster")
   expect_equal(f("prob"), "prob")
   expect_equal(f("dens"), "density")
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     f("Prob")
     f("p{")
     f("")
@@ -206,13 +206,13 @@ test_that("a choice is made as match.arg() makes it", {
   })
   alike <- function(type) check_choice(type, c("full", "full_diagonal", "fuse"))
   expect_equal(alike("full"), "full")
-  expect_snapshot(alike("fu"), error = TRUE)
+  expect_gibbsite_error(alike("fu"))
 })
 
 test_that("a subset comes back in the model's order", {
   f <- function(keep) check_subset(keep, c("pi", "mu", "Sigma"), "blocks")
   expect_equal(f(c("Sigma", "pi")), c("pi", "Sigma"))
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     f(1)
     f(character())
     f(NA_character_)
@@ -226,7 +226,7 @@ test_that("an object of a class is asked for by its maker", {
   f <- function(prior, ...) check_class(prior, "gmm_prior", "gmm_prior()", ...)
   expect_identical(f(prior), prior)
   expect_null(f(NULL, null_ok = TRUE))
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     f(list())
     f(NULL)
     f(function() NULL)
@@ -242,7 +242,7 @@ test_that("numeric vectors have the length that is asked for", {
   expect_identical(check_numeric_vector(c(1, Inf), finite = FALSE), c(1, Inf))
   expect_null(check_numeric_vector(NULL, null_ok = TRUE))
   vector <- function(...) count(check_numeric_vector, ...)
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     vector()("a")
     vector()(list(1))
     vector()(numeric())
@@ -269,7 +269,7 @@ test_that("covariances are symmetric and positive definite", {
   tiny <- diag(c(1e-200, 1e-200))
   expect_identical(check_spd_matrix(tiny, 2), tiny)
   spd <- function(...) count(check_spd_matrix, ...)
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     spd(d = 2)("a")
     spd(d = 2)(1)
     spd(d = 1)(-1)
@@ -335,25 +335,33 @@ test_that("nothing is lost without a word", {
   )
   x$plain <- I(c(5, 6))
   x$odd <- structure(c(7, 8), class = "odd")
-  expect_snapshot(y <- data_matrix(x))
+  expect_gibbsite_condition(
+    y <- data_matrix(x), "gibbsite_message_conversion"
+  )
   expect_identical(unname(y), cbind(
     c(1, 2), c(1, 2), c(10, 20), c(10, 20), c(1, 2), c(1, 2), c(1, 2),
     c(5, 6), c(7, 8)
   ))
   expect_message(data_matrix(x), class = "gibbsite_message_conversion")
-  expect_snapshot(y <- data_matrix(EuStockMarkets))
+  expect_gibbsite_condition(
+    y <- data_matrix(EuStockMarkets), "gibbsite_message_conversion"
+  )
   expect_identical(
     unclass(y), matrix(as.double(EuStockMarkets), ncol = 4,
       dimnames = dimnames(EuStockMarkets)
     )
   )
   twice <- matrix(1:6, 2, dimnames = list(NULL, c("a", "b", "a")))
-  expect_snapshot(y <- data_matrix(twice))
+  expect_gibbsite_condition(
+    y <- data_matrix(twice), "gibbsite_message_names"
+  )
   expect_identical(colnames(y), c("a", "b", "a.1"))
   colnames(twice) <- NULL
   twice <- cbind(twice, twice)
   colnames(twice) <- rep(c("a", "b", "c"), 2)
-  expect_snapshot(y <- data_matrix(twice[, -6]))
+  expect_gibbsite_condition(
+    y <- data_matrix(twice[, -6]), "gibbsite_message_names"
+  )
 })
 
 test_that("what is no data is refused, with the columns at fault", {
@@ -365,7 +373,7 @@ test_that("what is no data is refused, with the columns at fault", {
   bad$i <- c(1i, 2i)
   bad$big <- structure(c(1, 2), class = "integer64")
   empty_columns <- data.frame(row.names = 1:3)
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     data_matrix(bad[c("n", "g")])
     data_matrix(bad[c("n", "l", "m", "void", "t")])
     data_matrix(bad[c("i", "big")])
@@ -392,7 +400,7 @@ test_that("what is no data is refused, with the columns at fault", {
 test_that("a sparse matrix is refused with the way out", {
   skip_if_not_installed("Matrix")
   sparse <- Matrix::sparseMatrix(1:2, 1:2, x = c(1, 2))
-  expect_snapshot(data_matrix(sparse), error = TRUE)
+  expect_gibbsite_error(data_matrix(sparse))
 })
 
 test_that("the first value that is not finite is named", {
@@ -402,7 +410,7 @@ test_that("the first value that is not finite is named", {
   x["Mazda RX4", "carb"] <- NA
   one <- data_matrix(faithful)
   one[3, 2] <- -Inf
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     data_matrix(x)
     data_matrix(one)
     data_matrix(c(1, NaN))
@@ -414,17 +422,21 @@ test_that("the first value that is not finite is named", {
 test_that("missing values are an error, or leave their rows out aloud", {
   x <- airquality[1:6, c("Ozone", "Solar.R", "Wind")]
   rownames(x) <- letters[1:6]
-  expect_snapshot(data_matrix(x), error = TRUE)
-  expect_snapshot(data_matrix(c(1, NA, 2)), error = TRUE)
-  expect_snapshot(y <- data_matrix(x, na_action = "omit"))
+  expect_gibbsite_error(data_matrix(x))
+  expect_gibbsite_error(data_matrix(c(1, NA, 2)))
+  expect_gibbsite_condition(
+    y <- data_matrix(x, na_action = "omit"), "gibbsite_message_omitted"
+  )
   expect_identical(
     structure(y, na.action = NULL), as.matrix(x)[1:4, ]
   )
   expect_identical(attr(y, "na.action"), attr(stats::na.omit(x), "na.action"))
   one <- data_matrix(faithful)
   one[2, 1] <- NA
-  expect_snapshot(y <- data_matrix(one, na_action = "omit"))
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_condition(
+    y <- data_matrix(one, na_action = "omit"), "gibbsite_message_omitted"
+  )
+  expect_gibbsite_error({
     data_matrix(matrix(NA, 2, 2))
     data_matrix(c(NA, NA_real_), na_action = "omit")
     data_matrix(c(1, NA), na_action = "drop")
@@ -443,7 +455,7 @@ test_that("a new directory is one that can be made, or is there", {
   withr::local_dir(root)
   expect_equal(path("new"), file.path(root, "new"))
   file.create("file")
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     path(1)
     path("file")
     path("no/such")

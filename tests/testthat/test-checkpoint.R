@@ -198,7 +198,7 @@ test_that("a damaged or foreign checkpoint is an error, its files untouched", {
     }
   }
   state <- "chain-1/state.rds"
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     damaged(cut(state, 100))
     damaged(cut(state, 0))
     damaged(cut("chain-2/draws-0002.rds", 60))
@@ -237,7 +237,7 @@ test_that("other data, and what is no checkpoint, are refused", {
   short_gmm(10, checkpoint = "run")
   before <- md5_of("run")
   dir.create("empty")
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     resume("run", data = datasets::faithful + 1)
     resume("nowhere")
     resume("empty")
@@ -253,7 +253,7 @@ test_that("a run never writes over what is there", {
   dir.create("mine")
   writeLines("my own", "mine/notes.txt")
   before <- c(md5_of("run"), md5_of("mine"))
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     gibbs_gmm(datasets::faithful, 2, checkpoint = "run")
     gibbs_gmm(datasets::faithful, 2, checkpoint = "mine")
     extend(short_gmm(10), 10, checkpoint = "run")
@@ -275,8 +275,9 @@ test_that("a directory that goes away is a warning, and the run goes on", {
       }
     }
   )
-  expect_snapshot(
+  expect_gibbsite_condition(
     fit <- quietly(probe(draws = 80, checkpoint = "run")),
+    "gibbsite_warning_checkpoint",
     transform = function(lines) {
       # one line, without the path
       sub("in `.*` could not", "in `run` could not", lines)

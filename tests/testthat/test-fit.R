@@ -164,7 +164,7 @@ test_that("`[` with two indices chooses draws and columns", {
 
 test_that("what `[` cannot give is an error of the call", {
   fit <- fake_fit(chains = 1)
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     fit[2]
     fit[0]
     fit[, "c"]
@@ -186,7 +186,7 @@ test_that("window counts sweeps and gives a plain mcmc.list", {
 test_that("as.mcmc takes one chain only", {
   one <- fake_fit(chains = 1)
   expect_identical(coda::as.mcmc(one), one[[1]])
-  expect_snapshot(error = TRUE, coda::as.mcmc(fake_fit(chains = 2)))
+  expect_gibbsite_error(coda::as.mcmc(fake_fit(chains = 2)))
 })
 
 test_that("matrix, array and data frame agree", {
@@ -209,7 +209,7 @@ test_that("matrix, array and data frame agree", {
 
 test_that("a variable named chain is not overwritten", {
   fit <- fake_fit(columns = c("chain", "(Intercept)"))
-  expect_snapshot(error = TRUE, as.data.frame(fit))
+  expect_gibbsite_error(as.data.frame(fit))
   expect_named(as.data.frame(fit, index = FALSE), c("chain", "(Intercept)"))
 })
 
@@ -247,7 +247,7 @@ test_that("draws_of gives a block its dimensions", {
   expect_equal(dim(draws_of(fit, "log_lik")), c(5, 2))
   expect_equal(draws_of(fit, "mu[2,2]"), mu[, , 2, 2])
   expect_equal(dim(draws_of(fit, "x[1]")), c(5, 2, 2))
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     draws_of(fit, "nu")
     draws_of(fit, c("mu", "pi"))
   })
@@ -258,7 +258,7 @@ test_that("draws_of finds elements in any order, and whole blocks only", {
   expect_equal(draws_of(fit, "b")[, 1, ],
                unclass(fit[[1]])[, c(3, 1, 2)], ignore_attr = TRUE)
   some <- fake_fit(draws = 4, chains = 1, columns = c("b[1]", "b[3]"))
-  expect_snapshot(error = TRUE, draws_of(some, "b"))
+  expect_gibbsite_error(draws_of(some, "b"))
 })
 
 test_that("draws_of hands posterior's random variables on", {
@@ -317,7 +317,7 @@ test_that("identical_fit leaves out how a fit was run, and environments", {
 })
 
 test_that("identical_fit refuses what is not a fit", {
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     identical_fit(1, fake_fit())
     identical_fit(fake_fit(), list())
   })
@@ -359,7 +359,7 @@ test_that("a fit changed by hand cannot be continued or combined", {
     expect_error(combine_fits(changed[[how]], fake_fit(chains = 2, seed = 2)),
                  class = "gibbsite_error_state", label = how)
   }
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     extend(changed$value, 10)
     extend(changed$missing, 10)
     extend(changed$varnames, 10)
@@ -380,7 +380,7 @@ test_that("changed pending draws are seen", {
 
 test_that("extend checks its arguments before anything runs", {
   fit <- fake_fit(chains = 1)
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     extend(fit)
     extend(fit, 0)
     extend(fit, 10, cores = -1)
@@ -406,7 +406,7 @@ test_that("extend continues a fit to the bits of one run", {
 
   bare <- drop_data(part)
   expect_null(attr(bare, "model")$data)
-  expect_snapshot(error = TRUE, extend(bare, 30, progress = FALSE))
+  expect_gibbsite_error(extend(bare, 30, progress = FALSE))
   expect_error(extend(bare, 30, data = 1, progress = FALSE),
                class = "gibbsite_error_argument")
   again <- suppressWarnings(extend(bare, 30, data = 0, progress = FALSE))
@@ -465,7 +465,7 @@ test_that("combined fits can be extended", {
 
 test_that("identical streams are refused", {
   a <- fake_fit(chains = 2)
-  expect_snapshot(error = TRUE, combine_fits(a, a))
+  expect_gibbsite_error(combine_fits(a, a))
   expect_error(combine_fits(a, a), class = "gibbsite_error_streams")
   # the same generators, other draws
   b <- fake_fit(chains = 2, values = function(k) matrix(k, 100, 3))
@@ -482,7 +482,7 @@ test_that("identical streams are refused", {
   # the same seed, hidden by other starting values
   f <- fake_fit(chains = 1, seed = 9)
   attr(f, "running")$seed <- 1L
-  expect_snapshot(error = TRUE, combine_fits(a, f))
+  expect_gibbsite_error(combine_fits(a, f))
 })
 
 test_that("runs that do not match are refused by name", {
@@ -491,7 +491,7 @@ test_that("runs that do not match are refused by name", {
   attr(other_data, "model")$data_hash <- "other"
   other_prior <- fake_fit(chains = 1, seed = 2)
   attr(other_prior, "model")$prior$sd <- 2
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     combine_fits(a)
     combine_fits(a, 1)
     combine_fits(a, fake_fit(chains = 1, seed = 2, draws = 50))
@@ -512,11 +512,11 @@ test_that("update evaluates the call anew with changed arguments", {
   expect_identical(update(fit, evaluate = FALSE, seed = NULL),
                    quote(gibbs_toy(x = 5, k = 2)))
   attr(fit, "run")$call <- NULL
-  expect_snapshot(error = TRUE, update(fit, k = 3))
+  expect_gibbsite_error(update(fit, k = 3))
 })
 
 test_that("drop_data refuses what is not a fit", {
-  expect_snapshot(error = TRUE, drop_data(3))
+  expect_gibbsite_error(drop_data(3))
 })
 
 test_that("methods leave R's generator alone", {
@@ -536,7 +536,7 @@ test_that("methods leave R's generator alone", {
 
 test_that("an index is never recycled, cut or doubled", {
   fit <- fake_fit(draws = 20, chains = 2)
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     fit[, c(TRUE, FALSE)]
     fit[1.5]
     fit[c(1, 1)]
@@ -553,7 +553,7 @@ test_that("an index is never recycled, cut or doubled", {
 
 test_that("window names the argument that is wrong", {
   fit <- fake_fit(draws = 20, burnin = 7, thin = 3, chains = 2)
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     window(fit, start = 5)
     window(fit, end = "last")
     window(fit, thin = 4)
@@ -567,20 +567,23 @@ test_that("window names the argument that is wrong", {
 
 test_that("arguments that do not exist are errors", {
   fit <- fake_fit(draws = 20, chains = 2)
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     draws_of(fit)
     draws_of(1:3, "mu")
     draws_of(fit, "mu", 3)
-    summary(fit, prob = 0.5)
     tidy(fit, conf = 0.5, level = 0.9)
     glance(fit, 3)
   })
 })
 
+test_that("an argument may be abbreviated where R allows it", {
+  expect_snapshot(summary(fake_fit(draws = 20, chains = 2), prob = 0.5))
+})
+
 test_that("fits that were put together have no one call", {
   fit <- combine_fits(fake_fit(seed = 1L), fake_fit(seed = 2L))
-  expect_snapshot(update(fit, draws = 10), error = TRUE)
-  expect_snapshot(update(fake_fit(), evaluate = "no"), error = TRUE)
+  expect_gibbsite_error(update(fit, draws = 10))
+  expect_gibbsite_error(update(fake_fit(), evaluate = "no"))
 })
 
 test_that("a part of a table of convergence carries no verdict", {

@@ -38,7 +38,9 @@ test_that("the first interrupt stops all chains, and says how to go on", {
   withr::local_options(
     gibbsite.on_interrupt = "return", gibbsite.segment_seconds = 1e-9
   )
-  expect_snapshot(part <- probe(draws = 20, burnin = 0))
+  expect_gibbsite_condition(
+    part <- probe(draws = 20, burnin = 0), "gibbsite_warning_interrupted"
+  )
   expect_identical(shown(part), 2L)
   expect_identical(attr(part, "run")$outcome, "interrupted")
 })
@@ -104,7 +106,10 @@ test_that("with a rule an interrupted run goes on to the same stop", {
   }
   interrupt_at(60)
   withr::local_options(gibbsite.on_interrupt = "return")
-  expect_snapshot(part <- probe(draws = 20, burnin = 5, stop_when = rule))
+  expect_gibbsite_condition(
+    part <- probe(draws = 20, burnin = 5, stop_when = rule),
+    "gibbsite_warning_interrupted"
+  )
 })
 
 test_that("`stop` raises an error that carries the fit", {
@@ -114,8 +119,8 @@ test_that("`stop` raises an error that carries the fit", {
   interrupt_at(60)
   folder <- withr::local_tempdir()
   withr::local_dir(folder)
-  expect_snapshot(
-    error = TRUE, probe(draws = 50, checkpoint = "run"),
+  expect_gibbsite_error(
+    probe(draws = 50, checkpoint = "run"),
     transform = function(lines) sub("\\(\".*run\"\\)", "(\"run\")", lines)
   )
   interrupt_at(60)

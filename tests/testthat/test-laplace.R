@@ -428,7 +428,7 @@ test_that("what is printed says that it approximates, and how well", {
 # ---- messages ---------------------------------------------------------------
 
 test_that("mistakes in the arguments are named", {
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     laplace(1, c(a = 1))
     laplace(function(x) -x^2, "a")
     laplace(function(x) -x^2, c(a = NA))
@@ -443,7 +443,7 @@ test_that("mistakes in the arguments are named", {
 
 test_that("a density that fails says where", {
   line <- function(x) -sum(x^2) / 2
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     laplace(function(x) if (x[[1]] > 0) -Inf else -x[[1]]^2, c(a = 1, b = 2))
     laplace(function(x) NaN, c(a = 1))
     laplace(function(x) Inf, c(a = 1))
@@ -480,7 +480,7 @@ test_that("no mode, no approximation", {
     quick(line, c(a = 1), gradient = function(x) 1 - x),
     class = "gibbsite_error_derivative"
   )
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     quick(saddle, c(a = 0, b = 1), gradient = function(x) {
       c(-4 * x[[1]]^3 + 6 * x[[1]], -2 * x[[2]])
     }, hessian = function(x) diag(c(6 - 12 * x[[1]]^2, -2)))
@@ -499,7 +499,7 @@ test_that("questions that a fit cannot answer are errors", {
   fit <- log_gamma_fit(3)
   bare <- drop_data(fit)
   lone <- fake_fit()
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     importance_check(lone)
     importance_check(bare)
     importance_check(fit, draws = 5000)

@@ -73,7 +73,7 @@ test_that("a fit without its data goes on with them", {
   more <- longer(bare, 12, data = corpus$x)
   expect_identical(as.matrix(more), as.matrix(whole))
   expect_error(coherence(bare), class = "gibbsite_error_argument")
-  expect_snapshot(error = TRUE, ldavis_data(bare))
+  expect_gibbsite_error(ldavis_data(bare))
   expect_error(predict(bare, corpus$x), NA)
 })
 
@@ -337,7 +337,7 @@ test_that("pictures are drawn", {
   for (type in c("terms", "prevalence", "map", "trace")) {
     expect_identical(plot(fit, type = type), fit)
   }
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     plot(fit, type = "words")
     plot(fit, topics = 4)
     plot(short_lda(5, k = 2), type = "map")
@@ -365,7 +365,7 @@ test_that("odd corpora have an answer", {
 test_that("errors name the argument and the way out", {
   x <- corpus$x
   fit <- short_lda(5)
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     gibbs_lda(x, 0)
     gibbs_lda(x, 1e6)
     gibbs_lda(x, 3, prior = gmm_prior())

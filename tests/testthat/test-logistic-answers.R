@@ -556,7 +556,7 @@ test_that("models are compared by their evidence", {
   bare <- drop_data(a)
   line <- laplace(function(x) -x^2 / 2, c(a = 1), function(x) -x,
                   function(x) matrix(-1), progress = FALSE)
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     anova(a, flat)
     anova(a, other)
     anova(a, fewer)
@@ -645,7 +645,7 @@ test_that("mistakes in predictions are named", {
   beside <- short_logistic(am ~ wt, mtcars, offset = qsec)
   counts <- beetle()
   factors <- short_logistic(factor(am) ~ wt, mtcars)
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     predict(bare)
     predict(fit, mtcars["gear"])
     predict(fit, 1:3)

@@ -113,7 +113,7 @@ test_that("a checkpoint is resumed, and its density compared", {
   expect_true(identical_fit(
     resumed(folder, log_density = make(c(1, 2, 4))), whole
   ))
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     resumed(folder, log_density = make(c(1, 2, 5)))
     resumed(folder, log_density = function(m, s) -m^2)
     resumed(folder, data = make(c(1, 2, 4)))
@@ -144,7 +144,7 @@ test_that("a fit without its density takes it again", {
   expect_null(attr(bare, "model")$data)
   more <- longer(bare, 30, log_density = quadratic)
   expect_true(identical_fit(more, run(50, keep_data = FALSE)))
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     longer(bare, 30)
     longer(bare, 30, log_density = function(x) -sum(x^2))
     longer(short_gmm(), 5, log_density = quadratic)
@@ -319,7 +319,7 @@ test_that("values that are no log density stop, with sweep and point", {
   run <- function(f, proposal = random_walk(1), ...) {
     short_mh(f, two, proposal, chains = 1, draws = 2000, ...)
   }
-  expect_snapshot(error = TRUE, transform = scrub, {
+  expect_gibbsite_error(transform = scrub, {
     run(at(NaN))
     run(at(NA))
     run(at(Inf))
@@ -360,7 +360,7 @@ test_that("NaN can be taken for zero, and is counted", {
 })
 
 test_that("a start must be possible", {
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     short_mh(function(x) -Inf, c(a = 1, b = 2))
     short_mh(function(x) if (x > 0) -x else -Inf, 1, inits = list(1, -1))
     short_mh(function(x) stop("not here"), 1)
@@ -460,7 +460,7 @@ test_that("columns are named as init is", {
     short_mh(quadratic, two, random_walk(1), inits = list(start, start))
   }
   expect_true(same_draws(run(c(b = 1, a = 2)), run(c(a = 2, b = 1))))
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     short_mh(quadratic, c(a = 1, 2))
     short_mh(quadratic, c(a = 1, a = 2))
     short_mh(quadratic, c(log_density = 1))
@@ -580,7 +580,7 @@ test_that("a Laplace approximation is a start, a covariance and a proposal", {
   run <- short_mh(f, fit, independence(fit), inits = list(fit, two))
   expect_identical(posterior::variables(run), c("a", "b", "log_density"))
   expect_gt(min(acceptance(run)$rate), 0.5)
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     mh_sample(f, fit, random_walk(cov = fit), blocks = "each")
     mh_sample(quadratic, 0, independence(fit))
     mh_sample(quadratic, 0, inits = list(fit), chains = 1)
@@ -643,7 +643,7 @@ test_that("prints say what was done", {
 # ---- messages ----------------------------------------------------------------
 
 test_that("arguments are checked before anything runs", {
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     mh_sample(1, 0)
     mh_sample(function() 0, 0)
     mh_sample(quadratic, "a")
@@ -727,7 +727,7 @@ test_that("the gradient is given the further arguments that it takes", {
 })
 
 test_that("proposals are checked where they are made", {
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     random_walk()
     random_walk(1, cov = diag(2))
     random_walk(-1)
@@ -804,7 +804,7 @@ test_that("coef() gives posterior means", {
 })
 
 test_that("what is no such fit has no acceptance rates and no steps", {
-  expect_snapshot(error = TRUE, cnd_class = TRUE, {
+  expect_gibbsite_error({
     acceptance()
     acceptance(lm(dist ~ speed, cars))
     mh_trace()
@@ -815,7 +815,7 @@ test_that("what is no such fit has no acceptance rates and no steps", {
 
 test_that("a start of zero density is named", {
   positive <- function(x) if (x > 0) -x else -Inf
-  expect_snapshot(error = TRUE, cnd_class = TRUE, {
+  expect_gibbsite_error({
     short_mh(positive, 1, inits = list(1, 2, -1), chains = 3)
     short_mh(positive, 1, inits = function(k) 2 - k, chains = 3)
     gibbs_sample(list(a = mh_step(function(state) positive(state$a))),

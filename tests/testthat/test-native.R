@@ -246,7 +246,7 @@ test_that("NaN, infinities and slow code in a chain are as of an R function", {
     ))
   }
   expect_lt(max(as.matrix(run(-Inf))[, "a"]), 2)
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     run(Inf)
     run(0)
   }, transform = without_segments)
@@ -269,8 +269,8 @@ test_that("an external pointer is of this process, and can be given again", {
   }
   whole <- run(50)
   lost <- unserialize(serialize(run(20), NULL))
-  expect_snapshot(
-    error = TRUE, extend(lost, 30, progress = FALSE),
+  expect_gibbsite_error(
+    extend(lost, 30, progress = FALSE),
     transform = without_segments
   )
   expect_identical(
@@ -294,7 +294,7 @@ test_that("what is registered by a package is found, else what it exports", {
 })
 
 test_that("arguments are checked", {
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     native_density()
     native_density("stats", dll = "f.so")
     native_density("stats")

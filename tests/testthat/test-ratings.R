@@ -202,7 +202,7 @@ test_that("what a table lacks, repeats or leaves out is said", {
   expect_identical(ratings$value, c(1, 3))
   expect_identical(ratings$users, c("a", "b"))
   expect_no_message(read(three))
-  expect_snapshot({
+  expect_gibbsite_condition(class = "gibbsite_message", {
     . <- read(rbind(missing, three))
   })
 })
@@ -233,7 +233,7 @@ test_that("faults of ratings name their place", {
   listed <- three
   listed$user <- list(1, 2, 3)
   uneven <- list(value = 1:3, user = 1:2, item = 1:3)
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     # not finite
     read(set("value", 2, Inf))
     read(set("value", 2:3, NaN))
@@ -271,7 +271,7 @@ test_that("faults of ratings name their place", {
     read(matrix("a", 1, 1))
   })
   skip_if_not_installed("Matrix")
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     read(Matrix::sparseMatrix(1:2, 1:2))
     read(methods::new("numeric"))
   })

@@ -30,7 +30,7 @@ test_that("summary takes variables, blocks and probabilities", {
   expect_named(summary(fit, probs = c(0.05, 0.995)),
                c("variable", "mean", "sd", "q5", "q99.5", "mcse_mean", "rhat",
                  "ess_bulk", "ess_tail"))
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     summary(fit, "c")
     summary(fit, 1)
     summary(fit, probs = 2)
@@ -144,7 +144,7 @@ test_that("thresholds decide, and are checked", {
   expect_false(converged(fit, rhat = 1.1, ess = 1e5))
   expect_false(converged(fit, rhat = 1 + 1e-9, ess = 300))
   expect_true(isTRUE(converged(fit, 1.1, 10)) && !is.object(converged(fit)))
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error({
     converged(fit, rhat = 1)
     converged(fit, ess = -1)
     converged(1)
@@ -194,7 +194,9 @@ test_that("the warning names the worst and what to type, and is suppressible", {
   fit <- fake_fit(draws = 100)
   cnd <- rlang::catch_cnd(warn_convergence(fit, quote(gibbs_toy(1))))
   expect_s3_class(cnd, c("gibbsite_warning_convergence", "gibbsite_warning"))
-  expect_snapshot(warn_convergence(fit))
+  expect_gibbsite_condition(
+    warn_convergence(fit), "gibbsite_warning_convergence"
+  )
   far <- fake_fit(draws = 500, values = function(k) {
     matrix(rnorm(1500) + k, 500)
   })
@@ -328,7 +330,7 @@ test_that("tidy has labels and intervals, glance one row", {
   expect_equal(row$rhat, max(convergence(fit)$rhat))
   expect_identical(row$converged, converged(fit))
   expect_equal(row$elapsed, 0.5)
-  expect_snapshot(error = TRUE, tidy(fit, conf.level = 1))
+  expect_gibbsite_error(tidy(fit, conf.level = 1))
 })
 
 test_that("parts of the tables are ordinary data frames", {
