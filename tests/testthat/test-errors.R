@@ -1,0 +1,57 @@
+# helper-errors.R: what is stored of a condition, and that nothing passes which
+# is none.
+
+test_that("class, call and message of a condition are written down", {
+  f <- function(x) {
+    message("a line\nand another")
+    warning("careful")
+    cli::cli_abort(
+      c("No {.arg x}.", i = "Give one."), class = "gibbsite_error_argument"
+    )
+  }
+  told <- evaluated(quote({
+    f(1)
+    y <- 2
+  }), environment())
+  expect_identical(told_lines(told), c(
+    "> f(1)", "Message <simpleMessage>", "a line", "and another",
+    "Warning in `f()` <simpleWarning>", "careful",
+    "Error in `f()` <gibbsite_error_argument>", "No `x`.", "i Give one.",
+    "> y <- 2"
+  ))
+  expect_identical(y, 2)
+  lines <- evaluated(quote({
+    list(1,
+      2
+    )
+  }), environment())[[1]]$lines
+  expect_identical(lines, c("list(1,", "  2", ")"))
+})
+
+test_that("a call without its condition fails", {
+  outcome <- function(code) {
+    withr::local_envvar(NOT_CRAN = "false")
+    found <- NULL
+    withCallingHandlers(code, expectation = function(e) {
+      found <<- c(found, class(e)[[1]])
+      invokeRestart("continue_test")
+    })
+    setdiff(found, "expectation_skip")
+  }
+  stop_as <- function(class) rlang::abort("no", class = class)
+  good <- "expectation_success"
+  bad <- "expectation_failure"
+  expect_identical(outcome(expect_gibbsite_error(1 + 1)), bad)
+  expect_identical(outcome(expect_gibbsite_error(stop("no"))), bad)
+  expect_identical(
+    outcome(expect_gibbsite_error(stop_as("gibbsite_error"))), good
+  )
+  expect_identical(outcome(expect_gibbsite_condition(1 + 1, "message")), bad)
+  expect_identical(outcome(expect_gibbsite_condition(stop("no"), "error")), bad)
+  expect_identical(
+    outcome(expect_gibbsite_condition(message("a"), "warning")), bad
+  )
+  expect_identical(
+    outcome(expect_gibbsite_condition(message("a"), "message")), good
+  )
+})
