@@ -116,6 +116,12 @@ layering: ## the core knows no R objects; no C function is over 60 lines
 	@tools/layering-test.sh
 	@tools/layering.sh src
 
+.PHONY: bits
+bits: ## do all compilers at hand draw the same bits?
+	@tools/install.sh test
+	@$(MAKE) --no-print-directory library
+	@$(WITH_LIBRARY) tools/bits.sh
+
 .PHONY: warnings
 warnings: ## compile with gcc and clang, all warnings errors
 	@tools/install.sh develop

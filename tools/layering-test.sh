@@ -15,8 +15,10 @@ example() {
   printf '#include "init.h"\n' >"$scratch/$1/init.c"
   printf '#include <stddef.h>\nint model(size_t n);\n' \
     >"$scratch/$1/core/model.h"
+  : >"$scratch/$1/core/rounding.h"
   {
-    printf '#include <math.h> /* for sqrt */\n\n#include "model.h"\n\n'
+    printf '#include "rounding.h"\n#include <math.h> /* for sqrt */\n'
+    printf '#include "model.h"\n\n'
     printf '/* no SEXP here,\n   and no Rf_error() */\n'
     printf '// nor error()\n'
     printf 'static const char *const words[] = {"SEXP } error(", "it\\"s {"};\n'
@@ -69,6 +71,10 @@ core_ends_with object 'static int g(SEXP x) { return !x; }\n'
 refused object 'may not use SEXP'
 core_ends_with long "int f(int n)\n{\n$(body 58)\n}\n"
 refused long 'model.c:71: a function of 61 lines'
+example unrounded
+sed -i.before 1d "$scratch/unrounded/core/model.c"
+rm "$scratch/unrounded/core/model.c.before"
+refused unrounded 'model.c:1: the core includes rounding.h first'
 example unlisted
 : >"$scratch/unlisted/core/other.c"
 refused unlisted 'core/other.o is not listed'

@@ -5,6 +5,7 @@
 #   2. src/core names no SEXP and no routine that stops, warns or prints in R
 #   3. no C function is longer than 60 lines
 #   4. Makevars and Makevars.win list every source, and nothing else
+#   5. every source of src/core includes rounding.h before anything else
 # Comments and strings do not count.  Prints file:line: reason; fails on any.
 set -eu
 src=${1:-src}
@@ -81,7 +82,7 @@ awk -v src="$src" '
 
   BEGIN {
     longest = 60
-    allowed = "^<((assert|complex|ctype|errno|fenv|float|immintrin|inttypes|" \
+    allowed = "^<((assert|complex|ctype|errno|fenv|float|immintrin|arm_neon|inttypes|" \
       "limits|math|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdlib|" \
       "string|tgmath|omp|Rmath)[.]h|R_ext/(BLAS|Lapack|Random)[.]h)>$"
     n = split("SEXP SEXPREC error warning Rprintf REprintf R_CheckUserInterrupt " \
@@ -92,7 +93,7 @@ awk -v src="$src" '
   }
 
   FNR == 1 {
-    in_comment = depth = start = in_macro = 0
+    in_comment = depth = start = in_macro = includes = 0
     quote = last = ""
     in_core = index(FILENAME, src "/core/") == 1
   }
@@ -105,6 +106,8 @@ awk -v src="$src" '
       if (text ~ /^[ \t]*#[ \t]*include/) {
         sub(/[ \t]*\/[*].*/, "", raw)
         check_include(raw)
+        if (++includes == 1 && FILENAME ~ /[.]c$/ && raw !~ /"rounding[.]h"$/)
+          complain(FNR, "the core includes rounding.h first")
       } else check_words(text)
     }
     in_macro = directive && raw ~ /\\$/

@@ -1,3 +1,5 @@
+#include "rounding.h"
+
 #include "bmf.h"
 
 #include <math.h>

@@ -1,20 +1,7 @@
 /* Kernels of bmf_rows.c for one width of vector; the file is included once for
- * each width, with
- *   LANE_BYTES           bytes of a vector
- *   LANE_NAME(x)         the name of x for this width
- *   LANE_TARGET          attribute that allows its instructions, or nothing
- *   LANE_SPLAT(x)        a vector of x alone
- *   LANE_FMA(a, b, c)    a * b + c
- * A tile is three vectors high and four columns wide: twelve sums, each with a
- * name, so that they stay in registers. */
+ * each width, after lanes_next.h.  A tile is three vectors high and four columns
+ * wide: twelve sums, each with a name, so that they stay in registers. */
 
-typedef double LANE_NAME(vec)
-  __attribute__((vector_size(LANE_BYTES), aligned(8), may_alias));
-
-#define VEC LANE_NAME(vec)
-#define WIDTH (LANE_BYTES / sizeof(double))
-#define AT(pointer) (*(VEC *)(pointer))
-#define FROM(pointer) (*(const VEC *)(pointer))
 /* column at: q <- base + sign * sum */
 #define ADD(at, sum) (AT(q + (at)) = LANE_FMA(scale, sum, FROM(base + (at))))
 
@@ -194,6 +181,29 @@ LANE_TARGET static void LANE_NAME(solve_columns)(size_t stride, size_t d,
   }
 }
 
+/* The block on the diagonal, at most 4 x 4: l (4 x 4, column-major) <- its factor,
+ * inverse <- 1 over its diagonal.  False where a pivot is not positive. */
+LANE_TARGET static inline int LANE_NAME(factor_block)(const double *q,
+                                                      size_t stride,
+                                                      size_t columns, double *l,
+                                                      double *inverse) {
+  for (size_t j = 0; j < columns; j++) {
+    double pivot = q[j * stride + j];
+    for (size_t k = 0; k < j; k++)
+      pivot = LANE_FMA_ONE(-l[4 * k + j], l[4 * k + j], pivot);
+    if (!(pivot > 0.0 && isfinite(pivot)))
+      return 0;
+    inverse[j] = 1.0 / sqrt(pivot);
+    for (size_t i = j + 1; i < columns; i++) {
+      double rest = q[j * stride + i];
+      for (size_t k = 0; k < j; k++)
+        rest = LANE_FMA_ONE(-l[4 * k + i], l[4 * k + j], rest);
+      l[4 * j + i] = rest * inverse[j];
+    }
+  }
+  return 1;
+}
+
 /* q <- L with Q = L L', and below it L^-1 b; inverse (d, and up to 3 more): 1 over
  * the diagonal.  Columns four at a time: products of the finished columns are
  * taken off, the block on the diagonal is factored, the rows below it follow. */
@@ -203,7 +213,8 @@ LANE_TARGET static status LANE_NAME(factor)(size_t stride, size_t d, double *q,
     const size_t columns = d - j < 4 ? d - j : 4;
     double l[16];
     LANE_NAME(add_columns)(q, stride, j, d, j, -1.0, q, q);
-    if (!factor_block(q + j * stride + j, stride, columns, l, inverse + j))
+    if (!LANE_NAME(factor_block)(q + j * stride + j, stride, columns, l,
+                                 inverse + j))
       return STATUS_NOT_POSITIVE_DEFINITE;
     if (columns == 4)
       LANE_NAME(solve_columns)(stride, d, j, l, inverse + j, q);
@@ -246,7 +257,7 @@ LANE_TARGET static void LANE_NAME(solve_transposed)(size_t stride, size_t d,
       const double *column = a + k * stride;
       double rest = column[d] + x[j + k] - sum[k];
       for (size_t r = k + 1; r < columns; r++)
-        rest -= column[j + r] * known[j + r];
+        rest = LANE_FMA_ONE(-column[j + r], known[j + r], rest);
       known[j + k] = rest * inverse[j + k];
     }
   }
@@ -274,14 +285,14 @@ LANE_TARGET static double LANE_NAME(sum_squares)(const double *x, size_t stride,
       sum[2] += s2[k];
       sum[3] += s3[k];
     }
-    total +=
-      (sum[0] * sum[0] + sum[1] * sum[1]) + (sum[2] * sum[2] + sum[3] * sum[3]);
+    total += LANE_FMA_ONE(sum[0], sum[0], sum[1] * sum[1]) +
+             LANE_FMA_ONE(sum[2], sum[2], sum[3] * sum[3]);
   }
   for (; e < count; e++, x += stride) {
     double sum = 0.0;
     for (size_t i = 0; i <= d; i++)
-      sum += x[i] * f[i];
-    total += sum * sum;
+      sum = LANE_FMA_ONE(x[i], f[i], sum);
+    total = LANE_FMA_ONE(sum, sum, total);
   }
   return total;
 }
@@ -381,9 +392,5 @@ LANE_TARGET static void LANE_NAME(move_rows)(double *x, size_t count, size_t d,
   }
 }
 
-#undef VEC
-#undef WIDTH
-#undef AT
-#undef FROM
 #undef ADD
 #undef VECTORS

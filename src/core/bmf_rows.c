@@ -1,3 +1,5 @@
+#include "rounding.h"
+
 #include "bmf_rows.h"
 
 #include <math.h>
@@ -5,10 +7,6 @@
 #include <string.h>
 
 #include "lanes.h"
-
-#if LANES_WIDE
-#include <immintrin.h>
-#endif
 
 /* ---- sizes and layout -------------------------------------------------- */
 
@@ -87,27 +85,6 @@ static inline size_t gather_ahead(size_t design, size_t count) {
   return design > ((size_t)1 << 17) ? 8 : count;
 }
 
-/* The block on the diagonal, at most 4 x 4: l (4 x 4, column-major) <- its factor,
- * inverse <- 1 over its diagonal.  False where a pivot is not positive. */
-static inline int factor_block(const double *q, size_t stride, size_t columns,
-                               double *l, double *inverse) {
-  for (size_t j = 0; j < columns; j++) {
-    double pivot = q[j * stride + j];
-    for (size_t k = 0; k < j; k++)
-      pivot -= l[4 * k + j] * l[4 * k + j];
-    if (!(pivot > 0.0 && isfinite(pivot)))
-      return 0;
-    inverse[j] = 1.0 / sqrt(pivot);
-    for (size_t i = j + 1; i < columns; i++) {
-      double rest = q[j * stride + i];
-      for (size_t k = 0; k < j; k++)
-        rest -= l[4 * k + i] * l[4 * k + j];
-      l[4 * j + i] = rest * inverse[j];
-    }
-  }
-  return 1;
-}
-
 /* As solve_columns() for fewer than four columns: the last ones. */
 static void solve_last_columns(size_t stride, size_t d, size_t j,
                                size_t columns, const double *l,
@@ -130,52 +107,27 @@ static inline void clear_above(double *q, size_t stride, size_t columns) {
 
 /* ---- kernels ----------------------------------------------------------- */
 
-#define LANE_BYTES 16
-#define LANE_NAME(x) narrow_##x
-#define LANE_SPLAT(x) ((narrow_vec){(x), (x)})
-#define LANE_TARGET
-#define LANE_FMA(a, b, c) ((a) * (b) + (c))
-#include "bmf_kernel.h"
-#undef LANE_BYTES
-#undef LANE_NAME
-#undef LANE_SPLAT
-#undef LANE_TARGET
-#undef LANE_FMA
+#define LANES_NEXT_FUSED
+#include "lanes_next.h"
 
-#if LANES_WIDE
-#define LANE_BYTES 32
-#define LANE_NAME(x) wide_##x
-#define LANE_SPLAT(x) ((wide_vec){(x), (x), (x), (x)})
-#define LANE_TARGET __attribute__((target("avx2,fma")))
-#define LANE_FMA(a, b, c) \
-  ((wide_vec)_mm256_fmadd_pd((__m256d)(a), (__m256d)(b), (__m256d)(c)))
 #include "bmf_kernel.h"
-#undef LANE_BYTES
-#undef LANE_NAME
-#undef LANE_SPLAT
-#undef LANE_TARGET
-#undef LANE_FMA
 
-#define LANE_BYTES 64
-#define LANE_NAME(x) widest_##x
-#define LANE_SPLAT(x) ((widest_vec)_mm512_set1_pd(x))
-#define LANE_TARGET __attribute__((target("avx512f")))
-#define LANE_FMA(a, b, c) \
-  ((widest_vec)_mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c)))
+#if LANES_FUSED
+#include "lanes_next.h"
+
 #include "bmf_kernel.h"
-#undef LANE_BYTES
-#undef LANE_NAME
-#undef LANE_SPLAT
-#undef LANE_TARGET
-#undef LANE_FMA
+
+#include "lanes_next.h"
+
+#include "bmf_kernel.h"
 #endif
 
 int bmf_has_width(bmf_width width) {
-#if LANES_WIDE
+#if LANES_FUSED
   if (width == BMF_WIDEST)
-    return __builtin_cpu_supports("avx512f") != 0;
+    return lanes_fused_widest();
   if (width == BMF_WIDE)
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    return lanes_fused();
 #endif
   return width == BMF_NARROW;
 }
@@ -190,7 +142,7 @@ static bmf_width best_width(size_t d) {
 status bmf_draw_row_with(bmf_width width, const bmf_regression *job,
                          const bmf_ratings *ratings, size_t row, double *f,
                          double *square, double *area) {
-#if LANES_WIDE
+#if LANES_FUSED
   if (width == BMF_WIDEST)
     return widest_draw_row(job, ratings, row, f, square, area);
   if (width == BMF_WIDE)
@@ -209,7 +161,7 @@ status bmf_draw_row(const bmf_regression *job, const bmf_ratings *ratings,
 
 static void add_products(const double *x, size_t stride, size_t count, size_t d,
                          double *q) {
-#if LANES_WIDE
+#if LANES_FUSED
   const bmf_width width = best_width(d);
   if (width == BMF_WIDEST) {
     widest_add_products(x, stride, count, d, q, q);
@@ -245,7 +197,7 @@ void bmf_add_gram(const double *x, size_t count, size_t d, const double *centre,
 void bmf_move_rows_with(bmf_width width, double *x, size_t count, size_t d,
                         const double *map, double *area) {
   double *panel = carve_area(d, area).panel;
-#if LANES_WIDE
+#if LANES_FUSED
   if (width == BMF_WIDEST) {
     widest_move_rows(x, count, d, map, panel);
     return;

@@ -1,3 +1,5 @@
+#include "rounding.h"
+
 #include "bmf_scale.h"
 
 #include <math.h>

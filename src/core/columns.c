@@ -1,3 +1,5 @@
+#include "rounding.h"
+
 #include "columns.h"
 
 #include <math.h>

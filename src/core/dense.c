@@ -1,3 +1,5 @@
+#include "rounding.h"
+
 #include "dense.h"
 
 #include <math.h>
@@ -5,7 +7,7 @@
 
 #include "lanes.h"
 
-typedef double dense_pair __attribute__((vector_size(16), may_alias));
+LANES_VECTOR(double, 16, dense_pair, dense_pair_place);
 
 #define LANES_NEXT_FUSED
 #include "lanes_next.h"

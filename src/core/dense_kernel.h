@@ -1,14 +1,6 @@
 /* Kernels for one width of vector; dense.c includes this file once for each, after
  * lanes_next.h. */
 
-typedef double LANE_NAME(vec)
-  __attribute__((vector_size(LANE_BYTES), aligned(8), may_alias));
-
-#define VEC LANE_NAME(vec)
-#define WIDTH (LANE_BYTES / sizeof(double))
-#define AT(pointer) (*(VEC *)(pointer))
-#define FROM(pointer) (*(const VEC *)(pointer))
-
 static inline LANE_TARGET double LANE_NAME(total)(VEC sum) {
   union {
     VEC whole;
@@ -41,24 +33,24 @@ static LANE_TARGET void LANE_NAME(tile)(const double *const *x,
     LANE_HOLD(v2);
     VEC u = FROM(x0 + k);
     LANE_HOLD(u);
-    s00 += u * v0;
-    s01 += u * v1;
-    s02 += u * v2;
+    s00 = LANE_FMA(u, v0, s00);
+    s01 = LANE_FMA(u, v1, s01);
+    s02 = LANE_FMA(u, v2, s02);
     u = FROM(x1 + k);
     LANE_HOLD(u);
-    s10 += u * v0;
-    s11 += u * v1;
-    s12 += u * v2;
+    s10 = LANE_FMA(u, v0, s10);
+    s11 = LANE_FMA(u, v1, s11);
+    s12 = LANE_FMA(u, v2, s12);
     u = FROM(x2 + k);
     LANE_HOLD(u);
-    s20 += u * v0;
-    s21 += u * v1;
-    s22 += u * v2;
+    s20 = LANE_FMA(u, v0, s20);
+    s21 = LANE_FMA(u, v1, s21);
+    s22 = LANE_FMA(u, v2, s22);
     u = FROM(x3 + k);
     LANE_HOLD(u);
-    s30 += u * v0;
-    s31 += u * v1;
-    s32 += u * v2;
+    s30 = LANE_FMA(u, v0, s30);
+    s31 = LANE_FMA(u, v1, s31);
+    s32 = LANE_FMA(u, v2, s32);
   }
   out[0] = LANE_NAME(total)(s00);
   out[1] = LANE_NAME(total)(s10);
@@ -79,7 +71,8 @@ static LANE_TARGET double LANE_NAME(dot)(const double *x, const double *y,
   VEC sum[DENSE_LANES / WIDTH] = {{0}};
   for (size_t k = 0; k < n; k += DENSE_LANES)
     for (size_t part = 0; part < DENSE_LANES / WIDTH; part++)
-      sum[part] += FROM(x + k + part * WIDTH) * FROM(y + k + part * WIDTH);
+      sum[part] = LANE_FMA(FROM(x + k + part * WIDTH),
+                           FROM(y + k + part * WIDTH), sum[part]);
   double total = 0.0;
   for (size_t part = 0; part < DENSE_LANES / WIDTH; part++)
     total += LANE_NAME(total)(sum[part]);
@@ -95,20 +88,24 @@ static LANE_TARGET void LANE_NAME(combine)(double *y, const double *x,
     const double *x0 = x + stride * j, *x1 = x0 + stride;
     const double *x2 = x1 + stride, *x3 = x2 + stride;
     const double w0 = w[j], w1 = w[j + 1], w2 = w[j + 2], w3 = w[j + 3];
+    const VEC v0 = LANE_SPLAT(w0), v1 = LANE_SPLAT(w1);
+    const VEC v2 = LANE_SPLAT(w2), v3 = LANE_SPLAT(w3);
     size_t k = 0;
     for (; k + WIDTH <= n; k += WIDTH)
-      AT(y + k) += (w0 * FROM(x0 + k) + w1 * FROM(x1 + k)) +
-                   (w2 * FROM(x2 + k) + w3 * FROM(x3 + k));
+      AT(y + k) = FROM(y + k) + (LANE_FMA(v0, FROM(x0 + k), v1 * FROM(x1 + k)) +
+                                 LANE_FMA(v2, FROM(x2 + k), v3 * FROM(x3 + k)));
     for (; k < n; k++)
-      y[k] += (w0 * x0[k] + w1 * x1[k]) + (w2 * x2[k] + w3 * x3[k]);
+      y[k] += LANE_FMA_ONE(w0, x0[k], w1 * x1[k]) +
+              LANE_FMA_ONE(w2, x2[k], w3 * x3[k]);
   }
   for (; j < columns; j++) {
     const double *column = x + stride * j;
+    const VEC weight = LANE_SPLAT(w[j]);
     size_t k = 0;
     for (; k + WIDTH <= n; k += WIDTH)
-      AT(y + k) += w[j] * FROM(column + k);
+      AT(y + k) = LANE_FMA(weight, FROM(column + k), FROM(y + k));
     for (; k < n; k++)
-      y[k] += w[j] * column[k];
+      y[k] = LANE_FMA_ONE(w[j], column[k], y[k]);
   }
 }
 
@@ -121,7 +118,7 @@ static LANE_TARGET double LANE_NAME(scale_and_dot)(double *scaled,
     for (size_t part = 0; part < DENSE_LANES / WIDTH; part++) {
       const size_t at = k + part * WIDTH;
       const VEC v = FROM(x + at);
-      sum[part] += v * FROM(y + at);
+      sum[part] = LANE_FMA(v, FROM(y + at), sum[part]);
       AT(scaled + at) = v * FROM(scale + at);
     }
   double total = 0.0;
@@ -138,18 +135,18 @@ static LANE_TARGET dense_moments LANE_NAME(moments)(const double *x, size_t n,
   for (; k + PARTS * WIDTH <= n; k += PARTS * WIDTH)
     for (size_t part = 0; part < PARTS; part++) {
       const VEC v = FROM(x + k + part * WIDTH), away = v - centre;
-      square[part] += v * v;
+      square[part] = LANE_FMA(v, v, square[part]);
       change[part] += away;
-      spread[part] += away * away;
+      spread[part] = LANE_FMA(away, away, spread[part]);
     }
   dense_moments sums = {LANE_NAME(total)(square[0] + square[1]),
                         LANE_NAME(total)(change[0] + change[1]),
                         LANE_NAME(total)(spread[0] + spread[1])};
   for (; k < n; k++) {
     const double away = x[k] - centre;
-    sums.square += x[k] * x[k];
+    sums.square = LANE_FMA_ONE(x[k], x[k], sums.square);
     sums.change += away;
-    sums.spread += away * away;
+    sums.spread = LANE_FMA_ONE(away, away, sums.spread);
   }
   return sums;
 }
@@ -164,11 +161,14 @@ static LANE_TARGET void LANE_NAME(solve)(const double *l, size_t p, double *b) {
     for (; i + 4 <= p; i += 4)
       for (size_t row = 0; row < 4; row++)
         for (size_t part = 0; part < PARTS; part++)
-          sum[row][part] +=
-            column[i + row] * FROM(b + DENSE_LANES * (i + row) + part * WIDTH);
+          sum[row][part] = LANE_FMA(
+            LANE_SPLAT(column[i + row]),
+            FROM(b + DENSE_LANES * (i + row) + part * WIDTH), sum[row][part]);
     for (; i < p; i++)
       for (size_t part = 0; part < PARTS; part++)
-        sum[0][part] += column[i] * FROM(b + DENSE_LANES * i + part * WIDTH);
+        sum[0][part] =
+          LANE_FMA(LANE_SPLAT(column[i]),
+                   FROM(b + DENSE_LANES * i + part * WIDTH), sum[0][part]);
     for (size_t part = 0; part < PARTS; part++) {
       double *own = b + DENSE_LANES * j + part * WIDTH;
       AT(own) = (FROM(own) - ((sum[0][part] + sum[1][part]) +
@@ -177,8 +177,3 @@ static LANE_TARGET void LANE_NAME(solve)(const double *l, size_t p, double *b) {
     }
   }
 }
-
-#undef VEC
-#undef WIDTH
-#undef AT
-#undef FROM

@@ -1,3 +1,5 @@
+#include "rounding.h"
+
 #include "gmm.h"
 
 #include <math.h>

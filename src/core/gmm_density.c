@@ -1,3 +1,5 @@
+#include "rounding.h"
+
 #include "gmm_density.h"
 
 #include <math.h>

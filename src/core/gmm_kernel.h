@@ -1,21 +1,8 @@
 /* Kernels of the mixture density for one width of vector; gmm_density.c includes
- * this file once for each width, with
- *   LANE_BYTES     bytes of a vector
- *   LANE_NAME(x)   the name of x for this width
- *   LANE_TARGET    attribute that allows its instructions, or nothing
- * A pass handles two vectors of observations, so that sums stay in registers. */
+ * this file once for each width, after lanes_next.h.  A pass handles two vectors
+ * of observations, so that sums stay in registers. */
 
-typedef double LANE_NAME(vec)
-  __attribute__((vector_size(LANE_BYTES), aligned(8), may_alias));
-typedef long long LANE_NAME(bits)
-  __attribute__((vector_size(LANE_BYTES), aligned(8), may_alias));
-
-#define VEC LANE_NAME(vec)
-#define BITS LANE_NAME(bits)
-#define WIDTH (LANE_BYTES / sizeof(double))
 #define PASS (2 * WIDTH)
-#define AT(pointer) (*(VEC *)(pointer))
-#define FROM(pointer) (*(const VEC *)(pointer))
 #include "lane_math.h"
 
 /* block[j * LANES + lane] <- x[lane + n j] */
@@ -191,7 +178,8 @@ LANE_TARGET static void LANE_NAME(normalise)(double *weight, size_t k) {
 LANE_TARGET static void LANE_NAME(average)(const double *p, double rate,
                                            double *mean) {
   for (size_t lane = 0; lane < LANES; lane += WIDTH)
-    AT(mean + lane) += rate * (FROM(p + lane) - FROM(mean + lane));
+    AT(mean + lane) =
+      FROM(mean + lane) + rate * (FROM(p + lane) - FROM(mean + lane));
 }
 
 /* part[r][g] <- sum of a_r[s] b[s] over the slots s = g, g + GROUP, ... */
@@ -256,9 +244,4 @@ LANE_TARGET static void LANE_NAME(add_bin)(gmm_form form, double *bin, size_t d,
   }
 }
 
-#undef VEC
-#undef BITS
-#undef WIDTH
 #undef PASS
-#undef AT
-#undef FROM

@@ -1,6 +1,8 @@
 /* Elementary functions of vectors, for the kernel files: each includes this one
- * for each width of vector, with VEC and BITS (a vector of doubles and of their
- * bits), LANE_NAME and LANE_TARGET as it defines them. */
+ * for each width of vector, after lanes_next.h. */
+
+/* a + b x, b and a numbers, for polynomials in their first terms */
+#define LINEAR(a, b, x) LANE_FMA(LANE_SPLAT(b), x, LANE_SPLAT(a))
 
 /* a where the mask has ones, else b. */
 LANE_TARGET static inline VEC LANE_NAME(select)(BITS mask, VEC a, VEC b) {
@@ -18,18 +20,21 @@ LANE_TARGET static inline VEC LANE_NAME(exp_nonpositive)(VEC x) {
   const VEC lowest = (VEC){0} - 708.0;
   const BITS too_low = (BITS)(x < lowest);
   const VEC bounded = LANE_NAME(select)(too_low, lowest, x);
-  const VEC shifted = bounded * 1.44269504088896338700 + magic;
+  const VEC shifted = LINEAR(magic, 1.44269504088896338700, bounded);
   const VEC n = shifted - magic;
-  const VEC r =
-    (bounded - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10;
+  const VEC high =
+    LANE_FMA(-n, LANE_SPLAT(6.93147180369123816490e-01), bounded);
+  const VEC r = LANE_FMA(-n, LANE_SPLAT(1.90821492927058770002e-10), high);
   const VEC r2 = r * r, r4 = r2 * r2;
-  const VEC q0 = 0.5 + r * 0.16666666666666666;
-  const VEC q2 = 0.041666666666624164 + r * 0.008333333333330065;
-  const VEC q4 = 0.0013888888917196719 + r * 0.00019841269863040545;
-  const VEC q6 = 2.4801521322368692e-05 + r * 2.7557268480310024e-06;
-  const VEC q8 = 2.7620075879983367e-07 + r * 2.5100375832561234e-08;
-  const VEC q = (q0 + r2 * q2) + r4 * ((q4 + r2 * q6) + r4 * q8);
-  const VEC p = 1.0 + (r + r2 * q);
+  const VEC q0 = LINEAR(0.5, 0.16666666666666666, r);
+  const VEC q2 = LINEAR(0.041666666666624164, 0.008333333333330065, r);
+  const VEC q4 = LINEAR(0.0013888888917196719, 0.00019841269863040545, r);
+  const VEC q6 = LINEAR(2.4801521322368692e-05, 2.7557268480310024e-06, r);
+  const VEC q8 = LINEAR(2.7620075879983367e-07, 2.5100375832561234e-08, r);
+  const VEC low_half = LANE_FMA(r2, q2, q0);
+  const VEC high_half = LANE_FMA(r4, q8, LANE_FMA(r2, q6, q4));
+  const VEC q = LANE_FMA(r4, high_half, low_half);
+  const VEC p = 1.0 + LANE_FMA(r2, q, r);
   const VEC scaled = (VEC)((BITS)p + ((BITS)shifted << 52));
   return (VEC)(~too_low & (BITS)scaled);
 }
@@ -39,21 +44,23 @@ LANE_TARGET static inline VEC LANE_NAME(exp_nonpositive)(VEC x) {
  * below 2e-18 of it). */
 LANE_TARGET static inline VEC LANE_NAME(log1p_unit)(VEC x) {
   const VEC s = x / (x + 2.0), t = s * s;
-  VEC p = t * (1.0 / 33.0) + 1.0 / 31.0;
-  p = p * t + 1.0 / 29.0;
-  p = p * t + 1.0 / 27.0;
-  p = p * t + 1.0 / 25.0;
-  p = p * t + 1.0 / 23.0;
-  p = p * t + 1.0 / 21.0;
-  p = p * t + 1.0 / 19.0;
-  p = p * t + 1.0 / 17.0;
-  p = p * t + 1.0 / 15.0;
-  p = p * t + 1.0 / 13.0;
-  p = p * t + 1.0 / 11.0;
-  p = p * t + 1.0 / 9.0;
-  p = p * t + 1.0 / 7.0;
-  p = p * t + 1.0 / 5.0;
-  p = p * t + 1.0 / 3.0;
-  p = p * t + 1.0;
+  VEC p = LINEAR(1.0 / 31.0, 1.0 / 33.0, t);
+  p = LANE_FMA(p, t, LANE_SPLAT(1.0 / 29.0));
+  p = LANE_FMA(p, t, LANE_SPLAT(1.0 / 27.0));
+  p = LANE_FMA(p, t, LANE_SPLAT(1.0 / 25.0));
+  p = LANE_FMA(p, t, LANE_SPLAT(1.0 / 23.0));
+  p = LANE_FMA(p, t, LANE_SPLAT(1.0 / 21.0));
+  p = LANE_FMA(p, t, LANE_SPLAT(1.0 / 19.0));
+  p = LANE_FMA(p, t, LANE_SPLAT(1.0 / 17.0));
+  p = LANE_FMA(p, t, LANE_SPLAT(1.0 / 15.0));
+  p = LANE_FMA(p, t, LANE_SPLAT(1.0 / 13.0));
+  p = LANE_FMA(p, t, LANE_SPLAT(1.0 / 11.0));
+  p = LANE_FMA(p, t, LANE_SPLAT(1.0 / 9.0));
+  p = LANE_FMA(p, t, LANE_SPLAT(1.0 / 7.0));
+  p = LANE_FMA(p, t, LANE_SPLAT(1.0 / 5.0));
+  p = LANE_FMA(p, t, LANE_SPLAT(1.0 / 3.0));
+  p = LANE_FMA(p, t, LANE_SPLAT(1.0));
   return 2.0 * s * p;
 }
+
+#undef LINEAR

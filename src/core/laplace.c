@@ -1,3 +1,5 @@
+#include "rounding.h"
+
 #include "laplace.h"
 
 #include "dense.h"

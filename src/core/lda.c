@@ -1,3 +1,5 @@
+#include "rounding.h"
+
 #include "lda.h"
 
 #include <math.h>

@@ -1,6 +1,8 @@
 /* The Dirichlet blocks of LDA.  Their gammas are rejection draws inside parallel
  * loops: Philox, keyed by two words of R's generator a block a sweep, an item a
  * word or a document. */
+#include "rounding.h"
+
 #include "lda_model.h"
 
 #include <math.h>

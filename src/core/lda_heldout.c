@@ -1,3 +1,5 @@
+#include "rounding.h"
+
 #include "lda_heldout.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+#include "rounding.h"
+
 #include "lda_kernels.h"
 
 #include <math.h>
@@ -10,8 +12,8 @@
  * number without the others; how many of them `rest` has passed; the cell of a
  * topic. */
 
-typedef float floats_16 __attribute__((vector_size(16), aligned(4), may_alias));
-typedef int ints_16 __attribute__((vector_size(16), aligned(4), may_alias));
+LANES_VECTOR(float, 16, floats_16, floats_place_16);
+LANES_VECTOR(int, 16, ints_16, ints_place_16);
 typedef struct {
   floats_16 a, b;
 } octet_16;
@@ -55,8 +57,8 @@ static inline size_t passed_16(octet_16 sums, float rest) {
 #if LANES_WIDE
 #include <immintrin.h>
 
-typedef float floats_32 __attribute__((vector_size(32), aligned(4), may_alias));
-typedef int ints_32 __attribute__((vector_size(32), aligned(4), may_alias));
+LANES_VECTOR(float, 32, floats_32, floats_place_32);
+LANES_VECTOR(int, 32, ints_32, ints_place_32);
 typedef struct {
   floats_32 a;
 } octet_32;

@@ -12,9 +12,10 @@
 #define INTS LANE_NAME(ints)
 #define OCTET LANE_NAME(octet)
 #define WIDTH (LANE_BYTES / sizeof(float))
-#define AT(pointer) (*(VEC *)(pointer))
-#define FROM(pointer) (*(const VEC *)(pointer))
-#define COUNTS(pointer) __builtin_convertvector(*(const INTS *)(pointer), VEC)
+#define AT(pointer) LANES_STORE(LANE_NAME(floats_place), pointer)
+#define FROM(pointer) LANES_LOAD(VEC, LANE_NAME(floats_place), pointer)
+#define FROM_INTS(pointer) LANES_LOAD(INTS, LANE_NAME(ints_place), pointer)
+#define COUNTS(pointer) __builtin_convertvector(FROM_INTS(pointer), VEC)
 /* 0 where the mask is set, x elsewhere */
 #define UNLESS(mask, x) ((VEC)((INTS)(x) & ~(mask)))
 
@@ -117,7 +118,7 @@ LANE_TARGET static inline OCTET LANE_NAME(run_sums)(const float *x,
 /* t_k n_kw of some cells of a list, 0 for the topic `own`. */
 LANE_TARGET static inline VEC LANE_NAME(weigh_cells)(const uint32_t *cell,
                                                      INTS own, const float *t) {
-  const INTS cells = *(const INTS *)cell;
+  const INTS cells = FROM_INTS(cell);
   const INTS is_own = (cells & (int)LDA_TOPIC) == own;
   const INTS count = (cells >> 16) & (int)LDA_TOPIC & ~is_own;
   return LANE_NAME(look_up)(t, cell) * __builtin_convertvector(count, VEC);
@@ -472,6 +473,7 @@ LANE_TARGET static double LANE_NAME(dot)(const float *x, const float *y,
 #undef WIDTH
 #undef AT
 #undef FROM
+#undef FROM_INTS
 #undef COUNTS
 #undef UNLESS
 #undef BATCH

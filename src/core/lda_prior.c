@@ -1,3 +1,5 @@
+#include "rounding.h"
+
 #include "lda_prior.h"
 
 #include <math.h>

@@ -1,4 +1,6 @@
 /* What LDA's state sums over recorded sweeps; see lda.h. */
+#include "rounding.h"
+
 #include "lda_model.h"
 
 #include <string.h>

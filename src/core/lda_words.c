@@ -1,3 +1,5 @@
+#include "rounding.h"
+
 #include "lda_words.h"
 
 #include <string.h>

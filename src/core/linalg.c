@@ -1,3 +1,5 @@
+#include "rounding.h"
+
 #include "linalg.h"
 
 #include <math.h>

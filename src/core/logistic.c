@@ -1,3 +1,5 @@
+#include "rounding.h"
+
 #include "logistic.h"
 
 #include <math.h>

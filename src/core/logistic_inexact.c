@@ -1,3 +1,5 @@
+#include "rounding.h"
+
 #include "logistic_inexact.h"
 
 #include <math.h>

@@ -1,16 +1,6 @@
 /* The terms of a block of observations; logistic.c includes this file once for
  * each width of vector, after lanes_next.h. */
 
-typedef double LANE_NAME(vec)
-  __attribute__((vector_size(LANE_BYTES), aligned(8), may_alias));
-typedef long long LANE_NAME(bits)
-  __attribute__((vector_size(LANE_BYTES), aligned(8), may_alias));
-
-#define VEC LANE_NAME(vec)
-#define BITS LANE_NAME(bits)
-#define WIDTH (LANE_BYTES / sizeof(double))
-#define AT(pointer) (*(VEC *)(pointer))
-#define FROM(pointer) (*(const VEC *)(pointer))
 #include "lane_math.h"
 
 /* e = exp(-|eta|) never overflows, and nothing cancels where s is 0 or m:
@@ -25,14 +15,8 @@ LANE_TARGET static void LANE_NAME(terms)(logistic_terms *t) {
     const VEC e = LANE_NAME(exp_nonpositive)(away);
     const VEC share = e / (e + 1.0), part = m * share;
     const VEC left = LANE_NAME(select)(positive, s - m, s);
-    AT(t->log_lik + b) = left * eta - m * LANE_NAME(log1p_unit)(e);
+    AT(t->log_lik + b) = LANE_FMA(left, eta, -m * LANE_NAME(log1p_unit)(e));
     AT(t->residual + b) = left + LANE_NAME(select)(positive, part, -part);
     AT(t->curvature + b) = part / (e + 1.0);
   }
 }
-
-#undef VEC
-#undef BITS
-#undef WIDTH
-#undef AT
-#undef FROM

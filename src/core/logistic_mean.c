@@ -1,3 +1,5 @@
+#include "rounding.h"
+
 #include "logistic_mean.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+#include "rounding.h"
+
 #include "mh.h"
 
 #include <float.h>

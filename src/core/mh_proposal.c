@@ -1,3 +1,5 @@
+#include "rounding.h"
+
 #include "mh_proposal.h"
 
 #include <math.h>

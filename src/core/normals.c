@@ -1,3 +1,5 @@
+#include "rounding.h"
+
 #include "normals.h"
 
 #include <math.h>
@@ -8,6 +10,12 @@
 
 /* Normals made at a time: a multiple of the widest vector. */
 #define BATCH 128
+
+/* R itself is compiled for the processors that every machine of its kind has, and
+ * by default such that products and sums are fused where all of these can. */
+#if LANES_NARROW_FUSES
+#define LANES_NEXT_FUSED
+#endif
 
 /* Not the widest vectors: few normals at a time among other work, whose clock
  * they would lower. */

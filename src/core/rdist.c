@@ -9,6 +9,8 @@
  *     doi:10.1145/2063384.2063405
  *   Smith & Hocking (1972), Algorithm AS 53: Wishart variate generator,
  *     Applied Statistics 21, 341-345 */
+#include "rounding.h"
+
 #include "rdist.h"
 
 #include <float.h>

@@ -1,3 +1,5 @@
+#include "rounding.h"
+
 #include "scan.h"
 
 #include <math.h>

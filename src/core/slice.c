@@ -1,3 +1,5 @@
+#include "rounding.h"
+
 #include "slice.h"
 
 #include <math.h>

@@ -2,6 +2,8 @@
  * equidistributed uniform pseudo-random number generator,
  * doi:10.1145/272991.272995 (MT19937).  A uniform is a word over 2^32; that of
  * the word 0, as ?Random has it never 0, is R's half of 1 / (2^32 - 1). */
+#include "rounding.h"
+
 #include "uniforms.h"
 
 #include "lanes.h"

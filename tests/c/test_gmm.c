@@ -809,8 +809,7 @@ typedef struct {
   }                                                                            \
   target static void width##_exp(const double *x, double *out) {               \
     for (size_t i = 0; i < 8; i += bytes / sizeof(double))                     \
-      *(width##_vec *)(out + i) =                                              \
-        width##_exp_nonpositive(*(const width##_vec *)(x + i));                \
+      AT(out + i) = width##_exp_nonpositive(FROM(x + i));                      \
   }
 
 #include "lanes_next.h"

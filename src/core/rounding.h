@@ -1,0 +1,18 @@
+/* Every file of the core includes this one before all others.
+ *
+ * Products and sums are rounded one by one.  Compilers may else put a product and
+ * a sum into one operation that is rounded once, where the processor has it (gcc
+ * does by default, clang within an expression), and each release, level of
+ * optimisation and inlining chooses other places: the draws would be another
+ * compiler's.  What is to be fused says so, by fma() or LANE_FMA() (lanes.h). */
+#ifndef GIBBSITE_ROUNDING_H
+#define GIBBSITE_ROUNDING_H
+
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#elif defined(__GNUC__)
+/* gcc does not know the standard's pragma */
+#pragma GCC optimize("fp-contract=off")
+#endif
+
+#endif

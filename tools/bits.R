@@ -1,0 +1,207 @@
+# Rscript tools/bits.R [REGEX]: a line for each of some small fits, its name and
+# a digest of every bit that was drawn.  They cover the samplers, their priors
+# and methods, and each kernel's vectors with what is left over at the end.
+# tools/bits.sh compares the lines of several builds.
+
+library(gibbsite)
+chosen <- c(commandArgs(trailingOnly = TRUE), ".")[[1L]]
+
+numbers <- function(x) {
+  if (is.list(x)) return(unlist(lapply(x, numbers), use.names = FALSE))
+  if (is.numeric(x)) as.double(x)
+}
+
+digest <- function(x) {
+  file <- tempfile()
+  on.exit(unlink(file))
+  writeBin(numbers(x), file, endian = "little")
+  unname(tools::md5sum(file))
+}
+
+all_draws <- function(fit) lapply(fit, unclass)
+
+# Short runs have not converged, which is no matter here.
+show <- function(name, made) {
+  if (!grepl(chosen, name)) return(invisible())
+  cat(sprintf("%-30s %s\n", name, digest(suppressWarnings(made))))
+}
+
+quick <- function(f, ..., draws = 20, burnin = 20, chains = 2) {
+  all_draws(f(..., draws = draws, burnin = burnin, chains = chains, seed = 1,
+              progress = FALSE))
+}
+
+# Numbers that every machine makes alike.
+spread <- function(n, step) (seq_len(n) * step) %% 1
+
+# ---- matrix factorisation ----------------------------------------------------
+
+ratings <- function(users, items) {
+  table <- matrix(
+    round(6 * spread(users * items, 0.6180339887498949)) / 2, users, items
+  )
+  table[matrix(spread(users * items, 0.41421356237309515) < 0.3, users)] <- NA
+  table
+}
+
+bmf_priors <- list(
+  fixed = bmf_fixed(1, 0.5), gamma = bmf_gamma(), wishart = bmf_wishart()
+)
+for (prior in names(bmf_priors)) {
+  for (rank in c(2, 5, 8, 17, 33)) {
+    for (biases in c(FALSE, TRUE)) {
+      show(
+        paste("bmf", prior, rank, if (biases) "biases"),
+        quick(gibbs_bmf, ratings(15, 12), rank = rank, biases = biases,
+              prior = bmf_priors[[prior]], keep = c("u", "v"))
+      )
+    }
+  }
+  show(
+    paste("bmf", prior, "large"),
+    quick(gibbs_bmf, ratings(600, 90), rank = 9, draws = 3, burnin = 2,
+          prior = bmf_priors[[prior]], keep = c("u", "v"))
+  )
+}
+
+# ---- mixtures ----------------------------------------------------------------
+
+mixture <- function(n, d) {
+  x <- matrix(stats::qlogis(0.001 + 0.998 * spread(n * d, sqrt(2))), n, d)
+  x + 4 * (spread(n, sqrt(3)) < 0.4)
+}
+
+for (covariance in c("full", "diagonal", "shared")) {
+  for (d in c(1, 2, 5)) {
+    for (k in c(2, 3)) {
+      show(
+        paste("gmm", covariance, d, k),
+        quick(gibbs_gmm, mixture(1203, d), k, covariance = covariance,
+              keep = "z")
+      )
+    }
+  }
+  holes <- mixture(301, 4)
+  holes[matrix(spread(4 * 301, sqrt(5)) < 0.1, 301)] <- NA
+  show(
+    paste("gmm", covariance, "missing"),
+    quick(gibbs_gmm, holes, 3, covariance = covariance, na_action = "impute",
+          keep = c("z", "x"))
+  )
+}
+show("gmm answers", {
+  fit <- gibbs_gmm(mixture(203, 3), 3, draws = 20, burnin = 20, chains = 2,
+                   seed = 1, progress = FALSE)
+  list(log_lik(fit), predict(fit, type = "prob"))
+})
+
+# ---- topics ------------------------------------------------------------------
+
+counts <- function(documents, terms, mean) {
+  u <- matrix(spread(documents * terms, 0.7320508075688772), documents)
+  x <- matrix(as.integer(u^6 * 7 * mean), documents)
+  x[, 1] <- x[, 1] + 1L
+  x
+}
+
+for (method in c("collapsed", "partially_collapsed", "uncollapsed")) {
+  for (k in c(3, 16, 21, 40, 70)) {
+    show(
+      paste("lda", method, k),
+      quick(gibbs_lda, counts(40, 60, 4), k, method = method,
+            keep = c("theta", "phi", "z"))
+    )
+  }
+  show(
+    paste("lda", method, "fixed"),
+    quick(gibbs_lda, counts(40, 60, 4), 35, method = method,
+          prior = lda_prior(alpha = 0.1, eta = 0.05), keep = "z")
+  )
+}
+show("lda answers", {
+  fit <- gibbs_lda(counts(30, 40, 4), 5, draws = 10, burnin = 20, chains = 2,
+                   seed = 1, progress = FALSE)
+  set.seed(1)
+  new <- counts(7, 40, 3)
+  list(predict(fit, new, draws = 5),
+       held_out_perplexity(fit, new, "left_to_right", draws = 3))
+})
+
+# ---- logistic regression and Laplace approximations --------------------------
+
+design <- function(n, p) matrix(4 * spread(n * p, sqrt(7)) - 2, n, p)
+
+for (p in c(1, 3, 17, 70)) {
+  x <- design(523, p)
+  y <- as.integer(spread(523, sqrt(11)) < 1 / (1 + exp(-x[, 1])))
+  show(
+    paste("logistic", p),
+    all_draws(laplace_logistic(x, y, draws = 50, chains = 2, seed = 1,
+                               progress = FALSE))
+  )
+}
+show(
+  "logistic sparse",
+  all_draws(laplace_logistic(
+    Matrix::Matrix(x * (abs(x) > 1.5), sparse = TRUE), y, draws = 50,
+    chains = 2, seed = 1, progress = FALSE
+  ))
+)
+show(
+  "logistic corrected",
+  all_draws(laplace_logistic(x[, 1:3], y, draws = 50, chains = 2, seed = 1,
+                             correct = "importance", progress = FALSE))
+)
+show("logistic answers", {
+  fit <- laplace_logistic(x[, 1:5], y, draws = 50, chains = 2, seed = 1,
+                          progress = FALSE)
+  list(log_lik(fit), predict(fit, type = "response"))
+})
+
+banana <- function(x) {
+  -0.5 * (x[1]^2 / 4 + (x[2] + 0.3 * x[1]^2)^2 + sum(x[-(1:2)]^2))
+}
+banana_slope <- function(x) {
+  bend <- x[2] + 0.3 * x[1]^2
+  c(-x[1] / 4 - 0.6 * x[1] * bend, -bend, -x[-(1:2)])
+}
+
+show(
+  "laplace",
+  all_draws(laplace(banana, c(0.3, 0.2, 0.1), gradient = banana_slope,
+                    draws = 50, chains = 2, seed = 1, progress = FALSE))
+)
+
+# ---- Metropolis-Hastings and the user's own conditionals ---------------------
+
+proposals <- list(
+  random_walk = random_walk(0.7), adaptive = adaptive(),
+  langevin = langevin(0.5, banana_slope),
+  independence = independence(rep(0, 5), diag(2, 5)),
+  mixture = mixture_proposal(random_walk(0.2), random_walk(2),
+                             weights = c(0.6, 0.4))
+)
+for (kind in names(proposals)) {
+  show(
+    paste("mh", kind),
+    quick(mh_sample, banana, rep(0.1, 5), proposals[[kind]], draws = 100,
+          burnin = 100)
+  )
+}
+show(
+  "mh blocks",
+  quick(mh_sample, banana, rep(0.1, 5), blocks = list(1:2, 3:5),
+        lower = c(-3, -Inf, 0, -Inf, -1), upper = c(3, Inf, Inf, 2, 1),
+        transform = TRUE, draws = 100, burnin = 100)
+)
+show(
+  "gibbs_sample",
+  quick(
+    gibbs_sample,
+    list(
+      mean = function(s) stats::rnorm(1, 3 / (1 + s$variance), 1),
+      variance = function(s) 1 / stats::rgamma(1, 3, 1 + s$mean^2)
+    ),
+    list(mean = 0, variance = 1)
+  )
+)
