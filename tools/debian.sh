@@ -6,14 +6,13 @@
 #                                            there, and takes the steps
 #   tools/debian.sh possible SUITE ARCH      says why not, and fails, where
 #                                            this machine cannot do so
-#   STEP  test-c   the tests of the C core
-#         test     the tests (FILTER=regexp for some files)
-#         check    R CMD check --as-cran
-#         compile  the package by gcc and by clang
+#   STEP  compile  the package by gcc and by clang, a warning an error
 #         exact    the tests that take minutes on an emulated processor
+#         TARGET   of the Makefile: test-c, test (FILTER=regexp for some
+#                  files), check, mingw, ...
 #
-# Without a STEP: amd64 and the machine's own architecture take the first three,
-# arm64 the last two and test-c, any other test-c alone.
+# Without a STEP: test-c, test and check on amd64 and on the machine's own
+# architecture; compile, test-c and exact on arm64; test-c on any other.
 #
 # A chroot is kept for the next time in $GIBBSITE_CHROOTS (/var/cache/gibbsite).
 # Remove its directory to have it built anew.  It holds no sources between runs,
@@ -128,6 +127,26 @@ archive() {
   wanted_sources | awk -v suite="$suite" '$3 == suite { print; exit }'
 }
 
+# in_archive URI RELEASE: is it there, by apt's own ways and proxies?
+in_archive() {
+  probe=$(mktemp)
+  answer=0
+  /usr/lib/apt/apt-helper -qq download-file "$1/dists/$2/Release" "$probe" \
+    >/dev/null 2>&1 || answer=1
+  rm -f "$probe"
+  return $answer
+}
+
+is_built() {
+  [ -f "$root/$built" ] && [ "$(cat "$root/$built")" = "$form" ]
+}
+
+reachable() {
+  # shellcheck disable=SC2046  # a line of words
+  set -- $(archive)
+  in_archive "$2" "$3"
+}
+
 # Prints why this machine cannot have the chroot; nothing if it can.
 why_not() {
   if [ "$(id -u)" -ne 0 ]; then
@@ -136,13 +155,17 @@ why_not() {
     echo "it needs debootstrap"
   elif [ -z "$(archive)" ]; then
     echo "apt names no archive of this machine's own release"
-  elif [ ! -e "/usr/share/debootstrap/scripts/$suite" ]; then
-    echo "debootstrap does not know $suite"
   elif ! unshare --mount --pid --fork true 2>/dev/null; then
     echo "this machine lets nobody mount"
   elif emulated && ! has "qemu-$(processor)-static" &&
     ! has "qemu-$(processor)"; then
     echo "it needs qemu-user-static and binfmt-support"
+  elif is_built; then
+    return
+  elif [ ! -e "/usr/share/debootstrap/scripts/$suite" ]; then
+    echo "debootstrap does not know $suite"
+  elif ! reachable; then
+    echo "the archive cannot be reached, or has no $suite"
   fi
 }
 
@@ -220,20 +243,6 @@ configure_apt() {
   fi
 }
 
-# in_archive URI RELEASE: does apt find it there?  Asked of apt itself, so that
-# the answer comes through the same proxies.
-in_archive() {
-  mkdir -p "$root/tmp/lists/partial"
-  echo "deb [trusted=yes] $1 $2 main" >"$root/tmp/lists/sources.list"
-  answer=0
-  in_chroot apt-get -qq -o Dir::State::lists=/tmp/lists \
-    -o Dir::Etc::sourcelist=/tmp/lists/sources.list \
-    -o Dir::Etc::sourceparts=/dev/null -o APT::Update::Error-Mode=any \
-    update >>"$root.log" 2>&1 || answer=1
-  rm -rf "$root/tmp/lists"
-  return $answer
-}
-
 mount_all() {
   mount -t proc proc "$root/proc"
   mount --rbind /sys "$root/sys"
@@ -255,9 +264,10 @@ default_steps() {
 needs() {
   for step in "$@"; do
     case $step in
-    compile) echo run compile ;;
+    compile) echo compile ;;
+    mingw) echo mingw ;;
     exact) echo test ;;
-    *) echo "$step" ;;
+    test-c | test | check) echo "$step" ;;
     esac
   done
 }
@@ -281,16 +291,16 @@ in_sources() {
   in_chroot sh -c 'cd "$0" && exec "$@"' "$inside" "$@"
 }
 
-# Installs by each compiler, a warning an error; the gcc of the last one stays.
-compile_both() {
-  for compiler in clang gcc; do
-    printf '%s\n' "CC = $compiler" 'SHLIB_OPENMP_CFLAGS =' \
-      'CFLAGS = -O2 -Wall -Wextra -Werror -Wno-unknown-pragmas' \
-      >"$root$inside/compiler.mk"
-    in_sources rm -rf check
-    in_sources env R_MAKEVARS_USER="$inside/compiler.mk" make library || return 1
-    say "clean on $arch: $(in_chroot $compiler --version | head -n 1)"
-  done
+# compile_by COMPILER LINE...: installs by this compiler, a warning an error,
+# with these lines in R's Makevars too
+compile_by() {
+  compiler=$1
+  shift
+  printf '%s\n' "CC = $compiler" \
+    'CFLAGS = -O2 -Wall -Wextra -Werror -Wno-unknown-pragmas' "$@" \
+    >"$root$inside/compiler.mk"
+  in_sources env R_MAKEVARS_USER="$inside/compiler.mk" make library || return 1
+  say "clean on $arch: $(in_chroot "$compiler" --version | head -n 1)"
 }
 
 take_step() {
@@ -303,15 +313,19 @@ take_step() {
       in_sources make test-c
     fi
     ;;
-  test) in_sources make test ${FILTER:+FILTER="$FILTER"} ;;
-  check) in_sources make check ;;
-  compile) compile_both ;;
+  compile)
+    # clang's OpenMP is a package of its own
+    compile_by clang 'SHLIB_OPENMP_CFLAGS ='
+    by_clang=$?
+    compile_by gcc && [ $by_clang -eq 0 ]
+    ;;
   exact) in_sources make test FILTER="${FILTER:-$exact_tests}" ;;
+  *) in_sources make "$1" ${FILTER:+FILTER="$FILTER"} ;;
   esac
 }
 
 run_inside() {
-  if [ ! -f "$root/$built" ] || [ "$(cat "$root/$built")" != "$form" ]; then
+  if ! is_built; then
     rm -rf --one-file-system "$root"
     mkdir -p "$root"
     make_base
@@ -324,7 +338,7 @@ run_inside() {
   fi
   copy_sources
   # shellcheck disable=SC2046,SC2048,SC2086  # lists of words
-  in_sources tools/install.sh $(needs $*)
+  in_sources tools/install.sh run $(needs $*)
   echo "$form" >"$root/$built"
 
   failed=
@@ -344,56 +358,58 @@ run_inside() {
 
 # ---- beginning -----------------------------------------------------------------
 
-task=run
-case ${1-} in
-possible | inside)
-  task=$1
-  shift
-  ;;
-esac
-[ $# -ge 2 ] || usage
-suite=$1 arch=$2
-shift 2
-root=$chroots/$suite-$arch
-# shellcheck disable=SC2046
-[ $# -gt 0 ] || set -- $(default_steps)
-for step in "$@"; do
-  case $step in
-  test-c | test | check | compile | exact) ;;
-  *) usage ;;
+# A function, so that the whole is read before it runs: a run takes long, and
+# this file may change meanwhile.
+main() {
+  task=run
+  case ${1-} in
+  possible | inside)
+    task=$1
+    shift
+    ;;
   esac
-done
+  [ $# -ge 2 ] || usage
+  suite=$1 arch=$2
+  shift 2
+  root=$chroots/$suite-$arch
+  # shellcheck disable=SC2046  # a list of words
+  [ $# -gt 0 ] || set -- $(default_steps)
 
-if [ "$task" = inside ]; then
-  run_inside "$@"
-  exit 0
-fi
-
-reason=$(why_not)
-if [ -n "$reason" ]; then
-  say "No chroot of $suite $arch: $reason."
-  exit 1
-fi
-[ "$task" = run ] || exit 0
-
-if emulated; then
-  prepare_emulation
-fi
-mkdir -p "$chroots"
-# one run at a time in a chroot; the lock ends with the run's last process
-exec 9>"$root.lock"
-flock --nonblock 9 || {
-  say "Waiting for another run in $root."
-  flock 9
+  if [ "$task" = inside ]; then
+    run_inside "$@"
+    exit 0
+  fi
+  reason=$(why_not)
+  if [ -n "$reason" ]; then
+    say "No chroot of $suite $arch: $reason."
+    exit 1
+  fi
+  [ "$task" = run ] || exit 0
+  begin_run "$@"
 }
 
-# What runs inside has its own mounts and processes, which end when it does.
-# It is put in the background to be stopped at once by a signal; a background
-# process of a shell ignores Ctrl-C, which R must not.
-run=
-trap '[ -z "$run" ] || kill -s KILL "$run" 2>/dev/null; exit 130' HUP INT TERM
-unshare --mount --propagation private --pid --fork --kill-child \
-  --mount-proc env --default-signal=INT,QUIT \
-  tools/debian.sh inside "$suite" "$arch" "$@" &
-run=$!
-wait "$run"
+begin_run() {
+  if emulated; then
+    prepare_emulation
+  fi
+  mkdir -p "$chroots"
+  # one run at a time in a chroot; the lock ends with the run's last process
+  exec 9>"$root.lock"
+  flock --nonblock 9 || {
+    say "Waiting for another run in $root."
+    flock 9
+  }
+  # What runs inside has its own mounts and processes, which end when it does.
+  # It is put in the background to be stopped at once by a signal; a background
+  # process of a shell ignores Ctrl-C, which R must not.
+  run=
+  trap '[ -z "$run" ] || kill -s KILL "$run" 2>/dev/null; exit 130' HUP INT TERM
+  unshare --mount --propagation private --pid --fork --kill-child \
+    --mount-proc env --default-signal=INT,QUIT \
+    tools/debian.sh inside "$suite" "$arch" "$@" &
+  run=$!
+  wait "$run"
+  exit
+}
+
+main "$@"
