@@ -121,6 +121,14 @@ missing_system() {
   fi
 }
 
+# The same of what single packages are compiled with, which may do without:
+# topicmodels
+missing_libraries() {
+  if asked bench; then
+    has gsl-config || echo libgsl-dev
+  fi
+}
+
 # ---- the R packages ----------------------------------------------------------
 
 # "package version" of each entry of the given fields of DESCRIPTION
@@ -227,8 +235,9 @@ packages=$(missing_packages)
 [ -n "$system$packages" ] || exit 0
 
 if has apt-get; then
-  from_apt=$(printf '%s\n' $system $(printf '%s\n' $packages | sed '/^$/d' |
-    debian_name) | sed '/^$/d' | words_of)
+  from_apt=$(printf '%s\n' $system $(missing_libraries) \
+    $(printf '%s\n' $packages | sed '/^$/d' | debian_name) |
+    sed '/^$/d' | words_of)
   if is_root; then
     # shellcheck disable=SC2086
     apt_get $from_apt
