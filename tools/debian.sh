@@ -399,13 +399,13 @@ begin_run() {
     say "Waiting for another run in $root."
     flock 9
   }
-  # What runs inside has its own mounts and processes, which end when it does.
-  # It is put in the background to be stopped at once by a signal; a background
-  # process of a shell ignores Ctrl-C, which R must not.
+  # What runs inside has its own mounts and processes, which end when it does, and
+  # it ends with this script.  It is put in the background to be stopped at once by
+  # a signal; a background process of a shell ignores Ctrl-C, which R must not.
   run=
   trap '[ -z "$run" ] || kill -s KILL "$run" 2>/dev/null; exit 130' HUP INT TERM
-  unshare --mount --propagation private --pid --fork --kill-child \
-    --mount-proc env --default-signal=INT,QUIT \
+  setpriv --pdeathsig KILL unshare --mount --propagation private --pid --fork \
+    --kill-child --mount-proc env --default-signal=INT,QUIT \
     tools/debian.sh inside "$suite" "$arch" "$@" &
   run=$!
   wait "$run"
