@@ -337,8 +337,9 @@ run_inside() {
     rm "$root/$built"
   fi
   copy_sources
-  # shellcheck disable=SC2046,SC2048,SC2086  # lists of words
-  in_sources tools/install.sh run $(needs $*)
+  words=$(needs "$@" | tr '\n' ' ')
+  # shellcheck disable=SC2086  # a list of words
+  in_sources tools/install.sh ${words:-run}
   echo "$form" >"$root/$built"
 
   failed=
