@@ -1,7 +1,23 @@
+/* Many numbers at once from R's generator, by what R documents of it alone:
+ * PutRNGstate() writes the generator's state to .Random.seed in the workspace and
+ * GetRNGstate() reads it from there (Writing R Extensions, "Random number
+ * generation"); .Random.seed can be saved and restored, and what it holds for the
+ * Mersenne Twister are the kinds, the position and 624 words (?Random).  Here a
+ * copy of these is taken, drawn from, and restored as a vector of its own.
+ *
+ * R's own vector is never written to, because it need not be R's alone.  Until R
+ * 4.3 PutRNGstate() made a new one at each call.  Since R 4.4.0 it writes to the
+ * one that is there, where R's count of references says that nobody else holds it.
+ * And if .Random.seed is an active binding, its function has been given the vector
+ * and may have kept it.  A locked binding is an error of R's, from PutRNGstate()
+ * or Rf_defineVar(): it leaves no thread behind and no vector half written, since
+ * both are called outside parallel blocks.  bench/generator.R: what all this
+ * gains. */
 #include "r_generator.h"
 
 #include <R_ext/Random.h>
 #include <Rversion.h>
+#include <string.h>
 
 /* Of ?Random: the kinds of uniforms and normals, counted from 0. */
 #define KIND_MERSENNE_TWISTER 3
@@ -25,14 +41,26 @@ int generator_kind(void) {
                                                      : NA_INTEGER;
 }
 
-/* PutRNGstate() makes a new vector, which nobody else can know of yet: kind,
- * position and words. */
-static uint32_t *take_words(void) {
+/* Kinds, position and words. */
+enum { SEED_LENGTH = 2 + MERSENNE_WORDS };
+
+static uint32_t *take_words(void *own) {
+  int *copy = own;
   PutRNGstate();
   SEXP seed = generator_seed();
-  if (TYPEOF(seed) != INTSXP || XLENGTH(seed) != 2 + MERSENNE_WORDS)
+  if (TYPEOF(seed) != INTSXP || XLENGTH(seed) != SEED_LENGTH ||
+      INTEGER(seed)[0] % 100 != KIND_MERSENNE_TWISTER)
     return NULL;
-  return (uint32_t *)(INTEGER(seed) + 1);
+  memcpy(copy, INTEGER(seed), SEED_LENGTH * sizeof *copy);
+  return (uint32_t *)(copy + 1);
+}
+
+static void give_words(void *own) {
+  SEXP seed = PROTECT(Rf_allocVector(INTSXP, SEED_LENGTH));
+  memcpy(INTEGER(seed), own, SEED_LENGTH * sizeof(int));
+  Rf_defineVar(Rf_install(".Random.seed"), seed, R_GlobalEnv);
+  UNPROTECT(1);
+  GetRNGstate();
 }
 
 generator generator_in_use(void) {
@@ -43,7 +71,8 @@ generator generator_in_use(void) {
   g.inversion = kind / 100 % 100 == KIND_INVERSION;
   if (kind % 100 == KIND_MERSENNE_TWISTER) {
     g.take = take_words;
-    g.give = GetRNGstate;
+    g.give = give_words;
+    g.own = R_alloc(SEED_LENGTH, sizeof(int));
   }
   return g;
 }

@@ -13,8 +13,8 @@ SEXP generator_seed(void);
  * when there is none. */
 int generator_kind(void);
 
-/* The generator as the core takes it, between GetRNGstate() and
- * PutRNGstate(). */
+/* The generator as the core takes it, between GetRNGstate() and PutRNGstate(), for
+ * as long as this call of .Call() lasts. */
 generator generator_in_use(void);
 
 #endif

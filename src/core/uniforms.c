@@ -9,8 +9,11 @@
 #include "lanes.h"
 #include "rmath.h"
 
-/* Taking the words and giving them back costs as much as some hundred calls. */
+/* Taking the words and giving them back costs as much as some hundred calls.
+ * (bench/generator.R sets another number: none is worth it.) */
+#ifndef WORTH_TAKING
 #define WORTH_TAKING 1024
+#endif
 
 #define SHIFT 397
 #define UPPER 0x80000000u
@@ -62,12 +65,12 @@ static void numbers(const uint32_t *w, double *out, size_t n) {
 }
 
 uint32_t *uniforms_take(const generator *g, size_t n) {
-  return g->take && n >= WORTH_TAKING ? g->take() : NULL;
+  return g->take && n >= WORTH_TAKING ? g->take(g->own) : NULL;
 }
 
 void uniforms_give(const generator *g, const uint32_t *words) {
   if (words)
-    g->give();
+    g->give(g->own);
 }
 
 void uniforms_next(uint32_t *words, double *out, size_t n) {

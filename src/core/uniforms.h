@@ -15,10 +15,12 @@
 /* The generator in use; all zero: nothing is known of it. */
 typedef struct {
   /* Position (how many of the words have been used) and the words, to be drawn
-   * from and changed until give() is called; NULL when R runs another generator.
-   * No other variate may be drawn between the two. */
-  uint32_t *(*take)(void);
-  void (*give)(void);
+   * from and changed until give() is called, from which R's generator then goes
+   * on; NULL when R runs another generator.  No other variate may be drawn between
+   * the two. */
+  uint32_t *(*take)(void *own);
+  void (*give)(void *own);
+  void *own;     /* theirs */
   int inversion; /* its normals are by inversion (normals.h) */
 } generator;
 

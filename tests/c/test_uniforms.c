@@ -16,16 +16,16 @@ void test_uniforms(void);
 static uint32_t words[1 + MERSENNE_WORDS];
 static int given;
 
-static uint32_t *take(void) {
+static uint32_t *take(void *own) {
   given = 0;
-  return words;
+  return own;
 }
 
-static void give(void) {
-  given = 1;
+static void give(void *own) {
+  given = own == words;
 }
 
-static const generator twister = {.take = take, .give = give};
+static const generator twister = {.take = take, .give = give, .own = words};
 
 /* The authors' init_genrand(). */
 static void initialise(uint32_t seed) {

@@ -239,3 +239,82 @@ test_that("chains on one stream are refused", {
   expect_gibbsite_error(f(list(1:3, 4:6, 7:9, 4:6)))
   expect_error(f(list(1:3, 1:3)), class = "gibbsite_error_streams")
 })
+
+# ---- the generator's own vector ----------------------------------------------
+
+# Sweeps that each take thousands of uniforms at once from the generator.
+sweeps_of_many <- function() {
+  fit <- suppressWarnings(gibbs_gmm(
+    matrix(seq(-2, 2, length.out = 4000), 2000), 2, draws = 1, burnin = 0,
+    chains = 1, seed = 1, progress = FALSE
+  ))
+  chain <- attr(fit, "chains")[[1]]
+  function(n) {
+    set_generator_seed(chain$rng)
+    model_sweeps(attr(fit, "model"), chain$state, n,
+                 list(burnin = 0, thin = 1, threads = 1L))
+  }
+}
+
+test_that("a vector that someone else holds is not written to", {
+  local_generator()
+  sweeps <- sweeps_of_many()
+  set.seed(1)
+  held <- get(".Random.seed", globalenv())
+  copy <- held + 0L
+  expected <- sweeps(3)
+  expect_identical(held, copy)
+  expect_false(identical(expected$rng, held))
+
+  # each vector that R shows the functions of an active binding
+  shown <- list()
+  copies <- list()
+  keep <- function(seed) {
+    shown[[length(shown) + 1L]] <<- seed
+    copies[[length(copies) + 1L]] <<- seed + 0L
+    current <<- seed
+  }
+  current <- held
+  rm(".Random.seed", envir = globalenv())
+  withr::defer(rm(".Random.seed", envir = globalenv()))
+  makeActiveBinding(".Random.seed", function(seed) {
+    if (missing(seed)) current else keep(seed)
+  }, globalenv())
+  expect_identical(sweeps(3), expected)
+  expect_gt(length(shown), 3)
+  expect_identical(shown, copies)
+})
+
+test_that("a density may keep every state of the generator that it sees", {
+  shown <- list()
+  copies <- list()
+  density <- function(x) {
+    seed <- get(".Random.seed", globalenv())
+    shown[[length(shown) + 1L]] <<- seed
+    copies[[length(copies) + 1L]] <<- seed + 0L
+    -sum((x - 0.01 * stats::rnorm(1))^2)
+  }
+  suppressWarnings(
+    mh_sample(density, rep(0.1, 8), random_walk(0.5), draws = 300, burnin = 10,
+              chains = 1, seed = 1, progress = FALSE)
+  )
+  expect_gt(length(shown), 300)
+  expect_identical(shown, copies)
+})
+
+# Its message is the driver's to make; the sweep leaves a session that works.
+test_that("a locked .Random.seed is an error, and nothing is harmed", {
+  local_generator()
+  sweeps <- sweeps_of_many()
+  expected <- sweeps(2)
+  held <- get(".Random.seed", globalenv())
+  lockBinding(".Random.seed", globalenv())
+  withr::defer(unlockBinding(".Random.seed", globalenv()), priority = "first")
+  locked <- sweeps
+  environment(locked) <- list2env(
+    list(set_generator_seed = identity), parent = environment(sweeps)
+  )
+  expect_error(locked(2), "locked")
+  unlockBinding(".Random.seed", globalenv())
+  expect_identical(sweeps(2), expected)
+})
