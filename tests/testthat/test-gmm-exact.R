@@ -368,6 +368,7 @@ test_that("the core is its twin over several chunks and threads", {
 
 # Sizes at which uniforms and normals are drawn many at a time.
 test_that("the core is its twin on every kind of generator", {
+  withr::defer(RNGkind("default", "default", "default"))
   kinds <- list(
     c("Mersenne-Twister", "Ahrens-Dieter"), c("L'Ecuyer-CMRG", "Inversion"),
     c("Wichmann-Hill", "Kinderman-Ramage")

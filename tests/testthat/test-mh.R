@@ -877,6 +877,7 @@ test_that("an argument that is kept in any way stays as it was", {
 })
 
 test_that("normals are those of R's generator, whatever its kind", {
+  withr::defer(RNGkind("default", "default", "default"))
   for (kind in c("Inversion", "Ahrens-Dieter", "Kinderman-Ramage")) {
     withr::local_seed(5, .rng_normal_kind = kind)
     fit <- short_mh(quadratic, c(0, 0), random_walk(1), draws = 200,
