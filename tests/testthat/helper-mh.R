@@ -66,6 +66,50 @@ banana_target <- function() {
   )
 }
 
+# A funnel with a tail, x = (v, a, b) with independent N(0, 1) noises:
+# v = 1.5 e1, a = exp(v / 2) e2, b = a / 2 + e3.  A step in one coordinate changes
+# the slopes of others, by factors.  `bounded`: exp(v / 2), which is positive,
+# stands in the place of v, and moves on the log scale.  `working` is the density
+# there, where proposals are made.
+funnel_target <- function(bounded = FALSE) {
+  log_density <- function(x) {
+    -0.5 * ((x[1] / 1.5)^2 + x[1] + x[2]^2 * exp(-x[1]) +
+              (x[3] - x[2] / 2)^2)
+  }
+  gradient <- function(x) {
+    a <- x[2] * exp(-x[1])
+    b <- x[3] - x[2] / 2
+    c(-x[1] / 2.25 - 0.5 + 0.5 * a * x[2], -a + 0.5 * b, -b)
+  }
+  from <- if (bounded) function(x) c(2 * log(x[1]), x[-1]) else identity
+  slope <- if (bounded) function(x) 2 / x[1] else function(x) 1
+  to <- if (bounded) 0.5 else 1 # working value of v
+  list(
+    log_density = function(x) log_density(from(x)) + log(slope(x)),
+    gradient = function(x) {
+      g <- gradient(from(x))
+      c(g[1] * slope(x) - bounded / x[1], g[-1])
+    },
+    working = list(
+      log_density = function(w) log_density(c(w[1] / to, w[-1])) - log(to),
+      gradient = function(w) gradient(c(w[1] / to, w[-1])) * c(1 / to, 1, 1)
+    ),
+    to_working = function(x) c(to * from(x)[1], x[-1]),
+    init = c(if (bounded) exp(0.1) else 0.2, -0.4, 0.3),
+    lower = c(if (bounded) 0 else -Inf, -Inf, -Inf), bounded = bounded,
+    points = function(n) {
+      v <- 1.5 * stats::rnorm(n)
+      a <- exp(v / 2) * stats::rnorm(n)
+      x <- cbind(if (bounded) exp(v / 2) else v, a, a / 2 + stats::rnorm(n))
+      unname(x)
+    },
+    noises = function(x) {
+      v <- if (bounded) 2 * log(x[, 1]) else x[, 1]
+      unname(cbind(v / 1.5, x[, 2] * exp(-v / 2), x[, 3] - x[, 2] / 2))
+    }
+  )
+}
+
 # Five cells of width 1 about 1, ..., 5, constant in each.
 steps_target <- function() {
   p <- c(1, 3, 6, 2, 4) / 16
@@ -225,4 +269,85 @@ one_sweep_changes <- function(model, points, quantities) {
     after[i, ] <- like$point
   }
   quantities(after) - quantities(points)
+}
+
+# ---- many sweeps -------------------------------------------------------------
+
+# One chain from each of the points, exact draws: if the sweep leaves the target
+# invariant, the target is the distribution of every sweep of every chain, and
+# the chains' means of functions of the state are independent, about their
+# expectations.  A matrix, one row a chain.
+means_from_exact <- function(model, points, quantities, sweeps) {
+  model$spec$rows <- sweeps
+  control <- list(burnin = 0, thin = 1, threads = 1)
+  like <- state_at(model, points[1, ])
+  t(apply(points, 1, function(point) {
+    run <- model_sweeps(model, state_at(model, point, like), sweeps, control)
+    like <<- run$state
+    colMeans(quantities(run$draws[, seq_along(point)]))
+  }))
+}
+
+# Functions of independent N(0, 1) noises, each with finite fourth moments, and
+# their expectations.
+noise_moments <- function(e) {
+  pairs <- utils::combn(ncol(e), 2)
+  mixed <- e[, pairs[1, ]] * e[, pairs[2, ]]
+  cbind(
+    e, e^2 - 1, mixed, e[, pairs[1, ]] * mixed, e[, pairs[2, ]] * mixed,
+    abs(e) - sqrt(2 / pi)
+  )
+}
+
+# ---- kinds of proposal, with their densities ---------------------------------
+
+log_t_q <- function(y, mean, cov, df) {
+  d <- length(y)
+  l <- t(chol(cov))
+  z <- forwardsolve(l, y - mean)
+  lgamma((df + d) / 2) - lgamma(df / 2) - d / 2 * log(df * pi) -
+    sum(log(diag(l))) - (df + d) / 2 * log1p(sum(z^2) / df)
+}
+
+# Every kind, for a block of d coordinates: the proposal, and log q(y | x) of the
+# block's coordinates with the slope at x; NULL where q is symmetric.
+kinds_of_proposal <- function(gradient, d) {
+  drift <- drifting_proposal(0.9)
+  far <- list(mean = rep(0.2, d), cov = diag(2.5, d))
+  langevin_q <- function(step) {
+    function(y, x, slope) {
+      sum(stats::dnorm(y, x + step^2 / 2 * slope, step, log = TRUE))
+    }
+  }
+  mixed <- list(
+    function(y, x, slope) sum(stats::dnorm(y, x, 0.6, log = TRUE)),
+    langevin_q(1.4)
+  )
+  list(
+    walk = list(proposal = random_walk(0.9)),
+    t = list(proposal = random_walk(0.7, family = "t", df = 4)),
+    uniform = list(proposal = random_walk(1, family = "uniform")),
+    adaptive = list(proposal = adaptive()),
+    independence = list(
+      proposal = independence(far$mean, far$cov, df = 5),
+      log_q = function(y, x, slope) log_t_q(y, far$mean, far$cov, 5)
+    ),
+    custom = list(
+      proposal = drift, log_q = function(y, x, slope) drift$log_density(y, x)
+    ),
+    langevin = list(
+      proposal = langevin(1.7, gradient, tune = FALSE), log_q = langevin_q(1.7)
+    ),
+    mixture = list(
+      proposal = mixture_proposal(
+        random_walk(0.6), langevin(1.4, gradient, tune = FALSE),
+        weights = c(1, 3)
+      ),
+      log_q = function(y, x, slope) {
+        log(sum(c(1, 3) / 4 * exp(vapply(mixed, function(q) {
+          q(y, x, slope)
+        }, 0))))
+      }
+    )
+  )
 }

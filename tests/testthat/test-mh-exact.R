@@ -56,6 +56,72 @@ test_that("asymmetric proposals are corrected by their own densities", {
   }
 })
 
+# Two kinds of proposal in a sweep over two blocks: what one of them moves, the
+# slope, value and density that the other one needs depend on.
+case_of <- function(gradient, kinds, blocks) {
+  chosen <- Map(function(kind, index) {
+    kinds_of_proposal(gradient, length(index))[[kind]]
+  }, kinds, blocks)
+  list(
+    label = toString(c(kinds, vapply(blocks, deparse, ""))), blocks = blocks,
+    log_q = unname(lapply(chosen, `[[`, "log_q")),
+    proposals = unname(lapply(chosen, `[[`, "proposal"))
+  )
+}
+
+# Each kind beside each other one, over blocks of several shapes in turn.
+cases_of_all_kinds <- function(gradient) {
+  kinds <- names(kinds_of_proposal(gradient, 1))
+  pairs <- expand.grid(one = kinds, two = kinds, stringsAsFactors = FALSE)
+  shapes <- list(
+    list(2, c(3, 1)), list(c(3, 1), 2), list(1:3, 1), list(1, c(2, 3)),
+    list(c(2, 1), c(1, 3))
+  )
+  Map(function(one, two, blocks) case_of(gradient, c(one, two), blocks),
+      pairs$one, pairs$two, rep_len(shapes, nrow(pairs)))
+}
+
+# The largest difference between the log ratios of the steps of a run and those
+# that follow from the density, its gradient and log q at the two points alone.
+ratio_error <- function(target, case, sweeps) {
+  model <- bare_mh(
+    target$log_density, target$init, case$proposals, case$blocks,
+    lower = target$lower, transform = target$bounded, debug = TRUE
+  )
+  steps <- sweep_state(model, state_at(model, target$init), sweeps)$trace
+  # sweep, block, uniform, two densities, correction, ratio, moved, proposal
+  steps <- matrix(steps, 8 + length(target$init))
+  density <- target$working
+  x <- target$to_working(target$init)
+  worst <- 0
+  for (t in seq_len(ncol(steps))) {
+    y <- steps[-(1:8), t]
+    own <- case$blocks[[steps[2, t]]]
+    log_q <- case$log_q[[steps[2, t]]]
+    ratio <- density$log_density(y) - density$log_density(x)
+    if (!is.null(log_q)) {
+      ratio <- ratio + log_q(x[own], y[own], density$gradient(y)[own]) -
+        log_q(y[own], x[own], density$gradient(x)[own])
+    }
+    error <- abs(steps[7, t] - ratio) / (1 + abs(ratio))
+    moves <- log(steps[3, t]) < ratio
+    worst <- max(worst, error, y[-own] != x[-own], moves != steps[8, t])
+    if (moves) x <- y
+  }
+  worst
+}
+
+test_that("steps over blocks are what their formulas say", {
+  withr::local_seed(7)
+  for (bounded in c(FALSE, TRUE)) {
+    target <- funnel_target(bounded)
+    for (case in cases_of_all_kinds(target$gradient)) {
+      # rounding: some 1e-15 of the terms of a ratio, and these are below 1e4
+      expect_lt(ratio_error(target, case, 30), 1e-10, label = case$label)
+    }
+  }
+})
+
 # ---- detailed balance --------------------------------------------------------
 
 # log q(y | x) written in R
@@ -63,14 +129,6 @@ log_normal_q <- function(y, mean, cov) {
   l <- t(chol(cov))
   z <- forwardsolve(l, y - mean)
   -0.5 * sum(z^2) - sum(log(diag(l))) - length(y) / 2 * log(2 * pi)
-}
-
-log_t_q <- function(y, mean, cov, df) {
-  d <- length(y)
-  l <- t(chol(cov))
-  z <- forwardsolve(l, y - mean)
-  lgamma((df + d) / 2) - lgamma(df / 2) - d / 2 * log(df * pi) -
-    sum(log(diag(l))) - (df + d) / 2 * log1p(sum(z^2) / df)
 }
 
 balance_cases <- function() {
@@ -240,6 +298,42 @@ test_that("one sweep over blocks leaves exact draws exact", {
     expect_lt(max(abs(z_of_means(changes, 0))), 4)
     # and moves them
     expect_gt(min(colMeans(changes[, 1:5] != 0)), 0.2)
+  }
+})
+
+expect_invariant <- function(target, case, chains, sweeps, seed) {
+  withr::local_seed(seed)
+  model <- bare_mh(
+    target$log_density, target$init, case$proposals, case$blocks,
+    lower = target$lower, transform = target$bounded
+  )
+  means <- means_from_exact(
+    model, target$points(chains), function(x) noise_moments(target$noises(x)),
+    sweeps
+  )
+  expect_lt(max(abs(z_of_means(means, 0))), 4.5, label = case$label)
+}
+
+# The slope that a step on a funnel's width needs changes with every other step.
+test_that("many sweeps over blocks leave exact draws of a funnel exact", {
+  skip_on_cran()
+  target <- funnel_target()
+  for (kind in names(kinds_of_proposal(target$gradient, 1))) {
+    case <- case_of(target$gradient, c("langevin", kind), list(2, c(3, 1)))
+    expect_invariant(target, case, 400, 100, seed = 9)
+  }
+})
+
+test_that("many sweeps over blocks of all kinds leave exact draws exact", {
+  skip_if_not(
+    identical(Sys.getenv("GIBBSITE_EXTENDED_TESTS"), "true"),
+    "GIBBSITE_EXTENDED_TESTS is not true"
+  )
+  for (bounded in c(FALSE, TRUE)) {
+    target <- funnel_target(bounded)
+    for (case in cases_of_all_kinds(target$gradient)) {
+      expect_invariant(target, case, 400, 100, seed = 10)
+    }
   }
 })
 
