@@ -97,8 +97,12 @@ warn_same_streams <- function(job) {
 }
 
 # The stream of which a chain's sampler draws: its own, where user code has the
-# chain's to itself.
-sampler_stream <- function(chain) chain$state$own %||% chain$rng
+# chain's to itself.  Where log densities have one of theirs (`asked`), draws are
+# made on the chain's.
+sampler_stream <- function(chain) {
+  apart <- if (is.null(chain$state$asked)) chain$state$own
+  apart %||% chain$rng
+}
 
 # To judge a large fit takes a while: Ctrl-C gives it up, and not the fit.
 judge <- function(fit) cut_short(allowInterrupts(warn_convergence(fit)))

@@ -668,7 +668,9 @@ not_finite_words <- function(value, where) {
 #'
 #' Each update asks for the log density once at the current point, since the
 #' rest of the state has changed, and once for each step. It must be exact: an
-#' unbiased estimate, as [mh_sample()] takes it, would not do here.
+#' unbiased estimate, as [mh_sample()] takes it, would not do here. It may draw
+#' random numbers or set a seed, as for a simulated likelihood with common random
+#' numbers: that happens on a stream of its own and moves no other draw.
 #'
 #' A proposal that learns does so in burn-in, and is frozen after;
 #' [acceptance()] shows how often each block moved.
@@ -817,25 +819,29 @@ start_steps <- function(model, values) {
     }
     x <- as.double(values[[block]])
     d <- length(x)
-    density <- step_density(model, values, block)
-    check_step_start(model, values, block)
-    scale <- if (needs_scale(conditional$proposal)) {
-      reach(density, x)
-    } else {
-      rep(1, d)
-    }
     width <- block_variates(list(proposal = compiled))
+    # conditionals draw on the chain's stream: densities have one to themselves
+    begun <- with_stream(side_stream(generator_seed()), {
+      begin_to_learn(model, values, block, x, compiled)
+    })
     list(
       x = x, point = x, value = c(-Inf, -Inf), slope = numeric(d + 1L),
       nan_count = 0, ahead = numeric(step_look_ahead * width),
-      proposal = proposal_memory(
-        conditional$proposal, compiled, x, scale,
-        factor_to_begin_with(
-          conditional$proposal, density, x, seq_along(x), scale
-        )
-      )
+      proposal = begun$value, asked = begun$stream
     )
   })
+}
+
+# The memory of a block's proposal at the start.
+begin_to_learn <- function(model, values, block, x, compiled) {
+  proposal <- model$data$conditionals[[block]]$proposal
+  density <- step_density(model, values, block)
+  check_step_start(model, values, block)
+  scale <- if (needs_scale(proposal)) reach(density, x) else rep(1, length(x))
+  proposal_memory(
+    proposal, compiled, x, scale,
+    factor_to_begin_with(proposal, density, x, seq_along(x), scale)
+  )
 }
 
 check_step_start <- function(model, values, block) {

@@ -236,6 +236,8 @@ is_check_cheap.laplace_logistic_model <- function(model, draws) {
 #' @exportS3Method
 is_check_cheap.laplace_density_model <- function(model, draws) {
   at_mode <- rbind(model$data$map)
+  saved <- save_generator()
+  on.exit(restore_generator(saved))
   seconds <- vapply(1:5, function(i) {
     began <- now()
     model_log_joint(model, at_mode)

@@ -151,7 +151,7 @@ model_headline.laplace_density_model <- function(model) {
 }
 
 # Streams beyond those of the chains: 1 for the check of a corrected fit, 2 for
-# pictures, 3 for the search.
+# pictures, 3 for the search, 4 for what a density draws in that check.
 spare_stream <- function(seed, chains, number, call) {
   chain_streams(seed[[1L]], chains + number, call)[[chains + number]]
 }
@@ -540,11 +540,11 @@ corrected_proposals <- 15L
 corrected_df <- 5
 
 # `n` independent draws of the multivariate t distribution about the mode with
-# scale Sigma, n x p, and their log weights: log density less that of the t, up
-# to a constant.  Its tails are heavier than those of posteriors with normal
+# scale Sigma, n x p, and the log density of the t, up to a constant: log weights
+# are the log density less that.  Its tails are heavier than those of posteriors with normal
 # priors, so that weights are bounded where normal proposals have weights
 # without a variance.
-draw_weighted <- function(model, n) {
+draw_proposals <- function(model, n) {
   map <- model$data$map
   normal <- draw_normal(model, n)
   stretch <- sqrt(corrected_df / stats::rchisq(n, corrected_df))
@@ -552,7 +552,7 @@ draw_weighted <- function(model, n) {
   w <- centre + (normal - centre) * stretch
   distance <- -2 * log_normal_kernel(model, w)
   log_t <- -(corrected_df + length(map)) / 2 * log1p(distance / corrected_df)
-  list(w = w, log_weight = model_log_joint(model, w) - log_t)
+  list(w = w, log_t = log_t)
 }
 
 # `n` independent draws of N(map, Sigma), n x p, on the generator as it stands.
@@ -562,15 +562,37 @@ draw_normal <- function(model, n) {
   model_sweeps(model, model_start(model, NULL), n, control)$draws
 }
 
+# list(w, log_weight, asked): n draws with their weights; a density of the user's
+# is asked for them on the stream `asked`, which it may move or set: NULL for one
+# that is not the user's.
+draw_weighted <- function(model, n, asked) {
+  pool <- draw_proposals(model, n)
+  log_joint <- if (is.null(asked)) {
+    list(value = model_log_joint(model, pool$w))
+  } else {
+    with_stream(asked, model_log_joint(model, pool$w), NULL)
+  }
+  list(
+    w = pool$w, log_weight = log_joint$value - pool$log_t,
+    asked = log_joint$stream
+  )
+}
+
 # The first point: one of a sample, in proportion to its weight.
 corrected_start <- function(model) {
+  asked <- if (inherits(model, "laplace_density_model")) {
+    side_stream(generator_seed())
+  }
   for (attempt in 1:50) {
-    pool <- draw_weighted(model, corrected_proposals + 1L)
+    pool <- draw_weighted(model, corrected_proposals + 1L, asked)
+    asked <- pool$asked
     if (any(pool$log_weight > -Inf)) {
       chosen <- pick_by_weight(pool$log_weight)
-      return(list(
+      state <- list(
         sweep = 0, w = pool$w[chosen, ], log_weight = pool$log_weight[[chosen]]
-      ))
+      )
+      state$asked <- asked
+      return(state)
     }
   }
   abort_numeric(
@@ -596,7 +618,8 @@ corrected_sweeps <- function(model, state, n, control) {
   draws <- matrix(0, sum(kept), length(state$w))
   row <- 0L
   for (i in seq_len(n)) {
-    pool <- draw_weighted(model, corrected_proposals)
+    pool <- draw_weighted(model, corrected_proposals, state$asked)
+    state$asked <- pool$asked
     chosen <- pick_by_weight(c(state$log_weight, pool$log_weight)) - 1L
     if (chosen > 0L) {
       state$w <- pool$w[chosen, ]
@@ -681,7 +704,8 @@ importance_check <- function(fit, draws = NULL) {
   if (is.null(model$frame)) {
     abort_no_frame("what the weights are computed from", call)
   }
-  weigh_draws(model, importance_draws(fit, draws, call), call)
+  w <- importance_draws(fit, draws, call)
+  weigh_draws(model, w, joint_of_draws(fit, w, call), call)
 }
 
 check_laplace <- function(fit, arg = "fit", call = rlang::caller_env()) {
@@ -712,8 +736,21 @@ importance_draws <- function(fit, draws, call) {
   with_stream(stream, draw_normal(model, draws), call)$value
 }
 
-weigh_draws <- function(model, w, call) {
-  log_ratio <- model_log_joint(model, w) - log_normal_kernel(model, w) -
+# log q at each of the draws.  A density of the user's may draw random numbers:
+# on a stream that the fit's seed determines, so that a check can be repeated and
+# the session's generator stays as it is.
+joint_of_draws <- function(fit, w, call) {
+  model <- fit_part(fit, "model")
+  if (!inherits(model, "laplace_density_model")) {
+    return(model_log_joint(model, w))
+  }
+  seed <- fit_part(fit, "running")$seed
+  stream <- spare_stream(seed, length(fit), 4L, call)
+  with_stream(stream, model_log_joint(model, w), call)$value
+}
+
+weigh_draws <- function(model, w, log_joint, call) {
+  log_ratio <- log_joint - log_normal_kernel(model, w) -
     log_normal_constant(model)
   if (!any(log_ratio > -Inf)) {
     abort_numeric(

@@ -60,12 +60,15 @@
 #' \eqn{p}{p} as its distribution (Andrieu and Roberts 2009).
 #'
 #' @section Your function and random numbers:
-#' The sampler draws from a stream of its own, drawn ahead for many sweeps, and
-#' R's generator is free while your function runs: it may draw random numbers
-#' (on the chain's stream, governed by `seed`), run another chain, set a seed
-#' (its noise then is the same at each call) or change the kind of generator and
-#' put it back. A kind that stays changed is an error. It gets a new vector at
-#' each call, with the names of `init`, and may keep it.
+#' The sampler and the starting points have streams of their own, and R's
+#' generator is free while your function runs: it may draw random numbers
+#' (governed by `seed`), run another chain, set a seed (its noise then is the
+#' same at each call, as simulated likelihoods with common random numbers need
+#' it) or change the kind of generator and put it back. However many numbers it
+#' takes, the chain's own are the same; only what `draw` of a
+#' [custom_proposal()] takes counts, and that must not set a seed. A kind that
+#' stays changed is an error. Your function gets a new vector at each call, with
+#' the names of `init`, and may keep it.
 #'
 #' @section Stored quantities:
 #' A column for each coordinate (named as `init`, else `x[1]`, `x[2]`, ...) and
@@ -541,6 +544,10 @@ state_point_words <- function(point, names = NULL, most = 8L) {
 model_start.mh_model <- function(model, init) {
   kind <- generator_seed()[[1L]]
   own <- own_stream()
+  # what the user's functions do to the generator, from here on, must reach
+  # neither the start nor what the chain will draw
+  chain <- generator_seed()
+  set_generator_seed(side_stream(own))
   centre <- to_working(model$spec, init %||% model$init)
   density <- working_density(model)
   proposals <- lapply(model$plan, `[[`, "proposal")
@@ -556,7 +563,9 @@ model_start.mh_model <- function(model, init) {
   }
   scale <- if (look) reach(density, centre) else rep(1, length(centre))
   if (is.null(init)) {
-    settled <- scatter(model, settled, centre, scale)
+    start <- scatter(model, settled, centre, scale, chain)
+    settled <- start$state
+    chain <- start$stream
   }
   settled$blocks <- lapply(seq_along(model$plan), function(b) {
     index <- model$plan[[b]]$index
@@ -567,7 +576,18 @@ model_start.mh_model <- function(model, init) {
     )
   })
   check_same_kind(kind, rlang::call2("mh_sample"))
+  # a proposal of the user's draws on the chain's stream: the density then has
+  # one to itself
+  if (any(vapply(proposals, draws_by_user, NA))) {
+    settled$asked <- generator_seed()
+  }
+  set_generator_seed(chain)
   settled
+}
+
+draws_by_user <- function(proposal) {
+  inherits(proposal, "custom_proposal") ||
+    any(vapply(proposal$parts, draws_by_user, NA))
 }
 
 # A state at x, its value yet to be found.
@@ -597,21 +617,24 @@ settle <- function(model, state) {
   }, call = rlang::call2("mh_sample"))
 }
 
-# A start around the centre, where the density is positive.
-scatter <- function(model, state, centre, scale) {
+# A start around the centre, where the density is positive: list(state, stream),
+# the normals having been taken from `stream`.
+scatter <- function(model, state, centre, scale, stream) {
   spread <- 2
   for (attempt in 1:50) {
+    normals <- with_stream(stream, stats::rnorm(length(centre)))
+    stream <- normals$stream
     trial <- state
-    trial$x <- centre + spread * scale * stats::rnorm(length(centre))
+    trial$x <- centre + spread * scale * normals$value
     trial <- tryCatch(
       suppressWarnings(settle(model, trial)), error = function(cnd) state
     )
     if (trial$value[[2L]] > -Inf && !identical(trial, state)) {
-      return(trial)
+      return(list(state = trial, stream = stream))
     }
     spread <- spread / 2
   }
-  state
+  list(state = state, stream = stream)
 }
 
 # The sampler's own stream, made from the chain's, of the same kind: user code
@@ -626,6 +649,18 @@ own_stream <- function() {
   own <- generator_seed()
   set_generator_seed(chain)
   own
+}
+
+# A stream for functions of the user whose numbers must not move the sampler's:
+# made from another of the same kind, which stays where it is.
+side_stream <- function(stream) {
+  if (identical(stream_kind(stream)[[1L]], "L'Ecuyer-CMRG")) {
+    return(parallel::nextRNGSubStream(stream))
+  }
+  with_stream(stream, {
+    set.seed(uniform_integer(1))
+    generator_seed()
+  })$value
 }
 
 #' @exportS3Method

@@ -36,8 +36,15 @@ static SEXP ask_at(const gibbs_step *s, SEXP call, const double *x) {
   gibbs_model *m = s->gibbs;
   SEXP value = PROTECT(block_value(s, x));
   gibbs_show(m, gibbs_with(m, s->k, value));
-  SEXP answer = Rf_eval(call, VECTOR_ELT(m->frames, (R_xlen_t)s->k));
-  UNPROTECT(1);
+  SEXP frame = VECTOR_ELT(m->frames, (R_xlen_t)s->k);
+  SEXP answer = s->session.asked.list
+                  ? mh_eval_asked(&s->session.asked, call, frame, m->kind)
+                  : Rf_eval(call, frame);
+  if (!answer)
+    gibbs_stop(m, FAULT_GENERATOR, R_NilValue);
+  PROTECT(answer);
+  gibbs_check_generator(m);
+  UNPROTECT(2);
   return answer;
 }
 
@@ -51,7 +58,6 @@ static int ask_density(void *context, const double *x, double *value) {
     gibbs_stop(m, FAULT_NUMBER, answer);
   *value = Rf_asReal(answer);
   UNPROTECT(1);
-  gibbs_check_generator(m);
   return 0;
 }
 
@@ -62,7 +68,6 @@ static int ask_gradient(void *context, const double *x, double *value) {
     gibbs_stop(s->gibbs, FAULT_GRADIENT, answer);
   memcpy(value, REAL(answer), s->mh.d * sizeof(double));
   UNPROTECT(1);
-  gibbs_check_generator(s->gibbs);
   return 0;
 }
 
@@ -145,6 +150,7 @@ gibbs_step *gibbs_open_step(gibbs_model *m, size_t k, SEXP spec, SEXP memory) {
   s->mh.d = (size_t)m->lengths[k];
   s->steps = (double)args_count(spec, "steps", 1);
   s->session = mh_open_session(m->run, R_NilValue);
+  s->session.asked = mh_open_asked(memory);
   open_target(s, spec, memory);
   mh_open_block(&s->block, args_element(spec, "proposal"),
                 args_element(memory, "proposal"),

@@ -12,6 +12,39 @@
 #include "r_scan.h"
 #include "routines.h"
 
+/* ---- a stream for log densities ------------------------------------------ */
+
+static SEXP stream_symbol(void) {
+  return Rf_install(".Random.seed");
+}
+
+mh_asked mh_open_asked(SEXP list) {
+  mh_asked asked = {NULL, 0};
+  SEXP names = Rf_getAttrib(list, R_NamesSymbol);
+  for (R_xlen_t i = 0; i < Rf_xlength(names); i++)
+    if (strcmp(CHAR(STRING_ELT(names, i)), "asked") == 0) {
+      SEXP stream = VECTOR_ELT(list, i);
+      if (TYPEOF(stream) == INTSXP && XLENGTH(stream) > 1)
+        asked.list = list;
+      asked.slot = i;
+    }
+  return asked;
+}
+
+SEXP mh_eval_asked(const mh_asked *asked, SEXP call, SEXP env, int kind) {
+  SEXP chain = PROTECT(generator_seed());
+  Rf_defineVar(stream_symbol(), VECTOR_ELT(asked->list, asked->slot),
+               R_GlobalEnv);
+  SEXP answer = PROTECT(Rf_eval(call, env));
+  const int same = generator_kind() == kind;
+  if (same) {
+    SET_VECTOR_ELT(asked->list, asked->slot, generator_seed());
+    Rf_defineVar(stream_symbol(), chain, R_GlobalEnv);
+  }
+  UNPROTECT(2);
+  return same ? answer : NULL;
+}
+
 /* ---- functions of the user ----------------------------------------------- */
 
 static void tell(const mh_session *session, const char *name, SEXP value) {
@@ -30,7 +63,7 @@ static int refuse(const mh_session *session, const char *fault, SEXP value) {
 mh_session mh_open_session(SEXP place, SEXP names) {
   if (TYPEOF(place) != ENVSXP)
     Rf_error("`place` must be an environment");
-  const mh_session session = {place, names, R_NilValue};
+  const mh_session session = {place, names, R_NilValue, {NULL, 0}};
   return session;
 }
 
@@ -43,6 +76,7 @@ mh_closure *mh_open_closure(SEXP caller, size_t d, SEXP names,
   f->role = args_element(caller, "role");
   f->d = d;
   f->names = names;
+  f->draws = 0;
   if (TYPEOF(f->call) != LANGSXP || TYPEOF(f->env) != ENVSXP ||
       CDR(f->call) == R_NilValue)
     Rf_error("a function to be called must be list(call, env, role)");
@@ -69,6 +103,11 @@ static void set_argument(const mh_closure *f, SEXP argument, const double *x) {
     Rf_setAttrib(vector, R_NamesSymbol, f->names);
 }
 
+static void stop_changed_kind(const mh_session *session) {
+  refuse(session, "generator", R_NilValue);
+  Rf_error("the kind of random number generator was changed");
+}
+
 /* Called with the generator's state where R looks for it. */
 static SEXP ask(const mh_closure *f, const double *x) {
   mh_session *session = f->session;
@@ -78,7 +117,13 @@ static SEXP ask(const mh_closure *f, const double *x) {
     tell(session, "role", f->role);
     tell(session, "call", f->call);
   }
-  return Rf_eval(f->call, f->env);
+  if (f->draws || !session->asked.list)
+    return Rf_eval(f->call, f->env);
+  SEXP answer =
+    mh_eval_asked(&session->asked, f->call, f->env, generator_kind());
+  if (!answer)
+    stop_changed_kind(session);
+  return answer;
 }
 
 /* One number; an integer or a missing logical counts as one. */
@@ -221,6 +266,7 @@ static void open_custom(mh_proposal *p, SEXP functions, SEXP names,
     mh_open_closure(args_element(functions, "draw"), p->d, names, session);
   closures[1] =
     mh_open_closure(args_element(functions, "log_q"), p->d, names, session);
+  closures[0]->draws = 1;
   if (CDDR(closures[1]->call) == R_NilValue)
     Rf_error("a proposal's density must be called with two points");
   p->context = closures;
@@ -273,10 +319,6 @@ void mh_open_block(mh_block *block, SEXP compiled, SEXP memory, SEXP functions,
 
 /* ---- the sampler's own stream -------------------------------------------- */
 
-static SEXP stream_symbol(void) {
-  return Rf_install(".Random.seed");
-}
-
 void mh_open_stream(mh_own_stream *own, SEXP state, mh_session *session) {
   SEXP stream = args_element(state, "own");
   if (TYPEOF(stream) != INTSXP || XLENGTH(stream) < 2)
@@ -293,11 +335,8 @@ void mh_take_generator(void *own) {
   mh_own_stream *o = own;
   SEXP stream = VECTOR_ELT(o->state, o->slot);
   o->chain = PROTECT(generator_seed());
-  if (TYPEOF(o->chain) != INTSXP ||
-      INTEGER(o->chain)[0] != INTEGER(stream)[0]) {
-    refuse(o->session, "generator", R_NilValue);
-    Rf_error("the kind of random number generator was changed");
-  }
+  if (TYPEOF(o->chain) != INTSXP || INTEGER(o->chain)[0] != INTEGER(stream)[0])
+    stop_changed_kind(o->session);
   tell(o->session, "stream", o->chain);
   UNPROTECT(1);
   Rf_defineVar(stream_symbol(), stream, R_GlobalEnv);
@@ -451,6 +490,7 @@ SEXP C_mh_sweeps(SEXP spec, SEXP functions, SEXP state_list, SEXP n,
   run.session = mh_open_session(place, args_element(spec, "names"));
   SEXP state = PROTECT(scan_copy_state(state_list));
   tell(&run.session, "state", state);
+  run.session.asked = mh_open_asked(state);
   open_model(&run.model, spec, functions, state, &run.session);
   mh_open_stream(&own, state, &run.session);
   run.model.take = mh_take_generator;

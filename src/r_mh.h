@@ -8,6 +8,23 @@
 
 #include "mh.h"
 
+/* ---- a stream for log densities ------------------------------------------ */
+
+/* Element `asked` of a list: the stream on which log densities are asked where
+ * functions of the user draw on the chain's own.  However many numbers a density
+ * takes, and whether it sets a seed, these draws are the same. */
+typedef struct {
+  SEXP list;     /* NULL: densities run on the chain's stream */
+  R_xlen_t slot; /* of `asked` in it                          */
+} mh_asked;
+
+/* Without such an element (a state of an earlier version) there is none. */
+mh_asked mh_open_asked(SEXP list);
+
+/* Evaluates a call there; the kind of generator must stay `kind`, else the
+ * answer is NULL. */
+SEXP mh_eval_asked(const mh_asked *asked, SEXP call, SEXP env, int kind);
+
 /* ---- functions of the user ----------------------------------------------- */
 
 /* `place` is an environment in which R reads where a run is when something
@@ -18,6 +35,7 @@ typedef struct {
   SEXP place;
   SEXP names; /* of points, or R_NilValue       */
   SEXP role;  /* of the function called last    */
+  mh_asked asked;
 } mh_session;
 
 mh_session mh_open_session(SEXP place, SEXP names);
@@ -29,6 +47,7 @@ typedef struct {
   mh_session *session;
   SEXP call, env, role, names;
   size_t d;
+  int draws; /* on the chain's stream, also where densities have another */
 } mh_closure;
 
 /* Allocated by R_alloc; an R error when it is none. */
