@@ -24,6 +24,10 @@ export _R_CHECK_SYSTEM_CLOCK_=0
 export _R_CHECK_FORCE_SUGGESTS_=false
 export R_RD4PDF=times,hyper
 
+# The check sets the mathematics of the pages by V8, where that is installed.
+Rscript -e 'quit(status = !requireNamespace("V8", quietly = TRUE))' ||
+  export _R_CHECK_RD_MATH_RENDERING_=false
+
 # Debian compiles R, and with it every package, with flags that the check takes
 # for the package's own.
 export _R_CHECK_COMPILATION_FLAGS_KNOWN_="-Wdate-time \

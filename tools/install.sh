@@ -146,6 +146,11 @@ described() {
     }' DESCRIPTION
 }
 
+# Since R 4.3 the check sets the mathematics of the pages as a browser does.
+sets_mathematics() {
+  has Rscript && Rscript -e 'quit(status = getRversion() < "4.3")'
+}
+
 base_packages=" R base compiler datasets graphics grDevices grid methods
  parallel splines stats stats4 tcltk tools utils "
 
@@ -155,6 +160,7 @@ wanted() {
     # data of the demonstration, and the check of its approximation
     if asked run; then printf '%s 0\n' MASS loo; fi
     if asked test check; then described Suggests; fi
+    if asked check && sets_mathematics; then printf '%s 0\n' V8; fi
     if asked develop; then
       printf '%s 0\n' roxygen2 lintr
       described Suggests
@@ -241,8 +247,8 @@ if has apt-get; then
   if is_root; then
     # shellcheck disable=SC2086
     apt_get $from_apt
-    if asked bench; then
-      # R may be new here, and with it what bench/deps.R names
+    if asked bench check; then
+      # R may be new here: what bench/deps.R names, what its check needs
       # shellcheck disable=SC2046
       apt_get $(missing_packages | debian_name)
     fi
