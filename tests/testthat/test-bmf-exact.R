@@ -9,13 +9,6 @@
 
 max_z <- 4.5
 
-skip_unless_extended <- function() {
-  skip_if_not(
-    identical(Sys.getenv("GIBBSITE_EXTENDED_TESTS"), "true"),
-    "GIBBSITE_EXTENDED_TESTS is not true"
-  )
-}
-
 once <- function(make) {
   value <- NULL
   function() {
@@ -84,7 +77,7 @@ test_that("a sweep is that of the twin, draw for draw", {
 })
 
 test_that("a sweep is that of the twin for rows longer than a panel", {
-  skip_on_cran()
+  skip_long()
   withr::local_seed(3)
   # items with many users each: one with few would be all but singular, and
   # the order of its sums would tell
@@ -132,7 +125,7 @@ test_that("the gamma prior's names match the first coordinates", {
 })
 
 test_that("a sweep is that of the twin for users in batches", {
-  skip_on_cran()
+  skip_long()
   withr::local_seed(23)
   model <- tiny_bmf("wishart", 400, 40, 40, 12000)
   expect_lt(twin_difference(model, draw_prior(model), 1), 1e-12)
@@ -276,7 +269,7 @@ standard_scores <- function(z) {
 }
 
 test_that("users and items are drawn from Bayesian linear regressions", {
-  skip_on_cran()
+  skip_long()
   for (kind in bmf_kinds_tested) {
     one <- from_one_state[[kind]]()
     for (side in c("u", "v")) {
@@ -303,7 +296,7 @@ expect_gamma <- function(x, shape, rate, label) {
 }
 
 test_that("beta and the lambdas are drawn from their gammas", {
-  skip_on_cran()
+  skip_long()
   one <- from_one_state$gamma()
   prior <- one$model$prior
   each <- function(f) vapply(one$after, f, 0)
@@ -322,7 +315,7 @@ test_that("beta and the lambdas are drawn from their gammas", {
 })
 
 test_that("means and precisions are drawn from their Normal-Wisharts", {
-  skip_on_cran()
+  skip_long()
   one <- from_one_state$wishart()
   direction <- c(0.3, -1, 2)
   for (side in c("u", "v")) {
@@ -423,7 +416,7 @@ test_that("the density of a scale has the Jacobian of its move", {
 
 # One user, one item, rank 1, the fixed prior: p(u, v | r) on a grid.
 test_that("one user and one item have the posterior of quadrature", {
-  skip_on_cran()
+  skip_long()
   withr::local_seed(15)
   r <- c(1.9, 0.4, 1.6)
   ratings <- list(
@@ -459,6 +452,7 @@ test_that("one user and one item have the posterior of quadrature", {
 # ---- conditional modes -------------------------------------------------------
 
 test_that("each block goes to its conditional mode", {
+  skip_long()
   withr::local_seed(16)
   for (kind in bmf_kinds_tested) {
     model <- tiny_bmf(kind, 5, 6, 2, 25, biases = TRUE)
@@ -499,6 +493,7 @@ test_that("each block goes to its conditional mode", {
 # ---- identities --------------------------------------------------------------
 
 test_that("threads and segments never change a bit", {
+  skip_long()
   withr::local_seed(17)
   for (kind in bmf_kinds_tested) {
     # enough for several threads and, the last one, for batches of users
@@ -526,7 +521,7 @@ test_that("threads and segments never change a bit", {
 })
 
 test_that("an extended fit is the longer fit, stored draws included", {
-  skip_on_cran()
+  skip_long()
   withr::local_seed(20)
   made <- sim_bmf(30, 20, rank = 2, share = 0.4)
   fit <- function(draws, ...) {
@@ -595,7 +590,7 @@ expect_rejected <- function(case, mutants, ...) {
 }
 
 test_that("Geweke's joint test passes", {
-  skip_on_cran()
+  skip_long()
   for (case in names(joint_cases)) {
     p <- smallest_adjusted(run_joint_test(case))
     expect_gte(p, error_rate, label = case)
@@ -615,7 +610,7 @@ wishart_mutants <- c(
 )
 
 test_that("Geweke's joint test rejects wrong samplers", {
-  skip_on_cran()
+  skip_long()
   expect_rejected("gamma", gamma_mutants, chains = 20, steps = 20)
   expect_rejected("wishart", wishart_mutants, chains = 20, steps = 20)
   expect_rejected("wishart", "mu0_dropped")
@@ -667,7 +662,7 @@ expect_calibrated <- function(ranks, label) {
 }
 
 test_that("the posterior is calibrated over the prior", {
-  skip_on_cran()
+  skip_long()
   for (case in c("fixed", "gamma", "wishart", "biases_wishart")) {
     expect_calibrated(run_sbc(joint_cases[[case]], 200, seed = 52), case)
   }
@@ -680,7 +675,7 @@ expect_not_calibrated <- function(case, name) {
 }
 
 test_that("wrong samplers are not calibrated", {
-  skip_on_cran()
+  skip_long()
   expect_not_calibrated("gamma", "lambda_u_prior_rate_inverted")
   expect_not_calibrated("wishart", "w0_for_its_inverse")
 })
@@ -703,7 +698,7 @@ test_that("the posterior is calibrated over the prior, longer", {
 # The rank of a new rating among draws of its predictive distribution, data from
 # the model: intervals of any level cover as often as they say.
 test_that("predictive intervals cover as often as they say", {
-  skip_on_cran()
+  skip_long()
   withr::local_seed(61)
   model <- tiny_bmf("wishart", 8, 8, 2, 40, biases = TRUE,
     predict_at = list(user = 1L, item = 2L)

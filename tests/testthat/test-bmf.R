@@ -118,6 +118,7 @@ for (kind in names(priors)) {
 }
 
 test_that("a fit without its data predicts, and goes on with them", {
+  skip_long()
   ratings <- small_ratings()
   # one id that only predict_at has
   asked <- rbind(some_pairs, data.frame(user = "new", item = 10))
@@ -221,6 +222,7 @@ for (biases in c(FALSE, TRUE)) {
 }
 
 test_that("moments and intervals of new ids agree with draws of them", {
+  skip_long()
   fit <- short_bmf(draws = 100, biases = TRUE)
   new <- data.frame(user = c("a", "new", "new"), item = c(11, 10, 11))
   moments <- predict(fit, new)
@@ -284,6 +286,7 @@ test_that("a mixture's quantile is found wherever its mass lies", {
 })
 
 test_that("pairs predicted together and one by one are the same to the bit", {
+  skip_long()
   fit <- short_bmf(biases = TRUE)
   pairs <- data.frame(
     user = c("a", "b", "new", "c", "y"), item = c(10, 20, 30, 11, 150)
@@ -336,6 +339,7 @@ test_that("ids are found whatever their type, and come back as they came", {
 })
 
 test_that("replications, densities and fitted values agree with the draws", {
+  skip_long()
   ratings <- small_ratings()
   fit <- short_bmf(ratings)
   eta <- etas_by_hand(fit, ratings$user, ratings$item)
@@ -429,6 +433,7 @@ test_that("coverage is counted by the predictive distribution", {
 # ---- recommendations, new users ----------------------------------------------
 
 test_that("recommendations are the best predictions of what is not rated", {
+  skip_long()
   ratings <- small_ratings()
   fit <- short_bmf(ratings)
   best <- recommend(fit, c("d", "a"), n = 4, level = 0.5)
@@ -519,6 +524,7 @@ for (kind in names(priors)) {
 }
 
 test_that("new users are predicted from their draws", {
+  skip_long()
   fit <- short_bmf(biases = TRUE)
   new <- data.frame(
     user = c("p", "p", "q"), item = c(10, 40, 40), value = c(5, 1, NA)
@@ -596,6 +602,7 @@ test_that("the canonical form keeps the product and does not see rotations", {
 })
 
 test_that("factors come with ids, ordered, on the ratings' scale", {
+  skip_long()
   ratings <- withr::with_seed(3, {
     sim_bmf(60, 40, rank = 2, share = 0.6, sigma2 = 0.01, biases = 0.5)
   })
@@ -634,6 +641,7 @@ test_that("factors come with ids, ordered, on the ratings' scale", {
 })
 
 test_that("draws stay raw", {
+  skip_long()
   fit <- short_bmf(keep = c("u", "v"))
   raw <- draws_of(fit, "u")
   summary(fit)
@@ -741,6 +749,7 @@ test_that("the mode is a fixed point of alternating least squares", {
 })
 
 test_that("a mode answers what a point can", {
+  skip_long()
   ratings <- small_ratings()
   top <- quiet(gibbs_bmf(ratings[-(1:10), ], 2,
     method = "icm", predict_at = ratings[1:10, ], biases = TRUE, seed = 1
@@ -829,7 +838,7 @@ informative <- list(
 )
 
 test_that("intervals cover what they promise on data from the model", {
-  skip_on_cran()
+  skip_long()
   below <- calibrated(informative$wishart, 200)
   expect_true(all(abs(coverage_errors(below)) < 4))
   # the whole distribution, not three points of it alone
@@ -845,10 +854,9 @@ test_that("intervals cover what they promise on data from the model", {
 })
 
 test_that("intervals cover what they promise under the other priors", {
-  skip_on_cran()
-  extended <- identical(Sys.getenv("GIBBSITE_EXTENDED_TESTS"), "true")
+  skip_long()
   for (kind in c("gamma", "fixed")) {
-    below <- calibrated(informative[[kind]], if (extended) 1000 else 200)
+    below <- calibrated(informative[[kind]], if (is_extended()) 1000 else 200)
     expect_true(all(abs(coverage_errors(below)) < 4))
   }
 })
@@ -856,7 +864,7 @@ test_that("intervals cover what they promise under the other priors", {
 # ---- real data -------------------------------------------------------------
 
 test_that("lecturers' ratings are predicted better than by their means", {
-  skip_on_cran()
+  skip_long()
   skip_if_not_installed("lme4")
   data(InstEval, package = "lme4", envir = environment())
   # one student in eight, to be quick
@@ -892,6 +900,7 @@ test_that("lecturers' ratings are predicted better than by their means", {
 # ---- odd data --------------------------------------------------------------
 
 test_that("tables of every shape have an answer", {
+  skip_long()
   runs <- function(ratings, ...) {
     fit <- short_bmf(ratings, draws = 20, burnin = 5, ...)
     draws <- do.call(rbind, lapply(fit, unclass))
@@ -1004,6 +1013,7 @@ test_that("open fields of priors are weak and follow the ratings' scale", {
 })
 
 test_that("faults of priors and arguments name themselves", {
+  skip_long()
   ratings <- small_ratings()
   run <- function(...) gibbs_bmf(ratings, ..., draws = 5, burnin = 0, seed = 1)
   changed <- bmf_gamma()
@@ -1050,6 +1060,7 @@ test_that("faults of priors and arguments name themselves", {
 })
 
 test_that("faults of questions name themselves", {
+  skip_long()
   fit <- short_bmf()
   top <- gibbs_bmf(small_ratings(), 1, method = "icm", seed = 1)
   expect_gibbsite_error({

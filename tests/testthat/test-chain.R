@@ -118,6 +118,7 @@ test_that("thin, kept allocations and running means are continued too", {
 })
 
 test_that("a fit without its data is continued with them, and with no others", {
+  skip_long()
   whole <- short_gmm(50, keep_data = FALSE)
   part <- short_gmm(20, keep_data = FALSE)
   expect_null(attr(part, "model")$data)
@@ -179,6 +180,7 @@ test_that("two fits in a row share no number, and set.seed() governs both", {
 })
 
 test_that("a run leaves the user's generator one uniform on, its kind kept", {
+  skip_long()
   withr::local_preserve_seed()
   for (kind in list(
     c("Mersenne-Twister", "Inversion", "Rejection"),

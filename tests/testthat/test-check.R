@@ -115,6 +115,7 @@ test_that("a count is a whole number of any numeric type", {
 })
 
 test_that("what is no count is said in words", {
+  skip_long()
   k <- count(max = 272, max_why = "rows of `x`")
   expect_gibbsite_error({
     k(500)
@@ -365,6 +366,7 @@ test_that("nothing is lost without a word", {
 })
 
 test_that("what is no data is refused, with the columns at fault", {
+  skip_long()
   bad <- data.frame(n = 1:2, g = factor(1:2), t = c("a", "b"))
   bad$l <- list(1, 2)
   bad$m <- diag(2)
@@ -398,6 +400,7 @@ test_that("what is no data is refused, with the columns at fault", {
 })
 
 test_that("a sparse matrix is refused with the way out", {
+  skip_long()
   skip_if_not_installed("Matrix")
   sparse <- Matrix::sparseMatrix(1:2, 1:2, x = c(1, 2))
   expect_gibbsite_error(data_matrix(sparse))
@@ -420,6 +423,7 @@ test_that("the first value that is not finite is named", {
 })
 
 test_that("missing values are an error, or leave their rows out aloud", {
+  skip_long()
   x <- airquality[1:6, c("Ozone", "Solar.R", "Wind")]
   rownames(x) <- letters[1:6]
   expect_gibbsite_error(data_matrix(x))

@@ -153,6 +153,7 @@ test_that("a checkpoint is written at most every so many seconds", {
 # ---- What is refused ---------------------------------------------------------
 
 test_that("a damaged or foreign checkpoint is an error, its files untouched", {
+  skip_long()
   local_folder()
   stopped_run("good")
   stopped_run("other", seed = 2)
@@ -223,6 +224,7 @@ test_that("a damaged or foreign checkpoint is an error, its files untouched", {
 })
 
 test_that("a file cut anywhere is an error and nothing worse", {
+  skip_long()
   local_folder()
   stopped_run("run")
   bytes <- readBin("run/chain-1/state.rds", "raw", 1e6)
@@ -362,9 +364,7 @@ test_that("a full disk is a warning, and the run goes on", {
 
 test_that("kills at random times, again and again", {
   skip_unless_processes()
-  skip_if_not(
-    identical(Sys.getenv("GIBBSITE_EXTENDED_TESTS"), "true"), "a long test"
-  )
+  skip_unless_extended()
   whole <- quietly(probe(draws = 300))
   delays <- withr::with_seed(1, runif(20, 0, 1))
   killed <- 0

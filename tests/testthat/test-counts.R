@@ -126,6 +126,7 @@ test_that("terms of new documents are matched by name", {
 })
 
 test_that("what is no table of counts is an error that says where", {
+  skip_long()
   x <- small()
   read <- function(x, ...) as_counts(x, ..., arg = "x", call = NULL)
   half <- x

@@ -102,6 +102,7 @@ cells <- expand.grid(burnin = c(0, 7, 100), thin = c(1, 3, 10),
                      chains = c(1, 4), columns = c(1, 50))
 
 test_that("every function of coda, posterior and bayesplot takes a fit", {
+  skip_long()
   draws <- 80
   for (i in seq_len(nrow(cells))) {
     at <- cells[i, ]
@@ -114,6 +115,7 @@ test_that("every function of coda, posterior and bayesplot takes a fit", {
 })
 
 test_that("bayesplot draws every cell", {
+  skip_long()
   skip_if_not_installed("bayesplot")
   for (i in seq_len(nrow(cells))) {
     at <- cells[i, ]
@@ -338,6 +340,7 @@ test_that("the hash does not see where draws are cut, but names and values", {
 })
 
 test_that("a fit changed by hand cannot be continued or combined", {
+  skip_long()
   fit <- fake_fit(chains = 2)
   expect_silent(verify_fit(fit))
   rename <- coda::`varnames<-`

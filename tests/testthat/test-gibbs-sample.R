@@ -158,6 +158,7 @@ test_that("the chain in the plane is the autoregression that it should be", {
 })
 
 test_that("wrong orders and stale states are told apart", {
+  skip_long()
   wrong <- function(...) {
     lapply(1:4, function(seed) {
       twin(plane, plane_start, 5000, seed = seed, ...)[-(1:70), ]
@@ -222,6 +223,7 @@ cell_errors <- function(draws) {
 cell_start <- list(i = 1L, j = 1L, k = 1L)
 
 test_that("a table of cells is visited with its probabilities", {
+  skip_long()
   for (scan in c("systematic", "random")) {
     for (moved in c(FALSE, TRUE)) {
       fit <- sampled(cell_conditionals(moved), cell_start, draws = 5000,
@@ -232,6 +234,7 @@ test_that("a table of cells is visited with its probabilities", {
 })
 
 test_that("a move without its correction, or a stale density, fails", {
+  skip_long()
   p <- table_of_cells
   uncorrected <- cell_conditionals(TRUE)
   uncorrected$j <- mh_step(
@@ -310,6 +313,7 @@ regression_means <- function() {
 }
 
 test_that("linear regression has the means that quadrature gives", {
+  skip_long()
   fit <- sampled(regression$conditionals, regression$init, draws = 5000,
                  burnin = 100, chains = 4, x = regression$x, y = regression$y)
   draws <- lapply(matrices(fit), function(m) cbind(m, m[, 1:3]^2))
@@ -323,6 +327,7 @@ test_that("linear regression has the means that quadrature gives", {
 # A normal mixture of two components with weights and allocations drawn, and the
 # means moved: against the sum over all allocations of six observations.
 test_that("a mixture with a moved block has its exact posterior", {
+  skip_long()
   y <- c(-1.2, -0.7, 0.1, 0.9, 1.6, 2.4)
   conditionals <- list(
     mu = mh_step(function(state) {
@@ -439,6 +444,7 @@ test_that("a fit is continued in another session, and resumed when killed", {
 })
 
 test_that("an interrupt inside a conditional leaves a fit that goes on", {
+  skip_long()
   withr::local_options(
     gibbsite.on_interrupt = "return", gibbsite.segment_seconds = 0.002
   )
@@ -526,6 +532,7 @@ test_that("a state that a function keeps or changes is its own", {
 })
 
 test_that("a conditional may run another chain", {
+  skip_long()
   inner <- function(state) {
     fit <- sampled(plane, plane_start, draws = 2, burnin = 0, chains = 1,
                    seed = NULL)
@@ -648,6 +655,7 @@ test_that("a failing step says at which point", {
 # ---- arguments ---------------------------------------------------------------
 
 test_that("arguments are checked before any chain runs", {
+  skip_long()
   f <- function(state) 1
   expect_gibbsite_error({
     gibbs_sample(f, list(a = 1))

@@ -10,13 +10,6 @@
 
 max_z <- 4.5
 
-skip_unless_extended <- function() {
-  skip_if_not(
-    identical(Sys.getenv("GIBBSITE_EXTENDED_TESTS"), "true"),
-    "GIBBSITE_EXTENDED_TESTS is not true"
-  )
-}
-
 forms <- c("full", "diagonal", "shared")
 
 # A value that is computed when it is first asked for, so that a skipped test
@@ -163,7 +156,7 @@ block_of <- function(draws, block, c = NULL) {
 }
 
 test_that("pi | z is Dirichlet(alpha + n)", {
-  skip_on_cran()
+  skip_long()
   one_state <- from_one_state$full()
   a <- one_state$model$prior$alpha + c(8, 1, 0)
   mean <- a / sum(a)
@@ -173,7 +166,7 @@ test_that("pi | z is Dirichlet(alpha + n)", {
 })
 
 test_that("mu | Sigma, z is normal, also alone and empty", {
-  skip_on_cran()
+  skip_long()
   for (form in forms) {
     one_state <- from_one_state[[form]]()
     for (c in 1:3) {
@@ -223,7 +216,7 @@ standard_precisions <- function(one_state, s) {
 }
 
 test_that("Sigma | mu, z has its distribution, also alone and empty", {
-  skip_on_cran()
+  skip_long()
   for (form in forms) {
     one_state <- from_one_state[[form]]()
     w <- t(vapply(1:2000, function(s) {
@@ -242,7 +235,7 @@ test_that("Sigma | mu, z has its distribution, also alone and empty", {
 })
 
 test_that("the mean of Sigma | z is that of its mixture over mu", {
-  skip_on_cran()
+  skip_long()
   one_state <- from_one_state$full()
   model <- one_state$model
   for (c in 1:3) {
@@ -260,7 +253,7 @@ test_that("the mean of Sigma | z is that of its mixture over mu", {
 # P(z_i = c | .), observed entries alone, and are independent: their residuals
 # and the products of those of two observations have mean zero.
 test_that("z | pi, mu, Sigma, x is categorical, independently", {
-  skip_on_cran()
+  skip_long()
   for (one_state in list(from_one_state$full(), from_incomplete())) {
     residuals <- t(vapply(1:2000, function(s) {
       twin <- recorded_twin(one_state, s)
@@ -281,7 +274,7 @@ test_that("z | pi, mu, Sigma, x is categorical, independently", {
 # Whitened, the missing entries given z and the parameters are independent
 # standard normals, row by row.
 test_that("missing entries have their conditional distribution", {
-  skip_on_cran()
+  skip_long()
   one_state <- from_incomplete()
   incomplete <- which(rowSums(some_holes) > 0)
   white <- t(vapply(1:2000, function(s) {
@@ -359,6 +352,7 @@ test_that("the core is its twin, draw for draw", {
 })
 
 test_that("the core is its twin over several chunks and threads", {
+  skip_long()
   withr::local_seed(24)
   for (form in forms) {
     expect_twin(1100, 2, 3, form, FALSE, sweeps = 5, threads = 2)
@@ -368,6 +362,7 @@ test_that("the core is its twin over several chunks and threads", {
 
 # Sizes at which uniforms and normals are drawn many at a time.
 test_that("the core is its twin on every kind of generator", {
+  skip_long()
   withr::defer(RNGkind("default", "default", "default"))
   kinds <- list(
     c("Mersenne-Twister", "Ahrens-Dieter"), c("L'Ecuyer-CMRG", "Inversion"),
@@ -546,6 +541,7 @@ test_that("nothing near a block's mode is higher", {
 })
 
 test_that("a search never goes down", {
+  skip_long()
   withr::local_seed(28)
   models <- unlist(replicate(30, mode_models(), simplify = FALSE), FALSE)
   for (model in models) {
@@ -685,7 +681,7 @@ summation_quantities <- function(draws, at) {
 }
 
 test_that("a posterior by summation over all allocations is recovered", {
-  skip_on_cran()
+  skip_long()
   x <- c(-1.9, -1.2, -0.4, 0.7, 1.1, 2.6)
   at <- c(-2, 0.3, 1.7)
   prior <- gmm_prior(
@@ -747,7 +743,7 @@ expect_rejected <- function(case, mutants, ...) {
 }
 
 test_that("Geweke's joint test passes", {
-  skip_on_cran()
+  skip_long()
   for (case in c("full", "diagonal", "shared", "impute")) {
     p <- smallest_adjusted(run_joint_test(case))
     expect_gte(p, error_rate, label = case)
@@ -755,7 +751,7 @@ test_that("Geweke's joint test passes", {
 })
 
 test_that("Geweke's joint test rejects wrong samplers", {
-  skip_on_cran()
+  skip_long()
   expect_rejected("full", c("nu0_off_by_d", "m0_dropped", "v0_for_its_inverse"))
   expect_rejected("diagonal", "nu0_halved")
   expect_rejected("shared", "shared_count_of_one", chains = 20)
@@ -821,7 +817,7 @@ expect_calibrated <- function(ranks, label) {
 }
 
 test_that("the band of the ranks keeps its promise", {
-  skip_on_cran()
+  skip_long()
   band <- ecdf_band(200, sbc_draws, 0.05)
   exact <- band_probability(200, band$lower, band$upper)
   expect_gte(exact, 0.95)
@@ -835,7 +831,7 @@ test_that("the band of the ranks keeps its promise", {
 })
 
 test_that("the posterior is calibrated over the prior", {
-  skip_on_cran()
+  skip_long()
   for (case in c("full", "diagonal", "shared", "impute")) {
     ranks <- run_sbc(joint_cases[[case]], 200, seed = 52)
     expect_calibrated(ranks, case)
@@ -849,7 +845,7 @@ expect_not_calibrated <- function(case, name) {
 }
 
 test_that("a wrong sampler is not calibrated", {
-  skip_on_cran()
+  skip_long()
   expect_not_calibrated("full", "nu0_off_by_d")
 })
 
@@ -883,7 +879,7 @@ test_that("the posterior is calibrated over the prior, longer", {
 # (2.037, 54.48).  EM's mode and the posterior mean differ by the prior and the
 # likelihood's skewness, a fraction of a posterior sd.
 test_that("faithful has EM's two components", {
-  skip_on_cran()
+  skip_long()
   fit <- gibbs_gmm(
     faithful, 2, draws = 2000, burnin = 500, chains = 2, seed = 61
   )
@@ -906,7 +902,7 @@ test_that("faithful has EM's two components", {
 
 # Three species, 50 flowers each.
 test_that("iris falls into its species with a shared covariance", {
-  skip_on_cran()
+  skip_long()
   fit <- gibbs_gmm(
     iris[1:4], 3, covariance = "shared", draws = 1000, burnin = 500,
     chains = 2, seed = 62
@@ -919,7 +915,7 @@ test_that("iris falls into its species with a shared covariance", {
 # EM (mclust, E, G = 3): weights 0.086, 0.877 and 0.037, means 9.749, 21.400 and
 # 32.965 (1000 km/s), common variance 4.286.
 test_that("galaxies has EM's three components with a shared variance", {
-  skip_on_cran()
+  skip_long()
   skip_if_not_installed("MASS")
   found <- new.env()
   utils::data("galaxies", package = "MASS", envir = found)

@@ -138,6 +138,7 @@ test_that("a killed run with missing data is resumed to the same bits", {
 })
 
 test_that("a fit without its data answers and goes on with them", {
+  skip_long()
   x <- faithful_with_holes()
   whole <- short_gmm(x = x, na_action = "impute")
   bare <- short_gmm(draws = 30, x = x, na_action = "impute", keep_data = FALSE)
@@ -297,6 +298,7 @@ test_that("one component has one numbering", {
 })
 
 test_that("allocation probabilities are the means over the kept draws", {
+  skip_long()
   for (form in forms) {
     x <- faithful_with_holes()
     fit <- short_gmm(12, x = x, na_action = "impute", covariance = form,
@@ -334,6 +336,7 @@ test_that("coclustering counts shared components", {
 # ---- predictions -----------------------------------------------------------
 
 test_that("predictions are those of the formulas", {
+  skip_long()
   x <- faithful_with_holes()[c(1:25, 50), ]
   for (form in forms) {
     fit <- short_gmm(30, covariance = form)
@@ -362,6 +365,7 @@ test_that("predictions are those of the formulas", {
 })
 
 test_that("an observation's prediction does not depend on the others", {
+  skip_long()
   x <- faithful_with_holes()[c(1:25, 50, 51), ]
   for (form in forms) {
     fit <- short_gmm(20, k = 3, covariance = form)
@@ -382,6 +386,7 @@ test_that("an observation's prediction does not depend on the others", {
 })
 
 test_that("new data are taken by name, or by position", {
+  skip_long()
   fit <- short_gmm(20)
   x <- datasets::faithful[1:4, ]
   expected <- predict(fit, x, type = "prob")
@@ -473,6 +478,7 @@ test_that("posterior_predict draws data sets from R's generator", {
 })
 
 test_that("loo, waic and pp_check take a fit", {
+  skip_long()
   fit <- short_gmm(50, x = faithful_with_holes(), na_action = "impute")
   if (requireNamespace("loo", quietly = TRUE)) {
     quiet <- suppressWarnings
@@ -531,6 +537,7 @@ test_that("sim_gmm draws from the mixture", {
 # ---- what a fit is ---------------------------------------------------------
 
 test_that("blocks, labels and headlines of each form", {
+  skip_long()
   shapes <- list(full = c(2L, 2L, 2L), diagonal = c(2L, 2L),
                  shared = c(2L, 2L))
   for (form in forms) {
@@ -562,6 +569,7 @@ test_that("blocks, labels and headlines of each form", {
 })
 
 test_that("covariances of the draws are symmetric and positive definite", {
+  skip_long()
   for (form in forms) {
     draws <- all_draws(short_gmm(8, k = 3, covariance = form))
     for (s in seq_len(nrow(draws))) {
@@ -632,6 +640,7 @@ test_that("the prior that was used is shown", {
 })
 
 test_that("starting values may be given in part, or be a fit", {
+  skip_long()
   z <- rep(1:2, 136)
   full <- list(pi = c(0.4, 0.6), mu = rbind(c(2, 50), c(4, 80)), z = z)
   inits <- list(c(full, list(Sigma = array(1:8 %in% c(1, 2, 7, 8) + 0,
@@ -656,6 +665,7 @@ test_that("starting values may be given in part, or be a fit", {
 })
 
 test_that("starting values that do not fit are refused", {
+  skip_long()
   start <- function(..., covariance = "full") {
     gibbs_gmm(datasets::faithful, 2, covariance = covariance, draws = 5,
               chains = 1, inits = list(list(...)), progress = FALSE)
@@ -769,6 +779,7 @@ test_that("a search refuses or mentions what it has no use for", {
 })
 
 test_that("sizes and arguments that cannot be are refused by name", {
+  skip_long()
   fit <- short_gmm(10)
   expect_gibbsite_error({
     posterior_predict(fit, nobs = 1e10)
@@ -798,6 +809,7 @@ expect_sound <- function(fit, draws = 20) {
 }
 
 test_that("every number of components up to n", {
+  skip_long()
   x <- as.matrix(datasets::faithful)[1:6, ]
   for (form in forms) {
     for (k in c(1, 2, 5, 6)) {
@@ -818,6 +830,7 @@ test_that("every number of components up to n", {
 })
 
 test_that("a constant column counts as one of spread 1, and says so", {
+  skip_long()
   x <- cbind(a = 3, b = datasets::faithful$waiting)
   expect_gibbsite_condition(
     fit <- short_gmm(20, x = x), "gibbsite_message_constant"
@@ -832,6 +845,7 @@ test_that("a constant column counts as one of spread 1, and says so", {
 })
 
 test_that("duplicated rows are observations like others", {
+  skip_long()
   x <- as.matrix(datasets::faithful)[rep(c(1, 2, 3), each = 30), ]
   for (form in forms) {
     for (k in c(2, 5)) {
@@ -841,6 +855,7 @@ test_that("duplicated rows are observations like others", {
 })
 
 test_that("nearly singular data are no trouble", {
+  skip_long()
   withr::local_seed(8)
   u <- stats::rnorm(100)
   collinear <- cbind(u, v = u + 1e-9 * stats::rnorm(100))
@@ -872,6 +887,7 @@ test_that("a large offset changes the draws by its rounding alone", {
 })
 
 test_that("units do not matter", {
+  skip_long()
   x <- as.matrix(datasets::faithful)
   for (form in forms) {
     base <- short_gmm(20, x = x, covariance = form)
@@ -942,6 +958,7 @@ test_that("a component that stays empty is distributed as the prior", {
 })
 
 test_that("what is missing is refused, left out or drawn", {
+  skip_long()
   x <- faithful_with_holes()
   expect_gibbsite_error({
     gibbs_gmm(x, 2)
@@ -1006,6 +1023,7 @@ test_that("choices that do not exist are refused", {
 })
 
 test_that("priors that do not fit are refused", {
+  skip_long()
   gmm <- function(..., covariance = "full", k = 2) {
     gibbs_gmm(datasets::faithful, k, gmm_prior(...), covariance = covariance,
               progress = FALSE)
@@ -1038,6 +1056,7 @@ test_that("priors that do not fit are refused", {
 })
 
 test_that("questions that a fit cannot answer are refused", {
+  skip_long()
   fit <- short_gmm(10)
   uneven <- short_gmm(10, prior = gmm_prior(alpha = 1:2))
   expect_gibbsite_error({
@@ -1063,6 +1082,7 @@ test_that("questions that a fit cannot answer are refused", {
 # ---- pictures --------------------------------------------------------------
 
 test_that("every kind of data has a picture", {
+  skip_long()
   pdf(NULL)
   withr::defer(dev.off())
   withr::local_seed(12)

@@ -94,6 +94,7 @@ test_that("draws of a chain that is ahead wait, and are used first", {
 })
 
 test_that("with a rule an interrupted run goes on to the same stop", {
+  skip_long()
   rule <- until(rhat = 1.05, ess = 120, every = 20)
   whole <- quietly(probe(draws = 20, burnin = 5, stop_when = rule))
   withr::local_options(gibbsite.segment_seconds = 1e-9)
@@ -421,9 +422,7 @@ test_that("SIGINT with chains in other processes, which work afterwards", {
 
 test_that("interrupts at random times, again and again", {
   skip_unless_processes()
-  skip_if_not(
-    identical(Sys.getenv("GIBBSITE_EXTENDED_TESTS"), "true"), "a long test"
-  )
+  skip_unless_extended()
   child <- start_child(quote({
     options(gibbsite.on_interrupt = "return", gibbsite.segment_seconds = 0.01)
     starts <- function(k) {

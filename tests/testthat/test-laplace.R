@@ -65,6 +65,7 @@ test_that("a normal density is approximated by itself", {
 })
 
 test_that("every method and every kind of derivative finds the same mode", {
+  skip_long()
   skip_if_not_installed("numDeriv")
   density <- log_gamma(3)
   gradient <- function(x) 3 - exp(x[[1]])
@@ -234,10 +235,12 @@ corrected_z <- function(shape = 0.3) {
 }
 
 test_that("the corrected chain draws from the density itself", {
+  skip_long()
   expect_lt(max(abs(corrected_z())), 4.5)
 })
 
 test_that("wrong ways of picking are noticed", {
+  skip_long()
   # no weights at all; weights squared; the current point left out of the pool
   pick <- gibbsite:::pick_by_weight
   mutants <- list(
@@ -404,6 +407,7 @@ without_numbers <- function(lines) {
 }
 
 test_that("what is printed says that it approximates, and how well", {
+  skip_long()
   skip_if_not_installed("loo")
   n <- normal_parts(2)
   fit <- quick(n$value, c(a = 0, b = 0), n$gradient, n$hessian)
@@ -464,6 +468,7 @@ test_that("a density that fails says where", {
 })
 
 test_that("no mode, no approximation", {
+  skip_long()
   skip_if_not_installed("numDeriv")
   saddle <- function(x) -x[[1]]^4 + 3 * x[[1]]^2 - x[[2]]^2
   ridge <- function(x) -(x[[1]] + x[[2]])^2

@@ -10,13 +10,6 @@
 max_z <- 4.5
 single <- 2e-5
 
-skip_unless_extended <- function() {
-  skip_if_not(
-    identical(Sys.getenv("GIBBSITE_EXTENDED_TESTS"), "true"),
-    "GIBBSITE_EXTENDED_TESTS is not true"
-  )
-}
-
 control_of_test <- function(burnin = 0, thin = 1, threads = 1) {
   list(burnin = burnin, thin = thin, threads = threads)
 }
@@ -205,7 +198,7 @@ test_that("threads, segments and thinning never show", {
 
 # Many blocks of documents and of words.
 test_that("threads never show in a larger corpus", {
-  skip_on_cran()
+  skip_long()
   withr::local_seed(75)
   for (method in lda_test_methods) {
     model <- tiny_lda(
@@ -316,7 +309,7 @@ summation_cases <- list(
 )
 
 test_that("posteriors by summation over all assignments are recovered", {
-  skip_on_cran()
+  skip_long()
   for (case in names(summation_cases)) {
     exact <- NULL
     for (method in lda_test_methods) {
@@ -332,7 +325,7 @@ test_that("posteriors by summation over all assignments are recovered", {
 # Data that say much about the topics tell more than Geweke's test, whose data
 # follow the sampler.
 test_that("posteriors by summation reject wrong samplers", {
-  skip_on_cran()
+  skip_long()
   methods <- c(
     never_removed = "collapsed", block_draw = "collapsed",
     stale_theta = "uncollapsed"
@@ -467,7 +460,7 @@ cells_cases <- list(
 )
 
 test_that("a table of all assignments is the posterior's", {
-  skip_on_cran()
+  skip_long()
   withr::local_seed(90)
   for (case in names(cells_cases)) {
     for (method in lda_test_methods) {
@@ -480,7 +473,7 @@ test_that("a table of all assignments is the posterior's", {
 
 # Each wrong sampler beside the same one without its mistake.
 test_that("a table of all assignments rejects wrong samplers", {
-  skip_on_cran()
+  skip_long()
   withr::local_seed(91)
   score <- function(case, sweep) {
     model <- do.call(cells_model, c("collapsed", cells_cases[[case]]))
@@ -495,7 +488,7 @@ test_that("a table of all assignments rejects wrong samplers", {
 # ---- the methods agree -------------------------------------------------------
 
 test_that("the methods agree in log joint, log-likelihood and alpha", {
-  skip_on_cran()
+  skip_long()
   model <- withr::with_seed(78, tiny_lda(
     c(12, 9, 15, 7), 8, 2, uniform_prior(0, 10), 0.5,
     probability = 1 / seq_len(8)
@@ -571,7 +564,7 @@ run_joint_test <- function(model, chains = 60, steps = 40) {
 }
 
 test_that("Geweke's joint test passes", {
-  skip_on_cran()
+  skip_long()
   for (method in lda_test_methods) {
     p <- smallest_adjusted(run_joint_test(joint_lda(method)))
     expect_gte(p, error_rate, label = method)
@@ -585,7 +578,7 @@ expect_rejected <- function(method, wrong, ...) {
 }
 
 test_that("Geweke's joint test rejects wrong samplers", {
-  skip_on_cran()
+  skip_long()
   expect_rejected("collapsed", "prior_dropped", 20, 20)
   expect_rejected("collapsed", "eta_once", 30, 20)
   expect_rejected("collapsed", "block_draw", 60, 30)
@@ -594,7 +587,7 @@ test_that("Geweke's joint test rejects wrong samplers", {
 # Of a theta drawn before alpha the topics know nothing: what is wrong is the pair
 # (alpha, theta).  Exactly, E(theta_d1^2 alpha) tells.
 test_that("a theta drawn before alpha is rejected", {
-  skip_on_cran()
+  skip_long()
   model <- withr::with_seed(83, tiny_lda(
     c(1, 2, 1), 2, 2, gamma_prior(1, 0.5), 0.4, "uncollapsed",
     keep = c("theta", "z")
@@ -645,7 +638,7 @@ test_that("a theta drawn before alpha is rejected", {
 sbc_draws <- 31
 
 test_that("the posterior is calibrated over the prior", {
-  skip_on_cran()
+  skip_long()
   for (method in lda_test_methods) {
     withr::local_seed(85)
     ranks <- sbc_ranks(
@@ -698,7 +691,7 @@ document_by_summation <- function(word, phi, alpha) {
 }
 
 test_that("new documents: fold-in and left to right against summation", {
-  skip_on_cran()
+  skip_long()
   withr::local_seed(88)
   phi <- t(replicate(3, draw_dirichlet(rep(0.5, 4))))
   alpha <- c(0.3, 0.9, 0.5)

@@ -40,6 +40,7 @@ for (method in methods) {
   })
 
   test_that(paste("segments and threads never change a draw:", method), {
+    skip_on_cran()
     whole <- short_lda(25, method = method)
     withr::with_options(list(gibbsite.segment_seconds = 1e-9), {
       expect_true(identical_fit(short_lda(25, method = method), whole))
@@ -141,6 +142,7 @@ test_that("topics of chains are matched", {
 })
 
 test_that("tables of topics have their names", {
+  skip_long()
   fit <- long_fit()
   top <- top_terms(fit, 4)
   expect_identical(dim(top), c(12L, 7L))
@@ -202,6 +204,7 @@ test_that("shares of new documents agree with the exact posterior", {
 })
 
 test_that("new documents are folded in", {
+  skip_long()
   fit <- long_fit()
   new <- corpus$x[1:5, ]
   set.seed(2)
@@ -241,6 +244,7 @@ test_that("new documents are folded in", {
 })
 
 test_that("held-out perplexity is near that of the truth", {
+  skip_long()
   set.seed(12)
   new <- sim_lda(200, 3, 30, 60, alpha = 0.2)
   # documents of the same topics
@@ -363,6 +367,7 @@ test_that("odd corpora have an answer", {
 })
 
 test_that("errors name the argument and the way out", {
+  skip_long()
   x <- corpus$x
   fit <- short_lda(5)
   expect_gibbsite_error({

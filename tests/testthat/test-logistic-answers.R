@@ -148,6 +148,7 @@ test_that("predictions are those of the normal distribution of x'w", {
 })
 
 test_that("they agree with the draws, which the mode alone does not", {
+  skip_long()
   skip_if_not_installed("MASS")
   fit <- pima()
   draws <- posterior_epred(fit, MASS::Pima.te)
@@ -468,11 +469,11 @@ random_walk <- function(x, y, c, start, scale, n) {
 
 test_that("corrected, the means are those of a long Markov chain", {
   skip_if_not_installed("MASS")
-  skip_on_cran()
+  skip_long()
   fit <- pima()
   x <- unname(model.matrix(fit))
   y <- as.integer(MASS::Pima.tr$type == "Yes")
-  n <- if (nzchar(Sys.getenv("GIBBSITE_EXTENDED_TESTS"))) 1e6 else 6e4
+  n <- if (is_extended()) 1e6 else 6e4
   set.seed(20)
   chain <- random_walk(
     x, y, prior_summary(fit)$c, coef(fit), vcov(fit), n
@@ -512,11 +513,11 @@ test_that("the evidence of one coefficient is that of quadrature", {
 })
 
 test_that("intervals cover as often as they say", {
-  skip_on_cran()
+  skip_long()
   # coefficients from the prior, data from the model: the probability that an
   # interval covers is then the level, whatever the coefficients
   set.seed(11)
-  count <- if (nzchar(Sys.getenv("GIBBSITE_EXTENDED_TESTS"))) 4000 else 400
+  count <- if (is_extended()) 4000 else 400
   covered <- replicate(count, {
     x <- cbind(1, matrix(rnorm(400), 200))
     colnames(x) <- c("(Intercept)", "a", "b")
@@ -619,6 +620,7 @@ without_numbers <- function(lines) {
 }
 
 test_that("what is printed says what was done, and how good it is", {
+  skip_long()
   skip_if_not_installed("loo")
   fit <- short_logistic(am ~ wt, mtcars, draws = 1000, chains = 4)
   expect_snapshot({
@@ -636,6 +638,7 @@ test_that("what is printed says what was done, and how good it is", {
 })
 
 test_that("mistakes in predictions are named", {
+  skip_long()
   fit <- cars()
   bare <- drop_data(fit)
   race <- transform(mtcars, cyl = factor(cyl))

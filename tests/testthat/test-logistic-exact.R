@@ -144,6 +144,7 @@ is_right <- function(problem, map, precision) {
 }
 
 test_that("the mode is where the gradient vanishes, with the curvature there", {
+  skip_long()
   skip_if_not_installed("numDeriv")
   for (k in 1:7) {
     for (sparse in c(FALSE, TRUE)) {
@@ -277,6 +278,7 @@ search_again <- function(model, price) {
 }
 
 test_that("with many columns the twin finds the same mode", {
+  skip_long()
   for (matrix_prior in c(FALSE, TRUE)) {
     problem <- withr::with_seed(46, logistic_problem(
       420, 260, counts = matrix_prior, weighted = TRUE, offset = TRUE,
@@ -334,6 +336,7 @@ test_that("with more columns than rows every way leads to the same mode", {
 # ---- the evidence and the approximation ----------------------------------------
 
 test_that("the evidence is the integral of the quadratic that it stands for", {
+  skip_long()
   problem <- withr::with_seed(45, logistic_problem(50, 2, offset = TRUE))
   model <- fit_model(fit_problem(problem))
   map <- model$data$map

@@ -39,6 +39,7 @@ test_that("responses of every kind are understood", {
 })
 
 test_that("responses of the wrong kind are refused", {
+  skip_long()
   x <- cbind(a = 1:4)
   y <- function(y) quiet_fit(x, y)
   expect_gibbsite_error({
@@ -88,6 +89,7 @@ test_that("weights, offset and subset are looked up as glm() does", {
 })
 
 test_that("missing values are left out with a message, or refused", {
+  skip_long()
   skip_if_not_installed("MASS")
   f <- type ~ npreg + bp + skin
   expect_gibbsite_condition(class = "gibbsite_message_omitted", {
@@ -190,6 +192,7 @@ test_that("columns without names get them; the matrix is not touched", {
 })
 
 test_that("formulas and matrices that cannot be used are refused", {
+  skip_long()
   expect_gibbsite_error({
     quiet_fit(~wt, cars)
     quiet_fit(am ~ nothing, cars)
@@ -347,6 +350,7 @@ separated_columns <- function(...) {
 }
 
 test_that("separated data have no mode without a prior, and are named", {
+  skip_long()
   d <- data.frame(
     y = c(0, 0, 0, 1, 1, 1), x = c(1, 2, 3, 4, 5, 6), z = c(1, 3, 2, 1, 3, 2),
     g = c("a", "a", "b", "b", "b", "b"), k = c(0, 0, 0, 0, 1, 0)

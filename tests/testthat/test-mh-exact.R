@@ -277,6 +277,7 @@ normal_changes <- function(proposal, blocks = NULL, n = 1500, density = NULL) {
 }
 
 test_that("one sweep over blocks leaves exact draws exact", {
+  skip_long()
   target <- normal_target()
   blocks <- list(a = c(2, 1), b = 3, c = c(3, 4, 5))
   cases <- list(
@@ -338,6 +339,7 @@ test_that("many sweeps over blocks of all kinds leave exact draws exact", {
 })
 
 test_that("a block whose proposal is not corrected does not", {
+  skip_long()
   blocks <- list(c(2, 1), c(3, 4, 5))
   right <- list(random_walk(0.5), drifting_proposal(0.7))
   wrong <- right
@@ -349,6 +351,7 @@ test_that("a block whose proposal is not corrected does not", {
 # ---- moments -----------------------------------------------------------------
 
 test_that("every proposal gives every target its moments", {
+  skip_long()
   for (name in names(mh_targets())) {
     target <- mh_targets()[[name]]
     proposals <- mh_proposals(target)
@@ -386,6 +389,7 @@ test_that("a proposal on whole numbers alone gives their probabilities", {
 })
 
 test_that("the notes' example has the autocorrelation of a diffusion", {
+  skip_long()
   centre <- c(4, 4)
   precision <- solve(matrix(c(1, 0.8, 0.8, 1), 2))
   a <- precision[1, 1]
@@ -427,6 +431,7 @@ eight_schools <- function(p) {
 }
 
 test_that("eight schools agree with the reference, from density and start", {
+  skip_long()
   init <- c(mu = 0, log_tau = 0, setNames(rep(0, 8), paste0("eta[", 1:8, "]")))
   fit <- quietly(mh_sample(eight_schools, init,
     draws = 4000, seed = 5, progress = FALSE
@@ -451,6 +456,7 @@ test_that("eight schools agree with the reference, from density and start", {
 })
 
 test_that("density and start suffice, or the warning's advice does", {
+  skip_long()
   pima <- MASS::Pima.tr
   x <- stats::model.matrix(type ~ ., pima)
   y <- as.integer(pima$type) - 1
@@ -489,6 +495,7 @@ noisy_normal <- function(x) {
 }
 
 test_that("an unbiased estimate of the density leaves the posterior exact", {
+  skip_long()
   fit <- short_mh(noisy_normal, 1, random_walk(1),
     draws = 8000, burnin = 200, chains = 4
   )
@@ -550,6 +557,7 @@ bounded_moments <- function(transform, log_density = NULL, ...) {
 }
 
 test_that("bounds are exact, by rejection and by transformation", {
+  skip_long()
   expect_lt(max(abs(bounded_moments(FALSE))), 4)
   expect_lt(max(abs(bounded_moments(TRUE))), 4)
 })

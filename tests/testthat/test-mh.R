@@ -18,6 +18,7 @@ every_proposal <- function() {
 # ---- the promises of the driver ----------------------------------------------
 
 test_that("pieces never show, with any proposal", {
+  skip_long()
   for (proposal in every_proposal()) {
     run <- function(draws, ...) {
       short_mh(quadratic, two, proposal,
@@ -102,6 +103,7 @@ test_that("processes of any kind give the bits of this one", {
 })
 
 test_that("a checkpoint is resumed, and its density compared", {
+  skip_long()
   make <- function(y) function(m, s) sum(stats::dnorm(y, m, s, log = TRUE))
   run <- function(folder, hook = NULL, ...) {
     short_mh(make(c(1, 2, 4)), 1, s = 2, draws = 60, checkpoint = folder, ...)
@@ -174,6 +176,7 @@ from_one_start <- function(f, ...) {
 same_draws <- function(a, b) identical(lapply(a, c), lapply(b, c))
 
 test_that("random numbers in the density never touch the sampler's", {
+  skip_long()
   whole <- from_one_start(quadratic)
   drawing <- function(x) {
     stats::runif(3)
@@ -313,6 +316,7 @@ scrub <- function(lines) {
 }
 
 test_that("values that are no log density stop, with sweep and point", {
+  skip_long()
   at <- function(value) {
     function(x) if (x[[1]] > 1) value else quadratic(x)
   }
@@ -360,6 +364,7 @@ test_that("NaN can be taken for zero, and is counted", {
 })
 
 test_that("a start must be possible", {
+  skip_long()
   expect_gibbsite_error({
     short_mh(function(x) -Inf, c(a = 1, b = 2))
     short_mh(function(x) if (x > 0) -x else -Inf, 1, inits = list(1, -1))
@@ -444,6 +449,7 @@ test_that("learning begins at the curvature, where there is one", {
 # ---- names, bounds, blocks ---------------------------------------------------
 
 test_that("columns are named as init is", {
+  skip_long()
   expect_identical(
     posterior::variables(short_mh(quadratic, c(0, 0))),
     c("x[1]", "x[2]", "log_density")
@@ -588,6 +594,7 @@ test_that("a Laplace approximation is a start, a covariance and a proposal", {
 })
 
 test_that("Laplace approximations serve on the Pima data", {
+  skip_long()
   pima <- MASS::Pima.tr
   x <- stats::model.matrix(type ~ ., pima)
   y <- as.integer(pima$type) - 1
@@ -643,6 +650,7 @@ test_that("prints say what was done", {
 # ---- messages ----------------------------------------------------------------
 
 test_that("arguments are checked before anything runs", {
+  skip_long()
   expect_gibbsite_error({
     mh_sample(1, 0)
     mh_sample(function() 0, 0)
@@ -727,6 +735,7 @@ test_that("the gradient is given the further arguments that it takes", {
 })
 
 test_that("proposals are checked where they are made", {
+  skip_long()
   expect_gibbsite_error({
     random_walk()
     random_walk(1, cov = diag(2))
@@ -827,6 +836,7 @@ test_that("a start of zero density is named", {
 # A vector that only the call holds is used again: however a density keeps its
 # argument, it must not change in its hands.
 test_that("an argument that is kept in any way stays as it was", {
+  skip_long()
   kept <- list()
   promised <- new.env()
   ways <- list(

@@ -106,6 +106,7 @@ test_that("the example is compiled, and gives the values of an R function", {
 })
 
 test_that("a chain on compiled code is the chain on the same R function", {
+  skip_long()
   dll <- compiled(example_source(), "logistic")
   f <- native_density(dll = dll, symbol = "logistic", data = logistic_data())
   run <- function(density, ...) {
@@ -294,6 +295,7 @@ test_that("what is registered by a package is found, else what it exports", {
 })
 
 test_that("arguments are checked", {
+  skip_long()
   expect_gibbsite_error({
     native_density()
     native_density("stats", dll = "f.so")

@@ -25,6 +25,7 @@ test_that("every type is drawn, alone and together", {
 })
 
 test_that("odd fits have a picture", {
+  skip_long()
   draw(fake_fit(draws = 1, chains = 1), plot_types)
   draw(fake_fit(draws = 2, chains = 1), plot_types)
   draw(fake_fit(draws = 50, chains = 1, burnin = 0), plot_types)

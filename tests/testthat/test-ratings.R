@@ -224,6 +224,7 @@ test_that("one rating is enough", {
 })
 
 test_that("faults of ratings name their place", {
+  skip_long()
   set <- function(column, row, value) {
     three[[column]][row] <- value
     three

@@ -36,6 +36,7 @@ test_that("values come back in one type each", {
 })
 
 test_that("each running argument has its range, and an error in words", {
+  skip_long()
   expect_gibbsite_error({
     sampler(draws = 0)
     sampler(draws = 2^31)

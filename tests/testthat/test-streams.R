@@ -26,6 +26,7 @@ for_each_kind <- function(code) {
 }
 
 test_that("a stream tells its kind as R does", {
+  skip_long()
   local_generator()
   for_each_kind(function(kind) {
     expect_identical(rng_kind(), kind)
@@ -48,6 +49,7 @@ test_that("the root is one uniform of the user's generator, or the seed", {
 })
 
 test_that("streams leave the generator alone, differ, and grow in number", {
+  skip_long()
   local_generator()
   for_each_kind(function(kind) {
     before <- generator_seed()
@@ -64,6 +66,7 @@ test_that("streams leave the generator alone, differ, and grow in number", {
 })
 
 test_that("a generator that was never seeded stays so", {
+  skip_long()
   local_generator()
   for_each_kind(function(kind) {
     rm(".Random.seed", envir = globalenv())
@@ -107,6 +110,7 @@ test_that("seeds are distinct, and the first do not depend on their number", {
 })
 
 test_that("two runs in a row share no run of numbers", {
+  skip_long()
   local_generator()
   for_each_kind(function(kind) {
     set.seed(2024)
@@ -203,6 +207,7 @@ test_that("code may not change the kind, or take the generator away", {
 })
 
 test_that("kinds with hidden state are refused, in session and chain", {
+  skip_long()
   local_generator()
   f <- function() root_seed()
   g <- function() chain_streams(1, 2)

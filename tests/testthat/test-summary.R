@@ -209,6 +209,7 @@ test_that("the warning names the worst and what to type, and is suppressible", {
 })
 
 test_that("few draws of a long run tell whether it has converged, and where", {
+  skip_long()
   invariants_of <- function(n, values, columns = 3) {
     fit_invariants(fake_fit(draws = n, values = values, columns = columns))
   }
@@ -342,6 +343,7 @@ test_that("parts of the tables are ordinary data frames", {
 })
 
 test_that("long tables are cut, and say so", {
+  skip_long()
   fit <- fake_fit(draws = 50, chains = 2, columns = 60)
   expect_output(print(summary(fit)), "20 more rows")
   expect_output(print(summary(fit), n = 60), "x\\[60\\]")
