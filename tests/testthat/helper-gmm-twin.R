@@ -461,7 +461,22 @@ gmm_mutants <- list(
     }
     twin
   }),
-  # z given the old imputed values as if observed, then these marginally
+  # missing entries given the z of the sweep before, then z with these integrated
+  # out: each step is right by itself, but the values and z that a sweep ends with
+  # do not belong together
+  imputation_first = function(model, state, n, control) {
+    twin <- twin_state(model, state)
+    order <- c(
+      "weights", "means", "covariances", "imputation", "allocations"
+    )
+    for (i in seq_len(n)) {
+      twin <- gmm_sweep_twin(model, twin, twin_blocks[order])
+    }
+    list(state = state_of_twin(model, twin))
+  },
+  # z given the old imputed values as if observed, then these marginally: wrong
+  # but for independent variables, whose missing entries z alone tells of; then
+  # both steps are full conditionals, of a right sampler that mixes more slowly
   stale_imputation = twin_mutant(
     allocations = function(model, twin) {
       model$data$x <- twin$x

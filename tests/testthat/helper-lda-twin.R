@@ -242,8 +242,9 @@ twin_given_phi <- function(model, z, alpha, phi, theta, key) {
 }
 
 # One sweep: list(state, row), the row as the model's columns have it with theta,
-# phi and z at its end, and the state without what is streamed.
-twin_sweep <- function(model, state, wrong = "") {
+# phi and z at its end, and the state without what is streamed.  What is recorded
+# takes nothing from R's generator: without `record` the states are the same.
+twin_sweep <- function(model, state, wrong = "", record = TRUE) {
   z <- gibbsite:::lda_topics(state)
   n <- twin_counts(model, z)
   early <- if (wrong == "theta_first") {
@@ -274,6 +275,9 @@ twin_sweep <- function(model, state, wrong = "") {
   }
   state$sweep <- state$sweep + 1
   state[c("z", "alpha", "eta")] <- list(gibbsite:::lda_pack(z), alpha, eta)
+  if (!record) {
+    return(list(state = state))
+  }
   n <- twin_counts(model, z)
   phi <- phi %||% phi_by_philox(phi_key, n$by_term, eta)
   theta <- theta %||% theta_by_philox(theta_key, n$by_document, alpha)
@@ -294,7 +298,7 @@ twin_sweep <- function(model, state, wrong = "") {
 twin_sweeps_with <- function(wrong) {
   function(model, state, n, control) {
     for (sweep in seq_len(n)) {
-      state <- twin_sweep(model, state, wrong)$state
+      state <- twin_sweep(model, state, wrong, record = FALSE)$state
     }
     list(state = state)
   }

@@ -773,10 +773,24 @@ test_that("Geweke's joint test rejects more wrong samplers", {
   long("full", "scatter_about_data_mean")
   for (case in c("impute", "impute_shared")) {
     long(case, c(
-      "marginal_imputation", "imputation_of_means", "stale_imputation"
+      "marginal_imputation", "imputation_of_means", "stale_imputation",
+      "imputation_first"
     ))
   }
-  long("impute_diagonal", c("imputation_of_means", "stale_imputation"))
+  long("impute_diagonal", c("imputation_of_means", "imputation_first"))
+})
+
+# Values imputed given z alone, and z given these, are full conditionals where
+# the variables are independent: no mistake, and the test sees none.
+test_that("Geweke's joint test passes another right sampler", {
+  skip_unless_extended()
+  model <- mutant_of(
+    joint_cases$impute_diagonal, gmm_mutants$stale_imputation
+  )
+  test <- run_joint_test("impute_diagonal", model, chains = 60, steps = 50)
+  expect_gte(smallest_adjusted(test), error_rate)
+  test <- run_joint_test("impute_diagonal", chains = 60, steps = 50)
+  expect_gte(smallest_adjusted(test), error_rate)
 })
 
 test_that("Geweke's joint test passes for other sizes, longer", {

@@ -485,6 +485,202 @@ test_that("a table of all assignments rejects wrong samplers", {
   expect_gt(score("shared", swept_uncollapsed(TRUE)), 5 * max_z)
 })
 
+# ---- many topics: summation by convolution -----------------------------------
+
+# With many topics the assignments are too many to list, but p(z, w) is a product
+# over topics of a function of the topic's counts alone, so that sums over all
+# assignments are convolutions.  A class is the tokens of one word in one
+# document, N_j of them; a cell is what of them one topic has, n_j <= N_j.  Of the
+# prod_j N_j! / prod_kj n_kj! assignments with counts n each has the probability
+# prod_k weight(n_k) times a constant, with
+#
+#   weight(n) = prod_d G(alpha + n_d) / G(alpha)
+#               prod_w G(eta_w + n_w) / G(eta_w)  G(sum eta) / G(sum eta + n).
+#
+# list(cell: a cell a row; f: weight(n) / prod_j n_j!; power: the k-th column is
+# the k-fold convolution of f, of which the last entry is for all tokens).
+topics_by_convolution <- function(model) {
+  document <- twin_counts(model, rep(1L, model$nobs))$document
+  class <- interaction(document, model$data$word, drop = TRUE)
+  size <- as.vector(table(class))
+  first <- match(levels(class), class)
+  cell <- as.matrix(expand.grid(lapply(size, seq, from = 0)))
+  in_document <- cell %*% outer(document[first], unique(document), "==")
+  word <- model$data$word[first]
+  in_word <- cell %*% outer(word, seq_along(model$terms), "==")
+  eta <- rep_len(model$prior$eta, length(model$terms))
+  rising <- function(n, a) lgamma(a + n) - lgamma(a)
+  log_weight <- rowSums(rising(in_document, model$prior$alpha)) +
+    colSums(rising(t(in_word), eta)) - rising(rowSums(cell), sum(eta))
+  f <- exp(log_weight - rowSums(lgamma(cell + 1)))
+  step <- cumprod(c(1, size + 1))[seq_along(size)]
+  # from[s, r]: the cell that is s less r
+  fits <- matrix(TRUE, nrow(cell), nrow(cell))
+  for (j in seq_along(size)) {
+    fits <- fits & outer(cell[, j], cell[, j], ">=")
+  }
+  at <- drop(cell %*% step)
+  difference <- outer(at, at, "-")
+  times_f <- matrix(0, nrow(cell), nrow(cell))
+  times_f[fits] <- f[difference[fits] + 1]
+  power <- matrix(0, nrow(cell), model$k)
+  power[, 1] <- f
+  for (topic in seq_len(model$k)[-1]) {
+    power[, topic] <- times_f %*% power[, topic - 1]
+  }
+  all_alpha <- model$k * model$prior$alpha
+  list(
+    cell = cell, step = step, class = class, f = f, power = power,
+    log_weight = log_weight,
+    log_constant = -sum(rising(tabulate(document), all_alpha))
+  )
+}
+
+# P(n_k = cell) for the first of `topics` topics that share `left`, by cell.
+cell_probabilities <- function(sums, left, topics) {
+  if (topics == 1) {
+    return(as.numeric(colSums(t(sums$cell) == left) == length(left)))
+  }
+  others <- sum(left * sums$step) - drop(sums$cell %*% sums$step) + 1
+  fits <- colSums(t(sums$cell) <= left) == length(left)
+  p <- numeric(length(fits))
+  p[fits] <- sums$f[fits] * sums$power[others[fits], topics - 1]
+  p / sum(p)
+}
+
+# An exact draw of z: cells topic by topic, then the tokens of each class in any
+# order.
+draw_exact_topics <- function(sums, k) {
+  left <- sums$cell[nrow(sums$cell), ]
+  count <- matrix(0, k, length(left))
+  for (topic in seq_len(k)) {
+    p <- cell_probabilities(sums, left, k - topic + 1)
+    count[topic, ] <- sums$cell[sample.int(length(p), 1, prob = p), ]
+    left <- left - count[topic, ]
+  }
+  z <- integer(length(sums$class))
+  for (j in seq_along(left)) {
+    own <- rep(seq_len(k), count[, j])
+    z[as.integer(sums$class) == j] <- own[sample.int(length(own))]
+  }
+  z
+}
+
+# Functions of the topics' cells, and their expectations.  `count`: topics x
+# classes x draws.
+convolution_values <- function(count) {
+  part <- lapply(seq_len(dim(count)[[2]]), function(j) count[, j, ])
+  total <- Reduce(`+`, part)
+  used <- total > 0
+  products <- utils::combn(part, 2, function(two) {
+    colSums(two[[1]] * two[[2]])
+  })
+  squares <- vapply(part, function(n) colSums(n^2), numeric(ncol(total)))
+  cbind(
+    colSums(used), 2^-colSums(used), colSums(total^2), colSums(total == 1),
+    squares, products, t(used)
+  )
+}
+
+convolution_expectations <- function(sums, k) {
+  size <- sums$cell[nrow(sums$cell), ]
+  p <- cell_probabilities(sums, size, k)
+  total <- rowSums(sums$cell)
+  expected <- function(value) sum(p * value)
+  # a topic halves 2^-used unless its cell is empty, where f is 1: the k-fold
+  # convolution of (f + 1 at the empty cell) / 2
+  through <- sums$power[nrow(sums$cell), ]
+  halved <- sum(stats::dbinom(0:k, k, 0.5) * c(0, through)) / through[[k]]
+  products <- utils::combn(length(size), 2, function(two) {
+    expected(sums$cell[, two[[1]]] * sums$cell[, two[[2]]])
+  })
+  squares <- unname(colSums(p * sums$cell^2))
+  c(
+    k * expected(total > 0), halved, k * expected(total^2),
+    k * expected(total == 1), k * squares, k * products,
+    rep(expected(total > 0), k),
+    k * expected(sums$log_weight) + sums$log_constant
+  )
+}
+
+# Words, as counts by document, in that many topics.
+convolution_cases <- list(
+  # A is a row where it has more than 8 topics, which it often has, else a list;
+  # B and C are lists
+  one_document = list(k = 33, counts = rbind(c(48, 3, 2)), alpha = 0.11,
+                      eta = c(0.7, 0.3, 0.2)),
+  two_documents = list(k = 37, counts = rbind(c(26, 2), c(24, 0)), alpha = 0.13,
+                       eta = c(0.8, 0.4)),
+  # rows of two strides
+  short_rows = list(k = 21, counts = rbind(c(9, 3), c(8, 2)), alpha = 0.15,
+                    eta = c(0.8, 0.4))
+)
+
+convolution_model <- function(case, method) {
+  counts <- case$counts
+  words <- apply(counts, 1, function(n) rep(seq_along(n), n), simplify = FALSE)
+  gibbsite:::lda_model(
+    list(
+      word = as.integer(unlist(words)), start = c(0, cumsum(rowSums(counts))),
+      documents = paste0("d", seq_len(nrow(counts))),
+      terms = letters[seq_len(ncol(counts))]
+    ),
+    case$k, list(alpha = case$alpha, eta = case$eta), method, keep = "z"
+  )
+}
+
+# A chain from an exact draw: its means are independent of those of other such
+# chains, about the expectations.
+convolution_chain <- function(model, sums, sweeps) {
+  state <- model_start(model, NULL)
+  state$z <- lda_pack(draw_exact_topics(sums, model$k))
+  draws <- model_sweeps(model, state, sweeps, control_of_test())$draws
+  colnames(draws) <- model$columns
+  z <- t(draws[, startsWith(model$columns, "z[")])
+  classes <- nlevels(sums$class)
+  cell <- z + model$k * (as.integer(sums$class) - 1 + classes * (col(z) - 1))
+  count <- array(
+    tabulate(cell, model$k * classes * sweeps), c(model$k, classes, sweeps)
+  )
+  c(colMeans(convolution_values(count)), mean(draws[, "log_joint"]))
+}
+
+test_that("sums by convolution are those over all assignments", {
+  case <- list(
+    k = 3, counts = rbind(c(3, 2), c(2, 0)), alpha = 0.4, eta = c(0.7, 0.3)
+  )
+  model <- convolution_model(case, "collapsed")
+  sums <- topics_by_convolution(model)
+  z <- t(expand.grid(rep(list(1:3), model$nobs)))
+  log_p <- apply(z, 2, function(z) {
+    lda_log_joint(model, lda_state(model, z, case$alpha, case$eta))
+  })
+  class <- as.integer(sums$class)
+  cell <- z + 3 * (class - 1 + max(class) * (col(z) - 1))
+  count <- array(
+    tabulate(cell, 3 * max(class) * ncol(z)), c(3, max(class), ncol(z))
+  )
+  values <- cbind(convolution_values(count), log_p)
+  expect_equal(
+    unname(colSums(values * exp(log_p)) / sum(exp(log_p))),
+    convolution_expectations(sums, 3), tolerance = 1e-13
+  )
+})
+
+test_that("posteriors in many topics by convolution are recovered", {
+  skip_on_cran()
+  withr::local_seed(92)
+  for (case in names(convolution_cases)) {
+    for (method in lda_test_methods) {
+      model <- convolution_model(convolution_cases[[case]], method)
+      sums <- topics_by_convolution(model)
+      means <- t(replicate(200, convolution_chain(model, sums, 60)))
+      z <- z_of_means(means, convolution_expectations(sums, model$k))
+      expect_lt(max(abs(z)), max_z, label = paste(case, method))
+    }
+  }
+})
+
 # ---- the methods agree -------------------------------------------------------
 
 test_that("the methods agree in log joint, log-likelihood and alpha", {
@@ -635,18 +831,29 @@ test_that("a theta drawn before alpha is rejected", {
 
 # ---- simulation-based calibration --------------------------------------------
 
-sbc_draws <- 31
+# Many short documents: in counts this small a token that counts itself tells, and
+# eight documents say it eight times.
+short_documents <- function(method) {
+  withr::with_seed(80, tiny_lda(
+    rep(3, 8), 5, 2, gamma_prior(5, 4), gamma_prior(4, 5), method
+  ))
+}
+
+sbc_draws <- 15
+
+run_sbc <- function(model, simulations, thin, burnin) {
+  ranks <- sbc_ranks(
+    model, lda_quantities, simulations, sbc_draws, thin, burnin
+  )
+  names(which(!sbc_inside(ranks, sbc_draws, error_rate)))
+}
 
 test_that("the posterior is calibrated over the prior", {
   skip_long()
   for (method in lda_test_methods) {
     withr::local_seed(85)
-    ranks <- sbc_ranks(
-      joint_lda(method), lda_quantities, 200, sbc_draws, thin = 12,
-      burnin = 100
-    )
-    inside <- sbc_inside(ranks, sbc_draws, error_rate)
-    expect_identical(names(which(!inside)), character(), label = method)
+    outside <- run_sbc(short_documents(method), 300, thin = 8, burnin = 40)
+    expect_identical(outside, character(), label = method)
   }
 })
 
@@ -654,23 +861,19 @@ test_that("the posterior is calibrated over the prior, longer", {
   skip_unless_extended()
   for (method in lda_test_methods) {
     withr::local_seed(86)
-    ranks <- sbc_ranks(
-      joint_lda(method), lda_quantities, 1000, sbc_draws, thin = 25,
-      burnin = 200
-    )
-    inside <- sbc_inside(ranks, sbc_draws, error_rate)
-    expect_identical(names(which(!inside)), character(), label = method)
+    outside <- run_sbc(short_documents(method), 2000, thin = 20, burnin = 100)
+    expect_identical(outside, character(), label = method)
   }
 })
 
-test_that("a wrong sampler is not calibrated", {
+test_that("wrong samplers are not calibrated", {
   skip_unless_extended()
-  withr::local_seed(87)
-  mutant <- mutant_of(joint_lda("collapsed"), twin_sweeps_with("never_removed"))
-  ranks <- sbc_ranks(
-    mutant, lda_quantities, 200, sbc_draws, thin = 12, burnin = 100
-  )
-  expect_false(all(sbc_inside(ranks, sbc_draws, error_rate)))
+  for (wrong in c("never_removed", "block_draw", "prior_dropped")) {
+    withr::local_seed(87)
+    mutant <- mutant_of(short_documents("collapsed"), twin_sweeps_with(wrong))
+    outside <- run_sbc(mutant, 300, thin = 8, burnin = 40)
+    expect_gt(length(outside), 0, label = wrong)
+  }
 })
 
 # ---- documents that the fit has not seen -------------------------------------
