@@ -369,7 +369,9 @@ bmf_fold_in <- function(model, state, j, ratings) {
 model_climb.bmf_model <- function(model, state, threads) {
   model$data$cap <- 0L
   control <- list(burnin = 0, thin = 1, threads = threads)
-  step <- .Call(C_bmf_sweeps, model$data, state, 1, control, TRUE)
+  step <- interrupt_or(
+    .Call(C_bmf_sweeps, model$data, state, 1, control, TRUE)
+  )
   list(
     state = step$state,
     log_joint = step$draws[[match("log_joint", model$columns)]]

@@ -8,9 +8,13 @@
 #   pace     sweeps that the next segment should have; never affects a draw
 #   seconds  time spent in sweeps
 #
+# A chain that has not begun has no state but list(sweep = 0, begun = FALSE),
+# and its rng is that on which its start is to be made.
+#
 # A job is what is to be done: list(model, running, chains, goal, settings,
-# call).  `goal` is the number of draws that each chain shall have; `settings`
-# (threads, cores, progress, checkpoint) never change a draw.
+# options, call).  `goal` is the number of draws that each chain shall have;
+# `settings` (threads, cores, progress, checkpoint) and `options` never change a
+# draw.
 
 now <- function() unclass(Sys.time())[[1L]]
 
@@ -24,28 +28,35 @@ run_chains <- function(model, running, user_call, call) {
   running$rng_kind <- rng_kind()
   streams <- chain_streams(root, running$chains, call)
   starts <- check_inits(model, running$inits, running$chains, call)
-  chains <- lapply(seq_len(running$chains), function(k) {
-    start_chain(model, starts[[k]], streams[[k]], k, call)
-  })
   if (!is.function(running$inits) && !is.null(running$inits)) {
     running$inits <- starts
   }
-  check_distinct_streams(lapply(chains, sampler_stream), call)
+  chains <- lapply(streams, function(stream) {
+    new_chain(list(sweep = 0, begun = FALSE), stream)
+  })
   conclude(new_job(model, running, chains, user_call), call)
 }
 
-# Drives a job to its end and makes the fit.  From the first sweep until the fit
-# is returned interrupts are let in only while a segment or a round runs: a
-# second Ctrl-C must not lose what the first one left.
-conclude <- function(job, call) {
-  suspendInterrupts({
-    job <- drive(job)
-    lost <- vapply(job$failures, function(failure) failure$chain, 0L)
-    fit <- build_fit(job, setdiff(seq_along(job$chains), lost))
-    announce(job, fit, call)
-    drain_interrupts()
-    fit
-  })
+# Drives a job to its end and makes the fit.  From the start until the fit is
+# returned interrupts are let in only while user code makes starting values, or
+# a segment or a round runs: a second Ctrl-C must not lose what the first one
+# left.
+conclude <- function(job, call) suspendInterrupts(run_job(job, call))
+
+run_job <- function(job, call) {
+  job$frame <- call
+  job$checkpoint <- claim_checkpoint(job, call)
+  on.exit(release_checkpoint(job$checkpoint), add = TRUE)
+  generator <- save_generator()
+  on.exit(restore_generator(generator), add = TRUE)
+  job <- read_options(job)
+  if (job$outcome == "done") job <- read_options(begin_chains(job, call))
+  if (job$outcome == "done") job <- drive(job)
+  lost <- vapply(job$failures, function(failure) failure$chain, 0L)
+  fit <- build_fit(job, setdiff(seq_along(job$chains), lost))
+  announce(job, fit, call)
+  drain_interrupts()
+  fit
 }
 
 # Evaluates `code`, cut short by an interrupt: `otherwise` then.  Sockets, forks
@@ -71,6 +82,7 @@ announce <- function(job, fit, call) {
   warn_same_streams(job)
   switch(job$outcome,
     failed = abort_failed(job, fit, call),
+    broken = abort_broken(job, fit),
     interrupted = say_interrupted(job, fit, call),
     cap = warn_cap(job, fit),
     rule = NULL, # the user's own thresholds are met
@@ -183,6 +195,12 @@ inits_from_fit <- function(model, fit, chains, call) {
       call = call
     )
   }
+  if (!all(vapply(old[seq_len(chains)], has_started, NA))) {
+    abort_argument(
+      "`inits` was interrupted before its chains had starting values.",
+      call = call
+    )
+  }
   earlier <- attr(fit, "model")
   if (!identical(class(earlier), class(model)) ||
         !identical(earlier$columns, model$columns)) {
@@ -197,6 +215,37 @@ inits_from_fit <- function(model, fit, chains, call) {
       model, init, paste0("inits (chain ", k, " of the fit)"), call
     )
   })
+}
+
+has_started <- function(chain) !isFALSE(chain$state$begun)
+
+# What comes before the first sweep: a model that is not finished (laplace()'s
+# search for the mode) is, and each chain gets its start.  Both depend on
+# nothing but the run's streams: what an interrupt cuts short is made later as
+# if there had been none.
+begin_chains <- function(job, call) {
+  job$model <- model_prepare(job$model, job$running, call)
+  waiting <- which(!vapply(job$chains, has_started, NA))
+  for (k in waiting) {
+    begun <- if (!inherits(job$model, "unfinished_model")) {
+      cut_short(allowInterrupts(begin_chain(job, k, call)))
+    }
+    if (is.null(begun)) {
+      job$outcome <- "interrupted"
+      return(job)
+    }
+    job$chains[[k]] <- begun
+  }
+  if (length(waiting) > 0L) {
+    check_distinct_streams(lapply(job$chains, sampler_stream), call)
+  }
+  job
+}
+
+begin_chain <- function(job, k, call) {
+  inits <- job$running$inits
+  init <- if (is.function(inits)) inits else inits[[k]]
+  start_chain(job$model, init, job$chains[[k]]$rng, k, call)
 }
 
 # Everything random about a start happens on the chain's own stream.
@@ -298,12 +347,10 @@ resume_chains <- function(fit) {
 # looks.  The job always holds the last finished segment or round of each chain,
 # so that whatever happens a fit can be built from it.
 drive <- function(job) {
-  generator <- save_generator()
-  on.exit(restore_generator(generator), add = TRUE)
-  job$checkpoint <- open_checkpoint(job)
+  job <- write_checkpoint(job, force = !has_begun(job$checkpoint))
   engine <- open_engine(job)
-  # first to go: stopping workers may use the generator
-  on.exit(engine$close(job$outcome), add = TRUE, after = FALSE)
+  # before the generator is put back: stopping workers may use it
+  on.exit(engine$close(job$outcome), add = TRUE)
   job <- show_progress(job, function(tick) drive_legs(job, engine$run, tick))
   job
 }
@@ -386,7 +433,7 @@ run_segment <- function(chain, model, control, until) {
   # Where sweeps are slow a segment is over before C or R has looked for an
   # interrupt: this does.
   Sys.sleep(0)
-  assign(".Random.seed", chain$rng, envir = globalenv())
+  set_generator_seed(chain$rng)
   model_sweeps(model, chain$state, n, control)
 }
 
@@ -416,11 +463,29 @@ accept_segment <- function(chain, result, seconds, aim) {
   chain
 }
 
+# ---- options -----------------------------------------------------------------
+
+# What the run goes by from here on.  A function of the user may have set an
+# option to nonsense: the run ends there, with what it has.
+read_options <- function(job) {
+  names <- setdiff(option_names, "max_draws_mb")
+  values <- tryCatch(
+    lapply(stats::setNames(names, names), gibbsite_option, call = job$frame),
+    gibbsite_error_argument = function(cnd) cnd
+  )
+  if (!inherits(values, "condition")) {
+    job$options <- values
+  } else if (job$outcome == "done") {
+    job$outcome <- "broken"
+    job$problem <- values
+  }
+  job
+}
+
 # ---- chains in this process --------------------------------------------------
 
 # Round-robin, a segment each, until every chain has `draws` draws.
 run_here <- function(job, draws, tick) {
-  aim <- gibbsite_option("segment_seconds")
   control <- control_of(job)
   until <- sweep_of(job$running, draws)
   repeat {
@@ -441,9 +506,15 @@ run_here <- function(job, draws, tick) {
       if (inherits(result, "error")) {
         return(add_failure(job, k, result))
       }
-      job$chains[[k]] <- accept_segment(chain, result, now() - began, aim)
+      job$chains[[k]] <- accept_segment(
+        chain, result, now() - began, job$options$segment_seconds
+      )
       tick(job$chains[[k]]$state$sweep - chain$state$sweep)
+      job <- read_options(job)
       job <- write_checkpoint(job)
+      if (job$outcome != "done") {
+        return(job)
+      }
     }
   }
 }
@@ -462,9 +533,12 @@ add_failure <- function(job, k, cnd) {
 # `until`.  Sends back the chain with the draws of this round only.  Here too
 # interrupts are let in only while a segment runs: one that reached a worker
 # between two would end it with what it has drawn.
-advance <- function(chain, model, control, until, seconds, aim) {
+advance <- function(chain, model, control, until, seconds, aim, parent) {
   suspendInterrupts({
-    result <- advance_round(chain, model, control, until, seconds, aim)
+    orphaned <- watch_parent(parent)
+    result <- advance_round(
+      chain, model, control, until, seconds, aim, orphaned
+    )
     if (drain_interrupts() && result$chain$state$sweep < until) {
       result$interrupted <- TRUE
     }
@@ -472,7 +546,8 @@ advance <- function(chain, model, control, until, seconds, aim) {
   })
 }
 
-advance_round <- function(chain, model, control, until, seconds, aim) {
+advance_round <- function(chain, model, control, until, seconds, aim,
+                          orphaned) {
   generator <- save_generator()
   on.exit(restore_generator(generator))
   began <- now()
@@ -482,11 +557,33 @@ advance_round <- function(chain, model, control, until, seconds, aim) {
     if (is.null(result) || inherits(result, "error")) {
       return(list(chain = chain, error = result, interrupted = is.null(result)))
     }
+    if (orphaned()) {
+      quit(save = "no", status = 1L, runLast = FALSE)
+    }
     chain <- accept_segment(chain, result, now() - start, aim)
     if (chain$state$sweep >= until || now() - began >= seconds) {
       return(list(chain = chain))
     }
   }
+}
+
+# A worker does not outlive the process that it works for: nobody would take
+# what it draws.  A forked one is ended by a thread of its own, whatever it is
+# doing; any other on the same machine looks between two segments, if it can see
+# the process at all (a container may show others under its numbers).  Returns
+# the function that looks.
+watch_parent <- function(parent) {
+  never <- function() FALSE
+  if (parent$pid == Sys.getpid() ||
+        !identical(parent$host, Sys.info()[["nodename"]]) ||
+        .Call(C_end_with_parent, parent$pid)) {
+    return(never)
+  }
+  seen <- .Call(C_process_started, parent$pid)
+  if (is.na(seen) || seen != parent$started) {
+    return(never)
+  }
+  function() !.Call(C_process_started, parent$pid) %in% seen
 }
 
 # Synchronous rounds: every chain that is behind gets a future of a few
@@ -510,6 +607,7 @@ run_elsewhere <- function(job, draws, tick) {
     before <- total_sweeps(job)
     job <- accept_round(job, behind, results)
     tick(total_sweeps(job) - before)
+    job <- read_options(job)
     if (job$outcome != "done") {
       return(job)
     }
@@ -551,13 +649,13 @@ start_future <- function(chain, job, until) {
   ours <- list(
     advance = advance, chain = chain, model = job$model,
     control = control_of(job), until = until,
-    seconds = gibbsite_option("round_seconds"),
-    aim = gibbsite_option("segment_seconds")
+    seconds = job$options$round_seconds, aim = job$options$segment_seconds,
+    parent = this_process()
   )
   future::future(
     quote(with(
       gibbsite_round,
-      advance(chain, model, control, until, seconds, aim)
+      advance(chain, model, control, until, seconds, aim, parent)
     )),
     substitute = FALSE, envir = baseenv(), seed = NULL,
     packages = c("gibbsite", needs$packages), stdout = NA,
@@ -774,6 +872,14 @@ run_record <- function(job) {
   )
 }
 
+# What the user's functions did to the session, with the fit so far.
+abort_broken <- function(job, fit) {
+  cnd <- job$problem
+  cnd$fit <- fit
+  cnd$body <- c(cnd$body, i = "The fit so far is in `$fit` of this condition.")
+  rlang::cnd_signal(cnd)
+}
+
 abort_failed <- function(job, fit, call) {
   reasons <- vapply(job$failures, function(failure) {
     paste0(
@@ -787,7 +893,7 @@ abort_failed <- function(job, fit, call) {
     i = if (!is.null(fit)) {
       "The other chains are in `$fit` of this condition: they can be extended."
     },
-    i = if (!is.null(job$settings$checkpoint)) {
+    i = if (has_begun(job$checkpoint)) {
       paste0("All chains can be resumed: resume(\"",
              job$settings$checkpoint, "\").")
     }
@@ -820,13 +926,13 @@ say_interrupted <- function(job, fit, call) {
       ": the draws will be those of an uninterrupted run."
     )
   )
-  if (!is.null(job$settings$checkpoint)) {
+  if (has_begun(job$checkpoint)) {
     text <- c(
       text,
       i = paste0("Or from disk: resume(\"", job$settings$checkpoint, "\").")
     )
   }
-  if (gibbsite_option("on_interrupt") == "return") {
+  if (job$options$on_interrupt == "return") {
     rlang::warn(
       text,
       class = c("gibbsite_warning_interrupted", "gibbsite_warning")

@@ -795,7 +795,8 @@ drop_data <- function(fit) {
 #'   the fit holds them.
 #' @param log_density The log density, in the same way, of a fit made by
 #'   [mh_sample()]: needed after `keep_data = FALSE`, and where it is compiled
-#'   code at an address of another session.
+#'   code at an address of another session. Also that of a corrected fit made by
+#'   [laplace()].
 #' @param threads,cores,checkpoint,stop_when,progress As in [running];
 #'   `threads = NULL` (default) takes what the fit was run with. None but
 #'   `stop_when` changes a draw.
@@ -874,7 +875,7 @@ attach_data <- function(fit, data, call) {
     }
     return(fit)
   }
-  attr(fit, "model")$data <- check_same_data(model, data, call)$data
+  attr(fit, "model") <- check_same_data(model, data, call)
   fit
 }
 

@@ -920,7 +920,7 @@ model_acceptance.gibbs_sample_model <- function(model, state) {
 model_climb.gibbs_sample_model <- function(model, state, threads) {
   control <- list(burnin = 0, thin = 1, threads = threads)
   before <- state$values
-  state <- model_sweeps(model, state, 1, control)$state
+  state <- interrupt_or(model_sweeps(model, state, 1, control))$state
   list(
     state = state, log_joint = log_joint_of(model, state$values),
     change = largest_change(before, state$values)

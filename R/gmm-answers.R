@@ -735,7 +735,9 @@ sim_covariances <- function(sigma, k, d, call) {
 #' @exportS3Method
 model_climb.gmm_model <- function(model, state, threads) {
   control <- list(burnin = 0, thin = 1, threads = threads)
-  state <- .Call(C_gmm_sweeps, model$data, state, 1, control, TRUE)$state
+  state <- interrupt_or(
+    .Call(C_gmm_sweeps, model$data, state, 1, control, TRUE)
+  )$state
   list(state = state, log_joint = gmm_log_joint(model, state))
 }
 

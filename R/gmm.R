@@ -559,9 +559,9 @@ best_of_starts <- function(model, starts, sweeps) {
     state <- one_start(model, NULL)
     value <- tryCatch(
       {
-        climbed <- .Call(
+        climbed <- interrupt_or(.Call(
           C_gmm_sweeps, model$data, state, sweeps, control, TRUE
-        )
+        ))
         gmm_log_joint(model, climbed$state)
       },
       error = function(cnd) -Inf

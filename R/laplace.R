@@ -124,12 +124,109 @@ laplace <- function(log_density, init, gradient = NULL, hessian = NULL, ...,
     check_density_function(hessian, "hessian", null_ok = TRUE, call = call),
     names(init), list(...)
   )
-  # the search has a stream of its own, for a density may draw random numbers
-  running$seed <- root_seed(running$seed, call)
-  stream <- spare_stream(running$seed, running$chains, 3L, call)
-  found <- with_stream(stream, find_mode(density, init, method, call))$value
-  model <- density_model(density, found, method, correct)
+  model <- search_model(density, init, method, correct)
   run_chains(model, running, match.call(), call)
+}
+
+# ---- the search as a part of the run ---------------------------------------
+
+# laplace() before its mode is found.  Its state is what the user's functions
+# have returned so far, in order, and the generator after the last of them: a
+# search that was interrupted goes through these again without a call and is
+# then where it was.
+search_model <- function(density, init, method, correct) {
+  model <- new_model(
+    c("laplace_search_model", "unfinished_model"),
+    name = "laplace", title = "Density", data = NULL, prior = NULL,
+    nobs = NA_integer_, columns = density$names
+  )
+  model$frame <- density
+  model$search <- list(
+    init = init, method = method, correct = correct, stream = NULL,
+    values = list(), seed = NULL, best = NULL
+  )
+  model
+}
+
+# The search has a stream of its own, for a density may draw random numbers.
+#' @exportS3Method
+model_prepare.laplace_search_model <- function(model, running, call) {
+  search <- model$search
+  if (is.null(search$stream)) {
+    search$stream <- spare_stream(running$seed, running$chains, 3L, call)
+  }
+  density <- model$frame
+  density$record <- new_record(search)
+  found <- cut_short(allowInterrupts(with_stream(
+    search$stream,
+    find_mode(density, search$init, search$method, call), call
+  )))
+  if (is.null(found)) {
+    search[c("values", "seed", "best")] <- recorded_search(density$record)
+    model$search <- search
+    return(model)
+  }
+  density_model(model$frame, found$value, search$method, search$correct)
+}
+
+#' @exportS3Method
+model_headline.laplace_search_model <- function(model) {
+  p <- length(model$columns)
+  best <- model$search$best
+  calls <- length(model$search$values)
+  paste0(
+    cli::pluralize("Density of {p} parameter{?s}; its mode is yet to be found"),
+    if (!is.null(best)) {
+      paste0("\n", cli::pluralize(
+        "The search has called it {calls} time{?s}; highest so far: ",
+        "{format(best$value, digits = 7)} at {point_words(best$theta)}"
+      ))
+    }
+  )
+}
+
+# A search that is not over cannot go on without its density.
+#' @exportS3Method
+model_without_data.laplace_search_model <- function(model) model
+#' @exportS3Method
+model_has_data.laplace_search_model <- function(model) TRUE
+
+new_record <- function(search) {
+  record <- new.env(parent = emptyenv())
+  record$at <- 0L
+  record$values <- search$values
+  record$known <- length(search$values)
+  record$seed <- search$seed
+  record$best <- search$best
+  record
+}
+
+# What a function of the user returned at this place of the search, or what
+# `evaluate` gives.  `known` is set last: what was not stored in full is asked
+# for again.
+recorded <- function(record, evaluate) {
+  if (is.null(record)) {
+    return(evaluate())
+  }
+  at <- record$at <- record$at + 1L
+  if (at <= record$known) {
+    if (at == record$known) set_generator_seed(record$seed)
+    return(record$values[[at]])
+  }
+  value <- evaluate()
+  record$values[at] <- list(value)
+  suspendInterrupts({
+    record$seed <- generator_seed()
+    record$known <- at
+  })
+  value
+}
+
+recorded_search <- function(record) {
+  list(
+    values = record$values[seq_len(record$known)], seed = record$seed,
+    best = record$best
+  )
 }
 
 density_model <- function(density, found, method, correct) {
@@ -142,6 +239,29 @@ density_model <- function(density, found, method, correct) {
     trace = found$trace, iterations = found$iterations, method = method,
     correct = correct, frame = density
   )
+}
+
+#' @exportS3Method
+data_words.laplace_density_model <- function(model) {
+  list(
+    arg = "log_density", them = "it", are = "is not the function",
+    those = "that", hint = "Give the function with which the fit was made."
+  )
+}
+
+# The log density of a corrected fit, which is called for its draws.
+#' @exportS3Method
+set_data.laplace_density_model <- function(model, data,
+                                           call = rlang::caller_env()) {
+  data <- check_density_function(data, "log_density", call = call)
+  if (is.null(model$frame)) {
+    abort_no_frame("log_density", call)
+  }
+  if (!same_code(model$frame$log_density, data)) {
+    model$data_hash <- hash(data)
+  }
+  model$frame$log_density <- data
+  model
 }
 
 #' @exportS3Method
@@ -211,9 +331,9 @@ call_density <- function(density, what, points, call) {
   evaluate <- function() {
     for (i in seq_len(nrow(points))) {
       at <<- i
-      value <- do.call(
-        density[[what]], c(list(points[i, ]), density$arguments)
-      )
+      value <- recorded(density$record, function() {
+        do.call(density[[what]], c(list(points[i, ]), density$arguments))
+      })
       # NULL must not shorten the list
       values[i] <<- list(value)
     }
@@ -266,7 +386,15 @@ density_value <- function(density, theta, call) {
       call = call, class = "density"
     )
   }
+  remember_best(density$record, values, points)
   values
+}
+
+remember_best <- function(record, values, points) {
+  top <- which.max(values)
+  if (!is.null(record) && values[[top]] > max(record$best$value, -Inf)) {
+    record$best <- list(value = values[[top]], theta = points[top, ])
+  }
 }
 
 # Gradient (p) or Hessian (p x p), given or by differences.
@@ -559,7 +687,9 @@ draw_proposals <- function(model, n) {
 draw_normal <- function(model, n) {
   model$correct <- "none"
   control <- list(burnin = 0, thin = 1, threads = 1)
-  model_sweeps(model, model_start(model, NULL), n, control)$draws
+  interrupt_or(
+    model_sweeps(model, model_start(model, NULL), n, control)
+  )$draws
 }
 
 # list(w, log_weight, asked): n draws with their weights; a density of the user's

@@ -277,14 +277,6 @@ lda_fold_in <- function(word, start, phi, alpha, sweeps = 20, burnin = 20,
   ))
 }
 
-# NULL from the core: Ctrl-C was seen there, and is handed on.
-interrupt_or <- function(result) {
-  if (is.null(result)) {
-    rlang::interrupt()
-  }
-  result
-}
-
 # p(w_i | theta, phi) of each token; theta: k x documents.
 lda_token_probabilities <- function(word, start, phi, theta, threads = 1) {
   .Call(

@@ -19,9 +19,23 @@
 # `init`: NULL or a named list given by the user, already checked.
 model_start <- function(model, init) UseMethod("model_start")
 
+# the model made ready to run, where that takes code of the user and may be
+# interrupted: a model of class "unfinished_model" has to be asked again.
+model_prepare <- function(model, running, call) UseMethod("model_prepare")
+#' @exportS3Method
+model_prepare.default <- function(model, running, call) model
+
 # n sweeps from `state`: list(state, draws, rng), or NULL when an interrupt
 # was seen inside a sweep.  control: list(burnin, thin, threads).
 model_sweeps <- function(model, state, n, control) UseMethod("model_sweeps")
+
+# NULL from the core: Ctrl-C was seen there, and is handed on.
+interrupt_or <- function(result) {
+  if (is.null(result)) {
+    rlang::interrupt()
+  }
+  result
+}
 
 # checks one chain's user-given starting values; returns them in the model's
 # form or raises an error of the user's call.

@@ -36,8 +36,9 @@
 #'   2147483647: the root of all random numbers of the run. `NULL` takes it from
 #'   R's generator, so that [set.seed()] governs the run.
 #' @param checkpoint `NULL` (the default) or a string: a directory to which the
-#'   chains are written as they run, new or empty, inside a directory that
-#'   exists and can be written to. See the section on checkpoints.
+#'   chains are written as they run, new or empty (or left by a run that was
+#'   stopped before its first checkpoint), inside a directory that exists and
+#'   can be written to. See the section on checkpoints.
 #' @param stop_when `NULL` (the default) or a rule made by [until()], which ends
 #'   the run at the first of its looks at which the draws are good enough.
 #' @param progress `TRUE` or `FALSE` (default [interactive()]): show a progress
@@ -72,7 +73,11 @@
 #' The first Ctrl-C stops all chains at the end of their last whole segment.
 #' The fit then shows the draws that all chains have; those of the chains that
 #' were ahead wait in it, and `extend()` uses them first. A run stopped before
-#' its first kept draw returns an object that prints and can be extended.
+#' its first kept draw returns an object that prints and can be extended. So
+#' does one stopped while its starting values are made, or in the search of
+#' [laplace()] for the mode: a start that was cut short is made again on its
+#' stream, and the search goes on at the call of `log_density` that was cut
+#' short.
 #' The option `gibbsite.on_interrupt` says what follows: `"return"` (the
 #' default in an interactive session) returns the fit with a warning, `"stop"`
 #' (the default elsewhere) ends the call once the checkpoint is written, so that
@@ -81,16 +86,38 @@
 #' @section Checkpoints:
 #' `checkpoint = "a/directory"` lets `resume("a/directory")` go on after a
 #' crash, a power cut or the end of a batch job's time, with the same bits that
-#' the undisturbed run would have had. The directory must be new or empty: a
-#' run never writes over another. A disk that fills up during the run is a
-#' warning, and the run goes on. The files are as large as the draws, without
-#' compression.
+#' the undisturbed run would have had. At any moment the directory can either be
+#' resumed or has no run in it yet, and then the same call again takes it. A run
+#' never writes over another, nor over files that are not its own. A disk that
+#' fills up during the run is a warning, and the run goes on. The files are as
+#' large as the draws, without compression.
+#'
+#' What has been written is handed to the disk (`fsync()`) before anything
+#' relies on it: a power cut loses what was run since the last writing, provided
+#' that the disk keeps what it says it has. This takes some hundredths of a
+#' second for each chain and writing; a run writes so seldom that all of it is
+#' at most a twentieth of its time, but for the first and the last writing.
+#'
+#' One run at a time writes to a directory. A second one is an error of class
+#' `gibbsite_error_lock` that names the process, its machine and since when it
+#' runs. The lock is one of the operating system on the file `lock`: it ends
+#' with its process, so that none is left over after a crash. On a file system
+#' of a network it reaches as far as the locks of that file system do. (Do not
+#' open the file `lock` from functions that you give to a sampler: to close it
+#' again would give the lock up.)
+#'
+#' A checkpoint holds the functions that the run was given, and [resume()] calls
+#' them: trust it as you would trust a script. The page of [resume()] says what
+#' is checked, and how functions are given anew.
 #'
 #' @section Parallel chains:
 #' Chains run wherever [future::plan()] says: on the cores of this machine,
 #' on other machines, under a batch system. When the plan is sequential, `cores`
 #' asks for processes on this machine, for this call alone. `threads` works
 #' inside each chain, so that a run uses up to `cores * threads` processors.
+#' Workers on this machine end by themselves when the session that they work for
+#' has ended, however it did: forked ones (`cores`, `multicore`) within two
+#' seconds, others at the end of their segment.
 #'
 #' @section Random numbers:
 #' The root of a run is one whole number: `seed`, or one made from one uniform
@@ -115,7 +142,9 @@
 #' * `gibbsite.checkpoint_seconds` (30): least time between two writings of a
 #'   checkpoint; 0 writes after each segment.
 #'
-#' The last three never change a draw.
+#' The last three never change a draw. Options are looked at as the run goes on:
+#' one that a function of yours has set to what it cannot be is an error, which
+#' carries the fit so far in its field `fit`.
 #'
 #' @seealso [until()] for the stopping rule.
 #' @examples
@@ -231,18 +260,30 @@ check_keep <- function(keep, choices, default, call) {
   check_subset(keep, choices, "parameter blocks", arg = "keep", call = call)
 }
 
-# A run never writes over another: the directory is new or empty.
+# A run never writes over another: the directory is new or empty, or holds no
+# more than what a run left that had not begun.
 check_checkpoint <- function(checkpoint, call) {
   path <- check_new_directory(checkpoint,
     null_ok = TRUE, arg = "checkpoint", call = call
   )
   if (is.null(path)) return(NULL)
-  files <- list.files(path, all.files = TRUE, no.. = TRUE)
-  if (length(files) == 0) return(path)
-  earlier <- "data.rds" %in% files
-  holds <- if (earlier) "the checkpoint of an earlier run" else "other files"
-  given <- quoted(checkpoint)
-  hint <- if (earlier) {
+  if (directory_holds(path) %in% c("begun", "foreign")) {
+    abort_taken(path, call, checkpoint)
+  }
+  path
+}
+
+# `given`: the path as the user wrote it.
+abort_taken <- function(path, call, given = path) {
+  begun <- directory_holds(path) == "begun"
+  if (begun && file.exists(lock_file(path))) {
+    # that of a run that goes on is named by its process
+    owner <- take_lock(path, call)
+    if (!is.null(owner)) release_lock(owner)
+  }
+  holds <- if (begun) "the checkpoint of an earlier run" else "other files"
+  given <- quoted(given)
+  hint <- if (begun) {
     "Continue that run with {.code resume({given})}, or name another directory."
   } else {
     "Name a directory that is new or empty."
@@ -407,6 +448,11 @@ gibbsite_option <- function(name, call = rlang::caller_env()) {
   )
 }
 
+option_names <- c(
+  "on_interrupt", "max_draws_mb", "segment_seconds", "round_seconds",
+  "checkpoint_seconds"
+)
+
 option_default <- function(name) {
   switch(name,
     on_interrupt = if (interactive()) "return" else "stop",
@@ -419,10 +465,7 @@ option_default <- function(name) {
 }
 
 check_options <- function(call) {
-  for (name in c(
-    "on_interrupt", "max_draws_mb", "segment_seconds", "round_seconds",
-    "checkpoint_seconds"
-  )) {
+  for (name in option_names) {
     gibbsite_option(name, call)
   }
 }

@@ -8,7 +8,24 @@ generator_seed <- function() {
 }
 
 set_generator_seed <- function(seed) {
+  if (generator_locked()) abort_locked_generator(NULL)
   assign(".Random.seed", seed, envir = globalenv())
+}
+
+generator_locked <- function() {
+  exists(".Random.seed", envir = globalenv(), inherits = FALSE) &&
+    bindingIsLocked(".Random.seed", globalenv())
+}
+
+abort_locked_generator <- function(call) {
+  abort_state(
+    c(
+      "The random number generator cannot be used: `.Random.seed` is locked.",
+      i = "Unlock it with
+           {.code unlockBinding(\".Random.seed\", globalenv())}."
+    ),
+    call = call, class = "generator"
+  )
 }
 
 # The kinds of generator in use: uniform, normal, sample.
@@ -45,6 +62,7 @@ refused_kinds <- list(
 )
 
 check_generator <- function(kind = rng_kind(), call = rlang::caller_env()) {
+  if (generator_locked()) abort_locked_generator(call)
   abort_refused_kind(kind, "This session's",
     hint = "Use {.code RNGkind(\"default\", \"default\")} first.", call = call
   )
@@ -93,6 +111,8 @@ save_generator <- function() {
 # A generator that was never seeded stays so, and keeps its kind.  R warns
 # again of kinds that the user has already been warned of.
 restore_generator <- function(saved) {
+  # locked by user code in the meantime, of which the chain's error tells
+  if (generator_locked()) return(invisible())
   if (!is.null(saved$seed)) {
     set_generator_seed(saved$seed)
     return(invisible())

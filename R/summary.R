@@ -526,25 +526,37 @@ next_call <- function(x, table) {
 
 #' @export
 print.gibbsite_partial <- function(x, ...) {
-  running <- fit_part(x, "running")
-  sweeps <- vapply(fit_part(x, "chains"), function(chain) {
-    as.numeric(chain$state$sweep)
-  }, numeric(1))
   model <- fit_part(x, "model")
   writeLines(c(
     paste0("<", model$name, ", no draws yet> ", model_headline(model)),
     "",
-    cli::pluralize(
-      "{length(sweeps)} chain{?s} at sweep ",
-      "{paste(whole_each(sweeps), collapse = ', ')}; ",
-      "burn-in ends at {whole(running$burnin)}."
-    ),
+    chains_line(x),
     seed_line(x),
     surplus_line(x),
     "",
     "Go on with extend(fit, draws): it gives the draws of an undisturbed run."
   ))
   invisible(x)
+}
+
+# Where the chains stand that have no common draw.
+chains_line <- function(x) {
+  chains <- fit_part(x, "chains")
+  waiting <- sum(!vapply(chains, has_started, NA))
+  if (waiting > 0L) {
+    return(cli::pluralize(
+      "{waiting} of {length(chains)} chain{?s} {cli::qty(waiting)}{?has/have} ",
+      "{?its/their} starting values yet to be made."
+    ))
+  }
+  sweeps <- vapply(chains, function(chain) {
+    as.numeric(chain$state$sweep)
+  }, numeric(1))
+  cli::pluralize(
+    "{length(sweeps)} chain{?s} at sweep ",
+    "{paste(whole_each(sweeps), collapse = ', ')}; ",
+    "burn-in ends at {whole(fit_part(x, \"running\")$burnin)}."
+  )
 }
 
 whole_each <- function(x) vapply(x, whole, character(1))

@@ -147,6 +147,43 @@ compare(
   clock = "elapsed", pairs = 3
 )
 
+# How many can be written in a second, four chains with ten new draws each, with
+# what hands them to the disk and without.
+written_per_second <- function(writings = 25) {
+  fit <- by_driver(x, 4)
+  chains <- lapply(attr(fit, "chains"), function(chain) {
+    inside("new_chain")(chain$state, chain$rng)
+  })
+  running <- c(attr(fit, "running"), list(checkpoint = NULL))
+  job <- inside("new_job")(attr(fit, "model"), running, chains, NULL)
+  path <- folder()
+  checkpoint <- inside("new_checkpoint")(path, 4)
+  write <- function() {
+    job$chains <<- lapply(job$chains, function(chain) {
+      chain$chunks <- c(chain$chunks, list(unclass(fit[[1]])[1:10, ]))
+      chain$drawn <- chain$drawn + 10
+      chain$state$sweep <- chain$state$sweep + 10
+      chain
+    })
+    inside("write_chains")(checkpoint, job)
+  }
+  write()
+  time <- seconds(for (i in seq_len(writings)) write(), "elapsed")
+  inside("release_checkpoint")(checkpoint)
+  unlink(path, recursive = TRUE)
+  writings / time
+}
+draws <- 1000
+control$burnin <- sweeps - draws
+synced <- written_per_second()
+for (name in c("sync_file", "sync_directory")) {
+  utils::assignInNamespace(name, function(path) NULL, "gibbsite")
+}
+cat(sprintf(
+  "checkpoints of 4 chains: %.0f a second, %.0f without fsync()\n",
+  synced, written_per_second()
+))
+
 if (length(missed) > 0) {
   cat("Missed:", paste(missed, collapse = "; "), "\n")
   quit(status = 1L)

@@ -33,7 +33,10 @@
   ROUTINE(lda_left_to_right, 6)       \
   ROUTINE(philox_variates, 4)         \
   ROUTINE(in_forked_child, 0)         \
-  ROUTINE(file_size_signal, 1)
+  ROUTINE(file_size_signal, 1)        \
+  ROUTINE(sync_path, 2)               \
+  ROUTINE(process_started, 1)         \
+  ROUTINE(end_with_parent, 1)
 
 SEXP C_gmm_sweeps(SEXP data, SEXP state, SEXP n, SEXP control, SEXP mode);
 SEXP C_gmm_evaluate(SEXP form, SEXP x, SEXP blocks, SEXP order, SEXP pivot,
@@ -68,5 +71,8 @@ SEXP C_lda_left_to_right(SEXP word, SEXP start, SEXP phi, SEXP alpha,
 SEXP C_philox_variates(SEXP key, SEXP item, SEXP draw, SEXP shapes);
 SEXP C_in_forked_child(void);
 SEXP C_file_size_signal(SEXP ignore);
+SEXP C_sync_path(SEXP path, SEXP directory);
+SEXP C_process_started(SEXP pid);
+SEXP C_end_with_parent(SEXP parent);
 
 #endif

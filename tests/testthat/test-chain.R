@@ -309,6 +309,112 @@ test_that("starting values of the chains that are left stay theirs", {
   expect_identical(attr(failure$fit, "running")$inits, starts[2:3])
 })
 
+# ---- What a user's function does to the session ------------------------------
+
+test_that("an option that was set to nonsense ends the run, with the fit", {
+  for (name in c("segment_seconds", "round_seconds", "checkpoint_seconds")) {
+    option <- paste0("gibbsite.", name)
+    withr::local_options(
+      gibbsite.segment_seconds = 1e-9, gibbsite.round_seconds = NULL,
+      gibbsite.checkpoint_seconds = NULL,
+      probe.hook = function(state) {
+        if (state$chain == 2 && state$sweep == 30) {
+          do.call(options, stats::setNames(list("x"), option))
+        }
+      }
+    )
+    broken <- rlang::catch_cnd(probe(), "gibbsite_error_argument")
+    expect_match(conditionMessage(broken), option, fixed = TRUE)
+    expect_match(conditionMessage(broken), "fit so far is in `$fit`",
+      fixed = TRUE
+    )
+    expect_identical(conditionCall(broken)[[1]], quote(probe))
+    part <- broken$fit
+    expect_identical(attr(part, "running")$draws, 21L)
+    # as long as it stands no run goes on
+    expect_error(longer(part, 79), class = "gibbsite_error_argument")
+    do.call(options, stats::setNames(list(NULL), option))
+    options(probe.hook = NULL)
+    expect_true(identical_fit(longer(part, 79), quietly(probe())))
+  }
+})
+
+test_that("an option is looked at before an interrupt is answered by it", {
+  withr::local_options(
+    gibbsite.on_interrupt = "return",
+    probe.hook = function(state) {
+      if (state$sweep == 30) {
+        options(gibbsite.on_interrupt = "x")
+        rlang::interrupt()
+      }
+    }
+  )
+  expect_warning(part <- probe(), class = "gibbsite_warning_interrupted")
+  withr::local_options(
+    gibbsite.on_interrupt = "return", gibbsite.segment_seconds = 1e-9,
+    probe.hook = function(state) {
+      if (state$sweep == 30) options(gibbsite.on_interrupt = "x")
+    }
+  )
+  broken <- rlang::catch_cnd(probe(), "gibbsite_error_argument")
+  expect_s3_class(broken$fit, "gibbsite_fit")
+})
+
+test_that("with other processes too", {
+  withr::local_options(
+    gibbsite.round_seconds = 0.02, gibbsite.segment_seconds = 0.005
+  )
+  # what the main process runs between two rounds: here, a warning's handler
+  withr::local_dir(withr::local_tempdir())
+  withr::local_options(gibbsite.checkpoint_seconds = 0, probe.hook = NULL)
+  dir.create("run")
+  broken <- rlang::catch_cnd(
+    withCallingHandlers(
+      probe(draws = 4000, cores = 2, checkpoint = "run", inits = function(k) {
+        # the first writing fails, and is warned of
+        if (k == 2) file.create("run/chain-1")
+        list(chain = k)
+      }),
+      gibbsite_warning_checkpoint = function(cnd) {
+        options(gibbsite.round_seconds = "x")
+        tryInvokeRestart("muffleWarning")
+      }
+    ),
+    "gibbsite_error_argument"
+  )
+  options(gibbsite.round_seconds = 0.02)
+  expect_true(is_fit(broken$fit))
+})
+
+test_that("a generator that is locked is an error, with the fit so far", {
+  withr::local_preserve_seed()
+  lock <- function() lockBinding(".Random.seed", globalenv())
+  unlock <- function() unlockBinding(".Random.seed", globalenv())
+  withr::defer(unlock())
+  set.seed(1)
+  lock()
+  expect_gibbsite_error(class = "gibbsite_error_generator", {
+    probe()
+    probe(seed = NULL)
+  })
+  unlock()
+  withr::local_options(
+    gibbsite.segment_seconds = 1e-9,
+    probe.hook = function(state) {
+      if (state$chain == 2 && state$sweep == 30) lock()
+    }
+  )
+  failure <- rlang::catch_cnd(probe(), "gibbsite_error_chain")
+  unlock()
+  options(probe.hook = NULL)
+  rest <- failure$fit
+  whole <- quietly(probe())
+  expect_identical(
+    attr(longer(rest, 100 - attr(rest, "running")$draws), "chains")[[1]],
+    attr(whole, "chains")[[1]]
+  )
+})
+
 # ---- stop_when ---------------------------------------------------------------
 
 rule <- function(...) until(rhat = 1.05, ess = 120, ...)

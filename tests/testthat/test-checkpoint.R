@@ -190,14 +190,16 @@ test_that("a damaged or foreign checkpoint is an error, its files untouched", {
     function() file.copy(from, file.path("run", path), overwrite = TRUE)
   }
   remove <- function(path) function() unlink(file.path("run", path))
-  change <- function(path, ...) {
+  of_version <- function(version) {
     function() {
-      path <- file.path("run", path)
-      envelope <- unserialize(readBin(path, "raw", file.size(path)))
-      envelope <- utils::modifyList(envelope, list(...))
-      writeBin(serialize(envelope, NULL), path)
+      header <- make_header("data", strrep("0", 32), raw(1), version)
+      writeBin(c(header, raw(1)), "run/data.rds")
     }
   }
+  # as version 1 began
+  first_version <- list(
+    format = "gibbsite-checkpoint", version = 1L, kind = "data"
+  )
   state <- "chain-1/state.rds"
   expect_gibbsite_error({
     damaged(cut(state, 100))
@@ -205,10 +207,14 @@ test_that("a damaged or foreign checkpoint is an error, its files untouched", {
     damaged(cut("chain-2/draws-0002.rds", 60))
     damaged(flip("chain-1/draws-0003.rds", 20))
     damaged(flip("data.rds", 2000))
+    damaged(flip(state, file.size("good/chain-1/state.rds") - 20))
     damaged(function() saveRDS(1:10, "run/chain-1/state.rds"))
     damaged(function() writeLines("hello", "run/data.rds"))
     damaged(function() writeBin(serialize(mtcars, NULL), "run/data.rds"))
-    damaged(change("data.rds", version = 99L))
+    damaged(of_version(99L))
+    damaged(function() {
+      writeBin(serialize(first_version, NULL, xdr = FALSE), "run/data.rds")
+    })
     damaged(put("other/chain-1/state.rds", state))
     damaged(put("other/data.rds", "data.rds"))
     damaged(put("good/data.rds", state))
@@ -232,6 +238,66 @@ test_that("a file cut anywhere is an error and nothing worse", {
     writeBin(bytes[seq_len(n)], "run/chain-1/state.rds")
     expect_error(resume("run"), class = "gibbsite_error_checkpoint")
   }
+})
+
+# Changes what a file of a checkpoint holds, its checksums being right: what a
+# fault of ours, or an enemy, could write.
+rewrite <- function(path, edit) {
+  file <- file.path("run", path)
+  bytes <- readBin(file, "raw", 64)
+  kind <- checkpoint_kinds[readBin(bytes[13:16], "integer", endian = "little")]
+  run <- raw_to_hex(bytes[41:56])
+  value <- read_envelope(file, kind, call = environment())$value
+  write_aside(file, kind, run, edit(value))
+  put_in_place(file)
+}
+
+test_that("what is read is checked before it is used", {
+  local_folder()
+  stopped_run("good")
+  after <- function(path, edit) {
+    unlink("run", recursive = TRUE)
+    dir.create("run")
+    file.copy(list.files("good", full.names = TRUE), "run", recursive = TRUE)
+    rewrite(path, edit)
+    resume("run", progress = FALSE)
+  }
+  with <- function(...) {
+    # what has a class takes the place of all
+    function(x) {
+      new <- list(...)
+      whole <- vapply(new, is.object, NA)
+      x[names(new)[whole]] <- new[whole]
+      utils::modifyList(x, new[!whole])
+    }
+  }
+  top <- "data.rds"
+  state <- "chain-1/state.rds"
+  expect_gibbsite_error(class = "gibbsite_error_checkpoint", {
+    after(top, function(x) x["running"])
+    after(top, function(x) 1:3)
+    after(top, with(model = structure(list(1), class = "gibbsite_model")))
+    after(top, with(call = "f()"))
+    after(top, with(running = list(chains = 1L)))
+    after(top, with(running = list(draws = NaN)))
+    after(top, with(running = list(thin = 0)))
+    after(top, with(running = list(stop_when = 1)))
+    after(state, with(state = list(sweep = NaN)))
+    after(state, with(state = list(sweep = 1e9)))
+    after(state, with(state = NULL))
+    after(state, with(drawn = 3))
+    after(state, with(seconds = "long"))
+    after(state, function(x) replace(x, "files", list(x$files[-1])))
+    after("chain-1/draws-0001.rds", function(x) x[, 1])
+  })
+  expect_error(
+    after(state, with(rng = 3:5)),
+    class = "gibbsite_error_generator"
+  )
+  # the rewriting does no harm of its own
+  expect_true(identical_fit(
+    quietly(after(state, identity)), quietly(probe(draws = 80))
+  ))
 })
 
 test_that("other data, and what is no checkpoint, are refused", {
@@ -261,6 +327,396 @@ test_that("a run never writes over what is there", {
     extend(short_gmm(10), 10, checkpoint = "run")
   })
   expect_identical(c(md5_of("run"), md5_of("mine")), before)
+})
+
+# ---- Not yet begun -----------------------------------------------------------
+
+# What a run leaves that is killed before its first checkpoint is complete: all
+# but the last step of the first writing.
+leave_unfinished <- function(path) {
+  quietly(probe(draws = 5, checkpoint = path))
+  file.rename(file.path(path, "data.rds"), file.path(path, "data.rds.part"))
+}
+
+test_that("a directory in which no run has begun is taken by the next one", {
+  local_folder()
+  leave_unfinished("run")
+  holds <- directory_holds("run")
+  expect_identical(holds, "unfinished")
+  expect_gibbsite_error(
+    class = "gibbsite_error_checkpoint", resume("run", progress = FALSE)
+  )
+  fit <- quietly(probe(draws = 80, seed = 2, checkpoint = "run"))
+  expect_true(identical_fit(fit, quietly(probe(draws = 80, seed = 2))))
+  expect_true(identical_fit(resumed("run"), fit))
+  # files that were cut short too, by a loss of power to zeros
+  leave_unfinished("cut")
+  for (name in list.files("cut", "rds$", recursive = TRUE)) {
+    file.rename(
+      file.path("cut", name), file.path("cut", paste0(name, ".part"))
+    )
+  }
+  writeBin(raw(100), "cut/chain-1/state.rds.part")
+  writeBin(charToRaw("GIB"), "cut/data.rds.part")
+  expect_identical(directory_holds("cut"), "unfinished")
+  quietly(probe(draws = 5, checkpoint = "cut"))
+  expect_length(list.files("cut", "part$", recursive = TRUE), 0)
+})
+
+test_that("nothing is taken for a leftover that may be somebody's own", {
+  local_folder()
+  begin <- function(path) quietly(probe(draws = 5, checkpoint = path))
+  add <- function(text, path) {
+    function() writeLines(text, file.path("run", path))
+  }
+  for (spoil in list(
+    add("mine", "notes.txt"), add("mine", "chain-1/notes.txt"),
+    add("mine", "chain-1/state.rds"), add("mine", "data.rds.part"),
+    function() unlink("run/data.rds.part"),
+    function() dir.create("run/chain-1/draws-0009.rds")
+  )) {
+    leave_unfinished("run")
+    spoil()
+    before <- md5_of("run")
+    expect_error(begin("run"), class = "gibbsite_error_checkpoint")
+    expect_identical(md5_of("run"), before)
+    unlink("run", recursive = TRUE)
+  }
+})
+
+test_that("a first checkpoint that fails leaves nothing", {
+  local_folder()
+  # the folder of chain 2 cannot be made
+  inits <- function(k) {
+    if (k == 2) file.create("run/chain-2")
+    list(chain = k)
+  }
+  expect_warning(
+    fit <- quietly(probe(draws = 80, checkpoint = "run", inits = inits)),
+    class = "gibbsite_warning_checkpoint"
+  )
+  expect_identical(list.files("run"), c("chain-2", "lock"))
+})
+
+# ---- One run at a time -------------------------------------------------------
+
+test_that("a directory that another process writes to is refused by its name", {
+  skip_unless_processes()
+  child <- start_child(quote({
+    slow_from(0, 5, "started")
+    probe(draws = 100000, checkpoint = "run")
+  }))
+  withr::local_dir(child$folder)
+  wait_for(child, "started")
+  pid <- child$process$get_pid()
+  host <- Sys.info()[["nodename"]]
+  masked <- function(lines) {
+    lines <- sub(pid, "<pid>", lines, fixed = TRUE)
+    lines <- sub(quoted(host), "<host>", lines, fixed = TRUE)
+    lines <- sub("^'.*run'", "'run'", lines)
+    sub("since [-0-9]+ [0-9:]+ [^ ]+", "since <time>.", lines)
+  }
+  expect_gibbsite_error(class = "gibbsite_error_lock", transform = masked, {
+    resume("run", progress = FALSE)
+    probe(checkpoint = "run")
+  })
+  locked <- rlang::catch_cnd(resume("run"), "gibbsite_error_lock")
+  expect_s3_class(locked, "gibbsite_error_state")
+  expect_identical(locked$pid, pid)
+  expect_identical(locked$host, host)
+  # the lock goes with its process, and nobody has to remove anything
+  tools::pskill(pid, tools::SIGKILL)
+  end_of(child)
+  expect_true(file.exists("run/owner"))
+  withr::local_options(
+    gibbsite.on_interrupt = "stop",
+    probe.hook = function(state) if (state$sweep == 3000) rlang::interrupt()
+  )
+  expect_error(resumed("run"), class = "gibbsite_error_interrupted")
+  expect_false(file.exists("run/owner"))
+})
+
+test_that("two runs of one session cannot write to one directory either", {
+  local_folder()
+  nested <- NULL
+  withr::local_options(probe.hook = function(state) {
+    if (state$sweep == 3 && is.null(nested)) {
+      nested <<- rlang::catch_cnd(resume("run"), "gibbsite_error_lock")
+    }
+  })
+  fit <- quietly(probe(draws = 80, checkpoint = "run"))
+  expect_match(conditionMessage(nested), "a run of this session", fixed = TRUE)
+  # the lock is given up at the end, also of a run that fails
+  options(probe.hook = function(state) if (state$sweep == 3) stop("no"))
+  expect_error(
+    probe(checkpoint = "failed", chains = 1), class = "gibbsite_error_chain"
+  )
+  options(probe.hook = NULL)
+  expect_true(identical_fit(
+    resumed("failed"), quietly(probe(chains = 1))
+  ))
+  expect_error(
+    probe(checkpoint = "start", inits = function(k) stop("no start")),
+    "no start"
+  )
+  expect_true(identical_fit(
+    quietly(probe(checkpoint = "start", draws = 80)), fit
+  ))
+  expect_length(ls(open_locks), 0)
+})
+
+test_that("a forked child has no part in the lock of its parent", {
+  skip_on_cran()
+  skip_on_os("windows")
+  local_folder()
+  result <- NULL
+  withr::local_options(probe.hook = function(state) {
+    if (state$sweep == 3 && is.null(result)) {
+      job <- parallel::mcparallel(silent = TRUE, {
+        tryCatch(resume("run", progress = FALSE), error = function(cnd) {
+          list(class = class(cnd), pid = cnd$pid)
+        })
+      })
+      result <<- parallel::mccollect(job)[[1]]
+    }
+  })
+  fit <- quietly(probe(draws = 80, checkpoint = "run"))
+  expect_true("gibbsite_error_lock" %in% result$class)
+  expect_identical(result$pid, Sys.getpid())
+  expect_true(identical_fit(resumed("run"), fit))
+  # and what the child does with it when its parent has let go is its own matter
+  take_lock("run", environment())
+  job <- parallel::mcparallel(silent = TRUE, {
+    # as if the parent had ended
+    key <- normalizePath("run")
+    open_locks[[key]]$owner$started <- -1
+    open_locks[[key]]$owner$host <- Sys.info()[["nodename"]]
+    class(tryCatch(take_lock("run", environment()), error = identity))
+  })
+  other <- parallel::mccollect(job)[[1]]
+  forget_lock(normalizePath("run"))
+  expect_true("gibbsite_error_lock" %in% other)
+})
+
+test_that("a directory that another run has taken is not written to", {
+  local_folder()
+  withr::local_options(
+    gibbsite.segment_seconds = 1e-9, gibbsite.checkpoint_seconds = 0,
+    probe.hook = function(state) {
+      if (state$chain == 2 && state$sweep == 30) {
+        write_owner("run", c(this_process(), list(since = "now", token = "x")))
+      }
+    }
+  )
+  expect_warning(
+    fit <- quietly(probe(draws = 80, checkpoint = "run")),
+    "removed or taken by another run", class = "gibbsite_warning_checkpoint"
+  )
+  options(probe.hook = NULL)
+  expect_true(identical_fit(resumed("run"), fit))
+})
+
+test_that("where a file system has no locks, who writes is asked instead", {
+  local_folder()
+  dir.create("run")
+  ours <- c(this_process(), list(since = "now", token = "x"))
+  write_owner("run", ours)
+  expect_identical(read_owner("run")[names(ours)], ours)
+  expect_error(
+    go_without_lock("run", "no locks", environment()),
+    class = "gibbsite_error_lock"
+  )
+  # a process that is no more, or another of its number
+  for (change in list(list(pid = 2^22 + 1), list(started = ours$started + 1))) {
+    write_owner("run", utils::modifyList(ours, change))
+    expect_warning(
+      go_without_lock("run", "no locks", environment()),
+      class = "gibbsite_warning_lock"
+    )
+  }
+})
+
+test_that("processes are known by number and start", {
+  expect_true(process_lives(this_process()))
+  expect_identical(.Call(C_process_started, 4194305L), NA_real_)
+  expect_error(.Call(C_process_started, 0L), "number of a process")
+  # this is no forked child, and shall not end with whoever started it
+  expect_false(.Call(C_end_with_parent, 1L))
+})
+
+test_that("what cannot be brought to the disk is an error", {
+  local_folder()
+  writeLines("a", "file")
+  expect_null(sync_file("file"))
+  expect_null(sync_directory("."))
+  expect_error(sync_file("nothing"))
+  skip_on_os("windows")
+  expect_error(sync_directory("nothing"))
+})
+
+test_that("the disk has what is written before anything relies on it", {
+  local_folder()
+  events <- list()
+  withr::local_options(probe.log = function(what, path) {
+    events[[length(events) + 1]] <<- c(what, path)
+  })
+  namespace <- asNamespace("gibbsite")
+  logged <- c("write_aside", "sync_file", "put_in_place", "sync_directory")
+  withr::defer(suppressMessages(untrace(logged, where = namespace)))
+  for (name in logged) {
+    suppressMessages(trace(
+      name, bquote(getOption("probe.log")(.(name), path)),
+      print = FALSE, where = namespace
+    ))
+  }
+  quietly(probe(draws = 5, checkpoint = "run"))
+  what <- vapply(events, `[[`, "", 1)
+  path <- sub("^.*/run", "run", vapply(events, `[[`, "", 2))
+  at <- function(event, where) which(what == event & path == where)
+  put <- which(what == "put_in_place")
+  # two states a chain, the draws of each at the end, and the data
+  expect_setequal(path[put], c(
+    "run/data.rds", "run/chain-1/state.rds", "run/chain-2/state.rds",
+    "run/chain-1/draws-0001.rds", "run/chain-2/draws-0001.rds"
+  ))
+  expect_length(put, 7)
+  for (i in put) {
+    written <- max(Filter(function(j) j < i, at("write_aside", path[i])))
+    synced <- at("sync_file", paste0(path[i], ".part"))
+    expect_true(any(synced > written & synced < i))
+    # its name, before the next file of its folder or of the one above
+    synced <- at("sync_directory", dirname(path[i]))
+    named <- min(synced[synced > i])
+    later <- put[put > i & (dirname(path[put]) == dirname(path[i]) |
+                              path[put] == "run/data.rds")]
+    expect_true(all(named < later))
+  }
+  begun <- at("put_in_place", "run/data.rds")
+  expect_true(all(at("put_in_place", "run/chain-2/state.rds")[1] < begun))
+  expect_true(any(at("sync_directory", "run") < begun))
+  expect_true(any(at("sync_directory", "run") > begun))
+})
+
+# ---- Functions given anew ----------------------------------------------------
+
+# A run of mh_sample() that has not come to its end, whose stored functions are
+# then replaced by ones that leave a note when they are called.
+density <- function(x, scale, link) -sum(link(x)^2) / (2 * scale^2)
+slope <- function(x, scale, link) -x / scale^2
+twice <- function(x) x
+propose <- custom_proposal(
+  function(x) x + stats::rnorm(length(x)), function(to, from) 0
+)
+
+test_that("with all functions given anew none of the checkpoint is called", {
+  local_folder()
+  proposals <- list(langevin(0.5, slope, tune = FALSE), propose)
+  sampler <- function(draws, ...) {
+    quietly(mh_sample(
+      density, c(a = 1, b = 2), proposals, scale = 2, link = twice,
+      blocks = list(1, 2), draws = draws, burnin = 10, thin = 1, chains = 2,
+      seed = 1, progress = FALSE, ...
+    ))
+  }
+  whole <- sampler(50)
+  sampler(20, checkpoint = "run")
+  spy <- function(f) {
+    body(f) <- bquote({
+      file.create("called")
+      .(body(f))
+    })
+    f
+  }
+  rewrite("data.rds", function(top) {
+    top$running$draws <- 50
+    top$model$data$log_density <- spy(density)
+    top$model$gradient <- spy(slope)
+    top
+  })
+  expect_true(identical_fit(
+    resumed("run", log_density = density, proposal = proposals, scale = 2,
+            link = twice),
+    whole
+  ))
+  expect_false(file.exists("called"))
+  # what is stored is called where nothing is given
+  sampler(20, checkpoint = "other")
+  file.rename("run", "used")
+  file.rename("other", "run")
+  rewrite("data.rds", function(top) {
+    top$running$draws <- 50
+    top$model$data$log_density <- spy(density)
+    top
+  })
+  resumed("run")
+  expect_true(file.exists("called"))
+  expect_gibbsite_error(class = "gibbsite_error_argument", {
+    resume("used", log_density = function(x, scale, link) 0)
+    resume("used", proposal = random_walk(1))
+    resume("used", proposal = rev(proposals))
+    resume("used", scale = 3)
+    resume("used", link = density)
+    resume("used", other = 1)
+    resume("used", "data", 1, 1, FALSE, NULL, NULL, 5)
+  })
+})
+
+test_that("conditionals and the density of laplace() can be given anew", {
+  local_folder()
+  conditionals <- list(
+    a = function(state, s) stats::rnorm(1, state$b / 2, s),
+    b = mh_step(function(state, s) -(state$b - state$a / 2)^2 / 2)
+  )
+  gibbs <- function(draws, ...) {
+    quietly(gibbs_sample(
+      conditionals, list(a = 0, b = 0), s = 1, draws = draws, burnin = 10,
+      chains = 2, seed = 1, progress = FALSE, ...
+    ))
+  }
+  gibbs(20, checkpoint = "run")
+  rewrite("data.rds", function(top) {
+    top$running$draws <- 40
+    top
+  })
+  expect_true(identical_fit(
+    resumed("run", data = conditionals, s = 1), gibbs(40)
+  ))
+  expect_error(
+    resume("run", data = rev(conditionals)), class = "gibbsite_error_argument"
+  )
+  expect_error(
+    resume("run", proposal = adaptive()), class = "gibbsite_error_argument"
+  )
+  unlink("run", recursive = TRUE)
+
+  skip_if_not_installed("numDeriv")
+  bent <- function(x, m) -sum((x - m)^2) / 2 - x[1]^4
+  approximate <- function(draws, ...) {
+    quietly(laplace(
+      bent, c(0, 0), m = 1, correct = "importance", draws = draws, chains = 2,
+      seed = 1, progress = FALSE, ...
+    ))
+  }
+  approximate(20, checkpoint = "run")
+  rewrite("data.rds", function(top) {
+    top$running$draws <- 40
+    top$model$frame$log_density <- function(x, m) {
+      file.create("called")
+      -sum((x - m)^2) / 2 - x[1]^4
+    }
+    top
+  })
+  expect_error(
+    resume("run", log_density = bent), class = "gibbsite_error_argument"
+  )
+  rewrite("data.rds", function(top) {
+    top$model$frame$log_density <- bent
+    top
+  })
+  expect_true(identical_fit(
+    resumed("run", log_density = bent, m = 1), approximate(40)
+  ))
+  expect_false(file.exists("called"))
 })
 
 # ---- A disk that fails -------------------------------------------------------

@@ -58,6 +58,214 @@ test_that("before the first kept draw there is a partial fit", {
   expect_true(identical_fit(longer(readRDS(path), 20), whole))
 })
 
+# ---- Before the first sweep --------------------------------------------------
+
+# Interrupts at the call number `at` of a function of the user.
+interrupting <- function(f, at) {
+  count <- 0
+  at <- at
+  function(...) {
+    count <<- count + 1
+    if (count == at) rlang::interrupt()
+    f(...)
+  }
+}
+
+test_that("a start that was interrupted is made later, to the same bits", {
+  plain <- function(k) list(pi = prop.table(runif(2)))
+  whole <- short_gmm(inits = plain, chains = 3)
+  for (at in 1:3) {
+    part <- interrupted(short_gmm(inits = interrupting(plain, at), chains = 3))
+    expect_s3_class(part, "gibbsite_partial")
+    expect_length(attr(part, "chains"), 3)
+    path <- withr::local_tempfile()
+    saveRDS(part, path)
+    # the generator in use plays no part, and stays as it was
+    withr::with_preserve_seed({
+      suppressWarnings(RNGkind("Wichmann-Hill"))
+      set.seed(1)
+      before <- .Random.seed
+      fit <- longer(readRDS(path), 60)
+      expect_identical(.Random.seed, before)
+    })
+    for (k in 1:3) expect_identical(fit[[k]], whole[[k]])
+    expect_identical(attr(fit, "chains"), attr(whole, "chains"))
+  }
+})
+
+test_that("a partial fit without starts says what it is", {
+  start <- function(k) list(chain = k)
+  part <- interrupted(probe(inits = interrupting(start, 2)))
+  expect_match(
+    capture.output(part), "^1 of 2 chains has its starting values yet to be",
+    all = FALSE
+  )
+  none <- interrupted(probe(inits = interrupting(start, 1), chains = 3))
+  expect_match(
+    capture.output(none), "^3 of 3 chains have their starting values yet",
+    all = FALSE
+  )
+  expect_error(
+    probe(inits = none), "before its chains had starting values",
+    class = "gibbsite_error_argument"
+  )
+  # interrupted again, and then not
+  withr::local_options(gibbsite.on_interrupt = "return")
+  again <- interrupting(start, 2)
+  part <- suppressWarnings(probe(inits = again))
+  environment(again)$at <- 3
+  expect_warning(part <- longer(part, 100),
+    class = "gibbsite_warning_interrupted"
+  )
+  expect_s3_class(part, "gibbsite_partial")
+  expect_identical(
+    attr(longer(part, 100), "chains"), attr(quietly(probe()), "chains")
+  )
+})
+
+test_that("an interrupted start leaves no checkpoint, and says so", {
+  withr::local_dir(withr::local_tempdir())
+  withr::local_options(gibbsite.on_interrupt = "stop")
+  start <- function(k) list(chain = k)
+  inits <- interrupting(start, 2)
+  stopped <- rlang::catch_cnd(
+    probe(inits = inits, checkpoint = "run"), "gibbsite_error_interrupted"
+  )
+  expect_no_match(conditionMessage(stopped), "resume(", fixed = TRUE)
+  whole <- quietly(probe())
+  expect_identical(
+    attr(longer(stopped$fit, 100), "chains"), attr(whole, "chains")
+  )
+  expect_identical(directory_holds("run"), "empty")
+  fit <- quietly(probe(inits = inits, checkpoint = "run"))
+  expect_identical(attr(fit, "chains"), attr(whole, "chains"))
+  expect_true(identical_fit(resumed("run"), fit))
+})
+
+test_that("mh_sample()'s search for a start may be interrupted anywhere", {
+  density <- function(x) -sum((x - c(1, 2))^2) / 2 - x[[1]]^4
+  count <- 0
+  at <- Inf
+  counting <- function(x) {
+    count <<- count + 1
+    if (count == at) rlang::interrupt()
+    density(x)
+  }
+  run <- function() {
+    count <<- 0
+    quietly(mh_sample(
+      counting, c(a = 0, b = 0), draws = 5, burnin = 5, chains = 2, seed = 1,
+      progress = FALSE
+    ))
+  }
+  whole <- run()
+  calls <- count
+  for (at in unique(round(seq(1, calls, length.out = 15)))) {
+    part <- interrupted(run())
+    shown <- attr(part, "running")$draws
+    expect_identical(
+      attr(longer(part, 5 - shown), "chains"), attr(whole, "chains")
+    )
+  }
+})
+
+test_that("laplace()'s search goes on where it was interrupted", {
+  skip_if_not_installed("numDeriv")
+  density <- function(x) -sum((x - c(1, 2))^2) / 2 - x[[1]]^4
+  count <- 0
+  at <- Inf
+  # draws random numbers, as a density may
+  counting <- function(x) {
+    count <<- count + 1
+    if (count == at) rlang::interrupt()
+    density(x) + 0 * stats::rnorm(1)
+  }
+  run <- function(...) {
+    count <<- 0
+    laplace(counting, c(a = 0, b = 0), draws = 20, chains = 2, seed = 3, ...)
+  }
+  whole <- run()
+  calls <- count
+  for (place in unique(round(seq(1, calls, length.out = 12)))) {
+    at <- place
+    part <- interrupted(run())
+    expect_s3_class(part, "gibbsite_partial")
+    at <- Inf
+    count <- 0
+    fit <- longer(part, 20)
+    # the call that was cut short, and what came after
+    expect_identical(count, calls - place + 1)
+    expect_true(identical_fit(fit, whole))
+  }
+  expect_match(
+    capture.output(part), "^The search has called it [0-9]+ times; highest so",
+    all = FALSE
+  )
+  # twice, and in between to a file and another kind of generator
+  at <- 20
+  part <- interrupted(run(keep_data = FALSE))
+  at <- 10
+  count <- 0
+  part <- interrupted(extend(part, 20))
+  path <- withr::local_tempfile()
+  saveRDS(part, path)
+  at <- Inf
+  withr::with_preserve_seed({
+    RNGkind("Wichmann-Hill")
+    fit <- longer(readRDS(path), 20)
+  })
+  expect_true(identical_fit(fit, run(keep_data = FALSE)))
+  # in a script the error carries it
+  at <- 20
+  withr::local_options(gibbsite.on_interrupt = "stop")
+  stopped <- rlang::catch_cnd(run(), "gibbsite_error_interrupted")
+  expect_true(identical_fit(longer(stopped$fit, 20), whole))
+})
+
+test_that("an interrupt that compiled code has seen is handed on", {
+  skip_on_cran()
+  skip_on_os("windows")
+  seen <- function(code) {
+    tryCatch(
+      {
+        force(code)
+        "went on"
+      },
+      interrupt = function(cnd) "interrupt"
+    )
+  }
+  # gibbs_gmm()'s search for a start: a signal in the midst of its sweeps
+  x <- as.matrix(datasets::faithful)
+  model <- gmm_model(x, 2, complete_gmm_prior(gmm_prior(), x, 2))
+  withr::local_seed(1)
+  system(paste("sleep 0.3; kill -INT", Sys.getpid()), wait = FALSE)
+  expect_identical(seen(best_of_starts(model, 1, 1e7)), "interrupt")
+  # one that is waiting when the core looks
+  send <- function() {
+    suspendInterrupts(tools::pskill(Sys.getpid(), tools::SIGINT))
+  }
+  approximation <- attr(laplace_logistic(am ~ wt, mtcars, draws = 1), "model")
+  expect_identical(
+    seen({
+      send()
+      draw_normal(approximation, 10)
+    }),
+    "interrupt"
+  )
+  state <- start_chain(
+    model, NULL, chain_streams(1, 1)[[1]], 1, environment()
+  )$state
+  expect_identical(
+    seen({
+      send()
+      model_climb(model, state, 1)
+    }),
+    "interrupt"
+  )
+})
+
+# ---- After it ----------------------------------------------------------------
+
 # Chain 1 is at 40 draws where chain 2 has 10.
 uneven_fit <- function() {
   withr::local_options(

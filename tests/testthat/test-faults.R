@@ -1,0 +1,70 @@
+# A tenth of `make faults`, by the same functions (helper-faults.R): each fault
+# a few times, on the samplers in turn.
+
+skip_unless_faults <- function() {
+  testthat::skip_on_cran()
+  testthat::skip_on_os("windows")
+}
+
+# Faults are what a test is about; processes and folders go when it ends.
+with_faults <- function(frame = parent.frame()) {
+  skip_unless_faults()
+  local_faults(frame)
+  withr::defer(clear_faults(), envir = frame)
+}
+
+expect_survived <- function(results) {
+  testthat::expect_match(unlist(results), "^good")
+}
+
+test_that("a run that is killed at any time goes on or begins anew", {
+  with_faults()
+  delays <- c(gmm = 0.02, bmf = 0.4, lda = 0.1, mh = 0.3)
+  expect_survived(Map(killed_at_any_time, names(delays), delays))
+})
+
+test_that("a run that is killed while it writes does too", {
+  with_faults()
+  # from before the first file to after the first checkpoint
+  for (n in seq(1, 60, by = 3)) {
+    sampler <- names(fault_samplers)[n %% 6 + 1]
+    expect_survived(killed_while_writing(sampler, n, n %% 2 == 0))
+  }
+})
+
+test_that("Ctrl-C at any time returns what is there", {
+  with_faults()
+  for (sampler in c("gmm", "gibbs_sample")) {
+    expect_survived(interrupted_at_any_time(
+      sampler, c(0.05, 0.2, 0.1), c(0.2, 0, 0)
+    ))
+  }
+  skip_if_not_installed("numDeriv")
+  expect_survived(interrupted_at_any_time(
+    "laplace", c(0.1, 0.3, 0.2), c(0.01, 0.01, 0)
+  ))
+})
+
+test_that("a disk that is full takes nothing", {
+  with_faults()
+  expect_survived(survives_full_disk("gmm", 32))
+  expect_survived(survives_limit("mh", 8))
+})
+
+test_that("of two runs in one directory one wins, the other is told of it", {
+  with_faults()
+  expect_survived(one_of_two_wins("gmm"))
+  expect_survived(one_of_two_wins("gmm", resuming = TRUE))
+})
+
+test_that("workers that are lost, and workers that have lost their parent", {
+  with_faults()
+  expect_survived(survives_lost_worker("gmm", "multicore"))
+  expect_survived(workers_end("gmm", "multicore", 0.2))
+  expect_survived(workers_end("mh", "multisession"))
+})
+
+test_that("a bit that is another is found at once", {
+  with_faults()
+  expect_survived(finds_flipped_bits("gmm", 60))
+})
