@@ -135,3 +135,31 @@ double chi_squared_p_value(const double *counts, const double *probabilities,
   }
   return pchisq(statistic, cells - 1.0, 0, 0);
 }
+
+/* ---- invariance ---------------------------------------------------------- */
+
+invariance new_invariance(size_t count) {
+  return (invariance){.count = count};
+}
+
+void compare(invariance *v, const double *before, const double *after) {
+  v->n += 1.0;
+  for (size_t s = 0; s < v->count; s++) {
+    const double change = after[s] - before[s];
+    v->sum[s] += change;
+    v->square[s] += change * change;
+  }
+}
+
+int is_invariant(const invariance *v) {
+  int holds = v->n > 0.0;
+  for (size_t s = 0; s < v->count; s++) {
+    const double mean = v->sum[s] / v->n;
+    const double z = mean / sqrt((v->square[s] / v->n - mean * mean) / v->n);
+    if (fabs(z) < MAX_Z)
+      continue;
+    printf("  statistic %lu: z = %.1f\n", (unsigned long)s, z);
+    holds = 0;
+  }
+  return holds;
+}

@@ -57,4 +57,23 @@ double ks_p_value(double *x, size_t n, distribution cdf, double parameter);
 double chi_squared_p_value(const double *counts, const double *probabilities,
                            size_t k);
 
+/* Does a step leave a distribution as it is?  Statistics of a draw from that
+ * distribution and of where the step went from there have the same mean; draws are
+ * independent, so that the mean of their differences has a standard error without
+ * more ado. */
+enum { MOST_STATISTICS = 32 };
+
+typedef struct {
+  size_t count; /* statistics */
+  double n, sum[MOST_STATISTICS], square[MOST_STATISTICS];
+} invariance;
+
+invariance new_invariance(size_t count);
+void compare(invariance *v, const double *before, const double *after);
+
+/* Every |z| below MAX_Z, and every statistic moved; else says which did not. */
+int is_invariant(const invariance *v);
+#define EXPECT_INVARIANT(v) \
+  expect(is_invariant(v), #v " is invariant", __FILE__, __LINE__)
+
 #endif

@@ -4,9 +4,12 @@
 #define TOPICS(RUN)  \
   RUN(harness)       \
   RUN(bmf)           \
+  RUN(bmf_exact)     \
   RUN(dense)         \
   RUN(gmm)           \
+  RUN(gmm_exact)     \
   RUN(lda)           \
+  RUN(lda_exact)     \
   RUN(linalg)        \
   RUN(logistic)      \
   RUN(logistic_mean) \
