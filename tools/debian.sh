@@ -232,7 +232,10 @@ configure_apt() {
       echo "deb $option$uri $release $components"
     fi
   done >"$root/etc/apt/sources.list"
-  apt_options >"$root/etc/apt/apt.conf.d/20machine"
+  {
+    apt_options
+    echo 'APT::Keep-Downloaded-Packages "false";'
+  } >"$root/etc/apt/apt.conf.d/20machine"
   # a chroot that is lost is built again: dpkg need not wait for the disk
   echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/gibbsite"
   for certificate in /usr/local/share/ca-certificates/*.crt; do
