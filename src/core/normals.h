@@ -6,8 +6,8 @@
 
 /* out (n) <- what n calls of norm_rand() would give, from the same uniforms.
  * Where R's normal generator is that of RNGkind(normal.kind = "Inversion"), its
- * quantile function is taken of many uniforms at once; otherwise norm_rand() is
- * called. */
+ * quantile function is taken of many uniforms at once; otherwise, and on 32-bit
+ * x86, norm_rand() is called. */
 void normals_draw(const generator *g, double *out, size_t n);
 
 /* The same in three steps, as in uniforms.h (give the words back by

@@ -15,4 +15,15 @@
 #pragma GCC optimize("fp-contract=off")
 #endif
 
+/* The registers of a 32-bit x86 processor's old unit keep more digits than a
+ * double until they are stored: what rounds by adding and subtracting a large
+ * number (lane_math.h) would not round there. */
+#if defined(__i386__) && !defined(__SSE2_MATH__)
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC target("sse2,fpmath=sse")
+#else
+#error "compile with -msse2 -mfpmath=sse"
+#endif
+#endif
+
 #endif

@@ -65,7 +65,12 @@ static void quantiles_are_those_of_qnorm(void) {
   quantiles(p, LENGTH(p), x);
   for (size_t i = 0; i < LENGTH(p); i++) {
     const double expected = qnorm(p[i], 0.0, 1.0, 1, 0);
+#ifdef __i386__
+    /* R's has other digits there (normals.c) */
+    EXPECT(fabs(x[i] - expected) <= 4.0 * DBL_EPSILON * fabs(expected));
+#else
     EXPECT(same_bits(&x[i], &expected, 1));
+#endif
   }
 }
 
