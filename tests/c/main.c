@@ -14,6 +14,7 @@
   RUN(logistic)      \
   RUN(logistic_mean) \
   RUN(mh)            \
+  RUN(mh_exact)      \
   RUN(normals)       \
   RUN(philox)        \
   RUN(rdist)         \

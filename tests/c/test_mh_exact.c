@@ -1,0 +1,427 @@
+/* Metropolis-Hastings leaves its target as it is: points drawn from a density that
+ * is not normal, several sweeps from each, and no mean has changed.  Every kind of
+ * proposal, alone and in blocks, on the line and between bounds.  The ratio from x
+ * to y is that from y to x turned round. */
+#include "mh.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "harness.h"
+#include "mh_proposal.h"
+#include "rmath.h"
+
+void test_mh_exact(void);
+
+/* SWEEPS: of a start; as many are drawn ahead */
+enum { D = 3, MOST_BLOCKS = 3, SWEEPS = 6, STARTS = 20000 };
+
+/* ---- densities that can be drawn from ------------------------------------- */
+
+/* x_1 ~ N(0, 1.5^2), x_2 ~ N(0.4 x_1^2 - 0.9, 1), x_3 ~ N(0.5 x_2, 0.8^2) */
+static int bent(void *context, const double *x, double *value) {
+  const double second = x[1] - 0.4 * x[0] * x[0] + 0.9;
+  const double third = (x[2] - 0.5 * x[1]) / 0.8;
+  (void)context;
+  *value = -0.5 * (x[0] * x[0] / 2.25 + second * second + third * third);
+  return 0;
+}
+
+static int bent_slope(void *context, const double *x, double *slope) {
+  const double second = x[1] - 0.4 * x[0] * x[0] + 0.9;
+  const double third = (x[2] - 0.5 * x[1]) / 0.64;
+  (void)context;
+  slope[0] = -x[0] / 2.25 + 0.8 * x[0] * second;
+  slope[1] = -second + 0.5 * third;
+  slope[2] = -third;
+  return 0;
+}
+
+static void draw_bent(double *x) {
+  x[0] = 1.5 * norm_rand();
+  x[1] = 0.4 * x[0] * x[0] - 0.9 + norm_rand();
+  x[2] = 0.5 * x[1] + 0.8 * norm_rand();
+}
+
+/* x_1 - 1 ~ Gamma(3, 1), 2 - x_2 ~ Gamma(2.5, 2), (x_3 + 1) / 4 ~ Beta(2, 3), each
+ * moved to the line. */
+static const double lower[D] = {1.0, -INFINITY, -1.0};
+static const double upper[D] = {INFINITY, 2.0, 3.0};
+static const int maps[D] = {MH_ABOVE, MH_BELOW, MH_BETWEEN};
+
+static int bounded(void *context, const double *x, double *value) {
+  (void)context;
+  *value = 2.0 * log(x[0] - 1.0) - (x[0] - 1.0) + 1.5 * log(2.0 - x[1]) -
+           2.0 * (2.0 - x[1]) + log(x[2] + 1.0) + 2.0 * log(3.0 - x[2]);
+  return 0;
+}
+
+static int bounded_slope(void *context, const double *x, double *slope) {
+  (void)context;
+  slope[0] = 2.0 / (x[0] - 1.0) - 1.0;
+  slope[1] = 2.0 - 1.5 / (2.0 - x[1]);
+  slope[2] = 1.0 / (x[2] + 1.0) - 2.0 / (3.0 - x[2]);
+  return 0;
+}
+
+static void draw_bounded(double *x) {
+  const double a = rgamma(2.0, 1.0), b = rgamma(3.0, 1.0);
+  x[0] = log(rgamma(3.0, 1.0));
+  x[1] = log(rgamma(2.5, 0.5));
+  x[2] = log(a / b);
+}
+
+/* ---- samplers ------------------------------------------------------------- */
+
+typedef struct {
+  mh_model model;
+  mh_block block[MOST_BLOCKS];
+  mh_proposal proposal[MOST_BLOCKS], part[2];
+  void (*draw)(double *x);
+  double x[D], point[D], value[2], slope[D + 1], nan_count, sweep;
+  double factor[MOST_BLOCKS][D * D], mean[MOST_BLOCKS][D];
+  double tuning[MOST_BLOCKS][2], counts[MOST_BLOCKS][4];
+  double ahead[SWEEPS * 32], work[D * 16];
+  int keep[D];
+} sampler;
+
+static const int coordinates[D] = {0, 1, 2};
+
+static void new_sampler(sampler *s, int has_bounds) {
+  memset(s, 0, sizeof *s);
+  s->draw = has_bounds ? draw_bounded : draw_bent;
+  s->model = (mh_model){.d = D,
+                        .block = s->block,
+                        .log_density = has_bounds ? bounded : bent,
+                        .gradient = has_bounds ? bounded_slope : bent_slope,
+                        .map = has_bounds ? maps : NULL,
+                        .lower = has_bounds ? lower : NULL,
+                        .upper = has_bounds ? upper : NULL,
+                        .x = s->x,
+                        .point = s->point,
+                        .value = s->value,
+                        .slope = s->slope,
+                        .nan_count = &s->nan_count,
+                        .ahead = s->ahead,
+                        .rows = SWEEPS,
+                        .sweep = &s->sweep,
+                        .keep = s->keep};
+}
+
+/* Block b on d coordinates, L = scale (I + 0.3 below the diagonal). */
+static mh_proposal *add_block(sampler *s, mh_kind kind, size_t d,
+                              const int *index, double scale) {
+  const size_t b = s->model.blocks++;
+  mh_proposal *p = &s->proposal[b];
+  for (size_t j = 0; j < d; j++)
+    for (size_t i = j; i < d; i++)
+      s->factor[b][i + d * j] = i == j ? scale : 0.3 * scale;
+  for (size_t j = 0; j < d; j++)
+    s->mean[b][j] = 0.2 * (double)j - 0.3;
+  s->tuning[b][0] = 0.15;
+  *p = (mh_proposal){
+    .kind = kind, .d = d, .factor = s->factor[b], .mean = s->mean[b]};
+  s->block[b] =
+    (mh_block){.proposal = p,
+               .memory = {s->factor[b], s->mean[b], s->tuning[b], s->counts[b]},
+               .index = index};
+  return p;
+}
+
+/* Up by a gamma, down by one: q(y | x) is not q(x | y). */
+static int draw_up(void *context, const double *x, double *y) {
+  (void)context;
+  for (size_t j = 0; j < D; j++)
+    y[j] = x[j] + rgamma(2.0, 0.5) - 0.8;
+  return 0;
+}
+
+static int log_up(void *context, const double *y, const double *x,
+                  double *value) {
+  (void)context;
+  *value = 0.0;
+  for (size_t j = 0; j < D; j++)
+    *value += dgamma(y[j] - x[j] + 0.8, 2.0, 0.5, 1);
+  return 0;
+}
+
+static void add_mixture(sampler *s) {
+  static const double weight[] = {0.7, 0.3};
+  static const double narrow[] = {0.4, 0.6, 0.5}, wide[] = {1.8, 1.6, 1.5};
+  mh_proposal *p = add_block(s, MH_MIXTURE, D, coordinates, 1.0);
+  s->part[0] = (mh_proposal){.kind = MH_RANDOM_WALK,
+                             .family = MH_T,
+                             .freedom = 3.0,
+                             .d = D,
+                             .factor = narrow,
+                             .diagonal = 1};
+  s->part[1] = (mh_proposal){.kind = MH_INDEPENDENCE,
+                             .d = D,
+                             .mean = s->mean[0],
+                             .factor = wide,
+                             .diagonal = 1};
+  p->parts = 2;
+  p->weight = weight;
+  p->part = s->part;
+}
+
+/* The samplers that are looked at, by their number; 0: there are no more. */
+static int set_sampler(sampler *s, int number, int has_bounds) {
+  static const int first[] = {2, 0}, last[] = {1, 2};
+  const double scale = has_bounds ? 0.5 : 0.7;
+  mh_proposal *p;
+  new_sampler(s, has_bounds);
+  switch (number) {
+  case 0:
+    add_block(s, MH_RANDOM_WALK, D, coordinates, scale);
+    return 1;
+  case 1:
+    add_block(s, MH_RANDOM_WALK, D, coordinates, scale)->family = MH_UNIFORM;
+    return 1;
+  case 2:
+    add_block(s, MH_ADAPTIVE, D, coordinates, scale);
+    return 1;
+  case 3:
+    p = add_block(s, MH_INDEPENDENCE, D, coordinates, 2.0 * scale);
+    p->family = MH_T;
+    p->freedom = 4.0;
+    return 1;
+  case 4:
+    add_block(s, MH_LANGEVIN, D, coordinates, scale);
+    return 1;
+  case 5:
+    add_mixture(s);
+    return 1;
+  case 6:
+    p = add_block(s, MH_CUSTOM, D, coordinates, scale);
+    p->draw = draw_up;
+    p->log_q = log_up;
+    return 1;
+  case 7: /* a gradient that the other block's moves make old */
+    add_block(s, MH_LANGEVIN, 2, last, 2.2 * scale);
+    add_block(s, MH_RANDOM_WALK, 1, coordinates, 4.0 * scale);
+    return 1;
+  case 8:
+    p = add_block(s, MH_RANDOM_WALK, 1, coordinates, 2.0 * scale);
+    p->family = MH_T;
+    p->freedom = 5.0;
+    add_block(s, MH_LANGEVIN, 2, last, scale);
+    add_block(s, MH_INDEPENDENCE, 2, first, 2.0 * scale);
+    return 1;
+  default:
+    return 0;
+  }
+}
+
+/* ---- the target stays as it is -------------------------------------------- */
+
+static size_t statistics(const sampler *s, double *out) {
+  const double *x = s->x;
+  const double value[] = {x[0],        x[1],        x[2],        x[0] * x[0],
+                          x[1] * x[1], x[2] * x[2], x[0] * x[1], x[1] * x[2],
+                          x[0] * x[2], s->value[1], s->point[1]};
+  memcpy(out, value, sizeof value);
+  return LENGTH(value);
+}
+
+static void start_anew(sampler *s) {
+  s->sweep = 0.0;
+  s->model.row = 0;
+  s->draw(s->x);
+  EXPECT(mh_evaluate_current(&s->model) == STATUS_OK);
+}
+
+static void sweeps_of(sampler *s) {
+  const scan_control control = {.thin = 1.0, .threads = 1};
+  double before[MOST_STATISTICS], after[MOST_STATISTICS];
+  set_seed(41, 42);
+  mh_open(&s->model, s->work);
+  start_anew(s);
+  invariance sweeps = new_invariance(statistics(s, before));
+  for (int i = 0; i < STARTS; i++) {
+    start_anew(s);
+    statistics(s, before);
+    for (int sweep = 0; sweep < SWEEPS; sweep++, s->sweep += 1.0)
+      EXPECT(mh_sweep(&s->model, &control) == STATUS_OK);
+    statistics(s, after);
+    compare(&sweeps, before, after);
+  }
+  EXPECT_INVARIANT(&sweeps);
+}
+
+static void sweeps_leave_the_target(void) {
+  sampler s;
+  for (int number = 0; set_sampler(&s, number, 0); number++)
+    sweeps_of(&s);
+}
+
+static void sweeps_leave_it_between_bounds(void) {
+  sampler s;
+  for (int number = 0; set_sampler(&s, number, 1); number++)
+    sweeps_of(&s);
+}
+
+/* ---- one step -------------------------------------------------------------- */
+
+/* log p(y) - log p(x) + log q(x | y) - log q(y | x), there and back. */
+static void there_and_back(sampler *s) {
+  double there[3], back[3], y[D];
+  mh_open(&s->model, s->work);
+  for (int pair = 0; pair < 50; pair++) {
+    const mh_block *block = &s->block[(size_t)pair % s->model.blocks];
+    const size_t b = (size_t)pair % s->model.blocks;
+    start_anew(s);
+    const double before = s->value[1];
+    for (size_t j = 0; j < block->proposal->d; j++)
+      y[j] = s->x[block->index[j]] + 0.3 * norm_rand();
+    EXPECT(mh_examine(&s->model, b, y, there) == STATUS_OK);
+    for (size_t j = 0; j < block->proposal->d; j++) {
+      const double x = s->x[block->index[j]];
+      s->x[block->index[j]] = y[j];
+      y[j] = x;
+    }
+    EXPECT(mh_evaluate_current(&s->model) == STATUS_OK);
+    EXPECT(mh_examine(&s->model, b, y, back) == STATUS_OK);
+    EXPECT_NEAR(there[2], -back[2], 1e-10);
+    EXPECT_NEAR(there[0], back[1], 1e-10);
+    EXPECT_NEAR(there[2], s->value[1] - before + there[1] - there[0], 1e-10);
+  }
+}
+
+static void ratios_turn_round(void) {
+  sampler s;
+  set_seed(43, 44);
+  for (int has_bounds = 0; has_bounds < 2; has_bounds++)
+    for (int number = 0; set_sampler(&s, number, has_bounds); number++)
+      if (s.proposal[0].kind != MH_CUSTOM && s.proposal[0].family != MH_UNIFORM)
+        there_and_back(&s);
+}
+
+/* The working log density, and its slope by differences. */
+static double working_density(sampler *s, const double *x) {
+  memcpy(s->x, x, sizeof s->x);
+  EXPECT(mh_evaluate_current(&s->model) == STATUS_OK);
+  return s->value[1];
+}
+
+static void slope_by_differences(sampler *s, const double *at, double *slope) {
+  const double h = 1e-5;
+  double x[D];
+  for (size_t j = 0; j < D; j++) {
+    memcpy(x, at, sizeof x);
+    x[j] = at[j] + h;
+    slope[j] = working_density(s, x);
+    x[j] = at[j] - h;
+    slope[j] = (slope[j] - working_density(s, x)) / (2.0 * h);
+  }
+  working_density(s, at);
+}
+
+/* L: lower triangular, or its diagonal */
+static double factor_at(const mh_proposal *p, size_t i, size_t j) {
+  if (p->diagonal)
+    return i == j ? p->factor[i] : 0.0;
+  return i >= j ? p->factor[i + p->d * j] : 0.0;
+}
+
+/* centre <- x, m, or x + s^2/2 L L' g, by loops */
+static void centre_by_hand(const mh_proposal *p, double step, const double *x,
+                           const double *slope, double *centre) {
+  for (size_t i = 0; i < D; i++) {
+    centre[i] = p->kind == MH_INDEPENDENCE ? p->mean[i] : x[i];
+    for (size_t j = 0; p->kind == MH_LANGEVIN && j < D; j++)
+      for (size_t k = 0; k < D; k++)
+        centre[i] += 0.5 * step * step * factor_at(p, i, j) *
+                     factor_at(p, k, j) * slope[k];
+  }
+}
+
+/* log q(y | x): density of e at L^-1 (y - centre) / s, over s^d |L|. */
+static double log_q_by_hand(const mh_proposal *p, double step, const double *x,
+                            const double *slope, const double *y) {
+  double centre[D], e[D], square = 0.0, sum = 0.0;
+  if (p->kind == MH_MIXTURE) {
+    for (size_t i = 0; i < p->parts; i++)
+      sum += p->weight[i] * exp(log_q_by_hand(&p->part[i], 1.0, x, slope, y));
+    return log(sum);
+  }
+  centre_by_hand(p, step, x, slope, centre);
+  for (size_t i = 0; i < D; i++) {
+    e[i] = (y[i] - centre[i]) / step;
+    for (size_t j = 0; j < i; j++)
+      e[i] -= factor_at(p, i, j) * e[j];
+    e[i] /= factor_at(p, i, i);
+    square += e[i] * e[i];
+    sum += dnorm(e[i], 0.0, 1.0, 1) - log(step * factor_at(p, i, i));
+  }
+  if (p->family == MH_T) {
+    const double nu = p->freedom, all = nu + D;
+    sum += 0.5 * square + 0.5 * D * log(2.0 / nu) + lgammafn(0.5 * all) -
+           lgammafn(0.5 * nu) - 0.5 * all * log1p(square / nu);
+  }
+  return sum;
+}
+
+static void densities_by_hand(void) {
+  sampler s;
+  double x[D], y[D], slope[D], out[3];
+  set_seed(45, 46);
+  for (int has_bounds = 0; has_bounds < 2; has_bounds++)
+    for (int number = 0; number < 6; number++) {
+      if (number == 1) /* uniform */
+        continue;
+      set_sampler(&s, number, has_bounds);
+      mh_open(&s.model, s.work);
+      const mh_kind kind = s.proposal[0].kind;
+      const double step =
+        kind == MH_LANGEVIN || kind == MH_ADAPTIVE ? exp(0.15) : 1.0;
+      for (int pair = 0; pair < 10; pair++) {
+        s.draw(x);
+        for (size_t j = 0; j < D; j++)
+          y[j] = x[j] + 0.4 * norm_rand();
+        slope_by_differences(&s, x, slope);
+        EXPECT(mh_examine(&s.model, 0, y, out) == STATUS_OK);
+        EXPECT_NEAR(out[0], log_q_by_hand(&s.proposal[0], step, x, slope, y),
+                    1e-7);
+      }
+    }
+}
+
+/* A gradient that is said to be known is that of the point where the chain is, also
+ * after the moves of blocks that do without. */
+static void known_slopes_are_current(void) {
+  const scan_control control = {.thin = 1.0, .threads = 1};
+  sampler s;
+  double slope[D], known[D];
+  int met = 0;
+  set_seed(47, 48);
+  for (int number = 7; set_sampler(&s, number, 0); number++) {
+    mh_open(&s.model, s.work);
+    start_anew(&s);
+    mh_draw_ahead(&s.model);
+    for (size_t step = 0; step < 200; step++) {
+      const size_t row = step / s.model.blocks % SWEEPS;
+      const size_t b = step % s.model.blocks;
+      if (row == 0 && b == 0)
+        mh_draw_ahead(&s.model);
+      EXPECT(mh_update(&s.model, b, row, &control) == STATUS_OK);
+      if (!(s.slope[0] > 0.0))
+        continue;
+      memcpy(known, s.slope + 1, sizeof known);
+      bent_slope(NULL, s.x, slope);
+      for (size_t j = 0; j < D; j++)
+        EXPECT_NEAR(known[j], slope[j], 1e-12);
+      met++;
+    }
+  }
+  EXPECT(met > 20);
+}
+
+void test_mh_exact(void) {
+  run_test("mh: known gradients are current", known_slopes_are_current);
+  run_test("mh: densities of proposals by hand", densities_by_hand);
+  run_test("mh: sweeps leave the target", sweeps_leave_the_target);
+  run_test("mh: sweeps leave it between bounds",
+           sweeps_leave_it_between_bounds);
+  run_test("mh: ratios there and back", ratios_turn_round);
+}
