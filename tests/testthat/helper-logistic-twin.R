@@ -118,3 +118,21 @@ twin_search <- function(problem, mutant = "none", start = NULL) {
   }
   list(map = w, precision = hessian, trace = trace)
 }
+
+# ---- quadrature --------------------------------------------------------------
+
+# Composite Gauss-Legendre with 20 nodes in each of `pieces` pieces.
+quadrature <- function(lower, upper, pieces = 40) {
+  k <- seq_len(19)
+  b <- k / sqrt(4 * k^2 - 1)
+  jacobi <- matrix(0, 20, 20)
+  jacobi[cbind(k, k + 1)] <- b
+  jacobi[cbind(k + 1, k)] <- b
+  e <- eigen(jacobi, symmetric = TRUE)
+  h <- (upper - lower) / pieces
+  left <- lower + h * (seq_len(pieces) - 1)
+  list(
+    node = as.vector(outer(h * (e$values + 1) / 2, left, `+`)),
+    weight = rep(h * e$vectors[1, ]^2, pieces)
+  )
+}
