@@ -103,6 +103,8 @@ new_checkpoint <- function(path, chains, run = NULL, owner = NULL) {
   checkpoint$owner <- owner
   checkpoint$run <- run
   checkpoint$due <- -Inf
+  checkpoint$opened <- now()
+  checkpoint$spent <- 0
   checkpoint$warned <- FALSE
   nothing_written(checkpoint, chains)
   checkpoint
@@ -119,7 +121,7 @@ has_begun <- function(checkpoint) {
 }
 
 # Writes when it is time: not before gibbsite.checkpoint_seconds have passed,
-# and not so often that it takes more than a twentieth of the run.
+# and not so often that all writing takes more than a twentieth of the run.
 write_checkpoint <- function(job, force = FALSE) {
   checkpoint <- job$checkpoint
   if (is.null(checkpoint) || (!force && now() < checkpoint$due)) {
@@ -133,7 +135,7 @@ write_checkpoint <- function(job, force = FALSE) {
 }
 
 # Evaluates `code`, which writes.  A failure is a warning, once, and the run
-# goes on; the next one is due after 20 times the time that this one took.
+# goes on.
 writing <- function(checkpoint, code, least) {
   began <- now()
   ignored <- .Call(C_file_size_signal, TRUE)
@@ -160,7 +162,11 @@ writing <- function(checkpoint, code, least) {
     )
   }
   spent <- now() - began
-  checkpoint$due <- now() + max(least, 20 * spent)
+  checkpoint$spent <- checkpoint$spent + spent
+  # the next one and the last one are expected to take as long
+  checkpoint$due <- max(
+    now() + least, checkpoint$opened + 20 * (checkpoint$spent + 2 * spent)
+  )
   invisible()
 }
 
@@ -374,7 +380,7 @@ check_begun <- function(path, call) {
   }
   top <- file.path(path, "data.rds")
   if (file.exists(top)) {
-    connection <- file(top, "rb")
+    connection <- open_file(top, call)
     on.exit(close(connection))
     read_header(connection, top, call)
   }

@@ -97,10 +97,7 @@ read_envelope <- function(path, kind, run = NULL, call) {
       call = call
     )
   }
-  connection <- tryCatch(
-    suppressWarnings(file(path, "rb")),
-    error = function(cnd) abort_file(path, "cannot be opened.", call = call)
-  )
+  connection <- open_file(path, call)
   on.exit(close(connection))
   header <- read_header(connection, path, call)
   payload <- read_payload(connection, header, path, call)
@@ -117,6 +114,13 @@ read_envelope <- function(path, kind, run = NULL, call) {
     abort_file(path, "cannot be read in this session: {reason}.", call = call)
   })
   list(value = value, run = header$run, sum = raw_to_hex(header$sum))
+}
+
+open_file <- function(path, call) {
+  tryCatch(
+    suppressWarnings(file(path, "rb")),
+    error = function(cnd) abort_file(path, "cannot be opened.", call = call)
+  )
 }
 
 read_header <- function(connection, path, call) {

@@ -96,7 +96,8 @@
 #' relies on it: a power cut loses what was run since the last writing, provided
 #' that the disk keeps what it says it has. This takes some hundredths of a
 #' second for each chain and writing; a run writes so seldom that all of it is
-#' at most a twentieth of its time, but for the first and the last writing.
+#' at most a twentieth of its time. (The first and the last writing are always
+#' made, and can be more than that of a run of a few seconds.)
 #'
 #' One run at a time writes to a directory. A second one is an error of class
 #' `gibbsite_error_lock` that names the process, its machine and since when it
