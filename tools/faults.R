@@ -93,8 +93,13 @@ worker_tasks <- lapply(c("gmm", "mh"), function(sampler) {
         })
       }),
       task(paste("killed parent,", engine), sampler, function() {
-        each(runif(trials(5), 0, 0.5), function(delay) {
-          workers_end(sampler, engine, delay)
+        each(runif(trials(4), 0, 0.5), function(delay) {
+          survives_killed_parent(sampler, engine, delay)
+        })
+      }),
+      task(paste("killed parent in a long round,", engine), sampler, function() {
+        each(runif(trials(4), 0.2, 1), function(delay) {
+          leaves_long_round(sampler, engine, delay)
         })
       })
     )

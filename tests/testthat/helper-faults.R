@@ -563,9 +563,11 @@ judge_contest <- function(results, won) {
 # ---- workers -----------------------------------------------------------------
 
 # A run on two workers of its own; "workers" holds the pids of a pool.
-start_on_workers <- function(sampler, engine, draws, wrap = "") {
+start_on_workers <- function(sampler, engine, draws, round = 0.3,
+                             begun = "run/chain-2/draws-0001.rds") {
   pool <- engine == "multisession"
   process <- start_process(bquote({
+    options(gibbsite.round_seconds = .(round))
     .(if (pool) {
       quote({
         future::plan(future::multisession, workers = 2)
@@ -585,8 +587,8 @@ start_on_workers <- function(sampler, engine, draws, wrap = "") {
     )
     writeLines(result, "result.part")
     invisible(file.rename("result.part", "result"))
-  }), wrap = wrap)
-  await_file(process, "run/chain-2/draws-0001.rds")
+  }))
+  await_file(process, begun)
   process
 }
 
@@ -618,10 +620,27 @@ survives_lost_worker <- function(sampler, engine, draws = 1500) {
   )
 }
 
-# The process that the workers work for is killed: they end within `seconds`.
-workers_end <- function(sampler, engine, delay = 0, seconds = 10,
-                        draws = 1500) {
+# The process that the workers work for is killed: they end within `seconds`, and
+# the run can be resumed.
+survives_killed_parent <- function(sampler, engine, delay = 0, draws = 1500,
+                                   seconds = 10) {
   process <- start_on_workers(sampler, engine, draws)
+  ended <- workers_end(process, delay, seconds)
+  paste0(
+    all_good(ended, recovers(sampler, file.path(process, "run"), draws)),
+    if (has_file(process, "result")) ", late"
+  )
+}
+
+# The same in the midst of a round that would take minutes.
+leaves_long_round <- function(sampler, engine, delay = 0.5, seconds = 10) {
+  process <- start_on_workers(
+    sampler, engine, 1e6, round = 600, begun = "run/data.rds"
+  )
+  workers_end(process, delay, seconds)
+}
+
+workers_end <- function(process, delay, seconds) {
   Sys.sleep(delay)
   workers <- workers_of(process)
   kill_process(process)
@@ -630,11 +649,10 @@ workers_end <- function(sampler, engine, delay = 0, seconds = 10,
     # not to be left behind
     tools::pskill(workers, tools::SIGKILL)
   }
-  all_good(
-    good_if(gone, "a worker lived on"),
-    recovers(sampler, file.path(process, "run"), draws),
-    if (length(workers) == 0L) "there were no workers"
-  )
+  if (length(workers) == 0L) {
+    return("there were no workers")
+  }
+  good_if(gone, "a worker lived on")
 }
 
 # ---- bits --------------------------------------------------------------------

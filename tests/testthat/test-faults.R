@@ -60,8 +60,9 @@ test_that("of two runs in one directory one wins, the other is told of it", {
 test_that("workers that are lost, and workers that have lost their parent", {
   with_faults()
   expect_survived(survives_lost_worker("gmm", "multicore"))
-  expect_survived(workers_end("gmm", "multicore", 0.2))
-  expect_survived(workers_end("mh", "multisession"))
+  expect_survived(survives_killed_parent("gmm", "multicore"))
+  expect_survived(leaves_long_round("gmm", "multicore"))
+  expect_survived(leaves_long_round("mh", "multisession"))
 })
 
 test_that("a bit that is another is found at once", {

@@ -170,6 +170,31 @@ test_that("a worker killed in mid-run is named, the good chains are kept", {
   expect_true(identical_fit(resumed("run"), whole))
 })
 
+test_that("a worker sees that the process it works for has ended", {
+  skip_unless_processes()
+  child <- start_child(quote({
+    saveRDS(gibbsite:::this_process(), "me.part")
+    file.rename("me.part", "me.rds")
+    Sys.sleep(60)
+  }))
+  wait_for(child, "me.rds")
+  parent <- readRDS(file_in(child, "me.rds"))
+  orphaned <- watch_parent(parent)
+  # not to be seen from here, or another process of that number
+  blind <- lapply(list(
+    list(host = "elsewhere"), list(started = parent$started + 1),
+    list(pid = 4194305L)
+  ), function(change) watch_parent(utils::modifyList(parent, change)))
+  expect_false(orphaned())
+  tools::pskill(parent$pid, tools::SIGKILL)
+  # before anybody has asked for its exit status, too
+  Sys.sleep(0.2)
+  expect_true(orphaned())
+  expect_false(any(vapply(blind, function(f) f(), NA)))
+  # nobody watches itself
+  expect_false(watch_parent(this_process())())
+})
+
 test_that("a signal to a worker alone is an interrupt, not a failure", {
   skip_on_os("windows")
   skip_on_cran()
