@@ -241,3 +241,12 @@ interrupt_group <- function(child) {
   command <- paste0("kill -INT -", child$process$get_pid())
   invisible(system2("sh", c("-c", shQuote(command))))
 }
+
+# For a child that is to be killed in the midst of its run: every segment of a
+# chain waits for some seconds first, so that checkpoints are due in time.
+slow_segments <- function(seconds) {
+  suppressMessages(trace(
+    "run_segment", bquote(Sys.sleep(.(seconds))), print = FALSE,
+    where = asNamespace("gibbsite")
+  ))
+}

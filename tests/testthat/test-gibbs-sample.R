@@ -425,6 +425,7 @@ test_that("a fit is continued in another session, and resumed when killed", {
 
   child <- start_child(quote({
     options(gibbsite.checkpoint_seconds = 0, gibbsite.segment_seconds = 0.005)
+    slow_segments(0.02)
     quietly(gibbs_sample(
       list(a = function(state) rnorm(1, state$b / 2),
            b = mh_step(function(state) -(state$b - state$a)^2)),

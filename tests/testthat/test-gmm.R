@@ -123,6 +123,7 @@ test_that("a killed run with missing data is resumed to the same bits", {
   skip_unless_processes()
   child <- start_child(quote({
     options(gibbsite.checkpoint_seconds = 0, gibbsite.segment_seconds = 0.005)
+    slow_segments(0.02)
     x <- as.matrix(datasets::faithful)
     x[c(3, 50), 2] <- NA
     short_gmm(40000, x = x, na_action = "impute", keep = "x",
