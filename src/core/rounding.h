@@ -22,7 +22,7 @@
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC target("sse2,fpmath=sse")
 #else
-#error "compile with -msse2 -mfpmath=sse"
+_Static_assert(0, "compile with -msse2 -mfpmath=sse");
 #endif
 #endif
 
