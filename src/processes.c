@@ -101,7 +101,8 @@ SEXP C_process_started(SEXP pid) {
 static void *watch_parent(void *parent) {
   while ((intptr_t)getppid() == (intptr_t)parent)
     sleep(1);
-  _exit(1);
+  kill(getpid(), SIGKILL);
+  return NULL;
 }
 
 /* Signals are for R, in the thread that was there before. */
