@@ -223,11 +223,21 @@ start_process <- function(code, wrap = "",
   libraries <- paste(.libPaths(), collapse = .Platform$path.sep)
   command <- paste0(
     "cd ", shQuote(folder), " && R_LIBS=", shQuote(libraries), " ", wrap, " ",
-    shQuote(file.path(R.home("bin"), "Rscript")),
+    hearing_signals(), " ", shQuote(file.path(R.home("bin"), "Rscript")),
     " --vanilla script.R >output 2>&1; echo $? >status"
   )
   system2("sh", c("-c", shQuote(command)), wait = FALSE)
   folder
+}
+
+# A shell lets what it starts in the background ignore SIGINT, and R 4.5 keeps to
+# that: GNU's env puts the signal back.
+hearing_signals <- function() {
+  env <- "env --default-signal=INT"
+  known <- system2("sh", c("-c", shQuote(paste(env, "true"))),
+    stdout = FALSE, stderr = FALSE
+  )
+  if (known == 0) env else ""
 }
 
 `%||%` <- function(x, y) if (is.null(x)) y else x
@@ -270,18 +280,28 @@ kill_process <- function(process) {
   await_end(process)
 }
 
-# data.frame(pid, parent) of what runs here; zombies have ended.
+# data.frame(pid, parent) of what runs here; zombies have ended.  From /proc where
+# there is one: a small system has no ps.
 running_processes <- function() {
-  lines <- system2("ps", c("-A", "-o", "pid=", "-o", "ppid=", "-o", "stat="),
-    stdout = TRUE
-  )
+  lines <- if (file.exists("/proc/self/stat")) {
+    files <- file.path("/proc", list.files("/proc", "^[0-9]+$"), "stat")
+    stats <- unlist(lapply(files, function(file) {
+      tryCatch(suppressWarnings(readLines(file)), error = function(cnd) NULL)
+    }))
+    # number (name) state parent ...; a name may hold anything
+    sub("^([0-9]+) .*[)] ([A-Z]) ([0-9]+) .*$", "\\1 \\3 \\2", stats)
+  } else {
+    system2("ps", c("-A", "-o", "pid=", "-o", "ppid=", "-o", "stat="),
+      stdout = TRUE
+    )
+  }
   words <- strsplit(trimws(lines), " +")
   words <- words[lengths(words) == 3L]
   table <- data.frame(
     pid = as.integer(vapply(words, `[`, "", 1L)),
     parent = as.integer(vapply(words, `[`, "", 2L))
   )
-  table[!grepl("^Z", vapply(words, `[`, "", 3L)), ]
+  table[!grepl("^[ZX]", vapply(words, `[`, "", 3L)), ]
 }
 
 children_of <- function(pid) {
