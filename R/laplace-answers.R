@@ -218,7 +218,7 @@ print_check_line <- function(x) {
     return("Importance check: see importance_check(fit); not run yet.")
   }
   tryCatch(
-    importance_line(importance_check(x)),
+    importance_line(importance_weights(x)),
     gibbsite_error = function(cnd) {
       "Importance check: failed; see importance_check(fit)."
     }
@@ -376,14 +376,15 @@ check_lines <- function(check) {
         show_significant(check$log_evidence_se, 2), ")."
       )
     },
+    correction_line(check),
     advice_line(check)
   )
 }
 
 # How far the mean moves under the weights says what a number cannot.
 advice_line <- function(check) {
-  if (check$verdict == "not good") {
-    return("Fit with correct = \"importance\", or sample by other means.")
+  if (needs_correction(check)) {
+    return(correction_advice)
   }
   e <- check$estimates
   moved <- abs(e$mean - e$map) / e$sd

@@ -271,7 +271,8 @@ model_headline.laplace_density_model <- function(model) {
 }
 
 # Streams beyond those of the chains: 1 for the check of a corrected fit, 2 for
-# pictures, 3 for the search, 4 for what a density draws in that check.
+# pictures, 3 for the search, 4 for what a density draws in a check, 5 for the
+# points that a check adds to the draws.
 spare_stream <- function(seed, chains, number, call) {
   chain_streams(seed[[1L]], chains + number, call)[[chains + number]]
 }
@@ -782,22 +783,43 @@ scan_kept <- function(sweep, n, control) {
 #' likelihood times prior, or the density given to [laplace()]. Where the
 #' approximation is good the weights are nearly equal. Where its tails are too
 #' light a few draws carry almost all of the weight, and the shape \eqn{k} of a
-#' generalised Pareto distribution fitted to the largest weights is large. The
-#' weights also correct: they give the posterior's mean and standard deviation
-#' and the evidence, without further assumptions as long as \eqn{k} is small.
+#' generalised Pareto distribution fitted to the largest weights is large.
 #'
 #' Pareto \eqn{k} and the smoothing of the largest weights come from
 #' [loo::psis()]; without the loo package the weights are used as they are, and
 #' `pareto_k` is `NA`.
 #'
-#' | Pareto k | the approximation, and its correction |
+#' | Pareto k | the approximation |
 #' |---|---|
 #' | below 0.5 | good: the variance of the weights is finite |
-#' | 0.5 to 0.7 | usable: corrected values are reliable, with larger errors |
-#' | above 0.7 | not good: neither it nor weighted values can be trusted |
+#' | 0.5 to 0.7 | usable: prefer corrected values |
+#' | above 0.7 | not good |
 #'
 #' Above 0.7 take `correct = "importance"` and look at its R-hat and effective
 #' sample size, or sample by other means.
+#'
+#' @section Corrected values:
+#' Posterior means, standard deviations and the evidence are not taken from the
+#' weights above. These know nothing of a tail that the draws do not reach: from a
+#' \eqn{k} of 0.4 or so on their error is often larger than any estimate from the
+#' same weights says, and mostly towards the mode. (Smoothing adds little to this
+#' error, and takes little away.) So as many draws of the multivariate t
+#' distribution with 5 degrees of freedom, about the mode with scale
+#' \eqn{\Sigma}{Sigma}, are added, on a stream that the fit's seed determines,
+#' and all are weighed against the mixture:
+#' \eqn{v_s = q(\theta_s) / [\mathrm{N}(\theta_s) / 2 + t_5(\theta_s) /
+#' 2]}{v_s = q(theta_s) / [N(theta_s) / 2 + t_5(theta_s) / 2]} (Hesterberg 1995).
+#' These weights are bounded where \eqn{q} has lighter tails than the t
+#' distribution, as every posterior of a logistic regression with a normal prior
+#' has, so that `mcse` and `log_evidence_se` are what they say. The evidence has
+#' \eqn{\mathrm{N} / (\mathrm{N} / 2 + t_5 / 2)}{N / (N / 2 + t_5 / 2)}, whose
+#' mean is 1, as a control variate (Owen and Zhou 2000), so that it is exact for
+#' a density that is normal.
+#'
+#' Whether that was enough is told by Pareto \eqn{k} of the weights \eqn{v_s},
+#' `corrected_k`. From 0.5 on (heavy tails, several modes, tens of parameters with
+#' few data) errors may be larger than told, above 0.7 corrected values cannot be
+#' trusted either; [print()] says so.
 #'
 #' Nothing of this is computed when the model is fitted.
 #'
@@ -807,14 +829,16 @@ scan_kept <- function(sweep, n, control) {
 #'   for these, `draws` new draws of the approximation are made, by default as
 #'   many as the fit has, on a stream that the fit's seed determines.)
 #' @return An object of class `laplace_importance`, a list: `pareto_k`; `ess`
-#'   (the effective size of the weighted sample, \eqn{(\sum w)^2 / \sum w^2});
-#'   `draws`; `log_evidence` and `log_evidence_se`, the corrected evidence with
-#'   its standard error, beside `log_evidence_laplace`; `estimates`, a data
-#'   frame with the columns `variable`, `map`, `map_sd` (of the approximation),
-#'   `mean`, `sd` (corrected), `mcse` (Monte Carlo standard error of the mean);
-#'   `log_weights`, normalised to sum to one on the natural scale, in the order
-#'   of the draws; and `verdict`, `"good"`, `"usable"`, `"not good"` or
-#'   `"unknown"`.
+#'   (the effective size of the weighted draws, \eqn{(\sum w)^2 / \sum w^2});
+#'   `draws`; `corrected_k` and `corrected_ess`, the same of the weights that
+#'   corrected values come from (their number is twice `draws`); `log_evidence`
+#'   and `log_evidence_se`, the corrected evidence with its standard error,
+#'   beside `log_evidence_laplace`; `estimates`, a data frame with the columns
+#'   `variable`, `map`, `map_sd` (of the approximation), `mean`, `sd`
+#'   (corrected), `mcse` (Monte Carlo standard error of the mean); `log_weights`,
+#'   those of the draws, smoothed, normalised to sum to one on the natural
+#'   scale, in the order of the draws; and `verdict` on the approximation,
+#'   `"good"`, `"usable"`, `"not good"` or `"unknown"`.
 #' @section Errors: `gibbsite_error_argument` for anything but a Laplace
 #'   approximation and for more draws than there are; `gibbsite_error_state` for
 #'   a fit without its data; `gibbsite_error_numeric` when no draw has a
@@ -823,6 +847,14 @@ scan_kept <- function(sweep, n, control) {
 #' Vehtari A, Simpson D, Gelman A, Yao Y, Gabry J (2024). Pareto smoothed
 #' importance sampling. *Journal of Machine Learning Research* 25(72), 1-58.
 #' \doi{10.48550/arXiv.1507.02646}
+#'
+#' Hesterberg T (1995). Weighted average importance sampling and defensive
+#' mixture distributions. *Technometrics* 37, 185-194.
+#' \doi{10.1080/00401706.1995.10484303}
+#'
+#' Owen A, Zhou Y (2000). Safe and effective importance sampling. *Journal of the
+#' American Statistical Association* 95, 135-143.
+#' \doi{10.1080/01621459.2000.10473909}
 #' @examples
 #' fit <- laplace_logistic(am ~ wt, mtcars, seed = 1)
 #' importance_check(fit)
@@ -835,7 +867,23 @@ importance_check <- function(fit, draws = NULL) {
     abort_no_frame("what the weights are computed from", call)
   }
   w <- importance_draws(fit, draws, call)
-  weigh_draws(model, w, joint_of_draws(fit, w, call), call)
+  added <- added_draws(fit, nrow(w), call)
+  log_joint <- joint_of_draws(fit, rbind(w, added), call)
+  own <- seq_len(nrow(w))
+  weighed <- weigh_draws(model, w, log_joint[own], call)
+  corrected <- correct_moments(model, rbind(w, added), log_joint)
+  structure(
+    c(weighed, corrected), class = "laplace_importance"
+  )
+}
+
+# The part of the check that says how good the approximation is.
+importance_weights <- function(fit) {
+  call <- rlang::current_env()
+  w <- importance_draws(fit, NULL, call)
+  weigh_draws(
+    fit_part(fit, "model"), w, joint_of_draws(fit, w, call), call
+  )
 }
 
 check_laplace <- function(fit, arg = "fit", call = rlang::caller_env()) {
@@ -866,6 +914,14 @@ importance_draws <- function(fit, draws, call) {
   with_stream(stream, draw_normal(model, draws), call)$value
 }
 
+# `n` draws of the t distribution about the mode (draw_proposals()).
+added_draws <- function(fit, n, call) {
+  seed <- fit_part(fit, "running")$seed
+  stream <- spare_stream(seed, length(fit), 5L, call)
+  model <- fit_part(fit, "model")
+  with_stream(stream, draw_proposals(model, n)$w, call)$value
+}
+
 # log q at each of the draws.  A density of the user's may draw random numbers:
 # on a stream that the fit's seed determines, so that a check can be repeated and
 # the session's generator stays as it is.
@@ -893,30 +949,61 @@ weigh_draws <- function(model, w, log_joint, call) {
   largest <- max(smoothed$log_weights)
   weight <- exp(smoothed$log_weights - largest)
   total <- sum(weight)
-  moments <- weighted_moments(w, weight / total)
-  known <- is.finite(model$log_evidence)
-  verdict <- importance_verdict(smoothed$pareto_k)
-  structure(
-    list(
-      pareto_k = smoothed$pareto_k, ess = total^2 / sum(weight^2),
-      draws = nrow(w),
-      log_evidence = if (known) largest + log(mean(weight)) else NA_real_,
-      log_evidence_se = if (known) {
-        stats::sd(weight) / mean(weight) / sqrt(nrow(w))
-      } else {
-        NA_real_
-      },
-      log_evidence_laplace = model$log_evidence,
-      estimates = data.frame(
-        variable = model$columns, map = unname(model$data$map),
-        map_sd = sqrt(diag(laplace_covariance(model))), moments,
-        row.names = NULL
-      ),
-      log_weights = smoothed$log_weights - largest - log(total),
-      verdict = verdict
-    ),
-    class = "laplace_importance"
+  list(
+    pareto_k = smoothed$pareto_k, ess = total^2 / sum(weight^2),
+    draws = nrow(w),
+    log_weights = smoothed$log_weights - largest - log(total),
+    verdict = importance_verdict(smoothed$pareto_k)
   )
+}
+
+# What follows from draws w, the first half of N(map, Sigma), the other half of
+# the t distribution about the same mode: weights against the mixture of both,
+# which is within a factor of two of the better of them everywhere.
+correct_moments <- function(model, w, log_joint) {
+  log_normal <- log_normal_kernel(model, w) + log_normal_constant(model)
+  log_mixture <- log_mean_of(log_normal, log_t_density(model, w))
+  log_ratio <- log_joint - log_mixture
+  largest <- max(log_ratio)
+  weight <- exp(log_ratio - largest)
+  # mean 0 under the mixture; constant weights leave nothing beside it
+  control <- exp(log_normal - log_mixture) - 1
+  slope <- stats::cov(weight, control) / stats::var(control)
+  evidence <- weight - slope * control
+  if (!isTRUE(mean(evidence) > 0)) { # of a handful of draws
+    evidence <- weight
+  }
+  known <- is.finite(model$log_evidence)
+  list(
+    corrected_k = smooth_weights(log_ratio)$pareto_k,
+    corrected_ess = sum(weight)^2 / sum(weight^2),
+    log_evidence = if (known) largest + log(mean(evidence)) else NA_real_,
+    log_evidence_se = if (known) {
+      stats::sd(evidence) / mean(evidence) / sqrt(nrow(w))
+    } else {
+      NA_real_
+    },
+    log_evidence_laplace = model$log_evidence,
+    estimates = data.frame(
+      variable = model$columns, map = unname(model$data$map),
+      map_sd = sqrt(diag(laplace_covariance(model))),
+      weighted_moments(w, weight / sum(weight)), row.names = NULL
+    )
+  )
+}
+
+# log((exp(a) + exp(b)) / 2)
+log_mean_of <- function(a, b) {
+  pmax(a, b) + log1p(exp(-abs(a - b))) - log(2)
+}
+
+# log density of what draw_proposals() draws
+log_t_density <- function(model, w) {
+  df <- corrected_df
+  p <- ncol(w)
+  lgamma((df + p) / 2) - lgamma(df / 2) - p / 2 * log(df / 2) +
+    log_normal_constant(model) -
+    (df + p) / 2 * log1p(-2 * log_normal_kernel(model, w) / df)
 }
 
 # Weights that differ by rounding alone: the density is normal.
@@ -989,13 +1076,38 @@ importance_line <- function(check) {
   )
 }
 
+# How far corrected values can be trusted, where that is not far.
+correction_line <- function(check) {
+  k <- check$corrected_k
+  if (is.na(k) || k < 0.5) {
+    return(NULL)
+  }
+  paste0(
+    "Corrected values ",
+    if (k < 0.7) {
+      "may be further off than their errors say"
+    } else {
+      "cannot be trusted"
+    },
+    " (Pareto k ", format(round(k, 2), nsmall = 2), ")."
+  )
+}
+
+correction_advice <-
+  "Fit with correct = \"importance\", or sample by other means."
+
+needs_correction <- function(check) {
+  check$verdict == "not good" || isTRUE(check$corrected_k >= 0.7)
+}
+
 #' @export
 print.laplace_importance <- function(x, ...) {
   e <- x$estimates
   writeLines(c(
     importance_line(x),
     paste0(
-      "Effective size ", floor(x$ess), " of ", x$draws, " draws."
+      "Effective size ", floor(x$ess), " of ", x$draws, " draws, ",
+      floor(x$corrected_ess), " of ", 2 * x$draws, " for corrected values."
     ),
     if (!is.na(x$log_evidence)) {
       paste0(
@@ -1004,6 +1116,8 @@ print.laplace_importance <- function(x, ...) {
         format_evidence(x$log_evidence_laplace), "."
       )
     },
+    correction_line(x),
+    if (needs_correction(x)) correction_advice,
     ""
   ))
   shown <- data.frame(
@@ -1012,12 +1126,6 @@ print.laplace_importance <- function(x, ...) {
   )
   names(shown)[1:2] <- c("MAP", "MAP sd")
   print_table(e$variable, shown)
-  if (x$verdict == "not good") {
-    writeLines(c(
-      "",
-      "Weighted values cannot be trusted: fit with correct = \"importance\"."
-    ))
-  }
   invisible(x)
 }
 

@@ -158,6 +158,8 @@ test_that("evidence and moments, corrected, are those of quadrature", {
   share <- exp(check$log_weights)
   away <- (as.matrix(fit)[, 1] - mean)^2
   error <- sqrt(sum((share * (away - variance))^2))
+  # by the draws' own weights, and by those of corrected values
+  expect_lt(abs(sum(share * away) - variance) / error, 4.5)
   expect_lt(abs(e$sd^2 - variance) / error, 4.5)
   # uncorrected it does not pass
   expect_gt(abs(e$map - mean) / e$mcse, 4.5)

@@ -424,20 +424,47 @@ test_that("augment() puts predictions beside the data", {
   expect_identical(names(new)[12:15], c(".fitted", ".sd", ".lower", ".upper"))
 })
 
+# Of draws from N(map, Sigma) the linear predictor of an observation is normal; m
+# and s: its mean, of the sign of what was observed, and its sd.  What loo() and
+# waic() estimate then has one dimension, with p = sigma(m + s Z):
+#   loo   sum -log E(1 / p), where 1 / p = 1 + exp(-m - s Z)
+#   waic  sum  log E(p) - var(log p)
+# Both are sums over observations of functions of means over the same draws; a
+# draw adds the sum of its parts to the error, to first order, so that the sd of
+# these sums over the root of the number of draws is the Monte Carlo error.  (1 / p
+# is log-normal: its variance is finite, and near enough to normal a mean for s up
+# to about 1.7, as here.  Smoothing moves it by less than that error.)
 test_that("loo() and waic() take it", {
+  skip_long()
   skip_if_not_installed("loo")
-  fit <- cars()
-  estimate <- suppressWarnings(loo::loo(fit))$estimates["elpd_loo", ]
-  # leaving each observation out in turn
-  exact <- sum(vapply(seq_len(32), function(i) {
-    part <- short_logistic(
-      am ~ wt + factor(gear > 3), mtcars[-i, ], prior = prior_summary(fit)
-    )
-    p <- predict(part, mtcars[i, ], type = "response")
-    log(if (mtcars$am[i] == 1) p else 1 - p)
-  }, 0))
-  expect_lt(abs(estimate[["Estimate"]] - exact), 1)
-  expect_s3_class(suppressWarnings(loo::waic(fit)), "waic")
+  skip_if_not_installed("MASS")
+  fit <- pima()
+  x <- model.matrix(fit)
+  sign <- ifelse(MASS::Pima.tr$type == "Yes", 1, -1)
+  m <- sign * as.vector(x %*% coef(fit))
+  s <- sqrt(rowSums((x %*% vcov(fit)) * x))
+  expect_lt(max(s), 1.7)
+  log_p <- log_lik(fit)
+  n <- nrow(log_p)
+  relative <- function(x) x / rep(colMeans(x), each = n) - 1
+  estimate <- suppressWarnings(loo::loo(fit))$estimates["elpd_loo", "Estimate"]
+  error <- sd(rowSums(relative(exp(-log_p)))) / sqrt(n)
+  expect_lt(abs(estimate + sum(log1p(exp(-m + s^2 / 2)))), 4.5 * error)
+  # the mode by itself, or one draw's log p on average, is something else
+  expect_gt(abs(estimate - sum(plogis(m, log.p = TRUE))), 4.5 * error)
+  expect_gt(abs(estimate - mean(rowSums(log_p))), 4.5 * error)
+  estimate <- suppressWarnings(loo::waic(fit))$estimates["elpd_waic", "Estimate"]
+  spread <- (log_p - rep(colMeans(log_p), each = n))^2
+  error <- sd(
+    rowSums(relative(exp(log_p))) -
+      rowSums(spread - rep(colMeans(spread), each = n))
+  ) / sqrt(n)
+  rule <- quadrature(-10, 10)
+  weight <- rule$weight * dnorm(rule$node)
+  at <- plogis(m + outer(s, rule$node), log.p = TRUE)
+  variance <- drop(at^2 %*% weight) - drop(at %*% weight)^2
+  exact <- sum(log(drop(exp(at) %*% weight)) - variance)
+  expect_lt(abs(estimate - exact), 4.5 * error)
 })
 
 # ---- the approximation beside the posterior ---------------------------------
@@ -496,19 +523,138 @@ test_that("corrected, the means are those of a long Markov chain", {
   expect_true(converged(corrected))
 })
 
-test_that("the evidence of one coefficient is that of quadrature", {
-  data <- data.frame(x = c(-2, -1, 0.5, 1, 3, 4), y = c(0, 0, 1, 0, 1, 1))
-  fit <- short_logistic(
-    y ~ x - 1, data, prior = logistic_prior(4), draws = 5000
-  )
-  joint <- function(w) {
-    vapply(w, function(v) {
-      prod(plogis(ifelse(data$y == 1, 1, -1) * data$x * v)) * dnorm(v, 0, 2)
-    }, 0)
+# Posteriors with tails that their approximations lack, from a little to much: the
+# density without its constant, where the mass is, and how to fit it.
+corrected_cases <- function() {
+  regression <- function(x, y, c, lower, upper) {
+    sign <- ifelse(y == 1, 1, -1)
+    list(
+      fit = function(...) {
+        laplace_logistic(x, y, prior = logistic_prior(c, c), ...)
+      },
+      log_joint = function(w) {
+        eta <- rep(sign, each = nrow(w)) * (w %*% t(x))
+        rowSums(plogis(eta, log.p = TRUE)) +
+          rowSums(dnorm(w, 0, sqrt(c), log = TRUE))
+      },
+      lower = lower, upper = upper
+    )
   }
-  truth <- log(integrate(joint, -Inf, Inf, rel.tol = 1e-10)$value)
+  six <- c(-3:-1, 1:3)
+  list(
+    # k about 0.3, 0.55, 0.55, 0.8 and 0.7
+    overlap = regression(
+      cbind(a = 1, b = rep(c(-1, 0, 1, 2), 10)), rep(c(0, 1, 0, 1, 1), 8), 4,
+      c(-3, -3), c(4, 3)
+    ),
+    one = regression(
+      cbind(b = c(-2, -1, 0.5, 1, 3, 4)), c(0, 0, 1, 0, 1, 1), 4, -8, 14
+    ),
+    six = regression(cbind(a = 0.1, b = six), c(0, 0, 0, 1, 1, 1), 9,
+                     c(-24, -4), c(24, 24)),
+    separated = regression(cbind(a = 1, b = six), c(0, 0, 0, 1, 1, 1), 100,
+                           c(-70, -10), c(70, 80)),
+    log_gamma = list(
+      fit = function(...) {
+        laplace(
+          function(x) 0.7 * x[[1]] - exp(x[[1]]), c(x = 0),
+          gradient = function(x) 0.7 - exp(x), hessian = function(x) -exp(x), ...
+        )
+      },
+      log_joint = function(w) drop(0.7 * w - exp(w)), lower = -60, upper = 6
+    )
+  )
+}
+
+# list(log_evidence, mean, sd) of a case's last parameter, by the product of rules
+# with that many pieces
+by_quadrature <- function(case, pieces) {
+  rules <- Map(function(l, u) quadrature(l, u, pieces), case$lower, case$upper)
+  node <- as.matrix(expand.grid(lapply(rules, `[[`, "node")))
+  weight <- Reduce(function(a, b) as.vector(outer(a, b)),
+                   lapply(rules, `[[`, "weight"))
+  value <- unname(case$log_joint(node))
+  share <- weight * exp(value - max(value))
+  last <- node[, ncol(node)]
+  mean <- sum(share * last) / sum(share)
+  list(
+    log_evidence = log(sum(share)) + max(value), mean = mean,
+    sd = sqrt(sum(share * (last - mean)^2) / sum(share))
+  )
+}
+
+# Over seeds, errors in units of what is told of them have squares of mean 1, and
+# errors of the sd have mean zero.  Rows: of corrected values, and of the draws by
+# their own weights, whose errors the same formulas do not tell.
+errors_of_corrected <- function(case, truth, seeds) {
+  vapply(seeds, function(seed) {
+    fit <- case$fit(seed = seed, progress = FALSE)
+    check <- importance_check(fit)
+    estimate <- check$estimates[nrow(check$estimates), ]
+    share <- exp(check$log_weights)
+    draws <- as.matrix(fit)
+    draws <- draws[, ncol(draws)]
+    own <- sum(share * draws)
+    c(
+      evidence = (check$log_evidence - truth$log_evidence) /
+        check$log_evidence_se,
+      mean = (estimate$mean - truth$mean) / estimate$mcse,
+      sd = estimate$sd / truth$sd - 1,
+      own_mean = (own - truth$mean) / sqrt(sum((share * (draws - own))^2)),
+      own_sd = sqrt(sum(share * (draws - own)^2)) / truth$sd - 1
+    )
+  }, numeric(5))
+}
+
+test_that("corrected values err as much as they say", {
+  skip_long()
+  seeds <- 1:25
+  tiny_p <- 1e-5
+  most <- qchisq(tiny_p, length(seeds), lower.tail = FALSE)
+  cases <- corrected_cases()
+  for (name in names(cases)) {
+    pieces <- if (length(cases[[name]]$lower) == 1) 200 else 30
+    truth <- by_quadrature(cases[[name]], pieces)
+    # far below any Monte Carlo error
+    expect_equal(
+      by_quadrature(cases[[name]], pieces * 0.8), truth, tolerance = 1e-8
+    )
+    errors <- errors_of_corrected(cases[[name]], truth, seeds)
+    expect_lt(sum(errors["evidence", ]^2), most, label = name)
+    expect_lt(sum(errors["mean", ]^2), most, label = name)
+    expect_gt(t.test(errors["sd", ])$p.value, tiny_p, label = name)
+    if (name %in% c("one", "separated", "log_gamma")) {
+      expect_gt(sum(errors["own_mean", ]^2), most, label = name)
+      expect_lt(t.test(errors["own_sd", ])$p.value, tiny_p, label = name)
+    }
+  }
+})
+
+test_that("corrected values that cannot be trusted are told", {
+  skip_if_not_installed("loo")
+  heavy <- laplace(
+    function(x) -log1p(x[[1]]^2), c(x = 0.1), gradient = function(x) {
+      -2 * x / (1 + x^2)
+    }, hessian = function(x) matrix(-2 * (1 - x^2) / (1 + x^2)^2), seed = 2,
+    progress = FALSE
+  )
+  check <- importance_check(heavy)
+  expect_gt(check$corrected_k, 0.5)
+  expect_output(print(check), "Corrected values (may be|cannot)")
+  expect_output(print(summary(heavy)), "Corrected values (may be|cannot)")
+  light <- importance_check(cars())
+  expect_lt(light$corrected_k, 0.5)
+  printed <- paste(capture.output(print(light)), collapse = " ")
+  expect_no_match(printed, "Corrected values (may be|cannot)")
+})
+
+test_that("the evidence of one coefficient is that of quadrature", {
+  case <- corrected_cases()$one
+  truth <- by_quadrature(case, 200)$log_evidence
+  fit <- case$fit(draws = 5000, seed = 1, progress = FALSE)
   evidence <- log_evidence(fit, "importance")
   expect_lt(abs(evidence - truth), 4.5 * attr(evidence, "se"))
+  # Laplace's is 0.04 off, 16 of these errors
   expect_gt(abs(log_evidence(fit) - truth), 4.5 * attr(evidence, "se"))
 })
 

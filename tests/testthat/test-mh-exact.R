@@ -326,10 +326,7 @@ test_that("many sweeps over blocks leave exact draws of a funnel exact", {
 })
 
 test_that("many sweeps over blocks of all kinds leave exact draws exact", {
-  skip_if_not(
-    identical(Sys.getenv("GIBBSITE_EXTENDED_TESTS"), "true"),
-    "GIBBSITE_EXTENDED_TESTS is not true"
-  )
+  skip_unless_extended()
   for (bounded in c(FALSE, TRUE)) {
     target <- funnel_target(bounded)
     for (case in cases_of_all_kinds(target$gradient)) {
