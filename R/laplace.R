@@ -800,16 +800,16 @@ scan_kept <- function(sweep, n, control) {
 #'
 #' @section Corrected values:
 #' Posterior means, standard deviations and the evidence are not taken from the
-#' weights above. These know nothing of a tail that the draws do not reach: from a
-#' \eqn{k} of 0.4 or so on their error is often larger than any estimate from the
-#' same weights says, and mostly towards the mode. (Smoothing adds little to this
-#' error, and takes little away.) So as many draws of the multivariate t
+#' weights above. These know nothing of a tail that the draws do not reach: from
+#' a \eqn{k} of 0.4 or so on their error is often larger than any estimate from
+#' the same weights says, and mostly towards the mode. (Smoothing adds little to
+#' this error, and takes little away.) So as many draws of the multivariate t
 #' distribution with 5 degrees of freedom, about the mode with scale
 #' \eqn{\Sigma}{Sigma}, are added, on a stream that the fit's seed determines,
 #' and all are weighed against the mixture:
 #' \eqn{v_s = q(\theta_s) / [\mathrm{N}(\theta_s) / 2 + t_5(\theta_s) /
-#' 2]}{v_s = q(theta_s) / [N(theta_s) / 2 + t_5(theta_s) / 2]} (Hesterberg 1995).
-#' These weights are bounded where \eqn{q} has lighter tails than the t
+#' 2]}{v_s = q(theta_s) / [N(theta_s) / 2 + t_5(theta_s) / 2]} (Hesterberg
+#' 1995). These weights are bounded where \eqn{q} has lighter tails than the t
 #' distribution, as every posterior of a logistic regression with a normal prior
 #' has, so that `mcse` and `log_evidence_se` are what they say. The evidence has
 #' \eqn{\mathrm{N} / (\mathrm{N} / 2 + t_5 / 2)}{N / (N / 2 + t_5 / 2)}, whose
@@ -817,9 +817,9 @@ scan_kept <- function(sweep, n, control) {
 #' a density that is normal.
 #'
 #' Whether that was enough is told by Pareto \eqn{k} of the weights \eqn{v_s},
-#' `corrected_k`. From 0.5 on (heavy tails, several modes, tens of parameters with
-#' few data) errors may be larger than told, above 0.7 corrected values cannot be
-#' trusted either; [print()] says so.
+#' `corrected_k`. From 0.5 on (heavy tails, several modes, tens of parameters
+#' with few data) errors may be larger than told, above 0.7 corrected values
+#' cannot be trusted either; [print()] says so.
 #'
 #' Nothing of this is computed when the model is fitted.
 #'
@@ -835,10 +835,10 @@ scan_kept <- function(sweep, n, control) {
 #'   and `log_evidence_se`, the corrected evidence with its standard error,
 #'   beside `log_evidence_laplace`; `estimates`, a data frame with the columns
 #'   `variable`, `map`, `map_sd` (of the approximation), `mean`, `sd`
-#'   (corrected), `mcse` (Monte Carlo standard error of the mean); `log_weights`,
-#'   those of the draws, smoothed, normalised to sum to one on the natural
-#'   scale, in the order of the draws; and `verdict` on the approximation,
-#'   `"good"`, `"usable"`, `"not good"` or `"unknown"`.
+#'   (corrected), `mcse` (Monte Carlo standard error of the mean);
+#'   `log_weights`, those of the draws, smoothed, normalised to sum to one on
+#'   the natural scale, in the order of the draws; and `verdict` on the
+#'   approximation, `"good"`, `"usable"`, `"not good"` or `"unknown"`.
 #' @section Errors: `gibbsite_error_argument` for anything but a Laplace
 #'   approximation and for more draws than there are; `gibbsite_error_state` for
 #'   a fit without its data; `gibbsite_error_numeric` when no draw has a
@@ -852,8 +852,8 @@ scan_kept <- function(sweep, n, control) {
 #' mixture distributions. *Technometrics* 37, 185-194.
 #' \doi{10.1080/00401706.1995.10484303}
 #'
-#' Owen A, Zhou Y (2000). Safe and effective importance sampling. *Journal of the
-#' American Statistical Association* 95, 135-143.
+#' Owen A, Zhou Y (2000). Safe and effective importance sampling. *Journal of
+#' the American Statistical Association* 95, 135-143.
 #' \doi{10.1080/01621459.2000.10473909}
 #' @examples
 #' fit <- laplace_logistic(am ~ wt, mtcars, seed = 1)

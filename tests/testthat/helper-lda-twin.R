@@ -241,9 +241,10 @@ twin_given_phi <- function(model, z, alpha, phi, theta, key) {
   z
 }
 
-# One sweep: list(state, row), the row as the model's columns have it with theta,
-# phi and z at its end, and the state without what is streamed.  What is recorded
-# takes nothing from R's generator: without `record` the states are the same.
+# One sweep: list(state, row), the row as the model's columns have it with
+# theta, phi and z at its end, and the state without what is streamed.  What is
+# recorded takes nothing from R's generator: without `record` the states are the
+# same.
 twin_sweep <- function(model, state, wrong = "", record = TRUE) {
   z <- gibbsite:::lda_topics(state)
   n <- twin_counts(model, z)

@@ -67,10 +67,10 @@ banana_target <- function() {
 }
 
 # A funnel with a tail, x = (v, a, b) with independent N(0, 1) noises:
-# v = 1.5 e1, a = exp(v / 2) e2, b = a / 2 + e3.  A step in one coordinate changes
-# the slopes of others, by factors.  `bounded`: exp(v / 2), which is positive,
-# stands in the place of v, and moves on the log scale.  `working` is the density
-# there, where proposals are made.
+# v = 1.5 e1, a = exp(v / 2) e2, b = a / 2 + e3.  A step in one coordinate
+# changes the slopes of others, by factors.  `bounded`: exp(v / 2), which is
+# positive, stands in the place of v, and moves on the log scale.  `working` is
+# the density there, where proposals are made.
 funnel_target <- function(bounded = FALSE) {
   log_density <- function(x) {
     -0.5 * ((x[1] / 1.5)^2 + x[1] + x[2]^2 * exp(-x[1]) +
@@ -309,8 +309,8 @@ log_t_q <- function(y, mean, cov, df) {
     sum(log(diag(l))) - (df + d) / 2 * log1p(sum(z^2) / df)
 }
 
-# Every kind, for a block of d coordinates: the proposal, and log q(y | x) of the
-# block's coordinates with the slope at x; NULL where q is symmetric.
+# Every kind, for a block of d coordinates: the proposal, and log q(y | x) of
+# the block's coordinates with the slope at x; NULL where q is symmetric.
 kinds_of_proposal <- function(gradient, d) {
   drift <- drifting_proposal(0.9)
   far <- list(mean = rep(0.2, d), cov = diag(2.5, d))

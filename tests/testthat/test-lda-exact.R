@@ -494,12 +494,12 @@ test_that("a table of all assignments rejects wrong samplers", {
 
 # ---- many topics: summation by convolution -----------------------------------
 
-# With many topics the assignments are too many to list, but p(z, w) is a product
-# over topics of a function of the topic's counts alone, so that sums over all
-# assignments are convolutions.  A class is the tokens of one word in one
-# document, N_j of them; a cell is what of them one topic has, n_j <= N_j.  Of the
-# prod_j N_j! / prod_kj n_kj! assignments with counts n each has the probability
-# prod_k weight(n_k) times a constant, with
+# With many topics the assignments are too many to list, but p(z, w) is a
+# product over topics of a function of the topic's counts alone, so that sums
+# over all assignments are convolutions.  A class is the tokens of one word in
+# one document, N_j of them; a cell is what of them one topic has, n_j <= N_j.  Of
+# the prod_j N_j! / prod_kj n_kj! assignments with counts n each has the
+# probability prod_k weight(n_k) times a constant, with
 #
 #   weight(n) = prod_d G(alpha + n_d) / G(alpha)
 #               prod_w G(eta_w + n_w) / G(eta_w)  G(sum eta) / G(sum eta + n).
@@ -841,8 +841,8 @@ test_that("a theta drawn before alpha is rejected", {
 
 # ---- simulation-based calibration --------------------------------------------
 
-# Many short documents: in counts this small a token that counts itself tells, and
-# eight documents say it eight times.
+# Many short documents: in counts this small a token that counts itself tells,
+# and eight documents say it eight times.
 short_documents <- function(method) {
   withr::with_seed(80, tiny_lda(
     rep(3, 8), 5, 2, gamma_prior(5, 4), gamma_prior(4, 5), method

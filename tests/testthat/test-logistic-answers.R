@@ -424,16 +424,16 @@ test_that("augment() puts predictions beside the data", {
   expect_identical(names(new)[12:15], c(".fitted", ".sd", ".lower", ".upper"))
 })
 
-# Of draws from N(map, Sigma) the linear predictor of an observation is normal; m
-# and s: its mean, of the sign of what was observed, and its sd.  What loo() and
-# waic() estimate then has one dimension, with p = sigma(m + s Z):
+# Of draws from N(map, Sigma) the linear predictor of an observation is normal;
+# m and s: its mean, of the sign of what was observed, and its sd.  What loo()
+# and waic() estimate then has one dimension, with p = sigma(m + s Z):
 #   loo   sum -log E(1 / p), where 1 / p = 1 + exp(-m - s Z)
 #   waic  sum  log E(p) - var(log p)
 # Both are sums over observations of functions of means over the same draws; a
 # draw adds the sum of its parts to the error, to first order, so that the sd of
-# these sums over the root of the number of draws is the Monte Carlo error.  (1 / p
-# is log-normal: its variance is finite, and near enough to normal a mean for s up
-# to about 1.7, as here.  Smoothing moves it by less than that error.)
+# these sums over the root of the number of draws is the Monte Carlo error.
+# (1 / p is log-normal but for a constant: its variance is finite, and for s up
+# to about 1.7, as here, means of some thousand are near enough to normal.)
 test_that("loo() and waic() take it", {
   skip_long()
   skip_if_not_installed("loo")
@@ -453,7 +453,7 @@ test_that("loo() and waic() take it", {
   # the mode by itself, or one draw's log p on average, is something else
   expect_gt(abs(estimate - sum(plogis(m, log.p = TRUE))), 4.5 * error)
   expect_gt(abs(estimate - mean(rowSums(log_p))), 4.5 * error)
-  estimate <- suppressWarnings(loo::waic(fit))$estimates["elpd_waic", "Estimate"]
+  waic <- suppressWarnings(loo::waic(fit))$estimates
   spread <- (log_p - rep(colMeans(log_p), each = n))^2
   error <- sd(
     rowSums(relative(exp(log_p))) -
@@ -464,7 +464,7 @@ test_that("loo() and waic() take it", {
   at <- plogis(m + outer(s, rule$node), log.p = TRUE)
   variance <- drop(at^2 %*% weight) - drop(at %*% weight)^2
   exact <- sum(log(drop(exp(at) %*% weight)) - variance)
-  expect_lt(abs(estimate - exact), 4.5 * error)
+  expect_lt(abs(waic["elpd_waic", "Estimate"] - exact), 4.5 * error)
 })
 
 # ---- the approximation beside the posterior ---------------------------------
@@ -523,8 +523,8 @@ test_that("corrected, the means are those of a long Markov chain", {
   expect_true(converged(corrected))
 })
 
-# Posteriors with tails that their approximations lack, from a little to much: the
-# density without its constant, where the mass is, and how to fit it.
+# Posteriors with tails that their approximations lack, from a little to much:
+# the density without its constant, where the mass is, and how to fit it.
 corrected_cases <- function() {
   regression <- function(x, y, c, lower, upper) {
     sign <- ifelse(y == 1, 1, -1)
@@ -558,7 +558,8 @@ corrected_cases <- function() {
       fit = function(...) {
         laplace(
           function(x) 0.7 * x[[1]] - exp(x[[1]]), c(x = 0),
-          gradient = function(x) 0.7 - exp(x), hessian = function(x) -exp(x), ...
+          gradient = function(x) 0.7 - exp(x),
+          hessian = function(x) -exp(x), ...
         )
       },
       log_joint = function(w) drop(0.7 * w - exp(w)), lower = -60, upper = 6
@@ -566,8 +567,8 @@ corrected_cases <- function() {
   )
 }
 
-# list(log_evidence, mean, sd) of a case's last parameter, by the product of rules
-# with that many pieces
+# list(log_evidence, mean, sd) of a case's last parameter, by the product of
+# rules with that many pieces
 by_quadrature <- function(case, pieces) {
   rules <- Map(function(l, u) quadrature(l, u, pieces), case$lower, case$upper)
   node <- as.matrix(expand.grid(lapply(rules, `[[`, "node")))
@@ -583,9 +584,9 @@ by_quadrature <- function(case, pieces) {
   )
 }
 
-# Over seeds, errors in units of what is told of them have squares of mean 1, and
-# errors of the sd have mean zero.  Rows: of corrected values, and of the draws by
-# their own weights, whose errors the same formulas do not tell.
+# Over seeds, errors in units of what is told of them have squares of mean 1,
+# and errors of the sd have mean zero.  Rows: of corrected values, and of the
+# draws by their own weights, whose errors the same formulas do not tell.
 errors_of_corrected <- function(case, truth, seeds) {
   vapply(seeds, function(seed) {
     fit <- case$fit(seed = seed, progress = FALSE)

@@ -236,14 +236,15 @@ test_that("gradient ascent gets to where Newton's method does", {
   }
 })
 
-# A step that has taken the distance to the mode from `last` to d sds is the last
-# but one when d <= 1e-4 and (d / last)^2 <= 1e-8, or d <= 1e-9 (has_converged(),
-# logistic.c).  Newton's error is of second order, d = (c / 2) last^2, c the
-# relative change of the curvature over a sd.  So the last step ends within
-# (c / 2) d^2 = (d / last)^2 d <= 1e-12 sds of the mode, and the curvature, which
-# is that of the point before it, is off by c d = 2 (d / last)^2 <= 2e-8 of itself.
-# To the first comes rounding, of the gradient: a sum of n terms of which none is
-# above weight |x|, in whatever order, is off by at most n eps sum weight |x|.
+# A step that has taken the distance to the mode from `last` to d sds is the
+# last but one when d <= 1e-4 and (d / last)^2 <= 1e-8, or d <= 1e-9
+# (has_converged(), logistic.c).  Newton's error is of second order,
+# d = (c / 2) last^2, c the relative change of the curvature over a sd.  So the
+# last step ends within (c / 2) d^2 = (d / last)^2 d <= 1e-12 sds of the mode,
+# and the curvature, which is that of the point before it, is off by
+# c d = 2 (d / last)^2 <= 2e-8 of itself.  To the first comes rounding, of the
+# gradient: a sum of n terms of which none is above weight |x|, in whatever
+# order, is off by at most n eps sum weight |x|.
 expect_same_mode <- function(one, two, problem) {
   precision <- precision_of(one)
   sd <- sqrt(diag(solve(precision)))
@@ -258,9 +259,9 @@ expect_same_mode <- function(one, two, problem) {
   )
 }
 
-# The mode of every 20th row has, about that of all, 19 times the covariance of the
-# posterior: half of 19 chi-square variates on 4 degrees of freedom is what the
-# first value of the full search then lacks.
+# The mode of every 20th row has, about that of all, 19 times the covariance of
+# the posterior: 19 / 2 times a chi-square variate on 4 degrees of freedom is
+# what the first value of the full search then lacks.
 test_that("a warm start on some of the rows does not show", {
   withr::local_seed(44)
   for (times in 1:3) {
