@@ -488,7 +488,9 @@ test_that("loo, waic and pp_check take a fit", {
     one <- quiet(loo::loo(short_gmm(50, k = 1, x = faithful_with_holes(),
                                     na_action = "impute")))
     compared <- loo::loo_compare(quiet(loo::loo(fit)), one)
-    expect_identical(rownames(compared), c("model1", "model2"))
+    # since loo 2.10 a column
+    names <- if (is.data.frame(compared)) compared$model else rownames(compared)
+    expect_identical(as.character(names), c("model1", "model2"))
   }
   if (requireNamespace("bayesplot", quietly = TRUE)) {
     expect_s3_class(bayesplot::pp_check(fit), "ggplot")

@@ -114,6 +114,7 @@ test_that("a fork after a run in threads does not hang", {
 })
 
 test_that("progress is told from other processes too", {
+  skip_long()
   short_rounds()
   steps <- numeric()
   bar <- progressr::make_progression_handler("steps",
