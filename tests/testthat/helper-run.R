@@ -140,6 +140,14 @@ md5_of <- function(folder) {
 
 # ---- Other R processes -------------------------------------------------------
 
+# The plan of futures, without what `future` notes in it when it is used.
+plan_now <- function() {
+  lapply(future::plan("list"), function(plan) {
+    attr(plan, "backend") <- attr(plan, "init") <- NULL
+    plan
+  })
+}
+
 skip_unless_processes <- function() {
   testthat::skip_on_cran()
   testthat::skip_on_os("windows")

@@ -20,12 +20,12 @@ engine_fit <- function(...) {
 
 test_that("forked processes give the bits of one process, and leave the plan", {
   short_rounds()
-  before <- future::plan("list")
+  before <- plan_now()
   local_plan(future::sequential)
-  with_one <- future::plan("list")
+  with_one <- plan_now()
   whole <- engine_fit()
   expect_true(identical_fit(engine_fit(cores = 2), whole))
-  expect_identical(future::plan("list"), with_one)
+  expect_identical(plan_now(), with_one)
   # and continue one another's fits
   part <- short_gmm(draws = 50, burnin = 50, thin = 20, chains = 3, cores = 2)
   expect_true(identical_fit(longer(part, 100), whole))
@@ -43,19 +43,30 @@ test_that("a pool of other sessions gives the same bits, also one repaired", {
   expect_true(identical_fit(fit, whole))
   expect_identical(attr(fit, "run")$outcome, "done")
 
-  # a worker that died is reported, and replaced
+  # a worker that died is reported, and replaced; newer versions of `future`
+  # replace it by themselves before the chains start
   pid <- future::value(future::future(Sys.getpid()))
+  start <- function(k) list(pi = c(0.4, 0.6))
   killer <- function(k) {
     if (k == 1) tools::pskill(pid, tools::SIGKILL)
-    list(pi = c(0.4, 0.6))
+    start(k)
   }
-  expect_message(
-    failure <- suppressWarnings(rlang::catch_cnd(
-      short_gmm(inits = killer), "gibbsite_error_chain"
-    )),
-    class = "gibbsite_message_pool"
+  restarted <- FALSE
+  result <- withCallingHandlers(
+    tryCatch(
+      suppressWarnings(short_gmm(inits = killer)),
+      gibbsite_error_chain = identity
+    ),
+    gibbsite_message_pool = function(cnd) restarted <<- TRUE
   )
-  expect_s3_class(failure, "gibbsite_error_chain")
+  if (inherits(result, "gibbsite_error_chain")) {
+    expect_true(restarted)
+  } else {
+    expect_identical(as.matrix(result), as.matrix(short_gmm(inits = start)))
+    expect_false(pid %in% lapply(1:4, function(i) {
+      future::value(future::future(Sys.getpid()))
+    }))
+  }
   answers <- lapply(1:2, function(i) future::future(i, globals = list(i = i)))
   expect_identical(vapply(answers, future::value, 0L), 1:2)
   expect_true(identical_fit(engine_fit(), whole))
@@ -152,7 +163,7 @@ test_that("a worker killed in mid-run is named, the good chains are kept", {
   whole <- quietly(probe(draws = 3000, chains = 3))
   kill_worker(1500)
   withr::local_options(gibbsite.checkpoint_seconds = 0)
-  before <- future::plan("list")
+  before <- plan_now()
   failure <- suppressWarnings(rlang::catch_cnd(
     probe(draws = 3000, chains = 3, cores = 2, checkpoint = "run"),
     "gibbsite_error_chain"
@@ -160,7 +171,7 @@ test_that("a worker killed in mid-run is named, the good chains are kept", {
   expect_s3_class(failure, "gibbsite_error_chain")
   expect_match(conditionMessage(failure), "1 of 3 chains failed")
   expect_match(conditionMessage(failure), "Chain 2 after sweep")
-  expect_identical(future::plan("list"), before)
+  expect_identical(plan_now(), before)
   options(probe.hook = NULL)
   rest <- failure$fit
   expect_length(attr(rest, "chains"), 2)
