@@ -594,6 +594,18 @@ static void test_record(void) {
   }
 }
 
+/* Mean and sum of squared deviations, one value after another. */
+static void test_running_moments(void) {
+  static const double x[] = {3.0, -1.0, 2.5, 8.0, 2.0};
+  double mean = 0.0, m2 = 0.0, square = 0.0;
+  for (size_t i = 0; i < LENGTH(x); i++)
+    bmf_welford(x[i], (double)i + 1.0, &mean, &m2);
+  EXPECT_NEAR(mean, mean_of(x, LENGTH(x)), 1e-14);
+  for (size_t i = 0; i < LENGTH(x); i++)
+    square += (x[i] - mean) * (x[i] - mean);
+  EXPECT_NEAR(m2, square, 1e-13);
+}
+
 /* Conditional modes only raise the log joint density. */
 static void test_modes_climb(void) {
   const scan_control control = {.thin = 1.0, .threads = 1};
@@ -690,6 +702,7 @@ void test_bmf(void) {
   run_test("bmf: moves of lambda", test_moves_of_lambda);
   run_test("bmf: segments and threads", test_segments_and_threads);
   run_test("bmf: what is recorded", test_record);
+  run_test("bmf: running moments", test_running_moments);
   run_test("bmf: conditional modes climb", test_modes_climb);
   run_test("bmf: stored draws", test_stored_draws);
   run_test("bmf: failures", test_failures);
