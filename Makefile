@@ -67,6 +67,14 @@ faults: ## kill, interrupt and damage runs of every sampler; nothing is lost
 	@$(MAKE) --no-print-directory library
 	@$(WITH_LIBRARY) Rscript tools/faults.R
 
+# memory is bounded: what a mistake would copy must not take the machine's
+.PHONY: badinput
+badinput: ## call everything with hostile arguments (FILTER=regexp for some)
+	@tools/install.sh test
+	@$(MAKE) --no-print-directory library
+	@ulimit -v 12000000 2>/dev/null; \
+	  $(WITH_LIBRARY) Rscript tools/badinput.R "$(FILTER)"
+
 .PHONY: test-c
 test-c: ## test the C core without R under sanitizers
 	@tools/install.sh test-c

@@ -167,6 +167,7 @@ factor_basis <- function(fit, call) {
 #' head(factors_of(fit))
 #' @export
 factors_of <- function(fit, of = c("items", "users")) {
+  check_needed(fit = "a fit made by gibbs_bmf()")
   UseMethod("factors_of")
 }
 
@@ -350,6 +351,7 @@ NULL
 
 #' @export
 print.bmf_map <- function(x, ...) {
+  check_map(x)
   NextMethod()
   model <- x$model
   error <- if (!is.null(model$data)) {
@@ -387,6 +389,7 @@ map_factors <- function(map) {
 #' @rdname bmf_map
 #' @export
 factors_of.bmf_map <- function(fit, of = c("items", "users")) {
+  check_map(fit)
   of <- check_choice(of, c("items", "users"))
   factor_frame(fit$model, map_factors(fit)[[of]], of)
 }
@@ -395,6 +398,7 @@ factors_of.bmf_map <- function(fit, of = c("items", "users")) {
 #' @export
 predict.bmf_map <- function(object, newdata = NULL,
                             type = c("mean", "interval"), level = 0.9, ...) {
+  check_map(object)
   call <- rlang::current_env()
   check_no_more(...)
   type <- check_choice(type, c("mean", "interval"))
@@ -425,6 +429,7 @@ predict.bmf_map <- function(object, newdata = NULL,
 #' @rdname bmf_map
 #' @export
 fitted.bmf_map <- function(object, ...) {
+  check_map(object)
   check_no_more(...)
   predict(object)
 }
@@ -432,6 +437,7 @@ fitted.bmf_map <- function(object, ...) {
 #' @rdname bmf_map
 #' @export
 residuals.bmf_map <- function(object, ...) {
+  check_map(object)
   check_no_more(...)
   object$model$data$value - predict(object)
 }
@@ -439,6 +445,7 @@ residuals.bmf_map <- function(object, ...) {
 #' @rdname bmf_map
 #' @export
 held_out.bmf_map <- function(fit, newdata = NULL, level = c(0.5, 0.8, 0.95)) {
+  check_map(fit)
   call <- rlang::current_env()
   level <- check_levels(level)
   model <- fit$model
@@ -511,10 +518,8 @@ plot.gibbs_bmf <- function(x, type = NULL, newdata = NULL, variables = NULL,
                            ...) {
   call <- rlang::current_env()
   check_no_more(...)
-  type <- type %||% bmf_plot_types
-  type <- vapply(as.list(type), function(one) {
-    check_choice(one, c(bmf_plot_types, plot_types), arg = "type", call = call)
-  }, "")
+  check_whole_fit(x, "x", call)
+  type <- check_plot_types(type %||% bmf_plot_types, call, bmf_plot_types)
   if (any(type %in% plot_types)) {
     if (!all(type %in% plot_types)) {
       abort_argument(

@@ -431,6 +431,7 @@ predict.gibbs_bmf <- function(object, newdata = NULL,
                               level = 0.9, variance = TRUE, draws = NULL,
                               ...) {
   call <- rlang::current_env()
+  check_unlocked(call)
   check_no_more(...)
   type <- check_choice(type, c("mean", "draws", "interval"))
   level <- check_number(
@@ -598,6 +599,7 @@ check_matrix_size <- function(draws, pairs, call) {
 posterior_predict.gibbs_bmf <- function(object, newdata = NULL, draws = NULL,
                                         ...) {
   call <- rlang::current_env()
+  check_unlocked(call)
   check_no_more(...)
   pairs <- bmf_pairs(fit_part(object, "model"), newdata, call)
   kept <- kept_factors(object, draws, call)
@@ -611,6 +613,7 @@ posterior_epred.gibbs_bmf <- function(object, newdata = NULL, draws = NULL,
                                       ...) {
   check_no_more(...)
   call <- rlang::current_env()
+  check_unlocked(call)
   pairs <- bmf_pairs(fit_part(object, "model"), newdata, call)
   predict_draws(kept_factors(object, draws, call), pairs, call)
 }
@@ -628,6 +631,7 @@ posterior_linpred.gibbs_bmf <- function(object, transform = FALSE,
 #' @export
 log_lik.gibbs_bmf <- function(object, newdata = NULL, draws = NULL, ...) {
   call <- rlang::current_env()
+  check_unlocked(call)
   check_no_more(...)
   model <- fit_part(object, "model")
   pairs <- bmf_pairs(model, newdata, call)
@@ -802,6 +806,7 @@ glance.gibbs_bmf <- function(x, ...) {
 #' held_out(fit)
 #' @export
 predicted_at <- function(fit, level = 0.9) {
+  check_needed(fit = "a fit made by gibbs_bmf()")
   call <- rlang::current_env()
   check_bmf(fit)
   level <- check_number(
@@ -834,6 +839,7 @@ check_bmf <- function(fit, arg = "fit", call = rlang::caller_env()) {
       call = call
     )
   }
+  check_whole_fit(fit, arg, call)
 }
 
 asked_pairs <- function(fit, call) {
@@ -921,6 +927,7 @@ streamed_ends <- function(kept, pairs, streamed, level) {
 #' held_out(fit, made[back, ])
 #' @export
 held_out <- function(fit, newdata = NULL, level = c(0.5, 0.8, 0.95)) {
+  check_needed(fit = "a fit made by gibbs_bmf()")
   UseMethod("held_out")
 }
 
@@ -934,6 +941,7 @@ held_out.default <- function(fit, newdata = NULL, level = c(0.5, 0.8, 0.95)) {
 held_out.gibbs_bmf <- function(fit, newdata = NULL,
                                level = c(0.5, 0.8, 0.95)) {
   call <- rlang::current_env()
+  check_unlocked(call)
   level <- check_levels(level)
   pairs <- held_out_pairs(fit, newdata, call)
   kept <- kept_factors(fit, call = call)

@@ -31,6 +31,7 @@
 #' recommend(fit, users = c("1", "7"), n = 3)
 #' @export
 recommend <- function(fit, users = NULL, n = 10, level = 0.9, ...) {
+  check_needed(fit = "a fit made by gibbs_bmf()")
   UseMethod("recommend")
 }
 
@@ -77,7 +78,7 @@ chosen_users <- function(users, ids, call) {
   check_ids(users, "user", "users", call)
   codes <- match_ids(users, ids)
   if (anyNA(codes) || length(codes) == 0) {
-    lost <- utils::head(id_words(users[is.na(codes)]), 3)
+    lost <- utils::head(id_words(plain_or_level(users)[is.na(codes)]), 3)
     abort_argument(
       if (length(codes) == 0) {
         "{.arg users} must not be empty."
@@ -211,7 +212,9 @@ recommended <- function(model, pairs, best, ends) {
 #' recommend(folded, n = 3)
 #' @export
 fold_in <- function(fit, new_ratings, draws = NULL) {
+  check_needed(fit = "a fit made by gibbs_bmf()", new_ratings = "a data frame")
   call <- rlang::current_env()
+  check_unlocked(call)
   check_bmf(fit)
   model <- fit_part(fit, "model")
   asked <- pair_columns(new_ratings, model$names, "new_ratings", call)
@@ -260,6 +263,26 @@ fold_in <- function(fit, new_ratings, draws = NULL) {
   )
 }
 
+# New users as fold_in() returns them, whatever has their class.
+check_fold <- function(x, arg = rlang::caller_arg(x),
+                       call = rlang::caller_env()) {
+  force(arg)
+  check_made(
+    x, c("draws", "users", "ratings", "rated", "kept"), "fold_in()", arg, call
+  )
+  sound <- is.numeric(x$draws) && length(dim(x$draws)) == 3L &&
+    length(x$users) == dim(x$draws)[[2L]] && is.numeric(x$ratings) &&
+    is.list(x$rated) && is.list(x$kept) && is.list(x$kept$model) &&
+    inherits(x$kept$model, "bmf_model")
+  if (!sound) {
+    abort_argument(
+      "{.arg {arg}} has the class of what {.fn fold_in} makes, but is not.",
+      call = call, class = "forged"
+    )
+  }
+  invisible(x)
+}
+
 plain_or_level <- function(x) {
   if (is.factor(x)) as.character(x) else plain_ids(x)
 }
@@ -279,6 +302,7 @@ fold_draws <- function(kept, ratings) {
 
 #' @export
 print.bmf_fold <- function(x, ...) {
+  check_fold(x)
   size <- dim(x$draws)
   writeLines(cli::pluralize(
     "<bmf_fold> {size[2]} new user{?s} with {sum(x$ratings)} rating{?s}, ",
@@ -334,7 +358,10 @@ fold_moments <- function(fold, user, item) {
 predict.bmf_fold <- function(object, newdata,
                              type = c("mean", "draws", "interval"),
                              level = 0.9, ...) {
+  check_fold(object)
+  check_needed(newdata = "a data frame of users and items")
   call <- rlang::current_env()
+  check_unlocked(call)
   check_no_more(...)
   type <- check_choice(type, c("mean", "draws", "interval"))
   level <- check_number(
@@ -393,6 +420,7 @@ fold_frame <- function(fold, pairs, moments, type, level) {
 #' @param users,n As in [recommend()].
 #' @export
 recommend.bmf_fold <- function(fit, users = NULL, n = 10, level = 0.9, ...) {
+  check_fold(fit)
   call <- rlang::current_env()
   check_no_more(...)
   n <- check_count(n)

@@ -103,15 +103,17 @@ bmf_wishart <- function(mu0 = NULL, kappa0 = NULL,
                         W0 = NULL, # nolint: object_name_linter.
                         nu0 = NULL, e = NULL, f = NULL) {
   call <- rlang::current_env()
-  if (!is.null(mu0)) mu0 <- check_numeric_vector(mu0)
+  mu0 <- check_numeric_vector(mu0, null_ok = TRUE)
+  check_no_names(mu0, "mu0", call)
   if (is.matrix(W0)) {
     W0 <- check_spd_matrix( # nolint: object_name_linter.
       W0, nrow(W0), arg = "W0", call = call
     )
-  } else if (!is.null(W0)) {
+  } else {
     W0 <- check_numeric_vector( # nolint: object_name_linter.
-      W0, lower = 0, lower_open = TRUE
+      W0, lower = 0, lower_open = TRUE, null_ok = TRUE
     )
+    check_no_names(W0, "W0", call)
   }
   new_bmf_prior("bmf_wishart", list(
     mu0 = mu0, kappa0 = check_positive(kappa0, "kappa0", call), W0 = W0,
@@ -141,6 +143,17 @@ bmf_fixed <- function(c = NULL, sigma2 = NULL) {
   ))
 }
 
+# Coordinates have no names: those of a vector are of something else.
+check_no_names <- function(x, arg, call) {
+  if (!is.null(names(x))) {
+    abort_argument(
+      c("{.arg {arg}} must not have names: the coordinates have none.",
+        i = "Use {.fn unname} if its order is meant."),
+      call = call
+    )
+  }
+}
+
 new_bmf_prior <- function(class, fields) {
   structure(fields, class = c(class, "bmf_prior", "gibbsite_prior"))
 }
@@ -149,6 +162,15 @@ check_positive <- function(x, arg, call) {
   check_number(
     x, lower = 0, lower_open = TRUE, null_ok = TRUE, arg = arg, call = call
   )
+}
+
+# Which of the makers made it: what has the class alone goes by the last.
+bmf_makers <- list(
+  bmf_fixed = bmf_fixed, bmf_gamma = bmf_gamma, bmf_wishart = bmf_wishart
+)
+
+bmf_prior_kind <- function(prior) {
+  c(intersect(class(prior), names(bmf_makers)), "bmf_wishart")[[1]]
 }
 
 bmf_prior_lines <- list(
@@ -173,11 +195,13 @@ bmf_prior_lines <- list(
 
 #' @export
 format.bmf_prior <- function(x, ...) {
+  make <- bmf_makers[[bmf_prior_kind(x)]]
+  check_made(x, names(formals(make)), paste0(bmf_prior_kind(x), "()"))
   fields <- unclass(x)
   attributes(fields) <- list(names = names(x))
   names <- format(names(fields))
   c(
-    bmf_prior_lines[[class(x)[[1]]]],
+    bmf_prior_lines[[bmf_prior_kind(x)]],
     vapply(seq_along(fields), function(k) {
       paste0("  ", names[[k]], " = ", format_prior_value(fields[[k]]))
     }, "")
@@ -216,7 +240,7 @@ print.bmf_prior <- function(x, ...) {
 }
 
 check_bmf_prior <- function(prior, call) {
-  if (!inherits(prior, "bmf_prior")) {
+  if (!inherits(prior, "bmf_prior") || !inherits(prior, names(bmf_makers))) {
     given <- describe(prior)
     hint <- if (is.function(prior)) "Call it: {.code prior = bmf_wishart()}."
     abort_argument(
@@ -234,12 +258,8 @@ check_bmf_prior <- function(prior, call) {
 # names the field.  spread: s2 above.
 complete_bmf_prior <- function(prior, spread, rank, biases, call = NULL) {
   check_bmf_prior(prior, call)
-  # fields may have been changed by hand since they were checked
-  kind <- class(prior)[[1]]
-  make <- list(
-    bmf_fixed = bmf_fixed, bmf_gamma = bmf_gamma, bmf_wishart = bmf_wishart
-  )[[kind]]
-  prior <- do.call(make, unclass(prior)[names(formals(make))])
+  kind <- bmf_prior_kind(prior)
+  prior <- remade(prior, bmf_makers[[kind]], paste0(kind, "()"), call = call)
   width <- sqrt(spread / rank)
   if (kind == "bmf_fixed") {
     prior$c <- prior$c %||% width
@@ -560,6 +580,7 @@ gibbs_bmf <- function(ratings, rank = 10, prior = bmf_wishart(), data = NULL,
                       cores = getOption("mc.cores", 1L), seed = NULL,
                       checkpoint = NULL, stop_when = NULL,
                       progress = interactive(), keep_data = TRUE) {
+  check_needed(ratings = "the ratings")
   call <- rlang::current_env()
   method <- check_choice(method, c("gibbs", "icm"))
   rank <- check_count(rank, max = 200)
@@ -636,6 +657,7 @@ pair_columns <- function(x, names, arg, call) {
       x, "a data frame of users and items", arg == "predict_at", arg, call
     )
   }
+  check_data_frame(x, arg, call)
   column <- function(role, which) {
     known <- c(names[[which]], usual_columns[[role]])
     found <- intersect(known, names(x))
@@ -835,6 +857,8 @@ model_labels.bmf_model <- function(model) {
 #' @export
 sim_bmf <- function(users, items, rank = 2, share = 0.2, sigma2 = 0.25,
                     c = 1 / sqrt(rank), mean = 0, biases = 0) {
+  check_unlocked()
+  check_needed(users = "how many", items = "how many")
   most <- .Machine$integer.max
   users <- check_count(users, max = most)
   items <- check_count(items, max = most)

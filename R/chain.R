@@ -109,8 +109,8 @@ warn_same_streams <- function(job) {
 }
 
 # The stream of which a chain's sampler draws: its own, where user code has the
-# chain's to itself.  Where log densities have one of theirs (`asked`), draws are
-# made on the chain's.
+# chain's to itself.  Where log densities have one of theirs (`asked`), the
+# draws are made on the chain's.
 sampler_stream <- function(chain) {
   apart <- if (is.null(chain$state$asked)) chain$state$own
   apart %||% chain$rng
@@ -248,13 +248,22 @@ begin_chain <- function(job, k, call) {
   start_chain(job$model, init, job$chains[[k]]$rng, k, call)
 }
 
+ask_inits <- function(inits, k, call) {
+  tryCatch(inits(k), error = function(cnd) {
+    abort_argument(
+      "{.arg inits} failed for chain {k}.", call = call, parent = cnd,
+      class = "user_function"
+    )
+  })
+}
+
 # Everything random about a start happens on the chain's own stream.
 start_chain <- function(model, init, stream, k, call) {
   started <- with_stream(stream, {
     where <- paste0("inits[[", k, "]]")
     if (is.function(init)) {
       where <- paste0("inits(", k, ")")
-      init <- model_check_init(model, init(k), where, call)
+      init <- model_check_init(model, ask_inits(init, k, call), where, call)
     }
     # for the words of an error
     if (!is.null(init)) model$start_from <- where

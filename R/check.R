@@ -74,8 +74,17 @@ format_number <- function(x) {
 
 quoted <- function(x) encodeString(x, quote = "\"")
 
+# Strings that can be read as text.  Bytes that are none in the session's
+# encoding cannot be counted, compared or shown by most of R.
+is_text <- function(x) validEnc(x) & Encoding(x) != "bytes"
+
 describe_string <- function(x) {
-  if (nchar(x, "chars") > 40) x <- paste0(substr(x, 1, 37), "...")
+  # what is no text is shown by its bytes, which are too many only at length
+  if (is_text(x)) {
+    if (nchar(x, "chars") > 40) x <- paste0(substr(x, 1, 37), "...")
+  } else if (nchar(x, "bytes") > 40) {
+    return("a string")
+  }
   paste("the string", quoted(x))
 }
 
@@ -125,7 +134,7 @@ describe_vector <- function(x) {
   if (!is.null(dim(x))) return(describe_array(x))
   if (length(x) == 1) return(describe_scalar(x))
   if (length(x) == 0) return(paste("an empty", type_word(x), "vector"))
-  sprintf("%s vector of length %d", with_article(type_word(x)), length(x))
+  paste(with_article(type_word(x)), "vector of length", whole(length(x)))
 }
 
 # "3.5", "the string \"a\"", "a list", "a numeric vector of length 3", ...
@@ -173,6 +182,7 @@ range_words <- function(lower, upper, lower_open = FALSE, upper_open = FALSE,
 abort_expected <- function(x, expected, null_ok, arg, call, hint = NULL) {
   expected <- paste0(if (null_ok) "NULL or ", expected)
   given <- describe(x)
+  hint <- text_hint(x) %||% hint
   abort_argument(
     c(
       "{.arg {arg}} must be {expected}, not {given}.",
@@ -180,6 +190,26 @@ abort_expected <- function(x, expected, null_ok, arg, call, hint = NULL) {
     ),
     call = call
   )
+}
+
+text_hint <- function(x) {
+  odd <- is.character(x) && length(x) == 1 && !is_text(x)
+  if (odd) "It is not valid text: see `validUTF8()` and `iconv()`."
+}
+
+# The first of several strings that is no text is an error.
+check_text <- function(x, arg, call) {
+  if (!is.character(x)) return(invisible())
+  bad <- which(!is_text(x))
+  if (length(bad) > 0) {
+    first <- bad[[1]]
+    given <- describe(as.vector(x)[[first]])
+    abort_argument(
+      c("{.arg {arg}} must be valid text: element {first} is {given}.",
+        i = "See {.fn validUTF8} and {.fn iconv}."),
+      call = call, class = "text"
+    )
+  }
 }
 
 # ---- One value -------------------------------------------------------------
@@ -191,21 +221,30 @@ is_plain_scalar <- function(x) {
 
 is_plain_number <- function(x) is_plain_scalar(x) && is.numeric(x)
 
-is_plain_string <- function(x) is_plain_scalar(x) && is.character(x)
+is_plain_string <- function(x) {
+  is_plain_scalar(x) && is.character(x) && is_text(x)
+}
 
 in_range <- function(x, lower, upper, lower_open = FALSE, upper_open = FALSE) {
   (if (lower_open) x > lower else x >= lower) &
     (if (upper_open) x < upper else x <= upper)
 }
 
+# 0, or a rounding error away from another whole number, as arithmetic leaves
+# it.  Nothing but 0 is taken for 0: what is close to it was meant to be small.
+is_whole_number <- function(x) {
+  nearest <- round(x)
+  x == nearest |
+    nearest != 0 & abs(x - nearest) <= sqrt(.Machine$double.eps)
+}
+
 # A whole number in [min, max]: an integer where it fits, else a double.  1e4
-# is a count; what arithmetic leaves a rounding error away from one is too.
+# is a count.
 check_count <- function(x, min = 1, max = Inf, max_why = NULL, null_ok = FALSE,
                         arg = rlang::caller_arg(x),
                         call = rlang::caller_env()) {
   if (null_ok && is.null(x)) return(NULL)
-  whole <- is_plain_number(x) && is.finite(x) &&
-    abs(x - round(x)) <= sqrt(.Machine$double.eps)
+  whole <- is_plain_number(x) && is.finite(x) && is_whole_number(x)
   if (!whole || !in_range(round(x), min, max)) {
     range <- range_words(min, max, upper_why = max_why)
     abort_expected(x, paste0("a whole number", range), null_ok, arg, call)
@@ -267,7 +306,7 @@ check_choice <- function(x, choices, arg = rlang::caller_arg(x),
 }
 
 case_hint <- function(x, choices) {
-  if (!is.character(x)) return(NULL)
+  if (!is_plain_string(x)) return(NULL)
   same <- choices[tolower(choices) %in% tolower(x)]
   if (length(same) != 1) return(NULL)
   paste0("Case matters: did you mean ", quoted(same), "?")
@@ -284,6 +323,7 @@ check_subset <- function(x, choices, what = "names",
       hint = hint
     )
   }
+  check_text(x, arg, call)
   unknown <- setdiff(x, choices)
   if (length(unknown) > 0) {
     unknown <- or_words(quoted(unknown))
@@ -321,6 +361,46 @@ check_class <- function(x, class, made_by, null_ok = FALSE,
   x
 }
 
+# A class can be written on anything, and the elements of what has it be changed
+# by hand: it must have those that its maker gives it.
+check_made <- function(x, fields, made_by, arg = rlang::caller_arg(x),
+                       call = rlang::caller_env()) {
+  force(arg)
+  lacking <- if (is.list(x)) setdiff(fields, names(unclass(x))) else fields
+  if (length(lacking) > 0) {
+    abort_argument(
+      c(
+        "{.arg {arg}} is not what {.code {made_by}} makes: it has no
+         {.field {lacking[1]}}.",
+        i = "Its elements were changed by hand: make it anew."
+      ),
+      call = call, class = "forged"
+    )
+  }
+  invisible(x)
+}
+
+# The same made again by `maker` of its elements, which are so checked.
+remade <- function(x, maker, made_by, arg = rlang::caller_arg(x),
+                   call = rlang::caller_env(),
+                   fields = names(formals(maker))) {
+  force(arg)
+  check_made(x, fields, made_by, arg, call)
+  tryCatch(
+    do.call(maker, unclass(x)[fields], quote = TRUE),
+    gibbsite_error_argument = function(cnd) {
+      reason <- cli::ansi_strip(conditionMessage(cnd))
+      abort_argument(
+        c(
+          "{.arg {arg}} is not what {.code {made_by}} makes.",
+          x = "{reason}"
+        ),
+        call = call, class = "forged"
+      )
+    }
+  )
+}
+
 # ---- Vectors and matrices --------------------------------------------------
 
 # A numeric vector as doubles, names kept.  `length`: the lengths allowed
@@ -336,6 +416,7 @@ check_numeric_vector <- function(x, length = NULL, length_why = NULL,
     abort_expected(x, "a numeric vector", null_ok, arg, call)
   }
   check_vector_length(x, length, length_why, arg, call)
+  check_text(names(x), paste0("names(", arg, ")"), call)
   bad <- which(
     is.na(x) | (finite & is.infinite(x)) |
       !in_range(x, lower, upper, lower_open, upper_open)
@@ -353,11 +434,23 @@ check_numeric_vector <- function(x, length = NULL, length_why = NULL,
   structure(as.double(x), names = names(x))
 }
 
+# No argument that is neither data nor one number a datum is longer than this:
+# what is was not meant for it, and would be copied before that was found.
+longest_vector <- 1e7
+
 check_vector_length <- function(x, length, length_why, arg, call) {
   given <- base::length(x)
+  shown <- whole(given)
   if (is.null(length)) {
     if (given == 0) {
       abort_argument("{.arg {arg}} must not be empty.", call = call)
+    }
+    if (given > longest_vector) {
+      abort_argument(
+        "{.arg {arg}} must have length {whole(longest_vector)} at most, not
+         {shown}.",
+        call = call
+      )
     }
     return(invisible())
   }
@@ -365,7 +458,7 @@ check_vector_length <- function(x, length, length_why, arg, call) {
     wanted <- or_words(unique(length))
     why <- if (is.null(length_why)) "" else paste0(" (", length_why, ")")
     abort_argument(
-      "{.arg {arg}} must have length {wanted}{why}, not {given}.",
+      "{.arg {arg}} must have length {wanted}{why}, not {shown}.",
       call = call
     )
   }
@@ -453,6 +546,17 @@ abort_needed <- function(arg, what, call) {
   abort_argument("{.arg {arg}} is needed: {what}.", call = call)
 }
 
+# The arguments without a default of the function that calls this, each with
+# what it is, in words: check_needed(fit = "a fit").
+check_needed <- function(..., call = rlang::caller_env()) {
+  what <- c(...)
+  for (arg in names(what)) {
+    if (eval(as.call(list(quote(missing), as.name(arg))), call)) {
+      abort_needed(arg, what[[arg]], call)
+    }
+  }
+}
+
 # First TRUE of a logical matrix, in reading order: along the rows.
 first_place <- function(at) {
   row <- unname(which(rowSums(at) > 0)[1])
@@ -471,6 +575,13 @@ check_data_matrix <- function(x, na_action = "fail",
                               arg = rlang::caller_arg(x),
                               call = rlang::caller_env()) {
   force(arg)
+  if (is.null(dim(x)) && length(x) > .Machine$integer.max) {
+    abort_argument(
+      "{.arg {arg}} must have 2^31 - 1 rows at most, not {whole(length(x))}
+       values.",
+      call = call
+    )
+  }
   if (is.data.frame(x)) {
     x <- matrix_from_data_frame(x, arg, call)
   } else {
@@ -480,7 +591,7 @@ check_data_matrix <- function(x, na_action = "fail",
     none <- if (nrow(x) == 0) "rows" else "columns"
     abort_argument("{.arg {arg}} has no {none}.", call = call, class = "empty")
   }
-  x <- with_column_names(x, arg)
+  x <- with_column_names(x, arg, call)
   check_finite_data(x, arg, call)
   drop_missing(x, na_action, arg, call)
 }
@@ -520,6 +631,7 @@ array_hint <- function(x) {
 }
 
 matrix_from_data_frame <- function(x, arg, call) {
+  check_data_frame(x, arg, call)
   names <- names(x)
   columns <- lapply(seq_along(x), function(j) x[[j]])
   faults <- lapply(columns, column_fault)
@@ -540,6 +652,23 @@ matrix_from_data_frame <- function(x, arg, call) {
   if (identical(rows, as.character(seq_len(nrow(x))))) rows <- NULL
   values <- vapply(columns, as_plain_double, double(nrow(x)))
   matrix(values, nrow(x), length(columns), dimnames = list(rows, names))
+}
+
+# A data frame as R's own functions leave one: columns of one length, with names
+# that can be read.
+check_data_frame <- function(x, arg, call) {
+  columns <- unclass(x)
+  rows <- .row_names_info(x, 2L)
+  sizes <- if (is.list(columns)) vapply(columns, NROW, 0) else NA
+  names <- names(columns)
+  if (anyNA(sizes) || any(sizes != rows) || length(names) != length(columns)) {
+    abort_argument(
+      c("{.arg {arg}} is not a valid data frame.",
+        x = "Its columns must have names and {rows} row{?s} each."),
+      call = call, class = "forged"
+    )
+  }
+  check_text(names, paste0("names of ", arg), call)
 }
 
 as_plain_double <- function(x) {
@@ -609,14 +738,16 @@ inform_conversion <- function(what, how = "is taken as plain numbers") {
   inform_gibbsite(template, class = "conversion")
 }
 
-with_column_names <- function(x, arg) {
-  colnames(x) <- whole_column_names(colnames(x), ncol(x), arg)
+with_column_names <- function(x, arg, call = rlang::caller_env()) {
+  colnames(x) <- whole_column_names(colnames(x), ncol(x), arg, call)
   x
 }
 
 # The names alone: setting them in a large matrix would copy it.
-whole_column_names <- function(names, count, arg) {
+whole_column_names <- function(names, count, arg,
+                               call = rlang::caller_env()) {
   if (is.null(names)) names <- rep("", count)
+  check_text(names, paste0("names of ", arg), call)
   nameless <- is.na(names) | !nzchar(names)
   names[nameless] <- paste0("V", seq_along(names))[nameless]
   if (anyDuplicated(names) > 0) {
@@ -722,6 +853,12 @@ check_new_directory <- function(x, null_ok = FALSE,
   path <- check_string(x, null_ok, arg = arg, call = call)
   if (is.null(path)) return(NULL)
   path <- path.expand(path)
+  # most file systems take no longer name
+  if (nchar(basename(path), "bytes") > 255) {
+    abort_argument(
+      "{.arg {arg}} must have a name of 255 bytes at most.", call = call
+    )
+  }
   parent <- if (dir.exists(path)) path else dirname(path)
   if (file.exists(path) && !dir.exists(path)) {
     abort_argument(
@@ -771,6 +908,29 @@ check_result_size <- function(size, what, fewer, call) {
         i = paste0(
           "Lower ", fewer, ", or raise ",
           "{.code options(gibbsite.max_draws_mb = )}."
+        )
+      ),
+      call = call, class = "gibbsite_error_size"
+    )
+  }
+}
+
+# `copies` square matrices of `size` rows must fit into the same.  `what` takes
+# them (a template), `hint` is the way out.
+check_square_size <- function(size, copies, what, hint, call) {
+  mb <- 8 * copies * as.double(size)^2 / 2^20
+  limit <- gibbsite_option("max_draws_mb", call = call)
+  if (mb > limit) {
+    numbers <- format(size, big.mark = ",", scientific = FALSE)
+    abort_argument(
+      c(
+        paste0(
+          what, " {numbers} x {numbers} numbers: that would take
+           {format(ceiling(mb), big.mark = ',')} MB, more than the
+           {format(limit, big.mark = ',')} MB allowed."
+        ),
+        i = paste0(
+          hint, ", or raise {.code options(gibbsite.max_draws_mb = )}."
         )
       ),
       call = call, class = "gibbsite_error_size"

@@ -328,6 +328,7 @@ resume <- function(path, data = NULL, threads = 1,
                    cores = getOption("mc.cores", 1L),
                    progress = interactive(), log_density = NULL,
                    proposal = NULL, ...) {
+  check_needed(path = "the directory of a checkpoint")
   call <- rlang::current_env()
   check_string(path, arg = "path", call = call)
   settings <- list(

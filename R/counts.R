@@ -15,6 +15,7 @@
 as_counts <- function(x, vocabulary = NULL, empty = "error", known = NULL,
                       arg = rlang::caller_arg(x), call = rlang::caller_env()) {
   force(arg)
+  check_sparse(x, arg, call)
   table <- counts_table(x, vocabulary, arg, call)
   table <- name_counts(table, vocabulary, known, arg, call)
   table <- check_counts(table, arg, call)
@@ -37,6 +38,7 @@ counts_table <- function(x, vocabulary, arg, call) {
     return(table_of_data_frame(x, arg, call))
   }
   if (is.matrix(x) && is.numeric(x)) {
+    check_sides(dimnames(x), dim(x), "dimnames", arg, call)
     return(table_of_matrix(x))
   }
   if (is.list(x) && !is.object(x)) {
@@ -110,6 +112,7 @@ table_of_matrix <- function(x) {
 # One row for each document and term, with the count; without a column of counts
 # each row is one token.
 table_of_data_frame <- function(x, arg, call) {
+  check_data_frame(x, arg, call)
   needed <- c("document", "term")
   lacking <- setdiff(needed, names(x))
   if (length(lacking) > 0L) {
@@ -159,8 +162,10 @@ name_codes <- function(column, name, arg, call) {
     )
   }
   if (is.factor(column)) {
+    check_text(levels(column), paste0("levels(", arg, "$", name, ")"), call)
     return(list(code = as.integer(column), names = levels(column)))
   }
+  check_text(column, paste0(arg, "$", name), call)
   names <- unique(column)
   list(code = match(column, names), names = format_name(names))
 }
@@ -243,10 +248,11 @@ name_counts <- function(table, vocabulary, known, arg, call) {
   }
   twice <- unique(table$terms[duplicated(table$terms)])
   if (length(twice) > 0L) {
+    whose <- if (is.null(vocabulary)) arg else "vocabulary"
     abort_argument(
       c(
-        "Names of terms in {.arg {arg}} must be different: {.val {twice[1]}} is
-         there more than once.",
+        "Names of terms in {.arg {whose}} must be different: {.val {twice[1]}}
+         is there more than once.",
         i = "Add up their columns first."
       ),
       call = call, class = "names"
@@ -258,11 +264,13 @@ name_counts <- function(table, vocabulary, known, arg, call) {
 }
 
 check_vocabulary <- function(vocabulary, terms, arg, call) {
-  if (!is.character(vocabulary) || anyNA(vocabulary)) {
+  if (!is.character(vocabulary) || is.object(vocabulary) ||
+        anyNA(vocabulary)) {
     abort_expected(
       vocabulary, "the names of the terms", TRUE, "vocabulary", call
     )
   }
+  check_text(vocabulary, "vocabulary", call)
   if (length(vocabulary) != terms) {
     abort_argument(
       "{.arg vocabulary} must have {terms} name{?s}, one for each term of

@@ -124,7 +124,12 @@ hash_draws <- function(matrices, columns = NULL) {
 
 # Parts --------------------------------------------------------------------
 
-fit_part <- function(x, part) attr(x, part, exact = TRUE)
+# Every method begins with one of these: a class can be written on anything.
+fit_part <- function(x, part, arg = rlang::caller_arg(x),
+                     call = rlang::caller_env()) {
+  check_whole_fit(x, arg, call)
+  attr(x, part, exact = TRUE)
+}
 
 is_fit <- function(x) inherits(x, c("gibbsite_fit", "gibbsite_partial"))
 
@@ -137,7 +142,66 @@ check_fit <- function(x, arg = "object", call = rlang::caller_env()) {
       call = call
     )
   }
+  check_whole_fit(x, arg, call)
+}
+
+check_whole_fit <- function(x, arg, call, draws = TRUE) {
+  lacking <- fit_fault(x, draws)
+  if (!is.null(lacking)) {
+    abort_argument(
+      c("{.arg {arg}} has the class of a fit, but has {lacking}.",
+        i = "Functions such as {.fn gibbs_gmm} make fits."),
+      call = call, class = "forged"
+    )
+  }
   x
+}
+
+# NULL, or what a fit needs and this one has not, in words.  Other draws may
+# have been put into it, if they are of the same quantities; without `draws`
+# these are left to verify_fit().
+fit_fault <- function(x, draws = TRUE) {
+  part <- function(name) attr(x, name, exact = TRUE)
+  model <- part("model")
+  if (!is.list(model) || !inherits(model, "gibbsite_model") ||
+        !is.character(model$columns) || !is_plain_string(model$name)) {
+    return("no model")
+  }
+  running <- part("running")
+  numbers <- c("draws", "burnin", "thin", "chains")
+  if (!is.list(running) ||
+        !all(vapply(numbers, function(n) is_plain_number(running[[n]]), NA))) {
+    return("no running arguments")
+  }
+  chains <- part("chains")
+  sound <- is.list(chains) && length(chains) > 0L &&
+    all(vapply(chains, is_chain_record, NA))
+  if (!sound || !is.list(part("run"))) {
+    return("no states of its chains")
+  }
+  if (inherits(x, "gibbsite_partial")) {
+    return(NULL)
+  }
+  if (!model$name %in% class(x)) {
+    return("the model of another function")
+  }
+  shown <- unclass(x)
+  if (!is.list(shown) || length(shown) == 0L) {
+    return("no draws")
+  }
+  width <- length(model$columns)
+  whole <- vapply(shown, is_matrix_of, NA, width, NROW(shown[[1L]]))
+  if (draws && !all(whole)) "no draws of its quantities"
+}
+
+is_chain_record <- function(chain) {
+  is.list(chain) && is.list(chain$state) &&
+    is_plain_number(chain$state$sweep) && is.integer(chain$rng)
+}
+
+is_matrix_of <- function(x, columns, rows) {
+  is.matrix(x) && is.numeric(x) && ncol(x) == columns && nrow(x) == rows &&
+    rows > 0L
 }
 
 # `arg`: the argument that can take their place, or NULL where none can.
@@ -176,7 +240,9 @@ check_no_more <- function(..., call = rlang::caller_env()) {
 }
 
 # one plain matrix a chain
-chain_matrices <- function(x) {
+chain_matrices <- function(x, arg = rlang::caller_arg(x),
+                           call = rlang::caller_env()) {
+  check_whole_fit(x, arg, call)
   lapply(seq_along(x), function(k) {
     m <- .subset2(x, k)
     named_matrix(m, colnames(m))
@@ -200,9 +266,10 @@ verify_fit <- function(fit, call = rlang::caller_env()) {
 
 # NULL, or what is wrong in a few words
 find_damage <- function(fit) {
-  chains <- fit_part(fit, "chains")
-  running <- fit_part(fit, "running")
-  columns <- fit_part(fit, "model")$columns
+  part <- function(name) attr(fit, name, exact = TRUE)
+  chains <- part("chains")
+  running <- part("running")
+  columns <- part("model")$columns
   if (inherits(fit, "gibbsite_partial")) {
     shown <- vector("list", length(chains))
   } else {
@@ -221,7 +288,7 @@ find_damage <- function(fit) {
     if (!is.null(damage)) {
       return(paste("in chain", k, damage))
     }
-    made <- list(shown[[k]], fit_part(fit, "pending")[[k]])
+    made <- list(shown[[k]], part("pending")[[k]])
     if (!identical(hash_draws(made, columns), chains[[k]]$hash)) {
       return(paste("in chain", k, "draws were changed"))
     }
@@ -268,11 +335,12 @@ find_chain_damage <- function(x, columns, running) {
 #' identical_fit(a, extend(b, 30, progress = FALSE))
 #' @export
 identical_fit <- function(a, b) {
+  check_needed(a = "a fit", b = "a fit")
   check_fit(a, "a")
   check_fit(b, "b")
   comparable <- function(fit) {
-    attr(fit, "run") <- NULL
     attr(fit, "model") <- model_comparable(fit_part(fit, "model"))
+    attr(fit, "run") <- NULL
     fit
   }
   a <- comparable(a)
@@ -364,6 +432,7 @@ NULL
 #' @method as.mcmc.list gibbsite_fit
 #' @export
 as.mcmc.list.gibbsite_fit <- function(x, ...) {
+  check_whole_fit(x, "x", rlang::current_env())
   structure(lapply(seq_along(x), function(k) .subset2(x, k)),
             class = "mcmc.list")
 }
@@ -372,6 +441,7 @@ as.mcmc.list.gibbsite_fit <- function(x, ...) {
 #' @method as.mcmc gibbsite_fit
 #' @rawNamespace S3method(coda::as.mcmc, gibbsite_fit)
 as.mcmc.gibbsite_fit <- function(x, ...) {
+  check_whole_fit(x, "x", rlang::current_env())
   if (length(x) != 1) {
     abort_argument(c(
       "{.arg x} must have one chain, not {length(x)}.",
@@ -387,8 +457,9 @@ as.mcmc.gibbsite_fit <- function(x, ...) {
 window.gibbsite_fit <- function(x, start = NULL, end = NULL, thin = NULL,
                                 ...) {
   check_no_more(...)
-  sweeps <- attr(.subset2(x, 1), "mcpar")
   call <- rlang::current_env()
+  check_whole_fit(x, "x", call)
+  sweeps <- attr(.subset2(x, 1), "mcpar")
   within <- function(value, arg) {
     check_number(
       value, lower = sweeps[1], upper = sweeps[2], null_ok = TRUE, arg = arg,
@@ -420,6 +491,7 @@ window.gibbsite_fit <- function(x, start = NULL, end = NULL, thin = NULL,
 #' @export
 `[.gibbsite_fit` <- function(x, i, j, drop = FALSE) {
   call <- rlang::current_env()
+  check_whole_fit(x, "x", call)
   one_index <- nargs() - (!missing(drop)) < 3
   if (one_index) {
     chains <- if (missing(i)) seq_along(x) else i
@@ -484,6 +556,13 @@ pick <- function(index, n, what, names = NULL, call) {
 # NA where the index names nothing.  Nothing is recycled or cut to a whole
 # number, and negative numbers leave out.
 index_positions <- function(index, n, what, names, call) {
+  if (length(index) > max(n, 1) && !is.object(index) && is.numeric(index)) {
+    abort_argument(
+      "Each {what} can be chosen once: there are {format_number(n)}, not
+       {format_number(length(index))}.",
+      call = call
+    )
+  }
   if (is.logical(index)) {
     if (length(index) != n) {
       abort_argument(
@@ -627,6 +706,7 @@ stack_chains <- function(matrices) {
 #' apply(draws_of(fit, "Sigma"), c(3, 4, 5), mean)
 #' @export
 draws_of <- function(x, ...) {
+  check_needed(x = "a fit")
   UseMethod("draws_of")
 }
 
@@ -703,21 +783,25 @@ as_draws.gibbsite_fit <- function(x, ...) {
 
 #' @export
 ndraws.gibbsite_fit <- function(x) {
+  check_whole_fit(x, "x", rlang::current_env())
   length(x) * nrow(.subset2(x, 1))
 }
 
 #' @export
 nchains.gibbsite_fit <- function(x) {
+  check_whole_fit(x, "x", rlang::current_env())
   length(x)
 }
 
 #' @export
 niterations.gibbsite_fit <- function(x) {
+  check_whole_fit(x, "x", rlang::current_env())
   nrow(.subset2(x, 1))
 }
 
 #' @export
 variables.gibbsite_fit <- function(x, ...) {
+  check_whole_fit(x, "x", rlang::current_env())
   colnames(.subset2(x, 1))
 }
 
@@ -766,6 +850,7 @@ prior_summary.gibbsite_fit <- function(object, ...) {
 #' longer <- extend(small, 50, data = faithful, progress = FALSE)
 #' @export
 drop_data <- function(fit) {
+  check_needed(fit = "a fit")
   check_fit(fit, "fit")
   attr(fit, "model") <- model_without_data(fit_part(fit, "model"))
   attr(fit, "running")$keep_data <- FALSE
@@ -814,6 +899,7 @@ drop_data <- function(fit) {
 #' posterior::niterations(longer)
 #' @export
 extend <- function(object, ...) {
+  check_needed(object = "a fit")
   UseMethod("extend")
 }
 
@@ -832,16 +918,15 @@ extend.gibbsite_fit <- function(object, draws, data = NULL, threads = NULL,
     )
   }
   draws <- check_count(draws)
-  threads <- threads %||% fit_part(object, "run")$threads
+  check_whole_fit(object, "object", call, draws = FALSE)
+  threads <- threads %||% attr(object, "run", exact = TRUE)$threads
   settings <- list(
     threads = check_count(threads, max = 1024),
     cores = check_count(cores, max = 1024),
     progress = check_flag(progress),
     checkpoint = check_checkpoint(checkpoint, call)
   )
-  stop_when <- check_class(
-    stop_when, "gibbsite_until", "until()", null_ok = TRUE
-  )
+  stop_when <- check_stop_when(stop_when)
   verify_fit(object, call = call)
   model <- fit_part(object, "model")
   bare <- !model_has_data(model)
@@ -924,6 +1009,9 @@ unite_fits <- function(fits, call) {
         call = call
       )
     }
+  }
+  for (k in seq_along(fits)) {
+    check_whole_fit(fits[[k]], paste("fit", k), call, draws = FALSE)
   }
   if (length(fits) < 2) {
     abort_argument("There must be two or more fits, not {length(fits)}.",

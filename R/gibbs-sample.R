@@ -176,6 +176,7 @@ gibbs_sample <- function(conditionals, init, ...,
     checkpoint = checkpoint, stop_when = stop_when, progress = progress,
     keep_choices = blocks, call = call
   )
+  check_steps_size(conditionals, init, running$chains, call)
   model <- gibbs_sample_model(
     conditionals, init, arguments, scan, running$keep, log_joint, call
   )
@@ -281,6 +282,11 @@ check_conditional <- function(conditional, block, method, call) {
         call = call
       )
     }
+    remade(
+      conditional, mh_step, "mh_step()", arg, call,
+      c("log_density", "proposal", "steps")
+    )
+    check_made(conditional, "gradient", "mh_step()", arg, call)
     return(invisible())
   }
   check_state_function(conditional, arg, "a function of the state", call)
@@ -410,6 +416,7 @@ no_prior <- function(within) {
 
 #' @export
 format.no_prior <- function(x, ...) {
+  check_made(x, "within", "prior_summary()")
   paste0("No prior apart: it is part of ", x$within, ".")
 }
 
@@ -669,8 +676,8 @@ not_finite_words <- function(value, where) {
 #' Each update asks for the log density once at the current point, since the
 #' rest of the state has changed, and once for each step. It must be exact: an
 #' unbiased estimate, as [mh_sample()] takes it, would not do here. It may draw
-#' random numbers or set a seed, as for a simulated likelihood with common random
-#' numbers: that happens on a stream of its own and moves no other draw.
+#' random numbers or set a seed, as a simulated likelihood with common random
+#' numbers does: that happens on a stream of its own and moves no other draw.
 #'
 #' A proposal that learns does so in burn-in, and is frozen after;
 #' [acceptance()] shows how often each block moved.
@@ -767,6 +774,7 @@ step_gradient <- function(proposal, call) {
 
 #' @export
 format.gibbsite_mh_step <- function(x, ...) {
+  check_made(x, names(formals(mh_step)), "mh_step()")
   paste0(
     "Metropolis-Hastings on a log density: ", format(x$proposal),
     if (x$steps > 1L) paste0(", ", x$steps, " steps at a time")
@@ -777,6 +785,18 @@ format.gibbsite_mh_step <- function(x, ...) {
 print.gibbsite_mh_step <- function(x, ...) {
   writeLines(format(x))
   invisible(x)
+}
+
+check_steps_size <- function(conditionals, init, chains, call) {
+  for (block in names(conditionals)) {
+    step <- conditionals[[block]]
+    if (is_mh_step(step) && has_matrix(step$proposal)) {
+      check_matrix_of(
+        length(init[[block]]), chains,
+        paste0("The proposal of {.arg conditionals$", block, "}"), call
+      )
+    }
+  }
 }
 
 # The compiled proposals of the blocks that are moved, by name.
@@ -957,6 +977,7 @@ model_estimate.gibbs_sample_model <- function(model, state) state$values
 #' @rdname gibbsite_map
 #' @export
 print.gibbs_sample_map <- function(x, ...) {
+  check_map(x)
   if (is.na(x$log_joint)) {
     writeLines(c(
       paste0("<mode, not a posterior> ", model_headline(x$model)), "",
@@ -984,6 +1005,7 @@ print.gibbs_sample_map <- function(x, ...) {
 #' @rdname gibbsite_map
 #' @export
 summary.gibbs_sample_map <- function(object, ...) {
+  check_map(object)
   table <- NextMethod()
   if (all(is.na(table$log_joint))) {
     table$best <- NA

@@ -240,6 +240,7 @@ model_labelled.gmm_model <- function(model, invariants) {
 #' coda::effectiveSize(relabel(fit)[, "mu[1,1]"])
 #' @export
 relabel <- function(fit, method = c("ecr", "ordered", "random"), by = 1) {
+  check_needed(fit = "a fit made by gibbs_gmm()")
   check_gmm(fit)
   method <- check_choice(method, c("ecr", "ordered", "random"))
   if (!missing(by) && method != "ordered") {
@@ -275,6 +276,7 @@ check_gmm <- function(fit, call = rlang::caller_env()) {
       call = call
     )
   }
+  check_whole_fit(fit, "fit", call)
 }
 
 count_switches <- function(labels) {
@@ -302,6 +304,7 @@ ordered_labels <- function(model, draws, by, call) {
 }
 
 random_labels <- function(model, draws, call) {
+  check_unlocked(call)
   if (length(unique(model$prior$alpha)) > 1L) {
     abort_argument(
       c(
@@ -352,6 +355,7 @@ as_integer_matrix <- function(x) {
 #' head(kept$prob[, , 1])
 #' @export
 allocation_probabilities <- function(fit) {
+  check_needed(fit = "a fit made by gibbs_gmm()")
   check_gmm(fit)
   model <- fit_part(fit, "model")
   states <- fit_part(fit, "chains")
@@ -388,6 +392,7 @@ allocation_probabilities <- function(fit) {
 #' shared[1:4, 1:4]
 #' @export
 coclustering <- function(fit) {
+  check_needed(fit = "a fit made by gibbs_gmm()")
   check_gmm(fit)
   model <- fit_part(fit, "model")
   if (!"z" %in% model$keep) {
@@ -602,6 +607,7 @@ spread_rows <- function(count, available, call) {
 posterior_predict.gibbs_gmm <- function(object, draws = NULL, nobs = NULL,
                                         ...) {
   call <- rlang::current_env()
+  check_unlocked(call)
   check_no_more(...)
   model <- fit_part(object, "model")
   n <- check_count(nobs %||% model$nobs, arg = "nobs")
@@ -689,14 +695,19 @@ pp_check.gibbs_gmm <- function(object, draws = NULL, variable = 1, ...) {
 #' plot(x, col = attr(x, "z"))
 #' @export
 sim_gmm <- function(n, pi, mu, Sigma) { # nolint: object_name_linter.
+  check_needed(
+    n = "how many observations", pi = "the weights", mu = "the means",
+    Sigma = "the covariances"
+  )
   call <- rlang::current_env()
+  check_unlocked(call)
   n <- check_count(n)
   pi <- check_numeric_vector(pi, lower = 0)
   k <- length(pi)
   if (abs(sum(pi) - 1) > 1e-8) {
     abort_argument("{.arg pi} must sum to 1, not {sum(pi)}.")
   }
-  mu <- as.matrix(mu)
+  mu <- check_means(mu, call)
   d <- ncol(mu)
   check_init_shape(mu, c(k, d), "mu", call)
   sigma <- sim_covariances(Sigma, k, d, call)
@@ -709,11 +720,23 @@ sim_gmm <- function(n, pi, mu, Sigma) { # nolint: object_name_linter.
   structure(x, z = z)
 }
 
+check_means <- function(mu, call) {
+  if (is.data.frame(mu)) {
+    return(matrix_from_data_frame(mu, "mu", call))
+  }
+  if (!is.numeric(mu) || is.object(mu) || length(dim(mu)) > 2L ||
+        length(mu) > longest_vector) {
+    abort_expected(mu, "a numeric matrix or vector", FALSE, "mu", call)
+  }
+  as.matrix(mu)
+}
+
 sim_covariances <- function(sigma, k, d, call) {
   if (!is.numeric(sigma) || !length(sigma) %in% c(d^2, k * d^2)) {
     given <- describe(sigma)
     abort_argument(
-      "{.arg Sigma} must be {k} x {d} x {d} or {d} x {d} numbers, not {given}.",
+      "{.arg Sigma} must be {k} x {d} x {d} or {d} x {d} numbers for a
+       {.arg mu} of {k} x {d}, not {given}.",
       call = call
     )
   }
@@ -758,6 +781,7 @@ model_estimate.gmm_model <- function(model, state) {
 
 #' @export
 print.gmm_map <- function(x, ...) {
+  check_map(x)
   NextMethod()
   writeLines("")
   table <- cbind(weight = x$estimate$pi, x$estimate$mu)
@@ -773,6 +797,7 @@ print.gmm_map <- function(x, ...) {
 #' @export
 predict.gmm_map <- function(object, newdata = NULL, type = c("cluster", "prob"),
                             ...) {
+  check_map(object)
   check_no_more(...)
   type <- check_choice(type, c("cluster", "prob"))
   model <- object$model

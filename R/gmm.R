@@ -93,6 +93,7 @@ gmm_prior <- function(alpha = NULL, m0 = NULL, v0 = NULL, nu0 = NULL,
 
 #' @export
 format.gmm_prior <- function(x, ...) {
+  check_made(x, names(formals(gmm_prior)), "gmm_prior()")
   value <- function(v) {
     if (is.null(v)) {
       return("from the data")
@@ -134,10 +135,7 @@ print.gmm_prior <- function(x, ...) {
 # error of the user's call that names the field.
 complete_gmm_prior <- function(prior, x, k, covariance = "full", call = NULL) {
   check_class(prior, "gmm_prior", "gmm_prior()", call = call)
-  # fields may have been changed by hand since they were checked
-  prior <- do.call(
-    gmm_prior, unclass(prior)[c("alpha", "m0", "v0", "nu0", "s0")]
-  )
+  prior <- remade(prior, gmm_prior, "gmm_prior()", call = call)
   d <- ncol(x)
   diagonal <- covariance == "diagonal"
   spans <- column_scales(x, call)
@@ -420,6 +418,7 @@ gibbs_gmm <- function(x, k, prior = gmm_prior(),
                       cores = getOption("mc.cores", 1L), seed = NULL,
                       checkpoint = NULL, stop_when = NULL,
                       progress = interactive(), keep_data = TRUE) {
+  check_needed(x = "the data", k = "the number of components")
   call <- rlang::current_env()
   covariance <- check_choice(covariance, c("full", "diagonal", "shared"))
   method <- check_choice(method, c("gibbs", "icm"))
@@ -427,6 +426,10 @@ gibbs_gmm <- function(x, k, prior = gmm_prior(),
   x <- check_data_matrix(x, na_action, arg = "x", call = call)
   k <- check_count(
     k, min = 1, max = nrow(x), max_why = "rows of `x`", arg = "k", call = call
+  )
+  check_square_size(
+    ncol(x), 4, "A covariance matrix of the columns of {.arg x} has",
+    "Use fewer columns, such as principal components", call
   )
   prior <- complete_gmm_prior(prior, x, k, covariance, call)
   running <- running(

@@ -503,6 +503,7 @@ prior_summary.laplace <- function(object, ...) {
 #' anova(weight, both)
 #' @export
 log_evidence <- function(fit, correct = c("none", "importance")) {
+  check_needed(fit = "a fit made by laplace_logistic() or laplace()")
   check_laplace(fit)
   correct <- check_choice(correct, c("none", "importance"))
   model <- fit_part(fit, "model")
@@ -666,10 +667,9 @@ print.laplace_comparison <- function(x, ...) {
 plot.laplace <- function(x, type = "coefficients", level = 0.95,
                          variables = NULL, ...) {
   call <- rlang::current_env()
+  check_whole_fit(x, "x", call)
+  type <- check_plot_types(type, call, "coefficients")
   if (!identical(type, "coefficients")) {
-    for (one in type) {
-      check_choice(one, c("coefficients", plot_types), arg = "type")
-    }
     return(plot.gibbsite_fit(x, type = type, variables = variables, ...))
   }
   level <- check_number(

@@ -108,6 +108,7 @@ laplace <- function(log_density, init, gradient = NULL, hessian = NULL, ...,
                     chains = 4, cores = getOption("mc.cores", 1L), seed = NULL,
                     checkpoint = NULL, stop_when = NULL,
                     progress = interactive(), keep_data = TRUE) {
+  check_needed(log_density = "a function", init = "where the search begins")
   call <- rlang::current_env()
   method <- check_choice(method, c("BFGS", "CG", "Nelder-Mead"))
   correct <- check_choice(correct, c("none", "importance"))
@@ -117,6 +118,10 @@ laplace <- function(log_density, init, gradient = NULL, hessian = NULL, ...,
     inits = NULL, threads = 1, cores = cores, seed = seed,
     checkpoint = checkpoint, stop_when = stop_when, progress = progress,
     keep_data = keep_data, call = call
+  )
+  check_square_size(
+    length(init), 6, "The Hessian of {.arg log_density} at {.arg init} has",
+    "Use {.fn mh_sample} with {.fn langevin}, which needs none", call
   )
   density <- new_density(
     check_density_function(log_density, "log_density", call = call),
@@ -669,10 +674,10 @@ corrected_proposals <- 15L
 corrected_df <- 5
 
 # `n` independent draws of the multivariate t distribution about the mode with
-# scale Sigma, n x p, and the log density of the t, up to a constant: log weights
-# are the log density less that.  Its tails are heavier than those of posteriors with normal
-# priors, so that weights are bounded where normal proposals have weights
-# without a variance.
+# scale Sigma, n x p, and the log density of the t, up to a constant: log
+# weights are the log density less that.  Its tails are heavier than those of
+# posteriors with normal priors, so that weights are bounded where normal
+# proposals have weights without a variance.
 draw_proposals <- function(model, n) {
   map <- model$data$map
   normal <- draw_normal(model, n)
@@ -693,9 +698,9 @@ draw_normal <- function(model, n) {
   )$draws
 }
 
-# list(w, log_weight, asked): n draws with their weights; a density of the user's
-# is asked for them on the stream `asked`, which it may move or set: NULL for one
-# that is not the user's.
+# list(w, log_weight, asked): n draws with their weights.  A density of the
+# user's is asked for them on the stream `asked`, which it may move or set; NULL
+# for one that is not the user's.
 draw_weighted <- function(model, n, asked) {
   pool <- draw_proposals(model, n)
   log_joint <- if (is.null(asked)) {
@@ -860,6 +865,7 @@ scan_kept <- function(sweep, n, control) {
 #' importance_check(fit)
 #' @export
 importance_check <- function(fit, draws = NULL) {
+  check_needed(fit = "a fit made by laplace_logistic() or laplace()")
   call <- rlang::current_env()
   check_laplace(fit, call = call)
   model <- fit_part(fit, "model")
@@ -895,7 +901,7 @@ check_laplace <- function(fit, arg = "fit", call = rlang::caller_env()) {
       call = call
     )
   }
-  fit
+  check_whole_fit(fit, arg, call)
 }
 
 is_corrected <- function(model) identical(model$correct, "importance")
@@ -923,8 +929,8 @@ added_draws <- function(fit, n, call) {
 }
 
 # log q at each of the draws.  A density of the user's may draw random numbers:
-# on a stream that the fit's seed determines, so that a check can be repeated and
-# the session's generator stays as it is.
+# on a stream that the fit's seed determines, so that a check can be repeated
+# and the session's generator stays as it is.
 joint_of_draws <- function(fit, w, call) {
   model <- fit_part(fit, "model")
   if (!inherits(model, "laplace_density_model")) {

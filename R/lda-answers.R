@@ -8,6 +8,7 @@ check_lda <- function(fit, arg = "fit", call = rlang::caller_env()) {
       call = call
     )
   }
+  check_whole_fit(fit, arg, call)
 }
 
 # Tokens of the documents fitted, or an error that says that they are gone and
@@ -132,6 +133,7 @@ match_topics <- function(fit, topics = chain_topics(fit),
 #' topics$affinity
 #' @export
 topic_estimates <- function(fit, chain = NULL) {
+  check_needed(fit = "a fit made by gibbs_lda()")
   check_lda(fit)
   estimate_topics(fit, chain, c("phi", "theta"), rlang::current_env())
 }
@@ -232,6 +234,7 @@ pool <- function(chains, mean_of, variance_of) {
 #' top_terms(fit, 5)
 #' @export
 top_terms <- function(fit, n = 10, chain = NULL) {
+  check_needed(fit = "a fit made by gibbs_lda()")
   check_lda(fit)
   n <- check_count(n)
   table_of_terms(estimate_topics(fit, chain), n)
@@ -395,6 +398,7 @@ tidy.gibbs_lda <- function(x, matrix = NULL, conf.level = 0.95, chain = NULL,
 #' topic_distances(fit)
 #' @export
 topic_distances <- function(fit, chain = NULL) {
+  check_needed(fit = "a fit made by gibbs_lda()")
   check_lda(fit)
   hellinger(estimate_topics(fit, chain)$phi)
 }
@@ -519,6 +523,7 @@ predict.gibbs_lda <- function(object, newdata = NULL,
                               type = c("mean", "sd", "draws"), draws = 100,
                               burnin = 50, sweeps = 100, ...) {
   call <- rlang::current_env()
+  check_unlocked(call)
   check_no_more(...)
   type <- check_choice(type, c("mean", "sd", "draws"))
   draws <- check_count(draws)
@@ -657,7 +662,9 @@ held_out_perplexity <- function(fit, newdata,
                                 method = c("completion", "left_to_right"),
                                 draws = 100, burnin = 50, sweeps = 100,
                                 particles = 20) {
+  check_needed(fit = "a fit made by gibbs_lda()")
   call <- rlang::current_env()
+  check_unlocked(call)
   check_lda(fit)
   method <- check_choice(method, c("completion", "left_to_right"))
   draws <- check_count(draws)
@@ -807,6 +814,7 @@ perplexity_row <- function(scored, method) {
 #' coherence(fit, 5)
 #' @export
 coherence <- function(fit, n = 10, x = NULL, chain = NULL) {
+  check_needed(fit = "a fit made by gibbs_lda()")
   call <- rlang::current_env()
   check_lda(fit)
   n <- check_count(n, min = 2)
@@ -895,6 +903,7 @@ coherence_of <- function(together, documents) {
 log_lik.gibbs_lda <- function(object, newdata = NULL, draws = NULL,
                               particles = 20, ...) {
   call <- rlang::current_env()
+  check_unlocked(call)
   check_no_more(...)
   particles <- check_count(particles, max = 1e6)
   model <- fit_part(object, "model")
@@ -924,6 +933,7 @@ log_lik.gibbs_lda <- function(object, newdata = NULL, draws = NULL,
 #' @export
 posterior_predict.gibbs_lda <- function(object, draws = NULL, ...) {
   call <- rlang::current_env()
+  check_unlocked(call)
   check_no_more(...)
   model <- fit_part(object, "model")
   check_kept(object, c("theta", "phi"), call)
@@ -974,6 +984,7 @@ new_documents <- function(tokens, theta, phi) {
 #' str(ldavis_data(fit))
 #' @export
 ldavis_data <- function(fit, chain = NULL) {
+  check_needed(fit = "a fit made by gibbs_lda()")
   call <- rlang::current_env()
   check_lda(fit)
   tokens <- lda_tokens(fit, NULL, call)
@@ -1019,22 +1030,26 @@ ldavis_data <- function(fit, chain = NULL) {
 #' @export
 plot.gibbs_lda <- function(x, type = "terms", topics = NULL, n = 10,
                            level = 0.9, chain = NULL, variables = NULL, ...) {
+  call <- rlang::current_env()
+  check_whole_fit(x, "x", call)
   own <- c("terms", "prevalence", "map")
-  if (!all(type %in% plot_types)) {
-    # one of the topics' own pictures is drawn alone
+  type <- check_plot_types(type, call, own)
+  # one of the topics' own pictures is drawn alone
+  if (length(type) > 1L && any(type %in% own)) {
     type <- check_choice(type, c(own, plot_types))
   }
   if (!type[[1L]] %in% own) {
     plot.gibbsite_fit(x, type = type, variables = variables, ...)
     return(invisible(x))
   }
+  choose_variables(variables, fit_part(x, "model")$columns, call)
   check_no_more(...)
   n <- check_count(n)
   level <- check_number(
     level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
   )
   k <- fit_part(x, "model")$k
-  topics <- check_topics(topics, k, rlang::current_env())
+  topics <- check_topics(topics, k, call)
   estimates <- estimate_topics(x, chain)
   switch(type[[1L]],
     terms = plot_terms(estimates, topics, n),

@@ -26,6 +26,7 @@ NULL
 #' @rdname scalar-priors
 #' @export
 uniform_prior <- function(lower, upper) {
+  check_needed(lower = "a number", upper = "a number")
   lower <- check_number(lower, lower = 0)
   upper <- check_number(upper, lower = 0)
   if (lower >= upper) {
@@ -42,6 +43,7 @@ uniform_prior <- function(lower, upper) {
 #' @rdname scalar-priors
 #' @export
 gamma_prior <- function(shape, rate) {
+  check_needed(shape = "a number", rate = "a number")
   structure(
     list(
       shape = check_number(shape, lower = 0, lower_open = TRUE),
@@ -53,11 +55,13 @@ gamma_prior <- function(shape, rate) {
 
 #' @export
 format.uniform_prior <- function(x, ...) {
+  check_made(x, c("lower", "upper"), "uniform_prior()")
   paste0("Uniform(", format(x$lower), ", ", format(x$upper), ")")
 }
 
 #' @export
 format.gamma_prior <- function(x, ...) {
+  check_made(x, c("shape", "rate"), "gamma_prior()")
   paste0("Gamma(shape = ", format(x$shape), ", rate = ", format(x$rate), ")")
 }
 
@@ -115,10 +119,10 @@ lda_prior <- function(alpha = uniform_prior(0, 10), eta = 0.1) {
 
 check_concentration <- function(x, arg, call) {
   if (inherits(x, "uniform_prior")) {
-    return(do.call(uniform_prior, unclass(x)))
+    return(remade(x, uniform_prior, "uniform_prior()", arg, call))
   }
   if (inherits(x, "gamma_prior")) {
-    return(do.call(gamma_prior, unclass(x)))
+    return(remade(x, gamma_prior, "gamma_prior()", arg, call))
   }
   if (!is.numeric(x)) {
     abort_expected(
@@ -131,6 +135,7 @@ check_concentration <- function(x, arg, call) {
 
 #' @export
 format.lda_prior <- function(x, ...) {
+  check_made(x, c("alpha", "eta"), "lda_prior()")
   value <- function(name) {
     v <- x[[name]]
     if (!is.numeric(v)) {
@@ -158,8 +163,7 @@ print.lda_prior <- function(x, ...) {
 # call that names the field.
 complete_lda_prior <- function(prior, k, terms, call) {
   check_class(prior, "lda_prior", "lda_prior()", arg = "prior", call = call)
-  # fields may have been changed by hand since they were checked
-  prior <- do.call(lda_prior, unclass(prior)[c("alpha", "eta")])
+  prior <- remade(prior, lda_prior, "lda_prior()", "prior", call)
   check_numbers_of(prior$alpha, k, "alpha", "topics", call)
   check_numbers_of(prior$eta, terms, "eta", "terms", call)
   check_in_bounds(prior$alpha, "alpha", call)
@@ -324,6 +328,7 @@ gibbs_lda <- function(x, k, prior = lda_prior(),
                       cores = getOption("mc.cores", 1L), seed = NULL,
                       checkpoint = NULL, stop_when = NULL,
                       progress = interactive(), keep_data = TRUE) {
+  check_needed(x = "counts of terms in documents", k = "the number of topics")
   call <- rlang::current_env()
   method <- check_choice(
     method, c("collapsed", "partially_collapsed", "uncollapsed")
@@ -406,7 +411,12 @@ model_labels.lda_model <- function(model) {
 #' rowSums(corpus$theta)[1:3]
 #' @export
 sim_lda <- function(documents, k, terms, tokens, alpha = 0.1, eta = 0.1) {
+  check_needed(
+    documents = "how many", k = "the number of topics", terms = "how many",
+    tokens = "how many in each document"
+  )
   call <- rlang::current_env()
+  check_unlocked(call)
   documents <- check_count(documents)
   k <- check_count(k)
   terms <- check_count(terms)

@@ -512,12 +512,16 @@ model.matrix.laplace_logistic <- function(object, ...) {
 #' @rdname logistic-data
 #' @importFrom stats family
 #' @export
-family.laplace_logistic <- function(object, ...) stats::binomial()
+family.laplace_logistic <- function(object, ...) {
+  check_whole_fit(object, "object", rlang::current_env())
+  stats::binomial()
+}
 
 #' @rdname logistic-data
 #' @importFrom stats simulate
 #' @export
 simulate.laplace_logistic <- function(object, nsim = 1, seed = NULL, ...) {
+  check_unlocked()
   check_no_more(...)
   nsim <- check_count(nsim)
   model <- fit_part(object, "model")
@@ -570,6 +574,7 @@ as_outcome <- function(frame, successes) {
 update.laplace_logistic <- function(object,
                                     formula., # nolint: object_name_linter.
                                     ..., evaluate = TRUE) {
+  evaluate <- check_flag(evaluate)
   if (missing(formula.)) {
     out <- NextMethod(evaluate = FALSE)
   } else {
@@ -577,7 +582,7 @@ update.laplace_logistic <- function(object,
     out <- update.gibbsite_fit(object, ..., evaluate = FALSE)
     out$formula <- new
   }
-  if (isTRUE(evaluate)) eval(out, parent.frame()) else out
+  if (evaluate) eval(out, parent.frame()) else out
 }
 
 # ---- draws of predictions ------------------------------------------------
@@ -660,6 +665,7 @@ posterior_predict.laplace_logistic <- function(object, newdata = NULL,
                                                draws = NULL, offset = NULL,
                                                trials = NULL, ...) {
   call <- rlang::current_env()
+  check_unlocked(call)
   check_no_more(...)
   mean <- stats::plogis(
     linear_predictor_draws(object, newdata, offset, draws, call)
@@ -690,6 +696,9 @@ log_lik.laplace_logistic <- function(object, newdata = NULL, draws = NULL,
   check_no_more(...)
   model <- fit_part(object, "model")
   if (is.null(newdata)) {
+    if (!is.null(y)) {
+      abort_argument("{.arg y} goes with {.arg newdata}.")
+    }
     rows <- logistic_rows(model, NULL, offset, call)
     all <- do.call(rbind, chain_matrices(object))
     chosen <- all[spread_rows(draws, nrow(all), call), , drop = FALSE]
@@ -801,9 +810,14 @@ augment.laplace_logistic <- function(x, data = NULL, newdata = NULL,
                                      conf.level = 0.95, ...) {
   call <- rlang::current_env()
   check_no_more(...)
+  level <- check_number(conf.level, lower = 0, upper = 1, lower_open = TRUE,
+                        upper_open = TRUE)
   model <- fit_part(x, "model")
+  if (!is.null(data) && !is.data.frame(data)) {
+    abort_expected(data, "a data frame", TRUE, "data", call)
+  }
   prediction <- predict(
-    x, newdata, type = "response", interval = TRUE, level = conf.level
+    x, newdata, type = "response", interval = TRUE, level = level
   )
   names(prediction) <- c(".fitted", ".sd", ".lower", ".upper")
   if (!is.null(newdata)) {
@@ -811,6 +825,9 @@ augment.laplace_logistic <- function(x, data = NULL, newdata = NULL,
   }
   prediction$.resid <- unname(residuals.laplace_logistic(x))
   own <- data %||% model$frame$model
+  if (!is.null(data)) {
+    check_data_frame(data, "data", call)
+  }
   if (is.null(own)) {
     return(prediction)
   }

@@ -1,7 +1,7 @@
 # What laplace_logistic() makes of its data: response, design, and the frame
 # that the methods read.
 
-# ---- the response --------------------------------------------------------
+# ---- the response ------------------------------------------------------------
 
 # list(y, trials, kind, levels) of a response of any kind: y are proportions of
 # successes, trials NULL where all are 1.
@@ -103,7 +103,7 @@ count_response <- function(y, name, call) {
   )
 }
 
-# ---- the design ----------------------------------------------------------
+# ---- the design --------------------------------------------------------------
 
 # list(mean, sd, squares, finite) of the columns of a matrix, dense or sparse;
 # `total`: an observation counts where it is positive.
@@ -181,7 +181,7 @@ columns_for_c <- function(x) {
   list(n = nrow(x), p = ncol(x), start = x@p, row = x@i, value = x@x)
 }
 
-# ---- the frame: what methods need of the data ------------------------------
+# ---- the frame: what methods need of the data --------------------------------
 
 # parts: x, a double matrix or dgCMatrix; response, of as_response(); weights
 # and offset, checked, NULL for none; total, of total_weights(); `more`: terms
@@ -240,7 +240,7 @@ check_offset <- function(offset, n, call) {
   if (is.null(offset) || all(offset == 0)) NULL else unname(offset)
 }
 
-# ---- formula and matrix ----------------------------------------------------
+# ---- formula and matrix ------------------------------------------------------
 
 # na.action as a person may give it, as one of "fail", "omit", "exclude", or a
 # function of a data frame.
@@ -300,6 +300,123 @@ rows_left_out <- function(incomplete, action, where, names, call) {
   )
 }
 
+# Two sides, and on the right nothing that formulas of other packages have and
+# this one cannot take.
+check_model_formula <- function(formula, call) {
+  if (!inherits(formula, "formula") || length(formula) != 3L) {
+    abort_argument("`formula` must have a response: `y ~ x`.", call = call)
+  }
+  terms <- formula_terms(formula[[3L]])
+  bars <- vapply(terms, is_random_effect, NA)
+  if (any(bars)) {
+    shown <- deparse1(terms[bars][[1L]])
+    abort_argument(
+      c(
+        "`formula` cannot have random effects, such as {.code ({shown})}: they
+         are not supported by {.fn laplace_logistic}.",
+        i = "Use {.fn lme4::glmer} or {.fn rstanarm::stan_glmer}; a logical `or`
+             is written {.code I(a | b)}."
+      ),
+      call = call, class = "formula"
+    )
+  }
+  smooth <- unlist(lapply(terms, smooth_names, environment(formula)))
+  if (length(smooth) > 0L) {
+    abort_argument(
+      c(
+        "`formula` cannot have smooth terms, such as {.code {smooth[1]}()}: they
+         are not supported by {.fn laplace_logistic}.",
+        i = "Use columns of a basis: {.code splines::ns(x, 4)},
+             {.code splines::bs(x)} or {.code poly(x, 3)}."
+      ),
+      call = call, class = "formula"
+    )
+  }
+}
+
+# The parts of a right-hand side that are no operators of formulas.
+formula_terms <- function(part) {
+  operators <- c("+", "-", "*", "/", ":", "^", "%in%", "(")
+  if (is.call(part) && is.name(part[[1L]]) &&
+        as.character(part[[1L]]) %in% operators) {
+    return(unlist(lapply(as.list(part)[-1L], formula_terms)))
+  }
+  list(part)
+}
+
+is_random_effect <- function(term) {
+  is.call(term) && is.name(term[[1L]]) &&
+    as.character(term[[1L]]) %in% c("|", "||")
+}
+
+# s(x) of mgcv, gam and brms, and their kin: no function that can be found, or
+# theirs, whose answer is not a column.  A function of the user's own is taken.
+smooth_names <- function(term, env) {
+  if (!is.call(term) || !is.name(term[[1L]])) {
+    return(NULL)
+  }
+  name <- as.character(term[[1L]])
+  if (!name %in% c("s", "te", "ti", "t2", "lo")) {
+    return(NULL)
+  }
+  found <- get0(name, envir = env %||% globalenv(), mode = "function")
+  theirs <- is.null(found) ||
+    environmentName(environment(found)) %in% c("mgcv", "gam", "brms")
+  if (theirs) name
+}
+
+# What stats::model.frame() takes for data.
+check_model_data <- function(data, call) {
+  if (is.data.frame(data)) {
+    check_data_frame(data, "data", call)
+    return(invisible())
+  }
+  plain <- is.list(data) && !is.object(data) || is.environment(data)
+  if (!plain && !is.null(data)) {
+    abort_expected(
+      data, "a data frame, a list or an environment", FALSE, "data", call
+    )
+  }
+}
+
+# `subset` as it stands in the call: TRUE and FALSE (NA: left out), numbers of
+# rows, or their names.
+check_model_subset <- function(expression, data, env, call) {
+  if (is.null(expression)) {
+    return(invisible())
+  }
+  subset <- tryCatch(
+    eval(expression, data, env),
+    error = function(cnd) {
+      reason <- conditionMessage(cnd)
+      abort_argument(
+        c("`subset` could not be evaluated.", x = "{reason}"), call = call
+      )
+    }
+  )
+  rows <- if (is.data.frame(data)) row.names(data)
+  fine <- if (is.object(subset) || length(subset) > .Machine$integer.max) {
+    FALSE
+  } else if (is.logical(subset)) {
+    any(subset, na.rm = TRUE)
+  } else if (is.numeric(subset)) {
+    length(subset) > 0L && all(is.finite(subset) & subset == round(subset)) &&
+      any(subset != 0)
+  } else if (is.character(subset)) {
+    length(subset) > 0L && (is.null(rows) || all(subset %in% rows))
+  } else {
+    is.null(subset)
+  }
+  if (!fine) {
+    given <- describe(subset)
+    abort_argument(
+      "`subset` must choose rows by TRUE and FALSE, by number or by name, not
+       {given}.",
+      call = call
+    )
+  }
+}
+
 # The model frame of the call, complete; list(frame, na_action).
 logistic_model_frame <- function(call_frame, action, env, call) {
   call_frame$na.action <- quote(stats::na.pass)
@@ -309,7 +426,8 @@ logistic_model_frame <- function(call_frame, action, env, call) {
     error = function(cnd) {
       reason <- conditionMessage(cnd)
       abort_argument(
-        c("The model frame cannot be made.", x = "{reason}"),
+        c("The model frame cannot be made of `formula` and `data`.",
+          x = "{reason}"),
         call = call
       )
     }
@@ -319,7 +437,7 @@ logistic_model_frame <- function(call_frame, action, env, call) {
   }
   check_frame_columns(frame, call)
   if (is.function(action)) {
-    frame <- action(frame)
+    frame <- act_on_missing(action, frame, call)
     left_out <- attr(frame, "na.action")
   } else {
     left_out <- frame_left_out(frame, action, call)
@@ -330,6 +448,22 @@ logistic_model_frame <- function(call_frame, action, env, call) {
     }
   }
   list(frame = drop_predictor_levels(frame), na_action = left_out)
+}
+
+act_on_missing <- function(action, frame, call) {
+  kept <- tryCatch(action(frame), error = function(cnd) {
+    reason <- conditionMessage(cnd)
+    abort_argument(c("`na.action` failed.", x = "{reason}"), call = call)
+  })
+  if (!is.data.frame(kept) || nrow(kept) == 0L ||
+        !identical(names(kept), names(frame))) {
+    given <- describe(kept)
+    abort_argument(
+      "`na.action` must return rows of the model frame, not {given}.",
+      call = call
+    )
+  }
+  kept
 }
 
 # NaN and infinite values are errors: only NA is missing.
@@ -394,9 +528,7 @@ formula_parts <- function(made, contrasts, call) {
   response$name <- name
   weights <- check_weights(frame[["(weights)"]], n, call)
   offset <- check_offset(stats::model.offset(frame), n, call)
-  if (!is.null(contrasts) && !is.list(contrasts)) {
-    abort_expected(contrasts, "a list", TRUE, "contrasts", call)
-  }
+  check_contrasts(contrasts, frame, call)
   x <- tryCatch(
     stats::model.matrix(terms, frame, contrasts),
     error = function(cnd) {
@@ -418,6 +550,26 @@ formula_parts <- function(made, contrasts, call) {
       na.action = made$na_action, row_names = row.names(frame)
     )
   )
+}
+
+# A list with an entry for each of some factors (or texts, or flags).
+check_contrasts <- function(contrasts, frame, call) {
+  if (is.null(contrasts)) {
+    return(invisible())
+  }
+  if (!is.list(contrasts) || is.object(contrasts)) {
+    abort_expected(contrasts, "a list", TRUE, "contrasts", call)
+  }
+  known <- names(frame)[!vapply(frame, is.numeric, NA)]
+  unknown <- setdiff(names(contrasts) %||% rep("", length(contrasts)), known)
+  if (length(unknown) > 0L || anyDuplicated(names(contrasts)) > 0L) {
+    odd <- c(unknown, names(contrasts)[duplicated(names(contrasts))])[[1L]]
+    abort_argument(
+      "`contrasts` must be named by factors of the formula, each once: not
+       {quoted(odd)}.",
+      call = call
+    )
+  }
 }
 
 # The same of a matrix and a response.
@@ -464,18 +616,26 @@ matrix_parts <- function(x, y, weights, offset, action, call) {
 }
 
 # A double matrix or a dgCMatrix; as it is where it is one.
-as_design <- function(x, call) {
+as_design <- function(x, call, arg = "x") {
+  check_sparse(x, arg, call)
   if (inherits(x, "Matrix")) {
     if (!inherits(x, "dgCMatrix")) {
       x <- methods::as(methods::as(methods::as(
         x, "dMatrix"), "generalMatrix"), "CsparseMatrix")
     }
+    check_text(colnames(x), paste0("names of ", arg), call)
   } else if (is.data.frame(x)) {
-    x <- matrix_from_data_frame(x, "x", call)
+    x <- matrix_from_data_frame(x, arg, call)
   } else if (!is.matrix(x) || !(is.numeric(x) || is.logical(x))) {
     if (!is.numeric(x) || is.object(x) || length(dim(x)) > 0L) {
       abort_expected(
         x, "a formula, or a numeric matrix of predictors", FALSE, "x", call
+      )
+    }
+    if (length(x) > .Machine$integer.max) {
+      abort_argument(
+        "{.arg {arg}} must have 2^31 - 1 rows at most, not {whole(length(x))}.",
+        call = call
       )
     }
     x <- matrix(x, dimnames = list(names(x), NULL))

@@ -41,11 +41,10 @@ plot.laplace_logistic <- function(x, type = "coefficients", variable = NULL,
                                   level = 0.95, variables = NULL,
                                   groups = NULL, ...) {
   call <- rlang::current_env()
+  check_whole_fit(x, "x", call)
   own <- c("coefficients", "response", "calibration")
-  if (length(type) != 1L || !is.character(type) || !type %in% own) {
-    for (one in as.list(type)) {
-      check_choice(one, c(own, plot_types), arg = "type")
-    }
+  type <- check_plot_types(type, call, own)
+  if (length(type) != 1L || !type %in% own) {
     return(plot.gibbsite_fit(x, type = type, variables = variables, ...))
   }
   level <- check_number(

@@ -76,6 +76,7 @@ check_prior_variance <- function(c, call) {
 
 #' @export
 format.logistic_prior <- function(x, ...) {
+  check_made(x, c("c", "intercept_c"), "logistic_prior()")
   number <- function(v) {
     paste(format(signif(v, 4), trim = TRUE, drop0trailing = TRUE),
       collapse = ", "
@@ -119,8 +120,7 @@ print.logistic_prior <- function(x, ...) {
 # matrix, with names.  design: what as_design() gives.
 complete_logistic_prior <- function(prior, design, call) {
   check_class(prior, "logistic_prior", "logistic_prior()", call = call)
-  # fields may have been changed by hand since they were checked
-  prior <- logistic_prior(prior$c, prior$intercept_c)
+  prior <- remade(prior, logistic_prior, "logistic_prior()", call = call)
   columns <- design$columns
   p <- length(columns)
   intercept <- design$intercept

@@ -132,6 +132,12 @@ laplace_logistic <- function(x, ...) {
   }
   # `formula =` by name, wherever it stands
   formula <- match.call(expand.dots = FALSE)$...$formula
+  if (is.null(formula)) {
+    abort_needed(
+      "x", "a formula, or a numeric matrix of predictors",
+      rlang::current_env()
+    )
+  }
   UseMethod("laplace_logistic", eval(formula, parent.frame()))
 }
 
@@ -162,9 +168,13 @@ laplace_logistic.formula <- function(formula, data, prior = logistic_prior(),
   action <- check_na_action(
     na.action, getOption("na.action", "na.omit"), call
   )
-  if (length(formula) != 3L) {
-    abort_argument("`formula` must have a response: `y ~ x`.", call = call)
+  check_model_formula(formula, call)
+  if (!missing(data)) {
+    check_model_data(data, call)
   }
+  check_model_subset(
+    user_call$subset, if (!missing(data)) data, environment(formula), call
+  )
   wanted <- c("formula", "data", "subset", "weights", "offset")
   made <- logistic_model_frame(
     user_call[c(1L, match(wanted, names(user_call), 0L))], action,
@@ -223,6 +233,10 @@ logistic_model <- function(parts, prior, start, method, correct, call) {
   if (p == 0L) {
     abort_argument("The model has no coefficients.", call = call)
   }
+  check_square_size(
+    p, 2, "The precision matrix of the coefficients of {.arg x} has",
+    "Use fewer columns", call
+  )
   nobs <- sum(frame$total > 0)
   if (nobs == 0L) {
     abort_argument("There are no observations with trials.", call = call)

@@ -135,6 +135,7 @@ NULL
 #' @rdname gibbsite_map
 #' @export
 print.gibbsite_map <- function(x, ...) {
+  check_map(x)
   writeLines(c(
     paste0("<mode, not a posterior> ", model_headline(x$model)),
     "",
@@ -148,6 +149,32 @@ print.gibbsite_map <- function(x, ...) {
   invisible(x)
 }
 
+# A mode as search_mode() returns it, whatever has its class.
+check_map <- function(x, arg = rlang::caller_arg(x),
+                      call = rlang::caller_env()) {
+  force(arg)
+  made_by <- "a sampler with method = \"icm\""
+  check_made(
+    x, c("estimate", "log_joint", "trace", "converged", "starts", "model"),
+    made_by, arg, call
+  )
+  model <- x$model
+  own <- is.list(model) && inherits(model, "gibbsite_model") &&
+    sub("_model$", "_map", class(model)[[1L]]) %in% class(x)
+  numbers <- vapply(x[c("log_joint", "trace", "starts")], function(part) {
+    is.numeric(part) && length(part) > 0L
+  }, NA)
+  sound <- own && all(numbers) && is.list(x$estimate) &&
+    is.logical(x$converged) && length(x$converged) == 1L
+  if (!sound) {
+    abort_argument(
+      "{.arg {arg}} has the class of a mode, but is not what {made_by} makes.",
+      call = call, class = "forged"
+    )
+  }
+  invisible(x)
+}
+
 reached_best <- function(x) {
   best <- max(x$starts)
   best - x$starts < 1e-6 * (1 + abs(best))
@@ -156,6 +183,7 @@ reached_best <- function(x) {
 #' @rdname gibbsite_map
 #' @export
 summary.gibbsite_map <- function(object, ...) {
+  check_map(object)
   check_no_more(...)
   data.frame(
     start = seq_along(object$starts), log_joint = object$starts,
@@ -166,6 +194,7 @@ summary.gibbsite_map <- function(object, ...) {
 #' @rdname gibbsite_map
 #' @export
 plot.gibbsite_map <- function(x, ...) {
+  check_map(x)
   sweeps <- seq_along(x$trace)
   defaults <- list(
     type = "o", pch = 20, las = 1, bty = "l", col = gibbsite_palette(1),
@@ -180,7 +209,13 @@ plot.gibbsite_map <- function(x, ...) {
 }
 
 #' @export
-prior_summary.gibbsite_map <- function(object, ...) object$model$prior
+prior_summary.gibbsite_map <- function(object, ...) {
+  check_map(object)
+  object$model$prior
+}
 
 #' @export
-nobs.gibbsite_map <- function(object, ...) object$model$nobs
+nobs.gibbsite_map <- function(object, ...) {
+  check_map(object)
+  object$model$nobs
+}

@@ -57,6 +57,10 @@ check_not_first <- function(given, f, arg, what, call) {
 }
 
 check_log_density <- function(log_density, call) {
+  if (is_native_density(log_density)) {
+    check_native_density(log_density, "log_density", call)
+    return(invisible())
+  }
   if (!is.function(log_density)) {
     abort_expected(log_density, "a function of a numeric vector", FALSE,
                    "log_density", call)
@@ -72,6 +76,7 @@ check_log_density <- function(log_density, call) {
 
 check_init_point <- function(init, call) {
   if (is_laplace_fit(init)) {
+    check_approximation(init, "init", call)
     init <- approximation_mean(init)
   }
   check_numeric_vector(init, arg = "init", call = call)
@@ -174,6 +179,29 @@ check_trace_size <- function(running, blocks, d, call) {
   )
 }
 
+# What a proposal learns, or is given, of a block of many coordinates must fit
+# into memory: a matrix a chain, and three as the chains start.
+check_proposal_size <- function(plan, chains, call) {
+  for (block in plan) {
+    if (has_matrix(block$proposal)) {
+      check_matrix_of(length(block$index), chains, "{.arg proposal}", call)
+    }
+  }
+}
+
+check_matrix_of <- function(size, chains, what, call) {
+  check_square_size(
+    size, chains + 3, paste(what, "needs in each chain a matrix of"),
+    "Use {.arg blocks}, or {.code random_walk(scale = )} or {.fn langevin},
+     which need none", call
+  )
+}
+
+has_matrix <- function(proposal) {
+  inherits(proposal, "adaptive") || !is.null(proposal$cov) ||
+    any(vapply(proposal$parts, has_matrix, NA))
+}
+
 check_inside <- function(point, lower, upper, open, arg, call) {
   outside <- if (open) {
     is.finite(lower) & point <= lower | is.finite(upper) & point >= upper
@@ -253,7 +281,9 @@ block_index <- function(block, names, b, call) {
     NA
   }
   if (length(index) == 0L || anyNA(index)) {
-    unknown <- if (length(index) == 0L) {
+    unknown <- if (!is.numeric(block) && !is.character(block)) {
+      describe(block)
+    } else if (length(index) == 0L) {
       "an empty one"
     } else {
       describe(block[is.na(index)][[1L]])
@@ -276,6 +306,7 @@ block_index <- function(block, names, b, call) {
 
 block_proposals <- function(proposal, count, blocks, labels, call) {
   if (inherits(proposal, "gibbsite_proposal")) {
+    check_proposal_fields(proposal, "proposal", call)
     return(rep(list(proposal), count))
   }
   if (is.list(proposal) && !is.object(proposal) && !is.null(blocks)) {

@@ -160,6 +160,7 @@ mh_sample <- function(log_density, init, proposal = adaptive(), ...,
     stop_when = stop_when, progress = progress, keep_data = keep_data,
     keep_choices = parameter_blocks(names), call = call
   )
+  check_proposal_size(plan, running$chains, call)
   if (check_flag(debug)) {
     check_trace_size(running, length(plan), length(init), call)
   }
@@ -697,6 +698,7 @@ check_same_kind <- function(kind, call) {
 #' @exportS3Method
 model_check_init.mh_model <- function(model, init, where, call) {
   if (is_laplace_fit(init)) {
+    check_approximation(init, where, call)
     init <- approximation_mean(init)
   }
   d <- model$spec$d

@@ -115,6 +115,18 @@ native_value <- function(native, x) {
 
 is_native_density <- function(x) inherits(x, "gibbsite_native_density")
 
+# The class can be written on any function.
+check_native_density <- function(x, arg, call) {
+  if (!is.function(x)) {
+    abort_expected(x, "a function of a numeric vector", FALSE, arg, call)
+  }
+  check_made(
+    attr(x, "native", exact = TRUE),
+    c("package", "dll", "pointer", "symbol", "data"), "native_density()", arg,
+    call
+  )
+}
+
 # The external pointer that C takes, resolved in this process.
 native_pointer <- function(density, call = rlang::caller_env()) {
   resolve_native(attr(density, "native"), "state", call)
@@ -325,6 +337,7 @@ abort_native <- function(native, cnd, family, call) {
 
 #' @export
 format.gibbsite_native_density <- function(x, ...) {
+  check_native_density(x, "x", rlang::current_env())
   native <- attr(x, "native")
   place <- if (!is.null(native$pointer)) {
     "at an external pointer"

@@ -89,12 +89,13 @@ plot.gibbsite_fit <- function(x, type = c("trace", "density"),
   invisible(x)
 }
 
-check_plot_types <- function(type, call) {
-  if (!is.character(type) || length(type) == 0) {
+# `own`: the pictures that a model has besides those of all chains.
+check_plot_types <- function(type, call, own = NULL) {
+  if (!is.character(type) || is.object(type) || length(type) == 0) {
     type <- list(type)
   }
   unique(vapply(type, function(one) {
-    check_choice(one, plot_types, arg = "type", call = call)
+    check_choice(one, c(own, plot_types), arg = "type", call = call)
   }, character(1), USE.NAMES = FALSE))
 }
 

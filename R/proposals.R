@@ -83,8 +83,11 @@ check_scale <- function(scale, arg = "scale", call = rlang::caller_env()) {
 # "laplace", or a Laplace approximation.
 check_spread <- function(cov, arg = "cov", laplace_ok = TRUE,
                          call = rlang::caller_env()) {
-  if (is.null(cov) || is_laplace_fit(cov)) {
+  if (is.null(cov)) {
     return(cov)
+  }
+  if (is_laplace_fit(cov)) {
+    return(check_approximation(cov, arg, call))
   }
   if (is.character(cov) && laplace_ok) {
     return(check_choice(cov, "laplace", arg = arg, call = call))
@@ -105,6 +108,10 @@ check_spread <- function(cov, arg = "cov", laplace_ok = TRUE,
 # A Laplace approximation answers coef() and vcov().
 is_laplace_fit <- function(x) {
   inherits(x, c("laplace", "laplace_model", "laplace_logistic"))
+}
+
+check_approximation <- function(x, arg, call) {
+  if (inherits(x, "laplace_model")) x else check_whole_fit(x, arg, call)
 }
 
 approximation_mean <- function(fit) stats::coef(fit)
@@ -211,7 +218,9 @@ independence <- function(mean, cov = NULL, df = 5) {
   if (missing(mean)) {
     abort_needed("mean", "the centre of the proposal", rlang::current_env())
   }
+  call <- rlang::current_env()
   if (is_laplace_fit(mean)) {
+    check_approximation(mean, "mean", call)
     cov <- cov %||% mean
     mean <- approximation_mean(mean)
   }
@@ -219,6 +228,7 @@ independence <- function(mean, cov = NULL, df = 5) {
     abort_argument("{.arg cov} is needed: the covariance of the proposal.")
   }
   if (is_laplace_fit(cov)) {
+    check_approximation(cov, "cov", call)
     cov <- approximation_covariance(cov)
   }
   cov <- check_spread(cov, laplace_ok = FALSE)
@@ -320,6 +330,41 @@ check_proposal <- function(x, arg, call = rlang::caller_env()) {
       call = call
     )
   }
+  check_proposal_fields(x, arg, call)
+}
+
+# A proposal made again of its elements would be the same: what cannot be made
+# is none.
+check_proposal_fields <- function(x, arg, call = rlang::caller_env()) {
+  kind <- intersect(class(x)[[1L]], names(proposal_kinds))
+  maker <- if (length(kind) > 0L) get(kind, asNamespace("gibbsite"))
+  if (is.null(maker)) {
+    abort_argument(
+      c("{.arg {arg}} has the class of a proposal, but is of no kind.",
+        i = "Proposals are made by {.fn random_walk}, {.fn adaptive}, ..."),
+      call = call, class = "forged"
+    )
+  }
+  made_by <- paste0(kind, "()")
+  if (kind == "mixture_proposal") {
+    check_made(x, c("parts", "weights"), made_by, arg, call)
+    remade(
+      list(parts = x$parts, weights = x$weights),
+      function(parts, weights) {
+        do.call(mixture_proposal, c(unname(as.list(parts)), list(
+          weights = weights
+        )), quote = TRUE)
+      }, made_by, arg, call
+    )
+  } else if (kind == "random_walk") {
+    check_made(x, names(formals(random_walk)), made_by, arg, call)
+    # df of steps that are not t is infinite
+    own <- unclass(x)
+    if (!identical(own$family, "t")) own$df <- 5
+    remade(own, random_walk, made_by, arg, call)
+  } else {
+    remade(x, maker, made_by, arg, call)
+  }
   x
 }
 
@@ -383,8 +428,16 @@ check_user_function <- function(f, n, arg = rlang::caller_arg(f),
   what <- paste(
     "a function of", c("one argument", "two arguments")[[n]]
   )
-  if (!is.function(f)) {
+  if (!is.function(f) || is_native_density(f)) {
     abort_expected(f, what, FALSE, arg, call)
+  }
+  # none of R's own draws, or is the density of a draw
+  if (is.primitive(f)) {
+    abort_argument(
+      c("{.arg {arg}} must be {what} of yours, not one of R's primitives.",
+        i = "Write it as {.code function(...)}."),
+      call = call
+    )
   }
   known <- argument_list(f)
   if (is.null(args(f)) || "..." %in% names(known)) {
@@ -453,7 +506,7 @@ langevin <- function(step = NULL, gradient, cov = NULL, tune = TRUE,
   if (is.null(step) && !tune) {
     abort_argument("{.arg step} is needed with {.code tune = FALSE}.")
   }
-  if (!is.function(gradient)) {
+  if (!is.function(gradient) || is_native_density(gradient)) {
     abort_expected(gradient, "a function of a point", FALSE, "gradient",
                    rlang::current_env())
   }
@@ -472,6 +525,7 @@ langevin <- function(step = NULL, gradient, cov = NULL, tune = TRUE,
 
 #' @export
 format.gibbsite_proposal <- function(x, ...) {
+  check_proposal_fields(x, "x")
   switch(class(x)[[1L]],
     random_walk = format_random_walk(x),
     adaptive = paste0(

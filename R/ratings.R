@@ -14,6 +14,7 @@ as_ratings <- function(x, user = NULL, item = NULL, value = NULL, data = NULL,
                        arg = rlang::caller_arg(x),
                        call = rlang::caller_env()) {
   force(arg)
+  check_sparse(x, arg, call)
   named <- list(user = user, item = item, value = value)
   check_columns_used(x, named, data, arg, call)
   parts <- if (inherits(x, "formula")) {
@@ -184,6 +185,15 @@ check_ids <- function(x, what, arg, call) {
       call = call, class = "column"
     )
   }
+  if (length(x) > .Machine$integer.max) {
+    abort_argument(
+      "The {what} column of {.arg {arg}} must have 2^31 - 1 ids at most, not
+       {whole(length(x))}.",
+      call = call, class = "column"
+    )
+  }
+  words <- if (is.factor(x)) levels(x) else x
+  check_text(words, paste0(arg, " (", what, ")"), call)
   if (anyNA(x)) {
     row <- which(is.na(x))[[1]]
     abort_argument(
@@ -233,6 +243,7 @@ usual_columns <- list(
 )
 
 ratings_from_frame <- function(x, named, arg, call) {
+  check_data_frame(x, arg, call)
   names <- vapply(names(usual_columns), function(role) {
     find_column(x, named[[role]], role, arg, call)
   }, "")
@@ -357,6 +368,7 @@ check_rating_column <- function(value, name, arg, call) {
 
 # Rows are users, columns items; NA: not observed.
 ratings_from_matrix <- function(x, arg, call) {
+  check_sides(dimnames(x), dim(x), "dimnames", arg, call)
   if (!is.numeric(x) && !(is.logical(x) && all(is.na(x)))) {
     abort_expected(x, "a numeric matrix of ratings", FALSE, arg, call)
   }
@@ -434,6 +446,7 @@ as_sparse <- function(x, arg, call) {
   }
   inside <- if (methods::.hasSlot(x, "data")) methods::slot(x, "data")
   if (isS4(inside)) {
+    check_sparse(inside, paste0(arg, "@data"), call)
     return(as_sparse(inside, arg, call))
   }
   numeric <- tryCatch(

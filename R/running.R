@@ -181,9 +181,7 @@ running <- function(draws = 1000, burnin = 1000, thin = 1, chains = 4,
   cores <- check_count(cores, max = 1024, call = call)
   seed <- check_count(seed, -most, most, null_ok = TRUE, call = call)
   checkpoint <- check_checkpoint(checkpoint, call = call)
-  stop_when <- check_class(stop_when, "gibbsite_until", "until()",
-    null_ok = TRUE, call = call
-  )
+  stop_when <- check_stop_when(stop_when, call = call)
   progress <- check_flag(progress, call = call)
   keep_data <- check_flag(keep_data, call = call)
   check_options(call)
@@ -366,6 +364,15 @@ until <- function(rhat = 1.01, ess = 400, max_draws = NULL, every = NULL) {
   structure(rule, class = "gibbsite_until")
 }
 
+check_stop_when <- function(stop_when, call = rlang::caller_env()) {
+  check_class(stop_when, "gibbsite_until", "until()",
+    null_ok = TRUE, arg = "stop_when", call = call
+  )
+  if (!is.null(stop_when)) {
+    remade(stop_when, until, "until()", arg = "stop_when", call = call)
+  }
+}
+
 check_one_round <- function(max_draws, every, call = rlang::caller_env(),
                             source = "`every`") {
   if (max_draws < every) {
@@ -415,6 +422,7 @@ whole_rounds <- function(max_draws, every) {
 
 #' @export
 print.gibbsite_until <- function(x, ...) {
+  x <- remade(x, until, "until()")
   asks <- c(
     if (is.finite(x$rhat)) paste("R-hat at most", format(x$rhat)),
     if (x$ess > 0) paste("effective sample size at least", format(x$ess))

@@ -8,13 +8,18 @@ generator_seed <- function() {
 }
 
 set_generator_seed <- function(seed) {
-  if (generator_locked()) abort_locked_generator(NULL)
+  check_unlocked(NULL)
   assign(".Random.seed", seed, envir = globalenv())
 }
 
 generator_locked <- function() {
   exists(".Random.seed", envir = globalenv(), inherits = FALSE) &&
     bindingIsLocked(".Random.seed", globalenv())
+}
+
+# For what draws outside a run; a run's check_generator() asks for more.
+check_unlocked <- function(call = rlang::caller_env()) {
+  if (generator_locked()) abort_locked_generator(call)
 }
 
 abort_locked_generator <- function(call) {
@@ -62,7 +67,7 @@ refused_kinds <- list(
 )
 
 check_generator <- function(kind = rng_kind(), call = rlang::caller_env()) {
-  if (generator_locked()) abort_locked_generator(call)
+  check_unlocked(call)
   abort_refused_kind(kind, "This session's",
     hint = "Use {.code RNGkind(\"default\", \"default\")} first.", call = call
   )

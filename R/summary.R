@@ -91,7 +91,8 @@ model_relabelled.default <- function(model, draws) NULL
 # matrix of draws a chain.
 invariant_array <- function(matrices, model) {
   stack_chains(lapply(matrices, function(draws) {
-    colnames(draws) <- colnames(draws) %||% model$columns
+    # whatever the columns of a fit have been renamed to
+    colnames(draws) <- model$columns
     model_invariants(model, draws)
   }))
 }
@@ -278,6 +279,7 @@ round_number <- function(x) {
 #' convergence(fit)
 #' @export
 converged <- function(fit, rhat = 1.01, ess = 400) {
+  check_needed(fit = "a fit with draws")
   table <- judged(fit, rhat, ess, rlang::current_env())
   model_independent(fit_part(fit, "model")) || table_converged(table)
 }
@@ -285,6 +287,7 @@ converged <- function(fit, rhat = 1.01, ess = 400) {
 #' @rdname converged
 #' @export
 convergence <- function(fit, rhat = 1.01, ess = 400) {
+  check_needed(fit = "a fit with draws")
   judged(fit, rhat, ess, rlang::current_env())
 }
 
@@ -294,6 +297,7 @@ judged <- function(fit, rhat, ess, call) {
     abort_argument("{.arg fit} must be a fit with draws, not {given}.",
                    call = call)
   }
+  check_whole_fit(fit, "fit", call)
   rhat <- check_number(rhat, lower = 1, lower_open = TRUE, call = call)
   ess <- check_number(ess, lower = 0, call = call)
   convergence_table(fit_invariants(fit), rhat, ess)

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "routines.h"
 #include "threads.h"
 
 SEXP args_element(SEXP list, const char *name) {
@@ -57,6 +58,56 @@ void args_matrix(SEXP x, const char *name, size_t *rows, size_t *columns) {
     Rf_error("`%s` must be a matrix of numbers", name);
   *rows = (size_t)Rf_nrows(x);
   *columns = (size_t)Rf_ncols(x);
+}
+
+compressed args_compressed(SEXP list, const char *start, const char *index,
+                           size_t groups, size_t limit, int rising) {
+  const size_t stored = (size_t)Rf_xlength(args_element(list, index));
+  const compressed x = {args_integers(list, start, groups + 1),
+                        groups,
+                        args_integers(list, index, stored),
+                        stored,
+                        limit,
+                        rising};
+  size_t place;
+  switch (compressed_check(&x, &place)) {
+  case COMPRESSED_SOUND:
+    break;
+  case COMPRESSED_BEGIN:
+  case COMPRESSED_FALLS:
+  case COMPRESSED_END:
+    Rf_error("`%s` must rise from 0 to %.0f: not so at %.0f", start,
+             (double)stored, (double)place + 1.0);
+  case COMPRESSED_LIMIT:
+    Rf_error("`%s` must lie between 0 and %.0f: not so at %.0f", index,
+             (double)limit - 1.0, (double)place + 1.0);
+  case COMPRESSED_ORDER:
+    Rf_error("`%s` must rise within a row or column: not so at %.0f", index,
+             (double)place + 1.0);
+  }
+  return x;
+}
+
+/* What is wrong with the starts and indices (from 0) of a sparse matrix that a
+ * user gave: NULL, or c(fault, place), the place counted from 1. */
+SEXP C_sparse_fault(SEXP start, SEXP index, SEXP limit) {
+  if (TYPEOF(start) != INTSXP || XLENGTH(start) < 1 || Rf_isObject(start) ||
+      TYPEOF(index) != INTSXP || Rf_isObject(index))
+    Rf_error("`start` and `index` must be integers");
+  const compressed x = {INTEGER(start),
+                        (size_t)XLENGTH(start) - 1,
+                        INTEGER(index),
+                        (size_t)XLENGTH(index),
+                        args_scalar_count(limit, "limit", 0),
+                        1};
+  size_t place;
+  const compressed_fault fault = compressed_check(&x, &place);
+  if (fault == COMPRESSED_SOUND)
+    return R_NilValue;
+  SEXP found = Rf_allocVector(REALSXP, 2);
+  REAL(found)[0] = (double)fault;
+  REAL(found)[1] = (double)place + 1.0;
+  return found;
 }
 
 size_t args_product(size_t a, size_t b) {

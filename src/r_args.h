@@ -7,6 +7,7 @@
 #include <Rinternals.h>
 #include <stddef.h>
 
+#include "columns.h"
 #include "scan.h"
 
 /* Element `name` of a list; an error when it is missing. */
@@ -23,6 +24,12 @@ size_t args_scalar_count(SEXP x, const char *name, size_t min);
 
 /* Rows and columns of a double matrix. */
 void args_matrix(SEXP x, const char *name, size_t *rows, size_t *columns);
+
+/* Starts and indices of a compressed matrix, elements `start` and `index` of a
+ * list: everything is checked here, before a value of it is used.  `rising`: each
+ * group holds an index once, in order. */
+compressed args_compressed(SEXP list, const char *start, const char *index,
+                           size_t groups, size_t limit, int rising);
 
 /* a * b, an error when it overflows. */
 size_t args_product(size_t a, size_t b);

@@ -22,17 +22,14 @@ static void check_indices(const int *x, size_t length, size_t size,
 /* list(start, index, value, order) */
 static bmf_ratings unpack_ratings(SEXP list, size_t rows, size_t partners) {
   bmf_ratings ratings = {.rows = rows, .partners = partners};
-  ratings.start = args_integers(list, "start", rows + 1);
-  if (ratings.start[0] != 0)
-    Rf_error("`start` must begin with 0");
-  for (size_t i = 0; i < rows; i++)
-    if (ratings.start[i + 1] < ratings.start[i])
-      Rf_error("`start` must not fall");
-  const size_t count = (size_t)ratings.start[rows];
-  ratings.index = args_integers(list, "index", count);
+  /* a user may have rated an item more than once */
+  const compressed all =
+    args_compressed(list, "start", "index", rows, partners, 0);
+  const size_t count = all.stored;
+  ratings.start = all.start;
+  ratings.index = all.index;
   ratings.value = args_doubles(list, "value", count);
   ratings.order = args_integers(list, "order", rows);
-  check_indices(ratings.index, count, partners, "index");
   check_indices(ratings.order, rows, rows, "order");
   return ratings;
 }

@@ -20,20 +20,11 @@ static const double *optional_doubles(SEXP list, const char *name, size_t n) {
 static void unpack_sparse(SEXP x, logistic_data *data) {
   data->n = args_count(x, "n", 1);
   data->p = args_count(x, "p", 0);
-  data->row_start = args_integers(x, "row_start", data->n + 1);
-  const int entries = data->row_start[data->n];
-  if (entries < 0 || data->row_start[0] != 0)
-    Rf_error("`row_start` must begin with 0");
-  data->column = args_integers(x, "column", (size_t)entries);
-  data->value = args_doubles(x, "value", (size_t)entries);
-  for (size_t i = 0; i < data->n; i++) {
-    if (data->row_start[i] > data->row_start[i + 1])
-      Rf_error("`row_start` must not decrease");
-    for (int e = data->row_start[i]; e < data->row_start[i + 1]; e++)
-      if (data->column[e] < 0 || (size_t)data->column[e] >= data->p ||
-          (e > data->row_start[i] && data->column[e - 1] >= data->column[e]))
-        Rf_error("`column` must increase within each row");
-  }
+  const compressed rows =
+    args_compressed(x, "row_start", "column", data->n, data->p, 1);
+  data->row_start = rows.start;
+  data->column = rows.index;
+  data->value = args_doubles(x, "value", rows.stored);
 }
 
 static void unpack_design(SEXP x, logistic_data *data) {
@@ -190,14 +181,10 @@ SEXP C_design_columns(SEXP x, SEXP counts) {
   if (TYPEOF(x) == VECSXP) {
     n = args_count(x, "n", 1);
     p = args_count(x, "p", 0);
-    start = args_integers(x, "start", p + 1);
-    if (start[0] != 0 || start[p] < 0)
-      Rf_error("`start` must begin with 0");
-    row = args_integers(x, "row", (size_t)start[p]);
-    value = args_doubles(x, "value", (size_t)start[p]);
-    for (int e = 0; e < start[p]; e++)
-      if (row[e] < 0 || (size_t)row[e] >= n)
-        Rf_error("`row` must be below n");
+    const compressed columns = args_compressed(x, "start", "row", p, n, 1);
+    start = columns.start;
+    row = columns.index;
+    value = args_doubles(x, "value", columns.stored);
   } else {
     args_matrix(x, "x", &n, &p);
     value = REAL(x);
@@ -213,8 +200,6 @@ SEXP C_design_columns(SEXP x, SEXP counts) {
     SET_VECTOR_ELT(result, k,
                    Rf_allocVector(k < 3 ? REALSXP : LGLSXP, (R_xlen_t)p));
   for (size_t j = 0; j < p; j++) {
-    if (start && start[j] > start[j + 1])
-      Rf_error("`start` must not decrease");
     const size_t from = start ? (size_t)start[j] : n * j;
     const size_t stored = start ? (size_t)start[j + 1] - from : n;
     const column_summary column = columns_describe(

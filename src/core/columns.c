@@ -6,6 +6,43 @@
 
 #include "dense.h"
 
+/* ---- compressed matrices ---------------------------------------------------- */
+
+/* All starts before any index is looked at: they say where indices are. */
+static compressed_fault check_starts(const compressed *x, size_t *place) {
+  *place = 0;
+  if (x->start[0] != 0)
+    return COMPRESSED_BEGIN;
+  for (size_t j = 1; j <= x->groups; j++)
+    if (x->start[j] < x->start[j - 1]) {
+      *place = j;
+      return COMPRESSED_FALLS;
+    }
+  *place = x->groups;
+  return (size_t)x->start[x->groups] == x->stored ? COMPRESSED_SOUND
+                                                  : COMPRESSED_END;
+}
+
+compressed_fault compressed_check(const compressed *x, size_t *place) {
+  const compressed_fault fault = check_starts(x, place);
+  if (fault != COMPRESSED_SOUND)
+    return fault;
+  for (size_t e = 0; e < x->stored; e++)
+    if (x->index[e] < 0 || (size_t)x->index[e] >= x->limit) {
+      *place = e;
+      return COMPRESSED_LIMIT;
+    }
+  for (size_t j = 0; x->rising && j < x->groups; j++)
+    for (size_t e = (size_t)x->start[j] + 1; e < (size_t)x->start[j + 1]; e++)
+      if (x->index[e] <= x->index[e - 1]) {
+        *place = e;
+        return COMPRESSED_ORDER;
+      }
+  return COMPRESSED_SOUND;
+}
+
+/* ---- one column --------------------------------------------------------------- */
+
 /* The column when all n rows count, in one pass of sums around v_0.  What that
  * loses to cancellation is looked at: a second pass is taken where v_0 is far
  * from the mean.  A number that is not finite leaves no finite sum. */

@@ -5,6 +5,7 @@
   RUN(harness)       \
   RUN(bmf)           \
   RUN(bmf_exact)     \
+  RUN(columns)       \
   RUN(dense)         \
   RUN(gmm)           \
   RUN(gmm_exact)     \

@@ -301,7 +301,7 @@ test_that("identical_fit sees one bit, one state, one attribute", {
   expect_false(identical_fit(fit, ahead))
   expect_false(identical_fit(fit, fake_fit(burnin = 99)))
   bare <- structure(as.mcmc.list(fit), class = class(fit))
-  expect_false(identical_fit(fit, bare))
+  expect_error(identical_fit(fit, bare), class = "gibbsite_error_forged")
 })
 
 test_that("identical_fit leaves out how a fit was run, and environments", {

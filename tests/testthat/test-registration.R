@@ -124,6 +124,9 @@ test_that("wrong types and numbers of arguments are errors, never a crash", {
       C_philox_variates = list(
         key = c(1, 2), item = 0, draw = 0, shapes = c(0.5, 2)
       ),
+      C_sparse_fault = list(
+        start = c(0L, 1L, 3L), index = c(1L, 0L, 2L), limit = 3
+      ),
       C_bmf_sweeps = list(
         data = factors, state = first, n = 2,
         control = list(burnin = 0, thin = 1, threads = 1L), mode = FALSE

@@ -48,6 +48,7 @@ test_that("chains start apart whatever a density does to the generator", {
 })
 
 test_that("mh_sample(): draws do not depend on a density's random numbers", {
+  skip_long()
   density <- function(x) if (x[1] < -1) -Inf else -0.5 * sum(x^2)
   each <- list(
     adaptive(), random_walk(1), independence(c(0, 0), diag(2)),
@@ -75,6 +76,7 @@ test_that("mh_sample(): draws do not depend on a density's random numbers", {
 })
 
 test_that("a custom proposal's draws are its own under every kind", {
+  skip_long()
   under_each_kind(function() {
     expect_untouched(function(f) {
       short_mh(f, c(0, 0),
@@ -84,7 +86,8 @@ test_that("a custom proposal's draws are its own under every kind", {
   })
 })
 
-test_that("a random density is one run in any pieces, beside custom draws too", {
+test_that("a random density beside custom draws is one run in any pieces", {
+  skip_long()
   noisy <- function(x) -0.5 * sum(x^2) + stats::rnorm(1)
   run <- function(draws, seed = 1) {
     short_mh(noisy, c(0, 0),
@@ -179,6 +182,7 @@ test_that("a step's density cannot change the kind of generator", {
 })
 
 test_that("laplace(): draws do not depend on a density's random numbers", {
+  skip_long()
   density <- function(x) -0.5 * sum((x - c(1, 2))^2) - 0.1 * sum(x^4)
   for (correct in c("none", "importance")) {
     expect_untouched(function(f) {

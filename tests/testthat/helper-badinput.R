@@ -1,0 +1,662 @@
+# Hostile arguments for every exported function and method: what they are, how
+# each is called, and what the call came to.  `make badinput` runs all of them
+# (tools/badinput.R), test-badinput.R a tenth.
+#
+# What is called is found in the namespace, so that a new function or argument
+# is not forgotten: one without a base call below, or without a kind of
+# argument, is an error here.
+
+# ---- values ------------------------------------------------------------------
+
+# Each is made when it is asked for: some are large, or break what looks at
+# them.
+hostile_values <- list(
+  null = function() NULL,
+  na = function() NA,
+  na_real = function() NA_real_,
+  na_string = function() NA_character_,
+  nan = function() NaN,
+  inf = function() Inf,
+  minus_inf = function() -Inf,
+  minus_one = function() -1,
+  zero = function() 0,
+  tiny = function() 1e-320,
+  huge = function() 1e308,
+  half = function() 1.5,
+  true = function() TRUE,
+  two_flags = function() c(TRUE, NA),
+  two_numbers = function() c(1, NaN),
+  named_numbers = function() c(a = 1, b = 2),
+  long = function() seq_len(2^31),
+  empty = function() numeric(),
+  no_strings = function() character(),
+  string = function() "no such thing",
+  empty_string = function() "",
+  bad_utf8 = function() "\xff\xfe",
+  bytes = function() `Encoding<-`("\xff\xfe", "bytes"),
+  bad_utf8_names = function() stats::setNames(c(1, 2), c("a", "\xff\xfe")),
+  two_strings = function() c("a", NA),
+  complex = function() 1i,
+  raw = function() raw(2),
+  factor = function() factor(c("a", NA)),
+  date = function() as.Date("2020-01-01"),
+  empty_list = function() list(),
+  twins = function() list(a = 1, a = 2),
+  nested = function() list(list(1), NULL, "a"),
+  list_of_functions = function() list(sum, function() 1),
+  no_arguments = function() function() 1,
+  failing = function() function(...) stop("it failed"),
+  variadic = function() sum,
+  environment = function() new.env(),
+  symbol = function() quote(x),
+  call = function() quote(f(x)),
+  formula = function() ~ x,
+  random_effect = function() y ~ (1 | g),
+  empty_frame = function() data.frame(),
+  ragged_frame = function() {
+    structure(
+      list(user = 1:3, item = 1, value = "a"), class = "data.frame",
+      row.names = 1:2
+    )
+  },
+  list_column = function() {
+    data.frame(a = I(list(1, "b")), document = 1, user = 1, item = 1)
+  },
+  bad_names_frame = function() {
+    stats::setNames(data.frame(1:2, c("a", "b")), c("\xff", NA))
+  },
+  wild_frame = function() {
+    data.frame(
+      user = c("\xff", "b"), item = 1:2, value = c(NaN, 1), document = c(-1, 2),
+      term = c("\xff", NA), count = c(-1, 1e308)
+    )
+  },
+  text_matrix = function() matrix("#", 2, 2),
+  na_matrix = function() matrix(NA, 2, 2),
+  nan_matrix = function() matrix(c(1, 2, 3, NaN), 2, 2),
+  no_rows = function() matrix(numeric(), 0, 3),
+  indefinite = function() matrix(c(1, 2, 2, 1), 2, 2),
+  array = function() array(1, c(2, 2, 2)),
+  sparse_starts = function() broken_sparse("starts"),
+  sparse_rows = function() broken_sparse("rows"),
+  sparse_order = function() broken_sparse("order"),
+  sparse_values = function() broken_sparse("values"),
+  sparse_triplets = function() broken_sparse("triplets"),
+  sparse_by_rows = function() broken_sparse("by rows"),
+  sparse_slam = function() broken_sparse("slam"),
+  dense_s4 = function() Matrix::Matrix(c(1, NaN, 2, 3), 2, sparse = FALSE),
+  forged_fit = function() {
+    structure(list(), class = c("gibbs_gmm", "gibbsite_fit", "mcmc.list"))
+  },
+  forged_laplace = function() structure(list(), class = "laplace"),
+  forged_until = function() {
+    structure(list(rhat = "a", every = -1), class = "gibbsite_until")
+  },
+  forged_prior = function() {
+    structure(list(alpha = "a", c = -1), class = c(
+      "gmm_prior", "lda_prior", "bmf_fixed", "bmf_prior", "logistic_prior",
+      "uniform_prior", "gibbsite_prior"
+    ))
+  },
+  forged_proposal = function() {
+    structure(list(), class = c("random_walk", "gibbsite_proposal"))
+  },
+  forged_step = function() structure(list(), class = "gibbsite_mh_step"),
+  forged_density = function() {
+    structure(function(x) 1, class = "gibbsite_native_density")
+  },
+  long_string = function() strrep("a", 1e5)
+)
+
+# Sparse matrices with a fault that their constructors would not have let pass.
+broken_sparse <- function(fault) {
+  z <- Matrix::sparseMatrix(
+    i = c(1, 3, 2, 1), j = c(1, 1, 2, 3), x = c(1, 2, 1, 1), dims = c(3, 3)
+  )
+  spoil <- function(z, slot, at, value) {
+    x <- attr(z, slot)
+    x[at] <- value
+    attr(z, slot) <- x
+    z
+  }
+  switch(fault,
+    starts = spoil(z, "p", 2L, 1000L),
+    rows = spoil(z, "i", 1L, 1000000L),
+    order = spoil(z, "i", 1:2, c(2L, 0L)),
+    values = spoil(z, "x", 1L, NaN),
+    triplets = spoil(methods::as(z, "TsparseMatrix"), "j", 1L, -5L),
+    "by rows" = spoil(methods::as(z, "RsparseMatrix"), "p", 2L, -3L),
+    slam = structure(
+      list(
+        i = c(1L, 900L), j = c(NA, 2L), v = c(1, 1), nrow = 3L, ncol = 3L,
+        dimnames = NULL
+      ),
+      class = "simple_triplet_matrix"
+    )
+  )
+}
+
+# ---- objects -----------------------------------------------------------------
+
+# Small fits and what is made of them, by the first of their classes.
+hostile_objects <- function(folder = tempdir()) {
+  short <- function(f, ..., draws = 12, burnin = 12) {
+    suppressMessages(suppressWarnings(f(
+      ..., draws = draws, burnin = burnin, chains = 2, seed = 1,
+      progress = FALSE
+    )))
+  }
+  quiet <- function(code) suppressMessages(suppressWarnings(code))
+  x <- as.matrix(datasets::faithful)[1:20, ]
+  words <- matrix(c(2, 0, 1, 3, 1, 1, 0, 2, 1, 1, 1, 1), 3,
+    dimnames = list(NULL, c("a", "b", "c", "d"))
+  )
+  ratings <- data.frame(
+    user = rep(1:4, each = 3), item = c(1:3, 2:4, 1:3, 2:4),
+    value = c(1, 2, 3, 2, 4, 1, 5, 2, 2, 3, 3, 1)
+  )
+  pairs <- data.frame(user = 1:2, item = 4:3, value = c(2, NA))
+  density <- function(x) -0.5 * sum(x^2)
+  cars <- datasets::mtcars
+  gmm <- short(gibbs_gmm, x, 2, keep = "z")
+  lda <- short(gibbs_lda, words, 2, keep = c("theta", "phi"))
+  bmf <- short(gibbs_bmf, ratings, 2, predict_at = pairs)
+  logistic <- quiet(laplace_logistic(am ~ wt, cars, draws = 20, chains = 2,
+    seed = 1, progress = FALSE
+  ))
+  logistic_x <- quiet(laplace_logistic(cbind(1, cars$wt), cars$am, draws = 20,
+    chains = 2, seed = 1, progress = FALSE
+  ))
+  approximation <- quiet(laplace(density, c(a = 0, b = 0), draws = 20,
+    chains = 2, seed = 1, progress = FALSE
+  ))
+  mh <- short(mh_sample, density, c(a = 0, b = 0), debug = TRUE)
+  step <- mh_step(function(state) -0.5 * state$b^2)
+  gibbs <- short(gibbs_sample,
+    list(a = function(state) stats::rnorm(1), b = step), list(a = 0, b = 0)
+  )
+  mode <- function(f, ...) {
+    quiet(f(..., method = "icm", chains = 2, seed = 1, progress = FALSE))
+  }
+  checkpoint <- tempfile("hostile", folder)
+  short(gibbs_gmm, x, 2, checkpoint = checkpoint)
+  folded <- fold_in(bmf, data.frame(user = "new", item = 1:2, value = 1:2))
+  partial <- gibbsite:::new_partial(
+    attr(gmm, "model"), attr(gmm, "running"), lapply(
+      attr(gmm, "chains"), function(chain) chain[c("state", "rng")]
+    ), run = attr(gmm, "run")
+  )
+  list(
+    x = x, words = words, ratings = ratings, pairs = pairs, cars = cars,
+    density = density, logistic_x = logistic_x, checkpoint = checkpoint,
+    gibbs_gmm = gmm, gibbsite_fit = gmm, gibbs_lda = lda, gibbs_bmf = bmf,
+    laplace_logistic = logistic, laplace = approximation, mh_sample = mh,
+    gibbs_sample = gibbs, gibbsite_partial = partial, bmf_fold = folded,
+    gmm_map = mode(gibbs_gmm, x, 2), gibbsite_map = mode(gibbs_gmm, x, 2),
+    bmf_map = mode(gibbs_bmf, ratings, 2, predict_at = pairs),
+    gibbs_sample_map = mode(
+      gibbs_sample, list(a = function(state) 1), list(a = 0)
+    ),
+    gibbsite_convergence = convergence(gmm), gibbsite_summary = summary(gmm),
+    lda_summary = summary(lda), lda_top_terms = top_terms(lda),
+    bmf_summary = summary(bmf), laplace_summary = summary(logistic),
+    laplace_comparison = stats::anova(logistic, logistic),
+    laplace_importance = importance_check(logistic), bmf_prior = bmf_gamma(),
+    gamma_prior = gamma_prior(1, 1), uniform_prior = uniform_prior(0, 1),
+    gmm_prior = gmm_prior(), lda_prior = lda_prior(),
+    logistic_prior = logistic_prior(), no_prior = prior_summary(mh),
+    gibbsite_proposal = random_walk(1), gibbsite_mh_step = step,
+    gibbsite_until = until(),
+    gibbsite_native_density = structure(
+      function(x) 1, class = "gibbsite_native_density",
+      native = list(
+        package = "nothing", symbol = "f", dll = NULL, pointer = NULL,
+        data = NULL
+      )
+    )
+  )
+}
+
+# ---- calls -------------------------------------------------------------------
+
+# Arguments with which a function is called while one of them is hostile; what
+# is not named here has its default.  `o` has what hostile_objects() makes.
+hostile_bases <- function(o) {
+  short <- list(
+    draws = 6, burnin = 4, chains = 2, seed = 1, progress = FALSE
+  )
+  brief <- short[c("draws", "chains", "seed", "progress")]
+  fit <- function(of, ...) list(fit = o[[of]], ...)
+  log_q <- function(y, x) 0
+  list(
+    acceptance = fit("mh_sample"), adaptive = list(),
+    allocation_probabilities = fit("gibbs_gmm"), bmf_fixed = list(),
+    bmf_gamma = list(), bmf_wishart = list(),
+    coclustering = fit("gibbs_gmm"), coherence = fit("gibbs_lda", n = 2),
+    combine_fits = list(o$gibbs_gmm, other = o$gibbs_gmm),
+    converged = fit("gibbs_gmm"),
+    convergence = fit("gibbs_gmm"),
+    custom_proposal = list(
+      draw = function(x) x + stats::rnorm(length(x)), log_density = log_q
+    ),
+    draws_of = list(x = o$gibbs_gmm, block = "mu"),
+    drop_data = fit("gibbs_gmm"),
+    extend = list(object = o$gibbs_gmm, draws = 2, progress = FALSE),
+    factors_of = fit("gibbs_bmf"),
+    fold_in = fit("gibbs_bmf", new_ratings = data.frame(
+      user = "new", item = 1:2, value = 1:2
+    )),
+    gamma_prior = list(shape = 1, rate = 1),
+    gibbs_bmf = c(list(ratings = o$ratings, rank = 2), short),
+    gibbs_gmm = c(list(x = o$x, k = 2), short),
+    gibbs_lda = c(list(x = o$words, k = 2), short),
+    gibbs_sample = c(
+      list(
+        conditionals = list(a = function(state) stats::rnorm(1)),
+        init = list(a = 0)
+      ),
+      short
+    ),
+    gmm_prior = list(), held_out = fit("gibbs_bmf", newdata = o$pairs[1, ]),
+    held_out_perplexity = fit("gibbs_lda",
+      newdata = o$words, draws = 2, burnin = 2, sweeps = 2, particles = 2
+    ),
+    identical_fit = list(a = o$gibbs_gmm, b = o$gibbs_gmm),
+    importance_check = fit("laplace_logistic"),
+    independence = list(mean = c(0, 0), cov = diag(2)),
+    langevin = list(step = 1, gradient = function(x) -x),
+    laplace = c(list(log_density = o$density, init = c(a = 0, b = 0)), brief),
+    laplace_logistic = c(
+      list(x = cbind(1, o$cars$wt), y = o$cars$am), brief
+    ),
+    lda_prior = list(), ldavis_data = fit("gibbs_lda"),
+    log_evidence = fit("laplace_logistic"), logistic_prior = list(),
+    mh_sample = c(
+      list(log_density = o$density, init = c(a = 0, b = 0)), short
+    ),
+    mh_step = list(log_density = function(state) 0),
+    mh_trace = fit("mh_sample"),
+    mixture_proposal = list(random_walk(1), other = random_walk(2)),
+    native_density = list(package = "stats", symbol = "cor"),
+    predicted_at = fit("gibbs_bmf"), random_walk = list(scale = 1),
+    recommend = fit("gibbs_bmf", n = 1), relabel = fit("gibbs_gmm"),
+    resume = list(path = o$checkpoint, progress = FALSE),
+    sim_bmf = list(users = 3, items = 3, rank = 1),
+    sim_gmm = list(
+      n = 4, pi = c(0.5, 0.5), mu = matrix(0, 2, 2),
+      Sigma = array(rep(diag(2), each = 2), c(2, 2, 2))
+    ),
+    sim_lda = list(documents = 2, k = 2, terms = 3, tokens = 4),
+    top_terms = fit("gibbs_lda", n = 2), topic_distances = fit("gibbs_lda"),
+    topic_estimates = fit("gibbs_lda"),
+    uniform_prior = list(lower = 0, upper = 1), until = list(),
+    # methods, where the object alone does not do
+    laplace_logistic.formula = c(
+      list(formula = am ~ wt, data = o$cars), brief
+    ),
+    laplace_logistic.default = c(
+      list(x = cbind(1, o$cars$wt), y = o$cars$am), brief
+    ),
+    anova.laplace = list(
+      object = o$laplace_logistic, other = o$laplace_logistic
+    ),
+    anova.laplace_logistic = list(
+      object = o$laplace_logistic, other = o$laplace_logistic
+    ),
+    draws_of.gibbs_lda = list(x = o$gibbs_lda, block = "theta"),
+    draws_of.gibbsite_fit = list(x = o$gibbs_gmm, block = "mu"),
+    extend.gibbsite_fit = list(
+      object = o$gibbs_bmf, draws = 2, progress = FALSE
+    ),
+    extend.gibbsite_partial = list(
+      object = o$gibbsite_partial, draws = 2, progress = FALSE
+    ),
+    held_out.gibbs_bmf = fit("gibbs_bmf", newdata = o$pairs[1, ]),
+    log_lik.gibbs_lda = list(object = o$gibbs_lda, particles = 2),
+    predict.bmf_fold = list(
+      object = o$bmf_fold, newdata = data.frame(user = "new", item = 1:2)
+    ),
+    predict.gibbs_lda = list(
+      object = o$gibbs_lda, newdata = o$words, draws = 2, burnin = 2,
+      sweeps = 2
+    ),
+    recommend.bmf_fold = fit("bmf_fold", n = 1),
+    recommend.gibbs_bmf = fit("gibbs_bmf", n = 1)
+  )
+}
+
+# ---- what is called ----------------------------------------------------------
+
+# Every exported function of ours and every method of a public generic: a list
+# of list(name, f, base, object), `object` naming an argument that only takes
+# forged objects here, since what it is decides which method is called.
+hostile_targets <- function(o) {
+  space <- asNamespace("gibbsite")
+  bases <- hostile_bases(o)
+  exports <- sort(getNamespaceExports(space))
+  own <- Filter(function(name) {
+    identical(environment(get(name, space)), space)
+  }, exports)
+  functions <- lapply(own, function(name) {
+    list(
+      name = name, f = get(name, space), call = get(name, space),
+      base = bases[[name]], object = ""
+    )
+  })
+  table <- getNamespaceInfo(space, "S3methods")
+  inside <- setdiff(ls(space), exports)
+  rows <- which(!table[, 1L] %in% inside & table[, 2L] %in% names(o) |
+                  table[, 1L] == "laplace_logistic")
+  methods <- lapply(rows, function(i) {
+    generic <- table[i, 1L]
+    name <- paste0(generic, ".", table[i, 2L])
+    f <- get(name, space)
+    first <- names(formals(f))[[1L]]
+    base <- bases[[name]]
+    if (is.null(base)) {
+      base <- stats::setNames(list(o[[table[i, 2L]]]), first)
+    }
+    list(
+      name = name, f = f, call = public_generic(generic, exports), base = base,
+      object = if (table[i, 2L] %in% c("default", "formula")) "" else first
+    )
+  })
+  targets <- c(functions, methods)
+  bare <- vapply(targets, function(target) {
+    is.null(target$base) && length(formals(target$f)) > 0
+  }, NA)
+  if (any(bare)) {
+    stop(
+      "no base call in hostile_bases() for ",
+      paste(vapply(targets[bare], `[[`, "", "name"), collapse = ", ")
+    )
+  }
+  targets
+}
+
+public_generic <- function(generic, exports) {
+  if (generic %in% exports) {
+    return(getExportedValue("gibbsite", generic))
+  }
+  for (package in c("base", "stats", "graphics", "coda", "loo", "bayesplot")) {
+    if (requireNamespace(package, quietly = TRUE) &&
+          exists(generic, asNamespace(package), inherits = FALSE)) {
+      return(get(generic, asNamespace(package)))
+    }
+  }
+  stop("where is the generic ", generic, "?")
+}
+
+# All calls: list(target, name, arg, value).  The object of a method is tried
+# with forged ones of its class; an argument without a default is also left out.
+# The first function that has an argument of some name gets every value, the
+# others a third of them in turn, all if it has no default: what it is for then
+# differs most.
+hostile_calls <- function(targets) {
+  calls <- list()
+  seen <- list()
+  values <- names(hostile_values)
+  forged <- c("forged_empty", "forged_number", "forged_fields", "forged_hollow")
+  for (t in seq_along(targets)) {
+    target <- targets[[t]]
+    for (arg in hostile_arguments(target)) {
+      needed <- is_needed(target, arg)
+      times <- seen[[arg]] %||% 0
+      seen[[arg]] <- times + 1
+      mine <- if (arg == target$object) {
+        forged
+      } else if (needed) {
+        c(values, if (arg %in% names(formals(target$f))) "missing")
+      } else if (times == 0) {
+        values
+      } else {
+        values[seq_along(values) %% 3 == times %% 3]
+      }
+      calls <- c(calls, lapply(mine, function(value) {
+        list(target = t, name = target$name, arg = arg, value = value)
+      }))
+    }
+  }
+  calls
+}
+
+# The arguments that are given hostile values; "other" stands for one in `...`.
+hostile_arguments <- function(target) {
+  arguments <- names(formals(target$f))
+  others <- intersect("other", names(target$base))
+  c(setdiff(arguments, c("...", "drop", "i", "j")), others)
+}
+
+is_needed <- function(target, arg) {
+  default <- formals(target$f)[[arg]]
+  arg == "other" || rlang::is_missing(default)
+}
+
+# Every tenth call, so that each function and each value has its share.
+some_hostile_calls <- function(calls, share = 10) {
+  place <- match(
+    vapply(calls, `[[`, "", "value"), c(names(hostile_values), "missing")
+  )
+  place[is.na(place)] <- 0
+  target <- vapply(calls, `[[`, 0L, "target")
+  calls[(place + 3 * target + seq_along(calls) %/% 50) %% share == 0]
+}
+
+# ---- one call ----------------------------------------------------------------
+
+forged_object <- function(object, how) {
+  class <- class(object)
+  made <- switch(how,
+    forged_empty = list(),
+    forged_number = 1,
+    forged_fields = list(a = "b", model = "m", prior = NULL, trace = "t"),
+    forged_hollow = {
+      # all there, but nothing in it
+      hollow <- unclass(object)
+      if (is.function(hollow)) {
+        hollow
+      } else {
+        hollow[] <- lapply(hollow, function(part) NULL)
+        for (part in setdiff(names(attributes(hollow)), "names")) {
+          attr(hollow, part) <- list()
+        }
+        hollow
+      }
+    }
+  )
+  structure(made, class = class)
+}
+
+# Calls the function and says what came of it:
+#   classed  an error of the package's that names the argument
+#   right    a result that can be true
+#   unnamed  an error of the package's that names another thing
+#   bare     an error of R's or of another package's
+#   wrong    a result that cannot be true: a nonsense was taken
+#   late     no answer within the time
+try_hostile <- function(call, target, seconds = 20) {
+  frame <- new.env(parent = globalenv())
+  arguments <- target$base
+  if (call$value == "missing") {
+    arguments[[call$arg]] <- NULL
+  } else {
+    value <- if (call$arg == target$object) {
+      forged_object(target$base[[call$arg]], call$value)
+    } else {
+      hostile_values[[call$value]]()
+    }
+    arguments[call$arg] <- list(value)
+  }
+  names <- names(arguments)
+  # by symbols, as a person would: what looks at its call sees no data
+  for (i in seq_along(names)) {
+    value <- arguments[[i]]
+    # where a formula finds what is not in its data
+    if (inherits(value, "formula") && is.call(value)) {
+      environment(value) <- frame
+    }
+    assign(paste0("given_", names[[i]]), value, frame)
+  }
+  assign("called", target$call, frame)
+  symbols <- lapply(paste0("given_", names, recycle0 = TRUE), as.name)
+  # dispatch is by the first argument, whatever it is called; what stands for
+  # `...` has no name
+  call_names <- ifelse(names %in% c(target$object, "other"), "", names)
+  expression <- as.call(c(
+    list(as.name("called")), stats::setNames(symbols, call_names)
+  ))
+  outcome <- run_hostile(expression, frame, seconds)
+  c(call[c("name", "arg", "value")], judge_hostile(outcome, call, target))
+}
+
+run_hostile <- function(expression, frame, seconds) {
+  error <- NULL
+  value <- NULL
+  began <- proc.time()[["elapsed"]]
+  utils::capture.output(
+    tryCatch(
+      {
+        setTimeLimit(elapsed = seconds, transient = TRUE)
+        value <- withVisible(suppressMessages(suppressWarnings(
+          eval(expression, frame)
+        )))$value
+      },
+      error = function(cnd) error <<- cnd,
+      interrupt = function(cnd) error <<- cnd
+    )
+  )
+  setTimeLimit()
+  list(
+    error = error, value = value,
+    seconds = proc.time()[["elapsed"]] - began
+  )
+}
+
+judge_hostile <- function(outcome, call, target) {
+  error <- outcome$error
+  said <- ""
+  verdict <- if (is.null(error)) {
+    fine <- may_be_taken(call, target) && holds_no_nan(outcome$value)
+    if (fine) "right" else "wrong"
+  } else {
+    said <- paste(conditionMessage(error), collapse = " ")
+    if (grepl("reached elapsed time limit", said, fixed = TRUE)) {
+      "late"
+    } else if (!inherits(error, "gibbsite_error")) {
+      "bare"
+    } else if (names_argument(said, call)) {
+      "classed"
+    } else {
+      "unnamed"
+    }
+  }
+  said <- iconv(said, "UTF-8", "UTF-8", sub = "byte")
+  list(
+    verdict = verdict, said = substr(gsub("[[:space:]]+", " ", said), 1, 200),
+    seconds = outcome$seconds
+  )
+}
+
+names_argument <- function(said, call) {
+  said <- iconv(said, "UTF-8", "UTF-8", sub = "byte")
+  if (call$arg == "other") {
+    return(grepl("(Argument|Proposal|fit|Fits?) (1|2|and)", said))
+  }
+  arg <- gsub(".", "\\.", call$arg, fixed = TRUE)
+  grepl(paste0("(^|[^[:alnum:]_.])", arg, "([^[:alnum:]_]|$)"), said)
+}
+
+# No NaN in what was returned, and draws that are finite.
+holds_no_nan <- function(x, depth = 3L) {
+  if (inherits(x, c("gibbsite_fit", "mcmc.list"))) {
+    return(all(vapply(unclass(x), function(m) {
+      is.numeric(m) && all(is.finite(m))
+    }, NA)))
+  }
+  if (is.double(x) && length(x) < 1e6) {
+    return(!any(is.nan(x)))
+  }
+  if (is.list(x) && depth > 0L) {
+    return(all(vapply(unclass(x), holds_no_nan, NA, depth = depth - 1L)))
+  }
+  TRUE
+}
+
+# ---- what may be taken -------------------------------------------------------
+
+positive <- c("half", "huge", "tiny")
+sizes <- c(positive, "inf")
+reals <- c(positive, "zero", "minus_one")
+vectors <- c("named_numbers")
+
+# By argument, or by function and argument: the values that are no mistake.
+# Everything else must be refused.
+taken_values <- list(
+  biases = "true", center = "true", debug = "true", evaluate = "true",
+  factors = "true", forever = "true", index = "true", interval = "true",
+  keep_data = "true", progress = "true", transform = "true", tune = "true",
+  variance = "true",
+  burnin = "zero", seed = c("minus_one", "zero"), checkpoint = "string",
+  target = "tiny", level = "tiny", conf.level = "tiny", share = "tiny",
+  probs = c("tiny", "zero"), n = "huge", draws = character(),
+  held_out_perplexity.draws = "huge", predict.gibbs_lda.draws = "huge",
+  rhat = c("half", "huge", "inf"), converged.rhat = c("half", "huge"),
+  convergence.rhat = c("half", "huge"), ess = c(positive, "zero"),
+  thin = character(), window.gibbsite_fit.thin = "huge",
+  step = positive, df = sizes, random_walk.df = positive, scale = positive,
+  cov = positive, adaptive.scale = c(positive, vectors),
+  random_walk.scale = c(positive, vectors), rate = positive, shape = positive,
+  a = positive, b = positive, c = positive, d = positive, e = positive,
+  f = positive, kappa0 = positive, nu0 = positive, sigma2 = positive,
+  sim_bmf.sigma2 = c(positive, "zero"), W0 = positive,
+  sim_bmf.biases = c(positive, "zero"), sim_bmf.mean = reals,
+  mu0 = reals, m0 = c(reals, vectors), v0 = c(positive, vectors),
+  s0 = c(positive, vectors), alpha = c(positive, vectors),
+  eta = c(positive, vectors), sim_lda.tokens = vectors,
+  logistic_prior.c = c(sizes, vectors), intercept_c = sizes,
+  uniform_prior.lower = c("zero", "tiny"), uniform_prior.upper = positive,
+  lower = c("minus_inf", "minus_one", "zero"),
+  upper = c(sizes, "zero", vectors),
+  mean = vectors, init = c(reals, vectors), start = vectors,
+  subset = c("true", "two_flags", "minus_one", vectors),
+  gibbs_gmm.x = c("named_numbers", "indefinite"), gibbs_lda.x = "indefinite",
+  gibbs_bmf.ratings = "indefinite",
+  predict.gibbs_gmm.newdata = c("named_numbers", "indefinite", "na_matrix"),
+  log_lik.gibbs_gmm.newdata = c("named_numbers", "indefinite", "na_matrix"),
+  predict.gmm_map.newdata = c("named_numbers", "indefinite", "na_matrix"),
+  predict_at = "list_column", augment.gibbs_bmf.newdata = "list_column",
+  predict.gibbs_bmf.newdata = "list_column",
+  predict.bmf_map.newdata = "list_column",
+  posterior_epred.gibbs_bmf.newdata = "list_column",
+  posterior_linpred.gibbs_bmf.newdata = "list_column",
+  posterior_predict.gibbs_bmf.newdata = "list_column",
+  topics = c("named_numbers", "indefinite"), variables = "named_numbers",
+  users = c(vectors, "bad_utf8_names"), weights = vectors,
+  prior_odds = vectors,
+  # functions of the user are called, and what they do then, is theirs
+  draw = "failing", log_density = "failing", gradient = "failing",
+  custom_proposal.log_density = c("failing", "null"),
+  langevin.gradient = c("failing", "variadic"),
+  mh_sample.log_density = "variadic", laplace_logistic.default.na.action =
+    c("failing", "variadic"),
+  # never looked at, as its page says
+  as.data.frame.gibbsite_fit.optional = names(hostile_values)
+)
+
+# NULL is no mistake where it is the default, or stands for the first of several
+# choices.
+may_be_taken <- function(call, target) {
+  if (startsWith(call$value, "forged_") && call$arg == target$object) {
+    # an object that is taken for what it is not is printed, at best
+    return(TRUE)
+  }
+  if (call$value == "null" && !is_needed(target, call$arg)) {
+    default <- formals(target$f)[[call$arg]]
+    choices <- is.call(default) && identical(default[[1L]], quote(c))
+    if (is.null(default) || choices) {
+      return(TRUE)
+    }
+  }
+  own <- taken_values[[paste0(call$name, ".", call$arg)]]
+  call$value %in% (own %||% taken_values[[call$arg]])
+}

@@ -1,0 +1,49 @@
+# A tenth of `make badinput`, by the same functions (helper-badinput.R): each
+# function and each value has its share.
+
+test_that("hostile arguments end in an error that names them, or are right", {
+  skip_long()
+  folder <- withr::local_tempdir()
+  withr::local_dir(folder)
+  grDevices::pdf(NULL)
+  withr::defer(grDevices::dev.off())
+  withr::local_preserve_seed()
+  objects <- hostile_objects(folder)
+  targets <- hostile_targets(objects)
+  calls <- hostile_calls(targets)
+  expect_gt(length(calls), 1500)
+  some <- some_hostile_calls(calls)
+  expect_gt(length(some), length(calls) / 15)
+  outcomes <- lapply(some, function(call) {
+    try_hostile(call, targets[[call$target]])
+  })
+  bad <- Filter(function(outcome) {
+    !outcome$verdict %in% c("classed", "right")
+  }, outcomes)
+  words <- vapply(bad, function(outcome) {
+    sprintf(
+      "%s: %s(%s = <%s>): %s", outcome$verdict, outcome$name, outcome$arg,
+      outcome$value, outcome$said
+    )
+  }, "")
+  expect_identical(words, character())
+})
+
+test_that("a bare error, a nonsense taken and another's name are told apart", {
+  judge <- function(f, arg = "x", value = "string") {
+    target <- list(
+      name = "f", f = f, call = f, base = list(x = 1, y = 2), object = ""
+    )
+    call <- list(target = 1L, name = "f", arg = arg, value = value)
+    try_hostile(call, target)$verdict
+  }
+  expect_identical(judge(function(x, y) gibbsite:::check_number(x)), "classed")
+  expect_identical(
+    judge(function(x, y) gibbsite:::check_number(x, arg = "z")), "unnamed"
+  )
+  expect_identical(judge(function(x, y) x + 1), "bare")
+  expect_identical(judge(function(x, y) y), "wrong")
+  expect_identical(judge(function(x, y = 1) NaN, "y", "null"), "wrong")
+  expect_identical(judge(function(x, y = NULL) 1, "y", "null"), "right")
+  expect_identical(judge(function(x, y) x, value = "missing"), "bare")
+})
