@@ -585,7 +585,7 @@ watch_parent <- function(parent) {
   never <- function() FALSE
   if (parent$pid == Sys.getpid() ||
         !identical(parent$host, Sys.info()[["nodename"]]) ||
-        .Call(C_end_with_parent, parent$pid)) {
+        .Call(C_end_with_parent, parent$pid, parent$started)) {
     return(never)
   }
   seen <- .Call(C_process_started, parent$pid)

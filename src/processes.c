@@ -122,19 +122,26 @@ static pid_t watching = 0;
 
 #endif
 
-/* A forked child of process `parent` ends from now on within a second or two of
- * its parent, whatever it is doing then: a thread sees to it.  FALSE where that
- * cannot be had: this is no forked child, or that of another process. */
-SEXP C_end_with_parent(SEXP parent) {
+/* A forked child that process `parent`, started at `started`, has made ends from
+ * now on within a second or two of its parent, whatever it is doing then: a thread
+ * sees to it.  Where the parent has ended already, the child ends here.  FALSE
+ * where that cannot be had: this is no forked child, or that of another process. */
+SEXP C_end_with_parent(SEXP parent, SEXP started) {
   const int pid = as_pid(parent);
+  if (TYPEOF(started) != REALSXP || XLENGTH(started) != 1)
+    Rf_error("`started` must be the start of a process");
 #ifndef _WIN32
-  if (!threads_in_child() || (int)getppid() != pid)
+  if (!threads_in_child())
     return Rf_ScalarLogical(0);
+  if ((int)getppid() != pid) {
+    if (process_started(pid) != REAL(started)[0])
+      kill(getpid(), SIGKILL);
+    return Rf_ScalarLogical(0);
+  }
   if (watching != getpid() && start_watching(pid))
     watching = getpid();
   return Rf_ScalarLogical(watching == getpid());
 #else
-  (void)pid;
   return Rf_ScalarLogical(0);
 #endif
 }

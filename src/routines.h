@@ -37,7 +37,7 @@
   ROUTINE(file_size_signal, 1)        \
   ROUTINE(sync_path, 2)               \
   ROUTINE(process_started, 1)         \
-  ROUTINE(end_with_parent, 1)
+  ROUTINE(end_with_parent, 2)
 
 SEXP C_gmm_sweeps(SEXP data, SEXP state, SEXP n, SEXP control, SEXP mode);
 SEXP C_gmm_evaluate(SEXP form, SEXP x, SEXP blocks, SEXP order, SEXP pivot,
@@ -75,6 +75,6 @@ SEXP C_in_forked_child(void);
 SEXP C_file_size_signal(SEXP ignore);
 SEXP C_sync_path(SEXP path, SEXP directory);
 SEXP C_process_started(SEXP pid);
-SEXP C_end_with_parent(SEXP parent);
+SEXP C_end_with_parent(SEXP parent, SEXP started);
 
 #endif

@@ -343,7 +343,9 @@ hostile_targets <- function(o) {
       base = bases[[name]], object = ""
     )
   })
-  table <- getNamespaceInfo(space, "S3methods")
+  # a list where methods were registered by functions
+  table <- getNamespaceInfo(space, "S3methods")[, 1:2]
+  table <- matrix(as.character(table), ncol = 2L)
   inside <- setdiff(ls(space), exports)
   rows <- which(!table[, 1L] %in% inside & table[, 2L] %in% names(o) |
                   table[, 1L] == "laplace_logistic")

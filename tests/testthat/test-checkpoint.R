@@ -541,7 +541,8 @@ test_that("processes are known by number and start", {
   expect_identical(.Call(C_process_started, 4194305L), NA_real_)
   expect_error(.Call(C_process_started, 0L), "number of a process")
   # this is no forked child, and shall not end with whoever started it
-  expect_false(.Call(C_end_with_parent, 1L))
+  expect_false(.Call(C_end_with_parent, 1L, 0))
+  expect_error(.Call(C_end_with_parent, 1L, NULL), "start of a process")
 })
 
 test_that("what cannot be brought to the disk is an error", {

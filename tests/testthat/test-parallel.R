@@ -207,6 +207,33 @@ test_that("a worker sees that the process it works for has ended", {
   expect_false(watch_parent(this_process())())
 })
 
+test_that("a worker whose parent ended before it began ends at once", {
+  skip_unless_processes()
+  skip_on_os("windows")
+  parent <- start_child(quote({
+    me <- gibbsite:::this_process()
+    worker <- parallel::mcparallel({
+      while (!file.exists("go")) Sys.sleep(0.01)
+      gibbsite:::watch_parent(me)
+      file.create("lived")
+    })
+    saveRDS(worker$pid, "worker.part")
+    file.rename("worker.part", "worker.rds")
+    Sys.sleep(60)
+  }))
+  wait_for(parent, "worker.rds")
+  worker <- readRDS(file_in(parent, "worker.rds"))
+  tools::pskill(parent$process$get_pid(), tools::SIGKILL)
+  end_of(parent)
+  gone <- function() is.na(.Call(C_process_started, worker))
+  expect_false(gone())
+  file.create(file_in(parent, "go"))
+  deadline <- Sys.time() + 30
+  while (!gone() && Sys.time() < deadline) Sys.sleep(0.01)
+  expect_true(gone())
+  expect_false(file.exists(file_in(parent, "lived")))
+})
+
 test_that("a signal to a worker alone is an interrupt, not a failure", {
   skip_on_os("windows")
   skip_on_cran()
