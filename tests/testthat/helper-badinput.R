@@ -6,6 +6,17 @@
 # is not forgotten: one without a base call below, or without a kind of
 # argument, is an error here.
 
+# A copy of a long vector must not take the machine's memory.  (R 4.1 knows no
+# bound.)
+local_bounded_memory <- function(frame = parent.frame()) {
+  if (getRversion() >= "4.2.0") {
+    bound <- get("mem.maxVSize", baseenv())
+    before <- bound()
+    bound(6000)
+    withr::defer(bound(before), envir = frame)
+  }
+}
+
 # ---- values ------------------------------------------------------------------
 
 # Each is made when it is asked for: some are large, or break what looks at

@@ -8,6 +8,7 @@ test_that("hostile arguments end in an error that names them, or are right", {
   grDevices::pdf(NULL)
   withr::defer(grDevices::dev.off())
   withr::local_preserve_seed()
+  local_bounded_memory()
   objects <- hostile_objects(folder)
   targets <- hostile_targets(objects)
   calls <- hostile_calls(targets)
