@@ -133,8 +133,6 @@ bmf_columns <- function(prior, n, m, size, cells, keep) {
   )
 }
 
-# ---- what the driver asks ----------------------------------------------------
-
 #' @exportS3Method
 model_sweeps.bmf_model <- function(model, state, n, control) {
   .Call(C_bmf_sweeps, model$data, state, n, control, FALSE)
@@ -275,7 +273,79 @@ model_invariants.bmf_model <- function(model, draws) {
   draws[, grepl(judged, colnames(draws)), drop = FALSE]
 }
 
-# ---- draws of the factors for prediction -----------------------------------
+# Coordinates rotate from draw to draw; everything else means something as it
+# is.
+#' @exportS3Method
+model_labelled.bmf_model <- function(model, invariants) {
+  grep("^[uv]\\[", model$columns, value = TRUE)
+}
+
+#' @exportS3Method
+model_headline.bmf_model <- function(model) {
+  count <- function(n) format(n, big.mark = ",", scientific = FALSE)
+  prior <- switch(class(model$prior)[[1]],
+    bmf_fixed = "fixed", bmf_gamma = "Gamma", bmf_wishart = "Normal-Wishart"
+  )
+  users <- length(model$users)
+  items <- length(model$items)
+  paste0(
+    "Matrix factorisation of rank ", model$rank, ", ", prior, " prior",
+    if (model$biases) ", with intercepts", "; ", count(model$nobs),
+    if (model$nobs == 1) " rating" else " ratings", " of ", count(items),
+    if (items == 1) " item" else " items", " by ", count(users),
+    if (users == 1) " user" else " users"
+  )
+}
+
+#' @exportS3Method
+model_labels.bmf_model <- function(model) {
+  columns <- model$columns
+  fixed <- c(
+    beta = "precision of a rating", lambda_u = "precision of the users",
+    lambda_v = "precision of the items",
+    trace_u = "trace of the users' precision matrix",
+    trace_v = "trace of the items' precision matrix",
+    logdet_u = "log determinant of the users' precision matrix",
+    logdet_v = "log determinant of the items' precision matrix",
+    norm_mu_u = "length of the users' mean",
+    norm_mu_v = "length of the items' mean",
+    rmse = "root mean square error in the data",
+    log_joint = "log joint density"
+  )
+  label <- unname(fixed[columns])
+  part <- function(block) {
+    at <- which(startsWith(columns, paste0(block, "[")))
+    inside <- sub("\\]$", "", substring(columns[at], nchar(block) + 2))
+    list(at = at, index = do.call(rbind, lapply(
+      strsplit(inside, ",", fixed = TRUE), as.integer
+    )))
+  }
+  cells <- part("cell")
+  if (length(cells$at) > 0) {
+    label[cells$at] <- paste0(
+      "mean rating of item ", id_words(model$items)[model$cells$item],
+      " by user ", id_words(model$users)[model$cells$user]
+    )
+  }
+  for (block in c("u", "v")) {
+    own <- part(block)
+    if (length(own$at) > 0) {
+      ids <- id_words(if (block == "u") model$users else model$items)
+      coordinate <- ifelse(
+        own$index[, 1L] > model$rank, "intercept",
+        paste("factor", own$index[, 1L])
+      )
+      label[own$at] <- paste0(
+        coordinate, " of ", if (block == "u") "user " else "item ",
+        ids[own$index[, 2L]]
+      )
+    }
+  }
+  label[is.na(label)] <- columns[is.na(label)]
+  data.frame(variable = columns, label = label)
+}
+
+# ---- Draws of the factors for prediction ------------------------------------
 
 # Draw number t of a chain is in the set when t is a multiple of the least power
 # of 2 of which at most `cap` multiples are among its draws; it is kept in
@@ -363,7 +433,7 @@ bmf_fold_in <- function(model, state, j, ratings) {
   )
 }
 
-# ---- search for a mode -----------------------------------------------------
+# ---- Search for a mode ------------------------------------------------------
 
 #' @exportS3Method
 model_climb.bmf_model <- function(model, state, threads) {
@@ -383,7 +453,7 @@ model_estimate.bmf_model <- function(model, state) {
   bmf_parameters(model, state)
 }
 
-# ---- test hooks ------------------------------------------------------------
+# ---- Test hooks -------------------------------------------------------------
 
 #' @exportS3Method
 draw_prior.bmf_model <- function(model) {
@@ -457,6 +527,20 @@ set_data.bmf_model <- function(model, data, call = rlang::caller_env()) {
   ratings <- model$data[c("user", "item", "value")]
   compressed <- bmf_compressed(ratings, model$n, model$m, model$center)
   model$data[names(compressed)] <- compressed
+  model$data_hash <- hash(model$data)
+  model
+}
+
+# The model with the ratings that a user gives once more (extend(data = ),
+# resume(data = )).
+bmf_with_ratings <- function(model, data) {
+  ratings <- ratings_again(model, data)
+  fresh <- bmf_model(
+    ratings, model$rank, model$prior, model$center, model$biases, model$keep,
+    model$pairs
+  )
+  fresh$data$cap <- model$cap
+  model$data <- fresh$data
   model$data_hash <- hash(model$data)
   model
 }

@@ -542,24 +542,6 @@ new_codes <- function(ids, codes) {
   codes
 }
 
-# draws x pairs within the allowance for draws.
-check_matrix_size <- function(draws, pairs, call) {
-  mb <- 8 * draws * pairs / 2^20
-  limit <- gibbsite_option("max_draws_mb", call)
-  if (mb > limit) {
-    abort_argument(
-      c(
-        "A matrix of {draws} draws of {format_number(pairs)} pairs would take
-         {format(ceiling(mb), big.mark = ',')} MB, more than the
-         {format(limit, big.mark = ',')} MB allowed.",
-        i = "Ask for fewer `draws` or pairs, or raise
-             `options(gibbsite.max_draws_mb = )`."
-      ),
-      call = call, class = "gibbsite_error_size"
-    )
-  }
-}
-
 #' Replicated ratings and log likelihood of a matrix factorisation
 #'
 #' `posterior_predict()` draws ratings with their noise, one for each pair and

@@ -1,5 +1,6 @@
-# Functions that a user hands to a sampler: how two are told apart, and what
-# they need in another process.
+# Functions that a user gives to a sampler: their checks, how two of them are
+# compared, what they need in another process, and how an error in one is
+# reported.
 
 # The hash of code and plain values, the same in every session.  A function
 # counts by its arguments and its body: neither where it was written down, nor
@@ -69,3 +70,196 @@ place_on_search_path <- function(name) {
   }
   ""
 }
+
+# ---- Arguments of a user's function -----------------------------------------
+
+# `...`: by name, and such as the function takes.
+check_extra <- function(extra, log_density, call) {
+  if (length(extra) == 0L) {
+    return(list())
+  }
+  given <- names(extra) %||% rep("", length(extra))
+  if (any(!nzchar(given))) {
+    abort_argument(
+      "Further arguments of {.arg log_density} must be named.", call = call
+    )
+  }
+  check_once(given, call)
+  known <- names(argument_list(log_density))
+  unknown <- setdiff(given, known)
+  if (!"..." %in% known && length(unknown) > 0L) {
+    abort_argument(
+      c("There is no argument {.arg {unknown[1]}}, neither of {.fn mh_sample}
+         nor of {.arg log_density}.",
+        i = if (is_native_density(log_density)) {
+          "Data of compiled code are given to {.fn native_density}."
+        }),
+      call = call
+    )
+  }
+  check_not_first(given, log_density, "log_density", "the point", call)
+  extra
+}
+
+# Formal arguments, of a primitive too (of those that are language: none).
+argument_list <- function(f) {
+  shown <- if (is.function(f)) args(f)
+  if (!is.null(shown)) formals(shown)
+}
+
+# What stands twice in `...`.
+check_once <- function(given, call) {
+  if (anyDuplicated(given) > 0L) {
+    twice <- given[duplicated(given)][[1L]]
+    abort_argument(
+      "{.arg {twice}} is given twice in {.arg ...}.", call = call
+    )
+  }
+}
+
+# R would match an argument of the first one's name to it, and the point or the
+# state to the next.
+check_not_first <- function(given, f, arg, what, call) {
+  first <- names(argument_list(f))[1L]
+  if (!is.null(first) && first != "..." && first %in% given) {
+    abort_argument(
+      "{.arg {first}} cannot be given: {.arg {arg}} takes {what} by this name.",
+      call = call
+    )
+  }
+}
+
+# A function that can be called with `n` arguments by position.
+check_user_function <- function(f, n, arg = rlang::caller_arg(f),
+                                call = rlang::caller_env()) {
+  force(arg)
+  what <- paste(
+    "a function of", c("one argument", "two arguments")[[n]]
+  )
+  if (!is.function(f) || is_native_density(f)) {
+    abort_expected(f, what, FALSE, arg, call)
+  }
+  # none of R's own draws, or is the density of a draw
+  if (is.primitive(f)) {
+    abort_argument(
+      c("{.arg {arg}} must be {what} of yours, not one of R's primitives.",
+        i = "Write it as {.code function(...)}."),
+      call = call
+    )
+  }
+  known <- argument_list(f)
+  if (is.null(args(f)) || "..." %in% names(known)) {
+    return(f)
+  }
+  needed <- sum(vapply(known, rlang::is_missing, NA))
+  if (length(known) < n || needed > n) {
+    count <- if (length(known) < n) length(known) else needed
+    abort_argument(
+      "{.arg {arg}} must be {what}, not of {count}.", call = call
+    )
+  }
+  f
+}
+
+# Further arguments are given to the functions that take them.
+taken_by <- function(f, arguments) {
+  known <- names(formals(f))
+  if ("..." %in% known) arguments else arguments[names(arguments) %in% known]
+}
+
+# ---- Calls ------------------------------------------------------------------
+
+# A function with `arguments` places for vectors, which C fills: the call is
+# name(NULL, ...), so that errors in it carry a name and not the function.
+# `role` is what messages call it.
+caller <- function(f, name, arguments = 1L, extra = list(), role = name) {
+  env <- new.env(hash = FALSE, parent = baseenv()) # the quicker, for so few
+  assign(name, f, envir = env)
+  symbols <- lapply(seq_along(extra), function(i) {
+    symbol <- paste0(".extra_", i)
+    assign(symbol, extra[[i]], envir = env)
+    as.name(symbol)
+  })
+  names(symbols) <- names(extra)
+  list(
+    call = as.call(c(as.name(name), rep(list(NULL), arguments), symbols)),
+    env = env, role = role
+  )
+}
+
+# Evaluates code(place), a .Call that calls functions of the user.  `place` is
+# an environment in which C says where it is: an R error in such a function, or
+# an answer that is of no use, becomes an error with sweep and point.
+calling_user_code <- function(model, code, call = NULL) {
+  place <- new.env(parent = emptyenv())
+  tryCatch(code(place), error = function(cnd) {
+    abort_user_code(model, place, cnd, call)
+  })
+}
+
+abort_user_code <- function(model, place, cnd, call) {
+  role <- place$role
+  fault <- place$fault
+  if (is.null(role) && is.null(fault)) {
+    rlang::cnd_signal(cnd)
+  }
+  sweep <- place$state$sweep
+  when <- if (is.null(sweep) || sweep == 0 && !is.null(call)) {
+    "at the start"
+  } else {
+    paste("in sweep", format(sweep + 1, scientific = FALSE))
+  }
+  point <- if (is.null(place$point)) place$call[[2L]] else place$point
+  at <- state_point_words(unname(point), names(point))
+  words <- fault_words(fault, role, place$value, length(point), cnd)
+  abort_numeric(
+    c(paste0(words[[1L]], " ", when, "."), x = "At {at}.",
+      i = if (length(words) > 1L) words[[2L]]),
+    call = call, class = "user_function", point = point,
+    sweep = if (is.null(sweep)) 0 else sweep + 1,
+    parent = if (is.null(fault)) cnd
+  )
+}
+
+# What happened, and a hint; templates.
+fault_words <- function(fault, role, value, d, cnd) {
+  if (is.null(fault)) {
+    said <- gsub("([{}])", "\\1\\1", conditionMessage(cnd))
+    return(paste0("`", role, "` failed (", said, ")"))
+  }
+  given <- gsub("([{}])", "\\1\\1", describe(value))
+  count <- length(value)
+  if (fault == "vector" && is.numeric(value)) {
+    given <- cli::pluralize("{count} number{?s}")
+  }
+  switch(fault,
+    nan = c(
+      "`log_density` is NaN",
+      "It must be -Inf where the density is zero; {.code on_nan = \"reject\"}
+       takes NaN for that."
+    ),
+    infinite = c(
+      "`log_density` is +Inf",
+      "A point with infinite density would hold the chain for ever."
+    ),
+    number = paste0("`", role, "` must return one number, not ", given, ","),
+    vector = paste0(
+      "`", role, "` must return ", d, " number", if (d != 1) "s", ", not ",
+      given, ","
+    ),
+    gradient = "`gradient` is not finite",
+    draw = "`draw` of custom_proposal() is not finite",
+    ratio = c(
+      "`log_density` of the proposal is NaN or infinite for a draw of its own",
+      "It must be the density of what `draw` draws: {.code log q(y | x)}, `y`
+       first."
+    ),
+    generator = c(
+      "A function given to the sampler has changed the kind of random number
+       generator",
+      "It must put the kind back with {.fn on.exit}."
+    )
+  )
+}
+
+is_native_density <- function(x) inherits(x, "gibbsite_native_density")

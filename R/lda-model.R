@@ -60,8 +60,6 @@ lda_columns <- function(counts, k, prior, keep) {
   )
 }
 
-# ---- what the driver asks ----------------------------------------------------
-
 #' @exportS3Method
 model_sweeps.lda_model <- function(model, state, n, control) {
   .Call(C_lda_sweeps, model$data, state, n, control)
@@ -107,6 +105,7 @@ lda_state <- function(model, z, alpha, eta) {
 
 # Topics from 1 as pairs of bytes from 0, and back.
 lda_pack <- function(z) writeBin(as.integer(z) - 1L, raw(), size = 2L)
+
 lda_topics <- function(state) {
   readBin(
     state$z, "integer", length(state$z) / 2, size = 2L, signed = FALSE
@@ -195,7 +194,53 @@ model_invariants.lda_model <- function(model, draws) {
   cbind(draws[, names, drop = FALSE], if (model$k > 1L) share)
 }
 
-# ---- running means -----------------------------------------------------------
+#' @exportS3Method
+model_headline.lda_model <- function(model) {
+  size <- c(model$nobs, length(model$terms), length(model$documents))
+  shown <- format(size, big.mark = ",", trim = TRUE)
+  cli::pluralize(
+    "Topic model: {model$k} topic{?s}; {shown[1]} ",
+    "token{cli::qty(size[1])}{?s} of {shown[2]} ",
+    "term{cli::qty(size[2])}{?s} in {shown[3]} ",
+    "document{cli::qty(size[3])}{?s}"
+  )
+}
+
+#' @exportS3Method
+model_labels.lda_model <- function(model) {
+  block <- sub("\\[.*", "", model$columns)
+  index <- strsplit(gsub("^[^[]*\\[?|\\]$", "", model$columns), ",")
+  label <- function(block, at) {
+    at <- as.integer(at)
+    switch(block,
+      alpha = "concentration of topics in documents",
+      eta = "concentration of terms in topics",
+      log_joint = "log joint density of words and topics",
+      log_lik = "log-likelihood of a token",
+      n_topics_used = "topics in use",
+      size = paste("tokens of topic", at),
+      theta = paste0("share of topic ", at[2L], " in ",
+                     model$documents[at[1L]]),
+      phi = paste0("probability of ", model$terms[at[2L]], " in topic ",
+                   at[1L]),
+      z = paste("topic of token", at),
+      block
+    )
+  }
+  data.frame(variable = model$columns, label = mapply(
+    label, block, index, USE.NAMES = FALSE
+  ))
+}
+
+# Numbers of topics differ between chains; nothing else depends on them.
+#' @exportS3Method
+model_labelled.lda_model <- function(model, invariants) {
+  setdiff(
+    grep("^(size|theta|phi|z)\\[", model$columns, value = TRUE), invariants
+  )
+}
+
+# ---- Running means ----------------------------------------------------------
 
 # Means and total variances (the Dirichlet's own included) of theta (documents x
 # topics) and phi (topics x terms) over a chain's kept draws; how far its topics
@@ -262,7 +307,7 @@ lda_moments <- function(sum, square, base, parts, k, by_row, kept) {
   list(mean = mean, variance = pmax(second - mean^2, 0))
 }
 
-# ---- new documents -----------------------------------------------------------
+# ---- New documents ----------------------------------------------------------
 
 # Topics of documents given phi (k x terms) and alpha: a chain on z with theta
 # integrated out.  list(theta, mean, square), k x documents: a draw of theta at
@@ -275,6 +320,14 @@ lda_fold_in <- function(word, start, phi, alpha, sweeps = 20, burnin = 20,
     rep_len(as.double(alpha), nrow(phi)),
     list(burnin = burnin, kept = sweeps), threads
   ))
+}
+
+# NULL from the core: Ctrl-C was seen there, and is handed on.
+interrupt_or <- function(result) {
+  if (is.null(result)) {
+    rlang::interrupt()
+  }
+  result
 }
 
 # p(w_i | theta, phi) of each token; theta: k x documents.
@@ -294,7 +347,7 @@ lda_left_to_right <- function(word, start, phi, alpha, particles = 20,
   ))
 }
 
-# ---- the log joint density ---------------------------------------------------
+# ---- The log joint density --------------------------------------------------
 
 # log p(w, z, alpha, eta) of a state, theta and phi integrated out (Griffiths &
 # Steyvers 2004, eq. 2-3); tokens are a sequence, so there is no multinomial
@@ -328,7 +381,7 @@ lda_log_prior <- function(prior, value) {
   stats::dgamma(value, prior$shape, prior$rate, log = TRUE)
 }
 
-# ---- test hooks --------------------------------------------------------------
+# ---- Test hooks -------------------------------------------------------------
 
 #' @exportS3Method
 draw_prior.lda_model <- function(model) {

@@ -1,60 +1,4 @@
-# What a user gives to mh_sample(): checks, names, bounds, blocks.
-
-# `...`: by name, and such as the function takes.
-check_extra <- function(extra, log_density, call) {
-  if (length(extra) == 0L) {
-    return(list())
-  }
-  given <- names(extra) %||% rep("", length(extra))
-  if (any(!nzchar(given))) {
-    abort_argument(
-      "Further arguments of {.arg log_density} must be named.", call = call
-    )
-  }
-  check_once(given, call)
-  known <- names(argument_list(log_density))
-  unknown <- setdiff(given, known)
-  if (!"..." %in% known && length(unknown) > 0L) {
-    abort_argument(
-      c("There is no argument {.arg {unknown[1]}}, neither of {.fn mh_sample}
-         nor of {.arg log_density}.",
-        i = if (is_native_density(log_density)) {
-          "Data of compiled code are given to {.fn native_density}."
-        }),
-      call = call
-    )
-  }
-  check_not_first(given, log_density, "log_density", "the point", call)
-  extra
-}
-
-# Formal arguments, of a primitive too (of those that are language: none).
-argument_list <- function(f) {
-  shown <- if (is.function(f)) args(f)
-  if (!is.null(shown)) formals(shown)
-}
-
-# What stands twice in `...`.
-check_once <- function(given, call) {
-  if (anyDuplicated(given) > 0L) {
-    twice <- given[duplicated(given)][[1L]]
-    abort_argument(
-      "{.arg {twice}} is given twice in {.arg ...}.", call = call
-    )
-  }
-}
-
-# R would match an argument of the first one's name to it, and the point or the
-# state to the next.
-check_not_first <- function(given, f, arg, what, call) {
-  first <- names(argument_list(f))[1L]
-  if (!is.null(first) && first != "..." && first %in% given) {
-    abort_argument(
-      "{.arg {first}} cannot be given: {.arg {arg}} takes {what} by this name.",
-      call = call
-    )
-  }
-}
+# What a user gives to mh_sample(): checks, names, bounds and blocks.
 
 check_log_density <- function(log_density, call) {
   if (is_native_density(log_density)) {
@@ -118,10 +62,6 @@ parameter_names <- function(init, call) {
   names
 }
 
-plain <- function(names) names[!grepl("[", names, fixed = TRUE)]
-
-parameter_blocks <- function(names) unique(sub("\\[[0-9,]+\\]$", "", names))
-
 # Bounds as vectors of length d, or NULL without any.
 check_box <- function(lower, upper, transform, init, call) {
   d <- length(init)
@@ -153,22 +93,6 @@ check_box <- function(lower, upper, transform, init, call) {
   )
 }
 
-# Values with names are put in the order of the coordinates' names, where these
-# have any; without names either way they are taken as they come.
-in_order_of <- function(x, names, arg, whose, call) {
-  given <- names(x)
-  if (is.null(given) || is.null(names)) {
-    return(unname(x))
-  }
-  if (anyDuplicated(given) > 0L || !setequal(given, names)) {
-    abort_argument(
-      "Names of `{arg}` must be those of {whose}: {.val {names}}.",
-      call = call
-    )
-  }
-  unname(x[names])
-}
-
 # The steps that `debug` stores must fit into what draws may take.
 check_trace_size <- function(running, blocks, d, call) {
   sweeps <- running$burnin + running$draws * running$thin
@@ -177,6 +101,24 @@ check_trace_size <- function(running, blocks, d, call) {
     "sweeps x blocks x numbers a step x chains, with `debug = TRUE`",
     "`draws`, `thin` or `burnin`", call
   )
+}
+
+check_inside <- function(point, lower, upper, open, arg, call) {
+  outside <- if (open) {
+    is.finite(lower) & point <= lower | is.finite(upper) & point >= upper
+  } else {
+    point < lower | point > upper
+  }
+  if (any(outside)) {
+    at <- which(outside)[[1L]]
+    value <- point[[at]]
+    within <- if (open) "strictly between" else "between"
+    abort_argument(
+      "`{arg}` must lie {within} `lower` and `upper`: element {at} is {value},
+       not between {lower[at]} and {upper[at]}.",
+      call = call
+    )
+  }
 }
 
 # What a proposal learns, or is given, of a block of many coordinates must fit
@@ -202,23 +144,7 @@ has_matrix <- function(proposal) {
     any(vapply(proposal$parts, has_matrix, NA))
 }
 
-check_inside <- function(point, lower, upper, open, arg, call) {
-  outside <- if (open) {
-    is.finite(lower) & point <= lower | is.finite(upper) & point >= upper
-  } else {
-    point < lower | point > upper
-  }
-  if (any(outside)) {
-    at <- which(outside)[[1L]]
-    value <- point[[at]]
-    within <- if (open) "strictly between" else "between"
-    abort_argument(
-      "`{arg}` must lie {within} `lower` and `upper`: element {at} is {value},
-       not between {lower[at]} and {upper[at]}.",
-      call = call
-    )
-  }
-}
+# ---- Blocks -----------------------------------------------------------------
 
 # Each block as list(name, index, names, proposal); `names` of its coordinates
 # where the user gave names.

@@ -379,3 +379,11 @@ draw_keys <- function(labels, colours, widths, cex, strip) {
   }
   graphics::text(left + 2.1 * unit, y, labels, adj = c(0, 0.45), cex = cex)
 }
+
+seq_range <- function(limits, n) seq(limits[[1L]], limits[[2L]], length.out = n)
+
+# Name above, what it is judged by below: panels may be narrow.
+plot_title <- function(above, below = "") {
+  graphics::mtext(above, adj = 0, line = 1.2, font = 2, cex = 0.8)
+  graphics::mtext(below, adj = 0, line = 0.3, cex = 0.7, col = "grey35")
+}

@@ -161,7 +161,7 @@ pair_words <- function(parts, at) {
   )
 }
 
-# ---- ids -------------------------------------------------------------------
+# ---- Ids --------------------------------------------------------------------
 
 # Codes and the ids they stand for.  The levels of a factor are all kept, in
 # their order; other ids are sorted, text the same way in every locale.
@@ -235,7 +235,7 @@ match_ids <- function(x, ids) {
   match(id_words(x), id_words(ids))
 }
 
-# ---- one form from many ----------------------------------------------------
+# ---- One form from many -----------------------------------------------------
 
 # Columns by name; the usual names are found without being told.
 usual_columns <- list(

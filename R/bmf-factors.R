@@ -1,0 +1,476 @@
+# The factors of a fit in a form that does not depend on their rotation, its
+# summary, and the answers of a search for a mode.
+
+# U'V of one draw (without intercepts) as sum_k d_k p_k q_k' with orthonormal
+# p_k and q_k, d decreasing: the singular value decomposition, by way of the
+# rank x rank Gram matrices.  list(d, left, right): the rank x rank matrices
+# with left u_i = sqrt(d) p_i and right v_j = sqrt(d) q_j, the form in which
+# users and items share the size of a factor evenly.
+canonical_form <- function(u, v) {
+  rank <- nrow(u)
+  gram <- eigen(tcrossprod(u), symmetric = TRUE)
+  size <- sqrt(pmax(gram$values, 0))
+  root <- gram$vectors %*% diag(size, rank)
+  inner <- eigen(crossprod(root, tcrossprod(v) %*% root), symmetric = TRUE)
+  d <- sqrt(pmax(inner$values, 0))
+  # directions that one side does not have carry nothing
+  inverse <- function(x) ifelse(x > max(x, 0) * 1e-10, 1 / x, 0)
+  list(
+    d = d,
+    left = (sqrt(d) * t(inner$vectors)) %*% (inverse(size) * t(gram$vectors)),
+    right = (inverse(sqrt(d)) * t(inner$vectors)) %*% t(root)
+  )
+}
+
+# The orthogonal matrix R that brings R x closest to `target` (Schoenemann 1966,
+# doi:10.1007/BF02289451), rows being coordinates.
+closest_rotation <- function(x, target) {
+  both <- svd(tcrossprod(target, x))
+  both$u %*% t(both$v)
+}
+
+# Factors of at most `most` kept draws in one canonical form: list(d, draws x
+# rank; users and items, each list(mean, sd), D x ids; draws).  The draw of the
+# highest log joint density is brought into canonical form, each factor with the
+# sign that makes its larger entries positive among the items; the others are
+# rotated to agree with it as well as they can.  A user's factor has mean square
+# 1 over the users, and the size of a factor is in the items'.
+canonical_factors <- function(kept) {
+  model <- kept$model
+  k <- seq_len(model$rank)
+  rank_part <- function(x) x[k, , drop = FALSE]
+  forms <- over_draws(kept, function(draw) {
+    canonical_form(rank_part(draw$u), rank_part(draw$v))
+  })
+  d <- matrix(unlist(lapply(forms, function(form) form$d)), ncol = length(k),
+              byrow = TRUE)
+  pivot <- pivot_draw(kept)
+  centre <- nth_draw(kept, pivot)
+  reference <- list(
+    u = forms[[pivot]]$left %*% rank_part(centre$u),
+    v = forms[[pivot]]$right %*% rank_part(centre$v)
+  )
+  sign <- ifelse(rowSums(reference$v^3) < 0, -1, 1)
+  reference <- lapply(reference, function(x) sign * x)
+  # users and items count alike, however many there are
+  sides <- cbind(reference$u, reference$v)
+  sums <- factor_sums(model)
+  s <- 0
+  over_draws(kept, function(draw) {
+    s <<- s + 1
+    u <- forms[[s]]$left %*% rank_part(draw$u)
+    v <- forms[[s]]$right %*% rank_part(draw$v)
+    rotation <- closest_rotation(cbind(u, v), sides)
+    draw$u[k, ] <- rotation %*% u
+    draw$v[k, ] <- rotation %*% v
+    sums$add(draw$u, draw$v)
+    NULL
+  })
+  scale <- c(
+    sqrt(colMeans(d) / model$n), if (model$biases) 1
+  )
+  scale[scale == 0] <- 1
+  finish <- function(side, factor) {
+    lapply(sums$get(side), function(x) factor * x)
+  }
+  list(
+    d = d, users = finish("u", 1 / scale), items = finish("v", scale),
+    draws = nrow(d)
+  )
+}
+
+# Running means and variances of two matrices, by Welford's rule.
+factor_sums <- function(model) {
+  count <- 0
+  zero <- function(n) matrix(0, model$size, n)
+  mean <- list(u = zero(model$n), v = zero(model$m))
+  m2 <- mean
+  list(
+    add = function(u, v) {
+      count <<- count + 1
+      x <- list(u = u, v = v)
+      for (side in names(x)) {
+        away <- x[[side]] - mean[[side]]
+        mean[[side]] <<- mean[[side]] + away / count
+        m2[[side]] <<- m2[[side]] + away * (x[[side]] - mean[[side]])
+      }
+    },
+    get = function(side) {
+      list(mean = mean[[side]], sd = sqrt(m2[[side]] / max(1, count - 1)))
+    }
+  )
+}
+
+# The kept draw of the highest log joint density.
+pivot_draw <- function(kept) {
+  best <- unlist(lapply(seq_along(kept$states), function(k) {
+    numbers <- bmf_kept(kept$model, kept$states[[k]])[kept$which[[k]]]
+    kept$log_joint[[k]][numbers]
+  }))
+  if (all(is.na(best))) 1L else which.max(best)
+}
+
+nth_draw <- function(kept, s) {
+  k <- kept$chain[[s]]
+  j <- kept$which[[k]][[s - match(k, kept$chain) + 1L]]
+  bmf_kept_draw(kept$model, kept$states[[k]], j)
+}
+
+# At most 200 kept draws, with the log joint density of all draws.
+factor_basis <- function(fit, call) {
+  kept <- kept_factors(fit, call = call)
+  if (length(kept$noise) > 200) {
+    kept <- kept_factors(fit, 200, call)
+  }
+  kept$log_joint <- lapply(chain_matrices(fit), function(draws) {
+    draws[, "log_joint"]
+  })
+  kept
+}
+
+#' Factors of users and items
+#'
+#' The posterior means and standard deviations of the factors, with their ids.
+#'
+#' Factors are known only up to a rotation, and the chains move between
+#' rotations: the mean of a coordinate over raw draws means nothing. Here each
+#' draw is first brought into a canonical form: \eqn{U^\top V}{U'V}, users by
+#' items, is written as \eqn{\sum_k d_k p_k q_k^\top}{sum_k d_k p_k q_k'} with
+#' orthogonal factors in decreasing order of \eqn{d_k} (the singular value
+#' decomposition) for the draw of the highest log joint density, and the other
+#' draws are rotated to agree with that one (orthogonal Procrustes problem,
+#' Schoenemann 1966). Products \eqn{u_i^\top v_j}{u_i'v_j} do not change.
+#'
+#' Users' factors are given the mean square 1, so that an item's entry is in the
+#' unit of the ratings: by how much its rating rises with one unit of the user's
+#' factor. The sign is such that the larger entries of the items are positive.
+#' Draws in the fit stay as they came.
+#'
+#' @param fit A fit made by [gibbs_bmf()], or the result of a search for a mode.
+#' @param of `"items"` (default) or `"users"`.
+#' @return A data frame with a row for each item (user): its id, `ratings` (how
+#'   many it has), the factors `factor_1`, `factor_2`, ... by decreasing
+#'   variance and their standard deviations `sd_1`, ...; with intercepts also
+#'   `intercept` and `sd_intercept`. Without `sd_` columns for a mode.
+#' @section Errors: `gibbsite_error_argument` for anything but a fit of
+#'   [gibbs_bmf()].
+#' @references
+#' Schoenemann PH (1966). A generalized solution of the orthogonal Procrustes
+#' problem. *Psychometrika* 31, 1-10. \doi{10.1007/BF02289451}
+#' @examples
+#' set.seed(1)
+#' made <- sim_bmf(40, 30, rank = 2, share = 0.3)
+#' fit <- gibbs_bmf(made, rank = 2, draws = 200, burnin = 200, chains = 2,
+#'   seed = 1
+#' )
+#' head(factors_of(fit))
+#' @export
+factors_of <- function(fit, of = c("items", "users")) {
+  check_needed(fit = "a fit made by gibbs_bmf()")
+  UseMethod("factors_of")
+}
+
+#' @export
+factors_of.default <- function(fit, of = c("items", "users")) {
+  check_bmf(fit, call = rlang::caller_env())
+}
+
+#' @rdname factors_of
+#' @export
+factors_of.gibbs_bmf <- function(fit, of = c("items", "users")) {
+  call <- rlang::current_env()
+  of <- check_choice(of, c("items", "users"))
+  model <- fit_part(fit, "model")
+  factors <- canonical_factors(factor_basis(fit, call))
+  factor_frame(model, factors[[of]], of)
+}
+
+factor_frame <- function(model, side, of) {
+  items <- of == "items"
+  ids <- if (items) model$items else model$users
+  counts <- if (items) model$item_counts else model$user_counts
+  out <- data.frame(ids, ratings = counts)
+  names(out)[[1L]] <- model$names[[if (items) 2L else 1L]]
+  labels <- c(seq_len(model$rank), if (model$biases) "intercept")
+  mean <- as.data.frame(t(side$mean))
+  names(mean) <- sub("factor_intercept", "intercept", paste0("factor_", labels))
+  out <- cbind(out, mean)
+  if (!is.null(side$sd)) {
+    sd <- as.data.frame(t(side$sd))
+    names(sd) <- paste0("sd_", labels)
+    out <- cbind(out, sd)
+  }
+  out
+}
+
+# ---- Summary ----------------------------------------------------------------
+
+#' Summary of a matrix factorisation
+#'
+#' The table of [summary.gibbsite_fit()], and below it the factors in the
+#' canonical form of [factors_of()], by decreasing variance: how much of the
+#' variance of the ratings' mean, over all cells, each accounts for, and the
+#' items at its two ends.
+#'
+#' The stored quantities are `beta` (precision of a rating), `lambda_u` and
+#' `lambda_v` (precisions of users and of items), or `trace_u`, `logdet_u`
+#' (trace and log determinant of \eqn{\Lambda_u}{Lambda_u}), `norm_mu_u` (length
+#' of \eqn{\mu_u}{mu_u}) and the same for items, `rmse` (of the ratings about
+#' their mean at this draw), `log_joint`, and `cell[1]`, ... (mean of the rating
+#' in some observed cells; [tidy()][tidy.gibbsite_fit] says which). None depends
+#' on the rotation of the factors.
+#'
+#' @param object A fit made by [gibbs_bmf()].
+#' @param variables,probs As in [summary.gibbsite_fit()].
+#' @param factors `TRUE` (default) or `FALSE`: with the table of factors, which
+#'   takes some time for many users and items.
+#' @param ... Not used.
+#' @return A data frame of class `gibbsite_summary`, see
+#'   [summary.gibbsite_fit()]; its attribute `factors` is a data frame with a
+#'   row for each factor: `factor`, `variance` (posterior mean of
+#'   \eqn{d_k^2 / (N M)}{d_k^2 / (N M)}, in squared units of the ratings), its
+#'   `sd`, `share` of the sum, and `high` and `low`, the items (with at least
+#'   five ratings, where there are such) with the largest and smallest entries.
+#' @examples
+#' set.seed(1)
+#' made <- sim_bmf(40, 30, rank = 2, share = 0.3)
+#' fit <- gibbs_bmf(made, rank = 2, draws = 200, burnin = 200, chains = 2,
+#'   seed = 1
+#' )
+#' summary(fit)
+#' attr(summary(fit), "factors")
+#' @export
+summary.gibbs_bmf <- function(object, variables = NULL,
+                              probs = c(0.025, 0.5, 0.975), factors = TRUE,
+                              ...) {
+  call <- rlang::current_env()
+  check_no_more(...)
+  factors <- check_flag(factors)
+  model <- fit_part(object, "model")
+  out <- summary.gibbsite_fit(object, variables, probs)
+  if (identical(attr(out, "note"), "labelled")) {
+    attr(out, "note") <- "rotated"
+  }
+  if (factors) {
+    attr(out, "factors") <- factor_table(
+      model, canonical_factors(factor_basis(object, call))
+    )
+  }
+  class(out) <- c("bmf_summary", class(out))
+  out
+}
+
+factor_table <- function(model, factors, ends = 3L) {
+  variance <- factors$d^2 / (as.double(model$n) * model$m)
+  mean <- colMeans(variance)
+  items <- factors$items$mean
+  usual <- which(model$item_counts >= 5)
+  if (length(usual) < 2L * ends) usual <- seq_along(model$items)
+  ids <- id_words(model$items)
+  end <- function(k, sign) {
+    first <- utils::head(usual[order(-sign * items[k, usual])], ends)
+    paste(ids[first], collapse = ", ")
+  }
+  k <- seq_len(model$rank)
+  data.frame(
+    factor = k, variance = mean,
+    sd = if (nrow(variance) > 1) apply(variance, 2, stats::sd) else NA_real_,
+    share = mean / max(sum(mean), .Machine$double.xmin),
+    high = vapply(k, end, "", sign = 1), low = vapply(k, end, "", sign = -1)
+  )
+}
+
+#' @export
+print.bmf_summary <- function(x, ...) {
+  NextMethod()
+  factors <- attr(x, "factors")
+  if (is.null(factors) || !"variable" %in% names(x)) {
+    return(invisible(x))
+  }
+  writeLines(c("", "Factors, by the variance they account for:"))
+  print_factors(factors)
+  invisible(x)
+}
+
+print_factors <- function(factors, n = 10L) {
+  rows <- utils::head(seq_len(nrow(factors)), n)
+  shown <- data.frame(
+    variance = show_significant(factors$variance[rows], 3),
+    share = paste0(round(100 * factors$share[rows]), "%"),
+    high = substr(factors$high[rows], 1, 24),
+    low = substr(factors$low[rows], 1, 24)
+  )
+  print_table(as.character(factors$factor[rows]), shown)
+  if (nrow(factors) > n) {
+    writeLines(sprintf("... %d more", nrow(factors) - n))
+  }
+}
+
+#' @export
+as.data.frame.bmf_summary <- function(x, ...) {
+  attr(x, "factors") <- NULL
+  as.data.frame.gibbsite_summary(x)
+}
+
+# ---- Search for a mode ------------------------------------------------------
+
+#' A mode of a matrix factorisation
+#'
+#' What `gibbs_bmf(method = "icm")` returns: factors of high posterior density,
+#' found by setting each user, each item and each parameter of the prior to its
+#' conditional mode in turn (alternating least squares with the model's own
+#' penalties). It is a point and no posterior: predictions come without the
+#' uncertainty of the factors, and intervals from them are too short. With
+#' parameters of the prior unknown the joint density of factors and variances
+#' may be highest where a variance is small and factors shrink; the posterior
+#' mean of predictions, from `method = "gibbs"`, is not drawn there.
+#'
+#' @param object,fit An object of class `bmf_map`.
+#' @param newdata `NULL` for the ratings of the search, or a data frame as in
+#'   [predict.gibbs_bmf()]; new users and items get the mean of their prior.
+#' @param type `"mean"`, or `"interval"` for the normal distribution about it
+#'   with variance \eqn{1/\beta}{1/beta}.
+#' @param level Number between 0 and 1, default 0.9 (`held_out()`: several).
+#' @param of As in [factors_of()].
+#' @param ... Not used.
+#' @return The object is a list, see [gibbsite_map]: its element `estimate` has
+#'   `u` (`D x N`), `v` (`D x M`), `beta` and, as the prior has them,
+#'   `lambda_u`, `lambda_v` or `mu_u`, `precision_u`, `mu_v`, `precision_v`.
+#'   `predict()`: a vector of means, or a data frame with `mean`, `sd`, `lower`
+#'   and `upper`. `fitted()`, `residuals()`, [held_out()] and [factors_of()]
+#'   work too.
+#' @examples
+#' set.seed(1)
+#' made <- sim_bmf(40, 30, rank = 2, share = 0.3)
+#' top <- gibbs_bmf(made, rank = 2, method = "icm", seed = 1)
+#' top
+#' predict(top, made[1:3, ])
+#' @name bmf_map
+NULL
+
+#' @export
+print.bmf_map <- function(x, ...) {
+  check_map(x)
+  NextMethod()
+  model <- x$model
+  error <- if (!is.null(model$data)) {
+    paste0("; root mean square error in the data ",
+           format(sqrt(mean(stats::residuals(x)^2)), digits = 4))
+  }
+  writeLines(c(
+    paste0("Standard deviation of a rating ",
+           format(1 / sqrt(x$estimate$beta), digits = 4), error, "."),
+    "", "Factors, by the variance they account for:"
+  ))
+  print_factors(factor_table(model, map_factors(x)), 5L)
+  writeLines(c("", "Next: predict(map, pairs), held_out(map, ratings)"))
+  invisible(x)
+}
+
+# The mode in canonical form, scaled as canonical_factors() does.
+map_factors <- function(map) {
+  model <- map$model
+  k <- seq_len(model$rank)
+  u <- map$estimate$u
+  v <- map$estimate$v
+  form <- canonical_form(u[k, , drop = FALSE], v[k, , drop = FALSE])
+  scale <- sqrt(form$d / model$n)
+  scale[scale == 0] <- 1
+  right <- scale * (form$right %*% v[k, , drop = FALSE])
+  sign <- ifelse(rowSums(right^3) < 0, -1, 1)
+  u[k, ] <- sign / scale * (form$left %*% u[k, , drop = FALSE])
+  v[k, ] <- sign * right
+  list(
+    d = matrix(form$d, 1L), users = list(mean = u), items = list(mean = v)
+  )
+}
+
+#' @rdname bmf_map
+#' @export
+factors_of.bmf_map <- function(fit, of = c("items", "users")) {
+  check_map(fit)
+  of <- check_choice(of, c("items", "users"))
+  factor_frame(fit$model, map_factors(fit)[[of]], of)
+}
+
+#' @rdname bmf_map
+#' @export
+predict.bmf_map <- function(object, newdata = NULL,
+                            type = c("mean", "interval"), level = 0.9, ...) {
+  check_map(object)
+  call <- rlang::current_env()
+  check_no_more(...)
+  type <- check_choice(type, c("mean", "interval"))
+  level <- check_number(
+    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
+  )
+  model <- object$model
+  pairs <- bmf_pairs(model, newdata, call)
+  side <- function(x, unseen, codes) {
+    all <- cbind(x, unseen %||% 0)
+    all[, ifelse(is.na(codes), ncol(all), codes), drop = FALSE]
+  }
+  mean <- model$center + inner(
+    model, side(object$estimate$u, object$estimate$mu_u, pairs$user),
+    side(object$estimate$v, object$estimate$mu_v, pairs$item)
+  )
+  if (type == "mean") {
+    return(mean)
+  }
+  sd <- 1 / sqrt(object$estimate$beta)
+  half <- stats::qnorm((1 + level) / 2) * sd
+  pair_frame(
+    model, pairs, mean = mean, sd = sd, lower = mean - half,
+    upper = mean + half, unknown = pairs$unknown
+  )
+}
+
+#' @rdname bmf_map
+#' @export
+fitted.bmf_map <- function(object, ...) {
+  check_map(object)
+  check_no_more(...)
+  predict(object)
+}
+
+#' @rdname bmf_map
+#' @export
+residuals.bmf_map <- function(object, ...) {
+  check_map(object)
+  check_no_more(...)
+  object$model$data$value - predict(object)
+}
+
+#' @rdname bmf_map
+#' @export
+held_out.bmf_map <- function(fit, newdata = NULL, level = c(0.5, 0.8, 0.95)) {
+  check_map(fit)
+  call <- rlang::current_env()
+  level <- check_levels(level)
+  model <- fit$model
+  pairs <- if (is.null(newdata)) {
+    value <- model$pairs$value
+    if (is.null(value)) {
+      abort_argument(
+        "{.arg newdata} is needed: no ratings were held back by
+         {.arg predict_at}."
+      )
+    }
+    rows <- which(!is.na(value))
+    at <- lapply(model$pairs, `[`, rows)
+    c(at[c("user", "item", "value")], list(ids = list(
+      user = model$users[at$user], item = model$items[at$item]
+    )))
+  } else {
+    bmf_pairs(model, newdata, call)
+  }
+  check_values(pairs, model, call)
+  predicted <- predict(fit, stats::setNames(
+    data.frame(pairs$ids$user, pairs$ids$item), model$names[1:2]
+  ), type = "interval")
+  held_out_row(
+    pairs$value, predicted$mean,
+    stats::dnorm(pairs$value, predicted$mean, predicted$sd, log = TRUE),
+    stats::pnorm(pairs$value, predicted$mean, predicted$sd), level
+  )
+}

@@ -1,0 +1,124 @@
+# What gibbs_bmf() does with its ratings: pairs to predict as the chains run, and
+# the ratings given again to a fit without data.
+
+# predict_at as codes, and the ratings with the ids that only it has as users
+# or items without a rating: list(ratings, pairs).
+ratings_asked <- function(predict_at, ratings, call) {
+  if (is.null(predict_at)) {
+    return(list(ratings = ratings, pairs = NULL))
+  }
+  asked <- pair_columns(predict_at, ratings$names, "predict_at", call)
+  if (length(asked$user) == 0) {
+    abort_argument("{.arg predict_at} has no rows.",
+      call = call, class = "empty"
+    )
+  }
+  ratings$users <- append_ids(ratings$users, asked$user)
+  ratings$items <- append_ids(ratings$items, asked$item)
+  pairs <- list(
+    user = match_ids(asked$user, ratings$users),
+    item = match_ids(asked$item, ratings$items), value = asked$value
+  )
+  list(ratings = ratings, pairs = pairs)
+}
+
+append_ids <- function(ids, asked) {
+  extra <- unique(asked[is.na(match_ids(asked, ids))])
+  if (length(extra) == 0) {
+    return(ids)
+  }
+  if (is.factor(ids)) {
+    levels <- c(levels(ids), as.character(extra))
+    return(factor(levels, levels))
+  }
+  extra <- if (is.factor(extra)) as.character(extra) else plain_ids(extra)
+  if (is.numeric(ids) && is.numeric(extra)) {
+    return(c(ids, extra))
+  }
+  c(id_words(ids), id_words(extra))
+}
+
+# The user, item and (if there) value columns of pairs given by a user: by the
+# names that the ratings' columns have, else by the usual ones.
+pair_columns <- function(x, names, arg, call) {
+  if (!is.data.frame(x)) {
+    abort_expected(
+      x, "a data frame of users and items", arg == "predict_at", arg, call
+    )
+  }
+  check_data_frame(x, arg, call)
+  column <- function(role, which) {
+    known <- c(names[[which]], usual_columns[[role]])
+    found <- intersect(known, names(x))
+    if (length(found) > 0) {
+      return(x[[found[[1]]]])
+    }
+    if (role == "value") {
+      return(NULL)
+    }
+    lacking <- or_words(quoted(unique(known)))
+    abort_argument(
+      "{.arg {arg}} must have a column for the {role}: there is no column
+       {lacking}.",
+      call = call, class = "column"
+    )
+  }
+  asked <- list(
+    user = column("user", 1L), item = column("item", 2L),
+    value = column("value", 3L)
+  )
+  check_ids(asked$user, "user", arg, call)
+  check_ids(asked$item, "item", arg, call)
+  if (!is.null(asked$value)) {
+    asked$value <- check_rating_column(asked$value, names[[3]], arg, call)
+    wild <- which(is.nan(asked$value) | is.infinite(asked$value))
+    if (length(wild) > 0) {
+      abort_argument(
+        "{.arg {arg}} must hold finite ratings or NA: row {wild[[1]]} is
+         {asked$value[[wild[[1]]]]}.",
+        call = call, class = "infinite", row = wild[[1]]
+      )
+    }
+  }
+  asked
+}
+
+# What answers need and is not in the data, which a fit may lack: how often each
+# user and item was rated, the pairs asked for, and how many draws of the
+# factors a chain may store.
+described_bmf <- function(model, asked) {
+  ratings <- asked$ratings
+  model$user_counts <- tabulate(ratings$user, length(ratings$users))
+  model$item_counts <- tabulate(ratings$item, length(ratings$items))
+  model["pairs"] <- list(asked$pairs)
+  model$cap <- model$data$cap
+  model
+}
+
+ratings_again <- function(model, data) {
+  if (!inherits(data, "gibbsite_ratings")) {
+    data <- suppressMessages(
+      reread_ratings(model, data), classes = "gibbsite_message"
+    )
+  }
+  data$users <- append_ids(data$users, model$users)
+  data$items <- append_ids(data$items, model$items)
+  data
+}
+
+reread_ratings <- function(model, data) {
+  call <- rlang::caller_env(3)
+  if (!is.data.frame(data)) {
+    return(as_ratings(data, arg = "data", call = call))
+  }
+  names <- model$names
+  if (!all(names %in% names(data))) {
+    # a formula's terms
+    formula <- call("~", str2lang(names[[3]]),
+                    call("+", str2lang(names[[1]]), str2lang(names[[2]])))
+    formula <- stats::as.formula(formula, env = globalenv())
+    return(as_ratings(formula, data = data, arg = "data", call = call))
+  }
+  as_ratings(data, names[[1]], names[[2]], names[[3]], arg = "data",
+             call = call)
+}

@@ -1,0 +1,270 @@
+# Checks of data matrices: one numeric matrix from whatever form a user has,
+# with missing values found before any chain starts.
+
+# A data frame as R's own functions leave one: columns of one length, with names
+# that can be read.
+check_data_frame <- function(x, arg, call) {
+  columns <- unclass(x)
+  rows <- .row_names_info(x, 2L)
+  sizes <- if (is.list(columns)) vapply(columns, NROW, 0) else NA
+  names <- names(columns)
+  if (anyNA(sizes) || any(sizes != rows) || length(names) != length(columns)) {
+    abort_argument(
+      c("{.arg {arg}} is not a valid data frame.",
+        x = "Its columns must have names and {rows} row{?s} each."),
+      call = call, class = "forged"
+    )
+  }
+  check_text(names, paste0("names of ", arg), call)
+}
+
+# Observations in rows, as a matrix of doubles: row names as given, column
+# names as given, filled where missing and made unique.  Takes a numeric
+# matrix, a numeric vector (one column) or a data frame of any kind; says so
+# when a class or a unit is lost.  NaN and infinite values are errors; missing
+# ones too ("fail"), or their rows are left out with a message ("omit": the
+# attribute "na.action" then holds them, as stats::na.omit() has it).
+check_data_matrix <- function(x, na_action = "fail",
+                              arg = rlang::caller_arg(x),
+                              call = rlang::caller_env()) {
+  force(arg)
+  if (is.null(dim(x)) && length(x) > .Machine$integer.max) {
+    abort_argument(
+      "{.arg {arg}} must have 2^31 - 1 rows at most, not {whole(length(x))}
+       values.",
+      call = call
+    )
+  }
+  if (is.data.frame(x)) {
+    x <- matrix_from_data_frame(x, arg, call)
+  } else {
+    x <- matrix_from_array(x, arg, call)
+  }
+  if (nrow(x) == 0 || ncol(x) == 0) {
+    none <- if (nrow(x) == 0) "rows" else "columns"
+    abort_argument("{.arg {arg}} has no {none}.", call = call, class = "empty")
+  }
+  x <- with_column_names(x, arg, call)
+  check_finite_data(x, arg, call)
+  drop_missing(x, na_action, arg, call)
+}
+
+matrix_from_array <- function(x, arg, call) {
+  # NA alone is logical: its fault is that it is missing
+  if (is.logical(x) && length(x) > 0 && all(is.na(x))) {
+    storage.mode(x) <- "double"
+  }
+  check_array(x, arg, call)
+  if (is.object(x)) {
+    inform_conversion(paste0("`", arg, "` of class ", quoted(class(x)[1])))
+  }
+  if (is.matrix(x)) {
+    return(matrix(as.double(x), nrow(x), ncol(x), dimnames = dimnames(x)))
+  }
+  # one column, named after the argument
+  names <- if (is.null(dim(x))) names(x) else dimnames(x)[[1]]
+  matrix(as.double(x), ncol = 1, dimnames = list(names, arg))
+}
+
+check_array <- function(x, arg, call) {
+  odd <- inherits(x, c("factor", "integer64", "Date", "POSIXt", "difftime"))
+  if (!is.numeric(x) || length(dim(x)) > 2 || odd) {
+    abort_expected(x, "a numeric matrix, a numeric vector or a data frame",
+      FALSE, arg, call,
+      hint = array_hint(x)
+    )
+  }
+}
+
+array_hint <- function(x) {
+  if (isS4(x)) return("Convert it with `as.matrix()`.")
+  if (is.logical(x)) return("Use `x + 0` if 0 and 1 are meant.")
+  if (inherits(x, "integer64")) return("Convert it with `as.double()`.")
+  NULL
+}
+
+matrix_from_data_frame <- function(x, arg, call) {
+  check_data_frame(x, arg, call)
+  names <- names(x)
+  columns <- lapply(seq_along(x), function(j) x[[j]])
+  faults <- lapply(columns, column_fault)
+  faulty <- which(lengths(faults) > 0)
+  if (length(faulty) > 0) {
+    abort_columns(names[faulty], unlist(faults), arg, call)
+  }
+  lost <- lapply(columns, column_loss)
+  losing <- which(lengths(lost) > 0)
+  if (length(losing) > 0) {
+    inform_conversion(
+      paste0("Column ", quoted(names[losing]), " of `", arg, "`"),
+      unlist(lost)
+    )
+  }
+  # names that only count the rows say nothing, automatic or written down
+  rows <- row.names(x)
+  if (identical(rows, as.character(seq_len(nrow(x))))) rows <- NULL
+  values <- vapply(columns, as_plain_double, double(nrow(x)))
+  matrix(values, nrow(x), length(columns), dimnames = list(rows, names))
+}
+
+as_plain_double <- function(x) {
+  if (inherits(x, "POSIXlt")) x <- as.POSIXct(x)
+  as.double(unclass(x))
+}
+
+# Why a column cannot be data of numbers, in words; NULL when it can.
+column_fault <- function(x) {
+  if (inherits(x, "POSIXlt")) return(NULL)
+  if (length(dim(x)) > 1) return("is a matrix or a data frame")
+  if (is.factor(x)) return("is a factor")
+  if (inherits(x, "integer64")) return("holds 64-bit integers")
+  switch(typeof(x),
+    double = ,
+    integer = NULL,
+    list = "is a list",
+    character = "is text",
+    logical = if (all(is.na(x))) "holds nothing but NA" else "is logical",
+    paste("is of type", typeof(x))
+  )
+}
+
+# What is lost when a classed column becomes plain numbers; NULL for nothing.
+column_loss <- function(x) {
+  if (!is.object(x) || identical(class(x), "AsIs")) return(NULL)
+  if (inherits(x, "Date")) return("is taken as days since 1970-01-01")
+  if (inherits(x, "POSIXt")) return("is taken as seconds since 1970-01-01 UTC")
+  if (inherits(x, "difftime")) {
+    return(paste("is taken as a number of", attr(x, "units")))
+  }
+  if (inherits(x, "units")) {
+    unit <- as.character(attr(x, "units"))
+    return(paste("is taken as plain numbers in", unit))
+  }
+  if (inherits(x, c("haven_labelled", "labelled"))) {
+    return("is taken as its numeric codes, without the labels")
+  }
+  paste0("of class ", quoted(class(x)[1]), " is taken as plain numbers")
+}
+
+abort_columns <- function(names, faults, arg, call) {
+  shown <- utils::head(seq_along(names), 5)
+  bullets <- paste0("Column ", quoted(names[shown]), " ", faults[shown], ".")
+  more <- length(names) - length(shown)
+  if (more > 0) bullets <- c(bullets, paste("And", more, "more."))
+  template <- stats::setNames(
+    sprintf("{bullets[%d]}", seq_along(bullets)), rep("x", length(bullets))
+  )
+  hint <- if (any(faults == "is logical")) {
+    "Leave them out, or recode them as numbers, with {.code as.double()} if 0
+     and 1 are meant."
+  } else {
+    "Leave them out, or recode them as numbers."
+  }
+  abort_argument(
+    c("All columns of {.arg {arg}} must be numeric.", template, i = hint),
+    call = call, class = "column", columns = names
+  )
+}
+
+inform_conversion <- function(what, how = "is taken as plain numbers") {
+  lines <- paste0(what, " ", how, ".")
+  template <- stats::setNames(
+    sprintf("{lines[%d]}", seq_along(lines)), rep("i", length(lines))
+  )
+  inform_gibbsite(template, class = "conversion")
+}
+
+with_column_names <- function(x, arg, call = rlang::caller_env()) {
+  colnames(x) <- whole_column_names(colnames(x), ncol(x), arg, call)
+  x
+}
+
+# The names alone: setting them in a large matrix would copy it.
+whole_column_names <- function(names, count, arg,
+                               call = rlang::caller_env()) {
+  if (is.null(names)) names <- rep("", count)
+  check_text(names, paste0("names of ", arg), call)
+  nameless <- is.na(names) | !nzchar(names)
+  names[nameless] <- paste0("V", seq_along(names))[nameless]
+  if (anyDuplicated(names) > 0) {
+    twice <- unique(names[duplicated(names)])
+    names <- make.unique(names)
+    inform_gibbsite(
+      c(i = "Columns of {.arg {arg}} share the name{cli::qty(twice)}{?s}
+             {and_words(quoted(twice))}: they are now
+             {and_words(quoted(names))}."),
+      class = "names"
+    )
+  }
+  names
+}
+
+check_finite_data <- function(x, arg, call) {
+  wild <- is.nan(x) | is.infinite(x)
+  if (any(wild)) {
+    at <- first_place(wild)
+    place <- place_words(x, at)
+    value <- x[at$row, at$column]
+    count <- sum(wild)
+    abort_argument(
+      c(
+        "{.arg {arg}} must be finite: {place} is {value}.",
+        i = if (count > 1) "{count} values are NaN or infinite."
+      ),
+      call = call, class = "infinite", row = at$row, column = at$column
+    )
+  }
+}
+
+drop_missing <- function(x, na_action, arg, call) {
+  na_action <- check_choice(
+    na_action, c("fail", "omit", "impute", "keep"), call = call
+  )
+  missing <- is.na(x)
+  if (!any(missing) || na_action == "keep") return(x)
+  if (na_action == "impute") return(check_some_observed(x, missing, arg, call))
+  at <- first_place(missing)
+  place <- place_words(x, at)
+  count <- sum(missing)
+  if (na_action == "fail") {
+    abort_argument(
+      c(
+        "{.arg {arg}} has {count} missing value{?s}, the first in {place}.",
+        i = "{.code na_action = \"omit\"} leaves incomplete rows out,
+             {.code na_action = \"impute\"} draws the missing entries."
+      ),
+      call = call, class = "missing", row = at$row, column = at$column
+    )
+  }
+  omit_rows(x, which(rowSums(missing) > 0), arg, call)
+}
+
+# Missing entries stay; a column without a single value tells nothing.
+check_some_observed <- function(x, missing, arg, call) {
+  empty <- colnames(x)[colSums(!missing) == 0]
+  if (length(empty) > 0) {
+    abort_argument(
+      "{.arg {arg}} has no observed value in column{?s} {.val {empty}}.",
+      call = call, class = "missing"
+    )
+  }
+  x
+}
+
+omit_rows <- function(x, rows, arg, call) {
+  if (length(rows) == nrow(x)) {
+    abort_argument("{.arg {arg}} has a missing value in every row.",
+      call = call, class = "missing"
+    )
+  }
+  inform_gibbsite(
+    c(i = "{length(rows)} row{?s} of {.arg {arg}} with missing values
+           {cli::qty(length(rows))}{?is/are} left out; {nrow(x) - length(rows)}
+           {?is/are} kept."),
+    class = "omitted"
+  )
+  names(rows) <- if (!is.null(rownames(x))) rownames(x)[rows]
+  structure(x[-rows, , drop = FALSE],
+    na.action = structure(rows, class = "omit")
+  )
+}

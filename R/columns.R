@@ -1,0 +1,92 @@
+# The names of columns, such as mu[1,2]: made, taken apart and chosen here.
+
+# Names of the elements of a block, the first index fastest: "mu[1,1]", ...
+indexed <- function(block, ...) {
+  paste0(block, "[", do.call(paste, c(expand.grid(...), sep = ",")), "]")
+}
+
+block_names <- function(columns) unique(sub("\\[[0-9,]+\\]$", "", columns))
+
+# Columns of a block and their subscripts: "mu[1,2]" -> 1, 2.  NULL: no such
+# block.
+block_places <- function(columns, block) {
+  head <- paste0(block, "[")
+  column <- which(startsWith(columns, head) &
+                    grepl("\\[[0-9]+(,[0-9]+)*\\]$", columns))
+  inside <- substring(columns[column], nchar(head) + 1,
+                      nchar(columns[column]) - 1)
+  # a name such as "poly(x)[1][2]" belongs to the block "poly(x)[1]"
+  column <- column[!grepl("[", inside, fixed = TRUE)]
+  inside <- inside[!grepl("[", inside, fixed = TRUE)]
+  if (length(column) == 0) {
+    return(NULL)
+  }
+  subscripts <- lapply(strsplit(inside, ",", fixed = TRUE), as.numeric)
+  if (length(unique(lengths(subscripts))) > 1) {
+    return(NULL)
+  }
+  list(column = column, index = do.call(rbind, subscripts))
+}
+
+plain <- function(names) names[!grepl("[", names, fixed = TRUE)]
+
+parameter_blocks <- function(names) unique(sub("\\[[0-9,]+\\]$", "", names))
+
+# Names of columns or blocks -> names of columns, in the order asked for.
+choose_variables <- function(variables, available, call,
+                             arg = "variables") {
+  if (is.null(variables)) {
+    return(available)
+  }
+  if (!is.character(variables) || length(variables) == 0 || anyNA(variables)) {
+    given <- describe(variables)
+    abort_argument(
+      "{.arg {arg}} must be NULL or names of variables, not {given}.",
+      call = call
+    )
+  }
+  found <- lapply(variables, function(name) {
+    if (name %in% available) {
+      return(name)
+    }
+    available[block_places(available, name)$column]
+  })
+  missing <- variables[lengths(found) == 0]
+  if (length(missing) > 0) {
+    abort_argument(
+      c("{.arg {arg}} must name columns or blocks of the fit; there is no
+         {.val {missing[1]}}.",
+        i = "There are {.val {block_names(available)}}."),
+      call = call
+    )
+  }
+  unique(unlist(found))
+}
+
+# `count` of `available` draws, spread evenly; NULL: all.
+spread_rows <- function(count, available, call) {
+  if (is.null(count)) {
+    return(seq_len(available))
+  }
+  count <- check_count(
+    count, max = available, max_why = "draws of the fit", arg = "draws",
+    call = call
+  )
+  unique(round(seq(1, available, length.out = count)))
+}
+
+# Values with names are put in the order of the coordinates' names, where these
+# have any; without names either way they are taken as they come.
+in_order_of <- function(x, names, arg, whose, call) {
+  given <- names(x)
+  if (is.null(given) || is.null(names)) {
+    return(unname(x))
+  }
+  if (anyDuplicated(given) > 0L || !setequal(given, names)) {
+    abort_argument(
+      "Names of `{arg}` must be those of {whose}: {.val {names}}.",
+      call = call
+    )
+  }
+  unname(x[names])
+}

@@ -1,0 +1,257 @@
+# Conditions: the classes of our errors, warnings and messages, and the words
+# that describe what was given.
+
+# Classes of a condition of ours, from the particular to the general.  `class`
+# is the particular part ("missing") or a full name ("gibbsite_error_missing").
+condition_classes <- function(type, class, family = NULL) {
+  prefix <- paste0("gibbsite_", type)
+  class <- as.character(class)
+  bare <- !startsWith(class, "gibbsite_")
+  class[bare] <- paste0(prefix, "_", class[bare], recycle0 = TRUE)
+  unique(c(class, if (!is.null(family)) paste0(prefix, "_", family), prefix))
+}
+
+abort_gibbsite <- function(family, message, ..., call, class, envir) {
+  cli::cli_abort(message, ...,
+    class = condition_classes("error", class, family),
+    call = call, .envir = envir
+  )
+}
+
+# `message` is a cli template (names "x", "i", "!" make bullets), evaluated in
+# `envir`; `...` are fields of the condition, `call` is the user's call.
+# Three families: what the user gave, what the arithmetic met, and what the
+# session, a file or an object at hand is not fit for.
+abort_argument <- function(message, ..., call = envir, class = NULL,
+                           envir = rlang::caller_env()) {
+  force(envir)
+  abort_gibbsite("argument", message, ...,
+    call = call, class = class, envir = envir
+  )
+}
+
+abort_numeric <- function(message, ..., call = envir, class = NULL,
+                          envir = rlang::caller_env()) {
+  force(envir)
+  abort_gibbsite("numeric", message, ...,
+    call = call, class = class, envir = envir
+  )
+}
+
+abort_state <- function(message, ..., call = envir, class = NULL,
+                        envir = rlang::caller_env()) {
+  force(envir)
+  abort_gibbsite("state", message, ...,
+    call = call, class = class, envir = envir
+  )
+}
+
+# A warning or a message that can be suppressed alone, by its class.
+warn_gibbsite <- function(message, class, ..., envir = rlang::caller_env()) {
+  cli::cli_warn(message, ...,
+    class = condition_classes("warning", class), .envir = envir
+  )
+}
+
+inform_gibbsite <- function(message, class, ..., envir = rlang::caller_env()) {
+  cli::cli_inform(message, ...,
+    class = condition_classes("message", class), .envir = envir
+  )
+}
+
+# ---- What was given, in words -----------------------------------------------
+
+# A number as a person would type it.
+format_number <- function(x) {
+  trimws(format(x, digits = 15, scientific = if (abs(x) < 1e15) 10 else -10))
+}
+
+# Strings that can be read as text.  Bytes that are none in the session's
+# encoding cannot be counted, compared or shown by most of R.
+is_text <- function(x) validEnc(x) & Encoding(x) != "bytes"
+
+text_hint <- function(x) {
+  odd <- is.character(x) && length(x) == 1 && !is_text(x)
+  if (odd) "It is not valid text: see `validUTF8()` and `iconv()`."
+}
+
+quoted <- function(x) encodeString(x, quote = "\"")
+
+whole <- function(x) format(as.numeric(x), scientific = FALSE, digits = 15)
+
+describe_string <- function(x) {
+  # what is no text is shown by its bytes, which are too many only at length
+  if (is_text(x)) {
+    if (nchar(x, "chars") > 40) x <- paste0(substr(x, 1, 37), "...")
+  } else if (nchar(x, "bytes") > 40) {
+    return("a string")
+  }
+  paste("the string", quoted(x))
+}
+
+describe_scalar <- function(x) {
+  if (is.na(x)) {
+    return(if (is.numeric(x) && is.nan(x)) "NaN" else "NA")
+  }
+  switch(typeof(x),
+    logical = as.character(x),
+    double = ,
+    integer = format_number(x),
+    character = describe_string(x),
+    paste("the", typeof(x), "value", format(x))
+  )
+}
+
+# "numeric", "character", ...: what a person calls the type of an atomic vector
+type_word <- function(x) {
+  switch(typeof(x), double = , integer = "numeric", typeof(x))
+}
+
+with_article <- function(noun) {
+  paste(if (grepl("^[aeio]", noun)) "an" else "a", noun)
+}
+
+describe_array <- function(x) {
+  size <- dim(x)
+  if (length(size) == 2) {
+    return(paste("a", size[1], "x", size[2], type_word(x), "matrix"))
+  }
+  sprintf(
+    "%s array of %d dimension%s", with_article(type_word(x)), length(size),
+    if (length(size) == 1) "" else "s"
+  )
+}
+
+describe_object <- function(x) {
+  known <- c(
+    data.frame = "a data frame", factor = "a factor", formula = "a formula"
+  )
+  found <- intersect(class(x), names(known))
+  if (length(found) > 0) return(known[[found[1]]])
+  paste("an object of class", quoted(class(x)[1]))
+}
+
+describe_vector <- function(x) {
+  if (!is.null(dim(x))) return(describe_array(x))
+  if (length(x) == 1) return(describe_scalar(x))
+  if (length(x) == 0) return(paste("an empty", type_word(x), "vector"))
+  paste(with_article(type_word(x)), "vector of length", whole(length(x)))
+}
+
+# "3.5", "the string \"a\"", "a list", "a numeric vector of length 3", ...
+describe <- function(x) {
+  if (is.null(x)) return("NULL")
+  if (is.object(x)) return(describe_object(x))
+  if (is.atomic(x)) return(describe_vector(x))
+  if (is.function(x)) return("a function")
+  if (is.environment(x)) return("an environment")
+  if (is.list(x)) return(if (length(x) == 0) "an empty list" else "a list")
+  "an unevaluated expression"
+}
+
+# "one number", "3 numbers", "a 2 x 2 matrix", "a 2 x 2 x 3 array"
+shape_words <- function(x) {
+  size <- dim(x)
+  if (is.null(size)) {
+    return(if (length(x) == 1L) "one number" else paste(length(x), "numbers"))
+  }
+  kind <- if (length(size) == 2L) "matrix" else "array"
+  paste("a", paste(size, collapse = " x "), kind)
+}
+
+# a, b or c; a, b and c
+word_list <- function(x, link) {
+  if (length(x) < 2) return(as.character(x))
+  paste(paste(x[-length(x)], collapse = ", "), link, x[length(x)])
+}
+
+or_words <- function(x) word_list(x, "or")
+
+and_words <- function(x) word_list(x, "and")
+
+# " between 1 and 272 (rows of `x`)", " above 0", ...: the second half of "a
+# whole number ..." or "a number ...".  `upper_why` says whence the upper end.
+range_words <- function(lower, upper, lower_open = FALSE, upper_open = FALSE,
+                        upper_why = NULL) {
+  why <- if (is.null(upper_why)) "" else paste0(" (", upper_why, ")")
+  low <- format_number(lower)
+  high <- paste0(format_number(upper), why)
+  bounded <- is.finite(c(lower, upper))
+  if (all(bounded) && !lower_open && !upper_open) {
+    return(paste(" between", low, "and", high))
+  }
+  at_most <- if (bounded[1]) "at most" else "of at most"
+  ends <- c(
+    paste(if (lower_open) "above" else "of at least", low),
+    paste(if (upper_open) "below" else at_most, high)
+  )[bounded]
+  if (length(ends) == 0) return("")
+  paste0(" ", paste(ends, collapse = " and "))
+}
+
+# "row 3 (\"Duster 360\"), column \"mpg\""
+place_words <- function(x, at) {
+  row <- paste("row", at$row)
+  name <- rownames(x)[at$row]
+  if (!is.null(name) && name != as.character(at$row)) {
+    row <- paste0(row, " (", quoted(name), ")")
+  }
+  paste0(row, ", column ", quoted(colnames(x)[at$column]))
+}
+
+# First TRUE of a logical matrix, in reading order: along the rows.
+first_place <- function(at) {
+  row <- unname(which(rowSums(at) > 0)[1])
+  list(row = row, column = unname(which(at[row, ])[1]))
+}
+
+# ---- Errors that many functions raise ---------------------------------------
+
+# `hint` is plain text: nothing in it is a template.
+abort_expected <- function(x, expected, null_ok, arg, call, hint = NULL) {
+  expected <- paste0(if (null_ok) "NULL or ", expected)
+  given <- describe(x)
+  hint <- text_hint(x) %||% hint
+  abort_argument(
+    c(
+      "{.arg {arg}} must be {expected}, not {given}.",
+      i = if (!is.null(hint)) "{hint}"
+    ),
+    call = call
+  )
+}
+
+# An argument without a default that was left out: what it is, in words.
+abort_needed <- function(arg, what, call) {
+  abort_argument("{.arg {arg}} is needed: {what}.", call = call)
+}
+
+# The first element that breaks the rule.
+abort_elements <- function(wrong, value, arg, rule, call) {
+  if (any(wrong)) {
+    at <- which(wrong)[[1L]]
+    found <- value[[at]]
+    abort_argument(
+      "`{arg}` must be {rule}: element {at} is {found}.", call = call
+    )
+  }
+}
+
+# "mu = 1.2, tau = 3", "(1.2, 3)"
+state_point_words <- function(point, names = NULL, most = 8L) {
+  shown <- utils::head(seq_along(point), most)
+  values <- vapply(point[shown], format, "", digits = 7)
+  more <- if (length(point) > most) ", ..." else ""
+  if (is.null(names)) {
+    return(paste0("(", paste(values, collapse = ", "), more, ")"))
+  }
+  paste0(paste(names[shown], values, sep = " = ", collapse = ", "), more)
+}
+
+# "(mean = 4, log_sd = 0)", eight coordinates at most
+point_words <- function(theta) {
+  shown <- utils::head(theta, 8L)
+  words <- paste(names(shown), "=", vapply(shown, format, "", digits = 5))
+  more <- if (length(theta) > 8L) ", ..."
+  paste0("(", paste(words, collapse = ", "), more, ")")
+}

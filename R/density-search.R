@@ -1,0 +1,361 @@
+# The search for the mode of a density given as an R function, with its gradient
+# and Hessian, given or by differences.
+
+check_density_function <- function(f, arg, null_ok = FALSE, call) {
+  if (is.null(f) && null_ok) {
+    return(NULL)
+  }
+  if (!is.function(f)) {
+    abort_expected(f, "a function", null_ok, arg, call)
+  }
+  f
+}
+
+# A vector with the names that the columns of the fit will have.
+check_density_init <- function(init, call) {
+  init <- check_numeric_vector(init, arg = "init", call = call)
+  if (is.null(names(init))) {
+    names(init) <- indexed("theta", seq_along(init))
+    return(structure(init, unnamed = TRUE))
+  }
+  names <- names(init)
+  if (anyNA(names) || !all(nzchar(names)) || anyDuplicated(names) > 0) {
+    abort_argument(
+      c("The names of {.arg init} must be different and not empty.",
+        i = "They name the parameters; an {.arg init} without any names is
+             numbered."),
+      call = call
+    )
+  }
+  init
+}
+
+# The user's functions with their arguments: a plain list, so that it travels.
+new_density <- function(log_density, gradient, hessian, names, arguments) {
+  list(
+    log_density = log_density, gradient = gradient, hessian = hessian,
+    names = names, arguments = arguments
+  )
+}
+
+# One of the user's functions at the rows of `points`: a list of what it
+# returned.  `points` has the names of the parameters.
+call_density <- function(density, what, points, call) {
+  values <- vector("list", nrow(points))
+  at <- 1L
+  evaluate <- function() {
+    for (i in seq_len(nrow(points))) {
+      at <<- i
+      value <- recorded(density$record, function() {
+        do.call(density[[what]], c(list(points[i, ]), density$arguments))
+      })
+      # NULL must not shorten the list
+      values[i] <<- list(value)
+    }
+  }
+  tryCatch(evaluate(), error = function(cnd) {
+    point <- point_words(points[at, ])
+    abort_numeric(
+      "{.arg {what}} failed at {point}.",
+      parent = cnd, call = call, class = "density"
+    )
+  })
+  values
+}
+
+# The first value that is not `size` numbers is an error.
+check_density_values <- function(values, size, what, points, call) {
+  bad <- !vapply(values, is.numeric, NA) | lengths(values) != size
+  if (any(bad)) {
+    first <- which(bad)[[1L]]
+    point <- point_words(points[first, ])
+    given <- describe(values[[first]])
+    wanted <- if (size == 1) "one number" else paste(size, "numbers")
+    abort_numeric(
+      "{.arg {what}} must return {wanted}: at {point} it is {given}.",
+      call = call, class = "density"
+    )
+  }
+}
+
+as_points <- function(density, theta) {
+  matrix(
+    theta, ncol = length(density$names), dimnames = list(NULL, density$names)
+  )
+}
+
+# log q at each row of `theta`: numbers or -Inf.
+density_value <- function(density, theta, call) {
+  points <- as_points(density, theta)
+  values <- call_density(density, "log_density", points, call)
+  check_density_values(values, 1, "log_density", points, call)
+  values <- as.double(unlist(values))
+  bad <- is.na(values) | values == Inf
+  if (any(bad)) {
+    first <- which(bad)[[1L]]
+    point <- point_words(points[first, ])
+    value <- values[[first]]
+    abort_numeric(
+      c("{.arg log_density} is {value} at {point}.",
+        i = "It must be a number, or {.code -Inf} where the density is zero."),
+      call = call, class = "density"
+    )
+  }
+  remember_best(density$record, values, points)
+  values
+}
+
+# Gradient (p) or Hessian (p x p), given or by differences.
+density_derivative <- function(density, what, theta, call) {
+  p <- length(theta)
+  size <- if (what == "gradient") p else p^2
+  if (is.null(density[[what]])) {
+    rlang::check_installed(
+      "numDeriv", paste0("when `", what, "` is not given."), call = call
+    )
+    differences <- switch(
+      what, gradient = numDeriv::grad, hessian = numDeriv::hessian
+    )
+    value <- differences(function(x) density_value(density, x, call), theta)
+  } else {
+    points <- as_points(density, theta)
+    value <- call_density(density, what, points, call)
+    check_density_values(value, size, what, points, call)
+    value <- as.double(value[[1L]])
+  }
+  if (!all(is.finite(value))) {
+    point <- point_words(stats::setNames(theta, density$names))
+    how <- if (is.null(density[[what]])) " by differences"
+    abort_numeric(
+      c("The {what} of {.arg log_density}{how} is not finite at {point}.",
+        i = "Is this the edge of where the density is positive? Parameters
+             without bounds, such as logarithms, have no edge."),
+      call = call, class = "density"
+    )
+  }
+  if (what == "hessian") matrix(value, p, p) else as.double(value)
+}
+
+# list(map, factor, value, trace, iterations): the mode, L with L L' minus the
+# Hessian there, the log density, the best values as the search went on.
+find_mode <- function(density, init, method, call) {
+  theta <- as.double(init)
+  value <- density_value(density, theta, call)
+  if (value == -Inf) {
+    point <- point_words(init)
+    abort_argument(
+      c("{.arg init} must be a point of positive density: {.arg log_density} is
+         -Inf at {point}."),
+      call = call
+    )
+  }
+  climbed <- ascend_density(density, theta, value, method, call)
+  polish_mode(density, climbed, call)
+}
+
+# optim(), with a trace of the best value at each gradient, or at each rise
+# where there are no gradients.
+ascend_density <- function(density, theta, value, method, call) {
+  best <- value
+  trace <- value
+  climb <- function(x) {
+    value <- density_value(density, x, call)
+    best <<- max(best, value)
+    if (method == "Nelder-Mead" && best > trace[[length(trace)]]) {
+      trace[[length(trace) + 1L]] <<- best
+    }
+    -value
+  }
+  slope <- function(x) {
+    trace[[length(trace) + 1L]] <<- best
+    -density_derivative(density, "gradient", x, call)
+  }
+  # One parameter: Nelder-Mead is for several, and says so
+  if (method == "Nelder-Mead" && length(theta) == 1L) {
+    method <- "BFGS"
+  }
+  found <- stats::optim(
+    theta, climb, if (method != "Nelder-Mead") slope, method = method,
+    control = list(maxit = 500 + 100 * length(theta), reltol = 1e-10)
+  )
+  list(theta = found$par, value = -found$value, trace = trace)
+}
+
+# Newton's method with step halving from where optim() stopped: optim() ends
+# where the density no longer rises by much, which may be a tenth of a standard
+# deviation from the mode.
+polish_mode <- function(density, at, call, most = 100) {
+  for (iteration in seq_len(most)) {
+    gradient <- density_derivative(density, "gradient", at$theta, call)
+    hessian <- density_derivative(density, "hessian", at$theta, call)
+    factor <- factor_precision(-hessian)
+    if (is.null(factor)) {
+      abort_indefinite(density, at$theta, hessian, call)
+    }
+    step <- backsolve(
+      t(factor), forwardsolve(factor, gradient)
+    )
+    rise <- sum(gradient * step) / 2
+    if (rise < 1e-10) {
+      check_derivatives(density, at, factor, call)
+      return(list(
+        map = at$theta, factor = factor, value = at$value, trace = at$trace,
+        iterations = length(at$trace) - 1L
+      ))
+    }
+    next_at <- half_steps(density, at, step, call)
+    if (is.null(next_at)) {
+      break
+    }
+    at <- next_at
+  }
+  abort_no_maximum(density, at$theta, rise, call)
+}
+
+# The farthest of the points at + step, at + step / 2, ... where the density is
+# higher; NULL: none.  Near the mode a rise is lost in rounding: equal counts.
+half_steps <- function(density, at, step, call) {
+  slack <- 1e-13 * (1 + abs(at$value))
+  for (half in 0:40) {
+    theta <- at$theta + step / 2^half
+    value <- density_value(density, theta, call)
+    if (value >= at$value - slack) {
+      return(list(
+        theta = theta, value = value, trace = c(at$trace, value)
+      ))
+    }
+  }
+  NULL
+}
+
+# Whether derivatives that were given are those of the density: along the axes
+# of the ellipsoid of Sigma, by differences over 0.02 standard deviations, the
+# first is 0 and the second -1.
+check_derivatives <- function(density, at, factor, call) {
+  if (is.null(density$gradient) && is.null(density$hessian)) {
+    return(invisible())
+  }
+  size <- 0.02
+  axes <- backsolve(t(factor), diag(length(at$theta)))
+  # what rounding may do to the differences
+  noise <- 4 * .Machine$double.eps * (1 + abs(at$value)) / size^2
+  for (j in seq_len(ncol(axes))) {
+    up <- density_value(density, at$theta + size * axes[, j], call)
+    down <- density_value(density, at$theta - size * axes[, j], call)
+    first <- (up - down) / (2 * size)
+    second <- (up - 2 * at$value + down) / size^2
+    wrong <- c(
+      gradient = !is.null(density$gradient) && !(abs(first) < 0.05 + noise),
+      hessian = !is.null(density$hessian) && !(abs(second + 1) < 0.1 + noise)
+    )
+    if (any(wrong)) {
+      what <- names(wrong)[wrong][[1L]]
+      point <- point_words(stats::setNames(at$theta, density$names))
+      abort_numeric(
+        c("{.arg {what}} is not that of {.arg log_density} at {point}.",
+          x = if (what == "gradient") {
+            "It is 0 there, but the density is not at its highest."
+          } else {
+            "Differences of the log density are {format(-second, digits = 3)}
+             times as large."
+          },
+          i = "Leave {.arg {what}} out to have it computed."),
+        call = call, class = "derivative", point = at$theta
+      )
+    }
+  }
+}
+
+new_record <- function(search) {
+  record <- new.env(parent = emptyenv())
+  record$at <- 0L
+  record$values <- search$values
+  record$known <- length(search$values)
+  record$seed <- search$seed
+  record$best <- search$best
+  record
+}
+
+# What a function of the user returned at this place of the search, or what
+# `evaluate` gives.  `known` is set last: what was not stored in full is asked
+# for again.
+recorded <- function(record, evaluate) {
+  if (is.null(record)) {
+    return(evaluate())
+  }
+  at <- record$at <- record$at + 1L
+  if (at <= record$known) {
+    if (at == record$known) set_generator_seed(record$seed)
+    return(record$values[[at]])
+  }
+  value <- evaluate()
+  record$values[at] <- list(value)
+  suspendInterrupts({
+    record$seed <- generator_seed()
+    record$known <- at
+  })
+  value
+}
+
+recorded_search <- function(record) {
+  list(
+    values = record$values[seq_len(record$known)], seed = record$seed,
+    best = record$best
+  )
+}
+
+remember_best <- function(record, values, points) {
+  top <- which.max(values)
+  if (!is.null(record) && values[[top]] > max(record$best$value, -Inf)) {
+    record$best <- list(value = values[[top]], theta = points[top, ])
+  }
+}
+
+# L, lower triangular, with L L' = precision (symmetrised); NULL when that is
+# not positive definite to working precision.
+factor_precision <- function(precision) {
+  precision <- precision / 2 + t(precision) / 2
+  scale <- diag(precision)
+  if (!all(scale > 0)) {
+    return(NULL)
+  }
+  # on a common scale, so that units do not matter
+  root <- sqrt(scale)
+  unit <- precision / outer(root, root)
+  least <- min(eigen(unit, symmetric = TRUE, only.values = TRUE)$values)
+  if (least <= 1e-10) {
+    return(NULL)
+  }
+  t(chol(precision))
+}
+
+abort_indefinite <- function(density, theta, hessian, call) {
+  point <- point_words(stats::setNames(theta, density$names))
+  symmetric <- hessian / 2 + t(hessian) / 2
+  parts <- eigen(symmetric, symmetric = TRUE)
+  largest <- format(parts$values[[1L]], digits = 4)
+  main <- density$names[[which.max(abs(parts$vectors[, 1L]))]]
+  abort_numeric(
+    c("The Hessian of {.arg log_density} is not negative definite at {point},
+       where the search ended.",
+      x = "Its largest eigenvalue is {largest}, mainly in the direction of
+           {.val {main}}.",
+      i = "There the density is flat or rises on: it may have a ridge, a saddle
+           or no maximum. Try another {.arg init}, other parameters, or a
+           proper prior."),
+    call = call, class = "indefinite", point = theta
+  )
+}
+
+abort_no_maximum <- function(density, theta, rise, call) {
+  point <- point_words(stats::setNames(theta, density$names))
+  rise <- format(rise, digits = 3)
+  abort_numeric(
+    c("No maximum of {.arg log_density} was found: the search ended at
+       {point}.",
+      x = "By its derivatives there the log density would rise by {rise}.",
+      i = "Is it smooth, and are {.arg gradient} and {.arg hessian} its
+           derivatives?"),
+    call = call, class = "no_maximum", point = theta
+  )
+}

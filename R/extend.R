@@ -1,0 +1,413 @@
+# Runs that go on: extend() from a fit in memory, resume() from a checkpoint.
+
+#' Continue a fit
+#'
+#' Runs every chain on from where it stands. The result is the same, bit for
+#' bit, as one run of the whole length: `extend(f(draws = 200), 300)` is
+#' [identical_fit()] to `f(draws = 500)`, also in another session, after
+#' [saveRDS()], and with other numbers of threads and processes.
+#'
+#' `extend()` continues the chains of a fit; [update()] forgets them and fits
+#' anew, by the call of the fit with arguments changed; [resume()] takes up a
+#' run from its checkpoint.
+#'
+#' @param object A fit, or what an interrupted run returned.
+#' @param draws Whole number, at least 1: how many more draws to keep in each
+#'   chain. Draws that faster chains of an interrupted run have made already
+#'   are used first.
+#' @param data The data, when the fit was made with `keep_data = FALSE` or went
+#'   through [drop_data()]; they must be those of the fit. `NULL` (default) when
+#'   the fit holds them.
+#' @param log_density The log density, in the same way, of a fit made by
+#'   [mh_sample()]: needed after `keep_data = FALSE`, and where it is compiled
+#'   code at an address of another session. Also that of a corrected fit made by
+#'   [laplace()].
+#' @param threads,cores,checkpoint,stop_when,progress As in [running];
+#'   `threads = NULL` (default) takes what the fit was run with. None but
+#'   `stop_when` changes a draw.
+#' @param ... Passed to methods.
+#' @return The longer fit.
+#' @section Errors: `gibbsite_error_argument` for arguments out of range and for
+#'   data that are missing or differ from those of the fit;
+#'   `gibbsite_error_state` when draws of the fit were changed by hand, so that
+#'   they no longer belong to the states of its chains.
+#' @seealso [combine_fits()], [identical_fit()]
+#' @examples
+#' fit <- gibbs_gmm(faithful, 2, draws = 100, burnin = 100, chains = 2,
+#'                  seed = 1, progress = FALSE)
+#' longer <- extend(fit, 100, progress = FALSE)
+#' posterior::niterations(longer)
+#' @export
+extend <- function(object, ...) {
+  check_needed(object = "a fit")
+  UseMethod("extend")
+}
+
+#' @rdname extend
+#' @export
+extend.gibbsite_fit <- function(object, draws, data = NULL, threads = NULL,
+                                cores = getOption("mc.cores", 1L),
+                                checkpoint = NULL, stop_when = NULL,
+                                progress = interactive(), log_density = NULL,
+                                ...) {
+  call <- rlang::current_env()
+  check_no_more(...)
+  if (missing(draws)) {
+    abort_argument(
+      "{.arg draws} is needed: how many more draws to keep in each chain."
+    )
+  }
+  draws <- check_count(draws)
+  check_whole_fit(object, "object", call, draws = FALSE)
+  threads <- threads %||% attr(object, "run", exact = TRUE)$threads
+  settings <- list(
+    threads = check_count(threads, max = 1024),
+    cores = check_count(cores, max = 1024),
+    progress = check_flag(progress),
+    checkpoint = check_checkpoint(checkpoint, call)
+  )
+  stop_when <- check_stop_when(stop_when)
+  verify_fit(object, call = call)
+  model <- fit_part(object, "model")
+  bare <- !model_has_data(model)
+  data <- given_data(model, data, log_density, call)
+  object <- attach_data(object, data, call = call)
+  longer <- continue_chains(object, draws, settings, stop_when, call)
+  if (bare) drop_data(longer) else longer
+}
+
+#' @rdname extend
+#' @export
+extend.gibbsite_partial <- extend.gibbsite_fit
+
+#' @export
+extend.default <- function(object, ...) {
+  check_fit(object)
+}
+
+# `draws` more kept draws in each chain of a fit (or a partial fit).
+continue_chains <- function(fit, draws, settings, stop_when, call) {
+  running <- attr(fit, "running")
+  model <- attr(fit, "model")
+  shown <- shown_draws(fit)
+  running$draws <- shown + draws
+  running["stop_when"] <- list(
+    continued_rule(stop_when, shown, draws, call)
+  )
+  running[settings_names] <- settings[settings_names]
+  check_size(model, running, call)
+  chains <- resume_chains(fit)
+  run <- attr(fit, "run")
+  job <- new_job(
+    model, running, chains, run$call,
+    shown = lapply(unclass(fit), plain_matrix), seconds = run$elapsed$total
+  )
+  conclude(job, call)
+}
+
+plain_matrix <- function(x) {
+  matrix(as.vector(x), nrow(x), ncol(x))
+}
+
+# The chains of a fit as the driver holds them: draws ahead of the common
+# length come first.
+resume_chains <- function(fit) {
+  shown <- shown_draws(fit)
+  pending <- attr(fit, "pending")
+  seconds <- attr(fit, "run")$elapsed$chains
+  lapply(seq_along(attr(fit, "chains")), function(k) {
+    chain <- attr(fit, "chains")[[k]]
+    ahead <- if (is.null(pending)) NULL else pending[[k]]
+    new_chain(
+      chain$state, chain$rng,
+      chunks = if (NROW(ahead) > 0) list(ahead) else list(),
+      drawn = shown + NROW(ahead), seconds = seconds[[k]]
+    )
+  })
+}
+
+# The fit with its data, the user's being taken only if they are the same.
+attach_data <- function(fit, data, call) {
+  model <- fit_part(fit, "model")
+  if (is.null(data)) {
+    if (!model_has_data(model)) {
+      what <- data_words(model)
+      abort_argument(
+        c("{.arg {what$arg}} is needed: the fit was made without keeping
+           {what$them}.",
+          i = what$hint),
+        call = call
+      )
+    }
+    return(fit)
+  }
+  attr(fit, "model") <- check_same_data(model, data, call)
+  fit
+}
+
+#' Drop the data from a fit
+#'
+#' A fit carries the data, so that it can be continued and predicted from
+#' alone. `drop_data()` takes them out, to save space or to keep them private;
+#' [extend()] then needs them again, and compares them by a hash. The result is
+#' what `keep_data = FALSE` gives.
+#'
+#' @param fit A fit.
+#' @return The fit without its data.
+#' @section Errors: An error of class `gibbsite_error_argument` when `fit` is
+#'   not a fit.
+#' @examples
+#' fit <- gibbs_gmm(faithful, 2, draws = 50, burnin = 50, chains = 2, seed = 1,
+#'                  progress = FALSE)
+#' small <- drop_data(fit)
+#' longer <- extend(small, 50, data = faithful, progress = FALSE)
+#' @export
+drop_data <- function(fit) {
+  check_needed(fit = "a fit")
+  check_fit(fit, "fit")
+  attr(fit, "model") <- model_without_data(fit_part(fit, "model"))
+  attr(fit, "running")$keep_data <- FALSE
+  fit
+}
+
+# ---- From disk --------------------------------------------------------------
+
+#' Resume a run from its checkpoint
+#'
+#' Reads the directory that a sampler wrote under `checkpoint =` and runs the
+#' chains on to the number of draws (or the stopping rule) that was asked for.
+#' The result has the same draws, bit for bit, as a run that was never
+#' stopped. A run that had come to its end is returned at once.
+#'
+#' The directory must be complete and undamaged: each file carries a version
+#' and a checksum, and one that is truncated, foreign or of another run is an
+#' error that names it. Nothing in the directory is changed before all of it has
+#' been read; the resumed run then goes on writing to it. A directory in which a
+#' run was stopped before its first checkpoint was complete says so: start that
+#' run again, with the same `checkpoint`. One that another run is writing to is
+#' an error that names the process.
+#'
+#' @section What is trusted:
+#' A checkpoint holds code as well as numbers: the functions that a user gave to
+#' [mh_sample()], [gibbs_sample()] or [laplace()] are stored in it and called
+#' when the run is resumed. So a checkpoint is to be trusted as an R script is:
+#' do not resume one from a source that you would not run code from. Checksums
+#' find damage; they are no protection against a file that was made to deceive.
+#' All else that is read (sizes, counts, streams of random numbers, kinds of
+#' models) is checked, and is an error where it does not fit together.
+#'
+#' Functions can be given anew: `log_density`, `proposal` and further arguments
+#' for [mh_sample()], `log_density` and further arguments for [laplace()], the
+#' conditionals as `data` and further arguments for [gibbs_sample()]. They must
+#' be those of the run, by their code and values, and take the place of the
+#' stored ones, which are compared and not called. With all of them given no
+#' function of the checkpoint is called. (Reading a file can itself run code in
+#' R before 4.4.0, by a fault in [unserialize()], CVE-2024-27322.)
+#'
+#' @param path The directory, as given to `checkpoint`.
+#' @param data `NULL`, or the data that the run was started with: they are
+#'   compared with those of the checkpoint, and other data are an error. For
+#'   [gibbs_sample()], the list of conditionals.
+#' @param log_density `NULL`, or the log density of a run of [mh_sample()] or
+#'   [laplace()], compared in the same way: by its code, its further arguments
+#'   and what it finds in the environment where it was made.
+#' @param proposal `NULL`, or the proposal of a run of [mh_sample()], or the
+#'   list of them, compared in the same way.
+#' @param ... Further arguments of the log density or of the conditionals, by
+#'   name, compared in the same way.
+#' @param threads,cores,progress As in [running]; they never change a draw.
+#' @return The fit, as the sampler would have returned it.
+#' @section Errors:
+#' `gibbsite_error_checkpoint` for a directory or file that is not what a run
+#' wrote; `gibbsite_error_lock` for one that is in use, with the fields `pid`,
+#' `host` and `since`; `gibbsite_error_argument` for data and functions other
+#' than those of the run.
+#' @seealso [extend()] for a fit in memory; [running] for `checkpoint`.
+#' @examples
+#' folder <- file.path(tempdir(), "faithful")
+#' fit <- gibbs_gmm(faithful, 2, draws = 100, burnin = 50, chains = 2,
+#'   seed = 1, progress = FALSE, checkpoint = folder
+#' ) |> suppressWarnings()
+#' again <- suppressWarnings(resume(folder, progress = FALSE))
+#' identical_fit(fit, again)
+#' @export
+resume <- function(path, data = NULL, threads = 1,
+                   cores = getOption("mc.cores", 1L),
+                   progress = interactive(), log_density = NULL,
+                   proposal = NULL, ...) {
+  check_needed(path = "the directory of a checkpoint")
+  call <- rlang::current_env()
+  check_string(path, arg = "path", call = call)
+  settings <- list(
+    threads = check_count(threads, max = 1024, arg = "threads", call = call),
+    cores = check_count(cores, max = 1024, arg = "cores", call = call),
+    progress = check_flag(progress, arg = "progress", call = call)
+  )
+  check_options(call)
+  settings$checkpoint <- check_begun(path, call)
+  given <- list(
+    data = data, log_density = log_density, proposal = proposal,
+    arguments = list(...)
+  )
+  checkpoint <- new_checkpoint(
+    settings$checkpoint, 0L, owner = take_lock(path, call)
+  )
+  on.exit(suspendInterrupts(release_checkpoint(checkpoint)))
+  stored <- read_checkpoint(path, call)
+  model <- model_given(stored$model, given, call)
+  remember_written(checkpoint, stored)
+  chains <- lapply(stored$chains, function(chain) {
+    new_chain(
+      chain$state, chain$rng, chain$chunks, chain$drawn, chain$seconds
+    )
+  })
+  job <- new_job(model, c(stored$running, settings), chains, stored$call)
+  job$checkpoint <- checkpoint
+  conclude(job, call)
+}
+
+# ---- What is given by hand --------------------------------------------------
+
+# The model with all of it.  `given`: list(data, log_density, proposal,
+# arguments).
+model_given <- function(model, given, call) {
+  model <- check_same_arguments(model, given$arguments, call)
+  model <- check_same_proposal(model, given$proposal, call)
+  data <- given_data(model, given$data, given$log_density, call)
+  check_same_data(model, data, call)
+}
+
+# The model of a fit or a checkpoint with data given by hand in the place of its
+# own: the same hash, or an error.
+check_same_data <- function(model, data, call) {
+  if (is.null(data)) {
+    return(model)
+  }
+  given <- set_data(model, data, call)
+  if (!identical(given$data_hash, model$data_hash)) {
+    what <- data_words(model)
+    abort_argument(
+      c(
+        "`{what$arg}` {what$are} that the run was started with.",
+        i = "Leave `{what$arg}` out to use {what$those} of the checkpoint or the
+             fit."
+      ),
+      call = call
+    )
+  }
+  for (part in intersect(c("data", "frame"), names(given))) {
+    model[part] <- given[part]
+  }
+  model
+}
+
+# `data` or `log_density`, whichever the model goes by.
+given_data <- function(model, data, log_density, call) {
+  given <- c("data", "log_density")[
+    c(!is.null(data), !is.null(log_density))
+  ]
+  wrong <- setdiff(given, data_words(model)$arg)
+  if (length(wrong) > 0L) {
+    abort_argument(
+      "A fit of {.fn {model$name}} goes by {.arg {data_words(model)$arg}}, not
+       by {.arg {wrong[1]}}.",
+      call = call
+    )
+  }
+  data %||% log_density
+}
+
+# Code and values, and what functions find where they were made.
+same_code <- function(a, b) {
+  both <- lapply(list(a, b), function(x) {
+    x <- if (inherits(x, "gibbsite_proposal")) unclass_proposal(x) else x
+    hash_code(list(x, lapply(functions_in(x), closure_values)))
+  })
+  identical(both[[1L]], both[[2L]])
+}
+
+# Where a model keeps the further arguments of its user's functions; NULL: it
+# has none.
+arguments_place <- function(model) UseMethod("arguments_place")
+
+#' @exportS3Method
+arguments_place.default <- function(model) NULL
+
+#' @exportS3Method
+arguments_place.mh_model <- function(model) "extra"
+
+#' @exportS3Method
+arguments_place.gibbs_sample_model <- function(model) c("data", "arguments")
+
+#' @exportS3Method
+arguments_place.laplace_density_model <- function(model) {
+  c("frame", "arguments")
+}
+
+check_same_arguments <- function(model, given, call) {
+  if (length(given) == 0L) {
+    return(model)
+  }
+  place <- arguments_place(model)
+  stored <- if (!is.null(place)) model[[place]]
+  names <- names(given) %||% rep("", length(given))
+  unknown <- setdiff(names, names(stored))
+  if (any(!nzchar(names)) || length(unknown) > 0L) {
+    abort_argument(
+      if (any(!nzchar(names))) {
+        "Further arguments must be named."
+      } else {
+        "There is no argument {.arg {unknown[1]}}, neither of {.fn resume} nor
+         of the run."
+      },
+      call = call
+    )
+  }
+  check_once(names, call)
+  for (name in names) {
+    if (!same_code(stored[[name]], given[[name]])) {
+      abort_argument(
+        c(
+          "{.arg {name}} is not what the run was started with.",
+          i = "Leave it out to use that of the checkpoint."
+        ),
+        call = call
+      )
+    }
+  }
+  stored[names] <- given
+  model[[place]] <- stored
+  model
+}
+
+check_same_proposal <- function(model, proposal, call) {
+  if (is.null(proposal)) {
+    return(model)
+  }
+  if (!inherits(model, "mh_model")) {
+    abort_argument(
+      "A fit of {.fn {model$name}} has no {.arg proposal}: leave it out.",
+      call = call
+    )
+  }
+  blocks <- length(model$plan)
+  labels <- vapply(model$plan, `[[`, "", "name")
+  given <- block_proposals(
+    proposal, blocks, if (blocks > 1L) labels, labels, call
+  )
+  for (b in seq_len(blocks)) {
+    if (!same_code(model$plan[[b]]$proposal, given[[b]])) {
+      block <- if (blocks > 1L) paste0(", in block ", b)
+      abort_argument(
+        c(
+          "{.arg proposal} is not what the run was started with{block}.",
+          i = "Leave it out to use that of the checkpoint."
+        ),
+        call = call
+      )
+    }
+    model$plan[[b]]$proposal <- given[[b]]
+  }
+  model$gradient <- plan_gradient(model$plan, call)
+  model
+}

@@ -1,0 +1,246 @@
+# The fit as a coda object: windows, parts and plain mcmc.lists.
+
+#' What a fit is and what it answers
+#'
+#' Every sampler returns an object of class `gibbsite_fit`, which is also a
+#' [coda::mcmc.list]: a list of matrices, one a chain, with one row a kept draw
+#' and one column a stored quantity. coda, bayesplot and posterior take it as it
+#' is.
+#'
+#' Columns are named `mu[1,2]`: block, then subscripts counted from 1. The
+#' blocks, and what the subscripts mean, stand on the sampler's page;
+#' [tidy()][tidy.gibbsite_fit] puts names in the data in their place.
+#'
+#' @section What to type:
+#' * To look: `print()`, [summary()][summary.gibbsite_fit],
+#'   [plot()][plot.gibbsite_fit], [tidy()][tidy.gibbsite_fit],
+#'   [glance()][tidy.gibbsite_fit].
+#' * To judge: [converged()], [convergence()].
+#' * To go on: [extend()], [resume()], [combine_fits()] or `c()`, and
+#'   [update()][update.gibbsite_fit] to fit anew.
+#' * To take the draws: [draws_of()];
+#'   [as.data.frame()][as.data.frame.gibbsite_fit], `as.matrix()`,
+#'   `as.array()`; [posterior::as_draws()] and its kin;
+#'   [as.mcmc.list()][coda-methods], `window()`, `fit[i, j]`.
+#' * To ask for its parts: [prior_summary()][prior_summary.gibbsite_fit],
+#'   `nobs()`, `variables()`, `ndraws()`, `nchains()`, `niterations()`.
+#' * To compare: [identical_fit()]. To make it smaller: [drop_data()].
+#'
+#' A run that was interrupted before every chain had a draw returns an object of
+#' class `gibbsite_partial`, which prints and can be given to [extend()].
+#'
+#' @name gibbsite_fit
+#' @aliases gibbsite_partial
+#' @seealso [running] for the arguments that all samplers share.
+NULL
+
+#' Fits as coda objects
+#'
+#' A fit *is* a [coda::mcmc.list]: a list of [coda::mcmc] matrices, one a chain,
+#' with one row a kept draw and one column a stored quantity. Functions of coda,
+#' bayesplot and posterior take it as it is. The methods below give plain coda
+#' objects, without the model and the states that a fit carries beside its
+#' draws.
+#'
+#' Row `r` of a chain is the state after sweep `burnin + r * thin`, and
+#' [coda::mcpar()] says so; hence `window(fit, start = )` counts sweeps while
+#' `fit[i, j]` counts draws.
+#'
+#' A plain `mcmc.list` cannot be continued by [extend()].
+#'
+#' @param x A fit.
+#' @param i With one index, `x[i]`: which chains. With two, `x[i, j]`: which
+#'   draws, increasing and evenly spaced, because coda's objects know only
+#'   evenly spaced draws.
+#' @param j Which columns: names, numbers or a logical vector.
+#' @param drop `FALSE` (default) keeps matrices, also of one column; `TRUE`
+#'   gives vectors for one column, as coda does.
+#' @param start,end,thin For `window()`, in sweeps: the first and the last, and
+#'   the steps (a multiple of the fit's own `thin`).
+#' @param ... Not used.
+#' @return A plain `mcmc.list`; [coda::as.mcmc()] gives the [coda::mcmc] matrix
+#'   of a fit with one chain.
+#' @section Errors: An error of class `gibbsite_error_argument` for chains,
+#'   draws or columns that are not there, for draws that are not evenly spaced,
+#'   and from [coda::as.mcmc()] when there are several chains.
+#' @seealso [draws_of()], [as.data.frame.gibbsite_fit()]
+#' @name coda-methods
+#' @examples
+#' fit <- gibbs_gmm(faithful, 2, draws = 200, burnin = 100, chains = 2,
+#'                  seed = 1, progress = FALSE)
+#' coda::effectiveSize(fit[, "log_lik"])
+#' coda::mcpar(window(fit, start = 201)[[1]])
+#' summary(as.mcmc.list(fit)[, c("pi[1]", "pi[2]")])$statistics
+NULL
+
+#' @rdname coda-methods
+#' @method as.mcmc.list gibbsite_fit
+#' @export
+as.mcmc.list.gibbsite_fit <- function(x, ...) {
+  check_whole_fit(x, "x", rlang::current_env())
+  structure(lapply(seq_along(x), function(k) .subset2(x, k)),
+            class = "mcmc.list")
+}
+
+#' @rdname coda-methods
+#' @method as.mcmc gibbsite_fit
+#' @rawNamespace S3method(coda::as.mcmc, gibbsite_fit)
+as.mcmc.gibbsite_fit <- function(x, ...) {
+  check_whole_fit(x, "x", rlang::current_env())
+  if (length(x) != 1) {
+    abort_argument(c(
+      "{.arg x} must have one chain, not {length(x)}.",
+      i = "Use {.fn as.mcmc.list}, or {.code x[[1]]} for one chain of them."
+    ))
+  }
+  .subset2(x, 1)
+}
+
+#' @rdname coda-methods
+#' @importFrom stats window
+#' @export
+window.gibbsite_fit <- function(x, start = NULL, end = NULL, thin = NULL,
+                                ...) {
+  check_no_more(...)
+  call <- rlang::current_env()
+  check_whole_fit(x, "x", call)
+  sweeps <- attr(.subset2(x, 1), "mcpar")
+  within <- function(value, arg) {
+    check_number(
+      value, lower = sweeps[1], upper = sweeps[2], null_ok = TRUE, arg = arg,
+      call = call
+    )
+  }
+  start <- within(start, "start") %||% sweeps[1]
+  end <- within(end, "end") %||% sweeps[2]
+  thin <- check_count(thin, null_ok = TRUE) %||% sweeps[3]
+  if (thin %% sweeps[3] > 0) {
+    abort_argument(c(
+      "{.arg thin} must be a multiple of {sweeps[3]}, not {thin}.",
+      i = "The draws are {sweeps[3]} sweep{?s} apart."
+    ))
+  }
+  # the draws at or after `start` and at or before `end`
+  first <- ceiling((start - sweeps[1]) / sweeps[3]) + 1
+  last <- floor((end - sweeps[1]) / sweeps[3]) + 1
+  if (first > last) {
+    abort_argument(
+      "There is no draw between sweeps {start} ({.arg start}) and {end}
+       ({.arg end})."
+    )
+  }
+  x[seq(first, last, by = thin / sweeps[3]), ]
+}
+
+#' @rdname coda-methods
+#' @export
+`[.gibbsite_fit` <- function(x, i, j, drop = FALSE) {
+  call <- rlang::current_env()
+  check_whole_fit(x, "x", call)
+  one_index <- nargs() - (!missing(drop)) < 3
+  if (one_index) {
+    chains <- if (missing(i)) seq_along(x) else i
+    return(as.mcmc.list(x)[pick(chains, length(x), "chain", call = call)])
+  }
+  n <- nrow(.subset2(x, 1))
+  columns <- colnames(.subset2(x, 1))
+  rows <- if (missing(i)) seq_len(n) else pick(i, n, "draw", call = call)
+  cols <- if (missing(j)) {
+    seq_along(columns)
+  } else {
+    pick(j, length(columns), "column", columns, call)
+  }
+  step <- even_step(rows, call)
+  from <- attr(.subset2(x, 1), "mcpar")
+  first <- from[1] + (rows[1] - 1) * from[3]
+  thin <- step * from[3]
+  sweeps <- c(first, first + (length(rows) - 1) * thin, thin)
+  picked <- lapply(chain_matrices(x), function(m) {
+    as_mcmc_matrix(m[rows, cols, drop = isTRUE(drop)], sweeps)
+  })
+  structure(picked, class = "mcmc.list")
+}
+
+# Positions out of an index of any kind, with an error for what is not there.
+pick <- function(index, n, what, names = NULL, call) {
+  chosen <- index_positions(index, n, what, names, call)
+  missing <- which(is.na(chosen))
+  if (length(missing) > 0) {
+    if (!is.character(index) && !is.numeric(index)) {
+      given <- describe(index)
+      abort_argument(
+        "A {what} must be chosen by number, by name or by a logical value for
+         each, not by {given}.",
+        call = call
+      )
+    }
+    bad <- index[[missing[[1]]]]
+    hint <- if (is.null(names)) {
+      cli::pluralize("It has {n} ", what, "{?s}.")
+    } else {
+      "See `variables(fit)`."
+    }
+    abort_argument(
+      c("There is no {what} {.val {bad}} in this fit.", i = "{hint}"),
+      call = call
+    )
+  }
+  if (length(chosen) == 0) {
+    abort_argument("At least one {what} must be chosen.", call = call)
+  }
+  if (anyDuplicated(chosen)) {
+    twice <- chosen[duplicated(chosen)][[1]]
+    abort_argument(
+      "Each {what} can be chosen once: {.val {twice}} is there twice.",
+      call = call
+    )
+  }
+  chosen
+}
+
+# NA where the index names nothing.  Nothing is recycled or cut to a whole
+# number, and negative numbers leave out.
+index_positions <- function(index, n, what, names, call) {
+  if (length(index) > max(n, 1) && !is.object(index) && is.numeric(index)) {
+    abort_argument(
+      "Each {what} can be chosen once: there are {format_number(n)}, not
+       {format_number(length(index))}.",
+      call = call
+    )
+  }
+  if (is.logical(index)) {
+    if (length(index) != n) {
+      abort_argument(
+        "A logical index must have a value for each {what} ({n}), not
+         {length(index)}.",
+        call = call
+      )
+    }
+    return(if (anyNA(index)) NA else which(index))
+  }
+  if (is.character(index)) {
+    return(match(index, names))
+  }
+  if (!is.numeric(index) || is.object(index)) {
+    return(NA)
+  }
+  if (length(index) > 0 && all(index %in% -seq_len(n))) {
+    return(setdiff(seq_len(n), -index))
+  }
+  match(index, seq_len(n))
+}
+
+even_step <- function(rows, call) {
+  steps <- unique(diff(rows))
+  if (length(steps) == 0) {
+    return(1)
+  }
+  if (length(steps) > 1 || steps[1] < 1) {
+    abort_argument(
+      c("Draws must be chosen in increasing order and evenly spaced.",
+        i = "Use {.fn as.matrix} or {.fn as.data.frame} for other choices."),
+      call = call
+    )
+  }
+  steps
+}

@@ -1,0 +1,167 @@
+# The draws of a fit as matrices, arrays, data frames and posterior's formats.
+
+#' Draws as a matrix, an array or a data frame
+#'
+#' `as.matrix()` stacks the chains one below the other; `as.array()` gives
+#' draws x chains x variables, the shape that bayesplot and posterior use;
+#' `as.data.frame()` gives one row a draw with the columns `chain` and `draw`
+#' in front, ready for a plot by chain.
+#'
+#' For the formats of the posterior package see [posterior::as_draws()], whose
+#' functions take a fit as it is.
+#'
+#' @param x A fit.
+#' @param row.names,optional As in [as.data.frame()]; `optional` is not used:
+#'   names of columns are never altered.
+#' @param index `TRUE` (default): put `chain` (its number) and `draw` (the
+#'   number of the kept draw within the chain, from 1) in front of the
+#'   variables. `FALSE`: variables only, in the order of `as.matrix()`.
+#' @param ... For `as.matrix()`, `iters` and `chains` as in coda; otherwise not
+#'   used.
+#' @return A matrix, a three-dimensional array or a data frame.
+#' @section Errors: `as.data.frame(index = TRUE)` raises an error of class
+#'   `gibbsite_error_argument` when a variable is itself named `chain` or
+#'   `draw`.
+#' @seealso [draws_of()] for one block with its dimensions.
+#' @examples
+#' fit <- gibbs_gmm(faithful, 2, draws = 200, burnin = 100, chains = 2,
+#'                  seed = 1, progress = FALSE)
+#' dim(as.array(fit))
+#' head(as.data.frame(fit)[, c("chain", "draw", "log_lik")])
+#' @export
+as.data.frame.gibbsite_fit <- function(x, row.names = NULL, optional = FALSE,
+                                       ..., index = TRUE) {
+  index <- check_flag(index)
+  draws <- do.call(rbind, chain_matrices(x))
+  out <- as.data.frame(draws, row.names = row.names, optional = TRUE)
+  if (!index) {
+    return(out)
+  }
+  taken <- intersect(c("chain", "draw"), names(out))
+  if (length(taken) > 0) {
+    abort_argument(c(
+      "A variable of this fit is named {.val {taken[1]}}.",
+      i = "Use {.code index = FALSE} for the variables alone."
+    ))
+  }
+  n <- nrow(.subset2(x, 1))
+  place <- data.frame(
+    chain = rep(seq_along(x), each = n),
+    draw = rep(seq_len(n), times = length(x)),
+    row.names = row.names
+  )
+  cbind(place, out)
+}
+
+#' @rdname as.data.frame.gibbsite_fit
+#' @export
+as.matrix.gibbsite_fit <- function(x, ...) {
+  as.matrix(as.mcmc.list(x), ...)
+}
+
+#' @rdname as.data.frame.gibbsite_fit
+#' @export
+as.array.gibbsite_fit <- function(x, ...) {
+  stack_chains(chain_matrices(x))
+}
+
+#' The draws of one block of parameters
+#'
+#' `draws_of(fit, "mu")` gathers the columns `mu[1,1]`, `mu[2,1]`, ... into an
+#' array with the block's own dimensions.
+#'
+#' The posterior package has a function of the same name for its random
+#' variables (`rvar`). The default method here hands those on to it, so that
+#' `draws_of(rvar)` works whichever package was attached last; write
+#' `gibbsite::draws_of(fit, "mu")` where posterior was attached after gibbsite.
+#'
+#' @param x A fit.
+#' @param block Name of a block, such as `"mu"`, or of a single column, such as
+#'   `"log_lik"` or `"mu[1,2]"`.
+#' @param ... Passed to methods.
+#' @return An array: draws x chains x the dimensions of the block. A scalar
+#'   gives a matrix, draws x chains.
+#' @section Errors: An error of class `gibbsite_error_argument` when the fit has
+#'   no such block, or only some of its elements.
+#' @examples
+#' fit <- gibbs_gmm(faithful, 2, draws = 200, burnin = 100, chains = 2,
+#'                  seed = 1, progress = FALSE)
+#' dim(draws_of(fit, "mu"))
+#' apply(draws_of(fit, "Sigma"), c(3, 4, 5), mean)
+#' @export
+draws_of <- function(x, ...) {
+  check_needed(x = "a fit")
+  UseMethod("draws_of")
+}
+
+#' @rdname draws_of
+#' @export
+draws_of.default <- function(x, ...) {
+  if (!posterior::is_rvar(x)) {
+    check_fit(x, arg = "x")
+  }
+  posterior::draws_of(x, ...)
+}
+
+#' @rdname draws_of
+#' @export
+draws_of.gibbsite_fit <- function(x, block, ...) {
+  check_no_more(...)
+  if (missing(block)) {
+    abort_argument(c(
+      "{.arg block} is needed: which block of parameters.",
+      i = "This fit has {.val {block_names(variables(x))}}."
+    ))
+  }
+  block <- check_string(block)
+  draws <- as.array(x)
+  columns <- dimnames(draws)$variable
+  size <- dim(draws)[1:2]
+  if (block %in% columns) {
+    return(array(draws[, , block], size))
+  }
+  place <- block_places(columns, block)
+  if (is.null(place)) {
+    one_of <- or_words(quoted(block_names(columns)))
+    abort_argument("{.arg block} must be {one_of}, not {.val {block}}.")
+  }
+  shape <- apply(place$index, 2, max)
+  stride <- c(1, cumprod(shape))[seq_along(shape)]
+  where <- 1 + drop((place$index - 1) %*% stride)
+  if (length(where) != prod(shape) || anyDuplicated(where)) {
+    abort_argument(c(
+      "This fit has only some elements of {.val {block}}.",
+      i = "Ask for single columns, such as {.val {columns[place$column[1]]}}."
+    ))
+  }
+  array(draws[, , place$column[order(where)]], c(size, unname(shape)))
+}
+
+#' @export
+as_draws.gibbsite_fit <- function(x, ...) {
+  posterior::as_draws_array(x, ...)
+}
+
+#' @export
+ndraws.gibbsite_fit <- function(x) {
+  check_whole_fit(x, "x", rlang::current_env())
+  length(x) * nrow(.subset2(x, 1))
+}
+
+#' @export
+nchains.gibbsite_fit <- function(x) {
+  check_whole_fit(x, "x", rlang::current_env())
+  length(x)
+}
+
+#' @export
+niterations.gibbsite_fit <- function(x) {
+  check_whole_fit(x, "x", rlang::current_env())
+  nrow(.subset2(x, 1))
+}
+
+#' @export
+variables.gibbsite_fit <- function(x, ...) {
+  check_whole_fit(x, "x", rlang::current_env())
+  colnames(.subset2(x, 1))
+}

@@ -1,0 +1,136 @@
+# print() of a fit and of a partial fit.
+
+#' Print a fit
+#'
+#' A short account: what was fitted, how many chains and draws, the seed,
+#' whether the chains have converged, and what to do next.
+#'
+#' @param x A fit.
+#' @param ... Not used.
+#' @return `x`, invisibly.
+#' @export
+print.gibbsite_fit <- function(x, ...) {
+  running <- fit_part(x, "running")
+  table <- judged(x, 1.01, 400, rlang::current_env())
+  writeLines(c(
+    paste0("<", class(x)[1], "> ", model_headline(fit_part(x, "model"))),
+    "",
+    length_lines(running),
+    seed_line(x),
+    surplus_line(x),
+    verdict_lines(table),
+    constant_line(table),
+    model_notes(fit_part(x, "model"), x, table),
+    if (length(x) == 1) {
+      "One chain: R-hat compares its two halves; several chains show more."
+    },
+    "",
+    paste0("Next: summary(fit), plot(fit)", next_call(x, table))
+  ))
+  invisible(x)
+}
+
+length_lines <- function(running) {
+  thin <- as.numeric(running$thin)
+  sweeps <- as.numeric(running$burnin) + as.numeric(running$draws) * thin
+  every <- if (thin > 1) paste0(", every ", ordinal(thin), " sweep kept")
+  paste0(
+    cli::pluralize("{running$chains} chain{?s} of {running$draws} draw{?s}"),
+    " (sweeps ", whole(running$burnin + thin), " to ", whole(sweeps), every,
+    "; ", if (running$burnin > 0) {
+      paste0("burn-in ", whole(running$burnin), ")")
+    } else {
+      "no burn-in)"
+    }
+  )
+}
+
+# Where the chains stand that have no common draw.
+chains_line <- function(x) {
+  chains <- fit_part(x, "chains")
+  waiting <- sum(!vapply(chains, has_started, NA))
+  if (waiting > 0L) {
+    return(cli::pluralize(
+      "{waiting} of {length(chains)} chain{?s} {cli::qty(waiting)}{?has/have} ",
+      "{?its/their} starting values yet to be made."
+    ))
+  }
+  sweeps <- vapply(chains, function(chain) {
+    as.numeric(chain$state$sweep)
+  }, numeric(1))
+  cli::pluralize(
+    "{length(sweeps)} chain{?s} at sweep ",
+    "{paste(whole_each(sweeps), collapse = ', ')}; ",
+    "burn-in ends at {whole(fit_part(x, \"running\")$burnin)}."
+  )
+}
+
+ordinal <- function(n) {
+  last <- n %% 10
+  teen <- n %% 100 %in% 11:13
+  end <- if (teen || last == 0 || last > 3) "th" else c("st", "nd", "rd")[last]
+  paste0(whole(n), end)
+}
+
+seed_line <- function(x) {
+  running <- fit_part(x, "running")
+  seeds <- vapply(running$seed, whole, character(1))
+  elapsed <- fit_part(x, "run")$elapsed$total
+  paste0(
+    if (length(seeds) > 1) "Seeds " else "Seed ",
+    paste(seeds, collapse = ", "),
+    if (!is.null(running$rng_kind)) paste0(" (", running$rng_kind[1], ")"),
+    if (!is.null(elapsed)) paste0("; ", seconds_words(elapsed))
+  )
+}
+
+seconds_words <- function(seconds) {
+  if (seconds < 120) {
+    shown <- if (seconds < 10) signif(seconds, 2) else round(seconds)
+    return(paste(format(shown, scientific = FALSE), "s"))
+  }
+  minutes <- seconds / 60
+  if (minutes < 120) {
+    return(paste(format(round(minutes)), "min"))
+  }
+  paste(format(round(minutes / 60, 1)), "h")
+}
+
+# An interrupted run, and draws ahead of the shortest chain.
+surplus_line <- function(x) {
+  pending <- fit_part(x, "pending")
+  if (is.null(pending)) {
+    if (identical(fit_part(x, "run")$outcome, "interrupted")) {
+      return("The run was interrupted; extend() goes on from here.")
+    }
+    return(NULL)
+  }
+  ahead <- max(vapply(pending, nrow, integer(1)))
+  cli::pluralize(
+    "Some chains are ahead, by {ahead} draw{?s} at most; extend() uses them."
+  )
+}
+
+next_call <- function(x, table) {
+  if (table_converged(table)) {
+    return("")
+  }
+  paste0(", extend(fit, ", whole(more_draws(table)), ")")
+}
+
+#' @export
+print.gibbsite_partial <- function(x, ...) {
+  model <- fit_part(x, "model")
+  writeLines(c(
+    paste0("<", model$name, ", no draws yet> ", model_headline(model)),
+    "",
+    chains_line(x),
+    seed_line(x),
+    surplus_line(x),
+    "",
+    "Go on with extend(fit, draws): it gives the draws of an undisturbed run."
+  ))
+  invisible(x)
+}
+
+whole_each <- function(x) vapply(x, whole, character(1))

@@ -1,0 +1,54 @@
+# Tables of numbers as print() and summary() show them.
+
+# A row is rounded as its sd asks: three figures of the sd, the same number of
+# decimals for mean and quantiles.
+show_numbers <- function(columns, mean, sd) {
+  spread <- ifelse(is.finite(sd) & sd > 0, sd, abs(mean) / 10)
+  spread[!is.finite(spread) | spread == 0] <- 1
+  decimals <- pmax(0, 2 - floor(log10(spread)))
+  extreme <- decimals > 7 | abs(mean) >= 1e9 | (is.finite(sd) & sd == 0)
+  as.data.frame(lapply(columns, function(column) {
+    shown <- character(length(column))
+    for (k in seq_along(column)) {
+      shown[k] <- if (is.na(extreme[k]) || extreme[k]) {
+        formatC(column[k], digits = 4, format = "g")
+      } else {
+        formatC(column[k], digits = decimals[k], format = "f")
+      }
+    }
+    trimws(shown)
+  }), check.names = FALSE, optional = TRUE)
+}
+
+show_significant <- function(x, digits) {
+  shown <- formatC(signif(x, digits), digits = digits, format = "fg")
+  tiny <- !is.na(x) & x != 0 & abs(x) < 1e-6
+  shown[tiny] <- formatC(x[tiny], digits = digits - 1, format = "e")
+  shown[is.na(x)] <- "-"
+  trimws(shown)
+}
+
+show_rhat <- function(x) {
+  ifelse(is.na(x), "-", ifelse(x > 100, ">100", formatC(x, format = "f",
+                                                        digits = 3)))
+}
+
+show_ess <- function(x) {
+  ifelse(is.na(x), "-", formatC(floor(x), format = "f", digits = 0))
+}
+
+# Names to the left, numbers to the right.
+print_table <- function(names, columns) {
+  body <- as.matrix(columns)
+  dimnames(body) <- list(names, colnames(columns))
+  print(body, quote = FALSE, right = TRUE)
+}
+
+# Rounded, but never so that a failure looks like a success.
+format_rhat <- function(x, threshold = 1.01) {
+  shown <- formatC(x, format = "f", digits = 3)
+  close <- x > threshold & as.numeric(shown) <= threshold
+  shown[close] <- paste("above", format(threshold))
+  shown[x > 100] <- "above 100"
+  shown
+}

@@ -1,0 +1,213 @@
+# summary(), tidy() and glance() of a fit.
+
+#' Summary of a fit
+#'
+#' Posterior mean, standard deviation and quantiles of every stored quantity,
+#' with the Monte Carlo standard error of the mean, R-hat and effective sample
+#' sizes.
+#'
+#' Where components have no names of their own (mixtures), the posterior is the
+#' same under any renumbering of them. A sampler that can renumber the
+#' components of each draw so that they agree does so for the summary. Where
+#' that is not done, R-hat, effective sample size and Monte Carlo error of a
+#' single component's parameter mean nothing: they are `NA` (shown as `-`).
+#' Whether the chains have converged is judged, in either case, on quantities
+#' that do not depend on the numbering; their table, see [convergence()], is
+#' printed below.
+#' [posterior::summarise_draws()] of the fit gives the raw measures of every
+#' column as it was drawn.
+#'
+#' @param object A fit.
+#' @param variables `NULL` (default) for all stored quantities, or names of
+#'   columns or blocks, such as `c("mu", "log_lik")`.
+#' @param probs Numbers between 0 and 1: which quantiles; default
+#'   `c(0.025, 0.5, 0.975)`.
+#' @param ... Not used.
+#' @return A data frame of class `gibbsite_summary` with a row for each
+#'   quantity and the columns `variable`, `mean`, `sd`, the quantiles (`q2.5`,
+#'   ...), `mcse_mean`, `rhat`, `ess_bulk` and `ess_tail`; its attribute
+#'   `convergence` is the table of [convergence()]. It is printed rounded, 40
+#'   rows at most; `print(x, n = 100)` shows more.
+#' @section Errors: `gibbsite_error_argument` for variables that are not stored
+#'   and for `probs` outside 0 to 1.
+#' @seealso [tidy.gibbsite_fit()] for one line a term with human labels.
+#' @examples
+#' fit <- gibbs_gmm(faithful, 2, draws = 200, burnin = 100, chains = 2,
+#'                  seed = 1, progress = FALSE)
+#' summary(fit, "mu", probs = c(0.05, 0.95))
+#' @export
+summary.gibbsite_fit <- function(object, variables = NULL,
+                                 probs = c(0.025, 0.5, 0.975), ...) {
+  call <- rlang::current_env()
+  check_no_more(...)
+  probs <- check_numeric_vector(probs, lower = 0, upper = 1)
+  model <- fit_part(object, "model")
+  invariants <- fit_invariants(object)
+  matrices <- chain_matrices(object)
+  chosen <- choose_variables(variables, model$columns, call)
+  labelled <- intersect(
+    chosen, model_labelled(model, dimnames(invariants)$variable)
+  )
+  renumbered <- if (length(labelled) > 0) model_relabelled(model, matrices)
+  draws <- stack_chains(renumbered %||% matrices)[, , chosen, drop = FALSE]
+  table <- summary_table(draws, probs)
+  if (is.null(renumbered)) {
+    table[table$variable %in% labelled,
+          c("mcse_mean", "rhat", "ess_bulk", "ess_tail")] <- NA
+  }
+  convergence <- convergence_table(invariants, 1.01, 400)
+  structure(
+    table,
+    class = c("gibbsite_summary", "data.frame"),
+    headline = model_headline(model),
+    length = length_lines(fit_part(object, "running")),
+    convergence = convergence,
+    remarks = model_notes(model, object, convergence),
+    note = if (!is.null(renumbered)) {
+      "renumbered"
+    } else if (length(labelled) > 0) {
+      "labelled"
+    }
+  )
+}
+
+summary_table <- function(draws, probs) {
+  size <- dim(draws)
+  flat <- matrix(draws, size[1] * size[2], size[3])
+  quantiles <- t(apply(flat, 2, function(x) {
+    # as posterior's quantile2(): type 7, NA where a draw is missing
+    if (anyNA(x)) {
+      return(rep(NA_real_, length(probs)))
+    }
+    stats::quantile(x, probs, names = FALSE)
+  }))
+  quantiles <- matrix(quantiles, size[3], length(probs))
+  colnames(quantiles) <- paste0("q", format_probs(probs))
+  measures <- diagnose(draws)
+  data.frame(
+    variable = measures$variable, mean = colMeans(flat),
+    sd = apply(flat, 2, stats::sd), quantiles, mcse_mean = mean_errors(draws),
+    measures[c("rhat", "ess_bulk", "ess_tail")],
+    check.names = FALSE
+  )
+}
+
+format_probs <- function(probs) {
+  vapply(100 * probs, format, character(1), digits = 6, trim = TRUE)
+}
+
+#' @export
+print.gibbsite_summary <- function(x, n = 40, ...) {
+  convergence <- attr(x, "convergence")
+  quantiles <- grep("^q[0-9.]+$", names(x), value = TRUE)
+  needed <- c("variable", "mean", "sd", "mcse_mean", "rhat", "ess_bulk",
+              "ess_tail")
+  if (is.null(convergence) || !all(needed %in% names(x))) {
+    return(invisible(print(as.data.frame(x), ...)))
+  }
+  rows <- seq_len(min(n, nrow(x)))
+  writeLines(c(attr(x, "headline"), attr(x, "length"), ""))
+  shown <- data.frame(
+    show_numbers(x[c("mean", "sd", quantiles)], x$mean, x$sd),
+    mcse = show_significant(x$mcse_mean, 2),
+    rhat = show_rhat(x$rhat), bulk = show_ess(x$ess_bulk),
+    tail = show_ess(x$ess_tail), check.names = FALSE
+  )
+  print_table(x$variable[rows], shown[rows, ])
+  if (nrow(x) > n) {
+    writeLines(sprintf("... %d more rows; print(x, n = %d) shows all",
+                       nrow(x) - n, nrow(x)))
+  }
+  writeLines("mcse: of the mean; bulk, tail: effective sample sizes")
+  note <- attr(x, "note")
+  if (is.null(note)) {
+    writeLines(c(
+      "", verdict_lines(convergence), constant_line(convergence),
+      attr(x, "remarks")
+    ))
+    return(invisible(x))
+  }
+  writeLines(c("", switch(note,
+    renumbered = "Components are numbered to agree between draws.",
+    labelled = "-: not meaningful, for the numbers of components may switch.",
+    rotated = "-: not meaningful, for factors may rotate from draw to draw."
+  ), paste0(
+    "Convergence, judged on quantities that do not depend on the ",
+    if (note == "rotated") "rotation:" else "numbering:"
+  ), ""))
+  print(convergence)
+  invisible(x)
+}
+
+#' @export
+as.data.frame.gibbsite_summary <- function(x, ...) {
+  for (part in c("headline", "length", "convergence", "note", "remarks")) {
+    attr(x, part) <- NULL
+  }
+  class(x) <- "data.frame"
+  x
+}
+
+#' Tidy a fit
+#'
+#' `tidy()` gives one row for each stored quantity, `glance()` one row for the
+#' fit.
+#'
+#' @param x A fit.
+#' @param conf.level Number between 0 and 1, default 0.95: the mass of the
+#'   central credible interval from `conf.low` to `conf.high`.
+#' @param ... Not used.
+#' @return `tidy()`: a data frame with the columns `term` (the name of the
+#'   column), `label` (what it means, with the names in the data), `estimate`
+#'   (posterior mean), `std.error` (posterior standard deviation), `conf.low`,
+#'   `conf.high`, `rhat` and `ess` (bulk). The last two are `NA` where the
+#'   numbers of components may switch, see [summary.gibbsite_fit()].
+#'
+#'   `glance()`: a data frame of one row with `model`, `nobs`, `chains`,
+#'   `draws`, `burnin`, `thin`, `rhat` (the largest), `ess_bulk` and `ess_tail`
+#'   (the least), `converged` and `elapsed` (seconds).
+#' @section Errors: `gibbsite_error_argument` for `conf.level` out of range.
+#' @examples
+#' fit <- gibbs_gmm(faithful, 2, draws = 200, burnin = 100, chains = 2,
+#'                  seed = 1, progress = FALSE)
+#' head(tidy(fit), 4)
+#' glance(fit)
+#' @export
+tidy.gibbsite_fit <- function(x, conf.level = 0.95, ...) {
+  check_no_more(...)
+  level <- check_number(conf.level, lower = 0, upper = 1, lower_open = TRUE,
+                        upper_open = TRUE)
+  # all quantities, whatever a model's own summary shows
+  table <- as.data.frame(
+    summary.gibbsite_fit(x, probs = 0.5 + c(-1, 1) * level / 2)
+  )
+  labels <- model_labels(fit_part(x, "model"))
+  label <- labels$label[match(table$variable, labels$variable)]
+  data.frame(
+    term = table$variable,
+    label = ifelse(is.na(label), table$variable, as.character(label)),
+    estimate = table$mean, std.error = table$sd,
+    conf.low = table[[4]], conf.high = table[[5]],
+    rhat = table$rhat, ess = table$ess_bulk
+  )
+}
+
+#' @rdname tidy.gibbsite_fit
+#' @export
+glance.gibbsite_fit <- function(x, ...) {
+  check_no_more(...)
+  running <- fit_part(x, "running")
+  table <- convergence(x)
+  extreme <- function(values, of) {
+    values <- values[!is.na(values)]
+    if (length(values) == 0) NA_real_ else of(values)
+  }
+  data.frame(
+    model = class(x)[1], nobs = stats::nobs(x), chains = running$chains,
+    draws = running$draws, burnin = running$burnin, thin = running$thin,
+    rhat = extreme(table$rhat, max), ess_bulk = extreme(table$ess_bulk, min),
+    ess_tail = extreme(table$ess_tail, min),
+    converged = table_converged(table),
+    elapsed = fit_part(x, "run")$elapsed$total %||% NA_real_
+  )
+}

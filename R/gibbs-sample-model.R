@@ -1,0 +1,331 @@
+# The model behind gibbs_sample(): its state and its answers to the generics of
+# model.R.
+
+gibbs_sample_model <- function(conditionals, init, arguments, scan, keep,
+                               log_joint, call) {
+  data <- list(
+    conditionals = conditionals, arguments = arguments, log_joint = log_joint
+  )
+  for (block in names(conditionals)) {
+    if (is_mh_step(conditionals[[block]])) {
+      storage.mode(init[[block]]) <- "double"
+    }
+  }
+  # stored in the order of the blocks, whatever the order of `keep`
+  keep <- intersect(names(conditionals), keep)
+  columns <- unlist(lapply(keep, function(block) {
+    block_columns(block, init[[block]])
+  }))
+  check_distinct_columns(columns, call)
+  new_model(
+    "gibbs_sample_model",
+    name = "gibbs_sample", title = "Gibbs sampler", data = data,
+    data_hash = hash_conditionals(data), nobs = NA_integer_, columns = columns,
+    prior = no_prior("the conditionals given to gibbs_sample()"),
+    init = init, scan = scan, keep = keep,
+    steps = compile_steps(conditionals, init, call)
+  )
+}
+
+# Functions by their code and by what they find where they were made.
+hash_conditionals <- function(data) {
+  hash_code(list(data, lapply(functions_in(data), closure_values)))
+}
+
+# "tau", "w[1]", "Sigma[1,2]"
+block_columns <- function(block, value) {
+  if (length(value) == 1L && is.null(dim(value))) {
+    return(block)
+  }
+  size <- dim(value) %||% length(value)
+  do.call(indexed, c(list(block), lapply(size, seq_len)))
+}
+
+# Sweeps for which the order of a random scan is drawn ahead, as in C.
+gibbs_look_ahead <- 64L
+
+#' @exportS3Method
+model_start.gibbs_sample_model <- function(model, init) {
+  values <- model$init
+  values[names(init)] <- init
+  for (block in names(model$steps)) {
+    storage.mode(values[[block]]) <- "double"
+  }
+  state <- list(
+    sweep = 0, values = values, steps = start_steps(model, values)
+  )
+  if (model$scan == "random") {
+    state$order <- integer(gibbs_look_ahead * length(values))
+  }
+  state
+}
+
+#' @exportS3Method
+model_check_init.gibbs_sample_model <- function(model, init, where, call) {
+  if (is.null(init)) {
+    return(NULL)
+  }
+  blocks <- names(model$init)
+  named <- length(init) == 0L || !is.null(names(init))
+  if (!is.list(init) || !named || !all(names(init) %in% blocks) ||
+        anyDuplicated(names(init))) {
+    abort_argument(
+      c(
+        "`{where}` must be a list with names among {.val {blocks}}.",
+        i = "What is left out is taken from {.arg init}."
+      ),
+      call = call
+    )
+  }
+  for (block in names(init)) {
+    arg <- paste0(where, "$", block)
+    check_block(init[[block]], arg, call)
+    if (!same_shape(init[[block]], model$init[[block]])) {
+      shape <- shape_words(model$init[[block]])
+      given <- describe(init[[block]])
+      abort_argument(
+        "`{arg}` must be {shape}, as in {.arg init}, not {given}.", call = call
+      )
+    }
+  }
+  init
+}
+
+same_shape <- function(a, b) {
+  length(a) == length(b) && identical(dim(a), dim(b))
+}
+
+#' @exportS3Method
+model_init_from_state.gibbs_sample_model <- function(model, state) state$values
+
+#' @exportS3Method
+model_headline.gibbs_sample_model <- function(model) {
+  blocks <- names(model$init)
+  moved <- blocks %in% names(model$steps)
+  blocks[moved] <- paste0(blocks[moved], " (MH)")
+  shown <- utils::head(blocks, 8L)
+  more <- if (length(blocks) > 8L) paste0(", ... (", length(blocks), " blocks)")
+  order <- if (model$scan == "random") {
+    paste0("one of ", paste(shown, collapse = ", "), more, " at a time")
+  } else {
+    paste0(paste(shown, collapse = ", then "), more)
+  }
+  paste0("Gibbs sampler, ", model$scan, " scan: ", order)
+}
+
+#' @exportS3Method
+model_needs.gibbs_sample_model <- function(model) needs_of(model$data)
+
+# The conditionals are what a fit is compared by where a sampler has data.
+#' @exportS3Method
+set_data.gibbs_sample_model <- function(model, data,
+                                        call = rlang::caller_env()) {
+  model$data$conditionals <- data
+  model$data_hash <- hash_conditionals(model$data)
+  model
+}
+
+#' @exportS3Method
+model_sweeps.gibbs_sample_model <- function(model, state, n, control) {
+  run <- open_functions(model)
+  tryCatch(
+    .Call(C_gibbs_sample_sweeps, run, state, n, control),
+    error = function(cnd) abort_block(model, run, cnd)
+  )
+}
+
+# What C reads: for each block the call of its function and the frame in which
+# it finds the function; all frames lie in `run`, where the state and the
+# further arguments are.  A call is then as short in an error message as a
+# person would have written it.
+open_functions <- function(model) {
+  conditionals <- model$data$conditionals
+  run <- new.env(parent = baseenv())
+  frame_of <- function(conditional) {
+    frame <- new.env(parent = run)
+    if (is_mh_step(conditional)) {
+      frame$gradient <- conditional$gradient
+    }
+    frame$conditional <- main_function(conditional)
+    frame
+  }
+  arguments <- model$data$arguments
+  for (name in names(arguments)) {
+    assign(paste0("argument_", name), arguments[[name]], run)
+  }
+  list(
+    calls = lapply(unname(conditionals), function(conditional) {
+      state_call("conditional", main_function(conditional), arguments)
+    }),
+    frames = lapply(unname(conditionals), frame_of), run = run,
+    lengths = as.double(lengths(model$init, use.names = FALSE)),
+    dims = unname(lapply(model$init, dim)),
+    steps = lapply(names(conditionals), function(block) {
+      open_step(conditionals[[block]], model$steps[[block]], arguments)
+    }),
+    kept = match(model$keep, names(model$init)),
+    random = as.integer(model$scan == "random"), place = numeric(3)
+  )
+}
+
+# An error with the block and the sweep in which it happened; the driver adds
+# the chain.
+abort_block <- function(model, run, cnd) {
+  sweep <- format_number(run$place[1])
+  number <- run$place[2]
+  if (number == 0) {
+    rlang::cnd_signal(cnd)
+  }
+  block <- names(model$init)[[number]]
+  where <- paste0("block `", block, "` in sweep ", sweep)
+  reason <- if (run$place[3] == 0) {
+    what <- if (block %in% names(model$steps)) "step" else "conditional"
+    paste0("the ", what, " of ", where, " failed: ", conditionMessage(cnd))
+  } else {
+    block_fault_words(
+      run$place[3], run$run$value, model$init[[block]], where, run$run$fault
+    )
+  }
+  rlang::abort(
+    reason,
+    class = c(
+      if (run$place[3] == 3) "gibbsite_error_generator",
+      "gibbsite_error_block", "gibbsite_error"
+    ),
+    call = NULL, block = block, sweep = run$place[1], condition = cnd
+  )
+}
+
+# fault: as the codes in r_gibbs_sample.h.
+block_fault_words <- function(fault, value, init, where, proposal) {
+  size <- length(init)
+  switch(fault,
+    paste0(
+      where, " must be ", shape_words(init), ", as in `init`, not ",
+      describe(value)
+    ),
+    not_finite_words(value, where),
+    paste0(
+      "the conditional of ", where,
+      " changed the kind of random number generator"
+    ),
+    paste0(
+      "the log density of ", where, " must be one number, not ", describe(value)
+    ),
+    paste0(
+      "the gradient of ", where, " must be ", size, " finite number",
+      if (size > 1L) "s"
+    ),
+    paste0(
+      "the log density of ", where, " is NaN or +Inf where the block is ",
+      state_point_words(value)
+    ),
+    paste0(
+      "the proposal of ", where, " gave ", switch(proposal %||% "ratio",
+        draw = "a draw that is not finite",
+        vector = paste("a draw of another length than", size),
+        number = "a log density that is not one number",
+        "a log density that is NaN, or infinite for its own draw"
+      )
+    )
+  )
+}
+
+not_finite_words <- function(value, where) {
+  at <- which(!is.finite(value))[[1L]]
+  place <- if (length(value) > 1L) paste0(", element ", at, " of ") else " of "
+  paste0(
+    "the value", place, where, " must be finite, not ",
+    describe_scalar(value[[at]])
+  )
+}
+
+#' @exportS3Method
+model_acceptance.gibbs_sample_model <- function(model, state) {
+  moved <- names(model$init) %in% names(model$steps)
+  if (!any(moved)) {
+    return(NULL)
+  }
+  memory_table(
+    names(model$init)[moved], lapply(state$steps[moved], `[[`, "proposal")
+  )
+}
+
+# One sweep of conditional modes.  Without a log joint density the state tells
+# when nothing moves.
+#' @exportS3Method
+model_climb.gibbs_sample_model <- function(model, state, threads) {
+  control <- list(burnin = 0, thin = 1, threads = threads)
+  before <- state$values
+  state <- interrupt_or(model_sweeps(model, state, 1, control))$state
+  list(
+    state = state, log_joint = log_joint_of(model, state$values),
+    change = largest_change(before, state$values)
+  )
+}
+
+log_joint_of <- function(model, values) {
+  f <- model$data$log_joint
+  if (is.null(f)) {
+    return(NA_real_)
+  }
+  value <- call_on_state(f, values, model$data$arguments)
+  if (!is_plain_number(value)) {
+    given <- describe(value)
+    # words for the search, which says where it stopped
+    rlang::abort(
+      paste0("`log_joint` must return one number, not ", given), call = NULL
+    )
+  }
+  as.double(value)
+}
+
+# Largest change of a number of the state, in units of its size (of 1 for those
+# below 1).
+largest_change <- function(before, after) {
+  before <- as.double(unlist(before, use.names = FALSE))
+  after <- as.double(unlist(after, use.names = FALSE))
+  max(abs(after - before) / pmax(1, abs(after)))
+}
+
+#' @exportS3Method
+model_estimate.gibbs_sample_model <- function(model, state) state$values
+
+#' @rdname gibbsite_map
+#' @export
+print.gibbs_sample_map <- function(x, ...) {
+  check_map(x)
+  if (is.na(x$log_joint)) {
+    writeLines(c(
+      paste0("<mode, not a posterior> ", model_headline(x$model)), "",
+      paste0(
+        "First of ", length(x$starts), " starts, after ", length(x$trace),
+        " sweeps", if (!x$converged) " (not converged)",
+        "; without `log_joint` no start is known to be the best."
+      )
+    ))
+  } else {
+    NextMethod()
+  }
+  values <- unlist(lapply(names(x$estimate), function(block) {
+    value <- x$estimate[[block]]
+    stats::setNames(as.double(value), block_columns(block, value))
+  }))
+  cat("\n")
+  print(signif(utils::head(values, 20L), 4))
+  if (length(values) > 20L) {
+    cat("... and", length(values) - 20L, "more numbers: see `$estimate`\n")
+  }
+  invisible(x)
+}
+
+#' @rdname gibbsite_map
+#' @export
+summary.gibbs_sample_map <- function(object, ...) {
+  check_map(object)
+  table <- NextMethod()
+  if (all(is.na(table$log_joint))) {
+    table$best <- NA
+  }
+  table
+}

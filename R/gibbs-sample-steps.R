@@ -1,0 +1,244 @@
+# mh_step(): blocks of gibbs_sample() that are moved by Metropolis-Hastings.
+
+#' A block of a Gibbs sampler updated by Metropolis-Hastings
+#'
+#' Takes the place of a conditional in [gibbs_sample()] for a block that cannot
+#' be drawn: the block \eqn{\theta_k}{theta_k} is moved by Metropolis-Hastings
+#' steps that leave \eqn{p(\theta_k \mid \theta_{-k})}{p(theta_k | rest)}
+#' invariant. The log density is needed up to a constant only that does not
+#' depend on the block: the log joint density will do, and so will those of its
+#' factors in which the block stands.
+#'
+#' Each update asks for the log density once at the current point, since the
+#' rest of the state has changed, and once for each step. It must be exact: an
+#' unbiased estimate, as [mh_sample()] takes it, would not do here. It may draw
+#' random numbers or set a seed, as a simulated likelihood with common random
+#' numbers does: that happens on a stream of its own and moves no other draw.
+#'
+#' A proposal that learns does so in burn-in, and is frozen after;
+#' [acceptance()] shows how often each block moved.
+#'
+#' @param log_density Function of the whole state, a named list as in
+#'   [gibbs_sample()], in which the block has the value that is asked about;
+#'   returns one number, `-Inf` where the density is zero. NaN and `+Inf` stop
+#'   the chain.
+#' @param proposal A proposal for the block's numbers, such as [adaptive()]
+#'   (the default) or [random_walk()]. The `gradient` of [langevin()] is a
+#'   function of the whole state and returns the gradient with respect to the
+#'   block; the functions of [custom_proposal()] are functions of the block
+#'   alone.
+#'   `cov = "laplace"` is not available.
+#' @param steps Whole number, 1 or more (default 1): the steps made whenever the
+#'   block is updated.
+#' @return An object of class `gibbsite_mh_step`.
+#' @section Errors: `gibbsite_error_argument` for arguments of the wrong type.
+#' @references
+#' Tierney L (1994). Markov chains for exploring posterior distributions.
+#' *Annals of Statistics* 22, 1701-1728. \doi{10.1214/aos/1176325750}
+#' @seealso [gibbs_sample()]
+#' @examples
+#' # Positive numbers with a gamma distribution of unknown shape and mean, whose
+#' # priors are Exp(1/10) and 1 / mean ~ Gamma(1, 1): the mean can be drawn
+#' # given the shape, the shape cannot
+#' y <- warpbreaks$breaks
+#' fit <- gibbs_sample(
+#'   list(
+#'     shape = mh_step(function(state, y) {
+#'       if (state$shape <= 0) return(-Inf)
+#'       sum(dgamma(y, state$shape, state$shape / state$mean, log = TRUE)) -
+#'         state$shape / 10
+#'     }),
+#'     mean = function(state, y) {
+#'       1 / rgamma(1, 1 + length(y) * state$shape, 1 + state$shape * sum(y))
+#'     }
+#'   ),
+#'   init = list(shape = 1, mean = 30), y = y, chains = 2, seed = 1
+#' )
+#' fit
+#' acceptance(fit)
+#' @export
+mh_step <- function(log_density, proposal = adaptive(), steps = 1) {
+  call <- rlang::current_env()
+  if (missing(log_density)) {
+    abort_needed("log_density", "a function of the state", call)
+  }
+  check_state_function(
+    log_density, "log_density", "a function of the state", call
+  )
+  check_proposal(proposal, "proposal", call)
+  if (is_native_density(log_density)) {
+    abort_argument(
+      c(
+        "{.arg log_density} must be an R function of the state.",
+        i = "Compiled code knows the block alone; an R function may call it."
+      ),
+      call = call
+    )
+  }
+  if (uses_laplace(proposal)) {
+    abort_argument(
+      c(
+        "{.code cov = \"laplace\"} is not available in {.fn mh_step}.",
+        i = "The rest of the state changes, and the mode with it: use
+             {.fn adaptive}."
+      ),
+      call = call
+    )
+  }
+  steps <- check_count(steps, max = 1e6, call = call)
+  structure(
+    list(
+      log_density = log_density, proposal = proposal,
+      gradient = step_gradient(proposal, call), steps = steps
+    ),
+    class = "gibbsite_mh_step"
+  )
+}
+
+step_gradient <- function(proposal, call) {
+  found <- unique(proposal_gradients(proposal))
+  if (length(found) > 1L) {
+    abort_argument(
+      "Langevin proposals of one block must have the same {.arg gradient}.",
+      call = call
+    )
+  }
+  if (length(found) > 0L) found[[1L]]
+}
+
+#' @export
+format.gibbsite_mh_step <- function(x, ...) {
+  check_made(x, names(formals(mh_step)), "mh_step()")
+  paste0(
+    "Metropolis-Hastings on a log density: ", format(x$proposal),
+    if (x$steps > 1L) paste0(", ", x$steps, " steps at a time")
+  )
+}
+
+#' @export
+print.gibbsite_mh_step <- function(x, ...) {
+  writeLines(format(x))
+  invisible(x)
+}
+
+# The compiled proposals of the blocks that are moved, by name.
+compile_steps <- function(conditionals, init, call) {
+  steps <- conditionals[vapply(conditionals, is_mh_step, NA)]
+  blocks <- names(steps)
+  stats::setNames(lapply(blocks, function(block) {
+    compile_proposal(
+      steps[[block]]$proposal, length(init[[block]]),
+      paste0("proposal of conditionals$", block), NULL, call
+    )
+  }), blocks)
+}
+
+# Steps for which variates are drawn ahead, as in C.
+step_look_ahead <- 64
+
+# What C reads of a block that is moved; NULL for one that is drawn.
+open_step <- function(conditional, compiled, arguments) {
+  if (!is_mh_step(conditional)) {
+    return(NULL)
+  }
+  gradient <- conditional$gradient
+  list(
+    proposal = compiled, functions = proposal_functions(conditional$proposal),
+    steps = as.double(conditional$steps),
+    gradient = if (!is.null(gradient)) {
+      state_call("gradient", gradient, arguments)
+    }
+  )
+}
+
+# The blocks' parts of a state: what a step learns, counts and has drawn ahead.
+start_steps <- function(model, values) {
+  lapply(names(model$init), function(block) {
+    conditional <- model$data$conditionals[[block]]
+    compiled <- model$steps[[block]]
+    if (is.null(compiled)) {
+      return(NULL)
+    }
+    x <- as.double(values[[block]])
+    d <- length(x)
+    width <- block_variates(list(proposal = compiled))
+    # conditionals draw on the chain's stream: densities have one to themselves
+    begun <- with_stream(side_stream(generator_seed()), {
+      begin_to_learn(model, values, block, x, compiled)
+    })
+    list(
+      x = x, point = x, value = c(-Inf, -Inf), slope = numeric(d + 1L),
+      nan_count = 0, ahead = numeric(step_look_ahead * width),
+      proposal = begun$value, asked = begun$stream
+    )
+  })
+}
+
+# The memory of a block's proposal at the start.
+begin_to_learn <- function(model, values, block, x, compiled) {
+  proposal <- model$data$conditionals[[block]]$proposal
+  density <- step_density(model, values, block)
+  check_step_start(model, values, block)
+  scale <- if (needs_scale(proposal)) reach(density, x) else rep(1, length(x))
+  proposal_memory(
+    proposal, compiled, x, scale,
+    factor_to_begin_with(proposal, density, x, seq_along(x), scale)
+  )
+}
+
+check_step_start <- function(model, values, block) {
+  call <- rlang::call2("gibbs_sample")
+  f <- model$data$conditionals[[block]]$log_density
+  from <- model$start_from
+  start <- paste0("at the start", if (!is.null(from)) paste0(", `", from, "`"))
+  value <- tryCatch(
+    call_on_state(f, values, model$data$arguments),
+    error = function(cnd) {
+      reason <- conditionMessage(cnd)
+      abort_numeric(
+        "The log density of block {.val {block}} failed {start}:
+         {reason}.",
+        call = call, class = "user_function"
+      )
+    }
+  )
+  number <- length(value) == 1L && (is.numeric(value) || identical(value, NA))
+  if (!number) {
+    given <- describe(value)
+    abort_numeric(
+      "The log density of block {.val {block}} must return one number, not
+       {given}, {start}.",
+      call = call, class = "user_function"
+    )
+  }
+  if (!is.finite(value)) {
+    given <- describe(as.double(value))
+    abort_argument(
+      c(
+        "The log density of block {.val {block}} must be finite {start}, not
+         {given}.",
+        i = "Start where the density is positive: {.arg init} or
+             {.arg inits}."
+      ),
+      call = call, class = "zero_density"
+    )
+  }
+}
+
+# The log density of a block given the rest of a start; where it fails or is no
+# number, which the chain will tell of, it counts as -Inf.
+step_density <- function(model, values, block) {
+  f <- model$data$conditionals[[block]]$log_density
+  shape <- values[[block]]
+  function(x) {
+    values[[block]] <- replace(shape, seq_along(shape), x)
+    value <- tryCatch(
+      suppressWarnings(
+        call_on_state(f, values, model$data$arguments)
+      ),
+      error = function(cnd) -Inf
+    )
+    number <- is.numeric(value) && length(value) == 1L
+    if (number && isTRUE(value < Inf)) as.double(value) else -Inf
+  }
+}

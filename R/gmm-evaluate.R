@@ -1,0 +1,105 @@
+# The density of a Gaussian mixture at each draw, and its parameters as arrays.
+
+gmm_forms <- c(full = 0L, diagonal = 1L, shared = 2L)
+
+# The C evaluation of all draws, or of some rows of them, at complete x.
+evaluate_draws <- function(blocks, x, rows = NULL, labels = NULL, pivot = NULL,
+                           density = FALSE, prob = FALSE) {
+  take <- function(m) unname(if (is.null(rows)) m else m[rows, , drop = FALSE])
+  parts <- list(
+    pi = take(blocks$pi), mu = take(blocks$mu), sigma = take(blocks$sigma)
+  )
+  .Call(
+    C_gmm_evaluate, gmm_forms[[blocks$covariance]], unname(x), parts, labels,
+    pivot, c(density, prob)
+  )
+}
+
+# The same for x with missing entries: each row by the marginal density of what
+# was observed of it, rows of one pattern together.
+evaluate_observed <- function(blocks, x, labels = NULL, density = FALSE,
+                              prob = FALSE) {
+  holes <- is.na(x)
+  if (!any(holes)) {
+    return(evaluate_draws(
+      blocks, x, labels = labels, density = density, prob = prob
+    ))
+  }
+  draws <- nrow(blocks$pi)
+  out <- list(
+    log_density = if (density) matrix(0, draws, nrow(x)),
+    prob = if (prob) matrix(0, nrow(x), blocks$k)
+  )
+  key <- apply(holes, 1L, function(row) paste(which(row), collapse = ","))
+  for (rows in split(seq_len(nrow(x)), key)) {
+    seen <- which(!holes[rows[[1L]], ])
+    part <- if (length(seen) > 0L) {
+      evaluate_draws(
+        marginal_blocks(blocks, seen), x[rows, seen, drop = FALSE],
+        labels = labels, density = density, prob = prob
+      )
+    } else {
+      list(log_density = 0, prob = rep(mean_weights(blocks, labels),
+                                       each = length(rows)))
+    }
+    if (density) out$log_density[, rows] <- part$log_density
+    if (prob) out$prob[rows, ] <- part$prob
+  }
+  out
+}
+
+# The blocks of the marginal mixture of some variables.
+marginal_blocks <- function(blocks, seen) {
+  k <- blocks$k
+  d <- blocks$d
+  groups <- function(m, g) {
+    m[, as.vector(outer(seq_len(k), (g - 1L) * k, "+")), drop = FALSE]
+  }
+  square <- as.vector(outer(seen, d * (seen - 1L), "+"))
+  blocks$mu <- groups(blocks$mu, seen)
+  blocks$sigma <- switch(blocks$covariance,
+    full = groups(blocks$sigma, square),
+    diagonal = groups(blocks$sigma, seen),
+    shared = blocks$sigma[, square, drop = FALSE]
+  )
+  blocks$d <- length(seen)
+  blocks
+}
+
+mean_weights <- function(blocks, labels) {
+  pi <- blocks$pi
+  if (is.null(labels)) {
+    return(colMeans(pi))
+  }
+  vapply(seq_len(blocks$k), function(label) {
+    sum(pi[labels == label]) / nrow(pi)
+  }, 0)
+}
+
+# Blocks of a chain's draws: pi draws x k, mu draws x (k d), sigma draws x (the
+# numbers of the form).
+gmm_blocks <- function(model, draws) {
+  k <- model$k
+  d <- length(model$variables)
+  size <- switch(model$covariance, full = k * d * d, diagonal = k * d,
+    shared = d * d
+  )
+  list(
+    k = k, d = d, covariance = model$covariance,
+    pi = draws[, seq_len(k), drop = FALSE],
+    mu = draws[, k + seq_len(k * d), drop = FALSE],
+    sigma = draws[, k + k * d + seq_len(size), drop = FALSE]
+  )
+}
+
+# Draws of element (i, j) of each component's covariance: draws x k.
+gmm_covariance <- function(blocks, i, j) {
+  k <- blocks$k
+  d <- blocks$d
+  group <- function(g) blocks$sigma[, (g - 1L) * k + seq_len(k), drop = FALSE]
+  switch(blocks$covariance,
+    full = group(i + d * (j - 1L)),
+    diagonal = if (i == j) group(i) else 0 * blocks$pi,
+    shared = blocks$sigma[, rep(i + d * (j - 1L), k), drop = FALSE]
+  )
+}

@@ -1,0 +1,561 @@
+# The model behind gibbs_gmm(): what C reads, the state, starting values, and its
+# answers to the generics of model.R. src/core/gmm.h has the mathematics.
+
+gmm_model <- function(x, k, prior, covariance = "full", keep = character()) {
+  new_model(
+    "gmm_model",
+    name = "gibbs_gmm", title = "Gaussian mixture",
+    data = gmm_data(x, k, prior, covariance, keep), prior = prior,
+    nobs = nrow(x), columns = gmm_columns(x, k, covariance, keep),
+    k = as.integer(k), variables = colnames(x), covariance = covariance,
+    keep = keep
+  )
+}
+
+# What C reads.  V0^-1 is needed as such: it is added to n_c Sigma_c^-1.
+gmm_data <- function(x, k, prior, covariance, keep) {
+  q0 <- chol2inv(chol(prior$v0))
+  list(
+    x = x, k = as.integer(k), form = gmm_forms[[covariance]],
+    alpha = prior$alpha, m0 = prior$m0, q0 = q0,
+    q0_m0 = drop(q0 %*% prior$m0), nu0 = as.double(prior$nu0), s0 = prior$s0,
+    missing = gmm_missing(x), keep_z = as.integer("z" %in% keep),
+    keep_x = as.integer("x" %in% keep)
+  )
+}
+
+# Rows with missing entries by pattern, as core/gmm.h describes; NULL when x is
+# complete.
+gmm_missing <- function(x) {
+  holes <- is.na(x)
+  if (!any(holes)) {
+    return(NULL)
+  }
+  incomplete <- which(rowSums(holes) > 0)
+  key <- apply(holes[incomplete, , drop = FALSE], 1L, function(row) {
+    paste(which(row), collapse = ",")
+  })
+  first <- incomplete[!duplicated(key)]
+  pattern <- integer(nrow(x))
+  pattern[incomplete] <- match(key, unique(key))
+  counts <- rowSums(holes)
+  list(
+    entries = sum(holes), patterns = length(first), pattern = pattern,
+    missing = as.integer(t(holes[first, , drop = FALSE])),
+    offset = as.integer(cumsum(counts) - counts)
+  )
+}
+
+gmm_columns <- function(x, k, covariance, keep) {
+  c <- seq_len(k)
+  d <- seq_len(ncol(x))
+  holes <- which(t(is.na(x)), arr.ind = TRUE)
+  c(
+    indexed("pi", c), indexed("mu", c, d),
+    switch(covariance,
+      full = indexed("Sigma", c, d, d),
+      diagonal = indexed("sigma2", c, d),
+      shared = indexed("Sigma", d, d)
+    ),
+    "log_lik", "n_occupied",
+    if ("z" %in% keep) indexed("z", seq_len(nrow(x))),
+    if ("x" %in% keep && nrow(holes) > 0) {
+      paste0("x[", holes[, 2L], ",", holes[, 1L], "]")
+    }
+  )
+}
+
+# ---- Starting values --------------------------------------------------------
+
+#' @exportS3Method
+model_start.gmm_model <- function(model, init) {
+  if (is.null(init)) best_start(model) else one_start(model, init)
+}
+
+# Of five random starts the one from which ten sweeps of conditional modes lead
+# to the highest log joint density.  It stays as scattered as it was drawn, but
+# a chain seldom begins where a poor local mode would hold it.  Of many
+# observations 2,000 spread evenly over the data decide, and give the means.
+best_start <- function(model, starts = 5L, sweeps = 10) {
+  x <- model$data$x
+  rows <- unique(round(seq(1, nrow(x), length.out = min(nrow(x), 2000))))
+  some <- x[rows, , drop = FALSE]
+  if (length(rows) == nrow(x) || any(colSums(!is.na(some)) == 0)) {
+    return(best_of_starts(model, starts, sweeps))
+  }
+  fewer <- gmm_model(some, model$k, model$prior, model$covariance)
+  if (model$k > length(rows)) {
+    return(one_start(model, NULL))
+  }
+  best <- best_of_starts(fewer, starts, sweeps)
+  one_start(model, list(mu = matrix(best$mu, model$k)))
+}
+
+best_of_starts <- function(model, starts, sweeps) {
+  control <- list(burnin = sweeps, thin = 1, threads = 1)
+  best <- NULL
+  highest <- -Inf
+  for (i in seq_len(starts)) {
+    state <- one_start(model, NULL)
+    value <- tryCatch(
+      {
+        climbed <- interrupt_or(.Call(
+          C_gmm_sweeps, model$data, state, sweeps, control, TRUE
+        ))
+        gmm_log_joint(model, climbed$state)
+      },
+      error = function(cnd) -Inf
+    )
+    # starts that reach the same mode tie, and the first of them is taken
+    # whatever the rounding
+    if (is.null(best) || isTRUE(value - highest > 1e-6 * (1 + abs(value)))) {
+      best <- state
+      highest <- value
+    }
+  }
+  best
+}
+
+# A start with what the user gave; `k` observations as means unless given.  The
+# allocations follow from the other parameters (one uniform an observation);
+# missing entries start at the mean of their column.
+one_start <- function(model, init) {
+  data <- model$data
+  k <- model$k
+  filled <- fill_column_means(data$x)
+  pi <- init$pi %||% rep(1 / k, k)
+  mu <- init$mu %||% scattered_rows(filled, k, sqrt(diag(data$s0)))
+  sigma <- init$Sigma %||% init$sigma2 %||% default_covariances(model)
+  state <- gmm_state(model, log(pi), mu, sigma, init$z)
+  if (is.null(init$z)) {
+    state$z <- draw_labels(gmm_probabilities(model, state, filled))
+  }
+  state
+}
+
+# k rows of x: the first with equal probabilities, each further one in
+# proportion to the squared distance from the nearest one taken (Arthur &
+# Vassilvitskii 2007, "k-means++: the advantages of careful seeding", SODA,
+# 1027-1035).
+scattered_rows <- function(x, k, scale) {
+  y <- t(x) / scale
+  taken <- sample.int(ncol(y), 1L)
+  distance <- colSums((y - y[, taken])^2)
+  while (length(taken) < k) {
+    # all that are left coincide with one taken
+    weight <- if (any(distance > 0)) distance else rep(1, ncol(y))
+    taken <- c(taken, sample.int(ncol(y), 1L, prob = weight))
+    distance <- pmin(distance, colSums((y - y[, taken[length(taken)]])^2))
+  }
+  x[taken, , drop = FALSE]
+}
+
+default_covariances <- function(model) {
+  k <- model$k
+  s0 <- model$data$s0
+  d <- nrow(s0)
+  switch(model$covariance,
+    full = aperm(array(s0, c(d, d, k)), c(3L, 1L, 2L)),
+    diagonal = matrix(diag(s0), k, d, byrow = TRUE),
+    shared = s0
+  )
+}
+
+fill_column_means <- function(x) {
+  holes <- is.na(x)
+  if (any(holes)) {
+    x[holes] <- colMeans(x, na.rm = TRUE)[col(x)[holes]]
+  }
+  x
+}
+
+#' @exportS3Method
+model_check_init.gmm_model <- function(model, init, where, call) {
+  k <- model$k
+  d <- length(model$variables)
+  spread <- if (model$covariance == "diagonal") "sigma2" else "Sigma"
+  known <- c("pi", "mu", spread, "z")
+  named <- length(init) == 0L || !is.null(names(init))
+  if (!is.list(init) || !named || !all(names(init) %in% known)) {
+    abort_argument(
+      c(
+        "`{where}` must be a list with names among {.val {known}}.",
+        i = "What is left out is drawn."
+      ),
+      call = call
+    )
+  }
+  sizes <- list(
+    pi = k, mu = c(k, d), z = model$nobs, sigma2 = c(k, d),
+    Sigma = if (model$covariance == "full") c(k, d, d) else c(d, d)
+  )
+  for (name in names(init)) {
+    check_init_shape(
+      init[[name]], sizes[[name]], paste0(where, "$", name), call
+    )
+  }
+  check_init_values(init, k, where, call)
+  check_init_covariances(init$Sigma, d, where, call)
+  init
+}
+
+check_init_values <- function(init, k, where, call) {
+  pi <- init$pi
+  arg <- function(name) paste0(where, "$", name)
+  abort_elements(pi <= 0, pi, arg("pi"), "positive", call)
+  if (!is.null(pi) && abs(sum(pi) - 1) > 1e-8) {
+    abort_argument("`{where}$pi` must sum to 1, not {sum(pi)}.", call = call)
+  }
+  abort_elements(
+    !init$z %in% seq_len(k), init$z, arg("z"),
+    paste("whole numbers from 1 to", k), call
+  )
+  abort_elements(
+    init$sigma2 <= 0, init$sigma2, arg("sigma2"), "positive", call
+  )
+}
+
+check_init_covariances <- function(sigma, d, where, call) {
+  if (is.null(sigma)) {
+    return(invisible())
+  }
+  k <- length(sigma) / d^2
+  sigma <- array(sigma, c(k, d, d))
+  for (c in seq_len(k)) {
+    which <- if (k > 1) paste0("[", c, ", , ]") else ""
+    check_spd_matrix(
+      matrix(sigma[c, , ], d, d), d, arg = paste0(where, "$Sigma", which),
+      call = call
+    )
+  }
+}
+
+#' @exportS3Method
+model_init_from_state.gmm_model <- function(model, state) {
+  p <- gmm_parameters(model, state)
+  spread <- if (model$covariance == "diagonal") "sigma2" else "Sigma"
+  init <- list(pi = p$pi / sum(p$pi), mu = p$mu, z = state$z)
+  init[[spread]] <- p$sigma
+  init
+}
+
+# ---- The state --------------------------------------------------------------
+
+#' @exportS3Method
+model_sweeps.gmm_model <- function(model, state, n, control) {
+  .Call(C_gmm_sweeps, model$data, state, n, control, FALSE)
+}
+
+# A state; sigma: k x d x d, k x d (variances) or d x d, as the form has it.
+gmm_state <- function(model, log_pi, mu, sigma, z) {
+  x <- model$data$x
+  n <- nrow(x)
+  holes <- t(is.na(x))
+  list(
+    sweep = 0, z = as.integer(z), log_pi = as.double(log_pi),
+    mu = as.double(mu), factor = gmm_factor(model, sigma),
+    x_missing = unname(t(fill_column_means(x))[holes]),
+    prob = numeric(n * model$k), kept = 0
+  )
+}
+
+# Factors L_c of the covariances in the layout of core/gmm_density.h.
+gmm_factor <- function(model, sigma) {
+  k <- model$k
+  d <- length(model$variables)
+  lower <- function(s) as.double(t(chol(matrix(s, d, d))))
+  switch(model$covariance,
+    full = {
+      sigma <- array(sigma, c(k, d, d))
+      unlist(lapply(seq_len(k), function(c) lower(sigma[c, , ])))
+    },
+    diagonal = as.double(t(sqrt(matrix(sigma, k, d)))),
+    shared = lower(sigma)
+  )
+}
+
+# The parameters of a state as people write them: pi (k), mu (k x d), Sigma
+# (k x d x d whatever the form), and in the form's own shape `sigma`.
+gmm_parameters <- function(model, state) {
+  k <- model$k
+  d <- length(model$variables)
+  f <- state$factor
+  square <- function(l) {
+    l <- matrix(l, d, d)
+    l %*% t(l)
+  }
+  full <- array(0, c(k, d, d))
+  for (c in seq_len(k)) {
+    full[c, , ] <- switch(model$covariance,
+      full = square(f[(c - 1L) * d * d + seq_len(d * d)]),
+      diagonal = diag(f[(c - 1L) * d + seq_len(d)]^2, d),
+      shared = square(f)
+    )
+  }
+  sigma <- switch(model$covariance,
+    full = full,
+    diagonal = t(matrix(f, d, k))^2,
+    shared = matrix(full[1L, , ], d, d)
+  )
+  list(
+    pi = exp(state$log_pi), mu = matrix(state$mu, k, d), Sigma = full,
+    sigma = sigma
+  )
+}
+
+# P(z_i = c | x_i, parameters of one state), n x k.
+gmm_probabilities <- function(model, state, x) {
+  p <- gmm_parameters(model, state)
+  blocks <- list(
+    k = model$k, d = ncol(x), covariance = model$covariance,
+    pi = matrix(p$pi, 1L), mu = matrix(p$mu, 1L), sigma = matrix(p$sigma, 1L)
+  )
+  evaluate_draws(blocks, x, prob = TRUE)$prob
+}
+
+# One label a row of a matrix of probabilities.
+draw_labels <- function(prob) {
+  u <- stats::runif(nrow(prob))
+  partial <- prob
+  for (c in seq_len(ncol(prob))[-1L]) {
+    partial[, c] <- partial[, c] + partial[, c - 1L]
+  }
+  u <- u * partial[, ncol(prob)]
+  as.integer(1 + rowSums(partial[, -ncol(prob), drop = FALSE] <= u))
+}
+
+# ---- What is judged and shown -----------------------------------------------
+
+# log-likelihood, weights in decreasing order, mean and covariance of the
+# mixture: sum_c pi_c mu_c and sum_c pi_c (Sigma_c + mu_c mu_c') - mean mean'.
+#' @exportS3Method
+model_invariants.gmm_model <- function(model, draws) {
+  draws <- unclass(draws)
+  b <- gmm_blocks(model, draws)
+  k <- b$k
+  d <- b$d
+  weight <- b$pi
+  if (k > 1L && nrow(draws) > 0L) {
+    row <- as.vector(row(b$pi))
+    sorted <- b$pi[order(row, -as.vector(b$pi))]
+    weight <- matrix(sorted, nrow(draws), k, byrow = TRUE)
+  }
+  mean <- vapply(seq_len(d), function(j) {
+    rowSums(b$pi * b$mu[, (j - 1L) * k + seq_len(k), drop = FALSE])
+  }, numeric(nrow(draws)))
+  mean <- matrix(mean, nrow(draws), d)
+  pairs <- which(lower.tri(diag(d), diag = TRUE), arr.ind = TRUE)
+  covariance <- apply(pairs, 1L, function(pair) {
+    i <- pair[[1L]]
+    j <- pair[[2L]]
+    of <- function(column) b$mu[, (column - 1L) * k + seq_len(k), drop = FALSE]
+    second <- gmm_covariance(b, i, j) + of(i) * of(j)
+    rowSums(b$pi * second) - mean[, i] * mean[, j]
+  })
+  covariance <- matrix(covariance, nrow(draws), nrow(pairs))
+  result <- cbind(draws[, "log_lik"], weight, mean, covariance)
+  dimnames(result) <- list(NULL, c(
+    "log_lik", paste0("weight[", seq_len(k), "]"),
+    paste0("mean[", seq_len(d), "]"),
+    paste0("cov[", pairs[, 1L], ",", pairs[, 2L], "]")
+  ))
+  result
+}
+
+#' @exportS3Method
+model_headline.gmm_model <- function(model) {
+  entries <- model$data$missing$entries
+  paste0(
+    cli::pluralize(
+      "Gaussian mixture: {model$k} component{?s}, ",
+      "{model$covariance} covariances; ",
+      "{model$nobs} observation{?s} of {length(model$variables)} variable{?s}"
+    ),
+    if (!is.null(entries)) paste0(", ", entries, " missing entries drawn")
+  )
+}
+
+#' @exportS3Method
+model_labels.gmm_model <- function(model) {
+  names <- model$variables
+  block <- sub("\\[.*", "", model$columns)
+  inside <- sub("^[^[]*", "", model$columns)
+  index <- regmatches(inside, gregexpr("[0-9]+", inside))
+  covariance <- function(i, j) {
+    if (i == j) {
+      return(paste("variance of", names[i]))
+    }
+    paste("covariance of", names[i], "and", names[j])
+  }
+  label <- function(block, at) {
+    at <- as.integer(at)
+    switch(block,
+      pi = paste("weight of component", at),
+      mu = paste0("mean of ", names[at[2L]], " in component ", at[1L]),
+      Sigma = if (length(at) == 2L) {
+        covariance(at[1L], at[2L])
+      } else {
+        paste(covariance(at[2L], at[3L]), "in component", at[1L])
+      },
+      sigma2 = paste(covariance(at[2L], at[2L]), "in component", at[1L]),
+      z = paste("component of observation", at),
+      x = paste0(names[at[2L]], " of observation ", at[1L]),
+      log_lik = "log-likelihood", n_occupied = "occupied components"
+    )
+  }
+  data.frame(variable = model$columns, label = mapply(
+    label, block, index, USE.NAMES = FALSE
+  ))
+}
+
+# ---- Search for a mode ------------------------------------------------------
+
+#' @exportS3Method
+model_climb.gmm_model <- function(model, state, threads) {
+  control <- list(burnin = 0, thin = 1, threads = threads)
+  state <- interrupt_or(
+    .Call(C_gmm_sweeps, model$data, state, 1, control, TRUE)
+  )$state
+  list(state = state, log_joint = gmm_log_joint(model, state))
+}
+
+# Largest component first.
+#' @exportS3Method
+model_estimate.gmm_model <- function(model, state) {
+  p <- gmm_parameters(model, state)
+  rank <- order(-p$pi)
+  estimate <- list(
+    pi = p$pi[rank], mu = p$mu[rank, , drop = FALSE],
+    Sigma = p$Sigma[rank, , , drop = FALSE],
+    z = match(state$z, rank), x_missing = state$x_missing
+  )
+  dimnames(estimate$mu) <- list(NULL, model$variables)
+  dimnames(estimate$Sigma) <- list(NULL, model$variables, model$variables)
+  estimate
+}
+
+# ---- The log joint density --------------------------------------------------
+
+# log p(x, z, pi, mu, Sigma) of a state, every constant included; missing
+# entries count as the unknowns they are.  The density of pi is with respect
+# to the first k - 1 weights, that of a covariance to its lower triangle.
+# Weights that a search has set to 0, where the density is 0 or infinite, are
+# left out.
+gmm_log_joint <- function(model, state) {
+  prior <- model$prior
+  k <- model$k
+  d <- length(model$variables)
+  p <- gmm_parameters(model, state)
+  x <- t(model$data$x)
+  x[is.na(x)] <- state$x_missing
+  normal <- function(x, mean, sigma) {
+    l <- t(chol(sigma))
+    white <- forwardsolve(l, x - mean)
+    -0.5 * colSums(matrix(white, d)^2) - sum(log(diag(l))) - d / 2 * log(2 * pi)
+  }
+  pi <- base::pi
+  total <- lgamma(sum(prior$alpha)) - sum(lgamma(prior$alpha)) +
+    sum(ifelse(
+      prior$alpha == 1 | state$log_pi == -Inf, 0,
+      (prior$alpha - 1) * state$log_pi
+    )) +
+    log_covariance_prior(model, p)
+  for (c in seq_len(k)) {
+    sigma <- matrix(p$Sigma[c, , ], d, d)
+    own <- state$z == c
+    total <- total + normal(matrix(p$mu[c, ], d), prior$m0, prior$v0) +
+      if (any(own)) {
+        sum(normal(x[, own, drop = FALSE], p$mu[c, ], sigma)) +
+          sum(own) * state$log_pi[[c]]
+      } else {
+        0
+      }
+  }
+  total
+}
+
+log_covariance_prior <- function(model, p) {
+  prior <- model$prior
+  d <- length(model$variables)
+  if (model$covariance == "diagonal") {
+    shape <- prior$nu0 / 2
+    scale <- rep(diag(prior$s0) / 2, each = model$k)
+    variance <- as.vector(p$sigma)
+    return(sum(shape * log(scale) - lgamma(shape) -
+                 (shape + 1) * log(variance) - scale / variance))
+  }
+  inverse_wishart <- function(sigma) {
+    nu <- prior$nu0
+    s0 <- prior$s0
+    log_det <- function(m) 2 * sum(log(diag(chol(m))))
+    nu / 2 * log_det(s0) - nu * d / 2 * log(2) - d * (d - 1) / 4 * log(pi) -
+      sum(lgamma((nu + 1 - seq_len(d)) / 2)) -
+      (nu + d + 1) / 2 * log_det(sigma) -
+      sum(diag(s0 %*% chol2inv(chol(sigma)))) / 2
+  }
+  matrices <- if (model$covariance == "shared") 1L else seq_len(model$k)
+  sum(vapply(matrices, function(c) {
+    inverse_wishart(matrix(p$Sigma[c, , ], d, d))
+  }, 0))
+}
+
+# ---- Test hooks -------------------------------------------------------------
+
+#' @exportS3Method
+draw_prior.gmm_model <- function(model) {
+  prior <- model$prior
+  k <- model$k
+  d <- length(prior$m0)
+  weights <- stats::rgamma(k, prior$alpha)
+  pi <- weights / sum(weights)
+  mu <- t(prior$m0 + t(chol(prior$v0)) %*% matrix(stats::rnorm(d * k), d, k))
+  inverse_wishart <- function() {
+    w <- stats::rWishart(1L, prior$nu0, chol2inv(chol(prior$s0)))
+    chol2inv(chol(matrix(w, d, d)))
+  }
+  sigma <- switch(model$covariance,
+    full = {
+      all <- array(0, c(k, d, d))
+      for (c in seq_len(k)) all[c, , ] <- inverse_wishart()
+      all
+    },
+    diagonal = 1 / matrix(
+      stats::rgamma(k * d, prior$nu0 / 2, rep(diag(prior$s0) / 2, each = k)), k
+    ),
+    shared = inverse_wishart()
+  )
+  z <- sample.int(k, model$nobs, replace = TRUE, prob = pi)
+  gmm_state(model, log(pi), mu, sigma, z)
+}
+
+# Complete data; a test that hides entries puts their values into the state's
+# x_missing.
+#' @exportS3Method
+simulate_data.gmm_model <- function(model, state) {
+  x <- sim_normals(gmm_parameters(model, state), state$z)
+  colnames(x) <- model$variables
+  x
+}
+
+# x_i ~ N(mu_{z_i}, Sigma_{z_i})
+sim_normals <- function(parameters, z) {
+  d <- ncol(parameters$mu)
+  x <- matrix(stats::rnorm(length(z) * d), length(z), d)
+  for (c in unique(z)) {
+    rows <- z == c
+    root <- chol(matrix(parameters$Sigma[c, , ], d, d))
+    x[rows, ] <- x[rows, , drop = FALSE] %*% root +
+      rep(parameters$mu[c, ], each = sum(rows))
+  }
+  x
+}
+
+#' @exportS3Method
+set_data.gmm_model <- function(model, data, call = rlang::caller_env()) {
+  x <- check_data_matrix(
+    data, "impute", arg = "data", call = call
+  )
+  fresh <- gmm_model(x, model$k, model$prior, model$covariance, model$keep)
+  model[names(fresh)] <- fresh
+  model
+}

@@ -1,0 +1,293 @@
+# Predictions and predictive checks of a Gaussian mixture.
+
+# ---- Predictions ------------------------------------------------------------
+
+#' Clusters, probabilities and densities from a Gaussian mixture
+#'
+#' Averages over the posterior draws, without refitting. The density of new data
+#' does not depend on how components are numbered. For clusters and
+#' probabilities the components of each draw are first renumbered as by
+#' [relabel()]; cluster 1 is the one with the largest weight.
+#'
+#' Observations with missing entries count by the entries that were observed.
+#'
+#' @param object A fit made by [gibbs_gmm()].
+#' @param newdata `NULL` for the data of the fit, or new observations: a matrix,
+#'   data frame or vector with the fit's variables, taken by name where there
+#'   are names.
+#' @param type `"cluster"`: the most probable component of each observation;
+#'   `"prob"`: the posterior probabilities of all components; `"density"`: the
+#'   density \eqn{\sum_c \pi_c \mathrm{N}(x \mid \mu_c, \Sigma_c)}{sum_c pi_c
+#'   N(x | mu_c, Sigma_c)}, its mean over the draws being the posterior
+#'   predictive density.
+#' @param level For `"density"`: a number between 0 and 1, the probability of
+#'   the central interval; default 0.9.
+#' @param ... Not used.
+#' @return For `"cluster"` a vector of whole numbers, for `"prob"` a matrix with
+#'   a row for each observation and a column for each component, for `"density"`
+#'   a data frame with the columns `mean`, `sd`, `lower` and `upper` (per unit
+#'   of volume of the data). Row names are kept. Each observation's result is
+#'   the same, to the last bit, whatever others are asked for with it.
+#' @section Errors: `gibbsite_error_argument` for variables that are missing or
+#'   too many, infinite values, and for a fit without its data when `newdata` is
+#'   `NULL`.
+#' @examples
+#' fit <- gibbs_gmm(faithful, 2, draws = 500, burnin = 200, chains = 2,
+#'   seed = 1, progress = FALSE
+#' )
+#' table(predict(fit))
+#' new <- data.frame(eruptions = c(2, 3, 4.5), waiting = c(55, 70, NA))
+#' predict(fit, new, type = "prob")
+#' predict(fit, new, type = "density")
+#' @importFrom stats predict
+#' @export
+predict.gibbs_gmm <- function(object, newdata = NULL,
+                              type = c("cluster", "prob", "density"),
+                              level = 0.9, ...) {
+  call <- rlang::current_env()
+  check_no_more(...)
+  type <- check_choice(type, c("cluster", "prob", "density"))
+  level <- check_number(
+    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
+  )
+  model <- fit_part(object, "model")
+  x <- gmm_newdata(model, newdata, call)
+  draws <- do.call(rbind, chain_matrices(object))
+  blocks <- gmm_blocks(model, draws)
+  if (type == "density") {
+    return(predict_density(blocks, x, level))
+  }
+  prob <- evaluate_observed(
+    blocks, x, labels = gmm_labels(model, draws), prob = TRUE
+  )$prob
+  dimnames(prob) <- list(rownames(x), seq_len(model$k))
+  if (type == "prob") {
+    return(prob)
+  }
+  stats::setNames(max.col(prob, ties.method = "first"), rownames(x))
+}
+
+# In blocks of observations, so that draws x observations stays below 64 MB.
+predict_density <- function(blocks, x, level) {
+  probs <- c((1 - level) / 2, (1 + level) / 2)
+  size <- max(1, floor(8e6 / nrow(blocks$pi)))
+  starts <- seq(1, nrow(x), by = size)
+  parts <- lapply(starts, function(start) {
+    rows <- seq.int(start, min(nrow(x), start + size - 1))
+    density <- exp(evaluate_observed(
+      blocks, x[rows, , drop = FALSE], density = TRUE
+    )$log_density)
+    bounds <- apply(density, 2, stats::quantile, probs = probs, names = FALSE)
+    data.frame(
+      mean = colMeans(density), sd = apply(density, 2, stats::sd),
+      lower = bounds[1L, ], upper = bounds[2L, ]
+    )
+  })
+  out <- do.call(rbind, parts)
+  rownames(out) <- rownames(x)
+  out
+}
+
+# The observations to predict, with the variables of the fit in their order.
+gmm_newdata <- function(model, newdata, call) {
+  if (is.null(newdata)) {
+    if (is.null(model$data)) {
+      abort_no_data("newdata", call)
+    }
+    return(model$data$x)
+  }
+  names <- colnames(newdata)
+  if (all(model$variables %in% names)) {
+    newdata <- newdata[, model$variables, drop = FALSE]
+  } else if (!is.null(names)) {
+    lacking <- setdiff(model$variables, names)
+    abort_argument(
+      "{.arg newdata} lacks the variable{?s} {.val {lacking}} of the fit.",
+      call = call
+    )
+  }
+  d <- length(model$variables)
+  if (d > 1L && is.null(dim(newdata)) && length(newdata) == d) {
+    newdata <- matrix(newdata, 1L)
+  }
+  x <- check_data_matrix(newdata, "keep", arg = "newdata", call = call)
+  if (any(abs(x) > 1e150, na.rm = TRUE)) {
+    abort_argument(
+      "{.arg newdata} must be below 1e150: the square of a larger value is
+       beyond the range of doubles.",
+      call = call
+    )
+  }
+  if (ncol(x) != d) {
+    abort_argument(
+      "{.arg newdata} must have {d} column{?s} like the fit, not {ncol(x)}.",
+      call = call
+    )
+  }
+  x
+}
+
+#' Log-likelihood and replicated data of a Gaussian mixture
+#'
+#' `log_lik()` gives \eqn{\log \sum_c \pi_c \mathrm{N}(x_i \mid \mu_c,
+#' \Sigma_c)}{log sum_c pi_c N(x_i | mu_c, Sigma_c)} of each observation under
+#' each draw, with the allocations summed out: what `loo()` and `waic()` need.
+#' `posterior_predict()` draws new data sets of the fit's size from the
+#' mixture, a set for each draw.
+#'
+#' @param object,x A fit made by [gibbs_gmm()].
+#' @param newdata As in [predict.gibbs_gmm()].
+#' @param draws `NULL` for all draws (`pp_check()`: for at most 50), or a whole
+#'   number: so many, spread evenly over the chains' draws.
+#' @param nobs For `posterior_predict()`: the number of observations in each
+#'   data set; `NULL` for that of the fit.
+#' @param variable For `pp_check()`: which variable to show, a name or a number.
+#' @param ... Not used; for `loo()` and `waic()` passed to the loo package, for
+#'   `pp_check()` to [bayesplot::ppc_dens_overlay()].
+#' @return `log_lik()`: a matrix, draws x observations (chain after chain).
+#'   `posterior_predict()`: an array, draws x observations x variables, or a
+#'   matrix for one variable; it takes its random numbers from R's generator.
+#'   `loo()` and `waic()`: as the loo package gives them, with the relative
+#'   efficiency of the chains. `pp_check()`: a plot.
+#' @section Choosing k:
+#' Compare `loo()` of fits with different `k` by [loo::loo_compare()]:
+#' components that are not needed no longer raise the expected log predictive
+#' density. For probabilities of each `k` one would sample over `k` too, which
+#' this sampler does not do.
+#' @section Errors: `gibbsite_error_argument` for more draws than there are.
+#' @examples
+#' fit <- gibbs_gmm(faithful, 2, draws = 200, burnin = 200, chains = 2,
+#'   seed = 1, progress = FALSE
+#' )
+#' dim(log_lik(fit))
+#' dim(posterior_predict(fit, draws = 10))
+#' if (requireNamespace("loo", quietly = TRUE)) loo::loo(fit)
+#' @name gmm-checks
+#' @export
+log_lik.gibbs_gmm <- function(object, newdata = NULL, draws = NULL, ...) {
+  call <- rlang::current_env()
+  check_no_more(...)
+  model <- fit_part(object, "model")
+  x <- gmm_newdata(model, newdata, call)
+  all <- do.call(rbind, chain_matrices(object))
+  rows <- spread_rows(draws, nrow(all), call)
+  out <- evaluate_observed(
+    gmm_blocks(model, all[rows, , drop = FALSE]), x, density = TRUE
+  )$log_density
+  colnames(out) <- rownames(x)
+  out
+}
+
+#' @rdname gmm-checks
+#' @export
+posterior_predict.gibbs_gmm <- function(object, draws = NULL, nobs = NULL,
+                                        ...) {
+  call <- rlang::current_env()
+  check_unlocked(call)
+  check_no_more(...)
+  model <- fit_part(object, "model")
+  n <- check_count(nobs %||% model$nobs, arg = "nobs")
+  all <- do.call(rbind, chain_matrices(object))
+  rows <- spread_rows(draws, nrow(all), call)
+  b <- gmm_blocks(model, all)
+  d <- b$d
+  check_result_size(
+    c(length(rows), n, d), "draws x observations x variables",
+    "{.arg draws} or {.arg nobs}", call
+  )
+  out <- vapply(rows, function(s) {
+    p <- parameters_of_row(b, s)
+    sim_normals(p, sample.int(b$k, n, replace = TRUE, prob = p$pi))
+  }, matrix(0, n, d))
+  out <- aperm(array(out, c(n, d, length(rows))), c(3L, 1L, 2L))
+  dimnames(out) <- list(NULL, NULL, model$variables)
+  if (d == 1L) matrix(out, length(rows), n) else out
+}
+
+# pi, mu (k x d) and Sigma (k x d x d) of one draw.
+parameters_of_row <- function(blocks, s) {
+  k <- blocks$k
+  d <- blocks$d
+  one <- utils::modifyList(
+    blocks, lapply(blocks[c("pi", "mu", "sigma")], function(m) {
+      m[s, , drop = FALSE]
+    })
+  )
+  sigma <- array(0, c(k, d, d))
+  for (i in seq_len(d)) {
+    for (j in seq_len(d)) {
+      sigma[, i, j] <- gmm_covariance(one, i, j)
+    }
+  }
+  list(pi = as.vector(one$pi), mu = matrix(one$mu, k, d), Sigma = sigma)
+}
+
+#' @rdname gmm-checks
+#' @exportS3Method bayesplot::pp_check
+pp_check.gibbs_gmm <- function(object, draws = NULL, variable = 1, ...) {
+  model <- fit_part(object, "model")
+  draws <- draws %||% min(50, sum(vapply(chain_matrices(object), nrow, 0L)))
+  j <- if (is.character(variable)) {
+    match(variable, model$variables)
+  } else {
+    variable
+  }
+  if (length(j) != 1L || !j %in% seq_along(model$variables)) {
+    abort_argument(
+      "{.arg variable} must be one of {.val {model$variables}}."
+    )
+  }
+  if (is.null(model$data)) {
+    abort_argument(c(
+      "{.arg object} must hold its data to be compared with them.",
+      i = "It was made with {.code keep_data = FALSE} or {.fn drop_data}."
+    ))
+  }
+  y <- model$data$x[, j]
+  replicated <- posterior_predict(object, draws = draws)
+  if (length(model$variables) > 1L) {
+    replicated <- matrix(replicated[, , j], dim(replicated)[[1L]])
+  }
+  seen <- !is.na(y)
+  bayesplot::ppc_dens_overlay(
+    unname(y[seen]), replicated[, seen, drop = FALSE], ...
+  )
+}
+
+# ---- Search for a mode ------------------------------------------------------
+
+#' @export
+print.gmm_map <- function(x, ...) {
+  check_map(x)
+  NextMethod()
+  writeLines("")
+  table <- cbind(weight = x$estimate$pi, x$estimate$mu)
+  rownames(table) <- seq_len(x$model$k)
+  print(signif(table, 4))
+  invisible(x)
+}
+
+#' @rdname gibbsite_map
+#' @param newdata `NULL` for the data of the search, or new observations.
+#' @param type For a mixture: `"cluster"`, the most probable component of each
+#'   observation, or `"prob"`, the probabilities of all.
+#' @export
+predict.gmm_map <- function(object, newdata = NULL, type = c("cluster", "prob"),
+                            ...) {
+  check_map(object)
+  check_no_more(...)
+  type <- check_choice(type, c("cluster", "prob"))
+  model <- object$model
+  x <- gmm_newdata(model, newdata, rlang::current_env())
+  e <- object$estimate
+  blocks <- list(
+    k = model$k, d = length(model$variables), covariance = "full",
+    pi = matrix(e$pi, 1L), mu = matrix(e$mu, 1L), sigma = matrix(e$Sigma, 1L)
+  )
+  prob <- evaluate_observed(blocks, x, prob = TRUE)$prob
+  dimnames(prob) <- list(rownames(x), seq_len(model$k))
+  if (type == "prob") {
+    return(prob)
+  }
+  stats::setNames(max.col(prob, ties.method = "first"), rownames(x))
+}

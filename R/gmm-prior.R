@@ -1,0 +1,262 @@
+# The prior of a Gaussian mixture.
+
+#' Prior of a Gaussian mixture
+#'
+#' The prior of [gibbs_gmm()]:
+#' \deqn{\pi \sim \mathrm{Dir}(\alpha), \quad
+#'   \mu_c \sim \mathrm{N}(m_0, V_0), \quad
+#'   \Sigma_c \sim \mathrm{IW}(\nu_0, S_0),}{
+#'   pi ~ Dir(alpha), mu_c ~ N(m0, V0), Sigma_c ~ IW(nu0, S0),}
+#' independently over the components \eqn{c = 1, \dots, k}. The inverse Wishart
+#' \eqn{\mathrm{IW}(\nu_0, S_0)} has density proportional to
+#' \eqn{|\Sigma|^{-(\nu_0 + d + 1)/2} \exp(-\mathrm{tr}(S_0 \Sigma^{-1})/2)} and
+#' mean \eqn{S_0 / (\nu_0 - d - 1)} when \eqn{\nu_0 > d + 1}.
+#'
+#' Fields left `NULL` are completed from the data at the fit, and
+#' [prior_summary()] shows the values used. Of these defaults `alpha`, `nu0` and
+#' `s0` are those of Fraley and Raftery (2007) for the covariances, the mean's
+#' are in the manner of Richardson and Green (1997):
+#'
+#' * `alpha`: 1 for each component (uniform on the simplex);
+#' * `m0`: the middle of each variable's range;
+#' * `v0`: diagonal, the square of each variable's range;
+#' * `nu0`: `d + 2`;
+#' * `s0`: diagonal, each variable's variance divided by `k^(2 / d)`.
+#'
+#' With `covariance = "diagonal"` the variances are independent,
+#' \eqn{\sigma^2_{cj} \sim \mathrm{IG}(\nu_0 / 2, S_{0,jj} / 2)}{sigma2_cj ~
+#' IG(nu0 / 2, S0_jj / 2)} (shape, scale), `nu0` is by default 3 and may be any
+#' positive number. With `"shared"` there is one \eqn{\Sigma \sim
+#' \mathrm{IW}(\nu_0, S_0)}{Sigma ~ IW(nu0, S0)}.
+#'
+#' A range or variance that is zero (or unknown, with one observation) counts as
+#' 1, with a message.
+#'
+#' @param alpha `NULL`, one positive number (for every component) or `k` of
+#'   them: the Dirichlet concentrations.
+#' @param m0 `NULL`, one number or `d` numbers: the prior mean of each mean.
+#' @param v0 `NULL`, one positive number (a multiple of the identity), `d`
+#'   positive numbers (a diagonal) or a symmetric positive definite `d x d`
+#'   matrix: the prior covariance of each mean, in squared units of the data.
+#' @param nu0 `NULL` or one number above `d - 1` (with diagonal covariances
+#'   above 0): degrees of freedom.
+#' @param s0 Scale matrix of the inverse Wishart, given like `v0`.
+#' @return An object of class `gmm_prior`; printing it shows the model.
+#' @section Errors:
+#' A value of the wrong type or out of its range is an error of class
+#' `gibbsite_error_argument`; lengths are compared with the data at the fit.
+#' @references
+#' Fraley C, Raftery AE (2007). Bayesian regularization for normal mixture
+#' estimation and model-based clustering. *Journal of Classification* 24,
+#' 155-181. \doi{10.1007/s00357-007-0004-5}
+#'
+#' Richardson S, Green PJ (1997). On Bayesian analysis of mixtures with an
+#' unknown number of components. *JRSS B* 59, 731-792.
+#' \doi{10.1111/1467-9868.00095}
+#' @examples
+#' gmm_prior()
+#' gmm_prior(alpha = 2, nu0 = 6)
+#' @export
+gmm_prior <- function(alpha = NULL, m0 = NULL, v0 = NULL, nu0 = NULL,
+                      s0 = NULL) {
+  call <- rlang::current_env()
+  numbers <- function(x, arg, above = -Inf) {
+    if (is.null(x)) {
+      return(NULL)
+    }
+    check_numeric_vector(
+      x, lower = above, lower_open = TRUE, arg = arg, call = call
+    )
+  }
+  spread <- function(x, arg) {
+    if (is.matrix(x)) {
+      check_spd_matrix(x, nrow(x), arg = arg, call = call)
+    } else {
+      numbers(x, arg, above = 0)
+    }
+  }
+  if (!is.null(nu0)) {
+    nu0 <- check_number(
+      nu0, lower = 0, lower_open = TRUE, arg = "nu0", call = call
+    )
+  }
+  structure(
+    list(
+      alpha = numbers(alpha, "alpha", above = 0), m0 = numbers(m0, "m0"),
+      v0 = spread(v0, "v0"), nu0 = nu0, s0 = spread(s0, "s0")
+    ),
+    class = c("gmm_prior", "gibbsite_prior")
+  )
+}
+
+#' @export
+format.gmm_prior <- function(x, ...) {
+  check_made(x, names(formals(gmm_prior)), "gmm_prior()")
+  value <- function(v) {
+    if (is.null(v)) {
+      return("from the data")
+    }
+    if (is.matrix(v)) {
+      off <- v - diag(diag(v), nrow(v))
+      if (all(off == 0)) {
+        return(value_diagonal(diag(v)))
+      }
+      rows <- apply(signif(v, 4), 1, paste, collapse = ", ")
+      return(paste0("[", paste(rows, collapse = "; "), "]"))
+    }
+    paste(format(signif(v, 4), trim = TRUE, drop0trailing = TRUE),
+      collapse = ", "
+    )
+  }
+  value_diagonal <- function(v) {
+    paste0("diag(", paste(signif(v, 4), collapse = ", "), ")")
+  }
+  c(
+    "pi       ~ Dir(alpha)      z_i | pi ~ Categorical(pi)",
+    "mu_c     ~ N(m0, V0)       x_i | z_i = c ~ N(mu_c, Sigma_c)",
+    "Sigma_c  ~ IW(nu0, S0)     (degrees of freedom, scale matrix)",
+    paste0("  alpha = ", value(x$alpha)),
+    paste0("  m0    = ", value(x$m0)),
+    paste0("  V0    = ", value(x$v0)),
+    paste0("  nu0   = ", value(x$nu0)),
+    paste0("  S0    = ", value(x$s0))
+  )
+}
+
+#' @export
+print.gmm_prior <- function(x, ...) {
+  writeLines(format(x))
+  invisible(x)
+}
+
+# The prior with every field filled in for k components and the data x, or an
+# error of the user's call that names the field.
+complete_gmm_prior <- function(prior, x, k, covariance = "full", call = NULL) {
+  check_class(prior, "gmm_prior", "gmm_prior()", call = call)
+  prior <- remade(prior, gmm_prior, "gmm_prior()", call = call)
+  d <- ncol(x)
+  diagonal <- covariance == "diagonal"
+  spans <- column_scales(x, call)
+  prior$alpha <- as_length(prior$alpha %||% 1, k, "alpha", "k", call)
+  prior$m0 <- as_length(prior$m0 %||% spans$middle, d, "m0", "ncol(x)", call)
+  prior$v0 <- as_covariance(prior$v0 %||% spans$range^2, d, "v0", call)
+  prior$nu0 <- prior$nu0 %||% (if (diagonal) 3 else d + 2)
+  if (!diagonal && prior$nu0 <= d - 1) {
+    abort_argument(
+      c(
+        paste0(
+          "`nu0` of `prior` must be above {d - 1} for {d} variable{?s}, ",
+          "not {prior$nu0}."
+        ),
+        i = "The inverse Wishart is proper for `nu0 > ncol(x) - 1` only."
+      ),
+      call = call
+    )
+  }
+  prior$s0 <- as_covariance(
+    prior$s0 %||% (spans$variance / k^(2 / d)), d, "s0", call
+  )
+  check_invertible(prior$v0, "v0", call)
+  check_invertible(prior$s0, "s0", call)
+  if (diagonal && any(prior$s0[upper.tri(prior$s0)] != 0)) {
+    abort_argument(
+      paste(
+        "`s0` of `prior` must be diagonal with",
+        "{.code covariance = \"diagonal\"}."
+      ),
+      call = call
+    )
+  }
+  prior
+}
+
+# Middle, range and variance of each column; a spread of zero counts as 1.
+column_scales <- function(x, call) {
+  low <- apply(x, 2, min, na.rm = TRUE)
+  high <- apply(x, 2, max, na.rm = TRUE)
+  range <- high - low
+  variance <- apply(x, 2, stats::var, na.rm = TRUE)
+  variance[is.na(variance)] <- 0
+  flat <- !(range > 0)
+  if (any(flat)) {
+    names <- colnames(x)[flat]
+    inform_gibbsite(
+      c(
+        paste0(
+          "Column{?s} {.val {names}} of `x` {?is/are} constant: ",
+          "the default prior takes 1 for {?its/their} spread."
+        ),
+        i = "Give `prior = gmm_prior(v0 = , s0 = )` in the data's units."
+      ),
+      class = "constant"
+    )
+  }
+  range[flat] <- 1
+  variance[flat] <- 1
+  squares <- cbind(range^2, variance)
+  wild <- rowSums(!(squares > 0 & squares < Inf)) > 0
+  if (any(wild)) {
+    names <- colnames(x)[wild]
+    abort_argument(
+      c(
+        paste(
+          "{cli::qty(names)}Column{?s} {.val {names}} of {.arg x} {?has/have}",
+          "a spread whose square is beyond the range of doubles."
+        ),
+        i = "Change {cli::qty(names)}{?its/their} unit."
+      ),
+      call = call
+    )
+  }
+  list(
+    middle = unname((low + high) / 2), range = unname(range),
+    variance = unname(variance)
+  )
+}
+
+as_length <- function(value, length, arg, size, call) {
+  if (length(value) == 1L) {
+    return(rep(as.double(value), length))
+  }
+  if (length(value) != length) {
+    abort_argument(
+      paste0(
+        "`{arg}` of `prior` must have length 1 or {length} (`{size}`), ",
+        "not {length(value)}."
+      ),
+      call = call
+    )
+  }
+  as.double(value)
+}
+
+as_covariance <- function(value, d, arg, call) {
+  if (!is.matrix(value)) {
+    return(diag(as_length(value, d, arg, "ncol(x)", call), d))
+  }
+  if (nrow(value) != d) {
+    abort_argument(
+      paste0(
+        "`{arg}` of `prior` must be a {d} x {d} matrix (`ncol(x)`), ",
+        "not {nrow(value)} x {ncol(value)}."
+      ),
+      call = call
+    )
+  }
+  matrix(as.double(value), d, d)
+}
+
+# The inverse of a covariance must be within the range of doubles.
+check_invertible <- function(matrix, arg, call) {
+  inverse <- chol2inv(chol(matrix))
+  if (!all(is.finite(inverse))) {
+    abort_argument(
+      c(
+        "`{arg}` of `prior` is so small that its inverse is beyond the range of
+         doubles.",
+        i = "Give it in squared units of the data, or change their unit."
+      ),
+      call = call
+    )
+  }
+}

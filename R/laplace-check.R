@@ -1,0 +1,511 @@
+# The check of a Laplace approximation by importance sampling, and its correction
+# (`correct = "importance"`).
+
+# log N(w | map, Sigma) for the rows of w, up to -p/2 log(2 pi) + log |L|:
+# minus half of |L'(w - map)|^2.  Sums in a fixed order, by no BLAS: it takes
+# part in a chain.
+log_normal_kernel <- function(model, w) {
+  factor <- model$data$precision_factor
+  away <- w - rep(model$data$map, each = nrow(w))
+  squares <- 0
+  p <- ncol(w)
+  for (j in seq_len(p)) {
+    below <- j:p
+    along <- rep(factor[below, j], each = nrow(w))
+    squares <- squares + rowSums(away[, below, drop = FALSE] * along)^2
+  }
+  -squares / 2
+}
+
+log_normal_constant <- function(model) {
+  factor <- model$data$precision_factor
+  -nrow(factor) / 2 * log(2 * pi) + sum(log(diag(factor)))
+}
+
+# Sweeps that a corrected chain runs first; independent draws need none.
+laplace_burnin <- function(correct) if (correct == "importance") 20 else 0
+
+corrected_proposals <- 15L
+
+corrected_df <- 5
+
+# list(w, log_weight, asked): n draws with their weights.  A density of the
+# user's is asked for them on the stream `asked`, which it may move or set; NULL
+# for one that is not the user's.
+draw_weighted <- function(model, n, asked) {
+  pool <- draw_proposals(model, n)
+  log_joint <- if (is.null(asked)) {
+    list(value = model_log_joint(model, pool$w))
+  } else {
+    with_stream(asked, model_log_joint(model, pool$w), NULL)
+  }
+  list(
+    w = pool$w, log_weight = log_joint$value - pool$log_t,
+    asked = log_joint$stream
+  )
+}
+
+# `n` independent draws of N(map, Sigma), n x p, on the generator as it stands.
+draw_normal <- function(model, n) {
+  model$correct <- "none"
+  control <- list(burnin = 0, thin = 1, threads = 1)
+  interrupt_or(
+    model_sweeps(model, model_start(model, NULL), n, control)
+  )$draws
+}
+
+# `n` independent draws of the multivariate t distribution about the mode with
+# scale Sigma, n x p, and the log density of the t, up to a constant: log
+# weights are the log density less that.  Its tails are heavier than those of
+# posteriors with normal priors, so that weights are bounded where normal
+# proposals have weights without a variance.
+draw_proposals <- function(model, n) {
+  map <- model$data$map
+  normal <- draw_normal(model, n)
+  stretch <- sqrt(corrected_df / stats::rchisq(n, corrected_df))
+  centre <- rep(map, each = n)
+  w <- centre + (normal - centre) * stretch
+  distance <- -2 * log_normal_kernel(model, w)
+  log_t <- -(corrected_df + length(map)) / 2 * log1p(distance / corrected_df)
+  list(w = w, log_t = log_t)
+}
+
+# The first point: one of a sample, in proportion to its weight.
+corrected_start <- function(model) {
+  asked <- if (inherits(model, "laplace_density_model")) {
+    side_stream(generator_seed())
+  }
+  for (attempt in 1:50) {
+    pool <- draw_weighted(model, corrected_proposals + 1L, asked)
+    asked <- pool$asked
+    if (any(pool$log_weight > -Inf)) {
+      chosen <- pick_by_weight(pool$log_weight)
+      state <- list(
+        sweep = 0, w = pool$w[chosen, ], log_weight = pool$log_weight[[chosen]]
+      )
+      state$asked <- asked
+      return(state)
+    }
+  }
+  abort_numeric(
+    c("No draw around the mode has a positive density.",
+      i = "The approximation is useless here: it cannot be corrected."),
+    call = NULL
+  )
+}
+
+pick_by_weight <- function(log_weight) {
+  partial <- cumsum(exp(log_weight - max(log_weight)))
+  u <- stats::runif(1) * partial[[length(partial)]]
+  min(1L + sum(partial <= u), length(partial))
+}
+
+# Iterated sampling importance resampling (Andrieu, Lee & Vihola 2018,
+# doi:10.3150/15-BEJ785, section 1): given the current point, M proposals; then
+# one of the M + 1 with probability in proportion to its weight.  Both steps are
+# conditionals of a joint distribution of which the target is a margin, so that
+# it stays invariant.
+corrected_sweeps <- function(model, state, n, control) {
+  kept <- scan_kept(state$sweep, n, control)
+  draws <- matrix(0, sum(kept), length(state$w))
+  row <- 0L
+  for (i in seq_len(n)) {
+    pool <- draw_weighted(model, corrected_proposals, state$asked)
+    state$asked <- pool$asked
+    chosen <- pick_by_weight(c(state$log_weight, pool$log_weight)) - 1L
+    if (chosen > 0L) {
+      state$w <- pool$w[chosen, ]
+      state$log_weight <- pool$log_weight[[chosen]]
+    }
+    if (kept[[i]]) {
+      row <- row + 1L
+      draws[row, ] <- state$w
+    }
+  }
+  state$sweep <- state$sweep + n
+  list(
+    state = state, draws = draws, rng = get(".Random.seed", globalenv())
+  )
+}
+
+# Which of the next n sweeps are kept: as scan_sweeps() in core/scan.h.
+scan_kept <- function(sweep, n, control) {
+  past <- sweep + seq_len(n) - control$burnin
+  past > 0 & past %% control$thin == 0
+}
+
+abort_no_frame <- function(what = "its data", call = NULL) {
+  abort_state(
+    c("The fit does not hold {what}.",
+      i = "It was made with {.code keep_data = FALSE} or went through
+           {.fn drop_data}."),
+    call = call
+  )
+}
+
+is_corrected <- function(model) identical(model$correct, "importance")
+
+# ---- The check of the approximation -----------------------------------------
+
+#' How good a Laplace approximation is
+#'
+#' Weighs draws of the normal approximation against the density that it stands
+#' for: \eqn{w_s = q(\theta_s) / \mathrm{N}(\theta_s \mid \hat\theta,
+#' \Sigma)}{w_s = q(theta_s) / N(theta_s | map, Sigma)}, \eqn{q} being
+#' likelihood times prior, or the density given to [laplace()]. Where the
+#' approximation is good the weights are nearly equal. Where its tails are too
+#' light a few draws carry almost all of the weight, and the shape \eqn{k} of a
+#' generalised Pareto distribution fitted to the largest weights is large.
+#'
+#' Pareto \eqn{k} and the smoothing of the largest weights come from
+#' [loo::psis()]; without the loo package the weights are used as they are, and
+#' `pareto_k` is `NA`.
+#'
+#' | Pareto k | the approximation |
+#' |---|---|
+#' | below 0.5 | good: the variance of the weights is finite |
+#' | 0.5 to 0.7 | usable: prefer corrected values |
+#' | above 0.7 | not good |
+#'
+#' Above 0.7 take `correct = "importance"` and look at its R-hat and effective
+#' sample size, or sample by other means.
+#'
+#' @section Corrected values:
+#' Posterior means, standard deviations and the evidence are not taken from the
+#' weights above. These know nothing of a tail that the draws do not reach: from
+#' a \eqn{k} of 0.4 or so on their error is often larger than any estimate from
+#' the same weights says, and mostly towards the mode. (Smoothing adds little to
+#' this error, and takes little away.) So as many draws of the multivariate t
+#' distribution with 5 degrees of freedom, about the mode with scale
+#' \eqn{\Sigma}{Sigma}, are added, on a stream that the fit's seed determines,
+#' and all are weighed against the mixture:
+#' \eqn{v_s = q(\theta_s) / [\mathrm{N}(\theta_s) / 2 + t_5(\theta_s) /
+#' 2]}{v_s = q(theta_s) / [N(theta_s) / 2 + t_5(theta_s) / 2]} (Hesterberg
+#' 1995). These weights are bounded where \eqn{q} has lighter tails than the t
+#' distribution, as every posterior of a logistic regression with a normal prior
+#' has, so that `mcse` and `log_evidence_se` are what they say. The evidence has
+#' \eqn{\mathrm{N} / (\mathrm{N} / 2 + t_5 / 2)}{N / (N / 2 + t_5 / 2)}, whose
+#' mean is 1, as a control variate (Owen and Zhou 2000), so that it is exact for
+#' a density that is normal.
+#'
+#' Whether that was enough is told by Pareto \eqn{k} of the weights \eqn{v_s},
+#' `corrected_k`. From 0.5 on (heavy tails, several modes, tens of parameters
+#' with few data) errors may be larger than told, above 0.7 corrected values
+#' cannot be trusted either; [print()] says so.
+#'
+#' Nothing of this is computed when the model is fitted.
+#'
+#' @param fit A fit of [laplace_logistic()] or [laplace()], with its data.
+#' @param draws `NULL` for all draws of the fit, or a whole number: so many,
+#'   spread evenly. (The chains of a corrected fit hold draws of the posterior;
+#'   for these, `draws` new draws of the approximation are made, by default as
+#'   many as the fit has, on a stream that the fit's seed determines.)
+#' @return An object of class `laplace_importance`, a list: `pareto_k`; `ess`
+#'   (the effective size of the weighted draws, \eqn{(\sum w)^2 / \sum w^2});
+#'   `draws`; `corrected_k` and `corrected_ess`, the same of the weights that
+#'   corrected values come from (their number is twice `draws`); `log_evidence`
+#'   and `log_evidence_se`, the corrected evidence with its standard error,
+#'   beside `log_evidence_laplace`; `estimates`, a data frame with the columns
+#'   `variable`, `map`, `map_sd` (of the approximation), `mean`, `sd`
+#'   (corrected), `mcse` (Monte Carlo standard error of the mean);
+#'   `log_weights`, those of the draws, smoothed, normalised to sum to one on
+#'   the natural scale, in the order of the draws; and `verdict` on the
+#'   approximation, `"good"`, `"usable"`, `"not good"` or `"unknown"`.
+#' @section Errors: `gibbsite_error_argument` for anything but a Laplace
+#'   approximation and for more draws than there are; `gibbsite_error_state` for
+#'   a fit without its data; `gibbsite_error_numeric` when no draw has a
+#'   positive density.
+#' @references
+#' Vehtari A, Simpson D, Gelman A, Yao Y, Gabry J (2024). Pareto smoothed
+#' importance sampling. *Journal of Machine Learning Research* 25(72), 1-58.
+#' \doi{10.48550/arXiv.1507.02646}
+#'
+#' Hesterberg T (1995). Weighted average importance sampling and defensive
+#' mixture distributions. *Technometrics* 37, 185-194.
+#' \doi{10.1080/00401706.1995.10484303}
+#'
+#' Owen A, Zhou Y (2000). Safe and effective importance sampling. *Journal of
+#' the American Statistical Association* 95, 135-143.
+#' \doi{10.1080/01621459.2000.10473909}
+#' @examples
+#' fit <- laplace_logistic(am ~ wt, mtcars, seed = 1)
+#' importance_check(fit)
+#' @export
+importance_check <- function(fit, draws = NULL) {
+  check_needed(fit = "a fit made by laplace_logistic() or laplace()")
+  call <- rlang::current_env()
+  check_laplace(fit, call = call)
+  model <- fit_part(fit, "model")
+  if (is.null(model$frame)) {
+    abort_no_frame("what the weights are computed from", call)
+  }
+  w <- importance_draws(fit, draws, call)
+  added <- added_draws(fit, nrow(w), call)
+  log_joint <- joint_of_draws(fit, rbind(w, added), call)
+  own <- seq_len(nrow(w))
+  weighed <- weigh_draws(model, w, log_joint[own], call)
+  corrected <- correct_moments(model, rbind(w, added), log_joint)
+  structure(
+    c(weighed, corrected), class = "laplace_importance"
+  )
+}
+
+# The part of the check that says how good the approximation is.
+importance_weights <- function(fit) {
+  call <- rlang::current_env()
+  w <- importance_draws(fit, NULL, call)
+  weigh_draws(
+    fit_part(fit, "model"), w, joint_of_draws(fit, w, call), call
+  )
+}
+
+check_laplace <- function(fit, arg = "fit", call = rlang::caller_env()) {
+  if (!inherits(fit, c("laplace", "laplace_logistic"))) {
+    given <- describe(fit)
+    abort_argument(
+      "{.arg {arg}} must be a fit made by {.fn laplace_logistic} or
+       {.fn laplace}, not {given}.",
+      call = call
+    )
+  }
+  check_whole_fit(fit, arg, call)
+}
+
+# Draws of the normal approximation, one a row.
+importance_draws <- function(fit, draws, call) {
+  model <- fit_part(fit, "model")
+  if (!is_corrected(model)) {
+    all <- do.call(rbind, chain_matrices(fit))
+    return(all[spread_rows(draws, nrow(all), call), , drop = FALSE])
+  }
+  available <- length(fit) * nrow(.subset2(fit, 1L))
+  draws <- check_count(draws %||% available, arg = "draws", call = call)
+  seed <- fit_part(fit, "running")$seed
+  stream <- spare_stream(seed, length(fit), 1L, call)
+  with_stream(stream, draw_normal(model, draws), call)$value
+}
+
+# `n` draws of the t distribution about the mode (draw_proposals()).
+added_draws <- function(fit, n, call) {
+  seed <- fit_part(fit, "running")$seed
+  stream <- spare_stream(seed, length(fit), 5L, call)
+  model <- fit_part(fit, "model")
+  with_stream(stream, draw_proposals(model, n)$w, call)$value
+}
+
+# log q at each of the draws.  A density of the user's may draw random numbers:
+# on a stream that the fit's seed determines, so that a check can be repeated
+# and the session's generator stays as it is.
+joint_of_draws <- function(fit, w, call) {
+  model <- fit_part(fit, "model")
+  if (!inherits(model, "laplace_density_model")) {
+    return(model_log_joint(model, w))
+  }
+  seed <- fit_part(fit, "running")$seed
+  stream <- spare_stream(seed, length(fit), 4L, call)
+  with_stream(stream, model_log_joint(model, w), call)$value
+}
+
+weigh_draws <- function(model, w, log_joint, call) {
+  log_ratio <- log_joint - log_normal_kernel(model, w) -
+    log_normal_constant(model)
+  if (!any(log_ratio > -Inf)) {
+    abort_numeric(
+      c("No draw of the normal approximation has a positive density.",
+        i = "The approximation is useless here."),
+      call = call
+    )
+  }
+  smoothed <- smooth_weights(log_ratio)
+  largest <- max(smoothed$log_weights)
+  weight <- exp(smoothed$log_weights - largest)
+  total <- sum(weight)
+  list(
+    pareto_k = smoothed$pareto_k, ess = total^2 / sum(weight^2),
+    draws = nrow(w),
+    log_weights = smoothed$log_weights - largest - log(total),
+    verdict = importance_verdict(smoothed$pareto_k)
+  )
+}
+
+# What follows from draws w, the first half of N(map, Sigma), the other half of
+# the t distribution about the same mode: weights against the mixture of both,
+# which is within a factor of two of the better of them everywhere.
+correct_moments <- function(model, w, log_joint) {
+  log_normal <- log_normal_kernel(model, w) + log_normal_constant(model)
+  log_mixture <- log_mean_of(log_normal, log_t_density(model, w))
+  log_ratio <- log_joint - log_mixture
+  largest <- max(log_ratio)
+  weight <- exp(log_ratio - largest)
+  # mean 0 under the mixture; constant weights leave nothing beside it
+  control <- exp(log_normal - log_mixture) - 1
+  slope <- stats::cov(weight, control) / stats::var(control)
+  evidence <- weight - slope * control
+  if (!isTRUE(mean(evidence) > 0)) { # of a handful of draws
+    evidence <- weight
+  }
+  known <- is.finite(model$log_evidence)
+  list(
+    corrected_k = smooth_weights(log_ratio)$pareto_k,
+    corrected_ess = sum(weight)^2 / sum(weight^2),
+    log_evidence = if (known) largest + log(mean(evidence)) else NA_real_,
+    log_evidence_se = if (known) {
+      stats::sd(evidence) / mean(evidence) / sqrt(nrow(w))
+    } else {
+      NA_real_
+    },
+    log_evidence_laplace = model$log_evidence,
+    estimates = data.frame(
+      variable = model$columns, map = unname(model$data$map),
+      map_sd = sqrt(diag(laplace_covariance(model))),
+      weighted_moments(w, weight / sum(weight)), row.names = NULL
+    )
+  )
+}
+
+# log((exp(a) + exp(b)) / 2)
+log_mean_of <- function(a, b) {
+  pmax(a, b) + log1p(exp(-abs(a - b))) - log(2)
+}
+
+# log density of what draw_proposals() draws
+log_t_density <- function(model, w) {
+  df <- corrected_df
+  p <- ncol(w)
+  lgamma((df + p) / 2) - lgamma(df / 2) - p / 2 * log(df / 2) +
+    log_normal_constant(model) -
+    (df + p) / 2 * log1p(-2 * log_normal_kernel(model, w) / df)
+}
+
+# Weights that differ by rounding alone: the density is normal.
+equal_weights <- function(log_ratio) {
+  all(is.finite(log_ratio)) && diff(range(log_ratio)) < 1e-8
+}
+
+# list(log_weights, pareto_k): unnormalised.
+smooth_weights <- function(log_ratio) {
+  if (equal_weights(log_ratio)) {
+    return(list(log_weights = log_ratio, pareto_k = -Inf))
+  }
+  if (!requireNamespace("loo", quietly = TRUE) || length(log_ratio) < 25L) {
+    return(list(log_weights = log_ratio, pareto_k = NA_real_))
+  }
+  # loo takes no -Inf: a weight that is zero beside any other
+  shift <- max(log_ratio)
+  ratio <- pmax(log_ratio - shift, -1e4)
+  # loo warns of large k, which the verdict tells
+  smoothed <- suppressWarnings(loo::psis(ratio, r_eff = 1))
+  weights <- as.vector(stats::weights(smoothed, normalize = FALSE))
+  # whatever constant loo takes off, the least weight is not smoothed
+  least <- which.min(ratio)
+  weights <- weights - weights[[least]] + ratio[[least]] + shift
+  weights[log_ratio == -Inf] <- -Inf
+  list(
+    log_weights = weights,
+    pareto_k = as.vector(loo::pareto_k_values(smoothed))
+  )
+}
+
+weighted_moments <- function(w, share) {
+  mean <- colSums(w * share)
+  away <- w - rep(mean, each = nrow(w))
+  data.frame(
+    mean = mean, sd = sqrt(colSums(away^2 * share)),
+    mcse = sqrt(colSums((away * share)^2))
+  )
+}
+
+importance_verdict <- function(pareto_k) {
+  if (is.na(pareto_k)) {
+    "unknown"
+  } else if (pareto_k < 0.5) {
+    "good"
+  } else if (pareto_k < 0.7) {
+    "usable"
+  } else {
+    "not good"
+  }
+}
+
+# One line for print() and summary().
+importance_line <- function(check) {
+  if (check$verdict == "unknown") {
+    return("Importance check: k needs the loo package and 25 draws or more.")
+  }
+  k <- if (check$pareto_k == -Inf) {
+    "the density is normal"
+  } else {
+    paste("Pareto k", format(round(check$pareto_k, 2), nsmall = 2))
+  }
+  paste0(
+    "Importance check: ", k, ", ",
+    switch(check$verdict,
+      good = "the approximation is good.",
+      usable = "the approximation is usable; prefer corrected values.",
+      "not good" = "the approximation is not good."
+    )
+  )
+}
+
+# How far corrected values can be trusted, where that is not far.
+correction_line <- function(check) {
+  k <- check$corrected_k
+  if (is.na(k) || k < 0.5) {
+    return(NULL)
+  }
+  paste0(
+    "Corrected values ",
+    if (k < 0.7) {
+      "may be further off than their errors say"
+    } else {
+      "cannot be trusted"
+    },
+    " (Pareto k ", format(round(k, 2), nsmall = 2), ")."
+  )
+}
+
+correction_advice <-
+  "Fit with correct = \"importance\", or sample by other means."
+
+needs_correction <- function(check) {
+  check$verdict == "not good" || isTRUE(check$corrected_k >= 0.7)
+}
+
+#' @export
+print.laplace_importance <- function(x, ...) {
+  e <- x$estimates
+  writeLines(c(
+    importance_line(x),
+    paste0(
+      "Effective size ", floor(x$ess), " of ", x$draws, " draws, ",
+      floor(x$corrected_ess), " of ", 2 * x$draws, " for corrected values."
+    ),
+    if (!is.na(x$log_evidence)) {
+      paste0(
+        "Log evidence ", format_evidence(x$log_evidence), " (se ",
+        show_significant(x$log_evidence_se, 2), "), Laplace's ",
+        format_evidence(x$log_evidence_laplace), "."
+      )
+    },
+    correction_line(x),
+    if (needs_correction(x)) correction_advice,
+    ""
+  ))
+  shown <- data.frame(
+    show_numbers(e[c("map", "map_sd", "mean", "sd")], e$mean, e$sd),
+    mcse = show_significant(e$mcse, 2), check.names = FALSE
+  )
+  names(shown)[1:2] <- c("MAP", "MAP sd")
+  print_table(e$variable, shown)
+  invisible(x)
+}
+
+format_evidence <- function(x) formatC(x, format = "f", digits = 2)
+
+is_check_cheap <- function(model, draws) UseMethod("is_check_cheap")
+
+laplace_covariance <- function(model) {
+  covariance <- chol2inv(t(model$data$precision_factor))
+  dimnames(covariance) <- list(model$columns, model$columns)
+  covariance
+}

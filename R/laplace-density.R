@@ -1,0 +1,132 @@
+# The two models behind laplace(). The first is the search for the mode, a run that
+# Ctrl-C can stop; its preparation makes the second, the approximation.
+
+# ---- The search for the mode ------------------------------------------------
+
+# laplace() before its mode is found.  Its state is what the user's functions
+# have returned so far, in order, and the generator after the last of them: a
+# search that was interrupted goes through these again without a call and is
+# then where it was.
+search_model <- function(density, init, method, correct) {
+  model <- new_model(
+    c("laplace_search_model", "unfinished_model"),
+    name = "laplace", title = "Density", data = NULL, prior = NULL,
+    nobs = NA_integer_, columns = density$names
+  )
+  model$frame <- density
+  model$search <- list(
+    init = init, method = method, correct = correct, stream = NULL,
+    values = list(), seed = NULL, best = NULL
+  )
+  model
+}
+
+# The search has a stream of its own, for a density may draw random numbers.
+#' @exportS3Method
+model_prepare.laplace_search_model <- function(model, running, call) {
+  search <- model$search
+  if (is.null(search$stream)) {
+    search$stream <- spare_stream(running$seed, running$chains, 3L, call)
+  }
+  density <- model$frame
+  density$record <- new_record(search)
+  found <- cut_short(allowInterrupts(with_stream(
+    search$stream,
+    find_mode(density, search$init, search$method, call), call
+  )))
+  if (is.null(found)) {
+    search[c("values", "seed", "best")] <- recorded_search(density$record)
+    model$search <- search
+    return(model)
+  }
+  density_model(model$frame, found$value, search$method, search$correct)
+}
+
+#' @exportS3Method
+model_headline.laplace_search_model <- function(model) {
+  p <- length(model$columns)
+  best <- model$search$best
+  calls <- length(model$search$values)
+  paste0(
+    cli::pluralize("Density of {p} parameter{?s}; its mode is yet to be found"),
+    if (!is.null(best)) {
+      paste0("\n", cli::pluralize(
+        "The search has called it {calls} time{?s}; highest so far: ",
+        "{format(best$value, digits = 7)} at {point_words(best$theta)}"
+      ))
+    }
+  )
+}
+
+# A search that is not over cannot go on without its density.
+#' @exportS3Method
+model_without_data.laplace_search_model <- function(model) model
+
+#' @exportS3Method
+model_has_data.laplace_search_model <- function(model) TRUE
+
+# ---- The approximation ------------------------------------------------------
+
+density_model <- function(density, found, method, correct) {
+  new_laplace_model(
+    "laplace_density_model",
+    name = "laplace", title = "Density", map = found$map,
+    precision_factor = found$factor, prior = NULL, nobs = NA_integer_,
+    columns = density$names, log_joint_map = found$value,
+    log_evidence = laplace_log_evidence(found$value, found$factor),
+    trace = found$trace, iterations = found$iterations, method = method,
+    correct = correct, frame = density
+  )
+}
+
+#' @exportS3Method
+model_headline.laplace_density_model <- function(model) {
+  p <- length(model$columns)
+  cli::pluralize("Density of {p} parameter{?s}; Laplace approximation")
+}
+
+#' @exportS3Method
+data_words.laplace_density_model <- function(model) {
+  list(
+    arg = "log_density", them = "it", are = "is not the function",
+    those = "that", hint = "Give the function with which the fit was made."
+  )
+}
+
+# The log density of a corrected fit, which is called for its draws.
+#' @exportS3Method
+set_data.laplace_density_model <- function(model, data,
+                                           call = rlang::caller_env()) {
+  data <- check_density_function(data, "log_density", call = call)
+  if (is.null(model$frame)) {
+    abort_no_frame("log_density", call)
+  }
+  if (!same_code(model$frame$log_density, data)) {
+    model$data_hash <- hash(data)
+  }
+  model$frame$log_density <- data
+  model
+}
+
+#' @exportS3Method
+model_log_joint.laplace_density_model <- function(model, w) {
+  density <- model$frame
+  if (is.null(density)) {
+    abort_no_frame("log_density")
+  }
+  density_value(density, w, rlang::call2("laplace"))
+}
+
+#' @exportS3Method
+is_check_cheap.laplace_density_model <- function(model, draws) {
+  at_mode <- rbind(model$data$map)
+  saved <- save_generator()
+  on.exit(restore_generator(saved))
+  seconds <- vapply(1:5, function(i) {
+    began <- now()
+    model_log_joint(model, at_mode)
+    now() - began
+  }, 0)
+  # the fastest: the first one compiles
+  min(seconds) * draws < 0.5
+}

@@ -1,0 +1,179 @@
+# The evidence of Laplace approximations, and the comparison of models by it.
+
+#' Evidence of a Laplace approximation, and fits compared by it
+#'
+#' The evidence (marginal likelihood) \eqn{p(y) = \int p(y \mid w) p(w)\,
+#' dw}{p(y) = integral of p(y | w) p(w)} is what the prior predicted of the data
+#' before they were seen. `log_evidence()` gives its logarithm by Laplace's
+#' method or corrected by importance ([importance_check()]). `anova()` compares
+#' fits of the same response by it.
+#'
+#' An evidence depends on the priors, also where the posteriors do not: a vague
+#' prior on an effect is a bet on large effects, and costs evidence. Give priors
+#' that mean something before comparing. Under an improper prior there is none
+#' (`NA`).
+#'
+#' @param fit,object A fit of [laplace_logistic()] or [laplace()].
+#' @param correct `"none"` (default): by Laplace's method. `"importance"`:
+#'   corrected, with a standard error.
+#' @param ... More fits, all of the same response. (Whether fits of [laplace()]
+#'   are of the same data cannot be checked.)
+#' @param prior_odds `NULL` for models that are equally probable beforehand, or
+#'   a positive number for each: their prior probabilities, up to a constant.
+#' @return `log_evidence()`: a number; with `"importance"` its attribute `se` is
+#'   the standard error. `anova()`: a data frame of class `laplace_comparison`
+#'   with a row a fit and the columns `model`, `parameters`, `log_evidence`,
+#'   `log_bayes_factor` (against the best) and `probability` (of the model given
+#'   the data, among these).
+#' @section Errors: `gibbsite_error_argument` for fits that are not Laplace
+#'   approximations of the same response, or that have no evidence;
+#'   `gibbsite_error_state` for a fit without its data, of which that cannot be
+#'   told.
+#' @references
+#' Kass RE, Raftery AE (1995). Bayes factors. *Journal of the American
+#' Statistical Association* 90, 773-795. \doi{10.1080/01621459.1995.10476572}
+#' @examples
+#' weight <- laplace_logistic(am ~ wt, mtcars, seed = 1)
+#' both <- laplace_logistic(am ~ wt + qsec, mtcars, seed = 1)
+#' log_evidence(weight)
+#' anova(weight, both)
+#' @export
+log_evidence <- function(fit, correct = c("none", "importance")) {
+  check_needed(fit = "a fit made by laplace_logistic() or laplace()")
+  check_laplace(fit)
+  correct <- check_choice(correct, c("none", "importance"))
+  model <- fit_part(fit, "model")
+  if (correct == "none" || is.na(model$log_evidence)) {
+    return(model$log_evidence)
+  }
+  check <- importance_check(fit)
+  structure(check$log_evidence, se = check$log_evidence_se)
+}
+
+#' @rdname log_evidence
+#' @importFrom stats anova
+#' @export
+anova.laplace <- function(object, ..., correct = c("none", "importance"),
+                          prior_odds = NULL) {
+  call <- rlang::current_env()
+  correct <- check_choice(correct, c("none", "importance"))
+  fits <- list(object, ...)
+  names <- vapply(
+    as.list(substitute(list(object, ...)))[-1L], deparse1, ""
+  )
+  check_comparable(fits, call)
+  odds <- check_numeric_vector(
+    prior_odds %||% rep(1, length(fits)), length = length(fits),
+    length_why = "one for each fit", lower = 0, lower_open = TRUE,
+    arg = "prior_odds", call = call
+  )
+  evidence <- vapply(fits, function(fit) {
+    as.vector(log_evidence(fit, correct))
+  }, 0)
+  if (anyNA(evidence)) {
+    which <- which(is.na(evidence))[[1L]]
+    abort_argument(
+      c("Fit {which} has no evidence: its prior is improper.",
+        i = "Give a proper prior, such as {.code logistic_prior()}."),
+      call = call
+    )
+  }
+  score <- evidence + log(odds)
+  share <- exp(score - max(score))
+  structure(
+    data.frame(
+      model = vapply(seq_along(fits), function(k) {
+        comparison_label(fits[[k]], names[[k]])
+      }, ""),
+      parameters = vapply(fits, function(fit) {
+        length(fit_part(fit, "model")$columns)
+      }, 0L),
+      log_evidence = evidence, log_bayes_factor = evidence - max(evidence),
+      probability = share / sum(share)
+    ),
+    class = c("laplace_comparison", "data.frame"), correct = correct
+  )
+}
+
+#' @rdname log_evidence
+#' @export
+anova.laplace_logistic <- anova.laplace
+
+comparison_label <- function(fit, name) {
+  formula <- fit_part(fit, "model")$design$formula
+  if (is.null(formula)) name else deparse1(formula)
+}
+
+check_comparable <- function(fits, call) {
+  for (k in seq_along(fits)) {
+    check_laplace(fits[[k]], paste("fit", k), call)
+  }
+  if (length(fits) < 2L) {
+    abort_argument("There must be two fits or more to compare.", call = call)
+  }
+  kinds <- vapply(fits, function(fit) class(fit)[[1L]], "")
+  if (length(unique(kinds)) > 1L) {
+    other <- which(kinds != kinds[[1L]])[[1L]]
+    abort_argument(
+      "Fits 1 and {other} cannot be compared: they are made by different
+       functions.",
+      call = call
+    )
+  }
+  if (kinds[[1L]] == "laplace_logistic") {
+    check_same_response(fits, call)
+  }
+}
+
+check_same_response <- function(fits, call) {
+  response <- lapply(fits, function(fit) {
+    frame <- fit_part(fit, "model")$frame
+    if (is.null(frame)) {
+      abort_no_frame("the data that are to be compared", call)
+    }
+    list(success = frame$success, total = frame$total)
+  })
+  for (k in seq_along(fits)[-1L]) {
+    if (!identical(response[[1L]], response[[k]])) {
+      counts <- vapply(response[c(1L, k)], function(r) length(r$total), 0L)
+      why <- if (counts[[1L]] != counts[[2L]]) {
+        paste("They have", counts[[1L]], "and", counts[[2L]], "observations.")
+      } else {
+        "Their responses or weights differ."
+      }
+      abort_argument(
+        c("Fits 1 and {k} cannot be compared: they are not of the same data.",
+          x = "{why}",
+          i = "Rows with missing values may have been left out of one only."),
+        call = call
+      )
+    }
+  }
+}
+
+#' @export
+print.laplace_comparison <- function(x, ...) {
+  needed <- c("model", "parameters", "log_evidence", "log_bayes_factor",
+              "probability")
+  if (!all(needed %in% names(x))) {
+    return(invisible(print(as.data.frame(x), ...)))
+  }
+  writeLines(c(
+    if (identical(attr(x, "correct"), "importance")) {
+      "Models by their evidence (corrected by importance)"
+    } else {
+      "Models by their evidence (Laplace's method)"
+    },
+    "",
+    paste0(seq_len(nrow(x)), ": ", x$model),
+    ""
+  ))
+  shown <- data.frame(
+    parameters = x$parameters, evidence = format_evidence(x$log_evidence),
+    factor = format_evidence(x$log_bayes_factor),
+    probability = formatC(x$probability, format = "f", digits = 3)
+  )
+  names(shown)[2:3] <- c("log evidence", "log Bayes factor")
+  print_table(seq_len(nrow(x)), shown)
+  invisible(x)
+}

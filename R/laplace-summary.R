@@ -1,0 +1,430 @@
+# What every Laplace approximation answers, laplace() and laplace_logistic()
+# alike: estimates, intervals, print, summary. Methods are registered for both
+# classes.
+
+laplace_mode <- function(model) {
+  stats::setNames(model$data$map, model$columns)
+}
+
+laplace_sd <- function(model) sqrt(diag(laplace_covariance(model)))
+
+#' Mode, covariance and intervals of a Laplace approximation
+#'
+#' `coef()` is the mode of the posterior (MAP) and `vcov()` the covariance
+#' matrix \eqn{\Sigma}{Sigma}, the inverse of minus the Hessian of the log
+#' density there: mean and covariance of the normal approximation, also of a fit
+#' with `correct = "importance"`. They are a start and a proposal for any other
+#' sampler. `confint()` gives central intervals: of the normal approximation, or
+#' for a corrected fit between quantiles of its draws.
+#'
+#' @param object A fit of [laplace_logistic()] or [laplace()].
+#' @param parm Names or numbers of parameters; default all.
+#' @param level Number between 0 and 1, default 0.95: the posterior probability
+#'   of each interval.
+#' @param ... Not used.
+#' @return `coef()`: a vector with names; `vcov()`: a matrix with names;
+#'   `confint()`: a matrix with a row for each parameter and two columns.
+#' @section Errors: `gibbsite_error_argument` for parameters that there are not
+#'   and a level out of range.
+#' @seealso [importance_check()] for how far these can be trusted.
+#' @examples
+#' fit <- laplace_logistic(am ~ wt, mtcars, seed = 1)
+#' coef(fit)
+#' vcov(fit)
+#' confint(fit, level = 0.9)
+#' @name laplace-estimates
+NULL
+
+#' @rdname laplace-estimates
+#' @importFrom stats coef
+#' @export
+coef.laplace <- function(object, ...) {
+  laplace_mode(fit_part(object, "model"))
+}
+
+#' @rdname laplace-estimates
+#' @export
+coef.laplace_logistic <- coef.laplace
+
+#' @rdname laplace-estimates
+#' @importFrom stats vcov
+#' @export
+vcov.laplace <- function(object, ...) {
+  laplace_covariance(fit_part(object, "model"))
+}
+
+#' @rdname laplace-estimates
+#' @export
+vcov.laplace_logistic <- vcov.laplace
+
+#' @rdname laplace-estimates
+#' @importFrom stats confint
+#' @export
+confint.laplace <- function(object, parm, level = 0.95, ...) {
+  level <- check_number(
+    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
+  )
+  columns <- fit_part(object, "model")$columns
+  chosen <- if (missing(parm)) {
+    columns
+  } else {
+    check_parameters(parm, columns, rlang::current_env())
+  }
+  bounds <- laplace_interval(object, level)
+  colnames(bounds) <- paste(
+    format(100 * c(1 - level, 1 + level) / 2, trim = TRUE, digits = 3), "%"
+  )
+  bounds[chosen, , drop = FALSE]
+}
+
+#' @rdname laplace-estimates
+#' @export
+confint.laplace_logistic <- confint.laplace
+
+check_parameters <- function(parm, columns, call) {
+  found <- if (is.numeric(parm)) columns[parm] else as.character(parm)
+  lost <- is.na(found) | !found %in% columns
+  if (any(lost)) {
+    bad <- describe(parm[lost][[1L]])
+    abort_argument(
+      c("{.arg parm} must name parameters of the fit, not {bad}.",
+        i = "They are {.val {columns}}."),
+      call = call
+    )
+  }
+  found
+}
+
+# parameters x (lower, upper)
+laplace_interval <- function(fit, level) {
+  model <- fit_part(fit, "model")
+  tails <- c(1 - level, 1 + level) / 2
+  if (is_corrected(model)) {
+    draws <- do.call(rbind, chain_matrices(fit))
+    return(t(apply(draws, 2L, stats::quantile, tails, names = FALSE)))
+  }
+  bounds <- outer(laplace_sd(model), stats::qnorm(tails)) + laplace_mode(model)
+  rownames(bounds) <- model$columns
+  bounds
+}
+
+# Mean and sd of the posterior as the fit has it.
+laplace_estimates <- function(fit) {
+  model <- fit_part(fit, "model")
+  if (!is_corrected(model)) {
+    return(list(mean = laplace_mode(model), sd = laplace_sd(model)))
+  }
+  draws <- do.call(rbind, chain_matrices(fit))
+  list(mean = colMeans(draws), sd = apply(draws, 2L, stats::sd))
+}
+
+# ---- Print and summary ------------------------------------------------------
+
+#' @rdname print.gibbsite_fit
+#' @export
+print.laplace <- function(x, ...) {
+  model <- fit_part(x, "model")
+  table <- if (is_corrected(model)) judged(x, 1.01, 400, rlang::current_env())
+  writeLines(c(
+    paste0("<", class(x)[1L], "> ", model_headline(model)),
+    "",
+    mode_line(model),
+    if (is_corrected(model)) {
+      "Corrected: draws of the posterior itself, picked by importance."
+    },
+    laplace_length_line(x),
+    seed_line(x),
+    surplus_line(x),
+    if (!is.null(table)) verdict_lines(table),
+    ""
+  ))
+  print_estimates(x)
+  writeLines(c(
+    if (!is_corrected(model)) c("", print_check_line(x)),
+    "",
+    paste0(
+      "Next: summary(fit), plot(fit)",
+      if (inherits(x, "laplace_logistic")) ", predict(fit)",
+      if (!is.null(table)) next_call(x, table)
+    )
+  ))
+  invisible(x)
+}
+
+#' @rdname print.gibbsite_fit
+#' @export
+print.laplace_logistic <- print.laplace
+
+mode_line <- function(model) {
+  how <- switch(model$method,
+    newton = "Newton's method", gradient = "gradient ascent",
+    paste(model$method, "and Newton's method")
+  )
+  evidence <- if (is.finite(model$log_evidence)) {
+    paste("log evidence", format_evidence(model$log_evidence))
+  } else {
+    "no evidence, for the prior is improper"
+  }
+  cli::pluralize(
+    "Mode by {how}, {model$iterations} iteration{?s}; ", evidence
+  )
+}
+
+laplace_length_line <- function(x) {
+  if (is_corrected(fit_part(x, "model"))) {
+    return(length_lines(fit_part(x, "running")))
+  }
+  running <- fit_part(x, "running")
+  cli::pluralize(
+    "{running$chains} chain{?s} of {running$draws} independent ",
+    "draw{?s} of the normal approximation"
+  )
+}
+
+print_estimates <- function(x, most = 12L) {
+  columns <- fit_part(x, "model")$columns
+  shown <- utils::head(seq_along(columns), most)
+  estimate <- laplace_estimates(x)
+  bounds <- laplace_interval(x, 0.95)
+  table <- show_numbers(
+    data.frame(
+      mean = estimate$mean, sd = estimate$sd, low = bounds[, 1L],
+      high = bounds[, 2L]
+    ),
+    estimate$mean, estimate$sd
+  )
+  first <- if (is_corrected(fit_part(x, "model"))) "mean" else "MAP"
+  names(table) <- c(first, "sd", "2.5%", "97.5%")
+  print_table(columns[shown], table[shown, , drop = FALSE])
+  if (length(columns) > most) {
+    writeLines(sprintf("... and %d more", length(columns) - most))
+  }
+}
+
+# The check where it takes less than about half a second.
+print_check_line <- function(x) {
+  model <- fit_part(x, "model")
+  if (is.null(model$frame)) {
+    return("Importance check: needs the data, which the fit does not hold.")
+  }
+  if (!is_check_cheap(model, ndraws(x))) {
+    return("Importance check: see importance_check(fit); not run yet.")
+  }
+  tryCatch(
+    importance_line(importance_weights(x)),
+    gibbsite_error = function(cnd) {
+      "Importance check: failed; see importance_check(fit)."
+    }
+  )
+}
+
+#' Summary of a Laplace approximation
+#'
+#' The mode and standard deviations of the normal approximation beside mean,
+#' standard deviation and quantiles of the draws, the log evidence, and the
+#' check of the approximation, [importance_check()], with its advice. For a fit
+#' with `correct = "importance"` the draws are those of the posterior; R-hat and
+#' effective sample sizes are shown then. (Independent draws need neither.)
+#'
+#' @param object A fit of [laplace_logistic()] or [laplace()].
+#' @param variables `NULL` (default) for all parameters, or some of their names.
+#' @param probs Numbers between 0 and 1: which quantiles of the draws; default
+#'   `c(0.025, 0.5, 0.975)`.
+#' @param ... Not used.
+#' @return A data frame of class `laplace_summary` with a row for each parameter
+#'   and the columns `variable`, `map`, `map_sd`, `mean`, `sd`, the quantiles
+#'   (`q2.5`, ...), and for a corrected fit `rhat`, `ess_bulk`, `ess_tail`. The
+#'   attribute `importance` is the check, or `NULL` for a fit without its data.
+#' @section Errors: `gibbsite_error_argument` for variables that there are not
+#'   and for `probs` outside 0 to 1.
+#' @examples
+#' fit <- laplace_logistic(am ~ wt, mtcars, seed = 1)
+#' summary(fit)
+#' attr(summary(fit), "importance")$pareto_k
+#' @export
+summary.laplace <- function(object, variables = NULL,
+                            probs = c(0.025, 0.5, 0.975), ...) {
+  call <- rlang::current_env()
+  check_no_more(...)
+  probs <- check_numeric_vector(probs, lower = 0, upper = 1)
+  model <- fit_part(object, "model")
+  chosen <- choose_variables(variables, model$columns, call)
+  corrected <- is_corrected(model)
+  draws <- stack_chains(chain_matrices(object))[, , chosen, drop = FALSE]
+  structure(
+    laplace_table(model, draws, probs, corrected),
+    class = c("laplace_summary", "data.frame"),
+    headline = model_headline(model),
+    lines = c(mode_line(model), laplace_length_line(object)),
+    convergence = if (corrected) {
+      convergence_table(fit_invariants(object), 1.01, 400)
+    },
+    importance = if (!is.null(model$frame)) importance_check(object)
+  )
+}
+
+#' @rdname summary.laplace
+#' @export
+summary.laplace_logistic <- summary.laplace
+
+laplace_table <- function(model, draws, probs, corrected) {
+  size <- dim(draws)
+  chosen <- dimnames(draws)$variable
+  flat <- matrix(draws, size[[1L]] * size[[2L]], size[[3L]])
+  quantiles <- t(apply(flat, 2L, stats::quantile, probs, names = FALSE))
+  quantiles <- matrix(
+    quantiles, size[[3L]], length(probs),
+    dimnames = list(NULL, paste0("q", format_probs(probs)))
+  )
+  table <- data.frame(
+    variable = chosen, map = unname(laplace_mode(model)[chosen]),
+    map_sd = unname(laplace_sd(model)[chosen]), mean = colMeans(flat),
+    sd = apply(flat, 2L, stats::sd), quantiles, check.names = FALSE
+  )
+  if (corrected) {
+    measures <- diagnose(draws)[c("rhat", "ess_bulk", "ess_tail")]
+    table <- cbind(table, measures)
+  }
+  table
+}
+
+#' @export
+print.laplace_summary <- function(x, n = 40, ...) {
+  quantiles <- grep("^q[0-9.]+$", names(x), value = TRUE)
+  needed <- c("variable", "map", "map_sd", "mean", "sd")
+  if (is.null(attr(x, "headline")) || !all(needed %in% names(x))) {
+    return(invisible(print(as.data.frame(x), ...)))
+  }
+  rows <- seq_len(min(n, nrow(x)))
+  writeLines(c(attr(x, "headline"), attr(x, "lines"), ""))
+  shown <- show_numbers(
+    x[c("map", "map_sd", "mean", "sd", quantiles)], x$mean, x$sd
+  )
+  names(shown)[1:2] <- c("MAP", "MAP sd")
+  if ("rhat" %in% names(x)) {
+    shown <- cbind(shown, data.frame(
+      rhat = show_rhat(x$rhat), bulk = show_ess(x$ess_bulk),
+      tail = show_ess(x$ess_tail)
+    ))
+  }
+  print_table(x$variable[rows], shown[rows, , drop = FALSE])
+  if (nrow(x) > n) {
+    writeLines(sprintf("... %d more rows; print(x, n = %d) shows all",
+                       nrow(x) - n, nrow(x)))
+  }
+  writeLines(c(
+    "MAP, MAP sd: the normal approximation; the rest: of the draws", ""
+  ))
+  convergence <- attr(x, "convergence")
+  if (!is.null(convergence)) {
+    writeLines(verdict_lines(convergence))
+  }
+  writeLines(check_lines(attr(x, "importance")))
+  invisible(x)
+}
+
+#' @export
+as.data.frame.laplace_summary <- function(x, ...) {
+  for (part in c("headline", "lines", "convergence", "importance")) {
+    attr(x, part) <- NULL
+  }
+  class(x) <- "data.frame"
+  x
+}
+
+check_lines <- function(check) {
+  if (is.null(check)) {
+    return("Importance check: needs the data, which the fit does not hold.")
+  }
+  c(
+    importance_line(check),
+    if (is.finite(check$log_evidence)) {
+      paste0(
+        "Log evidence ", format_evidence(check$log_evidence_laplace),
+        ", corrected ", format_evidence(check$log_evidence), " (se ",
+        show_significant(check$log_evidence_se, 2), ")."
+      )
+    },
+    correction_line(check),
+    advice_line(check)
+  )
+}
+
+# How far the mean moves under the weights says what a number cannot.
+advice_line <- function(check) {
+  if (needs_correction(check)) {
+    return(correction_advice)
+  }
+  e <- check$estimates
+  moved <- abs(e$mean - e$map) / e$sd
+  worst <- which.max(moved)
+  if (length(worst) == 0L || moved[[worst]] <= 0.05) {
+    return(NULL)
+  }
+  paste0(
+    "Posterior means lie up to ", show_significant(moved[[worst]], 2),
+    " sd from the mode (", e$variable[[worst]], "): see importance_check(fit)."
+  )
+}
+
+#' Tidy a Laplace approximation
+#'
+#' `tidy()` gives one row for each parameter, `glance()` one row for the fit.
+#'
+#' @param x A fit of [laplace_logistic()] or [laplace()].
+#' @param conf.level Number between 0 and 1, default 0.95: the posterior
+#'   probability of the interval from `conf.low` to `conf.high`.
+#' @param ... Not used.
+#' @return `tidy()`: a data frame with the columns `term`, `estimate` (the mode;
+#'   for a corrected fit the mean of the draws), `std.error` (posterior standard
+#'   deviation), `conf.low` and `conf.high`. `glance()`: a data frame of one row
+#'   with `model`, `nobs`, `parameters`, `log_evidence`, `log_joint` (at the
+#'   mode), `iterations`, `correct`, `chains`, `draws` and `elapsed` (seconds).
+#' @section Errors: `gibbsite_error_argument` for `conf.level` out of range.
+#' @examples
+#' fit <- laplace_logistic(am ~ wt, mtcars, seed = 1)
+#' tidy(fit)
+#' glance(fit)
+#' @export
+tidy.laplace <- function(x, conf.level = 0.95, ...) {
+  level <- check_number(
+    conf.level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
+  )
+  estimate <- laplace_estimates(x)
+  bounds <- laplace_interval(x, level)
+  data.frame(
+    term = fit_part(x, "model")$columns, estimate = unname(estimate$mean),
+    std.error = unname(estimate$sd), conf.low = unname(bounds[, 1L]),
+    conf.high = unname(bounds[, 2L])
+  )
+}
+
+#' @rdname tidy.laplace
+#' @export
+tidy.laplace_logistic <- tidy.laplace
+
+#' @rdname tidy.laplace
+#' @export
+glance.laplace <- function(x, ...) {
+  model <- fit_part(x, "model")
+  running <- fit_part(x, "running")
+  data.frame(
+    model = class(x)[1L], nobs = stats::nobs(x),
+    parameters = length(model$columns), log_evidence = model$log_evidence,
+    log_joint = model$log_joint_map, iterations = model$iterations,
+    correct = model$correct, chains = running$chains, draws = running$draws,
+    elapsed = fit_part(x, "run")$elapsed$total %||% NA_real_
+  )
+}
+
+#' @rdname tidy.laplace
+#' @export
+glance.laplace_logistic <- glance.laplace
+
+#' @export
+prior_summary.laplace <- function(object, ...) {
+  abort_argument(c(
+    "{.fn laplace} knows no prior apart from the likelihood.",
+    i = "Both are in {.arg log_density}."
+  ))
+}

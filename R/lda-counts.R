@@ -1,0 +1,426 @@
+# Counts of terms in documents, in whatever form a user has them, as the one
+# form that gibbs_lda() reads: tokens document after document.  Nothing is ever
+# made dense that was not.
+#
+# A table of counts on the way there is a list: `document`, `term` (whole
+# numbers from 1), `count`, `documents`, `terms` (names, or NULL for none) and
+# `size` (how many documents and terms).
+
+# list(word, start, documents, terms): `word` has the term of each token, tokens
+# of one document side by side, those of the same term next to each other;
+# document d has the tokens start[d] + 1, ..., start[d + 1].
+#
+# vocabulary: names of the terms where `x` has none.  known: the terms of an
+# earlier fit, to which those of `x` are matched by name.
+as_counts <- function(x, vocabulary = NULL, empty = "error", known = NULL,
+                      arg = rlang::caller_arg(x), call = rlang::caller_env()) {
+  force(arg)
+  check_sparse(x, arg, call)
+  table <- counts_table(x, vocabulary, arg, call)
+  table <- name_counts(table, vocabulary, known, arg, call)
+  table <- check_counts(table, arg, call)
+  if (!is.null(known)) {
+    table <- match_terms(table, known, arg, call)
+  }
+  check_empty_documents(table, empty, arg, call)
+  # new documents may all be without a word that is known
+  count_tokens(table, none_ok = !is.null(known), arg, call)
+}
+
+counts_table <- function(x, vocabulary, arg, call) {
+  if (inherits(x, "simple_triplet_matrix")) {
+    return(table_of_triplets(x, arg))
+  }
+  if (isS4(x) && methods::is(x, "Matrix")) {
+    return(table_of_sparse(x, arg, call))
+  }
+  if (is.data.frame(x)) {
+    return(table_of_data_frame(x, arg, call))
+  }
+  if (is.matrix(x) && is.numeric(x)) {
+    check_sides(dimnames(x), dim(x), "dimnames", arg, call)
+    return(table_of_matrix(x))
+  }
+  if (is.list(x) && !is.object(x)) {
+    return(table_of_documents(x, vocabulary, arg, call))
+  }
+  abort_expected(
+    x, "counts of terms (columns) in documents (rows)", FALSE, arg, call,
+    hint = paste(
+      "It may be a matrix, a sparse matrix of the Matrix or slam packages, a",
+      "DocumentTermMatrix, a dfm, a data frame with the columns `document`,",
+      "`term` and `count`, or a list of documents as the lda package has it."
+    )
+  )
+}
+
+new_table <- function(document, term, count, names, size) {
+  list(
+    document = document, term = term, count = count, documents = names[[1L]],
+    terms = names[[2L]], size = size
+  )
+}
+
+# slam's triplets and what tm makes of them.
+table_of_triplets <- function(x, arg) {
+  x <- unclass(x)
+  names <- x$dimnames %||% list(NULL, NULL)
+  table <- new_table(
+    as.integer(x$i), as.integer(x$j), x$v, unname(names), c(x$nrow, x$ncol)
+  )
+  turned <- identical(names(names), c("Terms", "Docs"))
+  if (!turned) {
+    return(table)
+  }
+  inform_gibbsite(
+    c(i = "{.arg {arg}} has terms in its rows and is transposed: documents are
+           its columns."),
+    class = "conversion"
+  )
+  new_table(
+    table$term, table$document, table$count, rev(unname(names)),
+    rev(table$size)
+  )
+}
+
+# Any matrix of the Matrix package, and what is one below its own class (a dfm).
+table_of_sparse <- function(x, arg, call) {
+  if (methods::is(x, "nMatrix") || methods::is(x, "lMatrix")) {
+    abort_argument(
+      c(
+        "{.arg {arg}} must hold counts, not TRUE and FALSE.",
+        i = "Use {.code {arg} + 0} if 0 and 1 are meant."
+      ),
+      call = call
+    )
+  }
+  x <- methods::as(methods::as(x, "generalMatrix"), "CsparseMatrix")
+  new_table(
+    x@i + 1L, rep.int(seq_len(ncol(x)), diff(x@p)), x@x, unname(x@Dimnames),
+    dim(x)
+  )
+}
+
+table_of_matrix <- function(x) {
+  filled <- which(x != 0 | is.na(x))
+  new_table(
+    (filled - 1L) %% nrow(x) + 1L, (filled - 1L) %/% nrow(x) + 1L,
+    as.double(x[filled]), unname(dimnames(x) %||% list(NULL, NULL)), dim(x)
+  )
+}
+
+# One row for each document and term, with the count; without a column of counts
+# each row is one token.
+table_of_data_frame <- function(x, arg, call) {
+  check_data_frame(x, arg, call)
+  needed <- c("document", "term")
+  lacking <- setdiff(needed, names(x))
+  if (length(lacking) > 0L) {
+    given <- names(x)
+    abort_argument(
+      c(
+        "{.arg {arg}} must have the columns {.val {c(needed, 'count')}}; it has
+         {.val {given}}.",
+        i = "Rename them; without {.val count} each row is one token."
+      ),
+      call = call
+    )
+  }
+  count <- x[["count"]] %||% rep(1, nrow(x))
+  if (!is.numeric(count)) {
+    given <- describe(count)
+    abort_argument(
+      "Column {.val count} of {.arg {arg}} must be numeric, not {given}.",
+      call = call
+    )
+  }
+  document <- name_codes(x[["document"]], "document", arg, call)
+  term <- name_codes(x[["term"]], "term", arg, call)
+  new_table(
+    document$code, term$code, as.double(count),
+    list(document$names, term$names),
+    c(length(document$names), length(term$names))
+  )
+}
+
+# A column of names as numbers: a factor's levels are all kept, other names come
+# in the order in which they first occur.
+name_codes <- function(column, name, arg, call) {
+  if (!(is.factor(column) || is.character(column) || is.numeric(column))) {
+    given <- describe(column)
+    abort_argument(
+      "Column {.val {name}} of {.arg {arg}} must be text, a factor or numbers,
+       not {given}.",
+      call = call
+    )
+  }
+  if (anyNA(column)) {
+    row <- which(is.na(column))[[1L]]
+    abort_argument(
+      "Column {.val {name}} of {.arg {arg}} has a missing value in row {row}.",
+      call = call, class = "missing"
+    )
+  }
+  if (is.factor(column)) {
+    check_text(levels(column), paste0("levels(", arg, "$", name, ")"), call)
+    return(list(code = as.integer(column), names = levels(column)))
+  }
+  check_text(column, paste0(arg, "$", name), call)
+  names <- unique(column)
+  list(code = match(column, names), names = format_name(names))
+}
+
+format_name <- function(x) {
+  if (is.character(x)) x else format(x, trim = TRUE, digits = 15)
+}
+
+# The lda package's form: a document is a matrix of two rows, the numbers of the
+# terms from 0 on and their counts.
+table_of_documents <- function(x, vocabulary, arg, call) {
+  fine <- vapply(x, function(one) {
+    is.numeric(one) && is.matrix(one) && nrow(one) == 2L
+  }, NA)
+  if (!all(fine)) {
+    bad <- which(!fine)[[1L]]
+    given <- describe(x[[bad]])
+    abort_argument(
+      c(
+        "Each element of {.arg {arg}} must be a matrix of two rows: {.code
+         {arg}[[{bad}]]} is {given}.",
+        i = "The rows are the numbers of the terms, from 0 on, and their
+             counts."
+      ),
+      call = call
+    )
+  }
+  all <- matrix(as.double(unlist(x)), 2L)
+  document <- rep.int(seq_along(x), vapply(x, ncol, 0L))
+  wrong <- is.na(all[1L, ]) | all[1L, ] < 0 | all[1L, ] != round(all[1L, ])
+  if (!is.null(vocabulary)) {
+    wrong <- wrong | all[1L, ] >= length(vocabulary)
+  }
+  if (any(wrong)) {
+    at <- which(wrong)[[1L]]
+    where <- document[[at]]
+    found <- all[1L, at]
+    most <- if (!is.null(vocabulary)) {
+      paste0(" below ", length(vocabulary), " (length of `vocabulary`)")
+    }
+    abort_argument(
+      "Terms of {.arg {arg}} must be whole numbers from 0{most}: document
+       {where} has {found}.",
+      call = call
+    )
+  }
+  terms <- max(length(vocabulary), all[1L, ] + 1, 0)
+  new_table(
+    document, as.integer(all[1L, ]) + 1L, as.double(all[2L, ]),
+    list(names(x), NULL), c(length(x), terms)
+  )
+}
+
+name_counts <- function(table, vocabulary, known, arg, call) {
+  if (!is.null(vocabulary)) {
+    table$terms <- check_vocabulary(vocabulary, table$size[[2L]], arg, call)
+  }
+  for (side in 1:2) {
+    if (table$size[[side]] == 0) {
+      none <- c("documents", "terms")[[side]]
+      abort_argument(
+        "{.arg {arg}} has no {none}.", call = call, class = "empty"
+      )
+    }
+  }
+  if (is.null(table$terms)) {
+    if (!is.null(known) && length(known) != table$size[[2L]]) {
+      abort_argument(
+        c(
+          "{.arg {arg}} must have {length(known)} term{?s} like the fit, not
+           {table$size[[2L]]}.",
+          i = "With names, terms are matched by name."
+        ),
+        call = call
+      )
+    }
+    table$terms <- known %||% as.character(seq_len(table$size[[2L]]))
+  }
+  twice <- unique(table$terms[duplicated(table$terms)])
+  if (length(twice) > 0L) {
+    whose <- if (is.null(vocabulary)) arg else "vocabulary"
+    abort_argument(
+      c(
+        "Names of terms in {.arg {whose}} must be different: {.val {twice[1]}}
+         is there more than once.",
+        i = "Add up their columns first."
+      ),
+      call = call, class = "names"
+    )
+  }
+  table$documents <- table$documents %||%
+    as.character(seq_len(table$size[[1L]]))
+  table
+}
+
+check_vocabulary <- function(vocabulary, terms, arg, call) {
+  if (!is.character(vocabulary) || is.object(vocabulary) ||
+        anyNA(vocabulary)) {
+    abort_expected(
+      vocabulary, "the names of the terms", TRUE, "vocabulary", call
+    )
+  }
+  check_text(vocabulary, "vocabulary", call)
+  if (length(vocabulary) != terms) {
+    abort_argument(
+      "{.arg vocabulary} must have {terms} name{?s}, one for each term of
+       {.arg {arg}}, not {length(vocabulary)}.",
+      call = call
+    )
+  }
+  as.vector(vocabulary)
+}
+
+# Terms by name to those of an earlier fit; what the fit does not know says
+# nothing about its topics.
+match_terms <- function(table, known, arg, call) {
+  to <- match(table$terms, known)
+  kept <- !is.na(to[table$term])
+  lost <- sum(table$count[!kept])
+  if (lost > 0) {
+    unknown <- length(unique(table$term[!kept]))
+    inform_gibbsite(
+      c(i = "{lost} token{?s} of {unknown} term{?s} that the fit does not know
+             {cli::qty(lost)}{?is/are} left out."),
+      class = "terms"
+    )
+  }
+  table$document <- table$document[kept]
+  table$term <- to[table$term[kept]]
+  table$count <- table$count[kept]
+  table$terms <- known
+  table$size[[2L]] <- length(known)
+  table
+}
+
+# Whole and not negative; the first that is not is named.  Zeros are dropped,
+# repeated entries added up.
+check_counts <- function(table, arg, call) {
+  count <- as.double(table$count)
+  wrong <- !is.finite(count) | count < 0 | count != round(count)
+  if (any(wrong)) {
+    order <- order(table$document, table$term)
+    at <- order[wrong[order]][[1L]]
+    place <- paste0(
+      document_words(table, table$document[[at]]), ", term ",
+      quoted(table$terms[[table$term[[at]]]])
+    )
+    found <- count[[at]]
+    abort_argument(
+      c(
+        "Counts in {.arg {arg}} must be whole numbers of at least 0: {place} has
+         {found}.",
+        i = if (is.finite(found) && found != round(found)) {
+          "Weighted counts, such as tf-idf, are no counts of tokens."
+        }
+      ),
+      call = call
+    )
+  }
+  filled <- count > 0
+  table$document <- table$document[filled]
+  table$term <- table$term[filled]
+  table$count <- count[filled]
+  table
+}
+
+document_words <- function(table, d) {
+  name <- table$documents[[d]]
+  if (name == as.character(d)) {
+    return(paste("document", d))
+  }
+  paste0("document ", d, " (", quoted(name), ")")
+}
+
+check_empty_documents <- function(table, empty, arg, call) {
+  if (empty == "keep") {
+    return(invisible())
+  }
+  bare <- which(tabulate(table$document, table$size[[1L]]) == 0L)
+  if (length(bare) == 0L) {
+    return(invisible())
+  }
+  first <- document_words(table, bare[[1L]])
+  substr(first, 1L, 1L) <- "D"
+  more <- length(bare) - 1L
+  others <- if (more > 0L) cli::pluralize(" and {more} other{?s}")
+  abort_argument(
+    c(
+      "{first}{others} of {.arg {arg}} {cli::qty(length(bare))}{?has/have} no
+       words.",
+      i = "Drop empty documents, or set {.code empty = \"keep\"} to give them
+           the prior."
+    ),
+    call = call, class = "empty", documents = table$documents[bare]
+  )
+}
+
+count_tokens <- function(table, none_ok, arg, call) {
+  total <- sum(table$count)
+  if (total >= 2^31) {
+    abort_argument(
+      "{.arg {arg}} must have fewer than 2^31 tokens, not {total}.",
+      call = call
+    )
+  }
+  if (total == 0 && !none_ok) {
+    abort_argument("{.arg {arg}} has no words.", call = call, class = "empty")
+  }
+  order <- order(table$document, table$term, method = "radix")
+  lengths <- document_lengths(table, order)
+  list(
+    word = rep.int(table$term[order], table$count[order]),
+    start = c(0, cumsum(lengths)), documents = table$documents,
+    terms = table$terms
+  )
+}
+
+# Tokens of each document.
+document_lengths <- function(table, order) {
+  sums <- numeric(table$size[[1L]])
+  if (length(order) == 0L) {
+    return(sums)
+  }
+  document <- table$document[order]
+  ends <- which(c(document[-1L] != document[-length(document)], TRUE))
+  running <- cumsum(table$count[order])[ends]
+  sums[document[ends]] <- diff(c(0, running))
+  sums
+}
+
+# Tokens of the documents fitted, or an error that says that they are gone and
+# which argument, if any, can take others.
+lda_tokens <- function(fit, arg, call) {
+  model <- fit_part(fit, "model")
+  if (is.null(model$data)) {
+    abort_no_data(arg, call)
+  }
+  list(
+    word = model$data$word, start = model$data$start,
+    documents = model$documents, terms = model$terms
+  )
+}
+
+lda_newdata <- function(fit, newdata, empty, call) {
+  if (is.null(newdata)) {
+    return(lda_tokens(fit, "newdata", call))
+  }
+  as_counts(
+    newdata, empty = empty, known = fit_part(fit, "model")$terms,
+    arg = "newdata", call = call
+  )
+}
+
+document_lengths_of <- function(tokens) diff(tokens$start)
+
+document_of_token <- function(tokens) {
+  rep.int(seq_along(tokens$documents), document_lengths_of(tokens))
+}

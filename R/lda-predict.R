@@ -1,0 +1,414 @@
+# Topics of new documents, held-out perplexity, log-likelihood and replicated
+# documents.
+
+# The topics on which new documents are folded in: for each chain the mean phi
+# and alpha, or `draws` draws of them where phi was stored.
+fold_in_topics <- function(fit, draws, call, topics = chain_topics(fit)) {
+  model <- fit_part(fit, "model")
+  matrices <- chain_matrices(fit)
+  if (!"phi" %in% model$keep) {
+    return(lapply(seq_along(topics), function(c) {
+      alpha <- if ("alpha" %in% model$columns) {
+        mean(matrices[[c]][, "alpha"])
+      } else {
+        model$prior$alpha
+      }
+      list(chain = c, phi = topics[[c]]$phi, alpha = alpha)
+    }))
+  }
+  all <- do.call(rbind, matrices)
+  rows <- spread_rows(min(draws, nrow(all)), nrow(all), call)
+  per_chain <- nrow(matrices[[1L]])
+  lapply(rows, function(s) {
+    list(
+      chain = (s - 1L) %/% per_chain + 1L,
+      phi = block_of_draw(model, all, s, "phi"),
+      alpha = alpha_of_draw(model, all, s)
+    )
+  })
+}
+
+#' Topics of documents
+#'
+#' The shares \eqn{\theta} of topics in the documents of the fit, or in new
+#' documents. For new documents a Gibbs chain of their tokens' topics runs
+#' conditional on the topics of the fit, \eqn{\theta} being integrated out:
+#' \eqn{P(z_i = t \mid z_{-i}) \propto (n_{dt}^{-i} + \alpha_t) \phi_{t w_i}}{
+#' P(z_i = t | z_-i) proportional to (n_dt^-i + alpha_t) phi_{t w_i}}. The fit
+#' itself is not changed by them.
+#'
+#' The chain runs once for each chain of the fit, given the posterior mean of
+#' \eqn{\phi} and \eqn{\alpha}; where `keep = "phi"` stored the draws, once for
+#' each of `draws` of them, so that their uncertainty is part of the result.
+#' The chains' topics are matched as in [topic_estimates()], whose numbers of
+#' topics the result has.
+#'
+#' @param object A fit made by [gibbs_lda()].
+#' @param newdata `NULL` for the documents of the fit, or new ones in any form
+#'   that [gibbs_lda()] takes. Terms are matched by name; those that the fit
+#'   does not know are left out, with a message. A document without a known term
+#'   has the prior.
+#' @param type `"mean"` (default): posterior means; `"sd"`: posterior standard
+#'   deviations; `"draws"`: draws of \eqn{\theta}.
+#' @param draws Whole number (default 100): how many draws, for
+#'   `type = "draws"`, and of how many stored draws of \eqn{\phi} to make use.
+#' @param burnin,sweeps Whole numbers: sweeps of the chain that are left out,
+#'   and that follow.
+#' @param ... Not used.
+#' @return A matrix, documents x topics; for `"draws"` an array, draws x
+#'   documents x topics. Random numbers come from R's generator.
+#' @section Errors: `gibbsite_error_argument` for counts that are none, and for
+#'   a fit without its data or draws of \eqn{\theta} when they are asked for.
+#' @examples
+#' corpus <- sim_lda(60, k = 3, terms = 40, tokens = 60)
+#' fit <- gibbs_lda(corpus$x[1:50, ], 3, draws = 100, burnin = 200, chains = 2,
+#'   seed = 1, progress = FALSE
+#' )
+#' round(predict(fit, corpus$x[51:53, ]), 2)
+#' @export
+predict.gibbs_lda <- function(object, newdata = NULL,
+                              type = c("mean", "sd", "draws"), draws = 100,
+                              burnin = 50, sweeps = 100, ...) {
+  call <- rlang::current_env()
+  check_unlocked(call)
+  check_no_more(...)
+  type <- check_choice(type, c("mean", "sd", "draws"))
+  draws <- check_count(draws)
+  burnin <- check_count(burnin, min = 0, max = 1e6)
+  sweeps <- check_count(sweeps, max = 1e6)
+  if (is.null(newdata)) {
+    return(fitted_shares(object, type, draws, call))
+  }
+  tokens <- lda_newdata(object, newdata, "keep", call)
+  k <- fit_part(object, "model")$k
+  topics <- chain_topics(object)
+  jobs <- fold_in_topics(object, draws, call, topics)
+  order <- match_topics(object, topics)$order
+  names <- list(tokens$documents, topic = as.character(seq_len(k)))
+  if (type == "draws") {
+    check_result_size(
+      c(draws, length(tokens$documents), k), "draws x documents x topics",
+      "{.arg draws}", call
+    )
+    # the jobs in turn, so that each has its share of the draws
+    turn <- rep_len(seq_along(jobs), draws)
+    out <- vapply(turn, function(j) {
+      fold_in_once(tokens, jobs[[j]], order, burnin, 1L)$theta
+    }, matrix(0, length(tokens$documents), k))
+    out <- aperm(array(out, c(length(tokens$documents), k, draws)),
+                 c(3L, 1L, 2L))
+    dimnames(out) <- c(list(draw = NULL), names)
+    return(out)
+  }
+  results <- lapply(jobs, fold_in_once, tokens = tokens, order = order,
+                    burnin = burnin, sweeps = sweeps)
+  pooled <- pool(
+    length(results), function(j) results[[j]]$mean,
+    function(j) pmax(results[[j]]$square - results[[j]]$mean^2, 0)
+  )
+  out <- pooled[[type]]
+  dimnames(out) <- names
+  out
+}
+
+# One run of the chain of new documents: theta (a draw), mean and square,
+# documents x topics in the order of topic_estimates().
+fold_in_once <- function(tokens, job, order, burnin, sweeps) {
+  if (length(tokens$word) == 0L) {
+    return(prior_shares(length(tokens$documents), job, order))
+  }
+  result <- lda_fold_in(
+    tokens$word, tokens$start, job$phi, job$alpha, sweeps, burnin
+  )
+  lapply(result, function(x) t(x)[, order[job$chain, ], drop = FALSE])
+}
+
+# The same for documents without a word, which have the prior: its mean and
+# second moments.
+prior_shares <- function(documents, job, order) {
+  k <- nrow(job$phi)
+  alpha <- rep_len(job$alpha, k)[order[job$chain, ]]
+  total <- sum(alpha)
+  mean <- alpha / total
+  square <- alpha * (alpha + 1) / (total * (total + 1))
+  rows <- function(x) matrix(x, documents, k, byrow = TRUE)
+  list(
+    theta = sim_dirichlet(documents, alpha), mean = rows(mean),
+    square = rows(square)
+  )
+}
+
+fitted_shares <- function(fit, type, draws, call) {
+  if (type != "draws") {
+    part <- c(mean = "theta", sd = "theta_sd")[[type]]
+    return(topic_estimates(fit)[[part]])
+  }
+  check_kept(fit, "theta", call)
+  model <- fit_part(fit, "model")
+  all <- do.call(rbind, chain_matrices(fit))
+  rows <- spread_rows(min(draws, nrow(all)), nrow(all), call)
+  order <- match_topics(fit)$order
+  per_chain <- nrow(all) / nrow(order)
+  out <- vapply(rows, function(s) {
+    theta <- t(block_of_draw(model, all, s, "theta"))
+    theta[, order[(s - 1) %/% per_chain + 1, ], drop = FALSE]
+  }, matrix(0, length(model$documents), model$k))
+  out <- array(out, c(length(model$documents), model$k, length(rows)))
+  out <- aperm(out, c(3L, 1L, 2L))
+  dimnames(out) <- list(
+    draw = NULL, model$documents, topic = as.character(seq_len(model$k))
+  )
+  out
+}
+
+#' Held-out perplexity
+#'
+#' How well a fit predicts documents that it has not seen: the exponential of
+#' the negative mean log probability of a token. The lower the better; the
+#' number of terms is that of a guess with equal probabilities.
+#'
+#' * `"completion"` (document completion): the tokens of each document are split
+#'   at random in two halves. A chain as in [predict.gibbs_lda()] on the first
+#'   half gives the posterior of the shares \eqn{\theta_d}; the second half is
+#'   scored by the posterior mean of \eqn{\sum_t \theta_{dt} \phi_{tw}}{sum_t
+#'   theta_dt phi_tw}, over that chain and over the topics of all chains of the
+#'   fit. Half of each document thus informs on its topics, and no token is
+#'   scored that helped to find them.
+#' * `"left_to_right"` (Wallach et al. 2009, algorithm 3): an unbiased estimate
+#'   of the probability of each whole document given \eqn{\phi} and
+#'   \eqn{\alpha}, by `particles` particles. Its time grows with the square of
+#'   the documents' length.
+#'
+#' @inheritParams topic_estimates
+#' @param newdata Documents that were not part of the fit, in any form that
+#'   [gibbs_lda()] takes.
+#' @param method `"completion"` (default) or `"left_to_right"`.
+#' @param draws Whole number (default 100): of how many stored draws of
+#'   \eqn{\phi} to make use, where `keep = "phi"` stored them; otherwise the
+#'   posterior mean of each chain serves.
+#' @param burnin,sweeps Whole numbers: for `"completion"`, sweeps of the chain
+#'   that are left out, and that follow.
+#' @param particles Whole number: for `"left_to_right"`.
+#' @return A data frame of one row: `perplexity`, `se` (its standard error over
+#'   documents), `log_lik` (mean log probability of a token), `tokens` and
+#'   `documents` (that were scored) and `method`. Random numbers come from R's
+#'   generator.
+#' @section Errors: `gibbsite_error_argument` for counts that are none, and for
+#'   documents none of which can be scored.
+#' @references
+#' Wallach HM, Murray I, Salakhutdinov R, Mimno D (2009). Evaluation methods for
+#' topic models. *ICML* 26, 1105-1112. \doi{10.1145/1553374.1553515}
+#' @examples
+#' corpus <- sim_lda(60, k = 3, terms = 40, tokens = 60)
+#' fit <- gibbs_lda(corpus$x[1:50, ], 3, draws = 100, burnin = 200, chains = 2,
+#'   seed = 1, progress = FALSE
+#' )
+#' held_out_perplexity(fit, corpus$x[51:60, ])
+#' @export
+held_out_perplexity <- function(fit, newdata,
+                                method = c("completion", "left_to_right"),
+                                draws = 100, burnin = 50, sweeps = 100,
+                                particles = 20) {
+  check_needed(fit = "a fit made by gibbs_lda()")
+  call <- rlang::current_env()
+  check_unlocked(call)
+  check_lda(fit)
+  method <- check_choice(method, c("completion", "left_to_right"))
+  draws <- check_count(draws)
+  burnin <- check_count(burnin, min = 0, max = 1e6)
+  sweeps <- check_count(sweeps, max = 1e6)
+  particles <- check_count(particles, max = 1e6)
+  if (missing(newdata) || is.null(newdata)) {
+    abort_argument("{.arg newdata} is needed: documents not in the fit.")
+  }
+  tokens <- lda_newdata(fit, newdata, "keep", call)
+  jobs <- fold_in_topics(fit, draws, call)
+  scored <- switch(method,
+    completion = complete_documents(tokens, jobs, burnin, sweeps),
+    left_to_right = score_documents(tokens, jobs, particles)
+  )
+  if (sum(scored$tokens) == 0) {
+    abort_argument(
+      c(
+        "No document of {.arg newdata} can be scored.",
+        i = "Document completion needs documents of two tokens or more."
+      ),
+      call = call
+    )
+  }
+  perplexity_row(scored, method)
+}
+
+# Log probability of each document's second half and its number of tokens.
+complete_documents <- function(tokens, jobs, burnin, sweeps) {
+  halves <- split_documents(tokens)
+  if (length(halves$hidden$word) == 0L) {
+    return(list(log_lik = 0, tokens = 0))
+  }
+  probability <- 0
+  for (job in jobs) {
+    theta <- lda_fold_in(
+      halves$seen$word, halves$seen$start, job$phi, job$alpha, sweeps, burnin
+    )$mean
+    probability <- probability + lda_token_probabilities(
+      halves$hidden$word, halves$hidden$start, job$phi, theta
+    ) / length(jobs)
+  }
+  document <- document_of_token(halves$hidden)
+  sums_of(log(probability), document, length(tokens$documents))
+}
+
+# A random half of the tokens of each document (the smaller half is hidden).
+split_documents <- function(tokens) {
+  document <- document_of_token(tokens)
+  shuffled <- order(document, stats::runif(length(document)))
+  place <- seq_along(document) - tokens$start[document]
+  hidden <- sort(shuffled[place > ceiling(diff(tokens$start)[document] / 2)])
+  part <- function(rows) {
+    counts <- tabulate(document[rows], length(tokens$documents))
+    list(
+      word = tokens$word[rows], start = c(0, cumsum(as.double(counts))),
+      documents = tokens$documents
+    )
+  }
+  seen <- rep(TRUE, length(document))
+  seen[hidden] <- FALSE
+  list(seen = part(which(seen)), hidden = part(hidden))
+}
+
+sums_of <- function(values, document, documents) {
+  log_lik <- numeric(documents)
+  totals <- rowsum(values, document)
+  log_lik[as.integer(rownames(totals))] <- totals
+  list(log_lik = log_lik, tokens = tabulate(document, documents))
+}
+
+# log of the mean over the topics of the jobs of the probability of a document.
+score_documents <- function(tokens, jobs, particles) {
+  if (length(tokens$word) == 0L) {
+    return(list(log_lik = 0, tokens = 0))
+  }
+  each <- vapply(jobs, function(job) {
+    lda_left_to_right(
+      tokens$word, tokens$start, job$phi, job$alpha, particles
+    )
+  }, numeric(length(tokens$documents)))
+  each <- matrix(each, length(tokens$documents))
+  top <- apply(each, 1L, max)
+  list(
+    log_lik = top + log(rowMeans(exp(each - top))),
+    tokens = document_lengths_of(tokens)
+  )
+}
+
+# Perplexity with its standard error by the delta method: documents are the
+# sampling units of the ratio of sums.
+perplexity_row <- function(scored, method) {
+  used <- scored$tokens > 0
+  log_lik <- scored$log_lik[used]
+  tokens <- scored$tokens[used]
+  mean <- sum(log_lik) / sum(tokens)
+  m <- length(tokens)
+  se <- if (m > 1L) {
+    sqrt(m / (m - 1) * sum((log_lik - mean * tokens)^2)) / sum(tokens)
+  } else {
+    NA_real_
+  }
+  data.frame(
+    perplexity = exp(-mean), se = exp(-mean) * se, log_lik = mean,
+    tokens = sum(tokens), documents = m, method = method
+  )
+}
+
+#' Log-likelihood and replicated documents of a topic model
+#'
+#' `log_lik()` gives the log probability of each document's tokens,
+#' \eqn{\sum_i \log \sum_t \theta_{dt} \phi_{t w_i}}{sum_i log sum_t theta_dt
+#' phi_{t w_i}}, under each draw; for new documents \eqn{\theta} is integrated
+#' out, by the left-to-right estimate of [held_out_perplexity()].
+#' `posterior_predict()` draws new words for the documents of the fit, as many
+#' as they have. To compare numbers of topics, [held_out_perplexity()] on
+#' documents left out of the fit serves better than `loo()`: a document has
+#' parameters of its own.
+#'
+#' @param object A fit made by [gibbs_lda()] with `keep = c("theta", "phi")`
+#'   (for new documents `keep = "phi"`).
+#' @param newdata `NULL` for the documents of the fit, or new ones.
+#' @param draws `NULL` for all draws, or a whole number: so many, spread evenly
+#'   over the chains' draws.
+#' @param particles Whole number: see [held_out_perplexity()].
+#' @param ... Not used.
+#' @return `log_lik()`: a matrix, draws x documents. `posterior_predict()`: a
+#'   list with a sparse matrix of counts (documents x terms) for each draw.
+#' @section Errors: `gibbsite_error_argument` where draws were not stored, for
+#'   more draws than there are, and for a fit without its data.
+#' @examples
+#' corpus <- sim_lda(20, k = 3, terms = 30, tokens = 40)
+#' fit <- gibbs_lda(corpus$x, 3, draws = 50, burnin = 200, chains = 2,
+#'   seed = 1, keep = c("theta", "phi"), progress = FALSE
+#' )
+#' dim(log_lik(fit))
+#' posterior_predict(fit, draws = 1)[[1]][1:3, 1:6]
+#' @name lda-checks
+#' @export
+log_lik.gibbs_lda <- function(object, newdata = NULL, draws = NULL,
+                              particles = 20, ...) {
+  call <- rlang::current_env()
+  check_unlocked(call)
+  check_no_more(...)
+  particles <- check_count(particles, max = 1e6)
+  model <- fit_part(object, "model")
+  check_kept(object, if (is.null(newdata)) c("theta", "phi") else "phi", call)
+  tokens <- lda_newdata(object, newdata, "keep", call)
+  all <- do.call(rbind, chain_matrices(object))
+  rows <- spread_rows(draws, nrow(all), call)
+  document <- document_of_token(tokens)
+  out <- vapply(rows, function(s) {
+    phi <- block_of_draw(model, all, s, "phi")
+    if (!is.null(newdata)) {
+      return(lda_left_to_right(
+        tokens$word, tokens$start, phi, alpha_of_draw(model, all, s), particles
+      ))
+    }
+    probability <- lda_token_probabilities(
+      tokens$word, tokens$start, phi, block_of_draw(model, all, s, "theta")
+    )
+    sums_of(log(probability), document, length(tokens$documents))$log_lik
+  }, numeric(length(tokens$documents)))
+  out <- t(matrix(out, length(tokens$documents)))
+  colnames(out) <- tokens$documents
+  out
+}
+
+#' @rdname lda-checks
+#' @export
+posterior_predict.gibbs_lda <- function(object, draws = NULL, ...) {
+  call <- rlang::current_env()
+  check_unlocked(call)
+  check_no_more(...)
+  model <- fit_part(object, "model")
+  check_kept(object, c("theta", "phi"), call)
+  tokens <- lda_tokens(object, NULL, call)
+  all <- do.call(rbind, chain_matrices(object))
+  rows <- spread_rows(draws, nrow(all), call)
+  lapply(rows, function(s) {
+    new_documents(
+      tokens, block_of_draw(model, all, s, "theta"),
+      block_of_draw(model, all, s, "phi")
+    )
+  })
+}
+
+# theta: k x D, phi: k x V.
+new_documents <- function(tokens, theta, phi) {
+  lengths <- document_lengths_of(tokens)
+  document <- document_of_token(tokens)
+  z <- unlist(lapply(seq_along(lengths), function(d) {
+    sample.int(nrow(theta), lengths[[d]], replace = TRUE, prob = theta[, d])
+  }))
+  word <- draw_words(z, phi)
+  Matrix::sparseMatrix(
+    i = document, j = word, x = 1, dims = c(length(lengths), ncol(phi)),
+    dimnames = list(tokens$documents, tokens$terms)
+  )
+}

@@ -1,0 +1,128 @@
+# The prior of latent Dirichlet allocation.
+
+#' Prior of latent Dirichlet allocation
+#'
+#' The prior of [gibbs_lda()]:
+#' \deqn{\theta_d \sim \mathrm{Dir}(\alpha), \quad
+#'   \phi_t \sim \mathrm{Dir}(\eta),}{theta_d ~ Dir(alpha), phi_t ~ Dir(eta),}
+#' for the topics' shares \eqn{\theta_d} of each document and the terms'
+#' probabilities \eqn{\phi_t} (the notes' \eqn{\beta_t}) in each topic.
+#'
+#' A number stands for a symmetric Dirichlet distribution, every concentration
+#' being that number; several numbers for an asymmetric one. A concentration
+#' that is not known is given a prior of its own, [uniform_prior()] or
+#' [gamma_prior()], and is then a symmetric one that is drawn with the rest.
+#' The default for \eqn{\alpha} is the notes' Uniform(0, 10).
+#'
+#' @param alpha A positive number, `k` positive numbers, or a prior of a number:
+#'   the concentration of topics in documents. Numbers lie between 1e-20 and
+#'   1e20.
+#' @param eta The same for the terms in a topic; as numbers, one for each term.
+#' @return An object of class `lda_prior`; printing it shows the model.
+#' @section Errors:
+#' A value of the wrong type or out of its range is an error of class
+#' `gibbsite_error_argument`; lengths are compared with the data at the fit.
+#' @references
+#' Blei DM, Ng AY, Jordan MI (2003). Latent Dirichlet allocation. *Journal of
+#' Machine Learning Research* 3, 993-1022.
+#'
+#' Wallach HM, Mimno D, McCallum A (2009). Rethinking LDA: why priors matter.
+#' *Advances in Neural Information Processing Systems* 22.
+#' @examples
+#' lda_prior()
+#' lda_prior(alpha = gamma_prior(1, 10), eta = 0.01)
+#' @export
+lda_prior <- function(alpha = uniform_prior(0, 10), eta = 0.1) {
+  call <- rlang::current_env()
+  structure(
+    list(
+      alpha = check_concentration(alpha, "alpha", call),
+      eta = check_concentration(eta, "eta", call)
+    ),
+    class = c("lda_prior", "gibbsite_prior")
+  )
+}
+
+check_concentration <- function(x, arg, call) {
+  if (inherits(x, "uniform_prior")) {
+    return(remade(x, uniform_prior, "uniform_prior()", arg, call))
+  }
+  if (inherits(x, "gamma_prior")) {
+    return(remade(x, gamma_prior, "gamma_prior()", arg, call))
+  }
+  if (!is.numeric(x)) {
+    abort_expected(
+      x, "positive numbers, `uniform_prior()` or `gamma_prior()`", FALSE, arg,
+      call
+    )
+  }
+  check_numeric_vector(x, lower = 0, lower_open = TRUE, arg = arg, call = call)
+}
+
+#' @export
+format.lda_prior <- function(x, ...) {
+  check_made(x, c("alpha", "eta"), "lda_prior()")
+  value <- function(name) {
+    v <- x[[name]]
+    if (!is.numeric(v)) {
+      return(paste0("  ", format(name, width = 5), " ~ ", format(v)))
+    }
+    shown <- paste(format(signif(utils::head(v, 6), 4), trim = TRUE,
+                          drop0trailing = TRUE), collapse = ", ")
+    more <- if (length(v) > 6) paste0(", ... (", length(v), " numbers)")
+    paste0("  ", format(name, width = 5), " = ", shown, more)
+  }
+  c(
+    "theta_d ~ Dir(alpha)      z_i | theta ~ Categorical(theta_{d(i)})",
+    "phi_t   ~ Dir(eta)        w_i | z_i = t ~ Categorical(phi_t)",
+    value("alpha"), value("eta")
+  )
+}
+
+#' @export
+print.lda_prior <- function(x, ...) {
+  writeLines(format(x))
+  invisible(x)
+}
+
+# The prior checked against k topics and the terms, or an error of the user's
+# call that names the field.
+complete_lda_prior <- function(prior, k, terms, call) {
+  check_class(prior, "lda_prior", "lda_prior()", arg = "prior", call = call)
+  prior <- remade(prior, lda_prior, "lda_prior()", "prior", call)
+  check_numbers_of(prior$alpha, k, "alpha", "topics", call)
+  check_numbers_of(prior$eta, terms, "eta", "terms", call)
+  check_in_bounds(prior$alpha, "alpha", call)
+  check_in_bounds(prior$eta, "eta", call)
+  prior
+}
+
+# Beyond these bounds counts vanish beside a concentration, or it beside them.
+check_in_bounds <- function(value, arg, call) {
+  if (!is.numeric(value)) {
+    return(invisible())
+  }
+  outside <- value <= lda_bounds[[1L]] | value >= lda_bounds[[2L]]
+  if (!any(outside)) {
+    return(invisible())
+  }
+  at <- which(outside)[[1L]]
+  given <- paste0(
+    format(value[[at]]), if (length(value) > 1L) paste(" at element", at)
+  )
+  abort_argument(
+    "`{arg}` of `prior` must be above {lda_bounds[[1L]]} and below
+     {lda_bounds[[2L]]}, not {given}.",
+    call = call
+  )
+}
+
+check_numbers_of <- function(value, n, arg, what, call) {
+  if (is.numeric(value) && !length(value) %in% c(1L, n)) {
+    abort_argument(
+      "`{arg}` of `prior` must be 1 number or {n} ({what}), not
+       {length(value)}.",
+      call = call
+    )
+  }
+}

@@ -1,0 +1,543 @@
+# The topics of a fit: matched between chains, their terms, their coherence, and
+# its summary.
+
+check_lda <- function(fit, arg = "fit", call = rlang::caller_env()) {
+  if (!inherits(fit, "gibbs_lda")) {
+    given <- describe(fit)
+    abort_argument(
+      "{.arg {arg}} must be a fit made by {.fn gibbs_lda}, not {given}.",
+      call = call
+    )
+  }
+  check_whole_fit(fit, arg, call)
+}
+
+# What each chain has accumulated of these blocks.
+chain_topics <- function(fit, blocks = "phi") {
+  model <- fit_part(fit, "model")
+  lapply(fit_part(fit, "chains"), function(chain) {
+    lda_streamed(model, chain$state, blocks)
+  })
+}
+
+# Mean size of each topic over the draws of a chain.
+chain_sizes <- function(fit) {
+  k <- fit_part(fit, "model")$k
+  lapply(chain_matrices(fit), function(draws) {
+    colMeans(draws[, paste0("size[", seq_len(k), "]"), drop = FALSE])
+  })
+}
+
+# The topics of each chain in the order of those of one chain, the one with the
+# highest mean log joint density; the largest over all chains first.  They are
+# paired so that the sum of the affinities sum_w sqrt(phi_w phi'_w)
+# (Bhattacharyya 1943) is largest (Hungarian algorithm).  `order`: chains x
+# topics, the chain's own numbers; `affinity`: chains x topics, from 0 to 1.
+match_topics <- function(fit, topics = chain_topics(fit),
+                         sizes = chain_sizes(fit)) {
+  joint <- vapply(chain_matrices(fit), function(draws) {
+    mean(draws[, "log_joint"])
+  }, 0)
+  pivot <- which.max(joint)
+  reference <- order(-sizes[[pivot]])
+  roots <- sqrt(topics[[pivot]]$phi[reference, , drop = FALSE])
+  matched <- lapply(seq_along(topics), function(chain) {
+    if (chain == pivot) {
+      return(list(order = reference, affinity = rep(1, length(reference))))
+    }
+    affinity <- tcrossprod(roots, sqrt(topics[[chain]]$phi))
+    to <- as.integer(clue::solve_LSAP(affinity, maximum = TRUE))
+    list(order = to, affinity = affinity[cbind(seq_along(to), to)])
+  })
+  order <- do.call(rbind, lapply(matched, `[[`, "order"))
+  affinity <- do.call(rbind, lapply(matched, `[[`, "affinity"))
+  own <- vapply(seq_along(sizes), function(chain) {
+    sizes[[chain]][order[chain, ]]
+  }, numeric(ncol(order)))
+  largest <- order(-rowSums(matrix(own, ncol(order))))
+  list(
+    order = order[, largest, drop = FALSE],
+    affinity = affinity[, largest, drop = FALSE]
+  )
+}
+
+#' Topics of a fit
+#'
+#' `topic_estimates()` gives the posterior means and standard deviations of the
+#' topics' distributions over terms and of the documents' shares of topics.
+#' They are accumulated as the chains run, over all kept draws, and include the
+#' uncertainty of the Dirichlet distributions given the tokens' topics.
+#'
+#' Chains number their topics differently. Those of each chain are paired with
+#' those of the chain with the highest mean log joint density, so that the sum
+#' of the affinities \eqn{\sum_w \sqrt{\phi_{tw} \phi'_{tw}}}{sum_w sqrt(phi_tw
+#' phi'_tw)} of the pairs is largest, and the results are averaged over the
+#' chains, the standard deviation with what the chains differ by. `affinity`
+#' tells how well the pairs agree: 1 for the same distribution, 0 for no term in
+#' common. Where it is low (below about 0.7) the chains found different topics,
+#' and their average is of little use: look at one chain, by `chain`.
+#'
+#' @param fit A fit made by [gibbs_lda()].
+#' @param chain `NULL` (default): all chains, matched and averaged. Or the
+#'   number of one chain.
+#' @return A list: `phi` and `phi_sd` (topics x terms), `theta` and `theta_sd`
+#'   (documents x topics), `share` (of each topic in all tokens), `affinity`
+#'   (chains x topics), `order` (chains x topics: the number that the topic has
+#'   in the chain's columns), `switched` (chains x topics: the share of kept
+#'   draws in which most of the tokens that the topic had at the first kept draw
+#'   were in another). The largest topic is the first.
+#' @section Errors: `gibbsite_error_argument` for anything but a fit of
+#'   [gibbs_lda()] and a chain that is not there.
+#' @references
+#' Bhattacharyya A (1943). On a measure of divergence between two statistical
+#' populations defined by their probability distributions. *Bulletin of the
+#' Calcutta Mathematical Society* 35, 99-109.
+#' @seealso [top_terms()], [tidy.gibbs_lda()].
+#' @examples
+#' corpus <- sim_lda(50, k = 3, terms = 40, tokens = 60)
+#' fit <- gibbs_lda(corpus$x, 3, draws = 100, burnin = 200, chains = 2,
+#'   seed = 1, progress = FALSE
+#' )
+#' topics <- topic_estimates(fit)
+#' topics$share
+#' topics$affinity
+#' @export
+topic_estimates <- function(fit, chain = NULL) {
+  check_needed(fit = "a fit made by gibbs_lda()")
+  check_lda(fit)
+  estimate_topics(fit, chain, c("phi", "theta"), rlang::current_env())
+}
+
+# The same with phi alone, or both blocks: theta has a row a document.
+estimate_topics <- function(fit, chain, blocks = "phi",
+                            call = rlang::caller_env()) {
+  model <- fit_part(fit, "model")
+  topics <- chain_topics(fit, blocks)
+  sizes <- chain_sizes(fit)
+  if (!is.null(chain)) {
+    chain <- check_count(
+      chain, max = length(topics), max_why = "chains of the fit", call = call
+    )
+    topics <- topics[chain]
+    sizes <- sizes[chain]
+    order <- matrix(order(-sizes[[1L]]), 1L)
+    matching <- list(order = order, affinity = 0 * order + 1)
+  } else {
+    matching <- match_topics(fit, topics, sizes)
+    chain <- seq_along(topics)
+  }
+  c(
+    average_phi(model, topics, matching$order),
+    if ("theta" %in% blocks) average_theta(model, topics, matching$order),
+    describe_topics(model, topics, sizes, matching, chain)
+  )
+}
+
+average_phi <- function(model, topics, order) {
+  own <- function(part) {
+    function(c) topics[[c]][[part]][order[c, ], , drop = FALSE]
+  }
+  phi <- pool(length(topics), own("phi"), own("phi_var"))
+  names <- list(topic = as.character(seq_len(model$k)), model$terms)
+  list(
+    phi = `dimnames<-`(phi$mean, names), phi_sd = `dimnames<-`(phi$sd, names)
+  )
+}
+
+average_theta <- function(model, topics, order) {
+  own <- function(part) {
+    function(c) topics[[c]][[part]][, order[c, ], drop = FALSE]
+  }
+  theta <- pool(length(topics), own("theta"), own("theta_var"))
+  names <- list(model$documents, topic = as.character(seq_len(model$k)))
+  list(
+    theta = `dimnames<-`(theta$mean, names),
+    theta_sd = `dimnames<-`(theta$sd, names)
+  )
+}
+
+describe_topics <- function(model, topics, sizes, matching, chain) {
+  numbers <- as.character(seq_len(model$k))
+  by_chain <- list(chain = as.character(chain), topic = numbers)
+  ordered <- function(values) {
+    out <- do.call(rbind, lapply(seq_along(topics), function(c) {
+      values(c)[matching$order[c, ]]
+    }))
+    matrix(out, length(topics), model$k, dimnames = by_chain)
+  }
+  share <- colMeans(ordered(function(c) sizes[[c]])) / model$nobs
+  list(
+    share = stats::setNames(share, numbers),
+    affinity = matrix(matching$affinity, length(topics), dimnames = by_chain),
+    order = matrix(matching$order, length(topics), dimnames = by_chain),
+    switched = ordered(function(c) topics[[c]]$switched)
+  )
+}
+
+# Mean and standard deviation over chains of equal length: the variance within
+# chains and that of their means.
+pool <- function(chains, mean_of, variance_of) {
+  mean <- 0
+  second <- 0
+  for (c in seq_len(chains)) {
+    m <- mean_of(c)
+    mean <- mean + m / chains
+    second <- second + (variance_of(c) + m^2) / chains
+  }
+  list(mean = mean, sd = sqrt(pmax(second - mean^2, 0)))
+}
+
+#' The most probable terms of each topic
+#'
+#' @inheritParams topic_estimates
+#' @param n Whole number, at least 1 (default 10): how many terms.
+#' @return A data frame of class `lda_top_terms` with a row for each topic and
+#'   rank: `topic`, `share` (of the topic in all tokens), `affinity` (the least
+#'   over the chains, see [topic_estimates()]), `rank`, `term`, `probability`
+#'   and `sd`. It is printed with one line a topic.
+#' @section Errors: As for [topic_estimates()].
+#' @examples
+#' corpus <- sim_lda(50, k = 3, terms = 40, tokens = 60)
+#' fit <- gibbs_lda(corpus$x, 3, draws = 100, burnin = 200, chains = 2,
+#'   seed = 1, progress = FALSE
+#' )
+#' top_terms(fit, 5)
+#' @export
+top_terms <- function(fit, n = 10, chain = NULL) {
+  check_needed(fit = "a fit made by gibbs_lda()")
+  check_lda(fit)
+  n <- check_count(n)
+  table_of_terms(estimate_topics(fit, chain), n)
+}
+
+table_of_terms <- function(topics, n) {
+  terms <- colnames(topics$phi)
+  n <- min(n, length(terms))
+  rows <- lapply(seq_len(nrow(topics$phi)), function(t) {
+    top <- order(-topics$phi[t, ])[seq_len(n)]
+    data.frame(
+      topic = t, share = topics$share[[t]],
+      affinity = min(topics$affinity[, t]), rank = seq_len(n),
+      term = terms[top], probability = unname(topics$phi[t, top]),
+      sd = unname(topics$phi_sd[t, top])
+    )
+  })
+  structure(
+    do.call(rbind, rows), class = c("lda_top_terms", "data.frame"),
+    chains = nrow(topics$affinity)
+  )
+}
+
+#' @export
+print.lda_top_terms <- function(x, ...) {
+  needed <- c("topic", "share", "affinity", "rank", "term")
+  if (is.null(attr(x, "chains")) || !all(needed %in% names(x))) {
+    return(invisible(print(as.data.frame(x), ...)))
+  }
+  one <- x[!duplicated(x$topic), ]
+  words <- vapply(one$topic, function(t) {
+    paste(x$term[x$topic == t], collapse = " ")
+  }, "")
+  match <- if (attr(x, "chains") > 1) {
+    paste0("  ", formatC(one$affinity, format = "f", digits = 2))
+  }
+  lines <- paste0(
+    formatC(one$topic, width = nchar(max(one$topic))), "  ",
+    formatC(100 * one$share, format = "f", digits = 1, width = 4), "%",
+    match, "  ", words
+  )
+  width <- max(40, getOption("width"))
+  long <- nchar(lines) > width
+  lines[long] <- paste0(substr(lines[long], 1, width - 3), "...")
+  writeLines(lines)
+  if (attr(x, "chains") > 1) {
+    writeLines(
+      "(share of all tokens; least affinity between chains, 1 = the same topic)"
+    )
+  }
+  invisible(x)
+}
+
+#' @export
+as.data.frame.lda_top_terms <- function(x, ...) {
+  attr(x, "chains") <- NULL
+  class(x) <- "data.frame"
+  x
+}
+
+#' Distances between topics
+#'
+#' The Hellinger distance \eqn{\sqrt{1 - \sum_w \sqrt{\phi_{tw} \phi_{sw}}}}{
+#' sqrt(1 - sum_w sqrt(phi_tw phi_sw))} between the mean distributions of each
+#' two topics: 0 for the same, 1 for no term in common.
+#'
+#' @inheritParams topic_estimates
+#' @return An object of class `dist`.
+#' @examples
+#' corpus <- sim_lda(50, k = 3, terms = 40, tokens = 60)
+#' fit <- gibbs_lda(corpus$x, 3, draws = 100, burnin = 200, chains = 2,
+#'   seed = 1, progress = FALSE
+#' )
+#' topic_distances(fit)
+#' @export
+topic_distances <- function(fit, chain = NULL) {
+  check_needed(fit = "a fit made by gibbs_lda()")
+  check_lda(fit)
+  hellinger(estimate_topics(fit, chain)$phi)
+}
+
+hellinger <- function(phi) {
+  affinity <- tcrossprod(sqrt(phi))
+  distance <- sqrt(pmax(1 - affinity, 0))
+  diag(distance) <- 0
+  stats::as.dist(distance)
+}
+
+#' @rdname draws_of
+#' @export
+draws_of.gibbs_lda <- function(x, block, ...) {
+  check_no_more(...)
+  if (!missing(block) && is.character(block) && length(block) == 1L) {
+    check_kept(x, intersect(block, c("theta", "phi", "z")),
+               rlang::current_env())
+  }
+  NextMethod()
+}
+
+check_kept <- function(fit, blocks, call) {
+  lacking <- setdiff(blocks, fit_part(fit, "model")$keep)
+  if (length(lacking) > 0L) {
+    abort_argument(
+      c(
+        "The fit did not store the draws of {.val {lacking}}.",
+        i = "Fit with {.code keep = {deparse(blocks)}};
+             {.fn topic_estimates} has means and standard deviations."
+      ),
+      call = call
+    )
+  }
+}
+
+# Draw s of phi (k x V), theta (k x D) and alpha out of the matrix of all draws.
+block_of_draw <- function(model, draws, s, block) {
+  k <- model$k
+  V <- length(model$terms)
+  D <- length(model$documents)
+  # read by place: names of so many columns are slow
+  columns <- which(startsWith(model$columns, paste0(block, "[")))
+  values <- unname(draws[s, columns])
+  if (block == "phi") matrix(values, k, V) else t(matrix(values, D, k))
+}
+
+alpha_of_draw <- function(model, draws, s) {
+  if ("alpha" %in% model$columns) draws[[s, "alpha"]] else model$prior$alpha
+}
+
+#' Coherence of topics
+#'
+#' How often the top terms of a topic occur in the same documents. With
+#' \eqn{D(w)} documents that have term \eqn{w}, \eqn{D(v, w)} that have both, of
+#' \eqn{D} in all, and the top terms \eqn{w_1, \dots, w_n}, most probable first:
+#'
+#' * `umass` (Mimno et al. 2011): \eqn{\sum_{m = 2}^n \sum_{l < m} \log
+#'   \frac{D(w_m, w_l) + 1}{D(w_l)}}{sum_{l < m} log((D(w_m, w_l) + 1) /
+#'   D(w_l))};
+#' * `npmi` (Bouma 2009; Lau et al. 2014): the mean over pairs of \eqn{\log
+#'   \frac{p(v, w)}{p(v) p(w)} / (-\log p(v, w))}{log(p(v, w) / (p(v) p(w))) /
+#'   (-log p(v, w))} with \eqn{p = D(\cdot) / D}{p = D(.) / D}, between -1
+#'   (never together) and 1 (always).
+#'
+#' @inheritParams topic_estimates
+#' @param n Whole number, at least 2 (default 10): how many top terms.
+#' @param x `NULL` for the documents of the fit, or others in which the terms
+#'   are to be counted.
+#' @return A data frame with the columns `topic`, `umass`, `npmi` and `terms`.
+#'   The higher the more coherent.
+#' @section Errors: As for [topic_estimates()]; a fit without its data needs
+#'   `x`.
+#' @references
+#' Mimno D, Wallach H, Talley E, Leenders M, McCallum A (2011). Optimizing
+#' semantic coherence in topic models. *EMNLP*, 262-272.
+#'
+#' Bouma G (2009). Normalized (pointwise) mutual information in collocation
+#' extraction. *GSCL*, 31-40.
+#'
+#' Lau JH, Newman D, Baldwin T (2014). Machine reading tea leaves. *EACL*,
+#' 530-539. \doi{10.3115/v1/E14-1056}
+#' @examples
+#' corpus <- sim_lda(50, k = 3, terms = 40, tokens = 60)
+#' fit <- gibbs_lda(corpus$x, 3, draws = 100, burnin = 200, chains = 2,
+#'   seed = 1, progress = FALSE
+#' )
+#' coherence(fit, 5)
+#' @export
+coherence <- function(fit, n = 10, x = NULL, chain = NULL) {
+  check_needed(fit = "a fit made by gibbs_lda()")
+  call <- rlang::current_env()
+  check_lda(fit)
+  n <- check_count(n, min = 2)
+  tokens <- if (is.null(x)) {
+    lda_tokens(fit, "x", call)
+  } else {
+    as_counts(
+      x, empty = "keep", known = fit_part(fit, "model")$terms, arg = "x",
+      call = call
+    )
+  }
+  top <- as.data.frame(top_terms(fit, n, chain))
+  terms <- unique(match(top$term, tokens$terms))
+  own <- tokens$word %in% terms
+  document <- document_of_token(tokens)
+  present <- Matrix::sparseMatrix(
+    i = document[own], j = match(tokens$word[own], terms), x = 1,
+    dims = c(length(tokens$documents), length(terms))
+  )
+  present@x[] <- 1
+  together <- as.matrix(Matrix::crossprod(present))
+  rows <- lapply(split(top, top$topic), function(topic) {
+    at <- match(match(topic$term, tokens$terms), terms)
+    cbind(
+      topic = topic$topic[[1L]],
+      coherence_of(together[at, at, drop = FALSE], length(tokens$documents)),
+      terms = paste(topic$term, collapse = " ")
+    )
+  })
+  out <- do.call(rbind, rows)
+  rownames(out) <- NULL
+  out
+}
+
+# together: documents that have both terms (on the diagonal, the term), most
+# probable first.
+coherence_of <- function(together, documents) {
+  if (nrow(together) < 2L) {
+    return(data.frame(umass = NA_real_, npmi = NA_real_))
+  }
+  alone <- diag(together)
+  later <- row(together)[lower.tri(together)]
+  earlier <- col(together)[lower.tri(together)]
+  both <- together[lower.tri(together)]
+  known <- alone[earlier] > 0
+  umass <- sum(log((both[known] + 1) / alone[earlier][known]))
+  joint <- both / documents
+  apart <- alone[later] * alone[earlier] / documents^2
+  npmi <- ifelse(
+    both == 0, -1, ifelse(joint == 1, 1, log(joint / apart) / -log(joint))
+  )
+  data.frame(umass = umass, npmi = mean(npmi))
+}
+
+#' A fit for LDAvis
+#'
+#' The arguments that `LDAvis::createJSON()` takes, by their names there.
+#'
+#' @inheritParams topic_estimates
+#' @return A list: `phi` (topics x terms), `theta` (documents x topics),
+#'   `doc.length`, `vocab` and `term.frequency`.
+#' @section Errors: As for [topic_estimates()]; the fit must hold its data.
+#' @references
+#' Sievert C, Shirley K (2014). LDAvis: a method for visualizing and
+#' interpreting topics. *Workshop on Interactive Language Learning*, 63-70.
+#' \doi{10.3115/v1/W14-3110}
+#' @examples
+#' corpus <- sim_lda(50, k = 3, terms = 40, tokens = 60)
+#' fit <- gibbs_lda(corpus$x, 3, draws = 100, burnin = 200, chains = 2,
+#'   seed = 1, progress = FALSE
+#' )
+#' str(ldavis_data(fit))
+#' @export
+ldavis_data <- function(fit, chain = NULL) {
+  check_needed(fit = "a fit made by gibbs_lda()")
+  call <- rlang::current_env()
+  check_lda(fit)
+  tokens <- lda_tokens(fit, NULL, call)
+  topics <- topic_estimates(fit, chain)
+  # its sums must be one to the last bit that it looks at
+  list(
+    phi = topics$phi / rowSums(topics$phi),
+    theta = topics$theta / rowSums(topics$theta),
+    doc.length = document_lengths_of(tokens), vocab = tokens$terms,
+    term.frequency = tabulate(tokens$word, length(tokens$terms))
+  )
+}
+
+# ---- Summary ----------------------------------------------------------------
+
+#' @rdname summary.gibbsite_fit
+#' @export
+summary.gibbs_lda <- function(object, variables = NULL,
+                              probs = c(0.025, 0.5, 0.975), ...) {
+  columns <- fit_part(object, "model")$columns
+  scalars <- columns[!grepl("[", columns, fixed = TRUE)]
+  out <- summary.gibbsite_fit(
+    object, variables = variables %||% scalars, probs = probs, ...
+  )
+  attr(out, "topics") <- top_terms(object, 7)
+  class(out) <- c("lda_summary", class(out))
+  out
+}
+
+#' @export
+print.lda_summary <- function(x, ...) {
+  NextMethod()
+  topics <- attr(x, "topics")
+  if (!is.null(topics)) {
+    writeLines(c("", "Topics, by their most probable terms:"))
+    shown <- topics[topics$topic <= 20, ]
+    attr(shown, "chains") <- attr(topics, "chains")
+    print(shown)
+    more <- max(topics$topic) - 20
+    if (more > 0) {
+      writeLines(paste0("... ", more, " more: top_terms(fit)"))
+    }
+  }
+  invisible(x)
+}
+
+#' @export
+as.data.frame.lda_summary <- function(x, ...) {
+  attr(x, "topics") <- NULL
+  class(x) <- setdiff(class(x), "lda_summary")
+  as.data.frame(x, ...)
+}
+
+#' Tidy a topic model
+#'
+#' @param x A fit made by [gibbs_lda()].
+#' @param matrix `NULL` (default): one row for each stored quantity, as for
+#'   every fit. `"phi"`: one row for each topic and term; `"theta"`: one row for
+#'   each document and topic, both as in [topic_estimates()].
+#' @param conf.level As in [tidy.gibbsite_fit()].
+#' @param chain As in [topic_estimates()].
+#' @param ... Not used.
+#' @return A data frame; for `"phi"` with the columns `topic`, `term`,
+#'   `estimate` and `std.error`, for `"theta"` with `document`, `topic`,
+#'   `estimate` and `std.error`.
+#' @section Errors: As for [topic_estimates()].
+#' @examples
+#' corpus <- sim_lda(50, k = 3, terms = 40, tokens = 60)
+#' fit <- gibbs_lda(corpus$x, 3, draws = 100, burnin = 200, chains = 2,
+#'   seed = 1, progress = FALSE
+#' )
+#' head(tidy(fit, matrix = "phi"))
+#' @export
+tidy.gibbs_lda <- function(x, matrix = NULL, conf.level = 0.95, chain = NULL,
+                           ...) {
+  check_no_more(...)
+  if (is.null(matrix)) {
+    return(tidy.gibbsite_fit(x, conf.level = conf.level))
+  }
+  matrix <- check_choice(matrix, c("phi", "theta"))
+  topics <- estimate_topics(x, chain, unique(c("phi", matrix)))
+  mean <- topics[[matrix]]
+  sd <- topics[[paste0(matrix, "_sd")]]
+  sides <- expand.grid(
+    row = seq_len(nrow(mean)), column = seq_len(ncol(mean))
+  )
+  names <- if (matrix == "phi") {
+    data.frame(topic = sides$row, term = colnames(mean)[sides$column])
+  } else {
+    data.frame(document = rownames(mean)[sides$row], topic = sides$column)
+  }
+  cbind(names, estimate = as.vector(mean), std.error = as.vector(sd))
+}

@@ -1,0 +1,251 @@
+# What glm() users expect of a logistic regression: fitted values, residuals, log
+# likelihood, formula, terms, model frame, simulate(), update(), augment().
+
+#' Fitted values, residuals and data of a logistic regression
+#'
+#' `fitted()` are the posterior predictive probabilities of the observations,
+#' `predict(fit, type = "response")`. `residuals()` are differences between the
+#' observed proportions of success and these: as they are (`"response"`),
+#' divided by their binomial standard deviation (`"pearson"`), or square roots
+#' of the contributions to the deviance with their sign (`"deviance"`).
+#' `simulate()` makes new responses from the posterior predictive distribution,
+#' each from a draw of its own. `logLik()` is the log-likelihood at the mode,
+#' with the number of coefficients as its degrees of freedom (a prior makes it
+#' fewer in effect), so that [stats::AIC()] can be compared with that of
+#' [stats::glm()]; for model comparison see [log_evidence()] and `loo()`.
+#'
+#' `formula()`, `terms()`, `model.frame()`, `model.matrix()`, `family()` and
+#' `nobs()` give what they say.
+#'
+#' @param object,formula,x A fit of [laplace_logistic()].
+#' @param type `"deviance"` (default), `"pearson"` or `"response"`.
+#' @param nsim Whole number, 1 or more: how many data sets.
+#' @param seed `NULL`, or a whole number for [set.seed()]; R's generator is then
+#'   put back as it was.
+#' @param ... Not used.
+#' @return Vectors with the names of the rows, of the length of the data (rows
+#'   left out by [stats::na.exclude()] are `NA`); `simulate()` a data frame with
+#'   `nsim` columns in the form of the response, and the state of the generator
+#'   in its attribute `seed`.
+#' @section Errors: `gibbsite_error_state` for a fit without its data.
+#' @examples
+#' fit <- laplace_logistic(am ~ wt, mtcars, seed = 1)
+#' head(fitted(fit))
+#' head(residuals(fit, "pearson"))
+#' head(simulate(fit, 2, seed = 1))
+#' logLik(fit)
+#' @name logistic-data
+NULL
+
+#' @rdname logistic-data
+#' @importFrom stats fitted
+#' @export
+fitted.laplace_logistic <- function(object, ...) {
+  check_no_more(...)
+  check_frame(fit_part(object, "model"))
+  predict(object, type = "response")
+}
+
+#' @rdname logistic-data
+#' @importFrom stats residuals
+#' @export
+residuals.laplace_logistic <- function(object,
+                                       type = c(
+                                         "deviance", "pearson", "response"
+                                       ), ...) {
+  check_no_more(...)
+  type <- check_choice(type, c("deviance", "pearson", "response"))
+  model <- fit_part(object, "model")
+  frame <- check_frame(model)
+  rows <- logistic_rows(model, NULL, NULL, NULL)
+  mean <- predict_moments(object, rows, "response", 0.95, FALSE)$mean
+  y <- frame$y
+  out <- switch(type,
+    response = y - mean,
+    pearson = (y - mean) * sqrt(frame$total / (mean * (1 - mean))),
+    deviance = sign(y - mean) *
+      sqrt(stats::binomial()$dev.resids(y, mean, frame$total))
+  )
+  # no trials, no observation
+  out[frame$trials == 0] <- NA
+  as_excluded(model, with_row_names(out, rows$names))
+}
+
+#' @rdname logistic-data
+#' @importFrom stats logLik
+#' @export
+logLik.laplace_logistic <- function( # nolint: object_name_linter.
+    object, ...) {
+  model <- fit_part(object, "model")
+  check_frame(model)
+  value <- sum(logistic_log_lik(model, rbind(model$data$map)))
+  structure(
+    value, df = length(model$columns), nobs = model$nobs, class = "logLik"
+  )
+}
+
+#' @rdname logistic-data
+#' @importFrom stats formula
+#' @export
+formula.laplace_logistic <- function(x, ...) {
+  design <- logistic_design(fit_part(x, "model"))
+  if (is.null(design$formula)) {
+    abort_argument("The fit was made from a matrix: it has no formula.")
+  }
+  design$formula
+}
+
+#' @rdname logistic-data
+#' @importFrom stats terms
+#' @export
+terms.laplace_logistic <- function(x, ...) {
+  design <- logistic_design(fit_part(x, "model"))
+  if (is.null(design$terms)) {
+    abort_argument("The fit was made from a matrix: it has no terms.")
+  }
+  design$terms
+}
+
+#' @rdname logistic-data
+#' @importFrom stats model.frame
+#' @export
+model.frame.laplace_logistic <- function(formula, ...) {
+  frame <- check_frame(fit_part(formula, "model"))
+  if (is.null(frame$model)) {
+    abort_argument("The fit was made from a matrix: it has no model frame.")
+  }
+  frame$model
+}
+
+#' @rdname logistic-data
+#' @importFrom stats model.matrix
+#' @export
+model.matrix.laplace_logistic <- function(object, ...) {
+  check_frame(fit_part(object, "model"))$x
+}
+
+#' @rdname logistic-data
+#' @importFrom stats family
+#' @export
+family.laplace_logistic <- function(object, ...) {
+  check_whole_fit(object, "object", rlang::current_env())
+  stats::binomial()
+}
+
+#' @rdname logistic-data
+#' @importFrom stats simulate
+#' @export
+simulate.laplace_logistic <- function(object, nsim = 1, seed = NULL, ...) {
+  check_unlocked()
+  check_no_more(...)
+  nsim <- check_count(nsim)
+  model <- fit_part(object, "model")
+  frame <- check_frame(model)
+  if (!is.null(seed)) {
+    generator <- save_generator()
+    on.exit(restore_generator(generator))
+    set.seed(check_count(seed, -.Machine$integer.max, .Machine$integer.max))
+  } else {
+    stats::runif(1) # there may be no state yet
+  }
+  began <- get(".Random.seed", globalenv())
+  draws <- do.call(rbind, chain_matrices(object))
+  values <- lapply(seq_len(nsim), function(s) {
+    w <- draws[sample.int(nrow(draws), 1L), , drop = FALSE]
+    eta <- logistic_linpred(frame$x, w, frame$offset)
+    as_outcome(frame, draw_successes(stats::plogis(as.vector(eta)),
+                                     frame$trials))
+  })
+  names(values) <- paste0("sim_", seq_len(nsim))
+  structure(
+    values, class = "data.frame", seed = began,
+    row.names = frame$row_names %||% seq_along(frame$y)
+  )
+}
+
+# Successes in the form of the response.
+as_outcome <- function(frame, successes) {
+  response <- frame$response
+  switch(response$kind,
+    factor = factor(
+      response$levels[1L + successes], levels = response$levels
+    ),
+    logical = successes == 1,
+    counts = cbind(
+      successes = successes, failures = frame$trials - successes
+    ),
+    successes
+  )
+}
+
+#' @rdname update.gibbsite_fit
+#' @param formula. For a fit by formula: changes to it, as in
+#'   [stats::update.formula()].
+#' @export
+update.laplace_logistic <- function(object,
+                                    formula., # nolint: object_name_linter.
+                                    ..., evaluate = TRUE) {
+  evaluate <- check_flag(evaluate)
+  if (missing(formula.)) {
+    out <- NextMethod(evaluate = FALSE)
+  } else {
+    new <- stats::update.formula(formula.laplace_logistic(object), formula.)
+    out <- update.gibbsite_fit(object, ..., evaluate = FALSE)
+    out$formula <- new
+  }
+  if (evaluate) eval(out, parent.frame()) else out
+}
+
+#' Observations with their predictions
+#'
+#' @param x A fit of [laplace_logistic()].
+#' @param data `NULL` (default) for the model frame, or the data frame that the
+#'   fit was made with, row for row.
+#' @param newdata `NULL`, or new observations.
+#' @param conf.level Number between 0 and 1, default 0.95: the posterior
+#'   probability of the interval.
+#' @param ... Not used.
+#' @return The data frame with the columns `.fitted` (probability of success),
+#'   `.sd`, `.lower` and `.upper` beside it, and for the fit's own data `.resid`
+#'   (deviance residuals).
+#' @section Errors: `gibbsite_error_argument` when `data` has another number of
+#'   rows than the data of the fit, and what [predict.laplace_logistic()]
+#'   raises.
+#' @examples
+#' fit <- laplace_logistic(am ~ wt, mtcars, seed = 1)
+#' head(augment(fit))
+#' @export
+augment.laplace_logistic <- function(x, data = NULL, newdata = NULL,
+                                     conf.level = 0.95, ...) {
+  call <- rlang::current_env()
+  check_no_more(...)
+  level <- check_number(conf.level, lower = 0, upper = 1, lower_open = TRUE,
+                        upper_open = TRUE)
+  model <- fit_part(x, "model")
+  if (!is.null(data) && !is.data.frame(data)) {
+    abort_expected(data, "a data frame", TRUE, "data", call)
+  }
+  prediction <- predict(
+    x, newdata, type = "response", interval = TRUE, level = level
+  )
+  names(prediction) <- c(".fitted", ".sd", ".lower", ".upper")
+  if (!is.null(newdata)) {
+    return(cbind(as.data.frame(newdata), prediction))
+  }
+  prediction$.resid <- unname(residuals.laplace_logistic(x))
+  own <- data %||% model$frame$model
+  if (!is.null(data)) {
+    check_data_frame(data, "data", call)
+  }
+  if (is.null(own)) {
+    return(prediction)
+  }
+  if (nrow(own) != nrow(prediction)) {
+    abort_argument(
+      "{.arg data} must have {nrow(prediction)} row{?s}, as the fit has
+       observations, not {nrow(own)}.",
+      call = call
+    )
+  }
+  cbind(as.data.frame(own), prediction)
+}

@@ -1,0 +1,163 @@
+# The model behind laplace_logistic(), and its densities.
+
+logistic_model <- function(parts, prior, start, method, correct, call) {
+  frame <- logistic_frame(parts)
+  p <- length(parts$columns)
+  if (p == 0L) {
+    abort_argument("The model has no coefficients.", call = call)
+  }
+  check_square_size(
+    p, 2, "The precision matrix of the coefficients of {.arg x} has",
+    "Use fewer columns", call
+  )
+  nobs <- sum(frame$total > 0)
+  if (nobs == 0L) {
+    abort_argument("There are no observations with trials.", call = call)
+  }
+  found <- parts$found %||% measure_columns(frame$x, frame$total)
+  design <- describe_design(frame$x, parts$columns, found, call)
+  prior <- complete_logistic_prior(prior, design, call)
+  quadratic <- prior_precision(prior)
+  start <- check_numeric_vector(
+    start, length = p, length_why = "the number of coefficients",
+    null_ok = TRUE, arg = "start", call = call
+  )
+  tell_constant_response(frame, quadratic$flat)
+  found <- search_mode_logistic(frame, quadratic, start, method, parts$columns,
+                                call)
+  evidence <- if (length(quadratic$flat) > 0L) {
+    NA_real_
+  } else {
+    laplace_log_evidence(found$log_joint, found$precision_factor)
+  }
+  new_laplace_model(
+    "laplace_logistic_model",
+    name = "laplace_logistic", title = "Logistic regression",
+    map = found$map, precision_factor = found$precision_factor, prior = prior,
+    nobs = nobs, columns = parts$columns,
+    log_evidence = evidence, log_joint_map = found$log_joint,
+    trace = found$trace, iterations = length(found$trace) - 1L, method = method,
+    correct = correct, design = logistic_design_of(frame), frame = frame
+  )
+}
+
+# What predictions for new data need, and is no data.
+logistic_design_of <- function(frame) {
+  c(
+    frame[c("terms", "xlevels", "contrasts", "formula", "response")],
+    list(offset = !is.null(frame$offset))
+  )
+}
+
+#' @exportS3Method
+model_headline.laplace_logistic_model <- function(model) {
+  p <- length(model$columns)
+  cli::pluralize(
+    "Logistic regression: {p} coefficient{?s}, {model$nobs} ",
+    "observation{?s}; Laplace approximation"
+  )
+}
+
+#' @exportS3Method
+model_comparable.laplace_logistic_model <- function(model) {
+  bare <- function(x) {
+    if (!is.null(x)) attr(x, ".Environment") <- NULL
+    x
+  }
+  for (part in c("frame", "design")) {
+    for (name in intersect(c("formula", "terms"), names(model[[part]]))) {
+      model[[part]][name] <- list(bare(model[[part]][[name]]))
+    }
+  }
+  if (!is.null(model$frame$model)) {
+    attr(model$frame$model, "terms") <- bare(attr(model$frame$model, "terms"))
+  }
+  model
+}
+
+check_frame <- function(model, call = rlang::caller_env()) {
+  if (is.null(model$frame)) {
+    abort_state(
+      c(
+        "The fit no longer holds its data.",
+        i = "It was made with {.code keep_data = FALSE} or {.fn drop_data}."
+      ),
+      call = call
+    )
+  }
+  model$frame
+}
+
+# A row a vector of parameters.
+parameter_rows <- function(w, p) {
+  if (is.matrix(w)) w else matrix(w, ncol = p)
+}
+
+#' @exportS3Method
+model_log_joint.laplace_logistic_model <- function(model, w) {
+  logistic_log_joint(model, w)
+}
+
+#' @exportS3Method
+is_check_cheap.laplace_logistic_model <- function(model, draws) {
+  # about a nanosecond a product and 20 an exponential
+  as.numeric(draws) * nrow(model$frame$x) * (length(model$columns) + 20) < 3e8
+}
+
+# ---- Densities --------------------------------------------------------------
+
+# log p(y | w) + log p(w), every constant included (a flat direction counts as
+# having density 1), for each row of w.
+logistic_log_joint <- function(model, w) {
+  frame <- check_frame(model)
+  density <- logistic_density(frame, prior_precision(model$prior))
+  w <- parameter_rows(w, length(model$columns))
+  .Call(C_logistic_draws, density, t(unname(w)), 0)
+}
+
+# log p(y_i | w), rows of w by observations, with weights and binomial
+# coefficients.
+logistic_log_lik <- function(model, w) {
+  frame <- check_frame(model)
+  density <- logistic_density(frame, prior_precision(model$prior))
+  w <- parameter_rows(w, length(model$columns))
+  values <- .Call(C_logistic_draws, density, t(unname(w)), 1)
+  if (!is.null(frame$trials)) {
+    coefficient <- (frame$weights %||% 1) *
+      lchoose(frame$trials, round(frame$trials * frame$y))
+    values <- values + rep(coefficient, each = nrow(values))
+  }
+  values
+}
+
+# o + x w, rows of w by rows of x.
+logistic_linpred <- function(x, w, offset = NULL) {
+  none <- numeric(nrow(x))
+  w <- parameter_rows(w, ncol(x))
+  .Call(
+    C_logistic_draws,
+    list(
+      x = design_for_c(x), success = none, total = none,
+      offset = if (!is.null(offset)) as.double(offset),
+      precision = numeric(ncol(x)), constant = 0
+    ),
+    t(unname(w)), 2
+  )
+}
+
+# With successes alone, or failures alone, nothing but the prior keeps the
+# coefficients from infinity.
+tell_constant_response <- function(frame, flat) {
+  none <- max(frame$success) <= 0
+  all <- identical(frame$success, frame$total)
+  if (!none && !all || length(flat) > 0L) {
+    return(invisible())
+  }
+  what <- if (none) "failure" else "success"
+  name <- frame$response$name
+  inform_gibbsite(
+    c(i = "Every observation of `{name}` is a {what}: the prior alone keeps the
+           coefficients finite."),
+    class = "constant_response"
+  )
+}

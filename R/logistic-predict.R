@@ -1,0 +1,588 @@
+# Predictions of a logistic regression: new rows, the linear predictor, means,
+# intervals and draws.
+
+# terms, levels, contrasts, formula and response: kept without the data.
+logistic_design <- function(model) model$design %||% model$frame
+
+# list(x, offset, names, data): the rows to predict.  x: n x p, dense or sparse;
+# data: the data frame that they were made of, NULL with a matrix.
+logistic_rows <- function(model, newdata, offset, call) {
+  if (is.null(newdata)) {
+    if (is.null(model$frame)) {
+      abort_no_data("newdata", call)
+    }
+    if (!is.null(offset)) {
+      abort_argument(
+        "{.arg offset} goes with {.arg newdata}: the fit's own data have
+         theirs.",
+        call = call
+      )
+    }
+    frame <- model$frame
+    return(list(
+      x = frame$x, offset = frame$offset, names = frame$row_names,
+      data = frame$model
+    ))
+  }
+  terms <- logistic_design(model)$terms
+  rows <- if (is.null(terms)) {
+    matrix_rows(model, newdata, call)
+  } else {
+    formula_rows(model, newdata, stats::delete.response(terms), call)
+  }
+  rows$offset <- new_offset(model, rows$offset, offset, nrow(rows$x), call)
+  rows
+}
+
+matrix_rows <- function(model, newdata, call) {
+  columns <- model$columns
+  # a plain vector is one observation
+  if (is.numeric(newdata) && is.null(dim(newdata)) &&
+        length(newdata) == length(columns)) {
+    newdata <- matrix(newdata, 1L, dimnames = list(NULL, names(newdata)))
+  }
+  x <- as_design(newdata, call)
+  if (!is.null(colnames(x)) && all(columns %in% colnames(x))) {
+    x <- x[, columns, drop = FALSE]
+  } else if (ncol(x) != length(columns)) {
+    abort_argument(
+      c(
+        "{.arg newdata} must have {length(columns)} column{?s} like the fit, not
+         {ncol(x)}.",
+        i = "They are {.val {columns}}."
+      ),
+      call = call
+    )
+  }
+  list(x = x, offset = NULL, names = rownames(x), data = NULL)
+}
+
+formula_rows <- function(model, newdata, terms, call) {
+  design <- logistic_design(model)
+  if (!is.data.frame(newdata)) {
+    given <- describe(newdata)
+    abort_argument(
+      "{.arg newdata} must be a data frame, not {given}.", call = call
+    )
+  }
+  check_new_variables(newdata, terms, call)
+  make <- function(...) {
+    tryCatch(
+      suppressWarnings(
+        stats::model.frame(terms, newdata, na.action = stats::na.pass, ...)
+      ),
+      error = function(cnd) {
+        reason <- conditionMessage(cnd)
+        abort_argument(
+          c("The model frame of {.arg newdata} cannot be made.",
+            x = "{reason}"),
+          call = call
+        )
+      }
+    )
+  }
+  check_new_levels(make(), design$xlevels, call)
+  frame <- make(xlev = design$xlevels)
+  check_new_classes(frame, terms, call)
+  x <- stats::model.matrix(terms, frame, contrasts.arg = design$contrasts)
+  storage.mode(x) <- "double"
+  list(
+    x = x, offset = stats::model.offset(frame), names = row.names(newdata),
+    data = newdata, frame = frame
+  )
+}
+
+# A variable that `newdata` lacks would be taken from wherever R finds one of
+# that name; only a single value, such as a degree, may come from there.
+check_new_variables <- function(newdata, terms, call) {
+  wanted <- setdiff(all.vars(terms), names(newdata))
+  env <- environment(terms)
+  lacking <- wanted[!vapply(wanted, function(name) {
+    value <- get0(name, envir = env)
+    is.atomic(value) && length(value) == 1L
+  }, NA)]
+  if (length(lacking) > 0L) {
+    abort_argument(
+      "{.arg newdata} lacks the variable{?s} {.val {lacking}} of the fit.",
+      call = call
+    )
+  }
+}
+
+check_new_levels <- function(frame, xlevels, call) {
+  for (name in names(xlevels)) {
+    seen <- unique(as.character(frame[[name]]))
+    unseen <- setdiff(seen[!is.na(seen)], xlevels[[name]])
+    if (length(unseen) > 0L) {
+      row <- which(as.character(frame[[name]]) == unseen[[1L]])[[1L]]
+      shown <- utils::head(unseen, 3L)
+      known <- utils::head(xlevels[[name]], 5L)
+      abort_argument(
+        c(
+          "{cli::qty(shown)}Level{?s} {.val {shown}} of {.val {name}} in
+           {.arg newdata} {?was/were} not among the data of the fit.",
+          x = "The first is in row {row}.",
+          i = "The fit knows {.val {known}}; leave other rows out, or fit
+               with data that have them."
+        ),
+        call = call, class = "level", variable = name, levels = unseen
+      )
+    }
+  }
+}
+
+check_new_classes <- function(frame, terms, call) {
+  classes <- attr(terms, "dataClasses")
+  tryCatch(
+    stats::.checkMFClasses(classes, frame, TRUE),
+    error = function(cnd) {
+      reason <- conditionMessage(cnd)
+      abort_argument(
+        c("The variables of {.arg newdata} must be of the fit's kind.",
+          x = "{reason}"),
+        call = call
+      )
+    }
+  )
+}
+
+# Offsets that the formula names come with newdata; one that was an argument of
+# the fit must be given again.
+new_offset <- function(model, in_formula, offset, n, call) {
+  terms <- logistic_design(model)$terms
+  as_argument <- isTRUE(logistic_design(model)$offset) &&
+    is.null(attr(terms, "offset"))
+  if (as_argument && is.null(offset)) {
+    abort_argument(
+      c("{.arg offset} is needed for {.arg newdata}: the fit used one.",
+        i = "Give one number for each row, or 0."),
+      call = call
+    )
+  }
+  if (is.null(offset)) {
+    return(in_formula)
+  }
+  offset <- check_numeric_vector(
+    offset, length = c(1, n), length_why = "one for each row of `newdata`",
+    arg = "offset", call = call
+  )
+  rep_len(unname(offset), n) + (in_formula %||% 0)
+}
+
+# ---- The linear predictor ---------------------------------------------------
+
+# list(mean, sd) of x'w + offset under N(map, Sigma), for each row.
+predictor_moments <- function(model, rows) {
+  n <- nrow(rows$x)
+  by <- row_blocks(n, ncol(rows$x), sparse = !is.matrix(rows$x))
+  parts <- lapply(by, function(block) {
+    x <- if (length(by) > 1L || !is.matrix(rows$x)) {
+      as.matrix(rows$x[block, , drop = FALSE])
+    } else {
+      rows$x
+    }
+    .Call(C_logistic_predictor, unname(x), model$data)
+  })
+  mean <- unlist(lapply(parts, `[[`, "mean"))
+  # a predictor that is missing is no arithmetic error
+  mean[is.nan(mean)] <- NA_real_
+  if (!is.null(rows$offset)) {
+    mean <- mean + rows$offset
+  }
+  sd <- unlist(lapply(parts, `[[`, "sd"))
+  sd[is.nan(sd)] <- NA_real_
+  list(mean = mean, sd = sd)
+}
+
+# Rows of a sparse matrix are filled in block by block; a dense one is taken
+# whole.
+row_blocks <- function(n, p, sparse = TRUE, most = 8e6) {
+  size <- if (sparse) max(1, floor(most / max(1, p))) else max(1, n)
+  lapply(seq(1, max(1, n), by = size), function(first) {
+    seq.int(first, length.out = min(size, n - first + 1))
+  })
+}
+
+# E sigma(m + s Z), or its derivative with respect to m.
+logistic_mean <- function(m, s, slope = FALSE) {
+  value <- .Call(C_logistic_mean, as.double(m), as.double(s), slope)
+  value[is.na(m)] <- m[is.na(m)]
+  value
+}
+
+# sd of sigma(m + s Z): sigma' = sigma - sigma^2, so the variance is
+# mean (1 - mean) - slope; for a small s, where that cancels, s sigma'(m).
+logistic_sd <- function(m, s) {
+  mean <- logistic_mean(m, s)
+  variance <- mean * (1 - mean) - logistic_mean(m, s, slope = TRUE)
+  small <- s < 1e-4
+  spread <- sqrt(pmax(variance, 0))
+  spread[small] <- (s * stats::dlogis(m))[small]
+  spread
+}
+
+# ---- Predictions ------------------------------------------------------------
+
+#' Predictions of a logistic regression
+#'
+#' Predictions for the data of the fit or new ones, from the whole posterior and
+#' not its mode alone. `"response"` is the posterior predictive probability of
+#' success
+#' \deqn{P(y = 1 \mid x) = \int \sigma(x^\top w + o)\, p(w \mid y)\, dw
+#'   = E\, \sigma(m + s Z), \quad m = x^\top \hat w + o, \quad
+#'   s^2 = x^\top \Sigma x, \quad Z \sim \mathrm{N}(0, 1),}{
+#'   P(y = 1 | x) = integral of sigma(x'w + o) p(w | data) dw
+#'   = E sigma(m + s Z), m = x'map + o, s^2 = x' Sigma x, Z ~ N(0, 1),}
+#' which is nearer to 1/2 than \eqn{\sigma(m)}{sigma(m)}, the more so the larger
+#' \eqn{s}. The integral has an error below 1e-13 for any \eqn{m} and \eqn{s}:
+#' the logistic function is a mixture of normal distribution functions
+#' (Stefanski 1991), which a normal distribution of its argument leaves one.
+#'
+#' Of a fit with `correct = "importance"` means, standard deviations and
+#' intervals are those of the draws.
+#'
+#' @param object A fit of [laplace_logistic()].
+#' @param newdata `NULL` for the data of the fit, or new observations: a data
+#'   frame with the formula's variables; for a fit of a matrix, a matrix with
+#'   its columns, by name where it has their names. Rows with missing values
+#'   have missing predictions.
+#' @param type `"link"` (default, as in [stats::predict.glm()]): the linear
+#'   predictor; `"response"`: the probability of success; `"class"`: the more
+#'   probable outcome, in the form of the fit's response.
+#' @param interval `FALSE` (default), or `TRUE` for standard deviations and
+#'   intervals of `"link"` or `"response"`.
+#' @param level Number between 0 and 1, default 0.95: the posterior probability
+#'   of each interval.
+#' @param offset For `newdata`, if the fit was made with an argument `offset`:
+#'   a number for each row, or one for all.
+#' @param ... Not used.
+#' @return A vector with the names of the rows; with `interval` a data frame
+#'   with the columns `mean`, `sd`, `lower` and `upper`; for `"class"` a factor,
+#'   or what the response was: a logical vector, or numbers 0 and 1. Each
+#'   observation's prediction is the same, to the last bit, whatever others are
+#'   asked for with it (of a fit with factors of the same levels).
+#' @section Errors: `gibbsite_error_argument` for variables that are missing, of
+#'   another kind, or with levels that the fit has not seen
+#'   (`gibbsite_error_level`), and for `newdata = NULL` when the fit does not
+#'   hold its data.
+#' @references
+#' Stefanski LA (1991). A normal scale mixture representation of the logistic
+#' distribution. *Statistics & Probability Letters* 11, 69-70.
+#' \doi{10.1016/0167-7152(91)90181-P}
+#' @examples
+#' fit <- laplace_logistic(am ~ wt, mtcars, seed = 1)
+#' new <- data.frame(wt = c(2, 3, 6))
+#' predict(fit, new, type = "response", interval = TRUE)
+#' plogis(predict(fit, new)) # at the mode: too sure
+#' predict(fit, new, type = "class")
+#' @export
+predict.laplace_logistic <- function(object, newdata = NULL,
+                                     type = c("link", "response", "class"),
+                                     interval = FALSE, level = 0.95,
+                                     offset = NULL, ...) {
+  call <- rlang::current_env()
+  check_no_more(...)
+  type <- check_choice(type, c("link", "response", "class"))
+  interval <- check_flag(interval)
+  level <- check_number(
+    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
+  )
+  model <- fit_part(object, "model")
+  rows <- logistic_rows(model, newdata, offset, call)
+  if (type == "class") {
+    response <- predict_moments(object, rows, "response", level, FALSE)
+    out <- as_class(model, response$mean, call)
+  } else {
+    out <- predict_moments(object, rows, type, level, interval)
+    out <- if (interval) as.data.frame(out) else out$mean
+  }
+  out <- with_row_names(out, rows$names)
+  if (is.null(newdata)) as_excluded(model, out) else out
+}
+
+with_row_names <- function(x, names) {
+  if (is.data.frame(x)) {
+    if (!is.null(names)) row.names(x) <- names
+  } else {
+    names(x) <- names
+  }
+  x
+}
+
+# Rows that na.exclude left out come back as NA.
+as_excluded <- function(model, x) {
+  stats::napredict(model$frame$na.action, x)
+}
+
+predict_moments <- function(fit, rows, type, level, interval) {
+  model <- fit_part(fit, "model")
+  tails <- c(1 - level, 1 + level) / 2
+  if (is_corrected(model)) {
+    return(drawn_moments(fit, rows, type, tails, interval))
+  }
+  at <- predictor_moments(model, rows)
+  invert <- if (type == "link") identity else stats::plogis
+  out <- list(
+    mean = if (type == "link") at$mean else logistic_mean(at$mean, at$sd)
+  )
+  if (interval) {
+    out$sd <- if (type == "link") at$sd else logistic_sd(at$mean, at$sd)
+    out$lower <- invert(at$mean + stats::qnorm(tails[[1L]]) * at$sd)
+    out$upper <- invert(at$mean + stats::qnorm(tails[[2L]]) * at$sd)
+  }
+  out
+}
+
+# The same from the draws, in blocks of rows of at most 64 MB.
+drawn_moments <- function(fit, rows, type, tails, interval) {
+  draws <- do.call(rbind, chain_matrices(fit))
+  parts <- lapply(row_blocks(nrow(rows$x), nrow(draws)), function(block) {
+    values <- logistic_linpred(
+      rows$x[block, , drop = FALSE], draws, rows$offset[block]
+    )
+    if (type == "response") {
+      values <- stats::plogis(values)
+    }
+    out <- data.frame(mean = colMeans(values))
+    if (interval) {
+      out$sd <- apply(values, 2L, stats::sd)
+      bounds <- apply(values, 2L, known_quantiles, tails)
+      out$lower <- bounds[1L, ]
+      out$upper <- bounds[2L, ]
+    }
+    out
+  })
+  as.list(do.call(rbind, parts))
+}
+
+known_quantiles <- function(x, probs) {
+  if (anyNA(x)) {
+    return(rep(NA_real_, length(probs)))
+  }
+  stats::quantile(x, probs, names = FALSE)
+}
+
+# Probabilities as outcomes of the fit's kind.
+as_class <- function(model, probability, call) {
+  response <- logistic_design(model)$response
+  success <- probability > 0.5
+  switch(response$kind,
+    factor = factor(
+      response$levels[1L + success], levels = response$levels
+    ),
+    logical = success,
+    counts = abort_argument(
+      c("{.code type = \"class\"} needs a response of single outcomes; that of
+         the fit is counts.",
+        i = "Use {.code type = \"response\"}."),
+      call = call
+    ),
+    as.numeric(success)
+  )
+}
+
+# ---- Draws of predictions ---------------------------------------------------
+
+#' Posterior draws of predictions of a logistic regression
+#'
+#' For each draw of the coefficients: the linear predictor of each observation
+#' (`posterior_linpred()`), its probability of success (`posterior_epred()`), a
+#' new response (`posterior_predict()`: the number of successes), or the log
+#' probability of the response that was observed (`log_lik()`). `loo()` and
+#' `waic()` estimate from the last how well new observations would be predicted;
+#' `pp_check()` shows the responses beside replicated ones; `bayes_R2()` is, for
+#' each draw, the share of the variance of the predicted probabilities in it and
+#' the binomial variance together (Gelman et al. 2019).
+#'
+#' @param object A fit of [laplace_logistic()].
+#' @param newdata,offset As in [predict.laplace_logistic()]; for `log_lik()`
+#'   with the response.
+#' @param draws `NULL` for all draws (`pp_check()`: for at most 50), or a whole
+#'   number: so many, spread evenly over the chains' draws.
+#' @param transform `FALSE` (default); `TRUE` is `posterior_epred()`.
+#' @param trials For `posterior_predict()` with `newdata`: the number of trials
+#'   of each row, one number or several; default 1.
+#' @param y For `log_lik()` with `newdata` of a fit by matrix: its response.
+#' @param ... Not used; for `pp_check()` passed to bayesplot.
+#' @return A matrix, draws x observations (chain after chain); `bayes_R2()` a
+#'   vector, a number for each draw; `pp_check()` a plot. Weights of the
+#'   observations count in `log_lik()` of the fit's own data only.
+#' @section Errors: `gibbsite_error_argument` for more draws than there are, and
+#'   what [predict.laplace_logistic()] raises.
+#' @references
+#' Gelman A, Goodrich B, Gabry J, Vehtari A (2019). R-squared for Bayesian
+#' regression models. *The American Statistician* 73, 307-309.
+#' \doi{10.1080/00031305.2018.1549100}
+#' @examples
+#' fit <- laplace_logistic(am ~ wt, mtcars, seed = 1)
+#' new <- data.frame(wt = c(2, 3, 6))
+#' colMeans(posterior_epred(fit, new))
+#' predict(fit, new, type = "response") # without the Monte Carlo error
+#' dim(log_lik(fit))
+#' if (requireNamespace("loo", quietly = TRUE)) loo::loo(fit)
+#' @name logistic-draws
+NULL
+
+# draws x observations
+linear_predictor_draws <- function(object, newdata, offset, draws, call) {
+  model <- fit_part(object, "model")
+  rows <- logistic_rows(model, newdata, offset, call)
+  all <- do.call(rbind, chain_matrices(object))
+  chosen <- all[spread_rows(draws, nrow(all), call), , drop = FALSE]
+  out <- logistic_linpred(rows$x, chosen, rows$offset)
+  colnames(out) <- rows$names
+  out
+}
+
+#' @rdname logistic-draws
+#' @export
+posterior_linpred.laplace_logistic <- function(object, transform = FALSE,
+                                               newdata = NULL, draws = NULL,
+                                               offset = NULL, ...) {
+  call <- rlang::current_env()
+  check_no_more(...)
+  transform <- check_flag(transform)
+  out <- linear_predictor_draws(object, newdata, offset, draws, call)
+  if (transform) stats::plogis(out) else out
+}
+
+#' @rdname logistic-draws
+#' @export
+posterior_epred.laplace_logistic <- function(object, newdata = NULL,
+                                             draws = NULL, offset = NULL, ...) {
+  call <- rlang::current_env()
+  check_no_more(...)
+  stats::plogis(linear_predictor_draws(object, newdata, offset, draws, call))
+}
+
+#' @rdname logistic-draws
+#' @export
+posterior_predict.laplace_logistic <- function(object, newdata = NULL,
+                                               draws = NULL, offset = NULL,
+                                               trials = NULL, ...) {
+  call <- rlang::current_env()
+  check_unlocked(call)
+  check_no_more(...)
+  mean <- stats::plogis(
+    linear_predictor_draws(object, newdata, offset, draws, call)
+  )
+  trials <- if (is.null(newdata)) {
+    if (!is.null(trials)) {
+      abort_argument("{.arg trials} goes with {.arg newdata}.")
+    }
+    fit_part(object, "model")$frame$trials
+  } else if (!is.null(trials)) {
+    trials <- check_numeric_vector(
+      trials, length = c(1, ncol(mean)),
+      length_why = "one for each row of `newdata`", lower = 0
+    )
+    rep_len(trials, ncol(mean))
+  }
+  each <- if (!is.null(trials)) rep(trials, each = nrow(mean))
+  # rbinom() warns of NA, which a missing predictor gives
+  mean[] <- suppressWarnings(draw_successes(mean, each))
+  mean
+}
+
+#' @rdname logistic-draws
+#' @export
+log_lik.laplace_logistic <- function(object, newdata = NULL, draws = NULL,
+                                     offset = NULL, y = NULL, ...) {
+  call <- rlang::current_env()
+  check_no_more(...)
+  model <- fit_part(object, "model")
+  if (is.null(newdata)) {
+    if (!is.null(y)) {
+      abort_argument("{.arg y} goes with {.arg newdata}.")
+    }
+    rows <- logistic_rows(model, NULL, offset, call)
+    all <- do.call(rbind, chain_matrices(object))
+    chosen <- all[spread_rows(draws, nrow(all), call), , drop = FALSE]
+    out <- logistic_log_lik(model, chosen)
+    colnames(out) <- rows$names
+    return(out)
+  }
+  eta <- linear_predictor_draws(object, newdata, offset, draws, call)
+  response <- new_response(model, newdata, y, ncol(eta), call)
+  trials <- response$trials %||% rep(1, ncol(eta))
+  successes <- round(trials * response$y)
+  each <- function(v) rep(v, each = nrow(eta))
+  # log P(y | eta) = log choose + s log sigma(eta) + (m - s) log sigma(-eta)
+  out <- each(lchoose(trials, successes)) +
+    each(successes) * stats::plogis(eta, log.p = TRUE) +
+    each(trials - successes) * stats::plogis(-eta, log.p = TRUE)
+  dimnames(out) <- dimnames(eta)
+  out
+}
+
+# The response of new data, in the levels of the fit.
+new_response <- function(model, newdata, y, n, call) {
+  design <- logistic_design(model)
+  if (is.null(y)) {
+    if (is.null(design$terms)) {
+      abort_argument(
+        "{.arg y} is needed: the response of {.arg newdata}.", call = call
+      )
+    }
+    y <- tryCatch(
+      eval(design$terms[[2L]], newdata, environment(design$terms)),
+      error = function(cnd) {
+        name <- design$response$name
+        abort_argument(
+          "{.arg newdata} lacks the response {.val {name}}.", call = call
+        )
+      }
+    )
+  }
+  if (identical(design$response$kind, "factor")) {
+    known <- design$response$levels
+    unseen <- setdiff(as.character(y[!is.na(y)]), known)
+    if (length(unseen) > 0L) {
+      abort_argument(
+        c("The response of {.arg newdata} must have the levels of the fit,
+           not {.val {unseen[[1L]]}}.",
+          i = "They are {.val {known}}."),
+        call = call, class = "level"
+      )
+    }
+    y <- factor(as.character(y), levels = known)
+  }
+  response <- as_response(y, design$response$name, call)
+  if (length(response$y) != n) {
+    abort_argument(
+      "The response of {.arg newdata} must have {n} observation{?s}, not
+       {length(response$y)}.",
+      call = call
+    )
+  }
+  response
+}
+
+#' @rdname logistic-draws
+#' @export
+bayes_R2.laplace_logistic <- function( # nolint: object_name_linter.
+    object, newdata = NULL, draws = NULL, ...) {
+  mean <- posterior_epred.laplace_logistic(object, newdata, draws, ...)
+  explained <- apply(mean, 1L, stats::var)
+  explained / (explained + rowMeans(mean * (1 - mean)))
+}
+
+#' @rdname logistic-draws
+#' @exportS3Method bayesplot::pp_check
+pp_check.laplace_logistic <- function(object, draws = NULL, ...) {
+  frame <- check_frame(fit_part(object, "model"))
+  draws <- draws %||% min(50, ndraws(object))
+  y <- frame$y * (frame$trials %||% 1)
+  replicated <- unname(
+    posterior_predict.laplace_logistic(object, draws = draws)
+  )
+  if (max(frame$trials %||% 1) <= 30) {
+    bayesplot::ppc_bars(y, replicated, ...)
+  } else {
+    bayesplot::ppc_dens_overlay(y, replicated, ...)
+  }
+}
+
+draw_successes <- function(probability, trials) {
+  as.double(stats::rbinom(length(probability), trials %||% 1, probability))
+}

@@ -1,0 +1,126 @@
+# Acceptance rates, and the trace of every step.
+
+#' Acceptance rates
+#'
+#' The share of steps that moved, by chain and block, in burn-in and after it.
+#' About 0.44 in one dimension and 0.234 in many is best for a random walk,
+#' 0.574 for a Langevin proposal; much more means steps too small, much less
+#' steps too large. An independence proposal should be near 1.
+#'
+#' @param fit A fit made by [mh_sample()], or by [gibbs_sample()] with MH steps.
+#' @return A data frame with a row for each chain and block and the columns
+#'   `chain`, `block`, `steps` and `rate` (after burn-in), `burnin_steps` and
+#'   `burnin_rate`, and `scale` (the factor that a proposal has learned, 1 for
+#'   one that learns none). A rate of no steps is NA. The attribute `nan` holds
+#'   the number of NaNs that were taken for zero, by chain.
+#' @section Errors: `gibbsite_error_argument` when `fit` is not such a fit.
+#' @seealso [coda::rejectionRate()] counts draws that repeat the one before.
+#' @examples
+#' fit <- mh_sample(function(x) -sum(x^2) / 2, c(0, 0), seed = 1)
+#' acceptance(fit)
+#' @export
+acceptance <- function(fit) {
+  call <- rlang::current_env()
+  if (missing(fit)) {
+    abort_needed("fit", "one made by mh_sample() or gibbs_sample()", call)
+  }
+  check_fit(fit, "fit", call)
+  model <- fit_part(fit, "model")
+  chains <- fit_part(fit, "chains")
+  tables <- lapply(seq_along(chains), function(k) {
+    table <- model_acceptance(model, chains[[k]]$state)
+    if (is.null(table)) {
+      abort_argument(
+        "{.arg fit} has no Metropolis-Hastings steps.", call = call
+      )
+    }
+    data.frame(chain = k, table)
+  })
+  structure(
+    do.call(rbind, tables),
+    nan = vapply(chains, function(chain) chain$state$nan_count %||% 0, 0)
+  )
+}
+
+# The same from the memories of blocks.
+memory_table <- function(names, memories) {
+  counts <- vapply(memories, `[[`, numeric(4L), "counts")
+  rate <- function(moves, steps) ifelse(steps > 0, moves / steps, NA_real_)
+  data.frame(
+    block = names, steps = counts[3L, ],
+    rate = rate(counts[4L, ], counts[3L, ]),
+    burnin_steps = counts[1L, ],
+    burnin_rate = rate(counts[2L, ], counts[1L, ]),
+    scale = vapply(memories, function(memory) exp(memory$tuning[[1L]]), 0)
+  )
+}
+
+#' Every step of a run
+#'
+#' What [mh_sample()] did with `debug = TRUE`, step by step: from these numbers
+#' the chain can be built again by hand.
+#'
+#' @param fit A fit made by [mh_sample()] with `debug = TRUE`.
+#' @return A list with a data frame for each chain, a row a step: `sweep`,
+#'   `block` (its number), `uniform` (the step is taken when its logarithm is
+#'   below `log_ratio`), `log_density` (of the proposal; `-Inf` also where
+#'   bounds kept it from being asked for), `log_target` (with the Jacobian),
+#'   `log_correction` (\eqn{\log q(x | y) - \log q(y | x)}{log q(x | y) - log
+#'   q(y | x)}), `log_ratio`, `accepted`, and the proposal, a column a
+#'   coordinate, on the scale on which proposals are made. A chain begins at
+#'   its entry of `inits`, where one was given.
+#' @section Errors: `gibbsite_error_argument` for a fit without its steps.
+#' @examples
+#' fit <- mh_sample(function(x) -sum(x^2) / 2, 0, debug = TRUE, draws = 10,
+#'   burnin = 0, chains = 1, inits = list(0), seed = 1
+#' ) |> suppressWarnings()
+#' mh_trace(fit)[[1]]
+#' @export
+mh_trace <- function(fit) {
+  call <- rlang::current_env()
+  if (missing(fit)) {
+    abort_needed("fit", "one made by mh_sample(debug = TRUE)", call)
+  }
+  check_fit(fit, "fit", call)
+  model <- fit_part(fit, "model")
+  if (!isTRUE(model$spec$debug > 0L)) {
+    abort_argument(
+      "{.arg fit} must be made by {.code mh_sample(debug = TRUE)}.",
+      call = call
+    )
+  }
+  names <- c(
+    "sweep", "block", "uniform", "log_density", "log_target", "log_correction",
+    "log_ratio", "accepted", model$parameters
+  )
+  lapply(fit_part(fit, "chains"), function(chain) {
+    steps <- matrix(chain$state$trace, nrow = length(names))
+    table <- as.data.frame(t(steps))
+    names(table) <- names
+    table$accepted <- table$accepted > 0
+    table
+  })
+}
+
+#' Posterior means of a fit's parameters
+#'
+#' The means of the kept draws over all chains, of the parameters that were
+#' kept.
+#'
+#' @param object A fit made by [mh_sample()].
+#' @param ... Not used.
+#' @return A numeric vector, a number a parameter, with the parameters' names.
+#' @seealso [summary()] for their standard errors.
+#' @examples
+#' fit <- mh_sample(function(x) -sum((x - 1:2)^2) / 2, c(a = 0, b = 0),
+#'   seed = 1
+#' )
+#' coef(fit)
+#' @importFrom stats coef
+#' @export
+coef.mh_sample <- function(object, ...) {
+  means <- vapply(unclass(object), colMeans, numeric(ncol(object[[1L]])))
+  means <- rowMeans(matrix(means, nrow = ncol(object[[1L]])))
+  names(means) <- colnames(object[[1L]])
+  means[names(means) != "log_density"]
+}

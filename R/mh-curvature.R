@@ -1,0 +1,143 @@
+# The scales and the curvature of a log density, from which proposals begin.
+
+# For each coordinate the distance at which the log density has fallen by 1/2,
+# on the average of both sides: one standard deviation of a normal density.  It
+# is bracketed by doubling and halving, and then taken from the parabola.
+reach <- function(density, x) {
+  top <- density(x)
+  vapply(seq_along(x), function(j) {
+    fall <- function(h) {
+      step <- replace(numeric(length(x)), j, h)
+      top - (density(x + step) + density(x - step)) / 2
+    }
+    one_reach(fall, max(abs(x[[j]]), 1) / 10)
+  }, 0)
+}
+
+one_reach <- function(fall, start) {
+  h <- start
+  drop <- fall(h)
+  for (i in 1:60) {
+    if (isTRUE(drop > 1)) {
+      h <- h / 2
+    } else if (!isTRUE(drop > 0.1)) {
+      if (h > 1e6 * start) {
+        return(start)
+      }
+      h <- h * 2
+    } else {
+      return(h / sqrt(2 * drop))
+    }
+    before <- drop
+    drop <- fall(h)
+    if (is_edge(before, drop)) {
+      return(h)
+    }
+  }
+  h
+}
+
+# A step from flat to zero, or back: the density has an edge in between.
+is_edge <- function(before, drop) {
+  flat <- function(fall) !isTRUE(fall > 0.1)
+  zero <- function(fall) isTRUE(fall > 1)
+  flat(before) && zero(drop) || zero(before) && flat(drop)
+}
+
+# What proposal_memory() begins with: NULL unless adaptive() is to look.
+factor_to_begin_with <- function(proposal, density, x, index, scale) {
+  if (needs_covariance(proposal)) curvature_factor(density, x, index, scale)
+}
+
+# Lower Cholesky factor of the covariance of the normal density that has the
+# curvature of `density` around x in the coordinates `index`, d * d numbers.
+# The curvature is told from differences over one `scale` (what reach() gave)
+# in pairs of coordinates, which no cubic term disturbs; its eigenvectors are
+# the axes of the normal density, and along each of them it reaches as far as
+# `density` does.
+curvature_factor <- function(density, x, index, scale) {
+  unit <- scale[index]
+  d <- length(index)
+  at <- function(z) density(replace(x, index, x[index] + unit * z))
+  top <- at(numeric(d))
+  fall <- function(z) top - (at(z) + at(-z)) / 2
+  axis <- function(j) replace(numeric(d), j, 1)
+  alone <- vapply(seq_len(d), function(j) fall(axis(j)), 0)
+  curvature <- diag(d)
+  for (i in seq_len(d)[-1L]) {
+    for (j in seq_len(i - 1L)) {
+      joint <- fall(axis(i) + axis(j)) - alone[[i]] - alone[[j]]
+      if (is.finite(joint) && abs(joint) > 0.01) {
+        curvature[i, j] <- joint
+      }
+    }
+  }
+  if (all(curvature == diag(d))) {
+    return(diag_vector(unit))
+  }
+  axes <- eigen(curvature, symmetric = TRUE)
+  far <- vapply(seq_len(d), function(k) {
+    one_reach(
+      function(h) fall(h * axes$vectors[, k]),
+      1 / sqrt(max(axes$values[[k]], 1e-4))
+    )
+  }, 0)
+  far <- pmax(far, 1e-5 * max(far))
+  spread <- axes$vectors %*% (far^2 * t(axes$vectors))
+  as.double(unit * t(chol(spread)))
+}
+
+# Function of a block's index: inverse of the negative Hessian of the working
+# log density at its mode, sought from init; made when first asked for.  The
+# user's generator is left as it was.
+mode_covariance <- function(model) {
+  hessian <- NULL
+  function(index, call) {
+    if (is.null(hessian)) {
+      saved <- save_generator()
+      on.exit(restore_generator(saved))
+      hessian <<- mode_hessian(model, call)
+    }
+    own <- -hessian[index, index, drop = FALSE]
+    values <- eigen(own, symmetric = TRUE, only.values = TRUE)$values
+    if (!all(is.finite(own)) ||
+          min(values) <= nrow(own) * .Machine$double.eps * max(abs(values))) {
+      abort_numeric(
+        c("`cov = \"laplace\"`: the Hessian of the log density at its mode is
+           not negative definite.",
+          i = "Use {.code adaptive()}, or give `cov` as a matrix."),
+        call = call, class = "laplace"
+      )
+    }
+    inverse <- solve(own)
+    inverse / 2 + t(inverse) / 2
+  }
+}
+
+# In units of the reach of each coordinate, so that scales do not matter.
+mode_hessian <- function(model, call) {
+  density <- working_density(model)
+  start <- to_working(model$spec, model$init)
+  if (!(density(start) > -Inf)) {
+    abort_zero_density(model, model$init, "init", call)
+  }
+  unit <- reach(density, start)
+  scaled <- function(z) -max(density(start + unit * z), -1e300)
+  search <- stats::optim(
+    numeric(length(start)), scaled, method = "BFGS",
+    control = list(maxit = 1000)
+  )
+  search <- stats::optim(search$par, scaled,
+    method = "BFGS", control = list(maxit = 1000, reltol = 1e-14)
+  )
+  if (search$convergence != 0L) {
+    abort_numeric(
+      c("`cov = \"laplace\"`: no mode of the log density was found from
+         `init`.",
+        i = "Start nearer to it, or use {.code adaptive()}."),
+      call = call, class = "laplace"
+    )
+  }
+  hessian <- -stats::optimHess(search$par, scaled)
+  hessian / tcrossprod(unit)
+}

@@ -1,0 +1,147 @@
+# The log density of mh_sample() as C and the search for scales call it.
+#
+# `point` is a point on the user's scale. `x` (the working point) is the same on
+# the whole line, where `transform = TRUE` maps bounded coordinates.
+
+# What C calls, made anew for each segment: C writes into these calls.
+mh_functions <- function(model) {
+  list(
+    log_density = density_caller(model$data$log_density, model$extra),
+    gradient = if (!is.null(model$gradient)) {
+      caller(
+        model$gradient, "gradient", 1L, taken_by(model$gradient, model$extra)
+      )
+    },
+    blocks = lapply(model$plan, function(block) {
+      proposal_functions(block$proposal)
+    })
+  )
+}
+
+# ---- Scales -----------------------------------------------------------------
+
+# The working point of a user's point, and back.
+to_working <- function(spec, point) {
+  x <- as.double(point)
+  if (is.null(spec$map)) {
+    return(x)
+  }
+  low <- spec$lower
+  up <- spec$upper
+  one <- spec$map == 1L
+  two <- spec$map == 2L
+  both <- spec$map == 3L
+  x[one] <- log(x[one] - low[one])
+  x[two] <- log(up[two] - x[two])
+  x[both] <- log(x[both] - low[both]) - log(up[both] - x[both])
+  x
+}
+
+from_working <- function(spec, x) {
+  if (is.null(spec$map)) {
+    return(x)
+  }
+  low <- spec$lower
+  up <- spec$upper
+  one <- spec$map == 1L
+  two <- spec$map == 2L
+  both <- spec$map == 3L
+  x[one] <- low[one] + exp(x[one])
+  x[two] <- up[two] - exp(x[two])
+  x[both] <- low[both] + (up[both] - low[both]) * stats::plogis(x[both])
+  x
+}
+
+# log of the Jacobian d point / d x.
+log_jacobian <- function(spec, x) {
+  if (is.null(spec$map)) {
+    return(0)
+  }
+  both <- spec$map == 3L
+  width <- (spec$upper - spec$lower)[both]
+  sum(x[spec$map %in% 1:2]) +
+    sum(log(width) + stats::plogis(x[both], log.p = TRUE) +
+          stats::plogis(-x[both], log.p = TRUE))
+}
+
+# The working log density as a function of x, for what happens before the chains
+# run: there a point where it is NaN or fails is one of density zero.
+working_density <- function(model) {
+  functions <- mh_functions(model)
+  spec <- model$spec
+  place <- new.env(parent = emptyenv())
+  function(x) {
+    point <- from_working(spec, x)
+    if (any(!is.finite(point)) || any(point < spec$lower) ||
+          any(point > spec$upper)) {
+      return(-Inf)
+    }
+    value <- tryCatch(
+      suppressWarnings(.Call(
+        C_mh_evaluate, functions$log_density, as.double(point), spec$names,
+        place
+      )),
+      error = function(cnd) -Inf
+    )
+    if (is.na(value) || value == Inf) -Inf else value + log_jacobian(spec, x)
+  }
+}
+
+abort_zero_density <- function(model, point, arg, call) {
+  at <- state_point_words(point, model$user_names)
+  value <- if (model$spec$reject_nan > 0L) "-Inf or NaN" else "-Inf"
+  abort_argument(
+    c("`{arg}` must have positive density: `log_density` is {value} there.",
+      x = "At {at}.",
+      i = "Start the chains at a point that is possible under the model."),
+    call = call, class = "zero_density"
+  )
+}
+
+# ---- The hash of a density --------------------------------------------------
+
+# Density and further arguments by their code and by what they find where they
+# were made; see hash_code() for the rest.
+hash_density <- function(log_density, extra) {
+  hash_code(list(log_density, extra, closure_values(log_density)))
+}
+
+# Values that a function finds between its own frame and the global environment,
+# except such as it changes itself.
+closure_values <- function(f) {
+  env <- environment(f)
+  if (is.null(env) || is_native_density(f)) {
+    return(list())
+  }
+  used <- codetools::findGlobals(f, merge = TRUE)
+  values <- list()
+  while (!is_top_environment(env)) {
+    for (name in intersect(used, setdiff(ls(env), names(values)))) {
+      values[name] <- list(get(name, envir = env, inherits = FALSE))
+    }
+    env <- parent.env(env)
+  }
+  values <- values[setdiff(names(values), assigned_outside(body(f)))]
+  opaque <- vapply(values, function(value) {
+    is.environment(value) || typeof(value) == "externalptr"
+  }, NA)
+  values <- values[!opaque]
+  values[order(as.character(names(values)))]
+}
+
+is_top_environment <- function(env) {
+  identical(env, globalenv()) || identical(env, emptyenv()) ||
+    identical(env, baseenv()) || isNamespace(env) ||
+    !is.null(attr(env, "name"))
+}
+
+# Names to the left of `<<-` in an expression.
+assigned_outside <- function(code) {
+  if (!is.call(code)) {
+    return(character())
+  }
+  own <- if (identical(code[[1L]], as.name("<<-"))) all.vars(code[[2L]])
+  c(own, unlist(lapply(as.list(code), function(part) {
+    if (missing(part)) NULL else assigned_outside(part)
+  })))
+}

@@ -1,0 +1,306 @@
+# The model behind mh_sample(): the state, starting values, and its answers to the
+# generics of model.R. src/core/mh.h has the mathematics.
+
+mh_model <- function(log_density, extra, init, names, plan, box, keep, on_nan,
+                     debug, call) {
+  d <- length(init)
+  kept <- which(sub("\\[[0-9,]+\\]$", "", names) %in% keep)
+  model <- new_model(
+    "mh_model",
+    name = "mh_sample", title = "Metropolis-Hastings",
+    data = list(log_density = log_density),
+    prior = no_prior("the log density given to mh_sample()"),
+    nobs = NA_integer_, columns = c(names[kept], "log_density"),
+    extra = extra, init = unname(init), parameters = names,
+    user_names = names(init), plan = plan, gradient = plan_gradient(plan, call),
+    data_hash = hash_density(log_density, extra)
+  )
+  model$spec <- list(
+    d = d, names = names(init), map = box$map, lower = box$lower,
+    upper = box$upper, reject_nan = as.integer(on_nan == "reject"),
+    keep = kept, debug = as.integer(debug)
+  )
+  laplace <- mode_covariance(model)
+  model$spec$blocks <- lapply(seq_along(plan), function(b) {
+    block <- plan[[b]]
+    several <- length(plan) > 1L
+    where <- if (several) paste0("proposal[[", b, "]]") else "proposal"
+    list(
+      index = block$index, names = block$names,
+      proposal = compile_proposal(
+        block$proposal, length(block$index), where,
+        function() laplace(block$index, call), call, block$names
+      )
+    )
+  })
+  width <- sum(vapply(model$spec$blocks, block_variates, 0))
+  model$spec$rows <- ahead_rows(width)
+  model
+}
+
+# Sweeps that variates are drawn ahead for: up to 256, about 4,000 numbers.
+ahead_rows <- function(width) as.double(max(1, min(256, floor(4096 / width))))
+
+# One gradient serves all blocks.
+plan_gradient <- function(plan, call) {
+  found <- unlist(
+    lapply(plan, function(block) proposal_gradients(block$proposal)),
+    recursive = FALSE
+  )
+  if (length(unique(found)) > 1L) {
+    abort_argument(
+      c("Langevin proposals of one sampler must have the same {.arg gradient}.",
+        i = "It is that of the whole log density; each block takes its part."),
+      call = call
+    )
+  }
+  if (length(found) > 0L) found[[1L]]
+}
+
+#' @exportS3Method
+model_start.mh_model <- function(model, init) {
+  kind <- generator_seed()[[1L]]
+  own <- own_stream()
+  # what the user's functions do to the generator, from here on, must reach
+  # neither the start nor what the chain will draw
+  chain <- generator_seed()
+  set_generator_seed(side_stream(own))
+  centre <- to_working(model$spec, init %||% model$init)
+  density <- working_density(model)
+  proposals <- lapply(model$plan, `[[`, "proposal")
+  look <- is.null(init) || any(vapply(proposals, needs_scale, NA))
+  state <- mh_state(model, centre, own)
+  settled <- settle(model, state)
+  if (settled$value[[2L]] == -Inf) {
+    abort_zero_density(
+      model, init %||% model$init,
+      if (is.null(init)) "init" else model$start_from %||% "inits",
+      rlang::call2("mh_sample")
+    )
+  }
+  scale <- if (look) reach(density, centre) else rep(1, length(centre))
+  if (is.null(init)) {
+    start <- scatter(model, settled, centre, scale, chain)
+    settled <- start$state
+    chain <- start$stream
+  }
+  settled$blocks <- lapply(seq_along(model$plan), function(b) {
+    index <- model$plan[[b]]$index
+    proposal <- model$plan[[b]]$proposal
+    proposal_memory(
+      proposal, model$spec$blocks[[b]]$proposal, settled$x[index], scale[index],
+      factor_to_begin_with(proposal, density, centre, index, scale)
+    )
+  })
+  check_same_kind(kind, rlang::call2("mh_sample"))
+  # a proposal of the user's draws on the chain's stream: the density then has
+  # one to itself
+  if (any(vapply(proposals, draws_by_user, NA))) {
+    settled$asked <- generator_seed()
+  }
+  set_generator_seed(chain)
+  settled
+}
+
+# A state at x, its value yet to be found.
+mh_state <- function(model, x, own) {
+  spec <- model$spec
+  width <- sum(vapply(spec$blocks, block_variates, 0))
+  d <- spec$d
+  list(
+    sweep = 0, x = x, point = numeric(d), value = c(-Inf, -Inf),
+    slope = numeric(d + 1L), nan_count = 0,
+    ahead = numeric(spec$rows * width), own = own,
+    blocks = lapply(seq_along(model$plan), function(b) {
+      index <- model$plan[[b]]$index
+      proposal_memory(
+        model$plan[[b]]$proposal, spec$blocks[[b]]$proposal, x[index],
+        rep(1, length(index))
+      )
+    }),
+    trace = if (spec$debug > 0L) numeric()
+  )
+}
+
+# The state with its point and value at x: the density is asked for once.
+settle <- function(model, state) {
+  calling_user_code(model, function(place) {
+    .Call(C_mh_settle, model$spec, mh_functions(model), state, place)
+  }, call = rlang::call2("mh_sample"))
+}
+
+# A start around the centre, where the density is positive: list(state, stream),
+# the normals having been taken from `stream`.
+scatter <- function(model, state, centre, scale, stream) {
+  spread <- 2
+  for (attempt in 1:50) {
+    normals <- with_stream(stream, stats::rnorm(length(centre)))
+    stream <- normals$stream
+    trial <- state
+    trial$x <- centre + spread * scale * normals$value
+    trial <- tryCatch(
+      suppressWarnings(settle(model, trial)), error = function(cnd) state
+    )
+    if (trial$value[[2L]] > -Inf && !identical(trial, state)) {
+      return(list(state = trial, stream = stream))
+    }
+    spread <- spread / 2
+  }
+  list(state = state, stream = stream)
+}
+
+# The sampler's own stream, made from the chain's, of the same kind: user code
+# sees the chain's alone.
+own_stream <- function() {
+  if (identical(rng_kind()[[1L]], "L'Ecuyer-CMRG")) {
+    return(parallel::nextRNGSubStream(generator_seed()))
+  }
+  seed <- uniform_integer(1)
+  chain <- generator_seed()
+  set.seed(seed)
+  own <- generator_seed()
+  set_generator_seed(chain)
+  own
+}
+
+# A stream for functions of the user whose numbers must not move the sampler's:
+# made from another of the same kind, which stays where it is.
+side_stream <- function(stream) {
+  if (identical(stream_kind(stream)[[1L]], "L'Ecuyer-CMRG")) {
+    return(parallel::nextRNGSubStream(stream))
+  }
+  with_stream(stream, {
+    set.seed(uniform_integer(1))
+    generator_seed()
+  })$value
+}
+
+draws_by_user <- function(proposal) {
+  inherits(proposal, "custom_proposal") ||
+    any(vapply(proposal$parts, draws_by_user, NA))
+}
+
+#' @exportS3Method
+model_sweeps.mh_model <- function(model, state, n, control) {
+  kind <- generator_seed()[[1L]]
+  result <- calling_user_code(model, function(place) {
+    .Call(
+      C_mh_sweeps, model$spec, mh_functions(model), state, n, control, place
+    )
+  })
+  if (is.null(result)) {
+    return(NULL)
+  }
+  check_same_kind(kind, NULL)
+  if (!is.null(result$trace)) {
+    result$state$trace <- c(state$trace, result$trace)
+    result$trace <- NULL
+  }
+  result
+}
+
+#' @exportS3Method
+model_check_init.mh_model <- function(model, init, where, call) {
+  if (is_laplace_fit(init)) {
+    check_approximation(init, where, call)
+    init <- approximation_mean(init)
+  }
+  d <- model$spec$d
+  init <- check_numeric_vector(init,
+    length = d, length_why = "like `init`", arg = where, call = call
+  )
+  given <- names(init)
+  if (!is.null(given) && !is.null(model$user_names)) {
+    if (!setequal(given, model$user_names)) {
+      abort_argument(
+        "Names of `{where}` must be those of `init`:
+         {.val {model$user_names}}.",
+        call = call
+      )
+    }
+    init <- init[model$user_names]
+  }
+  spec <- model$spec
+  if (!is.null(spec$lower)) {
+    check_inside(init, spec$lower, spec$upper, !is.null(spec$map), where, call)
+  }
+  unname(init)
+}
+
+#' @exportS3Method
+model_init_from_state.mh_model <- function(model, state) state$point
+
+#' @exportS3Method
+model_needs.mh_model <- function(model) {
+  needs_of(list(
+    model$data$log_density, model$extra, model$gradient,
+    lapply(model$plan, function(block) unclass_proposal(block$proposal))
+  ))
+}
+
+unclass_proposal <- function(proposal) {
+  c(unclass(proposal), lapply(proposal$parts, unclass_proposal))
+}
+
+#' @exportS3Method
+model_headline.mh_model <- function(model) {
+  proposals <- unique(vapply(model$plan, function(block) {
+    format(block$proposal)
+  }, ""))
+  blocks <- length(model$plan)
+  paste0(
+    cli::pluralize("Metropolis-Hastings: {model$spec$d} parameter{?s}; "),
+    if (blocks > 1L) paste0(blocks, " blocks, "),
+    if (length(proposals) == 1L) proposals else "each with its own proposal"
+  )
+}
+
+#' @exportS3Method
+set_data.mh_model <- function(model, data, call = rlang::caller_env()) {
+  check_log_density(data, call)
+  model$data <- list(log_density = data)
+  model$data_hash <- hash_density(data, model$extra)
+  model
+}
+
+#' @exportS3Method
+data_words.mh_model <- function(model) {
+  list(
+    arg = "log_density", them = "it", are = "is not the function",
+    those = "that",
+    hint = "Give the function with which the fit was made."
+  )
+}
+
+# Acceptance after burn-in over all chains, NaNs, and the least effective sample
+# size for each second that the run took.
+#' @exportS3Method
+model_notes.mh_model <- function(model, fit, table) {
+  rates <- acceptance(fit)
+  nan <- sum(attr(rates, "nan"))
+  range <- format(range(rates$rate, na.rm = TRUE), digits = 2, nsmall = 2)
+  seconds <- fit_part(fit, "run")$elapsed$total
+  size <- suppressWarnings(min(pmin(table$ess_bulk, table$ess_tail),
+                               na.rm = TRUE))
+  c(
+    paste0("Acceptance ", paste(unique(range), collapse = " to "), "."),
+    if (length(seconds) == 1L && seconds > 0 && is.finite(size)) {
+      paste0("ESS a second: ", format(signif(size / seconds, 2),
+        big.mark = ",", scientific = FALSE
+      ), " at least.")
+    },
+    if (nan > 0) {
+      cli::pluralize("NaN taken for a density of zero: {nan} time{?s}.")
+    },
+    if (any(vapply(model$plan, learns_for_ever, NA))) {
+      "Learning for ever: the draws are right in the limit only."
+    }
+  )
+}
+
+learns_for_ever <- function(block) isTRUE(block$proposal$forever)
+
+#' @exportS3Method
+model_acceptance.mh_model <- function(model, state) {
+  memory_table(vapply(model$plan, `[[`, "", "name"), state$blocks)
+}

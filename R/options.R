@@ -1,0 +1,155 @@
+# The package's options, the limits of memory, and the clock.
+
+option_names <- c(
+  "on_interrupt", "max_draws_mb", "segment_seconds", "round_seconds",
+  "checkpoint_seconds"
+)
+
+# The value of options("gibbsite.<name>"), checked, or its default.
+gibbsite_option <- function(name, call = rlang::caller_env()) {
+  option <- paste0("gibbsite.", name)
+  value <- getOption(option)
+  if (is.null(value)) {
+    return(option_default(name))
+  }
+  arg <- sprintf("options(\"%s\")", option)
+  if (name == "on_interrupt") {
+    return(check_choice(value, c("return", "stop"), arg = arg, call = call))
+  }
+  check_number(value,
+    lower = 0, lower_open = name != "checkpoint_seconds",
+    infinite_ok = name == "max_draws_mb", arg = arg, call = call
+  )
+}
+
+option_default <- function(name) {
+  switch(name,
+    on_interrupt = if (interactive()) "return" else "stop",
+    max_draws_mb = 2000,
+    segment_seconds = 0.25,
+    round_seconds = 3,
+    checkpoint_seconds = 30,
+    rlang::abort(paste("unknown option:", name), .internal = TRUE)
+  )
+}
+
+check_options <- function(call) {
+  for (name in option_names) {
+    gibbsite_option(name, call)
+  }
+}
+
+# What the run goes by from here on.  A function of the user may have set an
+# option to nonsense: the run ends there, with what it has.
+read_options <- function(job) {
+  names <- setdiff(option_names, "max_draws_mb")
+  values <- tryCatch(
+    lapply(stats::setNames(names, names), gibbsite_option, call = job$frame),
+    gibbsite_error_argument = function(cnd) cnd
+  )
+  if (!inherits(values, "condition")) {
+    job$options <- values
+  } else if (job$outcome == "done") {
+    job$outcome <- "broken"
+    job$problem <- values
+  }
+  job
+}
+
+# ---- Sizes ------------------------------------------------------------------
+
+check_size <- function(model, running, call) {
+  draws <- if (is.null(running$stop_when)) {
+    running$draws
+  } else {
+    running$stop_when$max_draws
+  }
+  columns <- length(model$columns)
+  mb <- 8 * draws * running$chains * columns / 2^20
+  limit <- gibbsite_option("max_draws_mb")
+  if (mb > limit) {
+    abort_argument(
+      c(
+        paste0(
+          "{format_number(draws)} draws of {columns} quantit{?y/ies} in ",
+          "{running$chains} chain{?s} ",
+          "would take {format(ceiling(mb), big.mark = ',')} MB, more than the ",
+          "{format(limit, big.mark = ',')} MB allowed."
+        ),
+        i = paste0(
+          "Keep fewer draws (`draws`, `thin`), or raise ",
+          "`options(gibbsite.max_draws_mb = )`."
+        )
+      ),
+      call = call, class = "gibbsite_error_size"
+    )
+  }
+}
+
+# A result of `size` numbers must fit into what options(gibbsite.max_draws_mb)
+# allows.
+check_result_size <- function(size, what, fewer, call) {
+  mb <- 8 * prod(size) / 2^20
+  limit <- gibbsite_option("max_draws_mb", call = call)
+  if (mb > limit) {
+    numbers <- format(size, big.mark = ",", trim = TRUE, scientific = FALSE)
+    shape <- paste(numbers, collapse = " x ")
+    abort_argument(
+      c(
+        "The result ({shape}: {what}) would take
+         {format(ceiling(mb), big.mark = ',')} MB, more than the
+         {format(limit, big.mark = ',')} MB allowed.",
+        i = paste0(
+          "Lower ", fewer, ", or raise ",
+          "{.code options(gibbsite.max_draws_mb = )}."
+        )
+      ),
+      call = call, class = "gibbsite_error_size"
+    )
+  }
+}
+
+# draws x pairs within the allowance for draws.
+check_matrix_size <- function(draws, pairs, call) {
+  mb <- 8 * draws * pairs / 2^20
+  limit <- gibbsite_option("max_draws_mb", call)
+  if (mb > limit) {
+    abort_argument(
+      c(
+        "A matrix of {draws} draws of {format_number(pairs)} pairs would take
+         {format(ceiling(mb), big.mark = ',')} MB, more than the
+         {format(limit, big.mark = ',')} MB allowed.",
+        i = "Ask for fewer `draws` or pairs, or raise
+             `options(gibbsite.max_draws_mb = )`."
+      ),
+      call = call, class = "gibbsite_error_size"
+    )
+  }
+}
+
+# `copies` square matrices of `size` rows must fit into the same.  `what` takes
+# them (a template), `hint` is the way out.
+check_square_size <- function(size, copies, what, hint, call) {
+  mb <- 8 * copies * as.double(size)^2 / 2^20
+  limit <- gibbsite_option("max_draws_mb", call = call)
+  if (mb > limit) {
+    numbers <- format(size, big.mark = ",", scientific = FALSE)
+    abort_argument(
+      c(
+        paste0(
+          what, " {numbers} x {numbers} numbers: that would take
+           {format(ceiling(mb), big.mark = ',')} MB, more than the
+           {format(limit, big.mark = ',')} MB allowed."
+        ),
+        i = paste0(
+          hint, ", or raise {.code options(gibbsite.max_draws_mb = )}."
+        )
+      ),
+      call = call, class = "gibbsite_error_size"
+    )
+  }
+}
+
+# ---- The clock --------------------------------------------------------------
+
+now <- function() unclass(Sys.time())[[1L]]

@@ -1,0 +1,115 @@
+# Priors that several models share, and how every prior is printed.
+
+#' @rdname scalar-priors
+#' @export
+uniform_prior <- function(lower, upper) {
+  check_needed(lower = "a number", upper = "a number")
+  lower <- check_number(lower, lower = 0)
+  upper <- check_number(upper, lower = 0)
+  if (lower >= upper) {
+    abort_argument(
+      "{.arg upper} must be above {.arg lower} ({lower}), not {upper}."
+    )
+  }
+  structure(
+    list(lower = lower, upper = upper),
+    class = c("uniform_prior", "gibbsite_prior")
+  )
+}
+
+#' @rdname scalar-priors
+#' @export
+gamma_prior <- function(shape, rate) {
+  check_needed(shape = "a number", rate = "a number")
+  structure(
+    list(
+      shape = check_number(shape, lower = 0, lower_open = TRUE),
+      rate = check_number(rate, lower = 0, lower_open = TRUE)
+    ),
+    class = c("gamma_prior", "gibbsite_prior")
+  )
+}
+
+#' Priors of a positive number
+#'
+#' Priors that a hyperparameter may have in place of a fixed value:
+#' `uniform_prior()` is uniform between two bounds, `gamma_prior()` has density
+#' \deqn{p(a) = \frac{r^s}{\Gamma(s)} a^{s - 1} e^{-r a}}{p(a) = r^s / Gamma(s)
+#'   a^(s - 1) exp(-r a)}
+#' with shape \eqn{s} and rate \eqn{r}, mean \eqn{s / r}.
+#'
+#' @param lower,upper Finite numbers, `0 <= lower < upper`: the bounds.
+#' @param shape,rate Finite positive numbers.
+#' @return An object of class `gibbsite_prior` that prints as mathematics.
+#' @section Errors:
+#' A value of the wrong type or out of its range is an error of class
+#' `gibbsite_error_argument`.
+#' @seealso [lda_prior()].
+#' @examples
+#' uniform_prior(0, 10)
+#' gamma_prior(shape = 1, rate = 10)
+#' @name scalar-priors
+NULL
+
+#' @export
+format.uniform_prior <- function(x, ...) {
+  check_made(x, c("lower", "upper"), "uniform_prior()")
+  paste0("Uniform(", format(x$lower), ", ", format(x$upper), ")")
+}
+
+#' @export
+format.gamma_prior <- function(x, ...) {
+  check_made(x, c("shape", "rate"), "gamma_prior()")
+  paste0("Gamma(shape = ", format(x$shape), ", rate = ", format(x$rate), ")")
+}
+
+#' @export
+print.uniform_prior <- function(x, ...) {
+  writeLines(format(x))
+  invisible(x)
+}
+
+#' @export
+print.gamma_prior <- print.uniform_prior
+
+# What prior_summary() says of a model whose prior nobody has told us apart.
+no_prior <- function(within) {
+  structure(list(within = within), class = c("no_prior", "gibbsite_prior"))
+}
+
+#' @export
+format.no_prior <- function(x, ...) {
+  check_made(x, "within", "prior_summary()")
+  paste0("No prior apart: it is part of ", x$within, ".")
+}
+
+#' @export
+print.no_prior <- function(x, ...) {
+  writeLines(format(x))
+  invisible(x)
+}
+
+format_prior_value <- function(v) {
+  if (is.null(v)) {
+    return("from the data")
+  }
+  plain <- function(v) {
+    if (length(v) > 1 && all(v == v[[1]])) {
+      return(paste0(format(signif(v[[1]], 4)), " (", length(v), " times)"))
+    }
+    shown <- vapply(signif(utils::head(v, 12), 4), format, "")
+    paste(c(shown, if (length(v) > 12) "..."), collapse = ", ")
+  }
+  if (!is.matrix(v)) {
+    return(plain(v))
+  }
+  if (all(v[upper.tri(v)] == 0)) {
+    return(paste0("diag(", plain(diag(v)), ")"))
+  }
+  if (nrow(v) > 4) {
+    return(paste0(nrow(v), " x ", nrow(v), " matrix, diagonal ",
+                  plain(diag(v))))
+  }
+  rows <- apply(signif(v, 4), 1, paste, collapse = ", ")
+  paste0("[", paste(rows, collapse = "; "), "]")
+}

@@ -1,0 +1,487 @@
+# The running arguments, which every sampler takes: their checks, the stopping
+# rule, and the page ?running that documents them.
+
+#' Running arguments of every sampler
+#'
+#' Every sampler of gibbsite takes the arguments below, with the same names,
+#' defaults and meanings. They say how long the chains run, where they run and
+#' what is kept; they are all checked before the first chain starts.
+#'
+#' @name running
+#'
+#' @param draws Whole number, 1 or more (default 1000): the draws kept in each
+#'   chain. With `stop_when` the rule decides how many are kept, and `draws` is
+#'   only where its own defaults come from.
+#' @param burnin Whole number, 0 or more (default 1000): the sweeps that each
+#'   chain runs first and does not keep.
+#' @param thin Whole number, 1 or more (default 1): the sweeps for each kept
+#'   draw. A chain runs `burnin + draws * thin` sweeps, at most 2^53.
+#' @param chains Whole number, 1 or more (default 4): the independent chains.
+#' @param inits Starting values. `NULL` (the default): drawn by the sampler,
+#'   more spread out than the posterior, each chain on its own stream. Or a list
+#'   with one entry for each chain, each in the form that the sampler's page
+#'   gives; or a function of one argument, the chain's number, that returns such
+#'   an entry (it runs on the chain's stream, so that it may draw random
+#'   numbers); or an earlier fit of the same kind with no fewer chains, whose
+#'   last states are then the first ones here.
+#' @param keep Character vector: names of the parameter blocks of which every
+#'   draw is stored, each at most once. `NULL` (the default) stands for those
+#'   that the sampler's page names.
+#' @param threads Whole number from 1 to 1024 (default 1): the threads inside
+#'   one chain. Never changes a draw.
+#' @param cores Whole number from 1 to 1024 (default
+#'   `getOption("mc.cores", 1)`): the processes in which the chains run when the
+#'   current [future::plan()] is sequential. Never changes a draw.
+#' @param seed `NULL` (the default) or a whole number from -2147483647 to
+#'   2147483647: the root of all random numbers of the run. `NULL` takes it from
+#'   R's generator, so that [set.seed()] governs the run.
+#' @param checkpoint `NULL` (the default) or a string: a directory to which the
+#'   chains are written as they run, new or empty (or left by a run that was
+#'   stopped before its first checkpoint), inside a directory that exists and
+#'   can be written to. See the section on checkpoints.
+#' @param stop_when `NULL` (the default) or a rule made by [until()], which ends
+#'   the run at the first of its looks at which the draws are good enough.
+#' @param progress `TRUE` or `FALSE` (default [interactive()]): show a progress
+#'   bar with the time left. Bars are drawn by the progressr package, with the
+#'   handlers that the session has set, if any.
+#' @param keep_data `TRUE` (the default) or `FALSE`: store the data in the fit.
+#'   Without them the fit is smaller, and the methods that need them take them
+#'   as an argument.
+#'
+#' @section What is promised:
+#' 1. *Pieces never show.* A run is worked off in short segments, so that it can
+#'   be watched and stopped. However it is cut, the draws are the same to the
+#'   last bit.
+#' 2. *A fit can be continued.* `extend(fit, n)` goes on where the chains stand:
+#'   200 draws and then 300 more are the 500 draws of one run, also after
+#'   [saveRDS()] and [readRDS()], in another session.
+#' 3. *Ctrl-C returns what there is.* At most one segment is lost.
+#' 4. *A crash loses little.* With `checkpoint`, at most what was run since the
+#'   last time the chains were written; `resume()` goes on from there.
+#' 5. *Speed never changes a draw.* Threads, cores and the kind of parallel
+#'   engine give the same bits, on one machine and one build of the package;
+#'   another processor may round differently.
+#' 6. *`set.seed()` governs everything.* There is no other source of randomness
+#'   than R's generator, and a run moves it on by exactly one uniform (or not at
+#'   all, with `seed`). Its kind is never changed.
+#' 7. *Your own functions are safe inside a sampler.* A function given to a
+#'   sampler may itself draw random numbers, and cannot disturb the chain by it.
+#' 8. *A long sweep can be interrupted too.* And a chain that fails raises an
+#'   error that names it and carries the other chains, in its field `fit`.
+#'
+#' @section Interrupts:
+#' The first Ctrl-C stops all chains at the end of their last whole segment.
+#' The fit then shows the draws that all chains have; those of the chains that
+#' were ahead wait in it, and `extend()` uses them first. A run stopped before
+#' its first kept draw returns an object that prints and can be extended. So
+#' does one stopped while its starting values are made, or in the search of
+#' [laplace()] for the mode: a start that was cut short is made again on its
+#' stream, and the search goes on at the call of `log_density` that was cut
+#' short.
+#' The option `gibbsite.on_interrupt` says what follows: `"return"` (the
+#' default in an interactive session) returns the fit with a warning, `"stop"`
+#' (the default elsewhere) ends the call once the checkpoint is written, so that
+#' a script does not go on with a short fit.
+#'
+#' @section Checkpoints:
+#' `checkpoint = "a/directory"` lets `resume("a/directory")` go on after a
+#' crash, a power cut or the end of a batch job's time, with the same bits that
+#' the undisturbed run would have had. At any moment the directory can either be
+#' resumed or has no run in it yet, and then the same call again takes it. A run
+#' never writes over another, nor over files that are not its own. A disk that
+#' fills up during the run is a warning, and the run goes on. The files are as
+#' large as the draws, without compression.
+#'
+#' What has been written is handed to the disk (`fsync()`) before anything
+#' relies on it: a power cut loses what was run since the last writing, provided
+#' that the disk keeps what it says it has. This takes some hundredths of a
+#' second for each chain and writing; a run writes so seldom that all of it is
+#' at most a twentieth of its time. (The first and the last writing are always
+#' made, and can be more than that of a run of a few seconds.)
+#'
+#' One run at a time writes to a directory. A second one is an error of class
+#' `gibbsite_error_lock` that names the process, its machine and since when it
+#' runs. The lock is one of the operating system on the file `lock`: it ends
+#' with its process, so that none is left over after a crash. On a file system
+#' of a network it reaches as far as the locks of that file system do. (Do not
+#' open the file `lock` from functions that you give to a sampler: to close it
+#' again would give the lock up.)
+#'
+#' A checkpoint holds the functions that the run was given, and [resume()] calls
+#' them: trust it as you would trust a script. The page of [resume()] says what
+#' is checked, and how functions are given anew.
+#'
+#' @section Parallel chains:
+#' Chains run wherever [future::plan()] says: on the cores of this machine,
+#' on other machines, under a batch system. When the plan is sequential, `cores`
+#' asks for processes on this machine, for this call alone. `threads` works
+#' inside each chain, so that a run uses up to `cores * threads` processors.
+#' Workers on this machine end by themselves when the session that they work for
+#' has ended, however it did: forked ones (`cores`, `multicore`) within two
+#' seconds, others at the end of their segment.
+#'
+#' @section Random numbers:
+#' The root of a run is one whole number: `seed`, or one made from one uniform
+#' of R's generator. Each chain has its own stream, which depends on the root,
+#' the kind of generator and the chain's number alone: with more chains the
+#' first ones stay as they are. Under `RNGkind("L'Ecuyer-CMRG")` chain k has the
+#' k-th stream after `set.seed(root)`, see [parallel::nextRNGStream()]; under
+#' the other kinds the chains have different seeds made from the root. The kinds
+#' "Box-Muller", "Buggy Kinderman-Ramage" and "user-supplied" are refused: they
+#' keep hidden state, or are known to be wrong.
+#'
+#' @section Options:
+#' Set with [options()], each with its default:
+#' * `gibbsite.on_interrupt` (`"return"` when interactive, else `"stop"`): what
+#'   an interrupt leads to, see above.
+#' * `gibbsite.max_draws_mb` (2000): a run whose draws would take more megabytes
+#'   than this is refused before it starts; `Inf` lifts the limit.
+#' * `gibbsite.segment_seconds` (0.25): length aimed at for a segment, which is
+#'   what an interrupt may lose.
+#' * `gibbsite.round_seconds` (3): length aimed at for a round of chains that
+#'   run in other processes, which is what an interrupt may lose there.
+#' * `gibbsite.checkpoint_seconds` (30): least time between two writings of a
+#'   checkpoint; 0 writes after each segment.
+#'
+#' The last three never change a draw. Options are looked at as the run goes on:
+#' one that a function of yours has set to what it cannot be is an error, which
+#' carries the fit so far in its field `fit`.
+#'
+#' @seealso [until()] for the stopping rule.
+#' @examples
+#' # What a run may be cut into, and what it may take
+#' old <- options(gibbsite.segment_seconds = 0.1, gibbsite.max_draws_mb = 500)
+#' options(old)
+#'
+#' # A stopping rule: see the argument `stop_when`
+#' until(rhat = 1.01, ess = 400, max_draws = 10000, every = 500)
+NULL
+
+# Validates all running arguments at once: a plain list of class
+# "gibbsite_running" with the arguments' names, in the types that the driver
+# uses.  draws, burnin and thin are doubles, because they are multiplied;
+# chains, threads and cores are integers; a rule `stop_when` has its defaults
+# filled in.  keep_choices: names of the model's blocks; keep_default: those
+# that `keep = NULL` stands for.  `call` is the sampler's own frame.
+running <- function(draws = 1000, burnin = 1000, thin = 1, chains = 4,
+                    inits = NULL, keep = NULL, threads = 1,
+                    cores = getOption("mc.cores", 1L), seed = NULL,
+                    checkpoint = NULL, stop_when = NULL,
+                    progress = interactive(), keep_data = TRUE,
+                    keep_choices = NULL, keep_default = keep_choices,
+                    call = rlang::caller_env()) {
+  most <- .Machine$integer.max
+  draws <- as.double(check_count(draws, max = most, call = call))
+  burnin <- as.double(check_count(burnin, min = 0, call = call))
+  thin <- as.double(check_count(thin, call = call))
+  chains <- check_count(chains, max = most, call = call)
+  inits <- check_inits_form(inits, chains, call = call)
+  keep <- check_keep(keep, keep_choices, keep_default, call = call)
+  threads <- check_count(threads, max = 1024, call = call)
+  cores <- check_count(cores, max = 1024, call = call)
+  seed <- check_count(seed, -most, most, null_ok = TRUE, call = call)
+  checkpoint <- check_checkpoint(checkpoint, call = call)
+  stop_when <- check_stop_when(stop_when, call = call)
+  progress <- check_flag(progress, call = call)
+  keep_data <- check_flag(keep_data, call = call)
+  check_options(call)
+  stop_when <- resolve_until(stop_when, draws, call)
+  check_run_length(stop_when$max_draws, draws, burnin, thin, call)
+  structure(
+    list(
+      draws = draws, burnin = burnin, thin = thin, chains = chains,
+      inits = inits, keep = keep, threads = threads, cores = cores,
+      seed = seed, checkpoint = checkpoint, stop_when = stop_when,
+      progress = progress, keep_data = keep_data
+    ),
+    class = "gibbsite_running"
+  )
+}
+
+# Sweeps are counted in doubles, which are exact up to 2^53.
+check_run_length <- function(max_draws, draws, burnin, thin, call) {
+  longest <- if (is.null(max_draws)) draws else max_draws
+  if (burnin + longest * thin > 2^53) {
+    sweeps <- format(burnin + longest * thin, digits = 3)
+    formula <- if (is.null(max_draws)) "draws * thin" else "max_draws * thin"
+    abort_argument(
+      "{.code burnin + {formula}} must be at most 2^53 sweeps, not {sweeps}.",
+      call = call
+    )
+  }
+}
+
+# The form alone: what is in an entry, or in an earlier fit, is the model's to
+# check.
+check_inits_form <- function(inits, chains, call) {
+  if (is.null(inits)) return(NULL)
+  if (inherits(inits, c("gibbsite_fit", "gibbsite_partial"))) return(inits)
+  if (is.function(inits)) return(check_inits_function(inits, call))
+  if (!is.list(inits) || is.object(inits)) {
+    abort_expected(
+      inits, "NULL, a list, a function or an earlier fit", FALSE, "inits", call
+    )
+  }
+  if (length(inits) != chains) {
+    abort_argument(
+      c(
+        "{.arg inits} must have {chains} entr{?y/ies}, one for each chain, not
+         {length(inits)}.",
+        i = "Use {.code rep(list(start), {chains})} to start every chain at the
+             same place."
+      ),
+      call = call
+    )
+  }
+  inits
+}
+
+# One argument, the chain's number; others only with defaults.
+check_inits_function <- function(inits, call) {
+  arguments <- formals(args(inits))
+  needed <- vapply(arguments, rlang::is_missing, NA) &
+    names(arguments) != "..."
+  if (length(arguments) == 0 || sum(needed) > 1) {
+    count <- sum(needed)
+    abort_argument(
+      "A function for {.arg inits} must take one argument, the chain's number,
+       not {count}.",
+      call = call
+    )
+  }
+  inits
+}
+
+check_keep <- function(keep, choices, default, call) {
+  if (is.null(keep)) return(default)
+  check_subset(keep, choices, "parameter blocks", arg = "keep", call = call)
+}
+
+# A run never writes over another: the directory is new or empty, or holds no
+# more than what a run left that had not begun.
+check_checkpoint <- function(checkpoint, call) {
+  path <- check_new_directory(checkpoint,
+    null_ok = TRUE, arg = "checkpoint", call = call
+  )
+  if (is.null(path)) return(NULL)
+  if (directory_holds(path) %in% c("begun", "foreign")) {
+    abort_taken(path, call, checkpoint)
+  }
+  path
+}
+
+# A directory to be made, or an empty one: its absolute path.  Nothing is
+# written here.
+check_new_directory <- function(x, null_ok = FALSE,
+                                arg = rlang::caller_arg(x),
+                                call = rlang::caller_env()) {
+  path <- check_string(x, null_ok, arg = arg, call = call)
+  if (is.null(path)) return(NULL)
+  path <- path.expand(path)
+  # most file systems take no longer name
+  if (nchar(basename(path), "bytes") > 255) {
+    abort_argument(
+      "{.arg {arg}} must have a name of 255 bytes at most.", call = call
+    )
+  }
+  parent <- if (dir.exists(path)) path else dirname(path)
+  if (file.exists(path) && !dir.exists(path)) {
+    abort_argument(
+      "{.arg {arg}} must be a directory: {.file {path}} is a file.",
+      call = call
+    )
+  }
+  if (!dir.exists(parent)) {
+    abort_argument(
+      c(
+        "{.arg {arg}} must lie in a directory that exists.",
+        x = "There is no directory {.file {parent}}."
+      ),
+      call = call
+    )
+  }
+  check_writable(parent, arg, call)
+  if (dir.exists(path)) return(normalizePath(path))
+  file.path(normalizePath(parent), basename(path))
+}
+
+check_writable <- function(directory, arg, call) {
+  if (file.access(directory, 2) != 0) {
+    abort_argument(
+      c(
+        "{.arg {arg}} must be a directory that can be written to.",
+        x = "There is no permission to write to {.file {directory}}."
+      ),
+      call = call
+    )
+  }
+}
+
+# ---- The stopping rule ------------------------------------------------------
+
+#' Run until the draws are good enough
+#'
+#' Makes a rule for the argument `stop_when` of every sampler: the chains run
+#' until R-hat and the effective sample sizes of all quantities meet the
+#' thresholds, or until the cap is reached.
+#'
+#' The rule is looked at only after whole rounds of `every` kept draws, counted
+#' from the first one, when all chains are level. Where a run stops is therefore
+#' a function of the draws alone: it does not depend on the speed of the
+#' machine, on threads or cores, or on whether the run was interrupted and
+#' continued. A run that stops at the cap says so.
+#'
+#' Each look is a look at the same growing sample, so that the thresholds are
+#' met by luck a little more often than at a single look of fixed length. Rounds
+#' of a few hundred draws or more keep that small.
+#'
+#' R-hat is the rank-normalised split R-hat, and the effective sample size is
+#' the smaller one of bulk and tail, both of all chains together, as in Vehtari
+#' et al. (2021) and the posterior package. Both are judged on quantities that
+#' do not depend on the labelling of components.
+#'
+#' @param rhat Number above 1 (default 1.01): the largest R-hat allowed. `Inf`
+#'   asks nothing of it.
+#' @param ess Number, 0 or more (default 400): the smallest effective sample
+#'   size allowed, over all chains together. 0 asks nothing of it.
+#' @param max_draws `NULL` or a whole number, `every` or more: the most draws
+#'   kept in each chain. Cut down to whole rounds, with a message, where it is
+#'   not a multiple of `every`. `NULL` (the default) is 10 times the sampler's
+#'   `draws`, in whole rounds, at least one.
+#' @param every `NULL` or a whole number, 1 or more: the kept draws between two
+#'   looks. `NULL` (the default) is the sampler's `draws`.
+#' @return An object of class `gibbsite_until`, a list of the four arguments.
+#' @section Errors:
+#' An argument out of its range raises an error of class
+#' `gibbsite_error_argument`; so does a rule that asks for nothing, with
+#' `rhat = Inf` and `ess = 0`.
+#' @references
+#' Vehtari, A., Gelman, A., Simpson, D., Carpenter, B. and Buerkner, P.-C.
+#' (2021). Rank-normalization, folding, and localization: an improved R-hat for
+#' assessing convergence of MCMC. *Bayesian Analysis*, 16(2), 667-718.
+#' \doi{10.1214/20-BA1221}
+#' @seealso [running] for the other running arguments.
+#' @examples
+#' until()
+#' until(rhat = 1.005, ess = 1000, max_draws = 20000, every = 1000)
+#' @export
+until <- function(rhat = 1.01, ess = 400, max_draws = NULL, every = NULL) {
+  most <- .Machine$integer.max
+  rule <- list(
+    rhat = check_number(rhat, lower = 1, lower_open = TRUE, infinite_ok = TRUE),
+    ess = check_number(ess, lower = 0),
+    max_draws = check_count(max_draws, max = most, null_ok = TRUE),
+    every = check_count(every, max = most, null_ok = TRUE)
+  )
+  if (is.infinite(rule$rhat) && rule$ess <= 0) {
+    abort_argument(
+      c(
+        "{.fn until} must ask for something: {.code rhat = Inf} and
+         {.code ess = 0} are met by any draws.",
+        i = "For a run of fixed length leave {.arg stop_when} out."
+      )
+    )
+  }
+  if (!is.null(max_draws) && !is.null(every)) {
+    check_one_round(rule$max_draws, rule$every)
+  }
+  structure(rule, class = "gibbsite_until")
+}
+
+check_stop_when <- function(stop_when, call = rlang::caller_env()) {
+  check_class(stop_when, "gibbsite_until", "until()",
+    null_ok = TRUE, arg = "stop_when", call = call
+  )
+  if (!is.null(stop_when)) {
+    remade(stop_when, until, "until()", arg = "stop_when", call = call)
+  }
+}
+
+check_one_round <- function(max_draws, every, call = rlang::caller_env(),
+                            source = "`every`") {
+  if (max_draws < every) {
+    abort_argument(
+      "{.arg max_draws} must be at least {format_number(every)} ({source}), not
+       {format_number(max_draws)}.",
+      call = call
+    )
+  }
+}
+
+# The rule with its defaults filled in from `draws`, and the cap in whole
+# rounds; NULL stays NULL.
+resolve_until <- function(rule, draws, call) {
+  if (is.null(rule)) return(NULL)
+  own <- !is.null(rule$every)
+  every <- as.double(if (own) rule$every else draws)
+  if (is.null(rule$max_draws)) {
+    max_draws <- every * max(1, (10 * draws) %/% every)
+  } else {
+    check_one_round(rule$max_draws, every, call,
+      source = if (own) "`every`" else "`draws`"
+    )
+    max_draws <- whole_rounds(rule$max_draws, every)
+  }
+  structure(
+    list(
+      rhat = rule$rhat, ess = rule$ess, max_draws = max_draws, every = every
+    ),
+    class = "gibbsite_until"
+  )
+}
+
+whole_rounds <- function(max_draws, every) {
+  cap <- every * (max_draws %/% every)
+  if (cap < max_draws) {
+    given <- format_number(max_draws)
+    inform_gibbsite(
+      c(i = "{.arg max_draws} is taken as {format_number(cap)}, not {given}:
+             the stopping rule goes by whole rounds of {format_number(every)}
+             draws."),
+      class = "rounded"
+    )
+  }
+  cap
+}
+
+#' @export
+print.gibbsite_until <- function(x, ...) {
+  x <- remade(x, until, "until()")
+  asks <- c(
+    if (is.finite(x$rhat)) paste("R-hat at most", format(x$rhat)),
+    if (x$ess > 0) paste("effective sample size at least", format(x$ess))
+  )
+  count <- function(n, default) {
+    paste(if (is.null(n)) default else format_number(n), "draws of each chain")
+  }
+  writeLines(c(
+    paste0("Run until ", paste(asks, collapse = " and\n  ")),
+    paste("  looked at every", count(x$every, "`draws`")),
+    paste("  at most", count(x$max_draws, "10 * `draws`"))
+  ))
+  invisible(x)
+}
+
+# The rule of a continued run counts draws from the first one, and has room for
+# one more look at least.
+continued_rule <- function(rule, shown, draws, call) {
+  if (is.null(rule)) {
+    return(NULL)
+  }
+  rule["max_draws"] <- list(rule$max_draws %||% (shown + draws))
+  rule <- resolve_until(rule, draws, call)
+  if (rule$max_draws <= shown) {
+    abort_argument(
+      c(
+        paste0(
+          "{.arg stop_when} allows {format_number(rule$max_draws)} draws of ",
+          "each chain (`max_draws`, in whole rounds of `every`); the fit has ",
+          "{format_number(shown)}."
+        ),
+        i = "Raise `max_draws` in `until()`, or `draws`."
+      ),
+      call = call
+    )
+  }
+  rule
+}

@@ -1,0 +1,283 @@
+# Checkpoints: a directory that the main process alone writes.
+#
+#   lock, owner              who writes here (R/lock.R)
+#   data.rds                 model (with its data), running values, call: once
+#   chain-<k>/draws-0001.rds the draws since the one before: only ever added
+#   chain-<k>/state.rds      state, generator and the list of its draws' files
+#
+# Every file (R/envelope.R) is written aside, handed to the disk and renamed
+# into place, and the directory's entry is handed to the disk before anything
+# that relies on it.  A crash between two writes leaves the older state.rds,
+# which names only files that are complete.
+#
+# data.rds is put in place last of the first writing: a directory with it can be
+# resumed, and one without it has not begun.  Until then it stands aside, beside
+# the first states, and says that these are no more than leftovers.
+
+# "empty"; "begun": there is a run to be resumed, or what calls itself so;
+# "unfinished": nothing but what a run left that was stopped before its first
+# checkpoint was complete; "foreign".
+directory_holds <- function(path) {
+  files <- list.files(
+    path, all.files = TRUE, no.. = TRUE, recursive = TRUE, include.dirs = TRUE
+  )
+  if ("data.rds" %in% files) {
+    return("begun")
+  }
+  files <- setdiff(files, c("lock", "owner", "owner.part"))
+  if (length(files) == 0L) {
+    return("empty")
+  }
+  ours <- grepl(
+    "^chain-[0-9]+(/(state|draws-[0-9]{4,})[.]rds([.]part)?)?$", files
+  ) | files == "data.rds.part"
+  if (!all(ours) || !"data.rds.part" %in% files ||
+        !all(is_leftover(file.path(path, files)))) {
+    return("foreign")
+  }
+  "unfinished"
+}
+
+# Files that begin as ours do, as far as they were written (a file system that
+# has lost its power may leave zeros), and folders.
+is_leftover <- function(files) {
+  vapply(files, function(file) {
+    if (dir.exists(file)) {
+      return(!endsWith(file, ".part") && !endsWith(file, ".rds"))
+    }
+    bytes <- readBin(file, "raw", 8L)
+    identical(bytes, checkpoint_magic[seq_along(bytes)]) ||
+      all(bytes == as.raw(0))
+  }, NA)
+}
+
+# What says that they are leftovers goes last.
+remove_leftovers <- function(path) {
+  folders <- list.files(path, "^chain-[0-9]+$", full.names = TRUE)
+  unlink(folders, recursive = TRUE)
+  unlink(file.path(path, "data.rds.part"))
+}
+
+# The checkpoint of a job: an environment, because what has been written is a
+# fact about the disk and not part of any value.  NULL without `checkpoint`.
+# From here on no other run can write there.
+claim_checkpoint <- function(job, call) {
+  path <- job$settings$checkpoint
+  if (is.null(path) || !is.null(job$checkpoint)) {
+    return(job$checkpoint)
+  }
+  checkpoint <- new_checkpoint(path, length(job$chains))
+  claim_directory(checkpoint, call)
+  checkpoint
+}
+
+# `call` is that of an error, should the directory be in use or have been taken
+# since the arguments were checked.
+claim_directory <- function(checkpoint, call) {
+  path <- checkpoint$path
+  dir.create(path, showWarnings = FALSE)
+  if (!dir.exists(path)) {
+    return(invisible())
+  }
+  checkpoint$owner <- take_lock(path, call)
+  if (directory_holds(path) %in% c("begun", "foreign")) {
+    release_checkpoint(checkpoint)
+    abort_taken(path, call)
+  }
+}
+
+# `given`: the path as the user wrote it.
+abort_taken <- function(path, call, given = path) {
+  begun <- directory_holds(path) == "begun"
+  if (begun && file.exists(lock_file(path))) {
+    # that of a run that goes on is named by its process
+    owner <- take_lock(path, call)
+    if (!is.null(owner)) release_lock(owner)
+  }
+  holds <- if (begun) "the checkpoint of an earlier run" else "other files"
+  given <- quoted(given)
+  hint <- if (begun) {
+    "Continue that run with {.code resume({given})}, or name another directory."
+  } else {
+    "Name a directory that is new or empty."
+  }
+  abort_argument(
+    c("{.arg checkpoint} is a directory that holds {holds}.", i = hint),
+    call = call, class = "checkpoint"
+  )
+}
+
+release_checkpoint <- function(checkpoint) {
+  if (!is.null(checkpoint) && !is.null(checkpoint$owner)) {
+    release_lock(checkpoint$owner)
+    checkpoint$owner <- NULL
+  }
+}
+
+# ---- Writing ----------------------------------------------------------------
+
+new_checkpoint <- function(path, chains, run = NULL, owner = NULL) {
+  checkpoint <- new.env(parent = emptyenv())
+  checkpoint$path <- path
+  checkpoint$owner <- owner
+  checkpoint$run <- run
+  checkpoint$due <- -Inf
+  checkpoint$opened <- now()
+  checkpoint$spent <- 0
+  checkpoint$warned <- FALSE
+  nothing_written(checkpoint, chains)
+  checkpoint
+}
+
+nothing_written <- function(checkpoint, chains) {
+  checkpoint$written <- rep(list(character()), chains)
+  checkpoint$drawn <- numeric(chains)
+  checkpoint$sweep <- rep(-1, chains)
+}
+
+has_begun <- function(checkpoint) {
+  !is.null(checkpoint) && !is.null(checkpoint$run)
+}
+
+# Writes when it is time: not before gibbsite.checkpoint_seconds have passed,
+# and not so often that all writing takes more than a twentieth of the run.
+write_checkpoint <- function(job, force = FALSE) {
+  checkpoint <- job$checkpoint
+  if (is.null(checkpoint) || (!force && now() < checkpoint$due)) {
+    return(job)
+  }
+  writing(
+    checkpoint, write_chains(checkpoint, job),
+    job$options$checkpoint_seconds
+  )
+  job
+}
+
+# Evaluates `code`, which writes.  A failure is a warning, once, and the run
+# goes on.
+writing <- function(checkpoint, code, least) {
+  began <- now()
+  ignored <- .Call(C_file_size_signal, TRUE)
+  on.exit(if (!ignored) .Call(C_file_size_signal, FALSE), add = TRUE)
+  problem <- tryCatch(
+    {
+      withCallingHandlers(code, warning = function(cnd) {
+        tryInvokeRestart("muffleWarning")
+      })
+      NULL
+    },
+    error = function(cnd) cnd
+  )
+  if (!is.null(problem) && !checkpoint$warned) {
+    checkpoint$warned <- TRUE
+    rlang::warn(
+      c(
+        paste0("The checkpoint in `", checkpoint$path,
+               "` could not be written: ",
+               sub("[.]$", "", conditionMessage(problem)), "."),
+        i = "The run goes on; it cannot be resumed beyond the last good one."
+      ),
+      class = c("gibbsite_warning_checkpoint", "gibbsite_warning")
+    )
+  }
+  spent <- now() - began
+  checkpoint$spent <- checkpoint$spent + spent
+  # the next one and the last one are expected to take as long
+  checkpoint$due <- max(
+    now() + least, checkpoint$opened + 20 * (checkpoint$spent + 2 * spent)
+  )
+  invisible()
+}
+
+write_chains <- function(checkpoint, job) {
+  if (!has_begun(checkpoint)) {
+    return(begin_checkpoint(checkpoint, job))
+  }
+  if (!is.null(checkpoint$owner) &&
+        !owns_directory(checkpoint$path, checkpoint$owner)) {
+    abort_state("the directory has been removed or taken by another run")
+  }
+  for (k in seq_along(job$chains)) {
+    if (job$chains[[k]]$state$sweep > checkpoint$sweep[[k]]) {
+      write_chain(checkpoint, job, k, checkpoint$run)
+    }
+  }
+}
+
+# The first writing.  The run has a name only once all of it is on the disk; of
+# one that fails nothing is left.
+begin_checkpoint <- function(checkpoint, job) {
+  path <- checkpoint$path
+  if (is.null(checkpoint$owner)) {
+    claim_directory(checkpoint, NULL)
+  } else if (!owns_directory(path, checkpoint$owner)) {
+    write_owner(path, checkpoint$owner)
+  }
+  if (!directory_holds(path) %in% c("empty", "unfinished")) {
+    abort_state("the directory holds other files")
+  }
+  remove_leftovers(path)
+  value <- list(model = job$model, running = job$running, call = job$call)
+  run <- hash(list(value, Sys.time(), Sys.getpid()))
+  top <- file.path(path, "data.rds")
+  begun <- FALSE
+  on.exit(if (!begun) {
+    remove_leftovers(path)
+    nothing_written(checkpoint, length(job$chains))
+  })
+  write_aside(top, "data", run, value)
+  for (k in seq_along(job$chains)) {
+    write_chain(checkpoint, job, k, run)
+  }
+  sync_directory(path)
+  put_in_place(top)
+  begun <- TRUE
+  checkpoint$run <- run
+  sync_directory(path)
+  sync_directory(dirname(path))
+}
+
+write_chain <- function(checkpoint, job, k, run) {
+  chain <- job$chains[[k]]
+  folder <- file.path(checkpoint$path, paste0("chain-", k))
+  dir.create(folder, showWarnings = FALSE)
+  files <- checkpoint$written[[k]]
+  if (chain$drawn > checkpoint$drawn[[k]]) {
+    fresh <- chain_rows(job, k, checkpoint$drawn[[k]])
+    path <- file.path(folder, draws_file(length(files) + 1L))
+    files <- c(files, write_aside(path, "draws", run, fresh))
+    put_in_place(path)
+    sync_directory(folder)
+  }
+  path <- file.path(folder, "state.rds")
+  write_aside(
+    path, "state", run,
+    list(
+      state = chain$state, rng = chain$rng, drawn = chain$drawn,
+      seconds = chain$seconds, files = files
+    )
+  )
+  put_in_place(path)
+  sync_directory(folder)
+  checkpoint$written[[k]] <- files
+  checkpoint$drawn[[k]] <- chain$drawn
+  checkpoint$sweep[[k]] <- chain$state$sweep
+}
+
+draws_file <- function(number) sprintf("draws-%04d.rds", number)
+
+# Draws from + 1, from + 2, ... of chain k, without building what is on disk
+# already.
+chain_rows <- function(job, k, from) {
+  parts <- c(job$shown[k], job$chains[[k]]$chunks)
+  parts <- parts[!vapply(parts, is.null, NA)]
+  ends <- cumsum(vapply(parts, nrow, 0L))
+  starts <- ends - vapply(parts, nrow, 0L)
+  parts <- parts[ends > from]
+  starts <- starts[ends > from]
+  if (starts[[1L]] < from) {
+    first <- parts[[1L]]
+    parts[[1L]] <- first[-seq_len(from - starts[[1L]]), , drop = FALSE]
+  }
+  unname(do.call(rbind, parts))
+}

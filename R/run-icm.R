@@ -1,0 +1,214 @@
+# The search for a mode, `method = "icm"`, one for all models (iterated
+# conditional modes, Besag 1986, doi:10.1111/j.2517-6161.1986.tb01412.x). Each
+# start climbs, block by block, until the log joint density rises no more. The
+# starts alone are random, and what a user's own function draws on the chain's
+# stream. No draw is stored, so the driver is not used.
+
+# Arguments that only a run of a chain has a use for.  What a user would miss is
+# refused; that the length of the chains plays no part is said.
+check_search <- function(running, user_call, call) {
+  given <- names(user_call)
+  refused <- c(
+    if (!is.null(running$checkpoint)) "checkpoint",
+    if (!is.null(running$stop_when)) "stop_when",
+    if ("keep" %in% given && length(running$keep) > 0L) "keep"
+  )
+  if (length(refused) > 0L) {
+    abort_argument(
+      c(
+        paste(
+          "{.arg {refused[1]}} has no meaning with",
+          "{.code method = \"icm\"}, which stores no draws."
+        ),
+        i = "Leave it out, or use the sampler."
+      ),
+      call = call
+    )
+  }
+  idle <- intersect(c("draws", "burnin", "thin", "cores"), given)
+  if (length(idle) > 0L) {
+    inform_gibbsite(
+      paste(
+        "{.arg {idle}} play{?s/} no part in the search for a mode:",
+        "each of the `chains` starts climbs until it rises no more."
+      ),
+      class = "unused"
+    )
+  }
+}
+
+# Climbs from `chains` starts; each stops when the log joint density changes by
+# less than 1e-8 of its size.  Where that is not known no start is better than
+# another, and the first one is the result.
+search_mode <- function(model, running, user_call, call, max_sweeps = 10000) {
+  check_search(running, user_call, call)
+  root <- root_seed(running$seed, call)
+  streams <- chain_streams(root, running$chains, call)
+  starts <- check_inits(model, running$inits, running$chains, call)
+  runs <- lapply(seq_len(running$chains), function(k) {
+    # one plain start each: which modes they lead to is part of the result
+    start <- starts[[k]] %||% list()
+    chain <- start_chain(model, start, streams[[k]], k, call)
+    climb(model, chain, running$threads, max_sweeps, call)
+  })
+  values <- vapply(runs, function(run) run$trace[[length(run$trace)]], 0)
+  best <- if (all(is.na(values))) 1L else which.max(values)
+  new_map(model, runs[[best]], values, root, user_call)
+}
+
+climb <- function(model, chain, threads, max_sweeps, call) {
+  state <- chain$state
+  stream <- chain$rng
+  trace <- numeric()
+  value <- -Inf
+  for (sweep in seq_len(max_sweeps)) {
+    step <- tryCatch(
+      with_stream(stream, model_climb(model, state, threads), call),
+      error = function(cnd) {
+        reason <- conditionMessage(cnd)
+        abort_numeric(
+          "The search stopped in sweep {sweep}: {reason}.", call = call
+        )
+      }
+    )
+    stream <- step$stream
+    state <- step$value$state
+    before <- value
+    value <- step$value$log_joint
+    trace[[sweep]] <- value
+    # down as well: a weight of a mixture that went to 0 has left the density
+    change <- if (is.na(value)) {
+      step$value$change
+    } else {
+      abs(value - before) / (1 + abs(value))
+    }
+    if (change <= 1e-8) {
+      return(list(state = state, trace = trace, converged = TRUE))
+    }
+  }
+  list(state = state, trace = trace, converged = FALSE)
+}
+
+new_map <- function(model, run, values, seed, call) {
+  structure(
+    list(
+      estimate = model_estimate(model, run$state),
+      log_joint = run$trace[[length(run$trace)]],
+      trace = run$trace, converged = run$converged, starts = values,
+      seed = seed, model = model, call = call
+    ),
+    class = c(sub("_model$", "_map", class(model)[1L]), "gibbsite_map")
+  )
+}
+
+# A mode as search_mode() returns it, whatever has its class.
+check_map <- function(x, arg = rlang::caller_arg(x),
+                      call = rlang::caller_env()) {
+  force(arg)
+  made_by <- "a sampler with method = \"icm\""
+  check_made(
+    x, c("estimate", "log_joint", "trace", "converged", "starts", "model"),
+    made_by, arg, call
+  )
+  model <- x$model
+  own <- is.list(model) && inherits(model, "gibbsite_model") &&
+    sub("_model$", "_map", class(model)[[1L]]) %in% class(x)
+  numbers <- vapply(x[c("log_joint", "trace", "starts")], function(part) {
+    is.numeric(part) && length(part) > 0L
+  }, NA)
+  sound <- own && all(numbers) && is.list(x$estimate) &&
+    is.logical(x$converged) && length(x$converged) == 1L
+  if (!sound) {
+    abort_argument(
+      "{.arg {arg}} has the class of a mode, but is not what {made_by} makes.",
+      call = call, class = "forged"
+    )
+  }
+  invisible(x)
+}
+
+#' The result of a search for a mode
+#'
+#' What `method = "icm"` returns: a point of high posterior density, found by
+#' setting each block to its conditional mode in turn. It is no posterior: it
+#' has no spread, and it may be one mode of several. The prior's part is
+#' included, so that the log joint density is bounded. `summary()` shows what
+#' each start reached, `plot()` how the log joint density of the best one rose.
+#'
+#' @param x,object An object of class `gibbsite_map`.
+#' @param ... Not used; for `plot()`, graphical parameters.
+#' @return The object is a list: `estimate` (list of the parameters; for
+#'   [gibbs_gmm()] `pi`, `mu`, `Sigma`, `z` and `x_missing`, largest component
+#'   first), `log_joint`, `trace` (its value after each sweep of the best
+#'   start), `converged`, `starts` (the value that each start reached), `seed`,
+#'   `model` and `call`. `summary()` gives a data frame with a row for each
+#'   start.
+#' @examples
+#' top <- gibbs_gmm(faithful, 2, method = "icm", seed = 1)
+#' top
+#' top$estimate$mu
+#' summary(top)
+#' @name gibbsite_map
+NULL
+
+#' @rdname gibbsite_map
+#' @export
+print.gibbsite_map <- function(x, ...) {
+  check_map(x)
+  writeLines(c(
+    paste0("<mode, not a posterior> ", model_headline(x$model)),
+    "",
+    paste0(
+      "Log joint density ", format(x$log_joint, nsmall = 2, digits = 8),
+      " after ", length(x$trace), " sweeps",
+      if (!x$converged) " (not converged)", "; reached by ",
+      sum(reached_best(x)), " of ", length(x$starts), " starts."
+    )
+  ))
+  invisible(x)
+}
+
+reached_best <- function(x) {
+  best <- max(x$starts)
+  best - x$starts < 1e-6 * (1 + abs(best))
+}
+
+#' @rdname gibbsite_map
+#' @export
+summary.gibbsite_map <- function(object, ...) {
+  check_map(object)
+  check_no_more(...)
+  data.frame(
+    start = seq_along(object$starts), log_joint = object$starts,
+    best = reached_best(object)
+  )
+}
+
+#' @rdname gibbsite_map
+#' @export
+plot.gibbsite_map <- function(x, ...) {
+  check_map(x)
+  sweeps <- seq_along(x$trace)
+  defaults <- list(
+    type = "o", pch = 20, las = 1, bty = "l", col = gibbsite_palette(1),
+    xlab = "sweep", ylab = "log joint density", main = "Climb of the best start"
+  )
+  given <- list(...)
+  defaults <- defaults[setdiff(names(defaults), names(given))]
+  do.call(
+    graphics::plot, c(list(sweeps, x$trace), defaults, given)
+  )
+  invisible(x)
+}
+
+#' @export
+prior_summary.gibbsite_map <- function(object, ...) {
+  check_map(object)
+  object$model$prior
+}
+
+#' @export
+nobs.gibbsite_map <- function(object, ...) {
+  check_map(object)
+  object$model$nobs
+}

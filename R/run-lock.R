@@ -1,0 +1,181 @@
+# One run at a time writes to a checkpoint.
+#
+# The lock is one of the operating system on the file `lock`, by the package
+# filelock: it goes with the process that holds it, however that ends, so that
+# none is ever left over.  Children that the process forks do not have it.  The
+# file stays where it is: a lock on a file that was removed and made anew would
+# be no lock.  (Nothing must open the file in the process that holds the lock:
+# to close it again would give the lock up.)  Who holds it stands in `owner`,
+# for the words of an error and as a second look before each writing.
+
+# The locks of this process, by directory: list(lock, owner).
+open_locks <- new.env(parent = emptyenv())
+
+lock_file <- function(path) file.path(path, "lock")
+
+owner_file <- function(path) file.path(path, "owner")
+
+this_process <- function() {
+  pid <- Sys.getpid()
+  list(
+    pid = pid, started = .Call(C_process_started, pid),
+    host = Sys.info()[["nodename"]]
+  )
+}
+
+# FALSE where it is known to have ended, or to have left its number to another
+# one.  Of other machines nothing is known.
+process_lives <- function(process) {
+  if (!identical(process$host, Sys.info()[["nodename"]])) {
+    return(TRUE)
+  }
+  started <- .Call(C_process_started, process$pid)
+  !is.na(started) && (started %in% c(0, process$started) ||
+                        process$started %in% 0)
+}
+
+# Takes the lock of a directory that exists, or raises an error that names who
+# has it.  Returns the owner's record; NULL where this directory cannot be
+# written to.
+take_lock <- function(path, call) {
+  key <- normalizePath(path)
+  held <- open_locks[[key]]
+  if (!is.null(held)) {
+    if (process_lives(held$owner)) {
+      abort_locked(path, held$owner, call)
+    }
+    # that of a process that has forked this one, and has ended
+    forget_lock(key)
+  }
+  lock <- tryCatch(
+    filelock::lock(lock_file(path), timeout = 0),
+    error = function(cnd) cnd
+  )
+  if (is.null(lock)) {
+    abort_locked(path, living_owner(path), call)
+  }
+  if (inherits(lock, "error")) {
+    if (file.access(lock_file(path), 2L) != 0L) {
+      return(NULL)
+    }
+    go_without_lock(path, conditionMessage(lock), call)
+  }
+  owner <- c(this_process(), list(
+    since = format(Sys.time(), "%Y-%m-%d %H:%M:%S %Z"),
+    token = hash(list(this_process(), Sys.time(), key))
+  ))
+  assign(key, list(lock = lock, owner = owner), envir = open_locks)
+  write_owner(path, owner)
+  c(owner, key = key)
+}
+
+# Some file systems have no locks: what the owner's file says must do.
+go_without_lock <- function(path, reason, call) {
+  owner <- read_owner(path)
+  if (!is.null(owner) && process_lives(owner) &&
+        identical(owner$host, Sys.info()[["nodename"]])) {
+    abort_locked(path, owner, call)
+  }
+  warn_gibbsite(
+    c(
+      "{.file {path}} cannot be locked: {reason}.",
+      i = "See to it that no other run writes to it."
+    ),
+    class = "lock"
+  )
+}
+
+release_lock <- function(owner) {
+  key <- owner$key
+  held <- open_locks[[key]]
+  if (is.null(held) || !identical(held$owner$token, owner$token)) {
+    return(invisible())
+  }
+  if (owns_directory(key, owner)) {
+    unlink(owner_file(key))
+  }
+  forget_lock(key)
+}
+
+forget_lock <- function(key) {
+  lock <- open_locks[[key]]$lock
+  rm(list = key, envir = open_locks)
+  if (inherits(lock, "filelock_lock")) {
+    filelock::unlock(lock)
+  }
+  invisible()
+}
+
+# A directory on a full disk can be locked and nothing be written to it.
+write_owner <- function(path, owner) {
+  aside <- aside_of(owner_file(path))
+  tryCatch(
+    suppressWarnings({
+      writeLines(c(
+        "gibbsite: a run writes to this directory",
+        paste(
+          owner_fields, vapply(owner[owner_fields], format, "", digits = 22)
+        )
+      ), aside)
+      file.rename(aside, owner_file(path))
+    }),
+    error = function(cnd) unlink(aside)
+  )
+}
+
+owner_fields <- c("pid", "started", "host", "since", "token")
+
+# NULL where there is none, or none that can be read.
+read_owner <- function(path) {
+  lines <- tryCatch(
+    suppressWarnings(readLines(owner_file(path), n = 6L)),
+    error = function(cnd) character()
+  )
+  field <- function(name) {
+    line <- lines[startsWith(lines, paste0(name, " "))]
+    if (length(line) == 1L) substring(line, nchar(name) + 2L) else NA_character_
+  }
+  owner <- stats::setNames(lapply(owner_fields, field), owner_fields)
+  owner$pid <- suppressWarnings(as.integer(owner$pid))
+  owner$started <- suppressWarnings(as.double(owner$started))
+  if (anyNA(unlist(owner)) || owner$pid < 1L) NULL else owner
+}
+
+owns_directory <- function(path, owner) {
+  identical(read_owner(path)$token, owner$token)
+}
+
+# Whoever has just taken the lock may not have written his name yet.
+living_owner <- function(path) {
+  for (attempt in 1:20) {
+    owner <- read_owner(path)
+    if (!is.null(owner) && process_lives(owner)) {
+      return(owner)
+    }
+    Sys.sleep(0.05)
+  }
+  NULL
+}
+
+abort_locked <- function(path, owner, call) {
+  ours <- !is.null(owner) && identical(owner$pid, Sys.getpid()) &&
+    identical(owner$host, Sys.info()[["nodename"]])
+  who <- if (is.null(owner)) {
+    "another process"
+  } else if (ours) {
+    paste0("a run of this session, since ", owner$since)
+  } else {
+    paste0(
+      "process ", owner$pid, " on ", quoted(owner$host), ", since ", owner$since
+    )
+  }
+  abort_state(
+    c(
+      "{.file {path}} is in use by {who}.",
+      i = "Only one run at a time can write to a checkpoint. {.fn resume} goes
+           on from it once that one is over."
+    ),
+    call = call, class = "lock", pid = owner$pid, host = owner$host,
+    since = owner$since
+  )
+}

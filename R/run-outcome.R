@@ -1,0 +1,161 @@
+# What a run returns: the fit, and the error or warning of a run that failed, was
+# interrupted or has not converged.
+
+# Shown is what all chains have in common; the surplus waits in `pending`.
+build_fit <- function(job, kept) {
+  if (length(kept) == 0L) {
+    return(NULL)
+  }
+  job$shown <- job$shown[kept]
+  job$chains <- job$chains[kept]
+  shown <- min(common_draws(job$chains), job$goal)
+  draws <- lapply(seq_along(job$chains), function(k) chain_draws(job, k))
+  ahead <- vapply(draws, nrow, 0L) > shown
+  pending <- if (any(ahead)) {
+    lapply(draws, function(x) {
+      unname(x[seq_len(nrow(x)) > shown, , drop = FALSE])
+    })
+  }
+  running <- job$running
+  running$draws <- shown
+  running$chains <- length(kept)
+  if (is.list(running$inits)) {
+    running$inits <- running$inits[kept]
+  }
+  model <- job$model
+  if (!running$keep_data) {
+    model <- model_without_data(model)
+  }
+  chains <- lapply(seq_along(job$chains), function(k) {
+    list(
+      state = job$chains[[k]]$state, rng = job$chains[[k]]$rng,
+      hash = hash_draws(draws[[k]])
+    )
+  })
+  new_fit(
+    draws = if (any(ahead)) {
+      lapply(draws, function(x) x[seq_len(shown), , drop = FALSE])
+    } else {
+      draws
+    },
+    model = model, running = running, chains = chains, pending = pending,
+    run = run_record(job)
+  )
+}
+
+# How the run went: the one part of a fit that may differ between two runs that
+# are otherwise identical.
+run_record <- function(job) {
+  list(
+    call = job$call,
+    elapsed = list(
+      total = job$seconds + now() - job$began,
+      chains = vapply(job$chains, function(chain) chain$seconds, 0)
+    ),
+    threads = job$settings$threads, cores = job$settings$cores,
+    checkpoint = job$settings$checkpoint, outcome = job$outcome
+  )
+}
+
+announce <- function(job, fit, call) {
+  warn_same_streams(job)
+  switch(job$outcome,
+    failed = abort_failed(job, fit, call),
+    broken = abort_broken(job, fit),
+    interrupted = say_interrupted(job, fit, call),
+    cap = warn_cap(job, fit),
+    rule = NULL, # the user's own thresholds are met
+    if (!model_independent(job$model)) judge(fit)
+  )
+}
+
+# To judge a large fit takes a while: Ctrl-C gives it up, and not the fit.
+judge <- function(fit) cut_short(allowInterrupts(warn_convergence(fit)))
+
+abort_failed <- function(job, fit, call) {
+  reasons <- vapply(job$failures, function(failure) {
+    paste0(
+      "Chain ", failure$chain, " after sweep ",
+      format(failure$sweep, scientific = FALSE), ": ",
+      cli::ansi_strip(conditionMessage(failure$condition))
+    )
+  }, "")
+  names(reasons) <- rep("x", length(reasons))
+  way_out <- c(
+    i = if (!is.null(fit)) {
+      "The other chains are in `$fit` of this condition: they can be extended."
+    },
+    i = if (has_begun(job$checkpoint)) {
+      paste0("All chains can be resumed: resume(\"",
+             job$settings$checkpoint, "\").")
+    }
+  )
+  rlang::abort(
+    c(
+      cli::pluralize(
+        "{length(reasons)} of {length(job$chains)} chain{?s} failed."
+      ),
+      reasons, way_out
+    ),
+    class = c("gibbsite_error_chain", "gibbsite_error"),
+    call = call, fit = fit,
+    failures = job$failures, parent = NULL
+  )
+}
+
+# What the user's functions did to the session, with the fit so far.
+abort_broken <- function(job, fit) {
+  cnd <- job$problem
+  cnd$fit <- fit
+  cnd$body <- c(cnd$body, i = "The fit so far is in `$fit` of this condition.")
+  rlang::cnd_signal(cnd)
+}
+
+say_interrupted <- function(job, fit, call) {
+  drawn <- shown_draws(fit)
+  rule <- job$running$stop_when
+  ruled <- function(text) if (!is.null(rule)) text
+  text <- c(
+    paste0(
+      "Interrupted after ", drawn, " of ", ruled("at most "), job$goal,
+      " draws in each chain."
+    ),
+    i = paste0(
+      "Go on with `extend(fit, ", job$goal - drawn, ruled(", stop_when = "),
+      ")`", ruled(paste0(" and the same rule, `every = ", rule$every, "`")),
+      ": the draws will be those of an uninterrupted run."
+    )
+  )
+  if (has_begun(job$checkpoint)) {
+    text <- c(
+      text,
+      i = paste0("Or from disk: resume(\"", job$settings$checkpoint, "\").")
+    )
+  }
+  if (job$options$on_interrupt == "return") {
+    rlang::warn(
+      text,
+      class = c("gibbsite_warning_interrupted", "gibbsite_warning")
+    )
+  } else {
+    rlang::abort(
+      text,
+      class = c("gibbsite_error_interrupted", "gibbsite_error"),
+      call = call, fit = fit
+    )
+  }
+}
+
+warn_cap <- function(job, fit) {
+  rlang::warn(
+    c(
+      paste0(
+        "The chains reached `max_draws` (", job$goal,
+        ") before the stopping rule held."
+      ),
+      i = paste0("Go on with `extend(fit, ", job$goal, ", stop_when = )`.")
+    ),
+    class = c("gibbsite_warning_cap", "gibbsite_warning")
+  )
+  judge(fit)
+}

@@ -1,0 +1,254 @@
+# Where the chains run: in this process, a segment each in turn, or in others, in
+# rounds of a few seconds by future.
+
+# Round-robin, a segment each, until every chain has `draws` draws.
+run_here <- function(job, draws, tick) {
+  control <- control_of(job)
+  until <- sweep_of(job$running, draws)
+  repeat {
+    behind <- which(vapply(job$chains, function(chain) {
+      chain$state$sweep < until
+    }, NA))
+    if (length(behind) == 0L) {
+      return(job)
+    }
+    for (k in behind) {
+      chain <- job$chains[[k]]
+      began <- now()
+      result <- try_segment(chain, job$model, control, until)
+      if (is.null(result)) {
+        job$outcome <- "interrupted"
+        return(job)
+      }
+      if (inherits(result, "error")) {
+        return(add_failure(job, k, result))
+      }
+      job$chains[[k]] <- accept_segment(
+        chain, result, now() - began, job$options$segment_seconds
+      )
+      tick(job$chains[[k]]$state$sweep - chain$state$sweep)
+      job <- read_options(job)
+      job <- write_checkpoint(job)
+      if (job$outcome != "done") {
+        return(job)
+      }
+    }
+  }
+}
+
+# Where the chains run: in this process, or wherever future::plan() says; with
+# `cores` in a pool that is made and stopped here.
+open_engine <- function(job) {
+  cores <- min(job$settings$cores, length(job$chains))
+  if (!inherits(future::plan(), "sequential")) {
+    return(list(run = run_elsewhere, close = repair_pool))
+  }
+  if (cores < 2) {
+    return(list(run = run_here, close = function(outcome) NULL))
+  }
+  strategy <- if (future::supportsMulticore()) {
+    future::multicore
+  } else {
+    future::multisession
+  }
+  old <- future::plan(strategy, workers = cores)
+  list(run = run_elsewhere, close = function(outcome) {
+    while (!cut_short({
+      future::plan(old)
+      TRUE
+    }, FALSE)) NULL
+  })
+}
+
+# A round that was interrupted or lost a worker can leave a pool of the user's
+# unusable: ask each worker for an answer, and set the plan up again if one
+# fails to give it.
+repair_pool <- function(outcome) {
+  if (!outcome %in% c("interrupted", "failed")) {
+    return(invisible())
+  }
+  answers <- tryCatch({
+    futures <- lapply(seq_len(future::nbrOfWorkers()), function(i) {
+      future::future(quote(TRUE), substitute = FALSE, envir = baseenv(),
+                     globals = FALSE, seed = NULL)
+    })
+    vapply(futures, function(future) isTRUE(future::value(future)), NA)
+  }, error = function(cnd) FALSE, interrupt = function(cnd) FALSE)
+  if (!all(answers)) {
+    # to sequential first: future would take the broken workers up again
+    plans <- future::plan("list")
+    cut_short({
+      future::plan(future::sequential)
+      future::plan(plans, substitute = FALSE)
+    })
+    inform_gibbsite(
+      "The workers of `future::plan()` did not answer and were restarted.",
+      class = "pool"
+    )
+  }
+}
+
+# ---- In other processes -----------------------------------------------------
+
+# What a worker does: segments until `seconds` have passed or the chain is at
+# `until`.  Sends back the chain with the draws of this round only.  Here too
+# interrupts are let in only while a segment runs: one that reached a worker
+# between two would end it with what it has drawn.
+advance <- function(chain, model, control, until, seconds, aim, parent) {
+  suspendInterrupts({
+    orphaned <- watch_parent(parent)
+    result <- advance_round(
+      chain, model, control, until, seconds, aim, orphaned
+    )
+    if (drain_interrupts() && result$chain$state$sweep < until) {
+      result$interrupted <- TRUE
+    }
+    result
+  })
+}
+
+advance_round <- function(chain, model, control, until, seconds, aim,
+                          orphaned) {
+  generator <- save_generator()
+  on.exit(restore_generator(generator))
+  began <- now()
+  repeat {
+    start <- now()
+    result <- try_segment(chain, model, control, until)
+    if (is.null(result) || inherits(result, "error")) {
+      return(list(chain = chain, error = result, interrupted = is.null(result)))
+    }
+    if (orphaned()) {
+      quit(save = "no", status = 1L, runLast = FALSE)
+    }
+    chain <- accept_segment(chain, result, now() - start, aim)
+    if (chain$state$sweep >= until || now() - began >= seconds) {
+      return(list(chain = chain))
+    }
+  }
+}
+
+# A worker does not outlive the process that it works for: nobody would take
+# what it draws.  A forked one is ended by a thread of its own, whatever it is
+# doing; any other on the same machine looks between two segments, if it can see
+# the process at all (a container may show others under its numbers).  Returns
+# the function that looks.
+watch_parent <- function(parent) {
+  never <- function() FALSE
+  if (parent$pid == Sys.getpid() ||
+        !identical(parent$host, Sys.info()[["nodename"]]) ||
+        .Call(C_end_with_parent, parent$pid, parent$started)) {
+    return(never)
+  }
+  seen <- .Call(C_process_started, parent$pid)
+  if (is.na(seen) || seen != parent$started) {
+    return(never)
+  }
+  function() !.Call(C_process_started, parent$pid) %in% seen
+}
+
+# Synchronous rounds: every chain that is behind gets a future of a few
+# seconds; the round counts when all have come back.
+run_elsewhere <- function(job, draws, tick) {
+  until <- sweep_of(job$running, draws)
+  repeat {
+    behind <- which(vapply(job$chains, function(chain) {
+      chain$state$sweep < until
+    }, NA))
+    if (length(behind) == 0L) {
+      return(job)
+    }
+    round <- new.env(parent = emptyenv())
+    results <- cut_short(allowInterrupts(run_round(job, behind, until, round)))
+    if (is.null(results)) {
+      drain(round$futures)
+      job$outcome <- "interrupted"
+      return(job)
+    }
+    before <- total_sweeps(job)
+    job <- accept_round(job, behind, results)
+    tick(total_sweeps(job) - before)
+    job <- read_options(job)
+    if (job$outcome != "done") {
+      return(job)
+    }
+    job <- write_checkpoint(job)
+  }
+}
+
+total_sweeps <- function(job) {
+  sum(vapply(job$chains, function(chain) chain$state$sweep, 0))
+}
+
+# `round` is an environment: the futures in it are known to the caller also when
+# an interrupt ends this.
+run_round <- function(job, behind, until, round) {
+  for (k in behind) {
+    chain <- job$chains[[k]]
+    chain$chunks <- list()
+    round$futures[[length(round$futures) + 1L]] <- tryCatch(
+      start_future(chain, job, until),
+      error = function(cnd) cnd
+    )
+  }
+  lapply(round$futures, function(future) {
+    if (inherits(future, "error")) {
+      return(list(error = future))
+    }
+    tryCatch(
+      future::value(future),
+      error = function(cnd) list(error = cnd)
+    )
+  })
+}
+
+# The expression and its globals are given by hand: nothing of the driver's
+# frames travels.  Functions of the user find what they need of the global
+# environment where they look for it.
+start_future <- function(chain, job, until) {
+  needs <- model_needs(job$model)
+  ours <- list(
+    advance = advance, chain = chain, model = job$model,
+    control = control_of(job), until = until,
+    seconds = job$options$round_seconds, aim = job$options$segment_seconds,
+    parent = this_process()
+  )
+  future::future(
+    quote(with(
+      gibbsite_round,
+      advance(chain, model, control, until, seconds, aim, parent)
+    )),
+    substitute = FALSE, envir = baseenv(), seed = NULL,
+    packages = c("gibbsite", needs$packages), stdout = NA,
+    globals = c(needs$globals, list(gibbsite_round = ours))
+  )
+}
+
+# After an interrupt: wait for what still runs, so that a pool is left idle.
+# Another interrupt ends the wait; repair_pool() sees to the rest.
+drain <- function(futures) {
+  cut_short(for (future in futures) {
+    if (inherits(future, "Future")) {
+      try(suppressWarnings(future::value(future)), silent = TRUE)
+    }
+  })
+}
+
+accept_round <- function(job, behind, results) {
+  for (i in seq_along(behind)) {
+    k <- behind[[i]]
+    result <- results[[i]]
+    if (isTRUE(result$interrupted)) {
+      job$outcome <- "interrupted"
+    }
+    if (!is.null(result$chain)) {
+      earlier <- job$chains[[k]]$chunks
+      job$chains[[k]] <- result$chain
+      job$chains[[k]]$chunks <- c(earlier, result$chain$chunks)
+    }
+    if (!is.null(result$error)) {
+      job <- add_failure(job, k, result$error)
+    }
+  }
+  job
+}

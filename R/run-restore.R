@@ -1,0 +1,212 @@
+# A checkpoint, read again: every field is looked at before anything uses it.
+
+# The directory of a run that has begun; nothing is written to it yet, for it
+# may be anything.
+check_begun <- function(path, call) {
+  if (!dir.exists(path)) {
+    fault <- if (file.exists(path)) "is a file" else "does not exist"
+    abort_argument(
+      "`path` must be the directory of a checkpoint; `{path}` {fault}.",
+      call = call
+    )
+  }
+  if (directory_holds(path) == "unfinished") {
+    if (file.exists(lock_file(path))) {
+      release_lock(take_lock(path, call))
+    }
+    abort_file(
+      path, "holds no whole checkpoint: the run was stopped before its first.",
+      "Start it again, with the same `checkpoint`.",
+      call = call
+    )
+  }
+  top <- file.path(path, "data.rds")
+  if (file.exists(top)) {
+    connection <- open_file(top, call)
+    on.exit(close(connection))
+    read_header(connection, top, call)
+  }
+  normalizePath(path)
+}
+
+remember_written <- function(checkpoint, stored) {
+  checkpoint$run <- stored$run
+  checkpoint$written <- lapply(stored$chains, function(chain) chain$files)
+  checkpoint$drawn <- vapply(stored$chains, function(chain) chain$drawn, 0)
+  checkpoint$sweep <- vapply(stored$chains, function(chain) {
+    chain$state$sweep
+  }, 0)
+}
+
+# list(model, running, call, run, chains): all of it, checked.
+read_checkpoint <- function(path, call) {
+  file <- file.path(path, "data.rds")
+  top <- read_envelope(file, "data", call = call)
+  check_stored_run(top$value, file, call)
+  count <- top$value$running$chains
+  folders <- list.files(path, "^chain-[0-9]+$")
+  if (!setequal(folders, paste0("chain-", seq_len(count)))) {
+    abort_file(
+      path,
+      cli::pluralize(
+        "must hold one folder for each of {count} chain{?s}, not ",
+        "{length(folders)} folder{?s}."
+      ),
+      call = call
+    )
+  }
+  chains <- lapply(seq_len(count), function(k) {
+    read_chain(path, k, top$run, top$value, call)
+  })
+  c(top$value, list(run = top$run, chains = chains))
+}
+
+read_chain <- function(path, k, run, top, call) {
+  folder <- file.path(path, paste0("chain-", k))
+  file <- file.path(folder, "state.rds")
+  chain <- read_envelope(file, "state", run, call)$value
+  check_stored_chain(chain, top$running, file, call)
+  check_stream(chain$rng, paste0("Chain ", k, "'s"), call = call)
+  chain$chunks <- lapply(seq_along(chain$files), function(number) {
+    file <- file.path(folder, draws_file(number))
+    part <- read_envelope(file, "draws", run, call)
+    if (!identical(part$sum, chain$files[[number]])) {
+      abort_file(file, "is not the file that this checkpoint wrote.",
+        call = call
+      )
+    }
+    check_stored_draws(part$value, top$model$columns, file, call)
+    part$value
+  })
+  rows <- sum(vapply(chain$chunks, nrow, 0L))
+  if (rows != chain$drawn) {
+    abort_file(
+      file, paste0("counts ", format_number(chain$drawn), " draws; there are ",
+                   format_number(rows), "."),
+      call = call
+    )
+  }
+  chain
+}
+
+# ---- Fields -----------------------------------------------------------------
+
+#
+# A checksum tells that a file is as it was written, and not that what was
+# written makes sense: what the driver goes by is looked at before it is used.
+
+# Fails for the first name in `good`, a list of named flags, that is not TRUE.
+check_fields <- function(good, file, call) {
+  good <- vapply(good, isTRUE, NA)
+  if (!all(good)) {
+    field <- names(good)[!good][[1L]]
+    abort_file(
+      file,
+      paste0("cannot be used: its `", field, "` is missing or not valid."),
+      call = call
+    )
+  }
+}
+
+is_whole <- function(x, min = 0, max = 2^53) {
+  is_plain_number(x) && is.finite(x) && x == round(x) && x >= min && x <= max
+}
+
+is_names <- function(x) {
+  is.character(x) && length(x) > 0L && !anyNA(x) && anyDuplicated(x) == 0L
+}
+
+check_stored_run <- function(top, file, call) {
+  check_fields(
+    list(
+      model = is.list(top) && is_stored_model(top$model),
+      running = is.list(top) && is.list(top$running),
+      call = is.list(top) && (is.null(top$call) || is.call(top$call))
+    ), file, call
+  )
+  running <- top$running
+  most <- .Machine$integer.max
+  check_fields(
+    list(
+      draws = is_whole(running$draws, 1, most),
+      burnin = is_whole(running$burnin), thin = is_whole(running$thin, 1),
+      chains = is_whole(running$chains, 1, most),
+      inits = is_stored_inits(running$inits, running$chains),
+      seed = is.integer(running$seed) && length(running$seed) > 0L &&
+        !anyNA(running$seed),
+      rng_kind = is.character(running$rng_kind) &&
+        length(running$rng_kind) == 3L,
+      keep_data = is_plain_scalar(running$keep_data) &&
+        is.logical(running$keep_data),
+      stop_when = is_stored_rule(running$stop_when)
+    ), file, call
+  )
+}
+
+# A model of this package, with what every model has.
+is_stored_model <- function(model) {
+  if (!is.list(model) || !inherits(model, "gibbsite_model")) {
+    return(FALSE)
+  }
+  strings <- unclass(model)[c("name", "title", "data_hash")]
+  all(vapply(strings, is_plain_string, NA)) && is_names(model$columns) &&
+    has_sweeps(class(model))
+}
+
+has_sweeps <- function(classes) {
+  any(vapply(classes, function(class) {
+    !is.null(utils::getS3method(
+      "model_sweeps", class,
+      optional = TRUE, envir = asNamespace("gibbsite")
+    ))
+  }, NA))
+}
+
+is_stored_inits <- function(inits, chains) {
+  is.null(inits) || is.function(inits) ||
+    (is.list(inits) && length(inits) == chains)
+}
+
+is_stored_rule <- function(rule) {
+  if (is.null(rule)) {
+    return(TRUE)
+  }
+  if (!is.list(rule) || !inherits(rule, "gibbsite_until")) {
+    return(FALSE)
+  }
+  counts <- unclass(rule)[c("every", "max_draws")]
+  numbers <- unclass(rule)[c("rhat", "ess")]
+  all(vapply(counts, is_whole, NA, min = 1)) &&
+    all(vapply(numbers, is_plain_number, NA)) &&
+    rule$rhat > 1 && rule$ess >= 0 && rule$max_draws %% rule$every == 0
+}
+
+# Draws are counted by sweeps: one that does not fit its sweep is another
+# chain's.
+check_stored_chain <- function(chain, running, file, call) {
+  is_state <- is.list(chain) && is.list(chain$state)
+  sweep <- if (is_state) chain$state$sweep
+  drawn <- if (is_state) chain$drawn
+  check_fields(
+    list(
+      state = is_state && is_whole(sweep),
+      drawn = is_whole(drawn) && drawn == draws_at(sweep, running),
+      seconds = is_state && is_plain_number(chain$seconds) &&
+        is.finite(chain$seconds) && chain$seconds >= 0,
+      files = is_state && is.character(chain$files) && !anyNA(chain$files)
+    ), file, call
+  )
+}
+
+draws_at <- function(sweep, running) {
+  max(0, floor((sweep - running$burnin) / running$thin))
+}
+
+check_stored_draws <- function(draws, columns, file, call) {
+  check_fields(
+    list(
+      draws = is.double(draws) && is.matrix(draws) && !is.object(draws) &&
+        ncol(draws) == length(columns)
+    ), file, call
+  )
+}

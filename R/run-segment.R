@@ -1,0 +1,116 @@
+# A chain and one segment of it.
+#
+# A chain is a value: list(state, rng, chunks, drawn, pace, seconds), where
+#   state    what the model's next sweep needs; state$sweep counts sweeps
+#   rng      its own .Random.seed
+#   chunks   list of matrices of draws, oldest first
+#   drawn    number of draws recorded so far (with those of a continued fit)
+#   pace     sweeps that the next segment should have; it never affects a draw
+#   seconds  time spent in sweeps
+#
+# A chain that has not begun has the state list(sweep = 0, begun = FALSE), and its
+# rng is the stream on which its start will be made.
+
+new_chain <- function(state, rng, chunks = list(), drawn = 0, seconds = 0) {
+  list(
+    state = state, rng = rng, chunks = chunks, drawn = drawn, pace = 1,
+    seconds = seconds
+  )
+}
+
+common_draws <- function(chains) {
+  min(vapply(chains, function(chain) as.numeric(chain$drawn), 0))
+}
+
+# All draws of a chain as one matrix with names: those shown before, then the
+# new ones.
+chain_draws <- function(job, k) {
+  parts <- c(job$shown[k], job$chains[[k]]$chunks)
+  parts <- parts[!vapply(parts, is.null, NA)]
+  all <- if (length(parts) == 1L) parts[[1L]] else do.call(rbind, parts)
+  if (is.null(all)) {
+    all <- matrix(0, 0L, length(job$model$columns))
+  }
+  dimnames(all) <- list(NULL, job$model$columns)
+  all
+}
+
+# The sweep at which a chain has `draws` draws.
+sweep_of <- function(running, draws) running$burnin + draws * running$thin
+
+control_of <- function(job) {
+  list(
+    burnin = job$running$burnin, thin = job$running$thin,
+    threads = job$settings$threads
+  )
+}
+
+# ---- One segment ------------------------------------------------------------
+
+# One call of the model.  A segment ends where burn-in ends, so that a model may
+# take it that its sweeps are of one phase.  NULL: interrupted.
+run_segment <- function(chain, model, control, until) {
+  sweep <- chain$state$sweep
+  end <- if (sweep < control$burnin) min(control$burnin, until) else until
+  n <- min(chain$pace, end - sweep)
+  # Where sweeps are slow a segment is over before C or R has looked for an
+  # interrupt: this does.
+  Sys.sleep(0)
+  set_generator_seed(chain$rng)
+  model_sweeps(model, chain$state, n, control)
+}
+
+# What a segment returns, NULL when it was interrupted, or its error.
+try_segment <- function(chain, model, control, until) {
+  tryCatch(
+    allowInterrupts(run_segment(chain, model, control, until)),
+    interrupt = function(cnd) NULL,
+    error = function(cnd) cnd
+  )
+}
+
+# The chain after a segment that took `seconds`; segments aim at `aim` seconds.
+accept_segment <- function(chain, result, seconds, aim) {
+  swept <- result$state$sweep - chain$state$sweep
+  chain$state <- result$state
+  chain$rng <- result$rng
+  if (nrow(result$draws) > 0) {
+    chain$chunks[[length(chain$chunks) + 1L]] <- result$draws
+    chain$drawn <- chain$drawn + nrow(result$draws)
+  }
+  chain$seconds <- chain$seconds + seconds
+  if (swept > 0) {
+    wanted <- floor(swept * aim / max(seconds, 1e-6))
+    chain$pace <- max(1, min(wanted, 8 * max(swept, chain$pace)))
+  }
+  chain
+}
+
+add_failure <- function(job, k, cnd) {
+  job$outcome <- "failed"
+  job$failures[[length(job$failures) + 1L]] <- list(
+    chain = k, sweep = job$chains[[k]]$state$sweep, condition = cnd
+  )
+  job
+}
+
+# ---- Interrupts -------------------------------------------------------------
+
+# Evaluates `code`, cut short by an interrupt: `otherwise` then.  Sockets, forks
+# and Sys.sleep() let interrupts through a suspension, so that what is not to be
+# lost to one keeps them in here.
+cut_short <- function(code, otherwise = NULL) {
+  tryCatch(code, interrupt = function(cnd) otherwise)
+}
+
+# An interrupt that arrived while they were suspended is let in and ends here;
+# whether there was one.
+drain_interrupts <- function() {
+  cut_short(
+    {
+      allowInterrupts(Sys.sleep(0.001))
+      FALSE
+    },
+    otherwise = TRUE
+  )
+}

@@ -1,0 +1,227 @@
+# The driver, one for all models: starts the chains, runs them to their goal and
+# makes the fit.
+#
+# A job says what is to be done: list(model, running, chains, goal, settings,
+# options, call). `goal` is the number of draws that each chain shall have.
+# `settings` (threads, cores, progress, checkpoint) and `options` never change a
+# draw.
+
+# A run from the beginning: streams, starting values, then the loop.
+run_chains <- function(model, running, user_call, call) {
+  check_size(model, running, call)
+  root <- root_seed(running$seed, call)
+  running$seed <- root
+  running$rng_kind <- rng_kind()
+  streams <- chain_streams(root, running$chains, call)
+  starts <- check_inits(model, running$inits, running$chains, call)
+  if (!is.function(running$inits) && !is.null(running$inits)) {
+    running$inits <- starts
+  }
+  chains <- lapply(streams, function(stream) {
+    new_chain(list(sweep = 0, begun = FALSE), stream)
+  })
+  conclude(new_job(model, running, chains, user_call), call)
+}
+
+# Drives a job to its end and makes the fit.  From the start until the fit is
+# returned interrupts are let in only while user code makes starting values, or
+# a segment or a round runs: a second Ctrl-C must not lose what the first one
+# left.
+conclude <- function(job, call) suspendInterrupts(run_job(job, call))
+
+run_job <- function(job, call) {
+  job$frame <- call
+  job$checkpoint <- claim_checkpoint(job, call)
+  on.exit(release_checkpoint(job$checkpoint), add = TRUE)
+  generator <- save_generator()
+  on.exit(restore_generator(generator), add = TRUE)
+  job <- read_options(job)
+  if (job$outcome == "done") job <- read_options(begin_chains(job, call))
+  if (job$outcome == "done") job <- drive(job)
+  lost <- vapply(job$failures, function(failure) failure$chain, 0L)
+  fit <- build_fit(job, setdiff(seq_along(job$chains), lost))
+  announce(job, fit, call)
+  drain_interrupts()
+  fit
+}
+
+# What determines the draws is kept in the fit; how they are made is not.
+settings_names <- c("threads", "cores", "progress", "checkpoint")
+
+new_job <- function(model, running, chains, call, shown = NULL,
+                    seconds = 0) {
+  settings <- unclass(running)[settings_names]
+  names(settings) <- settings_names
+  running <- unclass(running)[setdiff(names(running), settings_names)]
+  rule <- running$stop_when
+  list(
+    model = model, running = running, chains = chains,
+    goal = if (is.null(rule)) running$draws else rule$max_draws,
+    settings = settings, call = call, shown = shown, began = now(),
+    seconds = seconds, outcome = "done", failures = list()
+  )
+}
+
+has_started <- function(chain) !isFALSE(chain$state$begun)
+
+# ---- Starting values --------------------------------------------------------
+
+# Starting values as one list entry a chain: checked lists, functions left for
+# the chain's stream, or NULL.  All are checked before anything runs.
+check_inits <- function(model, inits, chains, call) {
+  if (is.null(inits)) {
+    return(vector("list", chains))
+  }
+  if (is.function(inits)) {
+    return(rep(list(inits), chains))
+  }
+  if (inherits(inits, c("gibbsite_fit", "gibbsite_partial"))) {
+    return(inits_from_fit(model, inits, chains, call))
+  }
+  lapply(seq_len(chains), function(k) {
+    model_check_init(model, inits[[k]], paste0("inits[[", k, "]]"), call)
+  })
+}
+
+inits_from_fit <- function(model, fit, chains, call) {
+  old <- attr(fit, "chains")
+  if (length(old) < chains) {
+    abort_argument(
+      c(
+        paste0(
+          "`inits` is a fit with {length(old)} chain{?s}; ",
+          "{chains} chains need as many starting points."
+        ),
+        i = "Ask for `chains = {length(old)}`, or give a list or a function."
+      ),
+      call = call
+    )
+  }
+  if (!all(vapply(old[seq_len(chains)], has_started, NA))) {
+    abort_argument(
+      "`inits` was interrupted before its chains had starting values.",
+      call = call
+    )
+  }
+  earlier <- attr(fit, "model")
+  if (!identical(class(earlier), class(model)) ||
+        !identical(earlier$columns, model$columns)) {
+    abort_argument(
+      "`inits` must be an earlier fit of the same model and stored quantities.",
+      call = call
+    )
+  }
+  lapply(seq_len(chains), function(k) {
+    init <- model_init_from_state(model, old[[k]]$state)
+    model_check_init(
+      model, init, paste0("inits (chain ", k, " of the fit)"), call
+    )
+  })
+}
+
+# What comes before the first sweep: a model that is not finished (laplace()'s
+# search for the mode) is, and each chain gets its start.  Both depend on
+# nothing but the run's streams: what an interrupt cuts short is made later as
+# if there had been none.
+begin_chains <- function(job, call) {
+  job$model <- model_prepare(job$model, job$running, call)
+  waiting <- which(!vapply(job$chains, has_started, NA))
+  for (k in waiting) {
+    begun <- if (!inherits(job$model, "unfinished_model")) {
+      cut_short(allowInterrupts(begin_chain(job, k, call)))
+    }
+    if (is.null(begun)) {
+      job$outcome <- "interrupted"
+      return(job)
+    }
+    job$chains[[k]] <- begun
+  }
+  if (length(waiting) > 0L) {
+    check_distinct_streams(lapply(job$chains, sampler_stream), call)
+  }
+  job
+}
+
+begin_chain <- function(job, k, call) {
+  inits <- job$running$inits
+  init <- if (is.function(inits)) inits else inits[[k]]
+  start_chain(job$model, init, job$chains[[k]]$rng, k, call)
+}
+
+ask_inits <- function(inits, k, call) {
+  tryCatch(inits(k), error = function(cnd) {
+    abort_argument(
+      "{.arg inits} failed for chain {k}.", call = call, parent = cnd,
+      class = "user_function"
+    )
+  })
+}
+
+# Everything random about a start happens on the chain's own stream.
+start_chain <- function(model, init, stream, k, call) {
+  started <- with_stream(stream, {
+    where <- paste0("inits[[", k, "]]")
+    if (is.function(init)) {
+      where <- paste0("inits(", k, ")")
+      init <- model_check_init(model, ask_inits(init, k, call), where, call)
+    }
+    # for the words of an error
+    if (!is.null(init)) model$start_from <- where
+    model_start(model, init)
+  }, call)
+  new_chain(started$value, started$stream)
+}
+
+# ---- The loop ---------------------------------------------------------------
+
+# Drives all chains to the goal, leg by leg; a leg ends where the stopping rule
+# looks.  The job always holds the last finished segment or round of each chain,
+# so that whatever happens a fit can be built from it.
+drive <- function(job) {
+  job <- write_checkpoint(job, force = !has_begun(job$checkpoint))
+  engine <- open_engine(job)
+  # before the generator is put back: stopping workers may use it
+  on.exit(engine$close(job$outcome), add = TRUE)
+  job <- show_progress(job, function(tick) drive_legs(job, engine$run, tick))
+  job
+}
+
+drive_legs <- function(job, run, tick) {
+  rule <- job$running$stop_when
+  repeat {
+    common <- common_draws(job$chains)
+    if (rule_holds(job, rule, common)) {
+      job$outcome <- "rule"
+      break
+    }
+    if (common >= job$goal) {
+      job$outcome <- if (is.null(rule)) "done" else "cap"
+      break
+    }
+    job <- run(job, leg_end(common, rule, job$goal), tick)
+    if (job$outcome != "done") {
+      break
+    }
+  }
+  write_checkpoint(job, force = TRUE)
+  job
+}
+
+# Legs are anchored at draw 0: where a segment, an interrupt or an earlier run
+# ended plays no part.
+leg_end <- function(common, rule, goal) {
+  if (is.null(rule)) {
+    return(goal)
+  }
+  min(goal, (floor(common / rule$every) + 1) * rule$every)
+}
+
+rule_holds <- function(job, rule, common) {
+  if (is.null(rule) || common == 0 || common %% rule$every != 0) {
+    return(FALSE)
+  }
+  draws <- lapply(seq_along(job$chains), function(k) {
+    chain_draws(job, k)[seq_len(common), , drop = FALSE]
+  })
+  stop_rule_met(draws, job$model, rule)
+}
