@@ -36,7 +36,8 @@ bmf_model <- function(ratings, rank, prior, center = 0, biases = FALSE,
   )
   new_model(
     "bmf_model",
-    name = "gibbs_bmf", title = "Bayesian matrix factorisation", data = data,
+    name = "gibbs_bmf", title = "Bayesian matrix factorisation",
+    headline = bmf_headline(ratings, rank, prior, biases), data = data,
     prior = prior, nobs = length(ratings$value),
     columns = bmf_columns(prior, n, m, size, cells, keep),
     n = n, m = m, size = size, biases = biases, rank = as.integer(rank),
@@ -269,37 +270,37 @@ model_init_from_state.bmf_model <- function(model, state) {
 #' @exportS3Method
 model_invariants.bmf_model <- function(model, draws) {
   draws <- unclass(draws)
-  judged <- "^(beta$|rmse$|log_joint$|cell\\[)"
-  draws[, grepl(judged, colnames(draws)), drop = FALSE]
+  judged <- in_blocks(colnames(draws), c("beta", "rmse", "log_joint", "cell"))
+  draws[, judged, drop = FALSE]
 }
 
 # Coordinates rotate from draw to draw; everything else means something as it
 # is.
 #' @exportS3Method
 model_labelled.bmf_model <- function(model, invariants) {
-  grep("^[uv]\\[", model$columns, value = TRUE)
+  in_blocks(model$columns, c("u", "v"))
 }
 
-#' @exportS3Method
-model_headline.bmf_model <- function(model) {
-  count <- function(n) format(n, big.mark = ",", scientific = FALSE)
-  prior <- switch(class(model$prior)[[1]],
+bmf_headline <- function(ratings, rank, prior, biases) {
+  count <- function(n, one, several) {
+    paste(
+      format(n, big.mark = ",", scientific = FALSE), if (n == 1) one else several
+    )
+  }
+  kind <- switch(class(prior)[[1]],
     bmf_fixed = "fixed", bmf_gamma = "Gamma", bmf_wishart = "Normal-Wishart"
   )
-  users <- length(model$users)
-  items <- length(model$items)
   paste0(
-    "Matrix factorisation of rank ", model$rank, ", ", prior, " prior",
-    if (model$biases) ", with intercepts", "; ", count(model$nobs),
-    if (model$nobs == 1) " rating" else " ratings", " of ", count(items),
-    if (items == 1) " item" else " items", " by ", count(users),
-    if (users == 1) " user" else " users"
+    "Matrix factorisation of rank ", rank, ", ", kind, " prior",
+    if (biases) ", with intercepts", "; ",
+    count(length(ratings$value), "rating", "ratings"), " of ",
+    count(length(ratings$items), "item", "items"), " by ",
+    count(length(ratings$users), "user", "users")
   )
 }
 
 #' @exportS3Method
 model_labels.bmf_model <- function(model) {
-  columns <- model$columns
   fixed <- c(
     beta = "precision of a rating", lambda_u = "precision of the users",
     lambda_v = "precision of the items",
@@ -312,37 +313,22 @@ model_labels.bmf_model <- function(model) {
     rmse = "root mean square error in the data",
     log_joint = "log joint density"
   )
-  label <- unname(fixed[columns])
-  part <- function(block) {
-    at <- which(startsWith(columns, paste0(block, "[")))
-    inside <- sub("\\]$", "", substring(columns[at], nchar(block) + 2))
-    list(at = at, index = do.call(rbind, lapply(
-      strsplit(inside, ",", fixed = TRUE), as.integer
-    )))
+  users <- id_words(model$users)
+  items <- id_words(model$items)
+  coordinate <- function(at) {
+    if (at[1L] > model$rank) "intercept" else paste("factor", at[1L])
   }
-  cells <- part("cell")
-  if (length(cells$at) > 0) {
-    label[cells$at] <- paste0(
-      "mean rating of item ", id_words(model$items)[model$cells$item],
-      " by user ", id_words(model$users)[model$cells$user]
+  label_columns(model$columns, function(block, at) {
+    switch(block,
+      cell = paste0(
+        "mean rating of item ", items[model$cells$item[at]],
+        " by user ", users[model$cells$user[at]]
+      ),
+      u = paste0(coordinate(at), " of user ", users[at[2L]]),
+      v = paste0(coordinate(at), " of item ", items[at[2L]]),
+      if (block %in% names(fixed)) fixed[[block]] else block
     )
-  }
-  for (block in c("u", "v")) {
-    own <- part(block)
-    if (length(own$at) > 0) {
-      ids <- id_words(if (block == "u") model$users else model$items)
-      coordinate <- ifelse(
-        own$index[, 1L] > model$rank, "intercept",
-        paste("factor", own$index[, 1L])
-      )
-      label[own$at] <- paste0(
-        coordinate, " of ", if (block == "u") "user " else "item ",
-        ids[own$index[, 2L]]
-      )
-    }
-  }
-  label[is.na(label)] <- columns[is.na(label)]
-  data.frame(variable = columns, label = label)
+  })
 }
 
 # ---- Draws of the factors for prediction ------------------------------------

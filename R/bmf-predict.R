@@ -501,10 +501,17 @@ interval_ends <- function(pairs, draws, level, normals) {
   })
 }
 
+check_pairs_size <- function(kept, pairs, call) {
+  check_result_size(
+    c(length(kept$noise), length(pairs$user)), "draws x pairs",
+    "{.arg draws} or the number of pairs", call
+  )
+}
+
 # eta of every draw, draws x pairs; a new id has the same factors in all its
 # pairs.
 predict_draws <- function(kept, pairs, call) {
-  check_matrix_size(length(kept$noise), length(pairs$user), call)
+  check_pairs_size(kept, pairs, call)
   out <- linear_draws(
     kept, ifelse(is.na(pairs$user), 1L, pairs$user),
     ifelse(is.na(pairs$item), 1L, pairs$item)
@@ -619,7 +626,7 @@ log_lik.gibbs_bmf <- function(object, newdata = NULL, draws = NULL, ...) {
   pairs <- bmf_pairs(model, newdata, call)
   check_values(pairs, model, call)
   kept <- kept_factors(object, draws, call)
-  check_matrix_size(length(kept$noise), length(pairs$user), call)
+  check_pairs_size(kept, pairs, call)
   normals <- bmf_normals(
     kept, pairs, stand_ins = draw_stand_ins(kept, pairs)
   )

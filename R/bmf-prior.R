@@ -203,12 +203,6 @@ format.bmf_prior <- function(x, ...) {
   )
 }
 
-#' @export
-print.bmf_prior <- function(x, ...) {
-  writeLines(format(x))
-  invisible(x)
-}
-
 check_bmf_prior <- function(prior, call) {
   if (!inherits(prior, "bmf_prior") || !inherits(prior, names(bmf_makers))) {
     given <- describe(prior)

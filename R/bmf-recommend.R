@@ -381,7 +381,7 @@ predict.bmf_fold <- function(object, newdata,
   }
   item <- match_ids(ids$item, model$items)
   pairs <- list(user = user, item = item, ids = ids[c("user", "item")])
-  check_matrix_size(length(kept$noise), length(user), call)
+  check_pairs_size(kept, pairs, call)
   moments <- fold_moments(object, user, item)
   if (type == "draws") {
     normals <- stats::rnorm(length(moments$mean))

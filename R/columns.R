@@ -5,32 +5,45 @@ indexed <- function(block, ...) {
   paste0(block, "[", do.call(paste, c(expand.grid(...), sep = ",")), "]")
 }
 
-block_names <- function(columns) unique(sub("\\[[0-9,]+\\]$", "", columns))
-
-# Columns of a block and their subscripts: "mu[1,2]" -> 1, 2.  NULL: no such
-# block.
-block_places <- function(columns, block) {
-  head <- paste0(block, "[")
-  column <- which(startsWith(columns, head) &
-                    grepl("\\[[0-9]+(,[0-9]+)*\\]$", columns))
-  inside <- substring(columns[column], nchar(head) + 1,
-                      nchar(columns[column]) - 1)
-  # a name such as "poly(x)[1][2]" belongs to the block "poly(x)[1]"
-  column <- column[!grepl("[", inside, fixed = TRUE)]
-  inside <- inside[!grepl("[", inside, fixed = TRUE)]
-  if (length(column) == 0) {
-    return(NULL)
-  }
-  subscripts <- lapply(strsplit(inside, ",", fixed = TRUE), as.numeric)
-  if (length(unique(lengths(subscripts))) > 1) {
-    return(NULL)
-  }
-  list(column = column, index = do.call(rbind, subscripts))
+# Names taken apart: list(block, index).  "mu[1,2]" is of the block "mu" with the
+# subscripts 1 and 2; "poly(x)[1][2]" is of the block "poly(x)[1]".  A name
+# without subscripts is a block of its own, and its index is empty.
+column_parts <- function(columns) {
+  block <- sub("\\[[0-9,]+\\]$", "", columns)
+  inside <- substring(columns, nchar(block) + 2L, nchar(columns) - 1L)
+  list(
+    block = block,
+    index = lapply(strsplit(inside, ",", fixed = TRUE), as.integer)
+  )
 }
 
-plain <- function(names) names[!grepl("[", names, fixed = TRUE)]
+block_names <- function(columns) unique(column_parts(columns)$block)
 
-parameter_blocks <- function(names) unique(sub("\\[[0-9,]+\\]$", "", names))
+# The columns that belong to one of `blocks`.
+in_blocks <- function(columns, blocks) {
+  columns[column_parts(columns)$block %in% blocks]
+}
+
+# Columns of a block and their subscripts, a row each: list(column, index).
+# NULL: no such block.
+block_places <- function(columns, block) {
+  parts <- column_parts(columns)
+  column <- which(parts$block == block & lengths(parts$index) > 0)
+  if (length(unique(lengths(parts$index[column]))) != 1) {
+    return(NULL)
+  }
+  list(column = column, index = do.call(rbind, parts$index[column]))
+}
+
+# data.frame(variable, label): `label` makes the words for a block's name and
+# the subscripts of a column.
+label_columns <- function(columns, label) {
+  parts <- column_parts(columns)
+  data.frame(
+    variable = columns,
+    label = as.character(mapply(label, parts$block, parts$index))
+  )
+}
 
 # Names of columns or blocks -> names of columns, in the order asked for.
 choose_variables <- function(variables, available, call,

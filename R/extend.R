@@ -95,14 +95,14 @@ continue_chains <- function(fit, draws, settings, stop_when, call) {
     continued_rule(stop_when, shown, draws, call)
   )
   running[settings_names] <- settings[settings_names]
-  check_size(model, running, call)
+  check_run_size(model, running, call)
   chains <- resume_chains(fit)
   run <- attr(fit, "run")
   job <- new_job(
     model, running, chains, run$call,
     shown = lapply(unclass(fit), plain_matrix), seconds = run$elapsed$total
   )
-  conclude(job, call)
+  run_job(job, call)
 }
 
 plain_matrix <- function(x) {
@@ -131,7 +131,7 @@ attach_data <- function(fit, data, call) {
   model <- fit_part(fit, "model")
   if (is.null(data)) {
     if (!model_has_data(model)) {
-      what <- data_words(model)
+      what <- model$given
       abort_argument(
         c("{.arg {what$arg}} is needed: the fit was made without keeping
            {what$them}.",
@@ -263,7 +263,7 @@ resume <- function(path, data = NULL, threads = 1,
   })
   job <- new_job(model, c(stored$running, settings), chains, stored$call)
   job$checkpoint <- checkpoint
-  conclude(job, call)
+  run_job(job, call)
 }
 
 # ---- What is given by hand --------------------------------------------------
@@ -285,7 +285,7 @@ check_same_data <- function(model, data, call) {
   }
   given <- set_data(model, data, call)
   if (!identical(given$data_hash, model$data_hash)) {
-    what <- data_words(model)
+    what <- model$given
     abort_argument(
       c(
         "`{what$arg}` {what$are} that the run was started with.",
@@ -306,10 +306,10 @@ given_data <- function(model, data, log_density, call) {
   given <- c("data", "log_density")[
     c(!is.null(data), !is.null(log_density))
   ]
-  wrong <- setdiff(given, data_words(model)$arg)
+  wrong <- setdiff(given, model$given$arg)
   if (length(wrong) > 0L) {
     abort_argument(
-      "A fit of {.fn {model$name}} goes by {.arg {data_words(model)$arg}}, not
+      "A fit of {.fn {model$name}} goes by {.arg {model$given$arg}}, not
        by {.arg {wrong[1]}}.",
       call = call
     )
@@ -320,35 +320,16 @@ given_data <- function(model, data, log_density, call) {
 # Code and values, and what functions find where they were made.
 same_code <- function(a, b) {
   both <- lapply(list(a, b), function(x) {
-    x <- if (inherits(x, "gibbsite_proposal")) unclass_proposal(x) else x
     hash_code(list(x, lapply(functions_in(x), closure_values)))
   })
   identical(both[[1L]], both[[2L]])
-}
-
-# Where a model keeps the further arguments of its user's functions; NULL: it
-# has none.
-arguments_place <- function(model) UseMethod("arguments_place")
-
-#' @exportS3Method
-arguments_place.default <- function(model) NULL
-
-#' @exportS3Method
-arguments_place.mh_model <- function(model) "extra"
-
-#' @exportS3Method
-arguments_place.gibbs_sample_model <- function(model) c("data", "arguments")
-
-#' @exportS3Method
-arguments_place.laplace_density_model <- function(model) {
-  c("frame", "arguments")
 }
 
 check_same_arguments <- function(model, given, call) {
   if (length(given) == 0L) {
     return(model)
   }
-  place <- arguments_place(model)
+  place <- model$arguments_at
   stored <- if (!is.null(place)) model[[place]]
   names <- names(given) %||% rep("", length(given))
   unknown <- setdiff(names, names(stored))

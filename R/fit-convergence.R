@@ -296,7 +296,7 @@ constant_line <- function(table) {
 converged <- function(fit, rhat = 1.01, ess = 400) {
   check_needed(fit = "a fit with draws")
   table <- judged(fit, rhat, ess, rlang::current_env())
-  model_independent(fit_part(fit, "model")) || table_converged(table)
+  fit_part(fit, "model")$independent || table_converged(table)
 }
 
 #' @rdname converged

@@ -13,7 +13,7 @@ print.gibbsite_fit <- function(x, ...) {
   running <- fit_part(x, "running")
   table <- judged(x, 1.01, 400, rlang::current_env())
   writeLines(c(
-    paste0("<", class(x)[1], "> ", model_headline(fit_part(x, "model"))),
+    paste0("<", class(x)[1], "> ", fit_part(x, "model")$headline),
     "",
     length_lines(running),
     seed_line(x),
@@ -122,7 +122,7 @@ next_call <- function(x, table) {
 print.gibbsite_partial <- function(x, ...) {
   model <- fit_part(x, "model")
   writeLines(c(
-    paste0("<", model$name, ", no draws yet> ", model_headline(model)),
+    paste0("<", model$name, ", no draws yet> ", model$headline),
     "",
     chains_line(x),
     seed_line(x),

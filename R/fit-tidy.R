@@ -59,7 +59,7 @@ summary.gibbsite_fit <- function(object, variables = NULL,
   structure(
     table,
     class = c("gibbsite_summary", "data.frame"),
-    headline = model_headline(model),
+    headline = model$headline,
     length = length_lines(fit_part(object, "running")),
     convergence = convergence,
     remarks = model_notes(model, object, convergence),

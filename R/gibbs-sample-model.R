@@ -19,10 +19,12 @@ gibbs_sample_model <- function(conditionals, init, arguments, scan, keep,
   check_distinct_columns(columns, call)
   new_model(
     "gibbs_sample_model",
-    name = "gibbs_sample", title = "Gibbs sampler", data = data,
+    name = "gibbs_sample", title = "Gibbs sampler",
+    headline = gibbs_sample_headline(conditionals, scan), data = data,
     data_hash = hash_conditionals(data), nobs = NA_integer_, columns = columns,
     prior = no_prior("the conditionals given to gibbs_sample()"),
-    init = init, scan = scan, keep = keep,
+    arguments_at = c("data", "arguments"), init = init, scan = scan,
+    keep = keep,
     steps = compile_steps(conditionals, init, call)
   )
 }
@@ -98,23 +100,19 @@ same_shape <- function(a, b) {
 #' @exportS3Method
 model_init_from_state.gibbs_sample_model <- function(model, state) state$values
 
-#' @exportS3Method
-model_headline.gibbs_sample_model <- function(model) {
-  blocks <- names(model$init)
-  moved <- blocks %in% names(model$steps)
+gibbs_sample_headline <- function(conditionals, scan) {
+  blocks <- names(conditionals)
+  moved <- vapply(conditionals, is_mh_step, NA)
   blocks[moved] <- paste0(blocks[moved], " (MH)")
   shown <- utils::head(blocks, 8L)
   more <- if (length(blocks) > 8L) paste0(", ... (", length(blocks), " blocks)")
-  order <- if (model$scan == "random") {
+  order <- if (scan == "random") {
     paste0("one of ", paste(shown, collapse = ", "), more, " at a time")
   } else {
     paste0(paste(shown, collapse = ", then "), more)
   }
-  paste0("Gibbs sampler, ", model$scan, " scan: ", order)
+  paste0("Gibbs sampler, ", scan, " scan: ", order)
 }
-
-#' @exportS3Method
-model_needs.gibbs_sample_model <- function(model) needs_of(model$data)
 
 # The conditionals are what a fit is compared by where a sampler has data.
 #' @exportS3Method
@@ -297,7 +295,7 @@ print.gibbs_sample_map <- function(x, ...) {
   check_map(x)
   if (is.na(x$log_joint)) {
     writeLines(c(
-      paste0("<mode, not a posterior> ", model_headline(x$model)), "",
+      paste0("<mode, not a posterior> ", x$model$headline), "",
       paste0(
         "First of ", length(x$starts), " starts, after ", length(x$trace),
         " sweeps", if (!x$converged) " (not converged)",

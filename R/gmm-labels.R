@@ -118,12 +118,9 @@ model_labelled.gmm_model <- function(model, invariants) {
     return(character())
   }
   fixed <- c(
-    "log_lik", "n_occupied", grep("^x\\[", model$columns, value = TRUE)
+    "log_lik", "n_occupied", "x", if (model$covariance == "shared") "Sigma"
   )
-  if (model$covariance == "shared") {
-    fixed <- c(fixed, grep("^Sigma", model$columns, value = TRUE))
-  }
-  setdiff(model$columns, fixed)
+  setdiff(model$columns, in_blocks(model$columns, fixed))
 }
 
 #' Renumber the components of a mixture's draws

@@ -5,6 +5,7 @@ gmm_model <- function(x, k, prior, covariance = "full", keep = character()) {
   new_model(
     "gmm_model",
     name = "gibbs_gmm", title = "Gaussian mixture",
+    headline = gmm_headline(x, k, covariance),
     data = gmm_data(x, k, prior, covariance, keep), prior = prior,
     nobs = nrow(x), columns = gmm_columns(x, k, covariance, keep),
     k = as.integer(k), variables = colnames(x), covariance = covariance,
@@ -362,25 +363,20 @@ model_invariants.gmm_model <- function(model, draws) {
   result
 }
 
-#' @exportS3Method
-model_headline.gmm_model <- function(model) {
-  entries <- model$data$missing$entries
+gmm_headline <- function(x, k, covariance) {
+  missing <- sum(is.na(x))
   paste0(
     cli::pluralize(
-      "Gaussian mixture: {model$k} component{?s}, ",
-      "{model$covariance} covariances; ",
-      "{model$nobs} observation{?s} of {length(model$variables)} variable{?s}"
+      "Gaussian mixture: {k} component{?s}, {covariance} covariances; ",
+      "{nrow(x)} observation{?s} of {ncol(x)} variable{?s}"
     ),
-    if (!is.null(entries)) paste0(", ", entries, " missing entries drawn")
+    if (missing > 0) paste0(", ", missing, " missing entries drawn")
   )
 }
 
 #' @exportS3Method
 model_labels.gmm_model <- function(model) {
   names <- model$variables
-  block <- sub("\\[.*", "", model$columns)
-  inside <- sub("^[^[]*", "", model$columns)
-  index <- regmatches(inside, gregexpr("[0-9]+", inside))
   covariance <- function(i, j) {
     if (i == j) {
       return(paste("variance of", names[i]))
@@ -388,7 +384,6 @@ model_labels.gmm_model <- function(model) {
     paste("covariance of", names[i], "and", names[j])
   }
   label <- function(block, at) {
-    at <- as.integer(at)
     switch(block,
       pi = paste("weight of component", at),
       mu = paste0("mean of ", names[at[2L]], " in component ", at[1L]),
@@ -403,9 +398,7 @@ model_labels.gmm_model <- function(model) {
       log_lik = "log-likelihood", n_occupied = "occupied components"
     )
   }
-  data.frame(variable = model$columns, label = mapply(
-    label, block, index, USE.NAMES = FALSE
-  ))
+  label_columns(model$columns, label)
 }
 
 # ---- Search for a mode ------------------------------------------------------

@@ -92,25 +92,7 @@ gmm_prior <- function(alpha = NULL, m0 = NULL, v0 = NULL, nu0 = NULL,
 #' @export
 format.gmm_prior <- function(x, ...) {
   check_made(x, names(formals(gmm_prior)), "gmm_prior()")
-  value <- function(v) {
-    if (is.null(v)) {
-      return("from the data")
-    }
-    if (is.matrix(v)) {
-      off <- v - diag(diag(v), nrow(v))
-      if (all(off == 0)) {
-        return(value_diagonal(diag(v)))
-      }
-      rows <- apply(signif(v, 4), 1, paste, collapse = ", ")
-      return(paste0("[", paste(rows, collapse = "; "), "]"))
-    }
-    paste(format(signif(v, 4), trim = TRUE, drop0trailing = TRUE),
-      collapse = ", "
-    )
-  }
-  value_diagonal <- function(v) {
-    paste0("diag(", paste(signif(v, 4), collapse = ", "), ")")
-  }
+  value <- format_prior_value
   c(
     "pi       ~ Dir(alpha)      z_i | pi ~ Categorical(pi)",
     "mu_c     ~ N(m0, V0)       x_i | z_i = c ~ N(mu_c, Sigma_c)",
@@ -121,12 +103,6 @@ format.gmm_prior <- function(x, ...) {
     paste0("  nu0   = ", value(x$nu0)),
     paste0("  S0    = ", value(x$s0))
   )
-}
-
-#' @export
-print.gmm_prior <- function(x, ...) {
-  writeLines(format(x))
-  invisible(x)
 }
 
 # The prior with every field filled in for k components and the data x, or an

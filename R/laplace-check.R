@@ -502,10 +502,27 @@ print.laplace_importance <- function(x, ...) {
 
 format_evidence <- function(x) formatC(x, format = "f", digits = 2)
 
-is_check_cheap <- function(model, draws) UseMethod("is_check_cheap")
-
 laplace_covariance <- function(model) {
   covariance <- chol2inv(t(model$data$precision_factor))
   dimnames(covariance) <- list(model$columns, model$columns)
   covariance
+}
+
+# Whether print() may evaluate the log joint density at `draws` points: that
+# takes less than a third of a second.
+check_is_cheap <- function(model, draws) {
+  seconds <- model$point_seconds
+  if (is.na(seconds)) {
+    at_mode <- rbind(model$data$map)
+    # the density may draw random numbers
+    saved <- save_generator()
+    on.exit(restore_generator(saved))
+    # the fastest of five: the first one compiles
+    seconds <- min(vapply(1:5, function(i) {
+      began <- now()
+      model_log_joint(model, at_mode)
+      now() - began
+    }, 0))
+  }
+  seconds * draws < 0.3
 }

@@ -10,13 +10,31 @@
 search_model <- function(density, init, method, correct) {
   model <- new_model(
     c("laplace_search_model", "unfinished_model"),
-    name = "laplace", title = "Density", data = NULL, prior = NULL,
-    nobs = NA_integer_, columns = density$names
+    name = "laplace", title = "Density", headline = NULL, data = list(),
+    data_part = NULL, prior = NULL, nobs = NA_integer_,
+    columns = density$names
   )
   model$frame <- density
   model$search <- list(
     init = init, method = method, correct = correct, stream = NULL,
     values = list(), seed = NULL, best = NULL
+  )
+  say_search(model)
+}
+
+# The headline says how far the search is.
+say_search <- function(model) {
+  p <- length(model$columns)
+  best <- model$search$best
+  calls <- length(model$search$values)
+  model$headline <- paste0(
+    cli::pluralize("Density of {p} parameter{?s}; its mode is yet to be found"),
+    if (!is.null(best)) {
+      paste0("\n", cli::pluralize(
+        "The search has called it {calls} time{?s}; highest so far: ",
+        "{format(best$value, digits = 7)} at {point_words(best$theta)}"
+      ))
+    }
   )
   model
 }
@@ -37,59 +55,29 @@ model_prepare.laplace_search_model <- function(model, running, call) {
   if (is.null(found)) {
     search[c("values", "seed", "best")] <- recorded_search(density$record)
     model$search <- search
-    return(model)
+    return(say_search(model))
   }
   density_model(model$frame, found$value, search$method, search$correct)
 }
-
-#' @exportS3Method
-model_headline.laplace_search_model <- function(model) {
-  p <- length(model$columns)
-  best <- model$search$best
-  calls <- length(model$search$values)
-  paste0(
-    cli::pluralize("Density of {p} parameter{?s}; its mode is yet to be found"),
-    if (!is.null(best)) {
-      paste0("\n", cli::pluralize(
-        "The search has called it {calls} time{?s}; highest so far: ",
-        "{format(best$value, digits = 7)} at {point_words(best$theta)}"
-      ))
-    }
-  )
-}
-
-# A search that is not over cannot go on without its density.
-#' @exportS3Method
-model_without_data.laplace_search_model <- function(model) model
-
-#' @exportS3Method
-model_has_data.laplace_search_model <- function(model) TRUE
 
 # ---- The approximation ------------------------------------------------------
 
 density_model <- function(density, found, method, correct) {
   new_laplace_model(
     "laplace_density_model",
-    name = "laplace", title = "Density", map = found$map,
+    name = "laplace", title = "Density",
+    headline = cli::pluralize(
+      "Density of {length(density$names)} parameter{?s}; Laplace approximation"
+    ), map = found$map,
     precision_factor = found$factor, prior = NULL, nobs = NA_integer_,
     columns = density$names, log_joint_map = found$value,
     log_evidence = laplace_log_evidence(found$value, found$factor),
     trace = found$trace, iterations = found$iterations, method = method,
-    correct = correct, frame = density
-  )
-}
-
-#' @exportS3Method
-model_headline.laplace_density_model <- function(model) {
-  p <- length(model$columns)
-  cli::pluralize("Density of {p} parameter{?s}; Laplace approximation")
-}
-
-#' @exportS3Method
-data_words.laplace_density_model <- function(model) {
-  list(
-    arg = "log_density", them = "it", are = "is not the function",
-    those = "that", hint = "Give the function with which the fit was made."
+    correct = correct, frame = density, arguments_at = c("frame", "arguments"),
+    given = given_words(
+      "log_density", "it", "is not the function", "that",
+      "Give the function with which the fit was made."
+    )
   )
 }
 
@@ -115,18 +103,4 @@ model_log_joint.laplace_density_model <- function(model, w) {
     abort_no_frame("log_density")
   }
   density_value(density, w, rlang::call2("laplace"))
-}
-
-#' @exportS3Method
-is_check_cheap.laplace_density_model <- function(model, draws) {
-  at_mode <- rbind(model$data$map)
-  saved <- save_generator()
-  on.exit(restore_generator(saved))
-  seconds <- vapply(1:5, function(i) {
-    began <- now()
-    model_log_joint(model, at_mode)
-    now() - began
-  }, 0)
-  # the fastest: the first one compiles
-  min(seconds) * draws < 0.5
 }

@@ -4,16 +4,22 @@
 # map: the mode; precision_factor: lower triangular L, L L' = minus the Hessian
 # of the log joint density there.  They are all that draws need, and are kept
 # whatever becomes of the user's data, which stand in `frame`.
-new_laplace_model <- function(class, name, title, map, precision_factor, prior,
-                              nobs, columns, ...) {
+#
+# correct: "none" or "importance".  point_seconds: about how long the log joint
+# density takes at one point; NA: not known.
+new_laplace_model <- function(class, name, title, headline, map,
+                              precision_factor, prior, nobs, columns, frame,
+                              correct, point_seconds = NA_real_, ...) {
   new_model(
     c(class, "laplace_model"),
-    name = name, title = title,
+    name = name, title = title, headline = headline,
     data = list(
       map = as.double(map),
       precision_factor = matrix(as.double(precision_factor), length(map))
     ),
-    prior = prior, nobs = nobs, columns = columns, ...
+    prior = prior, nobs = nobs, columns = columns, data_part = "frame",
+    independent = correct == "none", frame = frame, correct = correct,
+    point_seconds = point_seconds, ...
   )
 }
 
@@ -33,18 +39,6 @@ model_sweeps.laplace_model <- function(model, state, n, control) {
     return(corrected_sweeps(model, state, n, control))
   }
   .Call(C_laplace_sweeps, model$data, state, n, control)
-}
-
-#' @exportS3Method
-model_independent.laplace_model <- function(model) !is_corrected(model)
-
-#' @exportS3Method
-model_has_data.laplace_model <- function(model) TRUE
-
-#' @exportS3Method
-model_without_data.laplace_model <- function(model) {
-  model["frame"] <- list(NULL)
-  model
 }
 
 #' @exportS3Method

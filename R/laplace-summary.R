@@ -126,7 +126,7 @@ print.laplace <- function(x, ...) {
   model <- fit_part(x, "model")
   table <- if (is_corrected(model)) judged(x, 1.01, 400, rlang::current_env())
   writeLines(c(
-    paste0("<", class(x)[1L], "> ", model_headline(model)),
+    paste0("<", class(x)[1L], "> ", model$headline),
     "",
     mode_line(model),
     if (is_corrected(model)) {
@@ -207,7 +207,7 @@ print_check_line <- function(x) {
   if (is.null(model$frame)) {
     return("Importance check: needs the data, which the fit does not hold.")
   }
-  if (!is_check_cheap(model, ndraws(x))) {
+  if (!check_is_cheap(model, ndraws(x))) {
     return("Importance check: see importance_check(fit); not run yet.")
   }
   tryCatch(
@@ -254,7 +254,7 @@ summary.laplace <- function(object, variables = NULL,
   structure(
     laplace_table(model, draws, probs, corrected),
     class = c("laplace_summary", "data.frame"),
-    headline = model_headline(model),
+    headline = model$headline,
     lines = c(mode_line(model), laplace_length_line(object)),
     convergence = if (corrected) {
       convergence_table(fit_invariants(object), 1.01, 400)

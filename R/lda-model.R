@@ -13,6 +13,7 @@ lda_model <- function(counts, k, prior, method = "collapsed",
   new_model(
     "lda_model",
     name = "gibbs_lda", title = "Latent Dirichlet allocation",
+    headline = lda_headline(counts, k),
     data = lda_data(counts, k, prior, method, keep), prior = prior,
     nobs = length(counts$word), columns = lda_columns(counts, k, prior, keep),
     k = as.integer(k), documents = counts$documents, terms = counts$terms,
@@ -194,12 +195,13 @@ model_invariants.lda_model <- function(model, draws) {
   cbind(draws[, names, drop = FALSE], if (model$k > 1L) share)
 }
 
-#' @exportS3Method
-model_headline.lda_model <- function(model) {
-  size <- c(model$nobs, length(model$terms), length(model$documents))
+lda_headline <- function(counts, k) {
+  size <- c(
+    length(counts$word), length(counts$terms), length(counts$documents)
+  )
   shown <- format(size, big.mark = ",", trim = TRUE)
   cli::pluralize(
-    "Topic model: {model$k} topic{?s}; {shown[1]} ",
+    "Topic model: {k} topic{?s}; {shown[1]} ",
     "token{cli::qty(size[1])}{?s} of {shown[2]} ",
     "term{cli::qty(size[2])}{?s} in {shown[3]} ",
     "document{cli::qty(size[3])}{?s}"
@@ -208,10 +210,7 @@ model_headline.lda_model <- function(model) {
 
 #' @exportS3Method
 model_labels.lda_model <- function(model) {
-  block <- sub("\\[.*", "", model$columns)
-  index <- strsplit(gsub("^[^[]*\\[?|\\]$", "", model$columns), ",")
   label <- function(block, at) {
-    at <- as.integer(at)
     switch(block,
       alpha = "concentration of topics in documents",
       eta = "concentration of terms in topics",
@@ -227,17 +226,13 @@ model_labels.lda_model <- function(model) {
       block
     )
   }
-  data.frame(variable = model$columns, label = mapply(
-    label, block, index, USE.NAMES = FALSE
-  ))
+  label_columns(model$columns, label)
 }
 
 # Numbers of topics differ between chains; nothing else depends on them.
 #' @exportS3Method
 model_labelled.lda_model <- function(model, invariants) {
-  setdiff(
-    grep("^(size|theta|phi|z)\\[", model$columns, value = TRUE), invariants
-  )
+  setdiff(in_blocks(model$columns, c("size", "theta", "phi", "z")), invariants)
 }
 
 # ---- Running means ----------------------------------------------------------

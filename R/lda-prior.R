@@ -67,22 +67,13 @@ format.lda_prior <- function(x, ...) {
     if (!is.numeric(v)) {
       return(paste0("  ", format(name, width = 5), " ~ ", format(v)))
     }
-    shown <- paste(format(signif(utils::head(v, 6), 4), trim = TRUE,
-                          drop0trailing = TRUE), collapse = ", ")
-    more <- if (length(v) > 6) paste0(", ... (", length(v), " numbers)")
-    paste0("  ", format(name, width = 5), " = ", shown, more)
+    paste0("  ", format(name, width = 5), " = ", format_prior_value(v))
   }
   c(
     "theta_d ~ Dir(alpha)      z_i | theta ~ Categorical(theta_{d(i)})",
     "phi_t   ~ Dir(eta)        w_i | z_i = t ~ Categorical(phi_t)",
     value("alpha"), value("eta")
   )
-}
-
-#' @export
-print.lda_prior <- function(x, ...) {
-  writeLines(format(x))
-  invisible(x)
 }
 
 # The prior checked against k topics and the terms, or an error of the user's

@@ -33,11 +33,17 @@ logistic_model <- function(parts, prior, start, method, correct, call) {
   new_laplace_model(
     "laplace_logistic_model",
     name = "laplace_logistic", title = "Logistic regression",
+    headline = cli::pluralize(
+      "Logistic regression: {p} coefficient{?s}, {nobs} observation{?s}; ",
+      "Laplace approximation"
+    ),
     map = found$map, precision_factor = found$precision_factor, prior = prior,
     nobs = nobs, columns = parts$columns,
     log_evidence = evidence, log_joint_map = found$log_joint,
     trace = found$trace, iterations = length(found$trace) - 1L, method = method,
-    correct = correct, design = logistic_design_of(frame), frame = frame
+    correct = correct, design = logistic_design_of(frame), frame = frame,
+    # about a nanosecond a product and 20 an exponential
+    point_seconds = 1e-9 * nrow(frame$x) * (p + 20)
   )
 }
 
@@ -46,15 +52,6 @@ logistic_design_of <- function(frame) {
   c(
     frame[c("terms", "xlevels", "contrasts", "formula", "response")],
     list(offset = !is.null(frame$offset))
-  )
-}
-
-#' @exportS3Method
-model_headline.laplace_logistic_model <- function(model) {
-  p <- length(model$columns)
-  cli::pluralize(
-    "Logistic regression: {p} coefficient{?s}, {model$nobs} ",
-    "observation{?s}; Laplace approximation"
   )
 }
 
@@ -96,12 +93,6 @@ parameter_rows <- function(w, p) {
 #' @exportS3Method
 model_log_joint.laplace_logistic_model <- function(model, w) {
   logistic_log_joint(model, w)
-}
-
-#' @exportS3Method
-is_check_cheap.laplace_logistic_model <- function(model, draws) {
-  # about a nanosecond a product and 20 an exponential
-  as.numeric(draws) * nrow(model$frame$x) * (length(model$columns) + 20) < 3e8
 }
 
 # ---- Densities --------------------------------------------------------------

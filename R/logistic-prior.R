@@ -77,26 +77,18 @@ check_prior_variance <- function(c, call) {
 #' @export
 format.logistic_prior <- function(x, ...) {
   check_made(x, c("c", "intercept_c"), "logistic_prior()")
-  number <- function(v) {
-    paste(format(signif(v, 4), trim = TRUE, drop0trailing = TRUE),
-      collapse = ", "
-    )
-  }
   value <- function(v) {
-    if (is.null(v)) {
-      "from the predictors"
-    } else if (is.matrix(v)) {
-      paste0("a ", nrow(v), " x ", ncol(v), " covariance matrix")
-    } else {
-      number(v)
+    if (is.matrix(v)) {
+      return(paste0("a ", nrow(v), " x ", ncol(v), " covariance matrix"))
     }
+    format_prior_value(v, "from the predictors")
   }
   head <- "y_i | w ~ Bernoulli(sigma(x_i'w + o_i)),  w ~ N(0, C)"
   each <- x$c
   if (!is.null(names(each)) && !is.matrix(each)) {
     return(c(head, paste0(
       "  ", format(c("coefficient", names(each))), "  ",
-      format(c("variance", vapply(each, number, "")), justify = "right")
+      format(c("variance", vapply(each, value, "")), justify = "right")
     )))
   }
   c(
@@ -108,12 +100,6 @@ format.logistic_prior <- function(x, ...) {
       )
     }
   )
-}
-
-#' @export
-print.logistic_prior <- function(x, ...) {
-  writeLines(format(x))
-  invisible(x)
 }
 
 # The prior with `c` for every column of the design: p variances, or a p x p

@@ -54,7 +54,8 @@ parameter_names <- function(init, call) {
   if (length(spaced) > 0L) {
     bad("must not hold spaces: {.val {spaced[1]}}.")
   }
-  both <- intersect(names, sub("\\[.*$", "", setdiff(names, plain(names))))
+  blocks <- column_parts(names)$block
+  both <- intersect(names, blocks[blocks != names])
   if (length(both) > 0L) {
     bad("must not be those of a block and of a number at once:
          {.val {both[1]}}.")

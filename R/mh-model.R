@@ -4,16 +4,22 @@
 mh_model <- function(log_density, extra, init, names, plan, box, keep, on_nan,
                      debug, call) {
   d <- length(init)
-  kept <- which(sub("\\[[0-9,]+\\]$", "", names) %in% keep)
+  kept <- which(column_parts(names)$block %in% keep)
   model <- new_model(
     "mh_model",
     name = "mh_sample", title = "Metropolis-Hastings",
+    headline = mh_headline(d, plan),
     data = list(log_density = log_density),
     prior = no_prior("the log density given to mh_sample()"),
     nobs = NA_integer_, columns = c(names[kept], "log_density"),
+    arguments_at = "extra",
     extra = extra, init = unname(init), parameters = names,
     user_names = names(init), plan = plan, gradient = plan_gradient(plan, call),
-    data_hash = hash_density(log_density, extra)
+    data_hash = hash_density(log_density, extra),
+    given = given_words(
+      "log_density", "it", "is not the function", "that",
+      "Give the function with which the fit was made."
+    )
   )
   model$spec <- list(
     d = d, names = names(init), map = box$map, lower = box$lower,
@@ -230,26 +236,11 @@ model_check_init.mh_model <- function(model, init, where, call) {
 #' @exportS3Method
 model_init_from_state.mh_model <- function(model, state) state$point
 
-#' @exportS3Method
-model_needs.mh_model <- function(model) {
-  needs_of(list(
-    model$data$log_density, model$extra, model$gradient,
-    lapply(model$plan, function(block) unclass_proposal(block$proposal))
-  ))
-}
-
-unclass_proposal <- function(proposal) {
-  c(unclass(proposal), lapply(proposal$parts, unclass_proposal))
-}
-
-#' @exportS3Method
-model_headline.mh_model <- function(model) {
-  proposals <- unique(vapply(model$plan, function(block) {
-    format(block$proposal)
-  }, ""))
-  blocks <- length(model$plan)
+mh_headline <- function(d, plan) {
+  proposals <- unique(vapply(plan, function(block) format(block$proposal), ""))
+  blocks <- length(plan)
   paste0(
-    cli::pluralize("Metropolis-Hastings: {model$spec$d} parameter{?s}; "),
+    cli::pluralize("Metropolis-Hastings: {d} parameter{?s}; "),
     if (blocks > 1L) paste0(blocks, " blocks, "),
     if (length(proposals) == 1L) proposals else "each with its own proposal"
   )
@@ -261,15 +252,6 @@ set_data.mh_model <- function(model, data, call = rlang::caller_env()) {
   model$data <- list(log_density = data)
   model$data_hash <- hash_density(data, model$extra)
   model
-}
-
-#' @exportS3Method
-data_words.mh_model <- function(model) {
-  list(
-    arg = "log_density", them = "it", are = "is not the function",
-    those = "that",
-    hint = "Give the function with which the fit was made."
-  )
 }
 
 # Acceptance after burn-in over all chains, NaNs, and the least effective sample

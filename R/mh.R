@@ -155,7 +155,7 @@ mh_sample <- function(log_density, init, proposal = adaptive(), ...,
     thin = thin, chains = chains, inits = inits, keep = keep,
     threads = threads, cores = cores, seed = seed, checkpoint = checkpoint,
     stop_when = stop_when, progress = progress, keep_data = keep_data,
-    keep_choices = parameter_blocks(names), call = call
+    keep_choices = block_names(names), call = call
   )
   check_proposal_size(plan, running$chains, call)
   if (check_flag(debug)) {

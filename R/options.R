@@ -58,73 +58,47 @@ read_options <- function(job) {
 
 # ---- Sizes ------------------------------------------------------------------
 
-check_size <- function(model, running, call) {
-  draws <- if (is.null(running$stop_when)) {
-    running$draws
-  } else {
-    running$stop_when$max_draws
-  }
-  columns <- length(model$columns)
-  mb <- 8 * draws * running$chains * columns / 2^20
-  limit <- gibbsite_option("max_draws_mb")
-  if (mb > limit) {
-    abort_argument(
-      c(
-        paste0(
-          "{format_number(draws)} draws of {columns} quantit{?y/ies} in ",
-          "{running$chains} chain{?s} ",
-          "would take {format(ceiling(mb), big.mark = ',')} MB, more than the ",
-          "{format(limit, big.mark = ',')} MB allowed."
-        ),
-        i = paste0(
-          "Keep fewer draws (`draws`, `thin`), or raise ",
-          "`options(gibbsite.max_draws_mb = )`."
-        )
-      ),
-      call = call, class = "gibbsite_error_size"
-    )
-  }
-}
-
-# A result of `size` numbers must fit into what options(gibbsite.max_draws_mb)
-# allows.
-check_result_size <- function(size, what, fewer, call) {
-  mb <- 8 * prod(size) / 2^20
+# `numbers` doubles must fit into options(gibbsite.max_draws_mb).  `what` says
+# what they are, `fewer` what to ask less of.
+check_memory <- function(numbers, what, fewer, call) {
+  mb <- 8 * numbers / 2^20
   limit <- gibbsite_option("max_draws_mb", call = call)
   if (mb > limit) {
-    numbers <- format(size, big.mark = ",", trim = TRUE, scientific = FALSE)
-    shape <- paste(numbers, collapse = " x ")
     abort_argument(
       c(
-        "The result ({shape}: {what}) would take
-         {format(ceiling(mb), big.mark = ',')} MB, more than the
-         {format(limit, big.mark = ',')} MB allowed.",
-        i = paste0(
-          "Lower ", fewer, ", or raise ",
-          "{.code options(gibbsite.max_draws_mb = )}."
-        )
+        "{what} would take {format(ceiling(mb), big.mark = ',')} MB, more than
+         the {format(limit, big.mark = ',')} MB allowed.",
+        i = paste0(fewer, ", or raise {.code options(gibbsite.max_draws_mb = )}.")
       ),
       call = call, class = "gibbsite_error_size"
     )
   }
 }
 
-# draws x pairs within the allowance for draws.
-check_matrix_size <- function(draws, pairs, call) {
-  mb <- 8 * draws * pairs / 2^20
-  limit <- gibbsite_option("max_draws_mb", call)
-  if (mb > limit) {
-    abort_argument(
-      c(
-        "A matrix of {draws} draws of {format_number(pairs)} pairs would take
-         {format(ceiling(mb), big.mark = ',')} MB, more than the
-         {format(limit, big.mark = ',')} MB allowed.",
-        i = "Ask for fewer `draws` or pairs, or raise
-             `options(gibbsite.max_draws_mb = )`."
-      ),
-      call = call, class = "gibbsite_error_size"
-    )
-  }
+# The draws that the chains of a run are to store.
+check_run_size <- function(model, running, call) {
+  draws <- running$stop_when$max_draws %||% running$draws
+  columns <- length(model$columns)
+  check_memory(
+    draws * running$chains * columns,
+    cli::pluralize(
+      "{format_number(draws)} draws of {columns} quantit{?y/ies} in ",
+      "{running$chains} chain{?s}"
+    ),
+    "Keep fewer draws (`draws`, `thin`)", call
+  )
+}
+
+# A result of size[1] x size[2] x ... numbers.
+check_result_size <- function(size, what, fewer, call) {
+  shape <- paste(
+    format(size, big.mark = ",", trim = TRUE, scientific = FALSE),
+    collapse = " x "
+  )
+  check_memory(
+    prod(size), paste0("The result (", shape, ": ", what, ")"),
+    paste("Lower", fewer), call
+  )
 }
 
 # `copies` square matrices of `size` rows must fit into the same.  `what` takes

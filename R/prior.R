@@ -63,15 +63,6 @@ format.gamma_prior <- function(x, ...) {
   paste0("Gamma(shape = ", format(x$shape), ", rate = ", format(x$rate), ")")
 }
 
-#' @export
-print.uniform_prior <- function(x, ...) {
-  writeLines(format(x))
-  invisible(x)
-}
-
-#' @export
-print.gamma_prior <- print.uniform_prior
-
 # What prior_summary() says of a model whose prior nobody has told us apart.
 no_prior <- function(within) {
   structure(list(within = within), class = c("no_prior", "gibbsite_prior"))
@@ -83,33 +74,42 @@ format.no_prior <- function(x, ...) {
   paste0("No prior apart: it is part of ", x$within, ".")
 }
 
+# ---- Every prior ------------------------------------------------------------
+
 #' @export
-print.no_prior <- function(x, ...) {
+print.gibbsite_prior <- function(x, ...) {
   writeLines(format(x))
   invisible(x)
 }
 
-format_prior_value <- function(v) {
+# The value of a field in print: a number, several, or a matrix.  `absent`
+# stands for NULL.
+format_prior_value <- function(v, absent = "from the data") {
   if (is.null(v)) {
-    return("from the data")
-  }
-  plain <- function(v) {
-    if (length(v) > 1 && all(v == v[[1]])) {
-      return(paste0(format(signif(v[[1]], 4)), " (", length(v), " times)"))
-    }
-    shown <- vapply(signif(utils::head(v, 12), 4), format, "")
-    paste(c(shown, if (length(v) > 12) "..."), collapse = ", ")
+    return(absent)
   }
   if (!is.matrix(v)) {
-    return(plain(v))
+    return(format_prior_numbers(v))
   }
   if (all(v[upper.tri(v)] == 0)) {
-    return(paste0("diag(", plain(diag(v)), ")"))
+    return(paste0("diag(", format_prior_numbers(diag(v)), ")"))
   }
   if (nrow(v) > 4) {
-    return(paste0(nrow(v), " x ", nrow(v), " matrix, diagonal ",
-                  plain(diag(v))))
+    return(paste0(
+      nrow(v), " x ", nrow(v), " matrix, diagonal ",
+      format_prior_numbers(diag(v))
+    ))
   }
   rows <- apply(signif(v, 4), 1, paste, collapse = ", ")
   paste0("[", paste(rows, collapse = "; "), "]")
+}
+
+# At most twelve numbers; more than three equal ones are counted.
+format_prior_numbers <- function(v) {
+  if (length(v) > 3 && all(v == v[[1]])) {
+    return(paste0(format(signif(v[[1]], 4)), " (", length(v), " times)"))
+  }
+  shown <- vapply(signif(utils::head(v, 12), 4), format, "")
+  more <- if (length(v) > 12) paste0("... (", length(v), " numbers)")
+  paste(c(shown, more), collapse = ", ")
 }

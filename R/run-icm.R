@@ -156,7 +156,7 @@ NULL
 print.gibbsite_map <- function(x, ...) {
   check_map(x)
   writeLines(c(
-    paste0("<mode, not a posterior> ", model_headline(x$model)),
+    paste0("<mode, not a posterior> ", x$model$headline),
     "",
     paste0(
       "Log joint density ", format(x$log_joint, nsmall = 2, digits = 8),

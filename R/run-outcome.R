@@ -65,7 +65,7 @@ announce <- function(job, fit, call) {
     interrupted = say_interrupted(job, fit, call),
     cap = warn_cap(job, fit),
     rule = NULL, # the user's own thresholds are met
-    if (!model_independent(job$model)) judge(fit)
+    if (!job$model$independent) judge(fit)
   )
 }
 

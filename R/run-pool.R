@@ -206,7 +206,7 @@ run_round <- function(job, behind, until, round) {
 # frames travels.  Functions of the user find what they need of the global
 # environment where they look for it.
 start_future <- function(chain, job, until) {
-  needs <- model_needs(job$model)
+  needs <- needs_of(job$model)
   ours <- list(
     advance = advance, chain = chain, model = job$model,
     control = control_of(job), until = until,

@@ -8,7 +8,7 @@
 
 # A run from the beginning: streams, starting values, then the loop.
 run_chains <- function(model, running, user_call, call) {
-  check_size(model, running, call)
+  check_run_size(model, running, call)
   root <- root_seed(running$seed, call)
   running$seed <- root
   running$rng_kind <- rng_kind()
@@ -20,16 +20,16 @@ run_chains <- function(model, running, user_call, call) {
   chains <- lapply(streams, function(stream) {
     new_chain(list(sweep = 0, begun = FALSE), stream)
   })
-  conclude(new_job(model, running, chains, user_call), call)
+  run_job(new_job(model, running, chains, user_call), call)
 }
 
 # Drives a job to its end and makes the fit.  From the start until the fit is
 # returned interrupts are let in only while user code makes starting values, or
 # a segment or a round runs: a second Ctrl-C must not lose what the first one
 # left.
-conclude <- function(job, call) suspendInterrupts(run_job(job, call))
+run_job <- function(job, call) suspendInterrupts(run_to_the_end(job, call))
 
-run_job <- function(job, call) {
+run_to_the_end <- function(job, call) {
   job$frame <- call
   job$checkpoint <- claim_checkpoint(job, call)
   on.exit(release_checkpoint(job$checkpoint), add = TRUE)

@@ -6,7 +6,7 @@
 toy_model <- function(columns = c("a", "b[1]", "b[2]"), shift = 0) {
   gibbsite:::new_model(
     "toy_model",
-    name = "gibbs_toy", title = "Toy",
+    name = "gibbs_toy", title = "Toy", headline = "Toy: a running sum",
     data = list(shift = shift), prior = structure(
       list(sd = 1), class = "toy_prior"
     ),
@@ -36,7 +36,6 @@ toy_methods <- list(
   },
   model_check_init = function(model, init, where, call) init,
   model_init_from_state = function(model, state) list(),
-  model_headline = function(model) "Toy: a running sum",
   model_labels = function(model) {
     data.frame(variable = model$columns, label = paste("the", model$columns))
   },

@@ -241,7 +241,7 @@ bare_mh <- function(log_density, init, proposal, blocks = NULL, lower = -Inf,
     log_density, list(), init, names,
     space$plan_blocks(proposal, blocks, init, names, NULL),
     space$check_box(lower, upper, transform, init, NULL),
-    space$parameter_blocks(names), "stop", debug, NULL
+    space$block_names(names), "stop", debug, NULL
   )
 }
 

@@ -12,7 +12,7 @@
 probe_model <- function() {
   gibbsite:::new_model(
     "probe_model",
-    name = "gibbs_probe", title = "Probe", data = list(shift = 1),
+    name = "gibbs_probe", title = "Probe", headline = "Probe: a damped walk", data = list(shift = 1),
     prior = NULL, nobs = 1L, columns = c("value", "u", "mean")
   )
 }
@@ -59,7 +59,6 @@ probe_methods <- list(
   },
   model_check_init = function(model, init, where, call) init,
   model_init_from_state = function(model, state) list(chain = state$chain),
-  model_headline = function(model) "Probe: a damped walk",
   model_invariants = function(model, draws) {
     draws[, c("value", "u"), drop = FALSE]
   },

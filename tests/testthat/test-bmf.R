@@ -658,10 +658,10 @@ test_that("draws stay raw", {
 test_that("print, tidy and glance say what was fitted", {
   fit <- short_bmf(biases = TRUE, keep = "v")
   expect_snapshot({
-    writeLines(gibbsite:::model_headline(attr(fit, "model")))
-    writeLines(gibbsite:::model_headline(attr(
+    writeLines(attr(fit, "model")$headline)
+    writeLines(attr(
       short_bmf(small_ratings()[1, ], prior = bmf_gamma(), rank = 1), "model"
-    )))
+    )$headline)
   })
   labels <- gibbsite:::model_labels(attr(fit, "model"))
   cells <- attr(fit, "model")$cells

@@ -555,7 +555,7 @@ test_that("blocks, labels and headlines of each form", {
   }
   labels <- function(form) {
     fit <- short_gmm(10, covariance = form)
-    cat(gibbsite:::model_headline(attr(fit, "model")), "\n")
+    cat(attr(fit, "model")$headline, "\n")
     table <- tidy(fit)
     writeLines(paste0(table$term, ": ", table$label))
   }
@@ -568,7 +568,7 @@ test_that("blocks, labels and headlines of each form", {
     c("component of observation 3", "eruptions of observation 10",
       "waiting of observation 50")
   )
-  expect_match(gibbsite:::model_headline(attr(fit, "model")), "5 missing")
+  expect_match(attr(fit, "model")$headline, "5 missing")
 })
 
 test_that("covariances of the draws are symmetric and positive definite", {
