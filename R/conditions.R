@@ -255,3 +255,20 @@ point_words <- function(theta) {
   more <- if (length(theta) > 8L) ", ..."
   paste0("(", paste(words, collapse = ", "), more, ")")
 }
+
+# For a fit without the user's data.  `arg`: the argument that could give what is
+# needed, NULL for none; `hint`: a further way out.
+abort_no_data <- function(arg = NULL, call, hint = NULL) {
+  abort_state(
+    c(
+      if (is.null(arg)) {
+        "This needs the data, which the fit does not hold."
+      } else {
+        "{.arg {arg}} is needed: the fit does not hold its data."
+      },
+      i = "It was made with {.code keep_data = FALSE} or {.fn drop_data}.",
+      i = hint
+    ),
+    call = call, class = "no_data"
+  )
+}

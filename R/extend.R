@@ -131,13 +131,7 @@ attach_data <- function(fit, data, call) {
   model <- fit_part(fit, "model")
   if (is.null(data)) {
     if (!model_has_data(model)) {
-      what <- model$given
-      abort_argument(
-        c("{.arg {what$arg}} is needed: the fit was made without keeping
-           {what$them}.",
-          i = what$hint),
-        call = call
-      )
+      abort_no_data(model$given$arg, call, model$given$hint)
     }
     return(fit)
   }

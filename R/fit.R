@@ -173,25 +173,6 @@ is_matrix_of <- function(x, columns, rows) {
     rows > 0L
 }
 
-# `arg`: the argument that can take their place, or NULL where none can.
-abort_no_data <- function(arg, call) {
-  abort_argument(
-    c(
-      if (is.null(arg)) {
-        "This needs the data, which the fit does not hold."
-      } else {
-        "{.arg {arg}} is needed: the fit does not hold its data."
-      },
-      i = "It was made with {.code keep_data = FALSE} or {.fn drop_data}.",
-      i = if (is.null(arg)) {
-        "Give them back with {.code extend(fit, 1, data = )}, or use a fit that
-         holds them."
-      }
-    ),
-    call = call
-  )
-}
-
 # Nothing may be left over for `...`: a misspelt argument must not pass unseen.
 check_no_more <- function(..., call = rlang::caller_env()) {
   if (...length() > 0) {

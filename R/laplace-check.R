@@ -134,15 +134,6 @@ scan_kept <- function(sweep, n, control) {
   past > 0 & past %% control$thin == 0
 }
 
-abort_no_frame <- function(what = "its data", call = NULL) {
-  abort_state(
-    c("The fit does not hold {what}.",
-      i = "It was made with {.code keep_data = FALSE} or went through
-           {.fn drop_data}."),
-    call = call
-  )
-}
-
 is_corrected <- function(model) identical(model$correct, "importance")
 
 # ---- The check of the approximation -----------------------------------------
@@ -237,7 +228,7 @@ importance_check <- function(fit, draws = NULL) {
   check_laplace(fit, call = call)
   model <- fit_part(fit, "model")
   if (is.null(model$frame)) {
-    abort_no_frame("what the weights are computed from", call)
+    abort_no_data(call = call)
   }
   w <- importance_draws(fit, draws, call)
   added <- added_draws(fit, nrow(w), call)

@@ -87,7 +87,7 @@ set_data.laplace_density_model <- function(model, data,
                                            call = rlang::caller_env()) {
   data <- check_density_function(data, "log_density", call = call)
   if (is.null(model$frame)) {
-    abort_no_frame("log_density", call)
+    abort_no_data("log_density", call)
   }
   if (!same_code(model$frame$log_density, data)) {
     model$data_hash <- hash(data)
@@ -100,7 +100,7 @@ set_data.laplace_density_model <- function(model, data,
 model_log_joint.laplace_density_model <- function(model, w) {
   density <- model$frame
   if (is.null(density)) {
-    abort_no_frame("log_density")
+    abort_no_data(call = rlang::call2("laplace"))
   }
   density_value(density, w, rlang::call2("laplace"))
 }

@@ -129,7 +129,7 @@ check_same_response <- function(fits, call) {
   response <- lapply(fits, function(fit) {
     frame <- fit_part(fit, "model")$frame
     if (is.null(frame)) {
-      abort_no_frame("the data that are to be compared", call)
+      abort_no_data(call = call)
     }
     list(success = frame$success, total = frame$total)
   })

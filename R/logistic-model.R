@@ -74,13 +74,7 @@ model_comparable.laplace_logistic_model <- function(model) {
 
 check_frame <- function(model, call = rlang::caller_env()) {
   if (is.null(model$frame)) {
-    abort_state(
-      c(
-        "The fit no longer holds its data.",
-        i = "It was made with {.code keep_data = FALSE} or {.fn drop_data}."
-      ),
-      call = call
-    )
+    abort_no_data(call = call)
   }
   model$frame
 }

@@ -17,7 +17,7 @@ mh_model <- function(log_density, extra, init, names, plan, box, keep, on_nan,
     user_names = names(init), plan = plan, gradient = plan_gradient(plan, call),
     data_hash = hash_density(log_density, extra),
     given = given_words(
-      "log_density", "it", "is not the function", "that",
+      "log_density", "is not the function", "that",
       "Give the function with which the fit was made."
     )
   )

@@ -148,10 +148,10 @@ set_data <- function(model, data, call = rlang::caller_env()) {
 
 # The words of messages about what the user gives as data: `arg` names the
 # argument of extend() and resume().
-given_words <- function(arg = "data", them = "them", are = "are not the data",
+given_words <- function(arg = "data", are = "are not the data",
                         those = "those",
                         hint = "Give the data to which the model was fitted.") {
-  list(arg = arg, them = them, are = are, those = those, hint = hint)
+  list(arg = arg, are = are, those = those, hint = hint)
 }
 
 # The model as drop_data() and keep_data = FALSE leave it.
