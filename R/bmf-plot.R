@@ -76,13 +76,7 @@ plotted_ratings <- function(fit, newdata, type, call) {
     if (identical(unique(type), "rmse")) {
       return(list(held = FALSE))
     }
-    abort_argument(
-      c(
-        "There are no ratings to compare with: the fit does not hold its data.",
-        i = "Give them as {.arg newdata}."
-      ),
-      call = call
-    )
+    abort_no_data("newdata", call)
   }
   pairs <- if (held) {
     held_out_pairs(fit, newdata, call)

@@ -51,11 +51,11 @@ recommend.gibbs_bmf <- function(fit, users = NULL, n = 10, level = 0.9, ...) {
   )
   model <- fit_part(fit, "model")
   if (is.null(model$data)) {
-    abort_argument(c(
-      "{.arg fit} does not hold its data, which say what each user has rated.",
-      i = "Fit with {.code keep_data = TRUE}, or use {.fn predict} of the pairs
-           in question."
-    ))
+    abort_no_data(
+      call = call,
+      hint = "The data say what each user has rated. {.fn predict} needs pairs
+              alone."
+    )
   }
   codes <- chosen_users(users, model$users, call)
   check_recommended(length(codes), n, length(model$items), call)

@@ -44,10 +44,9 @@ plot.gibbs_gmm <- function(x, type = NULL, level = 0.9, variables = NULL, ...) {
     level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
   )
   if (is.null(model$data)) {
-    abort_argument(c(
-      "{.code type = \"mixture\"} needs the data, which the fit does not hold.",
-      i = "Use {.code type = \"trace\"}."
-    ))
+    abort_no_data(
+      call = call, hint = "{.code type = \"trace\"} needs the draws alone."
+    )
   }
   shown <- plotted_variables(model, variables, call)
   if (length(shown) == 1L) {
