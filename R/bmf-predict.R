@@ -90,7 +90,7 @@ new_factor <- function(model, draw, side) {
 # The coefficients that the factors of the other side have in the linear
 # predictor: its own first `rank` coordinates, and 1 for the intercept.
 # x: D x pairs.
-against <- function(model, x) {
+design_of <- function(model, x) {
   if (model$biases) {
     x[model$size, ] <- 1
   }
@@ -227,10 +227,10 @@ one_new_moments <- function(model, draw, user, item, new_user, new_item) {
   v[, new_item] <- prior_v$mean
   extra <- numeric(length(user))
   extra[new_user] <- squared_length(
-    prior_u$root, against(model, v[, new_user, drop = FALSE])
+    prior_u$root, design_of(model, v[, new_user, drop = FALSE])
   )
   extra[new_item] <- extra[new_item] + squared_length(
-    prior_v$root, against(model, u[, new_item, drop = FALSE])
+    prior_v$root, design_of(model, u[, new_item, drop = FALSE])
   )
   both <- new_user & new_item
   if (any(both)) {
@@ -294,7 +294,7 @@ conditional_moments <- function(kept, u) {
     prior <- new_factor(model, draw, "v")
     c(
       model$center + inner(model, own, matrix(prior$mean)),
-      squared_length(prior$root, against(model, own))
+      squared_length(prior$root, design_of(model, own))
     )
   }, hyper = TRUE)
   out <- matrix(unlist(out), 2L)

@@ -338,7 +338,7 @@ fold_moments <- function(fold, user, item) {
       prior <- new_factor(model, draw, "v")
       v[, new_item] <- prior$mean
       extra[new_item] <- squared_length(
-        prior$root, against(model, u[, new_item, drop = FALSE])
+        prior$root, design_of(model, u[, new_item, drop = FALSE])
       )
     }
     list(mean = model$center + inner(model, u, v), extra = extra)

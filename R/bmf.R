@@ -259,7 +259,7 @@ gibbs_bmf <- function(ratings, rank = 10, prior = bmf_wishart(), data = NULL,
     chains = running$chains
   ), asked)
   if (method == "icm") {
-    return(search_mode(model, running, match.call(), call))
+    return(icm_search(model, running, match.call(), call))
   }
   run_chains(model, running, match.call(), call)
 }

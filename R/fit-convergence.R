@@ -121,10 +121,11 @@ few_draws_table <- function(invariants, rhat, ess) {
   if (any(table$constant)) NULL else table
 }
 
-# What there is to say against the chains: NULL, or a table in which something
-# has not converged.  Few draws hold no more effective draws than all do: they
-# show that all is well, with margins for what the measures vary more among
-# them, and else tell where to look first.
+# NULL where the chains have converged, else a table of quantities of which some
+# have not.  The effective sample size of every so-many-th draw is at most that of
+# all draws, so a thinned run that passes shows that the whole run does.  The
+# margins allow for the larger variation of the measures on fewer draws.  Where
+# the thinned run fails, its worst quantities are looked at first.
 unconverged <- function(invariants, rhat, ess) {
   few <- few_draws_table(invariants, 1 + (rhat - 1) / 2, 1.5 * ess)
   if (!is.null(few)) {

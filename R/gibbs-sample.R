@@ -181,7 +181,7 @@ gibbs_sample <- function(conditionals, init, ...,
     conditionals, init, arguments, scan, running$keep, log_joint, call
   )
   if (method == "icm") {
-    return(search_mode(model, running, match.call(), call))
+    return(icm_search(model, running, match.call(), call))
   }
   run_chains(model, running, match.call(), call)
 }

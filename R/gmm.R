@@ -182,7 +182,7 @@ gibbs_gmm <- function(x, k, prior = gmm_prior(),
   }
   model <- gmm_model(x, k, prior, covariance, running$keep)
   if (method == "icm") {
-    return(search_mode(model, running, match.call(), call))
+    return(icm_search(model, running, match.call(), call))
   }
   run_chains(model, running, match.call(), call)
 }

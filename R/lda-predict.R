@@ -57,7 +57,7 @@ fold_in_topics <- function(fit, draws, call, topics = chain_topics(fit)) {
 #' @param ... Not used.
 #' @return A matrix, documents x topics; for `"draws"` an array, draws x
 #'   documents x topics. Random numbers come from R's generator.
-#' @section Errors: `gibbsite_error_argument` for counts that are none, and for
+#' @section Errors: `gibbsite_error_argument` for invalid counts, and for
 #'   a fit without its data or draws of \eqn{\theta} when they are asked for.
 #' @examples
 #' corpus <- sim_lda(60, k = 3, terms = 40, tokens = 60)
@@ -193,7 +193,7 @@ fitted_shares <- function(fit, type, draws, call) {
 #'   documents), `log_lik` (mean log probability of a token), `tokens` and
 #'   `documents` (that were scored) and `method`. Random numbers come from R's
 #'   generator.
-#' @section Errors: `gibbsite_error_argument` for counts that are none, and for
+#' @section Errors: `gibbsite_error_argument` for invalid counts, and for
 #'   documents none of which can be scored.
 #' @references
 #' Wallach HM, Murray I, Salakhutdinov R, Mimno D (2009). Evaluation methods for

@@ -6,13 +6,13 @@
 #' \deqn{\theta_d \sim \mathrm{Dir}(\alpha), \quad
 #'   \phi_t \sim \mathrm{Dir}(\eta),}{theta_d ~ Dir(alpha), phi_t ~ Dir(eta),}
 #' for the topics' shares \eqn{\theta_d} of each document and the terms'
-#' probabilities \eqn{\phi_t} (the notes' \eqn{\beta_t}) in each topic.
+#' probabilities \eqn{\phi_t} in each topic.
 #'
 #' A number stands for a symmetric Dirichlet distribution, every concentration
 #' being that number; several numbers for an asymmetric one. A concentration
 #' that is not known is given a prior of its own, [uniform_prior()] or
 #' [gamma_prior()], and is then a symmetric one that is drawn with the rest.
-#' The default for \eqn{\alpha} is the notes' Uniform(0, 10).
+#' The default for \eqn{\alpha} is Uniform(0, 10).
 #'
 #' @param alpha A positive number, `k` positive numbers, or a prior of a number:
 #'   the concentration of topics in documents. Numbers lie between 1e-20 and

@@ -35,7 +35,7 @@
 #'   (n_{dt}^{-i} + \alpha_t) \phi_{t w_i}}{P(z_i = t | .) proportional to
 #'   (n_dt^-i + alpha_t) phi_{t w_i}}. Documents are independent given
 #'   \eqn{\phi}, so that `threads` speed it up.
-#' * `"uncollapsed"`, the notes' sampler: \eqn{\theta_d \mid z \sim
+#' * `"uncollapsed"`, with nothing integrated out: \eqn{\theta_d \mid z \sim
 #'   \mathrm{Dir}(\alpha + n_d)}{theta_d | z ~ Dir(alpha + n_d)}, \eqn{\phi} as
 #'   above, and \eqn{P(z_i = t \mid \cdot) \propto \theta_{dt} \phi_{t w_i}}{
 #'   P(z_i = t | .) proportional to theta_dt phi_{t w_i}}.

@@ -17,8 +17,8 @@
 #'   Sigma^-1 = -L''(w_map),}
 #' where \eqn{L(w) = \log p(y \mid w) + \log p(w)} is the log joint density,
 #' with the prior in its gradient and its Hessian. The draws are independent
-#' draws of that normal distribution. How good the approximation is,
-#' `summary()` says.
+#' draws of that normal distribution. `summary()` says how good the
+#' approximation is.
 #'
 #' Counts are given as `cbind(successes, failures)`; `weights` \eqn{v_i}
 #' multiply the log likelihood of an observation,
@@ -92,7 +92,7 @@
 #'   approximation. `"importance"`: draws of the posterior itself, see below.
 #' @param draws Whole number: draws from the approximation in each chain.
 #' @param chains,cores,seed,checkpoint,stop_when,progress,keep_data As in
-#'   [running]. A chain is so many independent draws: there is no burn-in.
+#'   [running]. The draws of a chain are independent: there is no burn-in.
 #' @param ... Not used: anything else is an error.
 #' @return An object of class `laplace_logistic`, a `gibbsite_fit` and a
 #'   [coda::mcmc.list] whose columns are those of the model matrix.

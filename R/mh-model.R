@@ -275,7 +275,7 @@ model_notes.mh_model <- function(model, fit, table) {
       cli::pluralize("NaN taken for a density of zero: {nan} time{?s}.")
     },
     if (any(vapply(model$plan, learns_for_ever, NA))) {
-      "Learning for ever: the draws are right in the limit only."
+      "Adaptation never stops: the draws are only asymptotically correct."
     }
   )
 }

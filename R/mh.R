@@ -9,8 +9,8 @@
 #' \deqn{a(x, y) = \min\Bigl(1, \frac{p(y) q(x | y)}{p(x) q(y | x)}\Bigr)}{
 #'   a(x, y) = min(1, p(y) q(x | y) / (p(x) q(y | x)))}
 #' and else stays (Metropolis et al. 1953; Hastings 1970). This leaves
-#' \eqn{p}{p} invariant whatever the proposal; how fast it gets there is the
-#' proposal's doing.
+#' \eqn{p}{p} invariant whatever the proposal. The proposal decides how fast the chain
+#' converges.
 #'
 #' @section Proposals:
 #' The default [adaptive()] is a normal random walk that learns its covariance

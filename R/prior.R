@@ -63,7 +63,8 @@ format.gamma_prior <- function(x, ...) {
   paste0("Gamma(shape = ", format(x$shape), ", rate = ", format(x$rate), ")")
 }
 
-# What prior_summary() says of a model whose prior nobody has told us apart.
+# The prior of a model whose log density or conditionals contain it.  `within`
+# names what contains it.
 no_prior <- function(within) {
   structure(list(within = within), class = c("no_prior", "gibbsite_prior"))
 }

@@ -341,9 +341,9 @@ check_writable <- function(directory, arg, call) {
 #' do not depend on the labelling of components.
 #'
 #' @param rhat Number above 1 (default 1.01): the largest R-hat allowed. `Inf`
-#'   asks nothing of it.
+#'   sets no limit.
 #' @param ess Number, 0 or more (default 400): the smallest effective sample
-#'   size allowed, over all chains together. 0 asks nothing of it.
+#'   size allowed, over all chains together. 0 sets no limit.
 #' @param max_draws `NULL` or a whole number, `every` or more: the most draws
 #'   kept in each chain. Cut down to whole rounds, with a message, where it is
 #'   not a multiple of `every`. `NULL` (the default) is 10 times the sampler's

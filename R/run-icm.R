@@ -40,7 +40,7 @@ check_search <- function(running, user_call, call) {
 # Climbs from `chains` starts; each stops when the log joint density changes by
 # less than 1e-8 of its size.  Where that is not known no start is better than
 # another, and the first one is the result.
-search_mode <- function(model, running, user_call, call, max_sweeps = 10000) {
+icm_search <- function(model, running, user_call, call, max_sweeps = 10000) {
   check_search(running, user_call, call)
   root <- root_seed(running$seed, call)
   streams <- chain_streams(root, running$chains, call)

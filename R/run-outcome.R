@@ -69,7 +69,8 @@ announce <- function(job, fit, call) {
   )
 }
 
-# To judge a large fit takes a while: Ctrl-C gives it up, and not the fit.
+# To judge a large fit takes a while.  Ctrl-C skips the check of convergence and
+# keeps the fit.
 judge <- function(fit) cut_short(allowInterrupts(warn_convergence(fit)))
 
 abort_failed <- function(job, fit, call) {

@@ -184,8 +184,8 @@ check_distinct_streams <- function(streams, call = rlang::caller_env()) {
     first <- match(streams[twin], streams)
     abort_state(
       c(
-        "Chains {first} and {twin} stand at the same place of the same stream
-         of random numbers: one would copy the other.",
+        "Chains {first} and {twin} use the same random numbers: one would copy
+         the other.",
         i = "A function for {.arg inits} must not call {.fn set.seed}."
       ),
       call = call, class = "streams", chains = c(first, twin)
