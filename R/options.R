@@ -59,15 +59,17 @@ read_options <- function(job) {
 # ---- Sizes ------------------------------------------------------------------
 
 # `numbers` doubles must fit into options(gibbsite.max_draws_mb).  `what` says
-# what they are, `fewer` what to ask less of.
+# what they are, `fewer` what to ask less of: templates of cli.
 check_memory <- function(numbers, what, fewer, call) {
   mb <- 8 * numbers / 2^20
   limit <- gibbsite_option("max_draws_mb", call = call)
   if (mb > limit) {
     abort_argument(
       c(
-        "{what} would take {format(ceiling(mb), big.mark = ',')} MB, more than
-         the {format(limit, big.mark = ',')} MB allowed.",
+        paste0(
+          what, " would take {format(ceiling(mb), big.mark = ',')} MB, more than
+           the {format(limit, big.mark = ',')} MB allowed."
+        ),
         i = paste0(fewer, ", or raise {.code options(gibbsite.max_draws_mb = )}.")
       ),
       call = call, class = "gibbsite_error_size"
@@ -101,27 +103,13 @@ check_result_size <- function(size, what, fewer, call) {
   )
 }
 
-# `copies` square matrices of `size` rows must fit into the same.  `what` takes
-# them (a template), `hint` is the way out.
-check_square_size <- function(size, copies, what, hint, call) {
-  mb <- 8 * copies * as.double(size)^2 / 2^20
-  limit <- gibbsite_option("max_draws_mb", call = call)
-  if (mb > limit) {
-    numbers <- format(size, big.mark = ",", scientific = FALSE)
-    abort_argument(
-      c(
-        paste0(
-          what, " {numbers} x {numbers} numbers: that would take
-           {format(ceiling(mb), big.mark = ',')} MB, more than the
-           {format(limit, big.mark = ',')} MB allowed."
-        ),
-        i = paste0(
-          hint, ", or raise {.code options(gibbsite.max_draws_mb = )}."
-        )
-      ),
-      call = call, class = "gibbsite_error_size"
-    )
-  }
+# `copies` square matrices of `size` rows.
+check_square_size <- function(size, copies, what, fewer, call) {
+  rows <- format(size, big.mark = ",", scientific = FALSE)
+  check_memory(
+    copies * as.double(size)^2,
+    paste0(what, " ", rows, " x ", rows, " numbers: that"), fewer, call
+  )
 }
 
 # ---- The clock --------------------------------------------------------------
