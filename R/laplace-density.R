@@ -74,10 +74,7 @@ density_model <- function(density, found, method, correct) {
     log_evidence = laplace_log_evidence(found$value, found$factor),
     trace = found$trace, iterations = found$iterations, method = method,
     correct = correct, frame = density, arguments_at = c("frame", "arguments"),
-    given = given_words(
-      "log_density", "it", "is not the function", "that",
-      "Give the function with which the fit was made."
-    )
+    given = given_density
   )
 }
 

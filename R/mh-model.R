@@ -16,10 +16,7 @@ mh_model <- function(log_density, extra, init, names, plan, box, keep, on_nan,
     extra = extra, init = unname(init), parameters = names,
     user_names = names(init), plan = plan, gradient = plan_gradient(plan, call),
     data_hash = hash_density(log_density, extra),
-    given = given_words(
-      "log_density", "is not the function", "that",
-      "Give the function with which the fit was made."
-    )
+    given = given_density
   )
   model$spec <- list(
     d = d, names = names(init), map = box$map, lower = box$lower,

@@ -154,6 +154,11 @@ given_words <- function(arg = "data", are = "are not the data",
   list(arg = arg, are = are, those = those, hint = hint)
 }
 
+given_density <- given_words(
+  "log_density", "is not the function", "that",
+  "Give the function with which the fit was made."
+)
+
 # The model as drop_data() and keep_data = FALSE leave it.
 model_without_data <- function(model) {
   # list(NULL): the element stays, empty
