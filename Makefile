@@ -126,9 +126,11 @@ fmt-check: ## fail where `make fmt` would change something
 	@clang-format --dry-run --Werror $(wildcard $(C_SOURCES))
 
 .PHONY: layering
-layering: ## the core knows no R objects; no C function is over 60 lines
+layering: ## who may include or call whom, in C and in R
 	@tools/layering-test.sh
 	@tools/layering.sh src
+	@tools/layering-r-test.sh
+	@Rscript tools/layering.R R
 
 .PHONY: bits
 bits: ## do all compilers at hand draw the same bits?

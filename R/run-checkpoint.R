@@ -1,11 +1,11 @@
 # Checkpoints: a directory that the main process alone writes.
 #
-#   lock, owner              who writes here (R/lock.R)
+#   lock, owner              who writes here (R/run-lock.R)
 #   data.rds                 model (with its data), running values, call: once
 #   chain-<k>/draws-0001.rds the draws since the one before: only ever added
 #   chain-<k>/state.rds      state, generator and the list of its draws' files
 #
-# Every file (R/envelope.R) is written aside, handed to the disk and renamed
+# Every file (R/run-file.R) is written aside, handed to the disk and renamed
 # into place, and the directory's entry is handed to the disk before anything
 # that relies on it.  A crash between two writes leaves the older state.rds,
 # which names only files that are complete.

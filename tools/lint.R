@@ -1,10 +1,10 @@
 # Lints the package, its tests and its scripts by .lintr, and R/ by what holds
-# there alone: conditions are classed (R/check.R raises them).
+# there alone: conditions are classed (R/conditions.R raises them).
 
 conditions <- lintr::undesirable_function_linter(
   c(
-    stop = "raise a classed condition: see R/check.R",
-    warning = "raise a classed condition: see R/check.R",
+    stop = "raise a classed condition: see R/conditions.R",
+    warning = "raise a classed condition: see R/conditions.R",
     message = "use cli::cli_inform()",
     printf = "use cli::cli_inform()"
   ),
