@@ -110,9 +110,6 @@ density_derivative <- function(density, what, theta, call) {
   p <- length(theta)
   size <- if (what == "gradient") p else p^2
   if (is.null(density[[what]])) {
-    rlang::check_installed(
-      "numDeriv", paste0("when `", what, "` is not given."), call = call
-    )
     differences <- switch(
       what, gradient = numDeriv::grad, hessian = numDeriv::hessian
     )

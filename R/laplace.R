@@ -92,12 +92,10 @@
 #' log_density <- function(theta) {
 #'   sum(dnorm(long, theta[["mean"]], exp(theta[["log_sd"]]), log = TRUE))
 #' }
-#' if (requireNamespace("numDeriv", quietly = TRUE)) {
-#'   fit <- laplace(log_density, c(mean = 4, log_sd = 0), seed = 1)
-#'   print(fit)
-#'   coef(fit)
-#'   confint(fit)
-#' }
+#' fit <- laplace(log_density, c(mean = 4, log_sd = 0), seed = 1)
+#' fit
+#' coef(fit)
+#' confint(fit)
 #' @export
 laplace <- function(log_density, init, gradient = NULL, hessian = NULL, ...,
                     method = c("BFGS", "CG", "Nelder-Mead"),

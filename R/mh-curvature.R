@@ -98,23 +98,13 @@ mode_covariance <- function(model) {
       on.exit(restore_generator(saved))
       hessian <<- mode_hessian(model, call)
     }
-    own <- -hessian[index, index, drop = FALSE]
-    values <- eigen(own, symmetric = TRUE, only.values = TRUE)$values
-    if (!all(is.finite(own)) ||
-          min(values) <= nrow(own) * .Machine$double.eps * max(abs(values))) {
-      abort_numeric(
-        c("`cov = \"laplace\"`: the Hessian of the log density at its mode is
-           not negative definite.",
-          i = "Use {.code adaptive()}, or give `cov` as a matrix."),
-        call = call, class = "laplace"
-      )
-    }
-    inverse <- solve(own)
+    inverse <- solve(-hessian[index, index, drop = FALSE])
     inverse / 2 + t(inverse) / 2
   }
 }
 
-# In units of the reach of each coordinate, so that scales do not matter.
+# By laplace()'s search, in units of the reach of each coordinate: scales do not
+# matter then.
 mode_hessian <- function(model, call) {
   density <- working_density(model)
   start <- to_working(model$spec, model$init)
@@ -122,22 +112,36 @@ mode_hessian <- function(model, call) {
     abort_zero_density(model, model$init, "init", call)
   }
   unit <- reach(density, start)
-  scaled <- function(z) -max(density(start + unit * z), -1e300)
-  search <- stats::optim(
-    numeric(length(start)), scaled, method = "BFGS",
-    control = list(maxit = 1000)
+  scaled <- new_density(
+    function(z) density(start + unit * z), NULL, NULL, model$parameters, list()
   )
-  search <- stats::optim(search$par, scaled,
-    method = "BFGS", control = list(maxit = 1000, reltol = 1e-14)
+  found <- tryCatch(
+    find_mode(scaled, numeric(length(start)), "BFGS", call),
+    gibbsite_error_indefinite = function(cnd) abort_flat_mode(call),
+    gibbsite_error_no_maximum = function(cnd) abort_no_mode(call),
+    gibbsite_error_density = function(cnd) {
+      # its points are in units of reach; an error of the user's own is told
+      if (is.null(cnd$parent)) abort_no_mode(call)
+      rlang::cnd_signal(cnd$parent)
+    }
   )
-  if (search$convergence != 0L) {
-    abort_numeric(
-      c("`cov = \"laplace\"`: no mode of the log density was found from
-         `init`.",
-        i = "Start nearer to it, or use {.code adaptive()}."),
-      call = call, class = "laplace"
-    )
-  }
-  hessian <- -stats::optimHess(search$par, scaled)
-  hessian / tcrossprod(unit)
+  -tcrossprod(found$factor) / tcrossprod(unit)
+}
+
+abort_flat_mode <- function(call) {
+  abort_numeric(
+    c("`cov = \"laplace\"`: the Hessian of the log density at its mode is not
+       negative definite.",
+      i = "Use {.code adaptive()}, or give `cov` as a matrix."),
+    call = call, class = "laplace"
+  )
+}
+
+abort_no_mode <- function(call) {
+  abort_numeric(
+    c("`cov = \"laplace\"`: no mode of the log density was found from
+       `init`.",
+      i = "Start nearer to it, or use {.code adaptive()}."),
+    call = call, class = "laplace"
+  )
 }

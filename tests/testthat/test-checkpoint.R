@@ -690,7 +690,6 @@ test_that("conditionals and the density of laplace() can be given anew", {
   )
   unlink("run", recursive = TRUE)
 
-  skip_if_not_installed("numDeriv")
   bent <- function(x, m) -sum((x - m)^2) / 2 - x[1]^4
   approximate <- function(draws, ...) {
     quietly(laplace(

@@ -39,7 +39,6 @@ test_that("Ctrl-C at any time returns what is there", {
       sampler, c(0.05, 0.2, 0.1), c(0.2, 0, 0)
     ))
   }
-  skip_if_not_installed("numDeriv")
   expect_survived(interrupted_at_any_time(
     "laplace", c(0.1, 0.3, 0.2), c(0.01, 0.01, 0)
   ))

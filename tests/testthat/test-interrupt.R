@@ -170,7 +170,6 @@ test_that("mh_sample()'s search for a start may be interrupted anywhere", {
 })
 
 test_that("laplace()'s search goes on where it was interrupted", {
-  skip_if_not_installed("numDeriv")
   density <- function(x) -sum((x - c(1, 2))^2) / 2 - x[[1]]^4
   count <- 0
   at <- Inf

@@ -46,7 +46,6 @@ log_gamma_mean <- function(g, shape) {
 # ---- exact ------------------------------------------------------------------
 
 test_that("a normal density is approximated by itself", {
-  skip_if_not_installed("numDeriv")
   n <- normal_parts()
   fit <- quick(n$value, c(a = 0, b = 0, c = 0))
   expect_equal(coef(fit), c(a = 1, b = -2, c = 30), tolerance = 1e-7)
@@ -66,7 +65,6 @@ test_that("a normal density is approximated by itself", {
 
 test_that("every method and every kind of derivative finds the same mode", {
   skip_long()
-  skip_if_not_installed("numDeriv")
   density <- log_gamma(3)
   gradient <- function(x) 3 - exp(x[[1]])
   hessian <- function(x) matrix(-exp(x[[1]]))
@@ -102,7 +100,6 @@ test_that("further arguments reach all three functions", {
 })
 
 test_that("the density sees the names of `init`", {
-  skip_if_not_installed("numDeriv")
   seen <- character()
   fit <- quick(function(x) {
     seen <<- union(seen, paste(names(x), collapse = " "))
@@ -173,7 +170,6 @@ test_that("evidence and moments, corrected, are those of quadrature", {
 
 test_that("the check tells good approximations from poor ones", {
   skip_if_not_installed("loo")
-  skip_if_not_installed("numDeriv")
   expect_identical(importance_check(log_gamma_fit(30))$verdict, "good")
   # a narrow peak on a wide base
   peak <- function(x) log(dnorm(x[[1]], 0, 0.2) + dnorm(x[[1]], 0, 2))
@@ -325,7 +321,6 @@ test_that("independent draws are continued, united and judged as such", {
 })
 
 test_that("set.seed() governs, and the search leaves the generator alone", {
-  skip_if_not_installed("numDeriv")
   jitter <- function(x) -x[[1]]^2 + 0 * stats::runif(1)
   set.seed(3)
   one <- laplace(jitter, c(x = 1), draws = 10, progress = FALSE)
@@ -471,7 +466,6 @@ test_that("a density that fails says where", {
 
 test_that("no mode, no approximation", {
   skip_long()
-  skip_if_not_installed("numDeriv")
   saddle <- function(x) -x[[1]]^4 + 3 * x[[1]]^2 - x[[2]]^2
   ridge <- function(x) -(x[[1]] + x[[2]])^2
   edge <- function(x) if (x[[1]] > 0) -x[[1]] else -Inf

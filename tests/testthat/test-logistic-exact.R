@@ -52,7 +52,6 @@ test_that("the log joint density is that of its factors", {
 })
 
 test_that("gradient and Hessian are the derivatives of the log joint", {
-  skip_if_not_installed("numDeriv")
   withr::local_seed(43)
   for (k in 1:7) {
     problem <- problems[[k]]
@@ -129,7 +128,6 @@ is_right <- function(problem, map, precision) {
 
 test_that("the mode is where the gradient vanishes, with the curvature there", {
   skip_long()
-  skip_if_not_installed("numDeriv")
   for (k in 1:7) {
     for (sparse in c(FALSE, TRUE)) {
       fit <- fit_problem(problems[[k]], sparse = sparse)
@@ -462,7 +460,6 @@ test_that("draws have the normal distribution of the approximation", {
 # ---- wrong searches ------------------------------------------------------------
 
 test_that("mistakes in the search are found out", {
-  skip_if_not_installed("numDeriv")
   problem <- withr::with_seed(
     47, logistic_problem(60, 4, weighted = TRUE, offset = TRUE)
   )
@@ -483,7 +480,6 @@ test_that("mistakes in the search are found out", {
 # The same mistakes, given to the package as input that is wrong by just so much:
 # the comparison with the truth sees each of them.
 test_that("a prior or weights that are slightly off are found out", {
-  skip_if_not_installed("numDeriv")
   problem <- withr::with_seed(
     48, logistic_problem(60, 4, weighted = TRUE, offset = TRUE)
   )
