@@ -236,16 +236,7 @@ bmf_init_sizes <- function(model) {
 #' @exportS3Method
 model_check_init.bmf_model <- function(model, init, where, call) {
   sizes <- bmf_init_sizes(model)
-  named <- length(init) == 0L || !is.null(names(init))
-  if (!is.list(init) || !named || !all(names(init) %in% names(sizes))) {
-    abort_argument(
-      c(
-        "`{where}` must be a list with names among {.val {names(sizes)}}.",
-        i = "What is left out is drawn."
-      ),
-      call = call
-    )
-  }
+  check_init_names(init, names(sizes), where, call)
   for (name in names(init)) {
     arg <- paste0(where, "$", name)
     check_init_shape(init[[name]], sizes[[name]], arg, call)

@@ -642,16 +642,20 @@ log_density <- function(value, normals) {
   )
 }
 
-check_values <- function(pairs, model, call) {
+check_has_values <- function(pairs, model, arg, call) {
   if (is.null(pairs$value)) {
     lacking <- or_words(quoted(unique(c(
       model$names[[3]], usual_columns$value
     ))))
     abort_argument(
-      "{.arg newdata} must have the ratings: there is no column {lacking}.",
+      "{.arg {arg}} must have the ratings: there is no column {lacking}.",
       call = call, class = "column"
     )
   }
+}
+
+check_values <- function(pairs, model, call) {
+  check_has_values(pairs, model, "newdata", call)
   if (anyNA(pairs$value)) {
     row <- which(is.na(pairs$value))[[1]]
     abort_argument(

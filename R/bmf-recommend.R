@@ -218,15 +218,7 @@ fold_in <- function(fit, new_ratings, draws = NULL) {
   check_bmf(fit)
   model <- fit_part(fit, "model")
   asked <- pair_columns(new_ratings, model$names, "new_ratings", call)
-  if (is.null(asked$value)) {
-    lacking <- or_words(quoted(unique(c(
-      model$names[[3]], usual_columns$value
-    ))))
-    abort_argument(
-      "{.arg new_ratings} must have the ratings: there is no column {lacking}.",
-      call = call, class = "column"
-    )
-  }
+  check_has_values(asked, model, "new_ratings", call)
   if (length(asked$user) == 0) {
     abort_argument(
       "{.arg new_ratings} has no rows.", call = call, class = "empty"

@@ -360,6 +360,23 @@ check_positive_definite <- function(x, arg, call) {
 
 # ---- Starting values --------------------------------------------------------
 
+# A list whose names are among the `known`.
+check_init_names <- function(init, known, where, call,
+                             left_out = "What is left out is drawn.") {
+  named <- length(init) == 0L || !is.null(names(init))
+  if (!is.list(init) || !named || !all(names(init) %in% known) ||
+        anyDuplicated(names(init)) > 0L) {
+    abort_argument(
+      c(
+        "`{where}` must be a list with names among {.val {known}}, each at most
+         once.",
+        i = left_out
+      ),
+      call = call
+    )
+  }
+}
+
 check_init_shape <- function(value, size, arg, call) {
   if (!is.numeric(value) || length(value) != prod(size) ||
         !(is.null(dim(value)) || identical(as.numeric(dim(value)), size + 0))) {

@@ -67,18 +67,10 @@ model_check_init.gibbs_sample_model <- function(model, init, where, call) {
   if (is.null(init)) {
     return(NULL)
   }
-  blocks <- names(model$init)
-  named <- length(init) == 0L || !is.null(names(init))
-  if (!is.list(init) || !named || !all(names(init) %in% blocks) ||
-        anyDuplicated(names(init))) {
-    abort_argument(
-      c(
-        "`{where}` must be a list with names among {.val {blocks}}.",
-        i = "What is left out is taken from {.arg init}."
-      ),
-      call = call
-    )
-  }
+  check_init_names(
+    init, names(model$init), where, call,
+    left_out = "What is left out is taken from {.arg init}."
+  )
   for (block in names(init)) {
     arg <- paste0(where, "$", block)
     check_block(init[[block]], arg, call)

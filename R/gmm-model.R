@@ -176,16 +176,7 @@ model_check_init.gmm_model <- function(model, init, where, call) {
   d <- length(model$variables)
   spread <- if (model$covariance == "diagonal") "sigma2" else "Sigma"
   known <- c("pi", "mu", spread, "z")
-  named <- length(init) == 0L || !is.null(names(init))
-  if (!is.list(init) || !named || !all(names(init) %in% known)) {
-    abort_argument(
-      c(
-        "`{where}` must be a list with names among {.val {known}}.",
-        i = "What is left out is drawn."
-      ),
-      call = call
-    )
-  }
+  check_init_names(init, known, where, call)
   sizes <- list(
     pi = k, mu = c(k, d), z = model$nobs, sigma2 = c(k, d),
     Sigma = if (model$covariance == "full") c(k, d, d) else c(d, d)

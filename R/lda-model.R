@@ -115,17 +115,7 @@ lda_topics <- function(state) {
 
 #' @exportS3Method
 model_check_init.lda_model <- function(model, init, where, call) {
-  known <- c("z", "alpha", "eta")
-  named <- length(init) == 0L || !is.null(names(init))
-  if (!is.list(init) || !named || !all(names(init) %in% known)) {
-    abort_argument(
-      c(
-        "`{where}` must be a list with names among {.val {known}}.",
-        i = "What is left out is drawn."
-      ),
-      call = call
-    )
-  }
+  check_init_names(init, c("z", "alpha", "eta"), where, call)
   if (!is.null(init$z)) {
     check_init_shape(init$z, model$nobs, paste0(where, "$z"), call)
     abort_elements(

@@ -1,14 +1,16 @@
 # Where the chains run: in this process, a segment each in turn, or in others, in
 # rounds of a few seconds by future.
 
+chains_behind <- function(job, until) {
+  which(vapply(job$chains, function(chain) chain$state$sweep < until, NA))
+}
+
 # Round-robin, a segment each, until every chain has `draws` draws.
 run_here <- function(job, draws, tick) {
   control <- control_of(job)
   until <- sweep_of(job$running, draws)
   repeat {
-    behind <- which(vapply(job$chains, function(chain) {
-      chain$state$sweep < until
-    }, NA))
+    behind <- chains_behind(job, until)
     if (length(behind) == 0L) {
       return(job)
     }
@@ -152,9 +154,7 @@ watch_parent <- function(parent) {
 run_elsewhere <- function(job, draws, tick) {
   until <- sweep_of(job$running, draws)
   repeat {
-    behind <- which(vapply(job$chains, function(chain) {
-      chain$state$sweep < until
-    }, NA))
+    behind <- chains_behind(job, until)
     if (length(behind) == 0L) {
       return(job)
     }
