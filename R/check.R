@@ -360,18 +360,23 @@ check_positive_definite <- function(x, arg, call) {
 
 # ---- Starting values --------------------------------------------------------
 
-# A list whose names are among the `known`.
+# A list with names among the `known`.
 check_init_names <- function(init, known, where, call,
                              left_out = "What is left out is drawn.") {
   named <- length(init) == 0L || !is.null(names(init))
-  if (!is.list(init) || !named || !all(names(init) %in% known) ||
-        anyDuplicated(names(init)) > 0L) {
+  if (!is.list(init) || !named || !all(names(init) %in% known)) {
     abort_argument(
       c(
-        "`{where}` must be a list with names among {.val {known}}, each at most
-         once.",
+        "`{where}` must be a list with names among {.val {known}}.",
         i = left_out
       ),
+      call = call
+    )
+  }
+  twice <- names(init)[duplicated(names(init))]
+  if (length(twice) > 0L) {
+    abort_argument(
+      "`{where}` must not have {.val {twice[[1L]]}} more than once.",
       call = call
     )
   }

@@ -158,7 +158,7 @@ test_that("a fit without its data answers and goes on with them", {
   expect_identical(allocation_probabilities(bare)$switches, c(0, 0))
   expect_identical(dim(posterior_predict(bare, draws = 2)), c(2L, 272L, 2L))
   for (answer in list(predict, log_lik)) {
-    expect_error(answer(bare), class = "gibbsite_error_argument")
+    expect_error(answer(bare), class = "gibbsite_error_no_data")
   }
   expect_gibbsite_error({
     predict(bare)

@@ -73,7 +73,7 @@ test_that("a fit without its data goes on with them", {
   bare <- drop_data(short_lda(8))
   more <- longer(bare, 12, data = corpus$x)
   expect_identical(as.matrix(more), as.matrix(whole))
-  expect_error(coherence(bare), class = "gibbsite_error_argument")
+  expect_error(coherence(bare), class = "gibbsite_error_no_data")
   expect_gibbsite_error(ldavis_data(bare))
   expect_error(predict(bare, corpus$x), NA)
 })
