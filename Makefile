@@ -72,7 +72,7 @@ faults: ## kill, interrupt and damage runs of every sampler; nothing is lost
 badinput: ## call everything with hostile arguments (FILTER=regexp for some)
 	@tools/install.sh test
 	@$(MAKE) --no-print-directory library
-	@ulimit -v 12000000 2>/dev/null; \
+	@ulimit -v 9000000 2>/dev/null; \
 	  $(WITH_LIBRARY) Rscript tools/badinput.R "$(FILTER)"
 
 .PHONY: test-c

@@ -284,7 +284,7 @@ factor_table <- function(model, factors, ends = 3L) {
 print.bmf_summary <- function(x, ...) {
   NextMethod()
   factors <- attr(x, "factors")
-  if (is.null(factors) || !"variable" %in% names(x)) {
+  if (!is.data.frame(factors) || !"variable" %in% names(x)) {
     return(invisible(x))
   }
   writeLines(c("", "Factors, by the variance they account for:"))

@@ -52,6 +52,7 @@ plot.gibbs_bmf <- function(x, type = NULL, newdata = NULL, variables = NULL,
     plot.gibbsite_fit(x, type, variables)
     return(invisible(x))
   }
+  check_plots_with(variables, type, plot_types, call)
   shown <- plotted_ratings(x, newdata, type, call)
   old <- graphics::par(
     mfrow = c(1L, length(type)), mar = c(4.1, 4.1, 3, 1.1), las = 1,

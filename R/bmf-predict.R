@@ -669,13 +669,13 @@ check_values <- function(pairs, model, call) {
 #' @exportS3Method bayesplot::pp_check
 pp_check.gibbs_bmf <- function(object, draws = NULL, ...) {
   call <- rlang::current_env()
+  shown <- fit_part(object, "model")
   available <- length(kept_factors(object, call = call)$noise)
-  pairs <- bmf_pairs(fit_part(object, "model"), NULL, call)
+  pairs <- bmf_pairs(shown, NULL, call)
   # 5,000 ratings, spread evenly, show all that a density can show
   rows <- unique(round(
     seq(1, length(pairs$user), length.out = min(5000, length(pairs$user)))
   ))
-  shown <- fit_part(object, "model")
   newdata <- pair_frame(shown, list(ids = lapply(pairs$ids, `[`, rows)))
   bayesplot::ppc_dens_overlay(
     pairs$value[rows],

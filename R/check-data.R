@@ -44,6 +44,7 @@ check_data_matrix <- function(x, na_action = "fail",
     none <- if (nrow(x) == 0) "rows" else "columns"
     abort_argument("{.arg {arg}} has no {none}.", call = call, class = "empty")
   }
+  check_text(rownames(x), paste0("rownames(", arg, ")"), call)
   x <- with_column_names(x, arg, call)
   check_finite_data(x, arg, call)
   drop_missing(x, na_action, arg, call)

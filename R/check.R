@@ -162,6 +162,38 @@ check_subset <- function(x, choices, what = "names",
   choices[choices %in% x]
 }
 
+# Some of `names`, or the `one`: named, or by their numbers.  The names in the
+# order asked for.  Nothing but strings and numbers is ever coerced.
+check_some_of <- function(x, names, call, one = FALSE,
+                          arg = rlang::caller_arg(x)) {
+  force(arg)
+  plain <- (is.character(x) || is.numeric(x)) && !is.object(x) &&
+    is.null(dim(x))
+  if (!plain || length(x) == 0L || one && length(x) != 1L) {
+    expected <- if (one) "a name or a number" else "names or numbers"
+    shown <- and_words(quoted(utils::head(names, 20L)))
+    abort_expected(x, expected, FALSE, arg, call,
+      hint = paste0("Names are ", shown, if (length(names) > 20L) ", ...", ".")
+    )
+  }
+  if (is.numeric(x)) {
+    check_vector_length(x, NULL, NULL, arg, call)
+  } else {
+    check_text(x, arg, call)
+  }
+  place <- match(x, if (is.numeric(x)) seq_along(names) else names)
+  if (anyNA(place)) {
+    lost <- describe(x[is.na(place)][[1L]])
+    n <- length(names)
+    numbers <- if (n > 1L) paste("numbers from 1 to", n) else "1"
+    abort_argument(
+      "{.arg {arg}} must be among {.val {names}}, or {numbers}, not {lost}.",
+      call = call
+    )
+  }
+  names[place]
+}
+
 # An object of a class of ours.  `made_by`: the function that makes one.
 check_class <- function(x, class, made_by, null_ok = FALSE,
                         arg = rlang::caller_arg(x),

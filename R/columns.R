@@ -58,6 +58,7 @@ choose_variables <- function(variables, available, call,
       call = call
     )
   }
+  check_text(variables, arg, call)
   found <- lapply(variables, function(name) {
     if (name %in% available) {
       return(name)

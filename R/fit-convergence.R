@@ -321,7 +321,8 @@ judged <- function(fit, rhat, ess, call) {
 
 #' @export
 print.gibbsite_convergence <- function(x, n = 20, ...) {
-  whole <- is.data.frame(x) && !is.null(attr(x, "thresholds")) &&
+  n <- check_rows_shown(n)
+  whole <- is.data.frame(x) && is_plain_number(attr(x, "chains")) &&
     all(c("variable", "rhat", "ess_bulk", "ess_tail", "constant", "finite",
           "ok") %in% names(x))
   if (!whole) {

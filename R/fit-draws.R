@@ -33,6 +33,7 @@ as.data.frame.gibbsite_fit <- function(x, row.names = NULL, optional = FALSE,
                                        ..., index = TRUE) {
   index <- check_flag(index)
   draws <- do.call(rbind, chain_matrices(x))
+  check_row_names(row.names, nrow(draws), rlang::current_env())
   out <- as.data.frame(draws, row.names = row.names, optional = TRUE)
   if (!index) {
     return(out)
@@ -137,8 +138,31 @@ draws_of.gibbsite_fit <- function(x, block, ...) {
   array(draws[, , place$column[order(where)]], c(size, unname(shape)))
 }
 
+# NULL, or strings or whole numbers, one a row and no two alike.  A single one,
+# which data.frame() takes for the name of a column, is none of them.
+check_row_names <- function(x, rows, call, arg = "row.names") {
+  plain <- !is.object(x) && is.null(dim(x)) &&
+    (is.character(x) || is.numeric(x))
+  if (is.null(x)) {
+    return(invisible())
+  }
+  if (!plain) {
+    abort_expected(x, "a vector of names, one a row", TRUE, arg, call)
+  }
+  check_vector_length(x, rows, "the number of rows", arg, call)
+  check_text(x, arg, call)
+  if (anyNA(x) || anyDuplicated(x) > 0L) {
+    fault <- if (anyNA(x)) "a missing one" else "one of them twice"
+    abort_argument(
+      "{.arg {arg}} must hold names that differ, but has {fault}.",
+      call = call
+    )
+  }
+}
+
 #' @export
 as_draws.gibbsite_fit <- function(x, ...) {
+  check_whole_fit(x, "x", rlang::current_env())
   posterior::as_draws_array(x, ...)
 }
 

@@ -44,6 +44,11 @@ print_table <- function(names, columns) {
   print(body, quote = FALSE, right = TRUE)
 }
 
+# How many rows print() shows; Inf is all.
+check_rows_shown <- function(n, call = rlang::caller_env()) {
+  if (identical(n, Inf)) n else check_count(n, arg = "n", call = call)
+}
+
 # Rounded, but never so that a failure looks like a success.
 format_rhat <- function(x, threshold = 1.01) {
   shown <- formatC(x, format = "f", digits = 3)

@@ -98,11 +98,13 @@ format_probs <- function(probs) {
 
 #' @export
 print.gibbsite_summary <- function(x, n = 40, ...) {
+  n <- check_rows_shown(n)
   convergence <- attr(x, "convergence")
   quantiles <- grep("^q[0-9.]+$", names(x), value = TRUE)
   needed <- c("variable", "mean", "sd", "mcse_mean", "rhat", "ess_bulk",
               "ess_tail")
-  if (is.null(convergence) || !all(needed %in% names(x))) {
+  if (!is.data.frame(convergence) || !is.character(attr(x, "headline")) ||
+        !all(needed %in% names(x))) {
     return(invisible(print(as.data.frame(x), ...)))
   }
   rows <- seq_len(min(n, nrow(x)))
@@ -175,6 +177,7 @@ as.data.frame.gibbsite_summary <- function(x, ...) {
 #' @export
 tidy.gibbsite_fit <- function(x, conf.level = 0.95, ...) {
   check_no_more(...)
+  check_whole_fit(x, "x", rlang::current_env())
   level <- check_number(conf.level, lower = 0, upper = 1, lower_open = TRUE,
                         upper_open = TRUE)
   # all quantities, whatever a model's own summary shows

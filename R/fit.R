@@ -284,6 +284,11 @@ find_damage <- function(fit) {
     if (!identical(hash_draws(made, columns), chains[[k]]$hash)) {
       return(paste("in chain", k, "draws were changed"))
     }
+    # a chain that stands past its draws would never come to the next
+    drawn <- sum(vapply(made, NROW, 0L))
+    if (drawn != draws_at(chains[[k]]$state$sweep, running)) {
+      return(paste("chain", k, "stands at a sweep of other draws"))
+    }
   }
   NULL
 }
@@ -363,7 +368,7 @@ identical_fit <- function(a, b) {
 #' @importFrom stats update
 #' @export
 update.gibbsite_fit <- function(object, ..., evaluate = TRUE) {
-  call <- stats::getCall(object)
+  call <- fit_part(object, "run")$call
   evaluate <- check_flag(evaluate)
   if (!is.call(call)) {
     abort_state(c(

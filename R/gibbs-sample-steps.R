@@ -108,7 +108,7 @@ step_gradient <- function(proposal, call) {
 
 #' @export
 format.gibbsite_mh_step <- function(x, ...) {
-  check_made(x, names(formals(mh_step)), "mh_step()")
+  remade(x, mh_step, "mh_step()")
   paste0(
     "Metropolis-Hastings on a log density: ", format(x$proposal),
     if (x$steps > 1L) paste0(", ", x$steps, " steps at a time")

@@ -33,10 +33,8 @@ plot.gibbs_gmm <- function(x, type = NULL, level = 0.9, variables = NULL, ...) {
   call <- rlang::current_env()
   model <- fit_part(x, "model")
   type <- type %||% if (is.null(model$data)) "trace" else "mixture"
+  type <- check_plot_types(type, call, "mixture")
   if (!identical(type, "mixture")) {
-    for (one in type) {
-      check_choice(one, c("mixture", plot_types), arg = "type")
-    }
     plot.gibbsite_fit(x, type = type, variables = variables, ...)
     return(invisible(x))
   }
@@ -64,11 +62,11 @@ plotted_variables <- function(model, variables, call) {
   if (is.null(variables)) {
     return(utils::head(seq_along(names), 6L))
   }
-  found <- if (is.character(variables)) match(variables, names) else variables
-  if (length(found) == 0L || length(found) > 6L || anyDuplicated(found) ||
-        !all(found %in% seq_along(names))) {
+  found <- match(check_some_of(variables, names, call), names)
+  if (length(found) > 6L || anyDuplicated(found) > 0L) {
     abort_argument(
-      "{.arg variables} must be at most six of {.val {names}}.", call = call
+      "{.arg variables} must be at most six of {.val {names}}, each once.",
+      call = call
     )
   }
   found

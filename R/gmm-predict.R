@@ -107,7 +107,8 @@ gmm_newdata <- function(model, newdata, call) {
     )
   }
   d <- length(model$variables)
-  if (d > 1L && is.null(dim(newdata)) && length(newdata) == d) {
+  if (d > 1L && is.atomic(newdata) && is.null(dim(newdata)) &&
+        length(newdata) == d) {
     newdata <- matrix(newdata, 1L)
   }
   x <- check_data_matrix(newdata, "keep", arg = "newdata", call = call)
@@ -227,16 +228,10 @@ parameters_of_row <- function(blocks, s) {
 pp_check.gibbs_gmm <- function(object, draws = NULL, variable = 1, ...) {
   model <- fit_part(object, "model")
   draws <- draws %||% min(50, sum(vapply(chain_matrices(object), nrow, 0L)))
-  j <- if (is.character(variable)) {
-    match(variable, model$variables)
-  } else {
-    variable
-  }
-  if (length(j) != 1L || !j %in% seq_along(model$variables)) {
-    abort_argument(
-      "{.arg variable} must be one of {.val {model$variables}}."
-    )
-  }
+  variable <- check_some_of(
+    variable, model$variables, rlang::current_env(), one = TRUE
+  )
+  j <- match(variable, model$variables)
   if (is.null(model$data)) {
     abort_argument(c(
       "{.arg object} must hold its data to be compared with them.",

@@ -262,6 +262,21 @@ check_laplace <- function(fit, arg = "fit", call = rlang::caller_env()) {
   check_whole_fit(fit, arg, call)
 }
 
+# With all that is printed: elements can be changed by hand.
+is_importance_check <- function(x) {
+  parts <- unclass(x)
+  numbers <- c(
+    "pareto_k", "corrected_k", "ess", "corrected_ess", "draws", "log_evidence",
+    "log_evidence_se", "log_evidence_laplace"
+  )
+  columns <- c("variable", "map", "map_sd", "mean", "sd", "mcse")
+  is.list(parts) && is_plain_string(parts$verdict) &&
+    all(vapply(parts[numbers], function(one) {
+      is.numeric(one) && length(one) == 1L
+    }, NA)) && is.data.frame(parts$estimates) &&
+    all(columns %in% names(parts$estimates))
+}
+
 # Draws of the normal approximation, one a row.
 importance_draws <- function(fit, draws, call) {
   model <- fit_part(fit, "model")
@@ -464,6 +479,9 @@ needs_correction <- function(check) {
 
 #' @export
 print.laplace_importance <- function(x, ...) {
+  if (!is_importance_check(x)) {
+    return(invisible(print(unclass(x), ...)))
+  }
   e <- x$estimates
   writeLines(c(
     importance_line(x),

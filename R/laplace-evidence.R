@@ -106,7 +106,9 @@ comparison_label <- function(fit, name) {
 
 check_comparable <- function(fits, call) {
   for (k in seq_along(fits)) {
-    check_laplace(fits[[k]], paste("fit", k), call)
+    check_laplace(
+      fits[[k]], if (k == 1L) "object" else paste("fit", k), call
+    )
   }
   if (length(fits) < 2L) {
     abort_argument("There must be two fits or more to compare.", call = call)

@@ -68,7 +68,7 @@ confint.laplace <- function(object, parm, level = 0.95, ...) {
   chosen <- if (missing(parm)) {
     columns
   } else {
-    check_parameters(parm, columns, rlang::current_env())
+    check_some_of(parm, columns, rlang::current_env())
   }
   bounds <- laplace_interval(object, level)
   colnames(bounds) <- paste(
@@ -80,20 +80,6 @@ confint.laplace <- function(object, parm, level = 0.95, ...) {
 #' @rdname laplace-estimates
 #' @export
 confint.laplace_logistic <- confint.laplace
-
-check_parameters <- function(parm, columns, call) {
-  found <- if (is.numeric(parm)) columns[parm] else as.character(parm)
-  lost <- is.na(found) | !found %in% columns
-  if (any(lost)) {
-    bad <- describe(parm[lost][[1L]])
-    abort_argument(
-      c("{.arg parm} must name parameters of the fit, not {bad}.",
-        i = "They are {.val {columns}}."),
-      call = call
-    )
-  }
-  found
-}
 
 # parameters x (lower, upper)
 laplace_interval <- function(fit, level) {
@@ -290,9 +276,10 @@ laplace_table <- function(model, draws, probs, corrected) {
 
 #' @export
 print.laplace_summary <- function(x, n = 40, ...) {
+  n <- check_rows_shown(n)
   quantiles <- grep("^q[0-9.]+$", names(x), value = TRUE)
   needed <- c("variable", "map", "map_sd", "mean", "sd")
-  if (is.null(attr(x, "headline")) || !all(needed %in% names(x))) {
+  if (!is.character(attr(x, "headline")) || !all(needed %in% names(x))) {
     return(invisible(print(as.data.frame(x), ...)))
   }
   rows <- seq_len(min(n, nrow(x)))
@@ -387,6 +374,7 @@ advice_line <- function(check) {
 #' glance(fit)
 #' @export
 tidy.laplace <- function(x, conf.level = 0.95, ...) {
+  check_whole_fit(x, "x", rlang::current_env())
   level <- check_number(
     conf.level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
   )
@@ -423,6 +411,7 @@ glance.laplace_logistic <- glance.laplace
 
 #' @export
 prior_summary.laplace <- function(object, ...) {
+  check_whole_fit(object, "object", rlang::current_env())
   abort_argument(c(
     "{.fn laplace} knows no prior apart from the likelihood.",
     i = "Both are in {.arg log_density}."

@@ -72,6 +72,7 @@ predict.gibbs_lda <- function(object, newdata = NULL,
   call <- rlang::current_env()
   check_unlocked(call)
   check_no_more(...)
+  check_whole_fit(object, "object", call)
   type <- check_choice(type, c("mean", "sd", "draws"))
   draws <- check_count(draws)
   burnin <- check_count(burnin, min = 0, max = 1e6)

@@ -231,7 +231,7 @@ table_of_terms <- function(topics, n) {
 #' @export
 print.lda_top_terms <- function(x, ...) {
   needed <- c("topic", "share", "affinity", "rank", "term")
-  if (is.null(attr(x, "chains")) || !all(needed %in% names(x))) {
+  if (!is_plain_number(attr(x, "chains")) || !all(needed %in% names(x))) {
     return(invisible(print(as.data.frame(x), ...)))
   }
   one <- x[!duplicated(x$topic), ]
@@ -297,6 +297,7 @@ hellinger <- function(phi) {
 #' @export
 draws_of.gibbs_lda <- function(x, block, ...) {
   check_no_more(...)
+  check_whole_fit(x, "x", rlang::current_env())
   if (!missing(block) && is.character(block) && length(block) == 1L) {
     check_kept(x, intersect(block, c("theta", "phi", "z")),
                rlang::current_env())
@@ -481,7 +482,7 @@ summary.gibbs_lda <- function(object, variables = NULL,
 print.lda_summary <- function(x, ...) {
   NextMethod()
   topics <- attr(x, "topics")
-  if (!is.null(topics)) {
+  if (is.data.frame(topics)) {
     writeLines(c("", "Topics, by their most probable terms:"))
     shown <- topics[topics$topic <= 20, ]
     attr(shown, "chains") <- attr(topics, "chains")
@@ -524,6 +525,10 @@ as.data.frame.lda_summary <- function(x, ...) {
 tidy.gibbs_lda <- function(x, matrix = NULL, conf.level = 0.95, chain = NULL,
                            ...) {
   check_no_more(...)
+  check_count(
+    chain, max = nchains.gibbsite_fit(x), max_why = "chains of the fit",
+    null_ok = TRUE
+  )
   if (is.null(matrix)) {
     return(tidy.gibbsite_fit(x, conf.level = conf.level))
   }

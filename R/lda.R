@@ -163,7 +163,9 @@ gibbs_lda <- function(x, k, prior = lda_prior(),
 #'   `theta` (documents x topics), `phi` (topics x terms) and `z`, the topic of
 #'   each token in the order of [gibbs_lda()]: document after document, within
 #'   one by term. Random numbers come from R's generator.
-#' @section Errors: `gibbsite_error_argument` for values out of range.
+#' @section Errors: `gibbsite_error_argument` for values out of range;
+#'   `gibbsite_error_size` for a result larger than
+#'   `options(gibbsite.max_draws_mb = )` allows.
 #' @examples
 #' corpus <- sim_lda(20, k = 3, terms = 30, tokens = 50)
 #' dim(corpus$x)
@@ -179,13 +181,13 @@ sim_lda <- function(documents, k, terms, tokens, alpha = 0.1, eta = 0.1) {
   documents <- check_count(documents)
   k <- check_count(k)
   terms <- check_count(terms)
-  tokens <- check_tokens(tokens, documents, call)
-  alpha <- sim_concentration(alpha, k, "alpha", call)
-  eta <- sim_concentration(eta, terms, "eta", call)
   check_result_size(
     c(k, documents + terms), "topics x (documents + terms)",
     "{.arg k}, {.arg documents} or {.arg terms}", call
   )
+  tokens <- check_tokens(tokens, documents, call)
+  alpha <- sim_concentration(alpha, k, "alpha", call)
+  eta <- sim_concentration(eta, terms, "eta", call)
   theta <- sim_dirichlet(documents, alpha)
   phi <- sim_dirichlet(k, eta)
   document <- rep.int(seq_len(documents), tokens)
@@ -256,8 +258,15 @@ sim_concentration <- function(x, n, arg, call) {
 sim_dirichlet <- function(n, concentration) {
   m <- length(concentration)
   a <- rep(concentration, each = n)
-  logs <- log(stats::rgamma(n * m, a + 1)) + log(stats::runif(n * m)) / a
-  logs <- matrix(logs, n, m)
-  p <- exp(logs - apply(logs, 1L, max))
+  scale <- log(stats::rgamma(n * m, a + 1))
+  log_u <- log(stats::runif(n * m))
+  logs <- matrix(scale + log_u / a, n, m)
+  largest <- apply(logs, 1L, max)
+  p <- exp(logs - largest)
+  # a so small that all of log(U) / a overflow: the largest of them has all
+  for (row in which(largest == -Inf)) {
+    own <- matrix(log_u, n, m)[row, ] * (min(concentration) / concentration)
+    p[row, ] <- seq_len(m) == which.max(own)
+  }
   p / rowSums(p)
 }

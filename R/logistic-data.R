@@ -243,8 +243,8 @@ check_offset <- function(offset, n, call) {
 # ---- formula and matrix ------------------------------------------------------
 
 # na.action as a person may give it, as one of "fail", "omit", "exclude", or a
-# function of a data frame.
-check_na_action <- function(na_action, default, call) {
+# function of a data frame where there is one.
+check_na_action <- function(na_action, default, call, frame = TRUE) {
   if (is.null(na_action)) {
     na_action <- default
   }
@@ -254,8 +254,14 @@ check_na_action <- function(na_action, default, call) {
   )
   if (is.function(na_action)) {
     same <- vapply(known, identical, NA, na_action)
-    if (!any(same)) {
+    if (!any(same) && frame) {
       return(na_action)
+    }
+    if (!any(same)) {
+      abort_argument(
+        "`na.action` must be \"fail\", \"omit\" or \"exclude\" with a matrix.",
+        call = call
+      )
     }
     na_action <- names(known)[same]
   }
@@ -395,17 +401,27 @@ check_model_subset <- function(expression, data, env, call) {
     }
   )
   rows <- if (is.data.frame(data)) row.names(data)
-  fine <- if (is.object(subset) || length(subset) > .Machine$integer.max) {
+  odd <- is.object(subset) || length(subset) > .Machine$integer.max ||
+    length(dim(subset)) > 1L && length(subset) != nrow(subset)
+  fine <- if (odd) {
     FALSE
   } else if (is.logical(subset)) {
     any(subset, na.rm = TRUE)
   } else if (is.numeric(subset)) {
     length(subset) > 0L && all(is.finite(subset) & subset == round(subset)) &&
-      any(subset != 0)
+      any(subset != 0) &&
+      (is.null(rows) || all(abs(subset) <= length(rows)))
   } else if (is.character(subset)) {
     length(subset) > 0L && (is.null(rows) || all(subset %in% rows))
   } else {
     is.null(subset)
+  }
+  if (is.logical(subset) && !odd && length(subset) > 0L && !anyNA(subset) &&
+        !any(subset)) {
+    abort_argument(
+      "There are no observations: `subset` is TRUE nowhere.",
+      call = call, class = "empty"
+    )
   }
   if (!fine) {
     given <- describe(subset)
@@ -425,9 +441,11 @@ logistic_model_frame <- function(call_frame, action, env, call) {
     eval(call_frame, env),
     error = function(cnd) {
       reason <- conditionMessage(cnd)
+      others <- c("subset", "weights", "offset")
+      parts <- c("formula", "data", intersect(others, names(call_frame)))
+      parts <- and_words(paste0("`", parts, "`"))
       abort_argument(
-        c("The model frame cannot be made of `formula` and `data`.",
-          x = "{reason}"),
+        c("The model frame cannot be made of {parts}.", x = "{reason}"),
         call = call
       )
     }
@@ -673,12 +691,6 @@ matrix_left_out <- function(x, response, columns, wild, action, call) {
   }
   if (!any(incomplete)) {
     return(NULL)
-  }
-  if (is.function(action)) {
-    abort_argument(
-      "`na.action` must be \"fail\", \"omit\" or \"exclude\" with a matrix.",
-      call = call
-    )
   }
   rows_left_out(incomplete, action, where, rownames(x), call)
 }

@@ -141,6 +141,10 @@ simulate.laplace_logistic <- function(object, nsim = 1, seed = NULL, ...) {
   nsim <- check_count(nsim)
   model <- fit_part(object, "model")
   frame <- check_frame(model)
+  check_result_size(
+    c(length(frame$y), nsim), "observations x simulations", "{.arg nsim}",
+    rlang::current_env()
+  )
   if (!is.null(seed)) {
     generator <- save_generator()
     on.exit(restore_generator(generator))
@@ -178,6 +182,20 @@ as_outcome <- function(frame, successes) {
   )
 }
 
+changed_formula <- function(old, changes, call) {
+  if (!inherits(changes, "formula") && !is_plain_string(changes)) {
+    abort_expected(changes, "a formula", FALSE, "formula.", call)
+  }
+  tryCatch(stats::update.formula(old, changes), error = function(cnd) {
+    reason <- conditionMessage(cnd)
+    abort_argument(
+      c("{.arg formula.} cannot be applied to {.code {deparse1(old)}}.",
+        x = "{reason}"),
+      call = call
+    )
+  })
+}
+
 #' @rdname update.gibbsite_fit
 #' @param formula. For a fit by formula: changes to it, as in
 #'   [stats::update.formula()].
@@ -186,10 +204,13 @@ update.laplace_logistic <- function(object,
                                     formula., # nolint: object_name_linter.
                                     ..., evaluate = TRUE) {
   evaluate <- check_flag(evaluate)
+  check_whole_fit(object, "object", rlang::current_env())
   if (missing(formula.)) {
     out <- NextMethod(evaluate = FALSE)
   } else {
-    new <- stats::update.formula(formula.laplace_logistic(object), formula.)
+    new <- changed_formula(
+      formula.laplace_logistic(object), formula., rlang::current_env()
+    )
     out <- update.gibbsite_fit(object, ..., evaluate = FALSE)
     out$formula <- new
   }

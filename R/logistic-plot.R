@@ -44,6 +44,9 @@ plot.laplace_logistic <- function(x, type = "coefficients", variable = NULL,
   check_whole_fit(x, "x", call)
   own <- c("coefficients", "response", "calibration")
   type <- check_plot_types(type, call, own)
+  check_plots_with(variable, type, "response", call)
+  check_plots_with(groups, type, "calibration", call)
+  check_plots_with(variables, type, c("coefficients", plot_types), call)
   if (length(type) != 1L || !type %in% own) {
     return(plot.gibbsite_fit(x, type = type, variables = variables, ...))
   }

@@ -207,7 +207,7 @@ laplace_logistic.default <- function(x, y, prior = logistic_prior(),
   )
   user_call <- match.call()
   user_call[[1L]] <- quote(laplace_logistic)
-  action <- check_na_action(na.action, "fail", call)
+  action <- check_na_action(na.action, "fail", call, frame = FALSE)
   parts <- matrix_parts(x, y, weights, offset, action, call)
   model <- logistic_model(parts, prior, start, method, correct, call)
   run_chains(model, running, user_call, call)

@@ -4,6 +4,7 @@
 #' @rdname gmm-checks
 #' @exportS3Method loo::loo
 loo.gibbsite_fit <- function(x, ...) {
+  check_whole_fit(x, "x", rlang::current_env())
   log_lik <- rstantools::log_lik(x)
   loo::loo(log_lik, r_eff = relative_efficiency(x, log_lik), ...)
 }
@@ -11,6 +12,7 @@ loo.gibbsite_fit <- function(x, ...) {
 #' @rdname gmm-checks
 #' @exportS3Method loo::waic
 waic.gibbsite_fit <- function(x, ...) {
+  check_whole_fit(x, "x", rlang::current_env())
   loo::waic(rstantools::log_lik(x), ...)
 }
 

@@ -119,8 +119,9 @@ mh_trace <- function(fit) {
 #' @importFrom stats coef
 #' @export
 coef.mh_sample <- function(object, ...) {
-  means <- vapply(unclass(object), colMeans, numeric(ncol(object[[1L]])))
-  means <- rowMeans(matrix(means, nrow = ncol(object[[1L]])))
-  names(means) <- colnames(object[[1L]])
+  chains <- chain_matrices(object)
+  means <- vapply(chains, colMeans, numeric(ncol(chains[[1L]])))
+  means <- rowMeans(matrix(means, nrow = ncol(chains[[1L]])))
+  names(means) <- colnames(chains[[1L]])
   means[names(means) != "log_density"]
 }

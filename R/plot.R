@@ -387,3 +387,16 @@ plot_title <- function(above, below = "") {
   graphics::mtext(above, adj = 0, line = 1.2, font = 2, cex = 0.8)
   graphics::mtext(below, adj = 0, line = 0.3, cex = 0.7, col = "grey35")
 }
+
+# An argument that some pictures have would pass unseen with the others.
+check_plots_with <- function(x, type, types, call,
+                             arg = rlang::caller_arg(x)) {
+  force(arg)
+  if (!is.null(x) && !all(type %in% types)) {
+    abort_argument(
+      "{.arg {arg}} must be NULL where {.arg type} is not
+       {or_words(quoted(types))}.",
+      call = call
+    )
+  }
+}

@@ -18,6 +18,10 @@ file <- if (length(arguments) > 1L) {
 folder <- file.path(dirname(tempdir()), paste0("badinput-", Sys.getpid()))
 dir.create(folder)
 here <- setwd(folder)
+# where the processes' standard error goes: a crash writes pages to it
+traces <- file.path(here, "check", "badinput-stderr.txt")
+dir.create(dirname(traces), showWarnings = FALSE)
+unlink(traces)
 grDevices::pdf(NULL)
 forks <- .Platform$OS.type == "unix"
 
@@ -26,7 +30,13 @@ apart <- function(code, seconds) {
   if (!forks) {
     return(code)
   }
-  job <- parallel::mcparallel(code, silent = TRUE)
+  job <- parallel::mcparallel(
+    {
+      sink(file(traces, "a"), type = "message")
+      code
+    },
+    silent = TRUE
+  )
   answer <- parallel::mccollect(job, wait = FALSE, timeout = seconds)
   if (is.null(answer)) {
     tools::pskill(job$pid, tools::SIGKILL)
@@ -39,34 +49,47 @@ apart <- function(code, seconds) {
 
 # Some calls at a time: a new process for each would take longer than they do.
 run_some <- function(calls, target) {
-  all <- apart(lapply(calls, try_hostile, target), 30 * length(calls))
+  all <- apart(lapply(calls, try_hostile, target), 10 + 2 * length(calls))
   if (!is.null(all)) {
     return(all)
   }
   # one of them ended the process: which
   lapply(calls, function(call) {
-    apart(try_hostile(call, target), 60) %||% c(
+    apart(try_hostile(call, target), 30) %||% c(
       call[c("name", "arg", "value")],
       list(verdict = "crash", said = "the process ended", seconds = NA_real_)
     )
   })
 }
 
-tell <- function(outcome) {
-  if (!outcome$verdict %in% c("classed", "right")) {
-    cat(sprintf(
-      "%-7s %s(%s = <%s>): %s\n", outcome$verdict, outcome$name, outcome$arg,
-      outcome$value, substr(outcome$said, 1L, 120L)
-    ))
-  }
+good <- c("classed", "right")
+verdict_of <- function(outcomes) vapply(outcomes, `[[`, "", "verdict")
+
+# One line a function, and one more for each call that ended badly.
+tell <- function(outcomes, seconds) {
+  verdicts <- verdict_of(outcomes)
+  bad <- outcomes[!verdicts %in% good]
+  lines <- vapply(bad, function(outcome) {
+    sprintf(
+      "  %-7s %s = <%s>: %s\n", outcome$verdict, outcome$arg, outcome$value,
+      substr(outcome$said, 1L, 120L)
+    )
+  }, "")
+  cat(paste0(c(
+    sprintf(
+      "%-36s %4d calls, %4d bad, %3.0f s\n", outcomes[[1L]]$name,
+      length(outcomes), length(bad), seconds
+    ), lines
+  ), collapse = ""))
+  flush(stdout())
 }
 
 run_target <- function(calls, target) {
+  began <- proc.time()[["elapsed"]]
   groups <- split(calls, (seq_along(calls) - 1L) %/% 50L)
   outcomes <- lapply(groups, run_some, target)
   outcomes <- unlist(outcomes, recursive = FALSE, use.names = FALSE)
-  lapply(outcomes, tell)
-  flush(stdout())
+  tell(outcomes, proc.time()[["elapsed"]] - began)
   outcomes
 }
 
@@ -75,27 +98,24 @@ objects <- hostile_objects(folder)
 targets <- hostile_targets(objects)
 calls <- hostile_calls(targets)
 calls <- Filter(function(call) grepl(pick, call$name), calls)
-outcomes <- lapply(
-  split(calls, vapply(calls, `[[`, 0L, "target")),
-  function(own) run_target(own, targets[[own[[1L]]$target]])
+outcomes <- parallel::mclapply(
+  unname(split(calls, vapply(calls, `[[`, 0L, "target"))),
+  function(own) run_target(own, targets[[own[[1L]]$target]]),
+  mc.cores = if (forks) 2L else 1L, mc.preschedule = FALSE
 )
-table <- do.call(rbind, lapply(
-  unlist(outcomes, recursive = FALSE, use.names = FALSE),
-  as.data.frame
-))
-if (!is.null(file)) saveRDS(table, file)
+outcomes <- unlist(outcomes, recursive = FALSE, use.names = FALSE)
+stopifnot(length(outcomes) == length(calls))
+result <- do.call(rbind, lapply(outcomes, as.data.frame))
+if (!is.null(file)) saveRDS(result, file)
 
-bad <- table[!table$verdict %in% c("classed", "right"), ]
-count <- function(verdict) sum(table$verdict == verdict)
+bad <- sum(!result$verdict %in% good)
+verdicts <- c(good, "bare", "unnamed", "wrong", "late", "crash")
+counts <- table(factor(result$verdict, verdicts))
 cat(sprintf(
-  paste(
-    "%d calls of %d functions: %d classed, %d right, %d bare, %d unnamed,",
-    "%d wrong, %d late, %d crashed (%.0f s)\n"
-  ),
-  nrow(table), length(unique(table$name)), count("classed"), count("right"),
-  count("bare"), count("unnamed"), count("wrong"), count("late"),
-  count("crash"), proc.time()[["elapsed"]] - began
+  "%d calls of %d functions in %.0f s:\n", nrow(result),
+  length(unique(result$name)), proc.time()[["elapsed"]] - began
 ))
+cat(sprintf("%8s %6d\n", verdicts, as.integer(counts)), sep = "")
 setwd(here)
 unlink(folder, recursive = TRUE)
-quit(status = if (nrow(bad) > 0L) 1L else 0L)
+quit(status = if (bad > 0L) 1L else 0L)

@@ -170,10 +170,14 @@ hostile_objects <- function(folder = tempdir()) {
   density <- function(x) -0.5 * sum(x^2)
   cars <- datasets::mtcars
   gmm <- short(gibbs_gmm, x, 2, keep = "z")
+  # calls that update() can evaluate wherever it is called
+  attr(gmm, "run")$call <- quote(gibbs_gmm(datasets::faithful[1:20, ], 2,
+    draws = 12, burnin = 12, chains = 2, seed = 1, progress = FALSE
+  ))
   lda <- short(gibbs_lda, words, 2, keep = c("theta", "phi"))
   bmf <- short(gibbs_bmf, ratings, 2, predict_at = pairs)
-  logistic <- quiet(laplace_logistic(am ~ wt, cars, draws = 20, chains = 2,
-    seed = 1, progress = FALSE
+  logistic <- quiet(laplace_logistic(am ~ wt, datasets::mtcars, draws = 20,
+    chains = 2, seed = 1, progress = FALSE
   ))
   logistic_x <- quiet(laplace_logistic(cbind(1, cars$wt), cars$am, draws = 20,
     chains = 2, seed = 1, progress = FALSE
@@ -192,8 +196,11 @@ hostile_objects <- function(folder = tempdir()) {
   checkpoint <- tempfile("hostile", folder)
   short(gibbs_gmm, x, 2, checkpoint = checkpoint)
   folded <- fold_in(bmf, data.frame(user = "new", item = 1:2, value = 1:2))
+  # stopped before the end of its burn-in
+  running <- attr(gmm, "running")
+  running$burnin <- 100L
   partial <- gibbsite:::new_partial(
-    attr(gmm, "model"), attr(gmm, "running"), lapply(
+    attr(gmm, "model"), running, lapply(
       attr(gmm, "chains"), function(chain) chain[c("state", "rng")]
     ), run = attr(gmm, "run")
   )
@@ -471,7 +478,8 @@ forged_object <- function(object, how) {
       } else {
         hollow[] <- lapply(hollow, function(part) NULL)
         for (part in setdiff(names(attributes(hollow)), "names")) {
-          attr(hollow, part) <- list()
+          # R itself takes nothing but names or numbers for those of rows
+          attr(hollow, part) <- if (part == "row.names") 0L[0] else list()
         }
         hollow
       }
@@ -522,9 +530,17 @@ try_hostile <- function(call, target, seconds = 20) {
   c(call[c("name", "arg", "value")], judge_hostile(outcome, call, target))
 }
 
+# In a folder of its own: what a call writes, no other finds.
 run_hostile <- function(expression, frame, seconds) {
   error <- NULL
   value <- NULL
+  folder <- tempfile("call")
+  dir.create(folder)
+  here <- setwd(folder)
+  on.exit({
+    setwd(here)
+    unlink(folder, recursive = TRUE)
+  })
   began <- proc.time()[["elapsed"]]
   utils::capture.output(
     tryCatch(
@@ -552,7 +568,7 @@ judge_hostile <- function(outcome, call, target) {
     fine <- may_be_taken(call, target) && holds_no_nan(outcome$value)
     if (fine) "right" else "wrong"
   } else {
-    said <- paste(conditionMessage(error), collapse = " ")
+    said <- words_of(error)
     if (grepl("reached elapsed time limit", said, fixed = TRUE)) {
       "late"
     } else if (!inherits(error, "gibbsite_error")) {
@@ -570,12 +586,23 @@ judge_hostile <- function(outcome, call, target) {
   )
 }
 
+# Errors of ours keep their parts, which need not be laid out in lines again.
+words_of <- function(error) {
+  parts <- if (inherits(error, "rlang_error") && is.character(error$body)) {
+    c(error$message, error$body)
+  } else {
+    conditionMessage(error)
+  }
+  paste(cli::ansi_strip(parts), collapse = " ")
+}
+
 names_argument <- function(said, call) {
   said <- iconv(said, "UTF-8", "UTF-8", sub = "byte")
   if (call$arg == "other") {
     return(grepl("(Argument|Proposal|fit|Fits?) (1|2|and)", said))
   }
-  arg <- gsub(".", "\\.", call$arg, fixed = TRUE)
+  # what update() calls has `formula` in the place of `formula.`
+  arg <- gsub(".", "\\.", sub("[.]$", "", call$arg), fixed = TRUE)
   grepl(paste0("(^|[^[:alnum:]_.])", arg, "([^[:alnum:]_]|$)"), said)
 }
 
@@ -601,6 +628,8 @@ positive <- c("half", "huge", "tiny")
 sizes <- c(positive, "inf")
 reals <- c(positive, "zero", "minus_one")
 vectors <- c("named_numbers")
+# of a mixture: one row, whose names are not read, or two
+newdata <- c(vectors, "bad_utf8_names", "indefinite", "na_matrix")
 
 # By argument, or by function and argument: the values that are no mistake.
 # Everything else must be refused.
@@ -630,28 +659,44 @@ taken_values <- list(
   uniform_prior.lower = c("zero", "tiny"), uniform_prior.upper = positive,
   lower = c("minus_inf", "minus_one", "zero"),
   upper = c(sizes, "zero", vectors),
+  # any numbers that are not missing, logical ones too, are data of the C code;
+  # its page says so
+  native_density.data = c(
+    reals, vectors, "inf", "minus_inf", "true", "indefinite", "array"
+  ),
+  # parameters by number, whose own names are not read; all of them if left out,
+  # as R's generic has it
+  parm = c(vectors, "bad_utf8_names", "missing"), sim_gmm.mu = "indefinite",
   mean = vectors, init = c(reals, vectors), start = vectors,
-  subset = c("true", "two_flags", "minus_one", vectors),
+  subset = c("true", "two_flags", "minus_one", vectors, "bad_utf8_names"),
   gibbs_gmm.x = c("named_numbers", "indefinite"), gibbs_lda.x = "indefinite",
   gibbs_bmf.ratings = "indefinite",
-  predict.gibbs_gmm.newdata = c("named_numbers", "indefinite", "na_matrix"),
-  log_lik.gibbs_gmm.newdata = c("named_numbers", "indefinite", "na_matrix"),
-  predict.gmm_map.newdata = c("named_numbers", "indefinite", "na_matrix"),
+  predict.gibbs_gmm.newdata = newdata,
+  log_lik.gibbs_gmm.newdata = newdata,
+  predict.gmm_map.newdata = newdata,
   predict_at = "list_column", augment.gibbs_bmf.newdata = "list_column",
   predict.gibbs_bmf.newdata = "list_column",
   predict.bmf_map.newdata = "list_column",
   posterior_epred.gibbs_bmf.newdata = "list_column",
   posterior_linpred.gibbs_bmf.newdata = "list_column",
   posterior_predict.gibbs_bmf.newdata = "list_column",
-  topics = c("named_numbers", "indefinite"), variables = "named_numbers",
+  # the call is evaluated as it is
+  update.laplace_logistic.formula. = "missing",
+  # all rows are shown
+  print.gibbsite_convergence.n = c("huge", "inf"),
+  print.gibbsite_summary.n = c("huge", "inf"),
+  print.laplace_summary.n = c("huge", "inf"),
+  # NULL is the first choice, here the default
+  plot.laplace.type = "null", plot.laplace_logistic.type = "null",
+  topics = c(vectors, "bad_utf8_names", "indefinite"),
+  variables = c(vectors, "bad_utf8_names"),
   users = c(vectors, "bad_utf8_names"), weights = vectors,
   prior_odds = vectors,
   # functions of the user are called, and what they do then, is theirs
   draw = "failing", log_density = "failing", gradient = "failing",
   custom_proposal.log_density = c("failing", "null"),
   langevin.gradient = c("failing", "variadic"),
-  mh_sample.log_density = "variadic", laplace_logistic.default.na.action =
-    c("failing", "variadic"),
+  mh_sample.log_density = "variadic",
   # never looked at, as its page says
   as.data.frame.gibbsite_fit.optional = names(hostile_values)
 )

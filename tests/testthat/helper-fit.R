@@ -72,7 +72,10 @@ fake_fit <- function(draws = 100, burnin = 100, thin = 1, chains = 4,
   class(model) <- c(class, class(model))
   states <- lapply(seq_len(chains), function(k) {
     list(
-      state = list(sweep = burnin + draws * thin, sum = sum(made[[k]])),
+      state = list(
+        sweep = burnin + (draws + NROW(pending[[k]])) * thin,
+        sum = sum(made[[k]])
+      ),
       rng = streams[[k]]
     )
   })

@@ -40,6 +40,7 @@ test_that("no draws at all make a partial fit, which prints", {
   running <- list(draws = 10, burnin = 100, thin = 1, chains = 2, seed = 1L,
                   rng_kind = RNGkind(), keep_data = TRUE)
   chains <- rep(list(list(state = list(sweep = 40, sum = 0), rng = 1:3)), 2)
+  chains[[2]]$state$sweep <- 102
   empty <- rep(list(matrix(0, 0, 3)), 2)
   ahead <- list(matrix(0, 0, 3), matrix(1, 2, 3))
   partial <- new_fit(empty, model, running, chains, ahead)

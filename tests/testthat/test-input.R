@@ -460,3 +460,92 @@ test_that("what a formula's data and rows are is checked", {
     fit(mtcars, na.action = function(x) 1), "`na.action` must return rows"
   )
 })
+
+# ---- what methods of fits are asked for --------------------------------------
+
+test_that("parameters are named or numbered, and nothing else is coerced", {
+  fit <- laplace_logistic(am ~ wt, mtcars, draws = 20, chains = 2, seed = 1,
+    progress = FALSE
+  )
+  refused(confint(fit, NULL), "`parm` must be names or numbers, not NULL")
+  refused(confint(fit, sum), "`parm` must be names or numbers")
+  refused(confint(fit, 1.5), "`parm` must be among \"(Intercept)\" and \"wt\"")
+  refused(confint(fit, c("wt", NA)), "`parm` must be among")
+  refused(confint(fit, "\xff"), "`parm` must be valid text")
+  # as.character() of such a matrix reads out of its bounds
+  broken <- broken_sparse("starts")
+  refused(confint(fit, broken), "`parm` must be names or numbers")
+  expect_identical(rownames(confint(fit, 2:1)), c("wt", "(Intercept)"))
+  expect_identical(confint(fit, "wt"), confint(fit, c(a = 2)))
+})
+
+test_that("names of rows are one a row, and differ", {
+  fit <- short_gmm(draws = 5)
+  rows <- 5L * length(fit)
+  frame <- function(names) as.data.frame(fit, row.names = names)
+  refused(frame(NA), "`row.names` must be NULL or a vector of names")
+  refused(frame("a"), "`row.names` must have length 10 (the number of rows)")
+  refused(frame(rep("a", rows)), "names that differ, but has one of them twice")
+  refused(frame(c(NA, seq_len(rows - 1))), "but has a missing one")
+  names <- paste0("row", seq_len(rows))
+  expect_identical(row.names(frame(names)), names)
+})
+
+test_that("pictures refuse what they would not look at", {
+  grDevices::pdf(NULL)
+  withr::defer(grDevices::dev.off())
+  fit <- laplace_logistic(am ~ wt, mtcars, draws = 50, chains = 2, seed = 1,
+    progress = FALSE
+  )
+  refused(plot(fit, variable = "wt"), "`variable` must be NULL where `type` is")
+  refused(plot(fit, groups = 3), "`groups` must be NULL where `type` is not")
+  refused(plot(fit, "response", variables = "wt"), "`variables` must be NULL")
+  mixture <- short_gmm(draws = 5)
+  refused(plot(mixture, new.env()), "`type` must be one of")
+  refused(plot(mixture, variables = sum), "`variables` must be names or")
+  refused(plot(mixture, variables = c(1, 1)), "at most six of")
+})
+
+test_that("a table is printed in whole rows", {
+  table <- summary(short_gmm(draws = 5))
+  refused(print(table, n = NA), "`n` must be a whole number")
+  refused(print(table, n = -1), "`n` must be a whole number of at least 1")
+  expect_output(print(table, n = 1), "more rows")
+  expect_output(print(table, n = Inf), "log_lik")
+})
+
+test_that("a corpus is of a size that fits, and concentrations may be tiny", {
+  refused(sim_lda(1e308, 2, 3, 4), "Lower `k`, `documents` or",
+    "gibbsite_error_size"
+  )
+  withr::local_seed(1)
+  corpus <- sim_lda(5, 2, 3, 4, alpha = 1e-320, eta = c(1e-320, 1e-320, 2e-320))
+  expect_identical(rowSums(corpus$phi), c(1, 1))
+  expect_true(all(c(corpus$phi, corpus$theta) %in% 0:1))
+  # who has all is drawn in proportion to the concentrations: each count lies
+  # within four standard deviations of 400 trials
+  many <- sim_lda(400, 2, 3, 1, alpha = c(1e-320, 3e-320))
+  expect_lt(abs(sum(many$theta[, 2]) - 300), 4 * sqrt(400 * 0.25 * 0.75))
+})
+
+test_that("update() says what cannot be done to the formula", {
+  fit <- laplace_logistic(am ~ wt, mtcars, draws = 5, seed = 1,
+    progress = FALSE
+  )
+  refused(update(fit, 3), "`formula.` must be a formula, not 3")
+  refused(update(fit, "a b"), "`formula.` cannot be applied to `am ~ wt`")
+  expect_identical(
+    update(fit, ~ . + hp, evaluate = FALSE)$formula, am ~ wt + hp,
+    ignore_attr = TRUE
+  )
+})
+
+test_that("a state past its draws is damage: it would never come to the next", {
+  fit <- short_gmm(draws = 5)
+  chains <- attr(fit, "chains")
+  chains[[2]]$state$sweep <- chains[[2]]$state$sweep + 3
+  attr(fit, "chains") <- chains
+  refused(extend(fit, 1, progress = FALSE),
+    "chain 2 stands at a sweep of other draws", "gibbsite_error_state"
+  )
+})
