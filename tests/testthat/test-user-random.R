@@ -212,7 +212,7 @@ test_that("an inits function that sets a seed is an error", {
       set.seed(1)
       stats::rnorm(1)
     }),
-    "same stream", class = "gibbsite_error_streams"
+    "same random numbers", class = "gibbsite_error_streams"
   )
 })
 
