@@ -133,18 +133,19 @@ factor_basis <- function(fit, call) {
 #' The posterior means and standard deviations of the factors, with their ids.
 #'
 #' Factors are known only up to a rotation, and the chains move between
-#' rotations: the mean of a coordinate over raw draws means nothing. Here each
-#' draw is first brought into a canonical form: \eqn{U^\top V}{U'V}, users by
-#' items, is written as \eqn{\sum_k d_k p_k q_k^\top}{sum_k d_k p_k q_k'} with
-#' orthogonal factors in decreasing order of \eqn{d_k} (the singular value
-#' decomposition) for the draw of the highest log joint density, and the other
-#' draws are rotated to agree with that one (orthogonal Procrustes problem,
-#' Schoenemann 1966). Products \eqn{u_i^\top v_j}{u_i'v_j} do not change.
+#' rotations. The mean of a coordinate over the raw draws is therefore
+#' meaningless. Here each draw is first brought into a canonical form:
+#' \eqn{U^\top V}{U'V}, users by items, is written as \eqn{\sum_k d_k p_k
+#' q_k^\top}{sum_k d_k p_k q_k'} with orthogonal factors in decreasing order of
+#' \eqn{d_k} (the singular value decomposition) for the draw with the highest
+#' log joint density. The other draws are rotated to agree with that one
+#' (orthogonal Procrustes problem, Schoenemann 1966). Products \eqn{u_i^\top
+#' v_j}{u_i'v_j} do not change.
 #'
-#' Users' factors are given the mean square 1, so that an item's entry is in the
-#' unit of the ratings: by how much its rating rises with one unit of the user's
-#' factor. The sign is such that the larger entries of the items are positive.
-#' Draws in the fit stay as they came.
+#' Users' factors are scaled to the mean square 1. An item's entry is then in
+#' the unit of the ratings: it says by how much the item's rating rises with one
+#' unit of the user's factor. The sign is chosen so that the larger entries of
+#' the items are positive. The draws in the fit are not changed.
 #'
 #' @param fit A fit made by [gibbs_bmf()], or the result of a search for a mode.
 #' @param of `"items"` (default) or `"users"`.
@@ -207,10 +208,10 @@ factor_frame <- function(model, side, of) {
 
 #' Summary of a matrix factorisation
 #'
-#' The table of [summary.gibbsite_fit()], and below it the factors in the
-#' canonical form of [factors_of()], by decreasing variance: how much of the
-#' variance of the ratings' mean, over all cells, each accounts for, and the
-#' items at its two ends.
+#' The table of [summary.gibbsite_fit()], and below it a table of the factors in
+#' the canonical form of [factors_of()], by decreasing variance. It shows how
+#' much of the variance of the ratings' mean, over all cells, each factor
+#' accounts for, and the items at its two ends.
 #'
 #' The stored quantities are `beta` (precision of a rating), `lambda_u` and
 #' `lambda_v` (precisions of users and of items), or `trace_u`, `logdet_u`
@@ -222,8 +223,8 @@ factor_frame <- function(model, side, of) {
 #'
 #' @param object A fit made by [gibbs_bmf()].
 #' @param variables,probs As in [summary.gibbsite_fit()].
-#' @param factors `TRUE` (default) or `FALSE`: with the table of factors, which
-#'   takes some time for many users and items.
+#' @param factors `TRUE` (default) or `FALSE`: whether to compute the table of
+#'   factors, which takes some time for many users and items.
 #' @param ... Not used.
 #' @return A data frame of class `gibbsite_summary`, see
 #'   [summary.gibbsite_fit()]; its attribute `factors` is a data frame with a
@@ -319,11 +320,12 @@ as.data.frame.bmf_summary <- function(x, ...) {
 #' What `gibbs_bmf(method = "icm")` returns: factors of high posterior density,
 #' found by setting each user, each item and each parameter of the prior to its
 #' conditional mode in turn (alternating least squares with the model's own
-#' penalties). It is a point and no posterior: predictions come without the
-#' uncertainty of the factors, and intervals from them are too short. With
-#' parameters of the prior unknown the joint density of factors and variances
-#' may be highest where a variance is small and factors shrink; the posterior
-#' mean of predictions, from `method = "gibbs"`, is not drawn there.
+#' penalties). It is a point and not a posterior: predictions ignore the
+#' uncertainty of the factors, and their intervals are too short. If parameters
+#' of the prior are unknown, the joint density of factors and variances may be
+#' highest where a variance is small and the factors shrink towards 0. The
+#' posterior mean of predictions, from `method = "gibbs"`, does not have this
+#' problem.
 #'
 #' @param object,fit An object of class `bmf_map`.
 #' @param newdata `NULL` for the ratings of the search, or a data frame as in

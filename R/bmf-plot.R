@@ -7,25 +7,25 @@ bmf_plot_types <- c("predicted", "coverage", "rmse")
 #' - `"predicted"`: posterior means against the ratings; for ratings with few
 #'   different values a box for each of them.
 #' - `"coverage"`: the share of ratings inside their central predictive
-#'   intervals against the intervals' probability. Points on the line are what
-#'   is promised.
-#' - `"rmse"`: by sweep, for each chain the root mean square error of its single
-#'   draws in the data; where ratings were held back, also that of the mean over
-#'   all kept draws so far, of all chains, in these.
+#'   intervals against the intervals' probability. With correct coverage the
+#'   points lie on the line.
+#' - `"rmse"`: for each chain the root mean square error of each draw in the
+#'   data, by sweep. If ratings were held back, also the error in these ratings
+#'   of the mean over all kept draws so far, of all chains.
 #'
-#' The first two are drawn for the ratings held back where `predict_at` had some
-#' (or for `newdata`), otherwise for the ratings in the data, where a model
-#' looks better than it is.
+#' The first two are drawn for the ratings held back if `predict_at` had some
+#' (or for `newdata`). Otherwise they are drawn for the ratings in the data, for
+#' which the model looks better than it is.
 #'
 #' @param x A fit made by [gibbs_bmf()].
 #' @param type Any of `"predicted"`, `"coverage"` and `"rmse"` (default: all),
 #'   or types of [plot.gibbsite_fit()], such as `"trace"`.
 #' @param newdata `NULL`, or a data frame of pairs with ratings.
-#' @param variables For types of [plot.gibbsite_fit()]: which.
+#' @param variables For types of [plot.gibbsite_fit()]: the variables to show.
 #' @param ... Not used.
-#' @return `x`, invisibly. The graphical parameters are put back.
-#' @section Errors: `gibbsite_error_argument` for an unknown type, and where
-#'   there are no ratings to compare with.
+#' @return `x`, invisibly. The graphical parameters are restored.
+#' @section Errors: `gibbsite_error_argument` for an unknown type, and if there
+#'   are no ratings to compare with.
 #' @examples
 #' set.seed(1)
 #' made <- sim_bmf(40, 30, rank = 2, share = 0.3)

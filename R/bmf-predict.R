@@ -350,8 +350,8 @@ mixture_quantile <- function(mean, sd, p) {
 
 #' Predict ratings
 #'
-#' Averages over the draws of the factors that the fit keeps for prediction
-#' (see [gibbs_bmf()]), without refitting. With \eqn{S} of them:
+#' Predictions are averages over the draws of the factors that the fit keeps for
+#' prediction (see [gibbs_bmf()]). Nothing is refitted. With \eqn{S} of them:
 #' \deqn{\mathrm{E}[r_{ij}] \approx \frac1S \sum_s \eta^{(s)}_{ij}, \quad
 #'   \eta^{(s)}_{ij} = m + u_i^{(s)\top} v_j^{(s)},}{
 #'   E[r_ij] ~ (1/S) sum_s eta_ij(s), eta_ij(s) = m + u_i(s)'v_j(s),}
@@ -362,30 +362,32 @@ mixture_quantile <- function(mean, sd, p) {
 #'   Var[r_ij] ~ (1/S) sum_s 1/beta(s)   [noise]
 #'   + (1/S) sum_s eta_ij(s)^2 - E[r_ij]^2   [parameters]}
 #' (Paisley, eq. 23 and 24; where \eqn{\beta}{beta} is drawn, the noise part is
-#' the mean of \eqn{1/\beta}{1/beta} over the draws). \eqn{m} is the mean taken
-#' off with `center = TRUE`, otherwise 0; intercepts are part of
+#' the mean of \eqn{1/\beta}{1/beta} over the draws). \eqn{m} is the mean
+#' subtracted with `center = TRUE`, otherwise 0; intercepts are part of
 #' \eqn{\eta}{eta}.
 #'
 #' @section Users and items not seen before:
 #' Their factors come from the hierarchical prior: given a draw they are
 #' \eqn{\mathrm{N}(\mu_u, \Lambda_u^{-1})}{N(mu_u, Lambda_u^-1)}. Mean and
-#' variance are computed exactly from this, with the variance of the factors in
-#' the part of the parameters; `type = "draws"` draws the factors, once for each
-#' new id, from R's generator. The column `unknown` says for whom this was done;
-#' users and items of the fit that have no rating count as unknown too. To
-#' predict for a new user of whom some ratings are known see [fold_in()].
+#' variance are computed exactly from this distribution; the variance of the
+#' factors counts in the part `parameters`. `type = "draws"` draws the factors,
+#' once for each new id, from R's generator. The column `unknown` says which
+#' users and items are new; users and items of the fit without a rating count as
+#' unknown too. To predict for a new user with some known ratings see
+#' [fold_in()].
 #'
 #' @section Intervals:
 #' The predictive distribution of a rating, noise included, is the mixture over
 #' the draws of the normal distributions \eqn{\mathrm{N}(\eta^{(s)}_{ij},
 #' 1/\beta^{(s)})}{N(eta_ij(s), 1/beta(s))}, and the ends of an interval are
-#' that mixture's quantiles, found by Newton's method: nothing is simulated, and
-#' calling again gives the same bits. Only where both user and item are new,
-#' factors of one such user are drawn for each draw (from R's generator),
-#' because the rating is not normal before.
+#' that mixture's quantiles, found by Newton's method. Nothing is simulated, and
+#' a second call gives the same bits. There is one exception: if both user and
+#' item are new, the rating given a draw is not normal; then the factors of one
+#' such user are drawn for each draw (from R's generator), and given these it is
+#' normal.
 #'
-#' Ratings are taken as numbers on the whole line. Intervals of ratings from 1
-#' to 5 may reach below 1 or above 5; they are not cut.
+#' The model treats ratings as real numbers without bounds. Intervals of ratings
+#' from 1 to 5 may reach below 1 or above 5; they are not truncated.
 #'
 #' @param object A fit made by [gibbs_bmf()].
 #' @param newdata `NULL` for the ratings of the fit, or a data frame of pairs
@@ -393,21 +395,21 @@ mixture_quantile <- function(mean, sd, p) {
 #' @param type `"mean"`: mean and variance; `"interval"`: mean, standard
 #'   deviation and the ends of the central interval; `"draws"`: the draws of the
 #'   mean of the rating \eqn{\eta}{eta}.
-#' @param level For `"interval"`: number between 0 and 1, default 0.9, its
-#'   probability.
+#' @param level For `"interval"`: number between 0 and 1, default 0.9, the
+#'   probability of the interval.
 #' @param variance For `"mean"`: `TRUE` (default) or `FALSE`, for the means
 #'   alone.
-#' @param draws `NULL` for all draws that the fit keeps for prediction, or a
-#'   whole number: so many of them, spread evenly.
+#' @param draws `NULL` for all draws that the fit keeps for prediction, or the
+#'   number of them to use, spread evenly.
 #' @param ... Not used.
 #' @return `"mean"`: a data frame with a row for each pair and the columns user
 #'   and item (under their names in the data), `mean`, `variance` and its parts
 #'   `noise` and `parameters`, in the unit of the ratings and its square, and
 #'   `unknown` (`"none"`, `"user"`, `"item"` or `"both"`); with `variance =
 #'   FALSE` a vector of means. `"interval"`: the same with `mean`, `sd`,
-#'   `lower`, `upper`. `"draws"`: a matrix, draws x pairs. A pair's result is
-#'   the same, to the last bit, whatever other pairs are asked for (for
-#'   `"draws"` of new ids: in distribution).
+#'   `lower`, `upper`. `"draws"`: a matrix, draws x pairs. The other pairs in
+#'   `newdata` do not change a bit of a pair's result (for `"draws"` of new ids
+#'   they do not change its distribution).
 #' @section Errors: `gibbsite_error_argument` for missing columns or ids, and
 #'   for a fit without its data when `newdata` is `NULL`;
 #'   `gibbsite_error_size` when the fit keeps no draws of the factors.
@@ -553,24 +555,24 @@ new_codes <- function(ids, codes) {
 #'
 #' `posterior_predict()` draws ratings with their noise, one for each pair and
 #' kept draw; `posterior_epred()` (and `posterior_linpred()`, which is the same
-#' here) gives the draws of their mean; `log_lik()` the log density of each
-#' rating under each draw. The draws are those that the fit keeps for
+#' here) gives the draws of their mean; `log_lik()` gives the log density of
+#' each rating under each draw. All use the draws that the fit keeps for
 #' prediction, see [gibbs_bmf()], chain after chain.
 #'
 #' @param object A fit made by [gibbs_bmf()].
 #' @param newdata `NULL` for the ratings of the fit, or a data frame as in
 #'   [predict.gibbs_bmf()]; `log_lik()` needs the ratings in it too.
 #' @param draws `NULL` for all draws that the fit keeps for prediction
-#'   (`pp_check()`: for at most 50), or a whole number: so many of them, spread
+#'   (`pp_check()`: for at most 50), or the number of them to use, spread
 #'   evenly.
-#' @param transform For `posterior_linpred()`: `TRUE` or `FALSE`, the same here,
-#'   for predictor and mean are one.
+#' @param transform For `posterior_linpred()`: `TRUE` or `FALSE`; both give the
+#'   same, because the linear predictor is the mean here.
 #' @param ... Not used; for `pp_check()` passed to
 #'   [bayesplot::ppc_dens_overlay()].
 #' @return A matrix, draws x pairs, in the order of the data; `pp_check()`: a
-#'   plot. [loo()][loo::loo] and [waic()][loo::waic] take the fit itself: they
-#'   are about the ratings in the data. For ratings held back `log_lik(fit,
-#'   newdata)` is the exact thing, and [held_out()] sums it up.
+#'   plot. [loo()][loo::loo] and [waic()][loo::waic] take the fit itself and
+#'   concern the ratings in the data. For ratings held back, `log_lik(fit,
+#'   newdata)` is exact, and [held_out()] summarises it.
 #' @section Errors: `gibbsite_error_argument` for more draws than there are and
 #'   for `newdata` without the columns needed; `gibbsite_error_size` when the
 #'   matrix would be larger than `options(gibbsite.max_draws_mb)`.
@@ -688,8 +690,8 @@ pp_check.gibbs_bmf <- function(object, draws = NULL, ...) {
 #' Fitted ratings and residuals
 #'
 #' `fitted()` gives the posterior means of the ratings in the data,
-#' `residuals()` the ratings less these, `augment()` the ratings with both and
-#' with intervals.
+#' `residuals()` the ratings minus these means, and `augment()` the ratings with
+#' both and with intervals.
 #'
 #' @param object,x A fit made by [gibbs_bmf()], or the result of a search for a
 #'   mode.
@@ -776,9 +778,9 @@ glance.gibbs_bmf <- function(x, ...) {
 #'
 #' For the pairs given to [gibbs_bmf()] as `predict_at`: means and variances
 #' that the chains accumulated at every kept draw as they ran. [predict()] of
-#' the same pairs uses the draws that were stored, of which there are fewer. The
-#' ends of the interval are those of [predict.gibbs_bmf()], moved and scaled to
-#' this mean and this standard deviation.
+#' the same pairs uses only the stored draws, which are fewer. The ends of the
+#' interval are those of [predict.gibbs_bmf()], shifted and scaled to the
+#' accumulated mean and standard deviation.
 #'
 #' @param fit A fit made by [gibbs_bmf()] with `predict_at`.
 #' @param level Number between 0 and 1, default 0.9: the probability of the
@@ -786,7 +788,8 @@ glance.gibbs_bmf <- function(x, ...) {
 #' @return A data frame with a row for each pair of `predict_at`: the pair, its
 #'   rating if one was given, `mean`, `variance` and its parts `noise` and
 #'   `parameters`, `lower`, `upper`, and `unknown` as in [predict.gibbs_bmf()].
-#'   Draws that wait for slower chains after an interrupt are part of the means.
+#'   After an interrupt, the means include draws of the faster chains that the
+#'   fit does not show yet.
 #' @section Errors: `gibbsite_error_argument` for a fit without `predict_at`.
 #' @examples
 #' set.seed(1)
@@ -900,16 +903,17 @@ streamed_ends <- function(kept, pairs, streamed, level) {
 #'   counted.
 #' @return A data frame of one row: `ratings` (how many), `rmse` (root mean
 #'   square error of the posterior mean), `mae` (mean absolute error), `lpd`
-#'   (mean log predictive density of a rating: the higher the better), and for
-#'   each level `coverage_50`, ...: the share of ratings inside their interval.
+#'   (mean log predictive density of a rating; higher is better), and for each
+#'   level `coverage_50`, ...: the share of ratings inside their interval.
 #' @details
-#' With `predict_at` the errors are those of [predicted_at()], over every kept
-#' draw; density and coverage are those of the draws that the fit keeps.
+#' With `predict_at` the errors are those of [predicted_at()], averaged over
+#' every kept draw; density and coverage use the draws that the fit keeps for
+#' prediction.
 #'
 #' The standard error of a coverage \eqn{p} is about \eqn{\sqrt{p(1-p)/n}}{
-#' sqrt(p (1 - p) / n)}. For the difference in `rmse` between two fits compare
-#' them on the same ratings: most of its chance is common to both.
-#' @section Errors: `gibbsite_error_argument` where no ratings were held back.
+#' sqrt(p (1 - p) / n)}. To compare the `rmse` of two fits use the same ratings:
+#' most of the chance variation is then common to both.
+#' @section Errors: `gibbsite_error_argument` if no ratings were held back.
 #' @examples
 #' set.seed(1)
 #' made <- sim_bmf(40, 30, rank = 2, share = 0.3)

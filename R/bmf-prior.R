@@ -6,13 +6,13 @@
 #' \eqn{v_j} of items, and for the precision \eqn{\beta} (one over the variance)
 #' of a rating about \eqn{u_i^\top v_j}{u_i'v_j}.
 #'
-#' `bmf_fixed()`, nothing but the factors unknown (Paisley, eq. 16 and 28):
+#' `bmf_fixed()`: only the factors are unknown (Paisley, eq. 16 and 28):
 #' \deqn{u_i \sim \mathrm{N}(0, c I), \quad v_j \sim \mathrm{N}(0, c I), \quad
 #'   1 / \beta = \sigma^2.}{
 #'   u_i ~ N(0, c I), v_j ~ N(0, c I), 1/beta = sigma2.}
 #'
-#' `bmf_gamma()`, one precision for all users and one for all items (Rai;
-#' Gamma(shape, rate)):
+#' `bmf_gamma()`: one unknown precision for all users and one for all items
+#' (Rai; Gamma(shape, rate)):
 #' \deqn{u_i \sim \mathrm{N}(0, \lambda_u^{-1} I), \quad
 #'   v_j \sim \mathrm{N}(0, \lambda_v^{-1} I),}{
 #'   u_i ~ N(0, I / lambda_u), v_j ~ N(0, I / lambda_v),}
@@ -21,7 +21,7 @@
 #'   \beta \sim \mathrm{Gamma}(e, f).}{
 #'   lambda_u ~ Gamma(a, b), lambda_v ~ Gamma(c, d), beta ~ Gamma(e, f).}
 #'
-#' `bmf_wishart()`, mean and full precision matrix of users and of items unknown
+#' `bmf_wishart()`: unknown mean and full precision matrix of users and of items
 #' (Salakhutdinov and Mnih 2008):
 #' \deqn{u_i \sim \mathrm{N}(\mu_u, \Lambda_u^{-1}), \quad
 #'   \mu_u \mid \Lambda_u \sim \mathrm{N}(\mu_0, (\kappa_0 \Lambda_u)^{-1}),
@@ -33,23 +33,21 @@
 #' mean \eqn{\nu_0 W_0} and density proportional to
 #' \eqn{|\Lambda|^{(\nu_0 - D - 1)/2} \exp(-\mathrm{tr}(W_0^{-1}\Lambda)/2)}.
 #'
-#' Here \eqn{D} is the rank, or the rank and 1 with `biases = TRUE`: the
+#' Here \eqn{D} is the rank, or the rank plus 1 with `biases = TRUE`: the
 #' intercept of a user or an item is one more coordinate of the same normal
 #' distribution, the last one.
 #'
 #' Fields left `NULL` are completed at the fit from \eqn{s^2}{s2}, the mean
 #' square of the ratings (about their mean with `center = TRUE`), and
-#' [prior_summary()] shows the values used. They are weak, and such that
-#' \eqn{u_i^\top v_j}{u_i'v_j} has about the variance \eqn{s^2}{s2} before the
-#' data:
+#' [prior_summary()] shows the values used. The defaults are weak: the prior
+#' variance of \eqn{u_i^\top v_j}{u_i'v_j} is about \eqn{s^2}{s2}.
 #'
 #' * `c`: \eqn{\sqrt{s^2 / rank}}{sqrt(s2 / rank)}; `sigma2`:
 #'   \eqn{s^2 / 2}{s2 / 2};
 #' * `a`, `c` (of `bmf_gamma()`), `e`: 2; `b`, `d`: \eqn{\sqrt{s^2 /
-#'   rank}}{sqrt(s2 / rank)}, `f`: \eqn{s^2 / 2}{s2 / 2}, which are (with
-#'   shapes of 2) the prior means of the variances
-#'   \eqn{1/\lambda_u}{1/lambda_u}, \eqn{1/\lambda_v}{1/lambda_v} and
-#'   \eqn{1/\beta}{1/beta};
+#'   rank}}{sqrt(s2 / rank)}, `f`: \eqn{s^2 / 2}{s2 / 2}. With shapes of 2 these
+#'   rates are the prior means of the variances \eqn{1/\lambda_u}{1/lambda_u},
+#'   \eqn{1/\lambda_v}{1/lambda_v} and \eqn{1/\beta}{1/beta};
 #' * `mu0`: 0; `kappa0`: 2; `nu0`: \eqn{D + 2}; `W0`: diagonal, for a factor
 #'   \eqn{\sqrt{rank / s^2}}{sqrt(rank / s2)} and for an intercept \eqn{2 /
 #'   s^2}{2 / s2}, so that the prior mean of \eqn{\Lambda^{-1}}{Lambda^-1} is
@@ -65,8 +63,8 @@
 #' @param e,f `NULL` or positive numbers: shape and rate for
 #'   \eqn{\beta}{beta}; the rate has squared units of the ratings.
 #' @param mu0 `NULL`, one number (for every coordinate) or `D` numbers.
-#' @param kappa0 `NULL` or a positive number: how many users (items) the prior
-#'   mean counts for.
+#' @param kappa0 `NULL` or a positive number: the number of users (items) that
+#'   the prior mean has the weight of.
 #' @param W0 `NULL`, one positive number (a multiple of the identity), `D`
 #'   positive numbers (a diagonal) or a symmetric positive definite `D x D`
 #'   matrix: the scale matrix of the Wishart distribution.

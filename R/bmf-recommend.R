@@ -5,8 +5,8 @@
 
 #' Items that users have not rated and may like
 #'
-#' For each user the items that they have not rated, in decreasing order of the
-#' posterior mean of the rating, with its uncertainty.
+#' Lists for each user the items that they have not rated, in decreasing order
+#' of the posterior mean of the rating, with its uncertainty.
 #'
 #' @param fit A fit made by [gibbs_bmf()], or new users from [fold_in()].
 #' @param users Ids of users; `NULL` (default) for all of them (at most 100,000
@@ -21,7 +21,8 @@
 #'   parameters), `lower` and `upper` (the predictive interval of the rating,
 #'   noise included) and `ratings`, how often the item was rated in the data.
 #' @section Errors: `gibbsite_error_argument` for users that are not in the fit
-#'   and for a fit that does not hold its data, which say what was rated.
+#'   and for a fit that does not hold its data (they are needed to know which
+#'   items a user has rated).
 #' @examples
 #' set.seed(1)
 #' made <- sim_bmf(40, 30, rank = 2, share = 0.3)
@@ -177,21 +178,22 @@ recommended <- function(model, pairs, best, ends) {
 #'   u | V, Lambda_u, mu_u, beta, r ~ N(m, P^-1), P = Lambda_u + beta sum_j v_j
 #'   v_j', m = P^-1 (Lambda_u mu_u + beta sum_j r_j v_j)}
 #' for each draw of the items' factors and the hyperparameters that the fit
-#' keeps for prediction, on R's generator.
+#' keeps for prediction. Random numbers come from R's generator.
 #'
-#' The draws of \eqn{V} and of the hyperparameters are those of the fit: what
-#' the new ratings say about items is not used. With few new users beside many
-#' old ones that is next to nothing; the draws are exact for the posterior given
-#' the fit's data of everything but the new users, updated for each new user
-#' alone.
+#' The draws of \eqn{V} and of the hyperparameters are those of the fit: the
+#' information of the new ratings about the items is not used. With few new
+#' users and many old ones this information is small. The items' factors and the
+#' hyperparameters are exact draws from the posterior given the fit's data;
+#' given them, each new user's factors are exact draws given that user's own
+#' ratings.
 #'
 #' @param fit A fit made by [gibbs_bmf()].
 #' @param new_ratings A data frame with the ratings of the new users, with
 #'   columns called as in the data of the fit. The items must be items of the
-#'   fit. A user who occurs with the rating `NA` alone has no ratings and gets
-#'   the prior.
-#' @param draws `NULL` for all draws that the fit keeps for prediction, or a
-#'   whole number: so many of them, spread evenly.
+#'   fit. A user whose ratings are all `NA` has no ratings and is drawn from the
+#'   prior.
+#' @param draws `NULL` for all draws that the fit keeps for prediction, or the
+#'   number of them to use, spread evenly.
 #' @return An object of class `bmf_fold` for `predict()` and [recommend()]: a
 #'   list with `draws`, an array of `D x users x draws`, `users`, the ids, and
 #'   `ratings`, how many each has.

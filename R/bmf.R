@@ -17,9 +17,9 @@
 #'   u_i ~ N(mu_u, Lambda_u^-1), mu_u | Lambda_u ~ N(mu0, (kappa0
 #'   Lambda_u)^-1), Lambda_u ~ W(nu0, W0),}
 #' the same for the items, and \eqn{\beta \sim \mathrm{Gamma}(e, f)}{beta ~
-#' Gamma(e, f)} (shape, rate): unlike in their paper the precision of the
-#' ratings is learnt. The density that the chain leaves invariant is, up to a
-#' constant,
+#' Gamma(e, f)} (shape, rate). In their paper the precision of the ratings is
+#' fixed; here it is unknown. The density that the chain leaves invariant is, up
+#' to a constant,
 #' \deqn{\prod_{(i,j) \in \Omega} \mathrm{N}(r_{ij} \mid u_i^\top v_j, 1/\beta)
 #'   \prod_i p(u_i \mid \mu_u, \Lambda_u) \prod_j p(v_j \mid \mu_v, \Lambda_v)
 #'   \, p(\mu_u, \Lambda_u) \, p(\mu_v, \Lambda_v) \, p(\beta).}{
@@ -57,59 +57,61 @@
 #'   beta | . ~ Gamma(e + |Omega| / 2, f + sum (r_ij - u_i'v_j)^2 / 2).}
 #'
 #' @section Mean and intercepts:
-#' With `center = TRUE` the mean of the observed ratings is taken off before,
-#' and put back in all predictions. It is a plug-in: a number from the data that
-#' the model takes as known, outside the posterior. `center = FALSE` leaves the
-#' ratings as they are.
+#' With `center = TRUE` the mean of the observed ratings is subtracted first and
+#' added back in all predictions. It is a plug-in estimate: the model treats
+#' this number from the data as known, and the posterior does not include its
+#' uncertainty. `center = FALSE` leaves the ratings as they are.
 #'
 #' With `biases = TRUE` each user and each item has an intercept, \eqn{r_{ij}
 #' \sim \mathrm{N}(u_i^\top v_j + a_i + b_j, 1/\beta)}{r_ij ~ N(u_i'v_j + a_i +
 #' b_j, 1/beta)}. An intercept is one more coordinate, the last one, of the same
 #' Gaussian model: \eqn{(u_i, a_i)} has the prior written above for \eqn{u_i},
-#' in \eqn{D = rank + 1} dimensions, and is drawn at once.
+#' in \eqn{D = rank + 1} dimensions, and is drawn as one block.
 #'
 #' @section Ratings:
 #' * A data frame with a row for each rating. Its columns are `user`, `item` and
 #'   `value` (or `rating`), or are named by the arguments `user`, `item` and
-#'   `value`. Ids may be of any kind; all levels of a factor count, also those
-#'   that do not occur.
+#'   `value`. Ids may be of any type. If they are a factor, levels that do not
+#'   occur also become users or items.
 #' * A formula `value ~ user + item`, with `data`.
 #' * A matrix with users in rows and items in columns, `NA` where there is no
 #'   rating.
 #' * A sparse matrix of the Matrix package: its stored entries are the ratings,
-#'   zeros among them; or a `simple_triplet_matrix` of the slam package.
+#'   including stored zeros; or a `simple_triplet_matrix` of the slam package.
 #' * An object that holds such a matrix in its slot `data`, as recommenderlab's
 #'   `realRatingMatrix` does.
 #'
 #' A rating that is `NA` was not observed; `NaN` and infinite ones are errors.
 #' A pair may be rated more than once: these are repeated measurements, and a
-#' message says how many. Users and items without a rating are kept, and what is
-#' said of them comes from the prior (a message says so too).
+#' message says how many. Users and items without a rating are kept, and their
+#' factors are drawn from the prior (a message says so too).
 #'
 #' @section Rotations:
 #' The likelihood depends on users and items through \eqn{u_i^\top v_j}{u_i'v_j}
-#' alone, so that factors are known only up to a rotation (up to any invertible
-#' matrix, but for the prior), and a chain is free to move between rotations.
-#' Draws are returned as they came. R-hat and effective sample sizes are judged
-#' on quantities that do not depend on it: the precision of the ratings, the
-#' error in the data, the log joint density and the predictions at some observed
-#' cells. [summary()][summary.gibbs_bmf] brings the factors into a canonical
-#' form, and [factors_of()] gives them with their ids.
+#' alone. Factors are therefore known only up to a rotation (the likelihood
+#' alone would leave any invertible matrix free), and a chain can move between
+#' rotations. The draws are returned without any rotation. R-hat and effective
+#' sample sizes are judged on quantities that do not depend on the rotation: the
+#' precision of the ratings, the error in the data, the log joint density and
+#' the predictions at some observed cells. [summary()][summary.gibbs_bmf] brings
+#' the factors into a canonical form, and [factors_of()] gives them with their
+#' ids.
 #'
 #' Users and items can also be scaled against each other, \eqn{u_i \to A
-#' u_i}{u_i -> A u_i} and \eqn{v_j \to A^{-\top} v_j}{v_j -> A^-T v_j}, which
-#' only the prior notices, and along which a chain that draws one side given the
-#' other moves slowly. A sweep therefore draws such moves too, after the items
-#' and before the hyperparameters (generalised Gibbs, Liu and Sabatti 2000): with
-#' [bmf_wishart()] \eqn{A} stretches random directions, as many as factors but
-#' at most 16, by factors from a slice step (Neal 2003), and \eqn{\mu}{mu} and
-#' \eqn{\Lambda}{Lambda} go along; with [bmf_gamma()] \eqn{A = c I}, with
-#' \eqn{\lambda_u / c^2}{lambda_u / c^2} and \eqn{\lambda_v c^2}{lambda_v c^2}.
-#' With `biases` a constant also goes from the intercepts of one side to those of
-#' the other. With [bmf_fixed()] the scales are all but known, and only that
-#' constant moves. The posterior stays the same. The size of one side alone
-#' (`lambda_u`, `trace_u`, `logdet_u`, `norm_mu_u` and those of the items) is not
-#' judged; the summary shows its R-hat.
+#' u_i}{u_i -> A u_i} and \eqn{v_j \to A^{-\top} v_j}{v_j -> A^-T v_j}, without
+#' a change of the likelihood; only the prior changes. A chain that draws one
+#' side given the other moves slowly in this direction. A sweep therefore also
+#' draws such moves, after the items and before the hyperparameters (generalised
+#' Gibbs, Liu and Sabatti 2000): with [bmf_wishart()] \eqn{A} stretches random
+#' directions, as many as factors but at most 16, by factors from a slice step
+#' (Neal 2003), and \eqn{\mu}{mu} and \eqn{\Lambda}{Lambda} are transformed with
+#' it; with [bmf_gamma()] \eqn{A = c I}, with \eqn{\lambda_u / c^2}{lambda_u /
+#' c^2} and \eqn{\lambda_v c^2}{lambda_v c^2}. With `biases` a constant is also
+#' moved from the intercepts of one side to those of the other. With
+#' [bmf_fixed()] the scales are nearly fixed by the prior, and only that
+#' constant is moved. These moves leave the posterior invariant. The size of one
+#' side alone (`lambda_u`, `trace_u`, `logdet_u`, `norm_mu_u` and those of the
+#' items) is not judged; the summary shows its R-hat.
 #'
 #' @section Stored quantities:
 #' See [summary.gibbs_bmf()] for what they mean:
@@ -122,31 +124,32 @@
 #' observed cells, spread evenly over the data); with `keep = "u"` and `"v"`
 #' every draw of the factors, `u[k,i]` and `v[k,j]` (coordinate first).
 #'
-#' For prediction a part of the draws of all factors is stored as the chains
-#' run: those whose number is a multiple of the least power of 2 with which
-#' there are at most 200 in a chain (fewer where
-#' `options(gibbsite.max_draws_mb)` asks for it). Extending a fit thins them
-#' again in the same way.
+#' For prediction a thinned set of the draws of all factors is stored as the
+#' chains run, at most 200 in each chain (fewer if
+#' `options(gibbsite.max_draws_mb)` requires it). The thinning interval is the
+#' smallest power of 2 for which this holds. Extending a fit thins them again in
+#' the same way.
 #'
 #' @section Choosing the rank:
 #' Hold some ratings back at random, give them as `predict_at`, and compare
 #' fits of several ranks by `held_out(fit)`: root mean square error, mean log
-#' predictive density and coverage. The prior shrinks what is not needed, so
-#' that a rank too large costs time more than accuracy. [loo()][loo::loo] is
-#' also there, but with two factors learnt from few ratings each its
-#' approximation is often poor (it says so); held-out ratings are safer.
+#' predictive density and coverage. The prior shrinks factors that are not
+#' needed, so that too large a rank costs time rather than accuracy.
+#' [loo()][loo::loo] also works, but a rating depends on two factors that few
+#' ratings inform, and the approximation of loo is then often poor (it gives a
+#' warning); held-out ratings are safer.
 #'
 #' @section Search for the mode:
 #' `method = "icm"` (iterated conditional modes) sets each block to the mode of
-#' its conditional in place of a draw: alternating least squares with the same
-#' prior. Its result is a point, not a posterior, of class `gibbsite_map`: see
-#' [bmf_map].
+#' its conditional instead of drawing it. This is alternating least squares with
+#' the same prior. Its result is a point, not a posterior, of class
+#' `gibbsite_map`: see [bmf_map].
 #'
 #' @section Starting values:
-#' By default each chain starts at factors drawn from normal distributions on
-#' its own stream, wider than the posterior. An entry of `inits` is a list with
-#' any of `u` (`D x N`), `v` (`D x M`), `beta`, and, as the prior has them,
-#' `lambda_u`, `lambda_v`; what is missing is drawn.
+#' By default each chain starts at factors drawn on its own stream of random
+#' numbers, from normal distributions wider than the posterior. An entry of
+#' `inits` is a list with any of `u` (`D x N`), `v` (`D x M`), `beta`, and, as
+#' the prior has them, `lambda_u`, `lambda_v`; missing elements are drawn.
 #'
 #' @param ratings The ratings: a data frame, a formula, a matrix or a sparse
 #'   matrix, see the section on ratings.
@@ -157,16 +160,17 @@
 #' @param data For a formula: the data frame with its variables.
 #' @param user,item,value For a data frame: the names of its columns. `NULL`
 #'   (default): `user`, `item`, and `value` or `rating`.
-#' @param center `TRUE` (default) or `FALSE`: take the mean of the observed
-#'   ratings off before, and put it back.
+#' @param center `TRUE` (default) or `FALSE`: subtract the mean of the observed
+#'   ratings first, and add it back in predictions.
 #' @param biases `TRUE` or `FALSE` (default): an intercept for each user and
 #'   each item.
 #' @param method `"gibbs"` (default), or `"icm"` to search for a mode.
 #' @param predict_at `NULL`, or a data frame with pairs of users and items, in
-#'   columns called as those of the ratings: their predictions are averaged over
-#'   every kept draw as the chains run, see [predicted_at()]. A third column
-#'   with ratings held back is compared with them by [held_out()]. Ids that the
-#'   ratings do not have are added as users or items without a rating.
+#'   columns named like those of the ratings. Predictions for these pairs are
+#'   averaged over every kept draw as the chains run, see [predicted_at()]. A
+#'   third column may hold the ratings held back; [held_out()] compares the
+#'   predictions with them. New ids are added as users or items without a
+#'   rating.
 #' @param keep `NULL`, or any of `"u"` and `"v"`: store every draw of the
 #'   factors. A run whose draws would need more than
 #'   `options(gibbsite.max_draws_mb)` is refused.
@@ -179,7 +183,7 @@
 #' @section Errors:
 #' Errors in the arguments have class `gibbsite_error_argument` and are raised
 #' before any chain runs: a rating that is not finite (naming its user and
-#' item), a missing id, a column that is not there or is not of numbers, no
+#' item), a missing id, a missing column, a column that is not numeric, no
 #' rating at all. A chain that fails raises `gibbsite_error_chain`, which
 #' carries the other chains in `$fit`.
 #' @references
@@ -277,7 +281,7 @@ gibbs_bmf <- function(ratings, rank = 10, prior = bmf_wishart(), data = NULL,
 #' @param users,items Whole numbers, at least 1: how many of them.
 #' @param rank Whole number, at least 1: the length of each factor.
 #' @param share Number above 0 and at most 1: the share of all cells that is
-#'   rated; at least one.
+#'   rated (at least one cell is).
 #' @param sigma2 Number, at least 0, default 0.25: the variance of a rating.
 #' @param c Positive number, default `1 / sqrt(rank)`, with which
 #'   \eqn{u_i^\top v_j}{u_i'v_j} has variance 1: the variance of each

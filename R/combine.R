@@ -2,18 +2,19 @@
 
 #' Unite the chains of several runs
 #'
-#' Puts the chains of runs of the same model on the same data, made with
-#' different seeds on one machine or several, into one fit. The result is a fit
-#' like any other and can be continued with [extend()]. `c()` does the same.
+#' Puts the chains of several runs into one fit. The runs are of the same model
+#' on the same data with different seeds, and may come from several machines.
+#' The result is a fit like any other and can be continued with [extend()].
+#' `c()` does the same.
 #'
 #' @param ... Two or more fits with the same model, data, prior, `burnin`,
 #'   `thin`, `keep` and number of draws; or one list of them.
-#' @return One fit with the chains of all, in the order given. Its seed is the
-#'   vector of the runs' seeds.
+#' @return One fit with all chains, in the order given. Its seed is the vector
+#'   of the runs' seeds.
 #' @section Errors: `gibbsite_error_argument` when the fits do not match, naming
 #'   the first difference; `gibbsite_error_state` when chains share a stream of
-#'   random numbers (the same seed, generator or draws), for such chains are
-#'   copies and not evidence, and when draws were changed by hand.
+#'   random numbers (the same seed, generator or draws), because such chains are
+#'   copies and add no information, and when draws were changed by hand.
 #' @examples
 #' one <- gibbs_gmm(faithful, 2, draws = 100, burnin = 100, chains = 1,
 #'                  seed = 1, progress = FALSE)

@@ -2,13 +2,13 @@
 
 #' Continue a fit
 #'
-#' Runs every chain on from where it stands. The result is the same, bit for
+#' Continues every chain from its last state. The result is the same, bit for
 #' bit, as one run of the whole length: `extend(f(draws = 200), 300)` is
 #' [identical_fit()] to `f(draws = 500)`, also in another session, after
 #' [saveRDS()], and with other numbers of threads and processes.
 #'
-#' `extend()` continues the chains of a fit; [update()] forgets them and fits
-#' anew, by the call of the fit with arguments changed; [resume()] takes up a
+#' `extend()` continues the chains of a fit. [update()] discards them and fits
+#' again, with changed arguments in the call of the fit. [resume()] continues a
 #' run from its checkpoint.
 #'
 #' @param object A fit, or what an interrupted run returned.
@@ -18,13 +18,13 @@
 #' @param data The data, when the fit was made with `keep_data = FALSE` or went
 #'   through [drop_data()]; they must be those of the fit. `NULL` (default) when
 #'   the fit holds them.
-#' @param log_density The log density, in the same way, of a fit made by
-#'   [mh_sample()]: needed after `keep_data = FALSE`, and where it is compiled
-#'   code at an address of another session. Also that of a corrected fit made by
-#'   [laplace()].
+#' @param log_density The log density of a fit made by [mh_sample()] or of a
+#'   corrected fit made by [laplace()], in the same way. It is needed after
+#'   `keep_data = FALSE`, and if the fit's log density is compiled code whose
+#'   address belongs to another session.
 #' @param threads,cores,checkpoint,stop_when,progress As in [running];
-#'   `threads = NULL` (default) takes what the fit was run with. None but
-#'   `stop_when` changes a draw.
+#'   `threads = NULL` (default) takes the number that the fit was run with. Only
+#'   `stop_when` changes the result.
 #' @param ... Passed to methods.
 #' @return The longer fit.
 #' @section Errors: `gibbsite_error_argument` for arguments out of range and for
@@ -141,10 +141,10 @@ attach_data <- function(fit, data, call) {
 
 #' Drop the data from a fit
 #'
-#' A fit carries the data, so that it can be continued and predicted from
-#' alone. `drop_data()` takes them out, to save space or to keep them private;
-#' [extend()] then needs them again, and compares them by a hash. The result is
-#' what `keep_data = FALSE` gives.
+#' A fit holds the data, so that it can be continued and used for prediction
+#' without supplying them again. `drop_data()` removes them, to save space or to
+#' keep them private. [extend()] then needs them again, and compares them by a
+#' hash. The result is the same as with `keep_data = FALSE`.
 #'
 #' @param fit A fit.
 #' @return The fit without its data.
@@ -171,32 +171,33 @@ drop_data <- function(fit) {
 #' Reads the directory that a sampler wrote under `checkpoint =` and runs the
 #' chains on to the number of draws (or the stopping rule) that was asked for.
 #' The result has the same draws, bit for bit, as a run that was never
-#' stopped. A run that had come to its end is returned at once.
+#' stopped. A run that was complete is returned at once.
 #'
-#' The directory must be complete and undamaged: each file carries a version
-#' and a checksum, and one that is truncated, foreign or of another run is an
-#' error that names it. Nothing in the directory is changed before all of it has
-#' been read; the resumed run then goes on writing to it. A directory in which a
-#' run was stopped before its first checkpoint was complete says so: start that
-#' run again, with the same `checkpoint`. One that another run is writing to is
-#' an error that names the process.
+#' The directory must be complete and undamaged. Each file has a version and a
+#' checksum; a file that is truncated, not from this package or from another run
+#' raises an error that names it. All files are read before any is changed; the
+#' resumed run then goes on writing to the directory. If the run was stopped
+#' before its first checkpoint was complete, the error says so: start that run
+#' again, with the same `checkpoint`. If another run is writing to the
+#' directory, the error names the process.
 #'
 #' @section What is trusted:
 #' A checkpoint holds code as well as numbers: the functions that a user gave to
 #' [mh_sample()], [gibbs_sample()] or [laplace()] are stored in it and called
-#' when the run is resumed. So a checkpoint is to be trusted as an R script is:
-#' do not resume one from a source that you would not run code from. Checksums
-#' find damage; they are no protection against a file that was made to deceive.
-#' All else that is read (sizes, counts, streams of random numbers, kinds of
-#' models) is checked, and is an error where it does not fit together.
+#' when the run is resumed. So treat a checkpoint like an R script: do not
+#' resume one from a source whose code you would not run. Checksums detect
+#' damage; they do not protect against a forged file. Everything else that is
+#' read (sizes, counts, streams of random numbers, kinds of models) is checked
+#' for consistency, and raises an error if it is not consistent.
 #'
-#' Functions can be given anew: `log_density`, `proposal` and further arguments
-#' for [mh_sample()], `log_density` and further arguments for [laplace()], the
-#' conditionals as `data` and further arguments for [gibbs_sample()]. They must
-#' be those of the run, by their code and values, and take the place of the
-#' stored ones, which are compared and not called. With all of them given no
-#' function of the checkpoint is called. (Reading a file can itself run code in
-#' R before 4.4.0, by a fault in [unserialize()], CVE-2024-27322.)
+#' The functions can be supplied again: `log_density`, `proposal` and further
+#' arguments for [mh_sample()], `log_density` and further arguments for
+#' [laplace()], the conditionals as `data` and further arguments for
+#' [gibbs_sample()]. Their code and values must be those of the run. They
+#' replace the stored functions, which are compared with them and never called.
+#' If all are supplied, no function of the checkpoint is called. (Reading a file
+#' can itself run code in R before 4.4.0, by a fault in [unserialize()],
+#' CVE-2024-27322.)
 #'
 #' @param path The directory, as given to `checkpoint`.
 #' @param data `NULL`, or the data that the run was started with: they are
@@ -204,7 +205,7 @@ drop_data <- function(fit) {
 #'   [gibbs_sample()], the list of conditionals.
 #' @param log_density `NULL`, or the log density of a run of [mh_sample()] or
 #'   [laplace()], compared in the same way: by its code, its further arguments
-#'   and what it finds in the environment where it was made.
+#'   and the values that it uses from the environment where it was made.
 #' @param proposal `NULL`, or the proposal of a run of [mh_sample()], or the
 #'   list of them, compared in the same way.
 #' @param ... Further arguments of the log density or of the conditionals, by
@@ -212,10 +213,10 @@ drop_data <- function(fit) {
 #' @param threads,cores,progress As in [running]; they never change a draw.
 #' @return The fit, as the sampler would have returned it.
 #' @section Errors:
-#' `gibbsite_error_checkpoint` for a directory or file that is not what a run
-#' wrote; `gibbsite_error_lock` for one that is in use, with the fields `pid`,
-#' `host` and `since`; `gibbsite_error_argument` for data and functions other
-#' than those of the run.
+#' `gibbsite_error_checkpoint` for a directory or file that no run wrote or that
+#' has changed since; `gibbsite_error_lock` for a directory that is in use, with
+#' the fields `pid`, `host` and `since`; `gibbsite_error_argument` for data and
+#' functions other than those of the run.
 #' @seealso [extend()] for a fit in memory; [running] for `checkpoint`.
 #' @examples
 #' folder <- file.path(tempdir(), "faithful")

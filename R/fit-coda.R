@@ -1,6 +1,6 @@
 # The fit as a coda object: windows, parts and plain mcmc.lists.
 
-#' What a fit is and what it answers
+#' Fits and their methods
 #'
 #' Every sampler returns an object of class `gibbsite_fit`, which is also a
 #' [coda::mcmc.list]: a list of matrices, one a chain, with one row a kept draw
@@ -8,8 +8,8 @@
 #' is.
 #'
 #' Columns are named `mu[1,2]`: block, then subscripts counted from 1. The
-#' blocks, and what the subscripts mean, stand on the sampler's page;
-#' [tidy()][tidy.gibbsite_fit] puts names in the data in their place.
+#' sampler's help page lists the blocks and the meaning of the subscripts;
+#' [tidy()][tidy.gibbsite_fit] replaces subscripts by names in the data.
 #'
 #' @section What to type:
 #' * To look: `print()`, [summary()][summary.gibbsite_fit],
@@ -39,8 +39,7 @@ NULL
 #' A fit *is* a [coda::mcmc.list]: a list of [coda::mcmc] matrices, one a chain,
 #' with one row a kept draw and one column a stored quantity. Functions of coda,
 #' bayesplot and posterior take it as it is. The methods below give plain coda
-#' objects, without the model and the states that a fit carries beside its
-#' draws.
+#' objects, without the model and the chains' states that a fit also holds.
 #'
 #' Row `r` of a chain is the state after sweep `burnin + r * thin`, and
 #' [coda::mcpar()] says so; hence `window(fit, start = )` counts sweeps while

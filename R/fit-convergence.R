@@ -257,21 +257,21 @@ constant_line <- function(table) {
 #' answer: the rank-normalised split R-hat and the bulk and tail effective
 #' sample sizes of Vehtari et al. (2021), computed by the posterior package.
 #'
-#' They are judged on quantities that do not depend on how components are
-#' labelled: in a mixture the labels of a component may switch from draw to
-#' draw, so that the R-hat of a single component's mean says nothing.
+#' The chains are judged on quantities that do not depend on the labels of
+#' components. In a mixture the labels may switch from draw to draw, so that the
+#' R-hat of a single component's mean is meaningless.
 #'
-#' A quantity that is the same in every draw of every chain (the number of
-#' occupied components, often) has no R-hat; it counts as converged beside
-#' others that moved, and the table says that it is constant. A quantity that
-#' cannot be judged, because there are fewer than eight draws a chain or a draw
-#' is not finite, counts as not converged; so does everything when nothing
-#' moved. With one chain R-hat compares its two halves, which shows less than
-#' several chains from different starting values would.
+#' A quantity that is the same in every draw of every chain (often the number of
+#' occupied components) has no R-hat. It counts as converged if other quantities
+#' varied, and the table says that it is constant. If all quantities are
+#' constant, none counts as converged. A quantity that cannot be judged, because
+#' a chain has fewer than eight draws or a draw is not finite, counts as not
+#' converged. With one chain R-hat compares its two halves, which is a weaker
+#' check than several chains from different starting values.
 #'
 #' Draws that are independent by construction ([laplace()],
-#' [laplace_logistic()]) have nothing to converge to: `converged()` is `TRUE`
-#' for them, which says nothing of how good their approximation is.
+#' [laplace_logistic()]) do not need to converge: `converged()` is `TRUE` for
+#' them, and does not measure the error of the Laplace approximation.
 #'
 #' @param fit A fit.
 #' @param rhat Number above 1, default 1.01: the largest R-hat accepted.

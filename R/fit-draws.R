@@ -7,8 +7,8 @@
 #' `as.data.frame()` gives one row a draw with the columns `chain` and `draw`
 #' in front, ready for a plot by chain.
 #'
-#' For the formats of the posterior package see [posterior::as_draws()], whose
-#' functions take a fit as it is.
+#' For the formats of the posterior package see [posterior::as_draws()]; its
+#' functions accept a fit.
 #'
 #' @param x A fit.
 #' @param row.names,optional As in [as.data.frame()]; `optional` is not used:
@@ -72,9 +72,9 @@ as.array.gibbsite_fit <- function(x, ...) {
 #' array with the block's own dimensions.
 #'
 #' The posterior package has a function of the same name for its random
-#' variables (`rvar`). The default method here hands those on to it, so that
-#' `draws_of(rvar)` works whichever package was attached last; write
-#' `gibbsite::draws_of(fit, "mu")` where posterior was attached after gibbsite.
+#' variables (`rvar`). The default method here passes these on to posterior, so
+#' that `draws_of(rvar)` works also if gibbsite was attached last. If posterior
+#' was attached last, write `gibbsite::draws_of(fit, "mu")`.
 #'
 #' @param x A fit.
 #' @param block Name of a block, such as `"mu"`, or of a single column, such as

@@ -2,7 +2,7 @@
 
 #' Print a fit
 #'
-#' A short account: what was fitted, how many chains and draws, the seed,
+#' Prints a few lines: the model, the numbers of chains and draws, the seed,
 #' whether the chains have converged, and what to do next.
 #'
 #' @param x A fit.

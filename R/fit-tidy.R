@@ -6,16 +6,14 @@
 #' with the Monte Carlo standard error of the mean, R-hat and effective sample
 #' sizes.
 #'
-#' Where components have no names of their own (mixtures), the posterior is the
-#' same under any renumbering of them. A sampler that can renumber the
-#' components of each draw so that they agree does so for the summary. Where
-#' that is not done, R-hat, effective sample size and Monte Carlo error of a
-#' single component's parameter mean nothing: they are `NA` (shown as `-`).
-#' Whether the chains have converged is judged, in either case, on quantities
-#' that do not depend on the numbering; their table, see [convergence()], is
-#' printed below.
-#' [posterior::summarise_draws()] of the fit gives the raw measures of every
-#' column as it was drawn.
+#' If components are exchangeable (as in mixtures), the posterior is the same
+#' under any renumbering of them. If the sampler can renumber the components of
+#' each draw so that they agree, the summary does so. Otherwise R-hat, effective
+#' sample size and Monte Carlo error of a single component's parameter are
+#' meaningless: they are `NA` (shown as `-`). In either case convergence is
+#' judged on quantities that do not depend on the numbering; their table, see
+#' [convergence()], is printed below. [posterior::summarise_draws()] of the fit
+#' gives the measures of every column without renumbering.
 #'
 #' @param object A fit.
 #' @param variables `NULL` (default) for all stored quantities, or names of
@@ -160,7 +158,7 @@ as.data.frame.gibbsite_summary <- function(x, ...) {
 #'   central credible interval from `conf.low` to `conf.high`.
 #' @param ... Not used.
 #' @return `tidy()`: a data frame with the columns `term` (the name of the
-#'   column), `label` (what it means, with the names in the data), `estimate`
+#'   column), `label` (its meaning, with the names in the data), `estimate`
 #'   (posterior mean), `std.error` (posterior standard deviation), `conf.low`,
 #'   `conf.high`, `rhat` and `ess` (bulk). The last two are `NA` where the
 #'   numbers of components may switch, see [summary.gibbsite_fit()].

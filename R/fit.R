@@ -312,11 +312,11 @@ find_chain_damage <- function(x, columns, running) {
 
 #' Whether two fits are the same to the last bit
 #'
-#' Compares everything that makes a fit: every bit of every draw, the states
-#' and generators from which the chains would go on, draws waiting to be shown,
-#' the model with its data and prior, and the running arguments. Only the
-#' record of how the fit was run is left out: the call, elapsed times, and the
-#' numbers of threads and processes, which never change a draw.
+#' Compares every bit of every draw, the states and random number generators
+#' from which the chains would continue, draws that the fit holds but does not
+#' show yet, the model with its data and prior, and the running arguments. Only
+#' the record of how the fit was run is not compared: the call, elapsed times,
+#' and the numbers of threads and processes, which never change a draw.
 #'
 #' @param a,b Fits made by one of the package's samplers.
 #' @return `TRUE` or `FALSE`.
@@ -403,8 +403,8 @@ nobs.gibbsite_fit <- function(object, ...) {
 
 #' The prior of a fit
 #'
-#' The prior with which the model was fitted, complete: fields that were left
-#' open hold the values that the data gave them.
+#' Returns the complete prior with which the model was fitted: fields that were
+#' left `NULL` hold the values computed from the data.
 #'
 #' @param object A fit.
 #' @param ... Not used.

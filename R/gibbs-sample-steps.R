@@ -2,26 +2,26 @@
 
 #' A block of a Gibbs sampler updated by Metropolis-Hastings
 #'
-#' Takes the place of a conditional in [gibbs_sample()] for a block that cannot
-#' be drawn: the block \eqn{\theta_k}{theta_k} is moved by Metropolis-Hastings
-#' steps that leave \eqn{p(\theta_k \mid \theta_{-k})}{p(theta_k | rest)}
-#' invariant. The log density is needed up to a constant only that does not
-#' depend on the block: the log joint density will do, and so will those of its
-#' factors in which the block stands.
+#' Replaces a conditional in [gibbs_sample()] if the block cannot be drawn
+#' directly. The block \eqn{\theta_k}{theta_k} is then updated by
+#' Metropolis-Hastings steps that leave \eqn{p(\theta_k \mid
+#' \theta_{-k})}{p(theta_k | rest)} invariant. The log density may leave out
+#' terms that do not depend on the block: the log joint density is suitable, and
+#' so is the sum of those of its terms that contain the block.
 #'
-#' Each update asks for the log density once at the current point, since the
-#' rest of the state has changed, and once for each step. It must be exact: an
-#' unbiased estimate, as [mh_sample()] takes it, would not do here. It may draw
-#' random numbers or set a seed, as a simulated likelihood with common random
-#' numbers does: that happens on a stream of its own and moves no other draw.
+#' Each update evaluates the log density once at the current point, because the
+#' rest of the state has changed, and once for each step. The log density must
+#' be exact: an unbiased estimate, which [mh_sample()] accepts, is not valid
+#' here. It may draw random numbers or set a seed, as a simulated likelihood
+#' with common random numbers does. Its random numbers come from a separate
+#' stream and change no other draw.
 #'
-#' A proposal that learns does so in burn-in, and is frozen after;
-#' [acceptance()] shows how often each block moved.
+#' An adaptive proposal adapts during burn-in and is fixed afterwards;
+#' [acceptance()] shows the acceptance rate of each block.
 #'
 #' @param log_density Function of the whole state, a named list as in
-#'   [gibbs_sample()], in which the block has the value that is asked about;
-#'   returns one number, `-Inf` where the density is zero. NaN and `+Inf` stop
-#'   the chain.
+#'   [gibbs_sample()], in which the block has the value to evaluate; returns one
+#'   number, `-Inf` where the density is zero. NaN and `+Inf` stop the chain.
 #' @param proposal A proposal for the block's numbers, such as [adaptive()]
 #'   (the default) or [random_walk()]. The `gradient` of [langevin()] is a
 #'   function of the whole state and returns the gradient with respect to the

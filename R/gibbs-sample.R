@@ -7,73 +7,74 @@
 #' distribution given all the others,
 #' \deqn{\theta_k \sim p(\theta_k \mid \theta_1, \dots, \theta_{k-1},
 #'   \theta_{k+1}, \dots, \theta_K),}{theta_k ~ p(theta_k | all other blocks),}
-#' where those that were drawn before it in the same sweep have their new
-#' values. You write the draws; the chain, its random numbers, storage,
-#' diagnostics, interruption and continuation are seen to.
+#' where blocks drawn earlier in the same sweep have their new values. You write
+#' the functions that draw; the package runs the chains and handles random
+#' numbers, storage, diagnostics, interruption and continuation.
 #'
 #' Each update leaves the joint distribution \eqn{p(\theta_1, \dots, \theta_K)}
-#' invariant if the conditionals all belong to it: that is yours to see to.
-#' Nothing can tell from conditionals that there is such a joint distribution,
-#' nor that it is proper.
+#' invariant if all conditionals are those of this joint distribution. You must
+#' make sure of this: the package cannot check that the conditionals have a
+#' common joint distribution, nor that it is proper.
 #'
 #' @section Conditionals:
 #' A conditional is a function of the whole current state, a named list with
 #' one element a block, and returns a draw of its own block:
 #' `function(state) rnorm(1, state$y, 1)`. It draws with R's own functions, on
-#' the stream of its chain. Arguments given to `gibbs_sample()` in `...` are
-#' passed on to those that take them.
+#' the chain's stream of random numbers. Arguments given to `gibbs_sample()` in
+#' `...` are passed to the conditionals that have arguments of these names.
 #'
-#' What it returns must be numbers (double, integer or logical, the last two
+#' It must return finite numbers (double, integer or logical, the last two
 #' recorded as numbers) of the same length and dimensions as the block in
-#' `init`, all finite, or the chain stops with an error that names the block and
-#' the sweep. Integers stay integers in the state. Dimensions count: for a block
-#' that is a plain vector a one-column matrix is an error
-#' ([drop()] helps).
+#' `init`. Otherwise the chain stops with an error that names the block and the
+#' sweep. Integers stay integers in the state. Dimensions must match too: for a
+#' block that is a plain vector a one-column matrix is an error ([drop()]
+#' helps).
 #'
-#' The list that a function is given is its own: changing it changes nothing
-#' outside, and a function that keeps it finds it as it was. A conditional may
-#' run other samplers. It must not change the kind of random number generator,
-#' which is an error, nor set a seed, which makes the chain repeat its numbers;
-#' chains that have come to be copies of each other by that are warned of.
+#' Each function gets its own copy of the list: changes to it have no effect
+#' outside the function, and a copy that a function keeps does not change. A
+#' conditional may run other samplers. It must not change the kind of random
+#' number generator, which is an error, nor set a seed, which makes the chain
+#' repeat its random numbers. A warning is given if chains have become copies of
+#' each other because of this.
 #'
 #' @section Blocks without a closed form:
-#' [mh_step()] in the place of a function updates its block by
-#' Metropolis-Hastings steps on a log density, known up to a constant.
+#' [mh_step()] instead of a function updates its block by Metropolis-Hastings
+#' steps on a log density, known up to a constant.
 #'
 #' @section Order of the blocks:
 #' `scan = "systematic"` (default) updates the blocks in the order of
 #' `conditionals`, each once a sweep; printing the fit shows it. `scan =
-#' "random"` makes as many updates a sweep as there are blocks, each of a block
-#' taken at random, with equal probabilities, independently of all before. The
-#' chain is then reversible (Liu, Wong and Kong 1995); the systematic one is
-#' usually the better one of the two (a sweep of the random one leaves a
-#' block as it was with probability about 0.37).
+#' "random"` makes as many updates a sweep as there are blocks; each updates a
+#' block chosen at random, with equal probabilities, independently of the
+#' earlier ones. The chain is then reversible (Liu, Wong and Kong 1995). The
+#' systematic scan is usually better: a sweep of the random scan leaves a block
+#' unchanged with probability about 0.37.
 #'
 #' @section Search for the mode:
 #' With `method = "icm"` (iterated conditional modes, Besag 1986) the functions
-#' return the *modes* of the conditionals in place of draws. Blocks are set in
-#' turn until the log joint density, if `log_joint` is given, rises no more, or
-#' else until no number of the state changes by more than 1e-8 of its size. The
-#' result is a point, not a posterior: an object of class `gibbsite_map`.
+#' return the *modes* of the conditionals instead of draws. Blocks are set in
+#' turn until the log joint density, if `log_joint` is given, no longer rises,
+#' or otherwise until no number of the state changes by more than 1e-8 of its
+#' size. The result is a point, not a posterior: an object of class
+#' `gibbsite_map`.
 #'
 #' @section Stored quantities:
-#' A block that is a single number is a column of its name; one of more numbers
-#' has columns `w[1]`, `w[2]`, ..., a matrix `Sigma[1,1]`, `Sigma[2,1]`, ...
-#' `keep` says which blocks are stored.
+#' A block that is a single number is a column with the block's name; a longer
+#' block has columns `w[1]`, `w[2]`, ..., a matrix `Sigma[1,1]`, `Sigma[2,1]`,
+#' ... `keep` says which blocks are stored.
 #'
 #' @section Speed:
-#' A sweep costs about what the calls of your functions cost:
-#' the loop around them is compiled and adds less than a microsecond a block.
-#' Within them, R's functions fetch and store the state of the generator
-#' each time they are called, about 5 microseconds for the Mersenne Twister: one
-#' `rnorm(2)` is cheaper than two `rnorm(1)`.
+#' The time of a sweep is mostly the time of your functions: the loop around
+#' them is compiled and adds less than a microsecond a block. R's functions load
+#' and save the state of the generator at each call, about 5 microseconds for
+#' the Mersenne Twister: one `rnorm(2)` is cheaper than two `rnorm(1)`.
 #'
 #' @param conditionals Named list with one element a block, in the order in
 #'   which they are updated: a function of the state, or [mh_step()].
 #' @param init Named list with the starting value of each block: finite numbers,
-#'   a scalar, vector, matrix or array. It fixes the shapes. Every chain starts
-#'   from it, unless `inits` says otherwise: an entry of `inits` is such a list
-#'   with any of the blocks.
+#'   a scalar, vector, matrix or array. It fixes the shapes of the blocks. Every
+#'   chain starts from it, unless `inits` is given; an entry of `inits` is such
+#'   a list with any of the blocks.
 #' @param ... Further arguments of the conditionals, by name: each is given to
 #'   the functions that have an argument of its name, or `...`.
 #' @param scan `"systematic"` (default) or `"random"`.
@@ -88,8 +89,8 @@
 #'   object of class `gibbsite_map` whose `estimate` is the state.
 #' @section Errors:
 #' Errors in the arguments have class `gibbsite_error_argument` and are raised
-#' before any chain runs. A chain stops where a conditional fails or returns
-#' what its block cannot be: an error of class `gibbsite_error_chain`, which
+#' before any chain runs. A chain stops if a conditional fails or returns an
+#' invalid value for its block: an error of class `gibbsite_error_chain`, which
 #' names the chain, the block and the sweep, and carries the other chains in
 #' `$fit`.
 #' @references
