@@ -125,20 +125,21 @@ model_labelled.gmm_model <- function(model, invariants) {
 
 #' Renumber the components of a mixture's draws
 #'
-#' The components of a mixture have no names of their own: the posterior is the
-#' same under any numbering, and the numbering may change from draw to draw.
-#' This gives a copy of the draws with the components of each renumbered; the
-#' fit itself keeps its draws as they came.
+#' The components of a mixture are exchangeable: the posterior is the same under
+#' any numbering, and the numbering may change from draw to draw. `relabel()`
+#' returns a copy of the draws in which the components of each draw are
+#' renumbered. The draws in the fit do not change.
 #'
 #' @param fit A fit made by [gibbs_gmm()].
 #' @param method `"ecr"` (default): the numbering that agrees best with that of
-#'   the draw of the highest log-likelihood, by the observations that components
-#'   share (equivalence classes representatives, Papastamoulis and Iliopoulos
-#'   2010, with allocation probabilities; the assignment by
-#'   [clue::solve_LSAP()]), largest component first. `"ordered"`: by increasing
-#'   mean of one variable within each draw. `"random"`: a random numbering of
-#'   each draw, from R's generator, as the posterior itself has it; it is
-#'   refused when the prior is not the same for all components.
+#'   the draw with the highest log-likelihood, judged by the observations that
+#'   components share (equivalence classes representatives, Papastamoulis and
+#'   Iliopoulos 2010, with allocation probabilities; [clue::solve_LSAP()] solves
+#'   the assignment problem), largest component first. `"ordered"`: by
+#'   increasing mean of one variable within each draw. `"random"`: a random
+#'   numbering of each draw, from R's generator. Under the posterior all
+#'   numberings are equally probable, so this leaves it invariant. It is an
+#'   error when the prior is not the same for all components.
 #' @param by For `"ordered"`: the variable, a name or a number; default the
 #'   first.
 #' @return A plain [coda::mcmc.list] with two attributes: `labels`, for each
@@ -254,16 +255,16 @@ as_integer_matrix <- function(x) {
 #' For each chain the mean over its kept draws of \eqn{P(z_i = c \mid x_i, \pi,
 #' \mu, \Sigma)}{P(z_i = c | x_i, pi, mu, Sigma)}, accumulated by the sampler at
 #' each kept sweep. The components are numbered as in the chain's own draws, and
-#' renumbered in one piece at the end, so that the means are meaningful for a
-#' chain in which the numbering did not change; how often it did is given.
-#' `predict(fit, type = "prob")` computes the probabilities anew from all draws,
-#' each renumbered by itself.
+#' one renumbering is applied to the whole chain at the end. The means are
+#' therefore meaningful only for a chain in which the numbering did not change;
+#' `switches` says how often it did. `predict(fit, type = "prob")` computes the
+#' probabilities again from all draws, and renumbers each draw separately.
 #'
 #' @param fit A fit made by [gibbs_gmm()].
 #' @return A list with `prob`, an array (observations x components x chains),
 #'   and `switches`, for each chain how often the numbering changed from one
-#'   draw to the next. Draws that wait for slower chains after an interrupt are
-#'   part of the means.
+#'   draw to the next. After an interrupt, the means include draws of the faster
+#'   chains that the fit does not show yet.
 #' @section Errors: `gibbsite_error_argument` for anything but a fit of
 #'   [gibbs_gmm()].
 #' @examples
@@ -297,7 +298,7 @@ allocation_probabilities <- function(fit) {
 #' How often observations share a component
 #'
 #' The proportion of draws in which two observations were allocated to the same
-#' component: it does not depend on how components are numbered.
+#' component. It does not depend on the numbering of the components.
 #'
 #' @param fit A fit made by [gibbs_gmm()] with `keep = "z"`.
 #' @return A symmetric matrix with a row and a column for each observation, ones

@@ -4,12 +4,12 @@
 #'
 #' One variable: a histogram with the posterior mean of the density, the band
 #' that holds it pointwise with probability `level`, and the components. Two
-#' variables: the observations coloured by cluster (paler where the cluster is
-#' less certain), the contours of the posterior predictive density and for each
-#' component the ellipse that holds `level` of it. More: a matrix of scatter
-#' plots of at most six variables, with the components' ellipses. Components
-#' are drawn at the posterior mean of their parameters, renumbered as by
-#' [relabel()].
+#' variables: the observations coloured by cluster (paler if the cluster is less
+#' certain), the contours of the posterior predictive density, and for each
+#' component the ellipse that contains the probability `level`. More variables:
+#' a matrix of scatter plots of at most six variables, with the components'
+#' ellipses. Components are drawn at the posterior mean of their parameters,
+#' renumbered as by [relabel()].
 #'
 #' @param x A fit made by [gibbs_gmm()].
 #' @param type `"mixture"` (the default where the fit holds its data), or types

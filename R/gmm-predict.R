@@ -4,12 +4,13 @@
 
 #' Clusters, probabilities and densities from a Gaussian mixture
 #'
-#' Averages over the posterior draws, without refitting. The density of new data
-#' does not depend on how components are numbered. For clusters and
-#' probabilities the components of each draw are first renumbered as by
-#' [relabel()]; cluster 1 is the one with the largest weight.
+#' Clusters, probabilities and densities are averages over the posterior draws;
+#' nothing is refitted. The density of new data does not depend on how
+#' components are numbered. For clusters and probabilities the components of
+#' each draw are first renumbered as by [relabel()]; cluster 1 is the one with
+#' the largest weight.
 #'
-#' Observations with missing entries count by the entries that were observed.
+#' For observations with missing entries only the observed entries are used.
 #'
 #' @param object A fit made by [gibbs_gmm()].
 #' @param newdata `NULL` for the data of the fit, or new observations: a matrix,
@@ -18,16 +19,16 @@
 #' @param type `"cluster"`: the most probable component of each observation;
 #'   `"prob"`: the posterior probabilities of all components; `"density"`: the
 #'   density \eqn{\sum_c \pi_c \mathrm{N}(x \mid \mu_c, \Sigma_c)}{sum_c pi_c
-#'   N(x | mu_c, Sigma_c)}, its mean over the draws being the posterior
-#'   predictive density.
+#'   N(x | mu_c, Sigma_c)}; its mean over the draws is the posterior predictive
+#'   density.
 #' @param level For `"density"`: a number between 0 and 1, the probability of
 #'   the central interval; default 0.9.
 #' @param ... Not used.
 #' @return For `"cluster"` a vector of whole numbers, for `"prob"` a matrix with
 #'   a row for each observation and a column for each component, for `"density"`
 #'   a data frame with the columns `mean`, `sd`, `lower` and `upper` (per unit
-#'   of volume of the data). Row names are kept. Each observation's result is
-#'   the same, to the last bit, whatever others are asked for with it.
+#'   of volume of the data). Row names are kept. The other observations in
+#'   `newdata` do not change a bit of an observation's result.
 #' @section Errors: `gibbsite_error_argument` for variables that are missing or
 #'   too many, infinite values, and for a fit without its data when `newdata` is
 #'   `NULL`.
@@ -132,17 +133,17 @@ gmm_newdata <- function(model, newdata, call) {
 #'
 #' `log_lik()` gives \eqn{\log \sum_c \pi_c \mathrm{N}(x_i \mid \mu_c,
 #' \Sigma_c)}{log sum_c pi_c N(x_i | mu_c, Sigma_c)} of each observation under
-#' each draw, with the allocations summed out: what `loo()` and `waic()` need.
-#' `posterior_predict()` draws new data sets of the fit's size from the
-#' mixture, a set for each draw.
+#' each draw, with the allocations summed out, as `loo()` and `waic()` need it.
+#' `posterior_predict()` draws new data sets of the fit's size from the mixture,
+#' a set for each draw.
 #'
 #' @param object,x A fit made by [gibbs_gmm()].
 #' @param newdata As in [predict.gibbs_gmm()].
-#' @param draws `NULL` for all draws (`pp_check()`: for at most 50), or a whole
-#'   number: so many, spread evenly over the chains' draws.
+#' @param draws `NULL` for all draws (`pp_check()`: for at most 50), or the
+#'   number of draws to use, spread evenly over the chains' draws.
 #' @param nobs For `posterior_predict()`: the number of observations in each
 #'   data set; `NULL` for that of the fit.
-#' @param variable For `pp_check()`: which variable to show, a name or a number.
+#' @param variable For `pp_check()`: the variable to show, a name or a number.
 #' @param ... Not used; for `loo()` and `waic()` passed to the loo package, for
 #'   `pp_check()` to [bayesplot::ppc_dens_overlay()].
 #' @return `log_lik()`: a matrix, draws x observations (chain after chain).
@@ -152,9 +153,9 @@ gmm_newdata <- function(model, newdata, call) {
 #'   efficiency of the chains. `pp_check()`: a plot.
 #' @section Choosing k:
 #' Compare `loo()` of fits with different `k` by [loo::loo_compare()]:
-#' components that are not needed no longer raise the expected log predictive
-#' density. For probabilities of each `k` one would sample over `k` too, which
-#' this sampler does not do.
+#' components that are not needed do not raise the expected log predictive
+#' density. This sampler keeps `k` fixed and gives no posterior probabilities of
+#' different `k`.
 #' @section Errors: `gibbsite_error_argument` for more draws than there are.
 #' @examples
 #' fit <- gibbs_gmm(faithful, 2, draws = 200, burnin = 200, chains = 2,

@@ -13,9 +13,9 @@
 #' mean \eqn{S_0 / (\nu_0 - d - 1)} when \eqn{\nu_0 > d + 1}.
 #'
 #' Fields left `NULL` are completed from the data at the fit, and
-#' [prior_summary()] shows the values used. Of these defaults `alpha`, `nu0` and
-#' `s0` are those of Fraley and Raftery (2007) for the covariances, the mean's
-#' are in the manner of Richardson and Green (1997):
+#' [prior_summary()] shows the values used. The defaults of `nu0` and `s0`
+#' follow Fraley and Raftery (2007), those of `m0` and `v0` Richardson and Green
+#' (1997):
 #'
 #' * `alpha`: 1 for each component (uniform on the simplex);
 #' * `m0`: the middle of each variable's range;
@@ -25,8 +25,8 @@
 #'
 #' With `covariance = "diagonal"` the variances are independent,
 #' \eqn{\sigma^2_{cj} \sim \mathrm{IG}(\nu_0 / 2, S_{0,jj} / 2)}{sigma2_cj ~
-#' IG(nu0 / 2, S0_jj / 2)} (shape, scale), `nu0` is by default 3 and may be any
-#' positive number. With `"shared"` there is one \eqn{\Sigma \sim
+#' IG(nu0 / 2, S0_jj / 2)} (shape, scale), and `nu0` is 3 by default and may be
+#' any positive number. With `"shared"` there is one \eqn{\Sigma \sim
 #' \mathrm{IW}(\nu_0, S_0)}{Sigma ~ IW(nu0, S0)}.
 #'
 #' A range or variance that is zero (or unknown, with one observation) counts as

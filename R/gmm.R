@@ -37,7 +37,7 @@
 #' An empty component is drawn from its prior.
 #'
 #' @section Covariances:
-#' `"full"`: each component its own matrix, as above. `"shared"`: one
+#' `"full"`: each component has its own matrix, as above. `"shared"`: one
 #' \eqn{\Sigma \sim \mathrm{IW}(\nu_0, S_0)}{Sigma ~ IW(nu0, S0)} for all
 #' components, drawn from \eqn{\mathrm{IW}(\nu_0 + n, S_0 + \sum_i
 #' (x_i - \mu_{z_i})(x_i - \mu_{z_i})^\top)}{IW(nu0 + n, S0 + sum_i (x_i -
@@ -48,26 +48,26 @@
 #' = c} (x_ij - mu_cj)^2)/2)}.
 #'
 #' @section Missing values:
-#' With `na_action = "impute"` missing entries (`NA`) are unknowns of the model,
-#' which assumes that they are missing at random: that an entry is missing may
-#' depend on what was observed, not on the value that is missing. Each sweep
-#' draws the allocation of an incomplete observation given its observed entries
-#' and then the missing ones given the allocation, from their conditional normal
-#' distribution. `log_lik` is the density of the observed entries. `"fail"`
-#' raises an error that names the first missing entry, `"omit"` leaves
-#' incomplete rows out and says so.
+#' With `na_action = "impute"` missing entries (`NA`) are unknowns of the model.
+#' The model assumes that they are missing at random: the probability that an
+#' entry is missing may depend on the observed values, but not on the missing
+#' value. Each sweep draws the allocation of an incomplete observation given its
+#' observed entries and then the missing ones given the allocation, from their
+#' conditional normal distribution. `log_lik` is the density of the observed
+#' entries. `"fail"` raises an error that names the first missing entry,
+#' `"omit"` leaves incomplete rows out and says so.
 #'
 #' @section Labels:
 #' The posterior does not change when the components are renumbered (unless
-#' `alpha` differs between them), and a long chain visits all numberings. Draws
-#' are returned as they came. R-hat and effective sample sizes are judged on
-#' quantities that do not depend on the numbering: the log-likelihood, the
-#' sorted weights, and the mean and covariance of the mixture. `predict()`,
-#' `summary()` and `plot()` number the components of each draw so that they
-#' agree with one pivotal draw, largest component first; [relabel()] does it
-#' for the draws. With more components than the data call for the posterior
-#' often has several modes between which a chain moves seldom: the sizes and
-#' R-hat of the sorted weights then tell.
+#' `alpha` differs between them), and a long chain visits all numberings. The
+#' draws are returned without renumbering. R-hat and effective sample sizes are
+#' judged on quantities that do not depend on the numbering: the log-likelihood,
+#' the sorted weights, and the mean and covariance of the mixture. `predict()`,
+#' `summary()` and `plot()` renumber the components of each draw to agree with
+#' one pivotal draw, largest component first; [relabel()] returns the renumbered
+#' draws. With more components than the data support, the posterior often has
+#' several modes between which a chain moves rarely. The R-hat of the sorted
+#' weights and the numbers of occupied components then show this.
 #'
 #' @section Stored quantities:
 #' Columns `pi[c]`, `mu[c,j]`, the covariances (`Sigma[c,i,j]` when full,
@@ -81,23 +81,24 @@
 #'
 #' @section Search for the mode:
 #' `method = "icm"` (iterated conditional modes) sets each block to the mode of
-#' its conditional in place of a draw, from `chains` starting points, until the
-#' log joint density rises no more. Its result is a point, not a posterior: an
-#' object of class `gibbsite_map`. A weight whose \eqn{\alpha_c + n_c} is at
-#' most 1 has its conditional mode at 0; it then stays there, and its prior is
-#' left out of the log joint density.
+#' its conditional instead of drawing it, from `chains` starting points, until
+#' the log joint density no longer rises. Its result is a point, not a
+#' posterior: an object of class `gibbsite_map`. If \eqn{\alpha_c + n_c} is at
+#' most 1, the conditional mode of the weight \eqn{\pi_c} is 0. The weight then
+#' stays at 0, and its prior is left out of the log joint density.
 #'
 #' @section Starting values:
-#' By default each chain starts from `k` observations as means, taken at random
-#' and far from each other (the first with equal probabilities, each further one
-#' in proportion to its squared distance from the nearest one taken, in units of
-#' the prior's scale: Arthur and Vassilvitskii 2007), equal weights and the
-#' prior's scale of covariance. Of five such starts it takes the one from which
-#' ten sweeps of conditional modes reach the highest log joint density (for more
-#' than 2,000 observations judged on 2,000 of them). An entry of `inits` is a
-#' list with any of `pi` (`k` positive numbers that sum to 1), `mu` (`k x d`),
-#' `Sigma` (`k x d x d`; shared `d x d`), `sigma2` (`k x d`, diagonal) and `z`
-#' (`n` whole numbers from 1 to `k`); what is missing is drawn.
+#' By default each chain starts from `k` observations as means, equal weights
+#' and the prior's scale of covariance. The observations are chosen at random
+#' and far from each other: the first with equal probabilities, each further one
+#' with probability proportional to its squared distance from the nearest chosen
+#' one, in units of the prior's scale (Arthur and Vassilvitskii 2007). Of five
+#' such starts the chain takes the one from which ten sweeps of conditional
+#' modes reach the highest log joint density (with more than 2,000 observations,
+#' computed from 2,000 of them). An entry of `inits` is a list with any of `pi`
+#' (`k` positive numbers that sum to 1), `mu` (`k x d`), `Sigma` (`k x d x d`;
+#' shared `d x d`), `sigma2` (`k x d`, diagonal) and `z` (`n` whole numbers from
+#' 1 to `k`); missing elements are drawn.
 #'
 #' @param x The observations: a numeric matrix or data frame with `n` rows and
 #'   `d` columns, or a numeric vector (`d = 1`).

@@ -140,13 +140,14 @@ is_corrected <- function(model) identical(model$correct, "importance")
 
 #' How good a Laplace approximation is
 #'
-#' Weighs draws of the normal approximation against the density that it stands
-#' for: \eqn{w_s = q(\theta_s) / \mathrm{N}(\theta_s \mid \hat\theta,
-#' \Sigma)}{w_s = q(theta_s) / N(theta_s | map, Sigma)}, \eqn{q} being
-#' likelihood times prior, or the density given to [laplace()]. Where the
-#' approximation is good the weights are nearly equal. Where its tails are too
-#' light a few draws carry almost all of the weight, and the shape \eqn{k} of a
-#' generalised Pareto distribution fitted to the largest weights is large.
+#' Computes importance weights of draws of the normal approximation with respect
+#' to the density that it approximates: \eqn{w_s = q(\theta_s) /
+#' \mathrm{N}(\theta_s \mid \hat\theta, \Sigma)}{w_s = q(theta_s) / N(theta_s |
+#' map, Sigma)}, where \eqn{q} is likelihood times prior, or the density given
+#' to [laplace()]. If the approximation is good, the weights are nearly equal.
+#' If its tails are too light, a few draws have almost all of the weight, and
+#' the shape \eqn{k} of a generalised Pareto distribution fitted to the largest
+#' weights is large.
 #'
 #' Pareto \eqn{k} and the smoothing of the largest weights come from
 #' [loo::psis()]; without the loo package the weights are used as they are, and
@@ -158,50 +159,51 @@ is_corrected <- function(model) identical(model$correct, "importance")
 #' | 0.5 to 0.7 | usable: prefer corrected values |
 #' | above 0.7 | not good |
 #'
-#' Above 0.7 take `correct = "importance"` and look at its R-hat and effective
-#' sample size, or sample by other means.
+#' Above 0.7 use `correct = "importance"` and check R-hat and effective sample
+#' size, or use another sampler.
 #'
 #' @section Corrected values:
-#' Posterior means, standard deviations and the evidence are not taken from the
-#' weights above. These know nothing of a tail that the draws do not reach: from
-#' a \eqn{k} of 0.4 or so on their error is often larger than any estimate from
-#' the same weights says, and mostly towards the mode. (Smoothing adds little to
-#' this error, and takes little away.) So as many draws of the multivariate t
-#' distribution with 5 degrees of freedom, about the mode with scale
-#' \eqn{\Sigma}{Sigma}, are added, on a stream that the fit's seed determines,
-#' and all are weighed against the mixture:
-#' \eqn{v_s = q(\theta_s) / [\mathrm{N}(\theta_s) / 2 + t_5(\theta_s) /
-#' 2]}{v_s = q(theta_s) / [N(theta_s) / 2 + t_5(theta_s) / 2]} (Hesterberg
-#' 1995). These weights are bounded where \eqn{q} has lighter tails than the t
-#' distribution, as every posterior of a logistic regression with a normal prior
-#' has, so that `mcse` and `log_evidence_se` are what they say. The evidence has
-#' \eqn{\mathrm{N} / (\mathrm{N} / 2 + t_5 / 2)}{N / (N / 2 + t_5 / 2)}, whose
-#' mean is 1, as a control variate (Owen and Zhou 2000), so that it is exact for
-#' a density that is normal.
+#' Posterior means, standard deviations and the evidence are not computed from
+#' the weights above, because these contain no information about a tail that the
+#' draws do not reach. From a \eqn{k} of about 0.4 on, their error is often
+#' larger than any estimate from the same weights says, and usually towards the
+#' mode. (Smoothing changes this error little.) So an equal number of draws from
+#' the multivariate t distribution with 5 degrees of freedom, centred at the
+#' mode with scale \eqn{\Sigma}{Sigma}, is added, on a stream that the fit's
+#' seed determines. All draws are weighted with respect to the mixture: \eqn{v_s
+#' = q(\theta_s) / [\mathrm{N}(\theta_s) / 2 + t_5(\theta_s) / 2]}{v_s =
+#' q(theta_s) / [N(theta_s) / 2 + t_5(theta_s) / 2]} (Hesterberg 1995). These
+#' weights are bounded where \eqn{q} has lighter tails than the t distribution,
+#' as every posterior of a logistic regression with a normal prior has. The
+#' standard errors `mcse` and `log_evidence_se` are then valid. The estimate of
+#' the evidence uses \eqn{\mathrm{N} / (\mathrm{N} / 2 + t_5 / 2)}{N / (N / 2 +
+#' t_5 / 2)}, whose mean is 1, as a control variate (Owen and Zhou 2000), so
+#' that it is exact for a normal density.
 #'
-#' Whether that was enough is told by Pareto \eqn{k} of the weights \eqn{v_s},
-#' `corrected_k`. From 0.5 on (heavy tails, several modes, tens of parameters
-#' with few data) errors may be larger than told, above 0.7 corrected values
-#' cannot be trusted either; [print()] says so.
+#' `corrected_k`, the Pareto \eqn{k} of the weights \eqn{v_s}, shows whether
+#' this correction is sufficient. From 0.5 on (heavy tails, several modes, tens
+#' of parameters with few data) errors may be larger than the standard errors
+#' say. Above 0.7 the corrected values are not reliable either; [print()] says
+#' so.
 #'
-#' Nothing of this is computed when the model is fitted.
+#' The model's fit does not compute any of this; `importance_check()` does.
 #'
 #' @param fit A fit of [laplace_logistic()] or [laplace()], with its data.
-#' @param draws `NULL` for all draws of the fit, or a whole number: so many,
-#'   spread evenly. (The chains of a corrected fit hold draws of the posterior;
-#'   for these, `draws` new draws of the approximation are made, by default as
-#'   many as the fit has, on a stream that the fit's seed determines.)
+#' @param draws `NULL` for all draws of the fit, or the number of draws to use,
+#'   spread evenly. (The chains of a corrected fit are draws of the posterior.
+#'   For such a fit, `draws` new draws of the approximation are made, by default
+#'   as many as the fit has, on a stream that the fit's seed determines.)
 #' @return An object of class `laplace_importance`, a list: `pareto_k`; `ess`
 #'   (the effective size of the weighted draws, \eqn{(\sum w)^2 / \sum w^2});
-#'   `draws`; `corrected_k` and `corrected_ess`, the same of the weights that
-#'   corrected values come from (their number is twice `draws`); `log_evidence`
+#'   `draws`; `corrected_k` and `corrected_ess`, the same for the weights of the
+#'   corrected values (there are twice `draws` of these weights); `log_evidence`
 #'   and `log_evidence_se`, the corrected evidence with its standard error,
 #'   beside `log_evidence_laplace`; `estimates`, a data frame with the columns
 #'   `variable`, `map`, `map_sd` (of the approximation), `mean`, `sd`
 #'   (corrected), `mcse` (Monte Carlo standard error of the mean);
-#'   `log_weights`, those of the draws, smoothed, normalised to sum to one on
-#'   the natural scale, in the order of the draws; and `verdict` on the
-#'   approximation, `"good"`, `"usable"`, `"not good"` or `"unknown"`.
+#'   `log_weights`, the logarithms of the draws' weights, smoothed, normalised
+#'   so that the weights sum to one, in the order of the draws; and `verdict` on
+#'   the approximation, `"good"`, `"usable"`, `"not good"` or `"unknown"`.
 #' @section Errors: `gibbsite_error_argument` for anything but a Laplace
 #'   approximation and for more draws than there are; `gibbsite_error_state` for
 #'   a fit without its data; `gibbsite_error_numeric` when no draw has a

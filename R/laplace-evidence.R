@@ -3,15 +3,15 @@
 #' Evidence of a Laplace approximation, and fits compared by it
 #'
 #' The evidence (marginal likelihood) \eqn{p(y) = \int p(y \mid w) p(w)\,
-#' dw}{p(y) = integral of p(y | w) p(w)} is what the prior predicted of the data
-#' before they were seen. `log_evidence()` gives its logarithm by Laplace's
-#' method or corrected by importance ([importance_check()]). `anova()` compares
-#' fits of the same response by it.
+#' dw}{p(y) = integral of p(y | w) p(w)} is the prior predictive density of the
+#' data. `log_evidence()` gives its logarithm by Laplace's method or corrected
+#' by importance ([importance_check()]). `anova()` compares fits of the same
+#' response by it.
 #'
-#' An evidence depends on the priors, also where the posteriors do not: a vague
-#' prior on an effect is a bet on large effects, and costs evidence. Give priors
-#' that mean something before comparing. Under an improper prior there is none
-#' (`NA`).
+#' The evidence depends on the priors even if the posteriors hardly do: a vague
+#' prior gives much of its probability to large effects, which lowers the
+#' evidence. Choose informative priors before comparing models. Under an
+#' improper prior the evidence is not defined (`NA`).
 #'
 #' @param fit,object A fit of [laplace_logistic()] or [laplace()].
 #' @param correct `"none"` (default): by Laplace's method. `"importance"`:
@@ -27,8 +27,8 @@
 #'   the data, among these).
 #' @section Errors: `gibbsite_error_argument` for fits that are not Laplace
 #'   approximations of the same response, or that have no evidence;
-#'   `gibbsite_error_state` for a fit without its data, of which that cannot be
-#'   told.
+#'   `gibbsite_error_state` for a fit without its data, whose response cannot be
+#'   compared.
 #' @references
 #' Kass RE, Raftery AE (1995). Bayes factors. *Journal of the American
 #' Statistical Association* 90, 773-795. \doi{10.1080/01621459.1995.10476572}

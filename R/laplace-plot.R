@@ -9,8 +9,7 @@
 #' @param variables `NULL` for all parameters, or some of their names.
 #' @param ... Graphical parameters.
 #' @return `x`, invisibly.
-#' @section Errors: `gibbsite_error_argument` for a type or a variable that
-#'   there is not.
+#' @section Errors: `gibbsite_error_argument` for an unknown type or variable.
 #' @seealso [plot.laplace_logistic()] for logistic regressions.
 #' @examples
 #' # a known density

@@ -11,11 +11,12 @@ laplace_sd <- function(model) sqrt(diag(laplace_covariance(model)))
 #' Mode, covariance and intervals of a Laplace approximation
 #'
 #' `coef()` is the mode of the posterior (MAP) and `vcov()` the covariance
-#' matrix \eqn{\Sigma}{Sigma}, the inverse of minus the Hessian of the log
-#' density there: mean and covariance of the normal approximation, also of a fit
-#' with `correct = "importance"`. They are a start and a proposal for any other
-#' sampler. `confint()` gives central intervals: of the normal approximation, or
-#' for a corrected fit between quantiles of its draws.
+#' matrix \eqn{\Sigma}{Sigma}, the inverse of the negative Hessian of the log
+#' density there. They are the mean and covariance of the normal approximation,
+#' also for a fit with `correct = "importance"`, and can serve as the start and
+#' the proposal of another sampler. `confint()` gives central intervals of the
+#' normal approximation; for a corrected fit their ends are quantiles of its
+#' draws.
 #'
 #' @param object A fit of [laplace_logistic()] or [laplace()].
 #' @param parm Names or numbers of parameters; default all.
@@ -24,8 +25,8 @@ laplace_sd <- function(model) sqrt(diag(laplace_covariance(model)))
 #' @param ... Not used.
 #' @return `coef()`: a vector with names; `vcov()`: a matrix with names;
 #'   `confint()`: a matrix with a row for each parameter and two columns.
-#' @section Errors: `gibbsite_error_argument` for parameters that there are not
-#'   and a level out of range.
+#' @section Errors: `gibbsite_error_argument` for unknown parameters and a level
+#'   out of range.
 #' @seealso [importance_check()] for how far these can be trusted.
 #' @examples
 #' fit <- laplace_logistic(am ~ wt, mtcars, seed = 1)
@@ -206,7 +207,7 @@ print_check_line <- function(x) {
 
 #' Summary of a Laplace approximation
 #'
-#' The mode and standard deviations of the normal approximation beside mean,
+#' Shows the mode and standard deviations of the normal approximation, the mean,
 #' standard deviation and quantiles of the draws, the log evidence, and the
 #' check of the approximation, [importance_check()], with its advice. For a fit
 #' with `correct = "importance"` the draws are those of the posterior; R-hat and
@@ -221,8 +222,8 @@ print_check_line <- function(x) {
 #'   and the columns `variable`, `map`, `map_sd`, `mean`, `sd`, the quantiles
 #'   (`q2.5`, ...), and for a corrected fit `rhat`, `ess_bulk`, `ess_tail`. The
 #'   attribute `importance` is the check, or `NULL` for a fit without its data.
-#' @section Errors: `gibbsite_error_argument` for variables that there are not
-#'   and for `probs` outside 0 to 1.
+#' @section Errors: `gibbsite_error_argument` for unknown variables and for
+#'   `probs` outside 0 to 1.
 #' @examples
 #' fit <- laplace_logistic(am ~ wt, mtcars, seed = 1)
 #' summary(fit)

@@ -15,45 +15,45 @@
 #'   \tfrac{p}{2} \log 2\pi + \tfrac12 \log |\Sigma|.}{
 #'   log integral of q ~ log q(map) + p/2 log(2 pi) + 1/2 log |Sigma|.}
 #' When \eqn{q} is likelihood times prior, the integral is the evidence
-#' (marginal likelihood). The result is an approximation, and the fit says so;
-#' [importance_check()] measures how good it is, and `correct = "importance"`
-#' draws from the density itself.
+#' (marginal likelihood). The result is an approximation, and the printed fit
+#' says so. [importance_check()] measures its quality, and `correct =
+#' "importance"` draws from the density itself.
 #'
-#' The mode is searched by [stats::optim()] and then by Newton's method with
-#' step halving, until the next step would raise the log density by less than
-#' 1e-10. Derivatives that are not given are computed numerically, by the
-#' numDeriv package (Richardson's extrapolation), for which `log_density` must
-#' be finite and smooth around the mode. A density is best given in parameters
-#' without bounds (a log standard deviation, a logit), in which it is also
-#' closer to a normal one; mind the Jacobian.
+#' The mode is found by [stats::optim()] and then by Newton's method with step
+#' halving, until the next step would raise the log density by less than 1e-10.
+#' Derivatives that are not given are computed numerically, by the numDeriv
+#' package (Richardson's extrapolation), for which `log_density` must be finite
+#' and smooth around the mode. Use parameters without bounds (a log standard
+#' deviation, a logit): the density is then also closer to a normal density.
+#' Remember to include the Jacobian.
 #'
 #' @section Stored quantities:
 #' One column for each parameter, under the names of `init`; without names
 #' `theta[1]`, `theta[2]`, ...
 #'
-#' @section What the fit is good for later:
-#' [coef()] gives the mode and [vcov()] the covariance matrix, both under the
-#' names of `init`: a start and a proposal for any sampler. The draws are
-#' independent, so that there is no burn-in and nothing that could fail to
-#' converge; R-hat tells nothing about the error of the approximation.
+#' @section Use of the fit: [coef()] gives the mode and [vcov()] the covariance
+#' matrix, both with the names of `init`; they can serve as the start and the
+#' proposal of another sampler. The draws are independent, so that there is no
+#' burn-in and convergence is not a question. R-hat says nothing about the error
+#' of the approximation.
 #'
 #' @section Correction:
 #' With `correct = "importance"` each chain is an iterated sampling importance
 #' resampling (Andrieu, Lee and Vihola 2018): every sweep draws 15 points from a
 #' multivariate t distribution with 5 degrees of freedom, with
 #' \eqn{\hat\theta}{the mode} as its centre and \eqn{\Sigma}{Sigma} as its
-#' scale; adds the current point; and picks one of the 16 with probability in
-#' proportion to its weight, density over t density. This leaves the density
-#' itself invariant, whatever the approximation; how well the chain moves
-#' depends on it, and is judged by R-hat and effective sample sizes as of any
-#' chain. (The chain is uniformly ergodic where the weights are bounded, as they
-#' are for posteriors with normal priors. Weights of normal proposals need not
-#' be.) The first 20 sweeps are burn-in. It takes 15 evaluations of the density
-#' a draw.
+#' scale, adds the current point, and chooses one of the 16 with probability
+#' proportional to its weight, the density divided by the t density. This leaves
+#' the density itself invariant for any approximation. A poor approximation only
+#' makes the chain mix slowly, and R-hat and effective sample sizes show this as
+#' for any chain. (The chain is uniformly ergodic if the weights are bounded, as
+#' they are for posteriors with normal priors. With normal proposals the weights
+#' need not be bounded.) The first 20 sweeps are burn-in. A draw takes 15
+#' evaluations of the density.
 #'
 #' @param log_density A function of one numeric vector, with the names of
 #'   `init`, that returns the log density up to a constant: one number, `-Inf`
-#'   where the density is zero. The constant matters for the evidence alone.
+#'   where the density is zero. Only the evidence depends on the constant.
 #' @param init Where the search starts: finite numbers, with or without names;
 #'   the density must be positive there.
 #' @param gradient,hessian `NULL`, or functions like `log_density` that return
@@ -67,15 +67,15 @@
 #' @return An object of class `laplace`, a `gibbsite_fit` and a
 #'   [coda::mcmc.list]. It answers [coef()], [vcov()], [confint()],
 #'   [summary()][summary.laplace], [plot()][plot.laplace], [importance_check()],
-#'   [log_evidence()], [anova()][anova.laplace] and whatever else a
-#'   [gibbsite_fit] does.
+#'   [log_evidence()], [anova()][anova.laplace] and all methods of a
+#'   [gibbsite_fit].
 #' @section Errors:
 #' `gibbsite_error_argument` for arguments of the wrong kind and a start where
 #' the density is zero; `gibbsite_error_numeric` when `log_density`, `gradient`
-#' or `hessian` fails, or returns NaN or the wrong number of values, when there
-#' is no maximum to be found, when the Hessian at the point found is not
-#' negative definite, and when `gradient` or `hessian` turns out there not to be
-#' that of `log_density`. Each says at which point.
+#' or `hessian` fails, or returns NaN or the wrong number of values, when no
+#' maximum is found, when the Hessian at the point found is not negative
+#' definite, and when `gradient` or `hessian` there differs from the derivatives
+#' of `log_density`. Each error names the point.
 #' @references
 #' Tierney L, Kadane JB (1986). Accurate approximations for posterior moments
 #' and marginal densities. *Journal of the American Statistical Association* 81,

@@ -5,8 +5,8 @@
 #' `"terms"`: the most probable terms of each topic, with intervals of two
 #' posterior standard deviations. `"prevalence"`: each topic's share of all
 #' tokens with the interval that holds it with probability `level`, and its top
-#' terms. `"map"`: the topics in the plane, so that their Hellinger distances
-#' are kept as well as can be ([stats::cmdscale()]), with areas in proportion to
+#' terms. `"map"`: the topics as points in the plane whose distances approximate
+#' the Hellinger distances ([stats::cmdscale()]), with areas proportional to
 #' their shares.
 #'
 #' @param x A fit made by [gibbs_lda()].

@@ -30,30 +30,30 @@ fold_in_topics <- function(fit, draws, call, topics = chain_topics(fit)) {
 
 #' Topics of documents
 #'
-#' The shares \eqn{\theta} of topics in the documents of the fit, or in new
-#' documents. For new documents a Gibbs chain of their tokens' topics runs
-#' conditional on the topics of the fit, \eqn{\theta} being integrated out:
-#' \eqn{P(z_i = t \mid z_{-i}) \propto (n_{dt}^{-i} + \alpha_t) \phi_{t w_i}}{
-#' P(z_i = t | z_-i) proportional to (n_dt^-i + alpha_t) phi_{t w_i}}. The fit
-#' itself is not changed by them.
+#' Gives the shares \eqn{\theta} of topics in the documents of the fit, or in
+#' new documents. For new documents a Gibbs chain draws their tokens' topics
+#' given the topics of the fit, with \eqn{\theta} integrated out: \eqn{P(z_i = t
+#' \mid z_{-i}) \propto (n_{dt}^{-i} + \alpha_t) \phi_{t w_i}}{ P(z_i = t |
+#' z_-i) proportional to (n_dt^-i + alpha_t) phi_{t w_i}}. New documents do not
+#' change the fit.
 #'
-#' The chain runs once for each chain of the fit, given the posterior mean of
-#' \eqn{\phi} and \eqn{\alpha}; where `keep = "phi"` stored the draws, once for
-#' each of `draws` of them, so that their uncertainty is part of the result.
-#' The chains' topics are matched as in [topic_estimates()], whose numbers of
-#' topics the result has.
+#' The chain runs once for each chain of the fit, given the posterior means of
+#' \eqn{\phi} and \eqn{\alpha}. If `keep = "phi"` stored the draws, it runs once
+#' for each of `draws` of them, and the result includes their uncertainty. The
+#' chains' topics are matched as in [topic_estimates()], and the result numbers
+#' them in the same way.
 #'
 #' @param object A fit made by [gibbs_lda()].
 #' @param newdata `NULL` for the documents of the fit, or new ones in any form
-#'   that [gibbs_lda()] takes. Terms are matched by name; those that the fit
-#'   does not know are left out, with a message. A document without a known term
-#'   has the prior.
+#'   that [gibbs_lda()] takes. Terms are matched by name; terms that are not in
+#'   the fit are left out, with a message. A document without a known term gets
+#'   the prior.
 #' @param type `"mean"` (default): posterior means; `"sd"`: posterior standard
 #'   deviations; `"draws"`: draws of \eqn{\theta}.
-#' @param draws Whole number (default 100): how many draws, for
-#'   `type = "draws"`, and of how many stored draws of \eqn{\phi} to make use.
-#' @param burnin,sweeps Whole numbers: sweeps of the chain that are left out,
-#'   and that follow.
+#' @param draws Whole number (default 100): the number of draws for `type =
+#'   "draws"`, and the number of stored draws of \eqn{\phi} to use.
+#' @param burnin,sweeps Whole numbers: the numbers of sweeps discarded first and
+#'   of sweeps kept.
 #' @param ... Not used.
 #' @return A matrix, documents x topics; for `"draws"` an array, draws x
 #'   documents x topics. Random numbers come from R's generator.
@@ -164,38 +164,39 @@ fitted_shares <- function(fit, type, draws, call) {
 
 #' Held-out perplexity
 #'
-#' How well a fit predicts documents that it has not seen: the exponential of
-#' the negative mean log probability of a token. The lower the better; the
-#' number of terms is that of a guess with equal probabilities.
+#' Measures how well a fit predicts documents that were not part of it.
+#' Perplexity is the exponential of the negative mean log probability of a
+#' token. Lower is better; a model in which all terms are equally probable has a
+#' perplexity equal to the number of terms.
 #'
 #' * `"completion"` (document completion): the tokens of each document are split
 #'   at random in two halves. A chain as in [predict.gibbs_lda()] on the first
 #'   half gives the posterior of the shares \eqn{\theta_d}; the second half is
 #'   scored by the posterior mean of \eqn{\sum_t \theta_{dt} \phi_{tw}}{sum_t
 #'   theta_dt phi_tw}, over that chain and over the topics of all chains of the
-#'   fit. Half of each document thus informs on its topics, and no token is
-#'   scored that helped to find them.
+#'   fit. So one half of each document is used to estimate its topics, and only
+#'   the other half is scored.
 #' * `"left_to_right"` (Wallach et al. 2009, algorithm 3): an unbiased estimate
 #'   of the probability of each whole document given \eqn{\phi} and
-#'   \eqn{\alpha}, by `particles` particles. Its time grows with the square of
-#'   the documents' length.
+#'   \eqn{\alpha}, with `particles` particles. The computing time grows with the
+#'   square of the documents' length.
 #'
 #' @inheritParams topic_estimates
 #' @param newdata Documents that were not part of the fit, in any form that
 #'   [gibbs_lda()] takes.
 #' @param method `"completion"` (default) or `"left_to_right"`.
-#' @param draws Whole number (default 100): of how many stored draws of
-#'   \eqn{\phi} to make use, where `keep = "phi"` stored them; otherwise the
-#'   posterior mean of each chain serves.
-#' @param burnin,sweeps Whole numbers: for `"completion"`, sweeps of the chain
-#'   that are left out, and that follow.
-#' @param particles Whole number: for `"left_to_right"`.
+#' @param draws Whole number (default 100): the number of stored draws of
+#'   \eqn{\phi} to use if `keep = "phi"` stored them; otherwise the posterior
+#'   mean of each chain is used.
+#' @param burnin,sweeps Whole numbers: for `"completion"`, the numbers of sweeps
+#'   discarded first and of sweeps kept.
+#' @param particles Whole number: the number of particles of `"left_to_right"`.
 #' @return A data frame of one row: `perplexity`, `se` (its standard error over
 #'   documents), `log_lik` (mean log probability of a token), `tokens` and
 #'   `documents` (that were scored) and `method`. Random numbers come from R's
 #'   generator.
-#' @section Errors: `gibbsite_error_argument` for invalid counts, and for
-#'   documents none of which can be scored.
+#' @section Errors: `gibbsite_error_argument` for invalid counts, and if no
+#'   document can be scored.
 #' @references
 #' Wallach HM, Murray I, Salakhutdinov R, Mimno D (2009). Evaluation methods for
 #' topic models. *ICML* 26, 1105-1112. \doi{10.1145/1553374.1553515}
@@ -328,15 +329,15 @@ perplexity_row <- function(scored, method) {
 #' phi_{t w_i}}, under each draw; for new documents \eqn{\theta} is integrated
 #' out, by the left-to-right estimate of [held_out_perplexity()].
 #' `posterior_predict()` draws new words for the documents of the fit, as many
-#' as they have. To compare numbers of topics, [held_out_perplexity()] on
-#' documents left out of the fit serves better than `loo()`: a document has
-#' parameters of its own.
+#' as they have. To compare numbers of topics, use [held_out_perplexity()] on
+#' documents left out of the fit rather than `loo()`: each document has its own
+#' parameters, so that leaving one out changes its posterior much.
 #'
 #' @param object A fit made by [gibbs_lda()] with `keep = c("theta", "phi")`
 #'   (for new documents `keep = "phi"`).
 #' @param newdata `NULL` for the documents of the fit, or new ones.
-#' @param draws `NULL` for all draws, or a whole number: so many, spread evenly
-#'   over the chains' draws.
+#' @param draws `NULL` for all draws, or the number of draws to use, spread
+#'   evenly over the chains' draws.
 #' @param particles Whole number: see [held_out_perplexity()].
 #' @param ... Not used.
 #' @return `log_lik()`: a matrix, draws x documents. `posterior_predict()`: a

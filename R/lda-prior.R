@@ -8,11 +8,11 @@
 #' for the topics' shares \eqn{\theta_d} of each document and the terms'
 #' probabilities \eqn{\phi_t} in each topic.
 #'
-#' A number stands for a symmetric Dirichlet distribution, every concentration
-#' being that number; several numbers for an asymmetric one. A concentration
-#' that is not known is given a prior of its own, [uniform_prior()] or
-#' [gamma_prior()], and is then a symmetric one that is drawn with the rest.
-#' The default for \eqn{\alpha} is Uniform(0, 10).
+#' One number means a symmetric Dirichlet distribution, in which every
+#' concentration is that number; several numbers mean an asymmetric one. An
+#' unknown concentration has a prior, [uniform_prior()] or [gamma_prior()]; the
+#' Dirichlet distribution is then symmetric, and the concentration is drawn with
+#' the other unknowns. The default for \eqn{\alpha} is Uniform(0, 10).
 #'
 #' @param alpha A positive number, `k` positive numbers, or a prior of a number:
 #'   the concentration of topics in documents. Numbers lie between 1e-20 and

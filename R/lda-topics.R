@@ -65,17 +65,18 @@ match_topics <- function(fit, topics = chain_topics(fit),
 #'
 #' `topic_estimates()` gives the posterior means and standard deviations of the
 #' topics' distributions over terms and of the documents' shares of topics.
-#' They are accumulated as the chains run, over all kept draws, and include the
-#' uncertainty of the Dirichlet distributions given the tokens' topics.
+#' They are accumulated over all kept draws as the chains run, and include the
+#' variance of the Dirichlet distributions given the tokens' topics.
 #'
-#' Chains number their topics differently. Those of each chain are paired with
-#' those of the chain with the highest mean log joint density, so that the sum
-#' of the affinities \eqn{\sum_w \sqrt{\phi_{tw} \phi'_{tw}}}{sum_w sqrt(phi_tw
-#' phi'_tw)} of the pairs is largest, and the results are averaged over the
-#' chains, the standard deviation with what the chains differ by. `affinity`
-#' tells how well the pairs agree: 1 for the same distribution, 0 for no term in
-#' common. Where it is low (below about 0.7) the chains found different topics,
-#' and their average is of little use: look at one chain, by `chain`.
+#' Chains number their topics differently. The topics of each chain are paired
+#' with those of the chain with the highest mean log joint density; the pairing
+#' maximises the sum of the affinities \eqn{\sum_w \sqrt{\phi_{tw}
+#' \phi'_{tw}}}{sum_w sqrt(phi_tw phi'_tw)} of the pairs. The results are then
+#' averaged over the chains, and the standard deviation includes the differences
+#' between chains. `affinity` measures how well the pairs agree: 1 for the same
+#' distribution, 0 for no term in common. If it is low (below about 0.7), the
+#' chains found different topics, and their average is of little use. Then look
+#' at a single chain, with the argument `chain`.
 #'
 #' @param fit A fit made by [gibbs_lda()].
 #' @param chain `NULL` (default): all chains, matched and averaged. Or the
@@ -84,8 +85,8 @@ match_topics <- function(fit, topics = chain_topics(fit),
 #'   (documents x topics), `share` (of each topic in all tokens), `affinity`
 #'   (chains x topics), `order` (chains x topics: the number that the topic has
 #'   in the chain's columns), `switched` (chains x topics: the share of kept
-#'   draws in which most of the tokens that the topic had at the first kept draw
-#'   were in another). The largest topic is the first.
+#'   draws in which most of the tokens that were in the topic at the first kept
+#'   draw are in one other topic). The largest topic is the first.
 #' @section Errors: `gibbsite_error_argument` for anything but a fit of
 #'   [gibbs_lda()] and a chain that is not there.
 #' @references
@@ -269,7 +270,7 @@ as.data.frame.lda_top_terms <- function(x, ...) {
 #'
 #' The Hellinger distance \eqn{\sqrt{1 - \sum_w \sqrt{\phi_{tw} \phi_{sw}}}}{
 #' sqrt(1 - sum_w sqrt(phi_tw phi_sw))} between the mean distributions of each
-#' two topics: 0 for the same, 1 for no term in common.
+#' pair of topics: 0 for the same distribution, 1 for no term in common.
 #'
 #' @inheritParams topic_estimates
 #' @return An object of class `dist`.
@@ -336,7 +337,7 @@ alpha_of_draw <- function(model, draws, s) {
 
 #' Coherence of topics
 #'
-#' How often the top terms of a topic occur in the same documents. With
+#' Measures how often the top terms of a topic occur in the same documents. With
 #' \eqn{D(w)} documents that have term \eqn{w}, \eqn{D(v, w)} that have both, of
 #' \eqn{D} in all, and the top terms \eqn{w_1, \dots, w_n}, most probable first:
 #'
@@ -350,10 +351,10 @@ alpha_of_draw <- function(model, draws, s) {
 #'
 #' @inheritParams topic_estimates
 #' @param n Whole number, at least 2 (default 10): how many top terms.
-#' @param x `NULL` for the documents of the fit, or others in which the terms
-#'   are to be counted.
+#' @param x `NULL` for the documents of the fit, or other documents in which to
+#'   count the terms.
 #' @return A data frame with the columns `topic`, `umass`, `npmi` and `terms`.
-#'   The higher the more coherent.
+#'   Higher values mean a more coherent topic.
 #' @section Errors: As for [topic_estimates()]; a fit without its data needs
 #'   `x`.
 #' @references
@@ -430,7 +431,8 @@ coherence_of <- function(together, documents) {
 
 #' A fit for LDAvis
 #'
-#' The arguments that `LDAvis::createJSON()` takes, by their names there.
+#' Returns the arguments of `LDAvis::createJSON()`, under the names that it
+#' uses.
 #'
 #' @inheritParams topic_estimates
 #' @return A list: `phi` (topics x terms), `theta` (documents x topics),

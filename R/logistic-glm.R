@@ -4,24 +4,25 @@
 #' Fitted values, residuals and data of a logistic regression
 #'
 #' `fitted()` are the posterior predictive probabilities of the observations,
-#' `predict(fit, type = "response")`. `residuals()` are differences between the
-#' observed proportions of success and these: as they are (`"response"`),
-#' divided by their binomial standard deviation (`"pearson"`), or square roots
-#' of the contributions to the deviance with their sign (`"deviance"`).
-#' `simulate()` makes new responses from the posterior predictive distribution,
-#' each from a draw of its own. `logLik()` is the log-likelihood at the mode,
-#' with the number of coefficients as its degrees of freedom (a prior makes it
-#' fewer in effect), so that [stats::AIC()] can be compared with that of
-#' [stats::glm()]; for model comparison see [log_evidence()] and `loo()`.
+#' `predict(fit, type = "response")`. `residuals()` are the differences between
+#' the observed proportions of success and the fitted values (`"response"`),
+#' these differences divided by their binomial standard deviation (`"pearson"`),
+#' or the square roots of the contributions to the deviance with the sign of the
+#' difference (`"deviance"`). `simulate()` draws new responses from the
+#' posterior predictive distribution, each data set from a different draw.
+#' `logLik()` is the log-likelihood at the mode, with the number of coefficients
+#' as its degrees of freedom (with a prior the effective number is smaller), so
+#' that [stats::AIC()] can be compared with that of [stats::glm()]; for model
+#' comparison see [log_evidence()] and `loo()`.
 #'
 #' `formula()`, `terms()`, `model.frame()`, `model.matrix()`, `family()` and
-#' `nobs()` give what they say.
+#' `nobs()` return these parts of the fit as for [stats::glm()].
 #'
 #' @param object,formula,x A fit of [laplace_logistic()].
 #' @param type `"deviance"` (default), `"pearson"` or `"response"`.
 #' @param nsim Whole number, 1 or more: how many data sets.
-#' @param seed `NULL`, or a whole number for [set.seed()]; R's generator is then
-#'   put back as it was.
+#' @param seed `NULL`, or a whole number for [set.seed()]; the state of R's
+#'   generator is then restored.
 #' @param ... Not used.
 #' @return Vectors with the names of the rows, of the length of the data (rows
 #'   left out by [stats::na.exclude()] are `NA`); `simulate()` a data frame with
@@ -226,12 +227,12 @@ update.laplace_logistic <- function(object,
 #' @param conf.level Number between 0 and 1, default 0.95: the posterior
 #'   probability of the interval.
 #' @param ... Not used.
-#' @return The data frame with the columns `.fitted` (probability of success),
-#'   `.sd`, `.lower` and `.upper` beside it, and for the fit's own data `.resid`
+#' @return The data frame with the added columns `.fitted` (probability of
+#'   success), `.sd`, `.lower` and `.upper`, and for the fit's own data `.resid`
 #'   (deviance residuals).
 #' @section Errors: `gibbsite_error_argument` when `data` has another number of
-#'   rows than the data of the fit, and what [predict.laplace_logistic()]
-#'   raises.
+#'   rows than the data of the fit, and the errors of
+#'   [predict.laplace_logistic()].
 #' @examples
 #' fit <- laplace_logistic(am ~ wt, mtcars, seed = 1)
 #' head(augment(fit))

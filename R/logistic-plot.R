@@ -7,10 +7,10 @@
 #'   more than two values are shown per standard deviation of the column, so
 #'   that they can be compared.
 #' * `"response"`: the probability of success along one variable, with the band
-#'   that holds it pointwise with probability `level`; other numeric variables
-#'   at their means, factors at their most frequent level. Ticks above and below
-#'   are the successes and failures; for counts points are the observed
-#'   proportions. A factor is shown level by level.
+#'   that holds it pointwise with probability `level`. Other numeric variables
+#'   are set to their means, factors to their most frequent level. Ticks above
+#'   and below are the successes and failures; for counts, points are the
+#'   observed proportions. A factor is shown level by level.
 #' * `"calibration"`: observations in groups of similar predicted probability;
 #'   their observed proportion of successes against the predicted one, with the
 #'   interval that holds the proportion with probability `level` if the model is
@@ -20,16 +20,16 @@
 #' @param x A fit of [laplace_logistic()].
 #' @param type One of the above.
 #' @param variable For `"response"`: the name of a variable; default the one
-#'   whose effect is the clearest.
+#'   with the largest effect relative to its standard deviation.
 #' @param level Number between 0 and 1, default 0.95.
-#' @param variables For `"coefficients"` and chains: `NULL`, or some names of
+#' @param variables For `"coefficients"` and chains: `NULL`, or names of
 #'   coefficients.
 #' @param groups For `"calibration"`: whole number, at least 2, of groups;
 #'   default 10, fewer with fewer than 100 observations.
 #' @param ... Graphical parameters.
 #' @return `x`, invisibly.
 #' @section Errors: `gibbsite_error_argument` for an unknown type or variable;
-#'   `gibbsite_error_state` where the data are needed and the fit does not hold
+#'   `gibbsite_error_state` if the data are needed and the fit does not hold
 #'   them.
 #' @examples
 #' fit <- laplace_logistic(am ~ wt + qsec, mtcars, seed = 1)

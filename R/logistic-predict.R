@@ -225,27 +225,28 @@ logistic_sd <- function(m, s) {
 
 #' Predictions of a logistic regression
 #'
-#' Predictions for the data of the fit or new ones, from the whole posterior and
-#' not its mode alone. `"response"` is the posterior predictive probability of
-#' success
+#' Predictions for the data of the fit or for new data. They average over the
+#' whole posterior and do not use its mode alone. `"response"` is the posterior
+#' predictive probability of success
 #' \deqn{P(y = 1 \mid x) = \int \sigma(x^\top w + o)\, p(w \mid y)\, dw
 #'   = E\, \sigma(m + s Z), \quad m = x^\top \hat w + o, \quad
 #'   s^2 = x^\top \Sigma x, \quad Z \sim \mathrm{N}(0, 1),}{
 #'   P(y = 1 | x) = integral of sigma(x'w + o) p(w | data) dw
 #'   = E sigma(m + s Z), m = x'map + o, s^2 = x' Sigma x, Z ~ N(0, 1),}
-#' which is nearer to 1/2 than \eqn{\sigma(m)}{sigma(m)}, the more so the larger
-#' \eqn{s}. The integral has an error below 1e-13 for any \eqn{m} and \eqn{s}:
-#' the logistic function is a mixture of normal distribution functions
-#' (Stefanski 1991), which a normal distribution of its argument leaves one.
+#' This probability is nearer to 1/2 than \eqn{\sigma(m)}{sigma(m)}, and the
+#' more so the larger \eqn{s} is. The integral has an error below 1e-13 for any
+#' \eqn{m} and \eqn{s}: the logistic function is a mixture of normal
+#' distribution functions (Stefanski 1991), and the mean of each of these over a
+#' normally distributed argument is again a normal distribution function.
 #'
-#' Of a fit with `correct = "importance"` means, standard deviations and
+#' For a fit with `correct = "importance"`, means, standard deviations and
 #' intervals are those of the draws.
 #'
 #' @param object A fit of [laplace_logistic()].
 #' @param newdata `NULL` for the data of the fit, or new observations: a data
 #'   frame with the formula's variables; for a fit of a matrix, a matrix with
-#'   its columns, by name where it has their names. Rows with missing values
-#'   have missing predictions.
+#'   the same columns, matched by name if it has column names. Rows with missing
+#'   values have missing predictions.
 #' @param type `"link"` (default, as in [stats::predict.glm()]): the linear
 #'   predictor; `"response"`: the probability of success; `"class"`: the more
 #'   probable outcome, in the form of the fit's response.
@@ -257,12 +258,12 @@ logistic_sd <- function(m, s) {
 #'   a number for each row, or one for all.
 #' @param ... Not used.
 #' @return A vector with the names of the rows; with `interval` a data frame
-#'   with the columns `mean`, `sd`, `lower` and `upper`; for `"class"` a factor,
-#'   or what the response was: a logical vector, or numbers 0 and 1. Each
-#'   observation's prediction is the same, to the last bit, whatever others are
-#'   asked for with it (of a fit with factors of the same levels).
+#'   with the columns `mean`, `sd`, `lower` and `upper`; for `"class"` the type
+#'   of the response: a factor, a logical vector, or numbers 0 and 1. The other
+#'   observations in `newdata` do not change a bit of an observation's
+#'   prediction (if factors have the same levels).
 #' @section Errors: `gibbsite_error_argument` for variables that are missing, of
-#'   another kind, or with levels that the fit has not seen
+#'   another kind, or with levels that are not in the fit
 #'   (`gibbsite_error_level`), and for `newdata = NULL` when the fit does not
 #'   hold its data.
 #' @references
@@ -389,16 +390,17 @@ as_class <- function(model, probability, call) {
 #' (`posterior_linpred()`), its probability of success (`posterior_epred()`), a
 #' new response (`posterior_predict()`: the number of successes), or the log
 #' probability of the response that was observed (`log_lik()`). `loo()` and
-#' `waic()` estimate from the last how well new observations would be predicted;
-#' `pp_check()` shows the responses beside replicated ones; `bayes_R2()` is, for
-#' each draw, the share of the variance of the predicted probabilities in it and
-#' the binomial variance together (Gelman et al. 2019).
+#' `waic()` use `log_lik()` to estimate how well new observations would be
+#' predicted. `pp_check()` compares the responses with replicated ones.
+#' `bayes_R2()` gives for each draw the variance of the predicted probabilities
+#' divided by the sum of this variance and the binomial variance (Gelman et al.
+#' 2019).
 #'
 #' @param object A fit of [laplace_logistic()].
 #' @param newdata,offset As in [predict.laplace_logistic()]; for `log_lik()`
 #'   with the response.
-#' @param draws `NULL` for all draws (`pp_check()`: for at most 50), or a whole
-#'   number: so many, spread evenly over the chains' draws.
+#' @param draws `NULL` for all draws (`pp_check()`: for at most 50), or the
+#'   number of draws to use, spread evenly over the chains' draws.
 #' @param transform `FALSE` (default); `TRUE` is `posterior_epred()`.
 #' @param trials For `posterior_predict()` with `newdata`: the number of trials
 #'   of each row, one number or several; default 1.
@@ -406,9 +408,9 @@ as_class <- function(model, probability, call) {
 #' @param ... Not used; for `pp_check()` passed to bayesplot.
 #' @return A matrix, draws x observations (chain after chain); `bayes_R2()` a
 #'   vector, a number for each draw; `pp_check()` a plot. Weights of the
-#'   observations count in `log_lik()` of the fit's own data only.
+#'   observations are used only in `log_lik()` of the fit's own data.
 #' @section Errors: `gibbsite_error_argument` for more draws than there are, and
-#'   what [predict.laplace_logistic()] raises.
+#'   the errors of [predict.laplace_logistic()].
 #' @references
 #' Gelman A, Goodrich B, Gabry J, Vehtari A (2019). R-squared for Bayesian
 #' regression models. *The American Statistician* 73, 307-309.

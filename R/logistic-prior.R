@@ -7,28 +7,29 @@
 #' \deqn{w \sim \mathrm{N}(0, c I)}{w ~ N(0, c I)}
 #' for one number `c`, \eqn{\mathrm{N}(0, \mathrm{diag}(c))}{N(0, diag(c))} for
 #' several, \eqn{\mathrm{N}(0, C)}{N(0, C)} for a covariance matrix. The
-#' intercept has a variance of its own, `intercept_c`.
+#' intercept has a separate variance, `intercept_c`.
 #'
-#' What is left `NULL` is completed from the predictors at the fit, never from
+#' Fields left `NULL` are completed at the fit from the predictors, never from
 #' the response, and [prior_summary()] shows the values used:
 #'
-#' * `c`: \eqn{(2.5 / s_j)^2} for a predictor of standard deviation \eqn{s_j}: a
-#'   standard deviation of 2.5 for the change in log-odds with one standard
-#'   deviation of the predictor. That is weak (a change by 5, from odds of 1 to
-#'   12 to odds of 12 to 1, is two standard deviations), and does not depend on
-#'   the predictor's unit. Gelman et al. (2008) discuss the scale.
+#' * `c`: \eqn{(2.5 / s_j)^2} for a predictor with standard deviation \eqn{s_j}.
+#'   The change in log-odds for one standard deviation of the predictor then has
+#'   a prior standard deviation of 2.5. This prior is weak (a change by 5, from
+#'   odds of 1 to 12 to odds of 12 to 1, is two standard deviations), and does
+#'   not depend on the predictor's unit. Gelman et al. (2008) discuss the scale.
 #' * `intercept_c`: \eqn{10^2 + \sum_j c_j m_j^2}, with \eqn{m_j} the mean of
 #'   predictor \eqn{j}: the variance that the intercept has when the log-odds at
 #'   the predictors' means are \eqn{\mathrm{N}(0, 10^2)}{N(0, 10^2)}. With a
 #'   matrix `c` the sum is \eqn{m^\top C m}{m'Cm}.
 #'
-#' A predictor that does not vary counts as an intercept when it is not zero
-#' (with \eqn{10^2 / m_j^2}), and has variance 1 when it is, with a message.
+#' A predictor that is constant and not zero is treated as an intercept (with
+#' variance \eqn{10^2 / m_j^2}). One that is zero everywhere gets the variance
+#' 1, with a message.
 #'
 #' @param c `NULL`, or the prior variance in squared units of the coefficients:
 #'   one positive number for every coefficient but the intercept; a vector, one
 #'   for each of them or, when `intercept_c` is `NULL`, for all coefficients in
-#'   the order of the model matrix (a vector with names is put in that order);
+#'   the order of the model matrix (a vector with names is reordered by name);
 #'   or a symmetric positive definite matrix of either size. `Inf` leaves a
 #'   coefficient without a prior (a flat one).
 #' @param intercept_c `NULL`, or the prior variance of the intercept: a positive

@@ -26,46 +26,46 @@
 #'   \log(1 + e^{\eta_i})\Bigr] + \log \mathrm{N}(w \mid 0, C),}{
 #'   L(w) = sum_i v_i [log choose(m_i, s_i) + s_i eta_i - m_i log(1 +
 #'   exp(eta_i))] + log N(w | 0, C),}
-#' and need not be whole numbers: a whole weight counts an observation so many
-#' times, any other one tempers it.
+#' and need not be whole numbers. A whole weight \eqn{v} counts an observation
+#' \eqn{v} times; other weights raise its likelihood to the power \eqn{v}.
 #'
 #' @section Search for the mode:
 #' `method = "newton"` takes steps \eqn{\Sigma(w) L'(w)}{Sigma(w) L'(w)}, each
-#' halved until \eqn{L} rises enough (Armijo's rule); since \eqn{L} is strictly
-#' concave it gets there from any `start`. With many observations the start is
-#' the mode for every so many-th of them. `method = "gradient"` is gradient
-#' ascent in units of each coefficient's largest curvature, with Barzilai and
-#' Borwein's first step and the same halving: no system of equations is solved
-#' on the way, and many more steps are taken. Both end when the mode is within
-#' 1e-8 posterior standard deviations (in the metric of \eqn{\Sigma^{-1}}) up to
-#' rounding.
+#' halved until \eqn{L} rises enough (Armijo's rule). Because \eqn{L} is
+#' strictly concave, the search converges from any `start`. With many
+#' observations it starts at the mode for an evenly spaced subset of them.
+#' `method = "gradient"` is gradient ascent in units of each coefficient's
+#' largest curvature, with Barzilai and Borwein's first step and the same
+#' halving. It solves no system of equations and takes many more steps. Both end
+#' when the mode is within 1e-8 posterior standard deviations (in the metric of
+#' \eqn{\Sigma^{-1}}) up to rounding.
 #'
 #' @section Without a prior:
-#' With `c = Inf` the mode is the maximum likelihood estimate, where there is
-#' one. Columns that are linear combinations of others are an error that names
-#' them. So are separated data, for which the likelihood has no maximum (Albert
-#' and Anderson 1984): when the search fails, a linear program decides exactly
-#' whether some combination of columns separates successes from failures, and
-#' the error names the columns (Konis 2007). Under a proper prior both are
-#' fine. The evidence is `NA` when any coefficient has a flat prior.
+#' With `c = Inf` the mode is the maximum likelihood estimate, if it exists.
+#' Columns that are linear combinations of others raise an error that names
+#' them. Separated data, for which the likelihood has no maximum (Albert and
+#' Anderson 1984), also raise an error. When the search fails, a linear program
+#' decides exactly whether some combination of columns separates successes from
+#' failures, and the error names the columns (Konis 2007). Under a proper prior
+#' neither is an error. The evidence is `NA` when any coefficient has a flat
+#' prior.
 #'
-#' @section How good it is:
-#' [importance_check()] weighs the draws against the posterior; `print()` and
-#' `summary()` say what it found. With `correct = "importance"` the chains draw
-#' from the posterior itself, by iterated sampling importance resampling, see
-#' [laplace()]; they then have a burn-in of 20 sweeps, and R-hat and effective
-#' sample sizes.
+#' @section Quality of the approximation: [importance_check()] computes
+#' importance weights of the draws; `print()` and `summary()` show the result.
+#' With `correct = "importance"` the chains draw from the posterior itself, by
+#' iterated sampling importance resampling, see [laplace()]; they then have a
+#' burn-in of 20 sweeps, and R-hat and effective sample sizes.
 #'
 #' @section Matrices:
-#' With a matrix `x` in place of the formula the columns are taken as they are:
-#' no intercept is added. Give a column of ones the name `"(Intercept)"` and it
-#' has the intercept's prior. A matrix of doubles is not copied; other numbers
-#' are converted first. Sparse matrices of the Matrix package stay sparse
+#' With a matrix `x` instead of a formula the columns are used as they are: no
+#' intercept is added. A column of ones named `"(Intercept)"` gets the
+#' intercept's prior. A matrix of doubles is not copied; other numbers are
+#' converted first. Sparse matrices of the Matrix package stay sparse
 #' (`dgCMatrix`; others are converted to it).
 #'
 #' @section Missing values:
-#' With a formula `na.action` is as in [stats::glm()], except that nothing is
-#' left out without a message; with a matrix the default is `"fail"`. NaN and
+#' With a formula `na.action` is as in [stats::glm()], except that a message
+#' says when rows are left out. With a matrix the default is `"fail"`. NaN and
 #' infinite values are errors in any case.
 #'
 #' @param x The matrix of predictors, `n x p`, dense or sparse; or a formula.
@@ -93,7 +93,7 @@
 #' @param draws Whole number: draws from the approximation in each chain.
 #' @param chains,cores,seed,checkpoint,stop_when,progress,keep_data As in
 #'   [running]. The draws of a chain are independent: there is no burn-in.
-#' @param ... Not used: anything else is an error.
+#' @param ... Not used: any further argument is an error.
 #' @return An object of class `laplace_logistic`, a `gibbsite_fit` and a
 #'   [coda::mcmc.list] whose columns are those of the model matrix.
 #' @section Errors:

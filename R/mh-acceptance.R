@@ -2,17 +2,19 @@
 
 #' Acceptance rates
 #'
-#' The share of steps that moved, by chain and block, in burn-in and after it.
-#' About 0.44 in one dimension and 0.234 in many is best for a random walk,
-#' 0.574 for a Langevin proposal; much more means steps too small, much less
-#' steps too large. An independence proposal should be near 1.
+#' The share of proposals that were accepted, by chain and block, during burn-in
+#' and after it. The best rates are about 0.44 in one dimension and 0.234 in
+#' many dimensions for a random walk, and 0.574 for a Langevin proposal. A much
+#' higher rate means that the steps are too small, a much lower one that they
+#' are too large. The rate of an independence proposal should be near 1.
 #'
 #' @param fit A fit made by [mh_sample()], or by [gibbs_sample()] with MH steps.
 #' @return A data frame with a row for each chain and block and the columns
 #'   `chain`, `block`, `steps` and `rate` (after burn-in), `burnin_steps` and
-#'   `burnin_rate`, and `scale` (the factor that a proposal has learned, 1 for
-#'   one that learns none). A rate of no steps is NA. The attribute `nan` holds
-#'   the number of NaNs that were taken for zero, by chain.
+#'   `burnin_rate`, and `scale` (the scale factor that an adaptive proposal has
+#'   reached, 1 for other proposals). The rate is NA if there were no steps. The
+#'   attribute `nan` holds the number of NaNs that were treated as zero density,
+#'   by chain.
 #' @section Errors: `gibbsite_error_argument` when `fit` is not such a fit.
 #' @seealso [coda::rejectionRate()] counts draws that repeat the one before.
 #' @examples
@@ -57,18 +59,18 @@ memory_table <- function(names, memories) {
 
 #' Every step of a run
 #'
-#' What [mh_sample()] did with `debug = TRUE`, step by step: from these numbers
-#' the chain can be built again by hand.
+#' Lists every step of [mh_sample()] with `debug = TRUE`. The chain can be
+#' recomputed by hand from these numbers.
 #'
 #' @param fit A fit made by [mh_sample()] with `debug = TRUE`.
 #' @return A list with a data frame for each chain, a row a step: `sweep`,
-#'   `block` (its number), `uniform` (the step is taken when its logarithm is
-#'   below `log_ratio`), `log_density` (of the proposal; `-Inf` also where
-#'   bounds kept it from being asked for), `log_target` (with the Jacobian),
-#'   `log_correction` (\eqn{\log q(x | y) - \log q(y | x)}{log q(x | y) - log
-#'   q(y | x)}), `log_ratio`, `accepted`, and the proposal, a column a
-#'   coordinate, on the scale on which proposals are made. A chain begins at
-#'   its entry of `inits`, where one was given.
+#'   `block` (its number), `uniform` (the proposal is accepted when its
+#'   logarithm is below `log_ratio`), `log_density` (of the proposal; also
+#'   `-Inf` if the proposal is out of bounds, where the density is not
+#'   evaluated), `log_target` (with the Jacobian), `log_correction` (\eqn{\log
+#'   q(x | y) - \log q(y | x)}{log q(x | y) - log q(y | x)}), `log_ratio`,
+#'   `accepted`, and the proposal, a column a coordinate, on the scale on which
+#'   proposals are made. If `inits` was given, a chain begins at its entry.
 #' @section Errors: `gibbsite_error_argument` for a fit without its steps.
 #' @examples
 #' fit <- mh_sample(function(x) -sum(x^2) / 2, 0, debug = TRUE, draws = 10,
@@ -104,12 +106,12 @@ mh_trace <- function(fit) {
 
 #' Posterior means of a fit's parameters
 #'
-#' The means of the kept draws over all chains, of the parameters that were
-#' kept.
+#' The means over the draws of all chains, of the parameters that were kept.
 #'
 #' @param object A fit made by [mh_sample()].
 #' @param ... Not used.
-#' @return A numeric vector, a number a parameter, with the parameters' names.
+#' @return A numeric vector with one number for each parameter, with the
+#' parameters' names.
 #' @seealso [summary()] for their standard errors.
 #' @examples
 #' fit <- mh_sample(function(x) -sum((x - 1:2)^2) / 2, c(a = 0, b = 0),

@@ -2,7 +2,7 @@
 
 #' A log density in compiled code
 #'
-#' Hands a function in C, C++ or Fortran to [mh_sample()] in the place of an R
+#' Lets [mh_sample()] use a function in C, C++ or Fortran instead of an R
 #' function:
 #' ```
 #' double f(const double *x, int d, void *data);
@@ -12,24 +12,24 @@
 #' contract in full, and
 #' `system.file("examples", "logistic.c", package = "gibbsite")` is an example.
 #'
-#' The value can be called as an R function of `x`, to try it out, to
-#' differentiate it or to find its maximum.
+#' The result can be called as an R function of `x`, to test it, to
+#' differentiate it or to maximise it.
 #'
 #' @section Where the function is found:
 #' * In a package, `native_density("mypackage", "f")`: registered for other
 #'   packages by `R_RegisterCCallable("mypackage", "f", (DL_FUNC) f)`, or else
 #'   visible in its shared object.
 #' * In a shared object, `native_density(dll = "f.so", symbol = "f")`: made by
-#'   `R CMD SHLIB f.c`; it is loaded where that has not been done.
-#' * At an external pointer, `native_density(pointer = p)`, such as compilers
-#'   inside a session make.
+#'   `R CMD SHLIB f.c`; it is loaded if it is not loaded yet.
+#' * At an external pointer, `native_density(pointer = p)`, for example from a
+#'   compiler inside the session.
 #'
-#' A package or a file is looked up anew in each process: chains on other
-#' cores, a fit read from a file and a resumed run find the function again, if
-#' the package or the file is there. Whether it still is the same code cannot be
-#' told. An external pointer is of this process alone: such a run cannot leave
-#' it, and in another session the density must be given again, as `log_density`
-#' of [extend()] or [resume()].
+#' A package or a file is looked up again in each process. Chains on other
+#' cores, a fit read from a file and a resumed run therefore find the function,
+#' if the package or the file is there. It is not possible to check that the
+#' code is still the same. An external pointer is valid in one process only: its
+#' chains cannot run in other processes, and in another session the density must
+#' be supplied again, as `log_density` of [extend()] or [resume()].
 #'
 #' @section Data:
 #' `data` is a named list of numeric vectors, matrices and arrays (a vector
@@ -38,12 +38,12 @@
 #' columns; they are never copied or changed.
 #'
 #' @section Values:
-#' As of an R function: `-Inf` where the density is zero; NaN and `Inf` stop the
-#' chain with the point at which they happened. The function must not raise an R
-#' error or a C++ exception. Interrupts are looked for between its calls.
+#' As for an R function: `-Inf` where the density is zero; NaN and `Inf` stop
+#' the chain with an error that names the point. The function must not raise an
+#' R error or a C++ exception. Interrupts are checked between its calls.
 #'
 #' @param package String: the name of an installed package. (A path or a
-#'   `DLLInfo` object is taken as `dll`.)
+#'   `DLLInfo` object is treated as `dll`.)
 #' @param symbol String: the name of the function.
 #' @param data `NULL` (default), a numeric vector, or a named list of numeric
 #'   vectors, matrices and arrays.
@@ -53,9 +53,9 @@
 #'   `NativeSymbolInfo`.
 #' @return A function of class `gibbsite_native_density`.
 #' @section Errors:
-#' `gibbsite_error_argument` where the arguments do not name one function that
-#' is there, or the data are not numbers; `gibbsite_error_state` in a process
-#' that does not find the function again.
+#' `gibbsite_error_argument` if the arguments do not name exactly one existing
+#' function, or the data are not numbers; `gibbsite_error_state` in a process
+#' that does not find the function.
 #' @seealso [mh_sample()]
 #' @examples
 #' # Logistic regression, compiled from the example's source

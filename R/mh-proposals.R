@@ -58,8 +58,9 @@ check_approximation <- function(x, arg, call) {
 #' \eqn{L} is diagonal with `scale` on it, or the Cholesky factor of `cov`. The
 #' elements of \eqn{e} are
 #' * `family = "normal"`: independent N(0, 1);
-#' * `"t"`: those divided by one \eqn{\sqrt{\chi^2_{df} / df}}{sqrt(chi^2_df /
-#'   df)}, multivariate t: now and then a long step;
+#' * `"t"`: independent N(0, 1), all divided by the same \eqn{\sqrt{\chi^2_{df}
+#'   / df}}{sqrt(chi^2_df / df)}. This is a multivariate t distribution, which
+#'   makes an occasional long step;
 #' * `"uniform"`: independent uniform on \eqn{(-\sqrt 3, \sqrt 3)}{(-sqrt 3,
 #'   sqrt 3)}, of variance 1: for steps uniform on \eqn{(-a, a)} give
 #'   `scale = a / sqrt(3)`.
@@ -69,11 +70,11 @@ check_approximation <- function(x, arg, call) {
 #'   (with `"t"`: the scale). Names match those of `init`.
 #' @param cov `NULL`, or the covariance of a step: a symmetric positive definite
 #'   `d x d` matrix; or `"laplace"`, \eqn{2.38^2/d}{2.38^2/d} times the inverse
-#'   of the negative Hessian of the log density at its mode, which is sought
-#'   from `init` before the chains run; or a Laplace approximation, whose
-#'   covariance is taken with the same factor. \eqn{2.38^2/d}{2.38^2/d} is best
-#'   for normal densities in many dimensions (Roberts, Gelman and Gilks 1997).
-#'   Give either `scale` or `cov`.
+#'   of the negative Hessian of the log density at its mode, which is found from
+#'   `init` before the chains run; or a Laplace approximation, whose covariance
+#'   is used with the same factor. \eqn{2.38^2/d}{2.38^2/d} is best for normal
+#'   densities in many dimensions (Roberts, Gelman and Gilks 1997). Give either
+#'   `scale` or `cov`.
 #' @param family `"normal"` (default), `"t"` or `"uniform"`.
 #' @param df Degrees of freedom of `family = "t"`: a positive number (default
 #'   5).
@@ -151,39 +152,42 @@ approximation_mean <- function(fit) stats::coef(fit)
 
 approximation_covariance <- function(fit) unname(as.matrix(stats::vcov(fit)))
 
-#' Random walk that learns its covariance
+#' Adaptive random walk
 #'
 #' A normal random walk \eqn{y = x + s L e}{y = x + s L e}, \eqn{e \sim N(0,
 #' I)}{e ~ N(0, I)}, whose covariance \eqn{L L^\top}{L L'} and scale \eqn{s} are
-#' learned while the chain is in burn-in and then frozen: the kept draws are
-#' those of an ordinary random walk, exactly the posterior.
+#' adapted during burn-in and then fixed. The kept draws are those of an
+#' ordinary random walk, which leaves the posterior exactly invariant.
 #'
-#' After each step of burn-in, with \eqn{x} the point where the chain stands,
-#' \eqn{\alpha} the probability with which the step was accepted and \eqn{n} the
-#' number of steps (Haario et al. 2001; Andrieu and Thoms 2008, algorithm 4):
+#' After each step of burn-in, with \eqn{x} the current point of the chain,
+#' \eqn{\alpha} the acceptance probability of the step and \eqn{n} the number of
+#' steps (Haario et al. 2001; Andrieu and Thoms 2008, algorithm 4):
 #' \deqn{\log s \leftarrow \log s + \min(1, 3 n^{-2/3}) (\alpha - \alpha^*),}{
 #'   log s <- log s + min(1, 3 n^(-2/3)) (alpha - alpha*),}
 #' \deqn{m \leftarrow m + g_n (x - m), \quad
 #'   L L^\top \leftarrow (1 - g_n) L L^\top + g_n (x - m)(x - m)^\top,}{
 #'   m <- m + g (x - m), L L' <- (1 - g) L L' + g (x - m)(x - m)',}
-#' with \eqn{g_n = 2 / (n + 10 d + 40)}{g = 2 / (n + 10 d + 40)}, which lets the
-#' weight of a point grow with \eqn{n}, so that the way from a poor start is
-#' forgotten.
+#' with \eqn{g_n = 2 / (n + 10 d + 40)}{g = 2 / (n + 10 d + 40)}, With these
+#' gains the weight of a point grows with \eqn{n}, so that the points visited on
+#' the way from a poor start lose their weight.
 #'
-#' `forever = TRUE` goes on learning after burn-in, with the same vanishing
-#' gains (diminishing adaptation). The draws are then no Markov chain, and have
-#' the right distribution in the limit only (Vihola 2012 has conditions).
+#' `forever = TRUE` continues to adapt after burn-in, with the same decreasing
+#' gains (diminishing adaptation). The draws are then not a Markov chain, and
+#' have the posterior distribution only asymptotically (Vihola 2012 gives
+#' conditions).
 #'
-#' @param target `NULL` or a number between 0 and 1: the acceptance rate aimed
-#'   at. `NULL` (default) is \eqn{0.234 + 0.206 / d}{0.234 + 0.206 / d}: 0.44
-#'   for one coordinate, near 0.234 for many (Roberts, Gelman and Gilks 1997).
-#' @param scale,cov Where the learning begins, as in [random_walk()]. By default
-#'   at the normal density that has the curvature of the log density at `init`
-#'   (or at the chain's entry of `inits`): differences over the distances at
-#'   which the log density has fallen by 1/2 along each coordinate, and such
-#'   distances again along the axes that they give. This takes some
-#'   \eqn{d^2 + 10 d}{d^2 + 10 d} evaluations a chain.
-#' @param forever `FALSE` (default): freeze after burn-in. `TRUE`: go on.
+#' @param target `NULL` or a number between 0 and 1: the target acceptance rate.
+#'   `NULL` (default) is \eqn{0.234 + 0.206 / d}{0.234 + 0.206 / d}: 0.44 for
+#'   one coordinate, near 0.234 for many (Roberts, Gelman and Gilks 1997).
+#' @param scale,cov Where the adaptation begins, as in [random_walk()]. The
+#'   default is the covariance of the normal density with the curvature of the
+#'   log density at `init` (or at the chain's entry of `inits`). The curvature
+#'   is computed from differences over the distances at which the log density
+#'   has fallen by 1/2 along each coordinate, and then again along the principal
+#'   axes that these give. This takes some \eqn{d^2 + 10 d}{d^2 + 10 d}
+#'   evaluations a chain.
+#' @param forever `FALSE` (default): stop adapting after burn-in. `TRUE`: never
+#'   stop.
 #' @return A proposal: an object of class `adaptive` and `gibbsite_proposal`.
 #' @inheritSection random_walk Errors
 #' @references
@@ -221,14 +225,15 @@ check_rate <- function(target, null_ok = FALSE, call = rlang::caller_env()) {
 
 #' Independence proposal
 #'
-#' Proposes \eqn{y \sim N(m, C)}{y ~ N(m, C)}, or multivariate t, whatever the
-#' current point. [mh_sample()] accepts it with probability \eqn{\min(1, p(y)
-#' q(x) / (p(x) q(y)))}{min(1, p(y) q(x) / (p(x) q(y)))}. It does well where the
-#' proposal is close to the target and has heavier tails: where it has lighter
-#' ones a chain can stay in the tail for very long. Hence the default `df`.
+#' Proposes \eqn{y \sim N(m, C)}{y ~ N(m, C)}, or multivariate t, independently
+#' of the current point. [mh_sample()] accepts it with probability \eqn{\min(1,
+#' p(y) q(x) / (p(x) q(y)))}{min(1, p(y) q(x) / (p(x) q(y)))}. It works well if
+#' the proposal is close to the target and has heavier tails. If its tails are
+#' lighter, a chain can stay in the tail for a very long time; for this reason
+#' the default is a t distribution.
 #'
 #' @param mean The centre: `d` numbers, or a Laplace approximation, whose mode
-#'   and (with `cov` left out) covariance are taken.
+#'   and (if `cov` is missing) covariance are used.
 #' @param cov The covariance (for t: the scale matrix), a symmetric positive
 #'   definite `d x d` matrix or a Laplace approximation.
 #' @param df Degrees of freedom, a positive number (default 5); `Inf` for the
@@ -272,15 +277,15 @@ independence <- function(mean, cov = NULL, df = 5) {
 
 #' Mixture of proposals
 #'
-#' Draws from one of several proposals, taken at random: \eqn{q(y | x) = \sum_i
+#' Draws from one of several proposals, chosen at random: \eqn{q(y | x) = \sum_i
 #' w_i q_i(y | x)}{q(y | x) = sum_i w_i q_i(y | x)}. The acceptance probability
-#' is that of the mixture's density, so that it does not matter which of them
-#' made the draw. Short steps mixed with long ones, or with an independence
-#' proposal, help where one scale does not fit everywhere.
+#' uses the mixture's density, so that it does not depend on which proposal made
+#' the draw. A mixture of short and long steps, or with an independence
+#' proposal, helps if a single scale does not fit the whole density.
 #'
 #' @param ... Two or more proposals: [random_walk()], [independence()],
-#'   [custom_proposal()], [langevin()] with `tune = FALSE`. Those that learn
-#'   while the chain runs cannot be parts of a mixture.
+#'   [custom_proposal()], [langevin()] with `tune = FALSE`. Adaptive proposals
+#'   cannot be parts of a mixture.
 #' @param weights `NULL` (default: equal) or one positive number for each
 #'   proposal; they are divided by their sum. Names match those of `...`.
 #' @return A proposal: an object of class `mixture_proposal` and
@@ -365,16 +370,16 @@ check_proposal <- function(x, arg, call = rlang::caller_env()) {
 #' Any proposal \eqn{q(y | x)} that can be drawn from and whose density is known
 #' up to a constant that does not depend on \eqn{x} and \eqn{y}. [mh_sample()]
 #' accepts a draw with probability \eqn{\min(1, p(y) q(x | y) / (p(x) q(y |
-#' x)))}{min(1, p(y) q(x | y) / (p(x) q(y | x)))} (Hastings 1970): what is not
-#' symmetric is corrected.
+#' x)))}{min(1, p(y) q(x | y) / (p(x) q(y | x)))} (Hastings 1970), which
+#' corrects for an asymmetric proposal.
 #'
-#' Both functions get points as they are drawn: with names when `init` has them,
-#' the coordinates of the block alone when there are blocks, on the transformed
-#' scale with `transform = TRUE`. `draw` may use R's random numbers as it likes:
-#' it cannot disturb the chain by it.
+#' Both functions get points in the form in which proposals are made: with names
+#' if `init` has them, only the coordinates of the block if there are blocks,
+#' and on the transformed scale with `transform = TRUE`. `draw` may use R's
+#' random numbers freely; this does not affect the validity of the chain.
 #'
-#' @param draw Function of one argument, the current point `x`: a draw `y`, as
-#'   many finite numbers.
+#' @param draw Function of one argument, the current point `x`. It returns a
+#'   draw `y`, finite numbers, as many as `x` has.
 #' @param log_density Function of two arguments, `y` and `x` (in this order):
 #'   \eqn{\log q(y | x)}{log q(y | x)}, one number; `-Inf` where `y` cannot be
 #'   drawn from `x`. `NULL` says that the proposal is symmetric, \eqn{q(y | x) =
@@ -420,22 +425,22 @@ custom_proposal <- function(draw, log_density) {
 #' corrected for its asymmetry (Roberts and Tweedie 1996). In many dimensions it
 #' needs about \eqn{d^{1/3}}{d^(1/3)} steps where a random walk needs \eqn{d}.
 #'
-#' The step \eqn{s} is tuned in burn-in to an acceptance rate of 0.574, the best
-#' one for many independent coordinates (Roberts and Rosenthal 1998), and then
-#' frozen.
+#' The step \eqn{s} is tuned during burn-in to an acceptance rate of 0.574, the
+#' best one for many independent coordinates (Roberts and Rosenthal 1998), and
+#' then fixed.
 #'
-#' @param step `NULL` or a positive number: \eqn{s}, where the tuning begins.
-#'   `NULL` (default) looks for it at the starting point.
+#' @param step `NULL` or a positive number: the \eqn{s} at which the tuning
+#'   begins. With `NULL` (default) it is found at the starting point.
 #' @param gradient Function of a point: the gradient of the *whole* log density
-#'   (on its own scale, also with `transform = TRUE`), `d` finite numbers. It is
-#'   given those of the density's further arguments that it takes.
+#'   (on its own scale, also with `transform = TRUE`), `d` finite numbers. It
+#'   gets those further arguments of the density that it has arguments for.
 #' @param cov \eqn{C}: `NULL` (default: the identity), a symmetric positive
 #'   definite matrix, `"laplace"` (the inverse of the negative Hessian at the
-#'   mode), or a Laplace approximation. Give one where the coordinates' scales
+#'   mode), or a Laplace approximation. Set it if the coordinates' scales
 #'   differ.
 #' @param tune `TRUE` (default): tune the step in burn-in. `FALSE`: keep it.
-#' @param target Number between 0 and 1 (default 0.574): the acceptance rate
-#'   aimed at.
+#' @param target Number between 0 and 1 (default 0.574): the target acceptance
+#'   rate.
 #' @return A proposal: an object of class `langevin` and `gibbsite_proposal`.
 #' @inheritSection random_walk Errors
 #' @references

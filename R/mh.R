@@ -2,78 +2,80 @@
 
 #' Metropolis-Hastings on any log density
 #'
-#' Draws from the density \eqn{p(x)}{p(x)} on \eqn{R^d} whose logarithm, up to a
-#' constant, is a function of yours. From the current point \eqn{x} a proposal
-#' \eqn{y \sim q(\cdot | x)}{y ~ q(. | x)} is drawn, and the chain moves to it
-#' with probability
+#' Draws from a density \eqn{p(x)}{p(x)} on \eqn{R^d}. You supply a function
+#' that returns its logarithm up to a constant. From the current point \eqn{x} a
+#' proposal \eqn{y \sim q(\cdot | x)}{y ~ q(. | x)} is drawn, and the chain
+#' moves to it with probability
 #' \deqn{a(x, y) = \min\Bigl(1, \frac{p(y) q(x | y)}{p(x) q(y | x)}\Bigr)}{
 #'   a(x, y) = min(1, p(y) q(x | y) / (p(x) q(y | x)))}
-#' and else stays (Metropolis et al. 1953; Hastings 1970). This leaves
-#' \eqn{p}{p} invariant whatever the proposal. The proposal decides how fast the chain
-#' converges.
+#' and otherwise stays at \eqn{x} (Metropolis et al. 1953; Hastings 1970). This
+#' leaves \eqn{p}{p} invariant for any proposal. The proposal determines how
+#' fast the chain converges.
 #'
 #' @section Proposals:
-#' The default [adaptive()] is a normal random walk that learns its covariance
-#' and scale in burn-in. Others are [random_walk()], [independence()],
+#' The default [adaptive()] is a normal random walk that adapts its covariance
+#' and scale during burn-in. Others are [random_walk()], [independence()],
 #' [langevin()] (with a gradient), [mixture_proposal()] and [custom_proposal()].
 #'
-#' With `blocks` a sweep takes several steps, one for each block of coordinates
-#' and in their order; each has its own proposal, and moves its own coordinates
-#' given the others.
+#' With `blocks` a sweep takes several steps, one for each block of coordinates,
+#' in their order. Each block has its own proposal, which moves the block's
+#' coordinates given the others.
 #'
 #' @section Length of the run:
-#' A random walk in \eqn{d}{d} dimensions gives at best about \eqn{0.3 / d}{0.3
-#' / d} independent draws a step. `thin` therefore defaults to \eqn{d}{d} sweeps
-#' a kept draw (divided by the number of blocks, rounded up), and `burnin`, in
-#' which adaptive proposals learn, to 500 such draws, or \eqn{20 d}{20 d} where
-#' that is more: `thin * max(500, 20 * d)` sweeps.
+#' A step of a random walk in \eqn{d}{d} dimensions is worth at best about
+#' \eqn{0.3 / d}{0.3 / d} independent draws. `thin` therefore defaults to
+#' \eqn{d}{d} sweeps a kept draw (divided by the number of blocks, rounded up),
+#' and `burnin`, during which adaptive proposals adapt, to 500 such draws, or
+#' \eqn{20 d}{20 d} if that is more: `thin * max(500, 20 * d)` sweeps.
 #'
 #' @section Starting values:
 #' `init` is the centre of the chains' starting points. By default chains start
-#' around it: from each coordinate's own distance, at which the log density has
-#' fallen by 1/2 as seen from `init`, a normal variate with twice that standard
-#' deviation is added (halved, up to 50 times, where the density is zero). An
-#' entry of `inits` is a vector like `init`, from which that chain starts as it
-#' is. A Laplace approximation can be given as `init`: its mode is taken.
+#' around it. For each coordinate the sampler finds the distance from `init` at
+#' which the log density has fallen by 1/2, and adds a normal variate whose
+#' standard deviation is twice this distance (halved, up to 50 times, if the
+#' density is zero at the start). An entry of `inits` is a vector like `init`;
+#' its chain starts exactly there. A Laplace approximation can be given as
+#' `init`: its mode is used.
 #'
 #' @section Bounds:
-#' Proposals outside `lower` and `upper` are rejected, without asking
-#' `log_density`: exact, and slow where much of the mass lies at a bound. With
-#' `transform = TRUE` bounded coordinates are sampled on the whole line
+#' Proposals outside `lower` and `upper` are rejected without evaluating
+#' `log_density`. This is exact, but slow if much of the mass lies near a bound.
+#' With `transform = TRUE` bounded coordinates are sampled on the whole line
 #' (logarithm of the distance from one bound; logit between two), with the
 #' logarithm of the Jacobian added to the log density. Draws are on the original
-#' scale; `scale`, `cov` and `mean` of proposals, and points that
-#' [custom_proposal()] is given, are on the transformed one.
+#' scale; `scale`, `cov` and `mean` of proposals, and the points that
+#' [custom_proposal()] gets, are on the transformed scale.
 #'
 #' @section Values of the log density:
 #' `-Inf` is a density of zero: the proposal is rejected. An error, a value that
-#' is not one number, and `+Inf` stop the chain, with the sweep and the point at
-#' which it happened; so does `NaN` (or `NA`), unless `on_nan = "reject"`, which
-#' takes it for zero, and counts. A start of zero density is an error.
+#' is not one number, and `+Inf` stop the chain with an error that names the
+#' sweep and the point; so does `NaN` (or `NA`). With `on_nan = "reject"` NaN is
+#' treated as zero density and counted. A starting point with zero density is an
+#' error.
 #'
-#' The density is asked for once for each proposal, and never again for the
-#' current point: where `exp(log_density(x))` is an unbiased estimate of
-#' \eqn{p(x)}{p(x)} with random numbers in it, the chain still has exactly
-#' \eqn{p}{p} as its distribution (Andrieu and Roberts 2009).
+#' The density is evaluated once for each proposal, and not again for the
+#' current point. If `exp(log_density(x))` is a random, unbiased estimate of
+#' \eqn{p(x)}{p(x)}, the chain therefore still has exactly \eqn{p}{p} as its
+#' invariant distribution (pseudo-marginal sampling, Andrieu and Roberts 2009).
 #'
 #' @section Your function and random numbers:
-#' The sampler and the starting points have streams of their own, and R's
-#' generator is free while your function runs: it may draw random numbers
-#' (governed by `seed`), run another chain, set a seed (its noise then is the
-#' same at each call, as simulated likelihoods with common random numbers need
-#' it) or change the kind of generator and put it back. However many numbers it
-#' takes, the chain's own are the same; only what `draw` of a
-#' [custom_proposal()] takes counts, and that must not set a seed. A kind that
-#' stays changed is an error. Your function gets a new vector at each call, with
-#' the names of `init`, and may keep it.
+#' The sampler and the starting points have separate streams, and your function
+#' may use R's generator. It may draw random numbers (governed by `seed`), run
+#' another chain, set a seed (its noise is then the same at each call, as
+#' simulated likelihoods with common random numbers need it) or change the kind
+#' of generator and restore it. The number of random numbers that it uses does
+#' not change the chain's own. The exception is `draw` of a [custom_proposal()],
+#' which uses the chain's stream and must not set a seed. Changing the kind of
+#' generator without restoring it is an error. Your function gets a new vector
+#' at each call, with the names of `init`, and may keep it.
 #'
 #' @section Stored quantities:
 #' A column for each coordinate (named as `init`, else `x[1]`, `x[2]`, ...) and
 #' `log_density`, without the Jacobian. `keep` chooses among the parameters.
 #'
 #' @param log_density The log density: a function whose first argument is a
-#'   numeric vector of length `d`, that returns one number; or what
-#'   [native_density()] makes.
+#'   numeric vector of length `d`, that returns one number; or the result of
+#'   [native_density()].
 #' @param init Numeric vector of length `d`, finite, where the density is
 #'   positive: the centre of the starting points. Its names become columns.
 #' @param proposal A proposal (default [adaptive()]); with `blocks` also a list
@@ -82,17 +84,18 @@
 #'   [langevin()]), by name.
 #' @param blocks `NULL` (default: one block of all coordinates), `"each"` (every
 #'   coordinate on its own) or a list of vectors of names or numbers of
-#'   coordinates, which together name all; its names are those of the blocks.
+#'   coordinates, which together name all coordinates; its names become those of
+#'   the blocks.
 #' @param lower,upper One number or `d` of them: bounds of the coordinates
 #'   (default none). Names match those of `init`.
 #' @param transform `FALSE` (default) or `TRUE`: see Bounds.
 #' @param on_nan `"stop"` (default) or `"reject"`: what to do about NaN.
 #' @param debug `FALSE` (default), or `TRUE`: store every step, for
-#'   [mh_trace()]. For short runs: what is stored must fit into
+#'   [mh_trace()]. Use it for short runs: the stored steps must not exceed
 #'   `options(gibbsite.max_draws_mb = )`.
 #' @param burnin,thin As in [running]; `NULL` (default): see Length of the run.
-#' @param threads Accepted as by every sampler; steps follow one another, so
-#'   that more than one has no use.
+#' @param threads Accepted as by every sampler, but not used: the steps of a
+#'   chain cannot run in parallel.
 #' @inheritParams running
 #' @return An object of class `mh_sample`, a `gibbsite_fit` and a
 #'   [coda::mcmc.list]. [acceptance()] gives the acceptance rates.

@@ -16,29 +16,29 @@ plot_types <- c("trace", "density", "autocorrelation", "ranks")
 
 #' Plot the chains of a fit
 #'
-#' One panel a quantity and type, one colour a chain.
+#' Draws one panel for each quantity and type, with one colour for each chain.
 #'
 #' - `"trace"`: the draws against the sweep in which they were made. The grey
 #'   strip at the left stands for the burn-in, whose draws are not kept.
 #' - `"density"`: a density of each chain's draws; bars for quantities that take
 #'   few whole values.
-#' - `"autocorrelation"`: the correlation of draws some draws apart.
-#' - `"ranks"`: how the ranks of a chain's draws among the draws of all chains
-#'   are spread; chains that agree keep close to the dashed line (Vehtari et al.
-#'   2021).
+#' - `"autocorrelation"`: the autocorrelation of each chain's draws, by lag.
+#' - `"ranks"`: the distribution of the ranks of a chain's draws among the draws
+#'   of all chains. If the chains agree, it stays close to the dashed line
+#'   (Vehtari et al. 2021).
 #'
 #' @param x A fit.
 #' @param type One or more of `"trace"`, `"density"`, `"autocorrelation"` and
 #'   `"ranks"`; default trace and density side by side.
 #' @param variables `NULL` (default): the quantities on which [convergence()] is
-#'   judged, the six with the largest R-hat where there are more. Otherwise
-#'   names of them, of columns or of blocks, such as `c("pi", "log_lik")`, at
-#'   most 30 panels in all. Components are renumbered as in
+#'   judged, or the six with the largest R-hat if there are more. Otherwise
+#'   names of such quantities, of columns or of blocks, such as `c("pi",
+#'   "log_lik")`, at most 30 panels in all. Components are renumbered as in
 #'   [summary.gibbsite_fit()].
 #' @param ... Not used.
-#' @return `x`, invisibly. The graphical parameters are put back.
-#' @section Errors: `gibbsite_error_argument` for a type or a variable that
-#'   there is not, and for more than 30 panels.
+#' @return `x`, invisibly. The graphical parameters are restored.
+#' @section Errors: `gibbsite_error_argument` for an unknown type or variable,
+#'   and for more than 30 panels.
 #' @references Vehtari, A., Gelman, A., Simpson, D., Carpenter, B. and Buerkner,
 #'   P.-C. (2021). Rank-normalization, folding, and localization: an improved
 #'   R-hat for assessing convergence of MCMC. *Bayesian Analysis* 16(2),

@@ -32,8 +32,8 @@ gamma_prior <- function(shape, rate) {
 
 #' Priors of a positive number
 #'
-#' Priors that a hyperparameter may have in place of a fixed value:
-#' `uniform_prior()` is uniform between two bounds, `gamma_prior()` has density
+#' Priors for a hyperparameter that is not fixed: `uniform_prior()` is uniform
+#' between two bounds, `gamma_prior()` has density
 #' \deqn{p(a) = \frac{r^s}{\Gamma(s)} a^{s - 1} e^{-r a}}{p(a) = r^s / Gamma(s)
 #'   a^(s - 1) exp(-r a)}
 #' with shape \eqn{s} and rate \eqn{r}, mean \eqn{s / r}.

@@ -5,13 +5,13 @@
 #'
 #' Every sampler of gibbsite takes the arguments below, with the same names,
 #' defaults and meanings. They say how long the chains run, where they run and
-#' what is kept; they are all checked before the first chain starts.
+#' which draws are kept. All are checked before the first chain starts.
 #'
 #' @name running
 #'
 #' @param draws Whole number, 1 or more (default 1000): the draws kept in each
-#'   chain. With `stop_when` the rule decides how many are kept, and `draws` is
-#'   only where its own defaults come from.
+#'   chain. With `stop_when` the rule decides how many are kept, and `draws`
+#'   only sets the defaults of the rule.
 #' @param burnin Whole number, 0 or more (default 1000): the sweeps that each
 #'   chain runs first and does not keep.
 #' @param thin Whole number, 1 or more (default 1): the sweeps for each kept
@@ -23,10 +23,10 @@
 #'   gives; or a function of one argument, the chain's number, that returns such
 #'   an entry (it runs on the chain's stream, so that it may draw random
 #'   numbers); or an earlier fit of the same kind with no fewer chains, whose
-#'   last states are then the first ones here.
+#'   last states become the starting values.
 #' @param keep Character vector: names of the parameter blocks of which every
-#'   draw is stored, each at most once. `NULL` (the default) stands for those
-#'   that the sampler's page names.
+#'   draw is stored, each at most once. `NULL` (the default) means the blocks
+#'   named on the sampler's page.
 #' @param threads Whole number from 1 to 1024 (default 1): the threads inside
 #'   one chain. Never changes a draw.
 #' @param cores Whole number from 1 to 1024 (default
@@ -40,112 +40,111 @@
 #'   stopped before its first checkpoint), inside a directory that exists and
 #'   can be written to. See the section on checkpoints.
 #' @param stop_when `NULL` (the default) or a rule made by [until()], which ends
-#'   the run at the first of its looks at which the draws are good enough.
+#'   the run at the first check at which the draws meet its thresholds.
 #' @param progress `TRUE` or `FALSE` (default [interactive()]): show a progress
-#'   bar with the time left. Bars are drawn by the progressr package, with the
-#'   handlers that the session has set, if any.
+#'   bar with the time left. The progressr package draws the bar, with the
+#'   handlers that are set in the session, if any.
 #' @param keep_data `TRUE` (the default) or `FALSE`: store the data in the fit.
-#'   Without them the fit is smaller, and the methods that need them take them
-#'   as an argument.
+#'   Without the data the fit is smaller, and methods that need the data have an
+#'   argument for them.
 #'
 #' @section What is promised:
-#' 1. *Pieces never show.* A run is worked off in short segments, so that it can
-#'   be watched and stopped. However it is cut, the draws are the same to the
-#'   last bit.
-#' 2. *A fit can be continued.* `extend(fit, n)` goes on where the chains stand:
-#'   200 draws and then 300 more are the 500 draws of one run, also after
-#'   [saveRDS()] and [readRDS()], in another session.
-#' 3. *Ctrl-C returns what there is.* At most one segment is lost.
-#' 4. *A crash loses little.* With `checkpoint`, at most what was run since the
-#'   last time the chains were written; `resume()` goes on from there.
+#' 1. *Segments do not change the draws.* A run is done in short segments, so
+#'   that it can show its progress and be stopped. The draws are the same to the
+#'   last bit for any division into segments.
+#' 2. *A fit can be continued.* `extend(fit, n)` continues the chains from their
+#'   last states: 200 draws and then 300 more are the same as 500 draws in one
+#'   run, also after [saveRDS()] and [readRDS()], in another session.
+#' 3. *Ctrl-C returns the draws made so far.* At most one segment is lost.
+#' 4. *A crash loses little.* With `checkpoint`, only the sweeps since the last
+#'   write are lost; `resume()` continues from there.
 #' 5. *Speed never changes a draw.* Threads, cores and the kind of parallel
 #'   engine give the same bits, on one machine and one build of the package;
 #'   another processor may round differently.
-#' 6. *`set.seed()` governs everything.* There is no other source of randomness
-#'   than R's generator, and a run moves it on by exactly one uniform (or not at
-#'   all, with `seed`). Its kind is never changed.
+#' 6. *`set.seed()` governs everything.* R's generator is the only source of
+#'   randomness, and a run uses exactly one uniform of it (or none, with
+#'   `seed`). Its kind is never changed.
 #' 7. *Your own functions are safe inside a sampler.* A function given to a
-#'   sampler may itself draw random numbers, and cannot disturb the chain by it.
-#' 8. *A long sweep can be interrupted too.* And a chain that fails raises an
-#'   error that names it and carries the other chains, in its field `fit`.
+#'   sampler may itself draw random numbers; this does not disturb the chain.
+#' 8. *A long sweep can be interrupted too.* A chain that fails raises an error
+#'   that names the chain and carries the other chains in its field `fit`.
 #'
 #' @section Interrupts:
 #' The first Ctrl-C stops all chains at the end of their last whole segment.
-#' The fit then shows the draws that all chains have; those of the chains that
-#' were ahead wait in it, and `extend()` uses them first. A run stopped before
-#' its first kept draw returns an object that prints and can be extended. So
-#' does one stopped while its starting values are made, or in the search of
-#' [laplace()] for the mode: a start that was cut short is made again on its
-#' stream, and the search goes on at the call of `log_density` that was cut
-#' short.
-#' The option `gibbsite.on_interrupt` says what follows: `"return"` (the
-#' default in an interactive session) returns the fit with a warning, `"stop"`
-#' (the default elsewhere) ends the call once the checkpoint is written, so that
-#' a script does not go on with a short fit.
+#' The fit then shows the draws that all chains have. Further draws of faster
+#' chains are stored in the fit, and `extend()` uses them first. A run stopped
+#' before its first kept draw returns an object that prints and can be extended.
+#' The same holds for a run stopped while its starting values are made, or
+#' during the search of [laplace()] for the mode: an interrupted start is made
+#' again on its stream, and the search continues with the call of `log_density`
+#' that was interrupted. The option `gibbsite.on_interrupt` sets what happens
+#' next: `"return"` (the default in an interactive session) returns the fit with
+#' a warning, `"stop"` (the default elsewhere) ends the call once the checkpoint
+#' is written, so that a script does not go on with a short fit.
 #'
 #' @section Checkpoints:
 #' `checkpoint = "a/directory"` lets `resume("a/directory")` go on after a
-#' crash, a power cut or the end of a batch job's time, with the same bits that
-#' the undisturbed run would have had. At any moment the directory can either be
-#' resumed or has no run in it yet, and then the same call again takes it. A run
-#' never writes over another, nor over files that are not its own. A disk that
-#' fills up during the run is a warning, and the run goes on. The files are as
-#' large as the draws, without compression.
+#' crash, a power cut or the end of a batch job's time, with the same bits as an
+#' undisturbed run. At any moment the directory either can be resumed or holds
+#' no run yet; in the second case the same call can be made again. A run never
+#' overwrites another run, nor files that are not its own. If the disk fills up
+#' during the run, a warning is given and the run continues. The files are as
+#' large as the draws; they are not compressed.
 #'
-#' What has been written is handed to the disk (`fsync()`) before anything
-#' relies on it: a power cut loses what was run since the last writing, provided
-#' that the disk keeps what it says it has. This takes some hundredths of a
-#' second for each chain and writing; a run writes so seldom that all of it is
-#' at most a twentieth of its time. (The first and the last writing are always
-#' made, and can be more than that of a run of a few seconds.)
+#' Each write is flushed to the disk (`fsync()`) before the run relies on it. A
+#' power cut therefore loses only the sweeps since the last write, provided that
+#' the disk does not report a write as complete too early. A write takes some
+#' hundredths of a second for each chain. A run spaces its writes so that they
+#' take at most a twentieth of its time. (The first and the last write are
+#' always made, and can take a larger share of a run of a few seconds.)
 #'
-#' One run at a time writes to a directory. A second one is an error of class
-#' `gibbsite_error_lock` that names the process, its machine and since when it
-#' runs. The lock is one of the operating system on the file `lock`: it ends
-#' with its process, so that none is left over after a crash. On a file system
-#' of a network it reaches as far as the locks of that file system do. (Do not
-#' open the file `lock` from functions that you give to a sampler: to close it
-#' again would give the lock up.)
+#' One run at a time writes to a directory. A second one raises an error of
+#' class `gibbsite_error_lock` that names the process, its machine and its start
+#' time. The lock is a lock of the operating system on the file `lock`: it ends
+#' with its process, so that no lock is left after a crash. On a network file
+#' system it depends on the locks of that file system. (Do not open the file
+#' `lock` in functions that you give to a sampler: closing it would release the
+#' lock.)
 #'
 #' A checkpoint holds the functions that the run was given, and [resume()] calls
 #' them: trust it as you would trust a script. The page of [resume()] says what
-#' is checked, and how functions are given anew.
+#' is checked, and how to supply the functions again.
 #'
 #' @section Parallel chains:
-#' Chains run wherever [future::plan()] says: on the cores of this machine,
-#' on other machines, under a batch system. When the plan is sequential, `cores`
-#' asks for processes on this machine, for this call alone. `threads` works
-#' inside each chain, so that a run uses up to `cores * threads` processors.
-#' Workers on this machine end by themselves when the session that they work for
-#' has ended, however it did: forked ones (`cores`, `multicore`) within two
-#' seconds, others at the end of their segment.
+#' [future::plan()] determines where the chains run: on the cores of this
+#' machine, on other machines, under a batch system. When the plan is
+#' sequential, `cores` starts processes on this machine, for this call alone.
+#' `threads` is the number inside each chain, so that a run uses up to `cores *
+#' threads` processors. Workers on this machine end by themselves after their
+#' session has ended, for any reason: forked ones (`cores`, `multicore`) within
+#' two seconds, others at the end of their segment.
 #'
 #' @section Random numbers:
 #' The root of a run is one whole number: `seed`, or one made from one uniform
-#' of R's generator. Each chain has its own stream, which depends on the root,
-#' the kind of generator and the chain's number alone: with more chains the
-#' first ones stay as they are. Under `RNGkind("L'Ecuyer-CMRG")` chain k has the
-#' k-th stream after `set.seed(root)`, see [parallel::nextRNGStream()]; under
-#' the other kinds the chains have different seeds made from the root. The kinds
-#' "Box-Muller", "Buggy Kinderman-Ramage" and "user-supplied" are refused: they
-#' keep hidden state, or are known to be wrong.
+#' of R's generator. Each chain has its own stream, which depends only on the
+#' root, the kind of generator and the chain's number. Adding chains therefore
+#' does not change the first ones. Under `RNGkind("L'Ecuyer-CMRG")` chain k has
+#' the k-th stream after `set.seed(root)`, see [parallel::nextRNGStream()];
+#' under the other kinds the chains have different seeds made from the root. The
+#' kinds "Box-Muller", "Buggy Kinderman-Ramage" and "user-supplied" are refused:
+#' they keep hidden state, or are known to be wrong.
 #'
 #' @section Options:
 #' Set with [options()], each with its default:
-#' * `gibbsite.on_interrupt` (`"return"` when interactive, else `"stop"`): what
-#'   an interrupt leads to, see above.
+#' * `gibbsite.on_interrupt` (`"return"` when interactive, otherwise `"stop"`):
+#'   what happens after an interrupt, see above.
 #' * `gibbsite.max_draws_mb` (2000): a run whose draws would take more megabytes
 #'   than this is refused before it starts; `Inf` lifts the limit.
-#' * `gibbsite.segment_seconds` (0.25): length aimed at for a segment, which is
-#'   what an interrupt may lose.
-#' * `gibbsite.round_seconds` (3): length aimed at for a round of chains that
-#'   run in other processes, which is what an interrupt may lose there.
-#' * `gibbsite.checkpoint_seconds` (30): least time between two writings of a
+#' * `gibbsite.segment_seconds` (0.25): target length of a segment; an interrupt
+#'   may lose one segment.
+#' * `gibbsite.round_seconds` (3): target length of a round of chains that run
+#'   in other processes; an interrupt may lose one round there.
+#' * `gibbsite.checkpoint_seconds` (30): least time between two writes of a
 #'   checkpoint; 0 writes after each segment.
 #'
-#' The last three never change a draw. Options are looked at as the run goes on:
-#' one that a function of yours has set to what it cannot be is an error, which
-#' carries the fit so far in its field `fit`.
+#' The last three never change a draw. Options are read while the run goes on.
+#' If one of your functions sets an option to an invalid value, the run ends
+#' with an error that carries the fit so far in its field `fit`.
 #'
 #' @seealso [until()] for the stopping rule.
 #' @examples
@@ -325,36 +324,36 @@ check_writable <- function(directory, arg, call) {
 #' until R-hat and the effective sample sizes of all quantities meet the
 #' thresholds, or until the cap is reached.
 #'
-#' The rule is looked at only after whole rounds of `every` kept draws, counted
-#' from the first one, when all chains are level. Where a run stops is therefore
-#' a function of the draws alone: it does not depend on the speed of the
-#' machine, on threads or cores, or on whether the run was interrupted and
-#' continued. A run that stops at the cap says so.
+#' The rule is checked only after whole rounds of `every` kept draws, counted
+#' from the first one, when all chains have the same number of draws. The
+#' stopping point therefore depends on the draws alone: it does not depend on
+#' the speed of the machine, on threads or cores, or on whether the run was
+#' interrupted and continued. A message says when a run stops at the cap.
 #'
-#' Each look is a look at the same growing sample, so that the thresholds are
-#' met by luck a little more often than at a single look of fixed length. Rounds
-#' of a few hundred draws or more keep that small.
+#' The same growing sample is checked repeatedly, so that the thresholds are met
+#' by chance a little more often than with a single check after a fixed number
+#' of draws. With rounds of a few hundred draws or more this effect is small.
 #'
-#' R-hat is the rank-normalised split R-hat, and the effective sample size is
-#' the smaller one of bulk and tail, both of all chains together, as in Vehtari
-#' et al. (2021) and the posterior package. Both are judged on quantities that
-#' do not depend on the labelling of components.
+#' R-hat is the rank-normalised split R-hat. The effective sample size is the
+#' smaller of bulk and tail, over all chains together, as in Vehtari et al.
+#' (2021) and the posterior package. Both are judged on quantities that do not
+#' depend on the labelling of components.
 #'
 #' @param rhat Number above 1 (default 1.01): the largest R-hat allowed. `Inf`
 #'   sets no limit.
 #' @param ess Number, 0 or more (default 400): the smallest effective sample
 #'   size allowed, over all chains together. 0 sets no limit.
-#' @param max_draws `NULL` or a whole number, `every` or more: the most draws
-#'   kept in each chain. Cut down to whole rounds, with a message, where it is
-#'   not a multiple of `every`. `NULL` (the default) is 10 times the sampler's
-#'   `draws`, in whole rounds, at least one.
+#' @param max_draws `NULL` or a whole number, `every` or more: the largest
+#'   number of draws kept in each chain. It is rounded down to whole rounds,
+#'   with a message, if it is not a multiple of `every`. `NULL` (the default) is
+#'   10 times the sampler's `draws`, in whole rounds, at least one.
 #' @param every `NULL` or a whole number, 1 or more: the kept draws between two
-#'   looks. `NULL` (the default) is the sampler's `draws`.
+#'   checks. `NULL` (the default) is the sampler's `draws`.
 #' @return An object of class `gibbsite_until`, a list of the four arguments.
 #' @section Errors:
 #' An argument out of its range raises an error of class
-#' `gibbsite_error_argument`; so does a rule that asks for nothing, with
-#' `rhat = Inf` and `ess = 0`.
+#' `gibbsite_error_argument`; so does a rule without a threshold, with `rhat =
+#' Inf` and `ess = 0`.
 #' @references
 #' Vehtari, A., Gelman, A., Simpson, D., Carpenter, B. and Buerkner, P.-C.
 #' (2021). Rank-normalization, folding, and localization: an improved R-hat for

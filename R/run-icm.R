@@ -130,10 +130,11 @@ check_map <- function(x, arg = rlang::caller_arg(x),
 #' The result of a search for a mode
 #'
 #' What `method = "icm"` returns: a point of high posterior density, found by
-#' setting each block to its conditional mode in turn. It is no posterior: it
-#' has no spread, and it may be one mode of several. The prior's part is
-#' included, so that the log joint density is bounded. `summary()` shows what
-#' each start reached, `plot()` how the log joint density of the best one rose.
+#' setting each block to its conditional mode in turn. It is not a posterior: it
+#' has no spread, and it may be one mode of several. The density includes the
+#' prior, so that the log joint density is bounded. `summary()` shows the value
+#' that each start reached, `plot()` the log joint density of the best start by
+#' sweep.
 #'
 #' @param x,object An object of class `gibbsite_map`.
 #' @param ... Not used; for `plot()`, graphical parameters.
