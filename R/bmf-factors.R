@@ -1,11 +1,11 @@
-# The factors of a fit in a form that does not depend on their rotation, its
-# summary, and the answers of a search for a mode.
+# The factors of a fit in a form that does not depend on their rotation, the
+# summary of a fit, and the methods of the result of a search for a mode.
 
 # U'V of one draw (without intercepts) as sum_k d_k p_k q_k' with orthonormal
-# p_k and q_k, d decreasing: the singular value decomposition, by way of the
-# rank x rank Gram matrices.  list(d, left, right): the rank x rank matrices
-# with left u_i = sqrt(d) p_i and right v_j = sqrt(d) q_j, the form in which
-# users and items share the size of a factor evenly.
+# p_k and q_k, d decreasing: the singular value decomposition, computed from the
+# rank x rank Gram matrices. list(d, left, right): the rank x rank matrices with
+# left u_i = sqrt(d) p_i and right v_j = sqrt(d) q_j, in this form the scale of
+# a factor is divided equally between users and items.
 canonical_form <- function(u, v) {
   rank <- nrow(u)
   gram <- eigen(tcrossprod(u), symmetric = TRUE)
@@ -13,7 +13,7 @@ canonical_form <- function(u, v) {
   root <- gram$vectors %*% diag(size, rank)
   inner <- eigen(crossprod(root, tcrossprod(v) %*% root), symmetric = TRUE)
   d <- sqrt(pmax(inner$values, 0))
-  # directions that one side does not have carry nothing
+  # a direction with singular value 0 on one side has d = 0
   inverse <- function(x) ifelse(x > max(x, 0) * 1e-10, 1 / x, 0)
   list(
     d = d,
@@ -30,11 +30,11 @@ closest_rotation <- function(x, target) {
 }
 
 # Factors of at most `most` kept draws in one canonical form: list(d, draws x
-# rank; users and items, each list(mean, sd), D x ids; draws).  The draw of the
-# highest log joint density is brought into canonical form, each factor with the
-# sign that makes its larger entries positive among the items; the others are
-# rotated to agree with it as well as they can.  A user's factor has mean square
-# 1 over the users, and the size of a factor is in the items'.
+# rank; users and items, each list(mean, sd), D x ids; draws). The draw with the
+# highest log joint density is brought into canonical form, with the sign of
+# each factor such that the larger entries of the items are positive. The other
+# draws are rotated to be as close to it as possible. A factor has mean square 1
+# over the users; its scale is in the items.
 canonical_factors <- function(kept) {
   model <- kept$model
   k <- seq_len(model$rank)
@@ -52,7 +52,7 @@ canonical_factors <- function(kept) {
   )
   sign <- ifelse(rowSums(reference$v^3) < 0, -1, 1)
   reference <- lapply(reference, function(x) sign * x)
-  # users and items count alike, however many there are
+  # users and items have equal weight, for any numbers of them
   sides <- cbind(reference$u, reference$v)
   sums <- factor_sums(model)
   s <- 0

@@ -5,15 +5,15 @@
 # intercept.  A model has, beside what R/model.R lists,
 #
 #   n, m, size, biases   users, items, D, TRUE or FALSE
-#   rank, keep, center   the constant that is taken off the ratings
-#   users, items         ids; names: of the three columns
-#   cells                list(user, item): pairs whose means are stored
+#   rank, keep, center the constant that is subtracted from the ratings users,
+#   items ids; names: of the three columns cells list(user, item): pairs whose
+#   means are stored
 #
 # and its state u, v (D x n, D x m), beta, lambda or mu and precision (those of
 # the users, then those of the items), and what bmf_state() lists.
 
 # ratings: as_ratings(); prior: completed; predict_at: NULL or list(user, item)
-# of codes.  `chains` shares out what the stored draws of factors may take.
+# of codes. The memory for stored draws of factors is divided by `chains`.
 bmf_model <- function(ratings, rank, prior, center = 0, biases = FALSE,
                       keep = character(), predict_at = NULL, chains = 4) {
   n <- length(ratings$users)
@@ -46,8 +46,8 @@ bmf_model <- function(ratings, rank, prior, center = 0, biases = FALSE,
   )
 }
 
-# Directions in which a sweep scales users and items against each other: as many
-# as there are factors, up to where they would begin to cost time.
+# Number of directions in which a sweep scales users and items against each
+# other: the rank, but at most 16, so that they take little time.
 bmf_directions <- function(rank) as.integer(min(rank, 16L))
 
 # Up to ten rated pairs, spread evenly over the data in order of user and item:
@@ -66,7 +66,7 @@ from_zero <- function(pairs) {
   list(user = as.integer(pairs$user) - 1L, item = as.integer(pairs$item) - 1L)
 }
 
-# The ratings, with the constant taken off, by user and by item.
+# The ratings minus the constant, by user and by item.
 bmf_compressed <- function(ratings, n, m, center) {
   value <- ratings$value - center
   by_user <- order(ratings$user, ratings$item)
@@ -82,7 +82,8 @@ bmf_compressed <- function(ratings, n, m, center) {
     )
   }
   list(
-    # users in quarters: the normals of one are drawn along with the one before
+    # users in quarters: the normals of a quarter are drawn while the quarter
+    # before it is updated
     users = compressed(ratings$user, ratings$item, by_user, n, 4L),
     items = compressed(ratings$item, ratings$user, by_item, m, 1L)
   )
@@ -139,8 +140,9 @@ model_sweeps.bmf_model <- function(model, state, n, control) {
   .Call(C_bmf_sweeps, model$data, state, n, control, FALSE)
 }
 
-# Factors from normal distributions whose products have the ratings' spread, in
-# each chain by a factor from 1/2 to 3/2 of its own; precisions to match.
+# Factors from normal distributions whose products have the ratings' standard
+# deviation, times a random factor from 1/2 to 3/2 in each chain; precisions to
+# match.
 #' @exportS3Method
 model_start.bmf_model <- function(model, init) {
   spread <- bmf_spread(model$data)
@@ -164,8 +166,8 @@ bmf_spread <- function(data) {
   if (isTRUE(spread > 0)) spread else 1
 }
 
-# A state with these parameters, and nothing kept yet.  What the prior fixes is
-# as the prior has it.
+# A state with these parameters and no kept draws. Parameters that the prior
+# fixes have the prior's values.
 bmf_state <- function(model, parameters) {
   prior <- model$prior
   kind <- model$data$prior$kind
@@ -220,7 +222,7 @@ bmf_hyper <- function(model, numbers) {
   )
 }
 
-# What a chain can be started from, and its shape.
+# The starting values that a user may give, with their shapes.
 bmf_init_sizes <- function(model) {
   d <- model$size
   sizes <- list(u = c(d, model$n), v = c(d, model$m))
@@ -255,8 +257,8 @@ model_init_from_state.bmf_model <- function(model, state) {
   bmf_parameters(model, state)[names(bmf_init_sizes(model))]
 }
 
-# Predictions, the precision of the ratings and the log joint density.  Of the
-# factors' own precisions only products are well known: u and v may be scaled
+# Predictions, the precision of the ratings and the log joint density. The data
+# determine only products of the factors' precisions: u and v may be scaled
 # against each other.
 #' @exportS3Method
 model_invariants.bmf_model <- function(model, draws) {
@@ -265,8 +267,8 @@ model_invariants.bmf_model <- function(model, draws) {
   draws[, judged, drop = FALSE]
 }
 
-# Coordinates rotate from draw to draw; everything else means something as it
-# is.
+# Coordinates rotate from draw to draw; all other columns are meaningful without
+# relabelling.
 #' @exportS3Method
 model_labelled.bmf_model <- function(model, invariants) {
   in_blocks(model$columns, c("u", "v"))
@@ -324,9 +326,10 @@ model_labels.bmf_model <- function(model) {
 
 # ---- Draws of the factors for prediction ------------------------------------
 
-# Draw number t of a chain is in the set when t is a multiple of the least power
-# of 2 of which at most `cap` multiples are among its draws; it is kept in
-# single precision as bytes, u then v, with its hyperparameters beside it.
+# The set of stored draws of a chain is every 2^j-th draw, where j is the
+# smallest number for which the set has at most `cap` draws. A draw is stored in
+# single precision as bytes, u then v; its hyperparameters are stored
+# separately.
 
 # The numbers of these draws.
 bmf_kept <- function(model, state) {
@@ -334,7 +337,7 @@ bmf_kept <- function(model, state) {
   if (count == 0L) {
     return(integer())
   }
-  # at most `cap` of them, more than half of it or all
+  # at most `cap` of them: more than cap / 2, or all draws
   every <- 2^floor(log2(state$kept / count) + 1e-9)
   every * seq_len(count)
 }
@@ -386,7 +389,7 @@ bmf_linear_moments <- function(model, state, user, item,
   c(moments, count = length(which))
 }
 
-# The same at `predict_at`, over every kept draw, and the mean of 1 / beta.
+# The same at `predict_at`, over every kept draw, with the mean of 1 / beta.
 bmf_predicted <- function(state) {
   list(
     mean = state$at_mean, m2 = state$at_m2, count = state$kept,
@@ -493,8 +496,8 @@ bmf_predictor <- function(model, parameters, user, item) {
   colSums((u * v)[-d, , drop = FALSE]) + u[d, ] + v[d, ]
 }
 
-# The model with other values of its ratings, the constant staying, or with
-# ratings as a user gives them.
+# The model with other values of its ratings and the same constant, or with
+# ratings in the form in which a user gives them.
 #' @exportS3Method
 set_data.bmf_model <- function(model, data, call = rlang::caller_env()) {
   if (!is.numeric(data) || !is.null(dim(data))) {
@@ -508,7 +511,7 @@ set_data.bmf_model <- function(model, data, call = rlang::caller_env()) {
   model
 }
 
-# The model with the ratings that a user gives once more (extend(data = ),
+# The model with the ratings that a user supplies again (extend(data = ),
 # resume(data = )).
 bmf_with_ratings <- function(model, data) {
   ratings <- ratings_again(model, data)

@@ -1,4 +1,4 @@
-# Pictures of a matrix factorisation.
+# Plots of a matrix factorisation.
 
 bmf_plot_types <- c("predicted", "coverage", "rmse")
 
@@ -93,7 +93,7 @@ plotted_ratings <- function(fit, newdata, type, call) {
   )
 }
 
-# At most `most` pairs, spread evenly: more cannot be seen.
+# At most `most` pairs, spread evenly: more would overlap in the plot.
 spread_pairs <- function(pairs, most) {
   n <- length(pairs$user)
   rows <- unique(round(seq(1, n, length.out = min(n, most))))
@@ -190,8 +190,8 @@ plot_rmse <- function(fit, shown) {
   )
 }
 
-# Error in the ratings held back of the mean over the kept draws so far, all
-# chains together.
+# Root mean square error in the ratings held back: of the mean over the kept
+# draws so far, all chains together.
 running_error <- function(fit, shown) {
   running <- fit_part(fit, "running")
   kept <- shown$kept

@@ -1,13 +1,13 @@
-# What a fit of gibbs_bmf() says of ratings: of new pairs, of those of the fit,
-# and of those given up front.
+# Predictions of ratings from a fit of gibbs_bmf(): of new pairs, of the pairs
+# in the data, and of the pairs given as `predict_at`.
 
 # ---- the kept draws of the factors -----------------------------------------
 
 # The draws of all factors that the chains of a fit stored, chain after chain:
-# list(model, states, which, chain, noise).  which[[k]] are the places of the
+# list(model, states, which, chain, noise). which[[k]] are the positions of the
 # draws used in the set of chain k; chain and noise (the variance of a rating)
-# have an entry a draw.  After an interrupt chains may be of several lengths:
-# the draws that all of them have are used.
+# have an entry for each draw. After an interrupt chains may have different
+# lengths; then only the draws that all chains have are used.
 kept_factors <- function(fit, draws = NULL, call = rlang::caller_env()) {
   model <- fit_part(fit, "model")
   states <- lapply(fit_part(fit, "chains"), function(chain) chain$state)
@@ -87,9 +87,8 @@ new_factor <- function(model, draw, side) {
   list(mean = numeric(size), root = diag(sqrt(variance), size))
 }
 
-# The coefficients that the factors of the other side have in the linear
-# predictor: its own first `rank` coordinates, and 1 for the intercept.
-# x: D x pairs.
+# The design of the other side's factors in the linear predictor: the first
+# `rank` coordinates of x, and 1 for the intercept. x: D x pairs.
 design_of <- function(model, x) {
   if (model$biases) {
     x[model$size, ] <- 1
@@ -102,8 +101,8 @@ offset_of <- function(model, x) {
   if (model$biases) x[model$size, ] else 0
 }
 
-# |root x|^2 by column, one coordinate after the other: a column's sum does not
-# depend on how many columns there are.
+# |root x|^2 by column, summed coordinate by coordinate, so that a column's sum
+# does not depend on the number of columns.
 squared_length <- function(root, x) {
   total <- numeric(ncol(x))
   for (i in seq_len(nrow(root))) {
@@ -164,8 +163,8 @@ pair_frame <- function(model, pairs, ...) {
   out
 }
 
-# In blocks of pairs, so that draws x pairs stays below 32 MB: f(rows) for each
-# block, the results put together by rows.
+# f(rows) for blocks of pairs, so that a matrix draws x pairs stays below 32 MB.
+# The results are bound by rows.
 by_blocks <- function(pairs, draws, f) {
   n <- length(pairs$user)
   if (n == 0) {
@@ -188,11 +187,11 @@ some_pairs <- function(pairs, rows) {
 
 # ---- the distribution of a rating given one draw ---------------------------
 
-# Given a draw, a rating of a known user and item is N(mean, noise).  Where the
-# user (or the item) is new its factors are normal too, and so is the rating.
-# Where both are, the mean and variance are exact all the same, but the rating
-# is no longer normal.  list(mean, extra), draws x pairs: `extra` is the
-# variance beside the noise, NULL where no id is new.
+# Given a draw, a rating of a known user and item is N(mean, noise). If only the
+# user (or only the item) is new, its factors are normal, and so is the rating.
+# If both are new, the mean and variance are still exact, but the rating is not
+# normal. list(mean, extra), draws x pairs: `extra` is the variance in addition
+# to the noise, NULL if no id is new.
 new_pair_moments <- function(kept, pairs) {
   model <- kept$model
   new_user <- is.na(pairs$user)
@@ -217,7 +216,7 @@ new_pair_moments <- function(kept, pairs) {
 }
 
 # With u = mu_u + d and v = mu_v + e: u'v has variance v'S_u v + u'S_v u at the
-# known (or mean) factors, and tr(S_u S_v) where both are new.
+# known (or mean) factors, plus tr(S_u S_v) if both are new.
 one_new_moments <- function(model, draw, user, item, new_user, new_item) {
   u <- draw$u[, user, drop = FALSE]
   v <- draw$v[, item, drop = FALSE]
@@ -242,9 +241,10 @@ one_new_moments <- function(model, draw, user, item, new_user, new_item) {
   list(mean = inner(model, u, v), extra = extra)
 }
 
-# Pairs whose rating is normal given a draw and, where both ids are new, given
-# factors drawn for one new user (the same for all such pairs, from R's
-# generator): list(mean, sd), draws x pairs; sd is a vector where no id is new.
+# Normal distributions of the ratings of pairs given a draw: list(mean, sd),
+# draws x pairs; sd is a vector if no id is new. If both ids are new, the
+# distribution is given factors drawn for one new user (the same for all such
+# pairs, from R's generator).
 bmf_normals <- function(kept, pairs, rows = seq_along(pairs$user),
                         stand_ins = NULL) {
   part <- some_pairs(pairs, rows)
@@ -261,8 +261,8 @@ bmf_normals <- function(kept, pairs, rows = seq_along(pairs$user),
   list(mean = moments$mean, sd = sqrt(moments$extra + kept$noise))
 }
 
-# Factors for a user that nobody knows, one draw from the prior for each kept
-# draw (D x draws); NULL where no pair needs them.
+# Factors for one new user, one draw from the prior for each kept draw (D x
+# draws); NULL if no pair needs them.
 draw_stand_ins <- function(kept, pairs) {
   if (!any(is.na(pairs$user) & is.na(pairs$item))) {
     return(NULL)
@@ -283,8 +283,8 @@ draw_new_factors <- function(kept, side, count) {
   array(unlist(drawn), c(size, count, length(drawn)))
 }
 
-# A new item's rating by users whose factors are given (D x draws), for each
-# draw.
+# Mean and variance of a new item's rating given the user's factors (D x draws),
+# for each draw.
 conditional_moments <- function(kept, u) {
   model <- kept$model
   s <- 0
@@ -674,7 +674,7 @@ pp_check.gibbs_bmf <- function(object, draws = NULL, ...) {
   shown <- fit_part(object, "model")
   available <- length(kept_factors(object, call = call)$noise)
   pairs <- bmf_pairs(shown, NULL, call)
-  # 5,000 ratings, spread evenly, show all that a density can show
+  # 5,000 ratings, spread evenly, are enough for a density
   rows <- unique(round(
     seq(1, length(pairs$user), length.out = min(5000, length(pairs$user)))
   ))
@@ -863,8 +863,9 @@ asked_pairs <- function(fit, call) {
   pairs
 }
 
-# Means and variances over every kept draw of all chains, each chain with its
-# number of draws (Chan, Golub and LeVeque 1983, doi:10.2307/2683386, eq. 1.5).
+# Means and variances over every kept draw of all chains, each chain weighted by
+# its number of draws (Chan, Golub and LeVeque 1983, doi:10.2307/2683386, eq.
+# 1.5).
 streamed_moments <- function(fit) {
   parts <- lapply(fit_part(fit, "chains"), function(chain) {
     bmf_predicted(chain$state)
@@ -882,7 +883,7 @@ streamed_moments <- function(fit) {
 }
 
 # The quantiles of the stored draws' mixture, standardised by its mean and
-# standard deviation and put back with those of all draws.
+# standard deviation and rescaled with those of all draws.
 streamed_ends <- function(kept, pairs, streamed, level) {
   moments <- pair_moments(kept, pairs)
   sd <- sqrt(mean(kept$noise) + moments$variance)

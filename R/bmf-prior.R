@@ -136,7 +136,7 @@ bmf_fixed <- function(c = NULL, sigma2 = NULL) {
   ))
 }
 
-# Coordinates have no names: those of a vector are of something else.
+# Coordinates have no names, so a vector with names is meant for something else.
 check_no_names <- function(x, arg, call) {
   if (!is.null(names(x))) {
     abort_argument(
@@ -147,7 +147,8 @@ check_no_names <- function(x, arg, call) {
   }
 }
 
-# Which of the makers made it: what has the class alone goes by the last.
+# The functions that make a prior, by class. An object with the class bmf_prior
+# only is treated as made by the last.
 bmf_makers <- list(
   bmf_fixed = bmf_fixed, bmf_gamma = bmf_gamma, bmf_wishart = bmf_wishart
 )

@@ -1,8 +1,8 @@
-# What gibbs_bmf() does with its ratings: pairs to predict as the chains run, and
-# the ratings given again to a fit without data.
+# Ratings of gibbs_bmf(): pairs to predict as the chains run, and ratings
+# supplied again to a fit without data.
 
-# predict_at as codes, and the ratings with the ids that only it has as users
-# or items without a rating: list(ratings, pairs).
+# list(ratings, pairs): predict_at as codes, and the ratings, in which ids that
+# occur only in predict_at are users or items without a rating.
 ratings_asked <- function(predict_at, ratings, call) {
   if (is.null(predict_at)) {
     return(list(ratings = ratings, pairs = NULL))
@@ -39,7 +39,7 @@ append_ids <- function(ids, asked) {
 }
 
 # The user, item and (if there) value columns of pairs given by a user: by the
-# names that the ratings' columns have, else by the usual ones.
+# names of the ratings' columns, otherwise by the usual names.
 pair_columns <- function(x, names, arg, call) {
   if (!is.data.frame(x)) {
     abort_expected(
@@ -83,8 +83,8 @@ pair_columns <- function(x, names, arg, call) {
   asked
 }
 
-# What answers need and is not in the data, which a fit may lack: how often each
-# user and item was rated, the pairs asked for, and how many draws of the
+# Quantities that methods need also for a fit without its data: how often each
+# user and item was rated, the pairs of predict_at, and how many draws of the
 # factors a chain may store.
 described_bmf <- function(model, asked) {
   ratings <- asked$ratings

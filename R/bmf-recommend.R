@@ -110,8 +110,8 @@ check_recommended <- function(users, n, items, call) {
   }
 }
 
-# The n best items of each user that he or she has not rated: list(user, item,
-# place, mean, sd), user by user.
+# The n best items of each user among those that the user has not rated:
+# list(user, item, place, mean, sd), user by user.
 best_unseen <- function(kept, codes, n) {
   model <- kept$model
   data <- model$data
@@ -257,7 +257,7 @@ fold_in <- function(fit, new_ratings, draws = NULL) {
   )
 }
 
-# New users as fold_in() returns them, whatever has their class.
+# Checks that x is what fold_in() returns, and not only has its class.
 check_fold <- function(x, arg = rlang::caller_arg(x),
                        call = rlang::caller_env()) {
   force(arg)
@@ -281,7 +281,7 @@ plain_or_level <- function(x) {
   if (is.factor(x)) as.character(x) else plain_ids(x)
 }
 
-# Unused levels are no users here.
+# Unused levels are not users here.
 droplevels_ids <- function(x) if (is.factor(x)) droplevels(x) else x
 
 # D x users x draws
@@ -315,8 +315,8 @@ print.bmf_fold <- function(x, ...) {
 }
 
 # Moments of the ratings of new users for items, given each draw: list(mean,
-# extra), draws x pairs.  user: places among the new ones; item: codes, NA for
-# items that nobody knows.
+# extra), draws x pairs. user: places among the new ones; item: codes, NA for
+# new items.
 fold_moments <- function(fold, user, item) {
   kept <- fold$kept
   model <- kept$model

@@ -1,8 +1,8 @@
-# Checks of data matrices: one numeric matrix from whatever form a user has,
-# with missing values found before any chain starts.
+# Checks of data matrices: make one numeric matrix from any form of the data,
+# and find missing values before any chain starts.
 
-# A data frame as R's own functions leave one: columns of one length, with names
-# that can be read.
+# A valid data frame: columns of the same length, with names that are valid
+# text.
 check_data_frame <- function(x, arg, call) {
   columns <- unclass(x)
   rows <- .row_names_info(x, 2L)
@@ -18,12 +18,12 @@ check_data_frame <- function(x, arg, call) {
   check_text(names, paste0("names of ", arg), call)
 }
 
-# Observations in rows, as a matrix of doubles: row names as given, column
-# names as given, filled where missing and made unique.  Takes a numeric
-# matrix, a numeric vector (one column) or a data frame of any kind; says so
-# when a class or a unit is lost.  NaN and infinite values are errors; missing
-# ones too ("fail"), or their rows are left out with a message ("omit": the
-# attribute "na.action" then holds them, as stats::na.omit() has it).
+# Observations in rows, as a matrix of doubles: row names as given; column names
+# as given, filled if missing and made unique. Accepts a numeric matrix, a
+# numeric vector (one column) or a data frame of any kind, with a message when a
+# class or a unit is lost. NaN and infinite values are errors. Missing values
+# are errors too ("fail"), or their rows are left out with a message ("omit":
+# the attribute "na.action" then holds them, as in stats::na.omit()).
 check_data_matrix <- function(x, na_action = "fail",
                               arg = rlang::caller_arg(x),
                               call = rlang::caller_env()) {
@@ -51,7 +51,7 @@ check_data_matrix <- function(x, na_action = "fail",
 }
 
 matrix_from_array <- function(x, arg, call) {
-  # NA alone is logical: its fault is that it is missing
+  # a vector of NAs is logical, but the error should say that values are missing
   if (is.logical(x) && length(x) > 0 && all(is.na(x))) {
     storage.mode(x) <- "double"
   }
@@ -101,7 +101,7 @@ matrix_from_data_frame <- function(x, arg, call) {
       unlist(lost)
     )
   }
-  # names that only count the rows say nothing, automatic or written down
+  # row names 1, 2, ... are dropped, also if they are not automatic
   rows <- row.names(x)
   if (identical(rows, as.character(seq_len(nrow(x))))) rows <- NULL
   values <- vapply(columns, as_plain_double, double(nrow(x)))
@@ -113,7 +113,7 @@ as_plain_double <- function(x) {
   as.double(unclass(x))
 }
 
-# Why a column cannot be data of numbers, in words; NULL when it can.
+# The reason why a column is not numeric data, in words; NULL when it is.
 column_fault <- function(x) {
   if (inherits(x, "POSIXlt")) return(NULL)
   if (length(dim(x)) > 1) return("is a matrix or a data frame")
@@ -129,7 +129,7 @@ column_fault <- function(x) {
   )
 }
 
-# What is lost when a classed column becomes plain numbers; NULL for nothing.
+# The class or unit that is lost when a column becomes plain numbers, or NULL.
 column_loss <- function(x) {
   if (!is.object(x) || identical(class(x), "AsIs")) return(NULL)
   if (inherits(x, "Date")) return("is taken as days since 1970-01-01")
@@ -180,7 +180,7 @@ with_column_names <- function(x, arg, call = rlang::caller_env()) {
   x
 }
 
-# The names alone: setting them in a large matrix would copy it.
+# Returns only the names: setting them in a large matrix would copy it.
 whole_column_names <- function(names, count, arg,
                                call = rlang::caller_env()) {
   if (is.null(names)) names <- rep("", count)
@@ -240,7 +240,7 @@ drop_missing <- function(x, na_action, arg, call) {
   omit_rows(x, which(rowSums(missing) > 0), arg, call)
 }
 
-# Missing entries stay; a column without a single value tells nothing.
+# Missing entries may stay, but a column without any value is an error.
 check_some_observed <- function(x, missing, arg, call) {
   empty <- colnames(x)[colSums(!missing) == 0]
   if (length(empty) > 0) {

@@ -1,7 +1,7 @@
-# Sparse matrices as a user may give them, of the Matrix and slam packages (and
-# what stands on these, such as a dfm).  Slots can be written to by anybody, and
-# C reads where they point: all of them are checked here, whole, before anything
-# else looks at the matrix.
+# Checks of sparse matrices of the Matrix and slam packages (and of classes
+# built on them, such as a dfm). A user can change the slots, and C uses them as
+# indices. So all slots are checked completely here before any other code uses
+# the matrix.
 
 # An error of the user's call that says which slot is wrong, and where.
 check_sparse <- function(x, arg, call) {
@@ -25,7 +25,7 @@ abort_sparse <- function(part, what, arg, call) {
   )
 }
 
-# Slots are read as attributes: a method would trust what it finds.
+# Slots are read as attributes, because methods would trust their contents.
 check_slots <- function(x, arg, call) {
   slot <- function(name) attr(x, name, exact = TRUE)
   size <- slot("Dim")
@@ -113,7 +113,7 @@ check_same_length <- function(index, x, name, arg, call) {
   }
 }
 
-# Names of rows and columns: NULL, or a name for each that can be read.
+# Names of rows and columns: NULL, or a name for each that is valid text.
 check_sides <- function(names, size, name, arg, call) {
   if (is.null(names)) {
     return(invisible())
@@ -134,7 +134,7 @@ check_sides <- function(names, size, name, arg, call) {
   }
 }
 
-# What the class itself asks of its other slots.
+# The checks that the class itself defines for its other slots.
 check_by_matrix <- function(x, arg, call) {
   fault <- tryCatch(
     methods::validObject(x, test = TRUE),
@@ -167,7 +167,7 @@ check_slam <- function(x, arg, call) {
     }
     as.double(n)
   })
-  # slam takes doubles for whole numbers too
+  # slam also accepts doubles as indices
   for (side in c("i", "j")) {
     index <- x[[side]]
     if (is.double(index) && isTRUE(all(index == round(index)))) {

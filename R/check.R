@@ -1,8 +1,8 @@
 # Checks of arguments, shared by all functions.
 #
-# A check returns the value in the one form that the rest of the package uses, or
-# raises an error of the user's call that says which argument, what was expected,
-# what was given and where. Mistakes of the user end here: the code below checks
+# A check returns the value in the form that the rest of the package uses, or
+# raises an error of the user's call that names the argument, what was expected,
+# what was given and where. All user errors are found here: the C code checks
 # types and lengths only.
 
 # One value that is not NA, without a class: no factor, no date.
@@ -16,8 +16,8 @@ is_plain_string <- function(x) {
   is_plain_scalar(x) && is.character(x) && is_text(x)
 }
 
-# 0, or a rounding error away from another whole number, as arithmetic leaves
-# it.  Nothing but 0 is taken for 0: what is close to it was meant to be small.
+# Exactly 0, or within rounding error of another whole number. A number close to
+# 0 does not count as 0, because it was probably meant to be small.
 is_whole_number <- function(x) {
   nearest <- round(x)
   x == nearest |
@@ -29,12 +29,12 @@ in_range <- function(x, lower, upper, lower_open = FALSE, upper_open = FALSE) {
     (if (upper_open) x < upper else x <= upper)
 }
 
-# No argument that is neither data nor one number a datum is longer than this:
-# what is was not meant for it, and would be copied before that was found.
+# The longest vector that an argument other than data (or one value for each
+# observation) may be. A longer one is an error before it is copied.
 longest_vector <- 1e7
 
-# The arguments without a default of the function that calls this, each with
-# what it is, in words: check_needed(fit = "a fit").
+# Checks that the calling function got its arguments without a default. Each is
+# given with its description: check_needed(fit = "a fit").
 check_needed <- function(..., call = rlang::caller_env()) {
   what <- c(...)
   for (arg in names(what)) {
@@ -44,8 +44,8 @@ check_needed <- function(..., call = rlang::caller_env()) {
   }
 }
 
-# A whole number in [min, max]: an integer where it fits, else a double.  1e4
-# is a count.
+# A whole number in [min, max]: an integer if it fits, otherwise a double. A
+# double such as 1e4 is valid.
 check_count <- function(x, min = 1, max = Inf, max_why = NULL, null_ok = FALSE,
                         arg = rlang::caller_arg(x),
                         call = rlang::caller_env()) {
@@ -85,7 +85,7 @@ check_flag <- function(x, arg = rlang::caller_arg(x),
   as.vector(x)
 }
 
-# The first of several strings that is no text is an error.
+# An error for the first string that is not valid text.
 check_text <- function(x, arg, call) {
   if (!is.character(x)) return(invisible())
   bad <- which(!is_text(x))
@@ -110,8 +110,8 @@ check_string <- function(x, null_ok = FALSE, arg = rlang::caller_arg(x),
   as.vector(x)
 }
 
-# One of `choices`, as match.arg() has it: NULL or the whole default is the
-# first, a beginning that fits one choice alone stands for it, case matters.
+# One of `choices`, as in match.arg(): NULL or the whole default means the
+# first; a unique beginning is enough; case matters.
 check_choice <- function(x, choices, arg = rlang::caller_arg(x),
                          call = rlang::caller_env()) {
   if (is.null(x) || identical(x, choices)) return(choices[1])
@@ -194,7 +194,8 @@ check_some_of <- function(x, names, call, one = FALSE,
   names[place]
 }
 
-# An object of a class of ours.  `made_by`: the function that makes one.
+# An object of one of the package's classes. `made_by`: the function that makes
+# it.
 check_class <- function(x, class, made_by, null_ok = FALSE,
                         arg = rlang::caller_arg(x),
                         call = rlang::caller_env()) {
@@ -214,8 +215,8 @@ check_class <- function(x, class, made_by, null_ok = FALSE,
   x
 }
 
-# A class can be written on anything, and the elements of what has it be changed
-# by hand: it must have those that its maker gives it.
+# A user can set a class by hand and change elements: the object must have the
+# elements that its maker gives it.
 check_made <- function(x, fields, made_by, arg = rlang::caller_arg(x),
                        call = rlang::caller_env()) {
   force(arg)
@@ -233,7 +234,7 @@ check_made <- function(x, fields, made_by, arg = rlang::caller_arg(x),
   invisible(x)
 }
 
-# The same made again by `maker` of its elements, which are so checked.
+# Makes the object again from its elements by `maker`, which checks them.
 remade <- function(x, maker, made_by, arg = rlang::caller_arg(x),
                    call = rlang::caller_env(),
                    fields = names(formals(maker))) {
@@ -257,8 +258,8 @@ remade <- function(x, maker, made_by, arg = rlang::caller_arg(x),
 # ---- Vectors and matrices ---------------------------------------------------
 
 # A numeric vector as doubles, names kept.  `length`: the lengths allowed
-# (nothing is recycled here; a caller that takes a scalar for a vector says
-# `length = c(1, d)`); `length_why` says where the length comes from.
+# (nothing is recycled here; a caller that also accepts a scalar sets `length =
+# c(1, d)`); `length_why` says where the length comes from.
 check_numeric_vector <- function(x, length = NULL, length_why = NULL,
                                  lower = -Inf, upper = Inf, lower_open = FALSE,
                                  upper_open = FALSE, finite = TRUE,
@@ -314,7 +315,7 @@ check_vector_length <- function(x, length, length_why, arg, call) {
 }
 
 # A symmetric positive definite d x d matrix of doubles, without names and
-# symmetric to the last bit.  A single number serves when d = 1.
+# symmetric to the last bit. A single number is valid when d = 1.
 check_spd_matrix <- function(x, d, d_why = NULL, null_ok = FALSE,
                              arg = rlang::caller_arg(x),
                              call = rlang::caller_env()) {
@@ -373,8 +374,8 @@ check_symmetric <- function(x, arg, call) {
   }
 }
 
-# Positive definite to working precision: the smallest eigenvalue stands above
-# the rounding error of the largest.
+# Positive definite to working precision: the smallest eigenvalue exceeds the
+# rounding error of the largest.
 check_positive_definite <- function(x, arg, call) {
   values <- eigen(x, symmetric = TRUE, only.values = TRUE)$values
   smallest <- values[length(values)]

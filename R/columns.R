@@ -89,8 +89,8 @@ spread_rows <- function(count, available, call) {
   unique(round(seq(1, available, length.out = count)))
 }
 
-# Values with names are put in the order of the coordinates' names, where these
-# have any; without names either way they are taken as they come.
+# Values in the order of the coordinates' names, if both have names; otherwise
+# in the order given.
 in_order_of <- function(x, names, arg, whose, call) {
   given <- names(x)
   if (is.null(given) || is.null(names)) {

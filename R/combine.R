@@ -71,7 +71,7 @@ unite_fits <- function(fits, call) {
   )
 }
 
-# The first difference between runs that must be alike is an error.
+# An error for the first difference between runs that must agree.
 check_same_runs <- function(fits, call) {
   bare <- function(fit) {
     model <- model_comparable(fit_part(fit, "model"))
@@ -111,7 +111,7 @@ check_same_runs <- function(fits, call) {
   }
 }
 
-# Two chains with one stream are one chain written twice.
+# An error if two chains have the same stream: they are copies of each other.
 check_streams <- function(fits, call) {
   run <- rep(seq_along(fits), lengths(fits))
   chain <- sequence(lengths(fits))

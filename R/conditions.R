@@ -1,8 +1,8 @@
-# Conditions: the classes of our errors, warnings and messages, and the words
-# that describe what was given.
+# Conditions: the classes of the package's errors, warnings and messages, and
+# the words that describe a value that was given.
 
-# Classes of a condition of ours, from the particular to the general.  `class`
-# is the particular part ("missing") or a full name ("gibbsite_error_missing").
+# Classes of a condition, from the most specific to the most general. `class` is
+# the specific part ("missing") or a full name ("gibbsite_error_missing").
 condition_classes <- function(type, class, family = NULL) {
   prefix <- paste0("gibbsite_", type)
   class <- as.character(class)
@@ -20,8 +20,8 @@ abort_gibbsite <- function(family, message, ..., call, class, envir) {
 
 # `message` is a cli template (names "x", "i", "!" make bullets), evaluated in
 # `envir`; `...` are fields of the condition, `call` is the user's call.
-# Three families: what the user gave, what the arithmetic met, and what the
-# session, a file or an object at hand is not fit for.
+# There are three families: errors in arguments, numerical errors, and errors
+# because the session, a file or an object is in a wrong state.
 abort_argument <- function(message, ..., call = envir, class = NULL,
                            envir = rlang::caller_env()) {
   force(envir)
@@ -46,7 +46,7 @@ abort_state <- function(message, ..., call = envir, class = NULL,
   )
 }
 
-# A warning or a message that can be suppressed alone, by its class.
+# A warning or a message with its own class, by which it can be suppressed.
 warn_gibbsite <- function(message, class, ..., envir = rlang::caller_env()) {
   cli::cli_warn(message, ...,
     class = condition_classes("warning", class), .envir = envir
@@ -66,8 +66,8 @@ format_number <- function(x) {
   trimws(format(x, digits = 15, scientific = if (abs(x) < 1e15) 10 else -10))
 }
 
-# Strings that can be read as text.  Bytes that are none in the session's
-# encoding cannot be counted, compared or shown by most of R.
+# Whether strings are valid text. Most of R cannot count, compare or show bytes
+# that are invalid in the session's encoding.
 is_text <- function(x) validEnc(x) & Encoding(x) != "bytes"
 
 text_hint <- function(x) {
@@ -80,7 +80,7 @@ quoted <- function(x) encodeString(x, quote = "\"")
 whole <- function(x) format(as.numeric(x), scientific = FALSE, digits = 15)
 
 describe_string <- function(x) {
-  # what is no text is shown by its bytes, which are too many only at length
+  # invalid text is shown by its bytes
   if (is_text(x)) {
     if (nchar(x, "chars") > 40) x <- paste0(substr(x, 1, 37), "...")
   } else if (nchar(x, "bytes") > 40) {
@@ -102,7 +102,7 @@ describe_scalar <- function(x) {
   )
 }
 
-# "numeric", "character", ...: what a person calls the type of an atomic vector
+# "numeric", "character", ...: the usual name of an atomic vector's type
 type_word <- function(x) {
   switch(typeof(x), double = , integer = "numeric", typeof(x))
 }
@@ -170,7 +170,7 @@ or_words <- function(x) word_list(x, "or")
 and_words <- function(x) word_list(x, "and")
 
 # " between 1 and 272 (rows of `x`)", " above 0", ...: the second half of "a
-# whole number ..." or "a number ...".  `upper_why` says whence the upper end.
+# whole number ..." or "a number ...". `upper_why` explains the upper end.
 range_words <- function(lower, upper, lower_open = FALSE, upper_open = FALSE,
                         upper_why = NULL) {
   why <- if (is.null(upper_why)) "" else paste0(" (", upper_why, ")")
@@ -207,7 +207,7 @@ first_place <- function(at) {
 
 # ---- Errors that many functions raise ---------------------------------------
 
-# `hint` is plain text: nothing in it is a template.
+# `hint` is plain text and not a template.
 abort_expected <- function(x, expected, null_ok, arg, call, hint = NULL) {
   expected <- paste0(if (null_ok) "NULL or ", expected)
   given <- describe(x)
@@ -221,12 +221,12 @@ abort_expected <- function(x, expected, null_ok, arg, call, hint = NULL) {
   )
 }
 
-# An argument without a default that was left out: what it is, in words.
+# An error for a missing argument without a default. `what`: its description.
 abort_needed <- function(arg, what, call) {
   abort_argument("{.arg {arg}} is needed: {what}.", call = call)
 }
 
-# The first element that breaks the rule.
+# An error that shows the first element that breaks the rule.
 abort_elements <- function(wrong, value, arg, rule, call) {
   if (any(wrong)) {
     at <- which(wrong)[[1L]]
@@ -256,8 +256,8 @@ point_words <- function(theta) {
   paste0("(", paste(words, collapse = ", "), more, ")")
 }
 
-# For a fit without the user's data.  `arg`: the argument that could give what is
-# needed, NULL for none; `hint`: a further way out.
+# An error for a fit without its data. `arg`: the argument by which the data can
+# be supplied, or NULL; `hint`: another solution.
 abort_no_data <- function(arg = NULL, call, hint = NULL) {
   abort_state(
     c(

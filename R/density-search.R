@@ -1,5 +1,5 @@
-# The search for the mode of a density given as an R function, with its gradient
-# and Hessian, given or by differences.
+# The search for the mode of a density given as an R function. Gradient and
+# Hessian are given or computed by differences.
 
 check_density_function <- function(f, arg, null_ok = FALSE, call) {
   if (is.null(f) && null_ok) {
@@ -30,7 +30,8 @@ check_density_init <- function(init, call) {
   init
 }
 
-# The user's functions with their arguments: a plain list, so that it travels.
+# The user's functions with their arguments: a plain list, so that it can be
+# sent to other processes.
 new_density <- function(log_density, gradient, hessian, names, arguments) {
   list(
     log_density = log_density, gradient = gradient, hessian = hessian,
@@ -38,8 +39,8 @@ new_density <- function(log_density, gradient, hessian, names, arguments) {
   )
 }
 
-# One of the user's functions at the rows of `points`: a list of what it
-# returned.  `points` has the names of the parameters.
+# Evaluates one of the user's functions at the rows of `points`: a list of its
+# values. `points` has the names of the parameters.
 call_density <- function(density, what, points, call) {
   values <- vector("list", nrow(points))
   at <- 1L
@@ -49,7 +50,7 @@ call_density <- function(density, what, points, call) {
       value <- recorded(density$record, function() {
         do.call(density[[what]], c(list(points[i, ]), density$arguments))
       })
-      # NULL must not shorten the list
+      # assigning list(value) keeps the list's length also for NULL
       values[i] <<- list(value)
     }
   }
@@ -133,8 +134,9 @@ density_derivative <- function(density, what, theta, call) {
   if (what == "hessian") matrix(value, p, p) else as.double(value)
 }
 
-# list(map, factor, value, trace, iterations): the mode, L with L L' minus the
-# Hessian there, the log density, the best values as the search went on.
+# list(map, factor, value, trace, iterations): the mode, L where L L' is the
+# negative Hessian there, the log density, and the best value so far at each
+# step of the search.
 find_mode <- function(density, init, method, call) {
   theta <- as.double(init)
   value <- density_value(density, theta, call)
@@ -150,8 +152,8 @@ find_mode <- function(density, init, method, call) {
   polish_mode(density, climbed, call)
 }
 
-# optim(), with a trace of the best value at each gradient, or at each rise
-# where there are no gradients.
+# optim(), with a trace of the best value at each evaluation of the gradient, or
+# at each rise if the method uses no gradients.
 ascend_density <- function(density, theta, value, method, call) {
   best <- value
   trace <- value
@@ -167,7 +169,7 @@ ascend_density <- function(density, theta, value, method, call) {
     trace[[length(trace) + 1L]] <<- best
     -density_derivative(density, "gradient", x, call)
   }
-  # One parameter: Nelder-Mead is for several, and says so
+  # with one parameter Nelder-Mead gives a warning
   if (method == "Nelder-Mead" && length(theta) == 1L) {
     method <- "BFGS"
   }
@@ -178,8 +180,8 @@ ascend_density <- function(density, theta, value, method, call) {
   list(theta = found$par, value = -found$value, trace = trace)
 }
 
-# Newton's method with step halving from where optim() stopped: optim() ends
-# where the density no longer rises by much, which may be a tenth of a standard
+# Newton's method with step halving from the point where optim() stopped.
+# optim() ends when the density rises little, which may be a tenth of a standard
 # deviation from the mode.
 polish_mode <- function(density, at, call, most = 100) {
   for (iteration in seq_len(most)) {
@@ -209,8 +211,9 @@ polish_mode <- function(density, at, call, most = 100) {
   abort_no_maximum(density, at$theta, rise, call)
 }
 
-# The farthest of the points at + step, at + step / 2, ... where the density is
-# higher; NULL: none.  Near the mode a rise is lost in rounding: equal counts.
+# The first of the points at + step, at + step / 2, ... where the density is not
+# lower than at `at`, or NULL. Equal values count, because near the mode a rise
+# is lost in rounding.
 half_steps <- function(density, at, step, call) {
   slack <- 1e-13 * (1 + abs(at$value))
   for (half in 0:40) {
@@ -225,16 +228,17 @@ half_steps <- function(density, at, step, call) {
   NULL
 }
 
-# Whether derivatives that were given are those of the density: along the axes
-# of the ellipsoid of Sigma, by differences over 0.02 standard deviations, the
-# first is 0 and the second -1.
+# Checks whether the given derivatives are those of the density: along the axes
+# of the ellipsoid of Sigma, in units of standard deviations, the first
+# derivative must be 0 and the second -1. They are computed by differences over
+# 0.02 standard deviations.
 check_derivatives <- function(density, at, factor, call) {
   if (is.null(density$gradient) && is.null(density$hessian)) {
     return(invisible())
   }
   size <- 0.02
   axes <- backsolve(t(factor), diag(length(at$theta)))
-  # what rounding may do to the differences
+  # bound of the rounding error of the differences
   noise <- 4 * .Machine$double.eps * (1 + abs(at$value)) / size^2
   for (j in seq_len(ncol(axes))) {
     up <- density_value(density, at$theta + size * axes[, j], call)
@@ -273,9 +277,9 @@ new_record <- function(search) {
   record
 }
 
-# What a function of the user returned at this place of the search, or what
-# `evaluate` gives.  `known` is set last: what was not stored in full is asked
-# for again.
+# The stored value of the user's function at this step of the search, or
+# otherwise the value of `evaluate`. `known` is set last, so that a value that
+# was not stored completely is computed again.
 recorded <- function(record, evaluate) {
   if (is.null(record)) {
     return(evaluate())
@@ -308,15 +312,15 @@ remember_best <- function(record, values, points) {
   }
 }
 
-# L, lower triangular, with L L' = precision (symmetrised); NULL when that is
-# not positive definite to working precision.
+# L, lower triangular, with L L' = precision (symmetrised); NULL when the
+# precision is not positive definite to working precision.
 factor_precision <- function(precision) {
   precision <- precision / 2 + t(precision) / 2
   scale <- diag(precision)
   if (!all(scale > 0)) {
     return(NULL)
   }
-  # on a common scale, so that units do not matter
+  # scaled to a unit diagonal, so that units do not matter
   root <- sqrt(scale)
   unit <- precision / outer(root, root)
   least <- min(eigen(unit, symmetric = TRUE, only.values = TRUE)$values)

@@ -1,4 +1,4 @@
-# Runs that go on: extend() from a fit in memory, resume() from a checkpoint.
+# Continued runs: extend() from a fit in memory, resume() from a checkpoint.
 
 #' Continue a fit
 #'
@@ -126,7 +126,8 @@ resume_chains <- function(fit) {
   })
 }
 
-# The fit with its data, the user's being taken only if they are the same.
+# The fit with its data. Data from the user are accepted only if they are the
+# same.
 attach_data <- function(fit, data, call) {
   model <- fit_part(fit, "model")
   if (is.null(data)) {
@@ -272,8 +273,8 @@ model_given <- function(model, given, call) {
   check_same_data(model, data, call)
 }
 
-# The model of a fit or a checkpoint with data given by hand in the place of its
-# own: the same hash, or an error.
+# The model of a fit or a checkpoint with data supplied by the user in place of
+# its own: an error unless the hash is the same.
 check_same_data <- function(model, data, call) {
   if (is.null(data)) {
     return(model)
@@ -296,7 +297,7 @@ check_same_data <- function(model, data, call) {
   model
 }
 
-# `data` or `log_density`, whichever the model goes by.
+# `data` or `log_density`, depending on the model.
 given_data <- function(model, data, log_density, call) {
   given <- c("data", "log_density")[
     c(!is.null(data), !is.null(log_density))
@@ -312,7 +313,8 @@ given_data <- function(model, data, log_density, call) {
   data %||% log_density
 }
 
-# Code and values, and what functions find where they were made.
+# Compares code and values, and the values that functions use from the
+# environment where they were made.
 same_code <- function(a, b) {
   both <- lapply(list(a, b), function(x) {
     hash_code(list(x, lapply(functions_in(x), closure_values)))

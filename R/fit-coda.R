@@ -160,7 +160,8 @@ window.gibbsite_fit <- function(x, start = NULL, end = NULL, thin = NULL,
   structure(picked, class = "mcmc.list")
 }
 
-# Positions out of an index of any kind, with an error for what is not there.
+# Positions from an index of any type, with an error for an element that does
+# not exist.
 pick <- function(index, n, what, names = NULL, call) {
   chosen <- index_positions(index, n, what, names, call)
   missing <- which(is.na(chosen))
@@ -197,8 +198,8 @@ pick <- function(index, n, what, names = NULL, call) {
   chosen
 }
 
-# NA where the index names nothing.  Nothing is recycled or cut to a whole
-# number, and negative numbers leave out.
+# NA if the index has no match. Indices are not recycled or truncated to whole
+# numbers; negative numbers exclude elements.
 index_positions <- function(index, n, what, names, call) {
   if (length(index) > max(n, 1) && !is.object(index) && is.numeric(index)) {
     abort_argument(

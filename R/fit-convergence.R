@@ -2,9 +2,9 @@
 # al. 2021, doi:10.1214/20-BA1221). They are judged on the model's invariants,
 # quantities that do not depend on how components are labelled.
 
-# posterior takes draws whose range is below 2.2e-16 for constant.  Its
-# measures do not depend on scale, so that multiplying by a power of two, which
-# is exact, alters nothing else.
+# posterior treats draws whose range is below 2.2e-16 as constant. Its measures
+# do not depend on the scale, so that multiplying by a power of two, which is
+# exact, changes nothing else.
 scaled_to_one <- function(x) {
   range <- max(x) - min(x)
   exponent <- if (is.finite(range) && range > 0) floor(log2(range)) else 0
@@ -13,7 +13,8 @@ scaled_to_one <- function(x) {
 }
 
 # Measures of one quantity; x: draws x chains.
-# `constant`: nothing moved in any chain, so there is nothing to judge.
+# `constant`: the quantity is the same in all draws, so that it cannot be
+# judged.
 diagnose_one <- function(x) {
   out <- c(rhat = NA_real_, ess_bulk = NA_real_, ess_tail = NA_real_)
   if (!all(is.finite(x))) {
@@ -22,7 +23,7 @@ diagnose_one <- function(x) {
   constant <- min(x) == max(x)
   if (!constant) {
     x <- scaled_to_one(x)$x
-    # posterior warns where it caps the size of antithetic chains
+    # posterior warns when it caps the ESS of antithetic chains
     suppressWarnings({
       out[["rhat"]] <- posterior::rhat(x)
       out[["ess_bulk"]] <- posterior::ess_bulk(x)
@@ -70,7 +71,7 @@ mean_errors <- function(draws) {
 # matrix of draws a chain.
 invariant_array <- function(matrices, model) {
   stack_chains(lapply(matrices, function(draws) {
-    # whatever the columns of a fit have been renamed to
+    # the model's names, also if the columns of the fit were renamed
     colnames(draws) <- model$columns
     model_invariants(model, draws)
   }))
@@ -80,15 +81,15 @@ fit_invariants <- function(fit) {
   invariant_array(chain_matrices(fit), fit_part(fit, "model"))
 }
 
-# R-hat compares halves of chains: with fewer draws than these in a chain it
-# says nothing.
+# R-hat compares halves of chains: with fewer draws in a chain than this it is
+# meaningless.
 fewest_draws <- 8
 
 # The table of convergence(), for any set of chains.
 convergence_table <- function(invariants, rhat, ess) {
   table <- diagnose(invariants)
-  # The tail of a discrete quantity may hold one value alone and then has no
-  # size of its own: only a missing bulk size or R-hat is a failure.
+  # The tail of a discrete quantity may be a single value, and its tail ESS is
+  # then NA. So only a missing bulk ESS or R-hat is a failure.
   size <- pmin(table$ess_bulk, table$ess_tail, na.rm = TRUE)
   size[is.na(table$ess_bulk)] <- NA
   good <- table$rhat <= rhat & size >= ess & dim(invariants)[1] >= fewest_draws
@@ -102,14 +103,15 @@ convergence_table <- function(invariants, rhat, ess) {
   )
 }
 
-# Constants are no failure beside quantities that moved.  Where nothing moved
-# at all there is no evidence of anything.
+# Constant quantities are not a failure if other quantities varied. If all are
+# constant, there is no evidence of convergence.
 table_converged <- function(table) {
   all(table$ok) && !all(table$constant)
 }
 
-# The table of every so-many-th draw: the quicker look at a long run.  NULL for
-# a run that is not long, or holds what is not finite.
+# The table computed from an evenly thinned subset of the draws: a faster check
+# of a long run. NULL for a run that is not long, or with values that are not
+# finite.
 few_draws_table <- function(invariants, rhat, ess) {
   size <- dim(invariants)[1]
   step <- size %/% 2000
@@ -121,11 +123,11 @@ few_draws_table <- function(invariants, rhat, ess) {
   if (any(table$constant)) NULL else table
 }
 
-# NULL where the chains have converged, else a table of quantities of which some
-# have not.  The effective sample size of every so-many-th draw is at most that of
-# all draws, so a thinned run that passes shows that the whole run does.  The
-# margins allow for the larger variation of the measures on fewer draws.  Where
-# the thinned run fails, its worst quantities are looked at first.
+# NULL if the chains have converged, otherwise a table of quantities of which
+# some have not. The effective sample size of a thinned subset is a lower bound
+# of that of all draws, so that the whole run passes if a thinned run does. The
+# margins allow for the larger variation of the measures on fewer draws. If the
+# thinned run fails, its worst quantities are checked first.
 unconverged <- function(invariants, rhat, ess) {
   few <- few_draws_table(invariants, 1 + (rhat - 1) / 2, 1.5 * ess)
   if (!is.null(few)) {
@@ -150,8 +152,9 @@ stop_rule_met <- function(draws, model, until) {
 
 # ---- In words ---------------------------------------------------------------
 
-# How far each quantity is from its threshold, on a common scale: how many times
-# over R-hat's excess or under the size.
+# The distance of each quantity from its threshold, on a common scale: the
+# larger of the excess of R-hat divided by the allowed excess, and the required
+# ESS divided by the ESS.
 distances <- function(table) {
   thresholds <- attr(table, "thresholds")
   size <- pmin(table$ess_bulk, table$ess_tail, na.rm = TRUE)
@@ -187,9 +190,9 @@ worst_words <- function(table) {
   paste0(paste(faults, collapse = " and "), " of ", row$variable)
 }
 
-# How many more draws to ask for: as many as the effective sample size lacks,
-# with a margin; as many again where R-hat is what fails.  1, 2 or 5 times a
-# power of ten, at most 20 times what there is.
+# The number of further draws to suggest: enough to reach the effective sample
+# size, with a margin, and as many again as there are if R-hat fails. It is 1, 2
+# or 5 times a power of ten, at most 20 times the number of draws.
 more_draws <- function(table) {
   draws <- attr(table, "draws")
   size <- pmin(table$ess_bulk, table$ess_tail, na.rm = TRUE)
@@ -352,7 +355,8 @@ print.gibbsite_convergence <- function(x, n = 20, ...) {
   invisible(x)
 }
 
-# A part that the user picks is an ordinary data frame: the verdict is on all.
+# A subset of the table is an ordinary data frame, because the verdict is about
+# all quantities.
 #' @export
 `[.gibbsite_convergence` <- function(x, ...) {
   as.data.frame(x)[...]
@@ -365,8 +369,8 @@ as.data.frame.gibbsite_convergence <- function(x, ...) {
   x
 }
 
-# The warning that ends a run: which quantity is the worst, and what to type
-# next.  Suppressed alone by class "gibbsite_warning_convergence".
+# The warning at the end of a run: the worst quantity, and what to type next.
+# Its class is "gibbsite_warning_convergence".
 warn_convergence <- function(fit, call = NULL) {
   if (!inherits(fit, "gibbsite_fit")) {
     return(invisible(fit))

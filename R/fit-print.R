@@ -45,7 +45,7 @@ length_lines <- function(running) {
   )
 }
 
-# Where the chains stand that have no common draw.
+# The sweeps that the chains have reached, if they have no common draw yet.
 chains_line <- function(x) {
   chains <- fit_part(x, "chains")
   waiting <- sum(!vapply(chains, has_started, NA))

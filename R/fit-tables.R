@@ -1,7 +1,7 @@
 # Tables of numbers as print() and summary() show them.
 
-# A row is rounded as its sd asks: three figures of the sd, the same number of
-# decimals for mean and quantiles.
+# A row is rounded by its sd: three significant figures of the sd, and the same
+# number of decimals for mean and quantiles.
 show_numbers <- function(columns, mean, sd) {
   spread <- ifelse(is.finite(sd) & sd > 0, sd, abs(mean) / 10)
   spread[!is.finite(spread) | spread == 0] <- 1
@@ -49,7 +49,7 @@ check_rows_shown <- function(n, call = rlang::caller_env()) {
   if (identical(n, Inf)) n else check_count(n, arg = "n", call = call)
 }
 
-# Rounded, but never so that a failure looks like a success.
+# Rounded, but never to a value below the threshold if R-hat is above it.
 format_rhat <- function(x, threshold = 1.01) {
   shown <- formatC(x, format = "f", digits = 3)
   close <- x > threshold & as.numeric(shown) <= threshold

@@ -178,7 +178,7 @@ tidy.gibbsite_fit <- function(x, conf.level = 0.95, ...) {
   check_whole_fit(x, "x", rlang::current_env())
   level <- check_number(conf.level, lower = 0, upper = 1, lower_open = TRUE,
                         upper_open = TRUE)
-  # all quantities, whatever a model's own summary shows
+  # all quantities, also if the model's own summary shows fewer
   table <- as.data.frame(
     summary.gibbsite_fit(x, probs = 0.5 + c(-1, 1) * level / 2)
   )

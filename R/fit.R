@@ -1,5 +1,5 @@
-# The fit: a list of coda::mcmc matrices, one a chain, with everything else in
-# attributes of the list (never of the matrices):
+# The fit: a list of coda::mcmc matrices, one for each chain. Everything else is
+# in attributes of the list (never of the matrices):
 #
 #   model    the model, with or without its data
 #   running  what determines the draws: draws, burnin, thin, chains, inits,
@@ -11,7 +11,7 @@
 #            that identical_fit() leaves out
 #
 # mcpar is c(burnin + thin, burnin + draws * thin, thin): the true sweeps, so
-# that coda's gelman.diag() does not take burnt-in draws for a warm-up.
+# that coda's gelman.diag() does not discard kept draws as burn-in.
 
 # draws: one matrix (draws x columns) a chain, all of one length.  No draws at
 # all make a partial fit.
@@ -82,8 +82,8 @@ named_matrix <- function(x, columns = colnames(x)) {
   matrix(as.double(x), ncol = length(columns), dimnames = list(NULL, columns))
 }
 
-# No surplus at all is NULL, so that a run in one piece and a run in pieces
-# give the same object.
+# NULL if there are no surplus draws, so that a run in one piece and a run in
+# several give the same object.
 plain_pending <- function(pending, columns) {
   if (is.null(pending) || all(lengths(pending) == 0)) {
     return(NULL)
@@ -93,7 +93,8 @@ plain_pending <- function(pending, columns) {
 
 # ---- Parts ------------------------------------------------------------------
 
-# Every method begins with one of these: a class can be written on anything.
+# Every method begins with one of these checks, because a user can set the class
+# by hand.
 fit_part <- function(x, part, arg = rlang::caller_arg(x),
                      call = rlang::caller_env()) {
   check_whole_fit(x, arg, call)
@@ -126,9 +127,9 @@ check_whole_fit <- function(x, arg, call, draws = TRUE) {
   x
 }
 
-# NULL, or what a fit needs and this one has not, in words.  Other draws may
-# have been put into it, if they are of the same quantities; without `draws`
-# these are left to verify_fit().
+# NULL, or in words the part that this fit lacks. The draws may have been
+# replaced by others of the same quantities; with `draws = FALSE` they are
+# checked by verify_fit() only.
 fit_fault <- function(x, draws = TRUE) {
   part <- function(name) attr(x, name, exact = TRUE)
   model <- part("model")
@@ -173,7 +174,7 @@ is_matrix_of <- function(x, columns, rows) {
     rows > 0L
 }
 
-# Nothing may be left over for `...`: a misspelt argument must not pass unseen.
+# An error for any argument in `...`, so that a misspelt argument is noticed.
 check_no_more <- function(..., call = rlang::caller_env()) {
   if (...length() > 0) {
     names <- names(substitute(list(...)))[-1]
@@ -225,8 +226,8 @@ hashed_chains <- function(chains, draws, pending, columns) {
   })
 }
 
-# Hash of one chain's draws, in one matrix or a list of them: where they are cut
-# plays no part.  The names of the columns are part of it.
+# Hash of one chain's draws, in one matrix or a list of matrices. It does not
+# depend on the division into matrices. It includes the names of the columns.
 hash_draws <- function(matrices, columns = NULL) {
   if (!is.list(matrices)) {
     matrices <- list(matrices)
@@ -241,8 +242,8 @@ hash_draws <- function(matrices, columns = NULL) {
   ))
 }
 
-# Draws can be changed by hand while the states stay what they were: such a fit
-# must not be continued.
+# A user can change draws by hand, but the states do not change with them: such
+# a fit must not be continued.
 verify_fit <- function(fit, call = rlang::caller_env()) {
   damage <- find_damage(fit)
   if (!is.null(damage)) {

@@ -1,10 +1,9 @@
-# Functions that a user gives to a sampler: their checks, how two of them are
-# compared, what they need in another process, and how an error in one is
-# reported.
+# Functions that a user gives to a sampler: how they are checked and compared,
+# what they need in another process, and how an error in one is reported.
 
-# The hash of code and plain values, the same in every session.  A function
-# counts by its arguments and its body: neither where it was written down, nor
-# what the compiler has made of it, nor the environment around it.
+# The hash of code and plain values, the same in every session. For a function
+# the hash includes its arguments and its body, but not its source reference,
+# its byte code or its environment.
 hash_code <- function(x) hash(code_of(x))
 
 code_of <- function(x) {
@@ -25,9 +24,10 @@ code_of <- function(x) {
   x
 }
 
-# What the functions in `x` (a list, or lists in it) use of the global
-# environment and of attached packages: list(globals, packages).  A function
-# carries its own environment to another process, but not these.
+# list(globals, packages): the objects of the global environment and the
+# attached packages that the functions in `x` (a list, or lists in it) use. A
+# function's own environment is sent with it to another process, but these are
+# not.
 needs_of <- function(x) {
   globals <- list()
   packages <- character()
@@ -73,7 +73,7 @@ place_on_search_path <- function(name) {
 
 # ---- Arguments of a user's function -----------------------------------------
 
-# `...`: by name, and such as the function takes.
+# Checks `...`: arguments by name that the function has.
 check_extra <- function(extra, log_density, call) {
   if (length(extra) == 0L) {
     return(list())
@@ -101,13 +101,14 @@ check_extra <- function(extra, log_density, call) {
   extra
 }
 
-# Formal arguments, of a primitive too (of those that are language: none).
+# Formal arguments, of primitives too (none for language primitives such as
+# `if`).
 argument_list <- function(f) {
   shown <- if (is.function(f)) args(f)
   if (!is.null(shown)) formals(shown)
 }
 
-# What stands twice in `...`.
+# An error for an argument that occurs twice in `...`.
 check_once <- function(given, call) {
   if (anyDuplicated(given) > 0L) {
     twice <- given[duplicated(given)][[1L]]
@@ -139,7 +140,7 @@ check_user_function <- function(f, n, arg = rlang::caller_arg(f),
   if (!is.function(f) || is_native_density(f)) {
     abort_expected(f, what, FALSE, arg, call)
   }
-  # none of R's own draws, or is the density of a draw
+  # no primitive of R draws random numbers or is a density
   if (is.primitive(f)) {
     abort_argument(
       c("{.arg {arg}} must be {what} of yours, not one of R's primitives.",
@@ -161,7 +162,7 @@ check_user_function <- function(f, n, arg = rlang::caller_arg(f),
   f
 }
 
-# Further arguments are given to the functions that take them.
+# Those further arguments that the function has.
 taken_by <- function(f, arguments) {
   known <- names(formals(f))
   if ("..." %in% known) arguments else arguments[names(arguments) %in% known]
@@ -171,7 +172,7 @@ taken_by <- function(f, arguments) {
 
 # A function with `arguments` places for vectors, which C fills: the call is
 # name(NULL, ...), so that errors in it carry a name and not the function.
-# `role` is what messages call it.
+# `role` is its name in messages.
 caller <- function(f, name, arguments = 1L, extra = list(), role = name) {
   env <- new.env(hash = FALSE, parent = baseenv()) # the quicker, for so few
   assign(name, f, envir = env)
@@ -187,9 +188,10 @@ caller <- function(f, name, arguments = 1L, extra = list(), role = name) {
   )
 }
 
-# Evaluates code(place), a .Call that calls functions of the user.  `place` is
-# an environment in which C says where it is: an R error in such a function, or
-# an answer that is of no use, becomes an error with sweep and point.
+# Evaluates code(place), a .Call that calls functions of the user. `place` is an
+# environment to which C writes the current sweep and point. An R error in such
+# a function, or an invalid value from it, becomes an error that names sweep and
+# point.
 calling_user_code <- function(model, code, call = NULL) {
   place <- new.env(parent = emptyenv())
   tryCatch(code(place), error = function(cnd) {
@@ -221,7 +223,7 @@ abort_user_code <- function(model, place, cnd, call) {
   )
 }
 
-# What happened, and a hint; templates.
+# A description of the error, and a hint; both are templates.
 fault_words <- function(fault, role, value, d, cnd) {
   if (is.null(fault)) {
     said <- gsub("([{}])", "\\1\\1", conditionMessage(cnd))

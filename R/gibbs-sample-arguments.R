@@ -1,4 +1,4 @@
-# What a user gives to gibbs_sample(): checks of conditionals and starting values.
+# Arguments of gibbs_sample(): checks of conditionals and starting values.
 
 check_conditionals <- function(conditionals, method, call) {
   if (!is.list(conditionals) || is.object(conditionals) ||
@@ -39,7 +39,7 @@ check_block_names <- function(names, call) {
   }
 }
 
-# posterior keeps its book in columns of these names
+# posterior reserves columns of these names
 reserved_names <- c(".chain", ".iteration", ".draw")
 
 check_conditional <- function(conditional, block, method, call) {
@@ -123,7 +123,7 @@ check_block <- function(value, arg, call) {
   abort_elements(!is.finite(value), value, arg, "finite", call)
 }
 
-# `...`: by name, and each such as some function takes.
+# Checks `...`: arguments by name, each an argument of at least one function.
 check_extra_arguments <- function(arguments, conditionals, call) {
   names <- names(arguments) %||% rep("", length(arguments))
   if (any(names == "")) {
@@ -156,8 +156,8 @@ check_extra_arguments <- function(arguments, conditionals, call) {
   arguments
 }
 
-# "a[1]" may be block a's, never also the name of a block: names cannot hold
-# brackets.  A block may be too wide all the same.
+# A column "a[1]" cannot also be the name of a block, because names of blocks
+# have no brackets. A block may still be too wide.
 check_distinct_columns <- function(columns, call) {
   if (length(columns) > .Machine$integer.max) {
     abort_argument("The blocks in {.arg keep} are too large.", call = call)

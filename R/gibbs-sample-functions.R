@@ -1,8 +1,8 @@
-# Calls of a user's functions of the state.
+# Calls of the user's functions of the state.
 
 is_mh_step <- function(x) inherits(x, "gibbsite_mh_step")
 
-# The function of a block that is asked for its draw or its log density.
+# The function of a block that returns its draw or its log density.
 main_function <- function(conditional) {
   if (is_mh_step(conditional)) conditional$log_density else conditional
 }

@@ -1,4 +1,4 @@
-# The model behind gibbs_sample(): its state and its answers to the generics of
+# The model behind gibbs_sample(): its state and its methods for the generics of
 # model.R.
 
 gibbs_sample_model <- function(conditionals, init, arguments, scan, keep,
@@ -11,7 +11,7 @@ gibbs_sample_model <- function(conditionals, init, arguments, scan, keep,
       storage.mode(init[[block]]) <- "double"
     }
   }
-  # stored in the order of the blocks, whatever the order of `keep`
+  # stored in the order of the blocks, not of `keep`
   keep <- intersect(names(conditionals), keep)
   columns <- unlist(lapply(keep, function(block) {
     block_columns(block, init[[block]])
@@ -29,7 +29,8 @@ gibbs_sample_model <- function(conditionals, init, arguments, scan, keep,
   )
 }
 
-# Functions by their code and by what they find where they were made.
+# Functions are hashed by their code and the values that they use from the
+# environment where they were made.
 hash_conditionals <- function(data) {
   hash_code(list(data, lapply(functions_in(data), closure_values)))
 }
@@ -106,7 +107,7 @@ gibbs_sample_headline <- function(conditionals, scan) {
   paste0("Gibbs sampler, ", scan, " scan: ", order)
 }
 
-# The conditionals are what a fit is compared by where a sampler has data.
+# The conditionals take the place of the data when fits are compared.
 #' @exportS3Method
 set_data.gibbs_sample_model <- function(model, data,
                                         call = rlang::caller_env()) {
@@ -124,10 +125,9 @@ model_sweeps.gibbs_sample_model <- function(model, state, n, control) {
   )
 }
 
-# What C reads: for each block the call of its function and the frame in which
-# it finds the function; all frames lie in `run`, where the state and the
-# further arguments are.  A call is then as short in an error message as a
-# person would have written it.
+# What C reads: for each block the call of its function and the frame that
+# contains the function. The parent of all frames is `run`, which holds the
+# state and the further arguments. The call in an error message is then short.
 open_functions <- function(model) {
   conditionals <- model$data$conditionals
   run <- new.env(parent = baseenv())
@@ -186,7 +186,7 @@ abort_block <- function(model, run, cnd) {
   )
 }
 
-# fault: as the codes in r_gibbs_sample.h.
+# fault: one of the codes in r_gibbs_sample.h.
 block_fault_words <- function(fault, value, init, where, proposal) {
   size <- length(init)
   switch(fault,
@@ -241,8 +241,8 @@ model_acceptance.gibbs_sample_model <- function(model, state) {
   )
 }
 
-# One sweep of conditional modes.  Without a log joint density the state tells
-# when nothing moves.
+# One sweep of conditional modes. Without a log joint density the search stops
+# when the state no longer changes.
 #' @exportS3Method
 model_climb.gibbs_sample_model <- function(model, state, threads) {
   control <- list(burnin = 0, thin = 1, threads = threads)

@@ -136,7 +136,8 @@ compile_steps <- function(conditionals, init, call) {
 # Steps for which variates are drawn ahead, as in C.
 step_look_ahead <- 64
 
-# What C reads of a block that is moved; NULL for one that is drawn.
+# The data of a block updated by Metropolis-Hastings as C reads them; NULL for a
+# block that is drawn.
 open_step <- function(conditional, compiled, arguments) {
   if (!is_mh_step(conditional)) {
     return(NULL)
@@ -151,7 +152,7 @@ open_step <- function(conditional, compiled, arguments) {
   )
 }
 
-# The blocks' parts of a state: what a step learns, counts and has drawn ahead.
+# The blocks' parts of a state: adaptation, counts and variates drawn ahead.
 start_steps <- function(model, values) {
   lapply(names(model$init), function(block) {
     conditional <- model$data$conditionals[[block]]
@@ -162,7 +163,7 @@ start_steps <- function(model, values) {
     x <- as.double(values[[block]])
     d <- length(x)
     width <- block_variates(list(proposal = compiled))
-    # conditionals draw on the chain's stream: densities have one to themselves
+    # conditionals draw on the chain's stream; densities have a separate stream
     begun <- with_stream(side_stream(generator_seed()), {
       begin_to_learn(model, values, block, x, compiled)
     })
@@ -174,7 +175,7 @@ start_steps <- function(model, values) {
   })
 }
 
-# The memory of a block's proposal at the start.
+# The state of a block's adaptive proposal at the start.
 begin_to_learn <- function(model, values, block, x, compiled) {
   proposal <- model$data$conditionals[[block]]$proposal
   density <- step_density(model, values, block)
@@ -225,8 +226,8 @@ check_step_start <- function(model, values, block) {
   }
 }
 
-# The log density of a block given the rest of a start; where it fails or is no
-# number, which the chain will tell of, it counts as -Inf.
+# The log density of a block given the rest of a starting state. If it fails or
+# is not a number, it counts as -Inf here; the chain then reports the error.
 step_density <- function(model, values, block) {
   f <- model$data$conditionals[[block]]$log_density
   shape <- values[[block]]

@@ -110,8 +110,8 @@ generics::glance
 #' @export
 generics::augment
 
-# as.mcmc.list alone of coda's pair: beside a generic as.mcmc it would look like
-# a method of it.
+# Only as.mcmc.list of coda's two generics is re-exported: with a generic
+# as.mcmc it would look like a method of that generic.
 
 #' @importFrom coda as.mcmc.list
 #' @export

@@ -15,8 +15,8 @@ evaluate_draws <- function(blocks, x, rows = NULL, labels = NULL, pivot = NULL,
   )
 }
 
-# The same for x with missing entries: each row by the marginal density of what
-# was observed of it, rows of one pattern together.
+# The same for x with missing entries: each row by the marginal density of its
+# observed entries; rows with the same pattern are evaluated together.
 evaluate_observed <- function(blocks, x, labels = NULL, density = FALSE,
                               prob = FALSE) {
   holes <- is.na(x)

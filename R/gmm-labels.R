@@ -2,12 +2,12 @@
 # co-clustering.
 
 # For each draw (all chains together) the labels that its components get:
-# integers, draws x k.  The pivot is the draw of the highest log-likelihood.
-# A component gets the label of the pivot's component with which it shares
-# most observations: the assignment problem over expected counts, pivotal
-# reordering by allocations (Papastamoulis & Iliopoulos 2010,
-# doi:10.1198/jcgs.2010.09008) with probabilities in place of drawn
-# allocations.  Labels are then ranked by mean weight, largest first.
+# integers, draws x k. The pivot is the draw with the highest log-likelihood. A
+# component gets the label of the pivot's component with which it shares most
+# observations: the assignment problem over expected counts, pivotal reordering
+# by allocations (Papastamoulis & Iliopoulos 2010, doi:10.1198/jcgs.2010.09008)
+# with probabilities instead of drawn allocations. Labels are then ranked by
+# mean weight, largest first.
 gmm_labels <- function(model, draws) {
   b <- gmm_blocks(model, draws)
   if (b$k == 1L) {
@@ -23,10 +23,10 @@ gmm_labels <- function(model, draws) {
   rank_labels(labels, b$pi)
 }
 
-# Where components are compared: at most 1,000 complete observations spread
-# evenly over the data; where there are none, the means of the pivot's
-# components and points one standard deviation from them along the columns of
-# its factor.
+# The points at which components are compared: at most 1,000 complete
+# observations spread evenly over the data. If no observation is complete, they
+# are the means of the pivot's components and points one standard deviation from
+# them along the columns of its factor.
 matching_points <- function(model, blocks, best) {
   x <- model$data$x
   if (!is.null(x)) {
@@ -71,8 +71,8 @@ rank_labels <- function(labels, pi) {
 }
 
 # Draws (all chains together) with the number of component c moved to place
-# labels[, c].  Every block is k numbers for each of its columns, component
-# fastest; one shared covariance stays where it is.
+# labels[, c]. Every block has k numbers for each of its columns, component
+# fastest; a shared covariance is not moved.
 move_components <- function(model, draws, labels) {
   k <- model$k
   d <- length(model$variables)
@@ -94,7 +94,8 @@ move_components <- function(model, draws, labels) {
   out
 }
 
-# A function of all draws of all chains, given back chain by chain.
+# Applies a function to the draws of all chains together and splits the result
+# by chain.
 by_chain <- function(matrices, change) {
   sizes <- vapply(matrices, nrow, 0L)
   all <- change(do.call(rbind, matrices))

@@ -13,7 +13,8 @@ gmm_model <- function(x, k, prior, covariance = "full", keep = character()) {
   )
 }
 
-# What C reads.  V0^-1 is needed as such: it is added to n_c Sigma_c^-1.
+# The data that C reads. The inverse V0^-1 itself is needed: it is added to n_c
+# Sigma_c^-1.
 gmm_data <- function(x, k, prior, covariance, keep) {
   q0 <- chol2inv(chol(prior$v0))
   list(
@@ -73,10 +74,11 @@ model_start.gmm_model <- function(model, init) {
   if (is.null(init)) best_start(model) else one_start(model, init)
 }
 
-# Of five random starts the one from which ten sweeps of conditional modes lead
-# to the highest log joint density.  It stays as scattered as it was drawn, but
-# a chain seldom begins where a poor local mode would hold it.  Of many
-# observations 2,000 spread evenly over the data decide, and give the means.
+# Of five random starts, the one from which ten sweeps of conditional modes lead
+# to the highest log joint density. The chosen start itself is returned as it
+# was drawn, so that the starts stay dispersed, but a chain rarely begins near a
+# poor local mode. With many observations, 2,000 spread evenly over the data are
+# used for the comparison and for the means.
 best_start <- function(model, starts = 5L, sweeps = 10) {
   x <- model$data$x
   rows <- unique(round(seq(1, nrow(x), length.out = min(nrow(x), 2000))))
@@ -107,8 +109,8 @@ best_of_starts <- function(model, starts, sweeps) {
       },
       error = function(cnd) -Inf
     )
-    # starts that reach the same mode tie, and the first of them is taken
-    # whatever the rounding
+    # if several starts reach the same mode, the first is taken; the tolerance
+    # makes this independent of rounding
     if (is.null(best) || isTRUE(value - highest > 1e-6 * (1 + abs(value)))) {
       best <- state
       highest <- value
@@ -117,9 +119,9 @@ best_of_starts <- function(model, starts, sweeps) {
   best
 }
 
-# A start with what the user gave; `k` observations as means unless given.  The
-# allocations follow from the other parameters (one uniform an observation);
-# missing entries start at the mean of their column.
+# A start with the values that the user gave; the means are `k` observations
+# unless given. The allocations follow from the other parameters (one uniform an
+# observation); missing entries start at the mean of their column.
 one_start <- function(model, init) {
   data <- model$data
   k <- model$k
@@ -143,7 +145,7 @@ scattered_rows <- function(x, k, scale) {
   taken <- sample.int(ncol(y), 1L)
   distance <- colSums((y - y[, taken])^2)
   while (length(taken) < k) {
-    # all that are left coincide with one taken
+    # all remaining observations coincide with a chosen one
     weight <- if (any(distance > 0)) distance else rep(1, ncol(y))
     taken <- c(taken, sample.int(ncol(y), 1L, prob = weight))
     distance <- pmin(distance, colSums((y - y[, taken[length(taken)]])^2))
@@ -421,10 +423,9 @@ model_estimate.gmm_model <- function(model, state) {
 # ---- The log joint density --------------------------------------------------
 
 # log p(x, z, pi, mu, Sigma) of a state, every constant included; missing
-# entries count as the unknowns they are.  The density of pi is with respect
-# to the first k - 1 weights, that of a covariance to its lower triangle.
-# Weights that a search has set to 0, where the density is 0 or infinite, are
-# left out.
+# entries are unknowns of the model. The density of pi is with respect to the
+# first k - 1 weights, that of a covariance to its lower triangle. Weights that
+# a search has set to 0, at which the density is 0 or infinite, are left out.
 gmm_log_joint <- function(model, state) {
   prior <- model$prior
   k <- model$k

@@ -1,4 +1,4 @@
-# Pictures of a Gaussian mixture.
+# Plots of a Gaussian mixture.
 
 #' Plot a Gaussian mixture
 #'
@@ -72,8 +72,8 @@ plotted_variables <- function(model, variables, call) {
   found
 }
 
-# The mixture at the posterior mean of its renumbered parameters, the variables
-# shown alone.
+# The mixture at the posterior mean of its renumbered parameters, for the shown
+# variables only.
 mean_mixture <- function(fit, shown) {
   model <- fit_part(fit, "model")
   mean <- colMeans(do.call(
@@ -214,8 +214,8 @@ plot_pairs <- function(fit, shown, level, ...) {
   p <- mean_mixture(fit, shown)
   cluster <- predict(fit)
   colours <- grDevices::adjustcolor(p$colours, 0.6)[cluster]
-  # pairs() hands a panel two columns but not their numbers; its place on the
-  # page tells (row and column of the panel: y and x)
+  # pairs() gives a panel two columns but not their numbers; the position of the
+  # panel gives them (its row and column: y and x)
   panel <- function(a, b, ...) {
     graphics::points(a, b, pch = 19, cex = 0.8, col = colours)
     draw_ellipses(p, level, graphics::par("mfg")[2:1])

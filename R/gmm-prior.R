@@ -146,7 +146,8 @@ complete_gmm_prior <- function(prior, x, k, covariance = "full", call = NULL) {
   prior
 }
 
-# Middle, range and variance of each column; a spread of zero counts as 1.
+# Midpoint, range and variance of each column; a range or variance of zero
+# counts as 1.
 column_scales <- function(x, call) {
   low <- apply(x, 2, min, na.rm = TRUE)
   high <- apply(x, 2, max, na.rm = TRUE)

@@ -2,8 +2,8 @@
 # (`correct = "importance"`).
 
 # log N(w | map, Sigma) for the rows of w, up to -p/2 log(2 pi) + log |L|:
-# minus half of |L'(w - map)|^2.  Sums in a fixed order, by no BLAS: it takes
-# part in a chain.
+# minus half of |L'(w - map)|^2. Sums are in a fixed order and do not use BLAS,
+# because the result is used in a chain.
 log_normal_kernel <- function(model, w) {
   factor <- model$data$precision_factor
   away <- w - rep(model$data$map, each = nrow(w))
@@ -22,16 +22,16 @@ log_normal_constant <- function(model) {
   -nrow(factor) / 2 * log(2 * pi) + sum(log(diag(factor)))
 }
 
-# Sweeps that a corrected chain runs first; independent draws need none.
+# The burn-in of a corrected chain; independent draws need none.
 laplace_burnin <- function(correct) if (correct == "importance") 20 else 0
 
 corrected_proposals <- 15L
 
 corrected_df <- 5
 
-# list(w, log_weight, asked): n draws with their weights.  A density of the
-# user's is asked for them on the stream `asked`, which it may move or set; NULL
-# for one that is not the user's.
+# list(w, log_weight, asked): n draws with their weights. A user's density is
+# evaluated with the stream `asked` as R's generator, which it may use or set;
+# NULL if the density is not a user's.
 draw_weighted <- function(model, n, asked) {
   pool <- draw_proposals(model, n)
   log_joint <- if (is.null(asked)) {
@@ -56,9 +56,9 @@ draw_normal <- function(model, n) {
 
 # `n` independent draws of the multivariate t distribution about the mode with
 # scale Sigma, n x p, and the log density of the t, up to a constant: log
-# weights are the log density less that.  Its tails are heavier than those of
-# posteriors with normal priors, so that weights are bounded where normal
-# proposals have weights without a variance.
+# weights are the log density minus this. The tails of the t are heavier than
+# those of posteriors with normal priors, so that weights are bounded. With
+# normal proposals they may have infinite variance.
 draw_proposals <- function(model, n) {
   map <- model$data$map
   normal <- draw_normal(model, n)
@@ -70,7 +70,8 @@ draw_proposals <- function(model, n) {
   list(w = w, log_t = log_t)
 }
 
-# The first point: one of a sample, in proportion to its weight.
+# The first point: one of a sample, chosen with probability proportional to its
+# weight.
 corrected_start <- function(model) {
   asked <- if (inherits(model, "laplace_density_model")) {
     side_stream(generator_seed())
@@ -102,9 +103,9 @@ pick_by_weight <- function(log_weight) {
 
 # Iterated sampling importance resampling (Andrieu, Lee & Vihola 2018,
 # doi:10.3150/15-BEJ785, section 1): given the current point, M proposals; then
-# one of the M + 1 with probability in proportion to its weight.  Both steps are
-# conditionals of a joint distribution of which the target is a margin, so that
-# it stays invariant.
+# one of the M + 1 points with probability proportional to its weight. Both
+# steps are conditionals of a joint distribution whose margin is the target, so
+# that they leave the target invariant.
 corrected_sweeps <- function(model, state, n, control) {
   kept <- scan_kept(state$sweep, n, control)
   draws <- matrix(0, sum(kept), length(state$w))
@@ -243,7 +244,7 @@ importance_check <- function(fit, draws = NULL) {
   )
 }
 
-# The part of the check that says how good the approximation is.
+# The part of the check that measures the quality of the approximation.
 importance_weights <- function(fit) {
   call <- rlang::current_env()
   w <- importance_draws(fit, NULL, call)
@@ -301,9 +302,9 @@ added_draws <- function(fit, n, call) {
   with_stream(stream, draw_proposals(model, n)$w, call)$value
 }
 
-# log q at each of the draws.  A density of the user's may draw random numbers:
-# on a stream that the fit's seed determines, so that a check can be repeated
-# and the session's generator stays as it is.
+# log q at each of the draws. A user's density may draw random numbers. They
+# come from a stream that the fit's seed determines, so that a check can be
+# repeated and the session's generator does not change.
 joint_of_draws <- function(fit, w, call) {
   model <- fit_part(fit, "model")
   if (!inherits(model, "laplace_density_model")) {
@@ -336,16 +337,17 @@ weigh_draws <- function(model, w, log_joint, call) {
   )
 }
 
-# What follows from draws w, the first half of N(map, Sigma), the other half of
-# the t distribution about the same mode: weights against the mixture of both,
-# which is within a factor of two of the better of them everywhere.
+# Estimates from the draws w, of which the first half is from N(map, Sigma) and
+# the second half from the t distribution about the same mode. The weights are
+# with respect to the mixture of both, whose density is at least half of the
+# larger of the two everywhere.
 correct_moments <- function(model, w, log_joint) {
   log_normal <- log_normal_kernel(model, w) + log_normal_constant(model)
   log_mixture <- log_mean_of(log_normal, log_t_density(model, w))
   log_ratio <- log_joint - log_mixture
   largest <- max(log_ratio)
   weight <- exp(log_ratio - largest)
-  # mean 0 under the mixture; constant weights leave nothing beside it
+  # the control variate has mean 0 under the mixture
   control <- exp(log_normal - log_mixture) - 1
   slope <- stats::cov(weight, control) / stats::var(control)
   evidence <- weight - slope * control
@@ -376,7 +378,7 @@ log_mean_of <- function(a, b) {
   pmax(a, b) + log1p(exp(-abs(a - b))) - log(2)
 }
 
-# log density of what draw_proposals() draws
+# log density of the draws of draw_proposals()
 log_t_density <- function(model, w) {
   df <- corrected_df
   p <- ncol(w)
@@ -385,7 +387,7 @@ log_t_density <- function(model, w) {
     (df + p) / 2 * log1p(-2 * log_normal_kernel(model, w) / df)
 }
 
-# Weights that differ by rounding alone: the density is normal.
+# Whether weights differ only by rounding: the density is then normal.
 equal_weights <- function(log_ratio) {
   all(is.finite(log_ratio)) && diff(range(log_ratio)) < 1e-8
 }
@@ -398,13 +400,15 @@ smooth_weights <- function(log_ratio) {
   if (!requireNamespace("loo", quietly = TRUE) || length(log_ratio) < 25L) {
     return(list(log_weights = log_ratio, pareto_k = NA_real_))
   }
-  # loo takes no -Inf: a weight that is zero beside any other
+  # loo does not accept -Inf: use a weight that is negligible relative to all
+  # others
   shift <- max(log_ratio)
   ratio <- pmax(log_ratio - shift, -1e4)
-  # loo warns of large k, which the verdict tells
+  # loo warns of large k, which the verdict already shows
   smoothed <- suppressWarnings(loo::psis(ratio, r_eff = 1))
   weights <- as.vector(stats::weights(smoothed, normalize = FALSE))
-  # whatever constant loo takes off, the least weight is not smoothed
+  # loo subtracts a constant; it follows from the least weight, which is not
+  # smoothed
   least <- which.min(ratio)
   weights <- weights - weights[[least]] + ratio[[least]] + shift
   weights[log_ratio == -Inf] <- -Inf
@@ -455,7 +459,7 @@ importance_line <- function(check) {
   )
 }
 
-# How far corrected values can be trusted, where that is not far.
+# A warning about the corrected values if they are not reliable.
 correction_line <- function(check) {
   k <- check$corrected_k
   if (is.na(k) || k < 0.5) {
