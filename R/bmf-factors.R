@@ -4,7 +4,7 @@
 # U'V of one draw (without intercepts) as sum_k d_k p_k q_k' with orthonormal
 # p_k and q_k, d decreasing: the singular value decomposition, computed from the
 # rank x rank Gram matrices. list(d, left, right): the rank x rank matrices with
-# left u_i = sqrt(d) p_i and right v_j = sqrt(d) q_j, in this form the scale of
+# left u_i = sqrt(d) p_i and right v_j = sqrt(d) q_j. In this form the scale of
 # a factor is divided equally between users and items.
 canonical_form <- function(u, v) {
   rank <- nrow(u)
@@ -13,7 +13,7 @@ canonical_form <- function(u, v) {
   root <- gram$vectors %*% diag(size, rank)
   inner <- eigen(crossprod(root, tcrossprod(v) %*% root), symmetric = TRUE)
   d <- sqrt(pmax(inner$values, 0))
-  # a direction with singular value 0 on one side has d = 0
+  # a value that is numerically 0 has the inverse 0
   inverse <- function(x) ifelse(x > max(x, 0) * 1e-10, 1 / x, 0)
   list(
     d = d,

@@ -2,12 +2,12 @@
 # stored draws of the factors, and the hooks of the tests.
 #
 # D = rank + biases numbers a user or item; with biases the last one is the
-# intercept.  A model has, beside what R/model.R lists,
+# intercept.  A model has, besides the fields that R/model.R lists,
 #
 #   n, m, size, biases   users, items, D, TRUE or FALSE
-#   rank, keep, center the constant that is subtracted from the ratings users,
-#   items ids; names: of the three columns cells list(user, item): pairs whose
-#   means are stored
+#   rank, keep, center   the constant that is subtracted from the ratings
+#   users, items         ids; names: of the three columns
+#   cells                list(user, item): pairs whose means are stored
 #
 # and its state u, v (D x n, D x m), beta, lambda or mu and precision (those of
 # the users, then those of the items), and what bmf_state() lists.

@@ -5,9 +5,9 @@ indexed <- function(block, ...) {
   paste0(block, "[", do.call(paste, c(expand.grid(...), sep = ",")), "]")
 }
 
-# Names taken apart: list(block, index).  "mu[1,2]" is of the block "mu" with the
-# subscripts 1 and 2; "poly(x)[1][2]" is of the block "poly(x)[1]".  A name
-# without subscripts is a block of its own, and its index is empty.
+# Names taken apart: list(block, index). "mu[1,2]" belongs to the block "mu"
+# with the subscripts 1 and 2; "poly(x)[1][2]" to the block "poly(x)[1]". A name
+# without subscripts is a separate block with an empty index.
 column_parts <- function(columns) {
   block <- sub("\\[[0-9,]+\\]$", "", columns)
   inside <- substring(columns, nchar(block) + 2L, nchar(columns) - 1L)

@@ -1,6 +1,6 @@
-# Convergence: R-hat and effective sample sizes, computed by posterior (Vehtari et
-# al. 2021, doi:10.1214/20-BA1221). They are judged on the model's invariants,
-# quantities that do not depend on how components are labelled.
+# Convergence: R-hat and effective sample sizes, computed by posterior (Vehtari
+# et al. 2021, doi:10.1214/20-BA1221). They are judged on the model's
+# invariants: quantities that do not depend on the labels of components.
 
 # posterior treats draws whose range is below 2.2e-16 as constant. Its measures
 # do not depend on the scale, so that multiplying by a power of two, which is
@@ -190,9 +190,9 @@ worst_words <- function(table) {
   paste0(paste(faults, collapse = " and "), " of ", row$variable)
 }
 
-# The number of further draws to suggest: enough to reach the effective sample
-# size, with a margin, and as many again as there are if R-hat fails. It is 1, 2
-# or 5 times a power of ten, at most 20 times the number of draws.
+# The number of further draws to suggest: as many as there are, or more if the
+# effective sample size needs them (with a margin), but at most 20 times as
+# many. It is rounded up to 1, 2 or 5 times a power of ten.
 more_draws <- function(table) {
   draws <- attr(table, "draws")
   size <- pmin(table$ess_bulk, table$ess_tail, na.rm = TRUE)

@@ -1,4 +1,4 @@
-# Labels of the components of a mixture: renumbering, allocation probabilities and
+# Labels of a mixture's components: renumbering, allocation probabilities and
 # co-clustering.
 
 # For each draw (all chains together) the labels that its components get:

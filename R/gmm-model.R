@@ -1,5 +1,5 @@
-# The model behind gibbs_gmm(): what C reads, the state, starting values, and its
-# answers to the generics of model.R. src/core/gmm.h has the mathematics.
+# The model behind gibbs_gmm(): the data for C, the state, starting values, and
+# its methods for the generics of model.R. src/core/gmm.h has the mathematics.
 
 gmm_model <- function(x, k, prior, covariance = "full", keep = character()) {
   new_model(

@@ -1,5 +1,5 @@
-# The check of a Laplace approximation by importance sampling, and its correction
-# (`correct = "importance"`).
+# The check of a Laplace approximation by importance sampling, and the
+# correction (`correct = "importance"`).
 
 # log N(w | map, Sigma) for the rows of w, up to -p/2 log(2 pi) + log |L|:
 # minus half of |L'(w - map)|^2. Sums are in a fixed order and do not use BLAS,
@@ -523,8 +523,8 @@ laplace_covariance <- function(model) {
   covariance
 }
 
-# Whether print() may evaluate the log joint density at `draws` points: that
-# takes less than a third of a second.
+# Whether print() may evaluate the log joint density at `draws` points: only if
+# this takes less than a third of a second.
 check_is_cheap <- function(model, draws) {
   seconds <- model$point_seconds
   if (is.na(seconds)) {

@@ -1,12 +1,12 @@
-# The two models behind laplace(). The first is the search for the mode, a run that
-# Ctrl-C can stop; its preparation makes the second, the approximation.
+# The two models behind laplace(). The first is the search for the mode, a run
+# that Ctrl-C can stop. Preparing it gives the second, the approximation.
 
 # ---- The search for the mode ------------------------------------------------
 
-# laplace() before its mode is found.  Its state is what the user's functions
-# have returned so far, in order, and the generator after the last of them: a
-# search that was interrupted goes through these again without a call and is
-# then where it was.
+# laplace() before its mode is found. Its state is the list of values that the
+# user's functions have returned so far, in order, and the generator after the
+# last of them. A continued search replays these values without calling the
+# functions, and so reaches the point where it was interrupted.
 search_model <- function(density, init, method, correct) {
   model <- new_model(
     c("laplace_search_model", "unfinished_model"),
@@ -22,7 +22,7 @@ search_model <- function(density, init, method, correct) {
   say_search(model)
 }
 
-# The headline says how far the search is.
+# The headline shows the progress of the search.
 say_search <- function(model) {
   p <- length(model$columns)
   best <- model$search$best
@@ -39,7 +39,7 @@ say_search <- function(model) {
   model
 }
 
-# The search has a stream of its own, for a density may draw random numbers.
+# The search has a separate stream, because a density may draw random numbers.
 #' @exportS3Method
 model_prepare.laplace_search_model <- function(model, running, call) {
   search <- model$search

@@ -1,12 +1,12 @@
-# What every Laplace approximation gives the driver: a sweep is one independent
-# draw from N(map, precision^-1).
+# The model of every Laplace approximation, for the driver: a sweep is one
+# independent draw from N(map, precision^-1).
 
 # map: the mode; precision_factor: lower triangular L, L L' = minus the Hessian
-# of the log joint density there.  They are all that draws need, and are kept
-# whatever becomes of the user's data, which stand in `frame`.
+# of the log joint density there.  Draws need only these two, and they are kept
+# also if the user's data, in `frame`, are dropped.
 #
-# correct: "none" or "importance".  point_seconds: about how long the log joint
-# density takes at one point; NA: not known.
+# correct: "none" or "importance".  point_seconds: the approximate time of the
+# log joint density at one point; NA: unknown.
 new_laplace_model <- function(class, name, title, headline, map,
                               precision_factor, prior, nobs, columns, frame,
                               correct, point_seconds = NA_real_, ...) {
@@ -29,7 +29,7 @@ model_start.laplace_model <- function(model, init) {
     return(corrected_start(model))
   }
   map <- model$data$map
-  # eight draws are made at a time (core/laplace.h); none waits yet
+  # eight draws are made at a time (core/laplace.h); at first none is stored
   list(sweep = 0, w = map, ahead = numeric(8 * length(map)), used = 8)
 }
 
@@ -53,8 +53,8 @@ set_data.laplace_model <- function(model, data,
   )
 }
 
-# log p(y | w) p(w) at the mode, plus the log volume of the normal distribution
-# that stands in for the posterior (MacKay 2003, eq. 27.9).
+# log p(y | w) p(w) at the mode, plus the log volume of the normal approximation
+# of the posterior (MacKay 2003, eq. 27.9).
 laplace_log_evidence <- function(log_joint_map, precision_factor) {
   p <- nrow(precision_factor)
   log_joint_map + p / 2 * log(2 * pi) - sum(log(diag(precision_factor)))

@@ -1,4 +1,4 @@
-# Pictures of a Laplace approximation.
+# Plots of a Laplace approximation.
 
 #' Plot a Laplace approximation
 #'

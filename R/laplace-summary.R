@@ -1,6 +1,6 @@
-# What every Laplace approximation answers, laplace() and laplace_logistic()
-# alike: estimates, intervals, print, summary. Methods are registered for both
-# classes.
+# Methods of every Laplace approximation, of laplace() and of
+# laplace_logistic(): estimates, intervals, print, summary. They are registered
+# for both classes.
 
 laplace_mode <- function(model) {
   stats::setNames(model$data$map, model$columns)
@@ -95,7 +95,8 @@ laplace_interval <- function(fit, level) {
   bounds
 }
 
-# Mean and sd of the posterior as the fit has it.
+# Posterior mean and sd: of the normal approximation, or of the draws of a
+# corrected fit.
 laplace_estimates <- function(fit) {
   model <- fit_part(fit, "model")
   if (!is_corrected(model)) {
@@ -188,7 +189,7 @@ print_estimates <- function(x, most = 12L) {
   }
 }
 
-# The check where it takes less than about half a second.
+# The check, if it takes less than about half a second.
 print_check_line <- function(x) {
   model <- fit_part(x, "model")
   if (is.null(model$frame)) {
@@ -338,7 +339,7 @@ check_lines <- function(check) {
   )
 }
 
-# How far the mean moves under the weights says what a number cannot.
+# The shift of the mean under the weights is easier to understand than Pareto k.
 advice_line <- function(check) {
   if (needs_correction(check)) {
     return(correction_advice)

@@ -1,17 +1,16 @@
-# Counts of terms in documents, in whatever form a user has them, as the one
-# form that gibbs_lda() reads: tokens document after document.  Nothing is ever
-# made dense that was not.
+# Counts of terms in documents, converted to the one form that gibbs_lda()
+# reads: tokens, document after document.  Sparse counts are never made dense.
 #
-# A table of counts on the way there is a list: `document`, `term` (whole
+# The intermediate table of counts is a list: `document`, `term` (whole
 # numbers from 1), `count`, `documents`, `terms` (names, or NULL for none) and
 # `size` (how many documents and terms).
 
-# list(word, start, documents, terms): `word` has the term of each token, tokens
-# of one document side by side, those of the same term next to each other;
-# document d has the tokens start[d] + 1, ..., start[d + 1].
+# list(word, start, documents, terms): `word` has the term of each token, sorted
+# by document and within a document by term; document d has the tokens start[d]
+# + 1, ..., start[d + 1].
 #
-# vocabulary: names of the terms where `x` has none.  known: the terms of an
-# earlier fit, to which those of `x` are matched by name.
+# vocabulary: names of the terms if `x` has none. known: the terms of an earlier
+# fit, to which those of `x` are matched by name.
 as_counts <- function(x, vocabulary = NULL, empty = "error", known = NULL,
                       arg = rlang::caller_arg(x), call = rlang::caller_env()) {
   force(arg)
@@ -23,7 +22,7 @@ as_counts <- function(x, vocabulary = NULL, empty = "error", known = NULL,
     table <- match_terms(table, known, arg, call)
   }
   check_empty_documents(table, empty, arg, call)
-  # new documents may all be without a word that is known
+  # new documents may have no known word at all
   count_tokens(table, none_ok = !is.null(known), arg, call)
 }
 
@@ -61,7 +60,7 @@ new_table <- function(document, term, count, names, size) {
   )
 }
 
-# slam's triplets and what tm makes of them.
+# slam's triplets and tm's classes built on them.
 table_of_triplets <- function(x, arg) {
   x <- unclass(x)
   names <- x$dimnames %||% list(NULL, NULL)
@@ -83,7 +82,7 @@ table_of_triplets <- function(x, arg) {
   )
 }
 
-# Any matrix of the Matrix package, and what is one below its own class (a dfm).
+# Any matrix of the Matrix package, and classes that extend it (a dfm).
 table_of_sparse <- function(x, arg, call) {
   if (methods::is(x, "nMatrix") || methods::is(x, "lMatrix")) {
     abort_argument(
@@ -279,8 +278,8 @@ check_vocabulary <- function(vocabulary, terms, arg, call) {
   as.vector(vocabulary)
 }
 
-# Terms by name to those of an earlier fit; what the fit does not know says
-# nothing about its topics.
+# Matches terms by name to those of an earlier fit. Unknown terms have no
+# information about the fit's topics and are dropped.
 match_terms <- function(table, known, arg, call) {
   to <- match(table$terms, known)
   kept <- !is.na(to[table$term])
@@ -301,8 +300,8 @@ match_terms <- function(table, known, arg, call) {
   table
 }
 
-# Whole and not negative; the first that is not is named.  Zeros are dropped,
-# repeated entries added up.
+# Counts must be whole and not negative; the error names the first that is not.
+# Zeros are dropped, repeated entries added.
 check_counts <- function(table, arg, call) {
   count <- as.double(table$count)
   wrong <- !is.finite(count) | count < 0 | count != round(count)
@@ -396,8 +395,8 @@ document_lengths <- function(table, order) {
   sums
 }
 
-# Tokens of the documents fitted, or an error that says that they are gone and
-# which argument, if any, can take others.
+# Tokens of the fit's documents, or an error that the fit does not hold its
+# data, with the argument, if any, that accepts other documents.
 lda_tokens <- function(fit, arg, call) {
   model <- fit_part(fit, "model")
   if (is.null(model$data)) {

@@ -1,5 +1,5 @@
-# Latent Dirichlet allocation: what the driver asks of the model, and the chains
-# that condition on a fit's phi (new documents).  src/core/lda.h has the
+# Latent Dirichlet allocation: the model's methods for the driver, and the
+# chains that condition on a fit's phi (new documents). src/core/lda.h has the
 # mathematics and the meaning of each element of the state.
 
 lda_methods <- c(collapsed = 0L, partially_collapsed = 1L, uncollapsed = 2L)
@@ -66,8 +66,9 @@ model_sweeps.lda_model <- function(model, state, n, control) {
   .Call(C_lda_sweeps, model$data, state, n, control)
 }
 
-# Topics drawn uniformly, as good as alpha and eta in the middle of their priors
-# unless given: scattered, and every topic begins as a copy of the whole.
+# Starting values: topics drawn uniformly, and alpha and eta from the middle of
+# their priors unless given. The topics start nearly equal, each with the
+# overall frequencies of the terms.
 #' @exportS3Method
 model_start.lda_model <- function(model, init) {
   n <- model$nobs
@@ -78,8 +79,8 @@ model_start.lda_model <- function(model, init) {
   )
 }
 
-# A fixed value, or a draw of the prior restricted to its middle half: a
-# concentration near 0 would start a chain where few topics can be reached.
+# A fixed value, or a draw of the prior restricted to its middle half: from a
+# start with a concentration near 0 a chain can reach few topics.
 lda_first_value <- function(prior) {
   if (!lda_is_sampled(prior)) {
     return(prior)
@@ -227,9 +228,10 @@ model_labelled.lda_model <- function(model, invariants) {
 
 # ---- Running means ----------------------------------------------------------
 
-# Means and total variances (the Dirichlet's own included) of theta (documents x
-# topics) and phi (topics x terms) over a chain's kept draws; how far its topics
-# stayed what they were; NULL before the first kept draw.
+# Means and total variances (with the variance of the Dirichlet given z) of
+# theta (documents x topics) and phi (topics x terms) over a chain's kept draws,
+# and the share of tokens that stayed in their topics. NULL before the first
+# kept draw.
 lda_streamed <- function(model, state, blocks = c("theta", "phi")) {
   kept <- state$kept
   if (kept == 0) {
@@ -267,8 +269,8 @@ streamed_phi <- function(model, state) {
   list(phi = named(phi$mean), phi_var = named(phi$variance))
 }
 
-# By what the base sums are multiplied: 1 where the concentration is sampled and
-# in them already.
+# The factors of the base sums: 1 if the concentration is sampled, because the
+# sums already include it.
 lda_base_parts <- function(prior, value, size) {
   value <- rep_len(value, size)
   if (lda_is_sampled(prior)) {
@@ -307,7 +309,8 @@ lda_fold_in <- function(word, start, phi, alpha, sweeps = 20, burnin = 20,
   ))
 }
 
-# NULL from the core: Ctrl-C was seen there, and is handed on.
+# NULL from the core means that Ctrl-C was pressed there; the interrupt is
+# raised here.
 interrupt_or <- function(result) {
   if (is.null(result)) {
     rlang::interrupt()
@@ -335,8 +338,8 @@ lda_left_to_right <- function(word, start, phi, alpha, particles = 20,
 # ---- The log joint density --------------------------------------------------
 
 # log p(w, z, alpha, eta) of a state, theta and phi integrated out (Griffiths &
-# Steyvers 2004, eq. 2-3); tokens are a sequence, so there is no multinomial
-# coefficient.
+# Steyvers 2004, eq. 2-3); the tokens are treated as a sequence, so that there
+# is no multinomial coefficient.
 lda_log_joint <- function(model, state) {
   data <- model$data
   z <- lda_topics(state)
@@ -395,7 +398,7 @@ draw_dirichlet <- function(a) {
   x / sum(x)
 }
 
-# Words given z: phi is no part of the state, and is drawn from its prior.
+# Words given z: phi is not part of the state, and is drawn from its prior.
 #' @exportS3Method
 simulate_data.lda_model <- function(model, state) {
   terms <- length(model$terms)
@@ -409,8 +412,8 @@ simulate_data.lda_model <- function(model, state) {
   word
 }
 
-# A plain vector: other words of documents of the same lengths.  Otherwise
-# counts as the user gives them, terms matched by name.
+# A plain vector holds other words of documents of the same lengths. Otherwise
+# these are counts as a user gives them, with terms matched by name.
 #' @exportS3Method
 set_data.lda_model <- function(model, data, call = rlang::caller_env()) {
   if (is.numeric(data) && is.null(dim(data))) {

@@ -1,4 +1,4 @@
-# Pictures of topics.
+# Plots of topics.
 
 #' Plot a topic model
 #'
@@ -34,7 +34,7 @@ plot.gibbs_lda <- function(x, type = "terms", topics = NULL, n = 10,
   check_whole_fit(x, "x", call)
   own <- c("terms", "prevalence", "map")
   type <- check_plot_types(type, call, own)
-  # one of the topics' own pictures is drawn alone
+  # plots of topics are drawn one at a time
   if (length(type) > 1L && any(type %in% own)) {
     type <- check_choice(type, c(own, plot_types))
   }

@@ -1,8 +1,8 @@
 # Topics of new documents, held-out perplexity, log-likelihood and replicated
 # documents.
 
-# The topics on which new documents are folded in: for each chain the mean phi
-# and alpha, or `draws` draws of them where phi was stored.
+# The topics used for new documents: for each chain the mean phi and alpha, or
+# `draws` draws of them if phi was stored.
 fold_in_topics <- function(fit, draws, call, topics = chain_topics(fit)) {
   model <- fit_part(fit, "model")
   matrices <- chain_matrices(fit)
@@ -91,7 +91,7 @@ predict.gibbs_lda <- function(object, newdata = NULL,
       c(draws, length(tokens$documents), k), "draws x documents x topics",
       "{.arg draws}", call
     )
-    # the jobs in turn, so that each has its share of the draws
+    # the draws are divided evenly between the jobs
     turn <- rep_len(seq_along(jobs), draws)
     out <- vapply(turn, function(j) {
       fold_in_once(tokens, jobs[[j]], order, burnin, 1L)$theta
@@ -124,8 +124,8 @@ fold_in_once <- function(tokens, job, order, burnin, sweeps) {
   lapply(result, function(x) t(x)[, order[job$chain, ], drop = FALSE])
 }
 
-# The same for documents without a word, which have the prior: its mean and
-# second moments.
+# The same for documents without a word: the mean and second moments of the
+# prior.
 prior_shares <- function(documents, job, order) {
   k <- nrow(job$phi)
   alpha <- rep_len(job$alpha, k)[order[job$chain, ]]

@@ -88,7 +88,8 @@ complete_lda_prior <- function(prior, k, terms, call) {
   prior
 }
 
-# Beyond these bounds counts vanish beside a concentration, or it beside them.
+# Beyond these bounds a sum of a count and a concentration loses one of them to
+# rounding.
 check_in_bounds <- function(value, arg, call) {
   if (!is.numeric(value)) {
     return(invisible())

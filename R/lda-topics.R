@@ -12,7 +12,7 @@ check_lda <- function(fit, arg = "fit", call = rlang::caller_env()) {
   check_whole_fit(fit, arg, call)
 }
 
-# What each chain has accumulated of these blocks.
+# The means and variances of these blocks that each chain has accumulated.
 chain_topics <- function(fit, blocks = "phi") {
   model <- fit_part(fit, "model")
   lapply(fit_part(fit, "chains"), function(chain) {
@@ -29,7 +29,7 @@ chain_sizes <- function(fit) {
 }
 
 # The topics of each chain in the order of those of one chain, the one with the
-# highest mean log joint density; the largest over all chains first.  They are
+# highest mean log joint density; the largest over all chains first. Topics are
 # paired so that the sum of the affinities sum_w sqrt(phi_w phi'_w)
 # (Bhattacharyya 1943) is largest (Hungarian algorithm).  `order`: chains x
 # topics, the chain's own numbers; `affinity`: chains x topics, from 0 to 1.
@@ -109,7 +109,7 @@ topic_estimates <- function(fit, chain = NULL) {
   estimate_topics(fit, chain, c("phi", "theta"), rlang::current_env())
 }
 
-# The same with phi alone, or both blocks: theta has a row a document.
+# The same for phi only, or for both blocks; theta has a row for each document.
 estimate_topics <- function(fit, chain, blocks = "phi",
                             call = rlang::caller_env()) {
   model <- fit_part(fit, "model")
@@ -325,7 +325,7 @@ block_of_draw <- function(model, draws, s, block) {
   k <- model$k
   V <- length(model$terms)
   D <- length(model$documents)
-  # read by place: names of so many columns are slow
+  # columns are selected by position, because matching many names is slow
   columns <- which(startsWith(model$columns, paste0(block, "[")))
   values <- unname(draws[s, columns])
   if (block == "phi") matrix(values, k, V) else t(matrix(values, D, k))
@@ -455,7 +455,7 @@ ldavis_data <- function(fit, chain = NULL) {
   check_lda(fit)
   tokens <- lda_tokens(fit, NULL, call)
   topics <- topic_estimates(fit, chain)
-  # its sums must be one to the last bit that it looks at
+  # LDAvis checks that the sums are one
   list(
     phi = topics$phi / rowSums(topics$phi),
     theta = topics$theta / rowSums(topics$theta),

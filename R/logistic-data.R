@@ -1,10 +1,10 @@
-# What laplace_logistic() makes of its data: response, design, and the frame
-# that the methods read.
+# The data of laplace_logistic(): response, design, and the frame that the
+# methods read.
 
 # ---- the response ------------------------------------------------------------
 
 # list(y, trials, kind, levels) of a response of any kind: y are proportions of
-# successes, trials NULL where all are 1.
+# successes, trials is NULL if all are 1.
 as_response <- function(y, name, call) {
   if (is.ordered(y)) {
     abort_argument(
@@ -82,7 +82,7 @@ count_response <- function(y, name, call) {
   }
   y <- as.matrix(y)
   bad <- is.na(y) | y < 0 | y != round(y) | !is.finite(y)
-  # what is missing is for na.action
+  # missing values are handled by na.action
   bad[is.na(y) & !is.nan(y)] <- FALSE
   if (!is.numeric(y) || any(bad)) {
     at <- first_place(bad)
@@ -106,12 +106,12 @@ count_response <- function(y, name, call) {
 # ---- the design --------------------------------------------------------------
 
 # list(mean, sd, squares, finite) of the columns of a matrix, dense or sparse;
-# `total`: an observation counts where it is positive.
+# `total`: only observations for which it is positive are used.
 measure_columns <- function(x, total) {
   .Call(C_design_columns, columns_for_c(x), as.double(total))
 }
 
-# list(columns, intercept, mean, sd) of a matrix that was found to be so.
+# list(columns, intercept, mean, sd) of a matrix with the measures `found`.
 describe_design <- function(x, columns, found, call) {
   if (!all(found$finite)) {
     j <- which(!found$finite)[[1L]]
@@ -136,7 +136,8 @@ describe_design <- function(x, columns, found, call) {
   )
 }
 
-# One column as plain doubles; a matrix of any size is never copied whole.
+# One column as plain doubles, so that a large matrix is never copied as a
+# whole.
 column_of <- function(x, j) {
   if (is.matrix(x)) {
     return(x[, j])
@@ -161,8 +162,8 @@ abort_wild <- function(v, column, rows, call) {
   )
 }
 
-# Sparse rows one after another, as core/logistic.h has them; a dense matrix as
-# it is.
+# Sparse matrices by rows, in the layout of core/logistic.h; a dense matrix
+# unchanged.
 design_for_c <- function(x) {
   if (is.matrix(x)) {
     return(x)
@@ -212,7 +213,7 @@ logistic_frame <- function(parts) {
   )
 }
 
-# v_i m_i: what an observation counts.
+# v_i m_i: the total weight of an observation.
 total_weights <- function(response, weights) {
   trials <- response$trials %||% rep(1, length(response$y))
   if (is.null(weights)) trials else weights * trials
@@ -242,8 +243,8 @@ check_offset <- function(offset, n, call) {
 
 # ---- formula and matrix ------------------------------------------------------
 
-# na.action as a person may give it, as one of "fail", "omit", "exclude", or a
-# function of a data frame where there is one.
+# na.action in any form that a user may give, as one of "fail", "omit",
+# "exclude", or a function of a data frame where there is one.
 check_na_action <- function(na_action, default, call, frame = TRUE) {
   if (is.null(na_action)) {
     na_action <- default
@@ -306,8 +307,8 @@ rows_left_out <- function(incomplete, action, where, names, call) {
   )
 }
 
-# Two sides, and on the right nothing that formulas of other packages have and
-# this one cannot take.
+# A formula must have two sides, and on the right none of the terms that only
+# other packages support.
 check_model_formula <- function(formula, call) {
   if (!inherits(formula, "formula") || length(formula) != 3L) {
     abort_argument("`formula` must have a response: `y ~ x`.", call = call)
@@ -340,7 +341,7 @@ check_model_formula <- function(formula, call) {
   }
 }
 
-# The parts of a right-hand side that are no operators of formulas.
+# The parts of a right-hand side that are not formula operators.
 formula_terms <- function(part) {
   operators <- c("+", "-", "*", "/", ":", "^", "%in%", "(")
   if (is.call(part) && is.name(part[[1L]]) &&
@@ -355,8 +356,9 @@ is_random_effect <- function(term) {
     as.character(term[[1L]]) %in% c("|", "||")
 }
 
-# s(x) of mgcv, gam and brms, and their kin: no function that can be found, or
-# theirs, whose answer is not a column.  A function of the user's own is taken.
+# Smooth terms such as s(x) of mgcv, gam and brms: either the function is not
+# found, or it is one of these packages and does not return a column. A function
+# of the user with such a name is accepted.
 smooth_names <- function(term, env) {
   if (!is.call(term) || !is.name(term[[1L]])) {
     return(NULL)
@@ -371,7 +373,7 @@ smooth_names <- function(term, env) {
   if (theirs) name
 }
 
-# What stats::model.frame() takes for data.
+# Checks that `data` is of a type that stats::model.frame() accepts.
 check_model_data <- function(data, call) {
   if (is.data.frame(data)) {
     check_data_frame(data, "data", call)
@@ -525,7 +527,7 @@ frame_left_out <- function(frame, action, call) {
   )
 }
 
-# Levels that no row has any more would make columns of zeros.
+# Drops unused levels, which would give columns of zeros.
 drop_predictor_levels <- function(frame) {
   response <- attr(attr(frame, "terms"), "response")
   for (j in setdiff(seq_along(frame), response)) {
@@ -633,7 +635,7 @@ matrix_parts <- function(x, y, weights, offset, action, call) {
   )
 }
 
-# A double matrix or a dgCMatrix; as it is where it is one.
+# A double matrix or a dgCMatrix, unchanged if it already is one.
 as_design <- function(x, call, arg = "x") {
   check_sparse(x, arg, call)
   if (inherits(x, "Matrix")) {
@@ -667,7 +669,7 @@ as_design <- function(x, call, arg = "x") {
   x
 }
 
-# wild: columns that are not finite throughout.
+# wild: columns with values that are not finite.
 matrix_left_out <- function(x, response, columns, wild, action, call) {
   if (length(wild) == 0L && !anyNA(response$y)) {
     return(NULL)
@@ -678,7 +680,7 @@ matrix_left_out <- function(x, response, columns, wild, action, call) {
   for (j in wild) {
     v <- column_of(x, j)
     if (anyNA(v)) {
-      # NaN is not missing, but wrong
+      # NaN does not count as missing: it is an error
       gone <- is.na(v) & !is.nan(v)
       if (any(gone) && is.null(where)) {
         where <- paste0(

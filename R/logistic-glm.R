@@ -1,4 +1,4 @@
-# What glm() users expect of a logistic regression: fitted values, residuals, log
+# Methods that a fit by glm() also has: fitted values, residuals, log
 # likelihood, formula, terms, model frame, simulate(), update(), augment().
 
 #' Fitted values, residuals and data of a logistic regression
@@ -67,7 +67,7 @@ residuals.laplace_logistic <- function(object,
     deviance = sign(y - mean) *
       sqrt(stats::binomial()$dev.resids(y, mean, frame$total))
   )
-  # no trials, no observation
+  # an observation without trials has no proportion
   out[frame$trials == 0] <- NA
   as_excluded(model, with_row_names(out, rows$names))
 }

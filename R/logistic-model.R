@@ -42,12 +42,12 @@ logistic_model <- function(parts, prior, start, method, correct, call) {
     log_evidence = evidence, log_joint_map = found$log_joint,
     trace = found$trace, iterations = length(found$trace) - 1L, method = method,
     correct = correct, design = logistic_design_of(frame), frame = frame,
-    # about a nanosecond a product and 20 an exponential
+    # about 1 nanosecond for a product and 20 for an exponential
     point_seconds = 1e-9 * nrow(frame$x) * (p + 20)
   )
 }
 
-# What predictions for new data need, and is no data.
+# The parts of the frame that predictions for new data need, without the data.
 logistic_design_of <- function(frame) {
   c(
     frame[c("terms", "xlevels", "contrasts", "formula", "response")],
@@ -79,7 +79,7 @@ check_frame <- function(model, call = rlang::caller_env()) {
   model$frame
 }
 
-# A row a vector of parameters.
+# One vector of parameters in each row.
 parameter_rows <- function(w, p) {
   if (is.matrix(w)) w else matrix(w, ncol = p)
 }
@@ -130,8 +130,8 @@ logistic_linpred <- function(x, w, offset = NULL) {
   )
 }
 
-# With successes alone, or failures alone, nothing but the prior keeps the
-# coefficients from infinity.
+# A message for a response of only successes or only failures: then only the
+# prior keeps the coefficients finite.
 tell_constant_response <- function(frame, flat) {
   none <- max(frame$success) <= 0
   all <- identical(frame$success, frame$total)

@@ -1,4 +1,4 @@
-# Pictures of a logistic regression.
+# Plots of a logistic regression.
 
 #' Plot a logistic regression
 #'
@@ -136,8 +136,8 @@ success_words <- function(frame) {
   )
 }
 
-# The variables of the formula as columns, from the model frame, or where they
-# come transformed (`log(x)`) from the data that the call names.
+# The variables of the formula as columns, from the model frame, or, if they are
+# transformed (`log(x)`), from the data named in the call.
 plain_variables <- function(fit, frame, call) {
   wanted <- all.vars(stats::delete.response(frame$terms))
   if (all(wanted %in% names(frame$model))) {
@@ -177,7 +177,7 @@ check_plot_variable <- function(fit, variable, names, call) {
   if (length(names) == 0L) {
     abort_argument("The model has no variables to show.", call = call)
   }
-  # the clearest effect among coefficients that bear a variable's name
+  # the largest |mean / sd| among coefficients named like a variable
   estimate <- laplace_estimates(fit)
   clear <- abs(estimate$mean / estimate$sd)[names]
   if (all(is.na(clear))) names[[1L]] else names[[which.max(clear)]]
@@ -274,10 +274,10 @@ plot_calibration <- function(fit, level, groups, call, ...) {
   )
 }
 
-# Groups of equal numbers of trials by predicted probability.  The intervals are
-# of replicated data, so that they hold what the binomial and the posterior
-# leave open; they come from the fit's draws and a fixed stream, for a picture
-# should not depend on when it was drawn.
+# Groups of equal numbers of trials by predicted probability. The intervals are
+# of replicated data, so that they include both the binomial variation and the
+# posterior uncertainty. They are computed from the fit's draws on a fixed
+# stream, so that a plot can be reproduced.
 calibration_table <- function(fit, frame, level, groups, call) {
   total <- frame$trials %||% rep(1, length(frame$y))
   if (is.null(groups)) {

@@ -5,7 +5,7 @@
 logistic_design <- function(model) model$design %||% model$frame
 
 # list(x, offset, names, data): the rows to predict.  x: n x p, dense or sparse;
-# data: the data frame that they were made of, NULL with a matrix.
+# data: the data frame from which they were made, NULL for a matrix.
 logistic_rows <- function(model, newdata, offset, call) {
   if (is.null(newdata)) {
     if (is.null(model$frame)) {
@@ -92,8 +92,9 @@ formula_rows <- function(model, newdata, terms, call) {
   )
 }
 
-# A variable that `newdata` lacks would be taken from wherever R finds one of
-# that name; only a single value, such as a degree, may come from there.
+# R would find a variable that is missing in `newdata` in another environment,
+# if one of that name exists there. Only a single value, such as a degree, may
+# come from there.
 check_new_variables <- function(newdata, terms, call) {
   wanted <- setdiff(all.vars(terms), names(newdata))
   env <- environment(terms)
@@ -184,7 +185,7 @@ predictor_moments <- function(model, rows) {
     .Call(C_logistic_predictor, unname(x), model$data)
   })
   mean <- unlist(lapply(parts, `[[`, "mean"))
-  # a predictor that is missing is no arithmetic error
+  # a missing predictor gives NA and not NaN
   mean[is.nan(mean)] <- NA_real_
   if (!is.null(rows$offset)) {
     mean <- mean + rows$offset
@@ -194,8 +195,7 @@ predictor_moments <- function(model, rows) {
   list(mean = mean, sd = sd)
 }
 
-# Rows of a sparse matrix are filled in block by block; a dense one is taken
-# whole.
+# A sparse matrix is made dense in blocks of rows; a dense one is one block.
 row_blocks <- function(n, p, sparse = TRUE, most = 8e6) {
   size <- if (sparse) max(1, floor(most / max(1, p))) else max(1, n)
   lapply(seq(1, max(1, n), by = size), function(first) {
@@ -210,8 +210,9 @@ logistic_mean <- function(m, s, slope = FALSE) {
   value
 }
 
-# sd of sigma(m + s Z): sigma' = sigma - sigma^2, so the variance is
-# mean (1 - mean) - slope; for a small s, where that cancels, s sigma'(m).
+# sd of sigma(m + s Z): sigma' = sigma - sigma^2, so the variance is mean (1 -
+# mean) - slope. For small s this loses precision by cancellation, and the sd is
+# s sigma'(m).
 logistic_sd <- function(m, s) {
   mean <- logistic_mean(m, s)
   variance <- mean * (1 - mean) - logistic_mean(m, s, slope = TRUE)
@@ -310,7 +311,7 @@ with_row_names <- function(x, names) {
   x
 }
 
-# Rows that na.exclude left out come back as NA.
+# Rows that na.exclude left out are NA in the result.
 as_excluded <- function(model, x) {
   stats::napredict(model$frame$na.action, x)
 }
@@ -363,7 +364,7 @@ known_quantiles <- function(x, probs) {
   stats::quantile(x, probs, names = FALSE)
 }
 
-# Probabilities as outcomes of the fit's kind.
+# Probabilities as classes, in the form of the fit's response.
 as_class <- function(model, probability, call) {
   response <- logistic_design(model)$response
   success <- probability > 0.5

@@ -143,8 +143,8 @@ completed_prior <- function(variances, columns) {
   )
 }
 
-# The user's `c` for the slopes (or for all columns, where it has as many), in
-# the order of the columns.
+# The user's `c` for the slopes (or for all columns, if it has as many
+# elements), in the order of the columns.
 arrange_prior <- function(prior, columns, slopes, call) {
   given <- prior$c
   p <- length(columns)
@@ -184,7 +184,7 @@ arrange_prior <- function(prior, columns, slopes, call) {
   if (is.matrix(given)) given[at, at, drop = FALSE] else given[at]
 }
 
-# (2.5 / s_j)^2; a column that does not vary has no scale of its own.
+# (2.5 / s_j)^2; a constant column has no scale.
 default_variances <- function(design, slopes, call) {
   sd <- design$sd[slopes]
   mean <- design$mean[slopes]
@@ -206,8 +206,8 @@ default_variances <- function(design, slopes, call) {
   variances
 }
 
-# One variance or matrix for all p columns out of that of the slopes and that of
-# the intercept.
+# The variances or the matrix for all p columns, from those of the slopes and
+# that of the intercept.
 unite_variances <- function(given, own, slopes, intercept, p) {
   if (!is.matrix(given)) {
     all <- numeric(p)
@@ -221,8 +221,8 @@ unite_variances <- function(given, own, slopes, intercept, p) {
   all
 }
 
-# Q = C^-1 as C reads it, and log((2 pi)^-p/2 |Q|^1/2): over the proper
-# directions alone when some are flat, which then count as having density 1.
+# Q = C^-1 as C reads it, and log((2 pi)^-p/2 |Q|^1/2): only over the proper
+# directions if some are flat; flat ones count as having density 1.
 prior_precision <- function(prior) {
   c <- prior$c
   if (!is.matrix(c)) {

@@ -1,4 +1,4 @@
-# The search for the mode of a logistic regression, and what it tells where it
+# The search for the mode of a logistic regression, and the errors when it
 # fails.
 
 # ---- the search for the mode -----------------------------------------------
@@ -32,7 +32,7 @@ climb_density <- function(density, start, method = "newton", share = FALSE,
     rlang::interrupt()
   }
   found$outcome <- search_outcomes[[found$outcome + 1L]]
-  # as near as rounding lets it come
+  # the mode is found to rounding error
   if (found$outcome == "stalled" && found$distance < 1e-4) {
     found$outcome <- "converged"
   }
@@ -61,7 +61,7 @@ search_mode_logistic <- function(frame, quadratic, start, method, columns,
     found$trace <- c(before, found$trace[-1L])
   }
   flat <- quadratic$flat
-  # a share this small is what collinear columns and separated data leave
+  # so small a share indicates collinear columns or separated data
   if (length(flat) > 0L &&
         (found$outcome != "converged" || found$share < 1e-10)) {
     check_collinear(frame, flat, columns, call)
@@ -73,8 +73,8 @@ search_mode_logistic <- function(frame, quadratic, start, method, columns,
   found
 }
 
-# The mode for every step-th row: with many rows a step there costs little, and
-# the full data then need two or three.
+# The mode for every step-th row. With many rows a Newton step on this subset is
+# cheap, and the full data then need only two or three steps.
 warm_start <- function(frame, density, start) {
   n <- nrow(frame$x)
   step <- floor(min(40, n / 1000, n / (50 * length(start))))
@@ -188,9 +188,9 @@ check_collinear <- function(frame, flat, columns, call) {
 
 # Data are separated when some beta != 0 of the flat columns has x_i'beta >= 0
 # for every success, <= 0 for every failure (both: = 0), and not 0 everywhere:
-# the likelihood then rises for ever along beta (Albert & Anderson 1984).  A
-# linear program finds one (Konis 2007, sec. 4.2).  Columns that are not needed
-# to separate as many observations are then left out one by one.
+# the likelihood then increases without end along beta (Albert & Anderson 1984).
+# A linear program finds one (Konis 2007, sec. 4.2). Columns are then dropped
+# one by one as long as the same number of observations is separated.
 check_separated <- function(frame, flat, columns, call) {
   signed <- signed_rows(frame, flat)
   found <- separating_direction(signed, seq_along(flat))
@@ -219,8 +219,8 @@ check_separated <- function(frame, flat, columns, call) {
 }
 
 # Rows x_i of the flat columns for successes and -x_i for failures, in units of
-# each column's largest value, and whether an observation has both; every
-# different row once, `times` says how often.
+# each column's largest value, and whether an observation has both; each
+# distinct row occurs once, with its count in `times`.
 signed_rows <- function(frame, flat) {
   kept <- frame$total > 0
   x <- as.matrix(frame$x[kept, flat, drop = FALSE])
@@ -243,7 +243,7 @@ separating_direction <- function(signed, among) {
   x <- signed$x[, among, drop = FALSE]
   p <- length(among)
   gain <- colSums(x[!signed$both, , drop = FALSE])
-  # the program's variables 1 + beta are not negative
+  # the variables of the linear program are 1 + beta, which are not negative
   solved <- lpSolve::lp(
     "max", gain, rbind(x, diag(p)),
     c(ifelse(signed$both, "=", ">="), rep("<=", p)), c(rowSums(x), rep(2, p))

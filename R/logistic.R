@@ -129,7 +129,7 @@ laplace_logistic <- function(x, ...) {
   if (!missing(x)) {
     UseMethod("laplace_logistic")
   }
-  # `formula =` by name, wherever it stands
+  # `formula =` by name, in any position
   formula <- match.call(expand.dots = FALSE)$...$formula
   if (is.null(formula)) {
     abort_needed(

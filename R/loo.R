@@ -1,5 +1,5 @@
-# loo() and waic() of every fit that has log_lik(): registered when loo is
-# there.
+# loo() and waic() of every fit that has log_lik(): registered if loo is
+# installed.
 
 #' @rdname gmm-checks
 #' @exportS3Method loo::loo
@@ -18,7 +18,8 @@ waic.gibbsite_fit <- function(x, ...) {
 
 relative_efficiency <- function(fit, log_lik) {
   chain <- rep(seq_along(fit), each = nrow(log_lik) / length(fit))
-  # a likelihood may underflow; its scale plays no part
+  # scaled because a likelihood may underflow; the result does not depend on the
+  # scale
   largest <- apply(log_lik, 2L, max)
   loo::relative_eff(exp(sweep(log_lik, 2L, largest)), chain_id = chain)
 }

@@ -44,7 +44,7 @@ acceptance <- function(fit) {
   )
 }
 
-# The same from the memories of blocks.
+# The same table from the blocks' states.
 memory_table <- function(names, memories) {
   counts <- vapply(memories, `[[`, numeric(4L), "counts")
   rate <- function(moves, steps) ifelse(steps > 0, moves / steps, NA_real_)

@@ -1,4 +1,4 @@
-# What a user gives to mh_sample(): checks, names, bounds and blocks.
+# Arguments of mh_sample(): checks, names, bounds and blocks.
 
 check_log_density <- function(log_density, call) {
   if (is_native_density(log_density)) {
@@ -63,7 +63,7 @@ parameter_names <- function(init, call) {
   names
 }
 
-# Bounds as vectors of length d, or NULL without any.
+# Bounds as vectors of length d, or NULL if there are none.
 check_box <- function(lower, upper, transform, init, call) {
   d <- length(init)
   bound <- function(x, arg) {
@@ -94,7 +94,7 @@ check_box <- function(lower, upper, transform, init, call) {
   )
 }
 
-# The steps that `debug` stores must fit into what draws may take.
+# The steps that `debug` stores must be within the memory limit of draws.
 check_trace_size <- function(running, blocks, d, call) {
   sweeps <- running$burnin + running$draws * running$thin
   check_result_size(
@@ -122,8 +122,8 @@ check_inside <- function(point, lower, upper, open, arg, call) {
   }
 }
 
-# What a proposal learns, or is given, of a block of many coordinates must fit
-# into memory: a matrix a chain, and three as the chains start.
+# The covariances of a block of many coordinates must be within the memory
+# limit: one matrix for each chain, and three while the chains start.
 check_proposal_size <- function(plan, chains, call) {
   for (block in plan) {
     if (has_matrix(block$proposal)) {
@@ -147,8 +147,8 @@ has_matrix <- function(proposal) {
 
 # ---- Blocks -----------------------------------------------------------------
 
-# Each block as list(name, index, names, proposal); `names` of its coordinates
-# where the user gave names.
+# Each block as list(name, index, names, proposal); `names`: those of its
+# coordinates if the user gave names.
 plan_blocks <- function(proposal, blocks, init, names, call) {
   indices <- block_indices(blocks, names, call)
   labels <- block_labels(indices, blocks, names)
@@ -253,7 +253,7 @@ block_proposals <- function(proposal, count, blocks, labels, call) {
   check_proposal(proposal, "proposal", call)
 }
 
-# Proposals with names are put to the blocks of those names.
+# Proposals with names are matched to the blocks of the same names.
 match_names <- function(proposal, labels, call) {
   if (is.null(names(proposal))) {
     return(proposal)

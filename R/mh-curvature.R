@@ -1,8 +1,9 @@
-# The scales and the curvature of a log density, from which proposals begin.
+# The scales and the curvature of a log density: the starting values of
+# proposals.
 
 # For each coordinate the distance at which the log density has fallen by 1/2,
-# on the average of both sides: one standard deviation of a normal density.  It
-# is bracketed by doubling and halving, and then taken from the parabola.
+# on the average of both sides: one standard deviation of a normal density. It
+# is bracketed by doubling and halving, and then computed from a parabola.
 reach <- function(density, x) {
   top <- density(x)
   vapply(seq_along(x), function(j) {
@@ -37,24 +38,26 @@ one_reach <- function(fall, start) {
   h
 }
 
-# A step from flat to zero, or back: the density has an edge in between.
+# A step between a flat part and zero density: the density has an edge in
+# between.
 is_edge <- function(before, drop) {
   flat <- function(fall) !isTRUE(fall > 0.1)
   zero <- function(fall) isTRUE(fall > 1)
   flat(before) && zero(drop) || zero(before) && flat(drop)
 }
 
-# What proposal_memory() begins with: NULL unless adaptive() is to look.
+# The starting factor for proposal_memory(): NULL unless adaptive() is to find
+# it.
 factor_to_begin_with <- function(proposal, density, x, index, scale) {
   if (needs_covariance(proposal)) curvature_factor(density, x, index, scale)
 }
 
 # Lower Cholesky factor of the covariance of the normal density that has the
 # curvature of `density` around x in the coordinates `index`, d * d numbers.
-# The curvature is told from differences over one `scale` (what reach() gave)
-# in pairs of coordinates, which no cubic term disturbs; its eigenvectors are
-# the axes of the normal density, and along each of them it reaches as far as
-# `density` does.
+# The curvature is computed from differences over one `scale` (from reach()) in
+# pairs of coordinates, in which cubic terms cancel. Its eigenvectors are the
+# axes of the normal density; the scale along each axis is then found by reach()
+# again.
 curvature_factor <- function(density, x, index, scale) {
   unit <- scale[index]
   d <- length(index)
@@ -88,8 +91,8 @@ curvature_factor <- function(density, x, index, scale) {
 }
 
 # Function of a block's index: inverse of the negative Hessian of the working
-# log density at its mode, sought from init; made when first asked for.  The
-# user's generator is left as it was.
+# log density at its mode, searched from init. It is computed at the first call.
+# The state of the user's generator is restored.
 mode_covariance <- function(model) {
   hessian <- NULL
   function(index, call) {
@@ -103,8 +106,8 @@ mode_covariance <- function(model) {
   }
 }
 
-# By laplace()'s search, in units of the reach of each coordinate: scales do not
-# matter then.
+# Uses laplace()'s search, in units of the reach of each coordinate, so that
+# scales do not matter.
 mode_hessian <- function(model, call) {
   density <- working_density(model)
   start <- to_working(model$spec, model$init)
@@ -120,7 +123,8 @@ mode_hessian <- function(model, call) {
     gibbsite_error_indefinite = function(cnd) abort_flat_mode(call),
     gibbsite_error_no_maximum = function(cnd) abort_no_mode(call),
     gibbsite_error_density = function(cnd) {
-      # its points are in units of reach; an error of the user's own is told
+      # its points are in units of reach; an error of the user's function is
+      # passed on
       if (is.null(cnd$parent)) abort_no_mode(call)
       rlang::cnd_signal(cnd$parent)
     }

@@ -1,9 +1,10 @@
-# The log density of mh_sample() as C and the search for scales call it.
+# The log density of mh_sample(), in the forms that C and the search for scales
+# call.
 #
 # `point` is a point on the user's scale. `x` (the working point) is the same on
 # the whole line, where `transform = TRUE` maps bounded coordinates.
 
-# What C calls, made anew for each segment: C writes into these calls.
+# The calls for C, made again for each segment, because C writes into them.
 mh_functions <- function(model) {
   list(
     log_density = density_caller(model$data$log_density, model$extra),
@@ -64,8 +65,8 @@ log_jacobian <- function(spec, x) {
           stats::plogis(-x[both], log.p = TRUE))
 }
 
-# The working log density as a function of x, for what happens before the chains
-# run: there a point where it is NaN or fails is one of density zero.
+# The working log density as a function of x, for computations before the chains
+# run. If it is NaN or fails at a point, the density there counts as zero.
 working_density <- function(model) {
   functions <- mh_functions(model)
   spec <- model$spec
@@ -100,14 +101,14 @@ abort_zero_density <- function(model, point, arg, call) {
 
 # ---- The hash of a density --------------------------------------------------
 
-# Density and further arguments by their code and by what they find where they
-# were made; see hash_code() for the rest.
+# Hash of the density and its further arguments: their code, and the values that
+# they use from the environment where they were made; see also hash_code().
 hash_density <- function(log_density, extra) {
   hash_code(list(log_density, extra, closure_values(log_density)))
 }
 
-# Values that a function finds between its own frame and the global environment,
-# except such as it changes itself.
+# Values that a function finds in environments between its own frame and the
+# global environment, except those that it changes itself.
 closure_values <- function(f) {
   env <- environment(f)
   if (is.null(env) || is_native_density(f)) {

@@ -1,5 +1,5 @@
-# The model behind mh_sample(): the state, starting values, and its answers to the
-# generics of model.R. src/core/mh.h has the mathematics.
+# The model behind mh_sample(): the state, starting values, and its methods for
+# the generics of model.R. src/core/mh.h has the mathematics.
 
 mh_model <- function(log_density, extra, init, names, plan, box, keep, on_nan,
                      debug, call) {
@@ -41,10 +41,11 @@ mh_model <- function(log_density, extra, init, names, plan, box, keep, on_nan,
   model
 }
 
-# Sweeps that variates are drawn ahead for: up to 256, about 4,000 numbers.
+# Number of sweeps for which variates are drawn ahead: up to 256, about 4,000
+# variates.
 ahead_rows <- function(width) as.double(max(1, min(256, floor(4096 / width))))
 
-# One gradient serves all blocks.
+# All blocks use the same gradient.
 plan_gradient <- function(plan, call) {
   found <- unlist(
     lapply(plan, function(block) proposal_gradients(block$proposal)),
@@ -64,8 +65,8 @@ plan_gradient <- function(plan, call) {
 model_start.mh_model <- function(model, init) {
   kind <- generator_seed()[[1L]]
   own <- own_stream()
-  # what the user's functions do to the generator, from here on, must reach
-  # neither the start nor what the chain will draw
+  # from here on the user's functions may change the generator, but neither the
+  # start nor the chain's draws may depend on this
   chain <- generator_seed()
   set_generator_seed(side_stream(own))
   centre <- to_working(model$spec, init %||% model$init)
@@ -96,8 +97,8 @@ model_start.mh_model <- function(model, init) {
     )
   })
   check_same_kind(kind, rlang::call2("mh_sample"))
-  # a proposal of the user's draws on the chain's stream: the density then has
-  # one to itself
+  # a user's proposal draws on the chain's stream; the density then has a
+  # separate stream
   if (any(vapply(proposals, draws_by_user, NA))) {
     settled$asked <- generator_seed()
   }
@@ -105,7 +106,7 @@ model_start.mh_model <- function(model, init) {
   settled
 }
 
-# A state at x, its value yet to be found.
+# A state at x, before its log density is computed.
 mh_state <- function(model, x, own) {
   spec <- model$spec
   width <- sum(vapply(spec$blocks, block_variates, 0))
@@ -125,15 +126,15 @@ mh_state <- function(model, x, own) {
   )
 }
 
-# The state with its point and value at x: the density is asked for once.
+# The state with its point and log density at x; the density is evaluated once.
 settle <- function(model, state) {
   calling_user_code(model, function(place) {
     .Call(C_mh_settle, model$spec, mh_functions(model), state, place)
   }, call = rlang::call2("mh_sample"))
 }
 
-# A start around the centre, where the density is positive: list(state, stream),
-# the normals having been taken from `stream`.
+# A start around the centre with positive density: list(state, stream). Its
+# normals are drawn on `stream`.
 scatter <- function(model, state, centre, scale, stream) {
   spread <- 2
   for (attempt in 1:50) {
@@ -153,7 +154,7 @@ scatter <- function(model, state, centre, scale, stream) {
 }
 
 # The sampler's own stream, made from the chain's, of the same kind: user code
-# sees the chain's alone.
+# uses only the chain's stream.
 own_stream <- function() {
   if (identical(rng_kind()[[1L]], "L'Ecuyer-CMRG")) {
     return(parallel::nextRNGSubStream(generator_seed()))
@@ -166,8 +167,9 @@ own_stream <- function() {
   own
 }
 
-# A stream for functions of the user whose numbers must not move the sampler's:
-# made from another of the same kind, which stays where it is.
+# A stream for functions of the user, whose random numbers must not change the
+# sampler's. It is made from another stream of the same kind, which does not
+# change.
 side_stream <- function(stream) {
   if (identical(stream_kind(stream)[[1L]], "L'Ecuyer-CMRG")) {
     return(parallel::nextRNGSubStream(stream))
@@ -251,8 +253,8 @@ set_data.mh_model <- function(model, data, call = rlang::caller_env()) {
   model
 }
 
-# Acceptance after burn-in over all chains, NaNs, and the least effective sample
-# size for each second that the run took.
+# Acceptance after burn-in over all chains, the number of NaNs, and the least
+# effective sample size per second of the run.
 #' @exportS3Method
 model_notes.mh_model <- function(model, fit, table) {
   rates <- acceptance(fit)

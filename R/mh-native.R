@@ -99,7 +99,7 @@ native_density <- function(package = NULL, symbol = NULL, data = NULL,
   )
 }
 
-# The class can be written on any function.
+# A user can set the class of any function.
 check_native_density <- function(x, arg, call) {
   if (!is.function(x)) {
     abort_expected(x, "a function of a numeric vector", FALSE, arg, call)
@@ -111,8 +111,8 @@ check_native_density <- function(x, arg, call) {
   )
 }
 
-# What it calls is its own attribute, so that the data are there once where the
-# density is saved or sent.
+# The function calls its own attribute, so that the data occur once when the
+# density is saved or sent to another process.
 native_function <- function(x) {
   native_value(attr(sys.function(), "native"), x)
 }
@@ -164,7 +164,7 @@ native_place <- function(package, dll, pointer, symbol, call) {
   place
 }
 
-# A path in the place of a package's name: no package has such a name.
+# A path given as `package`: no package has such a name.
 is_shared_object <- function(x) {
   inherits(x, "DLLInfo") ||
     (is_plain_string(x) &&
@@ -237,15 +237,15 @@ is_data_vector <- function(x) {
   (is.numeric(x) || is.logical(x)) && !is.object(x)
 }
 
-# A name for each element, no two alike.
+# Whether each element has a different name.
 has_names <- function(x) {
   names <- names(x)
   !is.null(names) && all(nzchar(names)) && !anyDuplicated(names)
 }
 
-# An external pointer to the function with its data.  `family`: of the error
-# where it is not found, "argument" when the user has just named it and "state"
-# when it was there once.
+# An external pointer to the function with its data. `family`: the class of the
+# error if it is not found: "argument" when the user has just named it, "state"
+# when it was found earlier.
 resolve_native <- function(native, family, call) {
   address <- tryCatch(
     native_find(native),
@@ -256,7 +256,7 @@ resolve_native <- function(native, family, call) {
 
 native_find <- function(native) {
   if (!is.null(native$pointer)) {
-    # fails here, with a word on it, where the pointer is of another process
+    # fails here, with a clear error, if the pointer is of another process
     .Call(C_native_pointer, native$pointer, NULL)
     return(native$pointer)
   }

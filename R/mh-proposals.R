@@ -1,16 +1,17 @@
-# Proposals of Metropolis-Hastings: what a user writes, and what C reads.
+# Proposals of Metropolis-Hastings: the objects that a user makes, and the lists
+# that C reads.
 #
-# A proposal is a plain list of class c("<kind>", "gibbsite_proposal") that
-# knows no dimension; functions in it travel with it to other processes.
-# compile_proposal() gives it the d coordinates of a block, proposal_memory()
-# what it learns, proposal_functions() the functions to be called.
+# A proposal is a plain list of class c("<kind>", "gibbsite_proposal") without a
+# dimension; functions in it are sent with it to other processes.
+# compile_proposal() makes it for the d coordinates of a block,
+# proposal_memory() makes its adaptive state, and proposal_functions() gives the
+# functions to call.
 
 new_proposal <- function(kind, ...) {
   structure(list(...), class = c(kind, "gibbsite_proposal"))
 }
 
-# A proposal made again of its elements would be the same: what cannot be made
-# is none.
+# Makes a proposal again from its elements: an error if this fails.
 check_proposal_fields <- function(x, arg, call = rlang::caller_env()) {
   kind <- intersect(class(x)[[1L]], names(proposal_kinds))
   maker <- if (length(kind) > 0L) get(kind, asNamespace("gibbsite"))
@@ -117,8 +118,8 @@ check_scale <- function(scale, arg = "scale", call = rlang::caller_env()) {
   )
 }
 
-# A covariance as a user may give it: NULL, a matrix (of size 1: a number),
-# "laplace", or a Laplace approximation.
+# A covariance in any form that a user may give: NULL, a matrix (of size 1: a
+# number), "laplace", or a Laplace approximation.
 check_spread <- function(cov, arg = "cov", laplace_ok = TRUE,
                          call = rlang::caller_env()) {
   if (is.null(cov)) {
@@ -143,7 +144,7 @@ check_spread <- function(cov, arg = "cov", laplace_ok = TRUE,
   check_spd_matrix(cov, nrow(cov), arg = arg, call = call)
 }
 
-# A Laplace approximation answers coef() and vcov().
+# A Laplace approximation has coef() and vcov().
 is_laplace_fit <- function(x) {
   inherits(x, c("laplace", "laplace_model", "laplace_logistic"))
 }
@@ -322,7 +323,7 @@ mixture_proposal <- function(..., weights = NULL) {
       weights, names, "weights", "the proposals", rlang::current_env()
     )
   }
-  # large ones cannot overflow in their sum
+  # so that the sum of large weights cannot overflow
   weights <- weights / max(weights)
   new_proposal("mixture_proposal",
     parts = parts, weights = weights / sum(weights)
@@ -549,10 +550,10 @@ proposal_kinds <- c(
 
 proposal_families <- c(normal = 0L, t = 1L, uniform = 2L)
 
-# A proposal on d coordinates, as core/mh.h has it.  `laplace`: function that
-# gives the inverse of the negative Hessian at the mode, d x d, for proposals
-# that ask for it.  `where` names the proposal in messages; `names` are those of
-# the coordinates, if they have any.
+# A proposal on d coordinates, in the form of core/mh.h. `laplace`: function
+# that gives the inverse of the negative Hessian at the mode, d x d, for
+# proposals that ask for it. `where` names the proposal in messages; `names` are
+# those of the coordinates, if they have any.
 compile_proposal <- function(proposal, d, where = "proposal", laplace = NULL,
                              call = rlang::caller_env(), names = NULL) {
   kind <- class(proposal)[[1L]]
@@ -592,8 +593,8 @@ compile_random_walk <- function(proposal, d, where, laplace, call, names) {
   )
 }
 
-# Where the learning begins goes into the memory: `factor`, empty when it is to
-# be looked for.
+# `factor` is the starting value of the adaptation; it is empty when it still
+# has to be found.
 compile_adaptive <- function(proposal, d, where, laplace, call, names) {
   list(
     target = proposal$target %||% (0.234 + 0.206 / d),
@@ -616,7 +617,7 @@ compile_independence <- function(proposal, d, where, call) {
   )
 }
 
-# A step that is not tuned is a part of L.
+# A step that is not tuned is included in L.
 compile_langevin <- function(proposal, d, where, laplace, call) {
   factor <- if (is.null(proposal$cov)) {
     rep(1, d)
@@ -671,9 +672,9 @@ uses_laplace <- function(proposal) {
 
 # ---- What a block learns and counts -----------------------------------------
 
-# The block's part of a chain's state.  `scale`: for each coordinate, how far
-# the density reaches; `x`: where the chain starts; `factor`: where adaptive()
-# begins to learn unless the proposal says it, diagonal by default.
+# The block's part of a chain's state. `scale`: the scale of the density in each
+# coordinate (reach()); `x`: the starting point; `factor`: the starting value of
+# adaptive() unless the proposal gives one, diagonal by default.
 proposal_memory <- function(proposal, compiled, x, scale, factor = NULL) {
   d <- compiled$d
   adaptive <- inherits(proposal, "adaptive")
@@ -711,8 +712,8 @@ needs_scale <- function(proposal) {
 
 # ---- Functions that C calls -------------------------------------------------
 
-# What C calls for a log density: a caller, or what another class of density
-# gives in its place.
+# The object that C calls for a log density: a caller, or another object for
+# other classes of density.
 density_caller <- function(log_density, extra = list()) {
   UseMethod("density_caller")
 }
@@ -751,7 +752,7 @@ proposal_gradients <- function(proposal) {
   )
 }
 
-# Numbers of look-ahead that a sweep takes, as core/mh.c counts them.
+# Number of variates drawn ahead that a sweep uses, as core/mh.c counts them.
 block_variates <- function(block) 1 + proposal_variates(block$proposal)
 
 proposal_variates <- function(compiled) {

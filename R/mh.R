@@ -171,5 +171,6 @@ mh_sample <- function(log_density, init, proposal = adaptive(), ...,
   run_chains(model, running, match.call(), call)
 }
 
-# Of d coordinates there are the more covariances to be learned.
+# Adaptation takes longer with more coordinates, because there are more
+# covariances to estimate.
 burnin_draws <- function(d) max(500, 20 * d)

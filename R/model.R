@@ -1,8 +1,8 @@
-# The contract of a model: everything that the driver and a fit ask of it.
+# The contract of a model: everything that the driver and a fit need from it.
 #
 # A model is a plain list of class c("<x>_model", "gibbsite_model") without
-# closures of ours, so that it travels to other processes.  new_model() makes it
-# with these fields:
+# closures of the package, so that it can be sent to other processes.
+# new_model() makes it with these fields:
 #
 #   name         the public function, first class of the fit
 #   title        what it is called in print
@@ -10,17 +10,17 @@
 #   data         list of plain vectors, as C reads them
 #   data_hash    hash of `data`
 #   data_part    the field that holds what keep_data = FALSE leaves out
-#   given        words for what the user gives as data: see given_words()
-#   arguments_at where the further arguments of the user's functions stand
+#   given        words for the data in messages: see given_words()
+#   arguments_at the field with the further arguments of the user's functions
 #   nobs         number of observations
 #   prior        the completed prior
 #   columns      names of the stored quantities, in the order of a row
-#   independent  TRUE where draws are independent, so that nothing has to
-#                converge
+#   independent  TRUE if the draws are independent, so that convergence need not
+#                be checked
 #
-# and answers the generics below.  They are internal.  A state is a list of plain
-# vectors.  It holds everything that the next sweep needs, and its element
-# `sweep` counts the sweeps since the start of the chain.
+# and has methods for the generics below, which are internal. A state is a list
+# of plain vectors. It holds everything that the next sweep needs, and its
+# element `sweep` counts the sweeps since the start of the chain.
 #
 # tests/testthat/helper-fit.R has a complete model in 50 lines.
 
@@ -73,7 +73,7 @@ model_invariants <- function(model, draws) UseMethod("model_invariants")
 #' @exportS3Method
 model_invariants.default <- function(model, draws) draws
 
-# The columns that mean something only under a numbering of the components.
+# The columns that depend on the numbering of the components.
 model_labelled <- function(model, invariants) UseMethod("model_labelled")
 #' @exportS3Method
 model_labelled.default <- function(model, invariants) {
@@ -81,21 +81,21 @@ model_labelled.default <- function(model, invariants) {
 }
 
 # The draws (one matrix a chain) with the components of each draw renumbered so
-# that a column means the same in every draw; NULL where that is not done.
+# that a column has the same meaning in every draw; NULL if this is not done.
 model_relabelled <- function(model, draws) UseMethod("model_relabelled")
 #' @exportS3Method
 model_relabelled.default <- function(model, draws) NULL
 
 # ---- Optional ---------------------------------------------------------------
 
-# data.frame(variable, label): what each column means, in words.
+# data.frame(variable, label): the meaning of each column, in words.
 model_labels <- function(model) UseMethod("model_labels")
 #' @exportS3Method
 model_labels.default <- function(model) {
   data.frame(variable = model$columns, label = model$columns)
 }
 
-# Further lines about how the sampler did, for print() and summary().
+# Further lines about the sampler's performance, for print() and summary().
 model_notes <- function(model, fit, table) UseMethod("model_notes")
 #' @exportS3Method
 model_notes.default <- function(model, fit, table) NULL
@@ -106,24 +106,24 @@ model_acceptance <- function(model, state) UseMethod("model_acceptance")
 #' @exportS3Method
 model_acceptance.default <- function(model, state) NULL
 
-# The model made ready to run, where that takes code of the user and may be
-# interrupted.  A model of class "unfinished_model" has to be asked again.
+# The model prepared to run, if this calls code of the user and may be
+# interrupted. For a model of class "unfinished_model" it must be called again.
 model_prepare <- function(model, running, call) UseMethod("model_prepare")
 #' @exportS3Method
 model_prepare.default <- function(model, running, call) model
 
-# The model without what may differ between equal models, such as the
+# The model without parts that may differ between equal models, such as the
 # environment of a formula.
 model_comparable <- function(model) UseMethod("model_comparable")
 #' @exportS3Method
 model_comparable.default <- function(model) model
 
 # One sweep of conditional modes, for method = "icm": list(state, log_joint).
-# Where log_joint is not known (NA) also `change`, the largest change of a number
-# of the state in units of its size.
+# If log_joint is unknown (NA), also `change`, the largest relative change of a
+# number of the state.
 model_climb <- function(model, state, threads) UseMethod("model_climb")
 
-# What a state says in the model's own terms: a named list.
+# The parameters of a state in the model's own terms: a named list.
 model_estimate <- function(model, state) UseMethod("model_estimate")
 
 # The log of the density that a Laplace approximation approximates, at each row
@@ -138,16 +138,16 @@ draw_prior <- function(model) UseMethod("draw_prior")
 # Data simulated given a state.
 simulate_data <- function(model, state) UseMethod("simulate_data")
 
-# The model with other data.  extend() and resume() use it too, for data given
-# again.
+# The model with other data. extend() and resume() also use it, for data
+# supplied again.
 set_data <- function(model, data, call = rlang::caller_env()) {
   UseMethod("set_data")
 }
 
 # ---- The data of a model ----------------------------------------------------
 
-# The words of messages about what the user gives as data: `arg` names the
-# argument of extend() and resume().
+# The words of messages about the user's data: `arg` names the argument of
+# extend() and resume().
 given_words <- function(arg = "data", are = "are not the data",
                         those = "those",
                         hint = "Give the data to which the model was fitted.") {
@@ -159,12 +159,12 @@ given_density <- given_words(
   "Give the function with which the fit was made."
 )
 
-# The model as drop_data() and keep_data = FALSE leave it.
+# The model without its data, as after drop_data() or keep_data = FALSE.
 model_without_data <- function(model) {
-  # list(NULL): the element stays, empty
+  # list(NULL) keeps the element with the value NULL
   model[model$data_part] <- list(NULL)
   model
 }
 
-# Whether chains can go on.
+# Whether chains can be continued.
 model_has_data <- function(model) !is.null(model$data)

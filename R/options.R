@@ -39,8 +39,8 @@ check_options <- function(call) {
   }
 }
 
-# What the run goes by from here on.  A function of the user may have set an
-# option to nonsense: the run ends there, with what it has.
+# The options that the run uses from here on. If a function of the user has set
+# an option to an invalid value, the run ends here and returns its draws so far.
 read_options <- function(job) {
   names <- setdiff(option_names, "max_draws_mb")
   values <- tryCatch(
@@ -58,8 +58,8 @@ read_options <- function(job) {
 
 # ---- Sizes ------------------------------------------------------------------
 
-# `numbers` doubles must fit into options(gibbsite.max_draws_mb).  `what` says
-# what they are, `fewer` what to ask less of: templates of cli.
+# `numbers` doubles must fit into options(gibbsite.max_draws_mb). `what`
+# describes them, `fewer` names what to reduce: templates of cli.
 check_memory <- function(numbers, what, fewer, call) {
   mb <- 8 * numbers / 2^20
   limit <- gibbsite_option("max_draws_mb", call = call)
@@ -77,7 +77,7 @@ check_memory <- function(numbers, what, fewer, call) {
   }
 }
 
-# The draws that the chains of a run are to store.
+# Checks the size of the draws that the chains of a run will store.
 check_run_size <- function(model, running, call) {
   draws <- running$stop_when$max_draws %||% running$draws
   columns <- length(model$columns)

@@ -1,4 +1,4 @@
-# Pictures of the chains, in base graphics.
+# Plots of the chains, in base graphics.
 
 # Colours that people with any kind of colour vision can tell apart (Okabe and
 # Ito), in an order that keeps the first ones far from each other; beyond eight
@@ -67,13 +67,13 @@ plot.gibbsite_fit <- function(x, type = c("trace", "density"),
   old <- open_panels(grid)
   on.exit(graphics::par(old))
   table <- diagnose(draws)
-  # their numbers may switch from draw to draw: no measure means anything
+  # their numbers may switch from draw to draw, and measures are meaningless
   table[table$variable %in% attr(draws, "labelled"),
         c("rhat", "ess_bulk")] <- NA
   for (p in seq_len(panels)) {
     v <- (p - 1) %/% length(type) + 1
     values <- matrix(draws[, , v], dim(draws)[1], dim(draws)[2])
-    # the axis is named where no panel stands below
+    # the axis is labelled if there is no panel below
     lowest <- p > panels - grid[2]
     draw_panel(type[(p - 1) %% length(type) + 1], values, table[v, ],
                fit_part(x, "running"), lowest)
@@ -89,7 +89,7 @@ plot.gibbsite_fit <- function(x, type = c("trace", "density"),
   invisible(x)
 }
 
-# `own`: the pictures that a model has besides those of all chains.
+# `own`: the model's own types of plot besides those of all chains.
 check_plot_types <- function(type, call, own = NULL) {
   if (!is.character(type) || is.object(type) || length(type) == 0) {
     type <- list(type)
@@ -99,7 +99,7 @@ check_plot_types <- function(type, call, own = NULL) {
   }, character(1), USE.NAMES = FALSE))
 }
 
-# draws x chains x variables of what shall be drawn
+# draws x chains x variables to plot
 plotted_draws <- function(x, variables, call) {
   invariants <- fit_invariants(x)
   if (is.null(variables)) {
@@ -180,7 +180,7 @@ draw_panel <- function(type, values, measures, running, lowest) {
   title_panel(type, measures)
 }
 
-# Name to the left; what the picture is judged by to the right.
+# The name on the left, the measures of convergence on the right.
 title_panel <- function(type, measures) {
   graphics::mtext(measures$variable, adj = 0, line = 0.35, font = 2,
                   cex = 0.95 * graphics::par("cex"))
@@ -204,7 +204,7 @@ empty_panel <- function(word) {
   graphics::text(0, 0, word, col = "grey35")
 }
 
-# ticks: heights to be named, NULL for none
+# ticks: heights to label, NULL for none
 frame_panel <- function(xlim, ylim, ticks = NULL, xaxt = "s", xaxs = "r",
                         yaxs = "r") {
   graphics::plot(0, 0, type = "n", xlim = xlim, ylim = ylim, xlab = "",
@@ -215,7 +215,7 @@ frame_panel <- function(xlim, ylim, ticks = NULL, xaxt = "s", xaxs = "r",
   }
 }
 
-# As many heights as the panel has room for, two at least.
+# As many heights as fit on the panel, at least two.
 nice_ticks <- function(range) {
   inches <- graphics::par("pin")[2]
   line <- graphics::par("csi") * graphics::par("cex")
@@ -231,7 +231,7 @@ nice_ticks <- function(range) {
   if (any(fits)) choices[[max(which(fits))]] else choices[[1]]
 }
 
-# A long chain is drawn by 5,000 evenly spaced draws: more cannot be seen.
+# A long chain is shown by 5,000 evenly spaced draws: more would not be visible.
 draw_trace <- function(values, running, colours) {
   step <- ceiling(nrow(values) / 5000)
   rows <- seq(1, nrow(values), by = step)
@@ -268,7 +268,7 @@ draw_density <- function(values, colours) {
   })
   x <- range(vapply(curves, function(d) range(d$x), numeric(2)))
   top <- max(vapply(curves, function(d) max(d$y), numeric(1)))
-  # heights of a density are not read off: no axis
+  # no axis, because the heights of a density are not needed
   frame_panel(x, c(0, 1.04 * top), yaxs = "i")
   for (k in seq_along(curves)) {
     graphics::lines(curves[[k]], col = colours[k], lwd = 1.5)
@@ -300,7 +300,7 @@ draw_bars <- function(values, colours) {
 draw_autocorrelation <- function(values, colours) {
   most <- min(40, nrow(values) - 1)
   correlation <- apply(values, 2, function(x) {
-    # a chain that never moved has none
+    # a constant chain has no autocorrelation
     if (max(x) == min(x)) return(rep(NA_real_, most + 1))
     stats::acf(x, lag.max = most, plot = FALSE)$acf
   })
@@ -316,8 +316,8 @@ draw_autocorrelation <- function(values, colours) {
   }
 }
 
-# Ranks in 20 equal classes: each chain's count, as a share of what it would be
-# if the chains agreed.
+# Ranks in 20 equal classes: each chain's count, divided by its expectation if
+# the chains agreed.
 draw_ranks <- function(values, colours) {
   ranks <- matrix(rank(values, ties.method = "average"), nrow(values))
   classes <- min(20, nrow(values))
@@ -336,13 +336,13 @@ draw_ranks <- function(values, colours) {
   }
 }
 
-# One line below all panels: the chains, and what the grey strip is; smaller
-# where it would be wider than the page.
+# One line below all panels: the chains, and the meaning of the grey strip. It
+# is smaller if it would be wider than the page.
 draw_legend <- function(chains, running, trace) {
   colours <- gibbsite_palette(chains)
   labels <- paste("chain", seq_len(chains))
   if (chains > 8) {
-    # first and last stand for a scale
+    # the first and the last colour represent the scale
     colours <- colours[c(1, chains)]
     labels <- c("chain 1", paste("... chain", chains))
   }
@@ -382,7 +382,7 @@ draw_keys <- function(labels, colours, widths, cex, strip) {
 
 seq_range <- function(limits, n) seq(limits[[1L]], limits[[2L]], length.out = n)
 
-# Name above, what it is judged by below: panels may be narrow.
+# Name above, measures of convergence below, because panels may be narrow.
 plot_title <- function(above, below = "") {
   graphics::mtext(above, adj = 0, line = 1.2, font = 2, cex = 0.8)
   graphics::mtext(below, adj = 0, line = 0.3, cex = 0.7, col = "grey35")

@@ -1,12 +1,12 @@
-# Ratings of items by users, in one form whatever they came as: a list of class
+# Ratings of items by users, converted to one form: a list of class
 # "gibbsite_ratings" with
 #
 #   user, item   integer codes from 1, in the order of the data; a pair may
 #                occur more than once
 #   value        the ratings, doubles
-#   users, items the ids that the codes stand for, in the type they were given
-#                in (integer, double, character, factor)
-#   names        what the three columns were called
+#   users, items the ids of the codes, in their original type (integer, double,
+#                character, factor)
+#   names        names of the three columns
 #
 # Users and items without a rating have a code that does not occur.
 
@@ -31,7 +31,8 @@ as_ratings <- function(x, user = NULL, item = NULL, value = NULL, data = NULL,
   new_ratings(parts, arg, call)
 }
 
-# `user`, `item`, `value` and `data` say nothing where no column is to be named.
+# `user`, `item`, `value` and `data` have no meaning for ratings without named
+# columns: an error.
 check_columns_used <- function(x, named, data, arg, call) {
   given <- names(named)[lengths(named) > 0]
   if (length(given) > 0 && !is.data.frame(x)) {
@@ -74,7 +75,7 @@ new_ratings <- function(parts, arg, call) {
       call = call, class = "infinite", row = at
     )
   }
-  # squares, and sums of them, must be numbers
+  # squares and their sums must not overflow
   large <- which(abs(parts$value) > 1e100)
   if (length(large) > 0) {
     pair <- pair_words(parts, large[[1]])
@@ -152,7 +153,7 @@ say_repeated <- function(ratings) {
 # One number for a pair of codes; exact below 2^53.
 pair_keys <- function(user, item, items) (user - 1) * as.double(items) + item
 
-# "user "ann" and item "tea"": a place in the ratings as people know it.
+# The user and item of a rating, in words: 'user "ann" and item "tea"'.
 pair_words <- function(parts, at) {
   id <- function(ids, code) quoted(id_words(ids)[[code]])
   paste(
@@ -163,8 +164,8 @@ pair_words <- function(parts, at) {
 
 # ---- Ids --------------------------------------------------------------------
 
-# Codes and the ids they stand for.  The levels of a factor are all kept, in
-# their order; other ids are sorted, text the same way in every locale.
+# Codes and their ids. All levels of a factor are kept, in their order. Other
+# ids are sorted; text is sorted in the same way in every locale.
 index_ids <- function(x, what, arg, call) {
   check_ids(x, what, arg, call)
   if (is.factor(x)) {
@@ -237,7 +238,7 @@ match_ids <- function(x, ids) {
 
 # ---- One form from many -----------------------------------------------------
 
-# Columns by name; the usual names are found without being told.
+# Columns by name; the usual names are found without arguments.
 usual_columns <- list(
   user = "user", item = "item", value = c("value", "rating")
 )
@@ -375,7 +376,7 @@ ratings_from_matrix <- function(x, arg, call) {
   if (is.object(x) && !inherits(x, "table")) {
     inform_conversion(paste0("`", arg, "` of class ", quoted(class(x)[1])))
   }
-  # NaN is no missing rating but a fault: it stays, to be found
+  # NaN is not a missing rating but an error: it stays here and is found later
   observed <- which(!is.na(x) | is.nan(x))
   ratings_from_triplets(list(
     user = (observed - 1L) %% nrow(x) + 1L,
@@ -431,8 +432,8 @@ as_triplets <- function(x, arg, call) {
   )
 }
 
-# A dgCMatrix or a dgTMatrix; others are brought into that form.  Objects such
-# as recommenderlab's realRatingMatrix hold one in their slot `data`.
+# A dgCMatrix or a dgTMatrix; others are converted. Objects such as
+# recommenderlab's realRatingMatrix hold one in their slot `data`.
 as_sparse <- function(x, arg, call) {
   if (inherits(x, c("dgCMatrix", "dgTMatrix"))) {
     return(x)

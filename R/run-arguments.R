@@ -160,8 +160,8 @@ NULL
 # "gibbsite_running" with the arguments' names, in the types that the driver
 # uses.  draws, burnin and thin are doubles, because they are multiplied;
 # chains, threads and cores are integers; a rule `stop_when` has its defaults
-# filled in.  keep_choices: names of the model's blocks; keep_default: those
-# that `keep = NULL` stands for.  `call` is the sampler's own frame.
+# filled in. keep_choices: names of the model's blocks; keep_default: the blocks
+# that `keep = NULL` means. `call` is the sampler's own frame.
 running <- function(draws = 1000, burnin = 1000, thin = 1, chains = 4,
                     inits = NULL, keep = NULL, threads = 1,
                     cores = getOption("mc.cores", 1L), seed = NULL,
@@ -210,8 +210,7 @@ check_run_length <- function(max_draws, draws, burnin, thin, call) {
   }
 }
 
-# The form alone: what is in an entry, or in an earlier fit, is the model's to
-# check.
+# Checks only the form: the model checks the entries, or the earlier fit.
 check_inits_form <- function(inits, chains, call) {
   if (is.null(inits)) return(NULL)
   if (inherits(inits, c("gibbsite_fit", "gibbsite_partial"))) return(inits)
@@ -235,7 +234,7 @@ check_inits_form <- function(inits, chains, call) {
   inits
 }
 
-# One argument, the chain's number; others only with defaults.
+# The function must have one argument, the chain's number; others need defaults.
 check_inits_function <- function(inits, call) {
   arguments <- formals(args(inits))
   needed <- vapply(arguments, rlang::is_missing, NA) &
@@ -256,8 +255,8 @@ check_keep <- function(keep, choices, default, call) {
   check_subset(keep, choices, "parameter blocks", arg = "keep", call = call)
 }
 
-# A run never writes over another: the directory is new or empty, or holds no
-# more than what a run left that had not begun.
+# A run never overwrites another: the directory must be new or empty, or hold
+# only leftovers of a run that was stopped before its first checkpoint.
 check_checkpoint <- function(checkpoint, call) {
   path <- check_new_directory(checkpoint,
     null_ok = TRUE, arg = "checkpoint", call = call
@@ -269,7 +268,7 @@ check_checkpoint <- function(checkpoint, call) {
   path
 }
 
-# A directory to be made, or an empty one: its absolute path.  Nothing is
+# The absolute path of a directory to create, or of an empty one. Nothing is
 # written here.
 check_new_directory <- function(x, null_ok = FALSE,
                                 arg = rlang::caller_arg(x),
@@ -277,7 +276,7 @@ check_new_directory <- function(x, null_ok = FALSE,
   path <- check_string(x, null_ok, arg = arg, call = call)
   if (is.null(path)) return(NULL)
   path <- path.expand(path)
-  # most file systems take no longer name
+  # most file systems do not allow a longer name
   if (nchar(basename(path), "bytes") > 255) {
     abort_argument(
       "{.arg {arg}} must have a name of 255 bytes at most.", call = call
@@ -461,8 +460,8 @@ print.gibbsite_until <- function(x, ...) {
   invisible(x)
 }
 
-# The rule of a continued run counts draws from the first one, and has room for
-# one more look at least.
+# The rule of a continued run counts draws from the first one, and allows at
+# least one more check.
 continued_rule <- function(rule, shown, draws, call) {
   if (is.null(rule)) {
     return(NULL)

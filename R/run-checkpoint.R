@@ -1,22 +1,22 @@
-# Checkpoints: a directory that the main process alone writes.
+# Checkpoints: a directory to which only the main process writes.
 #
 #   lock, owner              who writes here (R/run-lock.R)
 #   data.rds                 model (with its data), running values, call: once
 #   chain-<k>/draws-0001.rds the draws since the one before: only ever added
 #   chain-<k>/state.rds      state, generator and the list of its draws' files
 #
-# Every file (R/run-file.R) is written aside, handed to the disk and renamed
-# into place, and the directory's entry is handed to the disk before anything
-# that relies on it.  A crash between two writes leaves the older state.rds,
-# which names only files that are complete.
+# Every file (R/run-file.R) is written under a temporary name, flushed to the
+# disk and renamed; the directory's entry is flushed before anything relies on
+# it.  A crash between two writes leaves the older state.rds, which names only
+# complete files.
 #
-# data.rds is put in place last of the first writing: a directory with it can be
-# resumed, and one without it has not begun.  Until then it stands aside, beside
-# the first states, and says that these are no more than leftovers.
+# In the first write, data.rds is renamed last: a directory with it can be
+# resumed, and one without it holds no run yet.  Until then its temporary file
+# marks the first states as leftovers.
 
-# "empty"; "begun": there is a run to be resumed, or what calls itself so;
-# "unfinished": nothing but what a run left that was stopped before its first
-# checkpoint was complete; "foreign".
+# "empty"; "begun": it holds a run to resume, or files with the names of one;
+# "unfinished": it holds only leftovers of a run that was stopped before its
+# first checkpoint was complete; "foreign": anything else.
 directory_holds <- function(path) {
   files <- list.files(
     path, all.files = TRUE, no.. = TRUE, recursive = TRUE, include.dirs = TRUE
@@ -38,8 +38,8 @@ directory_holds <- function(path) {
   "unfinished"
 }
 
-# Files that begin as ours do, as far as they were written (a file system that
-# has lost its power may leave zeros), and folders.
+# Files that begin like a checkpoint file, as far as they were written (a file
+# system may leave zeros after a power cut), and folders.
 is_leftover <- function(files) {
   vapply(files, function(file) {
     if (dir.exists(file)) {
@@ -51,16 +51,16 @@ is_leftover <- function(files) {
   }, NA)
 }
 
-# What says that they are leftovers goes last.
+# The file that marks them as leftovers is removed last.
 remove_leftovers <- function(path) {
   folders <- list.files(path, "^chain-[0-9]+$", full.names = TRUE)
   unlink(folders, recursive = TRUE)
   unlink(file.path(path, "data.rds.part"))
 }
 
-# The checkpoint of a job: an environment, because what has been written is a
-# fact about the disk and not part of any value.  NULL without `checkpoint`.
-# From here on no other run can write there.
+# The checkpoint of a job: an environment, because it records the files on the
+# disk and must not be copied. NULL without `checkpoint`. From here on no other
+# run can write to the directory.
 claim_checkpoint <- function(job, call) {
   path <- job$settings$checkpoint
   if (is.null(path) || !is.null(job$checkpoint)) {
@@ -71,7 +71,7 @@ claim_checkpoint <- function(job, call) {
   checkpoint
 }
 
-# `call` is that of an error, should the directory be in use or have been taken
+# `call` is the call of the error if the directory is in use or has been taken
 # since the arguments were checked.
 claim_directory <- function(checkpoint, call) {
   path <- checkpoint$path
@@ -90,7 +90,7 @@ claim_directory <- function(checkpoint, call) {
 abort_taken <- function(path, call, given = path) {
   begun <- directory_holds(path) == "begun"
   if (begun && file.exists(lock_file(path))) {
-    # that of a run that goes on is named by its process
+    # if a run is still going on, the error names its process
     owner <- take_lock(path, call)
     if (!is.null(owner)) release_lock(owner)
   }
@@ -139,8 +139,8 @@ has_begun <- function(checkpoint) {
   !is.null(checkpoint) && !is.null(checkpoint$run)
 }
 
-# Writes when it is time: not before gibbsite.checkpoint_seconds have passed,
-# and not so often that all writing takes more than a twentieth of the run.
+# Writes when due: not before gibbsite.checkpoint_seconds have passed, and only
+# so often that all writes take at most a twentieth of the run.
 write_checkpoint <- function(job, force = FALSE) {
   checkpoint <- job$checkpoint
   if (is.null(checkpoint) || (!force && now() < checkpoint$due)) {
@@ -182,7 +182,7 @@ writing <- function(checkpoint, code, least) {
   }
   spent <- now() - began
   checkpoint$spent <- checkpoint$spent + spent
-  # the next one and the last one are expected to take as long
+  # the next and the last write are expected to take as long as this one
   checkpoint$due <- max(
     now() + least, checkpoint$opened + 20 * (checkpoint$spent + 2 * spent)
   )
@@ -204,8 +204,8 @@ write_chains <- function(checkpoint, job) {
   }
 }
 
-# The first writing.  The run has a name only once all of it is on the disk; of
-# one that fails nothing is left.
+# The first write. data.rds gets its name only when everything is on the disk.
+# If the write fails, everything is removed.
 begin_checkpoint <- function(checkpoint, job) {
   path <- checkpoint$path
   if (is.null(checkpoint$owner)) {
@@ -266,7 +266,7 @@ write_chain <- function(checkpoint, job, k, run) {
 
 draws_file <- function(number) sprintf("draws-%04d.rds", number)
 
-# Draws from + 1, from + 2, ... of chain k, without building what is on disk
+# Draws from + 1, from + 2, ... of chain k, without the draws that are on disk
 # already.
 chain_rows <- function(job, k, from) {
   parts <- c(job$shown[k], job$chains[[k]]$chunks)

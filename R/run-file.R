@@ -1,4 +1,4 @@
-# The files of a checkpoint: a header of 64 bytes, then what R serialized.
+# The files of a checkpoint: a header of 64 bytes, then a serialized R object.
 #
 #   bytes  1-8   "GIBBSITE"
 #          9-12  version of the format
@@ -8,9 +8,9 @@
 #         41-56  the run that the file belongs to
 #         57-64  checksum of bytes 1-56, its first half
 #
-# Numbers are little-endian.  The header tells a damaged or foreign file before
-# anything of it is given to unserialize(), which one wrong bit can send after
-# gigabytes.
+# Numbers are little-endian. The header detects a damaged or foreign file before
+# unserialize() reads it. With a single wrong bit unserialize() may try to
+# allocate gigabytes.
 
 checkpoint_magic <- charToRaw("GIBBSITE")
 
@@ -47,8 +47,8 @@ make_header <- function(kind, run, payload, version = checkpoint_version) {
 
 aside_of <- function(path) paste0(path, ".part")
 
-# Writes a whole file beside the place where it shall be, and looks whether all
-# of it has arrived on the disk: a full one may show only then.  Returns the
+# Writes a file under a temporary name next to its final one, and checks that
+# all of it is on the disk: a full disk may show only then. Returns the
 # checksum.
 write_aside <- function(path, kind, run, value) {
   payload <- serialize(value, NULL, version = 3L, xdr = FALSE)
@@ -79,8 +79,7 @@ put_in_place <- function(path) {
   }
 }
 
-# Both return when the disk has it: what a file holds, and the names in a
-# directory.
+# Flush the contents of a file, or the names in a directory, to the disk.
 sync_file <- function(path) .Call(C_sync_path, path, FALSE)
 
 sync_directory <- function(path) .Call(C_sync_path, path, TRUE)
@@ -93,7 +92,7 @@ abort_file <- function(path, what, hint = NULL, call) {
 
 # ---- Reading ----------------------------------------------------------------
 
-# list(value, run, sum); what is not as it was written is an error.
+# list(value, run, sum); a file that differs from what was written is an error.
 read_envelope <- function(path, kind, run = NULL, call) {
   if (!file.exists(path)) {
     abort_file(path, "does not exist.",
@@ -152,7 +151,7 @@ read_header <- function(connection, path, call) {
   )
 }
 
-# Version 1 was a serialized list, whose first element said what it was.
+# Version 1 was a serialized list, whose first element named the format.
 abort_not_ours <- function(bytes, path, call) {
   shown <- rawToChar(bytes[bytes > as.raw(31) & bytes < as.raw(127)])
   if (grepl("gibbsite-check", shown, fixed = TRUE)) {
@@ -175,7 +174,7 @@ abort_version <- function(version, path, call) {
   )
 }
 
-# Not a byte more is asked for than the file has.
+# Never reads more bytes than the file has.
 read_payload <- function(connection, header, path, call) {
   if (!identical(header_size + header$length, as.double(file.size(path)))) {
     abort_file(path, "is damaged: its length is not what was written.",

@@ -1,11 +1,12 @@
 # The search for a mode, `method = "icm"`, one for all models (iterated
 # conditional modes, Besag 1986, doi:10.1111/j.2517-6161.1986.tb01412.x). Each
-# start climbs, block by block, until the log joint density rises no more. The
-# starts alone are random, and what a user's own function draws on the chain's
-# stream. No draw is stored, so the driver is not used.
+# start climbs, block by block, until the log joint density no longer rises.
+# Only the starts are random, and any random numbers that a user's function
+# draws on the chain's stream. No draw is stored, so the driver is not used.
 
-# Arguments that only a run of a chain has a use for.  What a user would miss is
-# refused; that the length of the chains plays no part is said.
+# Arguments that only a run of chains uses. An argument whose effect the user
+# would miss raises an error; for the length of the chains a message says that
+# it is not used.
 check_search <- function(running, user_call, call) {
   given <- names(user_call)
   refused <- c(
@@ -38,15 +39,16 @@ check_search <- function(running, user_call, call) {
 }
 
 # Climbs from `chains` starts; each stops when the log joint density changes by
-# less than 1e-8 of its size.  Where that is not known no start is better than
-# another, and the first one is the result.
+# less than 1e-8 of its size. If the log joint density is unknown, starts cannot
+# be compared, and the result of the first one is returned.
 icm_search <- function(model, running, user_call, call, max_sweeps = 10000) {
   check_search(running, user_call, call)
   root <- root_seed(running$seed, call)
   streams <- chain_streams(root, running$chains, call)
   starts <- check_inits(model, running$inits, running$chains, call)
   runs <- lapply(seq_len(running$chains), function(k) {
-    # one plain start each: which modes they lead to is part of the result
+    # one random start each, not the best of several: the result shows the modes
+    # that they lead to
     start <- starts[[k]] %||% list()
     chain <- start_chain(model, start, streams[[k]], k, call)
     climb(model, chain, running$threads, max_sweeps, call)
@@ -76,7 +78,8 @@ climb <- function(model, chain, threads, max_sweeps, call) {
     before <- value
     value <- step$value$log_joint
     trace[[sweep]] <- value
-    # down as well: a weight of a mixture that went to 0 has left the density
+    # the density may also fall: a mixture weight that went to 0 is left out of
+    # it
     change <- if (is.na(value)) {
       step$value$change
     } else {
@@ -101,7 +104,7 @@ new_map <- function(model, run, values, seed, call) {
   )
 }
 
-# A mode as search_mode() returns it, whatever has its class.
+# Checks that x is what icm_search() returns, and not only has its class.
 check_map <- function(x, arg = rlang::caller_arg(x),
                       call = rlang::caller_env()) {
   force(arg)

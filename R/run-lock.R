@@ -1,12 +1,12 @@
 # One run at a time writes to a checkpoint.
 #
-# The lock is one of the operating system on the file `lock`, by the package
-# filelock: it goes with the process that holds it, however that ends, so that
-# none is ever left over.  Children that the process forks do not have it.  The
-# file stays where it is: a lock on a file that was removed and made anew would
-# be no lock.  (Nothing must open the file in the process that holds the lock:
-# to close it again would give the lock up.)  Who holds it stands in `owner`,
-# for the words of an error and as a second look before each writing.
+# The lock is a lock of the operating system on the file `lock`, by the package
+# filelock. It ends with the process that holds it, for any reason, so that no
+# lock is ever left over. Forked children of the process do not hold it. The
+# file is never removed: a lock on a removed file would not exclude a lock on a
+# new one. (The process that holds the lock must not open the file: closing it
+# would release the lock.) The file `owner` names the process that holds the
+# lock, for error messages and for a second check before each write.
 
 # The locks of this process, by directory: list(lock, owner).
 open_locks <- new.env(parent = emptyenv())
@@ -23,8 +23,8 @@ this_process <- function() {
   )
 }
 
-# FALSE where it is known to have ended, or to have left its number to another
-# one.  Of other machines nothing is known.
+# FALSE if the process has ended or its number now belongs to another one. For
+# processes on other machines this is unknown.
 process_lives <- function(process) {
   if (!identical(process$host, Sys.info()[["nodename"]])) {
     return(TRUE)
@@ -34,9 +34,9 @@ process_lives <- function(process) {
                         process$started %in% 0)
 }
 
-# Takes the lock of a directory that exists, or raises an error that names who
-# has it.  Returns the owner's record; NULL where this directory cannot be
-# written to.
+# Takes the lock of an existing directory, or raises an error that names the
+# process that holds it. Returns the owner's record; NULL if this directory
+# cannot be written to.
 take_lock <- function(path, call) {
   key <- normalizePath(path)
   held <- open_locks[[key]]
@@ -44,7 +44,7 @@ take_lock <- function(path, call) {
     if (process_lives(held$owner)) {
       abort_locked(path, held$owner, call)
     }
-    # that of a process that has forked this one, and has ended
+    # a lock inherited from a parent process, which has ended
     forget_lock(key)
   }
   lock <- tryCatch(
@@ -69,7 +69,7 @@ take_lock <- function(path, call) {
   c(owner, key = key)
 }
 
-# Some file systems have no locks: what the owner's file says must do.
+# Some file systems have no locks: then only the owner's file is used.
 go_without_lock <- function(path, reason, call) {
   owner <- read_owner(path)
   if (!is.null(owner) && process_lives(owner) &&
@@ -106,7 +106,7 @@ forget_lock <- function(key) {
   invisible()
 }
 
-# A directory on a full disk can be locked and nothing be written to it.
+# On a full disk a directory can be locked but not written to.
 write_owner <- function(path, owner) {
   aside <- aside_of(owner_file(path))
   tryCatch(
@@ -125,7 +125,7 @@ write_owner <- function(path, owner) {
 
 owner_fields <- c("pid", "started", "host", "since", "token")
 
-# NULL where there is none, or none that can be read.
+# NULL if there is no owner's file, or it cannot be read.
 read_owner <- function(path) {
   lines <- tryCatch(
     suppressWarnings(readLines(owner_file(path), n = 6L)),
@@ -145,7 +145,7 @@ owns_directory <- function(path, owner) {
   identical(read_owner(path)$token, owner$token)
 }
 
-# Whoever has just taken the lock may not have written his name yet.
+# A process that has just taken the lock may not have written `owner` yet.
 living_owner <- function(path) {
   for (attempt in 1:20) {
     owner <- read_owner(path)

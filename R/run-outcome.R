@@ -1,7 +1,7 @@
-# What a run returns: the fit, and the error or warning of a run that failed, was
-# interrupted or has not converged.
+# The result of a run: the fit, and the error or warning of a run that failed,
+# was interrupted or has not converged.
 
-# Shown is what all chains have in common; the surplus waits in `pending`.
+# The fit shows the draws that all chains have; further draws are in `pending`.
 build_fit <- function(job, kept) {
   if (length(kept) == 0L) {
     return(NULL)
@@ -43,8 +43,8 @@ build_fit <- function(job, kept) {
   )
 }
 
-# How the run went: the one part of a fit that may differ between two runs that
-# are otherwise identical.
+# The record of the run: the only part of a fit that may differ between two runs
+# with identical draws.
 run_record <- function(job) {
   list(
     call = job$call,
@@ -69,7 +69,7 @@ announce <- function(job, fit, call) {
   )
 }
 
-# To judge a large fit takes a while.  Ctrl-C skips the check of convergence and
+# The check of convergence takes a while for a large fit. Ctrl-C skips it and
 # keeps the fit.
 judge <- function(fit) cut_short(allowInterrupts(warn_convergence(fit)))
 
@@ -104,7 +104,7 @@ abort_failed <- function(job, fit, call) {
   )
 }
 
-# What the user's functions did to the session, with the fit so far.
+# An error if the user's functions have broken the session, with the fit so far.
 abort_broken <- function(job, fit) {
   cnd <- job$problem
   cnd$fit <- fit

@@ -1,11 +1,11 @@
-# Where the chains run: in this process, a segment each in turn, or in others, in
-# rounds of a few seconds by future.
+# Where the chains run: in this process, in turns of one segment, or in other
+# processes, in rounds of a few seconds by future.
 
 chains_behind <- function(job, until) {
   which(vapply(job$chains, function(chain) chain$state$sweep < until, NA))
 }
 
-# Round-robin, a segment each, until every chain has `draws` draws.
+# Chains take turns of one segment until every chain has `draws` draws.
 run_here <- function(job, draws, tick) {
   control <- control_of(job)
   until <- sweep_of(job$running, draws)
@@ -62,9 +62,9 @@ open_engine <- function(job) {
   })
 }
 
-# A round that was interrupted or lost a worker can leave a pool of the user's
-# unusable: ask each worker for an answer, and set the plan up again if one
-# fails to give it.
+# After an interrupt or the loss of a worker the user's pool may be unusable. So
+# each worker is asked for an answer, and the plan is set up again if one does
+# not answer.
 repair_pool <- function(outcome) {
   if (!outcome %in% c("interrupted", "failed")) {
     return(invisible())
@@ -77,7 +77,8 @@ repair_pool <- function(outcome) {
     vapply(futures, function(future) isTRUE(future::value(future)), NA)
   }, error = function(cnd) FALSE, interrupt = function(cnd) FALSE)
   if (!all(answers)) {
-    # to sequential first: future would take the broken workers up again
+    # set to sequential first: otherwise future would use the broken workers
+    # again
     plans <- future::plan("list")
     cut_short({
       future::plan(future::sequential)
@@ -92,10 +93,10 @@ repair_pool <- function(outcome) {
 
 # ---- In other processes -----------------------------------------------------
 
-# What a worker does: segments until `seconds` have passed or the chain is at
-# `until`.  Sends back the chain with the draws of this round only.  Here too
-# interrupts are let in only while a segment runs: one that reached a worker
-# between two would end it with what it has drawn.
+# The work of a worker: segments until `seconds` have passed or the chain is at
+# `until`. Returns the chain with the draws of this round only. Here too
+# interrupts are allowed only while a segment runs: an interrupt between two
+# segments would end the worker and lose its draws.
 advance <- function(chain, model, control, until, seconds, aim, parent) {
   suspendInterrupts({
     orphaned <- watch_parent(parent)
@@ -130,11 +131,11 @@ advance_round <- function(chain, model, control, until, seconds, aim,
   }
 }
 
-# A worker does not outlive the process that it works for: nobody would take
-# what it draws.  A forked one is ended by a thread of its own, whatever it is
-# doing; any other on the same machine looks between two segments, if it can see
-# the process at all (a container may show others under its numbers).  Returns
-# the function that looks.
+# A worker ends when its parent process has ended, because its draws would be
+# lost. A forked worker is ended at any time by a thread of its own. Any other
+# worker on the same machine checks between two segments, if it can see the
+# parent process at all (in a container the numbers of processes may differ).
+# Returns the function that checks.
 watch_parent <- function(parent) {
   never <- function() FALSE
   if (parent$pid == Sys.getpid() ||
@@ -149,8 +150,8 @@ watch_parent <- function(parent) {
   function() !.Call(C_process_started, parent$pid) %in% seen
 }
 
-# Synchronous rounds: every chain that is behind gets a future of a few
-# seconds; the round counts when all have come back.
+# Synchronous rounds: every chain that is behind gets a future of a few seconds;
+# the round is accepted when all have returned.
 run_elsewhere <- function(job, draws, tick) {
   until <- sweep_of(job$running, draws)
   repeat {
@@ -180,8 +181,8 @@ total_sweeps <- function(job) {
   sum(vapply(job$chains, function(chain) chain$state$sweep, 0))
 }
 
-# `round` is an environment: the futures in it are known to the caller also when
-# an interrupt ends this.
+# `round` is an environment, so that the caller still has the futures when an
+# interrupt ends this function.
 run_round <- function(job, behind, until, round) {
   for (k in behind) {
     chain <- job$chains[[k]]
@@ -202,9 +203,9 @@ run_round <- function(job, behind, until, round) {
   })
 }
 
-# The expression and its globals are given by hand: nothing of the driver's
-# frames travels.  Functions of the user find what they need of the global
-# environment where they look for it.
+# The expression and its globals are given explicitly, so that the driver's
+# frames are not sent to the worker. Objects of the global environment that
+# functions of the user need are set there in the worker.
 start_future <- function(chain, job, until) {
   needs <- needs_of(job$model)
   ours <- list(
@@ -224,8 +225,8 @@ start_future <- function(chain, job, until) {
   )
 }
 
-# After an interrupt: wait for what still runs, so that a pool is left idle.
-# Another interrupt ends the wait; repair_pool() sees to the rest.
+# After an interrupt: waits for the running futures, so that the pool is idle.
+# Another interrupt ends the wait; repair_pool() then repairs the pool.
 drain <- function(futures) {
   cut_short(for (future in futures) {
     if (inherits(future, "Future")) {

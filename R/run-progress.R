@@ -1,8 +1,8 @@
-# Progress of a run: a bar in a terminal, a line now and then elsewhere.
+# Progress of a run: a bar in a terminal, otherwise an occasional line.
 
-# Calls body(tick), where tick(n) reports n sweeps.  A bar by progressr where it
-# can be seen, a line now and then where it cannot, and nothing of our own where
-# the user has chosen progressr's handlers.
+# Calls body(tick), where tick(n) reports n sweeps. It shows a bar by progressr
+# in a terminal, otherwise an occasional line. If the user has set progressr's
+# handlers, only these are used.
 show_progress <- function(job, body) {
   if (!job$settings$progress) {
     return(body(function(n) NULL))
@@ -29,7 +29,7 @@ show_progress <- function(job, body) {
   bar <- progressr::handler_cli(format = format, show_after = 0, clear = TRUE)
   progressr::with_progress(
     run(),
-    # handlers that the session has set are taken before our bar
+    # handlers that the session has set take precedence over our bar
     handlers = progressr::handlers(default = bar), enable = TRUE
   )
 }
@@ -47,7 +47,7 @@ user_shows_progress <- function() {
   FALSE
 }
 
-# A plain line at every tenth of the way, at most one in ten seconds.
+# A plain line after every tenth of the run, at most one in ten seconds.
 line_ticker <- function(total) {
   done <- 0
   began <- now()

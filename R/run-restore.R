@@ -1,7 +1,7 @@
-# A checkpoint, read again: every field is looked at before anything uses it.
+# Reads a checkpoint: every field is checked before it is used.
 
-# The directory of a run that has begun; nothing is written to it yet, for it
-# may be anything.
+# Checks that a directory holds a run that has begun. Nothing is written to it
+# yet, because it may be any directory.
 check_begun <- function(path, call) {
   if (!dir.exists(path)) {
     fault <- if (file.exists(path)) "is a file" else "does not exist"
@@ -92,8 +92,9 @@ read_chain <- function(path, k, run, top, call) {
 # ---- Fields -----------------------------------------------------------------
 
 #
-# A checksum tells that a file is as it was written, and not that what was
-# written makes sense: what the driver goes by is looked at before it is used.
+# A checksum shows that a file has not changed since it was written, but not
+# that its contents are valid. So the values that the driver uses are checked
+# first.
 
 # Fails for the first name in `good`, a list of named flags, that is not TRUE.
 check_fields <- function(good, file, call) {
@@ -143,7 +144,7 @@ check_stored_run <- function(top, file, call) {
   )
 }
 
-# A model of this package, with what every model has.
+# Whether x is a model of this package, with the fields that every model has.
 is_stored_model <- function(model) {
   if (!is.list(model) || !inherits(model, "gibbsite_model")) {
     return(FALSE)
@@ -181,7 +182,7 @@ is_stored_rule <- function(rule) {
     rule$rhat > 1 && rule$ess >= 0 && rule$max_draws %% rule$every == 0
 }
 
-# Draws are counted by sweeps: one that does not fit its sweep is another
+# The number of draws must match the sweep; otherwise the draws are another
 # chain's.
 check_stored_chain <- function(chain, running, file, call) {
   is_state <- is.list(chain) && is.list(chain$state)

@@ -5,11 +5,11 @@
 #   rng      its own .Random.seed
 #   chunks   list of matrices of draws, oldest first
 #   drawn    number of draws recorded so far (with those of a continued fit)
-#   pace     sweeps that the next segment should have; it never affects a draw
+#   pace     number of sweeps of the next segment; it never affects a draw
 #   seconds  time spent in sweeps
 #
-# A chain that has not begun has the state list(sweep = 0, begun = FALSE), and its
-# rng is the stream on which its start will be made.
+# A chain that has not begun has the state list(sweep = 0, begun = FALSE), and
+# its rng is the stream on which its starting values will be drawn.
 
 new_chain <- function(state, rng, chunks = list(), drawn = 0, seconds = 0) {
   list(
@@ -47,20 +47,20 @@ control_of <- function(job) {
 
 # ---- One segment ------------------------------------------------------------
 
-# One call of the model.  A segment ends where burn-in ends, so that a model may
-# take it that its sweeps are of one phase.  NULL: interrupted.
+# One call of the model. A segment ends at the end of burn-in, so that its
+# sweeps are either all burn-in or all after it. NULL: interrupted.
 run_segment <- function(chain, model, control, until) {
   sweep <- chain$state$sweep
   end <- if (sweep < control$burnin) min(control$burnin, until) else until
   n <- min(chain$pace, end - sweep)
-  # Where sweeps are slow a segment is over before C or R has looked for an
-  # interrupt: this does.
+  # a segment may end before C or R has checked for an interrupt; Sys.sleep()
+  # checks
   Sys.sleep(0)
   set_generator_seed(chain$rng)
   model_sweeps(model, chain$state, n, control)
 }
 
-# What a segment returns, NULL when it was interrupted, or its error.
+# The result of a segment, NULL if it was interrupted, or its error.
 try_segment <- function(chain, model, control, until) {
   tryCatch(
     allowInterrupts(run_segment(chain, model, control, until)),
@@ -96,15 +96,15 @@ add_failure <- function(job, k, cnd) {
 
 # ---- Interrupts -------------------------------------------------------------
 
-# Evaluates `code`, cut short by an interrupt: `otherwise` then.  Sockets, forks
-# and Sys.sleep() let interrupts through a suspension, so that what is not to be
-# lost to one keeps them in here.
+# Evaluates `code`; its value is `otherwise` if an interrupt stops it. Sockets,
+# forks and Sys.sleep() allow interrupts even while they are suspended. Code
+# whose result must not be lost to such an interrupt is evaluated here.
 cut_short <- function(code, otherwise = NULL) {
   tryCatch(code, interrupt = function(cnd) otherwise)
 }
 
-# An interrupt that arrived while they were suspended is let in and ends here;
-# whether there was one.
+# Whether an interrupt arrived while interrupts were suspended. It is handled
+# here.
 drain_interrupts <- function() {
   cut_short(
     {

@@ -17,7 +17,8 @@ generator_locked <- function() {
     bindingIsLocked(".Random.seed", globalenv())
 }
 
-# For what draws outside a run; a run's check_generator() asks for more.
+# A check for functions that draw outside a run; check_generator() of a run
+# checks more.
 check_unlocked <- function(call = rlang::caller_env()) {
   if (generator_locked()) abort_locked_generator(call)
 }
@@ -60,9 +61,9 @@ stream_kind <- function(stream) {
   )
 }
 
-# Kinds that keep part of their state where it can be neither saved nor put
-# back: a chain on them could not be continued bit for bit.  ("Buggy
-# Kinderman-Ramage" keeps none, but is wrong.)
+# Kinds with hidden state that can be neither saved nor restored: a chain on
+# them could not be continued bit for bit. ("Buggy Kinderman-Ramage" has no
+# hidden state, but is wrong.)
 refused_kinds <- list(
   uniform = "user-supplied",
   normal = c("Box-Muller", "user-supplied", "Buggy Kinderman-Ramage")
@@ -96,7 +97,7 @@ abort_refused_kind <- function(kind, whose, hint = NULL, call) {
   )
 }
 
-# A stream is the whole of .Random.seed, of a kind that we take.
+# A stream is a complete .Random.seed, of an accepted kind.
 check_stream <- function(stream, whose = "The chain's",
                          call = rlang::caller_env()) {
   whole <- is.integer(stream) && length(stream) > 1
@@ -115,10 +116,10 @@ save_generator <- function() {
   list(seed = generator_seed(), kind = RNGkind())
 }
 
-# A generator that was never seeded stays so, and keeps its kind.  R warns
-# again of kinds that the user has already been warned of.
+# A generator that was never seeded stays unseeded, and keeps its kind. Warnings
+# are suppressed, because R would repeat its warning about some kinds.
 restore_generator <- function(saved) {
-  # locked by user code in the meantime, of which the chain's error tells
+  # user code has locked the generator; the chain's error reports this
   if (generator_locked()) return(invisible())
   if (!is.null(saved$seed)) {
     set_generator_seed(saved$seed)
@@ -144,10 +145,11 @@ root_seed <- function(seed = NULL, call = rlang::caller_env()) {
 }
 
 # The streams of chains 1, ..., `chains`, in the user's kind of generator, a
-# pure function of root, kind and the chain's number: more chains leave the
-# first ones as they are.
+# pure function of root, kind and the chain's number: adding chains does not
+# change the first ones.
 chain_streams <- function(root, chains, call = rlang::caller_env()) {
-  # before the generator is saved: the root may be yet to be drawn from it
+  # before the generator is saved, because the root may still have to be drawn
+  # from it
   force(root)
   kind <- check_generator(call = call)
   saved <- save_generator()
@@ -177,7 +179,7 @@ distinct_seeds <- function(n) {
   seeds[seq_len(n)]
 }
 
-# Chains on the same stream are copies of each other: refused.
+# Chains on the same stream are copies of each other: an error.
 check_distinct_streams <- function(streams, call = rlang::caller_env()) {
   twin <- anyDuplicated(streams)
   if (twin > 0) {
@@ -194,8 +196,8 @@ check_distinct_streams <- function(streams, call = rlang::caller_env()) {
   invisible(streams)
 }
 
-# Evaluates `code` on a stream: its value, and the stream after it.  The
-# user's generator is put back on every way out.
+# Evaluates `code` on a stream: returns its value and the stream after it. The
+# user's generator is always restored, also after an error.
 with_stream <- function(stream, code, call = rlang::caller_env()) {
   check_stream(stream, call = call)
   saved <- save_generator()
@@ -216,16 +218,16 @@ with_stream <- function(stream, code, call = rlang::caller_env()) {
   list(value = value, stream = after)
 }
 
-# The stream of which a chain's sampler draws: its own, where user code has the
-# chain's to itself.  Where log densities have one of theirs (`asked`), the
-# draws are made on the chain's.
+# The stream on which a chain's sampler draws: a separate one if user code uses
+# the chain's stream. If log densities have a separate stream (`asked`), the
+# sampler uses the chain's stream.
 sampler_stream <- function(chain) {
   apart <- if (is.null(chain$state$asked)) chain$state$own
   apart %||% chain$rng
 }
 
-# Streams that were apart at the start have met: a function of the user sets a
-# seed.
+# A warning if streams that differed at the start are now the same, because a
+# function of the user sets a seed.
 warn_same_streams <- function(job) {
   streams <- lapply(job$chains, sampler_stream)
   twin <- anyDuplicated(streams)
@@ -243,8 +245,8 @@ warn_same_streams <- function(job) {
 }
 
 # Streams beyond those of the chains: 1 for the check of a corrected fit, 2 for
-# pictures, 3 for the search, 4 for what a density draws in a check, 5 for the
-# points that a check adds to the draws.
+# plots, 3 for the search, 4 for random numbers of a density in a check, 5 for
+# the points that a check adds to the draws.
 spare_stream <- function(seed, chains, number, call) {
   chain_streams(seed[[1L]], chains + number, call)[[chains + number]]
 }

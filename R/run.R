@@ -1,10 +1,9 @@
 # The driver, one for all models: starts the chains, runs them to their goal and
 # makes the fit.
 #
-# A job says what is to be done: list(model, running, chains, goal, settings,
-# options, call). `goal` is the number of draws that each chain shall have.
-# `settings` (threads, cores, progress, checkpoint) and `options` never change a
-# draw.
+# A job describes a run: list(model, running, chains, goal, settings, options,
+# call). `goal` is the number of draws that each chain is to have. `settings`
+# (threads, cores, progress, checkpoint) and `options` never change a draw.
 
 # A run from the beginning: streams, starting values, then the loop.
 run_chains <- function(model, running, user_call, call) {
@@ -23,10 +22,10 @@ run_chains <- function(model, running, user_call, call) {
   run_job(new_job(model, running, chains, user_call), call)
 }
 
-# Drives a job to its end and makes the fit.  From the start until the fit is
-# returned interrupts are let in only while user code makes starting values, or
-# a segment or a round runs: a second Ctrl-C must not lose what the first one
-# left.
+# Drives a job to its end and makes the fit. Until the fit is returned,
+# interrupts are allowed only while user code makes starting values, or while a
+# segment or a round runs. So a second Ctrl-C cannot lose the draws that the
+# first one kept.
 run_job <- function(job, call) suspendInterrupts(run_to_the_end(job, call))
 
 run_to_the_end <- function(job, call) {
@@ -45,7 +44,8 @@ run_to_the_end <- function(job, call) {
   fit
 }
 
-# What determines the draws is kept in the fit; how they are made is not.
+# Settings that never change a draw; the fit does not keep them among its
+# running arguments.
 settings_names <- c("threads", "cores", "progress", "checkpoint")
 
 new_job <- function(model, running, chains, call, shown = NULL,
@@ -66,8 +66,9 @@ has_started <- function(chain) !isFALSE(chain$state$begun)
 
 # ---- Starting values --------------------------------------------------------
 
-# Starting values as one list entry a chain: checked lists, functions left for
-# the chain's stream, or NULL.  All are checked before anything runs.
+# Starting values with one list entry for each chain: checked lists, functions
+# to be called on the chain's stream, or NULL. All are checked before anything
+# runs.
 check_inits <- function(model, inits, chains, call) {
   if (is.null(inits)) {
     return(vector("list", chains))
@@ -119,10 +120,10 @@ inits_from_fit <- function(model, fit, chains, call) {
   })
 }
 
-# What comes before the first sweep: a model that is not finished (laplace()'s
-# search for the mode) is, and each chain gets its start.  Both depend on
-# nothing but the run's streams: what an interrupt cuts short is made later as
-# if there had been none.
+# Work before the first sweep: an unfinished model (laplace()'s search for the
+# mode) is completed, and each chain gets its starting values. Both depend only
+# on the run's streams. If an interrupt stops them, they are made later with the
+# same result.
 begin_chains <- function(job, call) {
   job$model <- model_prepare(job$model, job$running, call)
   waiting <- which(!vapply(job$chains, has_started, NA))
@@ -165,7 +166,7 @@ start_chain <- function(model, init, stream, k, call) {
       where <- paste0("inits(", k, ")")
       init <- model_check_init(model, ask_inits(init, k, call), where, call)
     }
-    # for the words of an error
+    # for error messages
     if (!is.null(init)) model$start_from <- where
     model_start(model, init)
   }, call)
@@ -174,13 +175,13 @@ start_chain <- function(model, init, stream, k, call) {
 
 # ---- The loop ---------------------------------------------------------------
 
-# Drives all chains to the goal, leg by leg; a leg ends where the stopping rule
-# looks.  The job always holds the last finished segment or round of each chain,
-# so that whatever happens a fit can be built from it.
+# Runs all chains to the goal in legs; a leg ends at a check of the stopping
+# rule. The job always holds the last complete segment or round of each chain,
+# so that a fit can be built from it at any time.
 drive <- function(job) {
   job <- write_checkpoint(job, force = !has_begun(job$checkpoint))
   engine <- open_engine(job)
-  # before the generator is put back: stopping workers may use it
+  # before the generator is restored, because stopping workers may use it
   on.exit(engine$close(job$outcome), add = TRUE)
   job <- show_progress(job, function(tick) drive_legs(job, engine$run, tick))
   job
@@ -207,8 +208,8 @@ drive_legs <- function(job, run, tick) {
   job
 }
 
-# Legs are anchored at draw 0: where a segment, an interrupt or an earlier run
-# ended plays no part.
+# Legs are counted from draw 0, and do not depend on where a segment, an
+# interrupt or an earlier run ended.
 leg_end <- function(common, rule, goal) {
   if (is.null(rule)) {
     return(goal)
