@@ -1,7 +1,7 @@
 # Calls every exported function and method with hostile arguments
-# (tests/testthat/helper-badinput.R) and prints what came of it; fails unless
-# each call ends in an error of the package's that names the argument, or in a
-# right result.  A regular expression as argument picks functions; a second
+# (tests/testthat/helper-badinput.R) and prints the outcomes. It fails unless
+# each call ends in an error of the package that names the argument, or in a
+# valid result. A regular expression as argument selects functions; a second
 # argument is a file to which the outcome of each call is written.
 
 library(gibbsite)
@@ -14,7 +14,7 @@ file <- if (length(arguments) > 1L) {
   normalizePath(arguments[[2L]], mustWork = FALSE)
 }
 
-# not in R's own temporary folder: a process that crashes takes that along
+# not in R's own temporary folder, which is lost if the process crashes
 folder <- file.path(dirname(tempdir()), paste0("badinput-", Sys.getpid()))
 dir.create(folder)
 here <- setwd(folder)
@@ -25,7 +25,7 @@ unlink(traces)
 grDevices::pdf(NULL)
 forks <- .Platform$OS.type == "unix"
 
-# In a process of its own, which a call may end: NULL then.
+# In a separate process, because a call may end it; the value is then NULL.
 apart <- function(code, seconds) {
   if (!forks) {
     return(code)
@@ -47,13 +47,14 @@ apart <- function(code, seconds) {
   if (inherits(answer, "try-error")) NULL else answer
 }
 
-# Some calls at a time: a new process for each would take longer than they do.
+# Several calls in one process: a new process for each would take longer than
+# the call.
 run_some <- function(calls, target) {
   all <- apart(lapply(calls, try_hostile, target), 10 + 2 * length(calls))
   if (!is.null(all)) {
     return(all)
   }
-  # one of them ended the process: which
+  # one of them ended the process: find out which
   lapply(calls, function(call) {
     apart(try_hostile(call, target), 30) %||% c(
       call[c("name", "arg", "value")],

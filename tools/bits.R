@@ -1,7 +1,7 @@
 # Rscript tools/bits.R [REGEX]: a line for each of some small fits, its name and
-# a digest of every bit that was drawn.  They cover the samplers, their priors
-# and methods, and each kernel's vectors with what is left over at the end.
-# tools/bits.sh compares the lines of several builds.
+# a digest of every bit that was drawn. They cover the samplers, their priors
+# and methods, and each kernel's vectors with the remainder loops. tools/bits.sh
+# compares the lines of several builds.
 
 library(gibbsite)
 chosen <- c(commandArgs(trailingOnly = TRUE), ".")[[1L]]
@@ -20,7 +20,7 @@ digest <- function(x) {
 
 all_draws <- function(fit) lapply(fit, unclass)
 
-# Short runs have not converged, which is no matter here.
+# Short runs have not converged, but this does not matter here.
 show <- function(name, made) {
   if (!grepl(chosen, name)) return(invisible())
   cat(sprintf("%-30s %s\n", name, digest(suppressWarnings(made))))
@@ -31,7 +31,7 @@ quick <- function(f, ..., draws = 20, burnin = 20, chains = 2) {
               progress = FALSE))
 }
 
-# Numbers that every machine makes alike.
+# Numbers that are the same on every machine.
 spread <- function(n, step) (seq_len(n) * step) %% 1
 
 # ---- matrix factorisation ----------------------------------------------------

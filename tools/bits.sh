@@ -1,12 +1,13 @@
 #!/bin/sh
-# tools/bits.sh [BUILD ...]: do all compilers at hand draw the same bits?
+# tools/bits.sh [BUILD ...]: do all installed compilers draw the same bits?
 #
 # The installed package (R_LIBS names its library) is copied, its compiled code
-# built anew for each BUILD, and tools/bits.R run on it: its lines must be those
-# of the first BUILD.  A BUILD is a compiler with its flags; by default each of
-# gcc and clang at -O0, -O2 and -O3, then gcc with vectors of at most 32 and of
-# 16 bytes.  The last two draw what the widest do, but for what is fused where
-# the processor can (vignette Design): these lines are left out there.
+# is built again for each BUILD, and tools/bits.R is run on it: its lines must
+# be those of the first BUILD. A BUILD is a compiler with its flags; by default
+# each of gcc and clang at -O0, -O2 and -O3, then gcc with vectors of at most 32
+# and of 16 bytes. The last two give the same draws as the widest vectors,
+# except for operations that are fused if the processor can (vignette Design):
+# these lines are left out there.
 #   FILTER=bmf      the lines that match
 #   KEEP=DIRECTORY  the lines of each BUILD stay there, to be compared with those
 #                   of another machine
@@ -25,7 +26,7 @@ mkdir "$scratch/library"
 cp -r "$installed" "$scratch/library/"
 loaded=$(ls "$scratch"/library/gibbsite/libs/gibbsite.*)
 
-# compilers NAME: NAME and NAME-11, NAME-12, ... where they are to be had
+# compilers NAME: those of NAME, NAME-11, NAME-12, ... that are installed
 compilers() {
   for directory in $(printf '%s' "$PATH" | tr ':' ' '); do
     for file in "$directory/$1" "$directory/$1"-[0-9] "$directory/$1"-[0-9][0-9]
@@ -35,7 +36,7 @@ compilers() {
   done | sort -uV
 }
 
-# one of several names of the same version is enough
+# only one of several names of the same version
 default_builds() {
   for family in gcc clang; do
     compilers "$family" | while read -r compiler; do

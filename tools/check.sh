@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds the source package with its vignettes and checks it as CRAN does; fails
-# unless R CMD check finds nothing at all, one symbol is exported and the
-# package is below CRAN's limit of size.
+# unless R CMD check reports nothing, exactly one symbol is exported and the
+# package is below CRAN's size limit.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -17,19 +17,19 @@ UTF-8) ;;
 *) export LC_ALL=C.UTF-8 ;;
 esac
 
-# What needs the network or the machine's clock is left out; the manual is set
-# in fonts that every TeX has.
+# Checks that need the network or the machine's clock are left out; the manual
+# uses fonts that every TeX has.
 export _R_CHECK_CRAN_INCOMING_=false
 export _R_CHECK_SYSTEM_CLOCK_=0
 export _R_CHECK_FORCE_SUGGESTS_=false
 export R_RD4PDF=times,hyper
 
-# The check sets the mathematics of the pages by V8, where that is installed.
+# The check renders the mathematics of the pages by V8, if it is installed.
 Rscript -e 'quit(status = !requireNamespace("V8", quietly = TRUE))' ||
   export _R_CHECK_RD_MATH_RENDERING_=false
 
-# Debian compiles R, and with it every package, with flags that the check takes
-# for the package's own.
+# Debian compiles R, and so every package, with flags that the check attributes
+# to the package.
 export _R_CHECK_COMPILATION_FLAGS_KNOWN_="-Wdate-time \
 -Werror=format-security -Wformat"
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Examines the package on another release of Debian, or another architecture,
-# in a chroot that debootstrap makes from this machine's own apt sources.
+# Tests the package on another release of Debian, or another architecture, in a
+# chroot that debootstrap makes from this machine's own apt sources.
 #
 #   tools/debian.sh SUITE ARCH [STEP...]     builds the chroot unless it is
 #                                            there, and takes the steps
@@ -15,22 +15,23 @@
 # architecture; compile, test-c and exact on arm64; test-c on any other.
 #
 # A chroot is kept for the next time in $GIBBSITE_CHROOTS (/var/cache/gibbsite).
-# Remove its directory to have it built anew.  It holds no sources between runs,
-# and what is mounted in it ends with the run, even a run that is killed: it is
-# mounted in a namespace of the run's own.
+# Remove its directory to have it built again. It holds no sources between runs.
+# Its mounts end with the run, even if the run is killed, because they are in a
+# mount namespace of the run.
 set -eu
 cd "$(dirname "$0")/.."
 
 chroots=${GIBBSITE_CHROOTS:-/var/cache/gibbsite}
 # the sources within the chroot
 inside=/srv/gibbsite
-# what was built to the end has this file, whose text is the form of the chroot
+# a completely built chroot has this file; its text is the version of the
+# chroot's layout
 built=etc/gibbsite-chroot
 form=1
 
-# The files of tests/testthat whose short selection an emulated processor runs in
-# minutes: the streams of random numbers; for each model a sweep against its R
-# twin, closed forms, tiny cases by enumeration.
+# The files of tests/testthat whose short selection takes only minutes on an
+# emulated processor: the streams of random numbers; for each model a sweep
+# against its R twin, closed forms, tiny cases by enumeration.
 exact_tests='^(streams|(gmm|logistic|lda|bmf|mh)-exact)$'
 
 say() {
@@ -70,7 +71,7 @@ processor() {
 }
 
 # apt's sources of binary packages, one a line: KEYRING URI SUITE COMPONENT...
-# where KEYRING is "-" if none is named.  Both of apt's forms are read.
+# where KEYRING is "-" if no keyring is named. Both of apt's formats are read.
 apt_sources() {
   for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
     [ -f "$file" ] || continue
@@ -112,8 +113,8 @@ apt_sources() {
   done
 }
 
-# The same for the release that is asked for: what this machine takes from its
-# own release, with the release's name put in its place.
+# The same for the requested release: this machine's sources of its own release,
+# with the name of the release replaced.
 wanted_sources() {
   own=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
   apt_sources | awk -v own="$own" -v suite="$suite" '
@@ -128,7 +129,7 @@ archive() {
   wanted_sources | awk -v suite="$suite" '$3 == suite { print; exit }'
 }
 
-# in_archive URI RELEASE: is it there, by apt's own ways and proxies?
+# in_archive URI RELEASE: does it exist, by apt's own methods and proxies?
 in_archive() {
   probe=$(mktemp)
   answer=0
@@ -148,7 +149,7 @@ reachable() {
   in_archive "$2" "$3"
 }
 
-# Prints why this machine cannot have the chroot; nothing if it can.
+# Prints the reason why this machine cannot have the chroot, or nothing.
 why_not() {
   if [ "$(id -u)" -ne 0 ]; then
     echo "it needs root"
@@ -180,7 +181,8 @@ prepare_emulation() {
 
 # ---- the chroot --------------------------------------------------------------
 
-# in_chroot COMMAND...: with nothing of this machine's environment but proxies
+# in_chroot COMMAND...: with no environment variables of this machine but
+# proxies
 in_chroot() {
   chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
     LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive ${CI:+CI="$CI"} \
@@ -190,7 +192,7 @@ in_chroot() {
     "$@" </dev/null
 }
 
-# How this machine's apt reaches its sources, but for what it makes of them.
+# This machine's apt settings for access to its sources.
 apt_options() {
   apt-config dump | grep -E \
     '^Acquire::(http|https|ftp|Retries|Check|Force|Max|AllowInsecure)' |
@@ -236,7 +238,7 @@ configure_apt() {
     apt_options
     echo 'APT::Keep-Downloaded-Packages "false";'
   } >"$root/etc/apt/apt.conf.d/20machine"
-  # a chroot that is lost is built again: dpkg need not wait for the disk
+  # a lost chroot can be built again, so that dpkg need not flush to the disk
   echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/gibbsite"
   for certificate in /usr/local/share/ca-certificates/*.crt; do
     [ ! -e "$certificate" ] ||
@@ -264,7 +266,7 @@ default_steps() {
   esac
 }
 
-# what tools/install.sh has to install for these steps
+# the words for tools/install.sh for these steps
 needs() {
   for step in "$@"; do
     case $step in
@@ -276,7 +278,7 @@ needs() {
   done
 }
 
-# The tracked files as they are, changed or not, without what is built here.
+# The tracked files in their current state, without files that are built here.
 copy_sources() {
   rm -rf "${root:?}$inside"
   mkdir -p "$root$inside"
@@ -307,7 +309,8 @@ compile_by() {
   say "clean on $arch: $(in_chroot "$compiler" --version | head -n 1)"
 }
 
-# on what the step before compiled, if it did: to compile takes long too
+# uses the code compiled by the step before, if any, because compiling takes
+# long
 run_exact() {
   [ -d "$root$inside/check/library/gibbsite" ] || in_sources make library ||
     return 1
@@ -319,7 +322,7 @@ take_step() {
   case $1 in
   test-c)
     if emulated; then
-      # a sanitizer's run-time library knows too little of qemu
+      # the run-time libraries of the sanitizers do not work under qemu
       in_sources make test-c SANITIZE=
     else
       in_sources make test-c
@@ -345,7 +348,7 @@ run_inside() {
     configure_apt
   else
     mount_all
-    # a chroot in which the next lines are cut off is not whole
+    # if the next lines are interrupted, the chroot is incomplete
     rm "$root/$built"
   fi
   copy_sources
@@ -371,8 +374,8 @@ run_inside() {
 
 # ---- beginning -----------------------------------------------------------------
 
-# A function, so that the whole is read before it runs: a run takes long, and
-# this file may change meanwhile.
+# A function, so that the shell reads the whole file before it runs: a run takes
+# long, and the file may change meanwhile.
 main() {
   task=run
   case ${1-} in

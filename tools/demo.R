@@ -1,7 +1,7 @@
 # The main job, on real data: a Gaussian mixture of `faithful` with two
-# components and four chains, fitted, checked, summarised and drawn, beside the
-# maximum of the likelihood that EM finds; and a logistic regression of
-# MASS::Pima.tr beside glm's, with the check of its approximation.
+# components and four chains, fitted, checked, summarised, plotted and compared
+# with the maximum of the likelihood by EM; and a logistic regression of
+# MASS::Pima.tr, compared with glm's, with the check of its approximation.
 #   Rscript tools/demo.R FOLDER     pictures go into FOLDER
 
 library(gibbsite)
@@ -13,8 +13,8 @@ heading <- function(text) {
   cat("\n", text, "\n", strrep("-", nchar(text)), "\n", sep = "")
 }
 
-# EM for a mixture of two Gaussians, kept apart from the package's code.  The
-# start: short and long eruptions.  Returns weights, means, log-likelihood.
+# EM for a mixture of two Gaussians, independent of the package's code. The
+# start: short and long eruptions. Returns weights, means, log-likelihood.
 em_two_components <- function(x, long) {
   x <- as.matrix(x)
   member <- cbind(long, !long) + 0
@@ -55,7 +55,7 @@ heading("Beside EM")
 em <- em_two_components(faithful, faithful$eruptions > 3)
 columns <- c("pi[1]", "pi[2]", "mu[1,1]", "mu[2,1]", "mu[1,2]", "mu[2,2]")
 rows <- match(columns, result$variable)
-# the larger component first, as in EM's columns
+# the larger component first, as in the columns of EM
 larger <- if (result$mean[rows[1L]] >= result$mean[rows[2L]]) 1:2 else 2:1
 rows <- rows[c(larger, 2L + larger, 4L + larger)]
 print(data.frame(

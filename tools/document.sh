@@ -1,8 +1,8 @@
 #!/bin/sh
 # Makes NAMESPACE and man/ from the roxygen comments of the installed package
-# (so that nothing is compiled among the sources).  roxygen2 tells a method from
-# a function by the generics in sight, which a new import changes: again, until
-# NAMESPACE stays as it is.
+# (so that nothing is compiled among the sources). roxygen2 distinguishes
+# methods from functions by the visible generics, which a new import changes. So
+# it is run again until NAMESPACE no longer changes.
 set -eu
 cd "$(dirname "$0")/.."
 

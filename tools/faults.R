@@ -1,6 +1,6 @@
-# Puts every sampler to faults (tests/testthat/helper-faults.R) and counts what
-# survives: nothing may be lost.  Prints a table, and fails unless all of it is
-# survived.  About ten minutes on two processors.
+# Exposes every sampler to faults (tests/testthat/helper-faults.R) and counts
+# the trials in which nothing is lost. Prints a table, and fails unless this is
+# so in all of them. Takes about ten minutes on two processors.
 #
 # Rscript tools/faults.R [share of the trials, default 1]
 
@@ -18,7 +18,7 @@ set.seed(1)
 # ---- what is tried -----------------------------------------------------------
 
 # Each task: list(fault, sampler, run), where run() gives a value for each
-# trial: "good..." for one that was survived.
+# trial: "good..." if nothing was lost.
 task <- function(fault, sampler, run) {
   list(fault = fault, sampler = sampler, run = run)
 }
@@ -123,7 +123,7 @@ tasks <- flatten(list(
 
 began <- proc.time()[["elapsed"]]
 invisible(fault_root())
-# whole fits are made once, before the processes part
+# complete fits are made once, before the processes are forked
 for (sampler in samplers) invisible(fault_whole(sampler))
 for (sampler in c("gmm", "mh")) invisible(fault_whole(sampler, 1500))
 results <- parallel::mclapply(tasks, function(task) {

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs what a target of the Makefile needs and this machine lacks; does
-# nothing, and needs no network, when nothing is missing.
+# Installs the packages that a target of the Makefile needs and this machine
+# does not have. Does nothing, and needs no network, if nothing is missing.
 #
 #   tools/install.sh WORD...   run      to build the package and run it
 #                              test     to run its tests
@@ -13,9 +13,9 @@
 #                              mingw    to compile it for Windows
 #                              bench    to compare with other packages
 #
-# What DESCRIPTION names is read from there.  On Debian and Ubuntu, as root,
-# packages come from apt first; what apt does not have, or has too old, is built
-# from CRAN's sources.
+# The R packages are read from DESCRIPTION. On Debian and Ubuntu, as root,
+# packages come from apt first; those that apt does not have, or only too old,
+# are built from CRAN's sources.
 set -eu
 cd "$(dirname "$0")/.."
 export LC_ALL="${LC_ALL:-C.UTF-8}"
@@ -121,7 +121,7 @@ missing_system() {
   fi
 }
 
-# The same of what single packages are compiled with, which may do without:
+# The same for libraries with which some optional packages are compiled:
 # topicmodels
 missing_libraries() {
   if asked bench; then
@@ -146,7 +146,7 @@ described() {
     }' DESCRIPTION
 }
 
-# Since R 4.3 the check sets the mathematics of the pages as a browser does.
+# Since R 4.3 the check renders the mathematics of the pages as a browser does.
 sets_mathematics() {
   has Rscript && Rscript -e 'quit(status = getRversion() < "4.3")'
 }
@@ -174,7 +174,7 @@ wanted() {
   done | sort -u
 }
 
-# Without these the target cannot do its work; the others are a message.
+# The target fails without these; for the others it prints a message.
 needed() {
   described Depends Imports LinkingTo | cut -d ' ' -f 1
   if asked test check; then printf '%s\n' testthat withr; fi
@@ -269,7 +269,8 @@ fi
 packages=$(missing_packages | words_of)
 if [ -n "$packages" ]; then
   if has apt-get && is_root; then
-    # CRAN is reached over TLS, and what a package of it needs Debian may have
+    # CRAN is reached over TLS, and Debian may have the dependencies of its
+    # packages
     [ -e /etc/ssl/certs/ca-certificates.crt ] || apt_get ca-certificates
     # shellcheck disable=SC2046,SC2086
     apt_get $(Rscript tools/packages.R depends $packages 2>/dev/null |

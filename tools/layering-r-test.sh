@@ -14,7 +14,7 @@ example() {
   printf 'fit <- function(model) lapply(model, run)\n' >"$scratch/$1/fit.R"
 }
 
-# refused NAME REASON: the example is refused, for that reason
+# refused NAME REASON: checks that the example fails for this reason
 refused() {
   if found=$(Rscript tools/layering.R "$scratch/$1"); then
     echo "tools/layering.R accepts a bad example ($1)" >&2

@@ -33,7 +33,7 @@ body() {
   awk -v n="$1" 'BEGIN { for (i = 1; i <= n; i++) print "  n++;" }'
 }
 
-# refused NAME REASON: the example is refused, for that reason
+# refused NAME REASON: checks that the example fails for this reason
 refused() {
   if found=$(tools/layering.sh "$scratch/$1"); then
     echo "tools/layering.sh accepts a bad example ($1)" >&2

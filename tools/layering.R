@@ -1,6 +1,6 @@
 # Rscript tools/layering.R R: the rules of the layers in R, on the files of a
 # folder.
-#   1. no two files call each other, directly or by way of others
+#   1. no two files call each other, directly or through other files
 #   2. every generic that a model answers (a name that begins with model_, and
 #      the hooks of the tests) stands in model.R
 # Calls are found by codetools; methods count as calls of their generic alone.
@@ -47,7 +47,7 @@ uses <- lapply(names(defined), function(file) {
 })
 uses <- do.call(rbind, uses)
 
-# reach[i, j]: file i calls file j, directly or by way of others
+# reach[i, j]: file i calls file j, directly or through other files
 reach <- matrix(FALSE, length(files), length(files),
   dimnames = list(names(files), names(files))
 )

@@ -1,5 +1,5 @@
-# Lints the package, its tests and its scripts by .lintr, and R/ by what holds
-# there alone: conditions are classed (R/conditions.R raises them).
+# Lints the package, its tests and its scripts by .lintr, and R/ also by a rule
+# of its own: conditions are classed (R/conditions.R raises them).
 
 conditions <- lintr::undesirable_function_linter(
   c(
@@ -32,7 +32,7 @@ used_in_text <- function(lint) {
   any(grepl(inside, readLines(lint$filename), perl = TRUE))
 }
 
-# testthat's functions and the helpers are in sight only when the tests run.
+# testthat's functions and the helpers are visible only when the tests run.
 of_the_tests <- function(lint) {
   lint$linter == "object_usage_linter" && startsWith(lint$filename, "tests/")
 }

@@ -2,10 +2,10 @@
 # Compiles for Windows, with Debian's mingw-w64, every source that Makevars.win
 # lists, core and glue: C11 and C23, with OpenMP and without, warnings as errors.
 #
-# What this shows: the sources are C that Windows' compiler and headers accept,
-# without a warning, and they use nothing of POSIX.  What it does not: nothing is
-# linked, with R.dll or at all, and nothing runs, so that a test on Windows is
-# still needed before a claim about it.
+# This shows that Windows' compiler and headers accept the sources without a
+# warning, and that they use no POSIX functions. Nothing is linked, with R.dll
+# or otherwise, and nothing runs, so that a test on Windows is still needed
+# before a claim about Windows.
 #
 # R's headers are the same on every system but Rconfig.h.  Windows' own differs
 # from this machine's in two lines: src/gnuwin32/fixed/h/config.h of R's sources.
@@ -19,7 +19,7 @@ sed -e 's|^#define HAVE_VISIBILITY_ATTRIBUTE .*|/* & */|' \
   -e 's|^#define HAVE_ALLOCA_H .*|/* & */|' \
   "$include/Rconfig.h" >"$scratch/Rconfig.h"
 
-# what R itself compiles packages with on Windows, and its C library there
+# the flags with which R compiles packages on Windows, and the C library there
 windows="-O2 -mfpmath=sse -msse2 -mstackrealign -D_UCRT \
 -isystem $scratch -isystem $include"
 package=$(sed -n 's/^PKG_CPPFLAGS *= *//p' Makevars.win)

@@ -17,7 +17,8 @@ missing_packages <- function(wanted) {
   unique(wanted$package[absent])
 }
 
-# The first library that we may write to, else the user's own, made for it.
+# The first library with write permission, otherwise the user's own, which is
+# created.
 writable_library <- function() {
   usable <- .libPaths()[file.access(.libPaths(), 2L) == 0L]
   if (length(usable) > 0L) {

@@ -1,6 +1,6 @@
-# Makes what README.md shows: runs the R blocks between the lines
-# "<!-- session -->" and "<!-- end of session -->" one after the other in one
-# session, writes their output into them, and draws man/figures/faithful.png.
+# Makes the output in README.md: runs the R blocks between the lines "<!--
+# session -->" and "<!-- end of session -->" one after the other in one session,
+# writes their output into them, and draws man/figures/faithful.png.
 #
 #   Rscript tools/readme.R          rewrites README.md and the picture
 #   Rscript tools/readme.R check    fails where README.md would change;
@@ -20,7 +20,7 @@ as_chunks <- function(lines) {
 }
 
 run_session <- function(lines) {
-  # what the session writes stays out of the sources
+  # files that the session writes are not in the sources
   knitr::opts_knit$set(progress = FALSE, root.dir = temporary_folder())
   # an error must end the script, not become a part of the README
   knitr::opts_chunk$set(comment = "#>", collapse = TRUE, error = FALSE)
@@ -28,7 +28,7 @@ run_session <- function(lines) {
     text = as_chunks(lines), quiet = TRUE, envir = new.env(parent = globalenv())
   )
   lines <- trimws(strsplit(out, "\n", fixed = TRUE)[[1L]], "right")
-  # knitr sets blank lines around chunks: one is enough
+  # knitr puts blank lines around chunks; only one is kept
   blank <- lines == ""
   c("", lines[!(blank & c(TRUE, blank[-length(blank)]))], "")
 }

@@ -1,11 +1,12 @@
 # Runs the tests on the installed package; a regular expression as argument
-# picks files.  The last line is `N passed, N failed`, by testthat's counts: an
-# error outside an expectation counts as a failure, and so does on CI (`CI=true`)
-# a snapshot that is not stored, which would compare with nothing.  Before it
-# come the failures once more, so that the end of a log says all.
+# selects files. The last line is `N passed, N failed`, by testthat's counts: an
+# error outside an expectation counts as a failure. On CI (`CI=true`) a snapshot
+# that is not stored also counts as a failure, because there is nothing to
+# compare with. The failures are printed again before the last line, so that the
+# end of a log shows them.
 
 filter <- commandArgs(trailingOnly = TRUE)
-# the progress reporter stops at ten failures unless told
+# the progress reporter stops at ten failures by default
 Sys.setenv(TESTTHAT_MAX_FAILS = "Inf")
 
 on_ci <- identical(tolower(Sys.getenv("CI")), "true")
@@ -40,7 +41,7 @@ counts <- tryCatch(
       package = "gibbsite",
       load_package = "installed",
       filter = if (length(filter) > 0L) filter[1L],
-      # one line a file: a log has no use for a moving one
+      # one line for each file, because a log cannot show a moving line
       reporter = testthat::ProgressReporter$new(
         show_praise = FALSE, update_interval = Inf
       ),

@@ -6,8 +6,8 @@ cd "$(dirname "$0")/.."
 mkdir -p check
 log=check/valgrind.log
 
-# R's own regular expressions and the dynamic linker read past ends in a way
-# that valgrind's default suppressions know.
+# R's own regular expressions and the dynamic linker read past the ends of
+# arrays in ways that valgrind's default suppressions cover.
 status=0
 NOT_CRAN=true OMP_NUM_THREADS=2 R --no-echo --no-save --no-restore \
   -d "valgrind --quiet --leak-check=full --show-leak-kinds=definite \

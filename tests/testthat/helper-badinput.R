@@ -1,13 +1,13 @@
-# Hostile arguments for every exported function and method: what they are, how
-# each is called, and what the call came to.  `make badinput` runs all of them
-# (tools/badinput.R), test-badinput.R a tenth.
+# Hostile arguments for every exported function and method: the values, the
+# calls and their outcomes. `make badinput` runs all calls (tools/badinput.R),
+# test-badinput.R a tenth.
 #
-# What is called is found in the namespace, so that a new function or argument
-# is not forgotten: one without a base call below, or without a kind of
-# argument, is an error here.
+# Functions are found in the namespace, so that a new function or argument is
+# not forgotten: a function without a base call below, or an argument without a
+# kind, is an error here.
 
-# A copy of a long vector must not take the machine's memory.  (R 4.1 knows no
-# bound.)
+# A copy of a long vector must not use up the machine's memory. (R 4.1 has no
+# limit.)
 local_bounded_memory <- function(frame = parent.frame()) {
   if (getRversion() >= "4.2.0") {
     bound <- get("mem.maxVSize", baseenv())
@@ -19,8 +19,8 @@ local_bounded_memory <- function(frame = parent.frame()) {
 
 # ---- values ------------------------------------------------------------------
 
-# Each is made when it is asked for: some are large, or break what looks at
-# them.
+# Each value is made only when needed: some are large, or make functions that
+# inspect them fail.
 hostile_values <- list(
   null = function() NULL,
   na = function() NA,
@@ -119,7 +119,7 @@ hostile_values <- list(
   long_string = function() strrep("a", 1e5)
 )
 
-# Sparse matrices with a fault that their constructors would not have let pass.
+# Sparse matrices with a fault that their constructors would reject.
 broken_sparse <- function(fault) {
   z <- Matrix::sparseMatrix(
     i = c(1, 3, 2, 1), j = c(1, 1, 2, 3), x = c(1, 2, 1, 1), dims = c(3, 3)
@@ -149,7 +149,7 @@ broken_sparse <- function(fault) {
 
 # ---- objects -----------------------------------------------------------------
 
-# Small fits and what is made of them, by the first of their classes.
+# Small fits and objects made from them, by the first of their classes.
 hostile_objects <- function(folder = tempdir()) {
   short <- function(f, ..., draws = 12, burnin = 12) {
     suppressMessages(suppressWarnings(f(
@@ -237,8 +237,9 @@ hostile_objects <- function(folder = tempdir()) {
 
 # ---- calls -------------------------------------------------------------------
 
-# Arguments with which a function is called while one of them is hostile; what
-# is not named here has its default.  `o` has what hostile_objects() makes.
+# Arguments with which a function is called while one of them is hostile;
+# arguments not named here have their defaults. `o` is the result of
+# hostile_objects().
 hostile_bases <- function(o) {
   short <- list(
     draws = 6, burnin = 4, chains = 2, seed = 1, progress = FALSE
@@ -308,7 +309,7 @@ hostile_bases <- function(o) {
     top_terms = fit("gibbs_lda", n = 2), topic_distances = fit("gibbs_lda"),
     topic_estimates = fit("gibbs_lda"),
     uniform_prior = list(lower = 0, upper = 1), until = list(),
-    # methods, where the object alone does not do
+    # methods for which the object alone is not enough
     laplace_logistic.formula = c(
       list(formula = am ~ wt, data = o$cars), brief
     ),
@@ -345,9 +346,9 @@ hostile_bases <- function(o) {
 
 # ---- what is called ----------------------------------------------------------
 
-# Every exported function of ours and every method of a public generic: a list
-# of list(name, f, base, object), `object` naming an argument that only takes
-# forged objects here, since what it is decides which method is called.
+# Every exported function of the package and every method of a public generic: a
+# list of list(name, f, base, object). `object` names the argument that gets
+# only forged objects here, because its class decides which method is called.
 hostile_targets <- function(o) {
   space <- asNamespace("gibbsite")
   bases <- hostile_bases(o)
@@ -407,11 +408,11 @@ public_generic <- function(generic, exports) {
   stop("where is the generic ", generic, "?")
 }
 
-# All calls: list(target, name, arg, value).  The object of a method is tried
-# with forged ones of its class; an argument without a default is also left out.
-# The first function that has an argument of some name gets every value, the
-# others a third of them in turn, all if it has no default: what it is for then
-# differs most.
+# All calls: list(target, name, arg, value). The object of a method is replaced
+# by forged ones of its class; an argument without a default is also left out.
+# The first function with an argument of some name gets every value, the others
+# a third of them in turn. All functions get every value if the argument has no
+# default, because its meaning then differs most.
 hostile_calls <- function(targets) {
   calls <- list()
   seen <- list()
@@ -452,7 +453,7 @@ is_needed <- function(target, arg) {
   arg == "other" || rlang::is_missing(default)
 }
 
-# Every tenth call, so that each function and each value has its share.
+# Every tenth call, so that each function and each value is included.
 some_hostile_calls <- function(calls, share = 10) {
   place <- match(
     vapply(calls, `[[`, "", "value"), c(names(hostile_values), "missing")
@@ -471,7 +472,7 @@ forged_object <- function(object, how) {
     forged_number = 1,
     forged_fields = list(a = "b", model = "m", prior = NULL, trace = "t"),
     forged_hollow = {
-      # all there, but nothing in it
+      # all elements exist, but they are empty
       hollow <- unclass(object)
       if (is.function(hollow)) {
         hollow
@@ -488,12 +489,12 @@ forged_object <- function(object, how) {
   structure(made, class = class)
 }
 
-# Calls the function and says what came of it:
-#   classed  an error of the package's that names the argument
-#   right    a result that can be true
-#   unnamed  an error of the package's that names another thing
-#   bare     an error of R's or of another package's
-#   wrong    a result that cannot be true: a nonsense was taken
+# Calls the function and returns the outcome:
+#   classed  an error of the package that names the argument
+#   right    a valid result
+#   unnamed  an error of the package that does not name the argument
+#   bare     an error of R or of another package
+#   wrong    an invalid result: the value should have been an error
 #   late     no answer within the time
 try_hostile <- function(call, target, seconds = 20) {
   frame <- new.env(parent = globalenv())
@@ -509,10 +510,12 @@ try_hostile <- function(call, target, seconds = 20) {
     arguments[call$arg] <- list(value)
   }
   names <- names(arguments)
-  # by symbols, as a person would: what looks at its call sees no data
+  # arguments are symbols, as in a user's call, so that the call contains no
+  # data
   for (i in seq_along(names)) {
     value <- arguments[[i]]
-    # where a formula finds what is not in its data
+    # the environment in which a formula finds variables that are not in its
+    # data
     if (inherits(value, "formula") && is.call(value)) {
       environment(value) <- frame
     }
@@ -520,8 +523,8 @@ try_hostile <- function(call, target, seconds = 20) {
   }
   assign("called", target$call, frame)
   symbols <- lapply(paste0("given_", names, recycle0 = TRUE), as.name)
-  # dispatch is by the first argument, whatever it is called; what stands for
-  # `...` has no name
+  # dispatch is on the first argument, whatever its name; an argument in `...`
+  # has no name
   call_names <- ifelse(names %in% c(target$object, "other"), "", names)
   expression <- as.call(c(
     list(as.name("called")), stats::setNames(symbols, call_names)
@@ -606,7 +609,7 @@ names_argument <- function(said, call) {
   grepl(paste0("(^|[^[:alnum:]_.])", arg, "([^[:alnum:]_]|$)"), said)
 }
 
-# No NaN in what was returned, and draws that are finite.
+# Checks that the result has no NaN and that draws are finite.
 holds_no_nan <- function(x, depth = 3L) {
   if (inherits(x, c("gibbsite_fit", "mcmc.list"))) {
     return(all(vapply(unclass(x), function(m) {
@@ -631,8 +634,8 @@ vectors <- c("named_numbers")
 # of a mixture: one row, whose names are not read, or two
 newdata <- c(vectors, "bad_utf8_names", "indefinite", "na_matrix")
 
-# By argument, or by function and argument: the values that are no mistake.
-# Everything else must be refused.
+# By argument, or by function and argument: the values that are valid. All
+# others must raise an error.
 taken_values <- list(
   biases = "true", center = "true", debug = "true", evaluate = "true",
   factors = "true", forever = "true", index = "true", interval = "true",
@@ -692,20 +695,19 @@ taken_values <- list(
   variables = c(vectors, "bad_utf8_names"),
   users = c(vectors, "bad_utf8_names"), weights = vectors,
   prior_odds = vectors,
-  # functions of the user are called, and what they do then, is theirs
+  # functions of the user are called, and their results are not checked
   draw = "failing", log_density = "failing", gradient = "failing",
   custom_proposal.log_density = c("failing", "null"),
   langevin.gradient = c("failing", "variadic"),
   mh_sample.log_density = "variadic",
-  # never looked at, as its page says
+  # never used, as its page says
   as.data.frame.gibbsite_fit.optional = names(hostile_values)
 )
 
-# NULL is no mistake where it is the default, or stands for the first of several
-# choices.
+# NULL is valid if it is the default, or means the first of several choices.
 may_be_taken <- function(call, target) {
   if (startsWith(call$value, "forged_") && call$arg == target$object) {
-    # an object that is taken for what it is not is printed, at best
+    # print() of a forged object may at best print it
     return(TRUE)
   }
   if (call$value == "null" && !is_needed(target, call$arg)) {

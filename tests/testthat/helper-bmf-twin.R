@@ -1,7 +1,7 @@
 # A slow twin of the sampler behind gibbs_bmf(), written from the formulas on
 # its page.  It takes the same random numbers in the same order as the core: the
-# normals of all users, of all items; of the moves of both sides that ratings do
-# not notice those in twin_scales(); of the users' and of the items'
+# normals of all users, of all items; of the moves of both sides that do not
+# change the likelihood those in twin_scales(); of the users' and of the items'
 # hyperparameters the gamma, or the chi-squares and normals of the precision
 # column by column and then the normals of the mean; the gamma of beta.
 #
@@ -25,7 +25,8 @@ hyper <- function(twin, name, side) twin[[paste0(name, "_", side)]]
 # ---- the blocks of a sweep ---------------------------------------------------
 
 # list(x, y): design vectors (one a row) and responses of row i of a side: with
-# biases the other side's intercept is taken off, and the last coordinate is 1.
+# biases the other side's intercept is subtracted from the response, and the
+# last coordinate is 1.
 regression_of <- function(model, twin, side, i) {
   data <- model$data
   own <- if (side == "u") data$user else data$item
@@ -420,8 +421,8 @@ bmf_all_quantities <- function(model, state) {
 
 # ---- wrong samplers ----------------------------------------------------------
 
-# Without the moves, unless they are what is wrong: a sampler without them draws
-# from the same posterior, and they are slow in R.
+# Without the moves, unless the mistake is in them: a sampler without them has
+# the same posterior, and they are slow in R.
 bmf_twin_mutant <- function(...) {
   blocks <- utils::modifyList(
     bmf_twin_blocks, utils::modifyList(

@@ -1,6 +1,7 @@
 # Errors, warnings and messages are compared by their class, their call and
-# their conditionMessage(), written down here and not by testthat: versions of
-# testthat print a condition differently.  What _snaps/ stores of a call:
+# their conditionMessage(), which are formatted here and not by testthat,
+# because versions of testthat print conditions differently. The stored text of
+# a call in _snaps/:
 #
 #   > gibbs_gmm(x, 7)
 #   Error in `gibbs_gmm()` <gibbsite_error_argument>
@@ -9,11 +10,11 @@
 #   expect_gibbsite_error()      each call of `code` raises an error of ours
 #   expect_gibbsite_condition()  each call warns or tells, and returns
 #
-# `code` is a call, or several between braces.  It is evaluated where it is
-# written, so that `fit <- ...` is there afterwards.  `class` is the class that
-# each error, or each warning and message, has to inherit from.  `transform`, a
-# function of the lines, takes out what differs from run to run.  On CRAN the
-# class alone is compared.
+# `code` is a call, or several between braces. It is evaluated in the calling
+# frame, so that `fit <- ...` exists afterwards. `class` is the class that each
+# error, or each warning and message, has to inherit from. `transform`, a
+# function of the lines, removes parts that differ from run to run. On CRAN only
+# the class is compared.
 
 # list(call, lines) of each call, as it stands in the test file but for its
 # indentation.
@@ -94,7 +95,7 @@ told_lines <- function(results) {
 
 compare_told <- function(results, transform) {
   if (!identical(Sys.getenv("NOT_CRAN"), "true")) {
-    # the test goes on; a skip is noted, so that the stored text is kept
+    # the test continues; a skip is recorded, so that the stored text is kept
     skipped <- testthat::expectation("skip", "On CRAN: the text is not compared")
     return(invisible(testthat::exp_signal(skipped)))
   }

@@ -1,5 +1,5 @@
-# Two tests that a sampler draws from the posterior it names, for any model
-# that answers the hooks draw_prior(model), simulate_data(model, state),
+# Two tests that a sampler draws from the posterior it names, for any model with
+# methods for the hooks draw_prior(model), simulate_data(model, state),
 # set_data(model, data) and model_sweeps(model, state, n, control):
 #
 #   joint_test()  Geweke (2004), Getting it right,
@@ -10,7 +10,7 @@
 # The model holds its data as a matrix `model$data$x`; missing entries are a
 # part of the state, `state$x_missing`, by row and then by column.
 #
-# What is compared is `quantities(model, state)`: a named vector of numbers,
+# The tests compare `quantities(model, state)`: a named vector of numbers,
 # computed from the state and from the data that the model holds.
 
 sweep_state <- function(model, state, n = 1) {
@@ -18,8 +18,8 @@ sweep_state <- function(model, state, n = 1) {
   gibbsite:::model_sweeps(model, state, n, control)$state
 }
 
-# list(model, state) with data simulated from a state.  Entries that the model
-# has missing are hidden again, their simulated values become the state's.
+# list(model, state) with data simulated from a state. Entries that are missing
+# in the model are hidden again, and their simulated values go into the state.
 with_simulated_data <- function(model, state) {
   x <- gibbsite:::simulate_data(model, state)
   if (is.null(model$data$x)) { # of another form, and complete
@@ -38,8 +38,9 @@ stack_rows <- function(n, draw) {
 
 # ---- Geweke's joint distribution test ----------------------------------------
 
-# Draws of the joint distribution of parameters and data, by the prior and the
-# likelihood alone: no sampler takes part, so mutants of one share them.
+# Draws of the joint distribution of parameters and data, from the prior and the
+# likelihood only: they do not depend on the sampler, so that all mutants use
+# the same draws.
 joint_by_simulation <- function(model, quantities, draws) {
   stack_rows(draws, function() {
     joint <- with_simulated_data(model, gibbsite:::draw_prior(model))
@@ -48,13 +49,14 @@ joint_by_simulation <- function(model, quantities, draws) {
 }
 
 # The same distribution by the sampler: two sweeps, then data from the new
-# state.  Two, because new data replace the missing entries: those of the first
-# sweep tell in the second; and the quantities are taken before the new data.
-# `chains` chains of `steps` steps, each begun at a draw of the joint
-# distribution, so a correct sampler is stationary from the first step and the
-# chains' means are independent and identically distributed about the truth
-# however slowly it mixes: their spread is the standard error, no spectrum is
-# estimated.  One row a chain: its means.
+# state. Two sweeps are needed because new data replace the missing entries: the
+# entries drawn in the first sweep have an effect in the second. The quantities
+# are computed before the new data. There are `chains` chains of `steps` steps,
+# each begun at a draw of the joint distribution. So a correct sampler is
+# stationary from the first step, and the chains' means are independent and
+# identically distributed about the true value, however slowly it mixes. Their
+# spread gives the standard error, and no spectrum has to be estimated. One row
+# a chain: its means.
 joint_by_sampler <- function(model, quantities, chains, steps) {
   stack_rows(chains, function() {
     joint <- with_simulated_data(model, gibbsite:::draw_prior(model))
@@ -87,18 +89,18 @@ joint_test <- function(model, quantities, reference, chains, steps) {
   )
 }
 
-# The smallest p-value times the number of quantities: below `error`, the
-# sampler is rejected, and a correct one is so with probability at most `error`
-# (Bonferroni).
+# The smallest p-value times the number of quantities: if it is below `error`,
+# the sampler is rejected. A correct sampler is rejected with probability at
+# most `error` (Bonferroni).
 smallest_adjusted <- function(test) min(1, min(test$p) * nrow(test))
 
 # ---- simulation-based calibration --------------------------------------------
 
 # Ranks 0..draws of the quantities of the true state among those of `draws`
-# draws from the posterior given its data: a matrix, one row a simulation.  The
-# chain begins where the model starts any chain.  Ties are broken at random.
-# The attribute "autocorrelation" holds, for each quantity, the correlation of
-# successive draws, averaged over the simulations.
+# draws from the posterior given its data: a matrix, one row a simulation. The
+# chain begins at the model's default starting values. Ties are broken at
+# random. The attribute "autocorrelation" holds, for each quantity, the
+# correlation of successive draws, averaged over the simulations.
 sbc_ranks <- function(model, quantities, simulations, draws, thin, burnin) {
   correlation <- list()
   ranks <- stack_rows(simulations, function() {
@@ -137,8 +139,8 @@ rank_among <- function(value, sampled) {
 # 0..draws (Saeilynoja, Buerkner & Vehtari 2022,
 # doi:10.1007/s11222-022-10090-6): counts of ranks <= r stay within
 # lower[r + 1]..upper[r + 1] for all r with probability at least 1 - error.  The
-# bounds are binomial quantiles at one pointwise level, the largest that keeps
-# the promise.
+# bounds are binomial quantiles at one pointwise level, the largest for which
+# this holds.
 ecdf_band <- function(n, draws, error) {
   bounds <- function(level) {
     p <- seq_len(draws + 1) / (draws + 1)
@@ -179,8 +181,8 @@ band_probability <- function(n, lower, upper) {
 }
 
 # For each quantity: does the empirical distribution of the ranks stay within
-# the band?  A correct sampler leaves any of them with probability at most
-# `error` (Bonferroni over the quantities).
+# the band? For a correct sampler the probability that any of them does not is
+# at most `error` (Bonferroni over the quantities).
 sbc_inside <- function(ranks, draws, error) {
   band <- ecdf_band(nrow(ranks), draws, error / ncol(ranks))
   apply(ranks, 2, function(rank) {
@@ -191,8 +193,8 @@ sbc_inside <- function(ranks, draws, error) {
 
 # ---- wrong samplers ----------------------------------------------------------
 
-# A model that is swept by `sweeps(model, state, n, control)` and answers all
-# else as `model` does.
+# A model whose sweeps are `sweeps(model, state, n, control)` and which
+# otherwise has the methods of `model`.
 mutant_of <- function(model, sweeps) {
   model$mutant <- sweeps
   class(model) <- c("mutant_model", class(model))

@@ -1,17 +1,17 @@
 # Faults: processes that are killed, interrupted, started twice or without a
-# disk, and what is left of their runs.  tools/faults.R tries each fault many
-# times, the tests of test-faults.R a few times.  Nothing here uses more of
-# gibbsite than it exports, so that an older one can be put to the same test.
+# disk, and the state of their runs afterwards. tools/faults.R tries each fault
+# many times, the tests of test-faults.R a few times. Only exported functions of
+# gibbsite are used here, so that older versions can be tested in the same way.
 #
-# Every function that tries a fault returns "good" when nothing was lost: what
-# is left goes on, by resume(), extend() or the same call again, to the very fit
-# of an undisturbed run.  "good, late": the run was over before the fault.
-# Anything else says what was lost.
+# Every function that tries a fault returns "good" when nothing was lost:
+# resume(), extend() or the same call again gives exactly the fit of an
+# undisturbed run. "good, late": the run had ended before the fault. Any other
+# value says what was lost.
 
 # ---- samplers ----------------------------------------------------------------
 
-# Each run takes about half a second and is written as often as can be.  What
-# comes before the first sweep can be slowed down by the option fault.pause.
+# Each run takes about half a second and writes checkpoints as often as
+# possible. The option fault.pause slows down the work before the first sweep.
 local_faults <- function(frame = parent.frame()) {
   old <- options(
     gibbsite.segment_seconds = 0.02, gibbsite.round_seconds = 0.3,
@@ -21,8 +21,8 @@ local_faults <- function(frame = parent.frame()) {
   withr::defer(options(old), envir = frame)
 }
 
-# Called from where user code makes a start.  Busy, as a slow function is, and
-# at its first call it says that the start has begun.
+# Called where user code makes starting values. It is busy like a slow function,
+# and reports at its first call that the start has begun.
 pause_a_little <- function(unused) {
   calls <- getOption("fault.calls", 0)
   options(fault.calls = calls + 1)
@@ -35,8 +35,8 @@ pause_a_little <- function(unused) {
   }
 }
 
-# What a user would write.  The functions stand in the global environment, as if
-# they had been typed there, and find all they call without it.
+# Functions as a user would write them. They are in the global environment, as
+# if typed there, but use nothing else from it.
 as_typed <- function(f) {
   environment(f) <- globalenv()
   f
@@ -118,7 +118,7 @@ fault_samplers <- list(
   }
 )
 
-# Short chains have not converged, which is warned of and no matter here.
+# Short chains have not converged; the warning does not matter here.
 fault_run <- function(sampler, ...) {
   options(fault.calls = 0)
   suppressWarnings(
@@ -138,9 +138,8 @@ fault_whole <- local({
 
 # ---- what is left ------------------------------------------------------------
 
-# Goes on from a directory: by resume(), or by the same call again where
-# resume() says that there is no run to go on with.  A directory that neither
-# takes is a loss.
+# Continues from a directory: by resume(), or by the same call again if resume()
+# says that the directory holds no run. If both fail, the run is lost.
 recovers <- function(sampler, path, draws = 300, ...) {
   dir.create(path, showWarnings = FALSE)
   fit <- tryCatch(
@@ -163,7 +162,7 @@ recovers <- function(sampler, path, draws = 300, ...) {
 
 other_draws <- "the draws are others"
 
-# The first thing that is not good, or "good".
+# The first value that is not "good", or "good".
 all_good <- function(...) {
   results <- unlist(list(...))
   bad <- results[!grepl("^good", results)]
@@ -176,8 +175,8 @@ good_if <- function(condition, otherwise) {
 
 # ---- other processes ---------------------------------------------------------
 
-# Where the folders of runs are made: in memory where that can be had, for a
-# disk's fsync() takes so long that few checkpoints would be written.
+# Where the folders of runs are made: in memory if possible, because fsync() of
+# a disk takes so long that few checkpoints would be written.
 fault_root <- local({
   root <- NULL
   function() {
@@ -192,7 +191,7 @@ fault_root <- local({
 
 fault_folder <- function(name) tempfile(name, fault_root())
 
-# Ends what was started and is still there, and removes the folders.
+# Ends the processes that are still running, and removes the folders.
 clear_faults <- function() {
   for (folder in list.files(fault_root(), full.names = TRUE)) {
     if (has_file(folder, "pid") && !has_file(folder, "status")) {
@@ -230,8 +229,8 @@ start_process <- function(code, wrap = "",
   folder
 }
 
-# A shell lets what it starts in the background ignore SIGINT, and R 4.5 keeps to
-# that: GNU's env puts the signal back.
+# A shell makes background processes ignore SIGINT, and R 4.5 then ignores it
+# too; GNU's env restores the signal.
 hearing_signals <- function() {
   env <- "env --default-signal=INT"
   known <- system2("sh", c("-c", shQuote(paste(env, "true"))),
@@ -280,8 +279,8 @@ kill_process <- function(process) {
   await_end(process)
 }
 
-# data.frame(pid, parent) of what runs here; zombies have ended.  From /proc where
-# there is one: a small system has no ps.
+# data.frame(pid, parent) of the running processes; zombies have ended. Read
+# from /proc if it exists, because a small system has no ps.
 running_processes <- function() {
   lines <- if (file.exists("/proc/self/stat")) {
     files <- file.path("/proc", list.files("/proc", "^[0-9]+$"), "stat")
@@ -313,7 +312,7 @@ any_alive <- function(pids) any(pids %in% running_processes()$pid)
 
 # ---- kill -9 -----------------------------------------------------------------
 
-# `delay` seconds after the run has been called.
+# Kills the process `delay` seconds after the call of the run.
 killed_at_any_time <- function(sampler, delay) {
   process <- start_process(bquote({
     options(fault.pause = 0.002)
@@ -328,11 +327,11 @@ killed_at_any_time <- function(sampler, delay) {
   paste0(recovers(sampler, file.path(process, "run")), late)
 }
 
-# What a checkpoint is written with.
+# The functions that write a checkpoint.
 file_operations <- c("dir.create", "file", "writeBin", "close", "file.rename")
 
 # In a forked child: calls at_operation(number, half) before each of them;
-# half() writes the half of what writeBin() was given.
+# half() writes half of the data given to writeBin().
 watch_operations <- function(at_operation) {
   counted <- 0
   plain <- base::writeBin
@@ -355,7 +354,7 @@ watch_operations <- function(at_operation) {
   }
 }
 
-# How many there are in a run that is written at its start and its end alone.
+# The number of operations in a run that writes only at its start and its end.
 count_operations <- function(sampler) {
   job <- parallel::mcparallel(silent = TRUE, {
     all <- 0
@@ -388,8 +387,8 @@ killed_while_writing <- function(sampler, n, in_the_middle = FALSE) {
 # ---- Ctrl-C ------------------------------------------------------------------
 
 # One process runs again and again and is interrupted `delays` seconds after its
-# start has begun; a `pause` makes the start so slow that it is hit.  Returns a
-# value for each.
+# start has begun; a `pause` makes the start slow enough to be interrupted.
+# Returns a value for each.
 interrupted_at_any_time <- function(sampler, delays, pauses) {
   process <- start_process(bquote({
     options(gibbsite.on_interrupt = "return")
@@ -412,7 +411,8 @@ interrupted_at_any_time <- function(sampler, delays, pauses) {
   }, "")
 }
 
-# In the child: what the interrupt left goes on to the fit of a whole run.
+# In the child: the interrupted run, continued, gives the fit of an undisturbed
+# run.
 went_on <- function(sampler, part, sent) {
   force(part)
   tryCatch(
@@ -443,7 +443,7 @@ went_on <- function(sampler, part, sent) {
 
 # ---- a full disk -------------------------------------------------------------
 
-# A file system of so many bytes, or NULL where it cannot be had.
+# A file system of the given size in bytes, or NULL if it cannot be made.
 small_disk <- function(bytes) {
   folder <- fault_folder("disk")
   dir.create(folder)
@@ -459,9 +459,9 @@ remove_disk <- function(folder) {
   unlink(folder, recursive = TRUE)
 }
 
-# The run goes on to its end, with a warning; what is on the disk goes on too,
-# once there is room.  Where no disk can be made, the same with a limit on the
-# size of files.
+# The run continues to its end, with a warning; the run on the disk can be
+# continued too, once there is space. If no disk can be made, the test uses a
+# limit on the size of files.
 survives_full_disk <- function(sampler, kilobytes) {
   disk <- small_disk(kilobytes * 1024)
   if (is.null(disk)) {
@@ -564,7 +564,7 @@ one_of_two_wins <- function(sampler, resuming = FALSE) {
 
 judge_contest <- function(results, won) {
   if (all(won)) {
-    # one after the other, the second reading what the first has ended
+    # one after the other: the second reads the completed run of the first
     return("good, late")
   }
   if (!any(won)) {
@@ -624,8 +624,8 @@ workers_of <- function(process) {
   found
 }
 
-# A fault that came after the end of the run shows nothing.  Runs get longer until
-# it comes before.
+# A fault after the end of the run shows nothing, so runs are made longer until
+# the fault comes before the end.
 in_time <- function(draws, try_fault) {
   for (longer in c(1, 3, 9)) {
     result <- try_fault(draws * longer)
@@ -652,7 +652,7 @@ survives_lost_worker <- function(sampler, engine, draws = 1500) {
   })
 }
 
-# The process that the workers work for is killed: they end within `seconds`, and
+# The parent process of the workers is killed: they end within `seconds`, and
 # the run can be resumed.
 survives_killed_parent <- function(sampler, engine, delay = 0, draws = 1500,
                                    seconds = 10) {
@@ -669,7 +669,7 @@ survives_killed_parent <- function(sampler, engine, delay = 0, draws = 1500,
   })
 }
 
-# The same in the midst of a round that would take minutes.
+# The same in the middle of a round that would take minutes.
 leaves_long_round <- function(sampler, engine, delay = 0.5, seconds = 10) {
   process <- start_on_workers(
     sampler, engine, 1e6, round = 600, begun = "run/data.rds"
@@ -694,8 +694,8 @@ workers_end <- function(process, delay, seconds) {
 
 # ---- bits --------------------------------------------------------------------
 
-# A checkpoint of which one bit is another each time: each is an error, within a
-# second and without taking memory.  Returns a value for each.
+# A checkpoint with one flipped bit each time: each must raise an error, within
+# a second and without using much memory. Returns a value for each.
 finds_flipped_bits <- function(sampler, positions, seed = 1) {
   path <- fault_folder("run")
   fault_run(sampler, 50, checkpoint = path)
@@ -707,7 +707,7 @@ finds_flipped_bits <- function(sampler, positions, seed = 1) {
   vapply(seq_len(positions), function(i) {
     f <- (i - 1) %% length(files) + 1
     bytes <- contents[[f]]
-    # every other time in the first bytes, where lengths and types stand
+    # every other time in the first bytes, which hold lengths and types
     last <- if (i %% 2 == 0) length(bytes) else min(160, length(bytes))
     at <- sample.int(last, 1)
     bytes[at] <- xor(bytes[at], as.raw(2^sample(0:7, 1)))

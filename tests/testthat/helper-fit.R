@@ -1,7 +1,7 @@
 # A fabricated fit for the tests of methods: a model whose state is a running
 # sum, whose data are one number, and draws that the test gives or that are
-# normal.  The model answers what the driver asks, so that such a fit can also
-# be run and continued.
+# normal. The model has the methods that the driver needs, so that such a fit
+# can also be run and continued.
 
 toy_model <- function(columns = c("a", "b[1]", "b[2]"), shift = 0) {
   gibbsite:::new_model(

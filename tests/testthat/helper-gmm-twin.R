@@ -64,8 +64,8 @@ log_normal <- function(x, mean, sigma) {
   -0.5 * ncol(x) * log(2 * pi) - sum(log(diag(upper))) - 0.5 * colSums(white^2)
 }
 
-# log pi_c + log N(x_i | mu_c, Sigma_c): n x k.  Of an incomplete row only the
-# observed entries count.
+# log pi_c + log N(x_i | mu_c, Sigma_c): n x k. For an incomplete row only the
+# observed entries are used.
 twin_log_joint <- function(model, twin) {
   holes <- is.na(model$data$x)
   n <- nrow(holes)
@@ -194,7 +194,8 @@ covariance_conditionals <- function(model, twin) {
 # Sigma_c | mu_c, z ~ IW(nu0 + n_c, S0 + scatter_c);
 # Sigma | mu, z ~ IW(nu0 + n, S0 + sum_c scatter_c);
 # sigma2_cj | mu_c, z ~ IG((nu0 + n_c) / 2, (S0 + scatter_c)_jj / 2).
-# `alter` makes wrong samplers: it changes what covariance_conditionals() says.
+# `alter` makes wrong samplers: it changes the result of
+# covariance_conditionals().
 twin_covariances <- function(model, twin, alter = identity) {
   sigma <- lapply(covariance_conditionals(model, twin), function(conditional) {
     conditional <- alter(conditional)
@@ -283,7 +284,8 @@ tiny_gmm <- function(n = 12, d = 2, k = 2, alpha = 1.7, covariance = "full",
       4.1 * (-0.35)^distance
     }
   )
-  # every field is given; what it says of a constant column is beside the point
+  # every field is given, so that its message about a constant column does not
+  # matter
   prior <- suppressMessages(
     gibbsite:::complete_gmm_prior(prior, x, k, covariance)
   )
@@ -330,8 +332,9 @@ gmm_invariants <- function(model, state, twin = twin_state(model, state)) {
   )
 }
 
-# Of the rows that are partly missing also the product of all entries: it tells
-# the conditional of the missing ones from their marginal.
+# For the rows that are partly missing also the product of all entries: it
+# differs between the conditional and the marginal distribution of the missing
+# entries.
 imputed_quantities <- function(model, twin) {
   holes <- rowSums(is.na(model$data$x))
   if (all(holes == 0)) {
@@ -349,7 +352,7 @@ imputed_quantities <- function(model, twin) {
 }
 
 # For the joint test also quantities of the data and of the first component:
-# with alpha that differs between the components its label means something.
+# its label is identified, because alpha differs between the components.
 gmm_all_quantities <- function(model, state) {
   twin <- twin_state(model, state)
   x <- twin$x
@@ -462,8 +465,8 @@ gmm_mutants <- list(
     twin
   }),
   # missing entries given the z of the sweep before, then z with these integrated
-  # out: each step is right by itself, but the values and z that a sweep ends with
-  # do not belong together
+  # out: each step is right by itself, but the values and z at the end of a
+  # sweep are not a draw from their joint distribution
   imputation_first = function(model, state, n, control) {
     twin <- twin_state(model, state)
     order <- c(

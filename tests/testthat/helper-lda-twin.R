@@ -62,7 +62,7 @@ twin_concentration <- function(prior, value, count, with_prior = TRUE) {
   }
   twin_slice(function(a) {
     inside <- gibbsite:::lda_log_prior(prior, a)
-    # without its prior the density has no end
+    # without its prior the density does not decrease to 0
     if (!is.finite(inside) || (!with_prior && (a < 1e-3 || a > 30))) {
       return(-Inf)
     }
@@ -133,8 +133,8 @@ pick_by_row <- function(weight, old, u) {
   if (rest < 0) old else twin_pick(weight, rest)
 }
 
-# A list: the own topic, the term's other topics in the order in which they are
-# listed, then the smoothing bucket.
+# For a list: the token's own topic, the term's other topics in the order of the
+# list, then the smoothing bucket.
 pick_by_list <- function(t, count, topics, old, eta, u) {
   own <- t[[old]] * (count[[old]] + eta)
   t[[old]] <- 0
@@ -151,8 +151,8 @@ pick_by_list <- function(t, count, topics, old, eta, u) {
   twin_pick(t, (rest - mass) / smoothing * sum(t))
 }
 
-# The last topic takes the place of one that has no token left; a new one is the
-# last.
+# A topic without tokens is replaced by the last one of the list; a new topic is
+# appended.
 list_after <- function(topics, old, left, new) {
   if (left == 0 && new != old) {
     last <- topics[[length(topics)]]
@@ -241,10 +241,10 @@ twin_given_phi <- function(model, z, alpha, phi, theta, key) {
   z
 }
 
-# One sweep: list(state, row), the row as the model's columns have it with
-# theta, phi and z at its end, and the state without what is streamed.  What is
-# recorded takes nothing from R's generator: without `record` the states are the
-# same.
+# One sweep: list(state, row), the row in the order of the model's columns with
+# theta, phi and z at its end, and the state without the streamed sums.
+# Recording uses no random numbers of R's generator: without `record` the states
+# are the same.
 twin_sweep <- function(model, state, wrong = "", record = TRUE) {
   z <- gibbsite:::lda_topics(state)
   n <- twin_counts(model, z)

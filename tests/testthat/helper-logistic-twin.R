@@ -110,7 +110,8 @@ twin_search <- function(problem, mutant = "none", start = NULL) {
     while (value(w + step * direction) < value(w) && step > 1e-8) {
       step <- step / 2
     }
-    # a mutant climbs a hill of its own: the log joint is no guide there
+    # a mutant maximises another function, so that the log joint density cannot
+    # guide it
     if (step <= 1e-8) step <- if (mutant == "none") 0 else 1
     if (step == 0) break
     w <- w + step * direction

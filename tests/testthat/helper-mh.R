@@ -1,6 +1,6 @@
 # Targets with known moments, and a slow sampler in R to compare with.
 
-# A short run that says nothing of convergence.
+# A short run without the warning about convergence.
 short_mh <- function(log_density, init, ..., draws = 20, burnin = 10, thin = 1,
                      chains = 2, seed = 1) {
   quietly(gibbsite::mh_sample(log_density, init, ...,
@@ -211,7 +211,7 @@ rebuild_chain <- function(trace, start, log_density, log_q = NULL,
   list(points = unname(points), ratios = ratios)
 }
 
-# A chain of its own, for mutants: draw(x), log_q(y, x).
+# An independent chain, for mutants: draw(x), log_q(y, x).
 slow_chain <- function(target, draw, log_q, steps, mutant = "none") {
   x <- target$init
   value <- target$log_density(x)
@@ -232,7 +232,7 @@ slow_chain <- function(target, draw, log_q, steps, mutant = "none") {
 
 # ---- one sweep ---------------------------------------------------------------
 
-# A model of mh_sample() as the driver has it, without a run.
+# The model of mh_sample() as the driver gets it, without a run.
 bare_mh <- function(log_density, init, proposal, blocks = NULL, lower = -Inf,
                     upper = Inf, transform = FALSE, debug = FALSE) {
   space <- asNamespace("gibbsite")
@@ -245,8 +245,8 @@ bare_mh <- function(log_density, init, proposal, blocks = NULL, lower = -Inf,
   )
 }
 
-# A state at the user's point, as a chain in its kept part would have it, with
-# the memories of `like` (a state).
+# A state at the user's point, as after burn-in, with the adaptive parts of
+# `like` (a state).
 state_at <- function(model, point, like = NULL) {
   space <- asNamespace("gibbsite")
   own <- if (is.null(like)) space$own_stream() else like$own
@@ -259,7 +259,7 @@ state_at <- function(model, point, like = NULL) {
 # Differences of functions of the state over one sweep from exact draws: of mean
 # zero if the sweep leaves the target invariant.  A matrix, one row a draw.
 one_sweep_changes <- function(model, points, quantities) {
-  # a row of look-ahead is all that one sweep uses
+  # one sweep uses one row of the variates drawn ahead
   model$spec$rows <- 1
   like <- state_at(model, points[1, ])
   after <- points

@@ -3,12 +3,12 @@
 
 # ---- A model whose sweeps are written in R -----------------------------------
 
-# One sweep: value <- value / 2 + N(0, 1); u ~ U(0, 1).  `mean` is a running
-# mean over the kept draws, so that what a chain has been through shows in what
-# it does next.  The option probe.hook, a function(state) called before each
-# sweep, is how a test slows a chain down, breaks it or kills its process; the
-# option probe.segment, a function(state), is called before each segment.
-# Neither is a part of the model.
+# One sweep: value <- value / 2 + N(0, 1); u ~ U(0, 1). `mean` is a running mean
+# over the kept draws, so that the state depends on the whole history of the
+# chain. The option probe.hook, a function(state) called before each sweep, lets
+# a test slow a chain down, break it or kill its process. The option
+# probe.segment, a function(state), is called before each segment. Neither is
+# part of the model.
 probe_model <- function() {
   gibbsite:::new_model(
     "probe_model",
@@ -91,8 +91,8 @@ probe <- function(draws = 100, burnin = 10, thin = 1, chains = 2, seed = 1,
 
 # ---- Runs --------------------------------------------------------------------
 
-# As a child does it: sweeps of two milliseconds from sweep `from` on, after a
-# note when one of the chains is at sweep `tell`.
+# The run of a child process: sweeps take two milliseconds from sweep `from` on;
+# it leaves a note when one of the chains is at sweep `tell`.
 slow_from <- function(from, tell, name) {
   force(name)
   options(
@@ -104,7 +104,7 @@ slow_from <- function(from, tell, name) {
   )
 }
 
-# Short chains have not converged; what else is warned of stays.
+# Suppresses only the warning that short chains have not converged.
 quietly <- function(code) {
   suppressWarnings(code, classes = "gibbsite_warning_convergence")
 }
@@ -126,8 +126,8 @@ resumed <- function(path, ...) {
   quietly(gibbsite::resume(path, progress = FALSE, ...))
 }
 
-# More observations than one chunk of the parallel block, from a stream of
-# their own.
+# More observations than one chunk of the parallel block, from a separate
+# stream.
 many_observations <- function(n = 5000) {
   withr::with_seed(3, matrix(stats::rnorm(2 * n), n) + 3 * (seq_len(n) %% 2))
 }
@@ -155,8 +155,8 @@ skip_unless_processes <- function() {
 
 r_program <- function(name) file.path(R.home("bin"), name)
 
-# What a child needs to be as this process is: its libraries, and threads of
-# the linear algebra that do not depend on where it runs.
+# Settings that a child shares with this process: its libraries, and a number of
+# threads of the linear algebra that does not depend on where it runs.
 child_environment <- function() {
   c("current", R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep))
 }
@@ -164,8 +164,8 @@ child_environment <- function() {
 # `code`: an expression to be run by Rscript in a new folder, after this file.
 # Files are how the two talk: see note().
 #
-# callr's processes take the signal over by which R learns that a forked process
-# has ended, unless told to pass it on.
+# By default callr catches the signal by which R learns that a forked process
+# has ended; here it is told to pass the signal on.
 Sys.setenv(PROCESSX_NOTIFY_OLD_SIGCHLD = "true")
 
 start_child <- function(code, frame = parent.frame(), folder = NULL,
@@ -189,7 +189,7 @@ start_child <- function(code, frame = parent.frame(), folder = NULL,
   list(process = child, folder = folder)
 }
 
-# In a child: says where it is.
+# In a child: reports its progress.
 note <- function(name) {
   invisible(file.create(name))
 }
@@ -229,7 +229,8 @@ child_output <- function(child) {
   paste(c(lines("stdout"), lines("stderr")), collapse = "\n")
 }
 
-# What a child saved as `name`.rds, once it has ended well.
+# The object that a child saved as `name`.rds, after it has ended without an
+# error.
 result_of <- function(child, name = "fit", timeout = 60) {
   status <- end_of(child, timeout)
   if (!identical(status, 0L)) {
@@ -242,15 +243,15 @@ interrupt_child <- function(child) {
   tools::pskill(child$process$get_pid(), tools::SIGINT)
 }
 
-# As the terminal's Ctrl-C does: the signal goes to all of the process group, of
-# which the child is the leader.
+# Like Ctrl-C in a terminal: the signal goes to the whole process group, whose
+# leader is the child.
 interrupt_group <- function(child) {
   command <- paste0("kill -INT -", child$process$get_pid())
   invisible(system2("sh", c("-c", shQuote(command))))
 }
 
-# For a child that is to be killed in the midst of its run: every segment of a
-# chain waits for some seconds first, so that checkpoints are due in time.
+# For a child that is to be killed during its run: every segment of a chain
+# waits for some seconds first, so that checkpoints are due before.
 slow_segments <- function(seconds) {
   suppressMessages(trace(
     "run_segment", bquote(Sys.sleep(.(seconds))), print = FALSE,
