@@ -138,6 +138,13 @@ bits: ## do all compilers at hand draw the same bits?
 	@$(MAKE) --no-print-directory library
 	@$(WITH_LIBRARY) tools/bits.sh
 
+.PHONY: identical
+identical: ## does the package draw what OLD=library of another build draws?
+	@tools/install.sh test
+	@$(MAKE) --no-print-directory library
+	@test -n "$(OLD)" || { echo "make identical OLD=<library>" >&2; exit 2; }
+	@Rscript tools/identical.R "$(OLD)" "$(LIBRARY)" $(FILTER)
+
 .PHONY: warnings
 warnings: ## compile with gcc and clang, all warnings errors
 	@tools/install.sh develop
