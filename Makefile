@@ -15,7 +15,7 @@ export FILTER
 SUITE ?= trixie
 ARCH ?= amd64
 STEPS ?=
-C_SOURCES = src/*.[ch] src/core/*.[ch] tests/c/*.[ch]
+C_SOURCES = src/*.[ch] src/core/*/*.[ch] tests/c/*.[ch]
 
 # $(call install_into,LIBRARY): a clean source package, built and installed, so
 # that no object file is left among the sources
@@ -167,4 +167,4 @@ bench: ## run every script of bench/
 .PHONY: clean
 clean: ## remove what these targets made
 	rm -rf check demo-output
-	rm -f src/*.o src/core/*.o src/*.so
+	rm -f src/*.o src/core/*/*.o src/*.so

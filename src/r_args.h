@@ -7,8 +7,8 @@
 #include <Rinternals.h>
 #include <stddef.h>
 
-#include "columns.h"
-#include "scan.h"
+#include "numeric/columns.h"
+#include "run/scan.h"
 
 /* Element `name` of a list; an error when it is missing. */
 SEXP args_element(SEXP list, const char *name);

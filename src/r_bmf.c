@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "bmf.h"
+#include "bmf/bmf.h"
 #include "r_args.h"
 #include "r_scan.h"
 #include "routines.h"

@@ -4,7 +4,7 @@
 
 #include <Rinternals.h>
 
-#include "uniforms.h"
+#include "numeric/uniforms.h"
 
 /* The value of .Random.seed, which the caller does not change, or R's NULL. */
 SEXP generator_seed(void);

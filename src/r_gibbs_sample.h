@@ -26,7 +26,7 @@
 #include <Rinternals.h>
 #include <stddef.h>
 
-#include "scan.h"
+#include "run/scan.h"
 
 /* What is wrong with what a function returned; R has the words. */
 typedef enum {

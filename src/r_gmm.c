@@ -1,7 +1,7 @@
 /* .Call entries of the Gaussian mixture: unpack, call the core, pack. */
 #include <R.h>
 
-#include "gmm.h"
+#include "gmm/gmm.h"
 #include "r_args.h"
 #include "r_scan.h"
 #include "routines.h"

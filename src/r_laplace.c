@@ -2,7 +2,7 @@
 #include <R.h>
 #include <string.h>
 
-#include "laplace.h"
+#include "laplace/laplace.h"
 #include "r_args.h"
 #include "r_scan.h"
 #include "routines.h"

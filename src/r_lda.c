@@ -2,8 +2,8 @@
 #include <R.h>
 #include <string.h>
 
-#include "lda.h"
-#include "lda_heldout.h"
+#include "lda/lda.h"
+#include "lda/lda_heldout.h"
 #include "r_args.h"
 #include "r_scan.h"
 #include "routines.h"

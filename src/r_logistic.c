@@ -4,8 +4,8 @@
 #include <limits.h>
 #include <string.h>
 
-#include "columns.h"
-#include "logistic.h"
+#include "logistic/logistic.h"
+#include "numeric/columns.h"
 #include "r_args.h"
 #include "r_scan.h"
 #include "routines.h"

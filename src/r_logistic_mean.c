@@ -1,7 +1,7 @@
 /* .Call entries of predictions from a normal distribution of coefficients. */
 #include <R.h>
 
-#include "logistic_mean.h"
+#include "logistic/logistic_mean.h"
 #include "r_args.h"
 #include "routines.h"
 

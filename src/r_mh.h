@@ -6,7 +6,7 @@
 
 #include <Rinternals.h>
 
-#include "mh.h"
+#include "mh/mh.h"
 
 /* ---- a stream for log densities ------------------------------------------ */
 

@@ -6,8 +6,8 @@
 #include <Rinternals.h>
 #include <stddef.h>
 
-#include "scan.h"
-#include "status.h"
+#include "numeric/status.h"
+#include "run/scan.h"
 
 /* A copy of the state whose vectors the core may write into (protect it). */
 SEXP scan_copy_state(SEXP state);

@@ -55,7 +55,7 @@ build() {
   mkdir "$scratch/src"
   cp -r src "$scratch/src/src"
   cp -r inst "$scratch/src/inst"
-  rm -f "$scratch"/src/src/*.o "$scratch"/src/src/core/*.o
+  rm -f "$scratch"/src/src/*.o "$scratch"/src/src/core/*/*.o
   # linked without Fortran's and OpenMP's libraries, which another compiler may
   # not find; threads change no draw
   {
@@ -64,7 +64,7 @@ build() {
   } >"$scratch/Makevars"
   (cd "$scratch/src/src" &&
     R_MAKEVARS_USER="$scratch/Makevars" R CMD SHLIB -o "${loaded##*/}" \
-      ./*.c core/*.c) >"$scratch/log" 2>&1 || {
+      ./*.c core/*/*.c) >"$scratch/log" 2>&1 || {
     cat "$scratch/log" >&2
     exit 1
   }

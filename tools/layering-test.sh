@@ -7,18 +7,21 @@ trap 'rm -rf "$scratch"' EXIT
 
 # example NAME: a small tree of sources without a fault
 example() {
-  mkdir -p "$scratch/$1/core"
-  printf 'OBJECTS = init.o \\\n  core/model.o\n' >"$scratch/$1/Makevars"
+  mkdir -p "$scratch/$1/core/model" "$scratch/$1/core/numeric" \
+    "$scratch/$1/core/run" "$scratch/$1/core/other"
+  printf 'OBJECTS = init.o \\\n  core/model/model.o\n' >"$scratch/$1/Makevars"
   cp "$scratch/$1/Makevars" "$scratch/$1/Makevars.win"
   printf '#include <Rinternals.h>\n\nSEXP C_model(SEXP x);\n' \
     >"$scratch/$1/init.h"
   printf '#include "init.h"\n' >"$scratch/$1/init.c"
   printf '#include <stddef.h>\nint model(size_t n);\n' \
-    >"$scratch/$1/core/model.h"
-  : >"$scratch/$1/core/rounding.h"
+    >"$scratch/$1/core/model/model.h"
+  : >"$scratch/$1/core/numeric/rounding.h"
+  printf '#include "numeric/rounding.h"\n' >"$scratch/$1/core/run/scan.h"
+  printf '#include "run/scan.h"\n' >"$scratch/$1/core/other/other.h"
   {
-    printf '#include "rounding.h"\n#include <math.h> /* for sqrt */\n'
-    printf '#include "model.h"\n\n'
+    printf '#include "numeric/rounding.h"\n#include <math.h> /* for sqrt */\n'
+    printf '#include "model/model.h"\n\n'
     printf '/* no SEXP here,\n   and no Rf_error() */\n'
     printf '// nor error()\n'
     printf 'static const char *const words[] = {"SEXP } error(", "it\\"s {"};\n'
@@ -26,7 +29,7 @@ example() {
     printf 'int model(size_t n) {\n'
     body 58
     printf '}\n'
-  } >"$scratch/$1/core/model.c"
+  } >"$scratch/$1/core/model/model.c"
 }
 
 body() {
@@ -51,7 +54,7 @@ refused() {
 
 core_ends_with() {
   example "$1"
-  printf "$2" >>"$scratch/$1/core/model.c"
+  printf "$2" >>"$scratch/$1/core/model/model.c"
 }
 
 example good
@@ -63,6 +66,22 @@ core_ends_with upwards '#include "../init.h"\n'
 refused upwards 'may not include "../init.h"'
 core_ends_with neighbour '#include "init.h"\n'
 refused neighbour 'includes init.h, which is not of the core'
+core_ends_with stranger '#include "other/other.h"\n'
+refused stranger 'model.c:71: core/model may not include other/other.h'
+core_ends_with shared '#include "run/scan.h"\n'
+tools/layering.sh "$scratch/shared"
+example climbs
+printf '#include "model/model.h"\n' >>"$scratch/climbs/core/run/scan.h"
+refused climbs 'scan.h:2: core/run may not include model/model.h'
+example sinks
+printf '#include "model/model.h"\n' >>"$scratch/sinks/core/numeric/rounding.h"
+refused sinks 'core/numeric may not include model/model.h'
+example runs
+printf '#include "run/scan.h"\n' >>"$scratch/runs/core/numeric/rounding.h"
+refused runs 'core/numeric may not include run/scan.h'
+example loose
+: >"$scratch/loose/core/loose.h"
+refused loose 'loose.h: a source of the core stands in a folder'
 core_ends_with stops 'void f(void) { Rf_error("no"); }\n'
 refused stops 'may not use Rf_error'
 core_ends_with remapped 'void f(void) { error("no"); }\n'
@@ -72,14 +91,14 @@ refused object 'may not use SEXP'
 core_ends_with long "int f(int n)\n{\n$(body 58)\n}\n"
 refused long 'model.c:71: a function of 61 lines'
 example unrounded
-sed -i.before 1d "$scratch/unrounded/core/model.c"
-rm "$scratch/unrounded/core/model.c.before"
+sed -i.before 1d "$scratch/unrounded/core/model/model.c"
+rm "$scratch/unrounded/core/model/model.c.before"
 refused unrounded 'model.c:1: the core includes rounding.h first'
 example unlisted
-: >"$scratch/unlisted/core/other.c"
-refused unlisted 'core/other.o is not listed'
+: >"$scratch/unlisted/core/other/other.c"
+refused unlisted 'core/other/other.o is not listed'
 example windows
-sed 's|core/model|core/other|' "$scratch/windows/Makevars" \
+sed 's|core/model/|core/other/|' "$scratch/windows/Makevars" \
   >"$scratch/windows/Makevars.win"
-refused windows 'Makevars.win: core/model.o is not listed'
-refused windows 'Makevars.win: core/other.o has no source'
+refused windows 'Makevars.win: core/model/model.o is not listed'
+refused windows 'Makevars.win: core/other/model.o has no source'

@@ -1,7 +1,9 @@
 #!/bin/sh
 # tools/layering.sh SRC: the rules of the C layers, on the sources in SRC.
 #   1. src/core includes the C library, vector instructions, Rmath, BLAS, LAPACK,
-#      OpenMP and its own headers, and nothing else
+#      OpenMP and its own headers, and nothing else.  Its headers are named with
+#      their folder.  numeric includes numeric alone; run also run; the folder of
+#      a model also its own, and never that of another model
 #   2. src/core names no SEXP and no routine that stops, warns or prints in R
 #   3. no C function is longer than 60 lines
 #   4. Makevars and Makevars.win list every source, and nothing else
@@ -39,14 +41,30 @@ awk -v src="$src" '
     return out
   }
 
+  # numeric, run, or a model, of src/core/<folder>/file and "<folder>/file"
+  function folder_of(path) {
+    sub("^" src "/core/", "", path)
+    sub("/.*", "", path)
+    return path
+  }
+
+  function check_folder(name,    own, other) {
+    own = folder_of(FILENAME)
+    other = folder_of(name)
+    if (own != other && other != "numeric" &&
+        (own == "numeric" || other != "run"))
+      complain(FNR, "core/" own " may not include " name)
+  }
+
   function check_include(text,    name) {
     name = text
     sub(/^[ \t]*#[ \t]*include[ \t]*/, "", name)
     sub(/[ \t]*$/, "", name)
-    if (name ~ /^"[a-z0-9_]+[.]h"$/) {
+    if (name ~ /^"[a-z0-9_]+(\/[a-z0-9_]+)?[.]h"$/) {
       gsub(/"/, "", name)
       if (!((src "/core/" name) in known))
         complain(FNR, "the core includes " name ", which is not of the core")
+      else check_folder(name)
     } else if (name !~ allowed)
       complain(FNR, "the core may not include " name)
   }
@@ -106,7 +124,7 @@ awk -v src="$src" '
       if (text ~ /^[ \t]*#[ \t]*include/) {
         sub(/[ \t]*\/[*].*/, "", raw)
         check_include(raw)
-        if (++includes == 1 && FILENAME ~ /[.]c$/ && raw !~ /"rounding[.]h"$/)
+        if (++includes == 1 && FILENAME ~ /[.]c$/ && raw !~ /"numeric\/rounding[.]h"$/)
           complain(FNR, "the core includes rounding.h first")
       } else check_words(text)
     }
@@ -115,13 +133,20 @@ awk -v src="$src" '
   }
 
   END { exit bad }
-' "$src"/*.[ch] "$src"/core/*.[ch] || status=1
+' "$src"/*.[ch] "$src"/core/*/*.[ch] || status=1
+
+for file in "$src"/core/*.[ch]; do
+  if [ -f "$file" ]; then
+    echo "$file: a source of the core stands in a folder"
+    status=1
+  fi
+done
 
 listed=$(mktemp)
 trap 'rm -f "$listed"' EXIT
 for makevars in "$src/Makevars" "$src/Makevars.win"; do
   tr ' \\' '\n\n' <"$makevars" | sed -n '/[.]o$/p' >"$listed"
-  for source in "$src"/*.c "$src"/core/*.c; do
+  for source in "$src"/*.c "$src"/core/*/*.c; do
     object=${source#"$src"/}
     object=${object%.c}.o
     if ! grep -qxF "$object" "$listed"; then

@@ -12,7 +12,7 @@ trap 'rm -f "$object"' EXIT
 
 # compile COMPILER FLAGS...
 compile() {
-  for source in *.c core/*.c; do
+  for source in *.c core/*/*.c; do
     # shellcheck disable=SC2086  # a list of flags
     "$@" $flags -c -o "$object" "$source"
   done

@@ -1,4 +1,4 @@
-/* core/dense.h by R's BLAS and LAPACK: what bench/linalg.R compares our kernels
+/* numeric/dense.h by R's BLAS and LAPACK: what bench/linalg.R compares our kernels
  * with.  No part of the package.  With one of the PLAIN_ names defined only that
  * group of functions is here. */
 #if !defined(PLAIN_GRAM) && !defined(PLAIN_CHOLESKY) && \
@@ -11,7 +11,7 @@
 #endif
 
 #define USE_FC_LEN_T
-#include "dense.h"
+#include "numeric/dense.h"
 
 #include <R_ext/BLAS.h>
 #include <R_ext/Lapack.h>

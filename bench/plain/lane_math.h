@@ -1,4 +1,4 @@
-/* core/lane_math.h by the C library's exp() and log1p(), element by element: what
+/* numeric/lane_math.h by the C library's exp() and log1p(), element by element: what
  * bench/linalg.R compares our vectors with.  No part of the package. */
 #include <math.h>
 

@@ -1,8 +1,8 @@
-/* core/normals.h by a call of norm_rand() for each number: what bench/linalg.R
+/* numeric/normals.h by a call of norm_rand() for each number: what bench/linalg.R
  * compares our quantiles with.  No part of the package. */
-#include "normals.h"
+#include "numeric/normals.h"
 
-#include "rmath.h"
+#include "numeric/rmath.h"
 
 uint32_t *normals_take(const generator *g, size_t n) {
   (void)g;

@@ -1,8 +1,8 @@
-/* core/uniforms.h by a call of unif_rand() for each number: what bench/linalg.R
+/* numeric/uniforms.h by a call of unif_rand() for each number: what bench/linalg.R
  * compares our generator with.  No part of the package. */
-#include "uniforms.h"
+#include "numeric/uniforms.h"
 
-#include "rmath.h"
+#include "numeric/rmath.h"
 
 uint32_t *uniforms_take(const generator *g, size_t n) {
   (void)g;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rmath.h"
+#include "numeric/rmath.h"
 
 /* The harness alone keeps state between calls: the tally. */
 static struct { int passed, failed, current_ok; } tally = {0, 0, 1};

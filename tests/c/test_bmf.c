@@ -3,16 +3,16 @@
  * of vectors and blocks and for counts around those of panels; sums over rows;
  * moves of all rows, and what they keep; sweeps of every prior, their segments and
  * what they store; the failures it reports.  That its draws have the right distribution is tested from R. */
-#include "bmf.h"
+#include "bmf/bmf.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "bmf_scale.h"
+#include "bmf/bmf_scale.h"
 #include "harness.h"
-#include "linalg.h"
-#include "rmath.h"
+#include "numeric/linalg.h"
+#include "numeric/rmath.h"
 
 void test_bmf(void);
 

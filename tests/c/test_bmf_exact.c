@@ -2,17 +2,17 @@
  * prior and ratings drawn given them are a draw of both; after sweeps given these
  * ratings they still are, so that no mean has changed.  Each draw starts anew.
  * What is fused in the products of a row is compared with fma(). */
-#include "bmf.h"
+#include "bmf/bmf.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "bmf_scale.h"
+#include "bmf/bmf_scale.h"
 #include "harness.h"
-#include "lanes.h"
-#include "linalg.h"
-#include "rdist.h"
-#include "rmath.h"
+#include "numeric/lanes.h"
+#include "numeric/linalg.h"
+#include "numeric/rdist.h"
+#include "numeric/rmath.h"
 
 void test_bmf_exact(void);
 

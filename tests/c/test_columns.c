@@ -1,7 +1,7 @@
 /* compressed_check(): every fault of a compressed matrix is found where it is,
  * and nothing beyond the arrays is read on the way (they are as long as they say,
  * so that the sanitizer would tell). */
-#include "columns.h"
+#include "numeric/columns.h"
 
 #include <limits.h>
 #include <stdlib.h>

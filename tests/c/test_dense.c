@@ -1,13 +1,13 @@
 /* Dense kernels: sums against their definition at every order around the tiles
  * and panels, the Cholesky factor against the small kernels' and its refusals. */
-#include "dense.h"
+#include "numeric/dense.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "harness.h"
-#include "linalg.h"
-#include "rmath.h"
+#include "numeric/linalg.h"
+#include "numeric/rmath.h"
 
 void test_dense(void);
 

@@ -3,7 +3,7 @@
  * threads, segments, what is recorded, densities against a computation with the
  * formulas, the kernels in every width, and the failures it reports.  That its
  * draws have the right distribution is tested from R (test-gmm-exact.R). */
-#include "gmm.h"
+#include "gmm/gmm.h"
 
 #include <float.h>
 #include <math.h>
@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "harness.h"
-#include "lanes.h"
-#include "rmath.h"
+#include "numeric/lanes.h"
+#include "numeric/rmath.h"
 
 void test_gmm(void);
 
@@ -812,20 +812,20 @@ typedef struct {
       AT(out + i) = width##_exp_nonpositive(FROM(x + i));                      \
   }
 
-#include "lanes_next.h"
+#include "numeric/lanes_next.h"
 
-#include "gmm_kernel.h"
+#include "gmm/gmm_kernel.h"
 RUN_KERNELS(narrow, 16, )
 
 #if LANES_WIDE
-#include "lanes_next.h"
+#include "numeric/lanes_next.h"
 
-#include "gmm_kernel.h"
+#include "gmm/gmm_kernel.h"
 RUN_KERNELS(wide, 32, LANES_WIDE_TARGET)
 
-#include "lanes_next.h"
+#include "numeric/lanes_next.h"
 
-#include "gmm_kernel.h"
+#include "gmm/gmm_kernel.h"
 RUN_KERNELS(widest, 64, LANES_WIDEST_TARGET)
 #endif
 

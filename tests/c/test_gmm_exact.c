@@ -2,15 +2,15 @@
  * prior, allocations and observations drawn given them are a draw of all; after a
  * sweep given these observations they still are, so that no mean has changed.  Each
  * draw starts anew. */
-#include "gmm.h"
+#include "gmm/gmm.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "harness.h"
-#include "linalg.h"
-#include "rdist.h"
-#include "rmath.h"
+#include "numeric/linalg.h"
+#include "numeric/rdist.h"
+#include "numeric/rmath.h"
 
 void test_gmm_exact(void);
 

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "rmath.h"
+#include "numeric/rmath.h"
 
 void test_harness(void);
 

@@ -3,7 +3,7 @@
  * the unit interval, shapes around the lengths of vectors, threads, segments,
  * interrupts, and new documents.  That the draws have the right distribution is
  * tested from R (test-lda-exact.R). */
-#include "lda.h"
+#include "lda/lda.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -11,10 +11,10 @@
 #include <string.h>
 
 #include "harness.h"
-#include "lda_heldout.h"
-#include "lda_kernels.h"
-#include "lda_model.h"
-#include "rmath.h"
+#include "lda/lda_heldout.h"
+#include "lda/lda_kernels.h"
+#include "lda/lda_model.h"
+#include "numeric/rmath.h"
 
 void test_lda(void);
 

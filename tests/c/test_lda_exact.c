@@ -7,17 +7,17 @@
  *
  * New documents: probabilities and topic shares against sums over all assignments
  * of topics to the tokens. */
-#include "lda.h"
+#include "lda/lda.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "harness.h"
-#include "lda_heldout.h"
-#include "lda_kernels.h"
-#include "lda_model.h"
-#include "rdist.h"
-#include "rmath.h"
+#include "lda/lda_heldout.h"
+#include "lda/lda_kernels.h"
+#include "lda/lda_model.h"
+#include "numeric/rdist.h"
+#include "numeric/rmath.h"
 
 void test_lda_exact(void);
 

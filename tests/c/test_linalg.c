@@ -1,12 +1,12 @@
 /* Dense kernels: hand-worked cases, identities at orders 1..32, and the refusal
  * of what is not positive definite. */
-#include "linalg.h"
+#include "numeric/linalg.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "harness.h"
-#include "rmath.h"
+#include "numeric/rmath.h"
 
 void test_linalg(void);
 

@@ -1,17 +1,17 @@
 /* Logistic regression: terms by hand, derivatives by differences, dense against
  * sparse rows, blocks, the search, and the columns of a design. */
-#include "logistic.h"
+#include "logistic/logistic.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "columns.h"
-#include "dense.h"
 #include "harness.h"
-#include "laplace.h"
-#include "linalg.h"
-#include "logistic_inexact.h"
-#include "rmath.h"
+#include "laplace/laplace.h"
+#include "logistic/logistic_inexact.h"
+#include "numeric/columns.h"
+#include "numeric/dense.h"
+#include "numeric/linalg.h"
+#include "numeric/rmath.h"
 
 void test_logistic(void);
 

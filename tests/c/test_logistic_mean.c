@@ -1,7 +1,7 @@
 /* The mean of a logistic function of a normal variable: the rule's error as a
  * function of one variable, which bounds it everywhere; values by brute force;
  * symmetry, limits, the slope; and rules that the same bounds reject. */
-#include "logistic_mean.h"
+#include "logistic/logistic_mean.h"
 
 #include <math.h>
 #include <string.h>

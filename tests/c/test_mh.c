@@ -1,10 +1,10 @@
 /* Metropolis-Hastings without R: densities are C functions. */
-#include "mh.h"
+#include "mh/mh.h"
 
 #include "harness.h"
-#include "linalg.h"
-#include "mh_proposal.h"
-#include "rmath.h"
+#include "mh/mh_proposal.h"
+#include "numeric/linalg.h"
+#include "numeric/rmath.h"
 
 #include <math.h>
 #include <string.h>

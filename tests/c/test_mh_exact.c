@@ -2,14 +2,14 @@
  * is not normal, several sweeps from each, and no mean has changed.  Every kind of
  * proposal, alone and in blocks, on the line and between bounds.  The ratio from x
  * to y is that from y to x turned round. */
-#include "mh.h"
+#include "mh/mh.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "harness.h"
-#include "mh_proposal.h"
-#include "rmath.h"
+#include "mh/mh_proposal.h"
+#include "numeric/rmath.h"
 
 void test_mh_exact(void);
 

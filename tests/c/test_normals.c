@@ -5,7 +5,7 @@
 #define normals_draw normals_draw_here
 #define normals_take normals_take_here
 #define normals_next normals_next_here
-#include "../../src/core/normals.c"
+#include "../../src/core/numeric/normals.c"
 
 #include <float.h>
 

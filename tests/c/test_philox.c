@@ -1,12 +1,12 @@
 /* The counter-based generator: known answers, the use of its words, tests of
  * fit with wrong variants that they must reject, and independence of order. */
-#include "rdist.h"
+#include "numeric/rdist.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "harness.h"
-#include "rmath.h"
+#include "numeric/rmath.h"
 
 void test_philox(void);
 

@@ -1,14 +1,14 @@
 /* Random variates: exact use of the generator, tests of fit, and wrong variants
  * that the same tests of fit must reject. */
-#include "rdist.h"
+#include "numeric/rdist.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "harness.h"
-#include "linalg.h"
-#include "rmath.h"
+#include "numeric/linalg.h"
+#include "numeric/rmath.h"
 
 void test_rdist(void);
 

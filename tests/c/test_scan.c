@@ -1,5 +1,5 @@
 /* The loop over sweeps, on a model whose state says how often it was swept. */
-#include "scan.h"
+#include "run/scan.h"
 
 #include "harness.h"
 

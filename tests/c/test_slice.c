@@ -2,12 +2,12 @@
  * when each step starts from a draw of it; so do a density on an interval much
  * shorter than the step and one with two modes apart, in which a step that treats
  * the sides unlike would move to one of them. */
-#include "slice.h"
+#include "run/slice.h"
 
 #include <math.h>
 
 #include "harness.h"
-#include "rmath.h"
+#include "numeric/rmath.h"
 
 void test_slice(void);
 

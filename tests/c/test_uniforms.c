@@ -5,7 +5,7 @@
 #define uniforms_next uniforms_next_here
 #define uniforms_take uniforms_take_here
 #define uniforms_give uniforms_give_here
-#include "../../src/core/uniforms.c"
+#include "../../src/core/numeric/uniforms.c"
 
 #include <string.h>
 

@@ -1,0 +1,795 @@
+#include "numeric/rounding.h"
+
+#include "bmf/bmf.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "bmf/bmf_scale.h"
+#include "numeric/linalg.h"
+#include "numeric/normals.h"
+#include "numeric/rdist.h"
+#include "numeric/rmath.h"
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#define LOG_2PI 1.837877066409345483560659472811
+
+/* ---- sizes and layout of the work space -------------------------------- */
+
+size_t bmf_hyper_size(const bmf_data *data) {
+  const size_t d = data->d;
+  return 1 + (data->prior.kind == BMF_WISHART ? 2 * d + 2 * d * d : 2);
+}
+
+static size_t precision_columns(const bmf_data *data) {
+  switch (data->prior.kind) {
+  case BMF_GAMMA:
+    return 3;
+  case BMF_WISHART:
+    return 7;
+  default:
+    return 0;
+  }
+}
+
+size_t bmf_columns(const bmf_data *data) {
+  return precision_columns(data) + 2 + data->cells.count +
+         (data->keep_u ? data->n * data->d : 0) +
+         (data->keep_v ? data->m * data->d : 0);
+}
+
+double bmf_store_every(double kept, size_t most) {
+  double every = 1.0;
+  while (floor(kept / every) > (double)most)
+    every *= 2.0;
+  return every;
+}
+
+static size_t larger(size_t a, size_t b) {
+  return a > b ? a : b;
+}
+
+/* Rows are summed in at most 16 parts of at least 256: a function of their number
+ * alone, so that sums are the same for any number of threads. */
+static size_t part_length(size_t rows) {
+  const size_t length = (rows + 15) / 16;
+  return length < 256 ? 256 : length;
+}
+
+static size_t part_count(size_t rows) {
+  return (rows + part_length(rows) - 1) / part_length(rows);
+}
+
+/* draw_wishart() or draw_scales() */
+static size_t small_size(size_t d) {
+  return larger(4 * d * d + 6 * d, 2 * bmf_stride(d) * (d + 1) + 4 * d);
+}
+
+size_t bmf_work_size(const bmf_data *data, int threads) {
+  const size_t d = data->d, most = larger(data->n, data->m);
+  const double wanted =
+    (double)most * (double)(bmf_stride(d) + 2) +
+    (18.0 + (double)threads) * (double)(bmf_area_size(d) + small_size(d));
+  if (wanted > (double)(SIZE_MAX / 16))
+    return 0;
+  return 8 + most * bmf_stride(d) + most + bmf_square_size(d) + data->m +
+         part_count(most) * bmf_square_size(d) + small_size(d) +
+         (size_t)threads * bmf_area_size(d);
+}
+
+void bmf_open(bmf_model *m, const bmf_data *data, const bmf_state *state,
+              double *work) {
+  const size_t d = data->d, most = larger(data->n, data->m);
+  memset(m, 0, sizeof *m);
+  m->data = *data;
+  m->state = *state;
+  /* vectors start where cache lines do */
+  const uintptr_t address = (uintptr_t)(void *)work;
+  m->design = work + (64 - address % 64) % 64 / sizeof *work;
+  m->offset = m->design + most * bmf_stride(d);
+  m->prior = m->offset + most;
+  m->squares = m->prior + bmf_square_size(d);
+  m->grams = m->squares + data->m;
+  m->small = m->grams + part_count(most) * bmf_square_size(d);
+  m->areas = m->small + small_size(d);
+}
+
+/* ---- users and items alike --------------------------------------------- */
+
+enum { USERS, ITEMS };
+
+typedef struct {
+  int which;
+  size_t rows;
+  const bmf_ratings *ratings;
+  double *factors; /* d x rows */
+  double *lambda, *mu, *precision;
+} bmf_side;
+
+static bmf_side side_of(const bmf_model *m, int which) {
+  const size_t d = m->data.d, at = which == USERS ? 0 : 1;
+  bmf_side side = {0};
+  side.which = which;
+  side.rows = which == USERS ? m->data.n : m->data.m;
+  side.ratings = which == USERS ? &m->data.users : &m->data.items;
+  side.factors = which == USERS ? m->state.u : m->state.v;
+  if (m->data.prior.kind == BMF_WISHART) {
+    side.mu = m->state.mu + at * d;
+    side.precision = m->state.precision + at * d * d;
+  } else {
+    side.lambda = m->state.lambda + at;
+  }
+  return side;
+}
+
+/* ---- threads ----------------------------------------------------------- */
+
+static int thread_number(void) {
+#ifdef _OPENMP
+  return omp_get_thread_num();
+#else
+  return 0;
+#endif
+}
+
+/* Threads for so many multiplications: one where starting more takes longer. */
+static int team_for(double work, int threads) {
+  return work < 3e5 ? 1 : threads;
+}
+
+/* Multiplications for a row with so many ratings, roughly. */
+static double row_work(size_t d, double ratings) {
+  const double size = (double)d;
+  return ratings * size * (0.5 * size + 4.0) +
+         size * size * (size / 6.0 + 2.0) + 100.0;
+}
+
+/* ---- u_i | v, ...  and  v_j | u, ... ----------------------------------- */
+
+/* Design vectors of the other side, scaled by sqrt(beta).  An intercept there is
+ * an offset here, and its place in the vector holds the 1 that this side's own
+ * intercept is multiplied by. */
+static void prepare_design(bmf_model *m, const bmf_side *other, double root,
+                           int threads) {
+  const size_t d = m->data.d, stride = bmf_stride(d);
+  const int biases = m->data.biases, count = (int)other->rows;
+  const int team = team_for(4.0 * (double)count * (double)d, threads);
+  (void)team;
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(team) schedule(static) if (team > 1)
+#endif
+  for (int j = 0; j < count; j++) {
+    const double *from = other->factors + (size_t)j * d;
+    double *to = m->design + (size_t)j * stride;
+    for (size_t k = 0; k < d; k++)
+      to[k] = root * from[k];
+    if (biases)
+      to[d - 1] = root;
+    for (size_t k = d; k < stride; k++)
+      to[k] = 0.0;
+    m->offset[j] = from[d - 1];
+  }
+}
+
+/* Lambda (d x d) and mu (NULL for 0) of a side into m->prior. */
+static void prepare_prior(bmf_model *m, const bmf_side *side) {
+  const size_t d = m->data.d;
+  if (m->data.prior.kind == BMF_WISHART) {
+    bmf_set_prior(side->precision, side->mu, d, m->prior);
+    return;
+  }
+  memset(m->small, 0, d * d * sizeof *m->small);
+  for (size_t k = 0; k < d; k++)
+    m->small[k + d * k] = *side->lambda;
+  bmf_set_prior(m->small, NULL, d, m->prior);
+}
+
+/* Normals for the factors of rows, from R's generator (the mode: zeros). */
+typedef struct {
+  double *to;
+  size_t count;
+} normals_job;
+
+/* Taken before a parallel block: R needs memory for it. */
+static uint32_t *take_words(const bmf_model *m, const normals_job *normals,
+                            const generator *g) {
+  return m->mode ? NULL : normals_take(g, normals->count);
+}
+
+static void draw_normals(const bmf_model *m, const normals_job *normals,
+                         uint32_t *words, const generator *g) {
+  if (m->mode)
+    memset(normals->to, 0, normals->count * sizeof *normals->to);
+  else
+    normals_next(g, words, normals->to, normals->count);
+}
+
+/* Places first, ..., last - 1 of the order of a side, and their work. */
+typedef struct {
+  int first, last;
+  double work;
+} batch;
+
+/* So many rows or some tenths of a second, but not so little that threads would
+ * wait for one another without need. */
+static batch next_batch(size_t d, const bmf_side *side, int first, int most) {
+  const bmf_ratings *ratings = side->ratings;
+  batch b = {first, first, 0.0};
+  const int rows = (int)side->rows;
+  for (; b.last < rows && b.work < 4e8; b.last++) {
+    if (b.last - first >= most && b.work > 1e7)
+      break;
+    const size_t row = (size_t)ratings->order[b.last];
+    b.work += row_work(d, (double)ratings->start[row + 1] -
+                            (double)ratings->start[row]);
+  }
+  return b;
+}
+
+/* Rows of a batch in parallel; each is written by one thread and depends on nothing
+ * that another writes.  The main thread, which alone may use R's generator, first
+ * draws the normals that are wanted next. */
+static status draw_rows(bmf_model *m, const bmf_regression *job,
+                        const bmf_side *side, const batch *b,
+                        const normals_job *ahead, const scan_control *control) {
+  const size_t d = m->data.d;
+  const bmf_ratings *ratings = side->ratings;
+  const int team = team_for(b->work, control->threads);
+  const int chunk = 1 + (int)(3e4 * (double)(b->last - b->first) / b->work);
+  const generator *g = &control->generator;
+  uint32_t *const words = take_words(m, ahead, g);
+  int failed = 0;
+  (void)team;
+  (void)chunk;
+#ifdef _OPENMP
+#pragma omp parallel num_threads(team) reduction(| : failed) if (team > 1)
+#endif
+  {
+    if (thread_number() == 0)
+      draw_normals(m, ahead, words, g);
+#ifdef _OPENMP
+#pragma omp for schedule(dynamic, chunk) nowait
+#endif
+    for (int at = b->first; at < b->last; at++) {
+      const size_t row = (size_t)ratings->order[at];
+      double *square = side->which == ITEMS ? m->squares + row : NULL;
+      double *area = m->areas + (size_t)thread_number() * bmf_area_size(d);
+      failed |= bmf_draw_row(job, ratings, row, side->factors + row * d, square,
+                             area) != STATUS_OK;
+    }
+  }
+  uniforms_give(g, words);
+  return failed ? STATUS_NOT_POSITIVE_DEFINITE : STATUS_OK;
+}
+
+/* Normals of the rows up to the last one of a batch, those before `drawn` being
+ * there. */
+static normals_job normals_of_batch(size_t d, const bmf_side *side,
+                                    const batch *b, size_t drawn) {
+  size_t last = drawn;
+  for (int at = b->first; at < b->last; at++)
+    last = larger(last, (size_t)side->ratings->order[at] + 1);
+  const normals_job normals = {side->factors + drawn * d, (last - drawn) * d};
+  return normals;
+}
+
+/* Batches of a side, between which the user may stop.  Normals are drawn serially
+ * and in order, into the rows themselves, whose old values are not needed any more:
+ * those of a batch along with the rows of the one before, and `after` along with
+ * the last one.  drawn: rows that have theirs. */
+static status draw_batches(bmf_model *m, const bmf_regression *job,
+                           const bmf_side *side, size_t drawn,
+                           normals_job after, const scan_control *control) {
+  const size_t d = m->data.d, rows = side->rows;
+  const int most = (int)(drawn < rows ? (rows + 3) / 4 : rows);
+  batch now = next_batch(d, side, 0, most);
+  normals_job normals = normals_of_batch(d, side, &now, drawn);
+  double work = 0.0;
+  uint32_t *const words = take_words(m, &normals, &control->generator);
+  draw_normals(m, &normals, words, &control->generator);
+  uniforms_give(&control->generator, words);
+  while (now.first < now.last) {
+    drawn += normals.count / d;
+    const batch next = next_batch(d, side, now.last, most);
+    normals = normals_of_batch(d, side, &next, drawn);
+    const status outcome = draw_rows(
+      m, job, side, &now, next.first < next.last ? &normals : &after, control);
+    if (outcome != STATUS_OK)
+      return outcome;
+    work += now.work;
+    if (work >= 4e8 && next.first < next.last) {
+      work = 0.0;
+      if (control->stop && control->stop(control->stop_data))
+        return STATUS_INTERRUPTED;
+    }
+    now = next;
+  }
+  return STATUS_OK;
+}
+
+/* The conditional of bmf_rows.h for all rows of a side. */
+static status draw_side(bmf_model *m, int which, size_t drawn,
+                        normals_job after, const scan_control *control) {
+  const size_t d = m->data.d;
+  const bmf_side side = side_of(m, which);
+  const bmf_side other = side_of(m, which == USERS ? ITEMS : USERS);
+  bmf_regression job = {0};
+  job.d = d;
+  job.stride = bmf_stride(d);
+  job.panel = bmf_panel_length(d);
+  job.root_beta = sqrt(*m->state.rating_precision);
+  job.design = m->design;
+  job.offset = m->data.biases ? m->offset : NULL;
+  job.prior = m->prior;
+  prepare_design(m, &other, job.root_beta, control->threads);
+  prepare_prior(m, &side);
+  return draw_batches(m, &job, &side, drawn, after, control);
+}
+
+status bmf_draw_users(bmf_model *m, const scan_control *control) {
+  const normals_job none = {m->state.u, 0};
+  return draw_side(m, USERS, 0, none, control);
+}
+
+/* Users, then items.  Once the items stand in the users' design vectors, they can
+ * take their normals. */
+static status draw_factors(bmf_model *m, const scan_control *control) {
+  const normals_job none = {m->state.v, 0};
+  const normals_job items = {m->state.v, m->data.m * m->data.d};
+  const status outcome = draw_side(m, USERS, 0, items, control);
+  return outcome == STATUS_OK ? draw_side(m, ITEMS, m->data.m, none, control)
+                              : outcome;
+}
+
+/* ---- scales of users and items against each other ---------------------- */
+
+static void move_rows(bmf_model *m, const bmf_side *side, const double *map,
+                      int threads) {
+  const size_t d = m->data.d, length = part_length(side->rows);
+  const int parts = (int)part_count(side->rows);
+  const int team = team_for((double)side->rows * (double)(d * d), threads);
+  (void)team;
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(team) schedule(static) if (team > 1)
+#endif
+  for (int part = 0; part < parts; part++) {
+    const size_t first = (size_t)part * length;
+    const size_t rest = side->rows - first;
+    bmf_move_rows(side->factors + first * d, rest < length ? rest : length, d,
+                  map, m->areas + (size_t)thread_number() * bmf_area_size(d));
+  }
+}
+
+static status move_wishart(bmf_model *m, bmf_moves *moves) {
+  const bmf_prior *prior = &m->data.prior;
+  const bmf_wishart_sides sides = {prior->mu0, prior->w0_inverse, prior->kappa0,
+                                   m->state.mu, m->state.precision};
+  status outcome = STATUS_OK;
+  for (size_t k = 0; k < m->data.directions && outcome == STATUS_OK; k++)
+    outcome = bmf_scale_wishart(moves, &sides);
+  if (m->data.biases)
+    bmf_shift_wishart(moves, &sides);
+  return outcome;
+}
+
+static status move_isotropic(bmf_model *m, bmf_moves *moves) {
+  const size_t d = moves->d;
+  const bmf_prior *prior = &m->data.prior;
+  bmf_isotropic_sides sides = {.count = {(double)m->data.n, (double)m->data.m},
+                               .lambda = m->state.lambda,
+                               .shape = prior->shape,
+                               .rate = prior->rate};
+  for (int which = USERS; m->data.biases && which <= ITEMS; which++) {
+    const bmf_side side = side_of(m, which);
+    for (size_t row = 0; row < side.rows; row++) {
+      const double intercept = side.factors[row * d + d - 1];
+      sides.sum[which] += intercept;
+      sides.square[which] += intercept * intercept;
+    }
+  }
+  const status outcome =
+    prior->kind == BMF_GAMMA ? bmf_scale_lambda(moves, &sides) : STATUS_OK;
+  if (m->data.biases)
+    bmf_shift_isotropic(moves, &sides);
+  return outcome;
+}
+
+/* Moves of bmf_scale.h; the rows follow at the end.  Residuals stay what they
+ * are. */
+static status draw_scales(bmf_model *m, int threads) {
+  const size_t d = m->data.d, stride = bmf_stride(d), size = stride * (d + 1);
+  double *vectors = m->small + 2 * size;
+  bmf_moves moves = {.d = d,
+                     .rank = m->data.biases ? d - 1 : d,
+                     .stride = stride,
+                     .map = {m->small, m->small + size},
+                     .direction = vectors,
+                     .work = vectors + d};
+  if (m->data.prior.kind == BMF_FIXED && !m->data.biases)
+    return STATUS_OK;
+  bmf_moves_begin(&moves);
+  const status outcome = m->data.prior.kind == BMF_WISHART
+                           ? move_wishart(m, &moves)
+                           : move_isotropic(m, &moves);
+  if (outcome != STATUS_OK)
+    return outcome;
+  for (int which = USERS; which <= ITEMS; which++) {
+    const bmf_side side = side_of(m, which);
+    move_rows(m, &side, moves.map[which], threads);
+  }
+  return STATUS_OK;
+}
+
+/* ---- hyperparameters --------------------------------------------------- */
+
+/* log Gamma(x | shape, rate) */
+static double log_gamma_density(double x, double shape, double rate) {
+  return shape * log(rate) - lgammafn(shape) + (shape - 1.0) * log(x) -
+         rate * x;
+}
+
+/* Gamma(shape, rate), or its mode (0 where the density falls from there on). */
+static double draw_gamma(const bmf_model *m, double shape, double rate) {
+  if (m->mode)
+    return shape > 1.0 ? (shape - 1.0) / rate : 0.0;
+  return rgamma(shape, 1.0 / rate); /* R's second argument is the scale */
+}
+
+/* In four partial sums that do not wait for one another. */
+static double sum_squares(const double *x, size_t length) {
+  double sum[4] = {0.0, 0.0, 0.0, 0.0};
+  size_t i = 0;
+  for (; i + 4 <= length; i += 4)
+    for (size_t lane = 0; lane < 4; lane++)
+      sum[lane] += x[i + lane] * x[i + lane];
+  for (size_t lane = 0; i < length; i++, lane++)
+    sum[lane] += x[i] * x[i];
+  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+/* lambda_u | u ~ Gamma(a + n d / 2, b + sum_i u_i'u_i / 2), items alike (Rai,
+ * CS772A).  Fixed: nothing to draw. */
+static void draw_lambda(bmf_model *m, const bmf_side *side) {
+  const bmf_prior *prior = &m->data.prior;
+  const size_t length = side->rows * m->data.d;
+  const double half = 0.5 * (double)length;
+  const int drawn = prior->kind == BMF_GAMMA;
+  if (!drawn && !m->recording)
+    return;
+  const double square = sum_squares(side->factors, length);
+  if (drawn)
+    *side->lambda = draw_gamma(m, prior->shape[side->which] + half,
+                               prior->rate[side->which] + 0.5 * square);
+  if (!m->recording)
+    return;
+  m->log_prior +=
+    half * (log(*side->lambda) - LOG_2PI) - 0.5 * *side->lambda * square;
+  if (drawn)
+    m->log_prior += log_gamma_density(*side->lambda, prior->shape[side->which],
+                                      prior->rate[side->which]);
+}
+
+/* Sums over the rows of a side about the current mean: m->grams (its first one) <-
+ * those of bmf_add_gram(). */
+static void sum_rows(bmf_model *m, const bmf_side *side, int threads) {
+  const size_t d = m->data.d, size = bmf_square_size(d), rows = side->rows;
+  const size_t length = part_length(rows);
+  const int parts = (int)part_count(rows);
+  const double work = row_work(d, (double)rows);
+  const int team = parts > 1 ? team_for(work, threads) : 1;
+  (void)team;
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(team) schedule(dynamic) if (team > 1)
+#endif
+  for (int part = 0; part < parts; part++) {
+    const size_t first = (size_t)part * length;
+    const size_t count = rows - first < length ? rows - first : length;
+    double *gram = m->grams + (size_t)part * size;
+    memset(gram, 0, size * sizeof *gram);
+    bmf_add_gram(side->factors + first * d, count, d, side->mu, gram,
+                 m->areas + (size_t)thread_number() * bmf_area_size(d));
+  }
+  for (size_t part = 1; part < (size_t)parts; part++)
+    for (size_t e = 0; e < size; e++)
+      m->grams[e] += m->grams[part * size + e];
+}
+
+/* What the hyperparameters of a side are drawn from: the mean of its rows (d), and
+ * sum (x - mean)(x - mean)' (d x d, both triangles). */
+static void side_moments(bmf_model *m, const bmf_side *side, int threads,
+                         double *mean, double *scatter) {
+  const size_t d = m->data.d, stride = bmf_stride(d);
+  const double count = (double)side->rows;
+  sum_rows(m, side, threads);
+  for (size_t j = 0; j < d; j++)
+    for (size_t i = j; i < d; i++) {
+      const double si = m->grams[d + i * stride], sj = m->grams[d + j * stride];
+      scatter[i + d * j] = m->grams[i + j * stride] - si * sj / count;
+      scatter[j + d * i] = scatter[i + d * j];
+    }
+  for (size_t j = 0; j < d; j++)
+    mean[j] = side->mu[j] + m->grams[d + j * stride] / count;
+}
+
+/* (x - y)' Q (x - y) */
+static double quadratic(const double *q, size_t d, const double *x,
+                        const double *y) {
+  double total = 0.0;
+  for (size_t j = 0; j < d; j++) {
+    double sum = 0.0;
+    for (size_t i = 0; i < d; i++)
+      sum += q[i + d * j] * (x[i] - y[i]);
+    total += sum * (x[j] - y[j]);
+  }
+  return total;
+}
+
+/* tr(A B) of symmetric matrices. */
+static double trace_of_product(const double *a, const double *b, size_t d) {
+  double sum = 0.0;
+  for (size_t e = 0; e < d * d; e++)
+    sum += a[e] * b[e];
+  return sum;
+}
+
+/* log N(rows | mu, Lambda^-1) + log N(mu | mu0, (kappa0 Lambda)^-1) +
+ * log W(Lambda | nu0, W0). */
+static double log_wishart_side(const bmf_model *m, const bmf_side *side,
+                               const double *mean, const double *scatter) {
+  const bmf_prior *prior = &m->data.prior;
+  const size_t d = m->data.d;
+  const double n = (double)side->rows, size = (double)d;
+  const double log_det = m->log_det[side->which], nu0 = prior->nu0;
+  const double *lambda = side->precision;
+  const double rows = 0.5 * n * (log_det - size * LOG_2PI) -
+                      0.5 * (trace_of_product(lambda, scatter, d) +
+                             n * quadratic(lambda, d, mean, side->mu));
+  const double centre =
+    0.5 * (size * (log(prior->kappa0) - LOG_2PI) + log_det -
+           prior->kappa0 * quadratic(lambda, d, side->mu, prior->mu0));
+  double log_constant = 0.5 * nu0 * (size * M_LN2 + prior->w0_log_det) +
+                        0.25 * size * (size - 1.0) * log(M_PI);
+  for (size_t j = 0; j < d; j++)
+    log_constant += lgammafn(0.5 * (nu0 - (double)j));
+  const double spread = 0.5 * (nu0 - size - 1.0) * log_det -
+                        0.5 * trace_of_product(prior->w0_inverse, lambda, d) -
+                        log_constant;
+  return rows + centre + spread;
+}
+
+/* Lambda | rows ~ W(nu0 + n, W*), mu | Lambda, rows ~ N(mu*, (kappa* Lambda)^-1):
+ *   W*^-1 = W0^-1 + S + kappa0 n / (kappa0 + n) (xbar - mu0)(xbar - mu0)',
+ *   kappa* = kappa0 + n,  mu* = (kappa0 mu0 + n xbar) / kappa*,
+ * S = sum (x - xbar)(x - xbar)', centred (Salakhutdinov & Mnih 2008, eq. 14).
+ * With W*^-1 = R R' and Bartlett's A, A A' ~ W(nu0 + n, I):  Lambda = M M' with M =
+ * R^-T A, and R A^-T e has covariance Lambda^-1.  Their joint mode: mu = mu*,
+ * Lambda = (nu0 + n - d) W*. */
+static status draw_wishart(bmf_model *m, const bmf_side *side, int threads) {
+  const bmf_prior *prior = &m->data.prior;
+  const size_t d = m->data.d;
+  const double n = (double)side->rows, kappa = prior->kappa0 + n;
+  double *scatter = m->small, *r = scatter + d * d, *a = r + d * d;
+  double *product = a + d * d, *mean = product + d * d, *e = mean + d;
+  side_moments(m, side, threads, mean, scatter);
+  for (size_t j = 0; j < d; j++)
+    for (size_t i = 0; i < d; i++)
+      r[i + d * j] = prior->w0_inverse[i + d * j] + scatter[i + d * j] +
+                     prior->kappa0 * n / kappa * (mean[i] - prior->mu0[i]) *
+                       (mean[j] - prior->mu0[j]);
+  const status outcome = linalg_cholesky(r, d);
+  if (outcome != STATUS_OK)
+    return outcome;
+  if (m->mode) {
+    memset(a, 0, d * d * sizeof *a);
+    for (size_t j = 0; j < d; j++)
+      a[j + d * j] = sqrt(prior->nu0 + n - (double)d);
+  } else {
+    rdist_bartlett(prior->nu0 + n, d, a);
+  }
+  memcpy(product, a, d * d * sizeof *a);
+  for (size_t j = 0; j < d; j++)
+    linalg_solve_lower_transposed(r, d, product + d * j);
+  linalg_outer_gram(product, d, side->precision);
+  for (size_t j = 0; j < d; j++)
+    e[j] = m->mode ? 0.0 : norm_rand();
+  linalg_solve_lower_transposed(a, d, e);
+  linalg_lower_times_vector(r, d, e, e);
+  for (size_t j = 0; j < d; j++)
+    side->mu[j] = (prior->kappa0 * prior->mu0[j] + n * mean[j]) / kappa +
+                  e[j] / sqrt(kappa);
+  m->log_det[side->which] =
+    linalg_log_determinant(a, d) - linalg_log_determinant(r, d);
+  if (m->recording)
+    m->log_prior += log_wishart_side(m, side, mean, scatter);
+  return STATUS_OK;
+}
+
+static status draw_hyperparameters(bmf_model *m, int which, int threads) {
+  const bmf_side side = side_of(m, which);
+  if (m->data.prior.kind == BMF_WISHART)
+    return draw_wishart(m, &side, threads);
+  draw_lambda(m, &side);
+  return STATUS_OK;
+}
+
+/* ---- the precision of the ratings -------------------------------------- */
+
+static double rating_count(const bmf_data *data) {
+  return (double)data->users.start[data->n];
+}
+
+/* beta | u, v, r ~ Gamma(e + N / 2, f + sum (r_ij - u_i'v_j)^2 / 2), N ratings. */
+static void draw_beta(bmf_model *m) {
+  const bmf_prior *prior = &m->data.prior;
+  double square = 0.0;
+  for (size_t j = 0; j < m->data.m; j++)
+    square += m->squares[j];
+  m->square = square / *m->state.rating_precision;
+  if (prior->kind == BMF_FIXED)
+    return;
+  *m->state.rating_precision =
+    draw_gamma(m, prior->shape[2] + 0.5 * rating_count(&m->data),
+               prior->rate[2] + 0.5 * m->square);
+}
+
+static double log_joint(const bmf_model *m) {
+  const bmf_prior *prior = &m->data.prior;
+  const double precision = *m->state.rating_precision;
+  double total = m->log_prior +
+                 0.5 * rating_count(&m->data) * (log(precision) - LOG_2PI) -
+                 0.5 * precision * m->square;
+  if (prior->kind != BMF_FIXED)
+    total += log_gamma_density(precision, prior->shape[2], prior->rate[2]);
+  return total;
+}
+
+/* ---- what is recorded -------------------------------------------------- */
+
+double bmf_predictor(const double *u, const double *v, size_t d, int biases) {
+  const size_t rank = biases ? d - 1 : d;
+  double sum = biases ? u[rank] + v[rank] : 0.0;
+  for (size_t k = 0; k < rank; k++)
+    sum += u[k] * v[k];
+  return sum;
+}
+
+double bmf_predictor_single(const float *u, const float *v, size_t d,
+                            int biases) {
+  const size_t rank = biases ? d - 1 : d;
+  double sum = biases ? (double)u[rank] + (double)v[rank] : 0.0;
+  for (size_t k = 0; k < rank; k++)
+    sum += (double)u[k] * (double)v[k];
+  return sum;
+}
+
+static double pair_predictor(const bmf_model *m, const bmf_pairs *pairs,
+                             size_t p) {
+  const size_t d = m->data.d;
+  return bmf_predictor(m->state.u + (size_t)pairs->user[p] * d,
+                       m->state.v + (size_t)pairs->item[p] * d, d,
+                       m->data.biases);
+}
+
+/* Welford (1962), doi:10.1080/00401706.1962.10490022 */
+void bmf_welford(double value, double count, double *mean, double *m2) {
+  const double deviation = value - *mean;
+  *mean += deviation / count;
+  *m2 += deviation * (value - *mean);
+}
+
+static void stream_predictions(bmf_model *m) {
+  const bmf_pairs *pairs = &m->data.predict_at;
+  const double kept = *m->state.kept;
+  *m->state.noise +=
+    (1.0 / *m->state.rating_precision - *m->state.noise) / kept;
+  for (size_t p = 0; p < pairs->count; p++)
+    bmf_welford(pair_predictor(m, pairs, p), kept, m->state.at_mean + p,
+                m->state.at_m2 + p);
+}
+
+static void store_single(const double *x, size_t length, float *to) {
+  for (size_t e = 0; e < length; e++)
+    to[e] = (float)x[e];
+}
+
+static void store_hyperparameters(const bmf_model *m, double *to) {
+  const size_t d = m->data.d;
+  *to++ = *m->state.rating_precision;
+  if (m->data.prior.kind == BMF_WISHART) {
+    memcpy(to, m->state.mu, 2 * d * sizeof *to);
+    memcpy(to + 2 * d, m->state.precision, 2 * d * d * sizeof *to);
+  } else {
+    memcpy(to, m->state.lambda, 2 * sizeof *to);
+  }
+}
+
+/* This draw, where it belongs to the set that is stored. */
+static void store_draw(bmf_model *m) {
+  const bmf_store *store = &m->store;
+  const double kept = *m->state.kept;
+  if (store->every <= 0.0 || fmod(kept, store->every) != 0.0)
+    return;
+  const size_t place = (size_t)(kept / store->every) - 1;
+  const size_t users = m->data.n * m->data.d;
+  store_single(m->state.u, users, store->factors[place]);
+  store_single(m->state.v, m->data.m * m->data.d,
+               store->factors[place] + users);
+  store_hyperparameters(m, store->hypers[place]);
+}
+
+/* beta, then lambda or of each side trace, log determinant, length of the mean. */
+static double *record_precisions(const bmf_model *m, double *row,
+                                 size_t stride) {
+  const size_t d = m->data.d;
+  if (m->data.prior.kind == BMF_FIXED)
+    return row;
+  *row = *m->state.rating_precision;
+  row += stride;
+  for (size_t which = 0; which < 2; which++) {
+    if (m->data.prior.kind == BMF_GAMMA) {
+      *row = m->state.lambda[which];
+      row += stride;
+      continue;
+    }
+    double trace = 0.0;
+    for (size_t j = 0; j < d; j++)
+      trace += m->state.precision[which * d * d + j + d * j];
+    row[0] = trace;
+    row[stride] = m->log_det[which];
+    row[2 * stride] = sqrt(sum_squares(m->state.mu + which * d, d));
+    row += 3 * stride;
+  }
+  return row;
+}
+
+static double *record_all(const double *x, size_t length, double *row,
+                          size_t stride) {
+  for (size_t e = 0; e < length; e++, row += stride)
+    *row = x[e];
+  return row;
+}
+
+void bmf_record(void *model, double *row, size_t stride) {
+  const bmf_model *m = model;
+  const double ratings = rating_count(&m->data);
+  row = record_precisions(m, row, stride);
+  row[0] = ratings > 0.0 ? sqrt(m->square / ratings) : 0.0;
+  row[stride] = log_joint(m);
+  row += 2 * stride;
+  for (size_t c = 0; c < m->data.cells.count; c++, row += stride)
+    *row = m->data.center + pair_predictor(m, &m->data.cells, c);
+  if (m->data.keep_u)
+    row = record_all(m->state.u, m->data.n * m->data.d, row, stride);
+  if (m->data.keep_v)
+    record_all(m->state.v, m->data.m * m->data.d, row, stride);
+}
+
+/* ---- a sweep ----------------------------------------------------------- */
+
+status bmf_sweep(void *model, const scan_control *control) {
+  bmf_model *m = model;
+  m->recording = control->recording;
+  m->log_prior = 0.0;
+  status outcome = draw_factors(m, control);
+  if (outcome == STATUS_OK && m->data.directions > 0 && !m->mode)
+    outcome = draw_scales(m, control->threads);
+  if (outcome == STATUS_OK)
+    outcome = draw_hyperparameters(m, USERS, control->threads);
+  if (outcome == STATUS_OK)
+    outcome = draw_hyperparameters(m, ITEMS, control->threads);
+  if (outcome != STATUS_OK)
+    return outcome;
+  draw_beta(m);
+  if (!isfinite(m->square) || !isfinite(*m->state.rating_precision))
+    return STATUS_NOT_FINITE;
+  if (m->recording) {
+    *m->state.kept += 1.0;
+    stream_predictions(m);
+    store_draw(m);
+  }
+  return STATUS_OK;
+}

@@ -1,0 +1,133 @@
+/* Bayesian matrix factorisation (Paisley, E6892 lecture 3, eq. 16-29; Rai, CS772A,
+ * "one more example"; Salakhutdinov & Mnih 2008, doi:10.1145/1390156.1390267):
+ *
+ *   r_ij ~ N(u_i'v_j, 1 / beta),  (i, j) observed,  after a constant is taken off,
+ *
+ * with one of three priors, Gamma(shape, rate):
+ *   fixed    u_i, v_j ~ N(0, c I),  1 / beta = sigma2
+ *   gamma    u_i ~ N(0, I / lambda_u),  v_j ~ N(0, I / lambda_v),
+ *            lambda_u ~ Gamma(a, b),  lambda_v ~ Gamma(c, d),  beta ~ Gamma(e, f)
+ *   wishart  u_i ~ N(mu_u, Lambda_u^-1),  Lambda_u ~ W(nu0, W0),
+ *            mu_u | Lambda_u ~ N(mu0, (kappa0 Lambda_u)^-1),  the same for the
+ *            items,  beta ~ Gamma(e, f);  W(nu0, W0) has mean nu0 W0.
+ * With biases r_ij ~ N(w_i'x_j + a_i + b_j, 1 / beta), and the intercepts are the
+ * last coordinates of u_i = (w_i, a_i) and v_j = (x_j, b_j), which have the priors
+ * above.  Given the items, u_i has the design vector (x_j, 1) and the offset b_j.
+ *
+ * n users, m items, d = rank + biases; matrices column-major.
+ *   u         d x n     v         d x m
+ *   rating_precision   beta (a name that Rmath.h takes)
+ *   lambda    lambda_u, lambda_v (fixed: 1 / c twice)          not wishart
+ *   mu        mu_u, mu_v: d x 2                                wishart alone
+ *   precision Lambda_u, Lambda_v: d x d x 2                    wishart alone
+ *   kept      recorded sweeps so far
+ *   noise     running mean of 1 / beta over them
+ *   at_mean, at_m2   of the pairs `predict_at`: mean and sum of squared deviations
+ *             over them of the linear predictor, without the constant */
+#ifndef GIBBSITE_BMF_H
+#define GIBBSITE_BMF_H
+
+#include "bmf/bmf_rows.h"
+#include "numeric/status.h"
+#include "run/scan.h"
+#include <stddef.h>
+
+typedef enum { BMF_FIXED, BMF_GAMMA, BMF_WISHART } bmf_kind;
+
+typedef struct {
+  bmf_kind kind;
+  const double *shape, *rate;     /* of lambda_u, lambda_v, beta: 3 each     */
+  const double *mu0, *w0_inverse; /* d;  d x d                               */
+  double kappa0, nu0, w0_log_det; /* the last: log |W0|                      */
+} bmf_prior;
+
+/* Pairs of a user and an item, from 0. */
+typedef struct {
+  size_t count;
+  const int *user, *item;
+} bmf_pairs;
+
+typedef struct {
+  size_t n, m, d;
+  int biases;
+  size_t directions;        /* of the moves of bmf_scale.h; 0: no moves     */
+  double center;            /* the constant that was taken off              */
+  bmf_ratings users, items; /* the same ratings by user and by item         */
+  bmf_prior prior;
+  bmf_pairs cells; /* whose means are recorded                     */
+  bmf_pairs predict_at;
+  int keep_u, keep_v; /* record u, v as well                          */
+} bmf_data;
+
+typedef struct {
+  double *u, *v, *rating_precision, *lambda, *mu, *precision;
+  double *kept, *noise, *at_mean, *at_m2;
+} bmf_state;
+
+/* Draws of all factors for prediction: recorded draw number t is stored where t is
+ * a multiple of `every` (0: none is), in place t / every - 1 of `factors` ((n + m)
+ * d: u, then v) and `hypers` (bmf_hyper_size: beta, lambda or mu and precision).
+ * Places of earlier runs are NULL. */
+typedef struct {
+  double every;
+  float **factors;
+  double **hypers;
+} bmf_store;
+
+typedef struct {
+  bmf_data data;
+  bmf_state state;
+  bmf_store store;
+  int mode;          /* blocks go to their conditional modes (ICM)        */
+  int recording;     /* this sweep is recorded                            */
+  double square;     /* sum (r_ij - u_i'v_j)^2                            */
+  double log_prior;  /* log density of u, v and their hyperparameters     */
+  double log_det[2]; /* log |Lambda_u|, log |Lambda_v|                    */
+  /* work */
+  double *design;  /* of the other side: its count x stride             */
+  double *offset;  /* of the other side: its intercepts                 */
+  double *prior;   /* bmf_set_prior()                                   */
+  double *squares; /* one an item                                       */
+  double *grams;   /* one an area of rows                               */
+  double *small;   /* scratch of the serial blocks                      */
+  double *areas;   /* one a thread                                      */
+} bmf_model;
+
+size_t bmf_hyper_size(const bmf_data *data);
+
+/* The least power of 2 of which at most `most` (>= 1) multiples are in 1..kept. */
+double bmf_store_every(double kept, size_t most);
+
+/* Doubles of work space that bmf_open() carves up; 0 when the count overflows. */
+size_t bmf_work_size(const bmf_data *data, int threads);
+
+/* Prepares a model on `data` and `state` (both borrowed) in `work`, which holds
+ * zeros. */
+void bmf_open(bmf_model *model, const bmf_data *data, const bmf_state *state,
+              double *work);
+
+/* One sweep: users, items, moves of both (bmf_scale.h), their hyperparameters,
+ * beta.  With model->mode each block goes to its conditional mode, and nothing is
+ * moved.  A scan_model's `sweep`. */
+status bmf_sweep(void *model, const scan_control *control);
+
+/* Users alone, given the items and hyperparameters of the state. */
+status bmf_draw_users(bmf_model *model, const scan_control *control);
+
+/* Recorded: the precisions (gamma: beta, lambda_u, lambda_v; wishart: beta, and of
+ * users and of items the trace and log determinant of Lambda and the length of mu),
+ * root mean squared residual, log joint density, cells (with the constant), u (d x
+ * n) and v (d x m) where kept. */
+size_t bmf_columns(const bmf_data *data);
+void bmf_record(void *model, double *row, size_t stride);
+
+/* u'v (with biases w'x + a + b) of vectors of d. */
+double bmf_predictor(const double *u, const double *v, size_t d, int biases);
+double bmf_predictor_single(const float *u, const float *v, size_t d,
+                            int biases);
+
+/* One more value, the count-th, into a running mean and sum of squared deviations
+ * from it. */
+void bmf_welford(double value, double count, double *mean, double *m2);
+
+#endif

@@ -1,0 +1,104 @@
+/* Gaussian mixture (Rai, CS772A, "Gibbs sampling: an example"; Diebolt & Robert
+ * 1994, doi:10.1111/j.2517-6161.1994.tb01985.x):
+ *
+ *   pi ~ Dir(alpha),  mu_c ~ N(m0, V0),  Sigma_c ~ IW(nu0, S0),
+ *   z_i | pi ~ Categorical(pi),  x_i | z_i = c ~ N(mu_c, Sigma_c).
+ *
+ * IW(nu0, S0) has density proportional to
+ * |Sigma|^-((nu0 + d + 1)/2) exp(-tr(S0 Sigma^-1)/2).  Diagonal covariances:
+ * sigma2_cj ~ IG(nu0/2, S0_jj/2) independently (shape, scale).  Shared: one
+ * Sigma ~ IW(nu0, S0) for all components.  Missing entries of x are unknowns
+ * like z, drawn together with it.
+ *
+ * n observations, d variables, k components; every matrix column-major.
+ *   x         n x d    observations
+ *   alpha     k        Dirichlet concentrations
+ *   m0        d        prior mean of the means
+ *   q0        d x d    V0^-1
+ *   q0_m0     d        V0^-1 m0
+ *   nu0       degrees of freedom (> d - 1, diagonal: > 0);  s0: d x d  scale
+ *   z         n        allocations, 1..k
+ *   log_pi    k        log weights (a weight may underflow, its log not)
+ *   mu        k x d    means
+ *   factor    factors L_c of the covariances, laid out as in gmm_density.h
+ *   x_missing values of the missing entries, by row and then by column
+ *   prob      n x k    running mean of P(z_i = c | .) over recorded sweeps   */
+#ifndef GIBBSITE_GMM_H
+#define GIBBSITE_GMM_H
+
+#include "gmm/gmm_density.h"
+#include "numeric/status.h"
+#include "run/scan.h"
+#include <stddef.h>
+
+/* Rows with missing entries come in patterns: pattern[i] is 0 for a complete row,
+ * else p = 1..patterns, and missing[(p - 1) * d + j] says whether x_ij is missing.
+ * The missing entries of row i start at x_missing[offset[i]]. */
+typedef struct {
+  size_t entries, patterns;
+  const int *pattern, *missing, *offset;
+} gmm_missing;
+
+typedef struct {
+  gmm_form form;
+  size_t n, d, k;
+  const double *x, *alpha, *m0, *q0, *q0_m0, *s0;
+  double nu0;
+  gmm_missing missing;
+  int keep_z, keep_x; /* record z, the missing entries as well */
+} gmm_data;
+
+typedef struct {
+  int *z;
+  double *log_pi, *mu, *factor, *x_missing, *prob;
+  double *kept; /* recorded sweeps behind prob (1 number) */
+} gmm_state;
+
+/* Sums over the observations of each component, about the current mean:
+ *   count[c], sum[c * d + j] = sum (x_ij - mu_cj),
+ *   cross[c * d * d + i + d j] (i >= j) = sum (x_i - mu_c)(x_i - mu_c)'
+ * (diagonal covariances: i = j alone).  Observations first wait in a bin of their
+ * component, variable j of the s-th one at bin[(c * d + j) * BIN + s], for their
+ * products to be summed many at a time. */
+typedef struct {
+  double *count, *sum, *cross;
+  double *bin, *ones; /* ones: a row of a bin */
+  size_t *waiting;    /* k: observations in each bin */
+} gmm_sums;
+
+typedef struct {
+  gmm_data data;
+  gmm_state state;
+  gmm_components components;
+  gmm_sums sums;
+  double log_lik; /* sum_i log sum_c pi_c N(x_i | mu_c, Sigma_c), observed x */
+  int mode;       /* blocks go to their conditional modes (ICM) */
+  int recording;  /* this sweep enters prob */
+  /* work */
+  size_t chunk, chunks; /* observations in a chunk, chunks: functions of n  */
+  double *x;            /* the data with missing entries filled in          */
+  double *chunk_work;   /* one area a chunk: its sums and its scratch       */
+  double *uniforms;     /* n                                                */
+  double *normals;      /* one a missing entry                              */
+  double *patterns;     /* one area a pattern and component                 */
+  double *small;        /* scratch of the serial blocks                     */
+} gmm_model;
+
+/* Doubles of work space that gmm_open() carves up; 0 when the count overflows. */
+size_t gmm_work_size(const gmm_data *data);
+
+/* Prepares a model on `data` and `state` (both borrowed) in `work`: the factors
+ * and the sums that follow from the state.  A pure function of them. */
+void gmm_open(gmm_model *model, const gmm_data *data, const gmm_state *state,
+              double *work, int threads);
+
+/* One sweep of the Gibbs sampler; a scan_model's `sweep`.  With model->mode each
+ * block goes to its conditional mode instead (iterated conditional modes). */
+status gmm_sweep(void *model, const scan_control *control);
+
+/* The stored quantities: pi (k), mu (k x d), Sigma (full k x d x d, diagonal k x
+ * d, shared d x d), log_lik, n_occupied, z (n) and x_missing where kept. */
+size_t gmm_columns(const gmm_data *data);
+void gmm_record(void *model, double *row, size_t stride);
+
+#endif

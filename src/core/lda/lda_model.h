@@ -1,0 +1,98 @@
+/* A model of LDA while it runs, shared by lda*.c. */
+#ifndef GIBBSITE_LDA_MODEL_H
+#define GIBBSITE_LDA_MODEL_H
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#include <math.h>
+
+#include "lda/lda.h"
+#include "lda/lda_pick.h"
+#include "lda/lda_prior.h"
+#include "lda/lda_words.h"
+
+/* Hands out aligned pieces of a work space; without one, counts their bytes. */
+typedef struct {
+  char *base;
+  double used; /* bytes; a double cannot overflow */
+} lda_arena;
+
+static inline void *lda_take(lda_arena *a, double count, size_t size) {
+  const double start = a->used;
+  a->used += ceil((count * (double)size + 1.0) / 64.0) * 64.0;
+  return a->base ? a->base + (size_t)start : NULL;
+}
+
+/* Bytes up to the first aligned one. */
+static inline double lda_misaligned(const void *work) {
+  return (double)((64 - (uintptr_t)work % 64) % 64);
+}
+
+/* What a thread works with. */
+typedef struct {
+  lda_document document;
+  double *theta;       /* k                                        */
+  uint32_t *row;       /* padded: a list written out as a row      */
+  uint32_t *histogram; /* of n_dk                                  */
+  int *table;          /* n_kw of what it has drawn, padded a word */
+} lda_scratch;
+
+struct lda_model {
+  lda_data data;
+  lda_state state;
+  int threads, recording, tallying;
+  size_t padded;
+  double *alpha, sum_alpha, sum_eta; /* alpha: k                           */
+  float *alpha_single, *inverse;     /* padded                             */
+  double *total;                     /* padded: n_k                        */
+  lda_words words;                   /* n_kw: collapsed                    */
+  int *table;                        /* n_kw: else, padded a word; a copy a
+                                        thread, what is counted in the first */
+  float *phi;                        /* padded a word                      */
+  double *partial;                   /* padded a block of words            */
+  size_t *block, blocks;             /* documents block[b]..block[b + 1] - 1 */
+  double *block_log_lik, *block_log_joint;
+  size_t longest, most; /* largest N_d; n_kw in the histogram  */
+  lda_tally lengths, document_cells, word_cells, topics;
+  uint32_t *word_histogram;
+  uint32_t *order; /* tokens of the pivot by topic       */
+  size_t *first;   /* k + 1: where a topic starts there  */
+  int ordered;
+  lda_scratch *scratch;
+  double *theta; /* k a document, where kept           */
+  philox_key phi_key, theta_key, z_key;
+  double log_lik, log_joint;
+};
+
+static inline int lda_thread(void) {
+#ifdef _OPENMP
+  return omp_get_thread_num();
+#else
+  return 0;
+#endif
+}
+
+/* eta_w */
+static inline double lda_eta(const lda_model *m, size_t w) {
+  return m->state.eta[m->data.eta_length == 1 ? 0 : w];
+}
+
+/* n_kw of a word as a row. */
+const int *lda_word_counts(const lda_model *m, size_t w, uint32_t *scratch);
+
+/* A probability in single precision; 0 below 1e-18. */
+float lda_single(double p);
+
+/* phi | eta, z, w ~ Dir(eta + n_k), and theta_d | alpha, z ~ Dir(alpha + n_d). */
+void lda_draw_phi(lda_model *m);
+void lda_draw_theta(const lda_model *m, size_t d, const int *count,
+                    double *theta);
+
+/* Running sums over recorded sweeps. */
+void lda_stream_document(const lda_model *m, size_t d, const int *count);
+void lda_stream_topics(lda_model *m);
+void lda_stream_switches(lda_model *m);
+
+#endif

@@ -1,0 +1,139 @@
+/* Logistic regression with a normal prior: the log joint density, its gradient
+ * and Hessian, and the search for its maximum.
+ *
+ *   s_i | w ~ Binomial(m_i, sigma(eta_i)),  eta = o + X w,  w ~ N(0, Q^-1)
+ *   L(w)    = sum_i [s_i eta_i - m_i log(1 + exp(eta_i))] - w'Qw / 2 + constant
+ *   L'(w)   = X'(s - m sigma(eta)) - Q w
+ *   -L''(w) = X' diag(m sigma(eta) (1 - sigma(eta))) X + Q
+ *
+ * (Paisley, E6892 lecture 3, eq. 13-15, whose gradient and Hessian leave out
+ * the prior's terms; McCullagh & Nelder 1989, sec. 4.4.)  s and m need not be
+ * whole: an observation of weight v has v s and v m in their place.
+ *
+ *   x          n x p, column-major; or, when x is NULL, sparse by rows: row i
+ *              holds value[e] in columns column[e], row_start[i] <= e <
+ *              row_start[i + 1], columns increasing
+ *   success s, total m   n;   offset o   n, or NULL for none
+ *   precision Q          p x p symmetric, or p (its diagonal) when `diagonal`;
+ *              zeros make directions flat
+ *   constant   what L needs to be the log of a normalised density */
+#ifndef GIBBSITE_LOGISTIC_H
+#define GIBBSITE_LOGISTIC_H
+
+#include <stddef.h>
+
+#include "numeric/status.h"
+
+/* Rows are taken in blocks of this many: a block stays in cache. */
+#define LOGISTIC_BLOCK 256
+
+typedef struct {
+  size_t n, p;
+  const double *x;
+  const int *row_start, *column;
+  const double *value;
+  const double *success, *total, *offset;
+  const double *precision;
+  int diagonal;
+  double constant;
+} logistic_data;
+
+/* Doubles of work that logistic_evaluate() needs. */
+size_t logistic_work_size(size_t p);
+
+/* Returns L(w), and fills what is not NULL: gradient (p), and, only with it,
+ * hessian (p x p, minus the Hessian; the lower triangle alone).  w: p. */
+double logistic_evaluate(const logistic_data *data, const double *w,
+                         double *gradient, double *hessian, double *work);
+
+/* Adds the prior's part to what is not NULL, - Q w to `gradient` and Q to
+ * `hessian`; returns its part of L, - w'Qw / 2. */
+double logistic_add_prior(const logistic_data *data, const double *w,
+                          double *gradient, double *hessian);
+
+/* gradient (p) <- X' residual - Q w, in one pass over X; residual: n. */
+void logistic_gradient(const logistic_data *data, const double *residual,
+                       const double *w, double *gradient);
+
+/* xv (n) <- X v, bend (p) <- L'' v = -X' diag(curvature) X v - Q v, in one pass
+ * over X; curvature: n, v: p. */
+void logistic_bend(const logistic_data *data, const double *curvature,
+                   const double *v, double *xv, double *bend);
+
+/* squares (p) <- diagonal of X' diag(weights) X, and gram (p x p, lower
+ * triangle) <- all of it; rows of weight 0 cost nothing.  weights: n, none
+ * negative; work: as for logistic_evaluate(). */
+void logistic_squares(const logistic_data *data, const double *weights,
+                      double *squares);
+void logistic_gram(const logistic_data *data, const double *weights,
+                   double *gram, double *work);
+
+/* eta (count x draws) <- o + X w of rows first, first + 1, ..., for each column
+ * of w (p x draws). */
+void logistic_predictor(const logistic_data *data, size_t first, size_t count,
+                        const double *w, size_t draws, double *eta);
+
+/* result (draws x n) <- linear predictors, or each observation's term of L, for
+ * each column of w (p x draws); work: LOGISTIC_BLOCK x draws. */
+void logistic_by_row(const logistic_data *data, int log_lik, const double *w,
+                     size_t draws, double *result, double *work);
+
+/* Of a block of observations, from linear predictors, successes and totals:
+ *   log_lik    s eta - m log(1 + exp(eta)), without overflow
+ *   residual   s - m sigma(eta), to full precision where s is 0 or m
+ *   curvature  m sigma(eta) (1 - sigma(eta)) */
+typedef struct {
+  double eta[LOGISTIC_BLOCK], success[LOGISTIC_BLOCK], total[LOGISTIC_BLOCK];
+  double log_lik[LOGISTIC_BLOCK], residual[LOGISTIC_BLOCK];
+  double curvature[LOGISTIC_BLOCK];
+} logistic_terms;
+
+void logistic_fill_terms(logistic_terms *terms);
+
+/* Successes and totals of rows first, first + 1, ...; 0 beyond `count`, where
+ * eta must be 0 too: nothing is added to anything. */
+void logistic_load_response(const logistic_data *data, size_t first,
+                            size_t count, logistic_terms *terms);
+
+typedef enum { LOGISTIC_NEWTON, LOGISTIC_GRADIENT } logistic_method;
+
+typedef enum {
+  LOGISTIC_CONVERGED,
+  LOGISTIC_LIMIT,      /* the iterations allowed were not enough            */
+  LOGISTIC_STALLED,    /* no step raises L, and the maximum is not reached  */
+  LOGISTIC_SINGULAR,   /* minus the Hessian has no Cholesky factor          */
+  LOGISTIC_INTERRUPTED /* the stop callback answered yes                    */
+} logistic_outcome;
+
+typedef struct {
+  logistic_method method;
+  size_t limit;        /* most iterations                                   */
+  int share;           /* whether `share` is asked for                      */
+  double tolerance;    /* on the distance to the maximum, in posterior sds  */
+  double price;        /* of a factor, see logistic_inexact.h; 0: counted    */
+  int (*stop)(void *); /* may be NULL                                       */
+  void *stop_data;
+} logistic_control;
+
+typedef struct {
+  logistic_outcome outcome;
+  size_t iterations;
+  double log_joint; /* L at the maximum                                     */
+  double distance;  /* to it before the last step, in posterior sds         */
+  double share;     /* smallest share of the curvature that a column could
+                       have which the columns before it, and saturated
+                       observations, leave to it; 1 unless asked for        */
+} logistic_result;
+
+/* Doubles of work that logistic_search() needs. */
+size_t logistic_search_size(const logistic_data *data,
+                            const logistic_control *control);
+
+/* Moves w (p) from where it is to the maximum; factor (p x p) <- L, L L' =
+ * minus the Hessian there, upper triangle zero; trace (limit + 1) <- L before
+ * the first iteration and after each one. */
+logistic_result logistic_search(const logistic_data *data,
+                                const logistic_control *control, double *w,
+                                double *factor, double *trace, double *work);
+
+#endif

@@ -1,0 +1,101 @@
+#include "numeric/rounding.h"
+
+#include "numeric/normals.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "numeric/lanes.h"
+#include "numeric/rmath.h"
+
+/* Normals made at a time: a multiple of the widest vector. */
+#define BATCH 128
+
+/* R itself is compiled for the processors that every machine of its kind has, and
+ * by default such that products and sums are fused where all of these can. */
+#if LANES_NARROW_FUSES
+#define LANES_NEXT_FUSED
+#endif
+
+/* Not the widest vectors: few normals at a time among other work, whose clock
+ * they would lower. */
+#include "numeric/lanes_next.h"
+
+#include "numeric/normals_kernel.h"
+
+#if LANES_WIDE
+#include "numeric/lanes_next.h"
+
+#include "numeric/normals_kernel.h"
+#endif
+
+/* n rounded up to whole vectors; the entries from n on become `filler`. */
+static size_t fill_vectors(double *x, size_t n, double filler) {
+  const size_t whole = (n + 7) / 8 * 8;
+  for (size_t i = n; i < whole; i++)
+    x[i] = filler;
+  return whole;
+}
+
+/* x (n <= BATCH) <- quantiles of the probabilities p, as qnorm() finds them. */
+static void quantiles(const double *p, size_t n, double *x) {
+  size_t at[BATCH], tails = 0;
+  double root[BATCH], z[BATCH];
+  for (size_t i = 0; i < n; i++) {
+    x[i] = p[i] - 0.5;
+    at[tails] = i;
+    tails += fabs(x[i]) > 0.425;
+  }
+  for (size_t t = 0; t < tails; t++) {
+    const double low = p[at[t]], high = 0.5 - low + 0.5;
+    root[t] = sqrt(-log(low < 0.5 ? low : high));
+  }
+  LANES_CHOOSE_WIDE(central)(x, fill_vectors(x, n, 0.0));
+  LANES_CHOOSE_WIDE(tail)(root, fill_vectors(root, tails, 2.0), z);
+  for (size_t t = 0; t < tails; t++) {
+    const double low = p[at[t]], near = low < 0.5 ? -z[t] : z[t];
+    x[at[t]] = root[t] <= 5.0 ? near : qnorm(low, 0.0, 1.0, 1, 0);
+  }
+}
+
+/* R's uniforms have 32 bits; two of them make one with 27 + 32. */
+static void wide_uniforms(uint32_t *words, double *p, size_t n) {
+  const double cells = 134217728.0; /* 2^27 */
+  double u[2 * BATCH];
+  uniforms_next(words, u, 2 * n);
+  for (size_t i = 0; i < n; i++)
+    p[i] = ((double)(int)(cells * u[2 * i]) + u[2 * i + 1]) / cells;
+}
+
+/* On a 32-bit x86 processor R itself computes with more digits than a double has
+ * (rounding.h), so that its quantiles are not those of here. */
+static int by_inversion(const generator *g) {
+#ifdef __i386__
+  (void)g;
+  return 0;
+#else
+  return g->inversion;
+#endif
+}
+
+uint32_t *normals_take(const generator *g, size_t n) {
+  return by_inversion(g) ? uniforms_take(g, 2 * n) : NULL;
+}
+
+void normals_next(const generator *g, uint32_t *words, double *out, size_t n) {
+  for (size_t i = 0; !by_inversion(g) && i < n; i++)
+    out[i] = norm_rand();
+  for (size_t first = 0; by_inversion(g) && first < n; first += BATCH) {
+    const size_t count = n - first < BATCH ? n - first : BATCH;
+    double p[BATCH], x[BATCH];
+    wide_uniforms(words, p, count);
+    quantiles(p, count, x);
+    memcpy(out + first, x, count * sizeof *x);
+  }
+}
+
+void normals_draw(const generator *g, double *out, size_t n) {
+  uint32_t *const words = normals_take(g, n);
+  normals_next(g, words, out, n);
+  uniforms_give(g, words);
+}
