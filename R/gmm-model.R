@@ -1,5 +1,5 @@
 # The model behind gibbs_gmm(): the data for C, the state, starting values, and
-# its methods for the generics of model.R. src/core/gmm.h has the mathematics.
+# its methods for the generics of model.R. src/core/gmm/gmm.h has the mathematics.
 
 gmm_model <- function(x, k, prior, covariance = "full", keep = character()) {
   new_model(
@@ -26,7 +26,7 @@ gmm_data <- function(x, k, prior, covariance, keep) {
   )
 }
 
-# Rows with missing entries by pattern, as core/gmm.h describes; NULL when x is
+# Rows with missing entries by pattern, as gmm/gmm.h describes; NULL when x is
 # complete.
 gmm_missing <- function(x) {
   holes <- is.na(x)
@@ -253,7 +253,7 @@ gmm_state <- function(model, log_pi, mu, sigma, z) {
   )
 }
 
-# Factors L_c of the covariances in the layout of core/gmm_density.h.
+# Factors L_c of the covariances in the layout of core/gmm/gmm_density.h.
 gmm_factor <- function(model, sigma) {
   k <- model$k
   d <- length(model$variables)

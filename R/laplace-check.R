@@ -129,7 +129,7 @@ corrected_sweeps <- function(model, state, n, control) {
   )
 }
 
-# Which of the next n sweeps are kept: as scan_sweeps() in core/scan.h.
+# Which of the next n sweeps are kept: as scan_sweeps() in core/run/scan.h.
 scan_kept <- function(sweep, n, control) {
   past <- sweep + seq_len(n) - control$burnin
   past > 0 & past %% control$thin == 0

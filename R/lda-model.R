@@ -1,5 +1,5 @@
 # Latent Dirichlet allocation: the model's methods for the driver, and the
-# chains that condition on a fit's phi (new documents). src/core/lda.h has the
+# chains that condition on a fit's phi (new documents). src/core/lda/lda.h has the
 # mathematics and the meaning of each element of the state.
 
 lda_methods <- c(collapsed = 0L, partially_collapsed = 1L, uncollapsed = 2L)
@@ -34,7 +34,7 @@ lda_data <- function(counts, k, prior, method, keep) {
   )
 }
 
-# c(kind, a, b) as core/lda.h has them.
+# c(kind, a, b) as core/lda/lda.h has them.
 lda_prior_numbers <- function(prior) {
   if (inherits(prior, "uniform_prior")) {
     return(c(1, prior$lower, prior$upper))
@@ -92,7 +92,7 @@ lda_first_value <- function(prior) {
   max(stats::qgamma(u, prior$shape, prior$rate), lda_bounds[[1L]] * 2)
 }
 
-# Concentrations lie between these (core/lda_prior.h).
+# Concentrations lie between these (core/lda/lda_prior.h).
 lda_bounds <- c(1e-20, 1e20)
 
 lda_state <- function(model, z, alpha, eta) {

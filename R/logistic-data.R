@@ -162,7 +162,7 @@ abort_wild <- function(v, column, rows, call) {
   )
 }
 
-# Sparse matrices by rows, in the layout of core/logistic.h; a dense matrix
+# Sparse matrices by rows, in the layout of core/logistic/logistic.h; a dense matrix
 # unchanged.
 design_for_c <- function(x) {
   if (is.matrix(x)) {

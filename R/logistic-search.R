@@ -16,7 +16,7 @@ search_outcomes <- c(
   "converged", "limit", "stalled", "singular", "interrupted"
 )
 
-# price: of a factor, see src/core/logistic_inexact.h; 0: counted.
+# price: of a factor, see src/core/logistic/logistic_inexact.h; 0: counted.
 climb_density <- function(density, start, method = "newton", share = FALSE,
                           limit = if (method == "newton") 200 else 20000,
                           tolerance = 1e-8, price = 0) {

@@ -1,5 +1,5 @@
 # The model behind mh_sample(): the state, starting values, and its methods for
-# the generics of model.R. src/core/mh.h has the mathematics.
+# the generics of model.R. src/core/mh/mh.h has the mathematics.
 
 mh_model <- function(log_density, extra, init, names, plan, box, keep, on_nan,
                      debug, call) {

@@ -550,7 +550,7 @@ proposal_kinds <- c(
 
 proposal_families <- c(normal = 0L, t = 1L, uniform = 2L)
 
-# A proposal on d coordinates, in the form of core/mh.h. `laplace`: function
+# A proposal on d coordinates, in the form of core/mh/mh.h. `laplace`: function
 # that gives the inverse of the negative Hessian at the mode, d x d, for
 # proposals that ask for it. `where` names the proposal in messages; `names` are
 # those of the coordinates, if they have any.
