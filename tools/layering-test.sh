@@ -68,6 +68,8 @@ core_ends_with neighbour '#include "init.h"\n'
 refused neighbour 'includes init.h, which is not of the core'
 core_ends_with stranger '#include "other/other.h"\n'
 refused stranger 'model.c:71: core/model may not include other/other.h'
+core_ends_with kernel '#define LANES_KERNEL "other/other.h"\n'
+refused kernel 'model.c:71: core/model may not include other/other.h'
 core_ends_with shared '#include "run/scan.h"\n'
 tools/layering.sh "$scratch/shared"
 example climbs

@@ -58,8 +58,10 @@ awk -v src="$src" '
 
   function check_include(text,    name) {
     name = text
-    sub(/^[ \t]*#[ \t]*include[ \t]*/, "", name)
+    sub(/^[ \t]*#[ \t]*(include|define LANES_KERNEL)[ \t]*/, "", name)
     sub(/[ \t]*$/, "", name)
+    # by a name whose definition is checked in its place
+    if (name == "LANES_KERNEL") return
     if (name ~ /^"[a-z0-9_]+(\/[a-z0-9_]+)?[.]h"$/) {
       gsub(/"/, "", name)
       if (!((src "/core/" name) in known))
@@ -126,7 +128,8 @@ awk -v src="$src" '
         check_include(raw)
         if (++includes == 1 && FILENAME ~ /[.]c$/ && raw !~ /"numeric\/rounding[.]h"$/)
           complain(FNR, "the core includes rounding.h first")
-      } else check_words(text)
+      } else if (text ~ /^#define LANES_KERNEL/) check_include(raw)
+      else check_words(text)
     }
     in_macro = directive && raw ~ /\\$/
     if (!directive) measure(text)

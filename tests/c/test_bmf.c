@@ -123,14 +123,14 @@ static void check_row(size_t d, size_t count, int offsets) {
   row_fixture f = new_row(d, count, offsets);
   double *area = new_numbers(bmf_area_size(d));
   double *row = new_numbers(d), *expected = new_numbers(d);
-  for (int width = BMF_NARROW; width <= BMF_WIDEST; width++) {
-    if (!bmf_has_width((bmf_width)width))
+  for (int width = LANES_NARROW; width <= LANES_WIDEST; width *= 2) {
+    if (!lanes_has((lanes_width)width, 1))
       continue;
     double square = -1.0;
     set_seed(21, 22);
     fill_normals(row, d, 1.0);
     memcpy(expected, row, d * sizeof *row);
-    EXPECT(bmf_draw_row_with((bmf_width)width, &f.job, &f.ratings, 1, row,
+    EXPECT(bmf_draw_row_with((lanes_width)width, &f.job, &f.ratings, 1, row,
                              &square, area) == STATUS_OK);
     EXPECT_NEAR(square, plain_row(&f, 2, 2 + count, expected), 1e-10);
     for (size_t k = 0; k < d; k++)
@@ -223,7 +223,7 @@ static void test_sums_over_rows(void) {
 
 /* ---- moves of all rows ------------------------------------------------- */
 
-static void check_move(bmf_width width, size_t d, size_t count) {
+static void check_move(lanes_width width, size_t d, size_t count) {
   const size_t stride = bmf_stride(d);
   double *x = new_numbers(d * count), *before = new_numbers(d * count);
   double *map = new_numbers(stride * (d + 1));
@@ -248,14 +248,14 @@ static void check_move(bmf_width width, size_t d, size_t count) {
 }
 
 static void test_moves_of_rows(void) {
-  for (int width = BMF_NARROW; width <= BMF_WIDEST; width++) {
-    if (!bmf_has_width((bmf_width)width))
+  for (int width = LANES_NARROW; width <= LANES_WIDEST; width *= 2) {
+    if (!lanes_has((lanes_width)width, 1))
       continue;
     for (size_t d = 1; d <= 21; d++)
       for (size_t count = 1; count <= 9; count++)
-        check_move((bmf_width)width, d, count);
-    check_move((bmf_width)width, 101, 6);
-    check_move((bmf_width)width, 200, 3);
+        check_move((lanes_width)width, d, count);
+    check_move((lanes_width)width, 101, 6);
+    check_move((lanes_width)width, 200, 3);
   }
 }
 

@@ -355,16 +355,17 @@ static void moves_leave_the_prior(void) {
 /* ---- what is fused ------------------------------------------------------- */
 
 /* a b + c as the kernels of this width have it */
-static double step(bmf_width width, double a, double b, double c) {
-  return width == BMF_NARROW && !LANES_NARROW_FUSES ? a * b + c : fma(a, b, c);
+static double step(lanes_width width, double a, double b, double c) {
+  return width == LANES_NARROW && !LANES_NARROW_FUSES ? a * b + c
+                                                      : fma(a, b, c);
 }
 
 /* The sums of products in the order of the kernels: where one vector covers a column
  * those of every other partner, then both together.  x: count vectors of d + 1; q:
  * d columns of d + 1. */
-static void add_in_order(bmf_width width, const double *x, size_t count,
+static void add_in_order(lanes_width width, const double *x, size_t count,
                          size_t d, double *q) {
-  const size_t sums = width == BMF_NARROW && d > 1 ? 1 : 2;
+  const size_t sums = width == LANES_NARROW && d > 1 ? 1 : 2;
   for (size_t j = 0; j < d; j++)
     for (size_t i = j; i <= d; i++) {
       double sum[2] = {0.0, 0.0};
@@ -378,7 +379,7 @@ static void add_in_order(bmf_width width, const double *x, size_t count,
 
 /* The factor of the block on the diagonal and what it leaves of all rows, which
  * is not fused. */
-static void factor_in_order(bmf_width width, size_t d, double *q,
+static void factor_in_order(lanes_width width, size_t d, double *q,
                             double *inverse) {
   const size_t rows = d + 1;
   double l[MOST * MOST];
@@ -400,7 +401,7 @@ static void factor_in_order(bmf_width width, size_t d, double *q,
 }
 
 /* f: normals on entry, the draw on return. */
-static void draw_in_order(bmf_width width, const double *x, size_t count,
+static void draw_in_order(lanes_width width, const double *x, size_t count,
                           size_t d, double *f) {
   double q[MOST * (MOST + 1)] = {0}, inverse[MOST];
   for (size_t j = 0; j < d; j++)
@@ -416,7 +417,7 @@ static void draw_in_order(bmf_width width, const double *x, size_t count,
 }
 
 /* A row of `count` partners, each rated once; d is at most 3. */
-static void fused_row(bmf_width width, size_t d, size_t count) {
+static void fused_row(lanes_width width, size_t d, size_t count) {
   enum { PARTNERS = 7 };
   double precision[MOST * MOST] = {0}, x[PARTNERS * (MOST + 1)];
   double value[PARTNERS], row[MOST], expected[MOST];
@@ -451,11 +452,11 @@ static void fused_row(bmf_width width, size_t d, size_t count) {
 
 static void what_is_fused_is_written(void) {
   set_seed(15, 16);
-  for (int width = BMF_NARROW; width <= BMF_WIDEST; width++)
-    for (size_t d = 1; bmf_has_width((bmf_width)width) && d <= MOST; d++)
+  for (int width = LANES_NARROW; width <= LANES_WIDEST; width *= 2)
+    for (size_t d = 1; lanes_has((lanes_width)width, 1) && d <= MOST; d++)
       for (size_t count = 1; count <= 7; count++)
         for (int again = 0; again < 20; again++)
-          fused_row((bmf_width)width, d, count);
+          fused_row((lanes_width)width, d, count);
 }
 
 void test_bmf_exact(void) {

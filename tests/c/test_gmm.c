@@ -817,16 +817,16 @@ typedef struct {
 #include "gmm/gmm_kernel.h"
 RUN_KERNELS(narrow, 16, )
 
-#if LANES_WIDE
+#if LANES_HAVE_WIDE
 #include "numeric/lanes_next.h"
 
 #include "gmm/gmm_kernel.h"
-RUN_KERNELS(wide, 32, LANES_WIDE_TARGET)
+RUN_KERNELS(wide, 32, LANE_TARGET)
 
 #include "numeric/lanes_next.h"
 
 #include "gmm/gmm_kernel.h"
-RUN_KERNELS(widest, 64, LANES_WIDEST_TARGET)
+RUN_KERNELS(widest, 64, LANE_TARGET)
 #endif
 
 typedef struct {
@@ -838,10 +838,10 @@ typedef struct {
 static size_t all_widths(kernel_width widths[3]) {
   size_t count = 0;
   widths[count++] = (kernel_width){narrow_run, narrow_exp};
-#if LANES_WIDE
-  if (lanes_wide())
+#if LANES_HAVE_WIDE
+  if (lanes_has(LANES_WIDE, 0))
     widths[count++] = (kernel_width){wide_run, wide_exp};
-  if (lanes_widest())
+  if (lanes_has(LANES_WIDEST, 0))
     widths[count++] = (kernel_width){widest_run, widest_exp};
 #endif
   return count;

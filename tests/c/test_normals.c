@@ -74,7 +74,7 @@ static void quantiles_are_those_of_qnorm(void) {
   }
 }
 
-#if LANES_WIDE
+#if LANES_HAVE_WIDE
 static void all_widths_give_the_same_bits(void) {
   double x[BATCH], narrow[BATCH], wide[BATCH];
   for (size_t i = 0; i < BATCH; i++)
@@ -82,14 +82,14 @@ static void all_widths_give_the_same_bits(void) {
   memcpy(narrow, x, sizeof x);
   memcpy(wide, x, sizeof x);
   narrow_central(narrow, BATCH);
-  if (lanes_wide()) {
+  if (lanes_has(LANES_WIDE, 0)) {
     wide_central(wide, BATCH);
     EXPECT(same_bits(narrow, wide, BATCH));
   }
   for (size_t i = 0; i < BATCH; i++)
     x[i] = 1.6 + 3.4 * (double)i / (BATCH - 1.0);
   narrow_tail(x, BATCH, narrow);
-  if (lanes_wide()) {
+  if (lanes_has(LANES_WIDE, 0)) {
     wide_tail(x, BATCH, wide);
     EXPECT(same_bits(narrow, wide, BATCH));
   }
@@ -100,7 +100,7 @@ void test_normals(void) {
   run_test("normals: one stream, however many at a time",
            every_length_gives_the_same_stream);
   run_test("normals: quantiles of AS 241", quantiles_are_those_of_qnorm);
-#if LANES_WIDE
+#if LANES_HAVE_WIDE
   run_test("normals: every width of vector", all_widths_give_the_same_bits);
 #endif
 }

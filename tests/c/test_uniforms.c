@@ -91,7 +91,7 @@ static void few_come_one_by_one(void) {
   EXPECT(same_bits(u, w, LENGTH(u)));
 }
 
-#if LANES_WIDE
+#if LANES_HAVE_WIDE
 static void all_widths_give_the_same_bits(void) {
   double narrow[MERSENNE_WORDS], wide[MERSENNE_WORDS];
   uint32_t start[1 + MERSENNE_WORDS], w[1 + MERSENNE_WORDS];
@@ -102,14 +102,14 @@ static void all_widths_give_the_same_bits(void) {
   narrow_renew(words + 1, 0, turn, SHIFT);
   size_t filled = narrow_numbers(words + 1, narrow, MERSENNE_WORDS);
   EXPECT(filled == MERSENNE_WORDS);
-  if (lanes_wide()) {
+  if (lanes_has(LANES_WIDE, 0)) {
     wide_renew(w + 1, 0, turn, SHIFT);
     EXPECT(memcmp(w, words, sizeof w) == 0);
     filled = wide_numbers(w + 1, wide, MERSENNE_WORDS);
     EXPECT(same_bits(narrow, wide, filled));
   }
   memcpy(w, start, sizeof w);
-  if (lanes_widest()) {
+  if (lanes_has(LANES_WIDEST, 0)) {
     widest_renew(w + 1, 0, turn, SHIFT);
     EXPECT(memcmp(w, words, sizeof w) == 0);
     filled = widest_numbers(w + 1, wide, MERSENNE_WORDS);
@@ -123,7 +123,7 @@ void test_uniforms(void) {
   run_test("uniforms: in pieces", pieces_give_the_same_stream);
   run_test("uniforms: the word 0", never_zero);
   run_test("uniforms: few of them", few_come_one_by_one);
-#if LANES_WIDE
+#if LANES_HAVE_WIDE
   run_test("uniforms: every width of vector", all_widths_give_the_same_bits);
 #endif
 }

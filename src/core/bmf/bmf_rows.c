@@ -107,50 +107,19 @@ static inline void clear_above(double *q, size_t stride, size_t columns) {
 
 /* ---- kernels ----------------------------------------------------------- */
 
-#define LANES_NEXT_FUSED
-#include "numeric/lanes_next.h"
-
-#include "bmf/bmf_kernel.h"
-
-#if LANES_FUSED
-#include "numeric/lanes_next.h"
-
-#include "bmf/bmf_kernel.h"
-
-#include "numeric/lanes_next.h"
-
-#include "bmf/bmf_kernel.h"
-#endif
-
-int bmf_has_width(bmf_width width) {
-#if LANES_FUSED
-  if (width == BMF_WIDEST)
-    return lanes_fused_widest();
-  if (width == BMF_WIDE)
-    return lanes_fused();
-#endif
-  return width == BMF_NARROW;
-}
+#define LANES_FUSED 1
+#define LANES_KERNEL "bmf/bmf_kernel.h"
+#include "numeric/lanes_each.h"
 
 /* Of short vectors the longest ones would be padding for the most part. */
-static bmf_width best_width(size_t d) {
-  if (d >= 16 && bmf_has_width(BMF_WIDEST))
-    return BMF_WIDEST;
-  return bmf_has_width(BMF_WIDE) ? BMF_WIDE : BMF_NARROW;
+static lanes_width best_width(size_t d) {
+  return lanes_longest(d >= 16 ? LANES_WIDEST : LANES_WIDE, LANES_FUSED);
 }
 
-status bmf_draw_row_with(bmf_width width, const bmf_regression *job,
+status bmf_draw_row_with(lanes_width width, const bmf_regression *job,
                          const bmf_ratings *ratings, size_t row, double *f,
                          double *square, double *area) {
-#if LANES_FUSED
-  if (width == BMF_WIDEST)
-    return widest_draw_row(job, ratings, row, f, square, area);
-  if (width == BMF_WIDE)
-    return wide_draw_row(job, ratings, row, f, square, area);
-#else
-  (void)width;
-#endif
-  return narrow_draw_row(job, ratings, row, f, square, area);
+  return LANES_OF(width, draw_row)(job, ratings, row, f, square, area);
 }
 
 status bmf_draw_row(const bmf_regression *job, const bmf_ratings *ratings,
@@ -159,25 +128,13 @@ status bmf_draw_row(const bmf_regression *job, const bmf_ratings *ratings,
                            area);
 }
 
-static void add_products(const double *x, size_t stride, size_t count, size_t d,
-                         double *q) {
-#if LANES_FUSED
-  const bmf_width width = best_width(d);
-  if (width == BMF_WIDEST) {
-    widest_add_products(x, stride, count, d, q, q);
-    return;
-  }
-  if (width == BMF_WIDE) {
-    wide_add_products(x, stride, count, d, q, q);
-    return;
-  }
-#endif
-  narrow_add_products(x, stride, count, d, q, q);
-}
+typedef void (*add_kernel)(const double *, size_t, size_t, size_t,
+                           const double *, double *);
 
 void bmf_add_gram(const double *x, size_t count, size_t d, const double *centre,
                   double *gram, double *area) {
   const size_t stride = bmf_stride(d), length = bmf_panel_length(d);
+  const add_kernel add = LANES_OF(best_width(d), add_products);
   double *panel = carve_area(d, area).panel;
   for (size_t first = 0; first < count; first += length) {
     const size_t here = count - first < length ? count - first : length;
@@ -190,26 +147,13 @@ void bmf_add_gram(const double *x, size_t count, size_t d, const double *centre,
       for (size_t k = d + 1; k < stride; k++)
         to[k] = 0.0;
     }
-    add_products(panel, stride, here, d, gram);
+    add(panel, stride, here, d, gram, gram);
   }
 }
 
-void bmf_move_rows_with(bmf_width width, double *x, size_t count, size_t d,
+void bmf_move_rows_with(lanes_width width, double *x, size_t count, size_t d,
                         const double *map, double *area) {
-  double *panel = carve_area(d, area).panel;
-#if LANES_FUSED
-  if (width == BMF_WIDEST) {
-    widest_move_rows(x, count, d, map, panel);
-    return;
-  }
-  if (width == BMF_WIDE) {
-    wide_move_rows(x, count, d, map, panel);
-    return;
-  }
-#else
-  (void)width;
-#endif
-  narrow_move_rows(x, count, d, map, panel);
+  LANES_OF(width, move_rows)(x, count, d, map, carve_area(d, area).panel);
 }
 
 void bmf_move_rows(double *x, size_t count, size_t d, const double *map,

@@ -16,6 +16,7 @@
 #ifndef GIBBSITE_BMF_ROWS_H
 #define GIBBSITE_BMF_ROWS_H
 
+#include "numeric/lanes.h"
 #include "numeric/status.h"
 #include <stddef.h>
 
@@ -70,12 +71,10 @@ void bmf_move_rows(double *x, size_t count, size_t d, const double *map,
 
 /* Kernels for vectors of 16, 32 and 64 bytes: whether this processor has them, and
  * bmf_draw_row() and bmf_move_rows() by one of them, for the tests. */
-typedef enum { BMF_NARROW, BMF_WIDE, BMF_WIDEST } bmf_width;
-int bmf_has_width(bmf_width width);
-status bmf_draw_row_with(bmf_width width, const bmf_regression *job,
+status bmf_draw_row_with(lanes_width width, const bmf_regression *job,
                          const bmf_ratings *ratings, size_t row, double *f,
                          double *square, double *area);
-void bmf_move_rows_with(bmf_width width, double *x, size_t count, size_t d,
+void bmf_move_rows_with(lanes_width width, double *x, size_t count, size_t d,
                         const double *map, double *area);
 
 #endif

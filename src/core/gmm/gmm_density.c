@@ -64,19 +64,8 @@ void gmm_lower(const gmm_components *p, size_t c, double *lower) {
 
 /* ---- a block of observations ---------------------------------------------- */
 
-#include "numeric/lanes_next.h"
-
-#include "gmm/gmm_kernel.h"
-
-#if LANES_WIDE
-#include "numeric/lanes_next.h"
-
-#include "gmm/gmm_kernel.h"
-
-#include "numeric/lanes_next.h"
-
-#include "gmm/gmm_kernel.h"
-#endif
+#define LANES_KERNEL "gmm/gmm_kernel.h"
+#include "numeric/lanes_each.h"
 
 /* block[j * LANES + lane] <- x; lanes beyond the data repeat the last one. */
 static void load_block(const double *x, size_t n, size_t d, size_t lanes,

@@ -1,19 +1,13 @@
 /* Kernels of LDA for one width of vector; lda_kernel.c includes this file once for
- * each width, with
- *   LANE_BYTES     bytes of a vector: 16 or 32
- *   LANE_NAME(x)   the name of x for this width
- *   LANE_TARGET    attribute that allows its instructions, or nothing
- *   PAIR(x)        x where eight floats take two vectors, else nothing
- * and names of its own for scan, passed and find (lda_pick.h, lda_words.h).  Sums
- * run in LDA_LANES strands (LDA_LIST_LANES for lists), strand j over the elements
- * j, j + LDA_LANES, ...: the same bits for each width. */
+ * each width, after lanes_next.h.  Sums run in LDA_LANES strands (LDA_LIST_LANES for
+ * lists), strand j over the elements j, j + LDA_LANES, ...: the same bits for each
+ * width. */
 
-#define VEC LANE_NAME(floats)
+#include "lda/lda_octet.h"
+
+LANES_VECTOR(int, LANE_BYTES, LANE_NAME(ints), LANE_NAME(ints_place));
+
 #define INTS LANE_NAME(ints)
-#define OCTET LANE_NAME(octet)
-#define WIDTH (LANE_BYTES / sizeof(float))
-#define AT(pointer) LANES_STORE(LANE_NAME(floats_place), pointer)
-#define FROM(pointer) LANES_LOAD(VEC, LANE_NAME(floats_place), pointer)
 #define FROM_INTS(pointer) LANES_LOAD(INTS, LANE_NAME(ints_place), pointer)
 #define COUNTS(pointer) __builtin_convertvector(FROM_INTS(pointer), VEC)
 /* 0 where the mask is set, x elsewhere */
@@ -467,12 +461,8 @@ LANE_TARGET static double LANE_NAME(dot)(const float *x, const float *y,
                                  &columns);
 }
 
-#undef VEC
 #undef INTS
 #undef OCTET
-#undef WIDTH
-#undef AT
-#undef FROM
 #undef FROM_INTS
 #undef COUNTS
 #undef UNLESS

@@ -13,23 +13,12 @@
 
 /* ---- a block of observations ---------------------------------------------- */
 
-#define LANES_NEXT_FUSED
-#include "numeric/lanes_next.h"
-
-#include "logistic/logistic_kernel.h"
-
-#if LANES_FUSED
-#include "numeric/lanes_next.h"
-
-#include "logistic/logistic_kernel.h"
-
-#include "numeric/lanes_next.h"
-
-#include "logistic/logistic_kernel.h"
-#endif
+#define LANES_FUSED 1
+#define LANES_KERNEL "logistic/logistic_kernel.h"
+#include "numeric/lanes_each.h"
 
 void logistic_fill_terms(logistic_terms *terms) {
-  LANES_CHOOSE_FUSED(terms)(terms);
+  LANES_CHOOSE(terms)(terms);
 }
 
 void logistic_load_response(const logistic_data *data, size_t first,

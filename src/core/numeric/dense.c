@@ -9,20 +9,9 @@
 
 LANES_VECTOR(double, 16, dense_pair, dense_pair_place);
 
-#define LANES_NEXT_FUSED
-#include "numeric/lanes_next.h"
-
-#include "numeric/dense_kernel.h"
-
-#if LANES_FUSED
-#include "numeric/lanes_next.h"
-
-#include "numeric/dense_kernel.h"
-
-#include "numeric/lanes_next.h"
-
-#include "numeric/dense_kernel.h"
-#endif
+#define LANES_FUSED 1
+#define LANES_KERNEL "numeric/dense_kernel.h"
+#include "numeric/lanes_each.h"
 
 typedef void (*tile_kernel)(const double *const *, const double *const *,
                             size_t, double *);
@@ -30,25 +19,25 @@ typedef void (*combine_kernel)(double *, const double *, size_t, const double *,
                                size_t, size_t);
 
 double dense_dot(const double *x, const double *y, size_t n) {
-  return LANES_CHOOSE_FUSED(dot)(x, y, n);
+  return LANES_CHOOSE(dot)(x, y, n);
 }
 
 void dense_add_columns(double *y, const double *x, size_t stride,
                        const double *w, size_t columns, size_t n) {
-  LANES_CHOOSE_FUSED(combine)(y, x, stride, w, columns, n);
+  LANES_CHOOSE(combine)(y, x, stride, w, columns, n);
 }
 
 double dense_scale_and_dot(double *scaled, const double *x, const double *scale,
                            const double *y, size_t n) {
-  return LANES_CHOOSE_FUSED(scale_and_dot)(scaled, x, scale, y, n);
+  return LANES_CHOOSE(scale_and_dot)(scaled, x, scale, y, n);
 }
 
 dense_moments dense_sum_around(const double *x, size_t n, double centre) {
-  return LANES_CHOOSE_FUSED(moments)(x, n, centre);
+  return LANES_CHOOSE(moments)(x, n, centre);
 }
 
 void dense_solve_transposed(const double *l, size_t p, double *b) {
-  LANES_CHOOSE_FUSED(solve)(l, p, b);
+  LANES_CHOOSE(solve)(l, p, b);
 }
 
 /* ---- sums of products ---------------------------------------------------- */
@@ -80,7 +69,7 @@ static void store_tile(const double *out, size_t i, size_t j, size_t p,
 /* Columns in panels that stay in cache while all others pass by. */
 void dense_add_gram(const double *block, size_t rows, size_t p, double sign,
                     double *a, size_t stride) {
-  const tile_kernel tile = LANES_CHOOSE_FUSED(tile);
+  const tile_kernel tile = LANES_CHOOSE(tile);
   const double *x[TILE_ROWS], *y[TILE_COLUMNS];
   double out[TILE_ROWS * TILE_COLUMNS];
   for (size_t panel = 0; panel < p; panel += PANEL) {
@@ -107,7 +96,7 @@ size_t dense_cholesky_work(size_t p) {
 /* Columns first .. first + width - 1, from the diagonal down; each one loses the
  * products of those before it in the panel. */
 static status factor_panel(double *a, size_t p, size_t first, size_t width) {
-  const combine_kernel subtract = LANES_CHOOSE_FUSED(combine);
+  const combine_kernel subtract = LANES_CHOOSE(combine);
   double factor[CHOLESKY_BLOCK];
   for (size_t j = first; j < first + width; j++) {
     double *column = a + p * j;
@@ -152,7 +141,7 @@ status dense_cholesky(double *a, size_t p, double *work) {
 
 /* What is known of b leaves the rows below a panel in one pass over them. */
 void dense_solve_lower(const double *l, size_t p, double *b) {
-  const combine_kernel subtract = LANES_CHOOSE_FUSED(combine);
+  const combine_kernel subtract = LANES_CHOOSE(combine);
   double known[CHOLESKY_BLOCK];
   for (size_t first = 0; first < p; first += CHOLESKY_BLOCK) {
     const size_t end = p - first < CHOLESKY_BLOCK ? p : first + CHOLESKY_BLOCK;

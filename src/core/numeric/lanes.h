@@ -26,49 +26,52 @@
 #define LANES_STORE(place, pointer) (*(place *)(pointer))
 
 /* Kernels are compiled for vectors of 16 bytes, which every 64-bit processor has,
- * and where that can be asked at run time for 32 and for 64 bytes too.  They
- * multiply and add in two steps, each rounded (rounding.h), so that all widths
- * give the same bits: AVX2 has no fused multiply-add.  (Windows does not align the
- * stack for 32 bytes.)  LANES_MOST: bytes of the longest vectors, for tools/bits.sh
- * to compare them. */
+ * and for 32 and 64 bytes where the processor can be asked at run time
+ * (lanes_each.h).  They multiply and add in two steps, each rounded (rounding.h), so
+ * that all widths give the same bits: AVX2 has no fused multiply-add.  A file of
+ * kernels that take most of the time may ask for it: its bits may then differ from
+ * one processor to another.  (Windows does not align the stack for 32 bytes.)
+ * LANES_MOST: bytes of the longest vectors, for tools/bits.sh to compare them. */
 #ifndef LANES_MOST
 #define LANES_MOST 64
 #endif
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(_WIN32) && \
   !defined(__APPLE__)
-#define LANES_WIDE 1
-#define LANES_WIDE_TARGET __attribute__((target("avx2")))
-#define LANES_WIDEST_TARGET __attribute__((target("avx512f,avx512dq")))
-#define lanes_wide() (LANES_MOST >= 32 && __builtin_cpu_supports("avx2"))
-#define lanes_widest()                                      \
-  (LANES_MOST >= 64 && __builtin_cpu_supports("avx512f") && \
-   __builtin_cpu_supports("avx512dq"))
-#define LANES_CHOOSE(x) (lanes_widest() ? widest_##x : LANES_CHOOSE_WIDE(x))
-#define LANES_CHOOSE_WIDE(x) (lanes_wide() ? wide_##x : narrow_##x)
+#define LANES_HAVE_WIDE 1
 #else
-#define LANES_WIDE 0
-#define LANES_CHOOSE(x) narrow_##x
-#define LANES_CHOOSE_WIDE(x) narrow_##x
+#define LANES_HAVE_WIDE 0
 #endif
 
-/* The same with fused multiply-add, for what takes most of the time: its bits may
- * differ from one processor to another. */
-#define LANES_FUSED LANES_WIDE
-#if LANES_FUSED
-#define LANES_FUSED_TARGET __attribute__((target("avx2,fma")))
-#define LANES_FUSED_WIDEST_TARGET \
-  __attribute__((target("avx512f,avx512dq,avx2,fma")))
-#define lanes_fused() (lanes_wide() && __builtin_cpu_supports("fma"))
-#define lanes_fused_widest() (lanes_fused() && lanes_widest())
-#define LANES_CHOOSE_FUSED(x) \
-  (lanes_fused_widest() ? widest_##x : lanes_fused() ? wide_##x : narrow_##x)
-/* Keeps a vector that is used several times in its register: compilers would
- * rather load it again for each use. */
-#define LANES_HOLD_WIDE(v) __asm__("" : "+x"(v))
-#define LANES_HOLD_WIDEST(v) __asm__("" : "+v"(v))
+/* By the bytes of a vector. */
+typedef enum {
+  LANES_NARROW = 16,
+  LANES_WIDE = 32,  /* AVX2                  */
+  LANES_WIDEST = 64 /* AVX-512 F, AVX-512 DQ */
+} lanes_width;
+
+/* Has the processor vectors of this width (with fused multiply-add)? */
+static inline int lanes_has(lanes_width width, int fused) {
+#if LANES_HAVE_WIDE
+  if (width == LANES_NARROW)
+    return 1;
+  if ((int)width > LANES_MOST || !__builtin_cpu_supports("avx2") ||
+      (fused && !__builtin_cpu_supports("fma")))
+    return 0;
+  return width == LANES_WIDE || (__builtin_cpu_supports("avx512f") &&
+                                 __builtin_cpu_supports("avx512dq"));
 #else
-#define LANES_CHOOSE_FUSED(x) narrow_##x
+  (void)fused;
+  return width == LANES_NARROW;
 #endif
+}
+
+/* The longest of them, of at most `most` bytes. */
+static inline lanes_width lanes_longest(int most, int fused) {
+  if (most >= LANES_WIDEST && lanes_has(LANES_WIDEST, fused))
+    return LANES_WIDEST;
+  return most >= LANES_WIDE && lanes_has(LANES_WIDE, fused) ? LANES_WIDE
+                                                            : LANES_NARROW;
+}
 
 /* Where every processor of an architecture fuses, so do vectors of 16 bytes. */
 #if defined(__aarch64__) && defined(__GNUC__)

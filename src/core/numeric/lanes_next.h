@@ -1,18 +1,27 @@
-/* The next width of vector for a file of kernels: the first time the narrowest,
- * then the wide one, then the widest (these only where LANES_WIDE; lanes.h), with
+/* The next width of vector for a file of kernels (lanes_each.h): the first time
+ * the narrowest, then the wide one, then the widest, with
  *   LANE_BYTES     bytes of a vector
  *   LANE_NAME(x)   narrow_x, wide_x or widest_x, the name of x for this width
  *   LANE_TARGET    attribute that allows its instructions, or nothing
- *   VEC, BITS      a vector of doubles, and of 64-bit integers;  WIDTH: how many
+ *   VEC, BITS      a vector of LANES_NUMBER (double unless defined), and of integers
+ *                  of its size;  WIDTH: how many
  *   FROM(p), AT(p) the vector in memory at p to be read, and to be written
+ * and for doubles
  *   LANE_SPLAT(x)      a vector of x alone
  *   LANE_FMA(a, b, c)  a * b + c of vectors;  LANE_FMA_ONE(a, b, c): of numbers
- * LANES_CHOOSE(x) of lanes.h then names x for the processor at hand.  A file that
- * defines LANES_NEXT_FUSED has LANE_FMA fused where the width has it, takes
- * LANES_CHOOSE_FUSED(x) and has
- *   LANE_HOLD(v)   keeps a vector in its register */
+ * both fused where LANES_FUSED is 1 and the width has it; then also
+ *   LANE_HOLD(v)   keeps a vector in its register, where compilers would rather
+ *                  load it again for each use */
 
 #ifndef LANE_BYTES
+
+#ifndef LANES_NUMBER
+#define LANES_NUMBER double
+#define LANES_BITS long long
+#endif
+#ifndef LANES_FUSED
+#define LANES_FUSED 0
+#endif
 
 #define LANE_BYTES 16
 #define LANE_NAME(x) narrow_##x
@@ -20,13 +29,13 @@
 #define LANE_SPLAT(x) ((VEC){(x), (x)})
 #define VEC LANE_NAME(vec)
 #define BITS LANE_NAME(bits)
-#define WIDTH (LANE_BYTES / sizeof(double))
+#define WIDTH (LANE_BYTES / sizeof(LANES_NUMBER))
 #define FROM(pointer) LANES_LOAD(VEC, LANE_NAME(place), pointer)
 #define AT(pointer) LANES_STORE(LANE_NAME(place), pointer)
-#if LANES_WIDE
+#if LANES_HAVE_WIDE
 #include <immintrin.h>
 #endif
-#if defined(LANES_NEXT_FUSED) && LANES_NARROW_FUSES
+#if LANES_FUSED && LANES_NARROW_FUSES
 #include <arm_neon.h>
 #define LANE_FMA(a, b, c) \
   ((VEC)vfmaq_f64((float64x2_t)(c), (float64x2_t)(a), (float64x2_t)(b)))
@@ -35,7 +44,7 @@
 #define LANE_FMA(a, b, c) ((a) * (b) + (c))
 #define LANE_FMA_ONE(a, b, c) ((a) * (b) + (c))
 #endif
-#ifdef LANES_NEXT_FUSED
+#if LANES_FUSED
 #define LANE_HOLD(v) (void)0
 #endif
 
@@ -48,17 +57,17 @@
 #define LANE_BYTES 32
 #define LANE_NAME(x) wide_##x
 #define LANE_SPLAT(x) ((VEC){(x), (x), (x), (x)})
-#ifdef LANES_NEXT_FUSED
+#if LANES_FUSED
 #undef LANE_HOLD
 #undef LANE_FMA
 #undef LANE_FMA_ONE
-#define LANE_HOLD LANES_HOLD_WIDE
-#define LANE_TARGET LANES_FUSED_TARGET
+#define LANE_HOLD(v) __asm__("" : "+x"(v))
+#define LANE_TARGET __attribute__((target("avx2,fma")))
 #define LANE_FMA(a, b, c) \
   ((VEC)_mm256_fmadd_pd((__m256d)(a), (__m256d)(b), (__m256d)(c)))
 #define LANE_FMA_ONE(a, b, c) __builtin_fma(a, b, c)
 #else
-#define LANE_TARGET LANES_WIDE_TARGET
+#define LANE_TARGET __attribute__((target("avx2")))
 #endif
 
 #else
@@ -70,19 +79,19 @@
 #define LANE_BYTES 64
 #define LANE_NAME(x) widest_##x
 #define LANE_SPLAT(x) ((VEC)_mm512_set1_pd(x))
-#ifdef LANES_NEXT_FUSED
+#if LANES_FUSED
 #undef LANE_HOLD
 #undef LANE_FMA
-#define LANE_HOLD LANES_HOLD_WIDEST
-#define LANE_TARGET LANES_FUSED_WIDEST_TARGET
+#define LANE_HOLD(v) __asm__("" : "+v"(v))
+#define LANE_TARGET __attribute__((target("avx512f,avx512dq,avx2,fma")))
 #define LANE_FMA(a, b, c) \
   ((VEC)_mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c)))
 #else
-#define LANE_TARGET LANES_WIDEST_TARGET
+#define LANE_TARGET __attribute__((target("avx512f,avx512dq")))
 #endif
 
 #endif
 
-LANES_VECTOR(double, LANE_BYTES, LANE_NAME(vec), LANE_NAME(place));
-typedef long long LANE_NAME(bits)
+LANES_VECTOR(LANES_NUMBER, LANE_BYTES, LANE_NAME(vec), LANE_NAME(place));
+typedef LANES_BITS LANE_NAME(bits)
   __attribute__((vector_size(LANE_BYTES), may_alias));

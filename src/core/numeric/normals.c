@@ -13,21 +13,13 @@
 
 /* R itself is compiled for the processors that every machine of its kind has, and
  * by default such that products and sums are fused where all of these can. */
-#if LANES_NARROW_FUSES
-#define LANES_NEXT_FUSED
-#endif
+#define LANES_FUSED LANES_NARROW_FUSES
 
 /* Not the widest vectors: few normals at a time among other work, whose clock
  * they would lower. */
-#include "numeric/lanes_next.h"
-
-#include "numeric/normals_kernel.h"
-
-#if LANES_WIDE
-#include "numeric/lanes_next.h"
-
-#include "numeric/normals_kernel.h"
-#endif
+#define LANES_UPTO 32
+#define LANES_KERNEL "numeric/normals_kernel.h"
+#include "numeric/lanes_each.h"
 
 /* n rounded up to whole vectors; the entries from n on become `filler`. */
 static size_t fill_vectors(double *x, size_t n, double filler) {
@@ -50,8 +42,8 @@ static void quantiles(const double *p, size_t n, double *x) {
     const double low = p[at[t]], high = 0.5 - low + 0.5;
     root[t] = sqrt(-log(low < 0.5 ? low : high));
   }
-  LANES_CHOOSE_WIDE(central)(x, fill_vectors(x, n, 0.0));
-  LANES_CHOOSE_WIDE(tail)(root, fill_vectors(root, tails, 2.0), z);
+  LANES_CHOOSE(central)(x, fill_vectors(x, n, 0.0));
+  LANES_CHOOSE(tail)(root, fill_vectors(root, tails, 2.0), z);
   for (size_t t = 0; t < tails; t++) {
     const double low = p[at[t]], near = low < 0.5 ? -z[t] : z[t];
     x[at[t]] = root[t] <= 5.0 ? near : qnorm(low, 0.0, 1.0, 1, 0);

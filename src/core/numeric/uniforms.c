@@ -38,19 +38,8 @@ static inline double number(uint32_t y) {
   return y > 0 ? (double)y * 0x1p-32 : LEAST;
 }
 
-#include "numeric/lanes_next.h"
-
-#include "numeric/uniforms_kernel.h"
-
-#if LANES_WIDE
-#include "numeric/lanes_next.h"
-
-#include "numeric/uniforms_kernel.h"
-
-#include "numeric/lanes_next.h"
-
-#include "numeric/uniforms_kernel.h"
-#endif
+#define LANES_KERNEL "numeric/uniforms_kernel.h"
+#include "numeric/lanes_each.h"
 
 static void renew(uint32_t *w) {
   const size_t turn = MERSENNE_WORDS - SHIFT, last = MERSENNE_WORDS - 1;
