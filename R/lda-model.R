@@ -335,40 +335,6 @@ lda_left_to_right <- function(word, start, phi, alpha, particles = 20,
   ))
 }
 
-# ---- The log joint density --------------------------------------------------
-
-# log p(w, z, alpha, eta) of a state, theta and phi integrated out (Griffiths &
-# Steyvers 2004, eq. 2-3); the tokens are treated as a sequence, so that there
-# is no multinomial coefficient.
-lda_log_joint <- function(model, state) {
-  data <- model$data
-  z <- lda_topics(state)
-  k <- model$k
-  documents <- length(model$documents)
-  terms <- length(model$terms)
-  document <- rep(seq_len(documents), diff(data$start))
-  by_document <- table(factor(document, seq_len(documents)), factor(z, 1:k))
-  by_topic <- table(factor(z, 1:k), factor(data$word, seq_len(terms)))
-  marginal <- function(count, a) {
-    a <- rep_len(a, ncol(count))
-    sum(lgamma(sum(a)) - lgamma(sum(a) + rowSums(count))) +
-      sum(lgamma(t(count) + a) - lgamma(a))
-  }
-  marginal(by_document, state$alpha) + marginal(by_topic, state$eta) +
-    lda_log_prior(model$prior$alpha, state$alpha) +
-    lda_log_prior(model$prior$eta, state$eta)
-}
-
-lda_log_prior <- function(prior, value) {
-  if (!lda_is_sampled(prior)) {
-    return(0)
-  }
-  if (inherits(prior, "uniform_prior")) {
-    return(stats::dunif(value, prior$lower, prior$upper, log = TRUE))
-  }
-  stats::dgamma(value, prior$shape, prior$rate, log = TRUE)
-}
-
 # ---- Test hooks -------------------------------------------------------------
 
 #' @exportS3Method

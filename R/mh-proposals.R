@@ -752,7 +752,7 @@ proposal_gradients <- function(proposal) {
   )
 }
 
-# Number of variates drawn ahead that a sweep uses, as core/mh.c counts them.
+# Number of variates drawn ahead that a sweep uses, as core/mh/mh.c counts them.
 block_variates <- function(block) 1 + proposal_variates(block$proposal)
 
 proposal_variates <- function(compiled) {

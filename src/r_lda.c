@@ -273,21 +273,3 @@ SEXP C_lda_left_to_right(SEXP word, SEXP start, SEXP phi, SEXP alpha,
   UNPROTECT(1);
   return answer(log_p, outcome);
 }
-
-/* Variates of one stream of Philox keyed by two words: log gammas of the shapes (NA:
- * a uniform in its place). */
-SEXP C_philox_variates(SEXP key, SEXP item, SEXP draw, SEXP shapes) {
-  if (TYPEOF(key) != REALSXP || XLENGTH(key) != 2 || TYPEOF(shapes) != REALSXP)
-    Rf_error("`key` must be two numbers, `shapes` numbers");
-  const philox_key words = {{(uint32_t)REAL(key)[0], (uint32_t)REAL(key)[1]}};
-  philox_stream stream =
-    philox_open(words, args_scalar_count(item, "item", 0),
-                (uint32_t)args_scalar_count(draw, "draw", 0));
-  SEXP x = PROTECT(Rf_allocVector(REALSXP, XLENGTH(shapes)));
-  for (R_xlen_t i = 0; i < XLENGTH(shapes); i++)
-    REAL(x)
-  [i] = ISNAN(REAL(shapes)[i]) ? philox_unif(&stream)
-                               : philox_log_gamma(&stream, REAL(shapes)[i]);
-  UNPROTECT(1);
-  return x;
-}

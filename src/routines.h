@@ -31,9 +31,7 @@
   ROUTINE(lda_fold_in, 6)             \
   ROUTINE(lda_token_probabilities, 5) \
   ROUTINE(lda_left_to_right, 6)       \
-  ROUTINE(philox_variates, 4)         \
   ROUTINE(sparse_fault, 3)            \
-  ROUTINE(in_forked_child, 0)         \
   ROUTINE(file_size_signal, 1)        \
   ROUTINE(sync_path, 2)               \
   ROUTINE(process_started, 1)         \
@@ -69,9 +67,7 @@ SEXP C_lda_token_probabilities(SEXP word, SEXP start, SEXP phi, SEXP theta,
                                SEXP threads);
 SEXP C_lda_left_to_right(SEXP word, SEXP start, SEXP phi, SEXP alpha,
                          SEXP particles, SEXP threads);
-SEXP C_philox_variates(SEXP key, SEXP item, SEXP draw, SEXP shapes);
 SEXP C_sparse_fault(SEXP start, SEXP index, SEXP limit);
-SEXP C_in_forked_child(void);
 SEXP C_file_size_signal(SEXP ignore);
 SEXP C_sync_path(SEXP path, SEXP directory);
 SEXP C_process_started(SEXP pid);

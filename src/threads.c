@@ -35,10 +35,6 @@ int threads_allowed(int requested) {
 #endif
 }
 
-SEXP C_in_forked_child(void) {
-  return Rf_ScalarLogical(threads_in_child());
-}
-
 /* A file that reaches the limit of `ulimit -f` kills the process with SIGXFSZ
  * unless the signal is ignored; then the write fails and can be reported.
  * Returns whether it was ignored before. */

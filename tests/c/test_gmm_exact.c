@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "drawing.h"
 #include "harness.h"
 #include "numeric/linalg.h"
 #include "numeric/rdist.h"
@@ -149,7 +150,7 @@ static void draw_all(fixture *f) {
   for (size_t c = 0; c < K; c++)
     weight[c] = exp(f->log_pi[c]);
   for (size_t i = 0; i < N; i++) {
-    f->z[i] = 1 + (int)rdist_categorical(weight, K, unif_rand());
+    f->z[i] = 1 + (int)draw_index(weight, K, unif_rand());
     draw_observation(f, i);
   }
   take_out_missing(f);

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "drawing.h"
 #include "harness.h"
 #include "lda/lda_heldout.h"
 #include "lda/lda_kernels.h"
@@ -127,10 +128,9 @@ static void draw_all(fixture *f) {
   draw_shares(f);
   for (size_t d = 0; d < DOCUMENTS; d++)
     for (size_t i = (size_t)f->start[d]; i < (size_t)f->start[d + 1]; i++) {
-      const size_t z = rdist_categorical(f->theta + d * k, k, unif_rand());
+      const size_t z = draw_index(f->theta + d * k, k, unif_rand());
       f->z[i] = (uint16_t)z;
-      f->word[i] =
-        1 + (int)rdist_categorical(f->phi + z * TERMS, TERMS, unif_rand());
+      f->word[i] = 1 + (int)draw_index(f->phi + z * TERMS, TERMS, unif_rand());
     }
 }
 

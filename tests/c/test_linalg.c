@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "drawing.h"
 #include "harness.h"
 #include "numeric/rmath.h"
 
@@ -17,7 +18,7 @@ static void random_positive_definite(double *a, size_t d) {
   double *x = new_numbers(2 * d * d);
   for (size_t i = 0; i < 2 * d * d; i++)
     x[i] = norm_rand();
-  linalg_gram(x, 2 * d, d, a);
+  cross_product(x, 2 * d, d, a);
   for (size_t i = 0; i < d * d; i++)
     a[i] /= 2.0 * (double)d;
   release_numbers(x);
@@ -206,7 +207,7 @@ static void log_determinants(void) {
 static void gram_by_hand(void) {
   const double x[] = {1, 3, 5, 2, 4, 6}, expected[] = {35, 44, 44, 56};
   double gram[4];
-  linalg_gram(x, 3, 2, gram);
+  cross_product(x, 3, 2, gram);
   EXPECT(same_bits(gram, expected, 4));
 }
 
@@ -220,7 +221,7 @@ static void gram_of_every_length(void) {
       x[n + i] = (double)(i * i);
       expected += x[i] * x[n + i];
     }
-    linalg_gram(x, n, 2, gram);
+    cross_product(x, n, 2, gram);
     EXPECT(gram[1] == expected && gram[2] == expected);
   }
 }

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "drawing.h"
 #include "harness.h"
 #include "numeric/linalg.h"
 #include "numeric/rmath.h"
@@ -296,7 +297,7 @@ static size_t categorical_unscaled(const double *weights, size_t k, double u) {
 
 /* Mutant: one index too far along. */
 static size_t categorical_shifted(const double *weights, size_t k, double u) {
-  return (rdist_categorical(weights, k, u) + 1) % k;
+  return (draw_index(weights, k, u) + 1) % k;
 }
 
 static double categorical_p_value(categorical_drawer draw) {
@@ -311,7 +312,7 @@ static double categorical_p_value(categorical_drawer draw) {
 }
 
 static void categorical_fits(void) {
-  EXPECT(categorical_p_value(rdist_categorical) > TINY_P);
+  EXPECT(categorical_p_value(draw_index) > TINY_P);
 }
 
 static void categorical_mutants(void) {
@@ -322,12 +323,12 @@ static void categorical_mutants(void) {
 /* Partial sums 1, 2, 4: a partial sum equal to u * 4 counts. */
 static void categorical_is_exact_at_the_steps(void) {
   const double weights[] = {1, 1, 2};
-  EXPECT(rdist_categorical(weights, 3, DBL_MIN) == 0);
-  EXPECT(rdist_categorical(weights, 3, nextafter(0.25, 0)) == 0);
-  EXPECT(rdist_categorical(weights, 3, 0.25) == 1);
-  EXPECT(rdist_categorical(weights, 3, nextafter(0.5, 0)) == 1);
-  EXPECT(rdist_categorical(weights, 3, 0.5) == 2);
-  EXPECT(rdist_categorical(weights, 3, nextafter(1, 0)) == 2);
+  EXPECT(draw_index(weights, 3, DBL_MIN) == 0);
+  EXPECT(draw_index(weights, 3, nextafter(0.25, 0)) == 0);
+  EXPECT(draw_index(weights, 3, 0.25) == 1);
+  EXPECT(draw_index(weights, 3, nextafter(0.5, 0)) == 1);
+  EXPECT(draw_index(weights, 3, 0.5) == 2);
+  EXPECT(draw_index(weights, 3, nextafter(1, 0)) == 2);
 }
 
 /* The stated rule, written out. */
@@ -354,7 +355,7 @@ static void categorical_counts_partial_sums(void) {
       weights[j] = unif_rand() < 0.4 ? 0.0 : exp(20.0 * norm_rand());
     weights[(size_t)((double)k * unif_rand())] = 1.0;
     const double u = unif_rand();
-    const size_t drawn = rdist_categorical(weights, k, u);
+    const size_t drawn = draw_index(weights, k, u);
     EXPECT(drawn == categorical_by_counting(weights, k, u));
     EXPECT(drawn < k && weights[drawn] > 0.0);
   }
@@ -364,10 +365,10 @@ static void categorical_counts_partial_sums(void) {
 static void categorical_never_picks_a_zero(void) {
   const double least = nextafter(0, 1), top = nextafter(1, 0);
   const double subnormal[] = {0, least, least, 0, 0}, one[] = {1e-300};
-  EXPECT(rdist_categorical(subnormal, 5, top) == 2);
-  EXPECT(rdist_categorical(subnormal, 5, DBL_MIN) == 1);
-  EXPECT(rdist_categorical(one, 1, top) == 0);
-  EXPECT(rdist_categorical(one, 1, DBL_MIN) == 0);
+  EXPECT(draw_index(subnormal, 5, top) == 2);
+  EXPECT(draw_index(subnormal, 5, DBL_MIN) == 1);
+  EXPECT(draw_index(one, 1, top) == 0);
+  EXPECT(draw_index(one, 1, DBL_MIN) == 0);
 }
 
 /* ---- Wishart and inverse Wishart ----------------------------------------- */
@@ -381,12 +382,12 @@ typedef void (*matrix_drawer)(double df, double *out);
 
 static void wishart(double df, double *out) {
   double work[D * D];
-  rdist_wishart(df, wishart_l, D, out, work);
+  draw_wishart(df, wishart_l, D, out, work);
 }
 
 static void inverse_wishart(double df, double *out) {
   double work[2 * D * D];
-  rdist_inverse_wishart(df, wishart_l, D, out, work);
+  draw_inverse_wishart(df, wishart_l, D, out, work);
 }
 
 static void invert(double *a) {
@@ -590,7 +591,7 @@ static void inverse_wishart_of_order_one(void) {
   double *x = new_numbers(WISHART_N), work[2], s;
   set_seed(59, 60);
   for (size_t t = 0; t < WISHART_N; t++) {
-    rdist_inverse_wishart(df, &l, 1, &s, work);
+    draw_inverse_wishart(df, &l, 1, &s, work);
     x[t] = l * l / s;
   }
   EXPECT(ks_p_value(x, WISHART_N, chi_squared_cdf, df) > TINY_P);
@@ -738,12 +739,12 @@ static void wisharts_read_the_lower_triangle(void) {
   set_seed(65, 66);
   wishart(5.5, expected);
   set_seed(65, 66);
-  rdist_wishart(5.5, l, D, out, work);
+  draw_wishart(5.5, l, D, out, work);
   EXPECT(same_bits(out, expected, D * D));
   set_seed(65, 66);
   inverse_wishart(5.5, expected);
   set_seed(65, 66);
-  rdist_inverse_wishart(5.5, l, D, out, work);
+  draw_inverse_wishart(5.5, l, D, out, work);
   EXPECT(same_bits(out, expected, D * D));
   set_seed(65, 66);
   rdist_inverse_wishart_factor(5.5, wishart_l, D, expected, work);

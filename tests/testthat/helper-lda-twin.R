@@ -38,6 +38,38 @@ log_dirichlet_counts <- function(count, a) {
     sum(lgamma(t(count) + a) - lgamma(a))
 }
 
+# log p(w, z, alpha, eta) of a state, theta and phi integrated out (Griffiths &
+# Steyvers 2004, eq. 2-3); tokens are a sequence, so there is no multinomial
+# coefficient.
+lda_log_joint <- function(model, state) {
+  data <- model$data
+  z <- gibbsite:::lda_topics(state)
+  k <- model$k
+  documents <- length(model$documents)
+  terms <- length(model$terms)
+  document <- rep(seq_len(documents), diff(data$start))
+  by_document <- table(factor(document, seq_len(documents)), factor(z, 1:k))
+  by_topic <- table(factor(z, 1:k), factor(data$word, seq_len(terms)))
+  marginal <- function(count, a) {
+    a <- rep_len(a, ncol(count))
+    sum(lgamma(sum(a)) - lgamma(sum(a) + rowSums(count))) +
+      sum(lgamma(t(count) + a) - lgamma(a))
+  }
+  marginal(by_document, state$alpha) + marginal(by_topic, state$eta) +
+    lda_log_prior(model$prior$alpha, state$alpha) +
+    lda_log_prior(model$prior$eta, state$eta)
+}
+
+lda_log_prior <- function(prior, value) {
+  if (is.numeric(prior)) {
+    return(0)
+  }
+  if (inherits(prior, "uniform_prior")) {
+    return(stats::dunif(value, prior$lower, prior$upper, log = TRUE))
+  }
+  stats::dgamma(value, prior$shape, prior$rate, log = TRUE)
+}
+
 # Neal (2003): stepping out by 1 and shrinkage, in the logarithm
 twin_slice <- function(log_density, a) {
   f <- function(x) log_density(exp(x)) + x
@@ -61,7 +93,7 @@ twin_concentration <- function(prior, value, count, with_prior = TRUE) {
     return(value)
   }
   twin_slice(function(a) {
-    inside <- gibbsite:::lda_log_prior(prior, a)
+    inside <- lda_log_prior(prior, a)
     # without its prior the density does not decrease to 0
     if (!is.finite(inside) || (!with_prior && (a < 1e-3 || a > 30))) {
       return(-Inf)
@@ -71,10 +103,6 @@ twin_concentration <- function(prior, value, count, with_prior = TRUE) {
 }
 
 twin_key <- function() floor(runif(2) * 2^32)
-
-philox <- function(key, item, shapes) {
-  .Call(gibbsite:::C_philox_variates, key, item - 1, 0, as.double(shapes))
-}
 
 dirichlet_by_philox <- function(key, item, shapes) {
   x <- philox(key, item, shapes)
@@ -288,7 +316,7 @@ twin_sweep <- function(model, state, wrong = "", record = TRUE) {
   list(state = state, row = c(
     if (!is.numeric(model$prior$alpha)) alpha,
     if (!is.numeric(model$prior$eta)) eta,
-    gibbsite:::lda_log_joint(model, state), mean(log(p)), sum(size > 0), size,
+    lda_log_joint(model, state), mean(log(p)), sum(size > 0), size,
     theta, phi, z
   ))
 }

@@ -37,6 +37,24 @@ twin_model <- function(case, method, keep = c("theta", "phi", "z")) {
   })
 }
 
+# Random123's kat_vectors: philox4x32 with 10 rounds.
+test_that("the twin's generator gives the known answers", {
+  words <- function(counter, key) {
+    sprintf("%.0f", unlist(philox_blocks(as.list(counter), key)))
+  }
+  decimal <- function(hex) {
+    digits <- matrix(strtoi(strsplit(hex, "")[[1]], 16L), 8)
+    sprintf("%.0f", colSums(digits * 16^(7:0)))
+  }
+  expect_identical(
+    words(rep(0, 4), c(0, 0)), decimal("6627e8d5e169c58dbc57ac4c9b00dbd8")
+  )
+  expect_identical(
+    words(rep(2^32 - 1, 4), rep(2^32 - 1, 2)),
+    decimal("408f276d41c83b0ea20bc7c6d5451afd")
+  )
+})
+
 for (method in lda_test_methods) {
   test_that(paste("the twin draws the same:", method), {
     for (case in names(twin_cases)) {
@@ -83,7 +101,7 @@ test_that("lists draw from the posterior", {
   which <- part(z)
   first <- match(unique(which), which)
   log_joint <- vapply(first, function(row) {
-    gibbsite:::lda_log_joint(
+    lda_log_joint(
       model, gibbsite:::lda_state(model, z[row, ], 0.2, 0.4)
     )
   }, 0)

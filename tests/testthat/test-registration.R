@@ -121,9 +121,6 @@ test_that("wrong types and numbers of arguments are errors, never a crash", {
         word = c(1L, 2L, 2L), start = c(0, 1, 3), phi = phi, alpha = c(1, 1),
         particles = 2, threads = 1L
       ),
-      C_philox_variates = list(
-        key = c(1, 2), item = 0, draw = 0, shapes = c(0.5, 2)
-      ),
       C_sparse_fault = list(
         start = c(0L, 1L, 3L), index = c(1L, 0L, 2L), limit = 3
       ),
@@ -199,7 +196,6 @@ test_that("wrong types and numbers of arguments are errors, never a crash", {
         state = gibbsite:::model_start(blocks, NULL), n = 2,
         control = list(burnin = 1, thin = 1, threads = 1L)
       ),
-      C_in_forked_child = list(),
       C_file_size_signal = list(ignore = FALSE),
       C_sync_path = list(path = ".", directory = TRUE),
       C_process_started = list(pid = Sys.getpid()),

@@ -62,13 +62,6 @@ static void solve_transposed_from(const double *restrict l, size_t d,
 
 /* ---- products ------------------------------------------------------------ */
 
-void linalg_gram(const double *x, size_t n, size_t d, double *gram) {
-  for (size_t j = 0; j < d; j++)
-    for (size_t i = j; i < d; i++)
-      gram[i + d * j] = dot(x + n * i, x + n * j, n);
-  mirror_lower(gram, d);
-}
-
 void linalg_outer_gram(const double *m, size_t d, double *out) {
   for (size_t j = 0; j < d; j++) {
     double *column = out + d * j;

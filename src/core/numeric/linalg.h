@@ -9,9 +9,6 @@
 #include "numeric/status.h"
 #include <stddef.h>
 
-/* gram (d x d, full symmetric) <- x'x;  x: n x d. */
-void linalg_gram(const double *x, size_t n, size_t d, double *gram);
-
 /* a (d x d, lower triangle read) <- L with a = L L', upper triangle zeroed.
  * STATUS_NOT_POSITIVE_DEFINITE (also for NaN and Inf) leaves a unusable. */
 status linalg_cholesky(double *a, size_t d);

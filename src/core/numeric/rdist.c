@@ -60,25 +60,6 @@ void rdist_log_dirichlet(const double *alpha, size_t k, double *log_p) {
   normalise_log(log_p, k);
 }
 
-/* The first index whose partial sum exceeds u times the total: adding a weight
- * of zero leaves the partial sum where it was, so such an index is passed over.
- * Only rounding (of subnormal totals) can leave no such index. */
-size_t rdist_categorical(const double *weights, size_t k, double u) {
-  double total = 0.0, partial = 0.0;
-  size_t last = 0;
-  for (size_t j = 0; j < k; j++)
-    total += weights[j];
-  const double threshold = u * total;
-  for (size_t j = 0; j < k; j++) {
-    partial += weights[j];
-    if (partial > threshold)
-      return j;
-    if (weights[j] > 0.0)
-      last = j;
-  }
-  return last;
-}
-
 /* Bartlett's decomposition (Smith & Hocking 1972). */
 void rdist_bartlett(double df, size_t d, double *a) {
   for (size_t j = 0; j < d; j++) {
@@ -89,14 +70,6 @@ void rdist_bartlett(double df, size_t d, double *a) {
     for (size_t i = j + 1; i < d; i++)
       column[i] = norm_rand();
   }
-}
-
-void rdist_wishart(double df, const double *l, size_t d, double *w,
-                   double *work) {
-  rdist_bartlett(df, d, work);
-  for (size_t j = 0; j < d; j++)
-    linalg_lower_times_vector(l, d, work + d * j, work + d * j);
-  linalg_outer_gram(work, d, w);
 }
 
 /* Sigma^-1 = L^-T C' C L^-1 ~ W(df, (L L')^-1), so Sigma = T T' with T = L C^-1:
@@ -116,12 +89,6 @@ void rdist_inverse_wishart_factor(double df, const double *l, size_t d,
         rest -= t[i + d * m] * c[m + d * j];
       t[i + d * j] = j <= i ? rest / c[j + d * j] : 0.0;
     }
-}
-
-void rdist_inverse_wishart(double df, const double *l, size_t d, double *s,
-                           double *work) {
-  rdist_inverse_wishart_factor(df, l, d, work, work + d * d);
-  linalg_outer_gram(work, d, s);
 }
 
 /* ---- Philox4x32-10 ------------------------------------------------------- */

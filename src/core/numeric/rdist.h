@@ -24,20 +24,10 @@ double rdist_log_gamma(double shape);
  * the sum of exponentials. */
 void rdist_log_dirichlet(const double *alpha, size_t k, double *log_p);
 
-/* Index in 0..k-1 with probability weights[j] / sum(weights), by one given
- * uniform u in (0, 1): the number of partial sums (from left to right) that are
- * <= u * total, capped at the last index with positive weight.  The weights
- * are not negative and their sum is positive and finite. */
-size_t rdist_categorical(const double *weights, size_t k, double u);
-
 /* a (d x d, lower triangular) <- Bartlett factor: a[j,j]^2 ~ chi^2(df - j),
  * j = 0.., a[i,j] ~ N(0, 1), i > j; column by column: rchisq for the diagonal,
  * then norm_rand down the column.  A A' ~ W(df, I), df > d - 1. */
 void rdist_bartlett(double df, size_t d, double *a);
-
-/* w (d x d) ~ W(df, L L'), through M = L A, w = M M'.  work: d * d. */
-void rdist_wishart(double df, const double *l, size_t d, double *w,
-                   double *work);
 
 /* t (d x d, lower triangular, positive diagonal) with T T' ~ IW(df, L L'),
  * drawn as such: no inverse is formed and the draw is not factored again, which
@@ -47,10 +37,6 @@ void rdist_wishart(double df, const double *l, size_t d, double *w,
  * rchisq for the diagonal, then norm_rand down the column.  work: d * d. */
 void rdist_inverse_wishart_factor(double df, const double *l, size_t d,
                                   double *t, double *work);
-
-/* s (d x d) ~ IW(df, L L'): s = T T'.  work: 2 * d * d. */
-void rdist_inverse_wishart(double df, const double *l, size_t d, double *s,
-                           double *work);
 
 /* ---- counter-based ------------------------------------------------------- */
 
