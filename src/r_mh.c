@@ -535,23 +535,3 @@ SEXP C_mh_settle(SEXP spec, SEXP functions, SEXP state_list, SEXP place) {
   UNPROTECT(1);
   return state;
 }
-
-/* For the tests of detailed balance: c(log q(y | x), log q(x | y), log ratio)
- * of block `block` (from 1) at the state's point. */
-SEXP C_mh_examine(SEXP spec, SEXP functions, SEXP state_list, SEXP block,
-                  SEXP y, SEXP place) {
-  mh_run run;
-  run.session = mh_open_session(place, args_element(spec, "names"));
-  SEXP state = PROTECT(scan_copy_state(state_list));
-  open_model(&run.model, spec, functions, state, &run.session);
-  const size_t b = args_scalar_count(block, "block", 1) - 1;
-  if (b >= run.model.blocks || TYPEOF(y) != REALSXP ||
-      (size_t)XLENGTH(y) != run.model.block[b].proposal->d)
-    Rf_error("`y` must be a point of the block");
-  SEXP out = PROTECT(Rf_allocVector(REALSXP, 3));
-  const status outcome = mh_examine(&run.model, b, REAL(y), REAL(out));
-  if (outcome != STATUS_OK)
-    scan_stop(outcome);
-  UNPROTECT(2);
-  return out;
-}

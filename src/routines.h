@@ -23,7 +23,6 @@
   ROUTINE(mh_sweeps, 6)               \
   ROUTINE(mh_settle, 4)               \
   ROUTINE(mh_evaluate, 4)             \
-  ROUTINE(mh_examine, 6)              \
   ROUTINE(bmf_sweeps, 5)              \
   ROUTINE(bmf_linear, 5)              \
   ROUTINE(bmf_fold_in, 5)             \
@@ -55,8 +54,6 @@ SEXP C_mh_sweeps(SEXP spec, SEXP functions, SEXP state, SEXP n, SEXP control,
                  SEXP place);
 SEXP C_mh_settle(SEXP spec, SEXP functions, SEXP state, SEXP place);
 SEXP C_mh_evaluate(SEXP density, SEXP point, SEXP names, SEXP place);
-SEXP C_mh_examine(SEXP spec, SEXP functions, SEXP state, SEXP block, SEXP y,
-                  SEXP place);
 SEXP C_bmf_sweeps(SEXP data, SEXP state, SEXP n, SEXP control, SEXP mode);
 SEXP C_bmf_linear(SEXP sizes, SEXP draws, SEXP user, SEXP item, SEXP moments);
 SEXP C_bmf_fold_in(SEXP sizes, SEXP ratings, SEXP kind, SEXP hyper, SEXP v);

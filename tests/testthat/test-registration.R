@@ -187,10 +187,6 @@ test_that("wrong types and numbers of arguments are errors, never a crash", {
         density = mh_functions$log_density, point = c(1, 2),
         names = c("a", "b"), place = new.env()
       ),
-      C_mh_examine = list(
-        spec = mh$spec, functions = mh_functions, state = mh_state, block = 2,
-        y = 0.1, place = new.env()
-      ),
       C_gibbs_sample_sweeps = list(
         data = gibbsite:::open_functions(blocks),
         state = gibbsite:::model_start(blocks, NULL), n = 2,
@@ -271,9 +267,7 @@ test_that("wrong types and numbers of arguments are errors, never a crash", {
           }
         }
         part <- good[[name]][[i]]
-        unread <- if (name %in% c("C_mh_settle", "C_mh_examine")) {
-          c("debug", "own")
-        }
+        unread <- if (name == "C_mh_settle") c("debug", "own")
         if (is.list(part)) for (element in setdiff(names(part), unread)) {
           arguments <- good[[name]]
           arguments[[i]][[element]] <- NULL

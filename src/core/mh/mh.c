@@ -367,23 +367,6 @@ status mh_update(mh_model *m, size_t b, size_t row,
   return STATUS_OK;
 }
 
-status mh_examine(mh_model *m, size_t b, const double *y, double *out) {
-  mh_move move;
-  status outcome = start_move(m, b, &move);
-  for (size_t j = 0; j < m->block[b].proposal->d; j++)
-    move.proposed[j] = y[j];
-  if (outcome == STATUS_OK)
-    outcome = evaluate_move(m, &move);
-  const mh_proposal *p = move.block->proposal;
-  const mh_memory *memory = &move.block->memory;
-  if (outcome == STATUS_OK)
-    outcome = mh_proposal_log_q(p, memory, move.y.x, move.x, &out[0], m->a);
-  if (outcome == STATUS_OK)
-    outcome = mh_proposal_log_q(p, memory, move.x.x, move.y, &out[1], m->a);
-  out[2] = move.log_ratio;
-  return outcome;
-}
-
 /* ---- a sweep ------------------------------------------------------------- */
 
 status mh_sweep(void *model, const scan_control *control) {

@@ -163,11 +163,6 @@ status mh_evaluate_current(mh_model *m);
 status mh_update(mh_model *m, size_t b, size_t row,
                  const scan_control *control);
 
-/* For block b at the state's point: out <- log q(y | x), log q(x | y), and the
- * log of the ratio in a(x, y) that a step would use.  y: proposal->d numbers.
- */
-status mh_examine(mh_model *m, size_t b, const double *y, double *out);
-
 /* scan_model's functions. */
 status mh_sweep(void *model, const scan_control *control);
 void mh_record(void *model, double *row, size_t stride);
