@@ -28,6 +28,7 @@ lda_data <- function(counts, k, prior, method, keep) {
     method = lda_methods[[method]],
     alpha_prior = lda_prior_numbers(prior$alpha),
     eta_prior = lda_prior_numbers(prior$eta),
+    alpha = lda_fixed_values(prior$alpha), eta = lda_fixed_values(prior$eta),
     keep_theta = as.integer("theta" %in% keep),
     keep_phi = as.integer("phi" %in% keep),
     keep_z = as.integer("z" %in% keep)
@@ -46,6 +47,15 @@ lda_prior_numbers <- function(prior) {
 }
 
 lda_is_sampled <- function(prior) !is.numeric(prior)
+
+lda_fixed_values <- function(prior) {
+  if (lda_is_sampled(prior)) numeric() else as.double(prior)
+}
+
+# alpha or eta of a state, or the fixed ones.
+lda_concentration <- function(model, state, name) {
+  state[[name]] %||% lda_fixed_values(model$prior[[name]])
+}
 
 lda_columns <- function(counts, k, prior, keep) {
   topics <- seq_len(k)
@@ -95,13 +105,18 @@ lda_first_value <- function(prior) {
 # Concentrations lie between these (core/lda/lda_prior.h).
 lda_bounds <- c(1e-20, 1e20)
 
+# Fixed concentrations are no part of a state: their values are not used.
 lda_state <- function(model, z, alpha, eta) {
-  list(
-    sweep = 0, z = lda_pack(z), alpha = as.double(alpha),
-    eta = as.double(eta), kept = 0, theta_sum = numeric(),
-    theta_square = numeric(), theta_base = numeric(), phi_sum = numeric(),
-    phi_square = numeric(), phi_base = numeric(), pivot = raw(),
-    stayed = numeric(), switched = numeric()
+  c(
+    list(sweep = 0, z = lda_pack(z)),
+    if (lda_is_sampled(model$prior$alpha)) list(alpha = as.double(alpha)),
+    if (lda_is_sampled(model$prior$eta)) list(eta = as.double(eta)),
+    list(
+      kept = 0, theta_sum = numeric(), theta_square = numeric(),
+      theta_base = numeric(), phi_sum = numeric(), phi_square = numeric(),
+      phi_base = numeric(), pivot = raw(), stayed = numeric(),
+      switched = numeric()
+    )
   )
 }
 
@@ -251,7 +266,7 @@ streamed_theta <- function(model, state) {
   k <- model$k
   theta <- lda_moments(
     state$theta_sum, state$theta_square, state$theta_base,
-    lda_base_parts(model$prior$alpha, state$alpha, k), k, FALSE, state$kept
+    lda_base_parts(model$prior$alpha, k), k, FALSE, state$kept
   )
   names <- list(model$documents, as.character(seq_len(k)))
   named <- function(x) `dimnames<-`(t(x), names)
@@ -262,7 +277,7 @@ streamed_phi <- function(model, state) {
   terms <- length(model$terms)
   phi <- lda_moments(
     state$phi_sum, state$phi_square, state$phi_base,
-    lda_base_parts(model$prior$eta, state$eta, terms), model$k, TRUE, state$kept
+    lda_base_parts(model$prior$eta, terms), model$k, TRUE, state$kept
   )
   names <- list(as.character(seq_len(model$k)), model$terms)
   named <- function(x) `dimnames<-`(x, names)
@@ -271,11 +286,11 @@ streamed_phi <- function(model, state) {
 
 # The factors of the base sums: 1 if the concentration is sampled, because the
 # sums already include it.
-lda_base_parts <- function(prior, value, size) {
-  value <- rep_len(value, size)
+lda_base_parts <- function(prior, size) {
   if (lda_is_sampled(prior)) {
     return(list(first = rep(1, size), second = rep(1, size)))
   }
+  value <- rep_len(as.double(prior), size)
   list(first = value, second = value * (value + 1))
 }
 
@@ -369,10 +384,11 @@ draw_dirichlet <- function(a) {
 simulate_data.lda_model <- function(model, state) {
   terms <- length(model$terms)
   z <- lda_topics(state)
+  eta <- lda_concentration(model, state, "eta")
   word <- integer(length(z))
   for (topic in unique(z)) {
     own <- z == topic
-    phi <- draw_dirichlet(rep_len(state$eta, terms))
+    phi <- draw_dirichlet(rep_len(eta, terms))
     word[own] <- sample.int(terms, sum(own), replace = TRUE, prob = phi)
   }
   word

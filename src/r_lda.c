@@ -40,11 +40,30 @@ static const int *unpack_words(SEXP word, size_t *n) {
   return INTEGER(word);
 }
 
-static lda_prior unpack_prior(SEXP list, const char *name) {
-  const double *x = args_doubles(list, name, 3);
-  const lda_prior prior = {(lda_prior_kind)x[0], x[1], x[2]};
+static double *unpack_positive(SEXP list, const char *name, size_t length) {
+  double *x = args_doubles(list, name, length);
+  for (size_t i = 0; i < length; i++)
+    if (!(x[i] > 0.0 && R_FINITE(x[i])))
+      Rf_error("`%s` must be positive", name);
+  return x;
+}
+
+/* The prior of a concentration; `name`: its fixed values, one or `most`, or none
+ * where it is sampled. */
+static lda_prior unpack_prior(SEXP list, const char *prior_name,
+                              const char *name, size_t most) {
+  const double *x = args_doubles(list, prior_name, 3);
+  lda_prior prior = {(lda_prior_kind)x[0], x[1], x[2], 1, NULL};
   if (prior.kind > LDA_GAMMA)
-    Rf_error("`%s` must be of kind 0, 1 or 2", name);
+    Rf_error("`%s` must be of kind 0, 1 or 2", prior_name);
+  const size_t length = (size_t)Rf_xlength(args_element(list, name));
+  const int fixed = prior.kind == LDA_FIXED;
+  if (fixed ? length != 1 && length != most : length != 0)
+    Rf_error("`%s` has the wrong length", name);
+  if (!fixed)
+    return prior;
+  prior.length = length;
+  prior.value = unpack_positive(list, name, prior.length);
   return prior;
 }
 
@@ -60,8 +79,8 @@ static lda_data unpack_data(SEXP list) {
   if (data.k > LDA_MAX_TOPICS || method > LDA_UNCOLLAPSED)
     Rf_error("`k` or `method` is out of range");
   data.method = (lda_method)method;
-  data.alpha = unpack_prior(list, "alpha_prior");
-  data.eta = unpack_prior(list, "eta_prior");
+  data.alpha = unpack_prior(list, "alpha_prior", "alpha", data.k);
+  data.eta = unpack_prior(list, "eta_prior", "eta", data.terms);
   data.keep_theta = args_count(list, "keep_theta", 0) > 0;
   data.keep_phi = args_count(list, "keep_phi", 0) > 0;
   data.keep_z = args_count(list, "keep_z", 0) > 0;
@@ -83,18 +102,6 @@ static uint16_t *unpack_topics(SEXP list, const char *name, size_t length,
     if (topic[i] >= k)
       Rf_error("`%s` must hold topics below %.0f", name, (double)k);
   return topic;
-}
-
-static double *unpack_concentration(SEXP list, const char *name, size_t most,
-                                    const lda_prior *prior, size_t *length) {
-  *length = (size_t)Rf_xlength(args_element(list, name));
-  if (*length != 1 && (*length != most || prior->kind != LDA_FIXED))
-    Rf_error("`%s` has the wrong length", name);
-  double *x = args_doubles(list, name, *length);
-  for (size_t i = 0; i < *length; i++)
-    if (!(x[i] > 0.0 && R_FINITE(x[i])))
-      Rf_error("`%s` must be positive", name);
-  return x;
 }
 
 /* Puts zeros in the place of an empty element of the state. */
@@ -143,19 +150,19 @@ static lda_state unpack_streams(SEXP list, const lda_data *data, int recording,
   return state;
 }
 
-static lda_state unpack_state(SEXP list, lda_data *data, int recording) {
+static lda_state unpack_state(SEXP list, const lda_data *data, int recording) {
   lda_state state = {0};
   state.z = unpack_topics(list, "z", data->n, data->k);
-  state.alpha = unpack_concentration(list, "alpha", data->k, &data->alpha,
-                                     &data->alpha_length);
-  state.eta = unpack_concentration(list, "eta", data->terms, &data->eta,
-                                   &data->eta_length);
+  if (data->alpha.kind != LDA_FIXED)
+    state.alpha = unpack_positive(list, "alpha", 1);
+  if (data->eta.kind != LDA_FIXED)
+    state.eta = unpack_positive(list, "eta", 1);
   state.kept = args_doubles(list, "kept", 1);
   return unpack_streams(list, data, recording, state);
 }
 
 SEXP C_lda_sweeps(SEXP data_list, SEXP state_list, SEXP n, SEXP control_list) {
-  lda_data data = unpack_data(data_list);
+  const lda_data data = unpack_data(data_list);
   const scan_control control = args_control(control_list);
   SEXP copy = PROTECT(scan_copy_state(state_list));
   const double sweep = args_number(copy, "sweep");

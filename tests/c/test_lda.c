@@ -29,6 +29,7 @@ typedef struct {
   lda_data data;
   lda_state state;
   double *word, *start, *z, *pivot, *work; /* word, z, pivot: other types */
+  double *alpha, *eta;                     /* of the state or of the data */
   double sweep;
 } fixture;
 
@@ -67,9 +68,12 @@ static fixture new_case(lda_method method, size_t documents, size_t terms,
     n += 7 * (d % 9) + (documents == 1 ? 40 : 0);
     f.start[d + 1] = (double)n;
   }
-  const lda_prior fixed = {LDA_FIXED, 0.0, 0.0};
-  const lda_prior uniform = {LDA_UNIFORM, 0.0, 10.0};
-  const lda_prior gamma = {LDA_GAMMA, 2.0, 3.0};
+  f.alpha = new_numbers(sampled ? 1 : k);
+  f.eta = new_numbers(sampled ? 1 : terms);
+  const lda_prior alpha = {LDA_FIXED, 0.0, 0.0, k, f.alpha};
+  const lda_prior eta = {LDA_FIXED, 0.0, 0.0, terms, f.eta};
+  const lda_prior uniform = {LDA_UNIFORM, 0.0, 10.0, 1, NULL};
+  const lda_prior gamma = {LDA_GAMMA, 2.0, 3.0, 1, NULL};
   f.word = new_small(n, sizeof(int));
   f.z = new_small(n, sizeof(uint16_t));
   int *word = as_any(f.word);
@@ -86,21 +90,19 @@ static fixture new_case(lda_method method, size_t documents, size_t terms,
                          word,
                          f.start,
                          method,
-                         sampled ? 1 : k,
-                         sampled ? 1 : terms,
-                         sampled ? uniform : fixed,
-                         sampled ? gamma : fixed,
+                         sampled ? uniform : alpha,
+                         sampled ? gamma : eta,
                          1,
                          1,
                          1};
   f.data = data;
   f.state.z = z;
-  f.state.alpha = new_numbers(data.alpha_length);
-  f.state.eta = new_numbers(data.eta_length);
-  for (size_t j = 0; j < data.alpha_length; j++)
-    f.state.alpha[j] = 0.2 + 0.1 * (double)j;
-  for (size_t w = 0; w < data.eta_length; w++)
-    f.state.eta[w] = 0.05 + 0.01 * (double)w;
+  f.state.alpha = sampled ? f.alpha : NULL;
+  f.state.eta = sampled ? f.eta : NULL;
+  for (size_t j = 0; j < data.alpha.length; j++)
+    f.alpha[j] = 0.2 + 0.1 * (double)j;
+  for (size_t w = 0; w < data.eta.length; w++)
+    f.eta[w] = 0.05 + 0.01 * (double)w;
   set_streams(&f);
   return f;
 }
@@ -109,8 +111,8 @@ static void release(fixture *f) {
   release_numbers(f->word);
   release_numbers(f->start);
   release_numbers(f->z);
-  release_numbers(f->state.alpha);
-  release_numbers(f->state.eta);
+  release_numbers(f->alpha);
+  release_numbers(f->eta);
   release_numbers(f->state.kept);
   release_numbers(f->state.theta_sum);
   release_numbers(f->state.theta_square);

@@ -48,9 +48,10 @@ typedef struct {
 
 static void open_fixture(fixture *f, lda_method method, size_t k, size_t length,
                          int sampled) {
-  const lda_prior fixed = {LDA_FIXED, 0.0, 0.0};
-  const lda_prior uniform = {LDA_UNIFORM, 0.2, 2.0},
-                  gamma = {LDA_GAMMA, 3.0, 4.0};
+  const lda_prior alpha = {LDA_FIXED, 0.0, 0.0, k, f->alpha};
+  const lda_prior eta = {LDA_FIXED, 0.0, 0.0, TERMS, f->eta};
+  const lda_prior uniform = {LDA_UNIFORM, 0.2, 2.0, 1, NULL},
+                  gamma = {LDA_GAMMA, 3.0, 4.0, 1, NULL};
   memset(f, 0, sizeof *f);
   for (size_t d = 0; d <= DOCUMENTS; d++)
     f->start[d] = (double)(d * length);
@@ -61,15 +62,13 @@ static void open_fixture(fixture *f, lda_method method, size_t k, size_t length,
                        .word = f->word,
                        .start = f->start,
                        .method = method,
-                       .alpha_length = sampled ? 1 : k,
-                       .eta_length = sampled ? 1 : TERMS,
-                       .alpha = sampled ? uniform : fixed,
-                       .eta = sampled ? gamma : fixed,
+                       .alpha = sampled ? uniform : alpha,
+                       .eta = sampled ? gamma : eta,
                        .keep_theta = 1,
                        .keep_phi = 1};
   f->state = (lda_state){.z = f->z,
-                         .alpha = f->alpha,
-                         .eta = f->eta,
+                         .alpha = sampled ? f->alpha : NULL,
+                         .eta = sampled ? f->eta : NULL,
                          .kept = &f->kept,
                          .theta_sum = f->theta_sum,
                          .theta_square = f->theta_square,
@@ -90,11 +89,11 @@ static void open_fixture(fixture *f, lda_method method, size_t k, size_t length,
 }
 
 static double alpha_of(const fixture *f, size_t j) {
-  return f->alpha[f->data.alpha_length == 1 ? 0 : j];
+  return f->alpha[f->data.alpha.length == 1 ? 0 : j];
 }
 
 static double eta_of(const fixture *f, size_t w) {
-  return f->eta[f->data.eta_length == 1 ? 0 : w];
+  return f->eta[f->data.eta.length == 1 ? 0 : w];
 }
 
 /* ---- drawing all of it --------------------------------------------------- */
@@ -176,7 +175,7 @@ static size_t statistics(const fixture *f, double *out) {
   out[count++] = f->z[0] == f->z[1];
   out[count++] = f->z[0] == f->z[last];
   out[count++] = f->z[last] == 0;
-  if (f->data.alpha_length == 1) {
+  if (f->data.alpha.length == 1) {
     out[count++] = f->alpha[0];
     out[count++] = log(f->eta[0]);
   }
@@ -206,7 +205,7 @@ static double log_joint(const fixture *f) {
     for (size_t w = 0; w < TERMS; w++)
       sum += log_rising(eta_of(f, w), c.word[w][j]);
   }
-  if (f->data.alpha_length > 1)
+  if (f->data.alpha.length > 1)
     return sum;
   return sum - log(f->data.alpha.b - f->data.alpha.a) +
          dgamma(f->eta[0], f->data.eta.a, 1.0 / f->data.eta.b, 1);
@@ -243,7 +242,7 @@ static size_t true_shares(const fixture *f, double *out) {
 /* ... as the sums of one recorded sweep have them, and as they are recorded. */
 static void recorded_shares(const fixture *f, double *out) {
   const size_t k = f->data.k, last = k - 1;
-  const int sampled = f->data.alpha_length == 1;
+  const int sampled = f->data.alpha.length == 1;
   const double *base = f->theta_base + 2, *of_last = f->phi_base + 2 * last;
   size_t count = 0;
   for (size_t e = 0; e < 2; e++) {
@@ -292,7 +291,7 @@ static void sweep_model(fixture *f) {
   }
   EXPECT(lda_sweep(model, &control) == STATUS_OK);
   lda_record(model, f->row, 1);
-  EXPECT_NEAR(f->row[f->data.alpha_length == 1 ? 2 : 0], log_joint(f), 1e-9);
+  EXPECT_NEAR(f->row[f->data.alpha.length == 1 ? 2 : 0], log_joint(f), 1e-9);
 }
 
 static void sweeps_of(lda_method method, size_t k, size_t length, int sampled,

@@ -55,9 +55,11 @@ lda_log_joint <- function(model, state) {
     sum(lgamma(sum(a)) - lgamma(sum(a) + rowSums(count))) +
       sum(lgamma(t(count) + a) - lgamma(a))
   }
-  marginal(by_document, state$alpha) + marginal(by_topic, state$eta) +
-    lda_log_prior(model$prior$alpha, state$alpha) +
-    lda_log_prior(model$prior$eta, state$eta)
+  alpha <- gibbsite:::lda_concentration(model, state, "alpha")
+  eta <- gibbsite:::lda_concentration(model, state, "eta")
+  marginal(by_document, alpha) + marginal(by_topic, eta) +
+    lda_log_prior(model$prior$alpha, alpha) +
+    lda_log_prior(model$prior$eta, eta)
 }
 
 lda_log_prior <- function(prior, value) {
@@ -277,12 +279,19 @@ twin_sweep <- function(model, state, wrong = "", record = TRUE) {
   z <- gibbsite:::lda_topics(state)
   n <- twin_counts(model, z)
   early <- if (wrong == "theta_first") {
-    theta_by_philox(twin_key(), n$by_document, state$alpha)
+    theta_by_philox(
+      twin_key(), n$by_document,
+      gibbsite:::lda_concentration(model, state, "alpha")
+    )
   }
   alpha <- twin_concentration(
-    model$prior$alpha, state$alpha, n$by_document, wrong != "prior_dropped"
+    model$prior$alpha, gibbsite:::lda_concentration(model, state, "alpha"),
+    n$by_document, wrong != "prior_dropped"
   )
-  eta <- twin_concentration(model$prior$eta, state$eta, n$by_term)
+  eta <- twin_concentration(
+    model$prior$eta, gibbsite:::lda_concentration(model, state, "eta"),
+    n$by_term
+  )
   phi_key <- twin_key()
   theta_key <- twin_key()
   z_key <- twin_key()
@@ -303,7 +312,9 @@ twin_sweep <- function(model, state, wrong = "", record = TRUE) {
     twin_given_phi(model, z, alpha, phi, theta, z_key)
   }
   state$sweep <- state$sweep + 1
-  state[c("z", "alpha", "eta")] <- list(gibbsite:::lda_pack(z), alpha, eta)
+  now <- list(z = gibbsite:::lda_pack(z), alpha = alpha, eta = eta)
+  held <- intersect(names(now), names(state))
+  state[held] <- now[held]
   if (!record) {
     return(list(state = state))
   }

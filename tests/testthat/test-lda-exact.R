@@ -37,6 +37,17 @@ twin_model <- function(case, method, keep = c("theta", "phi", "z")) {
   })
 }
 
+test_that("a state holds the sampled concentrations alone", {
+  held <- function(case) {
+    state <- model_start(twin_model(case, "collapsed"), NULL)
+    intersect(c("alpha", "eta"), names(state))
+  }
+  expect_identical(held("lists"), c("alpha", "eta"))
+  expect_identical(held("rows"), "alpha")
+  expect_identical(held("one"), "eta")
+  expect_identical(held("both"), character())
+})
+
 # Random123's kat_vectors: philox4x32 with 10 rounds.
 test_that("the twin's generator gives the known answers", {
   words <- function(counter, key) {

@@ -162,22 +162,24 @@ static int is_sampled(const lda_prior *prior) {
 
 /* What follows from alpha and eta, and from n_k. */
 static void set_alpha(lda_model *m) {
+  const double *alpha = lda_alpha_now(m);
   m->sum_alpha = 0.0;
   for (size_t j = 0; j < m->data.k; j++) {
-    m->alpha[j] = m->state.alpha[m->data.alpha_length == 1 ? 0 : j];
+    m->alpha[j] = alpha[m->data.alpha.length == 1 ? 0 : j];
     m->alpha_single[j] = (float)m->alpha[j];
     m->sum_alpha += m->alpha[j];
   }
 }
 
 static void set_eta(lda_model *m) {
-  if (m->data.eta_length == 1) {
-    m->sum_eta = (double)m->data.terms * m->state.eta[0];
+  const double *eta = lda_eta_now(m);
+  if (m->data.eta.length == 1) {
+    m->sum_eta = (double)m->data.terms * eta[0];
     return;
   }
   m->sum_eta = 0.0;
   for (size_t w = 0; w < m->data.terms; w++)
-    m->sum_eta += m->state.eta[w];
+    m->sum_eta += eta[w];
 }
 
 /* n_k; the tally of which lists all topics. */
@@ -314,7 +316,7 @@ static void finish_document(const lda_model *m, size_t d, const int *count,
   if (!m->recording)
     return;
   lda_stream_document(m, d, count);
-  if (m->data.alpha_length > 1)
+  if (m->data.alpha.length > 1)
     *log_joint += log_document(m, d, count);
 }
 
@@ -407,8 +409,8 @@ static void draw_blocks(lda_model *m, size_t first, size_t last,
     for (size_t d = m->block[b]; d < m->block[b + 1]; d++) {
       const size_t at = (size_t)start[d];
       count_document(m, d, s->document.count);
-      lda_collapsed_document(&s->document, &m->words, m->state.eta,
-                             m->data.eta_length > 1, m->data.word + at,
+      lda_collapsed_document(&s->document, &m->words, lda_eta_now(m),
+                             m->data.eta.length > 1, m->data.word + at,
                              m->state.z + at, document_length(&m->data, d),
                              uniforms);
       finish_document(m, d, s->document.count, s, m->block_log_joint + b);
@@ -480,17 +482,16 @@ static double sum_of(const double *x, size_t n) {
 /* log p(w, z, alpha, eta), theta and phi integrated out. */
 static double log_joint_of(const lda_model *m) {
   const lda_data *data = &m->data;
-  const double documents = data->alpha_length > 1
+  const double documents = data->alpha.length > 1
                              ? sum_of(m->block_log_joint, m->blocks)
                              : lda_log_marginal(&m->document_cells, &m->lengths,
                                                 (double)data->k, m->alpha[0]);
-  const double words =
-    data->eta_length > 1
-      ? log_words(m)
-      : lda_log_marginal(&m->word_cells, &m->topics, (double)data->terms,
-                         m->state.eta[0]);
+  const double words = data->eta.length > 1
+                         ? log_words(m)
+                         : lda_log_marginal(&m->word_cells, &m->topics,
+                                            (double)data->terms, lda_eta(m, 0));
   return documents + words + lda_log_prior(&data->alpha, m->alpha[0]) +
-         lda_log_prior(&data->eta, m->state.eta[0]);
+         lda_log_prior(&data->eta, lda_eta(m, 0));
 }
 
 /* What is recorded of the new topics; collapsed: with phi and theta drawn given

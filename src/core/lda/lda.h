@@ -28,6 +28,8 @@
  *   z       n              topics, 0..k-1
  *   alpha   1 or k         concentrations of theta
  *   eta     1 or terms     concentrations of phi
+ * Where they are sampled alpha and eta are one number and belong to the state; fixed
+ * ones belong to the data.
  * Counts: n_dk tokens of document d in topic k, n_kw tokens of word w in topic k,
  * n_k tokens in topic k, N_d tokens of document d.
  *
@@ -66,10 +68,12 @@ typedef enum {
 
 typedef enum { LDA_FIXED, LDA_UNIFORM, LDA_GAMMA } lda_prior_kind;
 
-/* uniform(a, b) or gamma(shape a, rate b). */
+/* uniform(a, b), gamma(shape a, rate b), or the fixed values: one, or `length`. */
 typedef struct {
   lda_prior_kind kind;
   double a, b;
+  size_t length;       /* sampled: 1    */
+  const double *value; /* sampled: NULL */
 } lda_prior;
 
 typedef struct {
@@ -77,15 +81,14 @@ typedef struct {
   const int *word;
   const double *start;
   lda_method method;
-  size_t alpha_length, eta_length; /* 1, or k and terms; sampled: 1 */
   lda_prior alpha, eta;
   int keep_theta, keep_phi, keep_z;
 } lda_data;
 
 typedef struct {
   uint16_t *z;
-  double *alpha, *eta;
-  double *kept; /* recorded sweeps (1 number) */
+  double *alpha, *eta; /* 1 number; NULL where fixed */
+  double *kept;        /* recorded sweeps (1 number) */
   double *theta_sum, *theta_square, *theta_base;
   double *phi_sum, *phi_square, *phi_base;
   uint16_t *pivot;

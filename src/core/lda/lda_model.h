@@ -74,9 +74,18 @@ static inline int lda_thread(void) {
 #endif
 }
 
+/* alpha and eta as they are now. */
+static inline const double *lda_alpha_now(const lda_model *m) {
+  return m->state.alpha ? m->state.alpha : m->data.alpha.value;
+}
+
+static inline const double *lda_eta_now(const lda_model *m) {
+  return m->state.eta ? m->state.eta : m->data.eta.value;
+}
+
 /* eta_w */
 static inline double lda_eta(const lda_model *m, size_t w) {
-  return m->state.eta[m->data.eta_length == 1 ? 0 : w];
+  return lda_eta_now(m)[m->data.eta.length == 1 ? 0 : w];
 }
 
 /* n_kw of a word as a row. */
