@@ -195,13 +195,11 @@ static bmf_store prepare_store(SEXP copy, const bmf_data *data, size_t cap,
   return store;
 }
 
-static double *work_space(const bmf_data *data, int threads) {
+static void *work_space(const bmf_data *data, int threads) {
   const size_t size = bmf_work_size(data, threads);
   if (size == 0)
     scan_stop(STATUS_NO_MEMORY);
-  double *work = (double *)(void *)R_alloc(size, sizeof(double));
-  memset(work, 0, size * sizeof *work);
-  return work;
+  return memset(R_alloc(size, 1), 0, size);
 }
 
 /* mode: FALSE for the Gibbs sampler, TRUE for iterated conditional modes. */
@@ -214,7 +212,8 @@ SEXP C_bmf_sweeps(SEXP data_list, SEXP state_list, SEXP n, SEXP control_list,
   SEXP copy = PROTECT(copy_state(state_list));
   const bmf_state state = unpack_state(copy, &data);
   bmf_model model;
-  bmf_open(&model, &data, &state, work_space(&data, control.threads));
+  bmf_open(&model, &data, &state, work_space(&data, control.threads),
+           control.threads);
   model.mode = LOGICAL(mode)[0] == TRUE;
   const double sweep = args_number(copy, "sweep");
   const size_t rows = scan_rows(sweep, args_scalar_count(n, "n", 0), &control);
@@ -319,7 +318,7 @@ SEXP C_bmf_fold_in(SEXP sizes_list, SEXP ratings, SEXP kind, SEXP hyper,
   state.mu = REAL(numbers) + 1;
   state.precision = REAL(numbers) + 1 + 2 * d;
   bmf_model model;
-  bmf_open(&model, &data, &state, work_space(&data, 1));
+  bmf_open(&model, &data, &state, work_space(&data, 1), 1);
   const scan_control control = {.threads = 1};
   GetRNGstate();
   const status outcome = bmf_draw_users(&model, &control);

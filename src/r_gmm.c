@@ -93,8 +93,7 @@ static gmm_model open_model(const gmm_data *data, SEXP copy, int threads) {
   if (size == 0)
     scan_stop(STATUS_NO_MEMORY);
   gmm_model model;
-  gmm_open(&model, data, &state, (double *)R_alloc(size, sizeof(double)),
-           threads);
+  gmm_open(&model, data, &state, R_alloc(size, 1), threads);
   return model;
 }
 
@@ -179,8 +178,9 @@ SEXP C_gmm_evaluate(SEXP form, SEXP x, SEXP blocks, SEXP order, SEXP pivot,
     job.agreement = REAL(VECTOR_ELT(result, 2));
   }
   const size_t size = gmm_evaluate_size(job.form, job.d, job.k);
-  const status outcome =
-    gmm_evaluate(&job, (double *)R_alloc(size, sizeof(double)));
+  if (size == 0)
+    scan_stop(STATUS_NO_MEMORY);
+  const status outcome = gmm_evaluate(&job, R_alloc(size, 1));
   if (outcome != STATUS_OK)
     scan_stop(outcome);
   UNPROTECT(1);

@@ -46,6 +46,10 @@ double *new_numbers(size_t n) {
   return x;
 }
 
+double *new_bytes(size_t bytes) {
+  return new_numbers((bytes + sizeof(double) - 1) / sizeof(double));
+}
+
 void release_numbers(double *x) {
   free(x);
 }

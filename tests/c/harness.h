@@ -31,6 +31,8 @@ int is_near(double a, double b, double tolerance);
 
 /* n doubles, zeroed; ends the program when there is no memory. */
 double *new_numbers(size_t n);
+/* The same for at least so many bytes. */
+double *new_bytes(size_t bytes);
 void release_numbers(double *x);
 
 /* n numbers: every one finite? the same bits? */

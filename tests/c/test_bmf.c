@@ -520,8 +520,8 @@ static void release_fixture(fixture *f) {
 static status run_segment(fixture *f, size_t sweeps, int mode,
                           const scan_control *control, double *draws) {
   bmf_model model;
-  double *work = new_numbers(bmf_work_size(&f->data, control->threads));
-  bmf_open(&model, &f->data, &f->state, work);
+  double *work = new_bytes(bmf_work_size(&f->data, control->threads));
+  bmf_open(&model, &f->data, &f->state, work, control->threads);
   model.mode = mode;
   model.store = f->store;
   const scan_model scan = {&model, bmf_sweep, bmf_record};

@@ -250,7 +250,7 @@ static void sweep_model(fixture *f, double *work, size_t size) {
   const scan_control control = {.thin = 1.0, .threads = 1};
   bmf_model model;
   memset(work, 0, size * sizeof *work);
-  bmf_open(&model, &f->data, &f->state, work);
+  bmf_open(&model, &f->data, &f->state, work, 1);
   EXPECT(bmf_sweep(&model, &control) == STATUS_OK);
 }
 
@@ -258,7 +258,7 @@ static void sweeps_of(bmf_kind kind, size_t d, int biases, size_t draws) {
   fixture f;
   double before[MOST_STATISTICS], after[MOST_STATISTICS];
   open_fixture(&f, kind, d, biases);
-  const size_t size = bmf_work_size(&f.data, 1);
+  const size_t size = bmf_work_size(&f.data, 1) / sizeof(double);
   double *work = new_numbers(size);
   set_seed(11, 12 + (unsigned)d);
   draw_all(&f);

@@ -173,7 +173,7 @@ static void release_fixture(fixture *f) {
 static status run_segment(fixture *f, size_t sweeps,
                           const scan_control *control, double *draws) {
   gmm_model model;
-  double *work = new_numbers(gmm_work_size(&f->data));
+  double *work = new_bytes(gmm_work_size(&f->data));
   gmm_open(&model, &f->data, &f->state, work, control->threads);
   const scan_model scan = {&model, gmm_sweep, gmm_record};
   const size_t rows = scan_rows(f->sweep, sweeps, control);
@@ -482,7 +482,7 @@ static void segments_never_show(void) {
 static status run_modes(fixture *f, size_t sweeps) {
   const scan_control control = {.thin = 1.0, .threads = 1};
   gmm_model model;
-  double *work = new_numbers(gmm_work_size(&f->data));
+  double *work = new_bytes(gmm_work_size(&f->data));
   double *draws = new_numbers(sweeps * gmm_columns(&f->data));
   gmm_open(&model, &f->data, &f->state, work, 1);
   model.mode = 1;
@@ -596,7 +596,7 @@ static void release_evaluation(evaluation_fixture *e) {
 }
 
 static status evaluate(const gmm_evaluation *job) {
-  double *work = new_numbers(gmm_evaluate_size(job->form, job->d, job->k));
+  double *work = new_bytes(gmm_evaluate_size(job->form, job->d, job->k));
   const status outcome = gmm_evaluate(job, work);
   release_numbers(work);
   return outcome;
@@ -904,16 +904,21 @@ static void exp_at_the_ends(void) {
   }
 }
 
-/* Components of a form with d variables, from the generator. */
-static void random_components(gmm_components *p, gmm_form form, size_t d,
-                              size_t k, double *memory) {
-  gmm_components_carve(p, form, d, k, memory);
+/* Components of a form with d variables, from the generator; their memory. */
+static double *random_components(gmm_components *p, gmm_form form, size_t d,
+                                 size_t k) {
+  arena count = arena_measure();
+  gmm_components_carve(p, form, d, k, &count);
+  double *memory = new_bytes(arena_size(&count));
+  arena a = arena_over(memory);
+  gmm_components_carve(p, form, d, k, &a);
   for (size_t e = 0; e < gmm_factor_size(form, d, k); e++)
     p->factor[e] = 0.5 + unif_rand(); /* above the diagonal too: unread */
   for (size_t e = 0; e < k * d; e++)
     p->mean[e] = norm_rand();
   for (size_t c = 0; c < k; c++)
     gmm_set_constant(p, c, log(0.1 + unif_rand()));
+  return memory;
 }
 
 /* The number of partial sums <= u total, one lane at a time. */
@@ -981,7 +986,6 @@ static void check_widths(gmm_form form, size_t d, size_t k, size_t filled) {
   kernel_width widths[3];
   const size_t count = all_widths(widths);
   kernel_results first, other;
-  double *memory = new_numbers(gmm_components_size(form, d, k));
   double *x = new_numbers(d * LANES), *scratch = new_numbers(2 * d * LANES);
   double u[LANES], bin[MAX_KERNEL_D * BIN], ones[BIN];
   kernel_inputs in = {.x = x,
@@ -990,7 +994,7 @@ static void check_widths(gmm_form form, size_t d, size_t k, size_t filled) {
                       .ones = ones,
                       .filled = filled,
                       .scratch = scratch};
-  random_components(&in.components, form, d, k, memory);
+  double *memory = random_components(&in.components, form, d, k);
   for (size_t e = 0; e < d * LANES; e++)
     x[e] = 3.0 * norm_rand();
   for (size_t e = 0; e < MAX_KERNEL_D * BIN; e++)
@@ -1051,10 +1055,10 @@ static void logarithms_add_up(void) {
  * its valid lanes. */
 static void short_blocks_are_parts_of_whole_ones(void) {
   gmm_components p;
-  double memory[64], scratch[2 * 2 * LANES], x[2 * LANES], u[LANES];
+  double scratch[2 * 2 * LANES], x[2 * LANES], u[LANES];
   double whole[3 * LANES], part[3 * LANES];
   set_seed(63, 64);
-  random_components(&p, COVARIANCE_FULL, 2, 3, memory);
+  double *memory = random_components(&p, COVARIANCE_FULL, 2, 3);
   for (size_t e = 0; e < 2 * LANES; e++)
     x[e] = norm_rand();
   for (size_t lane = 0; lane < LANES; lane++)
@@ -1079,6 +1083,7 @@ static void short_blocks_are_parts_of_whole_ones(void) {
     for (size_t lane = 0; lane < LANES; lane++)
       EXPECT(z[lane] == (lane < lanes ? all[lane] : 0));
   }
+  release_numbers(memory);
 }
 
 /* Uniforms next to 0 and 1 never pick a component of weight zero. */

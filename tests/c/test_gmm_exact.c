@@ -83,7 +83,7 @@ static void open_fixture(fixture *f, gmm_form form, int holes) {
     set_holes(f);
   f->state = (gmm_state){f->z,         f->log_pi, f->mu,   f->factor,
                          f->x_missing, f->prob,   &f->kept};
-  f->work = new_numbers(gmm_work_size(&f->data));
+  f->work = new_bytes(gmm_work_size(&f->data));
 }
 
 /* ---- drawing all of it --------------------------------------------------- */

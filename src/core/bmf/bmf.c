@@ -3,10 +3,10 @@
 #include "bmf/bmf.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "bmf/bmf_scale.h"
+#include "numeric/arena.h"
 #include "numeric/linalg.h"
 #include "numeric/normals.h"
 #include "numeric/rdist.h"
@@ -64,38 +64,44 @@ static size_t part_count(size_t rows) {
   return (rows + part_length(rows) - 1) / part_length(rows);
 }
 
-/* draw_wishart() or draw_scales() */
-static size_t small_size(size_t d) {
-  return larger(4 * d * d + 6 * d, 2 * bmf_stride(d) * (d + 1) + 4 * d);
+static void carve_scratch(bmf_model *m, arena *a) {
+  const double d = (double)m->data.d, stride = (double)bmf_stride(m->data.d);
+  for (int part = 0; part < 4; part++)
+    m->matrix[part] = arena_doubles(a, d * d);
+  for (int part = 0; part < 2; part++) {
+    m->vector[part] = arena_doubles(a, d);
+    m->map[part] = arena_doubles(a, stride * (d + 1.0));
+  }
+  m->direction = arena_doubles(a, d);
+  m->move_work = arena_doubles(a, 3.0 * d);
+}
+
+static void carve(bmf_model *m, int threads, arena *a) {
+  const size_t d = m->data.d, most = larger(m->data.n, m->data.m);
+  const double square = (double)bmf_square_size(d);
+  m->design = arena_doubles(a, (double)most * (double)bmf_stride(d));
+  m->offset = arena_doubles(a, (double)most);
+  m->prior = arena_doubles(a, square);
+  m->squares = arena_doubles(a, (double)m->data.m);
+  m->grams = arena_doubles(a, (double)part_count(most) * square);
+  carve_scratch(m, a);
+  m->areas = arena_doubles(a, (double)threads * (double)bmf_area_size(d));
 }
 
 size_t bmf_work_size(const bmf_data *data, int threads) {
-  const size_t d = data->d, most = larger(data->n, data->m);
-  const double wanted =
-    (double)most * (double)(bmf_stride(d) + 2) +
-    (18.0 + (double)threads) * (double)(bmf_area_size(d) + small_size(d));
-  if (wanted > (double)(SIZE_MAX / 16))
-    return 0;
-  return 8 + most * bmf_stride(d) + most + bmf_square_size(d) + data->m +
-         part_count(most) * bmf_square_size(d) + small_size(d) +
-         (size_t)threads * bmf_area_size(d);
+  bmf_model m = {.data = *data};
+  arena count = arena_measure();
+  carve(&m, threads, &count);
+  return arena_size(&count);
 }
 
 void bmf_open(bmf_model *m, const bmf_data *data, const bmf_state *state,
-              double *work) {
-  const size_t d = data->d, most = larger(data->n, data->m);
+              void *work, int threads) {
+  arena a = arena_over(work);
   memset(m, 0, sizeof *m);
   m->data = *data;
   m->state = *state;
-  /* vectors start where cache lines do */
-  const uintptr_t address = (uintptr_t)(void *)work;
-  m->design = work + (64 - address % 64) % 64 / sizeof *work;
-  m->offset = m->design + most * bmf_stride(d);
-  m->prior = m->offset + most;
-  m->squares = m->prior + bmf_square_size(d);
-  m->grams = m->squares + data->m;
-  m->small = m->grams + part_count(most) * bmf_square_size(d);
-  m->areas = m->small + small_size(d);
+  carve(m, threads, &a);
 }
 
 /* ---- users and items alike --------------------------------------------- */
@@ -182,10 +188,11 @@ static void prepare_prior(bmf_model *m, const bmf_side *side) {
     bmf_set_prior(side->precision, side->mu, d, m->prior);
     return;
   }
-  memset(m->small, 0, d * d * sizeof *m->small);
+  double *precision = m->matrix[0];
+  memset(precision, 0, d * d * sizeof *precision);
   for (size_t k = 0; k < d; k++)
-    m->small[k + d * k] = *side->lambda;
-  bmf_set_prior(m->small, NULL, d, m->prior);
+    precision[k + d * k] = *side->lambda;
+  bmf_set_prior(precision, NULL, d, m->prior);
 }
 
 /* Normals for the factors of rows, from R's generator (the mode: zeros). */
@@ -401,14 +408,13 @@ static status move_isotropic(bmf_model *m, bmf_moves *moves) {
 /* Moves of bmf_scale.h; the rows follow at the end.  Residuals stay what they
  * are. */
 static status draw_scales(bmf_model *m, int threads) {
-  const size_t d = m->data.d, stride = bmf_stride(d), size = stride * (d + 1);
-  double *vectors = m->small + 2 * size;
+  const size_t d = m->data.d;
   bmf_moves moves = {.d = d,
                      .rank = m->data.biases ? d - 1 : d,
-                     .stride = stride,
-                     .map = {m->small, m->small + size},
-                     .direction = vectors,
-                     .work = vectors + d};
+                     .stride = bmf_stride(d),
+                     .map = {m->map[0], m->map[1]},
+                     .direction = m->direction,
+                     .work = m->move_work};
   if (m->data.prior.kind == BMF_FIXED && !m->data.biases)
     return STATUS_OK;
   bmf_moves_begin(&moves);
@@ -572,8 +578,8 @@ static status draw_wishart(bmf_model *m, const bmf_side *side, int threads) {
   const bmf_prior *prior = &m->data.prior;
   const size_t d = m->data.d;
   const double n = (double)side->rows, kappa = prior->kappa0 + n;
-  double *scatter = m->small, *r = scatter + d * d, *a = r + d * d;
-  double *product = a + d * d, *mean = product + d * d, *e = mean + d;
+  double *scatter = m->matrix[0], *r = m->matrix[1], *a = m->matrix[2];
+  double *product = m->matrix[3], *mean = m->vector[0], *e = m->vector[1];
   side_moments(m, side, threads, mean, scatter);
   for (size_t j = 0; j < d; j++)
     for (size_t i = 0; i < d; i++)

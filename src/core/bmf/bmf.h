@@ -89,8 +89,10 @@ typedef struct {
   double *prior;   /* bmf_set_prior()                                   */
   double *squares; /* one an item                                       */
   double *grams;   /* one an area of rows                               */
-  double *small;   /* scratch of the serial blocks                      */
   double *areas;   /* one a thread                                      */
+  /* scratch of the serial blocks */
+  double *matrix[4], *vector[2];          /* d x d, d       */
+  double *map[2], *direction, *move_work; /* of bmf_scale.h */
 } bmf_model;
 
 size_t bmf_hyper_size(const bmf_data *data);
@@ -98,13 +100,13 @@ size_t bmf_hyper_size(const bmf_data *data);
 /* The least power of 2 of which at most `most` (>= 1) multiples are in 1..kept. */
 double bmf_store_every(double kept, size_t most);
 
-/* Doubles of work space that bmf_open() carves up; 0 when the count overflows. */
+/* Bytes of work space; 0 when the count overflows. */
 size_t bmf_work_size(const bmf_data *data, int threads);
 
 /* Prepares a model on `data` and `state` (both borrowed) in `work`, which holds
- * zeros. */
+ * zeros, for at most so many threads. */
 void bmf_open(bmf_model *model, const bmf_data *data, const bmf_state *state,
-              double *work);
+              void *work, int threads);
 
 /* One sweep: users, items, moves of both (bmf_scale.h), their hyperparameters,
  * beta.  With model->mode each block goes to its conditional mode, and nothing is

@@ -24,35 +24,6 @@ static size_t chunk_length(size_t n) {
   return (length + LANES - 1) / LANES * LANES;
 }
 
-static size_t sums_size(const gmm_data *data) {
-  return data->k * (1 + data->d + data->d * data->d);
-}
-
-/* Numbers of a vector's length, so that what follows starts on its boundary. */
-static size_t whole_vectors(size_t length) {
-  return (length + 7) / 8 * 8;
-}
-
-static double *next_boundary(double *x) {
-  const size_t past = (uintptr_t)x % (8 * sizeof(double)) / sizeof(double);
-  return past ? x + (8 - past) : x;
-}
-
-/* A row of ones, a bin for each component, how many wait in each. */
-static size_t bins_size(const gmm_data *data) {
-  return BIN * (1 + data->k * data->d) + whole_vectors(data->k);
-}
-
-/* A chunk's area: bins, densities' scratch, weights, log-likelihood and sums. */
-static size_t chunk_size(const gmm_data *data) {
-  return bins_size(data) + LANES * (2 * data->d + data->k) +
-         whole_vectors(1 + sums_size(data));
-}
-
-static size_t small_size(const gmm_data *data) {
-  return 5 * data->d * data->d + 3 * data->d + data->k;
-}
-
 /* A pattern's area for one component: factor of the covariance with the observed
  * variables first, log constant. */
 static size_t pattern_size(const gmm_data *data) {
@@ -69,46 +40,68 @@ size_t gmm_columns(const gmm_data *data) {
          (data->keep_x ? data->missing.entries : 0);
 }
 
-size_t gmm_work_size(const gmm_data *data) {
-  const double k = (double)data->k, d = (double)data->d, n = (double)data->n;
-  const double patterns = (double)data->missing.patterns;
-  if ((66.0 + patterns) * (k + 1) * (d + 4) * (d + 4) * LANES + n * (d + 2) >
-      (double)(SIZE_MAX / 16))
-    return 0;
-  const size_t length = chunk_length(data->n);
-  const size_t chunks = (data->n + length - 1) / length;
-  const size_t copy = data->missing.entries ? data->n * data->d : 0;
-  return gmm_components_size(data->form, data->d, data->k) + sums_size(data) +
-         8 + chunks * chunk_size(data) + data->n + data->missing.entries +
-         data->missing.patterns * data->k * pattern_size(data) + copy +
-         small_size(data);
+static gmm_sums carve_sums(const gmm_data *data, arena *a) {
+  const double k = (double)data->k, d = (double)data->d;
+  gmm_sums sums = {0};
+  sums.count = arena_doubles(a, k);
+  sums.sum = arena_doubles(a, k * d);
+  sums.cross = arena_doubles(a, k * d * d);
+  return sums;
 }
 
-static void sums_carve(gmm_sums *sums, const gmm_data *data, double *work,
-                       double *bins) {
-  sums->count = work;
-  sums->sum = work + data->k;
-  sums->cross = sums->sum + data->k * data->d;
-  sums->ones = bins;
-  sums->bin = bins + BIN;
-  sums->waiting = (size_t *)(void *)(sums->bin + BIN * data->k * data->d);
+static gmm_chunk carve_chunk(const gmm_data *data, arena *a) {
+  const double k = (double)data->k, d = (double)data->d;
+  gmm_chunk chunk = {0};
+  chunk.sums = carve_sums(data, a);
+  chunk.sums.ones = arena_doubles(a, BIN);
+  chunk.sums.bin = arena_doubles(a, BIN * k * d);
+  chunk.sums.waiting = arena_take(a, k, sizeof(size_t));
+  chunk.scratch = arena_doubles(a, 2.0 * LANES * d);
+  chunk.weight = arena_doubles(a, LANES * k);
+  return chunk;
 }
 
-/* The area of a chunk, by its parts. */
-typedef struct {
-  double *scratch, *weight, *log_lik; /* the sums follow log_lik */
-  gmm_sums sums;
-} chunk_area;
+static void carve_chunks(gmm_model *m, arena *a) {
+  m->chunk = chunk_length(m->data.n);
+  m->chunks = (m->data.n + m->chunk - 1) / m->chunk;
+  m->areas = arena_take(a, (double)m->chunks, sizeof(gmm_chunk));
+  for (size_t index = 0; index < m->chunks; index++) {
+    const gmm_chunk chunk = carve_chunk(&m->data, a);
+    if (m->areas)
+      m->areas[index] = chunk;
+  }
+}
 
-static chunk_area area_of(const gmm_model *m, size_t index) {
+static void carve_scratch(gmm_model *m, arena *a) {
+  const double k = (double)m->data.k, d = (double)m->data.d;
+  for (int part = 0; part < 3; part++) {
+    m->matrix[part] = arena_doubles(a, d * d);
+    m->vector[part] = arena_doubles(a, d);
+  }
+  m->concentration = arena_doubles(a, k);
+  m->order = arena_take(a, d, sizeof(size_t));
+}
+
+static void carve(gmm_model *m, arena *a) {
   const gmm_data *data = &m->data;
-  double *start = m->chunk_work + index * chunk_size(data);
-  chunk_area area;
-  area.scratch = start + bins_size(data);
-  area.weight = area.scratch + 2 * LANES * data->d;
-  area.log_lik = area.weight + LANES * data->k;
-  sums_carve(&area.sums, data, area.log_lik + 1, start);
-  return area;
+  const gmm_missing *missing = &data->missing;
+  const double n = (double)data->n, d = (double)data->d, k = (double)data->k;
+  gmm_components_carve(&m->components, data->form, data->d, data->k, a);
+  carve_chunks(m, a);
+  m->sums = carve_sums(data, a);
+  m->uniforms = arena_doubles(a, n);
+  m->normals = arena_doubles(a, (double)missing->entries);
+  m->patterns = arena_doubles(a, (double)missing->patterns * k *
+                                   (double)pattern_size(data));
+  carve_scratch(m, a);
+  m->x = missing->entries ? arena_doubles(a, n * d) : NULL;
+}
+
+size_t gmm_work_size(const gmm_data *data) {
+  gmm_model m = {.data = *data};
+  arena count = arena_measure();
+  carve(&m, &count);
+  return arena_size(&count);
 }
 
 static void clear(double *x, size_t length) {
@@ -139,8 +132,8 @@ static size_t order_variables(const gmm_model *m, size_t p, size_t *order) {
  * go to their mode together. */
 static status prepare_patterns(gmm_model *m) {
   const size_t d = m->data.d, k = m->data.k;
-  double *lower = m->small, *permuted = lower + d * d;
-  size_t *order = (size_t *)(void *)(permuted + d * d);
+  double *lower = m->matrix[0], *permuted = m->matrix[1];
+  size_t *order = m->order;
   for (size_t p = 0; p < m->data.missing.patterns; p++) {
     const size_t observed = order_variables(m, p, order);
     const size_t counted = m->mode ? d : observed;
@@ -252,7 +245,7 @@ static void pick_largest(const double *weight, size_t k, size_t lanes, int *z) {
 }
 
 static void allocate_block(const gmm_model *m, size_t first, size_t lanes,
-                           const chunk_area *area, gmm_log_sum *log_lik) {
+                           const gmm_chunk *area, gmm_log_sum *log_lik) {
   const size_t n = m->data.n, k = m->data.k;
   double *weight = area->weight;
   int *z = m->state.z + first;
@@ -304,8 +297,27 @@ static void add_block(const gmm_model *m, gmm_sums *sums, size_t first,
       empty_bin(m, sums, c);
 }
 
+static void clear_sums(const gmm_model *m, gmm_sums *sums) {
+  const size_t k = m->data.k, d = m->data.d;
+  clear(sums->count, k);
+  clear(sums->sum, k * d);
+  clear(sums->cross, k * d * d);
+}
+
+static void add(double *to, const double *from, size_t length) {
+  for (size_t e = 0; e < length; e++)
+    to[e] += from[e];
+}
+
+static void add_sums(const gmm_model *m, gmm_sums *to, const gmm_sums *from) {
+  const size_t k = m->data.k, d = m->data.d;
+  add(to->count, from->count, k);
+  add(to->sum, from->sum, k * d);
+  add(to->cross, from->cross, k * d * d);
+}
+
 static void open_sums(const gmm_model *m, gmm_sums *sums) {
-  clear(sums->count, sums_size(&m->data));
+  clear_sums(m, sums);
   for (size_t s = 0; s < BIN; s++)
     sums->ones[s] = 1.0;
   for (size_t c = 0; c < m->data.k; c++)
@@ -317,21 +329,21 @@ static void open_sums(const gmm_model *m, gmm_sums *sums) {
  * may run in any order. */
 static void run_chunk(const gmm_model *m, size_t index, int allocate) {
   const size_t n = m->data.n;
-  chunk_area area = area_of(m, index);
+  gmm_chunk *area = m->areas + index;
   gmm_log_sum log_lik = gmm_log_sum_open();
   const size_t first = index * m->chunk;
   const size_t last = first + m->chunk < n ? first + m->chunk : n;
   const int loaded = allocate && m->data.missing.entries == 0;
-  open_sums(m, &area.sums);
+  open_sums(m, &area->sums);
   for (size_t i = first; i < last; i += LANES) {
     const size_t lanes = last - i < LANES ? last - i : LANES;
     if (allocate)
-      allocate_block(m, i, lanes, &area, &log_lik);
-    add_block(m, &area.sums, i, lanes, loaded ? area.scratch : NULL);
+      allocate_block(m, i, lanes, area, &log_lik);
+    add_block(m, &area->sums, i, lanes, loaded ? area->scratch : NULL);
   }
   for (size_t c = 0; c < m->data.k; c++)
-    empty_bin(m, &area.sums, c);
-  *area.log_lik = gmm_log_sum_close(&log_lik);
+    empty_bin(m, &area->sums, c);
+  area->log_lik = gmm_log_sum_close(&log_lik);
 }
 
 /* Chunks that run before the user is asked whether to go on: at least 16, so
@@ -362,7 +374,6 @@ static void run_batch(const gmm_model *m, int first, int last, int allocate,
 /* All chunks, then their sums in the order of the chunks. */
 static status run_chunks(gmm_model *m, int allocate,
                          const scan_control *control) {
-  const size_t length = sums_size(&m->data);
   const int chunks = (int)m->chunks, batch = batch_length(m);
   for (int first = 0; first < chunks; first += batch) {
     if (first > 0 && control->stop && control->stop(control->stop_data))
@@ -370,13 +381,11 @@ static status run_chunks(gmm_model *m, int allocate,
     const int last = first + batch < chunks ? first + batch : chunks;
     run_batch(m, first, last, allocate, control->threads);
   }
-  clear(m->sums.count, length);
+  clear_sums(m, &m->sums);
   m->log_lik = 0.0;
   for (size_t index = 0; index < m->chunks; index++) {
-    const chunk_area area = area_of(m, index);
-    m->log_lik += *area.log_lik;
-    for (size_t e = 0; e < length; e++)
-      m->sums.count[e] += area.sums.count[e];
+    m->log_lik += m->areas[index].log_lik;
+    add_sums(m, &m->sums, &m->areas[index].sums);
   }
   return STATUS_OK;
 }
@@ -388,7 +397,7 @@ static status run_chunks(gmm_model *m, int allocate,
  * largest on that face of the simplex); all of them: equal weights. */
 static void draw_weights(gmm_model *m) {
   const size_t k = m->data.k;
-  double *concentration = m->small, total = 0.0;
+  double *concentration = m->concentration, total = 0.0;
   for (size_t c = 0; c < k; c++) {
     concentration[c] = m->data.alpha[c] + m->sums.count[c];
     total += fmax(concentration[c] - 1.0, 0.0);
@@ -445,8 +454,8 @@ static status draw_mean(gmm_model *m, size_t c) {
   const size_t d = m->data.d, k = m->data.k;
   const double count = m->sums.count[c];
   double *mean = m->components.mean + c * d;
-  double *precision = m->small, *q = precision + d * d, *lower = q + d * d;
-  double *total = lower + d * d, *b = total + d, *normals = b + d;
+  double *precision = m->matrix[0], *q = m->matrix[1], *lower = m->matrix[2];
+  double *total = m->vector[0], *b = m->vector[1], *normals = m->vector[2];
   gmm_lower(&m->components, c, lower);
   linalg_inverse_from_cholesky(lower, d, precision);
   for (size_t j = 0; j < d; j++)
@@ -484,7 +493,7 @@ static status draw_factor(gmm_model *m, double df, double *scale,
     for (size_t e = 0; e < d * d; e++)
       factor[e] = scale[e];
   else
-    rdist_inverse_wishart_factor(df, scale, d, factor, scale + d * d);
+    rdist_inverse_wishart_factor(df, scale, d, factor, m->matrix[1]);
   return STATUS_OK;
 }
 
@@ -492,7 +501,7 @@ static status draw_factor(gmm_model *m, double df, double *scale,
  * (Rai CS772A, GMM). */
 static status draw_full(gmm_model *m, size_t c) {
   const size_t d = m->data.d;
-  double *scale = m->small;
+  double *scale = m->matrix[0];
   for (size_t j = 0; j < d; j++)
     for (size_t i = j; i < d; i++)
       scale[i + d * j] =
@@ -504,7 +513,7 @@ static status draw_full(gmm_model *m, size_t c) {
 /* Sigma | mu, z, x ~ IW(nu0 + n, S0 + sum_i (x_i - mu_{z_i})(x_i - mu_{z_i})'). */
 static status draw_shared(gmm_model *m) {
   const size_t d = m->data.d;
-  double *scale = m->small;
+  double *scale = m->matrix[0];
   for (size_t j = 0; j < d; j++)
     for (size_t i = j; i < d; i++) {
       scale[i + d * j] = m->data.s0[i + d * j];
@@ -584,32 +593,19 @@ status gmm_sweep(void *model, const scan_control *control) {
 
 /* ---- opening and recording ------------------------------------------------------ */
 
-static void carve(gmm_model *m, double *work) {
-  const gmm_data *data = &m->data;
-  m->chunk = chunk_length(data->n);
-  m->chunks = (data->n + m->chunk - 1) / m->chunk;
-  gmm_components_carve(&m->components, data->form, data->d, data->k, work);
-  work += gmm_components_size(data->form, data->d, data->k);
-  m->chunk_work = next_boundary(work + sums_size(data));
-  sums_carve(&m->sums, data, work, m->chunk_work); /* bins of the first chunk */
-  work = m->chunk_work;
-  work += m->chunks * chunk_size(data);
-  m->uniforms = work;
-  m->normals = work + data->n;
-  m->patterns = m->normals + data->missing.entries;
-  m->small =
-    m->patterns + data->missing.patterns * data->k * pattern_size(data);
-  m->x = m->small + small_size(data);
-}
-
 void gmm_open(gmm_model *m, const gmm_data *data, const gmm_state *state,
-              double *work, int threads) {
+              void *work, int threads) {
   const scan_control unasked = {.threads = threads};
   const size_t d = data->d, k = data->k;
+  arena space = arena_over(work);
   m->data = *data;
   m->state = *state;
   m->mode = m->recording = 0;
-  carve(m, work);
+  carve(m, &space);
+  /* sum_afresh() gathers its observations in the bins of the first chunk */
+  m->sums.ones = m->areas[0].sums.ones;
+  m->sums.bin = m->areas[0].sums.bin;
+  m->sums.waiting = m->areas[0].sums.waiting;
   if (data->missing.entries) {
     for (size_t e = 0; e < data->n * d; e++)
       m->x[e] = data->x[e];
@@ -632,7 +628,7 @@ static double *record_covariances(const gmm_model *m, double *row,
                                   size_t stride) {
   const size_t k = m->data.k, d = m->data.d;
   const int shared = m->data.form == COVARIANCE_SHARED;
-  double *sigma = m->small;
+  double *sigma = m->matrix[0];
   for (size_t c = 0; c < (shared ? 1 : k); c++) {
     const double *l = gmm_factor(&m->components, c);
     if (m->data.form == COVARIANCE_DIAGONAL) {

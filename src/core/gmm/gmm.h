@@ -66,6 +66,13 @@ typedef struct {
   size_t *waiting;    /* k: observations in each bin */
 } gmm_sums;
 
+/* What a chunk of observations works with. */
+typedef struct {
+  gmm_sums sums;
+  double *scratch, *weight; /* of the densities: 2 d LANES, k LANES */
+  double log_lik;
+} gmm_chunk;
+
 typedef struct {
   gmm_data data;
   gmm_state state;
@@ -77,20 +84,23 @@ typedef struct {
   /* work */
   size_t chunk, chunks; /* observations in a chunk, chunks: functions of n  */
   double *x;            /* the data with missing entries filled in          */
-  double *chunk_work;   /* one area a chunk: its sums and its scratch       */
+  gmm_chunk *areas;     /* one a chunk                                      */
   double *uniforms;     /* n                                                */
   double *normals;      /* one a missing entry                              */
   double *patterns;     /* one area a pattern and component                 */
-  double *small;        /* scratch of the serial blocks                     */
+  /* scratch of the serial blocks */
+  double *matrix[3], *vector[3]; /* d x d, d */
+  double *concentration;         /* k        */
+  size_t *order;                 /* d        */
 } gmm_model;
 
-/* Doubles of work space that gmm_open() carves up; 0 when the count overflows. */
+/* Bytes of work space; 0 when the count overflows. */
 size_t gmm_work_size(const gmm_data *data);
 
 /* Prepares a model on `data` and `state` (both borrowed) in `work`: the factors
  * and the sums that follow from the state.  A pure function of them. */
 void gmm_open(gmm_model *model, const gmm_data *data, const gmm_state *state,
-              double *work, int threads);
+              void *work, int threads);
 
 /* One sweep of the Gibbs sampler; a scan_model's `sweep`.  With model->mode each
  * block goes to its conditional mode instead (iterated conditional modes). */

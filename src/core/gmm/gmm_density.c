@@ -12,25 +12,27 @@
 
 /* ---- components ---------------------------------------------------------- */
 
-size_t gmm_factor_size(gmm_form form, size_t d, size_t k) {
+/* A double cannot overflow. */
+static double factor_numbers(gmm_form form, double d, double k) {
   if (form == COVARIANCE_DIAGONAL)
     return k * d;
   return form == COVARIANCE_SHARED ? d * d : k * d * d;
 }
 
-size_t gmm_components_size(gmm_form form, size_t d, size_t k) {
-  return gmm_factor_size(form, d, k) + k * (2 * d + 1);
+size_t gmm_factor_size(gmm_form form, size_t d, size_t k) {
+  return (size_t)factor_numbers(form, (double)d, (double)k);
 }
 
 void gmm_components_carve(gmm_components *p, gmm_form form, size_t d, size_t k,
-                          double *work) {
+                          arena *a) {
+  const double means = (double)d * (double)k;
   p->form = form;
   p->d = d;
   p->k = k;
-  p->factor = work;
-  p->mean = work + gmm_factor_size(form, d, k);
-  p->inverse_diag = p->mean + k * d;
-  p->log_constant = p->inverse_diag + k * d;
+  p->factor = arena_doubles(a, factor_numbers(form, (double)d, (double)k));
+  p->mean = arena_doubles(a, means);
+  p->inverse_diag = arena_doubles(a, means);
+  p->log_constant = arena_doubles(a, (double)k);
 }
 
 double *gmm_factor(const gmm_components *p, size_t c) {
@@ -243,9 +245,9 @@ static void add_probabilities(const gmm_evaluation *job, size_t s, size_t first,
 }
 
 static void evaluate_draw(const gmm_evaluation *job, size_t s,
-                          const gmm_components *p, double *scratch) {
+                          const gmm_components *p, double *scratch,
+                          double *weight) {
   const size_t n = job->n;
-  double *weight = scratch + 2 * LANES * job->d;
   double log_density[LANES];
   for (size_t i = 0; i < n; i += LANES) {
     const size_t lanes = n - i < LANES ? n - i : LANES;
@@ -258,24 +260,38 @@ static void evaluate_draw(const gmm_evaluation *job, size_t s,
   }
 }
 
-size_t gmm_evaluate_size(gmm_form form, size_t d, size_t k) {
-  return gmm_components_size(form, d, k) + LANES * (2 * d + k);
+typedef struct {
+  gmm_components components;
+  double *scratch, *weight;
+} evaluator;
+
+static evaluator carve(gmm_form form, size_t d, size_t k, arena *a) {
+  evaluator e;
+  gmm_components_carve(&e.components, form, d, k, a);
+  e.scratch = arena_doubles(a, 2.0 * LANES * (double)d);
+  e.weight = arena_doubles(a, LANES * (double)k);
+  return e;
 }
 
-status gmm_evaluate(const gmm_evaluation *job, double *work) {
+size_t gmm_evaluate_size(gmm_form form, size_t d, size_t k) {
+  arena count = arena_measure();
+  carve(form, d, k, &count);
+  return arena_size(&count);
+}
+
+status gmm_evaluate(const gmm_evaluation *job, void *work) {
   const size_t n = job->n, k = job->k;
-  gmm_components p;
-  gmm_components_carve(&p, job->form, job->d, k, work);
-  double *scratch = work + gmm_components_size(job->form, job->d, k);
+  arena a = arena_over(work);
+  evaluator at = carve(job->form, job->d, k, &a);
   for (size_t e = 0; job->prob && e < n * k; e++)
     job->prob[e] = 0.0;
   for (size_t e = 0; job->agreement && e < job->draws * k * k; e++)
     job->agreement[e] = 0.0;
   for (size_t s = 0; s < job->draws; s++) {
-    const status outcome = set_draw(&p, job, s);
+    const status outcome = set_draw(&at.components, job, s);
     if (outcome != STATUS_OK)
       return outcome;
-    evaluate_draw(job, s, &p, scratch);
+    evaluate_draw(job, s, &at.components, at.scratch, at.weight);
   }
   return STATUS_OK;
 }

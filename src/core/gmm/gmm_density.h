@@ -6,6 +6,7 @@
 #ifndef GIBBSITE_GMM_DENSITY_H
 #define GIBBSITE_GMM_DENSITY_H
 
+#include "numeric/arena.h"
 #include "numeric/lanes.h"
 #include "numeric/status.h"
 #include <stddef.h>
@@ -36,9 +37,9 @@ typedef struct {
   double *log_constant; /* log pi_c - d/2 log(2 pi) - log|L_c|             */
 } gmm_components;
 
-size_t gmm_components_size(gmm_form form, size_t d, size_t k);
+/* Their memory. */
 void gmm_components_carve(gmm_components *p, gmm_form form, size_t d, size_t k,
-                          double *work);
+                          arena *a);
 
 /* Factor of component c: lower triangular d x d, or d standard deviations. */
 double *gmm_factor(const gmm_components *p, size_t c);
@@ -103,8 +104,8 @@ typedef struct {
   double *log_density, *prob, *agreement;
 } gmm_evaluation;
 
-/* work: gmm_evaluate_size() doubles */
+/* work: gmm_evaluate_size() bytes; 0 when the count overflows */
 size_t gmm_evaluate_size(gmm_form form, size_t d, size_t k);
-status gmm_evaluate(const gmm_evaluation *job, double *work);
+status gmm_evaluate(const gmm_evaluation *job, void *work);
 
 #endif

@@ -49,88 +49,88 @@ static size_t longest_document(const lda_data *data) {
   return longest;
 }
 
-static lda_tally take_tally(lda_arena *a, size_t size) {
+static lda_tally take_tally(arena *a, size_t size) {
   lda_tally tally;
   tally.size = 0;
-  tally.value = lda_take(a, (double)size, sizeof(double));
-  tally.times = lda_take(a, (double)size, sizeof(double));
+  tally.value = arena_take(a, (double)size, sizeof(double));
+  tally.times = arena_take(a, (double)size, sizeof(double));
   return tally;
 }
 
-static void carve_scratch(lda_model *m, lda_arena *a, lda_scratch *s) {
+static void carve_scratch(lda_model *m, arena *a, lda_scratch *s) {
   const double padded = (double)m->padded;
   lda_document document = {0};
   document.k = m->data.k;
   document.padded = m->padded;
-  document.count = lda_take(a, padded, sizeof(int));
-  document.t = lda_take(a, padded, sizeof(float));
-  document.run = lda_take(a, padded, sizeof(float));
+  document.count = arena_take(a, padded, sizeof(int));
+  document.t = arena_take(a, padded, sizeof(float));
+  document.run = arena_take(a, padded, sizeof(float));
   document.alpha = m->alpha_single;
   document.inverse = m->inverse;
   document.total = m->total;
   const lda_scratch scratch = {
-    document, lda_take(a, padded, sizeof(double)),
-    lda_take(a, padded, sizeof(uint32_t)),
-    lda_take(a, (double)m->longest + 1.0, sizeof(uint32_t)), NULL};
+    document, arena_take(a, padded, sizeof(double)),
+    arena_take(a, padded, sizeof(uint32_t)),
+    arena_take(a, (double)m->longest + 1.0, sizeof(uint32_t)), NULL};
   if (s)
     *s = scratch;
 }
 
-static void carve_words(lda_model *m, lda_arena *a, double cells) {
+static void carve_words(lda_model *m, arena *a, double cells) {
   const double terms = (double)m->data.terms;
   const lda_words words = {m->data.terms,
                            m->data.k,
                            m->padded,
-                           lda_take(a, terms + 1.0, sizeof(size_t)),
-                           lda_take(a, terms, sizeof(uint32_t)),
-                           lda_take(a, terms, sizeof(uint32_t)),
-                           lda_take(a, cells, sizeof(uint32_t))};
+                           arena_take(a, terms + 1.0, sizeof(size_t)),
+                           arena_take(a, terms, sizeof(uint32_t)),
+                           arena_take(a, terms, sizeof(uint32_t)),
+                           arena_take(a, cells, sizeof(uint32_t))};
   m->words = words;
 }
 
 /* All but the counts of words. */
-static void carve_common(lda_model *m, lda_arena *a) {
+static void carve_common(lda_model *m, arena *a) {
   const lda_data *data = &m->data;
   const double padded = (double)m->padded, terms = (double)data->terms;
   const size_t distinct = lda_tally_size(data->n);
-  m->alpha = lda_take(a, (double)data->k, sizeof(double));
-  m->alpha_single = lda_take(a, padded, sizeof(float));
-  m->inverse = lda_take(a, padded, sizeof(float));
-  m->total = lda_take(a, padded, sizeof(double));
-  m->phi = lda_take(a, padded * terms, sizeof(float));
-  m->partial = lda_take(a, padded * (terms / 64.0 + 1.0), sizeof(double));
-  m->block = lda_take(a, (double)m->blocks + 1.0, sizeof(size_t));
-  m->block_log_lik = lda_take(a, (double)m->blocks, sizeof(double));
-  m->block_log_joint = lda_take(a, (double)m->blocks, sizeof(double));
+  m->alpha = arena_take(a, (double)data->k, sizeof(double));
+  m->alpha_single = arena_take(a, padded, sizeof(float));
+  m->inverse = arena_take(a, padded, sizeof(float));
+  m->total = arena_take(a, padded, sizeof(double));
+  m->phi = arena_take(a, padded * terms, sizeof(float));
+  m->partial = arena_take(a, padded * (terms / 64.0 + 1.0), sizeof(double));
+  m->block = arena_take(a, (double)m->blocks + 1.0, sizeof(size_t));
+  m->block_log_lik = arena_take(a, (double)m->blocks, sizeof(double));
+  m->block_log_joint = arena_take(a, (double)m->blocks, sizeof(double));
   m->lengths = take_tally(a, distinct);
   m->document_cells = take_tally(a, distinct);
   m->word_cells = take_tally(a, distinct);
   m->topics = take_tally(a, data->k);
-  m->word_histogram = lda_take(a, (double)m->most + 1.0, sizeof(uint32_t));
+  m->word_histogram = arena_take(a, (double)m->most + 1.0, sizeof(uint32_t));
   m->order =
-    lda_take(a, (double)lda_stream_sizes(data).pivot, sizeof(uint32_t));
-  m->first = lda_take(a, (double)data->k + 1.0, sizeof(size_t));
-  m->theta = lda_take(
+    arena_take(a, (double)lda_stream_sizes(data).pivot, sizeof(uint32_t));
+  m->first = arena_take(a, (double)data->k + 1.0, sizeof(size_t));
+  m->theta = arena_take(
     a, data->keep_theta ? (double)data->k * (double)data->documents : 0.0,
     sizeof(double));
 }
 
 /* The counts of words, then what each thread works with. */
-static void carve_threads(lda_model *m, lda_arena *a, double cells) {
+static void carve_threads(lda_model *m, arena *a, double cells) {
   const double table = (double)m->padded * (double)m->data.terms;
-  m->scratch = lda_take(a, m->threads, sizeof(lda_scratch));
+  m->scratch = arena_take(a, m->threads, sizeof(lda_scratch));
   for (int t = 0; t < m->threads; t++)
     carve_scratch(m, a, a->base ? m->scratch + t : NULL);
   if (m->data.method == LDA_COLLAPSED) {
     carve_words(m, a, cells);
     return;
   }
-  m->table = lda_take(a, table * m->threads, sizeof(int));
+  m->table = arena_take(a, table * m->threads, sizeof(int));
   for (int t = 0; a->base && t < m->threads; t++)
     m->scratch[t].table = m->table + (size_t)t * m->padded * m->data.terms;
 }
 
-static void carve(lda_model *m, lda_arena *a) {
+static void carve(lda_model *m, arena *a) {
   carve_common(m, a);
   carve_threads(m, a, lda_most_cells(m->data.n, m->data.terms, m->data.k));
 }
@@ -148,10 +148,10 @@ static lda_model model_of(const lda_data *data, int threads) {
 
 size_t lda_work_size(const lda_data *data, int threads) {
   lda_model m = model_of(data, threads);
-  lda_arena count = {NULL, 64.0};
-  lda_take(&count, 1.0, sizeof(lda_model));
+  arena count = arena_measure();
+  arena_take(&count, 1.0, sizeof(lda_model));
   carve(&m, &count);
-  return count.used < (double)(PTRDIFF_MAX / 2) ? (size_t)count.used : 0;
+  return arena_size(&count);
 }
 
 /* ---- counts --------------------------------------------------------------------- */
@@ -570,8 +570,8 @@ static void tally_lengths(lda_model *m) {
 lda_model *lda_open(const lda_data *data, const lda_state *state, void *work,
                     int threads) {
   const lda_model fresh = model_of(data, threads);
-  lda_arena a = {work, lda_misaligned(work)};
-  lda_model *m = lda_take(&a, 1.0, sizeof(lda_model));
+  arena a = arena_over(work);
+  lda_model *m = arena_take(&a, 1.0, sizeof(lda_model));
   *m = fresh;
   m->state = *state;
   const double start = a.used;

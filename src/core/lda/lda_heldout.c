@@ -32,22 +32,22 @@ static size_t length_of(const lda_heldout *job, size_t d) {
   return (size_t)(job->start[d + 1] - job->start[d]);
 }
 
-static library carve(const lda_heldout *job, lda_arena *a) {
+static library carve(const lda_heldout *job, arena *a) {
   library l = {job, lda_padded(job->k), NULL, NULL, 0.0, NULL};
   const double padded = (double)l.padded;
   size_t longest = 0;
   for (size_t d = 0; d < job->documents; d++)
     longest = length_of(job, d) > longest ? length_of(job, d) : longest;
-  l.phi = lda_take(a, padded * (double)job->terms, sizeof(float));
-  l.alpha = lda_take(a, padded, sizeof(float));
-  l.readers = lda_take(a, job->threads, sizeof(reader));
+  l.phi = arena_take(a, padded * (double)job->terms, sizeof(float));
+  l.alpha = arena_take(a, padded, sizeof(float));
+  l.readers = arena_take(a, job->threads, sizeof(reader));
   for (int t = 0; t < job->threads; t++) {
     reader r = {.document = {.k = job->k, .padded = l.padded}};
-    r.document.count = lda_take(a, padded, sizeof(int));
-    r.document.t = lda_take(a, padded, sizeof(float));
-    r.document.run = lda_take(a, padded, sizeof(float));
-    r.z = lda_take(a, (double)longest, sizeof(uint16_t));
-    r.p = lda_take(a, (double)longest, sizeof(double));
+    r.document.count = arena_take(a, padded, sizeof(int));
+    r.document.t = arena_take(a, padded, sizeof(float));
+    r.document.run = arena_take(a, padded, sizeof(float));
+    r.z = arena_take(a, (double)longest, sizeof(uint16_t));
+    r.p = arena_take(a, (double)longest, sizeof(double));
     r.document.alpha = l.alpha;
     if (a->base)
       l.readers[t] = r;
@@ -56,13 +56,13 @@ static library carve(const lda_heldout *job, lda_arena *a) {
 }
 
 size_t lda_heldout_size(const lda_heldout *job) {
-  lda_arena count = {NULL, 64.0};
+  arena count = arena_measure();
   carve(job, &count);
-  return count.used < (double)(PTRDIFF_MAX / 2) ? (size_t)count.used : 0;
+  return arena_size(&count);
 }
 
 static library open_library(const lda_heldout *job, void *work) {
-  lda_arena a = {work, lda_misaligned(work)};
+  arena a = arena_over(work);
   library l = carve(job, &a);
   for (size_t j = 0; j < l.padded; j++) {
     l.alpha[j] = j < job->k ? (float)job->alpha[j] : 0.0f;

@@ -12,23 +12,7 @@
 #include "lda/lda_pick.h"
 #include "lda/lda_prior.h"
 #include "lda/lda_words.h"
-
-/* Hands out aligned pieces of a work space; without one, counts their bytes. */
-typedef struct {
-  char *base;
-  double used; /* bytes; a double cannot overflow */
-} lda_arena;
-
-static inline void *lda_take(lda_arena *a, double count, size_t size) {
-  const double start = a->used;
-  a->used += ceil((count * (double)size + 1.0) / 64.0) * 64.0;
-  return a->base ? a->base + (size_t)start : NULL;
-}
-
-/* Bytes up to the first aligned one. */
-static inline double lda_misaligned(const void *work) {
-  return (double)((64 - (uintptr_t)work % 64) % 64);
-}
+#include "numeric/arena.h"
 
 /* What a thread works with. */
 typedef struct {
