@@ -192,8 +192,8 @@ bmf_state <- function(model, parameters) {
   )
 }
 
-# The parameters of a state as people write them: u (D x n), v (D x m), beta,
-# and lambda_u, lambda_v or mu_u, precision_u, mu_v, precision_v.
+# The parameters of a state in the usual form: u (D x n), v (D x m), beta, and
+# lambda_u, lambda_v or mu_u, precision_u, mu_v, precision_v.
 bmf_parameters <- function(model, state) {
   numbers <- if (length(state$lambda) > 0L) {
     c(state$beta, state$lambda)

@@ -361,10 +361,10 @@ mixture_quantile <- function(mean, sd, p) {
 #'   parameters}}{
 #'   Var[r_ij] ~ (1/S) sum_s 1/beta(s)   [noise]
 #'   + (1/S) sum_s eta_ij(s)^2 - E[r_ij]^2   [parameters]}
-#' (Paisley, eq. 23 and 24; where \eqn{\beta}{beta} is drawn, the noise part is
-#' the mean of \eqn{1/\beta}{1/beta} over the draws). \eqn{m} is the mean
-#' subtracted with `center = TRUE`, otherwise 0; intercepts are part of
-#' \eqn{\eta}{eta}.
+#' (equations 23 and 24 of Paisley's lecture 3, cited on the page of
+#' [gibbs_bmf()]; if \eqn{\beta}{beta} is drawn, the noise part is the mean of
+#' \eqn{1/\beta}{1/beta} over the draws). \eqn{m} is the mean subtracted with
+#' `center = TRUE`, otherwise 0; intercepts are part of \eqn{\eta}{eta}.
 #'
 #' @section Users and items not seen before:
 #' Their factors come from the hierarchical prior: given a draw they are

@@ -79,10 +79,11 @@
 #' using Markov chain Monte Carlo. *Proceedings of the 25th International
 #' Conference on Machine Learning*, 880-887. \doi{10.1145/1390156.1390267}
 #'
-#' Paisley J. *EECS E6892: Bayesian Models for Machine Learning*, lecture 3.
+#' Paisley J (2015). *EECS E6892: Bayesian Models for Machine Learning*, lecture
+#' 3. Columbia University.
 #'
-#' Rai P. *CS772A: Probabilistic Machine Learning*, "Bayesian matrix
-#' factorization".
+#' Rai P. *CS772A: Probabilistic Machine Learning*, lecture slides, "Bayesian
+#' matrix factorization". Indian Institute of Technology Kanpur.
 #' @examples
 #' bmf_wishart()
 #' bmf_gamma(e = 3, f = 2)

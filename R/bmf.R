@@ -193,11 +193,12 @@
 #' (In its equation for the scale matrix of \eqn{\Lambda_u}{Lambda_u},
 #' \eqn{\bar S}{S-bar} has to be centred at the mean of the users, as above.)
 #'
-#' Paisley J. *EECS E6892: Bayesian Models for Machine Learning*, lecture 3,
-#' equations 16 to 29.
+#' Paisley J (2015). *EECS E6892: Bayesian Models for Machine Learning*, lecture
+#' 3, equations 16 to 29. Columbia University.
 #'
-#' Rai P. *CS772A: Probabilistic Machine Learning*, "Gibbs sampling: one more
-#' example" (the Gamma priors).
+#' Rai P. *CS772A: Probabilistic Machine Learning*, lecture slides, "Gibbs
+#' sampling: one more example" (the Gamma priors). Indian Institute of
+#' Technology Kanpur.
 #'
 #' Liu JS, Sabatti C (2000). Generalised Gibbs sampler and multigrid Monte Carlo
 #' for Bayesian computation. *Biometrika* 87, 353-369.

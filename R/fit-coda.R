@@ -3,27 +3,27 @@
 #' Fits and their methods
 #'
 #' Every sampler returns an object of class `gibbsite_fit`, which is also a
-#' [coda::mcmc.list]: a list of matrices, one a chain, with one row a kept draw
-#' and one column a stored quantity. coda, bayesplot and posterior take it as it
-#' is.
+#' [coda::mcmc.list]: a list of matrices, one for each chain, with one row for
+#' each kept draw and one column for each stored quantity. coda, bayesplot and
+#' posterior accept it.
 #'
 #' Columns are named `mu[1,2]`: block, then subscripts counted from 1. The
 #' sampler's help page lists the blocks and the meaning of the subscripts;
 #' [tidy()][tidy.gibbsite_fit] replaces subscripts by names in the data.
 #'
-#' @section What to type:
+#' @section Methods:
 #' * To look: `print()`, [summary()][summary.gibbsite_fit],
 #'   [plot()][plot.gibbsite_fit], [tidy()][tidy.gibbsite_fit],
 #'   [glance()][tidy.gibbsite_fit].
 #' * To judge: [converged()], [convergence()].
 #' * To go on: [extend()], [resume()], [combine_fits()] or `c()`, and
-#'   [update()][update.gibbsite_fit] to fit anew.
+#'   [update()][update.gibbsite_fit] to fit again.
 #' * To take the draws: [draws_of()];
 #'   [as.data.frame()][as.data.frame.gibbsite_fit], `as.matrix()`,
-#'   `as.array()`; [posterior::as_draws()] and its kin;
+#'   `as.array()`; [posterior::as_draws()] and similar functions;
 #'   [as.mcmc.list()][coda-methods], `window()`, `fit[i, j]`.
-#' * To ask for its parts: [prior_summary()][prior_summary.gibbsite_fit],
-#'   `nobs()`, `variables()`, `ndraws()`, `nchains()`, `niterations()`.
+#' * To get its parts: [prior_summary()][prior_summary.gibbsite_fit], `nobs()`,
+#'   `variables()`, `ndraws()`, `nchains()`, `niterations()`.
 #' * To compare: [identical_fit()]. To make it smaller: [drop_data()].
 #'
 #' A run that was interrupted before every chain had a draw returns an object of
@@ -36,14 +36,15 @@ NULL
 
 #' Fits as coda objects
 #'
-#' A fit *is* a [coda::mcmc.list]: a list of [coda::mcmc] matrices, one a chain,
-#' with one row a kept draw and one column a stored quantity. Functions of coda,
-#' bayesplot and posterior take it as it is. The methods below give plain coda
-#' objects, without the model and the chains' states that a fit also holds.
+#' A fit *is* a [coda::mcmc.list]: a list of [coda::mcmc] matrices, one for each
+#' chain, with one row for each kept draw and one column for each stored
+#' quantity. Functions of coda, bayesplot and posterior accept it. The methods
+#' below give plain coda objects, without the model and the chains' states that
+#' a fit also holds.
 #'
 #' Row `r` of a chain is the state after sweep `burnin + r * thin`, and
-#' [coda::mcpar()] says so; hence `window(fit, start = )` counts sweeps while
-#' `fit[i, j]` counts draws.
+#' [coda::mcpar()] says so; therefore `window(fit, start = )` counts sweeps
+#' while `fit[i, j]` counts draws.
 #'
 #' A plain `mcmc.list` cannot be continued by [extend()].
 #'

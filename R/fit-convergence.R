@@ -256,9 +256,10 @@ constant_line <- function(table) {
 
 #' Whether the chains of a fit have converged
 #'
-#' `converged()` answers yes or no; `convergence()` shows the table behind the
-#' answer: the rank-normalised split R-hat and the bulk and tail effective
-#' sample sizes of Vehtari et al. (2021), computed by the posterior package.
+#' `converged()` returns `TRUE` or `FALSE`; `convergence()` returns the table on
+#' which this is based: the rank-normalised split R-hat and the bulk and tail
+#' effective sample sizes of Vehtari et al. (2021), computed by the posterior
+#' package.
 #'
 #' The chains are judged on quantities that do not depend on the labels of
 #' components. In a mixture the labels may switch from draw to draw, so that the

@@ -4,7 +4,7 @@
 #   model    the model, with or without its data
 #   running  what determines the draws: draws, burnin, thin, chains, inits,
 #            keep, seed, rng_kind, stop_when, keep_data
-#   chains   where each chain stands: list(state, rng, hash), `hash` being that
+#   chains   the state of each chain: list(state, rng, hash), `hash` being that
 #            of every draw the chain has made, shown or pending
 #   pending  NULL, or one matrix a chain: draws ahead of the shortest chain
 #   run      how it was run: call, elapsed, threads, cores, ...; the one part

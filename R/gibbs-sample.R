@@ -106,7 +106,8 @@
 #' the Royal Statistical Society B* 48, 259-302.
 #' \doi{10.1111/j.2517-6161.1986.tb01412.x}
 #'
-#' Rai P. *CS772A: Probabilistic Machine Learning*, "Gibbs sampling".
+#' Rai P. *CS772A: Probabilistic Machine Learning*, lecture slides, "Gibbs
+#' sampling". Indian Institute of Technology Kanpur.
 #' @seealso [mh_sample()] when there is a density and no conditionals.
 #' @examples
 #' # A normal distribution in the plane, mean (4, 4), variances 1 and

@@ -2,7 +2,7 @@
 #'
 #' Draws from the posteriors of classic Bayesian models with samplers written in
 #' C on R's own generator of random numbers. A run is reproducible to the last
-#' bit, whatever the number of threads and processes; it can be interrupted,
+#' bit for any number of threads and processes; it can be interrupted,
 #' continued, saved and resumed; and a fit is a coda object.
 #'
 #' - Fit: [gibbs_gmm()], [laplace_logistic()], [laplace()], [mh_sample()],

@@ -268,8 +268,8 @@ gmm_factor <- function(model, sigma) {
   )
 }
 
-# The parameters of a state as people write them: pi (k), mu (k x d), Sigma
-# (k x d x d whatever the form), and in the form's own shape `sigma`.
+# The parameters of a state in the usual form: pi (k), mu (k x d), Sigma (k x d
+# x d for every form of the covariances), and `sigma` in the form's own shape.
 gmm_parameters <- function(model, state) {
   k <- model$k
   d <- length(model$variables)

@@ -124,8 +124,9 @@
 #' through Bayesian sampling. *JRSS B* 56, 363-375.
 #' \doi{10.1111/j.2517-6161.1994.tb01985.x}
 #'
-#' Rai P. *CS772A: Probabilistic Machine Learning*, "Gibbs sampling: an
-#' example" (the conditionals as used here).
+#' Rai P. *CS772A: Probabilistic Machine Learning*, lecture slides, "Gibbs
+#' sampling: an example" (the conditionals as used here). Indian Institute of
+#' Technology Kanpur.
 #'
 #' Arthur D, Vassilvitskii S (2007). k-means++: the advantages of careful
 #' seeding. *Proceedings of the 18th ACM-SIAM Symposium on Discrete Algorithms*,

@@ -45,7 +45,8 @@ draw_weighted <- function(model, n, asked) {
   )
 }
 
-# `n` independent draws of N(map, Sigma), n x p, on the generator as it stands.
+# `n` independent draws of N(map, Sigma), n x p, from the current state of the
+# generator.
 draw_normal <- function(model, n) {
   model$correct <- "none"
   control <- list(burnin = 0, thin = 1, threads = 1)

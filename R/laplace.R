@@ -34,8 +34,8 @@
 #' @section Use of the fit: [coef()] gives the mode and [vcov()] the covariance
 #' matrix, both with the names of `init`; they can serve as the start and the
 #' proposal of another sampler. The draws are independent, so that there is no
-#' burn-in and convergence is not a question. R-hat says nothing about the error
-#' of the approximation.
+#' burn-in and nothing to converge. R-hat says nothing about the error of the
+#' approximation.
 #'
 #' @section Correction:
 #' With `correct = "importance"` each chain is an iterated sampling importance
@@ -65,7 +65,7 @@
 #'   approximation. `"importance"`: draws of the density itself, see below.
 #' @inheritParams running
 #' @return An object of class `laplace`, a `gibbsite_fit` and a
-#'   [coda::mcmc.list]. It answers [coef()], [vcov()], [confint()],
+#'   [coda::mcmc.list]. It has the methods [coef()], [vcov()], [confint()],
 #'   [summary()][summary.laplace], [plot()][plot.laplace], [importance_check()],
 #'   [log_evidence()], [anova()][anova.laplace] and all methods of a
 #'   [gibbsite_fit].

@@ -387,8 +387,8 @@ check_model_data <- function(data, call) {
   }
 }
 
-# `subset` as it stands in the call: TRUE and FALSE (NA: left out), numbers of
-# rows, or their names.
+# `subset` as an expression in the call: TRUE and FALSE (NA: left out), numbers
+# of rows, or their names.
 check_model_subset <- function(expression, data, env, call) {
   if (is.null(expression)) {
     return(invisible())

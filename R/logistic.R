@@ -102,8 +102,9 @@
 #' names of the columns in `$columns`. A search that does not reach the mode is
 #' an error of class `gibbsite_error_numeric`.
 #' @references
-#' Paisley J (2015). *E6892 Bayesian Models for Machine Learning*, lecture 3,
-#' eq. 3-15 (whose gradient and Hessian leave out the prior's terms).
+#' Paisley J (2015). *EECS E6892: Bayesian Models for Machine Learning*,
+#' Columbia University, lecture 3, eq. 3-15 (whose gradient and Hessian leave
+#' out the prior's terms).
 #'
 #' MacKay DJC (1992). The evidence framework applied to classification
 #' networks. *Neural Computation* 4, 720-736.

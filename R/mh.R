@@ -114,7 +114,8 @@
 #' Equation of state calculations by fast computing machines. *Journal of
 #' Chemical Physics* 21, 1087-1092. \doi{10.1063/1.1699114}
 #'
-#' Rai P. *CS772A: Probabilistic Machine Learning*, "Metropolis-Hastings".
+#' Rai P. *CS772A: Probabilistic Machine Learning*, lecture slides,
+#' "Metropolis-Hastings". Indian Institute of Technology Kanpur.
 #' @seealso [gibbs_sample()] for conditionals of your own; [acceptance()],
 #'   [mh_trace()], [native_density()].
 #' @examples

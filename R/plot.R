@@ -19,7 +19,7 @@ plot_types <- c("trace", "density", "autocorrelation", "ranks")
 #' Draws one panel for each quantity and type, with one colour for each chain.
 #'
 #' - `"trace"`: the draws against the sweep in which they were made. The grey
-#'   strip at the left stands for the burn-in, whose draws are not kept.
+#'   strip at the left marks the burn-in, whose draws are not kept.
 #' - `"density"`: a density of each chain's draws; bars for quantities that take
 #'   few whole values.
 #' - `"autocorrelation"`: the autocorrelation of each chain's draws, by lag.

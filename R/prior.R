@@ -83,8 +83,8 @@ print.gibbsite_prior <- function(x, ...) {
   invisible(x)
 }
 
-# The value of a field in print: a number, several, or a matrix.  `absent`
-# stands for NULL.
+# The printed form of a field's value: a number, several, or a matrix. `absent`
+# is printed for NULL.
 format_prior_value <- function(v, absent = "from the data") {
   if (is.null(v)) {
     return(absent)

@@ -110,7 +110,7 @@ check_stream <- function(stream, whose = "The chain's",
   invisible(stream)
 }
 
-# ---- The user's generator, put back as it was -------------------------------
+# ---- The user's generator, restored -----------------------------------------
 
 save_generator <- function() {
   list(seed = generator_seed(), kind = RNGkind())

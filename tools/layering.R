@@ -1,8 +1,8 @@
 # Rscript tools/layering.R R: the rules of the layers in R, on the files of a
 # folder.
 #   1. no two files call each other, directly or through other files
-#   2. every generic that a model answers (a name that begins with model_, and
-#      the hooks of the tests) stands in model.R
+#   2. every generic with methods for models (a name that begins with model_,
+#      and the hooks of the tests) is in model.R
 # Calls are found by codetools; methods count as calls of their generic alone.
 # Prints what breaks a rule; fails on any.
 

@@ -542,7 +542,7 @@ bmf_mutants <- list(
       twin_wishart(model, twin, "u", changed("kappa", function(x) 1))
     }
   ),
-  # the other side's intercept is not taken off
+  # the other side's intercept is not subtracted
   intercept_kept = bmf_twin_mutant(
     users = function(model, twin) {
       given <- twin

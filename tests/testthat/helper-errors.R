@@ -8,7 +8,8 @@
 #   `k` must be a whole number between 1 and 6 (rows of `x`), not 7.
 #
 #   expect_gibbsite_error()      each call of `code` raises an error of ours
-#   expect_gibbsite_condition()  each call warns or tells, and returns
+#   expect_gibbsite_condition() each call gives a warning or a message, and
+#   returns
 #
 # `code` is a call, or several between braces. It is evaluated in the calling
 # frame, so that `fit <- ...` exists afterwards. `class` is the class that each
@@ -16,7 +17,7 @@
 # function of the lines, removes parts that differ from run to run. On CRAN only
 # the class is compared.
 
-# list(call, lines) of each call, as it stands in the test file but for its
+# list(call, lines) of each call, as written in the test file but without its
 # indentation.
 statements <- function(code) {
   if (!is.call(code) || !identical(code[[1]], quote(`{`))) {

@@ -478,8 +478,9 @@ gmm_mutants <- list(
     list(state = state_of_twin(model, twin))
   },
   # z given the old imputed values as if observed, then these marginally: wrong
-  # but for independent variables, whose missing entries z alone tells of; then
-  # both steps are full conditionals, of a right sampler that mixes more slowly
+  # except for independent variables, for which the missing entries depend on z
+  # only; then both steps are full conditionals of a right sampler that mixes
+  # more slowly
   stale_imputation = twin_mutant(
     allocations = function(model, twin) {
       model$data$x <- twin$x

@@ -145,7 +145,8 @@ twin_pick <- function(weight, threshold, lanes = 16L) {
   pick_in_order(weight, strand_order(length(weight), lanes), threshold)
 }
 
-# Terms whose counts stand in rows during a sweep that begins with these counts.
+# Terms whose counts are stored as rows during a sweep that begins with these
+# counts.
 rows_of_counts <- function(by_term) {
   k <- nrow(by_term)
   tokens <- colSums(by_term)

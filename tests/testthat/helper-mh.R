@@ -69,8 +69,8 @@ banana_target <- function() {
 # A funnel with a tail, x = (v, a, b) with independent N(0, 1) noises:
 # v = 1.5 e1, a = exp(v / 2) e2, b = a / 2 + e3.  A step in one coordinate
 # changes the slopes of others, by factors.  `bounded`: exp(v / 2), which is
-# positive, stands in the place of v, and moves on the log scale.  `working` is
-# the density there, where proposals are made.
+# positive, replaces v, and is sampled on the log scale. `working` is the
+# density there, where proposals are made.
 funnel_target <- function(bounded = FALSE) {
   log_density <- function(x) {
     -0.5 * ((x[1] / 1.5)^2 + x[1] + x[2]^2 * exp(-x[1]) +
