@@ -1,4 +1,4 @@
-# The model behind gibbs_bmf(): what C reads, the state, starting values, the
+# The model behind gibbs_bmf(): the data for C, the state, starting values, the
 # stored draws of the factors, and the hooks of the tests.
 #
 # D = rank + biases numbers a user or item; with biases the last one is the

@@ -96,7 +96,7 @@ design_of <- function(model, x) {
   x
 }
 
-# What the other side's intercept adds.
+# The offset from the other side's intercept.
 offset_of <- function(model, x) {
   if (model$biases) x[model$size, ] else 0
 }

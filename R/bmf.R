@@ -114,15 +114,15 @@
 #' items) is not judged; the summary shows its R-hat.
 #'
 #' @section Stored quantities:
-#' See [summary.gibbs_bmf()] for what they mean:
-#' `beta` (not with [bmf_fixed()]); `lambda_u`, `lambda_v` ([bmf_gamma()]);
-#' `trace_u`, `logdet_u`, `norm_mu_u` and the same for `v` ([bmf_wishart()]:
-#' trace and log determinant of \eqn{\Lambda}{Lambda}, length of
-#' \eqn{\mu}{mu}); `rmse` (of the ratings about \eqn{u_i^\top v_j}{u_i'v_j} at
-#' this draw), `log_joint` (log density of ratings and parameters, every
-#' constant included); `cell[1]`, `cell[2]`, ... (the mean of the rating in some
-#' observed cells, spread evenly over the data); with `keep = "u"` and `"v"`
-#' every draw of the factors, `u[k,i]` and `v[k,j]` (coordinate first).
+#' See [summary.gibbs_bmf()] for their meaning: `beta` (not with [bmf_fixed()]);
+#' `lambda_u`, `lambda_v` ([bmf_gamma()]); `trace_u`, `logdet_u`, `norm_mu_u`
+#' and the same for `v` ([bmf_wishart()]: trace and log determinant of
+#' \eqn{\Lambda}{Lambda}, length of \eqn{\mu}{mu}); `rmse` (of the ratings about
+#' \eqn{u_i^\top v_j}{u_i'v_j} at this draw), `log_joint` (log density of
+#' ratings and parameters, every constant included); `cell[1]`, `cell[2]`, ...
+#' (the mean of the rating in some observed cells, spread evenly over the data);
+#' with `keep = "u"` and `"v"` every draw of the factors, `u[k,i]` and `v[k,j]`
+#' (coordinate first).
 #'
 #' For prediction a thinned set of the draws of all factors is stored as the
 #' chains run, at most 200 in each chain (fewer if
@@ -176,7 +176,7 @@
 #'   `options(gibbsite.max_draws_mb)` is refused.
 #' @inheritParams running
 #' @return An object of class `gibbs_bmf`, a `gibbsite_fit` and a
-#'   [coda::mcmc.list]: one matrix of draws a chain. See
+#'   [coda::mcmc.list]: one matrix of draws for each chain. See
 #'   [predict.gibbs_bmf()], [recommend()], [fold_in()], [summary.gibbs_bmf()],
 #'   [plot.gibbs_bmf()], [factors_of()]. With `method = "icm"` an object of
 #'   class `gibbsite_map`.

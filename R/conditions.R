@@ -59,7 +59,7 @@ inform_gibbsite <- function(message, class, ..., envir = rlang::caller_env()) {
   )
 }
 
-# ---- What was given, in words -----------------------------------------------
+# ---- Values in words --------------------------------------------------------
 
 # A number as a person would type it.
 format_number <- function(x) {

@@ -11,7 +11,7 @@
 #' again, with changed arguments in the call of the fit. [resume()] continues a
 #' run from its checkpoint.
 #'
-#' @param object A fit, or what an interrupted run returned.
+#' @param object A fit, or the object that an interrupted run returned.
 #' @param draws Whole number, at least 1: how many more draws to keep in each
 #'   chain. Draws that faster chains of an interrupted run have made already
 #'   are used first.
@@ -262,7 +262,7 @@ resume <- function(path, data = NULL, threads = 1,
   run_job(job, call)
 }
 
-# ---- What is given by hand --------------------------------------------------
+# ---- Data and functions supplied by the user --------------------------------
 
 # The model with all of it.  `given`: list(data, log_density, proposal,
 # arguments).

@@ -34,7 +34,7 @@ diagnose_one <- function(x) {
 }
 
 # f(matrix draws x chains) of every variable of an array draws x chains x
-# variables: `length` numbers each, a column a variable
+# variables: `length` numbers each, a column for each variable
 each_variable <- function(draws, f, length) {
   size <- dim(draws)
   vapply(seq_len(size[3]), function(v) {
@@ -65,10 +65,10 @@ mean_errors <- function(draws) {
   }, 1L)
 }
 
-# ---- What is judged ---------------------------------------------------------
+# ---- Quantities that are judged ---------------------------------------------
 
-# The invariants of all chains, draws x chains x quantities.  `matrices`: one
-# matrix of draws a chain.
+# The invariants of all chains, draws x chains x quantities. `matrices`: one
+# matrix of draws for each chain.
 invariant_array <- function(matrices, model) {
   stack_chains(lapply(matrices, function(draws) {
     # the model's names, also if the columns of the fit were renamed
@@ -144,8 +144,8 @@ unconverged <- function(invariants, rhat, ess) {
   if (!table_converged(table)) table
 }
 
-# The stopping rule of until(): a pure function of the draws.  `draws`: one
-# matrix a chain.
+# The stopping rule of until(): a pure function of the draws. `draws`: one
+# matrix for each chain.
 stop_rule_met <- function(draws, model, until) {
   is.null(unconverged(invariant_array(draws, model), until$rhat, until$ess))
 }

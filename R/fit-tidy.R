@@ -28,7 +28,8 @@
 #'   rows at most; `print(x, n = 100)` shows more.
 #' @section Errors: `gibbsite_error_argument` for variables that are not stored
 #'   and for `probs` outside 0 to 1.
-#' @seealso [tidy.gibbsite_fit()] for one line a term with human labels.
+#' @seealso [tidy.gibbsite_fit()] for one line for each quantity, with readable
+#' labels.
 #' @examples
 #' fit <- gibbs_gmm(faithful, 2, draws = 200, burnin = 100, chains = 2,
 #'                  seed = 1, progress = FALSE)

@@ -257,7 +257,7 @@ verify_fit <- function(fit, call = rlang::caller_env()) {
   invisible(fit)
 }
 
-# NULL, or what is wrong in a few words
+# NULL, or a short description of the damage
 find_damage <- function(fit) {
   part <- function(name) attr(fit, name, exact = TRUE)
   chains <- part("chains")

@@ -85,8 +85,8 @@
 #'   store.
 #' @inheritParams running
 #' @return An object of class `gibbs_sample`, a `gibbsite_fit` and a
-#'   [coda::mcmc.list]: one matrix of draws a chain. With `method = "icm"` an
-#'   object of class `gibbsite_map` whose `estimate` is the state.
+#'   [coda::mcmc.list]: one matrix of draws for each chain. With `method =
+#'   "icm"` an object of class `gibbsite_map` whose `estimate` is the state.
 #' @section Errors:
 #' Errors in the arguments have class `gibbsite_error_argument` and are raised
 #' before any chain runs. A chain stops if a conditional fails or returns an

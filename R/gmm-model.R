@@ -318,7 +318,7 @@ draw_labels <- function(prob) {
   as.integer(1 + rowSums(partial[, -ncol(prob), drop = FALSE] <= u))
 }
 
-# ---- What is judged and shown -----------------------------------------------
+# ---- Invariants, labels and relabelled draws --------------------------------
 
 # log-likelihood, weights in decreasing order, mean and covariance of the
 # mixture: sum_c pi_c mu_c and sum_c pi_c (Sigma_c + mu_c mu_c') - mean mean'.

@@ -112,7 +112,7 @@
 #'   allocations, of the missing entries.
 #' @inheritParams running
 #' @return An object of class `gibbs_gmm`, a `gibbsite_fit` and a
-#'   [coda::mcmc.list]: one matrix of draws a chain. See
+#'   [coda::mcmc.list]: one matrix of draws for each chain. See
 #'   [summary.gibbsite_fit()], [predict.gibbs_gmm()], [plot.gibbs_gmm()],
 #'   [relabel()]. With `method = "icm"` an object of class `gibbsite_map`.
 #' @section Errors:

@@ -22,9 +22,9 @@
 #'   a positive number for each: their prior probabilities, up to a constant.
 #' @return `log_evidence()`: a number; with `"importance"` its attribute `se` is
 #'   the standard error. `anova()`: a data frame of class `laplace_comparison`
-#'   with a row a fit and the columns `model`, `parameters`, `log_evidence`,
-#'   `log_bayes_factor` (against the best) and `probability` (of the model given
-#'   the data, among these).
+#'   with a row for each fit and the columns `model`, `parameters`,
+#'   `log_evidence`, `log_bayes_factor` (against the best) and `probability` (of
+#'   the model given the data, among these).
 #' @section Errors: `gibbsite_error_argument` for fits that are not Laplace
 #'   approximations of the same response, or that have no evidence;
 #'   `gibbsite_error_state` for a fit without its data, whose response cannot be

@@ -27,7 +27,7 @@ laplace_sd <- function(model) sqrt(diag(laplace_covariance(model)))
 #'   `confint()`: a matrix with a row for each parameter and two columns.
 #' @section Errors: `gibbsite_error_argument` for unknown parameters and a level
 #'   out of range.
-#' @seealso [importance_check()] for how far these can be trusted.
+#' @seealso [importance_check()] for their reliability.
 #' @examples
 #' fit <- laplace_logistic(am ~ wt, mtcars, seed = 1)
 #' coef(fit)

@@ -195,7 +195,7 @@ pool <- function(chains, mean_of, variance_of) {
 #' @return A data frame of class `lda_top_terms` with a row for each topic and
 #'   rank: `topic`, `share` (of the topic in all tokens), `affinity` (the least
 #'   over the chains, see [topic_estimates()]), `rank`, `term`, `probability`
-#'   and `sd`. It is printed with one line a topic.
+#'   and `sd`. It is printed with one line for each topic.
 #' @section Errors: As for [topic_estimates()].
 #' @examples
 #' corpus <- sim_lda(50, k = 3, terms = 40, tokens = 60)

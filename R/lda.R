@@ -98,7 +98,7 @@
 #'   every draw is stored.
 #' @inheritParams running
 #' @return An object of class `gibbs_lda`, a `gibbsite_fit` and a
-#'   [coda::mcmc.list]: one matrix of draws a chain.
+#'   [coda::mcmc.list]: one matrix of draws for each chain.
 #' @section Errors:
 #' Errors in the arguments have class `gibbsite_error_argument` and are raised
 #' before any chain starts: counts that are not whole or negative (the first is

@@ -17,8 +17,8 @@
 #'   Sigma^-1 = -L''(w_map),}
 #' where \eqn{L(w) = \log p(y \mid w) + \log p(w)} is the log joint density,
 #' with the prior in its gradient and its Hessian. The draws are independent
-#' draws of that normal distribution. `summary()` says how good the
-#' approximation is.
+#' draws of that normal distribution. `summary()` reports the quality of the
+#' approximation.
 #'
 #' Counts are given as `cbind(successes, failures)`; `weights` \eqn{v_i}
 #' multiply the log likelihood of an observation,

@@ -63,14 +63,15 @@ memory_table <- function(names, memories) {
 #' recomputed by hand from these numbers.
 #'
 #' @param fit A fit made by [mh_sample()] with `debug = TRUE`.
-#' @return A list with a data frame for each chain, a row a step: `sweep`,
-#'   `block` (its number), `uniform` (the proposal is accepted when its
+#' @return A list with a data frame for each chain, with a row for each step:
+#'   `sweep`, `block` (its number), `uniform` (the proposal is accepted when its
 #'   logarithm is below `log_ratio`), `log_density` (of the proposal; also
 #'   `-Inf` if the proposal is out of bounds, where the density is not
 #'   evaluated), `log_target` (with the Jacobian), `log_correction` (\eqn{\log
 #'   q(x | y) - \log q(y | x)}{log q(x | y) - log q(y | x)}), `log_ratio`,
-#'   `accepted`, and the proposal, a column a coordinate, on the scale on which
-#'   proposals are made. If `inits` was given, a chain begins at its entry.
+#'   `accepted`, and the proposal, with a column for each coordinate, on the
+#'   scale on which proposals are made. If `inits` was given, a chain begins at
+#'   its entry.
 #' @section Errors: `gibbsite_error_argument` for a fit without its steps.
 #' @examples
 #' fit <- mh_sample(function(x) -sum(x^2) / 2, 0, debug = TRUE, draws = 10,

@@ -186,7 +186,7 @@ approximation_covariance <- function(fit) unname(as.matrix(stats::vcov(fit)))
 #'   is computed from differences over the distances at which the log density
 #'   has fallen by 1/2 along each coordinate, and then again along the principal
 #'   axes that these give. This takes some \eqn{d^2 + 10 d}{d^2 + 10 d}
-#'   evaluations a chain.
+#'   evaluations for each chain.
 #' @param forever `FALSE` (default): stop adapting after burn-in. `TRUE`: never
 #'   stop.
 #' @return A proposal: an object of class `adaptive` and `gibbsite_proposal`.
@@ -541,7 +541,7 @@ print.gibbsite_proposal <- function(x, ...) {
   invisible(x)
 }
 
-# ---- What C reads -----------------------------------------------------------
+# ---- The form for C ---------------------------------------------------------
 
 proposal_kinds <- c(
   random_walk = 0L, adaptive = 1L, independence = 2L, custom_proposal = 3L,
@@ -670,7 +670,7 @@ uses_laplace <- function(proposal) {
     any(vapply(proposal$parts, uses_laplace, NA))
 }
 
-# ---- What a block learns and counts -----------------------------------------
+# ---- Adaptive state and counts of a block -----------------------------------
 
 # The block's part of a chain's state. `scale`: the scale of the density in each
 # coordinate (reach()); `x`: the starting point; `factor`: the starting value of

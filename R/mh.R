@@ -24,9 +24,9 @@
 #' @section Length of the run:
 #' A step of a random walk in \eqn{d}{d} dimensions is worth at best about
 #' \eqn{0.3 / d}{0.3 / d} independent draws. `thin` therefore defaults to
-#' \eqn{d}{d} sweeps a kept draw (divided by the number of blocks, rounded up),
-#' and `burnin`, during which adaptive proposals adapt, to 500 such draws, or
-#' \eqn{20 d}{20 d} if that is more: `thin * max(500, 20 * d)` sweeps.
+#' \eqn{d}{d} sweeps for each kept draw (divided by the number of blocks,
+#' rounded up), and `burnin`, during which adaptive proposals adapt, to 500 such
+#' draws, or \eqn{20 d}{20 d} if that is more: `thin * max(500, 20 * d)` sweeps.
 #'
 #' @section Starting values:
 #' `init` is the centre of the chains' starting points. By default chains start
@@ -79,7 +79,7 @@
 #' @param init Numeric vector of length `d`, finite, where the density is
 #'   positive: the centre of the starting points. Its names become columns.
 #' @param proposal A proposal (default [adaptive()]); with `blocks` also a list
-#'   of them, one a block.
+#'   of them, one for each block.
 #' @param ... Further arguments of `log_density` (and of the gradient of
 #'   [langevin()]), by name.
 #' @param blocks `NULL` (default: one block of all coordinates), `"each"` (every

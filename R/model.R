@@ -65,7 +65,7 @@ model_init_from_state <- function(model, state) {
   UseMethod("model_init_from_state")
 }
 
-# ---- What convergence is judged on ------------------------------------------
+# ---- Quantities for convergence ---------------------------------------------
 
 # Quantities that do not depend on the numbering of components: a matrix with
 # names, one row a draw.  R-hat and effective sample sizes are judged on them.
@@ -80,8 +80,9 @@ model_labelled.default <- function(model, invariants) {
   setdiff(model$columns, invariants)
 }
 
-# The draws (one matrix a chain) with the components of each draw renumbered so
-# that a column has the same meaning in every draw; NULL if this is not done.
+# The draws (one matrix for each chain) with the components of each draw
+# renumbered so that a column has the same meaning in every draw; NULL if this
+# is not done.
 model_relabelled <- function(model, draws) UseMethod("model_relabelled")
 #' @exportS3Method
 model_relabelled.default <- function(model, draws) NULL

@@ -63,8 +63,8 @@ format.gamma_prior <- function(x, ...) {
   paste0("Gamma(shape = ", format(x$shape), ", rate = ", format(x$rate), ")")
 }
 
-# The prior of a model whose log density or conditionals contain it.  `within`
-# names what contains it.
+# The prior of a model whose log density or conditionals contain it. `within`
+# names the object that contains it.
 no_prior <- function(within) {
   structure(list(within = within), class = c("no_prior", "gibbsite_prior"))
 }

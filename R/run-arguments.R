@@ -107,8 +107,8 @@
 #' lock.)
 #'
 #' A checkpoint holds the functions that the run was given, and [resume()] calls
-#' them: trust it as you would trust a script. The page of [resume()] says what
-#' is checked, and how to supply the functions again.
+#' them: trust it as you would trust a script. The page of [resume()] describes
+#' the checks, and how to supply the functions again.
 #'
 #' @section Parallel chains:
 #' [future::plan()] determines where the chains run: on the cores of this
