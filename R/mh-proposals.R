@@ -492,7 +492,7 @@ format.gibbsite_proposal <- function(x, ...) {
     random_walk = format_random_walk(x),
     adaptive = paste0(
       "adaptive random walk, ",
-      if (x$forever) "learning for ever" else "frozen after burn-in"
+      if (x$forever) "never frozen" else "frozen after burn-in"
     ),
     independence = paste0(
       "independence proposal, ",

@@ -235,8 +235,8 @@ warn_same_streams <- function(job) {
     first <- match(streams[twin], streams)
     warn_gibbsite(
       c(
-        "Chains {first} and {twin} ended at the same place of the same stream of
-         random numbers: they may be copies of each other.",
+        "Chains {first} and {twin} end with the same stream of random numbers:
+         they may be copies of each other.",
         i = "A function given to a sampler must not call {.fn set.seed}."
       ),
       class = "streams"
