@@ -142,7 +142,8 @@ static int thread_number(void) {
 #endif
 }
 
-/* Threads for so many multiplications: one where starting more takes longer. */
+/* Threads for so many multiplications: one where starting more would take
+ * longer than the work. */
 static int team_for(double work, int threads) {
   return work < 3e5 ? 1 : threads;
 }
@@ -221,8 +222,8 @@ typedef struct {
   double work;
 } batch;
 
-/* So many rows or some tenths of a second, but not so little that threads would
- * wait for one another without need. */
+/* It ends at `most` rows, once these take 1e7 multiplications (threads wait for one
+ * another at the end), and in any case at 4e8, some tenths of a second. */
 static batch next_batch(size_t d, const bmf_side *side, int first, int most) {
   const bmf_ratings *ratings = side->ratings;
   batch b = {first, first, 0.0};
@@ -445,7 +446,7 @@ static double draw_gamma(const bmf_model *m, double shape, double rate) {
   return rgamma(shape, 1.0 / rate); /* R's second argument is the scale */
 }
 
-/* In four partial sums that do not wait for one another. */
+/* In four independent partial sums. */
 static double sum_squares(const double *x, size_t length) {
   double sum[4] = {0.0, 0.0, 0.0, 0.0};
   size_t i = 0;

@@ -89,7 +89,8 @@ LANE_TARGET static void LANE_NAME(tile_2)(const double *x, size_t stride,
   ADD(last + WIDTH, d1);
 }
 
-/* Two x_e at a time: four sums alone would wait for one another. */
+/* Two x_e at a time: four sums alone would be bound by the latency of an
+ * addition. */
 LANE_TARGET static void LANE_NAME(tile_1)(const double *x, size_t stride,
                                           size_t count, size_t i, size_t j,
                                           double sign, const double *base,

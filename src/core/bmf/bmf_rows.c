@@ -78,9 +78,9 @@ static inline void fetch_ahead(const double *x, size_t d) {
 #endif
 }
 
-/* How far ahead of the vector that is gathered one is fetched; where the design, of
- * so many doubles, fits a second-level cache (1 MB), so far that none of `count`
- * is. */
+/* How many vectors ahead of the gathered one to prefetch.  A design (of so many
+ * doubles) that fits a second-level cache of 1 MB needs none: `count` is beyond
+ * the last. */
 static inline size_t gather_ahead(size_t design, size_t count) {
   return design > ((size_t)1 << 17) ? 8 : count;
 }
@@ -111,7 +111,7 @@ static inline void clear_above(double *q, size_t stride, size_t columns) {
 #define LANES_KERNEL "bmf/bmf_kernel.h"
 #include "numeric/lanes_each.h"
 
-/* Of short vectors the longest ones would be padding for the most part. */
+/* With few coordinates the longest vectors would hold mostly padding. */
 static lanes_width best_width(size_t d) {
   return lanes_longest(d >= 16 ? LANES_WIDEST : LANES_WIDE, LANES_FUSED);
 }

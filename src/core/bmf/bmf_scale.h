@@ -1,9 +1,9 @@
-/* Moves of all factors of a matrix factorisation at once which the ratings do not
- * notice.  An invertible A takes u_i to A u_i and v_j to A^-T v_j, and no u_i'v_j
+/* Moves of all factors of a matrix factorisation at once that leave the likelihood
+ * as it is.  An invertible A takes u_i to A u_i and v_j to A^-T v_j, and no u_i'v_j
  * changes.  With intercepts, u_i = (w_i, a_i) and v_j = (x_j, b_j), A acts on w and
- * x alone, and a_i + delta, b_j - delta changes nothing either.  A chain that draws
- * one side given the other is slow in all these, for the prior alone knows, say,
- * the scale of the users from that of the items.
+ * x alone, and a_i + delta, b_j - delta changes nothing either.  In these
+ * directions only the prior determines the posterior, and a chain that draws one
+ * side given the other mixes slowly.
  *
  * The moves of one kind are a group with one parameter: x = log c of
  *   A(c) = I + (c - 1) q q',  q a unit vector
@@ -31,10 +31,12 @@
  * for lambda_u ~ Gamma(a, b), lambda_v ~ Gamma(c_v, d); without intercepts m - n
  * and the second line are left out.
  *
- * Fixed precisions leave no scale to draw: that of so many rows is all but known.
+ * With fixed precisions no scale is drawn: the prior variance of the rows is known,
+ * and the n d coordinates of a side determine their scale almost exactly.
  *
- * What a density needs of the state are matrices of d x d, so that many moves can
- * follow one another before the rows move, by what all of them make together.
+ * The densities depend on the state through d x d matrices alone.  So the moves
+ * follow one another on these, and the rows are multiplied once, by the product of
+ * all moves.
  * d coordinates, of which the first `rank` are no intercepts; side 0: users, side
  * 1: items; column-major, all symmetric matrices with both triangles. */
 #ifndef GIBBSITE_BMF_SCALE_H

@@ -325,7 +325,7 @@ static void open_sums(const gmm_model *m, gmm_sums *sums) {
 }
 
 /* Allocates (when asked to) and sums the observations of one chunk in its own
- * area; beside it only what belongs to these observations is written, so chunks
+ * area; outside it only elements of these observations are written, so chunks
  * may run in any order. */
 static void run_chunk(const gmm_model *m, size_t index, int allocate) {
   const size_t n = m->data.n;
@@ -354,8 +354,8 @@ static int batch_length(const gmm_model *m) {
   return work < 2e8 / 64.0 ? 64 : work < 2e8 / 16.0 ? (int)(2e8 / work) : 16;
 }
 
-/* Chunks first, ..., last - 1 in parallel.  A team of one is not even asked for: to
- * set it up takes as long as 50 observations. */
+/* Chunks first, ..., last - 1 in parallel.  No team of one is set up: that
+ * would take as long as 50 observations. */
 static void run_batch(const gmm_model *m, int first, int last, int allocate,
                       int threads) {
   const int team = threads < last - first ? threads : last - first;

@@ -11,8 +11,8 @@
 #include "numeric/status.h"
 #include <stddef.h>
 
-/* Products are summed over a bin of up to BIN observations, in GROUP partial sums
- * that do not wait for one another. */
+/* Products are summed over a bin of up to BIN observations, in GROUP
+ * independent partial sums. */
 #define BIN 64
 #define GROUP 8
 

@@ -10,7 +10,7 @@
 #include "numeric/rmath.h"
 
 #define BLOCK 8192.0 /* least tokens and half topics in a block of documents */
-#define BATCH 128    /* blocks between two looks at the user's wish to stop  */
+#define BATCH 128    /* blocks between two calls of `stop`                   */
 
 /* ---- the work space ----------------------------------------------------------- */
 
@@ -496,7 +496,7 @@ static double log_joint_of(const lda_model *m) {
 
 /* What is recorded of the new topics; collapsed: with phi and theta drawn given
  * them. */
-static status look_back(lda_model *m, const scan_control *control) {
+static status record_summaries(lda_model *m, const scan_control *control) {
   status outcome = STATUS_OK;
   lda_stream_topics(m);
   lda_stream_switches(m);
@@ -532,7 +532,7 @@ status lda_sweep(void *model, const scan_control *control) {
   if (m->recording || is_sampled(&m->data.eta))
     tally_words(m);
   if (m->recording && outcome == STATUS_OK)
-    outcome = look_back(m, control);
+    outcome = record_summaries(m, control);
   return outcome;
 }
 

@@ -8,12 +8,12 @@
 #include "lda/lda_kernels.h"
 #include "lda/lda_model.h"
 
-#define BATCH 256 /* documents between two looks at the user's wish to stop */
-#define PATIENCE \
-  0x1p28 /* and weights of tokens, where there is one thread    */
+/* Between two calls of `stop`: documents, and weights of tokens on one thread. */
+#define BATCH 256
+#define PATIENCE 0x1p28
 
 /* What a thread works with: topics and probabilities of its document's tokens,
- * and the weights since the last look. */
+ * and the weights since the last call of `stop`. */
 typedef struct {
   lda_document document;
   uint16_t *z;

@@ -162,9 +162,10 @@ LANE_NAME(pick_wide)(const float *run, size_t size, size_t k,
 
 /* ---- z | alpha, eta, w: one document ---------------------------------------- */
 
-/* Most tokens stay in their topic, and what they have there is known at once.  So
- * the unit interval begins with a token's own topic: only where the uniform lies
- * beyond it are the others looked through, and only then do counts change. */
+/* Most tokens stay in their topic, and the weight of that topic takes one product.
+ * So the unit interval begins with a token's own topic.  The running sums of the
+ * other topics are searched only where the uniform lies beyond it, and counts
+ * change only where the token moves. */
 
 /* t_k <- (n_dk + alpha_k) / (n_k + sum eta); returns their sum. */
 LANE_TARGET static double LANE_NAME(factors)(const lda_document *d) {
@@ -262,8 +263,8 @@ LANE_NAME(draw_list)(lda_document *d, uint32_t *cell, uint32_t *length,
 LANE_TARGET static void LANE_NAME(draw_tokens)(lda_document *document,
                                                const lda_words *words,
                                                const lda_tokens *tokens) {
-  lda_document d =
-    *document; /* what is written cannot be thought to change it */
+  /* a local copy, so that stores through z and cell cannot alias it */
+  lda_document d = *document;
   const lda_words own = *words;
   const lda_tokens of = *tokens;
   for (size_t i = 0; i < of.n; i++) {
@@ -291,14 +292,14 @@ LANE_TARGET static void LANE_NAME(draw_tokens)(lda_document *document,
 
 /* ---- the same where all words are short rows ---------------------------------- */
 
-/* With few topics a token costs little more than the processor's waiting for what
- * has just been computed.  So a token that stays keeps its weights in registers;
- * one that moves finds in lda_neighbours what its leaving and joining make of the
- * topics, and the divisions that renew these are waited for by nobody.  The draws
- * are those of draw_row(). */
+/* With few topics the time of a token is the latency of its chain of operations.
+ * So the weights of a token that stays remain in registers.  For a token that moves
+ * the values of its two topics were computed before (lda_neighbours); the divisions
+ * that renew these are off the critical path.  The draws are those of
+ * draw_row(). */
 
-LANE_TARGET static void LANE_NAME(meet)(const lda_document *d,
-                                        lda_neighbours *beside) {
+LANE_TARGET static void LANE_NAME(precompute_moves)(const lda_document *d,
+                                                    lda_neighbours *beside) {
   for (size_t k = 0; k < d->k; k++) {
     beside->less[k] = lda_inverse(d->total[k] - 1.0 + d->sum_eta);
     beside->more[k] = lda_inverse(d->total[k] + 1.0 + d->sum_eta);
@@ -308,9 +309,9 @@ LANE_TARGET static void LANE_NAME(meet)(const lda_document *d,
 }
 
 /* A token moves: the same as move() of each topic, `sum` left out. */
-LANE_TARGET static inline void LANE_NAME(exchange)(lda_document *d,
-                                                   lda_neighbours *beside,
-                                                   size_t old, size_t drawn) {
+LANE_TARGET static inline void LANE_NAME(move_token)(lda_document *d,
+                                                     lda_neighbours *beside,
+                                                     size_t old, size_t drawn) {
   const float less = beside->less[old], more = beside->more[drawn];
   const float from = d->inverse[old], to = d->inverse[drawn];
   const int left = --d->count[old], joined = ++d->count[drawn];
@@ -382,7 +383,7 @@ LANE_NAME(draw_in_short_rows)(const lda_document *document, uint32_t *cell,
       continue;
     row[old]--;
     row[drawn]++;
-    LANE_NAME(exchange)(&d, beside, old, drawn);
+    LANE_NAME(move_token)(&d, beside, old, drawn);
     of.z[i] = (uint16_t)drawn;
   }
 }
@@ -399,7 +400,7 @@ LANE_TARGET static void LANE_NAME(collapsed_document)(
   double u[BATCH];
   lda_neighbours beside;
   if (d->padded <= LDA_SHORT_ROW)
-    LANE_NAME(meet)(d, &beside);
+    LANE_NAME(precompute_moves)(d, &beside);
   d->sum = LANE_NAME(factors)(d);
   for (size_t first = 0; first < n; first += BATCH) {
     const size_t left = n - first, size = left < BATCH ? left : BATCH;

@@ -36,8 +36,8 @@ typedef struct {
   size_t n, ahead, eta_step;
 } lda_tokens;
 
-/* What one token less or more makes of the topics of a short row: t_k with a token
- * of the document less, and `inverse` with one less or more. */
+/* Values of the topics of a short row after a move: t_k with one token less of the
+ * document, and `inverse` with one token less and with one more. */
 typedef struct {
   float t_less[LDA_SHORT_ROW], less[LDA_SHORT_ROW], more[LDA_SHORT_ROW];
 } lda_neighbours;
@@ -96,7 +96,7 @@ static inline size_t lda_pick_strand(const float *run, size_t size,
   return first + passed * lanes;
 }
 
-/* A place beyond the last of k weights, where rounding alone leads. */
+/* `at`, or a place among the k weights where rounding has led beyond them. */
 static inline size_t lda_pick_below(size_t at, size_t k) {
   if (at < k)
     return at;
@@ -108,7 +108,7 @@ static inline size_t lda_pick_below(size_t at, size_t k) {
 static inline size_t lda_pick_column(const float *run, size_t size, size_t k,
                                      size_t column, float rest) {
   const float first = run[size - LDA_LANES + column];
-  const int second = rest >= first; /* no branch: it would be guessed in vain */
+  const int second = rest >= first; /* no branch: unpredictable */
   const size_t at =
     lda_pick_strand(run, size, LDA_LANES, column + 8 * (size_t)second,
                     rest - (float)second * first);

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* A row is summed faster a topic than a list is: from this share of the topics
- * on, a word is a row. */
+/* A topic takes less time in a row than in a list: a word with more than
+ * k / ROW_SHARE topics is a row. */
 #define ROW_SHARE 4
 
 /* May a word with this many tokens be a row? */
@@ -20,8 +20,8 @@ size_t lda_slot_size(size_t tokens, size_t k) {
   return lda_list_size(tokens);
 }
 
-/* A slot holds no more than a word's tokens, and as many again as fill up its last
- * vector; or a row. */
+/* A slot holds a list of at most a word's tokens, padded to whole vectors, or a
+ * row. */
 double lda_most_cells(size_t n, size_t terms, size_t k) {
   const size_t padded = lda_padded(k);
   const size_t spare = padded <= LDA_SHORT_ROW ? padded : LDA_LIST_LANES;
@@ -96,7 +96,7 @@ static size_t topics_of_row(const uint32_t *count, size_t k) {
   return topics;
 }
 
-/* By topic, ascending; few are out of place. */
+/* By topic, ascending: insertion, since few are out of place. */
 static void sort_list(uint32_t *cell, size_t length) {
   for (size_t i = 1; i < length; i++) {
     const uint32_t moving = cell[i], topic = moving & LDA_TOPIC;

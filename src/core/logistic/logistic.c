@@ -29,8 +29,8 @@ void logistic_load_response(const logistic_data *data, size_t first,
     terms->success[b] = terms->total[b] = 0.0;
 }
 
-/* Four sums, none of which waits for another; there is nothing beyond the rows
- * of a block that is not full. */
+/* In four independent sums; x is 0 beyond the rows of a block that is not
+ * full. */
 static double sum_of(const double *x) {
   double sum[4] = {0.0, 0.0, 0.0, 0.0};
   for (size_t b = 0; b < LOGISTIC_BLOCK; b += 4)
@@ -274,7 +274,7 @@ void logistic_bend(const logistic_data *data, const double *curvature,
   logistic_add_prior(data, v, bend, NULL);
 }
 
-/* sum_i m_i x_i^2; four sums, none of which waits for another. */
+/* sum_i m_i x_i^2, in four independent sums. */
 static double weighted_square(const double *m, const double *x, size_t n) {
   double sum[4] = {0.0, 0.0, 0.0, 0.0};
   size_t i = 0;
@@ -475,8 +475,8 @@ static int rises_enough(const search *s, double value, double length,
 }
 
 /* Step `length`, halved until L rises enough: the length taken, 0 for none.
- * Derivatives are brought along with the first trial, which is the one that is
- * taken nearly always, and made anew after halvings. */
+ * Derivatives are computed with the first trial, which is nearly always the one
+ * taken, and again after halvings. */
 static double climb(search *s, double length, double slope, int derivatives) {
   step_along(s, length);
   double value = evaluate(s, s->trial, derivatives);
@@ -559,9 +559,10 @@ static logistic_result newton(search *s, size_t taken, double *trace) {
 
 /* ---- gradient ascent ----------------------------------------------------- */
 
-/* w <- w + t D^-1 L', D = diag(scale), so that the columns' units do not matter.
- * The first t tried is Barzilai & Borwein's (1988, doi:10.1093/imanum/8.1.141),
- * from what the last step did to the gradient; it is halved until L rises. */
+/* w <- w + t D^-1 L', D = diag(scale), so that the units of the columns do not
+ * matter.  The first t tried is Barzilai & Borwein's (1988,
+ * doi:10.1093/imanum/8.1.141), from what the last step did to the gradient; it
+ * is halved until L rises. */
 static double first_length(search *s) {
   const size_t p = s->data->p;
   double moved = 0.0, bent = 0.0;

@@ -104,7 +104,7 @@ static void add_multiple(double *y, double factor, const double *x, size_t n) {
     y[i] += factor * x[i];
 }
 
-/* Remembered: who is asked again need not answer the same. */
+/* Remembered, since a second answer could differ. */
 static int must_stop(approach *a) {
   const logistic_control *control = a->control;
   if (control->stop != NULL && control->stop(control->stop_data))
@@ -202,8 +202,8 @@ static void move(approach *a, double length) {
 /* ---- Newton's equations -------------------------------------------------- */
 
 /* Observations of less than this part of the largest curvature are left out of
- * a factor: in data that are nearly separated they are many.  What is missing
- * is for the conjugate gradients. */
+ * a factor: in data that are nearly separated they are many.  The conjugate
+ * gradients account for these. */
 static const double SATURATED = 1e-9;
 
 /* factor <- that of -L'' at w, nearly; 0 when there is none. */

@@ -13,7 +13,7 @@ LANE_TARGET static inline VEC LANE_NAME(select)(BITS mask, VEC a, VEC b) {
  * x = n log 2 + r, |r| <= log(2) / 2, n added to the exponent bits of exp(r) =
  * 1 + r + r^2 q(r).  q interpolates (exp(r) - 1 - r) / r^2 at the ten Chebyshev
  * nodes of that interval, which leaves a relative error of 3e-17; its terms are
- * summed in pairs, so that they need not wait for one another.  Adding
+ * summed in pairs, which are independent.  Adding
  * 1.5 * 2^52 rounds to the nearest whole number and leaves it in the low bits. */
 LANE_TARGET static inline VEC LANE_NAME(exp_nonpositive)(VEC x) {
   const double magic = 6755399441055744.0; /* 1.5 * 2^52 */

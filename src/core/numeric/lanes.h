@@ -7,7 +7,7 @@
 /* A block of so many observations is carried through a density side by side. */
 #define LANES 16
 
-/* For what a constant argument shall specialise. */
+/* Functions that are to be specialised for a constant argument. */
 #ifdef __GNUC__
 #define LANES_INLINE inline __attribute__((always_inline))
 #else

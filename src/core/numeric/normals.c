@@ -15,8 +15,8 @@
  * by default such that products and sums are fused where all of these can. */
 #define LANES_FUSED LANES_NARROW_FUSES
 
-/* Not the widest vectors: few normals at a time among other work, whose clock
- * they would lower. */
+/* Not the widest vectors: they lower the clock of the work around them, and few
+ * normals are drawn at a time. */
 #define LANES_UPTO 32
 #define LANES_KERNEL "numeric/normals_kernel.h"
 #include "numeric/lanes_each.h"
@@ -59,8 +59,8 @@ static void wide_uniforms(uint32_t *words, double *p, size_t n) {
     p[i] = ((double)(int)(cells * u[2 * i]) + u[2 * i + 1]) / cells;
 }
 
-/* On a 32-bit x86 processor R itself computes with more digits than a double has
- * (rounding.h), so that its quantiles are not those of here. */
+/* On a 32-bit x86 processor R itself computes with more digits than a double
+ * has (rounding.h), so that its quantiles differ from those of this file. */
 static int by_inversion(const generator *g) {
 #ifdef __i386__
   (void)g;
