@@ -167,9 +167,7 @@ check_subset <- function(x, choices, what = "names",
 check_some_of <- function(x, names, call, one = FALSE,
                           arg = rlang::caller_arg(x)) {
   force(arg)
-  plain <- (is.character(x) || is.numeric(x)) && !is.object(x) &&
-    is.null(dim(x))
-  if (!plain || length(x) == 0L || one && length(x) != 1L) {
+  if (!is_plain_choice(x) || length(x) == 0L || one && length(x) != 1L) {
     expected <- if (one) "a name or a number" else "names or numbers"
     shown <- and_words(quoted(utils::head(names, 20L)))
     abort_expected(x, expected, FALSE, arg, call,
@@ -425,4 +423,8 @@ check_init_shape <- function(value, size, arg, call) {
     )
   }
   abort_elements(!is.finite(value), value, arg, "finite", call)
+}
+
+is_plain_choice <- function(x) {
+  (is.character(x) || is.numeric(x)) && !is.object(x) && is.null(dim(x))
 }

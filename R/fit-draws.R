@@ -141,12 +141,10 @@ draws_of.gibbsite_fit <- function(x, block, ...) {
 # NULL, or strings or whole numbers, one a row and no two alike.  A single one,
 # which data.frame() takes for the name of a column, is none of them.
 check_row_names <- function(x, rows, call, arg = "row.names") {
-  plain <- !is.object(x) && is.null(dim(x)) &&
-    (is.character(x) || is.numeric(x))
   if (is.null(x)) {
     return(invisible())
   }
-  if (!plain) {
+  if (!is_plain_choice(x)) {
     abort_expected(x, "a vector of names, one a row", TRUE, arg, call)
   }
   check_vector_length(x, rows, "the number of rows", arg, call)

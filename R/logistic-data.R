@@ -403,29 +403,13 @@ check_model_subset <- function(expression, data, env, call) {
     }
   )
   rows <- if (is.data.frame(data)) row.names(data)
-  odd <- is.object(subset) || length(subset) > .Machine$integer.max ||
-    length(dim(subset)) > 1L && length(subset) != nrow(subset)
-  fine <- if (odd) {
-    FALSE
-  } else if (is.logical(subset)) {
-    any(subset, na.rm = TRUE)
-  } else if (is.numeric(subset)) {
-    length(subset) > 0L && all(is.finite(subset) & subset == round(subset)) &&
-      any(subset != 0) &&
-      (is.null(rows) || all(abs(subset) <= length(rows)))
-  } else if (is.character(subset)) {
-    length(subset) > 0L && (is.null(rows) || all(subset %in% rows))
-  } else {
-    is.null(subset)
-  }
-  if (is.logical(subset) && !odd && length(subset) > 0L && !anyNA(subset) &&
-        !any(subset)) {
+  if (is_empty_subset(subset)) {
     abort_argument(
       "There are no observations: `subset` is TRUE nowhere.",
       call = call, class = "empty"
     )
   }
-  if (!fine) {
+  if (!is.null(subset) && !chooses_rows(subset, rows)) {
     given <- describe(subset)
     abort_argument(
       "`subset` must choose rows by TRUE and FALSE, by number or by name, not
@@ -433,6 +417,30 @@ check_model_subset <- function(expression, data, env, call) {
       call = call
     )
   }
+}
+
+is_empty_subset <- function(x) {
+  is.logical(x) && !is.object(x) && length(x) > 0L && !anyNA(x) && !any(x)
+}
+
+# `rows`: their names, or NULL where it is not known which there are.
+chooses_rows <- function(x, rows) {
+  one_column <- length(dim(x)) < 2L || length(x) == nrow(x)
+  if (is.object(x) || length(x) > .Machine$integer.max || !one_column) {
+    return(FALSE)
+  }
+  switch(typeof(x),
+    logical = any(x, na.rm = TRUE),
+    integer = ,
+    double = are_row_numbers(x, length(rows %||% x), is.null(rows)),
+    character = length(x) > 0L && (is.null(rows) || all(x %in% rows)),
+    FALSE
+  )
+}
+
+are_row_numbers <- function(x, n, any_size) {
+  length(x) > 0L && all(is.finite(x) & x == round(x)) && any(x != 0) &&
+    (any_size || all(abs(x) <= n))
 }
 
 # The model frame of the call, complete; list(frame, na_action).

@@ -7,6 +7,7 @@
 library(gibbsite)
 `%||%` <- rlang::`%||%`
 source("tests/testthat/helper-badinput.R")
+try_hostile <- get("try_hostile") # for lintr, which does not see the file
 
 arguments <- commandArgs(trailingOnly = TRUE)
 pick <- if (length(arguments) > 0L) arguments[[1L]] else ""
@@ -17,7 +18,7 @@ file <- if (length(arguments) > 1L) {
 # not in R's own temporary folder, which is lost if the process crashes
 folder <- file.path(dirname(tempdir()), paste0("badinput-", Sys.getpid()))
 dir.create(folder)
-here <- setwd(folder)
+here <- setwd(folder) # nolint: undesirable_function_linter.
 # where the processes' standard error goes: a crash writes pages to it
 traces <- file.path(here, "check", "badinput-stderr.txt")
 dir.create(dirname(traces), showWarnings = FALSE)
@@ -117,6 +118,6 @@ cat(sprintf(
   length(unique(result$name)), proc.time()[["elapsed"]] - began
 ))
 cat(sprintf("%8s %6d\n", verdicts, as.integer(counts)), sep = "")
-setwd(here)
+setwd(here) # nolint: undesirable_function_linter.
 unlink(folder, recursive = TRUE)
 quit(status = if (bad > 0L) 1L else 0L)

@@ -539,9 +539,9 @@ run_hostile <- function(expression, frame, seconds) {
   value <- NULL
   folder <- tempfile("call")
   dir.create(folder)
-  here <- setwd(folder)
+  here <- setwd(folder) # nolint: undesirable_function_linter.
   on.exit({
-    setwd(here)
+    setwd(here) # nolint: undesirable_function_linter.
     unlink(folder, recursive = TRUE)
   })
   began <- proc.time()[["elapsed"]]
