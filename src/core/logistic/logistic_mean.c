@@ -13,7 +13,7 @@
 static const double step = 0.28, first = -3.36;
 
 /* The density of Kolmogorov's distribution at k < 1, and at k >= 1: the two
- * series, related by Jacobi's identity, of which a few terms serve. */
+ * series, related by Jacobi's identity, of which a few terms suffice. */
 static double density_below(double k) {
   double sum = 0.0;
   for (int j = 1; j <= 5; j += 2) {

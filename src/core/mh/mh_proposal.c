@@ -267,8 +267,8 @@ static void learn_scale(const mh_proposal *p, double *tuning, double rate) {
 
 /* mean <- mean + g (x - mean), L L' <- (1 - g) L L' + g (x - mean)(x - mean)'
  * (Haario, Saksman & Tamminen 2001, doi:10.2307/3318737).  With g = 2 / (n +
- * n0) in place of 1 / n the weight of the n-th point grows as n: the way from a
- * poor start is forgotten. */
+ * n0) in place of 1 / n the weight of the n-th point grows as n, and that of
+ * the first points, far from the mass of p, vanishes. */
 static void learn_covariance(const mh_proposal *p, const mh_memory *memory,
                              const double *x, double *work) {
   const size_t d = p->d;

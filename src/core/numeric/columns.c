@@ -8,7 +8,7 @@
 
 /* ---- compressed matrices ---------------------------------------------------- */
 
-/* All starts before any index is looked at: they say where indices are. */
+/* All starts before any index, since they say where the indices are. */
 static compressed_fault check_starts(const compressed *x, size_t *place) {
   *place = 0;
   if (x->start[0] != 0)
@@ -43,9 +43,9 @@ compressed_fault compressed_check(const compressed *x, size_t *place) {
 
 /* ---- one column --------------------------------------------------------------- */
 
-/* The column when all n rows count, in one pass of sums around v_0.  What that
- * loses to cancellation is looked at: a second pass is taken where v_0 is far
- * from the mean.  A number that is not finite leaves no finite sum. */
+/* The column when all n rows count, in one pass of sums around v_0.  A second
+ * pass is taken where cancellation is large: where v_0 is far from the mean.  A
+ * number that is not finite leaves no finite sum. */
 static column_summary describe_whole(const double *v, size_t n) {
   const dense_moments sums = dense_sum_around(v, n, v[0]);
   column_summary column = {v[0] + sums.change / (double)n, 0.0, sums.square, 1};

@@ -13,8 +13,8 @@ double linalg_inner(const double *x, const double *y, size_t n) {
   return sum;
 }
 
-/* sum x_i y_i in four partial sums that do not wait for one another; the order
- * of the additions depends on n alone. */
+/* sum x_i y_i in four independent partial sums; the order of the additions
+ * depends on n alone. */
 static double dot(const double *restrict x, const double *restrict y,
                   size_t n) {
   double sum[4] = {0.0, 0.0, 0.0, 0.0};
