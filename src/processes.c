@@ -142,6 +142,7 @@ SEXP C_end_with_parent(SEXP parent, SEXP started) {
     watching = getpid();
   return Rf_ScalarLogical(watching == getpid());
 #else
+  (void)pid;
   return Rf_ScalarLogical(0);
 #endif
 }
