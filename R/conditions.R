@@ -257,14 +257,14 @@ point_words <- function(theta) {
 }
 
 # An error for a fit without its data. `arg`: the argument by which the data can
-# be supplied, or NULL; `hint`: another solution.
-abort_no_data <- function(arg = NULL, call, hint = NULL) {
+# be supplied, or NULL; `what` the fit lacks; `hint`: another solution.
+abort_no_data <- function(arg = NULL, call, hint = NULL, what = "data") {
   abort_state(
     c(
       if (is.null(arg)) {
         "This needs the data, which the fit does not hold."
       } else {
-        "{.arg {arg}} is needed: the fit does not hold its data."
+        "{.arg {arg}} is needed: the fit does not hold its {what}."
       },
       i = "It was made with {.code keep_data = FALSE} or {.fn drop_data}.",
       i = hint

@@ -132,7 +132,9 @@ attach_data <- function(fit, data, call) {
   model <- fit_part(fit, "model")
   if (is.null(data)) {
     if (!model_has_data(model)) {
-      abort_no_data(model$given$arg, call, model$given$hint)
+      abort_no_data(
+        model$given$arg, call, model$given$hint, model$given$what
+      )
     }
     return(fit)
   }

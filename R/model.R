@@ -149,14 +149,14 @@ set_data <- function(model, data, call = rlang::caller_env()) {
 
 # The words of messages about the user's data: `arg` names the argument of
 # extend() and resume().
-given_words <- function(arg = "data", are = "are not the data",
+given_words <- function(arg = "data", what = "data", are = "are not the data",
                         those = "those",
                         hint = "Give the data to which the model was fitted.") {
-  list(arg = arg, are = are, those = those, hint = hint)
+  list(arg = arg, what = what, are = are, those = those, hint = hint)
 }
 
 given_density <- given_words(
-  "log_density", "is not the function", "that",
+  "log_density", "log density", "is not the function", "that",
   "Give the function with which the fit was made."
 )
 
