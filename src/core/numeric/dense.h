@@ -1,8 +1,11 @@
 /* Dense kernels of large order: sums of squares and products of blocks of rows,
- * and the Cholesky factor of what they add up to.  They do without BLAS and
- * LAPACK, whose reference versions (the default of many installations) are
- * several times slower; results do not depend on which of them R has. Column-
- * major matrices; nothing allocates. */
+ * and the Cholesky factor of the sums.  Column-major matrices; no allocation.
+ *
+ * They stand in the place of BLAS and LAPACK because they make laplace_logistic()
+ * faster (bench/linalg.R: processor time with R's routines over time with these).
+ * Reference BLAS: 4.0 (1e4 x 20 predictors), 9.3 (1e5 x 50), 6.0 (1e6 x 20), 10.9
+ * (2000 x 1000).  OpenBLAS, one thread: 1.5, 2.1, 1.9, 1.4.  The results also do
+ * not depend on the BLAS of the installation. */
 #ifndef GIBBSITE_DENSE_H
 #define GIBBSITE_DENSE_H
 
