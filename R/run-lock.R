@@ -17,16 +17,27 @@ owner_file <- function(path) file.path(path, "owner")
 
 this_process <- function() {
   pid <- Sys.getpid()
+  c(list(pid = pid, started = .Call(C_process_started, pid)), this_place())
+}
+
+# Two processes see each other under their numbers if both fields agree.
+# Containers on one machine may have a name in common, but not the name space of
+# process numbers, which Linux shows as a link.
+this_place <- function() {
+  space <- Sys.readlink("/proc/self/ns/pid")
   list(
-    pid = pid, started = .Call(C_process_started, pid),
-    host = Sys.info()[["nodename"]]
+    host = Sys.info()[["nodename"]], space = if (is.na(space)) "" else space
   )
 }
 
+is_in_sight <- function(process) {
+  identical(process[c("host", "space")], this_place())
+}
+
 # FALSE if the process has ended or its number now belongs to another one. For
-# processes on other machines this is unknown.
+# processes that cannot be seen from here this is unknown.
 process_lives <- function(process) {
-  if (!identical(process$host, Sys.info()[["nodename"]])) {
+  if (!is_in_sight(process)) {
     return(TRUE)
   }
   started <- .Call(C_process_started, process$pid)
@@ -123,12 +134,12 @@ write_owner <- function(path, owner) {
   )
 }
 
-owner_fields <- c("pid", "started", "host", "since", "token")
+owner_fields <- c("pid", "started", "host", "space", "since", "token")
 
 # NULL if there is no owner's file, or it cannot be read.
 read_owner <- function(path) {
   lines <- tryCatch(
-    suppressWarnings(readLines(owner_file(path), n = 6L)),
+    suppressWarnings(readLines(owner_file(path), n = 7L)),
     error = function(cnd) character()
   )
   field <- function(name) {
@@ -159,7 +170,7 @@ living_owner <- function(path) {
 
 abort_locked <- function(path, owner, call) {
   ours <- !is.null(owner) && identical(owner$pid, Sys.getpid()) &&
-    identical(owner$host, Sys.info()[["nodename"]])
+    is_in_sight(owner)
   who <- if (is.null(owner)) {
     "another process"
   } else if (ours) {

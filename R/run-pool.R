@@ -116,13 +116,13 @@ advance_round <- function(chain, model, control, until, seconds, aim,
   on.exit(restore_generator(generator))
   began <- now()
   repeat {
+    if (orphaned()) {
+      quit(save = "no", status = 1L, runLast = FALSE)
+    }
     start <- now()
     result <- try_segment(chain, model, control, until)
     if (is.null(result) || inherits(result, "error")) {
       return(list(chain = chain, error = result, interrupted = is.null(result)))
-    }
-    if (orphaned()) {
-      quit(save = "no", status = 1L, runLast = FALSE)
     }
     chain <- accept_segment(chain, result, now() - start, aim)
     if (chain$state$sweep >= until || now() - began >= seconds) {
@@ -133,21 +133,14 @@ advance_round <- function(chain, model, control, until, seconds, aim,
 
 # A worker ends when its parent process has ended, because its draws would be
 # lost. A forked worker is ended at any time by a thread of its own. Any other
-# worker on the same machine checks between two segments, if it can see the
-# parent process at all (in a container the numbers of processes may differ).
-# Returns the function that checks.
+# worker checks before each segment, if it can see the parent process. Returns the
+# function that checks.
 watch_parent <- function(parent) {
-  never <- function() FALSE
-  if (parent$pid == Sys.getpid() ||
-        !identical(parent$host, Sys.info()[["nodename"]]) ||
+  if (parent$pid == Sys.getpid() || !is_in_sight(parent) ||
         .Call(C_end_with_parent, parent$pid, parent$started)) {
-    return(never)
+    return(function() FALSE)
   }
-  seen <- .Call(C_process_started, parent$pid)
-  if (is.na(seen) || seen != parent$started) {
-    return(never)
-  }
-  function() !.Call(C_process_started, parent$pid) %in% seen
+  function() !.Call(C_process_started, parent$pid) %in% parent$started
 }
 
 # Synchronous rounds: every chain that is behind gets a future of a few seconds;

@@ -192,12 +192,17 @@ test_that("a worker sees that the process it works for has ended", {
   wait_for(child, "me.rds")
   parent <- readRDS(file_in(child, "me.rds"))
   orphaned <- watch_parent(parent)
-  # not to be seen from here, or another process of that number
-  blind <- lapply(list(
-    list(host = "elsewhere"), list(started = parent$started + 1),
-    list(pid = 4194305L)
-  ), function(change) watch_parent(utils::modifyList(parent, change)))
+  changed <- function(...) {
+    lapply(list(...), function(change) {
+      watch_parent(utils::modifyList(parent, change))
+    })
+  }
+  # on another machine or in another container; with the number of a process
+  # that ended before
+  blind <- changed(list(host = "elsewhere"), list(space = "pid:[1]"))
+  late <- changed(list(started = parent$started + 1), list(pid = 4194305L))
   expect_false(orphaned())
+  expect_true(all(vapply(late, function(f) f(), NA)))
   tools::pskill(parent$pid, tools::SIGKILL)
   # before anybody has asked for its exit status, too
   Sys.sleep(0.2)
