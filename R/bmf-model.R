@@ -276,9 +276,8 @@ model_labelled.bmf_model <- function(model, invariants) {
 
 bmf_headline <- function(ratings, rank, prior, biases) {
   count <- function(n, one, several) {
-    paste(
-      format(n, big.mark = ",", scientific = FALSE), if (n == 1) one else several
-    )
+    number <- format(n, big.mark = ",", scientific = FALSE)
+    paste(number, if (n == 1) one else several)
   }
   kind <- switch(class(prior)[[1]],
     bmf_fixed = "fixed", bmf_gamma = "Gamma", bmf_wishart = "Normal-Wishart"

@@ -155,7 +155,6 @@ open_step <- function(conditional, compiled, arguments) {
 # The blocks' parts of a state: adaptation, counts and variates drawn ahead.
 start_steps <- function(model, values) {
   lapply(names(model$init), function(block) {
-    conditional <- model$data$conditionals[[block]]
     compiled <- model$steps[[block]]
     if (is.null(compiled)) {
       return(NULL)

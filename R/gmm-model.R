@@ -1,5 +1,6 @@
 # The model behind gibbs_gmm(): the data for C, the state, starting values, and
-# its methods for the generics of model.R. src/core/gmm/gmm.h has the mathematics.
+# its methods for the generics of model.R. src/core/gmm/gmm.h has the
+# mathematics.
 
 gmm_model <- function(x, k, prior, covariance = "full", keep = character()) {
   new_model(

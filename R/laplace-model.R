@@ -29,7 +29,8 @@ model_start.laplace_model <- function(model, init) {
     return(corrected_start(model))
   }
   map <- model$data$map
-  # eight draws are made at a time (core/laplace/laplace.h); at first none is stored
+  # eight draws are made at a time (core/laplace/laplace.h); at first none is
+  # stored
   list(sweep = 0, w = map, ahead = numeric(8 * length(map)), used = 8)
 }
 

@@ -1,6 +1,6 @@
 # Latent Dirichlet allocation: the model's methods for the driver, and the
-# chains that condition on a fit's phi (new documents). src/core/lda/lda.h has the
-# mathematics and the meaning of each element of the state.
+# chains that condition on a fit's phi (new documents). src/core/lda/lda.h has
+# the mathematics and the meaning of each element of the state.
 
 lda_methods <- c(collapsed = 0L, partially_collapsed = 1L, uncollapsed = 2L)
 

@@ -162,8 +162,8 @@ abort_wild <- function(v, column, rows, call) {
   )
 }
 
-# Sparse matrices by rows, in the layout of core/logistic/logistic.h; a dense matrix
-# unchanged.
+# Sparse matrices by rows, in the layout of core/logistic/logistic.h; a dense
+# matrix unchanged.
 design_for_c <- function(x) {
   if (is.matrix(x)) {
     return(x)

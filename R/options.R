@@ -70,7 +70,9 @@ check_memory <- function(numbers, what, fewer, call) {
           what, " would take {format(ceiling(mb), big.mark = ',')} MB, more than
            the {format(limit, big.mark = ',')} MB allowed."
         ),
-        i = paste0(fewer, ", or raise {.code options(gibbsite.max_draws_mb = )}.")
+        i = paste0(
+          fewer, ", or raise {.code options(gibbsite.max_draws_mb = )}."
+        )
       ),
       call = call, class = "gibbsite_error_size"
     )

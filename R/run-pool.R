@@ -133,8 +133,8 @@ advance_round <- function(chain, model, control, until, seconds, aim,
 
 # A worker ends when its parent process has ended, because its draws would be
 # lost. A forked worker is ended at any time by a thread of its own. Any other
-# worker checks before each segment, if it can see the parent process. Returns the
-# function that checks.
+# worker checks before each segment, if it can see the parent process. Returns
+# the function that checks.
 watch_parent <- function(parent) {
   if (parent$pid == Sys.getpid() || !is_in_sight(parent) ||
         .Call(C_end_with_parent, parent$pid, parent$started)) {
