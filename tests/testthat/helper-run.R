@@ -243,6 +243,19 @@ interrupt_child <- function(child) {
   tools::pskill(child$process$get_pid(), tools::SIGINT)
 }
 
+# This process gets SIGINT after so many seconds.  From a fork and not by
+# system(), which ignores the signal until its shell has returned.
+interrupt_later <- function(seconds = 1) {
+  here <- Sys.getpid()
+  parallel::mcparallel(
+    {
+      Sys.sleep(seconds)
+      tools::pskill(here, tools::SIGINT)
+    },
+    detached = TRUE
+  )
+}
+
 # Like Ctrl-C in a terminal: the signal goes to the whole process group, whose
 # leader is the child.
 interrupt_group <- function(child) {

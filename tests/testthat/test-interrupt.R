@@ -237,7 +237,7 @@ test_that("an interrupt that compiled code has seen is handed on", {
   x <- as.matrix(datasets::faithful)
   model <- gmm_model(x, 2, complete_gmm_prior(gmm_prior(), x, 2))
   withr::local_seed(1)
-  system(paste("sleep 0.3; kill -INT", Sys.getpid()), wait = FALSE)
+  interrupt_later()
   expect_identical(seen(best_of_starts(model, 1, 1e7)), "interrupt")
   # one that is waiting when the core looks
   send <- function() {

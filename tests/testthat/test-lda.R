@@ -410,9 +410,8 @@ test_that("new documents can be left by an interrupt", {
   skip_on_cran()
   skip_on_os("windows")
   fit <- short_lda(10)
-  signal <- sprintf("(sleep 1; kill -INT %d) >/dev/null 2>&1 &", Sys.getpid())
   for (method in c("completion", "left_to_right")) {
-    system(signal)
+    interrupt_later()
     stopped <- tryCatch(
       held_out_perplexity(
         fit, corpus$x, method, sweeps = 1e6, burnin = 1e6, particles = 1e6
