@@ -3,22 +3,10 @@
 # and methods, and each kernel's vectors with the remainder loops. tools/bits.sh
 # compares the lines of several builds.
 
+self <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
 library(gibbsite)
+source(file.path(dirname(self), "digest.R"))
 chosen <- c(commandArgs(trailingOnly = TRUE), ".")[[1L]]
-
-numbers <- function(x) {
-  if (is.list(x)) return(unlist(lapply(x, numbers), use.names = FALSE))
-  if (is.numeric(x)) as.double(x)
-}
-
-digest <- function(x) {
-  file <- tempfile()
-  on.exit(unlink(file))
-  writeBin(numbers(x), file, endian = "little")
-  unname(tools::md5sum(file))
-}
-
-all_draws <- function(fit) lapply(fit, unclass)
 
 # Short runs have not converged, but this does not matter here.
 show <- function(name, made) {
@@ -27,7 +15,7 @@ show <- function(name, made) {
 }
 
 quick <- function(f, ..., draws = 20, burnin = 20, chains = 2) {
-  all_draws(f(..., draws = draws, burnin = burnin, chains = chains, seed = 1,
+  draws_alone(f(..., draws = draws, burnin = burnin, chains = chains, seed = 1,
               progress = FALSE))
 }
 
@@ -136,20 +124,20 @@ for (p in c(1, 3, 17, 70)) {
   y <- as.integer(spread(523, sqrt(11)) < 1 / (1 + exp(-x[, 1])))
   show(
     paste("logistic", p),
-    all_draws(laplace_logistic(x, y, draws = 50, chains = 2, seed = 1,
+    draws_alone(laplace_logistic(x, y, draws = 50, chains = 2, seed = 1,
                                progress = FALSE))
   )
 }
 show(
   "logistic sparse",
-  all_draws(laplace_logistic(
+  draws_alone(laplace_logistic(
     Matrix::Matrix(x * (abs(x) > 1.5), sparse = TRUE), y, draws = 50,
     chains = 2, seed = 1, progress = FALSE
   ))
 )
 show(
   "logistic corrected",
-  all_draws(laplace_logistic(x[, 1:3], y, draws = 50, chains = 2, seed = 1,
+  draws_alone(laplace_logistic(x[, 1:3], y, draws = 50, chains = 2, seed = 1,
                              correct = "importance", progress = FALSE))
 )
 show("logistic answers", {
@@ -168,7 +156,7 @@ banana_slope <- function(x) {
 
 show(
   "laplace",
-  all_draws(laplace(banana, c(0.3, 0.2, 0.1), gradient = banana_slope,
+  draws_alone(laplace(banana, c(0.3, 0.2, 0.1), gradient = banana_slope,
                     draws = 50, chains = 2, seed = 1, progress = FALSE))
 )
 

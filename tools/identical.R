@@ -12,24 +12,9 @@
 
 self <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
 arguments <- commandArgs(trailingOnly = TRUE)
+source(file.path(dirname(self), "digest.R"))
 
 # ---- one library: Rscript identical.R --lines REGEX --------------------------
-
-numbers <- function(x) {
-  if (is.list(x)) return(unlist(lapply(x, numbers), use.names = FALSE))
-  if (isS4(x)) return(numbers(as.matrix(x)))
-  if (is.numeric(x)) as.double(x)
-}
-
-digest <- function(x) {
-  file <- tempfile()
-  on.exit(unlink(file))
-  writeBin(numbers(x), file, endian = "little")
-  unname(tools::md5sum(file))
-}
-
-# The draws of a fit alone: what else it holds may take another form.
-draws_alone <- function(fit) lapply(fit, unclass)
 
 # Short runs have not converged, which is no matter here.
 show <- function(name, made) {
