@@ -186,6 +186,16 @@ mix_kernels <- function(target, plain, group) {
   ), target)
 }
 
+# The package itself calls no BLAS.
+link_blas <- function(makevars) {
+  lines <- readLines(makevars)
+  libraries <- startsWith(lines, "PKG_LIBS")
+  lines[libraries] <- paste(
+    lines[libraries], "$(LAPACK_LIBS) $(BLAS_LIBS) $(FLIBS)"
+  )
+  writeLines(lines, makevars)
+}
+
 library_of <- function(what = NULL) {
   file <- sub(",.*", "", what)
   group <- if (length(what) > 0L) sub(".*, ", "", what)
@@ -209,6 +219,7 @@ library_of <- function(what = NULL) {
     } else {
       file.copy(plain, target, overwrite = TRUE)
     }
+    link_blas(file.path(source, "src", "Makevars"))
   }
   lib <- tempfile("library")
   dir.create(lib)
