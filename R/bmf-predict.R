@@ -828,14 +828,7 @@ predicted_at <- function(fit, level = 0.9) {
 }
 
 check_bmf <- function(fit, arg = "fit", call = rlang::caller_env()) {
-  if (!inherits(fit, "gibbs_bmf")) {
-    given <- describe(fit)
-    abort_argument(
-      "{.arg {arg}} must be a fit made by {.fn gibbs_bmf}, not {given}.",
-      call = call
-    )
-  }
-  check_whole_fit(fit, arg, call)
+  check_fit_of(fit, "gibbs_bmf", arg, call)
 }
 
 asked_pairs <- function(fit, call) {

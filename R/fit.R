@@ -115,6 +115,20 @@ check_fit <- function(x, arg = "object", call = rlang::caller_env()) {
   check_whole_fit(x, arg, call)
 }
 
+# A fit made by one of the functions `makers`, whose names are the classes.
+check_fit_of <- function(fit, makers, arg = "fit",
+                         call = rlang::caller_env()) {
+  if (!inherits(fit, makers)) {
+    given <- describe(fit)
+    words <- paste0("{.fn ", makers, "}", collapse = " or ")
+    abort_argument(
+      paste0("{.arg {arg}} must be a fit made by ", words, ", not {given}."),
+      call = call
+    )
+  }
+  check_whole_fit(fit, arg, call)
+}
+
 check_whole_fit <- function(x, arg, call, draws = TRUE) {
   lacking <- fit_fault(x, draws)
   if (!is.null(lacking)) {

@@ -191,14 +191,7 @@ relabel <- function(fit, method = c("ecr", "ordered", "random"), by = 1) {
 }
 
 check_gmm <- function(fit, call = rlang::caller_env()) {
-  if (!inherits(fit, "gibbs_gmm")) {
-    given <- describe(fit)
-    abort_argument(
-      "{.arg fit} must be a fit made by {.fn gibbs_gmm}, not {given}.",
-      call = call
-    )
-  }
-  check_whole_fit(fit, "fit", call)
+  check_fit_of(fit, "gibbs_gmm", call = call)
 }
 
 count_switches <- function(labels) {

@@ -255,15 +255,7 @@ importance_weights <- function(fit) {
 }
 
 check_laplace <- function(fit, arg = "fit", call = rlang::caller_env()) {
-  if (!inherits(fit, c("laplace", "laplace_logistic"))) {
-    given <- describe(fit)
-    abort_argument(
-      "{.arg {arg}} must be a fit made by {.fn laplace_logistic} or
-       {.fn laplace}, not {given}.",
-      call = call
-    )
-  }
-  check_whole_fit(fit, arg, call)
+  check_fit_of(fit, c("laplace_logistic", "laplace"), arg, call)
 }
 
 # With all that is printed: elements can be changed by hand.

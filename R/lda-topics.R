@@ -2,14 +2,7 @@
 # its summary.
 
 check_lda <- function(fit, arg = "fit", call = rlang::caller_env()) {
-  if (!inherits(fit, "gibbs_lda")) {
-    given <- describe(fit)
-    abort_argument(
-      "{.arg {arg}} must be a fit made by {.fn gibbs_lda}, not {given}.",
-      call = call
-    )
-  }
-  check_whole_fit(fit, arg, call)
+  check_fit_of(fit, "gibbs_lda", arg, call)
 }
 
 # The means and variances of these blocks that each chain has accumulated.
