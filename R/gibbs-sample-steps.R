@@ -59,9 +59,7 @@
 #' @export
 mh_step <- function(log_density, proposal = adaptive(), steps = 1) {
   call <- rlang::current_env()
-  if (missing(log_density)) {
-    abort_needed("log_density", "a function of the state", call)
-  }
+  check_needed(log_density = "a function of the state")
   check_state_function(
     log_density, "log_density", "a function of the state", call
   )

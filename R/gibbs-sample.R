@@ -157,12 +157,10 @@ gibbs_sample <- function(conditionals, init, ...,
                          checkpoint = NULL, stop_when = NULL,
                          progress = interactive()) {
   call <- rlang::current_env()
-  if (missing(conditionals)) {
-    abort_needed("conditionals", "a named list of functions", call)
-  }
-  if (missing(init)) {
-    abort_needed("init", "a named list with one element a block", call)
-  }
+  check_needed(
+    conditionals = "a named list of functions",
+    init = "a named list with one element a block"
+  )
   scan <- check_choice(scan, c("systematic", "random"))
   method <- check_choice(method, c("gibbs", "icm"))
   conditionals <- check_conditionals(conditionals, method, call)

@@ -23,9 +23,7 @@
 #' @export
 acceptance <- function(fit) {
   call <- rlang::current_env()
-  if (missing(fit)) {
-    abort_needed("fit", "one made by mh_sample() or gibbs_sample()", call)
-  }
+  check_needed(fit = "one made by mh_sample() or gibbs_sample()")
   check_fit(fit, "fit", call)
   model <- fit_part(fit, "model")
   chains <- fit_part(fit, "chains")
@@ -81,9 +79,7 @@ memory_table <- function(names, memories) {
 #' @export
 mh_trace <- function(fit) {
   call <- rlang::current_env()
-  if (missing(fit)) {
-    abort_needed("fit", "one made by mh_sample(debug = TRUE)", call)
-  }
+  check_needed(fit = "one made by mh_sample(debug = TRUE)")
   check_fit(fit, "fit", call)
   model <- fit_part(fit, "model")
   if (!isTRUE(model$spec$debug > 0L)) {

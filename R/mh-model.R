@@ -23,7 +23,7 @@ mh_model <- function(log_density, extra, init, names, plan, box, keep, on_nan,
     upper = box$upper, reject_nan = as.integer(on_nan == "reject"),
     keep = kept, debug = as.integer(debug)
   )
-  laplace <- mode_covariance(model)
+  at_mode <- mode_covariance(model)
   model$spec$blocks <- lapply(seq_along(plan), function(b) {
     block <- plan[[b]]
     several <- length(plan) > 1L
@@ -32,7 +32,7 @@ mh_model <- function(log_density, extra, init, names, plan, box, keep, on_nan,
       index = block$index, names = block$names,
       proposal = compile_proposal(
         block$proposal, length(block$index), where,
-        function() laplace(block$index, call), call, block$names
+        function() at_mode(block$index, call), call, block$names
       )
     )
   })

@@ -250,9 +250,7 @@ check_rate <- function(target, null_ok = FALSE, call = rlang::caller_env()) {
 #' independence(c(0, 0), diag(2))
 #' @export
 independence <- function(mean, cov = NULL, df = 5) {
-  if (missing(mean)) {
-    abort_needed("mean", "the centre of the proposal", rlang::current_env())
-  }
+  check_needed(mean = "the centre of the proposal")
   call <- rlang::current_env()
   if (is_laplace_fit(mean)) {
     check_approximation(mean, "mean", call)
@@ -400,15 +398,10 @@ check_proposal <- function(x, arg, call = rlang::caller_env()) {
 #' )
 #' @export
 custom_proposal <- function(draw, log_density) {
-  call <- rlang::current_env()
-  if (missing(draw)) {
-    abort_needed("draw", "a function that draws from the proposal", call)
-  }
-  if (missing(log_density)) {
-    abort_needed(
-      "log_density", "log q(y | x), or NULL for a symmetric proposal", call
-    )
-  }
+  check_needed(
+    draw = "a function that draws from the proposal",
+    log_density = "log q(y | x), or NULL for a symmetric proposal"
+  )
   new_proposal("custom_proposal",
     draw = check_user_function(draw, 1L),
     log_density = if (!is.null(log_density)) {
@@ -550,11 +543,11 @@ proposal_kinds <- c(
 
 proposal_families <- c(normal = 0L, t = 1L, uniform = 2L)
 
-# A proposal on d coordinates, in the form of core/mh/mh.h. `laplace`: function
+# A proposal on d coordinates, in the form of core/mh/mh.h. `at_mode`: function
 # that gives the inverse of the negative Hessian at the mode, d x d, for
 # proposals that ask for it. `where` names the proposal in messages; `names` are
 # those of the coordinates, if they have any.
-compile_proposal <- function(proposal, d, where = "proposal", laplace = NULL,
+compile_proposal <- function(proposal, d, where = "proposal", at_mode = NULL,
                              call = rlang::caller_env(), names = NULL) {
   kind <- class(proposal)[[1L]]
   compiled <- list(
@@ -563,16 +556,16 @@ compile_proposal <- function(proposal, d, where = "proposal", laplace = NULL,
     weights = numeric(), parts = list()
   )
   own <- switch(kind,
-    random_walk = compile_random_walk(proposal, d, where, laplace, call,
+    random_walk = compile_random_walk(proposal, d, where, at_mode, call,
                                       names),
-    adaptive = compile_adaptive(proposal, d, where, laplace, call, names),
+    adaptive = compile_adaptive(proposal, d, where, at_mode, call, names),
     independence = compile_independence(proposal, d, where, call),
-    langevin = compile_langevin(proposal, d, where, laplace, call),
+    langevin = compile_langevin(proposal, d, where, at_mode, call),
     mixture_proposal = list(
       weights = proposal$weights,
       parts = lapply(seq_along(proposal$parts), function(i) {
         compile_proposal(proposal$parts[[i]], d,
-          paste0(where, " (part ", i, ")"), laplace, call, names
+          paste0(where, " (part ", i, ")"), at_mode, call, names
         )
       })
     ),
@@ -582,27 +575,27 @@ compile_proposal <- function(proposal, d, where = "proposal", laplace = NULL,
   compiled
 }
 
-compile_random_walk <- function(proposal, d, where, laplace, call, names) {
+compile_random_walk <- function(proposal, d, where, at_mode, call, names) {
   list(
     family = proposal_families[[proposal$family]], df = as.double(proposal$df),
     factor = if (!is.null(proposal$scale)) {
       as_scales(proposal$scale, d, where, call, names)
     } else {
-      spread_factor(proposal$cov, d, 2.38^2 / d, where, laplace, call)
+      spread_factor(proposal$cov, d, 2.38^2 / d, where, at_mode, call)
     }
   )
 }
 
 # `factor` is the starting value of the adaptation; it is empty when it still
 # has to be found.
-compile_adaptive <- function(proposal, d, where, laplace, call, names) {
+compile_adaptive <- function(proposal, d, where, at_mode, call, names) {
   list(
     target = proposal$target %||% (0.234 + 0.206 / d),
     tuned = if (proposal$forever) 2L else 1L,
     factor = if (!is.null(proposal$scale)) {
       diag_vector(as_scales(proposal$scale, d, where, call, names))
     } else if (!is.null(proposal$cov)) {
-      spread_factor(proposal$cov, d, 1, where, laplace, call)
+      spread_factor(proposal$cov, d, 1, where, at_mode, call)
     } else {
       numeric()
     }
@@ -618,11 +611,11 @@ compile_independence <- function(proposal, d, where, call) {
 }
 
 # A step that is not tuned is included in L.
-compile_langevin <- function(proposal, d, where, laplace, call) {
+compile_langevin <- function(proposal, d, where, at_mode, call) {
   factor <- if (is.null(proposal$cov)) {
     rep(1, d)
   } else {
-    spread_factor(proposal$cov, d, 1, where, laplace, call)
+    spread_factor(proposal$cov, d, 1, where, at_mode, call)
   }
   list(
     target = proposal$target, tuned = if (proposal$tune) 1L else 0L,
@@ -646,9 +639,9 @@ as_scales <- function(scale, d, where, call, names = NULL) {
 
 # The lower Cholesky factor of a covariance, as d * d numbers; one that comes
 # from a Laplace approximation is multiplied by `inflate`.
-spread_factor <- function(cov, d, inflate, where, laplace, call) {
+spread_factor <- function(cov, d, inflate, where, at_mode, call) {
   if (identical(cov, "laplace")) {
-    cov <- inflate * laplace()
+    cov <- inflate * at_mode()
   } else if (is_laplace_fit(cov)) {
     cov <- inflate * approximation_covariance(cov)
   }

@@ -139,12 +139,10 @@ mh_sample <- function(log_density, init, proposal = adaptive(), ...,
                       checkpoint = NULL, stop_when = NULL,
                       progress = interactive(), keep_data = TRUE) {
   call <- rlang::current_env()
-  if (missing(log_density)) {
-    abort_needed("log_density", "a function of a numeric vector", call)
-  }
-  if (missing(init)) {
-    abort_needed("init", "a point where the density is positive", call)
-  }
+  check_needed(
+    log_density = "a function of a numeric vector",
+    init = "a point where the density is positive"
+  )
   check_log_density(log_density, call)
   extra <- check_extra(list(...), log_density, call)
   init <- check_init_point(init, call)
