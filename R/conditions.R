@@ -66,6 +66,12 @@ format_number <- function(x) {
   trimws(format(x, digits = 15, scientific = if (abs(x) < 1e15) 10 else -10))
 }
 
+# "1 chain", "4 chains": for the headline of a quick fit, which cli::pluralize()
+# would slow down.
+counted <- function(n, what) {
+  paste0(format_number(n), " ", what, if (n != 1) "s")
+}
+
 # Whether strings are valid text. Most of R cannot count, compare or show bytes
 # that are invalid in the session's encoding.
 is_text <- function(x) validEnc(x) & Encoding(x) != "bytes"

@@ -28,7 +28,7 @@ say_search <- function(model) {
   best <- model$search$best
   calls <- length(model$search$values)
   model$headline <- paste0(
-    cli::pluralize("Density of {p} parameter{?s}; its mode is yet to be found"),
+    "Density of ", counted(p, "parameter"), "; its mode is yet to be found",
     if (!is.null(best)) {
       paste0("\n", cli::pluralize(
         "The search has called it {calls} time{?s}; highest so far: ",
@@ -66,8 +66,9 @@ density_model <- function(density, found, method, correct) {
   new_laplace_model(
     "laplace_density_model",
     name = "laplace", title = "Density",
-    headline = cli::pluralize(
-      "Density of {length(density$names)} parameter{?s}; Laplace approximation"
+    headline = paste0(
+      "Density of ", counted(length(density$names), "parameter"),
+      "; Laplace approximation"
     ), map = found$map,
     precision_factor = found$factor, prior = NULL, nobs = NA_integer_,
     columns = density$names, log_joint_map = found$value,

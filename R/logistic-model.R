@@ -33,9 +33,9 @@ logistic_model <- function(parts, prior, start, method, correct, call) {
   new_laplace_model(
     "laplace_logistic_model",
     name = "laplace_logistic", title = "Logistic regression",
-    headline = cli::pluralize(
-      "Logistic regression: {p} coefficient{?s}, {nobs} observation{?s}; ",
-      "Laplace approximation"
+    headline = paste0(
+      "Logistic regression: ", counted(p, "coefficient"), ", ",
+      counted(nobs, "observation"), "; Laplace approximation"
     ),
     map = found$map, precision_factor = found$precision_factor, prior = prior,
     nobs = nobs, columns = parts$columns,

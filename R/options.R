@@ -59,7 +59,8 @@ read_options <- function(job) {
 # ---- Sizes ------------------------------------------------------------------
 
 # `numbers` doubles must fit into options(gibbsite.max_draws_mb). `what`
-# describes them, `fewer` names what to reduce: templates of cli.
+# describes them, `fewer` names what to reduce: templates of cli, which are made
+# only for the error.
 check_memory <- function(numbers, what, fewer, call) {
   mb <- 8 * numbers / 2^20
   limit <- gibbsite_option("max_draws_mb", call = call)
@@ -95,23 +96,24 @@ check_run_size <- function(model, running, call) {
 
 # A result of size[1] x size[2] x ... numbers.
 check_result_size <- function(size, what, fewer, call) {
-  shape <- paste(
-    format(size, big.mark = ",", trim = TRUE, scientific = FALSE),
-    collapse = " x "
-  )
   check_memory(
-    prod(size), paste0("The result (", shape, ": ", what, ")"),
+    prod(size), paste0("The result (", size_words(size), ": ", what, ")"),
     paste("Lower", fewer), call
   )
 }
 
 # `copies` square matrices of `size` rows.
 check_square_size <- function(size, copies, what, fewer, call) {
-  rows <- format(size, big.mark = ",", scientific = FALSE)
   check_memory(
     copies * as.double(size)^2,
-    paste0(what, " ", rows, " x ", rows, " numbers: that"), fewer, call
+    paste(what, size_words(c(size, size)), "numbers: that"), fewer, call
   )
+}
+
+# "1,000 x 20"
+size_words <- function(size) {
+  words <- format(size, big.mark = ",", trim = TRUE, scientific = FALSE)
+  paste(words, collapse = " x ")
 }
 
 # ---- The clock --------------------------------------------------------------

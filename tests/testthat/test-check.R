@@ -85,6 +85,14 @@ test_that("values are described in words", {
   expect_equal(describe(quote(x + 1)), "an unevaluated expression")
 })
 
+test_that("counts are said in words, as cli says them", {
+  for (n in list(0L, 1L, 2L, 999L, 100000L, 123456L, .Machine$integer.max)) {
+    expect_identical(
+      counted(n, "chain"), c(cli::pluralize("{n} chain{?s}"))
+    )
+  }
+})
+
 test_that("ranges are said in words", {
   expect_equal(range_words(-Inf, Inf), "")
   expect_equal(range_words(0, Inf), " of at least 0")
