@@ -264,17 +264,24 @@ check_fold <- function(x, arg = rlang::caller_arg(x),
   check_made(
     x, c("draws", "users", "ratings", "rated", "kept"), "fold_in()", arg, call
   )
-  sound <- is.numeric(x$draws) && length(dim(x$draws)) == 3L &&
-    length(x$users) == dim(x$draws)[[2L]] && is.numeric(x$ratings) &&
-    is.list(x$rated) && is.list(x$kept) && is.list(x$kept$model) &&
-    inherits(x$kept$model, "bmf_model")
-  if (!sound) {
+  sound <- has_fold_draws(x) && is.numeric(x$ratings) && is.list(x$rated)
+  if (!sound || !holds_bmf_model(x$kept)) {
     abort_argument(
       "{.arg {arg}} has the class of what {.fn fold_in} makes, but is not.",
       call = call, class = "forged"
     )
   }
   invisible(x)
+}
+
+# D x users x draws
+has_fold_draws <- function(x) {
+  is.numeric(x$draws) && length(dim(x$draws)) == 3L &&
+    length(x$users) == dim(x$draws)[[2L]]
+}
+
+holds_bmf_model <- function(kept) {
+  is.list(kept) && is.list(kept$model) && inherits(kept$model, "bmf_model")
 }
 
 plain_or_level <- function(x) {

@@ -28,10 +28,26 @@ abort_sparse <- function(part, what, arg, call) {
 # Slots are read as attributes, because methods would trust their contents.
 check_slots <- function(x, arg, call) {
   slot <- function(name) attr(x, name, exact = TRUE)
-  size <- slot("Dim")
+  size <- check_dim(slot("Dim"), arg, call)
+  check_places(slot, size, arg, call)
+  stored <- slot("i") %||% slot("j")
+  if (!is.null(stored) && !is.null(slot("x"))) {
+    check_same_length(stored, slot("x"), "x", arg, call)
+  }
+  check_sides(slot("Dimnames"), size, "Dimnames", arg, call)
+  check_by_matrix(x, arg, call)
+}
+
+check_dim <- function(size, arg, call) {
   if (!is.integer(size) || length(size) != 2L || anyNA(size) || any(size < 0)) {
     abort_sparse("Dim", "must be two whole numbers", arg, call)
   }
+  size
+}
+
+# The rows and columns of the entries, compressed or one by one. slot(name)
+# gives a slot, or NULL.
+check_places <- function(slot, size, arg, call) {
   if (!is.null(slot("p"))) {
     inner <- if (is.null(slot("i"))) "j" else "i"
     groups <- size[[if (inner == "i") 2L else 1L]]
@@ -42,12 +58,6 @@ check_slots <- function(x, arg, call) {
     check_indices(slot("j"), size[[2L]], "j", arg, call, from = 0L)
     check_same_length(slot("i"), slot("j"), "j", arg, call)
   }
-  stored <- slot("i") %||% slot("j")
-  if (!is.null(stored) && !is.null(slot("x"))) {
-    check_same_length(stored, slot("x"), "x", arg, call)
-  }
-  check_sides(slot("Dimnames"), size, "Dimnames", arg, call)
-  check_by_matrix(x, arg, call)
 }
 
 # Starts `p` of `groups` columns (or rows), and the indices below `limit` in

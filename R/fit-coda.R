@@ -202,7 +202,8 @@ pick <- function(index, n, what, names = NULL, call) {
 # NA if the index has no match. Indices are not recycled or truncated to whole
 # numbers; negative numbers exclude elements.
 index_positions <- function(index, n, what, names, call) {
-  if (length(index) > max(n, 1) && !is.object(index) && is.numeric(index)) {
+  numbers <- is.numeric(index) && !is.object(index)
+  if (numbers && length(index) > max(n, 1)) {
     abort_argument(
       "Each {what} can be chosen once: there are {format_number(n)}, not
        {format_number(length(index))}.",
@@ -210,25 +211,27 @@ index_positions <- function(index, n, what, names, call) {
     )
   }
   if (is.logical(index)) {
-    if (length(index) != n) {
-      abort_argument(
-        "A logical index must have a value for each {what} ({n}), not
-         {length(index)}.",
-        call = call
-      )
-    }
-    return(if (anyNA(index)) NA else which(index))
+    logical_positions(index, n, what, call)
+  } else if (is.character(index)) {
+    match(index, names)
+  } else if (!numbers) {
+    NA
+  } else if (length(index) > 0 && all(index %in% -seq_len(n))) {
+    setdiff(seq_len(n), -index)
+  } else {
+    match(index, seq_len(n))
   }
-  if (is.character(index)) {
-    return(match(index, names))
+}
+
+logical_positions <- function(index, n, what, call) {
+  if (length(index) != n) {
+    abort_argument(
+      "A logical index must have a value for each {what} ({n}), not
+       {length(index)}.",
+      call = call
+    )
   }
-  if (!is.numeric(index) || is.object(index)) {
-    return(NA)
-  }
-  if (length(index) > 0 && all(index %in% -seq_len(n))) {
-    return(setdiff(seq_len(n), -index))
-  }
-  match(index, seq_len(n))
+  if (anyNA(index)) NA else which(index)
 }
 
 even_step <- function(rows, call) {

@@ -147,20 +147,13 @@ check_whole_fit <- function(x, arg, call, draws = TRUE) {
 fit_fault <- function(x, draws = TRUE) {
   part <- function(name) attr(x, name, exact = TRUE)
   model <- part("model")
-  if (!is.list(model) || !inherits(model, "gibbsite_model") ||
-        !is.character(model$columns) || !is_plain_string(model$name)) {
+  if (!is_model(model)) {
     return("no model")
   }
-  running <- part("running")
-  numbers <- c("draws", "burnin", "thin", "chains")
-  if (!is.list(running) ||
-        !all(vapply(numbers, function(n) is_plain_number(running[[n]]), NA))) {
+  if (!is_running_record(part("running"))) {
     return("no running arguments")
   }
-  chains <- part("chains")
-  sound <- is.list(chains) && length(chains) > 0L &&
-    all(vapply(chains, is_chain_record, NA))
-  if (!sound || !is.list(part("run"))) {
+  if (!are_chain_records(part("chains")) || !is.list(part("run"))) {
     return("no states of its chains")
   }
   if (inherits(x, "gibbsite_partial")) {
@@ -176,6 +169,22 @@ fit_fault <- function(x, draws = TRUE) {
   width <- length(model$columns)
   whole <- vapply(shown, is_matrix_of, NA, width, NROW(shown[[1L]]))
   if (draws && !all(whole)) "no draws of its quantities"
+}
+
+is_model <- function(x) {
+  is.list(x) && inherits(x, "gibbsite_model") && is.character(x$columns) &&
+    is_plain_string(x$name)
+}
+
+is_running_record <- function(running) {
+  numbers <- c("draws", "burnin", "thin", "chains")
+  is.list(running) &&
+    all(vapply(numbers, function(n) is_plain_number(running[[n]]), NA))
+}
+
+are_chain_records <- function(chains) {
+  is.list(chains) && length(chains) > 0L &&
+    all(vapply(chains, is_chain_record, NA))
 }
 
 is_chain_record <- function(chain) {
