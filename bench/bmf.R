@@ -124,8 +124,9 @@ compile_reference <- function() {
     "PKG_LIBS = $(LAPACK_LIBS) $(BLAS_LIBS) $(FLIBS)",
     file.path(folder, "Makevars")
   )
-  old <- setwd(folder)
-  on.exit(setwd(old))
+  # R CMD SHLIB reads the Makevars of the working directory
+  old <- setwd(folder) # nolint: undesirable_function_linter.
+  on.exit(setwd(old)) # nolint: undesirable_function_linter.
   outcome <- system2(
     file.path(R.home("bin"), "R"), c("CMD", "SHLIB", "bmf_reference.c"),
     stdout = FALSE, stderr = FALSE

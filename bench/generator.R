@@ -1,8 +1,8 @@
 # What it gains to draw many numbers at once from a copy of R's generator
 # (src/r_generator.c), beside one call of unif_rand() or norm_rand() for each:
-# seconds of processor time for runs of usual sizes, and the median of the ratios
-# within a round.  The package is copied twice and its C code compiled for each
-# copy from the sources beside this script; the two take turns.
+# seconds of processor time for runs of usual sizes, and the median of the
+# ratios within a round.  The package is copied twice and its C code compiled
+# for each copy from the sources beside this script; the two take turns.
 #
 # Rscript bench/generator.R [rounds]
 
@@ -82,8 +82,9 @@ copy_with <- function(flags) {
   writeLines(paste("CFLAGS = -O2", flags), makevars)
   files <- list.files(file.path(build, "src"), "[.]c$", recursive = TRUE)
   unlink(sub("c$", "o", file.path(build, "src", files)))
-  owd <- setwd(file.path(build, "src"))
-  on.exit(setwd(owd))
+  # R CMD SHLIB reads the Makevars of the working directory
+  owd <- setwd(file.path(build, "src")) # nolint: undesirable_function_linter.
+  on.exit(setwd(owd)) # nolint: undesirable_function_linter.
   outcome <- system2(
     file.path(R.home("bin"), "R"), c("CMD", "SHLIB", "-o", shared, files),
     stdout = FALSE, env = paste0("R_MAKEVARS_USER=", makevars)

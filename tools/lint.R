@@ -19,17 +19,37 @@ lint_folder <- function(folder, ...) {
   })
 }
 
+# The name in a lint of the use of objects, where `said` describes the message
+# with a group for the name; NA for other lints.
+name_in <- function(lint, said) {
+  found <- regmatches(lint$message, regexec(said, lint$message))[[1L]]
+  if (lint$linter == "object_usage_linter") found[2L] else NA_character_
+}
+
 # A local variable may be used in the text of a condition, "{given}", where
 # lintr does not look.
 used_in_text <- function(lint) {
-  said <- regmatches(
-    lint$message, regexec("local variable .(.+). assigned", lint$message)
-  )[[1L]]
-  if (lint$linter != "object_usage_linter" || length(said) < 2L) {
+  name <- name_in(lint, "local variable .(.+). assigned")
+  if (is.na(name)) {
     return(FALSE)
   }
-  inside <- sprintf("\\{[^}]*\\b%s\\b[^}]*\\}", said[2L])
+  inside <- sprintf("\\{[^}]*\\b%s\\b[^}]*\\}", name)
   any(grepl(inside, readLines(lint$filename), perl = TRUE))
+}
+
+# A script may call functions of a file that it sources from its folder, where
+# lintr does not look.
+of_a_sourced_file <- function(lint) {
+  name <- name_in(lint, "no visible global function definition for .(.+).$")
+  !is.na(name) && name %in% sourced_functions(lint$filename)
+}
+
+sourced_functions <- function(script) {
+  sources <- grep("^source\\(", readLines(script), value = TRUE)
+  files <- file.path(dirname(script), sub(".*\"(.+)\".*", "\\1", sources))
+  lines <- unlist(lapply(files[file.exists(files)], readLines))
+  made <- "^([a-z][a-z0-9_]*) <- function\\(.*"
+  sub(made, "\\1", grep(made, lines, value = TRUE))
 }
 
 # testthat's functions and the helpers are visible only when the tests run.
@@ -44,7 +64,7 @@ lints <- c(
   lint_folder("R", linters = list(conditions = conditions))
 )
 lints <- Filter(function(lint) {
-  !used_in_text(lint) && !of_the_tests(lint)
+  !used_in_text(lint) && !of_the_tests(lint) && !of_a_sourced_file(lint)
 }, lints)
 class(lints) <- "lints"
 if (length(lints) > 0L) {
