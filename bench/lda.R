@@ -5,40 +5,43 @@
 #     ROUNDS   default 3
 #     PART     of: speed perplexity threads chains large; default the first four
 #     CORPUS   of: ap ng; default both
-#     K        numbers of topics; default 20 100 500 for speed, 20 100 for threads,
-#              100 for perplexity and chains
-#     PROGRAM  of: topicmodels lda text2vec seededlda tidylda; default all that are
-#              installed
+#     K        numbers of topics; default 20 100 500 for speed, 20 100 for
+#              threads, 100 for perplexity and chains
+#     PROGRAM  of: topicmodels lda text2vec seededlda tidylda; default all that
+#              are installed
 # in any order after ROUNDS: `Rscript bench/lda.R 3 speed ap 20 topicmodels`.
 #
 # Corpora: topicmodels::AssociatedPress (435,838 tokens), and 20 Newsgroups in
 # newsgroups20_train.rds (a documents x terms dgCMatrix of 2,765,300 tokens) in
-# the folder GIBBSITE_BENCH_DATA (default ../shared/data), which is skipped where
-# it is not.
+# the folder GIBBSITE_BENCH_DATA (default ../shared/data), which is skipped
+# where it is not.
 #
-# speed: million tokens per second of the processor's time (user and system: other
-# programs disturb it less than the clock), alpha = 0.1, eta = 0.01, one thread, by
-# the difference of a run of few sweeps and one of more, so that setting up does not
-# count; the programs take turns, medians, and medians of the ratios within a round.
-# gibbsite's is that of the sweeps after the 100th ("late"; sparse words are fast)
-# and of the first 20 ("early"); the others' sweeps take the same time throughout,
-# but for WarpLDA's.  WarpLDA does not leave the posterior
-# invariant: shown for its speed alone.
+# speed: million tokens per second of the processor's time (user and system:
+# other programs disturb it less than the clock), alpha = 0.1, eta = 0.01, one
+# thread, by the difference of a run of few sweeps and one of more, so that
+# setting up does not count; the programs take turns, medians, and medians of
+# the ratios within a round.  gibbsite's is that of the sweeps after the 100th
+# ("late"; sparse words are fast) and of the first 20 ("early"); the others'
+# sweeps take the same time throughout, but for WarpLDA's.  WarpLDA does not
+# leave the posterior invariant: shown for its speed alone.
 #
 # perplexity: document completion on a tenth of the documents.  phi is estimated
-# from the last topics of a run of so many sweeps on the rest; half of the tokens
-# of each new document are folded in, the other half is scored: the same code for
-# every program.  Seconds of the processor for that run.  Then, for each program, the
-# seconds by which it first has the perplexity that the worst (of three or more, the
-# worst but one) comes down to; a straight line between two runs.
+# from the last topics of a run of so many sweeps on the rest; half of the
+# tokens of each new document are folded in, the other half is scored: the same
+# code for every program.  Seconds of the processor for that run.  Then, for
+# each program, the seconds by which it first has the perplexity that the worst
+# (of three or more, the worst but one) comes down to; a straight line between
+# two runs.
 #
-# chains: four chains of gibbs_lda() on the corpus without that tenth, defaults but
-# for alpha and eta: each chain's held-out perplexity, and the topics' top terms.
+# chains: four chains of gibbs_lda() on the corpus without that tenth, defaults
+# but for alpha and eta: each chain's held-out perplexity, and the topics' top
+# terms.
 #
 # threads: two threads over one, by the clock, the same bits asked for.
 #
-# large: 50 million tokens of 100,000 documents and 50,000 terms whose frequencies
-# are Zipf's, 200 topics: seconds a sweep and the process's largest memory.
+# large: 50 million tokens of 100,000 documents and 50,000 terms whose
+# frequencies are Zipf's, 200 topics: seconds a sweep and the process's largest
+# memory.
 
 library(gibbsite)
 here <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
@@ -98,7 +101,7 @@ if ("ap" %in% wanted_corpora && peer_available("topicmodels")) {
   found <- new.env()
   utils::data("AssociatedPress", package = "topicmodels", envir = found)
   x <- found$AssociatedPress
-  corpora$AssociatedPress <- corpus_of(
+  corpora[["AssociatedPress"]] <- corpus_of(
     x$i, x$j, x$v, x$nrow, x$ncol, x$dimnames[[2L]]
   )
 }
@@ -120,7 +123,7 @@ subset_of <- function(corpus, rows) {
   corpus_of(x@i + 1L, x@j + 1L, as.integer(x@x), nrow(x), ncol(x))
 }
 
-# ---- the programs: each runs so many sweeps and gives phi (k x terms) ---------
+# ---- the programs: each runs so many sweeps and gives phi (k x terms) --------
 
 model_of <- function(corpus, k, method = "collapsed") {
   inside("lda_model")(corpus, k, list(alpha = alpha, eta = eta), method)
@@ -236,8 +239,8 @@ seconds_of <- function(expr, clock = c("user.self", "sys.self")) {
 
 # ---- speed -------------------------------------------------------------------
 
-# Seconds of a sweep of a program: `more` sweeps take a few seconds, so that what
-# setting up takes, and takes differently each time, does not count.
+# Seconds of a sweep of a program: `more` sweeps take a few seconds, so that
+# what setting up takes, and takes differently each time, does not count.
 sweep_seconds <- function(run, corpus, k, more) {
   set.seed(1)
   few <- seconds_of(quietly(run(corpus, k, 2)))
@@ -423,8 +426,8 @@ measure_threads <- function(name, corpus, k, method) {
 
 # ---- large -------------------------------------------------------------------
 
-# Topics are Zipf's distribution with each term's frequency multiplied by a Gamma(0.1)
-# variate a topic; a document has three topics.
+# Topics are Zipf's distribution with each term's frequency multiplied by a
+# Gamma(0.1) variate a topic; a document has three topics.
 large_corpus <- function(documents = 1e5, terms = 5e4, length = 500, k = 200) {
   set.seed(9)
   base <- 1 / seq_len(terms)
@@ -463,9 +466,9 @@ measure_large <- function() {
     opened <- seconds_of(sweeps_of(model, state, 0))
     sweep <- (seconds_of(sweeps_of(model, state, 3)) - opened) / 3
     kept <- seconds_of(state <- sweeps_of(model, state, 1, burnin = 0))
+    cat(sprintf("%s: %.0f tokens, %.2f s a sweep, ", method, model$nobs, sweep))
     cat(sprintf(
-      "%s: %.0f tokens, %.2f s a sweep, %.2f s a recorded one, %.2f GB at most\n",
-      method, model$nobs, sweep, kept - opened, peak_memory()
+      "%.2f s a recorded one, %.2f GB at most\n", kept - opened, peak_memory()
     ))
   }
 }

@@ -2,12 +2,12 @@
 #
 #   Rscript bench/linalg.R [ROUNDS [CASES]]
 #
-# ROUNDS: default 5; CASES: a regular expression on the names of the cases below,
-# default all.  Question: which of our kernels earn their place?
+# ROUNDS: default 5; CASES: a regular expression on the names of the cases
+# below, default all.  Question: which of our kernels earn their place?
 #
 # The package is built twice for each file of bench/plain/: as it is, and with
-# that file in the place of its namesake in src/core.  The files do the same work
-# by R's own routines:
+# that file in the place of its namesake in src/core.  The files do the same
+# work by R's own routines:
 #
 #   dense.c      BLAS and LAPACK, a kernel at a time: gram by dsyrk, cholesky by
 #                dpotrf, solve by dtrsm and dtrsv, products by ddot and dgemv;
@@ -17,14 +17,14 @@
 #   lane_math.h  exp() and log1p() of the C library
 #
 # The rule (CONTRIBUTING.md): a kernel of dense algebra stays where it makes a
-# whole public call at least 1.5 times faster with R's reference BLAS and no more
-# than 1.2 times slower with OpenBLAS on one thread; the others where they make it
-# faster.
+# whole public call at least 1.5 times faster with R's reference BLAS and no
+# more than 1.2 times slower with OpenBLAS on one thread; the others where they
+# make it faster.
 #
 # OpenBLAS is preloaded from GIBBSITE_OPENBLAS, the path of its shared library;
 # without that its column is NA.  Each run is a process of its own that repeats
 # the call for half a second after a first one and reports processor time for a
-# call; the two builds take turns, ROUNDS times; medians of the ratios of a round.
+# call; the two builds take turns, ROUNDS times; medians of the rounds' ratios.
 
 self <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
 arguments <- commandArgs(trailingOnly = TRUE)
@@ -139,7 +139,7 @@ cases <- list(
   "lane_math.h: mode, 1e5 x 50" = function() mode_only(1e5, 50)
 )
 
-# ---- one measurement: Rscript linalg.R --time CASE ----------------------------
+# ---- one measurement: Rscript linalg.R --time CASE ---------------------------
 
 cpu <- function() sum(proc.time()[c("user.self", "sys.self")])
 
@@ -168,7 +168,8 @@ replaced_in <- function(case) sub(":.*", "", case)
 
 # dense.c with one group of kernels by BLAS and LAPACK: ours take other names.
 groups <- list(
-  gram = "dense_add_gram", cholesky = c("dense_cholesky", "dense_cholesky_work"),
+  gram = "dense_add_gram",
+  cholesky = c("dense_cholesky", "dense_cholesky_work"),
   solve = c(
     "dense_solve_transposed", "dense_solve_lower",
     "dense_solve_lower_transposed"
@@ -226,8 +227,8 @@ library_of <- function(what = NULL) {
   log <- tempfile()
   status <- system2(
     file.path(R.home("bin"), "R"),
-    c("CMD", "INSTALL", "--no-docs", "--no-test-load", paste0("--library=", lib),
-      source),
+    c("CMD", "INSTALL", "--no-docs", "--no-test-load",
+      paste0("--library=", lib), source),
     stdout = log, stderr = log
   )
   if (status != 0) stop(paste(readLines(log), collapse = "\n"))

@@ -3,11 +3,11 @@
 #
 #   Rscript bench/logistic.R [ROUNDS [CASES [SKIP]]]
 #
-# ROUNDS: default 3; CASES: a regular expression on the names of the cases below,
-# default all; SKIP: one on the names of the programs to leave out, such as
-# "rstanarm|glm.fit", default none (ten minutes or more, most of them for rstanarm
-# at 1e6 x 20).  Questions: how long a fit takes, and how much memory beyond the
-# data.
+# ROUNDS: default 3; CASES: a regular expression on the names of the cases
+# below, default all; SKIP: one on the names of the programs to leave out, such
+# as "rstanarm|glm.fit", default none (ten minutes or more, most of them for
+# rstanarm at 1e6 x 20).  Questions: how long a fit takes, and how much memory
+# beyond the data.
 #
 # The model is the same for all but glm.fit(), which has no prior: every
 # coefficient ~ N(0, 100).  laplace_logistic() is timed twice: for the mode,
@@ -18,19 +18,20 @@
 #
 # Times are of the processor (user and system, of all threads), which other
 # programs on the machine disturb less.  A fit that takes less than a fifth of a
-# second is repeated until that has passed.  The programs take turns, ROUNDS times
-# (a case of over a minute once); medians, and medians of the ratios within a
-# round.  `target` is for arm::bayesglm.fit over ours, the mode: neither has
-# draws.
+# second is repeated until that has passed.  The programs take turns, ROUNDS
+# times (a case of over a minute once); medians, and medians of the ratios
+# within a round.  `target` is for arm::bayesglm.fit over ours, the mode:
+# neither has draws.
 # Peak memory is R's own count (gc(reset = TRUE)) above what is in use before,
 # which holds the data.  `off` is the largest distance of the coefficients to
 # laplace_logistic()'s mode in its posterior standard deviations.
 #
-# BLAS: laplace_logistic() has kernels of its own, so that R's BLAS plays no part
-# in its times; rstanarm uses none of R's either, glm.fit() and bayesglm.fit()
-# use LINPACK's QR with level-1 BLAS.  To run under another BLAS,
+# BLAS: laplace_logistic() has kernels of its own, so that R's BLAS plays no
+# part in its times; rstanarm uses none of R's either, glm.fit() and
+# bayesglm.fit() use LINPACK's QR with level-1 BLAS.  To run under another BLAS,
 # preload it:
-#   LD_PRELOAD=/usr/lib/x86_64-linux-gnu/openblas-pthread/libblas.so.3 Rscript ...
+#   LD_PRELOAD=/usr/lib/x86_64-linux-gnu/openblas-pthread/libblas.so.3 \
+#     Rscript ...
 
 library(gibbsite)
 here <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
@@ -78,7 +79,7 @@ cases <- list(
 )
 cases <- cases[grepl(chosen, names(cases))]
 
-# ---- the programs --------------------------------------------------------------
+# ---- the programs ------------------------------------------------------------
 
 prior <- logistic_prior(c = 100, intercept_c = 100)
 
@@ -167,7 +168,11 @@ mode_of <- function(fit) {
 }
 
 coefficients_of <- function(result) {
-  if (inherits(result, "gibbsite_fit")) mode_of(result)$map else stats::coef(result)
+  if (inherits(result, "gibbsite_fit")) {
+    mode_of(result)$map
+  } else {
+    stats::coef(result)
+  }
 }
 
 compare <- function(name, case) {

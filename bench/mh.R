@@ -21,8 +21,8 @@
 #      100 and nspac = 100, for the step without its storing;
 #    - what metrop() gives back has not been looked at; mh_sample() ends with
 #      R-hat and effective sample sizes, which grow with the draws and not with
-#      the steps (of converged chains, hardly with the draws either: some of them
-#      are enough).  They are left out, and have a row of their own.
+#      the steps (of converged chains, hardly with the draws either: some of
+#      them are enough).  They are left out, and have a row of their own.
 #    The floor is the density called in a bare C loop at one and the same
 #    vector: no program can take less, so that metrop() over the floor bounds
 #    what metrop() over ours can be.

@@ -97,11 +97,13 @@ worker_tasks <- lapply(c("gmm", "mh"), function(sampler) {
           survives_killed_parent(sampler, engine, delay)
         })
       }),
-      task(paste("killed parent in a long round,", engine), sampler, function() {
-        each(runif(trials(4), 0.2, 1), function(delay) {
-          leaves_long_round(sampler, engine, delay)
-        })
-      })
+      task(
+        paste("killed parent in a long round,", engine), sampler, function() {
+          each(runif(trials(4), 0.2, 1), function(delay) {
+            leaves_long_round(sampler, engine, delay)
+          })
+        }
+      )
     )
   })
 })

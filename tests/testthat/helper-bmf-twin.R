@@ -159,9 +159,9 @@ scaled_sides <- function(twin, map) {
 }
 
 # A slice step in log c from 0 for the log density of the state moved by c, plus
-# `jacobian` times log c: log |d moved / d state| less that of the measure dc / c
-# of the moves.  The Jacobians of mu_u and mu_v, Lambda_u and Lambda_v, lambda_u
-# and lambda_v cancel.
+# `jacobian` times log c: log |d moved / d state| less that of the measure
+# dc / c of the moves.  The Jacobians of mu_u and mu_v, Lambda_u and Lambda_v,
+# lambda_u and lambda_v cancel.
 slice_scale <- function(model, twin, moved, jacobian) {
   c <- twin_slice(function(c) {
     # twin_slice() adds log c, for a density of c

@@ -97,7 +97,9 @@ told_lines <- function(results) {
 compare_told <- function(results, transform) {
   if (!identical(Sys.getenv("NOT_CRAN"), "true")) {
     # the test continues; a skip is recorded, so that the stored text is kept
-    skipped <- testthat::expectation("skip", "On CRAN: the text is not compared")
+    skipped <- testthat::expectation(
+      "skip", "On CRAN: the text is not compared"
+    )
     return(invisible(testthat::exp_signal(skipped)))
   }
   text <- told_lines(results)

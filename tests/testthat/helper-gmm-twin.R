@@ -464,9 +464,9 @@ gmm_mutants <- list(
     }
     twin
   }),
-  # missing entries given the z of the sweep before, then z with these integrated
-  # out: each step is right by itself, but the values and z at the end of a
-  # sweep are not a draw from their joint distribution
+  # missing entries given the z of the sweep before, then z with these
+  # integrated out: each step is right by itself, but the values and z at the
+  # end of a sweep are not a draw from their joint distribution
   imputation_first = function(model, state, n, control) {
     twin <- twin_state(model, state)
     order <- c(

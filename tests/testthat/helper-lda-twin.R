@@ -1,9 +1,9 @@
-# A slow twin of the samplers behind gibbs_lda(), written from the formulas on its
-# page.  It takes the same random numbers in the same order as the core: for each
-# sampled concentration the uniforms of its slice step; six uniforms, the keys of
-# three Philox generators (phi: an item a term; theta and z: an item a document);
-# then, collapsed, a uniform a token.  The order in which a core picks among
-# topics (strands of its vectors) is a part of the twin too.
+# A slow twin of the samplers behind gibbs_lda(), written from the formulas on
+# its page.  It takes the same random numbers in the same order as the core: for
+# each sampled concentration the uniforms of its slice step; six uniforms, the
+# keys of three Philox generators (phi: an item a term; theta and z: an item a
+# document); then, collapsed, a uniform a token.  The order in which a core
+# picks among topics (strands of its vectors) is a part of the twin too.
 #
 # `wrong` names a mistake to be made:
 #   prior_dropped   the slice step for alpha leaves its prior out
@@ -11,10 +11,10 @@
 #   own_counted     a token is not taken out of the counts before its draw
 #   never_removed   nor after it
 #   stale_theta     z is drawn given the theta of the sweep before (uncollapsed)
-#   theta_first     theta is drawn before alpha, alpha given z after it, and both
-#                   serve together (uncollapsed: recorded theta)
-#   block_draw      all tokens of a term in a document are taken out and drawn by
-#                   the formula of a single one
+#   theta_first     theta is drawn before alpha, alpha given z after it, and
+#                   both serve together (uncollapsed: recorded theta)
+#   block_draw      all tokens of a term in a document are taken out and drawn
+#                   by the formula of a single one
 
 twin_counts <- function(model, z) {
   k <- model$k

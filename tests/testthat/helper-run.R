@@ -12,8 +12,9 @@
 probe_model <- function() {
   gibbsite:::new_model(
     "probe_model",
-    name = "gibbs_probe", title = "Probe", headline = "Probe: a damped walk", data = list(shift = 1),
-    prior = NULL, nobs = 1L, columns = c("value", "u", "mean")
+    name = "gibbs_probe", title = "Probe", headline = "Probe: a damped walk",
+    data = list(shift = 1), prior = NULL, nobs = 1L,
+    columns = c("value", "u", "mean")
   )
 }
 

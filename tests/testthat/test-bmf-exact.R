@@ -239,7 +239,7 @@ test_that("a new user's factors are drawn from their conditional", {
 
 # One sweep from the same state, again and again.  Without the moves, which come
 # between: these tests need the factors that each block was drawn given, and a
-# state after the sweep holds the moved ones.  The moves have tests of their own.
+# state after the sweep holds the moved ones.  The moves have their own tests.
 sweeps_from_one_state <- function(kind, times = 4000) {
   withr::local_seed(14)
   model <- tiny_bmf(kind, n = 3, m = 4, count = 8, biases = TRUE)

@@ -1,11 +1,11 @@
-# gibbs_lda() draws from the posterior it names, by each of its methods: a twin on
-# the same random numbers, posteriors by summation over all assignments of topics,
-# agreement of the methods, Geweke's joint test, calibration by simulation, wrong
-# samplers that these reject, and identities bit for bit.
+# gibbs_lda() draws from the posterior it names, by each of its methods: a twin
+# on the same random numbers, posteriors by summation over all assignments of
+# topics, agreement of the methods, Geweke's joint test, calibration by
+# simulation, wrong samplers that these reject, and identities bit for bit.
 #
 # A z-score is compared with max_z = 4.5, as in test-gmm-exact.R.  Weights are
-# formed in single precision, so that the twin's numbers agree to about 1e-6, and
-# its topics but for a uniform within as much of a boundary.
+# formed in single precision, so that the twin's numbers agree to about 1e-6,
+# and its topics but for a uniform within as much of a boundary.
 
 max_z <- 4.5
 single <- 2e-5
@@ -94,8 +94,8 @@ for (method in lda_test_methods) {
   })
 }
 
-# Three tokens of two words in 33 topics, which are kept in lists: the partitions
-# of the tokens by topic have probabilities in closed form.
+# Three tokens of two words in 33 topics, which are kept in lists: the
+# partitions of the tokens by topic have probabilities in closed form.
 test_that("lists draw from the posterior", {
   k <- 33
   z <- as.matrix(expand.grid(1:k, 1:k, 1:k))
@@ -271,7 +271,9 @@ by_summation <- function(model, points = 400) {
     log_p <- t(matrix(log_p, ncol = nrow(all)))
     total <- sweep(log_p, 2, grid$weight, `+`)
     weight <- exp(total)
-    inside <- if (is.numeric(prior)) 0 else {
+    inside <- if (is.numeric(prior)) {
+      0
+    } else {
       lda_log_prior_at(prior, unlist(grid$values))
     }
     list(
@@ -438,7 +440,7 @@ swept_by_core <- function(model, z) {
   t(ends)
 }
 
-# Two topics, all starts at once: tokens in topic 1 and in topic 2 of each group.
+# Two topics, all starts at once: each group's tokens in topic 1 and in topic 2.
 counts_of_two <- function(z, group) {
   first <- vapply(seq_len(max(group)), function(g) {
     rowSums(z[, group == g, drop = FALSE] == 1)
@@ -447,45 +449,49 @@ counts_of_two <- function(z, group) {
   list(first, size - first)
 }
 
-swept_collapsed <- function(own_counted) function(model, z) {
-  document <- twin_counts(model, z[1, ])$document
-  word <- model$data$word
-  alpha <- model$prior$alpha
-  eta <- model$prior$eta
-  for (i in rep(seq_along(word), 6)) {
-    weight <- vapply(1:2, function(topic) {
-      at <- z == topic
-      if (!own_counted) at[, i] <- FALSE
-      (rowSums(at[, document == document[[i]]]) + alpha) *
-        (rowSums(at[, word == word[[i]], drop = FALSE]) + eta) /
-        (rowSums(at) + max(word) * eta)
-    }, numeric(nrow(z)))
-    p <- weight[, 1] / rowSums(weight)
-    z[, i] <- ifelse(stats::runif(nrow(z)) < p, 1, 2)
+swept_collapsed <- function(own_counted) {
+  function(model, z) {
+    document <- twin_counts(model, z[1, ])$document
+    word <- model$data$word
+    alpha <- model$prior$alpha
+    eta <- model$prior$eta
+    for (i in rep(seq_along(word), 6)) {
+      weight <- vapply(1:2, function(topic) {
+        at <- z == topic
+        if (!own_counted) at[, i] <- FALSE
+        (rowSums(at[, document == document[[i]]]) + alpha) *
+          (rowSums(at[, word == word[[i]], drop = FALSE]) + eta) /
+          (rowSums(at) + max(word) * eta)
+      }, numeric(nrow(z)))
+      p <- weight[, 1] / rowSums(weight)
+      z[, i] <- ifelse(stats::runif(nrow(z)) < p, 1, 2)
+    }
+    z
   }
-  z
 }
 
-swept_uncollapsed <- function(stale) function(model, z) {
-  document <- twin_counts(model, z[1, ])$document
-  word <- model$data$word
-  gammas <- function(count, a) {
-    lapply(count, function(n) array(stats::rgamma(length(n), n + a), dim(n)))
+swept_uncollapsed <- function(stale) {
+  function(model, z) {
+    document <- twin_counts(model, z[1, ])$document
+    word <- model$data$word
+    gammas <- function(count, a) {
+      lapply(count, function(n) array(stats::rgamma(length(n), n + a), dim(n)))
+    }
+    before <- NULL
+    for (sweep in 1:20) {
+      theta <- gammas(counts_of_two(z, document), model$prior$alpha)
+      phi <- gammas(counts_of_two(z, word), model$prior$eta)
+      phi <- lapply(phi, function(x) x / rowSums(x))
+      used <- if (stale && !is.null(before)) before else theta
+      weight <- Map(function(theta, phi) {
+        theta[, document] * phi[, word]
+      }, used, phi)
+      p <- weight[[1]] / (weight[[1]] + weight[[2]])
+      z[] <- ifelse(stats::runif(length(z)) < p, 1, 2)
+      before <- theta
+    }
+    z
   }
-  before <- NULL
-  for (sweep in 1:20) {
-    theta <- gammas(counts_of_two(z, document), model$prior$alpha)
-    phi <- gammas(counts_of_two(z, word), model$prior$eta)
-    phi <- lapply(phi, function(x) x / rowSums(x))
-    used <- if (stale && !is.null(before)) before else theta
-    weight <- Map(function(theta, phi) {
-      theta[, document] * phi[, word]
-    }, used, phi)
-    p <- weight[[1]] / (weight[[1]] + weight[[2]])
-    z[] <- ifelse(stats::runif(length(z)) < p, 1, 2)
-    before <- theta
-  }
-  z
 }
 
 # words, where documents begin, alpha, eta: all words differ, or each stands in
@@ -526,8 +532,8 @@ test_that("a table of all assignments rejects wrong samplers", {
 # With many topics the assignments are too many to list, but p(z, w) is a
 # product over topics of a function of the topic's counts alone, so that sums
 # over all assignments are convolutions.  A class is the tokens of one word in
-# one document, N_j of them; a cell is what of them one topic has, n_j <= N_j.  Of
-# the prod_j N_j! / prod_kj n_kj! assignments with counts n each has the
+# one document, N_j of them; a cell is what of them one topic has, n_j <= N_j.
+# Of the prod_j N_j! / prod_kj n_kj! assignments with counts n each has the
 # probability prod_k weight(n_k) times a constant, with
 #
 #   weight(n) = prod_d G(alpha + n_d) / G(alpha)
@@ -819,8 +825,8 @@ test_that("Geweke's joint test rejects wrong samplers", {
   expect_rejected("collapsed", "block_draw", 60, 30)
 })
 
-# Of a theta drawn before alpha the topics know nothing: what is wrong is the pair
-# (alpha, theta).  Exactly, E(theta_d1^2 alpha) tells.
+# Of a theta drawn before alpha the topics know nothing: what is wrong is the
+# pair (alpha, theta).  Exactly, E(theta_d1^2 alpha) tells.
 test_that("a theta drawn before alpha is rejected", {
   skip_long()
   model <- withr::with_seed(83, tiny_lda(

@@ -66,7 +66,9 @@ test_that("gradient and Hessian are the derivatives of the log joint", {
       # Richardson's extrapolation is good to 1e-8 or so of the size of things
       expect_lt(max(abs(found$gradient - gradient) / scale), 1e-6)
       expect_lt(max(abs(found$hessian - hessian) / outer(scale, scale)), 1e-6)
-      expect_equal(found$value, logistic_joint_twin(problem, w), tolerance = 1e-12)
+      expect_equal(
+        found$value, logistic_joint_twin(problem, w), tolerance = 1e-12
+      )
     }
   }
 })
@@ -343,7 +345,7 @@ test_that("with more columns than rows every way leads to the same mode", {
   expect_lt(max(abs(model$data$map - found$par) / sd), 1e-4)
 })
 
-# ---- the evidence and the approximation ----------------------------------------
+# ---- the evidence and the approximation --------------------------------------
 
 test_that("the evidence is the integral of the quadratic that it stands for", {
   skip_long()
@@ -405,7 +407,7 @@ test_that("in one dimension the errors fall as they should with more data", {
                tolerance = 0.1)
 })
 
-# ---- draws ---------------------------------------------------------------------
+# ---- draws -------------------------------------------------------------------
 
 test_that("a draw is the twin's on the same random numbers", {
   fit <- fit_problem(problems[[6]], draws = 20, chains = 2, seed = 9)
@@ -457,7 +459,7 @@ test_that("draws have the normal distribution of the approximation", {
   expect_lt(min(normality(1.05 * e)), tiny_p)
 })
 
-# ---- wrong searches ------------------------------------------------------------
+# ---- wrong searches ----------------------------------------------------------
 
 test_that("mistakes in the search are found out", {
   problem <- withr::with_seed(
@@ -477,8 +479,8 @@ test_that("mistakes in the search are found out", {
   }
 })
 
-# The same mistakes, given to the package as input that is wrong by just so much:
-# the comparison with the truth sees each of them.
+# The same mistakes, given to the package as input that is wrong by just so
+# much: the comparison with the truth sees each of them.
 test_that("a prior or weights that are slightly off are found out", {
   problem <- withr::with_seed(
     48, logistic_problem(60, 4, weighted = TRUE, offset = TRUE)
@@ -508,7 +510,7 @@ test_that("a prior or weights that are slightly off are found out", {
   }))
 })
 
-# ---- identities ----------------------------------------------------------------
+# ---- identities --------------------------------------------------------------
 
 expect_same_posterior <- function(a, b) {
   sd <- sqrt(diag(solve(precision_of(a))))

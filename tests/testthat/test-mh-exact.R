@@ -182,8 +182,9 @@ balance_cases <- function() {
   )
 }
 
-# Steps of a chain that starts at the working point x: a list of each step's x, y,
-# and what the core has of them: log q(x | y) - log q(y | x) and the log ratio.
+# Steps of a chain that starts at the working point x: a list of each step's x
+# and y, and what the core has of them: log q(x | y) - log q(y | x) and the log
+# ratio.
 steps_from <- function(model, x, start, sweeps = 11) {
   steps <- matrix(
     sweep_state(model, state_at(model, start), sweeps)$trace, 8 + length(x)
