@@ -1,0 +1,526 @@
+# Calls of the native routines with wrong arguments. test-registration.R makes
+# them in a process of its own, which a mistake may crash.
+
+# Registered routines, with their numbers of arguments.
+routines <- function() {
+  registered <- getDLLRegisteredRoutines("gibbsite")$.Call
+  vapply(registered, function(routine) routine$numParameters, 0L)
+}
+
+# ---- Right arguments --------------------------------------------------------
+
+# For each routine a list of its arguments, by name.
+good_arguments <- function() {
+  set.seed(1)
+  c(
+    good_gmm(), good_bmf(), good_logistic(), good_mh(), good_lda(),
+    good_gibbs_sample(), good_of_files()
+  )
+}
+
+# The control of a segment.
+control_once <- function(burnin) list(burnin = burnin, thin = 1, threads = 1L)
+
+good_gmm <- function() {
+  x <- as.matrix(datasets::faithful)
+  x[c(3, 7), 2] <- NA
+  x[9, ] <- NA
+  model <- gibbsite:::gmm_model(
+    x, 2L, gibbsite:::complete_gmm_prior(gmm_prior(), x, 2L),
+    keep = c("z", "x")
+  )
+  state <- gibbsite:::model_start(model, NULL)
+  covariances <- gibbsite:::gmm_parameters(model, state)$sigma
+  row <- function(v) matrix(v, 1L)
+  list(
+    C_gmm_sweeps = list(
+      data = model$data, state = state, n = 2, control = control_once(0),
+      mode = FALSE
+    ),
+    C_gmm_evaluate = list(
+      form = 0L, x = unname(gibbsite:::fill_column_means(x)),
+      blocks = list(
+        pi = row(exp(state$log_pi)), mu = row(state$mu),
+        sigma = row(covariances)
+      ),
+      order = NULL, pivot = NULL, what = c(TRUE, TRUE)
+    )
+  )
+}
+
+good_bmf <- function() {
+  ratings <- suppressMessages(gibbsite:::as_ratings(
+    data.frame(user = c(1, 1, 2, 3), item = c(1, 2, 2, 1), value = 1:4)
+  ))
+  model <- gibbsite:::bmf_model(
+    ratings, 2L, gibbsite:::complete_bmf_prior(bmf_wishart(), 1, 2L, FALSE)
+  )
+  first <- gibbsite:::model_start(model, NULL)
+  last <- gibbsite:::model_sweeps(model, first, 3, control_once(0))$state
+  list(
+    C_bmf_sweeps = list(
+      # the codes are for R alone
+      data = model$data[setdiff(names(model$data), c("user", "item", "value"))],
+      state = first, n = 2, control = control_once(0), mode = FALSE
+    ),
+    C_bmf_linear = list(
+      sizes = gibbsite:::bmf_sizes(model), draws = last$factor_draws,
+      user = 1:2, item = c(2L, 1L), moments = FALSE
+    ),
+    C_bmf_fold_in = list(
+      sizes = gibbsite:::bmf_sizes(model), ratings = model$data$users,
+      kind = list(kind = 2L), hyper = last$hyper_draws[[1]],
+      v = as.double(last$v)
+    )
+  )
+}
+
+# A sparse design; wrong_designs() also gives dense ones.
+good_logistic <- function() {
+  data <- list(
+    x = list(
+      n = 3, p = 2, row_start = c(0L, 2L, 3L, 4L), column = c(0L, 1L, 1L, 0L),
+      value = c(1, 2, 3, 4)
+    ),
+    success = c(1, 0, 1), total = c(1, 1, 2), offset = c(0, 1, 0),
+    precision = c(1, 1), constant = 0
+  )
+  list(
+    C_design_columns = list(
+      x = list(
+        n = 3, p = 2, start = c(0L, 2L, 3L), row = c(0L, 2L, 1L),
+        value = c(1, 2, 3)
+      ),
+      counts = c(1, 0, 1)
+    ),
+    C_laplace_sweeps = list(
+      data = list(map = c(1, 2), precision_factor = diag(2)),
+      state = list(sweep = 0, w = c(0, 0), ahead = numeric(16), used = 8),
+      n = 2, control = control_once(0)
+    ),
+    C_logistic_search = list(
+      data = data, start = c(0, 0),
+      control = list(
+        gradient = 0, limit = 20, share = 1, tolerance = 1e-8, price = 0
+      )
+    ),
+    C_logistic_derivatives = list(data = data, w = c(0, 1)),
+    C_logistic_draws = list(data = data, w = matrix(1, 2, 3), what = 0),
+    C_logistic_mean = list(m = c(0, 1), s = c(1, 0), slope = FALSE),
+    C_logistic_predictor = list(
+      x = diag(3), data = list(map = c(1, 2, 3), precision_factor = diag(3))
+    )
+  )
+}
+
+good_mh <- function() {
+  model <- gibbsite:::mh_model(
+    function(x) -sum(x^2), list(), c(a = 0.4, b = 0.6), c("a", "b"),
+    gibbsite:::plan_blocks(
+      list(
+        mixture_proposal(random_walk(1), independence(0, 1)),
+        adaptive()
+      ),
+      "each", c(a = 0.4, b = 0.6), c("a", "b"), NULL
+    ),
+    gibbsite:::check_box(0, c(1, Inf), TRUE, c(0.4, 0.6), NULL),
+    c("a", "b"), "stop", FALSE, NULL
+  )
+  functions <- gibbsite:::mh_functions(model)
+  functions$gradient <- gibbsite:::caller(function(x) -2 * x, "gradient")
+  state <- gibbsite:::model_start(model, NULL)
+  state$trace <- NULL
+  list(
+    C_mh_sweeps = list(
+      spec = model$spec, functions = functions, state = state, n = 2,
+      control = control_once(1), place = new.env()
+    ),
+    C_mh_settle = list(
+      spec = model$spec, functions = functions, state = state,
+      place = new.env()
+    ),
+    C_mh_evaluate = list(
+      density = functions$log_density, point = c(1, 2), names = c("a", "b"),
+      place = new.env()
+    )
+  )
+}
+
+good_lda <- function() {
+  model <- gibbsite:::lda_model(
+    gibbsite:::as_counts(matrix(c(2, 1, 0, 3), 2)), 2, lda_prior(),
+    "collapsed", c("theta", "phi")
+  )
+  documents <- list(
+    word = c(1L, 2L, 2L), start = c(0, 1, 3),
+    phi = matrix(c(0.7, 0.2, 0.3, 0.8), 2)
+  )
+  list(
+    C_lda_sweeps = list(
+      data = model$data, state = gibbsite:::model_start(model, NULL), n = 2,
+      control = control_once(0)
+    ),
+    C_lda_fold_in = c(
+      documents,
+      list(alpha = c(1, 1), sweeps = list(burnin = 1, kept = 2), threads = 1L)
+    ),
+    C_lda_token_probabilities = c(
+      documents, list(theta = matrix(0.5, 2, 2), threads = 1L)
+    ),
+    C_lda_left_to_right = c(
+      documents, list(alpha = c(1, 1), particles = 2, threads = 1L)
+    )
+  )
+}
+
+good_gibbs_sample <- function() {
+  model <- gibbsite:::gibbs_sample_model(
+    list(
+      u = function(state) stats::rnorm(2),
+      v = mh_step(function(state) -sum(state$v^2))
+    ),
+    list(u = c(1, 2), v = matrix(1, 2, 2)), list(), "random", c("u", "v"),
+    NULL, NULL
+  )
+  list(
+    C_gibbs_sample_sweeps = list(
+      data = gibbsite:::open_functions(model),
+      state = gibbsite:::model_start(model, NULL), n = 2,
+      control = control_once(1)
+    )
+  )
+}
+
+good_of_files <- function() {
+  list(
+    C_sparse_fault = list(
+      start = c(0L, 1L, 3L), index = c(1L, 0L, 2L), limit = 3
+    ),
+    C_file_size_signal = list(ignore = FALSE),
+    C_sync_path = list(path = ".", directory = TRUE),
+    C_process_started = list(pid = Sys.getpid()),
+    C_end_with_parent = list(parent = 1L, started = 0)
+  )
+}
+
+# ---- Attempts ---------------------------------------------------------------
+
+# list(call, must_fail, counts): functions that call a routine, require an
+# error, and say how many calls and errors there were. The last line of the file
+# `log` is the call that crashed.
+new_attempts <- function(log) {
+  routines <- getDLLRegisteredRoutines("gibbsite")$.Call
+  lines <- file(log, "wt")
+  calls <- 0
+  errors <- 0
+  call <- function(name, arguments) {
+    writeLines(paste(name, substr(deparse(arguments)[1], 1, 200)), lines)
+    flush(lines)
+    calls <<- calls + 1
+    # a call that stops half-way may leave another stream
+    set.seed(1)
+    tryCatch(
+      {
+        # quoted, so that names and calls reach the routine
+        do.call(
+          .Call, c(list(routines[[name]]), unname(arguments)), quote = TRUE
+        )
+        "value"
+      },
+      error = function(cnd) {
+        errors <<- errors + 1
+        "error"
+      }
+    )
+  }
+  must_fail <- function(name, arguments) {
+    if (call(name, arguments) != "error") {
+      stop("no error of ", name, deparse(arguments)[1])
+    }
+  }
+  list(
+    call = call, must_fail = must_fail,
+    counts = function() c(calls = calls, errors = errors)
+  )
+}
+
+# ---- Every routine ----------------------------------------------------------
+
+bad_values <- function() {
+  list(
+    NULL, character(), "a", NA_character_, list(), list(1, "a"), NA, TRUE,
+    integer(), 1:3, NA_integer_, -1L, double(), NaN, Inf, -Inf, -1, 0, 0.5,
+    1e10, 1e300, c(1, 2), 1i, raw(2), sum, quote(x), globalenv(),
+    matrix(numeric(), 0, 0), matrix(1, 1, 1), matrix("a", 2, 2),
+    factor("a"), as.name("a"), expression(a)
+  )
+}
+
+# These want compiled code, which has tests of its own.
+native_routines <- c("C_native_callable", "C_native_pointer", "C_native_value")
+
+# Counts of calls and errors. Nothing may crash, right arguments must give a
+# value, and most wrong ones an error.
+call_wrongly <- function(log) {
+  good <- good_arguments()
+  sizes <- routines()
+  unknown <- setdiff(names(sizes), c(names(good), native_routines))
+  if (length(unknown) > 0) stop("no good arguments known of ", unknown)
+  attempts <- new_attempts(log)
+  for (name in names(sizes)) {
+    wrong_altogether(attempts, name, sizes[[name]], good[[name]])
+    if (!name %in% native_routines) {
+      for (i in seq_len(sizes[[name]])) {
+        wrong_values(attempts, name, good[[name]], i)
+        wrong_parts(attempts, name, good[[name]], i)
+      }
+    }
+  }
+  for (wrong in wrong_by_routine) wrong(attempts, good)
+  attempts$counts()
+}
+
+# Another number of arguments, and all of them wrong.
+wrong_altogether <- function(attempts, name, n, arguments) {
+  stopifnot(
+    name %in% native_routines || attempts$call(name, arguments) == "value"
+  )
+  for (wrong in setdiff(0:(n + 2), n)) {
+    attempts$must_fail(name, rep(list(1), wrong))
+  }
+  for (value in bad_values()) {
+    if (n > 0 && !is_right(name, value)) {
+      attempts$must_fail(name, rep(list(value), n))
+    }
+  }
+}
+
+is_right <- function(name, value) {
+  name == "C_file_size_signal" && is.logical(value) ||
+    name == "C_design_columns" && identical(value, matrix(1, 1, 1)) ||
+    name == "C_process_started" && is.factor(value)
+}
+
+# One argument wrong, or one element of it. Some are right by luck (0 sweeps),
+# so that here only a crash is a failure.
+wrong_values <- function(attempts, name, good, i) {
+  elements <- if (is.list(good[[i]])) names(good[[i]])
+  for (value in bad_values()) {
+    arguments <- good
+    arguments[i] <- list(value)
+    attempts$call(name, arguments)
+    for (element in elements) {
+      arguments <- good
+      arguments[[i]][element] <- list(value)
+      attempts$call(name, arguments)
+    }
+  }
+}
+
+# One element of an argument missing, or of another length.
+wrong_parts <- function(attempts, name, good, i) {
+  part <- good[[i]]
+  unread <- if (name == "C_mh_settle") c("debug", "own")
+  elements <- if (is.list(part)) setdiff(names(part), unread)
+  for (element in elements) {
+    arguments <- good
+    arguments[[i]][[element]] <- NULL
+    attempts$must_fail(name, arguments)
+    for (other in other_lengths(element, part[[element]])) {
+      arguments <- good
+      arguments[[i]][[element]] <- other
+      attempts$must_fail(name, arguments)
+    }
+  }
+}
+
+other_lengths <- function(element, whole) {
+  any_length <- element %in% c("keep", "kept", "own")
+  if (any_length || is.environment(whole) || is.list(whole) ||
+        length(whole) <= 1) {
+    return(NULL)
+  }
+  list(whole[-1], c(whole, whole), whole[0])
+}
+
+# ---- One routine ------------------------------------------------------------
+
+# Numbers that are not numbers reach the arithmetic: an error or a value.
+wild_states <- function(attempts, good) {
+  for (element in c("log_pi", "mu", "factor", "x_missing", "prob", "kept")) {
+    for (value in c(NaN, NA, Inf, -Inf, 1e308)) {
+      arguments <- good$C_gmm_sweeps
+      arguments$state[[element]][] <- value
+      attempts$call("C_gmm_sweeps", arguments)
+    }
+  }
+}
+
+wrong_allocations <- function(attempts, good) {
+  for (z in c(0L, 3L, NA, -1L)) {
+    arguments <- good$C_gmm_sweeps
+    arguments$state$z[5] <- z
+    attempts$must_fail("C_gmm_sweeps", arguments)
+  }
+}
+
+# The pattern of missing entries, element by element.
+wrong_patterns <- function(attempts, good) {
+  patterns <- good$C_gmm_sweeps$data$missing
+  for (element in names(patterns)) {
+    for (value in c(bad_values(), list(rev(patterns[[element]]) + 1L))) {
+      arguments <- good$C_gmm_sweeps
+      arguments$data$missing[element] <- list(value)
+      attempts$call("C_gmm_sweeps", arguments)
+    }
+    arguments <- good$C_gmm_sweeps
+    arguments$data$missing[[element]] <- NULL
+    attempts$must_fail("C_gmm_sweeps", arguments)
+  }
+  for (wrong in list(
+    list("entries", 1, 5), list("patterns", 1, 1), list("pattern", 3, 3L),
+    list("pattern", 3, -1L), list("pattern", 4, 1L), list("missing", 1, 2L),
+    list("missing", 2, 0L), list("offset", 7, 0L), list("offset", 9, -1L)
+  )) {
+    arguments <- good$C_gmm_sweeps
+    arguments$data$missing[[wrong[[1]]]][wrong[[2]]] <- wrong[[3]]
+    attempts$must_fail("C_gmm_sweeps", arguments)
+  }
+}
+
+# Each form of the covariances wants numbers of its own.
+wrong_forms <- function(attempts, good) {
+  for (form in c(1L, 2L, 3L, NA)) {
+    arguments <- good$C_gmm_sweeps
+    arguments$data$form <- form
+    attempts$must_fail("C_gmm_sweeps", arguments)
+    arguments <- good$C_gmm_evaluate
+    arguments$form <- form
+    attempts$must_fail("C_gmm_evaluate", arguments)
+  }
+}
+
+# Labels out of range.
+wrong_labels <- function(attempts, good) {
+  for (label in c(0L, 3L, NA, -1L)) {
+    arguments <- good$C_gmm_evaluate
+    arguments["order"] <- list(c(1L, label))
+    attempts$must_fail("C_gmm_evaluate", arguments)
+    arguments <- good$C_gmm_evaluate
+    arguments["pivot"] <- list(rep(label, nrow(arguments$x)))
+    attempts$must_fail("C_gmm_evaluate", arguments)
+  }
+}
+
+# The rows of a sparse design, element by element; dense ones.
+wrong_designs <- function(attempts, good) {
+  for (name in c("C_logistic_search", "C_logistic_derivatives",
+                 "C_logistic_draws")) {
+    wrong_elements(attempts, name, good[[name]])
+    wrong_rows(attempts, name, good[[name]])
+    dense_designs(attempts, name, good[[name]])
+  }
+}
+
+wrong_elements <- function(attempts, name, good) {
+  for (element in names(good$data$x)) {
+    for (value in bad_values()) {
+      arguments <- good
+      arguments$data$x[element] <- list(value)
+      attempts$call(name, arguments)
+    }
+    arguments <- good
+    arguments$data$x[[element]] <- NULL
+    attempts$must_fail(name, arguments)
+  }
+}
+
+wrong_rows <- function(attempts, name, good) {
+  for (wrong in list(
+    list("row_start", 1, 1L), list("row_start", 2, 4L),
+    list("row_start", 4, -1L), list("row_start", 4, 5L),
+    list("column", 1, -1L), list("column", 2, 2L), list("column", 2, 0L)
+  )) {
+    arguments <- good
+    arguments$data$x[[wrong[[1]]]][wrong[[2]]] <- wrong[[3]]
+    attempts$must_fail(name, arguments)
+  }
+}
+
+dense_designs <- function(attempts, name, arguments) {
+  for (wild in c(1, NaN, NA, Inf, -Inf, 1e308)) {
+    arguments$data$x <- matrix(wild, 3, 2)
+    stopifnot(attempts$call(name, arguments) == "value")
+  }
+  arguments$data$x <- matrix(1, 4, 2)
+  attempts$must_fail(name, arguments)
+}
+
+wrong_columns <- function(attempts, good) {
+  for (wrong in list(
+    list("start", 1, 1L), list("start", 2, 4L), list("start", 3, -1L),
+    list("row", 1, -1L), list("row", 3, 3L)
+  )) {
+    arguments <- good$C_design_columns
+    arguments$x[[wrong[[1]]]][wrong[[2]]] <- wrong[[3]]
+    attempts$must_fail("C_design_columns", arguments)
+  }
+}
+
+wrong_stores <- function(attempts, good) {
+  for (used in c(-1, 9, NaN)) {
+    arguments <- good$C_laplace_sweeps
+    arguments$state$used <- used
+    attempts$must_fail("C_laplace_sweeps", arguments)
+  }
+}
+
+# Proposals and blocks, element by element.
+wrong_blocks <- function(attempts, good) {
+  for (b in 1:2) {
+    wrong_proposals(attempts, good$C_mh_sweeps, b)
+    for (index in list(0L, 3L, NA, -1L, 1:2, integer(), 1)) {
+      arguments <- good$C_mh_sweeps
+      arguments$spec$blocks[[b]]$index <- index
+      attempts$must_fail("C_mh_sweeps", arguments)
+    }
+  }
+}
+
+wrong_proposals <- function(attempts, good, b) {
+  for (value in bad_values()) {
+    for (element in names(good$spec$blocks[[b]]$proposal)) {
+      arguments <- good
+      arguments$spec$blocks[[b]]$proposal[element] <- list(value)
+      attempts$call("C_mh_sweeps", arguments)
+    }
+    for (element in names(good$state$blocks[[b]])) {
+      arguments <- good
+      arguments$state$blocks[[b]][element] <- list(value)
+      attempts$call("C_mh_sweeps", arguments)
+    }
+  }
+}
+
+wrong_steps <- function(attempts, good) {
+  good <- good$C_gibbs_sample_sweeps
+  for (element in names(good$data$steps[[2]]$proposal)) {
+    for (value in bad_values()) {
+      arguments <- good
+      arguments$data$steps[[2]]$proposal[element] <- list(value)
+      attempts$call("C_gibbs_sample_sweeps", arguments)
+    }
+  }
+  for (element in names(good$state$steps[[2]])) {
+    for (value in bad_values()) {
+      arguments <- good
+      arguments$state$steps[[2]][element] <- list(value)
+      attempts$call("C_gibbs_sample_sweeps", arguments)
+    }
+  }
+}
+
+wrong_by_routine <- list(
+  wild_states, wrong_allocations, wrong_patterns, wrong_designs, wrong_columns,
+  wrong_stores, wrong_blocks, wrong_steps, wrong_forms, wrong_labels
+)
