@@ -38,6 +38,7 @@ bmf_model <- function(ratings, rank, prior, center = 0, biases = FALSE,
     "bmf_model",
     name = "gibbs_bmf", title = "Bayesian matrix factorisation",
     headline = bmf_headline(ratings, rank, prior, biases), data = data,
+    cures = "Try a smaller rank: see ?gibbs_bmf.",
     prior = prior, nobs = length(ratings$value),
     columns = bmf_columns(prior, n, m, size, cells, keep),
     n = n, m = m, size = size, biases = biases, rank = as.integer(rank),
@@ -190,6 +191,14 @@ bmf_state <- function(model, parameters) {
     kept = 0, noise = 0, at_mean = numeric(pairs), at_m2 = numeric(pairs),
     factor_draws = list(), hyper_draws = list()
   )
+}
+
+#' @exportS3Method
+model_without_averages.bmf_model <- function(model, state) {
+  state$kept <- state$noise <- 0
+  state$at_mean[] <- state$at_m2[] <- 0
+  state$factor_draws <- state$hyper_draws <- list()
+  state
 }
 
 # The parameters of a state in the usual form: u (D x n), v (D x m), beta, and

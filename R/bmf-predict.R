@@ -13,7 +13,11 @@ kept_factors <- function(fit, draws = NULL, call = rlang::caller_env()) {
   states <- lapply(fit_part(fit, "chains"), function(chain) chain$state)
   numbers <- lapply(states, function(state) bmf_kept(model, state))
   common <- Reduce(intersect, numbers)
-  common <- common[common <= fit_part(fit, "running")$draws]
+  averaged <- fit_part(fit, "running")$draws - draws_before_averages(fit)
+  if (averaged <= 0) {
+    abort_no_averages("The factors that predictions use", call)
+  }
+  common <- common[common <= averaged]
   which <- if (length(common) > 0) {
     lapply(numbers, function(own) match(common, own))
   } else {
@@ -767,7 +771,7 @@ glance.gibbs_bmf <- function(x, ...) {
   }, 0))
   cbind(out, data.frame(
     rank = model$rank, users = length(model$users),
-    items = length(model$items), sigma = sqrt(noise),
+    items = length(model$items), sigma = if (noise > 0) sqrt(noise) else NA,
     rmse = mean(draws_of(x, "rmse"))
   ))
 }
@@ -864,6 +868,9 @@ streamed_moments <- function(fit) {
     bmf_predicted(chain$state)
   })
   count <- vapply(parts, function(part) as.double(part$count), 0)
+  if (sum(count) == 0) {
+    abort_no_averages("The means at `predict_at`", rlang::caller_env())
+  }
   weight <- count / sum(count)
   mean <- Reduce(`+`, Map(function(part, w) w * part$mean, parts, weight))
   m2 <- Reduce(`+`, Map(function(part, n) {

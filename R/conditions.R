@@ -72,6 +72,18 @@ counted <- function(n, what) {
   paste0(format_number(n), " ", what, if (n != 1) "s")
 }
 
+seconds_words <- function(seconds) {
+  if (seconds < 120) {
+    shown <- if (seconds < 10) signif(seconds, 2) else round(seconds)
+    return(paste(format(shown, scientific = FALSE), "s"))
+  }
+  minutes <- seconds / 60
+  if (minutes < 120) {
+    return(paste(format(round(minutes)), "min"))
+  }
+  paste(format(round(minutes / 60, 1)), "h")
+}
+
 # Whether strings are valid text. Most of R cannot count, compare or show bytes
 # that are invalid in the session's encoding.
 is_text <- function(x) validEnc(x) & Encoding(x) != "bytes"

@@ -106,7 +106,7 @@ continue_chains <- function(fit, draws, settings, stop_when, call) {
 }
 
 plain_matrix <- function(x) {
-  matrix(as.vector(x), nrow(x), ncol(x))
+  if (!is.null(x)) matrix(as.vector(x), nrow(x), ncol(x))
 }
 
 # The chains of a fit as the driver holds them: draws ahead of the common

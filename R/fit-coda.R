@@ -1,4 +1,4 @@
-# The fit as a coda object: windows, parts and plain mcmc.lists.
+# The fit as a coda object: parts and plain mcmc.lists.
 
 #' Fits and their methods
 #'
@@ -16,12 +16,12 @@
 #'   [plot()][plot.gibbsite_fit], [tidy()][tidy.gibbsite_fit],
 #'   [glance()][tidy.gibbsite_fit].
 #' * To judge: [converged()], [convergence()].
-#' * To go on: [extend()], [resume()], [combine_fits()] or `c()`, and
+#' * To go on: [extend()], [window()][window.gibbsite_fit], [resume()], [combine_fits()] or `c()`, and
 #'   [update()][update.gibbsite_fit] to fit again.
 #' * To take the draws: [draws_of()];
 #'   [as.data.frame()][as.data.frame.gibbsite_fit], `as.matrix()`,
 #'   `as.array()`; [posterior::as_draws()] and similar functions;
-#'   [as.mcmc.list()][coda-methods], `window()`, `fit[i, j]`.
+#'   [as.mcmc.list()][coda-methods], `fit[i, j]`.
 #' * To get its parts: [prior_summary()][prior_summary.gibbsite_fit], `nobs()`,
 #'   `variables()`, `ndraws()`, `nchains()`, `niterations()`.
 #' * To compare: [identical_fit()]. To make it smaller: [drop_data()].
@@ -43,8 +43,8 @@ NULL
 #' a fit also holds.
 #'
 #' Row `r` of a chain is the state after sweep `burnin + r * thin`, and
-#' [coda::mcpar()] says so; therefore `window(fit, start = )` counts sweeps
-#' while `fit[i, j]` counts draws.
+#' [coda::mcpar()] says so; therefore [window()][window.gibbsite_fit], whose
+#' result is again a fit, counts sweeps, while `fit[i, j]` counts draws.
 #'
 #' A plain `mcmc.list` cannot be continued by [extend()].
 #'
@@ -55,8 +55,6 @@ NULL
 #' @param j Which columns: names, numbers or a logical vector.
 #' @param drop `FALSE` (default) keeps matrices, also of one column; `TRUE`
 #'   gives vectors for one column, as coda does.
-#' @param start,end,thin For `window()`, in sweeps: the first and the last, and
-#'   the steps (a multiple of the fit's own `thin`).
 #' @param ... Not used.
 #' @return A plain `mcmc.list`; [coda::as.mcmc()] gives the [coda::mcmc] matrix
 #'   of a fit with one chain.
@@ -69,7 +67,7 @@ NULL
 #' fit <- gibbs_gmm(faithful, 2, draws = 200, burnin = 100, chains = 2,
 #'                  seed = 1, progress = FALSE)
 #' coda::effectiveSize(fit[, "log_lik"])
-#' coda::mcpar(window(fit, start = 201)[[1]])
+#' coda::mcpar(fit[101:200, ][[1]])
 #' summary(as.mcmc.list(fit)[, c("pi[1]", "pi[2]")])$statistics
 NULL
 
@@ -94,42 +92,6 @@ as.mcmc.gibbsite_fit <- function(x, ...) {
     ))
   }
   .subset2(x, 1)
-}
-
-#' @rdname coda-methods
-#' @importFrom stats window
-#' @export
-window.gibbsite_fit <- function(x, start = NULL, end = NULL, thin = NULL,
-                                ...) {
-  check_no_more(...)
-  call <- rlang::current_env()
-  check_whole_fit(x, "x", call)
-  sweeps <- attr(.subset2(x, 1), "mcpar")
-  within <- function(value, arg) {
-    check_number(
-      value, lower = sweeps[1], upper = sweeps[2], null_ok = TRUE, arg = arg,
-      call = call
-    )
-  }
-  start <- within(start, "start") %||% sweeps[1]
-  end <- within(end, "end") %||% sweeps[2]
-  thin <- check_count(thin, null_ok = TRUE) %||% sweeps[3]
-  if (thin %% sweeps[3] > 0) {
-    abort_argument(c(
-      "{.arg thin} must be a multiple of {sweeps[3]}, not {thin}.",
-      i = "The draws are {sweeps[3]} sweep{?s} apart."
-    ))
-  }
-  # the draws at or after `start` and at or before `end`
-  first <- ceiling((start - sweeps[1]) / sweeps[3]) + 1
-  last <- floor((end - sweeps[1]) / sweeps[3]) + 1
-  if (first > last) {
-    abort_argument(
-      "There is no draw between sweeps {start} ({.arg start}) and {end}
-       ({.arg end})."
-    )
-  }
-  x[seq(first, last, by = thin / sweeps[3]), ]
 }
 
 #' @rdname coda-methods

@@ -25,7 +25,7 @@ print.gibbsite_fit <- function(x, ...) {
       "One chain: R-hat compares its two halves; several chains show more."
     },
     "",
-    paste0("Next: summary(fit), plot(fit)", next_call(x, table))
+    paste0("Next: summary(fit), plot(fit)", next_call(table))
   ))
   invisible(x)
 }
@@ -84,18 +84,6 @@ seed_line <- function(x) {
   )
 }
 
-seconds_words <- function(seconds) {
-  if (seconds < 120) {
-    shown <- if (seconds < 10) signif(seconds, 2) else round(seconds)
-    return(paste(format(shown, scientific = FALSE), "s"))
-  }
-  minutes <- seconds / 60
-  if (minutes < 120) {
-    return(paste(format(round(minutes)), "min"))
-  }
-  paste(format(round(minutes / 60, 1)), "h")
-}
-
 # An interrupted run, and draws ahead of the shortest chain.
 surplus_line <- function(x) {
   pending <- fit_part(x, "pending")
@@ -109,13 +97,6 @@ surplus_line <- function(x) {
   cli::pluralize(
     "Some chains are ahead, by {ahead} draw{?s} at most; extend() uses them."
   )
-}
-
-next_call <- function(x, table) {
-  if (table_converged(table)) {
-    return("")
-  }
-  paste0(", extend(fit, ", whole(more_draws(table)), ")")
 }
 
 #' @export

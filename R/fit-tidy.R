@@ -54,7 +54,9 @@ summary.gibbsite_fit <- function(object, variables = NULL,
     table[table$variable %in% labelled,
           c("mcse_mean", "rhat", "ess_bulk", "ess_tail")] <- NA
   }
-  convergence <- convergence_table(invariants, 1.01, 400)
+  convergence <- explained(
+    convergence_table(invariants, 1.01, 400), object, invariants
+  )
   structure(
     table,
     class = c("gibbsite_summary", "data.frame"),

@@ -23,6 +23,7 @@ gibbs_sample_model <- function(conditionals, init, arguments, scan, keep,
     headline = gibbs_sample_headline(conditionals, scan), data = data,
     data_hash = hash_conditionals(data), nobs = NA_integer_, columns = columns,
     prior = no_prior("the conditionals given to gibbs_sample()"),
+    cures = "Draw dependent blocks together, or reparameterise.",
     arguments_at = c("data", "arguments"), init = init, scan = scan,
     keep = keep,
     steps = compile_steps(conditionals, init, call)

@@ -274,6 +274,9 @@ allocation_probabilities <- function(fit) {
   check_gmm(fit)
   model <- fit_part(fit, "model")
   states <- fit_part(fit, "chains")
+  if (states[[1]]$state$kept == 0) {
+    abort_no_averages("The probabilities", rlang::current_env())
+  }
   labels <- by_chain(chain_matrices(fit), function(all) gmm_labels(model, all))
   n <- model$nobs
   k <- model$k

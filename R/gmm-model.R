@@ -10,6 +10,10 @@ gmm_model <- function(x, k, prior, covariance = "full", keep = character()) {
     data = gmm_data(x, k, prior, covariance, keep), prior = prior,
     nobs = nrow(x), columns = gmm_columns(x, k, covariance, keep),
     k = as.integer(k), variables = colnames(x), covariance = covariance,
+    cures = paste(
+      "Try fewer components, or a prior with a larger `alpha`: see",
+      "?gibbs_gmm, section Labels."
+    ),
     keep = keep
   )
 }
@@ -252,6 +256,13 @@ gmm_state <- function(model, log_pi, mu, sigma, z) {
     x_missing = unname(t(fill_column_means(x))[holes]),
     prob = numeric(n * model$k), kept = 0
   )
+}
+
+#' @exportS3Method
+model_without_averages.gmm_model <- function(model, state) {
+  state$prob[] <- 0
+  state$kept <- 0
+  state
 }
 
 # Factors L_c of the covariances in the layout of core/gmm/gmm_density.h.

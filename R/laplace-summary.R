@@ -245,7 +245,7 @@ summary.laplace <- function(object, variables = NULL,
     headline = model$headline,
     lines = c(mode_line(model), laplace_length_line(object)),
     convergence = if (corrected) {
-      convergence_table(fit_invariants(object), 1.01, 400)
+      judged(object, 1.01, 400, call)
     },
     importance = if (!is.null(model$frame)) importance_check(object)
   )

@@ -16,6 +16,7 @@ lda_model <- function(counts, k, prior, method = "collapsed",
     headline = lda_headline(counts, k),
     data = lda_data(counts, k, prior, method, keep), prior = prior,
     nobs = length(counts$word), columns = lda_columns(counts, k, prior, keep),
+    cures = "Compare the chains' topics (top_terms(fit)); try fewer topics.",
     k = as.integer(k), documents = counts$documents, terms = counts$terms,
     method = method, keep = keep
   )
@@ -111,13 +112,20 @@ lda_state <- function(model, z, alpha, eta) {
     list(sweep = 0, z = lda_pack(z)),
     if (lda_is_sampled(model$prior$alpha)) list(alpha = as.double(alpha)),
     if (lda_is_sampled(model$prior$eta)) list(eta = as.double(eta)),
-    list(
-      kept = 0, theta_sum = numeric(), theta_square = numeric(),
-      theta_base = numeric(), phi_sum = numeric(), phi_square = numeric(),
-      phi_base = numeric(), pivot = raw(), stayed = numeric(),
-      switched = numeric()
-    )
+    lda_no_averages
   )
+}
+
+lda_no_averages <- list(
+  kept = 0, theta_sum = numeric(), theta_square = numeric(),
+  theta_base = numeric(), phi_sum = numeric(), phi_square = numeric(),
+  phi_base = numeric(), pivot = raw(), stayed = numeric(), switched = numeric()
+)
+
+#' @exportS3Method
+model_without_averages.lda_model <- function(model, state) {
+  state[names(lda_no_averages)] <- lda_no_averages
+  state
 }
 
 # Topics from 1 as pairs of bytes from 0, and back.

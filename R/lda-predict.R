@@ -82,7 +82,7 @@ predict.gibbs_lda <- function(object, newdata = NULL,
   }
   tokens <- lda_newdata(object, newdata, "keep", call)
   k <- fit_part(object, "model")$k
-  topics <- chain_topics(object)
+  topics <- chain_topics(object, call = call)
   jobs <- fold_in_topics(object, draws, call, topics)
   order <- match_topics(object, topics)$order
   names <- list(tokens$documents, topic = as.character(seq_len(k)))

@@ -6,11 +6,20 @@ check_lda <- function(fit, arg = "fit", call = rlang::caller_env()) {
 }
 
 # The means and variances of these blocks that each chain has accumulated.
-chain_topics <- function(fit, blocks = "phi") {
+chain_topics <- function(fit, blocks = "phi", call = rlang::caller_env()) {
   model <- fit_part(fit, "model")
-  lapply(fit_part(fit, "chains"), function(chain) {
+  topics <- lapply(fit_part(fit, "chains"), function(chain) {
     lda_streamed(model, chain$state, blocks)
   })
+  if (is.null(topics[[1L]])) {
+    abort_no_averages("Topics", call)
+  }
+  topics
+}
+
+# Whether topics have been averaged; window() drops averages.
+has_topics <- function(fit) {
+  fit_part(fit, "chains")[[1L]]$state$kept > 0
 }
 
 # Mean size of each topic over the draws of a chain.
@@ -106,7 +115,7 @@ topic_estimates <- function(fit, chain = NULL) {
 estimate_topics <- function(fit, chain, blocks = "phi",
                             call = rlang::caller_env()) {
   model <- fit_part(fit, "model")
-  topics <- chain_topics(fit, blocks)
+  topics <- chain_topics(fit, blocks, call)
   sizes <- chain_sizes(fit)
   if (!is.null(chain)) {
     chain <- check_count(
@@ -468,7 +477,9 @@ summary.gibbs_lda <- function(object, variables = NULL,
   out <- summary.gibbsite_fit(
     object, variables = variables %||% scalars, probs = probs, ...
   )
-  attr(out, "topics") <- top_terms(object, 7)
+  if (has_topics(object)) {
+    attr(out, "topics") <- top_terms(object, 7)
+  }
   class(out) <- c("lda_summary", class(out))
   out
 }

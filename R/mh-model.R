@@ -13,6 +13,10 @@ mh_model <- function(log_density, extra, init, names, plan, box, keep, on_nan,
     prior = no_prior("the log density given to mh_sample()"),
     nobs = NA_integer_, columns = c(names[kept], "log_density"),
     arguments_at = "extra",
+    cures = paste(
+      "Start near the mode (`init`), update dependent parameters in one block,",
+      "or reparameterise."
+    ),
     extra = extra, init = unname(init), parameters = names,
     user_names = names(init), plan = plan, gradient = plan_gradient(plan, call),
     data_hash = hash_density(log_density, extra),

@@ -17,6 +17,7 @@
 #   columns      names of the stored quantities, in the order of a row
 #   independent  TRUE if the draws are independent, so that convergence need not
 #                be checked
+#   cures        what to try when chains are stuck or mix slowly: sentences
 #
 # and has methods for the generics below, which are internal. A state is a list
 # of plain vectors. It holds everything that the next sweep needs, and its
@@ -27,13 +28,13 @@
 new_model <- function(class, name, title, headline, data, prior, nobs, columns,
                       ..., data_hash = hash(data), data_part = "data",
                       given = given_words(), arguments_at = NULL,
-                      independent = FALSE) {
+                      independent = FALSE, cures = NULL) {
   structure(
     list(
       name = name, title = title, headline = headline, data = data,
       data_hash = data_hash, data_part = data_part, given = given,
       arguments_at = arguments_at, nobs = nobs, prior = prior,
-      columns = columns, independent = independent, ...
+      columns = columns, independent = independent, cures = cures, ...
     ),
     class = c(class, "gibbsite_model")
   )
@@ -106,6 +107,13 @@ model_notes.default <- function(model, fit, table) NULL
 model_acceptance <- function(model, state) UseMethod("model_acceptance")
 #' @exportS3Method
 model_acceptance.default <- function(model, state) NULL
+
+# The state with its running averages (over kept draws) as before the first one.
+model_without_averages <- function(model, state) {
+  UseMethod("model_without_averages")
+}
+#' @exportS3Method
+model_without_averages.default <- function(model, state) state
 
 # The model prepared to run, if this calls code of the user and may be
 # interrupted. For a model of class "unfinished_model" it must be called again.

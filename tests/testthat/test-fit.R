@@ -63,7 +63,7 @@ check_coda <- function(fit, draws, burnin, thin, chains, columns, cell) {
 
   from <- burnin + 21 * thin
   late <- window(fit, start = from)
-  expect_identical(class(late), "mcmc.list", label = cell)
+  expect_identical(class(late), class(fit), label = cell)
   expect_equal(attr(late[[1]], "mcpar"), c(from, sweeps[2:3]), label = cell)
   expect_equal(dim(late[[1]]), c(60, columns), label = cell)
   expect_equal(late[[chains]][1, ], fit[[chains]][21, ], label = cell)
@@ -179,11 +179,45 @@ test_that("what `[` cannot give is an error of the call", {
   expect_error(fit[, "c"], class = "gibbsite_error_argument")
 })
 
-test_that("window counts sweeps and gives a plain mcmc.list", {
+test_that("window counts sweeps and gives a fit that can be continued", {
   fit <- fake_fit(draws = 20, burnin = 10, thin = 2)
   late <- window(fit, start = 30, end = 40)
-  expect_identical(names(attributes(late)), "class")
+  expect_s3_class(late, class(fit), exact = TRUE)
   expect_identical(attr(late[[1]], "mcpar"), c(30, 40, 2))
+  expect_identical(as.mcmc.list(late), fit[10:15, ])
+  expect_identical(attr(late, "running")$burnin, 28)
+  expect_identical(window(fit), fit)
+  # draws after `end` come first, then new ones
+  longer <- extend(fit, 5, progress = FALSE)
+  expect_identical(
+    as.mcmc.list(extend(late, 10, progress = FALSE)), longer[10:25, ]
+  )
+  expect_true(identical_fit(
+    extend(late, 10, progress = FALSE),
+    extend(window(longer, start = 30, end = 40), 10, progress = FALSE)
+  ))
+})
+
+test_that("a thinned window goes on in step", {
+  fit <- fake_fit(draws = 40, burnin = 3, thin = 2, chains = 2)
+  longer <- extend(fit, 30, progress = FALSE)
+  for (start in c(5, 7, 15)) {
+    some <- window(fit, start = start, thin = 6)
+    all <- window(longer, start = start, thin = 6)
+    more <- shown_draws(all) - shown_draws(some)
+    expect_identical(
+      as.mcmc.list(extend(some, more, progress = FALSE)), as.mcmc.list(all)
+    )
+    expect_gte(attr(some, "running")$burnin, 0)
+  }
+})
+
+test_that("a window of a fit that was changed is still known as changed", {
+  fit <- fake_fit(draws = 20, chains = 2)
+  fit[[1]][3, 1] <- 5
+  expect_error(
+    extend(window(fit, start = 105), 3), class = "gibbsite_error_state"
+  )
 })
 
 test_that("as.mcmc takes one chain only", {
@@ -566,7 +600,7 @@ test_that("window names the argument that is wrong", {
   })
   late <- window(fit, start = 12, end = 60, thin = 6)
   expect_identical(attr(late[[1]], "mcpar"), c(13, 55, 6))
-  expect_identical(late, fit[seq(2, 17, by = 2), ])
+  expect_identical(as.mcmc.list(late), fit[seq(2, 17, by = 2), ])
 })
 
 test_that("arguments that do not exist are errors", {

@@ -635,6 +635,7 @@ test_that("prints say what was done", {
   })
   seconds <- function(lines) {
     lines <- gsub("; [0-9.e-]+ s$", "; <time>", lines)
+    lines <- gsub("about [0-9.e-]+ (s|min)", "about <time>", lines)
     gsub("second: [0-9.,]+", "second: <size>", lines)
   }
   fit <- short_mh(quadratic, two, random_walk(1), draws = 100)

@@ -182,7 +182,8 @@ test_that("the number of further draws suggested is sensible", {
   expect_equal(more_draws(table(1000)), 1000)
   expect_equal(more_draws(table(200)), 2000)
   expect_equal(more_draws(table(100)), 5000)
-  expect_equal(more_draws(table(1)), 20000)
+  expect_equal(more_draws(table(1)), 500000)
+  expect_equal(more_draws(table(1000, rhat = 1.04)), 5000)
   expect_equal(more_draws(table(NA, draws = 3)), 5)
   expect_equal(round_number(2000), 2000)
   expect_equal(round_number(2001), 5000)
@@ -200,7 +201,10 @@ test_that("the warning names the worst and what to type, and is suppressible", {
   far <- fake_fit(draws = 500, values = function(k) {
     matrix(rnorm(1500) + k, 500)
   })
-  expect_warning(warn_convergence(far), "look at", class = "gibbsite_warning")
+  expect_warning(
+    warn_convergence(far), "stuck at different levels",
+    class = "gibbsite_warning"
+  )
   expect_silent(suppressWarnings(
     warn_convergence(far), classes = "gibbsite_warning_convergence"
   ))

@@ -1,0 +1,171 @@
+# Why chains have not converged. Three causes are told apart:
+#
+#   burnin  the first draws differ from the later ones of the same chain
+#   stuck   the chains are level but apart, or move rarely between two levels
+#   short   neither: the chains overlap and need more draws
+#
+# Each test is made on the failed quantities, at most ten. The false alarms on
+# autoregressive chains are counted in test-verdict.R.
+
+# list(kind, variable, drop, more, slow). `drop`: draws of each chain to leave
+# out; `more`: further draws to make; `slow`: the effective sample size is less
+# than a fiftieth of the draws. NULL if the chains have converged or nothing can
+# be said. `invariants`: draws x chains x quantities.
+find_cause <- function(invariants, table) {
+  if (table_converged(table) || all(table$constant) || !all(table$finite)) {
+    return(NULL)
+  }
+  failed <- which(!table$ok & !table$constant)
+  worst <- utils::head(failed[order(-distances(table)[failed])], 10)
+  draws <- dim(invariants)[1]
+  step <- max(1, draws %/% 1000)
+  some <- invariants[seq(1, draws, by = step), , worst, drop = FALSE]
+  drop <- max(each_variable(some, transient_length, 1L))
+  rest <- some[seq(drop + 1, dim(some)[1]), , , drop = FALSE]
+  stuck <- each_variable(rest, is_stuck, 1L) > 0
+  if (any(stuck)) {
+    variable <- dimnames(some)[[3]][which(stuck)[1]]
+    return(list(kind = "stuck", variable = variable, drop = 0, more = 0))
+  }
+  drop <- min(drop * step, draws - fewest_draws)
+  if (drop > 0) {
+    later <- invariants[seq(drop + 1, draws), , , drop = FALSE]
+    return(cause_burnin(later, table, worst, drop))
+  }
+  list(kind = "short", variable = table$variable[worst[1]], drop = 0,
+       more = more_draws(table), slow = mixes_slowly(table))
+}
+
+mixes_slowly <- function(table) {
+  size <- pmin(table$ess_bulk, table$ess_tail, na.rm = TRUE)[!table$constant]
+  made <- attr(table, "draws") * attr(table, "chains")
+  made >= 400 && isTRUE(min(size, na.rm = TRUE) < made / 50)
+}
+
+cause_burnin <- function(later, table, worst, drop) {
+  limits <- attr(table, "thresholds")
+  after <- convergence_table(later, limits$rhat, limits$ess)
+  list(kind = "burnin", variable = table$variable[worst[1]], drop = drop,
+       more = if (table_converged(after)) 0 else more_draws(after))
+}
+
+# Rank-normalised values (Vehtari et al. 2021, eq. 14).
+normal_scores <- function(x) {
+  array(stats::qnorm((rank(x) - 3 / 8) / (length(x) + 1 / 4)), dim(x))
+}
+
+mean_ess <- function(x) suppressWarnings(posterior::ess_mean(x))
+
+# The number of first draws that differ from the second half of their own chain,
+# 0 if none do: the end of the last stretch of the first half that differs. A
+# difference of means is compared with its standard error (Geweke 1992, summed
+# over chains); the autocorrelation time is that of the second half. A second
+# half with few effective draws allows no comparison.
+transient_length <- function(x) {
+  n <- nrow(x)
+  half <- n %/% 2
+  if (n < 40 || min(x) == max(x)) {
+    return(0)
+  }
+  x <- normal_scores(x)
+  late <- x[seq(half + 1, n), , drop = FALSE]
+  size <- mean_ess(late)
+  if (is.na(size) || size < 40) {
+    return(0)
+  }
+  time <- max(1, length(late) / size)
+  variance <- mean(apply(late, 2, stats::var))
+  difference <- function(from, to) {
+    early <- colMeans(x[seq(from, to), , drop = FALSE])
+    error <- variance * time * (1 / (to - from + 1) + 1 / (n - half))
+    z2 <- sum((early - colMeans(late))^2) / error
+    stats::pchisq(z2, ncol(x), lower.tail = FALSE)
+  }
+  ends <- unique(c(ceiling(n * c(0.02, 0.05, seq(0.1, 0.45, 0.05))), half))
+  beginnings <- vapply(ends, function(end) difference(1, end), 0)
+  stretches <- mapply(difference, c(1, utils::head(ends, -1) + 1), ends)
+  if (min(beginnings) > 1e-4) {
+    return(0)
+  }
+  max(ends[stretches < 0.001], ends[1])
+}
+
+is_stuck <- function(x) {
+  if (nrow(x) < 40 || min(x) == max(x)) {
+    return(0)
+  }
+  as.numeric(are_apart(normal_scores(x)) || switches_rarely(x))
+}
+
+# Chains each of which is level (it has effective draws of its own), with means
+# that differ by more than their standard errors, and by a variance of more than
+# a tenth of that within chains (an R-hat of about 1.05).
+are_apart <- function(x) {
+  variance <- apply(x, 2, stats::var)
+  means <- colMeans(x)
+  if (any(variance == 0)) {
+    return(diff(range(means)) > 0)
+  }
+  size <- apply(x, 2, function(chain) mean_ess(matrix(chain)))
+  if (anyNA(size) || min(size) < 20) {
+    return(FALSE)
+  }
+  weight <- size / variance
+  z2 <- sum(weight * (means - stats::weighted.mean(means, weight))^2)
+  ncol(x) > 1 && stats::var(means) > mean(variance) / 10 &&
+    stats::pchisq(z2, ncol(x) - 1, lower.tail = FALSE) < 1e-4
+}
+
+# Draws that fall into two levels (the split with the largest variance between
+# them, as in Otsu 1979, takes up more than that of a normal density, 2 / pi),
+# where few effective draws are due to the switches: the draws about the mean of
+# their level have ten times as many.
+switches_rarely <- function(x) {
+  own <- mean_ess(x)
+  if (is.na(own) || own >= 100) {
+    return(FALSE)
+  }
+  split <- two_levels(as.vector(x))
+  upper <- x > split$cut
+  centred <- x - ifelse(upper, mean(x[upper]), mean(x[!upper]))
+  split$share > 0.65 && min(centred) < max(centred) &&
+    isTRUE(mean_ess(centred) > 10 * own)
+}
+
+# list(cut, share): the threshold, and the share of the variance between the
+# values above and below it.
+two_levels <- function(x) {
+  x <- sort(x)
+  n <- length(x)
+  below <- seq_len(n - 1)
+  sums <- cumsum(x)
+  between <- (sums[n] * below / n - sums[below])^2 * n / (below * (n - below))
+  between[x[below] == x[below + 1]] <- 0
+  at <- which.max(between)
+  list(cut = (x[at] + x[at + 1]) / 2,
+       share = between[at] / sum((x - sums[n] / n)^2))
+}
+
+# The number of further draws: as many as there are, or more if the effective
+# sample size (with a margin) or R-hat needs them. It is rounded up to 1, 2 or 5
+# times a power of ten. The excess of R-hat falls like one over the draws.
+more_draws <- function(table) {
+  draws <- attr(table, "draws")
+  limits <- attr(table, "thresholds")
+  size <- pmin(table$ess_bulk, table$ess_tail, na.rm = TRUE)
+  judged <- !table$constant & is.finite(size)
+  if (!any(judged)) {
+    return(round_number(draws))
+  }
+  factor <- max(
+    1.2 * limits$ess / min(size[judged]),
+    (max(table$rhat[judged], na.rm = TRUE) - 1) / (limits$rhat - 1)
+  )
+  round_number(draws * max(1, factor - 1))
+}
+
+round_number <- function(x) {
+  unit <- 10^floor(log10(x))
+  # 2000 / 1000 may come out a rounding error above 2
+  unit * c(1, 2, 5, 10)[which(x / unit <= c(1, 2, 5, 10) + 1e-9)[1]]
+}

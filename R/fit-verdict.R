@@ -1,0 +1,321 @@
+# The verdict on convergence, in words: converged(), convergence(), the lines of
+# print() and summary(), and the warning at the end of a run.
+
+# ---- In words ---------------------------------------------------------------
+
+# The worst quantity in words, "R-hat 1.24 of log_lik".
+worst_words <- function(table) {
+  row <- as.data.frame(table)[which.max(distances(table)), ]
+  thresholds <- attr(table, "thresholds")
+  if (!row$finite) {
+    return(paste(row$variable, "has draws that are not finite"))
+  }
+  if (attr(table, "draws") < fewest_draws) {
+    return(paste("fewer than", fewest_draws, "draws a chain"))
+  }
+  if (is.na(row$rhat) || is.na(row$ess_bulk)) {
+    return(paste(row$variable, "has no R-hat"))
+  }
+  ess <- min(row$ess_bulk, row$ess_tail, na.rm = TRUE)
+  faults <- c(
+    if (row$rhat > thresholds$rhat) {
+      paste("R-hat", format_rhat(row$rhat, thresholds$rhat))
+    },
+    if (ess < thresholds$ess) paste("effective sample size", floor(ess))
+  )
+  paste0(paste(faults, collapse = " and "), " of ", row$variable)
+}
+
+# The verdict with the worst of each measure, and the cause of a failure with
+# its cure.
+verdict_lines <- function(table) {
+  if (all(table$constant)) {
+    return("Not judged: no quantity moved in any chain.")
+  }
+  if (table_converged(table)) {
+    return(converged_line(table))
+  }
+  thresholds <- attr(table, "thresholds")
+  bad <- sum(!table$ok)
+  c(
+    paste0("Not converged: ", worst_words(table), "."),
+    paste0(
+      cli::pluralize("{bad} of {nrow(table)} quantit{?y/ies} "),
+      if (bad == 1) "misses" else "miss", " R-hat <= ",
+      format(thresholds$rhat), " or ESS >= ", format(thresholds$ess), "."
+    ),
+    cause_lines(attr(table, "cause"))
+  )
+}
+
+converged_line <- function(table) {
+  size <- pmin(table$ess_bulk, table$ess_tail, na.rm = TRUE)
+  paste0(
+    "Converged: R-hat at most ", format_rhat(max(table$rhat, na.rm = TRUE)),
+    " (", table$variable[which.max(table$rhat)], "), ESS at least ",
+    floor(min(size, na.rm = TRUE)), " (", table$variable[which.min(size)], ")."
+  )
+}
+
+constant_line <- function(table) {
+  fixed <- table$variable[table$constant]
+  if (length(fixed) == 0 || length(fixed) == nrow(table)) {
+    return(NULL)
+  }
+  more <- length(fixed) - 3
+  names <- paste(utils::head(fixed, 3), collapse = ", ")
+  paste0(
+    "Constant in every draw, not judged: ", names,
+    if (more > 0) paste(" and", more, "more"), "."
+  )
+}
+
+# The cause and the cure, one sentence an element. With fields that only a fit
+# knows: `start` (the first sweep to keep), `seconds` (for `more` draws) and
+# `cures` (those of the model).
+cause_lines <- function(cause) {
+  if (is.null(cause)) {
+    return(NULL)
+  }
+  switch(cause$kind,
+    short = c(
+      paste0(
+        if (cause$slow) "The chains mix slowly: " else "Too few draws: ",
+        "extend(fit, ", whole(cause$more), ")", cost_words(cause$seconds), "."
+      ),
+      if (cause$slow) cause$cures
+    ),
+    burnin = c(
+      paste0("The burn-in is too short: ", cause$variable, " moves in the first ",
+             whole(cause$drop), " draws."),
+      paste0(
+        "Drop them: fit <- window(fit, start = ", whole(cause$start), ")",
+        if (cause$more > 0) {
+          paste0("; then extend(fit, ", whole(cause$more), ")",
+                 cost_words(cause$seconds))
+        }, "."
+      )
+    ),
+    stuck = c(
+      paste0("The chains are stuck at different levels of ", cause$variable,
+             "; more draws will not help."),
+      cause$cures,
+      paste0("See plot(fit, type = \"trace\", variables = \"", cause$variable,
+             "\").")
+    )
+  )
+}
+
+cost_words <- function(seconds) {
+  if (length(seconds) == 1 && is.finite(seconds) && seconds > 0) {
+    paste0(", about ", seconds_words(seconds))
+  }
+}
+
+# What to type next, for the last line of print().
+next_call <- function(table) {
+  cause <- attr(table, "cause")
+  if (is.null(cause)) {
+    return("")
+  }
+  switch(cause$kind,
+    short = paste0(", extend(fit, ", whole(cause$more), ")"),
+    burnin = paste0(", window(fit, start = ", whole(cause$start), ")"),
+    stuck = ", convergence(fit)"
+  )
+}
+
+# The table with its cause, completed by what the fit knows.
+explained <- function(table, fit, invariants) {
+  cause <- find_cause(invariants, table)
+  if (is.null(cause)) {
+    return(table)
+  }
+  running <- fit_part(fit, "running")
+  made <- running$burnin + running$draws * running$thin
+  elapsed <- fit_part(fit, "run")$elapsed$total %||% NA_real_
+  cause$start <- running$burnin + (cause$drop + 1) * running$thin
+  cause$seconds <- elapsed * cause$more * running$thin / made
+  cause$cures <- fit_part(fit, "model")$cures
+  attr(table, "cause") <- cause
+  table
+}
+
+# ---- The user's view --------------------------------------------------------
+
+#' Whether the chains of a fit have converged
+#'
+#' `converged()` returns `TRUE` or `FALSE`; `convergence()` returns the table on
+#' which this is based: the rank-normalised split R-hat and the bulk and tail
+#' effective sample sizes of Vehtari et al. (2021), computed by the posterior
+#' package.
+#'
+#' The chains are judged on quantities that do not depend on the labels of
+#' components. In a mixture the labels may switch from draw to draw, so that the
+#' R-hat of a single component's mean is meaningless.
+#'
+#' A quantity that is the same in every draw of every chain (often the number of
+#' occupied components) has no R-hat. It counts as converged if other quantities
+#' varied, and the table says that it is constant. If all quantities are
+#' constant, none counts as converged. A quantity that cannot be judged, because
+#' a chain has fewer than eight draws or a draw is not finite, counts as not
+#' converged. With one chain R-hat compares its two halves, which is a weaker
+#' check than several chains from different starting values.
+#'
+#' Draws that are independent by construction ([laplace()],
+#' [laplace_logistic()]) do not need to converge: `converged()` is `TRUE` for
+#' them, and does not measure the error of the Laplace approximation.
+#'
+#' @section Causes:
+#' If the chains have not converged, `print()`, `summary()`, `convergence()` and
+#' the warning at the end of a run name one of three causes, and what to do:
+#'
+#' * *The burn-in is too short.* The first draws of the chains differ from the
+#'   second half of the same chains: the difference of means is more than its
+#'   standard error allows (Geweke 1992). Drop them with
+#'   [window()][window.gibbsite_fit], then [extend()] if too few are left.
+#' * *The chains are stuck.* Each chain has effective draws of its own, but the
+#'   chains lie at different values; or the draws form two levels between which
+#'   a chain moves rarely. More draws do not help. Try the cure that is printed:
+#'   it depends on the model.
+#' * *Too few draws.* Neither of these: the chains overlap and move. [extend()]
+#'   by the number that is printed, which follows from the effective sample size
+#'   and R-hat. If the effective sample size is below a fiftieth of the draws,
+#'   the chains *mix slowly*, and the cure of the model is printed too.
+#'
+#' The attribute `cause` of the table of `convergence()` is a list with `kind`
+#' (`"burnin"`, `"stuck"` or `"short"`), `variable`, `drop` (draws to leave
+#' out), `start` (the first sweep to keep), `more` (further draws) and `seconds`
+#' (their time); `NULL` if the chains have converged.
+#' @param fit A fit.
+#' @param rhat Number above 1, default 1.01: the largest R-hat accepted.
+#' @param ess Number of at least 0, default 400: the least effective sample size
+#'   accepted, bulk and tail, over all chains together.
+#' @return `converged()`: `TRUE` or `FALSE`. `convergence()`: a data frame of
+#'   class `gibbsite_convergence`, a row for each quantity, with the columns
+#'   `variable`, `rhat`, `ess_bulk`, `ess_tail`, `constant`, `finite` (all
+#'   draws are) and `ok`.
+#' @section Errors: `gibbsite_error_argument` when `fit` is not a fit with draws
+#'   or a threshold is out of range.
+#' @references Vehtari, A., Gelman, A., Simpson, D., Carpenter, B. and Buerkner,
+#'   P.-C. (2021). Rank-normalization, folding, and localization: an improved
+#'   R-hat for assessing convergence of MCMC. *Bayesian Analysis* 16(2),
+#'   667-718. \doi{10.1214/20-BA1221}
+#'
+#'   Geweke, J. (1992). Evaluating the accuracy of sampling-based approaches to
+#'   the calculation of posterior moments. In *Bayesian Statistics 4*, 169-193.
+#'   Oxford University Press.
+#' @seealso [until()] to run until this holds; [extend()].
+#' @examples
+#' fit <- gibbs_gmm(faithful, 2, draws = 200, burnin = 100, chains = 2,
+#'                  seed = 1, progress = FALSE)
+#' converged(fit)
+#' convergence(fit)
+#' @export
+converged <- function(fit, rhat = 1.01, ess = 400) {
+  check_needed(fit = "a fit with draws")
+  table <- judged(fit, rhat, ess, rlang::current_env())
+  fit_part(fit, "model")$independent || table_converged(table)
+}
+
+#' @rdname converged
+#' @export
+convergence <- function(fit, rhat = 1.01, ess = 400) {
+  check_needed(fit = "a fit with draws")
+  judged(fit, rhat, ess, rlang::current_env())
+}
+
+judged <- function(fit, rhat, ess, call) {
+  if (!inherits(fit, "gibbsite_fit")) {
+    given <- describe(fit)
+    abort_argument("{.arg fit} must be a fit with draws, not {given}.",
+                   call = call)
+  }
+  check_whole_fit(fit, "fit", call)
+  rhat <- check_number(rhat, lower = 1, lower_open = TRUE, call = call)
+  ess <- check_number(ess, lower = 0, call = call)
+  invariants <- fit_invariants(fit)
+  explained(convergence_table(invariants, rhat, ess), fit, invariants)
+}
+
+#' @export
+print.gibbsite_convergence <- function(x, n = 20, ...) {
+  n <- check_rows_shown(n)
+  whole <- is.data.frame(x) && is_plain_number(attr(x, "chains")) &&
+    all(c("variable", "rhat", "ess_bulk", "ess_tail", "constant", "finite",
+          "ok") %in% names(x))
+  if (!whole) {
+    return(invisible(print(as.data.frame(x), ...)))
+  }
+  writeLines(c(verdict_lines(x), constant_line(x)))
+  if (attr(x, "chains") == 1) {
+    writeLines("One chain: R-hat compares its two halves.")
+  }
+  if (nrow(x) > 0) {
+    # the worst first when not all fit
+    rows <- seq_len(nrow(x))
+    if (nrow(x) > n) {
+      rows <- order(x$ok, -x$rhat, x$ess_bulk)[seq_len(n)]
+    }
+    shown <- data.frame(
+      rhat = show_rhat(x$rhat), ess_bulk = show_ess(x$ess_bulk),
+      ess_tail = show_ess(x$ess_tail),
+      verdict = ifelse(x$constant, "constant", ifelse(x$ok, "ok", "not ok"))
+    )
+    writeLines("")
+    print_table(x$variable[rows], shown[rows, ])
+    if (nrow(x) > n) {
+      writeLines(sprintf("... %d more, all at least as good", nrow(x) - n))
+    }
+  }
+  invisible(x)
+}
+
+# A subset of the table is an ordinary data frame, because the verdict is about
+# all quantities.
+#' @export
+`[.gibbsite_convergence` <- function(x, ...) {
+  as.data.frame(x)[...]
+}
+
+#' @export
+as.data.frame.gibbsite_convergence <- function(x, ...) {
+  attr(x, "thresholds") <- attr(x, "draws") <- attr(x, "chains") <- NULL
+  attr(x, "cause") <- NULL
+  class(x) <- "data.frame"
+  x
+}
+
+# ---- At the end of a run ----------------------------------------------------
+
+# The warning at the end of a run: the worst quantity, the cause and what to
+# type next. Its class is "gibbsite_warning_convergence".
+warn_convergence <- function(fit, call = NULL) {
+  if (!inherits(fit, "gibbsite_fit")) {
+    return(invisible(fit))
+  }
+  invariants <- fit_invariants(fit)
+  table <- unconverged(invariants, 1.01, 400)
+  if (is.null(table)) {
+    return(invisible(fit))
+  }
+  if (all(table$constant)) {
+    warn_gibbsite(
+      c("No quantity moved in any chain: convergence cannot be judged.",
+        i = "See {.code summary(fit)} and the data."),
+      class = "convergence", call = call
+    )
+    return(invisible(fit))
+  }
+  table <- explained(table, fit, invariants[, , table$variable, drop = FALSE])
+  worst <- worst_words(table)
+  cause <- cause_lines(attr(table, "cause"))
+  lines <- sprintf("{cause[[%d]]}", seq_along(cause))
+  names(lines) <- rep("i", length(lines))
+  warn_gibbsite(
+    c("The chains have not converged: {worst}.", lines),
+    class = "convergence", call = call, table = table,
+    cause = attr(table, "cause")$kind
+  )
+  invisible(fit)
+}

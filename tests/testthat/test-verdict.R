@@ -1,0 +1,152 @@
+# The causes of a failure to converge, on made-up chains whose cause is known.
+
+# Stationary autoregressive chains, draws x chains; `start`: their first values.
+ar_chains <- function(n, phi, chains = 4, start = stats::rnorm(chains)) {
+  vapply(seq_len(chains), function(k) {
+    steps <- stats::rnorm(n) * sqrt(1 - phi^2)
+    steps[1] <- start[k]
+    as.double(stats::filter(steps, phi, method = "recursive"))
+  }, numeric(n))
+}
+
+# Chains that leave one of two levels with probability `rate` a draw.
+switching_chains <- function(n, rate, chains = 4) {
+  vapply(seq_len(chains), function(k) {
+    level <- cumsum(stats::runif(n) < rate) + stats::rbinom(1, 1, 0.5)
+    stats::rnorm(n) + 5 * (level %% 2)
+  }, numeric(n))
+}
+
+cause_of <- function(x) {
+  invariants <- array(x, c(dim(x), 1), list(NULL, NULL, "x"))
+  table <- convergence_table(invariants, 1.01, 400)
+  find_cause(invariants, table)
+}
+
+kinds <- function(times, chains) {
+  found <- vapply(seq_len(times), function(i) {
+    cause_of(chains())$kind %||% "none"
+  }, "")
+  table(factor(found, c("none", "short", "burnin", "stuck")))
+}
+
+test_that("slow chains that overlap are too short, and nothing else", {
+  set.seed(1)
+  for (phi in c(0.9, 0.97, 0.99, 0.999)) {
+    found <- kinds(25, function() ar_chains(500, phi))
+    # fewer than two in a hundred were seen in 1,600 such runs
+    expect_gte(found[["short"]] + found[["none"]], 24)
+  }
+})
+
+test_that("a beginning far away is a burn-in that was too short", {
+  set.seed(2)
+  for (far in c(20, 100)) {
+    found <- kinds(10, function() {
+      rbind(ar_chains(60, 0.5) + far, ar_chains(740, 0.5))
+    })
+    expect_equal(found[["burnin"]], 10)
+  }
+  # from both sides, by a slow approach
+  cause <- cause_of(
+    ar_chains(2000, 0.9) + exp(-(1:2000) / 100) %o% c(-40, -20, 20, 40)
+  )
+  expect_identical(cause$kind, "burnin")
+  expect_gte(cause$drop, 200)
+  expect_lte(cause$drop, 1000)
+})
+
+test_that("draws to drop are counted in a long run that is judged by a part", {
+  set.seed(3)
+  x <- rbind(ar_chains(3000, 0.5) + 30, ar_chains(47000, 0.5))
+  cause <- cause_of(x)
+  expect_identical(cause$kind, "burnin")
+  expect_gte(cause$drop, 3000)
+  expect_lte(cause$drop, 5000)
+  expect_equal(cause$more, 0)
+})
+
+test_that("level chains that lie apart are stuck", {
+  set.seed(4)
+  for (shift in c(1, 10)) {
+    found <- kinds(10, function() {
+      x <- ar_chains(500, 0.5)
+      x[, 1] <- x[, 1] + shift
+      x
+    })
+    expect_equal(found[["stuck"]], 10)
+  }
+  constant <- ar_chains(500, 0.5)
+  constant[, 2] <- 1
+  expect_identical(cause_of(constant)$kind, "stuck")
+})
+
+test_that("chains that switch rarely are stuck, often is not rarely", {
+  set.seed(5)
+  rare <- kinds(20, function() switching_chains(1000, 0.003))
+  expect_gte(rare[["stuck"]], 18)
+  often <- kinds(20, function() switching_chains(1000, 0.2))
+  expect_equal(often[["stuck"]], 0)
+  one <- cause_of(switching_chains(1000, 0.003, chains = 1))
+  expect_identical(one$kind, "stuck")
+})
+
+test_that("a chain that has found the level of the others is a burn-in", {
+  set.seed(6)
+  x <- ar_chains(1000, 0.5)
+  x[1:150, 2] <- x[1:150, 2] + 8
+  cause <- cause_of(x)
+  expect_identical(cause$kind, "burnin")
+  expect_gte(cause$drop, 150)
+})
+
+test_that("the advice works: a fit that follows it converges", {
+  set.seed(7)
+  late <- rbind(ar_chains(100, 0.5) + 10, ar_chains(900, 0.5))
+  fit <- fake_fit(
+    draws = 1000, columns = "a", values = function(k) late[, k, drop = FALSE]
+  )
+  cause <- attr(convergence(fit), "cause")
+  expect_identical(cause$kind, "burnin")
+  expect_output(print(fit), "window(fit, start = ", fixed = TRUE)
+  dropped <- window(fit, start = cause$start)
+  expect_true(converged(dropped))
+  short <- fake_fit(
+    draws = 200, columns = "a",
+    values = function(k) ar_chains(200, 0.7)[, 1, drop = FALSE]
+  )
+  cause <- attr(convergence(short), "cause")
+  expect_identical(cause$kind, "short")
+  set.seed(8)
+  longer <- ar_chains(200 + cause$more, 0.7)
+  expect_true(converged(fake_fit(
+    draws = 200 + cause$more, columns = "a",
+    values = function(k) longer[, k, drop = FALSE]
+  )))
+})
+
+test_that("each cause has its words", {
+  fit_of <- function(x) {
+    fake_fit(
+      draws = nrow(x), columns = c("a", "b[1]"),
+      values = function(k) cbind(x[, k], x[, k]^2)
+    )
+  }
+  set.seed(9)
+  apart <- ar_chains(500, 0.5)
+  apart[, 1] <- apart[, 1] + 5
+  slow <- ar_chains(500, 0.999)
+  early <- rbind(ar_chains(50, 0.5) + 20, ar_chains(450, 0.5))
+  stuck <- fit_of(apart)
+  model <- attr(stuck, "model")
+  model$cures <- "Try another toy."
+  attr(stuck, "model") <- model
+  expect_gibbsite_condition(
+    warn_convergence(stuck), "gibbsite_warning_convergence"
+  )
+  expect_snapshot({
+    print(stuck)
+    print(fit_of(slow))
+    print(fit_of(early))
+  })
+})
