@@ -28,12 +28,11 @@ find_cause <- function(invariants, table) {
     return(list(kind = "stuck", variable = variable, drop = 0, more = 0))
   }
   drop <- min(drop * step, draws - fewest_draws)
-  if (drop > 0) {
-    later <- invariants[seq(drop + 1, draws), , , drop = FALSE]
-    return(cause_burnin(later, table, worst, drop))
-  }
-  list(kind = "short", variable = table$variable[worst[1]], drop = 0,
-       more = more_draws(table), slow = mixes_slowly(table))
+  cause <- if (drop > 0) cause_burnin(invariants, table, worst[1], drop)
+  cause %||% list(
+    kind = "short", variable = table$variable[worst[1]], drop = 0,
+    more = more_draws(table), slow = mixes_slowly(table)
+  )
 }
 
 mixes_slowly <- function(table) {
@@ -42,11 +41,17 @@ mixes_slowly <- function(table) {
   made >= 400 && isTRUE(min(size, na.rm = TRUE) < made / 50)
 }
 
-cause_burnin <- function(later, table, worst, drop) {
+# NULL if the chains are hardly better without their first `drop` draws: the
+# effective draws that are left need more draws than all of them do.
+cause_burnin <- function(invariants, table, worst, drop) {
   limits <- attr(table, "thresholds")
+  later <- invariants[seq(drop + 1, attr(table, "draws")), , , drop = FALSE]
   after <- convergence_table(later, limits$rhat, limits$ess)
-  list(kind = "burnin", variable = table$variable[worst[1]], drop = drop,
-       more = if (table_converged(after)) 0 else more_draws(after))
+  more <- if (table_converged(after)) 0 else more_draws(after)
+  if (more < more_draws(table)) {
+    list(kind = "burnin", variable = table$variable[worst], drop = drop,
+         more = more)
+  }
 }
 
 # Rank-normalised values (Vehtari et al. 2021, eq. 14).

@@ -16,7 +16,8 @@
 #'   [plot()][plot.gibbsite_fit], [tidy()][tidy.gibbsite_fit],
 #'   [glance()][tidy.gibbsite_fit].
 #' * To judge: [converged()], [convergence()].
-#' * To go on: [extend()], [window()][window.gibbsite_fit], [resume()], [combine_fits()] or `c()`, and
+#' * To go on: [extend()], [window()][window.gibbsite_fit], [resume()],
+#'   [combine_fits()] or `c()`, and
 #'   [update()][update.gibbsite_fit] to fit again.
 #' * To take the draws: [draws_of()];
 #'   [as.data.frame()][as.data.frame.gibbsite_fit], `as.matrix()`,

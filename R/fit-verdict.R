@@ -86,8 +86,8 @@ cause_lines <- function(cause) {
       if (cause$slow) cause$cures
     ),
     burnin = c(
-      paste0("The burn-in is too short: ", cause$variable, " moves in the first ",
-             whole(cause$drop), " draws."),
+      paste0("The burn-in is too short: ", cause$variable,
+             " moves in the first ", whole(cause$drop), " draws."),
       paste0(
         "Drop them: fit <- window(fit, start = ", whole(cause$start), ")",
         if (cause$more > 0) {

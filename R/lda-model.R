@@ -16,7 +16,6 @@ lda_model <- function(counts, k, prior, method = "collapsed",
     headline = lda_headline(counts, k),
     data = lda_data(counts, k, prior, method, keep), prior = prior,
     nobs = length(counts$word), columns = lda_columns(counts, k, prior, keep),
-    cures = "Compare the chains' topics (top_terms(fit)); try fewer topics.",
     k = as.integer(k), documents = counts$documents, terms = counts$terms,
     method = method, keep = keep
   )

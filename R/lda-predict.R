@@ -3,7 +3,8 @@
 
 # The topics used for new documents: for each chain the mean phi and alpha, or
 # `draws` draws of them if phi was stored.
-fold_in_topics <- function(fit, draws, call, topics = chain_topics(fit)) {
+fold_in_topics <- function(fit, draws, call,
+                           topics = chain_topics(fit, call = call)) {
   model <- fit_part(fit, "model")
   matrices <- chain_matrices(fit)
   if (!"phi" %in% model$keep) {
@@ -142,7 +143,7 @@ prior_shares <- function(documents, job, order) {
 fitted_shares <- function(fit, type, draws, call) {
   if (type != "draws") {
     part <- c(mean = "theta", sd = "theta_sd")[[type]]
-    return(topic_estimates(fit)[[part]])
+    return(estimate_topics(fit, NULL, c("phi", "theta"), call)[[part]])
   }
   check_kept(fit, "theta", call)
   model <- fit_part(fit, "model")

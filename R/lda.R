@@ -74,6 +74,27 @@
 #' topics in decreasing order. Summaries match the topics of the chains by their
 #' terms and show how well the matched topics agree.
 #'
+#' @section Convergence:
+#' On real text an R-hat of 1.01 for every quantity takes very long runs, also
+#' where all chains show a reader the same topics. `print()` and `summary()`
+#' therefore say both: what has not converged, and how far the chains agree on
+#' the topics.
+#'
+#' * *Topics*: how many have an affinity (see [topic_estimates()]) of 0.9 or
+#'   more in all chains. On texts simulated with known topics, chains reach 0.97
+#'   and more, and 0.91 and more with three topics too many.
+#' * *Documents*: the total variation distance between the shares of a document
+#'   in two chains, averaged over documents and pairs of chains.
+#' * *Perplexity*: \eqn{\exp(-}{exp(-}`log_lik`\eqn{)}{)} of each chain, for
+#'   the text of the fit.
+#'
+#' If all topics agree, their terms and the documents' shares can be used with
+#' the standard deviations of [topic_estimates()], which include the differences
+#' between chains. If some differ, use one chain, or try a longer burn-in or
+#' fewer topics. Pairs of topics with an affinity of 0.9 or more to each other
+#' and topics that hold less than a tenth of an equal share of the tokens are
+#' named: there may be too many topics.
+#'
 #' @section Starting values:
 #' By default each token starts in a topic drawn with equal probabilities, and a
 #' concentration with a prior starts at a random value around 1. An entry of

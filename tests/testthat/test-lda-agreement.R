@@ -1,0 +1,95 @@
+# What print() says about the topics of several chains.
+
+notes_of <- function(fit) {
+  model_notes(attr(fit, "model"), fit, convergence(fit))
+}
+
+test_that("chains with the same topics are said to agree", {
+  corpus <- withr::with_seed(1, sim_lda(150, k = 3, terms = 200, tokens = 80))
+  fit <- suppressWarnings(gibbs_lda(
+    corpus$x, 3, draws = 200, burnin = 300, chains = 3, seed = 1
+  ))
+  agreement <- topic_agreement(fit)
+  expect_length(agreement$affinity, 3)
+  expect_true(all(agreement$affinity > 0.97 & agreement$affinity <= 1))
+  expect_lt(agreement$documents, 0.02)
+  expect_equal(
+    agreement$perplexity,
+    vapply(1:3, function(k) exp(-mean(fit[[k]][, "log_lik"])), 0)
+  )
+  expect_match(notes_of(fit)[1], "^Topics: 3 of 3 are the same in all chains")
+  expect_length(grep("Nearly|Hardly", notes_of(fit)), 0)
+})
+
+test_that("the distance between documents is computed as it is defined", {
+  corpus <- withr::with_seed(2, sim_lda(20, k = 2, terms = 30, tokens = 20))
+  fit <- suppressWarnings(gibbs_lda(
+    corpus$x, 2, draws = 30, burnin = 5, chains = 3, seed = 1
+  ))
+  order <- topic_estimates(fit)$order
+  theta <- lapply(1:3, function(chain) {
+    own <- lda_streamed(attr(fit, "model"), attr(fit, "chains")[[chain]]$state)
+    own$theta[, order[chain, ]]
+  })
+  apart <- function(a, b) mean(apply(abs(theta[[a]] - theta[[b]]), 1, sum) / 2)
+  expect_equal(
+    topic_agreement(fit)$documents,
+    (apart(1, 2) + apart(1, 3) + apart(2, 3)) / 3
+  )
+})
+
+test_that("chains with other topics are said to differ, and what to do", {
+  corpus <- withr::with_seed(3, sim_lda(60, k = 5, terms = 300, tokens = 40))
+  # no sweep has mixed the random topics of the starts
+  fit <- suppressWarnings(gibbs_lda(
+    corpus$x, 5, draws = 8, burnin = 0, chains = 2, seed = 1
+  ))
+  notes <- notes_of(fit)
+  expect_match(notes[1], "least 0\\.[0-9]+, topic [1-5]\\.$")
+  expect_match(notes[3], "use one chain")
+  expect_length(notes_of(suppressWarnings(gibbs_lda(
+    corpus$x, 5, draws = 8, burnin = 0, chains = 1, seed = 1
+  ))), 0)
+})
+
+test_that("superfluous topics are named", {
+  corpus <- withr::with_seed(4, sim_lda(150, k = 3, terms = 200, tokens = 80))
+  fit <- suppressWarnings(gibbs_lda(
+    corpus$x, 7, draws = 200, burnin = 300, chains = 2, seed = 1
+  ))
+  expect_match(
+    paste(notes_of(fit), collapse = " "),
+    "Nearly the same terms: topics .* Hardly used .*: topics "
+  )
+  lines <- duplicate_lines(list(
+    phi = rbind(c(0.9, 0.1), c(0.88, 0.12), c(0.1, 0.9)),
+    share = c(0.5, 0.49, 0.01)
+  ))
+  expect_identical(lines, c(
+    "Nearly the same terms: topics 1 and 2.",
+    "Hardly used (less than a tenth of an equal share): topics 3."
+  ))
+})
+
+test_that("a window without averages says nothing about topics", {
+  corpus <- withr::with_seed(5, sim_lda(30, k = 2, terms = 30, tokens = 20))
+  fit <- suppressWarnings(gibbs_lda(
+    corpus$x, 2, draws = 40, burnin = 5, chains = 2, seed = 1
+  ))
+  late <- window(fit, start = 26)
+  expect_null(notes_of(late))
+  expect_output(print(summary(late)), "Not converged|Converged")
+  expect_gibbsite_error({
+    top_terms(late)
+    predict(late)
+    held_out_perplexity(late, corpus$x)
+  })
+  more <- suppressWarnings(extend(late, 20, progress = FALSE))
+  expect_identical(
+    as.mcmc.list(more),
+    suppressWarnings(extend(fit, 20, progress = FALSE))[21:60, ]
+  )
+  expect_equal(
+    lda_streamed(attr(more, "model"), attr(more, "chains")[[1]]$state)$draws, 20
+  )
+})
