@@ -1,0 +1,202 @@
+# Does a default call give an answer that can be trusted?
+#
+#   Rscript bench/answers.R [PATTERN] [SEEDS]
+#   PATTERN  cases whose names match; default all.  SEEDS: default 10.
+#
+# Each case is a call with its defaults, for seeds 1, 2, ...  Columns:
+#
+#   converged  fits for which converged() is TRUE
+#   rhat       median over the fits of the largest R-hat
+#   verdicts   what the other fits are said to be: short, burnin, stuck
+#   cured      of these, those that converge when the advice is followed once
+#              (burnin and short; at most a minute more for each)
+#   spread     largest difference between the mean of a quantity in one fit and
+#              its mean over all fits, in standard errors of that difference,
+#              over the fits that converged and the quantities of convergence()
+#   seconds    median of a call
+#
+# With an older gibbsite the columns verdicts and cured are empty.
+suppressPackageStartupMessages(library(gibbsite))
+
+arguments <- commandArgs(trailingOnly = TRUE)
+pattern <- if (length(arguments) > 0L) arguments[[1L]] else "."
+seeds <- seq_len(if (length(arguments) > 1L) as.integer(arguments[[2L]]) else 10)
+
+here <- dirname(sub("--file=", "", grep("--file=", commandArgs(), value = TRUE)))
+source(file.path(here, "deps.R"))
+
+# ---- the cases -----------------------------------------------------------------
+
+mixture <- function(x, k) {
+  force(x)
+  function(seed) gibbs_gmm(x, k, seed = seed, progress = FALSE)
+}
+topics <- function(x, k) {
+  force(x)
+  function(seed) gibbs_lda(x, k, seed = seed, progress = FALSE)
+}
+ratings <- function(x, rank) {
+  force(x)
+  function(seed) {
+    gibbs_bmf(x, rank = rank, seed = seed, progress = FALSE)
+  }
+}
+
+data_of <- function(name, package) {
+  if (!peer_available(package)) {
+    return(NULL)
+  }
+  found <- new.env()
+  utils::data(list = name, package = package, envir = found)
+  found[[name]]
+}
+
+# The items of R's news, without the words that are in most of them.
+news_counts <- function() {
+  items <- tolower(utils::news()$Text)
+  words <- regmatches(items, gregexpr("[a-z]{4,}", items))
+  tokens <- data.frame(
+    document = rep(seq_along(words), lengths(words)), term = unlist(words)
+  )
+  spread <- table(unlist(lapply(words, unique)))
+  tokens[spread[tokens$term] %in% 5:60, ]
+}
+
+insteval <- function() {
+  x <- data_of("InstEval", "lme4")
+  if (!is.null(x)) {
+    data.frame(user = x$s, item = x$d, value = as.numeric(x$y))
+  }
+}
+
+galaxies <- function() data_of("galaxies", "MASS") / 1000
+columns <- function(x, chosen) if (!is.null(x)) x[, chosen]
+
+# name = list(data, call): the data are made when the case is run.
+cases <- list(
+  "gmm faithful 2" = list(function() faithful, function(x) mixture(x, 2)),
+  "gmm iris 3" = list(function() iris[, 1:4], function(x) mixture(x, 3)),
+  "gmm galaxies 3" = list(galaxies, function(x) mixture(x, 3)),
+  "gmm galaxies 4" = list(galaxies, function(x) mixture(x, 4)),
+  "gmm galaxies 6" = list(galaxies, function(x) mixture(x, 6)),
+  "gmm banknote 2" = list(
+    function() columns(data_of("banknote", "mclust"), -1),
+    function(x) mixture(x, 2)
+  ),
+  "gmm crabs 4" = list(
+    function() columns(data_of("crabs", "MASS"), 4:8),
+    function(x) mixture(x, 4)
+  ),
+  "gmm diabetes 3" = list(
+    function() columns(data_of("diabetes", "mclust"), -1),
+    function(x) mixture(x, 3)
+  ),
+  "gmm thyroid 3" = list(
+    function() columns(data_of("thyroid", "mclust"), -1),
+    function(x) mixture(x, 3)
+  ),
+  "gmm quakes 4" = list(
+    function() quakes[, 1:3], function(x) mixture(x, 4)
+  ),
+  "lda news 6" = list(news_counts, function(x) topics(x, 6)),
+  "lda AssociatedPress 10" = list(
+    function() data_of("AssociatedPress", "topicmodels"),
+    function(x) topics(x, 10)
+  ),
+  "lda sim 5" = list(
+    function() {
+      set.seed(1)
+      sim_lda(200, k = 5, terms = 400, tokens = 80)$x
+    },
+    function(x) topics(x, 5)
+  ),
+  "bmf InstEval 5" = list(insteval, function(x) ratings(x, 5)),
+  "bmf InstEval 10" = list(insteval, function(x) ratings(x, 10)),
+  "bmf sim 3" = list(
+    function() {
+      set.seed(1)
+      sim_bmf(100, 60, 3, 2000)
+    },
+    function(x) ratings(x, 3)
+  )
+)
+
+# ---- one case ------------------------------------------------------------------
+
+quietly <- function(expr) suppressMessages(suppressWarnings(expr))
+
+# Follows the printed advice once; NULL where it asks for more than a minute.
+cured <- function(fit, cause) {
+  if (cause$kind == "burnin") {
+    fit <- window(fit, start = cause$start)
+  }
+  if (cause$kind == "stuck" || !is.finite(cause$seconds) || cause$seconds > 60) {
+    return(NULL)
+  }
+  if (cause$more > 0) {
+    fit <- quietly(extend(fit, cause$more, progress = FALSE))
+  }
+  converged(fit)
+}
+
+one_fit <- function(call, seed) {
+  seconds <- system.time(fit <- quietly(call(seed)))[["elapsed"]]
+  table <- convergence(fit)
+  cause <- attr(table, "cause")
+  invariants <- as.data.frame(table)$variable
+  draws <- gibbsite:::fit_invariants(fit)
+  mcse <- vapply(seq_along(invariants), function(v) {
+    quietly(posterior::mcse_mean(matrix(draws[, , v], dim(draws)[1])))
+  }, 0)
+  list(
+    converged = converged(fit), rhat = max(table$rhat, na.rm = TRUE),
+    seconds = seconds, kind = if (is.null(cause)) "" else cause$kind,
+    cured = if (!is.null(cause)) cured(fit, cause),
+    mean = apply(draws, 3L, mean), mcse = mcse
+  )
+}
+
+spread_of <- function(fits) {
+  if (length(fits) < 2L) {
+    return(NA)
+  }
+  means <- vapply(fits, `[[`, fits[[1L]]$mean, "mean")
+  errors <- vapply(fits, `[[`, fits[[1L]]$mcse, "mcse")
+  means <- matrix(means, ncol = length(fits))
+  errors <- matrix(errors, ncol = length(fits))
+  n <- length(fits)
+  z <- abs(means - rowMeans(means)) /
+    sqrt(errors^2 * (1 - 2 / n) + rowSums(errors^2) / n^2)
+  max(z[is.finite(z)])
+}
+
+run_case <- function(name) {
+  data <- cases[[name]][[1L]]()
+  if (is.null(data)) {
+    return(invisible())
+  }
+  call <- cases[[name]][[2L]](data)
+  fits <- lapply(seeds, function(seed) one_fit(call, seed))
+  of <- function(part, value) vapply(fits, `[[`, value, part)
+  good <- of("converged", NA)
+  kinds <- table(of("kind", "")[!good])
+  told <- paste(names(kinds), kinds, collapse = ", ")
+  tried <- unlist(lapply(fits, `[[`, "cured"))
+  cat(sprintf(
+    "%-24s %3d of %-3d %7.3f  %-24s %-8s %6.1f %8.1f\n", name, sum(good),
+    length(good), stats::median(of("rhat", 0)), told,
+    if (length(tried) > 0L) paste(sum(tried), "of", length(tried)) else "",
+    spread_of(fits[good]), stats::median(of("seconds", 0))
+  ))
+}
+
+cat(
+  "gibbsite ", format(utils::packageVersion("gibbsite")), ", ",
+  R.version.string, ", seeds 1 to ", max(seeds), "\n\n",
+  sprintf(
+    "%-24s %-10s %7s  %-24s %-8s %6s %8s\n", "", "converged", "rhat",
+    "verdicts", "cured", "spread", "seconds"
+  ),
+  sep = ""
+)
+for (name in grep(pattern, names(cases), value = TRUE)) run_case(name)
