@@ -115,7 +115,7 @@ cases <- list(
   "bmf sim 3" = list(
     function() {
       set.seed(1)
-      sim_bmf(100, 60, 3, 2000)
+      sim_bmf(100, 60, 3, 0.3)
     },
     function(x) ratings(x, 3)
   )
