@@ -65,6 +65,20 @@ log_jacobian <- function(spec, x) {
           stats::plogis(-x[both], log.p = TRUE))
 }
 
+# d point / d x, for each coordinate.
+map_slope <- function(spec, x) {
+  slope <- rep(1, length(x))
+  point <- from_working(spec, x)
+  one <- spec$map == 1L
+  two <- spec$map == 2L
+  both <- spec$map == 3L
+  slope[one] <- (point - spec$lower)[one]
+  slope[two] <- (point - spec$upper)[two]
+  width <- (spec$upper - spec$lower)[both]
+  slope[both] <- width * stats::dlogis(x[both])
+  slope
+}
+
 # The working log density as a function of x, for computations before the chains
 # run. If it is NaN or fails at a point, the density there counts as zero.
 working_density <- function(model) {

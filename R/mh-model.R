@@ -73,22 +73,15 @@ model_start.mh_model <- function(model, init) {
   # start nor the chain's draws may depend on this
   chain <- generator_seed()
   set_generator_seed(side_stream(own))
-  centre <- to_working(model$spec, init %||% model$init)
-  density <- working_density(model)
   proposals <- lapply(model$plan, `[[`, "proposal")
+  region <- if (is.null(init)) found_region(model)
+  centre <- region$centre %||% to_working(model$spec, init %||% model$init)
+  settled <- settle(model, mh_state(model, centre, own))
+  check_density_at(model, settled, init)
   look <- is.null(init) || any(vapply(proposals, needs_scale, NA))
-  state <- mh_state(model, centre, own)
-  settled <- settle(model, state)
-  if (settled$value[[2L]] == -Inf) {
-    abort_zero_density(
-      model, init %||% model$init,
-      if (is.null(init)) "init" else model$start_from %||% "inits",
-      rlang::call2("mh_sample")
-    )
-  }
-  scale <- if (look) reach(density, centre) else rep(1, length(centre))
+  region <- region %||% region_around(model, centre, look)
   if (is.null(init)) {
-    start <- scatter(model, settled, centre, scale, chain)
+    start <- scatter(model, settled, region, chain)
     settled <- start$state
     chain <- start$stream
   }
@@ -96,8 +89,9 @@ model_start.mh_model <- function(model, init) {
     index <- model$plan[[b]]$index
     proposal <- model$plan[[b]]$proposal
     proposal_memory(
-      proposal, model$spec$blocks[[b]]$proposal, settled$x[index], scale[index],
-      factor_to_begin_with(proposal, density, centre, index, scale)
+      proposal, model$spec$blocks[[b]]$proposal,
+      (region$mean %||% settled$x)[index], region$scale[index],
+      if (needs_covariance(proposal)) region$factor_of(index)
     )
   })
   check_same_kind(kind, rlang::call2("mh_sample"))
@@ -108,6 +102,16 @@ model_start.mh_model <- function(model, init) {
   }
   set_generator_seed(chain)
   settled
+}
+
+check_density_at <- function(model, settled, init) {
+  if (settled$value[[2L]] == -Inf) {
+    abort_zero_density(
+      model, init %||% model$init,
+      if (is.null(init)) "init" else model$start_from %||% "inits",
+      rlang::call2("mh_sample")
+    )
+  }
 }
 
 # A state at x, before its log density is computed.
@@ -137,19 +141,23 @@ settle <- function(model, state) {
   }, call = rlang::call2("mh_sample"))
 }
 
-# A start around the centre with positive density: list(state, stream). Its
-# normals are drawn on `stream`.
-scatter <- function(model, state, centre, scale, stream) {
+# A start in the region with positive density: list(state, stream). Its normals
+# are drawn on `stream`. Their standard deviation is 2, so that starts are more
+# dispersed than the posterior (Gelman and Rubin 1992,
+# doi:10.1214/ss/1177011136).
+scatter <- function(model, state, region, stream) {
   spread <- 2
+  lowest <- state$value[[2L]] - region$depth
   for (attempt in 1:50) {
-    normals <- with_stream(stream, stats::rnorm(length(centre)))
+    normals <- with_stream(stream, stats::rnorm(length(state$x)))
     stream <- normals$stream
     trial <- state
-    trial$x <- centre + spread * scale * normals$value
+    trial$x <- region$place(spread * normals$value)
     trial <- tryCatch(
       suppressWarnings(settle(model, trial)), error = function(cnd) state
     )
-    if (trial$value[[2L]] > -Inf && !identical(trial, state)) {
+    value <- trial$value[[2L]]
+    if (value > -Inf && value >= lowest && !identical(trial, state)) {
       return(list(state = trial, stream = stream))
     }
     spread <- spread / 2
@@ -268,6 +276,7 @@ model_notes.mh_model <- function(model, fit, table) {
   size <- suppressWarnings(min(pmin(table$ess_bulk, table$ess_tail),
                                na.rm = TRUE))
   c(
+    search_words(model$search),
     paste0("Acceptance ", paste(unique(range), collapse = " to "), "."),
     if (length(seconds) == 1L && seconds > 0 && is.finite(size)) {
       paste0("ESS a second: ", format(signif(size / seconds, 2),
