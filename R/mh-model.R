@@ -27,7 +27,12 @@ mh_model <- function(log_density, extra, init, names, plan, box, keep, on_nan,
     upper = box$upper, reject_nan = as.integer(on_nan == "reject"),
     keep = kept, debug = as.integer(debug)
   )
-  at_mode <- mode_covariance(model)
+  at_mode <- NULL
+  if (any(vapply(plan, function(block) uses_laplace(block$proposal), NA))) {
+    mode <- mode_covariance(model, call)
+    model <- mode$model
+    at_mode <- mode$at
+  }
   model$spec$blocks <- lapply(seq_along(plan), function(b) {
     block <- plan[[b]]
     several <- length(plan) > 1L
@@ -36,7 +41,7 @@ mh_model <- function(log_density, extra, init, names, plan, box, keep, on_nan,
       index = block$index, names = block$names,
       proposal = compile_proposal(
         block$proposal, length(block$index), where,
-        function() at_mode(block$index, call), call, block$names
+        function() at_mode(block$index), call, block$names
       )
     )
   })
@@ -246,6 +251,13 @@ model_check_init.mh_model <- function(model, init, where, call) {
 
 #' @exportS3Method
 model_init_from_state.mh_model <- function(model, state) state$point
+
+# How many evaluations a search took may depend on a density's random numbers.
+#' @exportS3Method
+model_comparable.mh_model <- function(model) {
+  model$search <- NULL
+  model
+}
 
 mh_headline <- function(d, plan) {
   proposals <- unique(vapply(plan, function(block) format(block$proposal), ""))

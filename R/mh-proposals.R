@@ -168,7 +168,7 @@ approximation_covariance <- function(fit) unname(as.matrix(stats::vcov(fit)))
 #' \deqn{m \leftarrow m + g_n (x - m), \quad
 #'   L L^\top \leftarrow (1 - g_n) L L^\top + g_n (x - m)(x - m)^\top,}{
 #'   m <- m + g (x - m), L L' <- (1 - g) L L' + g (x - m)(x - m)',}
-#' with \eqn{g_n = 2 / (n + 10 d + 40)}{g = 2 / (n + 10 d + 40)}, With these
+#' with \eqn{g_n = 2 / (n + 10 d + 40)}{g = 2 / (n + 10 d + 40)}. With these
 #' gains the weight of a point grows with \eqn{n}, so that the points visited on
 #' the way from a poor start lose their weight.
 #'
@@ -182,11 +182,12 @@ approximation_covariance <- function(fit) unname(as.matrix(stats::vcov(fit)))
 #'   one coordinate, near 0.234 for many (Roberts, Gelman and Gilks 1997).
 #' @param scale,cov Where the adaptation begins, as in [random_walk()]. The
 #'   default is the covariance of the normal density with the curvature of the
-#'   log density at `init` (or at the chain's entry of `inits`). The curvature
-#'   is computed from differences over the distances at which the log density
-#'   has fallen by 1/2 along each coordinate, and then again along the principal
-#'   axes that these give. This takes some \eqn{d^2 + 10 d}{d^2 + 10 d}
-#'   evaluations for each chain.
+#'   log density at its mode, which [mh_sample()] finds once for all chains. If
+#'   no mode is found, or with `inits`, it is the curvature at `init` or at the
+#'   chain's entry of `inits`. It is then computed from differences over the
+#'   distances at which the log density has fallen by 1/2 along each coordinate,
+#'   and again along the principal axes that these give. This takes some
+#'   \eqn{d^2 + 10 d}{d^2 + 10 d} evaluations for each chain.
 #' @param forever `FALSE` (default): stop adapting after burn-in. `TRUE`: never
 #'   stop.
 #' @return A proposal: an object of class `adaptive` and `gibbsite_proposal`.
@@ -424,7 +425,8 @@ custom_proposal <- function(draw, log_density) {
 #' then fixed.
 #'
 #' @param step `NULL` or a positive number: the \eqn{s} at which the tuning
-#'   begins. With `NULL` (default) it is found at the starting point.
+#'   begins. With `NULL` (default) it is found at the mode, or at the starting
+#'   point if there was no search for the mode.
 #' @param gradient Function of a point: the gradient of the *whole* log density
 #'   (on its own scale, also with `transform = TRUE`), `d` finite numbers. It
 #'   gets those further arguments of the density that it has arguments for.

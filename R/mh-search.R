@@ -1,34 +1,33 @@
 # The search for the region of high density, from which the chains of
 # mh_sample() start. It is made once for a fit, before the chains.
 #
-# It climbs the log density by Newton's method in axes that it rescales as it
-# goes. Derivatives are differences over about one standard deviation along
-# these axes. So the units of the parameters do not matter, nor does a start
-# thousands of standard deviations away. Bounded coordinates are searched on the
-# whole line, also without `transform = TRUE`: a mode on a bound is inside there.
+# It climbs the log density (mh-climb.R). Bounded coordinates are searched on
+# the whole line, also without `transform = TRUE`: a mode on a bound is inside
+# there.
 #
 # The result is list(evaluations, ended), where `ended` says how the search
 # ended. If it is "found", there are also `centre`, `factor` (lower triangular,
 # L L' = the covariance that the curvature at the centre gives) and `top`, the
 # log density at the centre, all on the scale of the search (search_scale()).
 
-# Words for each other end.
+# Words for the other ends.
 search_ends <- c(
-  bound = "no mode was reached", random = "the density is random",
-  flat = "the density has no peak", several = "there are several modes",
-  narrow = "the mode has little mass", zero = "the density is zero"
+  bound = "none was reached", random = "the density is random",
+  flat = "the density has no peak", several = "there are several",
+  narrow = "it has little mass", zero = "the density is zero"
 )
 
 # The most evaluations in d dimensions. The default burn-in of four chains has
 # at least 2000 d evaluations, and 80 d^2.
 search_bound <- function(d) 500 + 100 * d + 10 * d^2
 
-# The Hessian takes 2 d^2 evaluations: too many if no proposal needs a
-# covariance.
-searches <- function(model) {
-  proposals <- lapply(model$plan, `[[`, "proposal")
-  learns <- any(vapply(proposals, needs_covariance, NA))
-  model$spec$d <= (if (learns) 500 else 100)
+# Whether a search is made. The Hessian takes 2 d^2 evaluations: too many if no
+# proposal needs a covariance.
+is_searched <- function(model) {
+  needed <- vapply(model$plan, function(block) {
+    needs_covariance(block$proposal) || uses_laplace(block$proposal)
+  }, NA)
+  length(model$init) <= (if (any(needed)) 500 else 100)
 }
 
 # The search, with a separate stream, because a density may draw random numbers.
@@ -36,7 +35,8 @@ searches <- function(model) {
 #' @exportS3Method
 model_prepare.mh_model <- function(model, running, call) {
   search <- model$search
-  if (!is.null(running$inits) || !is.null(search$ended) || !searches(model)) {
+  done <- !is.null(search$ended)
+  if (done || !is.null(running$inits) || !is_searched(model)) {
     return(model)
   }
   if (is.null(search$stream)) {
@@ -69,8 +69,8 @@ find_region <- function(model, record = NULL) {
   c(list(evaluations = seen$count), found)
 }
 
-# The spec of the model with a map for each bounded coordinate, unless init is on
-# its bound.
+# The spec of the model with a map for each bounded coordinate, unless init is
+# on its bound.
 search_scale <- function(model) {
   spec <- model$spec
   if (!is.null(spec$map) || is.null(spec$lower)) {
@@ -86,7 +86,7 @@ search_scale <- function(model) {
 # The region that was found, on the working scale, or NULL:
 #
 #   centre     its centre
-#   mean       where the mean of an adaptive proposal begins (NULL: at the start)
+#   mean       where the mean of an adaptive proposal begins (NULL: at a start)
 #   scale      of each coordinate given the others
 #   place      function of d normal variates that gives a point of the region
 #   depth      how far below the centre the log density of a start may be
@@ -100,7 +100,8 @@ found_region <- function(model) {
   spec <- search_scale(model)
   to <- function(x) to_working(model$spec, from_working(spec, x))
   moved <- is.null(model$spec$map) && !is.null(spec$map)
-  factor <- found$factor * if (moved) map_slope(spec, found$centre) else 1
+  slope <- if (moved) map_slope(spec, found$centre) else 1
+  factor <- positive_diagonal(slope * found$factor)
   centre <- to(found$centre)
   list(
     centre = centre, mean = centre, scale = conditional_scale(factor),
@@ -111,7 +112,8 @@ found_region <- function(model) {
   )
 }
 
-# The region around a point, without a search. `look`: whether scales are needed.
+# The region around a point, without a search. `look`: whether scales are
+# needed.
 region_around <- function(model, centre, look) {
   density <- working_density(model)
   scale <- if (look) reach(density, centre) else rep(1, length(centre))
@@ -146,7 +148,7 @@ search_words <- function(search) {
   paste0(
     "Search for the mode: ", count, " evaluations",
     if (search$ended != "found") {
-      paste0("; ", search_ends[[search$ended]], ", so chains start around `init`")
+      paste0("; none used: ", search_ends[[search$ended]])
     }, "."
   )
 }
@@ -154,7 +156,8 @@ search_words <- function(search) {
 # ---- The search -------------------------------------------------------------
 
 # The density as seen$at(), which counts its evaluations, keeps the best point,
-# and signals the condition "gibbsite_search_bound" instead of exceeding `bound`.
+# and signals the condition "gibbsite_search_bound" instead of exceeding
+# `bound`.
 count_evaluations <- function(density, record, bound) {
   seen <- new.env(parent = emptyenv())
   seen$count <- 0
@@ -180,16 +183,14 @@ search_from <- function(seen, start) {
     return(list(ended = "random"))
   }
   unit <- reach(seen$at, start)
-  found <- climb_density(seen, start, diag(unit, length(unit)))
+  found <- climb_axes(seen, start, diag(unit, length(unit)))
   if (found$ended != "found") {
     return(found)
   }
   if (seen$at(found$centre) != found$top) {
     return(list(ended = "random"))
   }
-  # the log masses of the normal densities there; at the start it is that of
-  # independent coordinates, which is less
-  if (found$top + sum(log(diag(found$factor))) < top + sum(log(unit))) {
+  if (log_mass(found) < top + sum(log(unit)) - length(start) / 2) {
     return(list(ended = "narrow"))
   }
   another <- tryCatch(
@@ -199,149 +200,12 @@ search_from <- function(seen, start) {
   if (another) list(ended = "several") else found
 }
 
-# ---- The climb --------------------------------------------------------------
-
-# Newton's method from x; the columns of `axes` are directions of about one
-# standard deviation. Most steps use the curvature along the axes alone (2 d
-# evaluations). The whole Hessian (2 d^2) is computed first, last, and after a
-# step that gained less than half of what was expected. `enough`: function of a
-# point, TRUE where the climb need not go on.
-climb_density <- function(seen, x, axes, whole = TRUE,
-                          enough = function(x) FALSE) {
-  seen$best <- list(x = x, value = seen$at(x))
-  vain <- 0
-  repeat {
-    at <- seen$best
-    if (enough(at$x)) {
-      return(list(ended = "enough"))
-    }
-    look <- look_around(seen$at, at, axes)
-    whole <- whole || expected_rise(look) < close_enough
-    if (whole) look <- cross_axes(seen$at, at, look)
-    rise <- expected_rise(look)
-    peaked <- whole && all(look$bend > 0.1)
-    if (peaked && rise < close_enough) {
-      return(found_at(at, look))
-    }
-    step_up(seen$at, at, look)
-    gain <- seen$best$value - at$value
-    if (peaked && gain == 0 && rise < 0.5) {
-      return(found_at(at, look))
-    }
-    vain <- if (whole && gain < close_enough) vain + 1 else 0
-    if (vain > 5) {
-      return(list(ended = "flat"))
-    }
-    whole <- gain < rise / 2 || any(look$bend < 0.1)
-    axes <- look$axes
-  }
-}
-
-# A rise of the log density that needs no further step: that from a point 0.2
-# standard deviations from the mode.
-close_enough <- 0.02
-
-expected_rise <- function(look) sum(look$slope^2) / 2
-
-found_at <- function(at, look) {
-  root <- qr.R(qr(t(look$axes), tol = 0))
-  list(
-    ended = "found", centre = at$x,
-    factor = t(root * sign(diag(root))), top = at$value
-  )
-}
-
-# list(axes, slope, bend): axes of unit curvature, the slope of the log density
-# along each, and `bend`, minus the second derivatives from which the axes were
-# scaled, in units of the step of the differences.
-look_around <- function(f, at, axes) {
-  d <- length(at$x)
-  along <- vapply(seq_len(d), function(j) {
-    look_along(f, at, axes[, j])
-  }, numeric(3L))
-  rescale(
-    axes * rep(along[1L, ], each = d), along[2L, ], along[3L, ]
-  )
-}
-
-# c(h, slope, bend): the last step of one_reach() at which both values were
-# finite, and differences over it.
-look_along <- function(f, at, axis) {
-  last <- c(1, 0, 0)
-  one_reach(function(h) {
-    up <- f(at$x + h * axis)
-    down <- f(at$x - h * axis)
-    if (is.finite(up) && is.finite(down)) {
-      last <<- c(h, (up - down) / 2, 2 * at$value - up - down)
-    }
-    at$value - (up + down) / 2
-  }, 1)
-  last
-}
-
-# The look with the whole Hessian in place of its diagonal. Differences over
-# four corners contain no even terms in each of two coordinates.
-cross_axes <- function(f, at, look) {
-  d <- length(look$slope)
-  hessian <- diag(d)
-  for (i in seq_len(d)[-1L]) {
-    for (j in seq_len(i - 1L)) {
-      sum <- look$axes[, i] + look$axes[, j]
-      difference <- look$axes[, i] - look$axes[, j]
-      mixed <- f(at$x + difference) + f(at$x - difference) -
-        f(at$x + sum) - f(at$x - sum)
-      if (is.finite(mixed)) hessian[i, j] <- hessian[j, i] <- mixed / 4
-    }
-  }
-  diag(hessian) <- look$bend / pmax(abs(look$bend), least_bend)
-  parts <- eigen(hessian, symmetric = TRUE)
-  rescale(
-    look$axes %*% parts$vectors, drop(look$slope %*% parts$vectors),
-    parts$values
-  )
-}
-
-# A look in which the curvature is 1 along all axes, or -1, except where the
-# density is flat.
-rescale <- function(axes, slope, bend) {
-  size <- sqrt(pmax(abs(bend), least_bend))
-  list(
-    axes = axes / rep(size, each = length(size)), slope = slope / size,
-    bend = bend
-  )
-}
-
-least_bend <- 1e-10
-
-# Goes up along Newton's step: twice as far while the density rises, or else a
-# quarter as far until it does. Where the density is hardly curved the step may
-# be far too long; a second one is shorter along these axes.
-step_up <- function(f, at, look) {
-  cautious <- pmin(1, abs(look$bend) / close_enough)
-  for (size in unique(list(rep(1, length(cautious)), cautious))) {
-    step <- drop(look$axes %*% (look$slope * size))
-    value <- f(at$x + step)
-    if (value > at$value) {
-      go_on(f, at$x, step, value)
-    } else {
-      go_back(f, at, step)
-    }
-  }
-}
-
-go_on <- function(f, x, step, value) {
-  for (twice in 1:60) {
-    before <- value
-    value <- f(x + 2^twice * step)
-    if (value <= before) break
-  }
-}
-
-go_back <- function(f, at, step) {
-  for (quarter in 1:15) {
-    if (f(at$x + step / 4^quarter) > at$value) break
-  }
-}
+# The log mass of the normal density with the height and curvature found, up to
+# a constant. A peak with less mass than the start has around it, such as the
+# neck of a funnel, is no place for chains. (The mass at the start is computed
+# for independent coordinates, which makes it smaller. Half a unit for each
+# coordinate is for the error of the normal densities.)
+log_mass <- function(found) found$top + sum(log(diag(found$factor)))
 
 # ---- Other modes ------------------------------------------------------------
 
@@ -355,11 +219,13 @@ has_another_mode <- function(seen, start, unit, found) {
     sum(forwardsolve(found$factor, x - found$centre)^2) < 16 * length(x)
   }
   ends <- vapply(c(-2, 2), function(side) {
-    x <- start + side * unit
-    if (seen$at(x) == -Inf) {
-      return("zero")
+    for (half in 0:4) {
+      x <- start + side / 2^half * unit
+      if (seen$at(x) > -Inf) {
+        return(climb_axes(seen, x, found$factor, FALSE, same)$ended)
+      }
     }
-    climb_density(seen, x, found$factor, FALSE, same)$ended
+    "zero"
   }, "")
   "found" %in% ends
 }

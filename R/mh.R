@@ -29,11 +29,34 @@
 #' draws, or \eqn{20 d}{20 d} if that is more: `thin * max(500, 20 * d)` sweeps.
 #'
 #' @section Starting values:
-#' `init` is the centre of the chains' starting points. By default chains start
-#' around it. For each coordinate the sampler finds the distance from `init` at
-#' which the log density has fallen by 1/2, and adds a normal variate whose
-#' standard deviation is twice this distance (halved, up to 50 times, if the
-#' density is zero at the start). An entry of `inits` is a vector like `init`;
+#' Before the chains start, one search for them all climbs from `init` to the
+#' mode of the log density. It uses Newton's method, with derivatives from
+#' differences over about one standard deviation, in coordinates that it
+#' rescales as it goes. `init` may therefore be far from the mode and the
+#' parameters may have any units: zeros do for a smooth density with one mode.
+#' The chains start around the mode. Their starts are normal, with the
+#' covariance that the curvature at the mode gives and twice its standard
+#' deviations, so that they are more dispersed than the posterior (Gelman and
+#' Rubin 1992). Where the log density is zero, or lower by more than \eqn{50 +
+#' 10 d}{50 + 10 d} than at the mode, a new start is drawn with half the
+#' deviation, up to 50 times. Adaptive proposals begin with the same covariance.
+#'
+#' A coordinate with `lower` or `upper` is searched on the whole line (see
+#' Bounds), with or without `transform`. Errors and NaN away from `init` count
+#' as zero density in the search. It takes at most \eqn{500 + 100 d + 10
+#' d^2}{500 + 100 d + 10 d^2} evaluations, and usually far fewer; the fit prints
+#' the number.
+#'
+#' The search is not used if it reaches no mode within that number, or finds
+#' that the density is random or has no peak, that there are several modes, or
+#' that the peak has less mass than the neighbourhood of `init`. The fit says
+#' so. Then, and with more than 500 parameters (100 if no proposal needs a
+#' covariance), chains start around `init`. For each coordinate the sampler
+#' finds the distance from `init` at which the log density has fallen by 1/2,
+#' and adds a normal variate whose standard deviation is twice this distance
+#' (halved, up to 50 times, if the density is zero at the start).
+#'
+#' With `inits` no search is made. An entry of `inits` is a vector like `init`;
 #' its chain starts exactly there. A Laplace approximation can be given as
 #' `init`: its mode is used.
 #'
@@ -77,7 +100,7 @@
 #'   numeric vector of length `d`, that returns one number; or the result of
 #'   [native_density()].
 #' @param init Numeric vector of length `d`, finite, where the density is
-#'   positive: the centre of the starting points. Its names become columns.
+#'   positive: where the search for the mode begins. Its names become columns.
 #' @param proposal A proposal (default [adaptive()]); with `blocks` also a list
 #'   of them, one for each block.
 #' @param ... Further arguments of `log_density` (and of the gradient of
@@ -106,6 +129,9 @@
 #' Andrieu C, Roberts GO (2009). The pseudo-marginal approach for efficient
 #' Monte Carlo computations. *Annals of Statistics* 37, 697-725.
 #' \doi{10.1214/07-AOS574}
+#'
+#' Gelman A, Rubin DB (1992). Inference from iterative simulation using multiple
+#' sequences. *Statistical Science* 7, 457-472. \doi{10.1214/ss/1177011136}
 #'
 #' Hastings WK (1970). Monte Carlo sampling methods using Markov chains and
 #' their applications. *Biometrika* 57, 97-109. \doi{10.1093/biomet/57.1.97}

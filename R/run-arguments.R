@@ -75,12 +75,13 @@
 #' chains are stored in the fit, and `extend()` uses them first. A run stopped
 #' before its first kept draw returns an object that prints and can be extended.
 #' The same holds for a run stopped while its starting values are made, or
-#' during the search of [laplace()] for the mode: an interrupted start is made
-#' again on its stream, and the search continues with the call of `log_density`
-#' that was interrupted. The option `gibbsite.on_interrupt` sets what happens
-#' next: `"return"` (the default in an interactive session) returns the fit with
-#' a warning, `"stop"` (the default elsewhere) ends the call once the checkpoint
-#' is written, so that a script does not go on with a short fit.
+#' during the search of [laplace()] or [mh_sample()] for the mode: an
+#' interrupted start is made again on its stream, and the search continues with
+#' the call of `log_density` that was interrupted. The option
+#' `gibbsite.on_interrupt` sets what happens next: `"return"` (the default in an
+#' interactive session) returns the fit with a warning, `"stop"` (the default
+#' elsewhere) ends the call once the checkpoint is written, so that a script
+#' does not go on with a short fit.
 #'
 #' @section Checkpoints:
 #' `checkpoint = "a/directory"` lets `resume("a/directory")` go on after a

@@ -120,13 +120,15 @@ inits_from_fit <- function(model, fit, chains, call) {
   })
 }
 
-# Work before the first sweep: an unfinished model (laplace()'s search for the
-# mode) is completed, and each chain gets its starting values. Both depend only
-# on the run's streams. If an interrupt stops them, they are made later with the
-# same result.
+# Work before the first sweep: an unfinished model (a search for the mode) is
+# completed, and each chain gets its starting values. Both depend only on the
+# run's streams. If an interrupt stops them, they are made later with the same
+# result.
 begin_chains <- function(job, call) {
-  job$model <- model_prepare(job$model, job$running, call)
   waiting <- which(!vapply(job$chains, has_started, NA))
+  if (length(waiting) > 0L) {
+    job$model <- model_prepare(job$model, job$running, call)
+  }
   for (k in waiting) {
     begun <- if (!inherits(job$model, "unfinished_model")) {
       cut_short(allowInterrupts(begin_chain(job, k, call)))
