@@ -14,36 +14,51 @@
 climb_axes <- function(seen, x, axes, whole = TRUE,
                        enough = function(x) FALSE) {
   seen$best <- list(x = x, value = seen$at(x))
-  vain <- 0
-  repeat {
-    at <- seen$best
-    if (enough(at$x)) {
-      return(list(ended = "enough"))
+  climb <- list(axes = axes, whole = whole, vain = 0)
+  while (is.null(climb$ended)) {
+    climb <- if (enough(seen$best$x)) {
+      list(ended = "enough")
+    } else {
+      climb_once(seen, climb)
     }
-    look <- look_around(seen$at, at, axes)
-    whole <- whole || expected_rise(look) < close_enough
-    if (whole) look <- cross_axes(seen$at, at, look)
-    rise <- expected_rise(look)
-    # axes that have shrunk or grown without end
-    if (!is.finite(rise) || !all(is.finite(look$axes))) {
-      return(list(ended = "flat"))
-    }
-    peaked <- whole && all(look$bend > 0.1)
-    if (peaked && rise < close_enough) {
-      return(found_at(at, look))
-    }
-    step_up(seen$at, at, look)
-    gain <- seen$best$value - at$value
-    if (peaked && gain == 0 && rise < 0.5) {
-      return(found_at(at, look))
-    }
-    vain <- if (whole && gain < close_enough) vain + 1 else 0
-    if (vain > 5) {
-      return(list(ended = "flat"))
-    }
-    whole <- gain < rise / 2 || any(look$bend < 0.1)
-    axes <- look$axes
   }
+  climb
+}
+
+# list(axes, whole, vain) for the next step, where `vain` counts steps with the
+# whole Hessian that gained nothing; or how the climb ended.
+climb_once <- function(seen, climb) {
+  at <- seen$best
+  look <- look_around(seen$at, at, climb$axes)
+  whole <- climb$whole || expected_rise(look) < close_enough
+  if (whole) look <- cross_axes(seen$at, at, look)
+  rise <- expected_rise(look)
+  # axes that have shrunk or grown without end
+  if (!is.finite(rise) || !all(is.finite(look$axes))) {
+    return(list(ended = "flat"))
+  }
+  if (rise >= close_enough || any(look$bend <= 0.1)) {
+    step_up(seen$at, at, look)
+  }
+  gain <- seen$best$value - at$value
+  if (whole && is_peak(look, gain)) {
+    return(found_at(at, look))
+  }
+  vain <- if (whole && gain < close_enough) climb$vain + 1 else 0
+  if (vain > 5) {
+    return(list(ended = "flat"))
+  }
+  list(
+    axes = look$axes, vain = vain,
+    whole = gain < rise / 2 || any(look$bend < 0.1)
+  )
+}
+
+# Whether there is a mode near the point of a look after which `gain` was
+# gained. Differences see a skew peak's mean slope, and expect a rise there.
+is_peak <- function(look, gain) {
+  rise <- expected_rise(look)
+  all(look$bend > 0.1) && (rise < close_enough || gain == 0 && rise < 0.5)
 }
 
 # A rise of the log density that needs no further step: that from a point 0.1

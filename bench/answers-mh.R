@@ -4,7 +4,7 @@
 #
 #   Rscript bench/answers-mh.R [SEEDS [LIBRARY]]     SEEDS: default 10
 #
-# LIBRARY: where gibbsite is installed, to compare builds. About five minutes.
+# LIBRARY: where gibbsite is installed, to compare builds. About six minutes.
 #
 # Columns
 #
