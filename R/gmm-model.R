@@ -2,12 +2,14 @@
 # its methods for the generics of model.R. src/core/gmm/gmm.h has the
 # mathematics.
 
-gmm_model <- function(x, k, prior, covariance = "full", keep = character()) {
+gmm_model <- function(x, k, prior, covariance = "full", keep = character(),
+                      merge_split = TRUE) {
   new_model(
     "gmm_model",
     name = "gibbs_gmm", title = "Gaussian mixture",
     headline = gmm_headline(x, k, covariance),
-    data = gmm_data(x, k, prior, covariance, keep), prior = prior,
+    data = gmm_data(x, k, prior, covariance, keep, merge_split),
+    prior = prior,
     nobs = nrow(x), columns = gmm_columns(x, k, covariance, keep),
     k = as.integer(k), variables = colnames(x), covariance = covariance,
     cures = paste(
@@ -20,12 +22,13 @@ gmm_model <- function(x, k, prior, covariance = "full", keep = character()) {
 
 # The data that C reads. The inverse V0^-1 itself is needed: it is added to n_c
 # Sigma_c^-1.
-gmm_data <- function(x, k, prior, covariance, keep) {
+gmm_data <- function(x, k, prior, covariance, keep, merge_split) {
   q0 <- chol2inv(chol(prior$v0))
   list(
     x = x, k = as.integer(k), form = gmm_forms[[covariance]],
     alpha = prior$alpha, m0 = prior$m0, q0 = q0,
     q0_m0 = drop(q0 %*% prior$m0), nu0 = as.double(prior$nu0), s0 = prior$s0,
+    merge_split = as.integer(merge_split),
     missing = gmm_missing(x), keep_z = as.integer("z" %in% keep),
     keep_x = as.integer("x" %in% keep)
   )
@@ -254,7 +257,7 @@ gmm_state <- function(model, log_pi, mu, sigma, z) {
     sweep = 0, z = as.integer(z), log_pi = as.double(log_pi),
     mu = as.double(mu), factor = gmm_factor(model, sigma),
     x_missing = unname(t(fill_column_means(x))[holes]),
-    prob = numeric(n * model$k), kept = 0
+    prob = numeric(n * model$k), kept = 0, moves = numeric(6)
   )
 }
 
@@ -404,6 +407,21 @@ model_labels.gmm_model <- function(model) {
     )
   }
   label_columns(model$columns, label)
+}
+
+# The moves that succeeded, over all chains and sweeps.
+#' @exportS3Method
+model_notes.gmm_model <- function(model, fit, table) {
+  counts <- lapply(fit_part(fit, "chains"), function(chain) chain$state$moves)
+  counts <- matrix(Reduce(`+`, counts), 3L)
+  tried <- counts[, 1L] > 0
+  if (!any(tried)) {
+    return(NULL)
+  }
+  name <- c("exchanges", "merges or splits", "resplits")
+  share <- paste(whole_each(counts[tried, 2L]), "of",
+                 whole_each(counts[tried, 1L]), name[tried])
+  paste0("Moves that succeeded: ", paste(share, collapse = ", "), ".")
 }
 
 # ---- Search for a mode ------------------------------------------------------

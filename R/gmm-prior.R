@@ -17,7 +17,8 @@
 #' follow Fraley and Raftery (2007), those of `m0` and `v0` Richardson and Green
 #' (1997):
 #'
-#' * `alpha`: 1 for each component (uniform on the simplex);
+#' * `alpha`: half the number of free parameters of one component, plus 1/2 (see
+#'   below);
 #' * `m0`: the middle of each variable's range;
 #' * `v0`: diagonal, the square of each variable's range;
 #' * `nu0`: `d + 2`;
@@ -29,11 +30,23 @@
 #' any positive number. With `"shared"` there is one \eqn{\Sigma \sim
 #' \mathrm{IW}(\nu_0, S_0)}{Sigma ~ IW(nu0, S0)}.
 #'
+#' The default of `alpha` says that `k` components are meant. A component has
+#' \eqn{D} free parameters: \eqn{d + d(d + 1)/2} with full covariances,
+#' \eqn{2 d} with diagonal ones, \eqn{d} with a shared one. If the data come from
+#' fewer than `k` components and \eqn{\alpha < D/2}, the posterior empties those
+#' that are not needed as \eqn{n} grows. If \eqn{\alpha > D/2}, two components
+#' with a weight each come to describe the same group (Rousseau and Mengersen
+#' 2011). The default is \eqn{\alpha = (D + 1)/2}. `alpha = "sparse"` has the
+#' other aim: `k` is more than enough, and components that are not needed are to
+#' be left empty. It means 0.01 for each component (Malsiner-Walli,
+#' Fruehwirth-Schnatter and Gruen 2016); count `n_occupied`. `alpha = 1` is
+#' uniform over the weights.
+#'
 #' A range or variance that is zero (or unknown, with one observation) counts as
 #' 1, with a message.
 #'
 #' @param alpha `NULL`, one positive number (for every component) or `k` of
-#'   them: the Dirichlet concentrations.
+#'   them: the Dirichlet concentrations. Or `"sparse"`: 0.01 for every component.
 #' @param m0 `NULL`, one number or `d` numbers: the prior mean of each mean.
 #' @param v0 `NULL`, one positive number (a multiple of the identity), `d`
 #'   positive numbers (a diagonal) or a symmetric positive definite `d x d`
@@ -50,12 +63,21 @@
 #' estimation and model-based clustering. *Journal of Classification* 24,
 #' 155-181. \doi{10.1007/s00357-007-0004-5}
 #'
+#' Malsiner-Walli G, Fruehwirth-Schnatter S, Gruen B (2016). Model-based
+#' clustering based on sparse finite Gaussian mixtures. *Statistics and
+#' Computing* 26, 303-324. \doi{10.1007/s11222-014-9500-2}
+#'
 #' Richardson S, Green PJ (1997). On Bayesian analysis of mixtures with an
 #' unknown number of components. *JRSS B* 59, 731-792.
 #' \doi{10.1111/1467-9868.00095}
+#'
+#' Rousseau J, Mengersen K (2011). Asymptotic behaviour of the posterior
+#' distribution in overfitted mixture models. *JRSS B* 73, 689-710.
+#' \doi{10.1111/j.1467-9868.2011.00781.x}
 #' @examples
 #' gmm_prior()
 #' gmm_prior(alpha = 2, nu0 = 6)
+#' gmm_prior(alpha = "sparse")
 #' @export
 gmm_prior <- function(alpha = NULL, m0 = NULL, v0 = NULL, nu0 = NULL,
                       s0 = NULL) {
@@ -82,7 +104,12 @@ gmm_prior <- function(alpha = NULL, m0 = NULL, v0 = NULL, nu0 = NULL,
   }
   structure(
     list(
-      alpha = numbers(alpha, "alpha", above = 0), m0 = numbers(m0, "m0"),
+      alpha = if (is.character(alpha)) {
+        check_choice(alpha, "sparse", arg = "alpha", call = call)
+      } else {
+        numbers(alpha, "alpha", above = 0)
+      },
+      m0 = numbers(m0, "m0"),
       v0 = spread(v0, "v0"), nu0 = nu0, s0 = spread(s0, "s0")
     ),
     class = c("gmm_prior", "gibbsite_prior")
@@ -97,7 +124,11 @@ format.gmm_prior <- function(x, ...) {
     "pi       ~ Dir(alpha)      z_i | pi ~ Categorical(pi)",
     "mu_c     ~ N(m0, V0)       x_i | z_i = c ~ N(mu_c, Sigma_c)",
     "Sigma_c  ~ IW(nu0, S0)     (degrees of freedom, scale matrix)",
-    paste0("  alpha = ", value(x$alpha)),
+    paste0("  alpha = ", if (is.character(x$alpha)) {
+      "0.01 (\"sparse\")"
+    } else {
+      value(x$alpha)
+    }),
     paste0("  m0    = ", value(x$m0)),
     paste0("  V0    = ", value(x$v0)),
     paste0("  nu0   = ", value(x$nu0)),
@@ -113,7 +144,11 @@ complete_gmm_prior <- function(prior, x, k, covariance = "full", call = NULL) {
   d <- ncol(x)
   diagonal <- covariance == "diagonal"
   spans <- column_scales(x, call)
-  prior$alpha <- as_length(prior$alpha %||% 1, k, "alpha", "k", call)
+  alpha <- prior$alpha %||% default_alpha(d, covariance)
+  if (identical(alpha, "sparse")) {
+    alpha <- 0.01
+  }
+  prior$alpha <- as_length(alpha, k, "alpha", "k", call)
   prior$m0 <- as_length(prior$m0 %||% spans$middle, d, "m0", "ncol(x)", call)
   prior$v0 <- as_covariance(prior$v0 %||% spans$range^2, d, "v0", call)
   prior$nu0 <- prior$nu0 %||% (if (diagonal) 3 else d + 2)
@@ -144,6 +179,15 @@ complete_gmm_prior <- function(prior, x, k, covariance = "full", call = NULL) {
     )
   }
   prior
+}
+
+# Above half the number of free parameters of a component (Rousseau & Mengersen
+# 2011, doi:10.1111/j.1467-9868.2011.00781.x).
+default_alpha <- function(d, covariance) {
+  free <- switch(covariance,
+    full = d + d * (d + 1) / 2, diagonal = 2 * d, shared = d
+  )
+  (free + 1) / 2
 }
 
 # Midpoint, range and variance of each column; a range or variance of zero

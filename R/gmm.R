@@ -69,6 +69,48 @@
 #' several modes between which a chain moves rarely. The R-hat of the sorted
 #' weights and the numbers of occupied components then show this.
 #'
+#' @section Moves of groups:
+#' Draws of single allocations rarely lead from one mode of the posterior to
+#' another. With `merge_split = TRUE` a sweep may therefore begin with a move of
+#' whole groups, which keeps `k`:
+#'
+#' * *exchange*: of three components drawn at random, the second joins the first,
+#'   and the third splits into two;
+#' * *merge or split*: of two components, the second joins the first; if it is
+#'   empty, the first splits into both;
+#' * *resplit*: the observations of two components split anew.
+#'
+#' A set of \eqn{N} observations splits from two of them, the anchors \eqn{i} and
+#' \eqn{j}. The first has probability \eqn{1/N}. The second has a probability
+#' proportional to its squared distance \eqn{D_{ij}^2}{D_ij^2} from the first, in
+#' the metric of the set's covariance. Some EM steps from the anchors give each
+#' other observation its probability of either side, kept between 0.0001 and
+#' 0.9999, and \eqn{q} is their product. To undo a split with \eqn{n_1} and
+#' \eqn{n_2} observations, an anchor is drawn from each side. With \eqn{W_c} the
+#' scatter of component \eqn{c} about its mean, new covariances are drawn from
+#' \eqn{g_c = \mathrm{IW}(\nu_0 + n_c - 1, S_0 + W_c)}{g_c = IW(nu0 + n_c - 1,
+#' S0 + W_c)}, or from the prior if \eqn{c} is empty. The move is accepted with
+#' probability \eqn{\min(1, r)},
+#' \deqn{r = \frac{\prod_c \Gamma(\alpha_c + n'_c)\, p(\Sigma'_c)\,
+#'   p(x'_c \mid \Sigma'_c) / g'_c(\Sigma'_c)}{\prod_c \Gamma(\alpha_c + n_c)\,
+#'   p(\Sigma_c)\, p(x_c \mid \Sigma_c) / g_c(\Sigma_c)} \cdot
+#'   \frac{h(\mbox{split undone})}{h(\mbox{split made})}, \quad
+#'   h = q\, \frac{n_1 n_2}{N} \frac{D_{ij}^2}{\sum_l D_{il}^2},}{
+#'   r = [prod_c Gamma(alpha_c + n'_c) p(Sigma'_c) p(x'_c | Sigma'_c) /
+#'   g'_c(Sigma'_c)] / [prod_c Gamma(alpha_c + n_c) p(Sigma_c) p(x_c | Sigma_c) /
+#'   g_c(Sigma_c)] h(split undone) / h(split made),
+#'   h = q (n_1 n_2 / N) D_ij^2 / sum_l D_il^2,}
+#' in which \eqn{\pi} and all \eqn{\mu_c}{mu_c} are integrated out, and the
+#' factor \eqn{h} of a split that is not there is 1 (after Jain and Neal 2004).
+#' Then \eqn{\pi} and \eqn{\mu_c}{mu_c} are drawn given the new \eqn{z} and
+#' \eqn{\Sigma}{Sigma}, so that the sweep leaves the posterior exactly invariant
+#' (van Dyk and Park 2008). Missing entries keep their values.
+#'
+#' Each chain tries a move in its first 200 sweeps, and then in a sweep with
+#' probability 1/8 (with `k = 2` 1/16). `print()` and `summary()` show how many
+#' succeeded. If one mode has all of the probability, few moves succeed, and
+#' nothing is wrong.
+#'
 #' @section Stored quantities:
 #' Columns `pi[c]`, `mu[c,j]`, the covariances (`Sigma[c,i,j]` when full,
 #' variances `sigma2[c,j]` when diagonal, `Sigma[i,j]` when shared; `c`
@@ -108,6 +150,8 @@
 #' @param method `"gibbs"` (default), or `"icm"` to search for a mode.
 #' @param na_action What to do about missing values: `"fail"` (default),
 #'   `"omit"` or `"impute"`.
+#' @param merge_split `TRUE` (default) or `FALSE`: whether the sampler also moves
+#'   whole groups of observations between components.
 #' @param keep `NULL`, or any of `"z"` and `"x"`: store every draw of the
 #'   allocations, of the missing entries.
 #' @inheritParams running
@@ -124,6 +168,10 @@
 #' through Bayesian sampling. *JRSS B* 56, 363-375.
 #' \doi{10.1111/j.2517-6161.1994.tb01985.x}
 #'
+#' Jain S, Neal RM (2004). A split-merge Markov chain Monte Carlo procedure for
+#' the Dirichlet process mixture model. *Journal of Computational and Graphical
+#' Statistics* 13, 158-182. \doi{10.1198/1061860043001}
+#'
 #' Rai P. *CS772A: Probabilistic Machine Learning*, lecture slides, "Gibbs
 #' sampling: an example" (the conditionals as used here). Indian Institute of
 #' Technology Kanpur.
@@ -131,6 +179,9 @@
 #' Arthur D, Vassilvitskii S (2007). k-means++: the advantages of careful
 #' seeding. *Proceedings of the 18th ACM-SIAM Symposium on Discrete Algorithms*,
 #' 1027-1035.
+#'
+#' van Dyk DA, Park T (2008). Partially collapsed Gibbs samplers: theory and
+#' methods. *JASA* 103, 790-796. \doi{10.1198/016214508000000409}
 #' @examples
 #' fit <- gibbs_gmm(faithful, 2, draws = 500, burnin = 200, chains = 2,
 #'   seed = 1
@@ -149,7 +200,8 @@
 gibbs_gmm <- function(x, k, prior = gmm_prior(),
                       covariance = c("full", "diagonal", "shared"),
                       method = c("gibbs", "icm"),
-                      na_action = c("fail", "omit", "impute"), draws = 1000,
+                      na_action = c("fail", "omit", "impute"),
+                      merge_split = TRUE, draws = 1000,
                       burnin = 1000, thin = 1, chains = 4, inits = NULL,
                       keep = NULL, threads = 1,
                       cores = getOption("mc.cores", 1L), seed = NULL,
@@ -160,6 +212,7 @@ gibbs_gmm <- function(x, k, prior = gmm_prior(),
   covariance <- check_choice(covariance, c("full", "diagonal", "shared"))
   method <- check_choice(method, c("gibbs", "icm"))
   na_action <- check_choice(na_action, c("fail", "omit", "impute"))
+  merge_split <- check_flag(merge_split)
   x <- check_data_matrix(x, na_action, arg = "x", call = call)
   k <- check_count(
     k, min = 1, max = nrow(x), max_why = "rows of `x`", arg = "k", call = call
@@ -182,7 +235,7 @@ gibbs_gmm <- function(x, k, prior = gmm_prior(),
       class = "unused"
     )
   }
-  model <- gmm_model(x, k, prior, covariance, running$keep)
+  model <- gmm_model(x, k, prior, covariance, running$keep, merge_split)
   if (method == "icm") {
     return(icm_search(model, running, match.call(), call))
   }

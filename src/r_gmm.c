@@ -65,6 +65,7 @@ static gmm_data unpack_data(SEXP list) {
   data.q0_m0 = args_doubles(list, "q0_m0", data.d);
   data.s0 = args_doubles(list, "s0", square);
   data.nu0 = args_number(list, "nu0");
+  data.merge_split = args_count(list, "merge_split", 0) > 0;
   data.missing = unpack_missing(args_element(list, "missing"), data.n, data.d);
   data.keep_z = args_count(list, "keep_z", 0) > 0;
   data.keep_x = args_count(list, "keep_x", 0) > 0;
@@ -82,6 +83,7 @@ static gmm_state unpack_state(SEXP list, const gmm_data *data) {
   state.x_missing = args_doubles(list, "x_missing", data->missing.entries);
   state.prob = args_doubles(list, "prob", args_product(data->n, data->k));
   state.kept = args_doubles(list, "kept", 1);
+  state.moves = args_doubles(list, "moves", 2 * MOVE_KINDS);
   check_range(state.z, data->n, 1, data->k, "z");
   return state;
 }
@@ -93,7 +95,10 @@ static gmm_model open_model(const gmm_data *data, SEXP copy, int threads) {
   if (size == 0)
     scan_stop(STATUS_NO_MEMORY);
   gmm_model model;
-  gmm_open(&model, data, &state, R_alloc(size, 1), threads);
+  const status outcome =
+    gmm_open(&model, data, &state, R_alloc(size, 1), threads);
+  if (outcome != STATUS_OK)
+    scan_stop(outcome);
   return model;
 }
 

@@ -4,7 +4,7 @@
 # chi-squares and normals, column by column; one uniform an observation; one
 # normal a missing entry.
 #
-# A twin's state is list(sweep, z, log_pi, mu, sigma, x, prob, kept): mu a k x d
+# A twin's state is list(sweep, z, log_pi, mu, sigma, x, prob, kept, moves): mu a k x d
 # matrix, sigma a list of k matrices, whatever the form of the covariances, x
 # the observations with the missing entries filled in, prob n x k.
 
@@ -16,7 +16,7 @@ twin_state <- function(model, state) {
       matrix(p$Sigma[c, , ], ncol(p$mu))
     }),
     x = filled_data(model, state), prob = matrix(state$prob, ncol = model$k),
-    kept = state$kept
+    kept = state$kept, moves = state$moves
   )
 }
 
@@ -39,6 +39,7 @@ state_of_twin <- function(model, twin) {
   state$x_missing <- missing_entries(model, twin$x)
   state$prob <- as.vector(twin$prob)
   state$kept <- twin$kept
+  state$moves <- twin$moves
   state
 }
 
@@ -238,7 +239,7 @@ twin_imputation <- function(model, twin) {
 }
 
 twin_blocks <- list(
-  weights = twin_weights, means = twin_means, covariances = twin_covariances,
+  moves = function(model, twin) twin_moves(model, twin), weights = twin_weights, means = twin_means, covariances = twin_covariances,
   allocations = twin_allocations, imputation = twin_imputation
 )
 
@@ -264,6 +265,337 @@ twin_row <- function(model, twin) {
     twin$log_lik, length(unique(twin$z)), twin$z,
     missing_entries(model, twin$x)
   )
+}
+
+# ---- moves of groups between components --------------------------------------
+
+# The formulas are at the head of src/core/gmm/gmm_moves.h. Random numbers in
+# turn: whether there is a try (not for the first 200); its kind; its labels; an
+# anchor from each side of the split that it undoes; the anchors of the one that
+# it makes, and one uniform an observation for the sides; the covariances, label
+# by label; one uniform for acceptance.
+#
+# `without` makes wrong samplers: it names the part of the ratio left out.
+twin_moves <- function(model, twin, without = "") {
+  k <- model$k
+  if (k == 1 || model$data$merge_split == 0 || !draw_try(k, twin$moves)) {
+    return(twin)
+  }
+  kind <- draw_kind(k)
+  label <- draw_ordered(k, if (kind == 1) 3 else 2)
+  plan <- plan_move(kind, tabulate(twin$z, k)[label])
+  if (without == "selection" && kind == 2) {
+    label <- select_by_occupation(tabulate(twin$z, k))
+    plan <- plan_move(kind, tabulate(twin$z, k)[label])
+  }
+  moved <- if (plan$possible) try_move(model, twin, label, plan, without)
+  twin$moves[[kind]] <- twin$moves[[kind]] + 1
+  if (is.null(moved)) {
+    return(twin)
+  }
+  twin$moves[[3 + kind]] <- twin$moves[[3 + kind]] + 1
+  twin$z <- moved$z
+  twin$sigma <- moved$sigma
+  twin
+}
+
+draw_try <- function(k, moves) {
+  sum(moves[1:3]) < 200 || runif(1) < (if (k == 2) 1 / 16 else 1 / 8)
+}
+
+draw_below <- function(n) floor(runif(1) * n)
+
+# 1: exchange, 2: empty, 3: resplit
+draw_kind <- function(k) {
+  u <- runif(1)
+  if (u < 0.2) 2 else if (u < 0.6 && k > 2) 1 else 3
+}
+
+draw_ordered <- function(k, labels) {
+  label <- integer()
+  for (e in seq_len(labels)) {
+    left <- setdiff(seq_len(k), label)
+    label <- c(label, left[[1 + draw_below(length(left))]])
+  }
+  label
+}
+
+# Places in the labels: `undo` joins the first two, `from` splits into `to`.
+plan_move <- function(kind, count) {
+  both <- count[[1]] > 0 && count[[2]] > 0
+  switch(kind,
+    list(
+      possible = both && count[[3]] > 1, undo = TRUE, from = 3, to = c(3, 2)
+    ),
+    if (count[[2]] == 0) {
+      list(possible = count[[1]] > 1, undo = FALSE, from = 1, to = 1:2)
+    } else {
+      list(possible = count[[1]] > 0, undo = TRUE, from = NULL)
+    },
+    list(possible = both, undo = TRUE, from = 1:2, to = 1:2)
+  )
+}
+
+try_move <- function(model, twin, label, plan, without) {
+  z <- twin$z
+  ratio <- 0
+  if (plan$undo) {
+    present <- c(draw_member(z == label[[1]]), draw_member(z == label[[2]]))
+    undone <- z %in% label[1:2]
+    z[undone] <- label[[1]]
+  }
+  if (length(plan$from) > 0) {
+    made <- twin$z %in% label[plan$from]
+    anchors <- draw_anchors(model, twin$x, which(made))
+    chance <- launch(model, twin$x[made, , drop = FALSE],
+                     match(anchors, which(made)))
+    second <- runif(sum(made)) < chance
+    second[match(anchors, which(made))] <- c(FALSE, TRUE)
+    z[made] <- label[plan$to][1 + second]
+    ratio <- ratio -
+      log_split(model, twin$x, made, anchors, second, chance, without)
+  }
+  proposed <- propose_covariances(model, twin, z, label)
+  ratio <- ratio +
+    log_collapsed(model, twin$x, z, proposed, without) -
+    log_collapsed(model, twin$x, twin$z, twin$sigma, without)
+  log_uniform <- log(runif(1))
+  if (plan$undo) {
+    second <- twin$z[undone] == label[[2]]
+    at <- match(present, which(undone))
+    chance <- launch(model, twin$x[undone, , drop = FALSE], at)
+    if (without == "reverse" && length(plan$from) == 2) {
+      second <- z[undone] == label[[2]]
+    }
+    ratio <- ratio +
+      log_split(model, twin$x, undone, present, second, chance, without)
+  }
+  if (!(log_uniform < ratio)) {
+    return(NULL)
+  }
+  moved <- list(z = z, sigma = proposed)
+  if (length(plan$from) == 2) keep_labels(model, twin, label, moved) else moved
+}
+
+draw_member <- function(belongs) which(belongs)[[1 + draw_below(sum(belongs))]]
+
+# S0 + scatter of the rows of x over nu0 + their number: of the whole set.
+set_covariance <- function(model, x) {
+  prior <- model$prior
+  centred <- t(x) - colMeans(x)
+  s <- (prior$s0 + tcrossprod(centred)) / (prior$nu0 + nrow(x))
+  if (model$covariance == "diagonal") diag(diag(s), ncol(x)) else s
+}
+
+squared_distances <- function(model, x, i) {
+  upper <- chol(set_covariance(model, x))
+  colSums(backsolve(upper, t(x) - x[i, ], transpose = TRUE)^2)
+}
+
+# The first uniformly, the second by its squared distance from the first.
+draw_anchors <- function(model, x, set) {
+  i <- 1 + draw_below(length(set))
+  distance <- squared_distances(model, x[set, , drop = FALSE], i)
+  u <- runif(1)
+  c(set[[i]], set[[which(cumsum(distance) > u * sum(distance))[[1]]]])
+}
+
+# Responsibilities of the second of two normals: EM from the anchors.
+launch <- function(model, x, anchors, most = 512) {
+  n <- nrow(x)
+  step <- ceiling(n / most)
+  some <- x[seq(1, n, by = step), , drop = FALSE]
+  d <- ncol(x)
+  sigma <- set_covariance(model, some) / 2^(2 / d)
+  sides <- list(
+    mu = x[anchors, , drop = FALSE], sigma = list(sigma, sigma),
+    log_pi = c(0, 0)
+  )
+  sides <- climb(model, some, sides, 30)
+  if (step > 1) {
+    sides <- climb(model, x, sides, 2)
+  }
+  pmin(pmax(responsibilities(x, sides)$second, 1e-4), 1 - 1e-4)
+}
+
+responsibilities <- function(x, sides) {
+  log_joint <- vapply(1:2, function(s) {
+    sides$log_pi[[s]] + log_normal(x, sides$mu[s, ], sides$sigma[[s]])
+  }, numeric(nrow(x)))
+  log_joint <- matrix(log_joint, ncol = 2)
+  total <- row_log_sums(log_joint)
+  list(second = exp(log_joint[, 2] - total), log_lik = sum(total))
+}
+
+climb <- function(model, x, sides, steps) {
+  before <- -Inf
+  for (step in seq_len(steps)) {
+    now <- responsibilities(x, sides)
+    if (abs(now$log_lik - before) < 0.05) {
+      break
+    }
+    before <- now$log_lik
+    sides <- maximise(model, x, cbind(1 - now$second, now$second))
+  }
+  sides
+}
+
+maximise <- function(model, x, weight) {
+  prior <- model$prior
+  count <- colSums(weight)
+  mu <- crossprod(weight, x) / count
+  scatters <- lapply(1:2, function(s) {
+    centred <- x - rep(mu[s, ], each = nrow(x))
+    crossprod(centred, weight[, s] * centred)
+  })
+  if (model$covariance == "shared") {
+    sigma <- (prior$s0 + scatters[[1]] + scatters[[2]]) / (prior$nu0 + nrow(x))
+    sigma <- list(sigma, sigma)
+  } else {
+    sigma <- lapply(1:2, function(s) {
+      (prior$s0 + scatters[[s]]) / (prior$nu0 + count[[s]])
+    })
+  }
+  if (model$covariance == "diagonal") {
+    sigma <- lapply(sigma, function(s) diag(diag(s), ncol(x)))
+  }
+  list(
+    mu = unname(mu), sigma = sigma,
+    log_pi = log((1 + count) / (2 + nrow(x)))
+  )
+}
+
+# log of P(anchors) n_1 n_2 q(sides): `second` says who is on the second side.
+log_split <- function(model, x, set, anchors, second, chance, without) {
+  rows <- which(set)
+  at <- match(anchors, rows)
+  distance <- squared_distances(model, x[rows, , drop = FALSE], at[[1]])
+  q <- ifelse(second, chance, 1 - chance)[-at]
+  ratio <- log(distance[[at[[2]]]] / sum(distance)) - log(length(rows)) +
+    log(sum(second)) + log(sum(!second))
+  sum(log(q)) + if (without == "anchors") 0 else ratio
+}
+
+# Observations, mean and scatter about it.
+group_of <- function(model, x, z, c) {
+  own <- x[z == c, , drop = FALSE]
+  if (nrow(own) == 0) {
+    return(list(count = 0, mean = NA, scatter = matrix(0, ncol(x), ncol(x))))
+  }
+  centred <- t(own) - colMeans(own)
+  list(
+    count = nrow(own), mean = colMeans(own), scatter = unname(tcrossprod(centred))
+  )
+}
+
+# IW(df, scale) of each covariance (one when shared) given z, one degree of
+# freedom less for each occupied component.
+proposal_conditionals <- function(model, x, z) {
+  prior <- model$prior
+  groups <- lapply(seq_len(model$k), function(c) group_of(model, x, z, c))
+  if (model$covariance == "shared") {
+    occupied <- length(unique(z))
+    scatter <- Reduce(`+`, lapply(groups, function(g) g$scatter))
+    return(list(
+      list(df = prior$nu0 + length(z) - occupied, scale = prior$s0 + scatter)
+    ))
+  }
+  lapply(groups, function(g) {
+    list(df = prior$nu0 + max(g$count - 1, 0), scale = prior$s0 + g$scatter)
+  })
+}
+
+propose_covariances <- function(model, twin, z, label) {
+  to <- proposal_conditionals(model, twin$x, z)
+  draw <- function(conditional) {
+    if (model$covariance != "diagonal") {
+      return(inverse_wishart_variate(conditional$df, conditional$scale))
+    }
+    variance <- vapply(diag(conditional$scale), function(sum) {
+      sum / rchisq(1, conditional$df)
+    }, 0)
+    diag(variance, length(variance))
+  }
+  if (model$covariance == "shared") {
+    return(rep(list(draw(to[[1]])), model$k))
+  }
+  sigma <- twin$sigma
+  for (c in label) {
+    sigma[[c]] <- draw(to[[c]])
+  }
+  sigma
+}
+
+# log Z(df, scale) and the log density of IW(df, scale), both for each variable
+# by itself when diagonal, but for a power of pi.
+log_normaliser <- function(model, conditional) {
+  df <- conditional$df
+  if (model$covariance == "diagonal") {
+    return(sum(lgamma(df / 2) - df / 2 * log(diag(conditional$scale) / 2)))
+  }
+  d <- nrow(conditional$scale)
+  df * d / 2 * log(2) + sum(lgamma((df + 1 - seq_len(d)) / 2)) -
+    df / 2 * log(det(conditional$scale))
+}
+
+log_proposal <- function(model, conditional, sigma) {
+  d <- nrow(sigma)
+  order <- if (model$covariance == "diagonal") 2 else d + 1
+  scale <- conditional$scale
+  if (model$covariance == "diagonal") {
+    scale <- diag(diag(scale), d)
+  }
+  -log_normaliser(model, conditional) -
+    (conditional$df + order) / 2 * log(det(sigma)) -
+    sum(diag(solve(sigma, scale))) / 2
+}
+
+# log p(z, Sigma | x) / g(Sigma), but for a constant.
+log_collapsed <- function(model, x, z, sigma, without) {
+  prior <- model$prior
+  count <- tabulate(z, model$k)
+  own <- proposal_conditionals(model, x, z)
+  empty <- list(df = prior$nu0, scale = prior$s0)
+  total <- sum(vapply(own, function(conditional) {
+    log_normaliser(model, conditional) - log_normaliser(model, empty)
+  }, 0))
+  for (c in which(count > 0)) {
+    g <- group_of(model, x, z, c)
+    spread <- prior$v0 + sigma[[c]] / g$count
+    total <- total + ncol(x) / 2 * log(2 * base::pi / g$count) +
+      log_normal(t(g$mean), prior$m0, spread)
+  }
+  if (without == "proposal") {
+    total <- total + sum(vapply(seq_along(own), function(c) {
+      log_proposal(model, own[[c]], sigma[[c]])
+    }, 0))
+  }
+  sign <- if (without == "dirichlet") -1 else 1
+  total + sign * sum(lgamma(prior$alpha + count))
+}
+
+# The two labels change places where more observations of the set changed theirs
+# than kept it, if alpha is the same for both.
+keep_labels <- function(model, twin, label, moved) {
+  set <- twin$z %in% label
+  same <- length(unique(model$prior$alpha[label])) == 1
+  if (!same || 2 * sum(moved$z != twin$z) <= sum(set)) {
+    return(moved)
+  }
+  moved$z[set] <- sum(label) - moved$z[set]
+  moved$sigma[label] <- moved$sigma[rev(label)]
+  moved
+}
+
+# A wrong choice of labels: where some are empty, one of these in half the tries,
+# which the ratio does not know of.
+select_by_occupation <- function(count) {
+  pick <- function(x) x[[sample.int(length(x), 1)]]
+  occupied <- which(count > 0)
+  if (all(count > 0) || length(occupied) > 1 && runif(1) < 0.5) {
+    return(occupied[sample.int(length(occupied), 2)])
+  }
+  c(pick(occupied), pick(which(count == 0)))
 }
 
 # ---- a small model with an informative prior ---------------------------------
@@ -390,6 +722,11 @@ twin_mutant <- function(...) {
   }
 }
 
+# The moves with a part of their ratio left out.
+move_mutant <- function(part) {
+  twin_mutant(moves = function(model, twin) twin_moves(model, twin, part))
+}
+
 gmm_mutants <- list(
   # the inverse of the scale, for a diagonal its reciprocals
   rate_for_scale = twin_mutant(covariances = function(model, twin) {
@@ -498,4 +835,40 @@ impute_marginally <- function(model, twin) {
     twin$x[i, holes[i, ]] <- x[holes[i, ]]
   }
   twin
+}
+
+# ---- moves alone -------------------------------------------------------------
+
+# What a move changes, of a twin: z and the covariances.
+move_quantities <- function(model, twin) {
+  count <- tabulate(twin$z, model$k)
+  log_det <- vapply(twin$sigma, function(s) log(det(s)), 0)
+  within <- vapply(seq_len(model$k), function(c) {
+    sum(diag(group_of(model, twin$x, twin$z, c)$scatter))
+  }, 0)
+  c(
+    count = count[-1], same = sum(count^2), occupied = sum(count > 0),
+    alone = sum(count == 1), log_det = log_det[[1]],
+    weighted = sum(count * log_det), all = sum(log_det),
+    within = atan(sum(within) / 20)
+  )
+}
+
+# z, parameters and data from their joint distribution, then `moves` moves: these
+# leave the distribution of what they change as it is, so that each quantity's
+# change has mean zero. data.frame(quantity, p).
+moves_alone_test <- function(model, without = "", times = 1000, moves = 3) {
+  change <- stack_rows(times, function() {
+    joint <- with_simulated_data(model, gibbsite:::draw_prior(model))
+    twin <- twin_state(joint$model, joint$state)
+    before <- move_quantities(joint$model, twin)
+    for (move in seq_len(moves)) {
+      twin <- twin_moves(joint$model, twin, without)
+    }
+    move_quantities(joint$model, twin) - before
+  })
+  p <- apply(change, 2, function(x) {
+    if (stats::sd(x) == 0) 1 else stats::t.test(x)$p.value
+  })
+  data.frame(quantity = colnames(change), p = p, row.names = NULL)
 }

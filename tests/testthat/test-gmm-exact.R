@@ -10,6 +10,10 @@
 
 max_z <- 4.5
 
+# Tests of means against each other reject a correct sampler with probability at
+# most error_rate (Bonferroni over their quantities).
+error_rate <- 1e-3
+
 forms <- c("full", "diagonal", "shared")
 
 # A value that is computed when it is first asked for, so that a skipped test
@@ -106,6 +110,7 @@ test_that("the log joint density is that of its factors", {
 
 # One sweep from the same state, again and again: pi and mu are drawn given the
 # state's z, x and Sigma, Sigma given the new mu, z given all of these, x last.
+# Without moves, which would change z first.
 # Component 2 has one observation, component 3 none.
 sweeps_from_one_state <- function(form, holes = NULL, times = 5000) {
   withr::local_seed(11)
@@ -114,6 +119,7 @@ sweeps_from_one_state <- function(form, holes = NULL, times = 5000) {
   )
   state <- with_simulated_data(model, draw_prior(model))$state
   state$z <- as.integer(c(1, 1, 2, 1, 1, 1, 1, 1, 1))
+  model$data$merge_split <- 0L
   control <- list(burnin = 0, thin = 1, threads = 1)
   draws <- stack_rows(times, function() {
     model_sweeps(model, state, 1, control)$draws
@@ -703,23 +709,168 @@ test_that("a posterior by summation over all allocations is recovered", {
   expect_lt(max(abs(scores)), max_z)
 })
 
+# ---- moves of groups: the same by summation, k = 3 ----------------------------
+
+# log p(x | z) of observations of one variable: full covariances component by
+# component, a shared one by the trapezoidal rule in the logarithm of sigma2.
+log_evidence <- function(z, x, prior, form, step = 0.02) {
+  parts <- split(x, z)
+  if (form == "full") {
+    return(sum(vapply(parts, function(part) {
+      log(component_by_quadrature(part, prior, numeric(), step)$evidence)
+    }, 0)))
+  }
+  log_variance <- seq(-14, 22, by = step)
+  s2 <- exp(log_variance)
+  total <- dgamma(1 / s2, prior$nu0 / 2, drop(prior$s0) / 2, log = TRUE) -
+    log_variance
+  for (part in parts) {
+    n <- length(part)
+    v <- 1 / (1 / drop(prior$v0) + n / s2)
+    m <- v * (prior$m0 / drop(prior$v0) + sum(part) / s2)
+    total <- total - n / 2 * log(2 * pi * s2) + log(v / drop(prior$v0)) / 2 -
+      (sum(part^2) / s2 + prior$m0^2 / drop(prior$v0) - m^2 / v) / 2
+  }
+  log(sum(exp(total)) * step)
+}
+
+# z: draws x n
+allocation_quantities <- function(z, k) {
+  pairs <- combn(ncol(z), 2)
+  count <- vapply(seq_len(k), function(c) rowSums(z == c), z[, 1] + 0)
+  cbind(
+    z[, pairs[1, ]] == z[, pairs[2, ]], count, count^2, rowSums(count > 0)
+  )
+}
+
+summed_allocations <- function(x, prior, k, form) {
+  z <- as.matrix(expand.grid(rep(list(seq_len(k)), length(x))))
+  log_p <- apply(z, 1, function(z) {
+    sum(lgamma(prior$alpha + tabulate(z, k))) +
+      log_evidence(z, x, prior, form)
+  })
+  p <- exp(log_p - max(log_p))
+  drop(p %*% allocation_quantities(z, k)) / sum(p)
+}
+
+# The counters of tries begin again every 100 sweeps, so that each sweep has one.
+sweeps_with_tries <- function(model, rounds = 80) {
+  state <- draw_prior(model)
+  tried <- numeric(6)
+  draws <- stack_rows(rounds, function() {
+    state$moves <<- numeric(6)
+    run <- model_sweeps(
+      model, state, 100, list(burnin = 0, thin = 1, threads = 1)
+    )
+    state <<- run$state
+    tried <<- tried + state$moves
+    run$draws
+  })
+  colnames(draws) <- model$columns
+  list(z = draws[, startsWith(colnames(draws), "z[")], tried = tried)
+}
+
+test_that("with a move in every sweep the allocations have their posterior", {
+  skip_long()
+  withr::local_seed(32)
+  x <- cbind(v1 = c(-2.4, -1.9, 0.3, 0.6, 2.7))
+  prior <- gmm_prior(
+    alpha = c(0.7, 0.4, 1.2), m0 = 0.4, v0 = 2.3, nu0 = 3.4, s0 = 0.4
+  )
+  for (form in c("full", "shared")) {
+    completed <- complete_gmm_prior(prior, x, 3, form)
+    model <- gmm_model(x, 3, completed, form, "z")
+    exact <- summed_allocations(drop(x), completed, 3, form)
+    runs <- replicate(4, sweeps_with_tries(model), simplify = FALSE)
+    chains <- lapply(runs, function(run) allocation_quantities(run$z, 3))
+    scores <- vapply(seq_along(exact), function(q) {
+      z_of_chains(vapply(chains, function(c) c[, q], chains[[1]][, 1]),
+                  exact[[q]])
+    }, 0)
+    expect_lt(max(abs(scores)), max_z, label = form)
+    expect_gt(min(Reduce(`+`, lapply(runs, `[[`, "tried"))), 100)
+  }
+})
+
+# ---- moves of groups: alone ---------------------------------------------------
+
+moves_model <- function(form, n = 6, d = 1) {
+  withr::local_seed(41)
+  tiny_gmm(n, d, 3, c(0.5, 0.3, 0.4), form)
+}
+
+run_moves_alone <- function(model, without = "", times = 1000) {
+  withr::local_seed(45)
+  smallest_adjusted(moves_alone_test(model, without, times))
+}
+
+test_that("moves leave the joint distribution as it is", {
+  skip_long()
+  for (form in forms) {
+    expect_gte(run_moves_alone(moves_model(form)), error_rate, label = form)
+  }
+})
+
+test_that("moves leave the joint distribution as it is, longer", {
+  skip_unless_extended()
+  for (form in forms) {
+    for (size in list(c(6, 1), c(9, 2))) {
+      p <- run_moves_alone(moves_model(form, size[[1]], size[[2]]), times = 5000)
+      expect_gte(p, error_rate, label = form)
+    }
+  }
+})
+
+test_that("moves with a part of their ratio left out do not", {
+  skip_long()
+  for (part in c("anchors", "proposal", "dirichlet", "selection")) {
+    p <- run_moves_alone(moves_model("shared"), part, times = 2000)
+    expect_lt(p, error_rate, label = part)
+  }
+})
+
+test_that("moves with a part of their ratio left out do not, longer", {
+  skip_unless_extended()
+  for (form in c("full", "diagonal")) {
+    for (part in c("anchors", "proposal", "dirichlet", "selection", "reverse")) {
+      p <- run_moves_alone(moves_model(form), part, times = 3000)
+      expect_lt(p, error_rate, label = paste(form, part))
+    }
+  }
+})
+
+test_that("every kind of move succeeds, and none is tried without them", {
+  withr::local_seed(33)
+  model <- tiny_gmm(24, 2, 3, 0.3, keep = "z")
+  joint <- with_simulated_data(model, draw_prior(model))
+  control <- list(burnin = 0, thin = 1, threads = 1)
+  moves <- model_sweeps(joint$model, joint$state, 400, control)$state$moves
+  expect_identical(moves[4:6] > 0, rep(TRUE, 3))
+  expect_gte(sum(moves[1:3]), 200)
+  joint$model$data$merge_split <- 0L
+  still <- model_sweeps(joint$model, joint$state, 400, control)$state$moves
+  expect_identical(still, numeric(6))
+})
+
 # ---- Geweke's joint test and its mutants -------------------------------------
 
-# Every test below rejects a correct sampler with probability at most error_rate
-# (Bonferroni over its quantities).
-error_rate <- 1e-3
-
 # alpha differs between the components, so that labelled quantities count too
-joint_model <- function(form, holes = NULL) {
+# (three: low, so that some are empty)
+joint_model <- function(form, holes = NULL, k = 2) {
   withr::local_seed(41)
-  tiny_gmm(n = 8, d = 2, k = 2, alpha = c(2.6, 1.9), form, holes)
+  alpha <- if (k == 2) c(2.6, 1.9) else c(1.1, 0.6, 0.8)
+  tiny_gmm(n = 8, d = 2, k, alpha, form, holes)
 }
 joint_cases <- list(
   full = joint_model("full"), diagonal = joint_model("diagonal"),
   shared = joint_model("shared"),
   impute = joint_model("full", some_holes[1:8, ]),
   impute_diagonal = joint_model("diagonal", some_holes[1:8, ]),
-  impute_shared = joint_model("shared", some_holes[1:8, ])
+  impute_shared = joint_model("shared", some_holes[1:8, ]),
+  three = joint_model("full", k = 3),
+  three_diagonal = joint_model("diagonal", k = 3),
+  three_shared = joint_model("shared", k = 3),
+  impute_three = joint_model("full", some_holes[1:8, ], k = 3)
 )
 joint_references <- lapply(joint_cases, function(model) {
   once(function() {
@@ -744,7 +895,7 @@ expect_rejected <- function(case, mutants, ...) {
 
 test_that("Geweke's joint test passes", {
   skip_long()
-  for (case in c("full", "diagonal", "shared", "impute")) {
+  for (case in c("full", "diagonal", "shared", "impute", "three")) {
     p <- smallest_adjusted(run_joint_test(case))
     expect_gte(p, error_rate, label = case)
   }
@@ -791,6 +942,14 @@ test_that("Geweke's joint test passes another right sampler", {
   expect_gte(smallest_adjusted(test), error_rate)
   test <- run_joint_test("impute_diagonal", chains = 60, steps = 50)
   expect_gte(smallest_adjusted(test), error_rate)
+})
+
+test_that("Geweke's joint test passes for three components, longer", {
+  skip_unless_extended()
+  for (case in c("three_diagonal", "three_shared", "impute_three")) {
+    p <- smallest_adjusted(run_joint_test(case, chains = 60, steps = 50))
+    expect_gte(p, error_rate, label = case)
+  }
 })
 
 test_that("Geweke's joint test passes for other sizes, longer", {

@@ -94,6 +94,8 @@ static void carve(gmm_model *m, arena *a) {
   m->patterns = arena_doubles(a, (double)missing->patterns * k *
                                    (double)pattern_size(data));
   carve_scratch(m, a);
+  if (data->merge_split)
+    gmm_moves_carve(&m->moves, data->form, data->n, data->d, a);
   m->x = missing->entries ? arena_doubles(a, n * d) : NULL;
 }
 
@@ -447,6 +449,14 @@ static void move_centre(gmm_model *m, size_t c, const double *shift) {
     sum_afresh(m, c);
 }
 
+/* z, Sigma: whole groups of observations (gmm_moves.h).  Leaves mu and pi to be
+ * drawn. */
+static void move_groups(gmm_model *m, const scan_control *control) {
+  gmm_move(m, control);
+  for (size_t e = 0; e < m->moves.labels; e++)
+    sum_afresh(m, m->moves.label[e]);
+}
+
 /* mu_c | Sigma_c, z, x ~ N(m_c, V_c),  V_c^-1 = V0^-1 + n_c Sigma_c^-1,
  * m_c = V_c (V0^-1 m0 + Sigma_c^-1 n_c xbar_c)   (Rai CS772A, GMM).
  * Drawn through chol(V_c^-1); V_c is not formed.  Mode: m_c. */
@@ -579,6 +589,8 @@ status gmm_sweep(void *model, const scan_control *control) {
   gmm_model *m = model;
   status outcome = STATUS_OK;
   m->recording = control->recording;
+  if (!m->mode && m->data.merge_split)
+    move_groups(m, control);
   draw_weights(m);
   for (size_t c = 0; c < m->data.k && outcome == STATUS_OK; c++)
     outcome = draw_mean(m, c);
@@ -593,8 +605,8 @@ status gmm_sweep(void *model, const scan_control *control) {
 
 /* ---- opening and recording ------------------------------------------------------ */
 
-void gmm_open(gmm_model *m, const gmm_data *data, const gmm_state *state,
-              void *work, int threads) {
+status gmm_open(gmm_model *m, const gmm_data *data, const gmm_state *state,
+                void *work, int threads) {
   const scan_control unasked = {.threads = threads};
   const size_t d = data->d, k = data->k;
   arena space = arena_over(work);
@@ -621,6 +633,7 @@ void gmm_open(gmm_model *m, const gmm_data *data, const gmm_state *state,
     gmm_set_constant(&m->components, c, state->log_pi[c]);
   }
   run_chunks(m, 0, &unasked);
+  return data->merge_split ? gmm_moves_open(m) : STATUS_OK;
 }
 
 /* Sigma = L L' of the stored form; returns where the row goes on. */

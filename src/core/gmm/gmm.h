@@ -27,6 +27,7 @@
 #define GIBBSITE_GMM_H
 
 #include "gmm/gmm_density.h"
+#include "gmm/gmm_moves.h"
 #include "numeric/status.h"
 #include "run/scan.h"
 #include <stddef.h>
@@ -46,12 +47,14 @@ typedef struct {
   double nu0;
   gmm_missing missing;
   int keep_z, keep_x; /* record z, the missing entries as well */
+  int merge_split;    /* moves of gmm_moves.h */
 } gmm_data;
 
 typedef struct {
   int *z;
   double *log_pi, *mu, *factor, *x_missing, *prob;
-  double *kept; /* recorded sweeps behind prob (1 number) */
+  double *kept;  /* recorded sweeps behind prob (1 number)               */
+  double *moves; /* tries of each kind of move, then how many succeeded */
 } gmm_state;
 
 /* Sums over the observations of each component, about the current mean:
@@ -73,7 +76,7 @@ typedef struct {
   double log_lik;
 } gmm_chunk;
 
-typedef struct {
+struct gmm_model {
   gmm_data data;
   gmm_state state;
   gmm_components components;
@@ -92,15 +95,16 @@ typedef struct {
   double *matrix[3], *vector[3]; /* d x d, d */
   double *concentration;         /* k        */
   size_t *order;                 /* d        */
-} gmm_model;
+  gmm_moves moves;
+};
 
 /* Bytes of work space; 0 when the count overflows. */
 size_t gmm_work_size(const gmm_data *data);
 
 /* Prepares a model on `data` and `state` (both borrowed) in `work`: the factors
  * and the sums that follow from the state.  A pure function of them. */
-void gmm_open(gmm_model *model, const gmm_data *data, const gmm_state *state,
-              void *work, int threads);
+status gmm_open(gmm_model *model, const gmm_data *data, const gmm_state *state,
+                void *work, int threads);
 
 /* One sweep of the Gibbs sampler; a scan_model's `sweep`.  With model->mode each
  * block goes to its conditional mode instead (iterated conditional modes). */
