@@ -104,8 +104,13 @@ gmm_prior <- function(alpha = NULL, m0 = NULL, v0 = NULL, nu0 = NULL,
   }
   structure(
     list(
-      alpha = if (is.character(alpha)) {
-        check_choice(alpha, "sparse", arg = "alpha", call = call)
+      alpha = if (identical(alpha, "sparse")) {
+        alpha
+      } else if (is.character(alpha)) {
+        abort_expected(
+          alpha, "a numeric vector or \"sparse\"", FALSE, "alpha", call,
+          hint = case_hint(alpha, "sparse")
+        )
       } else {
         numbers(alpha, "alpha", above = 0)
       },

@@ -101,6 +101,9 @@ static void set_state(fixture *f) {
   f->state.x_missing = new_numbers(f->data.missing.entries);
   f->state.prob = new_numbers(n * k);
   f->state.kept = new_numbers(1);
+  f->state.moves = new_numbers(2 * MOVE_KINDS);
+  for (size_t e = 0; e < 2 * MOVE_KINDS; e++)
+    f->state.moves[e] = 0.0;
   for (size_t i = 0; i < n; i++)
     f->state.z[i] = 1 + (int)(i % k);
   for (size_t c = 0; c < k; c++)
@@ -136,7 +139,8 @@ static fixture new_case(gmm_form form, int holes, size_t n, size_t d,
                          .s0 = f.s0,
                          .nu0 = (double)d + 2.5,
                          .keep_z = 1,
-                         .keep_x = 1};
+                         .keep_x = 1,
+                         .merge_split = 1};
   f.data = data;
   if (holes)
     set_holes(&f, n, d);
@@ -164,7 +168,8 @@ static void release_fixture(fixture *f) {
                    f->state.factor,
                    f->state.x_missing,
                    f->state.prob,
-                   f->state.kept};
+                   f->state.kept,
+                   f->state.moves};
   for (size_t i = 0; i < LENGTH(all); i++)
     release_numbers(all[i]);
 }
@@ -174,7 +179,12 @@ static status run_segment(fixture *f, size_t sweeps,
                           const scan_control *control, double *draws) {
   gmm_model model;
   double *work = new_bytes(gmm_work_size(&f->data));
-  gmm_open(&model, &f->data, &f->state, work, control->threads);
+  const status opened =
+    gmm_open(&model, &f->data, &f->state, work, control->threads);
+  if (opened != STATUS_OK) {
+    release_numbers(work);
+    return opened;
+  }
   const scan_model scan = {&model, gmm_sweep, gmm_record};
   const size_t rows = scan_rows(f->sweep, sweeps, control);
   const status outcome =
@@ -484,7 +494,7 @@ static status run_modes(fixture *f, size_t sweeps) {
   gmm_model model;
   double *work = new_bytes(gmm_work_size(&f->data));
   double *draws = new_numbers(sweeps * gmm_columns(&f->data));
-  gmm_open(&model, &f->data, &f->state, work, 1);
+  EXPECT(gmm_open(&model, &f->data, &f->state, work, 1) == STATUS_OK);
   model.mode = 1;
   const scan_model scan = {&model, gmm_sweep, gmm_record};
   const status outcome =
@@ -1102,7 +1112,39 @@ static void weightless_components_are_not_picked(void) {
     EXPECT(z[lane] == (lane % 2 ? 3 : 2));
 }
 
+/* ---- moves of groups -------------------------------------------------------- */
+
+/* Every kind is tried, and some succeed, with components that are often empty. */
+static void moves_of_every_kind_are_tried(void) {
+  for (int form = 0; form < 3; form++)
+    for (int holes = 0; holes < 2; holes++) {
+      fixture f = new_case((gmm_form)form, holes, 40, 2, 4);
+      for (size_t c = 0; c < 4; c++)
+        f.alpha[c] = 0.2;
+      double *draws = run_chain(&f, 3, 400, 1);
+      double succeeded = 0.0;
+      for (int kind = 0; kind < MOVE_KINDS; kind++) {
+        EXPECT(f.state.moves[kind] > 0.0);
+        succeeded += f.state.moves[MOVE_KINDS + kind];
+      }
+      EXPECT(succeeded > 0.0);
+      release_numbers(draws);
+      release_fixture(&f);
+    }
+}
+
+/* A set of more observations than EM takes at first. */
+static void moves_of_many_observations(void) {
+  fixture f = new_case(COVARIANCE_FULL, 0, 1500, 3, 2);
+  double *draws = run_chain(&f, 2, 30, 1);
+  EXPECT(f.state.moves[MOVE_RESPLIT] > 0.0);
+  release_numbers(draws);
+  release_fixture(&f);
+}
+
 void test_gmm(void) {
+  run_test("gmm: moves of every kind are tried", moves_of_every_kind_are_tried);
+  run_test("gmm: moves of many observations", moves_of_many_observations);
   run_test("gmm: every shape is recorded right", every_shape_is_recorded_right);
   run_test("gmm: blocks are recorded on request",
            blocks_are_recorded_on_request);

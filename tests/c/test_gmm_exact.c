@@ -24,7 +24,7 @@ typedef struct {
   double x[N * D], alpha[K], m0[D], q0[D * D], q0_m0[D], s0[D * D];
   double q0_factor[D * D], s0_factor[D * D];
   double log_pi[K], mu[K * D], factor[K * D * D], x_missing[N * D], prob[N * K];
-  double kept, *work;
+  double kept, moves[2 * MOVE_KINDS], *work;
   int z[N], pattern[N], missing[PATTERNS * D], offset[N];
 } fixture;
 
@@ -81,8 +81,8 @@ static void open_fixture(fixture *f, gmm_form form, int holes) {
   set_prior(f);
   if (holes)
     set_holes(f);
-  f->state = (gmm_state){f->z,         f->log_pi, f->mu,   f->factor,
-                         f->x_missing, f->prob,   &f->kept};
+  f->state = (gmm_state){f->z,         f->log_pi, f->mu,    f->factor,
+                         f->x_missing, f->prob,   &f->kept, f->moves};
   f->work = new_bytes(gmm_work_size(&f->data));
 }
 
@@ -217,7 +217,7 @@ static void sweep_model(fixture *f) {
   gmm_model model;
   f->kept = 0.0;
   memset(f->prob, 0, sizeof f->prob);
-  gmm_open(&model, &f->data, &f->state, f->work, 1);
+  EXPECT(gmm_open(&model, &f->data, &f->state, f->work, 1) == STATUS_OK);
   EXPECT(gmm_sweep(&model, &control) == STATUS_OK);
 }
 

@@ -624,7 +624,7 @@ test_that("invariants are the moments of the mixture", {
 test_that("the prior that was used is shown", {
   x <- as.matrix(datasets::faithful)
   prior <- prior_summary(short_gmm(5))
-  expect_equal(prior$alpha, c(1, 1))
+  expect_equal(prior$alpha, c(3, 3))
   expect_equal(prior$m0, unname(apply(x, 2, function(v) mean(range(v)))))
   expect_equal(prior$v0, diag(unname(apply(x, 2, function(v) {
     diff(range(v))^2
@@ -640,6 +640,56 @@ test_that("the prior that was used is shown", {
     prior_summary(short_gmm(5, prior = given))
   })
   expect_equal(prior_summary(short_gmm(5, prior = given))$m0, c(3, 3))
+})
+
+test_that("alpha is above half the parameters of a component, or sparse", {
+  alpha <- function(form, ...) {
+    prior <- complete_gmm_prior(gmm_prior(...), matrix(rnorm(40), 10), 2, form)
+    prior$alpha
+  }
+  expect_identical(alpha("full"), rep((4 + 10 + 1) / 2, 2))
+  expect_identical(alpha("diagonal"), rep((4 + 4 + 1) / 2, 2))
+  expect_identical(alpha("shared"), rep((4 + 1) / 2, 2))
+  expect_identical(alpha("full", alpha = "sparse"), rep(0.01, 2))
+  expect_match(format(gmm_prior(alpha = "sparse")), "0.01 (\"sparse\")",
+               fixed = TRUE, all = FALSE)
+})
+
+test_that("a sparse prior leaves components empty that are not needed", {
+  skip_long()
+  fit <- gibbs_gmm(
+    faithful, 5, gmm_prior(alpha = "sparse"), draws = 500, seed = 4
+  ) |> suppressWarnings()
+  occupied <- unlist(lapply(fit, function(chain) chain[, "n_occupied"]))
+  expect_lte(stats::median(occupied), 3)
+  full <- gibbs_gmm(faithful, 5, draws = 500, seed = 4) |> suppressWarnings()
+  expect_identical(
+    unique(unlist(lapply(full, function(chain) chain[, "n_occupied"]))), 5
+  )
+})
+
+test_that("moves of groups are counted, unless there are none", {
+  moved <- short_gmm(50)
+  expect_match(capture.output(print(moved)), "^Moves that succeeded: ",
+               all = FALSE)
+  still <- short_gmm(50, merge_split = FALSE)
+  expect_no_match(capture.output(print(still)), "^Moves that")
+  expect_no_match(capture.output(print(short_gmm(50, k = 1))), "^Moves that")
+  counts <- attr(still, "chains")[[1]]$state$moves
+  expect_identical(counts, numeric(6))
+})
+
+# Chains without them keep apart on these data.
+test_that("moves of groups lead from one mode to another", {
+  skip_long()
+  skip_if_not_installed("mclust")
+  found <- new.env()
+  utils::data("banknote", package = "mclust", envir = found)
+  moved <- gibbs_gmm(found$banknote[-1], 2, seed = 2)
+  expect_true(converged(moved))
+  still <- gibbs_gmm(found$banknote[-1], 2, merge_split = FALSE, seed = 2) |>
+    suppressWarnings()
+  expect_false(converged(still))
 })
 
 test_that("starting values may be given in part, or be a fit", {
@@ -1034,6 +1084,7 @@ test_that("priors that do not fit are refused", {
   expect_gibbsite_error({
     gmm_prior(alpha = 0)
     gmm_prior(alpha = "a")
+    gmm_prior(alpha = "Sparse")
     gmm_prior(m0 = NA)
     gmm_prior(v0 = -1)
     gmm_prior(v0 = matrix(c(1, 2, 2, 1), 2))
@@ -1042,6 +1093,7 @@ test_that("priors that do not fit are refused", {
     gmm_prior(nu0 = 1:2)
     gmm_prior(s0 = matrix(c(1, 2, 3, 4), 2))
     gmm(alpha = 1:3)
+    gibbs_gmm(datasets::faithful, 2, merge_split = 1)
     gmm(m0 = 1:3)
     gmm(v0 = 1:3)
     gmm(v0 = diag(3))
