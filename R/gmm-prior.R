@@ -31,14 +31,14 @@
 #' \mathrm{IW}(\nu_0, S_0)}{Sigma ~ IW(nu0, S0)}.
 #'
 #' The default of `alpha` says that `k` components are meant. A component has
-#' \eqn{D} free parameters: \eqn{d + d(d + 1)/2} with full covariances,
-#' \eqn{2 d} with diagonal ones, \eqn{d} with a shared one. If the data come from
-#' fewer than `k` components and \eqn{\alpha < D/2}, the posterior empties those
-#' that are not needed as \eqn{n} grows. If \eqn{\alpha > D/2}, two components
-#' with a weight each come to describe the same group (Rousseau and Mengersen
-#' 2011). The default is \eqn{\alpha = (D + 1)/2}. `alpha = "sparse"` has the
-#' other aim: `k` is more than enough, and components that are not needed are to
-#' be left empty. It means 0.01 for each component (Malsiner-Walli,
+#' \eqn{D} free parameters: \eqn{d + d(d + 1)/2} with full covariances, \eqn{2
+#' d} with diagonal ones, \eqn{d} with a shared one. If the data come from fewer
+#' than `k` components and \eqn{\alpha < D/2}, the posterior empties those that
+#' are not needed as \eqn{n} grows. If \eqn{\alpha > D/2}, two components with a
+#' weight each come to describe the same group (Rousseau and Mengersen 2011).
+#' The default is \eqn{\alpha = (D + 1)/2}. `alpha = "sparse"` has the other
+#' aim: `k` is more than enough, and components that are not needed are to be
+#' left empty. It means 0.01 for each component (Malsiner-Walli,
 #' Fruehwirth-Schnatter and Gruen 2016); count `n_occupied`. `alpha = 1` is
 #' uniform over the weights.
 #'
@@ -46,7 +46,8 @@
 #' 1, with a message.
 #'
 #' @param alpha `NULL`, one positive number (for every component) or `k` of
-#'   them: the Dirichlet concentrations. Or `"sparse"`: 0.01 for every component.
+#'   them: the Dirichlet concentrations. Or `"sparse"`: 0.01 for every
+#'   component.
 #' @param m0 `NULL`, one number or `d` numbers: the prior mean of each mean.
 #' @param v0 `NULL`, one positive number (a multiple of the identity), `d`
 #'   positive numbers (a diagonal) or a symmetric positive definite `d x d`

@@ -74,31 +74,31 @@
 #' another. With `merge_split = TRUE` a sweep may therefore begin with a move of
 #' whole groups, which keeps `k`:
 #'
-#' * *exchange*: of three components drawn at random, the second joins the first,
-#'   and the third splits into two;
+#' * *exchange*: of three components drawn at random, the second joins the
+#'   first, and the third splits into two;
 #' * *merge or split*: of two components, the second joins the first; if it is
 #'   empty, the first splits into both;
 #' * *resplit*: the observations of two components split anew.
 #'
-#' A set of \eqn{N} observations splits from two of them, the anchors \eqn{i} and
-#' \eqn{j}. The first has probability \eqn{1/N}. The second has a probability
-#' proportional to its squared distance \eqn{D_{ij}^2}{D_ij^2} from the first, in
-#' the metric of the set's covariance. Some EM steps from the anchors give each
-#' other observation its probability of either side, kept between 0.0001 and
-#' 0.9999, and \eqn{q} is their product. To undo a split with \eqn{n_1} and
-#' \eqn{n_2} observations, an anchor is drawn from each side. With \eqn{W_c} the
-#' scatter of component \eqn{c} about its mean, new covariances are drawn from
-#' \eqn{g_c = \mathrm{IW}(\nu_0 + n_c - 1, S_0 + W_c)}{g_c = IW(nu0 + n_c - 1,
-#' S0 + W_c)}, or from the prior if \eqn{c} is empty. The move is accepted with
-#' probability \eqn{\min(1, r)},
+#' A set of \eqn{N} observations splits from two of them, the anchors \eqn{i}
+#' and \eqn{j}. The first has probability \eqn{1/N}. The second has a
+#' probability proportional to its squared distance \eqn{D_{ij}^2}{D_ij^2} from
+#' the first, in the metric of the set's covariance. Some EM steps from the
+#' anchors give each other observation its probability of either side, kept
+#' between 0.0001 and 0.9999, and \eqn{q} is their product. To undo a split with
+#' \eqn{n_1} and \eqn{n_2} observations, an anchor is drawn from each side. With
+#' \eqn{W_c} the scatter of component \eqn{c} about its mean, new covariances
+#' are drawn from \eqn{g_c = \mathrm{IW}(\nu_0 + n_c - 1, S_0 + W_c)}{g_c =
+#' IW(nu0 + n_c - 1, S0 + W_c)}, or from the prior if \eqn{c} is empty. The move
+#' is accepted with probability \eqn{\min(1, r)},
 #' \deqn{r = \frac{\prod_c \Gamma(\alpha_c + n'_c)\, p(\Sigma'_c)\,
 #'   p(x'_c \mid \Sigma'_c) / g'_c(\Sigma'_c)}{\prod_c \Gamma(\alpha_c + n_c)\,
 #'   p(\Sigma_c)\, p(x_c \mid \Sigma_c) / g_c(\Sigma_c)} \cdot
 #'   \frac{h(\mbox{split undone})}{h(\mbox{split made})}, \quad
 #'   h = q\, \frac{n_1 n_2}{N} \frac{D_{ij}^2}{\sum_l D_{il}^2},}{
 #'   r = [prod_c Gamma(alpha_c + n'_c) p(Sigma'_c) p(x'_c | Sigma'_c) /
-#'   g'_c(Sigma'_c)] / [prod_c Gamma(alpha_c + n_c) p(Sigma_c) p(x_c | Sigma_c) /
-#'   g_c(Sigma_c)] h(split undone) / h(split made),
+#'   g'_c(Sigma'_c)] / [prod_c Gamma(alpha_c + n_c) p(Sigma_c)
+#'   p(x_c | Sigma_c) / g_c(Sigma_c)] h(split undone) / h(split made),
 #'   h = q (n_1 n_2 / N) D_ij^2 / sum_l D_il^2,}
 #' in which \eqn{\pi} and all \eqn{\mu_c}{mu_c} are integrated out, and the
 #' factor \eqn{h} of a split that is not there is 1 (after Jain and Neal 2004).
@@ -150,8 +150,8 @@
 #' @param method `"gibbs"` (default), or `"icm"` to search for a mode.
 #' @param na_action What to do about missing values: `"fail"` (default),
 #'   `"omit"` or `"impute"`.
-#' @param merge_split `TRUE` (default) or `FALSE`: whether the sampler also moves
-#'   whole groups of observations between components.
+#' @param merge_split `TRUE` (default) or `FALSE`: whether the sampler also
+#'   moves whole groups of observations between components.
 #' @param keep `NULL`, or any of `"z"` and `"x"`: store every draw of the
 #'   allocations, of the missing entries.
 #' @inheritParams running

@@ -1,15 +1,16 @@
 # Gaussian mixtures: do default calls of gibbs_gmm() give an answer?
 #
-#   Rscript bench/answers-gmm.R [SEEDS]       SEEDS: default 10
+#   Rscript bench/answers-gmm.R [SEEDS [WAY ...]]     SEEDS: default 10
+#                                                     WAY: default all, below
 #
 # For each set of data and number of components, and each seed 1, 2, ...: the
-# call gibbs_gmm(x, k, seed = ), all else by default.  A row says how many of the
-# fits converged(), the median over the seeds of the largest R-hat and of the
-# smallest effective sample size (bulk or tail) of the quantities on which
+# call gibbs_gmm(x, k, seed = ), all else by default.  A row says how many of
+# the fits converged(), the median over the seeds of the largest R-hat and of
+# the smallest effective sample size (bulk or tail) of the quantities on which
 # convergence is judged, the median time of a call in seconds, and how far the
-# seeds agree: the largest difference of a fit's mean from the mean over all fits
-# (log-likelihood and sorted weights), in Monte Carlo standard errors of that
-# difference.
+# seeds agree: the largest difference of a fit's mean from the mean over all
+# fits (log-likelihood and sorted weights), in Monte Carlo standard errors of
+# that difference.
 #
 #   before    alpha = 1 and no moves of groups: merge_split = FALSE
 #   alpha     the default alpha, without moves
@@ -101,7 +102,7 @@ line <- function(name, k, answers) {
           largest_difference(answers))
 }
 
-for (way in names(ways)) {
+for (way in if (length(argument) > 1L) argument[-1L] else names(ways)) {
   cat("\n", way, "\n", sep = "")
   cat("data        k  converged   R-hat    ESS  seconds  agreement\n")
   for (case in cases) {

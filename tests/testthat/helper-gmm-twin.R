@@ -4,9 +4,10 @@
 # chi-squares and normals, column by column; one uniform an observation; one
 # normal a missing entry.
 #
-# A twin's state is list(sweep, z, log_pi, mu, sigma, x, prob, kept, moves): mu a k x d
-# matrix, sigma a list of k matrices, whatever the form of the covariances, x
-# the observations with the missing entries filled in, prob n x k.
+# A twin's state is list(sweep, z, log_pi, mu, sigma, x, prob, kept, moves): mu
+# a k x d matrix, sigma a list of k matrices, whatever the form of the
+# covariances, x the observations with the missing entries filled in, prob n x
+# k.
 
 twin_state <- function(model, state) {
   p <- gibbsite:::gmm_parameters(model, state)
@@ -239,7 +240,8 @@ twin_imputation <- function(model, twin) {
 }
 
 twin_blocks <- list(
-  moves = function(model, twin) twin_moves(model, twin), weights = twin_weights, means = twin_means, covariances = twin_covariances,
+  moves = function(model, twin) twin_moves(model, twin),
+  weights = twin_weights, means = twin_means, covariances = twin_covariances,
   allocations = twin_allocations, imputation = twin_imputation
 )
 
@@ -484,7 +486,8 @@ group_of <- function(model, x, z, c) {
   }
   centred <- t(own) - colMeans(own)
   list(
-    count = nrow(own), mean = colMeans(own), scatter = unname(tcrossprod(centred))
+    count = nrow(own), mean = colMeans(own),
+    scatter = unname(tcrossprod(centred))
   )
 }
 
@@ -587,8 +590,8 @@ keep_labels <- function(model, twin, label, moved) {
   moved
 }
 
-# A wrong choice of labels: where some are empty, one of these in half the tries,
-# which the ratio does not know of.
+# A wrong choice of labels: where some are empty, one of these in half the
+# tries, of which the ratio does not know.
 select_by_occupation <- function(count) {
   pick <- function(x) x[[sample.int(length(x), 1)]]
   occupied <- which(count > 0)
@@ -854,9 +857,9 @@ move_quantities <- function(model, twin) {
   )
 }
 
-# z, parameters and data from their joint distribution, then `moves` moves: these
-# leave the distribution of what they change as it is, so that each quantity's
-# change has mean zero. data.frame(quantity, p).
+# z, parameters and data from their joint distribution, then `moves` moves.
+# These leave the distribution of what they change as it is, so that each
+# quantity's change has mean zero. data.frame(quantity, p).
 moves_alone_test <- function(model, without = "", times = 1000, moves = 3) {
   change <- stack_rows(times, function() {
     joint <- with_simulated_data(model, gibbsite:::draw_prior(model))

@@ -709,7 +709,7 @@ test_that("a posterior by summation over all allocations is recovered", {
   expect_lt(max(abs(scores)), max_z)
 })
 
-# ---- moves of groups: the same by summation, k = 3 ----------------------------
+# ---- moves of groups: the same by summation, k = 3 ---------------------------
 
 # log p(x | z) of observations of one variable: full covariances component by
 # component, a shared one by the trapezoidal rule in the logarithm of sigma2.
@@ -753,7 +753,7 @@ summed_allocations <- function(x, prior, k, form) {
   drop(p %*% allocation_quantities(z, k)) / sum(p)
 }
 
-# The counters of tries begin again every 100 sweeps, so that each sweep has one.
+# The counters of tries begin again every 100 sweeps: each sweep has a try.
 sweeps_with_tries <- function(model, rounds = 80) {
   state <- draw_prior(model)
   tried <- numeric(6)
@@ -792,7 +792,7 @@ test_that("with a move in every sweep the allocations have their posterior", {
   }
 })
 
-# ---- moves of groups: alone ---------------------------------------------------
+# ---- moves of groups: alone --------------------------------------------------
 
 moves_model <- function(form, n = 6, d = 1) {
   withr::local_seed(41)
@@ -815,7 +815,8 @@ test_that("moves leave the joint distribution as it is, longer", {
   skip_unless_extended()
   for (form in forms) {
     for (size in list(c(6, 1), c(9, 2))) {
-      p <- run_moves_alone(moves_model(form, size[[1]], size[[2]]), times = 5000)
+      model <- moves_model(form, size[[1]], size[[2]])
+      p <- run_moves_alone(model, times = 5000)
       expect_gte(p, error_rate, label = form)
     }
   }
@@ -831,8 +832,9 @@ test_that("moves with a part of their ratio left out do not", {
 
 test_that("moves with a part of their ratio left out do not, longer", {
   skip_unless_extended()
+  parts <- c("anchors", "proposal", "dirichlet", "selection", "reverse")
   for (form in c("full", "diagonal")) {
-    for (part in c("anchors", "proposal", "dirichlet", "selection", "reverse")) {
+    for (part in parts) {
       p <- run_moves_alone(moves_model(form), part, times = 3000)
       expect_lt(p, error_rate, label = paste(form, part))
     }
