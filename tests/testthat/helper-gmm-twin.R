@@ -1,8 +1,8 @@
 # A slow twin of the sampler behind gibbs_gmm(), written from the formulas on
-# its page.  It takes the same random numbers in the same order as the core: the
-# gammas of pi; for each component the normals of mu_c; for each covariance its
-# chi-squares and normals, column by column; one uniform an observation; one
-# normal a missing entry.
+# its page.  It takes the same random numbers in the same order as the core:
+# those of a move (twin_moves() below); the gammas of pi; for each component the
+# normals of mu_c; for each covariance its chi-squares and normals, column by
+# column; one uniform an observation; one normal a missing entry.
 #
 # A twin's state is list(sweep, z, log_pi, mu, sigma, x, prob, kept, moves): mu
 # a k x d matrix, sigma a list of k matrices, whatever the form of the
