@@ -412,6 +412,10 @@ model_labels.gmm_model <- function(model) {
 # The moves that succeeded, over all chains and sweeps.
 #' @exportS3Method
 model_notes.gmm_model <- function(model, fit, table) {
+  c(moves_line(fit), empty_line(model, fit))
+}
+
+moves_line <- function(fit) {
   counts <- lapply(fit_part(fit, "chains"), function(chain) chain$state$moves)
   counts <- matrix(Reduce(`+`, counts), 3L)
   tried <- counts[, 1L] > 0
@@ -422,6 +426,22 @@ model_notes.gmm_model <- function(model, fit, table) {
   share <- paste(whole_each(counts[tried, 2L]), "of",
                  whole_each(counts[tried, 1L]), name[tried])
   paste0("Moves that succeeded: ", paste(share, collapse = ", "), ".")
+}
+
+# Components without observations, if there are any in more than a twentieth of
+# the draws.
+empty_line <- function(model, fit) {
+  occupied <- unlist(lapply(chain_matrices(fit), function(draws) {
+    draws[, "n_occupied"]
+  }))
+  empty <- mean(occupied < model$k)
+  if (empty > 0.05) {
+    paste0(
+      "Empty components: in ", round(100 * empty), "% of the draws; ",
+      format(round(mean(occupied), 1)), " of ", model$k,
+      " hold observations on average."
+    )
+  }
 }
 
 # ---- Search for a mode ------------------------------------------------------
