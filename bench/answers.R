@@ -15,7 +15,8 @@
 #              over the fits that converged and the quantities of convergence()
 #   seconds    median of a call
 #
-# With an older gibbsite the columns verdicts and cured are empty.
+# With an older gibbsite the columns verdicts and cured are empty. mh_sample()
+# has answers-mh.R, where the true moments are known.
 suppressPackageStartupMessages(library(gibbsite))
 
 arguments <- commandArgs(trailingOnly = TRUE)
@@ -97,6 +98,16 @@ cases <- list(
   ),
   "gmm quakes 4" = list(
     function() quakes[, 1:3], function(x) mixture(x, 4)
+  ),
+  "gmm Boston 3" = list(
+    function() columns(data_of("Boston", "MASS"), c("lstat", "medv")),
+    function(x) mixture(x, 3)
+  ),
+  "gmm swiss 2" = list(function() swiss[1:4], function(x) mixture(x, 2)),
+  "gmm rock 2" = list(function() rock, function(x) mixture(x, 2)),
+  "gmm trees 2" = list(function() trees, function(x) mixture(x, 2)),
+  "gmm airquality 3" = list(
+    function() stats::na.omit(airquality)[1:4], function(x) mixture(x, 3)
   ),
   "lda news 6" = list(news_counts, function(x) topics(x, 6)),
   "lda AssociatedPress 10" = list(
