@@ -133,7 +133,7 @@ print.laplace <- function(x, ...) {
     paste0(
       "Next: summary(fit), plot(fit)",
       if (inherits(x, "laplace_logistic")) ", predict(fit)",
-      if (!is.null(table)) next_call(x, table)
+      if (!is.null(table)) next_call(table)
     )
   ))
   invisible(x)
