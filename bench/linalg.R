@@ -111,6 +111,35 @@ walk <- function(d) {
   )
 }
 
+# A density in C, so that hardly anything but variates takes time.
+compiled_walk <- function(d) {
+  folder <- tempfile("density")
+  dir.create(folder)
+  file <- file.path(folder, "normal.c")
+  writeLines(c(
+    "double normal(const double *x, int d, void *data) {",
+    "  double sum = 0.0;",
+    "  for (int i = 0; i < d; i++) sum += x[i] * x[i];",
+    "  return -0.5 * sum;",
+    "}"
+  ), file)
+  shared <- sub("[.]c$", .Platform$dynlib.ext, file)
+  system2(
+    file.path(R.home("bin"), "R"), c("CMD", "SHLIB", "-o", shared, file),
+    stdout = FALSE
+  )
+  list(
+    data = rep(0.1, d),
+    run = function(init) {
+      suppressWarnings(gibbsite::mh_sample(
+        gibbsite::native_density(dll = shared, symbol = "normal"), init,
+        draws = 5000, burnin = 0, thin = 10, chains = 1, seed = 1,
+        progress = FALSE, proposal = gibbsite::random_walk(0.5)
+      ))
+    }
+  )
+}
+
 cases <- list(
   "dense.c, all: mode, 1e4 x 20" = function() mode_only(1e4, 20),
   "dense.c, all: mode, 1e5 x 50" = function() mode_only(1e5, 50),
@@ -130,6 +159,7 @@ cases <- list(
   "normals.c: ratings, rank 30" = function() ratings(30),
   "normals.c: 4,000 draws, 1e4 x 20" = function() with_draws(1e4, 20),
   "normals.c: random walk, d = 10" = function() walk(10),
+  "normals.c: random walk in C, d = 10" = function() compiled_walk(10),
   "lane_math.h: mixture, 272 x 2, k = 2" = function() {
     mixture(272, 2, 2, 20000)
   },
