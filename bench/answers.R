@@ -21,12 +21,14 @@ suppressPackageStartupMessages(library(gibbsite))
 
 arguments <- commandArgs(trailingOnly = TRUE)
 pattern <- if (length(arguments) > 0L) arguments[[1L]] else "."
-seeds <- seq_len(if (length(arguments) > 1L) as.integer(arguments[[2L]]) else 10)
+seeds <- if (length(arguments) > 1L) as.integer(arguments[[2L]]) else 10L
+seeds <- seq_len(seeds)
 
-here <- dirname(sub("--file=", "", grep("--file=", commandArgs(), value = TRUE)))
+self <- grep("^--file=", commandArgs(), value = TRUE)
+here <- dirname(sub("^--file=", "", self))
 source(file.path(here, "deps.R"))
 
-# ---- the cases -----------------------------------------------------------------
+# ---- the cases ---------------------------------------------------------------
 
 mixture <- function(x, k) {
   force(x)
@@ -132,7 +134,7 @@ cases <- list(
   )
 )
 
-# ---- one case ------------------------------------------------------------------
+# ---- one case ----------------------------------------------------------------
 
 quietly <- function(expr) suppressMessages(suppressWarnings(expr))
 
@@ -141,7 +143,8 @@ cured <- function(fit, cause) {
   if (cause$kind == "burnin") {
     fit <- window(fit, start = cause$start)
   }
-  if (cause$kind == "stuck" || !is.finite(cause$seconds) || cause$seconds > 60) {
+  quick <- is.finite(cause$seconds) && cause$seconds <= 60
+  if (cause$kind == "stuck" || !quick) {
     return(NULL)
   }
   if (cause$more > 0) {
