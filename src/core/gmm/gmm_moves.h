@@ -32,14 +32,15 @@
  *                       a, its reverse;
  *   resplit (a, b)      the observations of both split anew.
  *
- * A set S of N observations splits from two of them, the anchors i and j, an
- * ordered pair drawn uniformly, 1 / (N (N - 1)).  EM of two normals, started at
- * the anchors, gives each other observation its probability of either side, and
- * sides are drawn independently: q(sides | S, i, j) is a product.  For a split in
- * the reverse move the anchors are drawn one from each side, 1 / (n_1 n_2); those
- * of the new split are what the reverse move would draw so.  With
+ * A set S of N observations splits from two of them, the anchors i and j: i is
+ * drawn uniformly, j in proportion to its squared distance D(i, j) from i.  EM of
+ * two normals, started at the anchors, gives each other observation its
+ * probability of either side, and sides are drawn independently: q(sides | S, i,
+ * j) is a product.  For a split in the reverse move the anchors are drawn one from
+ * each side, 1 / (n_1 n_2); those of the new split are what the reverse move would
+ * draw so.  With
  *
- *   h(sides | S, i, j) = q(sides | S, i, j) n_1 n_2 / (N (N - 1)),
+ *   h(sides | S, i, j) = q(sides | S, i, j) n_1 n_2 D(i, j) / (N sum_l D(i, l)),
  *
  * the ratio of a move is that of the densities times h of the sides undone over
  * h of the sides made.  Probabilities stay EDGE away from 0 and 1, so that each
@@ -89,9 +90,9 @@ void gmm_moves_carve(gmm_moves *moves, gmm_form form, size_t n, size_t d,
                      arena *a);
 status gmm_moves_open(gmm_model *m);
 
-/* At most one try.  When it is accepted, z, the
- * factors of the covariances and the means of the components moves->label are
- * new, and the sums of these are to be taken afresh; else moves->labels is 0. */
+/* At most one try.  When it is accepted, z, the factors of the covariances and the
+ * means of the components moves->label are new, and the sums of these are to be
+ * taken afresh; else moves->labels is 0. */
 void gmm_move(gmm_model *m, const scan_control *control);
 
 #endif
