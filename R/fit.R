@@ -223,6 +223,12 @@ chain_matrices <- function(x, arg = rlang::caller_arg(x),
   })
 }
 
+# The same with the model's names, also if the columns were renamed.
+model_matrices <- function(x) {
+  columns <- fit_part(x, "model")$columns
+  lapply(chain_matrices(x), named_matrix, columns = columns)
+}
+
 # list of matrices -> draws x chains x variables
 stack_chains <- function(matrices) {
   first <- matrices[[1]]

@@ -431,7 +431,7 @@ moves_line <- function(fit) {
 # Components without observations, if there are any in more than a twentieth of
 # the draws.
 empty_line <- function(model, fit) {
-  occupied <- unlist(lapply(chain_matrices(fit), function(draws) {
+  occupied <- unlist(lapply(model_matrices(fit), function(draws) {
     draws[, "n_occupied"]
   }))
   empty <- mean(occupied < model$k)

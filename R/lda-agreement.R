@@ -21,7 +21,7 @@ topic_agreement <- function(fit) {
   })
   list(
     affinity = apply(matched$affinity, 2L, min), documents = mean(distance),
-    perplexity = vapply(chain_matrices(fit), function(draws) {
+    perplexity = vapply(model_matrices(fit), function(draws) {
       exp(-mean(draws[, "log_lik"]))
     }, 0)
   )

@@ -25,7 +25,7 @@ has_topics <- function(fit) {
 # Mean size of each topic over the draws of a chain.
 chain_sizes <- function(fit) {
   k <- fit_part(fit, "model")$k
-  lapply(chain_matrices(fit), function(draws) {
+  lapply(model_matrices(fit), function(draws) {
     colMeans(draws[, paste0("size[", seq_len(k), "]"), drop = FALSE])
   })
 }
@@ -37,7 +37,7 @@ chain_sizes <- function(fit) {
 # topics, the chain's own numbers; `affinity`: chains x topics, from 0 to 1.
 match_topics <- function(fit, topics = chain_topics(fit),
                          sizes = chain_sizes(fit)) {
-  joint <- vapply(chain_matrices(fit), function(draws) {
+  joint <- vapply(model_matrices(fit), function(draws) {
     mean(draws[, "log_joint"])
   }, 0)
   pivot <- which.max(joint)

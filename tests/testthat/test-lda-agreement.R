@@ -93,3 +93,13 @@ test_that("a window without averages says nothing about topics", {
     lda_streamed(attr(more, "model"), attr(more, "chains")[[1]]$state)$draws, 20
   )
 })
+
+test_that("a fit whose columns were renamed prints its topics", {
+  corpus <- withr::with_seed(6, sim_lda(30, k = 2, terms = 30, tokens = 20))
+  fit <- suppressWarnings(gibbs_lda(
+    corpus$x, 2, draws = 20, burnin = 5, chains = 2, seed = 1
+  ))
+  coda::varnames(fit) <- paste0("v", seq_along(coda::varnames(fit)))
+  expect_output(print(fit), "Topics: ")
+  expect_output(print(fit), "Documents: their shares differ")
+})
