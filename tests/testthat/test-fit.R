@@ -179,6 +179,9 @@ test_that("what `[` cannot give is an error of the call", {
   expect_error(fit[, "c"], class = "gibbsite_error_argument")
 })
 
+# without a progress bar and the warning about short chains
+on <- function(fit, draws) quietly(extend(fit, draws, progress = FALSE))
+
 test_that("window counts sweeps and gives a fit that can be continued", {
   fit <- fake_fit(draws = 20, burnin = 10, thin = 2)
   late <- window(fit, start = 30, end = 40)
@@ -188,25 +191,25 @@ test_that("window counts sweeps and gives a fit that can be continued", {
   expect_identical(attr(late, "running")$burnin, 28)
   expect_identical(window(fit), fit)
   # draws after `end` come first, then new ones
-  longer <- extend(fit, 5, progress = FALSE)
+  longer <- on(fit, 5)
   expect_identical(
-    as.mcmc.list(extend(late, 10, progress = FALSE)), longer[10:25, ]
+    as.mcmc.list(on(late, 10)), longer[10:25, ]
   )
   expect_true(identical_fit(
-    extend(late, 10, progress = FALSE),
-    extend(window(longer, start = 30, end = 40), 10, progress = FALSE)
+    on(late, 10),
+    on(window(longer, start = 30, end = 40), 10)
   ))
 })
 
 test_that("a thinned window goes on in step", {
   fit <- fake_fit(draws = 40, burnin = 3, thin = 2, chains = 2)
-  longer <- extend(fit, 30, progress = FALSE)
+  longer <- on(fit, 30)
   for (start in c(5, 7, 15)) {
     some <- window(fit, start = start, thin = 6)
     all <- window(longer, start = start, thin = 6)
     more <- shown_draws(all) - shown_draws(some)
     expect_identical(
-      as.mcmc.list(extend(some, more, progress = FALSE)), as.mcmc.list(all)
+      as.mcmc.list(on(some, more)), as.mcmc.list(all)
     )
     expect_gte(attr(some, "running")$burnin, 0)
   }
