@@ -234,7 +234,7 @@
 gibbs_bmf <- function(ratings, rank = 10, prior = bmf_wishart(), data = NULL,
                       user = NULL, item = NULL, value = NULL, center = TRUE,
                       biases = FALSE, method = c("gibbs", "icm"),
-                      predict_at = NULL, draws = 1000, burnin = 1000, thin = 1,
+                      predict_at = NULL, draws = NULL, burnin = 1000, thin = 1,
                       chains = 4, inits = NULL, keep = NULL, threads = 1,
                       cores = getOption("mc.cores", 1L), seed = NULL,
                       checkpoint = NULL, stop_when = NULL,

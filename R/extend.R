@@ -121,7 +121,7 @@ resume_chains <- function(fit) {
     new_chain(
       chain$state, chain$rng,
       chunks = if (NROW(ahead) > 0) list(ahead) else list(),
-      drawn = shown + NROW(ahead), seconds = seconds[[k]]
+      drawn = shown + NROW(ahead), seconds = seconds[[k]], from = chain$from
     )
   })
 }
@@ -256,7 +256,8 @@ resume <- function(path, data = NULL, threads = 1,
   remember_written(checkpoint, stored)
   chains <- lapply(stored$chains, function(chain) {
     new_chain(
-      chain$state, chain$rng, chain$chunks, chain$drawn, chain$seconds
+      chain$state, chain$rng, chain$chunks, chain$drawn, chain$seconds,
+      chain$from
     )
   })
   job <- new_job(model, c(stored$running, settings), chains, stored$call)

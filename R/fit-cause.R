@@ -35,10 +35,22 @@ find_cause <- function(invariants, table) {
   )
 }
 
+# Whether more draws are all that is missing. Fewer than 100 effective draws do
+# not show it. `table` may lack quantities.
+is_short <- function(invariants, table) {
+  judged <- invariants[, , table$variable, drop = FALSE]
+  isTRUE(least_ess(table) >= 100) &&
+    identical(find_cause(judged, table)$kind, "short")
+}
+
 mixes_slowly <- function(table) {
-  size <- pmin(table$ess_bulk, table$ess_tail, na.rm = TRUE)[!table$constant]
   made <- attr(table, "draws") * attr(table, "chains")
-  made >= 400 && isTRUE(min(size, na.rm = TRUE) < made / 50)
+  made >= 400 && isTRUE(least_ess(table) < made / 50)
+}
+
+least_ess <- function(table) {
+  size <- effective_sizes(table)[!table$constant]
+  if (all(is.na(size))) NA else min(size, na.rm = TRUE)
 }
 
 # NULL if the chains are hardly better without their first `drop` draws: the
@@ -157,7 +169,7 @@ two_levels <- function(x) {
 more_draws <- function(table) {
   draws <- attr(table, "draws")
   limits <- attr(table, "thresholds")
-  size <- pmin(table$ess_bulk, table$ess_tail, na.rm = TRUE)
+  size <- effective_sizes(table)
   judged <- !table$constant & is.finite(size)
   if (!any(judged)) {
     return(round_number(draws))

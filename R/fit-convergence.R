@@ -88,9 +88,8 @@ fewest_draws <- 8
 # The table of convergence(), for any set of chains.
 convergence_table <- function(invariants, rhat, ess) {
   table <- diagnose(invariants)
-  # The tail of a discrete quantity may be a single value, and its tail ESS is
-  # then NA. So only a missing bulk ESS or R-hat is a failure.
-  size <- pmin(table$ess_bulk, table$ess_tail, na.rm = TRUE)
+  # only a missing bulk ESS or R-hat is a failure
+  size <- effective_sizes(table)
   size[is.na(table$ess_bulk)] <- NA
   good <- table$rhat <= rhat & size >= ess & dim(invariants)[1] >= fewest_draws
   table$ok <- table$constant | (!is.na(good) & good)
@@ -109,12 +108,18 @@ table_converged <- function(table) {
   all(table$ok) && !all(table$constant)
 }
 
+# The smaller of bulk and tail. The tail of a discrete quantity may be a single
+# value, and its tail ESS is then NA.
+effective_sizes <- function(table) {
+  pmin(table$ess_bulk, table$ess_tail, na.rm = TRUE)
+}
+
 # The distance of each quantity from its threshold, on a common scale: the
 # larger of the excess of R-hat divided by the allowed excess, and the required
 # ESS divided by the ESS.
 distances <- function(table) {
   thresholds <- attr(table, "thresholds")
-  size <- pmin(table$ess_bulk, table$ess_tail, na.rm = TRUE)
+  size <- effective_sizes(table)
   distance <- pmax(
     (table$rhat - 1) / max(thresholds$rhat - 1, 1e-8),
     thresholds$ess / size
@@ -157,10 +162,4 @@ unconverged <- function(invariants, rhat, ess) {
   }
   table <- convergence_table(invariants, rhat, ess)
   if (!table_converged(table)) table
-}
-
-# The stopping rule of until(): a pure function of the draws. `draws`: one
-# matrix for each chain.
-stop_rule_met <- function(draws, model, until) {
-  is.null(unconverged(invariant_array(draws, model), until$rhat, until$ess))
 }

@@ -49,7 +49,7 @@ verdict_lines <- function(table) {
 }
 
 converged_line <- function(table) {
-  size <- pmin(table$ess_bulk, table$ess_tail, na.rm = TRUE)
+  size <- effective_sizes(table)
   paste0(
     "Converged: R-hat at most ", format_rhat(max(table$rhat, na.rm = TRUE)),
     " (", table$variable[which.max(table$rhat)], "), ESS at least ",
@@ -289,21 +289,24 @@ as.data.frame.gibbsite_convergence <- function(x, ...) {
 # ---- At the end of a run ----------------------------------------------------
 
 # The warning at the end of a run: the worst quantity, the cause and what to
-# type next. Its class is "gibbsite_warning_convergence".
-warn_convergence <- function(fit, call = NULL) {
+# type next. Its class is "gibbsite_warning_convergence", and also
+# "gibbsite_warning_cap" if a stopping rule did not hold: its thresholds count.
+warn_convergence <- function(fit, call = NULL, rule = NULL) {
   if (!inherits(fit, "gibbsite_fit")) {
     return(invisible(fit))
   }
   invariants <- fit_invariants(fit)
-  table <- unconverged(invariants, 1.01, 400)
+  limits <- rule %||% until()
+  table <- unconverged(invariants, limits$rhat, limits$ess)
   if (is.null(table)) {
     return(invisible(fit))
   }
+  class <- c(if (!is.null(rule)) "cap", "convergence")
   if (all(table$constant)) {
     warn_gibbsite(
       c("No quantity moved in any chain: convergence cannot be judged.",
         i = "See {.code summary(fit)} and the data."),
-      class = "convergence", call = call
+      class = class, call = call
     )
     return(invisible(fit))
   }
@@ -312,9 +315,12 @@ warn_convergence <- function(fit, call = NULL) {
   cause <- cause_lines(attr(table, "cause"))
   lines <- sprintf("{cause[[%d]]}", seq_along(cause))
   names(lines) <- rep("i", length(lines))
+  made <- if (!is.null(rule)) {
+    " after {format_number(attr(table, \"draws\"))} draws, where the rule ends"
+  }
   warn_gibbsite(
-    c("The chains have not converged: {worst}.", lines),
-    class = "convergence", call = call, table = table,
+    c(paste0("The chains have not converged", made, ": {worst}."), lines),
+    class = class, call = call, table = table,
     cause = attr(table, "cause")$kind
   )
   invisible(fit)

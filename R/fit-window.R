@@ -95,6 +95,7 @@ windowed <- function(fit, first, last, step) {
     chain$state <- model_without_averages(model, chain$state)
     # a fit whose draws were changed stays recognisable
     if (whole) chain$hash <- NULL
+    chain$from <- NULL
     chain
   })
   if (!identical(chains[[1]]$state, attr(fit, "chains")[[1]]$state)) {

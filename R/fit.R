@@ -4,8 +4,9 @@
 #   model    the model, with or without its data
 #   running  what determines the draws: draws, burnin, thin, chains, inits,
 #            keep, seed, rng_kind, stop_when, keep_data
-#   chains   the state of each chain: list(state, rng, hash), `hash` being that
-#            of every draw the chain has made, shown or pending
+#   chains   the state of each chain: list(state, rng, hash, from), `hash` being
+#            that of every draw the chain has made, shown or pending; `from` see
+#            R/run.R
 #   pending  NULL, or one matrix a chain: draws ahead of the shortest chain
 #   run      how it was run: call, elapsed, threads, cores, ...; the one part
 #            that identical_fit() leaves out
@@ -248,10 +249,12 @@ hashed_chains <- function(chains, draws, pending, columns) {
   stopifnot(length(chains) == length(draws))
   lapply(seq_along(chains), function(k) {
     made <- list(draws[[k]], pending[[k]])
-    list(
+    record <- list(
       state = chains[[k]]$state, rng = chains[[k]]$rng,
       hash = chains[[k]]$hash %||% hash_draws(made, columns)
     )
+    record$from <- chains[[k]]$from
+    record
   })
 }
 

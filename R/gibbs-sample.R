@@ -151,7 +151,7 @@
 gibbs_sample <- function(conditionals, init, ...,
                          scan = c("systematic", "random"),
                          method = c("gibbs", "icm"), log_joint = NULL,
-                         draws = 1000, burnin = 1000, thin = 1, chains = 4,
+                         draws = NULL, burnin = 1000, thin = 1, chains = 4,
                          inits = NULL, keep = NULL, threads = 1,
                          cores = getOption("mc.cores", 1L), seed = NULL,
                          checkpoint = NULL, stop_when = NULL,

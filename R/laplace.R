@@ -63,6 +63,8 @@
 #'   `"Nelder-Mead"`, which needs no gradient to start with.
 #' @param correct `"none"` (default): independent draws of the normal
 #'   approximation. `"importance"`: draws of the density itself, see below.
+#' @param draws Whole number, 1 or more (default 1000): the draws kept in each
+#'   chain.
 #' @inheritParams running
 #' @return An object of class `laplace`, a `gibbsite_fit` and a
 #'   [coda::mcmc.list]. It has the methods [coef()], [vcov()], [confint()],

@@ -285,8 +285,7 @@ model_notes.mh_model <- function(model, fit, table) {
   nan <- sum(attr(rates, "nan"))
   range <- format(range(rates$rate, na.rm = TRUE), digits = 2, nsmall = 2)
   seconds <- fit_part(fit, "run")$elapsed$total
-  size <- suppressWarnings(min(pmin(table$ess_bulk, table$ess_tail),
-                               na.rm = TRUE))
+  size <- least_ess(table)
   c(
     search_words(model$search),
     paste0("Acceptance ", paste(unique(range), collapse = " to "), "."),

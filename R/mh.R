@@ -159,7 +159,7 @@
 mh_sample <- function(log_density, init, proposal = adaptive(), ...,
                       blocks = NULL, lower = -Inf, upper = Inf,
                       transform = FALSE, on_nan = c("stop", "reject"),
-                      debug = FALSE, draws = 1000, burnin = NULL, thin = NULL,
+                      debug = FALSE, draws = NULL, burnin = NULL, thin = NULL,
                       chains = 4, inits = NULL, keep = NULL, threads = 1,
                       cores = getOption("mc.cores", 1L), seed = NULL,
                       checkpoint = NULL, stop_when = NULL,

@@ -9,11 +9,13 @@
 #'
 #' @name running
 #'
-#' @param draws Whole number, 1 or more (default 1000): the draws kept in each
-#'   chain. With `stop_when` the rule decides how many are kept, and `draws`
-#'   only sets the defaults of the rule.
+#' @param draws The draws kept in each chain. A whole number, 1 or more: that
+#'   many. `NULL` (the default of all samplers but [gibbs_lda()]): 1000, and
+#'   then more by the rule [until()] if the chains have not converged, so that
+#'   `draws = NULL` is `draws = 1000, stop_when = until()`. With a rule, the
+#'   rule decides how many draws are kept, and `draws` only sets its defaults.
 #' @param burnin Whole number, 0 or more (default 1000): the sweeps that each
-#'   chain runs first and does not keep.
+#'   chain runs first and does not keep. A rule may add to them.
 #' @param thin Whole number, 1 or more (default 1): the sweeps for each kept
 #'   draw. A chain runs `burnin + draws * thin` sweeps, at most 2^53.
 #' @param chains Whole number, 1 or more (default 4): the independent chains.
@@ -39,8 +41,9 @@
 #'   chains are written as they run, new or empty (or left by a run that was
 #'   stopped before its first checkpoint), inside a directory that exists and
 #'   can be written to. See the section on checkpoints.
-#' @param stop_when `NULL` (the default) or a rule made by [until()], which ends
-#'   the run at the first check at which the draws meet its thresholds.
+#' @param stop_when A rule made by [until()], which ends the run at the first
+#'   check at which the draws meet its thresholds. `NULL` (the default): no
+#'   rule if `draws` is given, otherwise `until()`.
 #' @param progress `TRUE` or `FALSE` (default [interactive()]): show a progress
 #'   bar with the time left. The progressr package draws the bar, with the
 #'   handlers that are set in the session, if any.
@@ -163,7 +166,7 @@ NULL
 # chains, threads and cores are integers; a rule `stop_when` has its defaults
 # filled in. keep_choices: names of the model's blocks; keep_default: the blocks
 # that `keep = NULL` means. `call` is the sampler's own frame.
-running <- function(draws = 1000, burnin = 1000, thin = 1, chains = 4,
+running <- function(draws = NULL, burnin = 1000, thin = 1, chains = 4,
                     inits = NULL, keep = NULL, threads = 1,
                     cores = getOption("mc.cores", 1L), seed = NULL,
                     checkpoint = NULL, stop_when = NULL,
@@ -171,7 +174,7 @@ running <- function(draws = 1000, burnin = 1000, thin = 1, chains = 4,
                     keep_choices = NULL, keep_default = keep_choices,
                     call = rlang::caller_env()) {
   most <- .Machine$integer.max
-  draws <- as.double(check_count(draws, max = most, call = call))
+  draws <- check_count(draws, max = most, null_ok = TRUE, call = call)
   burnin <- as.double(check_count(burnin, min = 0, call = call))
   thin <- as.double(check_count(thin, call = call))
   chains <- check_count(chains, max = most, call = call)
@@ -182,6 +185,8 @@ running <- function(draws = 1000, burnin = 1000, thin = 1, chains = 4,
   seed <- check_count(seed, -most, most, null_ok = TRUE, call = call)
   checkpoint <- check_checkpoint(checkpoint, call = call)
   stop_when <- check_stop_when(stop_when, call = call)
+  if (is.null(draws) && is.null(stop_when)) stop_when <- until()
+  draws <- as.double(draws %||% 1000)
   progress <- check_flag(progress, call = call)
   keep_data <- check_flag(keep_data, call = call)
   check_options(call)
@@ -322,13 +327,21 @@ check_writable <- function(directory, arg, call) {
 #'
 #' Makes a rule for the argument `stop_when` of every sampler: the chains run
 #' until R-hat and the effective sample sizes of all quantities meet the
-#' thresholds, or until the cap is reached.
+#' thresholds, or until the cap is reached. Every sampler but [gibbs_lda()] runs
+#' by this rule if `draws` is not given.
 #'
 #' The rule is checked only after whole rounds of `every` kept draws, counted
 #' from the first one, when all chains have the same number of draws. The
 #' stopping point therefore depends on the draws alone: it does not depend on
 #' the speed of the machine, on threads or cores, or on whether the run was
-#' interrupted and continued. A message says when a run stops at the cap.
+#' interrupted and continued. A warning says when a run stops at the cap.
+#'
+#' With `burnin = "auto"` the rule also adds to the burn-in. After 1, 2, 4, 8,
+#' ... rounds, if the draws do not meet the thresholds and more draws alone
+#' would not do (see the causes of [convergence()]: the burn-in is too short, or
+#' the chains are stuck; or the effective sample size is below 100), all draws so far become burn-in, as long as the cap
+#' leaves room for as many again. The kept draws, and all averages over them,
+#' begin anew there. So at least half of the sweeps go. A message says how many.
 #'
 #' The same growing sample is checked repeatedly, so that the thresholds are met
 #' by chance a little more often than with a single check after a fixed number
@@ -345,11 +358,15 @@ check_writable <- function(directory, arg, call) {
 #'   size allowed, over all chains together. 0 sets no limit.
 #' @param max_draws `NULL` or a whole number, `every` or more: the largest
 #'   number of draws kept in each chain. It is rounded down to whole rounds,
-#'   with a message, if it is not a multiple of `every`. `NULL` (the default) is
-#'   10 times the sampler's `draws`, in whole rounds, at least one.
+#'   with a message, if it is not a multiple of `every`. Draws that become
+#'   burn-in count. `NULL` (the default) is 10 times the sampler's `draws`, in
+#'   whole rounds, at least one, or as many as the option `gibbsite.max_draws_mb`
+#'   allows if they are fewer.
 #' @param every `NULL` or a whole number, 1 or more: the kept draws between two
 #'   checks. `NULL` (the default) is the sampler's `draws`.
-#' @return An object of class `gibbsite_until`, a list of the four arguments.
+#' @param burnin `"auto"` (default) or `"fixed"`: whether draws may become
+#'   burn-in.
+#' @return An object of class `gibbsite_until`, a list of the five arguments.
 #' @section Errors:
 #' An argument out of its range raises an error of class
 #' `gibbsite_error_argument`; so does a rule without a threshold, with `rhat =
@@ -364,13 +381,15 @@ check_writable <- function(directory, arg, call) {
 #' until()
 #' until(rhat = 1.005, ess = 1000, max_draws = 20000, every = 1000)
 #' @export
-until <- function(rhat = 1.01, ess = 400, max_draws = NULL, every = NULL) {
+until <- function(rhat = 1.01, ess = 400, max_draws = NULL, every = NULL,
+                  burnin = c("auto", "fixed")) {
   most <- .Machine$integer.max
   rule <- list(
     rhat = check_number(rhat, lower = 1, lower_open = TRUE, infinite_ok = TRUE),
     ess = check_number(ess, lower = 0),
     max_draws = check_count(max_draws, max = most, null_ok = TRUE),
-    every = check_count(every, max = most, null_ok = TRUE)
+    every = check_count(every, max = most, null_ok = TRUE),
+    burnin = check_choice(burnin, c("auto", "fixed"))
   )
   if (is.infinite(rule$rhat) && rule$ess <= 0) {
     abort_argument(
@@ -408,12 +427,13 @@ check_one_round <- function(max_draws, every, call = rlang::caller_env(),
 }
 
 # The rule with its defaults filled in from `draws`, and the cap in whole
-# rounds; NULL stays NULL.
+# rounds; NULL stays NULL. A cap by default is marked for capped_by_memory().
 resolve_until <- function(rule, draws, call) {
   if (is.null(rule)) return(NULL)
   own <- !is.null(rule$every)
   every <- as.double(if (own) rule$every else draws)
-  if (is.null(rule$max_draws)) {
+  by_default <- is.null(rule$max_draws)
+  if (by_default) {
     max_draws <- every * max(1, (10 * draws) %/% every)
   } else {
     check_one_round(rule$max_draws, every, call,
@@ -423,10 +443,25 @@ resolve_until <- function(rule, draws, call) {
   }
   structure(
     list(
-      rhat = rule$rhat, ess = rule$ess, max_draws = max_draws, every = every
+      rhat = rule$rhat, ess = rule$ess, max_draws = max_draws, every = every,
+      burnin = rule$burnin
     ),
-    class = "gibbsite_until"
+    class = "gibbsite_until", by_default = if (by_default) TRUE
   )
+}
+
+# A cap by default is lowered, in whole rounds, to what the memory for draws
+# holds.
+capped_by_memory <- function(running, columns, call) {
+  rule <- running$stop_when
+  if (isTRUE(attr(rule, "by_default"))) {
+    limit <- gibbsite_option("max_draws_mb", call = call) * 2^20 / 8
+    rounds <- limit / (running$chains * columns * rule$every)
+    rule$max_draws <- min(rule$max_draws, rule$every * max(1, floor(rounds)))
+    attr(rule, "by_default") <- NULL
+    running$stop_when <- rule
+  }
+  running
 }
 
 whole_rounds <- function(max_draws, every) {
@@ -456,7 +491,8 @@ print.gibbsite_until <- function(x, ...) {
   writeLines(c(
     paste0("Run until ", paste(asks, collapse = " and\n  ")),
     paste("  looked at every", count(x$every, "`draws`")),
-    paste("  at most", count(x$max_draws, "10 * `draws`"))
+    paste("  at most", count(x$max_draws, "10 * `draws`")),
+    if (x$burnin == "auto") "  draws become burn-in where that is too short"
   ))
   invisible(x)
 }

@@ -250,13 +250,12 @@ write_chain <- function(checkpoint, job, k, run) {
     sync_directory(folder)
   }
   path <- file.path(folder, "state.rds")
-  write_aside(
-    path, "state", run,
-    list(
-      state = chain$state, rng = chain$rng, drawn = chain$drawn,
-      seconds = chain$seconds, files = files
-    )
+  value <- list(
+    state = chain$state, rng = chain$rng, drawn = chain$drawn,
+    seconds = chain$seconds, files = files
   )
+  value$from <- chain$from
+  write_aside(path, "state", run, value)
   put_in_place(path)
   sync_directory(folder)
   checkpoint$written[[k]] <- files

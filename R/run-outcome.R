@@ -8,6 +8,7 @@ build_fit <- function(job, kept) {
   }
   job$shown <- job$shown[kept]
   job$chains <- job$chains[kept]
+  job <- leave_out(job, draws_to_leave_out(job))
   shown <- min(common_draws(job$chains), job$goal)
   draws <- lapply(seq_along(job$chains), function(k) chain_draws(job, k))
   ahead <- vapply(draws, nrow, 0L) > shown
@@ -27,10 +28,12 @@ build_fit <- function(job, kept) {
     model <- model_without_data(model)
   }
   chains <- lapply(seq_along(job$chains), function(k) {
-    list(
-      state = job$chains[[k]]$state, rng = job$chains[[k]]$rng,
-      hash = hash_draws(draws[[k]])
+    chain <- job$chains[[k]]
+    record <- list(
+      state = chain$state, rng = chain$rng, hash = hash_draws(draws[[k]])
     )
+    record$from <- chain$from
+    record
   })
   new_fit(
     draws = if (any(ahead)) {
@@ -41,6 +44,47 @@ build_fit <- function(job, kept) {
     model = model, running = running, chains = chains, pending = pending,
     run = run_record(job)
   )
+}
+
+# The draws that the rule has made burn-in. If the run ended in the first round
+# after that, the draws before it are shown too, as far as they began anew
+# before.
+draws_to_leave_out <- function(job) {
+  rule <- job$running$stop_when
+  if (is.null(rule)) {
+    return(0)
+  }
+  histories <- lapply(job$chains, `[[`, "from")
+  history <- histories[[which.min(lengths(histories))]]
+  before <- (history - job$running$burnin) / job$running$thin
+  enough <- before >= 0 & common_draws(job$chains) - before >= rule$every
+  max(0, before[enough])
+}
+
+leave_out <- function(job, n) {
+  dropped <- draws_dropped(job)
+  if (dropped > 0) {
+    # averages may have begun later than the draws that are shown
+    later <- dropped - n
+    job$running$averaged_from <- if (later > 0) later
+  }
+  if (n == 0) {
+    return(job)
+  }
+  running <- job$running
+  job$shown <- lapply(seq_along(job$chains), function(k) {
+    unname(chain_draws(job, k)[-seq_len(n), , drop = FALSE])
+  })
+  job$chains <- lapply(job$chains, function(chain) {
+    chain$chunks <- list()
+    chain$drawn <- chain$drawn - n
+    chain
+  })
+  running$burnin <- running$burnin + n * running$thin
+  running$stop_when$max_draws <- running$stop_when$max_draws - n
+  job$running <- running
+  job$goal <- job$goal - n
+  job
 }
 
 # The record of the run: the only part of a fit that may differ between two runs
@@ -59,11 +103,12 @@ run_record <- function(job) {
 
 announce <- function(job, fit, call) {
   warn_same_streams(job)
+  say_dropped(job, fit)
   switch(job$outcome,
     failed = abort_failed(job, fit, call),
     broken = abort_broken(job, fit),
     interrupted = say_interrupted(job, fit, call),
-    cap = warn_cap(job, fit),
+    cap = judge(fit, job$running$stop_when),
     rule = NULL, # the user's own thresholds are met
     if (!job$model$independent) judge(fit)
   )
@@ -71,7 +116,22 @@ announce <- function(job, fit, call) {
 
 # The check of convergence takes a while for a large fit. Ctrl-C skips it and
 # keeps the fit.
-judge <- function(fit) cut_short(allowInterrupts(warn_convergence(fit)))
+judge <- function(fit, rule = NULL) {
+  cut_short(allowInterrupts(warn_convergence(fit, rule = rule)))
+}
+
+say_dropped <- function(job, fit) {
+  dropped <- draws_to_leave_out(job)
+  if (dropped > 0 && job$outcome %in% c("rule", "cap")) {
+    kept <- format_number(shown_draws(fit))
+    inform_gibbsite(
+      c(i = "The chains needed a longer burn-in: the first
+             {format_number(dropped)} draws of each were dropped, and {kept}
+             were kept."),
+      class = "burnin"
+    )
+  }
+}
 
 abort_failed <- function(job, fit, call) {
   reasons <- vapply(job$failures, function(failure) {
@@ -113,7 +173,7 @@ abort_broken <- function(job, fit) {
 }
 
 say_interrupted <- function(job, fit, call) {
-  drawn <- shown_draws(fit)
+  drawn <- min(common_draws(job$chains), job$goal)
   rule <- job$running$stop_when
   ruled <- function(text) if (!is.null(rule)) text
   text <- c(
@@ -145,18 +205,4 @@ say_interrupted <- function(job, fit, call) {
       call = call, fit = fit
     )
   }
-}
-
-warn_cap <- function(job, fit) {
-  rlang::warn(
-    c(
-      paste0(
-        "The chains reached `max_draws` (", job$goal,
-        ") before the stopping rule held."
-      ),
-      i = paste0("Go on with `extend(fit, ", job$goal, ", stop_when = )`.")
-    ),
-    class = c("gibbsite_warning_cap", "gibbsite_warning")
-  )
-  judge(fit)
 }

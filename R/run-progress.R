@@ -1,14 +1,14 @@
 # Progress of a run: a bar in a terminal, otherwise an occasional line.
 
-# Calls body(tick), where tick(n) reports n sweeps. It shows a bar by progressr
-# in a terminal, otherwise an occasional line. If the user has set progressr's
-# handlers, only these are used.
-show_progress <- function(job, body) {
+# Calls body(tick), where tick(n) reports n sweeps, for a leg of a run to `end`
+# draws. It shows a bar by progressr in a terminal, otherwise an occasional line.
+# If the user has set progressr's handlers, only these are used.
+show_progress <- function(job, end, body) {
   if (!job$settings$progress) {
     return(body(function(n) NULL))
   }
   remaining <- sum(vapply(job$chains, function(chain) {
-    max(0, sweep_of(job$running, job$goal) - chain$state$sweep)
+    max(0, sweep_of(job$running, end) - chain$state$sweep)
   }, 0))
   run <- function() {
     step <- progressr::progressor(steps = max(1, remaining))
@@ -26,6 +26,13 @@ show_progress <- function(job, body) {
     job$running$chains, "chains {cli::pb_bar} {cli::pb_percent}",
     "ETA {cli::pb_eta}"
   )
+  every <- job$running$stop_when$every
+  if (!is.null(every)) {
+    format <- paste(
+      format, "of round", ceiling(end / every), "of at most",
+      ceiling(job$goal / every)
+    )
+  }
   bar <- progressr::handler_cli(format = format, show_after = 0, clear = TRUE)
   progressr::with_progress(
     run(),

@@ -179,7 +179,8 @@ is_stored_rule <- function(rule) {
   numbers <- unclass(rule)[c("rhat", "ess")]
   all(vapply(counts, is_whole, NA, min = 1)) &&
     all(vapply(numbers, is_plain_number, NA)) &&
-    rule$rhat > 1 && rule$ess >= 0 && rule$max_draws %% rule$every == 0
+    rule$rhat > 1 && rule$ess >= 0 && rule$max_draws %% rule$every == 0 &&
+    is_plain_string(rule$burnin) && rule$burnin %in% c("auto", "fixed")
 }
 
 # The number of draws must match the sweep; otherwise the draws are another
@@ -194,8 +195,19 @@ check_stored_chain <- function(chain, running, file, call) {
       drawn = is_whole(drawn) && drawn == draws_at(sweep, running),
       seconds = is_state && is_plain_number(chain$seconds) &&
         is.finite(chain$seconds) && chain$seconds >= 0,
-      files = is_state && is.character(chain$files) && !anyNA(chain$files)
+      files = is_state && is.character(chain$files) && !anyNA(chain$files),
+      from = is_state && is_stored_history(chain$from, running, sweep)
     ), file, call
+  )
+}
+
+# Sweeps after which the draws of a chain began anew; the first may be before
+# the burn-in of a run that continues a fit.
+is_stored_history <- function(from, running, sweep) {
+  is.null(from) || (
+    is.double(from) && length(from) > 1L && all(is.finite(from)) &&
+      !is.unsorted(from, strictly = TRUE) && from[[1L]] >= 0 &&
+      max(from) <= sweep && all((from - running$burnin) %% running$thin == 0)
   )
 }
 

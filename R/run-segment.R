@@ -1,21 +1,26 @@
 # A chain and one segment of it.
 #
-# A chain is a value: list(state, rng, chunks, drawn, pace, seconds), where
+# A chain is a value: list(state, rng, chunks, drawn, pace, seconds, from),
+# where
 #   state    what the model's next sweep needs; state$sweep counts sweeps
 #   rng      its own .Random.seed
 #   chunks   list of matrices of draws, oldest first
 #   drawn    number of draws recorded so far (with those of a continued fit)
 #   pace     number of sweeps of the next segment; it never affects a draw
 #   seconds  time spent in sweeps
+#   from     NULL, or the sweeps after which its draws began anew (R/run.R)
 #
 # A chain that has not begun has the state list(sweep = 0, begun = FALSE), and
 # its rng is the stream on which its starting values will be drawn.
 
-new_chain <- function(state, rng, chunks = list(), drawn = 0, seconds = 0) {
-  list(
+new_chain <- function(state, rng, chunks = list(), drawn = 0, seconds = 0,
+                      from = NULL) {
+  chain <- list(
     state = state, rng = rng, chunks = chunks, drawn = drawn, pace = 1,
     seconds = seconds
   )
+  chain$from <- from
+  chain
 }
 
 common_draws <- function(chains) {

@@ -7,6 +7,7 @@
 
 # A run from the beginning: streams, starting values, then the loop.
 run_chains <- function(model, running, user_call, call) {
+  running <- capped_by_memory(running, length(model$columns), call)
   check_run_size(model, running, call)
   root <- root_seed(running$seed, call)
   running$seed <- root
@@ -185,15 +186,15 @@ drive <- function(job) {
   engine <- open_engine(job)
   # before the generator is restored, because stopping workers may use it
   on.exit(engine$close(job$outcome), add = TRUE)
-  job <- show_progress(job, function(tick) drive_legs(job, engine$run, tick))
-  job
+  drive_legs(job, engine$run)
 }
 
-drive_legs <- function(job, run, tick) {
+drive_legs <- function(job, run) {
   rule <- job$running$stop_when
   repeat {
     common <- common_draws(job$chains)
-    if (rule_holds(job, rule, common)) {
+    verdict <- rule_verdict(job, rule, common)
+    if (verdict == "met") {
       job$outcome <- "rule"
       break
     }
@@ -201,7 +202,11 @@ drive_legs <- function(job, run, tick) {
       job$outcome <- if (is.null(rule)) "done" else "cap"
       break
     }
-    job <- run(job, leg_end(common, rule, job$goal), tick)
+    if (verdict == "drop") {
+      job <- begin_anew(job, common)
+    }
+    end <- leg_end(common, rule, job$goal)
+    job <- show_progress(job, end, function(tick) run(job, end, tick))
     if (job$outcome != "done") {
       break
     }
@@ -219,12 +224,70 @@ leg_end <- function(common, rule, goal) {
   min(goal, (floor(common / rule$every) + 1) * rule$every)
 }
 
-rule_holds <- function(job, rule, common) {
-  if (is.null(rule) || common == 0 || common %% rule$every != 0) {
-    return(FALSE)
+# The check of the rule: "met", "drop" (the draws so far become burn-in) or
+# "go on". Draws from which averages do not begin are not judged.
+rule_verdict <- function(job, rule, common) {
+  first <- draws_dropped(job)
+  if (is.null(rule) || common <= first || common %% rule$every != 0) {
+    return("go on")
   }
   draws <- lapply(seq_along(job$chains), function(k) {
-    chain_draws(job, k)[seq_len(common), , drop = FALSE]
+    chain_draws(job, k)[seq(first + 1, common), , drop = FALSE]
   })
-  stop_rule_met(draws, job$model, rule)
+  invariants <- invariant_array(draws, job$model)
+  table <- unconverged(invariants, rule$rhat, rule$ess)
+  if (is.null(table)) {
+    return("met")
+  }
+  if (!may_drop(job, rule, common) || is_short(invariants, table)) {
+    return("go on")
+  }
+  "drop"
+}
+
+# ---- Burn-in that the rule adds ---------------------------------------------
+
+# The draws so far become burn-in after 1, 2, 4, ... rounds, counted from the
+# end of the run's own burn-in, so that at least half of the draws go. The cap
+# must leave room for as many again.
+#
+# Nothing is deleted while the chains run. A chain records in `from` the sweeps
+# after which its draws began anew: the run's own burn-in first. Its averages
+# begin anew with them. build_fit() leaves the draws out.
+
+# Draws of the job before its chains began anew for the last time. A chain that
+# was read from a checkpoint may be behind the others by one.
+draws_dropped <- function(job) {
+  (last_beginning(job) - job$running$burnin) / job$running$thin
+}
+
+last_beginning <- function(job) {
+  own <- job$running$burnin
+  min(vapply(job$chains, function(chain) max(own, chain$from), 0))
+}
+
+may_drop <- function(job, rule, common) {
+  running <- job$running
+  sweep <- sweep_of(running, common)
+  here <- vapply(job$chains, function(chain) {
+    chain$state$sweep == sweep || sweep %in% chain$from
+  }, NA)
+  origin <- min(running$burnin, unlist(lapply(job$chains, `[[`, "from")))
+  before <- (running$burnin - origin) / running$thin
+  total <- before + common
+  doublings <- log2(total / rule$every)
+  rule$burnin == "auto" && all(here) && doublings == round(doublings) &&
+    2 * total <= before + job$goal
+}
+
+begin_anew <- function(job, common) {
+  sweep <- sweep_of(job$running, common)
+  job$chains <- lapply(job$chains, function(chain) {
+    if (!sweep %in% chain$from) {
+      chain$from <- c(chain$from %||% job$running$burnin, sweep)
+      chain$state <- model_without_averages(job$model, chain$state)
+    }
+    chain
+  })
+  job
 }

@@ -5,16 +5,16 @@
 
 # One sweep: value <- value / 2 + N(0, 1); u ~ U(0, 1). `mean` is a running mean
 # over the kept draws, so that the state depends on the whole history of the
-# chain. The option probe.hook, a function(state) called before each sweep, lets
+# chain. `drift`, a function(sweep), is added to the recorded value. The option probe.hook, a function(state) called before each sweep, lets
 # a test slow a chain down, break it or kill its process. The option
 # probe.segment, a function(state), is called before each segment. Neither is
 # part of the model.
-probe_model <- function() {
+probe_model <- function(drift = NULL) {
   gibbsite:::new_model(
     "probe_model",
     name = "gibbs_probe", title = "Probe", headline = "Probe: a damped walk",
     data = list(shift = 1), prior = NULL, nobs = 1L,
-    columns = c("value", "u", "mean")
+    columns = c("value", "u", "mean"), drift = drift
   )
 }
 
@@ -49,7 +49,10 @@ probe_methods <- list(
       past <- state$sweep - control$burnin
       if (past > 0 && past %% control$thin == 0) {
         state <- probe_keep(state)
-        rows[[length(rows) + 1]] <- c(state$value, state$u, state$mean)
+        moved <- if (!is.null(model$drift)) model$drift(state$sweep) else 0
+        rows[[length(rows) + 1]] <- c(
+          state$value + moved, state$u, state$mean
+        )
       }
     }
     list(
@@ -62,6 +65,10 @@ probe_methods <- list(
   model_init_from_state = function(model, state) list(chain = state$chain),
   model_invariants = function(model, draws) {
     draws[, c("value", "u"), drop = FALSE]
+  },
+  model_without_averages = function(model, state) {
+    state$kept <- state$mean <- 0
+    state
   },
   set_data = function(model, data, call) {
     model$data <- list(shift = data)
@@ -79,7 +86,7 @@ for (generic in names(probe_methods)) {
 probe <- function(draws = 100, burnin = 10, thin = 1, chains = 2, seed = 1,
                   threads = 1, cores = 1, checkpoint = NULL, stop_when = NULL,
                   progress = FALSE, keep_data = TRUE,
-                  inits = function(k) list(chain = k)) {
+                  inits = function(k) list(chain = k), drift = NULL) {
   call <- rlang::current_env()
   running <- gibbsite:::running(
     draws = draws, burnin = burnin, thin = thin, chains = chains,
@@ -87,7 +94,7 @@ probe <- function(draws = 100, burnin = 10, thin = 1, chains = 2, seed = 1,
     checkpoint = checkpoint, stop_when = stop_when, progress = progress,
     keep_data = keep_data, keep_choices = "value", call = call
   )
-  gibbsite:::run_chains(probe_model(), running, match.call(), call)
+  gibbsite:::run_chains(probe_model(drift), running, match.call(), call)
 }
 
 # ---- Runs --------------------------------------------------------------------

@@ -259,17 +259,6 @@ test_that("few draws of a long run tell whether it has converged, and where", {
                    list(few = NULL, rows = 3L))
 })
 
-test_that("the stopping rule is a function of the draws", {
-  model <- toy_model()
-  fit <- fake_fit(draws = 500)
-  draws <- lapply(chain_matrices(fit), unname)
-  expect_true(stop_rule_met(draws, model, until(rhat = 1.05, ess = 500)))
-  expect_false(stop_rule_met(draws, model, until(rhat = 1.05, ess = 1e5)))
-  expect_false(stop_rule_met(lapply(draws, function(x) x[1:2, ]), model,
-                             until(rhat = 10, ess = 0)))
-  expect_identical(stop_rule_met(draws, model, until()), converged(fit))
-})
-
 # A model with exchangeable components: invariants of its own, and, in its
 # second form, draws renumbered for the summary.
 registerS3method("model_invariants", "toy_mixture", function(model, draws) {

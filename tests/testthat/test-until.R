@@ -1,0 +1,214 @@
+# The rule that adds to the burn-in: until(burnin = "auto"), and the default of
+# the samplers.
+
+rule <- function(...) until(rhat = 1.05, ess = 150, every = 100, ...)
+
+# The value falls by e every 20 * `scale` sweeps.
+falling <- function(scale) {
+  force(scale)
+  function(sweep) 50 * exp(-sweep / (20 * scale))
+}
+
+run <- function(drift = falling(2), burnin = 10, stop_when = rule(), ...) {
+  quietly(probe(
+    draws = 100, burnin = burnin, stop_when = stop_when, drift = drift, ...
+  ))
+}
+
+part_of <- function(fit, name) attr(fit, "running")[[name]]
+
+test_that("draws that move become burn-in", {
+  expect_gibbsite_condition(fit <- run(), "gibbsite_message_burnin")
+  burnin <- part_of(fit, "burnin")
+  expect_true(((burnin - 10) / 100) %in% c(2, 4))
+  expect_true(converged(fit, rhat = 1.05, ess = 150))
+  # as a run with that burn-in, whose averages begin there too
+  kept <- part_of(fit, "draws")
+  plain <- quietly(probe(
+    draws = kept, burnin = burnin, drift = falling(2)
+  ))
+  expect_identical(chain_matrices(fit), chain_matrices(plain))
+  for (k in 1:2) {
+    expect_identical(
+      attr(fit, "chains")[[k]][c("state", "rng", "hash")],
+      attr(plain, "chains")[[k]][c("state", "rng", "hash")]
+    )
+  }
+  expect_identical(coda::mcpar(fit[[1]]), c(burnin + 1, burnin + kept, 1))
+})
+
+test_that("a rule with a fixed burn-in keeps all draws", {
+  expect_no_message(
+    fit <- suppressWarnings(run(stop_when = rule(burnin = "fixed"))),
+    class = "gibbsite_message_burnin"
+  )
+  expect_identical(part_of(fit, "burnin"), 10)
+})
+
+test_that("draws that are only too few are kept", {
+  few <- until(rhat = 1.05, ess = 500, every = 200)
+  expect_no_message(
+    fit <- run(drift = NULL, stop_when = few),
+    class = "gibbsite_message_burnin"
+  )
+  expect_identical(part_of(fit, "burnin"), 10)
+  expect_gt(part_of(fit, "draws"), 200)
+})
+
+test_that("draws go after 1, 2, 4, ... rounds, if as many again may be made", {
+  # moves for ever, so that no draws meet the rule
+  for (cap in c(1, 2, 3, 4, 7, 8, 10)) {
+    fit <- suppressMessages(suppressWarnings(run(
+      drift = function(sweep) sweep / 10,
+      stop_when = rule(max_draws = 100 * cap), thin = 2
+    )))
+    dropped <- if (cap < 2) 0 else 2^(floor(log2(cap)) - 1)
+    expect_identical(part_of(fit, "burnin"), 10 + 200 * dropped)
+    expect_identical(part_of(fit, "draws"), as.integer(100 * (cap - dropped)))
+    expect_identical(
+      part_of(fit, "stop_when")$max_draws, 100 * (cap - dropped)
+    )
+  }
+})
+
+test_that("segments and workers do not change where draws go", {
+  again <- function(...) suppressMessages(run(thin = 2, ...))
+  fit <- again()
+  for (seconds in c(1e-9, 1000)) {
+    withr::local_options(gibbsite.segment_seconds = seconds)
+    expect_true(identical_fit(again(), fit))
+  }
+  skip_unless_processes()
+  withr::local_options(gibbsite.round_seconds = 0.01)
+  expect_true(identical_fit(again(cores = 2), fit))
+})
+
+test_that("a run interrupted at any place goes on to the same bits", {
+  withr::local_options(
+    gibbsite.segment_seconds = 1e-9, gibbsite.on_interrupt = "return"
+  )
+  short <- until(rhat = 1.3, ess = 40, every = 10, max_draws = 80)
+  go <- function() {
+    suppressMessages(quietly(probe(
+      draws = 10, burnin = 3, stop_when = short, drift = falling(0.5)
+    )))
+  }
+  whole <- go()
+  expect_gt(part_of(whole, "burnin"), 13)
+  end <- part_of(whole, "burnin") + part_of(whole, "draws")
+  seen <- 0
+  for (at in seq(1, 2 * end, by = 3)) {
+    count <- 0
+    withr::local_options(probe.segment = function(state) {
+      count <<- count + 1
+      if (count == at) rlang::interrupt()
+    })
+    expect_warning(
+      part <- go(), class = "gibbsite_warning_interrupted"
+    )
+    options(probe.segment = NULL)
+    made <- part_of(part, "burnin") + part_of(part, "draws") - 3
+    # no fewer than the rule would look at
+    expect_gte(part_of(part, "draws"), min(10, made))
+    seen <- seen + (part_of(part, "draws") > 0)
+    same <- until(rhat = 1.3, ess = 40, every = 10)
+    rest <- suppressMessages(longer(part, 80 - made, stop_when = same))
+    expect_true(identical_fit(rest, whole))
+  }
+  expect_gt(seen, 20)
+})
+
+test_that("averages that began after the draws shown are known to be later", {
+  withr::local_options(
+    gibbsite.segment_seconds = 1e-9, gibbsite.on_interrupt = "return",
+    probe.segment = function(state) {
+      # the first round after the draws of four rounds have gone
+      if (state$sweep == 10 + 400 + 30) rlang::interrupt()
+    }
+  )
+  expect_warning(
+    fit <- run(drift = function(sweep) sweep / 10),
+    class = "gibbsite_warning_interrupted"
+  )
+  expect_identical(part_of(fit, "burnin"), 10 + 200)
+  expect_identical(part_of(fit, "averaged_from"), 200)
+  expect_identical(attr(fit, "chains")[[1]]$state$kept, 30)
+})
+
+test_that("a run killed at any place is resumed to the same bits", {
+  folder <- withr::local_tempdir()
+  withr::local_options(
+    gibbsite.segment_seconds = 1e-9, gibbsite.checkpoint_seconds = 0
+  )
+  go <- function(...) {
+    suppressMessages(quietly(probe(
+      draws = 10, burnin = 3, drift = falling(0.5), ...,
+      stop_when = until(rhat = 1.3, ess = 40, every = 10, max_draws = 80)
+    )))
+  }
+  whole <- go()
+  path <- file.path(folder, "run")
+  copies <- 0
+  # a copy of the directory as a kill would leave it, before some segments
+  withr::local_options(probe.segment = function(state) {
+    if (file.exists(file.path(path, "data.rds")) && state$sweep %% 4 == 0) {
+      copies <<- copies + 1
+      to <- file.path(folder, copies)
+      dir.create(to)
+      file.copy(list.files(path, full.names = TRUE), to, recursive = TRUE)
+    }
+  })
+  expect_true(identical_fit(go(checkpoint = path), whole))
+  options(probe.segment = NULL)
+  expect_gt(copies, 20)
+  for (k in c(seq_len(copies), "run")) {
+    again <- suppressMessages(resumed(file.path(folder, k)))
+    expect_true(identical_fit(again, whole))
+  }
+})
+
+test_that("a sampler without `draws` runs by the rule", {
+  plain <- quietly(gibbs_gmm(
+    datasets::faithful, 2, chains = 2, seed = 1, progress = FALSE
+  ))
+  asked <- quietly(gibbs_gmm(
+    datasets::faithful, 2, chains = 2, seed = 1, progress = FALSE,
+    draws = 1000, stop_when = until()
+  ))
+  expect_true(identical_fit(plain, asked))
+  expect_null(part_of(short_gmm(draws = 10), "stop_when"))
+  # topics are fitted for a fixed time
+  counts <- matrix(stats::rpois(60, 2), 6)
+  fixed <- quietly(gibbs_lda(counts, 2, chains = 1, progress = FALSE))
+  expect_null(part_of(fixed, "stop_when"))
+})
+
+test_that("a cap by default is what the memory holds", {
+  columns <- 3
+  room <- function(rounds) 2 * 100 * columns * 8 * rounds / 2^20
+  withr::local_options(gibbsite.max_draws_mb = room(3.5))
+  never <- until(ess = 1e6)
+  fit <- quietly(probe(draws = 100, stop_when = never))
+  expect_identical(part_of(fit, "draws") + part_of(fit, "burnin"), 310)
+  expect_error(
+    probe(draws = 100, stop_when = until(max_draws = 400)),
+    class = "gibbsite_error_size"
+  )
+  withr::local_options(gibbsite.max_draws_mb = room(0.5))
+  expect_error(
+    probe(draws = 100, stop_when = never), class = "gibbsite_error_size"
+  )
+})
+
+test_that("a fit whose burn-in grew can be cut and continued", {
+  fit <- suppressMessages(run())
+  from <- coda::mcpar(fit[[1]])[1]
+  # the third column is an average, which begins anew
+  values <- function(fit) lapply(chain_matrices(fit), function(x) x[, 1:2])
+  expect_identical(
+    values(longer(window(fit, start = from + 20), 30)),
+    values(window(longer(fit, 30), start = from + 20))
+  )
+  again <- suppressMessages(longer(fit, 100, stop_when = rule()))
+  expect_identical(part_of(again, "burnin"), part_of(fit, "burnin"))
+})
