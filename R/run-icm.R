@@ -11,7 +11,7 @@ check_search <- function(running, user_call, call) {
   given <- names(user_call)
   refused <- c(
     if (!is.null(running$checkpoint)) "checkpoint",
-    if (!is.null(running$stop_when)) "stop_when",
+    if ("stop_when" %in% given && !is.null(running$stop_when)) "stop_when",
     if ("keep" %in% given && length(running$keep) > 0L) "keep"
   )
   if (length(refused) > 0L) {
