@@ -201,7 +201,7 @@ tidy.gibbsite_fit <- function(x, conf.level = 0.95, ...) {
 glance.gibbsite_fit <- function(x, ...) {
   check_no_more(...)
   running <- fit_part(x, "running")
-  table <- convergence(x)
+  table <- judged(x, 1.01, 400, rlang::current_env(), cause = FALSE)
   extreme <- function(values, of) {
     values <- values[!is.na(values)]
     if (length(values) == 0) NA_real_ else of(values)

@@ -214,7 +214,7 @@ explained <- function(table, fit, invariants) {
 #' @export
 converged <- function(fit, rhat = 1.01, ess = 400) {
   check_needed(fit = "a fit with draws")
-  table <- judged(fit, rhat, ess, rlang::current_env())
+  table <- judged(fit, rhat, ess, rlang::current_env(), cause = FALSE)
   fit_part(fit, "model")$independent || table_converged(table)
 }
 
@@ -225,7 +225,7 @@ convergence <- function(fit, rhat = 1.01, ess = 400) {
   judged(fit, rhat, ess, rlang::current_env())
 }
 
-judged <- function(fit, rhat, ess, call) {
+judged <- function(fit, rhat, ess, call, cause = TRUE) {
   if (!inherits(fit, "gibbsite_fit")) {
     given <- describe(fit)
     abort_argument("{.arg fit} must be a fit with draws, not {given}.",
@@ -235,7 +235,8 @@ judged <- function(fit, rhat, ess, call) {
   rhat <- check_number(rhat, lower = 1, lower_open = TRUE, call = call)
   ess <- check_number(ess, lower = 0, call = call)
   invariants <- fit_invariants(fit)
-  explained(convergence_table(invariants, rhat, ess), fit, invariants)
+  table <- convergence_table(invariants, rhat, ess)
+  if (cause) explained(table, fit, invariants) else table
 }
 
 #' @export
