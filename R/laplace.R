@@ -111,7 +111,8 @@ laplace <- function(log_density, init, gradient = NULL, hessian = NULL, ...,
   correct <- check_choice(correct, c("none", "importance"))
   init <- check_density_init(init, call)
   running <- running(
-    draws = draws, burnin = laplace_burnin(correct), thin = 1, chains = chains,
+    draws = check_count(draws, max = .Machine$integer.max),
+    burnin = laplace_burnin(correct), thin = 1, chains = chains,
     inits = NULL, threads = 1, cores = cores, seed = seed,
     checkpoint = checkpoint, stop_when = stop_when, progress = progress,
     keep_data = keep_data, call = call

@@ -218,8 +218,9 @@ laplace_logistic.default <- function(x, y, prior = logistic_prior(),
 laplace_running <- function(correct, draws, chains, cores, seed, checkpoint,
                             stop_when, progress, keep_data, call) {
   running(
-    draws = draws, burnin = laplace_burnin(correct), thin = 1, chains = chains,
-    cores = cores, seed = seed, checkpoint = checkpoint, stop_when = stop_when,
+    draws = check_count(draws, max = .Machine$integer.max, call = call),
+    burnin = laplace_burnin(correct), thin = 1, chains = chains, cores = cores,
+    seed = seed, checkpoint = checkpoint, stop_when = stop_when,
     progress = progress, keep_data = keep_data, keep_choices = character(),
     call = call
   )

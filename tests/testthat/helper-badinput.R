@@ -639,8 +639,8 @@ newdata <- c(vectors, "bad_utf8_names", "indefinite", "na_matrix")
 taken_values <- list(
   biases = "true", center = "true", debug = "true", evaluate = "true",
   factors = "true", forever = "true", index = "true", interval = "true",
-  keep_data = "true", progress = "true", transform = "true", tune = "true",
-  variance = "true",
+  keep_data = "true", merge_split = "true", progress = "true",
+  transform = "true", tune = "true", variance = "true",
   burnin = "zero", seed = c("minus_one", "zero"), checkpoint = "string",
   target = "tiny", level = "tiny", conf.level = "tiny", share = "tiny",
   probs = c("tiny", "zero"), n = "huge", draws = character(),
@@ -689,6 +689,8 @@ taken_values <- list(
   print.gibbsite_convergence.n = c("huge", "inf"),
   print.gibbsite_summary.n = c("huge", "inf"),
   print.laplace_summary.n = c("huge", "inf"),
+  # runs by the rule, as its page says
+  gibbs_lda.draws = "null",
   # NULL is the first choice, here the default
   plot.laplace.type = "null", plot.laplace_logistic.type = "null",
   topics = c(vectors, "bad_utf8_names", "indefinite"),
