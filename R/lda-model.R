@@ -73,14 +73,60 @@ lda_columns <- function(counts, k, prior, keep) {
 
 #' @exportS3Method
 model_sweeps.lda_model <- function(model, state, n, control) {
+  if (isTRUE(state$to_choose)) {
+    state <- best_short_run(model, state, control)
+  }
+  if (is.null(state)) {
+    return(NULL)
+  }
   .Call(C_lda_sweeps, model$data, state, n, control)
 }
 
-# Starting values: topics drawn uniformly, and alpha and eta from the middle of
-# their priors unless given. The topics start nearly equal, each with the
-# overall frequencies of the terms.
+# ---- Starting values --------------------------------------------------------
+
+# Without values of the user the start is the best of some short runs. They are
+# made in the first segment (model_sweeps()), where chains run in parallel.
 #' @exportS3Method
 model_start.lda_model <- function(model, init) {
+  state <- uniform_start(model, init)
+  if (is.null(init) && model$k > 1L) c(state, to_choose = TRUE) else state
+}
+
+# Of four runs from uniform topics the last state of that with the highest log
+# joint density; `state` is the start of the first one. A run is a tenth of the
+# burn-in, so that all of them take less than half of it. Four longer runs are
+# as good as eight shorter ones, see `starts` in bench/lda.R. After fewer than
+# 20 sweeps the densities say nothing about the modes, and no run is made. NULL:
+# interrupted.
+best_short_run <- function(model, state, control, runs = 4L) {
+  state$to_choose <- NULL
+  sweeps <- control$burnin %/% 10
+  if (sweeps < 20) {
+    return(state)
+  }
+  # the last sweep is recorded, for its log joint density
+  own <- list(burnin = sweeps - 1, thin = 1, threads = control$threads)
+  column <- match("log_joint", model$columns)
+  best <- NULL
+  for (run in seq_len(runs)) {
+    start <- if (run == 1L) state else uniform_start(model)
+    end <- .Call(C_lda_sweeps, model$data, start, sweeps, own)
+    if (is.null(end)) {
+      return(NULL)
+    }
+    if (is.null(best) || end$draws[1L, column] > best$draws[1L, column]) {
+      best <- end
+    }
+  }
+  state <- model_without_averages(model, best$state)
+  state$sweep <- 0
+  state
+}
+
+# Topics drawn uniformly, and alpha and eta from the middle of their priors
+# unless given. The topics start nearly equal, each with the overall frequencies
+# of the terms.
+uniform_start <- function(model, init = NULL) {
   n <- model$nobs
   z <- init$z %||% sample.int(model$k, n, replace = TRUE)
   lda_state(

@@ -38,6 +38,7 @@ library(gibbsite)
 here <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
 here <- if (length(here) > 0L) dirname(here) else "bench"
 source(file.path(here, "deps.R"))
+source(file.path(here, "data.R"))
 
 arguments <- commandArgs(trailingOnly = TRUE)
 parts <- grep("=", arguments, value = TRUE, invert = TRUE)
@@ -52,49 +53,6 @@ rounds <- setting("rounds", 5L)
 most_threads <- setting("threads", 2L)
 
 # ---- the data ----------------------------------------------------------------
-
-movielens_matrix <- function() {
-  read <- function(file) {
-    found <- new.env()
-    load(file, found)
-    attr(found$MovieLense, "data")
-  }
-  if (requireNamespace("recommenderlab", quietly = TRUE)) {
-    found <- new.env()
-    utils::data("MovieLense", package = "recommenderlab", envir = found)
-    return(attr(found$MovieLense, "data"))
-  }
-  tryCatch(
-    {
-      all <- utils::available.packages(filters = list())
-      package <- utils::download.packages(
-        "recommenderlab", tempdir(), type = "source", quiet = TRUE,
-        available = all[rownames(all) == "recommenderlab", , drop = FALSE]
-      )
-      file <- "recommenderlab/data/MovieLense.rda"
-      utils::untar(package[[2L]], file, exdir = tempdir())
-      read(file.path(tempdir(), file))
-    },
-    error = function(cnd) {
-      message("Skipped: MovieLens is not to be had (recommenderlab).")
-      NULL
-    }
-  )
-}
-
-movielens <- function() {
-  x <- movielens_matrix()
-  if (is.null(x)) return(NULL)
-  x <- Matrix::summary(methods::as(x, "CsparseMatrix"))
-  x <- x[order(x$i, x$j), ]
-  data.frame(user = x$i, item = x$j, value = x$x)
-}
-
-insteval <- function() {
-  if (!peer_available("lme4")) return(NULL)
-  x <- lme4::InstEval
-  data.frame(user = x$s, item = x$d, value = as.numeric(x$y))
-}
 
 # Users and items of unequal activity.
 simulated <- function(n, m, count, rank) {

@@ -3,18 +3,21 @@
 #
 #   Rscript bench/lda.R [ROUNDS] [PART ...] [CORPUS ...] [K ...] [PROGRAM ...]
 #     ROUNDS   default 3
-#     PART     of: speed perplexity threads chains large; default the first four
-#     CORPUS   of: ap ng; default both
+#     PART     of: speed perplexity threads chains large starts agreement;
+#              default the first four
+#     CORPUS   of: ap ng help; default ap ng, for starts help
 #     K        numbers of topics; default 20 100 500 for speed, 20 100 for
-#              threads, 100 for perplexity and chains
+#              threads, 100 for perplexity and chains, 6 12 for starts
 #     PROGRAM  of: topicmodels lda text2vec seededlda tidylda; default all that
 #              are installed
 # in any order after ROUNDS: `Rscript bench/lda.R 3 speed ap 20 topicmodels`.
 #
 # Corpora: topicmodels::AssociatedPress (435,838 tokens), and 20 Newsgroups in
 # newsgroups20_train.rds (a documents x terms dgCMatrix of 2,765,300 tokens) in
-# the folder GIBBSITE_BENCH_DATA (default ../shared/data), which is skipped
-# where it is not.
+# the folder that the environment variable GIBBSITE_BENCH_DATA names, which is
+# skipped where it is not. `help`: the help pages of R's package stats (about
+# 28,000 tokens), with the terms of at least five pages and at most a tenth of
+# them.
 #
 # speed: million tokens per second of the processor's time (user and system:
 # other programs disturb it less than the clock), alpha = 0.1, eta = 0.01, one
@@ -39,13 +42,28 @@
 #
 # threads: two threads over one, by the clock, the same bits asked for.
 #
+# starts: what short runs before a chain are worth. 16 ROUNDS chains of 3,000
+# sweeps from uniform topics (default prior), without a tenth of the documents,
+# stand for the chains of every scheme: N runs of S sweeps take N of them at
+# random, and go on with that whose log joint is highest after S sweeps.
+# log_joint: mean and standard deviation over 2,000 choices, after a burn-in of
+# 1,000 sweeps of the chosen run (`burn-in`), and after 1,500 and 2,500 sweeps
+# of all runs together; perplexity of the new documents after the burn-in.
+#
+# agreement: affinity of the topics of four chains, for texts of sim_lda() (5
+# topics, 200 documents of 80 tokens, 400 terms), default call, with as many
+# topics and with three more: the least one over topics and texts, and how many
+# topics have 0.9 or more in all chains. 2 ROUNDS texts.
+#
 # large: 50 million tokens of 100,000 documents and 50,000 terms whose
 # frequencies are Zipf's, 200 topics: seconds a sweep and the process's largest
 # memory.
 
 library(gibbsite)
 here <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
-source(file.path(if (length(here) > 0L) dirname(here) else "bench", "deps.R"))
+here <- if (length(here) > 0L) dirname(here) else "bench"
+source(file.path(here, "deps.R"))
+source(file.path(here, "data.R"))
 
 arguments <- commandArgs(trailingOnly = TRUE)
 rounds <- as.integer(c(arguments, "3")[[1L]])
@@ -54,15 +72,21 @@ chosen <- function(choices, default) {
   if (length(found) == 0L) default else found
 }
 rivals <- c("topicmodels", "lda", "text2vec", "seededlda", "tidylda")
-all_parts <- c("speed", "perplexity", "threads", "chains", "large")
-parts <- chosen(all_parts, setdiff(all_parts, "large"))
-wanted_corpora <- chosen(c("ap", "ng"), c("ap", "ng"))
+all_parts <- c(
+  "speed", "perplexity", "threads", "chains", "large", "starts", "agreement"
+)
+parts <- chosen(all_parts, all_parts[1:4])
+usual <- c(
+  if (any(all_parts[1:4] %in% parts)) c("ap", "ng"),
+  if ("starts" %in% parts) "help"
+)
+wanted_corpora <- chosen(c("ap", "ng", "help"), usual)
 numbers <- grep("^[0-9]+$", arguments[-1L], value = TRUE)
 topics_or <- function(default) {
   if (length(numbers) > 0L) as.integer(numbers) else default
 }
 unknown <- setdiff(
-  arguments[-1L], c(all_parts, "ap", "ng", rivals, numbers)
+  arguments[-1L], c(all_parts, "ap", "ng", "help", rivals, numbers)
 )
 if (length(unknown) > 0L) {
   stop("There is no ", paste(unknown, collapse = ", "), " to choose.")
@@ -105,16 +129,32 @@ if ("ap" %in% wanted_corpora && peer_available("topicmodels")) {
     x$i, x$j, x$v, x$nrow, x$ncol, x$dimnames[[2L]]
   )
 }
-file <- file.path(
-  Sys.getenv("GIBBSITE_BENCH_DATA", "../shared/data"), "newsgroups20_train.rds"
-)
-if ("ng" %in% wanted_corpora && file.exists(file)) {
-  x <- methods::as(readRDS(file), "TsparseMatrix")
+x <- if ("ng" %in% wanted_corpora) newsgroups()
+if (!is.null(x)) {
+  x <- methods::as(x, "TsparseMatrix")
   corpora$`20 Newsgroups` <- corpus_of(
     x@i + 1L, x@j + 1L, as.integer(x@x), nrow(x), ncol(x), colnames(x)
   )
-} else if ("ng" %in% wanted_corpora) {
-  message("Skipped: 20 Newsgroups is not in ", dirname(file), ".")
+}
+if ("help" %in% wanted_corpora) {
+  pages <- vapply(tools::Rd_db("stats"), function(page) {
+    plain <- list(underline_titles = FALSE)
+    text <- utils::capture.output(tools::Rd2txt(page, options = plain))
+    tolower(paste(text, collapse = " "))
+  }, "")
+  words <- regmatches(pages, gregexpr("[a-z]{3,}", pages))
+  spread <- table(unlist(lapply(words, unique)))
+  terms <- names(spread)[spread >= 5 & spread <= 0.1 * length(pages)]
+  tokens <- stats::aggregate(
+    count ~ document + term, FUN = sum, data = data.frame(
+      document = rep(seq_along(words), lengths(words)),
+      term = match(unlist(words), terms), count = 1L
+    )
+  )
+  corpora$`help pages` <- corpus_of(
+    tokens$document, tokens$term, tokens$count, length(pages), length(terms),
+    terms
+  )
 }
 
 # Some documents of a corpus.
@@ -129,11 +169,7 @@ model_of <- function(corpus, k, method = "collapsed") {
   inside("lda_model")(corpus, k, list(alpha = alpha, eta = eta), method)
 }
 
-start_of <- function(model) {
-  f <- function(model) model_start(model, NULL)
-  environment(f) <- asNamespace("gibbsite")
-  f(model)
-}
+start_of <- function(model) inside("uniform_start")(model)
 
 sweeps_of <- function(model, state, n, threads = 1, burnin = n + 1e6) {
   .Call(
@@ -144,10 +180,16 @@ sweeps_of <- function(model, state, n, threads = 1, burnin = n + 1e6) {
 
 run_gibbsite <- function(corpus, k, sweeps) {
   model <- model_of(corpus, k)
-  state <- sweeps_of(model, start_of(model), sweeps)
+  phi_of(model, sweeps_of(model, start_of(model), sweeps), eta)
+}
+
+# E(phi | z)
+phi_of <- function(model, state, eta) {
+  k <- model$k
+  terms <- length(model$terms)
+  word <- model$data$word
   z <- inside("lda_topics")(state)
-  terms <- length(corpus$terms)
-  count <- matrix(tabulate(z + k * (corpus$word - 1L), k * terms), k)
+  count <- matrix(tabulate(z + k * (word - 1L), k * terms), k)
   (count + eta) / (rowSums(count) + terms * eta)
 }
 
@@ -295,7 +337,7 @@ measure_speed <- function(name, corpus, k) {
 
 # ---- perplexity --------------------------------------------------------------
 
-completion <- function(phi, halves) {
+completion <- function(phi, halves, alpha = 0.1) {
   set.seed(3)
   theta <- inside("lda_fold_in")(
     halves$seen$word, halves$seen$start, phi, alpha, sweeps = 20, burnin = 20
@@ -320,11 +362,16 @@ split_halves <- function(corpus) {
   list(seen = half(odd), left = half(!odd))
 }
 
-measure_perplexity <- function(name, corpus, k, counts) {
+# A tenth of the documents.
+held_out_of <- function(corpus) {
   set.seed(5)
   documents <- length(corpus$documents)
-  out <- sample.int(documents, documents %/% 10)
-  train <- subset_of(corpus, setdiff(seq_len(documents), out))
+  sample.int(documents, documents %/% 10)
+}
+
+measure_perplexity <- function(name, corpus, k, counts) {
+  out <- held_out_of(corpus)
+  train <- subset_of(corpus, -out)
   halves <- split_halves(subset_of(corpus, out))
   rows <- lapply(names(programs), function(program) {
     run <- programs[[program]]
@@ -377,9 +424,7 @@ time_to_perplexity <- function(table) {
 # ---- chains ------------------------------------------------------------------
 
 measure_chains <- function(name, corpus, k) {
-  set.seed(5)
-  documents <- length(corpus$documents)
-  out <- sample.int(documents, documents %/% 10)
+  out <- held_out_of(corpus)
   x <- corpus$matrix
   dimnames(x) <- list(corpus$documents, corpus$vocabulary)
   began <- proc.time()[["elapsed"]]
@@ -421,6 +466,94 @@ measure_threads <- function(name, corpus, k, method) {
     `two over one` = round(stats::median(ratio[1L, ] / ratio[2L, ]), 2),
     `best` = round(min(ratio[1L, ]) / min(ratio[2L, ]), 2),
     `same bits` = identical(run(1), run(2)), check.names = FALSE
+  )
+}
+
+# ---- starts ------------------------------------------------------------------
+
+schemes <- list(
+  c(1, 0), c(4, 50), c(8, 25), c(8, 50), c(4, 100), c(16, 50), c(8, 100),
+  c(4, 200)
+)
+looked_at <- 25
+
+# log_joint after every 25 sweeps, and the perplexity there from sweep 1,000
+# to 1,250.
+long_chain <- function(model, halves, seed, sweeps) {
+  set.seed(seed)
+  state <- start_of(model)
+  column <- match("log_joint", model$columns)
+  log_joint <- perplexity <- numeric()
+  for (at in seq(looked_at, sweeps, by = looked_at)) {
+    control <- list(burnin = at - 1, thin = 1, threads = 1)
+    end <- .Call(
+      inside("C_lda_sweeps"), model$data, state, looked_at, control
+    )
+    state <- inside("model_without_averages.lda_model")(model, end$state)
+    log_joint <- c(log_joint, end$draws[1L, column])
+    if (at >= 1000 && at <= 1250) {
+      generator <- .Random.seed
+      perplexity <- c(perplexity, completion(
+        phi_of(model, state, model$prior$eta), halves, state$alpha
+      ))
+      assign(".Random.seed", generator, globalenv())
+    }
+  }
+  list(log_joint = log_joint, perplexity = perplexity)
+}
+
+measure_starts <- function(name, corpus, k) {
+  out <- held_out_of(corpus)
+  halves <- split_halves(subset_of(corpus, out))
+  prior <- inside("complete_lda_prior")(
+    lda_prior(), k, length(corpus$terms), environment()
+  )
+  model <- inside("lda_model")(subset_of(corpus, -out), k, prior)
+  pool <- lapply(seq_len(16L * rounds), function(chain) {
+    long_chain(model, halves, 1000 + chain, 3000)
+  })
+  joint <- do.call(rbind, lapply(pool, `[[`, "log_joint"))
+  perplexity <- do.call(rbind, lapply(pool, `[[`, "perplexity"))
+  set.seed(13)
+  do.call(rbind, lapply(schemes, function(scheme) {
+    runs <- scheme[[1L]]
+    sweeps <- scheme[[2L]]
+    picked <- replicate(2000, {
+      some <- sample.int(nrow(joint), runs)
+      if (runs == 1L) some else some[which.max(joint[some, sweeps / looked_at])]
+    })
+    others <- (runs - 1) * sweeps
+    at <- function(sweep) {
+      x <- joint[picked, sweep / looked_at]
+      sprintf("%.0f (%.0f)", mean(x), stats::sd(x))
+    }
+    new <- perplexity[picked, 1 + min(sweeps, 250) / looked_at]
+    data.frame(
+      corpus = name, k = k, runs = runs, sweeps = sweeps,
+      `burn-in` = at(sweeps + 1000), `1500 in all` = at(1500 - others),
+      `2500 in all` = at(2500 - others),
+      perplexity = sprintf("%.1f (%.1f)", mean(new), stats::sd(new)),
+      check.names = FALSE
+    )
+  }))
+}
+
+# ---- agreement ---------------------------------------------------------------
+
+measure_agreement <- function(k) {
+  affinity <- lapply(seq_len(2L * rounds), function(seed) {
+    set.seed(seed)
+    x <- sim_lda(200, k = 5, terms = 400, tokens = 80)$x
+    fit <- quietly(gibbs_lda(x, k, seed = seed, progress = FALSE))
+    apply(topic_estimates(fit)$affinity, 2L, min)
+  })
+  data.frame(
+    topics = k, texts = length(affinity),
+    least = round(min(unlist(affinity)), 3),
+    `0.9 or more` = paste(
+      sum(unlist(affinity) >= 0.9), "of", length(unlist(affinity))
+    ),
+    check.names = FALSE
   )
 }
 
@@ -521,4 +654,14 @@ if ("chains" %in% parts) {
 }
 if ("large" %in% parts) {
   measure_large()
+}
+if ("starts" %in% parts) {
+  for (name in names(corpora)) {
+    for (k in topics_or(c(6, 12))) {
+      print(measure_starts(name, corpora[[name]], k), row.names = FALSE)
+    }
+  }
+}
+if ("agreement" %in% parts) {
+  print(rbind(measure_agreement(5), measure_agreement(8)), row.names = FALSE)
 }

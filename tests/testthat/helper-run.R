@@ -134,6 +134,20 @@ resumed <- function(path, ...) {
   quietly(gibbsite::resume(path, progress = FALSE, ...))
 }
 
+# Evaluates `code` with another function in place of one of the package's own.
+with_function <- function(name, value, code) {
+  space <- asNamespace("gibbsite")
+  own <- get(name, space)
+  put <- function(f) {
+    unlockBinding(name, space)
+    assign(name, f, space)
+    lockBinding(name, space)
+  }
+  put(value)
+  on.exit(put(own))
+  force(code)
+}
+
 # More observations than one chunk of the parallel block, from a separate
 # stream.
 many_observations <- function(n = 5000) {

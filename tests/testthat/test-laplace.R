@@ -206,20 +206,6 @@ test_that("zero density at some draws is a weight of zero", {
 
 # ---- the corrected chain ----------------------------------------------------
 
-# Evaluates `code` with another function in place of one of the package's own.
-with_function <- function(name, value, code) {
-  space <- asNamespace("gibbsite")
-  own <- get(name, space)
-  put <- function(f) {
-    unlockBinding(name, space)
-    assign(name, f, space)
-    lockBinding(name, space)
-  }
-  put(value)
-  on.exit(put(own))
-  force(code)
-}
-
 # What the corrected chain says of a density with a far heavier tail than its
 # approximation: z-scores of three means.
 corrected_z <- function(shape = 0.3) {

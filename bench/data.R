@@ -1,0 +1,57 @@
+# Data that several scripts of bench/ use: NULL, with a message, where they are
+# not to be had.  The scripts source this file after deps.R.
+
+# documents x terms, a sparse matrix
+newsgroups <- function() {
+  file <- file.path(
+    Sys.getenv("GIBBSITE_BENCH_DATA"), "newsgroups20_train.rds"
+  )
+  if (!file.exists(file)) {
+    message("Skipped: no newsgroups20_train.rds in GIBBSITE_BENCH_DATA.")
+    return(NULL)
+  }
+  readRDS(file)
+}
+
+movielens_matrix <- function() {
+  read <- function(file) {
+    found <- new.env()
+    load(file, found)
+    attr(found$MovieLense, "data")
+  }
+  if (requireNamespace("recommenderlab", quietly = TRUE)) {
+    found <- new.env()
+    utils::data("MovieLense", package = "recommenderlab", envir = found)
+    return(attr(found$MovieLense, "data"))
+  }
+  tryCatch(
+    {
+      all <- utils::available.packages(filters = list())
+      package <- utils::download.packages(
+        "recommenderlab", tempdir(), type = "source", quiet = TRUE,
+        available = all[rownames(all) == "recommenderlab", , drop = FALSE]
+      )
+      file <- "recommenderlab/data/MovieLense.rda"
+      utils::untar(package[[2L]], file, exdir = tempdir())
+      read(file.path(tempdir(), file))
+    },
+    error = function(cnd) {
+      message("Skipped: MovieLens is not to be had (recommenderlab).")
+      NULL
+    }
+  )
+}
+
+movielens <- function() {
+  x <- movielens_matrix()
+  if (is.null(x)) return(NULL)
+  x <- Matrix::summary(methods::as(x, "CsparseMatrix"))
+  x <- x[order(x$i, x$j), ]
+  data.frame(user = x$i, item = x$j, value = x$x)
+}
+
+insteval <- function() {
+  if (!peer_available("lme4")) return(NULL)
+  x <- lme4::InstEval
+  data.frame(user = x$s, item = x$d, value = as.numeric(x$y))
+}
