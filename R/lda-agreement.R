@@ -2,16 +2,14 @@
 # topics, the shares of the documents, and the fit to the text.
 
 # Two distributions over terms count as the same topic from this affinity on. On
-# texts simulated with known topics, the topics of two chains had 0.97 and more;
-# with three topics too many, 0.91 and more.
+# texts simulated with known topics, the topics of two chains had 0.99 and more;
+# with three topics too many, 0.94 and more (bench/lda.R, `agreement`).
 same_topic <- 0.9
 
 # list(affinity, documents, perplexity): the least affinity of each topic over
 # the chains; the mean total variation distance between the shares of a document
-# in two chains; the perplexity of each chain.
-topic_agreement <- function(fit) {
-  topics <- chain_topics(fit, c("phi", "theta"))
-  matched <- match_topics(fit, topics)
+# in two chains; the perplexity of each chain. `topics` with phi and theta.
+topic_agreement <- function(fit, topics, matched) {
   theta <- lapply(seq_along(topics), function(chain) {
     topics[[chain]]$theta[, matched$order[chain, ], drop = FALSE]
   })
@@ -32,11 +30,15 @@ model_notes.lda_model <- function(model, fit, table) {
   if (!has_topics(fit) || model$k == 1L) {
     return(NULL)
   }
-  agreement <- if (length(fit) > 1L) topic_agreement(fit)
+  several <- length(fit) > 1L
+  topics <- chain_topics(fit, c("phi", if (several) "theta"))
+  sizes <- chain_sizes(fit)
+  matched <- match_topics(fit, topics, sizes)
+  agreement <- if (several) topic_agreement(fit, topics, matched)
   c(
     if (!is.null(agreement)) agreement_lines(agreement),
     if (!is.null(agreement) && !table_converged(table)) use_lines(agreement),
-    duplicate_lines(estimate_topics(fit, NULL))
+    duplicate_lines(pooled_topics(model, "phi", topics, sizes, matched))
   )
 }
 

@@ -129,6 +129,12 @@ estimate_topics <- function(fit, chain, blocks = "phi",
     matching <- match_topics(fit, topics, sizes)
     chain <- seq_along(topics)
   }
+  pooled_topics(model, blocks, topics, sizes, matching, chain)
+}
+
+# The blocks of matched topics averaged over chains, and describe_topics().
+pooled_topics <- function(model, blocks, topics, sizes, matching,
+                          chain = seq_along(topics)) {
   c(
     average_phi(model, topics, matching$order),
     if ("theta" %in% blocks) average_theta(model, topics, matching$order),
