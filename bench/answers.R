@@ -3,7 +3,8 @@
 #   Rscript bench/answers.R [PATTERN] [SEEDS]
 #   PATTERN  cases whose names match; default all.  SEEDS: default 10.
 #
-# Each case is a call with its defaults, for seeds 1, 2, ...  Columns:
+# Each case is a call with its defaults, for seeds 1, 2, ...  A case of which a
+# call takes minutes has two seeds at most. Columns:
 #
 #   converged  fits for which converged() is TRUE
 #   rhat       median over the fits of the largest R-hat
@@ -14,6 +15,10 @@
 #              its mean over all fits, in standard errors of that difference,
 #              over the fits that converged and the quantities of convergence()
 #   seconds    median of a call
+#
+# 20 Newsgroups is newsgroups20_train.rds, a sparse matrix of documents x terms,
+# in the folder GIBBSITE_BENCH_DATA; MovieLens-100k comes with recommenderlab,
+# or from its source package. A case without its data is skipped.
 #
 # With an older gibbsite the columns verdicts and cured are empty. mh_sample()
 # has answers-mh.R, where the true moments are known.
@@ -27,6 +32,7 @@ seeds <- seq_len(seeds)
 self <- grep("^--file=", commandArgs(), value = TRUE)
 here <- dirname(sub("^--file=", "", self))
 source(file.path(here, "deps.R"))
+source(file.path(here, "data.R"))
 
 # ---- the cases ---------------------------------------------------------------
 
@@ -65,17 +71,11 @@ news_counts <- function() {
   tokens[spread[tokens$term] %in% 5:60, ]
 }
 
-insteval <- function() {
-  x <- data_of("InstEval", "lme4")
-  if (!is.null(x)) {
-    data.frame(user = x$s, item = x$d, value = as.numeric(x$y))
-  }
-}
-
 galaxies <- function() data_of("galaxies", "MASS") / 1000
 columns <- function(x, chosen) if (!is.null(x)) x[, chosen]
 
-# name = list(data, call): the data are made when the case is run.
+# name = list(data, call, seeds): the data are made when the case is run. Where
+# there is a third element, it is the largest number of seeds.
 cases <- list(
   "gmm faithful 2" = list(function() faithful, function(x) mixture(x, 2)),
   "gmm iris 3" = list(function() iris[, 1:4], function(x) mixture(x, 3)),
@@ -114,8 +114,13 @@ cases <- list(
   "lda news 6" = list(news_counts, function(x) topics(x, 6)),
   "lda AssociatedPress 10" = list(
     function() data_of("AssociatedPress", "topicmodels"),
-    function(x) topics(x, 10)
+    function(x) topics(x, 10), 2L
   ),
+  "lda AssociatedPress 20" = list(
+    function() data_of("AssociatedPress", "topicmodels"),
+    function(x) topics(x, 20), 2L
+  ),
+  "lda 20 Newsgroups 20" = list(newsgroups, function(x) topics(x, 20), 1L),
   "lda sim 5" = list(
     function() {
       set.seed(1)
@@ -125,6 +130,7 @@ cases <- list(
   ),
   "bmf InstEval 5" = list(insteval, function(x) ratings(x, 5)),
   "bmf InstEval 10" = list(insteval, function(x) ratings(x, 10)),
+  "bmf MovieLens 10" = list(movielens, function(x) ratings(x, 10), 2L),
   "bmf sim 3" = list(
     function() {
       set.seed(1)
@@ -190,7 +196,8 @@ run_case <- function(name) {
     return(invisible())
   }
   call <- cases[[name]][[2L]](data)
-  fits <- lapply(seeds, function(seed) one_fit(call, seed))
+  most <- c(cases[[name]][-(1:2)], Inf)[[1L]]
+  fits <- lapply(seeds[seeds <= most], function(seed) one_fit(call, seed))
   of <- function(part, value) vapply(fits, `[[`, value, part)
   good <- of("converged", NA)
   kinds <- table(of("kind", "")[!good])
