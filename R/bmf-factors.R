@@ -211,7 +211,10 @@ factor_frame <- function(model, side, of) {
 #' The table of [summary.gibbsite_fit()], and below it a table of the factors in
 #' the canonical form of [factors_of()], by decreasing variance. It shows how
 #' much of the variance of the ratings' mean, over all cells, each factor
-#' accounts for, and the items at its two ends.
+#' accounts for, and the items at its two ends. With [bmf_wishart()], `print()`
+#' and `summary()` name the factors that have less than a tenth of an equal
+#' share of the variance of the mean of a rating, for users and items drawn from
+#' the prior with the hyperparameters of the kept draws: a smaller rank may do.
 #'
 #' The stored quantities are `beta` (precision of a rating), `lambda_u` and
 #' `lambda_v` (precisions of users and of items), or `trace_u`, `logdet_u`
@@ -305,6 +308,53 @@ print_factors <- function(factors, n = 10L) {
   if (nrow(factors) > n) {
     writeLines(sprintf("... %d more", nrow(factors) - n))
   }
+}
+
+# Factors, in the order of the table, with less than a tenth of an equal share
+# of the variance. Only the Normal-Wishart prior has a scale for each direction.
+#' @exportS3Method
+model_notes.bmf_model <- function(model, fit, table) {
+  if (!inherits(model$prior, "bmf_wishart")) {
+    return(NULL)
+  }
+  share <- factor_shares(model, fit)
+  first <- match(TRUE, share < 0.1 / model$rank)
+  if (is.na(first)) {
+    return(NULL)
+  }
+  which <- if (first == model$rank) {
+    paste("factor", first)
+  } else {
+    paste("factors", first, "to", model$rank)
+  }
+  paste0(
+    "Hardly used (less than a tenth of an equal share of the variance): ",
+    which, "."
+  )
+}
+
+# The share of each factor in the variance of the mean of the rating of a user
+# and an item drawn from the prior given a draw: the eigenvalues of M_u M_v, M =
+# Lambda^-1 + mu mu', in decreasing order, averaged over at most ten kept draws
+# of each chain. Hyperparameters are enough here, and the factors of many users
+# need not be read. NULL without kept draws.
+factor_shares <- function(model, fit) {
+  k <- seq_len(model$rank)
+  root <- function(hyper, side) {
+    covariance <- chol2inv(chol(hyper[[paste0("precision_", side)]]))
+    moment <- covariance + tcrossprod(hyper[[paste0("mu_", side)]])
+    chol(moment[k, k, drop = FALSE])
+  }
+  variance <- lapply(fit_part(fit, "chains"), function(chain) {
+    count <- length(chain$state$hyper_draws)
+    some <- ceiling(seq_len(min(count, 10L)) * count / min(count, 10L))
+    vapply(some, function(j) {
+      hyper <- bmf_kept_hyper(model, chain$state, j)
+      svd(tcrossprod(root(hyper, "u"), root(hyper, "v")), 0L, 0L)$d^2
+    }, numeric(model$rank))
+  })
+  variance <- matrix(unlist(variance), model$rank)
+  if (ncol(variance) > 0L) rowSums(variance) / sum(variance)
 }
 
 #' @export

@@ -396,9 +396,10 @@ mixture_quantile <- function(mean, sd, p) {
 #' @param object A fit made by [gibbs_bmf()].
 #' @param newdata `NULL` for the ratings of the fit, or a data frame of pairs
 #'   with columns called as in the ratings.
-#' @param type `"mean"`: mean and variance; `"interval"`: mean, standard
-#'   deviation and the ends of the central interval; `"draws"`: the draws of the
-#'   mean of the rating \eqn{\eta}{eta}.
+#' @param type `"mean"`: mean and variance of the rating; `"interval"`: its
+#'   mean, standard deviation and the ends of its central interval, all of the
+#'   predictive distribution, noise included; `"draws"`: the draws of the mean
+#'   of the rating \eqn{\eta}{eta}, without the noise.
 #' @param level For `"interval"`: number between 0 and 1, default 0.9, the
 #'   probability of the interval.
 #' @param variance For `"mean"`: `TRUE` (default) or `FALSE`, for the means

@@ -17,9 +17,10 @@
 #'   interval.
 #' @param ... Passed to methods.
 #' @return A data frame with a row for each recommendation: the user, `place` (1
-#'   for the first), the item, `mean`, `sd` (of the mean: the part of the
-#'   parameters), `lower` and `upper` (the predictive interval of the rating,
-#'   noise included) and `ratings`, how often the item was rated in the data.
+#'   for the first), the item, `mean`, `sd`, `lower`, `upper` and `ratings`, how
+#'   often the item was rated in the data. As in `predict(type = "interval")`,
+#'   `mean`, `sd` and the interval are those of the predictive distribution of
+#'   the rating, noise included.
 #' @section Errors: `gibbsite_error_argument` for users that are not in the fit
 #'   and for a fit that does not hold its data (they are needed to know which
 #'   items a user has rated).
@@ -111,13 +112,14 @@ check_recommended <- function(users, n, items, call) {
 }
 
 # The n best items of each user among those that the user has not rated:
-# list(user, item, place, mean, sd), user by user.
+# list(user, item, place, mean, sd), user by user; sd: of a rating.
 best_unseen <- function(kept, codes, n) {
   model <- kept$model
   data <- model$data
   mine <- data$user %in% codes
   rated <- split(data$item[mine], factor(data$user[mine], codes))
   items <- seq_along(model$items)
+  noise <- mean(kept$noise)
   parts <- lapply(seq_along(codes), function(k) {
     left <- setdiff(items, rated[[k]])
     if (length(left) == 0) {
@@ -127,7 +129,7 @@ best_unseen <- function(kept, codes, n) {
     top <- utils::head(order(-moments$mean, left), n)
     data.frame(
       user = codes[[k]], item = left[top], place = seq_along(top),
-      mean = moments$mean[top], sd = sqrt(moments$variance[top])
+      mean = moments$mean[top], sd = sqrt(noise + moments$variance[top])
     )
   })
   best <- do.call(rbind, parts)
@@ -449,7 +451,7 @@ recommend.bmf_fold <- function(fit, users = NULL, n = 10, level = 0.9, ...) {
     ends <- fold_frame(fit, pairs, chosen, "interval", level)
     best <- data.frame(
       place = seq_along(top), mean = all$mean[top],
-      sd = sqrt(all$parameters[top])
+      sd = sqrt(all$variance[top])
     )
     recommended(model, pairs, best, as.matrix(ends[c("lower", "upper")]))
   })

@@ -451,7 +451,7 @@ test_that("recommendations are the best predictions of what is not rated", {
     expect_equal(own$mean, all$mean)
     expect_equal(own$lower, all$lower)
     expect_equal(own$upper, all$upper)
-    expect_equal(own$sd^2 + mean(noise_by_hand(fit)), all$sd^2)
+    expect_equal(own$sd, all$sd)
     expect_equal(own$ratings, as.vector(table(ratings$item)[
       as.character(own$item)
     ]))
@@ -555,7 +555,10 @@ test_that("new users are predicted from their draws", {
   all <- predict(folded, data.frame(
     user = "p", item = setdiff(attr(fit, "model")$items, c(10, 40))
   ))
-  expect_equal(best$mean, sort(all$mean, decreasing = TRUE)[1:3])
+  all <- all[order(-all$mean), ][1:3, ]
+  expect_equal(best$mean, all$mean)
+  expect_equal(best$sd^2, all$variance)
+  expect_gt(min(best$sd^2), mean(noise_by_hand(fit)))
   expect_snapshot(folded)
   expect_gibbsite_error({
     fold_in(fit, data.frame(user = "p", item = c(10, 11), value = 1))
@@ -1134,4 +1137,44 @@ test_that("simulated ratings have the law that the page states", {
     sim_bmf(2, 2, biases = -1)
     sim_bmf(2, 2, mean = NA)
   })
+})
+
+# ---- ranks that are not used -------------------------------------------------
+
+test_that("factors that are hardly used are named", {
+  made <- withr::with_seed(1, sim_bmf(100, 60, rank = 2, share = 0.3))
+  fit_of <- function(rank, ...) {
+    suppressWarnings(gibbs_bmf(
+      made, rank = rank, draws = 150, burnin = 150, chains = 2, seed = 1,
+      progress = FALSE, ...
+    ))
+  }
+  notes <- function(fit) {
+    model_notes(attr(fit, "model"), fit, convergence(fit))
+  }
+  fit <- fit_of(5)
+  expect_output(print(fit), "equal share of the variance): factors 3 to 5.",
+                fixed = TRUE)
+  expect_output(print(summary(fit)), "variance): factors 3 to 5.", fixed = TRUE)
+  expect_match(notes(fit_of(3)), "): factor 3.", fixed = TRUE)
+  expect_match(notes(fit_of(3, biases = TRUE)), "): factor 3.", fixed = TRUE)
+  expect_null(notes(fit_of(2)))
+  expect_null(notes(fit_of(1)))
+  expect_null(notes(fit_of(5, prior = bmf_gamma())))
+  # a window has no kept factors
+  expect_null(notes(window(fit, start = 200)))
+})
+
+test_that("shares of factors are those of the factors drawn", {
+  made <- withr::with_seed(2, sim_bmf(300, 200, rank = 3, share = 0.2))
+  fit <- suppressWarnings(gibbs_bmf(
+    made, rank = 4, draws = 100, burnin = 200, chains = 2, seed = 1,
+    progress = FALSE, biases = TRUE
+  ))
+  share <- factor_shares(attr(fit, "model"), fit)
+  expect_equal(sum(share), 1)
+  own <- attr(summary(fit), "factors")$share
+  # covariances of 200 items about those of their distribution: relative
+  # standard errors of about sqrt(2 / 200) = 0.1, over users and items 0.13
+  expect_lt(max(abs(share / own - 1)), 5 * sqrt(2 / 200 + 2 / 300))
 })
