@@ -131,7 +131,7 @@ plot_prevalence <- function(fit, estimates, level, chain) {
   }, "")
   label <- paste(shown, words)
   old <- graphics::par(
-    mar = c(4, min(22, 1 + 0.5 * max(nchar(label))), 1, 1), las = 1,
+    mar = c(4, min(22, 1 + 0.5 * max(nchar(label))), 1, 1.6), las = 1,
     mgp = c(2.2, 0.6, 0), cex = if (length(shown) > 20) 0.6 else 0.85
   )
   on.exit(graphics::par(old))
@@ -171,5 +171,24 @@ plot_map <- function(estimates) {
     place, circles = radius, inches = FALSE, add = TRUE, fg = "grey40",
     bg = grDevices::adjustcolor(gibbsite_palette(1L), 0.25)
   )
-  graphics::text(place, paste(seq_len(k), table$term), cex = 0.8)
+  label <- paste(seq_len(k), table$term)
+  heights <- apart(
+    place[, 1L], place[, 2L], graphics::strwidth(label, cex = 0.8),
+    1.3 * graphics::strheight("X", cex = 0.8)
+  )
+  graphics::text(place[, 1L], heights, label, cex = 0.8)
+}
+
+# Heights of labels at x, y, moved upwards where they would overlap.
+apart <- function(x, y, width, height) {
+  placed <- integer()
+  for (i in order(y)) {
+    near <- placed[abs(x[placed] - x[i]) < (width[placed] + width[i]) / 2]
+    for (j in near[order(y[near])]) {
+      # the tolerance is for labels that exactly touch
+      if (abs(y[i] - y[j]) < height * (1 - 1e-9)) y[i] <- y[j] + height
+    }
+    placed <- c(placed, i)
+  }
+  y
 }

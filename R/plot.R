@@ -148,7 +148,7 @@ open_panels <- function(grid) {
   old <- graphics::par(c("mfrow", "cex", "mar", "oma", "mgp", "tcl", "las",
                          "xpd"))
   graphics::par(mfrow = grid, cex = if (max(grid) > 3) 0.68 else 0.8,
-                mar = c(1.9, 3.4, 1.7, 1.3), oma = c(3, 0, 1, 0),
+                mar = c(1.9, 4.4, 1.7, 1.3), oma = c(3, 0, 1, 0),
                 mgp = c(1.5, 0.45, 0), tcl = -0.25, las = 1, xpd = FALSE)
   old
 }

@@ -444,3 +444,19 @@ test_that("estimates of phi alone are those with theta", {
   )
   expect_identical(top_terms(fit, 4), table_of_terms(whole, 4))
 })
+
+test_that("labels of a map do not overlap", {
+  set.seed(1)
+  x <- c(runif(20), 0.5, 0.5, 0.5)
+  y <- c(runif(20), 0.5, 0.5, 0.5)
+  width <- runif(23, 0.1, 0.3)
+  moved <- apart(x, y, width, 0.05)
+  pairs <- combn(23, 2)
+  i <- pairs[1, ]
+  j <- pairs[2, ]
+  touching <- abs(x[i] - x[j]) < (width[i] + width[j]) / 2
+  expect_true(all(abs(moved[i] - moved[j])[touching] > 0.05 - 1e-8))
+  expect_true(any(abs(y[i] - y[j])[touching] < 0.05))
+  expect_true(all(moved >= y))
+  expect_identical(apart(c(0, 1), c(0, 0), c(0.5, 0.5), 1), c(0, 0))
+})
