@@ -157,7 +157,7 @@ good_lda <- function() {
   )
   list(
     C_lda_sweeps = list(
-      data = model$data, state = gibbsite:::model_start(model, NULL), n = 2,
+      data = model$data, state = gibbsite:::uniform_start(model), n = 2,
       control = control_once(0)
     ),
     C_lda_fold_in = c(
