@@ -8,9 +8,10 @@
 #
 #   converged  fits for which converged() is TRUE
 #   rhat       median over the fits of the largest R-hat
-#   verdicts   what the other fits are said to be: short, burnin, stuck
+#   verdicts   what the other fits are said to be: short, slow (the chains mix
+#              slowly), burnin, stuck
 #   cured      of these, those that converge when the advice is followed once
-#              (burnin and short; at most a minute more for each)
+#              (all but stuck; at most a minute more for each)
 #   spread     largest difference between the mean of a quantity in one fit and
 #              its mean over all fits, in standard errors of that difference,
 #              over the fits that converged and the quantities of convergence()
@@ -159,6 +160,10 @@ cured <- function(fit, cause) {
   converged(fit)
 }
 
+kind_of <- function(cause) {
+  if (is.null(cause)) "" else if (isTRUE(cause$slow)) "slow" else cause$kind
+}
+
 one_fit <- function(call, seed) {
   seconds <- system.time(fit <- quietly(call(seed)))[["elapsed"]]
   table <- convergence(fit)
@@ -170,7 +175,7 @@ one_fit <- function(call, seed) {
   }, 0)
   list(
     converged = converged(fit), rhat = max(table$rhat, na.rm = TRUE),
-    seconds = seconds, kind = if (is.null(cause)) "" else cause$kind,
+    seconds = seconds, kind = kind_of(cause),
     cured = if (!is.null(cause)) cured(fit, cause),
     mean = apply(draws, 3L, mean), mcse = mcse
   )
