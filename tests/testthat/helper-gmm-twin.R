@@ -193,6 +193,17 @@ covariance_conditionals <- function(model, twin) {
   })
 }
 
+# A covariance from list(df, scale): inverse Wishart, or variances of their own.
+covariance_variate <- function(model, conditional) {
+  if (model$covariance != "diagonal") {
+    return(inverse_wishart_variate(conditional$df, conditional$scale))
+  }
+  variance <- vapply(diag(conditional$scale), function(sum) {
+    sum / rchisq(1, conditional$df)
+  }, 0)
+  diag(variance, length(variance))
+}
+
 # Sigma_c | mu_c, z ~ IW(nu0 + n_c, S0 + scatter_c);
 # Sigma | mu, z ~ IW(nu0 + n, S0 + sum_c scatter_c);
 # sigma2_cj | mu_c, z ~ IG((nu0 + n_c) / 2, (S0 + scatter_c)_jj / 2).
@@ -200,14 +211,7 @@ covariance_conditionals <- function(model, twin) {
 # covariance_conditionals().
 twin_covariances <- function(model, twin, alter = identity) {
   sigma <- lapply(covariance_conditionals(model, twin), function(conditional) {
-    conditional <- alter(conditional)
-    if (model$covariance != "diagonal") {
-      return(inverse_wishart_variate(conditional$df, conditional$scale))
-    }
-    variance <- vapply(diag(conditional$scale), function(sum) {
-      sum / rchisq(1, conditional$df)
-    }, 0)
-    diag(variance, length(variance))
+    covariance_variate(model, alter(conditional))
   })
   twin$sigma <- rep(sigma, length.out = model$k)
   twin
@@ -277,7 +281,8 @@ twin_row <- function(model, twin) {
 # it makes, and one uniform an observation for the sides; the covariances, label
 # by label; one uniform for acceptance.
 #
-# `without` makes wrong samplers: it names the part of the ratio left out.
+# `without` makes wrong samplers: it names the part of the ratio left out, or
+# with "launch" the split undone starts from wrong anchors.
 twin_moves <- function(model, twin, without = "") {
   k <- model$k
   if (k == 1 || model$data$merge_split == 0 || !draw_try(k, twin$moves)) {
@@ -365,7 +370,8 @@ try_move <- function(model, twin, label, plan, without) {
   if (plan$undo) {
     second <- twin$z[undone] == label[[2]]
     at <- match(present, which(undone))
-    chance <- launch(model, twin$x[undone, , drop = FALSE], at)
+    from <- if (without == "launch") 1:2 else at
+    chance <- launch(model, twin$x[undone, , drop = FALSE], from)
     if (without == "reverse" && length(plan$from) == 2) {
       second <- z[undone] == label[[2]]
     }
@@ -510,21 +516,12 @@ proposal_conditionals <- function(model, x, z) {
 
 propose_covariances <- function(model, twin, z, label) {
   to <- proposal_conditionals(model, twin$x, z)
-  draw <- function(conditional) {
-    if (model$covariance != "diagonal") {
-      return(inverse_wishart_variate(conditional$df, conditional$scale))
-    }
-    variance <- vapply(diag(conditional$scale), function(sum) {
-      sum / rchisq(1, conditional$df)
-    }, 0)
-    diag(variance, length(variance))
-  }
   if (model$covariance == "shared") {
-    return(rep(list(draw(to[[1]])), model$k))
+    return(rep(list(covariance_variate(model, to[[1]])), model$k))
   }
   sigma <- twin$sigma
   for (c in label) {
-    sigma[[c]] <- draw(to[[c]])
+    sigma[[c]] <- covariance_variate(model, to[[c]])
   }
   sigma
 }
@@ -862,16 +859,36 @@ move_quantities <- function(model, twin) {
 # quantity's change has mean zero. data.frame(quantity, p).
 moves_alone_test <- function(model, without = "", times = 1000, moves = 3) {
   change <- stack_rows(times, function() {
-    joint <- with_simulated_data(model, gibbsite:::draw_prior(model))
-    twin <- twin_state(joint$model, joint$state)
-    before <- move_quantities(joint$model, twin)
-    for (move in seq_len(moves)) {
-      twin <- twin_moves(joint$model, twin, without)
-    }
-    move_quantities(joint$model, twin) - before
+    moved <- move_quantities_of(model, without, moves)
+    moved$after - moved$before
   })
-  p <- apply(change, 2, function(x) {
+  test_zero_means(change)
+}
+
+# One move is its own reverse: f(before) g(after) - g(before) f(after) has mean
+# zero for any two quantities f and g.
+reversal_test <- function(model, without = "", times = 1000) {
+  difference <- stack_rows(times, function() {
+    moved <- move_quantities_of(model, without, 1)
+    product <- outer(moved$before, moved$after)
+    (product - t(product))[upper.tri(product)]
+  })
+  test_zero_means(difference)
+}
+
+move_quantities_of <- function(model, without, moves) {
+  joint <- with_simulated_data(model, gibbsite:::draw_prior(model))
+  twin <- twin_state(joint$model, joint$state)
+  before <- move_quantities(joint$model, twin)
+  for (move in seq_len(moves)) {
+    twin <- twin_moves(joint$model, twin, without)
+  }
+  list(before = before, after = move_quantities(joint$model, twin))
+}
+
+test_zero_means <- function(x) {
+  p <- apply(x, 2, function(x) {
     if (stats::sd(x) == 0) 1 else stats::t.test(x)$p.value
   })
-  data.frame(quantity = colnames(change), p = p, row.names = NULL)
+  data.frame(quantity = seq_along(p), p = p, row.names = NULL)
 }

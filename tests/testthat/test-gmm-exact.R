@@ -794,9 +794,9 @@ test_that("with a move in every sweep the allocations have their posterior", {
 
 # ---- moves of groups: alone --------------------------------------------------
 
-moves_model <- function(form, n = 6, d = 1) {
+moves_model <- function(form, n = 6, d = 1, k = 3) {
   withr::local_seed(41)
-  tiny_gmm(n, d, 3, c(0.5, 0.3, 0.4), form)
+  tiny_gmm(n, d, k, c(0.5, 0.3, 0.4)[seq_len(k)], form)
 }
 
 run_moves_alone <- function(model, without = "", times = 1000) {
@@ -828,6 +828,23 @@ test_that("moves with a part of their ratio left out do not", {
     p <- run_moves_alone(moves_model("shared"), part, times = 2000)
     expect_lt(p, error_rate, label = part)
   }
+})
+
+run_reversal <- function(model, without = "", times = 2000) {
+  withr::local_seed(46)
+  smallest_adjusted(reversal_test(model, without, times))
+}
+
+test_that("a move is its own reverse", {
+  skip_long()
+  expect_gte(run_reversal(moves_model("full", k = 2)), error_rate)
+})
+
+# A split undone from other anchors than those drawn.
+test_that("a move that launches wrongly is not its own reverse", {
+  skip_long()
+  p <- run_reversal(moves_model("full", k = 2), "launch")
+  expect_lt(p, error_rate)
 })
 
 test_that("moves with a part of their ratio left out do not, longer", {
