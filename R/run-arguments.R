@@ -359,7 +359,7 @@ check_writable <- function(directory, arg, call) {
 #' @param max_draws `NULL` or a whole number, `every` or more: the largest
 #'   number of draws kept in each chain. It is rounded down to whole rounds,
 #'   with a message, if it is not a multiple of `every`. Draws that become
-#'   burn-in count. `NULL` (the default) is 10 times the sampler's `draws`, in
+#'   burn-in count. `NULL` (the default) is 20 times the sampler's `draws`, in
 #'   whole rounds, at least one, or as many as the option `gibbsite.max_draws_mb`
 #'   allows if they are fewer.
 #' @param every `NULL` or a whole number, 1 or more: the kept draws between two
@@ -434,7 +434,7 @@ resolve_until <- function(rule, draws, call) {
   every <- as.double(if (own) rule$every else draws)
   by_default <- is.null(rule$max_draws)
   if (by_default) {
-    max_draws <- every * max(1, (10 * draws) %/% every)
+    max_draws <- every * max(1, (20 * draws) %/% every)
   } else {
     check_one_round(rule$max_draws, every, call,
       source = if (own) "`every`" else "`draws`"
@@ -491,7 +491,7 @@ print.gibbsite_until <- function(x, ...) {
   writeLines(c(
     paste0("Run until ", paste(asks, collapse = " and\n  ")),
     paste("  looked at every", count(x$every, "`draws`")),
-    paste("  at most", count(x$max_draws, "10 * `draws`")),
+    paste("  at most", count(x$max_draws, "20 * `draws`")),
     if (x$burnin == "auto") "  draws become burn-in where that is too short"
   ))
   invisible(x)

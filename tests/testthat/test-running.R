@@ -150,11 +150,11 @@ test_that("a rule's defaults come from `draws`, in whole rounds", {
   }
   expect_identical(
     rule(), ignore_attr = "by_default", list(
-      rhat = 1.01, ess = 400, max_draws = 1000, every = 100, burnin = "auto"
+      rhat = 1.01, ess = 400, max_draws = 2000, every = 100, burnin = "auto"
     )
   )
-  expect_identical(rule(every = 50)$max_draws, 1000)
-  expect_identical(rule(every = 300)$max_draws, 900)
+  expect_identical(rule(every = 50)$max_draws, 2000)
+  expect_identical(rule(every = 300)$max_draws, 1800)
   expect_identical(rule(every = 5000)$max_draws, 5000)
   expect_identical(rule(max_draws = 400)$every, 100)
   expect_no_message(expect_identical(rule(max_draws = 400)$max_draws, 400))
