@@ -13,9 +13,11 @@ test_that("the defaults are those of the documented table", {
   expect_identical(unclass(r), list(
     draws = 1000, burnin = 1000, thin = 1, chains = 4L, inits = NULL,
     keep = c("pi", "mu", "Sigma"), threads = 1L, cores = 1L, seed = NULL,
-    checkpoint = NULL, stop_when = NULL, progress = interactive(),
-    keep_data = TRUE
+    checkpoint = NULL,
+    stop_when = sampler(draws = 1000, stop_when = until())$stop_when,
+    progress = interactive(), keep_data = TRUE
   ))
+  expect_null(sampler(draws = 1000)$stop_when)
   withr::local_options(mc.cores = 3)
   expect_identical(sampler()$cores, 3L)
 })
