@@ -147,14 +147,14 @@ few_draws_table <- function(invariants, rhat, ess) {
 # some have not. The effective sample size of a thinned subset is a lower bound
 # of that of all draws, so that the whole run passes if a thinned run does. The
 # margins allow for the larger variation of the measures on fewer draws. If the
-# thinned run fails, its worst quantities are checked first.
-unconverged <- function(invariants, rhat, ess) {
+# thinned run fails, its `first` worst quantities are checked first.
+unconverged <- function(invariants, rhat, ess, first = 10) {
   few <- few_draws_table(invariants, 1 + (rhat - 1) / 2, 1.5 * ess)
   if (!is.null(few)) {
     if (table_converged(few)) {
       return(NULL)
     }
-    worst <- utils::head(order(-distances(few)), 10)
+    worst <- utils::head(order(-distances(few)), first)
     table <- convergence_table(invariants[, , worst, drop = FALSE], rhat, ess)
     if (!table_converged(table)) {
       return(table)

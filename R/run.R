@@ -235,14 +235,15 @@ rule_verdict <- function(job, rule, common) {
     chain_draws(job, k)[seq(first + 1, common), , drop = FALSE]
   })
   invariants <- invariant_array(draws, job$model)
-  table <- unconverged(invariants, rule$rhat, rule$ess)
-  if (is.null(table)) {
+  # one quantity that fails is enough
+  if (is.null(unconverged(invariants, rule$rhat, rule$ess, first = 1))) {
     return("met")
   }
-  if (!may_drop(job, rule, common) || is_short(invariants, table)) {
+  if (!may_drop(job, rule, common)) {
     return("go on")
   }
-  "drop"
+  table <- unconverged(invariants, rule$rhat, rule$ess)
+  if (is_short(invariants, table)) "go on" else "drop"
 }
 
 # ---- Burn-in that the rule adds ---------------------------------------------
