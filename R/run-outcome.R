@@ -46,47 +46,6 @@ build_fit <- function(job, kept) {
   )
 }
 
-# The draws that the rule has made burn-in. If the run ended in the first round
-# after that, the draws before it are shown too, as far as they began anew
-# before.
-draws_to_leave_out <- function(job) {
-  rule <- job$running$stop_when
-  if (is.null(rule)) {
-    return(0)
-  }
-  histories <- lapply(job$chains, `[[`, "from")
-  history <- histories[[which.min(lengths(histories))]]
-  before <- (history - job$running$burnin) / job$running$thin
-  enough <- before >= 0 & common_draws(job$chains) - before >= rule$every
-  max(0, before[enough])
-}
-
-leave_out <- function(job, n) {
-  dropped <- draws_dropped(job)
-  if (dropped > 0) {
-    # averages may have begun later than the draws that are shown
-    later <- dropped - n
-    job$running$averaged_from <- if (later > 0) later
-  }
-  if (n == 0) {
-    return(job)
-  }
-  running <- job$running
-  job$shown <- lapply(seq_along(job$chains), function(k) {
-    unname(chain_draws(job, k)[-seq_len(n), , drop = FALSE])
-  })
-  job$chains <- lapply(job$chains, function(chain) {
-    chain$chunks <- list()
-    chain$drawn <- chain$drawn - n
-    chain
-  })
-  running$burnin <- running$burnin + n * running$thin
-  running$stop_when$max_draws <- running$stop_when$max_draws - n
-  job$running <- running
-  job$goal <- job$goal - n
-  job
-}
-
 # The record of the run: the only part of a fit that may differ between two runs
 # with identical draws.
 run_record <- function(job) {

@@ -8,7 +8,7 @@
 #   drawn    number of draws recorded so far (with those of a continued fit)
 #   pace     number of sweeps of the next segment; it never affects a draw
 #   seconds  time spent in sweeps
-#   from     NULL, or the sweeps after which its draws began anew (R/run.R)
+#   from     NULL, or the sweeps after which its draws began anew (R/run-rule.R)
 #
 # A chain that has not begun has the state list(sweep = 0, begun = FALSE), and
 # its rng is the stream on which its starting values will be drawn.

@@ -1,0 +1,121 @@
+# The stopping rule in a run: when it is checked, its verdict, and the burn-in
+# that it adds. until() makes the rule (R/run-arguments.R).
+
+# Legs are counted from draw 0, and do not depend on where a segment, an
+# interrupt or an earlier run ended.
+leg_end <- function(common, rule, goal) {
+  if (is.null(rule)) {
+    return(goal)
+  }
+  min(goal, (floor(common / rule$every) + 1) * rule$every)
+}
+
+# The check of the rule: "met", "drop" (the draws so far become burn-in) or
+# "go on". Draws from which averages do not begin are not judged.
+rule_verdict <- function(job, rule, common) {
+  first <- draws_dropped(job)
+  if (is.null(rule) || common <= first || common %% rule$every != 0) {
+    return("go on")
+  }
+  draws <- lapply(seq_along(job$chains), function(k) {
+    chain_draws(job, k)[seq(first + 1, common), , drop = FALSE]
+  })
+  invariants <- invariant_array(draws, job$model)
+  # one quantity that fails is enough
+  if (is.null(unconverged(invariants, rule$rhat, rule$ess, first = 1))) {
+    return("met")
+  }
+  if (!may_drop(job, rule, common)) {
+    return("go on")
+  }
+  table <- unconverged(invariants, rule$rhat, rule$ess)
+  if (is_short(invariants, table)) "go on" else "drop"
+}
+
+# ---- Burn-in that the rule adds ---------------------------------------------
+
+# The draws so far become burn-in after 1, 2, 4, ... rounds, counted from the
+# end of the run's own burn-in, so that at least half of the draws go. The cap
+# must leave room for as many again.
+#
+# Nothing is deleted while the chains run. A chain records in `from` the sweeps
+# after which its draws began anew: the run's own burn-in first. Its averages
+# begin anew with them. build_fit() leaves the draws out.
+
+# Draws of the job before its chains began anew for the last time. A chain that
+# was read from a checkpoint may be behind the others by one.
+draws_dropped <- function(job) {
+  (last_beginning(job) - job$running$burnin) / job$running$thin
+}
+
+last_beginning <- function(job) {
+  own <- job$running$burnin
+  min(vapply(job$chains, function(chain) max(own, chain$from), 0))
+}
+
+may_drop <- function(job, rule, common) {
+  running <- job$running
+  sweep <- sweep_of(running, common)
+  here <- vapply(job$chains, function(chain) {
+    chain$state$sweep == sweep || sweep %in% chain$from
+  }, NA)
+  origin <- min(running$burnin, unlist(lapply(job$chains, `[[`, "from")))
+  before <- (running$burnin - origin) / running$thin
+  total <- before + common
+  doublings <- log2(total / rule$every)
+  rule$burnin == "auto" && all(here) && doublings == round(doublings) &&
+    2 * total <= before + job$goal
+}
+
+begin_anew <- function(job, common) {
+  sweep <- sweep_of(job$running, common)
+  job$chains <- lapply(job$chains, function(chain) {
+    if (!sweep %in% chain$from) {
+      chain$from <- c(chain$from %||% job$running$burnin, sweep)
+      chain$state <- model_without_averages(job$model, chain$state)
+    }
+    chain
+  })
+  job
+}
+
+# The draws that the rule has made burn-in. If the run ended in the first round
+# after that, the draws before it are shown too, as far as they began anew
+# before.
+draws_to_leave_out <- function(job) {
+  rule <- job$running$stop_when
+  if (is.null(rule)) {
+    return(0)
+  }
+  histories <- lapply(job$chains, `[[`, "from")
+  history <- histories[[which.min(lengths(histories))]]
+  before <- (history - job$running$burnin) / job$running$thin
+  enough <- before >= 0 & common_draws(job$chains) - before >= rule$every
+  max(0, before[enough])
+}
+
+leave_out <- function(job, n) {
+  dropped <- draws_dropped(job)
+  if (dropped > 0) {
+    # averages may have begun later than the draws that are shown
+    later <- dropped - n
+    job$running$averaged_from <- if (later > 0) later
+  }
+  if (n == 0) {
+    return(job)
+  }
+  running <- job$running
+  job$shown <- lapply(seq_along(job$chains), function(k) {
+    unname(chain_draws(job, k)[-seq_len(n), , drop = FALSE])
+  })
+  job$chains <- lapply(job$chains, function(chain) {
+    chain$chunks <- list()
+    chain$drawn <- chain$drawn - n
+    chain
+  })
+  running$burnin <- running$burnin + n * running$thin
+  running$stop_when$max_draws <- running$stop_when$max_draws - n
+  job$running <- running
+  job$goal <- job$goal - n
+  job
+}
