@@ -305,51 +305,6 @@ conditional_moments <- function(kept, u) {
   list(mean = out[1L, ], extra = out[2L, ])
 }
 
-# ---- mixtures of normal distributions --------------------------------------
-
-# Quantile p of the mixture, with equal weights, of N(mean[s, ], sd[s, ]^2) over
-# the draws s, for each column: Newton's method from the quantile of the normal
-# distribution with the mixture's mean and variance, kept within the bracket
-# that holds the root (it lies between the least and the largest of the
-# components' quantiles), to 1e-9 of its standard deviation.  A column's
-# result does not depend on other columns.
-mixture_quantile <- function(mean, sd, p) {
-  draws <- nrow(mean)
-  if (ncol(mean) == 0) {
-    return(numeric())
-  }
-  sd <- matrix(sd, draws, ncol(mean))
-  own <- mean + stats::qnorm(p) * sd
-  low <- apply(own, 2, min)
-  high <- apply(own, 2, max)
-  centre <- colMeans(mean)
-  away <- mean - rep(centre, each = draws)
-  spread <- sqrt(colMeans(sd^2 + away^2))
-  q <- pmin(pmax(centre + stats::qnorm(p) * spread, low), high)
-  active <- seq_along(q)
-  for (step in seq_len(200)) {
-    m <- mean[, active, drop = FALSE]
-    s <- sd[, active, drop = FALSE]
-    z <- (rep(q[active], each = draws) - m) / s
-    excess <- colMeans(stats::pnorm(z)) - p
-    above <- excess > 0
-    high[active[above]] <- q[active[above]]
-    low[active[!above]] <- q[active[!above]]
-    next_q <- q[active] - excess / colMeans(stats::dnorm(z) / s)
-    outside <- !is.finite(next_q) | next_q < low[active] |
-      next_q > high[active]
-    middle <- (low[active] + high[active]) / 2
-    next_q[outside] <- middle[outside]
-    moved <- abs(next_q - q[active])
-    q[active] <- next_q
-    active <- active[moved > 1e-9 * spread[active]]
-    if (length(active) == 0) {
-      break
-    }
-  }
-  q
-}
-
 # ---- predictions -----------------------------------------------------------
 
 #' Predict ratings

@@ -13,7 +13,8 @@
 #' evidence. Choose informative priors before comparing models. Under an
 #' improper prior the evidence is not defined (`NA`).
 #'
-#' @param fit,object A fit of [laplace_logistic()] or [laplace()].
+#' @param fit,object A fit of [laplace_logistic()] or [laplace()]; for
+#'   `log_evidence()` also one of [gibbs_lm()] with the conjugate prior.
 #' @param correct `"none"` (default): by Laplace's method. `"importance"`:
 #'   corrected, with a standard error.
 #' @param ... More fits, all of the same response. (Whether fits of [laplace()]
@@ -39,15 +40,40 @@
 #' anova(weight, both)
 #' @export
 log_evidence <- function(fit, correct = c("none", "importance")) {
-  check_needed(fit = "a fit made by laplace_logistic() or laplace()")
-  check_laplace(fit)
+  check_needed(
+    fit = "a fit made by laplace_logistic(), laplace() or gibbs_lm()"
+  )
   correct <- check_choice(correct, c("none", "importance"))
+  if (inherits(fit, "gibbs_lm")) {
+    return(conjugate_evidence(fit, correct, rlang::current_env()))
+  }
+  check_laplace(fit)
   model <- fit_part(fit, "model")
   if (correct == "none" || is.na(model$log_evidence)) {
     return(model$log_evidence)
   }
   check <- importance_check(fit)
   structure(check$log_evidence, se = check$log_evidence_se)
+}
+
+conjugate_evidence <- function(fit, correct, call) {
+  check_whole_fit(fit, "fit", call)
+  value <- fit_part(fit, "model")$log_evidence
+  if (is.null(value)) {
+    abort_argument(
+      c("`fit` has no evidence in closed form.",
+        i = "Fit with {.code prior = lm_prior(\"nig\")}."),
+      call = call
+    )
+  }
+  if (correct != "none") {
+    abort_argument(
+      "{.code correct = \"importance\"} is for Laplace approximations: the
+       evidence of a linear regression is exact.",
+      call = call
+    )
+  }
+  value
 }
 
 #' @rdname log_evidence

@@ -33,37 +33,14 @@ plot.laplace <- function(x, type = "coefficients", level = 0.95,
   chosen <- choose_variables(
     variables, fit_part(x, "model")$columns, call
   )
-  plot_coefficients(x, chosen, level, 1, "value", ...)
+  plot_laplace_coefficients(x, chosen, level, 1, "value", ...)
   invisible(x)
 }
 
-# Estimates with two intervals each, first one at the top; `unit`: factors that
-# bring them to one scale, one for each or one for all.
-plot_coefficients <- function(fit, chosen, level, unit, xlab, ...) {
-  centre <- laplace_estimates(fit)$mean[chosen] * unit
-  wide <- laplace_interval(fit, level)[chosen, , drop = FALSE] * unit
-  narrow <- laplace_interval(fit, 0.5)[chosen, , drop = FALSE] * unit
-  at <- rev(seq_along(chosen))
-  # room for the names, up to a third of the page
-  inches <- max(graphics::strwidth(chosen, units = "inches", cex = 0.9))
-  left <- min(inches + 0.25, graphics::par("din")[[1L]] / 3)
-  line <- graphics::par("csi") * graphics::par("mex")
-  old <- graphics::par(mai = c(4.1 * line, left, 1.1 * line, 1.1 * line))
-  on.exit(graphics::par(old))
-  defaults <- list(
-    x = 0, y = 0, type = "n", xlim = range(wide, 0),
-    ylim = c(0.5, length(at) + 0.5), yaxt = "n", xlab = xlab, ylab = "",
-    bty = "n", las = 1
+plot_laplace_coefficients <- function(fit, chosen, level, unit, xlab, ...) {
+  plot_coefficients(
+    laplace_estimates(fit)$mean[chosen],
+    laplace_interval(fit, level)[chosen, , drop = FALSE],
+    laplace_interval(fit, 0.5)[chosen, , drop = FALSE], unit, xlab, ...
   )
-  do.call(graphics::plot, utils::modifyList(defaults, list(...)))
-  graphics::abline(v = 0, col = "grey70")
-  graphics::axis(
-    2, at, chosen, las = 1, tick = FALSE, line = -0.5, cex.axis = 0.9
-  )
-  colour <- gibbsite_palette(1)
-  graphics::segments(wide[, 1L], at, wide[, 2L], at, col = colour, lwd = 1.5)
-  graphics::segments(
-    narrow[, 1L], at, narrow[, 2L], at, col = colour, lwd = 4.5, lend = 1
-  )
-  graphics::points(centre, at, pch = 21, bg = "white", col = colour, cex = 1.1)
 }

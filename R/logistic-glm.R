@@ -58,7 +58,7 @@ residuals.laplace_logistic <- function(object,
   type <- check_choice(type, c("deviance", "pearson", "response"))
   model <- fit_part(object, "model")
   frame <- check_frame(model)
-  rows <- logistic_rows(model, NULL, NULL, NULL)
+  rows <- prediction_rows(model, NULL, NULL, NULL)
   mean <- predict_moments(object, rows, "response", 0.95, FALSE)$mean
   y <- frame$y
   out <- switch(type,
@@ -83,46 +83,6 @@ logLik.laplace_logistic <- function( # nolint: object_name_linter.
   structure(
     value, df = length(model$columns), nobs = model$nobs, class = "logLik"
   )
-}
-
-#' @rdname logistic-data
-#' @importFrom stats formula
-#' @export
-formula.laplace_logistic <- function(x, ...) {
-  design <- logistic_design(fit_part(x, "model"))
-  if (is.null(design$formula)) {
-    abort_argument("The fit was made from a matrix: it has no formula.")
-  }
-  design$formula
-}
-
-#' @rdname logistic-data
-#' @importFrom stats terms
-#' @export
-terms.laplace_logistic <- function(x, ...) {
-  design <- logistic_design(fit_part(x, "model"))
-  if (is.null(design$terms)) {
-    abort_argument("The fit was made from a matrix: it has no terms.")
-  }
-  design$terms
-}
-
-#' @rdname logistic-data
-#' @importFrom stats model.frame
-#' @export
-model.frame.laplace_logistic <- function(formula, ...) {
-  frame <- check_frame(fit_part(formula, "model"))
-  if (is.null(frame$model)) {
-    abort_argument("The fit was made from a matrix: it has no model frame.")
-  }
-  frame$model
-}
-
-#' @rdname logistic-data
-#' @importFrom stats model.matrix
-#' @export
-model.matrix.laplace_logistic <- function(object, ...) {
-  check_frame(fit_part(object, "model"))$x
 }
 
 #' @rdname logistic-data
@@ -157,7 +117,7 @@ simulate.laplace_logistic <- function(object, nsim = 1, seed = NULL, ...) {
   draws <- do.call(rbind, chain_matrices(object))
   values <- lapply(seq_len(nsim), function(s) {
     w <- draws[sample.int(nrow(draws), 1L), , drop = FALSE]
-    eta <- logistic_linpred(frame$x, w, frame$offset)
+    eta <- linear_predictors(frame$x, w, frame$offset)
     as_outcome(frame, draw_successes(stats::plogis(as.vector(eta)),
                                      frame$trials))
   })
@@ -181,41 +141,6 @@ as_outcome <- function(frame, successes) {
     ),
     successes
   )
-}
-
-changed_formula <- function(old, changes, call) {
-  if (!inherits(changes, "formula") && !is_plain_string(changes)) {
-    abort_expected(changes, "a formula", FALSE, "formula.", call)
-  }
-  tryCatch(stats::update.formula(old, changes), error = function(cnd) {
-    reason <- conditionMessage(cnd)
-    abort_argument(
-      c("{.arg formula.} cannot be applied to {.code {deparse1(old)}}.",
-        x = "{reason}"),
-      call = call
-    )
-  })
-}
-
-#' @rdname update.gibbsite_fit
-#' @param formula. For a fit by formula: changes to it, as in
-#'   [stats::update.formula()].
-#' @export
-update.laplace_logistic <- function(object,
-                                    formula., # nolint: object_name_linter.
-                                    ..., evaluate = TRUE) {
-  evaluate <- check_flag(evaluate)
-  check_whole_fit(object, "object", rlang::current_env())
-  if (missing(formula.)) {
-    out <- NextMethod(evaluate = FALSE)
-  } else {
-    new <- changed_formula(
-      formula.laplace_logistic(object), formula., rlang::current_env()
-    )
-    out <- update.gibbsite_fit(object, ..., evaluate = FALSE)
-    out$formula <- new
-  }
-  if (evaluate) eval(out, parent.frame()) else out
 }
 
 #' Observations with their predictions

@@ -56,35 +56,6 @@ logistic_design_of <- function(frame) {
 }
 
 #' @exportS3Method
-model_comparable.laplace_logistic_model <- function(model) {
-  bare <- function(x) {
-    if (!is.null(x)) attr(x, ".Environment") <- NULL
-    x
-  }
-  for (part in c("frame", "design")) {
-    for (name in intersect(c("formula", "terms"), names(model[[part]]))) {
-      model[[part]][name] <- list(bare(model[[part]][[name]]))
-    }
-  }
-  if (!is.null(model$frame$model)) {
-    attr(model$frame$model, "terms") <- bare(attr(model$frame$model, "terms"))
-  }
-  model
-}
-
-check_frame <- function(model, call = rlang::caller_env()) {
-  if (is.null(model$frame)) {
-    abort_no_data(call = call)
-  }
-  model$frame
-}
-
-# One vector of parameters in each row.
-parameter_rows <- function(w, p) {
-  if (is.matrix(w)) w else matrix(w, ncol = p)
-}
-
-#' @exportS3Method
 model_log_joint.laplace_logistic_model <- function(model, w) {
   logistic_log_joint(model, w)
 }
@@ -113,21 +84,6 @@ logistic_log_lik <- function(model, w) {
     values <- values + rep(coefficient, each = nrow(values))
   }
   values
-}
-
-# o + x w, rows of w by rows of x.
-logistic_linpred <- function(x, w, offset = NULL) {
-  none <- numeric(nrow(x))
-  w <- parameter_rows(w, ncol(x))
-  .Call(
-    C_logistic_draws,
-    list(
-      x = design_for_c(x), success = none, total = none,
-      offset = if (!is.null(offset)) as.double(offset),
-      precision = numeric(ncol(x)), constant = 0
-    ),
-    t(unname(w)), 2
-  )
 }
 
 # A message for a response of only successes or only failures: then only the

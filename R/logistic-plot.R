@@ -73,18 +73,12 @@ plot_logistic_coefficients <- function(fit, variables, level, call, ...) {
   if (length(chosen) == 0L) {
     chosen <- model$columns
   }
-  unit <- rep(1, length(chosen))
+  unit <- column_units(model$frame$x, match(chosen, model$columns))
   xlab <- "change in log-odds"
-  if (!is.null(model$frame)) {
-    unit <- vapply(match(chosen, model$columns), function(j) {
-      column <- column_of(model$frame$x, j)
-      if (length(unique(column)) > 2L) stats::sd(column) else 1
-    }, 0)
-    if (any(unit != 1)) {
-      xlab <- "change in log-odds per standard deviation"
-    }
+  if (any(unit != 1)) {
+    xlab <- "change in log-odds per standard deviation"
   }
-  plot_coefficients(fit, chosen, level, unit, xlab, ...)
+  plot_laplace_coefficients(fit, chosen, level, unit, xlab, ...)
 }
 
 # ---- response curve
@@ -97,7 +91,11 @@ plot_response <- function(fit, variable, level, call, ...) {
   } else {
     plain_variables(fit, frame, call)
   }
-  variable <- check_plot_variable(fit, variable, names(data), call)
+  # the largest |mean / sd| among coefficients named like a variable
+  estimate <- laplace_estimates(fit)
+  variable <- check_plot_variable(
+    variable, names(data), abs(estimate$mean / estimate$sd), call
+  )
   values <- data[[variable]]
   at <- if (is.numeric(values)) {
     seq_range(range(values), 200L)
@@ -106,11 +104,7 @@ plot_response <- function(fit, variable, level, call, ...) {
   }
   grid <- typical_rows(data, length(at))
   grid[[variable]] <- at
-  offset <- if (isTRUE(logistic_design(model)$offset)) {
-    if (is.null(attr(logistic_design(model)$terms, "offset"))) {
-      mean(frame$offset %||% 0)
-    }
-  }
+  offset <- typical_offset(model)
   newdata <- if (is.null(frame$model)) as.matrix(grid) else grid
   curve <- predict(
     fit, newdata, type = "response", interval = TRUE, level = level,
@@ -122,7 +116,7 @@ plot_response <- function(fit, variable, level, call, ...) {
   if (is.numeric(values)) {
     draw_response_curve(at, curve, values, frame, variable, ylab, ...)
   } else {
-    draw_response_levels(at, curve, variable, ylab, ...)
+    draw_response_levels(at, curve, variable, ylab, 0:1, ...)
   }
 }
 
@@ -134,69 +128,6 @@ success_words <- function(frame) {
     number = paste(response$name, "= 1"),
     response$name
   )
-}
-
-# The variables of the formula as columns, from the model frame, or, if they are
-# transformed (`log(x)`), from the data named in the call.
-plain_variables <- function(fit, frame, call) {
-  wanted <- all.vars(stats::delete.response(frame$terms))
-  if (all(wanted %in% names(frame$model))) {
-    return(as.data.frame(frame$model)[wanted])
-  }
-  found <- tryCatch(
-    {
-      data <- eval(stats::getCall(fit)$data, environment(frame$formula))
-      plain <- stats::get_all_vars(stats::delete.response(frame$terms), data)
-      plain[frame$row_names, , drop = FALSE]
-    },
-    error = function(cnd) NULL
-  )
-  if (is.null(found) || nrow(found) != length(frame$y) || anyNA(found)) {
-    abort_argument(
-      c("The response curve needs the variables as they are in the data, which
-         cannot be found.",
-        i = "Use {.fn predict} with {.arg newdata}."),
-      call = call
-    )
-  }
-  found
-}
-
-check_plot_variable <- function(fit, variable, names, call) {
-  names <- setdiff(names, "(Intercept)")
-  if (!is.null(variable)) {
-    if (!is_plain_string(variable) || !variable %in% names) {
-      given <- describe(variable)
-      abort_argument(
-        "{.arg variable} must be one of {.val {names}}, not {given}.",
-        call = call
-      )
-    }
-    return(variable)
-  }
-  if (length(names) == 0L) {
-    abort_argument("The model has no variables to show.", call = call)
-  }
-  # the largest |mean / sd| among coefficients named like a variable
-  estimate <- laplace_estimates(fit)
-  clear <- abs(estimate$mean / estimate$sd)[names]
-  if (all(is.na(clear))) names[[1L]] else names[[which.max(clear)]]
-}
-
-# `n` equal rows: means, the middle of whole numbers, most frequent levels.
-typical_rows <- function(data, n) {
-  as.data.frame(lapply(data, function(values) {
-    one <- if (is.numeric(values)) {
-      if (length(unique(values)) > 2L) mean(values) else stats::median(values)
-    } else if (is.logical(values)) {
-      mean(values) > 0.5
-    } else {
-      counts <- table(values)
-      often <- names(counts)[[which.max(counts)]]
-      if (is.factor(values)) factor(often, levels = levels(values)) else often
-    }
-    rep(one, n)
-  }), optional = TRUE)
 }
 
 draw_response_curve <- function(at, curve, values, frame, variable, ylab,
@@ -226,21 +157,6 @@ draw_response_curve <- function(at, curve, values, frame, variable, ylab,
       cex = 0.5 + sqrt(frame$trials / max(frame$trials))
     )
   }
-}
-
-draw_response_levels <- function(at, curve, variable, ylab, ...) {
-  colour <- gibbsite_palette(1)
-  places <- seq_along(at)
-  defaults <- list(
-    x = places, y = curve$mean, type = "n", xlim = range(places) + c(-0.5, 0.5),
-    ylim = 0:1, xaxt = "n", xlab = variable, ylab = ylab, las = 1, bty = "l"
-  )
-  do.call(graphics::plot, utils::modifyList(defaults, list(...)))
-  graphics::axis(1, places, as.character(at))
-  graphics::segments(
-    places, curve$lower, places, curve$upper, col = colour, lwd = 2
-  )
-  graphics::points(places, curve$mean, pch = 19, col = colour, cex = 1.2)
 }
 
 # ---- calibration
@@ -285,7 +201,7 @@ calibration_table <- function(fit, frame, level, groups, call) {
   }
   groups <- check_count(groups, min = 2, arg = "groups", call = call)
   model <- fit_part(fit, "model")
-  rows <- logistic_rows(model, NULL, NULL, call)
+  rows <- prediction_rows(model, NULL, NULL, call)
   mean <- predict_moments(fit, rows, "response", level, FALSE)$mean
   rank <- order(mean)
   passed <- cumsum(total[rank]) - total[rank] / 2

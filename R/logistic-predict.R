@@ -1,175 +1,6 @@
 # Predictions of a logistic regression: new rows, the linear predictor, means,
 # intervals and draws.
 
-# terms, levels, contrasts, formula and response: kept without the data.
-logistic_design <- function(model) model$design %||% model$frame
-
-# list(x, offset, names, data): the rows to predict.  x: n x p, dense or sparse;
-# data: the data frame from which they were made, NULL for a matrix.
-logistic_rows <- function(model, newdata, offset, call) {
-  if (is.null(newdata)) {
-    if (is.null(model$frame)) {
-      abort_no_data("newdata", call)
-    }
-    if (!is.null(offset)) {
-      abort_argument(
-        "{.arg offset} goes with {.arg newdata}: the fit's own data have
-         theirs.",
-        call = call
-      )
-    }
-    frame <- model$frame
-    return(list(
-      x = frame$x, offset = frame$offset, names = frame$row_names,
-      data = frame$model
-    ))
-  }
-  terms <- logistic_design(model)$terms
-  rows <- if (is.null(terms)) {
-    matrix_rows(model, newdata, call)
-  } else {
-    formula_rows(model, newdata, stats::delete.response(terms), call)
-  }
-  rows$offset <- new_offset(model, rows$offset, offset, nrow(rows$x), call)
-  rows
-}
-
-matrix_rows <- function(model, newdata, call) {
-  columns <- model$columns
-  # a plain vector is one observation
-  if (is.numeric(newdata) && is.null(dim(newdata)) &&
-        length(newdata) == length(columns)) {
-    newdata <- matrix(newdata, 1L, dimnames = list(NULL, names(newdata)))
-  }
-  x <- as_design(newdata, call)
-  if (!is.null(colnames(x)) && all(columns %in% colnames(x))) {
-    x <- x[, columns, drop = FALSE]
-  } else if (ncol(x) != length(columns)) {
-    abort_argument(
-      c(
-        "{.arg newdata} must have {length(columns)} column{?s} like the fit, not
-         {ncol(x)}.",
-        i = "They are {.val {columns}}."
-      ),
-      call = call
-    )
-  }
-  list(x = x, offset = NULL, names = rownames(x), data = NULL)
-}
-
-formula_rows <- function(model, newdata, terms, call) {
-  design <- logistic_design(model)
-  if (!is.data.frame(newdata)) {
-    given <- describe(newdata)
-    abort_argument(
-      "{.arg newdata} must be a data frame, not {given}.", call = call
-    )
-  }
-  check_new_variables(newdata, terms, call)
-  make <- function(...) {
-    tryCatch(
-      suppressWarnings(
-        stats::model.frame(terms, newdata, na.action = stats::na.pass, ...)
-      ),
-      error = function(cnd) {
-        reason <- conditionMessage(cnd)
-        abort_argument(
-          c("The model frame of {.arg newdata} cannot be made.",
-            x = "{reason}"),
-          call = call
-        )
-      }
-    )
-  }
-  check_new_levels(make(), design$xlevels, call)
-  frame <- make(xlev = design$xlevels)
-  check_new_classes(frame, terms, call)
-  x <- stats::model.matrix(terms, frame, contrasts.arg = design$contrasts)
-  storage.mode(x) <- "double"
-  list(
-    x = x, offset = stats::model.offset(frame), names = row.names(newdata),
-    data = newdata, frame = frame
-  )
-}
-
-# R would find a variable that is missing in `newdata` in another environment,
-# if one of that name exists there. Only a single value, such as a degree, may
-# come from there.
-check_new_variables <- function(newdata, terms, call) {
-  wanted <- setdiff(all.vars(terms), names(newdata))
-  env <- environment(terms)
-  lacking <- wanted[!vapply(wanted, function(name) {
-    value <- get0(name, envir = env)
-    is.atomic(value) && length(value) == 1L
-  }, NA)]
-  if (length(lacking) > 0L) {
-    abort_argument(
-      "{.arg newdata} lacks the variable{?s} {.val {lacking}} of the fit.",
-      call = call
-    )
-  }
-}
-
-check_new_levels <- function(frame, xlevels, call) {
-  for (name in names(xlevels)) {
-    seen <- unique(as.character(frame[[name]]))
-    unseen <- setdiff(seen[!is.na(seen)], xlevels[[name]])
-    if (length(unseen) > 0L) {
-      row <- which(as.character(frame[[name]]) == unseen[[1L]])[[1L]]
-      shown <- utils::head(unseen, 3L)
-      known <- utils::head(xlevels[[name]], 5L)
-      abort_argument(
-        c(
-          "{cli::qty(shown)}Level{?s} {.val {shown}} of {.val {name}} in
-           {.arg newdata} {?was/were} not among the data of the fit.",
-          x = "The first is in row {row}.",
-          i = "The fit knows {.val {known}}; leave other rows out, or fit
-               with data that have them."
-        ),
-        call = call, class = "level", variable = name, levels = unseen
-      )
-    }
-  }
-}
-
-check_new_classes <- function(frame, terms, call) {
-  classes <- attr(terms, "dataClasses")
-  tryCatch(
-    stats::.checkMFClasses(classes, frame, TRUE),
-    error = function(cnd) {
-      reason <- conditionMessage(cnd)
-      abort_argument(
-        c("The variables of {.arg newdata} must be of the fit's kind.",
-          x = "{reason}"),
-        call = call
-      )
-    }
-  )
-}
-
-# Offsets that the formula names come with newdata; one that was an argument of
-# the fit must be given again.
-new_offset <- function(model, in_formula, offset, n, call) {
-  terms <- logistic_design(model)$terms
-  as_argument <- isTRUE(logistic_design(model)$offset) &&
-    is.null(attr(terms, "offset"))
-  if (as_argument && is.null(offset)) {
-    abort_argument(
-      c("{.arg offset} is needed for {.arg newdata}: the fit used one.",
-        i = "Give one number for each row, or 0."),
-      call = call
-    )
-  }
-  if (is.null(offset)) {
-    return(in_formula)
-  }
-  offset <- check_numeric_vector(
-    offset, length = c(1, n), length_why = "one for each row of `newdata`",
-    arg = "offset", call = call
-  )
-  rep_len(unname(offset), n) + (in_formula %||% 0)
-}
-
 # ---- The linear predictor ---------------------------------------------------
 
 # list(mean, sd) of x'w + offset under N(map, Sigma), for each row.
@@ -193,14 +24,6 @@ predictor_moments <- function(model, rows) {
   sd <- unlist(lapply(parts, `[[`, "sd"))
   sd[is.nan(sd)] <- NA_real_
   list(mean = mean, sd = sd)
-}
-
-# A sparse matrix is made dense in blocks of rows; a dense one is one block.
-row_blocks <- function(n, p, sparse = TRUE, most = 8e6) {
-  size <- if (sparse) max(1, floor(most / max(1, p))) else max(1, n)
-  lapply(seq(1, max(1, n), by = size), function(first) {
-    seq.int(first, length.out = min(size, n - first + 1))
-  })
 }
 
 # E sigma(m + s Z), or its derivative with respect to m.
@@ -290,7 +113,7 @@ predict.laplace_logistic <- function(object, newdata = NULL,
     level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
   )
   model <- fit_part(object, "model")
-  rows <- logistic_rows(model, newdata, offset, call)
+  rows <- prediction_rows(model, newdata, offset, call)
   if (type == "class") {
     response <- predict_moments(object, rows, "response", level, FALSE)
     out <- as_class(model, response$mean, call)
@@ -300,20 +123,6 @@ predict.laplace_logistic <- function(object, newdata = NULL,
   }
   out <- with_row_names(out, rows$names)
   if (is.null(newdata)) as_excluded(model, out) else out
-}
-
-with_row_names <- function(x, names) {
-  if (is.data.frame(x)) {
-    if (!is.null(names)) row.names(x) <- names
-  } else {
-    names(x) <- names
-  }
-  x
-}
-
-# Rows that na.exclude left out are NA in the result.
-as_excluded <- function(model, x) {
-  stats::napredict(model$frame$na.action, x)
 }
 
 predict_moments <- function(fit, rows, type, level, interval) {
@@ -339,7 +148,7 @@ predict_moments <- function(fit, rows, type, level, interval) {
 drawn_moments <- function(fit, rows, type, tails, interval) {
   draws <- do.call(rbind, chain_matrices(fit))
   parts <- lapply(row_blocks(nrow(rows$x), nrow(draws)), function(block) {
-    values <- logistic_linpred(
+    values <- linear_predictors(
       rows$x[block, , drop = FALSE], draws, rows$offset[block]
     )
     if (type == "response") {
@@ -357,16 +166,9 @@ drawn_moments <- function(fit, rows, type, tails, interval) {
   as.list(do.call(rbind, parts))
 }
 
-known_quantiles <- function(x, probs) {
-  if (anyNA(x)) {
-    return(rep(NA_real_, length(probs)))
-  }
-  stats::quantile(x, probs, names = FALSE)
-}
-
 # Probabilities as classes, in the form of the fit's response.
 as_class <- function(model, probability, call) {
-  response <- logistic_design(model)$response
+  response <- model_design(model)$response
   success <- probability > 0.5
   switch(response$kind,
     factor = factor(
@@ -429,10 +231,10 @@ NULL
 # draws x observations
 linear_predictor_draws <- function(object, newdata, offset, draws, call) {
   model <- fit_part(object, "model")
-  rows <- logistic_rows(model, newdata, offset, call)
+  rows <- prediction_rows(model, newdata, offset, call)
   all <- do.call(rbind, chain_matrices(object))
   chosen <- all[spread_rows(draws, nrow(all), call), , drop = FALSE]
-  out <- logistic_linpred(rows$x, chosen, rows$offset)
+  out <- linear_predictors(rows$x, chosen, rows$offset)
   colnames(out) <- rows$names
   out
 }
@@ -498,7 +300,7 @@ log_lik.laplace_logistic <- function(object, newdata = NULL, draws = NULL,
     if (!is.null(y)) {
       abort_argument("{.arg y} goes with {.arg newdata}.")
     }
-    rows <- logistic_rows(model, NULL, offset, call)
+    rows <- prediction_rows(model, NULL, offset, call)
     all <- do.call(rbind, chain_matrices(object))
     chosen <- all[spread_rows(draws, nrow(all), call), , drop = FALSE]
     out <- logistic_log_lik(model, chosen)
@@ -520,7 +322,7 @@ log_lik.laplace_logistic <- function(object, newdata = NULL, draws = NULL,
 
 # The response of new data, in the levels of the fit.
 new_response <- function(model, newdata, y, n, call) {
-  design <- logistic_design(model)
+  design <- model_design(model)
   if (is.null(y)) {
     if (is.null(design$terms)) {
       abort_argument(

@@ -168,7 +168,9 @@ laplace_logistic.formula <- function(formula, data, prior = logistic_prior(),
   action <- check_na_action(
     na.action, getOption("na.action", "na.omit"), call
   )
-  check_model_formula(formula, call)
+  check_model_formula(
+    formula, "laplace_logistic", c("lme4::glmer", "rstanarm::stan_glmer"), call
+  )
   if (!missing(data)) {
     check_model_data(data, call)
   }
@@ -176,11 +178,11 @@ laplace_logistic.formula <- function(formula, data, prior = logistic_prior(),
     user_call$subset, if (!missing(data)) data, environment(formula), call
   )
   wanted <- c("formula", "data", "subset", "weights", "offset")
-  made <- logistic_model_frame(
+  made <- regression_frame(
     user_call[c(1L, match(wanted, names(user_call), 0L))], action,
     parent.frame(), call
   )
-  parts <- formula_parts(made, contrasts, call)
+  parts <- formula_parts(made, contrasts, as_response, call)
   model <- logistic_model(parts, prior, start, method, correct, call)
   run_chains(model, running, user_call, call)
 }
@@ -209,7 +211,7 @@ laplace_logistic.default <- function(x, y, prior = logistic_prior(),
   user_call <- match.call()
   user_call[[1L]] <- quote(laplace_logistic)
   action <- check_na_action(na.action, "fail", call, frame = FALSE)
-  parts <- matrix_parts(x, y, weights, offset, action, call)
+  parts <- matrix_parts(x, y, weights, offset, action, as_response, call)
   model <- logistic_model(parts, prior, start, method, correct, call)
   run_chains(model, running, user_call, call)
 }

@@ -1,0 +1,105 @@
+# Estimates, fitted values and residuals of a linear regression.
+
+#' Estimates, fitted values and residuals of a linear regression
+#'
+#' `coef()` are the posterior means of the coefficients, `vcov()` their
+#' posterior covariance matrix, `confint()` central posterior intervals and
+#' `sigma()` the posterior mean of the standard deviation of an observation of
+#' weight 1. `fitted()` are the posterior means of the expected responses,
+#' `residuals()` the differences between the responses and these.
+#'
+#' `formula()`, `terms()`, `model.frame()` and `model.matrix()` return these
+#' parts of the fit as for [stats::lm()].
+#'
+#' @param object,formula,x A fit of [gibbs_lm()].
+#' @param parm Names or numbers of coefficients; default all.
+#' @param level Number between 0 and 1, default 0.95: the posterior probability
+#'   of each interval.
+#' @param type `"response"` (default), or `"pearson"`: residuals times the root
+#'   of the weights.
+#' @param ... Not used.
+#' @return `coef()`: a vector with names; `vcov()`: a matrix with names;
+#'   `confint()`: a matrix with a row for each coefficient and two columns;
+#'   `sigma()`: a number; `fitted()` and `residuals()`: vectors with the names of
+#'   the rows (`NA` for rows left out by `na_action = "exclude"`, and residuals
+#'   for missing responses).
+#' @section Errors: `gibbsite_error_argument` for unknown coefficients and a
+#'   level out of range; `gibbsite_error_state` for a fit without its data.
+#' @examples
+#' fit <- gibbs_lm(mpg ~ wt + hp, mtcars, seed = 1)
+#' coef(fit)
+#' confint(fit)
+#' head(residuals(fit))
+#' @name lm-data
+NULL
+
+#' @rdname lm-data
+#' @export
+coef.gibbs_lm <- function(object, ...) {
+  check_no_more(...)
+  colMeans(lm_draws(object)$w)
+}
+
+#' @rdname lm-data
+#' @export
+vcov.gibbs_lm <- function(object, ...) {
+  check_no_more(...)
+  stats::cov(lm_draws(object)$w)
+}
+
+#' @rdname lm-data
+#' @export
+confint.gibbs_lm <- function(object, parm, level = 0.95, ...) {
+  call <- rlang::current_env()
+  check_no_more(...)
+  level <- check_number(
+    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
+  )
+  out <- lm_interval(object, level)
+  colnames(out) <- paste(
+    format(100 * c(1 - level, 1 + level) / 2, trim = TRUE, digits = 3), "%"
+  )
+  if (missing(parm)) {
+    return(out)
+  }
+  rows <- check_some_of(parm, rownames(out), call)
+  out[rows, , drop = FALSE]
+}
+
+# coefficients x (lower, upper)
+lm_interval <- function(fit, level) {
+  tails <- c(1 - level, 1 + level) / 2
+  t(apply(lm_draws(fit)$w, 2L, stats::quantile, tails, names = FALSE))
+}
+
+#' @rdname lm-data
+#' @importFrom stats sigma
+#' @export
+sigma.gibbs_lm <- function(object, ...) {
+  check_no_more(...)
+  mean(lm_draws(object)$sigma)
+}
+
+#' @rdname lm-data
+#' @export
+fitted.gibbs_lm <- function(object, ...) {
+  check_no_more(...)
+  check_frame(fit_part(object, "model"))
+  predict(object)
+}
+
+#' @rdname lm-data
+#' @export
+residuals.gibbs_lm <- function(object, type = c("response", "pearson"), ...) {
+  check_no_more(...)
+  type <- check_choice(type, c("response", "pearson"))
+  model <- fit_part(object, "model")
+  frame <- check_frame(model)
+  rows <- prediction_rows(model, NULL, NULL, NULL)
+  mean <- lm_moments(object, rows, "mean", 0.95, FALSE)$mean
+  out <- frame$y - mean
+  if (type == "pearson") {
+    out <- out * sqrt(frame$weights %||% 1)
+  }
+  as_excluded(model, with_row_names(out, rows$names))
+}

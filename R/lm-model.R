@@ -1,0 +1,317 @@
+# The model behind gibbs_lm(): its fields, states and starting values.
+# src/core/lm/lm.h has the mathematics.
+
+# parts: of formula_parts() or matrix_parts(); keep: NULL or "y".
+lm_model <- function(parts, prior, keep, call) {
+  frame <- lm_frame(parts, call)
+  design <- lm_design(frame, parts$columns, keep, call)
+  used <- rows_used(frame)
+  weights <- (frame$weights %||% rep(1, length(used)))[used]
+  x <- frame$x[used, design$slopes, drop = FALSE]
+  intercept <- length(design$intercept) == 1L
+  measured <- measure_response(
+    (frame$y - (frame$offset %||% 0))[used], weights, intercept
+  )
+  check_response_size(measured, frame$response$name, call)
+  slopes <- measure_slopes(x, weights, design$sd, intercept)
+  design$mean <- slopes$mean
+  design$constant <- slopes$constant
+  given <- inherits(prior, "lm_prior") && !is.null(unclass(prior)$scale)
+  tell_constant_columns(slopes$constant, colnames(x), given)
+  prior <- complete_lm_prior(
+    prior, parts$columns[design$slopes], measured,
+    ifelse(slopes$constant, 1, slopes$scale), intercept, call
+  )
+  lm_model_of(frame, prior, design, keep)
+}
+
+# The columns of a design: list(columns, intercept, slopes, sd), the second and
+# third their positions.
+lm_design <- function(frame, columns, keep, call) {
+  x <- frame$x
+  if (ncol(x) == 0L) {
+    abort_argument("The model has no coefficients.", call = call)
+  }
+  used <- rows_used(frame)
+  if (!any(used)) {
+    abort_argument(
+      "There are no observations: no row has a response and a weight above 0.",
+      call = call, class = "empty"
+    )
+  }
+  if ("y" %in% keep && any(is.na(frame$y) & (frame$weights %||% 1) == 0)) {
+    abort_argument(
+      "`weights` must be above 0 where a missing response is to be drawn.",
+      call = call
+    )
+  }
+  check_square_size(
+    min(dim(x)), 3, "The decomposition of {.arg x} has", "Use fewer columns",
+    call
+  )
+  found <- describe_design(
+    x, columns, measure_columns(x, as.double(used)), call
+  )
+  taken <- intersect(c("sigma", "lambda", "log_lik"), columns)
+  if (length(taken) > 0L) {
+    abort_argument(
+      c("A column of the predictors cannot be named {.val {taken[[1]]}}: the
+         fit has a quantity of this name.",
+        i = "Rename the variable."),
+      call = call
+    )
+  }
+  # the column of that name is an intercept only if it is one
+  intercept <- Filter(function(j) all(x[used, j] == 1), found$intercept)
+  slopes <- setdiff(seq_along(columns), intercept)
+  list(
+    columns = columns, intercept = intercept, slopes = slopes,
+    sd = found$sd[slopes]
+  )
+}
+
+check_response_size <- function(measured, name, call) {
+  squares <- c(measured$spread, measured$centre)^2
+  squares <- squares[c(measured$spread, measured$centre) != 0]
+  if (!all(squares > 1e-290 & squares < 1e290)) {
+    abort_argument(
+      c("`{name}` has values or a spread whose square is beyond the range of
+         doubles.",
+        i = "Change its unit."),
+      call = call
+    )
+  }
+}
+
+lm_model_of <- function(frame, prior, design, keep) {
+  data <- lm_data(frame, prior, design, keep)
+  nig <- prior$type == "nig"
+  n <- sum(rows_used(frame))
+  missing <- sum(is.na(frame$y))
+  new_model(
+    "lm_model",
+    name = "gibbs_lm", title = "Linear regression",
+    headline = paste0(
+      "Linear regression: ", counted(length(design$columns), "coefficient"),
+      ", ", counted(n, "observation"),
+      if (missing > 0) {
+        paste0(", ", counted(missing, "missing response"))
+      },
+      if (nig) "; independent draws of the conjugate posterior"
+    ),
+    data = data, data_part = "frame", prior = prior, nobs = n,
+    columns = c(
+      design$columns, "sigma", if (!nig) "lambda", "log_lik",
+      if (!is.null(data$missing)) indexed("y", which(is.na(frame$y)))
+    ),
+    independent = nig,
+    cures = paste(
+      "Try a prior of the precisions with larger shapes, `lm_prior(a = , c = )`:",
+      "see ?gibbs_lm, section Convergence."
+    ),
+    coefficients = design$columns, layout = design, keep = keep,
+    log_evidence = if (nig) lm_log_evidence(data) else NULL,
+    design = lm_design_of(frame), frame = frame
+  )
+}
+
+# The parts of the frame that predictions for new data need, without the data.
+lm_design_of <- function(frame) {
+  c(
+    frame[c("terms", "xlevels", "contrasts", "formula", "response")],
+    list(offset = !is.null(frame$offset))
+  )
+}
+
+# log p(y) under the conjugate prior; NA if alpha has a flat one.
+lm_log_evidence <- function(data) {
+  k <- data$prior_precision
+  if (data$intercept == 1L && k == 0) {
+    return(NA_real_)
+  }
+  e <- data$eigenvalue
+  shrink <- data$lambda / (e + data$lambda)
+  squares <- data$rss + sum(data$estimate^2 * e * shrink)
+  determinant <- sum(log(shrink))
+  if (data$intercept == 1L) {
+    squares <- squares + data$prior_gap^2 * data$total * k / (data$total + k)
+    determinant <- determinant + log(k / (data$total + k))
+  }
+  shape <- data$c + data$n / 2
+  (data$log_weights - data$n * log(2 * pi) + determinant) / 2 +
+    data$c * log(data$d) - shape * log(data$d + squares / 2) +
+    lgamma(shape) - lgamma(data$c)
+}
+
+# ---- Starting values and state ----------------------------------------------
+
+# The rest of a state follows from lambda and beta in the first sweep.
+lm_state <- function(model, lambda, beta) {
+  data <- model$data
+  p <- nrow(data$vectors)
+  r <- ncol(data$vectors)
+  list(
+    sweep = 0, lambda = as.double(lambda), beta = as.double(beta),
+    alpha = 0, theta = numeric(r), free = numeric(if (r < p) p else 0)
+  )
+}
+
+# beta by the residuals of least squares with one prior observation, lambda by
+# the least squares estimates, each over or under by a factor of up to 10.
+#' @exportS3Method
+model_start.lm_model <- function(model, init) {
+  data <- model$data
+  if (data$conjugate == 1L) {
+    return(lm_state(model, data$lambda, 1))
+  }
+  spread <- exp(stats::runif(2L, -1, 1) * log(10))
+  squares <- data$rss + sum(data$eigenvalue * data$estimate^2)
+  rough <- data$rss + max(squares, 2 * data$d) / (data$n + 1)
+  beta <- if (is.null(init$sigma)) {
+    spread[[2L]] * data$n / rough
+  } else {
+    init$sigma^-2
+  }
+  r <- length(data$estimate)
+  lambda <- init$lambda %||% (
+    spread[[1L]] * (data$a + r / 2) / (data$b + shrunken_squares(data) / 2)
+  )
+  lm_state(model, lambda, beta)
+}
+
+# The sum of squares of the estimates, each as far as the data determine it.
+shrunken_squares <- function(data) {
+  e <- data$eigenvalue
+  sum(data$estimate^2 * (e / (e + 1))^2)
+}
+
+#' @exportS3Method
+model_sweeps.lm_model <- function(model, state, n, control) {
+  .Call(C_lm_sweeps, model$data, state, n, control)
+}
+
+#' @exportS3Method
+model_check_init.lm_model <- function(model, init, where, call) {
+  known <- if (model$data$conjugate == 0L) c("sigma", "lambda") else character()
+  check_init_names(init, known, where, call)
+  for (name in names(init)) {
+    arg <- paste0(where, "$", name)
+    check_init_shape(init[[name]], 1L, arg, call)
+    check_number(
+      init[[name]], lower = 1e-150, upper = 1e150, arg = arg, call = call
+    )
+  }
+  init
+}
+
+#' @exportS3Method
+model_init_from_state.lm_model <- function(model, state) {
+  if (model$data$conjugate == 1L) {
+    return(list())
+  }
+  list(sigma = 1 / sqrt(state$beta), lambda = state$lambda)
+}
+
+#' @exportS3Method
+model_labels.lm_model <- function(model) {
+  columns <- model$columns
+  label <- columns
+  slopes <- model$coefficients[model$layout$slopes]
+  label[match(slopes, columns)] <- paste("slope of", slopes)
+  words <- c(
+    "(Intercept)" = "intercept", sigma = "standard deviation of an observation",
+    lambda = "precision of the slopes", log_lik = "log-likelihood"
+  )
+  known <- setdiff(intersect(columns, names(words)), slopes)
+  label[match(known, columns)] <- words[known]
+  drawn <- !columns %in% c(model$coefficients, names(words))
+  label[drawn] <- paste(
+    "missing response of observation", gsub("[^0-9]", "", columns[drawn])
+  )
+  data.frame(variable = columns, label = label)
+}
+
+# ---- Test hooks -------------------------------------------------------------
+
+# With the coefficients `w` in the order of the columns.
+#' @exportS3Method
+draw_prior.lm_model <- function(model) {
+  prior <- model$prior
+  design <- model$layout
+  nig <- prior$type == "nig"
+  beta <- stats::rgamma(1L, prior$c, prior$d)
+  lambda <- if (nig) prior$lambda else stats::rgamma(1L, prior$a, prior$b)
+  unit <- if (nig) beta else 1
+  p <- length(design$slopes)
+  slopes <- stats::rnorm(p) / sqrt(lambda * unit) / prior$scale
+  w <- numeric(length(design$columns))
+  w[design$slopes] <- slopes
+  if (length(design$intercept) == 1L) {
+    alpha <- prior$intercept_mean + prior$intercept_sd * stats::rnorm(1L) /
+      sqrt(unit)
+    w[design$intercept] <- alpha - sum(slopes * design$mean)
+  }
+  state_at(model, w, lambda, beta)
+}
+
+# The state with given parameters.
+state_at <- function(model, w, lambda, beta) {
+  data <- model$data
+  design <- model$layout
+  state <- lm_state(model, lambda, beta)
+  u <- unname(w[design$slopes] * data$scale)
+  state$theta <- drop(crossprod(data$vectors, u))
+  if (length(state$free) > 0L) {
+    state$free <- u
+  }
+  if (data$intercept == 1L) {
+    state$alpha <- w[[design$intercept]] + sum(w[design$slopes] * data$mean)
+  }
+  state
+}
+
+# The coefficients of a state.
+lm_coefficients <- function(model, state) {
+  data <- model$data
+  design <- model$layout
+  u <- drop(data$vectors %*% state$theta)
+  if (length(state$free) > 0L) {
+    along <- drop(crossprod(data$vectors, state$free))
+    u <- u + state$free - drop(data$vectors %*% along)
+  }
+  w <- numeric(length(design$columns))
+  slopes <- u / data$scale
+  w[design$slopes] <- slopes
+  w[design$intercept] <- state$alpha - sum(slopes * data$mean)
+  w
+}
+
+# One response for each row.
+#' @exportS3Method
+simulate_data.lm_model <- function(model, state) {
+  frame <- model$frame
+  eta <- drop(frame$x %*% lm_coefficients(model, state)) +
+    (frame$offset %||% 0)
+  weights <- frame$weights %||% rep(1, length(eta))
+  eta + stats::rnorm(length(eta)) / sqrt(state$beta * weights)
+}
+
+# `data`: the responses, one for each row of the fit's data.
+#' @exportS3Method
+set_data.lm_model <- function(model, data, call = rlang::caller_env()) {
+  if (is.null(model$frame)) {
+    abort_argument(
+      c("`data` are not needed to draw on from a linear regression.",
+        i = "Leave `data` out."),
+      call = call
+    )
+  }
+  y <- as_measurements(data, "data", call)$y
+  check_vector_length(
+    y, nrow(model$frame$x), "one for each row", "data", call
+  )
+  model$frame$y <- y
+  fresh <- lm_model_of(model$frame, model$prior, model$layout, model$keep)
+  model[names(fresh)] <- fresh
+  model
+}

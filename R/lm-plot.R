@@ -1,0 +1,148 @@
+# Plots of a linear regression.
+
+#' Plot a linear regression
+#'
+#' * `"coefficients"`: the posterior mean of each slope with its 50% and `level`
+#'   intervals. Slopes of columns with more than two values are shown per
+#'   standard deviation of the column, so that they can be compared.
+#' * `"response"`: the expected response along one variable, with the band that
+#'   holds it pointwise with probability `level`, and lines between which a new
+#'   response of weight 1 lies with that probability. Other numeric variables are
+#'   set to their means, factors to their most frequent level. Points are the
+#'   observations. A factor is shown level by level.
+#' * types of [plot.gibbsite_fit()], such as `"trace"` and `"density"`.
+#'
+#' The default is `"response"` for a regression on one numeric variable,
+#' `"coefficients"` for others.
+#'
+#' @param x A fit of [gibbs_lm()].
+#' @param type `NULL` for the default, or one of the above.
+#' @param variable For `"response"`: the name of a variable; default the one
+#'   with the largest effect relative to its standard deviation.
+#' @param level Number between 0 and 1, default 0.95.
+#' @param variables For `"coefficients"` and chains: `NULL`, or names of
+#'   coefficients.
+#' @param ... Graphical parameters.
+#' @return `x`, invisibly.
+#' @section Errors: `gibbsite_error_argument` for an unknown type or variable;
+#'   `gibbsite_error_state` if the data are needed and the fit does not hold
+#'   them.
+#' @examples
+#' fit <- gibbs_lm(mpg ~ wt + hp, mtcars, seed = 1)
+#' plot(fit)
+#' plot(fit, type = "response", variable = "wt")
+#' @export
+plot.gibbs_lm <- function(x, type = NULL, variable = NULL, level = 0.95,
+                          variables = NULL, ...) {
+  call <- rlang::current_env()
+  check_whole_fit(x, "x", call)
+  own <- c("coefficients", "response")
+  type <- check_plot_types(type %||% default_lm_plot(x, variables), call, own)
+  check_plots_with(variable, type, "response", call)
+  check_plots_with(variables, type, c("coefficients", plot_types), call)
+  if (length(type) != 1L || !type %in% own) {
+    return(plot.gibbsite_fit(x, type = type, variables = variables, ...))
+  }
+  level <- check_number(
+    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
+  )
+  switch(type,
+    coefficients = plot_lm_coefficients(x, variables, level, call, ...),
+    response = plot_lm_response(x, variable, level, call, ...)
+  )
+  invisible(x)
+}
+
+# One slope, of a variable that is a column of the data.
+default_lm_plot <- function(fit, variables) {
+  model <- fit_part(fit, "model")
+  slopes <- model$coefficients[model$layout$slopes]
+  data <- model$frame$model
+  line <- is.null(variables) && length(slopes) == 1L && !is.null(model$frame) &&
+    (is.null(data) || is.numeric(data[[slopes]]))
+  if (line) "response" else "coefficients"
+}
+
+plot_lm_coefficients <- function(fit, variables, level, call, ...) {
+  model <- fit_part(fit, "model")
+  slopes <- model$coefficients[model$layout$slopes]
+  chosen <- if (is.null(variables)) {
+    slopes
+  } else {
+    choose_variables(variables, model$coefficients, call)
+  }
+  if (length(chosen) == 0L) {
+    chosen <- model$coefficients
+  }
+  unit <- column_units(model$frame$x, match(chosen, model$coefficients))
+  name <- model_design(model)$response$name
+  xlab <- paste("change in", name)
+  if (any(unit != 1)) {
+    xlab <- paste(xlab, "per standard deviation")
+  }
+  plot_coefficients(
+    coef.gibbs_lm(fit)[chosen], lm_interval(fit, level)[chosen, , drop = FALSE],
+    lm_interval(fit, 0.5)[chosen, , drop = FALSE], unit, xlab, ...
+  )
+}
+
+plot_lm_response <- function(fit, variable, level, call, ...) {
+  model <- fit_part(fit, "model")
+  frame <- check_frame(model, call)
+  data <- if (is.null(frame$model)) {
+    as.data.frame(frame$x, optional = TRUE)
+  } else {
+    plain_variables(fit, frame, call)
+  }
+  w <- lm_draws(fit)$w
+  variable <- check_plot_variable(
+    variable, names(data), abs(colMeans(w) / apply(w, 2L, stats::sd)), call
+  )
+  values <- data[[variable]]
+  at <- if (is.numeric(values)) {
+    seq_range(range(values), 200L)
+  } else {
+    sort(unique(values))
+  }
+  grid <- typical_rows(data, length(at))
+  grid[[variable]] <- at
+  newdata <- if (is.null(frame$model)) as.matrix(grid) else grid
+  curve <- function(type) {
+    predict(
+      fit, newdata, type = type, interval = TRUE, level = level,
+      offset = typical_offset(model)
+    )
+  }
+  mean <- curve("mean")
+  new <- curve("response")
+  old <- graphics::par(mar = c(4.1, 4.1, 1.6, 1.1))
+  on.exit(graphics::par(old))
+  ylab <- frame$response$name
+  limits <- range(new$lower, new$upper, frame$y, na.rm = TRUE)
+  if (is.numeric(values)) {
+    draw_line(at, mean, new, values, frame$y, variable, ylab, limits, ...)
+  } else {
+    draw_response_levels(at, mean, variable, ylab, limits, ...)
+  }
+}
+
+draw_line <- function(at, mean, new, values, y, variable, ylab, limits, ...) {
+  colour <- gibbsite_palette(1)
+  defaults <- list(
+    x = at, y = mean$mean, type = "n", ylim = limits, xlab = variable,
+    ylab = ylab, las = 1, bty = "l"
+  )
+  do.call(graphics::plot, utils::modifyList(defaults, list(...)))
+  graphics::polygon(
+    c(at, rev(at)), c(mean$lower, rev(mean$upper)), border = NA,
+    col = grDevices::adjustcolor(colour, 0.25)
+  )
+  graphics::matlines(
+    at, cbind(new$lower, new$upper), col = colour, lty = 3, lwd = 1
+  )
+  graphics::points(
+    values, y, pch = 19, cex = 0.7,
+    col = grDevices::adjustcolor("black", 0.5)
+  )
+  graphics::lines(at, mean$mean, col = colour, lwd = 2)
+}

@@ -1,0 +1,311 @@
+# Linear regression: gibbs_lm() and its simulator.
+
+#' Linear regression by Gibbs sampling
+#'
+#' Draws from the posterior of a linear regression with a normal prior of the
+#' slopes. With \eqn{n} observations, predictors \eqn{x_i \in R^p}, offsets
+#' \eqn{o_i}, weights \eqn{v_i} and the weighted means \eqn{\bar x}{m} of the
+#' predictors:
+#' \deqn{y_i \mid \alpha, w, \beta \sim \mathrm{N}\bigl(o_i + \alpha +
+#'   (x_i - \bar x)^\top w, \, 1/(\beta v_i)\bigr),}{
+#'   y_i | alpha, w, beta ~ N(o_i + alpha + (x_i - m)'w, 1/(beta v_i)),}
+#' \deqn{s_j w_j \mid \lambda \sim \mathrm{N}(0, 1/\lambda), \quad
+#'   \lambda \sim \mathrm{Gamma}(a, b), \quad
+#'   \beta \sim \mathrm{Gamma}(c, d), \quad
+#'   \alpha \sim \mathrm{N}(m_\alpha, t^2),}{
+#'   s_j w_j | lambda ~ N(0, 1/lambda), lambda ~ Gamma(a, b),
+#'   beta ~ Gamma(c, d), alpha ~ N(m_alpha, t^2),}
+#' with gamma distributions given by shape and rate. The intercept of the
+#' formula is \eqn{\alpha - \bar x^\top w}{alpha - m'w}. [lm_prior()] describes
+#' the prior, its defaults and the conjugate alternative `type = "nig"`.
+#' `lm_prior(scale = 1)` gives the model of the lecture notes, in which all
+#' \eqn{s_j = 1}{s_j = 1}. Without an intercept (`y ~ x - 1`) there is no
+#' \eqn{\alpha}{alpha}, and the predictors are not centred.
+#'
+#' One sweep draws in turn, with \eqn{z_{ij} = (x_{ij} - \bar x_j)/s_j}{z_ij =
+#' (x_ij - m_j)/s_j}, \eqn{u_j = s_j w_j}{u_j = s_j w_j}, \eqn{V =
+#' \mathrm{diag}(v)}{V = diag(v)}, \eqn{v_+ = \sum_i v_i}{v+ = sum_i v_i} and
+#' \eqn{\bar y}{ybar} the weighted mean of \eqn{y - o}:
+#' \deqn{\alpha \mid \beta \sim \mathrm{N}\Bigl(\frac{\beta v_+ \bar y +
+#'   m_\alpha/t^2}{\beta v_+ + 1/t^2}, \frac{1}{\beta v_+ + 1/t^2}\Bigr),}{
+#'   alpha | beta ~ N((beta v+ ybar + m_alpha/t^2)/q, 1/q),
+#'   q = beta v+ + 1/t^2,}
+#' \deqn{u \mid \lambda, \beta \sim \mathrm{N}(\Sigma \beta Z^\top V (y - o),
+#'   \Sigma), \quad \Sigma^{-1} = \beta Z^\top V Z + \lambda I,}{
+#'   u | lambda, beta ~ N(beta Sigma Z'V(y - o), Sigma),
+#'   Sigma^-1 = beta Z'VZ + lambda I,}
+#' \deqn{\lambda \mid u \sim \mathrm{Gamma}(a + r/2, b + u^\top P u/2),}{
+#'   lambda | u ~ Gamma(a + r/2, b + u'Pu/2),}
+#' \deqn{\beta \mid \alpha, u \sim \mathrm{Gamma}\Bigl(c + \frac n2, d +
+#'   \frac12 \sum_i v_i (y_i - o_i - \alpha - z_i^\top u)^2\Bigr).}{
+#'   beta | alpha, u ~ Gamma(c + n/2, d + sum_i v_i (y_i - o_i - alpha -
+#'   z_i'u)^2 / 2).}
+#' \eqn{r} is the rank of \eqn{Z} and \eqn{P} the projection on its row space.
+#' With full rank \eqn{P = I}{P = I}. The data do not inform the part of
+#' \eqn{u} outside this space: it is drawn from its prior given
+#' \eqn{\lambda}{lambda}. \eqn{\lambda}{lambda} is drawn without this part, so
+#' that chains mix well when there are many more predictors than observations.
+#'
+#' The singular value decomposition of \eqn{V^{1/2} Z}{V^(1/2) Z} is computed
+#' once. In its coordinates the parts of \eqn{u} are independent, so that a sweep
+#' takes time proportional to the number of predictors, whatever \eqn{n}.
+#'
+#' With `lm_prior("nig")` the draws are independent draws of the posterior,
+#' \deqn{\beta \mid y \sim \mathrm{Gamma}(c + n/2, d_n), \quad
+#'   u \mid \beta \sim \mathrm{N}(\Sigma Z^\top V (y - o), \Sigma/\beta), \quad
+#'   \Sigma^{-1} = Z^\top V Z + \lambda I,}{
+#'   beta | y ~ Gamma(c + n/2, d_n), u | beta ~ N(Sigma Z'V(y - o),
+#'   Sigma/beta), Sigma^-1 = Z'VZ + lambda I,}
+#' and [log_evidence()] is exact. There is then no rule for convergence:
+#' `draws = NULL` are 1000 draws, without a burn-in by default.
+#'
+#' @section Matrices:
+#' With a matrix `x` instead of a formula the columns are used as they are: no
+#' intercept is added. A column of ones named `"(Intercept)"` is the intercept.
+#' A sparse matrix is made dense.
+#'
+#' @section Collinear and constant predictors:
+#' Both are allowed, and so are more predictors than observations: the prior is
+#' proper. A predictor that does not vary (with an intercept) keeps its prior,
+#' with a message.
+#'
+#' @section Missing values:
+#' With `na_action = "impute"` rows whose response is missing (`NA`) stay in the
+#' fit: they have fitted values, and `keep = "y"` stores draws of their
+#' responses, from \eqn{\mathrm{N}(o_i + \alpha + (x_i - \bar x)^\top w, 1/(\beta
+#' v_i))}{N(o_i + alpha + (x_i - m)'w, 1/(beta v_i))}. The responses are assumed
+#' to be missing at random. Such rows say nothing about the parameters, which are
+#' drawn from their posterior given the observed responses. `"fail"` (the
+#' default) raises an error that names the first missing value, `"omit"` leaves
+#' incomplete rows out and says so, `"exclude"` does too, and fills the results
+#' of [fitted()] and [residuals()] with `NA` there. Missing predictors cannot be
+#' drawn.
+#'
+#' @section Stored quantities:
+#' One column for each coefficient, with the name of its column of the model
+#' matrix; `sigma` \eqn{= 1/\sqrt\beta}{= 1/sqrt(beta)}, the standard deviation
+#' of an observation of weight 1; `lambda` (not with `"nig"`); `log_lik`, the
+#' log-likelihood \eqn{\sum_i \log \mathrm{N}(y_i \mid \cdot)}{sum_i log N(y_i |
+#' .)} of the observed responses with weights above 0; with `keep = "y"` the
+#' missing responses `y[i]`, \eqn{i} counting the rows of the fit's data.
+#'
+#' @section Starting values:
+#' By default each chain starts at values of \eqn{\lambda}{lambda} and
+#' \eqn{\beta}{beta} from the least squares fit, each multiplied by a random
+#' factor between 1/10 and 10. An entry of `inits` is a list with any of `lambda`
+#' and `sigma`, positive numbers. Nothing else is needed: the first sweep draws
+#' the coefficients from these.
+#'
+#' @section Convergence:
+#' Chains mix well in most data. They mix slowly where the data do not separate
+#' noise from slopes, as with about as many predictors as observations. Draws of
+#' \eqn{\lambda}{lambda} and \eqn{\beta}{beta} then need priors with larger
+#' shapes `a` and `c`.
+#'
+#' @param x The matrix of predictors, `n x p`, dense or sparse; or a formula.
+#' @param formula A formula, `response ~ predictors`, as in [stats::lm()].
+#' @param data A data frame in which the formula's variables are looked up
+#'   first.
+#' @param y With a matrix: the response, `n` numbers.
+#' @param prior The prior, made by [lm_prior()].
+#' @param weights `NULL` or `n` numbers, 0 or more, not all 0: the precision of
+#'   each observation relative to \eqn{\beta}{beta}. A row of weight 0 is not
+#'   used.
+#' @param offset `NULL` or `n` numbers that are added to the mean.
+#' @param subset Rows of `data` to use, as in [stats::lm()].
+#' @param na_action What to do about missing values: `"fail"` (default),
+#'   `"omit"`, `"exclude"` or `"impute"`. The functions [stats::na.omit()] and
+#'   the like are accepted too.
+#' @param contrasts As in [stats::lm()].
+#' @param burnin As in [running]; the default is 0 with `lm_prior("nig")`.
+#' @param keep `NULL`, or `"y"`: store every draw of the missing responses.
+#' @param draws,thin,chains,inits,cores,seed,checkpoint,stop_when,progress,keep_data
+#'   As in [running].
+#' @param ... Not used: any further argument is an error.
+#' @return An object of class `gibbs_lm`, a `gibbsite_fit` and a
+#'   [coda::mcmc.list]: one matrix of draws for each chain. See
+#'   [summary.gibbsite_fit()], [predict.gibbs_lm()], [plot.gibbs_lm()],
+#'   [coef.gibbs_lm()], [log_lik.gibbs_lm()].
+#' @section Errors:
+#' Errors in the arguments have class `gibbsite_error_argument` and are raised
+#' before any chain runs; among them `gibbsite_error_missing` and
+#' `gibbsite_error_infinite` for the data, and an error for a predictor whose
+#' column is named `sigma`, `lambda` or `log_lik`. A chain that fails raises
+#' `gibbsite_error_chain`, which carries the other chains in `$fit`.
+#' @references
+#' Rai P. *CS772A: Probabilistic Machine Learning*, lecture slides, "Gibbs
+#' sampling: another simple example" (the conditionals with \eqn{s_j = 1}{s_j =
+#' 1}). Indian Institute of Technology Kanpur.
+#'
+#' Lindley DV, Smith AFM (1972). Bayes estimates for the linear model. *JRSS B*
+#' 34, 1-41. \doi{10.1111/j.2517-6161.1972.tb00885.x}
+#' @examples
+#' fit <- gibbs_lm(mpg ~ wt + hp, mtcars, seed = 1)
+#' fit
+#' coef(fit)
+#' predict(fit, data.frame(wt = 3, hp = c(100, 200)), interval = TRUE)
+#'
+#' # the conjugate prior, and its exact evidence
+#' small <- gibbs_lm(mpg ~ wt, mtcars, prior = lm_prior("nig"), seed = 1)
+#' both <- gibbs_lm(mpg ~ wt + hp, mtcars, prior = lm_prior("nig"), seed = 1)
+#' log_evidence(both) - log_evidence(small)
+#'
+#' # missing responses are drawn with the rest
+#' gibbs_lm(Ozone ~ Wind + Temp, airquality[1:30, ], na_action = "impute",
+#'   keep = "y", seed = 1
+#' ) |> summary("y")
+#' @export
+gibbs_lm <- function(x, ...) {
+  if (!missing(x)) {
+    UseMethod("gibbs_lm")
+  }
+  # `formula =` by name, in any position
+  formula <- match.call(expand.dots = FALSE)$...$formula
+  if (is.null(formula)) {
+    abort_needed(
+      "x", "a formula, or a numeric matrix of predictors",
+      rlang::current_env()
+    )
+  }
+  UseMethod("gibbs_lm", eval(formula, parent.frame()))
+}
+
+#' @rdname gibbs_lm
+#' @export
+gibbs_lm.formula <- function(formula, data, prior = lm_prior(),
+                             weights = NULL, offset = NULL, subset = NULL,
+                             na_action = "fail", contrasts = NULL,
+                             draws = NULL, burnin = 1000, thin = 1, chains = 4,
+                             inits = NULL, keep = NULL,
+                             cores = getOption("mc.cores", 1L), seed = NULL,
+                             checkpoint = NULL, stop_when = NULL,
+                             progress = interactive(), keep_data = TRUE, ...) {
+  call <- rlang::current_env()
+  check_no_more(..., call = call)
+  prior <- check_lm_prior(prior, call)
+  running <- lm_running(
+    prior, draws, if (!missing(burnin)) burnin, thin, chains, inits, keep,
+    cores, seed, checkpoint, stop_when, progress, keep_data, call
+  )
+  user_call <- match.call()
+  user_call[[1L]] <- quote(gibbs_lm)
+  action <- check_na_action(
+    na_action, "fail", call, arg = "na_action", further = "impute"
+  )
+  check_model_formula(
+    formula, "gibbs_lm", c("lme4::lmer", "rstanarm::stan_lmer"), call
+  )
+  if (!missing(data)) {
+    check_model_data(data, call)
+  }
+  check_model_subset(
+    user_call$subset, if (!missing(data)) data, environment(formula), call
+  )
+  wanted <- c("formula", "data", "subset", "weights", "offset")
+  made <- regression_frame(
+    user_call[c(1L, match(wanted, names(user_call), 0L))], action,
+    parent.frame(), call, hint = omit_hint
+  )
+  parts <- formula_parts(made, contrasts, as_measurements, call)
+  model <- lm_model(parts, prior, check_drawn(running$keep, parts), call)
+  run_chains(model, running, user_call, call)
+}
+
+#' @rdname gibbs_lm
+#' @export
+gibbs_lm.default <- function(x, y, prior = lm_prior(), weights = NULL,
+                             offset = NULL, na_action = "fail", draws = NULL,
+                             burnin = 1000, thin = 1, chains = 4, inits = NULL,
+                             keep = NULL, cores = getOption("mc.cores", 1L),
+                             seed = NULL, checkpoint = NULL, stop_when = NULL,
+                             progress = interactive(), keep_data = TRUE, ...) {
+  call <- rlang::current_env()
+  check_no_more(..., call = call)
+  prior <- check_lm_prior(prior, call)
+  running <- lm_running(
+    prior, draws, if (!missing(burnin)) burnin, thin, chains, inits, keep,
+    cores, seed, checkpoint, stop_when, progress, keep_data, call
+  )
+  user_call <- match.call()
+  user_call[[1L]] <- quote(gibbs_lm)
+  action <- check_na_action(
+    na_action, "fail", call, frame = FALSE, arg = "na_action",
+    further = "impute"
+  )
+  parts <- matrix_parts(
+    x, y, weights, offset, action, as_measurements, call, hint = omit_hint
+  )
+  model <- lm_model(parts, prior, check_drawn(running$keep, parts), call)
+  run_chains(model, running, user_call, call)
+}
+
+omit_hint <- "{.code na_action = \"omit\"}"
+
+check_lm_prior <- function(prior, call) {
+  check_class(prior, "lm_prior", "lm_prior()", arg = "prior", call = call)
+  remade(prior, lm_prior, "lm_prior()", arg = "prior", call = call)
+}
+
+# The running arguments. Independent draws need no burn-in and no rule.
+lm_running <- function(prior, draws, burnin, thin, chains, inits, keep, cores,
+                       seed, checkpoint, stop_when, progress, keep_data, call) {
+  nig <- prior$type == "nig"
+  running(
+    draws = if (nig && is.null(stop_when)) draws %||% 1000 else draws,
+    burnin = burnin %||% (if (nig) 0 else 1000), thin = thin, chains = chains,
+    inits = inits, keep = keep, cores = cores, seed = seed,
+    checkpoint = checkpoint, stop_when = stop_when, progress = progress,
+    keep_data = keep_data, keep_choices = "y", keep_default = character(),
+    call = call
+  )
+}
+
+check_drawn <- function(keep, parts) {
+  if ("y" %in% keep && !anyNA(parts$response$y)) {
+    inform_gibbsite(
+      "{.code keep = \"y\"} has nothing to store: no response is missing.",
+      class = "unused"
+    )
+  }
+  keep
+}
+
+# ---- Simulation -------------------------------------------------------------
+
+#' Simulate from a linear regression
+#'
+#' Standard normal predictors, and responses \eqn{y_i \sim
+#' \mathrm{N}(w_0 + x_i^\top w, \sigma^2)}{y_i ~ N(w_0 + x_i'w, sigma^2)}.
+#'
+#' @param n Whole number, at least 1: how many observations.
+#' @param w The slopes, at least one number; names become those of the
+#'   predictors.
+#' @param sigma Number, 0 or more (default 1): the standard deviation of an
+#'   observation.
+#' @param intercept Number (default 0): \eqn{w_0}{w_0}.
+#' @return A data frame with `n` rows, the response `y` and the predictors, `x1`,
+#'   `x2`, ... if `w` has no names. Random numbers come from R's generator.
+#' @section Errors: `gibbsite_error_argument` for arguments out of their range.
+#' @examples
+#' data <- sim_lm(100, c(1, -2), sigma = 0.5, intercept = 3)
+#' coef(gibbs_lm(y ~ x1 + x2, data, seed = 1))
+#' @export
+sim_lm <- function(n, w, sigma = 1, intercept = 0) {
+  check_needed(n = "how many observations", w = "the slopes")
+  call <- rlang::current_env()
+  check_unlocked(call)
+  n <- check_count(n, max = .Machine$integer.max)
+  w <- check_numeric_vector(w)
+  sigma <- check_number(sigma, lower = 0)
+  intercept <- check_number(intercept)
+  check_result_size(
+    c(n, length(w) + 1), "observations x variables", "{.arg n}", call
+  )
+  names <- names(w) %||% paste0("x", seq_along(w))
+  check_text(names, "names of w", call)
+  x <- matrix(
+    stats::rnorm(n * length(w)), n, length(w), dimnames = list(NULL, names)
+  )
+  y <- intercept + drop(x %*% unname(w)) + sigma * stats::rnorm(n)
+  data.frame(y = y, x, check.names = FALSE)
+}

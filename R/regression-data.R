@@ -1,0 +1,587 @@
+# The data of every regression: model frame or matrix, design, weights, offset
+# and missing values. The response is the model's own.
+
+# ---- the design --------------------------------------------------------------
+
+# list(mean, sd, squares, finite) of the columns of a matrix, dense or sparse;
+# `total`: only observations for which it is positive are used.
+measure_columns <- function(x, total) {
+  .Call(C_design_columns, columns_for_c(x), as.double(total))
+}
+
+# list(columns, intercept, mean, sd) of a matrix with the measures `found`.
+describe_design <- function(x, columns, found, call) {
+  if (!all(found$finite)) {
+    j <- which(!found$finite)[[1L]]
+    abort_wild(column_of(x, j), columns[[j]], rownames(x), call)
+  }
+  empty <- found$sd == 0 & found$mean == 0
+  wild <- !empty & !(found$squares > 1e-290 & found$squares < 1e290)
+  if (any(wild)) {
+    names <- columns[wild]
+    abort_argument(
+      c(
+        "{cli::qty(names)}Column{?s} {.val {names}} {?has/have} values or a
+         spread whose square is beyond the range of doubles.",
+        i = "Change {cli::qty(names)}{?its/their} unit."
+      ),
+      call = call
+    )
+  }
+  list(
+    columns = columns, intercept = which(columns == "(Intercept)"),
+    mean = found$mean, sd = found$sd
+  )
+}
+
+# One column as plain doubles, so that a large matrix is never copied as a
+# whole.
+column_of <- function(x, j) {
+  if (is.matrix(x)) {
+    return(x[, j])
+  }
+  v <- numeric(nrow(x))
+  at <- seq_len(x@p[[j + 1L]] - x@p[[j]]) + x@p[[j]]
+  v[x@i[at] + 1L] <- x@x[at]
+  v
+}
+
+abort_wild <- function(v, column, rows, call) {
+  at <- which(!is.finite(v))[[1L]]
+  given <- v[[at]]
+  place <- paste("row", at)
+  if (!is.null(rows) && rows[[at]] != as.character(at)) {
+    place <- paste0(place, " (", quoted(rows[[at]]), ")")
+  }
+  abort_argument(
+    "The predictors must be finite: {place}, column {.val {column}} is
+     {given}.",
+    call = call, class = "infinite"
+  )
+}
+
+# Sparse matrices by rows, in the layout of core/logistic/logistic.h; a dense
+# matrix unchanged.
+design_for_c <- function(x) {
+  if (is.matrix(x)) {
+    return(x)
+  }
+  rows <- Matrix::t(x)
+  list(
+    n = nrow(x), p = ncol(x), row_start = rows@p, column = rows@i,
+    value = rows@x
+  )
+}
+
+columns_for_c <- function(x) {
+  if (is.matrix(x)) {
+    return(x)
+  }
+  list(n = nrow(x), p = ncol(x), start = x@p, row = x@i, value = x@x)
+}
+
+# ---- weights and offset ------------------------------------------------------
+
+# v_i m_i: the total weight of an observation.
+total_weights <- function(response, weights) {
+  trials <- response$trials %||% rep(1, length(response$y))
+  if (is.null(weights)) trials else weights * trials
+}
+
+check_weights <- function(weights, n, call) {
+  weights <- check_numeric_vector(
+    weights, length = n, length_why = "one for each observation", lower = 0,
+    null_ok = TRUE, arg = "weights", call = call
+  )
+  if (is.null(weights)) {
+    return(NULL)
+  }
+  if (!any(weights > 0)) {
+    abort_argument("`weights` must not all be 0.", call = call)
+  }
+  if (all(weights == 1)) NULL else unname(weights)
+}
+
+check_offset <- function(offset, n, call) {
+  offset <- check_numeric_vector(
+    offset, length = n, length_why = "one for each observation",
+    null_ok = TRUE, arg = "offset", call = call
+  )
+  if (is.null(offset) || all(offset == 0)) NULL else unname(offset)
+}
+
+# ---- formula and matrix ------------------------------------------------------
+
+# na.action in any form that a user may give, as one of "fail", "omit",
+# "exclude" or `further`, or a function of a data frame where there is one.
+check_na_action <- function(na_action, default, call, frame = TRUE,
+                            arg = "na.action", further = NULL) {
+  if (is.null(na_action)) {
+    na_action <- default
+  }
+  known <- list(
+    fail = stats::na.fail, omit = stats::na.omit, exclude = stats::na.exclude,
+    pass = stats::na.pass
+  )
+  if (is.function(na_action)) {
+    same <- vapply(known, identical, NA, na_action)
+    if (!any(same) && frame) {
+      return(na_action)
+    }
+    if (!any(same)) {
+      abort_argument(
+        "`{arg}` must be \"fail\", \"omit\" or \"exclude\" with a matrix.",
+        call = call
+      )
+    }
+    na_action <- names(known)[same]
+  }
+  if (is_plain_string(na_action)) {
+    na_action <- sub("^na\\.", "", na_action)
+  }
+  check_choice(
+    na_action, c("fail", "omit", "exclude", "pass", further), arg = arg,
+    call = call
+  )
+}
+
+# `incomplete`: rows with a missing value; `where`: of the first one, in words.
+# `hint`: the argument that leaves rows out. Returns the rows to leave out, as
+# stats::na.omit() marks them, or NULL.
+rows_left_out <- function(incomplete, action, where, names, call,
+                          hint = "{.code na.action = na.omit}") {
+  rows <- which(incomplete)
+  if (length(rows) == 0L) {
+    return(NULL)
+  }
+  if (!action %in% c("omit", "exclude")) {
+    abort_argument(
+      c(
+        "There are missing values, the first in {where}.",
+        i = paste(hint, "leaves incomplete rows out.")
+      ),
+      call = call, class = "missing"
+    )
+  }
+  if (length(rows) == length(incomplete)) {
+    abort_argument("Every row has a missing value.", call = call,
+      class = "missing"
+    )
+  }
+  kept <- length(incomplete) - length(rows)
+  inform_gibbsite(
+    c(i = "{length(rows)} row{?s} with missing values
+           {cli::qty(length(rows))}{?is/are} left out; {kept} {?is/are} kept."),
+    class = "omitted"
+  )
+  structure(
+    stats::setNames(rows, names[rows]), class = action
+  )
+}
+
+# A formula must have two sides, and on the right none of the terms that only
+# other packages support.
+# `maker`: the function that was called; `others`: functions that have random
+# effects.
+check_model_formula <- function(formula, maker, others, call) {
+  if (!inherits(formula, "formula") || length(formula) != 3L) {
+    abort_argument("`formula` must have a response: `y ~ x`.", call = call)
+  }
+  terms <- formula_terms(formula[[3L]])
+  bars <- vapply(terms, is_random_effect, NA)
+  if (any(bars)) {
+    shown <- deparse1(terms[bars][[1L]])
+    abort_argument(
+      c(
+        "`formula` cannot have random effects, such as {.code ({shown})}: they
+         are not supported by {.fn {maker}}.",
+        i = "Use {.fn {others[1]}} or {.fn {others[2]}}; a logical `or`
+             is written {.code I(a | b)}."
+      ),
+      call = call, class = "formula"
+    )
+  }
+  smooth <- unlist(lapply(terms, smooth_names, environment(formula)))
+  if (length(smooth) > 0L) {
+    abort_argument(
+      c(
+        "`formula` cannot have smooth terms, such as {.code {smooth[1]}()}: they
+         are not supported by {.fn {maker}}.",
+        i = "Use columns of a basis: {.code splines::ns(x, 4)},
+             {.code splines::bs(x)} or {.code poly(x, 3)}."
+      ),
+      call = call, class = "formula"
+    )
+  }
+}
+
+# The parts of a right-hand side that are not formula operators.
+formula_terms <- function(part) {
+  operators <- c("+", "-", "*", "/", ":", "^", "%in%", "(")
+  if (is.call(part) && is.name(part[[1L]]) &&
+        as.character(part[[1L]]) %in% operators) {
+    return(unlist(lapply(as.list(part)[-1L], formula_terms)))
+  }
+  list(part)
+}
+
+is_random_effect <- function(term) {
+  is.call(term) && is.name(term[[1L]]) &&
+    as.character(term[[1L]]) %in% c("|", "||")
+}
+
+# Smooth terms such as s(x) of mgcv, gam and brms: either the function is not
+# found, or it is one of these packages and does not return a column. A function
+# of the user with such a name is accepted.
+smooth_names <- function(term, env) {
+  if (!is.call(term) || !is.name(term[[1L]])) {
+    return(NULL)
+  }
+  name <- as.character(term[[1L]])
+  if (!name %in% c("s", "te", "ti", "t2", "lo")) {
+    return(NULL)
+  }
+  found <- get0(name, envir = env %||% globalenv(), mode = "function")
+  theirs <- is.null(found) ||
+    environmentName(environment(found)) %in% c("mgcv", "gam", "brms")
+  if (theirs) name
+}
+
+# Checks that `data` is of a type that stats::model.frame() accepts.
+check_model_data <- function(data, call) {
+  if (is.data.frame(data)) {
+    check_data_frame(data, "data", call)
+    return(invisible())
+  }
+  plain <- is.list(data) && !is.object(data) || is.environment(data)
+  if (!plain && !is.null(data)) {
+    abort_expected(
+      data, "a data frame, a list or an environment", FALSE, "data", call
+    )
+  }
+}
+
+# `subset` as an expression in the call: TRUE and FALSE (NA: left out), numbers
+# of rows, or their names.
+check_model_subset <- function(expression, data, env, call) {
+  if (is.null(expression)) {
+    return(invisible())
+  }
+  subset <- tryCatch(
+    eval(expression, data, env),
+    error = function(cnd) {
+      reason <- conditionMessage(cnd)
+      abort_argument(
+        c("`subset` could not be evaluated.", x = "{reason}"), call = call
+      )
+    }
+  )
+  rows <- if (is.data.frame(data)) row.names(data)
+  if (is_empty_subset(subset)) {
+    abort_argument(
+      "There are no observations: `subset` is TRUE nowhere.",
+      call = call, class = "empty"
+    )
+  }
+  if (!is.null(subset) && !chooses_rows(subset, rows)) {
+    given <- describe(subset)
+    abort_argument(
+      "`subset` must choose rows by TRUE and FALSE, by number or by name, not
+       {given}.",
+      call = call
+    )
+  }
+}
+
+is_empty_subset <- function(x) {
+  is.logical(x) && !is.object(x) && length(x) > 0L && !anyNA(x) && !any(x)
+}
+
+# `rows`: their names, or NULL where it is not known which there are.
+chooses_rows <- function(x, rows) {
+  one_column <- length(dim(x)) < 2L || length(x) == nrow(x)
+  if (is.object(x) || length(x) > .Machine$integer.max || !one_column) {
+    return(FALSE)
+  }
+  switch(typeof(x),
+    logical = any(x, na.rm = TRUE),
+    integer = ,
+    double = are_row_numbers(x, length(rows %||% x), is.null(rows)),
+    character = length(x) > 0L && (is.null(rows) || all(x %in% rows)),
+    FALSE
+  )
+}
+
+are_row_numbers <- function(x, n, any_size) {
+  length(x) > 0L && all(is.finite(x) & x == round(x)) && any(x != 0) &&
+    (any_size || all(abs(x) <= n))
+}
+
+# The model frame of the call, complete; list(frame, na_action). Further
+# arguments are those of rows_left_out().
+regression_frame <- function(call_frame, action, env, call, ...) {
+  call_frame$na.action <- quote(stats::na.pass)
+  call_frame[[1L]] <- quote(stats::model.frame)
+  frame <- tryCatch(
+    eval(call_frame, env),
+    error = function(cnd) {
+      reason <- conditionMessage(cnd)
+      others <- c("subset", "weights", "offset")
+      parts <- c("formula", "data", intersect(others, names(call_frame)))
+      parts <- and_words(paste0("`", parts, "`"))
+      abort_argument(
+        c("The model frame cannot be made of {parts}.", x = "{reason}"),
+        call = call
+      )
+    }
+  )
+  if (nrow(frame) == 0L) {
+    abort_argument("There are no observations.", call = call, class = "empty")
+  }
+  check_frame_columns(frame, call)
+  if (is.function(action)) {
+    frame <- act_on_missing(action, frame, call)
+    left_out <- attr(frame, "na.action")
+  } else {
+    left_out <- frame_left_out(frame, action, call, ...)
+    if (!is.null(left_out)) {
+      terms <- attr(frame, "terms")
+      frame <- frame[-left_out, , drop = FALSE]
+      attr(frame, "terms") <- terms
+    }
+  }
+  list(frame = drop_predictor_levels(frame), na_action = left_out)
+}
+
+act_on_missing <- function(action, frame, call) {
+  kept <- tryCatch(action(frame), error = function(cnd) {
+    reason <- conditionMessage(cnd)
+    abort_argument(c("`na.action` failed.", x = "{reason}"), call = call)
+  })
+  if (!is.data.frame(kept) || nrow(kept) == 0L ||
+        !identical(names(kept), names(frame))) {
+    given <- describe(kept)
+    abort_argument(
+      "`na.action` must return rows of the model frame, not {given}.",
+      call = call
+    )
+  }
+  kept
+}
+
+# NaN and infinite values are errors: only NA is missing.
+check_frame_columns <- function(frame, call) {
+  for (name in names(frame)) {
+    v <- frame[[name]]
+    wild <- if (is.numeric(v)) is.nan(v) | is.infinite(v) else FALSE
+    if (any(wild)) {
+      at <- (which(wild)[[1L]] - 1L) %% nrow(frame) + 1L
+      place <- frame_place(frame, at, name)
+      given <- v[[which(wild)[[1L]]]]
+      abort_argument(
+        "The data must be finite: {place} is {given}.",
+        call = call, class = "infinite"
+      )
+    }
+  }
+}
+
+frame_place <- function(frame, row, name) {
+  label <- row.names(frame)[[row]]
+  words <- paste("row", row)
+  if (label != as.character(row)) {
+    words <- paste0(words, " (", quoted(label), ")")
+  }
+  paste0(words, ", variable ", quoted(name))
+}
+
+frame_left_out <- function(frame, action, call, ...) {
+  missing <- vapply(frame, function(v) {
+    if (length(dim(v)) > 1L) rowSums(is.na(v)) > 0 else is.na(v)
+  }, logical(nrow(frame)))
+  missing <- matrix(missing, nrow(frame))
+  if (action == "impute") {
+    # missing responses stay
+    missing[, attr(attr(frame, "terms"), "response")] <- FALSE
+  }
+  if (!any(missing)) {
+    return(NULL)
+  }
+  at <- first_place(missing)
+  where <- frame_place(frame, at$row, names(frame)[[at$column]])
+  rows_left_out(
+    rowSums(missing) > 0, action, where, row.names(frame), call, ...
+  )
+}
+
+# Drops unused levels, which would give columns of zeros.
+drop_predictor_levels <- function(frame) {
+  response <- attr(attr(frame, "terms"), "response")
+  for (j in setdiff(seq_along(frame), response)) {
+    if (is.factor(frame[[j]])) {
+      frame[[j]] <- frame[[j]][, drop = TRUE]
+    }
+  }
+  frame
+}
+
+# What a model needs of a model frame. as_response(y, name, call): list(y, trials,
+# kind, ...), checked.
+formula_parts <- function(made, contrasts, as_response, call) {
+  frame <- made$frame
+  terms <- attr(frame, "terms")
+  n <- nrow(frame)
+  name <- deparse1(terms[[2L]])
+  response <- as_response(stats::model.response(frame), name, call)
+  response$name <- name
+  weights <- check_weights(frame[["(weights)"]], n, call)
+  offset <- check_offset(stats::model.offset(frame), n, call)
+  check_contrasts(contrasts, frame, call)
+  x <- tryCatch(
+    stats::model.matrix(terms, frame, contrasts),
+    error = function(cnd) {
+      reason <- conditionMessage(cnd)
+      abort_argument(
+        c("The model matrix cannot be made.", x = "{reason}"),
+        call = call
+      )
+    }
+  )
+  storage.mode(x) <- "double"
+  list(
+    x = x, columns = colnames(x), response = response, weights = weights,
+    offset = offset, total = total_weights(response, weights),
+    more = list(
+      formula = stats::formula(terms), terms = terms,
+      xlevels = stats::.getXlevels(terms, frame),
+      contrasts = attr(x, "contrasts"), model = frame,
+      na.action = made$na_action, row_names = row.names(frame)
+    )
+  )
+}
+
+# A list with an entry for each of some factors (or texts, or flags).
+check_contrasts <- function(contrasts, frame, call) {
+  if (is.null(contrasts)) {
+    return(invisible())
+  }
+  if (!is.list(contrasts) || is.object(contrasts)) {
+    abort_expected(contrasts, "a list", TRUE, "contrasts", call)
+  }
+  known <- names(frame)[!vapply(frame, is.numeric, NA)]
+  unknown <- setdiff(names(contrasts) %||% rep("", length(contrasts)), known)
+  if (length(unknown) > 0L || anyDuplicated(names(contrasts)) > 0L) {
+    odd <- c(unknown, names(contrasts)[duplicated(names(contrasts))])[[1L]]
+    abort_argument(
+      "`contrasts` must be named by factors of the formula, each once: not
+       {quoted(odd)}.",
+      call = call
+    )
+  }
+}
+
+# The same of a matrix and a response.
+matrix_parts <- function(x, y, weights, offset, action, as_response, call,
+                         ...) {
+  if (missing(y)) {
+    abort_argument("`y` is needed: the response.", call = call)
+  }
+  x <- as_design(x, call)
+  n <- nrow(x)
+  if (NROW(y) != n) {
+    abort_argument(
+      "`y` must have {n} observation{?s} (rows of `x`), not {NROW(y)}.",
+      call = call
+    )
+  }
+  response <- as_response(y, "y", call)
+  response$name <- "y"
+  weights <- check_weights(weights, n, call)
+  offset <- check_offset(offset, n, call)
+  columns <- whole_column_names(colnames(x), ncol(x), "x")
+  total <- total_weights(response, weights)
+  found <- measure_columns(x, total)
+  left_out <- matrix_left_out(
+    x, response, columns, which(!found$finite), action, call, ...
+  )
+  if (!is.null(left_out)) {
+    found <- NULL
+    out <- -as.integer(left_out)
+    x <- x[out, , drop = FALSE]
+    response$y <- response$y[out]
+    response$trials <- response$trials[out]
+    weights <- weights[out]
+    offset <- offset[out]
+    total <- total[out]
+  }
+  list(
+    x = x, columns = columns, response = response, weights = weights,
+    offset = offset, total = total, found = found,
+    more = list(
+      formula = NULL, terms = NULL, xlevels = NULL, contrasts = NULL,
+      model = NULL, na.action = left_out, row_names = rownames(x)
+    )
+  )
+}
+
+# A double matrix or a dgCMatrix, unchanged if it already is one.
+as_design <- function(x, call, arg = "x") {
+  check_sparse(x, arg, call)
+  if (inherits(x, "Matrix")) {
+    if (!inherits(x, "dgCMatrix")) {
+      x <- methods::as(methods::as(methods::as(
+        x, "dMatrix"), "generalMatrix"), "CsparseMatrix")
+    }
+    check_text(colnames(x), paste0("names of ", arg), call)
+  } else if (is.data.frame(x)) {
+    x <- matrix_from_data_frame(x, arg, call)
+  } else if (!is.matrix(x) || !(is.numeric(x) || is.logical(x))) {
+    if (!is.numeric(x) || is.object(x) || length(dim(x)) > 0L) {
+      abort_expected(
+        x, "a formula, or a numeric matrix of predictors", FALSE, "x", call
+      )
+    }
+    if (length(x) > .Machine$integer.max) {
+      abort_argument(
+        "{.arg {arg}} must have 2^31 - 1 rows at most, not {whole(length(x))}.",
+        call = call
+      )
+    }
+    x <- matrix(x, dimnames = list(names(x), NULL))
+  }
+  if (is.matrix(x) && !is.double(x)) {
+    storage.mode(x) <- "double"
+  }
+  if (nrow(x) == 0L) {
+    abort_argument("`x` has no rows.", call = call, class = "empty")
+  }
+  x
+}
+
+# wild: columns with values that are not finite.
+matrix_left_out <- function(x, response, columns, wild, action, call, ...) {
+  if (length(wild) == 0L && !anyNA(response$y)) {
+    return(NULL)
+  }
+  incomplete <- is.na(response$y) & action != "impute"
+  where <- if (any(incomplete)) paste("element", which(incomplete)[[1L]],
+                                      "of `y`")
+  for (j in wild) {
+    v <- column_of(x, j)
+    if (anyNA(v)) {
+      # NaN does not count as missing: it is an error
+      gone <- is.na(v) & !is.nan(v)
+      if (any(gone) && is.null(where)) {
+        where <- paste0(
+          "row ", which(gone)[[1L]], ", column ", quoted(columns[[j]]),
+          " of `x`"
+        )
+      }
+      incomplete <- incomplete | gone
+    }
+  }
+  if (!any(incomplete)) {
+    return(NULL)
+  }
+  rows_left_out(incomplete, action, where, rownames(x), call, ...)
+}

@@ -1,0 +1,231 @@
+# Rows to predict of every regression, and the linear predictor.
+#
+# A model has the field `frame`, what the methods need of the data, and `design`,
+# the parts of it that are kept without the data.
+
+# terms, levels, contrasts, formula and response: kept without the data.
+model_design <- function(model) model$design %||% model$frame
+
+# list(x, offset, names, data): the rows to predict.  x: n x p, dense or sparse;
+# data: the data frame from which they were made, NULL for a matrix.
+prediction_rows <- function(model, newdata, offset, call) {
+  if (is.null(newdata)) {
+    if (is.null(model$frame)) {
+      abort_no_data("newdata", call)
+    }
+    if (!is.null(offset)) {
+      abort_argument(
+        "{.arg offset} goes with {.arg newdata}: the fit's own data have
+         theirs.",
+        call = call
+      )
+    }
+    frame <- model$frame
+    return(list(
+      x = frame$x, offset = frame$offset, names = frame$row_names,
+      data = frame$model
+    ))
+  }
+  terms <- model_design(model)$terms
+  rows <- if (is.null(terms)) {
+    matrix_rows(model, newdata, call)
+  } else {
+    formula_rows(model, newdata, stats::delete.response(terms), call)
+  }
+  rows$offset <- new_offset(model, rows$offset, offset, nrow(rows$x), call)
+  rows
+}
+
+matrix_rows <- function(model, newdata, call) {
+  columns <- model$columns
+  # a plain vector is one observation
+  if (is.numeric(newdata) && is.null(dim(newdata)) &&
+        length(newdata) == length(columns)) {
+    newdata <- matrix(newdata, 1L, dimnames = list(NULL, names(newdata)))
+  }
+  x <- as_design(newdata, call)
+  if (!is.null(colnames(x)) && all(columns %in% colnames(x))) {
+    x <- x[, columns, drop = FALSE]
+  } else if (ncol(x) != length(columns)) {
+    abort_argument(
+      c(
+        "{.arg newdata} must have {length(columns)} column{?s} like the fit, not
+         {ncol(x)}.",
+        i = "They are {.val {columns}}."
+      ),
+      call = call
+    )
+  }
+  list(x = x, offset = NULL, names = rownames(x), data = NULL)
+}
+
+formula_rows <- function(model, newdata, terms, call) {
+  design <- model_design(model)
+  if (!is.data.frame(newdata)) {
+    given <- describe(newdata)
+    abort_argument(
+      "{.arg newdata} must be a data frame, not {given}.", call = call
+    )
+  }
+  check_new_variables(newdata, terms, call)
+  make <- function(...) {
+    tryCatch(
+      suppressWarnings(
+        stats::model.frame(terms, newdata, na.action = stats::na.pass, ...)
+      ),
+      error = function(cnd) {
+        reason <- conditionMessage(cnd)
+        abort_argument(
+          c("The model frame of {.arg newdata} cannot be made.",
+            x = "{reason}"),
+          call = call
+        )
+      }
+    )
+  }
+  check_new_levels(make(), design$xlevels, call)
+  frame <- make(xlev = design$xlevels)
+  check_new_classes(frame, terms, call)
+  x <- stats::model.matrix(terms, frame, contrasts.arg = design$contrasts)
+  storage.mode(x) <- "double"
+  list(
+    x = x, offset = stats::model.offset(frame), names = row.names(newdata),
+    data = newdata, frame = frame
+  )
+}
+
+# R would find a variable that is missing in `newdata` in another environment,
+# if one of that name exists there. Only a single value, such as a degree, may
+# come from there.
+check_new_variables <- function(newdata, terms, call) {
+  wanted <- setdiff(all.vars(terms), names(newdata))
+  env <- environment(terms)
+  lacking <- wanted[!vapply(wanted, function(name) {
+    value <- get0(name, envir = env)
+    is.atomic(value) && length(value) == 1L
+  }, NA)]
+  if (length(lacking) > 0L) {
+    abort_argument(
+      "{.arg newdata} lacks the variable{?s} {.val {lacking}} of the fit.",
+      call = call
+    )
+  }
+}
+
+check_new_levels <- function(frame, xlevels, call) {
+  for (name in names(xlevels)) {
+    seen <- unique(as.character(frame[[name]]))
+    unseen <- setdiff(seen[!is.na(seen)], xlevels[[name]])
+    if (length(unseen) > 0L) {
+      row <- which(as.character(frame[[name]]) == unseen[[1L]])[[1L]]
+      shown <- utils::head(unseen, 3L)
+      known <- utils::head(xlevels[[name]], 5L)
+      abort_argument(
+        c(
+          "{cli::qty(shown)}Level{?s} {.val {shown}} of {.val {name}} in
+           {.arg newdata} {?was/were} not among the data of the fit.",
+          x = "The first is in row {row}.",
+          i = "The fit knows {.val {known}}; leave other rows out, or fit
+               with data that have them."
+        ),
+        call = call, class = "level", variable = name, levels = unseen
+      )
+    }
+  }
+}
+
+check_new_classes <- function(frame, terms, call) {
+  classes <- attr(terms, "dataClasses")
+  tryCatch(
+    stats::.checkMFClasses(classes, frame, TRUE),
+    error = function(cnd) {
+      reason <- conditionMessage(cnd)
+      abort_argument(
+        c("The variables of {.arg newdata} must be of the fit's kind.",
+          x = "{reason}"),
+        call = call
+      )
+    }
+  )
+}
+
+# Offsets that the formula names come with newdata; one that was an argument of
+# the fit must be given again.
+new_offset <- function(model, in_formula, offset, n, call) {
+  terms <- model_design(model)$terms
+  as_argument <- isTRUE(model_design(model)$offset) &&
+    is.null(attr(terms, "offset"))
+  if (as_argument && is.null(offset)) {
+    abort_argument(
+      c("{.arg offset} is needed for {.arg newdata}: the fit used one.",
+        i = "Give one number for each row, or 0."),
+      call = call
+    )
+  }
+  if (is.null(offset)) {
+    return(in_formula)
+  }
+  offset <- check_numeric_vector(
+    offset, length = c(1, n), length_why = "one for each row of `newdata`",
+    arg = "offset", call = call
+  )
+  rep_len(unname(offset), n) + (in_formula %||% 0)
+}
+
+check_frame <- function(model, call = rlang::caller_env()) {
+  if (is.null(model$frame)) {
+    abort_no_data(call = call)
+  }
+  model$frame
+}
+
+with_row_names <- function(x, names) {
+  if (is.data.frame(x)) {
+    if (!is.null(names)) row.names(x) <- names
+  } else {
+    names(x) <- names
+  }
+  x
+}
+
+# Rows that na.exclude left out are NA in the result.
+as_excluded <- function(model, x) {
+  stats::napredict(model$frame$na.action, x)
+}
+
+# ---- The linear predictor ---------------------------------------------------
+
+# One vector of parameters in each row.
+parameter_rows <- function(w, p) {
+  if (is.matrix(w)) w else matrix(w, ncol = p)
+}
+
+# o + x w, rows of w by rows of x.
+linear_predictors <- function(x, w, offset = NULL) {
+  none <- numeric(nrow(x))
+  w <- parameter_rows(w, ncol(x))
+  .Call(
+    C_logistic_draws,
+    list(
+      x = design_for_c(x), success = none, total = none,
+      offset = if (!is.null(offset)) as.double(offset),
+      precision = numeric(ncol(x)), constant = 0
+    ),
+    t(unname(w)), 2
+  )
+}
+
+# A sparse matrix is made dense in blocks of rows; a dense one is one block.
+row_blocks <- function(n, p, sparse = TRUE, most = 8e6) {
+  size <- if (sparse) max(1, floor(most / max(1, p))) else max(1, n)
+  lapply(seq(1, max(1, n), by = size), function(first) {
+    seq.int(first, length.out = min(size, n - first + 1))
+  })
+}
+
+known_quantiles <- function(x, probs) {
+  if (anyNA(x)) {
+    return(rep(NA_real_, length(probs)))
+  }
+  stats::quantile(x, probs, names = FALSE)
+}

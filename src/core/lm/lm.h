@@ -1,0 +1,103 @@
+/* Linear regression (Rai, CS772A, "Gibbs sampling: another simple example").
+ * With centred predictors in units of their scales, z_ij = (x_ij - m_j) / s_j,
+ *
+ *   y_i ~ N(o_i + alpha + z_i'u, 1 / (beta v_i)),   u_j ~ N(0, 1 / lambda),
+ *   lambda ~ Gamma(a, b),  beta ~ Gamma(c, d)       (shape, rate),
+ *   alpha ~ N(m_alpha, 1 / k_alpha),
+ *
+ * or, conjugate: u_j | beta ~ N(0, 1 / (lambda beta)) with a fixed lambda and
+ * alpha | beta ~ N(m_alpha, 1 / (k_alpha beta)).  The coefficients are w_j = u_j /
+ * s_j, and the intercept is alpha - sum m_j w_j.
+ *
+ * The m_j are the means with the weights v, so that alpha and u part.  With the
+ * eigenvectors V of sum_i v_i z_i z_i', with eigenvalues e_1 >= ... >= e_r > 0,
+ * theta = V'u are independent given lambda and beta:
+ *
+ *   sum_i v_i (y_i - o_i - alpha - z_i'u)^2
+ *     = rss + sum_j e_j (theta_j - t_j)^2 + total (alpha - centre)^2,
+ *
+ * where t_j are the least squares estimates and centre is the weighted mean of
+ * y - o.  A sweep draws the gaps theta_j - t_j and alpha - centre, in which nothing
+ * cancels.
+ *
+ * If r < p the data say nothing about the directions orthogonal to V.  Given
+ * lambda they are independent of the data and of theta, so that lambda is drawn
+ * given theta alone and they are drawn from their prior: g ~ N(0, I / lambda) of
+ * length p, of which g - V V'g enters u.
+ *
+ * Where the data hardly separate noise from slopes (`collapsed`), theta and alpha
+ * are integrated out and log lambda and log beta drawn by slice steps from
+ *
+ *   p(lambda, beta | y) prop. to lambda^(a-1) exp(-b lambda)
+ *     beta^(c-1 + (n-r-1)/2) exp(-(d + rss/2) beta)
+ *     prod_j N(t_j | 0, 1/lambda + 1/(beta e_j))
+ *     N(centre | m_alpha, 1/k_alpha + 1/(beta total))
+ *
+ * (n-r and no last factor without an intercept), and then alpha and theta.
+ *
+ *   eigenvalue, t   r        vectors  p x r, column-major
+ *   scale, mean     p        s_j, m_j                                        */
+#ifndef GIBBSITE_LM_H
+#define GIBBSITE_LM_H
+
+#include <stddef.h>
+
+#include "numeric/status.h"
+#include "run/scan.h"
+
+/* Missing responses: their rows of centred predictors in their own units
+ * (count x p), offsets and weights. */
+typedef struct {
+  size_t count;
+  const double *x, *offset, *weight;
+} lm_missing;
+
+typedef struct {
+  size_t p, r;
+  int conjugate, intercept, collapsed;
+  double n;           /* observations                                   */
+  double log_weights; /* sum of log v_i                                 */
+  double a, b, c, d;
+  double lambda; /* conjugate: the fixed lambda                         */
+  double total, centre;
+  double prior_gap, prior_precision; /* m_alpha - centre, k_alpha (0: flat) */
+  double rss;
+  const double *eigenvalue, *estimate, *vectors, *scale, *mean;
+  size_t intercept_at; /* its place among the coefficients, from 0 */
+  lm_missing missing;
+} lm_data;
+
+typedef struct {
+  double *lambda, *beta; /* 1 number each                              */
+  double *alpha;         /* 0 without an intercept                     */
+  double *theta;         /* r                                          */
+  double *free;          /* p: g; of length 0 when r = p               */
+} lm_state;
+
+typedef struct {
+  lm_data data;
+  lm_state state;
+  /* work */
+  double *normals;   /* of a sweep: alpha, theta, g, missing responses   */
+  double alpha_gap;  /* alpha - centre  */
+  double *theta_gap; /* r: theta_j - t_j */
+  double *rotated;   /* r */
+  double *slopes;    /* p */
+  size_t all_normals;
+} lm_model;
+
+size_t lm_work_size(const lm_data *data);
+
+/* A model on `data` and `state` (both borrowed) in `work`. */
+void lm_open(lm_model *model, const lm_data *data, const lm_state *state,
+             void *work);
+
+/* One sweep; a scan_model's `sweep`. */
+status lm_sweep(void *model, const scan_control *control);
+
+/* The stored quantities: the coefficients (p, and the intercept if there is one),
+ * sigma = 1 / sqrt(beta), lambda (not conjugate), log_lik, missing responses. */
+size_t lm_columns(const lm_data *data);
+void lm_record(void *model, double *row, size_t stride);
+
+#endif

@@ -1,0 +1,162 @@
+# A slow twin of the sampler behind gibbs_lm(), written from the formulas on its
+# page with full matrices. It takes the same random numbers in the same order as
+# the core: the normals of alpha, of theta (in the order of the eigenvalues), of
+# the directions that the data do not inform, and of the missing responses; then
+# the gammas of lambda and beta, or the uniforms of their slice steps.
+#
+# `wrong` names a mistake to be made:
+#   rank_ignored   lambda's shape counts all slopes, not those informed
+#   n_halved       beta's shape is c + n/4
+#   rate_whole     beta's rate is d + RSS
+#   intercept_raw  the intercept is alpha, not alpha - m'w
+#   prior_gap      alpha's prior mean is left out
+#   jacobian       the slice steps leave out the change of variable
+
+# What the twin knows of the model, from the data alone.
+twin_lm_data <- function(model) {
+  frame <- model$frame
+  design <- model$layout
+  used <- gibbsite:::rows_used(frame)
+  v <- if (is.null(frame$weights)) rep(1, sum(used)) else frame$weights[used]
+  offset <- if (is.null(frame$offset)) 0 * frame$y else frame$offset
+  y <- (frame$y - offset)[used]
+  x <- frame$x[used, design$slopes, drop = FALSE]
+  intercept <- length(design$intercept) == 1
+  means <- if (intercept) colSums(v * x) / sum(v) else numeric(ncol(x))
+  z <- sweep(sweep(x, 2, means), 2, model$prior$scale, "/")
+  list(
+    y = y, v = v, z = unname(z), means = means, intercept = intercept,
+    centre = if (intercept) sum(v * y) / sum(v) else 0
+  )
+}
+
+twin_lm_sweep <- function(model, state, wrong = "") {
+  d <- twin_lm_data(model)
+  prior <- model$prior
+  basis <- model$data$vectors
+  p <- nrow(basis)
+  r <- ncol(basis)
+  n <- length(d$y)
+  m <- if (is.null(model$data$missing)) 0 else nrow(model$data$missing$x)
+  e <- list(
+    alpha = rnorm(1), theta = rnorm(r), free = rnorm(if (r < p) p else 0),
+    y = rnorm(m)
+  )
+  nig <- prior$type == "nig"
+  lambda <- state$lambda
+  beta <- state$beta
+  gram <- crossprod(d$z, d$v * d$z)
+  right <- crossprod(d$z, d$v * (d$y - d$centre))
+  k <- if (d$intercept) prior$intercept_sd^-2 else 0
+  if (nig) {
+    # sum of squares with all coefficients integrated out, by full matrices
+    across <- diag(1 / d$v, n) + tcrossprod(d$z) / prior$lambda
+    shift <- if (d$intercept) prior$intercept_mean else 0
+    if (d$intercept) across <- across + 1 / k
+    squares <- drop(crossprod(d$y - shift, solve(across, d$y - shift)))
+    beta <- exp(log(twin_gamma(prior$c + n / 2)) -
+                  log(prior$d + squares / 2))
+  } else if (model$data$collapsed == 1) {
+    plain <- wrong == "jacobian"
+    density <- function(lambda, beta) {
+      across <- diag(1 / (beta * d$v), n) + tcrossprod(d$z) / lambda
+      if (d$intercept) across <- across + 1 / k
+      shift <- if (d$intercept) prior$intercept_mean else 0
+      root <- chol(across)
+      white <- backsolve(root, d$y - shift, transpose = TRUE)
+      (prior$a - 1) * log(lambda) - prior$b * lambda +
+        (prior$c - 1) * log(beta) - prior$d * beta -
+        sum(log(diag(root))) - sum(white^2) / 2
+    }
+    lambda <- twin_slice(function(l) density(l, beta) - plain * log(l), lambda)
+    beta <- twin_slice(function(b) density(lambda, b) - plain * log(b), beta)
+  }
+  unit <- if (nig) beta else 1
+  alpha <- 0
+  if (d$intercept) {
+    q <- beta * sum(d$v) + k * unit
+    known <- if (wrong == "prior_gap") 0 else k * unit * prior$intercept_mean
+    alpha <- (beta * sum(d$v) * d$centre + known) / q + e$alpha / sqrt(q)
+  }
+  # u = its conditional mean plus noise along the eigenvectors
+  precision <- beta * gram + diag(lambda * unit, p)
+  size <- colSums(basis * (gram %*% basis))
+  u <- if (p > 0) solve(precision, beta * right) else numeric()
+  u <- u + basis %*% (e$theta / sqrt(beta * size + lambda * unit))
+  if (!nig && model$data$collapsed == 0) {
+    shape <- if (wrong == "rank_ignored") p else r
+    lambda <- exp(log(twin_gamma(prior$a + shape / 2)) -
+                    log(prior$b + sum(u^2) / 2))
+    rss <- sum(d$v * (d$y - alpha - d$z %*% u)^2)
+    beta <- exp(
+      log(twin_gamma(prior$c + if (wrong == "n_halved") n / 4 else n / 2)) -
+        log(prior$d + if (wrong == "rate_whole") rss else rss / 2)
+    )
+  }
+  free <- numeric(p)
+  if (r < p) {
+    free <- e$free / sqrt(lambda * unit)
+    u <- u + free - basis %*% crossprod(basis, free)
+  }
+  slopes <- drop(u) / prior$scale
+  w <- numeric(length(model$coefficients))
+  w[model$layout$slopes] <- slopes
+  w[model$layout$intercept] <-
+    if (wrong == "intercept_raw") alpha else alpha - sum(slopes * d$means)
+  eta <- drop(model$frame$x %*% w)
+  used <- gibbsite:::rows_used(model$frame)
+  missing <- which(is.na(model$frame$y))
+  drawn <- if (m > 0) {
+    eta[missing] + model$data$missing$offset +
+      e$y / sqrt(beta * model$data$missing$weight)
+  }
+  row <- c(
+    w, 1 / sqrt(beta), if (!nig) lambda,
+    sum(dnorm(d$y, eta[used], 1 / sqrt(beta * d$v), log = TRUE)), drawn
+  )
+  list(
+    row = unname(row),
+    state = list(lambda = lambda, beta = beta, sweep = state$sweep + 1)
+  )
+}
+
+# Gamma(shape, 1) as the core draws it.
+twin_gamma <- function(shape) {
+  if (shape >= 1) {
+    return(rgamma(1, shape))
+  }
+  larger <- rgamma(1, shape + 1)
+  larger * runif(1)^(1 / shape)
+}
+
+twin_lm_sweeps <- function(model, state, n, wrong = "") {
+  rows <- matrix(0, n, length(model$columns))
+  for (i in seq_len(n)) {
+    step <- twin_lm_sweep(model, state, wrong)
+    rows[i, ] <- step$row
+    state <- step$state
+  }
+  rows
+}
+
+# The model behind a call of gibbs_lm().
+lm_model_for <- function(...) {
+  call <- match.call()
+  call[[1]] <- quote(gibbsite::gibbs_lm)
+  call[c("draws", "burnin", "chains", "seed")] <- c(2, 0, 1, 1)
+  call$progress <- FALSE
+  gibbsite:::fit_part(quietly(eval(call, parent.frame())), "model")
+}
+
+# Responses with noise from a design that is fixed here.
+lm_example <- function(n = 12, p = 3, seed = 1) {
+  withr::with_seed(seed, {
+    x <- matrix(stats::rnorm(n * p), n)
+    colnames(x) <- paste0("x", seq_len(p))
+    data.frame(
+      y = 5 + drop(x %*% seq_len(p)) / 2 + stats::rnorm(n), 3 + 2 * x,
+      v = stats::runif(n, 0.5, 2), o = stats::rnorm(n),
+      g = factor(rep_len(c("a", "b", "c"), n))
+    )
+  })
+}

@@ -1,0 +1,261 @@
+# gibbs_lm() is exact: the core against its R twin, closed forms, quadrature and
+# Geweke's joint test, and the mistakes that these find.
+
+lm_cases <- list(
+  plain = function() lm_model_for(y ~ x1 + x2 + x3, lm_example()),
+  weighted = function() {
+    lm_model_for(
+      y ~ x1 + g, lm_example(), weights = v, offset = o,
+      prior = lm_prior(scale = 1, intercept_mean = 3, intercept_sd = 0.4)
+    )
+  },
+  no_intercept = function() lm_model_for(y ~ x1 + x2 - 1, lm_example()),
+  intercept_alone = function() lm_model_for(y ~ 1, lm_example()),
+  wide = function() {
+    data <- lm_example(6, 9)
+    lm_model_for(as.matrix(data[2:10]), data$y)
+  },
+  wide_intercept = function() {
+    data <- lm_example(7, 9)
+    x <- cbind(as.matrix(data[2:5]), "(Intercept)" = 1, as.matrix(data[6:10]))
+    lm_model_for(x, data$y, weights = data$v)
+  },
+  deficient = function() {
+    lm_model_for(y ~ x1 + I(2 * x1) + x2, lm_example(20))
+  },
+  missing = function() {
+    data <- lm_example()
+    data$y[c(2, 5)] <- NA
+    lm_model_for(
+      y ~ x1 + x2, data, weights = v, offset = o, na_action = "impute",
+      keep = "y"
+    )
+  },
+  conjugate = function() {
+    lm_model_for(
+      y ~ x1 + x2, lm_example(), weights = v, offset = o,
+      prior = lm_prior("nig", intercept_sd = 0.5, intercept_mean = 1, c = 2)
+    )
+  },
+  conjugate_wide = function() {
+    data <- lm_example(6, 9)
+    lm_model_for(as.matrix(data[2:10]), data$y, prior = lm_prior("nig"))
+  }
+)
+
+# The draws of the core and of the twin, on the same random numbers.
+lm_draws_of_both <- function(model, wrong = "", n = 6) {
+  state <- withr::with_seed(2, gibbsite:::model_start(model, NULL))
+  control <- list(burnin = 0, thin = 1, threads = 1)
+  list(
+    core = withr::with_seed(
+      3, gibbsite:::model_sweeps(model, state, n, control)$draws
+    ),
+    twin = withr::with_seed(3, twin_lm_sweeps(model, state, n, wrong))
+  )
+}
+
+for (name in names(lm_cases)) {
+  test_that(paste("the core draws what its twin draws:", name), {
+    model <- suppressMessages(lm_cases[[name]]())
+    both <- lm_draws_of_both(model)
+    expect_equal(both$core, both$twin, tolerance = 1e-8)
+  })
+}
+
+test_that("the cases are of both samplers, wide and deficient", {
+  data_of <- function(name) suppressMessages(lm_cases[[name]]())$data
+  expect_identical(data_of("plain")$collapsed, 0L)
+  expect_identical(data_of("wide")$collapsed, 1L)
+  expect_identical(dim(data_of("deficient")$vectors), c(3L, 2L))
+  expect_identical(dim(data_of("wide_intercept")$vectors), c(9L, 6L))
+})
+
+test_that("the twin's mistakes are found", {
+  case_of <- c(
+    rank_ignored = "deficient", n_halved = "plain", rate_whole = "plain",
+    intercept_raw = "plain", prior_gap = "weighted", jacobian = "wide"
+  )
+  for (wrong in names(case_of)) {
+    model <- suppressMessages(lm_cases[[case_of[[wrong]]]]())
+    both <- lm_draws_of_both(model, wrong)
+    expect_gt(max(abs(both$core - both$twin)), 1e-3)
+  }
+})
+
+# ---- closed forms ------------------------------------------------------------
+
+test_that("the conjugate posterior has its closed form's moments", {
+  data <- lm_example(15)
+  prior <- lm_prior(
+    "nig", lambda = 2, c = 3, d = 2, scale = 1, intercept_mean = 1,
+    intercept_sd = 2
+  )
+  fit <- gibbs_lm(
+    y ~ x1 + x2, data, weights = v, prior = prior, draws = 20000, chains = 1,
+    seed = 1, progress = FALSE
+  )
+  # the prior as a normal distribution of (intercept, w1, w2) given beta
+  means <- colSums(data$v * data[c("x1", "x2")]) / sum(data$v)
+  to <- rbind(c(1, -means), cbind(0, diag(2)))
+  scatter <- to %*% diag(c(4, 1 / 2, 1 / 2)) %*% t(to)
+  centre <- c(1, 0, 0)
+  x <- cbind(1, data$x1, data$x2)
+  cov <- solve(solve(scatter) + crossprod(x, data$v * x))
+  mean <- cov %*% (solve(scatter, centre) + crossprod(x, data$v * data$y))
+  across <- diag(1 / data$v) + x %*% scatter %*% t(x)
+  left <- data$y - x %*% centre
+  shape <- 3 + 15 / 2
+  rate <- 2 + drop(crossprod(left, solve(across, left))) / 2
+  draws <- as.matrix(fit)
+  expect_lt(max(abs(z_of_means(draws[, 1:3], drop(mean)))), 4.5)
+  expect_lt(abs(z_of_means(draws[, "sigma"]^-2, shape / rate)), 4.5)
+  expect_lt(abs(z_of_means(draws[, "sigma"]^2, rate / (shape - 1))), 4.5)
+  away <- sweep(draws[, 1:3], 2, drop(mean))
+  expect_lt(max(abs(z_of_means(
+    away[, c(1, 1, 1, 2, 2, 3)] * away[, c(1, 2, 3, 2, 3, 3)],
+    (rate / (shape - 1) * cov)[c(1, 4, 7, 5, 8, 9)]
+  ))), 4.5)
+  # p(y): a multivariate t
+  log_t <- lgamma(shape) - lgamma(3) + 3 * log(2) - 15 / 2 * log(2 * pi) -
+    determinant(across)$modulus / 2 - shape * log(rate)
+  expect_equal(log_evidence(fit), as.vector(log_t), tolerance = 1e-10)
+})
+
+# log p(lambda, beta | y) by the full covariance matrix of the responses.
+log_precisions <- function(data, prior, lambda, beta) {
+  x <- cbind(data$x1, data$x2)
+  x <- sweep(x, 2, colMeans(x))
+  across <- diag(1 / beta, nrow(x)) + tcrossprod(x) / lambda +
+    prior$intercept_sd^2
+  root <- chol(across)
+  white <- backsolve(root, data$y - prior$intercept_mean, transpose = TRUE)
+  stats::dgamma(lambda, prior$a, prior$b, log = TRUE) +
+    stats::dgamma(beta, prior$c, prior$d, log = TRUE) -
+    sum(log(diag(root))) - sum(white^2) / 2
+}
+
+test_that("lambda, sigma and the slopes agree with quadrature", {
+  for (n in c(10, 4)) {
+    data <- lm_example(n)
+    prior <- lm_prior(
+      a = 2, b = 1, c = 2, d = 3, scale = 1, intercept_mean = 3,
+      intercept_sd = 1.5
+    )
+    model <- lm_model_for(y ~ x1 + x2, data, prior = prior)
+    # both samplers
+    expect_identical(model$data$collapsed, as.integer(n == 4))
+    l <- seq(-7, 5, length.out = 161)
+    b <- seq(-6, 4, length.out = 161)
+    grid <- expand.grid(l = l, b = b)
+    logs <- mapply(function(l, b) {
+      log_precisions(data, prior, exp(l), exp(b)) + l + b
+    }, grid$l, grid$b)
+    share <- exp(logs - max(logs))
+    share <- share / sum(share)
+    x <- sweep(cbind(data$x1, data$x2), 2, c(mean(data$x1), mean(data$x2)))
+    slopes <- mapply(function(l, b) {
+      solve(exp(b) * crossprod(x) + diag(exp(l), 2),
+            exp(b) * crossprod(x, data$y))
+    }, grid$l, grid$b)
+    fit <- gibbs_lm(
+      y ~ x1 + x2, data, prior = prior, draws = 6000, burnin = 100, seed = 1,
+      progress = FALSE
+    )
+    chains <- function(name, f) {
+      matrix(f(as.matrix(fit)[, name]), ncol = 4)
+    }
+    expect_lt(abs(z_of_chains(chains("lambda", log), sum(share * grid$l))), 4.5)
+    expect_lt(abs(z_of_chains(
+      chains("sigma", function(s) -2 * log(s)), sum(share * grid$b)
+    )), 4.5)
+    for (j in 1:2) {
+      expect_lt(abs(z_of_chains(
+        chains(paste0("x", j), identity), sum(share * slopes[j, ])
+      )), 4.5)
+    }
+  }
+})
+
+# ---- Geweke's joint test -----------------------------------------------------
+
+lm_quantities <- function(model, state) {
+  w <- gibbsite:::lm_coefficients(model, state)
+  y <- model$frame$y
+  c(
+    log_lambda = log(state$lambda), log_beta = log(state$beta),
+    w = tanh(w), square = tanh(w[[2]]^2), mean_y = tanh(mean(y)),
+    spread_y = log(stats::var(y)), both = tanh(w[[2]] * mean(y))
+  )
+}
+
+lm_joint_model <- function(n, p, type = "hierarchical") {
+  data <- lm_example(n, p)
+  x <- cbind("(Intercept)" = 1, as.matrix(data[1 + seq_len(p)]))
+  prior <- if (type == "nig") {
+    lm_prior("nig", lambda = 2, c = 3, d = 2, scale = 2, intercept_mean = 0.5,
+             intercept_sd = 1)
+  } else {
+    lm_prior(a = 3, b = 2, c = 3, d = 2, scale = 2, intercept_mean = 0.5,
+             intercept_sd = 1)
+  }
+  lm_model_for(x, data$y, prior = prior, weights = data$v)
+}
+
+test_that("Geweke's joint test passes, and finds mistakes", {
+  skip_unless_extended()
+  withr::local_seed(11)
+  cases <- list(
+    plain = lm_joint_model(8, 2), wide = lm_joint_model(4, 6),
+    nig = lm_joint_model(5, 7, "nig")
+  )
+  for (name in names(cases)) {
+    model <- cases[[name]]
+    reference <- joint_by_simulation(model, lm_quantities, 4000)
+    test <- joint_test(model, lm_quantities, reference, 400, 20)
+    expect_gt(smallest_adjusted(test), 0.001)
+    # a prior other than that of the simulation
+    mutants <- list(
+      noise = function(data) {
+        data$d <- 1.5 * data$d
+        data
+      },
+      shape = function(data) {
+        data$n <- data$n + 1
+        data
+      },
+      slopes = function(data) {
+        if (data$conjugate == 1) {
+          data$lambda <- 2 * data$lambda
+        } else {
+          data$b <- 2 * data$b
+        }
+        data
+      }
+    )
+    for (mutant in mutants) {
+      wrong <- mutant_of(model, function(model, state, n, control) {
+        .Call(gibbsite:::C_lm_sweeps, mutant(model$data), state, n, control)
+      })
+      found <- joint_test(wrong, lm_quantities, reference, 400, 20)
+      expect_lt(smallest_adjusted(found), 0.001)
+    }
+  }
+})
+
+test_that("one sweep leaves the joint distribution invariant", {
+  withr::local_seed(12)
+  model <- lm_joint_model(8, 2)
+  both <- stack_rows(3000, function() {
+    joint <- with_simulated_data(model, gibbsite:::draw_prior(model))
+    after <- sweep_state(joint$model, joint$state)
+    c(
+      lm_quantities(joint$model, joint$state),
+      lm_quantities(joint$model, after)
+    )
+  })
+  k <- ncol(both) / 2
+  expect_lt(max(abs(z_of_means(
+    both[, k + seq_len(k)] - both[, seq_len(k)], 0
+  )[c(1:6, 9)])), 4.5)
+})
