@@ -163,8 +163,8 @@ explained <- function(table, fit, invariants) {
 #' check than several chains from different starting values.
 #'
 #' Draws that are independent by construction ([laplace()],
-#' [laplace_logistic()]) do not need to converge: `converged()` is `TRUE` for
-#' them, and does not measure the error of the Laplace approximation.
+#' [laplace_logistic()], [gibbs_lm()] with the conjugate prior) do not need to
+#' converge: `converged()` is `TRUE` for them, and for the first two it does not measure the error of the Laplace approximation.
 #'
 #' @section Causes:
 #' If the chains have not converged, `print()`, `summary()`, `convergence()` and

@@ -131,7 +131,9 @@ decompose_design <- function(z, y) {
   vectors <- found$v[, kept, drop = FALSE]
   size <- size[kept]
   signs <- vapply(seq_along(size), function(j) {
-    sign(vectors[which.max(abs(vectors[, j])), j])
+    size <- abs(vectors[, j])
+    # the first of those that are equal up to rounding
+    sign(vectors[which(size > (1 - 1e-8) * max(size))[[1L]], j])
   }, 0)
   vectors <- vectors * rep(signs, each = p)
   left <- found$u[, kept, drop = FALSE] * rep(signs, each = nrow(reduced))
@@ -166,14 +168,14 @@ lm_data <- function(frame, prior, design, keep) {
       conjugate = as.integer(nig), intercept = as.integer(intercept),
       intercept_at = if (intercept) design$intercept - 1L else 0L,
       n = as.double(sum(used)), log_weights = sum(log(weights)),
-      a = prior$a, b = prior$b, c = prior$c, d = prior$d,
-      lambda = prior$lambda, total = sum(weights), centre = measured$centre,
+      c = prior$c, d = prior$d, total = sum(weights), centre = measured$centre,
       prior_gap = if (intercept) prior$intercept_mean - measured$centre else 0,
       prior_precision = if (intercept) 1 / prior$intercept_sd^2 else 0,
       scale = as.double(unname(prior$scale)),
       mean = unname(design$mean),
       missing = if ("y" %in% keep) lm_missing(frame, design)
-    )
+    ),
+    if (nig) list(lambda = prior$lambda) else list(a = prior$a, b = prior$b)
   )
 }
 

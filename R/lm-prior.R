@@ -185,7 +185,7 @@ complete_scale <- function(scale, slopes, scales, call) {
   if (!length(scale) %in% c(1L, p)) {
     wanted <- or_words(unique(c(1L, p)))
     abort_argument(
-      c("`scale` of `prior` must have {wanted} elements, not {length(scale)}.",
+      c("`scale` of `prior` must have length {wanted}, not {length(scale)}.",
         i = "The slopes are {.val {slopes}}."),
       call = call
     )

@@ -96,11 +96,21 @@
 #' and `sigma`, positive numbers. Nothing else is needed: the first sweep draws
 #' the coefficients from these.
 #'
-#' @section Convergence:
-#' Chains mix well in most data. They mix slowly where the data do not separate
-#' noise from slopes, as with about as many predictors as observations. Draws of
-#' \eqn{\lambda}{lambda} and \eqn{\beta}{beta} then need priors with larger
-#' shapes `a` and `c`.
+#' @section More predictors than observations:
+#' The conditionals of \eqn{\lambda}{lambda} and \eqn{\beta}{beta} mix slowly
+#' where the data hardly separate noise from slopes. If the residual degrees of
+#' freedom, \eqn{n - r} (with an intercept \eqn{n - r - 1}), are fewer than
+#' \eqn{r}, a sweep therefore draws \eqn{\lambda}{lambda} and then
+#' \eqn{\beta}{beta} with \eqn{\alpha}{alpha} and \eqn{u} integrated out, each
+#' by a slice step on its logarithm (Neal 2003), from
+#' \deqn{p(\lambda, \beta \mid y) \propto p(\lambda)\, p(\beta) \,
+#'   \mathrm{N}\bigl(y - o \mid m_\alpha 1, \, (\beta V)^{-1} +
+#'   Z Z^\top/\lambda + t^2 1 1^\top\bigr),}{
+#'   p(lambda, beta | y) prop. to p(lambda) p(beta) N(y - o | m_alpha 1,
+#'   (beta V)^-1 + ZZ'/lambda + t^2 11'),}
+#' and then \eqn{\alpha}{alpha} and \eqn{u} as above. The posterior of
+#' \eqn{\sigma} then depends on its prior: give `c` and `d` where something is
+#' known about the noise.
 #'
 #' @param x The matrix of predictors, `n x p`, dense or sparse; or a formula.
 #' @param formula A formula, `response ~ predictors`, as in [stats::lm()].
@@ -136,6 +146,9 @@
 #' Rai P. *CS772A: Probabilistic Machine Learning*, lecture slides, "Gibbs
 #' sampling: another simple example" (the conditionals with \eqn{s_j = 1}{s_j =
 #' 1}). Indian Institute of Technology Kanpur.
+#'
+#' Neal RM (2003). Slice sampling. *Annals of Statistics* 31, 705-767.
+#' \doi{10.1214/aos/1056562461}
 #'
 #' Lindley DV, Smith AFM (1972). Bayes estimates for the linear model. *JRSS B*
 #' 34, 1-41. \doi{10.1111/j.2517-6161.1972.tb00885.x}

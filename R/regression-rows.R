@@ -1,7 +1,8 @@
 # Rows to predict of every regression, and the linear predictor.
 #
 # A model has the field `frame`, what the methods need of the data, and `design`,
-# the parts of it that are kept without the data.
+# the parts of it that are kept without the data. `coefficients` are the names of
+# the design's columns, where the fit stores further quantities.
 
 # terms, levels, contrasts, formula and response: kept without the data.
 model_design <- function(model) model$design %||% model$frame
@@ -37,7 +38,7 @@ prediction_rows <- function(model, newdata, offset, call) {
 }
 
 matrix_rows <- function(model, newdata, call) {
-  columns <- model$columns
+  columns <- model$coefficients %||% model$columns
   # a plain vector is one observation
   if (is.numeric(newdata) && is.null(dim(newdata)) &&
         length(newdata) == length(columns)) {

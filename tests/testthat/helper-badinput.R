@@ -106,7 +106,7 @@ hostile_values <- list(
   forged_prior = function() {
     structure(list(alpha = "a", c = -1), class = c(
       "gmm_prior", "lda_prior", "bmf_fixed", "bmf_prior", "logistic_prior",
-      "uniform_prior", "gibbsite_prior"
+      "lm_prior", "uniform_prior", "gibbsite_prior"
     ))
   },
   forged_proposal = function() {
@@ -182,6 +182,8 @@ hostile_objects <- function(folder = tempdir()) {
   logistic_x <- quiet(laplace_logistic(cbind(1, cars$wt), cars$am, draws = 20,
     chains = 2, seed = 1, progress = FALSE
   ))
+  line <- short(gibbs_lm, mpg ~ wt, datasets::mtcars)
+  line_x <- short(gibbs_lm, cbind(1, cars$wt), cars$mpg)
   approximation <- quiet(laplace(density, c(a = 0, b = 0), draws = 20,
     chains = 2, seed = 1, progress = FALSE
   ))
@@ -209,6 +211,7 @@ hostile_objects <- function(folder = tempdir()) {
     density = density, logistic_x = logistic_x, checkpoint = checkpoint,
     gibbs_gmm = gmm, gibbsite_fit = gmm, gibbs_lda = lda, gibbs_bmf = bmf,
     laplace_logistic = logistic, laplace = approximation, mh_sample = mh,
+    gibbs_lm = line, lm_x = line_x, lm_prior = lm_prior(),
     gibbs_sample = gibbs, gibbsite_partial = partial, bmf_fold = folded,
     gmm_map = mode(gibbs_gmm, x, 2), gibbsite_map = mode(gibbs_gmm, x, 2),
     bmf_map = mode(gibbs_bmf, ratings, 2, predict_at = pairs),
@@ -269,6 +272,7 @@ hostile_bases <- function(o) {
     gibbs_bmf = c(list(ratings = o$ratings, rank = 2), short),
     gibbs_gmm = c(list(x = o$x, k = 2), short),
     gibbs_lda = c(list(x = o$words, k = 2), short),
+    gibbs_lm = c(list(x = cbind(1, o$cars$wt), y = o$cars$mpg), short),
     gibbs_sample = c(
       list(
         conditionals = list(a = function(state) stats::rnorm(1)),
@@ -288,7 +292,7 @@ hostile_bases <- function(o) {
     laplace_logistic = c(
       list(x = cbind(1, o$cars$wt), y = o$cars$am), brief
     ),
-    lda_prior = list(), ldavis_data = fit("gibbs_lda"),
+    lda_prior = list(), lm_prior = list(), ldavis_data = fit("gibbs_lda"),
     log_evidence = fit("laplace_logistic"), logistic_prior = list(),
     mh_sample = c(
       list(log_density = o$density, init = c(a = 0, b = 0)), short
@@ -305,11 +309,16 @@ hostile_bases <- function(o) {
       n = 4, pi = c(0.5, 0.5), mu = matrix(0, 2, 2),
       Sigma = array(rep(diag(2), each = 2), c(2, 2, 2))
     ),
+    sim_lm = list(n = 4, w = c(1, 2)),
     sim_lda = list(documents = 2, k = 2, terms = 3, tokens = 4),
     top_terms = fit("gibbs_lda", n = 2), topic_distances = fit("gibbs_lda"),
     topic_estimates = fit("gibbs_lda"),
     uniform_prior = list(lower = 0, upper = 1), until = list(),
     # methods for which the object alone is not enough
+    gibbs_lm.formula = c(list(formula = mpg ~ wt, data = o$cars), short),
+    gibbs_lm.default = c(
+      list(x = cbind(1, o$cars$wt), y = o$cars$mpg), short
+    ),
     laplace_logistic.formula = c(
       list(formula = am ~ wt, data = o$cars), brief
     ),

@@ -13,8 +13,8 @@ routines <- function() {
 good_arguments <- function() {
   set.seed(1)
   c(
-    good_gmm(), good_bmf(), good_logistic(), good_mh(), good_lda(),
-    good_gibbs_sample(), good_of_files()
+    good_gmm(), good_bmf(), good_logistic(), good_lm(), good_mh(),
+    good_lda(), good_gibbs_sample(), good_of_files()
   )
 }
 
@@ -111,6 +111,19 @@ good_logistic <- function() {
       x = diag(3), data = list(map = c(1, 2, 3), precision_factor = diag(3))
     )
   )
+}
+
+good_lm <- function() {
+  data <- data.frame(y = c(1, NA, 3, 2), a = c(1, 2, 4, 3), b = 2)
+  fit <- suppressMessages(suppressWarnings(gibbs_lm(
+    y ~ a + b, data, na_action = "impute", keep = "y", draws = 2, burnin = 0,
+    chains = 1, seed = 1, progress = FALSE
+  )))
+  model <- gibbsite:::fit_part(fit, "model")
+  list(C_lm_sweeps = list(
+    data = model$data, state = gibbsite:::model_start(model, NULL), n = 2,
+    control = control_once(0)
+  ))
 }
 
 good_mh <- function() {
