@@ -69,8 +69,8 @@
 #' lm_prior(a = 1, b = 1, c = 1, d = 1, scale = 1)
 #' lm_prior("nig", lambda = 0.1)
 #' @export
-lm_prior <- function(type = c("hierarchical", "nig"), a = NULL, b = NULL,
-                     c = NULL, d = NULL, lambda = NULL, scale = NULL,
+lm_prior <- function(type = "hierarchical", a = NULL, b = NULL, c = NULL,
+                     d = NULL, lambda = NULL, scale = NULL,
                      intercept_mean = NULL, intercept_sd = NULL) {
   call <- rlang::current_env()
   type <- check_choice(type, base::c("hierarchical", "nig"))
@@ -133,7 +133,9 @@ format.lm_prior <- function(x, ...) {
     if (!none) {
       c(
         paste0("  m = ", value(x$intercept_mean)),
-        paste0("  t = ", value(x$intercept_sd, if (nig) "10" else "from the data"))
+        paste0(
+          "  t = ", value(x$intercept_sd, if (nig) "10" else "from the data")
+        )
       )
     }
   )
@@ -142,7 +144,8 @@ format.lm_prior <- function(x, ...) {
 # The prior with every field filled in. slopes: names of the slopes' columns;
 # measured: of measure_response(); scales: default scales of the slopes;
 # intercept: whether there is one.
-complete_lm_prior <- function(prior, slopes, measured, scales, intercept, call) {
+complete_lm_prior <- function(prior, slopes, measured, scales, intercept,
+                              call) {
   check_class(prior, "lm_prior", "lm_prior()", call = call)
   prior <- remade(prior, lm_prior, "lm_prior()", call = call)
   spread <- measured$spread
