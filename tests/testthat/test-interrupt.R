@@ -302,7 +302,9 @@ test_that("draws of a chain that is ahead wait, and are used first", {
 
 test_that("with a rule an interrupted run goes on to the same stop", {
   skip_long()
-  rule <- until(rhat = 1.05, ess = 120, every = 20)
+  rule <- until(
+    rhat = 1.05, ess = 120, every = 20, max_draws = 200, burnin = "fixed"
+  )
   whole <- quietly(probe(draws = 20, burnin = 5, stop_when = rule))
   withr::local_options(gibbsite.segment_seconds = 1e-9)
   for (at in c(3, 40, 75, 100)) {
