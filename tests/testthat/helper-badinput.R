@@ -182,7 +182,9 @@ hostile_objects <- function(folder = tempdir()) {
   logistic_x <- quiet(laplace_logistic(cbind(1, cars$wt), cars$am, draws = 20,
     chains = 2, seed = 1, progress = FALSE
   ))
-  line <- short(gibbs_lm, mpg ~ wt, datasets::mtcars)
+  # update() evaluates its call again
+  line <- quiet(gibbs_lm(mpg ~ wt, datasets::mtcars, draws = 12, burnin = 12,
+                         chains = 2, seed = 1, progress = FALSE))
   line_x <- short(gibbs_lm, cbind(1, cars$wt), cars$mpg)
   approximation <- quiet(laplace(density, c(a = 0, b = 0), draws = 20,
     chains = 2, seed = 1, progress = FALSE
