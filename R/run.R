@@ -186,7 +186,9 @@ drive <- function(job) {
   engine <- open_engine(job)
   # before the generator is restored, because stopping workers may use it
   on.exit(engine$close(job$outcome), add = TRUE)
-  drive_legs(job, engine$run)
+  # on.exit() needs the outcome
+  job <- drive_legs(job, engine$run)
+  job
 }
 
 drive_legs <- function(job, run) {
