@@ -11,7 +11,7 @@ leg_end <- function(common, rule, goal) {
 }
 
 # The check of the rule: "met", "drop" (the draws so far become burn-in) or
-# "go on". Draws from which averages do not begin are not judged.
+# "go on". Draws before the last new beginning are not judged.
 rule_verdict <- function(job, rule, common) {
   first <- draws_dropped(job)
   if (is.null(rule) || common <= first || common %% rule$every != 0) {
@@ -21,15 +21,15 @@ rule_verdict <- function(job, rule, common) {
     chain_draws(job, k)[seq(first + 1, common), , drop = FALSE]
   })
   invariants <- invariant_array(draws, job$model)
-  # one quantity that fails is enough
-  if (is.null(unconverged(invariants, rule$rhat, rule$ess, first = 1))) {
+  drop <- may_drop(job, rule, common)
+  # without a cause to find, one quantity that fails is enough
+  table <- unconverged(
+    invariants, rule$rhat, rule$ess, first = if (drop) 10 else 1
+  )
+  if (is.null(table)) {
     return("met")
   }
-  if (!may_drop(job, rule, common)) {
-    return("go on")
-  }
-  table <- unconverged(invariants, rule$rhat, rule$ess)
-  if (is_short(invariants, table)) "go on" else "drop"
+  if (drop && !is_short(invariants, table)) "drop" else "go on"
 }
 
 # ---- Burn-in that the rule adds ---------------------------------------------
