@@ -164,7 +164,8 @@ explained <- function(table, fit, invariants) {
 #'
 #' Draws that are independent by construction ([laplace()],
 #' [laplace_logistic()], [gibbs_lm()] with the conjugate prior) do not need to
-#' converge: `converged()` is `TRUE` for them, and for the first two it does not measure the error of the Laplace approximation.
+#' converge: `converged()` is `TRUE` for them, and for the first two it does not
+#' measure the error of the Laplace approximation.
 #'
 #' @section Causes:
 #' If the chains have not converged, `print()`, `summary()`, `convergence()` and

@@ -6,8 +6,8 @@
 #' continued, saved and resumed; and a fit is a coda object.
 #'
 #' - Fit: [gibbs_gmm()], [gibbs_lm()], [laplace_logistic()], [laplace()],
-#'   [mh_sample()], [gibbs_sample()], [gibbs_bmf()], [gibbs_lda()]; the arguments that every
-#'   sampler takes: [running].
+#'   [mh_sample()], [gibbs_sample()], [gibbs_bmf()], [gibbs_lda()]; the
+#'   arguments that every sampler takes: [running].
 #' - Check: [converged()], [convergence()], [summary.gibbsite_fit()],
 #'   [plot.gibbsite_fit()].
 #' - Go on: [extend()], [resume()], [combine_fits()], [until()].

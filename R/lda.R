@@ -127,8 +127,8 @@
 #' @param keep `NULL`, or any of `"theta"`, `"phi"` and `"z"`: blocks of which
 #'   every draw is stored.
 #' @param draws Whole number, 1 or more (default 1000): the draws kept in each
-#'   chain. (`NULL` runs by the rule [until()]: few collections of real documents
-#'   meet it.)
+#'   chain. (`NULL` runs by the rule [until()]: few collections of real
+#'   documents meet it.)
 #' @inheritParams running
 #' @return An object of class `gibbs_lda`, a `gibbsite_fit` and a
 #'   [coda::mcmc.list]: one matrix of draws for each chain.

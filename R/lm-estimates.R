@@ -20,9 +20,9 @@
 #' @param ... Not used.
 #' @return `coef()`: a vector with names; `vcov()`: a matrix with names;
 #'   `confint()`: a matrix with a row for each coefficient and two columns;
-#'   `sigma()`: a number; `fitted()` and `residuals()`: vectors with the names of
-#'   the rows (`NA` for rows left out by `na_action = "exclude"`, and residuals
-#'   for missing responses).
+#'   `sigma()`: a number; `fitted()` and `residuals()`: vectors with the names
+#'   of the rows (`NA` for rows left out by `na_action = "exclude"`, and
+#'   residuals for missing responses).
 #' @section Errors: `gibbsite_error_argument` for unknown coefficients and a
 #'   level out of range; `gibbsite_error_state` for a fit without its data.
 #' @examples

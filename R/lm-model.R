@@ -106,8 +106,8 @@ lm_model_of <- function(frame, prior, design, keep) {
     ),
     independent = nig,
     cures = paste(
-      "Try a prior of the precisions with larger shapes, `lm_prior(a = , c = )`:",
-      "see ?lm_prior."
+      "Try a prior of the precisions with larger shapes,",
+      "`lm_prior(a = , c = )`: see ?lm_prior."
     ),
     coefficients = design$columns, layout = design, keep = keep,
     log_evidence = if (nig) lm_log_evidence(data) else NULL,

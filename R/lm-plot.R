@@ -7,9 +7,9 @@
 #'   standard deviation of the column, so that they can be compared.
 #' * `"response"`: the expected response along one variable, with the band that
 #'   holds it pointwise with probability `level`, and lines between which a new
-#'   response of weight 1 lies with that probability. Other numeric variables are
-#'   set to their means, factors to their most frequent level. Points are the
-#'   observations. A factor is shown level by level.
+#'   response of weight 1 lies with that probability. Other numeric variables
+#'   are set to their means, factors to their most frequent level. Points are
+#'   the observations. A factor is shown level by level.
 #' * types of [plot.gibbsite_fit()], such as `"trace"` and `"density"`.
 #'
 #' The default is `"response"` for a regression on one numeric variable,
@@ -65,51 +65,25 @@ default_lm_plot <- function(fit, variables) {
 
 plot_lm_coefficients <- function(fit, variables, level, call, ...) {
   model <- fit_part(fit, "model")
-  slopes <- model$coefficients[model$layout$slopes]
-  chosen <- if (is.null(variables)) {
-    slopes
-  } else {
-    choose_variables(variables, model$coefficients, call)
-  }
-  if (length(chosen) == 0L) {
-    chosen <- model$coefficients
-  }
-  unit <- column_units(model$frame$x, match(chosen, model$coefficients))
-  name <- model_design(model)$response$name
-  xlab <- paste("change in", name)
-  if (any(unit != 1)) {
-    xlab <- paste(xlab, "per standard deviation")
-  }
+  chosen <- coefficients_to_plot(variables, model$coefficients, call)
   plot_coefficients(
     coef.gibbs_lm(fit)[chosen], lm_interval(fit, level)[chosen, , drop = FALSE],
-    lm_interval(fit, 0.5)[chosen, , drop = FALSE], unit, xlab, ...
+    lm_interval(fit, 0.5)[chosen, , drop = FALSE],
+    column_units(model$frame$x, match(chosen, model$coefficients)),
+    paste("change in", model_design(model)$response$name), ...
   )
 }
 
 plot_lm_response <- function(fit, variable, level, call, ...) {
   model <- fit_part(fit, "model")
   frame <- check_frame(model, call)
-  data <- if (is.null(frame$model)) {
-    as.data.frame(frame$x, optional = TRUE)
-  } else {
-    plain_variables(fit, frame, call)
-  }
   w <- lm_draws(fit)$w
-  variable <- check_plot_variable(
-    variable, names(data), abs(colMeans(w) / apply(w, 2L, stats::sd)), call
+  grid <- response_grid(
+    fit, frame, variable, abs(colMeans(w) / apply(w, 2L, stats::sd)), call
   )
-  values <- data[[variable]]
-  at <- if (is.numeric(values)) {
-    seq_range(range(values), 200L)
-  } else {
-    sort(unique(values))
-  }
-  grid <- typical_rows(data, length(at))
-  grid[[variable]] <- at
-  newdata <- if (is.null(frame$model)) as.matrix(grid) else grid
   curve <- function(type) {
     predict(
-      fit, newdata, type = type, interval = TRUE, level = level,
+      fit, grid$newdata, type = type, interval = TRUE, level = level,
       offset = typical_offset(model)
     )
   }
@@ -119,17 +93,18 @@ plot_lm_response <- function(fit, variable, level, call, ...) {
   on.exit(graphics::par(old))
   ylab <- frame$response$name
   limits <- range(new$lower, new$upper, frame$y, na.rm = TRUE)
-  if (is.numeric(values)) {
-    draw_line(at, mean, new, values, frame$y, variable, ylab, limits, ...)
+  if (is.numeric(grid$values)) {
+    draw_line(grid, mean, new, frame$y, ylab, limits, ...)
   } else {
-    draw_response_levels(at, mean, variable, ylab, limits, ...)
+    draw_response_levels(grid, mean, ylab, limits, ...)
   }
 }
 
-draw_line <- function(at, mean, new, values, y, variable, ylab, limits, ...) {
+draw_line <- function(grid, mean, new, y, ylab, limits, ...) {
   colour <- gibbsite_palette(1)
+  at <- grid$at
   defaults <- list(
-    x = at, y = mean$mean, type = "n", ylim = limits, xlab = variable,
+    x = at, y = mean$mean, type = "n", ylim = limits, xlab = grid$variable,
     ylab = ylab, las = 1, bty = "l"
   )
   do.call(graphics::plot, utils::modifyList(defaults, list(...)))
@@ -141,7 +116,7 @@ draw_line <- function(at, mean, new, values, y, variable, ylab, limits, ...) {
     at, cbind(new$lower, new$upper), col = colour, lty = 3, lwd = 1
   )
   graphics::points(
-    values, y, pch = 19, cex = 0.7,
+    grid$values, y, pch = 19, cex = 0.7,
     col = grDevices::adjustcolor("black", 0.5)
   )
   graphics::lines(at, mean$mean, col = colour, lwd = 2)

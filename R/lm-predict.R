@@ -92,8 +92,8 @@ new_weights <- function(model, newdata, weights, n, call) {
   rep_len(unname(weights), n)
 }
 
-# list(mean, sd, lower, upper), the last three with `interval`; in blocks of rows
-# of at most 64 MB.
+# list(mean, sd, lower, upper), the last three with `interval`; in blocks of
+# rows of at most 64 MB.
 lm_moments <- function(fit, rows, type, level, interval) {
   draws <- lm_draws(fit)
   tails <- c(1 - level, 1 + level) / 2
@@ -150,9 +150,9 @@ response_spread <- function(mu, sigma, weights, tails) {
 #' (`posterior_predict()`), or the log density of the response that was observed
 #' (`log_lik()`). `loo()` and `waic()` use `log_lik()` to estimate how well new
 #' observations would be predicted. `pp_check()` compares the responses with
-#' replicated ones. `bayes_R2()` gives for each draw the variance of the expected
-#' responses divided by the sum of this variance and \eqn{\sigma^2}{sigma^2}
-#' (Gelman et al. 2019).
+#' replicated ones. `bayes_R2()` gives for each draw the variance of the
+#' expected responses divided by the sum of this variance and
+#' \eqn{\sigma^2}{sigma^2} (Gelman et al. 2019).
 #'
 #' @param object A fit of [gibbs_lm()].
 #' @param newdata,offset,weights As in [predict.gibbs_lm()]; for `log_lik()`
@@ -250,7 +250,9 @@ log_lik.gibbs_lm <- function(object, newdata = NULL, draws = NULL,
     y <- model$frame$y
     used <- rows_used(model$frame)
   } else {
-    y <- new_measurements(model, newdata, y, ncol(at$mu), call)
+    y <- new_response(model, newdata, y, ncol(at$mu), function(y, known) {
+      as_measurements(y, known$name, call)
+    }, call)$y
     used <- rep(TRUE, length(y))
   }
   out <- stats::dnorm(
@@ -259,36 +261,6 @@ log_lik.gibbs_lm <- function(object, newdata = NULL, draws = NULL,
   dim(out) <- dim(at$mu)
   colnames(out) <- colnames(at$mu)
   out[, used, drop = FALSE]
-}
-
-# The response of new data.
-new_measurements <- function(model, newdata, y, n, call) {
-  design <- model_design(model)
-  if (is.null(y)) {
-    if (is.null(design$terms)) {
-      abort_argument(
-        "{.arg y} is needed: the response of {.arg newdata}.", call = call
-      )
-    }
-    y <- tryCatch(
-      eval(design$terms[[2L]], newdata, environment(design$terms)),
-      error = function(cnd) {
-        name <- design$response$name
-        abort_argument(
-          "{.arg newdata} lacks the response {.val {name}}.", call = call
-        )
-      }
-    )
-  }
-  y <- as_measurements(y, design$response$name, call)$y
-  if (length(y) != n) {
-    abort_argument(
-      "The response of {.arg newdata} must have {n} observation{?s}, not
-       {length(y)}.",
-      call = call
-    )
-  }
-  y
 }
 
 #' @rdname lm-draws

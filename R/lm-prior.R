@@ -20,21 +20,21 @@
 #'   \alpha \mid \beta \sim \mathrm{N}(m, t^2/\beta),}{
 #'   s_j w_j | beta ~ N(0, 1/(lambda beta)), beta ~ Gamma(c, d),
 #'   alpha | beta ~ N(m, t^2 / beta),}
-#' with a fixed \eqn{\lambda}{lambda}. A gamma distribution is given by its shape
-#' and rate.
+#' with a fixed \eqn{\lambda}{lambda}. A gamma distribution is given by its
+#' shape and rate.
 #'
 #' Fields left `NULL` are completed from the data at the fit, so that the prior
 #' is weak in any units, and [prior_summary()] shows the values used. With
 #' \eqn{S^2}{S^2} the weighted variance of the responses (less the offset) about
 #' their mean:
 #'
-#' * `scale`: the standard deviation of each predictor (without an intercept: the
-#'   root of its mean square). A slope then has the same prior in any unit of its
-#'   predictor. `scale = 1` is the prior \eqn{w_j \sim \mathrm{N}(0,
+#' * `scale`: the standard deviation of each predictor (without an intercept:
+#'   the root of its mean square). A slope then has the same prior in any unit
+#'   of its predictor. `scale = 1` is the prior \eqn{w_j \sim \mathrm{N}(0,
 #'   1/\lambda)}{w_j ~ N(0, 1/lambda)} in the predictors' own units.
 #' * `a`, `b`: 1/2 and \eqn{S^2/2}{S^2/2}. A change of the predictor by
-#'   \eqn{s_j}{s_j} then has a Cauchy distributed effect of scale \eqn{S}{S}, and
-#'   the prior counts as one slope of that size.
+#'   \eqn{s_j}{s_j} then has a Cauchy distributed effect of scale \eqn{S}{S},
+#'   and the prior counts as one slope of that size.
 #' * `c`, `d`: 0.001 and \eqn{0.001 S^2}{0.001 S^2} (times the mean weight).
 #' * `lambda`: 1. The prior then counts as one observation.
 #' * `intercept_mean`: the weighted mean of the responses (less the offset).
@@ -146,8 +146,6 @@ format.lm_prior <- function(x, ...) {
 # intercept: whether there is one.
 complete_lm_prior <- function(prior, slopes, measured, scales, intercept,
                               call) {
-  check_class(prior, "lm_prior", "lm_prior()", call = call)
-  prior <- remade(prior, lm_prior, "lm_prior()", call = call)
   spread <- measured$spread
   if (!(spread > 0)) {
     spread <- 1

@@ -47,8 +47,8 @@
 #' that chains mix well when there are many more predictors than observations.
 #'
 #' The singular value decomposition of \eqn{V^{1/2} Z}{V^(1/2) Z} is computed
-#' once. In its coordinates the parts of \eqn{u} are independent, so that a sweep
-#' takes time proportional to the number of predictors, whatever \eqn{n}.
+#' once. In its coordinates the parts of \eqn{u} are independent, so that a
+#' sweep takes time proportional to the number of predictors, whatever \eqn{n}.
 #'
 #' With `lm_prior("nig")` the draws are independent draws of the posterior,
 #' \deqn{\beta \mid y \sim \mathrm{Gamma}(c + n/2, d_n), \quad
@@ -72,14 +72,14 @@
 #' @section Missing values:
 #' With `na_action = "impute"` rows whose response is missing (`NA`) stay in the
 #' fit: they have fitted values, and `keep = "y"` stores draws of their
-#' responses, from \eqn{\mathrm{N}(o_i + \alpha + (x_i - \bar x)^\top w, 1/(\beta
-#' v_i))}{N(o_i + alpha + (x_i - m)'w, 1/(beta v_i))}. The responses are assumed
-#' to be missing at random. Such rows say nothing about the parameters, which are
-#' drawn from their posterior given the observed responses. `"fail"` (the
-#' default) raises an error that names the first missing value, `"omit"` leaves
-#' incomplete rows out and says so, `"exclude"` does too, and fills the results
-#' of [fitted()] and [residuals()] with `NA` there. Missing predictors cannot be
-#' drawn.
+#' responses, from \eqn{\mathrm{N}(o_i + \alpha + (x_i - \bar x)^\top w,
+#' 1/(\beta v_i))}{N(o_i + alpha + (x_i - m)'w, 1/(beta v_i))}. The responses
+#' are assumed to be missing at random. Such rows say nothing about the
+#' parameters, which are drawn from their posterior given the observed
+#' responses. `"fail"` (the default) raises an error that names the first
+#' missing value, `"omit"` leaves incomplete rows out and says so, `"exclude"`
+#' does too, and fills the results of [fitted()] and [residuals()] with `NA`
+#' there. Missing predictors cannot be drawn.
 #'
 #' @section Stored quantities:
 #' One column for each coefficient, with the name of its column of the model
@@ -92,9 +92,9 @@
 #' @section Starting values:
 #' By default each chain starts at values of \eqn{\lambda}{lambda} and
 #' \eqn{\beta}{beta} from the least squares fit, each multiplied by a random
-#' factor between 1/10 and 10. An entry of `inits` is a list with any of `lambda`
-#' and `sigma`, positive numbers. Nothing else is needed: the first sweep draws
-#' the coefficients from these.
+#' factor between 1/10 and 10. An entry of `inits` is a list with any of
+#' `lambda` and `sigma`, positive numbers. Nothing else is needed: the first
+#' sweep draws the coefficients from these.
 #'
 #' @section More predictors than observations:
 #' The conditionals of \eqn{\lambda}{lambda} and \eqn{\beta}{beta} mix slowly
@@ -129,8 +129,8 @@
 #' @param contrasts As in [stats::lm()].
 #' @param burnin As in [running]; the default is 0 with `lm_prior("nig")`.
 #' @param keep `NULL`, or `"y"`: store every draw of the missing responses.
-#' @param draws,thin,chains,inits,cores,seed,checkpoint,stop_when,progress,keep_data
-#'   As in [running].
+#' @param draws,thin,chains,inits,cores,seed As in [running].
+#' @param checkpoint,stop_when,progress,keep_data As in [running].
 #' @param ... Not used: any further argument is an error.
 #' @return An object of class `gibbs_lm`, a `gibbsite_fit` and a
 #'   [coda::mcmc.list]: one matrix of draws for each chain. See
@@ -172,15 +172,10 @@ gibbs_lm <- function(x, ...) {
   if (!missing(x)) {
     UseMethod("gibbs_lm")
   }
-  # `formula =` by name, in any position
-  formula <- match.call(expand.dots = FALSE)$...$formula
-  if (is.null(formula)) {
-    abort_needed(
-      "x", "a formula, or a numeric matrix of predictors",
-      rlang::current_env()
-    )
-  }
-  UseMethod("gibbs_lm", eval(formula, parent.frame()))
+  given <- match.call(expand.dots = FALSE)
+  UseMethod(
+    "gibbs_lm", named_formula(given, parent.frame(), rlang::current_env())
+  )
 }
 
 #' @rdname gibbs_lm
@@ -208,16 +203,9 @@ gibbs_lm.formula <- function(formula, data, prior = lm_prior(),
   check_model_formula(
     formula, "gibbs_lm", c("lme4::lmer", "rstanarm::stan_lmer"), call
   )
-  if (!missing(data)) {
-    check_model_data(data, call)
-  }
-  check_model_subset(
-    user_call$subset, if (!missing(data)) data, environment(formula), call
-  )
-  wanted <- c("formula", "data", "subset", "weights", "offset")
-  made <- regression_frame(
-    user_call[c(1L, match(wanted, names(user_call), 0L))], action,
-    parent.frame(), call, hint = omit_hint
+  made <- formula_frame(
+    formula, if (!missing(data)) data, user_call, action, parent.frame(), call,
+    hint = omit_hint
   )
   parts <- formula_parts(made, contrasts, as_measurements, call)
   model <- lm_model(parts, prior, check_drawn(running$keep, parts), call)
@@ -296,8 +284,9 @@ check_drawn <- function(keep, parts) {
 #' @param sigma Number, 0 or more (default 1): the standard deviation of an
 #'   observation.
 #' @param intercept Number (default 0): \eqn{w_0}{w_0}.
-#' @return A data frame with `n` rows, the response `y` and the predictors, `x1`,
-#'   `x2`, ... if `w` has no names. Random numbers come from R's generator.
+#' @return A data frame with `n` rows, the response `y` and the predictors,
+#'   `x1`, `x2`, ... if `w` has no names. Random numbers come from R's
+#'   generator.
 #' @section Errors: `gibbsite_error_argument` for arguments out of their range.
 #' @examples
 #' data <- sim_lm(100, c(1, -2), sigma = 0.5, intercept = 3)

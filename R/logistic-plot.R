@@ -65,20 +65,12 @@ plot.laplace_logistic <- function(x, type = "coefficients", variable = NULL,
 
 plot_logistic_coefficients <- function(fit, variables, level, call, ...) {
   model <- fit_part(fit, "model")
-  chosen <- if (is.null(variables)) {
-    setdiff(model$columns, "(Intercept)")
-  } else {
-    choose_variables(variables, model$columns, call)
-  }
-  if (length(chosen) == 0L) {
-    chosen <- model$columns
-  }
-  unit <- column_units(model$frame$x, match(chosen, model$columns))
-  xlab <- "change in log-odds"
-  if (any(unit != 1)) {
-    xlab <- "change in log-odds per standard deviation"
-  }
-  plot_laplace_coefficients(fit, chosen, level, unit, xlab, ...)
+  chosen <- coefficients_to_plot(variables, model$columns, call)
+  plot_laplace_coefficients(
+    fit, chosen, level,
+    column_units(model$frame$x, match(chosen, model$columns)),
+    "change in log-odds", ...
+  )
 }
 
 # ---- response curve
@@ -86,37 +78,21 @@ plot_logistic_coefficients <- function(fit, variables, level, call, ...) {
 plot_response <- function(fit, variable, level, call, ...) {
   model <- fit_part(fit, "model")
   frame <- check_frame(model, call)
-  data <- if (is.null(frame$model)) {
-    as.data.frame(as.matrix(frame$x), optional = TRUE)
-  } else {
-    plain_variables(fit, frame, call)
-  }
-  # the largest |mean / sd| among coefficients named like a variable
   estimate <- laplace_estimates(fit)
-  variable <- check_plot_variable(
-    variable, names(data), abs(estimate$mean / estimate$sd), call
+  grid <- response_grid(
+    fit, frame, variable, abs(estimate$mean / estimate$sd), call
   )
-  values <- data[[variable]]
-  at <- if (is.numeric(values)) {
-    seq_range(range(values), 200L)
-  } else {
-    sort(unique(values))
-  }
-  grid <- typical_rows(data, length(at))
-  grid[[variable]] <- at
-  offset <- typical_offset(model)
-  newdata <- if (is.null(frame$model)) as.matrix(grid) else grid
   curve <- predict(
-    fit, newdata, type = "response", interval = TRUE, level = level,
-    offset = offset
+    fit, grid$newdata, type = "response", interval = TRUE, level = level,
+    offset = typical_offset(model)
   )
   old <- graphics::par(mar = c(4.1, 4.1, 1.6, 1.1))
   on.exit(graphics::par(old))
   ylab <- paste("probability of", success_words(frame))
-  if (is.numeric(values)) {
-    draw_response_curve(at, curve, values, frame, variable, ylab, ...)
+  if (is.numeric(grid$values)) {
+    draw_response_curve(grid, curve, frame, ylab, ...)
   } else {
-    draw_response_levels(at, curve, variable, ylab, 0:1, ...)
+    draw_response_levels(grid, curve, ylab, 0:1, ...)
   }
 }
 
@@ -130,12 +106,13 @@ success_words <- function(frame) {
   )
 }
 
-draw_response_curve <- function(at, curve, values, frame, variable, ylab,
-                                ...) {
+draw_response_curve <- function(grid, curve, frame, ylab, ...) {
   colour <- gibbsite_palette(1)
+  at <- grid$at
+  values <- grid$values
   defaults <- list(
-    x = at, y = curve$mean, type = "n", ylim = c(-0.02, 1.02), xlab = variable,
-    ylab = ylab, las = 1, bty = "l", yaxs = "i"
+    x = at, y = curve$mean, type = "n", ylim = c(-0.02, 1.02),
+    xlab = grid$variable, ylab = ylab, las = 1, bty = "l", yaxs = "i"
   )
   do.call(graphics::plot, utils::modifyList(defaults, list(...)))
   graphics::polygon(

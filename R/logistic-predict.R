@@ -308,7 +308,9 @@ log_lik.laplace_logistic <- function(object, newdata = NULL, draws = NULL,
     return(out)
   }
   eta <- linear_predictor_draws(object, newdata, offset, draws, call)
-  response <- new_response(model, newdata, y, ncol(eta), call)
+  response <- new_response(model, newdata, y, ncol(eta), function(y, known) {
+    response_of_kind(y, known, call)
+  }, call)
   trials <- response$trials %||% rep(1, ncol(eta))
   successes <- round(trials * response$y)
   each <- function(v) rep(v, each = nrow(eta))
@@ -320,47 +322,22 @@ log_lik.laplace_logistic <- function(object, newdata = NULL, draws = NULL,
   out
 }
 
-# The response of new data, in the levels of the fit.
-new_response <- function(model, newdata, y, n, call) {
-  design <- model_design(model)
-  if (is.null(y)) {
-    if (is.null(design$terms)) {
-      abort_argument(
-        "{.arg y} is needed: the response of {.arg newdata}.", call = call
-      )
-    }
-    y <- tryCatch(
-      eval(design$terms[[2L]], newdata, environment(design$terms)),
-      error = function(cnd) {
-        name <- design$response$name
-        abort_argument(
-          "{.arg newdata} lacks the response {.val {name}}.", call = call
-        )
-      }
-    )
-  }
-  if (identical(design$response$kind, "factor")) {
-    known <- design$response$levels
-    unseen <- setdiff(as.character(y[!is.na(y)]), known)
+# A response in the levels of the fit's own, `known`.
+response_of_kind <- function(y, known, call) {
+  if (identical(known$kind, "factor")) {
+    levels <- known$levels
+    unseen <- setdiff(as.character(y[!is.na(y)]), levels)
     if (length(unseen) > 0L) {
       abort_argument(
         c("The response of {.arg newdata} must have the levels of the fit,
            not {.val {unseen[[1L]]}}.",
-          i = "They are {.val {known}}."),
+          i = "They are {.val {levels}}."),
         call = call, class = "level"
       )
     }
-    y <- factor(as.character(y), levels = known)
+    y <- factor(as.character(y), levels = levels)
   }
-  response <- as_response(y, design$response$name, call)
-  if (length(response$y) != n) {
-    abort_argument(
-      "The response of {.arg newdata} must have {n} observation{?s}, not
-       {length(response$y)}.",
-      call = call
-    )
-  }
-  response
+  as_response(y, known$name, call)
 }
 
 #' @rdname logistic-draws

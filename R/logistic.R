@@ -130,15 +130,11 @@ laplace_logistic <- function(x, ...) {
   if (!missing(x)) {
     UseMethod("laplace_logistic")
   }
-  # `formula =` by name, in any position
-  formula <- match.call(expand.dots = FALSE)$...$formula
-  if (is.null(formula)) {
-    abort_needed(
-      "x", "a formula, or a numeric matrix of predictors",
-      rlang::current_env()
-    )
-  }
-  UseMethod("laplace_logistic", eval(formula, parent.frame()))
+  given <- match.call(expand.dots = FALSE)
+  UseMethod(
+    "laplace_logistic",
+    named_formula(given, parent.frame(), rlang::current_env())
+  )
 }
 
 #' @rdname laplace_logistic
@@ -171,16 +167,8 @@ laplace_logistic.formula <- function(formula, data, prior = logistic_prior(),
   check_model_formula(
     formula, "laplace_logistic", c("lme4::glmer", "rstanarm::stan_glmer"), call
   )
-  if (!missing(data)) {
-    check_model_data(data, call)
-  }
-  check_model_subset(
-    user_call$subset, if (!missing(data)) data, environment(formula), call
-  )
-  wanted <- c("formula", "data", "subset", "weights", "offset")
-  made <- regression_frame(
-    user_call[c(1L, match(wanted, names(user_call), 0L))], action,
-    parent.frame(), call
+  made <- formula_frame(
+    formula, if (!missing(data)) data, user_call, action, parent.frame(), call
   )
   parts <- formula_parts(made, contrasts, as_response, call)
   model <- logistic_model(parts, prior, start, method, correct, call)

@@ -179,6 +179,16 @@ rows_left_out <- function(incomplete, action, where, names, call,
   )
 }
 
+# The formula of a call that names it (`formula =`), in any position.
+# given: match.call(expand.dots = FALSE) of a generic whose `x` is missing.
+named_formula <- function(given, env, call) {
+  formula <- given$...$formula
+  if (is.null(formula)) {
+    abort_needed("x", "a formula, or a numeric matrix of predictors", call)
+  }
+  eval(formula, env)
+}
+
 # A formula must have two sides, and on the right none of the terms that only
 # other packages support.
 # `maker`: the function that was called; `others`: functions that have random
@@ -317,9 +327,14 @@ are_row_numbers <- function(x, n, any_size) {
     (any_size || all(abs(x) <= n))
 }
 
-# The model frame of the call, complete; list(frame, na_action). Further
+# The model frame of a call with a formula, complete; list(frame, na_action).
+# data: NULL if there are none; user_call: match.call(), made in `env`. Further
 # arguments are those of rows_left_out().
-regression_frame <- function(call_frame, action, env, call, ...) {
+formula_frame <- function(formula, data, user_call, action, env, call, ...) {
+  check_model_data(data, call)
+  check_model_subset(user_call$subset, data, environment(formula), call)
+  wanted <- c("formula", "data", "subset", "weights", "offset")
+  call_frame <- user_call[c(1L, match(wanted, names(user_call), 0L))]
   call_frame$na.action <- quote(stats::na.pass)
   call_frame[[1L]] <- quote(stats::model.frame)
   frame <- tryCatch(
@@ -425,8 +440,8 @@ drop_predictor_levels <- function(frame) {
   frame
 }
 
-# What a model needs of a model frame. as_response(y, name, call): list(y, trials,
-# kind, ...), checked.
+# What a model needs of a model frame. as_response(y, name, call): list(y,
+# trials, kind, ...), checked.
 formula_parts <- function(made, contrasts, as_response, call) {
   frame <- made$frame
   terms <- attr(frame, "terms")

@@ -1,10 +1,22 @@
 # Parts of the plots of regressions.
 
-# Estimates with two intervals each, first one at the top. centre: estimates with
-# names; wide, narrow: their intervals, a row each; `unit`: factors that bring
-# them to one scale, one for each or one for all.
+# The coefficients that a plot shows: by default all but the intercept.
+coefficients_to_plot <- function(variables, columns, call) {
+  if (!is.null(variables)) {
+    return(choose_variables(variables, columns, call))
+  }
+  slopes <- setdiff(columns, "(Intercept)")
+  if (length(slopes) > 0L) slopes else columns
+}
+
+# Estimates with two intervals each, first one at the top. centre: estimates
+# with names; wide, narrow: their intervals, a row each; `unit`: factors that
+# bring them to one scale, one for each or one for all (column_units()).
 plot_coefficients <- function(centre, wide, narrow, unit, xlab, ...) {
   chosen <- names(centre)
+  if (any(unit != 1)) {
+    xlab <- paste(xlab, "per standard deviation")
+  }
   centre <- centre * unit
   wide <- wide * unit
   narrow <- narrow * unit
@@ -59,6 +71,30 @@ plain_variables <- function(fit, frame, call) {
   found
 }
 
+# The rows along which a response curve goes: list(variable, values, at,
+# newdata), the variable's values in the data and in newdata, where the other
+# variables are typical. variable, clear: as for check_plot_variable().
+response_grid <- function(fit, frame, variable, clear, call) {
+  data <- if (is.null(frame$model)) {
+    as.data.frame(as.matrix(frame$x), optional = TRUE)
+  } else {
+    plain_variables(fit, frame, call)
+  }
+  variable <- check_plot_variable(variable, names(data), clear, call)
+  values <- data[[variable]]
+  at <- if (is.numeric(values)) {
+    seq_range(range(values), 200L)
+  } else {
+    sort(unique(values))
+  }
+  newdata <- typical_rows(data, length(at))
+  newdata[[variable]] <- at
+  if (is.null(frame$model)) {
+    newdata <- as.matrix(newdata)
+  }
+  list(variable = variable, values = values, at = at, newdata = newdata)
+}
+
 # `n` equal rows: means, the middle of whole numbers, most frequent levels.
 typical_rows <- function(data, n) {
   as.data.frame(lapply(data, function(values) {
@@ -75,15 +111,16 @@ typical_rows <- function(data, n) {
   }), optional = TRUE)
 }
 
-draw_response_levels <- function(at, curve, variable, ylab, limits, ...) {
+draw_response_levels <- function(grid, curve, ylab, limits, ...) {
   colour <- gibbsite_palette(1)
-  places <- seq_along(at)
+  places <- seq_along(grid$at)
   defaults <- list(
     x = places, y = curve$mean, type = "n", xlim = range(places) + c(-0.5, 0.5),
-    ylim = limits, xaxt = "n", xlab = variable, ylab = ylab, las = 1, bty = "l"
+    ylim = limits, xaxt = "n", xlab = grid$variable, ylab = ylab, las = 1,
+    bty = "l"
   )
   do.call(graphics::plot, utils::modifyList(defaults, list(...)))
-  graphics::axis(1, places, as.character(at))
+  graphics::axis(1, places, as.character(grid$at))
   graphics::segments(
     places, curve$lower, places, curve$upper, col = colour, lwd = 2
   )

@@ -1,8 +1,8 @@
 # Rows to predict of every regression, and the linear predictor.
 #
-# A model has the field `frame`, what the methods need of the data, and `design`,
-# the parts of it that are kept without the data. `coefficients` are the names of
-# the design's columns, where the fit stores further quantities.
+# A model has the field `frame`, what the methods need of the data, and
+# `design`, the parts of it that are kept without the data. `coefficients` are
+# the names of the design's columns, where the fit stores further quantities.
 
 # terms, levels, contrasts, formula and response: kept without the data.
 model_design <- function(model) model$design %||% model$frame
@@ -171,6 +171,38 @@ new_offset <- function(model, in_formula, offset, n, call) {
     arg = "offset", call = call
   )
   rep_len(unname(offset), n) + (in_formula %||% 0)
+}
+
+# The response of new data: `y`, or what the fit's formula takes from newdata.
+# as_response(y, known): a list with the values `y`, checked; `known` describes
+# the response of the fit.
+new_response <- function(model, newdata, y, n, as_response, call) {
+  design <- model_design(model)
+  if (is.null(y)) {
+    if (is.null(design$terms)) {
+      abort_argument(
+        "{.arg y} is needed: the response of {.arg newdata}.", call = call
+      )
+    }
+    y <- tryCatch(
+      eval(design$terms[[2L]], newdata, environment(design$terms)),
+      error = function(cnd) {
+        name <- design$response$name
+        abort_argument(
+          "{.arg newdata} lacks the response {.val {name}}.", call = call
+        )
+      }
+    )
+  }
+  response <- as_response(y, design$response)
+  if (length(response$y) != n) {
+    abort_argument(
+      "The response of {.arg newdata} must have {n} observation{?s}, not
+       {length(response$y)}.",
+      call = call
+    )
+  }
+  response
 }
 
 check_frame <- function(model, call = rlang::caller_env()) {

@@ -339,9 +339,10 @@ check_writable <- function(directory, arg, call) {
 #' With `burnin = "auto"` the rule also adds to the burn-in. After 1, 2, 4, 8,
 #' ... rounds, if the draws do not meet the thresholds and more draws alone
 #' would not do (see the causes of [convergence()]: the burn-in is too short, or
-#' the chains are stuck; or the effective sample size is below 100), all draws so far become burn-in, as long as the cap
-#' leaves room for as many again. The kept draws, and all averages over them,
-#' begin anew there. So at least half of the sweeps go. A message says how many.
+#' the chains are stuck; or the effective sample size is below 100), all draws
+#' so far become burn-in, as long as the cap leaves room for as many again. The
+#' kept draws, and all averages over them, begin anew there. So at least half of
+#' the sweeps go. A message says how many.
 #'
 #' The same growing sample is checked repeatedly, so that the thresholds are met
 #' by chance a little more often than with a single check after a fixed number
@@ -360,8 +361,8 @@ check_writable <- function(directory, arg, call) {
 #'   number of draws kept in each chain. It is rounded down to whole rounds,
 #'   with a message, if it is not a multiple of `every`. Draws that become
 #'   burn-in count. `NULL` (the default) is 20 times the sampler's `draws`, in
-#'   whole rounds, at least one, or as many as the option `gibbsite.max_draws_mb`
-#'   allows if they are fewer.
+#'   whole rounds, at least one, or as many as the option
+#'   `gibbsite.max_draws_mb` allows if they are fewer.
 #' @param every `NULL` or a whole number, 1 or more: the kept draws between two
 #'   checks. `NULL` (the default) is the sampler's `draws`.
 #' @param burnin `"auto"` (default) or `"fixed"`: whether draws may become

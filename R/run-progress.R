@@ -1,8 +1,8 @@
 # Progress of a run: a bar in a terminal, otherwise an occasional line.
 
 # Calls body(tick), where tick(n) reports n sweeps, for a leg of a run to `end`
-# draws. It shows a bar by progressr in a terminal, otherwise an occasional line.
-# If the user has set progressr's handlers, only these are used.
+# draws. It shows a bar by progressr in a terminal, otherwise an occasional
+# line. If the user has set progressr's handlers, only these are used.
 show_progress <- function(job, end, body) {
   if (!job$settings$progress) {
     return(body(function(n) NULL))

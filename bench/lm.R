@@ -1,6 +1,7 @@
-# Linear regression: effective draws of the coefficients a second, gibbs_lm() over
-# MCMCpack::MCMCregress(), alternately in one process on one thread; the least of
-# the coefficients counts. Elapsed times include the preparation of the data.
+# Linear regression: effective draws of the coefficients a second, gibbs_lm()
+# over MCMCpack::MCMCregress(), alternately in one process on one thread; the
+# least of the coefficients counts. Elapsed times include the preparation of the
+# data.
 library(gibbsite)
 source(file.path("bench", "deps.R"))
 if (!peer_available("MCMCpack")) {

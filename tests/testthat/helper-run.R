@@ -5,10 +5,10 @@
 
 # One sweep: value <- value / 2 + N(0, 1); u ~ U(0, 1). `mean` is a running mean
 # over the kept draws, so that the state depends on the whole history of the
-# chain. `drift`, a function(sweep), is added to the recorded value. The option probe.hook, a function(state) called before each sweep, lets
-# a test slow a chain down, break it or kill its process. The option
-# probe.segment, a function(state), is called before each segment. Neither is
-# part of the model.
+# chain. `drift`, a function(sweep), is added to the recorded value. The option
+# probe.hook, a function(state) called before each sweep, lets a test slow a
+# chain down, break it or kill its process. The option probe.segment, a
+# function(state), is called before each segment. Neither is part of the model.
 probe_model <- function(drift = NULL) {
   gibbsite:::new_model(
     "probe_model",

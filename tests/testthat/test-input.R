@@ -309,8 +309,10 @@ test_that("a long vector for one number is neither looked through nor copied", {
   before <- gc(reset = TRUE)["Vcells", 2]
   refused(
     gibbs_gmm(faithful, 2, draws = long),
-    "`draws` must be NULL or a whole number between 1 and 2147483647, not a
-     numeric vector of length 2147483648." |> gsub(pattern = "\n +", replacement = " ")
+    paste(
+      "`draws` must be NULL or a whole number between 1 and 2147483647, not a",
+      "numeric vector of length 2147483648."
+    )
   )
   refused(gibbs_gmm(faithful, 2, covariance = long), "length 2147483648")
   refused(mh_sample(function(x) 0, long), "`init` must have length 10000000")

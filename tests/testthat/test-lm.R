@@ -190,12 +190,13 @@ test_that("a fit without its data can be extended and predicts new rows", {
   )
 })
 
-test_that("collinear, constant and too many predictors keep a proper posterior", {
+test_that("the posterior is proper with collinear, constant or many predictors", {
   data <- transform(mtcars, twice = 2 * wt, one = 1)
   fit <- lm_fit(mpg ~ wt + twice, data)
   expect_equal(ncol(gibbsite:::fit_part(fit, "model")$data$vectors), 1L)
   expect_message(
-    constant <- lm_fit(mpg ~ wt + one, data), class = "gibbsite_message_constant"
+    constant <- lm_fit(mpg ~ wt + one, data),
+    class = "gibbsite_message_constant"
   )
   expect_gt(stats::sd(as.matrix(constant)[, "one"]), 1)
   wide <- withr::with_seed(1, matrix(stats::rnorm(20 * 60), 20))
