@@ -102,9 +102,12 @@ check_same_runs <- function(fits, call) {
       what <- names(first)[!same][1]
       abort_argument(
         c("Fits 1 and {k} cannot be united: they differ in {what}.",
-          i = if (what == "number of draws") {
-            "Bring them to one length with {.fn extend} first."
-          }),
+          i = switch(what,
+            "number of draws" =
+              "Bring them to one length with {.fn extend} first.",
+            burnin = "Give {.arg draws} and {.arg burnin} in both calls:
+              without {.arg draws} a run may add burn-in (see {.fn until})."
+          )),
         call = call
       )
     }
