@@ -11,25 +11,36 @@ leg_end <- function(common, rule, goal) {
 }
 
 # The check of the rule: "met", "drop" (the draws so far become burn-in) or
-# "go on". Draws before the last new beginning are not judged.
-rule_verdict <- function(job, rule, common) {
+# "go on"; and `suspect`, a quantity that has not converged. Draws before the
+# last new beginning are not judged. `suspect`: that of the check before. It is
+# often still the one that fails, and one quantity that fails is enough.
+rule_verdict <- function(job, rule, common, suspect) {
   first <- draws_dropped(job)
   if (is.null(rule) || common <= first || common %% rule$every != 0) {
-    return("go on")
+    return(list(verdict = "go on", suspect = NULL))
   }
   draws <- lapply(seq_along(job$chains), function(k) {
     chain_draws(job, k)[seq(first + 1, common), , drop = FALSE]
   })
   invariants <- invariant_array(draws, job$model)
+  # the cause is looked for among several quantities
   drop <- may_drop(job, rule, common)
-  # without a cause to find, one quantity that fails is enough
+  if (!drop && !is.null(suspect)) {
+    one <- invariants[, , suspect, drop = FALSE]
+    if (!all(convergence_table(one, rule$rhat, rule$ess)$ok)) {
+      return(list(verdict = "go on", suspect = suspect))
+    }
+  }
   table <- unconverged(
     invariants, rule$rhat, rule$ess, first = if (drop) 10 else 1
   )
   if (is.null(table)) {
-    return("met")
+    return(list(verdict = "met", suspect = NULL))
   }
-  if (drop && !is_short(invariants, table)) "drop" else "go on"
+  list(
+    verdict = if (drop && !is_short(invariants, table)) "drop" else "go on",
+    suspect = table$variable[[which.max(distances(table))]]
+  )
 }
 
 # ---- Burn-in that the rule adds ---------------------------------------------

@@ -193,10 +193,11 @@ drive <- function(job) {
 
 drive_legs <- function(job, run) {
   rule <- job$running$stop_when
+  check <- NULL
   repeat {
     common <- common_draws(job$chains)
-    verdict <- rule_verdict(job, rule, common)
-    if (verdict == "met") {
+    check <- rule_verdict(job, rule, common, check$suspect)
+    if (check$verdict == "met") {
       job$outcome <- "rule"
       break
     }
@@ -204,7 +205,7 @@ drive_legs <- function(job, run) {
       job$outcome <- if (is.null(rule)) "done" else "cap"
       break
     }
-    if (verdict == "drop") {
+    if (check$verdict == "drop") {
       job <- begin_anew(job, common)
     }
     end <- leg_end(common, rule, job$goal)
