@@ -115,9 +115,30 @@ show("lda answers", {
        held_out_perplexity(fit, new, "left_to_right", draws = 3))
 })
 
-# ---- logistic regression and Laplace approximations --------------------------
+# ---- linear regression -------------------------------------------------------
 
 design <- function(n, p) matrix(4 * spread(n * p, sqrt(7)) - 2, n, p)
+
+lm_priors <- list(hierarchical = lm_prior(), nig = lm_prior("nig"))
+for (prior in names(lm_priors)) {
+  for (p in c(1, 3, 17, 90)) {
+    x <- cbind("(Intercept)" = 1, design(61, p))
+    y <- 2 * x[, 2] + stats::qlogis(0.01 + 0.98 * spread(61, sqrt(11)))
+    y[5] <- NA
+    show(
+      paste("lm", prior, p),
+      quick(gibbs_lm, x, y, prior = lm_priors[[prior]], na_action = "impute",
+            keep = "y")
+    )
+  }
+}
+show("lm answers", {
+  fit <- gibbs_lm(x[, 1:4], y, na_action = "omit", draws = 20, burnin = 20,
+                  chains = 2, seed = 1, progress = FALSE)
+  list(log_lik(fit), predict(fit, interval = TRUE))
+})
+
+# ---- logistic regression and Laplace approximations --------------------------
 
 for (p in c(1, 3, 17, 70)) {
   x <- design(523, p)

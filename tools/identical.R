@@ -168,6 +168,32 @@ show_bmf <- function() {
   show("bmf uncentred", fit_of(gibbs_bmf, table, rank = 2, center = FALSE))
 }
 
+# ---- linear regression -------------------------------------------------------
+
+show_lm <- function() {
+  missing <- transform(mtcars, mpg = replace(mpg, 3:5, NA), gear = factor(gear))
+  set.seed(6)
+  wide <- matrix(rnorm(20 * 50), 20)
+  for (type in c("hierarchical", "nig")) {
+    fit <- function(...) fit_of(gibbs_lm, ..., prior = lm_prior(type))
+    name <- function(...) paste("lm", type, ...)
+    show(name("formula"), fit(mpg ~ wt + gear, missing, na_action = "impute",
+                              keep = "y", weights = cyl, offset = qsec))
+    show(name("no intercept"), fit(mpg ~ wt + hp - 1, mtcars))
+    show(name("collinear"), fit(mpg ~ wt + I(2 * wt), mtcars))
+    show(name("wide"), fit(wide, wide[, 1] + sin(1:20)))
+    show(name("answers"), {
+      made <- run(gibbs_lm, mpg ~ wt + hp, mtcars, prior = lm_prior(type))
+      list(
+        draws_alone(extend(made, 50, progress = FALSE)), log_lik(made),
+        predict(made, type = "response", interval = TRUE),
+        posterior_predict(made, draws = 3), bayes_R2(made)
+      )
+    })
+  }
+  show("sim_lm", sim_lm(20, c(1, -2), sigma = 0.5))
+}
+
 # ---- logistic regression and Laplace approximations --------------------------
 
 show_laplace <- function() {
@@ -287,6 +313,7 @@ if (identical(arguments[1L], "--lines")) {
   show_gmm()
   show_lda()
   show_bmf()
+  show_lm()
   show_laplace()
   show_mh()
   show_gibbs_sample()

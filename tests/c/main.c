@@ -12,6 +12,7 @@
   RUN(lda)           \
   RUN(lda_exact)     \
   RUN(linalg)        \
+  RUN(lm)            \
   RUN(logistic)      \
   RUN(logistic_mean) \
   RUN(mh)            \
