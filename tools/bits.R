@@ -133,8 +133,8 @@ for (prior in names(lm_priors)) {
   }
 }
 show("lm answers", {
-  fit <- gibbs_lm(x[, 1:4], y, na_action = "omit", draws = 20, burnin = 20,
-                  chains = 2, seed = 1, progress = FALSE)
+  fit <- gibbs_lm(x[-5, 1:4], y[-5], draws = 20, burnin = 20, chains = 2,
+                  seed = 1, progress = FALSE)
   list(log_lik(fit), predict(fit, interval = TRUE))
 })
 

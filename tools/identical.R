@@ -177,8 +177,10 @@ show_lm <- function() {
   for (type in c("hierarchical", "nig")) {
     fit <- function(...) fit_of(gibbs_lm, ..., prior = lm_prior(type))
     name <- function(...) paste("lm", type, ...)
-    show(name("formula"), fit(mpg ~ wt + gear, missing, na_action = "impute",
-                              keep = "y", weights = cyl, offset = qsec))
+    show(name("formula"), fit(mpg ~ wt + gear + offset(qsec), missing,
+                              na_action = "impute", keep = "y"))
+    show(name("weights"), fit(as.matrix(mtcars[2:4]), mtcars$mpg,
+                              weights = mtcars$carb))
     show(name("no intercept"), fit(mpg ~ wt + hp - 1, mtcars))
     show(name("collinear"), fit(mpg ~ wt + I(2 * wt), mtcars))
     show(name("wide"), fit(wide, wide[, 1] + sin(1:20)))
