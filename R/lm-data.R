@@ -156,16 +156,17 @@ lm_data <- function(frame, prior, design, keep) {
   z <- sqrt(weights) *
     (x - rep(design$mean, each = nrow(x))) / rep(prior$scale, each = nrow(x))
   z[, design$constant] <- 0
-  nig <- prior$type == "nig"
+  hierarchical <- prior$type == "hierarchical"
   found <- decompose_design(unname(z), sqrt(weights) * (y - measured$centre))
   # fewer residual degrees of freedom than slopes that the data inform
   degrees <- sum(used) - length(found$estimate) - intercept
-  collapsed <- !nig && degrees < length(found$estimate)
+  collapsed <- hierarchical && degrees < length(found$estimate)
   c(
     found,
     list(
       collapsed = as.integer(collapsed),
-      conjugate = as.integer(nig), intercept = as.integer(intercept),
+      conjugate = as.integer(!hierarchical),
+      horseshoe = as.integer(prior$type == "horseshoe"), intercept = as.integer(intercept),
       intercept_at = if (intercept) design$intercept - 1L else 0L,
       n = as.double(sum(used)), log_weights = sum(log(weights)),
       c = prior$c, d = prior$d, total = sum(weights), centre = measured$centre,
@@ -175,7 +176,10 @@ lm_data <- function(frame, prior, design, keep) {
       mean = unname(design$mean),
       missing = if ("y" %in% keep) lm_missing(frame, design)
     ),
-    if (nig) list(lambda = prior$lambda) else list(a = prior$a, b = prior$b)
+    switch(prior$type,
+      nig = list(lambda = prior$lambda), horseshoe = list(tau = prior$tau),
+      list(a = prior$a, b = prior$b)
+    )
   )
 }
 

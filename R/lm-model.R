@@ -4,7 +4,7 @@
 # parts: of formula_parts() or matrix_parts(); keep: NULL or "y".
 lm_model <- function(parts, prior, keep, call) {
   frame <- lm_frame(parts, call)
-  design <- lm_design(frame, parts$columns, keep, call)
+  design <- lm_design(frame, parts$columns, prior$type, keep, call)
   used <- rows_used(frame)
   weights <- (frame$weights %||% rep(1, length(used)))[used]
   x <- frame$x[used, design$slopes, drop = FALSE]
@@ -27,7 +27,7 @@ lm_model <- function(parts, prior, keep, call) {
 
 # The columns of a design: list(columns, intercept, slopes, sd), the second and
 # third their positions.
-lm_design <- function(frame, columns, keep, call) {
+lm_design <- function(frame, columns, type, keep, call) {
   x <- frame$x
   if (ncol(x) == 0L) {
     abort_argument("The model has no coefficients.", call = call)
@@ -52,7 +52,7 @@ lm_design <- function(frame, columns, keep, call) {
   found <- describe_design(
     x, columns, measure_columns(x, as.double(used)), call
   )
-  taken <- intersect(c("sigma", "lambda", "log_lik"), columns)
+  taken <- intersect(c("sigma", precision_column(type), "log_lik"), columns)
   if (length(taken) > 0L) {
     abort_argument(
       c("A column of the predictors cannot be named {.val {taken[[1]]}}: the
@@ -68,6 +68,11 @@ lm_design <- function(frame, columns, keep, call) {
     columns = columns, intercept = intercept, slopes = slopes,
     sd = found$sd[slopes]
   )
+}
+
+# What is stored of the precision of the slopes.
+precision_column <- function(type) {
+  switch(type, hierarchical = "lambda", horseshoe = "tau", nig = NULL)
 }
 
 check_response_size <- function(measured, name, call) {
@@ -101,14 +106,18 @@ lm_model_of <- function(frame, prior, design, keep) {
     ),
     data = data, data_part = "frame", prior = prior, nobs = n,
     columns = c(
-      design$columns, "sigma", if (!nig) "lambda", "log_lik",
+      design$columns, "sigma", precision_column(prior$type), "log_lik",
       if (!is.null(data$missing)) indexed("y", which(is.na(frame$y)))
     ),
     independent = nig,
-    cures = paste(
-      "Try a prior of the precisions with larger shapes,",
-      "`lm_prior(a = , c = )`: see ?lm_prior."
-    ),
+    cures = if (prior$type == "horseshoe") {
+      "Try a smaller scale of the slopes, `lm_prior(tau = )`: see ?lm_prior."
+    } else {
+      paste(
+        "Try a prior of the precisions with larger shapes,",
+        "`lm_prior(a = , c = )`: see ?lm_prior."
+      )
+    },
     coefficients = design$columns, layout = design, keep = keep,
     log_evidence = if (nig) lm_log_evidence(data) else NULL,
     design = lm_design_of(frame), frame = frame
@@ -150,9 +159,11 @@ lm_state <- function(model, lambda, beta) {
   data <- model$data
   p <- nrow(data$vectors)
   r <- ncol(data$vectors)
+  ones <- rep(1, if (data$horseshoe == 1L) p else 0)
   list(
     sweep = 0, lambda = as.double(lambda), beta = as.double(beta),
-    alpha = 0, theta = numeric(r), free = numeric(if (r < p) p else 0)
+    alpha = 0, theta = numeric(r), free = numeric(if (r < p) p else 0),
+    local = ones, local_aux = ones
   )
 }
 
@@ -161,7 +172,7 @@ lm_state <- function(model, lambda, beta) {
 #' @exportS3Method
 model_start.lm_model <- function(model, init) {
   data <- model$data
-  if (data$conjugate == 1L) {
+  if (model$independent) {
     return(lm_state(model, data$lambda, 1))
   }
   spread <- exp(stats::runif(2L, -1, 1) * log(10))
@@ -171,6 +182,10 @@ model_start.lm_model <- function(model, init) {
     spread[[2L]] * data$n / rough
   } else {
     init$sigma^-2
+  }
+  if (data$horseshoe == 1L) {
+    tau <- init$tau %||% (data$tau * spread[[1L]])
+    return(lm_state(model, tau^-2, beta))
   }
   r <- length(data$estimate)
   lambda <- init$lambda %||% (
@@ -192,7 +207,11 @@ model_sweeps.lm_model <- function(model, state, n, control) {
 
 #' @exportS3Method
 model_check_init.lm_model <- function(model, init, where, call) {
-  known <- if (model$data$conjugate == 0L) c("sigma", "lambda") else character()
+  known <- if (model$independent) {
+    character()
+  } else {
+    c("sigma", precision_column(model$prior$type))
+  }
   check_init_names(init, known, where, call)
   for (name in names(init)) {
     arg <- paste0(where, "$", name)
@@ -206,10 +225,14 @@ model_check_init.lm_model <- function(model, init, where, call) {
 
 #' @exportS3Method
 model_init_from_state.lm_model <- function(model, state) {
-  if (model$data$conjugate == 1L) {
+  if (model$independent) {
     return(list())
   }
-  list(sigma = 1 / sqrt(state$beta), lambda = state$lambda)
+  sigma <- 1 / sqrt(state$beta)
+  if (model$data$horseshoe == 1L) {
+    return(list(sigma = sigma, tau = 1 / sqrt(state$lambda)))
+  }
+  list(sigma = sigma, lambda = state$lambda)
 }
 
 #' @exportS3Method
@@ -220,7 +243,8 @@ model_labels.lm_model <- function(model) {
   label[match(slopes, columns)] <- paste("slope of", slopes)
   words <- c(
     "(Intercept)" = "intercept", sigma = "standard deviation of an observation",
-    lambda = "precision of the slopes", log_lik = "log-likelihood"
+    lambda = "precision of the slopes", tau = "scale of the slopes",
+    log_lik = "log-likelihood"
   )
   known <- setdiff(intersect(columns, names(words)), slopes)
   label[match(known, columns)] <- words[known]
@@ -238,12 +262,16 @@ model_labels.lm_model <- function(model) {
 draw_prior.lm_model <- function(model) {
   prior <- model$prior
   design <- model$layout
-  nig <- prior$type == "nig"
   beta <- stats::rgamma(1L, prior$c, prior$d)
-  lambda <- if (nig) prior$lambda else stats::rgamma(1L, prior$a, prior$b)
-  unit <- if (nig) beta else 1
+  lambda <- switch(prior$type,
+    nig = prior$lambda, horseshoe = stats::rcauchy(1L, 0, prior$tau)^-2,
+    stats::rgamma(1L, prior$a, prior$b)
+  )
+  unit <- if (prior$type == "hierarchical") 1 else beta
   p <- length(design$slopes)
-  slopes <- stats::rnorm(p) / sqrt(lambda * unit) / prior$scale
+  local <- if (prior$type == "horseshoe") stats::rcauchy(p)^2
+  slopes <- stats::rnorm(p) * sqrt((local %||% 1) / (lambda * unit)) /
+    prior$scale
   w <- numeric(length(design$columns))
   w[design$slopes] <- slopes
   if (length(design$intercept) == 1L) {
@@ -251,7 +279,13 @@ draw_prior.lm_model <- function(model) {
       sqrt(unit)
     w[design$intercept] <- alpha - sum(slopes * design$mean)
   }
-  state_at(model, w, lambda, beta)
+  state <- state_at(model, w, lambda, beta)
+  if (!is.null(local)) {
+    # given a scale, 1 / its auxiliary variable is exponential
+    state$local <- local
+    state$local_aux <- (1 + 1 / local) / stats::rexp(p)
+  }
+  state
 }
 
 # The state with given parameters.

@@ -17,7 +17,8 @@
 #'   beta ~ Gamma(c, d), alpha ~ N(m_alpha, t^2),}
 #' with gamma distributions given by shape and rate. The intercept of the
 #' formula is \eqn{\alpha - \bar x^\top w}{alpha - m'w}. [lm_prior()] describes
-#' the prior, its defaults and the conjugate alternative `type = "nig"`.
+#' the prior, its defaults and the alternatives `type = "nig"` (conjugate) and
+#' `type = "horseshoe"` (few of many slopes).
 #' `lm_prior(scale = 1)` gives the model of the lecture notes, in which all
 #' \eqn{s_j = 1}{s_j = 1}. Without an intercept (`y ~ x - 1`) there is no
 #' \eqn{\alpha}{alpha}, and the predictors are not centred.
@@ -84,7 +85,8 @@
 #' @section Stored quantities:
 #' One column for each coefficient, with the name of its column of the model
 #' matrix; `sigma` \eqn{= 1/\sqrt\beta}{= 1/sqrt(beta)}, the standard deviation
-#' of an observation of weight 1; `lambda` (not with `"nig"`); `log_lik`, the
+#' of an observation of weight 1; `lambda` (not with `"nig"`; with `"horseshoe"`
+#' `tau` instead); `log_lik`, the
 #' log-likelihood \eqn{\sum_i \log \mathrm{N}(y_i \mid \cdot)}{sum_i log N(y_i |
 #' .)} of the observed responses with weights above 0; with `keep = "y"` the
 #' missing responses `y[i]`, \eqn{i} counting the rows of the fit's data.
@@ -94,7 +96,18 @@
 #' \eqn{\beta}{beta} from the least squares fit, each multiplied by a random
 #' factor between 1/10 and 10. An entry of `inits` is a list with any of
 #' `lambda` and `sigma`, positive numbers. Nothing else is needed: the first
-#' sweep draws the coefficients from these.
+#' sweep draws the coefficients from these. With the horseshoe it has `tau`
+#' instead of `lambda`; by default that is \eqn{\tau_0}{tau0} times such a
+#' factor, and the scales of the slopes start at 1.
+#'
+#' @section The horseshoe:
+#' With `lm_prior("horseshoe")` a sweep draws \eqn{\tau}{tau} given the local
+#' scales alone, by a slice step on its logarithm, then \eqn{\beta}{beta} given
+#' these, then \eqn{\alpha}{alpha} and \eqn{u} (Johndrow et al. 2020), then the
+#' local scales by their inverse gamma conditionals given auxiliary variables
+#' (Makalic and Schmidt 2016). \eqn{u} is drawn from a system of equations of
+#' order \eqn{r}, so that a sweep takes time proportional to \eqn{r^3 + r^2 p}
+#' (Bhattacharya et al. 2016).
 #'
 #' @section More predictors than observations:
 #' The conditionals of \eqn{\lambda}{lambda} and \eqn{\beta}{beta} mix slowly
@@ -140,7 +153,7 @@
 #' Errors in the arguments have class `gibbsite_error_argument` and are raised
 #' before any chain runs; among them `gibbsite_error_missing` and
 #' `gibbsite_error_infinite` for the data, and an error for a predictor whose
-#' column is named `sigma`, `lambda` or `log_lik`. A chain that fails raises
+#' column has the name of a stored quantity, such as `sigma`. A chain that fails raises
 #' `gibbsite_error_chain`, which carries the other chains in `$fit`.
 #' @references
 #' Rai P. *CS772A: Probabilistic Machine Learning*, lecture slides, "Gibbs
@@ -149,6 +162,17 @@
 #'
 #' Neal RM (2003). Slice sampling. *Annals of Statistics* 31, 705-767.
 #' \doi{10.1214/aos/1056562461}
+#'
+#' Makalic E, Schmidt DF (2016). A simple sampler for the horseshoe estimator.
+#' *IEEE Signal Processing Letters* 23, 179-182. \doi{10.1109/LSP.2015.2503725}
+#'
+#' Johndrow J, Orenstein P, Bhattacharya A (2020). Scalable approximate MCMC
+#' algorithms for the horseshoe prior. *Journal of Machine Learning Research*
+#' 21(73), 1-61.
+#'
+#' Bhattacharya A, Chakraborty A, Mallick BK (2016). Fast sampling with Gaussian
+#' scale mixture priors in high-dimensional regression. *Biometrika* 103,
+#' 985-991. \doi{10.1093/biomet/asw042}
 #'
 #' Lindley DV, Smith AFM (1972). Bayes estimates for the linear model. *JRSS B*
 #' 34, 1-41. \doi{10.1111/j.2517-6161.1972.tb00885.x}

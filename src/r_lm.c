@@ -60,7 +60,10 @@ static lm_data unpack_data(SEXP list) {
   data.log_weights = args_number(list, "log_weights");
   data.c = positive(list, "c");
   data.d = positive(list, "d");
-  if (data.conjugate) {
+  data.horseshoe = args_count(list, "horseshoe", 0) > 0;
+  if (data.horseshoe) {
+    data.tau = positive(list, "tau");
+  } else if (data.conjugate) {
     data.lambda = positive(list, "lambda");
   } else {
     data.a = positive(list, "a");
@@ -88,6 +91,9 @@ static lm_state unpack_state(SEXP list, const lm_data *data) {
   state.alpha = args_doubles(list, "alpha", 1);
   state.theta = args_doubles(list, "theta", data->r);
   state.free = args_doubles(list, "free", data->r < data->p ? data->p : 0);
+  const size_t scales = data->horseshoe ? data->p : 0;
+  state.local = args_doubles(list, "local", scales);
+  state.local_aux = args_doubles(list, "local_aux", scales);
   return state;
 }
 

@@ -44,6 +44,7 @@ typedef struct {
   lm_data data;
   lm_state state;
   double lambda, beta, alpha, theta[P], free[P], u[P];
+  double local[P], local_aux[P];
   double eigenvalue[3], estimate[3], vectors[P * 3], scale[P], mean[P];
   double z[N * P], y[N], prior_mean;
   double missing_x[MOST_MISSING * P], missing_offset[MOST_MISSING];
@@ -52,7 +53,7 @@ typedef struct {
 
 typedef struct {
   size_t p; /* predictors, of which 3 at most are informed */
-  int conjugate, intercept, collapsed;
+  int conjugate, intercept, collapsed, horseshoe;
 } form;
 
 static void open_fixture(fixture *f, form of) {
@@ -79,6 +80,8 @@ static void open_fixture(fixture *f, form of) {
                       .conjugate = of.conjugate,
                       .intercept = of.intercept,
                       .collapsed = of.collapsed,
+                      .horseshoe = of.horseshoe,
+                      .tau = 0.6,
                       .n = N,
                       .a = 4.0,
                       .b = 3.0,
@@ -95,7 +98,8 @@ static void open_fixture(fixture *f, form of) {
                       .intercept_at = 1};
   if (!of.intercept)
     memset(f->mean, 0, sizeof f->mean);
-  f->state = (lm_state){&f->lambda, &f->beta, &f->alpha, f->theta, f->free};
+  f->state = (lm_state){&f->lambda, &f->beta, &f->alpha,   f->theta,
+                        f->free,    f->local, f->local_aux};
 }
 
 /* ---- drawing all of it --------------------------------------------------- */
@@ -130,17 +134,33 @@ static void reduce_responses(fixture *f) {
     f->data.rss += rest[i] * rest[i];
 }
 
+/* The scales of the slopes. */
+static void draw_scales(fixture *f) {
+  const lm_data *data = &f->data;
+  f->lambda = data->conjugate ? data->lambda : rgamma(data->a, 1.0 / data->b);
+  for (size_t j = 0; j < data->p; j++)
+    f->local[j] = 1.0;
+  if (!data->horseshoe)
+    return;
+  f->lambda = pow(data->tau * rcauchy(0.0, 1.0), -2.0);
+  for (size_t j = 0; j < data->p; j++) {
+    f->local[j] = pow(rcauchy(0.0, 1.0), 2.0);
+    f->local_aux[j] = (1.0 + 1.0 / f->local[j]) / exp_rand();
+  }
+}
+
 static void draw_all(fixture *f) {
   const lm_data *data = &f->data;
   const size_t p = data->p;
   f->beta = rgamma(data->c, 1.0 / data->d);
-  f->lambda = data->conjugate ? data->lambda : rgamma(data->a, 1.0 / data->b);
+  draw_scales(f);
   const double in_common = data->conjugate ? f->beta : 1.0;
   if (data->intercept)
     f->alpha =
       f->prior_mean + norm_rand() / sqrt(data->prior_precision * in_common);
   for (size_t j = 0; j < p; j++)
-    f->free[j] = f->u[j] = norm_rand() / sqrt(f->lambda * in_common);
+    f->free[j] = f->u[j] =
+      norm_rand() * sqrt(f->local[j] / (f->lambda * in_common));
   for (size_t k = 0; k < data->r; k++) {
     f->theta[k] = 0.0;
     for (size_t j = 0; j < p; j++)
@@ -206,8 +226,8 @@ static void check_row(form of) {
     sum += dnorm(f.y[i], mean, sigma, 1);
   }
   const double *next = row + coefficients + 1;
-  if (!of.conjugate) {
-    EXPECT(*next == f.lambda);
+  if (of.horseshoe || !of.conjugate) {
+    EXPECT_NEAR(*next, of.horseshoe ? 1.0 / sqrt(f.lambda) : f.lambda, 1e-14);
     next++;
   }
   EXPECT_NEAR(*next, sum, 1e-12);
@@ -223,8 +243,9 @@ static void check_row(form of) {
 }
 
 static const form forms[] = {
-  {3, 0, 1, 0}, {2, 0, 0, 0}, {4, 0, 1, 0}, {3, 0, 1, 1},
-  {4, 0, 0, 1}, {3, 1, 1, 0}, {4, 1, 0, 0},
+  {3, 0, 1, 0, 0}, {2, 0, 0, 0, 0}, {4, 0, 1, 0, 0},
+  {3, 0, 1, 1, 0}, {4, 0, 0, 1, 0}, {3, 1, 1, 0, 0},
+  {4, 1, 0, 0, 0}, {3, 1, 1, 0, 1}, {4, 1, 0, 0, 1},
 };
 
 static void rows_by_hand(void) {
@@ -234,11 +255,16 @@ static void rows_by_hand(void) {
 
 /* ---- one-step invariance ------------------------------------------------- */
 
+/* The slopes of a horseshoe have no mean. */
+static double bounded(double x) {
+  return x / (1.0 + fabs(x));
+}
+
 static size_t statistics(const fixture *f, double *out) {
   const lm_data *data = &f->data;
   double squares = 0.0, residuals = 0.0;
   for (size_t j = 0; j < data->p; j++)
-    squares += f->u[j] * f->u[j];
+    squares += f->u[j] * f->u[j] / f->local[j];
   for (size_t i = 0; i < N; i++) {
     const double rest = f->y[i] - prior_mean(f, i);
     residuals += rest * rest;
@@ -247,12 +273,18 @@ static size_t statistics(const fixture *f, double *out) {
   out[count++] = log(f->beta);
   out[count++] = f->beta * residuals;
   out[count++] = log(residuals);
-  out[count++] = log(f->beta) * f->y[0] * f->y[0];
-  out[count++] = f->u[0];
-  out[count++] = f->u[0] * f->u[1];
-  out[count++] = f->u[data->p - 1] * f->u[data->p - 1];
-  out[count++] = f->u[1] * f->y[0];
-  if (!data->conjugate) {
+  out[count++] = log(f->beta) * bounded(f->y[0] * f->y[0]);
+  out[count++] = bounded(f->u[0]);
+  out[count++] = bounded(f->u[0] * f->u[1]);
+  out[count++] = bounded(f->u[data->p - 1] * f->u[data->p - 1]);
+  out[count++] = bounded(f->u[1] * f->y[0]);
+  if (data->horseshoe) {
+    out[count++] = log(f->lambda);
+    out[count++] = bounded(f->beta * f->lambda * squares);
+    out[count++] = log(f->local[1]);
+    out[count++] = bounded(f->u[1] * f->u[1]) * bounded(f->local[1]);
+    out[count++] = log(f->local_aux[0]) * log(f->local[0]);
+  } else if (!data->conjugate) {
     out[count++] = log(f->lambda);
     out[count++] = f->lambda * squares;
     out[count++] = log(f->lambda) * log(f->beta);
@@ -263,7 +295,7 @@ static size_t statistics(const fixture *f, double *out) {
     const double gap = f->alpha - f->prior_mean;
     out[count++] = gap;
     out[count++] = gap * gap;
-    out[count++] = gap * f->y[1];
+    out[count++] = gap * bounded(f->y[1]);
     if (data->conjugate)
       out[count++] = gap * gap * f->beta;
   }
@@ -321,6 +353,13 @@ static void root_of_total(fixture *f) {
   f->data.total = sqrt(f->data.total);
 }
 
+static void tau_twice(fixture *f) {
+  f->data.tau *= 2.0;
+}
+static void aux_of_another(fixture *f) {
+  f->local_aux[0] = f->local_aux[1];
+}
+
 static void wrong_sweeps_are_found(void) {
   EXPECT(!is_sound(forms[0], one_observation_more, 40000));
   EXPECT(!is_sound(forms[0], shape_of_lambda, 40000));
@@ -328,6 +367,9 @@ static void wrong_sweeps_are_found(void) {
   EXPECT(!is_sound(forms[0], residuals_of_means, 40000));
   EXPECT(!is_sound(forms[5], intercept_at_zero, 40000));
   EXPECT(!is_sound(forms[3], root_of_total, 40000));
+  EXPECT(!is_sound(forms[7], tau_twice, 40000));
+  EXPECT(!is_sound(forms[8], one_observation_more, 40000));
+  EXPECT(!is_sound(forms[7], aux_of_another, 40000));
 }
 
 void test_lm(void) {

@@ -2,7 +2,10 @@
 # page with full matrices. It takes the same random numbers in the same order as
 # the core: the normals of alpha, of theta (in the order of the eigenvalues), of
 # the directions that the data do not inform, and of the missing responses; then
-# the gammas of lambda and beta, or the uniforms of their slice steps.
+# the gammas of lambda and beta, or the uniforms of their slice steps. With the
+# horseshoe the normals of theta are the noise of the slopes, or of the
+# observations where they are fewer, and the gammas are those of beta and then
+# of the scales.
 #
 # `wrong` names a mistake to be made:
 #   rank_ignored   lambda's shape counts all slopes, not those informed
@@ -11,6 +14,7 @@
 #   intercept_raw  the intercept is alpha, not alpha - m'w
 #   prior_gap      alpha's prior mean is left out
 #   jacobian       the slice steps leave out the change of variable
+#   scales_alone   the horseshoe's local scales do not see the slopes
 
 # What the twin knows of the model, from the data alone.
 twin_lm_data <- function(model) {
@@ -43,19 +47,20 @@ twin_lm_sweep <- function(model, state, wrong = "") {
     y = rnorm(m)
   )
   nig <- prior$type == "nig"
+  horseshoe <- prior$type == "horseshoe"
   lambda <- state$lambda
   beta <- state$beta
   gram <- crossprod(d$z, d$v * d$z)
   right <- crossprod(d$z, d$v * (d$y - d$centre))
   k <- if (d$intercept) prior$intercept_sd^-2 else 0
-  if (nig) {
-    # sum of squares with all coefficients integrated out, by full matrices
-    across <- diag(1 / d$v, n) + tcrossprod(d$z) / prior$lambda
-    shift <- if (d$intercept) prior$intercept_mean else 0
-    if (d$intercept) across <- across + 1 / k
-    squares <- drop(crossprod(d$y - shift, solve(across, d$y - shift)))
-    beta <- exp(log(twin_gamma(prior$c + n / 2)) -
-                  log(prior$d + squares / 2))
+  if (horseshoe) {
+    local <- state$local
+    lambda <- twin_slice(function(lambda) {
+      twin_lm_log_global(d, prior, local, lambda, k)
+    }, lambda)
+    beta <- twin_lm_beta_alone(d, prior, local / lambda, k)
+  } else if (nig) {
+    beta <- twin_lm_beta_alone(d, prior, rep(1 / prior$lambda, p), k)
   } else if (model$data$collapsed == 1) {
     plain <- wrong == "jacobian"
     density <- function(lambda, beta) {
@@ -71,19 +76,39 @@ twin_lm_sweep <- function(model, state, wrong = "") {
     lambda <- twin_slice(function(l) density(l, beta) - plain * log(l), lambda)
     beta <- twin_slice(function(b) density(lambda, b) - plain * log(b), beta)
   }
-  unit <- if (nig) beta else 1
+  unit <- if (nig || horseshoe) beta else 1
   alpha <- 0
   if (d$intercept) {
     q <- beta * sum(d$v) + k * unit
     known <- if (wrong == "prior_gap") 0 else k * unit * prior$intercept_mean
     alpha <- (beta * sum(d$v) * d$centre + known) / q + e$alpha / sqrt(q)
   }
-  # u = its conditional mean plus noise along the eigenvectors
-  precision <- beta * gram + diag(lambda * unit, p)
   size <- colSums(basis * (gram %*% basis))
-  u <- if (p > 0) solve(precision, beta * right) else numeric()
-  u <- u + basis %*% (e$theta / sqrt(beta * size + lambda * unit))
-  if (!nig && model$data$collapsed == 0) {
+  scales <- NULL
+  if (horseshoe) {
+    wide <- local / lambda
+    if (p == 0) {
+      u <- numeric()
+    } else if (r == p) {
+      a <- gram + diag(1 / wide, p)
+      u <- solve(a, right) + backsolve(chol(a), e$theta) / sqrt(beta)
+    } else {
+      b <- sqrt(size) * t(basis)
+      x <- e$free * sqrt(wide / beta)
+      y <- b %*% x + e$theta / sqrt(beta)
+      across <- diag(r) + b %*% (wide * t(b))
+      target <- drop(crossprod(basis, right)) / sqrt(size)
+      u <- x + wide * crossprod(b, solve(across, target - y))
+    }
+    precision <- if (wrong == "scales_alone") 0 else beta * lambda
+    scales <- twin_lm_local(state, drop(u), precision)
+  } else {
+    # its conditional mean plus noise along the eigenvectors
+    precision <- beta * gram + diag(lambda * unit, p)
+    u <- if (p > 0) solve(precision, beta * right) else numeric()
+    u <- u + basis %*% (e$theta / sqrt(beta * size + lambda * unit))
+  }
+  if (prior$type == "hierarchical" && model$data$collapsed == 0) {
     shape <- if (wrong == "rank_ignored") p else r
     lambda <- exp(log(twin_gamma(prior$a + shape / 2)) -
                     log(prior$b + sum(u^2) / 2))
@@ -94,7 +119,7 @@ twin_lm_sweep <- function(model, state, wrong = "") {
     )
   }
   free <- numeric(p)
-  if (r < p) {
+  if (r < p && !horseshoe) {
     free <- e$free / sqrt(lambda * unit)
     u <- u + free - basis %*% crossprod(basis, free)
   }
@@ -111,13 +136,54 @@ twin_lm_sweep <- function(model, state, wrong = "") {
       e$y / sqrt(beta * model$data$missing$weight)
   }
   row <- c(
-    w, 1 / sqrt(beta), if (!nig) lambda,
+    w, 1 / sqrt(beta), if (horseshoe) 1 / sqrt(lambda) else if (!nig) lambda,
     sum(dnorm(d$y, eta[used], 1 / sqrt(beta * d$v), log = TRUE)), drawn
   )
   list(
     row = unname(row),
-    state = list(lambda = lambda, beta = beta, sweep = state$sweep + 1)
+    state = c(
+      list(lambda = lambda, beta = beta, sweep = state$sweep + 1), scales
+    )
   )
+}
+
+# The responses with all coefficients integrated out: their covariance matrix
+# times beta, and the squares of their distances. wide: the prior variances of
+# the u_j times beta; k: the prior precision of alpha by beta.
+twin_lm_marginal <- function(d, prior, wide, k) {
+  across <- diag(1 / d$v, length(d$y)) + d$z %*% (wide * t(d$z))
+  shift <- if (d$intercept) prior$intercept_mean else 0
+  if (d$intercept) across <- across + 1 / k
+  list(
+    across = across,
+    squares = drop(crossprod(d$y - shift, solve(across, d$y - shift)))
+  )
+}
+
+twin_lm_beta_alone <- function(d, prior, wide, k) {
+  squares <- twin_lm_marginal(d, prior, wide, k)$squares
+  exp(log(twin_gamma(prior$c + length(d$y) / 2)) -
+        log(prior$d + squares / 2))
+}
+
+# log p(lambda | local, y), where the root of 1 / lambda is half-Cauchy.
+twin_lm_log_global <- function(d, prior, local, lambda, k) {
+  found <- twin_lm_marginal(d, prior, local / lambda, k)
+  -1.5 * log(lambda) - log(1 + 1 / (lambda * prior$tau^2)) -
+    sum(log(diag(chol(found$across)))) -
+    (prior$c + length(d$y) / 2) * log(prior$d + found$squares / 2)
+}
+
+# The local scales of the horseshoe and their auxiliary variables.
+twin_lm_local <- function(state, u, precision) {
+  inverse <- function(rate) rate / twin_gamma(1)
+  local <- state$local
+  aux <- state$local_aux
+  for (j in seq_along(u)) {
+    local[j] <- inverse(1 / aux[j] + precision * u[j]^2 / 2)
+    aux[j] <- inverse(1 + 1 / local[j])
+  }
+  list(local = local, local_aux = aux)
 }
 
 # Gamma(shape, 1) as the core draws it.

@@ -40,6 +40,22 @@ lm_cases <- list(
   conjugate_wide = function() {
     data <- lm_example(6, 9)
     lm_model_for(as.matrix(data[2:10]), data$y, prior = lm_prior("nig"))
+  },
+  horseshoe = function() {
+    data <- lm_example()
+    data$y[c(2, 5)] <- NA
+    lm_model_for(
+      y ~ x1 + x2 + x3, data, weights = v, offset = o, na_action = "impute",
+      keep = "y", prior = lm_prior("horseshoe", tau = 0.3)
+    )
+  },
+  horseshoe_wide = function() {
+    data <- lm_example(7, 9)
+    x <- cbind(as.matrix(data[2:5]), "(Intercept)" = 1, as.matrix(data[6:10]))
+    lm_model_for(x, data$y, weights = data$v, prior = lm_prior("horseshoe"))
+  },
+  horseshoe_none = function() {
+    lm_model_for(y ~ 1, lm_example(), prior = lm_prior("horseshoe"))
   }
 )
 
@@ -74,7 +90,8 @@ test_that("the cases are of both samplers, wide and deficient", {
 test_that("the twin's mistakes are found", {
   case_of <- c(
     rank_ignored = "deficient", n_halved = "plain", rate_whole = "plain",
-    intercept_raw = "plain", prior_gap = "weighted", jacobian = "wide"
+    intercept_raw = "plain", prior_gap = "weighted", jacobian = "wide",
+    scales_alone = "horseshoe"
   )
   for (wrong in names(case_of)) {
     model <- suppressMessages(lm_cases[[case_of[[wrong]]]]())
@@ -182,6 +199,7 @@ test_that("lambda, sigma and the slopes agree with quadrature", {
 lm_quantities <- function(model, state) {
   w <- gibbsite:::lm_coefficients(model, state)
   y <- model$frame$y
+  # the responses and the slopes of a horseshoe have no moments
   c(
     log_lambda = log(state$lambda), log_beta = log(state$beta),
     w = tanh(w), square = tanh(w[[2]]^2), mean_y = tanh(mean(y)),
@@ -192,13 +210,14 @@ lm_quantities <- function(model, state) {
 lm_joint_model <- function(n, p, type = "hierarchical") {
   data <- lm_example(n, p)
   x <- cbind("(Intercept)" = 1, as.matrix(data[1 + seq_len(p)]))
-  prior <- if (type == "nig") {
-    lm_prior("nig", lambda = 2, c = 3, d = 2, scale = 2, intercept_mean = 0.5,
-             intercept_sd = 1)
-  } else {
-    lm_prior(a = 3, b = 2, c = 3, d = 2, scale = 2, intercept_mean = 0.5,
-             intercept_sd = 1)
-  }
+  prior <- switch(type,
+    hierarchical = lm_prior(a = 3, b = 2, c = 3, d = 2, scale = 2,
+                            intercept_mean = 0.5, intercept_sd = 1),
+    nig = lm_prior("nig", lambda = 2, c = 3, d = 2, scale = 2,
+                   intercept_mean = 0.5, intercept_sd = 1),
+    horseshoe = lm_prior("horseshoe", tau = 0.5, c = 3, d = 2, scale = 2,
+                         intercept_mean = 0.5, intercept_sd = 1)
+  )
   lm_model_for(x, data$y, prior = prior, weights = data$v)
 }
 
@@ -207,7 +226,9 @@ test_that("Geweke's joint test passes, and finds mistakes", {
   withr::local_seed(11)
   cases <- list(
     plain = lm_joint_model(8, 2), wide = lm_joint_model(4, 6),
-    nig = lm_joint_model(5, 7, "nig")
+    nig = lm_joint_model(5, 7, "nig"),
+    horseshoe = lm_joint_model(8, 2, "horseshoe"),
+    horseshoe_wide = lm_joint_model(4, 6, "horseshoe")
   )
   for (name in names(cases)) {
     model <- cases[[name]]
@@ -225,7 +246,9 @@ test_that("Geweke's joint test passes, and finds mistakes", {
         data
       },
       slopes = function(data) {
-        if (data$conjugate == 1) {
+        if (data$horseshoe == 1) {
+          data$tau <- 2 * data$tau
+        } else if (data$conjugate == 1) {
           data$lambda <- 2 * data$lambda
         } else {
           data$b <- 2 * data$b

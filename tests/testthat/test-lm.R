@@ -160,7 +160,7 @@ test_that("missing responses are drawn, and change nothing else", {
 
 test_that("runs in pieces, thinned and extended have the same bits", {
   data <- lm_example(8, 12)
-  for (prior in list(lm_prior(), lm_prior("nig"))) {
+  for (prior in list(lm_prior(), lm_prior("nig"), lm_prior("horseshoe"))) {
     run <- function(draws, thin = 1) {
       quietly(gibbs_lm(
         y ~ . - g - v - o, data, prior = prior, draws = draws, burnin = 10,
@@ -177,6 +177,38 @@ test_that("runs in pieces, thinned and extended have the same bits", {
     expect_true(identical_fit(run(60), whole))
     withr::local_options(gibbsite.segment_seconds = 0.25)
   }
+})
+
+test_that("the horseshoe finds the few slopes that matter", {
+  skip_long()
+  w <- c(3, -2, 2, rep(0, 47))
+  data <- withr::with_seed(1, sim_lm(40, w))
+  for (seed in if (is_extended()) 1:10 else 1:2) {
+    fit <- gibbs_lm(
+      y ~ ., data, prior = lm_prior("horseshoe"), seed = seed, progress = FALSE
+    ) |> quietly()
+    expect_true(converged(fit))
+    interval <- confint(fit)[-1, ]
+    expect_identical(
+      which(interval[, 1] > 0 | interval[, 2] < 0), c(x1 = 1L, x2 = 2L, x3 = 3L)
+    )
+    inside <- interval[, 1] < w & w < interval[, 2]
+    expect_gte(mean(inside), 0.9)
+  }
+})
+
+test_that("a fit with the horseshoe stores tau, and starts where it is told", {
+  prior <- lm_prior("horseshoe", tau = 0.2)
+  fit <- lm_fit(mpg ~ wt + hp, mtcars, prior = prior)
+  expect_identical(
+    variables(fit), c("(Intercept)", "wt", "hp", "sigma", "tau", "log_lik")
+  )
+  start <- rep(list(list(tau = 0.5, sigma = 2)), 2)
+  again <- lm_fit(mpg ~ wt + hp, mtcars, prior = prior, inits = start)
+  expect_true(all(is.finite(as.matrix(again))))
+  # a column may have that name with another prior
+  named <- lm_fit(mpg ~ tau, transform(mtcars, tau = wt))
+  expect_true("tau" %in% variables(named))
 })
 
 test_that("a fit without its data can be extended and predicts new rows", {
@@ -295,6 +327,10 @@ test_that("mistakes in the arguments are named", {
     lm_prior(a = 0)
     lm_prior("nig", a = 1)
     lm_prior(lambda = 1)
+    lm_prior("horseshoe", lambda = 1)
+    lm_prior("horseshoe", tau = 0)
+    gibbs_lm(mpg ~ tau, transform(mtcars, tau = wt),
+             prior = lm_prior("horseshoe"))
     sim_lm(0, 1)
   })
   fit <- lm_fit(mpg ~ wt, mtcars)
@@ -313,6 +349,7 @@ test_that("a fit prints its model and prior", {
   fit <- lm_fit(mpg ~ wt, mtcars, draws = 500)
   expect_snapshot(print(prior_summary(fit)))
   expect_snapshot(print(lm_prior("nig", lambda = 0.5)))
+  expect_snapshot(print(lm_prior("horseshoe", tau = 0.1)))
   expect_identical(
     gibbsite:::model_labels(gibbsite:::fit_part(fit, "model"))$label,
     c("intercept", "slope of wt", "standard deviation of an observation",

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "numeric/arena.h"
+#include "numeric/linalg.h"
 #include "numeric/normals.h"
 #include "numeric/rdist.h"
 #include "run/slice.h"
@@ -15,6 +16,11 @@ static size_t free_length(const lm_data *data) {
   return data->r < data->p ? data->p : 0;
 }
 
+/* The order of A or M; 0 without a horseshoe. */
+static size_t factor_order(const lm_data *data) {
+  return data->horseshoe ? data->r : 0;
+}
+
 static void carve(lm_model *m, arena *work) {
   const lm_data *data = &m->data;
   m->all_normals = 1 + data->r + free_length(data) + data->missing.count;
@@ -22,6 +28,12 @@ static void carve(lm_model *m, arena *work) {
   m->theta_gap = arena_doubles(work, (double)data->r);
   m->rotated = arena_doubles(work, (double)data->r);
   m->slopes = arena_doubles(work, (double)data->p);
+  const double order = (double)factor_order(data);
+  m->factor = arena_doubles(work, order * order);
+  m->spread = arena_doubles(work, data->r < data->p ? order * order : 0.0);
+  m->design = arena_doubles(work, order * (double)data->p);
+  m->right = arena_doubles(work, data->horseshoe ? (double)data->p : 0.0);
+  m->u = arena_doubles(work, data->horseshoe ? (double)data->p : 0.0);
 }
 
 size_t lm_work_size(const lm_data *data) {
@@ -31,12 +43,38 @@ size_t lm_work_size(const lm_data *data) {
   return arena_size(&counting);
 }
 
+/* B'B where r = p, otherwise B; and B'b. */
+static void open_horseshoe(lm_model *m) {
+  const lm_data *data = &m->data;
+  const size_t p = data->p, r = data->r;
+  for (size_t j = 0; j < p; j++) {
+    m->right[j] = 0.0;
+    for (size_t k = 0; k < r; k++)
+      m->right[j] +=
+        data->vectors[j + p * k] * data->eigenvalue[k] * data->estimate[k];
+  }
+  for (size_t j = 0; j < p; j++)
+    for (size_t i = 0; i < r; i++) {
+      double *to = m->design + i + r * j;
+      if (r < p) {
+        *to = sqrt(data->eigenvalue[i]) * data->vectors[j + p * i];
+        continue;
+      }
+      *to = 0.0;
+      for (size_t k = 0; k < r; k++)
+        *to += data->vectors[i + p * k] * data->eigenvalue[k] *
+               data->vectors[j + p * k];
+    }
+}
+
 void lm_open(lm_model *model, const lm_data *data, const lm_state *state,
              void *work) {
   model->data = *data;
   model->state = *state;
   arena over = arena_over(work);
   carve(model, &over);
+  if (data->horseshoe)
+    open_horseshoe(model);
 }
 
 /* Gamma(shape, rate) */
@@ -113,23 +151,38 @@ static void draw_beta(lm_model *m) {
                               m->data.d + 0.5 * residual_squares(m));
 }
 
-/* Conjugate, all coefficients integrated out:  beta ~ Gamma(c + n/2, d + S/2),
- * S = rss + sum_j t_j^2 e_j lambda / (e_j + lambda)
- *     + (m_alpha - centre)^2 total k / (total + k).
- * A flat alpha takes one degree of freedom. */
-static void draw_beta_alone(lm_model *m) {
-  const lm_data *data = &m->data;
-  const double k = data->prior_precision;
-  double squares = data->rss;
+/* Conjugate, the slopes integrated out:  sum_j t_j^2 e_j lambda / (e_j + lambda) */
+static double conjugate_squares(const lm_data *data) {
+  double squares = 0.0;
   for (size_t j = 0; j < data->r; j++) {
     const double e = data->eigenvalue[j], t = data->estimate[j];
     squares += t * t * e * (data->lambda / (e + data->lambda));
   }
+  return squares;
+}
+
+/* All coefficients integrated out:  beta ~ Gamma(c + n/2, d + S/2),
+ * S = rss + (what the slopes leave: `squares`)
+ *     + (m_alpha - centre)^2 total k / (total + k).
+ * A flat alpha takes one degree of freedom. */
+typedef struct {
+  double shape, rate;
+} gamma_of_beta;
+
+static gamma_of_beta beta_alone(const lm_model *m, double squares) {
+  const lm_data *data = &m->data;
+  const double k = data->prior_precision;
+  squares += data->rss;
   if (data->intercept)
     squares +=
       data->prior_gap * data->prior_gap * data->total * (k / (data->total + k));
   const double degrees = data->n - (data->intercept && k <= 0.0 ? 1.0 : 0.0);
-  *m->state.beta = draw_gamma(data->c + 0.5 * degrees, data->d + 0.5 * squares);
+  return (gamma_of_beta){data->c + 0.5 * degrees, data->d + 0.5 * squares};
+}
+
+static void draw_beta_alone(lm_model *m, double squares) {
+  const gamma_of_beta found = beta_alone(m, squares);
+  *m->state.beta = draw_gamma(found.shape, found.rate);
 }
 
 /* log p(lambda, beta | y), constants left out: lm.h. */
@@ -169,11 +222,189 @@ static void draw_precisions_alone(lm_model *m) {
   *m->state.beta = exp(slice_step(log_of_beta, m, log(*m->state.beta)));
 }
 
+/* ---- the horseshoe ----------------------------------------------------------- */
+
+/* theta = V'u, and its gaps. */
+static void rotate_slopes(lm_model *m, const double *u) {
+  const lm_data *data = &m->data;
+  for (size_t k = 0; k < data->r; k++) {
+    const double *v = data->vectors + data->p * k;
+    m->state.theta[k] = linalg_inner(v, u, data->p);
+    m->theta_gap[k] = m->state.theta[k] - data->estimate[k];
+  }
+}
+
+/* r = p, at lambda: the factor of A, log |I + B D B'|, the conditional mean of u,
+ * and |b - B u|^2 + u'D^-1 u there. */
+static status condition_full(lm_model *m, double lambda,
+                             double *log_determinant, double *squares) {
+  const lm_data *data = &m->data;
+  const size_t p = data->p;
+  const double *local = m->state.local;
+  double sum = 0.0;
+  for (size_t e = 0; e < p * p; e++)
+    m->factor[e] = m->design[e];
+  for (size_t j = 0; j < p; j++) {
+    m->factor[j + p * j] += lambda / local[j];
+    sum += log(local[j] / lambda);
+    m->u[j] = m->right[j];
+  }
+  const status found = linalg_cholesky(m->factor, p);
+  if (found != STATUS_OK)
+    return found;
+  *log_determinant = linalg_log_determinant(m->factor, p) + sum;
+  linalg_solve_lower(m->factor, p, m->u);
+  linalg_solve_lower_transposed(m->factor, p, m->u);
+  rotate_slopes(m, m->u);
+  *squares = 0.0;
+  for (size_t j = 0; j < p; j++)
+    *squares += data->eigenvalue[j] * m->theta_gap[j] * m->theta_gap[j] +
+                m->u[j] * m->u[j] * (lambda / local[j]);
+  return STATUS_OK;
+}
+
+/* The draw around the mean that is in u. */
+static void draw_full(lm_model *m) {
+  const size_t p = m->data.p;
+  double *noise = m->normals + 1;
+  linalg_solve_lower_transposed(m->factor, p, noise);
+  for (size_t j = 0; j < p; j++)
+    m->u[j] += noise[j] / sqrt(*m->state.beta);
+}
+
+/* r < p: B diag(l) B', lower triangle. */
+static void spread_local(lm_model *m) {
+  const size_t r = m->data.r;
+  for (size_t e = 0; e < r * r; e++)
+    m->spread[e] = 0.0;
+  for (size_t j = 0; j < m->data.p; j++) {
+    const double *column = m->design + r * j;
+    for (size_t k = 0; k < r; k++) {
+      const double by = m->state.local[j] * column[k];
+      for (size_t i = k; i < r; i++)
+        m->spread[i + r * k] += by * column[i];
+    }
+  }
+}
+
+/* r < p, at lambda: the factor of M, log |M|, and b'M^-1 b. */
+static status condition_thin(lm_model *m, double lambda,
+                             double *log_determinant, double *squares) {
+  const lm_data *data = &m->data;
+  const size_t r = data->r;
+  for (size_t e = 0; e < r * r; e++)
+    m->factor[e] = m->spread[e] / lambda;
+  for (size_t k = 0; k < r; k++) {
+    m->factor[k + r * k] += 1.0;
+    m->rotated[k] = sqrt(data->eigenvalue[k]) * data->estimate[k];
+  }
+  const status found = linalg_cholesky(m->factor, r);
+  if (found != STATUS_OK)
+    return found;
+  *log_determinant = linalg_log_determinant(m->factor, r);
+  linalg_solve_lower(m->factor, r, m->rotated);
+  *squares = linalg_inner(m->rotated, m->rotated, r);
+  return STATUS_OK;
+}
+
+static status condition_slopes(lm_model *m, double lambda,
+                               double *log_determinant, double *squares) {
+  return m->data.r == m->data.p
+           ? condition_full(m, lambda, log_determinant, squares)
+           : condition_thin(m, lambda, log_determinant, squares);
+}
+
+/* log p(log lambda | l, y), constants left out; -Inf where A or M cannot be
+ * factored.  The model's work is used, its state is not changed. */
+static double log_of_global(const void *model, double x) {
+  lm_model at = *(const lm_model *)model;
+  const double tau = at.data.tau;
+  double log_determinant, squares;
+  if (condition_slopes(&at, exp(x), &log_determinant, &squares) != STATUS_OK)
+    return -INFINITY;
+  const gamma_of_beta found = beta_alone(&at, squares);
+  return -0.5 * x - log1p(exp(-x) / (tau * tau)) - 0.5 * log_determinant -
+         found.shape * log(found.rate);
+}
+
+static void draw_thin(lm_model *m) {
+  const lm_data *data = &m->data;
+  const size_t r = data->r;
+  const double *noise = m->normals + 1, *normals = noise + r;
+  const double *local = m->state.local, lambda = *m->state.lambda;
+  const double beta = *m->state.beta;
+  for (size_t k = 0; k < r; k++)
+    m->rotated[k] =
+      sqrt(data->eigenvalue[k]) * data->estimate[k] - noise[k] / sqrt(beta);
+  for (size_t j = 0; j < data->p; j++) {
+    m->u[j] = sqrt(local[j] / (lambda * beta)) * normals[j];
+    for (size_t k = 0; k < r; k++)
+      m->rotated[k] -= m->design[k + r * j] * m->u[j];
+  }
+  linalg_solve_lower(m->factor, r, m->rotated);
+  linalg_solve_lower_transposed(m->factor, r, m->rotated);
+  for (size_t j = 0; j < data->p; j++) {
+    m->u[j] +=
+      local[j] / lambda * linalg_inner(m->design + r * j, m->rotated, r);
+    m->state.free[j] = m->u[j];
+  }
+}
+
+/* A draw from the inverse gamma distribution of shape 1. */
+static double draw_inverse_exponential(double rate) {
+  return 1.0 / draw_gamma(1.0, rate);
+}
+
+static void draw_local(lm_model *m) {
+  double *local = m->state.local, *aux = m->state.local_aux;
+  const double precision = *m->state.beta * *m->state.lambda;
+  for (size_t j = 0; j < m->data.p; j++) {
+    local[j] = draw_inverse_exponential(1.0 / aux[j] +
+                                        0.5 * precision * m->u[j] * m->u[j]);
+    aux[j] = draw_inverse_exponential(1.0 + 1.0 / local[j]);
+  }
+}
+
+static status sweep_horseshoe(lm_model *m) {
+  const int full = m->data.r == m->data.p;
+  double log_determinant, squares;
+  if (!full)
+    spread_local(m);
+  *m->state.lambda = exp(slice_step(log_of_global, m, log(*m->state.lambda)));
+  const status found =
+    condition_slopes(m, *m->state.lambda, &log_determinant, &squares);
+  if (found != STATUS_OK)
+    return found;
+  draw_beta_alone(m, squares);
+  draw_alpha(m);
+  if (full)
+    draw_full(m);
+  else
+    draw_thin(m);
+  rotate_slopes(m, m->u);
+  draw_local(m);
+  return STATUS_OK;
+}
+
+/* ---- a sweep ------------------------------------------------------------------ */
+
+static int is_sound(const lm_model *m) {
+  const double lambda = *m->state.lambda, beta = *m->state.beta;
+  return lambda > 0.0 && isfinite(lambda) && beta > 0.0 && isfinite(beta) &&
+         isfinite(residual_squares(m));
+}
+
 status lm_sweep(void *model, const scan_control *control) {
   lm_model *m = model;
   normals_draw(&control->generator, m->normals, m->all_normals);
+  if (m->data.horseshoe) {
+    const status done = sweep_horseshoe(m);
+    if (done != STATUS_OK)
+      return done;
+    return is_sound(m) ? STATUS_OK : STATUS_NOT_FINITE;
+  }
   if (m->data.conjugate) {
-    draw_beta_alone(m);
+    draw_beta_alone(m, conjugate_squares(&m->data));
     draw_alpha(m);
     draw_theta(m);
   } else if (m->data.collapsed) {
@@ -187,10 +418,7 @@ status lm_sweep(void *model, const scan_control *control) {
     draw_beta(m);
   }
   draw_free(m);
-  const double lambda = *m->state.lambda, beta = *m->state.beta;
-  const int sound = lambda > 0.0 && isfinite(lambda) && beta > 0.0 &&
-                    isfinite(beta) && isfinite(residual_squares(m));
-  return sound ? STATUS_OK : STATUS_NOT_FINITE;
+  return is_sound(m) ? STATUS_OK : STATUS_NOT_FINITE;
 }
 
 /* ---- the stored quantities ----------------------------------------------------- */
@@ -232,8 +460,9 @@ static double missing_response(const lm_model *m, size_t i) {
 }
 
 size_t lm_columns(const lm_data *data) {
-  return data->p + (data->intercept ? 1 : 0) + 1 + (data->conjugate ? 0 : 1) +
-         1 + data->missing.count;
+  const int precision = data->horseshoe || !data->conjugate;
+  return data->p + (data->intercept ? 1 : 0) + 1 + (precision ? 1 : 0) + 1 +
+         data->missing.count;
 }
 
 void lm_record(void *model, double *row, size_t stride) {
@@ -256,8 +485,9 @@ void lm_record(void *model, double *row, size_t stride) {
     *intercept = *m->state.alpha - moved;
   *next = 1.0 / sqrt(*m->state.beta);
   next += stride;
-  if (!data->conjugate) {
-    *next = *m->state.lambda;
+  if (data->horseshoe || !data->conjugate) {
+    const double lambda = *m->state.lambda;
+    *next = data->horseshoe ? 1.0 / sqrt(lambda) : lambda;
     next += stride;
   }
   *next = log_likelihood(m);

@@ -35,6 +35,29 @@
  *
  * (n-r and no last factor without an intercept), and then alpha and theta.
  *
+ * Horseshoe:  u_j | l_j, lambda, beta ~ N(0, l_j / (lambda beta)), the roots of
+ * l_j and of 1 / lambda half-Cauchy with scales 1 and tau, alpha | beta as if
+ * conjugate.  With auxiliary n_j (Makalic & Schmidt 2016, eq. 4 to 8,
+ * doi:10.1109/LSP.2015.2503725),
+ *
+ *   1/l_j ~ Exp(1/n_j + beta lambda u_j^2 / 2),   1/n_j ~ Exp(1 + 1/l_j).
+ *
+ * lambda is drawn given the l_j alone, by a slice step on its logarithm, and beta
+ * given these two (Johndrow, Orenstein & Bhattacharya 2020).  With D = diag(l_j / lambda),
+ * and B = diag(e)^(1/2) V', b = diag(e)^(1/2) t, so that
+ * sum_i v_i (y_i - ..)^2 = rss + |b - B u|^2 (alpha left out),
+ *
+ *   p(log lambda | l, y) prop. to tau_root / (1 + tau_root^2 / tau^2)
+ *     |I + B D B'|^(-1/2) (d + S/2)^-(c + n/2),   tau_root = lambda^(-1/2),
+ *
+ * S as with the conjugate prior, and u | beta has
+ *
+ *   r = p:  precision beta A, A = B'B + D^-1, and mean A^-1 B'b,
+ *   r < p:  with M = I + B D B', mean D B' M^-1 b; drawn from x ~ N(0, D / beta)
+ *           and y ~ N(B x, I / beta) as x + D B' M^-1 (b - y)
+ *           (Bhattacharya, Chakraborty & Mallick 2016,
+ *           doi:10.1093/biomet/asw042).
+ *
  *   eigenvalue, t   r        vectors  p x r, column-major
  *   scale, mean     p        s_j, m_j                                        */
 #ifndef GIBBSITE_LM_H
@@ -55,10 +78,12 @@ typedef struct {
 typedef struct {
   size_t p, r;
   int conjugate, intercept, collapsed;
-  double n;           /* observations                                   */
+  int horseshoe; /* with `conjugate`: local scales instead of a fixed lambda */
+  double n;      /* observations                                   */
   double log_weights; /* sum of log v_i                                 */
   double a, b, c, d;
   double lambda; /* conjugate: the fixed lambda                         */
+  double tau;    /* horseshoe: scale of the root of 1 / lambda          */
   double total, centre;
   double prior_gap, prior_precision; /* m_alpha - centre, k_alpha (0: flat) */
   double rss;
@@ -68,10 +93,11 @@ typedef struct {
 } lm_data;
 
 typedef struct {
-  double *lambda, *beta; /* 1 number each                              */
-  double *alpha;         /* 0 without an intercept                     */
-  double *theta;         /* r                                          */
-  double *free;          /* p: g; of length 0 when r = p               */
+  double *lambda, *beta;     /* 1 number each                              */
+  double *alpha;             /* 0 without an intercept                     */
+  double *theta;             /* r                                          */
+  double *free;              /* p: g, horseshoe u; of length 0 when r = p  */
+  double *local, *local_aux; /* horseshoe: l, n (p)                      */
 } lm_state;
 
 typedef struct {
@@ -83,6 +109,10 @@ typedef struct {
   double *theta_gap; /* r: theta_j - t_j */
   double *rotated;   /* r */
   double *slopes;    /* p */
+  double *design;    /* horseshoe: B'B (r = p), or B (r x p) */
+  double *factor;    /* horseshoe: of A or M                 */
+  double *spread;    /* horseshoe, r < p: B diag(l) B'       */
+  double *right, *u; /* horseshoe: p */
   size_t all_normals;
 } lm_model;
 
@@ -96,7 +126,8 @@ void lm_open(lm_model *model, const lm_data *data, const lm_state *state,
 status lm_sweep(void *model, const scan_control *control);
 
 /* The stored quantities: the coefficients (p, and the intercept if there is one),
- * sigma = 1 / sqrt(beta), lambda (not conjugate), log_lik, missing responses. */
+ * sigma = 1 / sqrt(beta), lambda (not conjugate) or, horseshoe, tau = 1 /
+ * sqrt(lambda), log_lik, missing responses. */
 size_t lm_columns(const lm_data *data);
 void lm_record(void *model, double *row, size_t stride);
 
