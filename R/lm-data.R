@@ -166,7 +166,8 @@ lm_data <- function(frame, prior, design, keep) {
     list(
       collapsed = as.integer(collapsed),
       conjugate = as.integer(!hierarchical),
-      horseshoe = as.integer(prior$type == "horseshoe"), intercept = as.integer(intercept),
+      horseshoe = as.integer(prior$type == "horseshoe"),
+      intercept = as.integer(intercept),
       intercept_at = if (intercept) design$intercept - 1L else 0L,
       n = as.double(sum(used)), log_weights = sum(log(weights)),
       c = prior$c, d = prior$d, total = sum(weights), centre = measured$centre,

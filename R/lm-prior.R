@@ -50,8 +50,8 @@
 #'   and the prior counts as one slope of that size.
 #' * `c`, `d`: 0.001 and \eqn{0.001 S^2}{0.001 S^2} (times the mean weight).
 #' * `lambda`: 1. The prior then counts as one observation.
-#' * `tau`, \eqn{\tau_0}{tau0}: 1. If about \eqn{q} of \eqn{p} slopes are thought
-#'   to matter, Piironen and Vehtari (2017) take \eqn{q/((p - q)
+#' * `tau`, \eqn{\tau_0}{tau0}: 1. If about \eqn{q} of \eqn{p} slopes are
+#'   thought to matter, Piironen and Vehtari (2017) take \eqn{q/((p - q)
 #'   \sqrt n)}{q / ((p - q) sqrt(n))}.
 #' * `intercept_mean`: the weighted mean of the responses (less the offset).
 #' * `intercept_sd`: \eqn{10 S}{10 S}; with `"nig"` and `"horseshoe"` 10.

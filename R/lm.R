@@ -153,8 +153,8 @@
 #' Errors in the arguments have class `gibbsite_error_argument` and are raised
 #' before any chain runs; among them `gibbsite_error_missing` and
 #' `gibbsite_error_infinite` for the data, and an error for a predictor whose
-#' column has the name of a stored quantity, such as `sigma`. A chain that fails raises
-#' `gibbsite_error_chain`, which carries the other chains in `$fit`.
+#' column has the name of a stored quantity, such as `sigma`. A chain that fails
+#' raises `gibbsite_error_chain`, which carries the other chains in `$fit`.
 #' @references
 #' Rai P. *CS772A: Probabilistic Machine Learning*, lecture slides, "Gibbs
 #' sampling: another simple example" (the conditionals with \eqn{s_j = 1}{s_j =

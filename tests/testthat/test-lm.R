@@ -222,7 +222,7 @@ test_that("a fit without its data can be extended and predicts new rows", {
   )
 })
 
-test_that("the posterior is proper with collinear, constant or many predictors", {
+test_that("collinear, constant and many predictors keep the posterior proper", {
   data <- transform(mtcars, twice = 2 * wt, one = 1)
   fit <- lm_fit(mpg ~ wt + twice, data)
   expect_equal(ncol(gibbsite:::fit_part(fit, "model")$data$vectors), 1L)
