@@ -2,9 +2,11 @@
 #include <R.h>
 #include <R_ext/Utils.h>
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 
 #include "logistic/logistic.h"
+#include "logistic/logistic_gibbs.h"
 #include "numeric/columns.h"
 #include "r_args.h"
 #include "r_scan.h"
@@ -160,6 +162,41 @@ SEXP C_logistic_draws(SEXP list, SEXP w, SEXP what) {
   SEXP result = PROTECT(Rf_allocMatrix(REALSXP, (int)draws, (int)data.n));
   double *eta = work_of(args_product(LOGISTIC_BLOCK, draws));
   logistic_by_row(&data, kind == 1, REAL(w), draws, REAL(result), eta);
+  UNPROTECT(1);
+  return result;
+}
+
+/* Counts in doubles: s <= m, whole, and m small enough for a loop. */
+static void check_counts(const logistic_data *data) {
+  for (size_t i = 0; i < data->n; i++) {
+    const double s = data->success[i], m = data->total[i];
+    if (!(s >= 0.0 && s <= m && m <= INT_MAX && floor(s) == s && floor(m) == m))
+      Rf_error("`success` and `total` must be counts");
+  }
+}
+
+/* data: list(density, map, precision_factor, every); state: list(sweep, w,
+ * counts). */
+SEXP C_logistic_sweeps(SEXP list, SEXP state_list, SEXP n, SEXP control_list) {
+  logistic_gibbs_data data = {0};
+  data.density = unpack_data(args_element(list, "density"));
+  check_counts(&data.density);
+  const size_t p = data.density.p;
+  data.map = args_doubles(list, "map", p);
+  data.factor = args_doubles(list, "precision_factor", args_product(p, p));
+  data.every = (double)args_count(list, "every", 1);
+  const scan_control control = args_control(control_list);
+  SEXP copy = PROTECT(scan_copy_state(state_list));
+  const logistic_gibbs_state state = {args_doubles(copy, "w", p),
+                                      args_doubles(copy, "counts", 4),
+                                      args_doubles(copy, "sweep", 1)};
+  const size_t size = logistic_gibbs_work_size(&data);
+  if (size == 0)
+    scan_stop(STATUS_NO_MEMORY);
+  logistic_gibbs model;
+  logistic_gibbs_open(&model, &data, &state, R_alloc(size, 1));
+  const scan_model scan = {&model, logistic_gibbs_sweep, logistic_gibbs_record};
+  SEXP result = scan_segment(&scan, control, n, copy, p);
   UNPROTECT(1);
   return result;
 }

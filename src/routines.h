@@ -15,6 +15,7 @@
   ROUTINE(logistic_derivatives, 2)    \
   ROUTINE(logistic_draws, 3)          \
   ROUTINE(logistic_mean, 3)           \
+  ROUTINE(logistic_sweeps, 4)         \
   ROUTINE(logistic_predictor, 2)      \
   ROUTINE(gibbs_sample_sweeps, 4)     \
   ROUTINE(native_callable, 2)         \
@@ -46,6 +47,7 @@ SEXP C_design_columns(SEXP x, SEXP counts);
 SEXP C_laplace_sweeps(SEXP data, SEXP state, SEXP n, SEXP control);
 SEXP C_logistic_search(SEXP data, SEXP start, SEXP control);
 SEXP C_logistic_derivatives(SEXP data, SEXP w);
+SEXP C_logistic_sweeps(SEXP data, SEXP state, SEXP n, SEXP control);
 SEXP C_logistic_draws(SEXP data, SEXP w, SEXP what);
 SEXP C_gibbs_sample_sweeps(SEXP data, SEXP state, SEXP n, SEXP control);
 SEXP C_native_callable(SEXP package, SEXP symbol);

@@ -19,6 +19,7 @@
   RUN(mh_exact)      \
   RUN(normals)       \
   RUN(philox)        \
+  RUN(polya_gamma)   \
   RUN(rdist)         \
   RUN(scan)          \
   RUN(slice)         \
