@@ -264,8 +264,6 @@ gibbs_lm.default <- function(x, y, prior = lm_prior(), weights = NULL,
   run_chains(model, running, user_call, call)
 }
 
-omit_hint <- "{.code na_action = \"omit\"}"
-
 check_lm_prior <- function(prior, call) {
   check_class(prior, "lm_prior", "lm_prior()", arg = "prior", call = call)
   remade(prior, lm_prior, "lm_prior()", arg = "prior", call = call)

@@ -1,6 +1,9 @@
-# The model behind laplace_logistic(), and its densities.
+# The posterior of a logistic regression: its mode, and its densities. The model
+# behind laplace_logistic().
 
-logistic_model <- function(parts, prior, start, method, correct, call) {
+# list(frame, prior, density, flat, nobs, mode): the density as C reads it,
+# coefficients with a flat prior, and the result of the search.
+logistic_posterior <- function(parts, prior, start, method, call) {
   frame <- logistic_frame(parts)
   p <- length(parts$columns)
   if (p == 0L) {
@@ -23,9 +26,20 @@ logistic_model <- function(parts, prior, start, method, correct, call) {
     null_ok = TRUE, arg = "start", call = call
   )
   tell_constant_response(frame, quadratic$flat)
-  found <- search_mode_logistic(frame, quadratic, start, method, parts$columns,
-                                call)
-  evidence <- if (length(quadratic$flat) > 0L) {
+  mode <- search_mode_logistic(frame, quadratic, start, method, parts$columns,
+                               call)
+  list(
+    frame = frame, prior = prior, density = logistic_density(frame, quadratic),
+    flat = quadratic$flat, nobs = nobs, mode = mode
+  )
+}
+
+logistic_model <- function(parts, prior, start, method, correct, call) {
+  posterior <- logistic_posterior(parts, prior, start, method, call)
+  frame <- posterior$frame
+  found <- posterior$mode
+  p <- length(parts$columns)
+  evidence <- if (length(posterior$flat) > 0L) {
     NA_real_
   } else {
     laplace_log_evidence(found$log_joint, found$precision_factor)
@@ -35,10 +49,10 @@ logistic_model <- function(parts, prior, start, method, correct, call) {
     name = "laplace_logistic", title = "Logistic regression",
     headline = paste0(
       "Logistic regression: ", counted(p, "coefficient"), ", ",
-      counted(nobs, "observation"), "; Laplace approximation"
+      counted(posterior$nobs, "observation"), "; Laplace approximation"
     ),
-    map = found$map, precision_factor = found$precision_factor, prior = prior,
-    nobs = nobs, columns = parts$columns,
+    map = found$map, precision_factor = found$precision_factor,
+    prior = posterior$prior, nobs = posterior$nobs, columns = parts$columns,
     log_evidence = evidence, log_joint_map = found$log_joint,
     trace = found$trace, iterations = length(found$trace) - 1L, method = method,
     correct = correct, design = logistic_design_of(frame), frame = frame,

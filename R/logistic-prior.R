@@ -1,9 +1,9 @@
-# The prior of laplace_logistic().
+# The prior of laplace_logistic() and gibbs_logistic().
 
 #' Prior of a logistic regression
 #'
-#' The prior of [laplace_logistic()]: the coefficients are normal with mean 0
-#' and variance `c`,
+#' The prior of [laplace_logistic()] and [gibbs_logistic()]: the coefficients are
+#' normal with mean 0 and variance `c`,
 #' \deqn{w \sim \mathrm{N}(0, c I)}{w ~ N(0, c I)}
 #' for one number `c`, \eqn{\mathrm{N}(0, \mathrm{diag}(c))}{N(0, diag(c))} for
 #' several, \eqn{\mathrm{N}(0, C)}{N(0, C)} for a covariance matrix. The
@@ -148,8 +148,12 @@ completed_prior <- function(variances, columns) {
 arrange_prior <- function(prior, columns, slopes, call) {
   given <- prior$c
   p <- length(columns)
-  if (is.null(given) || (length(given) == 1L && !is.matrix(given))) {
-    return(if (!is.null(given)) rep(unname(given), length(slopes)))
+  if (is.null(given)) {
+    return(NULL)
+  }
+  if (length(given) == 1L && !is.matrix(given) &&
+        !identical(names(given), columns)) {
+    return(rep(unname(given), length(slopes)))
   }
   size <- NROW(given)
   sizes <- unique(c(length(slopes), if (is.null(prior$intercept_c)) p))

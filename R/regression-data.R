@@ -179,6 +179,9 @@ rows_left_out <- function(incomplete, action, where, names, call,
   )
 }
 
+# For functions with the argument `na_action`.
+omit_hint <- "{.code na_action = \"omit\"}"
+
 # The formula of a call that names it (`formula =`), in any position.
 # given: match.call(expand.dots = FALSE) of a generic whose `x` is missing.
 named_formula <- function(given, env, call) {

@@ -1,0 +1,205 @@
+# The model behind gibbs_logistic(): its fields, states and starting values.
+# src/core/logistic/logistic_gibbs.h has the mathematics.
+
+# parts: of formula_parts() or matrix_parts().
+logistic_gibbs_model <- function(parts, prior, call) {
+  check_whole_weights(parts, call)
+  posterior <- logistic_posterior(parts, prior, NULL, "newton", call)
+  frame <- posterior$frame
+  mode <- posterior$mode
+  data <- list(
+    density = posterior$density, map = mode$map,
+    precision_factor = mode$precision_factor,
+    every = augmentation_interval(frame$total)
+  )
+  new_model(
+    "logistic_gibbs_model",
+    name = "gibbs_logistic", title = "Logistic regression",
+    headline = paste0(
+      "Logistic regression: ", counted(length(parts$columns), "coefficient"),
+      ", ", counted(posterior$nobs, "observation")
+    ),
+    data = data, data_hash = hash(plain_density(posterior$density)),
+    data_part = c("data", "frame"),
+    given = given_words(
+      hint = "Give {.code list(x = , y = )}, the model matrix and the response of
+              the fit, with {.code weights} and {.code offset} if it had any."
+    ),
+    prior = posterior$prior, nobs = posterior$nobs, columns = parts$columns,
+    cures = paste(
+      "Try a prior with smaller variances, `logistic_prior(c = )`:",
+      "see ?logistic_prior."
+    ),
+    design = logistic_design_of(frame), frame = frame
+  )
+}
+
+# Polya-Gamma variates are sums over trials: each observation must count a whole
+# number of times.
+check_whole_weights <- function(parts, call) {
+  weights <- parts$weights %||% 1
+  odd <- which(weights != round(weights))
+  if (length(odd) > 0L) {
+    at <- odd[[1L]]
+    given <- weights[[at]]
+    abort_argument(
+      c(
+        "`weights` must be whole numbers: element {at} is {given}.",
+        i = "{.code laplace_logistic(correct = \"importance\")} takes other
+             weights."
+      ),
+      call = call
+    )
+  }
+  most <- max(parts$total, 0, na.rm = TRUE)
+  if (most > .Machine$integer.max) {
+    abort_argument(
+      "An observation must have 2^31 - 1 trials at most, not {whole(most)}.",
+      call = call
+    )
+  }
+}
+
+# The time of the augmentation is proportional to the trials, that of the other
+# step to the observations.
+augmentation_interval <- function(total) {
+  ceiling(10 * sum(total) / sum(total > 0))
+}
+
+# Without names and attributes, so that the same data have the same hash however
+# they were given.
+plain_density <- function(density) {
+  if (is.matrix(density$x)) {
+    size <- dim(density$x)
+    attributes(density$x) <- NULL
+    dim(density$x) <- size
+  }
+  density
+}
+
+# ---- Starting values and state ----------------------------------------------
+
+logistic_gibbs_state <- function(w) {
+  list(sweep = 0, w = as.double(w), counts = numeric(4L))
+}
+
+# About the mode, with three times the standard deviations of the normal
+# approximation.
+#' @exportS3Method
+model_start.logistic_gibbs_model <- function(model, init) {
+  if (!is.null(init$coefficients)) {
+    return(logistic_gibbs_state(init$coefficients))
+  }
+  data <- model$data
+  e <- stats::rnorm(length(data$map))
+  away <- backsolve(
+    data$precision_factor, e, upper.tri = FALSE, transpose = TRUE
+  )
+  logistic_gibbs_state(data$map + 3 * away)
+}
+
+#' @exportS3Method
+model_sweeps.logistic_gibbs_model <- function(model, state, n, control) {
+  .Call(C_logistic_sweeps, model$data, state, n, control)
+}
+
+#' @exportS3Method
+model_check_init.logistic_gibbs_model <- function(model, init, where, call) {
+  check_init_names(init, "coefficients", where, call)
+  if (!is.null(init$coefficients)) {
+    arg <- paste0(where, "$coefficients")
+    check_init_shape(init$coefficients, length(model$columns), arg, call)
+    check_numeric_vector(
+      init$coefficients, lower = -1e150, upper = 1e150, arg = arg, call = call
+    )
+  }
+  init
+}
+
+#' @exportS3Method
+model_init_from_state.logistic_gibbs_model <- function(model, state) {
+  list(coefficients = state$w)
+}
+
+#' @exportS3Method
+model_acceptance.logistic_gibbs_model <- function(model, state) {
+  memory_table(
+    "coefficients", list(list(counts = state$counts, tuning = 0))
+  )
+}
+
+#' @exportS3Method
+model_notes.logistic_gibbs_model <- function(model, fit, table) {
+  rates <- range(acceptance(fit)$rate)
+  paste0(
+    "Acceptance of the independence steps ",
+    paste(unique(format(rates, digits = 2, nsmall = 2)), collapse = " to "), "."
+  )
+}
+
+#' @exportS3Method
+model_labels.logistic_gibbs_model <- function(model) {
+  columns <- model$columns
+  label <- ifelse(
+    columns == "(Intercept)", "intercept", paste("slope of", columns)
+  )
+  data.frame(variable = columns, label = label)
+}
+
+# ---- Test hooks -------------------------------------------------------------
+
+#' @exportS3Method
+draw_prior.logistic_gibbs_model <- function(model) {
+  c <- model$prior$c
+  e <- stats::rnorm(length(model$columns))
+  w <- if (is.matrix(c)) drop(e %*% chol(c)) else sqrt(c) * e
+  logistic_gibbs_state(w)
+}
+
+# In the form of set_data().
+#' @exportS3Method
+simulate_data.logistic_gibbs_model <- function(model, state) {
+  frame <- model$frame
+  eta <- drop(linear_predictors(frame$x, state$w, frame$offset))
+  trials <- frame$trials %||% rep(1, length(eta))
+  successes <- stats::rbinom(length(eta), trials, stats::plogis(eta))
+  list(
+    x = frame$x, y = cbind(successes, trials - successes),
+    weights = frame$weights, offset = frame$offset
+  )
+}
+
+# `data`: list(x, y, weights, offset), as gibbs_logistic() takes them of a
+# matrix, with the rows that the fit uses.
+#' @exportS3Method
+set_data.logistic_gibbs_model <- function(model, data,
+                                          call = rlang::caller_env()) {
+  known <- c("x", "y", "weights", "offset")
+  if (!is.list(data) || is.object(data) || !all(c("x", "y") %in% names(data)) ||
+        !all(names(data) %in% known)) {
+    abort_argument(
+      "`data` must be {.code list(x = , y = )}, the model matrix and the response
+       of the fit, with {.code weights} and {.code offset} if it had any.",
+      call = call
+    )
+  }
+  parts <- matrix_parts(
+    data$x, data$y, data$weights, data$offset, "fail", as_response, call
+  )
+  columns <- model$columns
+  if (length(parts$columns) != length(columns)) {
+    abort_argument(
+      "The matrix of `data` must have {length(columns)} column{?s} like the fit,
+       not {length(parts$columns)}.",
+      call = call
+    )
+  }
+  parts$columns <- columns
+  fresh <- logistic_gibbs_model(parts, model$prior, call)
+  kept <- c("terms", "xlevels", "contrasts", "formula", "model")
+  fresh$frame[kept] <- model$frame[kept]
+  fresh$frame$response$name <- model_design(model)$response$name
+  model[c("data", "data_hash", "frame")] <-
+    fresh[c("data", "data_hash", "frame")]
+  model
+}

@@ -1,0 +1,208 @@
+# Logistic regression, exact: gibbs_logistic().
+
+#' Logistic regression
+#'
+#' Draws from the posterior of the logistic regression of [laplace_logistic()],
+#' without its approximation. With \eqn{n} observations of \eqn{m_i} trials with
+#' \eqn{s_i} successes, predictors \eqn{x_i \in R^p}{x_i in R^p} and offsets
+#' \eqn{o_i},
+#' \deqn{s_i \mid w \sim \mathrm{Binomial}(m_i, \sigma(\eta_i)), \quad
+#'   \eta_i = x_i^\top w + o_i, \quad \sigma(\eta) = \frac{1}{1 + e^{-\eta}},
+#'   \quad w \sim \mathrm{N}(0, C).}{
+#'   s_i | w ~ Binomial(m_i, sigma(eta_i)), eta_i = x_i'w + o_i,
+#'   sigma(eta) = 1 / (1 + exp(-eta)), w ~ N(0, C).}
+#' [logistic_prior()] describes the prior and its defaults. Formula, response,
+#' prior and scales are those of [laplace_logistic()], so that the fits can be
+#' compared.
+#'
+#' A sweep has two steps. Each of them leaves the posterior invariant, so that
+#' the draws have no error but the Monte Carlo error.
+#'
+#' 1. Augmentation (Polson, Scott and Windle 2013): with \eqn{\kappa_i = s_i -
+#'    m_i/2}{kappa_i = s_i - m_i/2} and Polya-Gamma variates
+#'    \eqn{\omega_i}{omega_i},
+#'    \deqn{\omega_i \mid w \sim \mathrm{PG}(m_i, \eta_i), \qquad
+#'      w \mid \omega \sim \mathrm{N}(P^{-1} X^\top (\kappa - \Omega o),
+#'      P^{-1}), \quad P = X^\top \Omega X + C^{-1}.}{
+#'      omega_i | w ~ PG(m_i, eta_i), w | omega ~ N(P^-1 X'(kappa - Omega o),
+#'      P^-1), P = X' Omega X + C^-1.}
+#'    The variates are drawn exactly, as sums of \eqn{m_i} variates
+#'    \eqn{\mathrm{PG}(1, \eta_i)}{PG(1, eta_i)}, each by Devroye's method.
+#' 2. Independence Metropolis-Hastings: a proposal \eqn{w^*}{w*} from
+#'    \deqn{q = \tfrac34 \mathrm{N}(\hat w, \Sigma) + \tfrac14
+#'      \mathrm{t}_5(\hat w, \Sigma)}{q = 3/4 N(w_map, Sigma) + 1/4 t_5(w_map,
+#'      Sigma)}
+#'    with the mode \eqn{\hat w}{w_map} and the covariance \eqn{\Sigma}{Sigma} of
+#'    the Laplace approximation is accepted with probability
+#'    \eqn{\min(1, p(w^* \mid s) q(w) / (p(w \mid s) q(w^*)))}{min(1,
+#'    p(w* | s) q(w) / (p(w | s) q(w*)))}. The tails of \eqn{q} are heavier than
+#'    those of the posterior.
+#'
+#' Step 2 takes a small part of the time of step 1. Where the posterior is nearly
+#' normal, most proposals are accepted and the draws are nearly independent. The
+#' first step is therefore left out of most sweeps there. It is done in the first
+#' 50 sweeps of the burn-in, in all sweeps if fewer than half of the proposals
+#' were accepted in the burn-in, and otherwise in every
+#' \eqn{\lceil 10 \bar m \rceil}{ceiling(10 mbar)}-th sweep, with
+#' \eqn{\bar m}{mbar} the mean number of trials. Without a burn-in it is done in
+#' all sweeps. [acceptance()] gives the share of proposals that were accepted.
+#'
+#' @section Weights:
+#' A weight \eqn{v} counts an observation \eqn{v} times: it multiplies its
+#' successes and its trials. Weights must be whole numbers, since a Polya-Gamma
+#' variate is drawn for each trial.
+#'
+#' @section Without a prior:
+#' With `logistic_prior(c = Inf)` the posterior is proper only if the maximum
+#' likelihood estimate exists. Collinear columns and separated data are errors
+#' then, as in [laplace_logistic()]. Under a proper prior neither is.
+#'
+#' @section Matrices:
+#' With a matrix `x` instead of a formula the columns are used as they are: no
+#' intercept is added. A column of ones named `"(Intercept)"` gets the
+#' intercept's prior. Sparse matrices of the Matrix package stay sparse.
+#'
+#' @section Stored quantities:
+#' One column for each coefficient, with the name of its column of the model
+#' matrix.
+#'
+#' @section Starting values:
+#' By default each chain starts at a draw of \eqn{\mathrm{N}(\hat w, 9
+#' \Sigma)}{N(w_map, 9 Sigma)}. An entry of `inits` is a list with
+#' `coefficients`: `p` numbers.
+#'
+#' @section Data supplied again:
+#' The fit holds its data. After [drop_data()] or with `keep_data = FALSE`,
+#' [extend()] takes them as `data = list(x = , y = )`, the model matrix and the
+#' response of the rows used, with `weights` and `offset` if the fit had any.
+#'
+#' @inheritParams laplace_logistic
+#' @param weights `NULL` or `n` whole numbers, 0 or more, not all 0.
+#' @param na_action What to do about missing values: `"fail"` (default) raises an
+#'   error that names the first one, `"omit"` leaves incomplete rows out and says
+#'   so, `"exclude"` does too, and fills the results of [fitted()] and
+#'   [residuals()] with `NA` there. The functions [stats::na.omit()] and the like
+#'   are accepted too.
+#' @param draws,burnin,thin,chains,inits,cores,seed,checkpoint,stop_when,progress,keep_data
+#'   As in [running].
+#' @return An object of class `gibbs_logistic`, a `gibbsite_fit` and a
+#'   [coda::mcmc.list]: one matrix of draws for each chain. See
+#'   [summary.gibbsite_fit()], [predict.gibbs_logistic()],
+#'   [plot.gibbs_logistic()], [coef.gibbs_logistic()],
+#'   [log_lik.gibbs_logistic()].
+#' @section Errors:
+#' Errors in the arguments have class `gibbsite_error_argument` and are raised
+#' before any chain runs; among them `gibbsite_error_missing` and
+#' `gibbsite_error_infinite` for the data, `gibbsite_error_collinear` and
+#' `gibbsite_error_separated` for a flat prior. A search for the mode that fails
+#' is an error of class `gibbsite_error_numeric`. A chain that fails raises
+#' `gibbsite_error_chain`, which carries the other chains in `$fit`.
+#' @references
+#' Polson NG, Scott JG, Windle J (2013). Bayesian inference for logistic models
+#' using Polya-Gamma latent variables. *Journal of the American Statistical
+#' Association* 108, 1339-1349. \doi{10.1080/01621459.2013.829001}
+#'
+#' Devroye L (2009). On exact simulation algorithms for some distributions
+#' related to Jacobi theta functions. *Statistics & Probability Letters* 79,
+#' 2251-2259. \doi{10.1016/j.spl.2009.07.028}
+#'
+#' Hastings WK (1970). Monte Carlo sampling methods using Markov chains and their
+#' applications. *Biometrika* 57, 97-109. \doi{10.1093/biomet/57.1.97}
+#' @seealso [laplace_logistic()] for the approximation, which is faster and has
+#'   the evidence.
+#' @examples
+#' fit <- gibbs_logistic(type ~ npreg + glu + bmi + ped + age,
+#'   data = MASS::Pima.tr, seed = 1
+#' )
+#' fit
+#' coef(fit)
+#'
+#' # the data of a dose-response experiment, as counts
+#' budworm <- data.frame(
+#'   dose = log2(rep(2^(0:5), 2)), sex = rep(c("male", "female"), each = 6),
+#'   dead = c(1, 4, 9, 13, 18, 20, 0, 2, 6, 10, 12, 16)
+#' )
+#' both <- gibbs_logistic(cbind(dead, 20 - dead) ~ sex + dose, budworm, seed = 1)
+#' predict(both, data.frame(sex = "male", dose = 2:3), type = "response",
+#'   interval = TRUE
+#' )
+#' @export
+gibbs_logistic <- function(x, ...) {
+  if (!missing(x)) {
+    UseMethod("gibbs_logistic")
+  }
+  given <- match.call(expand.dots = FALSE)
+  UseMethod(
+    "gibbs_logistic", named_formula(given, parent.frame(), rlang::current_env())
+  )
+}
+
+#' @rdname gibbs_logistic
+#' @export
+gibbs_logistic.formula <- function(formula, data, prior = logistic_prior(),
+                                   weights = NULL, offset = NULL, subset = NULL,
+                                   na_action = "fail", contrasts = NULL,
+                                   draws = NULL, burnin = 1000, thin = 1,
+                                   chains = 4, inits = NULL,
+                                   cores = getOption("mc.cores", 1L),
+                                   seed = NULL, checkpoint = NULL,
+                                   stop_when = NULL, progress = interactive(),
+                                   keep_data = TRUE, ...) {
+  call <- rlang::current_env()
+  check_no_more(..., call = call)
+  running <- logistic_gibbs_running(
+    draws, burnin, thin, chains, inits, cores, seed, checkpoint, stop_when,
+    progress, keep_data, call
+  )
+  user_call <- match.call()
+  user_call[[1L]] <- quote(gibbs_logistic)
+  action <- check_na_action(na_action, "fail", call, arg = "na_action")
+  check_model_formula(
+    formula, "gibbs_logistic", c("lme4::glmer", "rstanarm::stan_glmer"), call
+  )
+  made <- formula_frame(
+    formula, if (!missing(data)) data, user_call, action, parent.frame(), call,
+    hint = omit_hint
+  )
+  parts <- formula_parts(made, contrasts, as_response, call)
+  run_chains(logistic_gibbs_model(parts, prior, call), running, user_call, call)
+}
+
+#' @rdname gibbs_logistic
+#' @export
+gibbs_logistic.default <- function(x, y, prior = logistic_prior(),
+                                   weights = NULL, offset = NULL,
+                                   na_action = "fail", draws = NULL,
+                                   burnin = 1000, thin = 1, chains = 4,
+                                   inits = NULL,
+                                   cores = getOption("mc.cores", 1L),
+                                   seed = NULL, checkpoint = NULL,
+                                   stop_when = NULL, progress = interactive(),
+                                   keep_data = TRUE, ...) {
+  call <- rlang::current_env()
+  check_no_more(..., call = call)
+  running <- logistic_gibbs_running(
+    draws, burnin, thin, chains, inits, cores, seed, checkpoint, stop_when,
+    progress, keep_data, call
+  )
+  user_call <- match.call()
+  user_call[[1L]] <- quote(gibbs_logistic)
+  action <- check_na_action(
+    na_action, "fail", call, frame = FALSE, arg = "na_action"
+  )
+  parts <- matrix_parts(
+    x, y, weights, offset, action, as_response, call, hint = omit_hint
+  )
+  run_chains(logistic_gibbs_model(parts, prior, call), running, user_call, call)
+}
+
+logistic_gibbs_running <- function(draws, burnin, thin, chains, inits, cores,
+                                   seed, checkpoint, stop_when, progress,
+                                   keep_data, call) {
+  running(
+    draws = draws, burnin = burnin, thin = thin, chains = chains, inits = inits,
+    cores = cores, seed = seed, checkpoint = checkpoint, stop_when = stop_when,
+    progress = progress, keep_data = keep_data, keep_choices = character(),
+    call = call
+  )
+}
