@@ -138,6 +138,12 @@ scan_kept <- function(sweep, n, control) {
 
 is_corrected <- function(model) identical(model$correct, "importance")
 
+# Whether the draws are of the posterior itself, and not of a normal
+# approximation.
+draws_posterior <- function(model) {
+  !inherits(model, "laplace_model") || is_corrected(model)
+}
+
 # ---- The check of the approximation -----------------------------------------
 
 #' How good a Laplace approximation is

@@ -86,23 +86,21 @@ confint.laplace_logistic <- confint.laplace
 laplace_interval <- function(fit, level) {
   model <- fit_part(fit, "model")
   tails <- c(1 - level, 1 + level) / 2
-  if (is_corrected(model)) {
-    draws <- do.call(rbind, chain_matrices(fit))
-    return(t(apply(draws, 2L, stats::quantile, tails, names = FALSE)))
+  if (draws_posterior(model)) {
+    return(coefficient_interval(fit, level))
   }
   bounds <- outer(laplace_sd(model), stats::qnorm(tails)) + laplace_mode(model)
   rownames(bounds) <- model$columns
   bounds
 }
 
-# Posterior mean and sd: of the normal approximation, or of the draws of a
-# corrected fit.
+# Posterior mean and sd: of the normal approximation, or of the draws.
 laplace_estimates <- function(fit) {
   model <- fit_part(fit, "model")
-  if (!is_corrected(model)) {
+  if (!draws_posterior(model)) {
     return(list(mean = laplace_mode(model), sd = laplace_sd(model)))
   }
-  draws <- do.call(rbind, chain_matrices(fit))
+  draws <- coefficient_draws(fit)
   list(mean = colMeans(draws), sd = apply(draws, 2L, stats::sd))
 }
 

@@ -34,45 +34,6 @@
 NULL
 
 #' @rdname lm-data
-#' @export
-coef.gibbs_lm <- function(object, ...) {
-  check_no_more(...)
-  colMeans(lm_draws(object)$w)
-}
-
-#' @rdname lm-data
-#' @export
-vcov.gibbs_lm <- function(object, ...) {
-  check_no_more(...)
-  stats::cov(lm_draws(object)$w)
-}
-
-#' @rdname lm-data
-#' @export
-confint.gibbs_lm <- function(object, parm, level = 0.95, ...) {
-  call <- rlang::current_env()
-  check_no_more(...)
-  level <- check_number(
-    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
-  )
-  out <- lm_interval(object, level)
-  colnames(out) <- paste(
-    format(100 * c(1 - level, 1 + level) / 2, trim = TRUE, digits = 3), "%"
-  )
-  if (missing(parm)) {
-    return(out)
-  }
-  rows <- check_some_of(parm, rownames(out), call)
-  out[rows, , drop = FALSE]
-}
-
-# coefficients x (lower, upper)
-lm_interval <- function(fit, level) {
-  tails <- c(1 - level, 1 + level) / 2
-  t(apply(lm_draws(fit)$w, 2L, stats::quantile, tails, names = FALSE))
-}
-
-#' @rdname lm-data
 #' @importFrom stats sigma
 #' @export
 sigma.gibbs_lm <- function(object, ...) {

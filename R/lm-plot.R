@@ -67,8 +67,9 @@ plot_lm_coefficients <- function(fit, variables, level, call, ...) {
   model <- fit_part(fit, "model")
   chosen <- coefficients_to_plot(variables, model$coefficients, call)
   plot_coefficients(
-    coef.gibbs_lm(fit)[chosen], lm_interval(fit, level)[chosen, , drop = FALSE],
-    lm_interval(fit, 0.5)[chosen, , drop = FALSE],
+    coef.gibbs_lm(fit)[chosen],
+    coefficient_interval(fit, level)[chosen, , drop = FALSE],
+    coefficient_interval(fit, 0.5)[chosen, , drop = FALSE],
     column_units(model$frame$x, match(chosen, model$coefficients)),
     paste("change in", model_design(model)$response$name), ...
   )
@@ -77,7 +78,7 @@ plot_lm_coefficients <- function(fit, variables, level, call, ...) {
 plot_lm_response <- function(fit, variable, level, call, ...) {
   model <- fit_part(fit, "model")
   frame <- check_frame(model, call)
-  w <- lm_draws(fit)$w
+  w <- coefficient_draws(fit)
   grid <- response_grid(
     fit, frame, variable, abs(colMeans(w) / apply(w, 2L, stats::sd)), call
   )

@@ -5,7 +5,7 @@ lm_draws <- function(fit) {
   model <- fit_part(fit, "model")
   draws <- do.call(rbind, chain_matrices(fit))
   list(
-    w = draws[, seq_along(model$coefficients), drop = FALSE],
+    w = coefficient_draws(fit),
     sigma = draws[, length(model$coefficients) + 1L]
   )
 }

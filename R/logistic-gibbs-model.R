@@ -196,9 +196,9 @@ set_data.logistic_gibbs_model <- function(model, data,
   }
   parts$columns <- columns
   fresh <- logistic_gibbs_model(parts, model$prior, call)
-  kept <- c("terms", "xlevels", "contrasts", "formula", "model")
-  fresh$frame[kept] <- model$frame[kept]
-  fresh$frame$response$name <- model_design(model)$response$name
+  if (!is.null(model$frame) && identical(fresh$data_hash, model$data_hash)) {
+    return(model)
+  }
   model[c("data", "data_hash", "frame")] <-
     fresh[c("data", "data_hash", "frame")]
   model

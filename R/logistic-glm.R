@@ -1,7 +1,12 @@
 # Methods that a fit by glm() also has: fitted values, residuals, log
 # likelihood, formula, terms, model frame, simulate(), update(), augment().
 
-#' Fitted values, residuals and data of a logistic regression
+#' Estimates, fitted values and data of a logistic regression
+#'
+#' For a fit of [gibbs_logistic()], `coef()` are the posterior means of the
+#' coefficients, `vcov()` their posterior covariance matrix and `confint()`
+#' central posterior intervals. (For [laplace_logistic()] see
+#' [coef.laplace_logistic()].)
 #'
 #' `fitted()` are the posterior predictive probabilities of the observations,
 #' `predict(fit, type = "response")`. `residuals()` are the differences between
@@ -10,7 +15,8 @@
 #' or the square roots of the contributions to the deviance with the sign of the
 #' difference (`"deviance"`). `simulate()` draws new responses from the
 #' posterior predictive distribution, each data set from a different draw.
-#' `logLik()` is the log-likelihood at the mode, with the number of coefficients
+#' `logLik()` of a fit of [laplace_logistic()] is the log-likelihood at the mode,
+#' with the number of coefficients
 #' as its degrees of freedom (with a prior the effective number is smaller), so
 #' that [stats::AIC()] can be compared with that of [stats::glm()]; for model
 #' comparison see [log_evidence()] and `loo()`.
@@ -18,17 +24,23 @@
 #' `formula()`, `terms()`, `model.frame()`, `model.matrix()`, `family()` and
 #' `nobs()` return these parts of the fit as for [stats::glm()].
 #'
-#' @param object,formula,x A fit of [laplace_logistic()].
+#' @param object,formula,x A fit of [laplace_logistic()] or [gibbs_logistic()].
+#' @param parm Names or numbers of coefficients; default all.
+#' @param level Number between 0 and 1, default 0.95: the posterior probability
+#'   of each interval.
 #' @param type `"deviance"` (default), `"pearson"` or `"response"`.
 #' @param nsim Whole number, 1 or more: how many data sets.
 #' @param seed `NULL`, or a whole number for [set.seed()]; the state of R's
 #'   generator is then restored.
 #' @param ... Not used.
-#' @return Vectors with the names of the rows, of the length of the data (rows
-#'   left out by [stats::na.exclude()] are `NA`); `simulate()` a data frame with
+#' @return `coef()`: a vector with names; `vcov()`: a matrix with names;
+#'   `confint()`: a matrix with a row for each coefficient and two columns;
+#'   `fitted()` and `residuals()`: vectors with the names of the rows, of the
+#'   length of the data (rows left out by [stats::na.exclude()] are `NA`); `simulate()` a data frame with
 #'   `nsim` columns in the form of the response, and the state of the generator
 #'   in its attribute `seed`.
-#' @section Errors: `gibbsite_error_state` for a fit without its data.
+#' @section Errors: `gibbsite_error_argument` for unknown coefficients and a
+#'   level out of range; `gibbsite_error_state` for a fit without its data.
 #' @examples
 #' fit <- laplace_logistic(am ~ wt, mtcars, seed = 1)
 #' head(fitted(fit))
@@ -46,6 +58,10 @@ fitted.laplace_logistic <- function(object, ...) {
   check_frame(fit_part(object, "model"))
   predict(object, type = "response")
 }
+
+#' @rdname logistic-data
+#' @export
+fitted.gibbs_logistic <- fitted.laplace_logistic
 
 #' @rdname logistic-data
 #' @importFrom stats residuals
@@ -73,6 +89,10 @@ residuals.laplace_logistic <- function(object,
 }
 
 #' @rdname logistic-data
+#' @export
+residuals.gibbs_logistic <- residuals.laplace_logistic
+
+#' @rdname logistic-data
 #' @importFrom stats logLik
 #' @export
 logLik.laplace_logistic <- function( # nolint: object_name_linter.
@@ -92,6 +112,10 @@ family.laplace_logistic <- function(object, ...) {
   check_whole_fit(object, "object", rlang::current_env())
   stats::binomial()
 }
+
+#' @rdname logistic-data
+#' @export
+family.gibbs_logistic <- family.laplace_logistic
 
 #' @rdname logistic-data
 #' @importFrom stats simulate
@@ -128,6 +152,10 @@ simulate.laplace_logistic <- function(object, nsim = 1, seed = NULL, ...) {
   )
 }
 
+#' @rdname logistic-data
+#' @export
+simulate.gibbs_logistic <- simulate.laplace_logistic
+
 # Successes in the form of the response.
 as_outcome <- function(frame, successes) {
   response <- frame$response
@@ -145,7 +173,7 @@ as_outcome <- function(frame, successes) {
 
 #' Observations with their predictions
 #'
-#' @param x A fit of [laplace_logistic()].
+#' @param x A fit of [laplace_logistic()] or [gibbs_logistic()].
 #' @param data `NULL` (default) for the model frame, or the data frame that the
 #'   fit was made with, row for row.
 #' @param newdata `NULL`, or new observations.
@@ -196,3 +224,7 @@ augment.laplace_logistic <- function(x, data = NULL, newdata = NULL,
   }
   cbind(as.data.frame(own), prediction)
 }
+
+#' @rdname augment.laplace_logistic
+#' @export
+augment.gibbs_logistic <- augment.laplace_logistic

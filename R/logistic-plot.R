@@ -2,8 +2,9 @@
 
 #' Plot a logistic regression
 #'
-#' * `"coefficients"` (default): the mode of each coefficient with its 50% and
-#'   `level` intervals, the intercept left out. Coefficients of columns with
+#' * `"coefficients"` (default): the mode of each coefficient (for
+#'   [gibbs_logistic()] its posterior mean) with its 50% and `level` intervals,
+#'   the intercept left out. Coefficients of columns with
 #'   more than two values are shown per standard deviation of the column, so
 #'   that they can be compared.
 #' * `"response"`: the probability of success along one variable, with the band
@@ -17,7 +18,7 @@
 #'   right.
 #' * types of [plot.gibbsite_fit()], such as `"trace"` and `"density"`.
 #'
-#' @param x A fit of [laplace_logistic()].
+#' @param x A fit of [laplace_logistic()] or [gibbs_logistic()].
 #' @param type One of the above.
 #' @param variable For `"response"`: the name of a variable; default the one
 #'   with the largest effect relative to its standard deviation.
@@ -60,6 +61,10 @@ plot.laplace_logistic <- function(x, type = "coefficients", variable = NULL,
   )
   invisible(x)
 }
+
+#' @rdname plot.laplace_logistic
+#' @export
+plot.gibbs_logistic <- plot.laplace_logistic
 
 # ---- coefficients
 

@@ -63,10 +63,11 @@ logistic_sd <- function(m, s) {
 #' distribution functions (Stefanski 1991), and the mean of each of these over a
 #' normally distributed argument is again a normal distribution function.
 #'
-#' For a fit with `correct = "importance"`, means, standard deviations and
-#' intervals are those of the draws.
+#' For a fit of [gibbs_logistic()], or of [laplace_logistic()] with
+#' `correct = "importance"`, means, standard deviations and intervals are those
+#' of the draws.
 #'
-#' @param object A fit of [laplace_logistic()].
+#' @param object A fit of [laplace_logistic()] or [gibbs_logistic()].
 #' @param newdata `NULL` for the data of the fit, or new observations: a data
 #'   frame with the formula's variables; for a fit of a matrix, a matrix with
 #'   the same columns, matched by name if it has column names. Rows with missing
@@ -125,10 +126,14 @@ predict.laplace_logistic <- function(object, newdata = NULL,
   if (is.null(newdata)) as_excluded(model, out) else out
 }
 
+#' @rdname predict.laplace_logistic
+#' @export
+predict.gibbs_logistic <- predict.laplace_logistic
+
 predict_moments <- function(fit, rows, type, level, interval) {
   model <- fit_part(fit, "model")
   tails <- c(1 - level, 1 + level) / 2
-  if (is_corrected(model)) {
+  if (draws_posterior(model)) {
     return(drawn_moments(fit, rows, type, tails, interval))
   }
   at <- predictor_moments(model, rows)
@@ -199,7 +204,7 @@ as_class <- function(model, probability, call) {
 #' divided by the sum of this variance and the binomial variance (Gelman et al.
 #' 2019).
 #'
-#' @param object A fit of [laplace_logistic()].
+#' @param object A fit of [laplace_logistic()] or [gibbs_logistic()].
 #' @param newdata,offset As in [predict.laplace_logistic()]; for `log_lik()`
 #'   with the response.
 #' @param draws `NULL` for all draws (`pp_check()`: for at most 50), or the
@@ -253,12 +258,20 @@ posterior_linpred.laplace_logistic <- function(object, transform = FALSE,
 
 #' @rdname logistic-draws
 #' @export
+posterior_linpred.gibbs_logistic <- posterior_linpred.laplace_logistic
+
+#' @rdname logistic-draws
+#' @export
 posterior_epred.laplace_logistic <- function(object, newdata = NULL,
                                              draws = NULL, offset = NULL, ...) {
   call <- rlang::current_env()
   check_no_more(...)
   stats::plogis(linear_predictor_draws(object, newdata, offset, draws, call))
 }
+
+#' @rdname logistic-draws
+#' @export
+posterior_epred.gibbs_logistic <- posterior_epred.laplace_logistic
 
 #' @rdname logistic-draws
 #' @export
@@ -288,6 +301,10 @@ posterior_predict.laplace_logistic <- function(object, newdata = NULL,
   mean[] <- suppressWarnings(draw_successes(mean, each))
   mean
 }
+
+#' @rdname logistic-draws
+#' @export
+posterior_predict.gibbs_logistic <- posterior_predict.laplace_logistic
 
 #' @rdname logistic-draws
 #' @export
@@ -322,6 +339,10 @@ log_lik.laplace_logistic <- function(object, newdata = NULL, draws = NULL,
   out
 }
 
+#' @rdname logistic-draws
+#' @export
+log_lik.gibbs_logistic <- log_lik.laplace_logistic
+
 # A response in the levels of the fit's own, `known`.
 response_of_kind <- function(y, known, call) {
   if (identical(known$kind, "factor")) {
@@ -350,6 +371,11 @@ bayes_R2.laplace_logistic <- function( # nolint: object_name_linter.
 }
 
 #' @rdname logistic-draws
+#' @export
+bayes_R2.gibbs_logistic <- # nolint: object_name_linter.
+  bayes_R2.laplace_logistic
+
+#' @rdname logistic-draws
 #' @exportS3Method bayesplot::pp_check
 pp_check.laplace_logistic <- function(object, draws = NULL, ...) {
   frame <- check_frame(fit_part(object, "model"))
@@ -364,6 +390,10 @@ pp_check.laplace_logistic <- function(object, draws = NULL, ...) {
     bayesplot::ppc_dens_overlay(y, replicated, ...)
   }
 }
+
+#' @rdname logistic-draws
+#' @exportS3Method bayesplot::pp_check
+pp_check.gibbs_logistic <- pp_check.laplace_logistic
 
 draw_successes <- function(probability, trials) {
   as.double(stats::rbinom(length(probability), trials %||% 1, probability))

@@ -1,4 +1,67 @@
-# Methods of every regression that return or change parts of its call and data.
+# Methods of every regression: estimates from its draws, and parts of its call
+# and data.
+
+# ---- Estimates ---------------------------------------------------------------
+
+# The draws of the coefficients, chain after chain.
+coefficient_draws <- function(fit) {
+  model <- fit_part(fit, "model")
+  columns <- model$coefficients %||% model$columns
+  do.call(rbind, chain_matrices(fit))[, seq_along(columns), drop = FALSE]
+}
+
+# coefficients x (lower, upper)
+coefficient_interval <- function(fit, level) {
+  tails <- c(1 - level, 1 + level) / 2
+  t(apply(coefficient_draws(fit), 2L, stats::quantile, tails, names = FALSE))
+}
+
+#' @rdname lm-data
+#' @export
+coef.gibbs_lm <- function(object, ...) {
+  check_no_more(...)
+  colMeans(coefficient_draws(object))
+}
+
+#' @rdname logistic-data
+#' @export
+coef.gibbs_logistic <- coef.gibbs_lm
+
+#' @rdname lm-data
+#' @export
+vcov.gibbs_lm <- function(object, ...) {
+  check_no_more(...)
+  stats::cov(coefficient_draws(object))
+}
+
+#' @rdname logistic-data
+#' @export
+vcov.gibbs_logistic <- vcov.gibbs_lm
+
+#' @rdname lm-data
+#' @export
+confint.gibbs_lm <- function(object, parm, level = 0.95, ...) {
+  call <- rlang::current_env()
+  check_no_more(...)
+  level <- check_number(
+    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
+  )
+  out <- coefficient_interval(object, level)
+  colnames(out) <- paste(
+    format(100 * c(1 - level, 1 + level) / 2, trim = TRUE, digits = 3), "%"
+  )
+  if (missing(parm)) {
+    return(out)
+  }
+  rows <- check_some_of(parm, rownames(out), call)
+  out[rows, , drop = FALSE]
+}
+
+#' @rdname logistic-data
+#' @export
+confint.gibbs_logistic <- confint.gibbs_lm
+
+# ---- Call and data -----------------------------------------------------------
 
 #' @exportS3Method
 model_comparable.laplace_logistic_model <- function(model) {
@@ -20,6 +83,9 @@ model_comparable.laplace_logistic_model <- function(model) {
 #' @exportS3Method
 model_comparable.lm_model <- model_comparable.laplace_logistic_model
 
+#' @exportS3Method
+model_comparable.logistic_gibbs_model <- model_comparable.laplace_logistic_model
+
 #' @rdname logistic-data
 #' @importFrom stats formula
 #' @export
@@ -34,6 +100,10 @@ formula.laplace_logistic <- function(x, ...) {
 #' @rdname lm-data
 #' @export
 formula.gibbs_lm <- formula.laplace_logistic
+
+#' @rdname logistic-data
+#' @export
+formula.gibbs_logistic <- formula.laplace_logistic
 
 #' @rdname logistic-data
 #' @importFrom stats terms
@@ -51,6 +121,10 @@ terms.laplace_logistic <- function(x, ...) {
 terms.gibbs_lm <- terms.laplace_logistic
 
 #' @rdname logistic-data
+#' @export
+terms.gibbs_logistic <- terms.laplace_logistic
+
+#' @rdname logistic-data
 #' @importFrom stats model.frame
 #' @export
 model.frame.laplace_logistic <- function(formula, ...) {
@@ -66,6 +140,10 @@ model.frame.laplace_logistic <- function(formula, ...) {
 model.frame.gibbs_lm <- model.frame.laplace_logistic
 
 #' @rdname logistic-data
+#' @export
+model.frame.gibbs_logistic <- model.frame.laplace_logistic
+
+#' @rdname logistic-data
 #' @importFrom stats model.matrix
 #' @export
 model.matrix.laplace_logistic <- function(object, ...) {
@@ -75,6 +153,10 @@ model.matrix.laplace_logistic <- function(object, ...) {
 #' @rdname lm-data
 #' @export
 model.matrix.gibbs_lm <- model.matrix.laplace_logistic
+
+#' @rdname logistic-data
+#' @export
+model.matrix.gibbs_logistic <- model.matrix.laplace_logistic
 
 changed_formula <- function(old, changes, call) {
   if (!inherits(changes, "formula") && !is_plain_string(changes)) {
@@ -114,3 +196,7 @@ update.laplace_logistic <- function(object,
 #' @rdname update.gibbsite_fit
 #' @export
 update.gibbs_lm <- update.laplace_logistic
+
+#' @rdname update.gibbsite_fit
+#' @export
+update.gibbs_logistic <- update.laplace_logistic
