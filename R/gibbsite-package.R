@@ -5,9 +5,10 @@
 #' bit for any number of threads and processes; it can be interrupted,
 #' continued, saved and resumed; and a fit is a coda object.
 #'
-#' - Fit: [gibbs_gmm()], [gibbs_lm()], [laplace_logistic()], [laplace()],
-#'   [mh_sample()], [gibbs_sample()], [gibbs_bmf()], [gibbs_lda()]; the
-#'   arguments that every sampler takes: [running].
+#' - Fit: [gibbs_gmm()], [gibbs_lm()], [gibbs_logistic()],
+#'   [laplace_logistic()], [laplace()], [mh_sample()], [gibbs_sample()],
+#'   [gibbs_bmf()], [gibbs_lda()]; the arguments that every sampler takes:
+#'   [running].
 #' - Check: [converged()], [convergence()], [summary.gibbsite_fit()],
 #'   [plot.gibbsite_fit()].
 #' - Go on: [extend()], [resume()], [combine_fits()], [until()].

@@ -161,6 +161,11 @@ show(
   draws_alone(laplace_logistic(x[, 1:3], y, draws = 50, chains = 2, seed = 1,
                              correct = "importance", progress = FALSE))
 )
+show(
+  "exact logistic",
+  draws_alone(gibbs_logistic(x[, 1:3], y, draws = 60, burnin = 60, chains = 2,
+                             seed = 1, progress = FALSE))
+)
 show("logistic answers", {
   fit <- laplace_logistic(x[, 1:5], y, draws = 50, chains = 2, seed = 1,
                           progress = FALSE)

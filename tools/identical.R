@@ -220,6 +220,14 @@ show_laplace <- function() {
   show("logistic counts", logistic(x, count, offset = x[, 1] / 4))
   show("logistic prior",
        logistic(x, mtcars$am, prior = logistic_prior(c = 2, intercept_c = 5)))
+  exact <- function(...) {
+    draws_alone(gibbs_logistic(..., draws = 200, burnin = 60, chains = 2,
+                               seed = 1, progress = FALSE))
+  }
+  show("exact logistic", exact(x, mtcars$am))
+  show("exact logistic sparse", exact(sparse, mtcars$am))
+  show("exact logistic counts",
+       exact(x, count, offset = x[, 1] / 4, weights = weights))
   set.seed(5)
   tall <- matrix(rnorm(3000 * 40), 3000)
   show("logistic tall", logistic(tall, as.integer(tall[, 1] > 0.3 * tall[, 2])))

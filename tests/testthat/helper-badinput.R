@@ -183,6 +183,9 @@ hostile_objects <- function(folder = tempdir()) {
     chains = 2, seed = 1, progress = FALSE
   ))
   # update() evaluates its call again
+  logit <- quiet(gibbs_logistic(am ~ wt, datasets::mtcars, draws = 12,
+                                burnin = 12, chains = 2, seed = 1,
+                                progress = FALSE))
   line <- quiet(gibbs_lm(mpg ~ wt, datasets::mtcars, draws = 12, burnin = 12,
                          chains = 2, seed = 1, progress = FALSE))
   line_x <- short(gibbs_lm, cbind(1, cars$wt), cars$mpg)
@@ -213,7 +216,8 @@ hostile_objects <- function(folder = tempdir()) {
     density = density, logistic_x = logistic_x, checkpoint = checkpoint,
     gibbs_gmm = gmm, gibbsite_fit = gmm, gibbs_lda = lda, gibbs_bmf = bmf,
     laplace_logistic = logistic, laplace = approximation, mh_sample = mh,
-    gibbs_lm = line, lm_x = line_x, lm_prior = lm_prior(),
+    gibbs_logistic = logit, gibbs_lm = line, lm_x = line_x,
+    lm_prior = lm_prior(),
     gibbs_sample = gibbs, gibbsite_partial = partial, bmf_fold = folded,
     gmm_map = mode(gibbs_gmm, x, 2), gibbsite_map = mode(gibbs_gmm, x, 2),
     bmf_map = mode(gibbs_bmf, ratings, 2, predict_at = pairs),
@@ -275,6 +279,7 @@ hostile_bases <- function(o) {
     gibbs_gmm = c(list(x = o$x, k = 2), short),
     gibbs_lda = c(list(x = o$words, k = 2), short),
     gibbs_lm = c(list(x = cbind(1, o$cars$wt), y = o$cars$mpg), short),
+    gibbs_logistic = c(list(x = cbind(1, o$cars$wt), y = o$cars$am), short),
     gibbs_sample = c(
       list(
         conditionals = list(a = function(state) stats::rnorm(1)),
@@ -320,6 +325,10 @@ hostile_bases <- function(o) {
     gibbs_lm.formula = c(list(formula = mpg ~ wt, data = o$cars), short),
     gibbs_lm.default = c(
       list(x = cbind(1, o$cars$wt), y = o$cars$mpg), short
+    ),
+    gibbs_logistic.formula = c(list(formula = am ~ wt, data = o$cars), short),
+    gibbs_logistic.default = c(
+      list(x = cbind(1, o$cars$wt), y = o$cars$am), short
     ),
     laplace_logistic.formula = c(
       list(formula = am ~ wt, data = o$cars), brief
@@ -699,6 +708,7 @@ taken_values <- list(
   posterior_predict.gibbs_bmf.newdata = "list_column",
   # the call is evaluated as it is
   update.laplace_logistic.formula. = "missing",
+  update.gibbs_logistic.formula. = "missing",
   # all rows are shown
   print.gibbsite_convergence.n = c("huge", "inf"),
   print.gibbsite_summary.n = c("huge", "inf"),
@@ -707,6 +717,7 @@ taken_values <- list(
   gibbs_lda.draws = "null",
   # NULL is the first choice, here the default
   plot.laplace.type = "null", plot.laplace_logistic.type = "null",
+  plot.gibbs_logistic.type = "null",
   topics = c(vectors, "bad_utf8_names", "indefinite"),
   variables = c(vectors, "bad_utf8_names"),
   users = c(vectors, "bad_utf8_names"), weights = vectors,

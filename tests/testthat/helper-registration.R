@@ -13,8 +13,8 @@ routines <- function() {
 good_arguments <- function() {
   set.seed(1)
   c(
-    good_gmm(), good_bmf(), good_logistic(), good_lm(), good_mh(),
-    good_lda(), good_gibbs_sample(), good_of_files()
+    good_gmm(), good_bmf(), good_logistic(), good_logistic_gibbs(), good_lm(),
+    good_mh(), good_lda(), good_gibbs_sample(), good_of_files()
   )
 }
 
@@ -111,6 +111,19 @@ good_logistic <- function() {
       x = diag(3), data = list(map = c(1, 2, 3), precision_factor = diag(3))
     )
   )
+}
+
+good_logistic_gibbs <- function() {
+  data <- data.frame(s = c(0, 1, 3, 2), a = c(1, 2, 4, 3))
+  fit <- suppressMessages(suppressWarnings(gibbs_logistic(
+    cbind(s, 3 - s) ~ a, data, draws = 2, burnin = 0, chains = 1, seed = 1,
+    progress = FALSE
+  )))
+  model <- gibbsite:::fit_part(fit, "model")
+  list(C_logistic_sweeps = list(
+    data = model$data, state = gibbsite:::model_start(model, NULL), n = 2,
+    control = control_once(0)
+  ))
 }
 
 good_lm <- function() {

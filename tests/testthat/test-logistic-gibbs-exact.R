@@ -304,7 +304,7 @@ test_that("Geweke's joint test passes, and finds mistakes", {
   ))
   quiet_test <- function(model) {
     suppressMessages(
-      joint_test(model, logistic_quantities, reference, 200, 15)
+      joint_test(model, logistic_quantities, reference, 150, 10)
     )
   }
   reference <- suppressMessages(
