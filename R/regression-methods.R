@@ -20,6 +20,7 @@ coefficient_interval <- function(fit, level) {
 #' @export
 coef.gibbs_lm <- function(object, ...) {
   check_no_more(...)
+  check_whole_fit(object, "object", rlang::current_env())
   colMeans(coefficient_draws(object))
 }
 
@@ -31,6 +32,7 @@ coef.gibbs_logistic <- coef.gibbs_lm
 #' @export
 vcov.gibbs_lm <- function(object, ...) {
   check_no_more(...)
+  check_whole_fit(object, "object", rlang::current_env())
   stats::cov(coefficient_draws(object))
 }
 
@@ -43,6 +45,7 @@ vcov.gibbs_logistic <- vcov.gibbs_lm
 confint.gibbs_lm <- function(object, parm, level = 0.95, ...) {
   call <- rlang::current_env()
   check_no_more(...)
+  check_whole_fit(object, "object", call)
   level <- check_number(
     level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
   )

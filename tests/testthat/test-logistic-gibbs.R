@@ -40,7 +40,9 @@ test_that("rare successes and many trials do not slow the chains", {
     x <- stats::rnorm(3000)
     data.frame(x = x, y = stats::rbinom(3000, 1, stats::plogis(-6 + x / 2)))
   })
-  fit <- gibbs_logistic(y ~ x, rare, draws = 500, seed = 1, progress = FALSE)
+  fit <- quietly(gibbs_logistic(
+    y ~ x, rare, draws = 500, seed = 1, progress = FALSE
+  ))
   expect_gt(min(convergence(fit)$ess_bulk), 300)
   # as the augmentation alone would
   model <- gibbsite:::fit_part(fit, "model")
