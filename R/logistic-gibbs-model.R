@@ -13,7 +13,7 @@ logistic_gibbs_model <- function(parts, prior, call) {
     every = augmentation_interval(frame$total)
   )
   new_model(
-    "logistic_gibbs_model",
+    "logit_model",
     name = "gibbs_logistic", title = "Logistic regression",
     headline = paste0(
       "Logistic regression: ", counted(length(parts$columns), "coefficient"),
@@ -22,8 +22,9 @@ logistic_gibbs_model <- function(parts, prior, call) {
     data = data, data_hash = hash(plain_density(posterior$density)),
     data_part = c("data", "frame"),
     given = given_words(
-      hint = "Give {.code list(x = , y = )}, the model matrix and the response of
-              the fit, with {.code weights} and {.code offset} if it had any."
+      hint = "Give {.code list(x = , y = )}, the model matrix and the response
+              of the fit, with {.code weights} and {.code offset} if it had
+              any."
     ),
     prior = posterior$prior, nobs = posterior$nobs, columns = parts$columns,
     cures = paste(
@@ -86,7 +87,7 @@ logistic_gibbs_state <- function(w) {
 # About the mode, with three times the standard deviations of the normal
 # approximation.
 #' @exportS3Method
-model_start.logistic_gibbs_model <- function(model, init) {
+model_start.logit_model <- function(model, init) {
   if (!is.null(init$coefficients)) {
     return(logistic_gibbs_state(init$coefficients))
   }
@@ -99,12 +100,12 @@ model_start.logistic_gibbs_model <- function(model, init) {
 }
 
 #' @exportS3Method
-model_sweeps.logistic_gibbs_model <- function(model, state, n, control) {
+model_sweeps.logit_model <- function(model, state, n, control) {
   .Call(C_logistic_sweeps, model$data, state, n, control)
 }
 
 #' @exportS3Method
-model_check_init.logistic_gibbs_model <- function(model, init, where, call) {
+model_check_init.logit_model <- function(model, init, where, call) {
   check_init_names(init, "coefficients", where, call)
   if (!is.null(init$coefficients)) {
     arg <- paste0(where, "$coefficients")
@@ -117,19 +118,19 @@ model_check_init.logistic_gibbs_model <- function(model, init, where, call) {
 }
 
 #' @exportS3Method
-model_init_from_state.logistic_gibbs_model <- function(model, state) {
+model_init_from_state.logit_model <- function(model, state) {
   list(coefficients = state$w)
 }
 
 #' @exportS3Method
-model_acceptance.logistic_gibbs_model <- function(model, state) {
+model_acceptance.logit_model <- function(model, state) {
   memory_table(
     "coefficients", list(list(counts = state$counts, tuning = 0))
   )
 }
 
 #' @exportS3Method
-model_notes.logistic_gibbs_model <- function(model, fit, table) {
+model_notes.logit_model <- function(model, fit, table) {
   rates <- range(acceptance(fit)$rate)
   paste0(
     "Acceptance of the independence steps ",
@@ -138,7 +139,7 @@ model_notes.logistic_gibbs_model <- function(model, fit, table) {
 }
 
 #' @exportS3Method
-model_labels.logistic_gibbs_model <- function(model) {
+model_labels.logit_model <- function(model) {
   columns <- model$columns
   label <- ifelse(
     columns == "(Intercept)", "intercept", paste("slope of", columns)
@@ -149,7 +150,7 @@ model_labels.logistic_gibbs_model <- function(model) {
 # ---- Test hooks -------------------------------------------------------------
 
 #' @exportS3Method
-draw_prior.logistic_gibbs_model <- function(model) {
+draw_prior.logit_model <- function(model) {
   c <- model$prior$c
   e <- stats::rnorm(length(model$columns))
   w <- if (is.matrix(c)) drop(e %*% chol(c)) else sqrt(c) * e
@@ -158,7 +159,7 @@ draw_prior.logistic_gibbs_model <- function(model) {
 
 # In the form of set_data().
 #' @exportS3Method
-simulate_data.logistic_gibbs_model <- function(model, state) {
+simulate_data.logit_model <- function(model, state) {
   frame <- model$frame
   eta <- drop(linear_predictors(frame$x, state$w, frame$offset))
   trials <- frame$trials %||% rep(1, length(eta))
@@ -172,14 +173,15 @@ simulate_data.logistic_gibbs_model <- function(model, state) {
 # `data`: list(x, y, weights, offset), as gibbs_logistic() takes them of a
 # matrix, with the rows that the fit uses.
 #' @exportS3Method
-set_data.logistic_gibbs_model <- function(model, data,
-                                          call = rlang::caller_env()) {
+set_data.logit_model <- function(model, data,
+                                 call = rlang::caller_env()) {
   known <- c("x", "y", "weights", "offset")
   if (!is.list(data) || is.object(data) || !all(c("x", "y") %in% names(data)) ||
         !all(names(data) %in% known)) {
     abort_argument(
-      "`data` must be {.code list(x = , y = )}, the model matrix and the response
-       of the fit, with {.code weights} and {.code offset} if it had any.",
+      "`data` must be {.code list(x = , y = )}, the model matrix and the
+       response of the fit, with {.code weights} and {.code offset} if it had
+       any.",
       call = call
     )
   }

@@ -32,17 +32,18 @@
 #'    \deqn{q = \tfrac34 \mathrm{N}(\hat w, \Sigma) + \tfrac14
 #'      \mathrm{t}_5(\hat w, \Sigma)}{q = 3/4 N(w_map, Sigma) + 1/4 t_5(w_map,
 #'      Sigma)}
-#'    with the mode \eqn{\hat w}{w_map} and the covariance \eqn{\Sigma}{Sigma} of
-#'    the Laplace approximation is accepted with probability
+#'    with the mode \eqn{\hat w}{w_map} and the covariance
+#'    \eqn{\Sigma}{Sigma} of the Laplace approximation is accepted with
+#'    probability
 #'    \eqn{\min(1, p(w^* \mid s) q(w) / (p(w \mid s) q(w^*)))}{min(1,
 #'    p(w* | s) q(w) / (p(w | s) q(w*)))}. The tails of \eqn{q} are heavier than
 #'    those of the posterior.
 #'
-#' Step 2 takes a small part of the time of step 1. Where the posterior is nearly
-#' normal, most proposals are accepted and the draws are nearly independent. The
-#' first step is therefore left out of most sweeps there. It is done in the first
-#' 50 sweeps of the burn-in, in all sweeps if fewer than half of the proposals
-#' were accepted in the burn-in, and otherwise in every
+#' Step 2 takes a small part of the time of step 1. Where the posterior is
+#' nearly normal, most proposals are accepted and the draws are nearly
+#' independent. The first step is therefore left out of most sweeps there. It is
+#' done in the first 50 sweeps of the burn-in, in all sweeps if fewer than half
+#' of the proposals were accepted in the burn-in, and otherwise in every
 #' \eqn{\lceil 10 \bar m \rceil}{ceiling(10 mbar)}-th sweep, with
 #' \eqn{\bar m}{mbar} the mean number of trials. Without a burn-in it is done in
 #' all sweeps. [acceptance()] gives the share of proposals that were accepted.
@@ -78,11 +79,11 @@
 #'
 #' @inheritParams laplace_logistic
 #' @param weights `NULL` or `n` whole numbers, 0 or more, not all 0.
-#' @param na_action What to do about missing values: `"fail"` (default) raises an
-#'   error that names the first one, `"omit"` leaves incomplete rows out and says
-#'   so, `"exclude"` does too, and fills the results of [fitted()] and
-#'   [residuals()] with `NA` there. The functions [stats::na.omit()] and the like
-#'   are accepted too.
+#' @param na_action What to do about missing values: `"fail"` (default) raises
+#'   an error that names the first one, `"omit"` leaves incomplete rows out and
+#'   says so, `"exclude"` does too, and fills the results of [fitted()] and
+#'   [residuals()] with `NA` there. The functions [stats::na.omit()] and the
+#'   like are accepted too.
 #' @param draws,burnin,thin,chains,inits,cores,seed,checkpoint,stop_when,progress,keep_data
 #'   As in [running].
 #' @return An object of class `gibbs_logistic`, a `gibbsite_fit` and a
@@ -106,8 +107,8 @@
 #' related to Jacobi theta functions. *Statistics & Probability Letters* 79,
 #' 2251-2259. \doi{10.1016/j.spl.2009.07.028}
 #'
-#' Hastings WK (1970). Monte Carlo sampling methods using Markov chains and their
-#' applications. *Biometrika* 57, 97-109. \doi{10.1093/biomet/57.1.97}
+#' Hastings WK (1970). Monte Carlo sampling methods using Markov chains and
+#' their applications. *Biometrika* 57, 97-109. \doi{10.1093/biomet/57.1.97}
 #' @seealso [laplace_logistic()] for the approximation, which is faster and has
 #'   the evidence.
 #' @examples
@@ -122,7 +123,9 @@
 #'   dose = log2(rep(2^(0:5), 2)), sex = rep(c("male", "female"), each = 6),
 #'   dead = c(1, 4, 9, 13, 18, 20, 0, 2, 6, 10, 12, 16)
 #' )
-#' both <- gibbs_logistic(cbind(dead, 20 - dead) ~ sex + dose, budworm, seed = 1)
+#' both <- gibbs_logistic(cbind(dead, 20 - dead) ~ sex + dose, budworm,
+#'   seed = 1
+#' )
 #' predict(both, data.frame(sex = "male", dose = 2:3), type = "response",
 #'   interval = TRUE
 #' )

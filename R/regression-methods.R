@@ -87,7 +87,7 @@ model_comparable.laplace_logistic_model <- function(model) {
 model_comparable.lm_model <- model_comparable.laplace_logistic_model
 
 #' @exportS3Method
-model_comparable.logistic_gibbs_model <- model_comparable.laplace_logistic_model
+model_comparable.logit_model <- model_comparable.laplace_logistic_model
 
 #' @rdname logistic-data
 #' @importFrom stats formula
