@@ -28,6 +28,8 @@
   ROUTINE(bmf_linear, 5)              \
   ROUTINE(bmf_fold_in, 5)             \
   ROUTINE(lm_sweeps, 4)               \
+  ROUTINE(hlm_sweeps, 4)              \
+  ROUTINE(hlm_conditionals, 4)        \
   ROUTINE(lda_sweeps, 4)              \
   ROUTINE(lda_fold_in, 6)             \
   ROUTINE(lda_token_probabilities, 5) \
@@ -61,6 +63,8 @@ SEXP C_bmf_sweeps(SEXP data, SEXP state, SEXP n, SEXP control, SEXP mode);
 SEXP C_bmf_linear(SEXP sizes, SEXP draws, SEXP user, SEXP item, SEXP moments);
 SEXP C_bmf_fold_in(SEXP sizes, SEXP ratings, SEXP kind, SEXP hyper, SEXP v);
 SEXP C_lm_sweeps(SEXP data, SEXP state, SEXP n, SEXP control);
+SEXP C_hlm_sweeps(SEXP data, SEXP state, SEXP n, SEXP control);
+SEXP C_hlm_conditionals(SEXP data, SEXP b, SEXP factor, SEXP beta);
 SEXP C_lda_sweeps(SEXP data, SEXP state, SEXP n, SEXP control);
 SEXP C_lda_fold_in(SEXP word, SEXP start, SEXP phi, SEXP alpha, SEXP sweeps,
                    SEXP threads);

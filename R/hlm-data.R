@@ -1,0 +1,276 @@
+# The data of gibbs_hlm(): its formula, frame, and the rows that C reads.
+
+# ---- the formula -------------------------------------------------------------
+
+# list(fixed, bars) of a right-hand side: the part without bars (NULL if there
+# is none) and the calls `terms | group`.
+split_bars <- function(part, call) {
+  if (is_bar(part)) {
+    return(list(fixed = NULL, bars = list(part[[2L]])))
+  }
+  if (is.call(part) && identical(part[[1L]], quote(`+`)) &&
+        length(part) == 3L) {
+    left <- split_bars(part[[2L]], call)
+    right <- split_bars(part[[3L]], call)
+    fixed <- if (is.null(left$fixed)) {
+      right$fixed
+    } else if (is.null(right$fixed)) {
+      left$fixed
+    } else {
+      as.call(list(quote(`+`), left$fixed, right$fixed))
+    }
+    return(list(fixed = fixed, bars = c(left$bars, right$bars)))
+  }
+  if (is.call(part) && identical(part[[1L]], quote(`-`)) &&
+        length(part) == 3L) {
+    left <- split_bars(part[[2L]], call)
+    right <- split_bars(part[[3L]], call)
+    if (length(right$bars) == 0L) {
+      fixed <- as.call(list(quote(`-`), left$fixed %||% 1, part[[3L]]))
+      return(list(fixed = fixed, bars = left$bars))
+    }
+  }
+  if (any(vapply(formula_terms(part), is_random_effect, NA))) {
+    abort_bar(
+      "`formula` must have its bar in parentheses and added to the rest:
+       {.code y ~ x + (1 + x | group)}.",
+      call
+    )
+  }
+  list(fixed = part, bars = list())
+}
+
+is_bar <- function(part) {
+  is.call(part) && identical(part[[1L]], quote(`(`)) &&
+    is_random_effect(part[[2L]])
+}
+
+abort_bar <- function(message, call, hint = NULL, env = parent.frame()) {
+  abort_argument(
+    c(message, i = hint), call = call, class = "formula", envir = env
+  )
+}
+
+# list(fixed, bar, group, diagonal, flat) of the formula: the first and last are
+# formulas, the last one with all variables.
+parse_hlm_formula <- function(formula, data, call) {
+  if (!inherits(formula, "formula") || length(formula) != 3L) {
+    abort_argument(
+      "`formula` must have a response: `y ~ x + (1 | group)`.", call = call
+    )
+  }
+  found <- split_bars(formula[[3L]], call)
+  shown <- vapply(found$bars, deparse1, "")
+  if (length(shown) == 0L) {
+    abort_bar(
+      "`formula` must have groups: {.code y ~ x + (1 + x | group)}.", call,
+      "Without groups use {.fn gibbs_lm}."
+    )
+  }
+  if (length(shown) > 1L) {
+    abort_bar(
+      "`formula` must have one bar, not {length(shown)}: {.code ({shown})}.",
+      call, "Use {.fn lme4::lmer} or {.fn brms::brm}."
+    )
+  }
+  bar <- found$bars[[1L]]
+  group <- bar[[3L]]
+  if (is.call(group) && as.character(group[[1L]])[[1L]] %in%
+        c("/", "+", "*", "^", "||", "|")) {
+    abort_bar(
+      "`formula` must have one grouping factor, not {.code {deparse1(group)}}.",
+      call,
+      "Use {.fn lme4::lmer} or {.fn brms::brm} for several or nested ones;
+       groups by two variables are written {.code (1 | a:b)}."
+    )
+  }
+  env <- environment(formula)
+  fixed <- formula
+  fixed[[3L]] <- expand_dot(found$fixed %||% 1, formula, group, data, call)
+  flat <- formula
+  flat[[3L]] <- call_sum(fixed[[3L]], as.call(list(quote(`(`), bar[[2L]])))
+  with_group <- flat
+  with_group[[3L]] <- call_sum(flat[[3L]], group)
+  list(
+    fixed = fixed, bar = stats::as.formula(call("~", bar[[2L]]), env),
+    group = group, diagonal = identical(bar[[1L]], quote(`||`)), flat = flat,
+    with_group = with_group
+  )
+}
+
+call_sum <- function(a, b) as.call(list(quote(`+`), a, b))
+
+# `.`: all columns but those of the response and the groups.
+expand_dot <- function(part, formula, group, data, call) {
+  if (!"." %in% all.vars(part)) {
+    return(part)
+  }
+  if (!is.data.frame(data)) {
+    abort_argument("`.` in `formula` needs a data frame `data`.", call = call)
+  }
+  others <- setdiff(names(data), c(all.vars(formula[[2L]]), all.vars(group)))
+  small <- stats::as.formula(call("~", part))
+  stats::formula(stats::terms(small, data = data[1L, others, drop = FALSE]))[[2L]]
+}
+
+# The groups of rows of a data frame, as text; NA where a part is missing.
+group_labels <- function(group, frame, env = NULL) {
+  if (is.call(group) && identical(group[[1L]], quote(`:`))) {
+    a <- group_labels(group[[2L]], frame, env)
+    b <- group_labels(group[[3L]], frame, env)
+    return(ifelse(is.na(a) | is.na(b), NA, paste(a, b, sep = ":")))
+  }
+  name <- deparse1(group)
+  values <- if (name %in% names(frame)) frame[[name]] else eval(group, frame, env)
+  as.character(values)
+}
+
+# The levels of a grouping factor in their order.
+group_levels <- function(group, frame, labels) {
+  values <- frame[[deparse1(group)]]
+  if (is.factor(values)) {
+    return(intersect(levels(values), labels))
+  }
+  if (is.numeric(values)) {
+    return(unique(labels[order(values)]))
+  }
+  sort(unique(labels))
+}
+
+# ---- the frame ---------------------------------------------------------------
+
+# made: of formula_frame() with all variables; parsed: of parse_hlm_formula().
+hlm_frame <- function(made, parsed, formula, contrasts, se, call) {
+  frame <- made$frame
+  name <- deparse1(formula[[2L]])
+  response <- as_measurements(stats::model.response(frame), name, call)
+  check_contrasts(contrasts, frame, call)
+  fixed <- fixed_terms(parsed$fixed)
+  bar <- fixed_terms(parsed$bar)
+  x <- design_of(fixed, frame, contrasts, call)
+  z <- design_of(bar, frame, contrasts, call)
+  labels <- group_labels(parsed$group, frame)
+  levels <- group_levels(parsed$group, frame, labels)
+  weights <- check_weights(frame[["(weights)"]], nrow(frame), call)
+  terms <- terms_without_group(frame, parsed)
+  xlevels <- stats::.getXlevels(terms, frame)
+  list(
+    x = plain_design(x), z = plain_design(z), y = response$y,
+    weights = if (is.null(se)) weights else 1 / se^2, known = !is.null(se),
+    offset = check_offset(stats::model.offset(frame), nrow(frame), call),
+    group = match(labels, levels), levels = levels,
+    group_name = deparse1(parsed$group), group_expr = parsed$group,
+    diagonal = parsed$diagonal, fixed_terms = fixed, bar_terms = bar,
+    response = list(name = name, kind = response$kind), formula = formula,
+    terms = terms, xlevels = xlevels,
+    contrasts = c(attr(x, "contrasts"), attr(z, "contrasts"))[
+      unique(c(names(attr(x, "contrasts")), names(attr(z, "contrasts"))))
+    ],
+    model = frame, na.action = made$na_action, row_names = row.names(frame)
+  )
+}
+
+# Terms of a right-hand side. Their variables are columns of a model frame, so
+# that their environment is not used.
+fixed_terms <- function(formula) {
+  if (length(formula) == 3L) formula[[2L]] <- NULL
+  terms <- stats::terms(formula)
+  attr(terms, ".Environment") <- baseenv()
+  terms
+}
+
+design_of <- function(terms, frame, contrasts, call) {
+  factors <- vapply(frame, function(v) !is.numeric(v), NA)
+  own <- intersect(all_term_variables(terms), names(frame)[factors])
+  contrasts <- contrasts[intersect(names(contrasts), own)]
+  tryCatch(
+    stats::model.matrix(
+      terms, frame, contrasts.arg = if (length(contrasts) > 0L) contrasts
+    ),
+    error = function(cnd) {
+      reason <- conditionMessage(cnd)
+      abort_argument(
+        c("The model matrix cannot be made.", x = "{reason}"), call = call
+      )
+    }
+  )
+}
+
+all_term_variables <- function(terms) {
+  vapply(as.list(attr(terms, "variables"))[-1L], deparse1, "")
+}
+
+plain_design <- function(x) {
+  storage.mode(x) <- "double"
+  attr(x, "assign") <- NULL
+  attr(x, "contrasts") <- NULL
+  x
+}
+
+# The terms of the frame without the grouping factor, for predictions.
+terms_without_group <- function(frame, parsed) {
+  all <- attr(frame, "terms")
+  terms <- stats::terms(parsed$flat)
+  at <- match(all_term_variables(terms), all_term_variables(all))
+  if (!is.null(attr(all, "predvars"))) {
+    attr(terms, "predvars") <- attr(all, "predvars")[c(1L, at + 1L)]
+  }
+  attr(terms, "dataClasses") <- attr(all, "dataClasses")[at]
+  terms
+}
+
+# ---- the reduced rows --------------------------------------------------------
+
+# What C reads of the rows, as core/hlm/hlm.h describes: z: n x q, x: n x p and
+# y: n, all times the root of the weights; group: 1, ..., groups.
+reduce_groups <- function(z, x, y, group, groups) {
+  q <- ncol(z)
+  p <- ncol(x)
+  right <- cbind(x, y)
+  rows <- split(seq_along(y), factor(group, levels = seq_len(groups)))
+  kept <- pmin(lengths(rows), q)
+  start <- c(0L, cumsum(unname(kept)))
+  top_z <- matrix(0, start[[groups + 1L]], q)
+  top <- matrix(0, start[[groups + 1L]], p + 1L)
+  rest <- matrix(0, length(y) - start[[groups + 1L]], p + 1L)
+  filled <- 0L
+  for (j in which(kept > 0L)) {
+    i <- rows[[j]]
+    to <- start[[j]] + seq_len(kept[[j]])
+    if (length(i) <= q) {
+      top_z[to, ] <- z[i, ]
+      top[to, ] <- right[i, ]
+      next
+    }
+    factors <- qr(z[i, , drop = FALSE], LAPACK = TRUE)
+    turned <- qr.qty(factors, right[i, , drop = FALSE])
+    top_z[to, ] <- qr.R(factors)[, order(factors$pivot), drop = FALSE]
+    top[to, ] <- turned[seq_len(q), ]
+    left <- length(i) - q
+    rest[filled + seq_len(left), ] <- turned[q + seq_len(left), ]
+    filled <- filled + left
+  }
+  pool <- reduce_pool(rest[, seq_len(p), drop = FALSE], rest[, p + 1L])
+  list(
+    start = as.integer(start), z = as.double(t(top_z)),
+    x = as.double(t(top[, seq_len(p), drop = FALSE])), y = top[, p + 1L],
+    pool_x = as.double(t(pool$x)), pool_y = pool$y, rss = pool$rss
+  )
+}
+
+# At most p rows with the same inner products of x, and of x and y.
+reduce_pool <- function(x, y) {
+  p <- ncol(x)
+  if (p == 0L || nrow(x) <= p) {
+    return(list(
+      x = x, y = if (p == 0L) numeric() else y,
+      rss = if (p == 0L) sum(y^2) else 0
+    ))
+  }
+  factors <- qr(x, LAPACK = TRUE)
+  turned <- qr.qty(factors, y)
+  list(
+    x = qr.R(factors)[, order(factors$pivot), drop = FALSE],
+    y = turned[seq_len(p)], rss = sum(turned[-seq_len(p)]^2)
+  )
+}

@@ -1,0 +1,371 @@
+# The model behind gibbs_hlm(): its fields, states and starting values.
+# src/core/hlm/hlm.h has the mathematics.
+
+# frame: of hlm_frame(); keep: NULL or "w".
+hlm_model <- function(frame, prior, keep, call) {
+  used <- rows_used(frame)
+  if (!any(used)) {
+    abort_argument(
+      "There are no observations with a weight above 0.",
+      call = call, class = "empty"
+    )
+  }
+  weights <- (frame$weights %||% rep(1, length(used)))[used]
+  design <- hlm_design(frame, used, weights, call)
+  measured <- measure_response(
+    (frame$y - (frame$offset %||% 0))[used], weights,
+    length(design$intercept) == 1L
+  )
+  check_response_size(measured, frame$response$name, call)
+  prior <- complete_hlm_prior(prior, design, measured, call)
+  hlm_model_of(frame, prior, design, keep)
+}
+
+# columns, intercept, slopes: of the fixed effects; mean, scale, constant: of the
+# slopes; bar: names of the bar's columns; reach: their default scales of a
+# deviation, for responses of standard deviation 1.
+hlm_design <- function(frame, used, weights, call) {
+  x <- frame$x
+  z <- frame$z
+  if (ncol(z) == 0L) {
+    abort_bar("The bar of `formula` has no terms.", call)
+  }
+  check_square_size(
+    max(ncol(x), ncol(z)), 3, "The model matrix has", "Use fewer columns", call
+  )
+  columns <- colnames(x)
+  found <- describe_design(x, columns, measure_columns(x, as.double(used)), call)
+  bar <- describe_design(
+    z, colnames(z), measure_columns(z, as.double(used)), call
+  )
+  taken <- grep("^(sigma|log_lik)$|^(sd|cor|w)\\[", columns, value = TRUE)
+  if (length(taken) > 0L) {
+    abort_argument(
+      c("A column of the predictors cannot be named {.val {taken[[1]]}}: the
+         fit has a quantity of this name.",
+        i = "Rename the variable."),
+      call = call
+    )
+  }
+  is_one <- function(m, at) Filter(function(j) all(m[used, j] == 1), at)
+  intercept <- is_one(x, found$intercept)
+  slopes <- setdiff(seq_along(columns), intercept)
+  measures <- measure_slopes(
+    x[used, slopes, drop = FALSE], weights, found$sd[slopes],
+    length(intercept) == 1L
+  )
+  list(
+    columns = columns, intercept = intercept, slopes = slopes,
+    mean = unname(measures$mean),
+    scale = unname(ifelse(measures$constant, 1, measures$scale)),
+    constant = unname(measures$constant), bar = colnames(z),
+    reach = bar_reach(z[used, , drop = FALSE], bar, is_one(z, bar$intercept)),
+    diagonal = frame$diagonal, known = frame$known
+  )
+}
+
+# A slope of the bar: 1 / its standard deviation (without an intercept: root
+# mean square). Its intercept is as far from the data's middle as the means of
+# the other columns are, in their standard deviations.
+bar_reach <- function(z, found, intercept) {
+  size <- sqrt(colSums(z^2) / nrow(z))
+  spread <- if (length(intercept) == 1L) {
+    ifelse(found$sd > 0, found$sd, size)
+  } else {
+    size
+  }
+  spread[spread == 0] <- 1
+  reach <- 1 / spread
+  if (length(intercept) == 1L) {
+    others <- setdiff(seq_along(reach), intercept)
+    reach[intercept] <- sqrt(1 + sum((found$mean[others] / spread[others])^2))
+  }
+  unname(reach)
+}
+
+hlm_model_of <- function(frame, prior, design, keep) {
+  data <- hlm_data(frame, prior, design, keep)
+  n <- sum(rows_used(frame))
+  q <- length(design$bar)
+  groups <- length(frame$levels)
+  new_model(
+    "hlm_model",
+    name = "gibbs_hlm", title = "Hierarchical linear regression",
+    headline = paste0(
+      "Hierarchical linear regression: ",
+      counted(length(design$columns), "fixed effect"), ", ",
+      counted(q, "term"), " by ", frame$group_name, " (",
+      counted(groups, "group"), "), ", counted(n, "observation"),
+      if (frame$known) ", standard errors known"
+    ),
+    data = data, data_part = "frame", prior = prior, nobs = n,
+    columns = c(
+      design$columns, indexed("sd", seq_len(q)),
+      if (!frame$diagonal) correlation_names(q), if (!frame$known) "sigma",
+      "log_lik",
+      if ("w" %in% keep) as.vector(outer(
+        seq_len(q), seq_len(groups), function(k, j) paste0("w[", k, ",", j, "]")
+      ))
+    ),
+    cures = paste(
+      "Groups with few observations say little about the covariance of their",
+      "effects: use fewer terms before the bar, or a prior with a smaller",
+      "`scale`: see ?hlm_prior."
+    ),
+    coefficients = design$columns, layout = design, keep = keep,
+    levels = frame$levels, group_name = frame$group_name,
+    design = hlm_design_of(frame), frame = frame
+  )
+}
+
+correlation_names <- function(q) {
+  at <- which(lower.tri(diag(q)), arr.ind = TRUE)
+  sprintf("cor[%d,%d]", at[, 1L], at[, 2L])
+}
+
+# The parts of the frame that predictions for new data need, without the data.
+hlm_design_of <- function(frame) {
+  c(
+    frame[c("terms", "xlevels", "contrasts", "formula", "response",
+            "fixed_terms", "bar_terms", "group_expr")],
+    list(offset = !is.null(frame$offset))
+  )
+}
+
+# What C reads, as core/hlm/hlm.h describes.
+hlm_data <- function(frame, prior, design, keep) {
+  used <- rows_used(frame)
+  weights <- (frame$weights %||% rep(1, length(used)))[used]
+  intercept <- length(design$intercept) == 1L
+  y <- (frame$y - (frame$offset %||% 0))[used]
+  measured <- measure_response(y, weights, intercept)
+  p <- length(design$columns)
+  unit <- rep(1, p)
+  unit[design$slopes] <- design$scale
+  middle <- numeric(p)
+  middle[design$slopes] <- design$mean
+  x <- (frame$x[used, , drop = FALSE] - rep(middle, each = sum(used))) /
+    rep(unit, each = sum(used))
+  x[, design$slopes[design$constant]] <- 0
+  root <- sqrt(weights)
+  mean <- numeric(p)
+  sd <- rep(1, p)
+  mean[design$slopes] <- prior$slope_mean * design$scale
+  sd[design$slopes] <- prior$slope_sd * design$scale
+  mean[design$intercept] <- if (intercept) {
+    prior$intercept_mean - measured$centre
+  }
+  sd[design$intercept] <- if (intercept) prior$intercept_sd
+  groups <- length(frame$levels)
+  rows <- reduce_groups(
+    unname(root * frame$z[used, , drop = FALSE]), unname(root * x),
+    root * (y - measured$centre), frame$group[used], groups
+  )
+  spare <- length(y) - length(rows$y) - p
+  fixed_at <- match(design$bar, design$columns, 0L) - 1L
+  c(
+    list(
+      q = as.double(length(design$bar)), p = as.double(p),
+      groups = as.double(groups)
+    ),
+    rows,
+    list(
+      diagonal = as.double(design$diagonal), known = as.double(design$known),
+      half_t = as.double(prior$type == "half-t"),
+      collapsed = as.double(!design$known && spare < length(rows$y)),
+      keep = as.double("w" %in% keep), mean = mean, precision = 1 / sd^2,
+      df = as.double(prior$df), scale = as.double(prior$scale),
+      shape = if (design$known) 0 else prior$nu0 / 2,
+      rate = if (design$known) 0 else prior$nu0 * prior$sigma0^2 / 2,
+      n = as.double(length(y)), log_weights = sum(log(weights)), unit = unit,
+      column_mean = middle, centre = measured$centre,
+      intercept_at = as.double(if (intercept) design$intercept - 1 else p),
+      fixed_at = as.integer(fixed_at)
+    )
+  )
+}
+
+# ---- Starting values and state ----------------------------------------------
+
+# b and u follow from Sigma and sigma in the first sweep.
+hlm_state <- function(model, sigma_matrix, beta) {
+  data <- model$data
+  list(
+    sweep = 0, factor = as.double(t(chol(sigma_matrix))),
+    beta = as.double(beta), b = numeric(data$p), u = numeric(data$q * data$groups)
+  )
+}
+
+# sigma and the standard deviations of the groups are the spread of the
+# responses, each over or under by a factor of up to 10.
+#' @exportS3Method
+model_start.hlm_model <- function(model, init) {
+  data <- model$data
+  q <- data$q
+  factors <- exp(stats::runif(q + 1, -1, 1) * log(10))
+  squares <- data$rss + sum(data$pool_y^2) + sum(data$y^2)
+  spread <- if (squares > 0) {
+    squares / data$n
+  } else if (data$rate > 0) {
+    data$rate / data$shape
+  } else {
+    1
+  }
+  beta <- if (data$known == 1) {
+    1
+  } else if (is.null(init$sigma)) {
+    factors[[q + 1]] / spread
+  } else {
+    init$sigma^-2
+  }
+  sd <- factors[seq_len(q)] * model$layout$reach *
+    sqrt(spread / mean_weight_of(data))
+  hlm_state(model, init$Sigma %||% diag(sd^2, q), beta)
+}
+
+mean_weight_of <- function(data) exp(data$log_weights / data$n)
+
+#' @exportS3Method
+model_sweeps.hlm_model <- function(model, state, n, control) {
+  .Call(C_hlm_sweeps, model$data, state, n, control)
+}
+
+#' @exportS3Method
+model_check_init.hlm_model <- function(model, init, where, call) {
+  data <- model$data
+  check_init_names(init, c(if (data$known == 0) "sigma", "Sigma"), where, call)
+  if (!is.null(init$sigma)) {
+    arg <- paste0(where, "$sigma")
+    check_init_shape(init$sigma, 1L, arg, call)
+    check_number(
+      init$sigma, lower = 1e-150, upper = 1e150, arg = arg, call = call
+    )
+  }
+  if (!is.null(init$Sigma)) {
+    arg <- paste0(where, "$Sigma")
+    check_init_shape(init$Sigma, rep(data$q, 2L), arg, call)
+    init$Sigma <- check_covariance(
+      matrix(init$Sigma, data$q), call, arg
+    )
+    if (data$diagonal == 1 && any(init$Sigma[lower.tri(init$Sigma)] != 0)) {
+      abort_argument("`{arg}` must be diagonal.", call = call)
+    }
+  }
+  init
+}
+
+#' @exportS3Method
+model_init_from_state.hlm_model <- function(model, state) {
+  init <- list(Sigma = state_covariance(model, state))
+  if (model$data$known == 0) {
+    init$sigma <- 1 / sqrt(state$beta)
+  }
+  init
+}
+
+state_covariance <- function(model, state) {
+  tcrossprod(matrix(state$factor, model$data$q))
+}
+
+#' @exportS3Method
+model_labels.hlm_model <- function(model) {
+  columns <- model$columns
+  layout <- model$layout
+  by <- paste("by", model$group_name)
+  label <- columns
+  slopes <- layout$columns[layout$slopes]
+  label[match(slopes, columns)] <- paste("slope of", slopes)
+  label[layout$intercept] <- "intercept"
+  q <- length(layout$bar)
+  label[match(indexed("sd", seq_len(q)), columns)] <- paste(
+    "standard deviation of", layout$bar, by
+  )
+  if (!layout$diagonal && q > 1L) {
+    at <- which(lower.tri(diag(q)), arr.ind = TRUE)
+    label[match(correlation_names(q), columns)] <- paste(
+      "correlation of", layout$bar[at[, 2L]], "and", layout$bar[at[, 1L]], by
+    )
+  }
+  label[columns == "sigma"] <- "standard deviation of an observation"
+  label[columns == "log_lik"] <- "log-likelihood"
+  if ("w" %in% model$keep) {
+    label[grep("^w\\[", columns)] <- as.vector(
+      outer(layout$bar, model$levels, paste, sep = " of ")
+    )
+  }
+  data.frame(variable = columns, label = label)
+}
+
+#' @exportS3Method
+model_comparable.hlm_model <- function(model) {
+  model_comparable.laplace_logistic_model(model)
+}
+
+# ---- Test hooks -------------------------------------------------------------
+
+#' @exportS3Method
+draw_prior.hlm_model <- function(model) {
+  data <- model$data
+  q <- data$q
+  order <- if (data$diagonal == 1) 1 else q
+  rows <- if (data$diagonal == 1) as.list(seq_len(q)) else list(seq_len(q))
+  sigma_matrix <- matrix(0, q, q)
+  for (at in rows) {
+    sums <- if (data$half_t == 1) {
+      2 * data$df *
+        diag(stats::rgamma(length(at), 0.5, 1 / data$scale[at]^2), length(at))
+    } else {
+      matrix(data$scale, q)[at, at, drop = FALSE]
+    }
+    df <- data$df + if (data$half_t == 1) order - 1 else 0
+    sigma_matrix[at, at] <-
+      solve(stats::rWishart(1L, df, solve(sums))[, , 1L])
+  }
+  beta <- if (data$known == 1) 1 else stats::rgamma(1L, data$shape, data$rate)
+  state <- hlm_state(model, (sigma_matrix + t(sigma_matrix)) / 2, beta)
+  state$b <- data$mean + stats::rnorm(data$p) / sqrt(data$precision)
+  state$u <- as.double(
+    matrix(state$factor, q) %*% matrix(stats::rnorm(q * data$groups), q)
+  )
+  state
+}
+
+# The fixed effects of a state in the units of the data.
+hlm_coefficients <- function(model, state) {
+  data <- model$data
+  b <- state$b / data$unit
+  at <- model$layout$intercept
+  b[at] <- b[at] + data$centre - sum(data$column_mean[-at] * b[-at])
+  b
+}
+
+# One response for each row.
+#' @exportS3Method
+simulate_data.hlm_model <- function(model, state) {
+  frame <- model$frame
+  u <- matrix(state$u, model$data$q)[, frame$group, drop = FALSE]
+  eta <- drop(frame$x %*% hlm_coefficients(model, state)) +
+    colSums(t(frame$z) * u) + (frame$offset %||% 0)
+  weights <- frame$weights %||% rep(1, length(eta))
+  eta + stats::rnorm(length(eta)) / sqrt(state$beta * weights)
+}
+
+# `data`: the responses, one for each row of the fit's data.
+#' @exportS3Method
+set_data.hlm_model <- function(model, data, call = rlang::caller_env()) {
+  if (is.null(model$frame)) {
+    abort_argument(
+      c("`data` are not needed to draw on from a hierarchical regression.",
+        i = "Leave `data` out."),
+      call = call
+    )
+  }
+  y <- as_measurements(data, "data", call)$y
+  check_vector_length(
+    y, nrow(model$frame$x), "one for each row", "data", call
+  )
+  model$frame$y <- y
+  fresh <- hlm_model_of(model$frame, model$prior, model$layout, model$keep)
+  model[names(fresh)] <- fresh
+  model
+}

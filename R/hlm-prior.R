@@ -1,0 +1,244 @@
+# The prior of gibbs_hlm().
+
+#' Prior of a hierarchical linear regression
+#'
+#' The prior of [gibbs_hlm()]: of the covariance matrix \eqn{\Sigma}{Sigma} of
+#' the groups' deviations \eqn{u_j}{u_j}, of the fixed effects \eqn{b}{b}, and of
+#' the variance \eqn{\sigma^2}{sigma^2} of an observation of weight 1. With
+#' \eqn{q} terms before the bar, `type = "half-t"` (Huang and Wand 2013) is
+#' \deqn{\Sigma \mid a \sim \mathrm{IW}(\nu + q - 1, \, 2 \nu \,
+#'   \mathrm{diag}(1/a_1, \ldots, 1/a_q)), \quad
+#'   a_k \sim \mathrm{IG}(1/2, 1/A_k^2).}{
+#'   Sigma | a ~ IW(nu + q - 1, 2 nu diag(1/a_1, ..., 1/a_q)),
+#'   a_k ~ IG(1/2, 1/A_k^2).}
+#' Then each standard deviation \eqn{\sqrt{\Sigma_{kk}}}{sqrt(Sigma_kk)} has a
+#' half-t distribution with \eqn{\nu}{nu} degrees of freedom and scale
+#' \eqn{A_k}{A_k}, and with \eqn{\nu = 2}{nu = 2} each correlation is uniform on
+#' \eqn{(-1, 1)}{(-1, 1)}. `type = "inverse-wishart"` is \eqn{\Sigma \sim
+#' \mathrm{IW}(\eta_0, S_0)}{Sigma ~ IW(eta0, S0)}. \eqn{\mathrm{IW}(\eta,
+#' S)}{IW(eta, S)} has density proportional to \eqn{|\Sigma|^{-(\eta+q+1)/2}
+#' \exp(-\mathrm{tr}(S \Sigma^{-1})/2)}{|Sigma|^-((eta+q+1)/2) exp(-tr(S
+#' Sigma^-1)/2)}, and \eqn{\mathrm{IG}(s, r)}{IG(s, r)} is the distribution of
+#' the inverse of a \eqn{\mathrm{Gamma}(s, r)}{Gamma(s, r)} variable (shape,
+#' rate). If \eqn{\Sigma} is diagonal (`||`), each variance has this prior with
+#' \eqn{q = 1}. Further,
+#' \deqn{b_k \sim \mathrm{N}(m_k, t_k^2), \quad \alpha \sim \mathrm{N}(m_\alpha,
+#'   t_\alpha^2), \quad \sigma^2 \sim \mathrm{IG}(\nu_0/2, \nu_0
+#'   \sigma_0^2/2),}{
+#'   b_k ~ N(m_k, t_k^2), alpha ~ N(m_alpha, t_alpha^2),
+#'   sigma^2 ~ IG(nu0/2, nu0 sigma0^2/2),}
+#' where \eqn{b_k}{b_k} are the slopes and \eqn{\alpha}{alpha} is the value of
+#' the fixed part at the predictors' (weighted) means.
+#'
+#' Fields left `NULL` are completed from the data at the fit, so that the prior
+#' is weak in any units, and [prior_summary()] shows the values used. With
+#' \eqn{S^2}{S^2} the weighted variance of the responses (less the offset) and
+#' \eqn{s_k}{s_k} the standard deviation of a column:
+#'
+#' * `df`: 2 (half-t), \eqn{q + 2} (inverse-wishart; 3 if \eqn{\Sigma} is
+#'   diagonal).
+#' * `scale`: \eqn{A_k = S/s_k}{A_k = S/s_k} for a slope. For the intercept it is
+#'   \eqn{S \sqrt{1 + \sum_k (\bar z_k/s_k)^2}}{S sqrt(1 + sum_k (mean_k /
+#'   s_k)^2)}, which is \eqn{S} if the predictors before the bar have mean 0: it
+#'   is larger for an intercept far from the data. For `"inverse-wishart"`
+#'   \eqn{S_0} is diagonal with the squares of these.
+#' * `nu0`, `sigma0`: 0.002 and \eqn{S} (times the root of the mean weight).
+#' * `slope_mean`, `slope_sd`: 0 and \eqn{10 S/s_k}{10 S/s_k}.
+#' * `intercept_mean`, `intercept_sd`: the weighted mean of the responses (less
+#'   the offset) and \eqn{10 S}.
+#'
+#' If the responses do not vary, \eqn{S} counts as 1, with a message.
+#'
+#' @param type `"half-t"` (default) or `"inverse-wishart"`.
+#' @param df `NULL` or a positive number: \eqn{\nu}{nu}; or \eqn{\eta_0}{eta0},
+#'   above \eqn{q - 1}.
+#' @param scale `NULL`; for `"half-t"` positive numbers \eqn{A_k}{A_k}, one for
+#'   all or one for each term before the bar, in units of the response over the
+#'   term's; for `"inverse-wishart"` the matrix \eqn{S_0}{S0}, or positive
+#'   numbers for its diagonal.
+#' @param nu0,sigma0 `NULL` or positive numbers. `sigma0` is in units of the
+#'   response. Both are without effect if the fit has known standard errors.
+#' @param slope_mean,slope_sd `NULL` or numbers (`slope_sd` positive), one for
+#'   all slopes, or one for each in the order of the model matrix (a vector with
+#'   names is reordered by name).
+#' @param intercept_mean,intercept_sd `NULL` or a number, positive for
+#'   `intercept_sd`, in units of the response.
+#' @return An object of class `hlm_prior`; printing it shows the model.
+#' @section Errors:
+#' A value of the wrong type or out of its range is an error of class
+#' `gibbsite_error_argument`; lengths are compared with the model at the fit.
+#' @references
+#' Huang A, Wand MP (2013). Simple marginally noninformative prior distributions
+#' for covariance matrices. *Bayesian Analysis* 8, 439-452.
+#' \doi{10.1214/13-BA815}
+#' @examples
+#' hlm_prior()
+#' hlm_prior(scale = c(20, 5), sigma0 = 30, nu0 = 1)
+#' hlm_prior("inverse-wishart", df = 4, scale = diag(2))
+#' @export
+hlm_prior <- function(type = "half-t", df = NULL, scale = NULL, nu0 = NULL,
+                      sigma0 = NULL, slope_mean = NULL, slope_sd = NULL,
+                      intercept_mean = NULL, intercept_sd = NULL) {
+  call <- rlang::current_env()
+  type <- check_choice(type, c("half-t", "inverse-wishart"))
+  positive <- function(x, arg) {
+    check_number(
+      x, lower = 0, lower_open = TRUE, null_ok = TRUE, arg = arg, call = call
+    )
+  }
+  numbers <- function(x, arg, lower = -Inf) {
+    check_numeric_vector(
+      x, lower = lower, lower_open = TRUE, null_ok = TRUE, arg = arg,
+      call = call
+    )
+  }
+  structure(
+    list(
+      type = type, df = positive(df, "df"),
+      scale = if (is.matrix(scale) && type == "inverse-wishart") {
+        check_covariance(scale, call)
+      } else {
+        numbers(scale, "scale", 0)
+      },
+      nu0 = positive(nu0, "nu0"), sigma0 = positive(sigma0, "sigma0"),
+      slope_mean = check_numeric_vector(
+        slope_mean, null_ok = TRUE, arg = "slope_mean", call = call
+      ),
+      slope_sd = numbers(slope_sd, "slope_sd", 0),
+      intercept_mean = check_number(
+        intercept_mean, null_ok = TRUE, arg = "intercept_mean", call = call
+      ),
+      intercept_sd = positive(intercept_sd, "intercept_sd")
+    ),
+    class = c("hlm_prior", "gibbsite_prior")
+  )
+}
+
+# A positive definite matrix, `scale` of a prior or `Sigma` of starting values.
+check_covariance <- function(x, call, arg = "scale") {
+  sound <- is.numeric(x) && !is.object(x) && nrow(x) == ncol(x) &&
+    nrow(x) > 0L && all(is.finite(x)) && isSymmetric(unname(x)) &&
+    !inherits(try(chol(x), silent = TRUE), "try-error")
+  if (!sound) {
+    abort_argument(
+      "`{arg}` must be a symmetric positive definite matrix.", call = call
+    )
+  }
+  storage.mode(x) <- "double"
+  x
+}
+
+#' @export
+format.hlm_prior <- function(x, ...) {
+  check_made(x, names(formals(hlm_prior)), "hlm_prior()")
+  value <- format_prior_value
+  wishart <- identical(x$type, "inverse-wishart")
+  known <- isTRUE(x$known)
+  c(
+    "y_i | b, u ~ N(o_i + x_i'b + z_i'u_j, sigma^2 / v_i), u_j ~ N(0, Sigma)",
+    if (wishart) {
+      c("Sigma ~ IW(df, S0)", paste0("  df = ", value(x$df)),
+        paste0("  S0 = ", value(x$scale)))
+    } else {
+      c("sqrt(Sigma_kk) ~ half-t(df, A_k)    (Huang and Wand)",
+        paste0("  df = ", value(x$df, "2")), paste0("  A = ", value(x$scale)))
+    },
+    "b_k ~ N(mean, sd^2), and the intercept at the predictors' means",
+    paste0("  slope mean = ", value(x$slope_mean, "0")),
+    paste0("  slope sd = ", value(x$slope_sd)),
+    if (!isTRUE(x$no_intercept)) {
+      c(paste0("  intercept mean = ", value(x$intercept_mean)),
+        paste0("  intercept sd = ", value(x$intercept_sd)))
+    },
+    if (known) {
+      "sigma = 1, v_i = 1 / se_i^2"
+    } else {
+      c("sigma^2 ~ IG(nu0/2, nu0 sigma0^2/2)    (shape, rate)",
+        paste0("  nu0 = ", value(x$nu0, "0.002")),
+        paste0("  sigma0 = ", value(x$sigma0)))
+    }
+  )
+}
+
+# The prior with every field filled in. design: of hlm_design(); measured: of
+# measure_response().
+complete_hlm_prior <- function(prior, design, measured, call) {
+  check_class(prior, "hlm_prior", "hlm_prior()", arg = "prior", call = call)
+  prior <- remade(prior, hlm_prior, "hlm_prior()", arg = "prior", call = call)
+  spread <- measured$spread
+  if (!(spread > 0)) {
+    spread <- 1
+    inform_gibbsite(
+      c("The responses do not vary: the default prior takes 1 for their
+         spread.",
+        i = "Give the fields of `prior` in the data's units."),
+      class = "constant"
+    )
+  }
+  q <- length(design$bar)
+  each <- function(field, default, names, whose) {
+    complete_each(prior[[field]], default, names, field, whose, call)
+  }
+  order <- if (design$diagonal) 1L else q
+  if (prior$type == "half-t") {
+    prior$df <- prior$df %||% 2
+    prior$scale <- each(
+      "scale", spread * design$reach, design$bar, "the terms before the bar"
+    )
+  } else {
+    prior$df <- prior$df %||% (order + 2)
+    if (prior$df <= order - 1) {
+      abort_argument(
+        "`df` of `prior` must be above {order - 1}, not {prior$df}.",
+        call = call
+      )
+    }
+    if (!is.matrix(prior$scale)) {
+      prior$scale <- diag(each(
+        "scale", (spread * design$reach)^2, design$bar,
+        "the terms before the bar"
+      ), q)
+    }
+    if (nrow(prior$scale) != q) {
+      abort_argument(
+        "`scale` of `prior` must be {q} x {q} (terms before the bar), not
+         {nrow(prior$scale)} x {ncol(prior$scale)}.",
+        call = call
+      )
+    }
+    dimnames(prior$scale) <- list(design$bar, design$bar)
+  }
+  slopes <- design$columns[design$slopes]
+  prior$slope_mean <- each("slope_mean", 0 * design$scale, slopes, "the slopes")
+  prior$slope_sd <- each(
+    "slope_sd", 10 * spread / design$scale, slopes, "the slopes"
+  )
+  prior$no_intercept <- length(design$intercept) == 0L
+  if (!prior$no_intercept) {
+    prior$intercept_mean <- prior$intercept_mean %||% measured$centre
+    prior$intercept_sd <- prior$intercept_sd %||% (10 * spread)
+  }
+  prior$known <- design$known
+  if (!design$known) {
+    prior$nu0 <- prior$nu0 %||% 0.002
+    prior$sigma0 <- prior$sigma0 %||% (spread * sqrt(measured$mean_weight))
+  }
+  prior
+}
+
+# One number for each of `names`.
+complete_each <- function(x, default, names, field, whose, call) {
+  x <- x %||% default
+  if (!length(x) %in% c(1L, length(names))) {
+    wanted <- or_words(unique(c(1L, length(names))))
+    abort_argument(
+      c("`{field}` of `prior` must have length {wanted}, not {length(x)}.",
+        i = "It is for {whose}: {.val {names}}."),
+      call = call
+    )
+  }
+  if (length(x) == 1L && is.null(names(x))) {
+    x <- rep(x, length(names))
+  }
+  stats::setNames(in_order_of(x, names, field, whose, call), names)
+}

@@ -1,0 +1,144 @@
+/* .Call entries of hierarchical linear regression: unpack, call the core, pack. */
+#include <R.h>
+
+#include <limits.h>
+
+#include "hlm/hlm.h"
+#include "r_args.h"
+#include "r_scan.h"
+#include "routines.h"
+
+static int flag(SEXP list, const char *name) {
+  return args_count(list, name, 0) > 0;
+}
+
+static double not_negative(SEXP list, const char *name) {
+  const double value = args_number(list, name);
+  if (!(value >= 0.0))
+    Rf_error("`%s` must be 0 or more", name);
+  return value;
+}
+
+/* The reduced rows: start, z, x, y, and the pool. */
+static void unpack_rows(SEXP list, hlm_data *data) {
+  data->start = args_integers(list, "start", data->groups + 1);
+  if (data->start[0] != 0)
+    Rf_error("`start` must begin with 0");
+  for (size_t j = 0; j < data->groups; j++) {
+    const int count = data->start[j + 1] - data->start[j];
+    if (count < 0 || (size_t)count > data->q)
+      Rf_error("a group must have 0 to q reduced rows");
+  }
+  const size_t rows = (size_t)data->start[data->groups];
+  data->z = args_doubles(list, "z", args_product(rows, data->q));
+  data->x = args_doubles(list, "x", args_product(rows, data->p));
+  data->y = args_doubles(list, "y", rows);
+  data->pool = (size_t)Rf_xlength(args_element(list, "pool_y"));
+  data->pool_y = args_doubles(list, "pool_y", data->pool);
+  data->pool_x =
+    args_doubles(list, "pool_x", args_product(data->pool, data->p));
+  data->rss = not_negative(list, "rss");
+}
+
+static void unpack_prior(SEXP list, hlm_data *data) {
+  data->mean = args_doubles(list, "mean", data->p);
+  data->precision = args_doubles(list, "precision", data->p);
+  data->df = args_number(list, "df");
+  data->scale =
+    args_doubles(list, "scale", data->half_t ? data->q : data->q * data->q);
+  data->shape = not_negative(list, "shape");
+  data->rate = not_negative(list, "rate");
+}
+
+static hlm_data unpack_data(SEXP list) {
+  hlm_data data = {0};
+  data.q = args_count(list, "q", 1);
+  data.p = args_count(list, "p", 0);
+  data.groups = args_count(list, "groups", 1);
+  if (data.q > 1024 || data.p > 32768 || data.groups > INT_MAX - 1)
+    Rf_error("`q`, `p` or `groups` is too large");
+  args_product(args_product(data.q, data.q), data.groups);
+  data.diagonal = flag(list, "diagonal");
+  data.known = flag(list, "known");
+  data.half_t = flag(list, "half_t");
+  data.collapsed = flag(list, "collapsed");
+  data.keep = flag(list, "keep");
+  unpack_rows(list, &data);
+  unpack_prior(list, &data);
+  data.n = not_negative(list, "n");
+  data.log_weights = args_number(list, "log_weights");
+  data.unit = args_doubles(list, "unit", data.p);
+  data.column_mean = args_doubles(list, "column_mean", data.p);
+  data.centre = args_number(list, "centre");
+  data.intercept_at = args_count(list, "intercept_at", 0);
+  data.fixed_at = args_integers(list, "fixed_at", data.q);
+  for (size_t k = 0; k < data.q; k++)
+    if (data.fixed_at[k] >= 0 && (size_t)data.fixed_at[k] >= data.p)
+      Rf_error("`fixed_at` is out of range");
+  return data;
+}
+
+static hlm_state unpack_state(SEXP list, const hlm_data *data) {
+  hlm_state state;
+  state.factor = args_doubles(list, "factor", data->q * data->q);
+  state.beta = args_doubles(list, "beta", 1);
+  state.b = args_doubles(list, "b", data->p);
+  state.u = args_doubles(list, "u", args_product(data->q, data->groups));
+  if (!(*state.beta > 0.0))
+    Rf_error("`beta` must be positive");
+  for (size_t k = 0; k < data->q; k++)
+    if (!(state.factor[k + data->q * k] > 0.0))
+      Rf_error("`factor` must have a positive diagonal");
+  return state;
+}
+
+static void open_model(hlm_model *model, const hlm_data *data,
+                       const hlm_state *state) {
+  const size_t size = hlm_work_size(data);
+  if (size == 0)
+    scan_stop(STATUS_NO_MEMORY);
+  hlm_open(model, data, state, R_alloc(size, 1));
+}
+
+SEXP C_hlm_sweeps(SEXP data_list, SEXP state_list, SEXP n, SEXP control_list) {
+  const hlm_data data = unpack_data(data_list);
+  const scan_control control = args_control(control_list);
+  SEXP copy = PROTECT(scan_copy_state(state_list));
+  const hlm_state state = unpack_state(copy, &data);
+  hlm_model model;
+  open_model(&model, &data, &state);
+  const scan_model scan = {&model, hlm_sweep, hlm_record};
+  SEXP result = scan_segment(&scan, control, n, copy, hlm_columns(&data));
+  UNPROTECT(1);
+  return result;
+}
+
+static const double *doubles(SEXP x, const char *name, size_t length) {
+  if (TYPEOF(x) != REALSXP || (size_t)XLENGTH(x) != length)
+    Rf_error("`%s` must be %.0f numbers", name, (double)length);
+  return REAL(x);
+}
+
+/* The deviations of the groups given draws: b (p x S), factor (q x q x S), beta
+ * (S).  list(mean, root): q x J x S and q x q x J x S. */
+SEXP C_hlm_conditionals(SEXP data_list, SEXP b, SEXP factor, SEXP beta) {
+  const hlm_data data = unpack_data(data_list);
+  const size_t count = (size_t)Rf_xlength(beta), square = data.q * data.q;
+  const size_t all = args_product(args_product(square, data.groups), count);
+  hlm_model model;
+  const hlm_state none = {0};
+  open_model(&model, &data, &none);
+  const char *names[] = {"mean", "root", ""};
+  SEXP result = PROTECT(Rf_mkNamed(VECSXP, names));
+  SET_VECTOR_ELT(result, 0, Rf_allocVector(REALSXP, (R_xlen_t)(all / data.q)));
+  SET_VECTOR_ELT(result, 1, Rf_allocVector(REALSXP, (R_xlen_t)all));
+  const status outcome = hlm_conditionals(
+    &model, count, doubles(b, "b", args_product(data.p, count)),
+    doubles(factor, "factor", args_product(square, count)),
+    doubles(beta, "beta", count), REAL(VECTOR_ELT(result, 0)),
+    REAL(VECTOR_ELT(result, 1)));
+  if (outcome != STATUS_OK)
+    scan_stop(outcome);
+  UNPROTECT(1);
+  return result;
+}
