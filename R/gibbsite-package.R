@@ -5,7 +5,7 @@
 #' bit for any number of threads and processes; it can be interrupted,
 #' continued, saved and resumed; and a fit is a coda object.
 #'
-#' - Fit: [gibbs_gmm()], [gibbs_lm()], [gibbs_logistic()],
+#' - Fit: [gibbs_gmm()], [gibbs_lm()], [gibbs_hlm()], [gibbs_logistic()],
 #'   [laplace_logistic()], [laplace()], [mh_sample()], [gibbs_sample()],
 #'   [gibbs_bmf()], [gibbs_lda()]; the arguments that every sampler takes:
 #'   [running].

@@ -252,8 +252,9 @@ reduce_groups <- function(z, x, y, group, groups) {
   }
   pool <- reduce_pool(rest[, seq_len(p), drop = FALSE], rest[, p + 1L])
   list(
-    start = as.integer(start), z = as.double(t(top_z)),
-    x = as.double(t(top[, seq_len(p), drop = FALSE])), y = top[, p + 1L],
+    start = as.integer(start), bar = as.double(t(top_z)),
+    fixed = as.double(t(top[, seq_len(p), drop = FALSE])),
+    response = top[, p + 1L],
     pool_x = as.double(t(pool$x)), pool_y = pool$y, rss = pool$rss
   )
 }

@@ -161,7 +161,7 @@ hlm_data <- function(frame, prior, design, keep) {
     unname(root * frame$z[used, , drop = FALSE]), unname(root * x),
     root * (y - measured$centre), frame$group[used], groups
   )
-  spare <- length(y) - length(rows$y) - p
+  spare <- length(y) - length(rows$response) - p
   fixed_at <- match(design$bar, design$columns, 0L) - 1L
   c(
     list(
@@ -172,7 +172,7 @@ hlm_data <- function(frame, prior, design, keep) {
     list(
       diagonal = as.double(design$diagonal), known = as.double(design$known),
       half_t = as.double(prior$type == "half-t"),
-      collapsed = as.double(!design$known && spare < length(rows$y)),
+      collapsed = as.double(!design$known && spare < length(rows$response)),
       keep = as.double("w" %in% keep), mean = mean, precision = 1 / sd^2,
       df = as.double(prior$df), scale = as.double(prior$scale),
       shape = if (design$known) 0 else prior$nu0 / 2,
@@ -203,7 +203,7 @@ model_start.hlm_model <- function(model, init) {
   data <- model$data
   q <- data$q
   factors <- exp(stats::runif(q + 1, -1, 1) * log(10))
-  squares <- data$rss + sum(data$pool_y^2) + sum(data$y^2)
+  squares <- data$rss + sum(data$pool_y^2) + sum(data$response^2)
   spread <- if (squares > 0) {
     squares / data$n
   } else if (data$rate > 0) {
@@ -323,20 +323,14 @@ draw_prior.hlm_model <- function(model) {
   }
   beta <- if (data$known == 1) 1 else stats::rgamma(1L, data$shape, data$rate)
   state <- hlm_state(model, (sigma_matrix + t(sigma_matrix)) / 2, beta)
-  state$b <- data$mean + stats::rnorm(data$p) / sqrt(data$precision)
+  b <- (data$mean + stats::rnorm(data$p) / sqrt(data$precision)) / data$unit
+  at <- model$layout$intercept
+  b[at] <- b[at] + data$centre - sum((data$column_mean * b)[-at])
+  state$b <- b
   state$u <- as.double(
     matrix(state$factor, q) %*% matrix(stats::rnorm(q * data$groups), q)
   )
   state
-}
-
-# The fixed effects of a state in the units of the data.
-hlm_coefficients <- function(model, state) {
-  data <- model$data
-  b <- state$b / data$unit
-  at <- model$layout$intercept
-  b[at] <- b[at] + data$centre - sum(data$column_mean[-at] * b[-at])
-  b
 }
 
 # One response for each row.
@@ -344,7 +338,7 @@ hlm_coefficients <- function(model, state) {
 simulate_data.hlm_model <- function(model, state) {
   frame <- model$frame
   u <- matrix(state$u, model$data$q)[, frame$group, drop = FALSE]
-  eta <- drop(frame$x %*% hlm_coefficients(model, state)) +
+  eta <- drop(frame$x %*% state$b) +
     colSums(t(frame$z) * u) + (frame$offset %||% 0)
   weights <- frame$weights %||% rep(1, length(eta))
   eta + stats::rnorm(length(eta)) / sqrt(state$beta * weights)

@@ -1,5 +1,147 @@
 # gibbs_hlm(): checks, constructs and runs.
 
+#' Hierarchical linear regression by Gibbs sampling
+#'
+#' Linear regression with coefficients that vary between groups (multilevel
+#' regression, "J schools"). Observation \eqn{i} of group \eqn{j} has the
+#' response
+#' \deqn{y_i \sim \mathrm{N}(o_i + x_i^\top b + z_i^\top u_j, \sigma^2/v_i),
+#'   \quad u_j \sim \mathrm{N}(0, \Sigma),}{
+#'   y_i ~ N(o_i + x_i'b + z_i'u_j, sigma^2 / v_i),  u_j ~ N(0, Sigma),}
+#' with offset \eqn{o_i}{o_i}, weight \eqn{v_i}{v_i}, fixed effects \eqn{b} and
+#' deviations \eqn{u_j}{u_j} of the groups. The coefficients of a group are
+#' \eqn{w_j = \mu_w + u_j}{w_j = mu_w + u_j}, where \eqn{\mu_w}{mu_w} has the
+#' fixed effects of the terms before the bar, and 0 for a term that is not among
+#' the fixed effects. [hlm_prior()] describes the prior. The draws are from the
+#' exact posterior.
+#'
+#' The formula is that of lme4: in `y ~ x + (1 + x | group)` the terms outside
+#' the parentheses are the fixed effects, those before the bar vary between the
+#' groups. `(x || group)` makes \eqn{\Sigma} diagonal: the deviations of all
+#' columns are independent (also those of the levels of a factor). The groups can
+#' be given by two variables, `(1 | a:b)`. There is one bar with one grouping
+#' factor; lme4 and brms have models with several.
+#'
+#' @section Sampler:
+#' One sweep, with \eqn{\beta = 1/\sigma^2}{beta = 1/sigma^2} and
+#' \eqn{V_j}{V_j} the covariance matrix of the responses of group \eqn{j} with
+#' \eqn{u_j}{u_j} integrated out, \eqn{Z_j \Sigma Z_j^\top + \sigma^2
+#' \mathrm{diag}(1/v)}{Z_j Sigma Z_j' + sigma^2 diag(1/v)}:
+#'
+#' 1. \eqn{b \mid \Sigma, \beta}{b | Sigma, beta}: normal with precision
+#'    \eqn{T + \sum_j X_j^\top V_j^{-1} X_j}{T + sum_j X_j'V_j^-1 X_j}, where
+#'    \eqn{T} is that of the prior. The deviations are integrated out.
+#' 2. \eqn{u_j \mid b, \Sigma, \beta}{u_j | b, Sigma, beta} for every group.
+#' 3. For each term \eqn{k} a scale \eqn{s}, by a slice step:
+#'    \eqn{u_{jk} \to s u_{jk}}{u_jk -> s u_jk} in all groups, with \eqn{\Sigma}
+#'    scaled alike. For each pair of terms a shear, \eqn{u_{jk} \to u_{jk} + c
+#'    u_{jl}}{u_jk -> u_jk + c u_jl}, where \eqn{c} is normal. These moves are
+#'    those of the non-centred parametrisation, interwoven with the centred one
+#'    (Yu and Meng 2011; Liu and Sabatti 2000), so that chains mix when the groups
+#'    hardly differ and when they differ much.
+#' 4. \eqn{\Sigma \mid u}{Sigma | u}: inverse Wishart with \eqn{J} more degrees
+#'    of freedom and the scale matrix plus \eqn{\sum_j u_j u_j^\top}{sum_j u_j
+#'    u_j'}.
+#' 5. \eqn{\beta \mid b, u \sim \mathrm{Gamma}((\nu_0 + n)/2, (\nu_0
+#'    \sigma_0^2 + \mathrm{RSS})/2)}{beta | b, u ~ Gamma((nu0 + n)/2, (nu0
+#'    sigma0^2 + RSS)/2)}.
+#'
+#' If there are few more observations than deviations, a sweep begins with a slice
+#' step of \eqn{\log \beta}{log beta} with \eqn{b} and \eqn{u} integrated out.
+#' The rows of each group are rotated once, so that a sweep uses at most as many
+#' rows of a group as there are terms before the bar: its time does not depend on
+#' the number of observations.
+#'
+#' @section Known standard errors:
+#' With `se` the standard deviation of each response is known, as in a
+#' meta-analysis: \eqn{\sigma = 1} and \eqn{v_i = 1/\mathrm{se}_i^2}{v_i =
+#' 1/se_i^2}, and there is no column `sigma`.
+#'
+#' @section Small groups:
+#' A group may have one observation, or predictors that do not vary within it. If
+#' every group has one observation and `se` is not given, the data hardly
+#' separate \eqn{\sigma} from the spread of the groups: their priors do.
+#' Levels of the grouping factor without observations are left out; predictions
+#' for them need `allow_new_levels = TRUE`.
+#'
+#' @section Missing values:
+#' `na_action = "fail"` (the default) raises an error that names the first
+#' missing value, `"omit"` leaves incomplete rows out and says so, `"exclude"`
+#' does too, and fills the results of [fitted()] and [residuals()] with `NA`
+#' there.
+#'
+#' @section Stored quantities:
+#' One column for each fixed effect, with the name of its column of the model
+#' matrix; `sd[k]`, the standard deviation of term \eqn{k} before the bar;
+#' `cor[k,l]`, the correlations (not with `||`); `sigma`; `log_lik`, the
+#' log-likelihood given \eqn{b} and \eqn{u}; with `keep = "w"` the coefficients
+#' `w[k,j]` of the groups. Without it [ranef][ranef.gibbs_hlm] and predictions
+#' use the exact distribution of the deviations given each draw.
+#'
+#' @section Starting values:
+#' By default each chain starts at standard deviations from the spread of the
+#' responses, each multiplied by a random factor between 1/10 and 10. An entry of
+#' `inits` is a list with any of `sigma`, a positive number, and `Sigma`, a
+#' positive definite matrix. The first sweep draws the rest from these.
+#'
+#' @param formula A formula, `response ~ fixed + (terms | group)`.
+#' @param data A data frame in which the formula's variables are looked up
+#'   first.
+#' @param prior The prior, made by [hlm_prior()].
+#' @param weights `NULL` or `n` numbers, 0 or more, not all 0: the precision of
+#'   each observation relative to \eqn{1/\sigma^2}{1/sigma^2}. A row of weight 0
+#'   is not used.
+#' @param se `NULL` or `n` positive numbers: known standard deviations of the
+#'   responses. Not with `weights`.
+#' @param offset `NULL` or `n` numbers that are added to the mean.
+#' @param subset Rows of `data` to use, as in [stats::lm()].
+#' @param na_action What to do about missing values: `"fail"` (default),
+#'   `"omit"` or `"exclude"`. The functions [stats::na.omit()] and the like are
+#'   accepted too.
+#' @param contrasts As in [stats::lm()].
+#' @param keep `NULL`, or `"w"`: store every draw of the groups' coefficients.
+#' @param draws,burnin,thin,chains,inits,threads,cores,seed,checkpoint,stop_when,progress,keep_data
+#'   As in [running].
+#' @param ... Not used: any further argument is an error.
+#' @return An object of class `gibbs_hlm`, a `gibbsite_fit` and a
+#'   [coda::mcmc.list]: one matrix of draws for each chain. See
+#'   [summary.gibbsite_fit()], [predict.gibbs_hlm()], [coef.gibbs_hlm()],
+#'   [log_lik.gibbs_hlm()].
+#' @section Errors:
+#' Errors in the arguments have class `gibbsite_error_argument` and are raised
+#' before any chain runs; among them `gibbsite_error_formula` for a formula with
+#' no bar, several bars or nested groups, and `gibbsite_error_missing` and
+#' `gibbsite_error_infinite` for the data. A chain that fails raises
+#' `gibbsite_error_chain`, which carries the other chains in `$fit`.
+#' @references
+#' Rai P. *CS772A: Probabilistic Machine Learning*, lecture slides, "J schools".
+#' Indian Institute of Technology Kanpur.
+#'
+#' Murphy KP (2012). *Machine Learning: A Probabilistic Perspective*, section
+#' 24.2.3. MIT Press.
+#'
+#' Huang A, Wand MP (2013). Simple marginally noninformative prior distributions
+#' for covariance matrices. *Bayesian Analysis* 8, 439-452.
+#' \doi{10.1214/13-BA815}
+#'
+#' Yu Y, Meng XL (2011). To center or not to center: that is not the question.
+#' *Journal of Computational and Graphical Statistics* 20, 531-570.
+#' \doi{10.1198/jcgs.2011.203main}
+#'
+#' Liu JS, Sabatti C (2000). Generalised Gibbs sampler and multigrid Monte Carlo
+#' for Bayesian computation. *Biometrika* 87, 353-369.
+#' \doi{10.1093/biomet/87.2.353}
+#' @examples
+#' fit <- gibbs_hlm(weight ~ Time + (1 + Time | Chick), ChickWeight, seed = 1)
+#' summary(fit)
+#' head(coef(fit)$Chick)
+#'
+#' # eight schools: known standard errors
+#' schools <- data.frame(
+#'   effect = c(28, 8, -3, 7, -1, 1, 18, 12),
+#'   se = c(15, 10, 16, 11, 9, 11, 10, 18), school = LETTERS[1:8]
+#' )
+#' gibbs_hlm(effect ~ 1 + (1 | school), schools, se = se, seed = 1)
 #' @export
 gibbs_hlm <- function(formula, data, prior = hlm_prior(), weights = NULL,
                       se = NULL, offset = NULL, subset = NULL,

@@ -203,3 +203,7 @@ update.gibbs_lm <- update.laplace_logistic
 #' @rdname update.gibbsite_fit
 #' @export
 update.gibbs_logistic <- update.laplace_logistic
+
+#' @rdname update.gibbsite_fit
+#' @export
+update.gibbs_hlm <- update.laplace_logistic

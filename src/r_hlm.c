@@ -19,7 +19,7 @@ static double not_negative(SEXP list, const char *name) {
   return value;
 }
 
-/* The reduced rows: start, z, x, y, and the pool. */
+/* The reduced rows: start, bar (z), fixed (x), response (y), and the pool. */
 static void unpack_rows(SEXP list, hlm_data *data) {
   data->start = args_integers(list, "start", data->groups + 1);
   if (data->start[0] != 0)
@@ -30,9 +30,9 @@ static void unpack_rows(SEXP list, hlm_data *data) {
       Rf_error("a group must have 0 to q reduced rows");
   }
   const size_t rows = (size_t)data->start[data->groups];
-  data->z = args_doubles(list, "z", args_product(rows, data->q));
-  data->x = args_doubles(list, "x", args_product(rows, data->p));
-  data->y = args_doubles(list, "y", rows);
+  data->z = args_doubles(list, "bar", args_product(rows, data->q));
+  data->x = args_doubles(list, "fixed", args_product(rows, data->p));
+  data->y = args_doubles(list, "response", rows);
   data->pool = (size_t)Rf_xlength(args_element(list, "pool_y"));
   data->pool_y = args_doubles(list, "pool_y", data->pool);
   data->pool_x =

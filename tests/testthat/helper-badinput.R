@@ -106,7 +106,7 @@ hostile_values <- list(
   forged_prior = function() {
     structure(list(alpha = "a", c = -1), class = c(
       "gmm_prior", "lda_prior", "bmf_fixed", "bmf_prior", "logistic_prior",
-      "lm_prior", "uniform_prior", "gibbsite_prior"
+      "lm_prior", "hlm_prior", "uniform_prior", "gibbsite_prior"
     ))
   },
   forged_proposal = function() {
@@ -189,6 +189,9 @@ hostile_objects <- function(folder = tempdir()) {
   line <- quiet(gibbs_lm(mpg ~ wt, datasets::mtcars, draws = 12, burnin = 12,
                          chains = 2, seed = 1, progress = FALSE))
   line_x <- short(gibbs_lm, cbind(1, cars$wt), cars$mpg)
+  levels <- quiet(gibbs_hlm(mpg ~ wt + (1 | cyl), datasets::mtcars, draws = 12,
+    burnin = 12, chains = 2, seed = 1, progress = FALSE
+  ))
   approximation <- quiet(laplace(density, c(a = 0, b = 0), draws = 20,
     chains = 2, seed = 1, progress = FALSE
   ))
@@ -218,6 +221,7 @@ hostile_objects <- function(folder = tempdir()) {
     laplace_logistic = logistic, laplace = approximation, mh_sample = mh,
     gibbs_logistic = logit, gibbs_lm = line, lm_x = line_x,
     lm_prior = lm_prior(),
+    gibbs_hlm = levels, hlm_prior = hlm_prior(),
     gibbs_sample = gibbs, gibbsite_partial = partial, bmf_fold = folded,
     gmm_map = mode(gibbs_gmm, x, 2), gibbsite_map = mode(gibbs_gmm, x, 2),
     bmf_map = mode(gibbs_bmf, ratings, 2, predict_at = pairs),
@@ -277,6 +281,9 @@ hostile_bases <- function(o) {
     gamma_prior = list(shape = 1, rate = 1),
     gibbs_bmf = c(list(ratings = o$ratings, rank = 2), short),
     gibbs_gmm = c(list(x = o$x, k = 2), short),
+    gibbs_hlm = c(
+      list(formula = mpg ~ wt + (1 | cyl), data = o$cars), short
+    ),
     gibbs_lda = c(list(x = o$words, k = 2), short),
     gibbs_lm = c(list(x = cbind(1, o$cars$wt), y = o$cars$mpg), short),
     gibbs_logistic = c(list(x = cbind(1, o$cars$wt), y = o$cars$am), short),
@@ -299,7 +306,7 @@ hostile_bases <- function(o) {
     laplace_logistic = c(
       list(x = cbind(1, o$cars$wt), y = o$cars$am), brief
     ),
-    lda_prior = list(), lm_prior = list(), ldavis_data = fit("gibbs_lda"),
+    hlm_prior = list(), lda_prior = list(), lm_prior = list(), ldavis_data = fit("gibbs_lda"),
     log_evidence = fit("laplace_logistic"), logistic_prior = list(),
     mh_sample = c(
       list(log_density = o$density, init = c(a = 0, b = 0)), short
@@ -679,7 +686,10 @@ taken_values <- list(
   s0 = c(positive, vectors), alpha = c(positive, vectors),
   eta = c(positive, vectors), sim_lda.tokens = vectors,
   logistic_prior.c = c(sizes, vectors), intercept_c = sizes,
-  lm_prior.scale = c(positive, vectors), intercept_mean = reals,
+  lm_prior.scale = c(positive, vectors), hlm_prior.df = positive,
+  hlm_prior.scale = c(positive, vectors), nu0 = positive, sigma0 = positive,
+  slope_mean = c(reals, vectors), slope_sd = c(positive, vectors),
+  intercept_mean = reals,
   intercept_sd = c(positive, "inf"), sim_lm.w = c(reals, vectors),
   sim_lm.sigma = c(positive, "zero"), sim_lm.intercept = reals,
   uniform_prior.lower = c("zero", "tiny"), uniform_prior.upper = positive,

@@ -139,6 +139,24 @@ good_lm <- function() {
   ))
 }
 
+good_hlm <- function() {
+  data <- data.frame(y = c(1, 5, 3, 2), a = c(1, 2, 4, 3), g = c(1, 1, 2, 2))
+  fit <- suppressMessages(suppressWarnings(gibbs_hlm(
+    y ~ a + (1 | g), data, draws = 2, burnin = 0, chains = 1, seed = 1,
+    progress = FALSE
+  )))
+  model <- gibbsite:::fit_part(fit, "model")
+  list(
+    C_hlm_sweeps = list(
+      data = model$data, state = gibbsite:::model_start(model, NULL), n = 2,
+      control = control_once(0)
+    ),
+    C_hlm_conditionals = list(
+      data = model$data, b = c(0, 1), factor = 1, beta = 1
+    )
+  )
+}
+
 good_mh <- function() {
   model <- gibbsite:::mh_model(
     function(x) -sum(x^2), list(), c(a = 0.4, b = 0.6), c("a", "b"),

@@ -57,7 +57,8 @@ static void carve(hlm_model *m, arena *work) {
   m->sums = arena_doubles(work, q * q);
   m->scatter = arena_doubles(work, q * q);
   m->work = arena_doubles(work, q * q);
-  m->effects = arena_doubles(work, p + q);
+  m->b = arena_doubles(work, p);
+  m->length = arena_doubles(work, q);
 }
 
 size_t hlm_work_size(const hlm_data *data) {
@@ -265,16 +266,30 @@ static void draw_noise_alone(hlm_model *m, int threads) {
 
 /* ---- b and u --------------------------------------------------------------- */
 
+/* The fixed effects in the units of the data. */
+static void own_units(hlm_model *m) {
+  const hlm_data *data = &m->data;
+  double *own = m->state.b, moved = 0.0;
+  for (size_t k = 0; k < data->p; k++) {
+    own[k] = m->b[k] / data->unit[k];
+    if (k != data->intercept_at)
+      moved += data->column_mean[k] * own[k];
+  }
+  if (data->intercept_at < data->p)
+    own[data->intercept_at] += data->centre - moved;
+}
+
 static status draw_fixed(hlm_model *m, int threads) {
   const hlm_data *data = &m->data;
   const size_t p = data->p;
   status outcome = weigh(m, *m->state.beta, threads);
   if (outcome == STATUS_OK)
     outcome = linalg_draw_canonical(m->gram, m->right, m->normals, p);
-  memcpy(m->state.b, m->right, p * sizeof *m->right);
+  memcpy(m->b, m->right, p * sizeof *m->right);
+  own_units(m);
   for (size_t i = 0; i < data->pool; i++)
     m->pool_residual[i] =
-      data->pool_y[i] - linalg_inner(data->pool_x + p * i, m->state.b, p);
+      data->pool_y[i] - linalg_inner(data->pool_x + p * i, m->b, p);
   return outcome;
 }
 
@@ -292,7 +307,7 @@ static void draw_group(hlm_model *m, size_t j) {
   double *s = m->residual + r.first, *u = m->state.u + q * j;
   for (size_t i = 0; i < r.count; i++) {
     const size_t at = r.first + i;
-    s[i] = data->y[at] - linalg_inner(data->x + p * at, m->state.b, p) -
+    s[i] = data->y[at] - linalg_inner(data->x + p * at, m->b, p) -
            linalg_inner(m->loaded + q * at, f, q) - sd * g[i];
   }
   linalg_solve_lower(root, r.count, s);
@@ -520,23 +535,10 @@ size_t hlm_columns(const hlm_data *data) {
          1 + (data->keep ? data->q * data->groups : 0);
 }
 
-/* The coefficients in the units of the data. */
-static void own_units(hlm_model *m) {
-  const hlm_data *data = &m->data;
-  double moved = 0.0;
-  for (size_t k = 0; k < data->p; k++) {
-    m->effects[k] = m->state.b[k] / data->unit[k];
-    if (k != data->intercept_at)
-      moved += data->column_mean[k] * m->effects[k];
-  }
-  if (data->intercept_at < data->p)
-    m->effects[data->intercept_at] += data->centre - moved;
-}
-
 static double *record_covariance(hlm_model *m, double *next, size_t stride) {
   const size_t q = m->data.q;
   const double *l = m->state.factor;
-  double *length = m->effects + m->data.p;
+  double *length = m->length;
   for (size_t k = 0; k < q; k++) {
     double square = 0.0;
     for (size_t c = 0; c <= k; c++)
@@ -561,9 +563,8 @@ void hlm_record(void *model, double *row, size_t stride) {
   const hlm_data *data = &m->data;
   const double beta = *m->state.beta;
   double *next = row;
-  own_units(m);
   for (size_t k = 0; k < data->p; k++, next += stride)
-    *next = m->effects[k];
+    *next = m->state.b[k];
   next = record_covariance(m, next, stride);
   if (!data->known) {
     *next = 1.0 / sqrt(beta);
@@ -575,7 +576,7 @@ void hlm_record(void *model, double *row, size_t stride) {
     for (size_t k = 0; k < data->q; k++) {
       const int at = data->fixed_at[k];
       *(next += stride) =
-        m->state.u[k + data->q * j] + (at < 0 ? 0.0 : m->effects[at]);
+        m->state.u[k + data->q * j] + (at < 0 ? 0.0 : m->state.b[at]);
     }
 }
 

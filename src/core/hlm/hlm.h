@@ -65,7 +65,7 @@ typedef struct {
 typedef struct {
   double *factor; /* q x q: L, lower triangular, Sigma = L L' */
   double *beta;   /* 1     */
-  double *b;      /* p     */
+  double *b;      /* p: in the units of the data */
   double *u;      /* q x J */
 } hlm_state;
 
@@ -88,7 +88,8 @@ typedef struct {
   double log_det;         /* sum of log |H_j|                                 */
   double *inverse, *sums; /* q x q: Sigma^-1, the prior's S                   */
   double *scatter, *work; /* q x q                                            */
-  double *effects;        /* p + q: of hlm_record()                           */
+  double *b;              /* p: in units of the reduced rows                  */
+  double *length;         /* q: of hlm_record()                               */
 } hlm_model;
 
 size_t hlm_work_size(const hlm_data *data);

@@ -1,0 +1,258 @@
+# A slow twin of the sampler behind gibbs_hlm(), written from the formulas on its
+# page with the full covariance matrix of each group's responses. It takes the
+# same random numbers in the same order as the core: the normals of b; of each
+# group those of u and of its reduced rows; those of the shears; then the
+# uniforms of the slice steps, and the gammas and normals of a, Sigma and beta.
+#
+# `wrong` names a mistake to be made:
+#   scale_inverted   Sigma ~ IW(df, (S + sum u u')^-1)
+#   groups_short     the degrees of freedom of Sigma count J - 1 groups
+#   nu0_whole        the shape of beta is nu0 + n/2
+#   jacobian         the Jacobian of Sigma has a power too many
+#   shear_prior      the shear leaves out the prior of Sigma
+#   fixed_given_u    b is drawn as if the groups had no deviations
+
+twin_hlm_groups <- function(model) {
+  frame <- model$frame
+  data <- model$data
+  design <- model$layout
+  used <- gibbsite:::rows_used(frame)
+  v <- if (is.null(frame$weights)) rep(1, length(used)) else frame$weights
+  offset <- if (is.null(frame$offset)) 0 * frame$y else frame$offset
+  x <- sweep(sweep(frame$x, 2, data$column_mean), 2, data$unit, "/")
+  x[, design$slopes[design$constant]] <- 0
+  z_kept <- matrix(data$bar, data$q)
+  lapply(seq_len(data$groups), function(j) {
+    i <- which(used & frame$group == j)
+    root <- sqrt(v[i])
+    z <- unname(root * frame$z[i, , drop = FALSE])
+    at <- data$start[[j]] + seq_len(data$start[[j + 1]] - data$start[[j]])
+    kept <- t(z_kept[, at, drop = FALSE])
+    list(
+      x = unname(root * x[i, , drop = FALSE]), z = z,
+      y = root * ((frame$y - offset)[i] - data$centre), v = v[i],
+      # the directions of the reduced rows
+      basis = if (length(i) > data$q) z %*% solve(kept) else diag(length(i))
+    )
+  })
+}
+
+twin_hlm_sweep <- function(model, groups, state, wrong = "") {
+  data <- model$data
+  q <- data$q
+  p <- data$p
+  diagonal <- data$diagonal == 1
+  half_t <- data$half_t == 1
+  order <- if (diagonal) 1 else q
+  e_b <- rnorm(p)
+  e <- lapply(groups, function(g) {
+    list(u = rnorm(q), rows = rnorm(ncol(g$basis)))
+  })
+  e_shear <- if (diagonal) numeric() else rnorm(q * (q - 1))
+  l <- matrix(state$factor, q)
+  beta <- state$beta
+  covariance <- function(g, beta) {
+    diag(1 / beta, length(g$y)) + g$z %*% tcrossprod(l) %*% t(g$z)
+  }
+  fixed <- function(beta) {
+    precision <- diag(data$precision, p)
+    right <- data$precision * data$mean
+    for (g in groups) {
+      inverse <- if (wrong == "fixed_given_u") {
+        diag(beta, length(g$y))
+      } else {
+        solve(covariance(g, beta))
+      }
+      precision <- precision + t(g$x) %*% inverse %*% g$x
+      right <- right + t(g$x) %*% inverse %*% g$y
+    }
+    list(precision = precision, right = right)
+  }
+  if (data$collapsed == 1) {
+    density <- function(beta) {
+      x <- do.call(rbind, lapply(groups, `[[`, "x"))
+      y <- unlist(lapply(groups, `[[`, "y"))
+      across <- x %*% diag(1 / data$precision, p) %*% t(x)
+      at <- 0
+      for (g in groups) {
+        i <- at + seq_along(g$y)
+        across[i, i] <- across[i, i] + covariance(g, beta)
+        at <- at + length(g$y)
+      }
+      root <- chol(across)
+      white <- backsolve(root, y - x %*% data$mean, transpose = TRUE)
+      (data$shape - 1) * log(beta) - data$rate * beta -
+        sum(log(diag(root))) - sum(white^2) / 2
+    }
+    beta <- twin_slice(density, beta)
+  }
+  b <- numeric()
+  if (p > 0) {
+    f <- fixed(beta)
+    root <- t(chol(f$precision))
+    b <- solve(f$precision, f$right) + solve(t(root), e_b)
+  }
+  u <- residual <- list()
+  for (j in seq_along(groups)) {
+    g <- groups[[j]]
+    start <- l %*% e[[j]]$u
+    gap <- g$y - g$x %*% b - g$z %*% start -
+      g$basis %*% e[[j]]$rows / sqrt(beta)
+    u[[j]] <- start +
+      tcrossprod(l) %*% t(g$z) %*% solve(covariance(g, beta), gap)
+    residual[[j]] <- g$y - g$x %*% b - g$z %*% u[[j]]
+  }
+  inverse <- solve(tcrossprod(l))
+  along <- function(k, m) {
+    t <- unlist(Map(function(g, u) g$z[, k] * u[[m]], groups, u))
+    c(sum(t^2), sum(t * unlist(residual)))
+  }
+  move <- function(k, m, c) {
+    for (j in seq_along(groups)) {
+      step <- c * u[[j]][[m]]
+      u[[j]][[k]] <<- u[[j]][[k]] + step
+      residual[[j]] <<- residual[[j]] - groups[[j]]$z[, k] * step
+    }
+  }
+  scale <- if (half_t) data$scale else matrix(data$scale, q)
+  for (k in seq_len(q)) {
+    sums <- along(k, k)
+    # log density of Sigma where coordinate k is scaled by s
+    prior <- function(s) {
+      moved <- inverse
+      moved[k, ] <- moved[k, ] / s
+      moved[, k] <- moved[, k] / s
+      own <- if (diagonal) k else seq_len(q)
+      log_det <- -log(det(moved[own, own, drop = FALSE]))
+      if (half_t) {
+        -(data$df + 2 * order) / 2 * log_det - (data$df + order) / 2 *
+          sum(log(data$df * diag(moved)[own] + 1 / scale[own]^2))
+      } else {
+        -(data$df + order + 1) / 2 * log_det - sum(
+          scale[own, own] * moved[own, own]
+        ) / 2
+      }
+    }
+    s <- twin_slice(function(s) {
+      -beta / 2 * ((s - 1)^2 * sums[[1]] - 2 * (s - 1) * sums[[2]]) +
+        prior(s) + (order + 1 + (wrong == "jacobian")) * log(s) -
+        log(s)
+    }, 1)
+    move(k, k, s - 1)
+    inverse[k, ] <- inverse[k, ] / s
+    inverse[, k] <- inverse[, k] / s
+  }
+  sums <- scale
+  if (half_t) {
+    sums <- matrix(0, q, q)
+    for (k in seq_len(q)) {
+      sums[k, k] <- 2 * data$df * twin_gamma((data$df + order) / 2) /
+        (data$df * inverse[k, k] + 1 / scale[[k]]^2)
+    }
+  }
+  at <- 0
+  for (k in seq_len(q)) {
+    for (m in setdiff(seq_len(q), k)) {
+      if (diagonal) next
+      total <- along(k, m)
+      known <- if (wrong == "shear_prior") 0 else 1
+      h <- known * inverse[k, k] * sums[m, m] + beta * total[[1]]
+      c <- (known * (inverse %*% sums)[k, m] + beta * total[[2]]) / h +
+        e_shear[[at <- at + 1]] / sqrt(h)
+      move(k, m, c)
+      back <- diag(q)
+      back[k, m] <- -c
+      inverse <- t(back) %*% inverse %*% back
+    }
+  }
+  scatter <- sums + Reduce(`+`, lapply(u, tcrossprod))
+  if (wrong == "scale_inverted") scatter <- solve(scatter)
+  df <- data$df + length(groups) - (wrong == "groups_short")
+  l <- if (diagonal) {
+    diag(vapply(seq_len(q), function(k) {
+      twin_iw_factor(df, scatter[k, k, drop = FALSE])[[1]]
+    }, 0), q)
+  } else {
+    twin_iw_factor(df + if (half_t) q - 1 else 0, scatter)
+  }
+  rss <- sum(unlist(residual)^2)
+  if (data$known == 0) {
+    shape <- if (wrong == "nu0_whole") 2 * data$shape else data$shape
+    beta <- twin_gamma(shape + data$n / 2) / (data$rate + rss / 2)
+  }
+  list(
+    row = twin_hlm_row(model, groups, b, u, l, beta, residual),
+    state = list(factor = as.double(l), beta = beta)
+  )
+}
+
+# T with T T' ~ IW(df, scale), lower triangular: the inverse of the reversed
+# Bartlett factor.
+twin_iw_factor <- function(df, scale) {
+  d <- nrow(scale)
+  c <- matrix(0, d, d)
+  for (j in seq_len(d)) {
+    c[j, j] <- sqrt(rchisq(1, df - (d - j)))
+    if (j < d) c[(j + 1):d, j] <- rnorm(d - j)
+  }
+  t(chol(scale)) %*% solve(c)
+}
+
+twin_hlm_row <- function(model, groups, b, u, l, beta, residual) {
+  data <- model$data
+  effects <- drop(b) / data$unit
+  at <- model$layout$intercept
+  effects[at] <- effects[at] + data$centre -
+    sum((effects * data$column_mean)[-at])
+  sigma <- tcrossprod(l)
+  v <- unlist(lapply(groups, `[[`, "v"))
+  c(
+    effects, sqrt(diag(sigma)),
+    if (data$diagonal == 0) stats::cov2cor(sigma)[lower.tri(sigma)],
+    if (data$known == 0) 1 / sqrt(beta),
+    sum(stats::dnorm(
+      unlist(residual) / sqrt(v), 0, 1 / sqrt(beta * v), log = TRUE
+    )),
+    if (data$keep == 1) {
+      mean <- ifelse(data$fixed_at < 0, 0, c(effects, 0)[pmax(
+        data$fixed_at, 0
+      ) + 1])
+      unlist(u) + rep(mean, length(u))
+    }
+  )
+}
+
+twin_hlm_sweeps <- function(model, state, n, wrong = "") {
+  rows <- matrix(0, n, length(model$columns))
+  groups <- twin_hlm_groups(model)
+  for (i in seq_len(n)) {
+    step <- twin_hlm_sweep(model, groups, state, wrong)
+    rows[i, ] <- step$row
+    state <- step$state
+  }
+  rows
+}
+
+# The model behind a call of gibbs_hlm().
+hlm_model_for <- function(...) {
+  call <- match.call()
+  call[[1]] <- quote(gibbsite::gibbs_hlm)
+  call[c("draws", "burnin", "chains", "seed")] <- c(2, 0, 1, 1)
+  call$progress <- FALSE
+  gibbsite:::fit_part(quietly(eval(call, parent.frame())), "model")
+}
+
+# Groups of the sizes given, with weights, an offset and a factor.
+hlm_example <- function(sizes = c(6, 4, 1, 5, 2, 7), seed = 1) {
+  withr::with_seed(seed, {
+    g <- rep(letters[seq_along(sizes)], sizes)
+    n <- length(g)
+    x <- stats::rnorm(n, 3, 2)
+    u <- matrix(stats::rnorm(2 * length(sizes)), 2)[, match(g, letters)]
+    data.frame(
+      g, x, y = 5 + x / 2 + u[1, ] + u[2, ] * x / 3 + stats::rnorm(n),
+      m = stats::rnorm(n), f = factor(rep_len(c("p", "q", "r"), n)),
+      v = stats::runif(n, 0.5, 2), o = stats::rnorm(n)
+    )
+  })
+}

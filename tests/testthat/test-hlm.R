@@ -1,0 +1,243 @@
+# gibbs_hlm(): its data, prior, methods and errors. test-hlm-exact.R has the
+# sampler.
+
+# A short fit.
+hlm_fit <- function(...) {
+  call <- match.call()
+  call[[1]] <- quote(gibbs_hlm)
+  short <- list(
+    draws = 200, burnin = 100, chains = 2, seed = 1, progress = FALSE
+  )
+  for (name in setdiff(names(short), names(call))) {
+    call[[name]] <- short[[name]]
+  }
+  quietly(eval(call, parent.frame()))
+}
+
+chicks <- as.data.frame(datasets::ChickWeight)
+chicks$Chick <- factor(as.character(chicks$Chick))
+
+test_that("default calls converge on data in their own units", {
+  skip_if_not_installed("nlme")
+  sets <- list(
+    list(distance ~ age + Sex + (1 | Subject), "Orthodont"),
+    list(travel ~ 1 + (1 | Rail), "Rail"),
+    list(effort ~ Type + (1 | Subject), "ergoStool"),
+    list(score ~ Machine + (1 | Worker), "Machines")
+  )
+  for (set in sets) {
+    data <- as.data.frame(getExportedValue("nlme", set[[2]]))
+    for (seed in if (is_extended()) 1:10 else 1) {
+      fit <- gibbs_hlm(set[[1]], data, seed = seed, progress = FALSE)
+      expect_true(converged(fit))
+    }
+  }
+})
+
+test_that("the posterior is near REML where groups are many", {
+  skip_if_not_installed("nlme")
+  data <- as.data.frame(getExportedValue("nlme", "MathAchieve"))
+  fit <- gibbs_hlm(
+    MathAch ~ SES + (1 + SES | School), data, draws = 1000, seed = 1,
+    progress = FALSE
+  )
+  reml <- nlme::lme(MathAch ~ SES, data, ~ 1 + SES | School)
+  se <- sqrt(diag(stats::vcov(reml)))
+  expect_lt(max(abs(nlme::fixef(fit) - nlme::fixef(reml)) / se), 0.2)
+  expect_equal(sqrt(diag(vcov(fit))), se, tolerance = 0.1)
+  expect_equal(sigma(fit), reml$sigma, tolerance = 0.01)
+  theirs <- nlme::ranef(reml)
+  ours <- nlme::ranef(fit)$School
+  at <- match(rownames(theirs), rownames(ours))
+  expect_gt(cor(theirs[[1]], ours[at, 1]), 0.999)
+  expect_true(converged(fit))
+})
+
+test_that("runs in pieces, by threads, thinned and extended have the same bits", {
+  run <- function(draws, thin = 1, threads = 1) {
+    quietly(gibbs_hlm(
+      weight ~ Time + Diet + (1 + Time | Chick), chicks, draws = draws,
+      burnin = 10, thin = thin, threads = threads, chains = 2, seed = 1,
+      progress = FALSE
+    ))
+  }
+  whole <- run(60)
+  expect_true(identical_fit(longer(run(25), 35), whole))
+  expect_identical(
+    as.array(run(20, thin = 3))[, , ], as.array(whole)[3 * (1:20), , ]
+  )
+  withr::local_options(gibbsite.segment_seconds = 1e-9)
+  expect_true(identical_fit(run(60), whole))
+})
+
+test_that("threads do not change a draw where they are used", {
+  data <- withr::with_seed(1, data.frame(
+    y = stats::rnorm(20000), x = stats::rnorm(20000), g = rep(1:5000, 4)
+  ))
+  for (name in paste0("z", 1:4)) {
+    data[[name]] <- withr::with_seed(2, stats::rnorm(20000))^nchar(name)
+  }
+  run <- function(threads) {
+    as.matrix(quietly(gibbs_hlm(
+      y ~ x + I(x^2) + I(x^3) + z1 + (1 + x | g), data, draws = 3, burnin = 2,
+      chains = 1, seed = 1, threads = threads, progress = FALSE
+    )))
+  }
+  expect_identical(run(2), run(1))
+})
+
+test_that("predictions are those of stored draws", {
+  fit <- hlm_fit(
+    weight ~ Time + (1 + Time | Chick), chicks, keep = "w", draws = 2000
+  )
+  draws <- as.matrix(fit)
+  levels <- levels(chicks$Chick)
+  rows <- c(1, 30, 200)
+  code <- match(chicks$Chick[rows], levels)
+  eta <- vapply(seq_along(rows), function(i) {
+    draws[, paste0("w[1,", code[[i]], "]")] +
+      draws[, paste0("w[2,", code[[i]], "]")] * chicks$Time[rows[[i]]]
+  }, numeric(nrow(draws)))
+  band <- predict(fit, interval = TRUE)[rows, ]
+  expect_lt(max(abs(colMeans(eta) - band$mean) / band$sd), 0.15)
+  expect_equal(apply(eta, 2, stats::sd), band$sd, tolerance = 0.1)
+  expect_equal(
+    apply(eta, 2, stats::quantile, 0.975, names = FALSE), band$upper,
+    tolerance = 0.01
+  )
+  expect_identical(predict(fit, chicks[rows, ], interval = TRUE)$mean, band$mean)
+  drawn <- withr::with_seed(1, posterior_epred(fit))
+  expect_lt(max(abs(colMeans(drawn)[rows] - band$mean) / band$sd), 0.15)
+  expect_equal(coef(fit)$Chick[code, 1], unname(colMeans(
+    draws[, paste0("w[1,", code, "]")]
+  )), tolerance = 0.02)
+})
+
+test_that("new groups have the spread of the groups", {
+  fit <- hlm_fit(weight ~ Time + (1 | Chick), chicks)
+  new <- data.frame(Time = 10, Chick = c("1", "new"))
+  band <- predict(fit, new, allow_new_levels = TRUE, interval = TRUE)
+  plain <- predict(fit, new, re_formula = NA, interval = TRUE)
+  expect_equal(band$mean[[2]], plain$mean[[2]])
+  draws <- as.matrix(fit)
+  expect_equal(
+    band$sd[[2]]^2, plain$sd[[2]]^2 + mean(draws[, "sd[1]"]^2)
+  )
+  expect_lt(band$sd[[1]], band$sd[[2]])
+  wider <- predict(
+    fit, new, type = "response", allow_new_levels = TRUE, interval = TRUE
+  )
+  expect_equal(wider$sd^2, band$sd^2 + mean(draws[, "sigma"]^2))
+})
+
+test_that("log_lik() by group integrates the deviations out", {
+  data <- hlm_example()
+  fit <- hlm_fit(y ~ x + (1 + x | g), data, weights = v)
+  found <- log_lik(fit, by = "group", draws = 3)
+  expect_identical(dim(found), c(3L, 6L))
+  d <- gibbsite:::hlm_draws(fit, gibbsite:::spread_rows(3, 400, NULL))
+  for (s in 1:3) {
+    for (j in 1:6) {
+      i <- which(data$g == letters[[j]])
+      z <- cbind(1, data$x[i])
+      across <- z %*% tcrossprod(d$factor[, , s]) %*% t(z) +
+        diag(d$sigma[[s]]^2 / data$v[i], length(i))
+      root <- chol(across)
+      white <- backsolve(root, data$y[i] - z %*% d$b[s, ], transpose = TRUE)
+      expect_equal(
+        found[[s, j]],
+        -sum(log(diag(root))) - sum(white^2) / 2 - length(i) * log(2 * pi) / 2,
+        tolerance = 1e-8
+      )
+    }
+  }
+  by_row <- withr::with_seed(1, log_lik(fit))
+  expect_identical(dim(by_row), c(400L, nrow(data)))
+  r2 <- bayes_R2(fit)
+  expect_true(all(r2 > 0 & r2 < 1))
+})
+
+test_that("weights of 0, missing values and formulas do what they say", {
+  data <- hlm_example()
+  v <- rep_len(c(1, 2, 0, 3), nrow(data))
+  fit <- hlm_fit(y ~ x + (1 | g), data, weights = v)
+  expect_identical(nobs(fit), sum(v > 0))
+  holes <- data
+  holes$y[3] <- NA
+  omitted <- suppressMessages(hlm_fit(
+    y ~ x + (1 | g), holes, na_action = "exclude"
+  ))
+  expect_true(is.na(fitted(omitted)[[3]]))
+  expect_length(residuals(omitted), nrow(data))
+  dot <- hlm_fit(y ~ . + (1 | g), data[c("y", "x", "m", "g")])
+  plain <- hlm_fit(y ~ x + m + (1 | g), data)
+  expect_identical(as.matrix(dot), as.matrix(plain))
+  pairs <- hlm_fit(y ~ x + (1 | g:f), data)
+  expect_match(gibbsite:::fit_part(pairs, "model")$levels[[1]], ":")
+  more <- quietly(update(plain, . ~ . - m))
+  expect_identical(names(nlme::fixef(more)), c("(Intercept)", "x"))
+  poly <- hlm_fit(y ~ poly(x, 2) + (1 + x | g), data)
+  expect_equal(
+    predict(poly, data[4:6, ]), fitted(poly)[4:6], tolerance = 1e-10
+  )
+})
+
+test_that("fits without data predict new rows and are extended", {
+  data <- hlm_example()
+  fit <- hlm_fit(y ~ x + (1 + x | g), data, keep_data = FALSE)
+  full <- hlm_fit(y ~ x + (1 + x | g), data)
+  expect_identical(predict(fit, data), predict(full, data))
+  expect_error(fitted(fit), class = "gibbsite_error")
+  expect_identical(
+    as.matrix(longer(fit, 20)), as.matrix(longer(full, 20))
+  )
+})
+
+test_that("estimates have the names and shapes of lme4", {
+  fit <- hlm_fit(weight ~ Time + (1 + Time | Chick), chicks)
+  expect_identical(dim(nlme::ranef(fit)$Chick), c(50L, 2L))
+  expect_identical(dim(attr(nlme::ranef(fit)$Chick, "postVar")), c(2L, 2L, 50L))
+  expect_identical(
+    rownames(nlme::VarCorr(fit)), c("sd[1]", "sd[2]", "cor[2,1]", "sigma")
+  )
+  expect_identical(rownames(confint(fit, "Time", level = 0.9)), "Time")
+  again <- hlm_fit(
+    weight ~ Time + (1 + Time | Chick), chicks, inits = fit
+  )
+  expect_s3_class(again, "gibbs_hlm")
+  expect_snapshot(gibbsite:::model_labels(gibbsite:::fit_part(fit, "model")))
+  expect_snapshot(print(prior_summary(fit)))
+})
+
+test_that("mistakes in the arguments are named", {
+  data <- hlm_example()
+  expect_gibbsite_error({
+    gibbs_hlm()
+    gibbs_hlm(y ~ x, data)
+    gibbs_hlm(y ~ x + (1 | g) + (1 | f), data)
+    gibbs_hlm(y ~ x + (1 | g / f), data)
+    gibbs_hlm(y ~ x + 1 | g, data)
+    gibbs_hlm(y ~ x + (0 | g), data)
+    gibbs_hlm(~ x + (1 | g), data)
+    gibbs_hlm(y ~ x + (1 | nothing), data)
+    gibbs_hlm(y ~ x + (1 | g), data, weights = v, se = v)
+    gibbs_hlm(y ~ x + (1 | g), data, se = -v)
+    gibbs_hlm(y ~ x + (1 | g), data, prior = lm_prior())
+    gibbs_hlm(y ~ x + (1 | g), data, prior = hlm_prior(scale = 1:3))
+    gibbs_hlm(y ~ x + (x | g), data,
+              prior = hlm_prior("inverse-wishart", df = 0.5))
+    gibbs_hlm(y ~ x + (1 | g), data,
+              inits = rep(list(list(Sigma = -1)), 4))
+    gibbs_hlm(f ~ x + (1 | g), data)
+    hlm_prior(scale = -1)
+    hlm_prior("inverse-wishart", scale = matrix(1, 2, 2))
+  })
+  fit <- hlm_fit(y ~ x + (1 | g), data)
+  expect_gibbsite_error({
+    predict(fit, data.frame(x = 1, g = "new"))
+    predict(fit, data.frame(x = 1))
+    predict(fit, data, re_formula = ~ 1)
+    confint(fit, "nothing")
+    log_lik(fit, by = "row")
+  })
+})
