@@ -282,7 +282,7 @@ predict.gibbs_hlm <- function(object, newdata = NULL,
 }
 
 check_re_formula <- function(re_formula, call) {
-  if (!is.null(re_formula) && !identical(is.na(re_formula), TRUE)) {
+  if (!is.null(re_formula) && !identical(re_formula, NA)) {
     abort_expected(re_formula, "NULL or NA", FALSE, "re_formula", call)
   }
 }

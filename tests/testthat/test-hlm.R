@@ -38,8 +38,7 @@ test_that("the posterior is near REML where groups are many", {
   skip_if_not_installed("nlme")
   data <- as.data.frame(getExportedValue("nlme", "MathAchieve"))
   fit <- gibbs_hlm(
-    MathAch ~ SES + (1 + SES | School), data, draws = 1000, seed = 1,
-    progress = FALSE
+    MathAch ~ SES + (1 + SES | School), data, seed = 1, progress = FALSE
   )
   reml <- nlme::lme(MathAch ~ SES, data, ~ 1 + SES | School)
   se <- sqrt(diag(stats::vcov(reml)))
@@ -159,9 +158,9 @@ test_that("log_lik() by group integrates the deviations out", {
 
 test_that("weights of 0, missing values and formulas do what they say", {
   data <- hlm_example()
-  v <- rep_len(c(1, 2, 0, 3), nrow(data))
-  fit <- hlm_fit(y ~ x + (1 | g), data, weights = v)
-  expect_identical(nobs(fit), sum(v > 0))
+  half <- rep_len(c(1, 2, 0, 3), nrow(data))
+  fit <- hlm_fit(y ~ x + (1 | g), data, weights = half)
+  expect_identical(nobs(fit), sum(half > 0))
   holes <- data
   holes$y[3] <- NA
   omitted <- suppressMessages(hlm_fit(
