@@ -69,7 +69,8 @@ parse_hlm_formula <- function(formula, data, call) {
   }
   if (length(shown) > 1L) {
     abort_bar(
-      "`formula` must have one bar, not {length(shown)}: {.code ({shown})}.",
+      "`formula` must have one bar, not {length(shown)}:
+       {.code {paste0('(', shown, ')')}}.",
       call, "Use {.fn lme4::lmer} or {.fn brms::brm}."
     )
   }
@@ -147,8 +148,8 @@ hlm_frame <- function(made, parsed, formula, contrasts, se, call) {
   check_contrasts(contrasts, frame, call)
   fixed <- fixed_terms(parsed$fixed)
   bar <- fixed_terms(parsed$bar)
-  x <- design_of(fixed, frame, contrasts, call)
-  z <- design_of(bar, frame, contrasts, call)
+  x <- frame_design(fixed, frame, contrasts, call)
+  z <- frame_design(bar, frame, contrasts, call)
   labels <- group_labels(parsed$group, frame)
   levels <- group_levels(parsed$group, frame, labels)
   weights <- check_weights(frame[["(weights)"]], nrow(frame), call)
@@ -179,7 +180,7 @@ fixed_terms <- function(formula) {
   terms
 }
 
-design_of <- function(terms, frame, contrasts, call) {
+frame_design <- function(terms, frame, contrasts, call) {
   factors <- vapply(frame, function(v) !is.numeric(v), NA)
   own <- intersect(all_term_variables(terms), names(frame)[factors])
   contrasts <- contrasts[intersect(names(contrasts), own)]
