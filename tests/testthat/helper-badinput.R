@@ -426,7 +426,10 @@ public_generic <- function(generic, exports) {
   if (generic %in% exports) {
     return(getExportedValue("gibbsite", generic))
   }
-  for (package in c("base", "stats", "graphics", "coda", "loo", "bayesplot")) {
+  packages <- c(
+    "base", "stats", "graphics", "coda", "loo", "bayesplot", "nlme"
+  )
+  for (package in packages) {
     if (requireNamespace(package, quietly = TRUE) &&
           exists(generic, asNamespace(package), inherits = FALSE)) {
       return(get(generic, asNamespace(package)))
