@@ -8,6 +8,9 @@
 #' weight 1. `fitted()` are the posterior means of the expected responses,
 #' `residuals()` the differences between the responses and these.
 #'
+#' `simulate()` draws responses for the data of the fit, each set from another
+#' draw of the parameters (`NA` where the weight is 0).
+#'
 #' `formula()`, `terms()`, `model.frame()` and `model.matrix()` return these
 #' parts of the fit as for [stats::lm()].
 #'
@@ -17,12 +20,16 @@
 #'   of each interval.
 #' @param type `"response"` (default), or `"pearson"`: residuals times the root
 #'   of the weights.
+#' @param nsim Whole number, at least 1: sets of responses.
+#' @param seed `NULL`, or a whole number for [set.seed()], after which the
+#'   generator is as it was.
 #' @param ... Not used.
 #' @return `coef()`: a vector with names; `vcov()`: a matrix with names;
 #'   `confint()`: a matrix with a row for each coefficient and two columns;
 #'   `sigma()`: a number; `fitted()` and `residuals()`: vectors with the names
 #'   of the rows (`NA` for rows left out by `na_action = "exclude"`, and
-#'   residuals for missing responses).
+#'   residuals for missing responses). `simulate()`: a data frame with a column
+#'   for each set.
 #' @section Errors: `gibbsite_error_argument` for unknown coefficients and a
 #'   level out of range; `gibbsite_error_state` for a fit without its data.
 #' @examples

@@ -121,35 +121,13 @@ family.gibbs_logistic <- family.laplace_logistic
 #' @importFrom stats simulate
 #' @export
 simulate.laplace_logistic <- function(object, nsim = 1, seed = NULL, ...) {
-  check_unlocked()
   check_no_more(...)
-  nsim <- check_count(nsim)
-  model <- fit_part(object, "model")
-  frame <- check_frame(model)
-  check_result_size(
-    c(length(frame$y), nsim), "observations x simulations", "{.arg nsim}",
-    rlang::current_env()
-  )
-  if (!is.null(seed)) {
-    generator <- save_generator()
-    on.exit(restore_generator(generator))
-    set.seed(check_count(seed, -.Machine$integer.max, .Machine$integer.max))
-  } else {
-    stats::runif(1) # there may be no state yet
-  }
-  began <- get(".Random.seed", globalenv())
-  draws <- do.call(rbind, chain_matrices(object))
-  values <- lapply(seq_len(nsim), function(s) {
-    w <- draws[sample.int(nrow(draws), 1L), , drop = FALSE]
-    eta <- linear_predictors(frame$x, w, frame$offset)
+  frame <- check_frame(fit_part(object, "model"))
+  simulated(object, nsim, seed, frame, function(draw) {
+    eta <- linear_predictors(frame$x, draw, frame$offset)
     as_outcome(frame, draw_successes(stats::plogis(as.vector(eta)),
                                      frame$trials))
-  })
-  names(values) <- paste0("sim_", seq_len(nsim))
-  structure(
-    values, class = "data.frame", seed = began,
-    row.names = frame$row_names %||% seq_along(frame$y)
-  )
+  }, rlang::current_env())
 }
 
 #' @rdname logistic-data
@@ -173,56 +151,29 @@ as_outcome <- function(frame, successes) {
 
 #' Observations with their predictions
 #'
-#' @param x A fit of [laplace_logistic()] or [gibbs_logistic()].
+#' @param x A fit of a regression by formula or matrix.
 #' @param data `NULL` (default) for the model frame, or the data frame that the
 #'   fit was made with, row for row.
 #' @param newdata `NULL`, or new observations.
 #' @param conf.level Number between 0 and 1, default 0.95: the posterior
 #'   probability of the interval.
 #' @param ... Not used.
-#' @return The data frame with the added columns `.fitted` (probability of
-#'   success), `.sd`, `.lower` and `.upper`, and for the fit's own data `.resid`
-#'   (deviance residuals).
+#' @return The data frame with the added columns `.fitted` (the expected response,
+#'   or the probability of success), `.sd`, `.lower` and `.upper`, and for the
+#'   fit's own data `.resid` (for a logistic regression deviance residuals).
 #' @section Errors: `gibbsite_error_argument` when `data` has another number of
 #'   rows than the data of the fit, and the errors of
-#'   [predict.laplace_logistic()].
+#'   [predict.laplace_logistic()] and [predict.gibbs_lm()].
 #' @examples
 #' fit <- laplace_logistic(am ~ wt, mtcars, seed = 1)
 #' head(augment(fit))
+#' head(augment(gibbs_lm(mpg ~ wt, mtcars, seed = 1)))
 #' @export
 augment.laplace_logistic <- function(x, data = NULL, newdata = NULL,
                                      conf.level = 0.95, ...) {
   call <- rlang::current_env()
   check_no_more(...)
-  level <- check_number(conf.level, lower = 0, upper = 1, lower_open = TRUE,
-                        upper_open = TRUE)
-  model <- fit_part(x, "model")
-  if (!is.null(data) && !is.data.frame(data)) {
-    abort_expected(data, "a data frame", TRUE, "data", call)
-  }
-  prediction <- predict(
-    x, newdata, type = "response", interval = TRUE, level = level
-  )
-  names(prediction) <- c(".fitted", ".sd", ".lower", ".upper")
-  if (!is.null(newdata)) {
-    return(cbind(as.data.frame(newdata), prediction))
-  }
-  prediction$.resid <- unname(residuals.laplace_logistic(x))
-  own <- data %||% model$frame$model
-  if (!is.null(data)) {
-    check_data_frame(data, "data", call)
-  }
-  if (is.null(own)) {
-    return(prediction)
-  }
-  if (nrow(own) != nrow(prediction)) {
-    abort_argument(
-      "{.arg data} must have {nrow(prediction)} row{?s}, as the fit has
-       observations, not {nrow(own)}.",
-      call = call
-    )
-  }
-  cbind(as.data.frame(own), prediction)
+  augmented(x, data, newdata, conf.level, "response", call)
 }
 
 #' @rdname augment.laplace_logistic

@@ -64,6 +64,102 @@ confint.gibbs_lm <- function(object, parm, level = 0.95, ...) {
 #' @export
 confint.gibbs_logistic <- confint.gibbs_lm
 
+# ---- Data with predictions, and simulated responses ---------------------------
+
+# type: of predict(), the expected response.
+augmented <- function(x, data, newdata, conf.level, # nolint: object_name_linter.
+                      type, call) {
+  level <- check_number(
+    conf.level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE,
+    arg = "conf.level", call = call
+  )
+  model <- fit_part(x, "model")
+  if (!is.null(data)) {
+    if (!is.data.frame(data)) {
+      abort_expected(data, "a data frame", TRUE, "data", call)
+    }
+    check_data_frame(data, "data", call)
+  }
+  prediction <- stats::predict(
+    x, newdata, type = type, interval = TRUE, level = level
+  )
+  names(prediction) <- c(".fitted", ".sd", ".lower", ".upper")
+  if (!is.null(newdata)) {
+    return(cbind(as.data.frame(newdata), prediction))
+  }
+  prediction$.resid <- unname(stats::residuals(x))
+  own <- data %||% model$frame$model
+  if (is.null(own)) {
+    return(prediction)
+  }
+  left_out <- model$frame$na.action
+  if (is.null(data) && inherits(left_out, "exclude")) {
+    # the model frame does not have these rows
+    prediction <- prediction[-as.integer(left_out), ]
+  }
+  if (nrow(own) != nrow(prediction)) {
+    abort_argument(
+      "{.arg data} must have {nrow(prediction)} row{?s}, as the fit has
+       observations, not {nrow(own)}.",
+      call = call
+    )
+  }
+  cbind(as.data.frame(own), prediction)
+}
+
+#' @rdname augment.laplace_logistic
+#' @export
+augment.gibbs_lm <- function(x, data = NULL, newdata = NULL, conf.level = 0.95,
+                             ...) {
+  call <- rlang::current_env()
+  check_no_more(...)
+  augmented(x, data, newdata, conf.level, "mean", call)
+}
+
+# respond(draw): responses given one row of draws.
+simulated <- function(object, nsim, seed, frame, respond, call) {
+  check_unlocked(call)
+  nsim <- check_count(nsim, arg = "nsim", call = call)
+  check_result_size(
+    c(length(frame$y), nsim), "observations x simulations", "{.arg nsim}", call
+  )
+  if (!is.null(seed)) {
+    generator <- save_generator()
+    on.exit(restore_generator(generator))
+    most <- .Machine$integer.max
+    set.seed(check_count(seed, -most, most, arg = "seed", call = call))
+  } else {
+    stats::runif(1) # there may be no state yet
+  }
+  began <- get(".Random.seed", globalenv())
+  draws <- do.call(rbind, chain_matrices(object))
+  values <- lapply(seq_len(nsim), function(s) {
+    respond(draws[sample.int(nrow(draws), 1L), , drop = FALSE])
+  })
+  names(values) <- paste0("sim_", seq_len(nsim))
+  structure(
+    values, class = "data.frame", seed = began,
+    row.names = frame$row_names %||% seq_along(frame$y)
+  )
+}
+
+#' @rdname lm-data
+#' @importFrom stats simulate
+#' @export
+simulate.gibbs_lm <- function(object, nsim = 1, seed = NULL, ...) {
+  check_no_more(...)
+  model <- fit_part(object, "model")
+  frame <- check_frame(model)
+  simulated(object, nsim, seed, frame, function(draw) {
+    p <- length(model$coefficients)
+    w <- draw[, seq_len(p), drop = FALSE]
+    eta <- as.vector(linear_predictors(as.matrix(frame$x), w, frame$offset))
+    weights <- frame$weights %||% rep(1, length(eta))
+    noise <- stats::rnorm(length(eta)) * draw[[p + 1L]]
+    eta + ifelse(weights > 0, noise / sqrt(weights), NA_real_)
+  }, rlang::current_env())
+}
+
 # ---- Call and data -----------------------------------------------------------
 
 #' @exportS3Method

@@ -223,7 +223,12 @@ with_row_names <- function(x, names) {
 
 # Rows that na.exclude left out are NA in the result.
 as_excluded <- function(model, x) {
-  stats::napredict(model$frame$na.action, x)
+  action <- model$frame$na.action
+  if (is.data.frame(x)) {
+    # R's method takes vectors and matrices
+    return(as.data.frame(stats::napredict(action, as.matrix(x))))
+  }
+  stats::napredict(action, x)
 }
 
 # ---- The linear predictor ---------------------------------------------------

@@ -356,3 +356,35 @@ test_that("a fit prints its model and prior", {
       "precision of the slopes", "log-likelihood")
   )
 })
+
+test_that("rows left out by \"exclude\" are NA in predictions with intervals", {
+  fit <- quietly(gibbs_lm(
+    Ozone ~ Wind, airquality[1:40, ], na_action = "exclude", draws = 200,
+    burnin = 100, chains = 2, seed = 1, progress = FALSE
+  ))
+  gone <- which(is.na(airquality$Ozone[1:40]))
+  whole <- predict(fit, interval = TRUE)
+  expect_identical(row.names(whole), row.names(airquality)[1:40])
+  expect_identical(which(is.na(whole$mean)), gone)
+  expect_identical(whole$mean, unname(predict(fit)))
+  kept <- augment(fit)
+  expect_identical(nrow(kept), 40L - length(gone))
+  all <- augment(fit, airquality[1:40, ])
+  expect_identical(all$.fitted, whole$mean)
+  expect_equal(all$.resid, all$Ozone - all$.fitted)
+})
+
+test_that("simulated responses have the distribution of new responses", {
+  fit <- lm_fit(mpg ~ wt, mtcars, draws = 1000)
+  sets <- simulate(fit, 2000, seed = 2)
+  expect_identical(sets, simulate(fit, 2000, seed = 2))
+  expect_identical(dim(sets), c(32L, 2000L))
+  new <- predict(fit, type = "response", interval = TRUE)
+  inside <- rowMeans(sets > new$lower & sets < new$upper)
+  expect_lt(max(abs(inside - 0.95)), 5 * sqrt(0.95 * 0.05 / 2000))
+  expect_gibbsite_error({
+    simulate(fit, 0)
+    augment(fit, data = mtcars[1:3, ])
+    augment(fit, conf.level = 2)
+  })
+})
