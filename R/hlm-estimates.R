@@ -2,20 +2,20 @@
 
 #' Estimates, fitted values and residuals of a hierarchical linear regression
 #'
-#' `fixef()` are the posterior means of the fixed effects \eqn{b}, `vcov()` their
-#' posterior covariance matrix. `ranef()` are the posterior means of the groups'
-#' deviations \eqn{u_j}{u_j}, `coef()` those of the groups' coefficients: the
-#' fixed effects plus the deviations. Both are averages of exact conditional
-#' means over the draws, and so are the covariances. `VarCorr()` summarises the
-#' standard deviations and correlations of the deviations and \eqn{\sigma},
-#' `confint()` are central posterior intervals of all parameters. `fitted()` are
-#' the posterior means of the expected responses, `residuals()` the differences
-#' between the responses and these. `sigma()` is the posterior mean of the
-#' standard deviation of an observation of weight 1 (1 with known standard
-#' errors).
+#' `fixef()` are the posterior means of the fixed effects \eqn{b}, `vcov()`
+#' their posterior covariance matrix. `ranef()` are the posterior means of the
+#' groups' deviations \eqn{u_j}{u_j}, `coef()` those of the groups'
+#' coefficients: the fixed effects plus the deviations. Both are averages of
+#' exact conditional means over the draws, and so are the covariances.
+#' `VarCorr()` summarises the standard deviations and correlations of the
+#' deviations and \eqn{\sigma}, `confint()` are central posterior intervals of
+#' all parameters. `fitted()` are the posterior means of the expected responses,
+#' `residuals()` the differences between the responses and these. `sigma()` is
+#' the posterior mean of the standard deviation of an observation of weight 1 (1
+#' with known standard errors).
 #'
-#' `fixef()`, `ranef()` and `VarCorr()` are generics of nlme (and lme4): load one
-#' of these packages to call them, or write `nlme::ranef(fit)`.
+#' `fixef()`, `ranef()` and `VarCorr()` are generics of nlme (and lme4): load
+#' one of these packages to call them, or write `nlme::ranef(fit)`.
 #'
 #' @param object,x,formula A fit of [gibbs_hlm()].
 #' @param sigma Not used (an argument of the generic).
@@ -29,9 +29,9 @@
 #'   the name of the grouping factor, which has a data frame with a row for each
 #'   group; that of `ranef()` has the attribute `postVar`, the posterior
 #'   covariances (terms x terms x groups); `VarCorr()`: a data frame with a row
-#'   for each parameter; `vcov()` and `confint()`: matrices with names; `fitted()`
-#'   and `residuals()`: vectors with the names of the rows (`NA` for rows left out
-#'   by `na_action = "exclude"`).
+#'   for each parameter; `vcov()` and `confint()`: matrices with names;
+#'   `fitted()` and `residuals()`: vectors with the names of the rows (`NA` for
+#'   rows left out by `na_action = "exclude"`).
 #' @section Errors: `gibbsite_error_argument` for unknown parameters and a
 #'   level out of range; `gibbsite_error_state` for a fit without its data.
 #' @examples

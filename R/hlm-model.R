@@ -21,8 +21,8 @@ hlm_model <- function(frame, prior, keep, call) {
   hlm_model_of(frame, prior, design, keep)
 }
 
-# columns, intercept, slopes: of the fixed effects; mean, scale, constant: of the
-# slopes; bar: names of the bar's columns; reach: their default scales of a
+# columns, intercept, slopes: of the fixed effects; mean, scale, constant: of
+# the slopes; bar: names of the bar's columns; reach: their default scales of a
 # deviation, for responses of standard deviation 1.
 hlm_design <- function(frame, used, weights, call) {
   x <- frame$x

@@ -219,12 +219,13 @@ rows_at_places <- function(rows, at) {
 #'
 #' Predictions for the data of the fit or for new data. `"mean"` is the expected
 #' response \eqn{o + x^\top b + z^\top u_j}{o + x'b + z'u_j} of an observation
-#' in its group, `"response"` a new response. Given the parameters of a draw both
-#' are normal with known mean and variance: the distribution of a prediction is
-#' the mixture of these over the draws, and the ends of an interval are quantiles
-#' of that mixture, without a further Monte Carlo error. The deviations
-#' \eqn{u_j}{u_j} of a group of the fit have their distribution given its data,
-#' those of a new group \eqn{\mathrm{N}(0, \Sigma)}{N(0, Sigma)}.
+#' in its group, `"response"` a new response. Given the parameters of a draw
+#' both are normal with known mean and variance: the distribution of a
+#' prediction is the mixture of these over the draws, and the ends of an
+#' interval are quantiles of that mixture, without a further Monte Carlo error.
+#' The deviations \eqn{u_j}{u_j} of a group of the fit have their distribution
+#' given its data, those of a new group \eqn{\mathrm{N}(0, \Sigma)}{N(0,
+#' Sigma)}.
 #'
 #' @param object A fit of [gibbs_hlm()].
 #' @param newdata `NULL` for the data of the fit, or a data frame with the
@@ -236,8 +237,8 @@ rows_at_places <- function(rows, at) {
 #'   of each interval.
 #' @param re_formula `NULL` (default): with the deviations of the groups; `NA`:
 #'   without, \eqn{o + x^\top b}{o + x'b}.
-#' @param allow_new_levels `FALSE` (default): a group that is not in the fit is an
-#'   error; `TRUE`: it is a new group.
+#' @param allow_new_levels `FALSE` (default): a group that is not in the fit is
+#'   an error; `TRUE`: it is a new group.
 #' @param offset For `newdata`, if the fit was made with an argument `offset`:
 #'   a number for each row, or one for all.
 #' @param weights For `newdata` and `"response"`: the weight of each new
@@ -338,11 +339,11 @@ hlm_moments <- function(fit, rows, weights, type, level, interval) {
 #' (`log_lik()`). The groups' deviations are drawn from their exact distribution
 #' given the parameters of the draw and the data, with random numbers of R's
 #' generator: a fit does not store them. `loo()` and `waic()` use `log_lik()`.
-#' `log_lik(by = "group")` is the log density of the responses of each group with
-#' its deviations integrated out, without random numbers. `bayes_R2()` gives for
-#' each draw the variance of the expected responses divided by the sum of this
-#' variance and \eqn{\sigma^2}{sigma^2}. `pp_check()` compares the responses with
-#' replicated ones.
+#' `log_lik(by = "group")` is the log density of the responses of each group
+#' with its deviations integrated out, without random numbers. `bayes_R2()`
+#' gives for each draw the variance of the expected responses divided by the sum
+#' of this variance and \eqn{\sigma^2}{sigma^2}. `pp_check()` compares the
+#' responses with replicated ones.
 #'
 #' @param object A fit of [gibbs_hlm()].
 #' @param newdata,re_formula,allow_new_levels,offset,weights As in
@@ -449,8 +450,8 @@ log_lik.gibbs_hlm <- function(object, draws = NULL,
   out[, used, drop = FALSE]
 }
 
-# log p(y_j | b, Sigma, sigma) = log p(y_j | u) + log p(u) - log p(u | y_j) at the
-# mean u of the last: draws x groups.
+# log p(y_j | b, Sigma, sigma) = log p(y_j | u) + log p(u) - log p(u | y_j) at
+# the mean u of the last: draws x groups.
 group_log_lik <- function(model, frame, used, d) {
   q <- model$data$q
   count <- length(d$sigma)

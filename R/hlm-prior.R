@@ -3,8 +3,8 @@
 #' Prior of a hierarchical linear regression
 #'
 #' The prior of [gibbs_hlm()]: of the covariance matrix \eqn{\Sigma}{Sigma} of
-#' the groups' deviations \eqn{u_j}{u_j}, of the fixed effects \eqn{b}{b}, and of
-#' the variance \eqn{\sigma^2}{sigma^2} of an observation of weight 1. With
+#' the groups' deviations \eqn{u_j}{u_j}, of the fixed effects \eqn{b}{b}, and
+#' of the variance \eqn{\sigma^2}{sigma^2} of an observation of weight 1. With
 #' \eqn{q} terms before the bar, `type = "half-t"` (Huang and Wand 2013) is
 #' \deqn{\Sigma \mid a \sim \mathrm{IW}(\nu + q - 1, \, 2 \nu \,
 #'   \mathrm{diag}(1/a_1, \ldots, 1/a_q)), \quad
@@ -37,8 +37,8 @@
 #'
 #' * `df`: 2 (half-t), \eqn{q + 2} (inverse-wishart; 3 if \eqn{\Sigma} is
 #'   diagonal).
-#' * `scale`: \eqn{A_k = S/s_k}{A_k = S/s_k} for a slope. For the intercept it is
-#'   \eqn{S \sqrt{1 + \sum_k (\bar z_k/s_k)^2}}{S sqrt(1 + sum_k (mean_k /
+#' * `scale`: \eqn{A_k = S/s_k}{A_k = S/s_k} for a slope. For the intercept it
+#'   is \eqn{S \sqrt{1 + \sum_k (\bar z_k/s_k)^2}}{S sqrt(1 + sum_k (mean_k /
 #'   s_k)^2)}, which is \eqn{S} if the predictors before the bar have mean 0: it
 #'   is larger for an intercept far from the data. For `"inverse-wishart"`
 #'   \eqn{S_0} is diagonal with the squares of these.
@@ -76,8 +76,9 @@
 #' hlm_prior(scale = c(20, 5), sigma0 = 30, nu0 = 1)
 #' hlm_prior("inverse-wishart", df = 4, scale = diag(2))
 #' @export
-hlm_prior <- function(type = "half-t", df = NULL, scale = NULL, nu0 = NULL,
-                      sigma0 = NULL, slope_mean = NULL, slope_sd = NULL,
+hlm_prior <- function(type = c("half-t", "inverse-wishart"), df = NULL,
+                      scale = NULL, nu0 = NULL, sigma0 = NULL,
+                      slope_mean = NULL, slope_sd = NULL,
                       intercept_mean = NULL, intercept_sd = NULL) {
   call <- rlang::current_env()
   type <- check_choice(type, c("half-t", "inverse-wishart"))

@@ -172,6 +172,28 @@ gibbs_hlm <- function(formula, data, prior = hlm_prior(), weights = NULL,
   run_chains(model, running, user_call, call)
 }
 
+# `se` as an expression in the call, before rows are left out.
+check_given_se <- function(expression, data, env, call) {
+  se <- tryCatch(
+    eval(expression, data, env),
+    error = function(cnd) {
+      reason <- conditionMessage(cnd)
+      abort_argument(
+        c("`se` could not be evaluated.", x = "{reason}"), call = call
+      )
+    }
+  )
+  n <- if (is.data.frame(data)) nrow(data) else length(se)
+  check_vector_length(se, n, "one for each row of `data`", "se", call)
+  if (is.numeric(se)) {
+    # missing ones are a matter of na_action
+    se <- se[is.nan(se) | !is.na(se)]
+  }
+  check_numeric_vector(
+    se, lower = 0, lower_open = TRUE, arg = "se", call = call
+  )
+}
+
 # The frame of a call of gibbs_hlm(), made in `env`.
 hlm_frame_of_call <- function(formula, data, user_call, action, contrasts, env,
                               call) {
@@ -186,6 +208,7 @@ hlm_frame_of_call <- function(formula, data, user_call, action, contrasts, env,
   frame_call$formula <- parsed$with_group
   # the standard errors go the way of weights, so that rows are left out alike
   if (!is.null(user_call[["se"]])) {
+    check_given_se(user_call[["se"]], data, env, call)
     frame_call$weights <- user_call[["se"]]
   }
   made <- formula_frame(

@@ -95,9 +95,10 @@
 #' lm_prior("nig", lambda = 0.1)
 #' lm_prior("horseshoe", tau = 0.05)
 #' @export
-lm_prior <- function(type = "hierarchical", a = NULL, b = NULL, c = NULL,
-                     d = NULL, lambda = NULL, tau = NULL, scale = NULL,
-                     intercept_mean = NULL, intercept_sd = NULL) {
+lm_prior <- function(type = c("hierarchical", "nig", "horseshoe"), a = NULL,
+                     b = NULL, c = NULL, d = NULL, lambda = NULL, tau = NULL,
+                     scale = NULL, intercept_mean = NULL,
+                     intercept_sd = NULL) {
   call <- rlang::current_env()
   type <- check_choice(type, base::c("hierarchical", "nig", "horseshoe"))
   positive <- function(x, arg, infinite_ok = FALSE) {

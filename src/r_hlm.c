@@ -12,11 +12,27 @@ static int flag(SEXP list, const char *name) {
   return args_count(list, name, 0) > 0;
 }
 
+/* Of a density that is not proper a slice step would not end. */
 static double not_negative(SEXP list, const char *name) {
   const double value = args_number(list, name);
-  if (!(value >= 0.0))
-    Rf_error("`%s` must be 0 or more", name);
+  if (!(value >= 0.0 && R_FINITE(value)))
+    Rf_error("`%s` must be 0 or more, and finite", name);
   return value;
+}
+
+static double positive(SEXP list, const char *name) {
+  const double value = not_negative(list, name);
+  if (!(value > 0.0))
+    Rf_error("`%s` must be positive", name);
+  return value;
+}
+
+static double *finite_numbers(SEXP list, const char *name, size_t length) {
+  double *x = args_doubles(list, name, length);
+  for (size_t i = 0; i < length; i++)
+    if (!R_FINITE(x[i]))
+      Rf_error("`%s` must be finite", name);
+  return x;
 }
 
 /* The reduced rows: start, bar (z), fixed (x), response (y), and the pool. */
@@ -30,22 +46,28 @@ static void unpack_rows(SEXP list, hlm_data *data) {
       Rf_error("a group must have 0 to q reduced rows");
   }
   const size_t rows = (size_t)data->start[data->groups];
-  data->z = args_doubles(list, "bar", args_product(rows, data->q));
-  data->x = args_doubles(list, "fixed", args_product(rows, data->p));
-  data->y = args_doubles(list, "response", rows);
+  data->z = finite_numbers(list, "bar", args_product(rows, data->q));
+  data->x = finite_numbers(list, "fixed", args_product(rows, data->p));
+  data->y = finite_numbers(list, "response", rows);
   data->pool = (size_t)Rf_xlength(args_element(list, "pool_y"));
-  data->pool_y = args_doubles(list, "pool_y", data->pool);
+  data->pool_y = finite_numbers(list, "pool_y", data->pool);
   data->pool_x =
-    args_doubles(list, "pool_x", args_product(data->pool, data->p));
+    finite_numbers(list, "pool_x", args_product(data->pool, data->p));
   data->rss = not_negative(list, "rss");
 }
 
 static void unpack_prior(SEXP list, hlm_data *data) {
-  data->mean = args_doubles(list, "mean", data->p);
-  data->precision = args_doubles(list, "precision", data->p);
-  data->df = args_number(list, "df");
+  data->mean = finite_numbers(list, "mean", data->p);
+  data->precision = finite_numbers(list, "precision", data->p);
+  for (size_t j = 0; j < data->p; j++)
+    if (data->precision[j] < 0.0)
+      Rf_error("`precision` must be 0 or more");
+  data->df = positive(list, "df");
   data->scale =
-    args_doubles(list, "scale", data->half_t ? data->q : data->q * data->q);
+    finite_numbers(list, "scale", data->half_t ? data->q : data->q * data->q);
+  for (size_t k = 0; k < data->q; k++)
+    if (!(data->scale[data->half_t ? k : k + data->q * k] > 0.0))
+      Rf_error("`scale` must be positive");
   data->shape = not_negative(list, "shape");
   data->rate = not_negative(list, "rate");
 }
@@ -67,8 +89,8 @@ static hlm_data unpack_data(SEXP list) {
   unpack_prior(list, &data);
   data.n = not_negative(list, "n");
   data.log_weights = args_number(list, "log_weights");
-  data.unit = args_doubles(list, "unit", data.p);
-  data.column_mean = args_doubles(list, "column_mean", data.p);
+  data.unit = finite_numbers(list, "unit", data.p);
+  data.column_mean = finite_numbers(list, "column_mean", data.p);
   data.centre = args_number(list, "centre");
   data.intercept_at = args_count(list, "intercept_at", 0);
   data.fixed_at = args_integers(list, "fixed_at", data.q);
@@ -80,11 +102,11 @@ static hlm_data unpack_data(SEXP list) {
 
 static hlm_state unpack_state(SEXP list, const hlm_data *data) {
   hlm_state state;
-  state.factor = args_doubles(list, "factor", data->q * data->q);
+  state.factor = finite_numbers(list, "factor", data->q * data->q);
   state.beta = args_doubles(list, "beta", 1);
-  state.b = args_doubles(list, "b", data->p);
-  state.u = args_doubles(list, "u", args_product(data->q, data->groups));
-  if (!(*state.beta > 0.0))
+  state.b = finite_numbers(list, "b", data->p);
+  state.u = finite_numbers(list, "u", args_product(data->q, data->groups));
+  if (!(*state.beta > 0.0 && R_FINITE(*state.beta)))
     Rf_error("`beta` must be positive");
   for (size_t k = 0; k < data->q; k++)
     if (!(state.factor[k + data->q * k] > 0.0))
