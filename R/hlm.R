@@ -106,7 +106,7 @@
 #' @return An object of class `gibbs_hlm`, a `gibbsite_fit` and a
 #'   [coda::mcmc.list]: one matrix of draws for each chain. See
 #'   [summary.gibbsite_fit()], [predict.gibbs_hlm()], [coef.gibbs_hlm()],
-#'   [log_lik.gibbs_hlm()].
+#'   [log_lik.gibbs_hlm()], [plot.gibbs_hlm()].
 #' @section Errors:
 #' Errors in the arguments have class `gibbsite_error_argument` and are raised
 #' before any chain runs; among them `gibbsite_error_formula` for a formula with

@@ -11,8 +11,10 @@ coefficients_to_plot <- function(variables, columns, call) {
 
 # Estimates with two intervals each, first one at the top. centre: estimates
 # with names; wide, narrow: their intervals, a row each; `unit`: factors that
-# bring them to one scale, one for each or one for all (column_units()).
-plot_coefficients <- function(centre, wide, narrow, unit, xlab, ...) {
+# bring them to one scale, one for each or one for all (column_units()); `line`:
+# where the vertical line is; `named`: FALSE for thin lines without names.
+plot_coefficients <- function(centre, wide, narrow, unit, xlab, line = 0,
+                              named = TRUE, ...) {
   chosen <- names(centre)
   if (any(unit != 1)) {
     xlab <- paste(xlab, "per standard deviation")
@@ -21,28 +23,47 @@ plot_coefficients <- function(centre, wide, narrow, unit, xlab, ...) {
   wide <- wide * unit
   narrow <- narrow * unit
   at <- rev(seq_along(chosen))
-  # room for the names, up to a third of the page
-  inches <- max(graphics::strwidth(chosen, units = "inches", cex = 0.9))
-  left <- min(inches + 0.25, graphics::par("din")[[1L]] / 3)
-  line <- graphics::par("csi") * graphics::par("mex")
-  old <- graphics::par(mai = c(4.1 * line, left, 1.1 * line, 1.1 * line))
-  on.exit(graphics::par(old))
+  old <- coefficient_margins(if (named) chosen)
+  on.exit(graphics::par(old$par))
   defaults <- list(
-    x = 0, y = 0, type = "n", xlim = range(wide, 0),
+    x = 0, y = 0, type = "n", xlim = range(wide, line),
     ylim = c(0.5, length(at) + 0.5), yaxt = "n", xlab = xlab, ylab = "",
     bty = "n", las = 1
   )
   do.call(graphics::plot, utils::modifyList(defaults, list(...)))
-  graphics::abline(v = 0, col = "grey70")
-  graphics::axis(
-    2, at, chosen, las = 1, tick = FALSE, line = -0.5, cex.axis = 0.9
-  )
+  graphics::abline(v = line, col = "grey70")
+  if (named) {
+    graphics::axis(
+      2, at, chosen, las = 1, tick = FALSE, line = -0.5, cex.axis = old$size,
+      gap.axis = 0
+    )
+  }
   colour <- gibbsite_palette(1)
-  graphics::segments(wide[, 1L], at, wide[, 2L], at, col = colour, lwd = 1.5)
+  width <- if (named) old$size / 0.9 else 0.4
   graphics::segments(
-    narrow[, 1L], at, narrow[, 2L], at, col = colour, lwd = 4.5, lend = 1
+    wide[, 1L], at, wide[, 2L], at, col = colour, lwd = 1.5 * width
   )
-  graphics::points(centre, at, pch = 21, bg = "white", col = colour, cex = 1.1)
+  graphics::segments(
+    narrow[, 1L], at, narrow[, 2L], at, col = colour, lwd = 4.5 * width,
+    lend = 1
+  )
+  graphics::points(
+    centre, at, pch = 21, bg = "white", col = colour, cex = 1.1 * width
+  )
+}
+
+# Makes room at the left for names, up to a third of the page: list(par, size),
+# the former margins and the size at which the names do not overlap.
+coefficient_margins <- function(names) {
+  line <- graphics::par("csi") * graphics::par("mex")
+  row <- (graphics::par("fin")[[2L]] - 5.2 * line) / max(length(names), 1L)
+  size <- max(0.3, min(0.9, 0.8 * row / graphics::par("csi")))
+  inches <- max(0, graphics::strwidth(names, units = "inches", cex = size))
+  left <- min(inches + 0.25, graphics::par("din")[[1L]] / 3)
+  list(
+    par = graphics::par(mai = c(4.1 * line, left, 1.1 * line, 1.1 * line)),
+    size = size
+  )
 }
 
 # The variables of the formula as columns, from the model frame, or, if they are

@@ -729,6 +729,7 @@ taken_values <- list(
   # runs by the rule, as its page says
   gibbs_lda.draws = "null",
   # NULL is the first choice, here the default
+  plot.gibbs_hlm.type = "null",
   plot.laplace.type = "null", plot.laplace_logistic.type = "null",
   plot.gibbs_logistic.type = "null",
   topics = c(vectors, "bad_utf8_names", "indefinite"),

@@ -238,5 +238,95 @@ test_that("mistakes in the arguments are named", {
     predict(fit, data, re_formula = ~ 1)
     confint(fit, "nothing")
     log_lik(fit, by = "row")
+    plot(fit, type = "response")
+    plot(fit, term = "x")
+    plot(fit, type = "trace", term = "(Intercept)")
+    plot(fit, variables = "x")
+    plot(fit, level = 1)
   })
+  single <- data[!duplicated(data$g), ]
+  lone <- hlm_fit(y ~ x + (1 + x | g), single)
+  unheld <- hlm_fit(y ~ x + (1 | g), data, keep_data = FALSE)
+  expect_gibbsite_error({
+    plot(lone, type = "shrinkage")
+    plot(unheld, type = "shrinkage")
+  })
+})
+
+test_that("plots draw the groups' coefficients", {
+  grDevices::pdf(NULL)
+  withr::defer(grDevices::dev.off())
+  fit <- hlm_fit(weight ~ Time + Diet + (1 + Time | Chick), chicks, keep = "w")
+  for (type in c("groups", "shrinkage", "coefficients", "trace")) {
+    result <- withVisible(plot(fit, type = type))
+    expect_false(result$visible)
+    expect_identical(result$value, fit)
+  }
+  expect_identical(plot(fit, term = "Time", level = 0.8, main = "slopes"), fit)
+  expect_identical(plot(fit, "shrinkage", term = "Time"), fit)
+  expect_identical(plot(fit, "coefficients", variables = "Time"), fit)
+  unheld <- hlm_fit(
+    weight ~ Time + (1 | Chick), chicks, keep_data = FALSE
+  )
+  expect_identical(plot(unheld), unheld)
+  many <- data.frame(y = sin(1:140), g = rep(1:70, 2))
+  many <- hlm_fit(y ~ 1 + (1 | g), many)
+  expect_identical(plot(many), many)
+  expect_identical(plot(many, type = "shrinkage"), many)
+})
+
+test_that("the plotted coefficients are those of stored draws", {
+  fit <- hlm_fit(
+    weight ~ Time + Diet + (1 + Time | Chick), chicks, keep = "w", draws = 2000
+  )
+  draws <- as.matrix(fit)
+  for (k in 1:2) {
+    term <- c("(Intercept)", "Time")[[k]]
+    found <- gibbsite:::group_coefficients(fit, term, 0.5)
+    expect_identical(rownames(found), levels(chicks$Chick))
+    expect_equal(found$mean, coef(fit)$Chick[[term]], tolerance = 1e-10)
+    w <- draws[, sprintf("w[%d,%d]", k, 1:50)]
+    # 4000 draws, hardly correlated: 5 standard errors of a quartile
+    quartiles <- apply(w, 2, stats::quantile, c(0.25, 0.75), names = FALSE)
+    error <- abs(quartiles - t(found[c("lower", "upper")])) / rep(
+      found$sd, each = 2
+    )
+    expect_lt(max(error), 5 * 1.36 / sqrt(min(coda::effectiveSize(w))))
+    expect_equal(
+      gibbsite:::mean_coefficient(fit, term), nlme::fixef(fit)[[term]]
+    )
+  }
+  # a term without a fixed effect
+  slopes <- hlm_fit(weight ~ 1 + (0 + Time | Chick), chicks)
+  expect_identical(gibbsite:::mean_coefficient(slopes, "Time"), 0)
+  expect_equal(
+    gibbsite:::group_coefficients(slopes, "Time", 0.5)$mean,
+    nlme::ranef(slopes)$Chick$Time, tolerance = 1e-10
+  )
+})
+
+test_that("own estimates are the least squares of each group", {
+  data <- hlm_example()
+  fit <- hlm_fit(y ~ x + (1 + x | g), data, weights = v)
+  own <- gibbsite:::own_coefficients(fit, NULL)
+  expect_identical(rownames(own), letters[1:6])
+  for (g in letters[1:6]) {
+    rows <- data[data$g == g, ]
+    found <- if (nrow(rows) > 1) {
+      unname(coef(stats::lm(y ~ x, rows, weights = v)))
+    } else {
+      c(NA_real_, NA_real_)
+    }
+    expect_equal(unname(own[g, ]), found, tolerance = 1e-8)
+  }
+  # with other fixed effects and an offset, at the posterior means of the former
+  other <- hlm_fit(y ~ x + m + offset(v) + (1 | g), data)
+  b <- nlme::fixef(other)
+  rest <- data$y - data$v - drop(
+    stats::model.matrix(~ x + m, data)[, -1] %*% b[-1]
+  )
+  expect_equal(
+    gibbsite:::own_coefficients(other, NULL)[, 1],
+    tapply(rest, data$g, mean)[letters[1:6]], ignore_attr = TRUE
+  )
 })
