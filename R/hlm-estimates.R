@@ -109,6 +109,9 @@ coef.gibbs_hlm <- function(object, ...) {
 #' @exportS3Method nlme::VarCorr
 VarCorr.gibbs_hlm <- function(x, sigma = 1, level = 0.95, ...) {
   check_no_more(...)
+  if (!identical(sigma, 1)) {
+    abort_argument("`sigma` must be 1: it belongs to nlme's generic.")
+  }
   level <- check_number(
     level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
   )
@@ -151,6 +154,7 @@ vcov.gibbs_hlm <- function(object, ...) {
 confint.gibbs_hlm <- function(object, parm, level = 0.95, ...) {
   call <- rlang::current_env()
   check_no_more(...)
+  check_whole_fit(object, "object", call)
   level <- check_number(
     level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
   )

@@ -358,7 +358,8 @@ formula_frame <- function(formula, data, user_call, action, env, call, ...) {
   }
   check_frame_columns(frame, call)
   if (is.function(action)) {
-    frame <- act_on_missing(action, frame, call)
+    arg <- intersect(c("na_action", "na.action"), names(user_call))[1L]
+    frame <- act_on_missing(action, frame, arg, call)
     left_out <- attr(frame, "na.action")
   } else {
     left_out <- frame_left_out(frame, action, call, ...)
@@ -371,16 +372,18 @@ formula_frame <- function(formula, data, user_call, action, env, call, ...) {
   list(frame = drop_predictor_levels(frame), na_action = left_out)
 }
 
-act_on_missing <- function(action, frame, call) {
+# arg: the argument that gave the function; NA for R's option.
+act_on_missing <- function(action, frame, arg, call) {
+  arg <- if (is.na(arg)) "na.action" else arg
   kept <- tryCatch(action(frame), error = function(cnd) {
     reason <- conditionMessage(cnd)
-    abort_argument(c("`na.action` failed.", x = "{reason}"), call = call)
+    abort_argument(c("`{arg}` failed.", x = "{reason}"), call = call)
   })
   if (!is.data.frame(kept) || nrow(kept) == 0L ||
         !identical(names(kept), names(frame))) {
     given <- describe(kept)
     abort_argument(
-      "`na.action` must return rows of the model frame, not {given}.",
+      "`{arg}` must return rows of the model frame, not {given}.",
       call = call
     )
   }

@@ -700,8 +700,9 @@ taken_values <- list(
   upper = c(sizes, "zero", vectors),
   # any numbers that are not missing, logical ones too, are data of the C code;
   # its page says so
+  re_formula = "na", allow_new_levels = "true",
   native_density.data = c(
-    reals, vectors, "inf", "minus_inf", "true", "indefinite", "array"
+    "no_rows", reals, vectors, "inf", "minus_inf", "true", "indefinite", "array"
   ),
   # parameters by number, whose own names are not read; all of them if left out,
   # as R's generic has it
