@@ -8,8 +8,7 @@ split_bars <- function(part, call) {
   if (is_bar(part)) {
     return(list(fixed = NULL, bars = list(part[[2L]])))
   }
-  if (is.call(part) && identical(part[[1L]], quote(`+`)) &&
-        length(part) == 3L) {
+  if (is_binary(part, quote(`+`))) {
     left <- split_bars(part[[2L]], call)
     right <- split_bars(part[[3L]], call)
     fixed <- if (is.null(left$fixed)) {
@@ -21,8 +20,7 @@ split_bars <- function(part, call) {
     }
     return(list(fixed = fixed, bars = c(left$bars, right$bars)))
   }
-  if (is.call(part) && identical(part[[1L]], quote(`-`)) &&
-        length(part) == 3L) {
+  if (is_binary(part, quote(`-`))) {
     left <- split_bars(part[[2L]], call)
     right <- split_bars(part[[3L]], call)
     if (length(right$bars) == 0L) {
@@ -38,6 +36,10 @@ split_bars <- function(part, call) {
     )
   }
   list(fixed = part, bars = list())
+}
+
+is_binary <- function(part, operator) {
+  is.call(part) && identical(part[[1L]], operator) && length(part) == 3L
 }
 
 is_bar <- function(part) {
@@ -111,7 +113,8 @@ expand_dot <- function(part, formula, group, data, call) {
   }
   others <- setdiff(names(data), c(all.vars(formula[[2L]]), all.vars(group)))
   small <- stats::as.formula(call("~", part))
-  stats::formula(stats::terms(small, data = data[1L, others, drop = FALSE]))[[2L]]
+  one <- data[1L, others, drop = FALSE]
+  stats::formula(stats::terms(small, data = one))[[2L]]
 }
 
 # The groups of rows of a data frame, as text; NA where a part is missing.
@@ -122,8 +125,8 @@ group_labels <- function(group, frame, env = NULL) {
     return(ifelse(is.na(a) | is.na(b), NA, paste(a, b, sep = ":")))
   }
   name <- deparse1(group)
-  values <- if (name %in% names(frame)) frame[[name]] else eval(group, frame, env)
-  as.character(values)
+  known <- name %in% names(frame)
+  as.character(if (known) frame[[name]] else eval(group, frame, env))
 }
 
 # The levels of a grouping factor in their order.

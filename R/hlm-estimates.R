@@ -107,7 +107,8 @@ coef.gibbs_hlm <- function(object, ...) {
 
 #' @rdname hlm-data
 #' @exportS3Method nlme::VarCorr
-VarCorr.gibbs_hlm <- function(x, sigma = 1, level = 0.95, ...) {
+VarCorr.gibbs_hlm <- function( # nolint: object_name_linter.
+    x, sigma = 1, level = 0.95, ...) {
   check_no_more(...)
   if (!identical(sigma, 1)) {
     abort_argument("`sigma` must be 1: it belongs to nlme's generic.")
@@ -154,19 +155,8 @@ vcov.gibbs_hlm <- function(object, ...) {
 confint.gibbs_hlm <- function(object, parm, level = 0.95, ...) {
   call <- rlang::current_env()
   check_no_more(...)
-  check_whole_fit(object, "object", call)
-  level <- check_number(
-    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
-  )
-  out <- hlm_interval(object, level)
-  colnames(out) <- paste(
-    format(100 * c(1 - level, 1 + level) / 2, trim = TRUE, digits = 3), "%"
-  )
-  if (missing(parm)) {
-    return(out)
-  }
-  rows <- check_some_of(parm, rownames(out), call)
-  out[rows, , drop = FALSE]
+  out <- interval_table(object, level, hlm_interval, call)
+  if (missing(parm)) out else some_rows(out, parm, call)
 }
 
 # parameters x (lower, upper)
@@ -205,11 +195,9 @@ residuals.gibbs_hlm <- function(object, type = c("response", "pearson"), ...) {
   frame <- check_frame(model)
   rows <- hlm_rows(model, NULL, NULL, NULL, FALSE, rlang::current_env())
   mean <- hlm_moments(object, rows, NULL, "mean", 0.95, FALSE)$mean
-  out <- frame$y - mean
-  if (type == "pearson") {
-    out <- out * sqrt(frame$weights %||% 1)
-  }
-  as_excluded(model, with_row_names(out, rows$names))
+  as_excluded(
+    model, with_row_names(frame_residuals(frame, mean, type), rows$names)
+  )
 }
 
 #' @rdname hlm-data

@@ -34,7 +34,8 @@ hlm_design <- function(frame, used, weights, call) {
     max(ncol(x), ncol(z)), 3, "The model matrix has", "Use fewer columns", call
   )
   columns <- colnames(x)
-  found <- describe_design(x, columns, measure_columns(x, as.double(used)), call)
+  measures <- measure_columns(x, as.double(used))
+  found <- describe_design(x, columns, measures, call)
   bar <- describe_design(
     z, colnames(z), measure_columns(z, as.double(used)), call
   )
@@ -192,7 +193,8 @@ hlm_state <- function(model, sigma_matrix, beta) {
   data <- model$data
   list(
     sweep = 0, factor = as.double(t(chol(sigma_matrix))),
-    beta = as.double(beta), b = numeric(data$p), u = numeric(data$q * data$groups)
+    beta = as.double(beta), b = numeric(data$p),
+    u = numeric(data$q * data$groups)
   )
 }
 
@@ -244,12 +246,13 @@ model_check_init.hlm_model <- function(model, init, where, call) {
   if (!is.null(init$Sigma)) {
     arg <- paste0(where, "$Sigma")
     check_init_shape(init$Sigma, rep(data$q, 2L), arg, call)
-    init$Sigma <- check_covariance(
-      matrix(init$Sigma, data$q), call, arg
+    covariance <- check_spd_matrix(
+      matrix(init$Sigma, data$q), data$q, arg = arg, call = call
     )
-    if (data$diagonal == 1 && any(init$Sigma[lower.tri(init$Sigma)] != 0)) {
+    if (data$diagonal == 1 && any(covariance[lower.tri(covariance)] != 0)) {
       abort_argument("`{arg}` must be diagonal.", call = call)
     }
+    init[["Sigma"]] <- covariance
   }
   init
 }
@@ -340,26 +343,13 @@ simulate_data.hlm_model <- function(model, state) {
   u <- matrix(state$u, model$data$q)[, frame$group, drop = FALSE]
   eta <- drop(frame$x %*% state$b) +
     colSums(t(frame$z) * u) + (frame$offset %||% 0)
-  weights <- frame$weights %||% rep(1, length(eta))
-  eta + stats::rnorm(length(eta)) / sqrt(state$beta * weights)
+  eta + response_noise(frame, state$beta)
 }
 
 # `data`: the responses, one for each row of the fit's data.
 #' @exportS3Method
 set_data.hlm_model <- function(model, data, call = rlang::caller_env()) {
-  if (is.null(model$frame)) {
-    abort_argument(
-      c("`data` are not needed to draw on from a hierarchical regression.",
-        i = "Leave `data` out."),
-      call = call
-    )
-  }
-  y <- as_measurements(data, "data", call)$y
-  check_vector_length(
-    y, nrow(model$frame$x), "one for each row", "data", call
-  )
-  model$frame$y <- y
-  fresh <- hlm_model_of(model$frame, model$prior, model$layout, model$keep)
-  model[names(fresh)] <- fresh
-  model
+  with_responses(model, data, "hierarchical regression", function(frame) {
+    hlm_model_of(frame, model$prior, model$layout, model$keep)
+  }, call)
 }

@@ -54,21 +54,11 @@ plot.gibbs_hlm <- function(x, type = "groups", term = NULL, level = 0.95,
   switch(type,
     groups = plot_hlm_groups(x, term, level, ...),
     shrinkage = plot_hlm_shrinkage(x, term, call, ...),
-    coefficients = plot_hlm_coefficients(x, variables, level, call, ...)
+    coefficients = plot_regression_coefficients(
+      x, variables, fixef.gibbs_hlm(x), hlm_interval, level, call, ...
+    )
   )
   invisible(x)
-}
-
-plot_hlm_coefficients <- function(fit, variables, level, call, ...) {
-  model <- fit_part(fit, "model")
-  chosen <- coefficients_to_plot(variables, model$coefficients, call)
-  plot_coefficients(
-    fixef.gibbs_hlm(fit)[chosen],
-    hlm_interval(fit, level)[chosen, , drop = FALSE],
-    hlm_interval(fit, 0.5)[chosen, , drop = FALSE],
-    column_units(model$frame$x, match(chosen, model$coefficients)),
-    paste("change in", model_design(model)$response$name), ...
-  )
 }
 
 plot_hlm_groups <- function(fit, term, level, ...) {

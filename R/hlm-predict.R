@@ -491,18 +491,5 @@ bayes_R2.gibbs_hlm <- function( # nolint: object_name_linter.
   at <- hlm_draws_at(
     object, newdata, re_formula, allow_new_levels, NULL, NULL, draws, call
   )
-  explained <- apply(at$mu, 1L, stats::var)
-  explained / (explained + at$sigma^2)
-}
-
-#' @rdname hlm-draws
-#' @exportS3Method bayesplot::pp_check
-pp_check.gibbs_hlm <- function(object, draws = NULL, ...) {
-  frame <- check_frame(fit_part(object, "model"))
-  draws <- draws %||% min(50, ndraws(object))
-  used <- rows_used(frame)
-  replicated <- unname(posterior_predict.gibbs_hlm(object, draws = draws))
-  bayesplot::ppc_dens_overlay(
-    frame$y[used], replicated[, used, drop = FALSE], ...
-  )
+  explained_share(at$mu, at$sigma^2)
 }

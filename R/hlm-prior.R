@@ -97,7 +97,7 @@ hlm_prior <- function(type = c("half-t", "inverse-wishart"), df = NULL,
     list(
       type = type, df = positive(df, "df"),
       scale = if (is.matrix(scale) && type == "inverse-wishart") {
-        check_covariance(scale, call)
+        check_spd_matrix(scale, nrow(scale), arg = "scale", call = call)
       } else {
         numbers(scale, "scale", 0)
       },
@@ -113,20 +113,6 @@ hlm_prior <- function(type = c("half-t", "inverse-wishart"), df = NULL,
     ),
     class = c("hlm_prior", "gibbsite_prior")
   )
-}
-
-# A positive definite matrix, `scale` of a prior or `Sigma` of starting values.
-check_covariance <- function(x, call, arg = "scale") {
-  sound <- is.numeric(x) && !is.object(x) && nrow(x) == ncol(x) &&
-    nrow(x) > 0L && all(is.finite(x)) && isSymmetric(unname(x)) &&
-    !inherits(try(chol(x), silent = TRUE), "try-error")
-  if (!sound) {
-    abort_argument(
-      "`{arg}` must be a symmetric positive definite matrix.", call = call
-    )
-  }
-  storage.mode(x) <- "double"
-  x
 }
 
 #' @export
@@ -164,8 +150,6 @@ format.hlm_prior <- function(x, ...) {
 # The prior with every field filled in. design: of hlm_design(); measured: of
 # measure_response().
 complete_hlm_prior <- function(prior, design, measured, call) {
-  check_class(prior, "hlm_prior", "hlm_prior()", arg = "prior", call = call)
-  prior <- remade(prior, hlm_prior, "hlm_prior()", arg = "prior", call = call)
   spread <- measured$spread
   if (!(spread > 0)) {
     spread <- 1

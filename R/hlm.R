@@ -18,9 +18,9 @@
 #' The formula is that of lme4: in `y ~ x + (1 + x | group)` the terms outside
 #' the parentheses are the fixed effects, those before the bar vary between the
 #' groups. `(x || group)` makes \eqn{\Sigma} diagonal: the deviations of all
-#' columns are independent (also those of the levels of a factor). The groups can
-#' be given by two variables, `(1 | a:b)`. There is one bar with one grouping
-#' factor; lme4 and brms have models with several.
+#' columns are independent (also those of the levels of a factor). The groups
+#' can be given by two variables, `(1 | a:b)`. There is one bar with one
+#' grouping factor; lme4 and brms have models with several.
 #'
 #' @section Sampler:
 #' One sweep, with \eqn{\beta = 1/\sigma^2}{beta = 1/sigma^2} and
@@ -37,8 +37,8 @@
 #'    scaled alike. For each pair of terms a shear, \eqn{u_{jk} \to u_{jk} + c
 #'    u_{jl}}{u_jk -> u_jk + c u_jl}, where \eqn{c} is normal. These moves are
 #'    those of the non-centred parametrisation, interwoven with the centred one
-#'    (Yu and Meng 2011; Liu and Sabatti 2000), so that chains mix when the groups
-#'    hardly differ and when they differ much.
+#'    (Yu and Meng 2011; Liu and Sabatti 2000), so that chains mix when the
+#'    groups hardly differ and when they differ much.
 #' 4. \eqn{\Sigma \mid u}{Sigma | u}: inverse Wishart with \eqn{J} more degrees
 #'    of freedom and the scale matrix plus \eqn{\sum_j u_j u_j^\top}{sum_j u_j
 #'    u_j'}.
@@ -46,11 +46,11 @@
 #'    \sigma_0^2 + \mathrm{RSS})/2)}{beta | b, u ~ Gamma((nu0 + n)/2, (nu0
 #'    sigma0^2 + RSS)/2)}.
 #'
-#' If there are few more observations than deviations, a sweep begins with a slice
-#' step of \eqn{\log \beta}{log beta} with \eqn{b} and \eqn{u} integrated out.
-#' The rows of each group are rotated once, so that a sweep uses at most as many
-#' rows of a group as there are terms before the bar: its time does not depend on
-#' the number of observations.
+#' If there are few more observations than deviations, a sweep begins with a
+#' slice step of \eqn{\log \beta}{log beta} with \eqn{b} and \eqn{u} integrated
+#' out. The rows of each group are rotated once, so that a sweep uses at most as
+#' many rows of a group as there are terms before the bar: its time does not
+#' depend on the number of observations.
 #'
 #' @section Known standard errors:
 #' With `se` the standard deviation of each response is known, as in a
@@ -58,11 +58,11 @@
 #' 1/se_i^2}, and there is no column `sigma`.
 #'
 #' @section Small groups:
-#' A group may have one observation, or predictors that do not vary within it. If
-#' every group has one observation and `se` is not given, the data hardly
-#' separate \eqn{\sigma} from the spread of the groups: their priors do.
-#' Levels of the grouping factor without observations are left out; predictions
-#' for them need `allow_new_levels = TRUE`.
+#' A group may have one observation, or predictors that do not vary within it.
+#' If every group has one observation and `se` is not given, the data hardly
+#' separate \eqn{\sigma} from the spread of the groups: their priors do. Levels
+#' of the grouping factor without observations are left out; predictions for
+#' them need `allow_new_levels = TRUE`.
 #'
 #' @section Missing values:
 #' `na_action = "fail"` (the default) raises an error that names the first
@@ -80,8 +80,8 @@
 #'
 #' @section Starting values:
 #' By default each chain starts at standard deviations from the spread of the
-#' responses, each multiplied by a random factor between 1/10 and 10. An entry of
-#' `inits` is a list with any of `sigma`, a positive number, and `Sigma`, a
+#' responses, each multiplied by a random factor between 1/10 and 10. An entry
+#' of `inits` is a list with any of `sigma`, a positive number, and `Sigma`, a
 #' positive definite matrix. The first sweep draws the rest from these.
 #'
 #' @param formula A formula, `response ~ fixed + (terms | group)`.
@@ -100,8 +100,8 @@
 #'   accepted too.
 #' @param contrasts As in [stats::lm()].
 #' @param keep `NULL`, or `"w"`: store every draw of the groups' coefficients.
-#' @param draws,burnin,thin,chains,inits,threads,cores,seed,checkpoint,stop_when,progress,keep_data
-#'   As in [running].
+#' @param draws,burnin,thin,chains,inits,threads,cores,seed As in [running].
+#' @param checkpoint,stop_when,progress,keep_data As in [running].
 #' @param ... Not used: any further argument is an error.
 #' @return An object of class `gibbs_hlm`, a `gibbsite_fit` and a
 #'   [coda::mcmc.list]: one matrix of draws for each chain. See
@@ -154,8 +154,7 @@ gibbs_hlm <- function(formula, data, prior = hlm_prior(), weights = NULL,
   call <- rlang::current_env()
   check_needed(formula = "a formula")
   check_no_more(..., call = call)
-  check_class(prior, "hlm_prior", "hlm_prior()", arg = "prior", call = call)
-  prior <- remade(prior, hlm_prior, "hlm_prior()", arg = "prior", call = call)
+  prior <- check_hlm_prior(prior, call)
   running <- running(
     draws = draws, burnin = burnin, thin = thin, chains = chains,
     inits = inits, keep = keep, threads = threads, cores = cores, seed = seed,
@@ -172,17 +171,14 @@ gibbs_hlm <- function(formula, data, prior = hlm_prior(), weights = NULL,
   run_chains(model, running, user_call, call)
 }
 
+check_hlm_prior <- function(prior, call) {
+  check_class(prior, "hlm_prior", "hlm_prior()", arg = "prior", call = call)
+  remade(prior, hlm_prior, "hlm_prior()", arg = "prior", call = call)
+}
+
 # `se` as an expression in the call, before rows are left out.
 check_given_se <- function(expression, data, env, call) {
-  se <- tryCatch(
-    eval(expression, data, env),
-    error = function(cnd) {
-      reason <- conditionMessage(cnd)
-      abort_argument(
-        c("`se` could not be evaluated.", x = "{reason}"), call = call
-      )
-    }
-  )
+  se <- evaluate_argument(expression, data, env, "se", call)
   n <- if (is.data.frame(data)) nrow(data) else length(se)
   check_vector_length(se, n, "one for each row of `data`", "se", call)
   if (is.numeric(se)) {

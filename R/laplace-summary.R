@@ -62,20 +62,9 @@ vcov.laplace_logistic <- vcov.laplace
 #' @importFrom stats confint
 #' @export
 confint.laplace <- function(object, parm, level = 0.95, ...) {
-  level <- check_number(
-    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
-  )
-  columns <- fit_part(object, "model")$columns
-  chosen <- if (missing(parm)) {
-    columns
-  } else {
-    check_some_of(parm, columns, rlang::current_env())
-  }
-  bounds <- laplace_interval(object, level)
-  colnames(bounds) <- paste(
-    format(100 * c(1 - level, 1 + level) / 2, trim = TRUE, digits = 3), "%"
-  )
-  bounds[chosen, , drop = FALSE]
+  call <- rlang::current_env()
+  out <- interval_table(object, level, laplace_interval, call)
+  if (missing(parm)) out else some_rows(out, parm, call)
 }
 
 #' @rdname laplace-estimates

@@ -65,9 +65,7 @@ residuals.gibbs_lm <- function(object, type = c("response", "pearson"), ...) {
   frame <- check_frame(model)
   rows <- prediction_rows(model, NULL, NULL, NULL)
   mean <- lm_moments(object, rows, "mean", 0.95, FALSE)$mean
-  out <- frame$y - mean
-  if (type == "pearson") {
-    out <- out * sqrt(frame$weights %||% 1)
-  }
-  as_excluded(model, with_row_names(out, rows$names))
+  as_excluded(
+    model, with_row_names(frame_residuals(frame, mean, type), rows$names)
+  )
 }

@@ -326,26 +326,13 @@ simulate_data.lm_model <- function(model, state) {
   frame <- model$frame
   eta <- drop(frame$x %*% lm_coefficients(model, state)) +
     (frame$offset %||% 0)
-  weights <- frame$weights %||% rep(1, length(eta))
-  eta + stats::rnorm(length(eta)) / sqrt(state$beta * weights)
+  eta + response_noise(frame, state$beta)
 }
 
 # `data`: the responses, one for each row of the fit's data.
 #' @exportS3Method
 set_data.lm_model <- function(model, data, call = rlang::caller_env()) {
-  if (is.null(model$frame)) {
-    abort_argument(
-      c("`data` are not needed to draw on from a linear regression.",
-        i = "Leave `data` out."),
-      call = call
-    )
-  }
-  y <- as_measurements(data, "data", call)$y
-  check_vector_length(
-    y, nrow(model$frame$x), "one for each row", "data", call
-  )
-  model$frame$y <- y
-  fresh <- lm_model_of(model$frame, model$prior, model$layout, model$keep)
-  model[names(fresh)] <- fresh
-  model
+  with_responses(model, data, "linear regression", function(frame) {
+    lm_model_of(frame, model$prior, model$layout, model$keep)
+  }, call)
 }

@@ -47,7 +47,9 @@ plot.gibbs_lm <- function(x, type = NULL, variable = NULL, level = 0.95,
     level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
   )
   switch(type,
-    coefficients = plot_lm_coefficients(x, variables, level, call, ...),
+    coefficients = plot_regression_coefficients(
+      x, variables, coef.gibbs_lm(x), coefficient_interval, level, call, ...
+    ),
     response = plot_lm_response(x, variable, level, call, ...)
   )
   invisible(x)
@@ -61,18 +63,6 @@ default_lm_plot <- function(fit, variables) {
   line <- is.null(variables) && length(slopes) == 1L && !is.null(model$frame) &&
     (is.null(data) || is.numeric(data[[slopes]]))
   if (line) "response" else "coefficients"
-}
-
-plot_lm_coefficients <- function(fit, variables, level, call, ...) {
-  model <- fit_part(fit, "model")
-  chosen <- coefficients_to_plot(variables, model$coefficients, call)
-  plot_coefficients(
-    coef.gibbs_lm(fit)[chosen],
-    coefficient_interval(fit, level)[chosen, , drop = FALSE],
-    coefficient_interval(fit, 0.5)[chosen, , drop = FALSE],
-    column_units(model$frame$x, match(chosen, model$coefficients)),
-    paste("change in", model_design(model)$response$name), ...
-  )
 }
 
 plot_lm_response <- function(fit, variable, level, call, ...) {

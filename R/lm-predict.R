@@ -270,18 +270,5 @@ bayes_R2.gibbs_lm <- function( # nolint: object_name_linter.
   call <- rlang::current_env()
   check_no_more(...)
   at <- lm_draws_at(object, newdata, NULL, NULL, draws, call)
-  explained <- apply(at$mu, 1L, stats::var)
-  explained / (explained + at$sigma^2)
-}
-
-#' @rdname lm-draws
-#' @exportS3Method bayesplot::pp_check
-pp_check.gibbs_lm <- function(object, draws = NULL, ...) {
-  frame <- check_frame(fit_part(object, "model"))
-  draws <- draws %||% min(50, ndraws(object))
-  used <- rows_used(frame)
-  replicated <- unname(posterior_predict.gibbs_lm(object, draws = draws))
-  bayesplot::ppc_dens_overlay(
-    frame$y[used], replicated[, used, drop = FALSE], ...
-  )
+  explained_share(at$mu, at$sigma^2)
 }

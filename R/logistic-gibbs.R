@@ -84,8 +84,8 @@
 #'   says so, `"exclude"` does too, and fills the results of [fitted()] and
 #'   [residuals()] with `NA` there. The functions [stats::na.omit()] and the
 #'   like are accepted too.
-#' @param draws,burnin,thin,chains,inits,cores,seed,checkpoint,stop_when,progress,keep_data
-#'   As in [running].
+#' @param draws,burnin,thin,chains,inits,cores,seed As in [running].
+#' @param checkpoint,stop_when,progress,keep_data As in [running].
 #' @return An object of class `gibbs_logistic`, a `gibbsite_fit` and a
 #'   [coda::mcmc.list]: one matrix of draws for each chain. See
 #'   [summary.gibbsite_fit()], [predict.gibbs_logistic()],

@@ -15,11 +15,11 @@
 #' or the square roots of the contributions to the deviance with the sign of the
 #' difference (`"deviance"`). `simulate()` draws new responses from the
 #' posterior predictive distribution, each data set from a different draw.
-#' `logLik()` of a fit of [laplace_logistic()] is the log-likelihood at the mode,
-#' with the number of coefficients
-#' as its degrees of freedom (with a prior the effective number is smaller), so
-#' that [stats::AIC()] can be compared with that of [stats::glm()]; for model
-#' comparison see [log_evidence()] and `loo()`.
+#' `logLik()` of a fit of [laplace_logistic()] is the log-likelihood at the
+#' mode, with the number of coefficients as its degrees of freedom (with a prior
+#' the effective number is smaller), so that [stats::AIC()] can be compared with
+#' that of [stats::glm()]; for model comparison see [log_evidence()] and
+#' `loo()`.
 #'
 #' `formula()`, `terms()`, `model.frame()`, `model.matrix()`, `family()` and
 #' `nobs()` return these parts of the fit as for [stats::glm()].
@@ -36,9 +36,9 @@
 #' @return `coef()`: a vector with names; `vcov()`: a matrix with names;
 #'   `confint()`: a matrix with a row for each coefficient and two columns;
 #'   `fitted()` and `residuals()`: vectors with the names of the rows, of the
-#'   length of the data (rows left out by [stats::na.exclude()] are `NA`); `simulate()` a data frame with
-#'   `nsim` columns in the form of the response, and the state of the generator
-#'   in its attribute `seed`.
+#'   length of the data (rows left out by [stats::na.exclude()] are `NA`);
+#'   `simulate()` a data frame with `nsim` columns in the form of the response,
+#'   and the state of the generator in its attribute `seed`.
 #' @section Errors: `gibbsite_error_argument` for unknown coefficients and a
 #'   level out of range; `gibbsite_error_state` for a fit without its data.
 #' @examples
@@ -158,9 +158,10 @@ as_outcome <- function(frame, successes) {
 #' @param conf.level Number between 0 and 1, default 0.95: the posterior
 #'   probability of the interval.
 #' @param ... Not used.
-#' @return The data frame with the added columns `.fitted` (the expected response,
-#'   or the probability of success), `.sd`, `.lower` and `.upper`, and for the
-#'   fit's own data `.resid` (for a logistic regression deviance residuals).
+#' @return The data frame with the added columns `.fitted` (the expected
+#'   response, or the probability of success), `.sd`, `.lower` and `.upper`, and
+#'   for the fit's own data `.resid` (for a logistic regression deviance
+#'   residuals).
 #' @section Errors: `gibbsite_error_argument` when `data` has another number of
 #'   rows than the data of the fit, and the errors of
 #'   [predict.laplace_logistic()] and [predict.gibbs_lm()].

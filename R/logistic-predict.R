@@ -366,8 +366,7 @@ response_of_kind <- function(y, known, call) {
 bayes_R2.laplace_logistic <- function( # nolint: object_name_linter.
     object, newdata = NULL, draws = NULL, ...) {
   mean <- posterior_epred.laplace_logistic(object, newdata, draws, ...)
-  explained <- apply(mean, 1L, stats::var)
-  explained / (explained + rowMeans(mean * (1 - mean)))
+  explained_share(mean, rowMeans(mean * (1 - mean)))
 }
 
 #' @rdname logistic-draws

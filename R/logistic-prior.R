@@ -2,8 +2,8 @@
 
 #' Prior of a logistic regression
 #'
-#' The prior of [laplace_logistic()] and [gibbs_logistic()]: the coefficients are
-#' normal with mean 0 and variance `c`,
+#' The prior of [laplace_logistic()] and [gibbs_logistic()]: the coefficients
+#' are normal with mean 0 and variance `c`,
 #' \deqn{w \sim \mathrm{N}(0, c I)}{w ~ N(0, c I)}
 #' for one number `c`, \eqn{\mathrm{N}(0, \mathrm{diag}(c))}{N(0, diag(c))} for
 #' several, \eqn{\mathrm{N}(0, C)}{N(0, C)} for a covariance matrix. The
@@ -173,6 +173,12 @@ arrange_prior <- function(prior, columns, slopes, call) {
   if (is.null(names)) {
     return(given)
   }
+  check_prior_names(names, expected, call)
+  at <- match(expected, names)
+  if (is.matrix(given)) given[at, at, drop = FALSE] else given[at]
+}
+
+check_prior_names <- function(names, expected, call) {
   if (!setequal(names, expected) || anyDuplicated(names)) {
     odd <- c(setdiff(names, expected), names[duplicated(names)])[1L]
     abort_argument(
@@ -184,8 +190,6 @@ arrange_prior <- function(prior, columns, slopes, call) {
       call = call
     )
   }
-  at <- match(expected, names)
-  if (is.matrix(given)) given[at, at, drop = FALSE] else given[at]
 }
 
 # (2.5 / s_j)^2; a constant column has no scale.

@@ -274,21 +274,23 @@ check_model_data <- function(data, call) {
   }
 }
 
+# The value of an argument given as an expression in the columns of `data`.
+evaluate_argument <- function(expression, data, env, arg, call) {
+  tryCatch(eval(expression, data, env), error = function(cnd) {
+    reason <- conditionMessage(cnd)
+    abort_argument(
+      c("`{arg}` could not be evaluated.", x = "{reason}"), call = call
+    )
+  })
+}
+
 # `subset` as an expression in the call: TRUE and FALSE (NA: left out), numbers
 # of rows, or their names.
 check_model_subset <- function(expression, data, env, call) {
   if (is.null(expression)) {
     return(invisible())
   }
-  subset <- tryCatch(
-    eval(expression, data, env),
-    error = function(cnd) {
-      reason <- conditionMessage(cnd)
-      abort_argument(
-        c("`subset` could not be evaluated.", x = "{reason}"), call = call
-      )
-    }
-  )
+  subset <- evaluate_argument(expression, data, env, "subset", call)
   rows <- if (is.data.frame(data)) row.names(data)
   if (is_empty_subset(subset)) {
     abort_argument(

@@ -16,6 +16,25 @@ coefficient_interval <- function(fit, level) {
   t(apply(coefficient_draws(fit), 2L, stats::quantile, tails, names = FALSE))
 }
 
+# The value of confint(), from interval(fit, level): parameters x (lower,
+# upper).
+interval_table <- function(object, level, interval, call) {
+  check_whole_fit(object, "object", call)
+  level <- check_number(
+    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE,
+    call = call
+  )
+  out <- interval(object, level)
+  colnames(out) <- paste(
+    format(100 * c(1 - level, 1 + level) / 2, trim = TRUE, digits = 3), "%"
+  )
+  out
+}
+
+some_rows <- function(table, parm, call) {
+  table[check_some_of(parm, rownames(table), call), , drop = FALSE]
+}
+
 #' @rdname lm-data
 #' @export
 coef.gibbs_lm <- function(object, ...) {
@@ -45,32 +64,76 @@ vcov.gibbs_logistic <- vcov.gibbs_lm
 confint.gibbs_lm <- function(object, parm, level = 0.95, ...) {
   call <- rlang::current_env()
   check_no_more(...)
-  check_whole_fit(object, "object", call)
-  level <- check_number(
-    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
-  )
-  out <- coefficient_interval(object, level)
-  colnames(out) <- paste(
-    format(100 * c(1 - level, 1 + level) / 2, trim = TRUE, digits = 3), "%"
-  )
-  if (missing(parm)) {
-    return(out)
-  }
-  rows <- check_some_of(parm, rownames(out), call)
-  out[rows, , drop = FALSE]
+  out <- interval_table(object, level, coefficient_interval, call)
+  if (missing(parm)) out else some_rows(out, parm, call)
 }
 
 #' @rdname logistic-data
 #' @export
 confint.gibbs_logistic <- confint.gibbs_lm
 
-# ---- Data with predictions, and simulated responses ---------------------------
+# type: "response" or "pearson".
+frame_residuals <- function(frame, mean, type) {
+  out <- frame$y - mean
+  if (type == "pearson") out * sqrt(frame$weights %||% 1) else out
+}
+
+# R^2 of each draw (Gelman et al. 2019, doi:10.1080/00031305.2018.1549100).
+# mean: expected responses, draws x observations.  noise: their mean variance.
+explained_share <- function(mean, noise) {
+  explained <- apply(mean, 1L, stats::var)
+  explained / (explained + noise)
+}
+
+#' @rdname lm-draws
+#' @exportS3Method bayesplot::pp_check
+pp_check.gibbs_lm <- function(object, draws = NULL, ...) {
+  frame <- check_frame(fit_part(object, "model"))
+  draws <- draws %||% min(50, ndraws(object))
+  used <- rows_used(frame)
+  replicated <- unname(posterior_predict(object, draws = draws))
+  bayesplot::ppc_dens_overlay(
+    frame$y[used], replicated[, used, drop = FALSE], ...
+  )
+}
+
+#' @rdname hlm-draws
+#' @exportS3Method bayesplot::pp_check
+pp_check.gibbs_hlm <- pp_check.gibbs_lm
+
+# ---- Other responses ---------------------------------------------------------
+
+# Normal errors of precision beta times the weights, one for each row.
+response_noise <- function(frame, beta) {
+  n <- nrow(frame$x)
+  stats::rnorm(n) / sqrt(beta * (frame$weights %||% rep(1, n)))
+}
+
+# The model with other responses: one for each row of the fit's data.
+# what: the model in words.  remake(frame): its parts made from a frame.
+with_responses <- function(model, data, what, remake, call) {
+  if (is.null(model$frame)) {
+    abort_argument(
+      c("`data` are not needed to draw on from a {what}.",
+        i = "Leave `data` out."),
+      call = call
+    )
+  }
+  frame <- model$frame
+  y <- as_measurements(data, "data", call)$y
+  check_vector_length(y, nrow(frame$x), "one for each row", "data", call)
+  frame$y <- y
+  fresh <- remake(frame)
+  model[names(fresh)] <- fresh
+  model
+}
+
+# ---- Data with predictions, and simulated responses --------------------------
 
 # type: of predict(), the expected response.
-augmented <- function(x, data, newdata, conf.level, # nolint: object_name_linter.
-                      type, call) {
+augmented <- function(x, data, newdata, level, type, call) {
   level <- check_number(
-    conf.level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE,
+    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE,
     arg = "conf.level", call = call
   )
   model <- fit_part(x, "model")
@@ -123,24 +186,10 @@ simulated <- function(object, nsim, seed, frame, respond, call) {
   check_result_size(
     c(length(frame$y), nsim), "observations x simulations", "{.arg nsim}", call
   )
-  if (!is.null(seed)) {
-    generator <- save_generator()
-    on.exit(restore_generator(generator))
-    most <- .Machine$integer.max
-    set.seed(check_count(seed, -most, most, arg = "seed", call = call))
-  } else {
-    stats::runif(1) # there may be no state yet
-  }
-  began <- get(".Random.seed", globalenv())
   draws <- do.call(rbind, chain_matrices(object))
-  values <- lapply(seq_len(nsim), function(s) {
-    respond(draws[sample.int(nrow(draws), 1L), , drop = FALSE])
-  })
-  names(values) <- paste0("sim_", seq_len(nsim))
-  structure(
-    values, class = "data.frame", seed = began,
-    row.names = frame$row_names %||% seq_along(frame$y)
-  )
+  simulated_columns(nsim, seed, frame$row_names %||% seq_along(frame$y), {
+    function() respond(draws[sample.int(nrow(draws), 1L), , drop = FALSE])
+  }, call)
 }
 
 #' @rdname lm-data

@@ -9,6 +9,20 @@ coefficients_to_plot <- function(variables, columns, call) {
   if (length(slopes) > 0L) slopes else columns
 }
 
+# centre: estimates with names.  interval(fit, level): parameters x (lower,
+# upper).
+plot_regression_coefficients <- function(fit, variables, centre, interval,
+                                         level, call, ...) {
+  model <- fit_part(fit, "model")
+  chosen <- coefficients_to_plot(variables, model$coefficients, call)
+  plot_coefficients(
+    centre[chosen], interval(fit, level)[chosen, , drop = FALSE],
+    interval(fit, 0.5)[chosen, , drop = FALSE],
+    column_units(model$frame$x, match(chosen, model$coefficients)),
+    paste("change in", model_design(model)$response$name), ...
+  )
+}
+
 # Estimates with two intervals each, first one at the top. centre: estimates
 # with names; wide, narrow: their intervals, a row each; `unit`: factors that
 # bring them to one scale, one for each or one for all (column_units()); `line`:

@@ -177,10 +177,12 @@ is_stored_rule <- function(rule) {
   }
   counts <- unclass(rule)[c("every", "max_draws")]
   numbers <- unclass(rule)[c("rhat", "ess")]
-  all(vapply(counts, is_whole, NA, min = 1)) &&
-    all(vapply(numbers, is_plain_number, NA)) &&
-    rule$rhat > 1 && rule$ess >= 0 && rule$max_draws %% rule$every == 0 &&
-    is_plain_string(rule$burnin) && rule$burnin %in% c("auto", "fixed")
+  typed <- all(vapply(counts, is_whole, NA, min = 1)) &&
+    all(vapply(numbers, is_plain_number, NA)) && is_plain_string(rule$burnin)
+  typed && all(
+    rule$rhat > 1, rule$ess >= 0, rule$max_draws %% rule$every == 0,
+    rule$burnin %in% c("auto", "fixed")
+  )
 }
 
 # The number of draws must match the sweep; otherwise the draws are another
@@ -204,10 +206,13 @@ check_stored_chain <- function(chain, running, file, call) {
 # Sweeps after which the draws of a chain began anew; the first may be before
 # the burn-in of a run that continues a fit.
 is_stored_history <- function(from, running, sweep) {
-  is.null(from) || (
-    is.double(from) && length(from) > 1L && all(is.finite(from)) &&
-      !is.unsorted(from, strictly = TRUE) && from[[1L]] >= 0 &&
-      max(from) <= sweep && all((from - running$burnin) %% running$thin == 0)
+  if (is.null(from)) {
+    return(TRUE)
+  }
+  sweeps <- is.double(from) && length(from) > 1L && all(is.finite(from))
+  sweeps && all(
+    diff(from) > 0, from[[1L]] >= 0, from <= sweep,
+    (from - running$burnin) %% running$thin == 0
   )
 }
 

@@ -23,6 +23,24 @@ check_unlocked <- function(call = rlang::caller_env()) {
   if (generator_locked()) abort_locked_generator(call)
 }
 
+# The value of a simulate() method: a data frame with a column for each of
+# `nsim` values of draw(), and the generator's state before as attribute. After
+# set.seed(seed) the state of before is restored.
+simulated_columns <- function(nsim, seed, rows, draw, call) {
+  if (!is.null(seed)) {
+    generator <- save_generator()
+    on.exit(restore_generator(generator))
+    most <- .Machine$integer.max
+    set.seed(check_count(seed, -most, most, arg = "seed", call = call))
+  } else {
+    stats::runif(1) # there may be no state yet
+  }
+  began <- get(".Random.seed", globalenv())
+  values <- lapply(seq_len(nsim), function(s) draw())
+  names(values) <- paste0("sim_", seq_len(nsim))
+  structure(values, class = "data.frame", seed = began, row.names = rows)
+}
+
 abort_locked_generator <- function(call) {
   abort_state(
     c(

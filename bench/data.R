@@ -51,7 +51,10 @@ movielens <- function() {
 }
 
 insteval <- function() {
-  if (!peer_available("lme4")) return(NULL)
+  if (!requireNamespace("lme4", quietly = TRUE)) {
+    message("Skipped: lme4 is not installed.")
+    return(NULL)
+  }
   x <- lme4::InstEval
   data.frame(user = x$s, item = x$d, value = as.numeric(x$y))
 }

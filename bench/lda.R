@@ -492,7 +492,7 @@ long_chain <- function(model, halves, seed, sweeps) {
     state <- inside("model_without_averages.lda_model")(model, end$state)
     log_joint <- c(log_joint, end$draws[1L, column])
     if (at >= 1000 && at <= 1250) {
-      generator <- .Random.seed
+      generator <- get(".Random.seed", globalenv())
       perplexity <- c(perplexity, completion(
         phi_of(model, state, model$prior$eta), halves, state$alpha
       ))

@@ -171,7 +171,9 @@ show_bmf <- function() {
 # ---- linear regression -------------------------------------------------------
 
 show_lm <- function() {
-  missing <- transform(mtcars, mpg = replace(mpg, 3:5, NA), gear = factor(gear))
+  missing <- mtcars
+  missing$mpg[3:5] <- NA
+  missing$gear <- factor(missing$gear)
   set.seed(6)
   wide <- matrix(rnorm(20 * 50), 20)
   for (type in c("hierarchical", "nig")) {

@@ -306,7 +306,8 @@ hostile_bases <- function(o) {
     laplace_logistic = c(
       list(x = cbind(1, o$cars$wt), y = o$cars$am), brief
     ),
-    hlm_prior = list(), lda_prior = list(), lm_prior = list(), ldavis_data = fit("gibbs_lda"),
+    hlm_prior = list(), lda_prior = list(), lm_prior = list(),
+    ldavis_data = fit("gibbs_lda"),
     log_evidence = fit("laplace_logistic"), logistic_prior = list(),
     mh_sample = c(
       list(log_density = o$density, init = c(a = 0, b = 0)), short

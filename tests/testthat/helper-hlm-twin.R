@@ -1,7 +1,7 @@
-# A slow twin of the sampler behind gibbs_hlm(), written from the formulas on its
-# page with the full covariance matrix of each group's responses. It takes the
-# same random numbers in the same order as the core: the normals of b; of each
-# group those of u and of its reduced rows; those of the shears; then the
+# A slow twin of the sampler behind gibbs_hlm(), written from the formulas on
+# its page with the full covariance matrix of each group's responses. It takes
+# the same random numbers in the same order as the core: the normals of b; of
+# each group those of u and of its reduced rows; those of the shears; then the
 # uniforms of the slice steps, and the gammas and normals of a, Sigma and beta.
 #
 # `wrong` names a mistake to be made:
@@ -37,7 +37,9 @@ twin_hlm_groups <- function(model) {
   })
 }
 
-twin_hlm_sweep <- function(model, groups, state, wrong = "") {
+# The sweep and its mistakes stand in one place.
+twin_hlm_sweep <- function( # nolint: cyclocomp_linter.
+    model, groups, state, wrong = "") {
   data <- model$data
   q <- data$q
   p <- data$p

@@ -34,7 +34,9 @@ twin_lm_data <- function(model) {
   )
 }
 
-twin_lm_sweep <- function(model, state, wrong = "") {
+# The sweep and its mistakes stand in one place.
+twin_lm_sweep <- function( # nolint: cyclocomp_linter.
+    model, state, wrong = "") {
   d <- twin_lm_data(model)
   prior <- model$prior
   basis <- model$data$vectors

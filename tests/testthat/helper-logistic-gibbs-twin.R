@@ -1,8 +1,9 @@
-# A slow twin of the sampler behind gibbs_logistic(), written from the formulas on
-# its page. It takes the same random numbers in the same order as the core: in the
-# augmentation what the Polya-Gamma variates of each observation use, then the
-# normals of the coefficients; in the independence step a uniform for the part of
-# the proposal, normals, a chi-squared variate for its t part, and a uniform.
+# A slow twin of the sampler behind gibbs_logistic(), written from the formulas
+# on its page. It takes the same random numbers in the same order as the core:
+# in the augmentation what the Polya-Gamma variates of each observation use,
+# then the normals of the coefficients; in the independence step a uniform for
+# the part of the proposal, normals, a chi-squared variate for its t part, and a
+# uniform.
 #
 # `wrong` names a mistake to be made:
 #   tilt_whole     PG(m, 2 eta): the tilt is not halved

@@ -178,7 +178,8 @@ hlm_quantities <- function(model, state) {
     log_sd = log(diag(sigma)) / 2,
     cor = if (data$diagonal == 0) stats::cov2cor(sigma)[lower.tri(sigma)],
     log_beta = if (data$known == 0) log(state$beta), b = tanh(b / 5),
-    b_square = tanh(((b - data$mean) / 3)^2), u = tanh(u[, 1]), square = tanh(rowMeans(u^2)),
+    b_square = tanh(((b - data$mean) / 3)^2), u = tanh(u[, 1]),
+    square = tanh(rowMeans(u^2)),
     mean_y = tanh(mean(y) / 5), spread_y = log(stats::var(y)),
     both = tanh(u[1, 1] * mean(y) / 5)
   )

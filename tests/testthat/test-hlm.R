@@ -15,7 +15,7 @@ hlm_fit <- function(...) {
 }
 
 chicks <- as.data.frame(datasets::ChickWeight)
-chicks$Chick <- factor(as.character(chicks$Chick))
+chicks[["Chick"]] <- factor(as.character(chicks$Chick))
 
 test_that("default calls converge on data in their own units", {
   skip_if_not_installed("nlme")
@@ -52,7 +52,7 @@ test_that("the posterior is near REML where groups are many", {
   expect_true(converged(fit))
 })
 
-test_that("runs in pieces, by threads, thinned and extended have the same bits", {
+test_that("pieces, threads, thinning and extend() give the same bits", {
   run <- function(draws, thin = 1, threads = 1) {
     quietly(gibbs_hlm(
       weight ~ Time + Diet + (1 + Time | Chick), chicks, draws = draws,
@@ -104,7 +104,8 @@ test_that("predictions are those of stored draws", {
     apply(eta, 2, stats::quantile, 0.975, names = FALSE), band$upper,
     tolerance = 0.01
   )
-  expect_identical(predict(fit, chicks[rows, ], interval = TRUE)$mean, band$mean)
+  same <- predict(fit, chicks[rows, ], interval = TRUE)
+  expect_identical(same$mean, band$mean)
   drawn <- withr::with_seed(1, posterior_epred(fit))
   expect_lt(max(abs(colMeans(drawn)[rows] - band$mean) / band$sd), 0.15)
   expect_equal(coef(fit)$Chick[code, 1], unname(colMeans(

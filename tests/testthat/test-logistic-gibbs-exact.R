@@ -104,7 +104,9 @@ test_that("steps are counted, those of the burn-in apart", {
   model <- logistic_gibbs_cases$plain()
   state <- withr::with_seed(2, gibbsite:::model_start(model, NULL))
   control <- list(burnin = 60, thin = 1, threads = 1)
-  run <- withr::with_seed(3, gibbsite:::model_sweeps(model, state, 100, control))
+  run <- withr::with_seed(3, {
+    gibbsite:::model_sweeps(model, state, 100, control)
+  })
   counts <- run$state$counts
   expect_identical(counts[c(1, 3)], c(60, 40))
   expect_true(all(counts[c(2, 4)] > 0 & counts[c(2, 4)] < c(60, 40)))

@@ -1,5 +1,5 @@
-# gibbs_logistic(): its data, methods and errors. test-logistic-gibbs-exact.R has
-# the sampler.
+# gibbs_logistic(): its data, methods and errors. test-logistic-gibbs-exact.R
+# has the sampler.
 
 # A short fit.
 logit_fit <- function(...) {
