@@ -95,6 +95,7 @@ missing_system() {
     has qpdf || echo qpdf
     has tidy || echo tidy
     has pandoc || echo pandoc
+    has pngquant || echo pngquant
     has pdflatex || echo texlive-latex-base
     has_style hyperref.sty || echo texlive-latex-base
     has_style fancyvrb.sty || echo texlive-latex-recommended
