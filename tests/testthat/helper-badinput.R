@@ -168,6 +168,7 @@ hostile_objects <- function(folder = tempdir()) {
   )
   pairs <- data.frame(user = 1:2, item = 4:3, value = c(2, NA))
   density <- function(x) -0.5 * sum(x^2)
+  walk <- markov_chain(matrix(c(0.5, 0.5, 0, 0.5, 0, 0.5, 0, 0.5, 0.5), 3))
   cars <- datasets::mtcars
   gmm <- short(gibbs_gmm, x, 2, keep = "z")
   # calls that update() can evaluate wherever it is called
@@ -238,6 +239,7 @@ hostile_objects <- function(folder = tempdir()) {
     logistic_prior = logistic_prior(), no_prior = prior_summary(mh),
     gibbsite_proposal = random_walk(1), gibbsite_mh_step = step,
     gibbsite_until = until(),
+    markov_chain = walk,
     gibbsite_native_density = structure(
       function(x) 1, class = "gibbsite_native_density",
       native = list(
@@ -260,7 +262,18 @@ hostile_bases <- function(o) {
   brief <- short[c("draws", "chains", "seed", "progress")]
   fit <- function(of, ...) list(fit = o[[of]], ...)
   log_q <- function(y, x) 0
+  walk <- o$markov_chain
   list(
+    communicating_classes = list(chain = walk),
+    detailed_balance = list(chain = walk), gibbs_matrix = list(joint = o$words),
+    hitting_probabilities = list(chain = walk, target = 1),
+    hitting_times = list(chain = walk, target = 1),
+    is_aperiodic = list(chain = walk), is_irreducible = list(chain = walk),
+    is_reversible = list(chain = walk),
+    markov_chain = list(transition = as.matrix(walk)),
+    metropolis_matrix = list(target = 1:3, proposal = as.matrix(walk)),
+    mixing_time = list(chain = walk), spectral_gap = list(chain = walk),
+    state_after = list(chain = walk, n = 2), stationary = list(chain = walk),
     acceptance = fit("mh_sample"), adaptive = list(),
     allocation_probabilities = fit("gibbs_gmm"), bmf_fixed = list(),
     bmf_gamma = list(), bmf_wishart = list(),
@@ -724,10 +737,15 @@ taken_values <- list(
   # the call is evaluated as it is
   update.laplace_logistic.formula. = "missing",
   update.gibbs_logistic.formula. = "missing",
+  update.gibbs_lm.formula. = "missing", update.gibbs_hlm.formula. = "missing",
   # all rows are shown
   print.gibbsite_convergence.n = c("huge", "inf"),
   print.gibbsite_summary.n = c("huge", "inf"),
   print.laplace_summary.n = c("huge", "inf"),
+  gibbs_matrix.joint = c("indefinite", "array"), tolerance = c("zero", "tiny"),
+  labels = "true", state_after.n = "zero", simulate.markov_chain.n = "zero",
+  hitting_times.target = c(vectors, "bad_utf8_names"),
+  hitting_probabilities.target = c(vectors, "bad_utf8_names"),
   # runs by the rule, as its page says
   gibbs_lda.draws = "null",
   # NULL is the first choice, here the default

@@ -1,0 +1,182 @@
+# Finite Markov chains: print and plot.
+
+#' @rdname markov_chain
+#' @export
+print.markov_chain <- function(x, digits = 3, ...) {
+  digits <- check_count(digits, 1, 22)
+  x <- check_chain(x, rlang::current_env())
+  size <- nrow(x$transition)
+  cat("A Markov chain on ", counted(size, "state"), "\n", sep = "")
+  if (size <= 12L) {
+    print(zapsmall(x$transition, digits), digits = digits)
+  }
+  cat(chain_words(x), sep = "\n")
+  invisible(x)
+}
+
+# What the classes of states say about the long run.
+chain_words <- function(chain) {
+  classes <- communicating_classes(chain)
+  closed <- classes$closed
+  if (nrow(classes) == 1L) {
+    period <- classes$period
+    return(if (period == 1L) {
+      "irreducible and aperiodic: converges to its stationary distribution"
+    } else {
+      paste0("irreducible with period ", period, ": does not converge")
+    })
+  }
+  c(
+    paste("reducible:", nrow(classes), "communicating classes"),
+    paste0(
+      if (sum(closed) == 1L) {
+        "one closed class: one stationary distribution"
+      } else {
+        paste0(sum(closed), " closed classes: where the chain ends depends on ",
+               "where it begins")
+      },
+      if (any(classes$period[closed] > 1L)) "; a closed class is periodic"
+    )
+  )
+}
+
+
+#' Draw a Markov chain
+#'
+#' The states stand on a circle and arrows are the possible steps; an arrow is
+#' the wider and the darker, the more probable its step. Circles at a state are
+#' the probability to stay. The area of a state shows its stationary probability,
+#' if the chain has one closed class. With more than 20 states the picture is the
+#' matrix of the transition probabilities, the first row at the top.
+#'
+#' @param x A chain, see [markov_chain()].
+#' @param type `"graph"` or `"matrix"`; `NULL` (default) chooses by the number of
+#'   states.
+#' @param labels Whether arrows have their probabilities; `NULL` (default): with
+#'   at most 16 arrows.
+#' @param digits Digits of the probabilities.
+#' @param ... Passed to [plot()], such as `main`.
+#' @return The chain, invisibly.
+#' @section Errors: `gibbsite_error_argument`.
+#' @examples
+#' plot(markov_chain(
+#'   rbind(c(0, 1, 0), c(0, 0.1, 0.9), c(0.6, 0.4, 0)), c("a", "b", "c")
+#' ))
+#' @export
+plot.markov_chain <- function(x, type = NULL, labels = NULL, digits = 2, ...) {
+  x <- check_chain(x, rlang::current_env())
+  size <- nrow(x$transition)
+  type <- check_choice(
+    type %||% if (size <= 20L) "graph" else "matrix", c("graph", "matrix")
+  )
+  digits <- check_count(digits, 1, 22)
+  steps <- sum(x$transition > 0)
+  labels <- if (is.null(labels)) steps <= 16L else check_flag(labels)
+  old <- graphics::par(
+    mar = if (type == "graph") c(1, 1, 2, 1) else c(1, 4, 4, 1)
+  )
+  on.exit(graphics::par(old))
+  if (type == "graph") {
+    draw_chain_graph(x, labels, digits, ...)
+  } else {
+    draw_chain_matrix(x$transition, ...)
+  }
+  invisible(x)
+}
+
+draw_chain_matrix <- function(p, ...) {
+  size <- nrow(p)
+  defaults <- list(
+    x = seq_len(size), y = seq_len(size), z = t(p)[, size:1, drop = FALSE],
+    col = grDevices::hcl.colors(64L, "Blues", rev = TRUE), zlim = 0:1,
+    axes = FALSE, xlab = "", ylab = ""
+  )
+  do.call(graphics::image, utils::modifyList(defaults, list(...)))
+  at <- unique(round(pretty(seq_len(size), min(size, 20L))))
+  at <- at[at >= 1 & at <= size]
+  graphics::axis(3, at, rownames(p)[at], las = 2, tick = FALSE)
+  graphics::axis(2, size + 1L - at, rownames(p)[at], las = 1, tick = FALSE)
+  graphics::box()
+}
+
+draw_chain_graph <- function(chain, labels, digits, ...) {
+  p <- chain$transition
+  size <- nrow(p)
+  angle <- pi / 2 - 2 * pi * (seq_len(size) - 1) / size
+  place <- if (size == 1L) cbind(0, 0) else cbind(cos(angle), sin(angle))
+  limit <- stationary_rows(p)
+  share <- if (nrow(limit) == 1L) limit[1L, ] else rep(1 / size, size)
+  radius <- pmax(0.06, 0.28 * sqrt(share / max(share)) / sqrt(max(1, size / 4)))
+  defaults <- list(
+    x = 0, y = 0, type = "n", xlim = c(-1.4, 1.4), ylim = c(-1.4, 1.4),
+    asp = 1, axes = FALSE, xlab = "", ylab = ""
+  )
+  do.call(plot, utils::modifyList(defaults, list(...)))
+  steps <- which(p > 0, arr.ind = TRUE)
+  # the most probable steps are drawn last
+  steps <- steps[order(p[steps]), , drop = FALSE]
+  for (k in seq_len(nrow(steps))) {
+    i <- steps[k, 1L]
+    j <- steps[k, 2L]
+    draw_step(place, radius, i, j, p[i, j], if (labels) {
+      format(round(p[i, j], digits), digits = digits)
+    })
+  }
+  graphics::symbols(
+    place[, 1L], place[, 2L], circles = radius, inches = FALSE, add = TRUE,
+    bg = "white", fg = gibbsite_palette(1), lwd = 2
+  )
+  graphics::text(place[, 1L], place[, 2L], rownames(p))
+}
+
+# An arrow along a bow from state i to state j, or a loop.
+draw_step <- function(place, radius, i, j, probability, label) {
+  colour <- grDevices::grey(0.65 * (1 - probability))
+  width <- 0.5 + 3 * probability
+  line <- if (i == j) {
+    loop_points(place[i, ], radius[[i]])
+  } else {
+    bow_points(place[i, ], place[j, ], radius[[i]], radius[[j]])
+  }
+  graphics::lines(line, col = colour, lwd = width)
+  end <- nrow(line)
+  graphics::arrows(
+    line[end - 1L, 1L], line[end - 1L, 2L], line[end, 1L], line[end, 2L],
+    length = 0.1, col = colour, lwd = width
+  )
+  if (!is.null(label)) {
+    at <- line[(end + 1L) %/% 2L, ]
+    graphics::rect(
+      at[[1L]] - 0.6 * graphics::strwidth(label, cex = 0.8),
+      at[[2L]] - 0.8 * graphics::strheight(label, cex = 0.8),
+      at[[1L]] + 0.6 * graphics::strwidth(label, cex = 0.8),
+      at[[2L]] + 0.8 * graphics::strheight(label, cex = 0.8),
+      col = "white", border = NA
+    )
+    graphics::text(at[[1L]], at[[2L]], label, cex = 0.8)
+  }
+}
+
+# A quadratic curve that bends to the right, from rim to rim.
+bow_points <- function(from, to, radius_from, radius_to) {
+  along <- to - from
+  length <- sqrt(sum(along^2))
+  middle <- (from + to) / 2 + 0.18 * c(along[[2L]], -along[[1L]])
+  s <- seq(0, 1, length.out = 61L)
+  line <- outer((1 - s)^2, from) + outer(2 * s * (1 - s), middle) +
+    outer(s^2, to)
+  away <- sqrt(rowSums((line - rep(from, each = 61L))^2)) > radius_from &
+    sqrt(rowSums((line - rep(to, each = 61L))^2)) > radius_to + 0.01
+  line[away, , drop = FALSE]
+}
+
+# A circle outside the state, on the side away from the middle.
+loop_points <- function(at, radius) {
+  out <- if (sum(at^2) > 0) at / sqrt(sum(at^2)) else c(0, 1)
+  centre <- at + out * (radius + 0.09)
+  turn <- atan2(out[[2L]], out[[1L]])
+  s <- turn - pi + seq(0.5, 2 * pi + 0.1, length.out = 41L)
+  line <- rep(centre, each = 41L) + 0.13 * cbind(cos(s), sin(s))
+  outside <- sqrt(rowSums((line - rep(at, each = 41L))^2)) > radius
+  line[outside, , drop = FALSE]
+}

@@ -1,0 +1,294 @@
+# Finite Markov chains: stationary distributions, and the chains of samplers.
+
+#' Stationary distributions of a Markov chain
+#'
+#' A distribution \eqn{\pi}{pi} is stationary if \eqn{\pi P = \pi}{pi P = pi}.
+#' Each closed class of states has exactly one on its own states. All others are
+#' mixtures of these. They are computed by the elimination of Grassmann, Taksar
+#' and Heyman (1985), which subtracts nothing: each probability is right to
+#' nearly all digits, also where parts of the chain are hardly connected. States
+#' are eliminated in blocks by R's BLAS.
+#'
+#' @param chain A chain, see [markov_chain()].
+#' @return Of a chain with one closed class, as every irreducible chain has: the
+#'   probabilities of the states, with their names. Of a chain with several: a
+#'   matrix with a row for each of them, in the order of
+#'   [communicating_classes()].
+#' @section Errors: `gibbsite_error_argument`.
+#' @references
+#' Grassmann WK, Taksar MI, Heyman DP (1985). Regenerative analysis and steady
+#' state distributions for Markov chains. *Operations Research* 33, 1107-1116.
+#' \doi{10.1287/opre.33.5.1107}
+#' @seealso [is_reversible()], [mixing_time()].
+#' @examples
+#' stationary(markov_chain(
+#'   rbind(c(0, 1, 0), c(0, 0.1, 0.9), c(0.6, 0.4, 0))
+#' ))
+#'
+#' # a gambler who stops at 0 or 3: two closed classes
+#' gambler <- rbind(c(1, 0, 0, 0), c(.5, 0, .5, 0), c(0, .5, 0, .5),
+#'   c(0, 0, 0, 1)
+#' )
+#' stationary(markov_chain(gambler, paste("euro", 0:3)))
+#' @export
+stationary <- function(chain) {
+  chain <- check_chain(chain, rlang::current_env())
+  out <- stationary_rows(chain$transition)
+  if (nrow(out) == 1L) out[1L, ] else out
+}
+
+# closed classes x states
+stationary_rows <- function(p) {
+  class <- strong_components(p > 0)
+  closed <- Filter(function(members) {
+    !any(p[members, -members, drop = FALSE] > 0)
+  }, unname(split(seq_along(class), class)))
+  out <- matrix(0, length(closed), nrow(p))
+  colnames(out) <- rownames(p)
+  for (k in seq_along(closed)) {
+    members <- closed[[k]]
+    out[k, members] <- eliminate_states(p[members, members, drop = FALSE])
+  }
+  out
+}
+
+# The stationary distribution of an irreducible chain.  States are eliminated
+# from the last to the second: the chain seen on the first n - 1 states steps
+# from i to j with probability p[i, j] + p[i, n] p[n, j] / (1 - p[n, n]), and 1 -
+# p[n, n] is the sum of the row's other entries.  A block's own rows and columns
+# are updated at once, the rest by one matrix product.
+eliminate_states <- function(p, block = 32L) {
+  size <- nrow(p)
+  dimnames(p) <- NULL
+  top <- size
+  while (top > 1L) {
+    first <- max(2L, top - block + 1L)
+    own <- first:top
+    rest <- seq_len(first - 1L)
+    for (n in rev(own)) {
+      before <- seq_len(n - 1L)
+      p[before, n] <- p[before, n] / sum(p[n, before])
+      within <- own[own < n]
+      if (length(within) > 0L) {
+        p[within, before] <- p[within, before] +
+          tcrossprod(p[within, n], p[n, before])
+        p[rest, within] <- p[rest, within] +
+          tcrossprod(p[rest, n], p[n, within])
+      }
+    }
+    p[rest, rest] <- p[rest, rest] +
+      p[rest, own, drop = FALSE] %*% p[own, rest, drop = FALSE]
+    top <- first - 1L
+  }
+  weight <- c(1, numeric(size - 1L))
+  for (n in seq_len(size)[-1L]) {
+    before <- seq_len(n - 1L)
+    weight[[n]] <- sum(weight[before] * p[before, n])
+    if (weight[[n]] > 1e100) {
+      weight <- weight / weight[[n]]
+    }
+  }
+  weight / sum(weight)
+}
+
+# ---- Detailed balance ---------------------------------------------------------
+
+#' @rdname markov-structure
+#' @export
+is_reversible <- function(chain, distribution = NULL, tolerance = 1e-8) {
+  call <- rlang::current_env()
+  tolerance <- check_number(tolerance, lower = 0, upper = 1)
+  flows <- balance_of(chain, distribution, call)
+  all(flows$difference <= tolerance * pmax(flows$forward, flows$backward))
+}
+
+#' @rdname markov-structure
+#' @export
+detailed_balance <- function(chain, distribution = NULL) {
+  balance_of(chain, distribution, rlang::current_env())
+}
+
+balance_of <- function(chain, distribution, call) {
+  chain <- check_chain(chain, call)
+  states <- states_of(chain)
+  if (is.null(distribution)) {
+    distribution <- colMeans(stationary_rows(chain$transition))
+  } else {
+    distribution <- check_distribution(
+      distribution, states, "distribution", call
+    )
+  }
+  flow <- unname(distribution) * unname(chain$transition)
+  either <- chain$transition > 0 | t(chain$transition) > 0
+  pair <- which(upper.tri(flow) & either, arr.ind = TRUE)
+  forward <- flow[pair]
+  backward <- flow[pair[, 2:1, drop = FALSE]]
+  out <- data.frame(
+    from = states[pair[, 1L]], to = states[pair[, 2L]], forward = forward,
+    backward = backward, difference = abs(forward - backward)
+  )
+  out <- out[order(out$difference, decreasing = TRUE), ]
+  row.names(out) <- NULL
+  out
+}
+
+# ---- Chains of samplers -----------------------------------------------------
+
+#' Transition matrices of samplers of a finite target
+#'
+#' `metropolis_matrix()` makes the Markov chain of the Metropolis-Hastings
+#' algorithm: from state \eqn{i} it proposes \eqn{j} with probability
+#' \eqn{q_{ij}}{q[i, j]} and accepts with probability \eqn{\min(1, p_j q_{ji} /
+#' (p_i q_{ij}))}{min(1, p[j] q[j, i] / (p[i] q[i, j]))}; otherwise it stays.
+#' `gibbs_matrix()` makes that of the Gibbs sampler of a table of joint
+#' probabilities: one sweep draws each variable in turn from its conditional
+#' distribution (`scan = "systematic"`), or one variable chosen at random
+#' (`"random"`). Both chains have the target as their stationary distribution.
+#' Metropolis-Hastings and the random scan satisfy detailed balance; a
+#' systematic scan in general does not.
+#'
+#' `spectral_gap()` is \eqn{1 - |\lambda_2|}{1 - |lambda[2]|}, with the
+#' eigenvalue of the second largest modulus of the transition matrix: the closer
+#' to 0, the slower the chain. The gap of a sampler can be laid beside the
+#' effective draws of its runs.
+#'
+#' @param target Probabilities of the states, or weights proportional to them:
+#'   numbers above 0. Their names are the names of the states.
+#' @param proposal A matrix of proposal probabilities \eqn{q_{ij}}{q[i, j]}, as
+#'   `transition` of [markov_chain()].
+#' @param joint An array of probabilities of at least 0, or of weights
+#'   proportional to them, with a dimension for each variable. A state is a cell,
+#'   named after its levels, such as `"a,2"`; the first variable varies fastest,
+#'   as in the array. Cells of probability 0 are not states.
+#' @param scan `"systematic"` or `"random"`.
+#' @param chain A chain, see [markov_chain()].
+#' @return A chain, see [markov_chain()]; `spectral_gap()`: a number.
+#' @section Errors: `gibbsite_error_argument`.
+#' @references
+#' Hastings WK (1970). Monte Carlo sampling methods using Markov chains and
+#' their applications. *Biometrika* 57, 97-109. \doi{10.1093/biomet/57.1.97}
+#'
+#' Liu JS (2004). *Monte Carlo Strategies in Scientific Computing*. Springer.
+#' \doi{10.1007/978-0-387-76371-2}
+#' @examples
+#' # a walk on six states, which proposes a neighbour
+#' neighbours <- abs(outer(1:6, 1:6, "-")) == 1
+#' chain <- metropolis_matrix(1:6, neighbours / rowSums(neighbours))
+#' stationary(chain)
+#' is_reversible(chain)
+#' spectral_gap(chain)
+#'
+#' # two correlated coins
+#' coins <- matrix(c(0.4, 0.1, 0.1, 0.4), 2,
+#'   dimnames = list(c("head", "tail"), c("head", "tail"))
+#' )
+#' gibbs_matrix(coins)
+#' spectral_gap(gibbs_matrix(coins))
+#' @export
+metropolis_matrix <- function(target, proposal) {
+  call <- rlang::current_env()
+  check_needed(target = "probabilities", proposal = "a matrix")
+  proposal <- check_transition(proposal, "proposal", call)
+  size <- nrow(proposal)
+  states <- names(target)
+  target <- check_numeric_vector(
+    target, length = size, length_why = "one for each row of `proposal`",
+    lower = 0, lower_open = TRUE
+  )
+  states <- check_states(states, proposal, call, "target")
+  # on the log scale: weights may be tiny or huge
+  log_flow <- log(as.vector(target)) + log(proposal)
+  ratio <- exp(pmin(t(log_flow) - log_flow, 0))
+  ratio[proposal == 0] <- 0
+  p <- proposal * ratio
+  diag(p) <- 0
+  diag(p) <- pmax(0, 1 - rowSums(p))
+  dimnames(p) <- list(states, states)
+  new_markov_chain(p)
+}
+
+#' @rdname metropolis_matrix
+#' @export
+gibbs_matrix <- function(joint, scan = c("systematic", "random")) {
+  call <- rlang::current_env()
+  check_needed(joint = "a table of probabilities")
+  scan <- check_choice(scan, c("systematic", "random"))
+  joint <- check_joint(joint, call)
+  support <- which(joint > 0)
+  cell <- arrayInd(support, dim(joint))
+  size <- length(support)
+  check_square_size(size, 4, "The transition matrix has", "Use fewer cells", call)
+  p <- diag(if (scan == "systematic") 1 else 0, size)
+  for (k in seq_along(dim(joint))) {
+    # cells that differ in variable k alone
+    others <- interaction_of(cell[, -k, drop = FALSE])
+    same <- outer(others, others, "==")
+    conditional <- same * rep(joint[support], each = size)
+    conditional <- conditional / rowSums(conditional)
+    p <- if (scan == "systematic") {
+      p %*% conditional
+    } else {
+      p + conditional / length(dim(joint))
+    }
+  }
+  states <- cell_names(joint, cell)
+  dimnames(p) <- list(states, states)
+  new_markov_chain(p / rowSums(p))
+}
+
+# The weights of a table, divided by the largest.
+check_joint <- function(joint, call) {
+  plain <- is.numeric(joint) && (!is.object(joint) || inherits(joint, "table"))
+  if (!plain || is.null(dim(joint)) || length(joint) == 0L) {
+    abort_expected(joint, "an array of probabilities", FALSE, "joint", call)
+  }
+  wrong <- !is.finite(joint) | joint < 0
+  abort_elements(
+    as.vector(wrong), as.vector(unclass(joint)), "joint",
+    "probabilities or weights", call
+  )
+  if (!any(joint > 0)) {
+    abort_argument("All cells of {.arg joint} have probability 0.", call = call)
+  }
+  unclass(joint) / max(joint)
+}
+
+interaction_of <- function(cell) {
+  if (ncol(cell) == 0L) {
+    return(rep(1L, nrow(cell)))
+  }
+  keys <- do.call(paste, as.data.frame(cell))
+  match(keys, keys)
+}
+
+# "a,2": the levels of each cell.
+cell_names <- function(joint, cell) {
+  levels <- lapply(seq_len(ncol(cell)), function(k) {
+    names <- dimnames(joint)[[k]] %||% as.character(seq_len(dim(joint)[[k]]))
+    names[cell[, k]]
+  })
+  do.call(paste, c(levels, sep = ","))
+}
+
+#' @rdname metropolis_matrix
+#' @export
+spectral_gap <- function(chain) {
+  chain <- check_chain(chain, rlang::current_env())
+  if (nrow(chain$transition) == 1L) {
+    return(1)
+  }
+  1 - sort(eigenvalue_moduli(chain$transition), decreasing = TRUE)[[2L]]
+}
+
+# Of a reversible chain those of a symmetric matrix, which has the same ones.
+eigenvalue_moduli <- function(p) {
+  weight <- colMeans(stationary_rows(p))
+  if (all(weight > 0)) {
+    root <- sqrt(weight)
+    similar <- root * p / rep(root, each = nrow(p))
+    if (isSymmetric(unname(similar), tol = 1e-10)) {
+      return(abs(eigen(similar, symmetric = TRUE, only.values = TRUE)$values))
+    }
+  }
+  Mod(eigen(p, only.values = TRUE)$values)
+}

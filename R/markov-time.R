@@ -1,0 +1,223 @@
+# Finite Markov chains in time: paths, distributions, and how long they take.
+
+#' @rdname markov_chain
+#' @export
+state_after <- function(chain, n, initial = NULL) {
+  call <- rlang::current_env()
+  chain <- check_chain(chain, call)
+  check_needed(n = "a number of steps")
+  n <- check_count(n, 0)
+  states <- states_of(chain)
+  start <- check_initial(initial, states, "initial", call) %||% chain$initial
+  if (is.null(start)) {
+    return(matrix_power(chain$transition, n))
+  }
+  # one product costs size^2, one squaring size^3
+  if (n > 2 * length(states) * log2(n + 2)) {
+    out <- start %*% matrix_power(chain$transition, n)
+  } else {
+    out <- start
+    for (step in seq_len(n)) {
+      out <- out %*% chain$transition
+    }
+  }
+  stats::setNames(as.vector(out), states)
+}
+
+# P^n by repeated squaring; rows are divided by their sums, which would drift.
+matrix_power <- function(p, n) {
+  out <- diag(nrow(p))
+  dimnames(out) <- dimnames(p)
+  while (n > 0) {
+    if (n %% 2 == 1) {
+      out <- out %*% p
+    }
+    n <- n %/% 2
+    if (n > 0) {
+      p <- p %*% p
+      p <- p / rowSums(p)
+    }
+  }
+  out
+}
+
+#' @rdname markov_chain
+#' @export
+simulate.markov_chain <- function(object, nsim = 1, seed = NULL, n = 100,
+                                  initial = NULL, ...) {
+  call <- rlang::current_env()
+  check_no_more(...)
+  check_unlocked(call)
+  object <- check_chain(object, call)
+  nsim <- check_count(nsim)
+  n <- check_count(n, 0)
+  check_result_size(c(n + 1, nsim), "states x paths", "{.arg n}", call)
+  states <- states_of(object)
+  size <- length(states)
+  start <- check_initial(initial, states, "initial", call) %||%
+    object$initial %||% rep(1 / size, size)
+  simulated_columns(nsim, seed, seq_len(n + 1L), function() {
+    path <- draw_path(object$transition, n, start)
+    structure(path, levels = states, class = "factor")
+  }, call)
+}
+
+# The numbers of n + 1 states, by the inverse distribution function.
+draw_path <- function(transition, n, start) {
+  size <- nrow(transition)
+  # a column for each state; the last possible state ends at 1 in spite of
+  # rounding
+  ends <- apply(transition, 1L, cumsum)
+  dim(ends) <- c(size, size)
+  last <- max.col(transition > 0, "last")
+  ends[cbind(last, seq_len(size))] <- 1
+  path <- integer(n + 1L)
+  path[[1L]] <- sample.int(size, 1L, prob = start)
+  u <- stats::runif(n)
+  for (step in seq_len(n)) {
+    path[[step + 1L]] <- findInterval(u[[step]], ends[, path[[step]]]) + 1L
+  }
+  path
+}
+
+# ---- How long it takes ---------------------------------------------------------
+
+#' Mixing and hitting times of a Markov chain
+#'
+#' `mixing_time()` is the smallest number of steps after which the distribution
+#' of the state is near to the stationary one from every beginning: the smallest
+#' \eqn{t} with \eqn{\max_i \frac12 \sum_j |P^t_{ij} - \pi_j| \le
+#' \epsilon}{max_i sum_j |P^t[i, j] - pi[j]| / 2 <= epsilon}.
+#'
+#' `hitting_times()` is the expected number of steps until the chain is first in
+#' one of the target states: 0 from these themselves, `Inf` where it is not
+#' certain that they are reached. `hitting_probabilities()` is the probability
+#' that they are ever reached. Both solve the linear equations of a first step by
+#' LAPACK.
+#'
+#' @param chain A chain, see [markov_chain()].
+#' @param epsilon A number between 0 and 1: the total variation distance that
+#'   counts as near.
+#' @param target Names or numbers of states.
+#' @return `mixing_time()`: a whole number; `Inf` if the chain does not converge
+#'   to one distribution, because it is periodic or has several closed classes.
+#'   The others: a number for each state at the beginning, with its name.
+#' @section Errors: `gibbsite_error_argument`; `gibbsite_error_numeric` if a
+#'   chain mixes too slowly for its powers to tell (more than
+#'   \eqn{2^{50}}{2^50} steps).
+#' @references
+#' Levin DA, Peres Y (2017). *Markov Chains and Mixing Times*, 2nd edition,
+#' chapters 4 and 10. American Mathematical Society. \doi{10.1090/mbk/107}
+#' @examples
+#' walk <- markov_chain(
+#'   rbind(c(0.5, 0.5, 0), c(0.25, 0.5, 0.25), c(0, 0.5, 0.5)), c("a", "b", "c")
+#' )
+#' mixing_time(walk)
+#' mixing_time(walk, 0.01)
+#' hitting_times(walk, "c")
+#' @export
+mixing_time <- function(chain, epsilon = 0.25) {
+  call <- rlang::current_env()
+  chain <- check_chain(chain, call)
+  epsilon <- check_number(
+    epsilon, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
+  )
+  p <- chain$transition
+  limit <- stationary_rows(p)
+  classes <- communicating_classes(chain)
+  if (nrow(limit) > 1L || classes$period[classes$closed] > 1L) {
+    return(Inf)
+  }
+  distance <- function(power) {
+    max(rowSums(abs(power - rep(limit[1L, ], each = nrow(p))))) / 2
+  }
+  if (distance(diag(nrow(p))) <= epsilon) {
+    return(0)
+  }
+  # p^1, p^2, p^4, ... until one is near; then the binary digits of the longest
+  # time that is not
+  powers <- list(p)
+  while (distance(powers[[length(powers)]]) > epsilon) {
+    if (length(powers) > 50L) {
+      abort_numeric(
+        "The chain is not within `epsilon` of its stationary distribution after
+         2^50 steps.",
+        call = call
+      )
+    }
+    last <- powers[[length(powers)]]
+    twice <- last %*% last
+    powers[[length(powers) + 1L]] <- twice / rowSums(twice)
+  }
+  far <- NULL
+  time <- 0
+  for (k in rev(seq_along(powers))) {
+    further <- if (is.null(far)) powers[[k]] else far %*% powers[[k]]
+    if (distance(further) > epsilon) {
+      far <- further
+      time <- time + 2^(k - 1)
+    }
+  }
+  time + 1
+}
+
+#' @rdname mixing_time
+#' @export
+hitting_times <- function(chain, target) {
+  call <- rlang::current_env()
+  chain <- check_chain(chain, call)
+  check_needed(target = "names or numbers of states")
+  target <- target_states(chain, target, call)
+  p <- chain$transition
+  out <- stats::setNames(rep(Inf, nrow(p)), rownames(p))
+  out[target] <- 0
+  # certain: no state from which the target is out of reach can be reached first
+  lost <- which(!reaches(p, target, integer(0)))
+  unsure <- reaches(p, lost, target)
+  solved <- which(!unsure & !seq_len(nrow(p)) %in% target)
+  if (length(solved) > 0L) {
+    out[solved] <- solve(
+      diag(length(solved)) - p[solved, solved], rep(1, length(solved)),
+      tol = 0
+    )
+  }
+  out
+}
+
+#' @rdname mixing_time
+#' @export
+hitting_probabilities <- function(chain, target) {
+  call <- rlang::current_env()
+  chain <- check_chain(chain, call)
+  check_needed(target = "names or numbers of states")
+  target <- target_states(chain, target, call)
+  p <- chain$transition
+  out <- stats::setNames(numeric(nrow(p)), rownames(p))
+  out[target] <- 1
+  open <- which(reaches(p, target, integer(0)) & out == 0)
+  if (length(open) > 0L) {
+    out[open] <- solve(
+      diag(length(open)) - p[open, open],
+      rowSums(p[open, target, drop = FALSE]), tol = 0
+    )
+  }
+  pmin(out, 1)
+}
+
+target_states <- function(chain, target, call) {
+  if (is.factor(target)) {
+    target <- as.character(target)
+  }
+  states <- states_of(chain)
+  match(check_some_of(target, states, call, arg = "target"), states)
+}
+
+# Whether each state reaches one of `to` without passing through `never`.
+reaches <- function(p, to, never) {
+  allowed <- !seq_len(nrow(p)) %in% never
+  reached <- logical(nrow(p))
+  if (length(to) > 0L) {
+    reached[reached_from(to, t(p > 0), allowed)] <- TRUE
+  }
+  reached
+}
