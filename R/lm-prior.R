@@ -100,16 +100,18 @@ lm_prior <- function(type = c("hierarchical", "nig", "horseshoe"), a = NULL,
                      scale = NULL, intercept_mean = NULL,
                      intercept_sd = NULL) {
   call <- rlang::current_env()
-  type <- check_choice(type, base::c("hierarchical", "nig", "horseshoe"))
   positive <- function(x, arg, infinite_ok = FALSE) {
     check_number(
       x, lower = 0, lower_open = TRUE, null_ok = TRUE,
       infinite_ok = infinite_ok, arg = arg, call = call
     )
   }
+  # first: a function `c` would be called where `type` has its default
+  c <- positive(c, "c")
+  type <- check_choice(type, c("hierarchical", "nig", "horseshoe"))
   prior <- list(
-    type = type, a = positive(a, "a"), b = positive(b, "b"),
-    c = positive(c, "c"), d = positive(d, "d"),
+    type = type, a = positive(a, "a"), b = positive(b, "b"), c = c,
+    d = positive(d, "d"),
     lambda = positive(lambda, "lambda"), tau = positive(tau, "tau"),
     scale = check_numeric_vector(
       scale, lower = 0, lower_open = TRUE, null_ok = TRUE, arg = "scale",
@@ -121,7 +123,7 @@ lm_prior <- function(type = c("hierarchical", "nig", "horseshoe"), a = NULL,
     intercept_sd = positive(intercept_sd, "intercept_sd", infinite_ok = TRUE)
   )
   own <- list(
-    hierarchical = base::c("a", "b"), nig = "lambda", horseshoe = "tau"
+    hierarchical = c("a", "b"), nig = "lambda", horseshoe = "tau"
   )
   foreign <- unlist(own[names(own) != type], use.names = FALSE)
   for (name in foreign) {
@@ -131,18 +133,19 @@ lm_prior <- function(type = c("hierarchical", "nig", "horseshoe"), a = NULL,
       )
     }
   }
-  structure(prior, class = base::c("lm_prior", "gibbsite_prior"))
+  structure(prior, class = c("lm_prior", "gibbsite_prior"))
 }
 
 #' @export
 format.lm_prior <- function(x, ...) {
   check_made(x, names(formals(lm_prior)), "lm_prior()")
   value <- format_prior_value
-  by_beta <- !identical(x$type, "hierarchical")
+  type <- x$type %||% "hierarchical"
+  by_beta <- !identical(type, "hierarchical")
   none <- isTRUE(x$no_intercept)
   c(
     "y_i | w, beta ~ N(o_i + alpha + (x_i - mean)'w, 1 / (beta v_i))",
-    switch(x$type,
+    switch(type,
       nig = c("s_j w_j | beta ~ N(0, 1 / (lambda beta))",
               "beta ~ Gamma(c, d)    (shape, rate)"),
       horseshoe = c("s_j w_j | l_j, tau, beta ~ N(0, l_j^2 tau^2 / beta)",
@@ -154,7 +157,7 @@ format.lm_prior <- function(x, ...) {
     if (!none) {
       if (by_beta) "alpha | beta ~ N(m, t^2 / beta)" else "alpha ~ N(m, t^2)"
     },
-    switch(x$type,
+    switch(type,
       nig = paste0("  lambda = ", value(x$lambda, "1")),
       horseshoe = paste0("  tau0 = ", value(x$tau, "1")),
       c(paste0("  a = ", value(x$a, "0.5")), paste0("  b = ", value(x$b)))
