@@ -106,8 +106,8 @@ count_response <- function(y, name, call) {
 # ---- the frame: what methods need of the data --------------------------------
 
 # parts: x, a double matrix or dgCMatrix; response, of as_response(); weights
-# and offset, checked, NULL for none; total, of total_weights(); `more`: terms
-# and the like.
+# and offset, checked, NULL for none; total, of total_weights(); link, NULL for
+# "logit"; `more`: terms and the like.
 logistic_frame <- function(parts) {
   response <- parts$response
   weights <- parts$weights
@@ -125,7 +125,7 @@ logistic_frame <- function(parts) {
     list(
       x = parts$x, y = response$y, trials = trials, weights = weights,
       offset = parts$offset, success = success, total = parts$total,
-      constant = binomial,
+      link = parts$link, constant = binomial,
       response = list(
         name = response$name, kind = response$kind, levels = response$levels
       )

@@ -2,8 +2,9 @@
 # src/core/logistic/logistic_gibbs.h has the mathematics.
 
 # parts: of formula_parts() or matrix_parts().
-logistic_gibbs_model <- function(parts, prior, call) {
+logistic_gibbs_model <- function(parts, prior, link, call) {
   check_whole_weights(parts, call)
+  parts$link <- link
   posterior <- logistic_posterior(parts, prior, NULL, "newton", call)
   frame <- posterior$frame
   mode <- posterior$mode
@@ -14,10 +15,10 @@ logistic_gibbs_model <- function(parts, prior, call) {
   )
   new_model(
     "logit_model",
-    name = "gibbs_logistic", title = "Logistic regression",
+    name = "gibbs_logistic", title = link_title(link),
     headline = paste0(
-      "Logistic regression: ", counted(length(parts$columns), "coefficient"),
-      ", ", counted(posterior$nobs, "observation")
+      link_title(link), ": ",
+      counted(length(parts$columns), "coefficient"), ", ", counted(posterior$nobs, "observation")
     ),
     data = data, data_hash = hash(plain_density(posterior$density)),
     data_part = c("data", "frame"),
@@ -26,7 +27,8 @@ logistic_gibbs_model <- function(parts, prior, call) {
               of the fit, with {.code weights} and {.code offset} if it had
               any."
     ),
-    prior = posterior$prior, nobs = posterior$nobs, columns = parts$columns,
+    prior = linked_prior(posterior$prior, link), nobs = posterior$nobs,
+    columns = parts$columns,
     cures = paste(
       "Try a prior with smaller variances, `logistic_prior(c = )`:",
       "see ?logistic_prior."
@@ -35,7 +37,7 @@ logistic_gibbs_model <- function(parts, prior, call) {
   )
 }
 
-# Polya-Gamma variates are sums over trials: each observation must count a whole
+# Latent variables are drawn for each trial: each observation must count a whole
 # number of times.
 check_whole_weights <- function(parts, call) {
   weights <- parts$weights %||% 1
@@ -81,7 +83,7 @@ plain_density <- function(density) {
 # ---- Starting values and state ----------------------------------------------
 
 logistic_gibbs_state <- function(w) {
-  list(sweep = 0, w = as.double(w), counts = numeric(4L))
+  list(sweep = 0, w = as.double(w), counts = numeric(4L), leap = 0.5)
 }
 
 # About the mode, with three times the standard deviations of the normal
@@ -163,7 +165,9 @@ simulate_data.logit_model <- function(model, state) {
   frame <- model$frame
   eta <- drop(linear_predictors(frame$x, state$w, frame$offset))
   trials <- frame$trials %||% rep(1, length(eta))
-  successes <- stats::rbinom(length(eta), trials, stats::plogis(eta))
+  successes <- stats::rbinom(
+    length(eta), trials, success_probability(model, eta)
+  )
   list(
     x = frame$x, y = cbind(successes, trials - successes),
     weights = frame$weights, offset = frame$offset
@@ -197,7 +201,9 @@ set_data.logit_model <- function(model, data,
     )
   }
   parts$columns <- columns
-  fresh <- logistic_gibbs_model(parts, model$prior, call)
+  fresh <- logistic_gibbs_model(
+    parts, model$prior, model_link(model), call
+  )
   if (!is.null(model$frame) && identical(fresh$data_hash, model$data_hash)) {
     return(model)
   }

@@ -1,26 +1,31 @@
 # Logistic regression, exact: gibbs_logistic().
 
-#' Logistic regression
+#' Logistic and probit regression
 #'
 #' Draws from the posterior of the logistic regression of [laplace_logistic()],
-#' without its approximation. With \eqn{n} observations of \eqn{m_i} trials with
-#' \eqn{s_i} successes, predictors \eqn{x_i \in R^p}{x_i in R^p} and offsets
-#' \eqn{o_i},
-#' \deqn{s_i \mid w \sim \mathrm{Binomial}(m_i, \sigma(\eta_i)), \quad
-#'   \eta_i = x_i^\top w + o_i, \quad \sigma(\eta) = \frac{1}{1 + e^{-\eta}},
-#'   \quad w \sim \mathrm{N}(0, C).}{
-#'   s_i | w ~ Binomial(m_i, sigma(eta_i)), eta_i = x_i'w + o_i,
-#'   sigma(eta) = 1 / (1 + exp(-eta)), w ~ N(0, C).}
-#' [logistic_prior()] describes the prior and its defaults. Formula, response,
-#' prior and scales are those of [laplace_logistic()], so that the fits can be
-#' compared.
+#' without its approximation, or of the probit regression. With \eqn{n}
+#' observations of \eqn{m_i} trials with \eqn{s_i} successes, predictors
+#' \eqn{x_i \in R^p}{x_i in R^p} and offsets \eqn{o_i},
+#' \deqn{s_i \mid w \sim \mathrm{Binomial}(m_i, F(\eta_i)), \quad
+#'   \eta_i = x_i^\top w + o_i, \quad w \sim \mathrm{N}(0, C).}{
+#'   s_i | w ~ Binomial(m_i, F(eta_i)), eta_i = x_i'w + o_i, w ~ N(0, C).}
+#' With `link = "logit"` \eqn{F} is the logistic function, with
+#' `link = "probit"` the distribution function of the standard normal
+#' distribution:
+#' \deqn{F(\eta) = \sigma(\eta) = \frac{1}{1 + e^{-\eta}} \quad \mathrm{or}
+#'   \quad F(\eta) = \Phi(\eta) = \int_{-\infty}^\eta
+#'   \frac{e^{-t^2/2}}{\sqrt{2\pi}} \, dt.}{F(eta) = sigma(eta) = 1 / (1 + exp(-eta)) or F(eta) = Phi(eta) =
+#'   pnorm(eta).}
+#' [logistic_prior()] describes the prior and its defaults, which are the same
+#' for both links. Formula, response, prior and scales are those of
+#' [laplace_logistic()], so that the fits can be compared.
 #'
-#' A sweep has two steps. Each of them leaves the posterior invariant, so that
-#' the draws have no error but the Monte Carlo error.
+#' A sweep has up to three steps. Each of them leaves the posterior invariant,
+#' so that the draws have no error but the Monte Carlo error.
 #'
-#' 1. Augmentation (Polson, Scott and Windle 2013): with \eqn{\kappa_i = s_i -
-#'    m_i/2}{kappa_i = s_i - m_i/2} and Polya-Gamma variates
-#'    \eqn{\omega_i}{omega_i},
+#' 1. Augmentation. Logit link (Polson, Scott and Windle 2013): with
+#'    \eqn{\kappa_i = s_i - m_i/2}{kappa_i = s_i - m_i/2} and Polya-Gamma
+#'    variates \eqn{\omega_i}{omega_i},
 #'    \deqn{\omega_i \mid w \sim \mathrm{PG}(m_i, \eta_i), \qquad
 #'      w \mid \omega \sim \mathrm{N}(P^{-1} X^\top (\kappa - \Omega o),
 #'      P^{-1}), \quad P = X^\top \Omega X + C^{-1}.}{
@@ -28,6 +33,15 @@
 #'      P^-1), P = X' Omega X + C^-1.}
 #'    The variates are drawn exactly, as sums of \eqn{m_i} variates
 #'    \eqn{\mathrm{PG}(1, \eta_i)}{PG(1, eta_i)}, each by Devroye's method.
+#'    Probit link (Albert and Chib 1993): with a normal variate
+#'    \eqn{z_{ij}}{z_ij} for each trial, positive for a success and negative for
+#'    a failure,
+#'    \deqn{z_{ij} \mid w \sim \mathrm{N}(\eta_i, 1), \quad
+#'      w \mid z \sim \mathrm{N}(P^{-1} X^\top r, P^{-1}), \quad
+#'      r_i = \sum_j (z_{ij} - o_i), \quad P = X^\top M X + C^{-1},}{
+#'      z_ij | w ~ N(eta_i, 1), w | z ~ N(P^-1 X'r, P^-1), r_i = sum_j (z_ij -
+#'      o_i), P = X' M X + C^-1,}
+#'    with \eqn{M = \mathrm{diag}(m_1, \ldots, m_n)}{M = diag(m_1, ..., m_n)}.
 #' 2. Independence Metropolis-Hastings: a proposal \eqn{w^*}{w*} from
 #'    \deqn{q = \tfrac34 \mathrm{N}(\hat w, \Sigma) + \tfrac14
 #'      \mathrm{t}_5(\hat w, \Sigma)}{q = 3/4 N(w_map, Sigma) + 1/4 t_5(w_map,
@@ -39,6 +53,12 @@
 #'    p(w* | s) q(w) / (p(w | s) q(w*)))}. The tails of \eqn{q} are heavier than
 #'    those of the posterior.
 #'
+#' 3. Hamiltonian Monte Carlo (Neal 2011) in the coordinates in which
+#'    \eqn{\Sigma}{Sigma} is the identity, with a random number of leapfrog
+#'    steps, which together are at most \eqn{\pi}{pi} long. The length of one is
+#'    adapted in the burn-in, so that about 80% of the ends are accepted, and is
+#'    constant after it.
+#'
 #' Step 2 takes a small part of the time of step 1. Where the posterior is
 #' nearly normal, most proposals are accepted and the draws are nearly
 #' independent. The first step is therefore left out of most sweeps there. It is
@@ -46,12 +66,15 @@
 #' of the proposals were accepted in the burn-in, and otherwise in every
 #' \eqn{\lceil 10 \bar m \rceil}{ceiling(10 mbar)}-th sweep, with
 #' \eqn{\bar m}{mbar} the mean number of trials. Without a burn-in it is done in
-#' all sweeps. [acceptance()] gives the share of proposals that were accepted.
+#' all sweeps. Step 3 is done if fewer than half of the proposals of 50 sweeps
+#' or more of the burn-in were accepted, as with few observations for each
+#' coefficient. [acceptance()] gives the share of proposals of step 2 that were
+#' accepted.
 #'
 #' @section Weights:
 #' A weight \eqn{v} counts an observation \eqn{v} times: it multiplies its
-#' successes and its trials. Weights must be whole numbers, since a Polya-Gamma
-#' variate is drawn for each trial.
+#' successes and its trials. Weights must be whole numbers, since a latent
+#' variable is drawn for each trial.
 #'
 #' @section Without a prior:
 #' With `logistic_prior(c = Inf)` the posterior is proper only if the maximum
@@ -84,6 +107,7 @@
 #'   says so, `"exclude"` does too, and fills the results of [fitted()] and
 #'   [residuals()] with `NA` there. The functions [stats::na.omit()] and the
 #'   like are accepted too.
+#' @param link `"logit"` (default) or `"probit"`. All methods of the fit use it.
 #' @param draws,burnin,thin,chains,inits,cores,seed As in [running].
 #' @param checkpoint,stop_when,progress,keep_data As in [running].
 #' @return An object of class `gibbs_logistic`, a `gibbsite_fit` and a
@@ -103,12 +127,20 @@
 #' using Polya-Gamma latent variables. *Journal of the American Statistical
 #' Association* 108, 1339-1349. \doi{10.1080/01621459.2013.829001}
 #'
+#' Albert JH, Chib S (1993). Bayesian analysis of binary and polychotomous
+#' response data. *Journal of the American Statistical Association* 88, 669-679.
+#' \doi{10.1080/01621459.1993.10476321}
+#'
 #' Devroye L (2009). On exact simulation algorithms for some distributions
 #' related to Jacobi theta functions. *Statistics & Probability Letters* 79,
 #' 2251-2259. \doi{10.1016/j.spl.2009.07.028}
 #'
 #' Hastings WK (1970). Monte Carlo sampling methods using Markov chains and
 #' their applications. *Biometrika* 57, 97-109. \doi{10.1093/biomet/57.1.97}
+#'
+#' Neal RM (2011). MCMC using Hamiltonian dynamics. In Brooks S et al. (eds),
+#' *Handbook of Markov Chain Monte Carlo*, 113-162. Chapman & Hall/CRC.
+#' \doi{10.1201/b10905-6}
 #' @seealso [laplace_logistic()] for the approximation, which is faster and has
 #'   the evidence.
 #' @examples
@@ -117,6 +149,7 @@
 #' )
 #' fit
 #' coef(fit)
+#' gibbs_logistic(type ~ glu + bmi, MASS::Pima.tr, link = "probit", seed = 1)
 #'
 #' # the data of a dose-response experiment, as counts
 #' budworm <- data.frame(
@@ -145,14 +178,16 @@ gibbs_logistic <- function(x, ...) {
 gibbs_logistic.formula <- function(formula, data, prior = logistic_prior(),
                                    weights = NULL, offset = NULL, subset = NULL,
                                    na_action = "fail", contrasts = NULL,
-                                   draws = NULL, burnin = 1000, thin = 1,
-                                   chains = 4, inits = NULL,
+                                   link = c("logit", "probit"), draws = NULL,
+                                   burnin = 1000, thin = 1, chains = 4,
+                                   inits = NULL,
                                    cores = getOption("mc.cores", 1L),
                                    seed = NULL, checkpoint = NULL,
                                    stop_when = NULL, progress = interactive(),
                                    keep_data = TRUE, ...) {
   call <- rlang::current_env()
   check_no_more(..., call = call)
+  link <- check_choice(link, logistic_links)
   running <- logistic_gibbs_running(
     draws, burnin, thin, chains, inits, cores, seed, checkpoint, stop_when,
     progress, keep_data, call
@@ -168,14 +203,16 @@ gibbs_logistic.formula <- function(formula, data, prior = logistic_prior(),
     hint = omit_hint
   )
   parts <- formula_parts(made, contrasts, as_response, call)
-  run_chains(logistic_gibbs_model(parts, prior, call), running, user_call, call)
+  model <- logistic_gibbs_model(parts, prior, link, call)
+  run_chains(model, running, user_call, call)
 }
 
 #' @rdname gibbs_logistic
 #' @export
 gibbs_logistic.default <- function(x, y, prior = logistic_prior(),
                                    weights = NULL, offset = NULL,
-                                   na_action = "fail", draws = NULL,
+                                   na_action = "fail",
+                                   link = c("logit", "probit"), draws = NULL,
                                    burnin = 1000, thin = 1, chains = 4,
                                    inits = NULL,
                                    cores = getOption("mc.cores", 1L),
@@ -184,6 +221,7 @@ gibbs_logistic.default <- function(x, y, prior = logistic_prior(),
                                    keep_data = TRUE, ...) {
   call <- rlang::current_env()
   check_no_more(..., call = call)
+  link <- check_choice(link, logistic_links)
   running <- logistic_gibbs_running(
     draws, burnin, thin, chains, inits, cores, seed, checkpoint, stop_when,
     progress, keep_data, call
@@ -196,7 +234,8 @@ gibbs_logistic.default <- function(x, y, prior = logistic_prior(),
   parts <- matrix_parts(
     x, y, weights, offset, action, as_response, call, hint = omit_hint
   )
-  run_chains(logistic_gibbs_model(parts, prior, call), running, user_call, call)
+  model <- logistic_gibbs_model(parts, prior, link, call)
+  run_chains(model, running, user_call, call)
 }
 
 logistic_gibbs_running <- function(draws, burnin, thin, chains, inits, cores,

@@ -110,7 +110,7 @@ logLik.laplace_logistic <- function( # nolint: object_name_linter.
 #' @export
 family.laplace_logistic <- function(object, ...) {
   check_whole_fit(object, "object", rlang::current_env())
-  stats::binomial()
+  stats::binomial(model_link(fit_part(object, "model")))
 }
 
 #' @rdname logistic-data
@@ -122,11 +122,12 @@ family.gibbs_logistic <- family.laplace_logistic
 #' @export
 simulate.laplace_logistic <- function(object, nsim = 1, seed = NULL, ...) {
   check_no_more(...)
-  frame <- check_frame(fit_part(object, "model"))
+  model <- fit_part(object, "model")
+  frame <- check_frame(model)
   simulated(object, nsim, seed, frame, function(draw) {
     eta <- linear_predictors(frame$x, draw, frame$offset)
-    as_outcome(frame, draw_successes(stats::plogis(as.vector(eta)),
-                                     frame$trials))
+    share <- success_probability(model, as.vector(eta))
+    as_outcome(frame, draw_successes(share, frame$trials))
   }, rlang::current_env())
 }
 

@@ -70,11 +70,12 @@ plot.gibbs_logistic <- plot.laplace_logistic
 
 plot_logistic_coefficients <- function(fit, variables, level, call, ...) {
   model <- fit_part(fit, "model")
+  link <- model_link(model)
   chosen <- coefficients_to_plot(variables, model$columns, call)
   plot_laplace_coefficients(
     fit, chosen, level,
     column_units(model$frame$x, match(chosen, model$columns)),
-    "change in log-odds", ...
+    paste("change in", c(logit = "log-odds", probit = "probit")[[link]]), ...
   )
 }
 

@@ -151,13 +151,14 @@ predict_moments <- function(fit, rows, type, level, interval) {
 
 # The same from the draws, in blocks of rows of at most 64 MB.
 drawn_moments <- function(fit, rows, type, tails, interval) {
+  model <- fit_part(fit, "model")
   draws <- do.call(rbind, chain_matrices(fit))
   parts <- lapply(row_blocks(nrow(rows$x), nrow(draws)), function(block) {
     values <- linear_predictors(
       rows$x[block, , drop = FALSE], draws, rows$offset[block]
     )
     if (type == "response") {
-      values <- stats::plogis(values)
+      values <- success_probability(model, values)
     }
     out <- data.frame(mean = colMeans(values))
     if (interval) {
@@ -253,7 +254,7 @@ posterior_linpred.laplace_logistic <- function(object, transform = FALSE,
   check_no_more(...)
   transform <- check_flag(transform)
   out <- linear_predictor_draws(object, newdata, offset, draws, call)
-  if (transform) stats::plogis(out) else out
+  if (transform) success_probability(fit_part(object, "model"), out) else out
 }
 
 #' @rdname logistic-draws
@@ -266,7 +267,8 @@ posterior_epred.laplace_logistic <- function(object, newdata = NULL,
                                              draws = NULL, offset = NULL, ...) {
   call <- rlang::current_env()
   check_no_more(...)
-  stats::plogis(linear_predictor_draws(object, newdata, offset, draws, call))
+  eta <- linear_predictor_draws(object, newdata, offset, draws, call)
+  success_probability(fit_part(object, "model"), eta)
 }
 
 #' @rdname logistic-draws
@@ -281,7 +283,8 @@ posterior_predict.laplace_logistic <- function(object, newdata = NULL,
   call <- rlang::current_env()
   check_unlocked(call)
   check_no_more(...)
-  mean <- stats::plogis(
+  mean <- success_probability(
+    fit_part(object, "model"),
     linear_predictor_draws(object, newdata, offset, draws, call)
   )
   trials <- if (is.null(newdata)) {
@@ -331,10 +334,11 @@ log_lik.laplace_logistic <- function(object, newdata = NULL, draws = NULL,
   trials <- response$trials %||% rep(1, ncol(eta))
   successes <- round(trials * response$y)
   each <- function(v) rep(v, each = nrow(eta))
-  # log P(y | eta) = log choose + s log sigma(eta) + (m - s) log sigma(-eta)
+  # log P(y | eta) = log choose + s log F(eta) + (m - s) log (1 - F(eta))
   out <- each(lchoose(trials, successes)) +
-    each(successes) * stats::plogis(eta, log.p = TRUE) +
-    each(trials - successes) * stats::plogis(-eta, log.p = TRUE)
+    each(successes) * success_probability(model, eta, log = TRUE) +
+    each(trials - successes) *
+      success_probability(model, eta, success = FALSE, log = TRUE)
   dimnames(out) <- dimnames(eta)
   out
 }

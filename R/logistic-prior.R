@@ -17,6 +17,8 @@
 #'   a prior standard deviation of 2.5. This prior is weak (a change by 5, from
 #'   odds of 1 to 12 to odds of 12 to 1, is two standard deviations), and does
 #'   not depend on the predictor's unit. Gelman et al. (2008) discuss the scale.
+#'   With the probit link of [gibbs_logistic()] the variances are the same, and
+#'   weaker: a probit is about 0.6 times the log-odds.
 #' * `intercept_c`: \eqn{10^2 + \sum_j c_j m_j^2}, with \eqn{m_j} the mean of
 #'   predictor \eqn{j}: the variance that the intercept has when the log-odds at
 #'   the predictors' means are \eqn{\mathrm{N}(0, 10^2)}{N(0, 10^2)}. With a
@@ -84,7 +86,8 @@ format.logistic_prior <- function(x, ...) {
     }
     format_prior_value(v, "from the predictors")
   }
-  head <- "y_i | w ~ Bernoulli(sigma(x_i'w + o_i)),  w ~ N(0, C)"
+  share <- if (identical(x$link, "probit")) "Phi" else "sigma"
+  head <- paste0("y_i | w ~ Bernoulli(", share, "(x_i'w + o_i)),  w ~ N(0, C)")
   each <- x$c
   if (!is.null(names(each)) && !is.matrix(each)) {
     return(c(head, paste0(
@@ -141,6 +144,12 @@ completed_prior <- function(variances, columns) {
     list(c = variances, intercept_c = NULL, complete = TRUE),
     class = c("logistic_prior", "gibbsite_prior")
   )
+}
+
+# A completed prior that is printed with the model of its link.
+linked_prior <- function(prior, link) {
+  if (link == "probit") prior$link <- link
+  prior
 }
 
 # The user's `c` for the slopes (or for all columns, if it has as many

@@ -8,6 +8,7 @@ logistic_density <- function(frame, quadratic) {
   list(
     x = design_for_c(frame$x), success = frame$success, total = frame$total,
     offset = frame$offset, precision = quadratic$precision,
+    probit = as.double(identical(frame$link, "probit")),
     constant = frame$constant + quadratic$constant
   )
 }
@@ -159,7 +160,7 @@ check_collinear <- function(frame, flat, columns, call) {
     C_logistic_derivatives,
     list(
       x = rows$x, success = frame$total / 2, total = 4 * frame$total,
-      offset = NULL, precision = numeric(rows$p), constant = 0
+      offset = NULL, precision = numeric(rows$p), probit = 0, constant = 0
     ),
     numeric(rows$p)
   )$hessian[flat, flat, drop = FALSE]

@@ -152,7 +152,7 @@ laplace_logistic.formula <- function(formula, data, prior = logistic_prior(),
                                      progress = interactive(),
                                      keep_data = TRUE, ...) {
   call <- rlang::current_env()
-  check_no_more(..., call = call)
+  check_logit_alone(..., call = call)
   method <- check_choice(method, c("newton", "gradient"))
   correct <- check_choice(correct, c("none", "importance"))
   running <- laplace_running(
@@ -189,7 +189,7 @@ laplace_logistic.default <- function(x, y, prior = logistic_prior(),
                                      progress = interactive(),
                                      keep_data = TRUE, ...) {
   call <- rlang::current_env()
-  check_no_more(..., call = call)
+  check_logit_alone(..., call = call)
   method <- check_choice(method, c("newton", "gradient"))
   correct <- check_choice(correct, c("none", "importance"))
   running <- laplace_running(

@@ -247,7 +247,7 @@ linear_predictors <- function(x, w, offset = NULL) {
     list(
       x = design_for_c(x), success = none, total = none,
       offset = if (!is.null(offset)) as.double(offset),
-      precision = numeric(ncol(x)), constant = 0
+      precision = numeric(ncol(x)), probit = 0, constant = 0
     ),
     t(unname(w)), 2
   )

@@ -40,7 +40,7 @@ static void unpack_design(SEXP x, logistic_data *data) {
     Rf_error("`x` is too large");
 }
 
-/* list(x, success, total, offset, precision, constant) */
+/* list(x, success, total, offset, precision, probit = 0 or 1, constant) */
 static logistic_data unpack_data(SEXP list) {
   logistic_data data = {0};
   unpack_design(args_element(list, "x"), &data);
@@ -52,6 +52,7 @@ static logistic_data unpack_data(SEXP list) {
   const size_t square = args_product(data.p, data.p);
   data.precision =
     args_doubles(list, "precision", data.diagonal ? data.p : square);
+  data.probit = args_count(list, "probit", 0) > 0;
   data.constant = args_number(list, "constant");
   return data;
 }
@@ -176,7 +177,7 @@ static void check_counts(const logistic_data *data) {
 }
 
 /* data: list(density, map, precision_factor, every); state: list(sweep, w,
- * counts). */
+ * counts, leap). */
 SEXP C_logistic_sweeps(SEXP list, SEXP state_list, SEXP n, SEXP control_list) {
   logistic_gibbs_data data = {0};
   data.density = unpack_data(args_element(list, "density"));
@@ -187,9 +188,9 @@ SEXP C_logistic_sweeps(SEXP list, SEXP state_list, SEXP n, SEXP control_list) {
   data.every = (double)args_count(list, "every", 1);
   const scan_control control = args_control(control_list);
   SEXP copy = PROTECT(scan_copy_state(state_list));
-  const logistic_gibbs_state state = {args_doubles(copy, "w", p),
-                                      args_doubles(copy, "counts", 4),
-                                      args_doubles(copy, "sweep", 1)};
+  const logistic_gibbs_state state = {
+    args_doubles(copy, "w", p), args_doubles(copy, "counts", 4),
+    args_doubles(copy, "leap", 1), args_doubles(copy, "sweep", 1)};
   const size_t size = logistic_gibbs_work_size(&data);
   if (size == 0)
     scan_stop(STATUS_NO_MEMORY);

@@ -166,6 +166,18 @@ show(
   draws_alone(gibbs_logistic(x[, 1:3], y, draws = 60, burnin = 60, chains = 2,
                              seed = 1, progress = FALSE))
 )
+show(
+  "exact probit",
+  draws_alone(gibbs_logistic(x[, 1:3], y, link = "probit", draws = 60,
+                             burnin = 60, chains = 2, seed = 1,
+                             progress = FALSE))
+)
+show(
+  "exact probit, wide",
+  draws_alone(gibbs_logistic(x[1:60, 1:30], y[1:60], link = "probit",
+                             draws = 60, burnin = 60, chains = 2, seed = 1,
+                             progress = FALSE))
+)
 show("logistic answers", {
   fit <- laplace_logistic(x[, 1:5], y, draws = 50, chains = 2, seed = 1,
                           progress = FALSE)

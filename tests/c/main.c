@@ -1,29 +1,30 @@
 /* The topics, one line each; test_<topic>() stands in test_<topic>.c. */
 #include "harness.h"
 
-#define TOPICS(RUN)   \
-  RUN(harness)        \
-  RUN(bmf)            \
-  RUN(bmf_exact)      \
-  RUN(columns)        \
-  RUN(dense)          \
-  RUN(gmm)            \
-  RUN(gmm_exact)      \
-  RUN(lda)            \
-  RUN(lda_exact)      \
-  RUN(linalg)         \
-  RUN(lm)             \
-  RUN(logistic)       \
-  RUN(logistic_gibbs) \
-  RUN(logistic_mean)  \
-  RUN(mh)             \
-  RUN(mh_exact)       \
-  RUN(normals)        \
-  RUN(philox)         \
-  RUN(polya_gamma)    \
-  RUN(rdist)          \
-  RUN(scan)           \
-  RUN(slice)          \
+#define TOPICS(RUN)    \
+  RUN(harness)         \
+  RUN(bmf)             \
+  RUN(bmf_exact)       \
+  RUN(columns)         \
+  RUN(dense)           \
+  RUN(gmm)             \
+  RUN(gmm_exact)       \
+  RUN(lda)             \
+  RUN(lda_exact)       \
+  RUN(linalg)          \
+  RUN(lm)              \
+  RUN(logistic)        \
+  RUN(logistic_gibbs)  \
+  RUN(logistic_mean)   \
+  RUN(mh)              \
+  RUN(mh_exact)        \
+  RUN(normals)         \
+  RUN(philox)          \
+  RUN(polya_gamma)     \
+  RUN(positive_normal) \
+  RUN(rdist)           \
+  RUN(scan)            \
+  RUN(slice)           \
   RUN(uniforms)
 
 #define DECLARE(topic) void test_##topic(void);

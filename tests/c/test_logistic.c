@@ -88,8 +88,9 @@ static void for_problems(void (*check)(const problem *q)) {
 /* ---- one observation ----------------------------------------------------- */
 
 /* All terms of one observation; the others of its block differ. */
-static logistic_terms terms_of(double eta, double success, double total) {
-  logistic_terms t;
+static logistic_terms linked_terms(int probit, double eta, double success,
+                                   double total) {
+  logistic_terms t = {.probit = probit};
   for (size_t b = 0; b < LOGISTIC_BLOCK; b++) {
     t.eta[b] = b == 77 ? eta : 0.5 - (double)(b % 9);
     t.success[b] = b == 77 ? success : 0.25;
@@ -97,6 +98,10 @@ static logistic_terms terms_of(double eta, double success, double total) {
   }
   logistic_fill_terms(&t);
   return t;
+}
+
+static logistic_terms terms_of(double eta, double success, double total) {
+  return linked_terms(0, eta, success, total);
 }
 
 static double log_lik_of(double eta, double success, double total) {
@@ -139,17 +144,85 @@ static void terms_by_the_library(void) {
   EXPECT(worst < 4e-15);
 }
 
+static double probit_log_lik(double eta, double success, double total) {
+  return linked_terms(1, eta, success, total).log_lik[77];
+}
+
+static void probit_terms_by_hand(void) {
+  const double log_root = 0.5 * log(2.0 * acos(-1.0));
+  EXPECT_NEAR(probit_log_lik(0.0, 1.0, 3.0), -3.0 * log(2.0), 1e-15);
+  EXPECT_NEAR(probit_log_lik(1.3, 1.0, 3.0),
+              pnorm(1.3, 0.0, 1.0, 1, 1) + 2.0 * pnorm(1.3, 0.0, 1.0, 0, 1),
+              1e-15);
+  /* Phi(-t) is about Phi'(t) / t */
+  EXPECT_NEAR(probit_log_lik(-1e8, 1.0, 1.0), -5e15 - log_root - log(1e8),
+              1e-15);
+  EXPECT(probit_log_lik(1e308, 1.0, 1.0) == 0.0);
+  EXPECT(probit_log_lik(-1e308, 0.0, 2.0) == 0.0);
+  EXPECT(probit_log_lik(-1e308, 1.0, 1.0) == -INFINITY);
+  const logistic_terms far = linked_terms(1, -1e150, 1.0, 1.0);
+  EXPECT_NEAR(far.residual[77] / 1e150, 1.0, 1e-15);
+  EXPECT_NEAR(far.curvature[77], 1.0, 1e-15);
+  EXPECT(isnan(probit_log_lik(NAN, 1.0, 1.0)) &&
+         isnan(probit_log_lik(NAN, 0.0, 1.0)));
+}
+
+/* K(t) as a continued fraction (Abramowitz & Stegun 1964, 26.2.14), t not small:
+ * 1 / (t + 2 / (t + 3 / (t + ...))). */
+static double excess_of(double t) {
+  double below = t;
+  for (int k = 400; k > 1; k--)
+    below = t + k / below;
+  return 1.0 / below;
+}
+
+/* Against the library's functions, relative to each term's size, where the
+ * logarithms of the library have the digits for it; further out against a continued
+ * fraction. */
+static void probit_terms_by_the_library(void) {
+  double worst = 0.0;
+  for (double eta = -300.0; eta < 300.0; eta += 0.0371) {
+    const double m = 2.5, t = fabs(eta);
+    for (int success = 0; success < 2; success++) {
+      const double away = success ? eta : -eta;
+      const double log_p = pnorm(away, 0.0, 1.0, 1, 1);
+      double slope = exp(dnorm(away, 0.0, 1.0, 1) - log_p);
+      double bend = slope * (slope + away);
+      if (away < -4.0) {
+        slope = t + excess_of(t);
+        bend = slope * excess_of(t);
+      }
+      const logistic_terms terms = linked_terms(1, eta, success ? m : 0.0, m);
+      const double sign = success ? m : -m;
+      /* a rounding error of t^2 / 2 */
+      const double digits = away > 2.0 ? 1.0 + t * t : 1.0;
+      if (t > 36.0 && away > 0.0)
+        continue;
+      worst = fmax(worst, fabs(terms.log_lik[77] / (m * log_p) - 1.0) / digits);
+      worst =
+        fmax(worst, fabs(terms.residual[77] / (sign * slope) - 1.0) / digits);
+      /* the difference h + eta loses digits in the reference */
+      const double lost = away < 0.0 && away >= -4.0 ? 30.0 : digits;
+      worst = fmax(worst, fabs(terms.curvature[77] / (m * bend) - 1.0) / lost);
+    }
+  }
+  EXPECT(worst < 4e-15);
+}
+
 /* ---- the density and its derivatives ------------------------------------- */
 
 /* L by its definition, one observation after another. */
-static double by_definition(const problem *q, const double *w) {
+static double by_definition(const problem *q, int probit, const double *w) {
   const size_t n = q->dense.n, p = q->dense.p;
   double value = q->dense.constant;
   for (size_t i = 0; i < n; i++) {
     double eta = q->offset[i];
     for (size_t j = 0; j < p; j++)
       eta += q->x[i + n * j] * w[j];
-    value += q->success[i] * eta - q->total[i] * log1p(exp(eta));
+    const double s = q->success[i], f = q->total[i] - s;
+    value += probit
+               ? s * pnorm(eta, 0.0, 1.0, 1, 1) + f * pnorm(eta, 0.0, 1.0, 0, 1)
+               : s * eta - q->total[i] * log1p(exp(eta));
   }
   for (size_t j = 0; j < p; j++)
     for (size_t i = 0; i < p; i++)
@@ -167,7 +240,7 @@ static void derivatives_of(const problem *q, const logistic_data *data) {
   for (size_t j = 0; j < p; j++)
     w[j] = norm_rand();
   const double value = logistic_evaluate(data, w, gradient, hessian, work);
-  EXPECT_NEAR(value, by_definition(q, w), 1e-12);
+  EXPECT_NEAR(value, by_definition(q, data->probit, w), 1e-12);
   EXPECT(logistic_evaluate(data, w, NULL, NULL, work) == value);
   for (size_t j = 0; j < p; j++) {
     memcpy(up, w, p * sizeof *w);
@@ -184,8 +257,12 @@ static void derivatives_of(const problem *q, const logistic_data *data) {
 }
 
 static void both_forms(const problem *q) {
-  derivatives_of(q, &q->dense);
-  derivatives_of(q, &q->sparse);
+  for (int probit = 0; probit < 2; probit++) {
+    problem linked = *q;
+    linked.dense.probit = linked.sparse.probit = probit;
+    derivatives_of(q, &linked.dense);
+    derivatives_of(q, &linked.sparse);
+  }
 }
 
 static void derivatives_by_differences(void) {
@@ -548,6 +625,8 @@ static void draws_have_the_moments(void) {
 void test_logistic(void) {
   run_test("logistic: terms by hand", terms_by_hand);
   run_test("logistic: terms by the library", terms_by_the_library);
+  run_test("probit: terms by hand", probit_terms_by_hand);
+  run_test("probit: terms by the library", probit_terms_by_the_library);
   run_test("logistic: derivatives by differences", derivatives_by_differences);
   run_test("logistic: derivatives by pieces", derivatives_by_pieces);
   run_test("logistic: terms by row", terms_by_row);

@@ -1,4 +1,4 @@
-/* The two steps of gibbs_logistic() leave the joint distribution of coefficients
+/* The steps of gibbs_logistic() leave the joint distribution of coefficients
  * and counts invariant, with dense and with sparse rows, for a proposal about any
  * centre; and the choice of the steps of a sweep. */
 #include "logistic/logistic_gibbs.h"
@@ -27,13 +27,13 @@ static const double map[P] = {0.2, -0.1};
 static const double factor[P * P] = {1.5, 0.2, 0.0, 1.2};
 
 typedef struct {
-  double success[N], w[P], counts[4], sweep;
+  double success[N], w[P], counts[4], leap, sweep;
   logistic_gibbs_data data;
   double *work;
   logistic_gibbs model;
 } chain;
 
-static void open_chain(chain *c, int sparse) {
+static void open_chain(chain *c, int sparse, int probit) {
   const logistic_data density = {.n = N,
                                  .p = P,
                                  .x = sparse ? NULL : x,
@@ -44,12 +44,14 @@ static void open_chain(chain *c, int sparse) {
                                  .total = total,
                                  .offset = offset,
                                  .precision = precision,
-                                 .diagonal = 1};
+                                 .diagonal = 1,
+                                 .probit = probit};
   c->data = (logistic_gibbs_data){density, map, factor, 4.0};
   memset(c->counts, 0, sizeof c->counts);
   c->sweep = 0.0;
+  c->leap = 0.7;
   c->work = new_bytes(logistic_gibbs_work_size(&c->data));
-  const logistic_gibbs_state state = {c->w, c->counts, &c->sweep};
+  const logistic_gibbs_state state = {c->w, c->counts, &c->leap, &c->sweep};
   logistic_gibbs_open(&c->model, &c->data, &state, c->work);
 }
 
@@ -59,7 +61,9 @@ static void draw_joint(chain *c) {
     c->w[j] = norm_rand() / sqrt(precision[j]);
   for (size_t i = 0; i < N; i++) {
     const double eta = offset[i] + x[i] * c->w[0] + x[i + N] * c->w[1];
-    c->success[i] = rbinom(total[i], 1.0 / (1.0 + exp(-eta)));
+    const double share = c->data.density.probit ? pnorm(eta, 0.0, 1.0, 1, 0)
+                                                : 1.0 / (1.0 + exp(-eta));
+    c->success[i] = rbinom(total[i], share);
   }
   c->model.known = 0;
 }
@@ -91,26 +95,53 @@ static void propose(chain *c) {
   logistic_gibbs_propose(&c->model, &plain, 0);
 }
 
-/* Mutant: a trial that is not there. */
-static void augment_with_a_trial_more(chain *c) {
+static void travel(chain *c) {
+  logistic_gibbs_travel(&c->model, &plain, 0);
+}
+
+/* Mutants: a trial that is not there. */
+static void take_with_a_trial_more(chain *c, step take) {
   double more[N];
   for (size_t i = 0; i < N; i++)
     more[i] = total[i] + 1.0;
   c->model.data.density.total = more;
-  augment(c);
+  take(c);
   c->model.data.density.total = total;
+}
+
+static void augment_with_a_trial_more(chain *c) {
+  take_with_a_trial_more(c, augment);
+}
+
+static void travel_with_a_trial_more(chain *c) {
+  take_with_a_trial_more(c, travel);
+}
+
+/* Mutant: every end is accepted. */
+static void travel_and_accept(chain *c) {
+  c->leap = 1.5;
+  c->model.place = (logistic_place){-1e300, 0.0};
+  c->model.known = 1;
+  travel(c);
 }
 
 /* Mutant: every proposal is accepted. */
 static void propose_and_accept(chain *c) {
-  c->model.value = -1e300;
+  c->model.place = (logistic_place){-1e300, 0.0};
   c->model.known = 1;
   propose(c);
 }
 
-static invariance moved_by(step take, int sparse, int draws) {
+/* Mutant: of a model of the other link. */
+static void augment_for_the_other_link(chain *c) {
+  c->model.data.density.probit ^= 1;
+  augment(c);
+  c->model.data.density.probit ^= 1;
+}
+
+static invariance moved_by(step take, int sparse, int probit, int draws) {
   chain c;
-  open_chain(&c, sparse);
+  open_chain(&c, sparse, probit);
   invariance v = new_invariance(STATISTICS);
   for (int i = 0; i < draws; i++) {
     double before[STATISTICS], after[STATISTICS];
@@ -126,11 +157,14 @@ static invariance moved_by(step take, int sparse, int draws) {
 
 static void steps_are_invariant(void) {
   set_seed(101, 102);
-  for (int sparse = 0; sparse <= 1; sparse++) {
-    const invariance augmented = moved_by(augment, sparse, 40000);
+  for (int kind = 0; kind < 4; kind++) {
+    const int sparse = kind % 2, probit = kind / 2;
+    const invariance augmented = moved_by(augment, sparse, probit, 40000);
     EXPECT_INVARIANT(&augmented);
-    const invariance proposed = moved_by(propose, sparse, 40000);
+    const invariance proposed = moved_by(propose, sparse, probit, 40000);
     EXPECT_INVARIANT(&proposed);
+    const invariance travelled = moved_by(travel, sparse, probit, 40000);
+    EXPECT_INVARIANT(&travelled);
   }
 }
 
@@ -147,10 +181,32 @@ static double largest_shift(const invariance *v) {
 
 static void mutants_are_found(void) {
   set_seed(103, 104);
-  const invariance trial = moved_by(augment_with_a_trial_more, 0, 40000);
-  EXPECT(largest_shift(&trial) > MAX_Z);
-  const invariance accepted = moved_by(propose_and_accept, 0, 40000);
-  EXPECT(largest_shift(&accepted) > MAX_Z);
+  static const step mutants[] = {augment_with_a_trial_more, propose_and_accept,
+                                 augment_for_the_other_link,
+                                 travel_with_a_trial_more, travel_and_accept};
+  for (size_t k = 0; k < LENGTH(mutants); k++)
+    for (int probit = 0; probit <= 1; probit++) {
+      const invariance moved = moved_by(mutants[k], 0, probit, 40000);
+      EXPECT(largest_shift(&moved) > MAX_Z);
+    }
+}
+
+/* Few proposals accepted: the leap is adapted in the burn-in alone, and the step taken
+ * from its 50th sweep on. */
+static void leap_is_adapted_in_the_burnin(void) {
+  set_seed(107, 108);
+  chain c;
+  open_chain(&c, 0, 0);
+  draw_joint(&c);
+  const scan_control control = {.burnin = 60.0, .thin = 1.0, .threads = 1};
+  static const double few[4] = {49, 3, 0, 0};
+  memcpy(c.counts, few, sizeof few);
+  for (c.sweep = 49.0; c.sweep < 80.0; c.sweep++) {
+    const double before = c.leap;
+    EXPECT(logistic_gibbs_sweep(&c.model, &control) == STATUS_OK);
+    EXPECT((c.leap != before) == (c.sweep > 49.0 && c.sweep < 60.0));
+  }
+  release_numbers(c.work);
 }
 
 /* Sweeps of w that a sweep without the augmentation leaves where it was: a
@@ -165,7 +221,7 @@ static void sweeps_take_the_steps_they_should(void) {
                {{50, 50, 9, 0}, 4, 0}, {{0, 0, 90, 90}, 1, 1}};
   set_seed(105, 106);
   chain c;
-  open_chain(&c, 0);
+  open_chain(&c, 0, 0);
   c.model.data.map = far;
   const scan_control control = {.burnin = 0.0, .thin = 1.0, .threads = 1};
   for (size_t k = 0; k < LENGTH(cases); k++) {
@@ -184,8 +240,10 @@ static void sweeps_take_the_steps_they_should(void) {
 }
 
 void test_logistic_gibbs(void) {
-  run_test("logistic sampler: both steps are invariant", steps_are_invariant);
+  run_test("logistic sampler: all steps are invariant", steps_are_invariant);
   run_test("logistic sampler: mutants are found", mutants_are_found);
+  run_test("logistic sampler: the leap is adapted in the burn-in",
+           leap_is_adapted_in_the_burnin);
   run_test("logistic sampler: the steps of a sweep",
            sweeps_take_the_steps_they_should);
 }

@@ -1,9 +1,10 @@
 # A slow twin of the sampler behind gibbs_logistic(), written from the formulas
 # on its page. It takes the same random numbers in the same order as the core:
-# in the augmentation what the Polya-Gamma variates of each observation use,
-# then the normals of the coefficients; in the independence step a uniform for
-# the part of the proposal, normals, a chi-squared variate for its t part, and a
-# uniform.
+# in the augmentation what the latent variables of each observation use, then
+# the normals of the coefficients; in the independence step a uniform for the
+# part of the proposal, normals, a chi-squared variate for its t part, and a
+# uniform; in the Hamiltonian step normals, a uniform for the number of leaps,
+# and a uniform.
 #
 # `wrong` names a mistake to be made:
 #   tilt_whole     PG(m, 2 eta): the tilt is not halved
@@ -15,6 +16,11 @@
 #   q_left         the proposal's density is left out of the acceptance
 #   heavy_left     the normal part alone stands in the proposal's density
 #   prior_ignored  the prior is left out of the acceptance
+#   untruncated    the latent variables of the probit link have either sign
+#   one_latent     one latent variable for all trials of an observation
+#   other_link     the other link in the acceptance
+#   kinetic_left   the kinetic energy is left out of the acceptance
+#   whole_kick     the first kick of a trajectory is not halved
 
 # ---- Polya-Gamma -------------------------------------------------------------
 
@@ -85,11 +91,57 @@ twin_logistic_data <- function(model) {
     x = unname(as.matrix(frame$x)), m = weights * trials,
     s = weights * trials * frame$y,
     o = if (is.null(frame$offset)) rep(0, n) else frame$offset,
-    q = if (is.matrix(c)) solve(unname(c)) else diag(1 / unname(c), length(c))
+    q = if (is.matrix(c)) solve(unname(c)) else diag(1 / unname(c), length(c)),
+    link = frame$link
   )
 }
 
+# N(mean, 1) given that it is positive: below 0 Robert's exponential proposals.
+twin_positive <- function(mean) {
+  if (mean > 0) {
+    repeat {
+      z <- rnorm(1, mean)
+      if (z > 0) {
+        return(z)
+      }
+    }
+  }
+  rate <- (-mean + sqrt(mean^2 + 4)) / 2
+  repeat {
+    z <- rexp(1) / rate
+    if (runif(1) < exp(-(z - mean - rate)^2 / 2)) {
+      return(z)
+    }
+  }
+}
+
+# Sums over the trials of z_ij - o_i.
+twin_latent <- function(d, eta, wrong) {
+  vapply(seq_along(eta), function(i) {
+    success <- rep(c(1, -1), c(d$s[[i]], d$m[[i]] - d$s[[i]]))
+    if (wrong == "one_latent") success <- success[seq_len(min(1, d$m[[i]]))]
+    z <- vapply(success, function(sign) {
+      if (wrong == "untruncated") {
+        return(rnorm(1, eta[[i]]))
+      }
+      sign * twin_positive(sign * eta[[i]])
+    }, 0)
+    if (wrong == "one_latent") z <- rep(z, d$m[[i]])
+    sum(z - if (wrong == "offset_left") 0 else d$o[[i]])
+  }, 0)
+}
+
+twin_augment_probit <- function(d, w, wrong) {
+  r <- twin_latent(d, drop(d$x %*% w) + d$o, wrong)
+  p <- crossprod(d$x, d$m * d$x)
+  if (wrong != "prior_left") p <- p + d$q
+  drop(solve(p, crossprod(d$x, r)) + backsolve(chol(p), rnorm(length(w))))
+}
+
 twin_augment <- function(d, w, wrong) {
+  if (d$link == "probit") {
+    return(twin_augment_probit(d, w, wrong))
+  }
   eta <- drop(d$x %*% w) + d$o
   m <- d$m
   if (wrong == "trial_left") m <- ifelse(m > 1, m - 1, m)
@@ -108,9 +160,12 @@ twin_augment <- function(d, w, wrong) {
 
 twin_log_posterior <- function(d, w, wrong = "") {
   eta <- drop(d$x %*% w) + d$o
-  likelihood <- sum(
-    d$s * plogis(eta, log.p = TRUE) + (d$m - d$s) * plogis(-eta, log.p = TRUE)
-  )
+  log_share <- if ((d$link == "probit") != (wrong == "other_link")) {
+    function(eta) pnorm(eta, log.p = TRUE)
+  } else {
+    function(eta) plogis(eta, log.p = TRUE)
+  }
+  likelihood <- sum(d$s * log_share(eta) + (d$m - d$s) * log_share(-eta))
   if (wrong == "prior_ignored") {
     return(likelihood)
   }
@@ -145,15 +200,56 @@ twin_propose <- function(d, w, data, wrong) {
   if (log(runif(1)) < log_ratio) drop(trial) else w
 }
 
-# `n` sweeps with the augmentation in the sweeps for which `augments(t)`.
+twin_gradient <- function(d, w) {
+  eta <- drop(d$x %*% w) + d$o
+  slope <- if (d$link == "probit") {
+    d$s * exp(dnorm(eta, log = TRUE) - pnorm(eta, log.p = TRUE)) -
+      (d$m - d$s) * exp(dnorm(eta, log = TRUE) - pnorm(-eta, log.p = TRUE))
+  } else {
+    d$s - d$m * plogis(eta)
+  }
+  drop(crossprod(d$x, slope) - d$q %*% w)
+}
+
+# In the coordinates a = L'w, whose gradient is L^-1 times that of w.
+twin_travel <- function(d, w, data, length, wrong) {
+  l <- data$precision_factor
+  to_w <- function(a) drop(solve(t(l), a))
+  slope <- function(a) drop(solve(l, twin_gradient(d, to_w(a))))
+  energy <- function(a, r) {
+    twin_log_posterior(d, to_w(a), wrong) -
+      if (wrong == "kinetic_left") 0 else sum(r^2) / 2
+  }
+  start <- a <- drop(t(l) %*% w)
+  momentum <- r <- rnorm(base::length(w))
+  leaps <- 1 + floor(runif(1) * min(50, ceiling(pi / length)))
+  first <- if (wrong == "whole_kick") length else length / 2
+  r <- r + first * slope(a)
+  for (k in seq_len(leaps)) {
+    a <- a + length * r
+    r <- r + (if (k < leaps) length else length / 2) * slope(a)
+  }
+  change <- energy(a, r) - energy(start, momentum)
+  list(
+    w = if (log(runif(1)) < change) to_w(a) else w,
+    probability = min(1, exp(change))
+  )
+}
+
+# `n` sweeps with the augmentation in the sweeps for which `augments(t)`, and
+# the Hamiltonian step in those for which `travels(t)`, never in the burn-in.
 twin_logistic_sweeps <- function(model, state, n, wrong = "",
-                                 augments = function(t) TRUE) {
+                                 augments = function(t) TRUE,
+                                 travels = function(t) FALSE) {
   d <- twin_logistic_data(model)
   w <- state$w
   rows <- matrix(0, n, length(w))
   for (t in seq_len(n)) {
     if (augments(state$sweep + t)) w <- twin_augment(d, w, wrong)
     w <- twin_propose(d, w, model$data, wrong)
+    if (travels(state$sweep + t)) {
+      w <- twin_travel(d, w, model$data, state$leap, wrong)$w
+    }
     rows[t, ] <- w
   }
   rows

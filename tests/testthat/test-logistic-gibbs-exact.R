@@ -1,87 +1,142 @@
 # gibbs_logistic() is exact: the core against its R twin, quadrature, another
 # sampler and Geweke's joint test, and the mistakes that these find.
 
+# Models by link.
 logistic_gibbs_cases <- list(
-  plain = function() logistic_gibbs_model_for(y ~ a + b, logistic_example()),
-  counts = function() {
+  plain = function(link) {
+    logistic_gibbs_model_for(y ~ a + b, logistic_example(), link = link)
+  },
+  counts = function(link) {
     logistic_gibbs_model_for(
       cbind(s, m - s) ~ a + g, logistic_example(), weights = v, offset = o,
-      prior = logistic_prior(c = c(1, 2, 3), intercept_c = 4)
+      prior = logistic_prior(c = c(1, 2, 3), intercept_c = 4), link = link
     )
   },
-  alone = function() logistic_gibbs_model_for(y ~ 1, logistic_example()),
-  matrix_prior = function() {
+  alone = function(link) {
+    logistic_gibbs_model_for(y ~ 1, logistic_example(), link = link)
+  },
+  matrix_prior = function(link) {
     logistic_gibbs_model_for(
       y ~ a + b + offset(o), logistic_example(),
-      prior = logistic_prior(matrix(c(4, 1, 0, 1, 3, 1, 0, 1, 2), 3))
+      prior = logistic_prior(matrix(c(4, 1, 0, 1, 3, 1, 0, 1, 2), 3)),
+      link = link
     )
   },
-  flat = function() {
+  flat = function(link) {
     logistic_gibbs_model_for(
-      y ~ a, logistic_example(40), prior = logistic_prior(Inf, Inf)
+      y ~ a, logistic_example(40), prior = logistic_prior(Inf, Inf), link = link
     )
   },
-  sparse = function() {
+  sparse = function(link) {
     data <- logistic_example(30)
     x <- cbind(data$a * (data$a > 0), data$b, data$a < 0)
     logistic_gibbs_model_for(
-      Matrix::Matrix(x, sparse = TRUE), data$y, offset = data$o
+      Matrix::Matrix(x, sparse = TRUE), data$y, offset = data$o, link = link
     )
   },
-  collinear = function() {
-    logistic_gibbs_model_for(y ~ a + I(2 * a), logistic_example())
+  collinear = function(link) {
+    logistic_gibbs_model_for(y ~ a + I(2 * a), logistic_example(), link = link)
   },
-  wide = function() {
+  wide = function(link) {
     x <- withr::with_seed(1, matrix(stats::rnorm(6 * 9), 6))
-    logistic_gibbs_model_for(x, c(0, 1, 1, 0, 1, 0))
+    logistic_gibbs_model_for(x, c(0, 1, 1, 0, 1, 0), link = link)
   },
-  separated = function() {
+  separated = function(link) {
     logistic_gibbs_model_for(
-      am ~ wt, datasets::mtcars, subset = wt < 2.5 | wt > 3.6
+      am ~ wt, datasets::mtcars, subset = wt < 2.5 | wt > 3.6, link = link
     )
   }
 )
 
-# The draws of the core and of the twin, on the same random numbers.
-logistic_draws_of_both <- function(model, wrong = "", n = 12) {
+logistic_case <- function(name, link = "logit") {
+  suppressMessages(logistic_gibbs_cases[[name]](link))
+}
+
+# The draws of the core and of the twin, on the same random numbers; `far`: of a
+# chain most of whose proposals were rejected, with Hamiltonian steps.
+logistic_draws_of_both <- function(model, wrong = "", n = 12, far = FALSE) {
   state <- withr::with_seed(2, gibbsite:::model_start(model, NULL))
+  if (far) state[c("counts", "leap")] <- list(c(90, 20, 0, 0), 0.7)
   control <- list(burnin = 0, thin = 1, threads = 1)
   list(
     core = withr::with_seed(
       3, gibbsite:::model_sweeps(model, state, n, control)$draws
     ),
-    twin = withr::with_seed(3, twin_logistic_sweeps(model, state, n, wrong))
+    twin = withr::with_seed(
+      3, twin_logistic_sweeps(model, state, n, wrong, travels = function(t) far)
+    )
   )
 }
 
 for (name in names(logistic_gibbs_cases)) {
   test_that(paste("the core draws what its twin draws:", name), {
-    model <- suppressMessages(logistic_gibbs_cases[[name]]())
-    both <- logistic_draws_of_both(model)
-    expect_equal(both$core, both$twin, tolerance = 1e-7)
-    # proposals were accepted, and others not
-    expect_identical(anyDuplicated(both$core), 0L)
+    for (link in c("logit", "probit")) {
+      model <- logistic_case(name, link)
+      for (far in c(FALSE, TRUE)) {
+        both <- logistic_draws_of_both(model, far = far)
+        expect_equal(both$core, both$twin, tolerance = 1e-7)
+        # proposals were accepted, and others not
+        expect_identical(anyDuplicated(both$core), 0L)
+      }
+    }
   })
 }
 
 test_that("the twin's mistakes are found", {
-  case_of <- c(
-    tilt_whole = "plain", scale_whole = "plain", kappa_whole = "plain",
-    offset_left = "counts", prior_left = "plain", trial_left = "counts",
-    q_left = "plain", heavy_left = "separated", prior_ignored = "separated"
+  mistakes <- list(
+    logit = c(
+      tilt_whole = "plain", scale_whole = "plain", kappa_whole = "plain",
+      offset_left = "counts", prior_left = "plain", trial_left = "counts",
+      q_left = "plain", heavy_left = "separated", prior_ignored = "separated",
+      kinetic_left = "plain", whole_kick = "plain"
+    ),
+    probit = c(
+      untruncated = "plain", one_latent = "counts", offset_left = "counts",
+      prior_left = "plain", other_link = "plain", kinetic_left = "plain"
+    )
   )
-  for (wrong in names(case_of)) {
-    model <- suppressMessages(logistic_gibbs_cases[[case_of[[wrong]]]]())
-    both <- logistic_draws_of_both(model, wrong, n = 60)
-    expect_gt(max(abs(both$core - both$twin)), 1e-3)
+  for (link in names(mistakes)) {
+    for (wrong in names(mistakes[[link]])) {
+      model <- logistic_case(mistakes[[link]][[wrong]], link)
+      both <- logistic_draws_of_both(
+        model, wrong, n = 60, far = wrong %in% c("kinetic_left", "whole_kick")
+      )
+      expect_gt(max(abs(both$core - both$twin)), 1e-3)
+    }
+  }
+})
+
+test_that("leaps are adapted as the twin does, in the burn-in alone", {
+  for (link in c("logit", "probit")) {
+    model <- logistic_case("counts", link)
+    state <- withr::with_seed(2, gibbsite:::model_start(model, NULL))
+    state[c("sweep", "counts")] <- list(69, c(70, 10, 0, 0))
+    control <- list(burnin = 70, thin = 1, threads = 1)
+    one <- withr::with_seed(
+      3, gibbsite:::model_sweeps(model, state, 1, control)
+    )$state
+    probability <- withr::with_seed(3, {
+      d <- twin_logistic_data(model)
+      w <- twin_augment(d, state$w, "")
+      w <- twin_propose(d, w, model$data, "")
+      twin_travel(d, w, model$data, state$leap, "")$probability
+    })
+    gain <- (71 - 50 + 1)^-0.6
+    expect_equal(one$leap, 0.5 * exp((probability - 0.8) * gain))
+    expect_identical(one$counts[c(1, 3)], c(71, 0))
+    after <- withr::with_seed(
+      3, gibbsite:::model_sweeps(model, one, 5, control)
+    )$state
+    expect_identical(after$leap, one$leap)
   }
 })
 
 test_that("the augmentation is done in the sweeps that the help names", {
-  model <- logistic_gibbs_cases$plain()
+  model <- logistic_case("plain")
   model$data$every <- 3
   state <- withr::with_seed(2, gibbsite:::model_start(model, NULL))
-  drawn <- function(counts, augments, sweep = 0) {
+  drawn <- function(counts, augments, sweep = 0,
+                    travels = function(t) FALSE) {
     state$counts <- counts
     state$sweep <- sweep
     control <- list(burnin = 0, thin = 1, threads = 1)
@@ -89,19 +144,23 @@ test_that("the augmentation is done in the sweeps that the help names", {
       3, gibbsite:::model_sweeps(model, state, 10, control)$draws
     )
     twin <- withr::with_seed(
-      3, twin_logistic_sweeps(model, state, 10, augments = augments)
+      3, twin_logistic_sweeps(
+        model, state, 10, augments = augments, travels = travels
+      )
     )
     expect_equal(core, twin, tolerance = 1e-7)
   }
   third <- function(t) t %% 3 == 0
   drawn(c(100, 90, 0, 0), third)
   drawn(c(100, 50, 7, 1), third, 4)
-  drawn(c(100, 49, 7, 7), function(t) TRUE)
-  drawn(c(49, 49, 7, 7), function(t) TRUE)
+  always <- function(t) TRUE
+  drawn(c(100, 49, 7, 7), always, travels = always)
+  drawn(c(49, 49, 7, 7), always)
+  drawn(c(49, 0, 7, 7), always)
 })
 
 test_that("steps are counted, those of the burn-in apart", {
-  model <- logistic_gibbs_cases$plain()
+  model <- logistic_case("plain")
   state <- withr::with_seed(2, gibbsite:::model_start(model, NULL))
   control <- list(burnin = 60, thin = 1, threads = 1)
   run <- withr::with_seed(3, {
@@ -135,8 +194,9 @@ posterior_moments <- function(model) {
   })
   points <- as.matrix(expand.grid(grid[[1]]$node, grid[[2]]$node))
   eta <- points %*% t(d$x) + rep(d$o, each = nrow(points))
-  logs <- stats::plogis(eta, log.p = TRUE) %*% d$s +
-    stats::plogis(-eta, log.p = TRUE) %*% (d$m - d$s) -
+  cdf <- if (d$link == "probit") stats::pnorm else stats::plogis
+  logs <- cdf(eta, log.p = TRUE) %*% d$s +
+    cdf(-eta, log.p = TRUE) %*% (d$m - d$s) -
     rowSums((points %*% d$q) * points) / 2
   share <- as.vector(outer(grid[[1]]$weight, grid[[2]]$weight)) *
     exp(logs - max(logs))
@@ -161,37 +221,45 @@ quadrature_z <- function(model, expected, counts = numeric(4), n = 4000) {
   }, 0)
 }
 
-test_that("each step and both together agree with quadrature", {
-  two <- list(
-    counts = suppressMessages(logistic_gibbs_model_for(
-      cbind(s, m - s) ~ a, logistic_example(), weights = v, offset = o
-    )),
-    separated = logistic_gibbs_cases$separated(),
-    few = logistic_gibbs_model_for(
-      y ~ a, logistic_example(5), prior = logistic_prior(c = 9, intercept_c = 9)
-    )
+# The worst of the z-scores: of what a fit does; of the augmentation alone, as
+# proposals so far away are never accepted; of the independence step alone, but
+# for a sweep in a million; of all three steps, as far from normal.
+worst_z <- function(model, expected) {
+  away <- alone <- model
+  away$data$map <- model$data$map + 1e4
+  alone$data$every <- 1e6
+  c(
+    whole = max(abs(quadrature_z(model, expected))),
+    augmentation = max(abs(quadrature_z(away, expected))),
+    independence = max(abs(quadrature_z(alone, expected, c(1e6, 1e6, 0, 0)))),
+    far = max(abs(quadrature_z(model, expected, c(1e6, 0, 0, 0))))
   )
-  for (model in two) {
-    expected <- posterior_moments(model)
-    expect_lt(max(abs(quadrature_z(model, expected))), 4.5)
-    # the independence step alone, but for a sweep in a million
-    alone <- model
-    alone$data$every <- 1e6
-    expect_lt(
-      max(abs(quadrature_z(alone, expected, c(1e6, 1e6, 0, 0)))), 4.5
+}
+
+for (link in c("logit", "probit")) {
+  test_that(paste("steps agree with quadrature:", link), {
+    two <- list(
+      counts = suppressMessages(logistic_gibbs_model_for(
+        cbind(s, m - s) ~ a, logistic_example(), weights = v, offset = o,
+        link = link
+      )),
+      separated = logistic_case("separated", link),
+      few = logistic_gibbs_model_for(
+        y ~ a, logistic_example(5), link = link,
+        prior = logistic_prior(c = 9, intercept_c = 9)
+      )
     )
-    # proposals so far away that none is accepted: the augmentation alone
-    other <- model
-    other$data$map <- model$data$map + 1e4
-    expect_lt(max(abs(quadrature_z(other, expected))), 4.5)
-    # and of another posterior than theirs both are found wrong
-    shifted <- expected * 1.3
-    expect_gt(max(abs(quadrature_z(alone, shifted, c(1e6, 1e6, 0, 0)))), 4.5)
-  }
-})
+    for (model in two) {
+      expected <- posterior_moments(model)
+      expect_lt(max(worst_z(model, expected)), 4.5)
+      # and of another posterior than theirs they are found wrong
+      expect_gt(min(worst_z(model, expected * 1.5)), 4.5)
+    }
+  })
+}
 
 test_that("one coefficient agrees with quadrature", {
-  model <- logistic_gibbs_cases$alone()
+  model <- logistic_case("alone")
   s <- sum(model$frame$y)
   n <- length(model$frame$y)
   density <- function(w) {
@@ -214,49 +282,75 @@ test_that("one coefficient agrees with quadrature", {
 
 # ---- other samplers ----------------------------------------------------------
 
-test_that("the posterior of the Pima data is that of other samplers", {
-  formula <- type ~ npreg + glu + bmi + ped + age
-  fit <- gibbs_logistic(
-    formula, MASS::Pima.tr, draws = 4000, seed = 1, progress = FALSE
-  )
-  corrected <- laplace_logistic(
-    formula, MASS::Pima.tr, correct = "importance", draws = 1000, seed = 2,
-    progress = FALSE
-  )
-  model <- gibbsite:::fit_part(fit, "model")
-  l <- model$data$precision_factor
-  d <- twin_logistic_data(model)
-  walk <- mh_sample(
-    function(w) twin_log_posterior(d, w), model$data$map,
-    proposal = independence(model$data$map, chol2inv(t(l)), df = 8),
-    draws = 1000, burnin = 100, seed = 3, progress = FALSE
-  ) |> quietly()
-  arrays <- lapply(list(fit, corrected, walk), function(f) {
-    unclass(posterior::as_draws_array(f))[, , 1:6]
-  })
-  for (f in list(identity, function(w) w^2)) {
-    of <- lapply(arrays, function(a) {
-      vapply(1:6, function(j) {
-        w <- f((a[, , j] - model$data$map[[j]]))
+# z-scores of the means of two arrays of draws, and of their squares.
+agreement_z <- function(one, other, centre) {
+  vapply(list(identity, function(w) w^2), function(f) {
+    of <- lapply(list(one, other), function(a) {
+      vapply(seq_along(centre), function(j) {
+        w <- f(a[, , j] - centre[[j]])
         c(mean(w), posterior::mcse_mean(w))
       }, c(0, 0))
     })
-    for (k in 2:3) {
-      z <- (of[[1]][1, ] - of[[k]][1, ]) /
-        sqrt(of[[1]][2, ]^2 + of[[k]][2, ]^2)
-      expect_lt(max(abs(z)), 4.5)
+    z <- (of[[1]][1, ] - of[[2]][1, ]) / sqrt(of[[1]][2, ]^2 + of[[2]][2, ]^2)
+    max(abs(z))
+  }, 0)
+}
+
+test_that("the posterior of the Pima data is that of other samplers", {
+  formula <- type ~ npreg + glu + bmi + ped + age
+  draws_of <- function(fit) unclass(posterior::as_draws_array(fit))[, , 1:6]
+  for (link in c("logit", "probit")) {
+    fit <- gibbs_logistic(
+      formula, MASS::Pima.tr, link = link, draws = 4000, seed = 1,
+      progress = FALSE
+    )
+    model <- gibbsite:::fit_part(fit, "model")
+    l <- model$data$precision_factor
+    d <- twin_logistic_data(model)
+    others <- list(quietly(mh_sample(
+      function(w) twin_log_posterior(d, w), model$data$map,
+      proposal = independence(model$data$map, chol2inv(t(l)), df = 8),
+      draws = 1000, burnin = 100, seed = 3, progress = FALSE
+    )))
+    if (link == "logit") {
+      others$corrected <- laplace_logistic(
+        formula, MASS::Pima.tr, correct = "importance", draws = 1000, seed = 2,
+        progress = FALSE
+      )
+    }
+    for (other in others) {
+      z <- agreement_z(draws_of(fit), draws_of(other), model$data$map)
+      expect_lt(max(z), 4.5)
     }
   }
 })
 
+test_that("the probit mode is that of glm(), and far tails are right", {
+  model <- logistic_case("flat", "probit")
+  by_glm <- stats::glm(
+    y ~ a, stats::binomial("probit"), logistic_example(40),
+    control = list(epsilon = 1e-14)
+  )
+  expect_equal(model$data$map, unname(stats::coef(by_glm)), tolerance = 1e-7)
+  at <- c(-1e6, -300, -39, -5, 0, 5, 39, 300, 1e6)
+  design <- cbind(rep(at, 2))
+  far <- logistic_gibbs_model_for(
+    design, rep(0:1, each = 9), prior = logistic_prior(1), link = "probit"
+  )
+  logs <- .Call(gibbsite:::C_logistic_draws, far$data$density, matrix(1), 1)
+  expect_equal(
+    drop(logs), stats::pnorm(c(-at, at), log.p = TRUE), tolerance = 1e-14
+  )
+})
+
 # ---- the joint distribution --------------------------------------------------
 
-logistic_joint_model <- function() {
+logistic_joint_model <- function(link) {
   data <- logistic_example(8)
   x <- cbind("(Intercept)" = 1, a = data$a)
   logistic_gibbs_model_for(
     x, cbind(data$s, data$m - data$s), offset = data$o,
-    weights = rep_len(c(1, 2), 8),
+    weights = rep_len(c(1, 2), 8), link = link,
     prior = logistic_prior(c = 1.5, intercept_c = 0.8)
   )
 }
@@ -271,18 +365,19 @@ logistic_quantities <- function(model, state) {
   )
 }
 
-test_that("one sweep leaves the joint distribution invariant", {
-  withr::local_seed(12)
-  model <- logistic_joint_model()
+# `far`: with Hamiltonian steps.
+invariance_of_sweep <- function(link, far, n) {
+  model <- logistic_joint_model(link)
   # weights count a simulated observation twice: they are not of this test
   model <- gibbsite:::set_data(model, within(
     gibbsite:::simulate_data(model, gibbsite:::draw_prior(model)),
     weights <- NULL
   ))
-  both <- stack_rows(700, function() {
+  both <- stack_rows(n, function() {
     joint <- suppressMessages(
       with_simulated_data(model, gibbsite:::draw_prior(model))
     )
+    if (far) joint$state$counts[[1]] <- 1000
     after <- sweep_state(joint$model, joint$state)
     c(
       logistic_quantities(joint$model, joint$state),
@@ -290,53 +385,65 @@ test_that("one sweep leaves the joint distribution invariant", {
     )
   })
   k <- ncol(both) / 2
-  change <- both[, k + seq_len(k)] - both[, seq_len(k)]
-  expect_lt(max(abs(z_of_means(change[, colSums(change != 0) > 0], 0))), 4.5)
-  # every draw moved
-  expect_gt(min(colSums(change != 0)[1:2]), 699)
+  both[, k + seq_len(k)] - both[, seq_len(k)]
+}
+
+test_that("one sweep leaves the joint distribution invariant", {
+  withr::local_seed(12)
+  for (link in c("logit", "probit")) {
+    for (far in c(FALSE, TRUE)) {
+      change <- invariance_of_sweep(link, far, 400)
+      moved <- colSums(change != 0)
+      expect_lt(max(abs(z_of_means(change[, moved > 0], 0))), 4.5)
+      # every draw moved
+      expect_identical(unname(moved[1:2]), c(400, 400))
+    }
+  }
 })
 
-test_that("Geweke's joint test passes, and finds mistakes", {
-  skip_unless_extended()
-  withr::local_seed(11)
-  model <- logistic_joint_model()
-  model <- gibbsite:::set_data(model, within(
-    gibbsite:::simulate_data(model, gibbsite:::draw_prior(model)),
-    weights <- NULL
-  ))
-  quiet_test <- function(model) {
-    suppressMessages(
-      joint_test(model, logistic_quantities, reference, 150, 10)
-    )
-  }
-  reference <- suppressMessages(
-    joint_by_simulation(model, logistic_quantities, 4000)
-  )
-  expect_gt(smallest_adjusted(quiet_test(model)), 0.001)
-  mutants <- list(
-    prior = function(data) {
-      data$density$precision <- 1.6 * data$density$precision
-      data
-    },
-    offset = function(data) {
-      data$density["offset"] <- list(NULL)
-      data
-    },
-    trials = function(data) {
-      data$density$total <- data$density$total + 1
-      data
-    },
-    success = function(data) {
-      data$density$success[[1]] <- 0
-      data
-    }
-  )
-  for (mutant in mutants) {
-    wrong <- mutant_of(model, function(model, state, n, control) {
-      .Call(
-        gibbsite:::C_logistic_sweeps, mutant(model$data), state, n, control
+for (link in c("logit", "probit")) {
+  test_that(paste("Geweke's joint test passes, and finds mistakes:", link), {
+    skip_unless_extended()
+    withr::local_seed(11)
+    model <- logistic_joint_model(link)
+    model <- gibbsite:::set_data(model, within(
+      gibbsite:::simulate_data(model, gibbsite:::draw_prior(model)),
+      weights <- NULL
+    ))
+    quiet_test <- function(model) {
+      suppressMessages(
+        joint_test(model, logistic_quantities, reference, 150, 10)
       )
-    })
-    expect_lt(smallest_adjusted(quiet_test(wrong)), 0.001)
-  }
-})
+    }
+    reference <- suppressMessages(
+      joint_by_simulation(model, logistic_quantities, 4000)
+    )
+    expect_gt(smallest_adjusted(quiet_test(model)), 0.001)
+    mutants <- list(
+      prior = function(data) {
+        data$density$precision <- 1.6 * data$density$precision
+        data
+      },
+      offset = function(data) {
+        data$density["offset"] <- list(NULL)
+        data
+      },
+      trials = function(data) {
+        data$density$total <- data$density$total + 1
+        data
+      },
+      success = function(data) {
+        data$density$success[[1]] <- 0
+        data
+      }
+    )
+    for (mutant in mutants) {
+      wrong <- mutant_of(model, function(model, state, n, control) {
+        .Call(
+          gibbsite:::C_logistic_sweeps, mutant(model$data), state, n, control
+        )
+      })
+      expect_lt(smallest_adjusted(quiet_test(wrong)), 0.001)
+    }
+  })
+}

@@ -28,9 +28,13 @@ test_that("default calls converge, also where data are separated or few", {
                                                MASS::birthwt)
   )
   for (set in sets) {
-    for (seed in if (is_extended()) 1:10 else 1) {
-      fit <- gibbs_logistic(set[[1]], set[[2]], seed = seed, progress = FALSE)
-      expect_true(converged(fit))
+    for (link in c("logit", "probit")) {
+      for (seed in if (is_extended()) 1:10 else 1) {
+        fit <- gibbs_logistic(
+          set[[1]], set[[2]], link = link, seed = seed, progress = FALSE
+        )
+        expect_true(converged(fit))
+      }
     }
   }
 })
@@ -221,6 +225,94 @@ test_that("predictions and fitted values are means over the draws", {
   expect_s3_class(suppressWarnings(loo::waic(fit)), "waic")
 })
 
+test_that("methods of a probit regression use its link", {
+  fit <- logit_fit(am ~ wt + qsec, mtcars, link = "probit")
+  expect_identical(family(fit), stats::binomial("probit"))
+  expect_match(capture.output(print(fit)), "Probit regression", all = FALSE)
+  expect_match(
+    capture.output(print(prior_summary(fit))), "Bernoulli(Phi(", fixed = TRUE,
+    all = FALSE
+  )
+  w <- as.matrix(fit)
+  new <- data.frame(wt = c(2, 3), qsec = 18)
+  eta <- w %*% t(cbind(1, new$wt, new$qsec))
+  share <- stats::pnorm(eta)
+  band <- predict(fit, new, type = "response", interval = TRUE)
+  expect_equal(band$mean, colMeans(share))
+  expect_equal(band$lower, unname(apply(share, 2, stats::quantile, 0.025)))
+  expect_equal(unname(predict(fit, new)), colMeans(eta))
+  expect_equal(unname(posterior_epred(fit, newdata = new)), unname(share))
+  expect_equal(
+    posterior_linpred(fit, transform = TRUE, newdata = new),
+    posterior_epred(fit, newdata = new)
+  )
+  own <- unname(posterior_epred(fit))
+  expect_equal(unname(fitted(fit)), colMeans(own))
+  expect_equal(unname(residuals(fit, "response")), mtcars$am - colMeans(own))
+  expect_equal(augment(fit)$.fitted, colMeans(own))
+  expect_equal(
+    unname(log_lik(fit)[5, ]),
+    stats::dbinom(mtcars$am, 1, own[5, ], log = TRUE)
+  )
+  expect_equal(log_lik(fit, newdata = mtcars[1:3, ]), log_lik(fit)[, 1:3])
+  explained <- apply(own, 1, stats::var)
+  expect_equal(
+    bayes_R2(fit), explained / (explained + rowMeans(own * (1 - own)))
+  )
+  expect_lt(
+    abs(mean(as.matrix(simulate(fit, 400, seed = 1))) - mean(own)), 0.02
+  )
+  expect_lt(abs(mean(posterior_predict(fit)) - mean(own)), 0.02)
+  more <- quietly(update(fit, . ~ wt))
+  expect_identical(family(more)$link, "probit")
+  grDevices::pdf(NULL)
+  withr::defer(grDevices::dev.off())
+  for (type in c("coefficients", "response", "calibration")) {
+    expect_identical(plot(fit, type = type), fit)
+  }
+})
+
+test_that("a probit regression far from normal is extended to the same bits", {
+  set <- MASS::Pima.tr[1:12, ]
+  run <- function(draws, ...) {
+    quietly(gibbs_logistic(
+      type ~ ., set, link = "probit", draws = draws, burnin = 80, chains = 2,
+      seed = 1, progress = FALSE, ...
+    ))
+  }
+  whole <- run(60)
+  # Hamiltonian steps are taken
+  chains <- gibbsite:::fit_part(whole, "chains")
+  expect_true(all(vapply(chains, function(k) k$state$leap != 0.5, NA)))
+  expect_true(identical_fit(longer(run(25), 35), whole))
+  bare <- run(25, keep_data = FALSE)
+  expect_identical(family(bare)$link, "probit")
+  expect_equal(
+    predict(bare, set[1:2, ], type = "response"),
+    predict(run(25), set[1:2, ], type = "response")
+  )
+  data <- list(x = model.matrix(whole), y = set$type)
+  expect_identical(
+    as.matrix(longer(bare, 35, data = data)), as.matrix(whole)
+  )
+  withr::local_options(gibbsite.segment_seconds = 1e-9)
+  expect_true(identical_fit(run(60), whole))
+})
+
+test_that("many coefficients and few observations do not slow the chains", {
+  wide <- withr::with_seed(1, {
+    x <- matrix(stats::rnorm(200 * 50), 200)
+    eta <- drop(x %*% stats::rnorm(50, sd = 0.2)) - 0.5
+    data.frame(y = stats::rbinom(200, 1, stats::pnorm(eta)), x)
+  })
+  for (link in c("logit", "probit")) {
+    fit <- quietly(gibbs_logistic(
+      y ~ ., wide, link = link, draws = 500, seed = 1, progress = FALSE
+    ))
+    expect_gt(min(convergence(fit)$ess_bulk), 700)
+  }
+})
+
 test_that("acceptance(), update(), tidy() and plots work", {
   fit <- logit_fit(am ~ wt, datasets::mtcars)
   expect_identical(acceptance(fit)$steps, c(200, 200))
@@ -264,7 +356,8 @@ test_that("mistakes in the arguments are named", {
   expect_gibbsite_error({
     gibbs_logistic()
     gibbs_logistic(am ~ nothing, mtcars)
-    gibbs_logistic(am ~ wt, mtcars, link = "probit")
+    gibbs_logistic(am ~ wt, mtcars, link = "cloglog")
+    gibbs_logistic(x, mtcars$am, link = 1)
     gibbs_logistic(~wt, mtcars)
     gibbs_logistic(Species ~ Sepal.Width, iris)
     gibbs_logistic(am ~ wt + (1 | cyl), mtcars)

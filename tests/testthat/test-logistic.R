@@ -300,6 +300,14 @@ test_that("a prior is given by number, vector, names or matrix", {
   })
 })
 
+test_that("the link is the logit alone", {
+  expect_gibbsite_error({
+    laplace_logistic(am ~ wt, cars, link = "probit")
+    laplace_logistic(cbind(1, cars$wt), cars$am, link = "logit")
+    laplace_logistic(am ~ wt, cars, lnk = "probit")
+  })
+})
+
 test_that("a column that does not vary counts as an intercept", {
   x <- cbind(one = 2, a = c(1, 2, 3, 4), none = 0)
   expect_gibbsite_condition(

@@ -18,11 +18,15 @@
 #include "numeric/lanes_each.h"
 
 void logistic_fill_terms(logistic_terms *terms) {
-  LANES_CHOOSE(terms)(terms);
+  if (terms->probit)
+    LANES_CHOOSE(probit_terms)(terms);
+  else
+    LANES_CHOOSE(logit_terms)(terms);
 }
 
 void logistic_load_response(const logistic_data *data, size_t first,
                             size_t count, logistic_terms *terms) {
+  terms->probit = data->probit;
   memcpy(terms->success, data->success + first, count * sizeof(double));
   memcpy(terms->total, data->total + first, count * sizeof(double));
   for (size_t b = count; b < LOGISTIC_BLOCK; b++)
@@ -415,9 +419,9 @@ static search open_search(const logistic_data *data,
   return s;
 }
 
-/* sum_i m_i x_ij^2 / 4 + Q_jj: no curvature in direction j is above it, since
- * sigma (1 - sigma) <= 1/4 (Boehning & Lindsay 1988,
- * doi:10.1007/BF00049423).  A column of zeros without a prior has 1.  Found
+/* sum_i m_i x_ij^2 b + Q_jj, b = 1/4 (logit) or 1 (probit): no curvature in
+ * direction j is above it, since sigma (1 - sigma) <= 1/4 and h(x) (h(x) + x) < 1
+ * (Boehning & Lindsay 1988, doi:10.1007/BF00049423).  A column of zeros without a prior has 1.  Found
  * when first asked for: most searches do without. */
 static void need_scale(search *s) {
   const logistic_data *data = s->data;
@@ -425,10 +429,11 @@ static void need_scale(search *s) {
   if (s->scaled)
     return;
   s->scaled = 1;
+  const double bound = data->probit ? 1.0 : 0.25;
   logistic_squares(data, data->total, s->scale);
   for (size_t j = 0; j < p; j++) {
     s->scale[j] =
-      0.25 * s->scale[j] + data->precision[data->diagonal ? j : j + p * j];
+      bound * s->scale[j] + data->precision[data->diagonal ? j : j + p * j];
     if (!(s->scale[j] > 0.0))
       s->scale[j] = 1.0;
   }

@@ -1,14 +1,22 @@
-/* Logistic regression with a normal prior: the log joint density, its gradient
- * and Hessian, and the search for its maximum.
+/* Logistic and probit regression with a normal prior: the log joint density, its
+ * gradient and Hessian, and the search for its maximum.
  *
- *   s_i | w ~ Binomial(m_i, sigma(eta_i)),  eta = o + X w,  w ~ N(0, Q^-1)
- *   L(w)    = sum_i [s_i eta_i - m_i log(1 + exp(eta_i))] - w'Qw / 2 + constant
- *   L'(w)   = X'(s - m sigma(eta)) - Q w
- *   -L''(w) = X' diag(m sigma(eta) (1 - sigma(eta))) X + Q
+ *   s_i | w ~ Binomial(m_i, F(eta_i)),  eta = o + X w,  w ~ N(0, Q^-1)
+ *   L(w)    = sum_i l_i(eta_i) - w'Qw / 2 + constant
+ *   L'(w)   = X' l' - Q w
+ *   -L''(w) = X' diag(-l'') X + Q
+ *
+ *   logit    F = sigma = 1 / (1 + exp(-eta))
+ *            l = s eta - m log(1 + exp(eta)),  l' = s - m sigma(eta),
+ *            -l'' = m sigma(eta) (1 - sigma(eta))
+ *   probit   F = Phi, the normal distribution function
+ *            l = s log Phi(eta) + (m - s) log Phi(-eta)
+ *            l' = s h(eta) - (m - s) h(-eta),  h(x) = Phi'(x) / Phi(x)
+ *            -l'' = s h(eta) (h(eta) + eta) + (m - s) h(-eta) (h(-eta) - eta)
  *
  * (Paisley, E6892 lecture 3, eq. 13-15, whose gradient and Hessian leave out
- * the prior's terms; McCullagh & Nelder 1989, sec. 4.4.)  s and m need not be
- * whole: an observation of weight v has v s and v m in their place.
+ * the prior's terms; McCullagh & Nelder 1989, sec. 4.4.)  L is concave.  s and m
+ * need not be whole: an observation of weight v has v s and v m in their place.
  *
  *   x          n x p, column-major; or, when x is NULL, sparse by rows: row i
  *              holds value[e] in columns column[e], row_start[i] <= e <
@@ -35,6 +43,7 @@ typedef struct {
   const double *success, *total, *offset;
   const double *precision;
   int diagonal;
+  int probit; /* else logit */
   double constant;
 } logistic_data;
 
@@ -79,10 +88,11 @@ void logistic_by_row(const logistic_data *data, int log_lik, const double *w,
                      size_t draws, double *result, double *work);
 
 /* Of a block of observations, from linear predictors, successes and totals:
- *   log_lik    s eta - m log(1 + exp(eta)), without overflow
- *   residual   s - m sigma(eta), to full precision where s is 0 or m
- *   curvature  m sigma(eta) (1 - sigma(eta)) */
+ *   log_lik    l, without overflow
+ *   residual   l', to full precision where s is 0 or m
+ *   curvature  -l'' */
 typedef struct {
+  int probit;
   double eta[LOGISTIC_BLOCK], success[LOGISTIC_BLOCK], total[LOGISTIC_BLOCK];
   double log_lik[LOGISTIC_BLOCK], residual[LOGISTIC_BLOCK];
   double curvature[LOGISTIC_BLOCK];
@@ -90,8 +100,8 @@ typedef struct {
 
 void logistic_fill_terms(logistic_terms *terms);
 
-/* Successes and totals of rows first, first + 1, ...; 0 beyond `count`, where
- * eta must be 0 too: nothing is added to anything. */
+/* The link; successes and totals of rows first, first + 1, ...; 0 beyond `count`,
+ * where eta must be 0 too: nothing is added to anything. */
 void logistic_load_response(const logistic_data *data, size_t first,
                             size_t count, logistic_terms *terms);
 
