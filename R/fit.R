@@ -121,7 +121,7 @@ check_fit_of <- function(fit, makers, arg = "fit",
                          call = rlang::caller_env()) {
   if (!inherits(fit, makers)) {
     given <- describe(fit)
-    words <- paste0("{.fn ", makers, "}", collapse = " or ")
+    words <- or_words(paste0("{.fn ", makers, "}"))
     abort_argument(
       paste0("{.arg {arg}} must be a fit made by ", words, ", not {given}."),
       call = call

@@ -12,6 +12,7 @@
 #' - Check: [converged()], [convergence()], [summary.gibbsite_fit()],
 #'   [plot.gibbsite_fit()].
 #' - Go on: [extend()], [resume()], [combine_fits()], [until()].
+#' - Compare fits: [compare()], [anova.laplace()].
 #' - Use the draws: [draws_of()], [as.data.frame.gibbsite_fit()],
 #'   [coda-methods], [posterior::as_draws()], [tidy.gibbsite_fit()].
 #'

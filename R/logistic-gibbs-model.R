@@ -18,7 +18,8 @@ logistic_gibbs_model <- function(parts, prior, link, call) {
     name = "gibbs_logistic", title = link_title(link),
     headline = paste0(
       link_title(link), ": ",
-      counted(length(parts$columns), "coefficient"), ", ", counted(posterior$nobs, "observation")
+      counted(length(parts$columns), "coefficient"), ", ",
+      counted(posterior$nobs, "observation")
     ),
     data = data, data_hash = hash(plain_density(posterior$density)),
     data_part = c("data", "frame"),

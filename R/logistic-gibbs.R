@@ -14,11 +14,12 @@
 #' distribution:
 #' \deqn{F(\eta) = \sigma(\eta) = \frac{1}{1 + e^{-\eta}} \quad \mathrm{or}
 #'   \quad F(\eta) = \Phi(\eta) = \int_{-\infty}^\eta
-#'   \frac{e^{-t^2/2}}{\sqrt{2\pi}} \, dt.}{F(eta) = sigma(eta) = 1 / (1 + exp(-eta)) or F(eta) = Phi(eta) =
+#'   \frac{e^{-t^2/2}}{\sqrt{2\pi}} \, dt.}{
+#'   F(eta) = sigma(eta) = 1 / (1 + exp(-eta)) or F(eta) = Phi(eta) =
 #'   pnorm(eta).}
 #' [logistic_prior()] describes the prior and its defaults, which are the same
 #' for both links. Formula, response, prior and scales are those of
-#' [laplace_logistic()], so that the fits can be compared.
+#' [laplace_logistic()], so that [compare()] can put the fits beside each other.
 #'
 #' A sweep has up to three steps. Each of them leaves the posterior invariant,
 #' so that the draws have no error but the Monte Carlo error.

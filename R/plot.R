@@ -352,6 +352,10 @@ draw_legend <- function(chains, running, trace) {
                                " sweeps, not kept)"))
     colours <- c(colours, "grey85")
   }
+  draw_legend_line(labels, colours, strip = strip)
+}
+
+draw_legend_line <- function(labels, colours, lty = 1, strip = FALSE) {
   graphics::par(fig = c(0, 1, 0, 1), oma = rep(0, 4), mar = rep(0, 4),
                 new = TRUE, xpd = NA, cex = 1)
   graphics::plot(0:1, 0:1, type = "n", axes = FALSE, xlab = "", ylab = "",
@@ -361,16 +365,16 @@ draw_legend <- function(chains, running, trace) {
       4.5 * cex * graphics::strwidth("m", cex = 1)
   }
   cex <- 0.75 * min(1, 0.96 / sum(widths(0.75)))
-  draw_keys(labels, colours, widths(cex), cex, strip)
+  draw_keys(labels, colours, widths(cex), cex, lty, strip)
 }
 
-draw_keys <- function(labels, colours, widths, cex, strip) {
+draw_keys <- function(labels, colours, widths, cex, lty, strip) {
   unit <- cex * graphics::strwidth("m", cex = 1)
   left <- (1 - sum(widths)) / 2 + cumsum(c(0, widths))[seq_along(widths)]
   y <- 0.75 * graphics::strheight("M", cex = 1)
   line <- seq_len(length(labels) - strip)
   graphics::segments(left[line], y, left[line] + 1.6 * unit, y,
-                     col = colours[line], lwd = 2.5)
+                     col = colours[line], lwd = 2.5, lty = lty)
   if (strip) {
     box <- length(labels)
     high <- 0.6 * graphics::strheight("M", cex = cex)

@@ -233,6 +233,7 @@ hostile_objects <- function(folder = tempdir()) {
     lda_summary = summary(lda), lda_top_terms = top_terms(lda),
     bmf_summary = summary(bmf), laplace_summary = summary(logistic),
     laplace_comparison = stats::anova(logistic, logistic),
+    coefficient_comparison = gibbsite::compare(logistic, logit),
     laplace_importance = importance_check(logistic), bmf_prior = bmf_gamma(),
     gamma_prior = gamma_prior(1, 1), uniform_prior = uniform_prior(0, 1),
     gmm_prior = gmm_prior(), lda_prior = lda_prior(),
@@ -279,6 +280,9 @@ hostile_bases <- function(o) {
     bmf_gamma = list(), bmf_wishart = list(),
     coclustering = fit("gibbs_gmm"), coherence = fit("gibbs_lda", n = 2),
     combine_fits = list(o$gibbs_gmm, other = o$gibbs_gmm),
+    compare = list(o$laplace_logistic, other = o$gibbs_logistic),
+    compare.default = list(o$laplace_logistic, other = o$gibbs_logistic),
+    compare.gibbsite_fit = list(o$laplace_logistic, other = o$gibbs_logistic),
     converged = fit("gibbs_gmm"),
     convergence = fit("gibbs_gmm"),
     custom_proposal = list(
@@ -746,6 +750,7 @@ taken_values <- list(
   labels = "true", state_after.n = "zero", simulate.markov_chain.n = "zero",
   hitting_times.target = c(vectors, "bad_utf8_names"),
   hitting_probabilities.target = c(vectors, "bad_utf8_names"),
+  print.coefficient_comparison.n = c("huge", "inf"),
   # runs by the rule, as its page says
   gibbs_lda.draws = "null",
   # NULL is the first choice, here the default

@@ -1,0 +1,345 @@
+# compare(): coefficients of several fits beside each other.
+
+#' Compare the posteriors of several fits
+#'
+#' Puts the posteriors of the same coefficients by several fits beside each
+#' other: an approximation and exact draws, two samplers, two priors or two
+#' links. For a fit of [laplace_logistic()] or [laplace()] the columns describe
+#' its normal approximation (with `correct = "importance"` its draws), for other
+#' fits the draws. Of a fit of [gibbs_hlm()] the fixed effects are compared.
+#'
+#' @param ... Two or more fits of regressions ([gibbs_lm()], [gibbs_hlm()],
+#'   [gibbs_logistic()], [laplace_logistic()]) with the same coefficients and
+#'   responses, or fits of [mh_sample()] or [laplace()] whose parameters include
+#'   these coefficients by name. The names of the arguments, or else of the
+#'   variables, name the fits.
+#' @param level Number between 0 and 1, default 0.95: the posterior probability
+#'   of the central intervals.
+#' @param reference The name or number of the fit with which the others are
+#'   compared; `NULL` (default) is the last one.
+#' @param x The result of `compare()`.
+#' @param variables `NULL` for all coefficients but the intercept (the six that
+#'   differ most between the fits if there are more), or names of coefficients,
+#'   30 at most.
+#' @param n Whole number: how many rows are printed; `Inf` is all.
+#' @return A data frame of class `coefficient_comparison` with a row for each
+#'   coefficient and fit: `coefficient`, `fit`, `mean`, `sd`, `lower` and
+#'   `upper` (the interval), `shift` (its mean minus that of the reference,
+#'   divided by the standard deviation of the latter) and `sd_ratio` (its
+#'   standard deviation over that of the reference). `plot()` draws the
+#'   densities of each coefficient by all fits in one panel, dashed for normal
+#'   approximations, and returns `x` invisibly.
+#' @section Errors: `gibbsite_error_argument` for other objects than such fits,
+#'   and for fits of different coefficients or data, which it names.
+#' @seealso [importance_check()] for the quality of one approximation,
+#'   [combine_fits()] for runs of one model.
+#' @examples
+#' laplace <- laplace_logistic(am ~ wt, mtcars, seed = 1)
+#' exact <- gibbs_logistic(am ~ wt, mtcars, seed = 1)
+#' both <- compare(laplace, exact)
+#' both
+#' plot(both)
+#' @export
+compare <- function(...) {
+  if (...length() == 0L) {
+    abort_argument("There must be two fits or more to compare.")
+  }
+  UseMethod("compare")
+}
+
+#' @export
+compare.default <- function(...) {
+  check_fit_of(..1, compared_makers, "fit 1", rlang::current_env())
+}
+
+#' @rdname compare
+#' @export
+compare.gibbsite_fit <- function(..., level = 0.95, reference = NULL) {
+  call <- rlang::current_env()
+  fits <- list(...)
+  check_compared_fits(fits, call)
+  names <- fit_names(fits, as.list(substitute(list(...)))[-1L], call)
+  level <- check_number(
+    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
+  )
+  reference <- if (is.null(reference)) {
+    length(fits)
+  } else {
+    match(check_some_of(reference, names, call, one = TRUE), names)
+  }
+  posteriors <- lapply(fits, coefficient_posterior)
+  columns <- shared_coefficients(fits, posteriors, call)
+  posteriors <- lapply(posteriors, chosen_coefficients, columns, level)
+  structure(
+    comparison_table(posteriors, names, columns, reference),
+    class = c("coefficient_comparison", "data.frame"),
+    level = level, reference = names[[reference]],
+    curves = stats::setNames(lapply(posteriors, `[[`, "curves"), names),
+    normal = vapply(posteriors, function(of) is.null(of$draws), NA)
+  )
+}
+
+# ---- checks ------------------------------------------------------------------
+
+compared_regressions <- c(
+  "gibbs_lm", "gibbs_hlm", "gibbs_logistic", "laplace_logistic"
+)
+
+compared_makers <- c(compared_regressions, "mh_sample", "laplace")
+
+check_compared_fits <- function(fits, call) {
+  for (k in seq_along(fits)) {
+    check_fit_of(fits[[k]], compared_makers, paste("fit", k), call)
+  }
+  if (length(fits) < 2L) {
+    abort_argument("There must be two fits or more to compare.", call = call)
+  }
+  responses <- lapply(fits, function(fit) response_of(fit_part(fit, "model")))
+  known <- which(lengths(responses) > 0L)
+  for (k in known[-1L]) {
+    first <- known[[1L]]
+    if (!identical(responses[[first]], responses[[k]])) {
+      counts <- lengths(lapply(responses[c(first, k)], `[[`, "y"))
+      why <- if (counts[[1L]] != counts[[2L]]) {
+        paste("They have", counts[[1L]], "and", counts[[2L]], "observations.")
+      } else {
+        "Their responses differ."
+      }
+      abort_argument(
+        c("Fits {first} and {k} cannot be compared: they are not of the same
+           data.",
+          x = "{why}"),
+        call = call
+      )
+    }
+  }
+}
+
+# NULL if the model does not hold its data, or holds none.
+response_of <- function(model) {
+  frame <- model$frame
+  if (is.null(frame$y)) {
+    return(NULL)
+  }
+  list(
+    y = unname(as.double(frame$y)),
+    trials = if (!is.null(frame$trials)) as.double(frame$trials)
+  )
+}
+
+# The names given, or else those of variables, or else of the functions.
+fit_names <- function(fits, expressions, call) {
+  given <- names(expressions) %||% character(length(expressions))
+  variable <- vapply(expressions, is.name, NA)
+  default <- ifelse(
+    variable, vapply(expressions, deparse1, ""),
+    vapply(fits, function(fit) class(fit)[[1L]], "")
+  )
+  twice <- given[nzchar(given) & duplicated(given)]
+  if (length(twice) > 0L) {
+    abort_argument(
+      "The fits must have different names: {.val {twice[[1L]]}} is there
+       twice.",
+      call = call
+    )
+  }
+  make.unique(unname(ifelse(nzchar(given), given, default)), " ")
+}
+
+# The coefficients of the first regression, which all fits must have.
+shared_coefficients <- function(fits, posteriors, call) {
+  known <- lapply(posteriors, function(of) names(of$mean))
+  regression <- vapply(fits, inherits, NA, compared_regressions)
+  first <- c(which(regression), 1L)[[1L]]
+  for (k in seq_along(fits)) {
+    lacking <- setdiff(known[[first]], known[[k]])
+    more <- if (regression[[k]]) setdiff(known[[k]], known[[first]])
+    odd <- c(lacking, more)
+    if (length(odd) > 0L) {
+      without <- if (length(lacking) > 0L) k else first
+      with <- if (length(lacking) > 0L) first else k
+      abort_argument(
+        c("Fits {first} and {k} cannot be compared: they have different
+           coefficients.",
+          x = "Fit {with} has {.val {odd[[1L]]}}, fit {without} does not."),
+        call = call
+      )
+    }
+  }
+  known[[first]]
+}
+
+# ---- the table ---------------------------------------------------------------
+
+# list(mean, sd, draws): without draws the posterior is taken to be normal.
+coefficient_posterior <- function(fit) {
+  model <- fit_part(fit, "model")
+  if (!draws_posterior(model)) {
+    return(list(mean = laplace_mode(model), sd = laplace_sd(model)))
+  }
+  draws <- coefficient_draws(fit)
+  draws <- draws[, setdiff(colnames(draws), "log_density"), drop = FALSE]
+  list(
+    mean = colMeans(draws), sd = apply(draws, 2L, stats::sd), draws = draws
+  )
+}
+
+# With intervals, coefficients x (lower, upper), and curves: a density for each
+# coefficient, list(x, y).
+chosen_coefficients <- function(of, columns, level) {
+  tails <- c(1 - level, 1 + level) / 2
+  at <- match(columns, names(of$mean))
+  of$mean <- unname(of$mean[at])
+  of$sd <- unname(of$sd[at])
+  of$draws <- of$draws[, at, drop = FALSE]
+  of$bounds <- if (is.null(of$draws)) {
+    outer(of$sd, stats::qnorm(tails)) + of$mean
+  } else {
+    t(apply(of$draws, 2L, stats::quantile, tails, names = FALSE))
+  }
+  of$curves <- lapply(seq_along(columns), function(j) {
+    if (!is.null(of$draws)) {
+      return(stats::density(of$draws[, j], n = 256)[c("x", "y")])
+    }
+    x <- of$mean[[j]] + of$sd[[j]] * seq(-4, 4, length.out = 256)
+    list(x = x, y = stats::dnorm(x, of$mean[[j]], of$sd[[j]]))
+  })
+  names(of$curves) <- columns
+  of
+}
+
+# The fits of a coefficient follow each other.
+comparison_table <- function(posteriors, names, columns, reference) {
+  by_coefficient <- function(part) {
+    as.vector(do.call(rbind, lapply(posteriors, part)))
+  }
+  fits <- length(posteriors)
+  mean <- by_coefficient(function(of) of$mean)
+  sd <- by_coefficient(function(of) of$sd)
+  other <- posteriors[[reference]]
+  data.frame(
+    coefficient = rep(columns, each = fits),
+    fit = rep(names, length(columns)), mean = mean, sd = sd,
+    lower = by_coefficient(function(of) of$bounds[, 1L]),
+    upper = by_coefficient(function(of) of$bounds[, 2L]),
+    shift = (mean - rep(other$mean, each = fits)) / rep(other$sd, each = fits),
+    sd_ratio = sd / rep(other$sd, each = fits)
+  )
+}
+
+# ---- print and plot ----------------------------------------------------------
+
+comparison_parts <- c("level", "reference", "curves", "normal")
+
+is_whole_comparison <- function(x) {
+  needed <- c(
+    "coefficient", "fit", "mean", "sd", "lower", "upper", "shift", "sd_ratio"
+  )
+  is.data.frame(x) && all(needed %in% names(x)) &&
+    is_plain_number(attr(x, "level")) && is_plain_string(attr(x, "reference"))
+}
+
+#' @rdname compare
+#' @export
+print.coefficient_comparison <- function(x, n = 40, ...) {
+  n <- check_rows_shown(n)
+  if (!is_whole_comparison(x)) {
+    return(invisible(print(as.data.frame(x), ...)))
+  }
+  rows <- seq_len(min(n, nrow(x)))
+  writeLines(c(
+    paste0(
+      counted(length(unique(x$coefficient)), "coefficient"), " by ",
+      counted(length(unique(x$fit)), "fit"), ", with ",
+      format(100 * attr(x, "level")), "% intervals"
+    ),
+    ""
+  ))
+  shown <- data.frame(
+    fit = x$fit,
+    show_numbers(x[c("mean", "sd", "lower", "upper")], x$mean, x$sd),
+    shift = formatC(x$shift, digits = 2, format = "f"),
+    sd_ratio = formatC(x$sd_ratio, digits = 2, format = "f")
+  )
+  name <- ifelse(duplicated(x$coefficient), "", x$coefficient)
+  print_table(name[rows], shown[rows, ])
+  if (nrow(x) > n) {
+    writeLines(sprintf("... %d more rows; print(x, n = %d) shows all",
+                       nrow(x) - n, nrow(x)))
+  }
+  writeLines(c("", paste0(
+    "shift: of the mean, in standard deviations of ", attr(x, "reference")
+  ), paste0("sd_ratio: to the standard deviation of ", attr(x, "reference"))))
+  invisible(x)
+}
+
+#' @export
+as.data.frame.coefficient_comparison <- function(x, ...) {
+  for (part in comparison_parts) {
+    attr(x, part) <- NULL
+  }
+  class(x) <- "data.frame"
+  x
+}
+
+#' @rdname compare
+#' @export
+plot.coefficient_comparison <- function(x, variables = NULL, ...) {
+  call <- rlang::current_env()
+  check_no_more(...)
+  if (!is_whole_comparison(x) || !is.list(attr(x, "curves"))) {
+    abort_argument(
+      "{.arg x} must be what {.fn compare} returns, whole.", call = call
+    )
+  }
+  columns <- unique(x$coefficient)
+  chosen <- coefficients_to_plot(variables, columns, call)
+  of <- length(chosen)
+  if (is.null(variables) && of > 6L) {
+    chosen <- most_different(x, chosen, 6L)
+  } else if (of > 30L) {
+    abort_argument("There must be at most 30 panels, not {of}.", call = call)
+  }
+  old <- open_panels(panel_grid(length(chosen), 1L))
+  on.exit(graphics::par(old))
+  for (name in chosen) {
+    draw_curves(x, name)
+  }
+  if (length(chosen) < of) {
+    graphics::mtext(
+      paste(length(chosen), "of", of, "coefficients: those that differ most"),
+      outer = TRUE, adj = 0.99, line = 0, cex = 0.65, col = "grey35"
+    )
+  }
+  fits <- names(attr(x, "curves"))
+  draw_legend_line(
+    fits, gibbsite_palette(length(fits)), lty = 1 + attr(x, "normal")
+  )
+  invisible(x)
+}
+
+# In the order of the table.
+most_different <- function(x, columns, n) {
+  difference <- vapply(columns, function(name) {
+    rows <- x[x$coefficient == name, ]
+    max(abs(rows$shift), abs(log(rows$sd_ratio)), -Inf, na.rm = TRUE)
+  }, 0)
+  columns[sort(order(-difference)[seq_len(n)])]
+}
+
+draw_curves <- function(x, name) {
+  curves <- lapply(attr(x, "curves"), `[[`, name)
+  colours <- gibbsite_palette(length(curves))
+  rows <- x[x$coefficient == name, ]
+  top <- max(vapply(curves, function(curve) max(curve$y), 0))
+  ends <- range(rows$mean - 4 * rows$sd, rows$mean + 4 * rows$sd)
+  frame_panel(ends, c(0, 1.04 * top), yaxs = "i")
+  for (k in seq_along(curves)) {
+    graphics::lines(
+      curves[[k]], col = colours[[k]], lwd = 2, lty = 1 + attr(x, "normal")[[k]]
+    )
+  }
+  graphics::mtext(
+    name, adj = 0, line = 0.35, font = 2, cex = 0.95 * graphics::par("cex")
+  )
+}
