@@ -83,7 +83,7 @@ good_logistic <- function() {
       value = c(1, 2, 3, 4)
     ),
     success = c(1, 0, 1), total = c(1, 1, 2), offset = c(0, 1, 0),
-    precision = c(1, 1), constant = 0
+    precision = c(1, 1), probit = 0, constant = 0
   )
   list(
     C_design_columns = list(
