@@ -47,6 +47,7 @@ NULL
 #' @exportS3Method nlme::fixef
 fixef.gibbs_hlm <- function(object, ...) {
   check_no_more(...)
+  check_whole_fit(object, "object", rlang::current_env())
   colMeans(hlm_draws(object)$b)
 }
 
@@ -147,6 +148,7 @@ VarCorr.gibbs_hlm <- function( # nolint: object_name_linter.
 #' @export
 vcov.gibbs_hlm <- function(object, ...) {
   check_no_more(...)
+  check_whole_fit(object, "object", rlang::current_env())
   stats::cov(hlm_draws(object)$b)
 }
 
@@ -175,6 +177,7 @@ hlm_interval <- function(fit, level) {
 #' @export
 sigma.gibbs_hlm <- function(object, ...) {
   check_no_more(...)
+  check_whole_fit(object, "object", rlang::current_env())
   mean(hlm_draws(object)$sigma)
 }
 

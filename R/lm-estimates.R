@@ -45,6 +45,7 @@ NULL
 #' @export
 sigma.gibbs_lm <- function(object, ...) {
   check_no_more(...)
+  check_whole_fit(object, "object", rlang::current_env())
   mean(lm_draws(object)$sigma)
 }
 

@@ -65,7 +65,8 @@ logistic_sd <- function(m, s) {
 #'
 #' For a fit of [gibbs_logistic()], or of [laplace_logistic()] with
 #' `correct = "importance"`, means, standard deviations and intervals are those
-#' of the draws.
+#' of the draws. With `link = "probit"` the normal distribution function takes
+#' the place of \eqn{\sigma}{sigma}, here and in all other methods.
 #'
 #' @param object A fit of [laplace_logistic()] or [gibbs_logistic()].
 #' @param newdata `NULL` for the data of the fit, or new observations: a data
