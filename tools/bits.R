@@ -138,6 +138,48 @@ show("lm answers", {
   list(log_lik(fit), predict(fit, interval = TRUE))
 })
 
+# ---- hierarchical linear regression ------------------------------------------
+
+# groups of 1, 2, ... rows
+measured <- data.frame(
+  g = rep(seq_len(20), seq_len(20)), x = 4 * spread(210, sqrt(7)) - 2,
+  z = spread(210, sqrt(3)), se = 0.5 + spread(210, sqrt(5))
+)
+measured$y <- 2 * measured$x + sin(measured$g) +
+  stats::qlogis(0.01 + 0.98 * spread(210, sqrt(11)))
+
+hlm_priors <- list(
+  half_t = hlm_prior(), wishart = hlm_prior("inverse-wishart")
+)
+hlm_formulas <- list(
+  intercepts = y ~ x + (1 | g), slopes = y ~ x + z + (x + z | g),
+  diagonal = y ~ x + (x || g), no_fixed = y ~ 0 + (x | g)
+)
+for (prior in names(hlm_priors)) {
+  for (form in names(hlm_formulas)) {
+    show(
+      paste("hlm", prior, form),
+      quick(gibbs_hlm, hlm_formulas[[form]], measured, keep = "w",
+            prior = hlm_priors[[prior]])
+    )
+  }
+  show(
+    paste("hlm", prior, "known"),
+    quick(function(...) gibbs_hlm(y ~ x + (1 | g), measured, se = se, ...),
+          prior = hlm_priors[[prior]])
+  )
+  show(
+    paste("hlm", prior, "small groups"),
+    quick(gibbs_hlm, y ~ (x | g), measured[measured$g < 4, ],
+          prior = hlm_priors[[prior]])
+  )
+}
+show("hlm answers", {
+  fit <- gibbs_hlm(y ~ x + (x | g), measured, draws = 20, burnin = 20,
+                   chains = 2, seed = 1, progress = FALSE)
+  list(log_lik(fit), coef(fit), predict(fit, interval = TRUE))
+})
+
 # ---- logistic regression and Laplace approximations --------------------------
 
 for (p in c(1, 3, 17, 70)) {

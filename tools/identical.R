@@ -198,6 +198,49 @@ show_lm <- function() {
   show("sim_lm", sim_lm(20, c(1, -2), sigma = 0.5))
 }
 
+# ---- hierarchical linear regression ------------------------------------------
+
+show_hlm <- function() {
+  set.seed(7)
+  many <- data.frame(g = rep(1:3000, 2), x = rnorm(6000))
+  many$y <- many$x + rnorm(3000)[many$g] + rnorm(6000)
+  grown <- as.data.frame(ChickWeight)
+  for (type in c("half-t", "inverse-wishart")) {
+    fit <- function(...) fit_of(gibbs_hlm, ..., prior = hlm_prior(type))
+    name <- function(...) paste("hlm", type, ...)
+    show(name("intercepts"), fit(weight ~ Time + (1 | Chick), grown))
+    show(name("slopes"), fit(weight ~ Time * Diet + (Time | Chick), grown,
+                             keep = "w"))
+    show(name("diagonal"), fit(weight ~ Time + (Time + Diet || Chick), grown))
+    show(name("weights"), fit_of(
+      function(...) {
+        gibbs_hlm(weight ~ Time + offset(Time) + (Time | Chick), grown,
+                  weights = Time, ...)
+      },
+      prior = hlm_prior(type)
+    ))
+    show(name("known"), fit_of(
+      function(...) gibbs_hlm(mpg ~ wt + (1 | gear), mtcars, se = qsec, ...),
+      prior = hlm_prior(type)
+    ))
+    show(name("no fixed effects"), fit(mpg ~ 0 + (wt | cyl), mtcars))
+    show(name("one row a group"), fit(mpg ~ wt + (1 | qsec), mtcars))
+    for (threads in 1:2) {
+      show(name("threads", threads),
+           fit(y ~ x + (x | g), many, draws = 20, threads = threads))
+    }
+    show(name("answers"), {
+      made <- run(gibbs_hlm, weight ~ Time + (Time | Chick), grown,
+                  prior = hlm_prior(type))
+      list(
+        draws_alone(extend(made, 50, progress = FALSE)), log_lik(made),
+        coef(made), vcov(made), predict(made, interval = TRUE),
+        posterior_predict(made, draws = 3)
+      )
+    })
+  }
+}
+
 # ---- logistic regression and Laplace approximations --------------------------
 
 show_laplace <- function() {
@@ -326,6 +369,7 @@ if (identical(arguments[1L], "--lines")) {
   show_lda()
   show_bmf()
   show_lm()
+  show_hlm()
   show_laplace()
   show_mh()
   show_gibbs_sample()
