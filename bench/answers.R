@@ -52,6 +52,18 @@ ratings <- function(x, rank) {
   }
 }
 
+# formula, and the name of the column of known standard errors
+groups <- function(x, formula, se = NULL) {
+  force(x)
+  if (is.null(se)) {
+    return(function(seed) gibbs_hlm(formula, x, seed = seed, progress = FALSE))
+  }
+  errors <- x[[se]]
+  function(seed) {
+    gibbs_hlm(formula, x, se = errors, seed = seed, progress = FALSE)
+  }
+}
+
 data_of <- function(name, package) {
   if (!peer_available(package)) {
     return(NULL)
@@ -73,6 +85,12 @@ news_counts <- function() {
 }
 
 galaxies <- function() data_of("galaxies", "MASS") / 1000
+schools <- function() {
+  data.frame(
+    effect = c(28, 8, -3, 7, -1, 1, 18, 12),
+    se = c(15, 10, 16, 11, 9, 11, 10, 18), school = LETTERS[1:8]
+  )
+}
 columns <- function(x, chosen) if (!is.null(x)) x[, chosen]
 
 # name = list(data, call, seeds): the data are made when the case is run. Where
@@ -138,6 +156,57 @@ cases <- list(
       sim_bmf(100, 60, 3, 0.3)
     },
     function(x) ratings(x, 3)
+  ),
+  "hlm sleepstudy" = list(
+    function() data_of("sleepstudy", "lme4"),
+    function(x) groups(x, Reaction ~ Days + (Days | Subject))
+  ),
+  "hlm Orthodont" = list(
+    function() data_of("Orthodont", "nlme"),
+    function(x) groups(x, distance ~ age * Sex + (age | Subject))
+  ),
+  "hlm MathAchieve" = list(
+    function() data_of("MathAchieve", "nlme"),
+    function(x) groups(x, MathAch ~ SES + (SES | School))
+  ),
+  "hlm Penicillin" = list(
+    function() data_of("Penicillin", "lme4"),
+    function(x) groups(x, diameter ~ plate + (1 | sample))
+  ),
+  "hlm Dyestuff" = list(
+    function() data_of("Dyestuff", "lme4"),
+    function(x) groups(x, Yield ~ 1 + (1 | Batch))
+  ),
+  "hlm Dyestuff2" = list(
+    function() data_of("Dyestuff2", "lme4"),
+    function(x) groups(x, Yield ~ 1 + (1 | Batch))
+  ),
+  "hlm Pastes" = list(
+    function() data_of("Pastes", "lme4"),
+    function(x) groups(x, strength ~ 1 + (1 | batch:cask))
+  ),
+  "hlm eight schools" = list(
+    schools, function(x) groups(x, effect ~ 1 + (1 | school), "se")
+  ),
+  "hlm Oxboys" = list(
+    function() data_of("Oxboys", "nlme"),
+    function(x) groups(x, height ~ age + I(age^2) + (age + I(age^2) | Subject))
+  ),
+  "hlm Rail" = list(
+    function() data_of("Rail", "nlme"),
+    function(x) groups(x, travel ~ 1 + (1 | Rail))
+  ),
+  "hlm ChickWeight" = list(
+    function() ChickWeight,
+    function(x) groups(x, weight ~ Time * Diet + (Time | Chick))
+  ),
+  "hlm oats" = list(
+    function() data_of("oats", "MASS"),
+    function(x) groups(x, Y ~ V + N + (1 | B:V))
+  ),
+  "hlm InstEval" = list(
+    function() data_of("InstEval", "lme4"),
+    function(x) groups(x, y ~ 1 + (1 | s)), 2L
   )
 )
 

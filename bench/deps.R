@@ -4,16 +4,18 @@
 
 peers <- c(
   # mixtures
-  bayesm = "Gibbs sampler of multivariate normal mixtures (rnmixGibbs)",
+  bayesm = "Gibbs samplers of mixtures (rnmixGibbs) and hierarchical regression",
   mixAK = "Gibbs sampler of multivariate normal mixtures (NMixMCMC)",
   mclust = "EM for Gaussian mixtures",
+  # hierarchical linear regression
+  nlme = "the data MathAchieve, Orthodont, Oxboys and Rail",
   # logistic regression
   arm = "logistic regression with a prior (bayesglm)",
   rstanarm = "logistic regression, mode and draws by Stan (stan_glm)",
   MASS = "the data Pima.tr",
   # Metropolis-Hastings
   mcmc = "random walk Metropolis on an R function (metrop)",
-  MCMCpack = "random walk Metropolis on an R function (MCMCmetrop1R)",
+  MCMCpack = "random walk Metropolis (MCMCmetrop1R), regressions",
   adaptMCMC = "random walk and robust adaptive Metropolis (MCMC)",
   fmcmc = "random walk Metropolis, kernels in R (MCMC)",
   BayesianTools = "Metropolis and other samplers (runMCMC)",
@@ -21,7 +23,7 @@ peers <- c(
   # matrix factorisation
   rsparse = "alternating least squares (WRMF)",
   recommenderlab = "the MovieLens-100k ratings",
-  lme4 = "the InstEval ratings",
+  lme4 = "the InstEval ratings; lmer and the data of its examples",
   # topic models
   topicmodels = "collapsed Gibbs sampler (LDA); AssociatedPress",
   slam = "sparse matrices, the form that topicmodels reads",

@@ -9,6 +9,7 @@
   RUN(dense)           \
   RUN(gmm)             \
   RUN(gmm_exact)       \
+  RUN(hlm)             \
   RUN(lda)             \
   RUN(lda_exact)       \
   RUN(linalg)          \
