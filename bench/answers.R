@@ -52,16 +52,9 @@ ratings <- function(x, rank) {
   }
 }
 
-# formula, and the name of the column of known standard errors
-groups <- function(x, formula, se = NULL) {
+groups <- function(x, formula) {
   force(x)
-  if (is.null(se)) {
-    return(function(seed) gibbs_hlm(formula, x, seed = seed, progress = FALSE))
-  }
-  errors <- x[[se]]
-  function(seed) {
-    gibbs_hlm(formula, x, se = errors, seed = seed, progress = FALSE)
-  }
+  function(seed) gibbs_hlm(formula, x, seed = seed, progress = FALSE)
 }
 
 data_of <- function(name, package) {
@@ -186,7 +179,14 @@ cases <- list(
     function(x) groups(x, strength ~ 1 + (1 | batch:cask))
   ),
   "hlm eight schools" = list(
-    schools, function(x) groups(x, effect ~ 1 + (1 | school), "se")
+    schools,
+    function(x) {
+      function(seed) {
+        gibbs_hlm(
+          effect ~ 1 + (1 | school), x, se = se, seed = seed, progress = FALSE
+        )
+      }
+    }
   ),
   "hlm Oxboys" = list(
     function() data_of("Oxboys", "nlme"),
