@@ -221,3 +221,87 @@ hlm_frame_of_call <- function(formula, data, user_call, action, contrasts, env,
   }
   hlm_frame(made, parsed, formula, contrasts, se, call)
 }
+
+# ---- Simulation -------------------------------------------------------------
+
+#' Simulate from a hierarchical linear regression
+#'
+#' Groups with coefficients \eqn{w_j \sim \mathrm{N}(\mu, \Sigma)}{w_j ~ N(mu,
+#' Sigma)}, standard normal predictors, and responses \eqn{y_i \sim
+#' \mathrm{N}(w_{j0} + x_i^\top w_{j1}, \sigma^2)}{y_i ~ N(w_j0 + x_i'w_j1,
+#' sigma^2)}, where \eqn{w_{j0}}{w_j0} is the intercept of the group of row
+#' \eqn{i} and \eqn{w_{j1}}{w_j1} are its slopes.
+#'
+#' @param groups Whole number, at least 1: how many groups.
+#' @param size Whole numbers, at least 1: the observations of each group, one
+#'   number for all groups or one for each.
+#' @param mu At least one number: the means of the intercept and the slopes.
+#'   Names of the slopes become those of the predictors.
+#' @param Sigma A symmetric positive definite matrix with a row for each number
+#'   of `mu`, or a variance if `mu` is one number: the covariances of the
+#'   groups' coefficients.
+#' @param sigma Number, 0 or more (default 1): the standard deviation of an
+#'   observation.
+#' @return A data frame with a row for each observation: the response `y`, the
+#'   predictors, `x1`, `x2`, ... if `mu` has no names, and the factor `group`.
+#'   Its attribute `w` is the matrix of the groups' coefficients, one row a
+#'   group. Random numbers come from R's generator.
+#' @section Errors: `gibbsite_error_argument` for arguments out of their range.
+#' @examples
+#' data <- sim_hlm(50, 10, mu = c(3, 1), Sigma = diag(c(1, 0.25)))
+#' fit <- gibbs_hlm(y ~ x1 + (x1 | group), data, seed = 1)
+#' plot(attr(data, "w")[, 2], coef(fit)$group[, "x1"])
+#' @export
+sim_hlm <- function(groups, size, mu, Sigma, # nolint: object_name_linter.
+                    sigma = 1) {
+  check_needed(
+    groups = "how many", size = "observations of a group",
+    mu = "the mean coefficients", Sigma = "the covariances"
+  )
+  call <- rlang::current_env()
+  check_unlocked(call)
+  groups <- check_count(groups, max = .Machine$integer.max)
+  size <- check_sizes(size, groups, call)
+  mu <- check_numeric_vector(mu)
+  q <- length(mu)
+  covariance <- check_spd_matrix(
+    Sigma, q, "numbers of `mu`", arg = "Sigma", call = call
+  )
+  sigma <- check_number(sigma, lower = 0)
+  n <- sum(size)
+  check_result_size(
+    c(n, q + 1), "observations x variables", "{.arg groups} or {.arg size}",
+    call
+  )
+  given <- names(mu) %||% c("(Intercept)", sprintf("x%d", seq_len(q - 1L)))
+  w <- rep(mu, each = groups) +
+    matrix(stats::rnorm(groups * q), groups) %*% chol(covariance)
+  dimnames(w) <- list(seq_len(groups), given)
+  j <- rep(seq_len(groups), size)
+  x <- matrix(
+    stats::rnorm(n * (q - 1)), n, q - 1L, dimnames = list(NULL, given[-1L])
+  )
+  y <- unname(w[j, 1L] + rowSums(w[j, -1L, drop = FALSE] * x)) +
+    sigma * stats::rnorm(n)
+  out <- data.frame(
+    y = y, x, group = factor(j, seq_len(groups)), check.names = FALSE
+  )
+  structure(out, w = w)
+}
+
+# One whole number for each group.
+check_sizes <- function(size, groups, call) {
+  size <- check_numeric_vector(
+    size, length = c(1L, groups), length_why = "one for each group", lower = 1,
+    upper = .Machine$integer.max, arg = "size", call = call
+  )
+  broken <- which(size != round(size))
+  if (length(broken) > 0L) {
+    given <- describe(unname(size[[broken[[1L]]]]))
+    abort_argument(
+      "{.arg size} must be whole numbers: element {broken[[1]]} is {given}.",
+      call = call
+    )
+  }
+  rep_len(as.integer(size), groups)
+}

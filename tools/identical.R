@@ -239,6 +239,7 @@ show_hlm <- function() {
       )
     })
   }
+  show("sim_hlm", sim_hlm(5, 4, c(1, -2), diag(2), sigma = 0.5))
 }
 
 # ---- logistic regression and Laplace approximations --------------------------

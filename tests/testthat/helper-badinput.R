@@ -341,6 +341,7 @@ hostile_bases <- function(o) {
       n = 4, pi = c(0.5, 0.5), mu = matrix(0, 2, 2),
       Sigma = array(rep(diag(2), each = 2), c(2, 2, 2))
     ),
+    sim_hlm = list(groups = 2, size = 3, mu = c(1, 2), Sigma = diag(2)),
     sim_lm = list(n = 4, w = c(1, 2)),
     sim_lda = list(documents = 2, k = 2, terms = 3, tokens = 4),
     top_terms = fit("gibbs_lda", n = 2), topic_distances = fit("gibbs_lda"),
@@ -713,6 +714,8 @@ taken_values <- list(
   intercept_mean = reals,
   intercept_sd = c(positive, "inf"), sim_lm.w = c(reals, vectors),
   sim_lm.sigma = c(positive, "zero"), sim_lm.intercept = reals,
+  sim_hlm.mu = vectors, sim_hlm.sigma = c(positive, "zero"),
+  sim_hlm.size = vectors,
   uniform_prior.lower = c("zero", "tiny"), uniform_prior.upper = positive,
   lower = c("minus_inf", "minus_one", "zero"),
   upper = c(sizes, "zero", vectors),

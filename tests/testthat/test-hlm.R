@@ -331,3 +331,46 @@ test_that("own estimates are the least squares of each group", {
     tapply(rest, data$g, mean)[letters[1:6]], ignore_attr = TRUE
   )
 })
+
+test_that("sim_hlm() and its fit agree", {
+  covariance <- matrix(c(1, 0.3, 0.3, 0.5), 2)
+  data <- withr::with_seed(
+    1, sim_hlm(300, rep(c(2, 8), 150), c(3, speed = -2), covariance, 0.5)
+  )
+  expect_identical(names(data), c("y", "speed", "group"))
+  expect_identical(as.vector(table(data$group)), rep(c(2L, 8L), 150))
+  w <- attr(data, "w")
+  rest <- data$y - w[data$group, 1] - w[data$group, 2] * data$speed
+  expect_lt(max(abs(z_of_means(cbind(rest, rest^2 - 0.25), 0))), 4.5)
+  fit <- gibbs_hlm(
+    y ~ speed + (speed | group), data, seed = 1, progress = FALSE
+  )
+  draws <- as.matrix(fit)[, 1:6]
+  truth <- c(
+    3, -2, sqrt(diag(covariance)), stats::cov2cor(covariance)[1, 2], 0.5
+  )
+  z <- (colMeans(draws) - truth) / apply(draws, 2, stats::sd)
+  expect_lt(max(abs(z)), 4)
+  # the groups' coefficients and covariance
+  gap <- w - matrix(c(3, -2), 300, 2, byrow = TRUE)
+  products <- cbind(gap, gap^2, gap[, 1] * gap[, 2])
+  expect_lt(max(abs(z_of_means(products, c(0, 0, 1, 0.5, 0.3)))), 4.5)
+  # without slopes
+  one <- withr::with_seed(2, sim_hlm(3, 1, 5, 0.2, sigma = 0))
+  expect_identical(names(one), c("y", "group"))
+  expect_identical(one$y, unname(attr(one, "w")[, 1]))
+})
+
+test_that("mistakes in sim_hlm() are named", {
+  expect_gibbsite_error({
+    sim_hlm(5, 2, 1)
+    sim_hlm(0, 2, 1, 1)
+    sim_hlm(5, 0, 1, 1)
+    sim_hlm(5, c(1, 2), 1, 1)
+    sim_hlm(2, c(1, 2.5), 1, 1)
+    sim_hlm(5, 2, "a", 1)
+    sim_hlm(5, 2, c(1, 2), 1)
+    sim_hlm(5, 2, c(1, 2), matrix(1, 2, 2))
+    sim_hlm(5, 2, 1, 1, sigma = -1)
+  })
+})
