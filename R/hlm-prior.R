@@ -131,8 +131,10 @@ format.hlm_prior <- function(x, ...) {
         paste0("  df = ", value(x$df, "2")), paste0("  A = ", value(x$scale)))
     },
     "b_k ~ N(mean, sd^2), and the intercept at the predictors' means",
-    paste0("  slope mean = ", value(x$slope_mean, "0")),
-    paste0("  slope sd = ", value(x$slope_sd)),
+    if (is.null(x$slope_sd) || length(x$slope_sd) > 0L) {
+      c(paste0("  slope mean = ", value(x$slope_mean, "0")),
+        paste0("  slope sd = ", value(x$slope_sd)))
+    },
     if (!isTRUE(x$no_intercept)) {
       c(paste0("  intercept mean = ", value(x$intercept_mean)),
         paste0("  intercept sd = ", value(x$intercept_sd)))

@@ -207,6 +207,8 @@ test_that("estimates have the names and shapes of lme4", {
   expect_s3_class(again, "gibbs_hlm")
   expect_snapshot(gibbsite:::model_labels(gibbsite:::fit_part(fit, "model")))
   expect_snapshot(print(prior_summary(fit)))
+  shown <- format(prior_summary(hlm_fit(weight ~ 1 + (1 | Chick), chicks)))
+  expect_false(any(grepl("slope", shown)))
 })
 
 test_that("mistakes in the arguments are named", {
@@ -222,6 +224,10 @@ test_that("mistakes in the arguments are named", {
     gibbs_hlm(y ~ x + (1 | nothing), data)
     gibbs_hlm(y ~ x + (1 | g), data, weights = v, se = v)
     gibbs_hlm(y ~ x + (1 | g), data, se = -v)
+    local({
+      elsewhere <- y ~ x + (1 | g)
+      (function(errors) gibbs_hlm(elsewhere, data, se = errors))(data$v)
+    })
     gibbs_hlm(y ~ x + (1 | g), data, prior = lm_prior())
     gibbs_hlm(y ~ x + (1 | g), data, prior = hlm_prior(scale = 1:3))
     gibbs_hlm(y ~ x + (x | g), data,
