@@ -284,8 +284,8 @@ evaluate_argument <- function(expression, data, env, arg, call) {
   })
 }
 
-# `subset` as an expression in the call: TRUE and FALSE (NA: left out), numbers
-# of rows, or their names.
+# The value of `subset`, an expression in the call: TRUE and FALSE (NA: left
+# out), numbers of rows, or their names.
 check_model_subset <- function(expression, data, env, call) {
   if (is.null(expression)) {
     return(invisible())
@@ -306,6 +306,7 @@ check_model_subset <- function(expression, data, env, call) {
       call = call
     )
   }
+  invisible(subset)
 }
 
 is_empty_subset <- function(x) {
@@ -337,9 +338,15 @@ are_row_numbers <- function(x, n, any_size) {
 # arguments are those of rows_left_out().
 formula_frame <- function(formula, data, user_call, action, env, call, ...) {
   check_model_data(data, call)
-  check_model_subset(user_call$subset, data, environment(formula), call)
+  subset <- check_model_subset(
+    user_call$subset, data, environment(formula), call
+  )
   wanted <- c("formula", "data", "subset", "weights", "offset")
   call_frame <- user_call[c(1L, match(wanted, names(user_call), 0L))]
+  if (is.logical(subset) && anyNA(subset)) {
+    # model.frame() would keep a row of missing values
+    call_frame$subset <- bquote((.(user_call$subset)) %in% TRUE)
+  }
   call_frame$na.action <- quote(stats::na.pass)
   call_frame[[1L]] <- quote(stats::model.frame)
   frame <- tryCatch(
