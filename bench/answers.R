@@ -183,7 +183,7 @@ cases <- list(
     function(x) {
       function(seed) {
         gibbs_hlm(
-          effect ~ 1 + (1 | school), x, se = se, seed = seed, progress = FALSE
+          effect ~ 1 + (1 | school), x, se = x$se, seed = seed, progress = FALSE
         )
       }
     }

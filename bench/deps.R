@@ -4,7 +4,7 @@
 
 peers <- c(
   # mixtures
-  bayesm = "Gibbs samplers of mixtures (rnmixGibbs) and hierarchical regression",
+  bayesm = "Gibbs samplers: mixtures (rnmixGibbs), hierarchical regression",
   mixAK = "Gibbs sampler of multivariate normal mixtures (NMixMCMC)",
   mclust = "EM for Gaussian mixtures",
   # hierarchical linear regression

@@ -165,8 +165,12 @@ for (prior in names(hlm_priors)) {
   }
   show(
     paste("hlm", prior, "known"),
-    quick(function(...) gibbs_hlm(y ~ x + (1 | g), measured, se = se, ...),
-          prior = hlm_priors[[prior]])
+    quick(
+      function(...) {
+        gibbs_hlm(y ~ x + (1 | g), measured, se = measured$se, ...)
+      },
+      prior = hlm_priors[[prior]]
+    )
   )
   show(
     paste("hlm", prior, "small groups"),
@@ -177,6 +181,7 @@ for (prior in names(hlm_priors)) {
 show("hlm answers", {
   fit <- gibbs_hlm(y ~ x + (x | g), measured, draws = 20, burnin = 20,
                    chains = 2, seed = 1, progress = FALSE)
+  set.seed(1)
   list(log_lik(fit), coef(fit), predict(fit, interval = TRUE))
 })
 

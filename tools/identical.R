@@ -215,12 +215,14 @@ show_hlm <- function() {
     show(name("weights"), fit_of(
       function(...) {
         gibbs_hlm(weight ~ Time + offset(Time) + (Time | Chick), grown,
-                  weights = Time, ...)
+                  weights = grown$Time, ...)
       },
       prior = hlm_prior(type)
     ))
     show(name("known"), fit_of(
-      function(...) gibbs_hlm(mpg ~ wt + (1 | gear), mtcars, se = qsec, ...),
+      function(...) {
+        gibbs_hlm(mpg ~ wt + (1 | gear), mtcars, se = mtcars$qsec, ...)
+      },
       prior = hlm_prior(type)
     ))
     show(name("no fixed effects"), fit(mpg ~ 0 + (wt | cyl), mtcars))
