@@ -15,6 +15,9 @@
 #' - Compare fits: [compare()], [anova.laplace()].
 #' - Use the draws: [draws_of()], [as.data.frame.gibbsite_fit()],
 #'   [coda-methods], [posterior::as_draws()], [tidy.gibbsite_fit()].
+#' - Sample without a chain: [sample_inverse_cdf()], [sample_mvnorm()],
+#'   [sample_rejection()], [sample_importance()]; expectations with their error:
+#'   [monte_carlo()], [empirical_distribution()].
 #'
 #' @keywords internal
 #' @useDynLib gibbsite, .registration = TRUE

@@ -31,7 +31,10 @@ peers <- c(
   text2vec = "WarpLDA (LDA)",
   seededlda = "collapsed Gibbs sampler (textmodel_lda)",
   quanteda = "sparse matrices, the form that seededlda reads",
-  tidylda = "Gibbs sampler (tidylda)"
+  tidylda = "Gibbs sampler (tidylda)",
+  # draws of distributions (MASS and LaplacesDemon too)
+  mvtnorm = "multivariate normals (rmvnorm)",
+  truncnorm = "truncated normals (rtruncnorm)"
 )
 
 peer_available <- function(package) {

@@ -34,6 +34,7 @@
   ROUTINE(lda_fold_in, 6)             \
   ROUTINE(lda_token_probabilities, 5) \
   ROUTINE(lda_left_to_right, 6)       \
+  ROUTINE(wishart, 4)                 \
   ROUTINE(sparse_fault, 3)            \
   ROUTINE(file_size_signal, 1)        \
   ROUTINE(sync_path, 2)               \
@@ -72,6 +73,7 @@ SEXP C_lda_token_probabilities(SEXP word, SEXP start, SEXP phi, SEXP theta,
                                SEXP threads);
 SEXP C_lda_left_to_right(SEXP word, SEXP start, SEXP phi, SEXP alpha,
                          SEXP particles, SEXP threads);
+SEXP C_wishart(SEXP n_draws, SEXP df_number, SEXP factor, SEXP inverse);
 SEXP C_sparse_fault(SEXP start, SEXP index, SEXP limit);
 SEXP C_file_size_signal(SEXP ignore);
 SEXP C_sync_path(SEXP path, SEXP directory);

@@ -240,6 +240,14 @@ hostile_objects <- function(folder = tempdir()) {
     logistic_prior = logistic_prior(), no_prior = prior_summary(mh),
     gibbsite_proposal = random_walk(1), gibbsite_mh_step = step,
     gibbsite_until = until(),
+    empirical_distribution = empirical_distribution(x),
+    importance_sample = sample_importance(
+      40, function(x) -x^2 / 2, independence(0, 1)
+    ),
+    rejection_sample = sample_rejection(
+      4, function(x) -x^2 / 2, independence(0, 1), 2
+    ),
+    monte_carlo = monte_carlo(x),
     markov_chain = walk,
     gibbsite_native_density = structure(
       function(x) 1, class = "gibbsite_native_density",
@@ -291,6 +299,7 @@ hostile_bases <- function(o) {
     draws_of = list(x = o$gibbs_gmm, block = "mu"),
     drop_data = fit("gibbs_gmm"),
     extend = list(object = o$gibbs_gmm, draws = 2, progress = FALSE),
+    empirical_distribution = list(x = o$x),
     factors_of = fit("gibbs_bmf"),
     fold_in = fit("gibbs_bmf", new_ratings = data.frame(
       user = "new", item = 1:2, value = 1:2
@@ -332,10 +341,27 @@ hostile_bases <- function(o) {
     mh_step = list(log_density = function(state) 0),
     mh_trace = fit("mh_sample"),
     mixture_proposal = list(random_walk(1), other = random_walk(2)),
+    monte_carlo = list(
+      draws = o$x, control = function(x) x[[1L]], control_mean = 3
+    ),
     native_density = list(package = "stats", symbol = "cor"),
     predicted_at = fit("gibbs_bmf"), random_walk = list(scale = 1),
     recommend = fit("gibbs_bmf", n = 1), relabel = fit("gibbs_gmm"),
     resume = list(path = o$checkpoint, progress = FALSE),
+    sample_box_muller = list(n = 3),
+    sample_dirichlet = list(n = 3, alpha = c(1, 2)),
+    sample_importance = list(
+      n = 30, log_target = function(x) -x^2 / 2, proposal = independence(0, 1)
+    ),
+    sample_inverse_cdf = list(n = 3, cdf = stats::pnorm),
+    sample_inverse_wishart = list(n = 3, df = 4, scale = diag(2)),
+    sample_mvnorm = list(n = 3, cov = diag(2)),
+    sample_rejection = list(
+      n = 3, log_target = function(x) -x^2 / 2, proposal = independence(0, 1),
+      log_m = 2
+    ),
+    sample_truncated_normal = list(n = 3),
+    sample_wishart = list(n = 3, df = 4, scale = diag(2)),
     sim_bmf = list(users = 3, items = 3, rank = 1),
     sim_gmm = list(
       n = 4, pi = c(0.5, 0.5), mu = matrix(0, 2, 2),
@@ -714,6 +740,20 @@ taken_values <- list(
   intercept_mean = reals,
   intercept_sd = c(positive, "inf"), sim_lm.w = c(reals, vectors),
   sim_lm.sigma = c(positive, "zero"), sim_lm.intercept = reals,
+  # of sampling without a chain
+  vectorised = "true", log = "true", monte_carlo.control = c(
+    "null", "variadic", "forged_density"
+  ), control_mean = reals, monte_carlo.f = c("variadic", "forged_density"),
+  sample_mvnorm.mean = reals, sample_truncated_normal.mean = reals,
+  sample_truncated_normal.sd = positive, log_m = reals,
+  sample_truncated_normal.lower = c("minus_inf", reals),
+  sample_truncated_normal.upper = c("inf", reals),
+  sample_inverse_cdf.lower = c("minus_inf", reals),
+  max_tries = c("huge", "inf"),
+  as.data.frame.empirical_distribution.optional = names(hostile_values),
+  as.data.frame.monte_carlo.optional = names(hostile_values),
+  monte_carlo.draws = c(reals, vectors, "indefinite"),
+  empirical_distribution.x = c(reals, vectors, "indefinite"),
   sim_hlm.mu = vectors, sim_hlm.sigma = c(positive, "zero"),
   sim_hlm.size = vectors,
   uniform_prior.lower = c("zero", "tiny"), uniform_prior.upper = positive,

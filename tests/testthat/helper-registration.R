@@ -14,7 +14,10 @@ good_arguments <- function() {
   set.seed(1)
   c(
     good_gmm(), good_bmf(), good_logistic(), good_logistic_gibbs(), good_lm(),
-    good_hlm(), good_mh(), good_lda(), good_gibbs_sample(), good_of_files()
+    good_hlm(), good_mh(), good_lda(), good_gibbs_sample(), good_of_files(),
+    list(C_wishart = list(
+      n_draws = 2L, df = 3.5, factor = diag(2), inverse = TRUE
+    ))
   )
 }
 

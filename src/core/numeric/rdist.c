@@ -91,6 +91,20 @@ void rdist_inverse_wishart_factor(double df, const double *l, size_t d,
     }
 }
 
+void rdist_wishart(double df, const double *l, size_t d, double *x,
+                   double *work) {
+  rdist_bartlett(df, d, work);
+  for (size_t j = 0; j < d; j++)
+    linalg_lower_times_vector(l, d, work + d * j, work + d * j);
+  linalg_outer_gram(work, d, x);
+}
+
+void rdist_inverse_wishart(double df, const double *l, size_t d, double *x,
+                           double *work) {
+  rdist_inverse_wishart_factor(df, l, d, work, work + d * d);
+  linalg_outer_gram(work, d, x);
+}
+
 /* ---- Philox4x32-10 ------------------------------------------------------- */
 
 /* 32 bits of a uniform of R's generator. */
