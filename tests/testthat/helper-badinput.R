@@ -744,7 +744,7 @@ taken_values <- list(
   vectorised = "true", log = "true", monte_carlo.control = c(
     "null", "variadic", "forged_density"
   ), control_mean = reals, monte_carlo.f = c("variadic", "forged_density"),
-  sample_mvnorm.mean = reals, sample_truncated_normal.mean = reals,
+  sample_mvnorm.mean = c(reals, vectors), sample_truncated_normal.mean = reals,
   sample_truncated_normal.sd = positive, log_m = reals,
   sample_truncated_normal.lower = c("minus_inf", reals),
   sample_truncated_normal.upper = c("inf", reals),

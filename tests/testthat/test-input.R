@@ -457,8 +457,8 @@ test_that("what a formula's data and rows are is checked", {
   expect_identical(nobs(fit(mtcars, subset = rownames(mtcars)[1:20])), 20L)
   # NA leaves a row out, whatever na_action says
   gaps <- replace(mtcars$hp, 1:3, NA)
-  line <- gibbs_lm(mpg ~ wt, mtcars, subset = gaps > 100, draws = 4, burnin = 0,
-    chains = 1, progress = FALSE
+  line <- gibbs_lm(mpg ~ wt, mtcars, prior = lm_prior("nig"), draws = 100,
+    subset = gaps > 100, chains = 1, progress = FALSE
   )
   expect_identical(nobs(line), sum(gaps > 100, na.rm = TRUE))
   refused(
