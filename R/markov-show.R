@@ -45,13 +45,14 @@ chain_words <- function(chain) {
 #'
 #' The states stand on a circle and arrows are the possible steps; an arrow is
 #' the wider and the darker, the more probable its step. Circles at a state are
-#' the probability to stay. The area of a state shows its stationary probability,
-#' if the chain has one closed class. With more than 20 states the picture is the
-#' matrix of the transition probabilities, the first row at the top.
+#' the probability to stay. The area of a state shows its stationary
+#' probability, if the chain has one closed class. With more than 20 states the
+#' picture is the matrix of the transition probabilities, the first row at the
+#' top.
 #'
 #' @param x A chain, see [markov_chain()].
-#' @param type `"graph"` or `"matrix"`; `NULL` (default) chooses by the number of
-#'   states.
+#' @param type `"graph"` or `"matrix"`; `NULL` (default) chooses by the number
+#'   of states.
 #' @param labels Whether arrows have their probabilities; `NULL` (default): with
 #'   at most 16 arrows.
 #' @param digits Digits of the probabilities.

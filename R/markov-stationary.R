@@ -54,9 +54,9 @@ stationary_rows <- function(p) {
 
 # The stationary distribution of an irreducible chain.  States are eliminated
 # from the last to the second: the chain seen on the first n - 1 states steps
-# from i to j with probability p[i, j] + p[i, n] p[n, j] / (1 - p[n, n]), and 1 -
-# p[n, n] is the sum of the row's other entries.  A block's own rows and columns
-# are updated at once, the rest by one matrix product.
+# from i to j with probability p[i, j] + p[i, n] p[n, j] / (1 - p[n, n]), and 1
+# - p[n, n] is the sum of the row's other entries.  A block's own rows and
+# columns are updated at once, the rest by one matrix product.
 eliminate_states <- function(p, block = 32L) {
   size <- nrow(p)
   dimnames(p) <- NULL
@@ -91,7 +91,7 @@ eliminate_states <- function(p, block = 32L) {
   weight / sum(weight)
 }
 
-# ---- Detailed balance ---------------------------------------------------------
+# ---- Detailed balance --------------------------------------------------------
 
 #' @rdname markov-structure
 #' @export
@@ -157,9 +157,9 @@ balance_of <- function(chain, distribution, call) {
 #' @param proposal A matrix of proposal probabilities \eqn{q_{ij}}{q[i, j]}, as
 #'   `transition` of [markov_chain()].
 #' @param joint An array of probabilities of at least 0, or of weights
-#'   proportional to them, with a dimension for each variable. A state is a cell,
-#'   named after its levels, such as `"a,2"`; the first variable varies fastest,
-#'   as in the array. Cells of probability 0 are not states.
+#'   proportional to them, with a dimension for each variable. A state is a
+#'   cell, named after its levels, such as `"a,2"`; the first variable varies
+#'   fastest, as in the array. Cells of probability 0 are not states.
 #' @param scan `"systematic"` or `"random"`.
 #' @param chain A chain, see [markov_chain()].
 #' @return A chain, see [markov_chain()]; `spectral_gap()`: a number.
@@ -217,7 +217,9 @@ gibbs_matrix <- function(joint, scan = c("systematic", "random")) {
   support <- which(joint > 0)
   cell <- arrayInd(support, dim(joint))
   size <- length(support)
-  check_square_size(size, 4, "The transition matrix has", "Use fewer cells", call)
+  check_square_size(
+    size, 4, "The transition matrix has", "Use fewer cells", call
+  )
   p <- diag(if (scan == "systematic") 1 else 0, size)
   for (k in seq_along(dim(joint))) {
     # cells that differ in variable k alone

@@ -3,14 +3,14 @@
 #' Classes, periods and reversibility of a Markov chain
 #'
 #' Two states communicate if each can be reached from the other. A class of
-#' communicating states is closed if no step leaves it. A chain is irreducible if
-#' all its states communicate. The period of a class is the greatest common
+#' communicating states is closed if no step leaves it. A chain is irreducible
+#' if all its states communicate. The period of a class is the greatest common
 #' divisor of the lengths of its cycles; a chain is aperiodic if all its classes
 #' with a cycle have period 1. An irreducible aperiodic chain converges to its
 #' stationary distribution from everywhere.
 #'
-#' A distribution \eqn{\pi}{pi} satisfies detailed balance if \eqn{\pi_i P_{ij} =
-#' \pi_j P_{ji}}{pi[i] P[i, j] = pi[j] P[j, i]} for all pairs of states. It is
+#' A distribution \eqn{\pi}{pi} satisfies detailed balance if \eqn{\pi_i P_{ij}
+#' = \pi_j P_{ji}}{pi[i] P[i, j] = pi[j] P[j, i]} for all pairs of states. It is
 #' then stationary, and the chain is reversible. `detailed_balance()` shows the
 #' flows between each pair; `is_reversible()` tells whether all are equal to
 #' working precision.

@@ -80,7 +80,7 @@ draw_path <- function(transition, n, start) {
   path
 }
 
-# ---- How long it takes ---------------------------------------------------------
+# ---- How long it takes -------------------------------------------------------
 
 #' Mixing and hitting times of a Markov chain
 #'
@@ -92,8 +92,8 @@ draw_path <- function(transition, n, start) {
 #' `hitting_times()` is the expected number of steps until the chain is first in
 #' one of the target states: 0 from these themselves, `Inf` where it is not
 #' certain that they are reached. `hitting_probabilities()` is the probability
-#' that they are ever reached. Both solve the linear equations of a first step by
-#' LAPACK.
+#' that they are ever reached. Both solve the linear equations of a first step
+#' by LAPACK.
 #'
 #' @param chain A chain, see [markov_chain()].
 #' @param epsilon A number between 0 and 1: the total variation distance that

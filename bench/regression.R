@@ -29,8 +29,8 @@ compare_rates <- function(what, first, second, pairs = 5) {
 
 # ---- linear: all coefficients ------------------------------------------------
 
-# MCMCregress() and runiregGibbs() have a flat and a wide normal prior; the prior
-# of gibbs_lm() is its default.
+# MCMCregress() and runiregGibbs() have a flat and a wide normal prior; the
+# prior of gibbs_lm() is its default.
 linear <- function(n, p) {
   set.seed(1)
   data <- sim_lm(n, stats::rnorm(p), sigma = 2, intercept = 1)
@@ -148,10 +148,10 @@ if (is_wanted("hierarchical")) {
       y ~ 1 + (1 | s), lme4::InstEval, seed = 1, progress = FALSE
     ))
     cat(sprintf(
-      "InstEval, 2,972 students: %.1f s for %d chains of %d sweeps, R-hat %.3f\n",
+      "InstEval, 2,972 students: %.1f s for %d chains of %d sweeps, R-hat %.3f",
       time[["elapsed"]], length(fit), nrow(fit[[1]]) + 1000L,
       max(convergence(fit)$rhat)
-    ))
+    ), "\n", sep = "")
   }
 }
 
