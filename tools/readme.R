@@ -75,5 +75,9 @@ if (identical(commandArgs(trailingOnly = TRUE), "check")) {
   }
 } else {
   writeLines(after, "README.md", useBytes = TRUE)
-  draw_picture(file.path("man", "figures", "faithful.png"))
+  picture <- file.path("man", "figures", "faithful.png")
+  draw_picture(picture)
+  if (nzchar(Sys.which("pngquant"))) {
+    system2("pngquant", c("--speed=1", "--force", "--ext=.png", picture))
+  }
 }
