@@ -109,6 +109,17 @@ document: ## make NAMESPACE and man/ from the roxygen comments
 	@tools/install.sh develop
 	@tools/document.sh
 
+.PHONY: articles
+articles: ## build the articles that are not installed with the package
+	@tools/install.sh check
+	@$(MAKE) --no-print-directory library
+	@mkdir -p check/articles
+	@for page in vignettes/articles/*.Rmd; do \
+	  $(WITH_LIBRARY) Rscript -e 'page <- commandArgs(TRUE)' \
+	    -e 'rmarkdown::render(page, output_dir = "check/articles", quiet = TRUE)' \
+	    "$$page" || exit 1; \
+	done
+
 .PHONY: lint
 lint: ## lintr by .lintr; fails on any lint
 	@tools/install.sh develop
