@@ -274,19 +274,6 @@ test_that("the gap of two states is known", {
   expect_identical(spectral_gap(markov_chain(matrix(1))), 1)
 })
 
-# ---- The other package -------------------------------------------------------
-
-test_that("package markovchain agrees", {
-  skip_if_not_installed("markovchain")
-  chain <- withr::with_seed(10, random_chain(9, 0.4))
-  theirs <- methods::new("markovchain", transitionMatrix = as.matrix(chain))
-  expect_equal(
-    unname(sort(stationary(chain))), sort(as.vector(
-      markovchain::steadyStates(theirs)
-    ))
-  )
-})
-
 # ---- Print, plot and errors --------------------------------------------------
 
 test_that("a chain prints its matrix and what it does in the long run", {
