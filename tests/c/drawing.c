@@ -1,7 +1,6 @@
 #include "drawing.h"
 
 #include "numeric/linalg.h"
-#include "numeric/rdist.h"
 
 void cross_product(const double *x, size_t n, size_t d, double *gram) {
   for (size_t j = 0; j < d; j++)
@@ -26,18 +25,4 @@ size_t draw_index(const double *weights, size_t k, double u) {
       last = j;
   }
   return last;
-}
-
-void draw_wishart(double df, const double *l, size_t d, double *w,
-                  double *work) {
-  rdist_bartlett(df, d, work);
-  for (size_t j = 0; j < d; j++)
-    linalg_lower_times_vector(l, d, work + d * j, work + d * j);
-  linalg_outer_gram(work, d, w);
-}
-
-void draw_inverse_wishart(double df, const double *l, size_t d, double *s,
-                          double *work) {
-  rdist_inverse_wishart_factor(df, l, d, work, work + d * d);
-  linalg_outer_gram(work, d, s);
 }

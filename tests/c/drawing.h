@@ -14,12 +14,4 @@ void cross_product(const double *x, size_t n, size_t d, double *gram);
  * are not negative and their sum is positive and finite. */
 size_t draw_index(const double *weights, size_t k, double u);
 
-/* w (d x d) ~ W(df, L L'), through M = L A, w = M M'.  work: d * d. */
-void draw_wishart(double df, const double *l, size_t d, double *w,
-                  double *work);
-
-/* s (d x d) ~ IW(df, L L'): s = T T'.  work: 2 * d * d. */
-void draw_inverse_wishart(double df, const double *l, size_t d, double *s,
-                          double *work);
-
 #endif

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "bmf/bmf_scale.h"
-#include "drawing.h"
 #include "harness.h"
 #include "numeric/lanes.h"
 #include "numeric/linalg.h"
@@ -114,7 +113,7 @@ static void draw_wishart_side(fixture *f, size_t side) {
   const size_t d = f->data.d, rows = side == 0 ? USERS : ITEMS;
   double *lambda = f->precision + side * d * d, *mu = f->mu + side * d;
   double l[MOST * MOST], root[MOST * MOST], work[MOST * MOST];
-  draw_wishart(f->data.prior.nu0, f->w0_factor, d, lambda, work);
+  rdist_wishart(f->data.prior.nu0, f->w0_factor, d, lambda, work);
   memcpy(l, lambda, d * d * sizeof *l);
   EXPECT(linalg_cholesky(l, d) == STATUS_OK);
   for (size_t e = 0; e < d * d; e++)

@@ -7,9 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "drawing.h"
 #include "harness.h"
 #include "numeric/linalg.h"
+#include "numeric/rdist.h"
 #include "numeric/rmath.h"
 
 void test_hlm(void);
@@ -128,9 +128,9 @@ static void draw_block(fixture *f, size_t first, size_t d) {
         sums[i + d * k] = 2.0 * f->data.df * rgamma(0.5, a * a);
     }
   EXPECT(linalg_cholesky(sums, d) == STATUS_OK);
-  draw_inverse_wishart(f->data.half_t ? f->data.df + (double)(d - 1)
-                                      : f->data.df,
-                       sums, d, sigma, work);
+  rdist_inverse_wishart(f->data.half_t ? f->data.df + (double)(d - 1)
+                                       : f->data.df,
+                        sums, d, sigma, work);
   EXPECT(linalg_cholesky(sigma, d) == STATUS_OK);
   for (size_t k = 0; k < d; k++)
     for (size_t i = k; i < d; i++)

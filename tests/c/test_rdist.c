@@ -382,12 +382,12 @@ typedef void (*matrix_drawer)(double df, double *out);
 
 static void wishart(double df, double *out) {
   double work[D * D];
-  draw_wishart(df, wishart_l, D, out, work);
+  rdist_wishart(df, wishart_l, D, out, work);
 }
 
 static void inverse_wishart(double df, double *out) {
   double work[2 * D * D];
-  draw_inverse_wishart(df, wishart_l, D, out, work);
+  rdist_inverse_wishart(df, wishart_l, D, out, work);
 }
 
 static void invert(double *a) {
@@ -591,7 +591,7 @@ static void inverse_wishart_of_order_one(void) {
   double *x = new_numbers(WISHART_N), work[2], s;
   set_seed(59, 60);
   for (size_t t = 0; t < WISHART_N; t++) {
-    draw_inverse_wishart(df, &l, 1, &s, work);
+    rdist_inverse_wishart(df, &l, 1, &s, work);
     x[t] = l * l / s;
   }
   EXPECT(ks_p_value(x, WISHART_N, chi_squared_cdf, df) > TINY_P);
@@ -739,12 +739,12 @@ static void wisharts_read_the_lower_triangle(void) {
   set_seed(65, 66);
   wishart(5.5, expected);
   set_seed(65, 66);
-  draw_wishart(5.5, l, D, out, work);
+  rdist_wishart(5.5, l, D, out, work);
   EXPECT(same_bits(out, expected, D * D));
   set_seed(65, 66);
   inverse_wishart(5.5, expected);
   set_seed(65, 66);
-  draw_inverse_wishart(5.5, l, D, out, work);
+  rdist_inverse_wishart(5.5, l, D, out, work);
   EXPECT(same_bits(out, expected, D * D));
   set_seed(65, 66);
   rdist_inverse_wishart_factor(5.5, wishart_l, D, expected, work);

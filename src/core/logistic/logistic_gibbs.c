@@ -17,8 +17,6 @@
 #define HEAVY 0.25
 #define FREEDOM 5.0
 
-#define PI 3.14159265358979323846
-
 /* Hamiltonian steps: the share that should be accepted, and the most leaps of one. */
 #define ACCEPTED 0.8
 #define MOST_LEAPS 50.0
@@ -248,7 +246,7 @@ void logistic_gibbs_travel(logistic_gibbs *model, const generator *g,
   const double length = *m->state.leap;
   need_place(m);
   normals_draw(g, m->normals, p);
-  const double most = fmin(MOST_LEAPS, ceil(PI / length));
+  const double most = fmin(MOST_LEAPS, ceil(M_PI / length));
   const double leaps = 1.0 + floor(unif_rand() * most);
   const double before = m->place.joint - half_square(m->normals, p);
   memcpy(m->trial, m->state.w, p * sizeof *m->trial);

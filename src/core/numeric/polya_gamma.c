@@ -18,7 +18,6 @@
 
 #include "numeric/rmath.h"
 
-#define PI 3.14159265358979323846264338327950288
 #define SPLIT 0.64
 
 /* Above it the exponential part has a probability below 1e-100. */
@@ -38,11 +37,11 @@ static double normal_cdf(double x) {
 /* Masses: pi / (2K) exp(-K t), and 2 exp(-z) P(IG(1/z, 1) <= t). */
 static jacobi open_jacobi(double tilt) {
   jacobi j = {0.5 * fabs(tilt), 0.0, 0.0};
-  j.rate = 0.125 * PI * PI + 0.5 * j.z * j.z;
+  j.rate = 0.125 * M_PI * M_PI + 0.5 * j.z * j.z;
   if (j.z > LARGE_TILT)
     return j;
   const double root = sqrt(1.0 / SPLIT);
-  const double right = 0.5 * PI / j.rate * exp(-j.rate * SPLIT);
+  const double right = 0.5 * M_PI / j.rate * exp(-j.rate * SPLIT);
   const double left =
     2.0 * (exp(-j.z) * normal_cdf(root * (SPLIT * j.z - 1.0)) +
            exp(j.z) * normal_cdf(-root * (SPLIT * j.z + 1.0)));
@@ -87,7 +86,7 @@ static double draw_left_narrow(double z) {
 static int accepted(double x, double u) {
   if (u < 0.99)
     return 1;
-  const double log_s = x <= SPLIT ? -2.0 / x : -0.5 * PI * PI * x;
+  const double log_s = x <= SPLIT ? -2.0 / x : -0.5 * M_PI * M_PI * x;
   double sum = 1.0;
   for (double n = 1.0;; n += 1.0) {
     const double term = (2.0 * n + 1.0) * exp(log_s * n * (n + 1.0));

@@ -38,7 +38,7 @@ void rdist_bartlett(double df, size_t d, double *a);
 void rdist_inverse_wishart_factor(double df, const double *l, size_t d,
                                   double *t, double *work);
 
-/* x (d x d) ~ W(df, L L'),  x ~ IW(df, L L').  work: 2 d * d. */
+/* x (d x d) ~ W(df, L L'),  work: d * d;  x ~ IW(df, L L'),  work: 2 d * d. */
 void rdist_wishart(double df, const double *l, size_t d, double *x,
                    double *work);
 void rdist_inverse_wishart(double df, const double *l, size_t d, double *x,
