@@ -453,9 +453,7 @@ predict.bmf_map <- function(object, newdata = NULL,
   call <- rlang::current_env()
   check_no_more(...)
   type <- check_choice(type, c("mean", "interval"))
-  level <- check_number(
-    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
-  )
+  level <- check_level(level)
   model <- object$model
   pairs <- bmf_pairs(model, newdata, call)
   side <- function(x, unseen, codes) {

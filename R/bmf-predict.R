@@ -396,9 +396,7 @@ predict.gibbs_bmf <- function(object, newdata = NULL,
   check_unlocked(call)
   check_no_more(...)
   type <- check_choice(type, c("mean", "draws", "interval"))
-  level <- check_number(
-    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
-  )
+  level <- check_level(level)
   variance <- check_flag(variance)
   model <- fit_part(object, "model")
   pairs <- bmf_pairs(model, newdata, call)
@@ -696,9 +694,7 @@ residuals.gibbs_bmf <- function(object, ...) {
 augment.gibbs_bmf <- function(x, newdata = NULL, level = 0.9, ...) {
   call <- rlang::current_env()
   check_no_more(...)
-  level <- check_number(
-    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
-  )
+  level <- check_level(level)
   model <- fit_part(x, "model")
   pairs <- bmf_pairs(model, newdata, call)
   kept <- kept_factors(x, call = call)
@@ -765,9 +761,7 @@ predicted_at <- function(fit, level = 0.9) {
   check_needed(fit = "a fit made by gibbs_bmf()")
   call <- rlang::current_env()
   check_bmf(fit)
-  level <- check_number(
-    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
-  )
+  level <- check_level(level)
   pairs <- asked_pairs(fit, call)
   streamed <- streamed_moments(fit)
   kept <- kept_factors(fit, call = call)

@@ -48,9 +48,7 @@ recommend.gibbs_bmf <- function(fit, users = NULL, n = 10, level = 0.9, ...) {
   call <- rlang::current_env()
   check_no_more(...)
   n <- check_count(n)
-  level <- check_number(
-    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
-  )
+  level <- check_level(level)
   model <- fit_part(fit, "model")
   if (is.null(model$data)) {
     abort_no_data(
@@ -367,9 +365,7 @@ predict.bmf_fold <- function(object, newdata,
   check_unlocked(call)
   check_no_more(...)
   type <- check_choice(type, c("mean", "draws", "interval"))
-  level <- check_number(
-    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
-  )
+  level <- check_level(level)
   kept <- object$kept
   model <- kept$model
   ids <- pair_columns(newdata, model$names, "newdata", call)
@@ -427,9 +423,7 @@ recommend.bmf_fold <- function(fit, users = NULL, n = 10, level = 0.9, ...) {
   call <- rlang::current_env()
   check_no_more(...)
   n <- check_count(n)
-  level <- check_number(
-    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
-  )
+  level <- check_level(level)
   model <- fit$kept$model
   codes <- chosen_users(users, fit$users, call)
   items <- seq_along(model$items)

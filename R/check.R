@@ -77,6 +77,15 @@ check_number <- function(x, lower = -Inf, upper = Inf, lower_open = FALSE,
   as.double(x)
 }
 
+# The probability of an interval.
+check_level <- function(x, arg = rlang::caller_arg(x),
+                        call = rlang::caller_env()) {
+  check_number(
+    x, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE, arg = arg,
+    call = call
+  )
+}
+
 check_flag <- function(x, arg = rlang::caller_arg(x),
                        call = rlang::caller_env()) {
   if (!is_plain_scalar(x) || !is.logical(x)) {

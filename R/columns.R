@@ -104,3 +104,22 @@ in_order_of <- function(x, names, arg, whose, call) {
   }
   unname(x[names])
 }
+
+# ---- Intervals of columns ----------------------------------------------------
+
+# columns x (lower, upper)
+central_intervals <- function(draws, level) {
+  tails <- c(1 - level, 1 + level) / 2
+  t(apply(draws, 2L, stats::quantile, tails, names = FALSE))
+}
+
+# "2.5 %" and "97.5 %", as confint() has them.
+tail_names <- function(level) {
+  paste(
+    format(100 * c(1 - level, 1 + level) / 2, trim = TRUE, digits = 3), "%"
+  )
+}
+
+some_rows <- function(table, parm, call) {
+  table[check_some_of(parm, rownames(table), call), , drop = FALSE]
+}

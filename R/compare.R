@@ -59,17 +59,15 @@ compare.gibbsite_fit <- function(..., level = 0.95, reference = NULL) {
   fits <- list(...)
   check_compared_fits(fits, call)
   names <- fit_names(fits, as.list(substitute(list(...)))[-1L], call)
-  level <- check_number(
-    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
-  )
+  level <- check_level(level)
   reference <- if (is.null(reference)) {
     length(fits)
   } else {
     match(check_some_of(reference, names, call, one = TRUE), names)
   }
-  posteriors <- lapply(fits, coefficient_posterior)
+  posteriors <- lapply(fits, coefficient_posterior, level)
   columns <- shared_coefficients(fits, posteriors, call)
-  posteriors <- lapply(posteriors, chosen_coefficients, columns, level)
+  posteriors <- lapply(posteriors, chosen_coefficients, columns)
   structure(
     comparison_table(posteriors, names, columns, reference),
     class = c("coefficient_comparison", "data.frame"),
@@ -95,24 +93,7 @@ check_compared_fits <- function(fits, call) {
     abort_argument("There must be two fits or more to compare.", call = call)
   }
   responses <- lapply(fits, function(fit) response_of(fit_part(fit, "model")))
-  known <- which(lengths(responses) > 0L)
-  for (k in known[-1L]) {
-    first <- known[[1L]]
-    if (!identical(responses[[first]], responses[[k]])) {
-      counts <- lengths(lapply(responses[c(first, k)], `[[`, "y"))
-      why <- if (counts[[1L]] != counts[[2L]]) {
-        paste("They have", counts[[1L]], "and", counts[[2L]], "observations.")
-      } else {
-        "Their responses differ."
-      }
-      abort_argument(
-        c("Fits {first} and {k} cannot be compared: they are not of the same
-           data.",
-          x = "{why}"),
-        call = call
-      )
-    }
-  }
+  check_equal_responses(responses, "y", "Their responses differ.", call)
 }
 
 # NULL if the model does not hold its data, or holds none.
@@ -148,7 +129,9 @@ fit_names <- function(fits, expressions, call) {
 
 # The coefficients of the first regression, which all fits must have.
 shared_coefficients <- function(fits, posteriors, call) {
-  known <- lapply(posteriors, function(of) names(of$mean))
+  known <- lapply(posteriors, function(of) {
+    setdiff(names(of$mean), "log_density")
+  })
   regression <- vapply(fits, inherits, NA, compared_regressions)
   first <- c(which(regression), 1L)[[1L]]
   for (k in seq_along(fits)) {
@@ -171,32 +154,24 @@ shared_coefficients <- function(fits, posteriors, call) {
 
 # ---- the table ---------------------------------------------------------------
 
-# list(mean, sd, draws): without draws the posterior is taken to be normal.
-coefficient_posterior <- function(fit) {
-  model <- fit_part(fit, "model")
-  if (!draws_posterior(model)) {
-    return(list(mean = laplace_mode(model), sd = laplace_sd(model)))
+# list(mean, sd, bounds, draws): without draws the posterior is taken to be
+# normal.
+coefficient_posterior <- function(fit, level) {
+  out <- laplace_estimates(fit)
+  out$bounds <- laplace_interval(fit, level)
+  if (draws_posterior(fit_part(fit, "model"))) {
+    out$draws <- coefficient_draws(fit)
   }
-  draws <- coefficient_draws(fit)
-  draws <- draws[, setdiff(colnames(draws), "log_density"), drop = FALSE]
-  list(
-    mean = colMeans(draws), sd = apply(draws, 2L, stats::sd), draws = draws
-  )
+  out
 }
 
-# With intervals, coefficients x (lower, upper), and curves: a density for each
-# coefficient, list(x, y).
-chosen_coefficients <- function(of, columns, level) {
-  tails <- c(1 - level, 1 + level) / 2
+# With curves: a density for each coefficient, list(x, y).
+chosen_coefficients <- function(of, columns) {
   at <- match(columns, names(of$mean))
   of$mean <- unname(of$mean[at])
   of$sd <- unname(of$sd[at])
+  of$bounds <- of$bounds[at, , drop = FALSE]
   of$draws <- of$draws[, at, drop = FALSE]
-  of$bounds <- if (is.null(of$draws)) {
-    outer(of$sd, stats::qnorm(tails)) + of$mean
-  } else {
-    t(apply(of$draws, 2L, stats::quantile, tails, names = FALSE))
-  }
   of$curves <- lapply(seq_along(columns), function(j) {
     if (!is.null(of$draws)) {
       return(stats::density(of$draws[, j], n = 256)[c("x", "y")])

@@ -38,9 +38,7 @@ plot.gibbs_gmm <- function(x, type = NULL, level = 0.9, variables = NULL, ...) {
     plot.gibbsite_fit(x, type = type, variables = variables, ...)
     return(invisible(x))
   }
-  level <- check_number(
-    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
-  )
+  level <- check_level(level)
   if (is.null(model$data)) {
     abort_no_data(
       call = call, hint = "{.code type = \"trace\"} needs the draws alone."

@@ -48,9 +48,7 @@ predict.gibbs_gmm <- function(object, newdata = NULL,
   call <- rlang::current_env()
   check_no_more(...)
   type <- check_choice(type, c("cluster", "prob", "density"))
-  level <- check_number(
-    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
-  )
+  level <- check_level(level)
   model <- fit_part(object, "model")
   x <- gmm_newdata(model, newdata, call)
   draws <- do.call(rbind, chain_matrices(object))

@@ -114,9 +114,7 @@ VarCorr.gibbs_hlm <- function( # nolint: object_name_linter.
   if (!identical(sigma, 1)) {
     abort_argument("`sigma` must be 1: it belongs to nlme's generic.")
   }
-  level <- check_number(
-    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
-  )
+  level <- check_level(level)
   model <- fit_part(x, "model")
   bar <- model$layout$bar
   q <- length(bar)
@@ -130,9 +128,7 @@ VarCorr.gibbs_hlm <- function( # nolint: object_name_linter.
   draws <- do.call(rbind, chain_matrices(x))[
     , match(columns, model$columns), drop = FALSE
   ]
-  bounds <- apply(
-    draws, 2L, stats::quantile, c(1 - level, 1 + level) / 2, names = FALSE
-  )
+  bounds <- central_intervals(draws, level)
   data.frame(
     group = c(
       rep(model$group_name, q + nrow(cor)), if (noise) "Residual"
@@ -140,7 +136,7 @@ VarCorr.gibbs_hlm <- function( # nolint: object_name_linter.
     term = c(bar, bar[cor[, 2L]], if (noise) NA),
     with = c(rep(NA, q), bar[cor[, 1L]], if (noise) NA),
     mean = colMeans(draws), sd = apply(draws, 2L, stats::sd),
-    lower = bounds[1L, ], upper = bounds[2L, ], row.names = columns
+    lower = bounds[, 1L], upper = bounds[, 2L], row.names = columns
   )
 }
 
@@ -163,14 +159,11 @@ confint.gibbs_hlm <- function(object, parm, level = 0.95, ...) {
 
 # parameters x (lower, upper)
 hlm_interval <- function(fit, level) {
-  tails <- c(1 - level, 1 + level) / 2
   draws <- do.call(rbind, chain_matrices(fit))
   kept <- setdiff(
     colnames(draws), c("log_lik", grep("^w\\[", colnames(draws), value = TRUE))
   )
-  t(apply(
-    draws[, kept, drop = FALSE], 2L, stats::quantile, tails, names = FALSE
-  ))
+  central_intervals(draws[, kept, drop = FALSE], level)
 }
 
 #' @rdname hlm-data

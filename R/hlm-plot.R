@@ -47,9 +47,7 @@ plot.gibbs_hlm <- function(x, type = "groups", term = NULL, level = 0.95,
   if (length(type) != 1L || !type %in% own) {
     return(plot.gibbsite_fit(x, type = type, variables = variables, ...))
   }
-  level <- check_number(
-    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
-  )
+  level <- check_level(level)
   term <- check_choice(term, fit_part(x, "model")$layout$bar)
   switch(type,
     groups = plot_hlm_groups(x, term, level, ...),

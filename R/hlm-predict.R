@@ -266,9 +266,7 @@ predict.gibbs_hlm <- function(object, newdata = NULL,
   check_no_more(...)
   type <- check_choice(type, c("mean", "response"))
   interval <- check_flag(interval)
-  level <- check_number(
-    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
-  )
+  level <- check_level(level)
   allow_new_levels <- check_flag(allow_new_levels)
   check_re_formula(re_formula, call)
   model <- fit_part(object, "model")

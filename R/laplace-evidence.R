@@ -154,25 +154,38 @@ check_comparable <- function(fits, call) {
 }
 
 check_same_response <- function(fits, call) {
-  response <- lapply(fits, function(fit) {
+  responses <- lapply(fits, function(fit) {
     frame <- fit_part(fit, "model")$frame
     if (is.null(frame)) {
       abort_no_data(call = call)
     }
     list(success = frame$success, total = frame$total)
   })
-  for (k in seq_along(fits)[-1L]) {
-    if (!identical(response[[1L]], response[[k]])) {
-      counts <- vapply(response[c(1L, k)], function(r) length(r$total), 0L)
+  check_equal_responses(
+    responses, "total", "Their responses or weights differ.", call,
+    "Rows with missing values may have been left out of one only."
+  )
+}
+
+# responses: a list of vectors for each fit, NULL if it is not known; `counted`:
+# the vector with an element for each observation; `differ`: what to say if the
+# numbers of observations are the same.
+check_equal_responses <- function(responses, counted, differ, call,
+                                  hint = NULL) {
+  known <- which(lengths(responses) > 0L)
+  for (k in known[-1L]) {
+    first <- known[[1L]]
+    if (!identical(responses[[first]], responses[[k]])) {
+      counts <- lengths(lapply(responses[c(first, k)], `[[`, counted))
       why <- if (counts[[1L]] != counts[[2L]]) {
         paste("They have", counts[[1L]], "and", counts[[2L]], "observations.")
       } else {
-        "Their responses or weights differ."
+        differ
       }
       abort_argument(
-        c("Fits 1 and {k} cannot be compared: they are not of the same data.",
-          x = "{why}",
-          i = "Rows with missing values may have been left out of one only."),
+        c("Fits {first} and {k} cannot be compared: they are not of the same
+           data.",
+          x = "{why}", i = hint),
         call = call
       )
     }

@@ -27,9 +27,7 @@ plot.laplace <- function(x, type = "coefficients", level = 0.95,
   if (!identical(type, "coefficients")) {
     return(plot.gibbsite_fit(x, type = type, variables = variables, ...))
   }
-  level <- check_number(
-    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
-  )
+  level <- check_level(level)
   chosen <- choose_variables(
     variables, fit_part(x, "model")$columns, call
   )

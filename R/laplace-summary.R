@@ -364,9 +364,7 @@ advice_line <- function(check) {
 #' @export
 tidy.laplace <- function(x, conf.level = 0.95, ...) {
   check_whole_fit(x, "x", rlang::current_env())
-  level <- check_number(
-    conf.level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
-  )
+  level <- check_level(conf.level)
   estimate <- laplace_estimates(x)
   bounds <- laplace_interval(x, level)
   data.frame(

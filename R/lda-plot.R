@@ -45,9 +45,7 @@ plot.gibbs_lda <- function(x, type = "terms", topics = NULL, n = 10,
   choose_variables(variables, fit_part(x, "model")$columns, call)
   check_no_more(...)
   n <- check_count(n)
-  level <- check_number(
-    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
-  )
+  level <- check_level(level)
   k <- fit_part(x, "model")$k
   topics <- check_topics(topics, k, call)
   estimates <- estimate_topics(x, chain)

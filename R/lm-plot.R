@@ -43,9 +43,7 @@ plot.gibbs_lm <- function(x, type = NULL, variable = NULL, level = 0.95,
   if (length(type) != 1L || !type %in% own) {
     return(plot.gibbsite_fit(x, type = type, variables = variables, ...))
   }
-  level <- check_number(
-    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
-  )
+  level <- check_level(level)
   switch(type,
     coefficients = plot_regression_coefficients(
       x, variables, coef.gibbs_lm(x), coefficient_interval, level, call, ...

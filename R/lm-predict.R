@@ -60,9 +60,7 @@ predict.gibbs_lm <- function(object, newdata = NULL,
   check_no_more(...)
   type <- check_choice(type, c("mean", "response"))
   interval <- check_flag(interval)
-  level <- check_number(
-    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
-  )
+  level <- check_level(level)
   model <- fit_part(object, "model")
   rows <- prediction_rows(model, newdata, offset, call)
   rows$weights <- new_weights(model, newdata, weights, nrow(rows$x), call)

@@ -51,9 +51,7 @@ plot.laplace_logistic <- function(x, type = "coefficients", variable = NULL,
   if (length(type) != 1L || !type %in% own) {
     return(plot.gibbsite_fit(x, type = type, variables = variables, ...))
   }
-  level <- check_number(
-    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
-  )
+  level <- check_level(level)
   switch(type,
     coefficients = plot_logistic_coefficients(x, variables, level, call, ...),
     response = plot_response(x, variable, level, call, ...),

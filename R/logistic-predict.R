@@ -111,9 +111,7 @@ predict.laplace_logistic <- function(object, newdata = NULL,
   check_no_more(...)
   type <- check_choice(type, c("link", "response", "class"))
   interval <- check_flag(interval)
-  level <- check_number(
-    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
-  )
+  level <- check_level(level)
   model <- fit_part(object, "model")
   rows <- prediction_rows(model, newdata, offset, call)
   if (type == "class") {

@@ -19,7 +19,8 @@
 #'   the column names, or 1, 2, ...
 #' @param initial Where the chain begins: a name or a number of a state, or
 #'   probabilities of all states. In `state_after()` and `simulate()`, `NULL`
-#'   takes that of the chain.
+#'   takes that of the chain; if the chain has none, `simulate()` begins in each
+#'   state with the same probability.
 #' @param chain,object A chain.
 #' @param n Number of steps: 0 or more.
 #' @param nsim Number of paths.

@@ -16,7 +16,7 @@ print.markov_chain <- function(x, digits = 3, ...) {
 
 # What the classes of states say about the long run.
 chain_words <- function(chain) {
-  classes <- communicating_classes(chain)
+  classes <- classes_of(chain$transition)
   closed <- classes$closed
   if (nrow(classes) == 1L) {
     period <- classes$period
@@ -161,7 +161,6 @@ draw_step <- function(place, radius, i, j, probability, label) {
 # A quadratic curve that bends to the right, from rim to rim.
 bow_points <- function(from, to, radius_from, radius_to) {
   along <- to - from
-  length <- sqrt(sum(along^2))
   middle <- (from + to) / 2 + 0.18 * c(along[[2L]], -along[[1L]])
   s <- seq(0, 1, length.out = 61L)
   line <- outer((1 - s)^2, from) + outer(2 * s * (1 - s), middle) +

@@ -49,8 +49,11 @@ NULL
 #' @rdname markov-structure
 #' @export
 communicating_classes <- function(chain) {
-  chain <- check_chain(chain, rlang::current_env())
-  steps <- chain$transition > 0
+  classes_of(check_chain(chain, rlang::current_env())$transition)
+}
+
+classes_of <- function(p) {
+  steps <- p > 0
   class <- strong_components(steps)
   members <- unname(split(seq_along(class), class))
   at <- row(steps)[steps]
@@ -61,7 +64,7 @@ communicating_classes <- function(chain) {
     period = vapply(members, class_period, 0L, steps = steps)
   )
   cbind(
-    data.frame(states = I(lapply(members, function(i) states_of(chain)[i]))),
+    data.frame(states = I(lapply(members, function(i) rownames(p)[i]))),
     out
   )
 }
@@ -76,8 +79,8 @@ is_irreducible <- function(chain) {
 #' @rdname markov-structure
 #' @export
 is_aperiodic <- function(chain) {
-  periods <- communicating_classes(check_chain(chain, rlang::current_env()))
-  all(periods$period == 1L, na.rm = TRUE)
+  chain <- check_chain(chain, rlang::current_env())
+  all(classes_of(chain$transition)$period == 1L, na.rm = TRUE)
 }
 
 # The number of each state's class, in the order of the states: a state's class

@@ -56,23 +56,27 @@ simulate.markov_chain <- function(object, nsim = 1, seed = NULL, n = 100,
   size <- length(states)
   start <- check_initial(initial, states, "initial", call) %||%
     object$initial %||% rep(1 / size, size)
+  ends <- step_ends(object$transition)
   simulated_columns(nsim, seed, seq_len(n + 1L), function() {
-    path <- draw_path(object$transition, n, start)
-    structure(path, levels = states, class = "factor")
+    structure(draw_path(ends, n, start), levels = states, class = "factor")
   }, call)
 }
 
-# The numbers of n + 1 states, by the inverse distribution function.
-draw_path <- function(transition, n, start) {
+# The distribution function of the next state, a column for each state; that of
+# the last possible state is 1 in spite of rounding.
+step_ends <- function(transition) {
   size <- nrow(transition)
-  # a column for each state; the last possible state ends at 1 in spite of
-  # rounding
   ends <- apply(transition, 1L, cumsum)
   dim(ends) <- c(size, size)
   last <- max.col(transition > 0, "last")
   ends[cbind(last, seq_len(size))] <- 1
+  ends
+}
+
+# The numbers of n + 1 states, by the inverse distribution function.
+draw_path <- function(ends, n, start) {
   path <- integer(n + 1L)
-  path[[1L]] <- sample.int(size, 1L, prob = start)
+  path[[1L]] <- sample.int(ncol(ends), 1L, prob = start)
   u <- stats::runif(n)
   for (step in seq_len(n)) {
     path[[step + 1L]] <- findInterval(u[[step]], ends[, path[[step]]]) + 1L
@@ -124,7 +128,7 @@ mixing_time <- function(chain, epsilon = 0.25) {
   )
   p <- chain$transition
   limit <- stationary_rows(p)
-  classes <- communicating_classes(chain)
+  classes <- classes_of(p)
   if (nrow(limit) > 1L || classes$period[classes$closed] > 1L) {
     return(Inf)
   }
@@ -164,11 +168,9 @@ mixing_time <- function(chain, epsilon = 0.25) {
 #' @rdname mixing_time
 #' @export
 hitting_times <- function(chain, target) {
-  call <- rlang::current_env()
-  chain <- check_chain(chain, call)
-  check_needed(target = "names or numbers of states")
-  target <- target_states(chain, target, call)
-  p <- chain$transition
+  hitting <- hitting_parts(chain, target, rlang::current_env())
+  p <- hitting$p
+  target <- hitting$target
   out <- stats::setNames(rep(Inf, nrow(p)), rownames(p))
   out[target] <- 0
   # certain: no state from which the target is out of reach can be reached first
@@ -187,11 +189,9 @@ hitting_times <- function(chain, target) {
 #' @rdname mixing_time
 #' @export
 hitting_probabilities <- function(chain, target) {
-  call <- rlang::current_env()
-  chain <- check_chain(chain, call)
-  check_needed(target = "names or numbers of states")
-  target <- target_states(chain, target, call)
-  p <- chain$transition
+  hitting <- hitting_parts(chain, target, rlang::current_env())
+  p <- hitting$p
+  target <- hitting$target
   out <- stats::setNames(numeric(nrow(p)), rownames(p))
   out[target] <- 1
   open <- which(reaches(p, target, integer(0)) & out == 0)
@@ -204,12 +204,16 @@ hitting_probabilities <- function(chain, target) {
   pmin(out, 1)
 }
 
-target_states <- function(chain, target, call) {
+# list(p, target): the transition matrix, and the numbers of the target states.
+hitting_parts <- function(chain, target, call) {
+  chain <- check_chain(chain, call, "chain")
+  check_needed(target = "names or numbers of states", call = call)
   if (is.factor(target)) {
     target <- as.character(target)
   }
   states <- states_of(chain)
-  match(check_some_of(target, states, call, arg = "target"), states)
+  chosen <- check_some_of(target, states, call, arg = "target")
+  list(p = chain$transition, target = match(chosen, states))
 }
 
 # Whether each state reaches one of `to` without passing through `never`.

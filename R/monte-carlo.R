@@ -419,13 +419,6 @@ check_monte_carlo <- function(x, arg = rlang::caller_arg(x),
   x
 }
 
-check_level <- function(level, call = rlang::caller_env()) {
-  check_number(
-    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE,
-    call = call
-  )
-}
-
 mc_interval <- function(x, level) {
   half <- ifelse(
     x$mcse > 0, x$mcse * stats::qt((1 + level) / 2, x$df), 0
@@ -444,17 +437,9 @@ coef.monte_carlo <- function(object, ...) {
 confint.monte_carlo <- function(object, parm, level = 0.95, ...) {
   check_monte_carlo(object)
   level <- check_level(level)
-  names <- names(object$estimate)
-  chosen <- if (missing(parm)) {
-    names
-  } else {
-    check_some_of(parm, names, rlang::current_env())
-  }
-  bounds <- mc_interval(object, level)
-  dimnames(bounds) <- list(names, paste(
-    format(100 * c(1 - level, 1 + level) / 2, trim = TRUE, digits = 3), "%"
-  ))
-  bounds[match(chosen, names), , drop = FALSE]
+  out <- mc_interval(object, level)
+  dimnames(out) <- list(names(object$estimate), tail_names(level))
+  if (missing(parm)) out else some_rows(out, parm, rlang::current_env())
 }
 
 #' @rdname monte_carlo

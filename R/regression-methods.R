@@ -12,27 +12,17 @@ coefficient_draws <- function(fit) {
 
 # coefficients x (lower, upper)
 coefficient_interval <- function(fit, level) {
-  tails <- c(1 - level, 1 + level) / 2
-  t(apply(coefficient_draws(fit), 2L, stats::quantile, tails, names = FALSE))
+  central_intervals(coefficient_draws(fit), level)
 }
 
 # The value of confint(), from interval(fit, level): parameters x (lower,
 # upper).
 interval_table <- function(object, level, interval, call) {
   check_whole_fit(object, "object", call)
-  level <- check_number(
-    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE,
-    call = call
-  )
+  level <- check_level(level, call = call)
   out <- interval(object, level)
-  colnames(out) <- paste(
-    format(100 * c(1 - level, 1 + level) / 2, trim = TRUE, digits = 3), "%"
-  )
+  colnames(out) <- tail_names(level)
   out
-}
-
-some_rows <- function(table, parm, call) {
-  table[check_some_of(parm, rownames(table), call), , drop = FALSE]
 }
 
 #' @rdname lm-data
@@ -132,10 +122,7 @@ with_responses <- function(model, data, what, remake, call) {
 
 # type: of predict(), the expected response.
 augmented <- function(x, data, newdata, level, type, call) {
-  level <- check_number(
-    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE,
-    arg = "conf.level", call = call
-  )
+  level <- check_level(level, arg = "conf.level", call = call)
   model <- fit_part(x, "model")
   if (!is.null(data)) {
     if (!is.data.frame(data)) {
