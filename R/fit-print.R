@@ -11,9 +11,10 @@
 #' @export
 print.gibbsite_fit <- function(x, ...) {
   running <- fit_part(x, "running")
+  model <- fit_part(x, "model")
   table <- judged(x, 1.01, 400, rlang::current_env())
   writeLines(c(
-    paste0("<", class(x)[1], "> ", fit_part(x, "model")$headline),
+    paste0("<", model$name, "> ", model$headline),
     "",
     length_lines(running),
     seed_line(x),

@@ -34,7 +34,7 @@ new_fit <- function(draws, model, running, chains, pending = NULL,
     chains = hashed_chains(chains, draws, pending, model$columns),
     pending = pending,
     run = run,
-    class = c(model$name, "gibbsite_fit", "mcmc.list")
+    class = c(model$fit_class, "gibbsite_fit", "mcmc.list")
   )
 }
 
@@ -160,7 +160,7 @@ fit_fault <- function(x, draws = TRUE) {
   if (inherits(x, "gibbsite_partial")) {
     return(NULL)
   }
-  if (!model$name %in% class(x)) {
+  if (!all(model$fit_class %in% class(x))) {
     return("the model of another function")
   }
   shown <- unclass(x)

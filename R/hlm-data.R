@@ -54,8 +54,9 @@ abort_bar <- function(message, call, hint = NULL, env = parent.frame()) {
 }
 
 # list(fixed, bar, group, diagonal, flat) of the formula: the first and last are
-# formulas, the last one with all variables.
-parse_hlm_formula <- function(formula, data, call) {
+# formulas, the last one with all variables. others: functions that have several
+# grouping factors.
+parse_hlm_formula <- function(formula, data, others, call) {
   if (!inherits(formula, "formula") || length(formula) != 3L) {
     abort_argument(
       "`formula` must have a response: `y ~ x + (1 | group)`.", call = call
@@ -73,7 +74,7 @@ parse_hlm_formula <- function(formula, data, call) {
     abort_bar(
       "`formula` must have one bar, not {length(shown)}:
        {.code {paste0('(', shown, ')')}}.",
-      call, "Use {.fn lme4::lmer} or {.fn brms::brm}."
+      call, "Use {.fn {others[1]}} or {.fn {others[2]}}."
     )
   }
   bar <- found$bars[[1L]]
@@ -83,7 +84,7 @@ parse_hlm_formula <- function(formula, data, call) {
     abort_bar(
       "`formula` must have one grouping factor, not {.code {deparse1(group)}}.",
       call,
-      "Use {.fn lme4::lmer} or {.fn brms::brm} for several or nested ones;
+      "Use {.fn {others[1]}} or {.fn {others[2]}} for several or nested ones;
        groups by two variables are written {.code (1 | a:b)}."
     )
   }
@@ -144,10 +145,9 @@ group_levels <- function(group, frame, labels) {
 # ---- the frame ---------------------------------------------------------------
 
 # made: of formula_frame() with all variables; parsed: of parse_hlm_formula().
-hlm_frame <- function(made, parsed, formula, contrasts, se, call) {
+# response: of as_measurements() or as_response().
+hlm_frame <- function(made, parsed, formula, response, contrasts, se, call) {
   frame <- made$frame
-  name <- deparse1(formula[[2L]])
-  response <- as_measurements(stats::model.response(frame), name, call)
   check_contrasts(contrasts, frame, call)
   fixed <- fixed_terms(parsed$fixed)
   bar <- fixed_terms(parsed$bar)
@@ -165,7 +165,8 @@ hlm_frame <- function(made, parsed, formula, contrasts, se, call) {
     group = match(labels, levels), levels = levels,
     group_name = deparse1(parsed$group), group_expr = parsed$group,
     diagonal = parsed$diagonal, fixed_terms = fixed, bar_terms = bar,
-    response = list(name = name, kind = response$kind), formula = formula,
+    response = list(name = deparse1(formula[[2L]]), kind = response$kind),
+    formula = formula,
     terms = terms, xlevels = xlevels,
     contrasts = c(attr(x, "contrasts"), attr(z, "contrasts"))[
       unique(c(names(attr(x, "contrasts")), names(attr(z, "contrasts"))))

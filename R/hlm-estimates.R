@@ -17,7 +17,8 @@
 #' `fixef()`, `ranef()` and `VarCorr()` are generics of nlme (and lme4): load
 #' one of these packages to call them, or write `nlme::ranef(fit)`.
 #'
-#' @param object,x,formula A fit of [gibbs_hlm()].
+#' @param object,x,formula A fit of [gibbs_hlm()], or of [gibbs_logistic()] with
+#'   groups.
 #' @param sigma Not used (an argument of the generic).
 #' @param parm Names or numbers of parameters; default all.
 #' @param level Number between 0 and 1, default 0.95: the posterior probability

@@ -87,27 +87,16 @@ bar_reach <- function(z, found, intercept) {
 hlm_model_of <- function(frame, prior, design, keep) {
   data <- hlm_data(frame, prior, design, keep)
   n <- sum(rows_used(frame))
-  q <- length(design$bar)
-  groups <- length(frame$levels)
+  title <- "Hierarchical linear regression"
   new_model(
     "hlm_model",
-    name = "gibbs_hlm", title = "Hierarchical linear regression",
+    name = "gibbs_hlm", title = title,
     headline = paste0(
-      "Hierarchical linear regression: ",
-      counted(length(design$columns), "fixed effect"), ", ",
-      counted(q, "term"), " by ", frame$group_name, " (",
-      counted(groups, "group"), "), ", counted(n, "observation"),
+      hlm_headline(title, frame, design, n),
       if (frame$known) ", standard errors known"
     ),
     data = data, data_part = "frame", prior = prior, nobs = n,
-    columns = c(
-      design$columns, indexed("sd", seq_len(q)),
-      if (!frame$diagonal) correlation_names(q), if (!frame$known) "sigma",
-      "log_lik",
-      if ("w" %in% keep) as.vector(outer(
-        seq_len(q), seq_len(groups), function(k, j) paste0("w[", k, ",", j, "]")
-      ))
-    ),
+    columns = hlm_columns(frame, design, keep),
     cures = paste(
       "Groups with few observations say little about the covariance of their",
       "effects: use fewer terms before the bar, or a prior with a smaller",
@@ -117,6 +106,29 @@ hlm_model_of <- function(frame, prior, design, keep) {
     levels = frame$levels, group_name = frame$group_name,
     design = hlm_design_of(frame), frame = frame
   )
+}
+
+hlm_headline <- function(title, frame, design, n) {
+  paste0(
+    title, ": ", counted(length(design$columns), "fixed effect"), ", ",
+    counted(length(design$bar), "term"), " by ", frame$group_name, " (",
+    counted(length(frame$levels), "group"), "), ", counted(n, "observation")
+  )
+}
+
+# The stored quantities, as core/hlm/hlm.h lists them.
+hlm_columns <- function(frame, design, keep) {
+  q <- length(design$bar)
+  c(
+    design$columns, indexed("sd", seq_len(q)),
+    if (!frame$diagonal) correlation_names(q), if (!frame$known) "sigma",
+    "log_lik",
+    if ("w" %in% keep) coefficient_names(q, length(frame$levels))
+  )
+}
+
+coefficient_names <- function(q, groups) {
+  sprintf("w[%d,%d]", rep(seq_len(q), groups), rep(seq_len(groups), each = q))
 }
 
 correlation_names <- function(q) {
@@ -339,17 +351,20 @@ draw_prior.hlm_model <- function(model) {
 # One response for each row.
 #' @exportS3Method
 simulate_data.hlm_model <- function(model, state) {
+  state_predictor(model, state) + response_noise(model$frame, state$beta)
+}
+
+# o + x'b + z'u_j of each row.
+state_predictor <- function(model, state) {
   frame <- model$frame
   u <- matrix(state$u, model$data$q)[, frame$group, drop = FALSE]
-  eta <- drop(frame$x %*% state$b) +
-    colSums(t(frame$z) * u) + (frame$offset %||% 0)
-  eta + response_noise(frame, state$beta)
+  drop(frame$x %*% state$b) + colSums(t(frame$z) * u) + (frame$offset %||% 0)
 }
 
 # `data`: the responses, one for each row of the fit's data.
 #' @exportS3Method
 set_data.hlm_model <- function(model, data, call = rlang::caller_env()) {
-  with_responses(model, data, "hierarchical regression", function(frame) {
+  with_responses(model, data, "hierarchical regression", function(frame, ...) {
     hlm_model_of(frame, model$prior, model$layout, model$keep)
   }, call)
 }

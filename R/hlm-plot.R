@@ -11,14 +11,14 @@
 #'   from the rows of the group alone, on the right its posterior mean. Fixed
 #'   effects of columns that are not before the bar are held at their posterior
 #'   means. The horizontal line is as above. A group is left out if its rows do
-#'   not determine its estimates.
+#'   not determine its estimates. Only for [gibbs_hlm()].
 #' * `"coefficients"`: the posterior mean of each fixed effect with its 50% and
 #'   `level` intervals, the intercept left out. Those of columns with more than
 #'   two values are shown per standard deviation of the column, so that they can
 #'   be compared.
 #' * types of [plot.gibbsite_fit()], such as `"trace"` and `"density"`.
 #'
-#' @param x A fit of [gibbs_hlm()].
+#' @param x A fit of [gibbs_hlm()], or of [gibbs_logistic()] with groups.
 #' @param type One of the above.
 #' @param term For `"groups"` and `"shrinkage"`: the name of a term before the
 #'   bar; default the first.
@@ -40,7 +40,8 @@ plot.gibbs_hlm <- function(x, type = "groups", term = NULL, level = 0.95,
                            variables = NULL, ...) {
   call <- rlang::current_env()
   check_whole_fit(x, "x", call)
-  own <- c("groups", "shrinkage", "coefficients")
+  normal <- !inherits(fit_part(x, "model"), "hlm_binomial_model")
+  own <- c("groups", if (normal) "shrinkage", "coefficients")
   type <- check_plot_types(type, call, own)
   check_plots_with(term, type, c("groups", "shrinkage"), call)
   check_plots_with(variables, type, c("coefficients", plot_types), call)

@@ -1,13 +1,15 @@
 # Predictions of a hierarchical linear regression: rows, means, intervals and
 # draws.
 #
-# The deviations u_j are not stored. Given the stored parameters of a draw they
-# are normal with known mean and covariance, which the fit's reduced rows give.
+# The deviations u_j of gibbs_hlm() are not stored. Given the stored parameters
+# of a draw they are normal with known mean and covariance, which the fit's
+# reduced rows give. Those of a logistic regression are stored.
 
 # ---- The draws ---------------------------------------------------------------
 
-# list(b, factor, sigma): S x p, q x q x S (lower triangular) and S, of the
-# stored draws, chain after chain; `chosen`: some of them.
+# list(b, factor, sigma, u): S x p, q x q x S (lower triangular) and S, of the
+# stored draws, chain after chain; u: q x J x S, or NULL if the deviations are
+# not stored. `chosen`: some of the draws.
 hlm_draws <- function(fit, chosen = NULL) {
   model <- fit_part(fit, "model")
   draws <- do.call(rbind, chain_matrices(fit))
@@ -36,8 +38,24 @@ hlm_draws <- function(fit, chosen = NULL) {
       rep(1, nrow(draws))
     } else {
       column("sigma")
+    },
+    u = if (inherits(model, "hlm_binomial_model")) {
+      stored_deviations(model, draws)
     }
   )
+}
+
+# The stored coefficients of the groups less their means.
+stored_deviations <- function(model, draws) {
+  q <- model$data$q
+  groups <- model$data$groups
+  w <- draws[, match(coefficient_names(q, groups), model$columns), drop = FALSE]
+  at <- model$data$fixed_at
+  for (k in which(at >= 0L)) {
+    own <- seq.int(k, by = q, length.out = groups)
+    w[, own] <- w[, own] - draws[, at[[k]] + 1L]
+  }
+  array(t(w), c(q, groups, nrow(draws)))
 }
 
 # Cholesky factors of correlation matrices: draws x q x q, lower triangle read.
@@ -66,7 +84,9 @@ hlm_deviations <- function(model, d, codes) {
   mean <- array(0, c(q, length(codes), count))
   root <- array(0, c(q, q, length(codes), count))
   known <- codes <= data$groups
-  if (any(known)) {
+  if (!is.null(d$u)) {
+    mean[, known, ] <- d$u[, codes[known], ]
+  } else if (any(known)) {
     b <- t(d$b) * data$unit
     at <- data$intercept_at + 1
     if (at <= data$p) {
@@ -287,7 +307,7 @@ check_re_formula <- function(re_formula, call) {
 }
 
 # list(mean, sd, lower, upper), the last three with `interval`; in blocks of
-# rows.
+# rows. type: "mean", "response", or "share" for probabilities of success.
 hlm_moments <- function(fit, rows, weights, type, level, interval) {
   model <- fit_part(fit, "model")
   d <- hlm_draws(fit)
@@ -300,7 +320,8 @@ hlm_moments <- function(fit, rows, weights, type, level, interval) {
     i <- order[intersect(block, seq_len(n))]
     at <- hlm_eta(model, d, rows_at_places(rows, i), FALSE)
     mu <- unname(at$mu)
-    out$mean[i] <- colMeans(mu)
+    shares <- if (type == "share") share_moments(model, mu, at$spread)
+    out$mean[i] <- colMeans(shares$mean %||% mu)
     if (!interval || length(i) == 0L) {
       next
     }
@@ -309,18 +330,22 @@ hlm_moments <- function(fit, rows, weights, type, level, interval) {
       spread <- sqrt(spread^2 + outer(d$sigma^2, 1 / weights[i]))
     }
     known <- !is.na(colSums(mu)) & is.finite(colSums(spread))
-    out$sd[i[known]] <- sqrt(
-      apply(mu[, known, drop = FALSE], 2L, stats::var) +
-        colMeans(spread[, known, drop = FALSE]^2)
-    )
+    mean <- (shares$mean %||% mu)[, known, drop = FALSE]
+    sd <- (shares$sd %||% spread)[, known, drop = FALSE]
+    out$sd[i[known]] <- sqrt(apply(mean, 2L, stats::var) + colMeans(sd^2))
     tails <- c(1 - level, 1 + level) / 2
     for (end in 1:2) {
       mean <- mu[, known, drop = FALSE]
       sd <- spread[, known, drop = FALSE]
-      out[[2L + end]][i[known]] <- if (all(sd == 0)) {
+      bound <- if (all(sd == 0)) {
         apply(mean, 2L, known_quantiles, tails[[end]])
       } else {
         mixture_quantile(mean, sd, tails[[end]])
+      }
+      out[[2L + end]][i[known]] <- if (is.null(shares)) {
+        bound
+      } else {
+        success_probability(model, bound)
       }
     }
   }

@@ -20,7 +20,8 @@
 #' groups. `(x || group)` makes \eqn{\Sigma} diagonal: the deviations of all
 #' columns are independent (also those of the levels of a factor). The groups
 #' can be given by two variables, `(1 | a:b)`. There is one bar with one
-#' grouping factor; lme4 and brms have models with several.
+#' grouping factor; lme4 and brms have models with several. For successes and
+#' failures [gibbs_logistic()] takes such formulas.
 #'
 #' @section Sampler:
 #' One sweep, with \eqn{\beta = 1/\sigma^2}{beta = 1/sigma^2} and
@@ -193,10 +194,9 @@ check_given_se <- function(expression, data, env, call) {
 # The frame of a call of gibbs_hlm(), made in `env`.
 hlm_frame_of_call <- function(formula, data, user_call, action, contrasts, env,
                               call) {
-  parsed <- parse_hlm_formula(formula, data, call)
-  check_model_formula(
-    parsed$flat, "gibbs_hlm", c("lme4::lmer", "brms::brm"), call
-  )
+  others <- c("lme4::lmer", "brms::brm")
+  parsed <- parse_hlm_formula(formula, data, others, call)
+  check_model_formula(parsed$flat, "gibbs_hlm", others, call)
   if (!is.null(user_call[["se"]]) && !is.null(user_call[["weights"]])) {
     abort_argument("Give either `se` or `weights`, not both.", call = call)
   }
@@ -219,7 +219,10 @@ hlm_frame_of_call <- function(formula, data, user_call, action, contrasts, env,
     )
     made$frame[["(weights)"]] <- NULL
   }
-  hlm_frame(made, parsed, formula, contrasts, se, call)
+  response <- as_measurements(
+    stats::model.response(made$frame), deparse1(formula[[2L]]), call
+  )
+  hlm_frame(made, parsed, formula, response, contrasts, se, call)
 }
 
 # ---- Simulation -------------------------------------------------------------

@@ -332,7 +332,7 @@ simulate_data.lm_model <- function(model, state) {
 # `data`: the responses, one for each row of the fit's data.
 #' @exportS3Method
 set_data.lm_model <- function(model, data, call = rlang::caller_env()) {
-  with_responses(model, data, "linear regression", function(frame) {
+  with_responses(model, data, "linear regression", function(frame, ...) {
     lm_model_of(frame, model$prior, model$layout, model$keep)
   }, call)
 }

@@ -72,6 +72,31 @@
 #' coefficient. [acceptance()] gives the share of proposals of step 2 that were
 #' accepted.
 #'
+#' @section Groups:
+#' A formula `y ~ x + (1 + x | g)` has coefficients that vary between groups, in
+#' the notation of [gibbs_hlm()], which says what `||` and `a:b` mean:
+#' \deqn{s_i \sim \mathrm{Binomial}(m_i, F(\eta_i)), \quad \eta_i = o_i +
+#'   x_i^\top b + z_i^\top u_{j(i)}, \quad u_j \sim \mathrm{N}(0, \Sigma).}{
+#'   s_i ~ Binomial(m_i, F(eta_i)), eta_i = o_i + x_i'b + z_i'u_j(i),
+#'   u_j ~ N(0, Sigma).}
+#' The fixed effects \eqn{b} have the prior of [logistic_prior()] with finite
+#' variances, \eqn{\Sigma} the half-t prior of its fields `group_df` and
+#' `group_scale`. A sweep has three steps.
+#'
+#' 1. For each term \eqn{k} before the bar a scale \eqn{s}, by a slice step:
+#'    \eqn{u_{jk} \to s u_{jk}}{u_jk -> s u_jk} in all groups, with
+#'    \eqn{\Sigma} scaled alike.
+#' 2. The latent variables of step 1 above, given \eqn{\eta}{eta}. With them
+#'    each observation has a normal response of known variance,
+#'    \eqn{\kappa_i/\omega_i}{kappa_i / omega_i} with
+#'    \eqn{1/\omega_i}{1 / omega_i} (logit), or the mean of its \eqn{z_{ij}}{z_ij}
+#'    with \eqn{1/m_i}{1 / m_i} (probit).
+#' 3. A sweep of [gibbs_hlm()] for these responses.
+#'
+#' The columns are those of [gibbs_hlm()] with `keep = "w"`: the coefficients of
+#' the groups, `w[k,j]`, are always stored. An entry of `inits` is a list with
+#' `Sigma`. For the methods of such a fit see [hlm-binomial].
+#'
 #' @section Weights:
 #' A weight \eqn{v} counts an observation \eqn{v} times: it multiplies its
 #' successes and its trials. Weights must be whole numbers, since a latent
@@ -111,15 +136,17 @@
 #' @param link `"logit"` (default) or `"probit"`. All methods of the fit use it.
 #' @param draws,burnin,thin,chains,inits,cores,seed As in [running].
 #' @param checkpoint,stop_when,progress,keep_data As in [running].
-#' @return An object of class `gibbs_logistic`, a `gibbsite_fit` and a
-#'   [coda::mcmc.list]: one matrix of draws for each chain. See
+#' @return An object of class `gibbs_logistic` (with groups
+#'   `gibbs_hlm_binomial`), a `gibbsite_fit` and a [coda::mcmc.list]: one matrix
+#'   of draws for each chain. See
 #'   [summary.gibbsite_fit()], [predict.gibbs_logistic()],
 #'   [plot.gibbs_logistic()], [coef.gibbs_logistic()],
 #'   [log_lik.gibbs_logistic()].
 #' @section Errors:
 #' Errors in the arguments have class `gibbsite_error_argument` and are raised
 #' before any chain runs; among them `gibbsite_error_missing` and
-#' `gibbsite_error_infinite` for the data, `gibbsite_error_collinear` and
+#' `gibbsite_error_infinite` for the data, `gibbsite_error_formula` for several
+#' bars or nested groups, `gibbsite_error_collinear` and
 #' `gibbsite_error_separated` for a flat prior. A search for the mode that fails
 #' is an error of class `gibbsite_error_numeric`. A chain that fails raises
 #' `gibbsite_error_chain`, which carries the other chains in `$fit`.
@@ -151,6 +178,9 @@
 #' fit
 #' coef(fit)
 #' gibbs_logistic(type ~ glu + bmi, MASS::Pima.tr, link = "probit", seed = 1)
+#'
+#' # children with otitis media, each seen up to five times
+#' gibbs_logistic(y ~ trt + (1 | ID), MASS::bacteria, seed = 1)
 #'
 #' # the data of a dose-response experiment, as counts
 #' budworm <- data.frame(
@@ -196,12 +226,20 @@ gibbs_logistic.formula <- function(formula, data, prior = logistic_prior(),
   user_call <- match.call()
   user_call[[1L]] <- quote(gibbs_logistic)
   action <- check_na_action(na_action, "fail", call, arg = "na_action")
+  rows <- if (!missing(data)) data
+  if (has_bar(formula)) {
+    frame <- hlm_binomial_frame(
+      formula, rows, user_call, action, contrasts, link, parent.frame(), call
+    )
+    return(run_chains(
+      hlm_binomial_model(frame, prior, call), running, user_call, call
+    ))
+  }
   check_model_formula(
     formula, "gibbs_logistic", c("lme4::glmer", "rstanarm::stan_glmer"), call
   )
   made <- formula_frame(
-    formula, if (!missing(data)) data, user_call, action, parent.frame(), call,
-    hint = omit_hint
+    formula, rows, user_call, action, parent.frame(), call, hint = omit_hint
   )
   parts <- formula_parts(made, contrasts, as_response, call)
   model <- logistic_gibbs_model(parts, prior, link, call)

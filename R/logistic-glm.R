@@ -73,9 +73,15 @@ residuals.laplace_logistic <- function(object,
   check_no_more(...)
   type <- check_choice(type, c("deviance", "pearson", "response"))
   model <- fit_part(object, "model")
-  frame <- check_frame(model)
+  check_frame(model)
   rows <- prediction_rows(model, NULL, NULL, NULL)
   mean <- predict_moments(object, rows, "response", 0.95, FALSE)$mean
+  share_residuals(model, mean, type, rows$names)
+}
+
+# mean: the probability of success of each observation.
+share_residuals <- function(model, mean, type, names) {
+  frame <- model$frame
   y <- frame$y
   out <- switch(type,
     response = y - mean,
@@ -85,7 +91,7 @@ residuals.laplace_logistic <- function(object,
   )
   # an observation without trials has no proportion
   out[frame$trials == 0] <- NA
-  as_excluded(model, with_row_names(out, rows$names))
+  as_excluded(model, with_row_names(out, names))
 }
 
 #' @rdname logistic-data

@@ -92,12 +92,18 @@ logistic_log_lik <- function(model, w) {
   density <- logistic_density(frame, prior_precision(model$prior))
   w <- parameter_rows(w, length(model$columns))
   values <- .Call(C_logistic_draws, density, t(unname(w)), 1)
-  if (!is.null(frame$trials)) {
-    coefficient <- (frame$weights %||% 1) *
-      lchoose(frame$trials, round(frame$trials * frame$y))
-    values <- values + rep(coefficient, each = nrow(values))
+  if (is.null(frame$trials)) {
+    return(values)
   }
-  values
+  values + rep(log_choose(frame), each = nrow(values))
+}
+
+# The logarithms of the binomial coefficients, times the weights.
+log_choose <- function(frame) {
+  n <- length(frame$y)
+  trials <- frame$trials %||% rep(1, n)
+  (frame$weights %||% rep(1, n)) *
+    lchoose(trials, round(trials * frame$y))
 }
 
 # A message for a response of only successes or only failures: then only the

@@ -286,15 +286,25 @@ posterior_predict.laplace_logistic <- function(object, newdata = NULL,
     fit_part(object, "model"),
     linear_predictor_draws(object, newdata, offset, draws, call)
   )
-  trials <- if (is.null(newdata)) {
+  predicted_successes(
+    mean, fit_part(object, "model"), is.null(newdata), trials, call
+  )
+}
+
+# mean: probabilities, draws x observations.  own: these are the fit's own data.
+predicted_successes <- function(mean, model, own, trials, call) {
+  trials <- if (own) {
     if (!is.null(trials)) {
-      abort_argument("{.arg trials} goes with {.arg newdata}.")
+      abort_argument(
+        "{.arg trials} goes with {.arg newdata}.", call = call
+      )
     }
-    fit_part(object, "model")$frame$trials
+    model$frame$trials
   } else if (!is.null(trials)) {
     trials <- check_numeric_vector(
       trials, length = c(1, ncol(mean)),
-      length_why = "one for each row of `newdata`", lower = 0
+      length_why = "one for each row of `newdata`", lower = 0, arg = "trials",
+      call = call
     )
     rep_len(trials, ncol(mean))
   }
@@ -332,14 +342,20 @@ log_lik.laplace_logistic <- function(object, newdata = NULL, draws = NULL,
   }, call)
   trials <- response$trials %||% rep(1, ncol(eta))
   successes <- round(trials * response$y)
-  each <- function(v) rep(v, each = nrow(eta))
-  # log P(y | eta) = log choose + s log F(eta) + (m - s) log (1 - F(eta))
-  out <- each(lchoose(trials, successes)) +
-    each(successes) * success_probability(model, eta, log = TRUE) +
-    each(trials - successes) *
-      success_probability(model, eta, success = FALSE, log = TRUE)
-  dimnames(out) <- dimnames(eta)
-  out
+  share_log_lik(model, eta, successes, trials) +
+    rep(lchoose(trials, successes), each = nrow(eta))
+}
+
+# s log F(eta) + (m - s) log (1 - F(eta)), draws x observations
+share_log_lik <- function(model, eta, success, total) {
+  # a logarithm of 0 is not used
+  part <- function(count, side) {
+    count <- rep(count, each = nrow(eta))
+    value <- success_probability(model, eta, success = side, log = TRUE)
+    ifelse(!is.na(count) & count == 0, 0, count * value)
+  }
+  out <- part(success, TRUE) + part(total - success, FALSE)
+  matrix(out, nrow(eta), dimnames = dimnames(eta))
 }
 
 #' @rdname logistic-draws
@@ -384,7 +400,7 @@ pp_check.laplace_logistic <- function(object, draws = NULL, ...) {
   draws <- draws %||% min(50, ndraws(object))
   y <- frame$y * (frame$trials %||% 1)
   replicated <- unname(
-    posterior_predict.laplace_logistic(object, draws = draws)
+    posterior_predict(object, draws = draws)
   )
   if (max(frame$trials %||% 1) <= 30) {
     bayesplot::ppc_bars(y, replicated, ...)

@@ -28,6 +28,16 @@
 #' variance \eqn{10^2 / m_j^2}). One that is zero everywhere gets the variance
 #' 1, with a message.
 #'
+#' With groups in the formula, `y ~ x + (1 + x | g)`, \eqn{w} are the fixed
+#' effects, and the covariance matrix \eqn{\Sigma}{Sigma} of the groups'
+#' deviations has the half-t prior of [hlm_prior()]:
+#'
+#' * `group_df`: 2.
+#' * `group_scale`: \eqn{A_k = 2.5/s_k}{A_k = 2.5/s_k} for a slope, with
+#'   \eqn{s_k} the standard deviation of the column. For the intercept it is
+#'   \eqn{2.5 \sqrt{1 + \sum_k (\bar z_k/s_k)^2}}{2.5 sqrt(1 + sum_k (mean_k /
+#'   s_k)^2)}.
+#'
 #' @param c `NULL`, or the prior variance in squared units of the coefficients:
 #'   one positive number for every coefficient but the intercept; a vector, one
 #'   for each of them or, when `intercept_c` is `NULL`, for all coefficients in
@@ -36,6 +46,11 @@
 #'   coefficient without a prior (a flat one).
 #' @param intercept_c `NULL`, or the prior variance of the intercept: a positive
 #'   number or `Inf`.
+#' @param group_df `NULL` or a positive number: degrees of freedom
+#'   \eqn{\nu}{nu} of the half-t distributions.
+#' @param group_scale `NULL` or positive numbers \eqn{A_k}{A_k}, one for all or
+#'   one for each term before the bar. Both are used only if the formula has
+#'   groups.
 #' @return An object of class `logistic_prior`; printing it shows the model.
 #' @section Errors:
 #' A value of the wrong type or out of its range is an error of class
@@ -49,7 +64,8 @@
 #' logistic_prior()
 #' logistic_prior(c = 100, intercept_c = Inf)
 #' @export
-logistic_prior <- function(c = NULL, intercept_c = NULL) {
+logistic_prior <- function(c = NULL, intercept_c = NULL, group_df = NULL,
+                           group_scale = NULL) {
   call <- rlang::current_env()
   structure(
     list(
@@ -57,6 +73,14 @@ logistic_prior <- function(c = NULL, intercept_c = NULL) {
       intercept_c = check_number(
         intercept_c, lower = 0, lower_open = TRUE, infinite_ok = TRUE,
         null_ok = TRUE, arg = "intercept_c", call = call
+      ),
+      group_df = check_number(
+        group_df, lower = 0, lower_open = TRUE, null_ok = TRUE,
+        arg = "group_df", call = call
+      ),
+      group_scale = check_numeric_vector(
+        group_scale, lower = 0, lower_open = TRUE, null_ok = TRUE,
+        arg = "group_scale", call = call
       )
     ),
     class = c("logistic_prior", "gibbsite_prior")
@@ -79,7 +103,7 @@ check_prior_variance <- function(c, call) {
 
 #' @export
 format.logistic_prior <- function(x, ...) {
-  check_made(x, c("c", "intercept_c"), "logistic_prior()")
+  check_made(x, names(formals(logistic_prior)), "logistic_prior()")
   value <- function(v) {
     if (is.matrix(v)) {
       return(paste0("a ", nrow(v), " x ", ncol(v), " covariance matrix"))
@@ -90,10 +114,18 @@ format.logistic_prior <- function(x, ...) {
   head <- paste0("y_i | w ~ Bernoulli(", share, "(x_i'w + o_i)),  w ~ N(0, C)")
   each <- x$c
   if (!is.null(names(each)) && !is.matrix(each)) {
-    return(c(head, paste0(
-      "  ", format(c("coefficient", names(each))), "  ",
-      format(c("variance", vapply(each, value, "")), justify = "right")
-    )))
+    return(c(
+      head,
+      paste0(
+        "  ", format(c("coefficient", names(each))), "  ",
+        format(c("variance", vapply(each, value, "")), justify = "right")
+      ),
+      if (!is.null(x$group_scale)) {
+        c("groups: sqrt(Sigma_kk) ~ half-t(df, A_k)    (Huang and Wand)",
+          paste0("  df = ", format_prior_value(x$group_df, "2")),
+          paste0("  A = ", format_prior_value(x$group_scale)))
+      }
+    ))
   }
   c(
     head,
@@ -141,7 +173,10 @@ completed_prior <- function(variances, columns) {
     names(variances) <- columns
   }
   structure(
-    list(c = variances, intercept_c = NULL, complete = TRUE),
+    list(
+      c = variances, intercept_c = NULL, group_df = NULL, group_scale = NULL,
+      complete = TRUE
+    ),
     class = c("logistic_prior", "gibbsite_prior")
   )
 }

@@ -228,9 +228,22 @@ native_data <- function(data, call) {
     if (!is_data_vector(value)) {
       abort_expected(value, "numeric", FALSE, arg, call)
     }
-    abort_elements(is.na(value), value, arg, "numbers", call)
-    structure(as.double(value), dim = dim(value))
+    if (anyNA(value)) {
+      abort_elements(is.na(value), value, arg, "numbers", call)
+    }
+    structure(as_doubles(value, arg, call), dim = dim(value))
   }, data, names(data))
+}
+
+as_doubles <- function(x, arg, call) {
+  tryCatch(as.double(x), error = function(cnd) {
+    abort_argument(
+      c("There is no memory for a copy of `{arg}` as doubles: it has
+         {whole(length(x))} numbers.",
+        i = "Give fewer numbers, or give doubles, which are not copied."),
+      call = call
+    )
+  })
 }
 
 is_data_vector <- function(x) {

@@ -28,13 +28,14 @@
 new_model <- function(class, name, title, headline, data, prior, nobs, columns,
                       ..., data_hash = hash(data), data_part = "data",
                       given = given_words(), arguments_at = NULL,
-                      independent = FALSE, cures = NULL) {
+                      independent = FALSE, cures = NULL, fit_class = name) {
   structure(
     list(
       name = name, title = title, headline = headline, data = data,
       data_hash = data_hash, data_part = data_part, given = given,
       arguments_at = arguments_at, nobs = nobs, prior = prior,
-      columns = columns, independent = independent, cures = cures, ...
+      columns = columns, independent = independent, cures = cures,
+      fit_class = fit_class, ...
     ),
     class = c(class, "gibbsite_model")
   )

@@ -91,6 +91,18 @@ pp_check.gibbs_lm <- function(object, draws = NULL, ...) {
 #' @exportS3Method bayesplot::pp_check
 pp_check.gibbs_hlm <- pp_check.gibbs_lm
 
+#' @rdname hlm-binomial
+#' @exportS3Method bayesplot::pp_check
+pp_check.gibbs_hlm_binomial <- pp_check.laplace_logistic
+
+#' @rdname hlm-binomial
+#' @export
+fitted.gibbs_hlm_binomial <- fitted.laplace_logistic
+
+#' @rdname logistic-data
+#' @export
+family.gibbs_hlm_binomial <- family.laplace_logistic
+
 # ---- Other responses ---------------------------------------------------------
 
 # Normal errors of precision beta times the weights, one for each row.
@@ -100,8 +112,12 @@ response_noise <- function(frame, beta) {
 }
 
 # The model with other responses: one for each row of the fit's data.
-# what: the model in words.  remake(frame): its parts made from a frame.
-with_responses <- function(model, data, what, remake, call) {
+# what: the model in words.  remake(frame, response): its parts, made from a
+# frame with other responses, of read(data).
+with_responses <- function(model, data, what, remake, call,
+                           read = function(y) {
+                             as_measurements(y, "data", call)
+                           }) {
   if (is.null(model$frame)) {
     abort_argument(
       c("`data` are not needed to draw on from a {what}.",
@@ -110,10 +126,12 @@ with_responses <- function(model, data, what, remake, call) {
     )
   }
   frame <- model$frame
-  y <- as_measurements(data, "data", call)$y
-  check_vector_length(y, nrow(frame$x), "one for each row", "data", call)
-  frame$y <- y
-  fresh <- remake(frame)
+  response <- read(data)
+  check_vector_length(
+    response$y, nrow(frame$x), "one for each row", "data", call
+  )
+  frame$y <- response$y
+  fresh <- remake(frame, response)
   model[names(fresh)] <- fresh
   model
 }

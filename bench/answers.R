@@ -57,6 +57,11 @@ groups <- function(x, formula) {
   function(seed) gibbs_hlm(formula, x, seed = seed, progress = FALSE)
 }
 
+binary_groups <- function(x, formula) {
+  force(x)
+  function(seed) gibbs_logistic(formula, x, seed = seed, progress = FALSE)
+}
+
 data_of <- function(name, package) {
   if (!peer_available(package)) {
     return(NULL)
@@ -207,6 +212,70 @@ cases <- list(
   "hlm InstEval" = list(
     function() data_of("InstEval", "lme4"),
     function(x) groups(x, y ~ 1 + (1 | s)), 2L
+  ),
+  "binary cbpp" = list(
+    function() data_of("cbpp", "lme4"),
+    function(x) {
+      binary_groups(
+        x, cbind(incidence, size - incidence) ~ period + (1 | herd)
+      )
+    }
+  ),
+  "binary bacteria" = list(
+    function() data_of("bacteria", "MASS"),
+    function(x) binary_groups(x, y ~ trt + week + (1 | ID))
+  ),
+  "binary epil" = list(
+    function() data_of("epil", "MASS"),
+    function(x) {
+      binary_groups(x, (y > 4) ~ trt + lage + V4 + (1 + V4 | subject))
+    }
+  ),
+  "binary sleepstudy" = list(
+    function() data_of("sleepstudy", "lme4"),
+    function(x) binary_groups(x, (Reaction > 300) ~ Days + (Days | Subject))
+  ),
+  "binary grouseticks" = list(
+    function() data_of("grouseticks", "lme4"),
+    function(x) {
+      binary_groups(x, (TICKS > 0) ~ YEAR + scale(HEIGHT) + (1 | BROOD))
+    }
+  ),
+  "binary VerbAgg" = list(
+    function() data_of("VerbAgg", "lme4"),
+    function(x) binary_groups(x, r2 ~ Anger + btype + situ + (1 | id))
+  ),
+  "binary items" = list(
+    function() data_of("VerbAgg", "lme4"),
+    function(x) binary_groups(x, r2 ~ Gender + (Gender | item))
+  ),
+  "binary admissions" = list(
+    function() {
+      x <- as.data.frame(datasets::UCBAdmissions)
+      merge(
+        x[x$Admit == "Admitted", -1], x[x$Admit == "Rejected", -1],
+        by = c("Gender", "Dept"), suffixes = c(".yes", ".no")
+      )
+    },
+    function(x) {
+      binary_groups(x, cbind(Freq.yes, Freq.no) ~ Gender + (Gender | Dept))
+    }
+  ),
+  "binary MathAchieve" = list(
+    function() data_of("MathAchieve", "nlme"),
+    function(x) binary_groups(x, (MathAch > 15) ~ SES + (SES | School))
+  ),
+  "binary esoph" = list(
+    function() datasets::esoph,
+    function(x) {
+      binary_groups(
+        x, cbind(ncases, ncontrols) ~ unclass(alcgp) + (1 | agegp)
+      )
+    }
+  ),
+  "binary InstEval" = list(
+    function() data_of("InstEval", "lme4"),
+    function(x) binary_groups(x, (y > 3) ~ service + (1 | s)), 2L
   )
 )
 

@@ -250,7 +250,7 @@ library_of <- function(what = NULL) {
     } else {
       file.copy(plain, target, overwrite = TRUE)
     }
-    link_blas(file.path(source, "src", "Makevars"))
+    link_blas(file.path(source, "src", "Makevars.in"))
   }
   lib <- tempfile("library")
   dir.create(lib)

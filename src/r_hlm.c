@@ -2,8 +2,10 @@
 #include <R.h>
 
 #include <limits.h>
+#include <math.h>
 
 #include "hlm/hlm.h"
+#include "hlm/hlm_binomial.h"
 #include "r_args.h"
 #include "r_scan.h"
 #include "routines.h"
@@ -35,16 +37,23 @@ static double *finite_numbers(SEXP list, const char *name, size_t length) {
   return x;
 }
 
+/* Where the rows of each group begin, and the end of the last. */
+static const int *group_starts(SEXP list, const char *name, size_t groups) {
+  const int *start = args_integers(list, name, groups + 1);
+  if (start[0] != 0)
+    Rf_error("`%s` must begin with 0", name);
+  for (size_t j = 0; j < groups; j++)
+    if (start[j + 1] < start[j])
+      Rf_error("`%s` must not decrease", name);
+  return start;
+}
+
 /* The reduced rows: start, bar (z), fixed (x), response (y), and the pool. */
 static void unpack_rows(SEXP list, hlm_data *data) {
-  data->start = args_integers(list, "start", data->groups + 1);
-  if (data->start[0] != 0)
-    Rf_error("`start` must begin with 0");
-  for (size_t j = 0; j < data->groups; j++) {
-    const int count = data->start[j + 1] - data->start[j];
-    if (count < 0 || (size_t)count > data->q)
+  data->start = group_starts(list, "start", data->groups);
+  for (size_t j = 0; j < data->groups; j++)
+    if ((size_t)(data->start[j + 1] - data->start[j]) > data->q)
       Rf_error("a group must have 0 to q reduced rows");
-  }
   const size_t rows = (size_t)data->start[data->groups];
   data->z = finite_numbers(list, "bar", args_product(rows, data->q));
   data->x = finite_numbers(list, "fixed", args_product(rows, data->p));
@@ -72,7 +81,8 @@ static void unpack_prior(SEXP list, hlm_data *data) {
   data->rate = not_negative(list, "rate");
 }
 
-static hlm_data unpack_data(SEXP list) {
+/* All but the rows. */
+static hlm_data unpack_model(SEXP list) {
   hlm_data data = {0};
   data.q = args_count(list, "q", 1);
   data.p = args_count(list, "p", 0);
@@ -85,10 +95,7 @@ static hlm_data unpack_data(SEXP list) {
   data.half_t = flag(list, "half_t");
   data.collapsed = flag(list, "collapsed");
   data.keep = flag(list, "keep");
-  unpack_rows(list, &data);
   unpack_prior(list, &data);
-  data.n = not_negative(list, "n");
-  data.log_weights = args_number(list, "log_weights");
   data.unit = finite_numbers(list, "unit", data.p);
   data.column_mean = finite_numbers(list, "column_mean", data.p);
   data.centre = args_number(list, "centre");
@@ -97,6 +104,14 @@ static hlm_data unpack_data(SEXP list) {
   for (size_t k = 0; k < data.q; k++)
     if (data.fixed_at[k] >= 0 && (size_t)data.fixed_at[k] >= data.p)
       Rf_error("`fixed_at` is out of range");
+  return data;
+}
+
+static hlm_data unpack_data(SEXP list) {
+  hlm_data data = unpack_model(list);
+  unpack_rows(list, &data);
+  data.n = not_negative(list, "n");
+  data.log_weights = args_number(list, "log_weights");
   return data;
 }
 
@@ -134,6 +149,72 @@ SEXP C_hlm_sweeps(SEXP data_list, SEXP state_list, SEXP n, SEXP control_list) {
   UNPROTECT(1);
   return result;
 }
+
+/* ---- binomial responses ------------------------------------------------------ */
+
+/* Whole numbers from `least` to INT_MAX. */
+static const double *counts(SEXP list, const char *name, size_t n,
+                            double least) {
+  const double *x = args_doubles(list, name, n);
+  for (size_t i = 0; i < n; i++)
+    if (!(x[i] >= least && x[i] <= INT_MAX && x[i] == floor(x[i])))
+      Rf_error("`%s` must be whole numbers", name);
+  return x;
+}
+
+/* The first min(n_j, q) rows of each group are kept. */
+static const int *kept_starts(const int *first, const hlm_data *data) {
+  int *start = (int *)R_alloc(data->groups + 1, sizeof *start);
+  start[0] = 0;
+  for (size_t j = 0; j < data->groups; j++) {
+    const int count = first[j + 1] - first[j];
+    start[j + 1] = start[j] + ((size_t)count < data->q ? count : (int)data->q);
+  }
+  return start;
+}
+
+static hlm_binomial_data unpack_binomial(SEXP list) {
+  hlm_binomial_data data = {.groups = unpack_model(list)};
+  const size_t q = data.groups.q, p = data.groups.p;
+  data.probit = flag(list, "probit");
+  data.first = group_starts(list, "first", data.groups.groups);
+  data.groups.start = kept_starts(data.first, &data.groups);
+  const size_t n = (size_t)data.first[data.groups.groups];
+  data.z = finite_numbers(list, "bar", args_product(n, q));
+  data.x = finite_numbers(list, "fixed", args_product(n, p));
+  data.total = counts(list, "total", n, 1.0);
+  data.success = counts(list, "success", n, 0.0);
+  for (size_t i = 0; i < n; i++)
+    if (data.success[i] > data.total[i])
+      Rf_error("`success` must not exceed `total`");
+  data.offset = Rf_xlength(args_element(list, "offset")) > 0
+                  ? finite_numbers(list, "offset", n)
+                  : NULL;
+  data.constant = args_number(list, "constant");
+  if (!data.groups.known || data.groups.collapsed)
+    Rf_error("the variance of the latent responses must be known");
+  return data;
+}
+
+SEXP C_hlm_binomial_sweeps(SEXP data_list, SEXP state_list, SEXP n,
+                           SEXP control_list) {
+  const hlm_binomial_data data = unpack_binomial(data_list);
+  const scan_control control = args_control(control_list);
+  SEXP copy = PROTECT(scan_copy_state(state_list));
+  const hlm_state state = unpack_state(copy, &data.groups);
+  const size_t size = hlm_binomial_work_size(&data);
+  if (size == 0)
+    scan_stop(STATUS_NO_MEMORY);
+  hlm_binomial model;
+  hlm_binomial_open(&model, &data, &state, R_alloc(size, 1));
+  const scan_model scan = {&model, hlm_binomial_sweep, hlm_binomial_record};
+  SEXP result =
+    scan_segment(&scan, control, n, copy, hlm_columns(&data.groups));
+  UNPROTECT(1);
+  return result;
+}
+
+/* ---- deviations ------------------------------------------------------------------ */
 
 static const double *doubles(SEXP x, const char *name, size_t length) {
   if (TYPEOF(x) != REALSXP || (size_t)XLENGTH(x) != length)

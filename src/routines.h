@@ -29,6 +29,7 @@
   ROUTINE(bmf_fold_in, 5)             \
   ROUTINE(lm_sweeps, 4)               \
   ROUTINE(hlm_sweeps, 4)              \
+  ROUTINE(hlm_binomial_sweeps, 4)     \
   ROUTINE(hlm_conditionals, 4)        \
   ROUTINE(lda_sweeps, 4)              \
   ROUTINE(lda_fold_in, 6)             \
@@ -65,6 +66,7 @@ SEXP C_bmf_linear(SEXP sizes, SEXP draws, SEXP user, SEXP item, SEXP moments);
 SEXP C_bmf_fold_in(SEXP sizes, SEXP ratings, SEXP kind, SEXP hyper, SEXP v);
 SEXP C_lm_sweeps(SEXP data, SEXP state, SEXP n, SEXP control);
 SEXP C_hlm_sweeps(SEXP data, SEXP state, SEXP n, SEXP control);
+SEXP C_hlm_binomial_sweeps(SEXP data, SEXP state, SEXP n, SEXP control);
 SEXP C_hlm_conditionals(SEXP data, SEXP b, SEXP factor, SEXP beta);
 SEXP C_lda_sweeps(SEXP data, SEXP state, SEXP n, SEXP control);
 SEXP C_lda_fold_in(SEXP word, SEXP start, SEXP phi, SEXP alpha, SEXP sweeps,

@@ -178,6 +178,13 @@ for (prior in names(hlm_priors)) {
           prior = hlm_priors[[prior]])
   )
 }
+measured$hit <- measured$y > 0
+for (link in c("logit", "probit")) {
+  show(
+    paste("hlm binary", link),
+    quick(gibbs_logistic, hit ~ x + (x | g), measured, link = link)
+  )
+}
 show("hlm answers", {
   fit <- gibbs_hlm(y ~ x + (x | g), measured, draws = 20, burnin = 20,
                    chains = 2, seed = 1, progress = FALSE)

@@ -241,6 +241,12 @@ show_hlm <- function() {
       )
     })
   }
+  for (link in c("logit", "probit")) {
+    show(paste("hlm binary", link), fit_of(
+      gibbs_logistic, I(weight > 100) ~ Time + (Time | Chick), grown,
+      link = link
+    ))
+  }
   show("sim_hlm", sim_hlm(5, 4, c(1, -2), diag(2), sigma = 0.5))
 }
 

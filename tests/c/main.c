@@ -10,6 +10,7 @@
   RUN(gmm)             \
   RUN(gmm_exact)       \
   RUN(hlm)             \
+  RUN(hlm_binomial)    \
   RUN(lda)             \
   RUN(lda_exact)       \
   RUN(linalg)          \

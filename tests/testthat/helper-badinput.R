@@ -190,6 +190,9 @@ hostile_objects <- function(folder = tempdir()) {
   line <- quiet(gibbs_lm(mpg ~ wt, datasets::mtcars, draws = 12, burnin = 12,
                          chains = 2, seed = 1, progress = FALSE))
   line_x <- short(gibbs_lm, cbind(1, cars$wt), cars$mpg)
+  clubs <- quiet(gibbs_logistic(am ~ wt + (1 | cyl), datasets::mtcars,
+    draws = 12, burnin = 12, chains = 2, seed = 1, progress = FALSE
+  ))
   levels <- quiet(gibbs_hlm(mpg ~ wt + (1 | cyl), datasets::mtcars, draws = 12,
     burnin = 12, chains = 2, seed = 1, progress = FALSE
   ))
@@ -222,7 +225,7 @@ hostile_objects <- function(folder = tempdir()) {
     laplace_logistic = logistic, laplace = approximation, mh_sample = mh,
     gibbs_logistic = logit, gibbs_lm = line, lm_x = line_x,
     lm_prior = lm_prior(),
-    gibbs_hlm = levels, hlm_prior = hlm_prior(),
+    gibbs_hlm = levels, hlm_prior = hlm_prior(), gibbs_hlm_binomial = clubs,
     gibbs_sample = gibbs, gibbsite_partial = partial, bmf_fold = folded,
     gmm_map = mode(gibbs_gmm, x, 2), gibbsite_map = mode(gibbs_gmm, x, 2),
     bmf_map = mode(gibbs_bmf, ratings, 2, predict_at = pairs),
@@ -734,6 +737,7 @@ taken_values <- list(
   s0 = c(positive, vectors), alpha = c(positive, vectors),
   eta = c(positive, vectors), sim_lda.tokens = vectors,
   logistic_prior.c = c(sizes, vectors), intercept_c = sizes,
+  group_df = positive, group_scale = c(positive, vectors),
   lm_prior.scale = c(positive, vectors), hlm_prior.df = positive,
   hlm_prior.scale = c(positive, vectors), nu0 = positive, sigma0 = positive,
   slope_mean = c(reals, vectors), slope_sd = c(positive, vectors),

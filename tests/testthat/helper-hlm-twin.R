@@ -119,26 +119,10 @@ twin_hlm_sweep <- function( # nolint: cyclocomp_linter.
   scale <- if (half_t) data$scale else matrix(data$scale, q)
   for (k in seq_len(q)) {
     sums <- along(k, k)
-    # log density of Sigma where coordinate k is scaled by s
-    prior <- function(s) {
-      moved <- inverse
-      moved[k, ] <- moved[k, ] / s
-      moved[, k] <- moved[, k] / s
-      own <- if (diagonal) k else seq_len(q)
-      log_det <- -log(det(moved[own, own, drop = FALSE]))
-      if (half_t) {
-        -(data$df + 2 * order) / 2 * log_det - (data$df + order) / 2 *
-          sum(log(data$df * diag(moved)[own] + 1 / scale[own]^2))
-      } else {
-        -(data$df + order + 1) / 2 * log_det - sum(
-          scale[own, own] * moved[own, own]
-        ) / 2
-      }
-    }
     s <- twin_slice(function(s) {
       -beta / 2 * ((s - 1)^2 * sums[[1]] - 2 * (s - 1) * sums[[2]]) +
-        prior(s) + (order + 1 + (wrong == "jacobian")) * log(s) -
-        log(s)
+        twin_scale_prior(data, inverse, k, s) +
+        (order + 1 + (wrong == "jacobian")) * log(s) - log(s)
     }, 1)
     move(k, k, s - 1)
     inverse[k, ] <- inverse[k, ] / s
@@ -184,8 +168,29 @@ twin_hlm_sweep <- function( # nolint: cyclocomp_linter.
   }
   list(
     row = twin_hlm_row(model, groups, b, u, l, beta, residual),
-    state = list(factor = as.double(l), beta = beta)
+    state = list(
+      factor = as.double(l), beta = beta, b = drop(b), u = unlist(u)
+    )
   )
+}
+
+# The log density of Sigma where coordinate k is scaled by s, a integrated out.
+twin_scale_prior <- function(data, inverse, k, s) {
+  q <- data$q
+  order <- if (data$diagonal == 1) 1 else q
+  moved <- inverse
+  moved[k, ] <- moved[k, ] / s
+  moved[, k] <- moved[, k] / s
+  own <- if (data$diagonal == 1) k else seq_len(q)
+  log_det <- -log(det(moved[own, own, drop = FALSE]))
+  if (data$half_t == 1) {
+    -(data$df + 2 * order) / 2 * log_det - (data$df + order) / 2 *
+      sum(log(data$df * diag(moved)[own] + 1 / data$scale[own]^2))
+  } else {
+    scale <- matrix(data$scale, q)
+    -(data$df + order + 1) / 2 * log_det -
+      sum(scale[own, own] * moved[own, own]) / 2
+  }
 }
 
 # T with T T' ~ IW(df, scale), lower triangular: the inverse of the reversed
@@ -235,13 +240,23 @@ twin_hlm_sweeps <- function(model, state, n, wrong = "") {
   rows
 }
 
-# The model behind a call of gibbs_hlm().
+# The model behind a call of gibbs_hlm(), or of gibbs_logistic() with groups.
 hlm_model_for <- function(...) {
   call <- match.call()
   call[[1]] <- quote(gibbsite::gibbs_hlm)
+  model_of_call(call, parent.frame())
+}
+
+group_model_for <- function(...) {
+  call <- match.call()
+  call[[1]] <- quote(gibbsite::gibbs_logistic)
+  model_of_call(call, parent.frame())
+}
+
+model_of_call <- function(call, env) {
   call[c("draws", "burnin", "chains", "seed")] <- c(2, 0, 1, 1)
   call$progress <- FALSE
-  gibbsite:::fit_part(quietly(eval(call, parent.frame())), "model")
+  gibbsite:::fit_part(quietly(eval(call, env)), "model")
 }
 
 # Groups of the sizes given, with weights, an offset and a factor.

@@ -149,7 +149,17 @@ good_hlm <- function() {
     progress = FALSE
   )))
   model <- gibbsite:::fit_part(fit, "model")
+  data$y <- c(0, 1, 1, 0)
+  binary <- suppressMessages(suppressWarnings(gibbs_logistic(
+    y ~ a + (1 | g), data, draws = 2, burnin = 0, chains = 1, seed = 1,
+    progress = FALSE
+  )))
+  counts <- gibbsite:::fit_part(binary, "model")
   list(
+    C_hlm_binomial_sweeps = list(
+      data = counts$data, state = gibbsite:::model_start(counts, NULL), n = 2,
+      control = control_once(0)
+    ),
     C_hlm_sweeps = list(
       data = model$data, state = gibbsite:::model_start(model, NULL), n = 2,
       control = control_once(0)

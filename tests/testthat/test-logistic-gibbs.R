@@ -361,7 +361,12 @@ test_that("mistakes in the arguments are named", {
     gibbs_logistic(x, mtcars$am, link = 1)
     gibbs_logistic(~wt, mtcars)
     gibbs_logistic(Species ~ Sepal.Width, iris)
-    gibbs_logistic(am ~ wt + (1 | cyl), mtcars)
+    gibbs_logistic(am ~ wt + (1 | cyl) + (1 | gear), mtcars)
+    gibbs_logistic(am ~ wt + (1 | cyl / gear), mtcars)
+    gibbs_logistic(am ~ wt + (1 | cyl), mtcars, logistic_prior(c = Inf))
+    gibbs_logistic(
+      am ~ wt + (1 | cyl), mtcars, logistic_prior(group_scale = c(1, 2))
+    )
     gibbs_logistic(am ~ wt, holes)
     gibbs_logistic(am ~ wt, mtcars, na_action = "impute")
     gibbs_logistic(x)

@@ -368,9 +368,32 @@ static void move_along(hlm_model *m, size_t k, size_t l, double c) {
   }
 }
 
-/* log density of x = log s for the scale s of coordinate k, constants left out:
- * the likelihood, the prior of Sigma (a integrated out) and its Jacobian,
- * s^(q+1).  The powers of s from u and its Jacobian cancel. */
+double hlm_log_scale(const hlm_model *m, size_t k, double x) {
+  const hlm_data *data = &m->data;
+  const size_t q = data->q;
+  const double order = data->diagonal ? 1.0 : (double)q, df = data->df;
+  const double inverse = exp(-x);
+  const double diagonal = m->inverse[k + q * k] * inverse * inverse;
+  if (data->half_t)
+    return (1.0 - order - df) * x -
+           0.5 * (df + order) *
+             log(df * diagonal + 1.0 / (data->scale[k] * data->scale[k]));
+  double trace = data->scale[k + q * k] * diagonal;
+  for (size_t i = 0; i < q; i++)
+    if (i != k && !data->diagonal)
+      trace += 2.0 * inverse * data->scale[i + q * k] * m->inverse[i + q * k];
+  return -df * x - 0.5 * trace;
+}
+
+void hlm_scale_inverse(hlm_model *m, size_t k, double x) {
+  const size_t q = m->data.q;
+  const double inverse = exp(-x);
+  for (size_t i = 0; i < q; i++) {
+    m->inverse[i + q * k] *= inverse;
+    m->inverse[k + q * i] *= inverse;
+  }
+}
+
 typedef struct {
   const hlm_model *model;
   size_t k;
@@ -379,36 +402,18 @@ typedef struct {
 
 static double log_of_scale(const void *target, double x) {
   const scale_target *t = target;
-  const hlm_model *m = t->model;
-  const hlm_data *data = &m->data;
-  const size_t q = data->q, k = t->k;
-  const double order = data->diagonal ? 1.0 : (double)q;
-  const double inverse = exp(-x), step = expm1(x), df = data->df;
-  const double diagonal = m->inverse[k + q * k] * inverse * inverse;
-  const double fit =
-    *m->state.beta * step * (t->sums.product - 0.5 * step * t->sums.square);
-  if (data->half_t)
-    return fit + (1.0 - order - df) * x -
-           0.5 * (df + order) *
-             log(df * diagonal + 1.0 / (data->scale[k] * data->scale[k]));
-  double trace = data->scale[k + q * k] * diagonal;
-  for (size_t i = 0; i < q; i++)
-    if (i != k && !data->diagonal)
-      trace += 2.0 * inverse * data->scale[i + q * k] * m->inverse[i + q * k];
-  return fit - df * x - 0.5 * trace;
+  const double step = expm1(x);
+  const double fit = *t->model->state.beta * step *
+                     (t->sums.product - 0.5 * step * t->sums.square);
+  return fit + hlm_log_scale(t->model, t->k, x);
 }
 
 /* u_k <- s u_k, Sigma <- D Sigma D. */
 static void scale_coordinate(hlm_model *m, size_t k) {
-  const size_t q = m->data.q;
   const scale_target target = {m, k, measure_along(m, k, k)};
   const double x = slice_step(log_of_scale, &target, 0.0);
-  const double inverse = exp(-x);
   move_along(m, k, k, expm1(x));
-  for (size_t i = 0; i < q; i++) {
-    m->inverse[i + q * k] *= inverse;
-    m->inverse[k + q * i] *= inverse;
-  }
+  hlm_scale_inverse(m, k, x);
 }
 
 /* S of Sigma's prior: wishart: its own;

@@ -101,6 +101,13 @@ void hlm_open(hlm_model *model, const hlm_data *data, const hlm_state *state,
 /* One sweep; a scan_model's `sweep`. */
 status hlm_sweep(void *model, const scan_control *control);
 
+/* The move u_k -> s u_k in all groups, Sigma -> D Sigma D: the log density of x =
+ * log s without that of the responses, constants left out.  It has the prior of
+ * Sigma (a integrated out) and its Jacobian, s^(q+1); the powers of s from u and its
+ * Jacobian cancel.  m->inverse is Sigma^-1, which the second function moves. */
+double hlm_log_scale(const hlm_model *model, size_t k, double x);
+void hlm_scale_inverse(hlm_model *model, size_t k, double x);
+
 /* The stored quantities: the fixed effects (p), the standard deviations (q) and,
  * unless `diagonal`, the correlations (the lower triangle by columns) of Sigma,
  * sigma = 1 / sqrt(beta) unless `known`, log_lik, and with `keep` the w_j = u_j

@@ -1,0 +1,362 @@
+# gibbs_logistic() with groups: the model of gibbs_hlm() with binomial responses.
+# src/core/hlm/hlm_binomial.h has the mathematics.
+
+# The frame of hlm_frame() with the parts of logistic_frame(). user_call: that
+# of gibbs_logistic().
+hlm_binomial_frame <- function(formula, data, user_call, action, contrasts,
+                               link, env, call) {
+  others <- c("lme4::glmer", "rstanarm::stan_glmer")
+  parsed <- parse_hlm_formula(formula, data, others, call)
+  check_model_formula(parsed$flat, "gibbs_logistic", others, call)
+  user_call$formula <- parsed$with_group
+  made <- formula_frame(
+    parsed$with_group, data, user_call, action, env, call, hint = omit_hint
+  )
+  name <- deparse1(formula[[2L]])
+  response <- as_response(stats::model.response(made$frame), name, call)
+  response$name <- name
+  frame <- hlm_frame(made, parsed, formula, response, contrasts, NULL, call)
+  frame$link <- link
+  frame$known <- TRUE
+  frame <- binomial_frame(frame, response)
+  check_whole_weights(frame, call)
+  frame
+}
+
+# The frame with the counts of a response, of as_response() with its name.
+binomial_frame <- function(frame, response) {
+  own <- logistic_frame(list(
+    x = frame$x, response = response, weights = frame$weights,
+    offset = frame$offset, total = total_weights(response, frame$weights),
+    link = frame$link
+  ))
+  frame[names(own)] <- own
+  frame
+}
+
+# A formula with groups, such as y ~ x + (1 | g).
+has_bar <- function(formula) {
+  inherits(formula, "formula") && length(formula) == 3L &&
+    any(vapply(formula_terms(formula[[3L]]), is_random_effect, NA))
+}
+
+hlm_binomial_model <- function(frame, prior, call) {
+  used <- frame$total > 0
+  if (!any(used)) {
+    abort_argument("There are no observations with trials.", call = call)
+  }
+  design <- hlm_design(frame, used, frame$total[used], call)
+  prior <- complete_group_prior(prior, frame, design, call)
+  hlm_binomial_model_of(frame, prior, design)
+}
+
+# The prior with every field filled in.
+complete_group_prior <- function(prior, frame, design, call) {
+  found <- describe_design(
+    frame$x, design$columns, measure_columns(frame$x, frame$total), call
+  )
+  done <- complete_logistic_prior(prior, found, call)
+  if (is.matrix(done$c) || !all(is.finite(done$c))) {
+    abort_argument(
+      c("`c` of `prior` must hold finite variances for a formula with groups,
+         not a covariance matrix or `Inf`.",
+        i = "A coefficient without a prior can have an improper posterior
+             there."),
+      call = call
+    )
+  }
+  done$group_df <- prior$group_df %||% 2
+  done$group_scale <- complete_each(
+    prior$group_scale, 2.5 * design$reach, design$bar, "group_scale",
+    "the terms before the bar", call
+  )
+  done
+}
+
+hlm_binomial_model_of <- function(frame, prior, design) {
+  data <- hlm_binomial_data(frame, prior, design)
+  nobs <- sum(frame$total > 0)
+  title <- paste("Hierarchical", tolower(link_title(frame$link)))
+  new_model(
+    c("hlm_binomial_model", "hlm_model"),
+    name = "gibbs_logistic", title = title,
+    headline = hlm_headline(title, frame, design, nobs),
+    data = data, data_part = "frame",
+    prior = linked_prior(prior, frame$link), nobs = nobs,
+    columns = hlm_columns(frame, design, "w"),
+    cures = paste(
+      "Groups with few observations say little about the covariance of their",
+      "effects: use fewer terms before the bar, or a prior with a smaller",
+      "`group_scale`: see ?logistic_prior."
+    ),
+    fit_class = c("gibbs_hlm_binomial", "gibbs_hlm"),
+    coefficients = design$columns, layout = design, keep = "w",
+    levels = frame$levels, group_name = frame$group_name,
+    design = c(hlm_design_of(frame), list(link = frame$link)), frame = frame
+  )
+}
+
+# What C reads, as core/hlm/hlm_binomial.h describes.
+hlm_binomial_data <- function(frame, prior, design) {
+  groups <- length(frame$levels)
+  used <- which(frame$total > 0)
+  rows <- used[order(frame$group[used])]
+  size <- tabulate(frame$group[used], groups)
+  p <- length(design$columns)
+  list(
+    q = as.double(length(design$bar)), p = as.double(p),
+    groups = as.double(groups), diagonal = as.double(design$diagonal),
+    known = 1, half_t = 1, collapsed = 0, keep = 1,
+    probit = as.double(frame$link == "probit"), mean = numeric(p),
+    precision = unname(1 / prior$c), df = as.double(prior$group_df),
+    scale = unname(as.double(prior$group_scale)), shape = 0, rate = 0,
+    unit = rep(1, p), column_mean = numeric(p), centre = 0,
+    intercept_at = as.double(p),
+    fixed_at = as.integer(match(design$bar, design$columns, 0L) - 1L),
+    first = c(0L, cumsum(size)),
+    bar = as.double(t(frame$z[rows, , drop = FALSE])),
+    fixed = as.double(t(frame$x[rows, , drop = FALSE])),
+    success = as.double(frame$success[rows]),
+    total = as.double(frame$total[rows]),
+    offset = as.double(frame$offset[rows]), constant = frame$constant
+  )
+}
+
+# ---- Starting values and sweeps ----------------------------------------------
+
+# The standard deviations of the groups are those of the prior, each over or
+# under by a factor of up to 10; b and u are 0.
+#' @exportS3Method
+model_start.hlm_binomial_model <- function(model, init) {
+  q <- model$data$q
+  sd <- exp(stats::runif(q, -1, 1) * log(10)) * model$data$scale / 2.5
+  hlm_state(model, init$Sigma %||% diag(sd^2, q), 1)
+}
+
+#' @exportS3Method
+model_sweeps.hlm_binomial_model <- function(model, state, n, control) {
+  .Call(C_hlm_binomial_sweeps, model$data, state, n, control)
+}
+
+# ---- Other responses ---------------------------------------------------------
+
+# In the form of set_data().
+#' @exportS3Method
+simulate_data.hlm_binomial_model <- function(model, state) {
+  frame <- model$frame
+  share <- success_probability(model, state_predictor(model, state))
+  trials <- frame$trials %||% rep(1, length(share))
+  successes <- stats::rbinom(length(share), trials, share)
+  cbind(successes, trials - successes)
+}
+
+# `data`: the response, one for each row of the fit's data.
+#' @exportS3Method
+set_data.hlm_binomial_model <- function(model, data,
+                                        call = rlang::caller_env()) {
+  read <- function(y) as_response(y, "data", call)
+  remake <- function(frame, response) {
+    counts <- c(response[c("y", "trials")], frame$response)
+    hlm_binomial_model_of(
+      binomial_frame(frame, counts), model$prior, model$layout
+    )
+  }
+  with_responses(model, data, "hierarchical regression", remake, call, read)
+}
+
+# ---- Predictions -------------------------------------------------------------
+
+#' Predictions of a logistic regression with groups
+#'
+#' The methods of [gibbs_logistic()] for a formula with groups. `fixef()`,
+#' `ranef()`, `coef()`, `VarCorr()`, `vcov()`, `confint()` and [plot()] are
+#' those of [gibbs_hlm()]: see [fixef.gibbs_hlm] and [plot.gibbs_hlm()].
+#'
+#' `predict()`: `"link"` is the linear predictor \eqn{o + x^\top b + z^\top
+#' u_j}{o + x'b + z'u_j}, `"response"` the probability of success, `"class"` the
+#' more probable outcome. For a group of the fit the deviations are those of the
+#' draws. For a new group they are integrated out: given a draw the linear
+#' predictor is normal, and the mean of the logistic or normal distribution
+#' function over it is exact (see [predict.laplace_logistic()]).
+#' `posterior_linpred()`, `posterior_epred()`, `posterior_predict()` and
+#' `log_lik()` have a row for each draw; the deviations of new groups are drawn
+#' with R's generator. `residuals()`, `pp_check()` and `bayes_R2()` are as in
+#' [fitted.gibbs_logistic()] and [posterior_epred.gibbs_logistic()].
+#'
+#' @param object A fit of [gibbs_logistic()] by a formula with groups.
+#' @param newdata `NULL` for the data of the fit, or a data frame with the
+#'   formula's variables. Rows with missing values have missing predictions.
+#' @param type For `predict()`: `"link"` (default), `"response"` or `"class"`.
+#'   For `residuals()`: `"deviance"` (default), `"pearson"` or `"response"`.
+#' @param interval,level,re_formula,allow_new_levels,offset As in
+#'   [predict.gibbs_hlm()].
+#' @param draws `NULL` for all draws (`pp_check()`: for at most 50), or the
+#'   number of draws to use, spread evenly over the chains' draws.
+#' @param transform `FALSE` (default); `TRUE` is `posterior_epred()`.
+#' @param trials For `posterior_predict()` with `newdata`: the number of trials
+#'   of each row, one number or several; default 1.
+#' @param ... Not used; for `pp_check()` passed to bayesplot.
+#' @return `predict()` and `fitted()`: a vector with the names of the rows, with
+#'   `interval` a data frame with the columns `mean`, `sd`, `lower` and `upper`;
+#'   `residuals()` a vector; the others as in [posterior_epred.gibbs_hlm()].
+#' @section Errors: `gibbsite_error_argument` for variables that are missing, of
+#'   another kind, or with levels or groups that are not in the fit
+#'   (`gibbsite_error_level`), and for `newdata = NULL` when the fit does not
+#'   hold its data.
+#' @examples
+#' fit <- gibbs_logistic(y ~ trt + (1 | ID), MASS::bacteria, seed = 1)
+#' new <- data.frame(trt = "drug", ID = c("X01", "new"))
+#' predict(fit, new, "response", interval = TRUE, allow_new_levels = TRUE)
+#' nlme::VarCorr(fit)
+#' @name hlm-binomial
+#' @aliases predict.gibbs_hlm_binomial
+NULL
+
+#' @rdname hlm-binomial
+#' @export
+predict.gibbs_hlm_binomial <- function(object, newdata = NULL,
+                                       type = c("link", "response", "class"),
+                                       interval = FALSE, level = 0.95,
+                                       re_formula = NULL,
+                                       allow_new_levels = FALSE, offset = NULL,
+                                       ...) {
+  call <- rlang::current_env()
+  check_no_more(...)
+  type <- check_choice(type, c("link", "response", "class"))
+  interval <- check_flag(interval) && type != "class"
+  level <- check_level(level)
+  allow_new_levels <- check_flag(allow_new_levels)
+  check_re_formula(re_formula, call)
+  model <- fit_part(object, "model")
+  rows <- hlm_rows(model, newdata, offset, re_formula, allow_new_levels, call)
+  out <- hlm_moments(
+    object, rows, NULL, if (type == "link") "mean" else "share", level, interval
+  )
+  out <- if (type == "class") {
+    as_class(model, out$mean, call)
+  } else if (interval) {
+    as.data.frame(out)
+  } else {
+    out$mean
+  }
+  out <- with_row_names(out, rows$names)
+  if (is.null(newdata)) as_excluded(model, out) else out
+}
+
+# list(mean, sd) of F(mu + spread Z), Z normal.
+share_moments <- function(model, mu, spread) {
+  wide <- which(spread > 0)
+  mean <- success_probability(model, mu)
+  sd <- 0 * mean
+  m <- mu[wide]
+  s <- spread[wide]
+  if (model_link(model) == "logit") {
+    mean[wide] <- logistic_mean(m, s)
+    sd[wide] <- logistic_sd(m, s)
+  } else {
+    h <- m / sqrt(1 + s^2)
+    mean[wide] <- stats::pnorm(h)
+    square <- stats::pnorm(h) - 2 * owen_t(h, 1 / sqrt(1 + 2 * s^2))
+    sd[wide] <- sqrt(pmax(square - mean[wide]^2, 0))
+  }
+  list(mean = mean, sd = sd)
+}
+
+# Owen's T(h, a), the integral over 0 < x < a, a <= 1, of exp(-h^2 (1 + x^2) /
+# 2) / (1 + x^2) / (2 pi), by 20 nodes of Gauss and Legendre (Golub and Welsch
+# 1969, doi:10.1090/S0025-5718-69-99647-1).
+owen_t <- function(h, a) {
+  k <- seq_len(19)
+  jacobi <- matrix(0, 20, 20)
+  jacobi[cbind(k, k + 1)] <- jacobi[cbind(k + 1, k)] <- k / sqrt(4 * k^2 - 1)
+  rule <- eigen(jacobi, symmetric = TRUE)
+  sum <- 0
+  for (node in seq_len(20)) {
+    x <- a * (1 + rule$values[[node]]) / 2
+    sum <- sum +
+      rule$vectors[1L, node]^2 * exp(-h^2 * (1 + x^2) / 2) / (1 + x^2)
+  }
+  a * sum / (2 * pi)
+}
+
+#' @rdname hlm-binomial
+#' @export
+residuals.gibbs_hlm_binomial <- function(object,
+                                         type = c(
+                                           "deviance", "pearson", "response"
+                                         ), ...) {
+  call <- rlang::current_env()
+  check_no_more(...)
+  type <- check_choice(type, c("deviance", "pearson", "response"))
+  model <- fit_part(object, "model")
+  check_frame(model)
+  rows <- hlm_rows(model, NULL, NULL, NULL, FALSE, call)
+  mean <- hlm_moments(object, rows, NULL, "share", 0.95, FALSE)$mean
+  share_residuals(model, mean, type, rows$names)
+}
+
+#' @rdname hlm-binomial
+#' @export
+posterior_linpred.gibbs_hlm_binomial <- function(object, transform = FALSE,
+                                                 newdata = NULL, draws = NULL,
+                                                 re_formula = NULL,
+                                                 allow_new_levels = FALSE,
+                                                 offset = NULL, ...) {
+  call <- rlang::current_env()
+  check_no_more(...)
+  transform <- check_flag(transform)
+  eta <- hlm_draws_at(
+    object, newdata, re_formula, allow_new_levels, offset, NULL, draws, call
+  )$mu
+  if (transform) success_probability(fit_part(object, "model"), eta) else eta
+}
+
+#' @rdname hlm-binomial
+#' @export
+posterior_epred.gibbs_hlm_binomial <- function(object, newdata = NULL,
+                                               draws = NULL, re_formula = NULL,
+                                               allow_new_levels = FALSE,
+                                               offset = NULL, ...) {
+  posterior_linpred.gibbs_hlm_binomial(
+    object, TRUE, newdata, draws, re_formula, allow_new_levels, offset, ...
+  )
+}
+
+#' @rdname hlm-binomial
+#' @export
+posterior_predict.gibbs_hlm_binomial <- function(object, newdata = NULL,
+                                                 draws = NULL,
+                                                 re_formula = NULL,
+                                                 allow_new_levels = FALSE,
+                                                 offset = NULL, trials = NULL,
+                                                 ...) {
+  call <- rlang::current_env()
+  check_unlocked(call)
+  mean <- posterior_epred.gibbs_hlm_binomial(
+    object, newdata, draws, re_formula, allow_new_levels, offset, ...
+  )
+  predicted_successes(
+    mean, fit_part(object, "model"), is.null(newdata), trials, call
+  )
+}
+
+#' @rdname hlm-binomial
+#' @export
+log_lik.gibbs_hlm_binomial <- function(object, draws = NULL, ...) {
+  call <- rlang::current_env()
+  check_no_more(...)
+  model <- fit_part(object, "model")
+  frame <- check_frame(model)
+  eta <- posterior_linpred.gibbs_hlm_binomial(object, draws = draws)
+  out <- share_log_lik(model, eta, frame$success, frame$total) +
+    rep(log_choose(frame), each = nrow(eta))
+  out[, frame$total > 0, drop = FALSE]
+}
+
+#' @rdname hlm-binomial
+#' @export
+bayes_R2.gibbs_hlm_binomial <- function( # nolint: object_name_linter.
+    object, newdata = NULL, draws = NULL, ...) {
+  mean <- posterior_epred.gibbs_hlm_binomial(object, newdata, draws, ...)
+  explained_share(mean, rowMeans(mean * (1 - mean)))
+}

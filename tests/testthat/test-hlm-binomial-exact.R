@@ -1,0 +1,240 @@
+# gibbs_logistic() with groups is exact: the core against its R twin,
+# quadrature, invariance and Geweke's joint test, and the mistakes that these
+# find.
+
+binomial_cases <- list(
+  intercepts = function() {
+    group_model_for(hit ~ x + (1 | g), binomial_example())
+  },
+  slopes = function() {
+    group_model_for(
+      cbind(s, trials - s) ~ x + (x | g), binomial_example(), offset = o
+    )
+  },
+  counted = function() {
+    group_model_for(
+      hit ~ x + f + (x | g), binomial_example(), weights = count,
+      prior = logistic_prior(
+        c = 2, intercept_c = 9, group_df = 3, group_scale = c(2, 0.7)
+      )
+    )
+  },
+  diagonal = function() {
+    group_model_for(hit ~ m + (x + m || g), binomial_example())
+  },
+  no_fixed = function() {
+    group_model_for(hit ~ 0 + (0 + x | g), binomial_example())
+  },
+  probit = function() {
+    group_model_for(
+      cbind(s, trials - s) ~ x + (x | g), binomial_example(), offset = o,
+      link = "probit"
+    )
+  },
+  one_group = function() {
+    group_model_for(hit ~ x + (x | g), binomial_example(9), link = "probit")
+  },
+  two_groups = function() {
+    group_model_for(hit ~ x + (x | g), binomial_example(c(9, 1)))
+  }
+)
+
+# The draws of the core and of the twin, on the same random numbers.
+binomial_draws_of_both <- function(model, wrong = "", n = 5) {
+  state <- withr::with_seed(2, gibbsite:::model_start(model, NULL))
+  control <- list(burnin = 0, thin = 1, threads = 1)
+  list(
+    core = withr::with_seed(
+      3, gibbsite:::model_sweeps(model, state, n, control)$draws
+    ),
+    twin = withr::with_seed(3, twin_binomial_sweeps(model, state, n, wrong))
+  )
+}
+
+for (name in names(binomial_cases)) {
+  test_that(paste("the core draws what its twin draws:", name), {
+    both <- binomial_draws_of_both(binomial_cases[[name]]())
+    expect_equal(both$core, both$twin, tolerance = 1e-7)
+  })
+}
+
+test_that("the twin's mistakes are found", {
+  case_of <- c(
+    kappa_whole = "slopes", tilt_doubled = "slopes", offset_left = "slopes",
+    unweighted = "slopes", no_groups = "probit", untruncated = "probit",
+    jacobian = "slopes", fixed_scaled = "counted"
+  )
+  for (wrong in names(case_of)) {
+    both <- binomial_draws_of_both(
+      binomial_cases[[case_of[[wrong]]]](), wrong, 3
+    )
+    expect_gt(max(abs(both$core - both$twin)), 1e-3)
+  }
+})
+
+# ---- quadrature --------------------------------------------------------------
+
+# Moments of log(sd) and of the intercept: a grid of both, with the groups'
+# deviations integrated out on a grid of their own.
+binomial_posterior <- function(s, m, link, prior) {
+  f <- if (link == "logit") stats::plogis else stats::pnorm
+  log_sd <- seq(log(1e-4), log(200), length.out = 300)
+  b <- seq(-9, 9, length.out = 300)
+  z <- seq(-8, 8, length.out = 801)
+  log_p <- outer(log_sd, b, function(log_sd, b) {
+    dnorm(b, 0, sqrt(prior$c[[1]]), log = TRUE) + log_sd +
+      dt(exp(log_sd) / prior$group_scale[[1]], prior$group_df, log = TRUE)
+  })
+  for (k in seq_along(log_sd)) {
+    eta <- outer(exp(log_sd[[k]]) * z, b, `+`)
+    up <- f(eta, log.p = TRUE)
+    down <- f(eta, lower.tail = FALSE, log.p = TRUE)
+    for (j in seq_along(s)) {
+      each <- exp(s[[j]] * up + (m[[j]] - s[[j]]) * down + dnorm(z, log = TRUE))
+      log_p[k, ] <- log_p[k, ] + log(colSums(each))
+    }
+  }
+  p <- exp(log_p - max(log_p))
+  p <- p / sum(p)
+  c(
+    log_sd = sum(p * log_sd), large = sum(p[exp(log_sd) > 1, ]),
+    b = sum(t(p) * b), square = sum(t(p) * b^2),
+    both = sum(p * outer(log_sd, b))
+  )
+}
+
+test_that("groups of counts agree with quadrature", {
+  data <- data.frame(
+    s = c(0, 3, 9, 4, 5), m = c(6, 7, 9, 12, 8), g = letters[1:5]
+  )
+  prior <- logistic_prior(intercept_c = 4, group_df = 4, group_scale = 1.5)
+  for (link in c("logit", "probit")) {
+    draws <- 10000
+    fit <- gibbs_logistic(
+      cbind(s, m - s) ~ 1 + (1 | g), data, prior, link = link, draws = draws,
+      burnin = 200, seed = 1, progress = FALSE
+    )
+    exact <- binomial_posterior(data$s, data$m, link, prior_summary(fit))
+    chain <- function(name) {
+      vapply(fit, function(one) as.matrix(one)[, name], numeric(draws))
+    }
+    sd <- chain("sd[1]")
+    b <- chain("(Intercept)")
+    found <- list(
+      log_sd = log(sd), large = 1 * (sd > 1), b = b, square = b^2,
+      both = log(sd) * b
+    )
+    z <- vapply(names(found), function(name) {
+      z_of_chains(found[[name]], exact[[name]])
+    }, 0)
+    expect_lt(max(abs(z)), 4.5)
+  }
+})
+
+# ---- invariance and Geweke's joint test --------------------------------------
+
+binomial_quantities <- function(model, state) {
+  data <- model$data
+  frame <- model$frame
+  share <- frame$success / frame$total
+  sigma <- tcrossprod(matrix(state$factor, data$q))
+  u <- matrix(state$u, data$q)
+  b <- state$b
+  c(
+    log_sd = log(diag(sigma)) / 2,
+    cor = if (data$diagonal == 0) stats::cov2cor(sigma)[lower.tri(sigma)],
+    b = tanh(b), b_square = tanh(b^2), u = tanh(u[, 1]),
+    square = tanh(rowMeans(u^2)), mean_y = mean(share), spread_y = var(share),
+    both = tanh(u[1, 1]) * share[[1]], slope = mean(share * frame$x[, 2]),
+    fixed = tanh(b[[1]]) * mean(share)
+  )
+}
+
+binomial_joint_model <- function(link = "logit", formula = NULL) {
+  formula <- if (is.null(formula)) {
+    cbind(s, trials - s) ~ x + (1 + x | g)
+  } else {
+    formula
+  }
+  group_model_for(
+    formula, binomial_example(c(4, 3, 1, 2)), offset = o, link = link,
+    prior = logistic_prior(
+      c = 0.6, intercept_c = 1.5, group_df = 4, group_scale = c(1, 0.5)
+    )
+  )
+}
+
+binomial_joint_cases <- function() {
+  list(
+    logit = binomial_joint_model(), probit = binomial_joint_model("probit"),
+    diagonal = binomial_joint_model(
+      "logit", cbind(s, trials - s) ~ x + (x || g)
+    )
+  )
+}
+
+test_that("one sweep leaves the joint distribution invariant", {
+  withr::local_seed(12)
+  cases <- binomial_joint_cases()
+  for (model in cases[if (is_extended()) 1:3 else 1:2]) {
+    both <- stack_rows(if (is_extended()) 4000 else 800, function() {
+      joint <- with_simulated_data(model, gibbsite:::draw_prior(model))
+      after <- sweep_state(joint$model, joint$state)
+      c(
+        binomial_quantities(joint$model, joint$state),
+        binomial_quantities(joint$model, after)
+      )
+    })
+    k <- ncol(both) / 2
+    change <- both[, k + seq_len(k)] - both[, seq_len(k)]
+    change <- change[, apply(change, 2, stats::sd) > 0]
+    expect_lt(max(abs(z_of_means(change, 0))), 4.5)
+  }
+})
+
+test_that("Geweke's joint test passes, and finds mistakes", {
+  skip_unless_extended()
+  withr::local_seed(11)
+  for (model in binomial_joint_cases()) {
+    reference <- joint_by_simulation(model, binomial_quantities, 4000)
+    test <- joint_test(model, binomial_quantities, reference, 400, 20)
+    expect_gt(smallest_adjusted(test), 0.001)
+  }
+  model <- binomial_joint_model()
+  reference <- joint_by_simulation(model, binomial_quantities, 4000)
+  mutants <- list(
+    scale = function(data) {
+      data$scale <- 2 * data$scale
+      data
+    },
+    degrees = function(data) {
+      data$df <- 1
+      data
+    },
+    variance = function(data) {
+      data$precision <- 1 / data$precision
+      data
+    },
+    offset = function(data) {
+      data$offset <- numeric()
+      data
+    },
+    trials = function(data) {
+      data$total <- data$total + 1
+      data
+    },
+    link = function(data) {
+      data$probit <- 1
+      data
+    }
+  )
+  for (mutant in mutants) {
+    wrong <- mutant_of(model, function(model, state, n, control) {
+      .Call(
+        gibbsite:::C_hlm_binomial_sweeps, mutant(model$data), state, n, control
+      )
+    })
+    found <- joint_test(wrong, binomial_quantities, reference, 400, 20)
+    expect_lt(smallest_adjusted(found), 0.001)
+  }
+})
