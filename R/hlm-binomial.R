@@ -243,42 +243,6 @@ predict.gibbs_hlm_binomial <- function(object, newdata = NULL,
   if (is.null(newdata)) as_excluded(model, out) else out
 }
 
-# list(mean, sd) of F(mu + spread Z), Z normal.
-share_moments <- function(model, mu, spread) {
-  wide <- which(spread > 0)
-  mean <- success_probability(model, mu)
-  sd <- 0 * mean
-  m <- mu[wide]
-  s <- spread[wide]
-  if (model_link(model) == "logit") {
-    mean[wide] <- logistic_mean(m, s)
-    sd[wide] <- logistic_sd(m, s)
-  } else {
-    h <- m / sqrt(1 + s^2)
-    mean[wide] <- stats::pnorm(h)
-    square <- stats::pnorm(h) - 2 * owen_t(h, 1 / sqrt(1 + 2 * s^2))
-    sd[wide] <- sqrt(pmax(square - mean[wide]^2, 0))
-  }
-  list(mean = mean, sd = sd)
-}
-
-# Owen's T(h, a), the integral over 0 < x < a, a <= 1, of exp(-h^2 (1 + x^2) /
-# 2) / (1 + x^2) / (2 pi), by 20 nodes of Gauss and Legendre (Golub and Welsch
-# 1969, doi:10.1090/S0025-5718-69-99647-1).
-owen_t <- function(h, a) {
-  k <- seq_len(19)
-  jacobi <- matrix(0, 20, 20)
-  jacobi[cbind(k, k + 1)] <- jacobi[cbind(k + 1, k)] <- k / sqrt(4 * k^2 - 1)
-  rule <- eigen(jacobi, symmetric = TRUE)
-  sum <- 0
-  for (node in seq_len(20)) {
-    x <- a * (1 + rule$values[[node]]) / 2
-    sum <- sum +
-      rule$vectors[1L, node]^2 * exp(-h^2 * (1 + x^2) / 2) / (1 + x^2)
-  }
-  a * sum / (2 * pi)
-}
-
 #' @rdname hlm-binomial
 #' @export
 residuals.gibbs_hlm_binomial <- function(object,
@@ -359,4 +323,22 @@ bayes_R2.gibbs_hlm_binomial <- function( # nolint: object_name_linter.
     object, newdata = NULL, draws = NULL, ...) {
   mean <- posterior_epred.gibbs_hlm_binomial(object, newdata, draws, ...)
   explained_share(mean, rowMeans(mean * (1 - mean)))
+}
+
+#' @rdname hlm-binomial
+#' @exportS3Method bayesplot::pp_check
+pp_check.gibbs_hlm_binomial <- function(object, draws = NULL, ...) {
+  pp_check.laplace_logistic(object, draws, ...)
+}
+
+#' @rdname hlm-binomial
+#' @export
+fitted.gibbs_hlm_binomial <- function(object, ...) {
+  fitted.laplace_logistic(object, ...)
+}
+
+#' @rdname logistic-data
+#' @export
+family.gibbs_hlm_binomial <- function(object, ...) {
+  family.laplace_logistic(object, ...)
 }

@@ -45,6 +45,42 @@ logistic_sd <- function(m, s) {
   spread
 }
 
+# list(mean, sd) of F(mu + spread Z), Z normal.
+share_moments <- function(model, mu, spread) {
+  wide <- which(spread > 0)
+  mean <- success_probability(model, mu)
+  sd <- 0 * mean
+  m <- mu[wide]
+  s <- spread[wide]
+  if (model_link(model) == "logit") {
+    mean[wide] <- logistic_mean(m, s)
+    sd[wide] <- logistic_sd(m, s)
+  } else {
+    h <- m / sqrt(1 + s^2)
+    mean[wide] <- stats::pnorm(h)
+    square <- stats::pnorm(h) - 2 * owen_t(h, 1 / sqrt(1 + 2 * s^2))
+    sd[wide] <- sqrt(pmax(square - mean[wide]^2, 0))
+  }
+  list(mean = mean, sd = sd)
+}
+
+# Owen's T(h, a), the integral over 0 < x < a, a <= 1, of exp(-h^2 (1 + x^2) /
+# 2) / (1 + x^2) / (2 pi), by 20 nodes of Gauss and Legendre (Golub and Welsch
+# 1969, doi:10.1090/S0025-5718-69-99647-1).
+owen_t <- function(h, a) {
+  k <- seq_len(19)
+  jacobi <- matrix(0, 20, 20)
+  jacobi[cbind(k, k + 1)] <- jacobi[cbind(k + 1, k)] <- k / sqrt(4 * k^2 - 1)
+  rule <- eigen(jacobi, symmetric = TRUE)
+  sum <- 0
+  for (node in seq_len(20)) {
+    x <- a * (1 + rule$values[[node]]) / 2
+    sum <- sum +
+      rule$vectors[1L, node]^2 * exp(-h^2 * (1 + x^2) / 2) / (1 + x^2)
+  }
+  a * sum / (2 * pi)
+}
+
 # ---- Predictions ------------------------------------------------------------
 
 #' Predictions of a logistic regression

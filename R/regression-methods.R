@@ -91,17 +91,6 @@ pp_check.gibbs_lm <- function(object, draws = NULL, ...) {
 #' @exportS3Method bayesplot::pp_check
 pp_check.gibbs_hlm <- pp_check.gibbs_lm
 
-#' @rdname hlm-binomial
-#' @exportS3Method bayesplot::pp_check
-pp_check.gibbs_hlm_binomial <- pp_check.laplace_logistic
-
-#' @rdname hlm-binomial
-#' @export
-fitted.gibbs_hlm_binomial <- fitted.laplace_logistic
-
-#' @rdname logistic-data
-#' @export
-family.gibbs_hlm_binomial <- family.laplace_logistic
 
 # ---- Other responses ---------------------------------------------------------
 
