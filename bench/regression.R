@@ -3,7 +3,7 @@
 # one thread; the least of the named parameters counts. Times are of the
 # processor and include the preparation of the data and the burn-in.
 #
-# Rscript bench/regression.R [linear] [hierarchical] [logistic]
+# Rscript bench/regression.R [linear] [hierarchical] [logistic] [groups]
 
 library(gibbsite)
 source(file.path("bench", "deps.R"))
@@ -218,4 +218,28 @@ if (is_wanted("logistic") && peer_available("MCMCpack")) {
       }
     )
   }
+}
+
+# ---- groups of outcomes: fixed effects and the groups' standard deviation ----
+
+# MCMChlogit() has an inverse Wishart prior of the groups' variance, here
+# IW(2, 2), and flat priors of the fixed effects.
+if (is_wanted("groups") && peer_available("MCMCpack")) {
+  bacteria <- MASS::bacteria
+  bacteria$y <- as.integer(bacteria$y == "y")
+  bacteria$child <- as.integer(bacteria$ID)
+  compare_rates("bacteria, 50 groups, MCMChlogit", function() {
+    gibbs_logistic(
+      y ~ trt + week + (1 | child), bacteria, draws = 10000, burnin = 1000,
+      chains = 1, seed = 1, progress = FALSE
+    )[[1]][, 1:5]
+  }, function() {
+    utils::capture.output(made <- MCMCpack::MCMChlogit(
+      y ~ trt + week, random = ~1, group = "child", data = bacteria,
+      burnin = 1000, mcmc = 10000, thin = 1, verbose = 0, seed = 1, r = 2,
+      R = diag(1), FixOD = 1
+    ))
+    columns <- grepl("^(beta|VCV)", colnames(made$mcmc))
+    made$mcmc[, columns]
+  })
 }

@@ -204,7 +204,7 @@ test_that("other methods answer", {
   grDevices::dev.off()
   expect_gt(file.size(path), 1000)
   skip_if_not_installed("loo")
-  expect_s3_class(quietly(loo::loo(fit)), "loo")
+  expect_s3_class(suppressWarnings(loo::loo(fit)), "loo")
 })
 
 test_that("mistakes are named", {
