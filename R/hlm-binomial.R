@@ -138,6 +138,19 @@ model_sweeps.hlm_binomial_model <- function(model, state, n, control) {
   .Call(C_hlm_binomial_sweeps, model$data, state, n, control)
 }
 
+# The parameters, the log-likelihood, and the coefficients of at most 20 groups.
+# Those of thousands of groups would take longer to judge than to draw.
+#' @exportS3Method
+model_invariants.hlm_binomial_model <- function(model, draws) {
+  groups <- length(model$levels)
+  shown <- unique(round(seq(1, groups, length.out = 20)))
+  left_out <- coefficient_names(model$data$q, groups)[
+    rep(!seq_len(groups) %in% shown, each = model$data$q)
+  ]
+  draws <- unclass(draws)
+  draws[, !colnames(draws) %in% left_out, drop = FALSE]
+}
+
 # ---- Other responses ---------------------------------------------------------
 
 # In the form of set_data().

@@ -94,8 +94,9 @@
 #' 3. A sweep of [gibbs_hlm()] for these responses.
 #'
 #' The columns are those of [gibbs_hlm()] with `keep = "w"`: the coefficients of
-#' the groups, `w[k,j]`, are always stored. An entry of `inits` is a list with
-#' `Sigma`. For the methods of such a fit see [hlm-binomial].
+#' the groups, `w[k,j]`, are always stored. Convergence is judged on all other
+#' columns and on the coefficients of at most 20 groups. An entry of `inits` is a
+#' list with `Sigma`. For the methods of such a fit see [hlm-binomial].
 #'
 #' @section Weights:
 #' A weight \eqn{v} counts an observation \eqn{v} times: it multiplies its

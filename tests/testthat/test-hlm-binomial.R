@@ -207,6 +207,22 @@ test_that("other methods answer", {
   expect_s3_class(suppressWarnings(loo::loo(fit)), "loo")
 })
 
+test_that("convergence is judged on the coefficients of 20 groups at most", {
+  data <- data.frame(
+    y = rep(c(TRUE, FALSE, TRUE), 30), g = rep(seq_len(45), 2), x = 1:90 / 90
+  )
+  fit <- group_fit(y ~ x + (x | g), data, draws = 20)
+  names <- convergence(fit)$variable
+  groups <- unique(sub(".*,(.*)]", "\\1", grep("^w", names, value = TRUE)))
+  expect_length(groups, 20)
+  expect_true(all(c("1", "45") %in% groups))
+  expect_setequal(
+    setdiff(names, grep("^w", names, value = TRUE)),
+    c("(Intercept)", "x", "sd[1]", "sd[2]", "cor[2,1]", "log_lik")
+  )
+  expect_length(tidy(fit)$term, 6L + 90L)
+})
+
 test_that("mistakes are named", {
   data <- binomial_example()
   fit <- group_fit(hit ~ x + (x | g), data)
