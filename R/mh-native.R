@@ -231,16 +231,16 @@ native_data <- function(data, call) {
     if (anyNA(value)) {
       abort_elements(is.na(value), value, arg, "numbers", call)
     }
-    structure(as_doubles(value, arg, call), dim = dim(value))
+    in_memory(structure(as.double(value), dim = dim(value)), call)
   }, data, names(data))
 }
 
-as_doubles <- function(x, arg, call) {
-  tryCatch(as.double(x), error = function(cnd) {
+# A sequence of R takes no memory until its numbers are read.
+in_memory <- function(value, call) {
+  tryCatch(value, error = function(cnd) {
+    reason <- conditionMessage(cnd)
     abort_argument(
-      c("There is no memory for a copy of `{arg}` as doubles: it has
-         {whole(length(x))} numbers.",
-        i = "Give fewer numbers, or give doubles, which are not copied."),
+      c("`data` cannot be read as doubles.", x = "{reason}"),
       call = call
     )
   })
@@ -264,7 +264,7 @@ resolve_native <- function(native, family, call) {
     native_find(native),
     error = function(cnd) abort_native(native, cnd, family, call)
   )
-  .Call(C_native_pointer, address, native$data)
+  in_memory(.Call(C_native_pointer, address, native$data), call)
 }
 
 native_find <- function(native) {
