@@ -141,7 +141,7 @@ hlm_design_of <- function(frame) {
   c(
     frame[c("terms", "xlevels", "contrasts", "formula", "response",
             "fixed_terms", "bar_terms", "group_expr")],
-    list(offset = !is.null(frame$offset))
+    list(offset = has_offset_argument(frame))
   )
 }
 

@@ -128,7 +128,7 @@ lm_model_of <- function(frame, prior, design, keep) {
 lm_design_of <- function(frame) {
   c(
     frame[c("terms", "xlevels", "contrasts", "formula", "response")],
-    list(offset = !is.null(frame$offset))
+    list(offset = has_offset_argument(frame))
   )
 }
 

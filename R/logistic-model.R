@@ -65,7 +65,7 @@ logistic_model <- function(parts, prior, start, method, correct, call) {
 logistic_design_of <- function(frame) {
   c(
     frame[c("terms", "xlevels", "contrasts", "formula", "response")],
-    list(offset = !is.null(frame$offset), link = frame$link)
+    list(offset = has_offset_argument(frame), link = frame$link)
   )
 }
 

@@ -110,6 +110,12 @@ check_offset <- function(offset, n, call) {
   if (is.null(offset) || all(offset == 0)) NULL else unname(offset)
 }
 
+# Whether an offset was an argument of the fit. New data do not hold it.
+has_offset_argument <- function(frame) {
+  !is.null(frame$offset) &&
+    (is.null(frame$model) || "(offset)" %in% names(frame$model))
+}
+
 # ---- formula and matrix ------------------------------------------------------
 
 # na.action in any form that a user may give, as one of "fail", "omit",

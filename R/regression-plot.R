@@ -198,7 +198,7 @@ check_plot_variable <- function(variable, names, clear, call) {
 # The mean of an offset that was an argument of the fit; NULL if there is none.
 typical_offset <- function(model) {
   design <- model_design(model)
-  if (isTRUE(design$offset) && is.null(attr(design$terms, "offset"))) {
-    mean(model$frame$offset %||% 0)
+  if (isTRUE(design$offset)) {
+    mean(model$frame$model[["(offset)"]] %||% model$frame$offset %||% 0)
   }
 }

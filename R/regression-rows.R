@@ -153,10 +153,7 @@ check_new_classes <- function(frame, terms, call) {
 # Offsets that the formula names come with newdata; one that was an argument of
 # the fit must be given again.
 new_offset <- function(model, in_formula, offset, n, call) {
-  terms <- model_design(model)$terms
-  as_argument <- isTRUE(model_design(model)$offset) &&
-    is.null(attr(terms, "offset"))
-  if (as_argument && is.null(offset)) {
+  if (isTRUE(model_design(model)$offset) && is.null(offset)) {
     abort_argument(
       c("{.arg offset} is needed for {.arg newdata}: the fit used one.",
         i = "Give one number for each row, or 0."),

@@ -112,6 +112,25 @@ test_that("weights of 0 leave rows out, and whole weights repeat none", {
   expect_length(fitted(fit), 32L)
 })
 
+test_that("new data need the offset argument beside one in the formula", {
+  new <- mtcars[3:5, ]
+  fits <- list(
+    lm_fit(mpg ~ wt + offset(hp / 100), mtcars, offset = qsec),
+    quietly(gibbs_hlm(
+      mpg ~ wt + offset(hp / 100) + (1 | cyl), mtcars, offset = qsec,
+      draws = 20, burnin = 20, seed = 1, progress = FALSE
+    )),
+    quietly(gibbs_logistic(
+      am ~ wt + offset(hp / 100), mtcars, offset = qsec, draws = 20,
+      burnin = 20, seed = 1, progress = FALSE
+    ))
+  )
+  for (fit in fits) {
+    expect_error(predict(fit, new), class = "gibbsite_error_argument")
+    expect_equal(predict(fit, new, offset = new$qsec), predict(fit)[3:5])
+  }
+})
+
 test_that("an offset and the matrix interface give the same draws", {
   fit <- lm_fit(mpg ~ wt + offset(hp / 100), mtcars)
   x <- cbind("(Intercept)" = 1, wt = mtcars$wt)
