@@ -22,7 +22,7 @@
 #'   takes that of the chain; if the chain has none, `simulate()` begins in each
 #'   state with the same probability.
 #' @param chain,object A chain.
-#' @param n Number of steps: 0 or more.
+#' @param n Number of steps: a whole number from 0 to 2^53.
 #' @param nsim Number of paths.
 #' @param seed `NULL`, or a number for [set.seed()]; the state of the generator
 #'   is restored afterwards.

@@ -6,7 +6,7 @@ state_after <- function(chain, n, initial = NULL) {
   call <- rlang::current_env()
   chain <- check_chain(chain, call)
   check_needed(n = "a number of steps")
-  n <- check_count(n, 0)
+  n <- check_count(n, 0, max = 2^53)
   states <- states_of(chain)
   start <- check_initial(initial, states, "initial", call) %||% chain$initial
   if (is.null(start)) {
@@ -50,7 +50,7 @@ simulate.markov_chain <- function(object, nsim = 1, seed = NULL, n = 100,
   check_unlocked(call)
   object <- check_chain(object, call)
   nsim <- check_count(nsim)
-  n <- check_count(n, 0)
+  n <- check_count(n, 0, max = 2^53)
   check_result_size(c(n + 1, nsim), "states x paths", "{.arg n}", call)
   states <- states_of(object)
   size <- length(states)
