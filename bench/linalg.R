@@ -221,8 +221,8 @@ mix_kernels <- function(target, plain, group) {
 link_blas <- function(makevars) {
   lines <- readLines(makevars)
   libraries <- startsWith(lines, "PKG_LIBS")
-  lines[libraries] <- paste(
-    lines[libraries], "$(LAPACK_LIBS) $(BLAS_LIBS) $(FLIBS)"
+  lines[libraries] <- sub(
+    "=", "= $(LAPACK_LIBS) $(BLAS_LIBS) $(FLIBS)", lines[libraries]
   )
   writeLines(lines, makevars)
 }
@@ -250,7 +250,7 @@ library_of <- function(what = NULL) {
     } else {
       file.copy(plain, target, overwrite = TRUE)
     }
-    link_blas(file.path(source, "src", "Makevars.in"))
+    link_blas(file.path(source, "src", "Makevars"))
   }
   lib <- tempfile("library")
   dir.create(lib)

@@ -56,7 +56,6 @@ build() {
   cp -r src "$scratch/src/src"
   cp -r inst "$scratch/src/inst"
   rm -f "$scratch"/src/src/*.o "$scratch"/src/src/core/*/*.o
-  (cd "$scratch/src" && sh "$OLDPWD/configure")
   # linked without Fortran's and OpenMP's libraries, which another compiler may
   # not find; threads change no draw
   {

@@ -9,8 +9,8 @@ trap 'rm -rf "$scratch"' EXIT
 example() {
   mkdir -p "$scratch/$1/core/model" "$scratch/$1/core/numeric" \
     "$scratch/$1/core/run" "$scratch/$1/core/other"
-  printf 'OBJECTS = init.o \\\n  core/model/model.o\n' >"$scratch/$1/Makevars.in"
-  cp "$scratch/$1/Makevars.in" "$scratch/$1/Makevars.win"
+  printf 'OBJECTS = init.o \\\n  core/model/model.o\n' >"$scratch/$1/Makevars"
+  cp "$scratch/$1/Makevars" "$scratch/$1/Makevars.win"
   printf '#include <Rinternals.h>\n\nSEXP C_model(SEXP x);\n' \
     >"$scratch/$1/init.h"
   printf '#include "init.h"\n' >"$scratch/$1/init.c"
@@ -100,7 +100,7 @@ example unlisted
 : >"$scratch/unlisted/core/other/other.c"
 refused unlisted 'core/other/other.o is not listed'
 example windows
-sed 's|core/model/|core/other/|' "$scratch/windows/Makevars.in" \
+sed 's|core/model/|core/other/|' "$scratch/windows/Makevars" \
   >"$scratch/windows/Makevars.win"
 refused windows 'Makevars.win: core/model/model.o is not listed'
 refused windows 'Makevars.win: core/other/model.o has no source'

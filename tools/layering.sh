@@ -6,7 +6,7 @@
 #      a model also its own, and never that of another model
 #   2. src/core names no SEXP and no routine that stops, warns or prints in R
 #   3. no C function is longer than 60 lines
-#   4. Makevars.in and Makevars.win list every source, and nothing else
+#   4. Makevars and Makevars.win list every source, and nothing else
 #   5. every source of src/core includes rounding.h before anything else
 # Comments and strings do not count.  Prints file:line: reason; fails on any.
 set -eu
@@ -147,7 +147,7 @@ done
 
 listed=$(mktemp)
 trap 'rm -f "$listed"' EXIT
-for makevars in "$src/Makevars.in" "$src/Makevars.win"; do
+for makevars in "$src/Makevars" "$src/Makevars.win"; do
   tr ' \\' '\n\n' <"$makevars" | sed -n '/[.]o$/p' >"$listed"
   for source in "$src"/*.c "$src"/core/*/*.c; do
     object=${source#"$src"/}
