@@ -142,6 +142,10 @@ double chi_squared_p_value(const double *counts, const double *probabilities,
 
 /* ---- invariance ---------------------------------------------------------- */
 
+double squash(double x) {
+  return x / (1.0 + fabs(x));
+}
+
 invariance new_invariance(size_t count) {
   return (invariance){.count = count};
 }

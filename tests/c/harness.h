@@ -73,6 +73,9 @@ typedef struct {
 invariance new_invariance(size_t count);
 void compare(invariance *v, const double *before, const double *after);
 
+/* x / (1 + |x|): a statistic with moments, of one that may have none. */
+double squash(double x);
+
 /* Every |z| below MAX_Z, and every statistic moved; else says which did not. */
 int is_invariant(const invariance *v);
 #define EXPECT_INVARIANT(v) \

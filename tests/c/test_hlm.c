@@ -323,11 +323,6 @@ static void conditionals_by_hand(void) {
 
 /* ---- one-step invariance ------------------------------------------------- */
 
-/* The half-t distribution has no moments of its order and above. */
-static double bounded(double x) {
-  return x / (1.0 + fabs(x));
-}
-
 /* Sums over the groups of u'Sigma^-1 u and u_k^2. */
 static void group_squares(const fixture *f, double *white, double *square) {
   const size_t q = f->data.q;
@@ -344,6 +339,8 @@ static void group_squares(const fixture *f, double *white, double *square) {
   }
 }
 
+/* The half-t distribution has no moments of its order and above: statistics are
+ * squashed. */
 static size_t statistics(const fixture *f, double *out) {
   const hlm_data *data = &f->data;
   const size_t q = data->q;
@@ -360,18 +357,18 @@ static size_t statistics(const fixture *f, double *out) {
   for (size_t k = 0; k < q; k++) {
     out[count++] = log(covariance(f, k, k));
     out[count++] = log(square[k]);
-    out[count++] = bounded(square[k] / covariance(f, k, k));
-    out[count++] = bounded(f->u[k] * f->y[0]);
+    out[count++] = squash(square[k] / covariance(f, k, k));
+    out[count++] = squash(f->u[k] * f->y[0]);
   }
   for (size_t k = 1; k < q && !data->diagonal; k++) {
     out[count++] = correlation(f, k, 0);
     out[count++] = pow(correlation(f, k, k - 1), 2.0);
-    out[count++] = bounded(f->u[k] * f->u[0]);
+    out[count++] = squash(f->u[k] * f->u[0]);
   }
   for (size_t k = 0; k < data->p; k++) {
     out[count++] = f->b[k];
     out[count++] = f->b[k] * f->b[k];
-    out[count++] = bounded(f->b[k] * f->y[0]);
+    out[count++] = squash(f->b[k] * f->y[0]);
   }
   return count;
 }

@@ -261,45 +261,42 @@ static void reduced_rows_by_hand(void) {
 
 /* ---- one-step invariance ------------------------------------------------- */
 
-/* The half-t distribution has no moments of its order and above. */
-static double bounded(double x) {
-  return x / (1.0 + fabs(x));
-}
-
 static double covariance(const fixture *f, size_t i, size_t k) {
   const size_t q = f->data.groups.q;
   return linalg_inner(f->factor + i, f->factor + k, 1) +
          (q > 1 ? f->factor[i + q] * f->factor[k + q] : 0.0);
 }
 
+/* The half-t distribution has no moments of its order and above: statistics are
+ * squashed. */
 static size_t statistics(const fixture *f, double *out) {
   const size_t q = f->data.groups.q, p = f->data.groups.p;
   double fit = 0.0, square = 0.0, eta[ROWS];
   size_t count = 0;
   predict_all(f, eta);
   for (size_t i = 0; i < ROWS; i++) {
-    fit += bounded((f->success[i] - 0.5 * f->total[i]) * eta[i]);
-    square += bounded(eta[i] * eta[i]);
+    fit += squash((f->success[i] - 0.5 * f->total[i]) * eta[i]);
+    square += squash(eta[i] * eta[i]);
   }
   out[count++] = fit;
   out[count++] = square;
-  out[count++] = bounded(log_likelihood(f) / 10.0);
+  out[count++] = squash(log_likelihood(f) / 10.0);
   for (size_t k = 0; k < q; k++) {
     const double u = f->u[k], other = f->u[k + 3 * q];
     out[count++] = log(covariance(f, k, k));
-    out[count++] = bounded(u * u / covariance(f, k, k));
-    out[count++] = bounded(u * other);
-    out[count++] = bounded(u * (f->success[0] - 0.5 * f->total[0]));
+    out[count++] = squash(u * u / covariance(f, k, k));
+    out[count++] = squash(u * other);
+    out[count++] = squash(u * (f->success[0] - 0.5 * f->total[0]));
   }
   if (q > 1 && !f->data.groups.diagonal) {
     const double c = covariance(f, 1, 0);
     out[count++] = c / sqrt(covariance(f, 0, 0) * covariance(f, 1, 1));
-    out[count++] = bounded(f->u[0] * f->u[1]);
+    out[count++] = squash(f->u[0] * f->u[1]);
   }
   for (size_t k = 0; k < p; k++) {
     out[count++] = f->b[k];
     out[count++] = f->b[k] * f->b[k];
-    out[count++] = bounded(f->b[k] * f->success[0]);
+    out[count++] = squash(f->b[k] * f->success[0]);
   }
   return count;
 }

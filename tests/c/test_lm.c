@@ -255,11 +255,7 @@ static void rows_by_hand(void) {
 
 /* ---- one-step invariance ------------------------------------------------- */
 
-/* The slopes of a horseshoe have no mean. */
-static double bounded(double x) {
-  return x / (1.0 + fabs(x));
-}
-
+/* The slopes of a horseshoe have no mean: statistics are squashed. */
 static size_t statistics(const fixture *f, double *out) {
   const lm_data *data = &f->data;
   double squares = 0.0, residuals = 0.0;
@@ -273,16 +269,16 @@ static size_t statistics(const fixture *f, double *out) {
   out[count++] = log(f->beta);
   out[count++] = f->beta * residuals;
   out[count++] = log(residuals);
-  out[count++] = log(f->beta) * bounded(f->y[0] * f->y[0]);
-  out[count++] = bounded(f->u[0]);
-  out[count++] = bounded(f->u[0] * f->u[1]);
-  out[count++] = bounded(f->u[data->p - 1] * f->u[data->p - 1]);
-  out[count++] = bounded(f->u[1] * f->y[0]);
+  out[count++] = log(f->beta) * squash(f->y[0] * f->y[0]);
+  out[count++] = squash(f->u[0]);
+  out[count++] = squash(f->u[0] * f->u[1]);
+  out[count++] = squash(f->u[data->p - 1] * f->u[data->p - 1]);
+  out[count++] = squash(f->u[1] * f->y[0]);
   if (data->horseshoe) {
     out[count++] = log(f->lambda);
-    out[count++] = bounded(f->beta * f->lambda * squares);
+    out[count++] = squash(f->beta * f->lambda * squares);
     out[count++] = log(f->local[1]);
-    out[count++] = bounded(f->u[1] * f->u[1]) * bounded(f->local[1]);
+    out[count++] = squash(f->u[1] * f->u[1]) * squash(f->local[1]);
     out[count++] = log(f->local_aux[0]) * log(f->local[0]);
   } else if (!data->conjugate) {
     out[count++] = log(f->lambda);
@@ -295,7 +291,7 @@ static size_t statistics(const fixture *f, double *out) {
     const double gap = f->alpha - f->prior_mean;
     out[count++] = gap;
     out[count++] = gap * gap;
-    out[count++] = gap * bounded(f->y[1]);
+    out[count++] = gap * squash(f->y[1]);
     if (data->conjugate)
       out[count++] = gap * gap * f->beta;
   }

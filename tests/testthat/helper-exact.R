@@ -36,6 +36,28 @@ stack_rows <- function(n, draw) {
   do.call(rbind, lapply(seq_len(n), function(i) draw()))
 }
 
+# ---- One sweep ---------------------------------------------------------------
+
+# What one sweep adds to the quantities of a draw from the joint distribution:
+# one row a draw. Each column has mean zero if the sweep leaves that distribution
+# as it is. prepare(state) changes the state before the sweep.
+change_in_sweep <- function(model, quantities, draws, prepare = identity) {
+  stack_rows(draws, function() {
+    joint <- suppressMessages(
+      with_simulated_data(model, gibbsite:::draw_prior(model))
+    )
+    joint$state <- prepare(joint$state)
+    after <- sweep_state(joint$model, joint$state)
+    quantities(joint$model, after) - quantities(joint$model, joint$state)
+  })
+}
+
+# The largest |z| of these means. The sweep changes some quantities in no draw.
+largest_change <- function(change) {
+  moved <- apply(change, 2, stats::sd) > 0
+  max(abs(z_of_means(change[, moved, drop = FALSE], 0)))
+}
+
 # ---- Geweke's joint distribution test ----------------------------------------
 
 # Draws of the joint distribution of parameters and data, from the prior and the

@@ -117,6 +117,21 @@ quietly <- function(code) {
   suppressWarnings(code, classes = "gibbsite_warning_convergence")
 }
 
+# A function that fits in a fraction of a second: `sampler`, with settings of the
+# run that the call leaves out.
+short_fit <- function(sampler) {
+  function(...) {
+    call <- match.call()
+    call[[1]] <- sampler
+    short <- list(
+      draws = 200, burnin = 100, chains = 2, seed = 1, progress = FALSE
+    )
+    left_out <- setdiff(names(short), names(call))
+    call[left_out] <- short[left_out]
+    quietly(eval(call, parent.frame()))
+  }
+}
+
 # A mixture for two chains in a fraction of a second.
 short_gmm <- function(draws = 60, burnin = 7, thin = 1, chains = 2, seed = 1,
                       x = datasets::faithful, k = 2, ...) {

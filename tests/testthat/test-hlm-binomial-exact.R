@@ -177,18 +177,9 @@ test_that("one sweep leaves the joint distribution invariant", {
   withr::local_seed(12)
   cases <- binomial_joint_cases()
   for (model in cases[if (is_extended()) 1:3 else 1:2]) {
-    both <- stack_rows(if (is_extended()) 4000 else 800, function() {
-      joint <- with_simulated_data(model, gibbsite:::draw_prior(model))
-      after <- sweep_state(joint$model, joint$state)
-      c(
-        binomial_quantities(joint$model, joint$state),
-        binomial_quantities(joint$model, after)
-      )
-    })
-    k <- ncol(both) / 2
-    change <- both[, k + seq_len(k)] - both[, seq_len(k)]
-    change <- change[, apply(change, 2, stats::sd) > 0]
-    expect_lt(max(abs(z_of_means(change, 0))), 4.5)
+    draws <- if (is_extended()) 4000 else 800
+    change <- change_in_sweep(model, binomial_quantities, draws)
+    expect_lt(largest_change(change), 4.5)
   }
 })
 

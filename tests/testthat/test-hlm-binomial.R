@@ -1,17 +1,7 @@
 # gibbs_logistic() with groups: its methods and errors.
 # test-hlm-binomial-exact.R has the sampler.
 
-group_fit <- function(...) {
-  call <- match.call()
-  call[[1]] <- quote(gibbs_logistic)
-  short <- list(
-    draws = 200, burnin = 100, chains = 2, seed = 1, progress = FALSE
-  )
-  for (name in setdiff(names(short), names(call))) {
-    call[[name]] <- short[[name]]
-  }
-  quietly(eval(call, parent.frame()))
-}
+group_fit <- short_fit(quote(gibbs_logistic))
 
 test_that("default calls converge, and the posterior is near glmer's", {
   skip_if_not_installed("lme4")

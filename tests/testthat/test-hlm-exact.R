@@ -215,18 +215,9 @@ test_that("one sweep leaves the joint distribution invariant", {
   cases <- joint_cases()
   expect_identical(cases$collapsed$data$collapsed, 1)
   for (model in cases[if (is_extended()) 1:4 else c(1, 4)]) {
-    both <- stack_rows(if (is_extended()) 4000 else 800, function() {
-      joint <- with_simulated_data(model, gibbsite:::draw_prior(model))
-      after <- sweep_state(joint$model, joint$state)
-      c(
-        hlm_quantities(joint$model, joint$state),
-        hlm_quantities(joint$model, after)
-      )
-    })
-    k <- ncol(both) / 2
-    change <- both[, k + seq_len(k)] - both[, seq_len(k)]
-    change <- change[, apply(change, 2, stats::sd) > 0]
-    expect_lt(max(abs(z_of_means(change, 0))), 4.5)
+    draws <- if (is_extended()) 4000 else 800
+    change <- change_in_sweep(model, hlm_quantities, draws)
+    expect_lt(largest_change(change), 4.5)
   }
 })
 

@@ -2,17 +2,7 @@
 # sampler.
 
 # A short fit.
-hlm_fit <- function(...) {
-  call <- match.call()
-  call[[1]] <- quote(gibbs_hlm)
-  short <- list(
-    draws = 200, burnin = 100, chains = 2, seed = 1, progress = FALSE
-  )
-  for (name in setdiff(names(short), names(call))) {
-    call[[name]] <- short[[name]]
-  }
-  quietly(eval(call, parent.frame()))
-}
+hlm_fit <- short_fit(quote(gibbs_hlm))
 
 chicks <- as.data.frame(datasets::ChickWeight)
 chicks[["Chick"]] <- factor(as.character(chicks$Chick))

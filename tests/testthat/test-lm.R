@@ -2,17 +2,7 @@
 # sampler.
 
 # A short fit.
-lm_fit <- function(...) {
-  call <- match.call()
-  call[[1]] <- quote(gibbs_lm)
-  short <- list(
-    draws = 200, burnin = 100, chains = 2, seed = 1, progress = FALSE
-  )
-  for (name in setdiff(names(short), names(call))) {
-    call[[name]] <- short[[name]]
-  }
-  quietly(eval(call, parent.frame()))
-}
+lm_fit <- short_fit(quote(gibbs_lm))
 
 weak <- lm_prior(
   a = 1e-3, b = 1e9, c = 1e-3, d = 1e-9, intercept_sd = 1e8

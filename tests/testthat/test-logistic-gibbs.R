@@ -2,17 +2,7 @@
 # has the sampler.
 
 # A short fit.
-logit_fit <- function(...) {
-  call <- match.call()
-  call[[1]] <- quote(gibbs_logistic)
-  short <- list(
-    draws = 200, burnin = 100, chains = 2, seed = 1, progress = FALSE
-  )
-  for (name in setdiff(names(short), names(call))) {
-    call[[name]] <- short[[name]]
-  }
-  quietly(eval(call, parent.frame()))
-}
+logit_fit <- short_fit(quote(gibbs_logistic))
 
 budworm <- data.frame(
   dose = rep(0:5, 2), sex = factor(rep(c("male", "female"), each = 6)),
