@@ -441,7 +441,7 @@ model_estimate.bmf_model <- function(model, state) {
   bmf_parameters(model, state)
 }
 
-# ---- Test hooks -------------------------------------------------------------
+# ---- The joint distribution -------------------------------------------------
 
 #' @exportS3Method
 draw_prior.bmf_model <- function(model) {
@@ -531,4 +531,33 @@ bmf_with_ratings <- function(model, data) {
   model$data <- fresh$data
   model$data_hash <- hash(model$data)
   model
+}
+
+# Ratings as a data frame of users, items and values.
+#' @exportS3Method
+shown_data.bmf_model <- function(model, data) {
+  data.frame(
+    user = model$users[model$data$user], item = model$items[model$data$item],
+    value = data
+  )
+}
+
+# The hyperparameters that have a meaning without the coordinates of the
+# factors, the predictors of the first and the last rating, and the likelihood.
+#' @exportS3Method
+model_quantities.bmf_model <- function(model, state) {
+  p <- bmf_parameters(model, state)
+  data <- model$data
+  eta <- bmf_predictor(model, p, data$user, data$item)
+  log_det <- function(precision) {
+    if (!is.null(precision)) as.numeric(determinant(precision)$modulus)
+  }
+  c(
+    sigma = 1 / sqrt(p$beta), lambda_u = p$lambda_u, lambda_v = p$lambda_v,
+    log_det_u = log_det(p$precision_u), log_det_v = log_det(p$precision_v),
+    first = eta[[1L]], last = eta[[length(eta)]], mean_square = mean(eta^2),
+    log_lik = sum(stats::dnorm(
+      data$value - model$center, eta, 1 / sqrt(p$beta), log = TRUE
+    ))
+  )
 }

@@ -18,6 +18,7 @@
 #' - Sample without a chain: [sample_inverse_cdf()], [sample_mvnorm()],
 #'   [sample_rejection()], [sample_importance()]; expectations with their error:
 #'   [monte_carlo()], [empirical_distribution()].
+#' - Test a sampler: [sbc()], [geweke_joint()]; a prior: [prior_predict()].
 #'
 #' @keywords internal
 #' @useDynLib gibbsite, .registration = TRUE

@@ -534,7 +534,7 @@ log_covariance_prior <- function(model, p) {
   }, 0))
 }
 
-# ---- Test hooks -------------------------------------------------------------
+# ---- The joint distribution -------------------------------------------------
 
 #' @exportS3Method
 draw_prior.gmm_model <- function(model) {
@@ -593,4 +593,17 @@ set_data.gmm_model <- function(model, data, call = rlang::caller_env()) {
   fresh <- gmm_model(x, model$k, model$prior, model$covariance, model$keep)
   model[names(fresh)] <- fresh
   model
+}
+
+# The invariants, with the likelihood of the observed entries.
+#' @exportS3Method
+model_quantities.gmm_model <- function(model, state) {
+  p <- gmm_parameters(model, state)
+  row <- matrix(c(p$pi, p$mu, p$sigma), 1L)
+  density <- evaluate_observed(
+    gmm_blocks(model, row), model$data$x, density = TRUE
+  )$log_density
+  row <- cbind(row, sum(density))
+  colnames(row) <- model$columns[seq_len(ncol(row))]
+  model_invariants(model, row)[1L, ]
 }

@@ -177,6 +177,12 @@ set_data.hlm_binomial_model <- function(model, data,
   with_responses(model, data, "hierarchical regression", remake, call, read)
 }
 
+#' @exportS3Method
+model_quantities.hlm_binomial_model <- function(model, state) {
+  eta <- state_predictor(model, state)
+  c(group_quantities(model, state), log_lik = share_sum(model, eta))
+}
+
 # ---- Predictions -------------------------------------------------------------
 
 #' Predictions of a logistic regression with groups

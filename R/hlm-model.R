@@ -316,7 +316,7 @@ model_comparable.hlm_model <- function(model) {
   model_comparable.laplace_logistic_model(model)
 }
 
-# ---- Test hooks -------------------------------------------------------------
+# ---- The joint distribution -------------------------------------------------
 
 #' @exportS3Method
 draw_prior.hlm_model <- function(model) {
@@ -367,4 +367,31 @@ set_data.hlm_model <- function(model, data, call = rlang::caller_env()) {
   with_responses(model, data, "hierarchical regression", function(frame, ...) {
     hlm_model_of(frame, model$prior, model$layout, model$keep)
   }, call)
+}
+
+# The parameters, the first group's deviations and the likelihood given the
+# groups.
+#' @exportS3Method
+model_quantities.hlm_model <- function(model, state) {
+  c(
+    group_quantities(model, state),
+    sigma = if (model$data$known == 0) 1 / sqrt(state$beta),
+    log_lik = response_log_lik(
+      model$frame, state_predictor(model, state), state$beta
+    )
+  )
+}
+
+group_quantities <- function(model, state) {
+  q <- model$data$q
+  covariance <- state_covariance(model, state)
+  correlation <- stats::cov2cor(covariance)[lower.tri(covariance)]
+  c(
+    stats::setNames(state$b, model$coefficients),
+    stats::setNames(sqrt(diag(covariance)), indexed("sd", seq_len(q))),
+    if (model$data$diagonal == 0 && q > 1) {
+      stats::setNames(correlation, correlation_names(q))
+    },
+    stats::setNames(state$u[seq_len(q)], indexed("u", seq_len(q), 1L))
+  )
 }

@@ -403,7 +403,7 @@ lda_left_to_right <- function(word, start, phi, alpha, particles = 20,
   ))
 }
 
-# ---- Test hooks -------------------------------------------------------------
+# ---- The joint distribution -------------------------------------------------
 
 #' @exportS3Method
 draw_prior.lda_model <- function(model) {
@@ -462,4 +462,33 @@ set_data.lda_model <- function(model, data, call = rlang::caller_env()) {
   fresh <- lda_model(counts, model$k, model$prior, model$method, model$keep)
   model[names(fresh)] <- fresh
   model
+}
+
+# Counts of terms, documents x terms.
+#' @exportS3Method
+shown_data.lda_model <- function(model, data) {
+  document <- rep(seq_along(model$documents), diff(model$data$start))
+  Matrix::sparseMatrix(
+    i = document, j = data, x = 1,
+    dims = c(length(model$documents), length(model$terms)),
+    dimnames = list(model$documents, model$terms)
+  )
+}
+
+# The concentrations that are sampled, the share of the largest topic, and the
+# shares of pairs of tokens of one document, or one term, that have one topic.
+#' @exportS3Method
+model_quantities.lda_model <- function(model, state) {
+  z <- lda_topics(state)
+  document <- rep(seq_along(diff(model$data$start)), diff(model$data$start))
+  together <- function(by) {
+    size <- as.double(tabulate(by))
+    count <- as.double(tabulate(by + max(by) * (z - 1L), max(by) * model$k))
+    (sum(count^2) - length(z)) / (sum(size^2) - length(z))
+  }
+  c(
+    alpha = if (length(state$alpha) == 1L) state$alpha, eta = state$eta,
+    largest = max(tabulate(z)) / length(z), document = together(document),
+    term = together(model$data$word)
+  )
 }

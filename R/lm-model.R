@@ -255,7 +255,7 @@ model_labels.lm_model <- function(model) {
   data.frame(variable = columns, label = label)
 }
 
-# ---- Test hooks -------------------------------------------------------------
+# ---- The joint distribution -------------------------------------------------
 
 # With the coefficients `w` in the order of the columns.
 #' @exportS3Method
@@ -335,4 +335,17 @@ set_data.lm_model <- function(model, data, call = rlang::caller_env()) {
   with_responses(model, data, "linear regression", function(frame, ...) {
     lm_model_of(frame, model$prior, model$layout, model$keep)
   }, call)
+}
+
+#' @exportS3Method
+model_quantities.lm_model <- function(model, state) {
+  frame <- model$frame
+  w <- lm_coefficients(model, state)
+  c(
+    stats::setNames(w, model$layout$columns), sigma = 1 / sqrt(state$beta),
+    lambda = if (model$prior$type != "nig") state$lambda,
+    log_lik = response_log_lik(
+      frame, drop(frame$x %*% w) + (frame$offset %||% 0), state$beta
+    )
+  )
 }

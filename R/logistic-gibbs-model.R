@@ -150,7 +150,7 @@ model_labels.logit_model <- function(model) {
   data.frame(variable = columns, label = label)
 }
 
-# ---- Test hooks -------------------------------------------------------------
+# ---- The joint distribution -------------------------------------------------
 
 #' @exportS3Method
 draw_prior.logit_model <- function(model) {
@@ -211,4 +211,26 @@ set_data.logit_model <- function(model, data,
   model[c("data", "data_hash", "frame")] <-
     fresh[c("data", "data_hash", "frame")]
   model
+}
+
+#' @exportS3Method
+shown_data.logit_model <- function(model, data) {
+  trials <- rowSums(data$y)
+  if (all(trials == 1)) data$y[, 1L] else data$y
+}
+
+#' @exportS3Method
+model_quantities.logit_model <- function(model, state) {
+  frame <- model$frame
+  eta <- drop(linear_predictors(frame$x, state$w, frame$offset))
+  c(
+    stats::setNames(state$w, model$columns),
+    log_lik = share_sum(model, eta)
+  )
+}
+
+# The log likelihood at linear predictors, without binomial coefficients.
+share_sum <- function(model, eta) {
+  frame <- model$frame
+  sum(share_log_lik(model, matrix(eta, 1L), frame$success, frame$total))
 }

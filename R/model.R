@@ -140,13 +140,22 @@ model_estimate <- function(model, state) UseMethod("model_estimate")
 # of `w` (points x p), with the constant that the evidence needs.
 model_log_joint <- function(model, w) UseMethod("model_log_joint")
 
-# ---- Hooks of the tests of exactness ----------------------------------------
+# ---- The joint distribution of parameters and data (R/joint.R) ---------------
 
 # A state drawn from the prior, on R's generator.
 draw_prior <- function(model) UseMethod("draw_prior")
 
-# Data simulated given a state.
+# Data simulated given a state, in the form of set_data().
 simulate_data <- function(model, state) UseMethod("simulate_data")
+
+# Simulated data in the form in which a user knows them.
+shown_data <- function(model, data) UseMethod("shown_data")
+#' @exportS3Method
+shown_data.default <- function(model, data) data
+
+# A vector of numbers with names, of a state and of the model's data, which do
+# not depend on the numbering of components.
+model_quantities <- function(model, state) UseMethod("model_quantities")
 
 # The model with other data. extend() and resume() also use it, for data
 # supplied again.

@@ -100,6 +100,15 @@ response_noise <- function(frame, beta) {
   stats::rnorm(n) / sqrt(beta * (frame$weights %||% rep(1, n)))
 }
 
+# The log density of the responses at their expectations.
+response_log_lik <- function(frame, mean, beta) {
+  weights <- (frame$weights %||% 1) + 0 * mean
+  used <- weights > 0 & !is.na(frame$y)
+  sum(stats::dnorm(
+    frame$y[used], mean[used], 1 / sqrt(beta * weights[used]), log = TRUE
+  ))
+}
+
 # The model with other responses: one for each row of the fit's data.
 # what: the model in words.  remake(frame, response): its parts, made from a
 # frame with other responses, of read(data).

@@ -193,6 +193,9 @@ hostile_objects <- function(folder = tempdir()) {
   clubs <- quiet(gibbs_logistic(am ~ wt + (1 | cyl), datasets::mtcars,
     draws = 12, burnin = 12, chains = 2, seed = 1, progress = FALSE
   ))
+  proper <- gibbs_lm(mpg ~ wt, datasets::mtcars, lm_prior(c = 3, d = 60),
+    draws = 12, burnin = 12, chains = 2, seed = 1, progress = FALSE
+  )
   levels <- quiet(gibbs_hlm(mpg ~ wt + (1 | cyl), datasets::mtcars, draws = 12,
     burnin = 12, chains = 2, seed = 1, progress = FALSE
   ))
@@ -251,7 +254,12 @@ hostile_objects <- function(folder = tempdir()) {
       4, function(x) -x^2 / 2, independence(0, 1), 2
     ),
     monte_carlo = monte_carlo(x),
-    markov_chain = walk,
+    markov_chain = walk, proper = proper,
+    sbc = sbc(proper, 4, 3, thin = 1, chains = 2, seed = 1, progress = FALSE),
+    geweke_joint = geweke_joint(
+      proper, 4, 1, chains = 2, seed = 1, progress = FALSE
+    ),
+    prior_prediction = prior_predict(proper, 3, seed = 1),
     gibbsite_native_density = structure(
       function(x) 1, class = "gibbsite_native_density",
       native = list(
@@ -335,6 +343,9 @@ hostile_bases <- function(o) {
     laplace_logistic = c(
       list(x = cbind(1, o$cars$wt), y = o$cars$am), brief
     ),
+    geweke_joint = list(
+      model = o$proper, n = 4, steps = 1, chains = 2, seed = 1, progress = FALSE
+    ),
     hlm_prior = list(), lda_prior = list(), lm_prior = list(),
     ldavis_data = fit("gibbs_lda"),
     log_evidence = fit("laplace_logistic"), logistic_prior = list(),
@@ -349,6 +360,7 @@ hostile_bases <- function(o) {
     ),
     native_density = list(package = "stats", symbol = "cor"),
     predicted_at = fit("gibbs_bmf"), random_walk = list(scale = 1),
+    prior_predict = list(model = o$proper, n = 3, seed = 1),
     recommend = fit("gibbs_bmf", n = 1), relabel = fit("gibbs_gmm"),
     resume = list(path = o$checkpoint, progress = FALSE),
     sample_box_muller = list(n = 3),
@@ -365,6 +377,10 @@ hostile_bases <- function(o) {
     ),
     sample_truncated_normal = list(n = 3),
     sample_wishart = list(n = 3, df = 4, scale = diag(2)),
+    sbc = list(
+      model = o$proper, n = 4, draws = 3, thin = 1, chains = 2, seed = 1,
+      progress = FALSE
+    ),
     sim_bmf = list(users = 3, items = 3, rank = 1),
     sim_gmm = list(
       n = 4, pi = c(0.5, 0.5), mu = matrix(0, 2, 2),
@@ -744,6 +760,9 @@ taken_values <- list(
   intercept_mean = reals,
   intercept_sd = c(positive, "inf"), sim_lm.w = c(reals, vectors),
   sim_lm.sigma = c(positive, "zero"), sim_lm.intercept = reals,
+  # of simulated data
+  sbc.n = character(), geweke_joint.n = character(),
+  prior_predict.n = character(), statistic = c("variadic", "forged_density"),
   # of sampling without a chain
   vectorised = "true", log = "true", monte_carlo.control = c(
     "null", "variadic", "forged_density"

@@ -18,23 +18,11 @@ sweep_state <- function(model, state, n = 1) {
   gibbsite:::model_sweeps(model, state, n, control)$state
 }
 
-# list(model, state) with data simulated from a state. Entries that are missing
-# in the model are hidden again, and their simulated values go into the state.
-with_simulated_data <- function(model, state) {
-  x <- gibbsite:::simulate_data(model, state)
-  if (is.null(model$data$x)) { # of another form, and complete
-    return(list(model = gibbsite:::set_data(model, x), state = state))
-  }
-  hidden <- is.na(model$data$x)
-  state$x_missing <- t(x)[t(hidden)]
-  x[hidden] <- NA
-  list(model = gibbsite:::set_data(model, x), state = state)
-}
-
-# `n` times quantities of draw(), stacked: a matrix, one row a draw.
-stack_rows <- function(n, draw) {
-  do.call(rbind, lapply(seq_len(n), function(i) draw()))
-}
+# From the package.
+with_simulated_data <- gibbsite:::with_simulated_data
+stack_rows <- gibbsite:::stack_rows
+ecdf_band <- gibbsite:::ecdf_band
+band_probability <- gibbsite:::band_probability
 
 # ---- One sweep ---------------------------------------------------------------
 
@@ -43,9 +31,7 @@ stack_rows <- function(n, draw) {
 # as it is. prepare(state) changes the state before the sweep.
 change_in_sweep <- function(model, quantities, draws, prepare = identity) {
   stack_rows(draws, function() {
-    joint <- suppressMessages(
-      with_simulated_data(model, gibbsite:::draw_prior(model))
-    )
+    joint <- gibbsite:::draw_joint(model)
     joint$state <- prepare(joint$state)
     after <- sweep_state(joint$model, joint$state)
     quantities(joint$model, after) - quantities(joint$model, joint$state)
@@ -65,7 +51,7 @@ largest_change <- function(change) {
 # the same draws.
 joint_by_simulation <- function(model, quantities, draws) {
   stack_rows(draws, function() {
-    joint <- with_simulated_data(model, gibbsite:::draw_prior(model))
+    joint <- gibbsite:::draw_joint(model)
     quantities(joint$model, joint$state)
   })
 }
@@ -81,7 +67,7 @@ joint_by_simulation <- function(model, quantities, draws) {
 # a chain: its means.
 joint_by_sampler <- function(model, quantities, chains, steps) {
   stack_rows(chains, function() {
-    joint <- with_simulated_data(model, gibbsite:::draw_prior(model))
+    joint <- gibbsite:::draw_joint(model)
     total <- 0
     for (step in seq_len(steps)) {
       state <- sweep_state(joint$model, joint$state, 2)
@@ -126,7 +112,7 @@ smallest_adjusted <- function(test) min(1, min(test$p) * nrow(test))
 sbc_ranks <- function(model, quantities, simulations, draws, thin, burnin) {
   correlation <- list()
   ranks <- stack_rows(simulations, function() {
-    joint <- with_simulated_data(model, gibbsite:::draw_prior(model))
+    joint <- gibbsite:::draw_joint(model)
     model <- joint$model
     state <- gibbsite:::model_start(model, NULL)
     state <- sweep_state(model, state, burnin)
@@ -134,72 +120,13 @@ sbc_ranks <- function(model, quantities, simulations, draws, thin, burnin) {
       state <<- sweep_state(model, state, thin)
       quantities(model, state)
     })
-    correlation[[length(correlation) + 1L]] <<- lag_one(sampled)
-    rank_among(quantities(model, joint$state), sampled)
+    correlation[[length(correlation) + 1L]] <<- gibbsite:::lag_one(sampled)
+    gibbsite:::rank_among(quantities(model, joint$state), sampled)
   })
   attr(ranks, "autocorrelation") <- colMeans(
     do.call(rbind, correlation), na.rm = TRUE
   )
   ranks
-}
-
-# By column; NaN where a column is constant.
-lag_one <- function(x) {
-  centred <- sweep(x, 2, colMeans(x))
-  n <- nrow(x)
-  colSums(centred[-1, ] * centred[-n, ]) / colSums(centred^2)
-}
-
-rank_among <- function(value, sampled) {
-  value <- rep(value, each = nrow(sampled))
-  below <- colSums(sampled < value)
-  ties <- colSums(sampled == value)
-  below + floor(stats::runif(length(ties)) * (ties + 1))
-}
-
-# The simultaneous band of the empirical distribution of n ranks, uniform on
-# 0..draws (Saeilynoja, Buerkner & Vehtari 2022,
-# doi:10.1007/s11222-022-10090-6): counts of ranks <= r stay within
-# lower[r + 1]..upper[r + 1] for all r with probability at least 1 - error.  The
-# bounds are binomial quantiles at one pointwise level, the largest for which
-# this holds.
-ecdf_band <- function(n, draws, error) {
-  bounds <- function(level) {
-    p <- seq_len(draws + 1) / (draws + 1)
-    list(
-      lower = stats::qbinom(level / 2, n, p),
-      upper = stats::qbinom(level / 2, n, p, lower.tail = FALSE)
-    )
-  }
-  low <- error / (draws + 1) # Bonferroni: keeps the promise
-  high <- error
-  for (step in 1:30) {
-    middle <- sqrt(low * high)
-    band <- bounds(middle)
-    if (band_probability(n, band$lower, band$upper) >= 1 - error) {
-      low <- middle
-    } else {
-      high <- middle
-    }
-  }
-  bounds(low)
-}
-
-# P(lower_r <= #{ranks <= r} <= upper_r for all r), exactly: the counts are a
-# Markov chain, C_r | C_(r-1) ~ C_(r-1) + Bin(n - C_(r-1), 1 / (cells left)).
-band_probability <- function(n, lower, upper) {
-  cells <- length(lower)
-  count <- 0
-  probability <- 1
-  for (r in seq_len(cells)) {
-    reached <- seq(lower[[r]], upper[[r]])
-    step <- outer(reached, count, function(to, from) {
-      stats::dbinom(to - from, n - from, 1 / (cells - r + 1))
-    })
-    probability <- drop(step %*% probability)
-    count <- reached
-  }
-  sum(probability)
 }
 
 # For each quantity: does the empirical distribution of the ranks stay within
@@ -208,7 +135,7 @@ band_probability <- function(n, lower, upper) {
 sbc_inside <- function(ranks, draws, error) {
   band <- ecdf_band(nrow(ranks), draws, error / ncol(ranks))
   apply(ranks, 2, function(rank) {
-    counts <- cumsum(tabulate(rank + 1, draws + 1))
+    counts <- gibbsite:::rank_counts(rank, draws)
     all(band$lower <= counts & counts <= band$upper)
   })
 }

@@ -1,0 +1,250 @@
+# Geweke's joint distribution test: geweke_joint(). One chain of the joint
+# sampler is a sweep of the driver.
+
+#' Geweke's joint distribution test
+#'
+#' Tests that the sweeps of a sampler leave the posterior invariant (Geweke
+#' 2004). Parameters and data have one joint distribution, which can be drawn in
+#' two ways: parameters from the prior and then data from the likelihood; or,
+#' beginning at such a draw, by turns sweeps of the sampler given the data and
+#' new data given the parameters. If the sampler is right, both ways have the
+#' same expectations.
+#'
+#' Each chain of the second way begins at a draw of the first, so that it is
+#' stationary from its first step, and has `steps` steps of two sweeps each. The
+#' means over its steps are compared with the draws of the first way by Welch's
+#' t-test, which needs no estimate of an autocorrelation because the chains are
+#' independent.
+#'
+#' Compared are the quantities of [sbc()], and the mean and the mean square of
+#' the data, each as \eqn{u = \arctan((x - m) / s)}{u = atan((x - m) / s)} and
+#' \eqn{u^2}, with the median \eqn{m} and the spread \eqn{s} under the prior:
+#' these have moments under every prior.
+#'
+#' The test does not depend on burn-in, nor on how fast the sampler mixes, and
+#' is far quicker than [sbc()]. It does not see a wrong start or a run that is
+#' too short. Adaptive proposals are those of the call after its burn-in.
+#'
+#' @inheritParams sbc
+#' @param n Whole number from 2 to 1e8 (default 400): chains of the joint sampler,
+#'   and draws from prior and likelihood. They are divided among `chains`.
+#' @param steps Whole number from 1 to 1e6 (default 10): steps of each.
+#' @param x,object An object made by `geweke_joint()`.
+#' @return An object of class `geweke_joint`, a `gibbsite_fit` whose draws are
+#'   the means of the chains and the draws to compare with. `summary()`: a data
+#'   frame with the columns `variable`, `sampler` and `simulation` (the two
+#'   means), `z` (their difference divided by its standard error) and `p`.
+#' @section Errors: As for [sbc()].
+#' @references
+#' Geweke J (2004). Getting it right: joint distribution tests of posterior
+#' simulators. *Journal of the American Statistical Association* 99, 799-804.
+#' \doi{10.1198/016214504000001132}
+#' @examples
+#' prior <- lm_prior(c = 3, d = 600)
+#' check <- geweke_joint(gibbs_lm(dist ~ speed, cars, prior, burnin = 50), n = 60,
+#'                       seed = 1, progress = FALSE)
+#' check
+#' plot(check)
+#' @export
+geweke_joint <- function(model, n = 400, steps = 10, draw_prior = NULL,
+                         simulate_data = NULL, chains = 4,
+                         cores = getOption("mc.cores", 1L), seed = NULL,
+                         checkpoint = NULL, progress = interactive()) {
+  call <- rlang::current_env()
+  check_needed(model = "a call of a sampler, or a fit")
+  n <- check_count(n, 2, 1e8)
+  steps <- check_count(steps, max = 1e6)
+  running <- simulation_running(n, chains, cores, seed, checkpoint, progress,
+                                call)
+  inner <- joint_model(rlang::enquo(model), draw_prior, simulate_data, call)
+  check_frozen(inner, call)
+  units <- with_stream(
+    spare_stream(running$seed, running$chains, 7L, call),
+    joint_units(inner, call), call
+  )$value
+  run_chains(geweke_model(inner, units, steps), running, match.call(), call)
+}
+
+# A proposal that goes on adapting does not leave the posterior invariant.
+check_frozen <- function(model, call) {
+  if (any(vapply(model$plan, learns_for_ever, NA))) {
+    abort_argument(
+      "Proposals that never stop adapting leave no distribution invariant.",
+      call = call
+    )
+  }
+}
+
+# Median and spread of each quantity under the prior.
+joint_units <- function(model, call) {
+  rows <- varying_quantities(model, 200L, call)
+  data <- stack_rows(200L, function() data_quantities(draw_joint(model)$model))
+  if (!is.null(data)) {
+    rows <- cbind(rows, data[, apply(data, 2L, stats::sd) > 0, drop = FALSE])
+  }
+  spread <- apply(rows, 2L, stats::IQR)
+  spread[spread == 0] <- 1
+  list(middle = apply(rows, 2L, stats::median), spread = spread)
+}
+
+# Mean and mean square of the numbers in the data.
+data_quantities <- function(model) {
+  frame <- model$frame
+  values <- if (!is.null(model$arguments_at)) {
+    arguments <- model[[model$arguments_at]]
+    unlist(Filter(is.numeric, arguments), use.names = FALSE)
+  } else if (!is.null(frame)) {
+    frame$success %||% frame$y
+  } else {
+    as.double(model$data$x %||% model$data$value)
+  }
+  values <- values[is.finite(values)]
+  if (length(values) > 0L) {
+    c("mean(data)" = mean(values), "mean(data^2)" = mean(values^2))
+  }
+}
+
+# ---- The model of the driver -------------------------------------------------
+
+geweke_model <- function(inner, units, steps) {
+  names <- names(units$middle)
+  names <- c(names, paste0(names, ", spread"))
+  new_model(
+    "geweke_model",
+    name = "geweke_joint", title = "Geweke's joint distribution test",
+    headline = paste0(
+      "Geweke's joint distribution test of ", inner$name, "(): ",
+      counted(length(names), "mean"), ", ", counted(steps, "step"), " a chain"
+    ),
+    data = list(model = inner, units = units, steps = steps),
+    data_hash = hash(list(inner$data_hash, units, steps)),
+    prior = inner$prior, nobs = NA_integer_,
+    columns = c(paste0("sampler:", names), paste0("simulation:", names)),
+    variables = names, independent = TRUE
+  )
+}
+
+#' @exportS3Method
+model_comparable.geweke_model <- function(model) {
+  model$data$model <- model_comparable(model$data$model)
+  model
+}
+
+#' @exportS3Method
+model_start.geweke_model <- function(model, init) list(sweep = 0)
+
+#' @exportS3Method
+model_sweeps.geweke_model <- function(model, state, n, control) {
+  rows <- matrix(0, n, length(model$columns))
+  for (i in seq_len(n)) {
+    rows[i, ] <- c(joint_chain(model), {
+      joint <- draw_joint(model$data$model)
+      joint_moments(model, joint)
+    })
+    state$sweep <- state$sweep + 1
+  }
+  list(state = state, draws = rows, rng = generator_seed())
+}
+
+# The means over the steps of a chain of the joint sampler. Two sweeps for each
+# step are needed because new data replace missing entries: the entries drawn in
+# the first sweep have an effect in the second.
+joint_chain <- function(model) {
+  joint <- draw_joint(model$data$model)
+  control <- list(burnin = 0, thin = 1, threads = 1)
+  total <- 0
+  for (step in seq_len(model$data$steps)) {
+    joint$state <- sweep_on(joint$model, joint$state, 2, control)
+    total <- total + joint_moments(model, joint)
+    joint <- with_simulated_data(joint$model, joint$state)
+  }
+  total / model$data$steps
+}
+
+joint_moments <- function(model, joint) {
+  units <- model$data$units
+  values <- c(
+    model_quantities(joint$model, joint$state), data_quantities(joint$model)
+  )
+  u <- atan((values[names(units$middle)] - units$middle) / units$spread)
+  c(u, u^2)
+}
+
+# ---- Results -----------------------------------------------------------------
+
+#' @rdname geweke_joint
+#' @export
+summary.geweke_joint <- function(object, ...) {
+  check_no_more(...)
+  names <- fit_part(object, "model")$variables
+  rows <- simulated_rows(object)
+  sampler <- rows[, seq_along(names), drop = FALSE]
+  simulation <- rows[, length(names) + seq_along(names), drop = FALSE]
+  tests <- vapply(seq_along(names), function(j) {
+    two_means(sampler[, j], simulation[, j])
+  }, c(z = 0, p = 0))
+  data.frame(
+    variable = names, sampler = unname(colMeans(sampler)),
+    simulation = unname(colMeans(simulation)), t(tests)
+  )
+}
+
+# Welch's test of equal means.
+two_means <- function(a, b) {
+  if (length(a) < 2L || stats::sd(a) + stats::sd(b) == 0) {
+    return(c(z = 0, p = if (mean(a) == mean(b)) 1 else 0))
+  }
+  test <- stats::t.test(a, b)
+  c(z = test$statistic[[1L]], p = test$p.value)
+}
+
+#' @rdname geweke_joint
+#' @export
+print.geweke_joint <- function(x, ...) {
+  model <- fit_part(x, "model")
+  table <- summary(x)
+  writeLines(c(
+    paste0("<geweke_joint> ", model$headline), "",
+    counted(nrow(simulated_rows(x)), "chain"), seed_line(x), ""
+  ))
+  print_table(table$variable, data.frame(
+    sampler = format(round(table$sampler, 3)),
+    simulation = format(round(table$simulation, 3)),
+    z = format(round(table$z, 2)), p = show_p(table$p)
+  ))
+  writeLines(c("", adjusted_words(table, "both means are equal")))
+  invisible(x)
+}
+
+#' @rdname geweke_joint
+#' @export
+plot.geweke_joint <- function(x, ...) {
+  check_no_more(...)
+  check_whole_fit(x, "x", rlang::current_env())
+  table <- summary(x)
+  size <- nrow(table)
+  old <- graphics::par(
+    mar = c(3.4, 1.2 + 0.45 * max(nchar(table$variable)), 1, 1),
+    mgp = c(2.1, 0.6, 0), tcl = -0.3
+  )
+  on.exit(graphics::par(old))
+  # the largest of all |z| stays within with probability 0.95
+  bound <- stats::qnorm(1 - 0.025 / size)
+  reach <- 1.1 * max(bound, abs(table$z))
+  graphics::plot(
+    table$z, rev(seq_len(size)), type = "n", xlim = c(-reach, reach), bty = "l",
+    yaxt = "n", ylab = "", xlab = "z"
+  )
+  edge <- graphics::par("usr")
+  graphics::rect(-bound, edge[[3L]], bound, edge[[4L]], col = "grey92",
+                 border = NA)
+  graphics::abline(v = 0, col = "grey55")
+  graphics::axis(2, rev(seq_len(size)), table$variable, las = 1, cex.axis = 0.8)
+  outside <- abs(table$z) > bound
+  graphics::points(
+    table$z, rev(seq_len(size)), pch = 19,
+    col = gibbsite_palette(2L)[1L + outside]
+  )
+  graphics::box(bty = "l")
+  invisible(x)
+}

@@ -1,0 +1,346 @@
+# The joint distribution of parameters and data: what prior_predict(), sbc() and
+# geweke_joint() draw from. A model has methods for draw_prior(),
+# simulate_data(), set_data() and model_quantities() (R/model.R). For
+# mh_sample() and gibbs_sample() the user's functions draw; the model then has
+# the field `joint`, list(draw_prior, simulate_data, template, control), where
+# `template` is the state of an adapted chain.
+
+calibrated_samplers <- c(
+  "gibbs_bmf", "gibbs_gmm", "gibbs_hlm", "gibbs_lda", "gibbs_lm",
+  "gibbs_logistic", "gibbs_sample", "mh_sample"
+)
+
+# ---- The model of a call -----------------------------------------------------
+
+# A fit from the user's expression: a call of a sampler, made with one chain and
+# one draw, or anything else that gives a fit. A call's burn-in is kept, because
+# proposals adapt in it.
+fit_of_call <- function(quo, call) {
+  expr <- rlang::quo_get_expr(quo)
+  env <- rlang::quo_get_env(quo)
+  if (calls_sampler(expr, env)) {
+    expr <- rlang::call_modify(
+      expr, draws = 1, chains = 1, inits = rlang::zap(), keep = rlang::zap(),
+      cores = rlang::zap(), checkpoint = rlang::zap(),
+      stop_when = rlang::zap(), progress = FALSE, keep_data = rlang::zap(),
+      seed = 1
+    )
+  }
+  fit <- suppressMessages(suppressWarnings(
+    eval(expr, env), classes = "gibbsite_warning_convergence"
+  ))
+  if (!inherits(fit, calibrated_samplers)) {
+    given <- describe(fit)
+    abort_argument(
+      c("{.arg model} must be a call of a sampler, or a fit of one, not
+         {given}.",
+        i = paste0(
+          "Samplers are ", and_words(paste0("{.fn ", calibrated_samplers, "}")),
+          "."
+        )),
+      call = call
+    )
+  }
+  check_whole_fit(fit, "model", call)
+}
+
+calls_sampler <- function(expr, env) {
+  if (!is.call(expr)) {
+    return(FALSE)
+  }
+  f <- tryCatch(eval(expr[[1L]], env), error = function(cnd) NULL)
+  space <- environment(calls_sampler)
+  any(vapply(
+    calibrated_samplers, function(name) identical(f, get(name, space)), NA
+  ))
+}
+
+# The model of a fit, ready to draw from the joint distribution.
+joint_model <- function(quo, draw_prior, simulate_data, call) {
+  fit <- fit_of_call(quo, call)
+  model <- fit_part(fit, "model")
+  if (!model_has_data(model)) {
+    abort_state(
+      "The fit has no data: it was made with {.code keep_data = FALSE}.",
+      call = call
+    )
+  }
+  running <- fit_part(fit, "running")
+  model$joint <- list(
+    template = fit_part(fit, "chains")[[1L]]$state,
+    control = list(burnin = running$burnin, thin = running$thin, threads = 1)
+  )
+  with_user_draws(model, draw_prior, simulate_data, call)
+}
+
+# The functions of the user, for the models that need them.
+with_user_draws <- function(model, draw_prior, simulate_data, call) {
+  if (!is.null(model$arguments_at)) {
+    model$joint$draw_prior <- check_joint_function(
+      draw_prior, "draw_prior", 0L, model$name, call
+    )
+    model$joint$simulate_data <- check_joint_function(
+      simulate_data, "simulate_data", 1L, model$name, call
+    )
+    return(model)
+  }
+  given <- c(
+    draw_prior = !is.null(draw_prior), simulate_data = !is.null(simulate_data)
+  )
+  if (any(given)) {
+    abort_argument(
+      "{.arg {names(given)[given][[1L]]}} must be NULL: {.fn {model$name}} draws
+       from its own prior.",
+      call = call
+    )
+  }
+  binomial <- inherits(model, c("logit_model", "hlm_binomial_model"))
+  if (binomial && !is.null(model$frame$weights)) {
+    abort_argument(
+      c("A model with {.arg weights} has no distribution of the data.",
+        i = "Give numbers of successes and failures instead."),
+      call = call
+    )
+  }
+  model
+}
+
+check_joint_function <- function(f, arg, arguments, sampler, call) {
+  if (is.null(f)) {
+    abort_argument(
+      "{.arg {arg}} is needed for {.fn {sampler}}: a function of
+       {if (arguments == 0) 'no argument' else 'the parameters'}.",
+      call = call
+    )
+  }
+  if (!is.function(f)) {
+    given <- describe(f)
+    abort_argument(
+      "{.arg {arg}} must be a function, not {given}.", call = call
+    )
+  }
+  f
+}
+
+# An error in code that does not know the user's call gets it.
+of_call <- function(code, call) {
+  tryCatch(code, gibbsite_error = function(cnd) {
+    cnd["call"] <- list(cnd$call %||% call)
+    rlang::cnd_signal(cnd)
+  })
+}
+
+# ---- Draws from the joint distribution ---------------------------------------
+
+# list(model, state, data): a state drawn from the prior, the model with data
+# simulated from it, and these data.
+draw_joint <- function(model) with_simulated_data(model, draw_prior(model))
+
+# The same for a given state. Entries that are missing
+# in the model are hidden again, and their simulated values go into the state.
+with_simulated_data <- function(model, state) {
+  UseMethod("with_simulated_data")
+}
+
+#' @exportS3Method
+with_simulated_data.default <- function(model, state) {
+  data <- simulate_data(model, state)
+  check_simulated(model, data)
+  seen <- data
+  hidden <- is.na(model$data$x)
+  if (any(hidden)) {
+    state$x_missing <- t(data)[t(hidden)]
+    seen[hidden] <- NA
+  }
+  list(
+    model = suppressMessages(set_data(model, seen)), state = state, data = data
+  )
+}
+
+# A vague prior gives numbers with which nothing can be computed.
+check_simulated <- function(model, data) {
+  largest <- if (is.numeric(data)) max(0, abs(data), na.rm = TRUE) else 0
+  if (anyNA(data, recursive = TRUE) || largest > 1e100) {
+    abort_argument(
+      c("The prior of `model` is too vague: data drawn from it have sizes up to
+         {signif(largest, 2)}.",
+        i = "Give a `prior` that says what size the parameters have;
+             {.fn prior_summary} shows the one of a fit."),
+      call = NULL
+    )
+  }
+}
+
+# For log densities and conditionals of the user, the data are arguments.
+with_simulated_arguments <- function(model, state) {
+  values <- joint_values(model, state)
+  data <- checked_data(model, call_joint(model, "simulate_data", values))
+  at <- model$arguments_at
+  model[[at]][names(data)] <- data
+  list(model = model, state = state_at_values(model, values), data = data)
+}
+
+#' @exportS3Method
+with_simulated_data.mh_model <- with_simulated_arguments
+
+#' @exportS3Method
+with_simulated_data.gibbs_sample_model <- with_simulated_arguments
+
+# The parameters of a state as the user's functions take them.
+joint_values <- function(model, state) UseMethod("joint_values")
+
+#' @exportS3Method
+joint_values.mh_model <- function(model, state) {
+  stats::setNames(state$point, model$user_names)
+}
+
+#' @exportS3Method
+joint_values.gibbs_sample_model <- function(model, state) state$values
+
+# A state at parameters, with the proposals of the adapted chain.
+state_at_values <- function(model, values) UseMethod("state_at_values")
+
+#' @exportS3Method
+state_at_values.mh_model <- function(model, values) {
+  model$start_from <- "draw_prior()"
+  state <- model_start(model, unname(values))
+  state$blocks <- model$joint$template$blocks
+  state
+}
+
+#' @exportS3Method
+state_at_values.gibbs_sample_model <- function(model, values) {
+  state <- model_start(model, values)
+  for (b in seq_along(state$steps)) {
+    if (!is.null(state$steps[[b]])) {
+      state$steps[[b]]$proposal <- model$joint$template$steps[[b]]$proposal
+    }
+  }
+  state
+}
+
+#' @exportS3Method
+draw_prior.mh_model <- function(model) {
+  values <- checked_values(model, call_joint(model, "draw_prior"))
+  # the log density is known only with data: see with_simulated_data()
+  list(point = values)
+}
+
+#' @exportS3Method
+draw_prior.gibbs_sample_model <- function(model) {
+  list(values = checked_values(model, call_joint(model, "draw_prior")))
+}
+
+call_joint <- function(model, which, ...) {
+  tryCatch(model$joint[[which]](...), error = function(cnd) {
+    abort_argument(
+      "{.arg {which}} failed.", call = NULL, parent = cnd,
+      class = "user_function"
+    )
+  })
+}
+
+# The parameters that draw_prior() gave, in the form of a start.
+checked_values <- function(model, values) {
+  init <- model_check_init(model, values, "draw_prior()", NULL)
+  if (!inherits(model, "gibbs_sample_model")) {
+    return(init)
+  }
+  missing <- setdiff(names(model$init), names(init))
+  if (length(missing) > 0L) {
+    abort_argument(
+      "`draw_prior()` must return all blocks; {.val {missing[[1L]]}} is missing.",
+      call = NULL
+    )
+  }
+  init <- init[names(model$init)]
+  for (block in names(model$steps)) {
+    storage.mode(init[[block]]) <- "double"
+  }
+  init
+}
+
+checked_data <- function(model, data) {
+  known <- names(model[[model$arguments_at]])
+  named <- is.list(data) && !is.object(data) && length(data) > 0L &&
+    !is.null(names(data))
+  wrong <- if (named) setdiff(names(data), known)
+  if (!named || length(wrong) > 0L) {
+    given <- if (named) paste0("`", wrong[[1L]], "`") else describe(data)
+    abort_argument(
+      c("`simulate_data()` must return a named list of arguments that the call
+         of {.fn {model$name}} has, not {given}.",
+        i = if (length(known) > 0L) {
+          "The call has {.val {known}}."
+        } else {
+          "Give the data to {.fn {model$name}} in {.arg ...}."
+        }),
+      call = NULL
+    )
+  }
+  data
+}
+
+# ---- Sweeps ------------------------------------------------------------------
+
+# The state after n sweeps, on R's generator.
+sweep_on <- function(model, state, n, control) {
+  result <- interrupt_or(model_sweeps(model, state, n, control))
+  set_generator_seed(result$rng)
+  result$state
+}
+
+# A chain's start from the model's own starting values: list(model, state).
+posterior_start <- function(model) {
+  model$search <- NULL
+  seed <- uniform_integer(1)
+  stream <- generator_seed()
+  model <- model_prepare(
+    model, list(seed = seed, chains = 1L, inits = NULL), NULL
+  )
+  if (inherits(model, "unfinished_model")) {
+    rlang::interrupt()
+  }
+  set_generator_seed(stream)
+  list(model = model, state = model_start(model, NULL))
+}
+
+# ---- Quantities --------------------------------------------------------------
+
+# Quantities of a state and of the model's data, from draws of the joint
+# distribution: those that vary. An error if the prior is not proper.
+varying_quantities <- function(model, draws, call) {
+  rows <- of_call(stack_rows(draws, function() {
+    joint <- draw_joint(model)
+    model_quantities(joint$model, joint$state)
+  }), call)
+  infinite <- colnames(rows)[colSums(!is.finite(rows)) > 0]
+  if (length(infinite) > 0L) {
+    abort_argument(
+      c("Draws from the prior must be finite; those of {.val {infinite[[1L]]}}
+         are not.",
+        i = "The prior must be proper."),
+      call = call
+    )
+  }
+  rows[, apply(rows, 2L, stats::sd) > 0, drop = FALSE]
+}
+
+# `n` times a vector of numbers with names, stacked: a matrix, one row a draw.
+stack_rows <- function(n, draw) {
+  do.call(rbind, lapply(seq_len(n), function(i) draw()))
+}
+
+#' @exportS3Method
+model_quantities.mh_model <- function(model, state) {
+  c(
+    stats::setNames(state$point, model$parameters),
+    log_density = state$value[[1L]]
+  )
+}
+
+#' @exportS3Method
+model_quantities.gibbs_sample_model <- function(model, state) {
+  kept <- unlist(state$values[model$keep], use.names = FALSE)
+  stats::setNames(as.double(kept), model$columns)
+}

@@ -1,0 +1,373 @@
+# Simulation-based calibration of a sampler: sbc(). A simulation is a sweep of
+# the driver, and its row of draws holds the ranks.
+
+#' Simulation-based calibration
+#'
+#' Tests that a sampler draws from the posterior of its model. Each simulation
+#' draws parameters from the prior, data from the likelihood given these
+#' parameters, and then a sample of the posterior given these data, by the
+#' sampler. The rank of the true parameters among the posterior draws is then
+#' uniform (Talts et al. 2018). A wrong sampler, a run that is too short, or a
+#' prior or simulator that is not the model's shows as ranks that are not.
+#'
+#' The call in `model` describes the model. It is evaluated once, with one chain
+#' and one draw, and its data are only used for their form: sizes, predictors,
+#' lengths of documents. A prior that is scaled by the data keeps the scale of
+#' these data. For [mh_sample()] and [gibbs_sample()] the functions `draw_prior`
+#' and `simulate_data` describe the prior and the data.
+#'
+#' Every simulation begins at the sampler's own starting values, with `burnin`
+#' sweeps. Posterior draws must be nearly independent, or the ranks heap up at
+#' both ends. `thin = NULL` therefore finds how many sweeps lie between nearly
+#' independent draws, from four simulations.
+#'
+#' Ranks are those of quantities that do not depend on the numbering of
+#' components, the likelihood among them: a sampler that ignores some of the
+#' data may only show there (Modrak et al. 2023).
+#'
+#' `summary()` tests each quantity: `p` is the probability that uniform ranks
+#' leave the pointwise band of their empirical distribution as far as these do
+#' (Saeilynoja, Buerkner and Vehtari 2022), computed exactly. `plot()` draws the
+#' difference between the empirical distribution and the uniform one, with the
+#' simultaneous band, or histograms of the ranks.
+#'
+#' [extend()] adds simulations; with `checkpoint`, [resume()] goes on after a
+#' crash.
+#'
+#' @param model A call of a sampler, such as `gibbs_lm(mpg ~ wt, mtcars)`, or a
+#'   fit.
+#' @param n Whole number from 1 to 1e8 (default 400): how many simulations. They
+#'   are divided among the chains, and rounded up.
+#' @param draws Whole number from 1 to 1e5 (default 99): posterior draws for each
+#'   simulation; ranks are 0, ..., `draws`.
+#' @param burnin,thin Whole numbers: sweeps before the first posterior draw, and
+#'   from one to the next. `NULL` (default): the burn-in of the call; `thin` see
+#'   above.
+#' @param draw_prior For [mh_sample()] and [gibbs_sample()]: a function without
+#'   arguments that draws parameters from the prior, in the form of `init`.
+#' @param simulate_data For these: a function of such parameters that returns a
+#'   named list of data, arguments that the call gives in `...`.
+#' @inheritParams running
+#' @param x,object An object made by `sbc()`.
+#' @param type `"ecdf"` (default) or `"histogram"`.
+#' @param variables `NULL` (default: all, at most 30), or names of quantities.
+#' @param level Probability that all of a quantity's ranks stay in the band
+#'   (default 0.95).
+#' @param ... Not used.
+#' @return An object of class `sbc`, a `gibbsite_fit` whose draws are the ranks.
+#'   `summary()`: a data frame with the columns `variable`, `mean_rank` (divided
+#'   by `draws`; 0.5 if the ranks are uniform), `p`, and `autocorrelation`, of
+#'   successive posterior draws, averaged over the simulations.
+#' @section Errors: `gibbsite_error_argument` for a call that is not of a
+#'   sampler, and for a prior that is not proper. `gibbsite_error_chain` if a
+#'   simulation fails.
+#' @references
+#' Talts S, Betancourt M, Simpson D, Vehtari A, Gelman A (2018). Validating
+#' Bayesian inference algorithms with simulation-based calibration.
+#' \doi{10.48550/arXiv.1804.06788}
+#'
+#' Saeilynoja T, Buerkner PC, Vehtari A (2022). Graphical test for discrete
+#' uniformity and its applications in goodness-of-fit evaluation and multiple
+#' sample comparison. *Statistics and Computing* 32, 32.
+#' \doi{10.1007/s11222-022-10090-6}
+#'
+#' Modrak M, Moon AH, Kim S, Buerkner P, Huurre N, Faltejskova K, Gelman A,
+#' Vehtari A (2023). Simulation-based calibration checking for Bayesian
+#' computation: the choice of test quantities shapes sensitivity. *Bayesian
+#' Analysis*. \doi{10.1214/23-BA1404}
+#' @seealso [geweke_joint()] tests the sweeps alone; [prior_predict()] shows
+#'   what the prior says.
+#' @examples
+#' # the default prior says nearly nothing about sigma
+#' prior <- lm_prior(c = 3, d = 600)
+#' check <- sbc(gibbs_lm(dist ~ speed, cars, prior, burnin = 50), n = 60, draws = 19,
+#'              thin = 1, seed = 1, progress = FALSE)
+#' check
+#' plot(check)
+#'
+#' # a model of your own: y ~ N(mu, 1), mu ~ N(0, 1)
+#' log_posterior <- function(mu, y) {
+#'   sum(dnorm(y, mu, 1, log = TRUE)) + dnorm(mu, 0, 1, log = TRUE)
+#' }
+#' \donttest{
+#' check <- sbc(
+#'   mh_sample(log_posterior, c(mu = 0), y = c(0, 1), burnin = 200), n = 100,
+#'   draw_prior = function() rnorm(1),
+#'   simulate_data = function(mu) list(y = rnorm(2, mu)),
+#'   seed = 1, progress = FALSE
+#' )
+#' check
+#' }
+#' @export
+sbc <- function(model, n = 400, draws = 99, burnin = NULL, thin = NULL,
+                draw_prior = NULL, simulate_data = NULL, chains = 4,
+                cores = getOption("mc.cores", 1L), seed = NULL,
+                checkpoint = NULL, progress = interactive()) {
+  call <- rlang::current_env()
+  check_needed(model = "a call of a sampler, or a fit")
+  n <- check_count(n, max = 1e8)
+  draws <- check_count(draws, max = 1e5)
+  burnin <- check_count(burnin, 0, 1e9, null_ok = TRUE)
+  thin <- check_count(thin, max = 1e6, null_ok = TRUE)
+  running <- simulation_running(n, chains, cores, seed, checkpoint, progress,
+                                call)
+  inner <- joint_model(rlang::enquo(model), draw_prior, simulate_data, call)
+  control <- inner$joint$control
+  control$burnin <- as.double(burnin %||% control$burnin)
+  pilot <- with_stream(spare_stream(running$seed, running$chains, 7L, call), {
+    names <- colnames(varying_quantities(inner, 100L, call))
+    list(
+      names = names,
+      thin = thin %||% thin_to_independence(inner, names, control)
+    )
+  }, call)$value
+  control$thin <- as.double(pilot$thin)
+  run_chains(
+    sbc_model(inner, pilot$names, draws, control), running, match.call(), call
+  )
+}
+
+# The running arguments of n simulations, divided among chains.
+simulation_running <- function(n, chains, cores, seed, checkpoint, progress,
+                               call) {
+  chains <- min(n, check_count(chains, max = 1e6, call = call))
+  out <- running(
+    draws = ceiling(n / chains), burnin = 0, chains = chains, cores = cores,
+    seed = seed, checkpoint = checkpoint, progress = progress, call = call
+  )
+  out$seed <- root_seed(out$seed, call)
+  out
+}
+
+# Sweeps from one nearly independent draw to the next: where all autocorrelations
+# are below 0.1 in each of four simulations, because chains mix at different
+# speeds on different data.
+thin_to_independence <- function(model, names, control, draws = 500L,
+                                 most = 50) {
+  lags <- stack_rows(4L, function() {
+    sampled <- posterior_sample(draw_joint(model)$model, names, draws, control)
+    apply(sampled, 2L, function(x) {
+      if (max(x) == min(x)) return(1)
+      acf <- stats::acf(x, lag.max = most, plot = FALSE)$acf[-1L]
+      match(TRUE, acf < 0.1, nomatch = most)
+    })
+  })
+  control$thin * max(lags)
+}
+
+# Quantities of `draws` draws from the posterior, from the model's own start:
+# draws x quantities.
+posterior_sample <- function(model, names, draws, control) {
+  start <- posterior_start(model)
+  model <- start$model
+  state <- if (control$burnin > 0) {
+    sweep_on(model, start$state, control$burnin, control)
+  } else {
+    start$state
+  }
+  stack_rows(draws, function() {
+    state <<- sweep_on(model, state, control$thin, control)
+    model_quantities(model, state)[names]
+  })
+}
+
+# ---- The model of the driver -------------------------------------------------
+
+sbc_model <- function(inner, names, draws, control) {
+  new_model(
+    "sbc_model",
+    name = "sbc", title = "Simulation-based calibration",
+    headline = paste0(
+      "Simulation-based calibration of ", inner$name, "(): ",
+      length(names), " ranks from 0 to ", draws
+    ),
+    data = list(model = inner, draws = draws, control = control),
+    data_hash = hash(list(inner$data_hash, draws, control)),
+    prior = inner$prior, nobs = NA_integer_, columns = names,
+    independent = TRUE
+  )
+}
+
+#' @exportS3Method
+model_comparable.sbc_model <- function(model) {
+  model$data$model <- model_comparable(model$data$model)
+  model
+}
+
+#' @exportS3Method
+model_start.sbc_model <- function(model, init) {
+  zero <- numeric(length(model$columns))
+  list(sweep = 0, autocorrelation = zero, counted = zero)
+}
+
+#' @exportS3Method
+model_sweeps.sbc_model <- function(model, state, n, control) {
+  ranks <- matrix(0, n, length(model$columns))
+  for (i in seq_len(n)) {
+    one <- calibration_ranks(model)
+    ranks[i, ] <- one$ranks
+    known <- !is.na(one$autocorrelation)
+    state$autocorrelation[known] <- (state$autocorrelation +
+                                       one$autocorrelation)[known]
+    state$counted <- state$counted + known
+    state$sweep <- state$sweep + 1
+  }
+  list(state = state, draws = ranks, rng = generator_seed())
+}
+
+# One simulation.
+calibration_ranks <- function(model) {
+  data <- model$data
+  joint <- draw_joint(data$model)
+  true <- model_quantities(joint$model, joint$state)[model$columns]
+  sampled <- posterior_sample(
+    joint$model, model$columns, data$draws, data$control
+  )
+  list(ranks = rank_among(true, sampled), autocorrelation = lag_one(sampled))
+}
+
+# ---- Results -----------------------------------------------------------------
+
+#' @rdname sbc
+#' @export
+summary.sbc <- function(object, ...) {
+  check_no_more(...)
+  model <- fit_part(object, "model")
+  ranks <- simulated_rows(object)
+  states <- lapply(fit_part(object, "chains"), `[[`, "state")
+  sum_of <- function(part) Reduce(`+`, lapply(states, `[[`, part))
+  draws <- model$data$draws
+  data.frame(
+    variable = model$columns, mean_rank = unname(colMeans(ranks)) / draws,
+    p = apply(ranks, 2L, uniform_p_value, draws = draws),
+    autocorrelation = sum_of("autocorrelation") / sum_of("counted"),
+    row.names = NULL
+  )
+}
+
+# All rows of a fit, with the model's names.
+simulated_rows <- function(fit) do.call(rbind, model_matrices(fit))
+
+#' @rdname sbc
+#' @export
+print.sbc <- function(x, ...) {
+  model <- fit_part(x, "model")
+  table <- summary(x)
+  control <- model$data$control
+  writeLines(c(
+    paste0("<sbc> ", model$headline), "",
+    paste0(
+      counted(nrow(simulated_rows(x)), "simulation"), " (burn-in ",
+      whole(control$burnin), ", every ", ordinal(control$thin), " sweep)"
+    ),
+    seed_line(x), ""
+  ))
+  print_table(table$variable, data.frame(
+    mean_rank = format(round(table$mean_rank, 3)), p = show_p(table$p),
+    autocorrelation = format(round(table$autocorrelation, 2))
+  ))
+  writeLines(c("", adjusted_words(table, "the ranks are uniform"),
+               dependence_words(table)))
+  invisible(x)
+}
+
+# The smallest p-value times the number of tests (Bonferroni).
+adjusted_words <- function(table, claim) {
+  smallest <- which.min(table$p)
+  adjusted <- min(1, table$p[[smallest]] * nrow(table))
+  paste0(
+    "Smallest p-value (", table$variable[[smallest]], "), adjusted for ",
+    counted(nrow(table), "test"), ": ", show_p(adjusted), "\n",
+    if (adjusted < 0.01) {
+      paste0("This is not what a correct sampler gives (", claim, ").")
+    } else {
+      "No sign that the sampler is wrong."
+    }
+  )
+}
+
+show_p <- function(p) {
+  ifelse(p < 1e-4, "<0.0001", format(round(p, 4), scientific = FALSE))
+}
+
+dependence_words <- function(table) {
+  high <- which(table$autocorrelation > 0.2)
+  if (length(high) > 0L) {
+    worst <- high[[which.max(table$autocorrelation[high])]]
+    paste0(
+      "Posterior draws of ", table$variable[[worst]], " depend on each other ",
+      "(autocorrelation ", format(round(table$autocorrelation[[worst]], 2)),
+      "), so that ranks heap up at the ends: raise `thin`."
+    )
+  }
+}
+
+#' @rdname sbc
+#' @export
+plot.sbc <- function(x, type = c("ecdf", "histogram"), variables = NULL,
+                     level = 0.95, ...) {
+  call <- rlang::current_env()
+  check_no_more(...)
+  type <- check_choice(type, c("ecdf", "histogram"))
+  level <- check_level(level)
+  model <- fit_part(x, "model")
+  names <- utils::head(
+    choose_variables(variables, model$columns, call), 30L
+  )
+  ranks <- simulated_rows(x)
+  draws <- model$data$draws
+  old <- graphics::par(
+    mfrow = grDevices::n2mfrow(length(names)), mar = c(3.2, 3.4, 2.8, 0.8),
+    mgp = c(2, 0.6, 0), tcl = -0.3
+  )
+  on.exit(graphics::par(old))
+  draw <- switch(type, ecdf = draw_rank_ecdf, histogram = draw_rank_histogram)
+  for (name in names) {
+    draw(ranks[, name], draws, level)
+    plot_title(name)
+  }
+  invisible(x)
+}
+
+# F(r) - (r + 1) / (draws + 1), with the band.
+draw_rank_ecdf <- function(ranks, draws, level) {
+  n <- length(ranks)
+  at <- c(0, seq_len(draws + 1)) / (draws + 1)
+  band <- ecdf_band(n, draws, 1 - level)
+  lower <- c(0, band$lower / n) - at
+  upper <- c(0, band$upper / n) - at
+  seen <- c(0, rank_counts(ranks, draws) / n) - at
+  high <- 1.05 * max(abs(c(lower, upper, seen)))
+  graphics::plot(
+    at, seen, type = "n", bty = "l", ylim = c(-high, high), las = 1,
+    xlab = "rank / draws", ylab = "difference of the ecdf"
+  )
+  graphics::polygon(c(at, rev(at)), c(lower, rev(upper)), col = "grey88",
+                    border = NA)
+  graphics::abline(h = 0, col = "grey55")
+  graphics::lines(at, seen, type = "s", lwd = 1.6, col = gibbsite_palette(1L))
+}
+
+# Counts in classes of equally many ranks, at most 20 and with 10 simulations
+# expected in each if possible, with the band of each.
+draw_rank_histogram <- function(ranks, draws, level) {
+  cells <- draws + 1L
+  sizes <- seq_len(cells)[cells %% seq_len(cells) == 0L]
+  n <- length(ranks)
+  classes <- max(sizes[sizes <= max(1, min(20, n / 10))])
+  count <- tabulate(ranks %/% (cells / classes) + 1, classes)
+  tail <- (1 - level) / 2
+  band <- stats::qbinom(c(tail, 1 - tail), n, 1 / classes)
+  graphics::plot(
+    c(0, classes), c(0, 1.05 * max(count, band)), type = "n", bty = "l",
+    xaxt = "n", yaxs = "i", las = 1, xlab = "rank / draws", ylab = "simulations"
+  )
+  graphics::axis(1, classes * (0:4) / 4, (0:4) / 4)
+  graphics::rect(0, band[[1L]], classes, band[[2L]], col = "grey88",
+                 border = NA)
+  graphics::abline(h = n / classes, col = "grey55")
+  graphics::rect(seq_len(classes) - 0.95, 0, seq_len(classes) - 0.05, count,
+                 border = NA, col = grDevices::adjustcolor(
+                   gibbsite_palette(1L), 0.75
+                 ))
+}
