@@ -430,6 +430,7 @@ hostile_bases <- function(o) {
       object = o$gibbs_lda, newdata = o$words, draws = 2, burnin = 2,
       sweeps = 2
     ),
+    predictive_interval.gibbsite_fit = list(object = o$gibbs_lm),
     recommend.bmf_fold = fit("bmf_fold", n = 1),
     recommend.gibbs_bmf = fit("gibbs_bmf", n = 1)
   )
@@ -736,7 +737,8 @@ taken_values <- list(
   keep_data = "true", merge_split = "true", progress = "true",
   transform = "true", tune = "true", variance = "true",
   burnin = "zero", seed = c("minus_one", "zero"), checkpoint = "string",
-  target = "tiny", level = "tiny", conf.level = "tiny", share = "tiny",
+  target = "tiny", level = "tiny", prob = "tiny", conf.level = "tiny",
+  share = "tiny",
   probs = c("tiny", "zero"), n = "huge", draws = character(),
   held_out_perplexity.draws = "huge", predict.gibbs_lda.draws = "huge",
   rhat = c("half", "huge", "inf"), converged.rhat = c("half", "huge"),
