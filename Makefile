@@ -61,6 +61,12 @@ test: ## run the tests of the installed package (FILTER=regexp for some files)
 test-extended: ## the same with the long tests
 	@GIBBSITE_EXTENDED_TESTS=true $(MAKE) --no-print-directory test
 
+.PHONY: trust
+trust: ## test every sampler by simulation; writes the table of vignette("trust")
+	@tools/install.sh test
+	@$(MAKE) --no-print-directory library
+	@$(WITH_LIBRARY) Rscript tools/trust.R
+
 .PHONY: faults
 faults: ## kill, interrupt and damage runs of every sampler; nothing is lost
 	@tools/install.sh test

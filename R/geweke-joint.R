@@ -26,8 +26,9 @@
 #' too short. Adaptive proposals are those of the call after its burn-in.
 #'
 #' @inheritParams sbc
-#' @param n Whole number from 2 to 1e8 (default 400): chains of the joint sampler,
-#'   and draws from prior and likelihood. They are divided among `chains`.
+#' @param n Whole number from 2 to 1e8 (default 400): chains of the joint
+#'   sampler, and draws from prior and likelihood. They are divided among
+#'   `chains`.
 #' @param steps Whole number from 1 to 1e6 (default 10): steps of each.
 #' @param x,object An object made by `geweke_joint()`.
 #' @return An object of class `geweke_joint`, a `gibbsite_fit` whose draws are
@@ -41,8 +42,8 @@
 #' \doi{10.1198/016214504000001132}
 #' @examples
 #' prior <- lm_prior(c = 3, d = 600)
-#' check <- geweke_joint(gibbs_lm(dist ~ speed, cars, prior, burnin = 50), n = 60,
-#'                       seed = 1, progress = FALSE)
+#' check <- geweke_joint(gibbs_lm(dist ~ speed, cars, prior, burnin = 50),
+#'                       n = 60, seed = 1, progress = FALSE)
 #' check
 #' plot(check)
 #' @export

@@ -595,7 +595,8 @@ set_data.gmm_model <- function(model, data, call = rlang::caller_env()) {
   model
 }
 
-# The invariants, with the likelihood of the observed entries.
+# The invariants, with the likelihood of the observed entries, and
+# log p(z | pi).
 #' @exportS3Method
 model_quantities.gmm_model <- function(model, state) {
   p <- gmm_parameters(model, state)
@@ -605,5 +606,8 @@ model_quantities.gmm_model <- function(model, state) {
   )$log_density
   row <- cbind(row, sum(density))
   colnames(row) <- model$columns[seq_len(ncol(row))]
-  model_invariants(model, row)[1L, ]
+  c(
+    model_invariants(model, row)[1L, ],
+    log_z = sum(state$log_pi[state$z])
+  )
 }

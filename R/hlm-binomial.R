@@ -1,4 +1,5 @@
-# gibbs_logistic() with groups: the model of gibbs_hlm() with binomial responses.
+# gibbs_logistic() with groups: the model of gibbs_hlm() with binomial
+# responses.
 # src/core/hlm/hlm_binomial.h has the mathematics.
 
 # The frame of hlm_frame() with the parts of logistic_frame(). user_call: that

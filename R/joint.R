@@ -249,7 +249,8 @@ checked_values <- function(model, values) {
   missing <- setdiff(names(model$init), names(init))
   if (length(missing) > 0L) {
     abort_argument(
-      "`draw_prior()` must return all blocks; {.val {missing[[1L]]}} is missing.",
+      "`draw_prior()` must return all blocks; it left out
+       {.val {missing[[1L]]}}.",
       call = NULL
     )
   }
@@ -286,7 +287,7 @@ checked_data <- function(model, data) {
 # The state after n sweeps, on R's generator.
 sweep_on <- function(model, state, n, control) {
   result <- interrupt_or(model_sweeps(model, state, n, control))
-  set_generator_seed(result$rng)
+  if (!is.null(result$rng)) set_generator_seed(result$rng)
   result$state
 }
 

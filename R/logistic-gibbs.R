@@ -89,14 +89,14 @@
 #' 2. The latent variables of step 1 above, given \eqn{\eta}{eta}. With them
 #'    each observation has a normal response of known variance,
 #'    \eqn{\kappa_i/\omega_i}{kappa_i / omega_i} with
-#'    \eqn{1/\omega_i}{1 / omega_i} (logit), or the mean of its \eqn{z_{ij}}{z_ij}
-#'    with \eqn{1/m_i}{1 / m_i} (probit).
+#'    \eqn{1/\omega_i}{1 / omega_i} (logit), or the mean of its
+#'    \eqn{z_{ij}}{z_ij} with \eqn{1/m_i}{1 / m_i} (probit).
 #' 3. A sweep of [gibbs_hlm()] for these responses.
 #'
 #' The columns are those of [gibbs_hlm()] with `keep = "w"`: the coefficients of
 #' the groups, `w[k,j]`, are always stored. Convergence is judged on all other
-#' columns and on the coefficients of at most 20 groups. An entry of `inits` is a
-#' list with `Sigma`. For the methods of such a fit see [hlm-binomial].
+#' columns and on the coefficients of at most 20 groups. An entry of `inits` is
+#' a list with `Sigma`. For the methods of such a fit see [hlm-binomial].
 #'
 #' @section Weights:
 #' A weight \eqn{v} counts an observation \eqn{v} times: it multiplies its

@@ -38,8 +38,8 @@
 #'   fit.
 #' @param n Whole number from 1 to 1e8 (default 400): how many simulations. They
 #'   are divided among the chains, and rounded up.
-#' @param draws Whole number from 1 to 1e5 (default 99): posterior draws for each
-#'   simulation; ranks are 0, ..., `draws`.
+#' @param draws Whole number from 1 to 1e5 (default 99): posterior draws for
+#'   each simulation; ranks are 0, ..., `draws`.
 #' @param burnin,thin Whole numbers: sweeps before the first posterior draw, and
 #'   from one to the next. `NULL` (default): the burn-in of the call; `thin` see
 #'   above.
@@ -80,8 +80,8 @@
 #' @examples
 #' # the default prior says nearly nothing about sigma
 #' prior <- lm_prior(c = 3, d = 600)
-#' check <- sbc(gibbs_lm(dist ~ speed, cars, prior, burnin = 50), n = 60, draws = 19,
-#'              thin = 1, seed = 1, progress = FALSE)
+#' check <- sbc(gibbs_lm(dist ~ speed, cars, prior, burnin = 50), n = 60,
+#'              draws = 19, thin = 1, seed = 1, progress = FALSE)
 #' check
 #' plot(check)
 #'
@@ -139,9 +139,9 @@ simulation_running <- function(n, chains, cores, seed, checkpoint, progress,
   out
 }
 
-# Sweeps from one nearly independent draw to the next: where all autocorrelations
-# are below 0.1 in each of four simulations, because chains mix at different
-# speeds on different data.
+# Sweeps from one nearly independent draw to the next: where all
+# autocorrelations are below 0.1 in each of four simulations, because chains mix
+# at different speeds on different data.
 thin_to_independence <- function(model, names, control, draws = 500L,
                                  most = 50) {
   lags <- stack_rows(4L, function() {

@@ -27,8 +27,8 @@ band_probability <- gibbsite:::band_probability
 # ---- One sweep ---------------------------------------------------------------
 
 # What one sweep adds to the quantities of a draw from the joint distribution:
-# one row a draw. Each column has mean zero if the sweep leaves that distribution
-# as it is. prepare(state) changes the state before the sweep.
+# one row a draw. Each column has mean zero if the sweep leaves that
+# distribution as it is. prepare(state) changes the state before the sweep.
 change_in_sweep <- function(model, quantities, draws, prepare = identity) {
   stack_rows(draws, function() {
     joint <- gibbsite:::draw_joint(model)
@@ -155,6 +155,23 @@ registerS3method(
   function(model, state, n, control) model$mutant(model, state, n, control),
   envir = asNamespace("gibbsite")
 )
+
+# A fit whose sweeps are those of a mutant.
+mutant_fit <- function(fit, sweeps) {
+  attr(fit, "model") <- mutant_of(attr(fit, "model"), sweeps)
+  fit
+}
+
+# Sweeps of the core on altered data, for mutant_of(). What the core reads holds
+# the prior too.
+data_mutant <- function(change) {
+  force(change)
+  function(model, state, n, control) {
+    class(model) <- setdiff(class(model), "mutant_model")
+    model$data <- change(model$data)
+    gibbsite:::model_sweeps(model, state, n, control)
+  }
+}
 
 # ---- Monte Carlo errors ------------------------------------------------------
 

@@ -1,5 +1,5 @@
-# A slow twin of gibbs_logistic() with groups: a slice step for the scale of each
-# coordinate, the latent responses of all rows, group after group, by the
+# A slow twin of gibbs_logistic() with groups: a slice step for the scale of
+# each coordinate, the latent responses of all rows, group after group, by the
 # functions of helper-logistic-gibbs-twin.R, then a sweep of helper-hlm-twin.R
 # for them.
 #
@@ -125,3 +125,33 @@ binomial_example <- function(sizes = c(6, 4, 1, 5, 2, 7), seed = 1) {
   data$x <- data$x - 3
   data
 }
+
+# ---- wrong samplers ----------------------------------------------------------
+
+# The prior, the data or the link is not that of the model.
+hlm_binomial_mutants <- list(
+  scale = data_mutant(function(data) {
+    data$scale <- 2 * data$scale
+    data
+  }),
+  degrees = data_mutant(function(data) {
+    data$df <- 1
+    data
+  }),
+  variance = data_mutant(function(data) {
+    data$precision <- 1 / data$precision
+    data
+  }),
+  offset = data_mutant(function(data) {
+    data$offset <- numeric()
+    data
+  }),
+  trials = data_mutant(function(data) {
+    data$total <- data$total + 1
+    data
+  }),
+  link = data_mutant(function(data) {
+    data$probit <- 1
+    data
+  })
+)

@@ -273,3 +273,32 @@ hlm_example <- function(sizes = c(6, 4, 1, 5, 2, 7), seed = 1) {
     )
   })
 }
+
+# ---- wrong samplers ----------------------------------------------------------
+
+# The prior, or a count, is not that of the model.
+hlm_mutants <- list(
+  # IW's scale inverted
+  scale = data_mutant(function(data) {
+    data$scale <- as.double(solve(matrix(data$scale, 2)))
+    data
+  }),
+  # one group more than there are
+  groups = data_mutant(function(data) {
+    data$df <- data$df + 1
+    data
+  }),
+  # nu0 not halved
+  shape = data_mutant(function(data) {
+    data$shape <- 2 * data$shape
+    data
+  }),
+  noise = data_mutant(function(data) {
+    data$n <- data$n + 1
+    data
+  }),
+  fixed = data_mutant(function(data) {
+    data$precision <- data$precision / 2
+    data
+  })
+)

@@ -228,3 +228,27 @@ lm_example <- function(n = 12, p = 3, seed = 1) {
     )
   })
 }
+
+# ---- wrong samplers ----------------------------------------------------------
+
+# The prior, or the number of observations, is not that of the model.
+lm_mutants <- list(
+  noise = data_mutant(function(data) {
+    data$d <- 1.5 * data$d
+    data
+  }),
+  shape = data_mutant(function(data) {
+    data$n <- data$n + 1
+    data
+  }),
+  slopes = data_mutant(function(data) {
+    if (data$horseshoe == 1) {
+      data$tau <- 2 * data$tau
+    } else if (data$conjugate == 1) {
+      data$lambda <- 2 * data$lambda
+    } else {
+      data$b <- 2 * data$b
+    }
+    data
+  })
+)

@@ -277,3 +277,25 @@ logistic_example <- function(n = 12, seed = 1) {
     data
   })
 }
+
+# ---- wrong samplers ----------------------------------------------------------
+
+# The prior or the data are not those of the model.
+logistic_mutants <- list(
+  prior = data_mutant(function(data) {
+    data$density$precision <- 1.6 * data$density$precision
+    data
+  }),
+  offset = data_mutant(function(data) {
+    data$density["offset"] <- list(NULL)
+    data
+  }),
+  trials = data_mutant(function(data) {
+    data$density$total <- data$density$total + 1
+    data
+  }),
+  success = data_mutant(function(data) {
+    data$density$success[[1]] <- 0
+    data
+  })
+)

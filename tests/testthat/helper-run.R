@@ -117,8 +117,8 @@ quietly <- function(code) {
   suppressWarnings(code, classes = "gibbsite_warning_convergence")
 }
 
-# A function that fits in a fraction of a second: `sampler`, with settings of the
-# run that the call leaves out.
+# A function that fits in a fraction of a second: `sampler`, with settings of
+# the run that the call leaves out.
 short_fit <- function(sampler) {
   function(...) {
     call <- match.call()

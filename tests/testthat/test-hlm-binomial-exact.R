@@ -193,38 +193,8 @@ test_that("Geweke's joint test passes, and finds mistakes", {
   }
   model <- binomial_joint_model()
   reference <- joint_by_simulation(model, binomial_quantities, 4000)
-  mutants <- list(
-    scale = function(data) {
-      data$scale <- 2 * data$scale
-      data
-    },
-    degrees = function(data) {
-      data$df <- 1
-      data
-    },
-    variance = function(data) {
-      data$precision <- 1 / data$precision
-      data
-    },
-    offset = function(data) {
-      data$offset <- numeric()
-      data
-    },
-    trials = function(data) {
-      data$total <- data$total + 1
-      data
-    },
-    link = function(data) {
-      data$probit <- 1
-      data
-    }
-  )
-  for (mutant in mutants) {
-    wrong <- mutant_of(model, function(model, state, n, control) {
-      .Call(
-        gibbsite:::C_hlm_binomial_sweeps, mutant(model$data), state, n, control
-      )
-    })
+  for (mutant in hlm_binomial_mutants) {
+    wrong <- mutant_of(model, mutant)
     found <- joint_test(wrong, binomial_quantities, reference, 400, 20)
     expect_lt(smallest_adjusted(found), 0.001)
   }

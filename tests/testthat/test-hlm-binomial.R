@@ -134,7 +134,8 @@ test_that("responses of every kind give the same fit", {
   data$number <- as.numeric(data$hit)
   logical <- group_fit(hit ~ x + (1 | g), data)
   for (formula in c(
-    factor ~ x + (1 | g), number ~ x + (1 | g), cbind(hit, 1 - hit) ~ x + (1 | g)
+    factor ~ x + (1 | g), number ~ x + (1 | g),
+    cbind(hit, 1 - hit) ~ x + (1 | g)
   )) {
     fit <- group_fit(formula, data)
     expect_identical(as.matrix(fit), as.matrix(logical))

@@ -231,35 +231,8 @@ test_that("Geweke's joint test passes, and finds mistakes", {
   }
   model <- hlm_joint_model("inverse-wishart")
   reference <- joint_by_simulation(model, hlm_quantities, 4000)
-  mutants <- list(
-    # IW's scale inverted
-    scale = function(data) {
-      data$scale <- as.double(solve(matrix(data$scale, 2)))
-      data
-    },
-    # one group more than there are
-    groups = function(data) {
-      data$df <- data$df + 1
-      data
-    },
-    # nu0 not halved
-    shape = function(data) {
-      data$shape <- 2 * data$shape
-      data
-    },
-    noise = function(data) {
-      data$n <- data$n + 1
-      data
-    },
-    fixed = function(data) {
-      data$precision <- data$precision / 2
-      data
-    }
-  )
-  for (mutant in mutants) {
-    wrong <- mutant_of(model, function(model, state, n, control) {
-      .Call(gibbsite:::C_hlm_sweeps, mutant(model$data), state, n, control)
-    })
+  for (mutant in hlm_mutants) {
+    wrong <- mutant_of(model, mutant)
     found <- joint_test(wrong, hlm_quantities, reference, 400, 20)
     expect_lt(smallest_adjusted(found), 0.001)
   }

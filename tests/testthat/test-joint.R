@@ -15,150 +15,37 @@ normal_target <- function(mu, y) {
   sum(stats::dnorm(y, mu, 1, log = TRUE)) + stats::dnorm(mu, log = TRUE)
 }
 
-# A fit whose sweeps are made by other data than those of the model.
-mutant_fit <- function(fit, change) {
-  model <- attr(fit, "model")
-  own <- model
-  attr(fit, "model") <- mutant_of(model, function(model, state, n, control) {
-    wrong <- model
-    class(wrong) <- class(own)
-    wrong$data <- change(wrong$data)
-    gibbsite:::model_sweeps(wrong, state, n, control)
-  })
-  fit
-}
-
-smallest_p <- function(check) {
-  p <- summary(check)$p
-  min(1, length(p) * min(p))
-}
-
-# One small case of each sampler, as calls.
-joint_calls <- function() {
-  x <- withr::with_seed(2, matrix(stats::rnorm(40), 20))
-  x[3, 1] <- NA
-  corpus <- withr::with_seed(3, sim_lda(15, 3, 12, 10))$x
-  ratings <- withr::with_seed(4, sim_bmf(10, 8, 2, 0.5))
-  d <- withr::with_seed(5, data.frame(
-    g = gl(6, 4), z = rep(c(-1, 0, 1, 2), 6), y = stats::rnorm(24),
-    s = stats::rbinom(24, 5, 0.5)
-  ))
-  d$f <- 5 - d$s
-  here <- rlang::current_env()
-  quos <- rlang::quos(
-    gibbs_gmm = gibbs_gmm(
-      x, 2, gmm_prior(2, c(0, 0), diag(2), 6, diag(2)), na_action = "impute",
-      burnin = 100
-    ),
-    gibbs_lda = gibbs_lda(
-      corpus, 3, lda_prior(gamma_prior(2, 2), 0.5), burnin = 100
-    ),
-    gibbs_bmf = gibbs_bmf(ratings, 2, burnin = 100),
-    gibbs_lm = gibbs_lm(
-      y ~ z, d, lm_prior("nig", lambda = 1, c = 3, d = 3), burnin = 0
-    ),
-    gibbs_hlm = gibbs_hlm(
-      y ~ z + (z | g), d, hlm_prior(
-        df = 4, scale = 1, nu0 = 6, sigma0 = 1, slope_mean = 0, slope_sd = 1,
-        intercept_mean = 0, intercept_sd = 1
-      ),
-      burnin = 100
-    ),
-    gibbs_logistic = gibbs_logistic(
-      cbind(s, f) ~ z, d, logistic_prior(c = 1), burnin = 100
-    ),
-    gibbs_hlm_binomial = gibbs_logistic(
-      cbind(s, f) ~ z + (1 | g), d,
-      logistic_prior(c = 1, group_df = 4, group_scale = 1), burnin = 100
-    )
-  )
-  lapply(quos, rlang::quo_set_env, here)
-}
-
-# check(quo, ...) of a call kept in a quosure
-check_call <- function(check, quo, ...) {
-  expr <- rlang::call2(check, rlang::quo_get_expr(quo), ..., seed = 1,
-                       progress = FALSE)
-  eval(expr, rlang::quo_get_env(quo))
-}
-
-test_that("every sampler passes both tests", {
+# `make trust` runs all cases for longer.
+test_that("samplers pass both tests", {
   skip_long()
-  calls <- joint_calls()
-  n <- if (is_extended()) 1000 else 60
-  for (name in names(calls)) {
-    geweke <- check_call(geweke_joint, calls[[name]], n = n)
-    expect_gt(smallest_p(geweke), 1e-4)
-    ranks <- check_call(
-      sbc, calls[[name]], n = n / 2, draws = 19, thin = 20
-    )
-    expect_gt(smallest_p(ranks), 1e-4)
+  cases <- joint_cases_of_all()
+  sampler <- vapply(cases, `[[`, "", "sampler")
+  first <- !duplicated(sampler)
+  for (case in cases[first | is_extended()]) {
+    label <- paste(case$sampler, case$option)
+    joint <- check_case(geweke_joint, case, n = 60)
+    expect_gt(smallest_p(joint), 1e-4, label = label)
+    ranks <- check_case(sbc, case, n = 30, draws = 19, thin = 20)
+    expect_gt(smallest_p(ranks), 1e-4, label = label)
   }
 })
 
-test_that("so do a user's log density and conditionals", {
+test_that("mistakes of a user are found", {
   skip_long()
-  draw <- function() c(mu = stats::rnorm(1))
-  data <- function(mu) list(y = stats::rnorm(2, mu))
-  target <- quote(mh_sample(
-    normal_target, c(mu = 0), y = c(0, 1), burnin = 200
-  ))
-  target <- rlang::new_quosure(target, rlang::current_env())
-  expect_gt(smallest_p(check_call(
-    geweke_joint, target, n = 100, draw_prior = draw, simulate_data = data
-  )), 1e-4)
-  ranks <- check_call(
-    sbc, target, n = 100, draws = 19, draw_prior = draw, simulate_data = data
-  )
-  expect_gt(smallest_p(ranks), 1e-4)
-  expect_identical(
-    colnames(as.matrix(ranks)), c("mu", "log_density")
-  )
   # data of twice the variance are not those of the log density
-  wrong <- function(mu) list(y = stats::rnorm(2, mu, 2))
-  expect_lt(smallest_p(check_call(
-    sbc, target, n = 200, draws = 19, draw_prior = draw, simulate_data = wrong
-  )), 1e-4)
-  conditionals <- list(
-    mu = function(state, y) {
-      precision <- 1 + length(y) * state$tau
-      stats::rnorm(1, sum(y) * state$tau / precision, 1 / sqrt(precision))
-    },
-    tau = mh_step(function(state, y) {
-      if (state$tau <= 0) return(-Inf)
-      stats::dgamma(state$tau, 2, 2, log = TRUE) +
-        sum(stats::dnorm(y, state$mu, 1 / sqrt(state$tau), log = TRUE))
-    })
-  )
-  draw <- function() list(mu = stats::rnorm(1), tau = stats::rgamma(1, 2, 2))
-  data <- function(v) list(y = stats::rnorm(4, v$mu, 1 / sqrt(v$tau)))
-  blocks <- rlang::new_quosure(quote(gibbs_sample(
-    conditionals, list(mu = 0, tau = 1), y = c(1, 2, 0, 3), burnin = 200
-  )), rlang::current_env())
-  expect_gt(smallest_p(check_call(
-    geweke_joint, blocks, n = 200, draw_prior = draw, simulate_data = data
-  )), 1e-4)
-  expect_gt(smallest_p(check_call(
-    sbc, blocks, n = 60, draws = 19, thin = 10, draw_prior = draw,
-    simulate_data = data
+  expect_lt(smallest_p(sbc(
+    mh_sample(normal_target, c(mu = 0), y = c(0, 1), burnin = 200), n = 200,
+    draws = 19, draw_prior = function() c(mu = stats::rnorm(1)),
+    simulate_data = function(mu) list(y = stats::rnorm(2, mu, 2)), seed = 1,
+    progress = FALSE
   )), 1e-4)
 })
 
-test_that("mistakes are found", {
+test_that("mistakes of a sampler are found", {
   skip_long()
   fit <- gibbs_lm(dist ~ speed, datasets::cars[1:12, ], proper_line,
                   draws = 200, burnin = 30, seed = 1, progress = FALSE)
-  mutants <- list(
-    count = function(data) {
-      data$n <- data$n + 4
-      data
-    },
-    rate = function(data) {
-      data$d <- 1.5 * data$d
-      data
-    }
-  )
-  for (mutant in mutants) {
+  for (mutant in lm_mutants[c("noise", "slopes")]) {
     wrong <- mutant_fit(fit, mutant)
     expect_lt(smallest_p(geweke_joint(
       wrong, n = 400, seed = 1, progress = FALSE
@@ -247,40 +134,42 @@ test_that("the tables have their meaning", {
 
 test_that("the prior predicts data in the form of the model's", {
   skip_long()
-  calls <- joint_calls()
-  predict <- function(name) {
-    quo <- calls[[name]]
-    eval(
-      rlang::call2(prior_predict, rlang::quo_get_expr(quo), n = 3, seed = 1),
-      rlang::quo_get_env(quo)
-    )
-  }
-  mixture <- predict("gibbs_gmm")
+  x <- withr::with_seed(2, matrix(stats::rnorm(40), 20))
+  x[3, 1] <- NA
+  mixture <- prior_predict(gibbs_gmm(
+    x, 2, gmm_prior(2, c(0, 0), diag(2), 6, diag(2)), na_action = "impute"
+  ), 3, seed = 1)
   expect_identical(dim(mixture$data[[1]]), c(20L, 2L))
+  expect_false(anyNA(mixture$data[[1]]))
   expect_identical(sum(is.na(mixture$observed)), 1L)
-  topics <- predict("gibbs_lda")
-  expect_equal(
-    Matrix::rowSums(topics$data[[1]]), Matrix::rowSums(topics$observed)
-  )
-  expect_identical(dim(topics$observed), c(15L, 12L))
-  ratings <- predict("gibbs_bmf")
+  corpus <- withr::with_seed(3, sim_lda(15, 3, 12, 10))$x
+  topics <- prior_predict(gibbs_lda(corpus, 3), 3, seed = 1)
+  expect_identical(unname(Matrix::rowSums(topics$data[[1]])), rep(10, 15))
+  expect_equal(as.matrix(topics$observed), as.matrix(corpus),
+               ignore_attr = TRUE)
+  given <- withr::with_seed(4, sim_bmf(10, 8, 2, 0.5))
+  ratings <- prior_predict(gibbs_bmf(given, 2), 3, seed = 1)
   expect_identical(names(ratings$data[[2]]), c("user", "item", "value"))
+  expect_equal(sort(ratings$observed$value), sort(given$value))
+  trials <- prior_predict(gibbs_logistic(
+    cbind(ncases, ncontrols) ~ agegp, datasets::esoph, logistic_prior(c = 1)
+  ), 3, seed = 1)
   expect_identical(
-    ratings$data[[2]][c("user", "item")], ratings$observed[c("user", "item")]
+    rowSums(trials$data[[3]]), rowSums(trials$observed)
   )
-  expect_identical(dim(as.matrix(predict("gibbs_hlm"))), c(3L, 24L))
-  expect_identical(dim(predict("gibbs_logistic")$data[[1]]), c(24L, 2L))
-  expect_identical(
-    predict("gibbs_lm"), predict("gibbs_lm")
+  coins <- prior_predict(
+    gibbs_logistic(am ~ wt, datasets::mtcars, logistic_prior(c = 1)), 3,
+    seed = 1
   )
+  expect_true(all(as.matrix(coins) %in% 0:1))
+  expect_equal(coins$observed, datasets::mtcars$am, ignore_attr = TRUE)
   # moments of a conjugate prior: y_i ~ a t distribution about 0
-  line <- rlang::new_quosure(quote(prior_predict(
+  drawn <- as.matrix(prior_predict(
     gibbs_lm(dist ~ speed, datasets::cars, lm_prior(
       "nig", lambda = 1, c = 5, d = 8, intercept_mean = 3, intercept_sd = 1
     ), burnin = 0),
     n = 4000, seed = 1
-  )), rlang::current_env())
-  drawn <- as.matrix(rlang::eval_tidy(line))
+  ))
   expect_lt(max(abs(z_of_means(drawn, 3))), 5)
   prior <- line_call(prior_of, n = 5)
   expect_snapshot(prior)

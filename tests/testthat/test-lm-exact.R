@@ -235,31 +235,8 @@ test_that("Geweke's joint test passes, and finds mistakes", {
     reference <- joint_by_simulation(model, lm_quantities, 4000)
     test <- joint_test(model, lm_quantities, reference, 400, 20)
     expect_gt(smallest_adjusted(test), 0.001)
-    # a prior other than that of the simulation
-    mutants <- list(
-      noise = function(data) {
-        data$d <- 1.5 * data$d
-        data
-      },
-      shape = function(data) {
-        data$n <- data$n + 1
-        data
-      },
-      slopes = function(data) {
-        if (data$horseshoe == 1) {
-          data$tau <- 2 * data$tau
-        } else if (data$conjugate == 1) {
-          data$lambda <- 2 * data$lambda
-        } else {
-          data$b <- 2 * data$b
-        }
-        data
-      }
-    )
-    for (mutant in mutants) {
-      wrong <- mutant_of(model, function(model, state, n, control) {
-        .Call(gibbsite:::C_lm_sweeps, mutant(model$data), state, n, control)
-      })
+    for (mutant in lm_mutants) {
+      wrong <- mutant_of(model, mutant)
       found <- joint_test(wrong, lm_quantities, reference, 400, 20)
       expect_lt(smallest_adjusted(found), 0.001)
     }

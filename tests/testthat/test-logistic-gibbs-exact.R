@@ -415,30 +415,8 @@ for (link in c("logit", "probit")) {
       joint_by_simulation(model, logistic_quantities, 4000)
     )
     expect_gt(smallest_adjusted(quiet_test(model)), 0.001)
-    mutants <- list(
-      prior = function(data) {
-        data$density$precision <- 1.6 * data$density$precision
-        data
-      },
-      offset = function(data) {
-        data$density["offset"] <- list(NULL)
-        data
-      },
-      trials = function(data) {
-        data$density$total <- data$density$total + 1
-        data
-      },
-      success = function(data) {
-        data$density$success[[1]] <- 0
-        data
-      }
-    )
-    for (mutant in mutants) {
-      wrong <- mutant_of(model, function(model, state, n, control) {
-        .Call(
-          gibbsite:::C_logistic_sweeps, mutant(model$data), state, n, control
-        )
-      })
+    for (mutant in logistic_mutants) {
+      wrong <- mutant_of(model, mutant)
       expect_lt(smallest_adjusted(quiet_test(wrong)), 0.001)
     }
   })

@@ -1,0 +1,82 @@
+# The table of vignette("trust"): for every sampler and its options, simulation-
+# based calibration, Geweke's joint test, and how many wrong samplers the latter
+# finds.
+#
+#   Rscript tools/trust.R [pattern]   writes vignettes/trust.csv (without a
+#                                     pattern of cases), prints the table
+
+library(gibbsite)
+library(testthat)
+
+# the wrong samplers and the cases
+helpers <- paste0(c("exact", "joint", "run", "[a-z-]+-twin"), collapse = "|")
+files <- list.files(
+  "tests/testthat", paste0("^helper-(", helpers, ")[.]R$"), full.names = TRUE
+)
+for (file in files) source(file)
+
+pattern <- c(commandArgs(trailingOnly = TRUE), "")[[1L]]
+error <- 0.001
+
+# Whether Geweke's test finds a wrong sampler, with more chains if a few do not
+# show it.
+is_found <- function(fit, sweeps, further) {
+  wrong <- mutant_fit(fit, sweeps)
+  for (n in c(60, 240, 960)) {
+    found <- suppressMessages(do.call(geweke_joint, c(
+      list(wrong, n = n, steps = 20, seed = 2, progress = FALSE), further
+    )))
+    if (smallest_p(found) < error) {
+      return(TRUE)
+    }
+  }
+  FALSE
+}
+
+row_of <- function(case) {
+  ranks <- check_case(sbc, case, n = 300, draws = 49)
+  joint <- check_case(geweke_joint, case, n = 1000)
+  fit <- fit_of_case(case)
+  found <- vapply(case$mutants, function(sweeps) {
+    is_found(fit, sweeps, case$further)
+  }, NA)
+  if (any(!found)) {
+    message("not found: ", toString(names(found)[!found]))
+  }
+  data.frame(
+    sampler = case$sampler, option = case$option,
+    sbc_p = smallest_p(ranks), sbc_quantities = nrow(summary(ranks)),
+    geweke_z = max(abs(summary(joint)$z)), geweke_p = smallest_p(joint),
+    geweke_means = nrow(summary(joint)),
+    found = sum(found), mutants = length(found)
+  )
+}
+
+cases <- Filter(function(case) {
+  grepl(pattern, paste(case$sampler, case$option))
+}, joint_cases_of_all())
+
+rows <- lapply(cases, function(case) {
+  began <- proc.time()[["elapsed"]]
+  row <- row_of(case)
+  cat(sprintf(
+    "%-15s %-35s sbc p %.3f, |z| %.1f (p %.3f), %d of %d found; %.0f s\n",
+    row$sampler, row$option, row$sbc_p, row$geweke_z, row$geweke_p, row$found,
+    row$mutants, proc.time()[["elapsed"]] - began
+  ))
+  row
+})
+table <- do.call(rbind, rows)
+cat(sprintf(
+  "%d cases: smallest p of calibration %.3f, of Geweke's test %.3f; %d of %d wrong samplers found\n", # nolint: line_length_linter.
+  nrow(table), min(table$sbc_p), min(table$geweke_p), sum(table$found),
+  sum(table$mutants)
+))
+if (!nzchar(pattern)) {
+  numbers <- vapply(table, is.double, NA)
+  table[numbers] <- lapply(table[numbers], signif, 3)
+  utils::write.csv(table, "vignettes/trust.csv", row.names = FALSE)
+}
+fine <- table$sbc_p >= error & table$geweke_p >= error &
+  table$found == table$mutants
+quit(status = as.integer(!all(fine)))
