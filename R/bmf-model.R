@@ -508,7 +508,9 @@ bmf_predictor <- function(model, parameters, user, item) {
 # ratings in the form in which a user gives them.
 #' @exportS3Method
 set_data.bmf_model <- function(model, data, call = rlang::caller_env()) {
-  if (!is.numeric(data) || !is.null(dim(data))) {
+  values <- is.numeric(data) && is.null(dim(data)) &&
+    length(data) == length(model$data$value)
+  if (!values) {
     return(bmf_with_ratings(model, data))
   }
   model$data$value <- as.double(data)
