@@ -476,33 +476,71 @@ log_lik.gibbs_hlm <- function(object, draws = NULL,
 # log p(y_j | b, Sigma, sigma) = log p(y_j | u) + log p(u) - log p(u | y_j) at
 # the mean u of the last: draws x groups.
 group_log_lik <- function(model, frame, used, d) {
-  q <- model$data$q
+  groups <- length(model$levels)
   count <- length(d$sigma)
-  out <- matrix(0, count, length(model$levels))
-  colnames(out) <- model$levels
-  weights <- frame$weights %||% rep(1, length(used))
-  for (j in seq_along(model$levels)) {
-    i <- which(used & frame$group == j)
-    u <- hlm_deviations(model, d, j)
-    centre <- matrix(u$mean, q)
-    mu <- d$b %*% t(frame$x[i, , drop = FALSE]) +
-      t(frame$z[i, , drop = FALSE] %*% centre) +
-      rep((frame$offset %||% numeric(length(used)))[i], each = count)
-    log_y <- stats::dnorm(
-      rep(frame$y[i], each = count), mu, outer(d$sigma, 1 / sqrt(weights[i])),
-      log = TRUE
+  rows <- split(which(used), factor(frame$group[used], seq_len(groups)))
+  out <- matrix(0, count, groups, dimnames = list(NULL, model$levels))
+  cost <- cumsum(pmax(lengths(rows), model$data$q^2)) * count
+  for (block in split(seq_len(groups), cost %/% 4e6)) {
+    u <- hlm_deviations(model, d, block)
+    out[, block] <- t(
+      rows_log_lik(frame, d, rows[block], u$mean) + log_prior_ratio(d, u)
     )
-    root <- array(u$root, c(q, q, count))
-    ratio <- vapply(seq_len(count), function(s) {
-      l <- matrix(d$factor[, , s], q)
-      white <- forwardsolve(l, centre[, s])
-      determinant(matrix(root[, , s], q))$modulus - sum(log(diag(l))) -
-        sum(white^2) / 2
-    }, 0)
-    out[, j] <- rowSums(matrix(log_y, count)) + ratio
   }
   out
 }
+
+# The sum of log p(y_i | u) over the rows of each group: groups x draws.
+# rows: a list with those of each group; u: q x groups x draws.
+rows_log_lik <- function(frame, d, rows, u) {
+  i <- unlist(rows, use.names = FALSE)
+  group <- rep(seq_along(rows), lengths(rows))
+  mu <- tcrossprod(frame$x[i, , drop = FALSE], d$b)
+  if (!is.null(frame$offset)) {
+    mu <- mu + frame$offset[i]
+  }
+  for (k in seq_len(ncol(frame$z))) {
+    mu <- mu + frame$z[i, k] * layer(u, k)[group, , drop = FALSE]
+  }
+  weights <- frame$weights[i] %||% rep(1, length(i))
+  log_y <- stats::dnorm(
+    frame$y[i], mu, outer(1 / sqrt(weights), d$sigma), log = TRUE
+  )
+  # 0 for a group without rows
+  out <- matrix(0, length(rows), length(d$sigma))
+  out[unique(group), ] <- rowsum(
+    matrix(log_y, length(i)), group, reorder = FALSE
+  )
+  out
+}
+
+# log p(u) - log p(u | y) at the mean u of the last: groups x draws. Sigma = L
+# L', and the covariance of the last is root root' with L^-1 root upper
+# triangular. u: the value of hlm_deviations().
+log_prior_ratio <- function(d, u) {
+  groups <- dim(u$mean)[[2L]]
+  # L^-1 x; x: a list of the first elements of vectors, groups x draws each
+  solve_lower <- function(x) {
+    for (k in seq_along(x)) {
+      for (c in seq_len(k - 1)) {
+        x[[k]] <- x[[k]] - rep(d$factor[k, c, ], each = groups) * x[[c]]
+      }
+      x[[k]] <- x[[k]] / rep(d$factor[k, k, ], each = groups)
+    }
+    x
+  }
+  out <- 0
+  white <- solve_lower(lapply(seq_len(dim(u$mean)[[1L]]), layer, x = u$mean))
+  for (k in seq_along(white)) {
+    column <- array(u$root[, k, , ], dim(u$mean))
+    shrunk <- solve_lower(lapply(seq_len(k), layer, x = column))
+    out <- out + log(abs(shrunk[[k]])) - white[[k]]^2 / 2
+  }
+  out
+}
+
+# Matrix k of an array of matrices, a x n x m.
+layer <- function(x, k) matrix(x[k, , ], dim(x)[[2L]])
 
 #' @rdname hlm-draws
 #' @export

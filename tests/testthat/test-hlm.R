@@ -122,7 +122,7 @@ test_that("new groups have the spread of the groups", {
 
 test_that("log_lik() by group integrates the deviations out", {
   data <- hlm_example()
-  fit <- hlm_fit(y ~ x + (1 + x | g), data, weights = v)
+  fit <- hlm_fit(y ~ x + (1 + x | g), data, weights = v, offset = x / 3)
   found <- log_lik(fit, by = "group", draws = 3)
   expect_identical(dim(found), c(3L, 6L))
   d <- gibbsite:::hlm_draws(fit, gibbsite:::spread_rows(3, 400, NULL))
@@ -133,7 +133,8 @@ test_that("log_lik() by group integrates the deviations out", {
       across <- z %*% tcrossprod(d$factor[, , s]) %*% t(z) +
         diag(d$sigma[[s]]^2 / data$v[i], length(i))
       root <- chol(across)
-      white <- backsolve(root, data$y[i] - z %*% d$b[s, ], transpose = TRUE)
+      centre <- data$x[i] / 3 + z %*% d$b[s, ]
+      white <- backsolve(root, data$y[i] - centre, transpose = TRUE)
       expect_equal(
         found[[s, j]],
         -sum(log(diag(root))) - sum(white^2) / 2 - length(i) * log(2 * pi) / 2,
@@ -145,6 +146,25 @@ test_that("log_lik() by group integrates the deviations out", {
   expect_identical(dim(by_row), c(400L, nrow(data)))
   r2 <- bayes_R2(fit)
   expect_true(all(r2 > 0 & r2 < 1))
+})
+
+test_that("log_lik() by group takes many groups in blocks", {
+  skip_long()
+  g <- rep(seq_len(250), times = rep(c(10, 90), 125))
+  data <- withr::with_seed(1, data.frame(
+    g = g, x = stats::rnorm(length(g)), y = stats::rnorm(length(g)) + g / 100
+  ))
+  weights <- as.numeric(g != 7)
+  fit <- hlm_fit(y ~ x + (1 + x | g), data, weights = weights, offset = x / 2)
+  expect_gt(ndraws(fit) * nrow(data), 4e6)
+  found <- log_lik(fit, by = "group")
+  some <- gibbsite:::spread_rows(5, ndraws(fit), NULL)
+  expect_equal(
+    found[some, ], log_lik(fit, by = "group", draws = 5), tolerance = 1e-12
+  )
+  # a group without observations of positive weight
+  expect_equal(max(abs(found[, "7"])), 0)
+  expect_true(all(found[, "8"] < 0))
 })
 
 test_that("weights of 0, missing values and formulas do what they say", {
