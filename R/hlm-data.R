@@ -214,8 +214,11 @@ plain_design <- function(x) {
 
 # The terms of the frame without the grouping factor, for predictions.
 terms_without_group <- function(frame, parsed) {
-  all <- attr(frame, "terms")
-  terms <- stats::terms(parsed$flat)
+  terms_within(stats::terms(parsed$flat), attr(frame, "terms"))
+}
+
+# Terms with what `all` knows of their variables.
+terms_within <- function(terms, all) {
   at <- match(all_term_variables(terms), all_term_variables(all))
   if (!is.null(attr(all, "predvars"))) {
     attr(terms, "predvars") <- attr(all, "predvars")[c(1L, at + 1L)]

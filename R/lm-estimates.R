@@ -11,8 +11,8 @@
 #' `simulate()` draws responses for the data of the fit, each set from another
 #' draw of the parameters (`NA` where the weight is 0).
 #'
-#' `formula()`, `terms()`, `model.frame()` and `model.matrix()` return these
-#' parts of the fit as for [stats::lm()].
+#' `formula()`, `terms()`, `model.frame()`, `model.matrix()` and `family()`
+#' return these parts of the fit as for [stats::lm()].
 #'
 #' @param object,formula,x A fit of [gibbs_lm()].
 #' @param parm Names or numbers of coefficients; default all.
@@ -70,3 +70,16 @@ residuals.gibbs_lm <- function(object, type = c("response", "pearson"), ...) {
     model, with_row_names(frame_residuals(frame, mean, type), rows$names)
   )
 }
+
+#' @rdname lm-data
+#' @importFrom stats family
+#' @export
+family.gibbs_lm <- function(object, ...) {
+  check_no_more(...)
+  check_whole_fit(object, "object", rlang::current_env())
+  stats::gaussian()
+}
+
+#' @rdname hlm-data
+#' @export
+family.gibbs_hlm <- family.gibbs_lm

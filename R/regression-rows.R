@@ -98,7 +98,7 @@ formula_rows <- function(model, newdata, terms, call) {
 # R would find a variable that is missing in `newdata` in another environment,
 # if one of that name exists there. Only a single value, such as a degree, may
 # come from there.
-check_new_variables <- function(newdata, terms, call) {
+check_new_variables <- function(newdata, terms, call, arg = "newdata") {
   wanted <- setdiff(all.vars(terms), names(newdata))
   env <- environment(terms)
   lacking <- wanted[!vapply(wanted, function(name) {
@@ -107,7 +107,7 @@ check_new_variables <- function(newdata, terms, call) {
   }, NA)]
   if (length(lacking) > 0L) {
     abort_argument(
-      "{.arg newdata} lacks the variable{?s} {.val {lacking}} of the fit.",
+      "{.arg {arg}} lacks the variable{?s} {.val {lacking}} of the fit.",
       call = call
     )
   }

@@ -421,6 +421,13 @@ hostile_bases <- function(o) {
     extend.gibbsite_partial = list(
       object = o$gibbsite_partial, draws = 2, progress = FALSE
     ),
+    get_predict.gibbsite_fit = list(
+      model = o$gibbs_hlm_binomial, newdata = o$cars
+    ),
+    get_coef.gibbsite_fit = list(model = o$laplace_logistic),
+    get_vcov.gibbsite_fit = list(model = o$gibbs_hlm),
+    set_coef.gibbsite_fit = list(model = o$gibbs_lm, coefs = c(1, 2)),
+    recover_data.gibbsite_fit = list(object = o$gibbs_hlm),
     held_out.gibbs_bmf = fit("gibbs_bmf", newdata = o$pairs[1, ]),
     log_lik.gibbs_lda = list(object = o$gibbs_lda, particles = 2),
     predict.bmf_fold = list(
@@ -455,11 +462,19 @@ hostile_targets <- function(o) {
     )
   })
   # a list where methods were registered by functions
-  table <- getNamespaceInfo(space, "S3methods")[, 1:2]
-  table <- matrix(as.character(table), ncol = 2L)
+  table <- getNamespaceInfo(space, "S3methods")[, c(1:2, 4)]
+  table <- matrix(as.character(table), ncol = 3L)
+  # not called: methods whose arguments emmeans makes or insight defines, and
+  # those of packages that are not here
+  others <- c("emm_basis", table[table[, 3L] %in% "insight", 1L])
+  absent <- Filter(function(package) {
+    !requireNamespace(package, quietly = TRUE)
+  }, setdiff(table[, 3L], NA))
   inside <- setdiff(ls(space), exports)
-  rows <- which(!table[, 1L] %in% inside & table[, 2L] %in% names(o) |
-                  table[, 1L] == "laplace_logistic")
+  rows <- which(
+    !table[, 1L] %in% c(inside, others) & table[, 2L] %in% names(o) &
+      !table[, 3L] %in% absent | table[, 1L] == "laplace_logistic"
+  )
   methods <- lapply(rows, function(i) {
     generic <- table[i, 1L]
     name <- paste0(generic, ".", table[i, 2L])
@@ -492,7 +507,8 @@ public_generic <- function(generic, exports) {
     return(getExportedValue("gibbsite", generic))
   }
   packages <- c(
-    "base", "stats", "graphics", "coda", "loo", "bayesplot", "nlme"
+    "base", "stats", "graphics", "coda", "loo", "bayesplot", "nlme", "emmeans",
+    "marginaleffects", "performance", "parameters"
   )
   for (package in packages) {
     if (requireNamespace(package, quietly = TRUE) &&
@@ -825,7 +841,7 @@ taken_values <- list(
   # NULL is the first choice, here the default
   plot.gibbs_hlm.type = "null",
   plot.laplace.type = "null", plot.laplace_logistic.type = "null",
-  plot.gibbs_logistic.type = "null",
+  plot.gibbs_lda.type = "null", plot.gibbs_logistic.type = "null",
   topics = c(vectors, "bad_utf8_names", "indefinite"),
   variables = c(vectors, "bad_utf8_names"),
   users = c(vectors, "bad_utf8_names"), weights = vectors,

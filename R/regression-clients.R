@@ -1,0 +1,488 @@
+# Methods by which insight, emmeans, marginaleffects and performance read a
+# regression. insight has other fits as coda's lists.
+
+#' Regressions in insight, emmeans and marginaleffects
+#'
+#' Fits of [gibbs_lm()], [gibbs_hlm()], [gibbs_logistic()] and
+#' [laplace_logistic()] by formula have methods for these packages.
+#'
+#' - insight: `get_data()`, `find_formula()`, `get_parameters()`, `model_info()`
+#'   and others. bayestestR and performance build on them, for instance
+#'   `bayestestR::describe_posterior()`.
+#' - emmeans: `emmeans()`, `contrast()`, `emtrends()` and `hpd.summary()` use
+#'   the draws of the coefficients. The means of a hierarchical regression are
+#'   those of its fixed effects.
+#' - marginaleffects: `predictions()`, `comparisons()` and `slopes()` use the
+#'   draws of the expected response (`type = "response"`), of the linear
+#'   predictor (`"link"`) or of new responses (`"prediction"`). The option
+#'   `options(marginaleffects_model_classes = "gibbsite_fit")` is needed. For a
+#'   hierarchical regression, `re_formula = NA` leaves out the groups'
+#'   deviations, and `allow_new_levels = TRUE` allows new groups. Each draw of
+#'   the fit has one draw of a group's deviations, the same in every call.
+#'   Hypotheses go into the argument `hypothesis` of these functions.
+#' - performance: `r2_bayes()` uses the draws of [rstantools::bayes_R2()].
+#'
+#' A fit does not store variables that its formula transforms. They are read
+#' from the call's `data`, and must still give the fit's model frame.
+#'
+#' @section Errors: `gibbsite_error_argument` for a fit from a matrix, where the
+#'   formula or the data are wanted, for an offset that the new data do not
+#'   give, and for functions that have no method for these fits:
+#'   `performance::r2()` and `parameters::model_parameters()`.
+#'   `gibbsite_error_state` if the data have changed or cannot be found.
+#' @seealso [lm-draws], [hlm-draws], [hlm-binomial] and [logistic-draws] for the
+#'   draws that these packages use.
+#' @examples
+#' fit <- gibbs_lm(mpg ~ log(hp) + factor(cyl), mtcars, draws = 500, seed = 1,
+#'                 progress = FALSE)
+#' if (requireNamespace("emmeans", quietly = TRUE)) {
+#'   emmeans::emmeans(fit, ~ cyl)
+#' }
+#' # marginaleffects 1.0.0 needs R 4.4, and collapse for draws
+#' if (getRversion() >= "4.4" &&
+#'       requireNamespace("marginaleffects", quietly = TRUE) &&
+#'       requireNamespace("collapse", quietly = TRUE)) {
+#'   old <- options(marginaleffects_model_classes = "gibbsite_fit")
+#'   print(marginaleffects::avg_slopes(fit, variables = "hp"))
+#'   options(old)
+#' }
+#' @name regression-clients
+NULL
+
+is_regression <- function(object) {
+  inherits(
+    object, c("gibbs_lm", "gibbs_hlm", "gibbs_logistic", "laplace_logistic")
+  )
+}
+
+check_regression <- function(object, arg, call) {
+  if (!is_regression(object)) {
+    abort_argument("{.arg {arg}} must be a fit of a regression.", call = call)
+  }
+  check_whole_fit(object, arg, call)
+}
+
+# ---- The data ----------------------------------------------------------------
+
+# The variables of the rows that the fit used; with `further` also the other
+# columns of the call's data. What the model frame does not have is read from
+# the call.
+client_data <- function(object, further = FALSE, call = rlang::caller_env()) {
+  frame <- stats::model.frame(object)
+  given <- stats::getCall(object)
+  env <- environment(stats::formula(object))
+  wanted <- all.vars(attr(frame, "terms"))
+  others <- unlist(lapply(as.list(given)[c("weights", "offset")], all.vars))
+  own <- intersect(wanted, names(frame))
+  out <- call_variables(
+    given$data, c(wanted, others), attr(frame, "row.names"), env, further
+  )
+  out[own] <- frame[own]
+  if (length(own) < length(wanted)) {
+    check_unchanged(out, frame, call)
+  }
+  out
+}
+
+# Those of the variables that have a value for each row, and with `further` all
+# columns of the data. rows: names of the rows of the model frame.
+call_variables <- function(data, variables, rows, env, further) {
+  data <- tryCatch(eval(data, env), error = function(cnd) NULL)
+  out <- data.frame(row.names = rows)
+  at <- as_row_numbers(rows, data)
+  for (name in union(variables, if (further) names(data))) {
+    value <- if (is.environment(data)) get0(name, data) else data[[name]]
+    value <- value %||% get0(name, env)
+    if (is.atomic(value) && !anyNA(at) && NROW(value) >= max(2L, at)) {
+      out[[name]] <- if (length(dim(value)) == 2L) {
+        value[at, , drop = FALSE]
+      } else {
+        value[at]
+      }
+    }
+  }
+  out
+}
+
+as_row_numbers <- function(rows, data) {
+  if (is.data.frame(data)) {
+    match(rows, row.names(data))
+  } else {
+    suppressWarnings(as.integer(rows))
+  }
+}
+
+# The data must give the columns of the model frame.
+check_unchanged <- function(data, frame, call) {
+  plain <- function(v) if (is.numeric(v)) as.numeric(v) else as.character(v)
+  made <- tryCatch(
+    stats::model.frame(attr(frame, "terms"), data, na.action = stats::na.pass),
+    error = function(cnd) NULL
+  )
+  same <- vapply(names(made), function(name) {
+    isTRUE(all.equal(plain(made[[name]]), plain(frame[[name]])))
+  }, NA)
+  if (is.null(made) || !all(same)) {
+    abort_state(
+      c("The variables of the fit cannot be read from the data of its call.",
+        x = if (is.null(made)) "They are not found." else "They have changed."),
+      call = call, class = "data"
+    )
+  }
+}
+
+# The terms of the coefficients, without the response.
+coefficient_terms <- function(model) {
+  design <- model_design(model)
+  if (is.null(design$fixed_terms)) {
+    return(stats::delete.response(design$terms))
+  }
+  terms <- terms_within(design$fixed_terms, design$terms)
+  attr(terms, ".Environment") <- environment(design$formula)
+  terms
+}
+
+# The offset that was an argument of the fit, for new data.
+client_offset <- function(object, newdata, arg, call) {
+  given <- stats::getCall(object)[["offset"]]
+  if (!isTRUE(model_design(fit_part(object, "model"))$offset) ||
+        is.null(newdata) || is.null(given)) {
+    return(NULL)
+  }
+  wanted <- all.vars(given)
+  if (length(wanted) == 0L || !all(wanted %in% names(newdata))) {
+    abort_argument(
+      c("The offset of the fit cannot be read from {.arg {arg}}.",
+        i = "Fit with {.code offset()} in the formula."),
+      call = call
+    )
+  }
+  eval(given, newdata, environment(stats::formula(object)))
+}
+
+# ---- insight -----------------------------------------------------------------
+
+#' @exportS3Method insight::get_call
+get_call.gibbsite_fit <- function(x) stats::getCall(x)
+
+#' @exportS3Method insight::find_formula
+find_formula.gibbsite_fit <- function(x, ...) {
+  if (!is_regression(x)) {
+    return(NextMethod())
+  }
+  formula <- model_design(fit_part(x, "model"))$formula
+  if (is.null(formula)) {
+    return(NULL)
+  }
+  out <- list(conditional = formula)
+  if (inherits(x, "gibbs_hlm")) {
+    bar <- split_bars(formula[[3L]], rlang::current_env())$bars[[1L]]
+    bar[[1L]] <- quote(`|`)
+    fixed <- coefficient_terms(fit_part(x, "model"))
+    out$conditional[[3L]] <- stats::formula(fixed)[[2L]]
+    out$random <- stats::as.formula(call("~", bar), environment(formula))
+  }
+  structure(out, class = c("insight_formula", "list"))
+}
+
+# insight's own method needs the package reformulas.
+#' @exportS3Method insight::find_random
+find_random.gibbsite_fit <- function(x, split_nested = FALSE, flatten = FALSE) {
+  group <- if (is_regression(x)) {
+    model_design(fit_part(x, "model"))$group_expr
+  }
+  if (is.null(group)) {
+    return(NULL)
+  }
+  name <- deparse1(group)
+  if (split_nested) {
+    name <- strsplit(name, ":", fixed = TRUE)[[1L]]
+  }
+  if (flatten) name else list(random = name)
+}
+
+#' @exportS3Method insight::get_data
+get_data.gibbsite_fit <- function(x, effects = c("all", "fixed", "random"),
+                                  ..., additional_variables = FALSE) {
+  if (!is_regression(x)) {
+    return(NextMethod())
+  }
+  effects <- check_choice(effects, c("all", "fixed", "random"))
+  out <- client_data(x, isTRUE(additional_variables))
+  design <- model_design(fit_part(x, "model"))
+  groups <- all.vars(design$group_expr)
+  switch(effects,
+    all = out, random = out[groups],
+    fixed = out[setdiff(names(out), setdiff(groups, all.vars(design$terms)))]
+  )
+}
+
+#' @exportS3Method insight::find_parameters
+find_parameters.gibbsite_fit <- function(x, effects = "all", component = "all",
+                                         flatten = FALSE, parameters = NULL,
+                                         ...) {
+  if (!is_regression(x)) {
+    return(NextMethod())
+  }
+  model <- fit_part(x, "model")
+  coefficients <- model$coefficients %||% model$columns
+  others <- setdiff(model$columns, c(coefficients, "log_lik"))
+  out <- list(
+    conditional = coefficients,
+    random = grep("^(sd|cor)\\[", others, value = TRUE),
+    sigma = intersect(others, "sigma"),
+    auxiliary = intersect(others, c("lambda", "tau"))
+  )
+  if (!is.null(parameters)) {
+    out <- lapply(out, function(v) grep(parameters, v, value = TRUE))
+  }
+  parts <- switch(effects,
+    fixed = setdiff(names(out), "random"), random = "random", names(out)
+  )
+  if (component != "all") {
+    further <- c("sigma", "auxiliary")
+    parts <- intersect(
+      parts, if (component %in% further) component else
+        setdiff(names(out), further)
+    )
+  }
+  out <- Filter(length, out[parts])
+  if (flatten) unlist(out, use.names = FALSE) else out
+}
+
+#' @exportS3Method insight::get_parameters
+get_parameters.gibbsite_fit <- function(x, effects = "fixed",
+                                        component = "conditional",
+                                        parameters = NULL, summary = FALSE,
+                                        centrality = "mean", ...) {
+  if (!is_regression(x)) {
+    return(NextMethod())
+  }
+  names <- find_parameters.gibbsite_fit(x, effects, component, TRUE, parameters)
+  out <- as.data.frame(x, index = FALSE)[names]
+  if (!summary) {
+    return(out)
+  }
+  middle <- if (centrality == "median") stats::median else mean
+  data.frame(Parameter = names, Estimate = unname(vapply(out, middle, 0)))
+}
+
+#' @exportS3Method insight::model_info
+model_info.gibbsite_fit <- function(x, ...) {
+  out <- NextMethod()
+  if (is_regression(x)) {
+    out$is_bayesian <- TRUE
+    response <- model_design(fit_part(x, "model"))$response
+    out$is_bernoulli <- out$is_binomial && !identical(response$kind, "counts")
+  }
+  out
+}
+
+#' @exportS3Method insight::find_algorithm
+find_algorithm.gibbsite_fit <- function(x, ...) {
+  list(
+    algorithm = if (inherits(x, "laplace_logistic")) "laplace" else "sampling",
+    chains = nchains(x), iterations = niterations(x),
+    warmup = fit_part(x, "running")$burnin
+  )
+}
+
+# ---- performance and parameters ----------------------------------------------
+
+#' @exportS3Method performance::r2_posterior
+r2_posterior.gibbsite_fit <- function(model, ...) {
+  check_regression(model, "model", rlang::current_env())
+  share <- function(name, ...) {
+    out <- bayes_R2(model, ...)
+    stats::setNames(out, rep(name, length(out)))
+  }
+  if (!inherits(model, "gibbs_hlm")) {
+    return(list(R2_Bayes = share("R2")))
+  }
+  list(
+    R2_Bayes = share("Conditional R2"),
+    R2_Bayes_marginal = share("Marginal R2", re_formula = NA)
+  )
+}
+
+# performance's own method takes the response before its transformation.
+#' @exportS3Method performance::r2
+r2.gibbsite_fit <- function(model, ...) {
+  abort_argument(
+    c("{.arg model} must not be a fit of gibbsite.",
+      i = "Use {.fn performance::r2_bayes} or {.fn bayes_R2} for a regression.")
+  )
+}
+
+#' @exportS3Method parameters::model_parameters
+model_parameters.gibbsite_fit <- function(model, ...) {
+  abort_argument(
+    c("{.arg model} must not be a fit of gibbsite.",
+      i = "Use {.fn bayestestR::describe_posterior} or {.fn tidy}.")
+  )
+}
+
+# ---- emmeans -----------------------------------------------------------------
+
+#' @exportS3Method emmeans::recover_data
+recover_data.gibbsite_fit <- function(object, data = NULL, ...) {
+  # emmeans calls its methods by another name
+  call <- quote(recover_data())
+  check_regression(object, "object", call)
+  model <- fit_part(object, "model")
+  frame <- stats::model.frame(object)
+  terms <- coefficient_terms(model)
+  # emmeans undoes a transformation of the response that this call shows: a
+  # binomial outcome has none. Some versions read the offset from here.
+  formula <- stats::formula(object)
+  if (stats::family(object)$family == "binomial") {
+    formula[[2L]] <- quote(outcome)
+  }
+  made_by <- call(model$name, formula)
+  made_by$offset <- stats::getCall(object)[["offset"]]
+  out <- emmeans::recover_data(
+    made_by, terms, NULL,
+    data = emmeans_data(object, data, terms, call), frame = frame, ...
+  )
+  if (NROW(out) == nrow(frame)) {
+    out[["(weights)"]] <- model$frame$total %||% frame[["(weights)"]]
+  }
+  out
+}
+
+# The user's data or those of the fit, with the offset of the fit's call.
+emmeans_data <- function(object, data, terms, call) {
+  if (is.null(data)) {
+    data <- client_data(object, call = call)
+    data[["(offset)"]] <- stats::model.frame(object)[["(offset)"]]
+    return(data)
+  }
+  if (!is.data.frame(data)) {
+    abort_expected(data, "a data frame", TRUE, "data", call)
+  }
+  check_data_frame(data, "data", call)
+  check_new_variables(data, terms, call, "data")
+  data[["(offset)"]] <- client_offset(object, data, "data", call)
+  data
+}
+
+#' @exportS3Method emmeans::emm_basis
+emm_basis.gibbsite_fit <- function(object, trms, xlev, grid, ...) {
+  contrasts <- model_design(fit_part(object, "model"))$contrasts
+  frame <- stats::model.frame(trms, grid, na.action = stats::na.pass,
+                              xlev = xlev)
+  own <- intersect(names(contrasts), names(frame))
+  draws <- coefficient_draws(object)
+  attr(draws, "n.chains") <- nchains(object)
+  list(
+    X = stats::model.matrix(
+      trms, frame, contrasts.arg = if (length(own) > 0L) contrasts[own]
+    ),
+    bhat = estimated_coefficients(object), V = stats::vcov(object),
+    # every linear function of the coefficients has a posterior
+    nbasis = matrix(NA), dffun = function(k, dfargs) Inf, dfargs = list(),
+    misc = emmeans::.std.link.labels(stats::family(object), list()),
+    post.beta = draws
+  )
+}
+
+estimated_coefficients <- function(object) {
+  if (inherits(object, "gibbs_hlm")) {
+    fixef.gibbs_hlm(object)
+  } else {
+    stats::coef(object)
+  }
+}
+
+# ---- marginaleffects ---------------------------------------------------------
+
+#' @exportS3Method marginaleffects::get_coef
+get_coef.gibbsite_fit <- function(model, ...) {
+  check_regression(model, "model", rlang::current_env())
+  estimated_coefficients(model)
+}
+
+#' @exportS3Method marginaleffects::get_vcov
+get_vcov.gibbsite_fit <- function(model, ...) {
+  check_regression(model, "model", rlang::current_env())
+  stats::vcov(model)
+}
+
+# The default method would change the list of chains.
+#' @exportS3Method marginaleffects::set_coef
+set_coef.gibbsite_fit <- function(model, coefs, ...) {
+  check_regression(model, "model", rlang::current_env())
+  abort_argument(
+    c("{.arg coefs} cannot become the coefficients of a fit.",
+      i = "Use the argument {.arg hypothesis} of
+           {.fn marginaleffects::predictions}.")
+  )
+}
+
+#' @exportS3Method marginaleffects::get_predict
+get_predict.gibbsite_fit <- function(model, newdata = NULL,
+                                     type = c("response", "link", "prediction"),
+                                     ..., re_formula = NULL,
+                                     allow_new_levels = FALSE) {
+  call <- rlang::current_env()
+  check_regression(model, "model", call)
+  type <- check_choice(type, c("response", "link", "prediction"))
+  check_re_formula(re_formula, call)
+  allow_new_levels <- check_flag(allow_new_levels)
+  offset <- client_offset(model, newdata, "newdata", call)
+  draws <- if (!inherits(model, "gibbs_hlm")) {
+    draw <- switch(type,
+      response = posterior_epred, link = posterior_linpred,
+      prediction = posterior_predict
+    )
+    draw(model, newdata = newdata, offset = offset)
+  } else {
+    grouped_draws(
+      model, newdata, offset, re_formula, allow_new_levels, type, call
+    )
+  }
+  out <- data.frame(estimate = apply(draws, 2L, stats::median))
+  out$rowid <- if (is.data.frame(newdata)) newdata$rowid
+  structure(out, posterior_draws = t(unname(draws)))
+}
+
+# Draws of the linear predictor, the expected response or new responses, draws x
+# rows. The deviations of a group are the same in each call, because differences
+# of predictions are taken: they are drawn from one seed, for all groups in
+# their order.
+grouped_draws <- function(object, newdata, offset, re_formula, allow_new_levels,
+                          type, call) {
+  check_unlocked(call)
+  model <- fit_part(object, "model")
+  rows <- hlm_rows(model, newdata, offset, re_formula, allow_new_levels, call)
+  n <- nrow(rows$x)
+  groups <- if (!is.null(rows$group)) seq_along(model$levels)
+  ahead <- function(x) rbind(matrix(0, length(groups), ncol(x)), x)
+  rows$x <- ahead(rows$x)
+  rows$z <- ahead(rows$z)
+  rows$offset <- c(numeric(length(groups)), rows$offset %||% numeric(n))
+  rows$group <- c(groups, rows$group)
+  rows$names <- NULL
+  d <- hlm_draws(object)
+  check_result_size(
+    c(length(d$sigma), nrow(rows$x)), "draws x observations", "{.arg newdata}",
+    call
+  )
+  mu <- from_one_seed(hlm_eta(model, d, rows, TRUE)$mu)
+  mu <- mu[, length(groups) + seq_len(n), drop = FALSE]
+  if (inherits(object, "gibbs_hlm_binomial")) {
+    share <- if (type == "link") mu else success_probability(model, mu)
+    if (type != "prediction") {
+      return(share)
+    }
+    return(predicted_successes(share, model, FALSE, NULL, call))
+  }
+  if (type == "prediction") mu + d$sigma * stats::rnorm(length(mu)) else mu
+}
+
+from_one_seed <- function(value) {
+  generator <- save_generator()
+  on.exit(restore_generator(generator))
+  set.seed(1, "Mersenne-Twister", "Inversion", "Rejection")
+  value
+}
