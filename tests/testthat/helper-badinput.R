@@ -193,9 +193,10 @@ hostile_objects <- function(folder = tempdir()) {
   clubs <- quiet(gibbs_logistic(am ~ wt + (1 | cyl), datasets::mtcars,
     draws = 12, burnin = 12, chains = 2, seed = 1, progress = FALSE
   ))
-  proper <- gibbs_lm(mpg ~ wt, datasets::mtcars, lm_prior(c = 3, d = 60),
-    draws = 12, burnin = 12, chains = 2, seed = 1, progress = FALSE
-  )
+  proper <- quiet(gibbs_lm(mpg ~ wt, datasets::mtcars,
+    lm_prior(c = 3, d = 60), draws = 12, burnin = 12, chains = 2, seed = 1,
+    progress = FALSE
+  ))
   levels <- quiet(gibbs_hlm(mpg ~ wt + (1 | cyl), datasets::mtcars, draws = 12,
     burnin = 12, chains = 2, seed = 1, progress = FALSE
   ))
