@@ -62,7 +62,7 @@ test-extended: ## the same with the long tests
 	@GIBBSITE_EXTENDED_TESTS=true $(MAKE) --no-print-directory test
 
 .PHONY: trust
-trust: ## test every sampler by simulation; writes the table of vignette("trust")
+trust: ## test every sampler by simulation, and wrong samplers beside
 	@tools/install.sh test
 	@$(MAKE) --no-print-directory library
 	@$(WITH_LIBRARY) Rscript tools/trust.R

@@ -563,3 +563,13 @@ model_quantities.bmf_model <- function(model, state) {
     ))
   )
 }
+
+# Means and sizes of the factors in their own coordinates.
+#' @exportS3Method
+further_quantities.bmf_model <- function(model, state) {
+  p <- bmf_parameters(model, state)
+  c(
+    mu_u = p$mu_u, mu_v = p$mu_v, u = rowMeans(p$u), v = rowMeans(p$v),
+    size_u = mean(p$u^2), size_v = mean(p$v^2)
+  )
+}

@@ -16,10 +16,11 @@
 #' t-test, which needs no estimate of an autocorrelation because the chains are
 #' independent.
 #'
-#' Compared are the quantities of [sbc()], and the mean and the mean square of
-#' the data, each as \eqn{u = \arctan((x - m) / s)}{u = atan((x - m) / s)} and
-#' \eqn{u^2}, with the median \eqn{m} and the spread \eqn{s} under the prior:
-#' these have moments under every prior.
+#' Compared are the quantities of [sbc()], some that depend on the numbering of
+#' components, and the mean and the mean square of the data, each as \eqn{u =
+#' \arctan((x - m) / s)}{u = atan((x - m) / s)} and \eqn{u^2}, with the median
+#' \eqn{m} and the spread \eqn{s} under the prior: these have moments under
+#' every prior.
 #'
 #' The test does not depend on burn-in, nor on how fast the sampler mixes, and
 #' is far quicker than [sbc()]. It does not see a wrong start or a run that is
@@ -78,14 +79,18 @@ check_frozen <- function(model, call) {
 
 # Median and spread of each quantity under the prior.
 joint_units <- function(model, call) {
-  rows <- varying_quantities(model, 200L, call)
-  data <- stack_rows(200L, function() data_quantities(draw_joint(model)$model))
-  if (!is.null(data)) {
-    rows <- cbind(rows, data[, apply(data, 2L, stats::sd) > 0, drop = FALSE])
-  }
+  rows <- varying_quantities(model, 200L, call, joint_quantities)
   spread <- apply(rows, 2L, stats::IQR)
   spread[spread == 0] <- 1
   list(middle = apply(rows, 2L, stats::median), spread = spread)
+}
+
+# What is compared.
+joint_quantities <- function(model, state) {
+  c(
+    model_quantities(model, state), further_quantities(model, state),
+    data_quantities(model)
+  )
 }
 
 # Mean and mean square of the numbers in the data.
@@ -164,9 +169,7 @@ joint_chain <- function(model) {
 
 joint_moments <- function(model, joint) {
   units <- model$data$units
-  values <- c(
-    model_quantities(joint$model, joint$state), data_quantities(joint$model)
-  )
+  values <- joint_quantities(joint$model, joint$state)
   u <- atan((values[names(units$middle)] - units$middle) / units$spread)
   c(u, u^2)
 }

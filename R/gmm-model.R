@@ -611,3 +611,20 @@ model_quantities.gmm_model <- function(model, state) {
     log_z = sum(state$log_pi[state$z])
   )
 }
+
+# Of the first component, and of the missing entries.
+#' @exportS3Method
+further_quantities.gmm_model <- function(model, state) {
+  p <- gmm_parameters(model, state)
+  share <- mean(state$z == 1L)
+  missing <- state$x_missing
+  c(
+    "pi[1]" = p$pi[[1L]], "mu[1,1]" = p$mu[[1L]], share = share,
+    product = p$pi[[1L]] * share,
+    log_det = log(det(as.matrix(p$Sigma[1L, , ]))),
+    if (length(missing) > 0L) {
+      c(missing = mean(missing), missing_square = mean(missing^2),
+        first_missing = missing[[1L]])
+    }
+  )
+}

@@ -310,10 +310,11 @@ posterior_start <- function(model) {
 
 # Quantities of a state and of the model's data, from draws of the joint
 # distribution: those that vary. An error if the prior is not proper.
-varying_quantities <- function(model, draws, call) {
+varying_quantities <- function(model, draws, call,
+                               quantities = model_quantities) {
   rows <- of_call(stack_rows(draws, function() {
     joint <- draw_joint(model)
-    model_quantities(joint$model, joint$state)
+    quantities(joint$model, joint$state)
   }), call)
   infinite <- colnames(rows)[colSums(!is.finite(rows)) > 0]
   if (length(infinite) > 0L) {

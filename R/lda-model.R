@@ -492,3 +492,15 @@ model_quantities.lda_model <- function(model, state) {
     term = together(model$data$word)
   )
 }
+
+# How often terms are repeated: in the corpus, and in a document.
+#' @exportS3Method
+further_quantities.lda_model <- function(model, state) {
+  word <- model$data$word
+  terms <- length(model$terms)
+  document <- rep(seq_along(diff(model$data$start)), diff(model$data$start))
+  cell <- word + terms * (document - 1L)
+  c(
+    repeated = sum(tabulate(word)^2), repeated_within = sum(tabulate(cell)^2)
+  )
+}

@@ -157,6 +157,12 @@ shown_data.default <- function(model, data) data
 # not depend on the numbering of components.
 model_quantities <- function(model, state) UseMethod("model_quantities")
 
+# Further ones for geweke_joint(): they may depend on the numbering, because the
+# test does not need chains that visit every numbering.
+further_quantities <- function(model, state) UseMethod("further_quantities")
+#' @exportS3Method
+further_quantities.default <- function(model, state) NULL
+
 # The model with other data. extend() and resume() also use it, for data
 # supplied again.
 set_data <- function(model, data, call = rlang::caller_env()) {

@@ -1,10 +1,9 @@
-# The table of vignette("trust"): for every sampler and its options, simulation-
-# based calibration, Geweke's joint test, and how many wrong samplers the latter
-# finds.
+# For every sampler and its options: simulation-based calibration, Geweke's
+# joint test, and how many wrong samplers the latter finds. Fails if a right sampler
+# does not pass, or a wrong one does.
 #
-#   Rscript tools/trust.R [pattern]   writes vignettes/trust.csv (without a
-#                                     pattern of cases), prints the table;
-#                                     MC_CORES=2 runs two cases at a time
+#   Rscript tools/trust.R [pattern of cases]
+#   MC_CORES=2 Rscript tools/trust.R           two cases at a time
 
 library(gibbsite)
 library(testthat)
@@ -19,13 +18,13 @@ for (file in files) source(file)
 pattern <- c(commandArgs(trailingOnly = TRUE), "")[[1L]]
 error <- 0.001
 
-# Whether Geweke's test finds a wrong sampler, with more chains if a few do not
-# show it.
+# Whether Geweke's test finds a wrong sampler, with longer chains if short ones
+# do not show it: they begin at the right distribution, and leave it slowly.
 is_found <- function(fit, sweeps, further) {
   wrong <- mutant_fit(fit, sweeps)
-  for (n in c(60, 300)) {
+  for (steps in c(20, 100)) {
     found <- suppressMessages(do.call(geweke_joint, c(
-      list(wrong, n = n, steps = 20, seed = 2, progress = FALSE), further
+      list(wrong, n = 60, steps = steps, seed = 2, progress = FALSE), further
     )))
     if (smallest_p(found) < error) {
       return(TRUE)
@@ -74,11 +73,6 @@ cat(sprintf(
   nrow(table), min(table$sbc_p), min(table$geweke_p), sum(table$found),
   sum(table$mutants)
 ))
-if (!nzchar(pattern)) {
-  numbers <- vapply(table, is.double, NA)
-  table[numbers] <- lapply(table[numbers], signif, 3)
-  utils::write.csv(table, "vignettes/trust.csv", row.names = FALSE)
-}
 fine <- table$sbc_p >= error & table$geweke_p >= error &
   table$found == table$mutants
 quit(status = as.integer(!all(fine)))
