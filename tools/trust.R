@@ -1,6 +1,6 @@
 # For every sampler and its options: simulation-based calibration, Geweke's
-# joint test, and how many wrong samplers the latter finds. Fails if a right sampler
-# does not pass, or a wrong one does.
+# joint test, and how many wrong samplers the latter finds. Fails if a right
+# sampler does not pass, or a wrong one does.
 #
 #   Rscript tools/trust.R [pattern of cases]
 #   MC_CORES=2 Rscript tools/trust.R           two cases at a time

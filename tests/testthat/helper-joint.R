@@ -44,7 +44,7 @@ joint_cases_of_mixtures <- function() {
   holes <- x
   holes[cbind(c(1, 3, 6), c(1, 2, 1))] <- NA
   full <- gmm_prior(c(3, 1), c(2, -1), diag(c(2, 0.4)), 6, diag(2))
-  # the others need more quantities or longer chains: test-gmm-exact.R finds them
+  # others need more quantities or longer chains: test-gmm-exact.R finds them
   known <- c(
     "rate_for_scale", "nu0_off_by_d", "m0_dropped", "v0_for_its_inverse",
     "alpha_dropped"
