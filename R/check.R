@@ -86,6 +86,16 @@ check_level <- function(x, arg = rlang::caller_arg(x),
   )
 }
 
+check_function <- function(f, arg, null_ok = FALSE, call) {
+  if (is.null(f) && null_ok) {
+    return(NULL)
+  }
+  if (!is.function(f)) {
+    abort_expected(f, "a function", null_ok, arg, call)
+  }
+  f
+}
+
 check_flag <- function(x, arg = rlang::caller_arg(x),
                        call = rlang::caller_env()) {
   if (!is_plain_scalar(x) || !is.logical(x)) {

@@ -109,14 +109,16 @@ in_order_of <- function(x, names, arg, whose, call) {
 
 # columns x (lower, upper)
 central_intervals <- function(draws, level) {
-  tails <- c(1 - level, 1 + level) / 2
-  t(apply(draws, 2L, stats::quantile, tails, names = FALSE))
+  t(apply(draws, 2L, stats::quantile, central_tails(level), names = FALSE))
 }
+
+# The probabilities below the two ends of a central interval.
+central_tails <- function(level) c(1 - level, 1 + level) / 2
 
 # "2.5 %" and "97.5 %", as confint() has them.
 tail_names <- function(level) {
   paste(
-    format(100 * c(1 - level, 1 + level) / 2, trim = TRUE, digits = 3), "%"
+    format(100 * central_tails(level), trim = TRUE, digits = 3), "%"
   )
 }
 

@@ -1,16 +1,6 @@
 # The search for the mode of a density given as an R function. Gradient and
 # Hessian are given or computed by differences.
 
-check_density_function <- function(f, arg, null_ok = FALSE, call) {
-  if (is.null(f) && null_ok) {
-    return(NULL)
-  }
-  if (!is.function(f)) {
-    abort_expected(f, "a function", null_ok, arg, call)
-  }
-  f
-}
-
 # A vector with the names that the columns of the fit will have.
 check_density_init <- function(init, call) {
   init <- check_numeric_vector(init, arg = "init", call = call)

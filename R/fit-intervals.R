@@ -34,13 +34,15 @@ posterior_interval.gibbsite_fit <- function(object, prob = 0.95,
   columns <- fit_part(object, "model")$columns
   prob <- check_level(prob)
   variables <- choose_variables(variables, columns, call)
-  ends <- c((1 - prob) / 2, (1 + prob) / 2)
-  table <- summary.gibbsite_fit(object, variables, ends)
+  table <- summary.gibbsite_fit(object, variables, central_tails(prob))
   matrix(
     c(table[[4L]], table[[5L]]), ncol = 2L,
-    dimnames = list(table$variable, paste0(format_probs(ends), "%"))
+    dimnames = list(table$variable, end_names(prob))
   )
 }
+
+# "2.5%" and "97.5%", as rstantools has them.
+end_names <- function(prob) paste0(format_probs(central_tails(prob)), "%")
 
 # Those whose posterior_predict() has one number for each observation.
 predicting <- c(
@@ -53,9 +55,8 @@ predictive_interval.gibbsite_fit <- function(object, prob = 0.95, ...) {
   check_fit_of(object, predicting, "object")
   prob <- check_level(prob)
   draws <- posterior_predict(object, ...)
-  ends <- c((1 - prob) / 2, (1 + prob) / 2)
   out <- central_intervals(draws, prob)
-  dimnames(out) <- list(colnames(draws), paste0(format_probs(ends), "%"))
+  dimnames(out) <- list(colnames(draws), end_names(prob))
   out
 }
 

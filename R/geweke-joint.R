@@ -141,35 +141,35 @@ model_start.geweke_model <- function(model, init) list(sweep = 0)
 
 #' @exportS3Method
 model_sweeps.geweke_model <- function(model, state, n, control) {
-  rows <- matrix(0, n, length(model$columns))
-  for (i in seq_len(n)) {
-    rows[i, ] <- c(joint_chain(model), {
-      joint <- draw_joint(model$data$model)
-      joint_moments(model, joint)
-    })
-    state$sweep <- state$sweep + 1
-  }
-  list(state = state, draws = rows, rng = generator_seed())
+  inner <- model$data$model
+  units <- model$data$units
+  moments <- function(model, state) joint_moments(model, state, units)
+  rows <- stack_rows(n, function() {
+    chain <- joint_chain(inner, moments, model$data$steps)
+    simulated <- draw_joint(inner)
+    c(chain, moments(simulated$model, simulated$state))
+  })
+  state$sweep <- state$sweep + n
+  list(state = state, draws = unname(rows), rng = generator_seed())
 }
 
-# The means over the steps of a chain of the joint sampler. Two sweeps for each
-# step are needed because new data replace missing entries: the entries drawn in
-# the first sweep have an effect in the second.
-joint_chain <- function(model) {
-  joint <- draw_joint(model$data$model)
+# The means of quantities(model, state) over the steps of a chain of the joint
+# sampler. Two sweeps for each step are needed because new data replace missing
+# entries: the entries drawn in the first sweep have an effect in the second.
+joint_chain <- function(model, quantities, steps) {
+  joint <- draw_joint(model)
   control <- list(burnin = 0, thin = 1, threads = 1)
   total <- 0
-  for (step in seq_len(model$data$steps)) {
-    joint$state <- sweep_on(joint$model, joint$state, 2, control)
-    total <- total + joint_moments(model, joint)
-    joint <- with_simulated_data(joint$model, joint$state)
+  for (step in seq_len(steps)) {
+    state <- sweep_on(joint$model, joint$state, 2, control)
+    total <- total + quantities(joint$model, state)
+    joint <- with_simulated_data(joint$model, state)
   }
-  total / model$data$steps
+  total / steps
 }
 
-joint_moments <- function(model, joint) {
-  units <- model$data$units
-  values <- joint_quantities(joint$model, joint$state)
+joint_moments <- function(model, state, units) {
+  values <- joint_quantities(model, state)
   u <- atan((values[names(units$middle)] - units$middle) / units$spread)
   c(u, u^2)
 }

@@ -68,7 +68,7 @@ predict.gibbs_gmm <- function(object, newdata = NULL,
 
 # In blocks of observations, so that draws x observations stays below 64 MB.
 predict_density <- function(blocks, x, level) {
-  probs <- c((1 - level) / 2, (1 + level) / 2)
+  probs <- central_tails(level)
   size <- max(1, floor(8e6 / nrow(blocks$pi)))
   starts <- seq(1, nrow(x), by = size)
   parts <- lapply(starts, function(start) {

@@ -327,7 +327,6 @@ posterior_predict.gibbs_hlm_binomial <- function(object, newdata = NULL,
 #' @rdname hlm-binomial
 #' @export
 log_lik.gibbs_hlm_binomial <- function(object, draws = NULL, ...) {
-  call <- rlang::current_env()
   check_no_more(...)
   model <- fit_part(object, "model")
   frame <- check_frame(model)

@@ -333,7 +333,7 @@ hlm_moments <- function(fit, rows, weights, type, level, interval) {
     mean <- (shares$mean %||% mu)[, known, drop = FALSE]
     sd <- (shares$sd %||% spread)[, known, drop = FALSE]
     out$sd[i[known]] <- sqrt(apply(mean, 2L, stats::var) + colMeans(sd^2))
-    tails <- c(1 - level, 1 + level) / 2
+    tails <- central_tails(level)
     for (end in 1:2) {
       mean <- mu[, known, drop = FALSE]
       sd <- spread[, known, drop = FALSE]

@@ -77,10 +77,10 @@ joint_model <- function(quo, draw_prior, simulate_data, call) {
 with_user_draws <- function(model, draw_prior, simulate_data, call) {
   if (!is.null(model$arguments_at)) {
     model$joint$draw_prior <- check_joint_function(
-      draw_prior, "draw_prior", 0L, model$name, call
+      draw_prior, "draw_prior", "no argument", model$name, call
     )
     model$joint$simulate_data <- check_joint_function(
-      simulate_data, "simulate_data", 1L, model$name, call
+      simulate_data, "simulate_data", "the parameters", model$name, call
     )
     return(model)
   }
@@ -105,21 +105,14 @@ with_user_draws <- function(model, draw_prior, simulate_data, call) {
   model
 }
 
-check_joint_function <- function(f, arg, arguments, sampler, call) {
+check_joint_function <- function(f, arg, takes, sampler, call) {
   if (is.null(f)) {
     abort_argument(
-      "{.arg {arg}} is needed for {.fn {sampler}}: a function of
-       {if (arguments == 0) 'no argument' else 'the parameters'}.",
+      "{.arg {arg}} is needed for {.fn {sampler}}: a function of {takes}.",
       call = call
     )
   }
-  if (!is.function(f)) {
-    given <- describe(f)
-    abort_argument(
-      "{.arg {arg}} must be a function, not {given}.", call = call
-    )
-  }
-  f
+  check_function(f, arg, call = call)
 }
 
 # An error in code that does not know the user's call gets it.
@@ -136,8 +129,8 @@ of_call <- function(code, call) {
 # simulated from it, and these data.
 draw_joint <- function(model) with_simulated_data(model, draw_prior(model))
 
-# The same for a given state. Entries that are missing
-# in the model are hidden again, and their simulated values go into the state.
+# The same for a given state. Entries that are missing in the model are hidden
+# again, and their simulated values go into the state.
 with_simulated_data <- function(model, state) {
   UseMethod("with_simulated_data")
 }

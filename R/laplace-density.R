@@ -83,7 +83,7 @@ density_model <- function(density, found, method, correct) {
 #' @exportS3Method
 set_data.laplace_density_model <- function(model, data,
                                            call = rlang::caller_env()) {
-  data <- check_density_function(data, "log_density", call = call)
+  data <- check_function(data, "log_density", call = call)
   if (is.null(model$frame)) {
     abort_no_data("log_density", call)
   }

@@ -74,7 +74,7 @@ confint.laplace_logistic <- confint.laplace
 # parameters x (lower, upper)
 laplace_interval <- function(fit, level) {
   model <- fit_part(fit, "model")
-  tails <- c(1 - level, 1 + level) / 2
+  tails <- central_tails(level)
   if (draws_posterior(model)) {
     return(coefficient_interval(fit, level))
   }

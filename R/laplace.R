@@ -122,9 +122,9 @@ laplace <- function(log_density, init, gradient = NULL, hessian = NULL, ...,
     "Use {.fn mh_sample} with {.fn langevin}, which needs none", call
   )
   density <- new_density(
-    check_density_function(log_density, "log_density", call = call),
-    check_density_function(gradient, "gradient", null_ok = TRUE, call = call),
-    check_density_function(hessian, "hessian", null_ok = TRUE, call = call),
+    check_function(log_density, "log_density", call = call),
+    check_function(gradient, "gradient", null_ok = TRUE, call = call),
+    check_function(hessian, "hessian", null_ok = TRUE, call = call),
     names(init), list(...)
   )
   model <- search_model(density, init, method, correct)

@@ -121,7 +121,7 @@ plot_prevalence <- function(fit, estimates, level, chain) {
   shown <- seq_len(min(40L, ncol(shares)))
   bounds <- apply(
     shares[, shown, drop = FALSE], 2L, stats::quantile,
-    probs = c((1 - level) / 2, (1 + level) / 2), names = FALSE
+    probs = central_tails(level), names = FALSE
   )
   table <- as.data.frame(table_of_terms(estimates, 4L))
   words <- vapply(shown, function(t) {

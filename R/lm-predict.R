@@ -94,7 +94,7 @@ new_weights <- function(model, newdata, weights, n, call) {
 # rows of at most 64 MB.
 lm_moments <- function(fit, rows, type, level, interval) {
   draws <- lm_draws(fit)
-  tails <- c(1 - level, 1 + level) / 2
+  tails <- central_tails(level)
   n <- nrow(rows$x)
   if (n == 0L) {
     none <- numeric()

@@ -196,7 +196,7 @@ calibration_table <- function(fit, frame, level, groups, call) {
     posterior_predict.laplace_logistic(fit, draws = min(1000, ndraws(fit)))
   }, call)$value
   share <- rowsum(t(replicated), group) / as.vector(rowsum(total, group))
-  tails <- c(1 - level, 1 + level) / 2
+  tails <- central_tails(level)
   bounds <- apply(share, 1L, stats::quantile, tails, names = FALSE)
   sums <- function(v) as.vector(rowsum(v * total, group) / rowsum(total, group))
   data.frame(

@@ -167,7 +167,7 @@ predict.gibbs_logistic <- predict.laplace_logistic
 
 predict_moments <- function(fit, rows, type, level, interval) {
   model <- fit_part(fit, "model")
-  tails <- c(1 - level, 1 + level) / 2
+  tails <- central_tails(level)
   if (draws_posterior(model)) {
     return(drawn_moments(fit, rows, type, tails, interval))
   }

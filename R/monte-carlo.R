@@ -99,9 +99,9 @@ monte_carlo <- function(draws, f = identity, ..., vectorised = FALSE,
   check_needed(draws = "draws of a distribution")
   call <- rlang::current_env()
   source <- mc_source(draws, call)
-  check_density_function(f, "f", call = call)
-  check_density_function(antithetic, "antithetic", TRUE, call)
-  check_density_function(control, "control", TRUE, call)
+  check_function(f, "f", call = call)
+  check_function(antithetic, "antithetic", TRUE, call)
+  check_function(control, "control", TRUE, call)
   vectorised <- check_flag(vectorised)
   if (is.null(control) != is.null(control_mean)) {
     abort_argument(

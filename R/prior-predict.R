@@ -130,10 +130,7 @@ print.prior_prediction <- function(x, ...) {
 plot.prior_prediction <- function(x, statistic = NULL, ...) {
   call <- rlang::current_env()
   x <- check_prior_prediction(x, call)
-  if (!is.null(statistic) && !is.function(statistic)) {
-    given <- describe(statistic)
-    abort_argument("{.arg statistic} must be a function, not {given}.")
-  }
+  check_function(statistic, "statistic", TRUE, call)
   words <- if (is.null(statistic)) {
     "mean of the data"
   } else {

@@ -62,7 +62,7 @@ sample_importance <- function(n, log_target, proposal) {
   )
   call <- rlang::current_env()
   n <- check_sample_size(n)
-  check_density_function(log_target, "log_target", call = call)
+  check_function(log_target, "log_target", call = call)
   proposal <- sampling_proposal(proposal, call)
   batch <- propose_draws(n, log_target, proposal, call)
   log_weights <- batch$log_target - batch$log_proposal

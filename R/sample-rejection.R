@@ -68,7 +68,7 @@ sample_rejection <- function(n, log_target, proposal, log_m,
   )
   call <- rlang::current_env()
   n <- check_sample_size(n)
-  check_density_function(log_target, "log_target", call = call)
+  check_function(log_target, "log_target", call = call)
   proposal <- sampling_proposal(proposal, call)
   log_m <- check_number(log_m)
   max_tries <- check_number(max_tries, n, infinite_ok = TRUE)

@@ -83,10 +83,10 @@ sample_inverse_cdf <- function(n, quantile = NULL, cdf = NULL, ...,
          no bounds."
       )
     }
-    check_density_function(quantile, "quantile", call = call)
+    check_function(quantile, "quantile", call = call)
     return(values_of(quantile, u, ..., arg = "quantile", call = call))
   }
-  check_density_function(cdf, "cdf", call = call)
+  check_function(cdf, "cdf", call = call)
   invert_cdf(u, function(x) {
     checked_cdf(values_of(cdf, x, ..., arg = "cdf", call = call), x, call)
   }, lower, upper, call)

@@ -271,12 +271,15 @@ print.sbc <- function(x, ...) {
   invisible(x)
 }
 
-# The smallest p-value times the number of tests (Bonferroni).
+# The smallest p-value times the number of tests (Bonferroni): a correct sampler
+# has one below `error` with probability `error` at most.
+smallest_adjusted <- function(table) min(1, min(table$p) * nrow(table))
+
 adjusted_words <- function(table, claim) {
-  smallest <- which.min(table$p)
-  adjusted <- min(1, table$p[[smallest]] * nrow(table))
+  adjusted <- smallest_adjusted(table)
   paste0(
-    "Smallest p-value (", table$variable[[smallest]], "), adjusted for ",
+    "Smallest p-value (", table$variable[[which.min(table$p)]],
+    "), adjusted for ",
     counted(nrow(table), "test"), ": ", show_p(adjusted), "\n",
     if (adjusted < 0.01) {
       paste0("This is not what a correct sampler gives (", claim, ").")

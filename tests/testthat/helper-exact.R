@@ -23,6 +23,7 @@ with_simulated_data <- gibbsite:::with_simulated_data
 stack_rows <- gibbsite:::stack_rows
 ecdf_band <- gibbsite:::ecdf_band
 band_probability <- gibbsite:::band_probability
+smallest_adjusted <- gibbsite:::smallest_adjusted
 
 # ---- One sweep ---------------------------------------------------------------
 
@@ -56,51 +57,29 @@ joint_by_simulation <- function(model, quantities, draws) {
   })
 }
 
-# The same distribution by the sampler: two sweeps, then data from the new
-# state. Two sweeps are needed because new data replace the missing entries: the
-# entries drawn in the first sweep have an effect in the second. The quantities
-# are computed before the new data. There are `chains` chains of `steps` steps,
-# each begun at a draw of the joint distribution. So a correct sampler is
-# stationary from the first step, and the chains' means are independent and
-# identically distributed about the true value, however slowly it mixes. Their
-# spread gives the standard error, and no spectrum has to be estimated. One row
-# a chain: its means.
+# The same distribution by the sampler: `chains` chains of `steps` steps, each
+# begun at a draw of the joint distribution. So a correct sampler is stationary
+# from the first step, and the chains' means are independent and identically
+# distributed about the true value, however slowly it mixes. Their spread gives
+# the standard error, and no spectrum has to be estimated. One row a chain: its
+# means.
 joint_by_sampler <- function(model, quantities, chains, steps) {
   stack_rows(chains, function() {
-    joint <- gibbsite:::draw_joint(model)
-    total <- 0
-    for (step in seq_len(steps)) {
-      state <- sweep_state(joint$model, joint$state, 2)
-      total <- total + quantities(joint$model, state)
-      joint <- with_simulated_data(joint$model, state)
-    }
-    total / steps
+    gibbsite:::joint_chain(model, quantities, steps)
   })
 }
 
 # data.frame(quantity, t, p): Welch's t-test of equal means, for each quantity.
 joint_test <- function(model, quantities, reference, chains, steps) {
   sampled <- joint_by_sampler(model, quantities, chains, steps)
-  compare <- function(a, b) {
-    if (stats::sd(a) + stats::sd(b) == 0) {
-      return(c(0, if (a[[1]] == b[[1]]) 1 else 0))
-    }
-    test <- stats::t.test(a, b)
-    c(test$statistic, test$p.value)
-  }
   results <- vapply(colnames(reference), function(name) {
-    compare(sampled[, name], reference[, name])
+    gibbsite:::two_means(sampled[, name], reference[, name])
   }, c(0, 0))
   data.frame(
     quantity = colnames(reference), t = results[1, ], p = results[2, ],
     row.names = NULL
   )
 }
-
-# The smallest p-value times the number of quantities: if it is below `error`,
-# the sampler is rejected. A correct sampler is rejected with probability at
-# most `error` (Bonferroni).
-smallest_adjusted <- function(test) min(1, min(test$p) * nrow(test))
 
 # ---- simulation-based calibration --------------------------------------------
 

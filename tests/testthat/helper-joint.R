@@ -24,10 +24,7 @@ fit_of_case <- function(case) {
   gibbsite:::fit_of_call(case$call, rlang::current_env())
 }
 
-smallest_p <- function(check) {
-  p <- summary(check)$p
-  min(1, length(p) * min(p))
-}
+smallest_p <- function(check) smallest_adjusted(summary(check))
 
 # Without the moves of groups, which leave the posterior as it is and take most
 # of the twin's time.
