@@ -12,9 +12,9 @@
 #'
 #' Each chain of the second way begins at a draw of the first, so that it is
 #' stationary from its first step, and has `steps` steps of two sweeps each. The
-#' means over its steps are compared with the draws of the first way by Welch's
-#' t-test, which needs no estimate of an autocorrelation because the chains are
-#' independent.
+#' means over its steps are compared with the means over as many draws of the
+#' first way by Welch's t-test, which needs no estimate of an autocorrelation
+#' because the chains are independent.
 #'
 #' Compared are the quantities of [sbc()], some that depend on the numbering of
 #' components, and the mean and the mean square of the data, each as \eqn{u =
@@ -28,12 +28,12 @@
 #'
 #' @inheritParams sbc
 #' @param n Whole number from 2 to 1e8 (default 400): chains of the joint
-#'   sampler, and draws from prior and likelihood. They are divided among
-#'   `chains`.
-#' @param steps Whole number from 1 to 1e6 (default 10): steps of each.
+#'   sampler. They are divided among `chains`.
+#' @param steps Whole number from 1 to 1e6 (default 10): steps of each, and draws
+#'   from prior and likelihood for each.
 #' @param x,object An object made by `geweke_joint()`.
 #' @return An object of class `geweke_joint`, a `gibbsite_fit` whose draws are
-#'   the means of the chains and the draws to compare with. `summary()`: a data
+#'   the means of the chains and the means to compare with. `summary()`: a data
 #'   frame with the columns `variable`, `sampler` and `simulation` (the two
 #'   means), `z` (their difference divided by its standard error) and `p`.
 #' @section Errors: As for [sbc()].
@@ -69,7 +69,7 @@ geweke_joint <- function(model, n = 400, steps = 10, draw_prior = NULL,
 
 # A proposal that goes on adapting does not leave the posterior invariant.
 check_frozen <- function(model, call) {
-  if (any(vapply(model$plan, learns_for_ever, NA))) {
+  if (learns_for_ever(model)) {
     abort_argument(
       "Proposals that never stop adapting leave no distribution invariant.",
       call = call
@@ -144,10 +144,9 @@ model_sweeps.geweke_model <- function(model, state, n, control) {
   inner <- model$data$model
   units <- model$data$units
   moments <- function(model, state) joint_moments(model, state, units)
+  steps <- model$data$steps
   rows <- stack_rows(n, function() {
-    chain <- joint_chain(inner, moments, model$data$steps)
-    simulated <- draw_joint(inner)
-    c(chain, moments(simulated$model, simulated$state))
+    c(joint_chain(inner, moments, steps), joint_mean(inner, moments, steps))
   })
   state$sweep <- state$sweep + n
   list(state = state, draws = unname(rows), rng = generator_seed())
@@ -166,6 +165,16 @@ joint_chain <- function(model, quantities, steps) {
     joint <- with_simulated_data(joint$model, state)
   }
   total / steps
+}
+
+# Their means over draws from prior and likelihood.
+joint_mean <- function(model, quantities, draws) {
+  total <- 0
+  for (draw in seq_len(draws)) {
+    joint <- draw_joint(model)
+    total <- total + quantities(joint$model, joint$state)
+  }
+  total / draws
 }
 
 joint_moments <- function(model, state, units) {

@@ -232,6 +232,11 @@ not_finite_words <- function(value, where) {
 }
 
 #' @exportS3Method
+model_notes.gibbs_sample_model <- function(model, fit, table) {
+  if (learns_for_ever(model)) unfrozen_words
+}
+
+#' @exportS3Method
 model_acceptance.gibbs_sample_model <- function(model, state) {
   moved <- names(model$init) %in% names(model$steps)
   if (!any(moved)) {

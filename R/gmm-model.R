@@ -470,6 +470,13 @@ model_estimate.gmm_model <- function(model, state) {
   estimate
 }
 
+# The observations with their missing entries as drawn, variables x observations.
+completed_data <- function(model, state) {
+  x <- t(model$data$x)
+  x[is.na(x)] <- state$x_missing
+  x
+}
+
 # ---- The log joint density --------------------------------------------------
 
 # log p(x, z, pi, mu, Sigma) of a state, every constant included; missing
@@ -481,8 +488,7 @@ gmm_log_joint <- function(model, state) {
   k <- model$k
   d <- length(model$variables)
   p <- gmm_parameters(model, state)
-  x <- t(model$data$x)
-  x[is.na(x)] <- state$x_missing
+  x <- completed_data(model, state)
   normal <- function(x, mean, sigma) {
     l <- t(chol(sigma))
     white <- forwardsolve(l, x - mean)
@@ -612,19 +618,29 @@ model_quantities.gmm_model <- function(model, state) {
   )
 }
 
-# Of the first component, and of the missing entries.
+# Of the first component, of the observations about their components' means, and
+# of the missing entries.
 #' @exportS3Method
 further_quantities.gmm_model <- function(model, state) {
   p <- gmm_parameters(model, state)
   share <- mean(state$z == 1L)
+  about <- completed_data(model, state) - t(p$mu[state$z, , drop = FALSE])
   missing <- state$x_missing
+  # the product of all entries tells whether those missing are drawn given those
+  # seen
+  holes <- rowSums(is.na(model$data$x))
+  partly <- holes > 0 & holes < ncol(model$data$x)
   c(
     "pi[1]" = p$pi[[1L]], "mu[1,1]" = p$mu[[1L]], share = share,
     product = p$pi[[1L]] * share,
     log_det = log(det(as.matrix(p$Sigma[1L, , ]))),
+    within = mean(about^2),
     if (length(missing) > 0L) {
       c(missing = mean(missing), missing_square = mean(missing^2),
         first_missing = missing[[1L]])
+    },
+    if (any(partly)) {
+      c(missing_product = mean(apply(about[, partly, drop = FALSE], 2L, prod)))
     }
   )
 }

@@ -297,13 +297,20 @@ model_notes.mh_model <- function(model, fit, table) {
     if (nan > 0) {
       cli::pluralize("NaN taken for a density of zero: {nan} time{?s}.")
     },
-    if (any(vapply(model$plan, learns_for_ever, NA))) {
-      "Adaptation never stops: the draws are only asymptotically correct."
-    }
+    if (learns_for_ever(model)) unfrozen_words
   )
 }
 
-learns_for_ever <- function(block) isTRUE(block$proposal$forever)
+# Whether a proposal of mh_sample(), or of a step of gibbs_sample(), never stops
+# adapting.
+learns_for_ever <- function(model) {
+  given <- lapply(model$plan, function(block) isTRUE(block$proposal$forever))
+  compiled <- lapply(model$steps, function(step) identical(step$tuned, 2L))
+  any(unlist(c(given, compiled)))
+}
+
+unfrozen_words <-
+  "Adaptation never stops: the draws are only asymptotically correct."
 
 #' @exportS3Method
 model_acceptance.mh_model <- function(model, state) {

@@ -1,6 +1,10 @@
 # For every sampler and its options: simulation-based calibration, Geweke's
-# joint test, and how many wrong samplers the latter finds. Fails if a right
-# sampler does not pass, or a wrong one does.
+# joint test, how many wrong samplers the latter finds, and the largest
+# difference from the sampler's slow twin in R. Fails if a right sampler does not
+# pass, or a wrong one does.
+#
+# The table goes to vignettes/trust.csv, which the vignette Trust shows; with a
+# pattern only the rows of its cases are replaced.
 #
 #   Rscript tools/trust.R [pattern of cases]
 #   MC_CORES=2 Rscript tools/trust.R           two cases at a time
@@ -17,6 +21,7 @@ for (file in files) source(file)
 
 pattern <- c(commandArgs(trailingOnly = TRUE), "")[[1L]]
 error <- 0.001
+label <- function(case) paste(case$sampler, case$option)
 
 # Whether Geweke's test finds a wrong sampler, with longer chains if short ones
 # do not show it: they begin at the right distribution, and leave it slowly.
@@ -48,21 +53,22 @@ row_of <- function(case) {
     sbc_p = smallest_p(ranks), sbc_quantities = nrow(summary(ranks)),
     geweke_z = max(abs(summary(joint)$z)), geweke_p = smallest_p(joint),
     geweke_means = nrow(summary(joint)),
-    found = sum(found), mutants = length(found)
+    found = sum(found), mutants = length(found),
+    twin = difference_from_twin(case)
   )
 }
 
 cases <- Filter(function(case) {
-  grepl(pattern, paste(case$sampler, case$option))
+  grepl(pattern, label(case))
 }, joint_cases_of_all())
 
 told_row <- function(case) {
   began <- proc.time()[["elapsed"]]
   row <- row_of(case)
   cat(sprintf(
-    "%-15s %-35s sbc p %.3f, |z| %.1f (p %.3f), %d of %d found; %.0f s\n",
+    "%-15s %-35s sbc p %.3f, |z| %.1f (p %.3f), %d of %d found, twin %.0e; %.0f s\n", # nolint: line_length_linter.
     row$sampler, row$option, row$sbc_p, row$geweke_z, row$geweke_p, row$found,
-    row$mutants, proc.time()[["elapsed"]] - began
+    row$mutants, row$twin, proc.time()[["elapsed"]] - began
   ))
   row
 }
@@ -73,6 +79,19 @@ cat(sprintf(
   nrow(table), min(table$sbc_p), min(table$geweke_p), sum(table$found),
   sum(table$mutants)
 ))
+
+file <- file.path("vignettes", "trust.csv")
+all <- table
+if (file.exists(file)) {
+  old <- utils::read.csv(file)
+  all <- rbind(table, old[!label(old) %in% label(table), ])
+}
+at <- match(vapply(joint_cases_of_all(), label, ""), label(all))
+all <- all[at[!is.na(at)], ]
+numbers <- vapply(all, is.numeric, NA)
+all[numbers] <- lapply(all[numbers], signif, 3L)
+utils::write.csv(all, file, row.names = FALSE)
+
 fine <- table$sbc_p >= error & table$geweke_p >= error &
-  table$found == table$mutants
+  table$found == table$mutants & (is.na(table$twin) | table$twin < 1e-5)
 quit(status = as.integer(!all(fine)))

@@ -203,6 +203,20 @@ test_that("what cannot be tested is an error", {
     plot(line_call(prior_of, n = 5), statistic = range)
     as.matrix(prior_predict(gibbs_gmm(datasets::faithful, 2), 2, seed = 1))
   })
+  draw <- function() list(mu = stats::rnorm(1))
+  data <- function(x) list(y = stats::rnorm(2, x$mu))
+  moved <- mh_step(
+    function(state, y) normal_target(state$mu, y), adaptive(forever = TRUE)
+  )
+  fit <- quietly(gibbs_sample(
+    list(mu = moved), list(mu = 0), y = c(0, 1), draws = 20, burnin = 20,
+    chains = 2, seed = 1, progress = FALSE
+  ))
+  expect_output(print(fit), "Adaptation never stops")
+  expect_error(
+    geweke_joint(fit, draw_prior = draw, simulate_data = data),
+    "never stop adapting", class = "gibbsite_error_argument"
+  )
 })
 
 test_that("the pictures are drawn", {
