@@ -12,8 +12,9 @@
 #' all parameters. `fitted()` are the posterior means of the expected responses,
 #' `residuals()` the differences between the responses and these. `sigma()` is
 #' the posterior mean of the standard deviation of an observation of weight 1 (1
-#' with known standard errors). `formula()`, `model.frame()` and `family()`
-#' return these parts of the fit.
+#' with known standard errors). `weights()` are the observations' weights, 1
+#' where none were given. `formula()`, `model.frame()` and `family()` return
+#' these parts of the fit.
 #'
 #' `fixef()`, `ranef()` and `VarCorr()` are generics of nlme (and lme4): load
 #' one of these packages to call them, or write `nlme::ranef(fit)`.

@@ -12,7 +12,8 @@
 #' draw of the parameters (`NA` where the weight is 0).
 #'
 #' `formula()`, `terms()`, `model.frame()`, `model.matrix()` and `family()`
-#' return these parts of the fit as for [stats::lm()].
+#' return these parts of the fit as for [stats::lm()]. `weights()` are the
+#' observations' weights, 1 where none were given.
 #'
 #' @param object,formula,x A fit of [gibbs_lm()].
 #' @param parm Names or numbers of coefficients; default all.

@@ -19,8 +19,10 @@
 #' mode, with the number of coefficients as its degrees of freedom (with a prior
 #' the effective number is smaller), so that [stats::AIC()] can be compared with
 #' that of [stats::glm()]; for model comparison see [log_evidence()] and
-#' `loo()`.
+#' `loo()`. Its `deviance()` and `df.residual()` are also those of
+#' [stats::glm()], at the mode.
 #'
+#' `weights()` are the numbers of trials, times the weights given.
 #' `formula()`, `terms()`, `model.frame()`, `model.matrix()`, `family()` and
 #' `nobs()` return these parts of the fit as for [stats::glm()].
 #'
@@ -109,6 +111,28 @@ logLik.laplace_logistic <- function( # nolint: object_name_linter.
   structure(
     value, df = length(model$columns), nobs = model$nobs, class = "logLik"
   )
+}
+
+#' @rdname logistic-data
+#' @export
+deviance.laplace_logistic <- function(object, ...) {
+  check_no_more(...)
+  model <- fit_part(object, "model")
+  frame <- check_frame(model)
+  used <- frame$total > 0
+  eta <- drop(linear_predictors(frame$x, model$data$map, frame$offset))
+  mean <- stats::binomial(model_link(model))$linkinv(eta)
+  sum(stats::binomial()$dev.resids(
+    frame$y[used], mean[used], frame$total[used]
+  ))
+}
+
+#' @rdname logistic-data
+#' @export
+df.residual.laplace_logistic <- function(object, ...) {
+  check_no_more(...)
+  model <- fit_part(object, "model")
+  model$nobs - length(model$columns)
 }
 
 #' @rdname logistic-data

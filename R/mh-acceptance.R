@@ -101,26 +101,72 @@ mh_trace <- function(fit) {
   })
 }
 
-#' Posterior means of a fit's parameters
+#' Estimates from the draws of one's own model
 #'
-#' The means over the draws of all chains, of the parameters that were kept.
+#' `coef()` are the posterior means of the parameters that were kept, `vcov()`
+#' their posterior covariance matrix, `confint()` central posterior intervals.
 #'
-#' @param object A fit made by [mh_sample()].
+#' @param object A fit made by [mh_sample()] or [gibbs_sample()].
+#' @param parm Names or numbers of parameters; default all.
+#' @param level Number between 0 and 1, default 0.95: the posterior probability
+#'   of each interval.
 #' @param ... Not used.
-#' @return A numeric vector with one number for each parameter, with the
-#' parameters' names.
-#' @seealso [summary()] for their standard errors.
+#' @return `coef()`: a vector with names; `vcov()`: a matrix with names;
+#'   `confint()`: a matrix with a row for each parameter and two columns.
+#' @section Errors: `gibbsite_error_argument` for unknown parameters and a level
+#'   out of range.
+#' @seealso [summary()] for the standard errors of the means.
 #' @examples
 #' fit <- mh_sample(function(x) -sum((x - 1:2)^2) / 2, c(a = 0, b = 0),
 #'   seed = 1
 #' )
 #' coef(fit)
+#' confint(fit)
+#' @name mh-estimates
+NULL
+
+# The draws of the parameters, chain after chain.
+parameter_draws <- function(fit) {
+  draws <- do.call(rbind, chain_matrices(fit))
+  draws[, colnames(draws) != "log_density", drop = FALSE]
+}
+
+#' @rdname mh-estimates
 #' @importFrom stats coef
 #' @export
 coef.mh_sample <- function(object, ...) {
-  chains <- chain_matrices(object)
-  means <- vapply(chains, colMeans, numeric(ncol(chains[[1L]])))
-  means <- rowMeans(matrix(means, nrow = ncol(chains[[1L]])))
-  names(means) <- colnames(chains[[1L]])
-  means[names(means) != "log_density"]
+  check_no_more(...)
+  check_whole_fit(object, "object", rlang::current_env())
+  colMeans(parameter_draws(object))
 }
+
+#' @rdname mh-estimates
+#' @export
+coef.gibbs_sample <- coef.mh_sample
+
+#' @rdname mh-estimates
+#' @export
+vcov.mh_sample <- function(object, ...) {
+  check_no_more(...)
+  check_whole_fit(object, "object", rlang::current_env())
+  stats::cov(parameter_draws(object))
+}
+
+#' @rdname mh-estimates
+#' @export
+vcov.gibbs_sample <- vcov.mh_sample
+
+#' @rdname mh-estimates
+#' @export
+confint.mh_sample <- function(object, parm, level = 0.95, ...) {
+  call <- rlang::current_env()
+  check_no_more(...)
+  out <- interval_table(object, level, function(fit, level) {
+    central_intervals(parameter_draws(fit), level)
+  }, call)
+  if (missing(parm)) out else some_rows(out, parm, call)
+}
+
+#' @rdname mh-estimates
+#' @export
+confint.gibbs_sample <- confint.mh_sample

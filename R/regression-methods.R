@@ -62,6 +62,33 @@ confint.gibbs_lm <- function(object, parm, level = 0.95, ...) {
 #' @export
 confint.gibbs_logistic <- confint.gibbs_lm
 
+# The weights of the observations, 1 where none were given.
+frame_weights <- function(object) {
+  model <- fit_part(object, "model")
+  frame <- check_frame(model)
+  weights <- frame$total %||% frame$weights %||% rep(1, nrow(frame$x))
+  as_excluded(model, with_row_names(weights, rownames(frame$x)))
+}
+
+#' @rdname lm-data
+#' @export
+weights.gibbs_lm <- function(object, ...) {
+  check_no_more(...)
+  frame_weights(object)
+}
+
+#' @rdname hlm-data
+#' @export
+weights.gibbs_hlm <- weights.gibbs_lm
+
+#' @rdname logistic-data
+#' @export
+weights.laplace_logistic <- weights.gibbs_lm
+
+#' @rdname logistic-data
+#' @export
+weights.gibbs_logistic <- weights.gibbs_lm
+
 # type: "response" or "pearson".
 frame_residuals <- function(frame, mean, type) {
   out <- frame$y - mean

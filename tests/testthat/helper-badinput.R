@@ -414,6 +414,7 @@ hostile_bases <- function(o) {
     anova.laplace_logistic = list(
       object = o$laplace_logistic, other = o$laplace_logistic
     ),
+    confint.gibbsite_fit = list(object = o$mh_sample),
     draws_of.gibbs_lda = list(x = o$gibbs_lda, block = "theta"),
     draws_of.gibbsite_fit = list(x = o$gibbs_gmm, block = "mu"),
     extend.gibbsite_fit = list(
@@ -509,12 +510,12 @@ public_generic <- function(generic, exports) {
   }
   packages <- c(
     "base", "stats", "graphics", "coda", "loo", "bayesplot", "nlme", "emmeans",
-    "marginaleffects", "performance", "parameters"
+    "marginaleffects", "performance", "parameters", "posterior"
   )
   for (package in packages) {
     if (requireNamespace(package, quietly = TRUE) &&
-          exists(generic, asNamespace(package), inherits = FALSE)) {
-      return(get(generic, asNamespace(package)))
+          generic %in% getNamespaceExports(package)) {
+      return(getExportedValue(package, generic))
     }
   }
   stop("where is the generic ", generic, "?")

@@ -249,13 +249,13 @@ joint_cases_of_regression <- function() {
     ),
     joint_case(
       "gibbs_logistic", "logit",
-      gibbs_logistic(cbind(s, f) ~ z, d, share, offset = o, burnin = 50),
+      gibbs_logistic(cbind(s, f) ~ z, d, share, offset = o + z, burnin = 50),
       logistic_mutants
     ),
     joint_case(
       "gibbs_logistic", "probit",
-      gibbs_logistic(cbind(s, f) ~ z, d, share, link = "probit", offset = o,
-                     burnin = 50), logistic_mutants
+      gibbs_logistic(cbind(s, f) ~ z, d, share, link = "probit",
+                     offset = o + z, burnin = 50), logistic_mutants
     ),
     joint_case(
       "gibbs_logistic", "logit, groups",
@@ -279,13 +279,18 @@ joint_target <- function(x, y) {
     sum(stats::dnorm(y, x[[1]], 1 / sqrt(x[[2]]), log = TRUE))
 }
 
-# Another log density than that of the model.
+# Another log density than that of the model. A state holds the density of its
+# point, which is computed anew.
 target_mutant <- function(wrong) {
   force(wrong)
-  data_mutant(function(data) {
-    data$log_density <- wrong
-    data
-  })
+  function(model, state, n, control) {
+    class(model) <- setdiff(class(model), "mutant_model")
+    model$data$log_density <- wrong
+    state <- gibbsite:::state_at_values(
+      model, gibbsite:::joint_values(model, state)
+    )
+    gibbsite:::model_sweeps(model, state, n, control)
+  }
 }
 
 joint_cases_of_functions <- function() {

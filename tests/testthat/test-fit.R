@@ -632,3 +632,117 @@ test_that("a part of a table of convergence carries no verdict", {
   expect_s3_class(table[1, ], "data.frame", exact = TRUE)
   expect_identical(table$rhat[1], table[1, "rhat"])
 })
+
+# ---- generics ----------------------------------------------------------------
+
+test_that("generics of stats answer as those of lm() and glm()", {
+  line <- quietly(gibbs_lm(
+    dist ~ speed, datasets::cars, weights = speed, draws = 20, chains = 1,
+    seed = 1, progress = FALSE
+  ))
+  expect_equal(unname(weights(line)), datasets::cars$speed)
+  cars <- datasets::cars
+  cars$speed[3] <- NA
+  gaps <- quietly(gibbs_lm(
+    dist ~ speed, cars, na_action = "exclude", draws = 20, chains = 1, seed = 1,
+    progress = FALSE
+  ))
+  expect_identical(unname(weights(gaps)), c(1, 1, NA, rep(1, 47)))
+  d <- data.frame(s = c(1, 4, 2, 6), f = c(5, 3, 3, 1), x = 1:4, o = 4:1 / 9)
+  by_glm <- glm(cbind(s, f) ~ x, binomial(), d, offset = o)
+  fit <- laplace_logistic(
+    cbind(s, f) ~ x, d, logistic_prior(Inf), offset = o, seed = 1,
+    progress = FALSE
+  )
+  expect_equal(deviance(fit), deviance(by_glm), tolerance = 1e-6)
+  expect_identical(df.residual(fit), 2L)
+  expect_equal(weights(fit), weights(by_glm))
+  exact <- quietly(gibbs_logistic(
+    cbind(s, f) ~ x, d, draws = 20, chains = 1, seed = 1, progress = FALSE
+  ))
+  expect_equal(unname(weights(exact)), d$s + d$f)
+})
+
+test_that("estimates of one's own model are those of its draws", {
+  normal <- quietly(mh_sample(
+    function(x) -sum(x^2) / 2, c(a = 0, b = 0), draws = 50, chains = 2,
+    seed = 1, progress = FALSE
+  ))
+  rows <- as.matrix(normal)[, c("a", "b")]
+  expect_equal(coef(normal), colMeans(rows))
+  expect_equal(vcov(normal), stats::cov(rows))
+  expect_equal(
+    unname(confint(normal, "b", level = 0.5)[1, ]),
+    unname(stats::quantile(rows[, "b"], c(0.25, 0.75)))
+  )
+  blocks <- quietly(gibbs_sample(
+    list(mu = function(state) stats::rnorm(1)), list(mu = 0), draws = 50,
+    chains = 2, seed = 1, progress = FALSE
+  ))
+  expect_equal(coef(blocks), c(mu = mean(as.matrix(blocks))))
+  expect_equal(vcov(blocks)[[1]], stats::var(c(as.matrix(blocks))))
+  expect_equal(
+    unname(confint(blocks)[1, ]),
+    unname(stats::quantile(as.matrix(blocks), c(0.025, 0.975)))
+  )
+})
+
+test_that("generics without a meaning are errors that say what to call", {
+  short <- function(f, ...) {
+    quietly(f(..., draws = 5, burnin = 5, chains = 1, seed = 1,
+              progress = FALSE))
+  }
+  line <- short(gibbs_lm, dist ~ speed, datasets::cars)
+  mixture <- short(gibbs_gmm, datasets::faithful, 2)
+  expect_gibbsite_error({
+    logLik(line)
+    AIC(line)
+    BIC(mixture)
+    deviance(line)
+    df.residual(line)
+    anova(line)
+    coef(mixture)
+    vcov(mixture)
+    confint(mixture)
+    sigma(mixture)
+    fitted(mixture)
+    residuals(mixture)
+    weights(mixture)
+    formula(mixture)
+    terms(mixture)
+    family(mixture)
+    model.frame(mixture)
+    model.matrix(mixture)
+  })
+})
+
+test_that("functions of posterior change the draws of a fit", {
+  skip_if_not_installed("posterior")
+  fit <- quietly(gibbs_lm(
+    dist ~ speed, datasets::cars, draws = 20, chains = 2, seed = 1,
+    progress = FALSE
+  ))
+  draws <- posterior::as_draws(fit)
+  expect_identical(
+    posterior::subset_draws(fit, "speed", iteration = 1:3),
+    posterior::subset_draws(draws, "speed", iteration = 1:3)
+  )
+  expect_identical(
+    posterior::thin_draws(fit, 2), posterior::thin_draws(draws, 2)
+  )
+  expect_identical(
+    posterior::merge_chains(fit), posterior::merge_chains(draws)
+  )
+  expect_identical(
+    posterior::mutate_variables(fit, half = speed / 2),
+    posterior::mutate_variables(draws, half = speed / 2)
+  )
+  expect_identical(
+    posterior::variables(posterior::rename_variables(fit, slope = speed))[[2]],
+    "slope"
+  )
+  expect_identical(
+    posterior::niterations(posterior::bind_draws(fit, fit, along = "iteration")),
+    40L
+  )
+})

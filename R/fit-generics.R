@@ -1,0 +1,263 @@
+# Generics of stats and posterior for every fit: answers where they have a
+# meaning, and errors that say what to call where they have none.
+
+# ---- No answer ---------------------------------------------------------------
+
+#' Generics without a meaning for a fit
+#'
+#' These generics of the package stats would return `NULL`, or an error that
+#' does not help. For a fit for which they have no meaning they give an error
+#' that names what to call.
+#'
+#' * A fit by draws has no single log-likelihood, deviance or number of degrees
+#'   of freedom: its likelihood has a posterior distribution, [log_lik()]. Models
+#'   are compared by [loo()] and [waic()].
+#' * Topics, components of a mixture and factors have no fixed numbering, and no
+#'   coefficients: see `summary()`, [relabel()], [topics()] and [factors()].
+#' * Only regressions have a formula, a model frame, a family, weights of
+#'   observations, fitted values and residuals. Ratings have fitted values and
+#'   residuals too.
+#'
+#' @param object,x,formula A fit.
+#' @param parm,level,... Not used.
+#' @return Nothing.
+#' @section Errors: `gibbsite_error_argument`, always.
+#' @examples
+#' fit <- gibbs_gmm(faithful, 2, seed = 1, progress = FALSE)
+#' try(logLik(fit))
+#' try(coef(fit))
+#' @name fit-generics
+NULL
+
+# arg: the generic's name of the fit
+abort_no_answer <- function(fit, what, hint, call, arg = "object") {
+  check_whole_fit(fit, arg, call)
+  name <- fit_part(fit, "model")$name
+  abort_argument(
+    c(paste0("A fit of {.fn {name}} has no ", what, "."), i = hint),
+    call = call
+  )
+}
+
+# One number of which a posterior has a distribution.
+abort_distribution <- function(fit, what, call) {
+  abort_no_answer(
+    fit, what,
+    "{.fn log_lik} has that of each draw; {.fn loo} and {.fn waic} compare
+     models.",
+    call
+  )
+}
+
+abort_no_coefficients <- function(fit, what, call) {
+  abort_no_answer(
+    fit, what,
+    "{.fn summary} tells of its quantities, {.fn as.matrix} has their draws.",
+    call
+  )
+}
+
+abort_no_regression <- function(fit, what, call, arg = "object") {
+  abort_no_answer(
+    fit, what, "Only regressions have one; {.fn update} changes the call.",
+    call, arg
+  )
+}
+
+#' @rdname fit-generics
+#' @export
+logLik.gibbsite_fit <- function( # nolint: object_name_linter.
+    object, ...) {
+  abort_distribution(object, "single log-likelihood", rlang::current_env())
+}
+
+#' @rdname fit-generics
+#' @importFrom stats deviance
+#' @export
+deviance.gibbsite_fit <- function(object, ...) {
+  abort_distribution(object, "single deviance", rlang::current_env())
+}
+
+#' @rdname fit-generics
+#' @importFrom stats df.residual
+#' @export
+df.residual.gibbsite_fit <- function(object, ...) {
+  abort_no_answer(
+    object, "degrees of freedom",
+    "{.fn loo} tells the effective number of parameters.", rlang::current_env()
+  )
+}
+
+#' @rdname fit-generics
+#' @importFrom stats anova
+#' @export
+anova.gibbsite_fit <- function(object, ...) {
+  abort_no_answer(
+    object, "table of deviances",
+    "Compare fits by {.fn loo::loo_compare}, or by {.fn compare}.",
+    rlang::current_env()
+  )
+}
+
+#' @rdname fit-generics
+#' @export
+coef.gibbsite_fit <- function(object, ...) {
+  abort_no_coefficients(object, "coefficients", rlang::current_env())
+}
+
+#' @rdname fit-generics
+#' @importFrom stats vcov
+#' @export
+vcov.gibbsite_fit <- function(object, ...) {
+  abort_no_coefficients(object, "coefficients", rlang::current_env())
+}
+
+#' @rdname fit-generics
+#' @export
+confint.gibbsite_fit <- function(object, parm, level = 0.95, ...) {
+  abort_no_answer(
+    object, "coefficients",
+    "{.fn posterior_interval} has intervals of its quantities.",
+    rlang::current_env()
+  )
+}
+
+#' @rdname fit-generics
+#' @export
+sigma.gibbsite_fit <- function(object, ...) {
+  abort_no_answer(
+    object, "standard deviation of residuals",
+    "{.fn summary} tells of its quantities.", rlang::current_env()
+  )
+}
+
+#' @rdname fit-generics
+#' @export
+fitted.gibbsite_fit <- function(object, ...) {
+  abort_no_answer(
+    object, "fitted values", "See {.fn predict} and {.fn posterior_predict}.",
+    rlang::current_env()
+  )
+}
+
+#' @rdname fit-generics
+#' @export
+residuals.gibbsite_fit <- function(object, ...) {
+  abort_no_answer(
+    object, "residuals", "{.fn pp_check} compares a fit with its data.",
+    rlang::current_env()
+  )
+}
+
+#' @rdname fit-generics
+#' @importFrom stats weights
+#' @export
+weights.gibbsite_fit <- function(object, ...) {
+  abort_no_answer(
+    object, "weights of observations", "Its observations count alike.",
+    rlang::current_env()
+  )
+}
+
+#' @rdname fit-generics
+#' @export
+formula.gibbsite_fit <- function(x, ...) {
+  abort_no_regression(x, "formula", rlang::current_env(), "x")
+}
+
+#' @rdname fit-generics
+#' @export
+terms.gibbsite_fit <- function(x, ...) {
+  abort_no_regression(x, "terms", rlang::current_env(), "x")
+}
+
+#' @rdname fit-generics
+#' @export
+family.gibbsite_fit <- function(object, ...) {
+  abort_no_regression(object, "family", rlang::current_env())
+}
+
+#' @rdname fit-generics
+#' @export
+model.frame.gibbsite_fit <- function(formula, ...) {
+  abort_no_regression(
+    formula, "model frame", rlang::current_env(), "formula"
+  )
+}
+
+#' @rdname fit-generics
+#' @export
+model.matrix.gibbsite_fit <- function(object, ...) {
+  abort_no_regression(object, "model matrix", rlang::current_env())
+}
+
+# ---- posterior ---------------------------------------------------------------
+
+#' Draws of a fit by the functions of posterior
+#'
+#' The draws of a fit, as [posterior::as_draws()] has them, by functions of
+#' posterior that change draws. The result is an object of posterior and no
+#' longer a fit. [window()] and [relabel()] return fits.
+#'
+#' @param .x,x A fit.
+#' @param ... Arguments of the function of posterior. Of
+#'   [posterior::bind_draws()], further fits or draws.
+#' @return An object of class `draws`.
+#' @examples
+#' fit <- gibbs_lm(dist ~ speed, cars, seed = 1, progress = FALSE)
+#' if (requireNamespace("posterior", quietly = TRUE)) {
+#'   posterior::subset_draws(fit, "speed", iteration = 1:5)
+#'   feet <- posterior::mutate_variables(fit, metres = 0.3048 * speed)
+#'   posterior::summarise_draws(feet, "mean", "sd")
+#' }
+#' @name fit-draws
+NULL
+
+as_posterior <- function(x, arg, call) {
+  posterior::as_draws(check_whole_fit(x, arg, call))
+}
+
+#' @rdname fit-draws
+#' @exportS3Method posterior::subset_draws
+subset_draws.gibbsite_fit <- function(x, ...) {
+  draws <- as_posterior(x, "x", rlang::current_env())
+  posterior::subset_draws(draws, ...)
+}
+
+#' @rdname fit-draws
+#' @exportS3Method posterior::thin_draws
+thin_draws.gibbsite_fit <- function(x, ...) {
+  draws <- as_posterior(x, "x", rlang::current_env())
+  posterior::thin_draws(draws, ...)
+}
+
+#' @rdname fit-draws
+#' @exportS3Method posterior::merge_chains
+merge_chains.gibbsite_fit <- function(x, ...) {
+  draws <- as_posterior(x, "x", rlang::current_env())
+  posterior::merge_chains(draws, ...)
+}
+
+#' @rdname fit-draws
+#' @exportS3Method posterior::mutate_variables
+mutate_variables.gibbsite_fit <- function(.x, ...) {
+  draws <- as_posterior(.x, ".x", rlang::current_env())
+  posterior::mutate_variables(draws, ...)
+}
+
+#' @rdname fit-draws
+#' @exportS3Method posterior::rename_variables
+rename_variables.gibbsite_fit <- function(.x, ...) {
+  draws <- as_posterior(.x, ".x", rlang::current_env())
+  posterior::rename_variables(draws, ...)
+}
+
+#' @rdname fit-draws
+#' @exportS3Method posterior::bind_draws
+bind_draws.gibbsite_fit <- function(x, ...) {
+  draws <- as_posterior(x, "x", rlang::current_env())
+  others <- lapply(rlang::list2(...), function(other) {
+    if (inherits(other, "gibbsite_fit")) posterior::as_draws(other) else other
+  })
+  do.call(posterior::bind_draws, c(list(draws), others))
+}
