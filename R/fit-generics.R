@@ -10,10 +10,11 @@
 #' that names what to call.
 #'
 #' * A fit by draws has no single log-likelihood, deviance or number of degrees
-#'   of freedom: its likelihood has a posterior distribution, [log_lik()]. Models
-#'   are compared by [loo()] and [waic()].
+#'   of freedom: its likelihood has a posterior distribution, [log_lik()].
+#'   Models are compared by [loo()][loo::loo] and [waic()][loo::waic].
 #' * Topics, components of a mixture and factors have no fixed numbering, and no
-#'   coefficients: see `summary()`, [relabel()], [topics()] and [factors()].
+#'   coefficients: see `summary()`, [relabel()], [topic_estimates()] and
+#'   [factors_of()].
 #' * Only regressions have a formula, a model frame, a family, weights of
 #'   observations, fitted values and residuals. Ratings have fitted values and
 #'   residuals too.

@@ -29,8 +29,8 @@
 #' @inheritParams sbc
 #' @param n Whole number from 2 to 1e8 (default 400): chains of the joint
 #'   sampler. They are divided among `chains`.
-#' @param steps Whole number from 1 to 1e6 (default 10): steps of each, and draws
-#'   from prior and likelihood for each.
+#' @param steps Whole number from 1 to 1e6 (default 10): steps of each, and
+#'   draws from prior and likelihood for each.
 #' @param x,object An object made by `geweke_joint()`.
 #' @return An object of class `geweke_joint`, a `gibbsite_fit` whose draws are
 #'   the means of the chains and the means to compare with. `summary()`: a data

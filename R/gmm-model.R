@@ -470,7 +470,8 @@ model_estimate.gmm_model <- function(model, state) {
   estimate
 }
 
-# The observations with their missing entries as drawn, variables x observations.
+# The observations with their missing entries as drawn: variables x
+# observations.
 completed_data <- function(model, state) {
   x <- t(model$data$x)
   x[is.na(x)] <- state$x_missing

@@ -1,7 +1,7 @@
 # For every sampler and its options: simulation-based calibration, Geweke's
 # joint test, how many wrong samplers the latter finds, and the largest
-# difference from the sampler's slow twin in R. Fails if a right sampler does not
-# pass, or a wrong one does.
+# difference from the sampler's slow twin in R. Fails if a right sampler does
+# not pass, or a wrong one does.
 #
 # The table goes to vignettes/trust.csv, which the vignette Trust shows; with a
 # pattern only the rows of its cases are replaced.

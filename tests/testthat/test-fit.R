@@ -741,8 +741,6 @@ test_that("functions of posterior change the draws of a fit", {
     posterior::variables(posterior::rename_variables(fit, slope = speed))[[2]],
     "slope"
   )
-  expect_identical(
-    posterior::niterations(posterior::bind_draws(fit, fit, along = "iteration")),
-    40L
-  )
+  both <- posterior::bind_draws(fit, fit, along = "iteration")
+  expect_identical(posterior::niterations(both), 40L)
 })
