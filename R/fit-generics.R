@@ -60,8 +60,8 @@ abort_no_coefficients <- function(fit, what, call) {
 
 abort_no_regression <- function(fit, what, call, arg = "object") {
   abort_no_answer(
-    fit, what, "Only regressions have one; {.fn update} changes the call.",
-    call, arg
+    fit, what, "Only regressions have a formula and what belongs to it.", call,
+    arg
   )
 }
 
@@ -155,7 +155,7 @@ residuals.gibbsite_fit <- function(object, ...) {
 #' @export
 weights.gibbsite_fit <- function(object, ...) {
   abort_no_answer(
-    object, "weights of observations", "Its observations count alike.",
+    object, "weights of observations", "Only regressions have them.",
     rlang::current_env()
   )
 }
