@@ -69,7 +69,8 @@ abort_no_regression <- function(fit, what, call, arg = "object") {
 #' @export
 logLik.gibbsite_fit <- function( # nolint: object_name_linter.
     object, ...) {
-  abort_distribution(object, "single log-likelihood", rlang::current_env())
+  # AIC() and BIC() call it by another name
+  abort_distribution(object, "single log-likelihood", quote(logLik(object)))
 }
 
 #' @rdname fit-generics

@@ -12,6 +12,7 @@ mh_model <- function(log_density, extra, init, names, plan, box, keep, on_nan,
     data = list(log_density = log_density),
     prior = no_prior("the log density given to mh_sample()"),
     nobs = NA_integer_, columns = c(names[kept], "log_density"),
+    coefficients = names[kept],
     arguments_at = "extra",
     cures = paste(
       "Start near the mode (`init`), update dependent parameters in one block,",

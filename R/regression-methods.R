@@ -1,9 +1,10 @@
-# Methods of every regression: estimates from its draws, and parts of its call
-# and data.
+# Estimates from the draws of regressions and of one's own models; parts of a
+# regression's call and data.
 
 # ---- Estimates ---------------------------------------------------------------
 
-# The draws of the coefficients, chain after chain.
+# The draws of the coefficients, chain after chain; of one's own model, of all
+# parameters that were kept.
 coefficient_draws <- function(fit) {
   model <- fit_part(fit, "model")
   columns <- model$coefficients %||% model$columns
@@ -37,6 +38,14 @@ coef.gibbs_lm <- function(object, ...) {
 #' @export
 coef.gibbs_logistic <- coef.gibbs_lm
 
+#' @rdname mh-estimates
+#' @export
+coef.mh_sample <- coef.gibbs_lm
+
+#' @rdname mh-estimates
+#' @export
+coef.gibbs_sample <- coef.gibbs_lm
+
 #' @rdname lm-data
 #' @export
 vcov.gibbs_lm <- function(object, ...) {
@@ -48,6 +57,14 @@ vcov.gibbs_lm <- function(object, ...) {
 #' @rdname logistic-data
 #' @export
 vcov.gibbs_logistic <- vcov.gibbs_lm
+
+#' @rdname mh-estimates
+#' @export
+vcov.mh_sample <- vcov.gibbs_lm
+
+#' @rdname mh-estimates
+#' @export
+vcov.gibbs_sample <- vcov.gibbs_lm
 
 #' @rdname lm-data
 #' @export
@@ -61,6 +78,14 @@ confint.gibbs_lm <- function(object, parm, level = 0.95, ...) {
 #' @rdname logistic-data
 #' @export
 confint.gibbs_logistic <- confint.gibbs_lm
+
+#' @rdname mh-estimates
+#' @export
+confint.mh_sample <- confint.gibbs_lm
+
+#' @rdname mh-estimates
+#' @export
+confint.gibbs_sample <- confint.gibbs_lm
 
 # The weights of the observations, 1 where none were given.
 frame_weights <- function(object) {

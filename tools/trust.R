@@ -1,10 +1,11 @@
 # For every sampler and its options: simulation-based calibration, Geweke's
 # joint test, how many wrong samplers the latter finds, and the largest
-# difference from the sampler's slow twin in R. Fails if a right sampler does
-# not pass, or a wrong one does.
+# difference from the sampler's slow twin in R. And for small posteriors that
+# are known exactly: how far the draws' means are from theirs. Fails if a right
+# sampler does not pass, or a wrong one does.
 #
-# The table goes to vignettes/trust.csv, which the vignette Trust shows; with a
-# pattern only the rows of its cases are replaced.
+# The tables go to vignettes/trust.csv and vignettes/known.csv, which the
+# vignette Trust shows. With a pattern only the rows of its cases are replaced.
 #
 #   Rscript tools/trust.R [pattern of cases]
 #   MC_CORES=2 Rscript tools/trust.R           two cases at a time
@@ -13,7 +14,9 @@ library(gibbsite)
 library(testthat)
 
 # the wrong samplers and the cases
-helpers <- paste0(c("exact", "joint", "run", "[a-z-]+-twin"), collapse = "|")
+helpers <- paste0(
+  c("exact", "joint", "known", "run", "[a-z-]+-twin"), collapse = "|"
+)
 files <- list.files(
   "tests/testthat", paste0("^helper-(", helpers, ")[.]R$"), full.names = TRUE
 )
@@ -58,9 +61,7 @@ row_of <- function(case) {
   )
 }
 
-cases <- Filter(function(case) {
-  grepl(pattern, label(case))
-}, joint_cases_of_all())
+# ---- simulation --------------------------------------------------------------
 
 told_row <- function(case) {
   began <- proc.time()[["elapsed"]]
@@ -72,26 +73,75 @@ told_row <- function(case) {
   ))
   row
 }
-rows <- parallel::mclapply(cases, told_row, mc.preschedule = FALSE)
-table <- do.call(rbind, rows)
-cat(sprintf(
-  "%d cases: smallest p of calibration %.3f, of Geweke's test %.3f; %d of %d wrong samplers found\n", # nolint: line_length_linter.
-  nrow(table), min(table$sbc_p), min(table$geweke_p), sum(table$found),
-  sum(table$mutants)
-))
 
-file <- file.path("vignettes", "trust.csv")
-all <- table
-if (file.exists(file)) {
-  old <- utils::read.csv(file)
-  all <- rbind(table, old[!label(old) %in% label(table), ])
+# ---- known posteriors --------------------------------------------------------
+
+known_row <- function(case) {
+  scores <- known_scores(case$run())
+  z <- max(abs(scores$z))
+  row <- data.frame(
+    sampler = case$sampler, option = case$option, exact = case$how,
+    means = nrow(scores), distance = max(scores$distance), z = z,
+    p = min(1, 2 * stats::pnorm(-z) * nrow(scores))
+  )
+  cat(sprintf(
+    "%-15s %-55s %.4f sd, |z| %.1f (p %.3f)\n", row$sampler, row$option,
+    row$distance, row$z, row$p
+  ))
+  row
 }
-at <- match(vapply(joint_cases_of_all(), label, ""), label(all))
-all <- all[at[!is.na(at)], ]
-numbers <- vapply(all, is.numeric, NA)
-all[numbers] <- lapply(all[numbers], signif, 3L)
-utils::write.csv(all, file, row.names = FALSE)
 
-fine <- table$sbc_p >= error & table$geweke_p >= error &
-  table$found == table$mutants & (is.na(table$twin) | table$twin < 1e-5)
-quit(status = as.integer(!all(fine)))
+# ---- tables ------------------------------------------------------------------
+
+# The rows of those cases that the pattern asks for, NULL if it asks for none.
+rows_of <- function(cases, row) {
+  chosen <- Filter(function(case) grepl(pattern, label(case)), cases)
+  do.call(
+    rbind, parallel::mclapply(chosen, row, mc.preschedule = FALSE)
+  )
+}
+
+# The table in a file with these rows in place of those that it had.
+write_rows <- function(table, name, cases) {
+  file <- file.path("vignettes", name)
+  all <- table
+  if (file.exists(file)) {
+    old <- utils::read.csv(file)
+    all <- rbind(table, old[!label(old) %in% label(table), ])
+  }
+  at <- match(vapply(cases, label, ""), label(all))
+  all <- all[at[!is.na(at)], ]
+  numbers <- vapply(all, is.numeric, NA)
+  all[numbers] <- lapply(all[numbers], signif, 3L)
+  utils::write.csv(all, file, row.names = FALSE)
+}
+
+fine <- TRUE
+
+known <- known_cases()
+table <- rows_of(known, known_row)
+if (!is.null(table)) {
+  cat(sprintf(
+    "%d known posteriors: largest distance %.4f sd, smallest p %.3f\n",
+    nrow(table), max(table$distance), min(table$p)
+  ))
+  write_rows(table, "known.csv", known)
+  fine <- fine && all(table$p >= error)
+}
+
+simulated <- joint_cases_of_all()
+table <- rows_of(simulated, told_row)
+if (!is.null(table)) {
+  cat(sprintf(
+    "%d cases: smallest p of calibration %.3f, of Geweke's test %.3f; %d of %d wrong samplers found\n", # nolint: line_length_linter.
+    nrow(table), min(table$sbc_p), min(table$geweke_p), sum(table$found),
+    sum(table$mutants)
+  ))
+  write_rows(table, "trust.csv", simulated)
+  fine <- fine && all(
+    table$sbc_p >= error, table$geweke_p >= error,
+    table$found == table$mutants, is.na(table$twin) | table$twin < 1e-5
+  )
+}
+
+quit(status = as.integer(!fine))

@@ -412,43 +412,6 @@ test_that("the density of a scale has the Jacobian of its move", {
   }
 })
 
-# ---- a posterior by quadrature -----------------------------------------------
-
-# One user, one item, rank 1, the fixed prior: p(u, v | r) on a grid.
-test_that("one user and one item have the posterior of quadrature", {
-  skip_long()
-  withr::local_seed(15)
-  r <- c(1.9, 0.4, 1.6)
-  ratings <- list(
-    user = rep(1L, 3), item = rep(1L, 3), value = r, users = 1L, items = 1L,
-    names = c("user", "item", "value")
-  )
-  prior <- tiny_bmf_prior("fixed", 1)
-  model <- bmf_model(ratings, 1, prior, 0, keep = c("u", "v"))
-  grid <- seq(-6, 6, length.out = 601) * sqrt(prior$c)
-  log_density <- outer(grid, grid, function(u, v) {
-    dnorm(u, 0, sqrt(prior$c), log = TRUE) +
-      dnorm(v, 0, sqrt(prior$c), log = TRUE) +
-      Reduce(`+`, lapply(r, dnorm, u * v, sqrt(prior$sigma2), log = TRUE))
-  })
-  weight <- exp(log_density - max(log_density))
-  weight <- weight / sum(weight)
-  expected <- function(f) sum(weight * outer(grid, grid, f))
-  chains <- lapply(1:4, function(chain) {
-    run_sweeps(model, model_start(model, NULL), 20100, burnin = 100)$draws
-  })
-  compare <- list(
-    function(u, v) u * v, function(u, v) (u * v)^2, function(u, v) u^2,
-    function(u, v) abs(u * v) * v^2, function(u, v) (u * v > 1) + 0
-  )
-  for (f in compare) {
-    values <- vapply(chains, function(draws) {
-      f(draws[, "u[1,1]"], draws[, "v[1,1]"])
-    }, numeric(20000))
-    expect_lt(abs(z_of_chains(values, expected(f))), max_z)
-  }
-})
-
 # ---- conditional modes -------------------------------------------------------
 
 test_that("each block goes to its conditional mode", {

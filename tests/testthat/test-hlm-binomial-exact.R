@@ -72,65 +72,6 @@ test_that("the twin's mistakes are found", {
   }
 })
 
-# ---- quadrature --------------------------------------------------------------
-
-# Moments of log(sd) and of the intercept: a grid of both, with the groups'
-# deviations integrated out on a grid of their own.
-binomial_posterior <- function(s, m, link, prior) {
-  f <- if (link == "logit") stats::plogis else stats::pnorm
-  log_sd <- seq(log(1e-4), log(200), length.out = 300)
-  b <- seq(-9, 9, length.out = 300)
-  z <- seq(-8, 8, length.out = 801)
-  log_p <- outer(log_sd, b, function(log_sd, b) {
-    dnorm(b, 0, sqrt(prior$c[[1]]), log = TRUE) + log_sd +
-      dt(exp(log_sd) / prior$group_scale[[1]], prior$group_df, log = TRUE)
-  })
-  for (k in seq_along(log_sd)) {
-    eta <- outer(exp(log_sd[[k]]) * z, b, `+`)
-    up <- f(eta, log.p = TRUE)
-    down <- f(eta, lower.tail = FALSE, log.p = TRUE)
-    for (j in seq_along(s)) {
-      each <- exp(s[[j]] * up + (m[[j]] - s[[j]]) * down + dnorm(z, log = TRUE))
-      log_p[k, ] <- log_p[k, ] + log(colSums(each))
-    }
-  }
-  p <- exp(log_p - max(log_p))
-  p <- p / sum(p)
-  c(
-    log_sd = sum(p * log_sd), large = sum(p[exp(log_sd) > 1, ]),
-    b = sum(t(p) * b), square = sum(t(p) * b^2),
-    both = sum(p * outer(log_sd, b))
-  )
-}
-
-test_that("groups of counts agree with quadrature", {
-  data <- data.frame(
-    s = c(0, 3, 9, 4, 5), m = c(6, 7, 9, 12, 8), g = letters[1:5]
-  )
-  prior <- logistic_prior(intercept_c = 4, group_df = 4, group_scale = 1.5)
-  for (link in c("logit", "probit")) {
-    draws <- 10000
-    fit <- gibbs_logistic(
-      cbind(s, m - s) ~ 1 + (1 | g), data, prior, link = link, draws = draws,
-      burnin = 200, seed = 1, progress = FALSE
-    )
-    exact <- binomial_posterior(data$s, data$m, link, prior_summary(fit))
-    chain <- function(name) {
-      vapply(fit, function(one) as.matrix(one)[, name], numeric(draws))
-    }
-    sd <- chain("sd[1]")
-    b <- chain("(Intercept)")
-    found <- list(
-      log_sd = log(sd), large = 1 * (sd > 1), b = b, square = b^2,
-      both = log(sd) * b
-    )
-    z <- vapply(names(found), function(name) {
-      z_of_chains(found[[name]], exact[[name]])
-    }, 0)
-    expect_lt(max(abs(z)), 4.5)
-  }
-})
-
 # ---- invariance and Geweke's joint test --------------------------------------
 
 binomial_quantities <- function(model, state) {

@@ -139,59 +139,12 @@ test_that("the conjugate posterior has its closed form's moments", {
   expect_equal(log_evidence(fit), as.vector(log_t), tolerance = 1e-10)
 })
 
-# log p(lambda, beta | y) by the full covariance matrix of the responses.
-log_precisions <- function(data, prior, lambda, beta) {
-  x <- cbind(data$x1, data$x2)
-  x <- sweep(x, 2, colMeans(x))
-  across <- diag(1 / beta, nrow(x)) + tcrossprod(x) / lambda +
-    prior$intercept_sd^2
-  root <- chol(across)
-  white <- backsolve(root, data$y - prior$intercept_mean, transpose = TRUE)
-  stats::dgamma(lambda, prior$a, prior$b, log = TRUE) +
-    stats::dgamma(beta, prior$c, prior$d, log = TRUE) -
-    sum(log(diag(root))) - sum(white^2) / 2
-}
-
-test_that("lambda, sigma and the slopes agree with quadrature", {
-  for (n in c(10, 4)) {
-    data <- lm_example(n)
-    prior <- lm_prior(
-      a = 2, b = 1, c = 2, d = 3, scale = 1, intercept_mean = 3,
-      intercept_sd = 1.5
-    )
-    model <- lm_model_for(y ~ x1 + x2, data, prior = prior)
-    # both samplers
-    expect_identical(model$data$collapsed, as.integer(n == 4))
-    l <- seq(-7, 5, length.out = 161)
-    b <- seq(-6, 4, length.out = 161)
-    grid <- expand.grid(l = l, b = b)
-    logs <- mapply(function(l, b) {
-      log_precisions(data, prior, exp(l), exp(b)) + l + b
-    }, grid$l, grid$b)
-    share <- exp(logs - max(logs))
-    share <- share / sum(share)
-    x <- sweep(cbind(data$x1, data$x2), 2, c(mean(data$x1), mean(data$x2)))
-    slopes <- mapply(function(l, b) {
-      solve(exp(b) * crossprod(x) + diag(exp(l), 2),
-            exp(b) * crossprod(x, data$y))
-    }, grid$l, grid$b)
-    fit <- gibbs_lm(
-      y ~ x1 + x2, data, prior = prior, draws = 6000, burnin = 100, seed = 1,
-      progress = FALSE
-    )
-    chains <- function(name, f) {
-      matrix(f(as.matrix(fit)[, name]), ncol = 4)
-    }
-    expect_lt(abs(z_of_chains(chains("lambda", log), sum(share * grid$l))), 4.5)
-    expect_lt(abs(z_of_chains(
-      chains("sigma", function(s) -2 * log(s)), sum(share * grid$b)
-    )), 4.5)
-    for (j in 1:2) {
-      expect_lt(abs(z_of_chains(
-        chains(paste0("x", j), identity), sum(share * slopes[j, ])
-      )), 4.5)
-    }
-  }
+test_that("both samplers are compared with quadrature", {
+  # helper-known.R
+  collapsed <- vapply(c(10, 4), function(n) {
+    lm_model_for(y ~ x1 + x2, lm_example(n))$data$collapsed
+  }, 0L)
+  expect_identical(collapsed, 0:1)
 })
 
 # ---- Geweke's joint test -----------------------------------------------------

@@ -184,29 +184,6 @@ test_that("the interval of the augmentation is that of the trials", {
 
 # ---- quadrature --------------------------------------------------------------
 
-# Means of w, its squares and product in two dimensions.
-posterior_moments <- function(model) {
-  d <- twin_logistic_data(model)
-  data <- model$data
-  sd <- sqrt(diag(chol2inv(t(data$precision_factor))))
-  grid <- lapply(1:2, function(j) {
-    quadrature(data$map[[j]] - 14 * sd[[j]], data$map[[j]] + 14 * sd[[j]], 15)
-  })
-  points <- as.matrix(expand.grid(grid[[1]]$node, grid[[2]]$node))
-  eta <- points %*% t(d$x) + rep(d$o, each = nrow(points))
-  cdf <- if (d$link == "probit") stats::pnorm else stats::plogis
-  logs <- cdf(eta, log.p = TRUE) %*% d$s +
-    cdf(-eta, log.p = TRUE) %*% (d$m - d$s) -
-    rowSums((points %*% d$q) * points) / 2
-  share <- as.vector(outer(grid[[1]]$weight, grid[[2]]$weight)) *
-    exp(logs - max(logs))
-  colSums(as.vector(share) * functions_of(points)) / sum(share)
-}
-
-functions_of <- function(w) {
-  cbind(w[, 1], w[, 2], w[, 1]^2, w[, 2]^2, w[, 1] * w[, 2])
-}
-
 # Functions of the draws of 4 chains of the core; `model` and `counts` choose
 # the steps.
 quadrature_chains <- function(model, counts = numeric(4)) {
