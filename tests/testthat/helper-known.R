@@ -121,7 +121,7 @@ summation_quantities <- function(draws, at) {
 
 # log p(x | z) of observations of one variable: full covariances component by
 # component, a shared one by the trapezoidal rule in the logarithm of sigma2.
-log_evidence <- function(z, x, prior, form, step = 0.02) {
+log_allocation <- function(z, x, prior, form, step = 0.02) {
   parts <- split(x, z)
   if (form == "full") {
     return(sum(vapply(parts, function(part) {
@@ -156,7 +156,7 @@ summed_allocations <- function(x, prior, k, form) {
   z <- as.matrix(expand.grid(rep(list(seq_len(k)), length(x))))
   log_p <- apply(z, 1, function(z) {
     sum(lgamma(prior$alpha + tabulate(z, k))) +
-      log_evidence(z, x, prior, form)
+      log_allocation(z, x, prior, form)
   })
   p <- exp(log_p - max(log_p))
   drop(p %*% allocation_quantities(z, k)) / sum(p)
