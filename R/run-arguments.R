@@ -360,9 +360,9 @@ check_writable <- function(directory, arg, call) {
 #' @param max_draws `NULL` or a whole number, `every` or more: the largest
 #'   number of draws kept in each chain. It is rounded down to whole rounds,
 #'   with a message, if it is not a multiple of `every`. Draws that become
-#'   burn-in count. `NULL` (the default) is 20 times the sampler's `draws`, in
-#'   whole rounds, at least one, or as many as the option
-#'   `gibbsite.max_draws_mb` allows if they are fewer.
+#'   burn-in count. `NULL` (the default) is 20 times the sampler's `draws`, and
+#'   60 times for at most 1,000 observations, in whole rounds, at least one, or
+#'   as many as the option `gibbsite.max_draws_mb` allows if they are fewer.
 #' @param every `NULL` or a whole number, 1 or more: the kept draws between two
 #'   checks. `NULL` (the default) is the sampler's `draws`.
 #' @param burnin `"auto"` (default) or `"fixed"`: whether draws may become
@@ -428,7 +428,7 @@ check_one_round <- function(max_draws, every, call = rlang::caller_env(),
 }
 
 # The rule with its defaults filled in from `draws`, and the cap in whole
-# rounds; NULL stays NULL. A cap by default is marked for capped_by_memory().
+# rounds; NULL stays NULL. A cap by default is marked for default_cap().
 resolve_until <- function(rule, draws, call) {
   if (is.null(rule)) return(NULL)
   own <- !is.null(rule$every)
@@ -451,14 +451,16 @@ resolve_until <- function(rule, draws, call) {
   )
 }
 
-# A cap by default is lowered, in whole rounds, to what the memory for draws
-# holds.
-capped_by_memory <- function(running, columns, call) {
+# A cap by default is raised for few observations, whose sweeps are quick, and
+# lowered, in whole rounds, to what the memory for draws holds.
+default_cap <- function(running, model, call) {
   rule <- running$stop_when
   if (isTRUE(attr(rule, "by_default"))) {
+    few <- !is.na(model$nobs) && model$nobs <= 1000
+    rounds <- rule$max_draws / rule$every * (if (few) 3 else 1)
     limit <- gibbsite_option("max_draws_mb", call = call) * 2^20 / 8
-    rounds <- limit / (running$chains * columns * rule$every)
-    rule$max_draws <- min(rule$max_draws, rule$every * max(1, floor(rounds)))
+    held <- limit / (running$chains * length(model$columns) * rule$every)
+    rule$max_draws <- rule$every * max(1, floor(min(rounds, held)))
     attr(rule, "by_default") <- NULL
     running$stop_when <- rule
   }

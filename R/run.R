@@ -7,7 +7,7 @@
 
 # A run from the beginning: streams, starting values, then the loop.
 run_chains <- function(model, running, user_call, call) {
-  running <- capped_by_memory(running, length(model$columns), call)
+  running <- default_cap(running, model, call)
   check_run_size(model, running, call)
   root <- root_seed(running$seed, call)
   running$seed <- root

@@ -454,35 +454,6 @@ known_posterior <- function(data, prior) {
   )
 }
 
-expect_known_posterior <- function(data, prior, draws = 20000, seed = 1) {
-  fit <- gibbs_hlm(
-    y ~ 1 + (1 | school), data, se = se, prior = prior, draws = draws,
-    burnin = 100, seed = seed, keep = "w", progress = FALSE
-  )
-  full <- prior_summary(fit)
-  exact <- known_posterior(data, full)
-  a <- full$scale[[1]]
-  chain <- function(name, f = identity) {
-    f(vapply(seq_along(fit), function(k) {
-      as.matrix(fit[[k]])[, name]
-    }, numeric(draws)))
-  }
-  tau <- chain("sd[1]")
-  mu <- chain("(Intercept)")
-  found <- list(
-    log_tau = log(tau), small = 1 * (tau < a / 4), large = 1 * (tau > 2 * a),
-    bounded = tanh(tau / a), mu = mu, square = mu^2, w = chain("w[1,1]")
-  )
-  z <- vapply(names(found), function(name) {
-    # an event that never or always happens
-    if (stats::sd(found[[name]]) == 0) {
-      return(if (abs(found[[name]][[1]] - exact[[name]]) < 1e-3) 0 else Inf)
-    }
-    z_of_chains(found[[name]], exact[[name]])
-  }, 0)
-  expect_lt(max(abs(z)), 4.5)
-}
-
 known_hlm <- function(data, prior, draws = 20000) {
   fit <- gibbs_hlm(
     y ~ 1 + (1 | school), data, se = se, prior = prior, draws = draws,
