@@ -47,10 +47,10 @@ summary.gibbsite_fit <- function(object, variables = NULL,
   labelled <- intersect(
     chosen, model_labelled(model, dimnames(invariants)$variable)
   )
-  renumbered <- if (length(labelled) > 0) model_relabelled(model, matrices)
-  draws <- stack_chains(renumbered %||% matrices)[, , chosen, drop = FALSE]
+  numbered <- is_numbered(model)
+  draws <- stack_chains(matrices)[, , chosen, drop = FALSE]
   table <- summary_table(draws, probs)
-  if (is.null(renumbered)) {
+  if (!numbered) {
     table[table$variable %in% labelled,
           c("mcse_mean", "rhat", "ess_bulk", "ess_tail")] <- NA
   }
@@ -64,10 +64,8 @@ summary.gibbsite_fit <- function(object, variables = NULL,
     length = length_lines(fit_part(object, "running")),
     convergence = convergence,
     remarks = model_notes(model, object, convergence),
-    note = if (!is.null(renumbered)) {
-      "renumbered"
-    } else if (length(labelled) > 0) {
-      "labelled"
+    note = if (length(labelled) > 0) {
+      if (numbered) "numbered" else "labelled"
     }
   )
 }
@@ -131,7 +129,7 @@ print.gibbsite_summary <- function(x, n = 40, ...) {
     return(invisible(x))
   }
   writeLines(c("", switch(note,
-    renumbered = "Components are numbered to agree between draws.",
+    numbered = "Components are numbered to agree between draws.",
     labelled = "-: not meaningful, for the numbers of components may switch.",
     rotated = "-: not meaningful, for factors may rotate from draw to draw."
   ), paste0(

@@ -1,78 +1,118 @@
 # Labels of a mixture's components: renumbering, allocation probabilities and
 # co-clustering.
 
-# For each draw (all chains together) the labels that its components get:
-# integers, draws x k. The pivot is the draw with the highest log-likelihood. A
-# component gets the label of the pivot's component with which it shares most
-# observations: the assignment problem over expected counts, pivotal reordering
-# by allocations (Papastamoulis & Iliopoulos 2010, doi:10.1198/jcgs.2010.09008)
-# with probabilities instead of drawn allocations. Labels are then ranked by
-# mean weight, largest first.
-gmm_labels <- function(model, draws) {
-  b <- gmm_blocks(model, draws)
-  if (b$k == 1L) {
-    return(matrix(1L, nrow(draws), 1L))
+# ---- The numbering of the draws ----------------------------------------------
+
+# A component of a draw gets the number of the pivot's component with which it
+# shares most points: the assignment problem over expected counts, pivotal
+# reordering by allocations (Papastamoulis & Iliopoulos 2010,
+# doi:10.1198/jcgs.2010.09008) with probabilities instead of drawn allocations.
+#
+# The pivot is a mode of the posterior. It depends on the data, the prior and the
+# kind of generator, and neither on the seed nor on the draws. So all runs
+# number alike, and a fit that is continued keeps its numbers. Where the prior
+# differs between the components it numbers them, and draws stay as they are.
+
+#' @exportS3Method
+model_prepare.gmm_model <- function(model, running, call) {
+  if (!is_numbered(model) && model$k > 1L && is_exchangeable(model)) {
+    numbered <- cut_short(allowInterrupts(with_pivot(model, call)))
+    if (is.null(numbered)) {
+      class(model) <- union(class(model), "unfinished_model")
+      return(model)
+    }
+    model <- numbered
   }
-  best <- which.max(draws[, "log_lik"])
-  x <- matching_points(model, b, best)
-  pivot <- max.col(
-    evaluate_draws(b, x, rows = best, prob = TRUE)$prob,
-    ties.method = "first"
-  )
-  labels <- match_labels(evaluate_draws(b, x, pivot = pivot)$agreement)
-  rank_labels(labels, b$pi)
+  class(model) <- setdiff(class(model), "unfinished_model")
+  model
 }
 
-# The points at which components are compared: at most 1,000 complete
-# observations spread evenly over the data. If no observation is complete, they
-# are the means of the pivot's components and points one standard deviation from
-# them along the columns of its factor.
-matching_points <- function(model, blocks, best) {
-  x <- model$data$x
-  if (!is.null(x)) {
-    x <- x[stats::complete.cases(x), , drop = FALSE]
-  }
-  if (NROW(x) > 0L) {
-    n <- nrow(x)
-    return(x[unique(round(seq(1, n, length.out = min(n, 1000)))), ,
-             drop = FALSE])
-  }
-  k <- blocks$k
-  d <- blocks$d
-  one <- lapply(blocks[c("pi", "mu", "sigma")], function(m) {
-    m[best, , drop = FALSE]
+is_exchangeable <- function(model) length(unique(model$prior$alpha)) == 1L
+
+# list(points, labels): points at which a draw is compared with the pivot, and
+# the number of the component to which each belongs, 1 for the largest. The
+# points of a component are its mean and one standard deviation from it along at
+# most four principal axes.
+gmm_pivot <- function(model) {
+  p <- gmm_parameters(model, highest_mode(spread_observations(model)))
+  d <- ncol(p$mu)
+  rank <- order(-p$pi)
+  points <- lapply(rank, function(c) {
+    axes <- eigen(matrix(p$Sigma[c, , ], d, d), symmetric = TRUE)
+    shown <- seq_len(min(d, 4L))
+    steps <- t(axes$vectors[, shown, drop = FALSE]) * sqrt(axes$values[shown])
+    rep(p$mu[c, ], each = 2L * nrow(steps) + 1L) + rbind(0, steps, -steps)
   })
-  one <- utils::modifyList(blocks, one)
-  do.call(rbind, lapply(seq_len(k), function(c) {
-    sigma <- outer(seq_len(d), seq_len(d), Vectorize(function(i, j) {
-      gmm_covariance(one, i, j)[[c]]
-    }))
-    centre <- matrix(one$mu, k, d)[c, ]
-    factor <- chol(sigma)
-    rep(centre, each = 2L * d + 1L) + rbind(0, factor, -factor)
-  }))
+  list(
+    points = do.call(rbind, points),
+    labels = rep(seq_along(rank), vapply(points, nrow, 0L))
+  )
+}
+
+# The state of the highest of several modes, each after some sweeps of
+# conditional modes.
+highest_mode <- function(model) {
+  best <- highest_climb(model, 5L, 50)
+  best$end %||% best$start
+}
+
+# The numbers of the components of each draw: integers, draws x k.
+pivot_labels <- function(model, draws) {
+  match_labels(evaluate_draws(
+    gmm_blocks(model, draws), model$pivot$points, pivot = model$pivot$labels
+  )$agreement)
+}
+
+unnumbered <- function(model, draws) {
+  matrix(rep(seq_len(model$k), each = draws), draws, model$k)
+}
+
+#' @exportS3Method
+model_numbered.gmm_model <- function(model, run, before) {
+  n <- nrow(run$draws)
+  own <- unnumbered(model, n)
+  numbering <- before$numbering
+  if (is_numbered(model) && n > 0L) {
+    labels <- pivot_labels(model, run$draws)
+    own[] <- t(apply(labels, 1L, order))
+    numbering <- list(
+      last = labels[n, ],
+      switches = numbering$switches + count_switches(
+        rbind(if (length(numbering$last) > 0L) numbering$last, labels)
+      )
+    )
+    run$draws <- move_components(model, run$draws, labels)
+  }
+  if ("labels" %in% model$keep) run$draws <- cbind(run$draws, own)
+  run$state$numbering <- numbering
+  run
 }
 
 # agreement: draws x k x k, expected number of observations that component a of
 # the draw shares with component b of the pivot.
 match_labels <- function(agreement) {
   k <- dim(agreement)[[2L]]
-  t(apply(agreement, 1L, function(shared) {
-    as.integer(clue::solve_LSAP(matrix(shared, k, k), maximum = TRUE))
-  }))
+  draws <- nrow(agreement)
+  labels <- matrix(0L, draws, k)
+  # where the components' first choices differ, they are the solution
+  for (a in seq_len(k)) {
+    labels[, a] <- max.col(
+      matrix(agreement[, a, ], draws, k), ties.method = "first"
+    )
+  }
+  for (s in which(apply(labels, 1L, anyDuplicated) > 0L)) {
+    labels[s, ] <- as.integer(
+      clue::solve_LSAP(matrix(agreement[s, , ], k, k), maximum = TRUE)
+    )
+  }
+  labels
 }
 
-rank_labels <- function(labels, pi) {
-  k <- ncol(labels)
-  weight <- vapply(seq_len(k), function(label) sum(pi[labels == label]), 0)
-  ranks <- integer(k)
-  ranks[order(-weight)] <- seq_len(k)
-  matrix(ranks[labels], nrow(labels), k)
-}
+# ---- Renumbered draws --------------------------------------------------------
 
 # Draws (all chains together) with the number of component c moved to place
 # labels[, c]. Every block has k numbers for each of its columns, component
-# fastest; a shared covariance is not moved.
+# fastest; a shared covariance is not moved. The draws of the core have no names.
 move_components <- function(model, draws, labels) {
   k <- model$k
   d <- length(model$variables)
@@ -81,15 +121,19 @@ move_components <- function(model, draws, labels) {
   )
   rows <- seq_len(nrow(draws))
   out <- draws
-  for (group in seq_len(groups) - 1L) {
+  first <- (seq_len(groups) - 1L) * k
+  # the sampler's own numbers, if they are stored
+  own <- which(startsWith(colnames(draws) %||% "", "label["))
+  for (before in c(first, own[1L] - 1L)) {
+    if (is.na(before)) next
     for (c in seq_len(k)) {
-      out[cbind(rows, group * k + labels[, c])] <- draws[, group * k + c]
+      out[cbind(rows, before + labels[, c])] <- draws[, before + c]
     }
   }
-  z <- startsWith(model$columns, "z[")
-  if (any(z)) {
+  z <- which(startsWith(model$columns, "z["))
+  if (length(z) > 0L) {
     old <- as.vector(draws[, z])
-    out[, z] <- labels[cbind(rep(rows, sum(z)), old)]
+    out[, z] <- labels[cbind(rep(rows, length(z)), old)]
   }
   out
 }
@@ -107,13 +151,6 @@ by_chain <- function(matrices, change) {
 }
 
 #' @exportS3Method
-model_relabelled.gmm_model <- function(model, draws) {
-  by_chain(draws, function(all) {
-    move_components(model, all, gmm_labels(model, all))
-  })
-}
-
-#' @exportS3Method
 model_labelled.gmm_model <- function(model, invariants) {
   if (model$k == 1L) {
     return(character())
@@ -127,28 +164,29 @@ model_labelled.gmm_model <- function(model, invariants) {
 #' Renumber the components of a mixture's draws
 #'
 #' The components of a mixture are exchangeable: the posterior is the same under
-#' any numbering, and the numbering may change from draw to draw. `relabel()`
-#' returns a copy of the draws in which the components of each draw are
-#' renumbered. The draws in the fit do not change.
+#' any numbering, and a sampler may change the numbering from draw to draw. The
+#' draws of a fit are numbered to agree with each other (see [gibbs_gmm()],
+#' section Labels). `relabel()` returns a copy of the draws in another
+#' numbering. The draws in the fit do not change.
 #'
 #' @param fit A fit made by [gibbs_gmm()].
-#' @param method `"ecr"` (default): the numbering that agrees best with that of
-#'   the draw with the highest log-likelihood, judged by the observations that
-#'   components share (equivalence classes representatives, Papastamoulis and
-#'   Iliopoulos 2010, with allocation probabilities; [clue::solve_LSAP()] solves
-#'   the assignment problem), largest component first. `"ordered"`: by
-#'   increasing mean of one variable within each draw. `"random"`: a random
-#'   numbering of each draw, from R's generator. Under the posterior all
-#'   numberings are equally probable, so this leaves it invariant. It is an
-#'   error when the prior is not the same for all components.
+#' @param method `"pivot"` (default): the numbering of the fit; if the prior
+#'   differs between the components, whose draws are not renumbered in the fit,
+#'   the one that agrees best with a mode. `"ordered"`: by increasing mean of
+#'   one variable within each draw. `"random"`: a random numbering of each draw,
+#'   from R's generator. Under the posterior all numberings are equally
+#'   probable, so this leaves it invariant. It is an error when the prior is not
+#'   the same for all components. `"none"`: the sampler's own numbering, which a
+#'   fit with `keep = "labels"` stores.
 #' @param by For `"ordered"`: the variable, a name or a number; default the
 #'   first.
 #' @return A plain [coda::mcmc.list] with two attributes: `labels`, for each
-#'   chain a matrix (draws x components) of the numbers given to the
-#'   components, and `switches`, for each chain how often the numbering changed
-#'   from one draw to the next.
+#'   chain a matrix (draws x components) of the numbers given to the components
+#'   of the fit, and `switches`, for each chain how often these changed from one
+#'   draw to the next.
 #' @section Errors: `gibbsite_error_argument` for anything but a fit of
-#'   [gibbs_gmm()], an unknown variable, and `"random"` with unequal `alpha`.
+#'   [gibbs_gmm()], an unknown variable, `"random"` with unequal `alpha`, and
+#'   `"none"` without the sampler's numbers.
 #' @references
 #' Papastamoulis P, Iliopoulos G (2010). An artificial allocations based
 #' solution to the label switching problem in Bayesian analysis of mixtures of
@@ -156,15 +194,16 @@ model_labelled.gmm_model <- function(model, invariants) {
 #' 313-331. \doi{10.1198/jcgs.2010.09008}
 #' @examples
 #' fit <- gibbs_gmm(faithful, 2, draws = 500, burnin = 200, chains = 2,
-#'   seed = 1, progress = FALSE
+#'   keep = "labels", seed = 1, progress = FALSE
 #' )
-#' attr(relabel(fit), "switches")
-#' coda::effectiveSize(relabel(fit)[, "mu[1,1]"])
+#' coda::effectiveSize(relabel(fit, "ordered", by = "waiting")[, "mu[1,1]"])
+#' attr(relabel(fit, "none"), "switches")
 #' @export
-relabel <- function(fit, method = c("ecr", "ordered", "random"), by = 1) {
+relabel <- function(fit, method = c("pivot", "ordered", "random", "none"),
+                    by = 1) {
   check_needed(fit = "a fit made by gibbs_gmm()")
   check_gmm(fit)
-  method <- check_choice(method, c("ecr", "ordered", "random"))
+  method <- check_choice(method, c("pivot", "ordered", "random", "none"))
   if (!missing(by) && method != "ordered") {
     abort_argument(
       "{.arg by} is for {.code method = \"ordered\"} alone."
@@ -173,11 +212,13 @@ relabel <- function(fit, method = c("ecr", "ordered", "random"), by = 1) {
   model <- fit_part(fit, "model")
   matrices <- chain_matrices(fit)
   call <- rlang::current_env()
-  labels <- by_chain(matrices, function(all) {
+  if (method == "pivot") model <- with_pivot(model, call)
+  labels <- lapply(matrices, function(draws) {
     switch(method,
-      ecr = gmm_labels(model, all),
-      ordered = ordered_labels(model, all, by, call),
-      random = random_labels(model, all, call)
+      pivot = pivot_labels(model, draws),
+      ordered = ordered_labels(model, draws, by, call),
+      random = random_labels(model, draws, call),
+      none = own_labels(model, draws, call)
     )
   })
   out <- Map(function(draws, own) {
@@ -187,6 +228,33 @@ relabel <- function(fit, method = c("ecr", "ordered", "random"), by = 1) {
   structure(
     lapply(out, as_mcmc_matrix, mcpar = mcpar), class = "mcmc.list",
     labels = labels, switches = vapply(labels, count_switches, 0)
+  )
+}
+
+# Also where the prior differs between the components.
+with_pivot <- function(model, call) {
+  if (!is_numbered(model)) {
+    if (is.null(model$data)) abort_no_data("fit", call)
+    stream <- chain_streams(1L, 1L, call)[[1L]]
+    model$pivot <- with_stream(stream, gmm_pivot(model), call)$value
+  }
+  model
+}
+
+# The numbers that the sampler gave to the fit's components.
+own_labels <- function(model, draws, call) {
+  if (!is_numbered(model)) {
+    return(unnumbered(model, nrow(draws)))
+  }
+  if (!"labels" %in% model$keep) {
+    abort_argument(
+      c("{.arg fit} does not hold the sampler's own numbers.",
+        i = "Fit again with {.code keep = \"labels\"}."),
+      call = call
+    )
+  }
+  as_integer_matrix(
+    unname(draws[, startsWith(model$columns, "label["), drop = FALSE])
   )
 }
 
@@ -248,17 +316,19 @@ as_integer_matrix <- function(x) {
 #'
 #' For each chain the mean over its kept draws of \eqn{P(z_i = c \mid x_i, \pi,
 #' \mu, \Sigma)}{P(z_i = c | x_i, pi, mu, Sigma)}, accumulated by the sampler at
-#' each kept sweep. The components are numbered as in the chain's own draws, and
-#' one renumbering is applied to the whole chain at the end. The means are
-#' therefore meaningful only for a chain in which the numbering did not change;
-#' `switches` says how often it did. `predict(fit, type = "prob")` computes the
-#' probabilities again from all draws, and renumbers each draw separately.
+#' each kept sweep. The sampler accumulates them in its own numbering, and the
+#' numbering of the last draw is applied to the whole chain at the end. The
+#' means are therefore meaningful only for a chain in which the sampler's
+#' numbering did not change; `switches` says how often it did. `predict(fit,
+#' type = "prob")` computes the probabilities again from all draws, each in its
+#' own numbering.
 #'
 #' @param fit A fit made by [gibbs_gmm()].
 #' @return A list with `prob`, an array (observations x components x chains),
-#'   and `switches`, for each chain how often the numbering changed from one
-#'   draw to the next. After an interrupt, the means include draws of the faster
-#'   chains that the fit does not show yet.
+#'   and `switches`, for each chain how often the sampler's numbering changed
+#'   from one draw to the next (0 where the prior differs between the
+#'   components, which then are not renumbered). After an interrupt, the means
+#'   include draws of the faster chains that the fit does not show yet.
 #' @section Errors: `gibbsite_error_argument` for anything but a fit of
 #'   [gibbs_gmm()].
 #' @examples
@@ -273,22 +343,21 @@ allocation_probabilities <- function(fit) {
   check_needed(fit = "a fit made by gibbs_gmm()")
   check_gmm(fit)
   model <- fit_part(fit, "model")
-  states <- fit_part(fit, "chains")
-  if (states[[1]]$state$kept == 0) {
+  states <- lapply(fit_part(fit, "chains"), `[[`, "state")
+  if (states[[1]]$kept == 0) {
     abort_no_averages("The probabilities", rlang::current_env())
   }
-  labels <- by_chain(chain_matrices(fit), function(all) gmm_labels(model, all))
   n <- model$nobs
   k <- model$k
-  prob <- vapply(seq_along(states), function(chain) {
-    raw <- matrix(states[[chain]]$state$prob, n, k)
-    own <- labels[[chain]]
-    raw[, order(own[nrow(own), ]), drop = FALSE]
+  prob <- vapply(states, function(state) {
+    raw <- matrix(state$prob, n, k)
+    last <- state$numbering$last
+    if (length(last) == k) raw[, order(last), drop = FALSE] else raw
   }, matrix(0, n, k))
   list(
     prob = array(prob, c(n, k, length(states)),
                  list(rownames(model$data$x), seq_len(k), NULL)),
-    switches = vapply(labels, count_switches, 0)
+    switches = vapply(states, function(state) state$numbering$switches, 0)
   )
 }
 

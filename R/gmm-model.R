@@ -71,8 +71,17 @@ gmm_columns <- function(x, k, covariance, keep) {
     if ("z" %in% keep) indexed("z", seq_len(nrow(x))),
     if ("x" %in% keep && nrow(holes) > 0) {
       paste0("x[", holes[, 2L], ",", holes[, 1L], "]")
-    }
+    },
+    if ("labels" %in% keep) indexed("label", c)
   )
+}
+
+# Rounding may differ between machines, and the search for the mode with the
+# kind of generator.
+#' @exportS3Method
+model_comparable.gmm_model <- function(model) {
+  model$pivot <- NULL
+  model
 }
 
 # ---- Starting values --------------------------------------------------------
@@ -87,40 +96,51 @@ model_start.gmm_model <- function(model, init) {
 # was drawn, so that the starts stay dispersed, but a chain rarely begins near a
 # poor local mode. With many observations, 2,000 spread evenly over the data are
 # used for the comparison and for the means.
-best_start <- function(model, starts = 5L, sweeps = 10) {
+best_start <- function(model) {
+  fewer <- spread_observations(model)
+  if (model$k > fewer$nobs) {
+    return(one_start(model, NULL))
+  }
+  best <- highest_climb(fewer, 5L, 10)$start
+  if (fewer$nobs == model$nobs) {
+    return(best)
+  }
+  one_start(model, list(mu = matrix(best$mu, model$k)))
+}
+
+# The model of at most 2,000 observations, spread evenly over the data.
+spread_observations <- function(model) {
   x <- model$data$x
   rows <- unique(round(seq(1, nrow(x), length.out = min(nrow(x), 2000))))
   some <- x[rows, , drop = FALSE]
   if (length(rows) == nrow(x) || any(colSums(!is.na(some)) == 0)) {
-    return(best_of_starts(model, starts, sweeps))
+    return(model)
   }
-  fewer <- gmm_model(some, model$k, model$prior, model$covariance)
-  if (model$k > length(rows)) {
-    return(one_start(model, NULL))
-  }
-  best <- best_of_starts(fewer, starts, sweeps)
-  one_start(model, list(mu = matrix(best$mu, model$k)))
+  gmm_model(some, model$k, model$prior, model$covariance)
 }
 
-best_of_starts <- function(model, starts, sweeps) {
+# Of several random starts, the one from which sweeps of conditional modes lead
+# to the highest log joint density: list(start, end).
+highest_climb <- function(model, starts, sweeps) {
   control <- list(burnin = sweeps, thin = 1, threads = 1)
   best <- NULL
   highest <- -Inf
   for (i in seq_len(starts)) {
     state <- one_start(model, NULL)
+    end <- NULL
     value <- tryCatch(
       {
-        climbed <- interrupt_or(.Call(
+        end <- interrupt_or(.Call(
           C_gmm_sweeps, model$data, state, sweeps, control, TRUE
-        ))
-        gmm_log_joint(model, climbed$state)
+        ))$state
+        gmm_log_joint(model, end)
       },
       error = function(cnd) -Inf
     )
     # if several starts reach the same mode, the first is taken; the tolerance
     # makes this independent of rounding
     if (is.null(best) || isTRUE(value - highest > 1e-6 * (1 + abs(value)))) {
-      best <- state
+      best <- list(start = state, end = end)
       highest <- value
     }
   }
@@ -257,14 +277,20 @@ gmm_state <- function(model, log_pi, mu, sigma, z) {
     sweep = 0, z = as.integer(z), log_pi = as.double(log_pi),
     mu = as.double(mu), factor = gmm_factor(model, sigma),
     x_missing = unname(t(fill_column_means(x))[holes]),
-    prob = numeric(n * model$k), kept = 0, moves = numeric(6)
+    prob = numeric(n * model$k), kept = 0, moves = numeric(6),
+    numbering = no_numbering
   )
 }
+
+# The numbers that the components of the last kept draw were given, none before
+# it; and how often they changed.
+no_numbering <- list(last = integer(), switches = 0)
 
 #' @exportS3Method
 model_without_averages.gmm_model <- function(model, state) {
   state$prob[] <- 0
   state$kept <- 0
+  state$numbering <- no_numbering
   state
 }
 
@@ -333,7 +359,7 @@ draw_labels <- function(prob) {
   as.integer(1 + rowSums(partial[, -ncol(prob), drop = FALSE] <= u))
 }
 
-# ---- Invariants, labels and relabelled draws --------------------------------
+# ---- Invariants and labels --------------------------------------------------
 
 # log-likelihood, weights in decreasing order, mean and covariance of the
 # mixture: sum_c pi_c mu_c and sum_c pi_c (Sigma_c + mu_c mu_c') - mean mean'.
@@ -402,6 +428,7 @@ model_labels.gmm_model <- function(model) {
       },
       sigma2 = paste(covariance(at[2L], at[2L]), "in component", at[1L]),
       z = paste("component of observation", at),
+      label = paste("the sampler's number of component", at),
       x = paste0(names[at[2L]], " of observation ", at[1L]),
       log_lik = "log-likelihood", n_occupied = "occupied components"
     )

@@ -9,7 +9,7 @@
 #' component the ellipse that contains the probability `level`. More variables:
 #' a matrix of scatter plots of at most six variables, with the components'
 #' ellipses. Components are drawn at the posterior mean of their parameters,
-#' renumbered as by [relabel()].
+#' numbered as in the fit.
 #'
 #' @param x A fit made by [gibbs_gmm()].
 #' @param type `"mixture"` (the default where the fit holds its data), or types
@@ -70,13 +70,11 @@ plotted_variables <- function(model, variables, call) {
   found
 }
 
-# The mixture at the posterior mean of its renumbered parameters, for the shown
-# variables only.
+# The mixture at the posterior mean of its parameters, for the shown variables
+# only.
 mean_mixture <- function(fit, shown) {
   model <- fit_part(fit, "model")
-  mean <- colMeans(do.call(
-    rbind, model_relabelled(model, chain_matrices(fit))
-  ))
+  mean <- colMeans(do.call(rbind, chain_matrices(fit)))
   blocks <- gmm_blocks(model, t(mean))
   p <- parameters_of_row(marginal_blocks(blocks, shown), 1L)
   p$colours <- gibbsite_palette(model$k)

@@ -6,9 +6,8 @@
 #'
 #' Clusters, probabilities and densities are averages over the posterior draws;
 #' nothing is refitted. The density of new data does not depend on how
-#' components are numbered. For clusters and probabilities the components of
-#' each draw are first renumbered as by [relabel()]; cluster 1 is the one with
-#' the largest weight.
+#' components are numbered. Clusters and probabilities have the numbers of the
+#' fit's components (see [gibbs_gmm()], section Labels).
 #'
 #' For observations with missing entries only the observed entries are used.
 #'
@@ -56,9 +55,7 @@ predict.gibbs_gmm <- function(object, newdata = NULL,
   if (type == "density") {
     return(predict_density(blocks, x, level))
   }
-  prob <- evaluate_observed(
-    blocks, x, labels = gmm_labels(model, draws), prob = TRUE
-  )$prob
+  prob <- evaluate_observed(blocks, x, prob = TRUE)$prob
   dimnames(prob) <- list(rownames(x), seq_len(model$k))
   if (type == "prob") {
     return(prob)

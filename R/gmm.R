@@ -60,14 +60,21 @@
 #' @section Labels:
 #' The posterior does not change when the components are renumbered (unless
 #' `alpha` differs between them), and a long chain visits all numberings. The
-#' draws are returned without renumbering. R-hat and effective sample sizes are
-#' judged on quantities that do not depend on the numbering: the log-likelihood,
-#' the sorted weights, and the mean and covariance of the mixture. `predict()`,
-#' `summary()` and `plot()` renumber the components of each draw to agree with
-#' one pivotal draw, largest component first; [relabel()] returns the renumbered
-#' draws. With more components than the data support, the posterior often has
-#' several modes between which a chain moves rarely. The R-hat of the sorted
-#' weights and the numbers of occupied components then show this.
+#' components of each draw are therefore numbered to agree with one point, a
+#' mode of the posterior, largest component first: each component of a draw gets
+#' the number of the mode's component with which it shares most (Papastamoulis
+#' and Iliopoulos 2010). The mode is searched before the chains begin, and does
+#' not depend on `seed`. So the numbers mean the same in all draws, chains and
+#' runs, and for every function that takes the draws. If `alpha` differs between
+#' the components, it numbers them, and the draws are not renumbered.
+#' [relabel()] gives other numberings.
+#'
+#' R-hat and effective sample sizes are judged on quantities that do not depend
+#' on the numbering: the log-likelihood, the sorted weights, and the mean and
+#' covariance of the mixture. With more components than the data support, the
+#' posterior often has several modes between which a chain moves rarely. The
+#' R-hat of the sorted weights and the numbers of occupied components then show
+#' this.
 #'
 #' @section Moves of groups:
 #' Draws of single allocations rarely lead from one mode of the posterior to
@@ -117,7 +124,9 @@
 #' component, `i`, `j` variables), `log_lik` (the sum over observations of
 #' \eqn{\log \sum_c \pi_c \mathrm{N}(x_i \mid \mu_c, \Sigma_c)}) and
 #' `n_occupied` (components with at least one observation); with `keep = "z"`
-#' also the allocations `z[i]`, with `keep = "x"` the missing entries `x[i,j]`.
+#' also the allocations `z[i]`, with `keep = "x"` the missing entries `x[i,j]`,
+#' with `keep = "labels"` the sampler's own numbers of the components
+#' `label[c]`.
 #' The probability of each observation's allocations is averaged as the chains
 #' run: see [allocation_probabilities()].
 #'
@@ -152,8 +161,9 @@
 #'   `"omit"` or `"impute"`.
 #' @param merge_split `TRUE` (default) or `FALSE`: whether the sampler also
 #'   moves whole groups of observations between components.
-#' @param keep `NULL`, or any of `"z"` and `"x"`: store every draw of the
-#'   allocations, of the missing entries.
+#' @param keep `NULL`, or any of `"z"`, `"x"` and `"labels"`: store every draw
+#'   of the allocations, of the missing entries, of the sampler's own numbers of
+#'   the components.
 #' @inheritParams running
 #' @return An object of class `gibbs_gmm`, a `gibbsite_fit` and a
 #'   [coda::mcmc.list]: one matrix of draws for each chain. See
@@ -226,7 +236,7 @@ gibbs_gmm <- function(x, k, prior = gmm_prior(),
     draws = draws, burnin = burnin, thin = thin, chains = chains,
     inits = inits, keep = keep, threads = threads, cores = cores, seed = seed,
     checkpoint = checkpoint, stop_when = stop_when, progress = progress,
-    keep_data = keep_data, keep_choices = c("z", "x"),
+    keep_data = keep_data, keep_choices = c("z", "x", "labels"),
     keep_default = character(), call = call
   )
   if ("x" %in% running$keep && !anyNA(x)) {

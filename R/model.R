@@ -82,12 +82,16 @@ model_labelled.default <- function(model, invariants) {
   setdiff(model$columns, invariants)
 }
 
-# The draws (one matrix for each chain) with the components of each draw
-# renumbered so that a column has the same meaning in every draw; NULL if this
-# is not done.
-model_relabelled <- function(model, draws) UseMethod("model_relabelled")
+# The result of model_sweeps(), list(draws, state, rng), with the components of
+# each draw numbered so that a column has the same meaning in every draw of every
+# chain. The numbering of a draw depends on the draw and the model alone.
+# `before`: the state before these sweeps.
+model_numbered <- function(model, run, before) UseMethod("model_numbered")
 #' @exportS3Method
-model_relabelled.default <- function(model, draws) NULL
+model_numbered.default <- function(model, run, before) run
+
+# Whether the columns that depend on the numbering are so numbered.
+is_numbered <- function(model) !is.null(model$pivot)
 
 # ---- Optional ---------------------------------------------------------------
 

@@ -115,8 +115,7 @@ plotted_draws <- function(x, variables, call) {
   }
   matrices <- chain_matrices(x)
   model <- fit_part(x, "model")
-  renumbered <- model_relabelled(model, matrices)
-  draws <- stack_chains(renumbered %||% matrices)
+  draws <- stack_chains(matrices)
   columns <- dimnames(draws)$variable
   derived <- setdiff(dimnames(invariants)$variable, columns)
   chosen <- choose_variables(variables, c(columns, derived), call)
@@ -127,7 +126,7 @@ plotted_draws <- function(x, variables, call) {
     from <- if (name %in% columns) draws else invariants
     out[, , name] <- from[, , name]
   }
-  if (is.null(renumbered)) {
+  if (!is_numbered(model)) {
     attr(out, "labelled") <- model_labelled(
       model, dimnames(invariants)$variable
     )

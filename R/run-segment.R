@@ -62,7 +62,8 @@ run_segment <- function(chain, model, control, until) {
   # checks
   Sys.sleep(0)
   set_generator_seed(chain$rng)
-  model_sweeps(model, chain$state, n, control)
+  run <- model_sweeps(model, chain$state, n, control)
+  if (is.null(run)) NULL else model_numbered(model, run, chain$state)
 }
 
 # The result of a segment, NULL if it was interrupted, or its error.

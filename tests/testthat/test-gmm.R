@@ -175,7 +175,7 @@ test_that("a fit without its data answers and goes on with them", {
 renumbered <- function(fit, seed = 5) {
   columns <- colnames(fit[[1]])
   k <- attr(fit, "model")$k
-  moved <- grepl("^(pi|mu|sigma2|Sigma)\\[[0-9]", columns) &
+  moved <- grepl("^(pi|mu|sigma2|Sigma|label)\\[[0-9]", columns) &
     !grepl("^Sigma\\[[0-9]+,[0-9]+\\]$", columns)
   set.seed(seed)
   out <- lapply(fit, function(chain) {
@@ -197,8 +197,8 @@ renumbered <- function(fit, seed = 5) {
 }
 
 for (form in forms) {
-  test_that(paste("ecr undoes an artificial renumbering:", form), {
-    fit <- short_gmm(covariance = form, k = 2, keep = "z")
+  test_that(paste("the numbering of a fit undoes another one:", form), {
+    fit <- short_gmm(covariance = form, k = 2, keep = c("z", "labels"))
     mixed <- renumbered(fit)
     straight <- relabel(fit)
     expect_gt(sum(attr(relabel(mixed), "switches")), 20)
@@ -206,26 +206,100 @@ for (form in forms) {
     expect_identical(
       lapply(relabel(mixed), unclass), lapply(straight, unclass)
     )
+    expect_identical(
+      lapply(straight, unclass), lapply(chain_matrices(fit), function(draws) {
+        structure(draws, mcpar = attr(fit[[1]], "mcpar"))
+      })
+    )
     # invariant quantities do not see it
     invariants <- function(fit) {
       gibbsite:::model_invariants(attr(fit, "model"), all_draws(fit))
     }
     expect_equal(invariants(mixed), invariants(fit), tolerance = 1e-12)
-    expect_equal(predict(mixed, type = "prob"), predict(fit, type = "prob"))
     expect_equal(coclustering(mixed), coclustering(fit))
-    expect_equal(
-      tidy(mixed)[c("term", "estimate")], tidy(fit)[c("term", "estimate")]
-    )
   })
 }
 
-test_that("relabelled draws are a plain mcmc.list, largest component first", {
+# Everything that takes the draws must see the components numbered alike.
+test_that("the draws of a fit are numbered alike in every client", {
+  sets <- list(
+    list(x = datasets::faithful, k = 2), list(x = datasets::iris[, 1:4], k = 3)
+  )
+  columns <- c(NA, 2 + 4 + 8 + 2, 3 + 12 + 48 + 2)
+  means <- lapply(sets, function(set) {
+    vapply(1:4, function(seed) {
+      fit <- quietly(gibbs_gmm(set$x, set$k, seed = seed, progress = FALSE))
+      expect_identical(
+        allocation_probabilities(fit)$switches, c(0, 0, 0, 0)
+      )
+      own <- summary(fit)
+      expect_lt(max(own$rhat, na.rm = TRUE), 1.05)
+      shown <- posterior::summarise_draws(fit, "mean", "rhat")
+      expect_equal(as.numeric(shown$mean), own$mean)
+      expect_equal(as.numeric(shown$rhat), own$rhat)
+      expect_equal(
+        unname(summary(coda::as.mcmc.list(fit))$statistics[, "Mean"]), own$mean
+      )
+      # the data of predict() and of the draws have one numbering
+      weight <- colMeans(predict(fit, type = "prob"))
+      expect_equal(unname(weight), own$mean[seq_len(set$k)], tolerance = 0.05)
+      own$mean
+    }, numeric(columns[[set$k]]))
+  })
+  for (each in means) {
+    # and in every run
+    expect_lt(max(abs(each - rowMeans(each)) / (1 + abs(each))), 0.05)
+  }
+})
+
+test_that("the sampler's own numbers are kept if asked for", {
+  fit <- quietly(gibbs_gmm(
+    datasets::iris[, 1:4], 3, draws = 100, burnin = 200, keep = "labels",
+    seed = 3, progress = FALSE
+  ))
+  own <- relabel(fit, "none")
+  model <- attr(fit, "model")
+  # the components of the state have the sampler's numbers
+  for (chain in seq_along(fit)) {
+    state <- attr(fit, "chains")[[chain]]$state
+    expect_equal(
+      unname(own[[chain]][100, 1:3]), gibbsite:::gmm_parameters(model, state)$pi
+    )
+    expect_identical(
+      unname(unclass(own[[chain]])[, paste0("label[", 1:3, "]")]),
+      matrix(rep(as.double(1:3), each = 100), 100)
+    )
+  }
+  again <- gibbsite:::pivot_labels(model, unclass(own[[1]])[, ])
+  expect_identical(
+    gibbsite:::move_components(model, unclass(own[[1]])[, ], again),
+    unclass(fit[[1]])[, ]
+  )
+  # which differ between the chains
+  labels <- attr(own, "labels")
+  expect_gt(length(unique(lapply(labels, function(m) m[1, ]))), 1)
+  bare <- short_gmm()
+  expect_gibbsite_error(relabel(bare, "none"))
+})
+
+test_that("a prior that differs between the components numbers them", {
+  prior <- gmm_prior(alpha = c(1, 2))
+  fit <- short_gmm(prior = prior)
+  expect_null(attr(fit, "model")$pivot)
+  expect_identical(allocation_probabilities(fit)$switches, c(0, 0))
+  state <- attr(fit, "chains")[[1]]$state
+  expect_equal(unname(fit[[1]][60, 1:2]), exp(state$log_pi), tolerance = 1e-12)
+  expect_true(all(is.na(summary(fit, "pi")$rhat)))
+  expect_identical(lapply(relabel(fit, "none"), unclass), lapply(fit, unclass))
+  numbered <- all_draws(relabel(fit))
+  expect_setequal(numbered[1, 1:2], all_draws(fit)[1, 1:2])
+})
+
+test_that("relabelled draws are a plain mcmc.list", {
   fit <- short_gmm(thin = 2)
-  out <- relabel(fit)
+  out <- relabel(fit, "ordered")
   expect_s3_class(out, "mcmc.list", exact = TRUE)
   expect_identical(attr(out[[1]], "mcpar"), attr(fit[[1]], "mcpar"))
-  pi <- colMeans(all_draws(out)[, c("pi[1]", "pi[2]")])
-  expect_gt(pi[[1]], pi[[2]])
   # labels say where each component went
   for (chain in 1:2) {
     labels <- attr(out, "labels")[[chain]]
@@ -239,7 +313,7 @@ test_that("relabelled draws are a plain mcmc.list, largest component first", {
 
 test_that("with more components than clusters labels are a permutation", {
   fit <- short_gmm(k = 4, covariance = "diagonal")
-  for (method in c("ecr", "ordered", "random")) {
+  for (method in c("pivot", "ordered", "random")) {
     set.seed(1)
     out <- relabel(fit, method)
     for (labels in attr(out, "labels")) {
@@ -282,16 +356,17 @@ test_that("switches are counted draw by draw", {
   labels <- rbind(c(1, 2), c(1, 2), c(2, 1), c(1, 2), c(1, 2))
   expect_identical(gibbsite:::count_switches(labels), 2L)
   expect_identical(gibbsite:::count_switches(labels[1, , drop = FALSE]), 0L)
-  fit <- short_gmm(draws = 50, k = 3, prior = gmm_prior(alpha = 0.5))
-  out <- relabel(fit)
-  expect_identical(
-    attr(out, "switches"), allocation_probabilities(fit)$switches
+  fit <- short_gmm(
+    draws = 300, k = 4, prior = gmm_prior(alpha = 0.5), keep = "labels"
   )
+  own <- attr(relabel(fit, "none"), "switches")
+  expect_gt(sum(own), 0)
+  expect_identical(own, allocation_probabilities(fit)$switches)
 })
 
 test_that("one component has one numbering", {
   fit <- short_gmm(k = 1)
-  for (method in c("ecr", "ordered", "random")) {
+  for (method in c("pivot", "ordered", "random")) {
     out <- relabel(fit, method)
     expect_identical(all_draws(out), all_draws(fit))
     expect_identical(attr(out, "switches"), c(0, 0))
@@ -838,7 +913,7 @@ test_that("sizes and arguments that cannot be are refused by name", {
     posterior_predict(fit, nobs = 1e10)
     sim_gmm(1e12, 1, 0, 1)
     relabel(fit, by = 2)
-    relabel(fit, "ecr", by = "waiting")
+    relabel(fit, "pivot", by = "waiting")
     bayesplot::pp_check(drop_data(fit))
     gibbs_gmm(faithful, 2, gmm_prior(s0 = 1e-320), progress = FALSE)
   })
