@@ -63,6 +63,14 @@ pivot_labels <- function(model, draws) {
   )$agreement)
 }
 
+# In each row the component that got the number 1, 2, ...
+inverse_labels <- function(labels) {
+  out <- labels
+  rows <- row(labels)
+  out[cbind(c(rows), c(labels))] <- col(labels)
+  out
+}
+
 unnumbered <- function(model, draws) {
   matrix(rep(seq_len(model$k), each = draws), draws, model$k)
 }
@@ -70,11 +78,10 @@ unnumbered <- function(model, draws) {
 #' @exportS3Method
 model_numbered.gmm_model <- function(model, run, before) {
   n <- nrow(run$draws)
-  own <- unnumbered(model, n)
   numbering <- before$numbering
+  labels <- unnumbered(model, n)
   if (is_numbered(model) && n > 0L) {
     labels <- pivot_labels(model, run$draws)
-    own[] <- t(apply(labels, 1L, order))
     numbering <- list(
       last = labels[n, ],
       switches = numbering$switches + count_switches(
@@ -83,7 +90,9 @@ model_numbered.gmm_model <- function(model, run, before) {
     )
     run$draws <- move_components(model, run$draws, labels)
   }
-  if ("labels" %in% model$keep) run$draws <- cbind(run$draws, own)
+  if ("labels" %in% model$keep) {
+    run$draws <- cbind(run$draws, inverse_labels(labels))
+  }
   run$state$numbering <- numbering
   run
 }
@@ -100,7 +109,9 @@ match_labels <- function(agreement) {
       matrix(agreement[, a, ], draws, k), ties.method = "first"
     )
   }
-  for (s in which(apply(labels, 1L, anyDuplicated) > 0L)) {
+  taken <- matrix(FALSE, draws, k)
+  taken[cbind(rep(seq_len(draws), k), c(labels))] <- TRUE
+  for (s in which(rowSums(taken) < k)) {
     labels[s, ] <- as.integer(
       clue::solve_LSAP(matrix(agreement[s, , ], k, k), maximum = TRUE)
     )
