@@ -261,6 +261,7 @@ hostile_objects <- function(folder = tempdir()) {
       proper, 4, 1, chains = 2, seed = 1, progress = FALSE
     ),
     prior_prediction = prior_predict(proper, 3, seed = 1),
+    function_band = predict(mh, function(x) x, interval = TRUE),
     gibbsite_native_density = structure(
       function(x) 1, class = "gibbsite_native_density",
       native = list(
@@ -284,6 +285,8 @@ hostile_bases <- function(o) {
   fit <- function(of, ...) list(fit = o[[of]], ...)
   log_q <- function(y, x) 0
   walk <- o$markov_chain
+  # a function of a draw, a vector or a list
+  first <- function(x) x[[1L]]
   list(
     communicating_classes = list(chain = walk),
     detailed_balance = list(chain = walk), gibbs_matrix = list(joint = o$words),
@@ -432,6 +435,18 @@ hostile_bases <- function(o) {
     recover_data.gibbsite_fit = list(object = o$gibbs_hlm),
     held_out.gibbs_bmf = fit("gibbs_bmf", newdata = o$pairs[1, ]),
     log_lik.gibbs_lda = list(object = o$gibbs_lda, particles = 2),
+    log_lik.gibbs_sample = list(object = o$gibbs_sample, log_lik = first),
+    log_lik.mh_sample = list(object = o$mh_sample, log_lik = first),
+    loo.gibbs_sample = list(x = o$gibbs_sample, log_lik = first),
+    loo.mh_sample = list(x = o$mh_sample, log_lik = first),
+    posterior_epred.gibbs_sample = list(object = o$gibbs_sample, f = first),
+    posterior_epred.mh_sample = list(object = o$mh_sample, f = first),
+    posterior_predict.gibbs_sample = list(object = o$gibbs_sample, f = first),
+    posterior_predict.mh_sample = list(object = o$mh_sample, f = first),
+    predict.gibbs_sample = list(object = o$gibbs_sample, f = first),
+    predict.mh_sample = list(object = o$mh_sample, f = first),
+    waic.gibbs_sample = list(x = o$gibbs_sample, log_lik = first),
+    waic.mh_sample = list(x = o$mh_sample, log_lik = first),
     predict.bmf_fold = list(
       object = o$bmf_fold, newdata = data.frame(user = "new", item = 1:2)
     ),
@@ -749,7 +764,21 @@ newdata <- c(vectors, "bad_utf8_names", "indefinite", "na_matrix")
 
 # By argument, or by function and argument: the values that are valid. All
 # others must raise an error.
+# functions of a vector
+callable <- c("variadic", "forged_density")
 taken_values <- list(
+  log_lik.gibbs_sample.log_lik = "forged_density",
+  log_lik.mh_sample.log_lik = callable,
+  loo.gibbs_sample.log_lik = "forged_density",
+  loo.mh_sample.log_lik = callable,
+  waic.gibbs_sample.log_lik = "forged_density",
+  waic.mh_sample.log_lik = callable,
+  posterior_epred.gibbs_sample.f = "forged_density",
+  posterior_epred.mh_sample.f = callable,
+  posterior_predict.gibbs_sample.f = "forged_density",
+  posterior_predict.mh_sample.f = callable,
+  predict.gibbs_sample.f = "forged_density",
+  predict.mh_sample.f = callable,
   biases = "true", center = "true", debug = "true", evaluate = "true",
   factors = "true", forever = "true", index = "true", interval = "true",
   keep_data = "true", merge_split = "true", progress = "true",
@@ -782,11 +811,11 @@ taken_values <- list(
   sim_lm.sigma = c(positive, "zero"), sim_lm.intercept = reals,
   # of simulated data
   sbc.n = character(), geweke_joint.n = character(),
-  prior_predict.n = character(), statistic = c("variadic", "forged_density"),
+  prior_predict.n = character(), statistic = callable,
   # of sampling without a chain
   vectorised = "true", log = "true", monte_carlo.control = c(
     "null", "variadic", "forged_density"
-  ), control_mean = reals, monte_carlo.f = c("variadic", "forged_density"),
+  ), control_mean = reals, monte_carlo.f = callable,
   sample_mvnorm.mean = c(reals, vectors), sample_truncated_normal.mean = reals,
   sample_truncated_normal.sd = positive, log_m = reals,
   sample_truncated_normal.lower = c("minus_inf", reals),

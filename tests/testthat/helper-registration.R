@@ -374,10 +374,11 @@ wrong_values <- function(attempts, name, good, i) {
   }
 }
 
-# One element of an argument missing, or of another length.
+# One element of an argument missing, or of another length. C does not read
+# some.
 wrong_parts <- function(attempts, name, good, i) {
   part <- good[[i]]
-  unread <- if (name == "C_mh_settle") c("debug", "own")
+  unread <- c("numbering", if (name == "C_mh_settle") c("debug", "own"))
   elements <- if (is.list(part)) setdiff(names(part), unread)
   for (element in elements) {
     arguments <- good
