@@ -8,8 +8,8 @@
 # reordering by allocations (Papastamoulis & Iliopoulos 2010,
 # doi:10.1198/jcgs.2010.09008) with probabilities instead of drawn allocations.
 #
-# The pivot is a mode of the posterior. It depends on the data, the prior and the
-# kind of generator, and neither on the seed nor on the draws. So all runs
+# The pivot is a mode of the posterior. It depends on the data, the prior and
+# the kind of generator, and neither on the seed nor on the draws. So all runs
 # number alike, and a fit that is continued keeps its numbers. Where the prior
 # differs between the components it numbers them, and draws stay as they are.
 

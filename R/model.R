@@ -83,8 +83,8 @@ model_labelled.default <- function(model, invariants) {
 }
 
 # The result of model_sweeps(), list(draws, state, rng), with the components of
-# each draw numbered so that a column has the same meaning in every draw of every
-# chain. The numbering of a draw depends on the draw and the model alone.
+# each draw numbered so that a column has the same meaning in every draw of
+# every chain. The numbering of a draw depends on the draw and the model alone.
 # `before`: the state before these sweeps.
 model_numbered <- function(model, run, before) UseMethod("model_numbered")
 #' @exportS3Method
