@@ -123,7 +123,7 @@ match_labels <- function(agreement) {
 
 # Draws (all chains together) with the number of component c moved to place
 # labels[, c]. Every block has k numbers for each of its columns, component
-# fastest; a shared covariance is not moved. The draws of the core have no names.
+# fastest; a shared covariance is not moved. Draws of the core have no names.
 move_components <- function(model, draws, labels) {
   k <- model$k
   d <- length(model$variables)
