@@ -523,6 +523,8 @@ new_codes <- function(ids, codes) {
 #' @param draws `NULL` for all draws that the fit keeps for prediction
 #'   (`pp_check()`: for at most 50), or the number of them to use, spread
 #'   evenly.
+#' @param ndraws Another name of `draws`, which tidybayes uses.
+#' @param re_formula `NULL` or `NA`, without effect; tidybayes gives it.
 #' @param transform For `posterior_linpred()`: `TRUE` or `FALSE`; both give the
 #'   same, because the linear predictor is the mean here.
 #' @param ... Not used; for `pp_check()` passed to
@@ -546,10 +548,13 @@ new_codes <- function(ids, codes) {
 #' @aliases posterior_predict.gibbs_bmf
 #' @export
 posterior_predict.gibbs_bmf <- function(object, newdata = NULL, draws = NULL,
-                                        ...) {
+                                        ..., ndraws = NULL,
+                                        re_formula = NULL) {
   call <- rlang::current_env()
   check_unlocked(call)
   check_no_more(...)
+  check_re_formula(re_formula, call)
+  draws <- either_draws(draws, ndraws, call)
   pairs <- bmf_pairs(fit_part(object, "model"), newdata, call)
   kept <- kept_factors(object, draws, call)
   mean <- predict_draws(kept, pairs, call)
@@ -559,10 +564,12 @@ posterior_predict.gibbs_bmf <- function(object, newdata = NULL, draws = NULL,
 #' @rdname bmf-checks
 #' @export
 posterior_epred.gibbs_bmf <- function(object, newdata = NULL, draws = NULL,
-                                      ...) {
+                                      ..., ndraws = NULL, re_formula = NULL) {
   check_no_more(...)
   call <- rlang::current_env()
   check_unlocked(call)
+  check_re_formula(re_formula, call)
+  draws <- either_draws(draws, ndraws, call)
   pairs <- bmf_pairs(fit_part(object, "model"), newdata, call)
   predict_draws(kept_factors(object, draws, call), pairs, call)
 }
@@ -570,9 +577,13 @@ posterior_epred.gibbs_bmf <- function(object, newdata = NULL, draws = NULL,
 #' @rdname bmf-checks
 #' @export
 posterior_linpred.gibbs_bmf <- function(object, transform = FALSE,
-                                        newdata = NULL, draws = NULL, ...) {
+                                        newdata = NULL, draws = NULL, ...,
+                                        ndraws = NULL, re_formula = NULL) {
+  call <- rlang::current_env()
   check_no_more(...)
   check_flag(transform)
+  check_re_formula(re_formula, call)
+  draws <- either_draws(draws, ndraws, call)
   posterior_epred(object, newdata, draws)
 }
 

@@ -212,6 +212,7 @@ model_quantities.hlm_binomial_model <- function(model, state) {
 #'   [predict.gibbs_hlm()].
 #' @param draws `NULL` for all draws (`pp_check()`: for at most 50), or the
 #'   number of draws to use, spread evenly over the chains' draws.
+#' @param ndraws Another name of `draws`, which tidybayes uses.
 #' @param transform `FALSE` (default); `TRUE` is `posterior_epred()`.
 #' @param trials For `posterior_predict()` with `newdata`: the number of trials
 #'   of each row, one number or several; default 1.
@@ -285,10 +286,12 @@ posterior_linpred.gibbs_hlm_binomial <- function(object, transform = FALSE,
                                                  newdata = NULL, draws = NULL,
                                                  re_formula = NULL,
                                                  allow_new_levels = FALSE,
-                                                 offset = NULL, ...) {
+                                                 offset = NULL, ...,
+                                                 ndraws = NULL) {
   call <- rlang::current_env()
   check_no_more(...)
   transform <- check_flag(transform)
+  draws <- either_draws(draws, ndraws, call)
   eta <- hlm_draws_at(
     object, newdata, re_formula, allow_new_levels, offset, NULL, draws, call
   )$mu
@@ -300,7 +303,9 @@ posterior_linpred.gibbs_hlm_binomial <- function(object, transform = FALSE,
 posterior_epred.gibbs_hlm_binomial <- function(object, newdata = NULL,
                                                draws = NULL, re_formula = NULL,
                                                allow_new_levels = FALSE,
-                                               offset = NULL, ...) {
+                                               offset = NULL, ...,
+                                               ndraws = NULL) {
+  draws <- either_draws(draws, ndraws, rlang::current_env())
   posterior_linpred.gibbs_hlm_binomial(
     object, TRUE, newdata, draws, re_formula, allow_new_levels, offset, ...
   )
@@ -313,9 +318,10 @@ posterior_predict.gibbs_hlm_binomial <- function(object, newdata = NULL,
                                                  re_formula = NULL,
                                                  allow_new_levels = FALSE,
                                                  offset = NULL, trials = NULL,
-                                                 ...) {
+                                                 ..., ndraws = NULL) {
   call <- rlang::current_env()
   check_unlocked(call)
+  draws <- either_draws(draws, ndraws, call)
   mean <- posterior_epred.gibbs_hlm_binomial(
     object, newdata, draws, re_formula, allow_new_levels, offset, ...
   )

@@ -300,12 +300,6 @@ predict.gibbs_hlm <- function(object, newdata = NULL,
   if (is.null(newdata)) as_excluded(model, out) else out
 }
 
-check_re_formula <- function(re_formula, call) {
-  if (!is.null(re_formula) && !identical(re_formula, NA)) {
-    abort_expected(re_formula, "NULL or NA", FALSE, "re_formula", call)
-  }
-}
-
 # list(mean, sd, lower, upper), the last three with `interval`; in blocks of
 # rows. type: "mean", "response", or "share" for probabilities of success.
 hlm_moments <- function(fit, rows, weights, type, level, interval) {
@@ -373,6 +367,7 @@ hlm_moments <- function(fit, rows, weights, type, level, interval) {
 #'   [predict.gibbs_hlm()].
 #' @param draws `NULL` for all draws (`pp_check()`: for at most 50), or the
 #'   number of draws to use, spread evenly over the chains' draws.
+#' @param ndraws Another name of `draws`, which tidybayes uses.
 #' @param transform `FALSE` or `TRUE`, without effect: the link is the identity.
 #' @param by `"observation"` (default) or `"group"`.
 #' @param ... Not used; for `pp_check()` passed to bayesplot.
@@ -414,10 +409,11 @@ posterior_linpred.gibbs_hlm <- function(object, transform = FALSE,
                                         newdata = NULL, draws = NULL,
                                         re_formula = NULL,
                                         allow_new_levels = FALSE,
-                                        offset = NULL, ...) {
+                                        offset = NULL, ..., ndraws = NULL) {
   call <- rlang::current_env()
   check_no_more(...)
   check_flag(transform)
+  draws <- either_draws(draws, ndraws, call)
   hlm_draws_at(
     object, newdata, re_formula, allow_new_levels, offset, NULL, draws, call
   )$mu
@@ -428,9 +424,10 @@ posterior_linpred.gibbs_hlm <- function(object, transform = FALSE,
 posterior_epred.gibbs_hlm <- function(object, newdata = NULL, draws = NULL,
                                       re_formula = NULL,
                                       allow_new_levels = FALSE, offset = NULL,
-                                      ...) {
+                                      ..., ndraws = NULL) {
   call <- rlang::current_env()
   check_no_more(...)
+  draws <- either_draws(draws, ndraws, call)
   hlm_draws_at(
     object, newdata, re_formula, allow_new_levels, offset, NULL, draws, call
   )$mu
@@ -441,9 +438,11 @@ posterior_epred.gibbs_hlm <- function(object, newdata = NULL, draws = NULL,
 posterior_predict.gibbs_hlm <- function(object, newdata = NULL, draws = NULL,
                                         re_formula = NULL,
                                         allow_new_levels = FALSE,
-                                        offset = NULL, weights = NULL, ...) {
+                                        offset = NULL, weights = NULL, ...,
+                                        ndraws = NULL) {
   call <- rlang::current_env()
   check_no_more(...)
+  draws <- either_draws(draws, ndraws, call)
   at <- hlm_draws_at(
     object, newdata, re_formula, allow_new_levels, offset, weights, draws, call
   )

@@ -157,6 +157,8 @@ response_spread <- function(mu, sigma, weights, tails) {
 #'   `newdata` with the response.
 #' @param draws `NULL` for all draws (`pp_check()`: for at most 50), or the
 #'   number of draws to use, spread evenly over the chains' draws.
+#' @param ndraws Another name of `draws`, which tidybayes uses.
+#' @param re_formula `NULL` or `NA`, without effect: there are no groups.
 #' @param transform `FALSE` or `TRUE`, without effect: the link is the identity.
 #' @param y For `log_lik()` with `newdata` of a fit by matrix: its response.
 #' @param ... Not used; for `pp_check()` passed to bayesplot.
@@ -206,9 +208,12 @@ lm_sd <- function(at) {
 #' @export
 posterior_linpred.gibbs_lm <- function(object, transform = FALSE,
                                        newdata = NULL, draws = NULL,
-                                       offset = NULL, ...) {
+                                       offset = NULL, ..., ndraws = NULL,
+                                       re_formula = NULL) {
   call <- rlang::current_env()
   check_no_more(...)
+  check_re_formula(re_formula, call)
+  draws <- either_draws(draws, ndraws, call)
   check_flag(transform)
   lm_draws_at(object, newdata, offset, NULL, draws, call)$mu
 }
@@ -216,19 +221,25 @@ posterior_linpred.gibbs_lm <- function(object, transform = FALSE,
 #' @rdname lm-draws
 #' @export
 posterior_epred.gibbs_lm <- function(object, newdata = NULL, draws = NULL,
-                                     offset = NULL, ...) {
+                                     offset = NULL, ..., ndraws = NULL,
+                                     re_formula = NULL) {
   call <- rlang::current_env()
   check_no_more(...)
+  check_re_formula(re_formula, call)
+  draws <- either_draws(draws, ndraws, call)
   lm_draws_at(object, newdata, offset, NULL, draws, call)$mu
 }
 
 #' @rdname lm-draws
 #' @export
 posterior_predict.gibbs_lm <- function(object, newdata = NULL, draws = NULL,
-                                       offset = NULL, weights = NULL, ...) {
+                                       offset = NULL, weights = NULL, ...,
+                                       ndraws = NULL, re_formula = NULL) {
   call <- rlang::current_env()
   check_unlocked(call)
   check_no_more(...)
+  check_re_formula(re_formula, call)
+  draws <- either_draws(draws, ndraws, call)
   at <- lm_draws_at(object, newdata, offset, weights, draws, call)
   at$mu + lm_sd(at) * stats::rnorm(length(at$mu))
 }

@@ -245,6 +245,8 @@ as_class <- function(model, probability, call) {
 #'   with the response.
 #' @param draws `NULL` for all draws (`pp_check()`: for at most 50), or the
 #'   number of draws to use, spread evenly over the chains' draws.
+#' @param ndraws Another name of `draws`, which tidybayes uses.
+#' @param re_formula `NULL` or `NA`, without effect: there are no groups.
 #' @param transform `FALSE` (default); `TRUE` is `posterior_epred()`.
 #' @param trials For `posterior_predict()` with `newdata`: the number of trials
 #'   of each row, one number or several; default 1.
@@ -284,9 +286,13 @@ linear_predictor_draws <- function(object, newdata, offset, draws, call) {
 #' @export
 posterior_linpred.laplace_logistic <- function(object, transform = FALSE,
                                                newdata = NULL, draws = NULL,
-                                               offset = NULL, ...) {
+                                               offset = NULL, ...,
+                                               ndraws = NULL,
+                                               re_formula = NULL) {
   call <- rlang::current_env()
   check_no_more(...)
+  check_re_formula(re_formula, call)
+  draws <- either_draws(draws, ndraws, call)
   transform <- check_flag(transform)
   out <- linear_predictor_draws(object, newdata, offset, draws, call)
   if (transform) success_probability(fit_part(object, "model"), out) else out
@@ -299,9 +305,13 @@ posterior_linpred.gibbs_logistic <- posterior_linpred.laplace_logistic
 #' @rdname logistic-draws
 #' @export
 posterior_epred.laplace_logistic <- function(object, newdata = NULL,
-                                             draws = NULL, offset = NULL, ...) {
+                                             draws = NULL, offset = NULL, ...,
+                                             ndraws = NULL,
+                                             re_formula = NULL) {
   call <- rlang::current_env()
   check_no_more(...)
+  check_re_formula(re_formula, call)
+  draws <- either_draws(draws, ndraws, call)
   eta <- linear_predictor_draws(object, newdata, offset, draws, call)
   success_probability(fit_part(object, "model"), eta)
 }
@@ -314,10 +324,14 @@ posterior_epred.gibbs_logistic <- posterior_epred.laplace_logistic
 #' @export
 posterior_predict.laplace_logistic <- function(object, newdata = NULL,
                                                draws = NULL, offset = NULL,
-                                               trials = NULL, ...) {
+                                               trials = NULL, ...,
+                                               ndraws = NULL,
+                                               re_formula = NULL) {
   call <- rlang::current_env()
   check_unlocked(call)
   check_no_more(...)
+  check_re_formula(re_formula, call)
+  draws <- either_draws(draws, ndraws, call)
   mean <- success_probability(
     fit_part(object, "model"),
     linear_predictor_draws(object, newdata, offset, draws, call)

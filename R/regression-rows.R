@@ -264,3 +264,9 @@ known_quantiles <- function(x, probs) {
   }
   stats::quantile(x, probs, names = FALSE)
 }
+
+check_re_formula <- function(re_formula, call) {
+  if (!is.null(re_formula) && !identical(re_formula, NA)) {
+    abort_expected(re_formula, "NULL or NA", FALSE, "re_formula", call)
+  }
+}
