@@ -15,12 +15,14 @@
 #' * Topics, components of a mixture and factors have no fixed numbering, and no
 #'   coefficients: see `summary()`, [relabel()], [topic_estimates()] and
 #'   [factors_of()].
+#' * Expected responses and linear predictors are those of regressions and of
+#'   ratings; draws of one's own model have no data.
 #' * Only regressions have a formula, a model frame, a family, weights of
 #'   observations, fitted values and residuals. Ratings have fitted values and
 #'   residuals too.
 #'
 #' @param object,x,formula A fit.
-#' @param parm,level,... Not used.
+#' @param parm,level,transform,... Not used.
 #' @return Nothing.
 #' @section Errors: `gibbsite_error_argument`, always.
 #' @examples
@@ -191,6 +193,34 @@ model.frame.gibbsite_fit <- function(formula, ...) {
 #' @export
 model.matrix.gibbsite_fit <- function(object, ...) {
   abort_no_regression(object, "model matrix", rlang::current_env())
+}
+
+#' @rdname fit-generics
+#' @export
+posterior_epred.gibbsite_fit <- function(object, ...) {
+  abort_no_answer(
+    object, "expected response", "See {.fn predict} and {.fn draws_of}.",
+    rlang::current_env()
+  )
+}
+
+#' @rdname fit-generics
+#' @export
+posterior_linpred.gibbsite_fit <- function(object, transform = FALSE, ...) {
+  check_flag(transform)
+  abort_no_answer(
+    object, "linear predictor", "See {.fn predict} and {.fn draws_of}.",
+    rlang::current_env()
+  )
+}
+
+#' @rdname fit-generics
+#' @export
+posterior_predict.gibbsite_fit <- function(object, ...) {
+  abort_no_answer(
+    object, "data that it could predict", "See {.fn draws_of}.",
+    rlang::current_env()
+  )
 }
 
 # ---- posterior ---------------------------------------------------------------

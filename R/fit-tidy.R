@@ -70,6 +70,17 @@ summary.gibbsite_fit <- function(object, variables = NULL,
   )
 }
 
+# The draws of which summary() tells, one chain below the other.
+summarised_draws <- function(fit) {
+  model <- fit_part(fit, "model")
+  matrices <- chain_matrices(fit)
+  known <- dimnames(fit_invariants(fit))$variable
+  renumbered <- if (length(model_labelled(model, known)) > 0) {
+    model_relabelled(model, matrices)
+  }
+  do.call(rbind, renumbered %||% matrices)
+}
+
 summary_table <- function(draws, probs) {
   size <- dim(draws)
   flat <- matrix(draws, size[1] * size[2], size[3])
@@ -157,6 +168,7 @@ as.data.frame.gibbsite_summary <- function(x, ...) {
 #' @param x A fit.
 #' @param conf.level Number between 0 and 1, default 0.95: the mass of the
 #'   central credible interval from `conf.low` to `conf.high`.
+#' @param conf.int `TRUE` (default), or `FALSE` to leave the interval out.
 #' @param ... Not used.
 #' @return `tidy()`: a data frame with the columns `term` (the name of the
 #'   column), `label` (its meaning, with the names in the data), `estimate`
@@ -174,8 +186,9 @@ as.data.frame.gibbsite_summary <- function(x, ...) {
 #' head(tidy(fit), 4)
 #' glance(fit)
 #' @export
-tidy.gibbsite_fit <- function(x, conf.level = 0.95, ...) {
+tidy.gibbsite_fit <- function(x, conf.level = 0.95, ..., conf.int = TRUE) {
   check_no_more(...)
+  conf.int <- check_flag(conf.int)
   check_whole_fit(x, "x", rlang::current_env())
   level <- check_number(conf.level, lower = 0, upper = 1, lower_open = TRUE,
                         upper_open = TRUE)
@@ -185,13 +198,18 @@ tidy.gibbsite_fit <- function(x, conf.level = 0.95, ...) {
   )
   labels <- model_labels(fit_part(x, "model"))
   label <- labels$label[match(table$variable, labels$variable)]
-  data.frame(
+  out <- data.frame(
     term = table$variable,
     label = ifelse(is.na(label), table$variable, as.character(label)),
     estimate = table$mean, std.error = table$sd,
     conf.low = table[[4]], conf.high = table[[5]],
     rhat = table$rhat, ess = table$ess_bulk
   )
+  if (conf.int) out else without_interval(out)
+}
+
+without_interval <- function(table) {
+  table[setdiff(names(table), c("conf.low", "conf.high"))]
 }
 
 #' @rdname tidy.gibbsite_fit

@@ -350,6 +350,7 @@ advice_line <- function(check) {
 #' @param x A fit of [laplace_logistic()] or [laplace()].
 #' @param conf.level Number between 0 and 1, default 0.95: the posterior
 #'   probability of the interval from `conf.low` to `conf.high`.
+#' @param conf.int `TRUE` (default), or `FALSE` to leave the interval out.
 #' @param ... Not used.
 #' @return `tidy()`: a data frame with the columns `term`, `estimate` (the mode;
 #'   for a corrected fit the mean of the draws), `std.error` (posterior standard
@@ -362,16 +363,18 @@ advice_line <- function(check) {
 #' tidy(fit)
 #' glance(fit)
 #' @export
-tidy.laplace <- function(x, conf.level = 0.95, ...) {
+tidy.laplace <- function(x, conf.level = 0.95, ..., conf.int = TRUE) {
   check_whole_fit(x, "x", rlang::current_env())
+  conf.int <- check_flag(conf.int)
   level <- check_level(conf.level)
   estimate <- laplace_estimates(x)
   bounds <- laplace_interval(x, level)
-  data.frame(
+  out <- data.frame(
     term = fit_part(x, "model")$columns, estimate = unname(estimate$mean),
     std.error = unname(estimate$sd), conf.low = unname(bounds[, 1L]),
     conf.high = unname(bounds[, 2L])
   )
+  if (conf.int) out else without_interval(out)
 }
 
 #' @rdname tidy.laplace

@@ -519,13 +519,17 @@ as.data.frame.lda_summary <- function(x, ...) {
 #' @param x A fit made by [gibbs_lda()].
 #' @param matrix `NULL` (default): one row for each stored quantity, as for
 #'   every fit. `"phi"`: one row for each topic and term; `"theta"`: one row for
-#'   each document and topic, both as in [topic_estimates()].
-#' @param conf.level As in [tidy.gibbsite_fit()].
+#'   each document and topic, both as in [topic_estimates()]. `"beta"` and
+#'   `"gamma"` are the same under the names that tidytext gives to topics and
+#'   shares.
+#' @param conf.level,conf.int As in [tidy.gibbsite_fit()], without `matrix`.
 #' @param chain As in [topic_estimates()].
 #' @param ... Not used.
 #' @return A data frame; for `"phi"` with the columns `topic`, `term`,
 #'   `estimate` and `std.error`, for `"theta"` with `document`, `topic`,
-#'   `estimate` and `std.error`.
+#'   `estimate` and `std.error`. For `"beta"` the columns are `topic`, `term`
+#'   and `beta`, for `"gamma"` `document`, `topic` and `gamma`, as tidytext has
+#'   them for other topic models.
 #' @section Errors: As for [topic_estimates()].
 #' @examples
 #' corpus <- sim_lda(50, k = 3, terms = 40, tokens = 60)
@@ -535,16 +539,23 @@ as.data.frame.lda_summary <- function(x, ...) {
 #' head(tidy(fit, matrix = "phi"))
 #' @export
 tidy.gibbs_lda <- function(x, matrix = NULL, conf.level = 0.95, chain = NULL,
-                           ...) {
+                           ..., conf.int = TRUE) {
   check_no_more(...)
+  conf.int <- check_flag(conf.int)
   check_count(
     chain, max = nchains.gibbsite_fit(x), max_why = "chains of the fit",
     null_ok = TRUE
   )
   if (is.null(matrix)) {
-    return(tidy.gibbsite_fit(x, conf.level = conf.level))
+    return(tidy.gibbsite_fit(x, conf.level = conf.level, conf.int = conf.int))
   }
-  matrix <- check_choice(matrix, c("phi", "theta"))
+  matrix <- check_choice(matrix, c("phi", "theta", "beta", "gamma"))
+  named <- switch(matrix, beta = "phi", gamma = "theta")
+  if (!is.null(named)) {
+    out <- tidy.gibbs_lda(x, named, conf.level, chain)
+    names(out)[3L] <- matrix
+    return(out[1:3])
+  }
   topics <- estimate_topics(x, chain, unique(c("phi", matrix)))
   mean <- topics[[matrix]]
   sd <- topics[[paste0(matrix, "_sd")]]

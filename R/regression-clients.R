@@ -1,7 +1,7 @@
 # Methods by which insight, emmeans, marginaleffects and performance read a
 # regression. insight has other fits as coda's lists.
 
-#' Regressions in insight, emmeans and marginaleffects
+#' Regressions in insight, emmeans, marginaleffects and others
 #'
 #' Fits of [gibbs_lm()], [gibbs_hlm()], [gibbs_logistic()] and
 #' [laplace_logistic()] by formula have methods for these packages.
@@ -20,18 +20,23 @@
 #'   deviations, and `allow_new_levels = TRUE` allows new groups. Each draw of
 #'   the fit has one draw of a group's deviations, the same in every call.
 #'   Hypotheses go into the argument `hypothesis` of these functions.
+#' - ggeffects: `ggpredict()` and `ggemmeans()`, by `insight::get_predicted()`:
+#'   means and central intervals of the expected response. For new data of a
+#'   regression with groups they leave out the groups' deviations, unless
+#'   `include_random = TRUE`.
 #' - performance: `r2_bayes()` uses the draws of [rstantools::bayes_R2()].
+#' - projpred: `get_refmodel()`, for `varsel()` and `project()`, of fits without
+#'   weights, trials, offset and known errors.
 #'
 #' A fit does not store variables that its formula transforms. They are read
 #' from the call's `data`, and must still give the fit's model frame.
 #'
 #' @section Errors: `gibbsite_error_argument` for a fit from a matrix, where the
 #'   formula or the data are wanted, for an offset that the new data do not
-#'   give, and for functions that have no method for these fits:
-#'   `performance::r2()` and `parameters::model_parameters()`.
+#'   give, and for `performance::r2()`, which has no method for these fits.
 #'   `gibbsite_error_state` if the data have changed or cannot be found.
-#' @seealso [lm-draws], [hlm-draws], [hlm-binomial] and [logistic-draws] for the
-#'   draws that these packages use.
+#' @seealso [clients] for packages that take every fit; [lm-draws], [hlm-draws],
+#'   [hlm-binomial] and [logistic-draws] for the draws that these packages use.
 #' @examples
 #' fit <- gibbs_lm(mpg ~ log(hp) + factor(cyl), mtcars, draws = 500, seed = 1,
 #'                 progress = FALSE)
@@ -204,9 +209,8 @@ find_random.gibbsite_fit <- function(x, split_nested = FALSE, flatten = FALSE) {
 #' @exportS3Method insight::get_data
 get_data.gibbsite_fit <- function(x, effects = c("all", "fixed", "random"),
                                   ..., additional_variables = FALSE) {
-  if (!is_regression(x)) {
-    return(NextMethod())
-  }
+  # ggeffects asks for data first, and has no word of its own
+  check_regression(x, "x", rlang::current_env())
   effects <- check_choice(effects, c("all", "fixed", "random"))
   out <- client_data(x, isTRUE(additional_variables))
   design <- model_design(fit_part(x, "model"))
@@ -255,11 +259,17 @@ get_parameters.gibbsite_fit <- function(x, effects = "fixed",
                                         component = "conditional",
                                         parameters = NULL, summary = FALSE,
                                         centrality = "mean", ...) {
-  if (!is_regression(x)) {
-    return(NextMethod())
+  if (is_regression(x)) {
+    names <- find_parameters.gibbsite_fit(
+      x, effects, component, TRUE, parameters
+    )
+    out <- as.data.frame(x, index = FALSE)[names]
+  } else {
+    # components are numbered as in summary()
+    out <- as.data.frame(summarised_draws(x), optional = TRUE)
+    names <- grep(parameters %||% "", names(out), value = TRUE)
+    out <- out[names]
   }
-  names <- find_parameters.gibbsite_fit(x, effects, component, TRUE, parameters)
-  out <- as.data.frame(x, index = FALSE)[names]
   if (!summary) {
     return(out)
   }
@@ -287,7 +297,64 @@ find_algorithm.gibbsite_fit <- function(x, ...) {
   )
 }
 
-# ---- performance and parameters ----------------------------------------------
+# insight's own method needs the package reformulas where there are groups.
+#' @exportS3Method insight::find_predictors
+find_predictors.gibbsite_fit <- function(x, effects = "fixed",
+                                         component = "all", flatten = FALSE,
+                                         ...) {
+  formula <- if (is_regression(x)) find_formula.gibbsite_fit(x)
+  if (is.null(formula) || !component %in% c("all", "conditional", "location")) {
+    return(NULL)
+  }
+  groups <- all.vars(model_design(fit_part(x, "model"))$group_expr)
+  slopes <- setdiff(all.vars(formula$random), groups)
+  fixed <- all.vars(stats::formula(formula$conditional)[[3L]])
+  out <- switch(effects,
+    fixed = list(conditional = fixed), random = list(random = groups),
+    list(
+      conditional = fixed, random = c(groups, setdiff(slopes, fixed))
+    )
+  )
+  out <- Filter(length, out)
+  if (length(out) == 0L) {
+    return(NULL)
+  }
+  if (flatten) unique(unlist(out, use.names = FALSE)) else out
+}
+
+#' @exportS3Method insight::get_predicted
+get_predicted.gibbsite_fit <- function(x, data = NULL,
+                                       predict = "expectation", ci = 0.95,
+                                       include_random = "default", ...) {
+  call <- rlang::current_env()
+  check_regression(x, "x", call)
+  predict <- check_choice(
+    predict, c("expectation", "response", "link", "prediction")
+  )
+  level <- check_level(ci %||% 0.95, arg = "ci")
+  draw <- switch(predict,
+    link = posterior_linpred, prediction = posterior_predict, posterior_epred
+  )
+  # ggeffects gives some group in its data, and wants the fixed effects alone
+  groups <- if (identical(include_random, "default")) {
+    is.null(data)
+  } else {
+    is.null(include_random) || check_flag(include_random)
+  }
+  draws <- draw(x, newdata = data, re_formula = if (!groups) NA)
+  ends <- central_intervals(draws, level)
+  structure(
+    unname(colMeans(draws)),
+    ci_data = data.frame(
+      SE = unname(apply(draws, 2L, stats::sd)), CI_low = ends[, 1L],
+      CI_high = ends[, 2L], row.names = NULL
+    ),
+    data = data %||% client_data(x, call = call), ci = level,
+    predict = predict, class = c("get_predicted", "numeric")
+  )
+}
+
+# ---- performance -------------------------------------------------------------
 
 #' @exportS3Method performance::r2_posterior
 r2_posterior.gibbsite_fit <- function(model, ...) {
@@ -314,11 +381,59 @@ r2.gibbsite_fit <- function(model, ...) {
   )
 }
 
-#' @exportS3Method parameters::model_parameters
-model_parameters.gibbsite_fit <- function(model, ...) {
-  abort_argument(
-    c("{.arg model} must not be a fit of gibbsite.",
-      i = "Use {.fn bayestestR::describe_posterior} or {.fn tidy}.")
+# ---- projpred ----------------------------------------------------------------
+
+#' @exportS3Method projpred::get_refmodel
+get_refmodel.gibbsite_fit <- function(object, ...) {
+  call <- rlang::current_env()
+  check_regression(object, "object", call)
+  model <- fit_part(object, "model")
+  frame <- check_frame(model)
+  formula <- stats::formula(object)
+  gaussian <- stats::family(object)$family == "gaussian"
+  counts <- identical(model_design(model)$response$kind, "counts")
+  weighted <- any((frame$weights %||% 1) != 1)
+  known <- gaussian && !"sigma" %in% model$columns
+  if (counts || weighted || known || !is.null(frame$offset)) {
+    abort_argument(
+      c("{.arg object} must have no weights, trials, offset or known errors for
+         {.fn get_refmodel}.",
+        i = "Use {.fn projpred::init_refmodel}, with {.arg ref_predfun} from
+             {.fn posterior_linpred}."),
+      call = call
+    )
+  }
+  data <- client_data(object, call = call)
+  terms <- model_design(model)$terms
+  response <- function(newdata) {
+    if (is.null(newdata)) {
+      return(as.double(frame$y))
+    }
+    made <- stats::model.frame(terms, newdata, na.action = stats::na.pass)
+    y <- stats::model.response(made)
+    if (is.factor(y)) as.double(y != levels(y)[1L]) else as.double(y)
+  }
+  # projpred calls this method, and so is there
+  init_refmodel <- getExportedValue("projpred", "init_refmodel")
+  groups <- inherits(object, "gibbs_hlm")
+  init_refmodel(
+    object, data, formula, stats::family(object),
+    ref_predfun = function(fit, newdata = NULL) {
+      t(if (groups) {
+        posterior_linpred(fit, newdata = newdata, allow_new_levels = TRUE)
+      } else {
+        posterior_linpred(fit, newdata = newdata)
+      })
+    },
+    extract_model_data = function(object, newdata = NULL, wrhs = NULL,
+                                  orhs = NULL, extract_y = TRUE) {
+      n <- nrow(newdata %||% data)
+      list(
+        y = if (extract_y) response(newdata), weights = rep(1, n),
+        offset = numeric(n)
+      )
+    },
+    dis = if (gaussian) as.matrix(object)[, "sigma"], ...
   )
 }
 

@@ -299,7 +299,8 @@ hostile_bases <- function(o) {
     mixing_time = list(chain = walk), spectral_gap = list(chain = walk),
     state_after = list(chain = walk, n = 2), stationary = list(chain = walk),
     acceptance = fit("mh_sample"), adaptive = list(),
-    allocation_probabilities = fit("gibbs_gmm"), bmf_fixed = list(),
+    allocation_probabilities = fit("gibbs_gmm"),
+    as_topicmodels = fit("gibbs_lda"), bmf_fixed = list(),
     bmf_gamma = list(), bmf_wishart = list(),
     coclustering = fit("gibbs_gmm"), coherence = fit("gibbs_lda", n = 2),
     combine_fits = list(o$gibbs_gmm, other = o$gibbs_gmm),
@@ -525,7 +526,8 @@ public_generic <- function(generic, exports) {
   }
   packages <- c(
     "base", "stats", "graphics", "coda", "loo", "bayesplot", "nlme", "emmeans",
-    "marginaleffects", "performance", "parameters", "posterior"
+    "marginaleffects", "performance", "parameters", "posterior", "bayestestR",
+    "bridgesampling", "projpred"
   )
   for (package in packages) {
     if (requireNamespace(package, quietly = TRUE) &&
@@ -762,10 +764,11 @@ vectors <- c("named_numbers")
 # of a mixture: one row, whose names are not read, or two
 newdata <- c(vectors, "bad_utf8_names", "indefinite", "na_matrix")
 
-# By argument, or by function and argument: the values that are valid. All
-# others must raise an error.
 # functions of a vector
 callable <- c("variadic", "forged_density")
+
+# By argument, or by function and argument: the values that are valid. All
+# others must raise an error.
 taken_values <- list(
   log_lik.gibbs_sample.log_lik = "forged_density",
   log_lik.mh_sample.log_lik = callable,
@@ -779,7 +782,8 @@ taken_values <- list(
   posterior_predict.mh_sample.f = callable,
   predict.gibbs_sample.f = "forged_density",
   predict.mh_sample.f = callable,
-  biases = "true", center = "true", debug = "true", evaluate = "true",
+  biases = "true", center = "true", conf.int = "true", debug = "true",
+  evaluate = "true",
   factors = "true", forever = "true", index = "true", interval = "true",
   keep_data = "true", merge_split = "true", progress = "true",
   transform = "true", tune = "true", variance = "true",
@@ -882,6 +886,8 @@ taken_values <- list(
   custom_proposal.log_density = c("failing", "null"),
   langevin.gradient = c("failing", "variadic"),
   mh_sample.log_density = "variadic",
+  # no measures
+  diagnostic_posterior.gibbsite_fit.diagnostic = "null",
   # never used, as its page says
   as.data.frame.gibbsite_fit.optional = names(hostile_values)
 )

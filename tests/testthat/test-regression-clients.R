@@ -197,10 +197,65 @@ test_that("insight knows the family and the sampler", {
   )
 })
 
+test_that("insight's predictions are those of the draws", {
+  skip_long()
+  skip_if_not_installed("insight")
+  fits <- regressions()
+  fit <- fits$logit
+  draws <- posterior_epred(fit)
+  shown <- as.data.frame(insight::get_predicted(fit))
+  expect_equal(shown$Predicted, unname(colMeans(draws)))
+  expect_equal(shown$CI_low, unname(apply(draws, 2, quantile, 0.025)))
+  expect_equal(shown$CI_high, unname(apply(draws, 2, quantile, 0.975)))
+  new <- insight::get_data(fit)[1:3, ]
+  linear <- as.data.frame(
+    insight::get_predicted(fit, new, predict = "link", ci = 0.8)
+  )
+  draws <- posterior_linpred(fit, newdata = new)
+  expect_equal(linear$Predicted, unname(colMeans(draws)))
+  expect_equal(linear$CI_low, unname(apply(draws, 2, quantile, 0.1)))
+  # of new data without the groups, unless they are asked for
+  new <- chicks[c(1, 300), ]
+  bare <- as.data.frame(insight::get_predicted(fits$hlm, new))
+  draws <- posterior_epred(fits$hlm, newdata = new, re_formula = NA)
+  expect_equal(bare$Predicted, unname(colMeans(draws)))
+  whole <- withr::with_seed(1, as.data.frame(
+    insight::get_predicted(fits$hlm, new, include_random = TRUE)
+  ))
+  draws <- withr::with_seed(1, posterior_epred(fits$hlm, newdata = new))
+  expect_equal(whole$Predicted, unname(colMeans(draws)))
+  own <- withr::with_seed(1, as.data.frame(insight::get_predicted(fits$hlm)))
+  draws <- withr::with_seed(1, posterior_epred(fits$hlm))
+  expect_equal(own$Predicted, unname(colMeans(draws)))
+})
+
+test_that("insight finds the predictors", {
+  skip_if_not_installed("insight")
+  fit <- client_fit(
+    gibbs_hlm, weight ~ log1p(Time) + Diet + (1 + cold || Chick), chicks
+  )
+  expect_identical(
+    insight::find_predictors(fit), list(conditional = c("Time", "Diet"))
+  )
+  expect_identical(
+    insight::find_predictors(fit, effects = "all", flatten = TRUE),
+    c("Time", "Diet", "Chick", "cold")
+  )
+  expect_identical(
+    insight::find_predictors(fit, effects = "random"), list(random = "Chick")
+  )
+  expect_null(insight::find_predictors(client_fit(gibbs_gmm, faithful, 2)))
+  expect_null(insight::find_predictors(bare_fit()))
+})
+
 test_that("other fits are coda's lists to insight, and errors elsewhere", {
   skip_if_not_installed("insight")
   fit <- client_fit(gibbs_gmm, faithful, 2)
   expect_null(insight::find_formula(fit))
+  expect_gibbsite_error(class = "gibbsite_error_argument", {
+    insight::get_data(fit)
+    insight::get_predicted(fit)
+  })
   expect_identical(dim(insight::get_parameters(fit)), dim(as.matrix(fit)))
   expect_identical(
     insight::find_parameters(fit)$conditional, posterior::variables(fit)
@@ -662,7 +717,7 @@ test_that("R squared is that of bayes_R2(), and other summaries are errors", {
   expect_lt(mean(shares$R2_Bayes_marginal), mean(shares$R2_Bayes))
   expect_gibbsite_error(class = "gibbsite_error_argument", {
     r2.gibbsite_fit(fits$lm)
-    model_parameters.gibbsite_fit(fits$lm)
+    model_performance.gibbsite_fit(client_fit(gibbs_gmm, faithful, 2))
     r2_posterior.gibbsite_fit(client_fit(gibbs_gmm, faithful, 2))
   })
 })

@@ -1,0 +1,334 @@
+# Methods by which bayestestR, parameters, performance and bridgesampling read
+# every fit. Those of regressions alone are in regression-clients.R.
+
+#' Fits in other packages
+#'
+#' A fit is a list of coda's matrices, and most packages for draws accept it.
+#' These have methods of their own, so that their answers are those of
+#' [summary()][summary.gibbsite_fit]. Of a regression, bayestestR and parameters
+#' show the coefficients.
+#'
+#' - bayestestR: `describe_posterior()` by the draws as `summary()` numbers
+#'   their components; `diagnostic_posterior()`, `effective_sample()` and
+#'   `mcse()` give the numbers of `summary()`. `bayesfactor_parameters()` of a
+#'   regression draws from its prior, which must be proper; give the draws of
+#'   another prior as `prior`, a data frame with the same columns.
+#' - parameters: `model_parameters()`, and so modelsummary.
+#' - bridgesampling: `bridge_sampler()` of [mh_sample()] takes the log density
+#'   and the bounds of the fit; of [gibbs_logistic()] without groups it gives
+#'   the log evidence. For other fits give `log_posterior`, `lb` and `ub`.
+#' - tidybayes: `add_epred_draws()`, `add_linpred_draws()` and
+#'   `add_predicted_draws()` of regressions and of [gibbs_bmf()], with `ndraws`
+#'   and `re_formula`; `tidy_draws()` and `spread_draws()` of every fit.
+#' - coda, MCMCvis, ggmcmc, shinystan and broom.mixed take a fit as it is. All
+#'   but the last do not renumber the components of a mixture: see [relabel()].
+#' - mcmcse takes matrices: `mcmcse::mcse.mat(as.matrix(fit))`.
+#' - furrr and future: a seed gives the same draws in every process that has the
+#'   same [RNGkind()]. furrr's processes have L'Ecuyer's generator.
+#' - tidytext, topicmodels, topicdoc and LDAvis: see [tidy.gibbs_lda()],
+#'   [as_topicmodels()] and [ldavis_data()].
+#' - insight, ggeffects, emmeans, marginaleffects, performance and projpred: see
+#'   [regression-clients].
+#'
+#' @section Errors: `gibbsite_error_argument` where a fit has no answer.
+#' @examples
+#' fit <- gibbs_gmm(faithful, 2, draws = 200, burnin = 100, chains = 2,
+#'                  seed = 1, progress = FALSE)
+#' if (requireNamespace("bayestestR", quietly = TRUE)) {
+#'   bayestestR::describe_posterior(fit)
+#' }
+#' mh <- mh_sample(function(x) -sum(x^2) / 2, c(a = 0, b = 0), seed = 1,
+#'                 progress = FALSE)
+#' if (requireNamespace("bridgesampling", quietly = TRUE)) {
+#'   # the logarithm of 2 pi
+#'   bridgesampling::bridge_sampler(mh, silent = TRUE)
+#' }
+#' @name clients
+NULL
+
+# ---- S4 ----------------------------------------------------------------------
+
+# S4 generics, such as shinystan's, find the method for coda's lists.
+local({
+  classes <- c(
+    "gibbs_gmm", "gibbs_lda", "gibbs_bmf", "gibbs_lm", "gibbs_hlm",
+    "gibbs_logistic", "laplace_logistic", "laplace", "mh_sample", "gibbs_sample"
+  )
+  for (class in classes) {
+    methods::setOldClass(c(class, "gibbsite_fit", "mcmc.list"))
+  }
+  methods::setOldClass(c("gibbs_hlm_binomial", "gibbs_hlm"))
+})
+
+# ---- bayestestR --------------------------------------------------------------
+
+client_effects <- c("fixed", "all", "random")
+client_components <- c(
+  "conditional", "all", "location", "sigma", "auxiliary"
+)
+
+# Names of the quantities that insight::get_parameters() has.
+client_parameters <- function(fit, effects, component, parameters, call) {
+  check_string(parameters, null_ok = TRUE, call = call)
+  effects <- check_choice(effects, client_effects, call = call)
+  component <- check_choice(component, client_components, call = call)
+  names <- if (is_regression(fit)) {
+    insight::find_parameters(
+      fit, effects = effects, component = component, flatten = TRUE
+    )
+  } else {
+    fit_part(fit, "model")$columns
+  }
+  if (is.null(parameters)) {
+    return(names)
+  }
+  found <- tryCatch(
+    suppressWarnings(grep(parameters, names, value = TRUE)),
+    error = function(cnd) NULL
+  )
+  if (length(found) == 0L) {
+    abort_argument(
+      "{.arg parameters} must be a regular expression for some of {.val
+       {names}}.",
+      call = call
+    )
+  }
+  found
+}
+
+client_measures <- function(fit, names) {
+  table <- as.data.frame(summary.gibbsite_fit(fit, names))
+  table <- table[match(names, table$variable), ]
+  data.frame(
+    Parameter = names, Rhat = table$rhat, ESS = table$ess_bulk,
+    ESS_tail = table$ess_tail, MCSE = table$mcse_mean
+  )
+}
+
+#' @exportS3Method bayestestR::diagnostic_posterior
+diagnostic_posterior.gibbsite_fit <- function(posterior, diagnostic = "all",
+                                              effects = c(
+                                                "fixed", "all", "random"
+                                              ),
+                                              component = c(
+                                                "conditional", "all",
+                                                "location", "sigma",
+                                                "auxiliary"
+                                              ),
+                                              parameters = NULL, ...) {
+  call <- rlang::current_env()
+  check_whole_fit(posterior, "posterior", call)
+  known <- c("Rhat", "ESS", "ESS_tail", "MCSE")
+  names <- client_parameters(posterior, effects, component, parameters, call)
+  if (is.null(diagnostic)) {
+    return(data.frame(Parameter = names))
+  }
+  diagnostic <- if (identical(diagnostic, "all")) {
+    known
+  } else {
+    check_subset(diagnostic, known, "measures")
+  }
+  client_measures(posterior, names)[c("Parameter", diagnostic)]
+}
+
+#' @exportS3Method bayestestR::effective_sample
+effective_sample.gibbsite_fit <- function(model,
+                                          effects = c(
+                                            "fixed", "all", "random"
+                                          ),
+                                          component = c(
+                                            "conditional", "all", "location",
+                                            "sigma", "auxiliary"
+                                          ),
+                                          parameters = NULL, ...) {
+  check_whole_fit(model, "model", rlang::current_env())
+  names <- client_parameters(
+    model, effects, component, parameters, rlang::current_env()
+  )
+  client_measures(model, names)[c("Parameter", "ESS", "ESS_tail")]
+}
+
+#' @exportS3Method bayestestR::mcse
+mcse.gibbsite_fit <- function(model, effects = c("fixed", "all", "random"),
+                              component = c(
+                                "conditional", "all", "location", "sigma",
+                                "auxiliary"
+                              ),
+                              parameters = NULL, ...) {
+  check_whole_fit(model, "model", rlang::current_env())
+  names <- client_parameters(
+    model, effects, component, parameters, rlang::current_env()
+  )
+  client_measures(model, names)[c("Parameter", "MCSE")]
+}
+
+#' @exportS3Method bayestestR::bayesfactor_parameters
+bayesfactor_parameters.gibbsite_fit <- function(posterior, prior = NULL, ...) {
+  call <- rlang::current_env()
+  check_whole_fit(posterior, "posterior", call)
+  draws <- insight::get_parameters(posterior)
+  prior <- prior %||% drawn_prior(posterior, names(draws), call)
+  if (!is.data.frame(prior)) {
+    abort_expected(
+      prior, "a data frame of draws", TRUE, "prior", call,
+      hint = "Its columns are those of `insight::get_parameters()`."
+    )
+  }
+  lacking <- setdiff(names(draws), names(prior))
+  if (length(lacking) > 0L) {
+    abort_argument(
+      "{.arg prior} must have a column {.val {lacking[1]}}.", call = call
+    )
+  }
+  bayestestR::bayesfactor_parameters(draws, prior[names(draws)], ...)
+}
+
+# Draws of the coefficients from the prior of the fit.
+drawn_prior <- function(fit, names, call) {
+  if (!is_regression(fit) || inherits(fit, "laplace_logistic")) {
+    abort_argument(
+      c("{.arg prior} must be given for a fit of {.fn {class(fit)[1]}}.",
+        i = "It is a data frame of draws from the prior, with the columns of
+             {.fn insight::get_parameters}."),
+      call = call
+    )
+  }
+  check_unlocked(call)
+  model <- fit_part(fit, "model")
+  check_frame(model)
+  draws <- vapply(seq_len(4000L), function(i) {
+    model_quantities(model, draw_prior(model))[names]
+  }, numeric(length(names)))
+  draws <- matrix(draws, ncol = length(names), byrow = TRUE)
+  if (!all(is.finite(draws))) {
+    abort_argument(
+      c("The prior of the fit is too vague for a Bayes factor.",
+        i = "Fit with a prior that says what size the coefficients have, or
+             give draws from one as {.arg prior}."),
+      call = call
+    )
+  }
+  stats::setNames(as.data.frame(draws), names)
+}
+
+# ---- parameters and performance ----------------------------------------------
+
+#' @exportS3Method parameters::model_parameters
+model_parameters.gibbsite_fit <- function(model, ...,
+                                          diagnostic = c("ESS", "Rhat"),
+                                          effects = c(
+                                            "fixed", "all", "random"
+                                          ),
+                                          component = c(
+                                            "conditional", "all", "location",
+                                            "sigma", "auxiliary"
+                                          )) {
+  check_whole_fit(model, "model", rlang::current_env())
+  effects <- check_choice(effects, client_effects)
+  component <- check_choice(component, client_components)
+  if (!is.null(diagnostic)) {
+    known <- c("Rhat", "ESS", "ESS_tail", "MCSE")
+    diagnostic <- check_subset(diagnostic, known, "measures")
+  }
+  draws <- as.matrix(insight::get_parameters(
+    model, effects = effects, component = component
+  ))
+  out <- parameters::model_parameters(posterior::as_draws_matrix(draws), ...)
+  measures <- client_measures(model, colnames(draws))
+  out[diagnostic] <-
+    measures[match(out$Parameter, measures$Parameter), diagnostic]
+  out
+}
+
+#' @exportS3Method performance::model_performance
+model_performance.gibbsite_fit <- function(model, ...) {
+  check_regression(model, "model", rlang::current_env())
+  NextMethod()
+}
+
+# ---- bridgesampling ----------------------------------------------------------
+
+#' @exportS3Method bridgesampling::bridge_sampler
+bridge_sampler.gibbsite_fit <- function(samples = NULL, log_posterior = NULL,
+                                        ..., lb = NULL, ub = NULL) {
+  call <- rlang::current_env()
+  if (!is.null(log_posterior)) {
+    # a string is the name of a function in C++
+    if (!is_plain_string(log_posterior)) {
+      check_function(log_posterior, "log_posterior", TRUE, call)
+    }
+    if (!is.numeric(lb) || !is.numeric(ub)) {
+      abort_argument(
+        c("{.arg log_posterior} needs {.arg lb} and {.arg ub}.",
+          i = "They are bounds of the parameters, by name."),
+        call = call
+      )
+    }
+    return(NextMethod())
+  }
+  check_whole_fit(samples, "samples", call)
+  known <- bridge_density(samples, call)
+  if (is.null(known)) {
+    abort_argument(
+      c("A fit of {.fn {class(samples)[1]}} has no joint density for
+         {.fn bridge_sampler}.",
+        i = "Give {.arg log_posterior}, {.arg lb} and {.arg ub} with the draws
+             {.code as.matrix(fit)}; or see {.fn log_evidence} and {.fn loo}."),
+      call = call
+    )
+  }
+  draws <- coda::as.mcmc.list(lapply(known$draws, coda::mcmc))
+  bound <- function(x) stats::setNames(x, colnames(draws[[1L]]))
+  bridgesampling::bridge_sampler(
+    draws, log_posterior = known$log_joint, data = list(),
+    lb = bound(known$lower), ub = bound(known$upper), ...
+  )
+}
+
+# list(draws, log_joint, lower, upper) of a fit whose log joint density is a
+# function of its parameters.
+bridge_density <- function(fit, call) {
+  model <- fit_part(fit, "model")
+  if (inherits(fit, "mh_sample")) {
+    return(bridge_of_density(fit, model, call))
+  }
+  proper <- all(is.finite(model$prior$c %||% Inf))
+  if (!inherits(fit, "gibbs_logistic") || !proper) {
+    return(NULL)
+  }
+  check_frame(model)
+  d <- length(model$coefficients %||% model$columns)
+  list(
+    draws = lapply(chain_matrices(fit), function(m) {
+      m[, seq_len(d), drop = FALSE]
+    }),
+    log_joint = function(x, data) drop(logistic_log_joint(model, x)),
+    lower = rep(-Inf, d), upper = rep(Inf, d)
+  )
+}
+
+bridge_of_density <- function(fit, model, call) {
+  if (length(model$coefficients) < length(model$parameters)) {
+    abort_argument(
+      c("{.arg samples} must have stored every parameter.",
+        i = "Leave {.arg keep} out in {.fn mh_sample}."),
+      call = call
+    )
+  }
+  if (is.null(model$data$log_density)) {
+    abort_no_data("log_posterior", call, what = "log density")
+  }
+  spec <- model$spec
+  density <- working_density(model)
+  d <- length(model$parameters)
+  list(
+    draws = lapply(chain_matrices(fit), function(m) {
+      m[, seq_len(d), drop = FALSE]
+    }),
+    log_joint = function(x, data) {
+      x <- to_working(spec, x)
+      density(x) - log_jacobian(spec, x)
+    },
+    lower = spec$lower %||% rep(-Inf, d), upper = spec$upper %||% rep(Inf, d)
+  )
+}
