@@ -8,11 +8,11 @@
 #' [summary()][summary.gibbsite_fit]. Of a regression, bayestestR and parameters
 #' show the coefficients.
 #'
-#' - bayestestR: `describe_posterior()` by the draws as `summary()` numbers
-#'   their components; `diagnostic_posterior()`, `effective_sample()` and
-#'   `mcse()` give the numbers of `summary()`. `bayesfactor_parameters()` of a
-#'   regression draws from its prior, which must be proper; give the draws of
-#'   another prior as `prior`, a data frame with the same columns.
+#' - bayestestR: `describe_posterior()`, `diagnostic_posterior()`,
+#'   `effective_sample()` and `mcse()` give the numbers of `summary()`.
+#'   `bayesfactor_parameters()` of a regression draws from its prior, which must
+#'   be proper; give the draws of another prior as `prior`, a data frame with
+#'   the same columns.
 #' - parameters: `model_parameters()`, and so modelsummary.
 #' - bridgesampling: `bridge_sampler()` of [mh_sample()] takes the log density
 #'   and the bounds of the fit; of [gibbs_logistic()] without groups it gives
@@ -20,8 +20,7 @@
 #' - tidybayes: `add_epred_draws()`, `add_linpred_draws()` and
 #'   `add_predicted_draws()` of regressions and of [gibbs_bmf()], with `ndraws`
 #'   and `re_formula`; `tidy_draws()` and `spread_draws()` of every fit.
-#' - coda, MCMCvis, ggmcmc, shinystan and broom.mixed take a fit as it is. All
-#'   but the last do not renumber the components of a mixture: see [relabel()].
+#' - coda, MCMCvis, ggmcmc, shinystan and broom.mixed take a fit as it is.
 #' - mcmcse takes matrices: `mcmcse::mcse.mat(as.matrix(fit))`.
 #' - furrr and future: a seed gives the same draws in every process that has the
 #'   same [RNGkind()]. furrr's processes have L'Ecuyer's generator.

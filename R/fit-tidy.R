@@ -7,13 +7,12 @@
 #' sizes.
 #'
 #' If components are exchangeable (as in mixtures), the posterior is the same
-#' under any renumbering of them. If the sampler can renumber the components of
-#' each draw so that they agree, the summary does so. Otherwise R-hat, effective
-#' sample size and Monte Carlo error of a single component's parameter are
-#' meaningless: they are `NA` (shown as `-`). In either case convergence is
-#' judged on quantities that do not depend on the numbering; their table, see
-#' [convergence()], is printed below. [posterior::summarise_draws()] of the fit
-#' gives the measures of every column without renumbering.
+#' under any renumbering of them. The draws of a mixture are numbered to agree.
+#' Where draws are not, R-hat, effective sample size and Monte Carlo error of a
+#' single component's parameter are meaningless: they are `NA` (shown as `-`).
+#' In either case convergence is judged on quantities that do not depend on the
+#' numbering; their table, see [convergence()], is printed below.
+#' [posterior::summarise_draws()] of the fit gives the measures of every column.
 #'
 #' @param object A fit.
 #' @param variables `NULL` (default) for all stored quantities, or names of
@@ -68,17 +67,6 @@ summary.gibbsite_fit <- function(object, variables = NULL,
       if (numbered) "numbered" else "labelled"
     }
   )
-}
-
-# The draws of which summary() tells, one chain below the other.
-summarised_draws <- function(fit) {
-  model <- fit_part(fit, "model")
-  matrices <- chain_matrices(fit)
-  known <- dimnames(fit_invariants(fit))$variable
-  renumbered <- if (length(model_labelled(model, known)) > 0) {
-    model_relabelled(model, matrices)
-  }
-  do.call(rbind, renumbered %||% matrices)
 }
 
 summary_table <- function(draws, probs) {

