@@ -54,11 +54,11 @@ plot.gibbs_bmf <- function(x, type = NULL, newdata = NULL, variables = NULL,
   }
   check_plots_with(variables, type, plot_types, call)
   shown <- plotted_ratings(x, newdata, type, call)
-  old <- graphics::par(
-    mfrow = c(1L, length(type)), mar = c(4.1, 4.1, 3, 1.1), las = 1,
-    mgp = c(2.6, 0.7, 0), bty = "l", cex = 0.85
-  )
+  old <- graphics::par(c("mfrow", "las", "bty", "cex", "mai", "mgp"))
   on.exit(graphics::par(old))
+  graphics::par(
+    mfrow = page_grid(length(type)), las = 1, bty = "l", cex = 0.85
+  )
   for (one in type) {
     switch(one,
       predicted = plot_predicted(shown),
@@ -107,7 +107,18 @@ spread_pairs <- function(pairs, most) {
 plot_predicted <- function(shown) {
   blue <- gibbsite_palette(1)
   levels <- sort(unique(shown$value))
-  if (length(levels) <= 12) {
+  few <- length(levels) <= 12
+  pale <- grDevices::adjustcolor(blue, 0.4)
+  key <- rbind(
+    if (few) {
+      plot_key("half of the ratings", fill = pale)
+    } else {
+      plot_key("rating", pale, pch = 19)
+    },
+    plot_key("equal", "grey40", lty = 2, lwd = 1)
+  )
+  open_keyed(key, c(3.4, 4.1, 3, 1.1))
+  if (few) {
     step <- if (length(levels) > 1) min(diff(levels)) else 1
     graphics::plot(
       range(levels) + c(-0.6, 0.6) * step, range(shown$mean, levels),
@@ -125,9 +136,8 @@ plot_predicted <- function(shown) {
       1, length(shown$value), length.out = min(5000, length(shown$value))
     )))
     graphics::plot(
-      shown$value[some], shown$mean[some], pch = 19, cex = 0.35,
-      col = grDevices::adjustcolor(blue, 0.4), xlab = "rating",
-      ylab = "posterior mean"
+      shown$value[some], shown$mean[some], pch = 19, cex = 0.5, col = pale,
+      xlab = "rating", ylab = "posterior mean"
     )
     graphics::abline(0, 1, lty = 2, col = "grey40")
   }
@@ -135,25 +145,41 @@ plot_predicted <- function(shown) {
   plot_title(
     paste("Ratings", shown$where), paste("RMSE", format(error, digits = 4))
   )
+  draw_key(key)
+}
+
+# A row for each probability of an interval: level, inside (the share of ratings
+# in it), error (two standard errors of the share).
+coverage_shown <- function(shown) {
+  level <- seq(0.05, 0.95, by = 0.05)
+  data.frame(
+    level = level,
+    inside = vapply(level, function(p) mean(abs(shown$below - 0.5) <= p / 2), 0),
+    error = 2 * sqrt(level * (1 - level) / length(shown$value))
+  )
 }
 
 plot_coverage <- function(shown) {
-  level <- seq(0.05, 0.95, by = 0.05)
-  inside <- vapply(level, function(p) {
-    mean(abs(shown$below - 0.5) <= p / 2)
-  }, 0)
-  graphics::plot(
-    level, inside, type = "n", xlim = 0:1, ylim = 0:1, xaxs = "i", yaxs = "i",
-    xlab = "probability of the interval", ylab = "share of ratings inside"
+  table <- coverage_shown(shown)
+  level <- table$level
+  key <- rbind(
+    plot_key("ratings", gibbsite_palette(1), pch = 19),
+    plot_key("2 standard errors", fill = "grey85")
   )
-  error <- 2 * sqrt(level * (1 - level) / length(shown$value))
+  open_keyed(key, c(3.4, 4.1, 3, 1.1))
+  graphics::plot(
+    level, table$inside, type = "n", xlim = 0:1, ylim = 0:1, xaxs = "i",
+    yaxs = "i", xlab = "probability of the interval",
+    ylab = "share of ratings inside"
+  )
   graphics::polygon(
-    c(level, rev(level)), c(level - error, rev(level + error)), border = NA,
-    col = "grey88"
+    c(level, rev(level)), c(level - table$error, rev(level + table$error)),
+    border = NA, col = "grey88"
   )
   graphics::abline(0, 1, lty = 2, col = "grey40")
   graphics::points(
-    level, inside, pch = 19, cex = 0.8, col = gibbsite_palette(1), xpd = NA
+    level, table$inside, pch = 19, cex = 0.8, col = gibbsite_palette(1),
+    xpd = NA
   )
   plot_title(
     paste("Intervals,", shown$where),
@@ -162,32 +188,54 @@ plot_coverage <- function(shown) {
       100 * mean(abs(shown$below - 0.5) <= 0.45)
     )
   )
+  draw_key(key)
 }
 
-plot_rmse <- function(fit, shown) {
+# list(sweeps, rmse, curve): the error of each draw in the data, sweeps x
+# chains, and running_error().
+rmse_shown <- function(fit, shown) {
   running <- fit_part(fit, "running")
   rmse <- draws_of(fit, "rmse")
   rows <- unique(round(seq(1, nrow(rmse), length.out = min(5000, nrow(rmse)))))
-  sweeps <- as.numeric(running$burnin) + rows * as.numeric(running$thin)
-  curve <- if (shown$held) running_error(fit, shown)
+  list(
+    sweeps = as.numeric(running$burnin) + rows * as.numeric(running$thin),
+    rmse = rmse[rows, , drop = FALSE],
+    curve = if (shown$held) running_error(fit, shown)
+  )
+}
+
+plot_rmse <- function(fit, shown) {
+  error <- rmse_shown(fit, shown)
+  curve <- error$curve
+  chains <- ncol(error$rmse)
+  colours <- grDevices::adjustcolor(gibbsite_palette(chains), 0.75)
+  some <- if (chains <= 8) seq_len(chains) else c(1, chains)
+  labels <- paste("in the data, chain", some)
+  labels[-1] <- paste("chain", some[-1])
+  key <- rbind(
+    if (shown$held) plot_key("held back, mean so far", lty = 1, lwd = 2.5),
+    plot_key(labels, colours[some], lty = 1)
+  )
+  open_keyed(key, c(3.4, 4.1, 3, 1.1))
+  # the room that the heights' labels take differs
+  graphics::par(mgp = c(2.9, 0.7, 0))
   graphics::plot(
-    range(sweeps), range(rmse, curve$error), type = "n", xlab = "sweep",
+    range(error$sweeps), range(error$rmse, curve$error), type = "n", xlab = "",
     ylab = "root mean square error"
   )
-  colours <- grDevices::adjustcolor(gibbsite_palette(ncol(rmse)), 0.6)
+  graphics::title(xlab = "sweep", line = 2.3)
   graphics::matlines(
-    sweeps, rmse[rows, , drop = FALSE], lty = 1, lwd = 0.6, col = colours
+    error$sweeps, error$rmse, lty = 1, lwd = trace_width(error$rmse),
+    col = colours
   )
   if (shown$held) {
     graphics::lines(curve$sweep, curve$error, lwd = 2.5)
-    graphics::legend(
-      "right", c("held back, mean so far", "in the data, each draw"),
-      lwd = c(2.5, 1), col = c("black", colours[[1]]), bty = "n", cex = 0.85
-    )
   }
   plot_title(
-    "Error by sweep", if (shown$held) "" else "in the data, each draw"
+    "Error by sweep",
+    if (shown$held) "in the data and held back" else "in the data, each draw"
   )
+  draw_key(key)
 }
 
 # Root mean square error in the ratings held back: of the mean over the kept

@@ -280,6 +280,10 @@ plot.coefficient_comparison <- function(x, variables = NULL, ...) {
   for (name in chosen) {
     draw_curves(x, name)
   }
+  graphics::mtext(
+    "coefficient", side = 1, outer = TRUE, line = 0.3,
+    cex = 0.9 * graphics::par("cex")
+  )
   if (length(chosen) < of) {
     graphics::mtext(
       paste(length(chosen), "of", of, "coefficients: those that differ most"),

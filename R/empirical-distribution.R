@@ -289,8 +289,8 @@ plot.empirical_distribution <- function(x, type = c("histogram", "cdf"),
     )
   }
   old <- graphics::par(
-    mfrow = grDevices::n2mfrow(length(chosen)), mar = c(3, 3.2, 1.8, 0.8),
-    mgp = c(1.9, 0.5, 0), tcl = -0.25, las = 1
+    mfrow = grDevices::n2mfrow(length(chosen)), mar = c(2.2, 3.6, 1.8, 0.8),
+    oma = c(1.6, 1.6, 0, 0), mgp = c(1.9, 0.5, 0), tcl = -0.25, las = 1
   )
   on.exit(graphics::par(old))
   for (name in chosen) {
@@ -304,6 +304,9 @@ plot.empirical_distribution <- function(x, type = c("histogram", "cdf"),
     }
     graphics::mtext(name, adj = 0, line = 0.4, font = 2, cex = 0.9)
   }
+  page_titles("value", switch(
+    type, histogram = "density", cdf = "probability of at most the value"
+  ), line = 0.2)
   invisible(x)
 }
 

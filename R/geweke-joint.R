@@ -236,28 +236,38 @@ plot.geweke_joint <- function(x, ...) {
   check_whole_fit(x, "x", rlang::current_env())
   table <- summary(x)
   size <- nrow(table)
-  old <- graphics::par(
-    mar = c(3.4, 1.2 + 0.45 * max(nchar(table$variable)), 1, 1),
-    mgp = c(2.1, 0.6, 0), tcl = -0.3
+  key <- plot_key(
+    "holds every point of a correct sampler with probability 95%",
+    fill = "grey88"
   )
+  line <- graphics::par("csi")
+  room <- graphics::par("fin")[[2L]] - 5.5 * line
+  cex <- max(0.4, min(0.85, room / size / line))
+  left <- min(
+    label_width(table$variable, cex) / line + 0.8,
+    graphics::par("fin")[[1L]] / line / 2
+  )
+  old <- open_keyed(key, c(3.6, left, 1, 1), tcl = -0.3)
   on.exit(graphics::par(old))
   # the largest of all |z| stays within with probability 0.95
   bound <- stats::qnorm(1 - 0.025 / size)
   reach <- 1.1 * max(bound, abs(table$z))
   graphics::plot(
     table$z, rev(seq_len(size)), type = "n", xlim = c(-reach, reach), bty = "l",
-    yaxt = "n", ylab = "", xlab = "z"
+    yaxt = "n", ylab = "",
+    xlab = "z: difference of the means / standard error"
   )
   edge <- graphics::par("usr")
-  graphics::rect(-bound, edge[[3L]], bound, edge[[4L]], col = "grey92",
+  graphics::rect(-bound, edge[[3L]], bound, edge[[4L]], col = "grey88",
                  border = NA)
   graphics::abline(v = 0, col = "grey55")
-  graphics::axis(2, rev(seq_len(size)), table$variable, las = 1, cex.axis = 0.8)
+  left_labels(rev(seq_len(size)), table$variable, cex)
   outside <- abs(table$z) > bound
   graphics::points(
     table$z, rev(seq_len(size)), pch = 19,
     col = gibbsite_palette(2L)[1L + outside]
   )
   graphics::box(bty = "l")
+  draw_key(key)
   invisible(x)
 }

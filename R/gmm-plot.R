@@ -81,14 +81,32 @@ mean_mixture <- function(fit, shown) {
   p
 }
 
-component_legend <- function(p, ..., lty = 1) {
-  graphics::legend(
-    ..., bty = "n", xpd = NA, cex = 0.9, lty = lty, col = p$colours, lwd = 2,
-    legend = sprintf("%d: weight %.2f", seq_along(p$pi), p$pi)
+component_key <- function(p, lty = 1) {
+  plot_key(
+    sprintf("%d: weight %.2f", seq_along(p$pi), p$pi), p$colours, lty = lty
   )
 }
 
-plot_density <- function(fit, j, level, ...) {
+# A single variable without a name is called as in the call of the fit.
+variable_words <- function(fit) {
+  name <- fit_part(fit, "model")$variables[[1L]]
+  given <- stats::getCall(fit)$x
+  if (name != "x") {
+    return(name)
+  }
+  if (is.call(given) && deparse(given[[1L]])[[1L]] %in% c("$", "[[")) {
+    given <- given[[3L]]
+  }
+  words <- if (is.call(given)) deparse(given) else as.character(given)
+  # what a function passed on (`..1`) or data written out say nothing
+  plain <- length(words) == 1L && nchar(words) <= 40L &&
+    !grepl("^[.]|\\[|^c[(]", words)
+  if (plain) words else name
+}
+
+# One variable: list(p, x, at, band, parts, xlab), the density with its band and
+# the weighted densities of the components, points x components.
+density_shown <- function(fit, j, level) {
   model <- fit_part(fit, "model")
   x <- model$data$x[, j]
   x <- x[!is.na(x)]
@@ -99,63 +117,115 @@ plot_density <- function(fit, j, level, ...) {
   blocks <- marginal_blocks(
     gmm_blocks(model, draws[rows, , drop = FALSE]), j
   )
-  band <- predict_density(blocks, matrix(at), level)
-  bars <- graphics::hist(
-    x, breaks = max(10, min(60, ceiling(2 * sqrt(length(x))))), plot = FALSE
+  parts <- vapply(seq_along(p$pi), function(c) {
+    p$pi[[c]] * stats::dnorm(at, p$mu[c, 1L], sqrt(p$Sigma[c, 1L, 1L]))
+  }, at)
+  list(
+    p = p, x = x, at = at, band = predict_density(blocks, matrix(at), level),
+    parts = parts, xlab = if (length(model$variables) == 1L) {
+      variable_words(fit)
+    } else {
+      model$variables[[j]]
+    },
+    bars = graphics::hist(
+      x, breaks = max(10, min(60, ceiling(2 * sqrt(length(x))))), plot = FALSE
+    )
   )
-  old <- graphics::par(mar = c(4.1, 4.1, 2.6, 1.1))
+}
+
+plot_density <- function(fit, j, level, ...) {
+  shown <- density_shown(fit, j, level)
+  at <- shown$at
+  bars <- shown$bars
+  grey <- grDevices::adjustcolor("black", 0.2)
+  key <- rbind(
+    plot_key("density", lty = 1),
+    plot_key(paste0(format(100 * level), "% band"), fill = grey),
+    component_key(shown$p, lty = 2)
+  )
+  old <- open_keyed(key, c(3.8, 4.1, 2.1, 1.1), mgp = c(2.9, 0.7, 0))
   on.exit(graphics::par(old))
   defaults <- list(
     x = bars, freq = FALSE, col = "grey90", border = "grey75", main = "",
-    xlim = range(at), ylim = c(0, 1.05 * max(bars$density, band$upper)),
-    xlab = model$variables[[j]], ylab = "density", las = 1
+    xlim = range(at), ylim = c(0, 1.05 * max(bars$density, shown$band$upper)),
+    xlab = "", ylab = "density", las = 1
   )
   do.call(graphics::plot, utils::modifyList(defaults, list(...)))
-  graphics::polygon(
-    c(at, rev(at)), c(band$lower, rev(band$upper)), border = NA,
-    col = grDevices::adjustcolor("black", 0.2)
-  )
-  graphics::lines(at, band$mean, lwd = 2)
-  for (c in seq_along(p$pi)) {
-    graphics::lines(
-      at, p$pi[[c]] * stats::dnorm(at, p$mu[c, 1L], sqrt(p$Sigma[c, 1L, 1L])),
-      col = p$colours[[c]], lwd = 2, lty = 2
-    )
+  if (is.null(list(...)$xlab)) {
+    graphics::title(xlab = shown$xlab, line = 2.4)
   }
-  graphics::rug(x, col = "grey50")
-  component_legend(p, "topright", lty = 2)
+  graphics::polygon(
+    c(at, rev(at)), c(shown$band$lower, rev(shown$band$upper)), border = NA,
+    col = grey
+  )
+  graphics::lines(at, shown$band$mean, lwd = 2)
+  graphics::matlines(at, shown$parts, col = shown$p$colours, lwd = 2, lty = 2)
+  graphics::rug(shown$x, col = "grey50")
+  draw_key(key)
+}
+
+# What the ellipses and points of the components are.
+cluster_key <- function(p, level) {
+  rbind(
+    component_key(p),
+    plot_key(paste0(format(100 * level), "% ellipse"), "grey35", pch = 1),
+    plot_key("mean", "grey35", pch = 3)
+  )
+}
+
+# Several variables: list(p, x, cluster, certainty), the observations with their
+# most probable components.
+clusters_shown <- function(fit, shown) {
+  model <- fit_part(fit, "model")
+  prob <- predict(fit, type = "prob")
+  cluster <- max.col(prob, ties.method = "first")
+  list(
+    p = mean_mixture(fit, shown), x = model$data$x[, shown, drop = FALSE],
+    cluster = cluster, certainty = prob[cbind(seq_along(cluster), cluster)]
+  )
 }
 
 plot_plane <- function(fit, shown, level, ...) {
-  model <- fit_part(fit, "model")
-  x <- model$data$x[, shown, drop = FALSE]
-  p <- mean_mixture(fit, shown)
+  clusters <- clusters_shown(fit, shown)
+  x <- clusters$x
   limits <- apply(x, 2L, function(values) {
     grDevices::extendrange(values[!is.na(values)], f = 0.08)
   })
-  names <- model$variables[shown]
+  key <- rbind(
+    cluster_key(clusters$p, level),
+    plot_key("predictive density", "grey75", lty = 1, lwd = 1.5)
+  )
   defaults <- list(
     x = x, type = "n", xlim = limits[, 1L], ylim = limits[, 2L],
-    xlab = names[[1L]], ylab = names[[2L]], las = 1, bty = "l"
+    xlab = colnames(x)[[1L]], ylab = colnames(x)[[2L]], las = 1, bty = "l"
   )
-  old <- graphics::par(mar = c(4.1, 4.1, 2.6, 1.1))
+  old <- open_keyed(key, c(3.8, 4.1, 2.1, 1.1))
   on.exit(graphics::par(old))
   do.call(graphics::plot, utils::modifyList(defaults, list(...)))
-  draw_contours(fit, model, shown)
-  draw_observations(x, predict(fit, type = "prob"), p$colours)
-  draw_ellipses(p, level)
-  component_legend(p, "top", horiz = TRUE, inset = c(0, -0.08))
+  edges <- matrix(graphics::par("usr"), 2L)
+  contours <- contours_shown(fit, shown, edges)
+  graphics::contour(
+    contours$x, contours$y, contours$density, add = TRUE, drawlabels = FALSE,
+    levels = contours$levels, col = "grey75"
+  )
+  draw_observations(clusters)
+  draw_ellipses(clusters$p, level)
+  draw_key(key)
 }
 
 # Paler where the most probable component is less certain; a tick at the axis
 # where the other value is missing.
-draw_observations <- function(x, prob, colours) {
-  cluster <- max.col(prob, ties.method = "first")
-  certainty <- prob[cbind(seq_along(cluster), cluster)]
-  least <- 1 / ncol(prob)
-  strength <- if (least < 1) (certainty - least) / (1 - least) else 1
+draw_observations <- function(clusters) {
+  x <- clusters$x
+  least <- 1 / length(clusters$p$pi)
+  strength <- if (least < 1) {
+    (clusters$certainty - least) / (1 - least)
+  } else {
+    1
+  }
   shade <- mapply(
-    grDevices::adjustcolor, colours[cluster], pmax(0.12, 0.8 * strength)
+    grDevices::adjustcolor, clusters$p$colours[clusters$cluster],
+    pmax(0.12, 0.8 * strength)
   )
   graphics::points(x, pch = 19, cex = 0.7, col = shade)
   edge <- graphics::par("usr")[c(1L, 3L)]
@@ -168,11 +238,11 @@ draw_observations <- function(x, prob, colours) {
 }
 
 # The posterior predictive density from at most 200 draws, on a 60 x 60 grid
-# over the plot.
-draw_contours <- function(fit, model, shown) {
+# between edges (a column for each variable): list(x, y, density, levels).
+contours_shown <- function(fit, shown, edges) {
+  model <- fit_part(fit, "model")
   draws <- do.call(rbind, chain_matrices(fit))
   rows <- unique(round(seq(1, nrow(draws), length.out = 200)))
-  edges <- matrix(graphics::par("usr"), 2L)
   across <- seq_range(edges[, 1L], 60L)
   up <- seq_range(edges[, 2L], 60L)
   blocks <- marginal_blocks(
@@ -182,21 +252,27 @@ draw_contours <- function(fit, model, shown) {
     blocks, as.matrix(expand.grid(across, up)), density = TRUE
   )$log_density
   density <- matrix(colMeans(exp(log_density)), 60L, 60L)
-  graphics::contour(
-    across, up, density, add = TRUE, drawlabels = FALSE,
-    levels = max(density) * c(0.02, 0.05, 0.1, 0.2, 0.4, 0.7), col = "grey75"
+  list(
+    x = across, y = up, density = density,
+    levels = max(density) * c(0.02, 0.05, 0.1, 0.2, 0.4, 0.7)
   )
 }
 
-# The ellipse that holds `level` of each component, its centre a cross.
-draw_ellipses <- function(p, level, columns = 1:2) {
+# The edge of the ellipse that holds `level` of component c, points x 2.
+ellipse_edge <- function(p, c, level, columns = 1:2) {
   angle <- seq(0, 2 * pi, length.out = 200)
   circle <- cbind(cos(angle), sin(angle)) * sqrt(stats::qchisq(level, 2))
+  circle %*% chol(p$Sigma[c, columns, columns]) +
+    rep(p$mu[c, columns], each = nrow(circle))
+}
+
+# Ellipses with a cross at their centres.
+draw_ellipses <- function(p, level, columns = 1:2) {
   for (c in seq_along(p$pi)) {
     centre <- p$mu[c, columns]
-    edge <- circle %*% chol(p$Sigma[c, columns, columns]) +
-      rep(centre, each = nrow(circle))
-    graphics::lines(edge, col = p$colours[[c]], lwd = 2)
+    graphics::lines(
+      ellipse_edge(p, c, level, columns), col = p$colours[[c]], lwd = 2
+    )
     graphics::points(
       centre[[1L]], centre[[2L]], pch = 3, cex = 1.4, lwd = 2,
       col = p$colours[[c]]
@@ -205,16 +281,33 @@ draw_ellipses <- function(p, level, columns = 1:2) {
 }
 
 plot_pairs <- function(fit, shown, level, ...) {
-  model <- fit_part(fit, "model")
-  x <- model$data$x[, shown, drop = FALSE]
-  p <- mean_mixture(fit, shown)
-  cluster <- predict(fit)
-  colours <- grDevices::adjustcolor(p$colours, 0.6)[cluster]
+  clusters <- clusters_shown(fit, shown)
+  x <- clusters$x
+  p <- clusters$p
+  colours <- grDevices::adjustcolor(p$colours, 0.6)[clusters$cluster]
+  # two rows more, with the ends of the ellipses, for the limits of the axes
+  reach <- sqrt(stats::qchisq(level, 2)) * t(vapply(seq_along(p$pi), function(c) {
+    sqrt(diag(p$Sigma[c, , ]))
+  }, p$mu[1L, ]))
+  ends <- rbind(apply(p$mu - reach, 2L, min), apply(p$mu + reach, 2L, max))
+  n <- seq_len(nrow(x))
   # pairs() gives a panel two columns but not their numbers; the position of the
   # panel gives them (its row and column: y and x)
   panel <- function(a, b, ...) {
-    graphics::points(a, b, pch = 19, cex = 0.8, col = colours)
+    graphics::points(a[n], b[n], pch = 19, cex = 0.6, col = colours)
     draw_ellipses(p, level, graphics::par("mfg")[2:1])
   }
-  graphics::pairs(x, panel = panel, gap = 0.3, las = 1, ...)
+  key <- cluster_key(p, level)
+  rows <- max(key_rows(key, 0.98 * graphics::par("din")[[1L]]))
+  line <- graphics::par("csi")
+  defaults <- list(
+    x = rbind(x, ends), panel = panel, gap = 0.3, las = 1,
+    oma = c(2.5 + rows * key_line() / line, 3,
+            if (is.null(list(...)$main)) 3 else 5, 3)
+  )
+  # the state of the page is that of pairs(); the key is drawn over the page
+  do.call(graphics::pairs, utils::modifyList(defaults, list(...)))
+  old <- graphics::par(c("fig", "oma", "mar", "cex", "mex"))
+  on.exit(graphics::par(old))
+  draw_page_key(key)
 }

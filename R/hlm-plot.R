@@ -51,26 +51,43 @@ plot.gibbs_hlm <- function(x, type = "groups", term = NULL, level = 0.95,
   level <- check_level(level)
   term <- check_choice(term, fit_part(x, "model")$layout$bar)
   switch(type,
-    groups = plot_hlm_groups(x, term, level, ...),
+    groups = plot_coefficients(hlm_groups_shown(x, term, level), ...),
     shrinkage = plot_hlm_shrinkage(x, term, call, ...),
-    coefficients = plot_regression_coefficients(
-      x, variables, fixef.gibbs_hlm(x), hlm_interval, level, call, ...
+    coefficients = plot_coefficients(
+      hlm_coefficients_shown(x, variables, level, call), ...
     )
   )
   invisible(x)
 }
 
-plot_hlm_groups <- function(fit, term, level, ...) {
+hlm_coefficients_shown <- function(fit, variables, level, call) {
+  model <- fit_part(fit, "model")
+  regression_coefficients_shown(
+    fit, variables, fixef.gibbs_hlm(fit), hlm_interval, level,
+    if (inherits(model, "hlm_binomial_model")) {
+      link_words(model)
+    } else {
+      model_design(model)$response$name
+    }, call
+  )
+}
+
+hlm_groups_shown <- function(fit, term, level) {
   wide <- group_coefficients(fit, term, level)
   narrow <- group_coefficients(fit, term, 0.5)
   order <- order(wide$mean, decreasing = TRUE)
   ends <- c("lower", "upper")
-  plot_coefficients(
+  intervals_shown(
     stats::setNames(wide$mean, rownames(wide))[order],
-    as.matrix(wide[order, ends]), as.matrix(narrow[order, ends]), 1,
+    as.matrix(wide[order, ends]), as.matrix(narrow[order, ends]), level, 1,
     group_coefficient_words(fit, term), line = mean_coefficient(fit, term),
-    named = nrow(wide) <= 60L, ...
+    words = line_words(fit, term), named = nrow(wide) <= 60L
   )
+}
+
+# What the line of mean_coefficient() is.
+line_words <- function(fit, term) {
+  if (term %in% names(fixef.gibbs_hlm(fit))) "fixed effect" else "zero"
 }
 
 # A data frame with the columns mean, sd, lower and upper and a row for each
@@ -141,7 +158,13 @@ plot_hlm_shrinkage <- function(fit, term, call, ...) {
   }
   own <- own[found]
   mean <- coef.gibbs_hlm(fit)[[1L]][[term]][found]
-  old <- graphics::par(mar = c(3.1, 4.6, 1.6, 1.1))
+  many <- length(own) > 60L
+  colour <- grDevices::adjustcolor(gibbsite_palette(1), if (many) 0.4 else 1)
+  key <- rbind(
+    plot_key("group", colour, lty = 1, lwd = 1),
+    plot_key(line_words(fit, term), "grey70", lty = 1)
+  )
+  old <- open_keyed(key, c(2.2, 4.1, 1.6, 1.1))
   on.exit(graphics::par(old))
   defaults <- list(
     x = 1:2, y = range(own, mean), type = "n", xlim = c(0.8, 2.2), xaxt = "n",
@@ -149,16 +172,13 @@ plot_hlm_shrinkage <- function(fit, term, call, ...) {
   )
   do.call(graphics::plot, utils::modifyList(defaults, list(...)))
   graphics::axis(1, 1:2, c("least squares", "posterior mean"), tick = FALSE)
-  graphics::abline(h = mean_coefficient(fit, term), col = "grey70")
-  colour <- gibbsite_palette(1)
-  many <- length(own) > 60L
-  graphics::segments(
-    1, own, 2, mean, col = grDevices::adjustcolor(colour, if (many) 0.4 else 1)
-  )
+  graphics::abline(h = mean_coefficient(fit, term), col = "grey70", lwd = 2)
+  graphics::segments(1, own, 2, mean, col = colour)
   graphics::points(
     rep(1:2, each = length(own)), c(own, mean), pch = 21, bg = "white",
     col = colour, cex = if (many) 0.6 else 1
   )
+  draw_key(key)
   if (!all(found)) {
     graphics::mtext(
       paste(sum(!found), "of", length(found), "groups left out"), adj = 1,

@@ -4,7 +4,8 @@
 #'
 #' @param x A fit of [laplace()].
 #' @param type `"coefficients"` (default): the mode of each parameter with its
-#'   50% and `level` intervals; or types of [plot.gibbsite_fit()].
+#'   50% and `level` intervals, each on a scale of its own if some interval
+#'   would be too short on a common one; or types of [plot.gibbsite_fit()].
 #' @param level Number between 0 and 1, default 0.95.
 #' @param variables `NULL` for all parameters, or some of their names.
 #' @param ... Graphical parameters.
@@ -31,14 +32,19 @@ plot.laplace <- function(x, type = "coefficients", level = 0.95,
   chosen <- choose_variables(
     variables, fit_part(x, "model")$columns, call
   )
-  plot_laplace_coefficients(x, chosen, level, 1, "value", ...)
+  shown <- laplace_coefficients_shown(x, chosen, level, 1, "value")
+  if (needs_own_scales(shown)) {
+    plot_own_scales(shown, ...)
+  } else {
+    plot_coefficients(shown, ...)
+  }
   invisible(x)
 }
 
-plot_laplace_coefficients <- function(fit, chosen, level, unit, xlab, ...) {
-  plot_coefficients(
+laplace_coefficients_shown <- function(fit, chosen, level, unit, xlab) {
+  intervals_shown(
     laplace_estimates(fit)$mean[chosen],
     laplace_interval(fit, level)[chosen, , drop = FALSE],
-    laplace_interval(fit, 0.5)[chosen, , drop = FALSE], unit, xlab, ...
+    laplace_interval(fit, 0.5)[chosen, , drop = FALSE], level, unit, xlab
   )
 }

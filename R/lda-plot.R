@@ -3,11 +3,12 @@
 #' Plot a topic model
 #'
 #' `"terms"`: the most probable terms of each topic, with intervals of two
-#' posterior standard deviations. `"prevalence"`: each topic's share of all
+#' posterior standard deviations; fewer than `n` on a page too small for them.
+#' `"prevalence"`: each topic's share of all
 #' tokens with the interval that holds it with probability `level`, and its top
 #' terms. `"map"`: the topics as points in the plane whose distances approximate
 #' the Hellinger distances ([stats::cmdscale()]), with areas proportional to
-#' their shares.
+#' their shares; at the side the numbers of the topics with their terms.
 #'
 #' @param x A fit made by [gibbs_lda()].
 #' @param type `"terms"` (default), `"prevalence"`, `"map"`, or types of
@@ -74,35 +75,86 @@ check_topics <- function(topics, k, call) {
   as.integer(topics)
 }
 
-plot_terms <- function(estimates, topics, n) {
+# A row for each of the first n terms of the topics: topic, label, probability,
+# lower, upper (two standard deviations), rank.
+terms_shown <- function(estimates, topics, n) {
   table <- as.data.frame(table_of_terms(estimates, n))
+  table <- table[table$topic %in% topics, ]
+  data.frame(
+    topic = table$topic, term = table$term,
+    label = substr(table$term, 1L, 16L), probability = table$probability,
+    lower = pmax(0, table$probability - 2 * table$sd),
+    upper = table$probability + 2 * table$sd, share = table$share,
+    rank = stats::ave(table$topic, table$topic, FUN = seq_along)
+  )
+}
+
+topic_title <- function(topic, share) {
+  sprintf("Topic %d (%.1f%%)", topic, 100 * share)
+}
+
+plot_terms <- function(estimates, topics, n) {
+  shown <- terms_shown(estimates, topics, n)
   columns <- ceiling(sqrt(length(topics) * 0.75))
-  grid <- c(ceiling(length(topics) / columns), columns)
-  old <- graphics::par(mfrow = grid, mar = c(2.2, 6.5, 1.8, 0.8), las = 1,
-                       mgp = c(1.5, 0.4, 0), tcl = -0.2, cex = 0.7)
+  rows <- ceiling(length(topics) / columns)
+  page <- graphics::par("din")
+  line <- graphics::par("csi")
+  # the heights of a panel, less its title, and of a term on it
+  high <- (page[[2L]] - 3 * line) / rows - 1.3 * line
+  most <- max(shown$rank)
+  size <- min(0.85, 0.95 * high / most / line)
+  if (size < 0.5) {
+    # smaller letters could not be read
+    size <- 0.5
+    shown <- shown[shown$rank <= max(1, floor(0.95 * high / size / line)), ]
+  }
+  left <- min(
+    label_width(shown$label, size) + 0.12, 0.6 * page[[1L]] / columns
+  )
+  old <- graphics::par(
+    mfrow = c(rows, columns), cex = 1,
+    mai = c(0.15, 0, 1.15, 0.5) * line + c(0, left, 0, 0),
+    oma = c(2.8, 0, 0, 0), las = 1, mgp = c(1.5, 0.3, 0), tcl = -0.2
+  )
   on.exit(graphics::par(old))
-  shown <- table[table$topic %in% topics, ]
-  right <- max(shown$probability + 2 * shown$sd)
-  colour <- gibbsite_palette(1L)
-  for (t in topics) {
-    one <- shown[shown$topic == t, ]
-    at <- rev(seq_len(nrow(one)))
-    graphics::plot(
-      one$probability, at, type = "n", xlim = c(0, right), yaxt = "n",
-      ylab = "", xlab = "", bty = "n", ylim = c(0.5, nrow(one) + 0.5)
-    )
-    graphics::rect(0, at - 0.35, one$probability, at + 0.35, border = NA,
-                   col = grDevices::adjustcolor(colour, 0.35))
-    graphics::segments(
-      pmax(0, one$probability - 2 * one$sd), at, one$probability + 2 * one$sd,
-      at, col = colour, lwd = 2
-    )
-    graphics::axis(2, at, substr(one$term, 1L, 16L), tick = FALSE)
-    graphics::title(
-      main = sprintf("Topic %d (%.1f%%)", t, 100 * one$share[[1L]]),
-      line = 0.5, cex.main = 1, adj = 0
+  for (i in seq_along(topics)) {
+    # the axis is shared by the panels of a column
+    draw_terms(
+      shown[shown$topic == topics[[i]], ], max(shown$upper), max(shown$rank),
+      size, lowest = i > length(topics) - columns
     )
   }
+  graphics::mtext(
+    "probability of the term, with two standard deviations", side = 1,
+    outer = TRUE, line = 1.5, cex = 0.85
+  )
+}
+
+draw_terms <- function(one, right, most, size, lowest) {
+  at <- rev(seq_len(most))[seq_len(nrow(one))]
+  colour <- gibbsite_palette(1L)
+  graphics::plot(
+    one$probability, at, type = "n", xlim = c(0, right), axes = FALSE,
+    ylab = "", xlab = "", ylim = c(0.5, most + 0.5), yaxs = "i"
+  )
+  ticks <- pretty(c(0, right), 2)
+  ticks <- ticks[ticks <= right]
+  graphics::axis(1, ticks, if (lowest) ticks else FALSE, cex.axis = 0.75)
+  graphics::rect(0, at - 0.35, one$probability, at + 0.35, border = NA,
+                 col = grDevices::adjustcolor(colour, 0.35))
+  graphics::segments(one$lower, at, one$upper, at, col = colour, lwd = 2)
+  left_labels(at, one$label, size)
+  title <- topic_title(one$topic[[1L]], one$share[[1L]])
+  room <- graphics::par("fin")[[1L]] - 0.05
+  scale <- min(0.85, room / graphics::strwidth(
+    title, units = "inches", font = 2
+  ))
+  graphics::text(
+    graphics::grconvertX(0.02, "nfc", "user"),
+    graphics::grconvertY(1, "nfc", "user") -
+      0.6 * graphics::strheight("M", cex = 1.6 * scale),
+    title, adj = c(0, 0.8), font = 2, cex = scale, xpd = NA
+  )
 }
 
 # Shares of the topics draw by draw, in the order of the estimates.
@@ -116,65 +168,116 @@ draws_of_shares <- function(fit, estimates, chain) {
   }))
 }
 
-plot_prevalence <- function(fit, estimates, level, chain) {
+# A row for each of the 40 largest topics: topic, share, lower, upper, terms.
+prevalence_shown <- function(fit, estimates, level, chain) {
   shares <- draws_of_shares(fit, estimates, chain)
   shown <- seq_len(min(40L, ncol(shares)))
   bounds <- apply(
     shares[, shown, drop = FALSE], 2L, stats::quantile,
     probs = central_tails(level), names = FALSE
   )
-  table <- as.data.frame(table_of_terms(estimates, 4L))
-  words <- vapply(shown, function(t) {
-    paste(table$term[table$topic == t], collapse = " ")
-  }, "")
-  label <- paste(shown, words)
-  old <- graphics::par(
-    mar = c(4, min(22, 1 + 0.5 * max(nchar(label))), 1, 1.6), las = 1,
-    mgp = c(2.2, 0.6, 0), cex = if (length(shown) > 20) 0.6 else 0.85
+  data.frame(
+    topic = shown, share = estimates$share[shown], lower = bounds[1L, ],
+    upper = bounds[2L, ], terms = words_of_topics(estimates, shown, 4L)
   )
-  on.exit(graphics::par(old))
-  at <- rev(shown)
-  colour <- gibbsite_palette(1L)
-  graphics::plot(
-    estimates$share[shown], at, xlim = c(0, max(bounds)), type = "n",
-    xlab = "share of all tokens", ylab = "", yaxt = "n", bty = "l"
-  )
-  graphics::abline(h = at, col = "grey92")
-  graphics::segments(bounds[1L, ], at, bounds[2L, ], at, col = colour, lwd = 3)
-  graphics::points(estimates$share[shown], at, pch = 19, col = colour)
-  graphics::axis(2, at, label, tick = FALSE)
 }
 
-plot_map <- function(estimates) {
+# The n most probable terms of each topic in one string.
+words_of_topics <- function(estimates, topics, n) {
+  table <- as.data.frame(table_of_terms(estimates, n))
+  vapply(topics, function(t) {
+    paste(table$term[table$topic == t], collapse = " ")
+  }, "")
+}
+
+plot_prevalence <- function(fit, estimates, level, chain) {
+  shown <- prevalence_shown(fit, estimates, level, chain)
+  label <- paste(shown$topic, shown$terms)
+  line <- graphics::par("csi")
+  page <- graphics::par("din")
+  size <- max(0.4, min(
+    0.85, (page[[2L]] - 5 * line) / nrow(shown) / line
+  ))
+  # long names are shortened where they would take half the page
+  while (label_width(label, size) > 0.55 * page[[1L]]) {
+    longest <- nchar(label) == max(nchar(label))
+    label[longest] <- substr(label[longest], 1L, nchar(label[longest]) - 1L)
+  }
+  old <- graphics::par(
+    mai = c(3.6, 0, 1, 1.6) * line + c(0, label_width(label, size) + 0.15, 0, 0),
+    las = 1, mgp = c(2.2, 0.6, 0)
+  )
+  on.exit(graphics::par(old))
+  at <- rev(shown$topic)
+  colour <- gibbsite_palette(1L)
+  graphics::plot(
+    shown$share, at, xlim = c(0, max(shown$upper)), type = "n",
+    xlab = paste0("share of all tokens, ", format(100 * level), "% interval"),
+    ylab = "", yaxt = "n", bty = "l"
+  )
+  graphics::abline(h = at, col = "grey92")
+  graphics::segments(shown$lower, at, shown$upper, at, col = colour, lwd = 3)
+  graphics::points(shown$share, at, pch = 19, col = colour)
+  left_labels(at, label, size)
+}
+
+# A row for each topic: topic, x, y, share, terms.
+map_shown <- function(estimates, call) {
   k <- nrow(estimates$phi)
   if (k < 3L) {
-    abort_argument(
-      "A map needs at least 3 topics, not {k}.", call = rlang::caller_env()
-    )
+    abort_argument("A map needs at least 3 topics, not {k}.", call = call)
   }
   place <- stats::cmdscale(hellinger(estimates$phi), k = 2L)
-  table <- as.data.frame(table_of_terms(estimates, 1L))
-  old <- graphics::par(mar = c(1, 1, 1, 1))
-  on.exit(graphics::par(old))
-  limits <- apply(place, 2L, grDevices::extendrange, f = 0.15)
-  graphics::plot(
-    place, type = "n", axes = FALSE, xlab = "", ylab = "", asp = 1,
-    xlim = limits[, 1L], ylim = limits[, 2L]
+  data.frame(
+    topic = seq_len(k), x = place[, 1L], y = place[, 2L],
+    share = estimates$share, terms = words_of_topics(estimates, seq_len(k), 2L)
   )
-  graphics::box(col = "grey80")
-  radius <- 0.08 * max(diff(limits)) * sqrt(estimates$share / max(
-    estimates$share
-  ))
+}
+
+# Numbers on the map and their terms beside it.
+plot_map <- function(estimates) {
+  shown <- map_shown(estimates, rlang::caller_env())
+  line <- graphics::par("csi")
+  page <- graphics::par("din")
+  label <- paste(shown$topic, substr(shown$terms, 1L, 24L))
+  size <- min(0.8, (page[[2L]] - 2 * line) / nrow(shown) / line)
+  if (size < 0.4) {
+    # too many topics for a list
+    label <- character()
+    size <- 0.4
+  }
+  old <- graphics::par(
+    mai = c(3.6, 3.6, 1, 1) * line + c(0, 0, 0, label_width(label, size) + 0.1),
+    mgp = c(2.2, 0.6, 0), las = 1
+  )
+  on.exit(graphics::par(old))
+  limits <- apply(shown[c("x", "y")], 2L, grDevices::extendrange, f = 0.15)
+  graphics::plot(
+    shown$x, shown$y, type = "n", asp = 1, bty = "l", xlim = limits[, 1L],
+    ylim = limits[, 2L], xlab = "first coordinate (Hellinger distance)",
+    ylab = "second coordinate"
+  )
+  first <- order(shown$share, decreasing = TRUE)
   graphics::symbols(
-    place, circles = radius, inches = FALSE, add = TRUE, fg = "grey40",
+    shown$x[first], shown$y[first], inches = FALSE, add = TRUE, fg = "grey40",
+    # the circles together cover a tenth of the square of the longer side
+    circles = max(diff(limits)) * sqrt(0.1 / pi * shown$share[first]),
     bg = grDevices::adjustcolor(gibbsite_palette(1L), 0.25)
   )
-  label <- paste(seq_len(k), table$term)
   heights <- apart(
-    place[, 1L], place[, 2L], graphics::strwidth(label, cex = 0.8),
-    1.3 * graphics::strheight("X", cex = 0.8)
+    shown$x, shown$y, graphics::strwidth(shown$topic, cex = 0.9, font = 2),
+    1.2 * graphics::strheight("0", cex = 0.9)
   )
-  graphics::text(place[, 1L], heights, label, cex = 0.8)
+  graphics::text(shown$x, heights, shown$topic, cex = 0.9, font = 2)
+  if (length(label) > 0L) {
+    graphics::text(
+      graphics::grconvertX(1, "npc", "user") +
+        0.5 * line * graphics::xinch(),
+      graphics::grconvertY(1, "ndc", "user") - graphics::yinch(
+        line * (0.9 + size * (seq_along(label) - 0.5))
+      ), label, adj = c(0, 0.5), cex = size, xpd = NA
+    )
+  }
 }
 
 # Heights of labels at x, y, moved upwards where they would overlap.

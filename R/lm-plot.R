@@ -45,8 +45,8 @@ plot.gibbs_lm <- function(x, type = NULL, variable = NULL, level = 0.95,
   }
   level <- check_level(level)
   switch(type,
-    coefficients = plot_regression_coefficients(
-      x, variables, coef.gibbs_lm(x), coefficient_interval, level, call, ...
+    coefficients = plot_coefficients(
+      lm_coefficients_shown(x, variables, level, call), ...
     ),
     response = plot_lm_response(x, variable, level, call, ...)
   )
@@ -63,7 +63,16 @@ default_lm_plot <- function(fit, variables) {
   if (line) "response" else "coefficients"
 }
 
-plot_lm_response <- function(fit, variable, level, call, ...) {
+lm_coefficients_shown <- function(fit, variables, level, call) {
+  regression_coefficients_shown(
+    fit, variables, coef.gibbs_lm(fit), coefficient_interval, level,
+    model_design(fit_part(fit, "model"))$response$name, call
+  )
+}
+
+# list(grid, mean, new, y, ylab): the expected and the new response along a
+# variable, and the observations.
+lm_response <- function(fit, variable, level, call) {
   model <- fit_part(fit, "model")
   frame <- check_frame(model, call)
   w <- coefficient_draws(fit)
@@ -76,37 +85,53 @@ plot_lm_response <- function(fit, variable, level, call, ...) {
       offset = typical_offset(model)
     )
   }
-  mean <- curve("mean")
-  new <- curve("response")
-  old <- graphics::par(mar = c(4.1, 4.1, 1.6, 1.1))
-  on.exit(graphics::par(old))
-  ylab <- frame$response$name
-  limits <- range(new$lower, new$upper, frame$y, na.rm = TRUE)
-  if (is.numeric(grid$values)) {
-    draw_line(grid, mean, new, frame$y, ylab, limits, ...)
+  list(
+    grid = grid, mean = curve("mean"), new = curve("response"), y = frame$y,
+    ylab = frame$response$name
+  )
+}
+
+plot_lm_response <- function(fit, variable, level, call, ...) {
+  shown <- lm_response(fit, variable, level, call)
+  limits <- range(shown$new$lower, shown$new$upper, shown$y, na.rm = TRUE)
+  if (is.numeric(shown$grid$values)) {
+    draw_line(shown, limits, level, ...)
   } else {
-    draw_response_levels(grid, mean, ylab, limits, ...)
+    draw_response_levels(
+      shown$grid, shown$mean, shown$ylab, limits, level, shown$y, ...
+    )
   }
 }
 
-draw_line <- function(grid, mean, new, y, ylab, limits, ...) {
+draw_line <- function(shown, limits, level, ...) {
   colour <- gibbsite_palette(1)
-  at <- grid$at
+  band <- grDevices::adjustcolor(colour, 0.25)
+  at <- shown$grid$at
+  mean <- shown$mean
+  percent <- paste0(format(100 * level), "%")
+  key <- rbind(
+    plot_key("mean", colour, lty = 1),
+    plot_key(paste(percent, "of the mean"), fill = band),
+    plot_key(paste(percent, "of new observations"), colour, lty = 3),
+    plot_key("observation", grey_points, pch = 19)
+  )
+  old <- open_keyed(key)
+  on.exit(graphics::par(old))
   defaults <- list(
-    x = at, y = mean$mean, type = "n", ylim = limits, xlab = grid$variable,
-    ylab = ylab, las = 1, bty = "l"
+    x = at, y = mean$mean, type = "n", ylim = limits,
+    xlab = shown$grid$variable, ylab = shown$ylab, las = 1, bty = "l"
   )
   do.call(graphics::plot, utils::modifyList(defaults, list(...)))
   graphics::polygon(
-    c(at, rev(at)), c(mean$lower, rev(mean$upper)), border = NA,
-    col = grDevices::adjustcolor(colour, 0.25)
+    c(at, rev(at)), c(mean$lower, rev(mean$upper)), border = NA, col = band
   )
   graphics::matlines(
-    at, cbind(new$lower, new$upper), col = colour, lty = 3, lwd = 1
+    at, cbind(shown$new$lower, shown$new$upper), col = colour, lty = 3,
+    lwd = 1.5
   )
   graphics::points(
-    grid$values, y, pch = 19, cex = 0.7,
-    col = grDevices::adjustcolor("black", 0.5)
+    shown$grid$values, shown$y, pch = 19, cex = 0.7, col = grey_points
   )
   graphics::lines(at, mean$mean, col = colour, lwd = 2)
+  draw_key(key)
 }

@@ -5,6 +5,11 @@ logistic_links <- c("logit", "probit")
 
 model_link <- function(model) model_design(model)$link %||% "logit"
 
+# What a coefficient changes.
+link_words <- function(model) {
+  c(logit = "log-odds", probit = "probit")[[model_link(model)]]
+}
+
 # F(eta), or 1 - F(eta), or their logarithms; eta: a vector or a matrix.
 success_probability <- function(model, eta, success = TRUE, log = FALSE) {
   distribution <- switch(

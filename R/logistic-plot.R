@@ -53,7 +53,9 @@ plot.laplace_logistic <- function(x, type = "coefficients", variable = NULL,
   }
   level <- check_level(level)
   switch(type,
-    coefficients = plot_logistic_coefficients(x, variables, level, call, ...),
+    coefficients = plot_coefficients(
+      logistic_coefficients_shown(x, variables, level, call), ...
+    ),
     response = plot_response(x, variable, level, call, ...),
     calibration = plot_calibration(x, level, groups, call, ...)
   )
@@ -66,20 +68,20 @@ plot.gibbs_logistic <- plot.laplace_logistic
 
 # ---- coefficients
 
-plot_logistic_coefficients <- function(fit, variables, level, call, ...) {
+logistic_coefficients_shown <- function(fit, variables, level, call) {
   model <- fit_part(fit, "model")
-  link <- model_link(model)
   chosen <- coefficients_to_plot(variables, model$columns, call)
-  plot_laplace_coefficients(
+  laplace_coefficients_shown(
     fit, chosen, level,
     column_units(model$frame$x, match(chosen, model$columns)),
-    paste("change in", c(logit = "log-odds", probit = "probit")[[link]]), ...
+    paste("change in", link_words(model))
   )
 }
 
 # ---- response curve
 
-plot_response <- function(fit, variable, level, call, ...) {
+# list(grid, curve, frame, ylab): the probability along a variable.
+logistic_response <- function(fit, variable, level, call) {
   model <- fit_part(fit, "model")
   frame <- check_frame(model, call)
   estimate <- laplace_estimates(fit)
@@ -90,13 +92,20 @@ plot_response <- function(fit, variable, level, call, ...) {
     fit, grid$newdata, type = "response", interval = TRUE, level = level,
     offset = typical_offset(model)
   )
-  old <- graphics::par(mar = c(4.1, 4.1, 1.6, 1.1))
-  on.exit(graphics::par(old))
-  ylab <- paste("probability of", success_words(frame))
-  if (is.numeric(grid$values)) {
-    draw_response_curve(grid, curve, frame, ylab, ...)
+  list(
+    grid = grid, curve = curve, frame = frame,
+    ylab = paste("probability of", success_words(frame))
+  )
+}
+
+plot_response <- function(fit, variable, level, call, ...) {
+  shown <- logistic_response(fit, variable, level, call)
+  if (is.numeric(shown$grid$values)) {
+    draw_response_curve(shown, level, ...)
   } else {
-    draw_response_levels(grid, curve, ylab, 0:1, ...)
+    draw_response_levels(
+      shown$grid, shown$curve, shown$ylab, 0:1, level, NULL, ...
+    )
   }
 }
 
@@ -110,34 +119,46 @@ success_words <- function(frame) {
   )
 }
 
-draw_response_curve <- function(grid, curve, frame, ylab, ...) {
+draw_response_curve <- function(shown, level, ...) {
+  grid <- shown$grid
+  curve <- shown$curve
+  frame <- shown$frame
   colour <- gibbsite_palette(1)
+  band <- grDevices::adjustcolor(colour, 0.2)
+  counts <- !is.null(frame$trials)
   at <- grid$at
-  values <- grid$values
+  key <- rbind(
+    plot_key("mean", colour, lty = 1),
+    plot_key(paste0(format(100 * level), "% band"), fill = band),
+    plot_key(
+      if (counts) "observed proportion" else "observed: top yes, bottom no",
+      grey_points, pch = if (counts) 19 else 124
+    )
+  )
+  old <- open_keyed(key)
+  on.exit(graphics::par(old))
   defaults <- list(
-    x = at, y = curve$mean, type = "n", ylim = c(-0.02, 1.02),
-    xlab = grid$variable, ylab = ylab, las = 1, bty = "l", yaxs = "i"
+    x = at, y = curve$mean, type = "n", ylim = c(-0.05, 1.05),
+    xlab = grid$variable, ylab = shown$ylab, las = 1, bty = "l", yaxs = "i"
   )
   do.call(graphics::plot, utils::modifyList(defaults, list(...)))
   graphics::polygon(
-    c(at, rev(at)), c(curve$lower, rev(curve$upper)), border = NA,
-    col = grDevices::adjustcolor(colour, 0.2)
+    c(at, rev(at)), c(curve$lower, rev(curve$upper)), border = NA, col = band
   )
   graphics::lines(at, curve$mean, col = colour, lwd = 2)
-  if (is.null(frame$trials)) {
-    shade <- grDevices::adjustcolor("black", 0.35)
-    ends <- graphics::par("usr")[3:4]
-    tick <- 0.03 * diff(ends)
-    y <- ifelse(frame$y > 0.5, ends[[2L]], ends[[1L]])
-    graphics::segments(
-      values, y, values, y + ifelse(frame$y > 0.5, -tick, tick), col = shade
-    )
-  } else {
+  if (counts) {
     graphics::points(
-      values, frame$y, pch = 19, col = grDevices::adjustcolor("black", 0.5),
+      grid$values, frame$y, pch = 19, col = grey_points,
       cex = 0.5 + sqrt(frame$trials / max(frame$trials))
     )
+  } else {
+    middle <- ifelse(frame$y > 0.5, 1.03, -0.03)
+    graphics::segments(
+      grid$values, middle - 0.015, grid$values, middle + 0.015,
+      col = grey_points
+    )
   }
+  draw_key(key)
 }
 
 # ---- calibration
@@ -147,7 +168,15 @@ plot_calibration <- function(fit, level, groups, call, ...) {
   frame <- check_frame(model, call)
   table <- calibration_table(fit, frame, level, groups, call)
   colour <- gibbsite_palette(2)
-  old <- graphics::par(mar = c(4.1, 4.1, 1.6, 1.1), pty = "s")
+  bar <- grDevices::adjustcolor(colour[[1L]], 0.45)
+  key <- rbind(
+    plot_key("observed", colour[[2L]], pch = 19),
+    plot_key(
+      paste0(format(100 * level), "% interval if the model is right"), bar,
+      lty = 1, lwd = 5
+    )
+  )
+  old <- open_keyed(key, pty = "s")
   on.exit(graphics::par(old))
   defaults <- list(
     x = table$predicted, y = table$observed, type = "n", xlim = 0:1,
@@ -157,18 +186,13 @@ plot_calibration <- function(fit, level, groups, call, ...) {
   do.call(graphics::plot, utils::modifyList(defaults, list(...)))
   graphics::abline(0, 1, col = "grey60", lty = 2)
   graphics::segments(
-    table$predicted, table$lower, table$predicted, table$upper,
-    col = grDevices::adjustcolor(colour[[1L]], 0.45), lwd = 5, lend = 1
+    table$predicted, table$lower, table$predicted, table$upper, col = bar,
+    lwd = 5, lend = 1
   )
   graphics::points(
     table$predicted, table$observed, pch = 19, col = colour[[2L]], cex = 1.1
   )
-  graphics::legend(
-    "bottomright", c("observed", sprintf("%g%% if the model is right",
-                                     100 * level)),
-    pch = c(19, NA), lwd = c(NA, 5), bty = "n",
-    col = c(colour[[2L]], grDevices::adjustcolor(colour[[1L]], 0.45))
-  )
+  draw_key(key)
 }
 
 # Groups of equal numbers of trials by predicted probability. The intervals are

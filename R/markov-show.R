@@ -48,7 +48,7 @@ chain_words <- function(chain) {
 #' the probability to stay. The area of a state shows its stationary
 #' probability, if the chain has one closed class. With more than 20 states the
 #' picture is the matrix of the transition probabilities, the first row at the
-#' top.
+#' top, with a scale of its colours.
 #'
 #' @param x A chain, see [markov_chain()].
 #' @param type `"graph"` or `"matrix"`; `NULL` (default) chooses by the number
@@ -74,7 +74,7 @@ plot.markov_chain <- function(x, type = NULL, labels = NULL, digits = 2, ...) {
   steps <- sum(x$transition > 0)
   labels <- if (is.null(labels)) steps <= 16L else check_flag(labels)
   old <- graphics::par(
-    mar = if (type == "graph") c(1, 1, 2, 1) else c(1, 4, 4, 1)
+    mar = if (type == "graph") c(1, 1, 2, 1) else c(0, 0, 0, 0)
   )
   on.exit(graphics::par(old))
   if (type == "graph") {
@@ -87,17 +87,51 @@ plot.markov_chain <- function(x, type = NULL, labels = NULL, digits = 2, ...) {
 
 draw_chain_matrix <- function(p, ...) {
   size <- nrow(p)
+  line <- graphics::par("csi")
+  states <- max(
+    1.2, min(8, label_width(rownames(p)) / line + 0.8)
+  )
+  graphics::par(
+    mar = c(1, states + 1.2, states + if (is.null(list(...)$main)) 1.2 else 3, 5.6)
+  )
+  colours <- grDevices::hcl.colors(64L, "Blues", rev = TRUE)
   defaults <- list(
     x = seq_len(size), y = seq_len(size), z = t(p)[, size:1, drop = FALSE],
-    col = grDevices::hcl.colors(64L, "Blues", rev = TRUE), zlim = 0:1,
-    axes = FALSE, xlab = "", ylab = ""
+    col = colours, zlim = 0:1, axes = FALSE, xlab = "", ylab = ""
   )
   do.call(graphics::image, utils::modifyList(defaults, list(...)))
   at <- unique(round(pretty(seq_len(size), min(size, 20L))))
   at <- at[at >= 1 & at <= size]
-  graphics::axis(3, at, rownames(p)[at], las = 2, tick = FALSE)
-  graphics::axis(2, size + 1L - at, rownames(p)[at], las = 1, tick = FALSE)
+  graphics::axis(3, at, rownames(p)[at], las = 2, tick = FALSE, line = -0.5,
+                 gap.axis = -1)
+  graphics::axis(2, size + 1L - at, rownames(p)[at], las = 1, tick = FALSE,
+                 line = -0.5, gap.axis = -1)
+  graphics::mtext("to", side = 3, line = states)
+  graphics::mtext("from", side = 2, line = states)
   graphics::box()
+  draw_colour_scale(colours, "probability")
+}
+
+# A scale from 0 to 1 in the right margin.
+draw_colour_scale <- function(colours, title) {
+  line <- graphics::par("csi")
+  left <- graphics::grconvertX(1, "npc", "user") + graphics::xinch(0.8 * line)
+  right <- left + graphics::xinch(0.9 * line)
+  ends <- graphics::grconvertY(c(0.2, 0.8), "npc", "user")
+  edges <- seq_range(ends, length(colours) + 1L)
+  old <- graphics::par(xpd = NA)
+  on.exit(graphics::par(old))
+  graphics::rect(left, edges[-length(edges)], right, edges[-1L], col = colours,
+                 border = NA)
+  graphics::rect(left, ends[[1L]], right, ends[[2L]])
+  graphics::text(
+    right + graphics::xinch(0.3 * line), seq_range(ends, 3L),
+    c("0", "0.5", "1"), adj = c(0, 0.5), cex = 0.8
+  )
+  graphics::text(
+    left, ends[[2L]] + graphics::yinch(0.8 * line), title, adj = c(0.1, 0),
+    cex = 0.8
+  )
 }
 
 draw_chain_graph <- function(chain, labels, digits, ...) {
@@ -113,6 +147,10 @@ draw_chain_graph <- function(chain, labels, digits, ...) {
     asp = 1, axes = FALSE, xlab = "", ylab = ""
   )
   do.call(plot, utils::modifyList(defaults, list(...)))
+  # room for the names, a little smaller where the circle is
+  wide <- graphics::strwidth(rownames(p))
+  radius <- pmax(radius, pmin(0.25, 0.75 * wide / 2 * 1.15))
+  letters <- pmax(0.4, pmin(1, 2 * radius / (1.15 * wide)))
   steps <- which(p > 0, arr.ind = TRUE)
   # the most probable steps are drawn last
   steps <- steps[order(p[steps]), , drop = FALSE]
@@ -127,7 +165,7 @@ draw_chain_graph <- function(chain, labels, digits, ...) {
     place[, 1L], place[, 2L], circles = radius, inches = FALSE, add = TRUE,
     bg = "white", fg = gibbsite_palette(1), lwd = 2
   )
-  graphics::text(place[, 1L], place[, 2L], rownames(p))
+  graphics::text(place[, 1L], place[, 2L], rownames(p), cex = letters)
 }
 
 # An arrow along a bow from state i to state j, or a loop.

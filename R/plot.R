@@ -64,7 +64,13 @@ plot.gibbsite_fit <- function(x, type = c("trace", "density"),
     )
   }
   grid <- panel_grid(dim(draws)[3], length(type))
-  old <- open_panels(grid)
+  old <- open_panels(
+    grid, tall = length(type) > 2, left = if ("trace" %in% type) {
+      tick_width(draws)
+    } else {
+      0
+    }
+  )
   on.exit(graphics::par(old))
   table <- diagnose(draws)
   # their numbers may switch from draw to draw, and measures are meaningless
@@ -75,8 +81,12 @@ plot.gibbsite_fit <- function(x, type = c("trace", "density"),
     values <- matrix(draws[, , v], dim(draws)[1], dim(draws)[2])
     # the axis is labelled if there is no panel below
     lowest <- p > panels - grid[2]
-    draw_panel(type[(p - 1) %% length(type) + 1], values, table[v, ],
-               fit_part(x, "running"), lowest)
+    one <- type[(p - 1) %% length(type) + 1]
+    draw_panel(one, values, table[v, ], fit_part(x, "running"), lowest,
+               length(type) > 2)
+    if (lowest) {
+      title_heights(one)
+    }
   }
   if (!is.null(attr(draws, "of"))) {
     graphics::mtext(
@@ -143,16 +153,32 @@ panel_grid <- function(variables, types) {
   c(ceiling(variables / columns), columns)
 }
 
-open_panels <- function(grid) {
+# tall: two lines above each panel; left: inches of the widest tick's label
+open_panels <- function(grid, tall = FALSE, left = 0) {
   old <- graphics::par(c("mfrow", "cex", "mar", "oma", "mgp", "tcl", "las",
                          "xpd"))
-  graphics::par(mfrow = grid, cex = if (max(grid) > 3) 0.68 else 0.8,
-                mar = c(1.9, 4.4, 1.7, 1.3), oma = c(3, 0, 1, 0),
-                mgp = c(1.5, 0.45, 0), tcl = -0.25, las = 1, xpd = FALSE)
+  cex <- if (max(grid) > 3) 0.72 else 0.8
+  lines <- max(2.2, left / graphics::par("csi") / cex + 0.8)
+  graphics::par(mfrow = grid, cex = cex,
+                mar = c(1.9, lines + 1.6, if (tall) 2.6 else 1.7, 1.3),
+                oma = c(3, 0, 1, 0), mgp = c(1.5, 0.45, 0), tcl = -0.25,
+                las = 1, xpd = FALSE)
   old
 }
 
-draw_panel <- function(type, values, measures, running, lowest) {
+# Inches of the labels of heights of traces.
+tick_width <- function(draws) {
+  ticks <- apply(draws, 3, function(values) {
+    if (all(is.finite(values))) {
+      max(nchar(format(pretty(range(values), 4))))
+    } else {
+      0
+    }
+  })
+  label_width(strrep("0", max(0, ticks)), 0.8)
+}
+
+draw_panel <- function(type, values, measures, running, lowest, tall = FALSE) {
   colours <- grDevices::adjustcolor(gibbsite_palette(ncol(values)), 0.75)
   if (!measures$finite || measures$constant) {
     word <- if (measures$finite) {
@@ -169,20 +195,56 @@ draw_panel <- function(type, values, measures, running, lowest) {
       ranks = draw_ranks(values, colours)
     )
     if (lowest) {
-      graphics::mtext(switch(type,
-        trace = "sweep", density = "value",
-        autocorrelation = "lag, in kept draws",
-        ranks = "rank among the draws of all chains"
-      ), side = 1, line = 1.6, cex = graphics::par("cex"))
+      words <- along_words(type)
+      room <- 1.25 * graphics::par("pin")[1]
+      if (type == "ranks" && label_width(words, 1) > room) {
+        words <- "rank"
+      }
+      size <- min(1, room / label_width(words, 1))
+      graphics::mtext(
+        words, side = 1, line = 1.6, cex = size * graphics::par("cex")
+      )
     }
   }
-  title_panel(type, measures)
+  title_panel(type, measures, tall)
 }
 
-# The name on the left, the measures of convergence on the right.
-title_panel <- function(type, measures) {
-  graphics::mtext(measures$variable, adj = 0, line = 0.35, font = 2,
-                  cex = 0.95 * graphics::par("cex"))
+along_words <- function(type) {
+  switch(type,
+    trace = "sweep", density = "value",
+    autocorrelation = "lag, in kept draws",
+    ranks = "rank among the draws of all chains"
+  )
+}
+
+height_words <- function(type) {
+  switch(type,
+    trace = "value", density = "density", autocorrelation = "autocorrelation",
+    ranks = "draws / expected"
+  )
+}
+
+# The title of the heights, once for a column of panels: at the middle of the
+# page beside the last panel.  Densities have no axis of heights.
+title_heights <- function(type) {
+  if (type == "density") {
+    return(invisible())
+  }
+  line <- graphics::par("csi") * graphics::par("cex")
+  inches <- graphics::grconvertX(0, "npc", "inches") -
+    graphics::par("mai")[2] + 0.7 * line
+  graphics::text(
+    graphics::grconvertX(inches, "inches", "user"),
+    graphics::grconvertY(0.53, "ndc", "user"), height_words(type), srt = 90,
+    adj = c(0.5, 0.5), xpd = NA
+  )
+}
+
+# The name on the left, the measures of convergence on the right, or below if
+# the panel has two lines.
+title_panel <- function(type, measures, tall = FALSE) {
+  graphics::mtext(measures$variable, adj = 0, line = if (tall) 1.25 else 0.35,
+                  font = 2, cex = 0.95 * graphics::par("cex"))
   note <- switch(type,
     trace = , ranks = if (!is.na(measures$rhat)) {
       paste("R-hat", format_rhat(measures$rhat))
@@ -191,9 +253,13 @@ title_panel <- function(type, measures) {
       paste("ESS", floor(measures$ess_bulk))
     }
   )
-  if (!is.null(note)) {
-    graphics::mtext(note, adj = 1, line = 0.35, col = "grey35",
-                    cex = 0.9 * graphics::par("cex"))
+  if (is.null(note)) {
+    return(invisible())
+  }
+  room <- graphics::par("pin")[1] - label_width(measures$variable, 1)
+  if (tall || label_width(note, 0.95) < room) {
+    graphics::mtext(note, adj = if (tall) 0 else 1, line = 0.35,
+                    col = "grey35", cex = 0.9 * graphics::par("cex"))
   }
 }
 
@@ -231,14 +297,27 @@ nice_ticks <- function(range) {
 }
 
 # A long chain is shown by 5,000 evenly spaced draws: more would not be visible.
-draw_trace <- function(values, running, colours) {
+# list(x, y): sweeps, and the draws in them, sweeps x chains
+trace_shown <- function(values, running) {
   step <- ceiling(nrow(values) / 5000)
   rows <- seq(1, nrow(values), by = step)
-  burnin <- as.numeric(running$burnin)
-  sweeps <- burnin + rows * as.numeric(running$thin)
-  first <- burnin
+  list(
+    x = as.numeric(running$burnin) + rows * as.numeric(running$thin),
+    y = values[rows, , drop = FALSE]
+  )
+}
+
+# Thin lines where many would hide each other.
+trace_width <- function(values) {
+  if (nrow(values) > 500) 0.6 else 1
+}
+
+draw_trace <- function(values, running, colours) {
+  shown <- trace_shown(values, running)
+  sweeps <- shown$x
+  first <- as.numeric(running$burnin)
   span <- max(sweeps) - first
-  left <- if (burnin > 0) first - 0.035 * span else first
+  left <- if (first > 0) first - 0.035 * span else first
   heights <- if (is_discrete(values)) {
     level <- range(values)
     seq(level[1], level[2], by = max(1, ceiling(diff(level) / 4)))
@@ -249,22 +328,40 @@ draw_trace <- function(values, running, colours) {
               xaxs = "i")
   ticks <- pretty(c(first, max(sweeps)), n = 4)
   graphics::axis(1, ticks[ticks >= first & ticks <= max(sweeps)])
-  if (burnin > 0) {
+  if (first > 0) {
     edge <- graphics::par("usr")
     graphics::rect(left, edge[3], first, edge[4], col = "grey85", border = NA)
   }
-  graphics::matlines(sweeps, values[rows, , drop = FALSE], lty = 1, lwd = 0.6,
+  graphics::matlines(sweeps, shown$y, lty = 1, lwd = trace_width(shown$y),
                      col = colours)
 }
 
-draw_density <- function(values, colours) {
-  if (is_discrete(values)) {
-    return(draw_bars(values, colours))
+# list(discrete, curves): of each chain list(x, y), a density, or the whole
+# values and their shares.
+density_of_chains <- function(values) {
+  discrete <- is_discrete(values)
+  curves <- if (discrete) {
+    level <- sort(unique(as.vector(values)))
+    apply(values, 2, function(x) {
+      list(
+        x = level, y = tabulate(match(x, level), length(level)) / length(x)
+      )
+    }, simplify = FALSE)
+  } else {
+    width <- stats::bw.nrd0(values)
+    apply(values, 2, function(x) {
+      stats::density(x, bw = width, cut = 1)[c("x", "y")]
+    }, simplify = FALSE)
   }
-  width <- stats::bw.nrd0(values)
-  curves <- lapply(seq_len(ncol(values)), function(k) {
-    stats::density(values[, k], bw = width, cut = 1)
-  })
+  list(discrete = discrete, curves = curves)
+}
+
+draw_density <- function(values, colours) {
+  shown <- density_of_chains(values)
+  if (shown$discrete) {
+    return(draw_bars(shown$curves, colours))
+  }
+  curves <- shown$curves
   x <- range(vapply(curves, function(d) range(d$x), numeric(2)))
   top <- max(vapply(curves, function(d) max(d$y), numeric(1)))
   # no axis, because the heights of a density are not needed
@@ -279,31 +376,33 @@ is_discrete <- function(values) {
 }
 
 # Shares of each whole value, chains side by side.
-draw_bars <- function(values, colours) {
-  level <- sort(unique(as.vector(values)))
-  share <- apply(values, 2, function(x) {
-    tabulate(match(x, level), length(level)) / length(x)
-  })
-  share <- matrix(share, length(level))
-  width <- 0.8 / ncol(values)
-  frame_panel(range(level) + c(-0.6, 0.6), c(0, 1.04 * max(share)),
-              nice_ticks(c(0, max(share))), xaxt = "n", yaxs = "i")
+draw_bars <- function(curves, colours) {
+  level <- curves[[1]]$x
+  top <- max(vapply(curves, function(d) max(d$y), numeric(1)))
+  width <- 0.8 / length(curves)
+  frame_panel(range(level) + c(-0.6, 0.6), c(0, 1.04 * top),
+              nice_ticks(c(0, top)), xaxt = "n", yaxs = "i")
   graphics::axis(1, level)
-  for (k in seq_len(ncol(values))) {
+  for (k in seq_along(curves)) {
     left <- level - 0.4 + (k - 1) * width
-    graphics::rect(left, 0, left + 0.9 * width, share[, k],
+    graphics::rect(left, 0, left + 0.9 * width, curves[[k]]$y,
                    col = colours[k], border = NA)
   }
 }
 
-draw_autocorrelation <- function(values, colours) {
+# Lags x chains, from lag 0; NA for a chain that never moved.
+autocorrelation_shown <- function(values) {
   most <- min(40, nrow(values) - 1)
   correlation <- apply(values, 2, function(x) {
-    # a constant chain has no autocorrelation
     if (max(x) == min(x)) return(rep(NA_real_, most + 1))
     stats::acf(x, lag.max = most, plot = FALSE)$acf
   })
-  correlation <- matrix(correlation, most + 1)
+  matrix(correlation, most + 1)
+}
+
+draw_autocorrelation <- function(values, colours) {
+  correlation <- autocorrelation_shown(values)
+  most <- nrow(correlation) - 1
   if (all(is.na(correlation))) {
     return(empty_panel("no chain moved"))
   }
@@ -315,9 +414,9 @@ draw_autocorrelation <- function(values, colours) {
   }
 }
 
-# Ranks in 20 equal classes: each chain's count, divided by its expectation if
-# the chains agreed.
-draw_ranks <- function(values, colours) {
+# Ranks in 20 equal classes: list(cuts, share), the limits of the classes and
+# each chain's counts, divided by their expectation if the chains agreed.
+ranks_shown <- function(values) {
   ranks <- matrix(rank(values, ties.method = "average"), nrow(values))
   classes <- min(20, nrow(values))
   cuts <- seq(0, length(values), length.out = classes + 1)
@@ -325,7 +424,14 @@ draw_ranks <- function(values, colours) {
     count <- tabulate(pmin(findInterval(r - 0.5, cuts), classes), classes)
     count / (nrow(values) / classes)
   })
-  share <- matrix(share, classes)
+  list(cuts = cuts, share = matrix(share, classes))
+}
+
+draw_ranks <- function(values, colours) {
+  shown <- ranks_shown(values)
+  cuts <- shown$cuts
+  share <- shown$share
+  classes <- nrow(share)
   top <- max(2, share)
   frame_panel(range(cuts), c(0, top), nice_ticks(c(0, top)))
   graphics::abline(h = 1, lty = 2, col = "grey40")

@@ -134,14 +134,16 @@ plot.prior_prediction <- function(x, statistic = NULL, ...) {
   words <- if (is.null(statistic)) {
     "mean of the data"
   } else {
-    paste(deparse(substitute(statistic), nlines = 1L), "of the data")
+    words <- deparse(substitute(statistic), nlines = 1L)
+    paste(sub("^[[:alnum:].]+::", "", words), "of the data")
   }
   f <- statistic %||% function(data) mean(data_numbers(data))
   values <- vapply(x$data, function(data) one_statistic(f, data, call), 0)
   observed <- if (length(x$observed) > 0L) one_statistic(f, x$observed, call)
   plain <- list(
     breaks = 30, xlim = range(values, observed, finite = TRUE),
-    main = "Prior prediction", xlab = words, col = "grey85", border = "white"
+    main = "Prior prediction", xlab = words, ylab = "draws from the prior",
+    col = "grey80", border = "white", las = 1
   )
   do.call(graphics::hist, c(list(values), utils::modifyList(plain, list(...))))
   if (is.finite(observed %||% NA)) {

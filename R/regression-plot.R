@@ -1,5 +1,8 @@
 # Parts of the plots of regressions.
 
+# observations, black at 45%
+grey_points <- "#00000073"
+
 # The coefficients that a plot shows: by default all but the intercept.
 coefficients_to_plot <- function(variables, columns, call) {
   if (!is.null(variables)) {
@@ -9,73 +12,164 @@ coefficients_to_plot <- function(variables, columns, call) {
   if (length(slopes) > 0L) slopes else columns
 }
 
-# centre: estimates with names.  interval(fit, level): parameters x (lower,
-# upper).
-plot_regression_coefficients <- function(fit, variables, centre, interval,
-                                         level, call, ...) {
+# What a picture of coefficients shows: intervals_shown().  centre: estimates
+# with names.  interval(fit, level): parameters x (lower, upper).  `of`: what
+# the coefficients change.
+regression_coefficients_shown <- function(fit, variables, centre, interval, level, of,
+                                    call) {
   model <- fit_part(fit, "model")
   chosen <- coefficients_to_plot(variables, model$coefficients, call)
-  plot_coefficients(
+  intervals_shown(
     centre[chosen], interval(fit, level)[chosen, , drop = FALSE],
-    interval(fit, 0.5)[chosen, , drop = FALSE],
+    interval(fit, 0.5)[chosen, , drop = FALSE], level,
     column_units(model$frame$x, match(chosen, model$coefficients)),
-    paste("change in", model_design(model)$response$name), ...
+    paste("change in", of)
   )
 }
 
-# Estimates with two intervals each, first one at the top. centre: estimates
-# with names; wide, narrow: their intervals, a row each; `unit`: factors that
-# bring them to one scale, one for each or one for all (column_units()); `line`:
-# where the vertical line is; `named`: FALSE for thin lines without names.
-plot_coefficients <- function(centre, wide, narrow, unit, xlab, line = 0,
-                              named = TRUE, ...) {
-  chosen <- names(centre)
+# Estimates with two intervals each: list(table, level, xlab, line, words,
+# named). centre: estimates with names; wide, narrow: their intervals, a row
+# each; `unit`: factors that bring them to one scale, one for each or one for
+# all (column_units()); `line`: where the vertical line is, and `words` of it;
+# `named`: FALSE for thin lines without names.
+intervals_shown <- function(centre, wide, narrow, level, unit, xlab, line = 0,
+                            words = NULL, named = TRUE) {
   if (any(unit != 1)) {
     xlab <- paste(xlab, "per standard deviation")
   }
-  centre <- centre * unit
-  wide <- wide * unit
-  narrow <- narrow * unit
-  at <- rev(seq_along(chosen))
-  old <- coefficient_margins(if (named) chosen)
-  on.exit(graphics::par(old$par))
-  defaults <- list(
-    x = 0, y = 0, type = "n", xlim = range(wide, line),
-    ylim = c(0.5, length(at) + 0.5), yaxt = "n", xlab = xlab, ylab = "",
-    bty = "n", las = 1
-  )
-  do.call(graphics::plot, utils::modifyList(defaults, list(...)))
-  graphics::abline(v = line, col = "grey70")
-  if (named) {
-    graphics::axis(
-      2, at, chosen, las = 1, tick = FALSE, line = -0.5, cex.axis = old$size,
-      gap.axis = 0
-    )
-  }
-  colour <- gibbsite_palette(1)
-  width <- if (named) old$size / 0.9 else 0.4
-  graphics::segments(
-    wide[, 1L], at, wide[, 2L], at, col = colour, lwd = 1.5 * width
-  )
-  graphics::segments(
-    narrow[, 1L], at, narrow[, 2L], at, col = colour, lwd = 4.5 * width,
-    lend = 1
-  )
-  graphics::points(
-    centre, at, pch = 21, bg = "white", col = colour, cex = 1.1 * width
+  list(
+    table = data.frame(
+      name = names(centre), centre = unname(centre * unit),
+      lower = wide[, 1L] * unit, upper = wide[, 2L] * unit,
+      lower_50 = narrow[, 1L] * unit, upper_50 = narrow[, 2L] * unit,
+      row.names = NULL
+    ),
+    level = level, xlab = xlab, line = line, words = words, named = named
   )
 }
 
-# Makes room at the left for names, up to a third of the page: list(par, size),
-# the former margins and the size at which the names do not overlap.
-coefficient_margins <- function(names) {
+# shown: as from intervals_shown(); the first estimate is at the top.
+plot_coefficients <- function(shown, ...) {
+  table <- shown$table
+  at <- rev(seq_len(nrow(table)))
+  key <- interval_key(shown)
+  old <- coefficient_margins(if (shown$named) table$name, key)
+  on.exit(graphics::par(old$par))
+  defaults <- list(
+    x = 0, y = 0, type = "n",
+    xlim = range(table[c("lower", "upper")], shown$line),
+    ylim = c(0.5, length(at) + 0.5), yaxt = "n", xlab = shown$xlab, ylab = "",
+    bty = "n", las = 1
+  )
+  do.call(graphics::plot, utils::modifyList(defaults, list(...)))
+  graphics::abline(v = shown$line, col = "grey70")
+  width <- 0.4
+  if (shown$named) {
+    width <- min(1, old$size / 0.9)
+    left_labels(at, table$name, old$size)
+  }
+  draw_intervals(table, at, width)
+  draw_key(key)
+  invisible()
+}
+
+draw_intervals <- function(table, at, width) {
+  colour <- gibbsite_palette(1)
+  graphics::segments(
+    table$lower, at, table$upper, at, col = colour, lwd = 1.5 * width
+  )
+  graphics::segments(
+    table$lower_50, at, table$upper_50, at, col = colour, lwd = 4.5 * width,
+    lend = 1
+  )
+  graphics::points(
+    table$centre, at, pch = 21, bg = "white", col = colour, cex = 1.1 * width
+  )
+}
+
+interval_key <- function(shown) {
+  colour <- gibbsite_palette(1)
+  key <- plot_key(
+    c("50% interval", paste0(format(100 * shown$level), "% interval")),
+    colour, lty = 1, lwd = c(4.5, 1.5)
+  )
+  if (!is.null(shown$words)) {
+    key <- rbind(key, plot_key(shown$words, "grey70", lty = 1, lwd = 1.5))
+  }
+  key
+}
+
+# Names at the left of a plot: axis() would leave some out.
+left_labels <- function(at, labels, size) {
+  graphics::text(
+    graphics::grconvertX(0, "npc", "user") -
+      0.5 * graphics::strwidth("m", cex = size),
+    at, labels, adj = c(1, 0.5), cex = size, xpd = NA
+  )
+}
+
+# Each parameter on a scale of its own, in strips one below the other.
+plot_own_scales <- function(shown, ...) {
+  key <- interval_key(shown)
+  table <- shown$table
+  strips <- nrow(table)
+  line <- graphics::par("csi")
+  size <- if (strips > 8L) 0.6 else 0.8
+  columns <- ceiling(strips / 15)
+  room <- min(
+    graphics::par("din")[[1L]] / columns / 3, label_width(table$name, 0.9) + 0.3
+  )
+  old <- graphics::par(
+    mfrow = c(ceiling(strips / columns), columns), cex = size,
+    oma = c(2 + max(key_rows(key, graphics::par("din")[[1L]])), 0, 0.5, 0),
+    mai = c(1.5 * size * line, room, 0.3 * size * line, 0.2),
+    mgp = c(1, 0.3, 0), tcl = -0.2
+  )
+  on.exit(graphics::par(old))
+  for (i in seq_len(strips)) {
+    one <- table[i, ]
+    defaults <- list(
+      x = 0, y = 0, type = "n", xlim = range(one[c("lower", "upper")]),
+      ylim = c(0.5, 1.5), yaxt = "n", xlab = "", ylab = "", bty = "n", las = 1
+    )
+    do.call(graphics::plot, utils::modifyList(defaults, list(...)))
+    graphics::abline(v = shown$line, col = "grey70")
+    left_labels(1, one$name, 0.9 / graphics::par("cex"))
+    draw_intervals(one, 1, 1)
+  }
+  graphics::mtext(
+    paste0(shown$xlab, ", each on a scale of its own"), side = 1, outer = TRUE,
+    line = 0.3, cex = 0.9
+  )
+  draw_page_key(key)
+}
+
+# Whether some interval would be shorter than a twentieth of a common axis.
+needs_own_scales <- function(shown) {
+  table <- shown$table
+  width <- table$upper - table$lower
+  nrow(table) > 1L && nrow(table) <= 30L && all(is.finite(width)) &&
+    min(width) < diff(range(table[c("lower", "upper")], shown$line)) / 20
+}
+
+# Makes room at the left for names, up to a third of the page, and below for the
+# key: list(par, size), the former margins and the size at which the names do
+# not overlap.
+coefficient_margins <- function(names, key) {
   line <- graphics::par("csi") * graphics::par("mex")
-  row <- (graphics::par("fin")[[2L]] - 5.2 * line) / max(length(names), 1L)
-  size <- max(0.3, min(0.9, 0.8 * row / graphics::par("csi")))
-  inches <- max(0, graphics::strwidth(names, units = "inches", cex = size))
-  left <- min(inches + 0.25, graphics::par("din")[[1L]] / 3)
+  below <- 3.8 * line + max(key_rows(key, graphics::par("fin")[[1L]])) *
+    key_line()
+  room <- graphics::par("fin")[[2L]] - below - 1.1 * line
+  # a digit takes three quarters of its font's height
+  row <- room / max(length(names), 1L)
+  size <- max(0.3, min(0.9, 1.15 * row / graphics::par("csi")))
+  left <- min(
+    label_width(names, size) + 0.2, graphics::par("din")[[1L]] / 3
+  )
   list(
-    par = graphics::par(mai = c(4.1 * line, left, 1.1 * line, 1.1 * line)),
+    par = graphics::par(
+      mai = c(below, left, 1.1 * line, 1.1 * line), mgp = c(2.4, 0.7, 0)
+    ),
     size = size
   )
 }
@@ -146,20 +240,52 @@ typical_rows <- function(data, n) {
   }), optional = TRUE)
 }
 
-draw_response_levels <- function(grid, curve, ylab, limits, ...) {
+# y: observations to draw behind the levels, NULL for none
+draw_response_levels <- function(grid, curve, ylab, limits, level, y = NULL,
+                                 ...) {
   colour <- gibbsite_palette(1)
   places <- seq_along(grid$at)
+  labels <- as.character(grid$at)
+  key <- plot_key(
+    c("mean", paste0(format(100 * level), "% interval")), colour,
+    lty = c(NA, 1), pch = c(19, NA)
+  )
+  if (!is.null(y)) {
+    key <- rbind(key, plot_key("observation", grey_points, pch = 19))
+  }
+  # names that do not fit side by side are turned
+  slot <- (graphics::par("fin")[[1L]] - 1) / length(places)
+  turned <- label_width(labels, 0.9) > 0.92 * slot
+  below <- if (turned) {
+    label_width(labels, 0.9) / graphics::par("csi") + 2.8
+  } else {
+    3.8
+  }
+  old <- open_keyed(key, c(below, 4.1, 1.6, 1.1))
+  on.exit(graphics::par(old))
   defaults <- list(
     x = places, y = curve$mean, type = "n", xlim = range(places) + c(-0.5, 0.5),
-    ylim = limits, xaxt = "n", xlab = grid$variable, ylab = ylab, las = 1,
-    bty = "l"
+    ylim = limits, xaxt = "n", xlab = "", ylab = ylab, las = 1, bty = "l"
   )
-  do.call(graphics::plot, utils::modifyList(defaults, list(...)))
-  graphics::axis(1, places, as.character(grid$at))
+  given <- utils::modifyList(defaults, list(...))
+  do.call(graphics::plot, given)
+  graphics::axis(
+    1, places, labels, las = if (turned) 2 else 1, gap.axis = -1,
+    cex.axis = 0.9
+  )
+  if (is.null(list(...)$xlab)) {
+    graphics::title(xlab = grid$variable, line = below - 1.2)
+  }
+  if (!is.null(y)) {
+    graphics::points(
+      match(grid$values, grid$at), y, pch = 19, cex = 0.6, col = grey_points
+    )
+  }
   graphics::segments(
     places, curve$lower, places, curve$upper, col = colour, lwd = 2
   )
   graphics::points(places, curve$mean, pch = 19, col = colour, cex = 1.2)
+  draw_key(key)
 }
 
 # The units of coefficients in a plot: the standard deviations of columns j with

@@ -319,16 +319,32 @@ plot.sbc <- function(x, type = c("ecdf", "histogram"), variables = NULL,
   )
   ranks <- simulated_rows(x)
   draws <- model$data$draws
+  key <- rbind(
+    if (type == "ecdf") {
+      plot_key("seen", gibbsite_palette(1L), lty = 1)
+    } else {
+      plot_key("seen", fill = grDevices::adjustcolor(gibbsite_palette(1L), 0.75))
+    },
+    plot_key(
+      paste0(format(100 * level), "% band of a correct sampler"),
+      fill = "grey88"
+    )
+  )
   old <- graphics::par(
-    mfrow = grDevices::n2mfrow(length(names)), mar = c(3.2, 3.4, 2.8, 0.8),
-    mgp = c(2, 0.6, 0), tcl = -0.3
+    mfrow = grDevices::n2mfrow(length(names)), mar = c(2, 3.4, 2, 0.8),
+    oma = c(3, 1.6, 0, 0), mgp = c(2, 0.5, 0), tcl = -0.3, las = 1, xpd = FALSE,
+    mex = 1, cex = if (length(names) > 2L) 0.7 else 0.85
   )
   on.exit(graphics::par(old))
   draw <- switch(type, ecdf = draw_rank_ecdf, histogram = draw_rank_histogram)
   for (name in names) {
     draw(ranks[, name], draws, level)
-    plot_title(name)
+    graphics::mtext(name, adj = 0, line = 0.35, font = 2, cex = 0.8)
   }
+  page_titles("rank / draws", switch(
+    type, ecdf = "difference of the ecdf", histogram = "simulations"
+  ))
+  draw_page_key(key)
   invisible(x)
 }
 
@@ -343,7 +359,7 @@ draw_rank_ecdf <- function(ranks, draws, level) {
   high <- 1.05 * max(abs(c(lower, upper, seen)))
   graphics::plot(
     at, seen, type = "n", bty = "l", ylim = c(-high, high), las = 1,
-    xlab = "rank / draws", ylab = "difference of the ecdf"
+    xlab = "", ylab = ""
   )
   graphics::polygon(c(at, rev(at)), c(lower, rev(upper)), col = "grey88",
                     border = NA)
@@ -363,7 +379,7 @@ draw_rank_histogram <- function(ranks, draws, level) {
   band <- stats::qbinom(c(tail, 1 - tail), n, 1 / classes)
   graphics::plot(
     c(0, classes), c(0, 1.05 * max(count, band)), type = "n", bty = "l",
-    xaxt = "n", yaxs = "i", las = 1, xlab = "rank / draws", ylab = "simulations"
+    xaxt = "n", yaxs = "i", las = 1, xlab = "", ylab = ""
   )
   graphics::axis(1, classes * (0:4) / 4, (0:4) / 4)
   graphics::rect(0, band[[1L]], classes, band[[2L]], col = "grey88",
