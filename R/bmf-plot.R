@@ -54,7 +54,7 @@ plot.gibbs_bmf <- function(x, type = NULL, newdata = NULL, variables = NULL,
   }
   check_plots_with(variables, type, plot_types, call)
   shown <- plotted_ratings(x, newdata, type, call)
-  old <- graphics::par(c("mfrow", "las", "bty", "cex", "mai", "mgp"))
+  old <- graphics::par(c("mfrow", "las", "bty", "cex", "mar", "mgp"))
   on.exit(graphics::par(old))
   graphics::par(
     mfrow = page_grid(length(type)), las = 1, bty = "l", cex = 0.85

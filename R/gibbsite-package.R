@@ -23,6 +23,7 @@
 #' @keywords internal
 #' @useDynLib gibbsite, .registration = TRUE
 #' @importFrom rlang %||%
+#' @importFrom rlang .data
 "_PACKAGE"
 
 # Generics of other packages, re-exported: they work on fits once gibbsite is

@@ -140,7 +140,7 @@ plot_density <- function(fit, j, level, ...) {
   grey <- grDevices::adjustcolor("black", 0.2)
   key <- rbind(
     plot_key("density", lty = 1),
-    plot_key(paste0(format(100 * level), "% band"), fill = grey),
+    plot_key(paste0(percent(level), " band"), fill = grey),
     component_key(shown$p, lty = 2)
   )
   old <- open_keyed(key, c(3.8, 4.1, 2.1, 1.1), mgp = c(2.9, 0.7, 0))
@@ -168,7 +168,7 @@ plot_density <- function(fit, j, level, ...) {
 cluster_key <- function(p, level) {
   rbind(
     component_key(p),
-    plot_key(paste0(format(100 * level), "% ellipse"), "grey35", pch = 1),
+    plot_key(paste0(percent(level), " ellipse"), "grey35", pch = 1),
     plot_key("mean", "grey35", pch = 3)
   )
 }

@@ -111,7 +111,7 @@ plot_terms <- function(estimates, topics, n) {
   left <- min(
     label_width(shown$label, size) + 0.12, 0.6 * page[[1L]] / columns
   )
-  old <- graphics::par(
+  old <- set_par(
     mfrow = c(rows, columns), cex = 1,
     mai = c(0.15, 0, 1.15, 0.5) * line + c(0, left, 0, 0),
     oma = c(2.8, 0, 0, 0), las = 1, mgp = c(1.5, 0.3, 0), tcl = -0.2
@@ -203,7 +203,7 @@ plot_prevalence <- function(fit, estimates, level, chain) {
     longest <- nchar(label) == max(nchar(label))
     label[longest] <- substr(label[longest], 1L, nchar(label[longest]) - 1L)
   }
-  old <- graphics::par(
+  old <- set_par(
     mai = c(3.6, 0, 1, 1.6) * line + c(0, label_width(label, size) + 0.15, 0, 0),
     las = 1, mgp = c(2.2, 0.6, 0)
   )
@@ -212,7 +212,7 @@ plot_prevalence <- function(fit, estimates, level, chain) {
   colour <- gibbsite_palette(1L)
   graphics::plot(
     shown$share, at, xlim = c(0, max(shown$upper)), type = "n",
-    xlab = paste0("share of all tokens, ", format(100 * level), "% interval"),
+    xlab = paste0("share of all tokens, ", percent(level), " interval"),
     ylab = "", yaxt = "n", bty = "l"
   )
   graphics::abline(h = at, col = "grey92")
@@ -246,7 +246,7 @@ plot_map <- function(estimates) {
     label <- character()
     size <- 0.4
   }
-  old <- graphics::par(
+  old <- set_par(
     mai = c(3.6, 3.6, 1, 1) * line + c(0, 0, 0, label_width(label, size) + 0.1),
     mgp = c(2.2, 0.6, 0), las = 1
   )

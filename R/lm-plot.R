@@ -108,11 +108,11 @@ draw_line <- function(shown, limits, level, ...) {
   band <- grDevices::adjustcolor(colour, 0.25)
   at <- shown$grid$at
   mean <- shown$mean
-  percent <- paste0(format(100 * level), "%")
+  words <- percent(level)
   key <- rbind(
     plot_key("mean", colour, lty = 1),
-    plot_key(paste(percent, "of the mean"), fill = band),
-    plot_key(paste(percent, "of new observations"), colour, lty = 3),
+    plot_key(paste(words, "of the mean"), fill = band),
+    plot_key(paste(words, "of new observations"), colour, lty = 3),
     plot_key("observation", grey_points, pch = 19)
   )
   old <- open_keyed(key)

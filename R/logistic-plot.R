@@ -129,7 +129,7 @@ draw_response_curve <- function(shown, level, ...) {
   at <- grid$at
   key <- rbind(
     plot_key("mean", colour, lty = 1),
-    plot_key(paste0(format(100 * level), "% band"), fill = band),
+    plot_key(paste0(percent(level), " band"), fill = band),
     plot_key(
       if (counts) "observed proportion" else "observed: top yes, bottom no",
       grey_points, pch = if (counts) 19 else 124
@@ -163,16 +163,19 @@ draw_response_curve <- function(shown, level, ...) {
 
 # ---- calibration
 
+calibration_shown <- function(fit, level, groups, call) {
+  frame <- check_frame(fit_part(fit, "model"), call)
+  calibration_table(fit, frame, level, groups, call)
+}
+
 plot_calibration <- function(fit, level, groups, call, ...) {
-  model <- fit_part(fit, "model")
-  frame <- check_frame(model, call)
-  table <- calibration_table(fit, frame, level, groups, call)
+  table <- calibration_shown(fit, level, groups, call)
   colour <- gibbsite_palette(2)
   bar <- grDevices::adjustcolor(colour[[1L]], 0.45)
   key <- rbind(
     plot_key("observed", colour[[2L]], pch = 19),
     plot_key(
-      paste0(format(100 * level), "% interval if the model is right"), bar,
+      paste0(percent(level), " interval if the model is right"), bar,
       lty = 1, lwd = 5
     )
   )

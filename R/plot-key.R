@@ -10,6 +10,8 @@ plot_key <- function(label, col = "black", lty = NA, lwd = 2, pch = NA,
 
 key_size <- 0.8
 
+percent <- function(level) paste0(format(100 * level), "%")
+
 # The inches that symbols and labels take, each entry for itself.
 key_widths <- function(key) {
   graphics::strwidth(key$label, units = "inches", cex = key_size) +
@@ -54,7 +56,18 @@ open_keyed <- function(key, lines = c(3.8, 4.1, 1.6, 1.1), ...) {
     rows <- max(key_rows(key, 0.98 * width))
     inches[[1L]] <- inches[[1L]] + rows * key_line()
   }
-  graphics::par(mai = inches, mgp = c(2.4, 0.7, 0), ...)
+  set_par(mai = inches, mgp = c(2.4, 0.7, 0), ...)
+}
+
+# par() with margins in inches. What it returns restores them in lines: R would
+# else hold the inches when the size of letters changes with mfrow.
+set_par <- function(...) {
+  given <- list(...)
+  old <- graphics::par(unique(sub("mai", "mar", names(given))))
+  if (length(given) > 0L) {
+    graphics::par(given)
+  }
+  old
 }
 
 # Draws a key at the bottom of the figure.

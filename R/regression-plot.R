@@ -90,7 +90,7 @@ draw_intervals <- function(table, at, width) {
 interval_key <- function(shown) {
   colour <- gibbsite_palette(1)
   key <- plot_key(
-    c("50% interval", paste0(format(100 * shown$level), "% interval")),
+    c("50% interval", paste(percent(shown$level), "interval")),
     colour, lty = 1, lwd = c(4.5, 1.5)
   )
   if (!is.null(shown$words)) {
@@ -119,7 +119,7 @@ plot_own_scales <- function(shown, ...) {
   room <- min(
     graphics::par("din")[[1L]] / columns / 3, label_width(table$name, 0.9) + 0.3
   )
-  old <- graphics::par(
+  old <- set_par(
     mfrow = c(ceiling(strips / columns), columns), cex = size,
     oma = c(2 + max(key_rows(key, graphics::par("din")[[1L]])), 0, 0.5, 0),
     mai = c(1.5 * size * line, room, 0.3 * size * line, 0.2),
@@ -167,7 +167,7 @@ coefficient_margins <- function(names, key) {
     label_width(names, size) + 0.2, graphics::par("din")[[1L]] / 3
   )
   list(
-    par = graphics::par(
+    par = set_par(
       mai = c(below, left, 1.1 * line, 1.1 * line), mgp = c(2.4, 0.7, 0)
     ),
     size = size
@@ -247,7 +247,7 @@ draw_response_levels <- function(grid, curve, ylab, limits, level, y = NULL,
   places <- seq_along(grid$at)
   labels <- as.character(grid$at)
   key <- plot_key(
-    c("mean", paste0(format(100 * level), "% interval")), colour,
+    c("mean", paste0(percent(level), " interval")), colour,
     lty = c(NA, 1), pch = c(19, NA)
   )
   if (!is.null(y)) {

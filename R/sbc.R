@@ -326,7 +326,7 @@ plot.sbc <- function(x, type = c("ecdf", "histogram"), variables = NULL,
       plot_key("seen", fill = grDevices::adjustcolor(gibbsite_palette(1L), 0.75))
     },
     plot_key(
-      paste0(format(100 * level), "% band of a correct sampler"),
+      paste0(percent(level), " band of a correct sampler"),
       fill = "grey88"
     )
   )

@@ -61,7 +61,9 @@ budworm <- data.frame(
   dead = c(1, 4, 9, 13, 18, 20, 0, 2, 6, 10, 12, 16)
 )
 
-fit("gmm_1", short(gibbs_gmm, faithful$waiting, 2))
+fit("gmm_1", gibbs_gmm(
+  faithful$waiting, 2, draws = 200, burnin = 100, seed = 1
+))
 fit("gmm_1_named", short(gibbs_gmm, faithful["waiting"], 2))
 fit("gmm_1_k6", short(gibbs_gmm, bumps, 6))
 fit("gmm_2", short(gibbs_gmm, faithful, 2))
@@ -257,3 +259,39 @@ for (of in samplers) {
 draw("chains-mh-4-types", plot(
   mh, type = c("trace", "density", "autocorrelation", "ranks")
 ))
+
+# ---- ggplot2
+
+if (requireNamespace("ggplot2", quietly = TRUE)) {
+  auto <- function(of, type) {
+    assign("draw_auto", function() {
+      print(ggplot2::autoplot(get(of, fits), type = type))
+    }, envir = fits)
+    draw(paste("auto", gsub("_", "-", of), type, sep = "-"), draw_auto())
+  }
+  own <- list(
+    gmm_1 = "mixture", gmm_1_k6 = "mixture", gmm_2 = "mixture",
+    gmm_2_k6 = "mixture", gmm_4 = "mixture", gmm_6 = "mixture",
+    lda_6 = c("terms", "prevalence", "map"),
+    lda_20 = c("terms", "prevalence", "map"),
+    bmf = c("rmse", "predicted", "coverage"), bmf_marks = "predicted",
+    bmf_all = "rmse", lm_6 = "coefficients", lm_many = "coefficients",
+    lm_1 = "response", lm_factor = "response",
+    hlm = c("groups", "coefficients"), hlm_many = "groups",
+    hlm_binomial = c("groups", "coefficients"), laplace = "coefficients",
+    laplace_scales = "coefficients",
+    logistic = c("coefficients", "response", "calibration"),
+    logistic_gibbs = "coefficients",
+    logistic_counts = c("response", "calibration")
+  )
+  for (of in names(own)) {
+    for (type in own[[of]]) {
+      auto(of, type)
+    }
+  }
+  for (of in c("gmm_2", "gmm_9_chains", "lda_20", "mh", "gibbs", "bmf")) {
+    for (type in c("trace", "density", "autocorrelation", "ranks")) {
+      auto(of, type)
+    }
+  }
+}

@@ -527,7 +527,7 @@ public_generic <- function(generic, exports) {
   packages <- c(
     "base", "stats", "graphics", "coda", "loo", "bayesplot", "nlme", "emmeans",
     "marginaleffects", "performance", "parameters", "posterior", "bayestestR",
-    "bridgesampling", "projpred"
+    "bridgesampling", "projpred", "ggplot2"
   )
   for (package in packages) {
     if (requireNamespace(package, quietly = TRUE) &&

@@ -77,3 +77,64 @@ test_that("the autocorrelation of a chain that never moved is none", {
     "autocorrelation"
   ))
 })
+
+test_that("a key has all its entries, in rows that fit", {
+  grDevices::pdf(NULL)
+  withr::defer(grDevices::dev.off())
+  key <- plot_key(paste("component", 1:20), gibbsite_palette(20), lty = 1)
+  for (inches in c(2, 5, 100)) {
+    rows <- key_rows(key, inches)
+    expect_length(rows, 20)
+    expect_true(all(diff(rows) %in% 0:1))
+    expect_true(all(tapply(key_widths(key), rows, sum) <= inches))
+  }
+  expect_equal(max(rows), 1)
+  # an entry wider than the page has a row of its own
+  expect_equal(key_rows(key, 0.01), 1:20)
+})
+
+test_that("panels are as square as the page allows", {
+  grids <- lapply(list(c(7, 3), c(6, 6), c(3, 7)), function(size) {
+    grDevices::pdf(NULL, size[1], size[2])
+    on.exit(grDevices::dev.off())
+    page_grid(3)
+  })
+  expect_equal(grids, list(c(1, 3), c(2, 2), c(3, 1)))
+})
+
+test_that("parameters of different scales have axes of their own", {
+  fit <- function(scale) {
+    laplace(
+      function(x) -sum((x / c(1, scale))^2) / 2, c(a = 1, b = scale), seed = 1
+    )
+  }
+  shown <- function(fit) {
+    laplace_coefficients_shown(fit, c("a", "b"), 0.9, 1, "value")
+  }
+  expect_false(needs_own_scales(shown(fit(2))))
+  expect_true(needs_own_scales(shown(fit(100))))
+  draw(fit(2))
+  draw(fit(100))
+})
+
+test_that("margins in inches are given back in lines", {
+  grDevices::pdf(NULL)
+  withr::defer(grDevices::dev.off())
+  before <- graphics::par("mar")
+  old <- open_keyed(plot_key("a line", lty = 1))
+  expect_false(identical(graphics::par("mar"), before))
+  graphics::par(old)
+  # the lines stay where the letters become smaller
+  graphics::par(mfrow = c(3, 3))
+  expect_equal(graphics::par("mar"), before)
+})
+
+test_that("topics are drawn, many terms and few", {
+  corpus <- withr::with_seed(1, sim_lda(30, k = 2, terms = 60, tokens = 60))
+  fit <- gibbs_lda(
+    corpus$x, 2, draws = 20, burnin = 20, chains = 1, seed = 1
+  ) |> suppressWarnings()
+  draw(fit, n = 60)
+  draw(fit, n = 3, topics = 2)
+  draw(fit, "prevalence")
+})

@@ -1,0 +1,241 @@
+# ggplot2::autoplot(): its layers hold the numbers of summary() and of plot().
+
+skip_if_not_installed("ggplot2", "3.4.0")
+
+layers <- function(picture) {
+  # building fails where a layer lacks what it draws
+  expect_s3_class(picture, "ggplot")
+  ggplot2::ggplot_build(picture)$data
+}
+
+mixture <- gibbs_gmm(
+  faithful, 2, draws = 100, burnin = 50, chains = 2, seed = 1
+) |> suppressWarnings()
+
+test_that("every type of chains has the numbers of plot()", {
+  fit <- fake_fit(draws = 50, chains = 3)
+  draws <- plotted_draws(fit, NULL, NULL)
+  for (type in plot_types) {
+    picture <- ggplot2::autoplot(fit, type)
+    layers(picture)
+    table <- picture$data
+    expect_identical(levels(table$variable), dimnames(draws)$variable)
+    expect_identical(levels(table$chain), c("1", "2", "3"))
+    one <- table[table$variable == "b[1]" & table$chain == "2", ]
+    values <- draws[, , "b[1]"]
+    expected <- switch(type,
+      trace = list(100 + 1:50, values[, 2]),
+      density = stats::density(
+        values[, 2], bw = stats::bw.nrd0(values), cut = 1
+      )[c("x", "y")],
+      autocorrelation = list(0:40, stats::acf(
+        values[, 2], lag.max = 40, plot = FALSE
+      )$acf[, 1, 1]),
+      ranks = {
+        count <- hist(
+          rank(values)[51:100], seq(0.5, 150.5, length.out = 21), right = FALSE,
+          plot = FALSE
+        )$counts / 2.5
+        list(seq(0, 150, length.out = 21), c(count, count[20]))
+      }
+    )
+    expect_equal(one$x, expected[[1]], ignore_attr = TRUE)
+    expect_equal(one$y, expected[[2]], ignore_attr = TRUE)
+  }
+  expect_identical(ggplot2::autoplot(fit)$labels$y, "density")
+})
+
+test_that("few whole values have bars, and constant quantities no panel", {
+  fit <- fake_fit(values = function(k) cbind(1, rpois(100, 2), rnorm(100)))
+  picture <- ggplot2::autoplot(fit, "density")
+  expect_identical(levels(picture$data$variable), c("b[1]", "b[2]"))
+  bars <- picture$data[picture$data$discrete, ]
+  expect_identical(as.character(unique(bars$variable)), "b[1]")
+  expect_equal(as.vector(tapply(bars$y, bars$chain, sum)), rep(1, 4))
+  layers(picture)
+  still <- fake_fit(values = function(k) matrix(1, 10, 3))
+  expect_gibbsite_error({
+    ggplot2::autoplot(still)
+    ggplot2::autoplot(fit, "pie")
+    ggplot2::autoplot(fit, c("trace", "ranks"))
+    ggplot2::autoplot(fit, variables = "y")
+    ggplot2::autoplot(fit, colour = 1)
+    ggplot2::autoplot(fake_fit(columns = 40), variables = "x")
+  })
+})
+
+test_that("mixtures have the means of summary() and the density of predict()", {
+  picture <- ggplot2::autoplot(mixture)
+  drawn <- layers(picture)
+  result <- summary(mixture, variables = "mu")
+  mean <- result$mean[match(
+    c("mu[1,1]", "mu[2,1]", "mu[1,2]", "mu[2,2]"), result$variable
+  )]
+  expect_equal(c(drawn[[4]]$x, drawn[[4]]$y), mean)
+  expect_equal(drawn[[2]]$x, faithful$eruptions)
+  cluster <- as.integer(picture$data$component)
+  expect_identical(cluster, as.integer(predict(mixture)))
+
+  line <- layers(ggplot2::autoplot(mixture, variables = "waiting"))
+  shown <- gibbsite:::density_shown(mixture, 2, 0.9)
+  expect_equal(line[[3]]$y, shown$band$mean)
+  expect_equal(line[[2]]$ymax, shown$band$upper)
+  parameters <- summary(mixture, variables = c("pi", "mu", "Sigma"))
+  at_mean <- function(name) parameters$mean[parameters$variable == name]
+  expect_equal(
+    line[[4]]$y[line[[4]]$group == 1],
+    at_mean("pi[1]") * stats::dnorm(
+      shown$at, at_mean("mu[1,2]"), sqrt(at_mean("Sigma[1,2,2]"))
+    )
+  )
+  single <- gibbs_gmm(
+    faithful$waiting, 2, draws = 100, burnin = 50, chains = 1, seed = 1
+  ) |> suppressWarnings()
+  picture <- ggplot2::autoplot(single)
+  at <- picture$data$x[c(50, 200)]
+  expect_identical(picture$labels$x, "waiting")
+  expect_equal(
+    picture$data$mean[c(50, 200)],
+    predict(single, matrix(at), type = "density")$mean
+  )
+  several <- ggplot2::autoplot(gibbs_gmm(
+    iris[1:3], 2, draws = 20, burnin = 20, chains = 1, seed = 1
+  ) |> suppressWarnings())
+  layers(several)
+  expect_identical(nrow(several$data), 150L * 6L)
+  expect_error(ggplot2::autoplot(drop_data(mixture), "mixture"),
+               class = "gibbsite_error")
+})
+
+test_that("topics have the numbers of top_terms()", {
+  corpus <- withr::with_seed(1, sim_lda(50, k = 4, terms = 40, tokens = 60))
+  fit <- gibbs_lda(
+    corpus$x, 4, draws = 50, burnin = 50, chains = 2, seed = 1
+  ) |> suppressWarnings()
+  terms <- as.data.frame(top_terms(fit, n = 5))
+  picture <- ggplot2::autoplot(fit, n = 5)
+  layers(picture)
+  expect_equal(picture$data$probability, terms$probability)
+  expect_identical(picture$data$term, terms$term)
+  some <- ggplot2::autoplot(fit, topics = c(3, 1), n = 5)
+  expect_setequal(some$data$topic, c(1, 3))
+  # the panels are in the order asked for
+  expect_match(levels(some$data$title), "^Topic [31] ")
+  expect_match(levels(some$data$title)[1], "^Topic 3 ")
+  picture <- ggplot2::autoplot(fit, "prevalence")
+  layers(picture)
+  share <- terms$share[!duplicated(terms$topic)]
+  expect_equal(picture$data$share, share)
+  expect_true(all(picture$data$lower <= picture$data$upper))
+  picture <- ggplot2::autoplot(fit, "map")
+  layers(picture)
+  # two coordinates of four points cannot exceed the distances
+  phi <- topic_estimates(fit)$phi
+  apart <- sqrt(outer(1:4, 1:4, Vectorize(function(i, j) {
+    sum((sqrt(phi[i, ]) - sqrt(phi[j, ]))^2) / 2
+  })))
+  placed <- as.matrix(stats::dist(picture$data[c("x", "y")]))
+  expect_true(all(placed <= apart + 1e-8))
+  expect_error(ggplot2::autoplot(fit, topics = 9), class = "gibbsite_error")
+})
+
+test_that("factorisations have the errors of held_out()", {
+  made <- withr::with_seed(1, sim_bmf(30, 20, rank = 1, share = 0.5))
+  fit <- gibbs_bmf(
+    made[-(1:40), ], rank = 1, predict_at = made[1:40, ], draws = 50,
+    burnin = 50, chains = 2, seed = 1
+  ) |> suppressWarnings()
+  picture <- ggplot2::autoplot(fit)
+  drawn <- layers(picture)
+  expect_equal(picture$data$error, as.vector(draws_of(fit, "rmse")))
+  # the mean over all kept draws is the last of the means so far
+  expect_equal(utils::tail(drawn[[2]]$y, 1), held_out(fit)$rmse[[1]])
+  picture <- ggplot2::autoplot(fit, "predicted")
+  layers(picture)
+  expect_equal(picture$data$mean, predict(fit, made[1:40, ])$mean)
+  picture <- ggplot2::autoplot(fit, "coverage")
+  layers(picture)
+  inside <- predict(fit, made[1:40, ], type = "interval", level = 0.5)
+  covered <- mean(
+    made$value[1:40] >= inside$lower & made$value[1:40] <= inside$upper
+  )
+  expect_equal(picture$data$inside[10], covered)
+})
+
+test_that("regressions have the numbers of their methods", {
+  skip_if_not_installed("nlme")
+  fit <- gibbs_lm(
+    mpg ~ wt + am, mtcars, draws = 100, chains = 2, seed = 1
+  ) |> suppressWarnings()
+  picture <- ggplot2::autoplot(fit, level = 0.8)
+  drawn <- layers(picture)
+  unit <- c(stats::sd(mtcars$wt), 1)
+  expect_equal(picture$data$centre, unname(coef(fit)[-1]) * unit)
+  ends <- unname(confint(fit, level = 0.8)[-1, ]) * unit
+  expect_equal(cbind(drawn[[1]]$xmin, drawn[[1]]$xmax), ends)
+  picture <- ggplot2::autoplot(fit, "response", variable = "wt")
+  layers(picture)
+  row <- data.frame(wt = picture$data$x[10], am = stats::median(mtcars$am))
+  expect_equal(picture$data$mean[10], unname(predict(fit, row)))
+  layers(ggplot2::autoplot(fit, "trace"))
+  expect_error(ggplot2::autoplot(fit, "trace", variable = "wt"),
+               class = "gibbsite_error")
+
+  feeds <- gibbs_lm(
+    weight ~ feed, chickwts, draws = 100, chains = 1, seed = 1
+  ) |> suppressWarnings()
+  picture <- ggplot2::autoplot(feeds, "response")
+  drawn <- layers(picture)
+  expect_equal(
+    picture$data$mean,
+    unname(predict(feeds, data.frame(feed = levels(chickwts$feed))))
+  )
+  expect_equal(drawn[[1]]$y, chickwts$weight)
+
+  groups <- gibbs_hlm(
+    weight ~ Time + (1 | Chick), ChickWeight, draws = 100, chains = 2, seed = 1
+  ) |> suppressWarnings()
+  picture <- ggplot2::autoplot(groups)
+  layers(picture)
+  expect_equal(
+    picture$data$centre,
+    sort(coef(groups)$Chick[["(Intercept)"]], decreasing = TRUE)
+  )
+  picture <- ggplot2::autoplot(groups, "coefficients")
+  layers(picture)
+  expect_equal(
+    picture$data$centre, nlme::fixef(groups)[["Time"]] * stats::sd(ChickWeight$Time)
+  )
+})
+
+test_that("logistic regressions and Laplace approximations too", {
+  fit <- laplace_logistic(am ~ wt + qsec, mtcars, seed = 1)
+  unit <- c(stats::sd(mtcars$wt), stats::sd(mtcars$qsec))
+  picture <- ggplot2::autoplot(fit)
+  layers(picture)
+  expect_equal(picture$data$centre, unname(coef(fit)[-1]) * unit)
+  picture <- ggplot2::autoplot(fit, "response", variable = "wt")
+  layers(picture)
+  row <- data.frame(wt = picture$data$x[10], qsec = mean(mtcars$qsec))
+  expect_equal(
+    picture$data$mean[10], unname(predict(fit, row, type = "response"))
+  )
+  picture <- ggplot2::autoplot(fit, "calibration", groups = 4)
+  layers(picture)
+  table <- picture$data
+  expect_equal(sum(table$observed * table$trials), sum(mtcars$am))
+
+  counts <- laplace_logistic(
+    cbind(ncases, ncontrols) ~ as.numeric(agegp), esoph, seed = 1
+  )
+  layers(ggplot2::autoplot(counts, "response"))
+
+  scales <- laplace(
+    function(x) -sum(((x - c(0.01, 500)) / c(0.002, 90))^2) / 2,
+    c(small = 0, large = 400), seed = 1
+  )
+  picture <- ggplot2::autoplot(scales)
+  # a panel for each, because the scales differ
+  expect_identical(nlevels(layers(picture)[[1]]$PANEL), 2L)
+  expect_equal(picture$data$centre, unname(coef(scales)))
+})
