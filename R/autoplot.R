@@ -288,7 +288,8 @@ autoplot_plane <- function(fit, shown, level) {
   grid <- expand.grid(x = contours$x, y = contours$y)
   grid$density <- as.vector(contours$density)
   centres <- data.frame(
-    x = p$mu[, 1L], y = p$mu[, 2L], component = component_names(p, seq_along(p$pi))
+    x = p$mu[, 1L], y = p$mu[, 2L],
+    component = component_names(p, seq_along(p$pi))
   )
   names <- colnames(clusters$x)
   ggplot2::ggplot(points, ggplot2::aes(

@@ -154,7 +154,9 @@ coverage_shown <- function(shown) {
   level <- seq(0.05, 0.95, by = 0.05)
   data.frame(
     level = level,
-    inside = vapply(level, function(p) mean(abs(shown$below - 0.5) <= p / 2), 0),
+    inside = vapply(level, function(p) {
+      mean(abs(shown$below - 0.5) <= p / 2)
+    }, 0),
     error = 2 * sqrt(level * (1 - level) / length(shown$value))
   )
 }

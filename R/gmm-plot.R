@@ -286,9 +286,10 @@ plot_pairs <- function(fit, shown, level, ...) {
   p <- clusters$p
   colours <- grDevices::adjustcolor(p$colours, 0.6)[clusters$cluster]
   # two rows more, with the ends of the ellipses, for the limits of the axes
-  reach <- sqrt(stats::qchisq(level, 2)) * t(vapply(seq_along(p$pi), function(c) {
+  sd <- t(vapply(seq_along(p$pi), function(c) {
     sqrt(diag(p$Sigma[c, , ]))
   }, p$mu[1L, ]))
+  reach <- sqrt(stats::qchisq(level, 2)) * sd
   ends <- rbind(apply(p$mu - reach, 2L, min), apply(p$mu + reach, 2L, max))
   n <- seq_len(nrow(x))
   # pairs() gives a panel two columns but not their numbers; the position of the

@@ -204,7 +204,8 @@ plot_prevalence <- function(fit, estimates, level, chain) {
     label[longest] <- substr(label[longest], 1L, nchar(label[longest]) - 1L)
   }
   old <- set_par(
-    mai = c(3.6, 0, 1, 1.6) * line + c(0, label_width(label, size) + 0.15, 0, 0),
+    mai = c(3.6, 0, 1, 1.6) * line +
+      c(0, label_width(label, size) + 0.15, 0, 0),
     las = 1, mgp = c(2.2, 0.6, 0)
   )
   on.exit(graphics::par(old))

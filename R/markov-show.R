@@ -91,9 +91,8 @@ draw_chain_matrix <- function(p, ...) {
   states <- max(
     1.2, min(8, label_width(rownames(p)) / line + 0.8)
   )
-  graphics::par(
-    mar = c(1, states + 1.2, states + if (is.null(list(...)$main)) 1.2 else 3, 5.6)
-  )
+  above <- if (is.null(list(...)$main)) 1.2 else 3
+  graphics::par(mar = c(1, states + 1.2, states + above, 5.6))
   colours <- grDevices::hcl.colors(64L, "Blues", rev = TRUE)
   defaults <- list(
     x = seq_len(size), y = seq_len(size), z = t(p)[, size:1, drop = FALSE],

@@ -15,8 +15,8 @@ coefficients_to_plot <- function(variables, columns, call) {
 # What a picture of coefficients shows: intervals_shown().  centre: estimates
 # with names.  interval(fit, level): parameters x (lower, upper).  `of`: what
 # the coefficients change.
-regression_coefficients_shown <- function(fit, variables, centre, interval, level, of,
-                                    call) {
+regression_coefficients_shown <- function(fit, variables, centre, interval,
+                                          level, of, call) {
   model <- fit_part(fit, "model")
   chosen <- coefficients_to_plot(variables, model$coefficients, call)
   intervals_shown(

@@ -319,11 +319,12 @@ plot.sbc <- function(x, type = c("ecdf", "histogram"), variables = NULL,
   )
   ranks <- simulated_rows(x)
   draws <- model$data$draws
+  colour <- gibbsite_palette(1L)
   key <- rbind(
     if (type == "ecdf") {
-      plot_key("seen", gibbsite_palette(1L), lty = 1)
+      plot_key("seen", colour, lty = 1)
     } else {
-      plot_key("seen", fill = grDevices::adjustcolor(gibbsite_palette(1L), 0.75))
+      plot_key("seen", fill = grDevices::adjustcolor(colour, 0.75))
     },
     plot_key(
       paste0(percent(level), " band of a correct sampler"),

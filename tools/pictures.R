@@ -82,7 +82,7 @@ fit("bmf_marks", gibbs_bmf(
   rounded[-back, ], rank = 2, predict_at = rounded[back, ], draws = 200,
   burnin = 200, seed = 1
 ))
-fit("bmf_all", gibbs_bmf(rounded, rank = 2, draws = 200, burnin = 200, seed = 1))
+fit("bmf_all", short(gibbs_bmf, rounded, rank = 2, burnin = 200))
 fit("lm_2", gibbs_lm(mpg ~ wt + hp, mtcars, seed = 1))
 fit("lm_1", gibbs_lm(dist ~ speed, cars, seed = 1))
 fit("lm_factor", gibbs_lm(weight ~ feed, chickwts, seed = 1))

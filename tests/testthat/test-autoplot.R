@@ -204,7 +204,8 @@ test_that("regressions have the numbers of their methods", {
   picture <- ggplot2::autoplot(groups, "coefficients")
   layers(picture)
   expect_equal(
-    picture$data$centre, nlme::fixef(groups)[["Time"]] * stats::sd(ChickWeight$Time)
+    picture$data$centre,
+    nlme::fixef(groups)[["Time"]] * stats::sd(ChickWeight$Time)
   )
 })
 
