@@ -63,7 +63,7 @@ check_topics <- function(topics, k, call) {
     return(seq_len(min(k, 12L)))
   }
   fine <- is.numeric(topics) && length(topics) %in% 1:30 &&
-    all(topics %in% seq_len(k)) && !anyDuplicated(topics)
+    all(topics %in% seq_len(k)) && !anyDuplicated(as.vector(topics))
   if (!fine) {
     given <- describe(topics)
     abort_argument(

@@ -877,7 +877,7 @@ taken_values <- list(
   plot.gibbs_hlm.type = "null",
   plot.laplace.type = "null", plot.laplace_logistic.type = "null",
   plot.gibbs_lda.type = "null", plot.gibbs_logistic.type = "null",
-  topics = c(vectors, "bad_utf8_names", "indefinite"),
+  topics = c(vectors, "bad_utf8_names"),
   variables = c(vectors, "bad_utf8_names"),
   users = c(vectors, "bad_utf8_names"), weights = vectors,
   prior_odds = vectors,

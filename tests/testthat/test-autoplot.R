@@ -137,6 +137,8 @@ test_that("topics have the numbers of top_terms()", {
   placed <- as.matrix(stats::dist(picture$data[c("x", "y")]))
   expect_true(all(placed <= apart + 1e-8))
   expect_error(ggplot2::autoplot(fit, topics = 9), class = "gibbsite_error")
+  twice <- matrix(c(1, 2, 2, 1), 2)
+  expect_error(ggplot2::autoplot(fit, topics = twice), class = "gibbsite_error")
 })
 
 test_that("factorisations have the errors of held_out()", {
