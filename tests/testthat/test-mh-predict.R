@@ -101,7 +101,7 @@ test_that("new data come from R's generator", {
   expect_false(identical(one, posterior_predict(fit, draw, n = 2, draws = 10)))
 })
 
-test_that("log_lik() is that of the function, and loo() is that of the matrix", {
+test_that("log_lik() is that of the function, loo() that of the matrix", {
   skip_if_not_installed("loo")
   fit <- own_mh()
   each <- function(p, y) dnorm(y, p[["mu"]], 1, log = TRUE)
