@@ -92,7 +92,7 @@ values_of_draws <- function(fit, f, further, draws, arg, call) {
 }
 
 check_all_kept <- function(model, call) {
-  lacking <- setdiff(model_parameters(model), model$columns)
+  lacking <- setdiff(model_point_columns(model), model$columns)
   if (length(lacking) > 0L) {
     abort_argument(
       c("{.arg object} does not hold the draws of {.val {lacking[[1L]]}}.",
@@ -146,9 +146,9 @@ check_extra_names <- function(given, f, arg, call) {
 # ---- A draw as the user's functions take it ----------------------------------
 
 #' @exportS3Method
-model_parameters.mh_model <- function(model) model$parameters
+model_point_columns.mh_model <- function(model) model$parameters
 #' @exportS3Method
-model_parameters.gibbs_sample_model <- function(model) {
+model_point_columns.gibbs_sample_model <- function(model) {
   unlist(Map(block_columns, names(model$init), model$init), use.names = FALSE)
 }
 

@@ -109,7 +109,7 @@ model_notes.default <- function(model, fit, table) NULL
 
 # Of a model of the user: the names of the columns that a draw needs, and a row
 # of the draws as the user's functions take it.
-model_parameters <- function(model) UseMethod("model_parameters")
+model_point_columns <- function(model) UseMethod("model_point_columns")
 model_point <- function(model, row) UseMethod("model_point")
 
 # data.frame(block, steps, rate, burnin_steps, burnin_rate, scale) of one chain;

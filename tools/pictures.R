@@ -265,7 +265,7 @@ draw("chains-mh-4-types", plot(
 if (requireNamespace("ggplot2", quietly = TRUE)) {
   auto <- function(of, type) {
     assign("draw_auto", function() {
-      print(ggplot2::autoplot(get(of, fits), type = type))
+      print(ggplot2::autoplot(get(of, fits), type = type)) # nolint: object_usage_linter, line_length_linter.
     }, envir = fits)
     draw(paste("auto", gsub("_", "-", of), type, sep = "-"), draw_auto())
   }
