@@ -196,11 +196,6 @@ autoplot.gibbs_gmm <- function(object, type = NULL, level = 0.9,
     return(autoplot_chains(object, type, variables, call))
   }
   level <- check_level(level)
-  if (is.null(model$data)) {
-    abort_no_data(
-      call = call, hint = "{.code type = \"trace\"} needs the draws alone."
-    )
-  }
   shown <- plotted_variables(model, variables, call)
   if (length(shown) == 1L) {
     autoplot_density(object, shown, level)
@@ -691,6 +686,13 @@ autoplot_intervals <- function(shown, own = needs_own_scales(shown)) {
   )
 }
 
+mean_band <- function(colour, alpha) {
+  ggplot2::geom_ribbon(
+    ggplot2::aes(ymin = .data$lower, ymax = .data$upper), fill = colour,
+    alpha = alpha
+  )
+}
+
 autoplot_lm_response <- function(shown, level) {
   observed <- data.frame(x = shown$grid$values, y = shown$y)
   if (!is.numeric(shown$grid$values)) {
@@ -702,10 +704,7 @@ autoplot_lm_response <- function(shown, level) {
     new_lower = shown$new$lower, new_upper = shown$new$upper
   )
   ggplot2::ggplot(table, ggplot2::aes(x = .data$x, y = .data$mean)) +
-    ggplot2::geom_ribbon(
-      ggplot2::aes(ymin = .data$lower, ymax = .data$upper), fill = colour,
-      alpha = 0.25
-    ) +
+    mean_band(colour, 0.25) +
     ggplot2::geom_line(
       ggplot2::aes(y = .data$new_lower), colour = colour, linetype = 3
     ) +
@@ -760,10 +759,7 @@ autoplot_logistic_response <- function(shown, level) {
   picture <- ggplot2::ggplot(
     table, ggplot2::aes(x = .data$x, y = .data$mean)
   ) +
-    ggplot2::geom_ribbon(
-      ggplot2::aes(ymin = .data$lower, ymax = .data$upper), fill = colour,
-      alpha = 0.2
-    ) +
+    mean_band(colour, 0.2) +
     ggplot2::geom_line(colour = colour) +
     ggplot2::coord_cartesian(ylim = c(0, 1)) +
     ggplot2::labs(x = shown$grid$variable, y = shown$ylab, caption = paste(

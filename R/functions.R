@@ -73,31 +73,37 @@ place_on_search_path <- function(name) {
 
 # ---- Arguments of a user's function -----------------------------------------
 
-# Checks `...`: arguments by name that the function has.
-check_extra <- function(extra, log_density, call) {
+# Checks `...`: arguments by name that f has. `what`: its first argument in
+# words; `of`: the function that passes them on, if it has arguments of its own
+# after them.
+check_extra <- function(extra, f, arg, what, call, of = NULL) {
   if (length(extra) == 0L) {
     return(list())
   }
   given <- names(extra) %||% rep("", length(extra))
   if (any(!nzchar(given))) {
     abort_argument(
-      "Further arguments of {.arg log_density} must be named.", call = call
+      "Further arguments of {.arg {arg}} must be named.", call = call
     )
   }
   check_once(given, call)
-  known <- names(argument_list(log_density))
+  known <- names(argument_list(f))
   unknown <- setdiff(given, known)
   if (!"..." %in% known && length(unknown) > 0L) {
     abort_argument(
-      c("There is no argument {.arg {unknown[1]}}, neither of {.fn mh_sample}
-         nor of {.arg log_density}.",
-        i = if (is_native_density(log_density)) {
+      c(if (is.null(of)) {
+          "There is no argument {.arg {unknown[1]}} of `{arg}`."
+        } else {
+          "There is no argument {.arg {unknown[1]}}, neither of {.fn {of}} nor
+           of {.arg {arg}}."
+        },
+        i = if (is_native_density(f)) {
           "Data of compiled code are given to {.fn native_density}."
         }),
       call = call
     )
   }
-  check_not_first(given, log_density, "log_density", "the point", call)
+  check_not_first(given, f, arg, what, call)
   extra
 }
 

@@ -2,28 +2,22 @@
 
 gmm_forms <- c(full = 0L, diagonal = 1L, shared = 2L)
 
-# The C evaluation of all draws, or of some rows of them, at complete x.
-evaluate_draws <- function(blocks, x, rows = NULL, labels = NULL, pivot = NULL,
-                           density = FALSE, prob = FALSE) {
-  take <- function(m) unname(if (is.null(rows)) m else m[rows, , drop = FALSE])
-  parts <- list(
-    pi = take(blocks$pi), mu = take(blocks$mu), sigma = take(blocks$sigma)
-  )
+# The C evaluation of all draws at complete x.
+evaluate_draws <- function(blocks, x, pivot = NULL, density = FALSE,
+                           prob = FALSE) {
   .Call(
-    C_gmm_evaluate, gmm_forms[[blocks$covariance]], unname(x), parts, labels,
-    pivot, c(density, prob)
+    C_gmm_evaluate, gmm_forms[[blocks$covariance]], unname(x),
+    lapply(blocks[c("pi", "mu", "sigma")], unname), NULL, pivot,
+    c(density, prob)
   )
 }
 
 # The same for x with missing entries: each row by the marginal density of its
 # observed entries; rows with the same pattern are evaluated together.
-evaluate_observed <- function(blocks, x, labels = NULL, density = FALSE,
-                              prob = FALSE) {
+evaluate_observed <- function(blocks, x, density = FALSE, prob = FALSE) {
   holes <- is.na(x)
   if (!any(holes)) {
-    return(evaluate_draws(
-      blocks, x, labels = labels, density = density, prob = prob
-    ))
+    return(evaluate_draws(blocks, x, density = density, prob = prob))
   }
   draws <- nrow(blocks$pi)
   out <- list(
@@ -36,10 +30,10 @@ evaluate_observed <- function(blocks, x, labels = NULL, density = FALSE,
     part <- if (length(seen) > 0L) {
       evaluate_draws(
         marginal_blocks(blocks, seen), x[rows, seen, drop = FALSE],
-        labels = labels, density = density, prob = prob
+        density = density, prob = prob
       )
     } else {
-      list(log_density = 0, prob = rep(mean_weights(blocks, labels),
+      list(log_density = 0, prob = rep(colMeans(blocks$pi),
                                        each = length(rows)))
     }
     if (density) out$log_density[, rows] <- part$log_density
@@ -64,16 +58,6 @@ marginal_blocks <- function(blocks, seen) {
   )
   blocks$d <- length(seen)
   blocks
-}
-
-mean_weights <- function(blocks, labels) {
-  pi <- blocks$pi
-  if (is.null(labels)) {
-    return(colMeans(pi))
-  }
-  vapply(seq_len(blocks$k), function(label) {
-    sum(pi[labels == label]) / nrow(pi)
-  }, 0)
 }
 
 # Blocks of a chain's draws: pi draws x k, mu draws x (k d), sigma draws x (the

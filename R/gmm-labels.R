@@ -132,11 +132,9 @@ move_components <- function(model, draws, labels) {
   )
   rows <- seq_len(nrow(draws))
   out <- draws
-  first <- (seq_len(groups) - 1L) * k
   # the sampler's own numbers, if they are stored
   own <- which(startsWith(colnames(draws) %||% "", "label["))
-  for (before in c(first, own[1L] - 1L)) {
-    if (is.na(before)) next
+  for (before in c((seq_len(groups) - 1L) * k, utils::head(own, 1L) - 1L)) {
     for (c in seq_len(k)) {
       out[cbind(rows, before + labels[, c])] <- draws[, before + c]
     }
@@ -147,18 +145,6 @@ move_components <- function(model, draws, labels) {
     out[, z] <- labels[cbind(rep(rows, length(z)), old)]
   }
   out
-}
-
-# Applies a function to the draws of all chains together and splits the result
-# by chain.
-by_chain <- function(matrices, change) {
-  sizes <- vapply(matrices, nrow, 0L)
-  all <- change(do.call(rbind, matrices))
-  ends <- cumsum(sizes)
-  Map(
-    function(start, end) all[seq.int(start, end), , drop = FALSE],
-    ends - sizes + 1L, ends
-  )
 }
 
 #' @exportS3Method

@@ -39,11 +39,6 @@ plot.gibbs_gmm <- function(x, type = NULL, level = 0.9, variables = NULL, ...) {
     return(invisible(x))
   }
   level <- check_level(level)
-  if (is.null(model$data)) {
-    abort_no_data(
-      call = call, hint = "{.code type = \"trace\"} needs the draws alone."
-    )
-  }
   shown <- plotted_variables(model, variables, call)
   if (length(shown) == 1L) {
     plot_density(x, shown, level, ...)
@@ -55,7 +50,13 @@ plot.gibbs_gmm <- function(x, type = NULL, level = 0.9, variables = NULL, ...) {
   invisible(x)
 }
 
+# The numbers of the variables in a picture of the data.
 plotted_variables <- function(model, variables, call) {
+  if (is.null(model$data)) {
+    abort_no_data(
+      call = call, hint = "{.code type = \"trace\"} needs the draws alone."
+    )
+  }
   names <- model$variables
   if (is.null(variables)) {
     return(utils::head(seq_along(names), 6L))

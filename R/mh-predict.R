@@ -104,9 +104,7 @@ check_all_kept <- function(model, call) {
 
 # The arguments in `...` and those of the fit that f has.
 further_of <- function(model, f, given, arg, call) {
-  if (length(given) > 0L) {
-    check_extra_names(given, f, arg, call)
-  }
+  check_extra(given, f, arg, "the draw", call)
   own <- taken_by(f, model[[model$arguments_at]])
   all <- c(given, own[setdiff(names(own), names(given))])
   formals <- argument_list(f)[-1L]
@@ -123,24 +121,6 @@ further_of <- function(model, f, given, arg, call) {
     )
   }
   all
-}
-
-check_extra_names <- function(given, f, arg, call) {
-  names <- names(given) %||% ""
-  if (!all(nzchar(names))) {
-    abort_argument(
-      "Further arguments of {.arg {arg}} must be named.", call = call
-    )
-  }
-  check_once(names, call)
-  check_not_first(names, f, arg, "the draw", call)
-  known <- names(argument_list(f))
-  unknown <- setdiff(names, known)
-  if (!"..." %in% known && length(unknown) > 0L) {
-    abort_argument(
-      "There is no argument {.arg {unknown[[1L]]}} of `{arg}`.", call = call
-    )
-  }
 }
 
 # ---- A draw as the user's functions take it ----------------------------------

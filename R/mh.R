@@ -170,7 +170,9 @@ mh_sample <- function(log_density, init, proposal = adaptive(), ...,
     init = "a point where the density is positive"
   )
   check_log_density(log_density, call)
-  extra <- check_extra(list(...), log_density, call)
+  extra <- check_extra(
+    list(...), log_density, "log_density", "the point", call, "mh_sample"
+  )
   init <- check_init_point(init, call)
   names <- parameter_names(init, call)
   box <- check_box(lower, upper, transform, init, call)
