@@ -60,15 +60,33 @@ unite_fits <- function(fits, call) {
   check_same_runs(fits, call)
   check_streams(fits, call)
   each <- function(part) lapply(fits, fit_part, part)
-  chains <- do.call(c, each("chains"))
+  model <- united_model(each("model"))
+  chains <- united_chains(model, do.call(c, each("chains")))
+  numbered <- function(draws) {
+    Map(function(x, chain) fit_numbers(model, x, chain$order), draws, chains)
+  }
   new_fit(
-    do.call(c, lapply(fits, chain_matrices)),
-    model = united_model(each("model")),
+    numbered(do.call(c, lapply(fits, shown_in_chains))),
+    model = model,
     running = united_running(each("running")),
     chains = chains,
-    pending = united_pending(fits),
+    pending = numbered(do.call(c, lapply(fits, pending_in_chains))),
     run = united_run(each("run"))
   )
+}
+
+# Chains of several fits, each of which has its own numbers of components, get
+# common ones.
+united_chains <- function(model, chains) {
+  if (is.null(chains[[1L]]$order)) {
+    return(chains)
+  }
+  orders <- model_orders(model, lapply(chains, `[[`, "state"))
+  lapply(set_orders(chains, orders), function(chain) {
+    # the hash is that of the draws with their old numbers
+    chain$hash <- NULL
+    chain
+  })
 }
 
 # An error for the first difference between runs that must agree.
@@ -172,14 +190,6 @@ united_running <- function(runs) {
   out["stop_when"] <- list(if (same_rule) runs[[1]]$stop_when)
   out$keep_data <- any(unlist(each("keep_data")))
   out
-}
-
-united_pending <- function(fits) {
-  each <- lapply(fits, function(fit) {
-    pending <- fit_part(fit, "pending")
-    if (is.null(pending)) vector("list", length(fit)) else pending
-  })
-  do.call(c, each)
 }
 
 united_run <- function(runs) {

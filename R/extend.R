@@ -99,29 +99,28 @@ continue_chains <- function(fit, draws, settings, stop_when, call) {
   chains <- resume_chains(fit)
   run <- attr(fit, "run")
   job <- new_job(
-    model, running, chains, run$call,
-    shown = lapply(unclass(fit), plain_matrix), seconds = run$elapsed$total
+    model, running, chains, run$call, shown = shown_in_chains(fit),
+    seconds = run$elapsed$total
   )
   run_job(job, call)
-}
-
-plain_matrix <- function(x) {
-  if (!is.null(x)) matrix(as.vector(x), nrow(x), ncol(x))
 }
 
 # The chains of a fit as the driver holds them: draws ahead of the common
 # length come first.
 resume_chains <- function(fit) {
   shown <- shown_draws(fit)
-  pending <- attr(fit, "pending")
+  pending <- pending_in_chains(fit)
   seconds <- attr(fit, "run")$elapsed$chains
-  lapply(seq_along(attr(fit, "chains")), function(k) {
-    chain <- attr(fit, "chains")[[k]]
-    ahead <- if (is.null(pending)) NULL else pending[[k]]
+  chains <- attr(fit, "chains")
+  passing <- is_order_passing(chains, attr(fit, "running")$thin)
+  lapply(seq_along(chains), function(k) {
+    chain <- chains[[k]]
+    ahead <- pending[[k]]
     new_chain(
       chain$state, chain$rng,
       chunks = if (NROW(ahead) > 0) list(ahead) else list(),
-      drawn = shown + NROW(ahead), seconds = seconds[[k]], from = chain$from
+      drawn = shown + NROW(ahead), seconds = seconds[[k]], from = chain$from,
+      order = if (!passing) chain$order
     )
   })
 }
@@ -257,7 +256,7 @@ resume <- function(path, data = NULL, threads = 1,
   chains <- lapply(stored$chains, function(chain) {
     new_chain(
       chain$state, chain$rng, chain$chunks, chain$drawn, chain$seconds,
-      chain$from
+      chain$from, chain$order
     )
   })
   job <- new_job(model, c(stored$running, settings), chains, stored$call)

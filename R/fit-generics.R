@@ -12,11 +12,11 @@
 #' * A fit by draws has no single log-likelihood, deviance or number of degrees
 #'   of freedom: its likelihood has a posterior distribution, [log_lik()].
 #'   Models are compared by [loo()][loo::loo] and [waic()][loo::waic].
-#' * Topics, components of a mixture and factors have no fixed numbering, and no
-#'   coefficients: see `summary()`, [relabel()], [topic_estimates()] and
-#'   [factors_of()].
+#' * Topics, components of a mixture and factors have no coefficients: see
+#'   `summary()`, [relabel()], [topic_estimates()] and [factors_of()].
 #' * Expected responses and linear predictors are those of regressions and of
-#'   ratings; draws of one's own model have no data.
+#'   ratings. Of draws of one's own model a function gives them, see
+#'   [predict.mh_sample()].
 #' * Only regressions have a formula, a model frame, a family, weights of
 #'   observations, fitted values and residuals. Ratings have fitted values and
 #'   residuals too.

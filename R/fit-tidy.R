@@ -7,8 +7,8 @@
 #' sizes.
 #'
 #' If components are exchangeable (as in mixtures), the posterior is the same
-#' under any renumbering of them. The draws of a mixture are numbered to agree.
-#' Where draws are not, R-hat, effective sample size and Monte Carlo error of a
+#' under any renumbering of them. The draws of mixtures and of topic models are
+#' numbered to agree. Where draws are not, R-hat, effective sample size and Monte Carlo error of a
 #' single component's parameter are meaningless: they are `NA` (shown as `-`).
 #' In either case convergence is judged on quantities that do not depend on the
 #' numbering; their table, see [convergence()], is printed below.
@@ -64,7 +64,13 @@ summary.gibbsite_fit <- function(object, variables = NULL,
     convergence = convergence,
     remarks = model_notes(model, object, convergence),
     note = if (length(labelled) > 0) {
-      if (numbered) "numbered" else "labelled"
+      if (!numbered) {
+        "labelled"
+      } else if (identical(model$pivot, "first draw")) {
+        "matched"
+      } else {
+        "numbered"
+      }
     }
   )
 }
@@ -129,6 +135,7 @@ print.gibbsite_summary <- function(x, n = 40, ...) {
   }
   writeLines(c("", switch(note,
     numbered = "Components are numbered to agree between draws.",
+    matched = "Topics are numbered to agree between chains.",
     labelled = "-: not meaningful, for the numbers of components may switch.",
     rotated = "-: not meaningful, for factors may rotate from draw to draw."
   ), paste0(

@@ -158,32 +158,34 @@ model_labelled.gmm_model <- function(model, invariants) {
   setdiff(model$columns, in_blocks(model$columns, fixed))
 }
 
-#' Renumber the components of a mixture's draws
+#' Renumber the components or topics of the draws
 #'
-#' The components of a mixture are exchangeable: the posterior is the same under
-#' any numbering, and a sampler may change the numbering from draw to draw. The
-#' draws of a fit are numbered to agree with each other (see [gibbs_gmm()],
-#' section Labels). `relabel()` returns a copy of the draws in another
-#' numbering. The draws in the fit do not change.
+#' The components of a mixture are exchangeable, and so are the topics of a topic
+#' model: the posterior is the same under any numbering, and a sampler may change
+#' the numbering from draw to draw. The draws of a fit are numbered to agree with
+#' each other (see [gibbs_gmm()], section Labels, and [gibbs_lda()], section
+#' Topics). `relabel()` returns a copy of the draws in another numbering. The
+#' draws in the fit do not change.
 #'
-#' @param fit A fit made by [gibbs_gmm()].
-#' @param method `"pivot"` (default): the numbering of the fit; if the prior
-#'   differs between the components, whose draws are not renumbered in the fit,
-#'   the one that agrees best with a mode. `"ordered"`: by increasing mean of
-#'   one variable within each draw. `"random"`: a random numbering of each draw,
-#'   from R's generator. Under the posterior all numberings are equally
-#'   probable, so this leaves it invariant. It is an error when the prior is not
-#'   the same for all components. `"none"`: the sampler's own numbering, which a
-#'   fit with `keep = "labels"` stores.
+#' @param fit A fit made by [gibbs_gmm()] or [gibbs_lda()].
+#' @param method `"pivot"` (default): the numbering of the fit. If the prior
+#'   differs between the components of a mixture, its draws are not renumbered
+#'   in the fit; `"pivot"` is then the numbering that agrees best with a mode.
+#'   `"ordered"`, for mixtures: by increasing mean of one variable within each
+#'   draw. `"random"`, for mixtures: a random numbering of each draw, from R's
+#'   generator. Under the posterior all numberings are equally probable, so this
+#'   leaves it invariant. It is an error when the prior is not the same for all
+#'   components. `"none"`: the sampler's own numbering. A mixture stores it with
+#'   `keep = "labels"`; a topic model always does.
 #' @param by For `"ordered"`: the variable, a name or a number; default the
 #'   first.
 #' @return A plain [coda::mcmc.list] with two attributes: `labels`, for each
 #'   chain a matrix (draws x components) of the numbers given to the components
 #'   of the fit, and `switches`, for each chain how often these changed from one
 #'   draw to the next.
-#' @section Errors: `gibbsite_error_argument` for anything but a fit of
-#'   [gibbs_gmm()], an unknown variable, `"random"` with unequal `alpha`, and
-#'   `"none"` without the sampler's numbers.
+#' @section Errors: `gibbsite_error_argument` for other fits, an unknown
+#'   variable, `"random"` with unequal `alpha`, `"none"` without the sampler's
+#'   numbers, and `"ordered"` or `"random"` with topics.
 #' @references
 #' Papastamoulis P, Iliopoulos G (2010). An artificial allocations based
 #' solution to the label switching problem in Bayesian analysis of mixtures of
@@ -198,34 +200,56 @@ model_labelled.gmm_model <- function(model, invariants) {
 #' @export
 relabel <- function(fit, method = c("pivot", "ordered", "random", "none"),
                     by = 1) {
-  check_needed(fit = "a fit made by gibbs_gmm()")
-  check_gmm(fit)
+  check_needed(fit = "a fit made by gibbs_gmm() or gibbs_lda()")
+  check_fit_of(fit, c("gibbs_gmm", "gibbs_lda"))
   method <- check_choice(method, c("pivot", "ordered", "random", "none"))
   if (!missing(by) && method != "ordered") {
     abort_argument(
       "{.arg by} is for {.code method = \"ordered\"} alone."
     )
   }
-  model <- fit_part(fit, "model")
-  matrices <- chain_matrices(fit)
   call <- rlang::current_env()
-  if (method == "pivot") model <- with_pivot(model, call)
-  labels <- lapply(matrices, function(draws) {
-    switch(method,
-      pivot = pivot_labels(model, draws),
-      ordered = ordered_labels(model, draws, by, call),
-      random = random_labels(model, draws, call),
-      none = own_labels(model, draws, call)
+  model <- fit_part(fit, "model")
+  if (inherits(fit, "gibbs_lda") && !method %in% c("pivot", "none")) {
+    abort_argument(
+      "{.arg method} of a topic model must be {.val pivot} or {.val none}, not
+       {.val {method}}."
     )
+  }
+  if (inherits(fit, "gibbs_gmm") && method == "pivot") {
+    model <- with_pivot(model, call)
+  }
+  numbered <- lapply(seq_along(fit), function(chain) {
+    renumber_chain(fit, model, chain, method, by, call)
   })
-  out <- Map(function(draws, own) {
-    move_components(model, draws, own)
-  }, matrices, labels)
+  labels <- lapply(numbered, `[[`, "labels")
   mcpar <- attr(.subset2(fit, 1L), "mcpar")
   structure(
-    lapply(out, as_mcmc_matrix, mcpar = mcpar), class = "mcmc.list",
-    labels = labels, switches = vapply(labels, count_switches, 0)
+    lapply(numbered, function(one) as_mcmc_matrix(one$draws, mcpar = mcpar)),
+    class = "mcmc.list", labels = labels,
+    switches = vapply(labels, count_switches, 0)
   )
+}
+
+# list(draws, labels): the draws of a chain in the numbers `labels`.
+renumber_chain <- function(fit, model, chain, method, by, call) {
+  draws <- model_matrices(fit)[[chain]]
+  if (inherits(fit, "gibbs_lda")) {
+    order <- if (method == "none") fit_part(fit, "chains")[[chain]]$order
+    return(list(
+      draws = chain_numbers(model, draws, order),
+      labels = matrix(
+        order %||% seq_len(model$k), nrow(draws), model$k, byrow = TRUE
+      )
+    ))
+  }
+  labels <- switch(method,
+    pivot = pivot_labels(model, draws),
+    ordered = ordered_labels(model, draws, by, call),
+    random = random_labels(model, draws, call),
+    none = own_labels(model, draws, call)
+  )
+  list(draws = move_components(model, draws, labels), labels = labels)
 }
 
 # Also where the prior differs between the components.

@@ -33,7 +33,7 @@ model_notes.lda_model <- function(model, fit, table) {
   several <- length(fit) > 1L
   topics <- chain_topics(fit, c("phi", if (several) "theta"))
   sizes <- chain_sizes(fit)
-  matched <- match_topics(fit, topics, sizes)
+  matched <- match_topics(fit, topics)
   agreement <- if (several) topic_agreement(fit, topics, matched)
   c(
     if (!is.null(agreement)) agreement_lines(agreement),

@@ -17,7 +17,10 @@ lda_model <- function(counts, k, prior, method = "collapsed",
     data = lda_data(counts, k, prior, method, keep), prior = prior,
     nobs = length(counts$word), columns = lda_columns(counts, k, prior, keep),
     k = as.integer(k), documents = counts$documents, terms = counts$terms,
-    method = method, keep = keep
+    method = method, keep = keep,
+    pivot = if (length(unique(lda_fixed_values(prior$alpha))) <= 1L) {
+      "first draw"
+    }
   )
 }
 
@@ -176,11 +179,11 @@ model_without_averages.lda_model <- function(model, state) {
 # Topics from 1 as pairs of bytes from 0, and back.
 lda_pack <- function(z) writeBin(as.integer(z) - 1L, raw(), size = 2L)
 
-lda_topics <- function(state) {
-  readBin(
-    state$z, "integer", length(state$z) / 2, size = 2L, signed = FALSE
-  ) + 1L
+lda_unpack <- function(bytes) {
+  readBin(bytes, "integer", length(bytes) / 2, size = 2L, signed = FALSE) + 1L
 }
+
+lda_topics <- function(state) lda_unpack(state$z)
 
 #' @exportS3Method
 model_check_init.lda_model <- function(model, init, where, call) {
@@ -288,7 +291,7 @@ model_labels.lda_model <- function(model) {
   label_columns(model$columns, label)
 }
 
-# Numbers of topics differ between chains; nothing else depends on them.
+# What depends on the numbers of the topics.
 #' @exportS3Method
 model_labelled.lda_model <- function(model, invariants) {
   setdiff(in_blocks(model$columns, c("size", "theta", "phi", "z")), invariants)

@@ -157,21 +157,18 @@ draw_terms <- function(one, right, most, size, lowest) {
   )
 }
 
-# Shares of the topics draw by draw, in the order of the estimates.
-draws_of_shares <- function(fit, estimates, chain) {
+# Shares of the topics draw by draw.
+draws_of_shares <- function(fit, chain) {
   model <- fit_part(fit, "model")
   chains <- if (is.null(chain)) seq_along(fit) else chain
-  matrices <- chain_matrices(fit)[chains]
-  do.call(rbind, lapply(seq_along(matrices), function(c) {
-    columns <- paste0("size[", estimates$order[c, ], "]")
-    unname(matrices[[c]][, columns, drop = FALSE]) / model$nobs
-  }))
+  all <- do.call(rbind, model_matrices(fit)[chains])
+  unname(all[, indexed("size", seq_len(model$k)), drop = FALSE]) / model$nobs
 }
 
 # A row for each of the 40 largest topics: topic, share, lower, upper, terms.
 prevalence_shown <- function(fit, estimates, level, chain) {
-  shares <- draws_of_shares(fit, estimates, chain)
-  shown <- seq_len(min(40L, ncol(shares)))
+  shares <- draws_of_shares(fit, chain)
+  shown <- utils::head(order(-estimates$share), 40L)
   bounds <- apply(
     shares[, shown, drop = FALSE], 2L, stats::quantile,
     probs = central_tails(level), names = FALSE

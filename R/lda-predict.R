@@ -2,27 +2,27 @@
 # documents.
 
 # The topics used for new documents: for each chain the mean phi and alpha, or
-# `draws` draws of them if phi was stored.
-fold_in_topics <- function(fit, draws, call,
-                           topics = chain_topics(fit, call = call)) {
+# `draws` draws of them if phi was stored, in the fit's numbers.
+fold_in_topics <- function(fit, draws, call) {
+  topics <- chain_topics(fit, call = call)
   model <- fit_part(fit, "model")
   matrices <- chain_matrices(fit)
   if (!"phi" %in% model$keep) {
+    order <- topic_orders(fit)
     return(lapply(seq_along(topics), function(c) {
       alpha <- if ("alpha" %in% model$columns) {
         mean(matrices[[c]][, "alpha"])
       } else {
         model$prior$alpha
       }
-      list(chain = c, phi = topics[[c]]$phi, alpha = alpha)
+      phi <- topics[[c]]$phi[order[c, ], , drop = FALSE]
+      list(phi = phi, alpha = alpha)
     }))
   }
   all <- do.call(rbind, matrices)
   rows <- spread_rows(min(draws, nrow(all)), nrow(all), call)
-  per_chain <- nrow(matrices[[1L]])
   lapply(rows, function(s) {
     list(
-      chain = (s - 1L) %/% per_chain + 1L,
       phi = block_of_draw(model, all, s, "phi"),
       alpha = alpha_of_draw(model, all, s)
     )
@@ -40,9 +40,8 @@ fold_in_topics <- function(fit, draws, call,
 #'
 #' The chain runs once for each chain of the fit, given the posterior means of
 #' \eqn{\phi} and \eqn{\alpha}. If `keep = "phi"` stored the draws, it runs once
-#' for each of `draws` of them, and the result includes their uncertainty. The
-#' chains' topics are matched as in [topic_estimates()], and the result numbers
-#' them in the same way.
+#' for each of `draws` of them, and the result includes their uncertainty.
+#' Topics have the numbers of the fit's columns.
 #'
 #' @param object A fit made by [gibbs_lda()].
 #' @param newdata `NULL` for the documents of the fit, or new ones in any form
@@ -83,9 +82,7 @@ predict.gibbs_lda <- function(object, newdata = NULL,
   }
   tokens <- lda_newdata(object, newdata, "keep", call)
   k <- fit_part(object, "model")$k
-  topics <- chain_topics(object, call = call)
-  jobs <- fold_in_topics(object, draws, call, topics)
-  order <- match_topics(object, topics)$order
+  jobs <- fold_in_topics(object, draws, call)
   names <- list(tokens$documents, topic = as.character(seq_len(k)))
   if (type == "draws") {
     check_result_size(
@@ -95,15 +92,16 @@ predict.gibbs_lda <- function(object, newdata = NULL,
     # the draws are divided evenly between the jobs
     turn <- rep_len(seq_along(jobs), draws)
     out <- vapply(turn, function(j) {
-      fold_in_once(tokens, jobs[[j]], order, burnin, 1L)$theta
+      fold_in_once(tokens, jobs[[j]], burnin, 1L)$theta
     }, matrix(0, length(tokens$documents), k))
     out <- aperm(array(out, c(length(tokens$documents), k, draws)),
                  c(3L, 1L, 2L))
     dimnames(out) <- c(list(draw = NULL), names)
     return(out)
   }
-  results <- lapply(jobs, fold_in_once, tokens = tokens, order = order,
-                    burnin = burnin, sweeps = sweeps)
+  results <- lapply(
+    jobs, fold_in_once, tokens = tokens, burnin = burnin, sweeps = sweeps
+  )
   pooled <- pool(
     length(results), function(j) results[[j]]$mean,
     function(j) pmax(results[[j]]$square - results[[j]]$mean^2, 0)
@@ -114,22 +112,22 @@ predict.gibbs_lda <- function(object, newdata = NULL,
 }
 
 # One run of the chain of new documents: theta (a draw), mean and square,
-# documents x topics in the order of topic_estimates().
-fold_in_once <- function(tokens, job, order, burnin, sweeps) {
+# documents x topics.
+fold_in_once <- function(tokens, job, burnin, sweeps) {
   if (length(tokens$word) == 0L) {
-    return(prior_shares(length(tokens$documents), job, order))
+    return(prior_shares(length(tokens$documents), job))
   }
   result <- lda_fold_in(
     tokens$word, tokens$start, job$phi, job$alpha, sweeps, burnin
   )
-  lapply(result, function(x) t(x)[, order[job$chain, ], drop = FALSE])
+  lapply(result, t)
 }
 
 # The same for documents without a word: the mean and second moments of the
 # prior.
-prior_shares <- function(documents, job, order) {
+prior_shares <- function(documents, job) {
   k <- nrow(job$phi)
-  alpha <- rep_len(job$alpha, k)[order[job$chain, ]]
+  alpha <- rep_len(job$alpha, k)
   total <- sum(alpha)
   mean <- alpha / total
   square <- alpha * (alpha + 1) / (total * (total + 1))
@@ -149,11 +147,8 @@ fitted_shares <- function(fit, type, draws, call) {
   model <- fit_part(fit, "model")
   all <- do.call(rbind, chain_matrices(fit))
   rows <- spread_rows(min(draws, nrow(all)), nrow(all), call)
-  order <- match_topics(fit)$order
-  per_chain <- nrow(all) / nrow(order)
   out <- vapply(rows, function(s) {
-    theta <- t(block_of_draw(model, all, s, "theta"))
-    theta[, order[(s - 1) %/% per_chain + 1, ], drop = FALSE]
+    t(block_of_draw(model, all, s, "theta"))
   }, matrix(0, length(model$documents), model$k))
   out <- array(out, c(length(model$documents), model$k, length(rows)))
   out <- aperm(out, c(3L, 1L, 2L))

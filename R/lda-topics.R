@@ -30,37 +30,26 @@ chain_sizes <- function(fit) {
   })
 }
 
-# The topics of each chain in the order of those of one chain, the one with the
-# highest mean log joint density; the largest over all chains first. Topics are
-# paired so that the sum of the affinities sum_w sqrt(phi_w phi'_w)
-# (Bhattacharyya 1943) is largest (Hungarian algorithm).  `order`: chains x
-# topics, the chain's own numbers; `affinity`: chains x topics, from 0 to 1.
-match_topics <- function(fit, topics = chain_topics(fit),
-                         sizes = chain_sizes(fit)) {
+# How well the topics of the chains agree with those of one chain, the one with
+# the highest mean log joint density, by the affinities sum_w sqrt(phi_w phi'_w)
+# (Bhattacharyya 1943).  `order`: topic_orders(); `affinity`: chains x topics,
+# from 0 to 1.
+match_topics <- function(fit, topics = chain_topics(fit)) {
   joint <- vapply(model_matrices(fit), function(draws) {
     mean(draws[, "log_joint"])
   }, 0)
-  pivot <- which.max(joint)
-  reference <- order(-sizes[[pivot]])
-  roots <- sqrt(topics[[pivot]]$phi[reference, , drop = FALSE])
-  matched <- lapply(seq_along(topics), function(chain) {
-    if (chain == pivot) {
-      return(list(order = reference, affinity = rep(1, length(reference))))
-    }
-    affinity <- tcrossprod(roots, sqrt(topics[[chain]]$phi))
-    to <- as.integer(clue::solve_LSAP(affinity, maximum = TRUE))
-    list(order = to, affinity = affinity[cbind(seq_along(to), to)])
+  order <- topic_orders(fit)
+  roots <- lapply(seq_along(topics), function(chain) {
+    sqrt(topics[[chain]]$phi[order[chain, ], , drop = FALSE])
   })
-  order <- do.call(rbind, lapply(matched, `[[`, "order"))
-  affinity <- do.call(rbind, lapply(matched, `[[`, "affinity"))
-  own <- vapply(seq_along(sizes), function(chain) {
-    sizes[[chain]][order[chain, ]]
-  }, numeric(ncol(order)))
-  largest <- order(-rowSums(matrix(own, ncol(order))))
-  list(
-    order = order[, largest, drop = FALSE],
-    affinity = affinity[, largest, drop = FALSE]
-  )
+  best <- which.max(joint)
+  affinity <- lapply(seq_along(roots), function(chain) {
+    if (chain == best) {
+      return(rep(1, ncol(order)))
+    }
+    rowSums(roots[[chain]] * roots[[best]])
+  })
+  list(order = order, affinity = do.call(rbind, affinity))
 }
 
 #' Topics of a fit
@@ -70,25 +59,24 @@ match_topics <- function(fit, topics = chain_topics(fit),
 #' They are accumulated over all kept draws as the chains run, and include the
 #' variance of the Dirichlet distributions given the tokens' topics.
 #'
-#' Chains number their topics differently. The topics of each chain are paired
-#' with those of the chain with the highest mean log joint density; the pairing
-#' maximises the sum of the affinities \eqn{\sum_w \sqrt{\phi_{tw}
-#' \phi'_{tw}}}{sum_w sqrt(phi_tw phi'_tw)} of the pairs. The results are then
-#' averaged over the chains, and the standard deviation includes the differences
-#' between chains. `affinity` measures how well the pairs agree: 1 for the same
-#' distribution, 0 for no term in common. If it is low (below about 0.7), the
-#' chains found different topics, and their average is of little use. Then look
-#' at a single chain, with the argument `chain`.
+#' The numbers of the topics are those of the fit's columns, see [gibbs_lda()],
+#' section Topics. The results are averaged over the chains, and the standard
+#' deviation includes the differences between chains. `affinity` measures how
+#' well a chain's topic agrees with that of the chain with the highest mean log
+#' joint density: \eqn{\sum_w \sqrt{\phi_{tw} \phi'_{tw}}}{sum_w sqrt(phi_tw
+#' phi'_tw)}, which is 1 for the same distribution and 0 for no term in common.
+#' If it is low (below about 0.7), the chains found different topics, and their
+#' average is of little use. Then look at a single chain, with the argument
+#' `chain`.
 #'
 #' @param fit A fit made by [gibbs_lda()].
-#' @param chain `NULL` (default): all chains, matched and averaged. Or the
-#'   number of one chain.
+#' @param chain `NULL` (default): the average of all chains. Or the number of
+#'   one chain.
 #' @return A list: `phi` and `phi_sd` (topics x terms), `theta` and `theta_sd`
 #'   (documents x topics), `share` (of each topic in all tokens), `affinity`
-#'   (chains x topics), `order` (chains x topics: the number that the topic has
-#'   in the chain's columns), `switched` (chains x topics: the share of kept
-#'   draws in which most of the tokens that were in the topic at the first kept
-#'   draw are in one other topic). The largest topic is the first.
+#'   (chains x topics), `switched` (chains x topics: the share of kept draws in
+#'   which most of the tokens that were in the topic at the first kept draw are
+#'   in one other topic).
 #' @section Errors: `gibbsite_error_argument` for anything but a fit of
 #'   [gibbs_lda()] and a chain that is not there.
 #' @references
@@ -117,22 +105,20 @@ estimate_topics <- function(fit, chain, blocks = "phi",
   model <- fit_part(fit, "model")
   topics <- chain_topics(fit, blocks, call)
   sizes <- chain_sizes(fit)
-  if (!is.null(chain)) {
-    chain <- check_count(
-      chain, max = length(topics), max_why = "chains of the fit", call = call
-    )
-    topics <- topics[chain]
-    sizes <- sizes[chain]
-    order <- matrix(order(-sizes[[1L]]), 1L)
-    matching <- list(order = order, affinity = 0 * order + 1)
-  } else {
-    matching <- match_topics(fit, topics, sizes)
-    chain <- seq_along(topics)
+  if (is.null(chain)) {
+    return(pooled_topics(model, blocks, topics, sizes, match_topics(fit, topics)))
   }
-  pooled_topics(model, blocks, topics, sizes, matching, chain)
+  chain <- check_count(
+    chain, max = length(topics), max_why = "chains of the fit", call = call
+  )
+  order <- topic_orders(fit)[chain, , drop = FALSE]
+  pooled_topics(
+    model, blocks, topics[chain], sizes[chain],
+    list(order = order, affinity = 0 * order + 1), chain
+  )
 }
 
-# The blocks of matched topics averaged over chains, and describe_topics().
+# The blocks of the topics averaged over chains, and describe_topics().
 pooled_topics <- function(model, blocks, topics, sizes, matching,
                           chain = seq_along(topics)) {
   c(
@@ -167,19 +153,19 @@ average_theta <- function(model, topics, order) {
 
 describe_topics <- function(model, topics, sizes, matching, chain) {
   numbers <- as.character(seq_len(model$k))
-  by_chain <- list(chain = as.character(chain), topic = numbers)
-  ordered <- function(values) {
-    out <- do.call(rbind, lapply(seq_along(topics), function(c) {
-      values(c)[matching$order[c, ]]
-    }))
-    matrix(out, length(topics), model$k, dimnames = by_chain)
+  by_chain <- function(rows) {
+    matrix(
+      unlist(rows), length(topics), model$k, byrow = TRUE,
+      dimnames = list(chain = as.character(chain), topic = numbers)
+    )
   }
-  share <- colMeans(ordered(function(c) sizes[[c]])) / model$nobs
+  share <- colMeans(by_chain(sizes)) / model$nobs
   list(
     share = stats::setNames(share, numbers),
-    affinity = matrix(matching$affinity, length(topics), dimnames = by_chain),
-    order = matrix(matching$order, length(topics), dimnames = by_chain),
-    switched = ordered(function(c) topics[[c]]$switched)
+    affinity = by_chain(t(matching$affinity)),
+    switched = by_chain(lapply(seq_along(topics), function(c) {
+      topics[[c]]$switched[matching$order[c, ]]
+    }))
   )
 }
 

@@ -65,14 +65,21 @@
 #' are accumulated as the chains run (total variance, with the variance of the
 #' Dirichlet distributions given \eqn{z}).
 #'
-#' @section Labels:
+#' @section Topics:
 #' The posterior does not change when the topics are renumbered (unless `alpha`
-#' differs between them). Within a chain a topic usually keeps its number for a
-#' long time; different chains number their topics differently. R-hat and
+#' differs between them), and each chain numbers them in its own way. In the fit
+#' they are renumbered to agree: a topic has the same number in all chains, in
+#' every column and in every summary. The numbers maximise the count of tokens
+#' that have the same topic in two chains at their first kept draws (the
+#' assignment problem, over all pairs of chains), and topics with more tokens
+#' come first. [relabel()] with `"none"` gives the numbers of each chain. Where
+#' `alpha` differs between the topics, it numbers them, and nothing is
+#' renumbered.
+#'
+#' Within a chain a topic usually keeps its number for a long time. R-hat and
 #' effective sample sizes are judged on quantities that do not depend on the
 #' numbering: `log_joint`, `log_lik`, the concentrations, and the sizes of the
-#' topics in decreasing order. Summaries match the topics of the chains by their
-#' terms and show how well the matched topics agree.
+#' topics in decreasing order.
 #'
 #' @section Convergence:
 #' On real text an R-hat of 1.01 for every quantity takes very long runs, also

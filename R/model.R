@@ -17,6 +17,8 @@
 #   columns      names of the stored quantities, in the order of a row
 #   independent  TRUE if the draws are independent, so that convergence need not
 #                be checked
+#   pivot        NULL, or what fixes the numbering of components in the draws:
+#                "first draw" (R/run-order.R), or the model's own
 #   cures        what to try when chains are stuck or mix slowly: sentences
 #
 # and has methods for the generics below, which are internal. A state is a list
@@ -92,6 +94,17 @@ model_numbered.default <- function(model, run, before) run
 
 # Whether the columns that depend on the numbering are so numbered.
 is_numbered <- function(model) !is.null(model$pivot)
+
+# For a model whose chains keep their own numbers of the components while they
+# run (R/run-order.R): a list with one vector for each chain, its numbers of the
+# fit's components 1, 2, ..., from the states of chains that have a kept draw.
+# NULL: the chains' numbers are the fit's.
+model_orders <- function(model, states) UseMethod("model_orders")
+#' @exportS3Method
+model_orders.default <- function(model, states) NULL
+
+# Draws, in which component `order[c]` gets the number c.
+model_reordered <- function(model, draws, order) UseMethod("model_reordered")
 
 # ---- Optional ---------------------------------------------------------------
 

@@ -255,6 +255,7 @@ write_chain <- function(checkpoint, job, k, run) {
     seconds = chain$seconds, files = files
   )
   value$from <- chain$from
+  value$order <- chain$order
   write_aside(path, "state", run, value)
   put_in_place(path)
   sync_directory(folder)

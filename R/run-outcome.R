@@ -10,7 +10,10 @@ build_fit <- function(job, kept) {
   job$chains <- job$chains[kept]
   job <- leave_out(job, draws_to_leave_out(job))
   shown <- min(common_draws(job$chains), job$goal)
-  draws <- lapply(seq_along(job$chains), function(k) chain_draws(job, k))
+  job$chains <- ordered_chains(job$model, job$chains)
+  draws <- lapply(seq_along(job$chains), function(k) {
+    fit_numbers(job$model, chain_draws(job, k), job$chains[[k]]$order)
+  })
   ahead <- vapply(draws, nrow, 0L) > shown
   pending <- if (any(ahead)) {
     lapply(draws, function(x) {
@@ -33,6 +36,7 @@ build_fit <- function(job, kept) {
       state = chain$state, rng = chain$rng, hash = hash_draws(draws[[k]])
     )
     record$from <- chain$from
+    record$order <- chain$order
     record
   })
   new_fit(

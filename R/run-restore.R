@@ -65,7 +65,7 @@ read_chain <- function(path, k, run, top, call) {
   folder <- file.path(path, paste0("chain-", k))
   file <- file.path(folder, "state.rds")
   chain <- read_envelope(file, "state", run, call)$value
-  check_stored_chain(chain, top$running, file, call)
+  check_stored_chain(chain, top$running, top$model$k, file, call)
   check_stream(chain$rng, paste0("Chain ", k, "'s"), call = call)
   chain$chunks <- lapply(seq_along(chain$files), function(number) {
     file <- file.path(folder, draws_file(number))
@@ -187,7 +187,7 @@ is_stored_rule <- function(rule) {
 
 # The number of draws must match the sweep; otherwise the draws are another
 # chain's.
-check_stored_chain <- function(chain, running, file, call) {
+check_stored_chain <- function(chain, running, k, file, call) {
   is_state <- is.list(chain) && is.list(chain$state)
   sweep <- if (is_state) chain$state$sweep
   drawn <- if (is_state) chain$drawn
@@ -198,7 +198,8 @@ check_stored_chain <- function(chain, running, file, call) {
       seconds = is_state && is_plain_number(chain$seconds) &&
         is.finite(chain$seconds) && chain$seconds >= 0,
       files = is_state && is.character(chain$files) && !anyNA(chain$files),
-      from = is_state && is_stored_history(chain$from, running, sweep)
+      from = is_state && is_stored_history(chain$from, running, sweep),
+      order = is_state && is_stored_order(chain$order, k)
     ), file, call
   )
 }
@@ -214,6 +215,11 @@ is_stored_history <- function(from, running, sweep) {
     diff(from) > 0, from[[1L]] >= 0, from <= sweep,
     (from - running$burnin) %% running$thin == 0
   )
+}
+
+is_stored_order <- function(order, k) {
+  is.null(order) || (is.integer(order) && setequal(order, seq_len(k)) &&
+                       length(order) == k)
 }
 
 draws_at <- function(sweep, running) {

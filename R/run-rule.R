@@ -85,6 +85,7 @@ begin_anew <- function(job, common) {
       chain$from <- c(chain$from %||% job$running$burnin, sweep)
       chain$state <- model_without_averages(job$model, chain$state)
     }
+    chain$order <- NULL
     chain
   })
   job

@@ -9,17 +9,19 @@
 #   pace     number of sweeps of the next segment; it never affects a draw
 #   seconds  time spent in sweeps
 #   from     NULL, or the sweeps after which its draws began anew (R/run-rule.R)
+#   order    NULL, or its numbers of the fit's components (R/run-order.R)
 #
 # A chain that has not begun has the state list(sweep = 0, begun = FALSE), and
 # its rng is the stream on which its starting values will be drawn.
 
 new_chain <- function(state, rng, chunks = list(), drawn = 0, seconds = 0,
-                      from = NULL) {
+                      from = NULL, order = NULL) {
   chain <- list(
     state = state, rng = rng, chunks = chunks, drawn = drawn, pace = 1,
     seconds = seconds
   )
   chain$from <- from
+  chain$order <- order
   chain
 }
 

@@ -31,7 +31,7 @@ test_that("the distance between documents is computed as it is defined", {
   fit <- suppressWarnings(gibbs_lda(
     corpus$x, 2, draws = 30, burnin = 5, chains = 3, seed = 1
   ))
-  order <- topic_estimates(fit)$order
+  order <- topic_orders(fit)
   theta <- lapply(1:3, function(chain) {
     own <- lda_streamed(attr(fit, "model"), attr(fit, "chains")[[chain]]$state)
     own$theta[, order[chain, ]]
