@@ -7,11 +7,12 @@
 #' sizes.
 #'
 #' If components are exchangeable (as in mixtures), the posterior is the same
-#' under any renumbering of them. The draws of mixtures and of topic models are
-#' numbered to agree. Where draws are not, R-hat, effective sample size and Monte Carlo error of a
-#' single component's parameter are meaningless: they are `NA` (shown as `-`).
-#' In either case convergence is judged on quantities that do not depend on the
-#' numbering; their table, see [convergence()], is printed below.
+#' under any renumbering of them. The draws of mixtures and of topic models
+#' are numbered to agree. Where draws are not, R-hat, effective sample size and
+#' Monte Carlo error of a single component's parameter are meaningless: they are
+#' `NA` (shown as `-`). In either case convergence is judged on quantities that
+#' do not depend on the numbering; their table, see [convergence()], is printed
+#' below.
 #' [posterior::summarise_draws()] of the fit gives the measures of every column.
 #'
 #' @param object A fit.

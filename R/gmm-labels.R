@@ -160,12 +160,12 @@ model_labelled.gmm_model <- function(model, invariants) {
 
 #' Renumber the components or topics of the draws
 #'
-#' The components of a mixture are exchangeable, and so are the topics of a topic
-#' model: the posterior is the same under any numbering, and a sampler may change
-#' the numbering from draw to draw. The draws of a fit are numbered to agree with
-#' each other (see [gibbs_gmm()], section Labels, and [gibbs_lda()], section
-#' Topics). `relabel()` returns a copy of the draws in another numbering. The
-#' draws in the fit do not change.
+#' The components of a mixture are exchangeable, and so are the topics of a
+#' topic model: the posterior is the same under any numbering, and a sampler may
+#' change the numbering from draw to draw. The draws of a fit are numbered to
+#' agree with each other (see [gibbs_gmm()], section Labels, and [gibbs_lda()],
+#' section Topics). `relabel()` returns a copy of the draws in another
+#' numbering. The draws in the fit do not change.
 #'
 #' @param fit A fit made by [gibbs_gmm()] or [gibbs_lda()].
 #' @param method `"pivot"` (default): the numbering of the fit. If the prior

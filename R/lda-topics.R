@@ -106,7 +106,8 @@ estimate_topics <- function(fit, chain, blocks = "phi",
   topics <- chain_topics(fit, blocks, call)
   sizes <- chain_sizes(fit)
   if (is.null(chain)) {
-    return(pooled_topics(model, blocks, topics, sizes, match_topics(fit, topics)))
+    matching <- match_topics(fit, topics)
+    return(pooled_topics(model, blocks, topics, sizes, matching))
   }
   chain <- check_count(
     chain, max = length(topics), max_why = "chains of the fit", call = call
