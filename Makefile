@@ -126,6 +126,13 @@ articles: ## build the articles that are not installed with the package
 	    "$$page" || exit 1; \
 	done
 
+.PHONY: site
+site: ## build the web site with pkgdown, into check/site
+	@tools/install.sh develop
+	@$(MAKE) --no-print-directory library
+	@$(WITH_LIBRARY) Rscript -e 'options(pkgdown.internet = FALSE)' \
+	  -e 'pkgdown::build_site(install = FALSE, new_process = FALSE, preview = FALSE)'
+
 .PHONY: lint
 lint: ## lintr by .lintr; fails on any lint
 	@tools/install.sh develop

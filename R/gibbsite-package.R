@@ -5,20 +5,55 @@
 #' bit for any number of threads and processes; it can be interrupted,
 #' continued, saved and resumed; and a fit is a coda object.
 #'
-#' - Fit: [gibbs_gmm()], [gibbs_lm()], [gibbs_hlm()], [gibbs_logistic()],
-#'   [laplace_logistic()], [laplace()], [mh_sample()], [gibbs_sample()],
-#'   [gibbs_bmf()], [gibbs_lda()]; the arguments that every sampler takes:
-#'   [running].
-#' - Check: [converged()], [convergence()], [summary.gibbsite_fit()],
-#'   [plot.gibbsite_fit()].
-#' - Go on: [extend()], [resume()], [combine_fits()], [until()].
-#' - Compare fits: [compare()], [anova.laplace()].
-#' - Use the draws: [draws_of()], [as.data.frame.gibbsite_fit()],
-#'   [coda-methods], [posterior::as_draws()], [tidy.gibbsite_fit()].
-#' - Sample without a chain: [sample_inverse_cdf()], [sample_mvnorm()],
-#'   [sample_rejection()], [sample_importance()]; expectations with their error:
-#'   [monte_carlo()], [empirical_distribution()].
-#' - Test a sampler: [sbc()], [geweke_joint()]; a prior: [prior_predict()].
+#' New here? `vignette("gibbsite")` takes one data set through all steps.
+#'
+#' @section Fit a model:
+#' | you have | function |
+#' |---|---|
+#' | measurements that may fall into groups | [gibbs_gmm()] |
+#' | a numeric response and predictors | [gibbs_lm()] |
+#' | the same, in groups or repeated | [gibbs_hlm()] |
+#' | a response of yes and no | [gibbs_logistic()], [laplace_logistic()] |
+#' | ratings of items by users | [gibbs_bmf()] |
+#' | texts | [gibbs_lda()] |
+#' | a density of your own | [mh_sample()], [laplace()] |
+#' | conditionals of your own | [gibbs_sample()], [mh_step()] |
+#'
+#' The arguments that every sampler takes are on one page, [running]. Priors:
+#' [gmm_prior()], [lm_prior()], [hlm_prior()], [logistic_prior()],
+#' [bmf_prior], [lda_prior()]; what a prior predicts: [prior_predict()].
+#'
+#' @section Check:
+#' [converged()], [convergence()], [plot.gibbsite_fit()] with
+#' `type = "trace"`; for Metropolis-Hastings [acceptance()]. A run goes on until
+#' it has converged with [until()]. [window()][window.gibbsite_fit] drops draws.
+#'
+#' @section Read:
+#' [summary()][summary.gibbsite_fit], [tidy()][tidy.gibbsite_fit],
+#' [plot()][plot.gibbsite_fit], [autoplot()][autoplot.gibbsite_fit]. Of topics:
+#' [top_terms()], [topic_estimates()], [coherence()]; of mixtures:
+#' [coclustering()], [relabel()]; of ratings: [factors_of()], [recommend()].
+#'
+#' @section Predict and compare:
+#' `predict()`, `posterior_predict()`, `posterior_epred()`, `pp_check()`,
+#' [log_lik()], `loo()`, `waic()`, [compare()], [held_out()],
+#' [held_out_perplexity()].
+#'
+#' @section Go on:
+#' [extend()] continues a fit, [resume()] a run on disk; [combine_fits()] unites
+#' runs; [update()][update.gibbsite_fit] fits again with changed arguments.
+#'
+#' @section Use the draws:
+#' [draws_of()] (arrays), [as.data.frame()][as.data.frame.gibbsite_fit],
+#' [posterior::as_draws()], [coda-methods].
+#'
+#' @section Without a chain:
+#' [sample_inverse_cdf()], [sample_mvnorm()], [sample_rejection()],
+#' [sample_importance()]; expectations with their error: [monte_carlo()],
+#' [empirical_distribution()]; finite Markov chains: [markov_chain()].
+#'
+#' @section Test a sampler:
+#' [sbc()], [geweke_joint()].
 #'
 #' @keywords internal
 #' @useDynLib gibbsite, .registration = TRUE

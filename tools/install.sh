@@ -163,7 +163,7 @@ wanted() {
     if asked test check; then described Suggests; fi
     if asked check && sets_mathematics; then printf '%s 0\n' V8; fi
     if asked develop; then
-      printf '%s 0\n' roxygen2 lintr
+      printf '%s 0\n' roxygen2 lintr pkgdown
       described Suggests
     fi
     if asked bench && has Rscript; then
@@ -201,9 +201,36 @@ is_root() {
   [ "$(id -u)" -eq 0 ]
 }
 
+# What apt-get does, in a line for every twenty packages.
+show_progress() {
+  new=0
+  fetched=0
+  unpacked=0
+  ready=0
+  while read -r first second third _; do
+    case "$first $second" in
+    [0-9]*" upgraded,") new=$third ;;
+    Get:*) fetched=$((fetched + 1)) && tell "fetched" "$fetched" ;;
+    "Unpacking "*) unpacked=$((unpacked + 1)) && tell "unpacked" "$unpacked" ;;
+    "Setting up") ready=$((ready + 1)) && tell "ready" "$ready" ;;
+    esac
+  done
+}
+
+tell() {
+  if [ $(($2 % 20)) -eq 0 ] || [ "$2" -eq "$new" ]; then
+    say "  $2 of $new packages $1"
+  fi
+}
+
 apt_install() {
-  DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends \
-    -o Dpkg::Use-Pty=0 install "$@" >"$scratch/apt.log" 2>&1 </dev/null
+  {
+    status=0
+    DEBIAN_FRONTEND=noninteractive apt-get -y --no-install-recommends \
+      -o Dpkg::Use-Pty=0 install "$@" 2>&1 </dev/null || status=$?
+    echo "$status" >"$scratch/status"
+  } | tee "$scratch/apt.log" | show_progress
+  [ "$(cat "$scratch/status")" -eq 0 ]
 }
 
 # apt_get PACKAGE...: those of them that apt has, together or, if that fails,
