@@ -26,35 +26,7 @@
 #'   prod_{(i,j) in Omega} N(r_ij | u_i'v_j, 1/beta) prod_i p(u_i | mu_u,
 #'   Lambda_u) prod_j p(v_j | mu_v, Lambda_v) p(mu_u, Lambda_u) p(mu_v,
 #'   Lambda_v) p(beta).}
-#'
-#' @section Conditionals:
-#' Each user given the rest (Paisley eq. 29 with prior mean and precision
-#' \eqn{\mu_u, \Lambda_u}{mu_u, Lambda_u}; for the other priors \eqn{\mu_u =
-#' 0}{mu_u = 0} and \eqn{\Lambda_u = \lambda_u I}{Lambda_u = lambda_u I} or
-#' \eqn{I / c}):
-#' \deqn{u_i \mid \cdot \sim \mathrm{N}(m_i, P_i^{-1}), \quad
-#'   P_i = \Lambda_u + \beta \sum_{j : (i,j) \in \Omega} v_j v_j^\top, \quad
-#'   m_i = P_i^{-1} \Bigl(\Lambda_u \mu_u + \beta \sum_j r_{ij} v_j\Bigr),}{
-#'   u_i | . ~ N(m_i, P_i^-1), P_i = Lambda_u + beta sum_j v_j v_j',
-#'   m_i = P_i^-1 (Lambda_u mu_u + beta sum_j r_ij v_j),}
-#' and each item in the same way. With \eqn{\bar u}{ubar} the mean of the users
-#' and \eqn{S = \sum_i (u_i - \bar u)(u_i - \bar u)^\top}{S = sum_i (u_i -
-#' ubar)(u_i - ubar)'}:
-#' \deqn{\Lambda_u \mid U \sim \mathrm{W}\Bigl(\nu_0 + N, \Bigl[W_0^{-1} + S +
-#'   \frac{\kappa_0 N}{\kappa_0 + N} (\bar u - \mu_0)(\bar u - \mu_0)^\top
-#'   \Bigr]^{-1}\Bigr), \quad
-#'   \mu_u \mid \Lambda_u, U \sim \mathrm{N}\Bigl(\frac{\kappa_0 \mu_0 + N
-#'   \bar u}{\kappa_0 + N}, [(\kappa_0 + N) \Lambda_u]^{-1}\Bigr).}{
-#'   Lambda_u | U ~ W(nu0 + N, [W0^-1 + S + kappa0 N / (kappa0 + N) (ubar -
-#'   mu0)(ubar - mu0)']^-1), mu_u | Lambda_u, U ~ N((kappa0 mu0 + N ubar) /
-#'   (kappa0 + N), [(kappa0 + N) Lambda_u]^-1).}
-#' With [bmf_gamma()] instead \eqn{\lambda_u \mid U \sim \mathrm{Gamma}(a + N
-#' D / 2, b + \sum_i u_i^\top u_i / 2)}{lambda_u | U ~ Gamma(a + N D / 2, b +
-#' sum_i u_i'u_i / 2)}. The precision of the ratings, over all
-#' \eqn{|\Omega|}{|Omega|} of them:
-#' \deqn{\beta \mid \cdot \sim \mathrm{Gamma}\Bigl(e + |\Omega| / 2, f +
-#'   \tfrac12 \sum_{(i,j) \in \Omega} (r_{ij} - u_i^\top v_j)^2\Bigr).}{
-#'   beta | . ~ Gamma(e + |Omega| / 2, f + sum (r_ij - u_i'v_j)^2 / 2).}
+#' [bmf_sampler] has the conditionals from which it draws.
 #'
 #' @section Mean and intercepts:
 #' With `center = TRUE` the mean of the observed ratings is subtracted first and
@@ -95,23 +67,9 @@
 #' precision of the ratings, the error in the data, the log joint density and
 #' the predictions at some observed cells. [summary()][summary.gibbs_bmf] brings
 #' the factors into a canonical form, and [factors_of()] gives them with their
-#' ids.
-#'
-#' Users and items can also be scaled against each other, \eqn{u_i \to A
-#' u_i}{u_i -> A u_i} and \eqn{v_j \to A^{-\top} v_j}{v_j -> A^-T v_j}, without
-#' a change of the likelihood; only the prior changes. A chain that draws one
-#' side given the other moves slowly in this direction. A sweep therefore also
-#' draws such moves, after the items and before the hyperparameters (generalised
-#' Gibbs, Liu and Sabatti 2000): with [bmf_wishart()] \eqn{A} stretches random
-#' directions, as many as factors but at most 16, by factors from a slice step
-#' (Neal 2003), and \eqn{\mu}{mu} and \eqn{\Lambda}{Lambda} are transformed with
-#' it; with [bmf_gamma()] \eqn{A = c I}, with \eqn{\lambda_u / c^2}{lambda_u /
-#' c^2} and \eqn{\lambda_v c^2}{lambda_v c^2}. With `biases` a constant is also
-#' moved from the intercepts of one side to those of the other. With
-#' [bmf_fixed()] the scales are nearly fixed by the prior, and only that
-#' constant is moved. These moves leave the posterior invariant. The size of one
-#' side alone (`lambda_u`, `trace_u`, `logdet_u`, `norm_mu_u` and those of the
-#' items) is not judged; the summary shows its R-hat.
+#' ids. The size of one side alone (`lambda_u`, `trace_u`, `logdet_u`,
+#' `norm_mu_u` and those of the items) is not judged either; the summary shows
+#' its R-hat.
 #'
 #' @section Stored quantities:
 #' See [summary.gibbs_bmf()] for their meaning: `beta` (not with [bmf_fixed()]);
@@ -174,7 +132,8 @@
 #' @param keep `NULL`, or any of `"u"` and `"v"`: store every draw of the
 #'   factors. A run whose draws would need more than
 #'   `options(gibbsite.max_draws_mb)` is refused.
-#' @inheritParams running
+#' @param draws,burnin,thin,chains,inits,threads,cores,seed As in [running].
+#' @param checkpoint,stop_when,progress,keep_data As in [running].
 #' @return An object of class `gibbs_bmf`, a `gibbsite_fit` and a
 #'   [coda::mcmc.list]: one matrix of draws for each chain. See
 #'   [predict.gibbs_bmf()], [recommend()], [fold_in()], [summary.gibbs_bmf()],
@@ -199,13 +158,6 @@
 #' Rai P. *CS772A: Probabilistic Machine Learning*, lecture slides, "Gibbs
 #' sampling: one more example" (the Gamma priors). Indian Institute of
 #' Technology Kanpur.
-#'
-#' Liu JS, Sabatti C (2000). Generalised Gibbs sampler and multigrid Monte Carlo
-#' for Bayesian computation. *Biometrika* 87, 353-369.
-#' \doi{10.1093/biomet/87.2.353}
-#'
-#' Neal RM (2003). Slice sampling. *Annals of Statistics* 31, 705-767.
-#' \doi{10.1214/aos/1056562461}
 #' @examples
 #' # lawyers' ratings of 43 judges on 12 qualities, a fifth of them hidden
 #' ratings <- as.matrix(USJudgeRatings)
@@ -268,6 +220,70 @@ gibbs_bmf <- function(ratings, rank = 10, prior = bmf_wishart(), data = NULL,
   }
   run_chains(model, running, match.call(), call)
 }
+
+#' The sampler of gibbs_bmf()
+#'
+#' The conditionals of the model of [gibbs_bmf()], in its notation, and the
+#' moves that a sweep adds to them. A sweep draws the users, the items, the
+#' moves, the hyperparameters and the precision of the ratings.
+#'
+#' @section Conditionals:
+#' Each user given the rest (Paisley eq. 29 with prior mean and precision
+#' \eqn{\mu_u, \Lambda_u}{mu_u, Lambda_u}; for the other priors \eqn{\mu_u =
+#' 0}{mu_u = 0} and \eqn{\Lambda_u = \lambda_u I}{Lambda_u = lambda_u I} or
+#' \eqn{I / c}):
+#' \deqn{u_i \mid \cdot \sim \mathrm{N}(m_i, P_i^{-1}), \quad
+#'   P_i = \Lambda_u + \beta \sum_{j : (i,j) \in \Omega} v_j v_j^\top, \quad
+#'   m_i = P_i^{-1} \Bigl(\Lambda_u \mu_u + \beta \sum_j r_{ij} v_j\Bigr),}{
+#'   u_i | . ~ N(m_i, P_i^-1), P_i = Lambda_u + beta sum_j v_j v_j',
+#'   m_i = P_i^-1 (Lambda_u mu_u + beta sum_j r_ij v_j),}
+#' and each item in the same way. With \eqn{\bar u}{ubar} the mean of the users
+#' and \eqn{S = \sum_i (u_i - \bar u)(u_i - \bar u)^\top}{S = sum_i (u_i -
+#' ubar)(u_i - ubar)'}:
+#' \deqn{\Lambda_u \mid U \sim \mathrm{W}\Bigl(\nu_0 + N, \Bigl[W_0^{-1} + S +
+#'   \frac{\kappa_0 N}{\kappa_0 + N} (\bar u - \mu_0)(\bar u - \mu_0)^\top
+#'   \Bigr]^{-1}\Bigr), \quad
+#'   \mu_u \mid \Lambda_u, U \sim \mathrm{N}\Bigl(\frac{\kappa_0 \mu_0 + N
+#'   \bar u}{\kappa_0 + N}, [(\kappa_0 + N) \Lambda_u]^{-1}\Bigr).}{
+#'   Lambda_u | U ~ W(nu0 + N, [W0^-1 + S + kappa0 N / (kappa0 + N) (ubar -
+#'   mu0)(ubar - mu0)']^-1), mu_u | Lambda_u, U ~ N((kappa0 mu0 + N ubar) /
+#'   (kappa0 + N), [(kappa0 + N) Lambda_u]^-1).}
+#' With [bmf_gamma()] instead \eqn{\lambda_u \mid U \sim \mathrm{Gamma}(a + N
+#' D / 2, b + \sum_i u_i^\top u_i / 2)}{lambda_u | U ~ Gamma(a + N D / 2, b +
+#' sum_i u_i'u_i / 2)}. The precision of the ratings, over all
+#' \eqn{|\Omega|}{|Omega|} of them:
+#' \deqn{\beta \mid \cdot \sim \mathrm{Gamma}\Bigl(e + |\Omega| / 2, f +
+#'   \tfrac12 \sum_{(i,j) \in \Omega} (r_{ij} - u_i^\top v_j)^2\Bigr).}{
+#'   beta | . ~ Gamma(e + |Omega| / 2, f + sum (r_ij - u_i'v_j)^2 / 2).}
+#'
+#' @section Moves:
+#' Users and items can be scaled against each other, \eqn{u_i \to A
+#' u_i}{u_i -> A u_i} and \eqn{v_j \to A^{-\top} v_j}{v_j -> A^-T v_j}, without
+#' a change of the likelihood; only the prior changes. A chain that draws one
+#' side given the other moves slowly in this direction. A sweep therefore also
+#' draws such moves, after the items and before the hyperparameters (generalised
+#' Gibbs, Liu and Sabatti 2000): with [bmf_wishart()] \eqn{A} stretches random
+#' directions, as many as factors but at most 16, by factors from a slice step
+#' (Neal 2003), and \eqn{\mu}{mu} and \eqn{\Lambda}{Lambda} are transformed with
+#' it; with [bmf_gamma()] \eqn{A = c I}, with \eqn{\lambda_u / c^2}{lambda_u /
+#' c^2} and \eqn{\lambda_v c^2}{lambda_v c^2}. With `biases` a constant is also
+#' moved from the intercepts of one side to those of the other. With
+#' [bmf_fixed()] the scales are nearly fixed by the prior, and only that
+#' constant is moved. These moves leave the posterior invariant.
+#'
+#' @references
+#' Paisley J (2015). *EECS E6892: Bayesian Models for Machine Learning*, lecture
+#' 3, equations 16 to 29. Columbia University.
+#'
+#' Liu JS, Sabatti C (2000). Generalised Gibbs sampler and multigrid Monte Carlo
+#' for Bayesian computation. *Biometrika* 87, 353-369.
+#' \doi{10.1093/biomet/87.2.353}
+#'
+#' Neal RM (2003). Slice sampling. *Annals of Statistics* 31, 705-767.
+#' \doi{10.1214/aos/1056562461}
+#' @seealso [gibbs_bmf()]
+#' @name bmf_sampler
+NULL
 
 # ---- Simulation -------------------------------------------------------------
 

@@ -164,7 +164,8 @@
 #' @param keep `NULL`, or any of `"z"`, `"x"` and `"labels"`: store every draw
 #'   of the allocations, of the missing entries, of the sampler's own numbers of
 #'   the components.
-#' @inheritParams running
+#' @param draws,burnin,thin,chains,inits,threads,cores,seed As in [running].
+#' @param checkpoint,stop_when,progress,keep_data As in [running].
 #' @return An object of class `gibbs_gmm`, a `gibbsite_fit` and a
 #'   [coda::mcmc.list]: one matrix of draws for each chain. See
 #'   [summary.gibbsite_fit()], [predict.gibbs_gmm()], [plot.gibbs_gmm()],

@@ -65,7 +65,8 @@
 #'   approximation. `"importance"`: draws of the density itself, see below.
 #' @param draws Whole number, 1 or more (default 1000): the draws kept in each
 #'   chain.
-#' @inheritParams running
+#' @param chains,cores,seed As in [running].
+#' @param checkpoint,stop_when,progress,keep_data As in [running].
 #' @return An object of class `laplace`, a `gibbsite_fit` and a
 #'   [coda::mcmc.list]. It has the methods [coef()], [vcov()], [confint()],
 #'   [summary()][summary.laplace], [plot()][plot.laplace], [importance_check()],

@@ -136,7 +136,8 @@
 #' @param draws Whole number, 1 or more (default 1000): the draws kept in each
 #'   chain. (`NULL` runs by the rule [until()]: few collections of real
 #'   documents meet it.)
-#' @inheritParams running
+#' @param burnin,thin,chains,inits,threads,cores,seed As in [running].
+#' @param checkpoint,stop_when,progress,keep_data As in [running].
 #' @return An object of class `gibbs_lda`, a `gibbsite_fit` and a
 #'   [coda::mcmc.list]: one matrix of draws for each chain.
 #' @section Errors:

@@ -119,7 +119,8 @@
 #' @param burnin,thin As in [running]; `NULL` (default): see Length of the run.
 #' @param threads Accepted as by every sampler, but not used: the steps of a
 #'   chain cannot run in parallel.
-#' @inheritParams running
+#' @param draws,chains,inits,keep,cores,seed As in [running].
+#' @param checkpoint,stop_when,progress,keep_data As in [running].
 #' @return An object of class `mh_sample`, a `gibbsite_fit` and a
 #'   [coda::mcmc.list]. [acceptance()] gives the acceptance rates.
 #' @section Errors:

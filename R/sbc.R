@@ -47,7 +47,7 @@
 #'   arguments that draws parameters from the prior, in the form of `init`.
 #' @param simulate_data For these: a function of such parameters that returns a
 #'   named list of data, arguments that the call gives in `...`.
-#' @inheritParams running
+#' @param chains,cores,seed,checkpoint,progress As in [running].
 #' @param x,object An object made by `sbc()`.
 #' @param type `"ecdf"` (default) or `"histogram"`.
 #' @param variables `NULL` (default: all, at most 30), or names of quantities.
