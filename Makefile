@@ -130,8 +130,7 @@ articles: ## build the articles that are not installed with the package
 site: ## build the web site with pkgdown, into check/site
 	@tools/install.sh develop
 	@$(MAKE) --no-print-directory library
-	@$(WITH_LIBRARY) Rscript -e 'options(pkgdown.internet = FALSE)' \
-	  -e 'pkgdown::build_site(install = FALSE, new_process = FALSE, preview = FALSE)'
+	@$(WITH_LIBRARY) Rscript tools/site.R
 
 .PHONY: lint
 lint: ## lintr by .lintr; fails on any lint
