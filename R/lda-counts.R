@@ -2,8 +2,8 @@
 # reads: tokens, document after document.  Sparse counts are never made dense.
 #
 # The intermediate table of counts is a list: `document`, `term` (whole
-# numbers from 1), `count`, `documents`, `terms` (names, or NULL for none) and
-# `size` (how many documents and terms).
+# numbers from 1), `count`, `documents`, `terms` (names, or NULL for none),
+# `size` (how many documents and terms) and, for texts, `cut = TRUE`.
 
 # list(word, start, documents, terms): `word` has the term of each token, sorted
 # by document and within a document by term; document d has the tokens start[d]
@@ -14,16 +14,23 @@
 as_counts <- function(x, vocabulary = NULL, empty = "error", known = NULL,
                       arg = rlang::caller_arg(x), call = rlang::caller_env()) {
   force(arg)
-  check_sparse(x, arg, call)
-  table <- counts_table(x, vocabulary, arg, call)
-  table <- name_counts(table, vocabulary, known, arg, call)
-  table <- check_counts(table, arg, call)
-  if (!is.null(known)) {
+  table <- checked_table(x, vocabulary, known, arg, call)
+  if (is.null(known)) {
+    say_cut(table, arg)
+  } else {
     table <- match_terms(table, known, arg, call)
   }
   check_empty_documents(table, empty, arg, call)
   # new documents may have no known word at all
   count_tokens(table, none_ok = !is.null(known), arg, call)
+}
+
+# The table of counts of any form, with names and all counts above 0.
+checked_table <- function(x, vocabulary, known, arg, call) {
+  check_sparse(x, arg, call)
+  table <- counts_table(x, vocabulary, arg, call)
+  table <- name_counts(table, vocabulary, known, arg, call)
+  check_counts(table, arg, call)
 }
 
 counts_table <- function(x, vocabulary, arg, call) {
@@ -34,24 +41,43 @@ counts_table <- function(x, vocabulary, arg, call) {
     return(table_of_sparse(x, arg, call))
   }
   if (is.data.frame(x)) {
-    return(table_of_data_frame(x, arg, call))
+    return(table_of_data_frame(x, vocabulary, arg, call))
   }
   if (is.matrix(x) && is.numeric(x)) {
     check_sides(dimnames(x), dim(x), "dimnames", arg, call)
     return(table_of_matrix(x))
   }
+  table_of_words_or_list(x, vocabulary, arg, call)
+}
+
+# What has no rows and columns.
+table_of_words_or_list <- function(x, vocabulary, arg, call) {
+  if (is_texts(x)) {
+    return(table_of_texts(as.vector(x), names(x), vocabulary, arg, call))
+  }
+  if (inherits(x, "tokens")) {
+    x <- quanteda_tokens(x, arg, call)
+    return(table_of_tokens(x, vocabulary, arg, call))
+  }
+  if (is_stm(x)) {
+    return(table_of_stm(x, vocabulary, arg, call))
+  }
   if (is.list(x) && !is.object(x)) {
-    return(table_of_documents(x, vocabulary, arg, call))
+    return(table_of_list(x, vocabulary, arg, call))
   }
   abort_expected(
-    x, "counts of terms (columns) in documents (rows)", FALSE, arg, call,
-    hint = paste(
-      "It may be a matrix, a sparse matrix of the Matrix or slam packages, a",
-      "DocumentTermMatrix, a dfm, a data frame with the columns `document`,",
-      "`term` and `count`, or a list of documents as the lda package has it."
-    )
+    x, "counts of terms in documents, tokens or texts", FALSE, arg, call,
+    hint = accepted_counts
   )
 }
+
+accepted_counts <- paste(
+  "It may be a matrix or sparse matrix of counts (documents in rows), a",
+  "DocumentTermMatrix, quanteda's dfm or tokens, a data frame with the columns",
+  "`document`, `term` and `count`, a list with the words of each document, a",
+  "character vector with a text for each document, or the documents of the lda",
+  "or stm package."
+)
 
 new_table <- function(document, term, count, names, size) {
   list(
@@ -108,38 +134,85 @@ table_of_matrix <- function(x) {
   )
 }
 
+# The columns of a data frame of counts: the package's own names, then those of
+# tidytext, quanteda, spacyr and others.
+count_columns <- list(
+  document = c("document", "doc_id"), term = c("term", "word", "token"),
+  count = c("count", "n")
+)
+
 # One row for each document and term, with the count; without a column of counts
-# each row is one token.
-table_of_data_frame <- function(x, arg, call) {
+# each row is one token. With a column `text` each row is a document.
+table_of_data_frame <- function(x, vocabulary, arg, call) {
   check_data_frame(x, arg, call)
-  needed <- c("document", "term")
-  lacking <- setdiff(needed, names(x))
-  if (length(lacking) > 0L) {
+  found <- lapply(count_columns, choose_column, names(x), arg, call)
+  if (is.null(found$term) && "text" %in% names(x)) {
+    return(table_of_text_column(x, found$document, vocabulary, arg, call))
+  }
+  if (is.null(found$document) || is.null(found$term)) {
     given <- names(x)
     abort_argument(
       c(
-        "{.arg {arg}} must have the columns {.val {c(needed, 'count')}}; it has
-         {.val {given}}.",
-        i = "Rename them; without {.val count} each row is one token."
+        "{.arg {arg}} must have the columns {.val {names(count_columns)}}; it
+         has {.val {given}}.",
+        i = "Rename them; without {.val count} each row is one token.",
+        i = "The names {.val doc_id}, {.val word}, {.val token} and {.val n} are
+             understood too. A column {.val text} has a text for each document."
       ),
       call = call
     )
   }
-  count <- x[["count"]] %||% rep(1, nrow(x))
+  count <- if (is.null(found$count)) rep(1, nrow(x)) else x[[found$count]]
   if (!is.numeric(count)) {
     given <- describe(count)
     abort_argument(
-      "Column {.val count} of {.arg {arg}} must be numeric, not {given}.",
+      "Column {.val {found$count}} of {.arg {arg}} must be numeric, not
+       {given}.",
       call = call
     )
   }
-  document <- name_codes(x[["document"]], "document", arg, call)
-  term <- name_codes(x[["term"]], "term", arg, call)
+  document <- name_codes(x[[found$document]], found$document, arg, call)
+  term <- name_codes(x[[found$term]], found$term, arg, call)
   new_table(
     document$code, term$code, as.double(count),
     list(document$names, term$names),
     c(length(document$names), length(term$names))
   )
+}
+
+# The name of a column, NULL if there is none. The first of `wanted` is used
+# whatever else there is; two of the others are an error.
+choose_column <- function(wanted, given, arg, call) {
+  found <- intersect(wanted, given)
+  if (length(found) > 1L && found[[1L]] != wanted[[1L]]) {
+    abort_argument(
+      c(
+        "{.arg {arg}} has the columns {.val {found}}, of which only one can be
+         used.",
+        i = "Name that one {.val {wanted[1]}}."
+      ),
+      call = call
+    )
+  }
+  if (length(found) > 0L) found[[1L]]
+}
+
+# A row for each document.
+table_of_text_column <- function(x, document, vocabulary, arg, call) {
+  text <- x[["text"]]
+  text <- if (is.factor(text)) as.character(text) else text
+  if (!is_texts(text)) {
+    given <- describe(text)
+    abort_argument(
+      "Column {.val text} of {.arg {arg}} must be text, not {given}.",
+      call = call
+    )
+  }
+  names <- if (!is.null(document)) {
+    codes <- name_codes(x[[document]], document, arg, call)
+    codes$names[codes$code]
+  }
+  table_of_texts(text, names, vocabulary, paste0(arg, "$text"), call)
 }
 
 # A column of names as numbers: a factor's levels are all kept, other names come
@@ -173,9 +246,94 @@ format_name <- function(x) {
   if (is.character(x)) x else format(x, trim = TRUE, digits = 15)
 }
 
-# The lda package's form: a document is a matrix of two rows, the numbers of the
-# terms from 0 on and their counts.
-table_of_documents <- function(x, vocabulary, arg, call) {
+# ---- Texts and tokens --------------------------------------------------------
+
+table_of_texts <- function(x, names, vocabulary, arg, call) {
+  check_texts(x, arg, call)
+  check_no_vocabulary(vocabulary, arg, call)
+  names <- document_names(stats::setNames(seq_along(x), names), arg, call)
+  table <- table_of_words(text_tokens(x), length(x), names)
+  table$cut <- TRUE
+  table
+}
+
+# What the user of texts is told once, and not for each new document.
+say_cut <- function(table, arg) {
+  if (!isTRUE(table$cut)) {
+    return(invisible())
+  }
+  tokens <- sum(table$count)
+  terms <- length(table$terms)
+  inform_gibbsite(
+    c(i = "The texts of {.arg {arg}} are cut into {whole(tokens)}
+           token{cli::qty(tokens)}{?s} of {terms} term{?s}: runs of letters, in
+           lower case. {.fn token_counts} leaves stop words out."),
+    class = "conversion"
+  )
+}
+
+table_of_tokens <- function(x, vocabulary, arg, call) {
+  check_no_vocabulary(vocabulary, arg, call)
+  table_of_words(
+    listed_tokens(x, arg, call), length(x), document_names(x, arg, call)
+  )
+}
+
+# Terms come in the order in which they first occur.
+table_of_words <- function(tokens, documents, names) {
+  terms <- unique(tokens$word)
+  new_table(
+    tokens$document, match(tokens$word, terms), rep(1, length(tokens$word)),
+    list(names, terms), c(documents, length(terms))
+  )
+}
+
+# Words name the terms themselves.
+check_no_vocabulary <- function(vocabulary, arg, call) {
+  if (!is.null(vocabulary)) {
+    abort_argument(
+      c(
+        "{.arg vocabulary} goes with counts without names, and {.arg {arg}} has
+         the terms themselves.",
+        i = "See {.fn token_counts} to leave terms out."
+      ),
+      call = call
+    )
+  }
+}
+
+# ---- Lists of documents ------------------------------------------------------
+
+# stm's documents with their vocabulary, as readCorpus(), textProcessor() and
+# prepDocuments() give them: numbers of the terms count from 1.
+is_stm <- function(x) {
+  is.list(x) && !is.data.frame(x) &&
+    all(c("documents", "vocab") %in% names(x)) && is.list(x[["documents"]]) &&
+    is.character(x[["vocab"]])
+}
+
+table_of_stm <- function(x, vocabulary, arg, call) {
+  check_no_vocabulary(vocabulary, arg, call)
+  check_vocabulary(x[["vocab"]], length(x[["vocab"]]), arg, call,
+    name = paste0(arg, "$vocab")
+  )
+  table_of_documents(
+    x[["documents"]], as.vector(x[["vocab"]]), paste0(arg, "$documents"), call,
+    from = 1
+  )
+}
+
+table_of_list <- function(x, vocabulary, arg, call) {
+  words <- vapply(x, is.character, NA)
+  if (any(words)) {
+    return(table_of_tokens(x, vocabulary, arg, call))
+  }
+  table_of_documents(x, vocabulary, arg, call)
+}
+
+# The form of the packages lda and stm: a document is a matrix of two rows, the
+# numbers of the terms, from 0 (lda) or 1 (stm) on, and their counts.
+table_of_documents <- function(x, vocabulary, arg, call, from = 0) {
   fine <- vapply(x, function(one) {
     is.numeric(one) && is.matrix(one) && nrow(one) == 2L
   }, NA)
@@ -186,35 +344,54 @@ table_of_documents <- function(x, vocabulary, arg, call) {
       c(
         "Each element of {.arg {arg}} must be a matrix of two rows: {.code
          {arg}[[{bad}]]} is {given}.",
-        i = "The rows are the numbers of the terms, from 0 on, and their
-             counts."
+        i = "The rows are the numbers of the terms, from {from} on, and their
+             counts.",
+        i = if (from == 0) accepted_counts
       ),
       call = call
     )
   }
   all <- matrix(as.double(unlist(x)), 2L)
   document <- rep.int(seq_along(x), vapply(x, ncol, 0L))
-  wrong <- is.na(all[1L, ]) | all[1L, ] < 0 | all[1L, ] != round(all[1L, ])
+  term <- all[1L, ] - from + 1
+  wrong <- is.na(term) | term < 1 | term != round(term)
   if (!is.null(vocabulary)) {
-    wrong <- wrong | all[1L, ] >= length(vocabulary)
+    wrong <- wrong | term > length(vocabulary)
   }
   if (any(wrong)) {
-    at <- which(wrong)[[1L]]
-    where <- document[[at]]
-    found <- all[1L, at]
-    most <- if (!is.null(vocabulary)) {
-      paste0(" below ", length(vocabulary), " (length of `vocabulary`)")
-    }
-    abort_argument(
-      "Terms of {.arg {arg}} must be whole numbers from 0{most}: document
-       {where} has {found}.",
-      call = call
+    abort_term(all[1L, ], document, which(wrong)[[1L]], vocabulary, from, arg,
+      call
     )
   }
-  terms <- max(length(vocabulary), all[1L, ] + 1, 0)
+  terms <- max(length(vocabulary), term, 0)
   new_table(
-    document, as.integer(all[1L, ]) + 1L, as.double(all[2L, ]),
-    list(names(x), NULL), c(length(x), terms)
+    document, as.integer(term), as.double(all[2L, ]),
+    list(document_names(x, arg, call), if (from == 1) vocabulary),
+    c(length(x), terms)
+  )
+}
+
+abort_term <- function(numbers, document, at, vocabulary, from, arg, call) {
+  where <- document[[at]]
+  found <- numbers[[at]]
+  size <- length(vocabulary)
+  name <- if (from == 1) "vocab" else "vocabulary"
+  most <- if (!is.null(vocabulary)) {
+    paste0(
+      if (from == 1) " to " else " below ", size, " (length of `", name, "`)"
+    )
+  }
+  from_one <- from == 0 && isTRUE(min(numbers) >= 1 && max(numbers) == size)
+  abort_argument(
+    c(
+      "Terms of {.arg {arg}} must be whole numbers from {from}{most}: document
+       {where} has {found}.",
+      i = if (from_one) {
+        "Where numbers count from 1, as in the stm package, give
+         {.code list(documents = , vocab = )}."
+      }
+    ),
+    call = call
   )
 }
 
@@ -223,7 +400,9 @@ name_counts <- function(table, vocabulary, known, arg, call) {
     table$terms <- check_vocabulary(vocabulary, table$size[[2L]], arg, call)
   }
   for (side in 1:2) {
-    if (table$size[[side]] == 0) {
+    # new texts may have no word at all
+    bare <- side == 2L && !is.null(known) && !is.null(table$terms)
+    if (table$size[[side]] == 0 && !bare) {
       none <- c("documents", "terms")[[side]]
       abort_argument(
         "{.arg {arg}} has no {none}.", call = call, class = "empty"
@@ -260,14 +439,15 @@ name_counts <- function(table, vocabulary, known, arg, call) {
   table
 }
 
-check_vocabulary <- function(vocabulary, terms, arg, call) {
+check_vocabulary <- function(vocabulary, terms, arg, call,
+                             name = "vocabulary") {
   if (!is.character(vocabulary) || is.object(vocabulary) ||
         anyNA(vocabulary)) {
     abort_expected(
-      vocabulary, "the names of the terms", TRUE, "vocabulary", call
+      vocabulary, "the names of the terms", name == "vocabulary", name, call
     )
   }
-  check_text(vocabulary, "vocabulary", call)
+  check_text(vocabulary, name, call)
   if (length(vocabulary) != terms) {
     abort_argument(
       "{.arg vocabulary} must have {terms} name{?s}, one for each term of

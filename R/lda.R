@@ -54,6 +54,29 @@
 #' element of \eqn{\theta} or \eqn{\phi} below 1e-18 counts as 0 in these
 #' weights.
 #'
+#' @section Documents:
+#' * Counts, with documents in rows: a matrix, a sparse matrix of the Matrix or
+#'   slam packages, a DocumentTermMatrix of tm, a dfm of quanteda. A
+#'   TermDocumentMatrix is transposed.
+#' * A data frame with a row for each document and term, as tidytext has it. Its
+#'   columns are `document` or `doc_id`; `term`, `word` or `token`; and `count`
+#'   or `n`. Without counts each row is one token. Rows of the same document and
+#'   term are added up.
+#' * Tokens: a list with a character vector for each document, or tokens of
+#'   quanteda. Empty strings are left out, with a message.
+#' * Texts: a character vector with a text for each document, a corpus of
+#'   quanteda, or a data frame with a column `text` (and `document` or
+#'   `doc_id`). They are cut into runs of letters in lower case, and a message
+#'   says so. [token_counts()] does the same, and leaves out stop words.
+#' * The documents of the lda package: a list of matrices of two rows, the
+#'   numbers of the terms from 0 on and their counts; the terms are named by
+#'   `vocabulary`. Those of the stm package, with numbers from 1 on, are given
+#'   as its functions return them, in a list with the elements `documents` and
+#'   `vocab`.
+#'
+#' Names of the list, of the character vector and of rows are the names of the
+#' documents. A text or a token that is `NA` is an error.
+#'
 #' @section Stored quantities:
 #' Columns `alpha` and `eta` (where they are drawn), `log_joint`, always
 #' \eqn{\log p(w, z, \alpha, \eta)} with \eqn{\theta} and \eqn{\phi} integrated
@@ -118,17 +141,14 @@
 #' `alpha` and `eta`; missing elements are drawn as for a short run, and the
 #' chain starts there.
 #'
-#' @param x Counts of terms in documents: a matrix or sparse matrix (of the
-#'   Matrix or slam packages, a DocumentTermMatrix of tm, a dfm of quanteda),
-#'   documents in rows; a TermDocumentMatrix, which is transposed; a data frame
-#'   with columns `document`, `term` and `count` (without `count` each row is
-#'   one token); or a list of documents as the lda package has it, matrices of
-#'   two rows, the numbers of the terms from 0 on and their counts.
+#' @param x The documents: counts of terms, tokens or texts, see the section on
+#'   documents.
 #' @param k The number of topics: a whole number from 1 to 65,535.
 #' @param prior The prior, made by [lda_prior()].
 #' @param method `"collapsed"` (default), `"partially_collapsed"` or
 #'   `"uncollapsed"`: the kind of sweep.
-#' @param vocabulary `NULL`, or the names of the terms if `x` has no names.
+#' @param vocabulary `NULL`, or the names of the terms if `x` has no names. For
+#'   tokens and texts it is an error.
 #' @param empty What to do about documents without a word: `"error"` (default)
 #'   or `"keep"`: their shares then have the prior distribution.
 #' @param keep `NULL`, or any of `"theta"`, `"phi"` and `"z"`: blocks of which
@@ -143,7 +163,8 @@
 #' @section Errors:
 #' Errors in the arguments have class `gibbsite_error_argument` and are raised
 #' before any chain starts: counts that are not whole or negative (the first is
-#' named), documents without a word, names of terms that occur twice.
+#' named), documents without a word (`gibbsite_error_empty`), texts and tokens
+#' that are missing (`gibbsite_error_missing`), names of terms that occur twice.
 #' @references
 #' Blei DM, Ng AY, Jordan MI (2003). Latent Dirichlet allocation. *Journal of
 #' Machine Learning Research* 3, 993-1022.
@@ -164,6 +185,18 @@
 #'   seed = 1, progress = FALSE
 #' )
 #' fit
+#'
+#' # texts, here without some frequent words
+#' texts <- c(
+#'   a = "The cat chased the mouse, and the mouse ran.",
+#'   b = "A mouse and a cat lived in the house.",
+#'   c = "Shares fell as the bank raised its rates.",
+#'   d = "The bank's rates and shares rose."
+#' )
+#' counts <- token_counts(texts, stopwords = c("a", "and", "as", "the"))
+#' gibbs_lda(counts, 2, draws = 100, burnin = 200, chains = 2, seed = 1,
+#'   progress = FALSE
+#' )
 #' @export
 gibbs_lda <- function(x, k, prior = lda_prior(),
                       method = c("collapsed", "partially_collapsed",
@@ -174,7 +207,9 @@ gibbs_lda <- function(x, k, prior = lda_prior(),
                       cores = getOption("mc.cores", 1L), seed = NULL,
                       checkpoint = NULL, stop_when = NULL,
                       progress = interactive(), keep_data = TRUE) {
-  check_needed(x = "counts of terms in documents", k = "the number of topics")
+  check_needed(
+    x = "counts of terms, tokens or texts", k = "the number of topics"
+  )
   call <- rlang::current_env()
   method <- check_choice(
     method, c("collapsed", "partially_collapsed", "uncollapsed")

@@ -397,6 +397,7 @@ hostile_bases <- function(o) {
     top_terms = fit("gibbs_lda", n = 2), topic_distances = fit("gibbs_lda"),
     topic_estimates = fit("gibbs_lda"),
     uniform_prior = list(lower = 0, upper = 1), until = list(),
+    token_counts = list(x = o$words),
     # methods for which the object alone is not enough
     gibbs_lm.formula = c(list(formula = mpg ~ wt, data = o$cars), short),
     gibbs_lm.default = c(
@@ -764,6 +765,9 @@ vectors <- c("named_numbers")
 # of a mixture: one row, whose names are not read, or two
 newdata <- c(vectors, "bad_utf8_names", "indefinite", "na_matrix")
 
+# of documents: texts, of which no word may be known
+some_text <- c("string", "long_string")
+
 # functions of a vector
 callable <- c("variadic", "forged_density")
 
@@ -847,7 +851,13 @@ taken_values <- list(
   parm = c(vectors, "bad_utf8_names", "missing"), sim_gmm.mu = "indefinite",
   mean = vectors, init = c(reals, vectors), start = vectors,
   subset = c("true", "two_flags", "minus_one", vectors, "bad_utf8_names"),
-  gibbs_gmm.x = c("named_numbers", "indefinite"), gibbs_lda.x = "indefinite",
+  gibbs_gmm.x = c("named_numbers", "indefinite"),
+  gibbs_lda.x = c("indefinite", some_text),
+  token_counts.x = c("indefinite", some_text),
+  token_counts.stopwords = c(some_text, "empty_string", "no_strings"),
+  coherence.x = c(some_text, "empty_string"),
+  predict.gibbs_lda.newdata = c(some_text, "empty_string"),
+  log_lik.gibbs_lda.newdata = c(some_text, "empty_string"),
   gibbs_bmf.ratings = "indefinite",
   predict.gibbs_gmm.newdata = newdata,
   log_lik.gibbs_gmm.newdata = newdata,

@@ -136,7 +136,7 @@ test_that("what is no table of counts is an error that says where", {
   twice <- x
   colnames(twice)[3] <- "cat"
   expect_gibbsite_error({
-    read("text")
+    read(TRUE)
     read(1:3)
     read(half)
     read(missing)
@@ -155,6 +155,9 @@ test_that("what is no table of counts is an error that says where", {
     read(x[, 1:2], known = letters)
     read(unname(x), known = letters)
     read(data.frame(doc = 1, term = 2))
+    read(data.frame(doc_id = 1, word = "a", token = "b"))
+    read(data.frame(doc_id = 1, word = "a", n = "b"))
+    read(data.frame(doc_id = 1, text = I(list("a"))))
     read(data.frame(document = "a", term = NA, count = 1))
     read(data.frame(document = "a", term = "b", count = "1"))
     read(data.frame(document = I(list(1)), term = "b"))
@@ -164,4 +167,306 @@ test_that("what is no table of counts is an error that says where", {
     read(list())
     read(list(rbind(0, 2^31)))
   })
+})
+
+# ---- texts and tokens --------------------------------------------------------
+
+silently <- function(code) suppressMessages(quietly(code))
+
+texts <- c(
+  one = "The cat sat on the cat's mat.", two = "\"Dogs don't!\" (said 2 cats)"
+)
+words <- list(
+  one = c("the", "cat", "sat", "on", "the", "cat's", "mat"),
+  two = c("dogs", "don't", "said", "cats")
+)
+
+# The tokens of each document by name, sorted as the documents have them.
+words_of <- function(counts) {
+  document <- rep(counts$documents, diff(counts$start))
+  split(
+    counts$terms[counts$word], factor(document, unique(counts$documents))
+  )
+}
+
+sorted <- function(x) lapply(x, sort)
+
+test_that("texts are cut into runs of letters, and a message says so", {
+  expect_gibbsite_condition(
+    counts <- as_counts(texts, arg = "x"), "gibbsite_message_conversion"
+  )
+  expect_identical(sorted(words_of(counts)), sorted(words))
+  expect_identical(counts$documents, names(texts))
+  # in the order of the text
+  expect_identical(
+    counts$terms, c("the", "cat", "sat", "on", "cat's", "mat", "dogs", "don't",
+                    "said", "cats")
+  )
+  expect_identical(
+    silently(as_counts(unname(texts)))$documents, c("1", "2")
+  )
+  nameless <- stats::setNames(texts, c("one", NA))
+  expect_identical(silently(as_counts(nameless))$documents, c("one", "2"))
+})
+
+test_that("apostrophes, digits, marks and spaces of every kind are known", {
+  cut <- function(x) text_tokens(x)$word
+  expect_identical(cut("don't don''t 'tis the dogs' 'n' '"),
+    c("don't", "don", "t", "tis", "the", "dogs", "n")
+  )
+  # the curved apostrophe is one, and quotes of other forms are none
+  expect_identical(cut("isn\u2019t \u2018it\u2019 \u201cso\u201d"),
+    c("isn't", "it", "so")
+  )
+  expect_identical(
+    cut("a\tb\nc\r\nd\u00a0e\u2003f-g_h/i.j2k"),
+    c("a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k")
+  )
+  # a mark belongs to the letter before it, and alone it is no token
+  expect_identical(cut("e\u0301te\u0301 \u2764\ufe0f 1\u20e3"),
+    "e\u0301te\u0301"
+  )
+  expect_identical(
+    cut("\u043f\u0440\u0438\u0432\u0435\u0442, \u4e16\u754c"),
+    c("\u043f\u0440\u0438\u0432\u0435\u0442", "\u4e16\u754c")
+  )
+  latin <- `Encoding<-`("caf\xe9", "latin1")
+  expect_identical(cut(latin), "caf\u00e9")
+  expect_identical(text_tokens(c("", "a b", "2"))$document, c(2L, 2L))
+  expect_identical(text_tokens(character()),
+    list(document = integer(), word = character())
+  )
+  skip_if_not(l10n_info()[["UTF-8"]], "not a UTF-8 locale")
+  expect_identical(cut("\u00c9T\u00c9 \u0416"), c("\u00e9t\u00e9", "\u0436"))
+})
+
+test_that("a long text is cut as fast as short ones", {
+  skip_long()
+  line <- "The quick fox's \u00e9t\u00e9 isn\u2019t over."
+  long <- paste(rep(line, 4e4), collapse = " ")
+  expect_gt(nchar(long), 1e6)
+  seconds <- system.time(tokens <- text_tokens(long))[["elapsed"]]
+  expect_identical(tokens$word, rep(text_tokens(line)$word, 4e4))
+  # cutting the string as a whole takes minutes
+  expect_lt(seconds, 20)
+})
+
+test_that("lists of words are counted as they are", {
+  counts <- as_counts(words)
+  expect_identical(counts, silently(as_counts(texts)))
+  expect_identical(
+    as_counts(list("Cat", c("cat", "new york")))$terms,
+    c("Cat", "cat", "new york")
+  )
+  some <- list(a = c("b", "", "c"), d = character(), e = c("", "c"))
+  expect_gibbsite_condition(
+    counts <- as_counts(some, empty = "keep", arg = "x"),
+    "gibbsite_message_terms"
+  )
+  expect_identical(counts$start, c(0, 2, 2, 3))
+  expect_identical(counts$documents, c("a", "d", "e"))
+  expect_gibbsite_condition(
+    as_counts(list(c("a", ""), "b"), arg = "x"), "gibbsite_message_terms"
+  )
+})
+
+test_that("data frames with the names of tidytext and others are read", {
+  long <- data.frame(
+    doc_id = c("b", "a", "b"), word = c("y", "x", "x"), n = c(2, 1, 3)
+  )
+  known <- as_counts(stats::setNames(long, c("document", "term", "count")))
+  expect_identical(as_counts(long), known)
+  expect_identical(
+    as_counts(stats::setNames(long, c("document", "token", "n"))), known
+  )
+  # the package's own names come first
+  expect_identical(as_counts(cbind(
+    stats::setNames(long, c("document", "term", "count")), n = 9, word = "z",
+    token = "w"
+  )), known)
+  # one token a row
+  tokens <- long[rep(1:3, long$n), 1:2]
+  expect_identical(as_counts(tokens), known)
+  frame <- data.frame(doc_id = names(texts), text = texts)
+  expect_identical(silently(as_counts(frame)), silently(as_counts(texts)))
+  frame$text <- factor(frame$text)
+  expect_identical(silently(as_counts(frame)), silently(as_counts(texts)))
+  expect_identical(
+    silently(as_counts(frame["text"]))$documents, c("1", "2")
+  )
+})
+
+test_that("tidytext's own tokens and counts are read", {
+  skip_long()
+  skip_if_not_installed("tidytext")
+  skip_if_not_installed("tibble")
+  frame <- tibble::tibble(doc_id = names(texts), text = unname(texts))
+  tokens <- tidytext::unnest_tokens(frame, "word", "text")
+  # tidytext keeps the number
+  tokens <- tokens[tokens$word != "2", ]
+  expect_identical(as_counts(tokens), silently(as_counts(texts)))
+  expect_identical(
+    as_counts(stats::setNames(tokens, c("document", "token"))),
+    as_counts(tokens)
+  )
+})
+
+# What quanteda 4 makes: whole numbers that are places in `types`, 0 where a
+# token was removed.
+quanteda_like <- function(words) {
+  types <- setdiff(unique(unlist(words)), "")
+  structure(
+    lapply(words, function(one) match(one, types, nomatch = 0L)),
+    class = c("tokens", "list"), types = types, padding = FALSE,
+    docvars = data.frame(docname_ = names(words)), meta = list()
+  )
+}
+
+test_that("tokens and a corpus of quanteda are read", {
+  expect_identical(as_counts(quanteda_like(words)), as_counts(words))
+  expect_gibbsite_condition(
+    counts <- as_counts(
+      quanteda_like(list(a = c("", "b"), c = "b")), arg = "x"
+    ),
+    "gibbsite_message_terms"
+  )
+  expect_identical(counts$start, c(0, 1, 2))
+  corpus <- structure(
+    texts, class = c("corpus", "character"), meta = list(),
+    docvars = data.frame(docname_ = names(texts))
+  )
+  expect_identical(silently(as_counts(corpus)), silently(as_counts(texts)))
+})
+
+test_that("documents of stm are read, with numbers from 1 on", {
+  x <- small()
+  documents <- lapply(seq_len(3), function(d) {
+    there <- which(x[d, ] > 0)
+    unname(rbind(there, as.integer(x[d, there])))
+  })
+  names(documents) <- rownames(x)
+  stm <- list(documents = documents, vocab = colnames(x))
+  expect_identical(as_counts(stm), small_counts())
+  # further elements, and a class: prepDocuments(), textProcessor()
+  more <- structure(
+    c(stm, list(meta = data.frame(a = 1:3), docs.removed = integer())),
+    class = "textProcessor"
+  )
+  expect_identical(as_counts(more), small_counts())
+  # a list of tokens may have these names
+  expect_identical(
+    as_counts(list(documents = "a", vocab = "b"))$documents,
+    c("documents", "vocab")
+  )
+})
+
+test_that("new texts are cut alike, and may have no word at all", {
+  known <- c("dogs", "cat", "hen")
+  expect_gibbsite_condition(class = "gibbsite_message_terms", {
+    counts <- as_counts(texts, empty = "keep", known = known, arg = "newdata")
+  })
+  expect_identical(counts$word, 2:1)
+  expect_identical(counts$start, c(0, 1, 2))
+  bare <- as_counts(c(a = "", b = "2"), empty = "keep", known = known)
+  expect_identical(bare$start, c(0, 0, 0))
+  expect_identical(bare$documents, c("a", "b"))
+})
+
+test_that("texts and tokens that cannot be counted are errors", {
+  skip_long()
+  read <- function(x, ...) as_counts(x, ..., arg = "x", call = NULL)
+  expect_gibbsite_error({
+    read(c("a", NA, NA))
+    read(data.frame(text = NA_character_))
+    read(c("a", "\xff"))
+    read(quanteda_like(list("a"))[0])
+    read(structure(list(3L), class = "tokens", types = "a"))
+    read(structure(list("a"), class = "tokens"))
+    read(list("a", c("b", NA)))
+    read(list("a", c("b", "\xff")))
+    read(list("a", 1:2))
+    read(list("a b", "c"))
+    read(list(documents = list(rbind(0, 1)), vocab = "a"))
+    read(list(documents = list(rbind(2, 1)), vocab = "a"))
+    read(list(documents = list(1), vocab = "a"))
+    read(list(documents = list(rbind(1, 1)), vocab = NA_character_))
+    read(list(rbind(1:2, 1)), vocabulary = c("a", "b"))
+    read(c("2", "!"), empty = "keep")
+    read("a", vocabulary = "b")
+    read(list("a"), vocabulary = "b")
+    read(function(x) x)
+  })
+  expect_gibbsite_error(class = "gibbsite_error_empty", {
+    silently(read(c(one = "a", two = "2")))
+    read(list(one = "a", two = character()))
+  })
+})
+
+# ---- token_counts() ----------------------------------------------------------
+
+test_that("token_counts() gives the counts that gibbs_lda() reads", {
+  counts <- token_counts(texts)
+  expect_s4_class(counts, "dgCMatrix")
+  expect_identical(as_counts(counts), silently(as_counts(texts)))
+  expect_identical(token_counts(words), counts)
+  expect_identical(as.matrix(token_counts(small())), small() + 0)
+  # empty documents stay
+  expect_identical(
+    Matrix::rowSums(token_counts(c(a = "b", c = ""))), c(a = 1, c = 0)
+  )
+})
+
+test_that("stop words and short terms are left out, and nothing else", {
+  terms <- function(...) colnames(token_counts(...))
+  all <- terms(texts)
+  expect_identical(terms(texts, c("The", "on", "don\u2019t", "nothing")),
+    setdiff(all, c("the", "on", "don't"))
+  )
+  expect_identical(terms(texts, min_length = 4), all[nchar(all) >= 4])
+  # of tokens a term itself is meant
+  expect_identical(terms(list(c("The", "the")), "the"), "The")
+  fewer <- token_counts(texts, c("the", "on"))
+  expect_identical(fewer, token_counts(texts)[, colnames(fewer)])
+  expect_gibbsite_error({
+    token_counts()
+    token_counts(texts, NA)
+    token_counts(texts, 1)
+    token_counts(texts, c("a", "\xff"))
+    token_counts(texts, min_length = 0)
+    token_counts("a b", "a", min_length = 2)
+    token_counts(c("a", NA))
+    token_counts(sum)
+  })
+  expect_gibbsite_error(token_counts("a", "a"), "gibbsite_error_empty")
+})
+
+test_that("a fit and its predictions take texts", {
+  skip_long()
+  fit <- silently(gibbs_lda(texts, 2, draws = 5, burnin = 5, chains = 2,
+    seed = 1, progress = FALSE
+  ))
+  counts <- token_counts(texts)
+  same <- silently(gibbs_lda(counts, 2, draws = 5, burnin = 5, chains = 2,
+    seed = 1, progress = FALSE
+  ))
+  expect_true(identical_fit(fit, same))
+  new <- c(first = "a cat and dogs", second = "nothing known")
+  shares <- function(newdata) {
+    withr::with_seed(1, silently(predict(fit, newdata, burnin = 5, sweeps = 5)))
+  }
+  expect_identical(rownames(shares(new)), names(new))
+  expect_identical(shares(new), shares(token_counts(new)))
+  expect_identical(shares(new), shares(data.frame(
+    doc_id = factor(c("first", "first"), names(new)), word = c("cat", "dogs"),
+    n = 1
+  )))
+  # no known word: the prior
+  expect_identical(unname(shares(c("", "2"))[1, ]), c(0.5, 0.5))
+  score <- function(newdata) {
+    withr::with_seed(1, silently(held_out_perplexity(fit, newdata)))
+  }
+  expect_identical(score(texts), score(words))
+  expect_identical(
+    silently(coherence(fit, 3, texts)), silently(coherence(fit, 3))
+  )
 })
