@@ -19,15 +19,17 @@ check_data_frame <- function(x, arg, call) {
 }
 
 # Observations in rows, as a matrix of doubles: row names as given; column names
-# as given, filled if missing and made unique. Accepts a numeric matrix, a
-# numeric vector (one column) or a data frame of any kind, with a message when a
-# class or a unit is lost. NaN and infinite values are errors. Missing values
-# are errors too ("fail"), or their rows are left out with a message ("omit":
-# the attribute "na.action" then holds them, as in stats::na.omit()).
+# as given, filled if missing and made unique. Accepts a numeric matrix, one of
+# the Matrix package, a numeric vector (one column) or a data frame of any kind,
+# with a message when a class or a unit is lost. NaN and infinite values are
+# errors. Missing values are errors too ("fail"), or their rows are left out
+# with a message ("omit": the attribute "na.action" then holds them, as in
+# stats::na.omit()).
 check_data_matrix <- function(x, na_action = "fail",
                               arg = rlang::caller_arg(x),
                               call = rlang::caller_env()) {
   force(arg)
+  x <- dense_matrix(x, arg, call)
   if (is.null(dim(x)) && length(x) > .Machine$integer.max) {
     abort_argument(
       "{.arg {arg}} must have 2^31 - 1 rows at most, not {whole(length(x))}
@@ -48,6 +50,23 @@ check_data_matrix <- function(x, na_action = "fail",
   x <- with_column_names(x, arg, call)
   check_finite_data(x, arg, call)
   drop_missing(x, na_action, arg, call)
+}
+
+# A plain matrix of a matrix of the Matrix package, dense or sparse; what is
+# none of these unchanged.
+dense_matrix <- function(x, arg, call) {
+  if (!isS4(x) || !methods::is(x, "Matrix")) {
+    return(x)
+  }
+  check_sparse(x, arg, call)
+  if (prod(dim(x)) > .Machine$integer.max) {
+    abort_argument(
+      "{.arg {arg}} must have fewer than 2^31 entries, zeros counted, not
+       {whole(prod(dim(x)))}.",
+      call = call, class = "size"
+    )
+  }
+  methods::as(x, "matrix")
 }
 
 matrix_from_array <- function(x, arg, call) {

@@ -2,8 +2,9 @@
 # its methods for the generics of model.R. src/core/gmm/gmm.h has the
 # mathematics.
 
+# terms: of the formula that made x, or NULL.
 gmm_model <- function(x, k, prior, covariance = "full", keep = character(),
-                      merge_split = TRUE) {
+                      merge_split = TRUE, terms = NULL) {
   new_model(
     "gmm_model",
     name = "gibbs_gmm", title = "Gaussian mixture",
@@ -16,7 +17,7 @@ gmm_model <- function(x, k, prior, covariance = "full", keep = character(),
       "Try fewer components, or a prior with a larger `alpha`: see",
       "?gibbs_gmm, section Labels."
     ),
-    keep = keep
+    keep = keep, merge_split = merge_split, terms = terms
   )
 }
 
@@ -619,12 +620,27 @@ sim_normals <- function(parameters, z) {
   x
 }
 
+# An environment is another one after a fit was saved.
+#' @exportS3Method
+model_comparable.gmm_model <- function(model) {
+  if (!is.null(model$terms)) {
+    attr(model$terms, ".Environment") <- NULL
+  }
+  model
+}
+
 #' @exportS3Method
 set_data.gmm_model <- function(model, data, call = rlang::caller_env()) {
+  if (!is.null(model$terms)) {
+    data <- observations_of(model, data, "data", call)
+  }
   x <- check_data_matrix(
     data, "impute", arg = "data", call = call
   )
-  fresh <- gmm_model(x, model$k, model$prior, model$covariance, model$keep)
+  fresh <- gmm_model(
+    x, model$k, model$prior, model$covariance, model$keep, model$merge_split,
+    model$terms
+  )
   model[names(fresh)] <- fresh
   model
 }

@@ -12,9 +12,10 @@
 #' For observations with missing entries only the observed entries are used.
 #'
 #' @param object A fit made by [gibbs_gmm()].
-#' @param newdata `NULL` for the data of the fit, or new observations: a matrix,
-#'   data frame or vector with the fit's variables, taken by name where there
-#'   are names.
+#' @param newdata `NULL` for the data of the fit, or new observations: a matrix
+#'   (also of the Matrix package), data frame or vector with the fit's
+#'   variables, taken by name where there are names. Of a fit by formula: a data
+#'   frame with the variables of the formula.
 #' @param type `"cluster"`: the most probable component of each observation;
 #'   `"prob"`: the posterior probabilities of all components; `"density"`: the
 #'   density \eqn{\sum_c \pi_c \mathrm{N}(x \mid \mu_c, \Sigma_c)}{sum_c pi_c
@@ -92,16 +93,7 @@ gmm_newdata <- function(model, newdata, call) {
     }
     return(model$data$x)
   }
-  names <- colnames(newdata)
-  if (all(model$variables %in% names)) {
-    newdata <- newdata[, model$variables, drop = FALSE]
-  } else if (!is.null(names)) {
-    lacking <- setdiff(model$variables, names)
-    abort_argument(
-      "{.arg newdata} lacks the variable{?s} {.val {lacking}} of the fit.",
-      call = call
-    )
-  }
+  newdata <- observations_of(model, newdata, "newdata", call)
   d <- length(model$variables)
   if (d > 1L && is.atomic(newdata) && is.null(dim(newdata)) &&
         length(newdata) == d) {

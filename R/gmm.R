@@ -151,8 +151,15 @@
 #' shared `d x d`), `sigma2` (`k x d`, diagonal) and `z` (`n` whole numbers from
 #' 1 to `k`); missing elements are drawn.
 #'
-#' @param x The observations: a numeric matrix or data frame with `n` rows and
-#'   `d` columns, or a numeric vector (`d = 1`).
+#' @param x The observations: a numeric matrix, also a dense or sparse one of
+#'   the Matrix package, or a data frame, with `n` rows and `d` columns; a
+#'   numeric vector (`d = 1`); or a formula.
+#' @param formula A formula without response, `~ a + b`: the variables of the
+#'   mixture. `~ . - c` takes all columns of `data` but `c`; a term such as
+#'   `log(a)` is a variable too. Interactions are an error.
+#' @param data A data frame in which the formula's variables are looked up
+#'   first.
+#' @param subset Rows of `data` to use, as in [stats::lm()].
 #' @param k The number of components: a whole number from 1 to `n`.
 #' @param prior The prior, made by [gmm_prior()].
 #' @param covariance `"full"` (default), `"diagonal"` or `"shared"`.
@@ -166,6 +173,7 @@
 #'   the components.
 #' @param draws,burnin,thin,chains,inits,threads,cores,seed As in [running].
 #' @param checkpoint,stop_when,progress,keep_data As in [running].
+#' @param ... Not used: any further argument is an error.
 #' @return An object of class `gibbs_gmm`, a `gibbsite_fit` and a
 #'   [coda::mcmc.list]: one matrix of draws for each chain. See
 #'   [summary.gibbsite_fit()], [predict.gibbs_gmm()], [plot.gibbs_gmm()],
@@ -201,6 +209,12 @@
 #' head(predict(fit, type = "prob"))
 #' plot(fit)
 #'
+#' # the variables by a formula
+#' flowers <- gibbs_gmm(~ . - Species, iris, 3, draws = 200, burnin = 200,
+#'   chains = 2, seed = 1
+#' )
+#' table(predict(flowers, iris), iris$Species)
+#'
 #' # missing entries are drawn with the rest
 #' holes <- faithful
 #' holes$waiting[1:5] <- NA
@@ -208,49 +222,130 @@
 #'   burnin = 200, chains = 2, seed = 1
 #' ) |> summary("x")
 #' @export
-gibbs_gmm <- function(x, k, prior = gmm_prior(),
-                      covariance = c("full", "diagonal", "shared"),
-                      method = c("gibbs", "icm"),
-                      na_action = c("fail", "omit", "impute"),
-                      merge_split = TRUE, draws = NULL,
-                      burnin = 1000, thin = 1, chains = 4, inits = NULL,
-                      keep = NULL, threads = 1,
-                      cores = getOption("mc.cores", 1L), seed = NULL,
-                      checkpoint = NULL, stop_when = NULL,
-                      progress = interactive(), keep_data = TRUE) {
-  check_needed(x = "the data", k = "the number of components")
+gibbs_gmm <- function(x, ...) {
+  if (!missing(x)) {
+    UseMethod("gibbs_gmm")
+  }
+  given <- match.call(expand.dots = FALSE)
+  UseMethod("gibbs_gmm", named_formula(
+    given, parent.frame(), rlang::current_env(),
+    "the observations, or a formula"
+  ))
+}
+
+#' @rdname gibbs_gmm
+#' @export
+gibbs_gmm.formula <- function(formula, data, k, prior = gmm_prior(),
+                              covariance = c("full", "diagonal", "shared"),
+                              method = c("gibbs", "icm"), subset = NULL,
+                              na_action = c("fail", "omit", "impute"),
+                              merge_split = TRUE, draws = NULL, burnin = 1000,
+                              thin = 1, chains = 4, inits = NULL, keep = NULL,
+                              threads = 1, cores = getOption("mc.cores", 1L),
+                              seed = NULL, checkpoint = NULL, stop_when = NULL,
+                              progress = interactive(), keep_data = TRUE, ...) {
   call <- rlang::current_env()
-  covariance <- check_choice(covariance, c("full", "diagonal", "shared"))
-  method <- check_choice(method, c("gibbs", "icm"))
-  na_action <- check_choice(na_action, c("fail", "omit", "impute"))
-  merge_split <- check_flag(merge_split)
-  x <- check_data_matrix(x, na_action, arg = "x", call = call)
+  check_no_more(..., call = call)
+  check_needed(k = "the number of components")
+  settings <- gmm_settings(covariance, method, na_action, merge_split, call)
+  user_call <- match.call()
+  user_call[[1L]] <- quote(gibbs_gmm)
+  rows <- if (!missing(data)) data
+  made <- formula_observations(formula, rows, user_call, parent.frame(), call)
+  arg <- if (is.null(rows)) "formula" else "data"
+  x <- check_data_matrix(made$x, settings$na_action, arg = arg, call = call)
+  model <- checked_gmm(x, k, prior, settings, arg, call)
+  running <- gmm_running(
+    draws, burnin, thin, chains, inits, keep, threads, cores, seed, checkpoint,
+    stop_when, progress, keep_data, call
+  )
+  run_gmm(model, settings, running, made$terms, user_call, call)
+}
+
+#' @rdname gibbs_gmm
+#' @export
+gibbs_gmm.default <- function(x, k, prior = gmm_prior(),
+                              covariance = c("full", "diagonal", "shared"),
+                              method = c("gibbs", "icm"),
+                              na_action = c("fail", "omit", "impute"),
+                              merge_split = TRUE, draws = NULL, burnin = 1000,
+                              thin = 1, chains = 4, inits = NULL, keep = NULL,
+                              threads = 1, cores = getOption("mc.cores", 1L),
+                              seed = NULL, checkpoint = NULL, stop_when = NULL,
+                              progress = interactive(), keep_data = TRUE, ...) {
+  call <- rlang::current_env()
+  check_no_more(..., call = call)
+  check_needed(x = "the observations", k = "the number of components")
+  settings <- gmm_settings(covariance, method, na_action, merge_split, call)
+  user_call <- match.call()
+  user_call[[1L]] <- quote(gibbs_gmm)
+  x <- check_data_matrix(x, settings$na_action, arg = "x", call = call)
+  model <- checked_gmm(x, k, prior, settings, "x", call)
+  running <- gmm_running(
+    draws, burnin, thin, chains, inits, keep, threads, cores, seed, checkpoint,
+    stop_when, progress, keep_data, call
+  )
+  run_gmm(model, settings, running, NULL, user_call, call)
+}
+
+gmm_settings <- function(covariance, method, na_action, merge_split, call) {
+  list(
+    covariance = check_choice(
+      covariance, c("full", "diagonal", "shared"), call = call
+    ),
+    method = check_choice(method, c("gibbs", "icm"), call = call),
+    na_action = check_choice(
+      na_action, c("fail", "omit", "impute"), call = call
+    ),
+    merge_split = check_flag(merge_split, call = call)
+  )
+}
+
+# list(x, k, prior), checked.  arg: the argument that holds the observations.
+checked_gmm <- function(x, k, prior, settings, arg, call) {
   k <- check_count(
-    k, min = 1, max = nrow(x), max_why = "rows of `x`", arg = "k", call = call
+    k, min = 1, max = nrow(x), max_why = paste0("rows of `", arg, "`"),
+    arg = "k", call = call
   )
   check_square_size(
-    ncol(x), 4, "A covariance matrix of the columns of {.arg x} has",
+    ncol(x), 4, paste0("A covariance matrix of the columns of {.arg ", arg,
+                       "} has"),
     "Use fewer columns, such as principal components", call
   )
-  prior <- complete_gmm_prior(prior, x, k, covariance, call)
-  running <- running(
+  list(
+    x = x, k = k,
+    prior = complete_gmm_prior(prior, x, k, settings$covariance, call)
+  )
+}
+
+gmm_running <- function(draws, burnin, thin, chains, inits, keep, threads,
+                        cores, seed, checkpoint, stop_when, progress, keep_data,
+                        call) {
+  running(
     draws = draws, burnin = burnin, thin = thin, chains = chains,
     inits = inits, keep = keep, threads = threads, cores = cores, seed = seed,
     checkpoint = checkpoint, stop_when = stop_when, progress = progress,
     keep_data = keep_data, keep_choices = c("z", "x", "labels"),
     keep_default = character(), call = call
   )
-  if ("x" %in% running$keep && !anyNA(x)) {
+}
+
+run_gmm <- function(checked, settings, running, terms, user_call, call) {
+  if ("x" %in% running$keep && !anyNA(checked$x)) {
     inform_gibbsite(
-      "{.code keep = \"x\"} has nothing to store: no entry of `x` is missing.",
+      "{.code keep = \"x\"} has nothing to store: no observation has a missing
+       entry.",
       class = "unused"
     )
   }
-  model <- gmm_model(x, k, prior, covariance, running$keep, merge_split)
-  if (method == "icm") {
-    return(icm_search(model, running, match.call(), call))
+  model <- gmm_model(
+    checked$x, checked$k, checked$prior, settings$covariance, running$keep,
+    settings$merge_split, terms
+  )
+  if (settings$method == "icm") {
+    return(icm_search(model, running, user_call, call))
   }
-  run_chains(model, running, match.call(), call)
+  run_chains(model, running, user_call, call)
 }
 
 # ---- Simulation -------------------------------------------------------------

@@ -189,11 +189,14 @@ rows_left_out <- function(incomplete, action, where, names, call,
 omit_hint <- "{.code na_action = \"omit\"}"
 
 # The formula of a call that names it (`formula =`), in any position.
-# given: match.call(expand.dots = FALSE) of a generic whose `x` is missing.
-named_formula <- function(given, env, call) {
+# given: match.call(expand.dots = FALSE) of a generic whose `x` is missing;
+# what: the words for `x`.
+named_formula <- function(given, env, call,
+                          what = paste("a formula, or a numeric matrix of",
+                                       "predictors")) {
   formula <- given$...$formula
   if (is.null(formula)) {
-    abort_needed("x", "a formula, or a numeric matrix of predictors", call)
+    abort_needed("x", what, call)
   }
   eval(formula, env)
 }

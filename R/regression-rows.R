@@ -107,7 +107,8 @@ check_new_variables <- function(newdata, terms, call, arg = "newdata") {
   }, NA)]
   if (length(lacking) > 0L) {
     abort_argument(
-      "{.arg {arg}} lacks the variable{?s} {.val {lacking}} of the fit.",
+      "{.arg {arg}} lacks the variable{cli::qty(lacking)}{?s} {.val {lacking}}
+       of the fit.",
       call = call
     )
   }

@@ -323,6 +323,10 @@ hostile_bases <- function(o) {
     gamma_prior = list(shape = 1, rate = 1),
     gibbs_bmf = c(list(ratings = o$ratings, rank = 2), short),
     gibbs_gmm = c(list(x = o$x, k = 2), short),
+    gibbs_gmm.default = c(list(x = o$x, k = 2), short),
+    gibbs_gmm.formula = c(
+      list(formula = ~ mpg + wt, data = o$cars, k = 2), short
+    ),
     gibbs_hlm = c(
       list(formula = mpg ~ wt + (1 | cyl), data = o$cars), short
     ),
@@ -492,7 +496,8 @@ hostile_targets <- function(o) {
   inside <- setdiff(ls(space), exports)
   rows <- which(
     !table[, 1L] %in% c(inside, others) & table[, 2L] %in% names(o) &
-      !table[, 3L] %in% absent | table[, 1L] == "laplace_logistic"
+      !table[, 3L] %in% absent |
+      table[, 1L] %in% c("laplace_logistic", "gibbs_gmm")
   )
   methods <- lapply(rows, function(i) {
     generic <- table[i, 1L]
@@ -852,6 +857,7 @@ taken_values <- list(
   mean = vectors, init = c(reals, vectors), start = vectors,
   subset = c("true", "two_flags", "minus_one", vectors, "bad_utf8_names"),
   gibbs_gmm.x = c("named_numbers", "indefinite"),
+  gibbs_gmm.default.x = c("named_numbers", "indefinite"),
   gibbs_lda.x = c("indefinite", some_text),
   token_counts.x = c("indefinite", some_text),
   token_counts.stopwords = c(some_text, "empty_string", "no_strings"),

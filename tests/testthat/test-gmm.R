@@ -580,6 +580,198 @@ test_that("loo, waic and pp_check take a fit", {
   }
 })
 
+# ---- by a formula, from other matrices ---------------------------------------
+
+# A fit in an instant, without its call.
+instant_gmm <- function(...) {
+  quietly(gibbs_gmm(
+    ..., draws = 10, burnin = 10, chains = 2, seed = 1, progress = FALSE
+  ))
+}
+
+# Draws and everything else but the call, and a formula's terms.
+same_but_terms <- function(a, b) {
+  bare <- function(fit) {
+    attr(fit, "model")["terms"] <- list(NULL)
+    fit
+  }
+  identical_fit(bare(a), bare(b))
+}
+
+test_that("a formula names the columns of the data", {
+  whole <- instant_gmm(iris[1:4], 3)
+  left_out <- instant_gmm(~ . - Species, iris, 3)
+  expect_true(same_but_terms(left_out, whole))
+  expect_identical(
+    attr(left_out, "model")$variables, names(iris)[1:4]
+  )
+  named <- instant_gmm(
+    ~ Sepal.Length + Sepal.Width + Petal.Length + Petal.Width, data = iris,
+    k = 3
+  )
+  expect_true(identical_fit(named, left_out))
+  expect_identical(
+    predict(left_out, iris[1:3, ], "prob"),
+    predict(whole, iris[1:3, 1:4], "prob")
+  )
+  # `formula =` in any place, k by position, as.matrix() of the variables
+  expect_true(identical_fit(
+    instant_gmm(k = 3, formula = ~ . - Species, data = iris), left_out
+  ))
+  expect_identical(
+    predict(left_out, as.matrix(iris[4:1]), "density"),
+    predict(left_out, iris, "density")
+  )
+  skip_if_not_installed("tibble")
+  expect_true(identical_fit(
+    instant_gmm(~ . - Species, tibble::as_tibble(iris), 3), left_out
+  ))
+  expect_identical(
+    predict(left_out, tibble::as_tibble(iris)), predict(left_out, iris)
+  )
+})
+
+test_that("terms of a formula are made anew for new data", {
+  made <- data.frame(
+    log(faithful$eruptions), scale(faithful$waiting), faithful$waiting^2
+  )
+  power <- 2
+  fit <- instant_gmm(
+    ~ log(eruptions) + scale(waiting) + I(waiting^power), faithful, 2
+  )
+  expect_identical(all_draws(fit), all_draws(instant_gmm(made, 2)))
+  # with the mean and the scale of the fit's own data
+  some <- faithful[c(1, 5, 9), ]
+  expect_equal(
+    predict(fit, some, "prob"), predict(fit, type = "prob")[c(1, 5, 9), ],
+    ignore_attr = TRUE
+  )
+  expect_identical(rownames(predict(fit, some, "prob")), rownames(some))
+  # variables where the formula was written, and several columns of one term
+  both <- as.matrix(faithful)
+  expect_identical(
+    all_draws(instant_gmm(~ both, k = 2)), all_draws(instant_gmm(faithful, 2))
+  )
+  expect_identical(
+    attr(instant_gmm(~ both, k = 2), "model")$variables,
+    c("botheruptions", "bothwaiting")
+  )
+  odd <- stats::setNames(faithful, c("time of eruption", "waiting"))
+  fit <- instant_gmm(~ ., odd, 2)
+  expect_identical(attr(fit, "model")$variables, names(odd))
+  expect_identical(predict(fit, odd), predict(fit))
+})
+
+test_that("subset and missing values are as everywhere", {
+  fit <- quietly(gibbs_gmm(~ . - Species, iris, 2,
+    subset = Species != "setosa", draws = 10, burnin = 10, chains = 2, seed = 1,
+    progress = FALSE
+  ))
+  expect_true(same_but_terms(fit, instant_gmm(iris[51:150, 1:4], 2)))
+  holes <- as.data.frame(faithful_with_holes())
+  for (action in c("omit", "impute")) {
+    expect_true(same_but_terms(
+      suppressMessages(instant_gmm(~ ., holes, 2, na_action = action)),
+      suppressMessages(instant_gmm(holes, 2, na_action = action))
+    ))
+  }
+  # a variable that is not used may have any
+  holes$unused <- c(NaN, Inf, NA)[1 + seq_len(nrow(holes)) %% 3]
+  expect_true(identical_fit(
+    instant_gmm(~ . - unused, holes, 2, na_action = "impute"),
+    instant_gmm(~ ., holes[1:2], 2, na_action = "impute")
+  ))
+  fit <- instant_gmm(~ eruptions + waiting, faithful, 2)
+  expect_identical(
+    predict(fit, holes[10, ], "prob"),
+    predict(fit, data.frame(eruptions = NA_real_, waiting = 85,
+                            row.names = 10), "prob")
+  )
+})
+
+test_that("a fit by formula is updated, saved, and goes on with its data", {
+  fit <- instant_gmm(~ log(eruptions) + waiting, faithful, 2)
+  longer <- quietly(extend(fit, 5, progress = FALSE))
+  bare <- drop_data(fit)
+  expect_true(identical_fit(
+    drop_data(longer),
+    drop_data(quietly(extend(bare, 5, data = faithful, progress = FALSE)))
+  ))
+  expect_error(
+    extend(bare, 5, data = faithful[-1, ], progress = FALSE),
+    class = "gibbsite_error_argument"
+  )
+  expect_identical(predict(bare, faithful), predict(fit))
+  path <- withr::local_tempfile()
+  saveRDS(fit, path)
+  expect_true(identical_fit(readRDS(path), fit))
+  direct <- quietly(gibbs_gmm(~ eruptions, faithful, 2, draws = 10, burnin = 10,
+    chains = 2, seed = 1, progress = FALSE
+  ))
+  more <- quietly(update(direct, k = 3))
+  expect_identical(attr(more, "model")$k, 3L)
+  expect_identical(attr(more, "model")$variables, "eruptions")
+})
+
+test_that("without moves of groups a fit goes on with its data given again", {
+  fit <- short_gmm(draws = 10, merge_split = FALSE, keep_data = FALSE)
+  more <- quietly(extend(fit, 5, data = faithful, progress = FALSE))
+  expect_true(identical_fit(
+    drop_data(more), drop_data(short_gmm(draws = 15, merge_split = FALSE))
+  ))
+})
+
+test_that("matrices of the Matrix package are those of R", {
+  known <- instant_gmm(faithful, 2)
+  dense <- Matrix::Matrix(as.matrix(faithful), sparse = FALSE)
+  sparse <- Matrix::Matrix(as.matrix(faithful), sparse = TRUE)
+  for (x in list(dense, sparse, methods::as(sparse, "TsparseMatrix"))) {
+    # row names of a matrix are kept, those of a data frame are its numbers
+    rownames(x) <- NULL
+    expect_true(identical_fit(instant_gmm(x, 2), known))
+    expect_identical(
+      predict(known, x[1:4, 2:1], "prob"),
+      predict(known, faithful[1:4, ], "prob"), ignore_attr = TRUE
+    )
+  }
+  zeros <- Matrix::sparseMatrix(1:30, rep(1:2, 15), x = 1:30)
+  expect_true(identical_fit(
+    instant_gmm(zeros, 2), instant_gmm(as.matrix(zeros), 2)
+  ))
+})
+
+test_that("formulas and matrices that cannot be are refused", {
+  none <- 1:3
+  flags <- Matrix::Matrix(c(TRUE, FALSE), 2)
+  large <- Matrix::sparseMatrix(1, 1, x = 1, dims = c(2^16, 2^16))
+  expect_gibbsite_error({
+    gibbs_gmm()
+    gibbs_gmm(k = 2)
+    gibbs_gmm(~ eruptions, faithful)
+    gibbs_gmm(~ eruptions, faithful, 2, wrong = 3)
+    gibbs_gmm(eruptions ~ waiting, faithful, 2)
+    gibbs_gmm(~ ., iris, 3)
+    gibbs_gmm(~ eruptions * waiting, faithful, 2)
+    gibbs_gmm(~ eruptions + offset(waiting), faithful, 2)
+    gibbs_gmm(~ 1, faithful, 2)
+    gibbs_gmm(~ . - eruptions - waiting, faithful, 2)
+    gibbs_gmm(~ nothing, faithful, 2)
+    gibbs_gmm(~ ., k = 2)
+    gibbs_gmm(~ none, k = 4)
+    gibbs_gmm(~ eruptions, faithful, 300)
+    gibbs_gmm(~ eruptions, faithful, 2, subset = "none")
+    gibbs_gmm(flags, 1)
+    gibbs_gmm(large, 1)
+  })
+  fit <- instant_gmm(~ log(eruptions) + waiting, faithful, 2)
+  expect_gibbsite_error({
+    predict(fit, faithful["waiting"])
+    predict(fit, c(2, 50))
+    predict(fit, data.frame(eruptions = "2", waiting = 3))
+    predict(fit, data.frame(eruptions = 0, waiting = 3))
+  })
+})
+
 test_that("sim_gmm draws from the mixture", {
   set.seed(6)
   x <- sim_gmm(4000, c(0.3, 0.7), rbind(c(a = 0, b = 0), c(4, 1)),
