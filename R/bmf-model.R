@@ -43,7 +43,8 @@ bmf_model <- function(ratings, rank, prior, center = 0, biases = FALSE,
     columns = bmf_columns(prior, n, m, size, cells, keep),
     n = n, m = m, size = size, biases = biases, rank = as.integer(rank),
     keep = keep, center = as.double(center), users = ratings$users,
-    items = ratings$items, names = ratings$names, cells = cells
+    items = ratings$items, names = ratings$names, cells = cells,
+    levels = ratings$levels
   )
 }
 

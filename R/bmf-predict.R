@@ -143,7 +143,7 @@ bmf_pairs <- function(model, newdata, call) {
     ids <- list(user = model$users[user], item = model$items[item])
     value <- model$data$value
   } else {
-    ids <- pair_columns(newdata, model$names, "newdata", call)
+    ids <- pair_columns(newdata, model, "newdata", call)
     user <- match_ids(ids$user, model$users)
     item <- match_ids(ids$item, model$items)
     value <- ids$value

@@ -7,7 +7,7 @@ ratings_asked <- function(predict_at, ratings, call) {
   if (is.null(predict_at)) {
     return(list(ratings = ratings, pairs = NULL))
   }
-  asked <- pair_columns(predict_at, ratings$names, "predict_at", call)
+  asked <- pair_columns(predict_at, ratings, "predict_at", call)
   if (length(asked$user) == 0) {
     abort_argument("{.arg predict_at} has no rows.",
       call = call, class = "empty"
@@ -39,8 +39,10 @@ append_ids <- function(ids, asked) {
 }
 
 # The user, item and (if there) value columns of pairs given by a user: by the
-# names of the ratings' columns, otherwise by the usual names.
-pair_columns <- function(x, names, arg, call) {
+# names of the ratings' columns, otherwise by the usual names. known: the
+# ratings or the model, with the names of the columns and the levels of the
+# ratings.
+pair_columns <- function(x, known, arg, call) {
   if (!is.data.frame(x)) {
     abort_expected(
       x, "a data frame of users and items", arg == "predict_at", arg, call
@@ -48,15 +50,15 @@ pair_columns <- function(x, names, arg, call) {
   }
   check_data_frame(x, arg, call)
   column <- function(role, which) {
-    known <- c(names[[which]], usual_columns[[role]])
-    found <- intersect(known, names(x))
+    wanted <- c(known$names[[which]], usual_columns[[role]])
+    found <- intersect(wanted, names(x))
     if (length(found) > 0) {
       return(x[[found[[1]]]])
     }
     if (role == "value") {
       return(NULL)
     }
-    lacking <- or_words(quoted(unique(known)))
+    lacking <- or_words(quoted(unique(wanted)))
     abort_argument(
       "{.arg {arg}} must have a column for the {role}: there is no column
        {lacking}.",
@@ -70,7 +72,9 @@ pair_columns <- function(x, names, arg, call) {
   check_ids(asked$user, "user", arg, call)
   check_ids(asked$item, "item", arg, call)
   if (!is.null(asked$value)) {
-    asked$value <- check_rating_column(asked$value, names[[3]], arg, call)
+    asked$value <- check_rating_column(
+      asked$value, known$names[[3]], arg, call, known
+    )
     wild <- which(is.nan(asked$value) | is.infinite(asked$value))
     if (length(wild) > 0) {
       abort_argument(

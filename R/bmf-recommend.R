@@ -219,7 +219,7 @@ fold_in <- function(fit, new_ratings, draws = NULL) {
   check_unlocked(call)
   check_bmf(fit)
   model <- fit_part(fit, "model")
-  asked <- pair_columns(new_ratings, model$names, "new_ratings", call)
+  asked <- pair_columns(new_ratings, model, "new_ratings", call)
   check_has_values(asked, model, "new_ratings", call)
   if (length(asked$user) == 0) {
     abort_argument(
@@ -368,7 +368,7 @@ predict.bmf_fold <- function(object, newdata,
   level <- check_level(level)
   kept <- object$kept
   model <- kept$model
-  ids <- pair_columns(newdata, model$names, "newdata", call)
+  ids <- pair_columns(newdata, model, "newdata", call)
   user <- match_ids(ids$user, object$users)
   if (anyNA(user)) {
     lost <- id_words(plain_or_level(ids$user))[is.na(user)][[1]]

@@ -7,6 +7,7 @@
 #   users, items the ids of the codes, in their original type (integer, double,
 #                character, factor)
 #   names        names of the three columns
+#   levels       of an ordered factor whose codes are the ratings, if it was one
 #
 # Users and items without a rating have a code that does not occur.
 
@@ -112,7 +113,8 @@ leave_unobserved_out <- function(parts, arg) {
     )
   }
   parts$value <- as.double(parts$value)
-  parts[c("user", "item", "value", "users", "items", "names")]
+  kept <- c("user", "item", "value", "users", "items", "names", "levels")
+  parts[intersect(kept, names(parts))]
 }
 
 say_unrated <- function(ratings) {
@@ -323,6 +325,7 @@ ratings_from_formula <- function(formula, data, arg, call) {
 }
 
 ratings_from_columns <- function(user, item, value, names, arg, call) {
+  levels <- coded_levels(value)
   value <- check_rating_column(value, names[[3]], arg, call)
   sizes <- c(length(user), length(item), length(value))
   if (length(unique(sizes)) > 1) {
@@ -336,26 +339,40 @@ ratings_from_columns <- function(user, item, value, names, arg, call) {
   item <- index_ids(item, "item", arg, call)
   list(
     user = user$code, item = item$code, value = value, users = user$ids,
-    items = item$ids, names = names
+    items = item$ids, names = names, levels = levels
   )
 }
 
-check_rating_column <- function(value, name, arg, call) {
+# The levels of an ordered factor that are no numbers, or NULL.
+coded_levels <- function(value) {
+  if (is.ordered(value) && is.null(numeric_levels(value))) levels(value)
+}
+
+# The numbers that a factor's levels are, or NULL.
+numeric_levels <- function(value) {
+  if (all(is_text(levels(value)))) {
+    numbers <- suppressWarnings(as.double(levels(value)))
+    if (!anyNA(numbers)) numbers
+  }
+}
+
+# known: NULL for the ratings of a fit; for ratings given later, those of the
+# fit (or its model), with the levels of which their codes are taken.
+check_rating_column <- function(value, name, arg, call, known = NULL) {
   if (is.logical(value) && all(is.na(value))) {
     return(as.double(value))
   }
+  if (is.factor(value)) {
+    check_text(levels(value), paste0("levels(", arg, "$", name, ")"), call)
+    return(factor_ratings(value, name, arg, call, known))
+  }
   fault <- column_fault(value)
   if (!is.null(fault)) {
-    hint <- if (is.factor(value)) {
-      "Recode it as numbers, with {.code as.integer()} for ordered levels."
-    } else {
-      "Recode it as numbers."
-    }
     abort_argument(
       c(
-        "Ratings must be numbers: column {quoted(name)} of {.arg {arg}}
-         {fault}.",
-        i = hint
+        "Ratings must be numbers or an ordered factor: column {quoted(name)} of
+         {.arg {arg}} {fault}.",
+        i = "Recode it as numbers."
       ),
       call = call, class = "column"
     )
@@ -365,6 +382,52 @@ check_rating_column <- function(value, name, arg, call) {
     inform_conversion(paste0("Column ", quoted(name), " of `", arg, "`"), lost)
   }
   as_plain_double(value)
+}
+
+# Levels that are numbers, as numbers; other ordered levels by their codes,
+# which are those of the fit's ratings.
+factor_ratings <- function(value, name, arg, call, known) {
+  numbers <- numeric_levels(value)
+  if (is.null(numbers) && !is.ordered(value)) {
+    abort_argument(
+      c(
+        "Ratings must be numbers or an ordered factor: column {quoted(name)} of
+         {.arg {arg}} is a factor without an order.",
+        i = "Give its levels their order, with {.fn ordered}, or recode it as
+             numbers."
+      ),
+      call = call, class = "column"
+    )
+  }
+  levels <- levels(value)
+  if (is.null(known)) {
+    how <- if (is.null(numbers)) {
+      count <- length(levels)
+      ends <- quoted(levels[c(1L, count)])
+      paste0(
+        "is taken as the numbers 1 (", ends[[1L]], ") to ", count, " (",
+        ends[[2L]], ") of its ordered levels"
+      )
+    } else {
+      "is a factor, and is taken as the numbers that its levels are"
+    }
+    inform_conversion(paste0("Column ", quoted(name), " of `", arg, "`"), how)
+  } else if (is.null(numbers) && !identical(levels, known$levels)) {
+    have <- if (is.null(known$levels)) {
+      "numbers"
+    } else {
+      paste("the levels", and_words(quoted(known$levels)))
+    }
+    abort_argument(
+      c(
+        "Ratings must be like those of the fit: column {quoted(name)} of
+         {.arg {arg}} has other levels.",
+        i = "Those of the fit are {have}."
+      ),
+      call = call, class = "column"
+    )
+  }
+  (numbers %||% seq_along(levels))[as.integer(value)]
 }
 
 # Rows are users, columns items; NA: not observed.

@@ -229,8 +229,8 @@ test_that("faults of ratings name their place", {
     three[[column]][row] <- value
     three
   }
-  ordered <- three
-  ordered$value <- factor(1:3, ordered = TRUE)
+  unordered <- three
+  unordered$value <- factor(c("good", "bad", "good"))
   listed <- three
   listed$user <- list(1, 2, 3)
   uneven <- list(value = 1:3, user = 1:2, item = 1:3)
@@ -248,7 +248,7 @@ test_that("faults of ratings name their place", {
     read(three, user = "who")
     read(three, user = 1)
     read(three, user = "item")
-    read(ordered)
+    read(unordered)
     read(set("value", 1, "good"))
     read(listed)
     # nothing
@@ -276,4 +276,103 @@ test_that("faults of ratings name their place", {
     read(Matrix::sparseMatrix(1:2, 1:2))
     read(methods::new("numeric"))
   })
+})
+
+# ---- factors, and classes of other packages ----------------------------------
+
+test_that("ordered levels are ratings by their codes, or by their numbers", {
+  with_value <- function(value) data.frame(three[1:2], value = value)
+  words <- c("bad", "fair", "good")
+  by_code <- with_value(ordered(c("fair", "bad", NA), words))
+  expect_gibbsite_condition(
+    ratings <- read(by_code[1:2, ]), "gibbsite_message_conversion"
+  )
+  expect_identical(ratings$value, c(2, 1))
+  expect_identical(ratings$levels, words)
+  # NA was not observed; levels that do not occur keep their place
+  expect_identical(suppressMessages(read(by_code))$value, c(2, 1))
+  for (number in list(
+    ordered(c("10", "-0.5", "3"), c("-0.5", "3", "10")),
+    factor(c("10", "-0.5", "3"))
+  )) {
+    expect_message(ratings <- read(with_value(number)),
+      "the numbers that its levels are",
+      class = "gibbsite_message_conversion"
+    )
+    expect_identical(ratings$value, c(10, -0.5, 3))
+    expect_null(ratings$levels)
+  }
+  expect_identical(
+    suppressMessages(read(value ~ user + item, data = by_code))$value, c(2, 1)
+  )
+  no_text <- structure(
+    c(1L, 2L, 1L), levels = c("a", "\xff"), class = c("ordered", "factor")
+  )
+  expect_gibbsite_error({
+    read(with_value(c("good", "bad", "good")))
+    read(with_value(ordered(c("1", "Inf", "2"))))
+    read(with_value(no_text))
+  })
+})
+
+test_that("ratings given later have the levels of the fit", {
+  skip_long()
+  words <- c("bad", "fair", "good")
+  set.seed(1)
+  data <- sim_bmf(8, 6, rank = 1, share = 0.8)
+  data$value <- cut(data$value, 3, words, ordered_result = TRUE)
+  coded <- transform(data, value = as.integer(value))
+  fit <- function(data, ...) {
+    suppressMessages(quietly(gibbs_bmf(data, 1, draws = 10, burnin = 10,
+      chains = 2, seed = 1, progress = FALSE, ...
+    )))
+  }
+  held <- data[1:5, ]
+  by_factor <- fit(data[-(1:5), ], predict_at = held)
+  by_code <- fit(coded[-(1:5), ], predict_at = coded[1:5, ])
+  expect_identical(
+    lapply(by_factor, as.matrix), lapply(by_code, as.matrix)
+  )
+  expect_identical(held_out(by_factor), held_out(by_code))
+  expect_silent(later <- held_out(by_factor, held))
+  expect_identical(later, held_out(by_code, coded[1:5, ]))
+  # the same ratings as numbers
+  expect_identical(held_out(by_factor, coded[1:5, ]), later)
+  expect_gibbsite_error({
+    held_out(by_factor, transform(held, value = ordered(value, rev(words))))
+    held_out(by_code, held)
+    fold_in(by_factor, transform(held, value = factor(value, ordered = FALSE)))
+  })
+  bare <- drop_data(by_factor)
+  more <- quietly(extend(bare, 5, data = data[-(1:5), ], progress = FALSE))
+  expect_identical(
+    as.matrix(more[[1]]),
+    as.matrix(quietly(extend(by_factor, 5, progress = FALSE))[[1]])
+  )
+})
+
+test_that("a matrix in the slot `data`, as recommenderlab has it, is read", {
+  sparse <- Matrix::sparseMatrix(c(1, 2, 2), c(1, 1, 3),
+    x = c(1, 0, 3), dims = c(2, 3),
+    dimnames = list(c("ann", "bob"), c("x", "y", "z"))
+  )
+  here <- environment()
+  real <- methods::setClass("realRatings_like",
+    slots = c(data = "dgCMatrix", normalize = "ANY"), where = here
+  )
+  # unrated, bought or not: there are no numbers
+  binary <- methods::setClass("binaryRatings_like",
+    slots = c(data = "ngCMatrix"), where = here
+  )
+  withr::defer({
+    methods::removeClass("realRatings_like", where = here)
+    methods::removeClass("binaryRatings_like", where = here)
+  })
+  expect_identical(
+    suppressMessages(read(real(data = sparse, normalize = NULL))),
+    suppressMessages(read(sparse))
+  )
+  expect_gibbsite_error(
+    read(binary(data = methods::as(sparse, "nMatrix")))
+  )
 })
