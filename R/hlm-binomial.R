@@ -14,9 +14,14 @@ hlm_binomial_frame <- function(formula, data, user_call, action, contrasts,
     parsed$with_group, data, user_call, action, env, call, hint = omit_hint
   )
   name <- deparse1(formula[[2L]])
-  response <- as_response(stats::model.response(made$frame), name, call)
+  response <- as_weighted_response(
+    stats::model.response(made$frame), name, call
+  )
   response$name <- name
   frame <- hlm_frame(made, parsed, formula, response, contrasts, NULL, call)
+  settled <- trials_of_weights(response, frame$weights, call)
+  response <- settled$response
+  frame["weights"] <- list(settled$weights)
   frame$link <- link
   frame$known <- TRUE
   frame <- binomial_frame(frame, response)

@@ -4,8 +4,9 @@
 # ---- the response ------------------------------------------------------------
 
 # list(y, trials, kind, levels) of a response of any kind: y are proportions of
-# successes, trials is NULL if all are 1.
-as_response <- function(y, name, call) {
+# successes, trials is NULL if all are 1. With `proportions` y may hold
+# fractions: trials_of_weights() then makes them counts.
+as_response <- function(y, name, call, proportions = FALSE) {
   if (is.ordered(y)) {
     abort_argument(
       c(
@@ -27,27 +28,74 @@ as_response <- function(y, name, call) {
   if (is.logical(y)) {
     return(list(y = as.double(y), kind = "logical"))
   }
+  if (is.character(y)) {
+    return(text_response(y, name, call))
+  }
   if (!is.numeric(y) || is.object(y)) {
     abort_expected(
-      y, "0 and 1, logical, a factor with two levels or two columns of counts",
-      FALSE, name, call,
-      hint = if (is.character(y)) paste0("Use `factor(", name, ")`.")
+      y, paste(
+        "0 and 1, logical, a factor with two levels, two texts, two columns of",
+        "counts or proportions with weights"
+      ), FALSE, name, call
     )
   }
+  number_response(y, name, proportions, call)
+}
+
+# 0 and 1, or proportions.
+number_response <- function(y, name, proportions, call) {
   known <- y == 0 | y == 1
+  if (proportions && !all(known, na.rm = TRUE) &&
+        all(y >= 0 & y <= 1, na.rm = TRUE)) {
+    return(list(y = as.double(y), kind = "proportions"))
+  }
   if (!all(known, na.rm = TRUE)) {
     first <- which(!known)[[1L]]
     given <- describe(unname(y[[first]]))
+    others <- if (proportions) {
+      ", proportions with the numbers of trials as `weights`"
+    }
     abort_argument(
       c(
         "`{name}` must hold 0 and 1: element {first} is {given}.",
         i = "Counts of successes are given as
-             {.code cbind(successes, failures)}."
+             {.code cbind(successes, failures)}{others}."
       ),
       call = call
     )
   }
   list(y = as.double(y), kind = "number")
+}
+
+# A response of a fit, for which weights may be numbers of trials.
+as_weighted_response <- function(y, name, call) {
+  as_response(y, name, call, proportions = TRUE)
+}
+
+# Two different texts: the second in the order of the C locale is success, and a
+# message says so.
+text_response <- function(y, name, call) {
+  check_text(y, name, call)
+  levels <- sort(unique(y[!is.na(y)]), method = "radix")
+  if (length(levels) != 2L) {
+    shown <- utils::head(levels, 5L)
+    abort_argument(
+      c(
+        "`{name}` must have two different values, not {length(levels)}.",
+        x = if (length(levels) > 0L) "They are {.val {shown}}.",
+        i = "A factor with two levels may have one of them alone."
+      ),
+      call = call
+    )
+  }
+  inform_gibbsite(
+    c(i = "`{name}` is text: {.val {levels[2]}} is success, {.val {levels[1]}}
+           is failure."),
+    class = "conversion"
+  )
+  list(
+    y = as.double(y == levels[[2L]]), kind = "factor", levels = levels
+  )
 }
 
 # The first level is failure, the second success.

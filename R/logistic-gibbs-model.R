@@ -191,7 +191,8 @@ set_data.logit_model <- function(model, data,
     )
   }
   parts <- matrix_parts(
-    data$x, data$y, data$weights, data$offset, "fail", as_response, call
+    data$x, data$y, data$weights, data$offset, "fail", as_weighted_response,
+    call
   )
   columns <- model$columns
   if (length(parts$columns) != length(columns)) {

@@ -128,7 +128,9 @@
 #' response of the rows used, with `weights` and `offset` if the fit had any.
 #'
 #' @inheritParams laplace_logistic
-#' @param weights `NULL` or `n` whole numbers, 0 or more, not all 0.
+#' @param weights `NULL` or `n` whole numbers, 0 or more, not all 0. Where the
+#'   response has proportions between 0 and 1 they are numbers of trials, as in
+#'   [stats::glm()].
 #' @param na_action What to do about missing values: `"fail"` (default) raises
 #'   an error that names the first one, `"omit"` leaves incomplete rows out and
 #'   says so, `"exclude"` does too, and fills the results of [fitted()] and
@@ -242,7 +244,7 @@ gibbs_logistic.formula <- function(formula, data, prior = logistic_prior(),
   made <- formula_frame(
     formula, rows, user_call, action, parent.frame(), call, hint = omit_hint
   )
-  parts <- formula_parts(made, contrasts, as_response, call)
+  parts <- formula_parts(made, contrasts, as_weighted_response, call)
   model <- logistic_gibbs_model(parts, prior, link, call)
   run_chains(model, running, user_call, call)
 }
@@ -272,7 +274,8 @@ gibbs_logistic.default <- function(x, y, prior = logistic_prior(),
     na_action, "fail", call, frame = FALSE, arg = "na_action"
   )
   parts <- matrix_parts(
-    x, y, weights, offset, action, as_response, call, hint = omit_hint
+    x, y, weights, offset, action, as_weighted_response, call,
+    hint = omit_hint
   )
   model <- logistic_gibbs_model(parts, prior, link, call)
   run_chains(model, running, user_call, call)

@@ -20,8 +20,9 @@
 #' draws of that normal distribution. `summary()` reports the quality of the
 #' approximation.
 #'
-#' Counts are given as `cbind(successes, failures)`; `weights` \eqn{v_i}
-#' multiply the log likelihood of an observation,
+#' Counts are given as `cbind(successes, failures)`, or as proportions of
+#' successes with the numbers of trials as `weights`. Otherwise `weights`
+#' \eqn{v_i} multiply the log likelihood of an observation,
 #' \deqn{L(w) = \sum_i v_i \Bigl[\log {m_i \choose s_i} + s_i \eta_i - m_i
 #'   \log(1 + e^{\eta_i})\Bigr] + \log \mathrm{N}(w \mid 0, C),}{
 #'   L(w) = sum_i v_i [log choose(m_i, s_i) + s_i eta_i - m_i log(1 +
@@ -74,10 +75,15 @@
 #'   first.
 #' @param y With a matrix: the response, of length `n` (or `n x 2`). Like the
 #'   response of a formula it is 0 and 1, logical (`TRUE` is success), a factor
-#'   with two levels (the second is success), or two columns of whole numbers:
-#'   successes and failures.
+#'   with two levels (the second is success), text with two different values
+#'   (the second in alphabetical order is success, and a message says so), two
+#'   columns of whole numbers (successes and failures), or proportions of
+#'   successes with the numbers of trials as `weights`.
 #' @param prior The prior, made by [logistic_prior()].
-#' @param weights `NULL` or `n` numbers, 0 or more.
+#' @param weights `NULL` or `n` numbers, 0 or more. Where the response has
+#'   proportions between 0 and 1 they are numbers of trials, as in
+#'   [stats::glm()]: whole numbers, with proportions that make whole numbers of
+#'   successes (up to 0.001).
 #' @param offset `NULL` or `n` numbers that are added to the linear predictor.
 #' @param subset Rows of `data` to use, as in [stats::glm()].
 #' @param na.action What to do about missing values: [stats::na.omit()],
@@ -170,7 +176,7 @@ laplace_logistic.formula <- function(formula, data, prior = logistic_prior(),
   made <- formula_frame(
     formula, if (!missing(data)) data, user_call, action, parent.frame(), call
   )
-  parts <- formula_parts(made, contrasts, as_response, call)
+  parts <- formula_parts(made, contrasts, as_weighted_response, call)
   model <- logistic_model(parts, prior, start, method, correct, call)
   run_chains(model, running, user_call, call)
 }
@@ -199,7 +205,9 @@ laplace_logistic.default <- function(x, y, prior = logistic_prior(),
   user_call <- match.call()
   user_call[[1L]] <- quote(laplace_logistic)
   action <- check_na_action(na.action, "fail", call, frame = FALSE)
-  parts <- matrix_parts(x, y, weights, offset, action, as_response, call)
+  parts <- matrix_parts(
+    x, y, weights, offset, action, as_weighted_response, call
+  )
   model <- logistic_model(parts, prior, start, method, correct, call)
   run_chains(model, running, user_call, call)
 }

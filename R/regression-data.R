@@ -88,6 +88,53 @@ total_weights <- function(response, weights) {
   if (is.null(weights)) trials else weights * trials
 }
 
+# list(response, weights): for proportions, as glm() has them, weights are
+# numbers of trials, and the response becomes counts.
+trials_of_weights <- function(response, weights, call) {
+  if (!identical(response$kind, "proportions")) {
+    return(list(response = response, weights = weights))
+  }
+  name <- response$name
+  if (is.null(weights)) {
+    fraction <- which(response$y != round(response$y))[[1L]]
+    given <- describe(response$y[[fraction]])
+    abort_argument(
+      c(
+        "`weights` are needed where `{name}` has proportions: element {fraction}
+         is {given}.",
+        i = "They are the numbers of trials. Counts of successes are given as
+             {.code cbind(successes, failures)}."
+      ),
+      call = call
+    )
+  }
+  abort_elements(
+    weights != round(weights), weights, "weights",
+    paste0("whole numbers of trials, where `", name, "` has proportions"), call
+  )
+  successes <- weights * response$y
+  # glm() warns beyond this
+  odd <- which(abs(successes - round(successes)) > 1e-3)
+  if (length(odd) > 0L) {
+    first <- odd[[1L]]
+    given <- describe(response$y[[first]])
+    trials <- weights[[first]]
+    abort_argument(
+      c(
+        "`{name}` times `weights` must be whole numbers of successes: element
+         {first} is {given} times {trials}.",
+        i = "Counts are given as {.code cbind(successes, failures)}."
+      ),
+      call = call
+    )
+  }
+  response$y <- ifelse(weights == 0, 0 * response$y,
+                       round(successes) / pmax(weights, 1))
+  response$trials <- as.double(weights)
+  response$kind <- "counts"
+  list(response = response, weights = NULL)
+}
+
 check_weights <- function(weights, n, call) {
   weights <- check_numeric_vector(
     weights, length = n, length_why = "one for each observation", lower = 0,
@@ -474,6 +521,9 @@ formula_parts <- function(made, contrasts, as_response, call) {
   response <- as_response(stats::model.response(frame), name, call)
   response$name <- name
   weights <- check_weights(frame[["(weights)"]], n, call)
+  settled <- trials_of_weights(response, weights, call)
+  response <- settled$response
+  weights <- settled$weights
   offset <- check_offset(stats::model.offset(frame), n, call)
   check_contrasts(contrasts, frame, call)
   x <- tryCatch(
@@ -536,6 +586,9 @@ matrix_parts <- function(x, y, weights, offset, action, as_response, call,
   response <- as_response(y, "y", call)
   response$name <- "y"
   weights <- check_weights(weights, n, call)
+  settled <- trials_of_weights(response, weights, call)
+  response <- settled$response
+  weights <- settled$weights
   offset <- check_offset(offset, n, call)
   columns <- whole_column_names(colnames(x), ncol(x), "x")
   total <- total_weights(response, weights)

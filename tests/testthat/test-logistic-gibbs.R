@@ -385,3 +385,46 @@ test_that("a fit prints its model", {
   )
   expect_match(shown, "Acceptance of the independence steps 0", all = FALSE)
 })
+
+test_that("proportions with weights and texts are counts and factors", {
+  skip_long()
+  data <- data.frame(
+    dose = rep(0:5, 2), sex = rep(c("male", "female"), each = 6),
+    dead = c(1, 4, 9, 13, 18, 20, 0, 2, 6, 10, 12, 16), trials = 20
+  )
+  data$share <- data$dead / data$trials
+  fit <- function(...) {
+    quietly(gibbs_logistic(..., draws = 20, burnin = 20, chains = 2, seed = 1,
+                           progress = FALSE))
+  }
+  same <- function(a, b) expect_identical(as.matrix(a), as.matrix(b))
+  run <- list(draws = 20, burnin = 20, chains = 2, seed = 1, progress = FALSE)
+  weighted <- function(formula, data, ...) {
+    quietly(do.call(gibbs_logistic, c(
+      list(formula, data, weights = quote(trials), ...), run
+    )))
+  }
+  counts <- fit(cbind(dead, trials - dead) ~ sex + dose, data)
+  same(weighted(share ~ sex + dose, data), counts)
+  x <- stats::model.matrix(~ sex + dose, data)
+  same(fit(x, data$share, weights = data$trials), counts)
+  # with groups, and another link
+  same(
+    weighted(share ~ dose + (1 | sex), data, link = "probit"),
+    fit(cbind(dead, trials - dead) ~ dose + (1 | sex), data, link = "probit")
+  )
+  # without its data, which are given again
+  bare <- drop_data(fit(x, data$share, weights = data$trials))
+  more <- quietly(extend(bare, 5, progress = FALSE,
+    data = list(x = x, y = data$share, weights = data$trials)
+  ))
+  same(more, quietly(extend(counts, 5, progress = FALSE)))
+  cars <- transform(mtcars, name = ifelse(am == 1, "manual", "auto"))
+  expect_message(by_text <- fit(name ~ wt, cars), "manual\" is success",
+    class = "gibbsite_message_conversion"
+  )
+  same(by_text, fit(factor(name) ~ wt, cars))
+  expect_identical(
+    levels(predict(by_text, cars, type = "class")), c("auto", "manual")
+  )
+})

@@ -38,6 +38,120 @@ test_that("responses of every kind are understood", {
   expect_gt(map_of(fit)[["(Intercept)"]], 0)
 })
 
+# The maximum likelihood fit of glm(), and what it counts.
+expect_as_glm <- function(fit, glm) {
+  expect_equal(map_of(fit), coef(glm), tolerance = 1e-6)
+  frame <- fit_model(fit)$frame
+  expect_equal(frame$total, unname(glm$prior.weights))
+  expect_equal(frame$success, unname(glm$y * glm$prior.weights))
+  expect_equal(nobs(fit), nobs(glm))
+}
+
+test_that("responses of every kind are those of glm()", {
+  flat <- logistic_prior(c = Inf)
+  cars$name <- as.character(cars$manual)
+  for (response in c("am", "manual", "am == 1", "name")) {
+    formula <- stats::reformulate(c("wt", "hp"), response)
+    if (response == "name") {
+      formula[[2]] <- quote(factor(name))
+    }
+    expected <- stats::glm(formula, stats::binomial(), cars)
+    if (response == "name") {
+      formula[[2]] <- quote(name)
+    }
+    fit <- suppressMessages(quiet_fit(formula, cars, prior = flat))
+    expect_as_glm(fit, expected)
+    predicted <- stats::predict(expected, cars[1:3, ], type = "link")
+    expect_equal(
+      as.matrix(cbind(1, cars[1:3, c("wt", "hp")])) %*% map_of(fit),
+      as.matrix(predicted), tolerance = 1e-6, ignore_attr = TRUE
+    )
+  }
+})
+
+test_that("of two texts the second is success, and a message says so", {
+  cars$name <- as.character(cars$manual)
+  expect_gibbsite_condition(
+    fit <- laplace_logistic(name ~ wt, cars, draws = 50, chains = 1, seed = 1,
+                            progress = FALSE),
+    "gibbsite_message_conversion"
+  )
+  by_factor <- laplace_logistic(manual ~ wt, cars, draws = 50, chains = 1,
+    seed = 1, progress = FALSE
+  )
+  expect_identical(as.matrix(fit), as.matrix(by_factor))
+  new <- cars[1:3, ]
+  expect_identical(
+    predict(fit, new, type = "class"), predict(by_factor, new, type = "class")
+  )
+  expect_silent(density <- log_lik(fit, new))
+  expect_identical(density, log_lik(by_factor, new))
+  # in the order of the C locale, whatever the session's is
+  mixed <- ifelse(cars$am == 1, "b", "A")
+  x <- cbind(wt = cars$wt)
+  expect_identical(
+    suppressMessages(map_of(quiet_fit(x, mixed))), map_of(quiet_fit(x, cars$am))
+  )
+})
+
+budworm <- data.frame(
+  dose = log2(rep(2^(0:5), 2)), sex = rep(c("male", "female"), each = 6),
+  dead = c(1, 4, 9, 13, 18, 20, 0, 2, 6, 10, 12, 16), trials = 20
+)
+
+test_that("proportions with numbers of trials are counts, as in glm()", {
+  data <- transform(budworm, share = dead / trials, extra = trials / 2)
+  flat <- logistic_prior(c = Inf)
+  expected <- stats::glm(share ~ sex + dose, stats::binomial(), data,
+    weights = trials
+  )
+  by_counts <- quiet_fit(cbind(dead, trials - dead) ~ sex + dose, data,
+    prior = flat
+  )
+  fit <- quiet_fit(share ~ sex + dose, data, weights = trials, prior = flat)
+  expect_as_glm(fit, expected)
+  expect_identical(as.matrix(fit), as.matrix(by_counts))
+  # the likelihood has the binomial coefficients
+  expect_identical(log_lik(fit), log_lik(by_counts))
+  expect_identical(
+    withr::with_seed(1, posterior_predict(fit)),
+    withr::with_seed(1, posterior_predict(by_counts))
+  )
+  expect_identical(
+    predict(fit, budworm[3, ], type = "response"),
+    predict(by_counts, budworm[3, ], type = "response")
+  )
+  # by a matrix, and with a proportion that was rounded in a file
+  x <- stats::model.matrix(~ sex + dose, data)
+  expect_equal(
+    map_of(quiet_fit(x, data$share, weights = data$trials, prior = flat)),
+    map_of(fit)
+  )
+  thirds <- data.frame(y = c(0.3333, 0.6667, 0.5), n = c(3, 3, 2), z = 1:3)
+  expect_equal(
+    map_of(quiet_fit(y ~ z, thirds, weights = n, prior = flat)),
+    map_of(quiet_fit(cbind(c(1, 2, 1), c(2, 1, 1)) ~ z, thirds, prior = flat))
+  )
+  # no trials, and a proportion that is not known
+  holes <- rbind(data, transform(data[1:2, ], share = c(NA, 0.3),
+                                 trials = c(20, 0)))
+  some <- suppressMessages(quiet_fit(share ~ sex + dose, holes,
+    weights = trials, prior = flat
+  ))
+  expect_equal(map_of(some), map_of(fit))
+  # 0 and 1 with weights stay single outcomes
+  single <- quiet_fit(am ~ wt, cars, weights = rep(2, 32))
+  expect_identical(fit_model(single)$frame$response$kind, "number")
+  expect_gibbsite_error({
+    quiet_fit(share ~ dose, data)
+    quiet_fit(share ~ dose, data, weights = rep(1, 12))
+    quiet_fit(share ~ dose, data, weights = trials + 0.5)
+    quiet_fit(share ~ dose, data, weights = rep(7, 12))
+    quiet_fit(I(share + 1) ~ dose, data, weights = trials)
+    log_lik(fit, data)
+  })
+})
+
 test_that("responses of the wrong kind are refused", {
   skip_long()
   x <- cbind(a = 1:4)
@@ -48,7 +162,9 @@ test_that("responses of the wrong kind are refused", {
     y(factor(rep("a", 4)))
     y(c(0, 1, 2, 1))
     y(c(0.5, 1, 0, 1))
-    y(c("a", "b", "a", "b"))
+    y(c("a", "b", "c", "a"))
+    y(c("a", "a", NA, "a"))
+    y(c("a", "\xff", "a", "a"))
     y(Sys.Date() + 1:4)
     y(list(1, 2, 3, 4))
     y(NULL)
