@@ -250,7 +250,9 @@ as_class <- function(model, probability, call) {
 #' @param transform `FALSE` (default); `TRUE` is `posterior_epred()`.
 #' @param trials For `posterior_predict()` with `newdata`: the number of trials
 #'   of each row, one number or several; default 1.
-#' @param y For `log_lik()` with `newdata` of a fit by matrix: its response.
+#' @param y For `log_lik()` with `newdata`: its response. It is needed for a fit
+#'   by matrix, and as `cbind(successes, failures)` for one of proportions with
+#'   weights.
 #' @param ... Not used; for `pp_check()` passed to bayesplot.
 #' @return A matrix, draws x observations (chain after chain); `bayes_R2()` a
 #'   vector, a number for each draw; `pp_check()` a plot. Weights of the

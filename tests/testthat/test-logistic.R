@@ -121,6 +121,10 @@ test_that("proportions with numbers of trials are counts, as in glm()", {
     predict(fit, budworm[3, ], type = "response"),
     predict(by_counts, budworm[3, ], type = "response")
   )
+  counts <- with(data, cbind(dead, trials - dead))
+  expect_identical(
+    log_lik(fit, data, y = counts), log_lik(by_counts, data, y = counts)
+  )
   # by a matrix, and with a proportion that was rounded in a file
   x <- stats::model.matrix(~ sex + dose, data)
   expect_equal(
