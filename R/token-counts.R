@@ -80,7 +80,7 @@ check_stopwords <- function(stopwords, call) {
   if (is.null(stopwords)) {
     return(character())
   }
-  if (!is.character(stopwords) || anyNA(stopwords)) {
+  if (!is_texts(stopwords) || anyNA(stopwords)) {
     abort_expected(
       stopwords, "words without NA", TRUE, "stopwords", call
     )

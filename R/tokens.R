@@ -32,8 +32,7 @@ cut_words <- function(x) {
   lapply(strsplit(x, " ", fixed = TRUE), function(words) words[nzchar(words)])
 }
 
-# A character vector, one text for each document, plain or of a class (such as
-# quanteda's corpus).
+# A character vector, plain or of a class (such as quanteda's corpus).
 is_texts <- function(x) {
   is.character(x) && is.null(dim(x))
 }

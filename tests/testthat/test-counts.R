@@ -431,6 +431,7 @@ test_that("stop words and short terms are left out, and nothing else", {
     token_counts()
     token_counts(texts, NA)
     token_counts(texts, 1)
+    token_counts(texts, matrix("a", 2, 2))
     token_counts(texts, c("a", "\xff"))
     token_counts(texts, min_length = 0)
     token_counts("a b", "a", min_length = 2)
