@@ -56,12 +56,16 @@ NULL
 #' @param j Which columns: names, numbers or a logical vector.
 #' @param drop `FALSE` (default) keeps matrices, also of one column; `TRUE`
 #'   gives vectors for one column, as coda does.
+#' @param name,value What `$` is asked for or to assign.
 #' @param ... Not used.
 #' @return A plain `mcmc.list`; [coda::as.mcmc()] gives the [coda::mcmc] matrix
 #'   of a fit with one chain.
+#' @section Names: A fit has no elements by name. `fit$mu` is an error that says
+#'   what to call: for draws [draws_of()] or `as.matrix()`, for estimates
+#'   `coef()` or `summary()`. `fit[[k]]` is the matrix of chain `k`.
 #' @section Errors: An error of class `gibbsite_error_argument` for chains,
 #'   draws or columns that are not there, for draws that are not evenly spaced,
-#'   and from [coda::as.mcmc()] when there are several chains.
+#'   from [coda::as.mcmc()] when there are several chains, and from `$`.
 #' @seealso [draws_of()], [as.data.frame.gibbsite_fit()]
 #' @name coda-methods
 #' @examples
@@ -123,6 +127,54 @@ as.mcmc.gibbsite_fit <- function(x, ...) {
   })
   structure(picked, class = "mcmc.list")
 }
+
+#' @rdname coda-methods
+#' @export
+`$.gibbsite_fit` <- function(x, name) {
+  abort_no_element(x, name, rlang::current_env())
+}
+
+#' @rdname coda-methods
+#' @export
+`$<-.gibbsite_fit` <- function(x, name, value) {
+  check_whole_fit(x, "x", rlang::current_env(), draws = FALSE)
+  abort_argument(c(
+    "{.arg value} cannot be assigned to an element {.val {name}}: a fit is what
+     the sampler returned.",
+    i = "Keep it beside the fit, in a list of both."
+  ))
+}
+
+# R would return NULL, because a fit is a list without names.
+abort_no_element <- function(x, name, call) {
+  check_whole_fit(x, "x", call, draws = FALSE)
+  model <- attr(x, "model", exact = TRUE)
+  blocks <- unique(c(block_names(model$columns), model$columns))
+  # the beginning of a name is enough, as for other lists
+  block <- blocks[pmatch(name, blocks)]
+  method <- element_methods[pmatch(name, names(element_methods))]
+  abort_argument(
+    c("A fit has no elements by name, such as {.code ${name}}.",
+      i = if (!is.na(block)) {
+        "{.code draws_of(fit, {quoted(block)})} has the draws of
+         {.val {block}}, {.code summary(fit)} its estimates."
+      } else if (!is.na(method)) {
+        "Use {.fn {method}}."
+      } else {
+        "Use {.fn draws_of} or {.fn as.matrix} for draws, {.fn coef} or
+         {.fn summary} for estimates."
+      }),
+    call = call, class = "element"
+  )
+}
+
+# The functions for what R's own regressions hold as elements.
+element_methods <- c(
+  call = "getCall", coefficients = "coef", data = "model.frame",
+  family = "family", fitted.values = "fitted", formula = "formula",
+  model = "model.frame", prior = "prior_summary", residuals = "residuals",
+  terms = "terms", weights = "weights"
+)
 
 # Positions from an index of any type, with an error for an element that does
 # not exist.

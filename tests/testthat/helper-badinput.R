@@ -462,7 +462,9 @@ hostile_bases <- function(o) {
     ),
     predictive_interval.gibbsite_fit = list(object = o$gibbs_lm),
     recommend.bmf_fold = fit("bmf_fold", n = 1),
-    recommend.gibbs_bmf = fit("gibbs_bmf", n = 1)
+    recommend.gibbs_bmf = fit("gibbs_bmf", n = 1),
+    "$.gibbsite_fit" = list(x = o$gibbs_gmm, name = "mu"),
+    "$<-.gibbsite_fit" = list(x = o$gibbs_gmm, name = "mu", value = 1)
   )
 }
 
@@ -581,7 +583,9 @@ hostile_calls <- function(targets) {
 hostile_arguments <- function(target) {
   arguments <- names(formals(target$f))
   others <- intersect("other", names(target$base))
-  c(setdiff(arguments, c("...", "drop", "i", "j")), others)
+  # `$` does not evaluate it
+  name <- if (startsWith(target$name, "$")) "name"
+  c(setdiff(arguments, c("...", "drop", "i", "j", name)), others)
 }
 
 is_needed <- function(target, arg) {

@@ -179,6 +179,27 @@ test_that("what `[` cannot give is an error of the call", {
   expect_error(fit[, "c"], class = "gibbsite_error_argument")
 })
 
+test_that("`$` is an error that says what to call", {
+  fit <- fake_fit(chains = 1)
+  errors <- expect_gibbsite_error(class = "gibbsite_error_argument", {
+    fit$a
+    fit$b
+    fit$`b[2]`
+    fit$coefficients
+    fit$coef
+    fit$theta
+    fit$a <- 1
+    fit$theta$more <- 1
+  })
+  for (result in errors[1:6]) {
+    expect_s3_class(result$conditions[[1]], "gibbsite_error_element")
+  }
+  # what the error names gives the draws
+  expect_identical(draws_of(fit, "b[2]")[, 1], as.vector(fit[[1]][, "b[2]"]))
+  expect_identical(fit[["a"]], NULL)
+  expect_identical(fit, fake_fit(chains = 1))
+})
+
 # without a progress bar and the warning about short chains
 on <- function(fit, draws) quietly(extend(fit, draws, progress = FALSE))
 
