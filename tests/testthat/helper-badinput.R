@@ -583,9 +583,9 @@ hostile_calls <- function(targets) {
 hostile_arguments <- function(target) {
   arguments <- names(formals(target$f))
   others <- intersect("other", names(target$base))
-  # `$` does not evaluate it
-  name <- if (startsWith(target$name, "$")) "name"
-  c(setdiff(arguments, c("...", "drop", "i", "j", name)), others)
+  # `$` does not evaluate them
+  names <- if (startsWith(target$name, "$")) c("name", "value")
+  c(setdiff(arguments, c("...", "drop", "i", "j", names)), others)
 }
 
 is_needed <- function(target, arg) {
