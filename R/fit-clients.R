@@ -15,8 +15,9 @@
 #'   the same columns.
 #' - parameters: `model_parameters()`, and so modelsummary.
 #' - bridgesampling: `bridge_sampler()` of [mh_sample()] takes the log density
-#'   and the bounds of the fit; of [gibbs_logistic()] without groups it gives
-#'   the log evidence. For other fits give `log_posterior`, `lb` and `ub`.
+#'   and the bounds of the fit; of [gibbs_logistic()] without groups and of
+#'   [gibbs_lm()] with a proper prior, but not the horseshoe, it gives the log
+#'   evidence. For other fits give `log_posterior`, `lb` and `ub`.
 #' - tidybayes: `add_epred_draws()`, `add_linpred_draws()` and
 #'   `add_predicted_draws()` of regressions and of [gibbs_bmf()], with `ndraws`
 #'   and `re_formula`; `tidy_draws()` and `spread_draws()` of every fit.
@@ -291,18 +292,19 @@ bridge_density <- function(fit, call) {
   if (inherits(fit, "mh_sample")) {
     return(bridge_of_density(fit, model, call))
   }
-  proper <- all(is.finite(model$prior$c %||% Inf))
-  if (!inherits(fit, "gibbs_logistic") || !proper) {
+  known <- if (!inherits(fit, "laplace_logistic")) model_density(model)
+  if (!isTRUE(known$proper)) {
     return(NULL)
   }
   check_frame(model)
-  d <- length(model$coefficients %||% model$columns)
   list(
-    draws = lapply(chain_matrices(fit), function(m) {
-      m[, seq_len(d), drop = FALSE]
+    draws = lapply(model_matrices(fit), function(m) {
+      m[, known$columns, drop = FALSE]
     }),
-    log_joint = function(x, data) drop(logistic_log_joint(model, x)),
-    lower = rep(-Inf, d), upper = rep(Inf, d)
+    log_joint = function(x, data) {
+      known$log_joint(matrix(x, 1L))
+    },
+    lower = known$spec$lower, upper = known$spec$upper
   )
 }
 

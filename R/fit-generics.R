@@ -11,7 +11,8 @@
 #'
 #' * A fit by draws has no single log-likelihood, deviance or number of degrees
 #'   of freedom: its likelihood has a posterior distribution, [log_lik()].
-#'   Models are compared by [loo()][loo::loo] and [waic()][loo::waic].
+#'   Models are compared by [loo()][loo::loo], [waic()][loo::waic] and
+#'   [kfold()][kfold.gibbsite_fit].
 #' * Topics, components of a mixture and factors have no coefficients: see
 #'   `summary()`, [relabel()], [topic_estimates()] and [factors_of()].
 #' * Expected responses and linear predictors are those of regressions and of
@@ -228,13 +229,17 @@ posterior_predict.gibbsite_fit <- function(object, ...) {
 #' Draws of a fit by the functions of posterior
 #'
 #' The draws of a fit, as [posterior::as_draws()] has them, by functions of
-#' posterior that change draws. The result is an object of posterior and no
-#' longer a fit. [window()] and [relabel()] return fits.
+#' posterior that change draws or describe them. Changed draws are an object of
+#' posterior and no longer a fit. [window()] and [relabel()] return fits.
 #'
-#' @param .x,x A fit.
+#' [rstantools::nsamples()] is the number of draws of all chains, as
+#' [posterior::ndraws()].
+#'
+#' @param .x,x,object A fit.
 #' @param ... Arguments of the function of posterior. Of
 #'   [posterior::bind_draws()], further fits or draws.
-#' @return An object of class `draws`.
+#' @return An object of class `draws`. Of `nsamples()` and `nvariables()` a
+#'   number, of `iteration_ids()`, `chain_ids()` and `draw_ids()` whole numbers.
 #' @examples
 #' fit <- gibbs_lm(dist ~ speed, cars, seed = 1, progress = FALSE)
 #' if (requireNamespace("posterior", quietly = TRUE)) {
@@ -292,4 +297,71 @@ bind_draws.gibbsite_fit <- function(x, ...) {
     if (inherits(other, "gibbsite_fit")) posterior::as_draws(other) else other
   })
   do.call(posterior::bind_draws, c(list(draws), others))
+}
+
+#' @rdname fit-draws
+#' @exportS3Method posterior::order_draws
+order_draws.gibbsite_fit <- function(x, ...) {
+  draws <- as_posterior(x, "x", rlang::current_env())
+  posterior::order_draws(draws, ...)
+}
+
+#' @rdname fit-draws
+#' @exportS3Method posterior::repair_draws
+repair_draws.gibbsite_fit <- function(x, ...) {
+  draws <- as_posterior(x, "x", rlang::current_env())
+  posterior::repair_draws(draws, ...)
+}
+
+#' @rdname fit-draws
+#' @export
+resample_draws.gibbsite_fit <- function(x, ...) {
+  draws <- as_posterior(x, "x", rlang::current_env())
+  posterior::resample_draws(draws, ...)
+}
+
+#' @rdname fit-draws
+#' @exportS3Method posterior::split_chains
+split_chains.gibbsite_fit <- function(x, ...) {
+  draws <- as_posterior(x, "x", rlang::current_env())
+  posterior::split_chains(draws, ...)
+}
+
+#' @rdname fit-draws
+#' @exportS3Method posterior::weight_draws
+weight_draws.gibbsite_fit <- function(x, ...) {
+  draws <- as_posterior(x, "x", rlang::current_env())
+  posterior::weight_draws(draws, ...)
+}
+
+#' @rdname fit-draws
+#' @exportS3Method posterior::nvariables
+nvariables.gibbsite_fit <- function(x, ...) {
+  posterior::nvariables(as_posterior(x, "x", rlang::current_env()))
+}
+
+#' @rdname fit-draws
+#' @exportS3Method posterior::iteration_ids
+iteration_ids.gibbsite_fit <- function(x) {
+  posterior::iteration_ids(as_posterior(x, "x", rlang::current_env()))
+}
+
+#' @rdname fit-draws
+#' @exportS3Method posterior::chain_ids
+chain_ids.gibbsite_fit <- function(x) {
+  posterior::chain_ids(as_posterior(x, "x", rlang::current_env()))
+}
+
+#' @rdname fit-draws
+#' @exportS3Method posterior::draw_ids
+draw_ids.gibbsite_fit <- function(x) {
+  posterior::draw_ids(as_posterior(x, "x", rlang::current_env()))
+}
+
+#' @rdname fit-draws
+#' @exportS3Method rstantools::nsamples
+nsamples.gibbsite_fit <- function(object, ...) {
+  check_no_more(...)
+  check_whole_fit(object, "object", rlang::current_env())
+  posterior::ndraws(object)
 }

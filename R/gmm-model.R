@@ -688,3 +688,22 @@ further_quantities.gmm_model <- function(model, state) {
     }
   )
 }
+
+# ---- Cross-validation --------------------------------------------------------
+
+#' @exportS3Method
+model_fold_kinds.gmm_model <- function(model) "observation"
+
+# The components keep the numbers of the fit's mode.
+#' @exportS3Method
+model_fold.gmm_model <- function(model, held, by) {
+  x <- model$data$x
+  train <- gmm_model(
+    x[-held, , drop = FALSE], model$k, model$prior, model$covariance,
+    character(), model$data$merge_split == 1L
+  )
+  train$pivot <- model$pivot
+  test <- train
+  test$data$x <- x[held, , drop = FALSE]
+  list(train = train, test = test)
+}

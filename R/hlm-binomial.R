@@ -189,6 +189,22 @@ model_quantities.hlm_binomial_model <- function(model, state) {
   c(group_quantities(model, state), log_lik = share_sum(model, eta))
 }
 
+#' @exportS3Method
+model_fold_kinds.hlm_binomial_model <- function(model) "observation"
+
+#' @exportS3Method
+model_fold.hlm_binomial_model <- function(model, held, by) {
+  frame <- model$frame
+  rows <- which(frame$total > 0)[held]
+  rest <- frame
+  rest$total[rows] <- 0
+  rest$success[rows] <- 0
+  train <- hlm_binomial_model_of(rest, model$prior, model$layout)
+  test <- train
+  test$frame <- frame_rows(frame, rows)
+  list(train = train, test = test)
+}
+
 # ---- Predictions -------------------------------------------------------------
 
 #' Predictions of a logistic regression with groups

@@ -395,3 +395,31 @@ group_quantities <- function(model, state) {
     stats::setNames(state$u[seq_len(q)], indexed("u", seq_len(q), 1L))
   )
 }
+
+# ---- Cross-validation --------------------------------------------------------
+
+#' @exportS3Method
+model_fold_kinds.hlm_model <- function(model) c("observation", "group")
+
+# The density of a group needs all of its responses: the deviations given them
+# are those of the model as it is.
+#' @exportS3Method
+model_fold.hlm_model <- function(model, held, by) {
+  frame <- model$frame
+  rows <- if (by == "group") {
+    which(frame$group %in% held)
+  } else {
+    which(rows_used(frame))[held]
+  }
+  train <- hlm_model_of(
+    without_rows(frame, rows), model$prior, model$layout, character()
+  )
+  test <- train
+  if (by == "group") {
+    test$data <- model$data
+    test$frame <- frame
+  } else {
+    test$frame <- frame_rows(frame, rows)
+  }
+  list(train = train, test = test)
+}

@@ -349,3 +349,116 @@ model_quantities.lm_model <- function(model, state) {
     )
   )
 }
+
+# The sums of squares are those about the least squares estimates, so that a
+# point takes time proportional to the number of coefficients.
+#' @exportS3Method
+model_density.lm_model <- function(model) {
+  prior <- model$prior
+  if (prior$type == "horseshoe") {
+    return(NULL)
+  }
+  p <- length(model$coefficients)
+  scales <- c("sigma", precision_column(prior$type))
+  lower <- c(rep(-Inf, p), rep(0, length(scales)))
+  list(
+    columns = c(model$coefficients, scales),
+    spec = list(
+      lower = lower, upper = rep(Inf, length(lower)),
+      map = as.integer(is.finite(lower))
+    ),
+    log_joint = function(x) {
+      at <- lm_point(model, x)
+      lm_log_likelihood(model, at) + lm_log_prior(model, at)
+    },
+    log_lik = function(x, i) {
+      frame <- model$frame
+      row <- frame_rows(frame, which(rows_used(frame))[[i]])
+      at <- lm_point(model, x)
+      stats::dnorm(
+        row$y, drop(at$w %*% row$x[1L, ]) + (row$offset %||% 0),
+        1 / sqrt(at$beta * (row$weights %||% 1)), log = TRUE
+      )
+    },
+    proper = length(model$layout$intercept) == 0L ||
+      is.finite(prior$intercept_sd)
+  )
+}
+
+# list(w, u, alpha, beta, lambda) of parameters in rows: u are the slopes times
+# their scales, points x slopes.
+lm_point <- function(model, x) {
+  design <- model$layout
+  p <- length(model$coefficients)
+  w <- x[, seq_len(p), drop = FALSE]
+  slopes <- w[, design$slopes, drop = FALSE]
+  list(
+    w = w, u = slopes * rep(unname(model$prior$scale), each = nrow(x)),
+    alpha = if (length(design$intercept) == 1L) {
+      w[, design$intercept] + drop(slopes %*% unname(design$mean))
+    },
+    beta = x[, p + 1L]^-2,
+    lambda = if (model$prior$type == "nig") {
+      model$prior$lambda
+    } else {
+      x[, p + 2L]
+    }
+  )
+}
+
+lm_log_likelihood <- function(model, at) {
+  data <- model$data
+  away <- at$u %*% data$vectors - rep(data$estimate, each = nrow(at$u))
+  squares <- data$rss + drop(away^2 %*% data$eigenvalue)
+  if (!is.null(at$alpha)) {
+    squares <- squares + data$total * (at$alpha - data$centre)^2
+  }
+  (data$log_weights + data$n * (log(at$beta) - log(2 * pi)) -
+     at$beta * squares) / 2
+}
+
+# In the scales of the columns: coefficients, sigma = beta^(-1/2), lambda.
+lm_log_prior <- function(model, at) {
+  prior <- model$prior
+  hierarchical <- prior$type == "hierarchical"
+  unit <- if (hierarchical) 1 else at$beta
+  precision <- at$lambda * unit
+  out <- stats::dgamma(at$beta, prior$c, prior$d, log = TRUE) + log(2) +
+    1.5 * log(at$beta) + sum(log(prior$scale)) +
+    (ncol(at$u) * (log(precision) - log(2 * pi)) -
+       precision * rowSums(at$u^2)) / 2
+  if (hierarchical) {
+    out <- out + stats::dgamma(at$lambda, prior$a, prior$b, log = TRUE)
+  }
+  if (!is.null(at$alpha) && is.finite(prior$intercept_sd)) {
+    out <- out + stats::dnorm(
+      at$alpha, prior$intercept_mean, prior$intercept_sd / sqrt(unit),
+      log = TRUE
+    )
+  }
+  out
+}
+
+# ---- Cross-validation --------------------------------------------------------
+
+#' @exportS3Method
+model_fold_kinds.lm_model <- function(model) "observation"
+
+#' @exportS3Method
+model_fold.lm_model <- function(model, held, by) {
+  frame <- model$frame
+  rows <- which(rows_used(frame))[held]
+  train <- lm_model_of(
+    without_rows(frame, rows), model$prior, model$layout, character()
+  )
+  test <- train
+  test$frame <- frame_rows(frame, rows)
+  list(train = train, test = test)
+}
+
+# The frame with weight 0 for some rows: they say nothing of the parameters.
+without_rows <- function(frame, rows) {
+  frame$weights <- frame$weights %||% rep(1, length(frame$y))
+  frame$weights[rows] <- 0
+  frame
+}

@@ -235,3 +235,65 @@ share_sum <- function(model, eta) {
   frame <- model$frame
   sum(share_log_lik(model, matrix(eta, 1L), frame$success, frame$total))
 }
+
+#' @exportS3Method
+model_density.logit_model <- function(model) {
+  p <- length(model$columns)
+  list(
+    columns = model$columns,
+    spec = list(lower = rep(-Inf, p), upper = rep(Inf, p), map = NULL),
+    log_joint = function(x) logistic_log_joint(model, x),
+    log_lik = function(x, i) {
+      model$frame <- frame_rows(model$frame, i)
+      drop(logistic_log_lik(model, x))
+    },
+    proper = is.matrix(model$prior$c) || all(is.finite(model$prior$c))
+  )
+}
+
+#' @exportS3Method
+model_density.laplace_logistic_model <- function(model) {
+  model_density.logit_model(model)
+}
+
+# ---- Cross-validation --------------------------------------------------------
+
+#' @exportS3Method
+model_fold_kinds.logit_model <- function(model) "observation"
+
+#' @exportS3Method
+model_fold.logit_model <- function(model, held, by) {
+  logistic_fold(model, held, function(parts, call) {
+    logistic_gibbs_model(parts, model$prior, model_link(model), call)
+  })
+}
+
+#' @exportS3Method
+model_fold_kinds.laplace_logistic_model <- function(model) "observation"
+
+#' @exportS3Method
+model_fold.laplace_logistic_model <- function(model, held, by) {
+  logistic_fold(model, held, function(parts, call) {
+    logistic_model(
+      parts, model$prior, NULL, model$method, model$correct, call
+    )
+  })
+}
+
+# make(parts, call): the model of parts as those of formula_parts().
+logistic_fold <- function(model, held, make) {
+  frame <- model$frame
+  kept <- frame_rows(frame, -held)
+  parts <- list(
+    x = kept$x, columns = model$columns,
+    response = c(kept$response, kept[c("y", "trials")]),
+    weights = kept$weights, offset = kept$offset, total = kept$total,
+    more = kept[c(
+      "formula", "terms", "xlevels", "contrasts", "model", "row_names"
+    )]
+  )
+  train <- make(parts, NULL)
+  test <- train
+  test$frame <- frame_rows(frame, held)
+  list(train = train, test = test)
+}

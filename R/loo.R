@@ -1,5 +1,5 @@
-# loo() and waic() of every fit that has log_lik(): registered if loo is
-# installed.
+# loo() and waic() of every fit that has log_lik(), and loo_moment_match():
+# registered if loo is installed.
 
 #' @rdname gmm-checks
 #' @exportS3Method loo::loo
@@ -22,4 +22,111 @@ relative_efficiency <- function(fit, log_lik) {
   # scale
   largest <- apply(log_lik, 2L, max)
   loo::relative_eff(exp(sweep(log_lik, 2L, largest)), chain_id = chain)
+}
+
+#' Better leave-one-out estimates for influential observations
+#'
+#' [loo::loo_moment_match()] moves the draws for observations for which the
+#' importance weights of [loo()][loo::loo] are too variable (a large Pareto k),
+#' until the weights are better, with the joint density of the model (Paananen
+#' et al. 2021). [kfold()][kfold.gibbsite_fit] with as many folds as
+#' observations needs no weights, but fits the model once for each.
+#'
+#' The method has the joint density of [gibbs_lm()] (but not with the horseshoe
+#' prior, whose local scales are not stored), of [gibbs_logistic()] without
+#' groups, and of [laplace_logistic()]. Draws of the latter without
+#' `correct = "importance"` are those of an approximation, and so are the
+#' results.
+#'
+#' @param x A fit that holds its data.
+#' @param loo The result of `loo(x)`.
+#' @param ... Arguments of [loo::loo_moment_match()], such as `k_threshold`.
+#' @return An object of class `c("psis_loo", "loo")`, as `loo` with the rows of
+#'   the observations that were moved.
+#' @section Errors: `gibbsite_error_argument` for other fits, and for a `loo` of
+#'   another fit; `gibbsite_error_no_data` for a fit without its data.
+#' @references
+#' Paananen T, Piironen J, Buerkner PC, Vehtari A (2021). Implicitly adaptive
+#' importance sampling. *Statistics and Computing* 31, 16.
+#' \doi{10.1007/s11222-020-09982-2}
+#' @examples
+#' fit <- gibbs_lm(dist ~ speed, cars, draws = 500, seed = 1, progress = FALSE)
+#' if (requireNamespace("loo", quietly = TRUE)) {
+#'   suppressWarnings(first <- loo::loo(fit))
+#'   loo::loo_moment_match(fit, first, k_threshold = 0.3)
+#' }
+#' @name loo_moment_match
+#' @exportS3Method loo::loo_moment_match
+loo_moment_match.gibbsite_fit <- function(x, loo, ...) {
+  call <- rlang::current_env()
+  check_whole_fit(x, "x", call)
+  check_needed(loo = "the value of `loo(x)`")
+  known <- moment_density(x, call)
+  log_lik <- rstantools::log_lik(x)
+  check_loo_of(loo, log_lik, call)
+  rows <- do.call(rbind, model_matrices(x))[, known$columns, drop = FALSE]
+  spec <- known$spec
+  by_row <- function(m, f) {
+    values <- apply(m, 1L, f)
+    if (is.matrix(values)) t(values) else values
+  }
+  user_scale <- function(upars) {
+    if (is.null(spec$map)) {
+      return(upars)
+    }
+    by_row(upars, function(one) from_working(spec, one))
+  }
+  loo::loo_moment_match.default(
+    x, loo,
+    post_draws = function(x, ...) rows,
+    log_lik_i = function(x, i, ...) {
+      matrix(log_lik[, i], ncol = length(x))
+    },
+    unconstrain_pars = function(x, pars, ...) {
+      by_row(pars, function(one) to_working(spec, one))
+    },
+    log_prob_upars = function(x, upars, ...) {
+      known$log_joint(user_scale(upars)) +
+        by_row(upars, function(one) log_jacobian(spec, one))
+    },
+    log_lik_i_upars = function(x, upars, i, ...) {
+      known$log_lik(user_scale(upars), i)
+    },
+    ...
+  )
+}
+
+moment_density <- function(fit, call) {
+  model <- fit_part(fit, "model")
+  known <- model_density(model)
+  if (is.null(known)) {
+    abort_argument(
+      c("{.arg x} must be a fit with a joint density of what it stores, and
+         that of {.fn {model$name}} has none here.",
+        i = if (length(model_fold_kinds(model)) > 0L) {
+          "Use {.fn kfold}."
+        } else {
+          "{.fn loo::loo_moment_match.default} takes functions of yours."
+        }),
+      call = call
+    )
+  }
+  check_frame(model, call)
+  known
+}
+
+check_loo_of <- function(loo, log_lik, call) {
+  if (!inherits(loo, "psis_loo") || !is.list(loo)) {
+    abort_expected(loo, "the value of `loo(x)`", FALSE, "loo", call)
+  }
+  size <- attr(loo, "dims")
+  if (!identical(as.integer(size), dim(log_lik))) {
+    abort_argument(
+      c("{.arg loo} must be the value of {.code loo(x)}: it has other draws or
+         observations.",
+        x = "{.arg x} has {nrow(log_lik)} draws and {ncol(log_lik)}
+             observations."),
+      call = call
+    )
+  }
 }

@@ -162,6 +162,26 @@ model_estimate <- function(model, state) UseMethod("model_estimate")
 # of `w` (points x p), with the constant that the evidence needs.
 model_log_joint <- function(model, w) UseMethod("model_log_joint")
 
+# The log of p(y | parameters) p(parameters) as a function of stored columns:
+# list(columns, spec, log_joint, log_lik, proper), NULL if there is none. `spec`
+# has bounds and scales as R/mh-density.R reads them; log_joint(x) is the value
+# at each row of x (points x columns), log_lik(x, i) that of observation i of
+# log_lik() alone; `proper`: whether the prior is.
+model_density <- function(model) UseMethod("model_density")
+#' @exportS3Method
+model_density.default <- function(model) NULL
+
+# What kfold() may leave out: "observation", "group", both or nothing.
+model_fold_kinds <- function(model) UseMethod("model_fold_kinds")
+#' @exportS3Method
+model_fold_kinds.default <- function(model) character()
+
+# For kfold(): list(train, test). `train`: the model without some of
+# the elements of log_lik(), and with the prior of the model as it is; `test`:
+# the model with which log_lik() of draws of `train` evaluates those left out.
+# `held`: their numbers; `by`: "observation", or "group" where log_lik() has it.
+model_fold <- function(model, held, by) UseMethod("model_fold")
+
 # ---- The joint distribution of parameters and data (R/joint.R) ---------------
 
 # A state drawn from the prior, on R's generator.

@@ -229,6 +229,21 @@ as_excluded <- function(model, x) {
   stats::napredict(action, x)
 }
 
+# The frame of some of its rows.
+frame_rows <- function(frame, rows) {
+  for (part in intersect(c("x", "z", "model"), names(frame))) {
+    frame[[part]] <- frame[[part]][rows, , drop = FALSE]
+  }
+  vectors <- c(
+    "y", "trials", "weights", "offset", "success", "total", "group",
+    "row_names"
+  )
+  for (part in intersect(vectors, names(frame))) {
+    frame[[part]] <- frame[[part]][rows]
+  }
+  frame
+}
+
 # ---- The linear predictor ---------------------------------------------------
 
 # One vector of parameters in each row.

@@ -440,11 +440,19 @@ hostile_bases <- function(o) {
     set_coef.gibbsite_fit = list(model = o$gibbs_lm, coefs = c(1, 2)),
     recover_data.gibbsite_fit = list(object = o$gibbs_hlm),
     held_out.gibbs_bmf = fit("gibbs_bmf", newdata = o$pairs[1, ]),
+    kfold.gibbsite_fit = list(
+      x = o$gibbs_lm, K = 2, seed = 1, progress = FALSE
+    ),
     log_lik.gibbs_lda = list(object = o$gibbs_lda, particles = 2),
     log_lik.gibbs_sample = list(object = o$gibbs_sample, log_lik = first),
     log_lik.mh_sample = list(object = o$mh_sample, log_lik = first),
     loo.gibbs_sample = list(x = o$gibbs_sample, log_lik = first),
     loo.mh_sample = list(x = o$mh_sample, log_lik = first),
+    loo_moment_match.gibbsite_fit = list(
+      x = o$gibbs_lm, loo = if (requireNamespace("loo", quietly = TRUE)) {
+        suppressWarnings(loo::loo(o$gibbs_lm))
+      }
+    ),
     posterior_epred.gibbs_sample = list(object = o$gibbs_sample, f = first),
     posterior_epred.mh_sample = list(object = o$mh_sample, f = first),
     posterior_predict.gibbs_sample = list(object = o$gibbs_sample, f = first),
@@ -535,7 +543,7 @@ public_generic <- function(generic, exports) {
   packages <- c(
     "base", "stats", "graphics", "coda", "loo", "bayesplot", "nlme", "emmeans",
     "marginaleffects", "performance", "parameters", "posterior", "bayestestR",
-    "bridgesampling", "projpred", "ggplot2"
+    "bridgesampling", "projpred", "ggplot2", "rstantools"
   )
   for (package in packages) {
     if (requireNamespace(package, quietly = TRUE) &&

@@ -257,6 +257,27 @@ test_that("bridge_sampler() of a logistic regression gives the evidence", {
   expect_lt(abs(found$value - exact), 4.5 * found$error)
 })
 
+test_that("bridge_sampler() of a linear regression gives the evidence", {
+  skip_if_not_installed("bridgesampling")
+  conjugate <- lm_prior("nig", c = 2, d = 20, lambda = 0.5)
+  fit <- line(conjugate, draws = 2000)
+  found <- bridge(fit)
+  expect_lt(abs(found$value - log_evidence(fit)), 4.5 * found$error)
+  # a precision of nearly one value: the normal integral by hand
+  prior <- lm_prior(
+    a = 4e6, b = 2e6, c = 4e6, d = 2.8e7, scale = 1, intercept_mean = 20,
+    intercept_sd = 5
+  )
+  fit <- line(prior, draws = 2000)
+  x <- scale(as.matrix(mtcars[c("wt", "qsec")]), scale = FALSE)
+  covariance <- 25 + tcrossprod(x) / 2 + 7 * diag(32)
+  away <- mtcars$mpg - 20
+  exact <- -(32 * log(2 * pi) + as.numeric(determinant(covariance)$modulus) +
+               sum(away * solve(covariance, away))) / 2
+  found <- bridge(fit)
+  expect_lt(abs(found$value - exact), 4.5 * found$error + 1e-4)
+})
+
 test_that("bridge_sampler() takes a user's density, and refuses the rest", {
   skip_if_not_installed("bridgesampling")
   fit <- short(gibbs_sample, list(u = function(state) rnorm(1)), list(u = 0),
@@ -270,7 +291,8 @@ test_that("bridge_sampler() takes a user's density, and refuses the rest", {
     am ~ wt, mtcars, draws = 20, chains = 2, seed = 1, progress = FALSE
   ))
   expect_gibbsite_error(class = "gibbsite_error_argument", {
-    bridgesampling::bridge_sampler(line())
+    bridgesampling::bridge_sampler(line(lm_prior("horseshoe")))
+    bridgesampling::bridge_sampler(line(lm_prior(intercept_sd = Inf)))
     bridgesampling::bridge_sampler(mixture())
     bridgesampling::bridge_sampler(heavy())
     bridgesampling::bridge_sampler(laplace)

@@ -764,4 +764,24 @@ test_that("functions of posterior change the draws of a fit", {
   )
   both <- posterior::bind_draws(fit, fit, along = "iteration")
   expect_identical(posterior::niterations(both), 40L)
+  expect_identical(posterior::order_draws(fit), posterior::order_draws(draws))
+  expect_identical(posterior::repair_draws(fit), posterior::repair_draws(draws))
+  expect_identical(
+    withr::with_seed(1, posterior::resample_draws(fit, weights = 1:40)),
+    withr::with_seed(1, posterior::resample_draws(draws, weights = 1:40))
+  )
+  expect_identical(
+    posterior::split_chains(fit), posterior::split_chains(draws)
+  )
+  expect_identical(
+    posterior::weight_draws(fit, 1:40), posterior::weight_draws(draws, 1:40)
+  )
+  expect_identical(
+    posterior::nvariables(fit), posterior::nvariables(draws)
+  )
+  for (ids in c("iteration_ids", "chain_ids", "draw_ids")) {
+    ids <- getExportedValue("posterior", ids)
+    expect_identical(ids(fit), ids(draws))
+  }
+  expect_identical(rstantools::nsamples(fit), 40L)
 })

@@ -1,0 +1,252 @@
+# kfold(): cross-validation by fits without a part of the data. Registered if
+# loo is installed.
+
+#' K-fold cross-validation of a fit
+#'
+#' Estimates how well a model predicts observations that it has not seen:
+#' \eqn{\sum_i \log p(y_i \mid y_{-f(i)})}{sum_i log p(y_i | y_-f(i))}, with
+#' \eqn{y_{-f(i)}}{y_-f(i)} the data without the fold of observation \eqn{i}.
+#' The model is fitted once without each fold. Unlike [loo()][loo::loo] this has
+#' no approximation that influential observations can spoil.
+#'
+#' A fit without a fold has the prior of the whole fit, with the values that
+#' [prior_summary()] shows, its settings, and as many chains and draws as the
+#' fit has. Chains run where `cores` and [future::plan()] say, and the result is
+#' the same everywhere.
+#'
+#' The elements are the columns of [log_lik()].
+#'
+#' @param x A fit of [gibbs_lm()], [gibbs_hlm()], [gibbs_logistic()],
+#'   [laplace_logistic()] or [gibbs_gmm()] that holds its data.
+#' @param K Whole number, 2 or more (default 10): how many folds, of sizes as
+#'   equal as possible, drawn at random. As many as there are observations is
+#'   leave-one-out.
+#' @param ... Not used.
+#' @param folds `NULL`, or the fold of each element: a vector or a factor with
+#'   at least two values, such as the groups of the observations. `K` is then
+#'   not used.
+#' @param by `"observation"` (default), or of a fit of [gibbs_hlm()] `"group"`:
+#'   the elements are the groups, each predicted with its deviations integrated
+#'   out, as `log_lik(by = "group")` has them.
+#' @param cores,seed,progress As in [running].
+#' @return An object of class `c("kfold", "loo")`, for
+#'   [loo::loo_compare()]. `pointwise` has a row for each element, with the
+#'   columns `elpd_kfold`, `p_kfold` and `kfoldic`; `estimates` their sums with
+#'   standard errors. The attribute `folds` is the fold of each element.
+#' @section Errors: `gibbsite_error_argument` for other fits and for folds that
+#'   do not fit the data; `gibbsite_error_fold` names a fold without which the
+#'   model cannot be fitted; `gibbsite_error_no_data` for a fit without its
+#'   data. A warning of class `gibbsite_warning_convergence` names folds whose
+#'   chains have not converged.
+#' @examples
+#' if (requireNamespace("loo", quietly = TRUE)) {
+#'   small <- gibbs_lm(mpg ~ wt, mtcars, lm_prior("nig"), seed = 1)
+#'   large <- gibbs_lm(mpg ~ wt + qsec, mtcars, lm_prior("nig"), seed = 1)
+#'   folds <- loo::kfold_split_random(4, nrow(mtcars))
+#'   loo::loo_compare(
+#'     loo::kfold(small, folds = folds, seed = 1),
+#'     loo::kfold(large, folds = folds, seed = 1)
+#'   )
+#' }
+#' @name kfold
+#' @exportS3Method loo::kfold
+kfold.gibbsite_fit <- function(x, K = 10, ..., folds = NULL,
+                               by = c("observation", "group"),
+                               cores = getOption("mc.cores", 1L), seed = NULL,
+                               progress = interactive()) {
+  call <- rlang::current_env()
+  check_whole_fit(x, "x", call)
+  check_no_more(...)
+  by <- check_choice(by, c("observation", "group"))
+  cores <- check_count(cores, max = 1024)
+  progress <- check_flag(progress)
+  most <- .Machine$integer.max
+  seed <- check_count(seed, -most, most, null_ok = TRUE)
+  check_can_fold(fit_part(x, "model"), by, call)
+  root <- root_seed(seed, call)
+  streams <- chain_streams(root, 2L, call)
+  # the deviations of groups are drawn
+  whole <- with_stream(streams[[1L]], fold_log_lik(x, by), call)$value
+  folds <- if (is.null(folds)) {
+    K <- check_count(
+      K, min = 2, max = ncol(whole), max_why = paste0(by, "s"), arg = "K"
+    )
+    rep_len(seq_len(K), ncol(whole))
+  } else {
+    check_folds(folds, ncol(whole), by, call)
+  }
+  count <- length(unique(folds))
+  plan <- with_stream(streams[[2L]], {
+    # the same seeds, whether the folds are given or drawn
+    seeds <- distinct_seeds(count)
+    list(seeds = seeds,
+         folds = if (is.integer(folds)) folds[sample.int(length(folds))])
+  }, call)$value
+  folds <- factor(plan$folds %||% folds)
+  elpd <- predict_folds(x, folds, by, plan$seeds, cores, progress, call)
+  new_kfold(elpd, log_means(whole), folds, colnames(whole))
+}
+
+check_can_fold <- function(model, by, call) {
+  known <- model_fold_kinds(model)
+  if (length(known) == 0L) {
+    other <- c(gibbs_lda = "held_out_perplexity", gibbs_bmf = "held_out")
+    other <- other[model$name]
+    abort_argument(
+      c("{.arg x} must be a fit whose model {.fn kfold} can fit to a part of
+         its data, not one of {.fn {model$name}}.",
+        i = if (is.na(other)) {
+          "{.fn loo} takes the log-likelihood of each draw."
+        } else {
+          "Use {.fn {other}}."
+        }),
+      call = call
+    )
+  }
+  if (!by %in% known) {
+    abort_argument(
+      c("{.arg by} must be {.val {known}} for a fit of {.fn {model$name}}.",
+        i = "{.arg folds} takes the groups of the observations."),
+      call = call
+    )
+  }
+  if (any(vapply(model[model$data_part], is.null, NA))) {
+    abort_no_data(call = call)
+  }
+}
+
+# One value for each element; as a factor.
+check_folds <- function(folds, n, by, call) {
+  kinds <- c("logical", "integer", "double", "character")
+  plain <- typeof(folds) %in% kinds && length(dim(folds)) < 2L
+  if (!plain || is.object(folds) && !is.factor(folds)) {
+    abort_expected(
+      folds, "a vector or a factor", TRUE, "folds", call
+    )
+  }
+  check_vector_length(folds, n, paste("one for each", by), "folds", call)
+  if (anyNA(folds)) {
+    at <- which(is.na(folds))[[1L]]
+    abort_argument(
+      "{.arg folds} must not have missing values: element {at} is one.",
+      call = call
+    )
+  }
+  folds <- factor(folds)
+  if (nlevels(folds) < 2L) {
+    abort_argument("{.arg folds} must have two values or more.", call = call)
+  }
+  folds
+}
+
+fold_log_lik <- function(fit, by) {
+  if (by == "group") log_lik(fit, by = "group") else log_lik(fit)
+}
+
+# log((1/S) sum_s exp(x_si)) of each column.
+log_means <- function(x) {
+  largest <- pmax(apply(x, 2L, max), -.Machine$double.xmax)
+  largest + log(colMeans(exp(x - rep(largest, each = nrow(x)))))
+}
+
+# The log predictive density of each element without its fold.
+predict_folds <- function(fit, folds, by, seeds, cores, progress, call) {
+  elpd <- numeric(length(folds))
+  slow <- character()
+  if (progress) {
+    bar <- cli::cli_progress_bar("Folds", total = nlevels(folds))
+  }
+  for (k in seq_len(nlevels(folds))) {
+    held <- which(as.integer(folds) == k)
+    name <- levels(folds)[[k]]
+    one <- fit_fold(fit, held, by, seeds[[k]], cores, name, call)
+    slow <- c(slow, if (one$slow) name)
+    # the random numbers of log_lik() come from another stream than the chains'
+    stream <- spare_stream(seeds[[k]], length(fit), 1L, call)
+    values <- with_stream(stream, fold_log_lik(one$fit, by), call)$value
+    if (by == "group") {
+      values <- values[, held, drop = FALSE]
+    }
+    elpd[held] <- log_means(values)
+    if (progress) cli::cli_progress_update(id = bar)
+  }
+  warn_slow_folds(slow, nlevels(folds), call)
+  elpd
+}
+
+# list(fit, slow): the draws without the elements `held`, as a fit of the model
+# that evaluates these; `slow`: whether the chains have not converged.
+fit_fold <- function(fit, held, by, seed, cores, name, call) {
+  slow <- FALSE
+  done <- tryCatch(
+    withCallingHandlers(
+      {
+        models <- model_fold(fit_part(fit, "model"), held, by)
+        list(
+          fit = run_chains(
+            models$train, fold_running(fit, seed, cores), NULL, NULL
+          ),
+          test = models$test
+        )
+      },
+      gibbsite_warning_convergence = function(cnd) {
+        slow <<- TRUE
+        rlang::cnd_muffle(cnd)
+      },
+      gibbsite_message = function(cnd) rlang::cnd_muffle(cnd)
+    ),
+    gibbsite_error = function(cnd) {
+      abort_state(
+        "The model cannot be fitted without fold {.val {name}}.",
+        call = call, class = "fold", parent = cnd
+      )
+    }
+  )
+  wanted <- fit_part(fit, "running")$draws
+  if (shown_draws(done$fit) < wanted) {
+    abort_state(
+      "The fit without fold {.val {name}} was interrupted.",
+      call = call, class = "fold"
+    )
+  }
+  attr(done$fit, "model") <- done$test
+  list(fit = done$fit, slow = slow)
+}
+
+# The running arguments of the fit, for a run of as many draws.
+fold_running <- function(fit, seed, cores) {
+  earlier <- fit_part(fit, "running")
+  running(
+    draws = earlier$draws, burnin = earlier$burnin, thin = earlier$thin,
+    chains = length(fit), threads = fit_part(fit, "run")$threads %||% 1L,
+    cores = cores, seed = seed, progress = FALSE, keep_choices = character()
+  )
+}
+
+warn_slow_folds <- function(slow, count, call) {
+  if (length(slow) > 0L) {
+    warn_gibbsite(
+      c("The chains of {length(slow)} of {count} fits have not converged:
+         {cli::qty(slow)}without fold{?s} {.val {utils::head(slow, 5L)}}.",
+        i = "Use a fit with more draws."),
+      class = "convergence", call = call
+    )
+  }
+}
+
+# In the form that the loo package has for it.
+new_kfold <- function(elpd, lpd, folds, names) {
+  pointwise <- cbind(
+    elpd_kfold = elpd, p_kfold = lpd - elpd, kfoldic = -2 * elpd
+  )
+  rownames(pointwise) <- names
+  estimates <- cbind(
+    Estimate = colSums(pointwise),
+    SE = sqrt(nrow(pointwise) * apply(pointwise, 2L, stats::var))
+  )
+  structure(
+    list(estimates = estimates, pointwise = pointwise),
+    class = c("kfold", "loo"), K = nlevels(folds), folds = folds,
+    dims = c(NA_integer_, nrow(pointwise))
+  )
+}

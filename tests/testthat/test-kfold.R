@@ -1,0 +1,354 @@
+# kfold() and loo_moment_match(): against exact leave-one-out, by closed forms
+# and by fits without an observation.
+
+skip_if_not_installed("loo")
+
+few <- datasets::mtcars[c(1:8, 15:18), ]
+fixed <- list(
+  nig = lm_prior("nig", c = 2, d = 8, lambda = 0.5, scale = 1),
+  hierarchical = lm_prior(a = 3, b = 6, c = 2, d = 8, scale = 1)
+)
+
+fit_line <- function(data, prior = "nig", draws = 1000, ...) {
+  quietly(gibbs_lm(
+    mpg ~ wt + qsec - 1, data, fixed[[prior]], draws = draws, burnin = 100,
+    chains = 2, progress = FALSE, ...
+  ))
+}
+
+fit_clubs <- function(data, draws = 1000, ...) {
+  quietly(gibbs_logistic(
+    am ~ wt, data, logistic_prior(c = 1, intercept_c = 4), draws = draws,
+    chains = 2, progress = FALSE, ...
+  ))
+}
+
+# The standard error of the log of a mean of exp(log_lik), by column.
+log_mean_error <- function(log_lik, chains = 2) {
+  apply(log_lik, 2, function(x) {
+    p <- exp(x - max(x))
+    posterior::mcse_mean(matrix(p, ncol = chains)) / mean(p)
+  })
+}
+
+# list(elpd, error): each observation's log density given the others, by a fit
+# without it.
+left_out <- function(data, fit_to) {
+  found <- lapply(seq_len(nrow(data)), function(i) {
+    fit <- fit_to(data[-i, ], seed = 100 + i)
+    log_lik(fit, data[i, ])
+  })
+  list(
+    elpd = vapply(found, function(x) log(mean(exp(x))), 0),
+    error = vapply(found, log_mean_error, 0)
+  )
+}
+
+# ---- exact leave-one-out -----------------------------------------------------
+
+test_that("kfold() and moment matching give the ratio of evidences", {
+  skip_long()
+  fit <- fit_line(few, draws = 4000, seed = 1)
+  exact <- vapply(seq_len(nrow(few)), function(i) {
+    as.numeric(log_evidence(fit)) -
+      as.numeric(log_evidence(fit_line(few[-i, ], draws = 10, seed = 1)))
+  }, 0)
+  by_fold <- loo::kfold(fit, K = nrow(few), seed = 1)
+  # a fold's draws, to know the error
+  error <- vapply(seq_len(nrow(few)), function(i) {
+    one <- gibbsite:::fit_fold(fit, i, "observation", i, 1, "i", NULL)
+    log_mean_error(log_lik(one$fit))
+  }, 0)
+  expect_lt(max(abs(by_fold$pointwise[, "elpd_kfold"] - exact) / error), 4.5)
+  first <- suppressWarnings(loo::loo(fit))
+  matched <- suppressWarnings(
+    loo::loo_moment_match(fit, first, k_threshold = -1)
+  )
+  away <- abs(matched$pointwise[, "elpd_loo"] - exact)
+  expect_lt(max(away / matched$pointwise[, "mcse_elpd_loo"]), 4.5)
+})
+
+test_that("both agree with a fit without each observation", {
+  skip_long()
+  fits <- list(
+    line = function(...) fit_line(..., prior = "hierarchical"),
+    clubs = fit_clubs
+  )
+  for (fit_to in fits) {
+    fit <- fit_to(few, seed = 1)
+    exact <- left_out(few, fit_to)
+    by_fold <- quietly(loo::kfold(fit, K = nrow(few), seed = 1))
+    away <- abs(by_fold$pointwise[, "elpd_kfold"] - exact$elpd)
+    # two runs of the same length
+    expect_lt(max(away / (sqrt(2) * exact$error)), 4.5)
+    matched <- suppressWarnings(loo::loo_moment_match(
+      fit, loo::loo(fit), k_threshold = -1
+    ))
+    away <- abs(matched$pointwise[, "elpd_loo"] - exact$elpd)
+    error <- sqrt(
+      matched$pointwise[, "mcse_elpd_loo"]^2 + exact$error^2
+    )
+    expect_lt(max(away / error), 4.5)
+  }
+})
+
+test_that("moment matching mends an observation that loo() cannot weigh", {
+  skip_long()
+  odd <- rbind(few, transform(few[1, ], mpg = 45))
+  fit <- fit_line(odd, draws = 4000, seed = 1)
+  exact <- as.numeric(log_evidence(fit)) -
+    as.numeric(log_evidence(fit_line(few, draws = 10, seed = 1)))
+  first <- suppressWarnings(loo::loo(fit))
+  expect_gt(loo::pareto_k_values(first)[[13]], 0.7)
+  matched <- suppressWarnings(loo::loo_moment_match(fit, first))
+  expect_lt(loo::pareto_k_values(matched)[[13]], 0.7)
+  expect_lt(
+    abs(matched$pointwise[[13, "elpd_loo"]] - exact),
+    4.5 * matched$pointwise[[13, "mcse_elpd_loo"]]
+  )
+})
+
+test_that("the densities are those that the sampler stores", {
+  for (prior in names(fixed)) {
+    fit <- fit_line(few, prior, draws = 20, seed = 1)
+    known <- gibbsite:::model_density(attr(fit, "model"))
+    rows <- as.matrix(fit)[, known$columns]
+    each <- vapply(seq_len(nrow(few)), function(i) {
+      known$log_lik(rows, i)
+    }, numeric(40))
+    expect_equal(each, log_lik(fit), ignore_attr = TRUE)
+    # up to the prior, which is the same for the same parameters
+    more <- fit_line(rbind(few, few), prior, draws = 20, seed = 1)
+    twice <- gibbsite:::model_density(attr(more, "model"))
+    expect_equal(twice$log_joint(rows) - known$log_joint(rows), rowSums(each))
+    expect_equal(as.matrix(fit)[, "log_lik"], rowSums(each),
+                 ignore_attr = TRUE)
+  }
+})
+
+# ---- a fold's fit ------------------------------------------------------------
+
+# The fit without the elements `held`, by the seed 7.
+without <- function(fit, held, by = "observation") {
+  quietly(gibbsite:::fit_fold(fit, held, by, 7, 1, "a", NULL))$fit
+}
+
+test_that("a fold's fit is the fit to the other observations", {
+  out <- c(2, 5, 6)
+  fit <- fit_line(few, "hierarchical", draws = 20, seed = 1)
+  one <- without(fit, out)
+  other <- fit_line(few[-out, ], "hierarchical", draws = 20, seed = 7)
+  expect_equal(as.matrix(one), as.matrix(other))
+  expect_equal(log_lik(one), log_lik(other, few[out, ]))
+
+  fit <- fit_clubs(few, draws = 20, seed = 1)
+  one <- without(fit, out)
+  other <- quietly(gibbs_logistic(
+    am ~ wt, few[-out, ], prior_summary(fit), draws = 20, chains = 2, seed = 7,
+    progress = FALSE
+  ))
+  expect_identical(as.matrix(one), as.matrix(other))
+  expect_equal(log_lik(one), log_lik(other, few[out, ]))
+
+  for (correct in c("none", "importance")) {
+    fit <- quietly(laplace_logistic(
+      cbind(carb, gear) ~ wt, few, correct = correct, draws = 20, chains = 2,
+      seed = 1, progress = FALSE
+    ))
+    one <- without(fit, out)
+    other <- quietly(laplace_logistic(
+      cbind(carb, gear) ~ wt, few[-out, ], prior_summary(fit), draws = 20,
+      correct = correct, chains = 2, seed = 7, progress = FALSE
+    ))
+    expect_identical(as.matrix(one), as.matrix(other))
+    expect_equal(log_lik(one), log_lik(other, few[out, ]))
+  }
+
+  x <- as.matrix(datasets::faithful)[1:60, ]
+  x[3, 1] <- NA
+  mixture <- function(x, prior, seed) {
+    quietly(gibbs_gmm(
+      x, 2, prior, na_action = "impute", draws = 20, burnin = 20, chains = 2,
+      seed = seed, progress = FALSE, keep = c("z", "x")
+    ))
+  }
+  fit <- mixture(x, gmm_prior(), 1)
+  one <- without(fit, 1:5)
+  other <- mixture(x[-(1:5), ], prior_summary(fit), 7)
+  expect_equal(one[, "log_lik"], other[, "log_lik"])
+  expect_equal(log_lik(one), log_lik(other, x[1:5, ]))
+})
+
+chicks <- as.data.frame(datasets::ChickWeight)[1:120, ]
+
+test_that("a group left out is predicted with its deviations integrated out", {
+  fit <- quietly(gibbs_hlm(
+    weight ~ 1 + (1 | Chick), chicks, draws = 50, burnin = 50, chains = 2,
+    seed = 1, progress = FALSE
+  ))
+  levels <- attr(fit, "model")$levels
+  prior <- unclass(prior_summary(fit))
+  prior <- prior[names(prior) %in% names(formals(hlm_prior))]
+  prior <- do.call(hlm_prior, prior[lengths(prior) > 0])
+  held <- c(2, 4)
+  one <- without(fit, held, "group")
+  kept <- as.numeric(!chicks$Chick %in% levels[held])
+  other <- quietly(gibbs_hlm(
+    weight ~ 1 + (1 | Chick), chicks, prior, weights = kept, draws = 50,
+    burnin = 50, chains = 2, seed = 7, progress = FALSE
+  ))
+  expect_equal(as.matrix(one), as.matrix(other))
+  y <- chicks$weight[chicks$Chick == levels[2]]
+  by_hand <- apply(as.matrix(other), 1, function(draw) {
+    n <- length(y)
+    covariance <- draw[["sigma"]]^2 * diag(n) + draw[["sd[1]"]]^2
+    away <- y - draw[["(Intercept)"]]
+    -(n * log(2 * pi) + as.numeric(determinant(covariance)$modulus) +
+        sum(away * solve(covariance, away))) / 2
+  })
+  expect_equal(log_lik(one, by = "group")[, 2], by_hand, ignore_attr = TRUE)
+
+  # an observation: its group's deviation given the others of the group
+  one <- without(fit, 1)
+  mine <- which(chicks$Chick == chicks$Chick[1])[-1]
+  draws <- as.matrix(one)
+  precision <- draws[, "sd[1]"]^-2 + length(mine) * draws[, "sigma"]^-2
+  centre <- draws[, "(Intercept)"] + draws[, "sigma"]^-2 / precision *
+    (sum(chicks$weight[mine]) - length(mine) * draws[, "(Intercept)"])
+  spread <- sqrt(1 / precision + draws[, "sigma"]^2)
+  exact <- mean(dnorm(chicks$weight[1], centre, spread))
+  # given the parameters, many draws of the deviation
+  drawn <- withr::with_seed(1, replicate(200, mean(exp(log_lik(one)))))
+  expect_lt(abs(mean(drawn) - exact), 4.5 * sd(drawn) / sqrt(200))
+})
+
+test_that("observations and groups of outcomes are left out", {
+  chicks <- transform(chicks, heavy = weight > 90)
+  fit <- quietly(gibbs_logistic(
+    heavy ~ Time + (1 | Chick), chicks, draws = 20, burnin = 20, chains = 2,
+    seed = 1, progress = FALSE
+  ))
+  out <- which(chicks$Chick %in% c("1", "2"))[-1]
+  one <- without(fit, out)
+  # the deviations of a group without observations have their prior
+  w <- as.matrix(one)
+  eta <- w[, "Time"] * chicks$Time[out[1]]
+  at <- match(as.character(chicks$Chick[out[1]]), attr(fit, "model")$levels)
+  eta <- eta + w[, paste0("w[1,", at, "]")]
+  expect_equal(
+    log_lik(one)[, 1],
+    plogis(if (chicks$heavy[out[1]]) eta else -eta, log.p = TRUE),
+    ignore_attr = TRUE
+  )
+  found <- quietly(loo::kfold(fit, folds = chicks$Chick, seed = 1))
+  expect_identical(attr(found, "K"), nlevels(factor(chicks$Chick)))
+  expect_true(all(found$pointwise[, "elpd_kfold"] < 0))
+})
+
+# ---- the result --------------------------------------------------------------
+
+test_that("the result is one of loo's", {
+  fit <- fit_line(few, draws = 50, seed = 1)
+  found <- loo::kfold(fit, K = 3, seed = 4)
+  expect_true(loo::is.kfold(found))
+  expect_identical(attr(found, "K"), 3L)
+  expect_identical(as.vector(table(attr(found, "folds"))), c(4L, 4L, 4L))
+  expect_identical(rownames(found$pointwise), rownames(few))
+  expect_equal(found$estimates[, "Estimate"], colSums(found$pointwise))
+  expect_equal(
+    found$pointwise[, "elpd_kfold"] + found$pointwise[, "p_kfold"],
+    log(colMeans(exp(log_lik(fit))))
+  )
+  shown <- utils::capture.output(print(found))
+  expect_match(shown, "3-fold", all = FALSE)
+  expect_match(shown, "elpd_kfold", all = FALSE)
+  same <- loo::kfold(fit, folds = attr(found, "folds"), seed = 4)
+  expect_identical(same$pointwise, found$pointwise)
+  named <- c("c", "a", "b")[as.integer(attr(found, "folds"))]
+  expect_identical(
+    levels(attr(loo::kfold(fit, folds = named, seed = 4), "folds")),
+    c("a", "b", "c")
+  )
+  other <- loo::kfold(
+    fit_line(few, "hierarchical", draws = 50, seed = 2),
+    folds = attr(found, "folds"), seed = 4
+  ) |> quietly()
+  compared <- loo::loo_compare(found, other)
+  best <- max(found$estimates[1], other$estimates[1])
+  worst <- min(found$estimates[1], other$estimates[1])
+  expect_equal(compared[[2, "elpd_diff"]], worst - best)
+  compared <- suppressWarnings(loo::loo_compare(found, loo::loo(fit)))
+  expect_identical(nrow(compared), 2L)
+})
+
+test_that("the seed decides, not the session or the plan", {
+  fit <- fit_line(few, "hierarchical", draws = 30, seed = 1)
+  found <- quietly(loo::kfold(fit, K = 3, seed = 4))
+  expect_identical(quietly(loo::kfold(fit, K = 3, seed = 4, cores = 2)), found)
+  again <- function() {
+    withr::with_seed(9, quietly(loo::kfold(fit, K = 3)))
+  }
+  expect_identical(again(), again())
+  expect_false(identical(again(), found))
+  withr::with_seed(1, {
+    before <- .Random.seed
+    quietly(loo::kfold(fit, K = 3, seed = 4))
+    expect_identical(.Random.seed, before)
+  })
+  old <- future::plan(future::multisession, workers = 2)
+  withr::defer(future::plan(old))
+  expect_identical(quietly(loo::kfold(fit, K = 3, seed = 4)), found)
+})
+
+test_that("folds that did not converge are named in one warning", {
+  fit <- fit_line(few, "hierarchical", draws = 20, seed = 1)
+  expect_gibbsite_condition(
+    loo::kfold(fit, K = 2, seed = 1, progress = FALSE),
+    "gibbsite_warning_convergence"
+  )
+})
+
+test_that("what cannot be left out is an error", {
+  fit <- fit_line(few, draws = 20, seed = 1)
+  own <- quietly(mh_sample(
+    function(x) -x^2, c(a = 0), draws = 20, chains = 2, seed = 1,
+    progress = FALSE
+  ))
+  topics <- quietly(gibbs_lda(
+    matrix(1:6, 2), 2, draws = 20, chains = 2, seed = 1, progress = FALSE
+  ))
+  first <- suppressWarnings(loo::loo(fit))
+  wide <- quietly(gibbs_lm(
+    mpg ~ wt, few, lm_prior("horseshoe"), draws = 20, chains = 2, seed = 1,
+    progress = FALSE
+  ))
+  expect_gibbsite_error(class = "gibbsite_error_argument", {
+    loo::kfold(fit, K = 1)
+    loo::kfold(fit, K = 13)
+    loo::kfold(fit, folds = 1:3)
+    loo::kfold(fit, folds = rep(1, 12))
+    loo::kfold(fit, folds = c(1:11, NA))
+    loo::kfold(fit, folds = as.list(1:12))
+    loo::kfold(fit, by = "group")
+    loo::kfold(fit, k = 3)
+    loo::kfold(own)
+    loo::kfold(topics)
+    loo::loo_moment_match(fit)
+    loo::loo_moment_match(fit, 1)
+    loo::loo_moment_match(fit_line(few[-1, ], draws = 20, seed = 1), first)
+    loo::loo_moment_match(wide, first)
+    loo::loo_moment_match(own, first)
+  })
+  expect_gibbsite_error(class = "gibbsite_error_no_data", {
+    loo::kfold(drop_data(fit))
+    loo::loo_moment_match(drop_data(fit), first)
+  })
+  # without its only failure a response is separated
+  flat <- quietly(gibbs_logistic(
+    c(1, 1, 0, 1, 1, 0) ~ 1, prior = logistic_prior(c = Inf, intercept_c = Inf),
+    draws = 20, chains = 2, seed = 1, progress = FALSE
+  ))
+  expect_gibbsite_error(class = "gibbsite_error_fold", {
+    loo::kfold(flat, folds = c(1, 1, 2, 1, 1, 2))
+  })
+})
