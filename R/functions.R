@@ -33,7 +33,7 @@ needs_of <- function(x) {
   packages <- character()
   queue <- functions_in(x)
   while (length(queue) > 0L) {
-    names <- codetools::findGlobals(queue[[1L]], merge = TRUE)
+    names <- names_used(queue[[1L]])
     queue <- queue[-1L]
     for (name in setdiff(names, names(globals))) {
       place <- place_on_search_path(name)
@@ -46,6 +46,12 @@ needs_of <- function(x) {
     }
   }
   list(globals = globals, packages = setdiff(packages, always_attached))
+}
+
+# The names that a function takes from outside, as future looks for them: also
+# those that it takes there before it assigns a value of its own.
+names_used <- function(f) {
+  as.character(globals::findGlobals(f, dotdotdot = "ignore"))
 }
 
 always_attached <- c(

@@ -128,7 +128,7 @@ closure_values <- function(f) {
   if (is.null(env) || is_native_density(f)) {
     return(list())
   }
-  used <- codetools::findGlobals(f, merge = TRUE)
+  used <- names_used(f)
   values <- list()
   while (!is_top_environment(env)) {
     for (name in intersect(used, setdiff(ls(env), names(values)))) {

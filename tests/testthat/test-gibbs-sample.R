@@ -502,6 +502,13 @@ test_that("what functions need is found, and nothing else", {
   g <- function(state) expect_true(TRUE)
   environment(g) <- globalenv()
   expect_identical(needs_of(list(g))$packages, "testthat")
+  # taken from outside, then a variable of its own
+  h <- function(state) {
+    two_of_test <- two_of_test[state$a]
+    two_of_test
+  }
+  environment(h) <- globalenv()
+  expect_identical(needs_of(list(h))$globals, list(two_of_test = 1:3))
 })
 
 # ---- functions of the user ---------------------------------------------------

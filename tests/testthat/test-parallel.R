@@ -143,6 +143,36 @@ test_that("progress is told from other processes too", {
   expect_false(is.unsorted(steps))
 })
 
+# The packages are not in Suggests.
+test_that("jobs of batchtools and furrr's calls give the bits of one process", {
+  skip_long()
+  skip_on_os("windows")
+  skip_if_not_installed("future.batchtools")
+  withr::local_dir(withr::local_tempdir())
+  run <- function(seed = 1) {
+    quietly(gibbs_gmm(
+      datasets::faithful, 2, draws = 30, burnin = 20, chains = 2, seed = seed,
+      progress = FALSE
+    ))
+  }
+  environment(run) <- list2env(list(quietly = quietly), parent = globalenv())
+  whole <- run()
+  local_plan(getExportedValue("future.batchtools", "batchtools_local"))
+  expect_true(identical_fit(run(), whole))
+  skip_if_not_installed("furrr")
+  future::plan(future::multisession, workers = 2)
+  # the generator of furrr's processes
+  withr::local_seed(1, .rng_kind = "L'Ecuyer-CMRG")
+  alone <- lapply(1:2, run)
+  options <- getExportedValue("furrr", "furrr_options")(
+    seed = TRUE, packages = "gibbsite"
+  )
+  both <- getExportedValue("furrr", "future_map")(1:2, run, .options = options)
+  for (k in 1:2) {
+    expect_true(identical_fit(both[[k]], alone[[k]]))
+  }
+})
+
 # ---- Workers that are lost ---------------------------------------------------
 
 # Kills the process of chain 2 at sweep `at`, if that is not this one.
