@@ -25,7 +25,8 @@
 #'   [as.mcmc.list()][coda-methods], `fit[i, j]`.
 #' * To get its parts: [prior_summary()][prior_summary.gibbsite_fit], `nobs()`,
 #'   `variables()`, `ndraws()`, `nchains()`, `niterations()`.
-#' * To compare: [identical_fit()]. To make it smaller: [drop_data()].
+#' * To compare: [identical_fit()], [compare()], [loo()][loo::loo],
+#'   [kfold()][kfold.gibbsite_fit]. To make it smaller: [drop_data()].
 #'
 #' A run that was interrupted before every chain had a draw returns an object of
 #' class `gibbsite_partial`, which prints and can be given to [extend()].
@@ -60,6 +61,14 @@ NULL
 #' @param ... Not used.
 #' @return A plain `mcmc.list`; [coda::as.mcmc()] gives the [coda::mcmc] matrix
 #'   of a fit with one chain.
+#' @section Gelman and Rubin's diagnostic: Use `coda::gelman.diag(fit,
+#'   multivariate = FALSE)`. Its default also needs the inverse of the columns'
+#'   covariance matrix, and stops with "the leading minor of order ... is not
+#'   positive" where a column is a function of others. In many fits one is: in
+#'   those of [gibbs_gmm()] the last weight is 1 less the others, and a
+#'   covariance matrix is stored whole, with `Sigma[1,1,2]` and `Sigma[1,2,1]`.
+#'   A column that does not vary has no value. [convergence()] has a newer R-hat
+#'   of each quantity that does not depend on the numbering of components.
 #' @section Names: A fit has no elements by name. `fit$mu` is an error that says
 #'   what to call: for draws [draws_of()] or `as.matrix()`, for estimates
 #'   `coef()` or `summary()`. `fit[[k]]` is the matrix of chain `k`.
@@ -72,6 +81,8 @@ NULL
 #' fit <- gibbs_gmm(faithful, 2, draws = 200, burnin = 100, chains = 2,
 #'                  seed = 1, progress = FALSE)
 #' coda::effectiveSize(fit[, "log_lik"])
+#' coda::gelman.diag(fit[, c("pi[1]", "mu[1,1]", "Sigma[1,1,2]", "log_lik")])
+#' coda::gelman.diag(fit, multivariate = FALSE)
 #' coda::mcpar(fit[101:200, ][[1]])
 #' summary(as.mcmc.list(fit)[, c("pi[1]", "pi[2]")])$statistics
 NULL

@@ -126,7 +126,9 @@
 #' `n_occupied` (components with at least one observation); with `keep = "z"`
 #' also the allocations `z[i]`, with `keep = "x"` the missing entries `x[i,j]`,
 #' with `keep = "labels"` the sampler's own numbers of the components
-#' `label[c]`.
+#' `label[c]`. Some columns are functions of others, because the weights sum to
+#' 1 and covariance matrices are stored whole: [coda::gelman.diag()] needs
+#' `multivariate = FALSE` (see [coda-methods]).
 #' The probability of each observation's allocations is averaged as the chains
 #' run: see [allocation_probabilities()].
 #'
