@@ -157,7 +157,9 @@ test_that("jobs of batchtools and furrr's calls give the bits of one process", {
   }
   environment(run) <- list2env(list(quietly = quietly), parent = globalenv())
   whole <- run()
-  local_plan(getExportedValue("future.batchtools", "batchtools_local"))
+  jobs <- getExportedValue("future.batchtools", "batchtools_local")
+  old <- future::plan(list(jobs))
+  withr::defer(future::plan(old))
   expect_true(identical_fit(run(), whole))
   skip_if_not_installed("furrr")
   future::plan(future::multisession, workers = 2)
