@@ -388,6 +388,7 @@ check_same_proposal <- function(model, proposal, call) {
     }
     model$plan[[b]]$proposal <- given[[b]]
   }
-  model$gradient <- plan_gradient(model$plan, call)
+  given <- unlist(lapply(given, proposal_gradients), recursive = FALSE)
+  if (length(given) > 0L) model$gradient <- given[[1L]]
   model
 }

@@ -9,7 +9,11 @@ hash_code <- function(x) hash(code_of(x))
 code_of <- function(x) {
   if (is_native_density(x)) {
     native <- attr(x, "native")
-    return(native[c("package", "symbol", "data")])
+    return(native[
+      c("package", "symbol", "data", if (is.character(native$gradient)) {
+        "gradient"
+      })
+    ])
   }
   if (is.primitive(x)) {
     return(deparse(x))
@@ -262,6 +266,10 @@ fault_words <- function(fault, role, value, d, cnd) {
       given, ","
     ),
     gradient = "`gradient` is not finite",
+    attribute = paste0(
+      "the attribute \"gradient\" of `log_density` must be ", d, " number",
+      if (d != 1) "s", ", not ", given, ","
+    ),
     draw = "`draw` of custom_proposal() is not finite",
     ratio = c(
       "`log_density` of the proposal is NaN or infinite for a draw of its own",

@@ -73,6 +73,16 @@ mh_step <- function(log_density, proposal = adaptive(), steps = 1) {
       call = call
     )
   }
+  if (is_hamiltonian(proposal)) {
+    abort_argument(
+      c(
+        "{.fn {class(proposal)[1]}} is not available in {.fn mh_step}.",
+        i = "The density of the block changes with the rest of the state: use
+             {.fn langevin}, or give all parameters to {.fn mh_sample}."
+      ),
+      call = call
+    )
+  }
   if (uses_laplace(proposal)) {
     abort_argument(
       c(

@@ -135,13 +135,14 @@ check_proposal_size <- function(plan, chains, call) {
 check_matrix_of <- function(size, chains, what, call) {
   check_square_size(
     size, chains + 3, paste(what, "needs in each chain a matrix of"),
-    "Use {.arg blocks}, or {.code random_walk(scale = )} or {.fn langevin},
-     which need none", call
+    "Use {.arg blocks}, or {.code random_walk(scale = )}, {.fn langevin} or
+     {.fn nuts}, which need none", call
   )
 }
 
 has_matrix <- function(proposal) {
   inherits(proposal, "adaptive") || !is.null(proposal$cov) ||
+    identical(proposal$mass, "dense") ||
     any(vapply(proposal$parts, has_matrix, NA))
 }
 

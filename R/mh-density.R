@@ -8,11 +8,7 @@
 mh_functions <- function(model) {
   list(
     log_density = density_caller(model$data$log_density, model$extra),
-    gradient = if (!is.null(model$gradient)) {
-      caller(
-        model$gradient, "gradient", 1L, taken_by(model$gradient, model$extra)
-      )
-    },
+    gradient = gradient_caller(model),
     blocks = lapply(model$plan, function(block) {
       proposal_functions(block$proposal)
     })

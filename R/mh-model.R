@@ -2,7 +2,7 @@
 # the generics of model.R. src/core/mh/mh.h has the mathematics.
 
 mh_model <- function(log_density, extra, init, names, plan, box, keep, on_nan,
-                     debug, call) {
+                     debug, call, gradient = NULL) {
   d <- length(init)
   kept <- which(column_parts(names)$block %in% keep)
   model <- new_model(
@@ -19,7 +19,10 @@ mh_model <- function(log_density, extra, init, names, plan, box, keep, on_nan,
       "or reparameterise."
     ),
     extra = extra, init = unname(init), parameters = names,
-    user_names = names(init), plan = plan, gradient = plan_gradient(plan, call),
+    user_names = names(init), plan = plan, given_gradient = gradient,
+    gradient = find_gradient(
+      gradient, plan, log_density, extra, init, call
+    ),
     data_hash = hash_density(log_density, extra),
     given = given_density
   )
@@ -55,22 +58,6 @@ mh_model <- function(log_density, extra, init, names, plan, box, keep, on_nan,
 # variates.
 ahead_rows <- function(width) as.double(max(1, min(256, floor(4096 / width))))
 
-# All blocks use the same gradient.
-plan_gradient <- function(plan, call) {
-  found <- unlist(
-    lapply(plan, function(block) proposal_gradients(block$proposal)),
-    recursive = FALSE
-  )
-  if (length(unique(found)) > 1L) {
-    abort_argument(
-      c("Langevin proposals of one sampler must have the same {.arg gradient}.",
-        i = "It is that of the whole log density; each block takes its part."),
-      call = call
-    )
-  }
-  if (length(found) > 0L) found[[1L]]
-}
-
 #' @exportS3Method
 model_start.mh_model <- function(model, init) {
   kind <- generator_seed()[[1L]]
@@ -97,9 +84,13 @@ model_start.mh_model <- function(model, init) {
     proposal_memory(
       proposal, model$spec$blocks[[b]]$proposal,
       (region$mean %||% settled$x)[index], region$scale[index],
-      if (needs_covariance(proposal)) region$factor_of(index)
+      if (needs_covariance(proposal) ||
+            learns_mass(proposal) && !is.null(region$mean)) {
+        region$factor_of(index)
+      }
     )
   })
+  check_gradient(model, settled$point, rlang::call2("mh_sample"))
   check_same_kind(kind, rlang::call2("mh_sample"))
   # a user's proposal draws on the chain's stream; the density then has a
   # separate stream
@@ -206,6 +197,9 @@ draws_by_user <- function(proposal) {
 #' @exportS3Method
 model_sweeps.mh_model <- function(model, state, n, control) {
   kind <- generator_seed()[[1L]]
+  # C copies the state
+  stored <- state[stored_steps]
+  state[stored_steps] <- NULL
   result <- calling_user_code(model, function(place) {
     .Call(
       C_mh_sweeps, model$spec, mh_functions(model), state, n, control, place
@@ -215,12 +209,16 @@ model_sweeps.mh_model <- function(model, state, n, control) {
     return(NULL)
   }
   check_same_kind(kind, NULL)
-  if (!is.null(result$trace)) {
-    result$state$trace <- c(state$trace, result$trace)
-    result$trace <- NULL
+  for (what in stored_steps) {
+    result$state[[what]] <- c(stored[[what]], result[[what]])
+    result[[what]] <- NULL
   }
   result
 }
+
+# Parts of a state that grow: every step of a run with `debug`, and what
+# Hamiltonian dynamics met on the way to each draw.
+stored_steps <- c("trace", "transitions")
 
 #' @exportS3Method
 model_check_init.mh_model <- function(model, init, where, call) {
@@ -290,6 +288,7 @@ model_notes.mh_model <- function(model, fit, table) {
   c(
     search_words(model$search),
     paste0("Acceptance ", paste(unique(range), collapse = " to "), "."),
+    hamiltonian_words(model, fit),
     if (length(seconds) == 1L && seconds > 0 && is.finite(size)) {
       paste0("ESS a second: ", format(signif(size / seconds, 2),
         big.mark = ",", scientific = FALSE

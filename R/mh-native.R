@@ -12,6 +12,12 @@
 #' contract in full, and
 #' `system.file("examples", "logistic.c", package = "gibbsite")` is an example.
 #'
+#' A second function can return the same log density and write its gradient:
+#' ```
+#' double g(const double *x, int d, void *data, double *gradient);
+#' ```
+#' [nuts()] and [hmc()] use it, and [nuts()] becomes the default proposal.
+#'
 #' The result can be called as an R function of `x`, to test it, to
 #' differentiate it or to maximise it.
 #'
@@ -51,6 +57,9 @@
 #'   `DLLInfo`, as [dyn.load()] returns it.
 #' @param pointer An external pointer to the function, or an object of class
 #'   `NativeSymbolInfo`.
+#' @param gradient `NULL` (default), or the function that gives the gradient: a
+#'   string, its name in the same package or file; with `pointer` an external
+#'   pointer or an object of class `NativeSymbolInfo`.
 #' @return A function of class `gibbsite_native_density`.
 #' @section Errors:
 #' `gibbsite_error_argument` if the arguments do not name exactly one existing
@@ -87,13 +96,21 @@
 #' }
 #' @export
 native_density <- function(package = NULL, symbol = NULL, data = NULL,
-                           dll = NULL, pointer = NULL) {
+                           dll = NULL, pointer = NULL, gradient = NULL) {
   call <- rlang::current_env()
   native <- c(
     native_place(package, dll, pointer, symbol, call),
     list(data = native_data(data, call))
   )
   resolve_native(native, "argument", call)
+  if (!is.null(gradient)) {
+    native$gradient <- if (is.null(pointer)) {
+      check_string(gradient)
+    } else {
+      native_address(gradient, NULL, call, "gradient")
+    }
+    resolve_native(gradient_place(native), "argument", call)
+  }
   structure(
     native_function, class = "gibbsite_native_density", native = native
   )
@@ -128,6 +145,21 @@ native_value <- function(native, x) {
 # The external pointer that C takes, resolved in this process.
 native_pointer <- function(density, call = rlang::caller_env()) {
   resolve_native(attr(density, "native"), "state", call)
+}
+
+has_native_gradient <- function(density) {
+  is_native_density(density) && !is.null(attr(density, "native")$gradient)
+}
+
+# Where the gradient is, in the form of the density's place.
+gradient_place <- function(native) {
+  native[[if (is.null(native$pointer)) "symbol" else "pointer"]] <-
+    native$gradient
+  native
+}
+
+native_gradient_pointer <- function(density, call = rlang::caller_env()) {
+  resolve_native(gradient_place(attr(density, "native")), "state", call)
 }
 
 native_place <- function(package, dll, pointer, symbol, call) {
@@ -171,7 +203,7 @@ is_shared_object <- function(x) {
        (endsWith(x, .Platform$dynlib.ext) || grepl("/", x, fixed = TRUE)))
 }
 
-native_address <- function(pointer, symbol, call) {
+native_address <- function(pointer, symbol, call, arg = "pointer") {
   if (!is.null(symbol)) {
     abort_argument(
       "{.arg symbol} has no meaning with {.arg pointer}: leave it out.",
@@ -183,8 +215,7 @@ native_address <- function(pointer, symbol, call) {
   }
   if (typeof(pointer) != "externalptr") {
     abort_expected(
-      pointer, "an external pointer to a compiled function", FALSE, "pointer",
-      call
+      pointer, "an external pointer to a compiled function", FALSE, arg, call
     )
   }
   pointer
@@ -350,6 +381,11 @@ format.gibbsite_native_density <- function(x, ...) {
   data <- native$data
   c(
     paste("Compiled log density", place),
+    if (is.character(native$gradient)) {
+      paste0("  gradient: ", native$gradient, "()")
+    } else if (!is.null(native$gradient)) {
+      "  gradient: at an external pointer"
+    },
     if (length(data) > 0L) {
       paste0(
         "  data: ",

@@ -330,6 +330,14 @@ mixture_proposal <- function(..., weights = NULL) {
 }
 
 check_part <- function(part, i, call = rlang::caller_env()) {
+  if (is_hamiltonian(part)) {
+    abort_argument(
+      c("Proposal {i} of a mixture must have a density: that of
+         {.fn {class(part)[1]}} is not known.",
+        i = "{.fn langevin} with {.code tune = FALSE} takes a gradient."),
+      call = call
+    )
+  }
   learns <- inherits(part, "adaptive") || isTRUE(part$tune)
   nested <- inherits(part, "mixture_proposal")
   if (learns || nested) {
@@ -463,17 +471,8 @@ langevin <- function(step = NULL, gradient, cov = NULL, tune = TRUE,
   if (is.null(step) && !tune) {
     abort_argument("{.arg step} is needed with {.code tune = FALSE}.")
   }
-  if (!is.function(gradient) || is_native_density(gradient)) {
-    abort_expected(gradient, "a function of a point", FALSE, "gradient",
-                   rlang::current_env())
-  }
-  if (length(argument_list(gradient)) == 0L) {
-    abort_argument(
-      "{.arg gradient} must be a function of a point; it takes no argument."
-    )
-  }
   new_proposal("langevin",
-    step = step, gradient = gradient, cov = check_spread(cov), tune = tune,
+    step = step, gradient = check_gradient_function(gradient), cov = check_spread(cov), tune = tune,
     target = check_rate(target)
   )
 }
@@ -505,6 +504,8 @@ format.gibbsite_proposal <- function(x, ...) {
     } else {
       "custom proposal with its density"
     },
+    hmc = ,
+    nuts = format_hamiltonian(x),
     langevin = paste0(
       "Langevin proposal",
       if (!is.null(x$step)) paste0(", step ", format(x$step, digits = 4)),
@@ -540,7 +541,7 @@ print.gibbsite_proposal <- function(x, ...) {
 
 proposal_kinds <- c(
   random_walk = 0L, adaptive = 1L, independence = 2L, custom_proposal = 3L,
-  langevin = 4L, mixture_proposal = 5L
+  langevin = 4L, mixture_proposal = 5L, hmc = 6L, nuts = 7L
 )
 
 proposal_families <- c(normal = 0L, t = 1L, uniform = 2L)
@@ -563,6 +564,8 @@ compile_proposal <- function(proposal, d, where = "proposal", at_mode = NULL,
     adaptive = compile_adaptive(proposal, d, where, at_mode, call, names),
     independence = compile_independence(proposal, d, where, call),
     langevin = compile_langevin(proposal, d, where, at_mode, call),
+    hmc = ,
+    nuts = compile_hamiltonian(proposal),
     mixture_proposal = list(
       weights = proposal$weights,
       parts = lapply(seq_along(proposal$parts), function(i) {
@@ -671,6 +674,9 @@ uses_laplace <- function(proposal) {
 # coordinate (reach()); `x`: the starting point; `factor`: the starting value of
 # adaptive() unless the proposal gives one, diagonal by default.
 proposal_memory <- function(proposal, compiled, x, scale, factor = NULL) {
+  if (is_hamiltonian(proposal)) {
+    return(hamiltonian_memory(proposal, compiled, scale, factor))
+  }
   d <- compiled$d
   adaptive <- inherits(proposal, "adaptive")
   log_step <- if (adaptive) {
@@ -700,7 +706,7 @@ needs_covariance <- function(proposal) {
 }
 
 needs_scale <- function(proposal) {
-  needs_covariance(proposal) ||
+  needs_covariance(proposal) || learns_mass(proposal) ||
     (inherits(proposal, "langevin") && is.null(proposal$step) &&
        is.null(proposal$cov))
 }
@@ -742,7 +748,9 @@ proposal_functions <- function(proposal) {
 # The gradients in a proposal: a list of functions.
 proposal_gradients <- function(proposal) {
   c(
-    if (inherits(proposal, "langevin")) list(proposal$gradient),
+    if (inherits(proposal, c("langevin", "hmc", "nuts"))) {
+      Filter(Negate(is.null), list(proposal$gradient))
+    },
     unlist(lapply(proposal$parts, proposal_gradients), recursive = FALSE)
   )
 }
@@ -756,6 +764,9 @@ proposal_variates <- function(compiled) {
   }
   if (compiled$kind == proposal_kinds[["custom_proposal"]]) {
     return(0)
+  }
+  if (compiled$kind >= proposal_kinds[["hmc"]]) {
+    return(compiled$d + 2)
   }
   compiled$d + (compiled$family == proposal_families[["t"]])
 }

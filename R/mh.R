@@ -13,9 +13,12 @@
 #' fast the chain converges.
 #'
 #' @section Proposals:
-#' The default [adaptive()] is a normal random walk that adapts its covariance
-#' and scale during burn-in. Others are [random_walk()], [independence()],
-#' [langevin()] (with a gradient), [mixture_proposal()] and [custom_proposal()].
+#' With a gradient of the log density, as `gradient` or as part of
+#' [native_density()], the default is [nuts()], the no-U-turn sampler. Without
+#' one it is [adaptive()], a normal random walk that adapts its covariance and
+#' scale during burn-in. Others are [random_walk()], [independence()],
+#' [langevin()] and [hmc()] (with a gradient), [mixture_proposal()] and
+#' [custom_proposal()].
 #'
 #' With `blocks` a sweep takes several steps, one for each block of coordinates,
 #' in their order. Each block has its own proposal, which moves the block's
@@ -27,6 +30,8 @@
 #' \eqn{d}{d} sweeps for each kept draw (divided by the number of blocks,
 #' rounded up), and `burnin`, during which adaptive proposals adapt, to 500 such
 #' draws, or \eqn{20 d}{20 d} if that is more: `thin * max(500, 20 * d)` sweeps.
+#' If every block is moved by [nuts()] or [hmc()], `thin` defaults to 1 and
+#' `burnin` to 1000.
 #'
 #' @section Starting values:
 #' Before the chains start, one search for them all climbs from `init` to the
@@ -101,10 +106,12 @@
 #'   [native_density()].
 #' @param init Numeric vector of length `d`, finite, where the density is
 #'   positive: where the search for the mode begins. Its names become columns.
-#' @param proposal A proposal (default [adaptive()]); with `blocks` also a list
-#'   of them, one for each block.
-#' @param ... Further arguments of `log_density` (and of the gradient of
-#'   [langevin()]), by name.
+#' @param proposal A proposal; with `blocks` also a list of them, one for each
+#'   block. `NULL` (default) is [nuts()] if there is a gradient, and otherwise
+#'   [adaptive()].
+#' @param ... Further arguments of `log_density` (and of the gradient), by name.
+#' @param gradient `NULL` (default), or a function of a point: the gradient of
+#'   the log density, see [nuts()].
 #' @param blocks `NULL` (default: one block of all coordinates), `"each"` (every
 #'   coordinate on its own) or a list of vectors of names or numbers of
 #'   coordinates, which together name all coordinates; its names become those of
@@ -157,8 +164,8 @@
 #' summary(fit)
 #' acceptance(fit)
 #' @export
-mh_sample <- function(log_density, init, proposal = adaptive(), ...,
-                      blocks = NULL, lower = -Inf, upper = Inf,
+mh_sample <- function(log_density, init, proposal = NULL, ...,
+                      gradient = NULL, blocks = NULL, lower = -Inf, upper = Inf,
                       transform = FALSE, on_nan = c("stop", "reject"),
                       debug = FALSE, draws = NULL, burnin = NULL, thin = NULL,
                       chains = 4, inits = NULL, keep = NULL, threads = 1,
@@ -177,13 +184,20 @@ mh_sample <- function(log_density, init, proposal = adaptive(), ...,
   init <- check_init_point(init, call)
   names <- parameter_names(init, call)
   box <- check_box(lower, upper, transform, init, call)
+  gradient <- check_gradient_function(gradient, null_ok = TRUE)
+  proposal <- proposal %||% default_proposal(gradient, log_density)
   plan <- plan_blocks(proposal, blocks, init, names, call)
+  check_gradient_used(gradient, plan, call)
+  long <- all_hamiltonian(plan)
   thin <- check_count(
-    thin %||% ceiling(length(init) / length(plan)), arg = "thin", call = call
+    thin %||% if (long) 1 else ceiling(length(init) / length(plan)),
+    arg = "thin", call = call
   )
   running <- running(
-    draws = draws, burnin = burnin %||% (thin * burnin_draws(length(init))),
-    thin = thin, chains = chains, inits = inits, keep = keep,
+    draws = draws, thin = thin,
+    burnin = burnin %||%
+      if (long) 1000 else thin * burnin_draws(length(init)),
+    chains = chains, inits = inits, keep = keep,
     threads = threads, cores = cores, seed = seed, checkpoint = checkpoint,
     stop_when = stop_when, progress = progress, keep_data = keep_data,
     keep_choices = block_names(names), call = call
@@ -194,9 +208,33 @@ mh_sample <- function(log_density, init, proposal = adaptive(), ...,
   }
   model <- mh_model(
     log_density, extra, init, names, plan, box, running$keep,
-    check_choice(on_nan, c("stop", "reject")), debug, call
+    check_choice(on_nan, c("stop", "reject")), debug, call, gradient
   )
   run_chains(model, running, match.call(), call)
+}
+
+default_proposal <- function(gradient, log_density) {
+  known <- !is.null(gradient) || has_native_gradient(log_density)
+  if (known) nuts() else adaptive()
+}
+
+check_gradient_used <- function(gradient, plan, call) {
+  uses <- function(proposal) {
+    inherits(proposal, c("nuts", "hmc", "langevin")) ||
+      any(vapply(proposal$parts, uses, NA))
+  }
+  used <- any(vapply(plan, function(block) uses(block$proposal), NA))
+  if (!is.null(gradient) && !used) {
+    abort_argument(
+      c("{.arg gradient} is not used by {.arg proposal}.",
+        i = "{.fn nuts}, {.fn hmc} and {.fn langevin} use it."),
+      call = call
+    )
+  }
+}
+
+all_hamiltonian <- function(plan) {
+  all(vapply(plan, function(block) is_hamiltonian(block$proposal), NA))
 }
 
 # Adaptation takes longer with more coordinates, because there are more

@@ -6,6 +6,8 @@
 #include <limits.h>
 #include <string.h>
 
+#include "mh/mh_hamiltonian.h"
+#include "mh/mh_proposal.h"
 #include "r_args.h"
 #include "r_generator.h"
 #include "r_native.h"
@@ -202,6 +204,86 @@ void mh_open_density(SEXP density, size_t d, mh_session *session, mh_model *m) {
   m->log_density = mh_ask_number;
 }
 
+/* ---- a gradient that comes with the value ----------------------------------- */
+
+/* The value and the gradient at x, asked together.  The sampler asks for the
+ * value first, and then for the gradient at the same point. */
+typedef struct {
+  int (*ask)(void *context, const double *x, double *value, double *slope);
+  void *context;
+  size_t d;
+  int known;
+  double *x, *slope;
+} mh_carrier;
+
+static int carried_value(void *context, const double *x, double *value) {
+  mh_carrier *c = context;
+  c->known = 0;
+  if (c->ask(c->context, x, value, c->slope))
+    return 1;
+  memcpy(c->x, x, c->d * sizeof(double));
+  c->known = 1;
+  return 0;
+}
+
+static int carried_slope(void *context, const double *x, double *slope) {
+  mh_carrier *c = context;
+  const size_t bytes = c->d * sizeof(double);
+  double value;
+  if ((!c->known || memcmp(c->x, x, bytes) != 0) && carried_value(c, x, &value))
+    return 1;
+  memcpy(slope, c->slope, bytes);
+  return 0;
+}
+
+/* The answer's attribute "gradient". */
+static int ask_with_gradient(void *context, const double *x, double *value,
+                             double *slope) {
+  const mh_closure *f = context;
+  SEXP answer = PROTECT(ask(f, x));
+  int bad = take_number(f, answer, value);
+  SEXP gradient = Rf_getAttrib(answer, Rf_install("gradient"));
+  if (!bad && *value > R_NegInf) {
+    if (TYPEOF(gradient) == REALSXP && (size_t)XLENGTH(gradient) == f->d)
+      memcpy(slope, REAL(gradient), f->d * sizeof(double));
+    else
+      bad = refuse(f->session, "attribute", gradient);
+  }
+  UNPROTECT(1);
+  return bad;
+}
+
+static void carry_gradient(mh_model *m,
+                           int (*both)(void *, const double *, double *,
+                                       double *),
+                           void *context) {
+  mh_carrier *c = (mh_carrier *)R_alloc(1, sizeof(mh_carrier));
+  double *numbers =
+    (double *)R_alloc(args_product(2, m->d), sizeof(double));
+  *c = (mh_carrier){both, context, m->d, 0, numbers, numbers + m->d};
+  m->context = m->gradient_context = c;
+  m->log_density = carried_value;
+  m->gradient = carried_slope;
+}
+
+/* NULL; a caller; a string: the density's values have the gradient; or what
+ * native_gradient() makes. */
+static void open_gradient(mh_model *m, SEXP gradient, mh_session *session) {
+  if (gradient == R_NilValue)
+    return;
+  if (TYPEOF(gradient) == EXTPTRSXP) {
+    carry_gradient(m, native_ask_both, native_gradient_context(gradient, m->d));
+    return;
+  }
+  if (TYPEOF(gradient) == STRSXP && m->log_density == mh_ask_number) {
+    carry_gradient(m, ask_with_gradient, m->context);
+    return;
+  }
+  m->gradient = mh_ask_vector;
+  m->gradient_context =
+    mh_open_closure(gradient, m->d, session->names, session);
+}
+
 void mh_report_fault(const mh_model *m, mh_session *session) {
   static const char *const words[] = {
     [MH_NAN] = "nan",
@@ -253,7 +335,7 @@ static void open_parts(mh_proposal *p, SEXP compiled, SEXP functions,
   for (size_t i = 0; i < p->parts; i++) {
     open_proposal(&p->part[i], VECTOR_ELT(parts, (R_xlen_t)i),
                   VECTOR_ELT(each, (R_xlen_t)i), names, session);
-    if (p->part[i].kind == MH_ADAPTIVE || p->part[i].kind == MH_MIXTURE ||
+    if (p->part[i].kind == MH_ADAPTIVE || p->part[i].kind >= MH_MIXTURE ||
         p->part[i].tuned != MH_FIXED || p->part[i].d != p->d)
       Rf_error("a part of a mixture must be a fixed proposal");
   }
@@ -281,10 +363,19 @@ static int density_custom(void *context, const double *y, const double *x,
   return mh_ask_density(((mh_closure **)context)[1], y, x, value);
 }
 
+/* longest: more than 30 doublings could not be counted */
+static void open_hamiltonian(mh_proposal *p, SEXP compiled) {
+  p->diagonal = args_count(compiled, "dense", 0) == 0;
+  p->longest = args_count(compiled, "longest", 1);
+  p->jitter = args_number(compiled, "jitter");
+  if (p->kind == MH_NUTS && p->longest > 30)
+    Rf_error("`longest` must be at most 30");
+}
+
 static void open_proposal(mh_proposal *p, SEXP compiled, SEXP functions,
                           SEXP names, mh_session *session) {
   memset(p, 0, sizeof(mh_proposal));
-  p->kind = (mh_kind)code(compiled, "kind", MH_MIXTURE);
+  p->kind = (mh_kind)code(compiled, "kind", MH_NUTS);
   p->family = (mh_family)code(compiled, "family", MH_UNIFORM);
   p->tuned = (mh_tuning)code(compiled, "tuned", MH_FOREVER);
   p->d = args_count(compiled, "d", 1);
@@ -297,6 +388,8 @@ static void open_proposal(mh_proposal *p, SEXP compiled, SEXP functions,
     p->mean = args_doubles(compiled, "mean", p->d);
   if (p->kind == MH_MIXTURE)
     open_parts(p, compiled, functions, names, session);
+  if (mh_is_hamiltonian(p))
+    open_hamiltonian(p, compiled);
   if (p->kind == MH_CUSTOM) {
     open_custom(p, functions, names, session);
     p->draw = draw_custom;
@@ -309,12 +402,33 @@ void mh_open_block(mh_block *block, SEXP compiled, SEXP memory, SEXP functions,
   mh_proposal *p = (mh_proposal *)R_alloc(1, sizeof(mh_proposal));
   open_proposal(p, compiled, functions, names, session);
   const int adaptive = p->kind == MH_ADAPTIVE;
+  const int hamiltonian = mh_is_hamiltonian(p);
+  const size_t square =
+    hamiltonian && p->diagonal ? p->d : args_product(p->d, p->d);
+  memset(block, 0, sizeof(mh_block));
   block->proposal = p;
   block->memory.tuning = args_doubles(memory, "tuning", 2);
   block->memory.counts = args_doubles(memory, "counts", 4);
   block->memory.factor =
-    args_doubles(memory, "factor", adaptive ? args_product(p->d, p->d) : 0);
-  block->memory.mean = args_doubles(memory, "mean", adaptive ? p->d : 0);
+    args_doubles(memory, "factor", adaptive || hamiltonian ? square : 0);
+  block->memory.mean =
+    args_doubles(memory, "mean", adaptive || hamiltonian ? p->d : 0);
+  if (!hamiltonian)
+    return;
+  block->memory.spread = args_doubles(memory, "spread", square);
+  block->memory.averaging = args_doubles(memory, "averaging", MH_AVERAGING);
+  block->memory.energies = args_doubles(memory, "energies", MH_ENERGIES);
+}
+
+/* Scratch for the block of a model on d coordinates. */
+static void open_trajectory(mh_block *block, size_t d) {
+  arena a = arena_measure();
+  mh_trajectory_open(block->proposal, d, &a);
+  const size_t bytes = arena_size(&a);
+  if (bytes == 0)
+    Rf_error("the trajectories of a block are too long");
+  a = arena_over(R_alloc(bytes, 1));
+  block->trajectory = mh_trajectory_open(block->proposal, d, &a);
 }
 
 /* ---- the sampler's own stream -------------------------------------------- */
@@ -379,12 +493,7 @@ static void open_target(mh_model *m, SEXP spec, SEXP functions,
     Rf_error("a transformation needs its bounds");
   m->reject_nan = args_count(spec, "reject_nan", 0) > 0;
   mh_open_density(args_element(functions, "log_density"), m->d, session, m);
-  SEXP gradient = args_element(functions, "gradient");
-  if (gradient == R_NilValue)
-    return;
-  m->gradient = mh_ask_vector;
-  m->gradient_context =
-    mh_open_closure(gradient, m->d, session->names, session);
+  open_gradient(m, args_element(functions, "gradient"), session);
 }
 
 static void open_state(mh_model *m, SEXP state) {
@@ -417,6 +526,8 @@ static void open_blocks(mh_model *m, SEXP spec, SEXP functions, SEXP state,
       from_zero(args_element(block, "index"), "index", p->d, m->d);
     if (mh_block_needs_gradient(&m->block[b]) && !m->gradient)
       Rf_error("a proposal needs a gradient");
+    if (mh_is_hamiltonian(p))
+      open_trajectory(&m->block[b], m->d);
   }
 }
 
@@ -470,14 +581,35 @@ static SEXP open_trace(mh_model *m, SEXP spec, SEXP n) {
   return trace;
 }
 
-static SEXP with_trace(SEXP result, SEXP trace) {
-  if (result == R_NilValue || trace == R_NilValue)
+/* Transitions of Hamiltonian dynamics with each draw, a column each; NULL when
+ * there are none. */
+static SEXP open_transitions(mh_run *run, SEXP n, const scan_control *control) {
+  size_t blocks = 0;
+  for (size_t b = 0; b < run->model.blocks; b++)
+    blocks += mh_is_hamiltonian(run->model.block[b].proposal);
+  if (blocks == 0)
+    return R_NilValue;
+  const size_t rows =
+    scan_rows(*run->model.sweep, args_scalar_count(n, "n", 0), control);
+  const size_t columns = args_product(rows, blocks);
+  if (columns > INT_MAX)
+    Rf_error("a segment cannot hold that many transitions");
+  args_product(columns, MH_TRANSITION);
+  SEXP transitions = Rf_allocMatrix(REALSXP, MH_TRANSITION, (int)columns);
+  run->model.transitions = REAL(transitions);
+  return transitions;
+}
+
+/* The result with trace and transitions. */
+static SEXP with_steps(SEXP result, SEXP trace, SEXP transitions) {
+  if (result == R_NilValue)
     return result;
-  const char *names[] = {"state", "draws", "rng", "trace", ""};
+  const char *names[] = {"state", "draws", "rng", "trace", "transitions", ""};
   SEXP all = PROTECT(Rf_mkNamed(VECSXP, names));
   for (R_xlen_t i = 0; i < 3; i++)
     SET_VECTOR_ELT(all, i, VECTOR_ELT(result, i));
   SET_VECTOR_ELT(all, 3, trace);
+  SET_VECTOR_ELT(all, 4, transitions);
   UNPROTECT(1);
   return all;
 }
@@ -498,11 +630,12 @@ SEXP C_mh_sweeps(SEXP spec, SEXP functions, SEXP state_list, SEXP n,
   run.model.generator = &own;
   run.model.in_use = generator_in_use();
   SEXP trace = PROTECT(open_trace(&run.model, spec, n));
+  SEXP transitions = PROTECT(open_transitions(&run, n, &control));
   const scan_model scan = {&run, sweep, record};
   SEXP result =
     PROTECT(scan_segment_open(&scan, control, n, state, run.model.kept + 1));
-  result = with_trace(result, trace);
-  UNPROTECT(3);
+  result = with_steps(result, trace, transitions);
+  UNPROTECT(4);
   return result;
 }
 

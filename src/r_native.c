@@ -40,6 +40,28 @@ int native_ask(void *context, const double *x, double *value) {
   return 0;
 }
 
+typedef struct {
+  gibbsite_gradient f;
+  void *data;
+  int d;
+} asked_gradient;
+
+void *native_gradient_context(SEXP pointer, size_t d) {
+  const asked_density *density = native_context(pointer, d);
+  asked_gradient *both = (asked_gradient *)R_alloc(1, sizeof(asked_gradient));
+  both->f = (gibbsite_gradient)(void (*)(void))density->call.f;
+  both->data = density->call.data;
+  both->d = density->d;
+  return both;
+}
+
+int native_ask_both(void *context, const double *x, double *value,
+                    double *slope) {
+  const asked_gradient *both = context;
+  *value = both->f(x, both->d, both->data, slope);
+  return 0;
+}
+
 /* A vector of doubles as the header has it. */
 static gibbsite_vector describe_vector(SEXP x, SEXP name) {
   if (TYPEOF(x) != REALSXP)
@@ -107,4 +129,19 @@ SEXP C_native_value(SEXP pointer, SEXP x) {
   if (TYPEOF(x) != REALSXP || XLENGTH(x) > INT_MAX)
     Rf_error("`x` must be numbers");
   return Rf_ScalarReal(call.f(REAL(x), (int)XLENGTH(x), call.data));
+}
+
+/* The gradient at x, with the log density as attribute "value". */
+SEXP C_native_gradient(SEXP pointer, SEXP x) {
+  if (TYPEOF(x) != REALSXP || XLENGTH(x) > INT_MAX)
+    Rf_error("`x` must be numbers");
+  SEXP slope = PROTECT(Rf_allocVector(REALSXP, XLENGTH(x)));
+  SEXP value = PROTECT(Rf_allocVector(REALSXP, 1));
+  for (R_xlen_t j = 0; j < XLENGTH(x); j++)
+    REAL(slope)[j] = NA_REAL;
+  native_ask_both(native_gradient_context(pointer, (size_t)XLENGTH(x)), REAL(x),
+                  REAL(value), REAL(slope));
+  Rf_setAttrib(slope, Rf_install("value"), value);
+  UNPROTECT(2);
+  return slope;
 }

@@ -20,4 +20,9 @@ native_call native_open(SEXP pointer);
 void *native_context(SEXP pointer, size_t d);
 int native_ask(void *context, const double *x, double *value);
 
+/* A function that gives the gradient with its value. */
+void *native_gradient_context(SEXP pointer, size_t d);
+int native_ask_both(void *context, const double *x, double *value,
+                    double *slope);
+
 #endif

@@ -21,6 +21,7 @@
   ROUTINE(native_callable, 2)         \
   ROUTINE(native_pointer, 2)          \
   ROUTINE(native_value, 2)            \
+  ROUTINE(native_gradient, 2)         \
   ROUTINE(mh_sweeps, 6)               \
   ROUTINE(mh_settle, 4)               \
   ROUTINE(mh_evaluate, 4)             \
@@ -57,6 +58,7 @@ SEXP C_gibbs_sample_sweeps(SEXP data, SEXP state, SEXP n, SEXP control);
 SEXP C_native_callable(SEXP package, SEXP symbol);
 SEXP C_native_pointer(SEXP address, SEXP data);
 SEXP C_native_value(SEXP pointer, SEXP x);
+SEXP C_native_gradient(SEXP pointer, SEXP x);
 SEXP C_mh_sweeps(SEXP spec, SEXP functions, SEXP state, SEXP n, SEXP control,
                  SEXP place);
 SEXP C_mh_settle(SEXP spec, SEXP functions, SEXP state, SEXP place);

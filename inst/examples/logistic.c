@@ -4,6 +4,8 @@
  *
  * with data = list(x = n x d matrix, y = n zeros and ones, sd = one number).
  *
+ * and its gradient: logistic_gradient(), for native_density(gradient = ).
+ *
  *   R CMD SHLIB logistic.c      with PKG_CPPFLAGS=-I<gibbsite's include folder>
  */
 #include <gibbsite.h>
@@ -25,5 +27,29 @@ double logistic(const double *w, int d, void *data) {
   }
   for (int j = 0; j < d; j++)
     sum -= w[j] * w[j] / (2.0 * sd->x[0] * sd->x[0]);
+  return sum;
+}
+
+double logistic_gradient(const double *w, int d, void *data, double *gradient) {
+  const gibbsite_vector *x = gibbsite_find(data, "x");
+  const gibbsite_vector *y = gibbsite_find(data, "y");
+  const gibbsite_vector *sd = gibbsite_find(data, "sd");
+  if (!x || !y || !sd || x->columns != (size_t)d || y->length != x->rows)
+    return NAN;
+  double sum = 0.0;
+  for (int j = 0; j < d; j++) {
+    gradient[j] = -w[j] / (sd->x[0] * sd->x[0]);
+    sum += 0.5 * w[j] * gradient[j];
+  }
+  for (size_t i = 0; i < x->rows; i++) {
+    double eta = 0.0;
+    for (int j = 0; j < d; j++)
+      eta += x->x[i + (size_t)j * x->rows] * w[j];
+    const double tail = exp(-fabs(eta));
+    const double p = (eta > 0.0 ? 1.0 : tail) / (1.0 + tail);
+    sum += y->x[i] * eta - (eta > 0.0 ? eta : 0.0) - log1p(tail);
+    for (int j = 0; j < d; j++)
+      gradient[j] += (y->x[i] - p) * x->x[i + (size_t)j * x->rows];
+  }
   return sum;
 }

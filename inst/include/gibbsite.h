@@ -60,6 +60,12 @@ typedef struct {
 /* The type of a log density. */
 typedef double (*gibbsite_log_density)(const double *x, int d, void *data);
 
+/* The type of a function that returns the log density and writes its d partial
+ * derivatives to `gradient`: native_density(gradient = ) names it, for nuts(),
+ * hmc() and langevin().  Where the density is zero, it need not write. */
+typedef double (*gibbsite_gradient)(const double *x, int d, void *data,
+                                    double *gradient);
+
 /* The vector of that name, or NULL. */
 static inline const gibbsite_vector *gibbsite_find(const void *data,
                                                    const char *name) {

@@ -20,6 +20,7 @@
   RUN(logistic_mean)   \
   RUN(mh)              \
   RUN(mh_exact)        \
+  RUN(mh_hamiltonian)  \
   RUN(normals)         \
   RUN(philox)          \
   RUN(polya_gamma)     \

@@ -10,6 +10,9 @@
 #define mh_variates mh_variates_here
 #define mh_draw_ahead mh_draw_ahead_here
 #define mh_evaluate_current mh_evaluate_current_here
+#define mh_evaluate mh_evaluate_here
+#define mh_evaluate_slope mh_evaluate_slope_here
+#define mh_know_slope mh_know_slope_here
 #define mh_update mh_update_here
 #define mh_sweep mh_sweep_here
 #define mh_record mh_record_here

@@ -222,8 +222,9 @@ hostile_objects <- function(folder = tempdir()) {
       attr(gmm, "chains"), function(chain) chain[c("state", "rng")]
     ), run = attr(gmm, "run")
   )
+  dynamic <- short(mh_sample, density, c(a = 0, b = 0), nuts(function(x) -x))
   list(
-    x = x, words = words, ratings = ratings, pairs = pairs, cars = cars,
+    nuts = dynamic, x = x, words = words, ratings = ratings, pairs = pairs, cars = cars,
     density = density, logistic_x = logistic_x, checkpoint = checkpoint,
     gibbs_gmm = gmm, gibbsite_fit = gmm, gibbs_lda = lda, gibbs_bmf = bmf,
     laplace_logistic = logistic, laplace = approximation, mh_sample = mh,
@@ -355,7 +356,8 @@ hostile_bases <- function(o) {
     geweke_joint = list(
       model = o$proper, n = 4, steps = 1, chains = 2, seed = 1, progress = FALSE
     ),
-    hlm_prior = list(), lda_prior = list(), lm_prior = list(),
+    hlm_prior = list(), hmc = list(gradient = function(x) -x),
+    lda_prior = list(), lm_prior = list(),
     ldavis_data = fit("gibbs_lda"),
     log_evidence = fit("laplace_logistic"), logistic_prior = list(),
     mh_sample = c(
@@ -368,6 +370,7 @@ hostile_bases <- function(o) {
       draws = o$x, control = function(x) x[[1L]], control_mean = 3
     ),
     native_density = list(package = "stats", symbol = "cor"),
+    nuts = list(gradient = function(x) -x),
     predicted_at = fit("gibbs_bmf"), random_walk = list(scale = 1),
     prior_predict = list(model = o$proper, n = 3, seed = 1),
     recommend = fit("gibbs_bmf", n = 1), relabel = fit("gibbs_gmm"),
@@ -454,6 +457,7 @@ hostile_bases <- function(o) {
       }
     ),
     posterior_epred.gibbs_sample = list(object = o$gibbs_sample, f = first),
+    nuts_params.mh_sample = list(object = o$nuts),
     posterior_epred.mh_sample = list(object = o$mh_sample, f = first),
     posterior_predict.gibbs_sample = list(object = o$gibbs_sample, f = first),
     posterior_predict.mh_sample = list(object = o$mh_sample, f = first),
@@ -913,6 +917,8 @@ taken_values <- list(
   draw = "failing", log_density = "failing", gradient = "failing",
   custom_proposal.log_density = c("failing", "null"),
   langevin.gradient = c("failing", "variadic"),
+  nuts.gradient = c("failing", "variadic", "null"),
+  hmc.gradient = c("failing", "variadic", "null"), jitter = c("zero", "tiny"),
   mh_sample.log_density = "variadic",
   # no measures
   diagnostic_posterior.gibbsite_fit.diagnostic = "null",

@@ -314,7 +314,10 @@ bad_values <- function() {
 }
 
 # These want compiled code, which has tests of its own.
-native_routines <- c("C_native_callable", "C_native_pointer", "C_native_value")
+native_routines <- c(
+  "C_native_callable", "C_native_pointer", "C_native_value",
+  "C_native_gradient"
+)
 
 # Counts of calls and errors. Nothing may crash, right arguments must give a
 # value, and most wrong ones an error.

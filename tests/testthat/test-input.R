@@ -231,7 +231,7 @@ test_that("matrices that no memory holds are refused early, with a way out", {
   )
   large(
     mh_sample(density, init, progress = FALSE),
-    "Use `blocks`, or `random_walk(scale = )` or `langevin()`"
+    "Use `blocks`, or `random_walk(scale = )`, `langevin()` or `nuts()`"
   )
   large(
     gibbs_sample(list(a = mh_step(function(state) 0)), list(a = init),

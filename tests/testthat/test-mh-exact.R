@@ -603,7 +603,8 @@ test_that("what is learned in burn-in is frozen after it", {
     )
   }
   for (proposal in list(
-    adaptive(), langevin(gradient = target$gradient)
+    adaptive(), langevin(gradient = target$gradient),
+    nuts(target$gradient, "dense"), hmc(gradient = target$gradient)
   )) {
     short <- run(1, proposal)
     expect_identical(memory_of(run(200, proposal)), memory_of(short))

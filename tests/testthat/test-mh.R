@@ -11,7 +11,8 @@ every_proposal <- function() {
     independence(c(0, 0), diag(2)),
     mixture_proposal(random_walk(1, family = "t"), random_walk(2)),
     custom_proposal(function(x) x + stats::rnorm(2), function(y, x) 0),
-    langevin(gradient = function(x) -x)
+    langevin(gradient = function(x) -x), nuts(function(x) -x),
+    hmc(gradient = function(x) -x, n_steps = 4, mass = "dense")
   )
 }
 

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "mh/mh_hamiltonian.h"
 #include "mh/mh_proposal.h"
 #include "numeric/rmath.h"
 
@@ -149,9 +150,7 @@ static status at_fault(mh_model *m, mh_fault fault, const double *point) {
   return STATUS_USER_FUNCTION;
 }
 
-/* value <- log density at the point of x, and with the Jacobian's. */
-static status evaluate(mh_model *m, const double *x, double *point,
-                       double *value) {
+status mh_evaluate(mh_model *m, const double *x, double *point, double *value) {
   double log_jacobian, log_density;
   value[0] = value[1] = -INFINITY;
   if (!map_point(m, x, point, &log_jacobian))
@@ -173,7 +172,7 @@ static status evaluate(mh_model *m, const double *x, double *point,
 
 status mh_evaluate_current(mh_model *m) {
   m->slope[0] = 0.0;
-  return evaluate(m, m->x, m->point, m->value);
+  return mh_evaluate(m, m->x, m->point, m->value);
 }
 
 /* d point / d w and d log |d point / d w| / d w. */
@@ -197,9 +196,8 @@ static void map_slopes(const mh_model *m, size_t j, double w, double *slope,
   }
 }
 
-/* slope <- gradient of the working log density at x, by the chain rule. */
-static status evaluate_slope(mh_model *m, const double *x, const double *point,
-                             double *slope) {
+status mh_evaluate_slope(mh_model *m, const double *x, const double *point,
+                         double *slope) {
   if (m->gradient(m->gradient_context, point, slope))
     return STATUS_USER_FUNCTION;
   for (size_t j = 0; j < m->d; j++) {
@@ -214,11 +212,10 @@ static status evaluate_slope(mh_model *m, const double *x, const double *point,
   return STATUS_OK;
 }
 
-/* The gradient at the state's point, unless it is known. */
-static status know_slope(mh_model *m) {
+status mh_know_slope(mh_model *m) {
   if (m->slope[0] > 0.0)
     return STATUS_OK;
-  const status outcome = evaluate_slope(m, m->x, m->point, m->slope + 1);
+  const status outcome = mh_evaluate_slope(m, m->x, m->point, m->slope + 1);
   m->slope[0] = outcome == STATUS_OK;
   return outcome;
 }
@@ -251,7 +248,7 @@ static status start_move(mh_model *m, size_t b, mh_move *move) {
     gather(move->block, m->x, m->from);
   if (!move->block->sloped)
     return STATUS_OK;
-  const status outcome = know_slope(m);
+  const status outcome = mh_know_slope(m);
   gather(move->block, m->slope + 1, m->from_slope);
   return outcome;
 }
@@ -291,12 +288,12 @@ static status evaluate_move(mh_model *m, mh_move *move) {
     for (size_t j = 0; j < move->block->proposal->d; j++)
       m->next[move->block->index[j]] = m->to[j];
   }
-  status outcome = evaluate(m, m->next, m->next_point, move->value);
+  status outcome = mh_evaluate(m, m->next, m->next_point, move->value);
   move->log_ratio = -INFINITY;
   if (outcome != STATUS_OK || !(move->value[1] > -INFINITY))
     return outcome;
   if (move->block->sloped) {
-    outcome = evaluate_slope(m, m->next, m->next_point, m->next_slope);
+    outcome = mh_evaluate_slope(m, m->next, m->next_point, m->next_slope);
     gather(move->block, m->next_slope, m->to_slope);
   }
   if (outcome == STATUS_OK)
@@ -350,6 +347,8 @@ status mh_update(mh_model *m, size_t b, size_t row,
   const double *variates =
     ahead + m->rows + row * (block_variates(&m->block[b]) - 1);
   const int in_burnin = scan_in_burnin(*m->sweep + 1.0, control);
+  if (mh_is_hamiltonian(m->block[b].proposal))
+    return mh_hamiltonian_update(m, b, u, variates, control);
   status outcome = start_move(m, b, &move);
   if (outcome == STATUS_OK)
     outcome = draw_move(m, &move, variates);
@@ -378,8 +377,20 @@ status mh_sweep(void *model, const scan_control *control) {
   return outcome;
 }
 
+static void record_transitions(mh_model *m) {
+  for (size_t b = 0; b < m->blocks; b++) {
+    if (!mh_is_hamiltonian(m->block[b].proposal))
+      continue;
+    memcpy(m->transitions, m->block[b].transition,
+           MH_TRANSITION * sizeof(double));
+    m->transitions += MH_TRANSITION;
+  }
+}
+
 void mh_record(void *model, double *row, size_t stride) {
-  const mh_model *m = model;
+  mh_model *m = model;
+  if (m->transitions)
+    record_transitions(m);
   for (size_t k = 0; k < m->kept; k++, row += stride)
     *row = m->point[m->keep[k]];
   *row = m->value[0];

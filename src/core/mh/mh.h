@@ -39,7 +39,9 @@ typedef enum {
   MH_INDEPENDENCE,    /* y = m + L e                                         */
   MH_CUSTOM,          /* user's                                              */
   MH_LANGEVIN,        /* y = x + s^2/2 L L' grad log p(x) + s L e, s learned */
-  MH_MIXTURE          /* y ~ sum_i w_i q_i(. | x)                            */
+  MH_MIXTURE,         /* y ~ sum_i w_i q_i(. | x)                            */
+  MH_HMC,             /* Hamiltonian dynamics: mh_hamiltonian.h              */
+  MH_NUTS             /* the same, of a length that it finds: mh_nuts.h      */
 } mh_kind;
 
 /* e: independent with mean 0 and variance 1, normal or uniform on (-sqrt 3,
@@ -61,22 +63,38 @@ typedef struct mh_proposal {
   size_t parts; /* mixture: its proposals and their weights          */
   const double *weight;
   struct mh_proposal *part;
-  void *context; /* custom */
+  size_t longest; /* MH_HMC: leapfrog steps; MH_NUTS: greatest depth of tree */
+  double jitter;  /* MH_HMC: of the step, as a share of it                   */
+  void *context;  /* custom */
   mh_draw_function draw;
   mh_density_function log_q;
 } mh_proposal;
 
 /* What a block learns and counts; in the chain's state. */
 typedef struct {
-  double *factor; /* d x d: adaptive's L                                     */
-  double *mean;   /* d: adaptive's mean of the chain                         */
+  double *factor; /* d x d: adaptive's L; also that of Hamiltonian dynamics, */
+                  /* or its diagonal (d)                                     */
+  double *mean;   /* d: adaptive's mean of the chain, or a window's          */
   double *tuning; /* 2: log s, updates made                                  */
   double *counts; /* 4: steps and moves in burn-in, steps and moves after    */
+  /* of Hamiltonian dynamics alone: mh_warmup.h, mh_hamiltonian.h */
+  double *spread;    /* as factor: a window's sums of squares about its mean */
+  double *averaging; /* MH_AVERAGING                                         */
+  double *energies;  /* MH_ENERGIES                                          */
 } mh_memory;
+
+enum { MH_AVERAGING = 5, MH_ENERGIES = 7 };
+
+/* One transition of Hamiltonian dynamics, as it is stored with a draw, in this
+ * order: sweep; block, from 1; acceptance statistic; step; depth of the tree;
+ * leapfrog steps; divergent or not; energy. */
+enum { MH_TRANSITION = 8 };
 
 typedef struct {
   mh_proposal *proposal;
   mh_memory memory;
+  struct mh_trajectory *trajectory; /* scratch of Hamiltonian dynamics        */
+  double transition[MH_TRANSITION]; /* the last one                           */
   const int *index; /* proposal->d coordinates of x, from 0                  */
   size_t offset;    /* numbers of look-ahead a sweep before its own          */
   int whole;        /* all coordinates in their order: needs no gathering    */
@@ -136,6 +154,7 @@ typedef struct {
   double *from, *to, *next, *next_point, *next_slope;
   double *from_slope, *to_slope, *a, *b;
   double *trace; /* NULL, or where the next step's numbers go                 */
+  double *transitions; /* NULL, or where those of the next draw go            */
   mh_fault fault;
   const double *fault_point;
 } mh_model;
@@ -158,6 +177,17 @@ void mh_draw_ahead(const mh_model *m);
 /* The state's point and value from x: for a start, or when the density has
  * changed since. */
 status mh_evaluate_current(mh_model *m);
+
+/* At a working point x: the user's point, and value <- log density there, log
+ * density of x (-INFINITY both where it is zero). */
+status mh_evaluate(mh_model *m, const double *x, double *point, double *value);
+
+/* slope <- gradient of the working log density at x, by the chain rule. */
+status mh_evaluate_slope(mh_model *m, const double *x, const double *point,
+                         double *slope);
+
+/* The gradient at the state's point, unless it is known. */
+status mh_know_slope(mh_model *m);
 
 /* One step on block b with its variates of a row of the look-ahead. */
 status mh_update(mh_model *m, size_t b, size_t row,

@@ -10,11 +10,17 @@
 
 static const double root_three = 1.7320508075688772;
 
+int mh_is_hamiltonian(const mh_proposal *p) {
+  return p->kind == MH_HMC || p->kind == MH_NUTS;
+}
+
 /* ---- variates ------------------------------------------------------------ */
 
 size_t mh_proposal_variates(const mh_proposal *p) {
   if (p->kind == MH_CUSTOM)
     return 0;
+  if (mh_is_hamiltonian(p))
+    return p->d + 2;
   if (p->kind != MH_MIXTURE)
     return p->d + (p->family == MH_T);
   size_t most = 0;
@@ -51,11 +57,23 @@ static void draw_t(const mh_proposal *p, size_t rows, const generator *g,
   }
 }
 
+/* d normals for the momentum, and two uniforms. */
+static void draw_momenta(const mh_proposal *p, size_t rows, const generator *g,
+                         double *out) {
+  for (double *row = out; row < out + rows * (p->d + 2); row += p->d + 2) {
+    normals_draw(g, row, p->d);
+    row[p->d] = unif_rand();
+    row[p->d + 1] = unif_rand();
+  }
+}
+
 void mh_proposal_draw_variates(const mh_proposal *p, size_t rows,
                                const generator *g, double *out) {
   if (p->kind == MH_CUSTOM)
     return;
-  if (p->kind == MH_MIXTURE)
+  if (mh_is_hamiltonian(p))
+    draw_momenta(p, rows, g, out);
+  else if (p->kind == MH_MIXTURE)
     draw_mixture(p, rows, g, out);
   else if (p->family == MH_T)
     draw_t(p, rows, g, out);
@@ -69,7 +87,7 @@ void mh_proposal_draw_variates(const mh_proposal *p, size_t rows,
 /* ---- what a proposal is -------------------------------------------------- */
 
 int mh_needs_slope(const mh_proposal *p) {
-  int needs = p->kind == MH_LANGEVIN;
+  int needs = p->kind == MH_LANGEVIN || mh_is_hamiltonian(p);
   for (size_t i = 0; i < p->parts; i++)
     needs = needs || mh_needs_slope(&p->part[i]);
   return needs;

@@ -18,6 +18,9 @@ size_t mh_proposal_variates(const mh_proposal *p);
 void mh_proposal_draw_variates(const mh_proposal *p, size_t rows,
                                const generator *g, double *out);
 
+/* Is it Hamiltonian dynamics, which mh_hamiltonian.h moves? */
+int mh_is_hamiltonian(const mh_proposal *p);
+
 /* Does it use gradients?  Is q(y | x) = q(x | y) for all x and y? */
 int mh_needs_slope(const mh_proposal *p);
 int mh_is_symmetric(const mh_proposal *p);

@@ -1,0 +1,512 @@
+# Hamiltonian dynamics: the proposals nuts() and hmc(), and what is known of
+# their transitions. src/core/mh/mh_hamiltonian.h has the mathematics.
+
+#' No-U-turn sampler
+#'
+#' Hamiltonian Monte Carlo that finds the length of its trajectories itself
+#' (Hoffman and Gelman 2014). The position \eqn{x}{x} gets a momentum \eqn{p
+#' \sim N(0, M)}{p ~ N(0, M)}, and both move by leapfrog steps of size \eqn{s}
+#' along \eqn{H(x, p) = -\log p(x) + p^\top M^{-1} p / 2}{H(x, p) = -log p(x) +
+#' p' M^-1 p / 2}. The trajectory is doubled, forwards or backwards in time,
+#' until it turns back. The next point of the chain is drawn from its points,
+#' with probabilities proportional to \eqn{\exp(-H)}{exp(-H)} within each half,
+#' and with a preference for the newer half (Betancourt 2017, appendix A). The
+#' posterior is exactly invariant, whatever the step, the mass and the gradient.
+#'
+#' It is the default proposal of [mh_sample()] if a gradient is given. In many
+#' dimensions it needs far fewer evaluations than a random walk.
+#'
+#' @section Burn-in:
+#' The step and the mass adapt during burn-in and are then fixed.
+#' * The step: dual averaging (Nesterov 2009) towards a mean acceptance
+#'   statistic of `target`, with the constants of Hoffman and Gelman (2014). It
+#'   begins at a step at which the acceptance probability is near 0.8.
+#' * The mass: \eqn{M^{-1}}{M^-1} is the covariance of the chain in a window of
+#'   \eqn{n} sweeps, multiplied by \eqn{n / (n + 5)}{n / (n + 5)}, plus \eqn{0.005
+#'   / (n + 5)}{0.005 / (n + 5)} times its value before. With `mass = "diagonal"`
+#'   only the variances are used.
+#'
+#' As in Stan (Stan Development Team 2024), the first 75 sweeps adapt the step
+#' alone. Windows of 25, 50, 100, ... sweeps follow; after each, the step is found
+#' anew. The last 50 sweeps adapt the step to the last mass. With a burn-in below
+#' 150 sweeps, the first buffer is 15% of it, the last one 10%, and there is one
+#' window; below 20 sweeps the mass does not adapt. \eqn{M^{-1}}{M^-1} begins at
+#' the covariance that the curvature at the mode gives, or else at the scales of
+#' the coordinates at the start (see [mh_sample()]).
+#'
+#' @section Diagnostics:
+#' Stored with each draw, and given by `bayesplot::nuts_params()`
+#' ([fit-bayesplot]): the acceptance statistic, the step, the depth of the
+#' tree, the number of leapfrog steps, whether the trajectory diverged, and the
+#' energy. `print()` and `summary()` show a line: the number of divergences
+#' (\eqn{H} rose by more than 1,000: the step is too long for a region of high
+#' curvature, and the draws may miss it), of trees of the greatest depth
+#' (trajectories that could have been longer), and the least energy Bayesian
+#' fraction of missing information, E-BFMI (Betancourt 2016; values below 0.3
+#' mean that the chains explore the tails slowly). They count all sweeps after
+#' burn-in, also those that `thin` leaves out.
+#'
+#' @section Gradient:
+#' The gradient is that of the *whole* log density, on its own scale, also with
+#' `blocks` and with `transform = TRUE`. It can be
+#' * a function of a point, as `gradient` here or of [mh_sample()]; it gets
+#'   those further arguments of the density that it has arguments for;
+#' * part of [native_density()], in compiled code;
+#' * the attribute `"gradient"` of the values of `log_density`, such as
+#'   expressions by [stats::deriv()] have;
+#' * if none of these is given, computed by differences
+#'   ([numDeriv::grad()]) with a message. This takes `4 d` evaluations of the
+#'   density for each leapfrog step.
+#'
+#' It is compared with differences of the log density where each chain starts: a
+#' wrong gradient is an error. Where the density is positive it must be finite.
+#'
+#' @param gradient `NULL` (default), or a function of a point: see Gradient.
+#' @param mass `"diagonal"` (default), or `"dense"`: the whole covariance, for
+#'   strongly correlated parameters; a step then takes time proportional to
+#'   \eqn{d^2}{d^2}.
+#' @param max_depth Whole number from 1 to 15 (default 10): the tree is doubled
+#'   at most so many times, so that a trajectory has at most `2^max_depth - 1`
+#'   steps.
+#' @param target Number between 0 and 1 (default 0.8): the mean acceptance
+#'   statistic aimed at. A higher one makes shorter steps, which helps against
+#'   divergences.
+#' @return A proposal: an object of class `nuts` and `gibbsite_proposal`.
+#' @inheritSection random_walk Errors
+#' @references
+#' Betancourt M (2016). Diagnosing suboptimal cotangent disintegrations in
+#' Hamiltonian Monte Carlo. arXiv:1604.00695.
+#' \doi{10.48550/arXiv.1604.00695}
+#'
+#' Betancourt M (2017). A conceptual introduction to Hamiltonian Monte Carlo.
+#' arXiv:1701.02434. \doi{10.48550/arXiv.1701.02434}
+#'
+#' Hoffman MD, Gelman A (2014). The No-U-Turn sampler: adaptively setting path
+#' lengths in Hamiltonian Monte Carlo. *Journal of Machine Learning Research*
+#' 15, 1593-1623. \doi{10.48550/arXiv.1111.4246}
+#'
+#' Nesterov Y (2009). Primal-dual subgradient methods for convex problems.
+#' *Mathematical Programming* 120, 221-259. \doi{10.1007/s10107-007-0149-x}
+#'
+#' Stan Development Team (2024). *Stan Reference Manual*, "MCMC Sampling",
+#' version 2.35. <https://mc-stan.org/docs/reference-manual/>
+#' @family proposals
+#' @examples
+#' # logistic regression of transmission on weight
+#' log_posterior <- function(w, x, y) {
+#'   eta <- drop(x %*% w)
+#'   sum(y * eta - log1p(exp(eta))) - sum(w^2) / 50
+#' }
+#' slope <- function(w, x, y) {
+#'   drop(crossprod(x, y - plogis(drop(x %*% w)))) - w / 25
+#' }
+#' fit <- mh_sample(log_posterior, c(intercept = 0, weight = 0), nuts(slope),
+#'   x = cbind(1, mtcars$wt - 3), y = mtcars$am, draws = 500, burnin = 300,
+#'   chains = 2, seed = 1
+#' )
+#' fit
+#' @export
+nuts <- function(gradient = NULL, mass = c("diagonal", "dense"),
+                 max_depth = 10, target = 0.8) {
+  new_proposal("nuts",
+    gradient = check_gradient_function(gradient, null_ok = TRUE),
+    mass = check_choice(mass, c("diagonal", "dense")),
+    max_depth = check_count(max_depth, min = 1, max = 15),
+    target = check_rate(target)
+  )
+}
+
+#' Hamiltonian Monte Carlo
+#'
+#' The position \eqn{x}{x} gets a momentum \eqn{p \sim N(0, M)}{p ~ N(0, M)}, and
+#' both move `n_steps` leapfrog steps of size \eqn{s} along \eqn{H(x, p) = -\log
+#' p(x) + p^\top M^{-1} p / 2}{H(x, p) = -log p(x) + p' M^-1 p / 2}. The end is
+#' accepted with probability \eqn{\min(1, \exp(-\Delta H))}{min(1, exp(-change
+#' of H))} (Duane et al. 1987; Neal 2011). [nuts()] finds the number of steps
+#' itself and is easier to use.
+#'
+#' The step of each trajectory is \eqn{s (1 + j u)}{s (1 + j u)}, where \eqn{j}
+#' is `jitter` and \eqn{u} is uniform on \eqn{(-1, 1)}, independent of the
+#' state. Trajectories of one length could be periodic and never reach some
+#' points.
+#'
+#' Step and mass adapt during burn-in in the same way as those of [nuts()], and
+#' are then fixed.
+#'
+#' @param step `NULL` (default) or a positive number: the \eqn{s} at which the
+#'   adaptation begins, in units of the standard deviations that \eqn{M^{-1}}{
+#'   M^-1} has; with `tune = FALSE` the step, in units of the parameters.
+#' @param n_steps Whole number (default 10): leapfrog steps of a trajectory.
+#' @inheritParams nuts
+#' @param jitter Number from 0 to below 1 (default 0.1).
+#' @param tune `TRUE` (default): adapt step and mass in burn-in. `FALSE`: keep
+#'   the step, and \eqn{M} the identity.
+#' @param target Number between 0 and 1 (default 0.8): the acceptance rate aimed
+#'   at.
+#' @return A proposal: an object of class `hmc` and `gibbsite_proposal`.
+#' @inheritSection random_walk Errors
+#' @inheritSection nuts Gradient
+#' @references
+#' Duane S, Kennedy AD, Pendleton BJ, Roweth D (1987). Hybrid Monte Carlo.
+#' *Physics Letters B* 195, 216-222. \doi{10.1016/0370-2693(87)91197-X}
+#'
+#' Neal RM (2011). MCMC using Hamiltonian dynamics. In Brooks S, Gelman A, Jones
+#' GL, Meng X-L (eds.), *Handbook of Markov Chain Monte Carlo*, 113-162.
+#' Chapman & Hall/CRC. \doi{10.1201/b10905-6}
+#' @family proposals
+#' @examples
+#' hmc(gradient = function(x) -x)
+#' hmc(0.2, n_steps = 20, gradient = function(x) -x, tune = FALSE)
+#' @export
+hmc <- function(step = NULL, n_steps = 10, gradient = NULL,
+                mass = c("diagonal", "dense"), jitter = 0.1, tune = TRUE,
+                target = 0.8) {
+  step <- check_number(step, lower = 0, lower_open = TRUE, null_ok = TRUE)
+  tune <- check_flag(tune)
+  if (is.null(step) && !tune) {
+    abort_argument("{.arg step} is needed with {.code tune = FALSE}.")
+  }
+  new_proposal("hmc",
+    step = step, n_steps = check_count(n_steps, min = 1, max = 1e6),
+    gradient = check_gradient_function(gradient, null_ok = TRUE),
+    mass = check_choice(mass, c("diagonal", "dense")),
+    jitter = check_number(jitter, lower = 0, upper = 1, upper_open = TRUE),
+    tune = tune, target = check_rate(target)
+  )
+}
+
+check_gradient_function <- function(gradient, null_ok = FALSE,
+                                    call = rlang::caller_env()) {
+  if (is.null(gradient) && null_ok) {
+    return(NULL)
+  }
+  if (!is.function(gradient) || is_native_density(gradient)) {
+    abort_expected(
+      gradient, "a function of a point", null_ok, "gradient", call
+    )
+  }
+  if (length(argument_list(gradient)) == 0L) {
+    abort_argument(
+      "{.arg gradient} must be a function of a point; it takes no argument.",
+      call = call
+    )
+  }
+  gradient
+}
+
+is_hamiltonian <- function(proposal) inherits(proposal, c("nuts", "hmc"))
+
+has_hamiltonian <- function(plan) {
+  any(vapply(plan, function(block) is_hamiltonian(block$proposal), NA))
+}
+
+# Whether a proposal's mass adapts in burn-in.
+learns_mass <- function(proposal) {
+  is_hamiltonian(proposal) && !isFALSE(proposal$tune)
+}
+
+format_hamiltonian <- function(x) {
+  mass <- paste0(", ", x$mass, " mass")
+  if (inherits(x, "nuts")) {
+    return(paste0("no-U-turn sampler", mass))
+  }
+  paste0(
+    cli::pluralize("Hamiltonian Monte Carlo, {x$n_steps} step{?s}"),
+    if (!is.null(x$step)) paste(" of", format(x$step, digits = 4)),
+    if (x$tune) paste0(mass, ", tuned in burn-in")
+  )
+}
+
+# ---- The form for C ---------------------------------------------------------
+
+compile_hamiltonian <- function(proposal) {
+  list(
+    target = proposal$target, tuned = as.integer(learns_mass(proposal)),
+    dense = as.integer(proposal$mass == "dense"),
+    longest = as.double(proposal$max_depth %||% proposal$n_steps),
+    jitter = proposal$jitter %||% 0
+  )
+}
+
+# The block's part of a state. `scale`: of the density in each coordinate;
+# `factor`: NULL, or that of its covariance, d * d numbers.
+hamiltonian_memory <- function(proposal, compiled, scale, factor) {
+  d <- compiled$d
+  if (!learns_mass(proposal)) {
+    scale <- rep(1, d)
+    factor <- NULL
+  }
+  start <- if (compiled$dense > 0L) {
+    factor %||% diag_vector(scale)
+  } else if (is.null(factor)) {
+    as.double(scale)
+  } else {
+    sqrt(rowSums(matrix(factor, d)^2))
+  }
+  # the best order of the step for many independent coordinates
+  step <- proposal$step %||% d^(-1 / 4)
+  list(
+    factor = start, mean = numeric(d), tuning = c(log(step), 0),
+    counts = numeric(4L), spread = numeric(length(start)),
+    averaging = numeric(5L), energies = numeric(7L)
+  )
+}
+
+# ---- The gradient -----------------------------------------------------------
+
+# The gradient of a model: NULL, a function, or a word for where it is: "native"
+# (with the compiled density), "value" (an attribute of the density's value) or
+# "differences".
+find_gradient <- function(given, plan, log_density, extra, init, call) {
+  proposals <- lapply(plan, `[[`, "proposal")
+  found <- unique(c(
+    given, unlist(lapply(proposals, proposal_gradients), recursive = FALSE)
+  ))
+  if (length(found) > 1L) {
+    abort_argument(
+      c("Proposals of one sampler must have the same {.arg gradient}.",
+        i = "It is that of the whole log density; each block takes its part."),
+      call = call
+    )
+  }
+  if (length(found) == 1L) {
+    return(found[[1L]])
+  }
+  if (!has_hamiltonian(plan)) {
+    return(NULL)
+  }
+  if (has_native_gradient(log_density)) {
+    return("native")
+  }
+  if (value_has_gradient(log_density, extra, init)) {
+    return("value")
+  }
+  inform_gibbsite(
+    c(
+      "No gradient is given: it is computed by differences, which takes
+       {4 * length(init)} evaluations of {.arg log_density} for each step.",
+      i = "{.arg gradient} or {.fn native_density} makes it faster."
+    ),
+    class = "gradient"
+  )
+  "differences"
+}
+
+# An error of the density is reported where the chains start.
+value_has_gradient <- function(log_density, extra, init) {
+  if (is_native_density(log_density)) {
+    return(FALSE)
+  }
+  saved <- save_generator()
+  on.exit(restore_generator(saved))
+  value <- tryCatch(
+    suppressWarnings(do.call(log_density, c(list(init), extra), quote = TRUE)),
+    error = function(cnd) NULL
+  )
+  !is.null(attr(value, "gradient", exact = TRUE))
+}
+
+# The object that C calls for the gradient.
+gradient_caller <- function(model) {
+  gradient <- model$gradient
+  density <- model$data$log_density
+  if (is.null(gradient)) {
+    return(NULL)
+  }
+  if (is.function(gradient)) {
+    return(caller(
+      gradient, "gradient", 1L, taken_by(gradient, model$extra)
+    ))
+  }
+  switch(gradient,
+    native = native_gradient_pointer(density),
+    value = gradient,
+    differences = caller(
+      difference_gradient, "gradient", 1L,
+      list(log_density = density, extra = model$extra)
+    )
+  )
+}
+
+# Two steps of Richardson's extrapolation.
+difference_gradient <- function(x, log_density, extra) {
+  numDeriv::grad(
+    function(z) do.call(log_density, c(list(z), extra), quote = TRUE), x,
+    method.args = list(r = 2)
+  )
+}
+
+# ---- Is it the density's? ---------------------------------------------------
+
+# Compares the gradient at a point with differences of the log density.
+# Differences over steps that are too long or too short are wrong; one that
+# agrees is enough. Where no difference is finite there is no comparison, and an
+# invalid gradient is reported by the first sweep.
+check_gradient <- function(model, point, call) {
+  if (!has_hamiltonian(model$plan) ||
+        identical(model$gradient, "differences")) {
+    return(invisible())
+  }
+  names(point) <- model$user_names
+  given <- gradient_at(model, point)
+  if (!is.numeric(given) || length(given) != length(point) ||
+        !all(is.finite(given))) {
+    return(invisible())
+  }
+  model$spec$map <- NULL
+  density <- working_density(model)
+  near <- lapply(c(1e-4, 1e-6, 1e-8), function(size) {
+    differences_at(density, unname(point), size)
+  })
+  wrong <- Reduce(`&`, lapply(near, function(by) {
+    !(abs(given - by$value) <= 0.01 * pmax(abs(given), abs(by$value)) +
+        by$noise)
+  }))
+  known <- is.finite(near[[1L]]$value)
+  if (any(wrong & known)) {
+    abort_gradient(
+      model, point, which(wrong & known)[[1L]], given, near[[1L]]$value, call
+    )
+  }
+}
+
+# list(value, noise): differences over about `size` times a coordinate, and a
+# bound of their rounding error.
+differences_at <- function(density, x, size) {
+  value <- tryCatch(
+    numDeriv::grad(density, x, method.args = list(d = size, eps = size, r = 2)),
+    error = function(cnd) rep(NA_real_, length(x))
+  )
+  step <- size * ifelse(abs(x) < 1.8e-5, 1 + abs(x), abs(x))
+  list(
+    value = value,
+    noise = 20 * .Machine$double.eps * (1 + abs(density(x))) / step
+  )
+}
+
+# The gradient at a user's point, NULL where it fails.
+gradient_at <- function(model, point) {
+  density <- model$data$log_density
+  ask <- function() {
+    if (is.function(model$gradient)) {
+      extra <- taken_by(model$gradient, model$extra)
+      return(do.call(model$gradient, c(list(point), extra), quote = TRUE))
+    }
+    if (model$gradient == "native") {
+      return(.Call(
+        C_native_gradient, native_gradient_pointer(density), unname(point)
+      ))
+    }
+    value <- do.call(density, c(list(point), model$extra), quote = TRUE)
+    attr(value, "gradient", exact = TRUE)
+  }
+  tryCatch(suppressWarnings(ask()), error = function(cnd) NULL)
+}
+
+abort_gradient <- function(model, point, j, given, differences, call) {
+  name <- model$parameters[[j]]
+  at <- state_point_words(unname(point), model$user_names)
+  shown <- format(c(given[[j]], differences[[j]]), digits = 6, trim = TRUE)
+  abort_argument(
+    c("`gradient` must be that of `log_density`: it is not in coordinate
+       {.val {name}}.",
+      x = "It is {shown[1]}; by differences of the log density it is
+           {shown[2]}.",
+      x = "At {at}.",
+      i = "It is the gradient of the whole log density, on the scale of
+           `init`."),
+    call = call, class = "gradient", point = point
+  )
+}
+
+# ---- Diagnostics ------------------------------------------------------------
+
+# Of C's order, without the sweep and the block.
+transition_names <- c(
+  "accept_stat__", "stepsize__", "treedepth__", "n_leapfrog__", "divergent__",
+  "energy__"
+)
+
+#' @rdname fit-bayesplot
+#' @param pars `NULL` (default: all), or names of diagnostics: `accept_stat__`,
+#'   `stepsize__`, `treedepth__`, `n_leapfrog__`, `divergent__`, `energy__`.
+#' @param block Whole number (default 1): with several blocks that [nuts()] or
+#'   [hmc()] moves, the one wanted, counted among them.
+#' @exportS3Method bayesplot::nuts_params
+nuts_params.mh_sample <- function(object, pars = NULL, block = 1, ...) {
+  check_no_more(...)
+  call <- rlang::current_env()
+  check_whole_fit(object, "object", call)
+  plan <- fit_part(object, "model")$plan
+  blocks <- which(vapply(plan, function(one) {
+    is_hamiltonian(one$proposal)
+  }, NA))
+  if (length(blocks) == 0L) {
+    abort_argument(
+      "{.arg object} must be made with {.fn nuts} or {.fn hmc}.", call = call
+    )
+  }
+  block <- check_count(block, min = 1, max = length(blocks))
+  pars <- check_subset(pars %||% transition_names, transition_names,
+    arg = "pars", call = call
+  )
+  tables <- lapply(seq_along(object), function(k) {
+    numbers <- transitions_of(object, k, blocks[[block]])[, pars, drop = FALSE]
+    data.frame(
+      Chain = k, Iteration = rep(seq_len(nrow(numbers)), ncol(numbers)),
+      Parameter = factor(rep(pars, each = nrow(numbers)), levels = pars),
+      Value = as.double(numbers)
+    )
+  })
+  do.call(rbind, tables)
+}
+
+# Those of a chain's draws, a row each. A chain may be ahead of its draws.
+transitions_of <- function(fit, k, block) {
+  stored <- fit_part(fit, "chains")[[k]]$state$transitions
+  stored <- matrix(stored, ncol = 8L, byrow = TRUE)
+  stored <- stored[stored[, 2L] == block, , drop = FALSE]
+  at <- coda::mcpar(fit[[k]])
+  rows <- match(seq(at[[1L]], at[[2L]], by = at[[3L]]), stored[, 1L])
+  numbers <- stored[rows, -(1:2), drop = FALSE]
+  colnames(numbers) <- transition_names
+  numbers
+}
+
+# A line on all sweeps after burn-in, and one on what to do.
+hamiltonian_words <- function(model, fit) {
+  if (!has_hamiltonian(model$plan)) {
+    return(NULL)
+  }
+  energies <- do.call(cbind, lapply(fit_part(fit, "chains"), function(chain) {
+    do.call(cbind, lapply(chain$state$blocks, `[[`, "energies"))
+  }))
+  steps <- sum(energies[3L, ])
+  if (steps == 0) {
+    return(NULL)
+  }
+  divergences <- sum(energies[1L, ])
+  deepest <- sum(energies[2L, ])
+  fraction <- min(energies[6L, ] / energies[5L, ])
+  c(
+    paste0(
+      whole(divergences), " divergence", if (divergences != 1) "s", " in ",
+      whole(steps), " transitions; greatest depth reached in ",
+      whole(deepest), if (is.finite(fraction)) {
+        paste0("; E-BFMI ", format(fraction, digits = 2), " at least")
+      }, "."
+    ),
+    if (divergences > 0) divergence_words,
+    if (isTRUE(fraction < 0.3)) low_energy_words
+  )
+}
+
+divergence_words <- paste(
+  "Divergences: draws may miss a region of high curvature. Give `target` nearer",
+  "to 1, or reparameterise."
+)
+
+low_energy_words <- paste(
+  "E-BFMI below 0.3: chains explore the tails slowly. Reparameterise, or run",
+  "longer."
+)

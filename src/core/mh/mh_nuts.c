@@ -1,0 +1,159 @@
+#include "numeric/rounding.h"
+
+#include "mh/mh_nuts.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "numeric/linalg.h"
+#include "numeric/rdist.h"
+
+/* ---- choices ------------------------------------------------------------- */
+
+/* The number of choices that a trajectory needs is not known ahead: they come
+ * from a stream of which two uniforms, drawn ahead, are the key. */
+static philox_stream open_choices(const double *uniforms) {
+  philox_key key;
+  for (size_t i = 0; i < 2; i++)
+    key.key[i] = (uint32_t)(uniforms[i] * 4294967296.0);
+  return philox_open(key, 0, 0);
+}
+
+/* ---- U-turns ------------------------------------------------------------- */
+
+/* With momenta that sum to `a` + `b`, and `first` and `last` at the ends. */
+static int turns(const double *a, const double *b, const double *first,
+                 const double *last, size_t d) {
+  double at_first = 0.0, at_last = 0.0;
+  for (size_t j = 0; j < d; j++) {
+    at_first += (a[j] + b[j]) * first[j];
+    at_last += (a[j] + b[j]) * last[j];
+  }
+  return !(at_first > 0.0 && at_last > 0.0);
+}
+
+/* Does a trajectory, or one half of it with the next momentum of the other,
+ * turn back? */
+static int joined_turn(const mh_subtree *near, const mh_subtree *far,
+                       size_t d) {
+  return turns(near->total, far->total, near->first, far->last, d) ||
+         turns(near->total, far->first, near->first, far->first, d) ||
+         turns(near->last, far->total, near->last, far->last, d);
+}
+
+/* ---- subtrees ------------------------------------------------------------ */
+
+typedef struct {
+  mh_trajectory *t;
+  philox_stream choices;
+  mh_phase *edge; /* where the trajectory goes on */
+  double step;    /* with its direction           */
+} mh_tree;
+
+static double log_sum(double a, double b) {
+  return fmax(a, b) + log1p(exp(-fabs(a - b)));
+}
+
+/* near <- near followed by far, of which a position is drawn instead with
+ * probability `log_probability`.  Is there no U-turn? */
+static int join(mh_tree *tree, mh_subtree *near, mh_subtree *far,
+                double log_probability) {
+  const size_t d = tree->t->block->proposal->d;
+  if (log(philox_unif(&tree->choices)) < log_probability) {
+    const mh_phase left = near->drawn;
+    near->drawn = far->drawn;
+    far->drawn = left;
+  }
+  const int turned = joined_turn(near, far, d);
+  double *end = near->last;
+  near->last = far->last;
+  far->last = end;
+  near->log_weight = log_sum(near->log_weight, far->log_weight);
+  for (size_t j = 0; j < d; j++)
+    near->total[j] += far->total[j];
+  return !turned;
+}
+
+/* One step further, as a tree of depth 0. */
+static status build_leaf(mh_tree *tree, mh_subtree *out, int *goes_on) {
+  mh_trajectory *t = tree->t;
+  const size_t bytes = t->block->proposal->d * sizeof(double);
+  const status outcome = mh_advance(t, tree->edge, tree->step);
+  *goes_on = !t->divergent;
+  if (outcome != STATUS_OK || t->divergent)
+    return outcome;
+  mh_copy_position(t, tree->edge, &out->drawn);
+  memcpy(out->total, tree->edge->momentum, bytes);
+  memcpy(out->first, tree->edge->momentum, bytes);
+  memcpy(out->last, tree->edge->momentum, bytes);
+  out->log_weight = t->start - tree->edge->energy;
+  return STATUS_OK;
+}
+
+/* 2^depth steps further.  *goes_on is 0 when it turned or diverged. */
+static status build(mh_tree *tree, size_t depth, mh_subtree *out,
+                    int *goes_on) {
+  if (depth == 0)
+    return build_leaf(tree, out, goes_on);
+  mh_subtree *far = &tree->t->subtrees[depth - 1];
+  status outcome = build(tree, depth - 1, out, goes_on);
+  if (outcome == STATUS_OK && *goes_on)
+    outcome = build(tree, depth - 1, far, goes_on);
+  if (outcome == STATUS_OK && *goes_on)
+    *goes_on = join(tree, out, far,
+                    far->log_weight - log_sum(out->log_weight, far->log_weight));
+  return outcome;
+}
+
+/* ---- the trajectory ------------------------------------------------------ */
+
+static void begin_whole(mh_trajectory *t) {
+  const size_t bytes = t->block->proposal->d * sizeof(double);
+  mh_phase *start = &t->edge[0];
+  mh_copy_position(t, start, &t->edge[1]);
+  mh_copy_position(t, start, &t->whole.drawn);
+  memcpy(t->edge[1].momentum, start->momentum, bytes);
+  memcpy(t->whole.total, start->momentum, bytes);
+  memcpy(t->whole.first, start->momentum, bytes);
+  memcpy(t->whole.last, start->momentum, bytes);
+  t->whole.log_weight = 0.0;
+}
+
+/* Seen from its other end. */
+static void reverse(mh_subtree *s) {
+  double *end = s->first;
+  s->first = s->last;
+  s->last = end;
+}
+
+/* The trajectory twice as long.  *goes_on: may it be doubled again? */
+static status double_whole(mh_tree *tree, int *goes_on) {
+  mh_trajectory *t = tree->t;
+  const size_t depth = (size_t)t->depth;
+  mh_subtree *far = &t->subtrees[depth];
+  const int forwards = philox_unif(&tree->choices) < 0.5;
+  tree->edge = &t->edge[forwards];
+  tree->step = forwards ? t->step : -t->step;
+  const status outcome = build(tree, depth, far, goes_on);
+  if (outcome != STATUS_OK || !*goes_on)
+    return outcome;
+  t->depth += 1.0;
+  if (!forwards)
+    reverse(&t->whole);
+  *goes_on =
+    join(tree, &t->whole, far, far->log_weight - t->whole.log_weight);
+  if (!forwards)
+    reverse(&t->whole);
+  return STATUS_OK;
+}
+
+status mh_nuts_transition(mh_trajectory *t, const double *uniforms) {
+  mh_tree tree = {.t = t, .choices = open_choices(uniforms)};
+  status outcome = STATUS_OK;
+  int goes_on = 1;
+  begin_whole(t);
+  while (outcome == STATUS_OK && goes_on &&
+         t->depth < (double)t->block->proposal->longest)
+    outcome = double_whole(&tree, &goes_on);
+  return outcome;
+}
