@@ -355,6 +355,7 @@ check_gradient <- function(model, point, call) {
   }
   model$spec$map <- NULL
   density <- working_density(model)
+  check_gradient_value(model, point, attr(given, "value"), density, call)
   near <- lapply(c(1e-4, 1e-6, 1e-8), function(size) {
     differences_at(density, unname(point), size)
   })
@@ -368,6 +369,23 @@ check_gradient <- function(model, point, call) {
       model, point, which(wrong & known)[[1L]], given, near[[1L]]$value, call
     )
   }
+}
+
+# The log density that a compiled gradient returns.
+check_gradient_value <- function(model, point, value, density, call) {
+  direct <- density(unname(point))
+  if (!identical(model$gradient, "native") ||
+        isTRUE(abs(value - direct) <= 1e-6 * (1 + abs(direct)))) {
+    return(invisible())
+  }
+  at <- state_point_words(unname(point), model$user_names)
+  shown <- format(c(value, direct), digits = 6, trim = TRUE)
+  abort_argument(
+    c("The compiled `gradient` must return the log density.",
+      x = "It returns {shown[1]}; the log density is {shown[2]}.",
+      x = "At {at}."),
+    call = call, class = "gradient", point = point
+  )
 }
 
 # list(value, noise): differences over about `size` times a coordinate, and a

@@ -22,8 +22,12 @@ search_ends <- c(
 search_bound <- function(d) 500 + 100 * d + 10 * d^2
 
 # Whether a search is made. The Hessian takes 2 d^2 evaluations: too many if no
-# proposal needs a covariance.
+# proposal needs a covariance, and with Hamiltonian dynamics soon more than the
+# chains take.
 is_searched <- function(model) {
+  if (all_hamiltonian(model$plan)) {
+    return(length(model$init) <= 30)
+  }
   needed <- vapply(model$plan, function(block) {
     needs_covariance(block$proposal) || uses_laplace(block$proposal)
   }, NA)

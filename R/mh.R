@@ -56,7 +56,8 @@
 #' that the density is random or has no peak, that there are several modes, or
 #' that the peak has less mass than the neighbourhood of `init`. The fit says
 #' so. Then, and with more than 500 parameters (100 if no proposal needs a
-#' covariance), chains start around `init`. For each coordinate the sampler
+#' covariance, 30 if all blocks are moved by [nuts()] or [hmc()]), chains start
+#' around `init`. For each coordinate the sampler
 #' finds the distance from `init` at which the log density has fallen by 1/2,
 #' and adds a normal variate whose standard deviation is twice this distance
 #' (halved, up to 50 times, if the density is zero at the start).

@@ -385,9 +385,12 @@ static void expect_windows(double burnin, double first, const double *ends,
 
 static void windows_double(void) {
   static const double thousand[] = {100.0, 150.0, 250.0, 450.0, 950.0};
-  static const double few[] = {100.0, 250.0}, one[] = {90.0}, short_one[] = {18};
+  static const double few[] = {100.0, 150.0, 250.0};
+  static const double longer[] = {100.0, 150.0, 260.0};
+  static const double one[] = {90.0}, short_one[] = {18.0};
   expect_windows(1000.0, 75.0, thousand, LENGTH(thousand));
   expect_windows(300.0, 75.0, few, LENGTH(few));
+  expect_windows(310.0, 75.0, longer, LENGTH(longer));
   expect_windows(100.0, 15.0, one, LENGTH(one));
   expect_windows(20.0, 3.0, short_one, LENGTH(short_one));
   expect_windows(19.0, 0.0, NULL, 0);

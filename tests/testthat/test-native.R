@@ -128,6 +128,84 @@ test_that("a chain on compiled code is the chain on the same R function", {
   expect_true(identical_fit(longer(part, 30), fit))
 })
 
+logistic_slope_in_r <- function(w, data = logistic_data()) {
+  p <- stats::plogis(drop(data$x %*% w))
+  drop(crossprod(data$x, data$y - p)) - w / data$sd^2
+}
+
+test_that("a compiled gradient makes the chain of the same R gradient", {
+  skip_long()
+  dll <- compiled(example_source(), "logistic")
+  f <- native_density(
+    dll = dll, symbol = "logistic", data = logistic_data(),
+    gradient = "logistic_gradient"
+  )
+  expect_match(capture.output(print(f)), "gradient: logistic_gradient()",
+               fixed = TRUE, all = FALSE)
+  run <- function(density, draws = 30, ...) {
+    quietly(mh_sample(
+      density, c(a = 0, b = 0), draws = draws, burnin = 170, chains = 2,
+      seed = 1, progress = FALSE, ...
+    ))
+  }
+  fit <- run(f)
+  expect_match(capture.output(print(fit)), "no-U-turn", all = FALSE)
+  # rounding grows along a chain: the first sweeps alone are compared
+  first <- function(density, ...) {
+    as.matrix(quietly(mh_sample(
+      density, c(a = 0, b = 0), draws = 10, burnin = 0, chains = 1, seed = 1,
+      progress = FALSE, ...
+    )))
+  }
+  expect_equal(
+    first(f), first(logistic_in_r, gradient = logistic_slope_in_r),
+    tolerance = 1e-6
+  )
+  withr::with_options(list(gibbsite.segment_seconds = 1e-9), {
+    expect_true(identical_fit(run(f), fit))
+  })
+  expect_true(identical_fit(run(f, cores = 2), fit))
+  expect_true(identical_fit(longer(run(f, 12), 18), fit))
+  pointers <- getNativeSymbolInfo
+  by_pointer <- native_density(
+    pointer = pointers("logistic", dyn.load(dll)), data = logistic_data(),
+    gradient = pointers("logistic_gradient", dyn.load(dll))
+  )
+  expect_identical(as.matrix(run(by_pointer)), as.matrix(fit))
+  expect_error(
+    native_density(dll = dll, symbol = "logistic", gradient = "nothing"),
+    class = "gibbsite_error_argument"
+  )
+})
+
+test_that("a compiled gradient that is wrong, or of another density, is told", {
+  dll <- compiled(c(
+    "double f(const double *x, int d, void *data) {",
+    "  (void)d, (void)data;",
+    "  return -0.5 * x[0] * x[0];",
+    "}",
+    "double wrong(const double *x, int d, void *data, double *gradient) {",
+    "  (void)d, (void)data;",
+    "  gradient[0] = x[0];",
+    "  return -0.5 * x[0] * x[0];",
+    "}",
+    "double other(const double *x, int d, void *data, double *gradient) {",
+    "  (void)d, (void)data;",
+    "  gradient[0] = -x[0];",
+    "  return -x[0] * x[0];",
+    "}"
+  ), "bowls")
+  run <- function(gradient) {
+    mh_sample(native_density(dll = dll, symbol = "f", gradient = gradient), 0,
+      inits = list(1, 2), chains = 2, draws = 10, burnin = 10, seed = 1,
+      progress = FALSE
+    )
+  }
+  expect_error(run("wrong"), "by differences of the log density",
+               class = "gibbsite_error")
+  expect_error(run("other"), "returns", class = "gibbsite_error")
+})
+
 test_that("compiled code is found again in other sessions", {
   skip_unless_processes()
   dll <- compiled(example_source(), "logistic")

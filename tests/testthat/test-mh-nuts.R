@@ -1,0 +1,430 @@
+# nuts() and hmc(): their transitions against twins in R on the same random
+# numbers, invariance, wrong samplers that the same test rejects, moments of
+# hard targets, gradients of all kinds, and diagnostics.
+
+# ---- one transition ----------------------------------------------------------
+
+test_that("transitions are those of the twin", {
+  withr::local_seed(3)
+  lower <- matrix(c(1, 0.4, -0.3, 0, 0.8, 0.2, 0, 0, 1.3), 3)
+  for (bounded in c(FALSE, TRUE)) {
+    target <- funnel_target(bounded)
+    for (mass in c("diagonal", "dense")) {
+      l <- if (mass == "dense") lower else diag(c(0.7, 1.2, 1))
+      factor <- if (mass == "dense") l else diag(l)
+      cases <- list(
+        nuts(target$gradient, mass, max_depth = 5),
+        hmc(gradient = target$gradient, mass = mass, n_steps = 4)
+      )
+      for (proposal in cases) {
+        set <- fixed_dynamics(target, proposal, 0.4, factor,
+          lower = target$lower, transform = bounded
+        )
+        state <- set$state
+        depths <- numeric()
+        for (t in 1:60) {
+          x <- state$x
+          state <- sweep_state(set$model, state)
+          r <- state$ahead[2:4]
+          last <- utils::tail(state$transitions, 8)
+          twin <- if (inherits(proposal, "nuts")) {
+            nuts_twin(x, r, target$working, l, 0.4, 5,
+                      choices_twin(state$ahead[5:6]))
+          } else {
+            jitter <- 1 + 0.1 * (2 * state$ahead[[5]] - 1)
+            hmc_twin(x, r, target$working, l, 0.4 * jitter, 4,
+                     state$ahead[[1]])
+          }
+          # rounding: some 1e-15 a step, multiplied by the curvature
+          expect_equal(state$x, twin$x, tolerance = 1e-9)
+          expect_equal(last[[3]], twin$rate, tolerance = 1e-7)
+          depths <- c(depths, last[[5]])
+          if (inherits(proposal, "nuts")) {
+            expect_identical(last[5:7], c(
+              twin$depth, twin$leapfrogs, as.numeric(twin$divergent)
+            ))
+          }
+        }
+        if (inherits(proposal, "nuts")) {
+          expect_gt(length(unique(depths)), 1)
+        }
+      }
+    }
+  }
+})
+
+# ---- invariance --------------------------------------------------------------
+
+dynamics_cases <- function(target, step) {
+  list(
+    nuts = fixed_dynamics(target, nuts(target$gradient), step),
+    hmc = fixed_dynamics(
+      target, hmc(gradient = target$gradient, n_steps = 3), step
+    )
+  )
+}
+
+# Changes of moments of the noises over one transition from exact draws.
+dynamics_changes <- function(set, target, n) {
+  points <- target$points(n)
+  after <- points
+  like <- set$state
+  for (i in seq_len(n)) {
+    like <- sweep_state(set$model, state_at(set$model, points[i, ], like))
+    after[i, ] <- like$point
+  }
+  noise_moments(target$noises(after)) - noise_moments(target$noises(points))
+}
+
+test_that("one transition leaves exact draws exact", {
+  skip_long()
+  n <- if (is_extended()) 1e5 else 3000
+  targets <- list(correlated_target(), curved_target())
+  for (k in 1:2) {
+    withr::local_seed(10 + k)
+    cases <- dynamics_cases(targets[[k]], c(0.4, 0.25)[[k]])
+    for (name in names(cases)) {
+      changes <- dynamics_changes(cases[[name]], targets[[k]], n)
+      expect_lt(max(abs(z_of_means(changes, 0))), 4.5, label = name)
+      expect_gt(mean(changes[, 1] != 0), 0.5)
+    }
+  }
+})
+
+# Means of a twin's chains, each from an exact draw.
+twin_means <- function(target, n, sweeps, transition) {
+  d <- length(target$init)
+  t(apply(target$points(n), 1, function(x) {
+    path <- matrix(0, sweeps, d)
+    for (s in seq_len(sweeps)) path[s, ] <- x <- transition(x, stats::rnorm(d))
+    colMeans(noise_moments(target$noises(path)))
+  }))
+}
+
+test_that("wrong transitions are found", {
+  skip_long()
+  target <- list(
+    log_density = function(x) -0.5 * sum(x^2), gradient = function(x) -x,
+    init = c(0, 0), points = function(n) matrix(stats::rnorm(2 * n), n),
+    noises = identity
+  )
+  z <- function(kind, mutant, step, n = 300) {
+    withr::local_seed(12)
+    means <- twin_means(target, n, 30, function(x, r) {
+      if (kind == "nuts") {
+        nuts_twin(x, r, target, diag(2), step, 6, function() stats::runif(1),
+                  mutant)$x
+      } else {
+        hmc_twin(x, r, target, diag(2), step, 3, stats::runif(1), mutant)$x
+      }
+    })
+    max(abs(z_of_means(means, 0)))
+  }
+  for (step in c(0.5, 0.9, 1.5)) expect_lt(z("nuts", "none", step), 4.5)
+  expect_lt(z("hmc", "none", 1.5), 4.5)
+  expect_gt(z("nuts", "half the kinetic energy", 0.9), 6)
+  expect_gt(z("nuts", "turn at the newest end", 0.9, 900), 6)
+  expect_gt(z("nuts", "subtrees unchecked", 0.5), 6)
+  expect_gt(z("nuts", "subtrees without weights", 1.5), 6)
+  expect_gt(z("nuts", "always the newer half", 1.5), 6)
+  expect_gt(z("hmc", "half the kinetic energy", 1.5), 6)
+  expect_gt(z("hmc", "no second half", 1.5), 6)
+  expect_gt(z("hmc", "always accepted", 1.5), 6)
+})
+
+# ---- moments -----------------------------------------------------------------
+
+expect_means <- function(fit, values, expected) {
+  draws <- lapply(fit, function(x) values(unclass(x)))
+  for (q in seq_along(expected)) {
+    one <- vapply(draws, function(v) v[, q], numeric(nrow(draws[[1]])))
+    testthat::expect_lt(abs(z_of_chains(one, expected[[q]])), 4.5, label = q)
+  }
+}
+
+test_that("a normal of condition 1e4 in 100 dimensions takes 1,000 draws", {
+  skip_long()
+  sd <- 10^seq(-2, 0, length.out = 100)
+  fit <- short_mh(
+    function(x) -0.5 * sum((x / sd)^2), rep(0.5, 100),
+    gradient = function(x) -x / sd^2, draws = 1000, burnin = 1000, chains = 2
+  )
+  expect_means(fit, function(x) {
+    z <- x[, 1:100] / rep(sd, each = 1000)
+    cbind(z, z^2)
+  }, rep(c(0, 1), each = 100))
+  expect_true(converged(fit))
+  expect_match(capture.output(print(fit)), "0 divergences in 2000", all = FALSE)
+})
+
+test_that("the funnel's and the eight schools' moments are right", {
+  skip_long()
+  # v ~ N(0, 9), x_j = exp(v / 2) e_j
+  fit <- short_mh(
+    function(z) -0.5 * sum(z^2) - 0.5 * (z[[1]]^2 / 9 - z[[1]]^2), rep(0.1, 10),
+    gradient = function(z) c(-z[1] / 9, -z[-1]), draws = 1000, burnin = 1000,
+    chains = 4
+  )
+  expect_means(fit, function(z) {
+    cbind(z[, 1], z[, 1]^2, log(abs(exp(z[, 1] / 2) * z[, 2])))
+  }, c(0, 9, -(log(2) - digamma(1)) / 2))
+  # by quadrature over tau, with theta and mu integrated out
+  y <- c(28, 8, -3, 7, -1, 1, 18, 12)
+  sigma <- c(15, 10, 16, 11, 9, 11, 10, 18)
+  log_density <- function(x) {
+    tau <- exp(x[[2]])
+    -x[[1]]^2 / 50 - log1p(tau^2 / 25) + x[[2]] - sum(x[3:10]^2) / 2 -
+      sum(((y - x[[1]] - tau * x[3:10]) / sigma)^2) / 2
+  }
+  gradient <- function(x) {
+    tau <- exp(x[[2]])
+    rest <- (y - x[[1]] - tau * x[3:10]) / sigma^2
+    c(sum(rest) - x[[1]] / 25,
+      1 - 2 * tau^2 / (25 + tau^2) + tau * sum(rest * x[3:10]),
+      tau * rest - x[3:10])
+  }
+  fit <- short_mh(log_density, rep(0, 10), gradient = gradient, draws = 1000,
+                  burnin = 1000, chains = 4)
+  given <- function(log_tau) {
+    tau <- exp(log_tau)
+    weight <- 1 / (sigma^2 + tau^2)
+    precision <- sum(weight) + 1 / 25
+    mean <- sum(weight * y) / precision
+    log_p <- log_tau - log1p(tau^2 / 25) + 0.5 * sum(log(weight)) -
+      0.5 * log(precision) - 0.5 * (sum(weight * y^2) - precision * mean^2)
+    c(log_p, mean)
+  }
+  grid <- seq(-12, 6, by = 0.001)
+  table <- vapply(grid, given, numeric(2))
+  p <- exp(table[1, ] - max(table[1, ]))
+  p <- p / sum(p)
+  expect_means(fit, function(x) cbind(x[, 1], exp(x[, 2]), x[, 2]), c(
+    sum(p * table[2, ]), sum(p * exp(grid)), sum(p * grid)
+  ))
+})
+
+test_that("bounds and blocks leave the posterior exact", {
+  skip_long()
+  log_density <- function(x) {
+    stats::dgamma(x[1], 2.5, log = TRUE) + stats::dbeta(x[2], 2, 4, log = TRUE) +
+      stats::dexp(-x[3], 2, log = TRUE)
+  }
+  gradient <- function(x) c(1.5 / x[1] - 1, 1 / x[2] - 3 / (1 - x[2]), 2)
+  run <- function(...) {
+    short_mh(log_density, c(1, 0.5, -1), ..., gradient = gradient,
+      lower = c(0, 0, -Inf), upper = c(Inf, 1, 0), transform = TRUE,
+      draws = 2000, burnin = 500, chains = 4
+    )
+  }
+  expected <- c(2.5, 1 / 3, -0.5, 8.75, 1 / 7, 0.5)
+  fits <- list(
+    run(), run(nuts(mass = "dense")), run(hmc(n_steps = 5)),
+    run(list(nuts(), hmc(mass = "dense"), random_walk(1)),
+        blocks = list(c(2, 1), c(1, 3), 2))
+  )
+  for (fit in fits) {
+    expect_means(fit, function(x) cbind(x[, 1:3], x[, 1:3]^2), expected)
+  }
+})
+
+# ---- gradients ---------------------------------------------------------------
+
+bowl <- function(x) -0.5 * sum(x^2)
+down <- function(x) -x
+
+identical_draws <- function(a, b) {
+  identical(unclass(a[[1]])[, ], unclass(b[[1]])[, ]) &&
+    identical(unclass(a[[2]])[, ], unclass(b[[2]])[, ])
+}
+
+# Leapfrog steps of all draws, a column a chain.
+leapfrogs <- function(fit) {
+  vapply(seq_along(fit), function(k) {
+    gibbsite:::transitions_of(fit, k, 1)[, "n_leapfrog__"]
+  }, numeric(nrow(fit[[1]])))
+}
+
+test_that("a gradient makes nuts() the default", {
+  by <- function(...) short_mh(bowl, c(a = 0.5, b = 1), ...)
+  expect_true(identical_draws(by(gradient = down), by(nuts(down))))
+  expect_true(identical_draws(by(nuts(), gradient = down), by(nuts(down))))
+  expect_match(capture.output(print(by(gradient = down))), "no-U-turn",
+               all = FALSE)
+  expect_match(capture.output(print(by())), "adaptive", all = FALSE)
+  expect_error(by(random_walk(1), gradient = down),
+               class = "gibbsite_error_argument")
+  expect_error(by(nuts(function(x) -x * 1), gradient = down),
+               class = "gibbsite_error_argument")
+})
+
+test_that("values may carry their gradient", {
+  asked <- 0
+  carrying <- function(x, s) {
+    asked <<- asked + 1
+    structure(bowl(x / s), gradient = matrix(down(x) / s^2, 1))
+  }
+  run <- function(f, ...) {
+    short_mh(f, c(0.5, 1), ..., s = 2, debug = TRUE, inits = list(1:2, 3:4))
+  }
+  fit <- run(carrying, nuts())
+  plain <- run(function(x, s) bowl(x / s), nuts(function(x, s) down(x) / s^2))
+  expect_true(identical_draws(fit, plain))
+  # once for each leapfrog step
+  before <- asked
+  more <- longer(fit, 50)
+  expect_equal(asked - before, sum(leapfrogs(more)[-(1:20), ]))
+  short <- function(x, s) structure(bowl(x), gradient = x[1])
+  expect_error(run(short, nuts()), "must be 2 numbers, not 1",
+               class = "gibbsite_error_user_function")
+})
+
+test_that("without a gradient differences are taken, with a message", {
+  messages <- character()
+  fit <- withCallingHandlers(
+    suppressWarnings(mh_sample(bowl, c(0.5, 1), nuts(), draws = 20, burnin = 10,
+      chains = 2, seed = 1, progress = FALSE
+    )),
+    message = function(cnd) {
+      messages <<- c(messages, class(cnd)[[1]])
+      invokeRestart("muffleMessage")
+    }
+  )
+  expect_match(messages, "gradient", all = FALSE)
+  exact <- short_mh(bowl, c(0.5, 1), nuts(down))
+  expect_equal(unclass(fit[[1]])[, ], unclass(exact[[1]])[, ], tolerance = 1e-6)
+})
+
+test_that("a wrong gradient is told with both numbers", {
+  run <- function(gradient, ...) {
+    short_mh(bowl, c(a = 1, b = 2), gradient = gradient,
+      inits = list(c(1, 2), c(2, 1)), ...
+    )
+  }
+  told <- tryCatch(run(function(x) c(-x[1], x[2])), error = identity)
+  expect_s3_class(told, "gibbsite_error")
+  said <- gsub("[[:space:]]+", " ", conditionMessage(told))
+  expect_match(said, "\"b\"", fixed = TRUE)
+  expect_match(said, "It is 2; by differences of the log density it is -2",
+               fixed = TRUE)
+  expect_s3_class(run(down), "mh_sample")
+  # a small error of a factor, and on the scale of the working point
+  expect_error(run(function(x) -1.1 * x), class = "gibbsite_error")
+  expect_error(
+    short_mh(function(x) stats::dgamma(x, 3, log = TRUE), 1,
+      gradient = function(x) 3 - x, lower = 0, transform = TRUE,
+      inits = list(1.5, 2)
+    ),
+    class = "gibbsite_error"
+  )
+  # far from zero, sharp, and large
+  sharp <- function(x) -0.5 * sum(((x - 1e6) * 1e3)^2) + 1e8
+  expect_s3_class(
+    short_mh(sharp, 1e6, gradient = function(x) -(x - 1e6) * 1e6,
+             inits = list(1e6 + 1e-3, 1e6)),
+    "mh_sample"
+  )
+  cauchy <- function(x) -log1p((1e5 * (x - 3))^2)
+  expect_s3_class(
+    short_mh(cauchy, 3, inits = list(3 + 1e-5, 3), gradient = function(x) {
+      z <- 1e5 * (x - 3)
+      -2 * 1e5 * z / (1 + z^2)
+    }), "mh_sample"
+  )
+})
+
+# ---- the driver --------------------------------------------------------------
+
+test_that("an interrupt inside a trajectory loses at most a segment", {
+  withr::local_options(
+    gibbsite.segment_seconds = 1e-9, gibbsite.on_interrupt = "return"
+  )
+  # one in adaptation, one after it
+  for (at in c(700, 2500)) {
+    count <- 0
+    counting <- function(x) {
+      count <<- count + 1
+      if (count == at) rlang::interrupt()
+      -x
+    }
+    run <- function(gradient, draws) {
+      short_mh(bowl, c(0.5, 1), nuts(gradient, "dense"), draws = draws,
+        burnin = 160, inits = list(1:2, 3:4)
+      )
+    }
+    expect_warning(
+      part <- run(counting, 300), class = "gibbsite_warning_interrupted"
+    )
+    whole <- run(counting, 300)
+    shown <- if (inherits(part, "gibbsite_partial")) 0 else nrow(part[[1]])
+    expect_lt(shown, 300)
+    expect_true(identical_fit(longer(part, 300 - shown), whole))
+  }
+})
+
+# ---- diagnostics -------------------------------------------------------------
+
+test_that("divergences, depth and energy are stored with the draws", {
+  sharp <- function(x) -0.5 * sum(x^2) - 1e6 * (x[1] > 1.5)
+  fit <- short_mh(sharp, c(0.5, 1), nuts(down, max_depth = 2), draws = 300,
+    burnin = 200, thin = 3, inits = list(c(0.5, 1), c(1, 0))
+  )
+  numbers <- gibbsite:::transitions_of(fit, 1, 1)
+  expect_identical(dim(numbers), c(300L, 6L))
+  expect_true(all(numbers[, "treedepth__"] <= 2))
+  expect_gt(sum(numbers[, "divergent__"]), 0)
+  # H of a point is at least its own potential energy
+  expect_true(all(
+    numbers[, "energy__"] >= -unclass(fit[[1]])[, "log_density"]
+  ))
+  more <- longer(fit, 20)
+  expect_identical(gibbsite:::transitions_of(more, 1, 1)[1:300, ], numbers)
+  said <- gsub("[[:space:]]+", " ", paste(capture.output(print(fit)),
+                                          collapse = " "))
+  expect_match(said, "divergences in 1800 transitions")
+  expect_match(said, "E-BFMI")
+  testthat::skip_if_not_installed("bayesplot")
+  table <- bayesplot::nuts_params(fit)
+  expect_identical(names(table), c("Chain", "Iteration", "Parameter", "Value"))
+  expect_identical(
+    table$Value[table$Chain == 1 & table$Parameter == "energy__"],
+    unname(numbers[, "energy__"])
+  )
+  expect_s3_class(bayesplot::mcmc_nuts_divergence(
+    table, bayesplot::log_posterior(fit)
+  ), "gtable")
+  expect_error(
+    bayesplot::nuts_params(short_mh(bowl, c(0.5, 1))),
+    class = "gibbsite_error_argument"
+  )
+})
+
+test_that("the fraction of missing information is that of the energies", {
+  fit <- short_mh(bowl, c(0.5, 1), nuts(down), draws = 100, burnin = 50)
+  fraction <- vapply(1:2, function(k) {
+    energy <- gibbsite:::transitions_of(fit, k, 1)[, "energy__"]
+    sum(diff(energy)^2) / sum((energy - mean(energy))^2)
+  }, 0)
+  stored <- vapply(attr(fit, "chains"), function(chain) {
+    energies <- chain$state$blocks[[1]]$energies
+    energies[[6]] / energies[[5]]
+  }, 0)
+  expect_equal(stored, fraction, tolerance = 1e-12)
+})
+
+test_that("arguments are checked", {
+  expect_gibbsite_error({
+    nuts(1)
+    nuts(function() 1)
+    nuts(mass = "full")
+    nuts(max_depth = 0)
+    nuts(target = 1)
+    hmc(0)
+    hmc(tune = FALSE)
+    hmc(n_steps = 0)
+    hmc(jitter = 1)
+    mixture_proposal(nuts(down), random_walk(1))
+    mh_step(bowl, hmc(gradient = down))
+    mh_sample(bowl, 0, random_walk(1), gradient = down)
+    mh_sample(bowl, 0, gradient = 1)
+  })
+})
