@@ -22,14 +22,14 @@
 #'   statistic of `target`, with the constants of Hoffman and Gelman (2014). It
 #'   begins at a step at which the acceptance probability is near 0.8.
 #' * The mass: \eqn{M^{-1}}{M^-1} is the covariance of the chain in a window of
-#'   \eqn{n} sweeps, multiplied by \eqn{n / (n + 5)}{n / (n + 5)}, plus \eqn{0.005
-#'   / (n + 5)}{0.005 / (n + 5)} times its value before. With `mass = "diagonal"`
-#'   only the variances are used.
+#'   \eqn{n} sweeps, multiplied by \eqn{n / (n + 5)}{n / (n + 5)}, plus
+#'   \eqn{0.005 / (n + 5)}{0.005 / (n + 5)} times its value before. With `mass =
+#'   "diagonal"` only the variances are used.
 #'
 #' As in Stan (Stan Development Team 2024), the first 75 sweeps adapt the step
-#' alone. Windows of 25, 50, 100, ... sweeps follow; after each, the step is found
-#' anew. The last 50 sweeps adapt the step to the last mass. With a burn-in below
-#' 150 sweeps, the first buffer is 15% of it, the last one 10%, and there is one
+#' alone. Windows of 25, 50, 100, ... sweeps follow; after each, the step is
+#' found anew. The last 50 sweeps adapt the step to the last mass. With a burn-in
+#' below 150 sweeps, the first buffer is 15% of it, the last one 10%, and there is one
 #' window; below 20 sweeps the mass does not adapt. \eqn{M^{-1}}{M^-1} begins at
 #' the covariance that the curvature at the mode gives, or else at the scales of
 #' the coordinates at the start (see [mh_sample()]).
@@ -118,8 +118,8 @@ nuts <- function(gradient = NULL, mass = c("diagonal", "dense"),
 
 #' Hamiltonian Monte Carlo
 #'
-#' The position \eqn{x}{x} gets a momentum \eqn{p \sim N(0, M)}{p ~ N(0, M)}, and
-#' both move `n_steps` leapfrog steps of size \eqn{s} along \eqn{H(x, p) = -\log
+#' The position \eqn{x}{x} gets a momentum \eqn{p \sim N(0, M)}{p ~ N(0, M)},
+#' and both move `n_steps` leapfrog steps of size \eqn{s} along \eqn{H(x, p) = -\log
 #' p(x) + p^\top M^{-1} p / 2}{H(x, p) = -log p(x) + p' M^-1 p / 2}. The end is
 #' accepted with probability \eqn{\min(1, \exp(-\Delta H))}{min(1, exp(-change
 #' of H))} (Duane et al. 1987; Neal 2011). [nuts()] finds the number of steps
@@ -520,8 +520,8 @@ hamiltonian_words <- function(model, fit) {
 }
 
 divergence_words <- paste(
-  "Divergences: draws may miss a region of high curvature. Give `target` nearer",
-  "to 1, or reparameterise."
+  "Divergences: draws may miss a region of high curvature. Give `target`",
+  "nearer to 1, or reparameterise."
 )
 
 low_energy_words <- paste(

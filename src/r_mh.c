@@ -258,8 +258,7 @@ static void carry_gradient(mh_model *m,
                                        double *),
                            void *context) {
   mh_carrier *c = (mh_carrier *)R_alloc(1, sizeof(mh_carrier));
-  double *numbers =
-    (double *)R_alloc(args_product(2, m->d), sizeof(double));
+  double *numbers = (double *)R_alloc(args_product(2, m->d), sizeof(double));
   *c = (mh_carrier){both, context, m->d, 0, numbers, numbers + m->d};
   m->context = m->gradient_context = c;
   m->log_density = carried_value;

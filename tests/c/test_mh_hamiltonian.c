@@ -357,10 +357,8 @@ static void trajectories_are_interrupted(void) {
   mh_open(&s.model, s.work);
   start_anew(&s);
   memcpy(before, s.x, sizeof before);
-  const scan_control control = {.thin = 1.0,
-                                .threads = 1,
-                                .stop = stop_later,
-                                .stop_data = &asked};
+  const scan_control control = {
+    .thin = 1.0, .threads = 1, .stop = stop_later, .stop_data = &asked};
   EXPECT(mh_sweep(&s.model, &control) == STATUS_INTERRUPTED);
   EXPECT(asked == -1);
   EXPECT(same_bits(s.x, before, D));

@@ -224,7 +224,8 @@ hostile_objects <- function(folder = tempdir()) {
   )
   dynamic <- short(mh_sample, density, c(a = 0, b = 0), nuts(function(x) -x))
   list(
-    nuts = dynamic, x = x, words = words, ratings = ratings, pairs = pairs, cars = cars,
+    nuts = dynamic, x = x, words = words, ratings = ratings, pairs = pairs,
+    cars = cars,
     density = density, logistic_x = logistic_x, checkpoint = checkpoint,
     gibbs_gmm = gmm, gibbsite_fit = gmm, gibbs_lda = lda, gibbs_bmf = bmf,
     laplace_logistic = logistic, laplace = approximation, mh_sample = mh,

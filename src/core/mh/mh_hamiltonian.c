@@ -107,8 +107,7 @@ status mh_leapfrog(mh_trajectory *t, mh_phase *z, double step) {
   if (outcome != STATUS_OK)
     return outcome;
   kick(t->block, z->slope, 0.5 * step, z->momentum);
-  z->energy =
-    -z->value[1] + half_square(z->momentum, t->block->proposal->d);
+  z->energy = -z->value[1] + half_square(z->momentum, t->block->proposal->d);
   return STATUS_OK;
 }
 
@@ -206,8 +205,8 @@ static void write_trace(mh_model *m, size_t b, double u, const mh_phase *end,
   const double correction =
     isnan(log_ratio) ? NAN : log_ratio - (end->value[1] - m->value[1]);
   const double numbers[MH_TRACE] = {
-    *m->sweep + 1.0, (double)b + 1.0, u,    end->value[0], end->value[1],
-    correction,      log_ratio,       moved};
+    *m->sweep + 1.0, (double)b + 1.0, u,         end->value[0],
+    end->value[1],   correction,      log_ratio, moved};
   for (size_t i = 0; i < MH_TRACE; i++)
     *m->trace++ = numbers[i];
   for (size_t j = 0; j < m->d; j++)

@@ -100,8 +100,9 @@ static status build(mh_tree *tree, size_t depth, mh_subtree *out,
   if (outcome == STATUS_OK && *goes_on)
     outcome = build(tree, depth - 1, far, goes_on);
   if (outcome == STATUS_OK && *goes_on)
-    *goes_on = join(tree, out, far,
-                    far->log_weight - log_sum(out->log_weight, far->log_weight));
+    *goes_on =
+      join(tree, out, far,
+           far->log_weight - log_sum(out->log_weight, far->log_weight));
   return outcome;
 }
 
@@ -140,8 +141,7 @@ static status double_whole(mh_tree *tree, int *goes_on) {
   t->depth += 1.0;
   if (!forwards)
     reverse(&t->whole);
-  *goes_on =
-    join(tree, &t->whole, far, far->log_weight - t->whole.log_weight);
+  *goes_on = join(tree, &t->whole, far, far->log_weight - t->whole.log_weight);
   if (!forwards)
     reverse(&t->whole);
   return STATUS_OK;
