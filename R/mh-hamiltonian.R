@@ -28,9 +28,9 @@
 #'
 #' As in Stan (Stan Development Team 2024), the first 75 sweeps adapt the step
 #' alone. Windows of 25, 50, 100, ... sweeps follow; after each, the step is
-#' found anew. The last 50 sweeps adapt the step to the last mass. With a burn-in
-#' below 150 sweeps, the first buffer is 15% of it, the last one 10%, and there is one
-#' window; below 20 sweeps the mass does not adapt. \eqn{M^{-1}}{M^-1} begins at
+#' found anew. The last 50 sweeps adapt the step to the last mass. With a
+#' burn-in below 150 sweeps, the first buffer is 15% of it, the last one 10%,
+#' and there is one window; below 20 sweeps the mass does not adapt. \eqn{M^{-1}}{M^-1} begins at
 #' the covariance that the curvature at the mode gives, or else at the scales of
 #' the coordinates at the start (see [mh_sample()]).
 #'
@@ -119,8 +119,8 @@ nuts <- function(gradient = NULL, mass = c("diagonal", "dense"),
 #' Hamiltonian Monte Carlo
 #'
 #' The position \eqn{x}{x} gets a momentum \eqn{p \sim N(0, M)}{p ~ N(0, M)},
-#' and both move `n_steps` leapfrog steps of size \eqn{s} along \eqn{H(x, p) = -\log
-#' p(x) + p^\top M^{-1} p / 2}{H(x, p) = -log p(x) + p' M^-1 p / 2}. The end is
+#' and both move `n_steps` leapfrog steps of size \eqn{s} along \eqn{H(x, p) =
+#' -\log p(x) + p^\top M^{-1} p / 2}{H(x, p) = -log p(x) + p' M^-1 p / 2}. The end is
 #' accepted with probability \eqn{\min(1, \exp(-\Delta H))}{min(1, exp(-change
 #' of H))} (Duane et al. 1987; Neal 2011). [nuts()] finds the number of steps
 #' itself and is easier to use.
@@ -172,167 +172,6 @@ hmc <- function(step = NULL, n_steps = 10, gradient = NULL,
     mass = check_choice(mass, c("diagonal", "dense")),
     jitter = check_number(jitter, lower = 0, upper = 1, upper_open = TRUE),
     tune = tune, target = check_rate(target)
-  )
-}
-
-check_gradient_function <- function(gradient, null_ok = FALSE,
-                                    call = rlang::caller_env()) {
-  if (is.null(gradient) && null_ok) {
-    return(NULL)
-  }
-  if (!is.function(gradient) || is_native_density(gradient)) {
-    abort_expected(
-      gradient, "a function of a point", null_ok, "gradient", call
-    )
-  }
-  if (length(argument_list(gradient)) == 0L) {
-    abort_argument(
-      "{.arg gradient} must be a function of a point; it takes no argument.",
-      call = call
-    )
-  }
-  gradient
-}
-
-is_hamiltonian <- function(proposal) inherits(proposal, c("nuts", "hmc"))
-
-has_hamiltonian <- function(plan) {
-  any(vapply(plan, function(block) is_hamiltonian(block$proposal), NA))
-}
-
-# Whether a proposal's mass adapts in burn-in.
-learns_mass <- function(proposal) {
-  is_hamiltonian(proposal) && !isFALSE(proposal$tune)
-}
-
-format_hamiltonian <- function(x) {
-  mass <- paste0(", ", x$mass, " mass")
-  if (inherits(x, "nuts")) {
-    return(paste0("no-U-turn sampler", mass))
-  }
-  paste0(
-    cli::pluralize("Hamiltonian Monte Carlo, {x$n_steps} step{?s}"),
-    if (!is.null(x$step)) paste(" of", format(x$step, digits = 4)),
-    if (x$tune) paste0(mass, ", tuned in burn-in")
-  )
-}
-
-# ---- The form for C ---------------------------------------------------------
-
-compile_hamiltonian <- function(proposal) {
-  list(
-    target = proposal$target, tuned = as.integer(learns_mass(proposal)),
-    dense = as.integer(proposal$mass == "dense"),
-    longest = as.double(proposal$max_depth %||% proposal$n_steps),
-    jitter = proposal$jitter %||% 0
-  )
-}
-
-# The block's part of a state. `scale`: of the density in each coordinate;
-# `factor`: NULL, or that of its covariance, d * d numbers.
-hamiltonian_memory <- function(proposal, compiled, scale, factor) {
-  d <- compiled$d
-  if (!learns_mass(proposal)) {
-    scale <- rep(1, d)
-    factor <- NULL
-  }
-  start <- if (compiled$dense > 0L) {
-    factor %||% diag_vector(scale)
-  } else if (is.null(factor)) {
-    as.double(scale)
-  } else {
-    sqrt(rowSums(matrix(factor, d)^2))
-  }
-  # the best order of the step for many independent coordinates
-  step <- proposal$step %||% d^(-1 / 4)
-  list(
-    factor = start, mean = numeric(d), tuning = c(log(step), 0),
-    counts = numeric(4L), spread = numeric(length(start)),
-    averaging = numeric(5L), energies = numeric(7L)
-  )
-}
-
-# ---- The gradient -----------------------------------------------------------
-
-# The gradient of a model: NULL, a function, or a word for where it is: "native"
-# (with the compiled density), "value" (an attribute of the density's value) or
-# "differences".
-find_gradient <- function(given, plan, log_density, extra, init, call) {
-  proposals <- lapply(plan, `[[`, "proposal")
-  found <- unique(c(
-    given, unlist(lapply(proposals, proposal_gradients), recursive = FALSE)
-  ))
-  if (length(found) > 1L) {
-    abort_argument(
-      c("Proposals of one sampler must have the same {.arg gradient}.",
-        i = "It is that of the whole log density; each block takes its part."),
-      call = call
-    )
-  }
-  if (length(found) == 1L) {
-    return(found[[1L]])
-  }
-  if (!has_hamiltonian(plan)) {
-    return(NULL)
-  }
-  if (has_native_gradient(log_density)) {
-    return("native")
-  }
-  if (value_has_gradient(log_density, extra, init)) {
-    return("value")
-  }
-  inform_gibbsite(
-    c(
-      "No gradient is given: it is computed by differences, which takes
-       {4 * length(init)} evaluations of {.arg log_density} for each step.",
-      i = "{.arg gradient} or {.fn native_density} makes it faster."
-    ),
-    class = "gradient"
-  )
-  "differences"
-}
-
-# An error of the density is reported where the chains start.
-value_has_gradient <- function(log_density, extra, init) {
-  if (is_native_density(log_density)) {
-    return(FALSE)
-  }
-  saved <- save_generator()
-  on.exit(restore_generator(saved))
-  value <- tryCatch(
-    suppressWarnings(do.call(log_density, c(list(init), extra), quote = TRUE)),
-    error = function(cnd) NULL
-  )
-  !is.null(attr(value, "gradient", exact = TRUE))
-}
-
-# The object that C calls for the gradient.
-gradient_caller <- function(model) {
-  gradient <- model$gradient
-  density <- model$data$log_density
-  if (is.null(gradient)) {
-    return(NULL)
-  }
-  if (is.function(gradient)) {
-    return(caller(
-      gradient, "gradient", 1L, taken_by(gradient, model$extra)
-    ))
-  }
-  switch(gradient,
-    native = native_gradient_pointer(density),
-    value = gradient,
-    differences = caller(
-      difference_gradient, "gradient", 1L,
-      list(log_density = density, extra = model$extra)
-    )
-  )
-}
-
-# Two steps of Richardson's extrapolation.
-difference_gradient <- function(x, log_density, extra) {
-  numDeriv::grad(
-    function(z) do.call(log_density, c(list(z), extra), quote = TRUE), x,
-    method.args = list(r = 2)
   )
 }
 

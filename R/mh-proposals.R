@@ -472,8 +472,8 @@ langevin <- function(step = NULL, gradient, cov = NULL, tune = TRUE,
     abort_argument("{.arg step} is needed with {.code tune = FALSE}.")
   }
   new_proposal("langevin",
-    step = step, gradient = check_gradient_function(gradient), cov = check_spread(cov), tune = tune,
-    target = check_rate(target)
+    step = step, gradient = check_gradient_function(gradient),
+    cov = check_spread(cov), tune = tune, target = check_rate(target)
   )
 }
 

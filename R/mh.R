@@ -234,10 +234,6 @@ check_gradient_used <- function(gradient, plan, call) {
   }
 }
 
-all_hamiltonian <- function(plan) {
-  all(vapply(plan, function(block) is_hamiltonian(block$proposal), NA))
-}
-
 # Adaptation takes longer with more coordinates, because there are more
 # covariances to estimate.
 burnin_draws <- function(d) max(500, 20 * d)

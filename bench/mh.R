@@ -39,8 +39,8 @@
 # 3. What does gibbs_sample() add to the calls of the user's functions?
 #
 # 4. How many effective draws a second, and a gradient, does nuts() make?
-#    Pima's logistic regression again, with its gradient in C and in R, all else by
-#    default; beside rstan's and LaplacesDemon's samplers of the same posterior,
+#    Pima's logistic regression again, with its gradient in C and in R, all else
+#    by default; beside rstan's and LaplacesDemon's samplers of the same posterior,
 #    where they are installed.  A second: all of it, without compilation.  A
 #    gradient: the leapfrog steps of the kept draws alone.
 #

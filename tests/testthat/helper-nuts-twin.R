@@ -98,7 +98,7 @@ choices_twin <- function(uniforms) {
   function() midpoint(stream())
 }
 
-# ---- points -------------------------------------------------------------------
+# ---- points ------------------------------------------------------------------
 
 # Exact draws, and the independent N(0, 1) noises of which points are made.
 correlated_target <- function() {

@@ -206,8 +206,8 @@ test_that("the funnel's and the eight schools' moments are right", {
 test_that("bounds and blocks leave the posterior exact", {
   skip_long()
   log_density <- function(x) {
-    stats::dgamma(x[1], 2.5, log = TRUE) + stats::dbeta(x[2], 2, 4, log = TRUE) +
-      stats::dexp(-x[3], 2, log = TRUE)
+    stats::dgamma(x[1], 2.5, log = TRUE) +
+      stats::dbeta(x[2], 2, 4, log = TRUE) + stats::dexp(-x[3], 2, log = TRUE)
   }
   gradient <- function(x) c(1.5 / x[1] - 1, 1 / x[2] - 3 / (1 - x[2]), 2)
   run <- function(...) {

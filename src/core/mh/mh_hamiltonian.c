@@ -116,11 +116,11 @@ status mh_advance(mh_trajectory *t, mh_phase *z, double step) {
   if (control->stop && control->stop(control->stop_data))
     return STATUS_INTERRUPTED;
   const status outcome = mh_leapfrog(t, z, step);
-  const double error = z->energy - t->start;
+  const double rise = z->energy - t->start;
   t->leapfrogs += 1.0;
-  t->divergent = !(error <= MH_DIVERGENCE);
+  t->divergent = !(rise <= MH_DIVERGENCE);
   if (!t->divergent)
-    t->rates += exp(fmin(0.0, -error));
+    t->rates += exp(fmin(0.0, -rise));
   return outcome;
 }
 

@@ -19,11 +19,11 @@ void mh_warmup_begin(const mh_memory *memory) {
 }
 
 /* Dual averaging with gamma = 0.05, t0 = 10, kappa = 0.75. */
-static void learn_step(const mh_memory *memory, double error) {
+static void learn_step(const mh_memory *memory, double short_of) {
   double *a = memory->averaging;
   const double n = a[MH_UPDATES] += 1.0;
   const double gain = 1.0 / (n + 10.0), weight = pow(n, -0.75);
-  a[MH_ERROR] += gain * (error - a[MH_ERROR]);
+  a[MH_ERROR] += gain * (short_of - a[MH_ERROR]);
   memory->tuning[0] = a[MH_CENTRE] - a[MH_ERROR] * sqrt(n) / 0.05;
   memory->tuning[1] += 1.0;
   a[MH_LOG_STEP] += weight * (memory->tuning[0] - a[MH_LOG_STEP]);

@@ -1,0 +1,83 @@
+# Where the gradient of the log density of mh_sample() comes from.
+
+# The gradient of a model: NULL, a function, or a word for where it is: "native"
+# (with the compiled density), "value" (an attribute of the density's value) or
+# "differences".
+find_gradient <- function(given, plan, log_density, extra, init, call) {
+  proposals <- lapply(plan, `[[`, "proposal")
+  found <- unique(c(
+    given, unlist(lapply(proposals, proposal_gradients), recursive = FALSE)
+  ))
+  if (length(found) > 1L) {
+    abort_argument(
+      c("Proposals of one sampler must have the same {.arg gradient}.",
+        i = "It is that of the whole log density; each block takes its part."),
+      call = call
+    )
+  }
+  if (length(found) == 1L) {
+    return(found[[1L]])
+  }
+  if (!has_hamiltonian(plan)) {
+    return(NULL)
+  }
+  if (has_native_gradient(log_density)) {
+    return("native")
+  }
+  if (value_has_gradient(log_density, extra, init)) {
+    return("value")
+  }
+  inform_gibbsite(
+    c(
+      "No gradient is given: it is computed by differences, which takes
+       {4 * length(init)} evaluations of {.arg log_density} for each step.",
+      i = "{.arg gradient} or {.fn native_density} makes it faster."
+    ),
+    class = "gradient"
+  )
+  "differences"
+}
+
+# An error of the density is reported where the chains start.
+value_has_gradient <- function(log_density, extra, init) {
+  if (is_native_density(log_density)) {
+    return(FALSE)
+  }
+  saved <- save_generator()
+  on.exit(restore_generator(saved))
+  value <- tryCatch(
+    suppressWarnings(do.call(log_density, c(list(init), extra), quote = TRUE)),
+    error = function(cnd) NULL
+  )
+  !is.null(attr(value, "gradient", exact = TRUE))
+}
+
+# The object that C calls for the gradient.
+gradient_caller <- function(model) {
+  gradient <- model$gradient
+  density <- model$data$log_density
+  if (is.null(gradient)) {
+    return(NULL)
+  }
+  if (is.function(gradient)) {
+    return(caller(
+      gradient, "gradient", 1L, taken_by(gradient, model$extra)
+    ))
+  }
+  switch(gradient,
+    native = native_gradient_pointer(density),
+    value = gradient,
+    differences = caller(
+      difference_gradient, "gradient", 1L,
+      list(log_density = density, extra = model$extra)
+    )
+  )
+}
+
+# Two steps of Richardson's extrapolation.
+difference_gradient <- function(x, log_density, extra) {
+  numDeriv::grad(
+    function(z) do.call(log_density, c(list(z), extra), quote = TRUE), x,
+    method.args = list(r = 2)
+  )
+}
