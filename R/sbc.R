@@ -54,7 +54,7 @@
 #' @param level Probability that all of a quantity's ranks stay in the band
 #'   (default 0.95).
 #' @param ... Not used.
-#' @return An object of class `sbc`, a `gibbsite_fit` whose draws are the ranks.
+#' @return An object of class `gibbsite_sbc`, a `gibbsite_fit` whose draws are the ranks.
 #'   `summary()`: a data frame with the columns `variable`, `mean_rank` (divided
 #'   by `draws`; 0.5 if the ranks are uniform), `p`, and `autocorrelation`, of
 #'   successive posterior draws, averaged over the simulations.
@@ -176,7 +176,8 @@ posterior_sample <- function(model, names, draws, control) {
 sbc_model <- function(inner, names, draws, control) {
   new_model(
     "sbc_model",
-    name = "sbc", title = "Simulation-based calibration",
+    name = "sbc", fit_class = "gibbsite_sbc",
+    title = "Simulation-based calibration",
     headline = paste0(
       "Simulation-based calibration of ", inner$name, "(): ",
       length(names), " ranks from 0 to ", draws
@@ -230,7 +231,7 @@ calibration_ranks <- function(model) {
 
 #' @rdname sbc
 #' @export
-summary.sbc <- function(object, ...) {
+summary.gibbsite_sbc <- function(object, ...) {
   check_no_more(...)
   model <- fit_part(object, "model")
   ranks <- simulated_rows(object)
@@ -250,7 +251,7 @@ simulated_rows <- function(fit) do.call(rbind, model_matrices(fit))
 
 #' @rdname sbc
 #' @export
-print.sbc <- function(x, ...) {
+print.gibbsite_sbc <- function(x, ...) {
   model <- fit_part(x, "model")
   table <- summary(x)
   control <- model$data$control
@@ -307,7 +308,7 @@ dependence_words <- function(table) {
 
 #' @rdname sbc
 #' @export
-plot.sbc <- function(x, type = c("ecdf", "histogram"), variables = NULL,
+plot.gibbsite_sbc <- function(x, type = c("ecdf", "histogram"), variables = NULL,
                      level = 0.95, ...) {
   call <- rlang::current_env()
   check_no_more(...)
