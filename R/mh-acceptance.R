@@ -6,13 +6,15 @@
 #' and after it. The best rates are about 0.44 in one dimension and 0.234 in
 #' many dimensions for a random walk, and 0.574 for a Langevin proposal. A much
 #' higher rate means that the steps are too small, a much lower one that they
-#' are too large. The rate of an independence proposal should be near 1.
+#' are too large. The rate of an independence proposal should be near 1. That of
+#' [nuts()] is the mean acceptance statistic of its trajectories.
 #'
 #' @param fit A fit made by [mh_sample()], or by [gibbs_sample()] with MH steps.
 #' @return A data frame with a row for each chain and block and the columns
 #'   `chain`, `block`, `steps` and `rate` (after burn-in), `burnin_steps` and
 #'   `burnin_rate`, and `scale` (the scale factor that an adaptive proposal has
-#'   reached, 1 for other proposals). The rate is NA if there were no steps. The
+#'   reached, or the step of [langevin()], [nuts()] and [hmc()]; 1 for other
+#'   proposals). The rate is NA if there were no steps. The
 #'   attribute `nan` holds the number of NaNs that were treated as zero density,
 #'   by chain.
 #' @section Errors: `gibbsite_error_argument` when `fit` is not such a fit.
@@ -68,7 +70,9 @@ memory_table <- function(names, memories) {
 #'   evaluated), `log_target` (with the Jacobian), `log_correction` (\eqn{\log
 #'   q(x | y) - \log q(y | x)}{log q(x | y) - log q(y | x)}), `log_ratio`,
 #'   `accepted`, and the proposal, with a column for each coordinate, on the
-#'   scale on which proposals are made. If `inits` was given, a chain begins at
+#'   scale on which proposals are made. With [nuts()] this is the point that was
+#'   drawn from the trajectory; `log_correction` and `log_ratio` are NaN, and
+#'   `uniform` is not used. If `inits` was given, a chain begins at
 #'   its entry.
 #' @section Errors: `gibbsite_error_argument` for a fit without its steps.
 #' @examples
