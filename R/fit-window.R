@@ -64,10 +64,13 @@ window.gibbsite_fit <- function(x, start = NULL, end = NULL, thin = NULL,
   first <- ceiling((max(start, thin) - sweeps[1]) / sweeps[3]) + 1
   last <- floor((end - sweeps[1]) / sweeps[3]) + 1
   if (first > last) {
-    abort_argument(
+    abort_argument(c(
       "There is no draw between sweeps {start} ({.arg start}) and {end}
-       ({.arg end})."
-    )
+       ({.arg end}).",
+      i = if (thin > sweeps[3]) {
+        "The draws at every {thin} sweeps ({.arg thin}) are asked for."
+      }
+    ))
   }
   windowed(x, first, last, thin / sweeps[3])
 }

@@ -30,9 +30,10 @@
 #' alone. Windows of 25, 50, 100, ... sweeps follow; after each, the step is
 #' found anew. The last 50 sweeps adapt the step to the last mass. With a
 #' burn-in below 150 sweeps, the first buffer is 15% of it, the last one 10%,
-#' and there is one window; below 20 sweeps the mass does not adapt. \eqn{M^{-1}}{M^-1} begins at
-#' the covariance that the curvature at the mode gives, or else at the scales of
-#' the coordinates at the start (see [mh_sample()]).
+#' and there is one window; below 20 sweeps the mass does not adapt.
+#' \eqn{M^{-1}}{M^-1} begins at the covariance that the curvature at the mode
+#' gives, or else at the scales of the coordinates at the start (see
+#' [mh_sample()]).
 #'
 #' @section Diagnostics:
 #' Stored with each draw, and given by `bayesplot::nuts_params()`
@@ -120,9 +121,9 @@ nuts <- function(gradient = NULL, mass = c("diagonal", "dense"),
 #'
 #' The position \eqn{x}{x} gets a momentum \eqn{p \sim N(0, M)}{p ~ N(0, M)},
 #' and both move `n_steps` leapfrog steps of size \eqn{s} along \eqn{H(x, p) =
-#' -\log p(x) + p^\top M^{-1} p / 2}{H(x, p) = -log p(x) + p' M^-1 p / 2}. The end is
-#' accepted with probability \eqn{\min(1, \exp(-\Delta H))}{min(1, exp(-change
-#' of H))} (Duane et al. 1987; Neal 2011). [nuts()] finds the number of steps
+#' -\log p(x) + p^\top M^{-1} p / 2}{H(x, p) = -log p(x) + p' M^-1 p / 2}. The
+#' end is accepted with probability \eqn{\min(1, \exp(-\Delta H))}{min(1,
+#' exp(-change of H))} (Duane et al. 1987; Neal 2011). [nuts()] finds the number of steps
 #' itself and is easier to use.
 #'
 #' The step of each trajectory is \eqn{s (1 + j u)}{s (1 + j u)}, where \eqn{j}

@@ -54,7 +54,8 @@
 #' @param level Probability that all of a quantity's ranks stay in the band
 #'   (default 0.95).
 #' @param ... Not used.
-#' @return An object of class `gibbsite_sbc`, a `gibbsite_fit` whose draws are the ranks.
+#' @return An object of class `gibbsite_sbc`, a `gibbsite_fit` whose draws are
+#'   the ranks.
 #'   `summary()`: a data frame with the columns `variable`, `mean_rank` (divided
 #'   by `draws`; 0.5 if the ranks are uniform), `p`, and `autocorrelation`, of
 #'   successive posterior draws, averaged over the simulations.
@@ -308,8 +309,8 @@ dependence_words <- function(table) {
 
 #' @rdname sbc
 #' @export
-plot.gibbsite_sbc <- function(x, type = c("ecdf", "histogram"), variables = NULL,
-                     level = 0.95, ...) {
+plot.gibbsite_sbc <- function(x, type = c("ecdf", "histogram"),
+                              variables = NULL, level = 0.95, ...) {
   call <- rlang::current_env()
   check_no_more(...)
   type <- check_choice(type, c("ecdf", "histogram"))

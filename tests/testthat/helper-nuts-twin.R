@@ -16,8 +16,9 @@ energy_twin <- function(z, target, mutant = "none") {
 }
 
 # One transition from x with the momentum r.
-nuts_twin <- function(x, r, target, l, step, max_depth, uniform,
-                      mutant = "none") {
+nuts_twin <- function( # nolint: cyclocomp_linter.
+  x, r, target, l, step, max_depth, uniform, mutant = "none"
+) {
   start <- energy_twin(list(x = x, r = r), target, mutant)
   met <- list(leapfrogs = 0, rates = 0, divergent = FALSE)
   edges <- list(list(x = x, r = r), list(x = x, r = r))
@@ -109,8 +110,9 @@ correlated_target <- function() {
       matrix(stats::rnorm(5 * n), n) %*% chol(cov) +
         rep(target$init, each = n)
     },
-    noises = function(x) (x - rep(target$init, each = nrow(x))) %*%
-      solve(chol(cov))
+    noises = function(x) {
+      (x - rep(target$init, each = nrow(x))) %*% solve(chol(cov))
+    }
   ))
 }
 

@@ -4,7 +4,7 @@
 
 # ---- one transition ----------------------------------------------------------
 
-test_that("transitions are those of the twin", {
+test_that("transitions are those of the twin", { # nolint: cyclocomp_linter.
   withr::local_seed(3)
   lower <- matrix(c(1, 0.4, -0.3, 0, 0.8, 0.2, 0, 0, 1.3), 3)
   for (bounded in c(FALSE, TRUE)) {
