@@ -47,6 +47,10 @@
 #' mean that the chains explore the tails slowly). They count all sweeps after
 #' burn-in, also those that `thin` leaves out.
 #'
+#' A trajectory that leaves the region where the density is positive ends as a
+#' divergence. Where `lower` and `upper` bound the parameters, `transform = TRUE`
+#' avoids this.
+#'
 #' @section Gradient:
 #' The gradient is that of the *whole* log density, on its own scale, also with
 #' `blocks` and with `transform = TRUE`. It can be
@@ -123,8 +127,8 @@ nuts <- function(gradient = NULL, mass = c("diagonal", "dense"),
 #' and both move `n_steps` leapfrog steps of size \eqn{s} along \eqn{H(x, p) =
 #' -\log p(x) + p^\top M^{-1} p / 2}{H(x, p) = -log p(x) + p' M^-1 p / 2}. The
 #' end is accepted with probability \eqn{\min(1, \exp(-\Delta H))}{min(1,
-#' exp(-change of H))} (Duane et al. 1987; Neal 2011). [nuts()] finds the number of steps
-#' itself and is easier to use.
+#' exp(-change of H))} (Duane et al. 1987; Neal 2011). [nuts()] finds the number
+#' of steps itself and is easier to use.
 #'
 #' The step of each trajectory is \eqn{s (1 + j u)}{s (1 + j u)}, where \eqn{j}
 #' is `jitter` and \eqn{u} is uniform on \eqn{(-1, 1)}, independent of the
