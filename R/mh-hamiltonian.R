@@ -48,8 +48,8 @@
 #' burn-in, also those that `thin` leaves out.
 #'
 #' A trajectory that leaves the region where the density is positive ends as a
-#' divergence. Where `lower` and `upper` bound the parameters, `transform = TRUE`
-#' avoids this.
+#' divergence. Where `lower` and `upper` bound the parameters,
+#' `transform = TRUE` avoids this.
 #'
 #' @section Gradient:
 #' The gradient is that of the *whole* log density, on its own scale, also with
