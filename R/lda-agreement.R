@@ -35,10 +35,30 @@ model_notes.lda_model <- function(model, fit, table) {
   sizes <- chain_sizes(fit)
   matched <- match_topics(fit, topics)
   agreement <- if (several) topic_agreement(fit, topics, matched)
+  pooled <- pooled_topics(model, "phi", topics, sizes, matched)
+  switched <- switched_lines(pooled$switched)
+  unsure <- is.null(switched) && !table_converged(table)
   c(
     if (!is.null(agreement)) agreement_lines(agreement),
-    if (!is.null(agreement) && !table_converged(table)) use_lines(agreement),
-    duplicate_lines(pooled_topics(model, "phi", topics, sizes, matched))
+    switched,
+    if (!is.null(agreement) && unsure) use_lines(agreement),
+    duplicate_lines(pooled)
+  )
+}
+
+# Topics that changed places within a chain: a running mean then mixes them.
+switched_lines <- function(switched, share = 0.05) {
+  moved <- which(apply(switched, 2L, max) > share)
+  if (length(moved) == 0L) {
+    return(NULL)
+  }
+  c(
+    paste0(
+      "Topics that changed places within a chain, in up to ",
+      format(100 * max(switched), digits = 2), "% of its draws: ",
+      few_words(moved), "."
+    ),
+    "Their means mix several topics: try fewer topics, or read a shorter run."
   )
 }
 
@@ -82,21 +102,23 @@ duplicate_lines <- function(topics) {
   affinity <- tcrossprod(sqrt(topics$phi))
   pairs <- which(affinity >= same_topic & upper.tri(affinity), arr.ind = TRUE)
   rare <- which(topics$share < 0.1 / k)
-  few <- function(words) {
-    more <- length(words) - 5L
-    paste0(
-      paste(utils::head(words, 5L), collapse = ", "),
-      if (more > 0L) paste(" and", more, "more")
-    )
-  }
   c(
     if (nrow(pairs) > 0L) {
       paste0("Nearly the same terms: topics ",
-             few(paste(pairs[, 1L], "and", pairs[, 2L])), ".")
+             few_words(paste(pairs[, 1L], "and", pairs[, 2L])), ".")
     },
     if (length(rare) > 0L) {
       paste0("Hardly used (less than a tenth of an equal share): topics ",
-             few(rare), ".")
+             few_words(rare), ".")
     }
+  )
+}
+
+# At most five of them.
+few_words <- function(words) {
+  more <- length(words) - 5L
+  paste0(
+    paste(utils::head(words, 5L), collapse = ", "),
+    if (more > 0L) paste(" and", more, "more")
   )
 }

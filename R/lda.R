@@ -118,6 +118,9 @@
 #' * *Perplexity*: \eqn{\exp(-}{exp(-}`log_lik`\eqn{)}{)} of each chain, for
 #'   the text of the fit.
 #'
+#' In a small corpus topics can change places within a chain, as the posterior
+#' allows. The means of such topics mix several topics; they are named.
+#'
 #' If all topics agree, their terms and the documents' shares can be used with
 #' the standard deviations of [topic_estimates()], which include the differences
 #' between chains. If some differ, use one chain, or try a longer burn-in or

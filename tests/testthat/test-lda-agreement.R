@@ -45,15 +45,15 @@ test_that("the distance between documents is computed as it is defined", {
 
 test_that("chains with other topics are said to differ, and what to do", {
   corpus <- withr::with_seed(3, sim_lda(60, k = 5, terms = 300, tokens = 40))
-  # no sweep has mixed the random topics of the starts
+  # few sweeps have mixed the random topics of the starts
   fit <- suppressWarnings(gibbs_lda(
-    corpus$x, 5, draws = 8, burnin = 0, chains = 2, seed = 1
+    corpus$x, 5, draws = 8, burnin = 5, chains = 2, seed = 1
   ))
   notes <- notes_of(fit)
   expect_match(notes[1], "least 0\\.[0-9]+, topic [1-5]\\.$")
   expect_match(notes[3], "use one chain")
   expect_length(notes_of(suppressWarnings(gibbs_lda(
-    corpus$x, 5, draws = 8, burnin = 0, chains = 1, seed = 1
+    corpus$x, 5, draws = 8, burnin = 5, chains = 1, seed = 1
   ))), 0)
 })
 
@@ -107,4 +107,22 @@ test_that("a fit whose columns were renamed prints its topics", {
   coda::varnames(fit) <- paste0("v", seq_along(coda::varnames(fit)))
   expect_output(print(fit), "Topics: ")
   expect_output(print(fit), "Documents: their shares differ")
+})
+
+test_that("topics that change places within a chain are named", {
+  switched <- rbind(c(0, 0.5, 0.01, 0), c(0.2, 0, 0.04, 0))
+  expect_identical(switched_lines(switched)[[1]], paste(
+    "Topics that changed places within a chain, in up to 50% of its draws:",
+    "1, 2."
+  ))
+  expect_null(switched_lines(switched * 0.1))
+  # so few tokens that the chains visit both numberings
+  corpus <- withr::with_seed(1, sim_lda(8, k = 2, terms = 10, tokens = 6))
+  fit <- suppressWarnings(gibbs_lda(
+    corpus$x, 2, draws = 2000, burnin = 200, chains = 2, seed = 1,
+    progress = FALSE
+  ))
+  notes <- notes_of(fit)
+  expect_length(grep("changed places within a chain", notes), 1)
+  expect_length(grep("use one chain|can be used", notes), 0)
 })
