@@ -115,7 +115,7 @@ nuts <- function(gradient = NULL, mass = c("diagonal", "dense"),
                  max_depth = 10, target = 0.8) {
   new_proposal("nuts",
     gradient = check_gradient_function(gradient, null_ok = TRUE),
-    mass = check_choice(mass, c("diagonal", "dense")),
+    mass = check_mass(mass, "nuts"),
     max_depth = check_count(max_depth, min = 1, max = 15),
     target = check_rate(target)
   )
@@ -174,7 +174,7 @@ hmc <- function(step = NULL, n_steps = 10, gradient = NULL,
   new_proposal("hmc",
     step = step, n_steps = check_count(n_steps, min = 1, max = 1e6),
     gradient = check_gradient_function(gradient, null_ok = TRUE),
-    mass = check_choice(mass, c("diagonal", "dense")),
+    mass = check_mass(mass, "hmc"),
     jitter = check_number(jitter, lower = 0, upper = 1, upper_open = TRUE),
     tune = tune, target = check_rate(target)
   )
@@ -372,3 +372,18 @@ low_energy_words <- paste(
   "E-BFMI below 0.3: chains explore the tails slowly. Reparameterise, or run",
   "longer."
 )
+
+# A point in the place of `mass`: the call was meant for mh_sample().
+check_mass <- function(mass, name, call = rlang::caller_env()) {
+  if (is.numeric(mass)) {
+    abort_argument(
+      c(
+        "{.arg mass} must be {.val diagonal} or {.val dense}, not numbers.",
+        i = "{.fn {name}} makes a proposal:
+             {.code mh_sample(log_density, init, {name}())}."
+      ),
+      call = call
+    )
+  }
+  check_choice(mass, c("diagonal", "dense"), arg = "mass", call = call)
+}

@@ -428,3 +428,15 @@ test_that("arguments are checked", {
     mh_sample(bowl, 0, gradient = 1)
   })
 })
+
+test_that("a proposal called like a sampler says what to call", {
+  for (make in list(nuts, hmc)) {
+    if (identical(make, hmc)) {
+      made <- rlang::catch_cnd(hmc(0.1, 2, mass = c(0, 0)))
+    } else {
+      made <- rlang::catch_cnd(nuts(function(x) -sum(x^2), c(0, 0)))
+    }
+    expect_s3_class(made, "gibbsite_error_argument")
+    expect_match(conditionMessage(made), "mh_sample(log_density", fixed = TRUE)
+  }
+})
