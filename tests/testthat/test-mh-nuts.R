@@ -389,9 +389,7 @@ test_that("divergences, depth and energy are stored with the draws", {
     table$Value[table$Chain == 1 & table$Parameter == "energy__"],
     unname(numbers[, "energy__"])
   )
-  expect_s3_class(bayesplot::mcmc_nuts_divergence(
-    table, bayesplot::log_posterior(fit)
-  ), "gtable")
+  expect_s3_class(bayesplot::mcmc_nuts_energy(table), "ggplot")
   expect_error(
     bayesplot::nuts_params(short_mh(bowl, c(0.5, 1))),
     class = "gibbsite_error_argument"
