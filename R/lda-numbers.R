@@ -16,14 +16,17 @@ model_orders.lda_model <- function(model, states) {
   }
   topics <- first_topics(states)
   chains <- seq_along(topics)
-  # shared[[a]][[b]]: tokens by their topics in the chains a and b
-  shared <- lapply(chains, function(a) {
-    lapply(chains, function(b) table_of_pairs(topics[[a]], topics[[b]], k))
+  # shared[[b]][[a]], a < b: tokens by their topics in the chains a and b
+  shared <- lapply(chains, function(b) {
+    lapply(seq_len(b - 1L), function(a) {
+      table_of_pairs(topics[[a]], topics[[b]], k)
+    })
   })
   orders <- rep(list(seq_len(k)), length(chains))
   assign_chain <- function(b, others) {
     votes <- Reduce(`+`, lapply(others, function(a) {
-      shared[[a]][[b]][orders[[a]], , drop = FALSE]
+      both <- if (a < b) shared[[b]][[a]] else t(shared[[a]][[b]])
+      both[orders[[a]], , drop = FALSE]
     }))
     as.integer(clue::solve_LSAP(votes, maximum = TRUE))
   }

@@ -26,7 +26,7 @@ has_topics <- function(fit) {
 chain_sizes <- function(fit) {
   k <- fit_part(fit, "model")$k
   lapply(model_matrices(fit), function(draws) {
-    colMeans(draws[, paste0("size[", seq_len(k), "]"), drop = FALSE])
+    colMeans(draws[, indexed("size", seq_len(k)), drop = FALSE])
   })
 }
 

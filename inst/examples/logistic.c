@@ -3,19 +3,27 @@
  *   y_i | w ~ Bernoulli(1 / (1 + exp(-x_i' w))),  w ~ N(0, sd^2 I)
  *
  * with data = list(x = n x d matrix, y = n zeros and ones, sd = one number).
- *
- * and its gradient: logistic_gradient(), for native_density(gradient = ).
+ * logistic_gradient() is the same with its gradient, for
+ * native_density(gradient = ).
  *
  *   R CMD SHLIB logistic.c      with PKG_CPPFLAGS=-I<gibbsite's include folder>
  */
 #include <gibbsite.h>
 #include <math.h>
 
+/* Are the data there, for d coefficients? */
+static int find_data(void *data, int d, const gibbsite_vector **x,
+                     const gibbsite_vector **y, const gibbsite_vector **sd) {
+  *x = gibbsite_find(data, "x");
+  *y = gibbsite_find(data, "y");
+  *sd = gibbsite_find(data, "sd");
+  return *x && *y && *sd && (*x)->columns == (size_t)d &&
+         (*y)->length == (*x)->rows;
+}
+
 double logistic(const double *w, int d, void *data) {
-  const gibbsite_vector *x = gibbsite_find(data, "x");
-  const gibbsite_vector *y = gibbsite_find(data, "y");
-  const gibbsite_vector *sd = gibbsite_find(data, "sd");
-  if (!x || !y || !sd || x->columns != (size_t)d || y->length != x->rows)
+  const gibbsite_vector *x, *y, *sd;
+  if (!find_data(data, d, &x, &y, &sd))
     return NAN;
   double sum = 0.0;
   for (size_t i = 0; i < x->rows; i++) {
@@ -31,10 +39,8 @@ double logistic(const double *w, int d, void *data) {
 }
 
 double logistic_gradient(const double *w, int d, void *data, double *gradient) {
-  const gibbsite_vector *x = gibbsite_find(data, "x");
-  const gibbsite_vector *y = gibbsite_find(data, "y");
-  const gibbsite_vector *sd = gibbsite_find(data, "sd");
-  if (!x || !y || !sd || x->columns != (size_t)d || y->length != x->rows)
+  const gibbsite_vector *x, *y, *sd;
+  if (!find_data(data, d, &x, &y, &sd))
     return NAN;
   double sum = 0.0;
   for (int j = 0; j < d; j++) {
