@@ -115,8 +115,10 @@ is_stuck <- function(x) {
 }
 
 # Chains each of which is level (it has effective draws of its own), with means
-# that differ by more than their standard errors, and by a variance of more than
-# a tenth of that within chains (an R-hat of about 1.05).
+# that differ by more than their standard errors, by a variance of more than a
+# tenth of that within chains (an R-hat of about 1.05), and of more than six
+# times that of a chain's means over its quarters. A chain whose quarters differ
+# as much as chains do moves slowly: topics of texts do, and more draws help.
 are_apart <- function(x) {
   variance <- apply(x, 2, stats::var)
   means <- colMeans(x)
@@ -130,7 +132,15 @@ are_apart <- function(x) {
   weight <- size / variance
   z2 <- sum(weight * (means - stats::weighted.mean(means, weight))^2)
   ncol(x) > 1 && stats::var(means) > mean(variance) / 10 &&
+    stats::var(means) > 6 * quarter_variance(x) &&
     stats::pchisq(z2, ncol(x) - 1, lower.tail = FALSE) < 1e-4
+}
+
+# The variance of the means over quarters of a chain, averaged over chains.
+quarter_variance <- function(x) {
+  quarter <- ceiling(4 * seq_len(nrow(x)) / nrow(x))
+  means <- rowsum(x, quarter) / tabulate(quarter)
+  mean(apply(means, 2, stats::var))
 }
 
 # Draws that fall into two levels (the split with the largest variance between

@@ -81,6 +81,16 @@ test_that("level chains that lie apart are stuck", {
   expect_identical(cause_of(constant)$kind, "stuck")
 })
 
+test_that("chains that move as slowly as they differ are not stuck", {
+  set.seed(8)
+  found <- kinds(20, function() {
+    # a slow part, which the fast one hides from the effective sample size
+    ar_chains(1000, 0.3) + 6 * ar_chains(1000, 0.998) * sqrt(1 - 0.998^2)
+  })
+  expect_lte(found[["stuck"]], 1)
+  expect_gte(found[["short"]] + found[["burnin"]], 17)
+})
+
 test_that("chains that switch rarely are stuck, often is not rarely", {
   set.seed(5)
   rare <- kinds(20, function() switching_chains(1000, 0.003))
