@@ -195,7 +195,7 @@ bmf_state <- function(model, parameters) {
 }
 
 #' @exportS3Method
-model_without_averages.bmf_model <- function(model, state) {
+model_without_averages.bmf_model <- function(model, state, anew = FALSE) {
   state$kept <- state$noise <- 0
   state$at_mean[] <- state$at_m2[] <- 0
   state$factor_draws <- state$hyper_draws <- list()

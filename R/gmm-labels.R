@@ -175,8 +175,8 @@ model_labelled.gmm_model <- function(model, invariants) {
 #'   draw. `"random"`, for mixtures: a random numbering of each draw, from R's
 #'   generator. Under the posterior all numberings are equally probable, so this
 #'   leaves it invariant. It is an error when the prior is not the same for all
-#'   components. `"none"`: the sampler's own numbering. A mixture stores it with
-#'   `keep = "labels"`; a topic model always does.
+#'   components. `"none"`: the sampler's own numbering, which a fit stores with
+#'   `keep = "labels"`.
 #' @param by For `"ordered"`: the variable, a name or a number; default the
 #'   first.
 #' @return A plain [coda::mcmc.list] with two attributes: `labels`, for each
@@ -235,12 +235,13 @@ relabel <- function(fit, method = c("pivot", "ordered", "random", "none"),
 renumber_chain <- function(fit, model, chain, method, by, call) {
   draws <- model_matrices(fit)[[chain]]
   if (inherits(fit, "gibbs_lda")) {
-    order <- if (method == "none") fit_part(fit, "chains")[[chain]]$order
+    labels <- if (method == "none") {
+      own_labels(model, draws, call)
+    } else {
+      unnumbered(model, nrow(draws))
+    }
     return(list(
-      draws = chain_numbers(model, draws, order),
-      labels = matrix(
-        order %||% seq_len(model$k), nrow(draws), model$k, byrow = TRUE
-      )
+      draws = in_own_numbers(model, draws, labels), labels = labels
     ))
   }
   labels <- switch(method,

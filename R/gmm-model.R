@@ -288,7 +288,7 @@ gmm_state <- function(model, log_pi, mu, sigma, z) {
 no_numbering <- list(last = integer(), switches = 0)
 
 #' @exportS3Method
-model_without_averages.gmm_model <- function(model, state) {
+model_without_averages.gmm_model <- function(model, state, anew = FALSE) {
   state$prob[] <- 0
   state$kept <- 0
   state$numbering <- no_numbering

@@ -46,7 +46,8 @@ model_notes.lda_model <- function(model, fit, table) {
   )
 }
 
-# Topics that changed places within a chain: a running mean then mixes them.
+# Topics that have lost most of their tokens to others within a chain, in any
+# numbering: a running mean then mixes them.
 switched_lines <- function(switched, share = 0.05) {
   moved <- which(apply(switched, 2L, max) > share)
   if (length(moved) == 0L) {
@@ -54,7 +55,7 @@ switched_lines <- function(switched, share = 0.05) {
   }
   c(
     paste0(
-      "Topics that changed places within a chain, in up to ",
+      "Topics that became others within a chain, in up to ",
       format(100 * max(switched), digits = 2), "% of its draws: ",
       few_words(moved), "."
     ),

@@ -34,7 +34,8 @@ lda_data <- function(counts, k, prior, method, keep) {
     alpha = lda_fixed_values(prior$alpha), eta = lda_fixed_values(prior$eta),
     keep_theta = as.integer("theta" %in% keep),
     keep_phi = as.integer("phi" %in% keep),
-    keep_z = as.integer("z" %in% keep)
+    keep_z = as.integer("z" %in% keep),
+    keep_labels = as.integer("labels" %in% keep)
   )
 }
 
@@ -70,7 +71,8 @@ lda_columns <- function(counts, k, prior, keep) {
       indexed("theta", seq_along(counts$documents), topics)
     },
     if ("phi" %in% keep) indexed("phi", topics, seq_along(counts$terms)),
-    if ("z" %in% keep) indexed("z", seq_along(counts$word))
+    if ("z" %in% keep) indexed("z", seq_along(counts$word)),
+    if ("labels" %in% keep) indexed("label", topics)
   )
 }
 
@@ -121,7 +123,9 @@ best_short_run <- function(model, state, control, runs = 4L) {
       best <- end
     }
   }
-  state <- model_without_averages(model, best$state)
+  state <- best$state
+  state[names(lda_no_averages)] <- lda_no_averages
+  state[names(lda_no_pivot)] <- lda_no_pivot
   state$sweep <- 0
   state
 }
@@ -160,19 +164,25 @@ lda_state <- function(model, z, alpha, eta) {
     list(sweep = 0, z = lda_pack(z)),
     if (lda_is_sampled(model$prior$alpha)) list(alpha = as.double(alpha)),
     if (lda_is_sampled(model$prior$eta)) list(eta = as.double(eta)),
-    lda_no_averages
+    lda_no_averages, lda_no_pivot
   )
 }
 
 lda_no_averages <- list(
   kept = 0, theta_sum = numeric(), theta_square = numeric(),
   theta_base = numeric(), phi_sum = numeric(), phi_square = numeric(),
-  phi_base = numeric(), pivot = raw(), stayed = numeric(), switched = numeric()
+  phi_base = numeric(), stayed = numeric(), switched = numeric()
 )
 
+# The first kept sweep sets the pivot (1), or sets it again (2).
+lda_no_pivot <- list(pivot = raw(), pivot_due = 1)
+
 #' @exportS3Method
-model_without_averages.lda_model <- function(model, state) {
+model_without_averages.lda_model <- function(model, state, anew = FALSE) {
   state[names(lda_no_averages)] <- lda_no_averages
+  if (anew && length(state$pivot) > 0L) {
+    state$pivot_due <- 2
+  }
   state
 }
 
@@ -285,6 +295,7 @@ model_labels.lda_model <- function(model) {
       phi = paste0("probability of ", model$terms[at[2L]], " in topic ",
                    at[1L]),
       z = paste("topic of token", at),
+      label = paste("the sampler's number of topic", at),
       block
     )
   }
@@ -294,7 +305,8 @@ model_labels.lda_model <- function(model) {
 # What depends on the numbers of the topics.
 #' @exportS3Method
 model_labelled.lda_model <- function(model, invariants) {
-  setdiff(in_blocks(model$columns, c("size", "theta", "phi", "z")), invariants)
+  setdiff(in_blocks(model$columns, c("size", "theta", "phi", "z", "label")),
+          invariants)
 }
 
 # ---- Running means ----------------------------------------------------------

@@ -2,6 +2,9 @@
 # exchangeable: each chain numbers them in its own way, and a fit renumbers them
 # to agree (R/run-order.R).
 
+# Within a chain the sampler numbers a topic as at the first kept draw
+# (src/core/lda/lda.h); here the chains are made to agree.
+#
 # Chains agree where a token has the same topic in both. The orders maximise the
 # number of such tokens over all pairs of chains, at the first kept draw of each
 # (allocations as in Papastamoulis & Iliopoulos 2010,
@@ -51,13 +54,21 @@ table_of_pairs <- function(a, b, k) {
   matrix(tabulate(a + k * (b - 1L), k * k), k)
 }
 
-# Topics of tokens at the first kept draw of each chain. A state without running
-# means does not have it: then those of the last sweep.
+# Topics of tokens at the first kept draw of each chain.
 first_topics <- function(states) {
-  held <- all(lengths(lapply(states, `[[`, "pivot")) > 0L)
-  lapply(states, function(state) {
-    lda_unpack(if (held) state$pivot else state$z)
-  })
+  lapply(states, function(state) lda_unpack(state$pivot))
+}
+
+# Draws of a fit in the sampler's own numbers: labels[, c] is that of topic c.
+in_own_numbers <- function(model, draws, labels) {
+  same <- match(apply(labels, 1L, paste, collapse = " "),
+                apply(unique(labels), 1L, paste, collapse = " "))
+  for (rows in split(seq_len(nrow(draws)), same)) {
+    draws[rows, ] <- model_reordered(
+      model, draws[rows, , drop = FALSE], order(labels[rows[[1L]], ])
+    )
+  }
+  draws
 }
 
 #' @exportS3Method
@@ -78,6 +89,8 @@ lda_columns_in <- function(model, order) {
   size <- block("size")
   columns[size] <- size[order]
   k <- model$k
+  label <- block("label")
+  columns[label] <- label[order]
   # theta: documents fastest; phi: topics fastest
   theta <- block("theta")
   columns[theta] <- matrix(theta, ncol = k)[, order]

@@ -76,7 +76,7 @@ match_topics <- function(fit, topics = chain_topics(fit)) {
 #'   (documents x topics), `share` (of each topic in all tokens), `affinity`
 #'   (chains x topics), `switched` (chains x topics: the share of kept draws in
 #'   which most of the tokens that were in the topic at the first kept draw are
-#'   in one other topic).
+#'   in one other topic, whichever numbers the topics get).
 #' @section Errors: `gibbsite_error_argument` for anything but a fit of
 #'   [gibbs_lda()] and a chain that is not there.
 #' @references

@@ -83,7 +83,8 @@
 #' out; `log_lik`, the mean over tokens of \eqn{\log \sum_t \theta_{d t} \phi_{t
 #' w_i}}; `n_topics_used` (topics with a token) and `size[t]` (tokens of topic
 #' `t`). `keep` adds every draw of `theta[d,t]`, `phi[t,w]` or the tokens'
-#' topics `z[i]`, if their size is within the limit. Without `keep` the means
+#' topics `z[i]`, if their size is within the limit, and the sampler's own
+#' number `label[t]` of each topic. Without `keep` the means
 #' and standard deviations of \eqn{\theta} and \eqn{\phi} over all kept draws
 #' are accumulated as the chains run (total variance, with the variance of the
 #' Dirichlet distributions given \eqn{z}).
@@ -91,18 +92,20 @@
 #' @section Topics:
 #' The posterior does not change when the topics are renumbered (unless `alpha`
 #' differs between them), and each chain numbers them in its own way. In the fit
-#' they are renumbered to agree: a topic has the same number in all chains, in
-#' every column and in every summary. The numbers maximise the count of tokens
-#' that have the same topic in two chains at their first kept draws (the
-#' assignment problem, over all pairs of chains), and topics with more tokens
-#' come first. [relabel()] with `"none"` gives the numbers of each chain. Where
-#' `alpha` differs between the topics, it numbers them, and nothing is
-#' renumbered.
+#' they are renumbered to agree: a topic has the same number in all draws of all
+#' chains, in every column and in every summary. Within a chain the topics of a
+#' draw get the numbers with which most tokens have the topic that they had at
+#' the first kept draw (an assignment problem; Papastamoulis & Iliopoulos 2010).
+#' The numbers of the chains maximise the count of tokens that have the same
+#' topic in two chains at their first kept draws (over all pairs of chains), and
+#' topics with more tokens come first. [relabel()] with `"none"` gives the
+#' sampler's own numbers, if `keep = "labels"` stored them. Where `alpha`
+#' differs between the topics, it numbers them, and nothing is renumbered. Of
+#' more than 1024 topics each chain keeps its numbers from draw to draw.
 #'
-#' Within a chain a topic usually keeps its number for a long time. R-hat and
-#' effective sample sizes are judged on quantities that do not depend on the
-#' numbering: `log_joint`, `log_lik`, the concentrations, and the sizes of the
-#' topics in decreasing order.
+#' R-hat and effective sample sizes are judged on quantities that do not depend
+#' on the numbering: `log_joint`, `log_lik`, the concentrations, and the sizes
+#' of the topics in decreasing order.
 #'
 #' @section Convergence:
 #' On real text an R-hat of 1.01 for every quantity takes very long runs, also
@@ -154,8 +157,8 @@
 #'   tokens and texts it is an error.
 #' @param empty What to do about documents without a word: `"error"` (default)
 #'   or `"keep"`: their shares then have the prior distribution.
-#' @param keep `NULL`, or any of `"theta"`, `"phi"` and `"z"`: blocks of which
-#'   every draw is stored.
+#' @param keep `NULL`, or any of `"theta"`, `"phi"`, `"z"` and `"labels"` (the
+#'   sampler's own numbers of the topics): blocks of which every draw is stored.
 #' @param draws Whole number, 1 or more (default 1000): the draws kept in each
 #'   chain. (`NULL` runs by the rule [until()]: few collections of real
 #'   documents meet it.)
@@ -179,6 +182,11 @@
 #' collapsed MCMC for parallel inference in topic models. *Journal of
 #' Computational and Graphical Statistics* 27, 449-463.
 #' \doi{10.1080/10618600.2017.1366913}
+#'
+#' Papastamoulis P, Iliopoulos G (2010). An artificial allocations based
+#' solution to the label switching problem in Bayesian analysis of mixtures of
+#' distributions. *Journal of Computational and Graphical Statistics* 19,
+#' 313-331. \doi{10.1198/jcgs.2010.09008}
 #'
 #' Neal RM (2003). Slice sampling. *Annals of Statistics* 31, 705-767.
 #' \doi{10.1214/aos/1056562461}
@@ -225,7 +233,7 @@ gibbs_lda <- function(x, k, prior = lda_prior(),
     draws = draws, burnin = burnin, thin = thin, chains = chains,
     inits = inits, keep = keep, threads = threads, cores = cores, seed = seed,
     checkpoint = checkpoint, stop_when = stop_when, progress = progress,
-    keep_data = keep_data, keep_choices = c("theta", "phi", "z"),
+    keep_data = keep_data, keep_choices = c("theta", "phi", "z", "labels"),
     keep_default = character(), call = call
   )
   model <- lda_model(counts, k, prior, method, running$keep)

@@ -131,12 +131,13 @@ model_acceptance <- function(model, state) UseMethod("model_acceptance")
 #' @exportS3Method
 model_acceptance.default <- function(model, state) NULL
 
-# The state with its running averages (over kept draws) as before the first one.
-model_without_averages <- function(model, state) {
+# The state with its running averages (over kept draws) as before the first one;
+# `anew`: draws that were kept before are given up, too.
+model_without_averages <- function(model, state, anew = FALSE) {
   UseMethod("model_without_averages")
 }
 #' @exportS3Method
-model_without_averages.default <- function(model, state) state
+model_without_averages.default <- function(model, state, anew = FALSE) state
 
 # The model prepared to run, if this calls code of the user and may be
 # interrupted. For a model of class "unfinished_model" it must be called again.

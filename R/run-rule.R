@@ -83,7 +83,9 @@ begin_anew <- function(job, common) {
   job$chains <- lapply(job$chains, function(chain) {
     if (!sweep %in% chain$from) {
       chain$from <- c(chain$from %||% job$running$burnin, sweep)
-      chain$state <- model_without_averages(job$model, chain$state)
+      chain$state <- model_without_averages(
+        job$model, chain$state, anew = TRUE
+      )
     }
     chain$order <- NULL
     chain

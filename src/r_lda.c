@@ -84,6 +84,7 @@ static lda_data unpack_data(SEXP list) {
   data.keep_theta = args_count(list, "keep_theta", 0) > 0;
   data.keep_phi = args_count(list, "keep_phi", 0) > 0;
   data.keep_z = args_count(list, "keep_z", 0) > 0;
+  data.keep_labels = args_count(list, "keep_labels", 0) > 0;
   args_product(data.k, data.documents);
   args_product(data.k, data.terms);
   return data;
@@ -136,7 +137,7 @@ static lda_state unpack_streams(SEXP list, const lda_data *data, int recording,
     allocate(list, "stayed", REALSXP, size.topics);
     allocate(list, "switched", REALSXP, size.topics);
   }
-  if (Rf_xlength(args_element(list, "pivot")) == 0)
+  if (Rf_xlength(args_element(list, "phi_sum")) == 0)
     return state;
   state.theta_sum = args_doubles(list, "theta_sum", size.theta);
   state.theta_square = args_doubles(list, "theta_square", size.theta);
@@ -158,6 +159,7 @@ static lda_state unpack_state(SEXP list, const lda_data *data, int recording) {
   if (data->eta.kind != LDA_FIXED)
     state.eta = unpack_positive(list, "eta", 1);
   state.kept = args_doubles(list, "kept", 1);
+  state.pivot_due = args_doubles(list, "pivot_due", 1);
   return unpack_streams(list, data, recording, state);
 }
 

@@ -3,6 +3,7 @@
 
 #define TOPICS(RUN)    \
   RUN(harness)         \
+  RUN(assignment)      \
   RUN(bmf)             \
   RUN(bmf_exact)       \
   RUN(columns)         \

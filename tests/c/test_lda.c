@@ -53,6 +53,8 @@ static void set_streams(fixture *f) {
   f->state.phi_base = new_numbers(size.phi_base);
   f->pivot = new_small(size.pivot, sizeof(uint16_t));
   f->state.pivot = as_any(f->pivot);
+  f->state.pivot_due = new_numbers(1);
+  *f->state.pivot_due = LDA_PIVOT_NEW;
   f->state.stayed = new_numbers(size.topics);
   f->state.switched = new_numbers(size.topics);
 }
@@ -94,6 +96,7 @@ static fixture new_case(lda_method method, size_t documents, size_t terms,
                          sampled ? gamma : eta,
                          1,
                          1,
+                         1,
                          1};
   f.data = data;
   f.state.z = z;
@@ -121,6 +124,7 @@ static void release(fixture *f) {
   release_numbers(f->state.phi_square);
   release_numbers(f->state.phi_base);
   release_numbers(f->pivot);
+  release_numbers(f->state.pivot_due);
   release_numbers(f->state.stayed);
   release_numbers(f->state.switched);
 }
@@ -306,7 +310,7 @@ static void a_word_of_many_tokens_is_drawn(void) {
     f.start[d] = d < 9 ? (double)(d * 15000) : (double)n;
   f.data.n = n;
   f.data.word = word;
-  f.data.keep_z = 0;
+  f.data.keep_z = f.data.keep_labels = 0;
   f.state.z = as_any(f.z);
   f.state.pivot = as_any(f.pivot);
   double *draws = new_numbers(2 * lda_columns(&f.data));

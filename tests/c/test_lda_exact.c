@@ -35,7 +35,8 @@ typedef struct {
   lda_state state;
   int word[MOST_TOKENS], rows, lists;
   uint16_t z[MOST_TOKENS], pivot[MOST_TOKENS];
-  double start[DOCUMENTS + 1], alpha[MOST_TOPICS], eta[TERMS], kept;
+  double start[DOCUMENTS + 1], alpha[MOST_TOPICS], eta[TERMS], kept,
+    pivot_due;
   double theta[DOCUMENTS * MOST_TOPICS], phi[MOST_TOPICS * TERMS];
   double theta_sum[DOCUMENTS * MOST_TOPICS], phi_sum[MOST_TOPICS * TERMS];
   double theta_square[DOCUMENTS * MOST_TOPICS], theta_base[2 * DOCUMENTS];
@@ -77,6 +78,7 @@ static void open_fixture(fixture *f, lda_method method, size_t k, size_t length,
                          .phi_square = f->phi_square,
                          .phi_base = f->phi_base,
                          .pivot = f->pivot,
+                         .pivot_due = &f->pivot_due,
                          .stayed = f->stayed,
                          .switched = f->switched};
   for (size_t j = 0; j < k; j++)
@@ -270,9 +272,9 @@ static void recorded_shares(const fixture *f, double *out) {
 }
 
 /* ---- sweeps -------------------------------------------------------------- */
-
 static void clear_sums(fixture *f) {
   f->kept = 0.0;
+  f->pivot_due = LDA_PIVOT_NEW;
   memset(f->theta_sum, 0, sizeof f->theta_sum);
   memset(f->theta_square, 0, sizeof f->theta_square);
   memset(f->theta_base, 0, sizeof f->theta_base);

@@ -323,7 +323,7 @@ known_cases_of_topics <- function() {
       chains <- lapply(1:4, function(chain) {
         withr::local_seed(76 + chain)
         control <- list(burnin = 100, thin = 1, threads = 1)
-        summation_values(model, gibbsite:::model_sweeps(
+        summation_values(model, own_sweeps(
           model, gibbsite:::model_start(model, NULL), 4100, control
         )$draws)
       })

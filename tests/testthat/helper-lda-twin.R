@@ -368,3 +368,18 @@ tiny_lda <- function(lengths, terms, k, alpha, eta, method = "collapsed",
 }
 
 lda_test_methods <- c("collapsed", "partially_collapsed", "uncollapsed")
+
+# model_sweeps() with the topics of every draw in the sampler's own numbers, as
+# the twin has them.
+own_sweeps <- function(model, state, n, control) {
+  labelled <- model
+  labelled$data$keep_labels <- 1L
+  label <- gibbsite:::indexed("label", seq_len(model$k))
+  labelled$columns <- c(model$columns, label)
+  run <- gibbsite:::model_sweeps(labelled, state, n, control)
+  labels <- run$draws[, match(label, labelled$columns), drop = FALSE]
+  run$draws <- gibbsite:::in_own_numbers(labelled, run$draws, labels)[
+    , seq_along(model$columns), drop = FALSE
+  ]
+  run
+}

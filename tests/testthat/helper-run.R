@@ -66,7 +66,7 @@ probe_methods <- list(
   model_invariants = function(model, draws) {
     draws[, c("value", "u"), drop = FALSE]
   },
-  model_without_averages = function(model, state) {
+  model_without_averages = function(model, state, anew = FALSE) {
     state$kept <- state$mean <- 0
     state
   },

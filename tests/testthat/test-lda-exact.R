@@ -77,7 +77,7 @@ for (method in lda_test_methods) {
         twin <- twin_sweep(model, state)
         after <- .Random.seed
         assign(".Random.seed", seed, globalenv())
-        core <- model_sweeps(model, state, 1, control_of_test())
+        core <- own_sweeps(model, state, 1, control_of_test())
         label <- paste(case, method, sweep)
         expect_identical(core$rng, after, label = label)
         expect_identical(
@@ -125,7 +125,7 @@ test_that("lists draw from the posterior", {
     k, list(alpha = 0.2, eta = 0.4), keep = "z"
   )
   n <- 20000
-  run <- model_sweeps(
+  run <- own_sweeps(
     model, model_start(model, NULL), 5 * n, control_of_test(0, 5)
   )
   draws <- part(run$draws[, startsWith(model$columns, "z[")])
@@ -204,7 +204,7 @@ run_with <- function(model, cuts, thin = 1, threads = 1, burnin = 5) {
   state <- model_start(model, NULL)
   draws <- NULL
   for (n in cuts) {
-    run <- model_sweeps(model, state, n, control_of_test(burnin, thin, threads))
+    run <- own_sweeps(model, state, n, control_of_test(burnin, thin, threads))
     state <- run$state
     draws <- rbind(draws, run$draws)
   }
@@ -558,7 +558,7 @@ convolution_model <- function(case, method) {
 convolution_chain <- function(model, sums, sweeps) {
   state <- model_start(model, NULL)
   state$z <- lda_pack(draw_exact_topics(sums, model$k))
-  draws <- model_sweeps(model, state, sweeps, control_of_test())$draws
+  draws <- own_sweeps(model, state, sweeps, control_of_test())$draws
   colnames(draws) <- model$columns
   z <- t(draws[, startsWith(model$columns, "z[")])
   classes <- nlevels(sums$class)
@@ -618,7 +618,7 @@ test_that("the methods agree in log joint, log-likelihood and alpha", {
     model$data$method <- lda_methods[[method]]
     chains <- lapply(1:4, function(chain) {
       withr::local_seed(79 + chain)
-      run <- model_sweeps(
+      run <- own_sweeps(
         model, model_start(model, NULL), 4100, control_of_test(100)
       )
       colnames(run$draws) <- model$columns
@@ -727,12 +727,12 @@ test_that("a theta drawn before alpha is rejected", {
     }, numeric(1500))
   }
   core <- chains(function(state) {
-    model_sweeps(model, state, 1600, control_of_test(100))$draws
+    own_sweeps(model, state, 1600, control_of_test(100))$draws
   })
   # log(alpha) times E(theta (1 - theta) | z, alpha), z and alpha of the core
   expected <- vapply(1:4, function(chain) {
     withr::local_seed(184 + chain)
-    run <- model_sweeps(
+    run <- own_sweeps(
       model, model_start(model, NULL), 20100, control_of_test(100)
     )
     colnames(run$draws) <- model$columns

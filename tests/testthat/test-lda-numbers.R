@@ -34,7 +34,7 @@ test_that("the orders of two chains maximise the tokens in common", {
       sample.int(3, n, TRUE), sample.int(3, n, TRUE, prob = 1:3)
     ))
     orders <- model_orders(model, lapply(z, function(x) {
-      list(pivot = raw(), z = lda_pack(x))
+      list(pivot = lda_pack(x))
     }))
     common <- function(p) sum(match(z[[1]], orders[[1]]) == match(z[[2]], p))
     expect_identical(
@@ -51,7 +51,7 @@ test_that("chains with renamed topics get one order", {
   z <- withr::with_seed(1, sample.int(3, 200, TRUE, prob = c(1, 6, 3)))
   names <- list(1:3, c(3L, 1L, 2L), c(2L, 1L, 3L), c(2L, 3L, 1L))
   orders <- model_orders(model, lapply(names, function(p) {
-    list(pivot = lda_pack(p[z]), z = raw())
+    list(pivot = lda_pack(p[z]))
   }))
   for (chain in seq_along(names)) {
     expect_identical(orders[[chain]], names[[chain]][c(2, 3, 1)])
@@ -59,7 +59,7 @@ test_that("chains with renamed topics get one order", {
 })
 
 test_that("columns, running means and summaries have the same numbers", {
-  fit <- numbered_fit(keep = c("theta", "phi", "z"))
+  fit <- numbered_fit(keep = c("theta", "phi", "z", "labels"))
   topics <- topic_estimates(fit)
   draws <- do.call(rbind, chain_matrices(fit))
   own <- do.call(rbind, lapply(relabel(fit, "none"), unclass))
@@ -89,6 +89,77 @@ test_that("columns, running means and summaries have the same numbers", {
   )
   shares <- predict(fit, numbers_corpus$x[1:5, ])
   expect_gt(stats::cor(c(shares), c(topics$theta[1:5, ])), 0.97)
+})
+
+# A corpus of so few tokens that a sweep exchanges its topics.
+small_corpus <- withr::with_seed(1, sim_lda(8, k = 3, terms = 6, tokens = 6))
+
+small_fit <- function(draws = 400, ..., chains = 2, seed = 1) {
+  suppressMessages(suppressWarnings(gibbs_lda(
+    small_corpus$x, 3, draws = draws, burnin = 200, chains = chains,
+    prior = lda_prior(0.5, 0.5), seed = seed, progress = FALSE,
+    keep = c("theta", "phi", "z", "labels"), ...
+  )))
+}
+
+test_that("each draw has the numbers that agree best with the first one", {
+  for (method in c("collapsed", "partially_collapsed", "uncollapsed")) {
+    fit <- small_fit(method = method)
+    for (chain in 1:2) {
+      draws <- chain_matrices(fit)[[chain]]
+      z <- draws[, startsWith(colnames(draws), "z[")]
+      labels <- draws[, indexed("label", 1:3)]
+      expect_gt(nrow(unique(labels)), 2)
+      for (s in seq_len(nrow(z))) {
+        common <- vapply(permutations(3L), function(p) {
+          sum(p[z[s, ]] == z[1, ])
+        }, 0L)
+        expect_identical(sum(z[s, ] == z[1, ]), max(common))
+        expect_identical(
+          tabulate(z[s, ], 3), as.integer(draws[s, indexed("size", 1:3)])
+        )
+      }
+    }
+    # the running means have the numbers of the columns
+    topics <- topic_estimates(fit)
+    draws <- do.call(rbind, chain_matrices(fit))
+    expect_equal(
+      unname(topics$share), unname(colMeans(draws[, indexed("size", 1:3)])) / 48
+    )
+    for (block in c("theta", "phi")) {
+      kept <- apply(draws_of(fit, block), 3:4, mean)
+      error <- topics[[paste0(block, "_sd")]] / sqrt(200)
+      expect_lt(max(abs(kept - topics[[block]]) / error), 6)
+    }
+    # the sampler's own numbers
+    own <- do.call(rbind, lapply(relabel(fit, "none"), unclass))
+    labels <- draws[, indexed("label", 1:3)]
+    expect_identical(
+      own[, indexed("size", 1:3)][cbind(rep(1:800, 3), c(labels))],
+      c(draws[, indexed("size", 1:3)])
+    )
+    expect_true(all(own[, indexed("label", 1:3)] == col(labels)))
+    z <- startsWith(colnames(draws), "z[")
+    expect_identical(
+      unname(own[, z]), matrix(labels[cbind(c(row(draws[, z])), c(draws[, z]))],
+                               nrow(draws))
+    )
+  }
+})
+
+test_that("numbers of draws do not depend on how a run is cut", {
+  whole <- small_fit(60)
+  expect_gt(attr(relabel(whole, "none"), "switches")[[1]], 5)
+  part <- small_fit(15)
+  expect_true(identical_fit(more(part, 45), whole))
+  late <- window(part, start = 206)
+  expect_identical(
+    lapply(more(late, 45), unclass),
+    lapply(window(whole, start = 206), unclass)
+  )
+  thinned <- small_fit(30, thin = 2)
+  own <- function(fit) plain_matrix(relabel(fit, "none")[[1]])
+  expect_identical(own(thinned), own(whole)[seq(2, 60, 2), ])
 })
 
 test_that("topics are numbered alike in every client", {
@@ -196,9 +267,36 @@ test_that("numbers begin anew with the draws", {
   }
 })
 
+test_that("a new beginning carries the numbers on", {
+  model <- attr(small_fit(2), "model")
+  control <- list(burnin = 0, thin = 1, threads = 1)
+  withr::local_seed(3)
+  first <- model_sweeps(model, uniform_start(model), 20, control)
+  state <- model_without_averages(model, first$state, anew = TRUE)
+  expect_identical(state$pivot_due, 2)
+  second <- model_sweeps(model, state, 20, control)
+  expect_identical(second$state$pivot_due, 0)
+  expect_identical(second$state$kept, 20)
+  colnames(first$draws) <- colnames(second$draws) <- model$columns
+  z_of <- function(draws, s) {
+    as.integer(draws[s, startsWith(colnames(draws), "z[")])
+  }
+  expect_identical(lda_unpack(first$state$pivot), z_of(first$draws, 1))
+  expect_identical(lda_unpack(second$state$pivot), z_of(second$draws, 1))
+  # in the numbers of the old pivot
+  z <- z_of(second$draws, 1)
+  common <- vapply(permutations(3L), function(p) {
+    sum(p[z] == z_of(first$draws, 1))
+  }, 0L)
+  expect_identical(sum(z == z_of(first$draws, 1)), max(common))
+  expect_identical(
+    model_without_averages(model, first$state)$pivot, first$state$pivot
+  )
+})
+
 test_that("fits that are united get common numbers", {
-  one <- numbered_fit(30, chains = 2, keep = "theta")
-  two <- numbered_fit(30, chains = 2, seed = 2, keep = "theta")
+  one <- numbered_fit(30, chains = 2, keep = c("theta", "labels"))
+  two <- numbered_fit(30, chains = 2, seed = 2, keep = c("theta", "labels"))
   both <- combine_fits(one, two)
   expect_lt(max(summary(both, "size")$rhat), 1.3)
   expect_identical(
@@ -217,7 +315,9 @@ test_that("fits that are united get common numbers", {
 test_that("where alpha differs it numbers the topics", {
   fit <- numbered_fit(prior = lda_prior(alpha = c(0.1, 0.2, 0.3)))
   expect_identical(topic_orders(fit), rbind(1:3, 1:3, 1:3))
-  expect_identical(lapply(relabel(fit, "none"), unclass), lapply(fit, unclass))
+  expect_identical(
+    unclass(relabel(fit, "none")[[1]]), unclass(fit[[1]])
+  )
   expect_true(all(is.na(summary(fit, "size")$rhat)))
 })
 
@@ -227,5 +327,6 @@ test_that("relabel() refuses what topics do not have", {
     relabel(fit, "ordered")
     relabel(fit, "random")
     relabel(fit, by = 2)
+    relabel(fit, "none")
   })
 })

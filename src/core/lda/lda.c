@@ -88,6 +88,16 @@ static void carve_words(lda_model *m, arena *a, double cells) {
   m->words = words;
 }
 
+static void carve_numbers(lda_model *m, arena *a) {
+  const double k = (double)m->data.k;
+  m->number = arena_take(a, k, sizeof(uint32_t));
+  m->topic = arena_take(a, k, sizeof(uint32_t));
+  if (m->data.k > LDA_MAX_NUMBERED)
+    return;
+  m->shared = arena_take(a, k * k, sizeof(uint32_t));
+  m->assignment = assignment_take(a, m->data.k);
+}
+
 /* All but the counts of words. */
 static void carve_common(lda_model *m, arena *a) {
   const lda_data *data = &m->data;
@@ -110,6 +120,7 @@ static void carve_common(lda_model *m, arena *a) {
   m->order =
     arena_take(a, (double)lda_stream_sizes(data).pivot, sizeof(uint32_t));
   m->first = arena_take(a, (double)data->k + 1.0, sizeof(size_t));
+  carve_numbers(m, a);
   m->theta = arena_take(
     a, data->keep_theta ? (double)data->k * (double)data->documents : 0.0,
     sizeof(double));
@@ -191,7 +202,7 @@ static void set_totals(lda_model *m) {
   }
 }
 
-static void count_document(const lda_model *m, size_t d, int *count) {
+void lda_count_document(const lda_model *m, size_t d, int *count) {
   const size_t first = (size_t)m->data.start[d];
   const size_t length = document_length(&m->data, d);
   memset(count, 0, m->padded * sizeof(int));
@@ -313,10 +324,7 @@ static void finish_document(const lda_model *m, size_t d, const int *count,
                             lda_scratch *s, double *log_joint) {
   if (m->tallying)
     tally_document(m, count, s->histogram);
-  if (!m->recording)
-    return;
-  lda_stream_document(m, d, count);
-  if (m->data.alpha.length > 1)
+  if (m->recording && m->data.alpha.length > 1)
     *log_joint += log_document(m, d, count);
 }
 
@@ -327,7 +335,7 @@ static status draw_document(const lda_model *m, size_t d, lda_scratch *s,
   const int given_theta = m->data.method == LDA_UNCOLLAPSED;
   lda_document *document = &s->document;
   philox_stream uniforms = philox_open(m->z_key, d, 0);
-  count_document(m, d, document->count);
+  lda_count_document(m, d, document->count);
   if (given_theta) {
     set_theta(m, d, document->count, s);
     if (m->recording)
@@ -340,14 +348,14 @@ static status draw_document(const lda_model *m, size_t d, lda_scratch *s,
                                        m->data.word + first, m->state.z + first,
                                        document_length(&m->data, d), s->table);
   if (given_theta && (m->tallying || m->recording))
-    count_document(m, d, document->count);
+    lda_count_document(m, d, document->count);
   finish_document(m, d, document->count, s, log_joint);
   return outcome;
 }
 
 /* log p(w_d | theta_d, phi) with theta_d drawn given the document's topics. */
 static double score_document(const lda_model *m, size_t d, lda_scratch *s) {
-  count_document(m, d, s->document.count);
+  lda_count_document(m, d, s->document.count);
   set_theta(m, d, s->document.count, s);
   return log_lik_of(m, d, s->document.t, s->document.run);
 }
@@ -408,7 +416,7 @@ static void draw_blocks(lda_model *m, size_t first, size_t last,
     m->block_log_joint[b] = 0.0;
     for (size_t d = m->block[b]; d < m->block[b + 1]; d++) {
       const size_t at = (size_t)start[d];
-      count_document(m, d, s->document.count);
+      lda_count_document(m, d, s->document.count);
       lda_collapsed_document(&s->document, &m->words, lda_eta_now(m),
                              m->data.eta.length > 1, m->data.word + at,
                              m->state.z + at, document_length(&m->data, d),
@@ -498,8 +506,9 @@ static double log_joint_of(const lda_model *m) {
  * them. */
 static status record_summaries(lda_model *m, const scan_control *control) {
   status outcome = STATUS_OK;
+  lda_stream_numbers(m);
   lda_stream_topics(m);
-  lda_stream_switches(m);
+  lda_stream_documents(m);
   if (m->data.method == LDA_COLLAPSED) {
     lda_draw_phi(m);
     outcome = run_blocks(m, 0, control);
@@ -552,7 +561,7 @@ static void count_all(lda_model *m) {
   }
   set_totals(m);
   for (size_t d = 0; is_sampled(&data->alpha) && d < data->documents; d++) {
-    count_document(m, d, m->scratch->document.count);
+    lda_count_document(m, d, m->scratch->document.count);
     tally_document(m, m->scratch->document.count, m->scratch->histogram);
   }
   tally_documents(m);
@@ -597,20 +606,23 @@ size_t lda_columns(const lda_data *data) {
   return is_sampled(&data->alpha) + is_sampled(&data->eta) + 3 + data->k +
          (data->keep_theta ? data->documents * data->k : 0) +
          (data->keep_phi ? data->k * data->terms : 0) +
-         (data->keep_z ? data->n : 0);
+         (data->keep_z ? data->n : 0) + (data->keep_labels ? data->k : 0);
 }
 
-/* theta[d, k] and phi[k, w], the first index fastest; z from 1. */
+/* theta[d, k] and phi[k, w], the first index fastest; z and labels from 1. */
 static void record_blocks(const lda_model *m, double *row, size_t stride) {
   const lda_data *data = &m->data;
-  for (size_t j = 0; data->keep_theta && j < data->k; j++)
+  const uint32_t *topic = m->topic;
+  for (size_t a = 0; data->keep_theta && a < data->k; a++)
     for (size_t d = 0; d < data->documents; d++, row += stride)
-      *row = m->theta[d * data->k + j];
+      *row = m->theta[d * data->k + topic[a]];
   for (size_t w = 0; data->keep_phi && w < data->terms; w++)
-    for (size_t j = 0; j < data->k; j++, row += stride)
-      *row = (double)m->phi[w * m->padded + j];
+    for (size_t a = 0; a < data->k; a++, row += stride)
+      *row = (double)m->phi[w * m->padded + topic[a]];
   for (size_t i = 0; data->keep_z && i < data->n; i++, row += stride)
-    *row = m->state.z[i] + 1.0;
+    *row = m->number[m->state.z[i]] + 1.0;
+  for (size_t a = 0; data->keep_labels && a < data->k; a++, row += stride)
+    *row = topic[a] + 1.0;
 }
 
 void lda_record(void *model, double *row, size_t stride) {
@@ -627,7 +639,7 @@ void lda_record(void *model, double *row, size_t stride) {
   row[stride] = m->log_lik / (double)m->data.n;
   row[2 * stride] = topics_used(m);
   row += 3 * stride;
-  for (size_t j = 0; j < m->data.k; j++, row += stride)
-    *row = m->total[j];
+  for (size_t a = 0; a < m->data.k; a++, row += stride)
+    *row = m->total[m->topic[a]];
   record_blocks(m, row, stride);
 }

@@ -45,10 +45,17 @@
  *                 a = alpha, b = alpha (alpha + 1), or 1 and 1 for a fixed alpha
  *   phi_sum, phi_square  k x terms,  phi_base  2 x k  in the same way
  * so that a mean needs no pass over the topics that a word never has.
- *   pivot     topics at the first recorded sweep of every lda_stride(n)-th token
+ *   pivot     topics of every lda_stride(n)-th token at the first recorded sweep,
+ *             also where the sums begin anew later (unless pivot_due says so)
  *   stayed    k  sum over recorded sweeps of the share of topic k's tokens (in
  *                the pivot) that are in topic k now
- *   switched  k  recorded sweeps in which more of them are in another topic  */
+ *   switched  k  recorded sweeps in which more of them are in another topic
+ *
+ * Under an alpha that is the same for all topics a sweep may exchange them.  In
+ * these sums and in the recorded rows a topic has the number of the pivot's topic
+ * with which it shares most tokens: the numbers maximise the number of tokens of
+ * the pivot in their own topic (pivotal reordering, Papastamoulis & Iliopoulos
+ * 2010, doi:10.1198/jcgs.2010.09008).  The state keeps the sampler's numbers.  */
 #ifndef GIBBSITE_LDA_H
 #define GIBBSITE_LDA_H
 
@@ -59,6 +66,10 @@
 #include <stdint.h>
 
 #define LDA_MAX_TOPICS 65535
+#define LDA_PIVOT_SET 0.0
+#define LDA_PIVOT_NEW 1.0   /* the next recorded sweep sets the pivot */
+#define LDA_PIVOT_AGAIN 2.0 /* the same, in the numbers of the present one */
+#define LDA_MAX_NUMBERED 1024 /* of more topics the numbers are the sampler's */
 
 typedef enum {
   LDA_COLLAPSED,
@@ -82,7 +93,7 @@ typedef struct {
   const double *start;
   lda_method method;
   lda_prior alpha, eta;
-  int keep_theta, keep_phi, keep_z;
+  int keep_theta, keep_phi, keep_z, keep_labels;
 } lda_data;
 
 typedef struct {
@@ -92,6 +103,7 @@ typedef struct {
   double *theta_sum, *theta_square, *theta_base;
   double *phi_sum, *phi_square, *phi_base;
   uint16_t *pivot;
+  double *pivot_due;   /* LDA_PIVOT_* (1 number) */
   double *stayed, *switched;
 } lda_state;
 
@@ -118,7 +130,8 @@ lda_model *lda_open(const lda_data *data, const lda_state *state, void *work,
 /* A scan_model's `sweep` and `record`.  A row: alpha and eta where they are
  * sampled, log_joint = log p(w, z, alpha, eta) with theta and phi integrated out,
  * log_lik = the mean over tokens of log p(w_i | theta, phi), topics with tokens,
- * n_k (k), then where kept theta (documents x k), phi (k x terms), z (n; 1..k). */
+ * n_k (k), then where kept theta (documents x k), phi (k x terms), z (n; 1..k) and
+ * the sampler's number of each topic (k; 1..k). */
 status lda_sweep(void *model, const scan_control *control);
 size_t lda_columns(const lda_data *data);
 void lda_record(void *model, double *row, size_t stride);

@@ -13,6 +13,7 @@
 #include "lda/lda_prior.h"
 #include "lda/lda_words.h"
 #include "numeric/arena.h"
+#include "numeric/assignment.h"
 
 /* What a thread works with. */
 typedef struct {
@@ -44,6 +45,9 @@ struct lda_model {
   uint32_t *order; /* tokens of the pivot by topic       */
   size_t *first;   /* k + 1: where a topic starts there  */
   int ordered;
+  uint32_t *number, *topic; /* k: the number of a topic; its inverse */
+  uint32_t *shared;         /* k x k: tokens of the pivot's topic (row) in one */
+  assignment_work assignment;
   lda_scratch *scratch;
   double *theta; /* k a document, where kept           */
   philox_key phi_key, theta_key, z_key;
@@ -72,6 +76,9 @@ static inline double lda_eta(const lda_model *m, size_t w) {
   return lda_eta_now(m)[m->data.eta.length == 1 ? 0 : w];
 }
 
+/* n_dk of a document. */
+void lda_count_document(const lda_model *m, size_t d, int *count);
+
 /* n_kw of a word as a row. */
 const int *lda_word_counts(const lda_model *m, size_t w, uint32_t *scratch);
 
@@ -83,9 +90,9 @@ void lda_draw_phi(lda_model *m);
 void lda_draw_theta(const lda_model *m, size_t d, const int *count,
                     double *theta);
 
-/* Running sums over recorded sweeps. */
-void lda_stream_document(const lda_model *m, size_t d, const int *count);
+/* Running sums over recorded sweeps; the numbers of the topics come first. */
+void lda_stream_numbers(lda_model *m);
+void lda_stream_documents(lda_model *m);
 void lda_stream_topics(lda_model *m);
-void lda_stream_switches(lda_model *m);
 
 #endif

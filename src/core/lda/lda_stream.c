@@ -34,16 +34,32 @@ static void add_base(int sampled, double a, double total, double *base) {
   base[1] += (sampled ? a * (a + 1.0) : 1.0) / (total * (total + 1.0));
 }
 
-void lda_stream_document(const lda_model *m, size_t d, const int *count) {
+static void stream_document(lda_model *m, size_t d, const int *count) {
   const size_t k = m->data.k;
   const double total = m->data.start[d + 1] - m->data.start[d] + m->sum_alpha;
   double *sum = m->state.theta_sum + d * k;
   double *square = m->state.theta_square + d * k;
   for (size_t j = 0; j < k; j++)
     if (count[j])
-      add_moments(count[j], m->alpha[j], total, sum + j, square + j);
+      add_moments(count[j], m->alpha[j], total, sum + m->number[j],
+                  square + m->number[j]);
   add_base(m->data.alpha.kind != LDA_FIXED, m->alpha[0], total,
            m->state.theta_base + 2 * d);
+}
+
+void lda_stream_documents(lda_model *m) {
+  const int blocks = (int)m->blocks;
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(m->threads) \
+  schedule(static) if (m->threads > 1)
+#endif
+  for (int b = 0; b < blocks; b++) {
+    int *count = m->scratch[lda_thread()].document.count;
+    for (size_t d = m->block[b]; d < m->block[b + 1]; d++) {
+      lda_count_document(m, d, count);
+      stream_document(m, d, count);
+    }
+  }
 }
 
 void lda_stream_topics(lda_model *m) {
@@ -51,16 +67,19 @@ void lda_stream_topics(lda_model *m) {
   for (size_t w = 0; w < m->data.terms; w++) {
     const int *count = lda_word_counts(m, w, m->scratch->row);
     const double eta = lda_eta(m, w);
+    double *sum = m->state.phi_sum + w * k;
+    double *square = m->state.phi_square + w * k;
     for (size_t j = 0; j < k; j++)
       if (count[j])
-        add_moments(count[j], eta, m->total[j] + m->sum_eta,
-                    m->state.phi_sum + w * k + j,
-                    m->state.phi_square + w * k + j);
+        add_moments(count[j], eta, m->total[j] + m->sum_eta, sum + m->number[j],
+                    square + m->number[j]);
   }
   for (size_t j = 0; j < k; j++)
     add_base(m->data.eta.kind != LDA_FIXED, lda_eta(m, 0),
-             m->total[j] + m->sum_eta, m->state.phi_base + 2 * j);
+             m->total[j] + m->sum_eta, m->state.phi_base + 2 * m->number[j]);
 }
+
+/* ---- the numbers of the topics -------------------------------------------------- */
 
 /* Tokens of the pivot, topic by topic: order holds them, first where a topic
  * starts. */
@@ -79,26 +98,74 @@ static void order_pivot(lda_model *m, size_t size) {
   m->ordered = 1;
 }
 
+/* now[j]: tokens of the pivot's topic `a` that are in topic j now. */
+static void count_topic(const lda_model *m, size_t a, uint32_t *now) {
+  const size_t stride = lda_stride(m->data.n);
+  memset(now, 0, m->data.k * sizeof(uint32_t));
+  for (size_t i = m->first[a]; i < m->first[a + 1]; i++)
+    now[m->state.z[m->order[i] * stride]]++;
+}
+
+static int is_exchangeable(const lda_model *m) {
+  for (size_t j = 1; j < m->data.k; j++)
+    if (m->alpha[j] != m->alpha[0])
+      return 0;
+  return 1;
+}
+
+/* number[j] of the topics as they are now. */
+static void number_topics(lda_model *m) {
+  const size_t k = m->data.k;
+  for (size_t j = 0; j < k; j++)
+    m->number[j] = (uint32_t)j;
+  if (k < 2 || k > LDA_MAX_NUMBERED || !is_exchangeable(m))
+    return;
+  for (size_t a = 0; a < k; a++)
+    count_topic(m, a, m->shared + a * k);
+  assignment_solve(m->shared, k, &m->assignment, m->number);
+}
+
 /* Where the tokens of each topic of the pivot are now. */
-void lda_stream_switches(lda_model *m) {
-  const size_t stride = lda_stride(m->data.n), k = m->data.k;
-  const size_t size = lda_stream_sizes(&m->data).pivot;
+static void count_moved(lda_model *m) {
+  const size_t k = m->data.k;
   uint32_t *now = m->scratch->row;
-  if (*m->state.kept <= 1.0)
-    for (size_t i = 0; i < size; i++)
-      m->state.pivot[i] = m->state.z[i * stride];
+  for (size_t j = 0; j < k; j++)
+    m->topic[m->number[j]] = (uint32_t)j;
+  for (size_t a = 0; a < k; a++) {
+    const double tokens = (double)(m->first[a + 1] - m->first[a]);
+    uint32_t most = 0;
+    count_topic(m, a, now);
+    for (size_t j = 0; j < k; j++)
+      most = now[j] > most ? now[j] : most;
+    const uint32_t own = now[m->topic[a]];
+    if (tokens > 0.0)
+      m->state.stayed[a] += own / tokens;
+    m->state.switched[a] += most > own;
+  }
+}
+
+/* The topics now as the pivot; in the numbers of the old one, if there is one. */
+static void set_pivot(lda_model *m, size_t size) {
+  const size_t stride = lda_stride(m->data.n);
+  const int numbered = *m->state.pivot_due == LDA_PIVOT_AGAIN;
+  if (numbered) {
+    order_pivot(m, size);
+    number_topics(m);
+  }
+  for (size_t i = 0; i < size; i++) {
+    const uint16_t z = m->state.z[i * stride];
+    m->state.pivot[i] = numbered ? (uint16_t)m->number[z] : z;
+  }
+  m->ordered = 0;
+  *m->state.pivot_due = LDA_PIVOT_SET;
+}
+
+void lda_stream_numbers(lda_model *m) {
+  const size_t size = lda_stream_sizes(&m->data).pivot;
+  if (*m->state.pivot_due != LDA_PIVOT_SET)
+    set_pivot(m, size);
   if (!m->ordered)
     order_pivot(m, size);
-  for (size_t j = 0; j < k; j++) {
-    const double tokens = (double)(m->first[j + 1] - m->first[j]);
-    uint32_t most = 0;
-    memset(now, 0, k * sizeof(uint32_t));
-    for (size_t i = m->first[j]; i < m->first[j + 1]; i++) {
-      const uint32_t count = ++now[m->state.z[m->order[i] * stride]];
-      most = count > most ? count : most;
-    }
-    if (tokens > 0.0)
-      m->state.stayed[j] += now[j] / tokens;
-    m->state.switched[j] += most > now[j];
-  }
+  number_topics(m);
+  count_moved(m);
 }
