@@ -1,3 +1,5 @@
+#include "numeric/rounding.h"
+
 #include "numeric/assignment.h"
 
 #include <string.h>
