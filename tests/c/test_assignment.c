@@ -16,7 +16,8 @@ typedef struct {
   size_t n;
   const uint32_t *weight;
   uint32_t column[MOST];
-  long best; /* of the sums of weights, with the rows that stay as a tie-break */
+  long
+    best; /* of the sums of weights, with the rows that stay as a tie-break */
 } enumeration;
 
 static long value_of(const uint32_t *weight, size_t n, const uint32_t *row_of) {
@@ -100,5 +101,6 @@ static void a_permutation_is_found(void) {
 
 void test_assignment(void) {
   run_test("assignment: the best of all permutations", is_the_best_of_all);
-  run_test("assignment: a permutation in a large table", a_permutation_is_found);
+  run_test("assignment: a permutation in a large table",
+           a_permutation_is_found);
 }

@@ -35,8 +35,7 @@ typedef struct {
   lda_state state;
   int word[MOST_TOKENS], rows, lists;
   uint16_t z[MOST_TOKENS], pivot[MOST_TOKENS];
-  double start[DOCUMENTS + 1], alpha[MOST_TOPICS], eta[TERMS], kept,
-    pivot_due;
+  double start[DOCUMENTS + 1], alpha[MOST_TOPICS], eta[TERMS], kept, pivot_due;
   double theta[DOCUMENTS * MOST_TOPICS], phi[MOST_TOPICS * TERMS];
   double theta_sum[DOCUMENTS * MOST_TOPICS], phi_sum[MOST_TOPICS * TERMS];
   double theta_square[DOCUMENTS * MOST_TOPICS], theta_base[2 * DOCUMENTS];

@@ -67,8 +67,8 @@
 
 #define LDA_MAX_TOPICS 65535
 #define LDA_PIVOT_SET 0.0
-#define LDA_PIVOT_NEW 1.0   /* the next recorded sweep sets the pivot */
-#define LDA_PIVOT_AGAIN 2.0 /* the same, in the numbers of the present one */
+#define LDA_PIVOT_NEW 1.0     /* the next recorded sweep sets the pivot */
+#define LDA_PIVOT_AGAIN 2.0   /* the same, in the numbers of the present one */
 #define LDA_MAX_NUMBERED 1024 /* of more topics the numbers are the sampler's */
 
 typedef enum {
@@ -103,7 +103,7 @@ typedef struct {
   double *theta_sum, *theta_square, *theta_base;
   double *phi_sum, *phi_square, *phi_base;
   uint16_t *pivot;
-  double *pivot_due;   /* LDA_PIVOT_* (1 number) */
+  double *pivot_due; /* LDA_PIVOT_* (1 number) */
   double *stayed, *switched;
 } lda_state;
 

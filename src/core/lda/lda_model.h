@@ -46,7 +46,7 @@ struct lda_model {
   size_t *first;   /* k + 1: where a topic starts there  */
   int ordered;
   uint32_t *number, *topic; /* k: the number of a topic; its inverse */
-  uint32_t *shared;         /* k x k: tokens of the pivot's topic (row) in one */
+  uint32_t *shared; /* k x k: tokens of the pivot's topic (row) in one */
   assignment_work assignment;
   lda_scratch *scratch;
   double *theta; /* k a document, where kept           */
