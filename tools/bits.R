@@ -259,7 +259,9 @@ proposals <- list(
   langevin = langevin(0.5, banana_slope),
   independence = independence(rep(0, 5), diag(2, 5)),
   mixture = mixture_proposal(random_walk(0.2), random_walk(2),
-                             weights = c(0.6, 0.4))
+                             weights = c(0.6, 0.4)),
+  nuts = nuts(banana_slope), "nuts dense" = nuts(banana_slope, mass = "dense"),
+  hmc = hmc(0.3, 5, banana_slope)
 )
 for (kind in names(proposals)) {
   show(

@@ -326,6 +326,8 @@ show_mh <- function() {
     "walk laplace" = random_walk(cov = "laplace"),
     "langevin" = langevin(0.5, bent_slope),
     "langevin cov" = langevin(gradient = bent_slope, cov = spread),
+    "nuts" = nuts(bent_slope), "nuts dense" = nuts(bent_slope, "dense"),
+    "hmc" = hmc(0.3, 5, bent_slope),
     "independence" = independence(rep(0, 4), spread),
     "mixture" = mixture_proposal(random_walk(0.2), random_walk(2),
                                  weights = c(0.6, 0.4)),

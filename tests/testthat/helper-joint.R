@@ -40,7 +40,7 @@ difference_from_twin <- function(case, sweeps = 10) {
   state <- withr::with_seed(2, gibbsite:::model_start(model, NULL))
   control <- list(burnin = 0, thin = 1, threads = 1)
   core <- withr::with_seed(
-    3, gibbsite:::model_sweeps(model, state, sweeps, control)
+    3, own_sweeps(model, state, sweeps, control)
   )
   core <- twin$core(model, core)
   slow <- withr::with_seed(3, twin$twin(model, state, sweeps))
@@ -348,6 +348,15 @@ joint_cases_of_functions <- function() {
       joint_target, start, langevin(0.7, gradient), y = y, lower = c(-Inf, 0),
       burnin = 200
     ), mutants["variance_for_precision"]),
+    # a density with another one's gradient is an error from the start
+    of_user("mh_sample", "no-U-turn, bounds by transformation", mh_sample(
+      joint_target, start, nuts(gradient), y = y, lower = c(-Inf, 0),
+      transform = TRUE, burnin = 300
+    )),
+    of_user("mh_sample", "Hamiltonian, dense mass", mh_sample(
+      joint_target, start, hmc(gradient = gradient, mass = "dense"), y = y,
+      lower = c(-Inf, 0), transform = TRUE, burnin = 300
+    )),
     joint_case("gibbs_sample", "systematic scan", gibbs_sample(
       list(mu = mu, tau = tau), list(mu = 0, tau = 1), y = y, burnin = 20
     ), draw_prior = draw_blocks, simulate_data = data),

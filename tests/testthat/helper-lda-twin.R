@@ -372,6 +372,9 @@ lda_test_methods <- c("collapsed", "partially_collapsed", "uncollapsed")
 # model_sweeps() with the topics of every draw in the sampler's own numbers, as
 # the twin has them.
 own_sweeps <- function(model, state, n, control) {
+  if (!inherits(model, "lda_model")) {
+    return(gibbsite:::model_sweeps(model, state, n, control))
+  }
   labelled <- model
   labelled$data$keep_labels <- 1L
   label <- gibbsite:::indexed("label", seq_len(model$k))
