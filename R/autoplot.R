@@ -22,7 +22,7 @@
 #'   `"coefficients"`, see [plot.gibbs_hlm()].
 #' - [laplace_logistic()], [gibbs_logistic()]: `"coefficients"` (default),
 #'   `"response"` and `"calibration"`, see [plot.laplace_logistic()].
-#' - [laplace()]: `"coefficients"`, see [plot.laplace()].
+#' - [laplace()]: `"coefficients"`, see [plot.gibbsite_laplace()].
 #' - [mh_sample()], [gibbs_sample()]: `"density"` (default).
 #'
 #' @param object A fit.
@@ -612,8 +612,8 @@ autoplot.gibbs_logistic <- autoplot.laplace_logistic
 
 #' @rdname autoplot
 #' @exportS3Method ggplot2::autoplot
-autoplot.laplace <- function(object, type = NULL, level = 0.95,
-                             variables = NULL, ...) {
+autoplot.gibbsite_laplace <- function(object, type = NULL, level = 0.95,
+                                      variables = NULL, ...) {
   call <- rlang::current_env()
   check_no_more(...)
   check_whole_fit(object, "object", call)

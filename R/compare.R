@@ -83,7 +83,7 @@ compared_regressions <- c(
   "gibbs_lm", "gibbs_hlm", "gibbs_logistic", "laplace_logistic"
 )
 
-compared_makers <- c(compared_regressions, "mh_sample", "laplace")
+compared_makers <- c(compared_regressions, "mh_sample", "gibbsite_laplace")
 
 check_compared_fits <- function(fits, call) {
   for (k in seq_along(fits)) {
@@ -114,7 +114,7 @@ fit_names <- function(fits, expressions, call) {
   variable <- vapply(expressions, is.name, NA)
   default <- ifelse(
     variable, vapply(expressions, deparse1, ""),
-    vapply(fits, function(fit) class(fit)[[1L]], "")
+    vapply(fits, maker_of, "")
   )
   twice <- given[nzchar(given) & duplicated(given)]
   if (length(twice) > 0L) {

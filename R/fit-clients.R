@@ -52,7 +52,8 @@ NULL
 local({
   classes <- c(
     "gibbs_gmm", "gibbs_lda", "gibbs_bmf", "gibbs_lm", "gibbs_hlm",
-    "gibbs_logistic", "laplace_logistic", "laplace", "mh_sample", "gibbs_sample"
+    "gibbs_logistic", "laplace_logistic", "gibbsite_laplace", "mh_sample",
+    "gibbs_sample"
   )
   for (class in classes) {
     methods::setOldClass(c(class, "gibbsite_fit", "mcmc.list"))
@@ -187,7 +188,7 @@ bayesfactor_parameters.gibbsite_fit <- function(posterior, prior = NULL, ...) {
 drawn_prior <- function(fit, names, call) {
   if (!is_regression(fit) || inherits(fit, "laplace_logistic")) {
     abort_argument(
-      c("{.arg prior} must be given for a fit of {.fn {class(fit)[1]}}.",
+      c("{.arg prior} must be given for a fit of {.fn {maker_of(fit)}}.",
         i = "It is a data frame of draws from the prior, with the columns of
              {.fn insight::get_parameters}."),
       call = call

@@ -219,7 +219,7 @@ glance.gibbsite_fit <- function(x, ...) {
     if (length(values) == 0) NA_real_ else of(values)
   }
   data.frame(
-    model = class(x)[1], nobs = stats::nobs(x), chains = running$chains,
+    model = maker_of(x), nobs = stats::nobs(x), chains = running$chains,
     draws = running$draws, burnin = running$burnin, thin = running$thin,
     rhat = extreme(table$rhat, max), ess_bulk = extreme(table$ess_bulk, min),
     ess_tail = extreme(table$ess_tail, min),

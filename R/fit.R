@@ -116,12 +116,18 @@ check_fit <- function(x, arg = "object", call = rlang::caller_env()) {
   check_whole_fit(x, arg, call)
 }
 
-# A fit made by one of the functions `makers`, whose names are the classes.
+# The function that made a fit, by the fit's class: a class whose bare name
+# another package has too begins with the package's name.
+class_maker <- function(class) sub("^gibbsite_", "", class)
+
+maker_of <- function(fit) class_maker(class(fit)[[1L]])
+
+# A fit of one of the classes `makers`.
 check_fit_of <- function(fit, makers, arg = "fit",
                          call = rlang::caller_env()) {
   if (!inherits(fit, makers)) {
     given <- describe(fit)
-    words <- or_words(paste0("{.fn ", makers, "}"))
+    words <- or_words(paste0("{.fn ", class_maker(makers), "}"))
     abort_argument(
       paste0("{.arg {arg}} must be a fit made by ", words, ", not {given}."),
       call = call

@@ -261,7 +261,7 @@ importance_weights <- function(fit) {
 }
 
 check_laplace <- function(fit, arg = "fit", call = rlang::caller_env()) {
-  check_fit_of(fit, c("laplace_logistic", "laplace"), arg, call)
+  check_fit_of(fit, c("laplace_logistic", "gibbsite_laplace"), arg, call)
 }
 
 # With all that is printed: elements can be changed by hand.

@@ -10,7 +10,8 @@
 search_model <- function(density, init, method, correct) {
   model <- new_model(
     c("laplace_search_model", "unfinished_model"),
-    name = "laplace", title = "Density", headline = NULL, data = list(),
+    name = "laplace", fit_class = "gibbsite_laplace",
+    title = "Density", headline = NULL, data = list(),
     data_part = NULL, prior = NULL, nobs = NA_integer_,
     columns = density$names
   )
@@ -65,7 +66,7 @@ model_prepare.laplace_search_model <- function(model, running, call) {
 density_model <- function(density, found, method, correct) {
   new_laplace_model(
     "laplace_density_model",
-    name = "laplace", title = "Density",
+    name = "laplace", fit_class = "gibbsite_laplace", title = "Density",
     headline = paste0(
       "Density of ", counted(length(density$names), "parameter"),
       "; Laplace approximation"

@@ -79,8 +79,9 @@ conjugate_evidence <- function(fit, correct, call) {
 #' @rdname log_evidence
 #' @importFrom stats anova
 #' @export
-anova.laplace <- function(object, ..., correct = c("none", "importance"),
-                          prior_odds = NULL) {
+anova.gibbsite_laplace <- function(object, ...,
+                                   correct = c("none", "importance"),
+                                   prior_odds = NULL) {
   call <- rlang::current_env()
   correct <- check_choice(correct, c("none", "importance"))
   fits <- list(object, ...)
@@ -123,7 +124,7 @@ anova.laplace <- function(object, ..., correct = c("none", "importance"),
 
 #' @rdname log_evidence
 #' @export
-anova.laplace_logistic <- anova.laplace
+anova.laplace_logistic <- anova.gibbsite_laplace
 
 comparison_label <- function(fit, name) {
   formula <- fit_part(fit, "model")$design$formula

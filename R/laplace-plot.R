@@ -20,8 +20,8 @@
 #' )
 #' plot(fit)
 #' @export
-plot.laplace <- function(x, type = "coefficients", level = 0.95,
-                         variables = NULL, ...) {
+plot.gibbsite_laplace <- function(x, type = "coefficients", level = 0.95,
+                                  variables = NULL, ...) {
   call <- rlang::current_env()
   check_whole_fit(x, "x", call)
   type <- check_plot_types(type, call, "coefficients")

@@ -39,29 +39,29 @@ NULL
 #' @rdname laplace-estimates
 #' @importFrom stats coef
 #' @export
-coef.laplace <- function(object, ...) {
+coef.gibbsite_laplace <- function(object, ...) {
   laplace_mode(fit_part(object, "model"))
 }
 
 #' @rdname laplace-estimates
 #' @export
-coef.laplace_logistic <- coef.laplace
+coef.laplace_logistic <- coef.gibbsite_laplace
 
 #' @rdname laplace-estimates
 #' @importFrom stats vcov
 #' @export
-vcov.laplace <- function(object, ...) {
+vcov.gibbsite_laplace <- function(object, ...) {
   laplace_covariance(fit_part(object, "model"))
 }
 
 #' @rdname laplace-estimates
 #' @export
-vcov.laplace_logistic <- vcov.laplace
+vcov.laplace_logistic <- vcov.gibbsite_laplace
 
 #' @rdname laplace-estimates
 #' @importFrom stats confint
 #' @export
-confint.laplace <- function(object, parm, level = 0.95, ...) {
+confint.gibbsite_laplace <- function(object, parm, level = 0.95, ...) {
   call <- rlang::current_env()
   out <- interval_table(object, level, laplace_interval, call)
   if (missing(parm)) out else some_rows(out, parm, call)
@@ -69,7 +69,7 @@ confint.laplace <- function(object, parm, level = 0.95, ...) {
 
 #' @rdname laplace-estimates
 #' @export
-confint.laplace_logistic <- confint.laplace
+confint.laplace_logistic <- confint.gibbsite_laplace
 
 # parameters x (lower, upper)
 laplace_interval <- function(fit, level) {
@@ -97,11 +97,11 @@ laplace_estimates <- function(fit) {
 
 #' @rdname print.gibbsite_fit
 #' @export
-print.laplace <- function(x, ...) {
+print.gibbsite_laplace <- function(x, ...) {
   model <- fit_part(x, "model")
   table <- if (is_corrected(model)) judged(x, 1.01, 400, rlang::current_env())
   writeLines(c(
-    paste0("<", class(x)[1L], "> ", model$headline),
+    paste0("<", model$name, "> ", model$headline),
     "",
     mode_line(model),
     if (is_corrected(model)) {
@@ -128,7 +128,7 @@ print.laplace <- function(x, ...) {
 
 #' @rdname print.gibbsite_fit
 #' @export
-print.laplace_logistic <- print.laplace
+print.laplace_logistic <- print.gibbsite_laplace
 
 mode_line <- function(model) {
   how <- switch(model$method,
@@ -217,8 +217,8 @@ print_check_line <- function(x) {
 #' summary(fit)
 #' attr(summary(fit), "importance")$pareto_k
 #' @export
-summary.laplace <- function(object, variables = NULL,
-                            probs = c(0.025, 0.5, 0.975), ...) {
+summary.gibbsite_laplace <- function(object, variables = NULL,
+                                     probs = c(0.025, 0.5, 0.975), ...) {
   call <- rlang::current_env()
   check_no_more(...)
   probs <- check_numeric_vector(probs, lower = 0, upper = 1)
@@ -238,9 +238,9 @@ summary.laplace <- function(object, variables = NULL,
   )
 }
 
-#' @rdname summary.laplace
+#' @rdname summary.gibbsite_laplace
 #' @export
-summary.laplace_logistic <- summary.laplace
+summary.laplace_logistic <- summary.gibbsite_laplace
 
 laplace_table <- function(model, draws, probs, corrected) {
   size <- dim(draws)
@@ -363,7 +363,7 @@ advice_line <- function(check) {
 #' tidy(fit)
 #' glance(fit)
 #' @export
-tidy.laplace <- function(x, conf.level = 0.95, ..., conf.int = TRUE) {
+tidy.gibbsite_laplace <- function(x, conf.level = 0.95, ..., conf.int = TRUE) {
   check_whole_fit(x, "x", rlang::current_env())
   conf.int <- check_flag(conf.int)
   level <- check_level(conf.level)
@@ -377,17 +377,17 @@ tidy.laplace <- function(x, conf.level = 0.95, ..., conf.int = TRUE) {
   if (conf.int) out else without_interval(out)
 }
 
-#' @rdname tidy.laplace
+#' @rdname tidy.gibbsite_laplace
 #' @export
-tidy.laplace_logistic <- tidy.laplace
+tidy.laplace_logistic <- tidy.gibbsite_laplace
 
-#' @rdname tidy.laplace
+#' @rdname tidy.gibbsite_laplace
 #' @export
-glance.laplace <- function(x, ...) {
+glance.gibbsite_laplace <- function(x, ...) {
   model <- fit_part(x, "model")
   running <- fit_part(x, "running")
   data.frame(
-    model = class(x)[1L], nobs = stats::nobs(x),
+    model = maker_of(x), nobs = stats::nobs(x),
     parameters = length(model$columns), log_evidence = model$log_evidence,
     log_joint = model$log_joint_map, iterations = model$iterations,
     correct = model$correct, chains = running$chains, draws = running$draws,
@@ -395,12 +395,12 @@ glance.laplace <- function(x, ...) {
   )
 }
 
-#' @rdname tidy.laplace
+#' @rdname tidy.gibbsite_laplace
 #' @export
-glance.laplace_logistic <- glance.laplace
+glance.laplace_logistic <- glance.gibbsite_laplace
 
 #' @export
-prior_summary.laplace <- function(object, ...) {
+prior_summary.gibbsite_laplace <- function(object, ...) {
   check_whole_fit(object, "object", rlang::current_env())
   abort_argument(c(
     "{.fn laplace} knows no prior apart from the likelihood.",

@@ -67,11 +67,11 @@
 #'   chain.
 #' @param chains,cores,seed As in [running].
 #' @param checkpoint,stop_when,progress,keep_data As in [running].
-#' @return An object of class `laplace`, a `gibbsite_fit` and a
+#' @return An object of class `gibbsite_laplace`, a `gibbsite_fit` and a
 #'   [coda::mcmc.list]. It has the methods [coef()], [vcov()], [confint()],
-#'   [summary()][summary.laplace], [plot()][plot.laplace], [importance_check()],
-#'   [log_evidence()], [anova()][anova.laplace] and all methods of a
-#'   [gibbsite_fit].
+#'   [summary()][summary.gibbsite_laplace], [plot()][plot.gibbsite_laplace],
+#'   [importance_check()], [log_evidence()],
+#'   [anova()][anova.gibbsite_laplace] and all methods of a [gibbsite_fit].
 #' @section Errors:
 #' `gibbsite_error_argument` for arguments of the wrong kind and a start where
 #' the density is zero; `gibbsite_error_numeric` when `log_density`, `gradient`

@@ -146,7 +146,7 @@ check_spread <- function(cov, arg = "cov", laplace_ok = TRUE,
 
 # A Laplace approximation has coef() and vcov().
 is_laplace_fit <- function(x) {
-  inherits(x, c("laplace", "laplace_model", "laplace_logistic"))
+  inherits(x, c("gibbsite_laplace", "laplace_model", "laplace_logistic"))
 }
 
 approximation_mean <- function(fit) stats::coef(fit)

@@ -99,7 +99,7 @@ hostile_values <- list(
   forged_fit = function() {
     structure(list(), class = c("gibbs_gmm", "gibbsite_fit", "mcmc.list"))
   },
-  forged_laplace = function() structure(list(), class = "laplace"),
+  forged_laplace = function() structure(list(), class = "gibbsite_laplace"),
   forged_until = function() {
     structure(list(rhat = "a", every = -1), class = "gibbsite_until")
   },
@@ -421,7 +421,7 @@ hostile_bases <- function(o) {
     laplace_logistic.default = c(
       list(x = cbind(1, o$cars$wt), y = o$cars$am), brief
     ),
-    anova.laplace = list(
+    anova.gibbsite_laplace = list(
       object = o$laplace_logistic, other = o$laplace_logistic
     ),
     anova.laplace_logistic = list(
@@ -908,7 +908,7 @@ taken_values <- list(
   gibbs_lda.draws = "null",
   # NULL is the first choice, here the default
   plot.gibbs_hlm.type = "null",
-  plot.laplace.type = "null", plot.laplace_logistic.type = "null",
+  plot.gibbsite_laplace.type = "null", plot.laplace_logistic.type = "null",
   plot.gibbs_lda.type = "null", plot.gibbs_logistic.type = "null",
   topics = c(vectors, "bad_utf8_names"),
   variables = c(vectors, "bad_utf8_names"),

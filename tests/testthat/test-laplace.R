@@ -321,7 +321,8 @@ test_that("set.seed() governs, and the search leaves the generator alone", {
 
 test_that("a fit is a coda object that others take", {
   fit <- log_gamma_fit(3)
-  expect_s3_class(fit, c("laplace", "gibbsite_fit", "mcmc.list"), exact = TRUE)
+  expect_s3_class(fit, c("gibbsite_laplace", "gibbsite_fit", "mcmc.list"),
+                  exact = TRUE)
   expect_equal(coda::niter(fit), 500)
   expect_identical(posterior::ndraws(posterior::as_draws(fit)), 1000L)
   expect_identical(coda::mcpar(fit[[1]]), c(1, 500, 1))
