@@ -19,9 +19,9 @@
 #' - [gibbs_lm()]: `"coefficients"` and `"response"`, see [plot.gibbs_lm()],
 #'   also for the default.
 #' - [gibbs_hlm()], and [gibbs_logistic()] with groups: `"groups"` (default) and
-#'   `"coefficients"`, see [plot.gibbs_hlm()].
+#'   `"coefficients"` (also `"odds"`), see [plot.gibbs_hlm()].
 #' - [laplace_logistic()], [gibbs_logistic()]: `"coefficients"` (default),
-#'   `"response"` and `"calibration"`, see [plot.laplace_logistic()].
+#'   `"odds"`, `"response"` and `"calibration"`, see [plot.laplace_logistic()].
 #' - [laplace()]: `"coefficients"`, see [plot.gibbsite_laplace()].
 #' - [mh_sample()], [gibbs_sample()]: `"density"` (default).
 #'
@@ -563,16 +563,18 @@ autoplot.gibbs_hlm <- function(object, type = NULL, term = NULL, level = 0.95,
   call <- rlang::current_env()
   check_no_more(...)
   check_whole_fit(object, "object", call)
-  type <- check_choice(type, c("groups", "coefficients", plot_types))
+  odds <- if (inherits(object, "gibbs_hlm_binomial")) odds_type(object)
+  type <- check_choice(type, c("groups", "coefficients", odds, plot_types))
   check_plots_with(term, type, "groups", call)
-  check_plots_with(variables, type, c("coefficients", plot_types), call)
+  check_plots_with(variables, type, c("coefficients", odds, plot_types), call)
   level <- check_level(level)
   term <- check_choice(term, fit_part(object, "model")$layout$bar)
   switch(type,
     groups = autoplot_intervals(hlm_groups_shown(object, term, level)),
-    coefficients = autoplot_intervals(
-      hlm_coefficients_shown(object, variables, level, call)
-    ),
+    coefficients = ,
+    odds = autoplot_intervals(hlm_coefficients_shown(
+      object, variables, level, call, type == "odds"
+    )),
     autoplot_chains(object, type, variables, call)
   )
 }
@@ -585,17 +587,19 @@ autoplot.laplace_logistic <- function(object, type = NULL, variable = NULL,
   call <- rlang::current_env()
   check_no_more(...)
   check_whole_fit(object, "object", call)
+  odds <- odds_type(object)
   type <- check_choice(
-    type, c("coefficients", "response", "calibration", plot_types)
+    type, c("coefficients", odds, "response", "calibration", plot_types)
   )
   check_plots_with(variable, type, "response", call)
   check_plots_with(groups, type, "calibration", call)
-  check_plots_with(variables, type, c("coefficients", plot_types), call)
+  check_plots_with(variables, type, c("coefficients", odds, plot_types), call)
   level <- check_level(level)
   switch(type,
-    coefficients = autoplot_intervals(
-      logistic_coefficients_shown(object, variables, level, call)
-    ),
+    coefficients = ,
+    odds = autoplot_intervals(logistic_coefficients_shown(
+      object, variables, level, call, type == "odds"
+    )),
     response = autoplot_logistic_response(
       logistic_response(object, variable, level, call), level
     ),
@@ -626,12 +630,13 @@ autoplot.gibbsite_laplace <- function(object, type = NULL, level = 0.95,
     variables, fit_part(object, "model")$columns, call
   )
   autoplot_intervals(laplace_coefficients_shown(
-    object, chosen, level, 1, "value"
+    object, chosen, level, "value"
   ))
 }
 
 # shown: as from intervals_shown()
-autoplot_intervals <- function(shown, own = needs_own_scales(shown)) {
+autoplot_intervals <- function(shown,
+                               own = !shown$log && needs_own_scales(shown)) {
   colour <- gibbsite_palette(1L)
   table <- shown$table
   table$name <- factor(table$name, rev(table$name))
@@ -656,6 +661,9 @@ autoplot_intervals <- function(shown, own = needs_own_scales(shown)) {
     ) +
     ggplot2::labs(x = shown$xlab, y = NULL) +
     key_below()
+  if (shown$log) {
+    picture <- picture + ggplot2::scale_x_log10()
+  }
   if (own) {
     return(
       picture +

@@ -211,12 +211,56 @@ check_no_more <- function(..., call = rlang::caller_env()) {
     named <- names[nzchar(names)]
     abort_argument(
       if (length(named) > 0) {
-        "There is no argument {.arg {named[1]}}."
+        c("There is no argument {.arg {named[1]}}.",
+          i = foreign_hint(named[1], frame_formals(call)))
       } else {
         "There are more arguments than expected."
       },
       call = call
     )
+  }
+}
+
+# The names of the arguments of the function that runs in a frame.
+frame_formals <- function(env) {
+  for (i in rev(seq_len(sys.nframe()))) {
+    if (identical(sys.frame(i), env)) {
+      return(names(formals(sys.function(i))))
+    }
+  }
+  character()
+}
+
+# Names of arguments in other packages, and what they are here.
+foreign_arguments <- c(
+  na.action = "na_action", na_action = "na.action", mcmc = "draws",
+  n.sample = "draws", warmup = "burnin", nburn = "burnin",
+  n.burnin = "burnin", nchains = "chains", n.chains = "chains",
+  n.thin = "thin", new_data = "newdata"
+)
+
+# What to write for an argument of other packages, or NULL; a template. known:
+# the arguments that there are.
+foreign_hint <- function(name, known) {
+  here <- foreign_arguments[name]
+  if (!is.na(here) && here %in% known) {
+    return(paste0("It is {.arg ", here, "} here."))
+  }
+  regression <- "prior" %in% known && "offset" %in% known
+  if (name == "family" && "link" %in% known) {
+    return("The response is binomial; {.arg link} is \"logit\" or \"probit\".")
+  }
+  if (name == "family" && regression) {
+    return("Responses of {.fn gibbs_logistic} and {.fn laplace_logistic} are
+            binomial; those of {.fn gibbs_lm} and {.fn gibbs_hlm} are normal.")
+  }
+  if (name == "se.fit" && "interval" %in% known) {
+    return("{.code interval = TRUE} adds standard deviations, as the column
+            {.field sd}, and intervals.")
+  }
+  if (name %in% c("stopwords", "min_length") && "vocabulary" %in% known) {
+    return("{.code token_counts(x, stopwords = , min_length = )} makes
+            {.arg x}.")
   }
 }
 

@@ -230,12 +230,32 @@ abort_user_code <- function(model, place, cnd, call) {
   point <- if (is.null(place$point)) place$call[[2L]] else place$point
   at <- state_point_words(unname(point), names(point))
   words <- fault_words(fault, role, place$value, length(point), cnd)
+  box <- if (identical(fault, "nan")) domain_hint(model$spec, point)
   abort_numeric(
     c(paste0(words[[1L]], " ", when, "."), x = "At {at}.",
-      i = if (length(words) > 1L) words[[2L]]),
+      i = if (length(words) > 1L) words[[2L]], i = box),
     call = call, class = "user_function", point = point,
     sweep = if (is.null(sweep)) 0 else sweep + 1,
     parent = if (is.null(fault)) cnd
+  )
+}
+
+# For mh_sample(): NaN often is the logarithm of a parameter that must be
+# positive. A template, or NULL.
+domain_hint <- function(spec, point) {
+  if (!"reject_nan" %in% names(spec)) {
+    return(NULL)
+  }
+  open <- point < 0
+  if (!is.null(spec$lower)) open <- open & spec$lower < 0
+  if (!any(open)) {
+    return("{.arg lower} and {.arg upper} keep parameters where it is defined.")
+  }
+  name <- names(point)[open][[1L]] %||% ""
+  bound <- if (nzchar(name)) paste0("c(", name, " = 0)") else "0"
+  paste0(
+    "If a parameter must be positive, as for a logarithm or a standard ",
+    "deviation, bound it: {.code lower = ", bound, "}; see also {.arg upper}."
   )
 }
 

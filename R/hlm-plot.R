@@ -15,7 +15,9 @@
 #' * `"coefficients"`: the posterior mean of each fixed effect with its 50% and
 #'   `level` intervals, the intercept left out. Those of columns with more than
 #'   two values are shown per standard deviation of the column, so that they can
-#'   be compared.
+#'   be compared; others, such as levels of factors, per unit.
+#' * `"odds"`: the same as odds ratios, as in [plot.laplace_logistic()]. Only
+#'   for [gibbs_logistic()] with the logit link.
 #' * types of [plot.gibbsite_fit()], such as `"trace"` and `"density"`.
 #'
 #' @param x A fit of [gibbs_hlm()], or of [gibbs_logistic()] with groups.
@@ -23,8 +25,8 @@
 #' @param term For `"groups"` and `"shrinkage"`: the name of a term before the
 #'   bar; default the first.
 #' @param level Number between 0 and 1, default 0.95.
-#' @param variables For `"coefficients"` and chains: `NULL`, or names of
-#'   coefficients.
+#' @param variables For `"coefficients"`, `"odds"` and chains: `NULL`, or
+#'   names of coefficients.
 #' @param ... Graphical parameters.
 #' @return `x`, invisibly.
 #' @section Errors: `gibbsite_error_argument` for an unknown type, term or
@@ -41,10 +43,11 @@ plot.gibbs_hlm <- function(x, type = "groups", term = NULL, level = 0.95,
   call <- rlang::current_env()
   check_whole_fit(x, "x", call)
   normal <- !inherits(fit_part(x, "model"), "hlm_binomial_model")
-  own <- c("groups", if (normal) "shrinkage", "coefficients")
+  odds <- if (!normal) odds_type(x)
+  own <- c("groups", if (normal) "shrinkage", "coefficients", odds)
   type <- check_plot_types(type, call, own)
   check_plots_with(term, type, c("groups", "shrinkage"), call)
-  check_plots_with(variables, type, c("coefficients", plot_types), call)
+  check_plots_with(variables, type, c("coefficients", odds, plot_types), call)
   if (length(type) != 1L || !type %in% own) {
     return(plot.gibbsite_fit(x, type = type, variables = variables, ...))
   }
@@ -53,14 +56,15 @@ plot.gibbs_hlm <- function(x, type = "groups", term = NULL, level = 0.95,
   switch(type,
     groups = plot_coefficients(hlm_groups_shown(x, term, level), ...),
     shrinkage = plot_hlm_shrinkage(x, term, call, ...),
-    coefficients = plot_coefficients(
-      hlm_coefficients_shown(x, variables, level, call), ...
+    coefficients = ,
+    odds = plot_coefficients(
+      hlm_coefficients_shown(x, variables, level, call, type == "odds"), ...
     )
   )
   invisible(x)
 }
 
-hlm_coefficients_shown <- function(fit, variables, level, call) {
+hlm_coefficients_shown <- function(fit, variables, level, call, odds = FALSE) {
   model <- fit_part(fit, "model")
   regression_coefficients_shown(
     fit, variables, fixef.gibbs_hlm(fit), hlm_interval, level,
@@ -68,7 +72,7 @@ hlm_coefficients_shown <- function(fit, variables, level, call) {
       link_words(model)
     } else {
       model_design(model)$response$name
-    }, call
+    }, call, odds
   )
 }
 
@@ -79,7 +83,7 @@ hlm_groups_shown <- function(fit, term, level) {
   ends <- c("lower", "upper")
   intervals_shown(
     stats::setNames(wide$mean, rownames(wide))[order],
-    as.matrix(wide[order, ends]), as.matrix(narrow[order, ends]), level, 1,
+    as.matrix(wide[order, ends]), as.matrix(narrow[order, ends]), level,
     group_coefficient_words(fit, term), line = mean_coefficient(fit, term),
     words = line_words(fit, term), named = nrow(wide) <= 60L
   )

@@ -102,10 +102,8 @@ hlm_prior <- function(type = c("half-t", "inverse-wishart"), df = NULL,
         numbers(scale, "scale", 0)
       },
       nu0 = positive(nu0, "nu0"), sigma0 = positive(sigma0, "sigma0"),
-      slope_mean = check_numeric_vector(
-        slope_mean, null_ok = TRUE, arg = "slope_mean", call = call
-      ),
-      slope_sd = numbers(slope_sd, "slope_sd", 0),
+      slope_mean = check_slope_numbers(slope_mean, "slope_mean", call),
+      slope_sd = check_slope_numbers(slope_sd, "slope_sd", call, 0),
       intercept_mean = check_number(
         intercept_mean, null_ok = TRUE, arg = "intercept_mean", call = call
       ),

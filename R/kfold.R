@@ -55,6 +55,7 @@ kfold.gibbsite_fit <- function(x, K = 10, ..., folds = NULL,
                                cores = getOption("mc.cores", 1L), seed = NULL,
                                progress = interactive()) {
   call <- rlang::current_env()
+  name <- fit_words(substitute(x))
   check_whole_fit(x, "x", call)
   check_no_more(...)
   by <- check_choice(by, c("observation", "group"))
@@ -83,15 +84,16 @@ kfold.gibbsite_fit <- function(x, K = 10, ..., folds = NULL,
          folds = if (is.integer(folds)) folds[sample.int(length(folds))])
   }, call)$value
   folds <- factor(plan$folds %||% folds)
-  elpd <- predict_folds(x, folds, by, plan$seeds, cores, progress, call)
+  elpd <- predict_folds(
+    x, folds, by, plan$seeds, cores, progress, name, call
+  )
   new_kfold(elpd, log_means(whole), folds, colnames(whole))
 }
 
 check_can_fold <- function(model, by, call) {
   known <- model_fold_kinds(model)
   if (length(known) == 0L) {
-    other <- c(gibbs_lda = "held_out_perplexity", gibbs_bmf = "held_out")
-    other <- other[model$name]
+    other <- other_validation(model)
     abort_argument(
       c("{.arg x} must be a fit whose model {.fn kfold} can fit to a part of
          its data, not one of {.fn {model$name}}.",
@@ -113,6 +115,12 @@ check_can_fold <- function(model, by, call) {
   if (any(vapply(model[model$data_part], is.null, NA))) {
     abort_no_data(call = call)
   }
+}
+
+# The function that judges predictions of models that kfold() does not fit.
+other_validation <- function(model) {
+  other <- c(gibbs_lda = "held_out_perplexity", gibbs_bmf = "held_out")
+  other[model$name]
 }
 
 # One value for each element; as a factor.
@@ -150,7 +158,8 @@ log_means <- function(x) {
 }
 
 # The log predictive density of each element without its fold.
-predict_folds <- function(fit, folds, by, seeds, cores, progress, call) {
+predict_folds <- function(fit, folds, by, seeds, cores, progress, name,
+                          call) {
   elpd <- numeric(length(folds))
   slow <- character()
   if (progress) {
@@ -158,9 +167,9 @@ predict_folds <- function(fit, folds, by, seeds, cores, progress, call) {
   }
   for (k in seq_len(nlevels(folds))) {
     held <- which(as.integer(folds) == k)
-    name <- levels(folds)[[k]]
-    one <- fit_fold(fit, held, by, seeds[[k]], cores, name, call)
-    slow <- c(slow, if (one$slow) name)
+    fold <- levels(folds)[[k]]
+    one <- fit_fold(fit, held, by, seeds[[k]], cores, fold, call)
+    slow <- c(slow, if (one$slow) fold)
     # the random numbers of log_lik() come from another stream than the chains'
     stream <- spare_stream(seeds[[k]], length(fit), 1L, call)
     values <- with_stream(stream, fold_log_lik(one$fit, by), call)$value
@@ -170,7 +179,7 @@ predict_folds <- function(fit, folds, by, seeds, cores, progress, call) {
     elpd[held] <- log_means(values)
     if (progress) cli::cli_progress_update(id = bar)
   }
-  warn_slow_folds(slow, nlevels(folds), call)
+  warn_slow_folds(slow, nlevels(folds), name, call)
   elpd
 }
 
@@ -223,10 +232,11 @@ fold_running <- function(fit, seed, cores) {
   )
 }
 
-warn_slow_folds <- function(slow, count, call) {
+warn_slow_folds <- function(slow, count, name, call) {
   if (length(slow) > 0L) {
     warn_gibbsite(
-      c("The chains of {length(slow)} of {count} fits have not converged:
+      c("{.fn kfold} of {name}, {count} folds: the chains of
+         {length(slow)} fit{?s} have not converged,
          {cli::qty(slow)}without fold{?s} {.val {utils::head(slow, 5L)}}.",
         i = "Use a fit with more draws."),
       class = "convergence", call = call

@@ -32,7 +32,7 @@ plot.gibbsite_laplace <- function(x, type = "coefficients", level = 0.95,
   chosen <- choose_variables(
     variables, fit_part(x, "model")$columns, call
   )
-  shown <- laplace_coefficients_shown(x, chosen, level, 1, "value")
+  shown <- laplace_coefficients_shown(x, chosen, level, "value")
   if (needs_own_scales(shown)) {
     plot_own_scales(shown, ...)
   } else {
@@ -41,10 +41,10 @@ plot.gibbsite_laplace <- function(x, type = "coefficients", level = 0.95,
   invisible(x)
 }
 
-laplace_coefficients_shown <- function(fit, chosen, level, unit, xlab) {
+laplace_coefficients_shown <- function(fit, chosen, level, xlab = NULL) {
   intervals_shown(
     laplace_estimates(fit)$mean[chosen],
     laplace_interval(fit, level)[chosen, , drop = FALSE],
-    laplace_interval(fit, 0.5)[chosen, , drop = FALSE], level, unit, xlab
+    laplace_interval(fit, 0.5)[chosen, , drop = FALSE], level, xlab
   )
 }

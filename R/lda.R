@@ -164,6 +164,7 @@
 #'   documents meet it.)
 #' @param burnin,thin,chains,inits,threads,cores,seed As in [running].
 #' @param checkpoint,stop_when,progress,keep_data As in [running].
+#' @param ... Not used: any further argument is an error.
 #' @return An object of class `gibbs_lda`, a `gibbsite_fit` and a
 #'   [coda::mcmc.list]: one matrix of draws for each chain.
 #' @section Errors:
@@ -217,7 +218,8 @@ gibbs_lda <- function(x, k, prior = lda_prior(),
                       inits = NULL, keep = NULL, threads = 1,
                       cores = getOption("mc.cores", 1L), seed = NULL,
                       checkpoint = NULL, stop_when = NULL,
-                      progress = interactive(), keep_data = TRUE) {
+                      progress = interactive(), keep_data = TRUE, ...) {
+  check_no_more(...)
   check_needed(
     x = "counts of terms, tokens or texts", k = "the number of topics"
   )

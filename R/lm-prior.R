@@ -113,10 +113,7 @@ lm_prior <- function(type = c("hierarchical", "nig", "horseshoe"), a = NULL,
     type = type, a = positive(a, "a"), b = positive(b, "b"), c = c,
     d = positive(d, "d"),
     lambda = positive(lambda, "lambda"), tau = positive(tau, "tau"),
-    scale = check_numeric_vector(
-      scale, lower = 0, lower_open = TRUE, null_ok = TRUE, arg = "scale",
-      call = call
-    ),
+    scale = check_slope_numbers(scale, "scale", call, 0),
     intercept_mean = check_number(
       intercept_mean, null_ok = TRUE, arg = "intercept_mean", call = call
     ),
@@ -221,7 +218,7 @@ complete_lm_prior <- function(prior, slopes, measured, scales, intercept,
 
 complete_scale <- function(scale, slopes, scales, call) {
   if (is.null(scale)) {
-    return(stats::setNames(scales, slopes))
+    return(stats::setNames(as.double(scales), slopes))
   }
   p <- length(slopes)
   if (!length(scale) %in% c(1L, p)) {

@@ -6,7 +6,11 @@
 #'   [gibbs_logistic()] its posterior mean) with its 50% and `level` intervals,
 #'   the intercept left out. Coefficients of columns with
 #'   more than two values are shown per standard deviation of the column, so
-#'   that they can be compared.
+#'   that they can be compared; others, such as levels of factors, per unit.
+#' * `"odds"`: the exponentials of these numbers, which are odds ratios, on a
+#'   logarithmic axis. At 1 the odds do not change. The point is the exponential
+#'   of the coefficient's estimate and not the mean of the odds ratio. Only for
+#'   the logit link.
 #' * `"response"`: the probability of success along one variable, with the band
 #'   that holds it pointwise with probability `level`. Other numeric variables
 #'   are set to their means, factors to their most frequent level. Ticks above
@@ -23,8 +27,8 @@
 #' @param variable For `"response"`: the name of a variable; default the one
 #'   with the largest effect relative to its standard deviation.
 #' @param level Number between 0 and 1, default 0.95.
-#' @param variables For `"coefficients"` and chains: `NULL`, or names of
-#'   coefficients.
+#' @param variables For `"coefficients"`, `"odds"` and chains: `NULL`, or names
+#'   of coefficients.
 #' @param groups For `"calibration"`: whole number, at least 2, of groups;
 #'   default 10, fewer with fewer than 100 observations.
 #' @param ... Graphical parameters.
@@ -35,6 +39,7 @@
 #' @examples
 #' fit <- laplace_logistic(am ~ wt + qsec, mtcars, seed = 1)
 #' plot(fit)
+#' plot(fit, type = "odds")
 #' plot(fit, type = "response", variable = "wt")
 #' plot(fit, type = "calibration")
 #' @export
@@ -43,18 +48,21 @@ plot.laplace_logistic <- function(x, type = "coefficients", variable = NULL,
                                   groups = NULL, ...) {
   call <- rlang::current_env()
   check_whole_fit(x, "x", call)
-  own <- c("coefficients", "response", "calibration")
+  odds <- odds_type(x)
+  own <- c("coefficients", odds, "response", "calibration")
   type <- check_plot_types(type, call, own)
   check_plots_with(variable, type, "response", call)
   check_plots_with(groups, type, "calibration", call)
-  check_plots_with(variables, type, c("coefficients", plot_types), call)
+  check_plots_with(variables, type, c("coefficients", odds, plot_types), call)
   if (length(type) != 1L || !type %in% own) {
     return(plot.gibbsite_fit(x, type = type, variables = variables, ...))
   }
   level <- check_level(level)
   switch(type,
-    coefficients = plot_coefficients(
-      logistic_coefficients_shown(x, variables, level, call), ...
+    coefficients = ,
+    odds = plot_coefficients(
+      logistic_coefficients_shown(x, variables, level, call, type == "odds"),
+      ...
     ),
     response = plot_response(x, variable, level, call, ...),
     calibration = plot_calibration(x, level, groups, call, ...)
@@ -68,14 +76,22 @@ plot.gibbs_logistic <- plot.laplace_logistic
 
 # ---- coefficients
 
-logistic_coefficients_shown <- function(fit, variables, level, call) {
+# The type of plot that a logit link has in addition.
+odds_type <- function(fit) {
+  if (model_link(fit_part(fit, "model")) == "logit") "odds"
+}
+
+logistic_coefficients_shown <- function(fit, variables, level, call,
+                                        odds = FALSE) {
   model <- fit_part(fit, "model")
   chosen <- coefficients_to_plot(variables, model$columns, call)
-  laplace_coefficients_shown(
-    fit, chosen, level,
-    column_units(model$frame$x, match(chosen, model$columns)),
-    paste("change in", link_words(model))
-  )
+  shown <- laplace_coefficients_shown(fit, chosen, level)
+  units <- column_units(model$frame$x, chosen, model$columns)
+  if (odds) {
+    odds_shown(shown, units)
+  } else {
+    in_units(shown, units, link_words(model))
+  }
 }
 
 # ---- response curve

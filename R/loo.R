@@ -4,9 +4,67 @@
 #' @rdname gmm-checks
 #' @exportS3Method loo::loo
 loo.gibbsite_fit <- function(x, ...) {
-  check_whole_fit(x, "x", rlang::current_env())
+  call <- rlang::current_env()
+  name <- fit_words(substitute(x))
+  check_whole_fit(x, "x", call)
   log_lik <- rstantools::log_lik(x)
-  loo::loo(log_lik, r_eff = relative_efficiency(x, log_lik), ...)
+  high <- FALSE
+  out <- withCallingHandlers(
+    loo::loo(log_lik, r_eff = relative_efficiency(x, log_lik), ...),
+    warning = function(cnd) {
+      if (grepl("Pareto k", conditionMessage(cnd), fixed = TRUE)) {
+        high <<- TRUE
+        rlang::cnd_muffle(cnd)
+      }
+    }
+  )
+  if (high) {
+    warn_pareto(out, fit_part(x, "model"), nrow(log_lik), name, call)
+  }
+  out
+}
+
+# "`fit`", the variable of a call, or "the fit".
+fit_words <- function(expression) {
+  if (!is.name(expression)) {
+    return("the fit")
+  }
+  paste0("`", expression, "`")
+}
+
+# In place of the loo package's warning, which knows neither the fit nor what
+# can be done for it. The limit is that of Vehtari et al. (2024).
+warn_pareto <- function(loo, model, draws, name, call) {
+  limit <- min(1 - 1 / log10(draws), 0.7)
+  high <- which(loo$diagnostics$pareto_k > limit)
+  if (length(high) == 0L) {
+    return(invisible())
+  }
+  total <- length(loo$diagnostics$pareto_k)
+  held <- !any(vapply(model[model$data_part], is.null, NA))
+  moves <- held && !is.null(model_density(model))
+  folds <- held && length(model_fold_kinds(model)) > 0L
+  other <- other_validation(model)
+  warn_gibbsite(
+    c("{.fn loo} of {name}: Pareto k is above {format(limit, digits = 2)} for
+       {length(high)} of {total} observation{?s}, whose estimates are
+       unreliable: {utils::head(high, 5L)}.",
+      i = if (moves) {
+        "{.fn loo_moment_match} moves the draws for them."
+      },
+      i = if (folds) {
+        "{.fn kfold} fits the model without them, and needs no weights."
+      },
+      i = if (!moves && !folds) {
+        if (is.na(other)) {
+          "Fit the model without these observations, or see
+           {.fn loo::loo_moment_match.default}."
+        } else {
+          "Use {.fn {other}}."
+        }
+      }),
+    class = "pareto_k", call = call
+  )
 }
 
 #' @rdname gmm-checks

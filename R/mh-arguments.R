@@ -63,18 +63,25 @@ parameter_names <- function(init, call) {
   names
 }
 
-# Bounds as vectors of length d, or NULL if there are none.
+# Bounds as vectors of length d, or NULL if there are none. Coordinates that a
+# vector with names leaves out have none.
 check_box <- function(lower, upper, transform, init, call) {
   d <- length(init)
-  bound <- function(x, arg) {
+  bound <- function(x, arg, none) {
+    known <- names(init)
+    some <- is.numeric(x) && !is.null(names(x)) && !is.null(known)
+    if (some && !anyDuplicated(names(x)) && all(names(x) %in% known)) {
+      rest <- setdiff(known, names(x))
+      x <- c(x, stats::setNames(rep(none, length(rest)), rest))
+    }
     x <- check_numeric_vector(x,
       length = unique(c(1L, d)), length_why = "coordinates of `init`",
       finite = FALSE, arg = arg, call = call
     )
     rep_len(in_order_of(x, names(init), arg, "`init`", call), d)
   }
-  lower <- bound(lower, "lower")
-  upper <- bound(upper, "upper")
+  lower <- bound(lower, "lower", -Inf)
+  upper <- bound(upper, "upper", Inf)
   transform <- check_flag(transform, call = call)
   empty <- which(!(lower < upper))
   if (length(empty) > 0L) {

@@ -30,8 +30,11 @@ find_gradient <- function(given, plan, log_density, extra, init, call) {
   inform_gibbsite(
     c(
       "No gradient is given: it is computed by differences, which takes
-       {4 * length(init)} evaluations of {.arg log_density} for each step.",
-      i = "{.arg gradient} or {.fn native_density} makes it faster."
+       {4 * length(init)} evaluations of {.arg log_density} for each step of a
+       trajectory.",
+      i = "{.arg gradient} or {.fn native_density} makes it faster.",
+      i = "The default proposal, {.fn adaptive}, needs no gradient and is
+           probably faster than differences."
     ),
     class = "gradient"
   )

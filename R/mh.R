@@ -118,7 +118,8 @@
 #'   coordinates, which together name all coordinates; its names become those of
 #'   the blocks.
 #' @param lower,upper One number or `d` of them: bounds of the coordinates
-#'   (default none). Names match those of `init`.
+#'   (default none). Names match those of `init`; `lower = c(sigma = 0)` bounds
+#'   one coordinate and leaves the others without a bound.
 #' @param transform `FALSE` (default) or `TRUE`: see Bounds.
 #' @param on_nan `"stop"` (default) or `"reject"`: what to do about NaN.
 #' @param debug `FALSE` (default), or `TRUE`: store every step, for

@@ -114,3 +114,14 @@ format_prior_numbers <- function(v) {
   more <- if (length(v) > 12) paste0("... (", length(v), " numbers)")
   paste(c(shown, more), collapse = ", ")
 }
+
+# Numbers of a prior, one for each slope, all above `lower`. There are none in
+# the prior_summary() of a model without slopes.
+check_slope_numbers <- function(x, arg, call, lower = -Inf) {
+  if (is.numeric(x) && !is.object(x) && length(x) == 0L) {
+    return(x)
+  }
+  check_numeric_vector(
+    x, lower = lower, lower_open = TRUE, null_ok = TRUE, arg = arg, call = call
+  )
+}

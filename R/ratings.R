@@ -130,7 +130,10 @@ say_unrated <- function(ratings) {
     verb <- if (sum(without) == 1) "has" else "have"
     inform_gibbsite(
       c(i = "{lacking} {verb} no rating: what is said of them comes from the
-             prior."),
+             prior.",
+        i = if (is.factor(ratings$users) || is.factor(ratings$items)) {
+          "{.fn droplevels} of the ratings leaves out levels without a rating."
+        }),
       class = "unrated"
     )
   }

@@ -14,37 +14,68 @@ coefficients_to_plot <- function(variables, columns, call) {
 
 # What a picture of coefficients shows: intervals_shown().  centre: estimates
 # with names.  interval(fit, level): parameters x (lower, upper).  `of`: what
-# the coefficients change.
+# the coefficients change. `odds`: as ratios of odds.
 regression_coefficients_shown <- function(fit, variables, centre, interval,
-                                          level, of, call) {
+                                          level, of, call, odds = FALSE) {
   model <- fit_part(fit, "model")
   chosen <- coefficients_to_plot(variables, model$coefficients, call)
-  intervals_shown(
+  shown <- intervals_shown(
     centre[chosen], interval(fit, level)[chosen, , drop = FALSE],
-    interval(fit, 0.5)[chosen, , drop = FALSE], level,
-    column_units(model$frame$x, match(chosen, model$coefficients)),
-    paste("change in", of)
+    interval(fit, 0.5)[chosen, , drop = FALSE], level
   )
+  units <- column_units(model$frame$x, chosen, model$coefficients)
+  if (odds) odds_shown(shown, units) else in_units(shown, units, of)
+}
+
+# Coefficients in the units of column_units(), which the axis names; if they
+# differ, each name has its own.
+in_units <- function(shown, units, of, change = paste("change in", of)) {
+  numbers <- setdiff(names(shown$table), "name")
+  shown$table[numbers] <- shown$table[numbers] * units$factor
+  slopes <- units$per != "value"
+  shown$xlab <- if (!any(slopes)) {
+    of
+  } else if (all(slopes) && length(unique(units$per)) == 1L) {
+    paste(change, "per", unit_words[[units$per[[1L]]]])
+  } else {
+    shown$table$name <- paste0(
+      shown$table$name, c(sd = ", per sd", unit = ", per unit", value = "")[
+        units$per
+      ]
+    )
+    paste0(change, if (!all(slopes)) paste0(" (intercept: ", of, ")"))
+  }
+  shown
+}
+
+unit_words <- c(sd = "standard deviation", unit = "unit")
+
+# The same as ratios of odds, on a logarithmic axis. Numbers stay within the
+# range of a double, which coefficients of separated data leave.
+odds_shown <- function(shown, units) {
+  shown <- in_units(shown, units, "odds", "odds ratio")
+  numbers <- setdiff(names(shown$table), "name")
+  shown$table[numbers] <- exp(
+    pmin(pmax(as.matrix(shown$table[numbers]), -690), 690)
+  )
+  shown[c("line", "words", "log")] <- list(1, "equal odds", TRUE)
+  shown
 }
 
 # Estimates with two intervals each: list(table, level, xlab, line, words,
-# named). centre: estimates with names; wide, narrow: their intervals, a row
-# each; `unit`: factors that bring them to one scale, one for each or one for
-# all (column_units()); `line`: where the vertical line is, and `words` of it;
-# `named`: FALSE for thin lines without names.
-intervals_shown <- function(centre, wide, narrow, level, unit, xlab, line = 0,
+# named, log). centre: estimates with names; wide, narrow: their intervals, a
+# row each; `line`: where the vertical line is, and `words` of it; `named`:
+# FALSE for thin lines without names; `log`: whether the axis is logarithmic.
+intervals_shown <- function(centre, wide, narrow, level, xlab = NULL, line = 0,
                             words = NULL, named = TRUE) {
-  if (any(unit != 1)) {
-    xlab <- paste(xlab, "per standard deviation")
-  }
   list(
     table = data.frame(
-      name = names(centre), centre = unname(centre * unit),
-      lower = wide[, 1L] * unit, upper = wide[, 2L] * unit,
-      lower_50 = narrow[, 1L] * unit, upper_50 = narrow[, 2L] * unit,
+      name = names(centre), centre = unname(centre), lower = wide[, 1L],
+      upper = wide[, 2L], lower_50 = narrow[, 1L], upper_50 = narrow[, 2L],
       row.names = NULL
     ),
-    level = level, xlab = xlab, line = line, words = words, named = named
+    level = level, xlab = xlab, line = line, words = words, named = named,
+    log = FALSE
   )
 }
 
@@ -56,7 +87,7 @@ plot_coefficients <- function(shown, ...) {
   old <- coefficient_margins(if (shown$named) table$name, key)
   on.exit(graphics::par(old$par))
   defaults <- list(
-    x = 0, y = 0, type = "n",
+    x = shown$line, y = 0, type = "n", log = if (shown$log) "x" else "",
     xlim = range(table[c("lower", "upper")], shown$line),
     ylim = c(0.5, length(at) + 0.5), yaxt = "n", xlab = shown$xlab, ylab = "",
     bty = "n", las = 1
@@ -288,16 +319,21 @@ draw_response_levels <- function(grid, curve, ylab, limits, level, y = NULL,
   draw_key(key)
 }
 
-# The units of coefficients in a plot: the standard deviations of columns j with
-# more than two values, 1 for others and if the design x is not there.
-column_units <- function(x, j) {
-  if (is.null(x)) {
-    return(rep(1, length(j)))
-  }
-  vapply(j, function(j) {
-    column <- column_of(x, j)
-    if (length(unique(column)) > 2L) stats::sd(column) else 1
+# The units of coefficients in a plot: list(factor, per). Columns with more than
+# two values are shown per standard deviation ("sd"), others, and all if the
+# design x is not there, per unit; the intercept is a "value". columns: the
+# names of x.
+column_units <- function(x, chosen, columns) {
+  many <- vapply(match(chosen, columns), function(j) {
+    !is.null(x) && length(unique(column_of(x, j))) > 2L
+  }, NA)
+  factor <- rep(1, length(chosen))
+  factor[many] <- vapply(match(chosen[many], columns), function(j) {
+    stats::sd(column_of(x, j))
   }, 0)
+  per <- ifelse(many, "sd", "unit")
+  per[chosen == "(Intercept)"] <- "value"
+  list(factor = factor, per = per)
 }
 
 # The variable along which a plot goes; by default the one with the largest
