@@ -662,7 +662,7 @@ autoplot_intervals <- function(shown,
     ggplot2::labs(x = shown$xlab, y = NULL) +
     key_below()
   if (shown$log) {
-    picture <- picture + ggplot2::scale_x_log10()
+    picture <- picture + ggplot2::scale_x_log10(labels = plain_numbers)
   }
   if (own) {
     return(

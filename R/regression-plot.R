@@ -90,9 +90,14 @@ plot_coefficients <- function(shown, ...) {
     x = shown$line, y = 0, type = "n", log = if (shown$log) "x" else "",
     xlim = range(table[c("lower", "upper")], shown$line),
     ylim = c(0.5, length(at) + 0.5), yaxt = "n", xlab = shown$xlab, ylab = "",
-    bty = "n", las = 1
+    bty = "n", las = 1, xaxt = if (shown$log) "n" else "s"
   )
-  do.call(graphics::plot, utils::modifyList(defaults, list(...)))
+  given <- utils::modifyList(defaults, list(...))
+  do.call(graphics::plot, given)
+  if (shown$log && is.null(list(...)$xaxt)) {
+    ticks <- graphics::axTicks(1)
+    graphics::axis(1, ticks, plain_numbers(ticks), las = given$las)
+  }
   graphics::abline(v = shown$line, col = "grey70")
   width <- 0.4
   if (shown$named) {
@@ -103,6 +108,9 @@ plot_coefficients <- function(shown, ...) {
   draw_key(key)
   invisible()
 }
+
+# Labels of a logarithmic axis.
+plain_numbers <- function(x) vapply(x, format, "", digits = 3, scientific = 4)
 
 draw_intervals <- function(table, at, width) {
   colour <- gibbsite_palette(1)
@@ -132,10 +140,12 @@ interval_key <- function(shown) {
 
 # Names at the left of a plot: axis() would leave some out.
 left_labels <- function(at, labels, size) {
+  # in inches, for the axis may be logarithmic
+  end <- graphics::grconvertX(0, "npc", "inches") -
+    0.5 * graphics::strwidth("m", "inches", cex = size)
   graphics::text(
-    graphics::grconvertX(0, "npc", "user") -
-      0.5 * graphics::strwidth("m", cex = size),
-    at, labels, adj = c(1, 0.5), cex = size, xpd = NA
+    graphics::grconvertX(end, "inches", "user"), at, labels, adj = c(1, 0.5),
+    cex = size, xpd = NA
   )
 }
 

@@ -352,3 +352,21 @@ test_that("what cannot be left out is an error", {
     loo::kfold(flat, folds = c(1, 1, 2, 1, 1, 2))
   })
 })
+
+test_that("loo()'s warning names the fit and what it allows", {
+  far <- cars
+  far$dist[50] <- 900
+  odd <- gibbs_lm(dist ~ speed, far, draws = 200, seed = 1, progress = FALSE)
+  cnd <- rlang::catch_cnd(loo::loo(odd), "warning")
+  expect_s3_class(cnd, "gibbsite_warning_pareto_k")
+  for (words in c("`odd`", "1 of 50", "loo_moment_match()", "kfold()")) {
+    expect_match(conditionMessage(cnd), words, fixed = TRUE)
+  }
+  bare <- gibbs_lm(
+    dist ~ speed, far, draws = 200, seed = 1, progress = FALSE,
+    keep_data = TRUE, prior = lm_prior("horseshoe")
+  ) |> suppressWarnings()
+  said <- conditionMessage(rlang::catch_cnd(loo::loo(bare), "warning"))
+  expect_no_match(said, "loo_moment_match", fixed = TRUE)
+  expect_match(said, "kfold()", fixed = TRUE)
+})

@@ -501,3 +501,33 @@ test_that("questions that a fit cannot answer are errors", {
     summary(fit, 1, 2, 3, 4)
   })
 })
+
+test_that("no class has a print, plot or summary method of another package", {
+  ours <- parseNamespaceFile(
+    "gibbsite", dirname(system.file(package = "gibbsite"))
+  )$S3methods
+  words <- c("default", "formula", "function", "list")
+  ours <- ours[!ours[, 2] %in% words, ]
+  expect_true(any(ours[, 2] == "gibbsite_laplace"))
+  expect_false(any(ours[, 2] %in% c("laplace", "sbc", "importance")))
+  peers <- c(
+    "LaplacesDemon", "rstan", "coda", "MCMCpack", "brms", "posterior",
+    "mclust", "topicmodels", "bayesplot"
+  )
+  for (peer in peers) {
+    found <- system.file(package = peer)
+    if (nzchar(found)) {
+      theirs <- parseNamespaceFile(peer, dirname(found))$S3methods
+      both <- intersect(
+        paste(ours[, 1], ours[, 2]), paste(theirs[, 1], theirs[, 2])
+      )
+      expect_identical(both, character(), label = peer)
+    }
+  }
+})
+
+test_that("print() and glance() name laplace() by its own name", {
+  fit <- log_gamma_fit(3)
+  expect_match(capture.output(print(fit))[1], "<laplace>", fixed = TRUE)
+  expect_identical(generics::glance(fit)$model, "laplace")
+})

@@ -397,3 +397,24 @@ test_that("simulated responses have the distribution of new responses", {
     augment(fit, conf.level = 2)
   })
 })
+
+test_that("the prior of a model without slopes can be given again", {
+  run <- function(fit, formula, data, ...) {
+    suppressWarnings(fit(
+      formula, data, ..., draws = 20, burnin = 20, chains = 1, seed = 1,
+      progress = FALSE
+    ))
+  }
+  same <- function(...) {
+    first <- run(...)
+    again <- run(..., prior = prior_summary(first))
+    expect_identical(as.matrix(first), as.matrix(again))
+  }
+  same(gibbs_lm, mpg ~ 1, mtcars)
+  same(gibbs_hlm, weight ~ 1 + (1 | Chick), ChickWeight)
+  same(gibbs_logistic, am ~ 1, mtcars)
+  none <- prior_summary(run(gibbs_lm, mpg ~ 1, mtcars))
+  expect_error(
+    run(gibbs_lm, mpg ~ wt, mtcars, prior = none), "length 1, not 0"
+  )
+})

@@ -642,3 +642,80 @@ test_that("a matrix of doubles is kept and not copied", {
   untracemem(x)
   expect_length(grep("tracemem", copied), 0)
 })
+
+# ---- odds ratios -------------------------------------------------------------
+
+test_that("the picture of odds ratios is that of coefficients, exponentiated", {
+  cars <- transform(mtcars, cyl = factor(cyl))
+  fit <- laplace_logistic(am ~ wt + cyl, cars, draws = 20, seed = 1)
+  chosen <- c("(Intercept)", "wt", "cyl6")
+  sd <- stats::sd(cars$wt)
+  shown <- logistic_coefficients_shown(fit, chosen, 0.9, NULL)
+  expect_identical(
+    shown$table$name, c("(Intercept)", "wt, per sd", "cyl6, per unit")
+  )
+  expect_identical(shown$xlab, "change in log-odds (intercept: log-odds)")
+  expect_equal(shown$table$centre, unname(coef(fit)[chosen]) * c(1, sd, 1))
+  odds <- logistic_coefficients_shown(fit, chosen, 0.9, NULL, odds = TRUE)
+  ends <- stats::confint(fit, chosen, level = 0.9) * c(1, sd, 1)
+  expect_equal(odds$table$lower, unname(exp(ends[, 1])))
+  expect_equal(odds$table$upper, unname(exp(ends[, 2])))
+  expect_identical(odds[c("line", "log")], list(line = 1, log = TRUE))
+  expect_identical(odds$xlab, "odds ratio (intercept: odds)")
+})
+
+test_that("the axis says what all coefficients are per, if it is the same", {
+  axis <- function(variables) {
+    logistic_coefficients_shown(fit, variables, 0.9, NULL)$xlab
+  }
+  cars <- transform(mtcars, cyl = factor(cyl))
+  fit <- laplace_logistic(am ~ wt + cyl, cars, draws = 20, seed = 1)
+  expect_identical(axis("wt"), "change in log-odds per standard deviation")
+  expect_identical(axis(c("cyl6", "cyl8")), "change in log-odds per unit")
+  expect_identical(axis("(Intercept)"), "log-odds")
+})
+
+test_that("odds ratios are drawn, also of separated data, but for a probit", {
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  fit <- laplace_logistic(
+    y ~ x, data.frame(y = rep(0:1, each = 5), x = 1:10 * 1e-4),
+    prior = logistic_prior(sd = 1e6), draws = 20, seed = 1
+  )
+  expect_identical(plot(fit, type = "odds"), fit)
+  expect_lte(graphics::par("usr")[1], 0)
+  expect_true(graphics::par("xlog"))
+  skip_if_not_installed("ggplot2")
+  picture <- ggplot2::autoplot(fit, "odds")
+  expect_s3_class(ggplot2::ggplot_build(picture)$plot, "ggplot")
+  probit <- gibbs_logistic(
+    am ~ wt, mtcars, link = "probit", draws = 20, burnin = 0, seed = 1,
+    progress = FALSE
+  ) |> suppressWarnings()
+  expect_error(
+    plot(probit, type = "odds"), class = "gibbsite_error_argument"
+  )
+})
+
+test_that("arguments of glm() and other packages lead to those here", {
+  hint <- function(code) conditionMessage(rlang::catch_cnd(code, "error"))
+  expect_match(
+    hint(gibbs_logistic(am ~ wt, mtcars, family = binomial)), "link"
+  )
+  expect_match(
+    hint(gibbs_logistic(am ~ wt, mtcars, na.action = na.omit)), "na_action"
+  )
+  expect_match(
+    hint(gibbs_lm(am ~ wt, mtcars, family = binomial)), "gibbs_logistic"
+  )
+  expect_match(hint(gibbs_lm(am ~ wt, mtcars, warmup = 3)), "burnin")
+  expect_match(
+    hint(gibbs_lda(c("a b", "b c"), 2, stopwords = "a")), "token_counts"
+  )
+  fit <- laplace_logistic(am ~ wt, mtcars, draws = 20, seed = 1)
+  expect_match(hint(predict(fit, se.fit = TRUE)), "interval = TRUE")
+  # only arguments that the function has
+  expect_no_match(hint(coef(fit <- gibbs_gmm(
+    faithful, 2, draws = 10, burnin = 0, chains = 1, seed = 1, family = 1
+  ))), "link")
+})

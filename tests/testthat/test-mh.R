@@ -917,3 +917,33 @@ test_that("normals are those of R's generator, whatever its kind", {
     )
   }
 })
+
+# ---- bounds by name ----------------------------------------------------------
+
+test_that("bounds may name some of the parameters", {
+  density <- function(x) -sum(x^2) / 2
+  run <- function(...) {
+    mh_sample(density, c(mu = 0, sigma = 1), random_walk(1), ..., draws = 50,
+              burnin = 0, chains = 1, seed = 1, progress = FALSE) |>
+      suppressWarnings()
+  }
+  part <- run(lower = c(sigma = 0), upper = c(mu = 0.5))
+  whole <- run(lower = c(mu = -Inf, sigma = 0), upper = c(0.5, Inf))
+  expect_identical(as.matrix(part), as.matrix(whole))
+  expect_gt(min(as.matrix(part)[, "sigma"]), 0)
+  expect_error(run(lower = c(sigm = 0)), class = "gibbsite_error_argument")
+  expect_error(
+    run(lower = c(sigma = 0, sigma = 1)), class = "gibbsite_error_argument"
+  )
+})
+
+test_that("a NaN where a bound is lacking names the bound", {
+  hint <- function(...) {
+    density <- function(x) dexp(x[["s"]], log = TRUE) + 0 * log(x[["s"]])
+    conditionMessage(rlang::catch_cnd(suppressWarnings(mh_sample(
+      density, c(m = 1, s = 1), random_walk(10), ..., draws = 50, burnin = 0,
+      chains = 1, seed = 1, progress = FALSE
+    )), "error"))
+  }
+  expect_match(hint(), "lower = c(s = 0)", fixed = TRUE)
+})

@@ -376,3 +376,22 @@ test_that("a matrix in the slot `data`, as recommenderlab has it, is read", {
     read(binary(data = methods::as(sparse, "nMatrix")))
   )
 })
+
+test_that("levels without a rating are announced, with droplevels()", {
+  table <- data.frame(
+    user = factor(c("a", "a", "b"), c("a", "b", "c")), item = c("x", "y", "x"),
+    rating = 1:3
+  )
+  said <- function(x) {
+    conditionMessage(rlang::catch_cnd(
+      gibbs_bmf(x, 1, draws = 20, burnin = 0, chains = 1, seed = 1,
+                progress = FALSE),
+      "gibbsite_message_unrated"
+    ))
+  }
+  expect_match(said(table), "droplevels()", fixed = TRUE)
+  expect_no_match(
+    said(Matrix::sparseMatrix(c(1, 2), c(1, 1), x = c(1, 2), dims = c(3, 2))),
+    "droplevels", fixed = TRUE
+  )
+})
