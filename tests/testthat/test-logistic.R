@@ -680,7 +680,7 @@ test_that("odds ratios are drawn, also of separated data, but for a probit", {
   on.exit(grDevices::dev.off())
   fit <- laplace_logistic(
     y ~ x, data.frame(y = rep(0:1, each = 5), x = 1:10 * 1e-4),
-    prior = logistic_prior(sd = 1e6), draws = 20, seed = 1
+    prior = logistic_prior(c = 1e12), draws = 20, seed = 1
   )
   expect_identical(plot(fit, type = "odds"), fit)
   expect_lte(graphics::par("usr")[1], 0)

@@ -109,7 +109,7 @@ test_that("parameters of different scales have axes of their own", {
     )
   }
   shown <- function(fit) {
-    laplace_coefficients_shown(fit, c("a", "b"), 0.9, 1, "value")
+    laplace_coefficients_shown(fit, c("a", "b"), 0.9, "value")
   }
   expect_false(needs_own_scales(shown(fit(2))))
   expect_true(needs_own_scales(shown(fit(100))))
