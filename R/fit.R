@@ -204,6 +204,14 @@ is_matrix_of <- function(x, columns, rows) {
     rows > 0L
 }
 
+# "`fit`", the variable of a call, or "the fit".
+fit_words <- function(expression) {
+  if (!is.name(expression)) {
+    return("the fit")
+  }
+  paste0("`", expression, "`")
+}
+
 # An error for any argument in `...`, so that a misspelt argument is noticed.
 check_no_more <- function(..., call = rlang::caller_env()) {
   if (...length() > 0) {
@@ -239,6 +247,16 @@ foreign_arguments <- c(
   n.thin = "thin", new_data = "newdata"
 )
 
+family_hint <- function(known) {
+  if ("link" %in% known) {
+    return("The response is binomial; {.arg link} is \"logit\" or \"probit\".")
+  }
+  if (all(c("prior", "offset") %in% known)) {
+    return("Responses of {.fn gibbs_logistic} and {.fn laplace_logistic} are
+            binomial; those of {.fn gibbs_lm} and {.fn gibbs_hlm} are normal.")
+  }
+}
+
 # What to write for an argument of other packages, or NULL; a template. known:
 # the arguments that there are.
 foreign_hint <- function(name, known) {
@@ -246,13 +264,8 @@ foreign_hint <- function(name, known) {
   if (!is.na(here) && here %in% known) {
     return(paste0("It is {.arg ", here, "} here."))
   }
-  regression <- "prior" %in% known && "offset" %in% known
-  if (name == "family" && "link" %in% known) {
-    return("The response is binomial; {.arg link} is \"logit\" or \"probit\".")
-  }
-  if (name == "family" && regression) {
-    return("Responses of {.fn gibbs_logistic} and {.fn laplace_logistic} are
-            binomial; those of {.fn gibbs_lm} and {.fn gibbs_hlm} are normal.")
+  if (name == "family") {
+    return(family_hint(known))
   }
   if (name == "se.fit" && "interval" %in% known) {
     return("{.code interval = TRUE} adds standard deviations, as the column

@@ -24,14 +24,6 @@ loo.gibbsite_fit <- function(x, ...) {
   out
 }
 
-# "`fit`", the variable of a call, or "the fit".
-fit_words <- function(expression) {
-  if (!is.name(expression)) {
-    return("the fit")
-  }
-  paste0("`", expression, "`")
-}
-
 # In place of the loo package's warning, which knows neither the fit nor what
 # can be done for it. The limit is that of Vehtari et al. (2024).
 warn_pareto <- function(loo, model, draws, name, call) {
