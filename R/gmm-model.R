@@ -547,25 +547,15 @@ gmm_log_joint <- function(model, state) {
 log_covariance_prior <- function(model, p) {
   prior <- model$prior
   d <- length(model$variables)
-  if (model$covariance == "diagonal") {
-    shape <- prior$nu0 / 2
-    scale <- rep(diag(prior$s0) / 2, each = model$k)
-    variance <- as.vector(p$sigma)
-    return(sum(shape * log(scale) - lgamma(shape) -
-                 (shape + 1) * log(variance) - scale / variance))
-  }
-  inverse_wishart <- function(sigma) {
-    nu <- prior$nu0
-    s0 <- prior$s0
-    log_det <- function(m) 2 * sum(log(diag(chol(m))))
-    nu / 2 * log_det(s0) - nu * d / 2 * log(2) - d * (d - 1) / 4 * log(pi) -
-      sum(lgamma((nu + 1 - seq_len(d)) / 2)) -
-      (nu + d + 1) / 2 * log_det(sigma) -
-      sum(diag(s0 %*% chol2inv(chol(sigma)))) / 2
-  }
+  diagonal <- model$covariance == "diagonal"
   matrices <- if (model$covariance == "shared") 1L else seq_len(model$k)
   sum(vapply(matrices, function(c) {
-    inverse_wishart(matrix(p$Sigma[c, , ], d, d))
+    factor <- t(chol(matrix(p$Sigma[c, , ], d, d)))
+    over_variances(array(factor, c(1L, d, d)), diagonal, function(factor, at) {
+      log_inverse_wishart(
+        factor, prior$nu0, prior$s0[at, at, drop = FALSE]
+      )
+    })
   }, 0))
 }
 

@@ -11,11 +11,15 @@
 # stored draws, chain after chain; u: q x J x S, or NULL if the deviations are
 # not stored. `chosen`: some of the draws.
 hlm_draws <- function(fit, chosen = NULL) {
-  model <- fit_part(fit, "model")
   draws <- do.call(rbind, chain_matrices(fit))
   if (!is.null(chosen)) {
     draws <- draws[chosen, , drop = FALSE]
   }
+  hlm_draws_in(fit_part(fit, "model"), draws)
+}
+
+# The same of a matrix of draws.
+hlm_draws_in <- function(model, draws) {
   p <- model$data$p
   q <- model$data$q
   column <- function(name) draws[, match(name, model$columns)]
@@ -56,23 +60,6 @@ stored_deviations <- function(model, draws) {
     w[, own] <- w[, own] - draws[, at[[k]] + 1L]
   }
   array(t(w), c(q, groups, nrow(draws)))
-}
-
-# Cholesky factors of correlation matrices: draws x q x q, lower triangle read.
-factor_correlations <- function(cor) {
-  q <- dim(cor)[[2L]]
-  out <- array(0, dim(cor))
-  for (k in seq_len(q)) {
-    for (i in k:q) {
-      rest <- cor[, i, k]
-      for (c in seq_len(k - 1)) {
-        rest <- rest - out[, i, c] * out[, k, c]
-      }
-      # a correlation of almost 1 may leave less than nothing
-      out[, i, k] <- if (i == k) sqrt(pmax(rest, 1e-16)) else rest / out[, k, k]
-    }
-  }
-  out
 }
 
 # The deviations of groups given each draw: list(mean, root), q x G x S and q x

@@ -61,6 +61,27 @@ log_jacobian <- function(spec, x) {
           stats::plogis(-x[both], log.p = TRUE))
 }
 
+# The points of draws (a row each) on a scale without bounds, the log density
+# there and the Jacobian, for any bounds. log_density: of a user's point.
+unbounded_box <- function(lower, upper, log_density) {
+  spec <- list(
+    lower = lower, upper = upper,
+    map = is.finite(lower) + 2L * is.finite(upper)
+  )
+  d <- length(lower)
+  # the coordinates of a point stand together, as the maps expect them
+  rows <- function(values) matrix(values, ncol = d, byrow = TRUE)
+  list(
+    points = function(draws) {
+      rows(to_working(spec, t(draws)))
+    },
+    log_density = function(x) {
+      log_density(rows(from_working(spec, as.double(t(x))))) +
+        apply(x, 1L, log_jacobian, spec = spec)
+    }
+  )
+}
+
 # d point / d x, for each coordinate.
 map_slope <- function(spec, x) {
   slope <- rep(1, length(x))

@@ -172,6 +172,14 @@ model_density <- function(model) UseMethod("model_density")
 #' @exportS3Method
 model_density.default <- function(model) NULL
 
+# The log of p(y | parameters) p(parameters) on a scale without bounds, with
+# every constant and the Jacobian, for log_evidence(): list(points,
+# log_density). points(draws): the coordinates of stored draws, draws x
+# coordinates; log_density(x): the value at each row of x. NULL if the prior is
+# improper. A model whose fits do not hold what it takes raises an error of the
+# user's call. `given`: NULL, or the user's list(log_density, lower, upper).
+model_unbounded <- function(model, given, call) UseMethod("model_unbounded")
+
 # What kfold() may leave out: "observation", "group", both or nothing.
 model_fold_kinds <- function(model) UseMethod("model_fold_kinds")
 #' @exportS3Method

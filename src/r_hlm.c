@@ -245,3 +245,19 @@ SEXP C_hlm_conditionals(SEXP data_list, SEXP b, SEXP factor, SEXP beta) {
   UNPROTECT(1);
   return result;
 }
+
+/* The log marginal likelihood at points: factor (q x q x S), log_beta (S). */
+SEXP C_hlm_log_marginal(SEXP data_list, SEXP factor, SEXP log_beta) {
+  const hlm_data data = unpack_data(data_list);
+  const size_t count = (size_t)Rf_xlength(log_beta);
+  const double *factors =
+    doubles(factor, "factor", args_product(data.q * data.q, count));
+  const double *at = doubles(log_beta, "log_beta", count);
+  hlm_model model;
+  const hlm_state none = {0};
+  open_model(&model, &data, &none);
+  SEXP result = PROTECT(Rf_allocVector(REALSXP, (R_xlen_t)count));
+  hlm_log_marginal(&model, count, factors, at, REAL(result));
+  UNPROTECT(1);
+  return result;
+}

@@ -32,6 +32,7 @@
   ROUTINE(hlm_sweeps, 4)              \
   ROUTINE(hlm_binomial_sweeps, 4)     \
   ROUTINE(hlm_conditionals, 4)        \
+  ROUTINE(hlm_log_marginal, 3)        \
   ROUTINE(lda_sweeps, 4)              \
   ROUTINE(lda_fold_in, 6)             \
   ROUTINE(lda_token_probabilities, 5) \
@@ -70,6 +71,7 @@ SEXP C_lm_sweeps(SEXP data, SEXP state, SEXP n, SEXP control);
 SEXP C_hlm_sweeps(SEXP data, SEXP state, SEXP n, SEXP control);
 SEXP C_hlm_binomial_sweeps(SEXP data, SEXP state, SEXP n, SEXP control);
 SEXP C_hlm_conditionals(SEXP data, SEXP b, SEXP factor, SEXP beta);
+SEXP C_hlm_log_marginal(SEXP data, SEXP factor, SEXP log_beta);
 SEXP C_lda_sweeps(SEXP data, SEXP state, SEXP n, SEXP control);
 SEXP C_lda_fold_in(SEXP word, SEXP start, SEXP phi, SEXP alpha, SEXP sweeps,
                    SEXP threads);

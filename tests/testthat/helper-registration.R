@@ -166,7 +166,8 @@ good_hlm <- function() {
     ),
     C_hlm_conditionals = list(
       data = model$data, b = c(0, 1), factor = 1, beta = 1
-    )
+    ),
+    C_hlm_log_marginal = list(data = model$data, factor = 1, log_beta = 0)
   )
 }
 

@@ -645,3 +645,16 @@ status hlm_conditionals(hlm_model *m, size_t count, const double *b,
     }
   return STATUS_OK;
 }
+
+/* ---- the marginal likelihood given the variances ---------------------------- */
+
+void hlm_log_marginal(hlm_model *m, size_t count, const double *factor,
+                      const double *log_beta, double *value) {
+  const size_t square = m->data.q * m->data.q;
+  const noise_target target = {.model = m, .threads = 1};
+  m->state.factor = m->scatter;
+  for (size_t i = 0; i < count; i++) {
+    memcpy(m->scatter, factor + square * i, square * sizeof *factor);
+    value[i] = log_of_noise(&target, log_beta[i]);
+  }
+}

@@ -122,4 +122,10 @@ status hlm_conditionals(hlm_model *model, size_t count, const double *b,
                         const double *factor, const double *beta, double *mean,
                         double *root);
 
+/* log p(y | Sigma, beta) p(log beta) with b and u integrated out, constants left
+ * out, for each of `count` points (factor: q x q x count, log_beta: count);
+ * p(log beta) is 1 if beta is known.  -Inf where H_j is not positive definite. */
+void hlm_log_marginal(hlm_model *model, size_t count, const double *factor,
+                      const double *log_beta, double *value);
+
 #endif

@@ -1,0 +1,127 @@
+# Bridge sampling: the integral of a density known up to a constant, from draws
+# of it and of a normal proposal (Meng & Wong 1996). bridgesampling evaluates a
+# density one point at a time, and its proposals do not know a region of one
+# numbering of components; the estimator is therefore here, for all points of a
+# matrix at once.
+
+# list(value, se, draws, ess): the log of the integral with its standard error.
+# points: for each chain its draws as points x coordinates; log_density(x): at
+# each row of x.
+bridge_integral <- function(points, log_density, method, call) {
+  d <- ncol(points[[1L]])
+  half <- seq_len(nrow(points[[1L]]) %/% 2L)
+  if (length(half) * length(points) < 2 * (d + 1)) {
+    least <- 4 * (d + 1)
+    abort_argument(
+      c("{.arg fit} must have at least {least} draws for bridge sampling in {d}
+         dimension{?s}.",
+        i = "Use {.fn extend}."),
+      call = call
+    )
+  }
+  # the draws that make the proposal are not those that are compared with it:
+  # otherwise the integral would be estimated too large (Overstall & Forster
+  # 2010, doi:10.1016/j.csda.2010.03.008)
+  proposal <- normal_proposal(do.call(rbind, lapply(points, function(x) {
+    x[half, , drop = FALSE]
+  })), call)
+  kept <- lapply(points, function(x) x[-half, , drop = FALSE])
+  chains <- length(kept)
+  kept <- do.call(rbind, kept)
+  z <- backsolve(proposal$root, t(kept) - proposal$mean, transpose = TRUE)
+  new <- matrix(stats::rnorm(length(z)), d)
+  own <- log_ratios(z, proposal, log_density, method)
+  proposed <- log_ratios(new, proposal, log_density, method)
+  if (!any(proposed > -Inf) || !any(own > -Inf)) {
+    abort_numeric(
+      c("The normal proposal and the posterior have no points in common.",
+        i = "Did the chains converge? More draws help."),
+      call = call, class = "evidence"
+    )
+  }
+  c(optimal_bridge(own, proposed, chains), list(draws = length(own)))
+}
+
+# list(mean, root): root'root is the covariance matrix of the points.
+normal_proposal <- function(x, call) {
+  centre <- colMeans(x)
+  root <- if (all(is.finite(x))) {
+    tryCatch(chol(stats::cov(x)), error = function(cnd) NULL)
+  }
+  if (is.null(root)) {
+    abort_numeric(
+      c("The draws have no covariance matrix of full rank: there is no normal
+         proposal.",
+        i = "Are draws on a bound, or equal, or too few?"),
+      call = call, class = "evidence"
+    )
+  }
+  list(mean = centre, root = root)
+}
+
+# log q - log N at the points mean + root'z; z: coordinates x points. For
+# "warp3" q is the mean of the densities at z and -z, which the sign of a draw
+# does not change (Meng & Schilling 2002).
+log_ratios <- function(z, proposal, log_density, method) {
+  at <- function(z) {
+    value <- log_density(t(proposal$mean + crossprod(proposal$root, z)))
+    value[is.nan(value)] <- -Inf
+    value
+  }
+  value <- at(z)
+  if (method == "warp3") {
+    other <- at(-z)
+    high <- pmax(value, other)
+    value <- high - log(2) +
+      ifelse(high == -Inf, 0, log1p(exp(pmin(value, other) - high)))
+  }
+  value + colSums(z^2) / 2 + nrow(z) / 2 * log(2 * pi) +
+    sum(log(diag(proposal$root)))
+}
+
+# list(value, se, ess). own: log ratios at the draws, chain after chain.
+optimal_bridge <- function(own, proposed, chains) {
+  size <- c(length(own), length(proposed))
+  value <- bridge_root(own, proposed, size)
+  # what a draw contributes; the weights are those for independent draws, as
+  # many as these are worth
+  effective <- function(value) {
+    share <- stats::plogis(value - log(size[[1L]] / size[[2L]]) - own)
+    ess <- posterior::ess_mean(matrix(share, ncol = chains))
+    if (is.na(ess)) length(own) else min(ess, length(own))
+  }
+  size[[1L]] <- effective(value)
+  value <- bridge_root(own, proposed, size)
+  shift <- log(size[[1L]] / size[[2L]])
+  relative <- function(x) if (all(x == x[[1L]])) 0 else stats::var(x) / mean(x)^2
+  ess <- effective(value)
+  # the relative mean squared error (Fruehwirth-Schnatter 2004)
+  squared <- relative(stats::plogis(value - shift - own)) / ess +
+    relative(stats::plogis(shift + proposed - value)) / length(proposed)
+  list(value = value, se = sqrt(squared), ess = ess)
+}
+
+# log r, where r is the fixed point of Meng and Wong's iteration. It solves
+#   mean_i r / (s1 l_i + s2 r) = mean_j l_j / (s1 l_j + s2 r)
+# with ratios l_i at the draws and l_j at the proposals, and shares s1 and s2 of
+# both. The left side rises in r and the right side falls, so there is one
+# solution.
+bridge_root <- function(own, proposed, size) {
+  shift <- log(size[[1L]] / size[[2L]])
+  gap <- function(u) {
+    size[[1L]] * mean(stats::plogis(u - shift - own)) -
+      size[[2L]] * mean(stats::plogis(shift + proposed - u))
+  }
+  known <- c(own, proposed)
+  ends <- range(known[is.finite(known)]) + shift
+  stats::uniroot(
+    gap, ends + c(-1, 1), extendInt = "upX", tol = 1e-10, maxiter = 10000
+  )$root
+}
+
+# log_density at the rows of x in blocks, where a point takes `cost` numbers.
+by_point_blocks <- function(x, cost, log_density) {
+  unlist(lapply(row_blocks(nrow(x), cost, most = 4e6), function(rows) {
+    log_density(x[rows, , drop = FALSE])
+  }))
+}

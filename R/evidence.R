@@ -1,0 +1,293 @@
+# The evidence of a fit: in closed form, by Laplace's method or by bridge
+# sampling.
+
+#' Evidence of a fit, and Laplace approximations compared by it
+#'
+#' The evidence (marginal likelihood) \eqn{p(y) = \int p(y \mid \theta)
+#' p(\theta)\, d\theta}{p(y) = integral of p(y | theta) p(theta)} is the prior
+#' predictive density of the data. `log_evidence()` gives its logarithm:
+#'
+#' - of [gibbs_lm()] with the conjugate prior in closed form;
+#' - of [laplace_logistic()] and [laplace()] by Laplace's method, or corrected
+#'   by importance ([importance_check()]);
+#' - of [gibbs_lm()] with the hierarchical prior, [gibbs_hlm()],
+#'   [gibbs_logistic()] with and without groups, [gibbs_gmm()], [mh_sample()]
+#'   and [gibbs_sample()] by bridge sampling, with a standard error.
+#'
+#' The difference of two values is a log Bayes factor with its standard error.
+#' `anova()` compares Laplace approximations of the same response.
+#'
+#' The evidence depends on the priors even if the posteriors hardly do: a vague
+#' prior gives much of its probability to large effects, which lowers the
+#' evidence. Choose informative priors before comparing models. Priors that were
+#' completed from the data (see [prior_summary()]) are part of it. Under an
+#' improper prior the evidence is not defined (`NA`).
+#'
+#' @section Bridge sampling:
+#' With \eqn{q} the likelihood times the prior on a scale without bounds, and
+#' \eqn{g} a normal density with the mean and the covariance of the draws, the
+#' estimate is the optimal bridge of Meng and Wong (1996), the fixed point
+#' \eqn{r} of
+#' \deqn{r = \frac{\mathrm{mean}_g [q / (s_1 q + s_2 r g)]}{
+#'   \mathrm{mean}_p [g / (s_1 q + s_2 r g)]},}{
+#'   r = mean_g[q / (s1 q + s2 r g)] / mean_p[g / (s1 q + s2 r g)],}
+#' with means over draws of \eqn{g} and of the posterior, and \eqn{s_1 : s_2}
+#' the ratio of the effective number of the latter to the number of the former.
+#' The first half of each chain determines \eqn{g}, and the second half is
+#' compared with as many draws of \eqn{g}: if the same draws served for both,
+#' the estimate would be too large (Overstall and Forster 2010). `method =
+#' "warp3"` replaces \eqn{q} by its mean over reflections in the posterior mean,
+#' so that skewness does no harm (Meng and Schilling 2002). It takes twice the
+#' time.
+#'
+#' The standard error is the root of the relative mean squared error
+#' (Fruehwirth-Schnatter 2004), with the effective sample size of the draws. It
+#' does not know of a mode that the chains did not visit. One of more than 0.5
+#' gives a warning.
+#'
+#' The coordinates are logarithms of scale parameters and, of a covariance
+#' matrix, of the diagonal of its Cholesky factor, with transformed
+#' correlations. What can be integrated out in closed form is: the coefficients
+#' and deviations of [gibbs_hlm()], the allocations and missing entries of
+#' [gibbs_gmm()]. With groups in [gibbs_logistic()] the deviations of the groups
+#' are coordinates; with hundreds of groups the estimate needs many draws.
+#'
+#' The components of a mixture may be numbered in \eqn{k!} ways, and the
+#' posterior has as many modes. The draws of a fit are numbered to agree with
+#' one of them. The bridge is made in the region of this numbering, and the
+#' result is multiplied by \eqn{k!}. This is exact, whether or not the sampler
+#' visits all numberings. (If `alpha` differs between the components, the prior
+#' of the weights is summed over all numberings instead.)
+#'
+#' @section One's own density:
+#' For [mh_sample()] the result is the log of the integral of `exp(log_density)`
+#' within the bounds. It is the evidence only if `log_density` is the log of
+#' likelihood times prior *with all constants*: use `dnorm(log = TRUE)` and the
+#' like, and not kernels. [gibbs_sample()] knows conditionals only: give
+#' `log_density`, a function of the state that returns the same, and bounds.
+#'
+#' @param fit A fit.
+#' @param object,... For `anova()`: two fits or more of [laplace_logistic()] or
+#'   of [laplace()], all of the same response. (Whether fits of [laplace()] are
+#'   of the same data cannot be checked.)
+#' @param correct For Laplace approximations: `"none"` (default): by Laplace's
+#'   method. `"importance"`: corrected, with a standard error.
+#' @param method The proposal of bridge sampling, `"normal"` (default) or
+#'   `"warp3"`; without effect on other evidence.
+#' @param log_density For [gibbs_sample()] alone: a function of the state. It
+#'   gets the fit's further arguments that it has.
+#' @param lower,upper For [gibbs_sample()] alone: the bounds of the parameters,
+#'   one number or one for each column of the fit (a vector with names is
+#'   reordered by name); default none.
+#' @param prior_odds `NULL` for models that are equally probable beforehand, or
+#'   a positive number for each: their prior probabilities, up to a constant.
+#' @return `log_evidence()`: a number of class `gibbsite_evidence` with the
+#'   attributes `se` (standard error; 0 in closed form, `NA` by Laplace's
+#'   method) and `method` (`"exact"`, `"laplace"`, `"importance"`, `"normal"` or
+#'   `"warp3"`); after bridge sampling also `draws`, the number of draws compared
+#'   with as many of the proposal, and `ess`, their effective number.
+#'   `as.numeric()` gives the number alone, and so does arithmetic other than the
+#'   difference of two. `anova()`: a data frame of class `laplace_comparison`
+#'   with a row for each fit and the columns `model`, `parameters`,
+#'   `log_evidence`, `log_bayes_factor` (against the best) and `probability` (of
+#'   the model given the data, among these).
+#' @section Random numbers: Bridge sampling draws with R's generator.
+#' @section Errors: `gibbsite_error_no_evidence`, a `gibbsite_error_argument`,
+#'   for fits that have no evidence here: of [gibbs_lda()], [gibbs_bmf()], of
+#'   [gibbs_lm()] with the horseshoe prior, of [gibbs_sample()] without
+#'   `log_density`. `gibbsite_error_argument` for too few draws, and in `anova()`
+#'   for fits that are not Laplace approximations of the same response or have
+#'   no evidence. `gibbsite_error_no_data` for a fit without its data.
+#'   `gibbsite_error_numeric` for draws without a covariance matrix.
+#' @references
+#' Fruehwirth-Schnatter S (2004). Estimating marginal likelihoods for mixture
+#' and Markov switching models using bridge sampling techniques. *Econometrics
+#' Journal* 7, 143-167. \doi{10.1111/j.1368-423X.2004.00125.x}
+#'
+#' Kass RE, Raftery AE (1995). Bayes factors. *Journal of the American
+#' Statistical Association* 90, 773-795. \doi{10.1080/01621459.1995.10476572}
+#'
+#' Meng X-L, Schilling S (2002). Warp bridge sampling. *Journal of Computational
+#' and Graphical Statistics* 11, 552-586. \doi{10.1198/106186002457}
+#'
+#' Meng X-L, Wong WH (1996). Simulating ratios of normalizing constants via a
+#' simple identity: a theoretical exploration. *Statistica Sinica* 6, 831-860.
+#'
+#' Overstall AM, Forster JJ (2010). Default Bayesian model determination methods
+#' for generalised linear mixed models. *Computational Statistics and Data
+#' Analysis* 54, 3269-3288. \doi{10.1016/j.csda.2010.03.008}
+#' @examples
+#' weight <- laplace_logistic(am ~ wt, mtcars, seed = 1)
+#' both <- laplace_logistic(am ~ wt + qsec, mtcars, seed = 1)
+#' log_evidence(weight)
+#' anova(weight, both)
+#' # how many components?
+#' of <- function(k) {
+#'   gibbs_gmm(faithful, k, draws = 500, burnin = 200, seed = 1,
+#'             progress = FALSE)
+#' }
+#' log_evidence(of(2)) - log_evidence(of(1))
+#' @export
+log_evidence <- function(fit, correct = c("none", "importance"),
+                         method = c("normal", "warp3"), log_density = NULL,
+                         lower = -Inf, upper = Inf) {
+  call <- rlang::current_env()
+  check_needed(fit = "a fit")
+  correct <- check_choice(correct, c("none", "importance"))
+  method <- check_choice(method, c("normal", "warp3"))
+  if (!inherits(fit, "gibbsite_fit")) {
+    abort_expected(fit, "a fit", FALSE, "fit", call)
+  }
+  check_whole_fit(fit, "fit", call)
+  given <- list(log_density = log_density, lower = lower, upper = upper)
+  check_own_density(fit, given, call)
+  model <- fit_part(fit, "model")
+  if (inherits(fit, c("laplace_logistic", "laplace"))) {
+    return(laplace_evidence(fit, model, correct))
+  }
+  if (correct != "none") {
+    abort_argument(
+      "{.code correct = \"importance\"} is for Laplace approximations alone.",
+      call = call
+    )
+  }
+  if (!is.null(model$log_evidence)) {
+    return(new_evidence(model$log_evidence, 0, "exact"))
+  }
+  bridge_evidence(fit, method, given, call)
+}
+
+check_own_density <- function(fit, given, call) {
+  if (inherits(fit, "gibbs_sample")) {
+    check_function(given$log_density, "log_density", TRUE, call)
+    return(invisible())
+  }
+  default <- list(log_density = NULL, lower = -Inf, upper = Inf)
+  for (name in names(default)) {
+    if (!identical(given[[name]], default[[name]])) {
+      abort_argument(
+        "{.arg {name}} is for fits of {.fn gibbs_sample} alone.", call = call
+      )
+    }
+  }
+}
+
+laplace_evidence <- function(fit, model, correct) {
+  if (correct == "none" || is.na(model$log_evidence)) {
+    return(new_evidence(model$log_evidence, NA_real_, "laplace"))
+  }
+  check <- importance_check(fit)
+  new_evidence(check$log_evidence, check$log_evidence_se, "importance")
+}
+
+bridge_evidence <- function(fit, method, given, call) {
+  check_unlocked(call)
+  known <- model_unbounded(fit_part(fit, "model"), given, call)
+  if (is.null(known)) {
+    return(new_evidence(NA_real_, NA_real_, method))
+  }
+  found <- bridge_integral(
+    lapply(model_matrices(fit), known$points), known$log_density, method, call
+  )
+  if (!(found$se <= 0.5)) {
+    warn_gibbsite(
+      c("The standard error of the log evidence is
+         {format(signif(found$se, 2))}.",
+        i = "Use more draws ({.fn extend}){if (method == 'normal') {
+             ', or {.code method = \"warp3\"}'} else ''}."),
+      class = "evidence"
+    )
+  }
+  new_evidence(
+    found$value, found$se, method, draws = found$draws, ess = found$ess
+  )
+}
+
+# ---- The number and its error ------------------------------------------------
+
+# `...`: further attributes.
+new_evidence <- function(value, se, method, ..., what = "Log evidence") {
+  structure(
+    as.double(value), se = as.double(se), method = method, ..., what = what,
+    class = "gibbsite_evidence"
+  )
+}
+
+is_whole_evidence <- function(x) {
+  is.numeric(x) && length(x) == 1L && is.numeric(attr(x, "se")) &&
+    length(attr(x, "se")) == 1L && is_plain_string(attr(x, "what")) &&
+    is_plain_string(attr(x, "method"))
+}
+
+#' @export
+format.gibbsite_evidence <- function(x, ...) {
+  if (!is_whole_evidence(x)) {
+    return(format(unclass(x), ...))
+  }
+  se <- attr(x, "se")
+  value <- as.double(x)
+  if (is.na(se) || se == 0) {
+    return(format_evidence(value))
+  }
+  # two figures of the error, at most six decimals
+  digits <- max(2, min(6, 1 - floor(log10(se))))
+  paste0(
+    formatC(value, format = "f", digits = digits), " (se ",
+    show_significant(se, 2), ")"
+  )
+}
+
+#' @export
+print.gibbsite_evidence <- function(x, ...) {
+  if (!is_whole_evidence(x)) {
+    return(invisible(print(unclass(x), ...)))
+  }
+  how <- switch(
+    attr(x, "method"), exact = "In closed form.",
+    laplace = "By Laplace's method.",
+    importance = "By Laplace's method, corrected by importance.",
+    normal = "By bridge sampling with a normal proposal",
+    warp3 = "By bridge sampling with a warped normal proposal"
+  )
+  draws <- attr(x, "draws")
+  if (!is.null(draws)) {
+    how <- paste0(
+      how, ": ", whole(draws), " draws, worth ", whole(floor(attr(x, "ess"))),
+      " independent ones."
+    )
+  }
+  writeLines(c(paste(attr(x, "what"), format(x)), how))
+  invisible(x)
+}
+
+# Numbers alone, but the difference of two has its error.
+#' @export
+Ops.gibbsite_evidence <- function(e1, e2) {
+  plain <- function(x) {
+    if (inherits(x, "gibbsite_evidence")) as.double(x) else x
+  }
+  operate <- get(.Generic, mode = "function")
+  if (missing(e2)) {
+    return(operate(plain(e1)))
+  }
+  value <- operate(plain(e1), plain(e2))
+  both <- is_evidence(e1) && is_evidence(e2)
+  if (.Generic != "-" || !both) {
+    return(value)
+  }
+  how <- unique(c(attr(e1, "method"), attr(e2, "method")))
+  new_evidence(
+    value, sqrt(attr(e1, "se")^2 + attr(e2, "se")^2),
+    paste(how, collapse = " and "), what = "Log Bayes factor"
+  )
+}
+
+is_evidence <- function(x) {
+  inherits(x, "gibbsite_evidence") && is_whole_evidence(x) &&
+    identical(attr(x, "what"), "Log evidence")
+}
+
+#' @export
+Math.gibbsite_evidence <- function(x, ...) {
+  get(.Generic, mode = "function")(as.double(x), ...)
+}
