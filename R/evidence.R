@@ -193,8 +193,11 @@ bridge_evidence <- function(fit, method, given, call) {
     warn_gibbsite(
       c("The standard error of the log evidence is
          {format(signif(found$se, 2))}.",
-        i = "Use more draws ({.fn extend}){if (method == 'normal') {
-             ', or {.code method = \"warp3\"}'} else ''}."),
+        i = if (method == "normal") {
+          "Use more draws ({.fn extend}), or {.code method = \"warp3\"}."
+        } else {
+          "Use more draws ({.fn extend})."
+        }),
       class = "evidence"
     )
   }
@@ -226,6 +229,9 @@ format.gibbsite_evidence <- function(x, ...) {
   }
   se <- attr(x, "se")
   value <- as.double(x)
+  if (is.na(value)) {
+    return("NA: the prior is improper")
+  }
   if (is.na(se) || se == 0) {
     return(format_evidence(value))
   }
@@ -243,9 +249,9 @@ print.gibbsite_evidence <- function(x, ...) {
     return(invisible(print(unclass(x), ...)))
   }
   how <- switch(
-    attr(x, "method"), exact = "In closed form.",
-    laplace = "By Laplace's method.",
-    importance = "By Laplace's method, corrected by importance.",
+    attr(x, "method"), exact = "In closed form",
+    laplace = "By Laplace's method",
+    importance = "By Laplace's method, corrected by importance",
     normal = "By bridge sampling with a normal proposal",
     warp3 = "By bridge sampling with a warped normal proposal"
   )
@@ -253,10 +259,12 @@ print.gibbsite_evidence <- function(x, ...) {
   if (!is.null(draws)) {
     how <- paste0(
       how, ": ", whole(draws), " draws, worth ", whole(floor(attr(x, "ess"))),
-      " independent ones."
+      " independent ones"
     )
   }
-  writeLines(c(paste(attr(x, "what"), format(x)), how))
+  writeLines(c(
+    paste(attr(x, "what"), format(x)), if (!is.null(how)) paste0(how, ".")
+  ))
   invisible(x)
 }
 

@@ -360,7 +360,10 @@ hostile_bases <- function(o) {
     hlm_prior = list(), hmc = list(gradient = function(x) -x),
     lda_prior = list(), lm_prior = list(),
     ldavis_data = fit("gibbs_lda"),
-    log_evidence = fit("laplace_logistic"), logistic_prior = list(),
+    log_evidence = fit(
+      "gibbs_sample", log_density = function(state) -0.5 * (state$a^2 + state$b^2)
+    ),
+    logistic_prior = list(),
     mh_sample = c(
       list(log_density = o$density, init = c(a = 0, b = 0)), short
     ),
@@ -851,6 +854,7 @@ taken_values <- list(
   sample_truncated_normal.lower = c("minus_inf", reals),
   sample_truncated_normal.upper = c("inf", reals),
   sample_inverse_cdf.lower = c("minus_inf", reals),
+  log_evidence.lower = "minus_inf", log_evidence.upper = "inf",
   max_tries = c("huge", "inf"),
   as.data.frame.empirical_distribution.optional = names(hostile_values),
   as.data.frame.monte_carlo.optional = names(hostile_values),

@@ -51,7 +51,9 @@ test_that("a normal density is approximated by itself", {
   expect_equal(coef(fit), c(a = 1, b = -2, c = 30), tolerance = 1e-7)
   expect_equal(unname(vcov(fit)), n$covariance, tolerance = 1e-7)
   expect_identical(rownames(vcov(fit)), names(coef(fit)))
-  expect_equal(log_evidence(fit), n$log_evidence, tolerance = 1e-9)
+  expect_equal(
+    as.numeric(log_evidence(fit)), n$log_evidence, tolerance = 1e-9
+  )
   given <- quick(
     n$value, c(a = 0, b = 0, c = 0), gradient = n$gradient, hessian = n$hessian
   )

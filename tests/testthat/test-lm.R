@@ -347,7 +347,6 @@ test_that("mistakes in the arguments are named", {
     predict(fit, data.frame(hp = 1))
     predict(fit, type = "link")
     predict(fit, weights = 2)
-    log_evidence(fit)
     log_lik(fit, newdata = data.frame(wt = 1))
     confint(fit, "hp")
     plot(fit, type = "response", variable = "hp")

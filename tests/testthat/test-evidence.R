@@ -1,0 +1,688 @@
+# log_evidence() by bridge sampling: against closed forms, quadrature, and sums
+# over all allocations.
+
+quick <- function(f, ..., draws = 1000, burnin = 500, chains = 2, seed = 1) {
+  # values in the call: a method evaluates `weights` in its own frame
+  quietly(do.call(f, list(
+    ..., draws = draws, burnin = burnin, chains = chains, seed = seed,
+    progress = FALSE
+  )))
+}
+
+evidence_of <- function(fit, ..., seed = 1) {
+  withr::with_seed(seed, log_evidence(fit, ...))
+}
+
+# Standard errors between an estimate and the truth.
+evidence_z <- function(evidence, exact) {
+  (as.numeric(evidence) - exact) / attr(evidence, "se")
+}
+
+# By both proposals, the log evidence is `exact`.
+expect_evidence <- function(fit, exact, ...) {
+  for (method in c("normal", "warp3")) {
+    found <- evidence_of(fit, method = method, ...)
+    expect_lt(attr(found, "se"), 0.1)
+    expect_lt(abs(evidence_z(found, exact)), 4.5)
+  }
+}
+
+unbounded <- function(fit, given = NULL) {
+  gibbsite:::model_unbounded(attr(fit, "model"), given, NULL)
+}
+
+# The bridge of a fit, with its log density changed.
+bridge_of <- function(fit, alter = function(value, x) value) {
+  known <- unbounded(fit)
+  points <- lapply(gibbsite:::model_matrices(fit), known$points)
+  found <- withr::with_seed(1, gibbsite:::bridge_integral(
+    points, function(x) alter(known$log_density(x), x), "normal", NULL
+  ))
+  gibbsite:::new_evidence(found$value, found$se, "normal")
+}
+
+log_normal <- function(x, mean, covariance) {
+  root <- chol(covariance)
+  white <- backsolve(root, x - mean, transpose = TRUE)
+  -sum(white^2) / 2 - sum(log(diag(root))) - length(x) / 2 * log(2 * pi)
+}
+
+log_sum <- function(x) max(x) + log(sum(exp(x - max(x))))
+
+# ---- the estimator -----------------------------------------------------------
+
+test_that("the bridge of a normal density is exact", {
+  covariance <- matrix(c(4, 1, 1, 2), 2)
+  points <- withr::with_seed(1, lapply(1:2, function(k) {
+    sample_mvnorm(100, c(1, 2), covariance)
+  }))
+  # the proposal is that of the first half of each chain
+  first <- rbind(points[[1]][1:50, ], points[[2]][1:50, ])
+  proposal <- function(x) {
+    apply(x, 1, log_normal, mean = colMeans(first), covariance = cov(first))
+  }
+  for (method in c("normal", "warp3")) {
+    found <- withr::with_seed(2, gibbsite:::bridge_integral(
+      points, function(x) 3 + proposal(x), method, NULL
+    ))
+    expect_equal(found$value, 3, tolerance = 1e-9)
+    expect_lt(found$se, 1e-6)
+    expect_identical(found$draws, 100L)
+  }
+  # the fixed point of Meng and Wong's iteration
+  own <- withr::with_seed(3, rnorm(50))
+  proposed <- c(withr::with_seed(4, rnorm(70) - 1), -Inf)
+  s <- c(40, 71) / 111
+  r <- 1
+  for (i in 1:500) {
+    r <- mean(exp(proposed) / (s[1] * exp(proposed) + s[2] * r)) /
+      mean(1 / (s[1] * exp(own) + s[2] * r))
+  }
+  expect_equal(
+    gibbsite:::bridge_root(own, proposed, c(40, 71)), log(r), tolerance = 1e-8
+  )
+})
+
+test_that("reflections of a skew density make the error smaller", {
+  density <- function(x) dgamma(exp(x[, 1]), 2, log = TRUE) + x[, 1]
+  points <- withr::with_seed(1, lapply(1:2, function(k) {
+    matrix(log(rgamma(2000, 2)))
+  }))
+  found <- lapply(c(normal = "normal", warp3 = "warp3"), function(method) {
+    withr::with_seed(2, gibbsite:::bridge_integral(
+      points, density, method, NULL
+    ))
+  })
+  for (one in found) {
+    expect_lt(abs(one$value) / one$se, 4.5)
+  }
+  expect_lt(found$warp3$se, found$normal$se)
+})
+
+test_that("priors of covariance matrices integrate to 1 on their coordinates", {
+  skip_long()
+  integral <- function(draws, log_prior) {
+    q <- dim(draws)[2]
+    factor <- aperm(apply(draws, 1, function(s) t(chol(s))) |>
+                      array(c(q, q, dim(draws)[1])), c(3, 1, 2))
+    x <- gibbsite:::factor_coordinates(factor, FALSE)
+    back <- gibbsite:::coordinate_factors(x, q, FALSE)
+    expect_equal(back, factor)
+    withr::with_seed(2, gibbsite:::bridge_integral(
+      list(x), function(x) {
+        log_prior(gibbsite:::coordinate_factors(x, q, FALSE)) +
+          gibbsite:::log_factor_jacobian(x, q, FALSE)
+      }, "normal", NULL
+    ))
+  }
+  for (q in 1:3) {
+    scale <- 0.5 * diag(q) + 0.5 + diag(seq_len(q))
+    wishart <- withr::with_seed(q, vapply(1:3000, function(s) {
+      solve(rWishart(1, q + 2, solve(scale))[, , 1])
+    }, diag(q)))
+    found <- integral(
+      aperm(array(wishart, c(q, q, 3000)), c(3, 1, 2)),
+      function(factor) gibbsite:::log_inverse_wishart(factor, q + 2, scale)
+    )
+    expect_lt(abs(found$value) / found$se, 4.5)
+    expect_lt(found$se, 0.05)
+    scale <- seq_len(q)
+    half_t <- withr::with_seed(q, vapply(1:3000, function(s) {
+      sums <- 2 * 3 * rgamma(q, 0.5, 1 / scale^2)
+      solve(rWishart(1, 3 + q - 1, diag(1 / sums, q))[, , 1])
+    }, diag(q)))
+    found <- integral(
+      aperm(array(half_t, c(q, q, 3000)), c(3, 1, 2)),
+      function(factor) gibbsite:::log_half_t_covariance(factor, 3, scale)
+    )
+    expect_lt(abs(found$value) / found$se, 4.5)
+    expect_lt(found$se, 0.1)
+  }
+  # half-t, by its density
+  at <- array(c(0.3, 1, 4), c(3, 1, 1))
+  expect_equal(
+    gibbsite:::log_half_t_covariance(at, 3, 2) + log(2 * at[, 1, 1]),
+    log(2) + dt(at[, 1, 1] / 2, 3, log = TRUE) - log(2)
+  )
+})
+
+# ---- regressions -------------------------------------------------------------
+
+test_that("the bridge of a conjugate regression is its closed form", {
+  prior <- lm_prior("nig", c = 2, d = 20, lambda = 0.5)
+  fit <- quick(gibbs_lm, mpg ~ wt + qsec, mtcars, prior)
+  exact <- log_evidence(fit)
+  expect_identical(attr(exact, "method"), "exact")
+  expect_identical(attr(exact, "se"), 0)
+  expect_lt(abs(evidence_z(bridge_of(fit), as.numeric(exact))), 4.5)
+})
+
+test_that("the evidence of a hierarchical prior is a mean over its precision", {
+  # given lambda and beta all is normal: by quadrature over the logs of both
+  prior <- lm_prior(
+    a = 2, b = 1, c = 3, d = 20, scale = 1, intercept_mean = 20,
+    intercept_sd = 5
+  )
+  fit <- quick(gibbs_lm, mpg ~ wt, mtcars, prior)
+  x <- mtcars$wt - mean(mtcars$wt)
+  joint <- function(u, v) {
+    covariance <- 25 + outer(x, x) / exp(u) + diag(exp(-v), 32)
+    log_normal(mtcars$mpg, 20, covariance) +
+      dgamma(exp(u), 2, 1, log = TRUE) + u +
+      dgamma(exp(v), 3, 20, log = TRUE) + v
+  }
+  grid <- expand.grid(u = seq(-9, 3, 0.2), v = seq(-5, 0, 0.1))
+  exact <- log_sum(mapply(joint, grid$u, grid$v)) + log(0.2 * 0.1)
+  expect_evidence(fit, exact)
+})
+
+test_that("logistic and probit regressions have their evidence", {
+  skip_long()
+  for (link in c("logit", "probit")) {
+    fit <- quick(gibbs_logistic, cbind(3, 5) ~ 1, data.frame(one = 1),
+                 logistic_prior(intercept_c = 2), link = link)
+    share <- c(logit = plogis, probit = pnorm)[[link]]
+    exact <- log(integrate(function(w) {
+      dbinom(3, 8, share(w)) * dnorm(w, 0, sqrt(2))
+    }, -Inf, Inf, rel.tol = 1e-10)$value)
+    expect_evidence(fit, exact)
+  }
+})
+
+test_that("Pima: by Laplace's method corrected, and by bridgesampling", {
+  skip_long()
+  formula <- type ~ npreg + glu + bmi + ped + age
+  fit <- quick(gibbs_logistic, formula, MASS::Pima.tr)
+  laplace <- quietly(laplace_logistic(
+    formula, MASS::Pima.tr, draws = 2000, seed = 1, progress = FALSE
+  ))
+  other <- log_evidence(laplace, "importance")
+  found <- evidence_of(fit)
+  factor <- found - other
+  expect_lt(abs(evidence_z(factor, 0)), 4.5)
+  expect_lt(abs(as.numeric(factor)), 0.05)
+  skip_if_not_installed("bridgesampling")
+  peer <- withr::with_seed(1, quietly(
+    bridgesampling::bridge_sampler(fit, silent = TRUE)
+  ))
+  error <- sqrt(bridgesampling::error_measures(peer)$re2)
+  expect_lt(abs(peer$logml - as.numeric(found)), 4.5 * error)
+})
+
+# ---- hierarchical regressions ------------------------------------------------
+
+schools <- data.frame(
+  y = c(28, 8, -3, 7, -1, 1, 18, 12), g = 1:8,
+  se = c(15, 10, 16, 11, 9, 11, 10, 18)
+)
+
+# log p(y), where prior(tau) is the density of the groups' standard deviation.
+schools_evidence <- function(prior) {
+  integral <- function(low, high) {
+    integrate(function(tau) {
+      prior(tau) * vapply(tau, function(tau) {
+        exp(log_normal(schools$y, 8, diag(schools$se^2 + tau^2) + 100))
+      }, 0)
+    }, low, high, rel.tol = 1e-9)$value
+  }
+  log(integral(0, 20) + integral(20, Inf))
+}
+
+half_t <- hlm_prior(df = 2, scale = 10, intercept_mean = 8, intercept_sd = 10)
+half_t_density <- function(tau) 2 * dt(tau / 10, 2) / 10
+
+test_that("eight schools have the evidence of quadrature over one scale", {
+  cases <- list(
+    list(half_t, half_t_density),
+    list(
+      hlm_prior("inverse-wishart", df = 3, scale = matrix(50),
+                intercept_mean = 8, intercept_sd = 10),
+      function(tau) dgamma(tau^-2, 1.5, 25) * 2 / tau^3
+    )
+  )
+  for (case in cases) {
+    fit <- quick(gibbs_hlm, y ~ 1 + (1 | g), schools, case[[1]],
+                 se = schools$se)
+    expect_evidence(fit, schools_evidence(case[[2]]))
+  }
+})
+
+# log p(y | Sigma, sigma) by the covariance matrix of all responses, with
+# dense matrices. prior: of prior_summary().
+dense_hlm <- function(x, z, group, y, weights, prior, sigma, covariance) {
+  middle <- colSums(x * weights) / sum(weights)
+  middle[1] <- 0
+  about <- x - rep(middle, each = nrow(x))
+  mean <- c(prior$intercept_mean, prior$slope_mean)
+  sd <- c(prior$intercept_sd, prior$slope_sd)
+  total <- about %*% (sd^2 * t(about)) + diag(sigma^2 / weights) +
+    z %*% covariance %*% t(z) * outer(group, group, "==")
+  log_normal(y, drop(about %*% mean), total)
+}
+
+test_that("fixed and random effects of a regression are integrated out", {
+  data <- as.data.frame(nlme::Orthodont)
+  data$v <- rep(c(1, 2), length.out = nrow(data))
+  data$age <- data$age - 10
+  x <- model.matrix(~ age, data)
+  group <- as.integer(data$Subject)
+  for (bar in c("|", "||")) {
+    formula <- as.formula(paste("distance ~ age + (1 + age", bar, "Subject)"))
+    fit <- quick(gibbs_hlm, formula, data, weights = data$v, draws = 50)
+    prior <- prior_summary(fit)
+    known <- unbounded(fit)
+    draws <- gibbsite:::model_matrices(fit)[[1]][c(1, 20, 50), ]
+    points <- known$points(draws)
+    at <- gibbsite:::hlm_at_points(
+      attr(fit, "model"), points[, -ncol(points), drop = FALSE]
+    )
+    cor <- if (bar == "|") draws[, "cor[2,1]"] else c(0, 0, 0)
+    slow <- vapply(1:3, function(s) {
+      sd <- draws[s, c("sd[1]", "sd[2]")]
+      covariance <- outer(sd, sd) * matrix(c(1, cor[s], cor[s], 1), 2)
+      sigma <- draws[s, "sigma"]
+      dense_hlm(x, x, group, data$distance, data$v, prior, sigma, covariance) +
+        dgamma(sigma^-2, prior$nu0 / 2, prior$nu0 * prior$sigma0^2 / 2,
+               log = TRUE) - 2 * log(sigma)
+    }, 0)
+    expect_equal(known$log_density(points) - at$log_prior, slow)
+  }
+})
+
+test_that("the evidence of a logistic regression with groups is a quadrature", {
+  skip_long()
+  data <- data.frame(
+    y = c(1, 0, 1, 1, 1, 0, 0, 0, 1), g = rep(c("a", "b", "c"), each = 3)
+  )
+  prior <- logistic_prior(intercept_c = 2, group_df = 3, group_scale = 1)
+  fit <- quick(gibbs_logistic, y ~ 1 + (1 | g), data, prior, draws = 2000)
+  v <- seq(-6, 6, length.out = 61)
+  weight <- dnorm(v) * (v[2] - v[1])
+  success <- tapply(data$y, data$g, sum)
+  given <- function(b, tau) {
+    p <- plogis(b + tau * v)
+    sum(log(vapply(success, function(s) sum(weight * p^s * (1 - p)^(3 - s)),
+                   0)))
+  }
+  # b = 0 in the middle, log tau
+  grid <- expand.grid(b = seq(-7, 7, 0.2), u = seq(-8, 5, 0.2))
+  values <- mapply(given, grid$b, exp(grid$u)) +
+    dnorm(grid$b, 0, sqrt(2), log = TRUE) +
+    log(2) + dt(exp(grid$u), 3, log = TRUE) + grid$u
+  expect_evidence(fit, log_sum(values) + log(0.04))
+})
+
+test_that("the joint density of a logistic regression with slopes by group", {
+  data <- transform(mtcars, g = rep(1:4, 8), wt = wt - 3)
+  fit <- quick(gibbs_logistic, cbind(am, 1 - am) ~ wt + (1 + wt | g), data,
+               draws = 50, offset = rep(0.1, 32))
+  prior <- prior_summary(fit)
+  known <- unbounded(fit)
+  draws <- gibbsite:::model_matrices(fit)[[1]][c(1, 20, 50), ]
+  x <- cbind(1, data$wt)
+  slow <- vapply(1:3, function(s) {
+    one <- draws[s, ]
+    covariance <- outer(one[3:4], one[3:4]) * matrix(c(1, one[5], one[5], 1), 2)
+    u <- matrix(one[paste0("w[", 1:2, ",", rep(1:4, each = 2), "]")], 2) -
+      one[1:2]
+    w <- one[1:2] + u[, data$g]
+    root <- chol(covariance)
+    sum(dbinom(data$am, 1, plogis(0.1 + rowSums(x * t(w))), log = TRUE)) +
+      sum(dnorm(one[1:2], 0, sqrt(prior$c), log = TRUE)) +
+      sum(apply(u, 2, log_normal, mean = 0, covariance = covariance)) +
+      4 * sum(log(diag(root)))
+  }, 0)
+  points <- known$points(draws)
+  at <- gibbsite:::hlm_at_points(attr(fit, "model"), points[, 3:5])
+  expect_equal(known$log_density(points) - at$log_prior, slow)
+})
+
+# ---- mixtures ----------------------------------------------------------------
+
+# log p(x) of a mixture by the sum over all allocations. log_of(rows): log
+# marginal density of the observations `rows` as one component.
+by_allocations <- function(n, alpha, log_of) {
+  k <- length(alpha)
+  bits <- 2^(seq_len(n) - 1)
+  subsets <- vapply(0:(2^n - 1), function(s) {
+    log_of(which(s %/% bits %% 2 == 1))
+  }, 0)
+  z <- as.matrix(expand.grid(rep(list(seq_len(k)), n)))
+  log_sum(apply(z, 1, function(z) {
+    size <- tabulate(z, k)
+    lgamma(sum(alpha)) - lgamma(sum(alpha) + n) +
+      sum(lgamma(alpha + size) - lgamma(alpha)) +
+      sum(vapply(seq_len(k), function(c) subsets[sum(bits[z == c]) + 1], 0))
+  }))
+}
+
+tiny <- c(-1.2, -0.8, 0.3, 1.9, 2.4)
+tiny_prior <- function(alpha) {
+  gmm_prior(alpha = alpha, m0 = 0.5, v0 = 2, nu0 = 4, s0 = 1.5)
+}
+tiny_component <- function(rows) {
+  x <- tiny[rows]
+  if (length(x) == 0) {
+    return(0)
+  }
+  log(integrate(function(u) {
+    vapply(u, function(u) {
+      exp(log_normal(x, 0.5, diag(exp(u), length(x)) + 2) +
+            dgamma(exp(-u), 2, 0.75, log = TRUE) - u)
+    }, 0)
+  }, -12, 12, rel.tol = 1e-9, subdivisions = 1000)$value)
+}
+
+test_that("the evidence of a mixture is the sum over all allocations", {
+  skip_long()
+  for (alpha in list(2, c(2, 2), c(2, 2, 2), c(1, 3), c(1, 3, 2))) {
+    fit <- quick(gibbs_gmm, matrix(tiny), length(alpha), tiny_prior(alpha),
+                 draws = 2000)
+    expect_evidence(fit, by_allocations(5, alpha, tiny_component))
+  }
+})
+
+test_that("mixtures of two variables and missing entries have their evidence", {
+  skip_long()
+  x <- rbind(c(-1, 0), c(1.5, NA), c(0.5, 2))
+  s0 <- matrix(c(2, 0.5, 0.5, 1), 2)
+  prior <- gmm_prior(alpha = 2, m0 = c(0, 1), v0 = 2, nu0 = 5, s0 = s0)
+  draws <- 4000
+  sigma <- withr::with_seed(1, lapply(seq_len(draws), function(s) {
+    solve(rWishart(1, 5, solve(s0))[, , 1])
+  }))
+  diagonal <- withr::with_seed(2, lapply(seq_len(draws), function(s) {
+    diag(1 / rgamma(2, 2.5, diag(s0) / 2))
+  }))
+  # likelihoods of all subsets given each matrix, the mean integrated out
+  subset_values <- function(sigma) {
+    vapply(sigma, function(s) {
+      vapply(0:7, function(set) {
+        rows <- which(set %/% c(1, 2, 4) %% 2 == 1)
+        if (length(rows) == 0) {
+          return(1)
+        }
+        n <- length(rows)
+        values <- as.vector(t(x[rows, ]))
+        total <- kronecker(diag(n), s) + kronecker(matrix(1, n, n), diag(2, 2))
+        seen <- !is.na(values)
+        exp(log_normal(values[seen], rep(0:1, n)[seen],
+                       total[seen, seen, drop = FALSE]))
+      }, 0)
+    }, numeric(8))
+  }
+  z <- as.matrix(expand.grid(1:2, 1:2, 1:2))
+  share <- apply(z, 1, function(z) {
+    size <- tabulate(z, 2)
+    exp(lgamma(4) - lgamma(7) + sum(lgamma(2 + size) - lgamma(2)))
+  })
+  sets <- apply(z, 1, function(z) sum(c(1, 2, 4)[z == 1])) + 1
+  exact <- function(covariance) {
+    values <- subset_values(if (covariance == "diagonal") diagonal else sigma)
+    if (covariance == "shared") {
+      of_draws <- colSums(share * values[sets, ] * values[9 - sets, ])
+    } else {
+      # the second component has other draws of the prior
+      of_draws <- colSums(
+        share * values[sets, ] * values[9 - sets, c(draws, seq_len(draws - 1))]
+      )
+    }
+    list(
+      value = log(mean(of_draws)),
+      # neighbours share a draw
+      se = sd(of_draws) / mean(of_draws) * sqrt(3 / draws)
+    )
+  }
+  for (covariance in c("full", "shared", "diagonal")) {
+    own <- prior
+    if (covariance == "diagonal") {
+      own <- gmm_prior(alpha = 2, m0 = c(0, 1), v0 = 2, nu0 = 5, s0 = diag(s0))
+    }
+    fit <- quick(gibbs_gmm, x, 2, own, covariance = covariance,
+                 na_action = "impute", draws = 2000)
+    known <- exact(covariance)
+    for (method in c("normal", "warp3")) {
+      found <- evidence_of(fit, method = method)
+      error <- sqrt(attr(found, "se")^2 + known$se^2)
+      expect_lt(error, 0.1)
+      expect_lt(abs(as.numeric(found) - known$value), 4.5 * error)
+    }
+  }
+})
+
+test_that("weights' priors are summed over all numberings", {
+  log_pi <- log(rbind(c(0.2, 0.3, 0.5), c(0.6, 0.1, 0.3)))
+  alpha <- c(1.5, 4, 2)
+  orders <- rbind(1:3, c(1, 3, 2), c(2, 1, 3), c(2, 3, 1), c(3, 1, 2), 3:1)
+  slow <- apply(log_pi, 1, function(row) {
+    log_sum(apply(orders, 1, function(order) {
+      lgamma(sum(alpha)) - sum(lgamma(alpha)) + sum((alpha[order] - 1) * row)
+    }))
+  })
+  expect_equal(gibbsite:::log_weights_prior(log_pi, alpha), slow)
+})
+
+# ---- one's own density -------------------------------------------------------
+
+test_that("mh_sample() gives the integral of its density within its bounds", {
+  y <- c(0.3, -1, 2.2, 0.8)
+  fit <- quick(mh_sample, function(x) {
+    sum(dnorm(y, x, 1, log = TRUE)) + dnorm(x, 0, 2, log = TRUE)
+  }, 0, draws = 2000)
+  expect_evidence(fit, log_normal(y, 0, diag(4) + 4))
+  density <- function(x, scale) {
+    dgamma(x[1], 3, scale, log = TRUE) + dbeta(x[2], 2, 3, log = TRUE) +
+      dgamma(-x[3], 3, log = TRUE) + 5
+  }
+  for (transform in c(FALSE, TRUE)) {
+    fit <- quick(
+      mh_sample, density, c(a = 1, b = 0.5, c = -1), scale = 2,
+      lower = c(0, 0, -Inf), upper = c(Inf, 1, 0), transform = transform,
+      draws = 2000
+    )
+    expect_evidence(fit, 5)
+  }
+})
+
+test_that("gibbs_sample() takes a log density of the state", {
+  # y ~ N(mu, 1 / tau), both proper
+  y <- c(1, 2.5, 0.2, 1.7)
+  conditionals <- list(
+    mu = function(state, y) {
+      precision <- length(y) * state$tau + 1
+      rnorm(1, sum(y) * state$tau / precision, 1 / sqrt(precision))
+    },
+    tau = function(state, y) {
+      rgamma(1, 3 + length(y) / 2, 2 + sum((y - state$mu)^2) / 2)
+    }
+  )
+  fit <- quick(gibbs_sample, conditionals, list(mu = 0, tau = 1), y = y,
+               draws = 2000)
+  joint <- function(state, y) {
+    sum(dnorm(y, state$mu, state$tau^-0.5, log = TRUE)) +
+      dnorm(state$mu, 0, 1, log = TRUE) + dgamma(state$tau, 3, 2, log = TRUE)
+  }
+  exact <- log(integrate(function(u) {
+    vapply(u, function(u) {
+      exp(log_normal(y, 0, diag(exp(-u), 4) + 1) +
+            dgamma(exp(u), 3, 2, log = TRUE) + u)
+    }, 0)
+  }, -10, 6, rel.tol = 1e-9)$value)
+  expect_evidence(fit, exact, log_density = joint, lower = c(-Inf, 0))
+  expect_evidence(fit, exact, log_density = joint,
+                  lower = c(tau = 0, mu = -Inf))
+})
+
+# ---- wrong densities ---------------------------------------------------------
+
+test_that("a density without Jacobian, constant or k! is told from the right", {
+  skip_long()
+  fit <- quick(gibbs_lm, mpg ~ wt + qsec, mtcars,
+               lm_prior("nig", c = 2, d = 20, lambda = 0.5))
+  exact <- as.numeric(log_evidence(fit))
+  # the last coordinate is log sigma
+  without <- bridge_of(fit, function(value, x) value - x[, ncol(x)])
+  expect_gt(abs(evidence_z(without, exact)), 10)
+  without <- bridge_of(fit, function(value, x) value - 2 * log(20) + lgamma(2))
+  expect_gt(abs(evidence_z(without, exact)), 10)
+  fit <- quick(gibbs_gmm, matrix(tiny), 2, tiny_prior(2), draws = 2000)
+  exact <- by_allocations(5, c(2, 2), tiny_component)
+  expect_lt(abs(evidence_z(bridge_of(fit), exact)), 4.5)
+  without <- bridge_of(fit, function(value, x) value - lgamma(3))
+  expect_gt(abs(evidence_z(without, exact)), 10)
+  without <- bridge_of(fit, function(value, x) {
+    value - plogis(x[, 1], log.p = TRUE) - plogis(-x[, 1], log.p = TRUE)
+  })
+  expect_gt(abs(evidence_z(without, exact)), 10)
+  fit <- quick(gibbs_hlm, y ~ 1 + (1 | g), schools, half_t, se = schools$se)
+  exact <- schools_evidence(half_t_density)
+  without <- bridge_of(fit, function(value, x) {
+    value - gibbsite:::log_factor_jacobian(x, 1, FALSE)
+  })
+  expect_gt(abs(evidence_z(without, exact)), 10)
+})
+
+test_that("errors are as large as the standard error says", {
+  skip_unless_extended()
+  of_schools <- schools_evidence(half_t_density)
+  of_mixture <- by_allocations(5, c(2, 2), tiny_component)
+  z <- vapply(1:60, function(seed) {
+    school <- quick(
+      gibbs_hlm, y ~ 1 + (1 | g), schools, half_t, se = schools$se, seed = seed
+    )
+    line <- quick(gibbs_lm, mpg ~ wt + qsec, mtcars,
+                  lm_prior("nig", c = 2, d = 20, lambda = 0.5), seed = seed)
+    mixture <- quick(gibbs_gmm, matrix(tiny), 2, tiny_prior(2), seed = seed)
+    exact <- as.numeric(log_evidence(line))
+    bridge <- function(method) {
+      withr::with_seed(seed, gibbsite:::bridge_evidence(
+        line, method, NULL, NULL
+      ))
+    }
+    both <- function(fit, exact) {
+      vapply(c("normal", "warp3"), function(method) {
+        evidence_z(evidence_of(fit, method = method, seed = seed), exact)
+      }, 0)
+    }
+    c(
+      both(school, of_schools), both(mixture, of_mixture),
+      evidence_z(bridge("normal"), exact), evidence_z(bridge("warp3"), exact)
+    )
+  }, numeric(6))
+  for (row in seq_len(nrow(z))) {
+    expect_lt(abs(mean(z[row, ])) * sqrt(60), 4.5)
+    # sum of squares: chi squared with 60 degrees of freedom
+    expect_lt(sum(z[row, ]^2), qchisq(1e-5, 60, lower.tail = FALSE))
+    expect_gt(sum(z[row, ]^2), qchisq(1e-5, 60))
+  }
+})
+
+# ---- the number --------------------------------------------------------------
+
+test_that("the number prints with its error, and the difference of two has one", {
+  fit <- quick(gibbs_lm, mpg ~ wt, mtcars, lm_prior("nig"), draws = 50)
+  exact <- log_evidence(fit)
+  made <- function(value, se) {
+    gibbsite:::new_evidence(value, se, "warp3", draws = 1000, ess = 912.4)
+  }
+  a <- made(-84.901234, 0.00471)
+  b <- made(-90, 0.3)
+  expect_snapshot({
+    a
+    b
+    a - b
+    gibbsite:::new_evidence(NA, NA, "laplace")
+  })
+  expect_identical(attr(a - b, "se"), sqrt(0.00471^2 + 0.3^2))
+  expect_identical(as.numeric(a - b), -84.901234 + 90)
+  expect_identical(a + 1, -83.901234)
+  expect_identical(-a, 84.901234)
+  expect_identical(exp(b), exp(-90))
+  expect_identical(a > b, TRUE)
+  expect_identical(c(a, b), c(-84.901234, -90))
+  expect_identical(format(exact), formatC(as.numeric(exact), 2, format = "f"))
+  expect_output(print(exact), "In closed form")
+  expect_output(print(structure(1, class = "gibbsite_evidence")), "1")
+  # a factor is no evidence, and its differences have no error
+  expect_identical((a - b) - b, as.numeric(a - b) + 90)
+})
+
+test_that("bridge sampling draws with R's generator", {
+  fit <- quick(gibbs_lm, mpg ~ wt, mtcars, draws = 100)
+  expect_identical(evidence_of(fit), evidence_of(fit))
+  expect_false(identical(evidence_of(fit), evidence_of(fit, seed = 2)))
+})
+
+test_that("an improper prior has no evidence", {
+  fit <- quick(gibbs_lm, mpg ~ wt, mtcars, lm_prior(intercept_sd = Inf),
+               draws = 50)
+  expect_identical(as.numeric(log_evidence(fit)), NA_real_)
+  fit <- quick(gibbs_logistic, am ~ wt, mtcars, logistic_prior(c = Inf),
+               draws = 50)
+  expect_identical(as.numeric(log_evidence(fit)), NA_real_)
+})
+
+test_that("a large error gives a warning", {
+  fit <- quick(mh_sample, function(x) {
+    log(dnorm(x, -30) + dnorm(x, 30))
+  }, 0, inits = list(-30, 30), draws = 20)
+  for (method in c("normal", "warp3")) {
+    expect_gibbsite_condition(
+      evidence_of(fit, method = method), "gibbsite_warning_evidence"
+    )
+  }
+})
+
+test_that("fits without evidence are errors that say what to use", {
+  horseshoe <- quick(gibbs_lm, mpg ~ wt, mtcars, lm_prior("horseshoe"),
+                     draws = 20)
+  corpus <- withr::with_seed(1, sim_lda(10, k = 2, terms = 10, tokens = 20))
+  topics <- quick(gibbs_lda, corpus$x, 2, draws = 20)
+  ratings <- withr::with_seed(1, sim_bmf(8, 6, rank = 1))
+  factors <- quick(gibbs_bmf, ratings, 1, draws = 20)
+  blocks <- quick(gibbs_sample, list(a = function(state) rnorm(1)), list(a = 0),
+                  draws = 20)
+  sparse <- quick(gibbs_gmm, faithful, 6, gmm_prior(alpha = 1e-4), draws = 20)
+  expect_gibbsite_error(class = "gibbsite_error_no_evidence", {
+    log_evidence(horseshoe)
+    log_evidence(topics)
+    log_evidence(factors)
+    log_evidence(blocks)
+    log_evidence(sparse)
+  })
+  fit <- quick(gibbs_lm, mpg ~ wt, mtcars, draws = 20)
+  few <- quick(gibbs_lm, mpg ~ wt + qsec + hp, mtcars, draws = 4)
+  density <- function(x) sum(dnorm(x, log = TRUE))
+  kept <- quick(mh_sample, density, c(a = 0, b = 0), keep = "a", draws = 20)
+  normal <- function(state) dnorm(state$a, log = TRUE)
+  expect_gibbsite_error(class = "gibbsite_error_argument", {
+    log_evidence(mtcars)
+    log_evidence(fit, method = "warp2")
+    log_evidence(fit, correct = "importance")
+    log_evidence(fit, log_density = normal)
+    log_evidence(fit, lower = 0)
+    log_evidence(few)
+    log_evidence(kept)
+    log_evidence(blocks, log_density = 1)
+    log_evidence(blocks, log_density = normal, lower = c(0, 1))
+    log_evidence(blocks, log_density = normal, lower = c(b = 1))
+    log_evidence(blocks, log_density = normal, lower = 1, upper = 0)
+    log_evidence(blocks, log_density = normal, lower = 0)
+  })
+  expect_gibbsite_error(class = "gibbsite_error_numeric", {
+    log_evidence(blocks, log_density = function(state) "a")
+    log_evidence(blocks, log_density = function(state) stop("no"))
+    log_evidence(blocks, log_density = function(state) -Inf)
+  })
+  constant <- quick(gibbs_sample, list(a = function(state) 1), list(a = 0),
+                    draws = 20)
+  bare <- drop_data(fit)
+  mixture <- drop_data(quick(gibbs_gmm, faithful, 2, draws = 20))
+  own <- drop_data(quick(mh_sample, density, c(a = 0, b = 0), draws = 20))
+  expect_gibbsite_error(class = "gibbsite_error", {
+    log_evidence(constant, log_density = normal)
+    log_evidence(bare)
+    log_evidence(mixture)
+    log_evidence(own)
+  })
+})
