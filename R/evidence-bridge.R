@@ -11,10 +11,9 @@ bridge_integral <- function(points, log_density, method, call) {
   d <- ncol(points[[1L]])
   half <- seq_len(nrow(points[[1L]]) %/% 2L)
   if (length(half) * length(points) < 2 * (d + 1)) {
-    least <- 4 * (d + 1)
     abort_argument(
-      c("{.arg fit} must have at least {least} draws for bridge sampling in {d}
-         dimension{?s}.",
+      c("{.arg fit} must have at least {4 * (d + 1)} draws for bridge sampling
+         in {d} dimension{?s}.",
         i = "Use {.fn extend}."),
       call = call
     )
@@ -32,14 +31,18 @@ bridge_integral <- function(points, log_density, method, call) {
   new <- matrix(stats::rnorm(length(z)), d)
   own <- log_ratios(z, proposal, log_density, method)
   proposed <- log_ratios(new, proposal, log_density, method)
-  if (!any(proposed > -Inf) || !any(own > -Inf)) {
+  found <- if (any(proposed > -Inf) && any(own > -Inf)) {
+    optimal_bridge(own, proposed, chains)
+  }
+  # ratios so far apart that all shares are 0 have no error
+  if (!isTRUE(is.finite(found$se))) {
     abort_numeric(
       c("The normal proposal and the posterior have no points in common.",
         i = "Did the chains converge? More draws help."),
       call = call, class = "evidence"
     )
   }
-  c(optimal_bridge(own, proposed, chains), list(draws = length(own)))
+  c(found, list(draws = length(own)))
 }
 
 # list(mean, root): root'root is the covariance matrix of the points.
@@ -93,7 +96,7 @@ optimal_bridge <- function(own, proposed, chains) {
   size[[1L]] <- effective(value)
   value <- bridge_root(own, proposed, size)
   shift <- log(size[[1L]] / size[[2L]])
-  relative <- function(x) if (all(x == x[[1L]])) 0 else stats::var(x) / mean(x)^2
+  relative <- function(x) stats::var(x) / mean(x)^2
   ess <- effective(value)
   # the relative mean squared error (Fruehwirth-Schnatter 2004)
   squared <- relative(stats::plogis(value - shift - own)) / ess +

@@ -110,9 +110,8 @@ model_unbounded.gibbs_sample_model <- function(model, given, call) {
       }
     )
     if (!is_plain_number(value) && !identical(value, NaN)) {
-      words <- describe(value)
       abort_numeric(
-        "{.arg log_density} must return one number, not {words}.",
+        "{.arg log_density} must return one number, not {describe(value)}.",
         call = call, class = "density"
       )
     }

@@ -84,20 +84,20 @@
 #' @return `log_evidence()`: a number of class `gibbsite_evidence` with the
 #'   attributes `se` (standard error; 0 in closed form, `NA` by Laplace's
 #'   method) and `method` (`"exact"`, `"laplace"`, `"importance"`, `"normal"` or
-#'   `"warp3"`); after bridge sampling also `draws`, the number of draws compared
-#'   with as many of the proposal, and `ess`, their effective number.
-#'   `as.numeric()` gives the number alone, and so does arithmetic other than the
-#'   difference of two. `anova()`: a data frame of class `laplace_comparison`
-#'   with a row for each fit and the columns `model`, `parameters`,
-#'   `log_evidence`, `log_bayes_factor` (against the best) and `probability` (of
-#'   the model given the data, among these).
+#'   `"warp3"`); after bridge sampling also `draws`, the number of draws
+#'   compared with as many of the proposal, and `ess`, their effective number.
+#'   `as.numeric()` gives the number alone, and so does arithmetic other than
+#'   the difference of two. `anova()`: a data frame of class
+#'   `laplace_comparison` with a row for each fit and the columns `model`,
+#'   `parameters`, `log_evidence`, `log_bayes_factor` (against the best) and
+#'   `probability` (of the model given the data, among these).
 #' @section Random numbers: Bridge sampling draws with R's generator.
 #' @section Errors: `gibbsite_error_no_evidence`, a `gibbsite_error_argument`,
 #'   for fits that have no evidence here: of [gibbs_lda()], [gibbs_bmf()], of
 #'   [gibbs_lm()] with the horseshoe prior, of [gibbs_sample()] without
-#'   `log_density`. `gibbsite_error_argument` for too few draws, and in `anova()`
-#'   for fits that are not Laplace approximations of the same response or have
-#'   no evidence. `gibbsite_error_no_data` for a fit without its data.
+#'   `log_density`. `gibbsite_error_argument` for too few draws, and in
+#'   `anova()` for fits that are not Laplace approximations of the same response
+#'   or have no evidence. `gibbsite_error_no_data` for a fit without its data.
 #'   `gibbsite_error_numeric` for draws without a covariance matrix.
 #' @references
 #' Fruehwirth-Schnatter S (2004). Estimating marginal likelihoods for mixture
@@ -135,10 +135,7 @@ log_evidence <- function(fit, correct = c("none", "importance"),
   check_needed(fit = "a fit")
   correct <- check_choice(correct, c("none", "importance"))
   method <- check_choice(method, c("normal", "warp3"))
-  if (!inherits(fit, "gibbsite_fit")) {
-    abort_expected(fit, "a fit", FALSE, "fit", call)
-  }
-  check_whole_fit(fit, "fit", call)
+  check_fit(fit, "fit", call)
   given <- list(log_density = log_density, lower = lower, upper = upper)
   check_own_density(fit, given, call)
   model <- fit_part(fit, "model")
@@ -189,7 +186,7 @@ bridge_evidence <- function(fit, method, given, call) {
   found <- bridge_integral(
     lapply(model_matrices(fit), known$points), known$log_density, method, call
   )
-  if (!(found$se <= 0.5)) {
+  if (found$se > 0.5) {
     warn_gibbsite(
       c("The standard error of the log evidence is
          {format(signif(found$se, 2))}.",
@@ -270,17 +267,19 @@ print.gibbsite_evidence <- function(x, ...) {
 
 # Numbers alone, but the difference of two has its error.
 #' @export
-Ops.gibbsite_evidence <- function(e1, e2) {
+Ops.gibbsite_evidence <- function( # nolint: object_name_linter.
+    e1, e2) {
   plain <- function(x) {
     if (inherits(x, "gibbsite_evidence")) as.double(x) else x
   }
-  operate <- get(.Generic, mode = "function")
+  generic <- .Generic # nolint: object_usage_linter.
+  operate <- get(generic, mode = "function")
   if (missing(e2)) {
     return(operate(plain(e1)))
   }
   value <- operate(plain(e1), plain(e2))
   both <- is_evidence(e1) && is_evidence(e2)
-  if (.Generic != "-" || !both) {
+  if (generic != "-" || !both) {
     return(value)
   }
   how <- unique(c(attr(e1, "method"), attr(e2, "method")))
@@ -296,6 +295,8 @@ is_evidence <- function(x) {
 }
 
 #' @export
-Math.gibbsite_evidence <- function(x, ...) {
-  get(.Generic, mode = "function")(as.double(x), ...)
+Math.gibbsite_evidence <- function( # nolint: object_name_linter.
+    x, ...) {
+  generic <- .Generic # nolint: object_usage_linter.
+  get(generic, mode = "function")(as.double(x), ...)
 }

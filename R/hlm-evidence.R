@@ -18,7 +18,10 @@ model_unbounded.hlm_model <- function(model, given, call) {
     },
     log_density = function(x) {
       at <- hlm_at_points(model, x[, own, drop = FALSE])
-      log_beta <- if (data$known == 1) numeric(nrow(x)) else x[, length(own) + 1L]
+      log_beta <- numeric(nrow(x))
+      if (data$known == 0) {
+        log_beta <- x[, length(own) + 1L]
+      }
       hlm_constant(data) + at$log_prior + .Call(
         C_hlm_log_marginal, data, as.double(aperm(at$factor, c(2, 3, 1))),
         as.double(log_beta)
