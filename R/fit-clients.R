@@ -17,7 +17,8 @@
 #' - bridgesampling: `bridge_sampler()` of [mh_sample()] takes the log density
 #'   and the bounds of the fit; of [gibbs_logistic()] without groups and of
 #'   [gibbs_lm()] with a proper prior, but not the horseshoe, it gives the log
-#'   evidence. For other fits give `log_posterior`, `lb` and `ub`.
+#'   evidence. For other fits give `log_posterior`, `lb` and `ub`, or use
+#'   [log_evidence()].
 #' - tidybayes: `add_epred_draws()`, `add_linpred_draws()` and
 #'   `add_predicted_draws()` of regressions and of [gibbs_bmf()], with `ndraws`
 #'   and `re_formula`; `tidy_draws()` and `spread_draws()` of every fit.

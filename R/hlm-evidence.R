@@ -17,16 +17,24 @@ model_unbounded.hlm_model <- function(model, given, call) {
       )
     },
     log_density = function(x) {
-      at <- hlm_at_points(model, x[, own, drop = FALSE])
-      log_beta <- numeric(nrow(x))
-      if (data$known == 0) {
-        log_beta <- x[, length(own) + 1L]
-      }
-      hlm_constant(data) + at$log_prior + .Call(
-        C_hlm_log_marginal, data, as.double(aperm(at$factor, c(2, 3, 1))),
-        as.double(log_beta)
-      )
+      # in blocks, so that an interrupt need not wait for all
+      cost <- length(data$bar) + length(data$fixed) + 1
+      by_point_blocks(x, cost, function(x) {
+        log_variance_density(model, x[, own, drop = FALSE], x[, -own])
+      })
     }
+  )
+}
+
+# log p(y | Sigma, sigma) p(Sigma) p(log beta), at coordinates of Sigma.
+log_variance_density <- function(model, x, log_beta) {
+  at <- hlm_at_points(model, x)
+  if (model$data$known == 1) {
+    log_beta <- numeric(nrow(x))
+  }
+  hlm_constant(model$data) + at$log_prior + .Call(
+    C_hlm_log_marginal, model$data, as.double(aperm(at$factor, c(2, 3, 1))),
+    as.double(log_beta)
   )
 }
 

@@ -361,7 +361,8 @@ hostile_bases <- function(o) {
     lda_prior = list(), lm_prior = list(),
     ldavis_data = fit("gibbs_lda"),
     log_evidence = fit(
-      "gibbs_sample", log_density = function(state) -0.5 * (state$a^2 + state$b^2)
+      "gibbs_sample",
+      log_density = function(state) -0.5 * (state$a^2 + state$b^2)
     ),
     logistic_prior = list(),
     mh_sample = c(

@@ -579,7 +579,7 @@ test_that("errors are as large as the standard error says", {
 
 # ---- the number --------------------------------------------------------------
 
-test_that("the number prints with its error, and the difference of two has one", {
+test_that("the number prints with its error, and differences have one", {
   fit <- quick(gibbs_lm, mpg ~ wt, mtcars, lm_prior("nig"), draws = 50)
   exact <- log_evidence(fit)
   made <- function(value, se) {
