@@ -314,7 +314,7 @@ test_that("the evidence of a logistic regression with groups is a quadrature", {
 
 test_that("the joint density of a logistic regression with slopes by group", {
   data <- transform(mtcars, g = rep(1:4, 8), wt = wt - 3)
-  fit <- quick(gibbs_logistic, cbind(am, 1 - am) ~ wt + (1 + wt | g), data,
+  fit <- quick(gibbs_logistic, cbind(am + 1, 2 - am) ~ wt + (1 + wt | g), data,
                draws = 50, offset = rep(0.1, 32))
   prior <- prior_summary(fit)
   known <- unbounded(fit)
@@ -327,7 +327,8 @@ test_that("the joint density of a logistic regression with slopes by group", {
       one[1:2]
     w <- one[1:2] + u[, data$g]
     root <- chol(covariance)
-    sum(dbinom(data$am, 1, plogis(0.1 + rowSums(x * t(w))), log = TRUE)) +
+    share <- plogis(0.1 + rowSums(x * t(w)))
+    sum(dbinom(data$am + 1, 3, share, log = TRUE)) +
       sum(dnorm(one[1:2], 0, sqrt(prior$c), log = TRUE)) +
       sum(apply(u, 2, log_normal, mean = 0, covariance = covariance)) +
       4 * sum(log(diag(root)))
