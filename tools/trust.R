@@ -4,8 +4,8 @@
 # are known exactly: how far the draws' means are from theirs. Fails if a right
 # sampler does not pass, or a wrong one does.
 #
-# The tables go to vignettes/articles/trust.csv and known.csv, which the
-# article Trust shows. With a pattern only the rows of its cases are replaced.
+# The tables go to vignettes/trust.csv and vignettes/known.csv, which the
+# vignette Trust shows. With a pattern only the rows of its cases are replaced.
 #
 #   Rscript tools/trust.R [pattern of cases]
 #   MC_CORES=2 Rscript tools/trust.R           two cases at a time
@@ -103,7 +103,7 @@ rows_of <- function(cases, row) {
 
 # The table in a file with these rows in place of those that it had.
 write_rows <- function(table, name, cases) {
-  file <- file.path("vignettes", "articles", name)
+  file <- file.path("vignettes", name)
   all <- table
   if (file.exists(file)) {
     old <- utils::read.csv(file)
