@@ -274,7 +274,7 @@ clients <- list(
       own <- if (inherits(fit, "mh_sample")) {
         log(2 * pi)
       } else {
-        log_evidence(quietly(laplace_logistic(vs ~ wt + cyl, cars)))
+        as.numeric(log_evidence(fit))
       }
       near(x$logml, own, 0.05)
     }),
