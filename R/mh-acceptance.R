@@ -7,7 +7,8 @@
 #' many dimensions for a random walk, and 0.574 for a Langevin proposal. A much
 #' higher rate means that the steps are too small, a much lower one that they
 #' are too large. The rate of an independence proposal should be near 1. That of
-#' [nuts()] is the mean acceptance statistic of its trajectories.
+#' [nuts()] is the mean acceptance statistic of its trajectories, and that of a
+#' slice sampler is 1.
 #'
 #' @param fit A fit made by [mh_sample()], or by [gibbs_sample()] with MH steps.
 #' @return A data frame with a row for each chain and block and the columns
@@ -71,8 +72,9 @@ memory_table <- function(names, memories) {
 #'   q(x | y) - \log q(y | x)}{log q(x | y) - log q(y | x)}), `log_ratio`,
 #'   `accepted`, and the proposal, with a column for each coordinate, on the
 #'   scale on which proposals are made. With [nuts()] this is the point that was
-#'   drawn from the trajectory; `log_correction` and `log_ratio` are NaN, and
-#'   `uniform` is not used. If `inits` was given, a chain begins at
+#'   drawn from the trajectory, with slice samplers the point after the sweep
+#'   over the block; `log_correction` and `log_ratio` are NaN, and `uniform` is
+#'   not used, but by [elliptical_slice()] for the height. If `inits` was given, a chain begins at
 #'   its entry.
 #' @section Errors: `gibbsite_error_argument` for a fit without its steps.
 #' @examples

@@ -149,7 +149,7 @@ check_matrix_of <- function(size, chains, what, call) {
 
 has_matrix <- function(proposal) {
   inherits(proposal, "adaptive") || !is.null(proposal$cov) ||
-    identical(proposal$mass, "dense") ||
+    identical(proposal$mass, "dense") || is.matrix(proposal$prior_cov) ||
     any(vapply(proposal$parts, has_matrix, NA))
 }
 

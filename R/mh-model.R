@@ -289,6 +289,7 @@ model_notes.mh_model <- function(model, fit, table) {
     search_words(model$search),
     paste0("Acceptance ", paste(unique(range), collapse = " to "), "."),
     hamiltonian_words(model, fit),
+    slice_words(model, fit),
     if (length(seconds) == 1L && seconds > 0 && is.finite(size)) {
       paste0("ESS a second: ", format(signif(size / seconds, 2),
         big.mark = ",", scientific = FALSE

@@ -330,11 +330,15 @@ mixture_proposal <- function(..., weights = NULL) {
 }
 
 check_part <- function(part, i, call = rlang::caller_env()) {
-  if (is_hamiltonian(part)) {
+  if (moves_far(part)) {
     abort_argument(
       c("Proposal {i} of a mixture must have a density: that of
          {.fn {class(part)[1]}} is not known.",
-        i = "{.fn langevin} with {.code tune = FALSE} takes a gradient."),
+        i = if (is_hamiltonian(part)) {
+          "{.fn langevin} with {.code tune = FALSE} takes a gradient."
+        } else {
+          "{.arg blocks} that share coordinates alternate between proposals."
+        }),
       call = call
     )
   }
@@ -506,6 +510,8 @@ format.gibbsite_proposal <- function(x, ...) {
     },
     hmc = ,
     nuts = format_hamiltonian(x),
+    univariate_slice = ,
+    elliptical_slice = format_slice(x),
     langevin = paste0(
       "Langevin proposal",
       if (!is.null(x$step)) paste0(", step ", format(x$step, digits = 4)),
@@ -541,7 +547,8 @@ print.gibbsite_proposal <- function(x, ...) {
 
 proposal_kinds <- c(
   random_walk = 0L, adaptive = 1L, independence = 2L, custom_proposal = 3L,
-  langevin = 4L, mixture_proposal = 5L, hmc = 6L, nuts = 7L
+  langevin = 4L, mixture_proposal = 5L, hmc = 6L, nuts = 7L,
+  univariate_slice = 8L, elliptical_slice = 9L
 )
 
 proposal_families <- c(normal = 0L, t = 1L, uniform = 2L)
@@ -566,6 +573,8 @@ compile_proposal <- function(proposal, d, where = "proposal", at_mode = NULL,
     langevin = compile_langevin(proposal, d, where, at_mode, call),
     hmc = ,
     nuts = compile_hamiltonian(proposal),
+    univariate_slice = compile_slice(proposal, d, where, call, names),
+    elliptical_slice = compile_ellipse(proposal, d, where, call, names),
     mixture_proposal = list(
       weights = proposal$weights,
       parts = lapply(seq_along(proposal$parts), function(i) {
@@ -628,23 +637,56 @@ compile_langevin <- function(proposal, d, where, at_mode, call) {
   )
 }
 
+# `width` is empty when it is tuned.
+compile_slice <- function(proposal, d, where, call, names) {
+  tuned <- is.character(proposal$width)
+  list(
+    tuned = as.integer(tuned), longest = as.double(proposal$max_steps),
+    width = if (tuned) {
+      numeric()
+    } else {
+      as_coordinates(proposal$width, d, "width", where, call, names)
+    }
+  )
+}
+
+compile_ellipse <- function(proposal, d, where, call, names) {
+  cov <- proposal$prior_cov
+  list(
+    mean = as_coordinates(
+      proposal$prior_mean, d, "prior_mean", where, call, names
+    ),
+    factor = if (is.matrix(cov)) {
+      spread_factor(cov, d, 1, where, NULL, call, "prior_cov")
+    } else {
+      sqrt(as_coordinates(cov, d, "prior_cov", where, call, names))
+    }
+  )
+}
+
 as_scales <- function(scale, d, where, call, names = NULL) {
-  if (!length(scale) %in% c(1L, d)) {
+  as_coordinates(scale, d, "scale", where, call, names)
+}
+
+# One number for each of d coordinates.
+as_coordinates <- function(x, d, arg, where, call, names = NULL) {
+  if (!length(x) %in% c(1L, d)) {
     abort_argument(
-      "`scale` of `{where}` must have length {or_words(unique(c(1, d)))}
-       (coordinates), not {length(scale)}.",
+      "`{arg}` of `{where}` must have length {or_words(unique(c(1, d)))}
+       (coordinates), not {length(x)}.",
       call = call
     )
   }
-  scale <- in_order_of(
-    scale, names, paste("scale of", where), "the coordinates", call
+  x <- in_order_of(
+    x, names, paste(arg, "of", where), "the coordinates", call
   )
-  rep_len(scale, d)
+  as.double(rep_len(x, d))
 }
 
 # The lower Cholesky factor of a covariance, as d * d numbers; one that comes
 # from a Laplace approximation is multiplied by `inflate`.
-spread_factor <- function(cov, d, inflate, where, at_mode, call) {
+spread_factor <- function(cov, d, inflate, where, at_mode, call,
+                          arg = "cov") {
   if (identical(cov, "laplace")) {
     cov <- inflate * at_mode()
   } else if (is_laplace_fit(cov)) {
@@ -652,7 +694,7 @@ spread_factor <- function(cov, d, inflate, where, at_mode, call) {
   }
   if (nrow(cov) != d) {
     abort_argument(
-      "`cov` of `{where}` must be {d} x {d} (coordinates), not {nrow(cov)} x
+      "`{arg}` of `{where}` must be {d} x {d} (coordinates), not {nrow(cov)} x
        {ncol(cov)}.",
       call = call
     )
@@ -676,6 +718,9 @@ uses_laplace <- function(proposal) {
 proposal_memory <- function(proposal, compiled, x, scale, factor = NULL) {
   if (is_hamiltonian(proposal)) {
     return(hamiltonian_memory(proposal, compiled, scale, factor))
+  }
+  if (is_slice(proposal)) {
+    return(slice_memory(proposal, compiled, scale))
   }
   d <- compiled$d
   adaptive <- inherits(proposal, "adaptive")
@@ -707,6 +752,7 @@ needs_covariance <- function(proposal) {
 
 needs_scale <- function(proposal) {
   needs_covariance(proposal) || learns_mass(proposal) ||
+    identical(proposal$width, "auto") ||
     (inherits(proposal, "langevin") && is.null(proposal$step) &&
        is.null(proposal$cov))
 }
@@ -765,7 +811,11 @@ proposal_variates <- function(compiled) {
   if (compiled$kind == proposal_kinds[["custom_proposal"]]) {
     return(0)
   }
-  if (compiled$kind >= proposal_kinds[["hmc"]]) {
+  if (compiled$kind == proposal_kinds[["univariate_slice"]]) {
+    return(2)
+  }
+  keyed <- c("hmc", "nuts", "elliptical_slice")
+  if (compiled$kind %in% proposal_kinds[keyed]) {
     return(compiled$d + 2)
   }
   compiled$d + (compiled$family == proposal_families[["t"]])

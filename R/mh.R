@@ -17,8 +17,8 @@
 #' [native_density()], the default is [nuts()], the no-U-turn sampler. Without
 #' one it is [adaptive()], a normal random walk that adapts its covariance and
 #' scale during burn-in. Others are [random_walk()], [independence()],
-#' [langevin()] and [hmc()] (with a gradient), [mixture_proposal()] and
-#' [custom_proposal()].
+#' [langevin()] and [hmc()] (with a gradient), [univariate_slice()] and
+#' [elliptical_slice()], [mixture_proposal()] and [custom_proposal()].
 #'
 #' With `blocks` a sweep takes several steps, one for each block of coordinates,
 #' in their order. Each block has its own proposal, which moves the block's
@@ -30,8 +30,8 @@
 #' \eqn{d}{d} sweeps for each kept draw (divided by the number of blocks,
 #' rounded up), and `burnin`, during which adaptive proposals adapt, to 500 such
 #' draws, or \eqn{20 d}{20 d} if that is more: `thin * max(500, 20 * d)` sweeps.
-#' If every block is moved by [nuts()] or [hmc()], `thin` defaults to 1 and
-#' `burnin` to 1000.
+#' If every block is moved by [nuts()], [hmc()], [univariate_slice()] or
+#' [elliptical_slice()], `thin` defaults to 1 and `burnin` to 1000.
 #'
 #' @section Starting values:
 #' Before the chains start, one search for them all climbs from `init` to the
@@ -190,7 +190,7 @@ mh_sample <- function(log_density, init, proposal = NULL, ...,
   proposal <- proposal %||% default_proposal(gradient, log_density)
   plan <- plan_blocks(proposal, blocks, init, names, call)
   check_gradient_used(gradient, plan, call)
-  long <- all_hamiltonian(plan)
+  long <- all_move_far(plan)
   thin <- check_count(
     thin %||% if (long) 1 else ceiling(length(init) / length(plan)),
     arg = "thin", call = call

@@ -106,9 +106,12 @@ static double moves(const gibbs_step *s) {
 void gibbs_move_block(gibbs_step *s, const scan_control *control) {
   gibbs_model *m = s->gibbs;
   const double before = moves(s);
+  /* the user's functions are interrupted as R evaluates them */
+  scan_control own = *control;
+  own.stop = NULL;
   check_outcome(s, mh_evaluate_current(&s->mh));
   for (double i = 0.0; i < s->steps; i += 1.0)
-    check_outcome(s, mh_update(&s->mh, 0, next_row(s), control));
+    check_outcome(s, mh_update(&s->mh, 0, next_row(s), &own));
   if (moves(s) > before) {
     SEXP value = PROTECT(block_value(s, s->mh.x));
     gibbs_set(m, gibbs_with(m, s->k, value));

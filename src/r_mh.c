@@ -374,21 +374,23 @@ static void open_hamiltonian(mh_proposal *p, SEXP compiled) {
 static void open_proposal(mh_proposal *p, SEXP compiled, SEXP functions,
                           SEXP names, mh_session *session) {
   memset(p, 0, sizeof(mh_proposal));
-  p->kind = (mh_kind)code(compiled, "kind", MH_NUTS);
+  p->kind = (mh_kind)code(compiled, "kind", MH_ELLIPSE);
   p->family = (mh_family)code(compiled, "family", MH_UNIFORM);
   p->tuned = (mh_tuning)code(compiled, "tuned", MH_FOREVER);
   p->d = args_count(compiled, "d", 1);
   p->freedom = args_doubles(compiled, "df", 1)[0];
   p->target = args_number(compiled, "target");
   if (p->kind == MH_RANDOM_WALK || p->kind == MH_INDEPENDENCE ||
-      p->kind == MH_LANGEVIN)
+      p->kind == MH_LANGEVIN || p->kind == MH_ELLIPSE)
     open_factor(p, compiled);
-  if (p->kind == MH_INDEPENDENCE)
+  if (p->kind == MH_INDEPENDENCE || p->kind == MH_ELLIPSE)
     p->mean = args_doubles(compiled, "mean", p->d);
   if (p->kind == MH_MIXTURE)
     open_parts(p, compiled, functions, names, session);
   if (mh_is_hamiltonian(p))
     open_hamiltonian(p, compiled);
+  if (p->kind == MH_SLICE)
+    p->longest = args_count(compiled, "longest", 1);
   if (p->kind == MH_CUSTOM) {
     open_custom(p, functions, names, session);
     p->draw = draw_custom;
@@ -396,27 +398,38 @@ static void open_proposal(mh_proposal *p, SEXP compiled, SEXP functions,
   }
 }
 
+/* The numbers of a block's factor. */
+static size_t factor_length(const mh_proposal *p) {
+  if (p->kind == MH_SLICE || (mh_is_hamiltonian(p) && p->diagonal))
+    return p->d;
+  return p->kind == MH_ADAPTIVE || mh_is_hamiltonian(p)
+           ? args_product(p->d, p->d)
+           : 0;
+}
+
+static void open_memory(mh_memory *own, const mh_proposal *p, SEXP memory) {
+  const int hamiltonian = mh_is_hamiltonian(p);
+  const int has_mean = p->kind == MH_ADAPTIVE || hamiltonian;
+  own->tuning = args_doubles(memory, "tuning", 2);
+  own->counts = args_doubles(memory, "counts", 4);
+  own->factor = args_doubles(memory, "factor", factor_length(p));
+  own->mean = args_doubles(memory, "mean", has_mean ? p->d : 0);
+  if (mh_is_slice(p))
+    own->effort = args_doubles(memory, "effort", 2);
+  if (!hamiltonian)
+    return;
+  own->spread = args_doubles(memory, "spread", factor_length(p));
+  own->averaging = args_doubles(memory, "averaging", MH_AVERAGING);
+  own->energies = args_doubles(memory, "energies", MH_ENERGIES);
+}
+
 void mh_open_block(mh_block *block, SEXP compiled, SEXP memory, SEXP functions,
                    SEXP names, mh_session *session) {
   mh_proposal *p = (mh_proposal *)R_alloc(1, sizeof(mh_proposal));
   open_proposal(p, compiled, functions, names, session);
-  const int adaptive = p->kind == MH_ADAPTIVE;
-  const int hamiltonian = mh_is_hamiltonian(p);
-  const size_t square =
-    hamiltonian && p->diagonal ? p->d : args_product(p->d, p->d);
   memset(block, 0, sizeof(mh_block));
   block->proposal = p;
-  block->memory.tuning = args_doubles(memory, "tuning", 2);
-  block->memory.counts = args_doubles(memory, "counts", 4);
-  block->memory.factor =
-    args_doubles(memory, "factor", adaptive || hamiltonian ? square : 0);
-  block->memory.mean =
-    args_doubles(memory, "mean", adaptive || hamiltonian ? p->d : 0);
-  if (!hamiltonian)
-    return;
-  block->memory.spread = args_doubles(memory, "spread", square);
-  block->memory.averaging = args_doubles(memory, "averaging", MH_AVERAGING);
-  block->memory.energies = args_doubles(memory, "energies", MH_ENERGIES);
+  open_memory(&block->memory, p, memory);
 }
 
 /* Scratch for the block of a model on d coordinates. */

@@ -14,6 +14,9 @@
 #define mh_evaluate_slope mh_evaluate_slope_here
 #define mh_know_slope mh_know_slope_here
 #define mh_update mh_update_here
+#define mh_step mh_step_here
+#define mh_count mh_count_here
+#define mh_trace_end mh_trace_end_here
 #define mh_sweep mh_sweep_here
 #define mh_record mh_record_here
 #include "../../src/core/mh/mh.c"

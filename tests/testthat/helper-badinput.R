@@ -376,6 +376,8 @@ hostile_bases <- function(o) {
     ),
     native_density = list(package = "stats", symbol = "cor"),
     nuts = list(gradient = function(x) -x),
+    univariate_slice = list(width = 1),
+    elliptical_slice = list(prior_cov = diag(2)),
     predicted_at = fit("gibbs_bmf"), random_walk = list(scale = 1),
     prior_predict = list(model = o$proper, n = 3, seed = 1),
     recommend = fit("gibbs_bmf", n = 1), relabel = fit("gibbs_gmm"),
@@ -926,6 +928,8 @@ taken_values <- list(
   nuts.gradient = c("failing", "variadic", "null"),
   hmc.gradient = c("failing", "variadic", "null"), jitter = c("zero", "tiny"),
   mh_sample.log_density = "variadic",
+  elliptical_slice.prior_cov = "huge",
+  elliptical_slice.prior_mean = "tiny",
   # no measures
   diagnostic_posterior.gibbsite_fit.diagnostic = "null",
   # never used, as its page says

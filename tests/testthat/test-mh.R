@@ -12,7 +12,8 @@ every_proposal <- function() {
     mixture_proposal(random_walk(1, family = "t"), random_walk(2)),
     custom_proposal(function(x) x + stats::rnorm(2), function(y, x) 0),
     langevin(gradient = function(x) -x), nuts(function(x) -x),
-    hmc(gradient = function(x) -x, n_steps = 4, mass = "dense")
+    hmc(gradient = function(x) -x, n_steps = 4, mass = "dense"),
+    univariate_slice(), elliptical_slice(diag(2))
   )
 }
 

@@ -9,6 +9,7 @@
 
 #include "mh/mh_hamiltonian.h"
 #include "mh/mh_proposal.h"
+#include "mh/mh_slice.h"
 #include "numeric/rmath.h"
 
 /* ---- laying out ---------------------------------------------------------- */
@@ -49,6 +50,7 @@ void mh_open(mh_model *m, double *work) {
     offset += block_variates(&m->block[b]);
   }
   m->width = offset;
+  m->power = 1.0;
   m->row = m->rows > 0 ? (size_t)((uint64_t)*m->sweep % m->rows) : 0;
 }
 
@@ -227,6 +229,13 @@ static void gather(const mh_block *block, const double *x, double *own) {
     own[j] = x[block->index[j]];
 }
 
+/* The target's gradient: that of p to its power. */
+static void gather_slope(const mh_model *m, const mh_block *block,
+                         const double *slope, double *own) {
+  for (size_t j = 0; j < block->proposal->d; j++)
+    own[j] = m->power * slope[block->index[j]];
+}
+
 /* What a step is about: the block's own coordinates before and after. */
 typedef struct {
   mh_block *block;
@@ -249,7 +258,7 @@ static status start_move(mh_model *m, size_t b, mh_move *move) {
   if (!move->block->sloped)
     return STATUS_OK;
   const status outcome = mh_know_slope(m);
-  gather(move->block, m->slope + 1, m->from_slope);
+  gather_slope(m, move->block, m->slope + 1, m->from_slope);
   return outcome;
 }
 
@@ -294,11 +303,12 @@ static status evaluate_move(mh_model *m, mh_move *move) {
     return outcome;
   if (move->block->sloped) {
     outcome = mh_evaluate_slope(m, m->next, m->next_point, m->next_slope);
-    gather(move->block, m->next_slope, m->to_slope);
+    gather_slope(m, move->block, m->next_slope, m->to_slope);
   }
   if (outcome == STATUS_OK)
     outcome = evaluate_correction(m, move);
-  move->log_ratio = move->value[1] - m->value[1] + move->correction;
+  move->log_ratio =
+    m->power * (move->value[1] - m->value[1]) + move->correction;
   return outcome;
 }
 
@@ -325,7 +335,17 @@ static void write_trace(mh_model *m, size_t b, const mh_move *move, double u,
     *m->trace++ = m->next[j];
 }
 
-static void count_move(mh_block *block, int in_burnin, int moved) {
+void mh_trace_end(mh_model *m, size_t b, double u) {
+  const double numbers[MH_TRACE] = {
+    *m->sweep + 1.0, (double)b + 1.0, u,   m->value[0],
+    m->value[1],     NAN,             NAN, 1.0};
+  for (size_t i = 0; i < MH_TRACE; i++)
+    *m->trace++ = numbers[i];
+  for (size_t j = 0; j < m->d; j++)
+    *m->trace++ = m->x[j];
+}
+
+void mh_count(mh_block *block, int in_burnin, int moved) {
   double *counts = block->memory.counts + (in_burnin ? 0 : 2);
   counts[0] += 1.0;
   counts[1] += moved;
@@ -340,15 +360,11 @@ static void learn_from(mh_model *m, const mh_move *move, int in_burnin) {
            m->a);
 }
 
-status mh_update(mh_model *m, size_t b, size_t row,
-                 const scan_control *control) {
+static status metropolis_update(mh_model *m, size_t b, double u,
+                                const double *variates,
+                                const scan_control *control) {
   mh_move move;
-  const double *ahead = block_ahead(m, &m->block[b]), u = ahead[row];
-  const double *variates =
-    ahead + m->rows + row * (block_variates(&m->block[b]) - 1);
   const int in_burnin = scan_in_burnin(*m->sweep + 1.0, control);
-  if (mh_is_hamiltonian(m->block[b].proposal))
-    return mh_hamiltonian_update(m, b, u, variates, control);
   status outcome = start_move(m, b, &move);
   if (outcome == STATUS_OK)
     outcome = draw_move(m, &move, variates);
@@ -361,9 +377,32 @@ status mh_update(mh_model *m, size_t b, size_t row,
     write_trace(m, b, &move, u, moved);
   if (moved)
     accept_move(m, &move);
-  count_move(move.block, in_burnin, moved);
+  mh_count(move.block, in_burnin, moved);
   learn_from(m, &move, in_burnin);
   return STATUS_OK;
+}
+
+status mh_step(mh_model *m, size_t b, double u, const double *variates,
+               const scan_control *control) {
+  switch (m->block[b].proposal->kind) {
+  case MH_HMC:
+  case MH_NUTS:
+    return mh_hamiltonian_update(m, b, u, variates, control);
+  case MH_SLICE:
+    return mh_slice_update(m, b, u, variates, control);
+  case MH_ELLIPSE:
+    return mh_ellipse_update(m, b, u, variates, control);
+  default:
+    return metropolis_update(m, b, u, variates, control);
+  }
+}
+
+status mh_update(mh_model *m, size_t b, size_t row,
+                 const scan_control *control) {
+  const double *ahead = block_ahead(m, &m->block[b]), u = ahead[row];
+  const double *variates =
+    ahead + m->rows + row * (block_variates(&m->block[b]) - 1);
+  return mh_step(m, b, u, variates, control);
 }
 
 /* ---- a sweep ------------------------------------------------------------- */

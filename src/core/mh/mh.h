@@ -41,7 +41,9 @@ typedef enum {
   MH_LANGEVIN,        /* y = x + s^2/2 L L' grad log p(x) + s L e, s learned */
   MH_MIXTURE,         /* y ~ sum_i w_i q_i(. | x)                            */
   MH_HMC,             /* Hamiltonian dynamics: mh_hamiltonian.h              */
-  MH_NUTS             /* the same, of a length that it finds: mh_nuts.h      */
+  MH_NUTS,            /* the same, of a length that it finds: mh_nuts.h      */
+  MH_SLICE,           /* slice sampling, coordinate by coordinate: mh_slice.h */
+  MH_ELLIPSE          /* elliptical slice sampling: mh_slice.h               */
 } mh_kind;
 
 /* e: independent with mean 0 and variance 1, normal or uniform on (-sqrt 3,
@@ -57,13 +59,14 @@ typedef struct mh_proposal {
   size_t d;
   double freedom;       /* MH_T: degrees of freedom                          */
   double target;        /* acceptance rate aimed at                          */
-  const double *mean;   /* d: independence                                   */
+  const double *mean;   /* d: independence, the normal of MH_ELLIPSE         */
   const double *factor; /* d x d lower triangular: L, or its diagonal (d)    */
   int diagonal;
   size_t parts; /* mixture: its proposals and their weights          */
   const double *weight;
   struct mh_proposal *part;
-  size_t longest; /* MH_HMC: leapfrog steps; MH_NUTS: greatest depth of tree */
+  size_t longest; /* MH_HMC: leapfrog steps; MH_NUTS: greatest depth of tree; */
+                  /* MH_SLICE: longest interval, in widths                    */
   double jitter;  /* MH_HMC: of the step, as a share of it                   */
   void *context;  /* custom */
   mh_draw_function draw;
@@ -73,7 +76,7 @@ typedef struct mh_proposal {
 /* What a block learns and counts; in the chain's state. */
 typedef struct {
   double *factor; /* d x d: adaptive's L; also that of Hamiltonian dynamics, */
-                  /* or its diagonal (d)                                     */
+                  /* or its diagonal (d); d: widths of MH_SLICE              */
   double *mean;   /* d: adaptive's mean of the chain, or a window's          */
   double *tuning; /* 2: log s, updates made                                  */
   double *counts; /* 4: steps and moves in burn-in, steps and moves after    */
@@ -81,6 +84,7 @@ typedef struct {
   double *spread;    /* as factor: a window's sums of squares about its mean */
   double *averaging; /* MH_AVERAGING                                         */
   double *energies;  /* MH_ENERGIES                                          */
+  double *effort; /* slices: points asked for in burn-in, and after        */
 } mh_memory;
 
 enum { MH_AVERAGING = 5, MH_ENERGIES = 7 };
@@ -157,6 +161,7 @@ typedef struct {
   double *transitions; /* NULL, or where those of the next draw go            */
   mh_fault fault;
   const double *fault_point;
+  double power; /* the target is p to this power; mh_open() sets 1           */
 } mh_model;
 
 /* Numbers of scratch for d coordinates; mh_open(), once target, state and blocks
@@ -192,6 +197,16 @@ status mh_know_slope(mh_model *m);
 /* One step on block b with its variates of a row of the look-ahead. */
 status mh_update(mh_model *m, size_t b, size_t row,
                  const scan_control *control);
+
+/* The same with a uniform and variates that are given. */
+status mh_step(mh_model *m, size_t b, double u, const double *variates,
+               const scan_control *control);
+
+/* Counts a step on a block. */
+void mh_count(mh_block *block, int in_burnin, int moved);
+
+/* Writes the trace of a step that ended at the state's point. */
+void mh_trace_end(mh_model *m, size_t b, double u);
 
 /* scan_model's functions. */
 status mh_sweep(void *model, const scan_control *control);

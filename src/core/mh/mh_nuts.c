@@ -5,19 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "mh/mh_proposal.h"
 #include "numeric/linalg.h"
-#include "numeric/rdist.h"
-
-/* ---- choices ------------------------------------------------------------- */
-
-/* The number of choices that a trajectory needs is not known ahead: they come
- * from a stream of which two uniforms, drawn ahead, are the key. */
-static philox_stream open_choices(const double *uniforms) {
-  philox_key key;
-  for (size_t i = 0; i < 2; i++)
-    key.key[i] = (uint32_t)(uniforms[i] * 4294967296.0);
-  return philox_open(key, 0, 0);
-}
 
 /* ---- U-turns ------------------------------------------------------------- */
 
@@ -148,7 +137,7 @@ static status double_whole(mh_tree *tree, int *goes_on) {
 }
 
 status mh_nuts_transition(mh_trajectory *t, const double *uniforms) {
-  mh_tree tree = {.t = t, .choices = open_choices(uniforms)};
+  mh_tree tree = {.t = t, .choices = mh_open_choices(uniforms)};
   status outcome = STATUS_OK;
   int goes_on = 1;
   begin_whole(t);

@@ -14,12 +14,25 @@ int mh_is_hamiltonian(const mh_proposal *p) {
   return p->kind == MH_HMC || p->kind == MH_NUTS;
 }
 
+int mh_is_slice(const mh_proposal *p) {
+  return p->kind == MH_SLICE || p->kind == MH_ELLIPSE;
+}
+
+philox_stream mh_open_choices(const double *uniforms) {
+  philox_key key;
+  for (size_t i = 0; i < 2; i++)
+    key.key[i] = (uint32_t)(uniforms[i] * 4294967296.0);
+  return philox_open(key, 0, 0);
+}
+
 /* ---- variates ------------------------------------------------------------ */
 
 size_t mh_proposal_variates(const mh_proposal *p) {
   if (p->kind == MH_CUSTOM)
     return 0;
-  if (mh_is_hamiltonian(p))
+  if (p->kind == MH_SLICE)
+    return 2;
+  if (mh_is_hamiltonian(p) || p->kind == MH_ELLIPSE)
     return p->d + 2;
   if (p->kind != MH_MIXTURE)
     return p->d + (p->family == MH_T);
@@ -57,8 +70,8 @@ static void draw_t(const mh_proposal *p, size_t rows, const generator *g,
   }
 }
 
-/* d normals for the momentum, and two uniforms. */
-static void draw_momenta(const mh_proposal *p, size_t rows, const generator *g,
+/* d normals, and two uniforms, the key of choices. */
+static void draw_keyed(const mh_proposal *p, size_t rows, const generator *g,
                          double *out) {
   for (double *row = out; row < out + rows * (p->d + 2); row += p->d + 2) {
     normals_draw(g, row, p->d);
@@ -71,8 +84,10 @@ void mh_proposal_draw_variates(const mh_proposal *p, size_t rows,
                                const generator *g, double *out) {
   if (p->kind == MH_CUSTOM)
     return;
-  if (mh_is_hamiltonian(p))
-    draw_momenta(p, rows, g, out);
+  if (mh_is_hamiltonian(p) || p->kind == MH_ELLIPSE)
+    draw_keyed(p, rows, g, out);
+  else if (p->kind == MH_SLICE)
+    uniforms_draw(g, out, 2 * rows);
   else if (p->kind == MH_MIXTURE)
     draw_mixture(p, rows, g, out);
   else if (p->family == MH_T)
@@ -117,8 +132,8 @@ static double step_of(const mh_proposal *p, const mh_memory *memory) {
 
 /* ---- the factor L -------------------------------------------------------- */
 
-static void times_factor(const mh_proposal *p, const double *l, const double *x,
-                         double *y) {
+void mh_times_factor(const mh_proposal *p, const double *l, const double *x,
+                     double *y) {
   if (p->diagonal)
     for (size_t j = 0; j < p->d; j++)
       y[j] = l[j] * x[j];
@@ -126,7 +141,7 @@ static void times_factor(const mh_proposal *p, const double *l, const double *x,
     linalg_lower_times_vector(l, p->d, x, y);
 }
 
-static void solve_factor(const mh_proposal *p, const double *l, double *b) {
+void mh_solve_factor(const mh_proposal *p, const double *l, double *b) {
   if (p->diagonal)
     for (size_t j = 0; j < p->d; j++)
       b[j] /= l[j];
@@ -199,7 +214,7 @@ status mh_propose(const mh_proposal *p, const mh_memory *memory, mh_place x,
     walk_along_axes(p, scale, x.x, row, y);
     return STATUS_OK;
   }
-  times_factor(p, factor_of(p, memory), row, work);
+  mh_times_factor(p, factor_of(p, memory), row, work);
   centre(p, step, x, y);
   for (size_t j = 0; j < p->d; j++)
     y[j] += scale * work[j];
@@ -268,19 +283,22 @@ status mh_proposal_log_q(const mh_proposal *p, const mh_memory *memory,
   centre(p, step, x, work);
   for (size_t j = 0; j < p->d; j++)
     work[j] = (y[j] - work[j]) / step;
-  solve_factor(p, l, work);
+  mh_solve_factor(p, l, work);
   *value = log_standard(p, work) - log_factor(p, l) - (double)p->d * log(step);
   return STATUS_OK;
 }
 
 /* ---- learning ------------------------------------------------------------ */
 
+double mh_gain(double n) {
+  return fmin(1.0, 3.0 * pow(n, -2.0 / 3.0));
+}
+
 /* log s <- log s + gain (rate - target): Robbins & Monro's search for the scale
  * with the wanted rate (Andrieu & Thoms 2008, algorithm 4,
  * doi:10.1007/s11222-008-9110-y). */
 static void learn_scale(const mh_proposal *p, double *tuning, double rate) {
-  const double gain = fmin(1.0, 3.0 * pow(tuning[1], -2.0 / 3.0));
-  tuning[0] += gain * (rate - p->target);
+  tuning[0] += mh_gain(tuning[1]) * (rate - p->target);
 }
 
 /* mean <- mean + g (x - mean), L L' <- (1 - g) L L' + g (x - mean)(x - mean)'
