@@ -83,6 +83,15 @@ mh_step <- function(log_density, proposal = adaptive(), steps = 1) {
       call = call
     )
   }
+  if (is_tempered(proposal)) {
+    abort_argument(
+      c(
+        "{.fn tempered} is not available in {.fn mh_step}.",
+        i = "It must move all parameters: use {.fn mh_sample}."
+      ),
+      call = call
+    )
+  }
   if (uses_laplace(proposal)) {
     abort_argument(
       c(

@@ -8,7 +8,8 @@
 #' higher rate means that the steps are too small, a much lower one that they
 #' are too large. The rate of an independence proposal should be near 1. That of
 #' [nuts()] is the mean acceptance statistic of its trajectories, and that of a
-#' slice sampler is 1.
+#' slice sampler is 1. [tempered()] shows the rate and the scale at temperature
+#' 1.
 #'
 #' @param fit A fit made by [mh_sample()], or by [gibbs_sample()] with MH steps.
 #' @return A data frame with a row for each chain and block and the columns
@@ -47,6 +48,10 @@ acceptance <- function(fit) {
 
 # The same table from the blocks' states.
 memory_table <- function(names, memories) {
+  # of parallel tempering, the coldest
+  memories <- lapply(memories, function(memory) {
+    memory$inner[[1L]] %||% memory
+  })
   counts <- vapply(memories, `[[`, numeric(4L), "counts")
   rate <- function(moves, steps) ifelse(steps > 0, moves / steps, NA_real_)
   data.frame(
@@ -72,8 +77,8 @@ memory_table <- function(names, memories) {
 #'   q(x | y) - \log q(y | x)}{log q(x | y) - log q(y | x)}), `log_ratio`,
 #'   `accepted`, and the proposal, with a column for each coordinate, on the
 #'   scale on which proposals are made. With [nuts()] this is the point that was
-#'   drawn from the trajectory, with slice samplers the point after the sweep
-#'   over the block; `log_correction` and `log_ratio` are NaN, and `uniform` is
+#'   drawn from the trajectory, with slice samplers and [tempered()] the point after
+#'   the sweep over the block; `log_correction` and `log_ratio` are NaN, and `uniform` is
 #'   not used, but by [elliptical_slice()] for the height. If `inits` was given, a chain begins at
 #'   its entry.
 #' @section Errors: `gibbsite_error_argument` for a fit without its steps.

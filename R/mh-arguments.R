@@ -134,7 +134,13 @@ check_inside <- function(point, lower, upper, open, arg, call) {
 check_proposal_size <- function(plan, chains, call) {
   for (block in plan) {
     if (has_matrix(block$proposal)) {
-      check_matrix_of(length(block$index), chains, "{.arg proposal}", call)
+      d <- length(block$index)
+      replicas <- if (is_tempered(block$proposal)) {
+        length(ladder_of(block$proposal$temperatures, d))
+      }
+      check_matrix_of(
+        d, chains * (replicas %||% 1), "{.arg proposal}", call
+      )
     }
   }
 }
@@ -205,6 +211,19 @@ block_indices <- function(blocks, names, call) {
     )
   }
   indices
+}
+
+# Temperatures of the density of a block given the others would be wrong: the
+# constants of its powers depend on the others.
+check_tempered_alone <- function(plan, call) {
+  some <- any(vapply(plan, function(block) is_tempered(block$proposal), NA))
+  if (some && length(plan) > 1L) {
+    abort_argument(
+      c("{.fn tempered} must move all coordinates in one block.",
+        i = "Leave out {.arg blocks}."),
+      call = call
+    )
+  }
 }
 
 block_index <- function(block, names, b, call) {

@@ -90,6 +90,7 @@ model_start.mh_model <- function(model, init) {
       }
     )
   })
+  settled <- place_replicas(settled)
   check_gradient(model, settled$point, rlang::call2("mh_sample"))
   check_same_kind(kind, rlang::call2("mh_sample"))
   # a user's proposal draws on the chain's stream; the density then has a
@@ -290,6 +291,7 @@ model_notes.mh_model <- function(model, fit, table) {
     paste0("Acceptance ", paste(unique(range), collapse = " to "), "."),
     hamiltonian_words(model, fit),
     slice_words(model, fit),
+    ladder_words(model, fit),
     if (length(seconds) == 1L && seconds > 0 && is.finite(size)) {
       paste0("ESS a second: ", format(signif(size / seconds, 2),
         big.mark = ",", scientific = FALSE

@@ -1,6 +1,8 @@
-# Moves that are not made by an accepted or rejected proposal: which proposals
-# make them, their words, and their part of a chain's state. mh-slice.R makes
-# them.
+# Moves that are not one proposal that is accepted or rejected: which proposals
+# make them, their words, and their part of a chain's state. mh-slice.R and
+# mh-tempered.R make them.
+
+# ---- Slice sampling ---------------------------------------------------------
 
 is_slice <- function(proposal) {
   inherits(proposal, c("univariate_slice", "elliptical_slice"))
@@ -61,5 +63,119 @@ slice_words <- function(model, fit) {
   paste0(
     "Slice sampling: ", format(sum(counts[1L, ]) / sweeps, digits = 3),
     " evaluations a sweep."
+  )
+}
+
+# ---- Parallel tempering -----------------------------------------------------
+
+is_tempered <- function(proposal) inherits(proposal, "tempered")
+
+# What moves each replica; a proposal that is not tempered is itself.
+untempered <- function(proposal) {
+  if (is_tempered(proposal)) proposal$parts[[1L]] else proposal
+}
+
+format_ladder <- function(x) {
+  ladder <- x$temperatures
+  paste0(
+    "parallel tempering, ",
+    if (is.numeric(ladder)) paste0(length(ladder), " "), "temperatures",
+    if (is.numeric(ladder)) paste(" to", format(max(ladder), digits = 4)),
+    if (x$tune) " tuned in burn-in", ": "
+  )
+}
+
+# The temperatures with which a ladder on d coordinates begins. "auto": neighbours
+# differ by a ratio at which normal densities swap at a rate of about 0.4.
+ladder_of <- function(temperatures, d) {
+  if (is.numeric(temperatures)) {
+    return(as.double(temperatures))
+  }
+  top <- 50
+  steps <- min(29, ceiling(log(top) / log1p(1.5 * sqrt(2 / d))))
+  top^(seq(0, steps) / steps)
+}
+
+compile_ladder <- function(proposal, d) {
+  temperatures <- ladder_of(proposal$temperatures, d)
+  list(
+    tuned = as.integer(proposal$tune), power = 1 / temperatures,
+    longest = as.double(length(temperatures))
+  )
+}
+
+# The block's part of a state, without `inner`; the replicas have no points yet.
+ladder_memory <- function(compiled) {
+  count <- compiled$longest
+  others <- count - 1
+  d <- compiled$d
+  list(
+    factor = numeric(), mean = numeric(), tuning = numeric(2L),
+    counts = numeric(4L), power = compiled$power + 0,
+    x = numeric(d * others), point = numeric(d * others),
+    value = rep(-Inf, 2 * others), slope = numeric((d + 1) * others),
+    swaps = numeric(2 * others), heights = numeric(3 * count),
+    journeys = c(seq_len(count) - 1, numeric(count + 1))
+  )
+}
+
+# All replicas begin where the chain does.
+place_replicas <- function(state) {
+  state$blocks <- lapply(state$blocks, function(memory) {
+    others <- length(memory$power) - 1L
+    if (others > 0L) {
+      for (what in c("x", "point", "value")) {
+        memory[[what]] <- rep(state[[what]], others)
+      }
+    }
+    memory
+  })
+  state
+}
+
+# A row for each chain and temperature: `power` is its inverse; mean and variance
+# of the log density (with the Jacobian of `transform`) at that temperature over
+# `sweeps` after burn-in; `swap_rate` that with the next one.
+temperature_table <- function(fit) {
+  tables <- lapply(seq_along(fit), function(k) {
+    memory <- fit_part(fit, "chains")[[k]]$state$blocks[[1L]]
+    count <- length(memory$power)
+    heights <- matrix(memory$heights, 3L)
+    after <- memory$swaps[seq(count, length.out = count - 1L)]
+    data.frame(
+      chain = k, temperature = 1 / memory$power, power = memory$power,
+      sweeps = heights[1L, ], mean_log_density = heights[2L, ],
+      variance = heights[3L, ] / (heights[1L, ] - 1),
+      swap_rate = c(after / heights[1L, 1L], NA),
+      round_trips = memory$journeys[[2L * count + 1L]]
+    )
+  })
+  do.call(rbind, tables)
+}
+
+# A line on swaps and round trips after burn-in, and one on what to do.
+ladder_words <- function(model, fit) {
+  if (!is_tempered(model$plan[[1L]]$proposal)) {
+    return(NULL)
+  }
+  table <- temperature_table(fit)
+  if (all(table$sweeps == 0)) {
+    return(NULL)
+  }
+  trips <- table$round_trips[!duplicated(table$chain)]
+  rates <- table$swap_rate[!is.na(table$swap_rate)]
+  c(
+    paste0(
+      "Parallel tempering: ", sum(table$chain == 1L), " temperatures to ",
+      format(max(table$temperature), digits = 4), "; swap rates ",
+      paste(unique(format(range(rates), digits = 2)), collapse = " to "), "; ",
+      whole(sum(trips)), " round trips, ", whole(min(trips)),
+      " in a chain at least."
+    ),
+    if (min(rates) < 0.1) {
+      "Swap rates below 0.1: give more `temperatures`, closer to each other."
+    } else if (min(trips) < 5) {
+      "Few round trips: run longer, with a burn-in that is longer too."
+    }
   )
 }

@@ -33,6 +33,14 @@ check_proposal_fields <- function(x, arg, call = rlang::caller_env()) {
         )), quote = TRUE)
       }, made_by, arg, call
     )
+  } else if (kind == "tempered") {
+    check_made(x, c("temperatures", "tune", "parts"), made_by, arg, call)
+    remade(
+      list(temperatures = x$temperatures, tune = x$tune, parts = x$parts),
+      function(temperatures, tune, parts) {
+        maker(temperatures, parts[[1L]], tune)
+      }, made_by, arg, call
+    )
   } else if (kind == "random_walk") {
     check_made(x, names(formals(random_walk)), made_by, arg, call)
     # df of steps that are not t is infinite
@@ -330,12 +338,14 @@ mixture_proposal <- function(..., weights = NULL) {
 }
 
 check_part <- function(part, i, call = rlang::caller_env()) {
-  if (moves_far(part)) {
+  if (moves_far(part) || is_tempered(part)) {
     abort_argument(
       c("Proposal {i} of a mixture must have a density: that of
          {.fn {class(part)[1]}} is not known.",
         i = if (is_hamiltonian(part)) {
           "{.fn langevin} with {.code tune = FALSE} takes a gradient."
+        } else if (is_tempered(part)) {
+          "{.fn tempered} takes a mixture as its {.arg proposal}."
         } else {
           "{.arg blocks} that share coordinates alternate between proposals."
         }),
@@ -512,6 +522,7 @@ format.gibbsite_proposal <- function(x, ...) {
     nuts = format_hamiltonian(x),
     univariate_slice = ,
     elliptical_slice = format_slice(x),
+    tempered = paste0(format_ladder(x), format(x$parts[[1L]])),
     langevin = paste0(
       "Langevin proposal",
       if (!is.null(x$step)) paste0(", step ", format(x$step, digits = 4)),
@@ -548,7 +559,7 @@ print.gibbsite_proposal <- function(x, ...) {
 proposal_kinds <- c(
   random_walk = 0L, adaptive = 1L, independence = 2L, custom_proposal = 3L,
   langevin = 4L, mixture_proposal = 5L, hmc = 6L, nuts = 7L,
-  univariate_slice = 8L, elliptical_slice = 9L
+  univariate_slice = 8L, elliptical_slice = 9L, tempered = 10L
 )
 
 proposal_families <- c(normal = 0L, t = 1L, uniform = 2L)
@@ -575,6 +586,11 @@ compile_proposal <- function(proposal, d, where = "proposal", at_mode = NULL,
     nuts = compile_hamiltonian(proposal),
     univariate_slice = compile_slice(proposal, d, where, call, names),
     elliptical_slice = compile_ellipse(proposal, d, where, call, names),
+    tempered = c(compile_ladder(proposal, d), list(parts = list(
+      compile_proposal(
+        proposal$parts[[1L]], d, where, at_mode, call, names
+      )
+    ))),
     mixture_proposal = list(
       weights = proposal$weights,
       parts = lapply(seq_along(proposal$parts), function(i) {
@@ -722,6 +738,17 @@ proposal_memory <- function(proposal, compiled, x, scale, factor = NULL) {
   if (is_slice(proposal)) {
     return(slice_memory(proposal, compiled, scale))
   }
+  if (is_tempered(proposal)) {
+    memory <- ladder_memory(compiled)
+    memory$inner <- lapply(1 / memory$power, function(temperature) {
+      wider <- sqrt(temperature)
+      proposal_memory(
+        proposal$parts[[1L]], compiled$parts[[1L]], x, scale * wider,
+        if (!is.null(factor)) factor * wider
+      )
+    })
+    return(memory)
+  }
   d <- compiled$d
   adaptive <- inherits(proposal, "adaptive")
   log_step <- if (adaptive) {
@@ -746,11 +773,13 @@ proposal_memory <- function(proposal, compiled, x, scale, factor = NULL) {
 }
 
 needs_covariance <- function(proposal) {
+  proposal <- untempered(proposal)
   inherits(proposal, "adaptive") &&
     is.null(proposal$scale) && is.null(proposal$cov)
 }
 
 needs_scale <- function(proposal) {
+  proposal <- untempered(proposal)
   needs_covariance(proposal) || learns_mass(proposal) ||
     identical(proposal$width, "auto") ||
     (inherits(proposal, "langevin") && is.null(proposal$step) &&
@@ -813,6 +842,10 @@ proposal_variates <- function(compiled) {
   }
   if (compiled$kind == proposal_kinds[["univariate_slice"]]) {
     return(2)
+  }
+  if (compiled$kind == proposal_kinds[["tempered"]]) {
+    k <- compiled$longest
+    return(k - 1 + k * (1 + proposal_variates(compiled$parts[[1L]])))
   }
   keyed <- c("hmc", "nuts", "elliptical_slice")
   if (compiled$kind %in% proposal_kinds[keyed]) {

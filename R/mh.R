@@ -19,6 +19,8 @@
 #' scale during burn-in. Others are [random_walk()], [independence()],
 #' [langevin()] and [hmc()] (with a gradient), [univariate_slice()] and
 #' [elliptical_slice()], [mixture_proposal()] and [custom_proposal()].
+#' [tempered()] runs a proposal at several temperatures, for densities with
+#' several modes.
 #'
 #' With `blocks` a sweep takes several steps, one for each block of coordinates,
 #' in their order. Each block has its own proposal, which moves the block's
@@ -190,6 +192,7 @@ mh_sample <- function(log_density, init, proposal = NULL, ...,
   proposal <- proposal %||% default_proposal(gradient, log_density)
   plan <- plan_blocks(proposal, blocks, init, names, call)
   check_gradient_used(gradient, plan, call)
+  check_tempered_alone(plan, call)
   long <- all_move_far(plan)
   thin <- check_count(
     thin %||% if (long) 1 else ceiling(length(init) / length(plan)),

@@ -8,6 +8,7 @@
 
 #include "mh/mh_hamiltonian.h"
 #include "mh/mh_proposal.h"
+#include "mh/mh_tempered.h"
 #include "r_args.h"
 #include "r_generator.h"
 #include "r_native.h"
@@ -340,6 +341,24 @@ static void open_parts(mh_proposal *p, SEXP compiled, SEXP functions,
   }
 }
 
+/* At least two temperatures. */
+static void open_tempered(mh_proposal *p, SEXP compiled, SEXP functions,
+                          SEXP names, mh_session *session) {
+  SEXP parts = args_element(compiled, "parts");
+  SEXP each = args_element(functions, "parts");
+  p->longest = args_count(compiled, "longest", 2);
+  if (TYPEOF(parts) != VECSXP || XLENGTH(parts) != 1 ||
+      TYPEOF(each) != VECSXP || XLENGTH(each) != 1)
+    Rf_error("a tempered proposal has one part");
+  p->parts = 1;
+  p->part = (mh_proposal *)R_alloc(1, sizeof(mh_proposal));
+  open_proposal(p->part, VECTOR_ELT(parts, 0), VECTOR_ELT(each, 0), names,
+                session);
+  if (mh_is_hamiltonian(p->part) || p->part->kind == MH_TEMPERED ||
+      p->part->d != p->d)
+    Rf_error("a proposal cannot be tempered");
+}
+
 static void open_custom(mh_proposal *p, SEXP functions, SEXP names,
                         mh_session *session) {
   mh_closure **closures = (mh_closure **)R_alloc(2, sizeof(mh_closure *));
@@ -374,7 +393,7 @@ static void open_hamiltonian(mh_proposal *p, SEXP compiled) {
 static void open_proposal(mh_proposal *p, SEXP compiled, SEXP functions,
                           SEXP names, mh_session *session) {
   memset(p, 0, sizeof(mh_proposal));
-  p->kind = (mh_kind)code(compiled, "kind", MH_ELLIPSE);
+  p->kind = (mh_kind)code(compiled, "kind", MH_TEMPERED);
   p->family = (mh_family)code(compiled, "family", MH_UNIFORM);
   p->tuned = (mh_tuning)code(compiled, "tuned", MH_FOREVER);
   p->d = args_count(compiled, "d", 1);
@@ -391,6 +410,8 @@ static void open_proposal(mh_proposal *p, SEXP compiled, SEXP functions,
     open_hamiltonian(p, compiled);
   if (p->kind == MH_SLICE)
     p->longest = args_count(compiled, "longest", 1);
+  if (p->kind == MH_TEMPERED)
+    open_tempered(p, compiled, functions, names, session);
   if (p->kind == MH_CUSTOM) {
     open_custom(p, functions, names, session);
     p->draw = draw_custom;
@@ -430,6 +451,36 @@ void mh_open_block(mh_block *block, SEXP compiled, SEXP memory, SEXP functions,
   memset(block, 0, sizeof(mh_block));
   block->proposal = p;
   open_memory(&block->memory, p, memory);
+}
+
+/* The replicas of a block that has all d coordinates. */
+static void open_ladder(mh_block *block, SEXP memory, size_t d) {
+  const mh_proposal *p = block->proposal;
+  const size_t count = p->longest, pairs = count - 1;
+  mh_ladder *l = (mh_ladder *)R_alloc(1, sizeof(mh_ladder));
+  SEXP inner = args_element(memory, "inner");
+  if (p->d != d || TYPEOF(inner) != VECSXP || (size_t)XLENGTH(inner) != count)
+    Rf_error("a tempered proposal must move all coordinates");
+  l->power = args_doubles(memory, "power", count);
+  l->x = args_doubles(memory, "x", args_product(pairs, d));
+  l->point = args_doubles(memory, "point", args_product(pairs, d));
+  l->value = args_doubles(memory, "value", args_product(pairs, 2));
+  l->slope = args_doubles(memory, "slope", args_product(pairs, d + 1));
+  l->swaps = args_doubles(memory, "swaps", args_product(pairs, 2));
+  l->heights = args_doubles(memory, "heights", args_product(count, 3));
+  l->journeys = args_doubles(memory, "journeys", args_product(count, 2) + 1);
+  for (size_t k = 0; k < count; k++)
+    if (!(l->journeys[k] >= 0.0 && l->journeys[k] < (double)count))
+      Rf_error("`journeys` must begin with numbers of replicas");
+  l->rate = (double *)R_alloc(2 * pairs, sizeof(double));
+  l->gap = l->rate + pairs;
+  l->inner = (mh_block *)R_alloc(count, sizeof(mh_block));
+  memset(l->inner, 0, count * sizeof(mh_block));
+  for (size_t k = 0; k < count; k++) {
+    l->inner[k].proposal = p->part;
+    open_memory(&l->inner[k].memory, p->part, VECTOR_ELT(inner, (R_xlen_t)k));
+  }
+  block->ladder = l;
 }
 
 /* Scratch for the block of a model on d coordinates. */
@@ -540,6 +591,8 @@ static void open_blocks(mh_model *m, SEXP spec, SEXP functions, SEXP state,
       Rf_error("a proposal needs a gradient");
     if (mh_is_hamiltonian(p))
       open_trajectory(&m->block[b], m->d);
+    if (p->kind == MH_TEMPERED)
+      open_ladder(&m->block[b], VECTOR_ELT(memory, i), m->d);
   }
 }
 

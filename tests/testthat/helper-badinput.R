@@ -378,6 +378,7 @@ hostile_bases <- function(o) {
     nuts = list(gradient = function(x) -x),
     univariate_slice = list(width = 1),
     elliptical_slice = list(prior_cov = diag(2)),
+    tempered = list(),
     predicted_at = fit("gibbs_bmf"), random_walk = list(scale = 1),
     prior_predict = list(model = o$proper, n = 3, seed = 1),
     recommend = fit("gibbs_bmf", n = 1), relabel = fit("gibbs_gmm"),
@@ -930,6 +931,7 @@ taken_values <- list(
   mh_sample.log_density = "variadic",
   elliptical_slice.prior_cov = "huge",
   elliptical_slice.prior_mean = "tiny",
+  tempered.temperatures = "named_numbers",
   # no measures
   diagnostic_posterior.gibbsite_fit.diagnostic = "null",
   # never used, as its page says

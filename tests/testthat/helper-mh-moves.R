@@ -103,3 +103,62 @@ shifted_target <- function() {
     noises = function(x) x - rep(c(1, -1), each = nrow(x))
   )
 }
+
+# ---- parallel tempering ------------------------------------------------------
+
+# One sweep of random walks with steps `scale` at the given temperatures.  points:
+# a list, the coldest first. `uniforms`: of the swaps; `u`, `e`: lists of uniforms
+# and normals. odd: is the sweep's number odd?
+tempered_twin <- function(
+  points, target, temperatures, scale, uniforms, u, e, odd, mutant = "none"
+) {
+  count <- length(points)
+  power <- 1 / temperatures
+  for (k in seq_len(count)) {
+    y <- points[[k]] + scale * e[[k]]
+    ratio <- target$log_density(y) - target$log_density(points[[k]])
+    if (mutant != "replicas without temperatures") ratio <- power[[k]] * ratio
+    if (log(u[[k]]) < ratio) points[[k]] <- y
+  }
+  value <- vapply(points, target$log_density, 0)
+  rates <- exp(pmin(0, -diff(power) * diff(value)))
+  if (mutant == "swaps without temperatures") rates <- exp(pmin(0, diff(value)))
+  if (mutant == "swaps turned round") {
+    rates <- exp(pmin(0, diff(power) * diff(value)))
+  }
+  if (mutant == "always swapped") rates[] <- 1
+  for (k in seq(if (odd) 1 else 2, by = 2, length.out = count)) {
+    if (k < count && uniforms[[k]] < rates[[k]]) {
+      points[c(k, k + 1)] <- points[c(k + 1, k)]
+    }
+  }
+  list(points = points, rates = rates)
+}
+
+# A state whose replicas are at the given points, a list, the coldest first.
+state_of_replicas <- function(model, points, like = NULL) {
+  states <- lapply(points, function(x) state_at(model, x, like))
+  state <- states[[1]]
+  for (what in c("x", "point", "value")) {
+    state$blocks[[1]][[what]] <- unlist(lapply(states[-1], `[[`, what))
+  }
+  # no gradient is known at these points
+  state$blocks[[1]]$slope[] <- 0
+  state
+}
+
+replicas_of <- function(state) {
+  others <- matrix(state$blocks[[1]]$x, length(state$x))
+  c(list(state$x), lapply(seq_len(ncol(others)), function(k) others[, k]))
+}
+
+# N(0, 1) and N(0, 4) coordinates, at any temperature
+heated_target <- function() {
+  list(
+    log_density = function(x) -0.5 * sum((x / 1:2)^2), init = c(0, 0),
+    points = function(n, temperature = 1) {
+      sqrt(temperature) * matrix(stats::rnorm(2 * n), n) * rep(1:2, each = n)
+    },
+    noises = function(x) x / rep(1:2, each = nrow(x))
+  )
+}

@@ -194,8 +194,9 @@ test_that("bounds leave the posterior exact", {
         blocks = list(1:2, c(3, 1)))
   )
   for (fit in fits) {
-    draws <- lapply(fit, function(x) cbind(unclass(x)[, 1:3],
-                                           unclass(x)[, 1:3]^2))
+    draws <- lapply(fit, function(x) {
+      cbind(unclass(x)[, 1:3], unclass(x)[, 1:3]^2)
+    })
     for (q in 1:6) {
       one <- vapply(draws, function(v) v[, q], numeric(3000))
       expect_lt(abs(z_of_chains(one, expected[[q]])), 4.5, label = q)

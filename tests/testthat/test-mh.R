@@ -13,7 +13,8 @@ every_proposal <- function() {
     custom_proposal(function(x) x + stats::rnorm(2), function(y, x) 0),
     langevin(gradient = function(x) -x), nuts(function(x) -x),
     hmc(gradient = function(x) -x, n_steps = 4, mass = "dense"),
-    univariate_slice(), elliptical_slice(diag(2))
+    univariate_slice(), elliptical_slice(diag(2)), tempered(),
+    tempered(c(1, 3, 9), univariate_slice())
   )
 }
 

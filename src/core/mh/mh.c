@@ -10,6 +10,7 @@
 #include "mh/mh_hamiltonian.h"
 #include "mh/mh_proposal.h"
 #include "mh/mh_slice.h"
+#include "mh/mh_tempered.h"
 #include "numeric/rmath.h"
 
 /* ---- laying out ---------------------------------------------------------- */
@@ -48,6 +49,8 @@ void mh_open(mh_model *m, double *work) {
     m->block[b].sloped = mh_needs_slope(m->block[b].proposal);
     m->block[b].symmetric = mh_is_symmetric(m->block[b].proposal);
     offset += block_variates(&m->block[b]);
+    if (m->block[b].ladder)
+      mh_ladder_open(&m->block[b]);
   }
   m->width = offset;
   m->power = 1.0;
@@ -336,9 +339,14 @@ static void write_trace(mh_model *m, size_t b, const mh_move *move, double u,
 }
 
 void mh_trace_end(mh_model *m, size_t b, double u) {
-  const double numbers[MH_TRACE] = {
-    *m->sweep + 1.0, (double)b + 1.0, u,   m->value[0],
-    m->value[1],     NAN,             NAN, 1.0};
+  const double numbers[MH_TRACE] = {*m->sweep + 1.0,
+                                    (double)b + 1.0,
+                                    u,
+                                    m->value[0],
+                                    m->value[1],
+                                    NAN,
+                                    NAN,
+                                    1.0};
   for (size_t i = 0; i < MH_TRACE; i++)
     *m->trace++ = numbers[i];
   for (size_t j = 0; j < m->d; j++)
@@ -392,6 +400,8 @@ status mh_step(mh_model *m, size_t b, double u, const double *variates,
     return mh_slice_update(m, b, u, variates, control);
   case MH_ELLIPSE:
     return mh_ellipse_update(m, b, u, variates, control);
+  case MH_TEMPERED:
+    return mh_tempered_update(m, b, u, variates, control);
   default:
     return metropolis_update(m, b, u, variates, control);
   }

@@ -43,7 +43,8 @@ typedef enum {
   MH_HMC,             /* Hamiltonian dynamics: mh_hamiltonian.h              */
   MH_NUTS,            /* the same, of a length that it finds: mh_nuts.h      */
   MH_SLICE,           /* slice sampling, coordinate by coordinate: mh_slice.h */
-  MH_ELLIPSE          /* elliptical slice sampling: mh_slice.h               */
+  MH_ELLIPSE,         /* elliptical slice sampling: mh_slice.h               */
+  MH_TEMPERED         /* parallel tempering of a proposal: mh_tempered.h     */
 } mh_kind;
 
 /* e: independent with mean 0 and variance 1, normal or uniform on (-sqrt 3,
@@ -62,11 +63,12 @@ typedef struct mh_proposal {
   const double *mean;   /* d: independence, the normal of MH_ELLIPSE         */
   const double *factor; /* d x d lower triangular: L, or its diagonal (d)    */
   int diagonal;
-  size_t parts; /* mixture: its proposals and their weights          */
+  size_t parts; /* mixture: its proposals and their weights; MH_TEMPERED: 1  */
   const double *weight;
   struct mh_proposal *part;
   size_t longest; /* MH_HMC: leapfrog steps; MH_NUTS: greatest depth of tree; */
-                  /* MH_SLICE: longest interval, in widths                    */
+                  /* MH_SLICE: longest interval, in widths; MH_TEMPERED:      */
+                  /* temperatures                                             */
   double jitter;  /* MH_HMC: of the step, as a share of it                   */
   void *context;  /* custom */
   mh_draw_function draw;
@@ -84,7 +86,7 @@ typedef struct {
   double *spread;    /* as factor: a window's sums of squares about its mean */
   double *averaging; /* MH_AVERAGING                                         */
   double *energies;  /* MH_ENERGIES                                          */
-  double *effort; /* slices: points asked for in burn-in, and after        */
+  double *effort;    /* slices: points asked for in burn-in, and after        */
 } mh_memory;
 
 enum { MH_AVERAGING = 5, MH_ENERGIES = 7 };
@@ -98,6 +100,7 @@ typedef struct {
   mh_proposal *proposal;
   mh_memory memory;
   struct mh_trajectory *trajectory; /* scratch of Hamiltonian dynamics        */
+  struct mh_ladder *ladder;         /* of MH_TEMPERED                         */
   double transition[MH_TRANSITION]; /* the last one                           */
   const int *index; /* proposal->d coordinates of x, from 0                  */
   size_t offset;    /* numbers of look-ahead a sweep before its own          */

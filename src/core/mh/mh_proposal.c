@@ -32,6 +32,8 @@ size_t mh_proposal_variates(const mh_proposal *p) {
     return 0;
   if (p->kind == MH_SLICE)
     return 2;
+  if (p->kind == MH_TEMPERED)
+    return p->longest - 1 + p->longest * (1 + mh_proposal_variates(p->part));
   if (mh_is_hamiltonian(p) || p->kind == MH_ELLIPSE)
     return p->d + 2;
   if (p->kind != MH_MIXTURE)
@@ -72,7 +74,7 @@ static void draw_t(const mh_proposal *p, size_t rows, const generator *g,
 
 /* d normals, and two uniforms, the key of choices. */
 static void draw_keyed(const mh_proposal *p, size_t rows, const generator *g,
-                         double *out) {
+                       double *out) {
   for (double *row = out; row < out + rows * (p->d + 2); row += p->d + 2) {
     normals_draw(g, row, p->d);
     row[p->d] = unif_rand();
@@ -80,11 +82,28 @@ static void draw_keyed(const mh_proposal *p, size_t rows, const generator *g,
   }
 }
 
+/* Uniforms for the swaps; for each temperature a uniform and the variates of its
+ * step. */
+static void draw_tempered(const mh_proposal *p, size_t rows, const generator *g,
+                          double *out) {
+  const size_t width = mh_proposal_variates(p->part);
+  for (size_t row = 0; row < rows; row++) {
+    for (size_t k = 0; k + 1 < p->longest; k++)
+      *out++ = unif_rand();
+    for (size_t k = 0; k < p->longest; k++, out += width) {
+      *out++ = unif_rand();
+      mh_proposal_draw_variates(p->part, 1, g, out);
+    }
+  }
+}
+
 void mh_proposal_draw_variates(const mh_proposal *p, size_t rows,
                                const generator *g, double *out) {
   if (p->kind == MH_CUSTOM)
     return;
-  if (mh_is_hamiltonian(p) || p->kind == MH_ELLIPSE)
+  if (p->kind == MH_TEMPERED)
+    draw_tempered(p, rows, g, out);
+  else if (mh_is_hamiltonian(p) || p->kind == MH_ELLIPSE)
     draw_keyed(p, rows, g, out);
   else if (p->kind == MH_SLICE)
     uniforms_draw(g, out, 2 * rows);

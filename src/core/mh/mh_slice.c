@@ -38,8 +38,8 @@ static status ask(slice *s, double part) {
     return STATUS_INTERRUPTED;
   const status outcome = mh_evaluate(m, m->next, m->next_point, s->value);
   s->asked += 1.0;
-  s->above = s->value[1] > -INFINITY &&
-             m->power * s->value[1] - part >= s->height;
+  s->above =
+    s->value[1] > -INFINITY && m->power * s->value[1] - part >= s->height;
   return outcome;
 }
 
@@ -97,17 +97,15 @@ static status step_out(slice *s, interval *i, double x, double width) {
   i->right = within(i->left + width);
   const double below = floor((most + 1.0) * philox_unif(&s->choices));
   const status outcome = step_end(s, i, &i->left, -width, below);
-  return outcome == STATUS_OK
-           ? step_end(s, i, &i->right, width, most - below)
-           : outcome;
+  return outcome == STATUS_OK ? step_end(s, i, &i->right, width, most - below)
+                              : outcome;
 }
 
 /* Points are drawn until one is above.  An interval without points other than x,
  * which only a random density leads to, leaves x. */
 static status shrink(slice *s, interval *i, double x) {
   for (;;) {
-    const double y =
-      i->left + philox_unif(&s->choices) * (i->right - i->left);
+    const double y = i->left + philox_unif(&s->choices) * (i->right - i->left);
     s->m->next[i->at] = y;
     if (y == x)
       return STATUS_OK;

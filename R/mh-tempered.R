@@ -1,0 +1,112 @@
+# Parallel tempering: the proposal tempered(). src/core/mh/mh_tempered.h has the
+# mathematics.
+
+#' Parallel tempering
+#'
+#' For densities with several modes. Each chain has \eqn{K} replicas at
+#' temperatures \eqn{1 = T_1 < \dots < T_K}{1 = T_1 < ... < T_K}. Replica
+#' \eqn{k} moves by `proposal` on \eqn{p(x)^{1/T_k}}{p(x)^(1/T_k)}, which is
+#' flatter than \eqn{p(x)}{p(x)}, so that hot replicas cross between modes. After
+#' the moves of a sweep neighbours swap their points with probability
+#' \deqn{\min\Bigl(1, \exp\bigl((1/T_k - 1/T_{k+1}) (\log p(x_{k+1}) - \log
+#'   p(x_k))\bigr)\Bigr),}{
+#'   min(1, exp((1/T_k - 1/T_(k+1)) (log p(x_(k+1)) - log p(x_k)))),}
+#' pairs (1, 2), (3, 4), ... and pairs (2, 3), (4, 5), ... in turn (Syed et al.
+#' 2022). The draws are those of the replica at temperature 1, whose distribution
+#' is exactly the posterior. A sweep takes \eqn{K} times the evaluations of
+#' `proposal`.
+#'
+#' Let \eqn{A_k} be the probability of a swap of replicas \eqn{k} and \eqn{k +
+#' 1}. With `tune = TRUE` sweep \eqn{n} of burn-in moves the gaps \eqn{g_k = \log
+#' T_{k+1} - \log T_k}{g_k = log T_(k+1) - log T_k} towards equal rates, in the
+#' manner of Vousden, Farr and Mandel (2016):
+#' \deqn{\log g_k \leftarrow \log g_k + \frac{10}{n + 10} (A_k - \bar A),}{
+#'   log g_k <- log g_k + 10 / (n + 10) (A_k - mean A),}
+#' after which all gaps are multiplied by a number so that \eqn{T_K} stays. Then
+#' the temperatures are fixed. An adaptive `proposal` adapts in burn-in at each
+#' temperature separately.
+#'
+#' The powers \eqn{p(x)^{1/T}}{p(x)^(1/T)} must be integrable at all temperatures.
+#' This holds if the density falls exponentially in its tails or its region is
+#' bounded. It fails for heavy tails: a density that falls as
+#' \eqn{|x|^{-a}}{|x|^-a} in one dimension needs \eqn{T_K < a}{T_K < a}. With
+#' `transform = TRUE` \eqn{p(x)}{p(x)} is the density of the transformed
+#' coordinates. Where the density is zero it is zero at all temperatures.
+#'
+#' `print()` and `summary()` of a fit show the swap rates after burn-in, and the
+#' round trips: how often a replica went from temperature 1 to \eqn{T_K} and back.
+#' Without round trips the hot replicas do not help.
+#'
+#' @param temperatures `"auto"` (default): a ladder from 1 to 50, with more
+#'   temperatures for more coordinates, at most 30; or the temperatures: two or
+#'   more increasing numbers, of which the first is 1.
+#' @param proposal The proposal that moves each replica (default [adaptive()]):
+#'   all but [nuts()], [hmc()], and those that adapt after burn-in.
+#' @param tune `TRUE` (default): tune the temperatures between the first and the
+#'   last in burn-in. `FALSE`: keep them.
+#' @return A proposal: an object of class `tempered` and `gibbsite_proposal`. It
+#'   cannot be used with several `blocks`, nor in [mh_step()].
+#' @inheritSection random_walk Errors
+#' @references
+#' Syed S, Bouchard-Cote A, Deligiannidis G, Doucet A (2022). Non-reversible
+#' parallel tempering: a scalable highly parallel MCMC scheme. *JRSS B* 84,
+#' 321-350. \doi{10.1111/rssb.12464}
+#'
+#' Vousden WD, Farr WM, Mandel I (2016). Dynamic temperature selection for
+#' parallel tempering in Markov chain Monte Carlo simulations. *Monthly Notices of
+#' the Royal Astronomical Society* 455, 1919-1937. \doi{10.1093/mnras/stv2422}
+#' @family proposals
+#' @examples
+#' # two modes, 20 standard deviations apart
+#' log_density <- function(x) {
+#'   log(0.3 * dnorm(x[1], -10) + 0.7 * dnorm(x[1], 10)) - x[2]^2 / 2
+#' }
+#' fit <- mh_sample(log_density, c(a = 10, b = 0), tempered(), draws = 1000,
+#'   burnin = 1000, chains = 2, seed = 1
+#' )
+#' fit
+#' colMeans(as.matrix(fit) > 0)
+#' @export
+tempered <- function(temperatures = "auto", proposal = adaptive(),
+                     tune = TRUE) {
+  call <- rlang::current_env()
+  check_proposal(proposal, "proposal")
+  bad <- is_hamiltonian(proposal) || is_tempered(proposal) ||
+    isTRUE(proposal$forever)
+  if (bad) {
+    abort_argument(
+      c("{.fn {class(proposal)[1]}} cannot be tempered as it is.",
+        i = "Use {.fn adaptive}, {.fn random_walk}, {.fn univariate_slice} or
+             {.fn langevin}."),
+      call = call
+    )
+  }
+  new_proposal("tempered",
+    temperatures = check_temperatures(temperatures, call),
+    tune = check_flag(tune), parts = list(proposal)
+  )
+}
+
+check_temperatures <- function(temperatures, call) {
+  if (is.character(temperatures)) {
+    return(check_choice(temperatures, "auto", arg = "temperatures", call = call))
+  }
+  if (!is.numeric(temperatures)) {
+    abort_expected(
+      temperatures, "\"auto\" or increasing numbers, the first 1", FALSE,
+      "temperatures", call
+    )
+  }
+  temperatures <- check_numeric_vector(temperatures,
+    lower = 1, upper = 1e100, arg = "temperatures", call = call
+  )
+  wrong <- length(temperatures) < 2L || length(temperatures) > 1000L ||
+    temperatures[[1L]] != 1 || any(diff(temperatures) <= 0)
+  if (wrong) {
+    abort_argument(
+      "{.arg temperatures} must be 2 to 1000 increasing numbers, the first 1.",
+      call = call
+    )
+  }
+  unname(temperatures)
+}
