@@ -77,10 +77,10 @@ memory_table <- function(names, memories) {
 #'   q(x | y) - \log q(y | x)}{log q(x | y) - log q(y | x)}), `log_ratio`,
 #'   `accepted`, and the proposal, with a column for each coordinate, on the
 #'   scale on which proposals are made. With [nuts()] this is the point that was
-#'   drawn from the trajectory, with slice samplers and [tempered()] the point after
-#'   the sweep over the block; `log_correction` and `log_ratio` are NaN, and `uniform` is
-#'   not used, but by [elliptical_slice()] for the height. If `inits` was given, a chain begins at
-#'   its entry.
+#'   drawn from the trajectory, with slice samplers and [tempered()] the point
+#'   after the sweep over the block; `log_correction` and `log_ratio` are NaN,
+#'   and `uniform` is not used, but by [elliptical_slice()] for the height. If
+#'   `inits` was given, a chain begins at its entry.
 #' @section Errors: `gibbsite_error_argument` for a fit without its steps.
 #' @examples
 #' fit <- mh_sample(function(x) -sum(x^2) / 2, 0, debug = TRUE, draws = 10,

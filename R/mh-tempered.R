@@ -6,36 +6,36 @@
 #' For densities with several modes. Each chain has \eqn{K} replicas at
 #' temperatures \eqn{1 = T_1 < \dots < T_K}{1 = T_1 < ... < T_K}. Replica
 #' \eqn{k} moves by `proposal` on \eqn{p(x)^{1/T_k}}{p(x)^(1/T_k)}, which is
-#' flatter than \eqn{p(x)}{p(x)}, so that hot replicas cross between modes. After
-#' the moves of a sweep neighbours swap their points with probability
+#' flatter than \eqn{p(x)}{p(x)}, so that hot replicas cross between modes.
+#' After the moves of a sweep neighbours swap their points with probability
 #' \deqn{\min\Bigl(1, \exp\bigl((1/T_k - 1/T_{k+1}) (\log p(x_{k+1}) - \log
 #'   p(x_k))\bigr)\Bigr),}{
 #'   min(1, exp((1/T_k - 1/T_(k+1)) (log p(x_(k+1)) - log p(x_k)))),}
 #' pairs (1, 2), (3, 4), ... and pairs (2, 3), (4, 5), ... in turn (Syed et al.
-#' 2022). The draws are those of the replica at temperature 1, whose distribution
-#' is exactly the posterior. A sweep takes \eqn{K} times the evaluations of
-#' `proposal`.
+#' 2022). The draws are those of the replica at temperature 1, whose
+#' distribution is exactly the posterior. A sweep takes \eqn{K} times the
+#' evaluations of `proposal`.
 #'
 #' Let \eqn{A_k} be the probability of a swap of replicas \eqn{k} and \eqn{k +
-#' 1}. With `tune = TRUE` sweep \eqn{n} of burn-in moves the gaps \eqn{g_k = \log
-#' T_{k+1} - \log T_k}{g_k = log T_(k+1) - log T_k} towards equal rates, in the
-#' manner of Vousden, Farr and Mandel (2016):
+#' 1}. With `tune = TRUE` sweep \eqn{n} of burn-in moves the gaps \eqn{g_k =
+#' \log T_{k+1} - \log T_k}{g_k = log T_(k+1) - log T_k} towards equal rates, in
+#' the manner of Vousden, Farr and Mandel (2016):
 #' \deqn{\log g_k \leftarrow \log g_k + \frac{10}{n + 10} (A_k - \bar A),}{
 #'   log g_k <- log g_k + 10 / (n + 10) (A_k - mean A),}
 #' after which all gaps are multiplied by a number so that \eqn{T_K} stays. Then
 #' the temperatures are fixed. An adaptive `proposal` adapts in burn-in at each
 #' temperature separately.
 #'
-#' The powers \eqn{p(x)^{1/T}}{p(x)^(1/T)} must be integrable at all temperatures.
-#' This holds if the density falls exponentially in its tails or its region is
-#' bounded. It fails for heavy tails: a density that falls as
+#' The powers \eqn{p(x)^{1/T}}{p(x)^(1/T)} must be integrable at all
+#' temperatures. This holds if the density falls exponentially in its tails or
+#' its region is bounded. It fails for heavy tails: a density that falls as
 #' \eqn{|x|^{-a}}{|x|^-a} in one dimension needs \eqn{T_K < a}{T_K < a}. With
 #' `transform = TRUE` \eqn{p(x)}{p(x)} is the density of the transformed
 #' coordinates. Where the density is zero it is zero at all temperatures.
 #'
 #' `print()` and `summary()` of a fit show the swap rates after burn-in, and the
-#' round trips: how often a replica went from temperature 1 to \eqn{T_K} and back.
-#' Without round trips the hot replicas do not help.
+#' round trips: how often a replica went from temperature 1 to \eqn{T_K} and
+#' back. Without round trips the hot replicas do not help.
 #'
 #' @param temperatures `"auto"` (default): a ladder from 1 to 50, with more
 #'   temperatures for more coordinates, at most 30; or the temperatures: two or
@@ -53,8 +53,9 @@
 #' 321-350. \doi{10.1111/rssb.12464}
 #'
 #' Vousden WD, Farr WM, Mandel I (2016). Dynamic temperature selection for
-#' parallel tempering in Markov chain Monte Carlo simulations. *Monthly Notices of
-#' the Royal Astronomical Society* 455, 1919-1937. \doi{10.1093/mnras/stv2422}
+#' parallel tempering in Markov chain Monte Carlo simulations. *Monthly Notices
+#' of the Royal Astronomical Society* 455, 1919-1937.
+#' \doi{10.1093/mnras/stv2422}
 #' @family proposals
 #' @examples
 #' # two modes, 20 standard deviations apart
@@ -89,7 +90,9 @@ tempered <- function(temperatures = "auto", proposal = adaptive(),
 
 check_temperatures <- function(temperatures, call) {
   if (is.character(temperatures)) {
-    return(check_choice(temperatures, "auto", arg = "temperatures", call = call))
+    return(check_choice(
+      temperatures, "auto", arg = "temperatures", call = call
+    ))
   }
   if (!is.numeric(temperatures)) {
     abort_expected(

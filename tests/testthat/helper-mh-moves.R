@@ -106,9 +106,9 @@ shifted_target <- function() {
 
 # ---- parallel tempering ------------------------------------------------------
 
-# One sweep of random walks with steps `scale` at the given temperatures.  points:
-# a list, the coldest first. `uniforms`: of the swaps; `u`, `e`: lists of uniforms
-# and normals. odd: is the sweep's number odd?
+# One sweep of random walks with steps `scale` at the given temperatures.
+# points: a list, the coldest first. `uniforms`: of the swaps; `u`, `e`: lists
+# of uniforms and normals. odd: is the sweep's number odd?
 tempered_twin <- function(
   points, target, temperatures, scale, uniforms, u, e, odd, mutant = "none"
 ) {
