@@ -4,9 +4,17 @@
 # numbering of components; the estimator is therefore here, for all points of a
 # matrix at once.
 
-# list(value, se, draws, ess): the log of the integral with its standard error.
-# points: for each chain its draws as points x coordinates; log_density(x): at
-# each row of x.
+# list(value, se, draws, ess, apart): the log of the integral with its standard
+# error. points: for each chain its draws as points x coordinates;
+# log_density(x): at each row of x.
+#
+# Each half of the draws makes the proposal for the other half, because the
+# integral would be estimated too large from draws that made their own proposal
+# (Overstall & Forster 2010, doi:10.1016/j.csda.2010.03.008). `apart`: the two
+# estimates differ by more than four of their standard errors; then half of the
+# difference is the error. So it is if few proposals come near a part of the
+# posterior: the error of one estimate does not know of a part that none of its
+# proposals has met.
 bridge_integral <- function(points, log_density, method, call) {
   d <- ncol(points[[1L]])
   half <- seq_len(nrow(points[[1L]]) %/% 2L)
@@ -18,14 +26,26 @@ bridge_integral <- function(points, log_density, method, call) {
       call = call
     )
   }
-  # the draws that make the proposal are not those that are compared with it:
-  # otherwise the integral would be estimated too large (Overstall & Forster
-  # 2010, doi:10.1016/j.csda.2010.03.008)
-  proposal <- normal_proposal(do.call(rbind, lapply(points, function(x) {
-    x[half, , drop = FALSE]
-  })), call)
-  kept <- lapply(points, function(x) x[-half, , drop = FALSE])
+  first <- lapply(points, function(x) x[half, , drop = FALSE])
+  second <- lapply(points, function(x) x[-half, , drop = FALSE])
+  one <- half_bridge(first, second, log_density, method, call)
+  two <- half_bridge(second, first, log_density, method, call)
+  difference <- abs(one$value - two$value)
+  se <- sqrt(one$se^2 + two$se^2)
+  # the errors of exact proposals are 0
+  apart <- difference > 4 * se + 1e-6
+  list(
+    value = (one$value + two$value) / 2,
+    se = if (apart) difference / 2 else se / 2,
+    draws = one$draws + two$draws, ess = one$ess + two$ess, apart = apart
+  )
+}
+
+# The same with the proposal of some draws and the ratios of others.
+half_bridge <- function(before, kept, log_density, method, call) {
+  d <- ncol(kept[[1L]])
   chains <- length(kept)
+  proposal <- normal_proposal(do.call(rbind, before), call)
   kept <- do.call(rbind, kept)
   z <- backsolve(proposal$root, t(kept) - proposal$mean, transpose = TRUE)
   new <- matrix(stats::rnorm(length(z)), d)
@@ -55,7 +75,8 @@ normal_proposal <- function(x, call) {
     abort_numeric(
       c("The draws have no covariance matrix of full rank: there is no normal
          proposal.",
-        i = "Are draws on a bound, or equal, or too few?"),
+        i = "Are draws on a bound ({.arg lower}, {.arg upper}), or equal, or
+             too few?"),
       call = call, class = "evidence"
     )
   }

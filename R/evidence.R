@@ -35,15 +35,20 @@
 #' the ratio of the effective number of the latter to the number of the former.
 #' The first half of each chain determines \eqn{g}, and the second half is
 #' compared with as many draws of \eqn{g}: if the same draws served for both,
-#' the estimate would be too large (Overstall and Forster 2010). `method =
+#' the estimate would be too large (Overstall and Forster 2010). Then the halves
+#' are exchanged, and the two log evidences are averaged. `method =
 #' "warp3"` replaces \eqn{q} by its mean over reflections in the posterior mean,
 #' so that skewness does no harm (Meng and Schilling 2002). It takes twice the
 #' time.
 #'
 #' The standard error is the root of the relative mean squared error
 #' (Fruehwirth-Schnatter 2004), with the effective sample size of the draws. It
-#' does not know of a mode that the chains did not visit. One of more than 0.5
-#' gives a warning.
+#' does not know of a mode that the chains did not visit. If the two halves
+#' differ by more than four standard errors, half of their difference is given
+#' instead. That, or an error of more than 0.5, gives a warning. It happens in
+#' mixtures with components that are often empty, whose parameters roam over
+#' their prior: do not use these values to choose `k`, but take fewer
+#' components, or [loo()][loo.gibbsite_fit].
 #'
 #' The coordinates are logarithms of scale parameters and, of a covariance
 #' matrix, of the diagonal of its Cholesky factor, with transformed
@@ -186,7 +191,16 @@ bridge_evidence <- function(fit, method, given, call) {
   found <- bridge_integral(
     lapply(model_matrices(fit), known$points), known$log_density, method, call
   )
-  if (found$se > 0.5) {
+  if (found$apart) {
+    warn_gibbsite(
+      c("The two halves of the draws give log evidences that differ by
+         {format(signif(2 * found$se, 2))}: half of this is the standard error
+         now, and may be too small.",
+        i = "A normal proposal does not fit this posterior. In a mixture with
+             empty components take fewer, or compare fits by {.fn loo}."),
+      class = "evidence"
+    )
+  } else if (found$se > 0.5) {
     warn_gibbsite(
       c("The standard error of the log evidence is
          {format(signif(found$se, 2))}.",

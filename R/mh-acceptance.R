@@ -69,7 +69,8 @@ memory_table <- function(names, memories) {
 #' recomputed by hand from these numbers.
 #'
 #' @param fit A fit made by [mh_sample()] with `debug = TRUE`.
-#' @return A list with a data frame for each chain, with a row for each step:
+#' @return A list of class `mh_trace` with a data frame for each chain, with a
+#'   row for each step:
 #'   `sweep`, `block` (its number), `uniform` (the proposal is accepted when its
 #'   logarithm is below `log_ratio`), `log_density` (of the proposal; also
 #'   `-Inf` if the proposal is out of bounds, where the density is not
@@ -82,6 +83,7 @@ memory_table <- function(names, memories) {
 #'   and `uniform` is not used, but by [elliptical_slice()] for the height. If
 #'   `inits` was given, a chain begins at its entry.
 #' @section Errors: `gibbsite_error_argument` for a fit without its steps.
+#' @seealso [plot.mh_trace()] draws the path step by step.
 #' @examples
 #' fit <- mh_sample(function(x) -sum(x^2) / 2, 0, debug = TRUE, draws = 10,
 #'   burnin = 0, chains = 1, inits = list(0), seed = 1
@@ -99,18 +101,21 @@ mh_trace <- function(fit) {
       call = call
     )
   }
-  names <- c(
-    "sweep", "block", "uniform", "log_density", "log_target", "log_correction",
-    "log_ratio", "accepted", model$parameters
-  )
-  lapply(fit_part(fit, "chains"), function(chain) {
+  names <- c(trace_columns, model$parameters)
+  tables <- lapply(fit_part(fit, "chains"), function(chain) {
     steps <- matrix(chain$state$trace, nrow = length(names))
     table <- as.data.frame(t(steps))
     names(table) <- names
     table$accepted <- table$accepted > 0
     table
   })
+  structure(tables, class = "mh_trace")
 }
+
+trace_columns <- c(
+  "sweep", "block", "uniform", "log_density", "log_target", "log_correction",
+  "log_ratio", "accepted"
+)
 
 #' Estimates from the draws of one's own model
 #'

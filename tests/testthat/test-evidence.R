@@ -53,11 +53,12 @@ log_sum <- function(x) max(x) + log(sum(exp(x - max(x))))
 
 test_that("the bridge of a normal density is exact", {
   covariance <- matrix(c(4, 1, 1, 2), 2)
-  points <- withr::with_seed(1, lapply(1:2, function(k) {
-    sample_mvnorm(100, c(1, 2), covariance)
-  }))
-  # the proposal is that of the first half of each chain
-  first <- rbind(points[[1]][1:50, ], points[[2]][1:50, ])
+  first <- withr::with_seed(1, sample_mvnorm(100, c(1, 2), covariance))
+  # each half of the chains makes the same proposal
+  second <- t(2 * colMeans(first) - t(first))
+  points <- lapply(list(1:50, 51:100), function(chain) {
+    rbind(first[chain, ], second[chain, ])
+  })
   proposal <- function(x) {
     apply(x, 1, log_normal, mean = colMeans(first), covariance = cov(first))
   }
@@ -67,7 +68,8 @@ test_that("the bridge of a normal density is exact", {
     ))
     expect_equal(found$value, 3, tolerance = 1e-9)
     expect_lt(found$se, 1e-6)
-    expect_identical(found$draws, 100L)
+    expect_identical(found$draws, 200L)
+    expect_false(found$apart)
   }
   # the fixed point of Meng and Wong's iteration
   own <- withr::with_seed(3, rnorm(50))
@@ -81,6 +83,22 @@ test_that("the bridge of a normal density is exact", {
   expect_equal(
     gibbsite:::bridge_root(own, proposed, c(40, 71)), log(r), tolerance = 1e-8
   )
+})
+
+# Parameters of empty components roam over their prior, and few proposals come
+# near the observations: the errors of the two halves are too small.
+test_that("halves that disagree give their difference as the error", {
+  skip_long()
+  fit <- suppressWarnings(gibbs_gmm(
+    iris[, 1:4], 5, draws = 2000, burnin = 2000, chains = 4, seed = 2,
+    progress = FALSE
+  ))
+  withr::local_seed(1)
+  expect_warning(
+    found <- log_evidence(fit), "halves of the draws give log evidences",
+    class = "gibbsite_warning_evidence"
+  )
+  expect_gt(attr(found, "se"), 1)
 })
 
 test_that("reflections of a skew density make the error smaller", {

@@ -138,3 +138,51 @@ test_that("topics are drawn, many terms and few", {
   draw(fit, n = 3, topics = 2)
   draw(fit, "prevalence")
 })
+
+# ---- steps of a chain ----------------------------------------------------------
+
+traced <- function(init = c(a = 0, b = 0), ...) {
+  suppressWarnings(mh_trace(mh_sample(
+    function(x) -sum(x^2) / 2, init, random_walk(2), draws = 30, burnin = 0,
+    chains = 2, debug = TRUE, seed = 1, progress = FALSE, ...
+  )))
+}
+
+test_that("the path of a chain is drawn step by step", {
+  trace <- traced()
+  withr::local_pdf(NULL)
+  for (steps in c(1, 2, 17, 30)) {
+    expect_silent(shown <- plot(trace, steps = steps, chain = 2))
+    expect_identical(shown, trace)
+  }
+  expect_silent(plot(trace))
+  expect_silent(plot(trace, variables = "b", xlim = c(0, 10)))
+  expect_silent(plot(traced(c(a = 0))))
+  expect_match(
+    step_words(trace[[1]], 3), "^Step 3: (accepted|rejected), log ratio "
+  )
+  # gradients and slices have no ratio
+  slices <- suppressWarnings(mh_trace(mh_sample(
+    function(x) -sum(x^2) / 2, c(0, 0), univariate_slice(), draws = 10,
+    burnin = 0, chains = 1, debug = TRUE, seed = 1, progress = FALSE
+  )))
+  expect_silent(plot(slices))
+  expect_identical(
+    step_words(slices[[1]], 10), "Step 10: accepted; accepted so far 100%"
+  )
+  expect_output(print(trace), "log_ratio")
+})
+
+test_that("a picture of steps that are not there is an error", {
+  trace <- traced()
+  expect_gibbsite_error({
+    plot(trace, steps = 0)
+    plot(trace, steps = 3000)
+    plot(trace, chain = 3)
+    plot(trace, variables = "c")
+    plot(trace, variables = c("a", "b", "a"))
+    plot(trace, xlim = 2:1)
+    plot(structure(list(1), class = "mh_trace"))
+    plot(trace, frames = 3)
+  })
+})

@@ -1,0 +1,161 @@
+# The picture of the steps of a run, for teaching.
+
+#' The path of a chain, step by step
+#'
+#' Draws the first steps of a run of [mh_sample()]: the points of the chain and
+#' its path, the rejected proposals, and the last step. The axes are those of
+#' all steps, so that pictures after 1, 2, 3, ... steps make a film. Two
+#' parameters are drawn against each other, one against the steps.
+#'
+#' @param x The steps: the value of [mh_trace()].
+#' @param steps Whole number, or `NULL` (default, all): how many steps to draw.
+#' @param chain Whole number (default 1): the chain.
+#' @param variables Names of one or two parameters; default the first two.
+#' @param xlim,ylim `NULL` (default), or two increasing numbers: the axes.
+#' @param ... Not used.
+#' @return `x`, invisibly.
+#' @section Errors: `gibbsite_error_argument` for steps, a chain and variables
+#'   that are not there.
+#' @seealso [mh_trace()].
+#' @examples
+#' log_density <- function(x) -(x[1]^2 - 1.6 * x[1] * x[2] + x[2]^2) / 0.72
+#' fit <- mh_sample(log_density, c(a = 0, b = 0), random_walk(0.8),
+#'   draws = 60, burnin = 0, chains = 1, inits = list(c(-3, 2)), debug = TRUE,
+#'   seed = 1
+#' ) |> suppressWarnings()
+#' plot(mh_trace(fit), steps = 40)
+#'
+#' # a film: a page for each step
+#' for (s in c(1, 2, 5, 20)) {
+#'   plot(mh_trace(fit), steps = s)
+#' }
+#' @export
+plot.mh_trace <- function(x, steps = NULL, chain = 1, variables = NULL,
+                          xlim = NULL, ylim = NULL, ...) {
+  check_no_more(...)
+  call <- rlang::current_env()
+  check_trace(x, call)
+  chain <- check_count(
+    chain, min = 1, max = length(x), max_why = "chains of the run", call = call
+  )
+  trace <- x[[chain]]
+  parameters <- setdiff(names(trace), trace_columns)
+  variables <- check_traced(variables, parameters, call)
+  steps <- check_count(
+    steps %||% nrow(trace), min = 1, max = nrow(trace),
+    max_why = "steps of the run", arg = "steps", call = call
+  )
+  proposed <- as.matrix(trace[variables])
+  points <- chain_points(proposed, trace$accepted)
+  if (length(variables) == 1L) {
+    step <- seq_len(nrow(trace))
+    proposed <- cbind(step = step, proposed)
+    points <- cbind(step, points)
+  }
+  draw_steps(
+    proposed, points, trace$accepted, steps,
+    check_range(xlim, "xlim", call) %||% finite_range(proposed[, 1L]),
+    check_range(ylim, "ylim", call) %||% finite_range(proposed[, 2L]),
+    step_words(trace, steps)
+  )
+  invisible(x)
+}
+
+check_trace <- function(x, call) {
+  sound <- is.list(x) && length(x) > 0L && all(vapply(x, function(trace) {
+    is.data.frame(trace) && nrow(trace) > 0L &&
+      all(trace_columns %in% names(trace)) && is.logical(trace$accepted) &&
+      !anyNA(trace$accepted) && length(trace) > length(trace_columns) &&
+      all(vapply(trace[names(trace) != "accepted"], is.numeric, NA))
+  }, NA))
+  if (!sound) {
+    abort_argument("{.arg x} must be the value of {.fn mh_trace}.", call = call)
+  }
+}
+
+check_traced <- function(variables, known, call) {
+  if (is.null(variables)) {
+    return(utils::head(known, 2L))
+  }
+  variables <- check_subset(variables, known, arg = "variables", call = call)
+  if (length(variables) > 2L) {
+    abort_argument(
+      "{.arg variables} must be one or two parameters.", call = call
+    )
+  }
+  variables
+}
+
+check_range <- function(limits, arg, call) {
+  if (is.null(limits)) {
+    return(NULL)
+  }
+  limits <- check_numeric_vector(limits, length = 2L, arg = arg, call = call)
+  if (limits[[1L]] >= limits[[2L]]) {
+    abort_argument("{.arg {arg}} must be two increasing numbers.", call = call)
+  }
+  limits
+}
+
+finite_range <- function(x) {
+  x <- x[is.finite(x)]
+  limits <- if (length(x) > 0L) range(x) else c(0, 0)
+  if (diff(limits) > 0) limits else limits + c(-1, 1)
+}
+
+step_words <- function(trace, steps) {
+  last <- trace[steps, ]
+  rate <- mean(trace$accepted[seq_len(steps)])
+  paste0(
+    "Step ", steps, ": ", if (last$accepted) "accepted" else "rejected",
+    if (is.finite(last$log_ratio)) {
+      paste0(", log ratio ", format(last$log_ratio, digits = 2))
+    },
+    "; accepted so far ", format(100 * rate, digits = 2), "%"
+  )
+}
+
+# The chain's point after each step: the last accepted proposal. Before the
+# first its place is not known.
+chain_points <- function(proposed, accepted) {
+  last <- cummax(ifelse(accepted, seq_along(accepted), 0L))
+  proposed[ifelse(last > 0L, last, NA), , drop = FALSE]
+}
+
+# proposed, points: a row for each step, horizontal and vertical.
+draw_steps <- function(proposed, points, accepted, steps, xlim, ylim, words) {
+  colours <- gibbsite_palette(2L)
+  faint <- function(k) grDevices::adjustcolor(colours[k], 0.5)
+  old <- graphics::par(mar = c(4.2, 4.4, 3.6, 0.8), las = 1,
+                       mgp = c(2.8, 0.7, 0))
+  on.exit(graphics::par(old))
+  graphics::plot(NULL, xlim = xlim, ylim = ylim, xlab = colnames(proposed)[1L],
+                 ylab = colnames(proposed)[2L])
+  graphics::mtext(words, adj = 0, line = 2, font = 2,
+                  cex = graphics::par("cex"))
+  graphics::legend(
+    "bottomleft", c("chain", "now", "rejected"), pch = c(20, 21, 4),
+    col = c(colours[1L], 1, colours[2L]), pt.bg = colours[1L], bty = "n",
+    horiz = TRUE, inset = c(0, 1), xpd = TRUE, cex = 0.9
+  )
+  now <- seq_len(steps)
+  rejected <- now[!accepted[now]]
+  graphics::points(proposed[rejected, , drop = FALSE], pch = 4, cex = 0.8,
+                   col = faint(2L))
+  graphics::lines(points[now, , drop = FALSE], col = faint(1L))
+  graphics::points(points[now, , drop = FALSE], pch = 20, cex = 0.8,
+                   col = faint(1L))
+  if (steps > 1L) {
+    last <- if (accepted[steps]) 1L else 2L
+    graphics::lines(rbind(points[steps - 1L, ], proposed[steps, ]), lwd = 2,
+                    lty = last, col = colours[last])
+  }
+  graphics::points(points[steps, , drop = FALSE], pch = 21, cex = 1.6,
+                   bg = colours[1L])
+}
+
+#' @export
+print.mh_trace <- function(x, ...) {
+  print(unclass(x), ...)
+  invisible(x)
+}
