@@ -428,3 +428,13 @@ test_that("proportions with weights and texts are counts and factors", {
     levels(predict(by_text, cars, type = "class")), c("auto", "manual")
   )
 })
+
+test_that("a ratio of odds that is asked for in broom's way gets a hint", {
+  fit <- suppressWarnings(gibbs_logistic(
+    am ~ wt, mtcars, draws = 20, burnin = 20, chains = 2, seed = 1,
+    progress = FALSE
+  ))
+  cnd <- rlang::catch_cnd(tidy(fit, exponentiate = TRUE))
+  expect_s3_class(cnd, "gibbsite_error_argument")
+  expect_match(conditionMessage(cnd), "exp(confint(fit))", fixed = TRUE)
+})
