@@ -144,7 +144,7 @@ log_evidence <- function(fit, correct = c("none", "importance"),
   given <- list(log_density = log_density, lower = lower, upper = upper)
   check_own_density(fit, given, call)
   model <- fit_part(fit, "model")
-  if (inherits(fit, c("laplace_logistic", "laplace"))) {
+  if (inherits(fit, c("laplace_logistic", "gibbsite_laplace"))) {
     return(laplace_evidence(fit, model, correct))
   }
   if (correct != "none") {
