@@ -62,15 +62,20 @@ plot.mh_trace <- function(x, steps = NULL, chain = 1, variables = NULL,
 }
 
 check_trace <- function(x, call) {
-  sound <- is.list(x) && length(x) > 0L && all(vapply(x, function(trace) {
-    is.data.frame(trace) && nrow(trace) > 0L &&
-      all(trace_columns %in% names(trace)) && is.logical(trace$accepted) &&
-      !anyNA(trace$accepted) && length(trace) > length(trace_columns) &&
-      all(vapply(trace[names(trace) != "accepted"], is.numeric, NA))
-  }, NA))
-  if (!sound) {
+  if (length(x) == 0L || !all(vapply(x, is_trace_table, NA))) {
     abort_argument("{.arg x} must be the value of {.fn mh_trace}.", call = call)
   }
+}
+
+is_trace_table <- function(trace) {
+  if (!is.data.frame(trace) || nrow(trace) == 0L ||
+        !all(trace_columns %in% names(trace))) {
+    return(FALSE)
+  }
+  numbers <- trace[names(trace) != "accepted"]
+  is.logical(trace$accepted) && !anyNA(trace$accepted) &&
+    length(numbers) >= length(trace_columns) &&
+    all(vapply(numbers, is.numeric, NA))
 }
 
 check_traced <- function(variables, known, call) {
