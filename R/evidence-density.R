@@ -79,25 +79,10 @@ model_unbounded.gibbs_sample_model <- function(model, given, call) {
     )
   }
   arguments <- taken_by(given$log_density, model$data$arguments)
-  bound <- function(x, arg) {
-    x <- check_numeric_vector(
-      x, length = unique(c(1L, length(columns))),
-      length_why = "numbers of the state", finite = FALSE, arg = arg,
-      call = call
-    )
-    rep_len(in_order_of(x, columns, arg, "the parameters", call),
-            length(columns))
-  }
-  lower <- bound(given$lower, "lower")
-  upper <- bound(given$upper, "upper")
-  empty <- which(!(lower < upper))
-  if (length(empty) > 0L) {
-    abort_argument(
-      "`lower` must be below `upper`: element {empty[1]} is {lower[empty[1]]},
-       and {upper[empty[1]]}.",
-      call = call
-    )
-  }
+  bounds <- check_bounds(
+    given$lower, given$upper, columns, length(columns),
+    "numbers of the state", "the parameters", call
+  )
   density <- function(row) {
     state <- model_point(model, stats::setNames(row, columns))
     value <- tryCatch(
@@ -117,11 +102,14 @@ model_unbounded.gibbs_sample_model <- function(model, given, call) {
     }
     as.double(value)
   }
-  box <- unbounded_box(lower, upper, function(x) apply(x, 1L, density))
+  box <- unbounded_box(
+    bounds$lower, bounds$upper, function(x) apply(x, 1L, density)
+  )
   list(
     points = function(draws) {
       values <- draws[, columns, drop = FALSE]
-      outside <- rowSums(t(t(values) <= lower) | t(t(values) >= upper)) > 0
+      outside <- rowSums(t(t(values) <= bounds$lower) |
+                           t(t(values) >= bounds$upper)) > 0
       if (any(outside)) {
         abort_argument(
           c("The draws of {.arg fit} must lie between `lower` and `upper`.",

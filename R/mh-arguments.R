@@ -63,26 +63,18 @@ parameter_names <- function(init, call) {
   names
 }
 
-# Bounds as vectors of length d, or NULL if there are none. Coordinates that a
-# vector with names leaves out have none.
-check_box <- function(lower, upper, transform, init, call) {
-  d <- length(init)
-  bound <- function(x, arg, none) {
-    known <- names(init)
-    some <- is.numeric(x) && !is.null(names(x)) && !is.null(known)
-    if (some && !anyDuplicated(names(x)) && all(names(x) %in% known)) {
-      rest <- setdiff(known, names(x))
-      x <- c(x, stats::setNames(rep(none, length(rest)), rest))
-    }
-    x <- check_numeric_vector(x,
-      length = unique(c(1L, d)), length_why = "coordinates of `init`",
-      finite = FALSE, arg = arg, call = call
+# Bounds of d coordinates, whose names may be known: vectors of length d.
+# length_why, of: what has d elements, and what has the names, in messages.
+check_bounds <- function(lower, upper, names, d, length_why, of, call) {
+  bound <- function(x, arg) {
+    x <- check_numeric_vector(
+      x, length = unique(c(1L, d)), length_why = length_why, finite = FALSE,
+      arg = arg, call = call
     )
-    rep_len(in_order_of(x, names(init), arg, "`init`", call), d)
+    rep_len(in_order_of(x, names, arg, of, call), d)
   }
-  lower <- bound(lower, "lower", -Inf)
-  upper <- bound(upper, "upper", Inf)
-  transform <- check_flag(transform, call = call)
+  lower <- bound(lower, "lower")
+  upper <- bound(upper, "upper")
   empty <- which(!(lower < upper))
   if (length(empty) > 0L) {
     abort_argument(
@@ -91,6 +83,29 @@ check_box <- function(lower, upper, transform, init, call) {
       call = call
     )
   }
+  list(lower = lower, upper = upper)
+}
+
+# Bounds as vectors of length d, or NULL if there are none. Coordinates that a
+# vector with names leaves out have none.
+check_box <- function(lower, upper, transform, init, call) {
+  d <- length(init)
+  completed <- function(x, none) {
+    known <- names(init)
+    some <- is.numeric(x) && !is.null(names(x)) && !is.null(known)
+    if (some && !anyDuplicated(names(x)) && all(names(x) %in% known)) {
+      rest <- setdiff(known, names(x))
+      x <- c(x, stats::setNames(rep(none, length(rest)), rest))
+    }
+    x
+  }
+  box <- check_bounds(
+    completed(lower, -Inf), completed(upper, Inf), names(init), d,
+    "coordinates of `init`", "`init`", call
+  )
+  lower <- box$lower
+  upper <- box$upper
+  transform <- check_flag(transform, call = call)
   check_inside(init, lower, upper, transform, "init", call)
   bounded <- any(is.finite(c(lower, upper)))
   list(

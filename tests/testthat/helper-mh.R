@@ -351,3 +351,22 @@ kinds_of_proposal <- function(gradient, d) {
     )
   )
 }
+
+# run(f): a fit of 300 draws that calls f(x). A run that is interrupted at a
+# call of f and then extended is the whole run.
+expect_interrupt_harmless <- function(f, at, run) {
+  withr::local_options(
+    gibbsite.segment_seconds = 1e-9, gibbsite.on_interrupt = "return"
+  )
+  count <- 0
+  counting <- function(x) {
+    count <<- count + 1
+    if (count == at) rlang::interrupt()
+    f(x)
+  }
+  expect_warning(part <- run(counting), class = "gibbsite_warning_interrupted")
+  whole <- run(counting)
+  shown <- if (inherits(part, "gibbsite_partial")) 0 else nrow(part[[1]])
+  expect_lt(shown, 300)
+  expect_true(identical_fit(longer(part, 300 - shown), whole))
+}

@@ -64,18 +64,6 @@ dynamics_cases <- function(target, step) {
   )
 }
 
-# Changes of moments of the noises over one transition from exact draws.
-dynamics_changes <- function(set, target, n) {
-  points <- target$points(n)
-  after <- points
-  like <- set$state
-  for (i in seq_len(n)) {
-    like <- sweep_state(set$model, state_at(set$model, points[i, ], like))
-    after[i, ] <- like$point
-  }
-  noise_moments(target$noises(after)) - noise_moments(target$noises(points))
-}
-
 test_that("one transition leaves exact draws exact", {
   skip_long()
   n <- if (is_extended()) 1e5 else 3000
@@ -84,22 +72,12 @@ test_that("one transition leaves exact draws exact", {
     withr::local_seed(10 + k)
     cases <- dynamics_cases(targets[[k]], c(0.4, 0.25)[[k]])
     for (name in names(cases)) {
-      changes <- dynamics_changes(cases[[name]], targets[[k]], n)
+      changes <- sweep_changes(cases[[name]], targets[[k]], n)
       expect_lt(max(abs(z_of_means(changes, 0))), 4.5, label = name)
       expect_gt(mean(changes[, 1] != 0), 0.5)
     }
   }
 })
-
-# Means of a twin's chains, each from an exact draw.
-twin_means <- function(target, n, sweeps, transition) {
-  d <- length(target$init)
-  t(apply(target$points(n), 1, function(x) {
-    path <- matrix(0, sweeps, d)
-    for (s in seq_len(sweeps)) path[s, ] <- x <- transition(x, stats::rnorm(d))
-    colMeans(noise_moments(target$noises(path)))
-  }))
-}
 
 test_that("wrong transitions are found", {
   skip_long()
@@ -110,7 +88,8 @@ test_that("wrong transitions are found", {
   )
   z <- function(kind, mutant, step, n = 300) {
     withr::local_seed(12)
-    means <- twin_means(target, n, 30, function(x, r) {
+    means <- path_means(target, n, 30, function(x) {
+      r <- stats::rnorm(2)
       if (kind == "nuts") {
         nuts_twin(x, r, target, diag(2), step, 6, function() stats::runif(1),
                   mutant)$x
@@ -335,29 +314,13 @@ test_that("a wrong gradient is told with both numbers", {
 # ---- the driver --------------------------------------------------------------
 
 test_that("an interrupt inside a trajectory loses at most a segment", {
-  withr::local_options(
-    gibbsite.segment_seconds = 1e-9, gibbsite.on_interrupt = "return"
-  )
   # one in adaptation, one after it
   for (at in c(700, 2500)) {
-    count <- 0
-    counting <- function(x) {
-      count <<- count + 1
-      if (count == at) rlang::interrupt()
-      -x
-    }
-    run <- function(gradient, draws) {
-      short_mh(bowl, c(0.5, 1), nuts(gradient, "dense"), draws = draws,
+    expect_interrupt_harmless(function(x) -x, at, function(gradient) {
+      short_mh(bowl, c(0.5, 1), nuts(gradient, "dense"), draws = 300,
         burnin = 160, inits = list(1:2, 3:4)
       )
-    }
-    expect_warning(
-      part <- run(counting, 300), class = "gibbsite_warning_interrupted"
-    )
-    whole <- run(counting, 300)
-    shown <- if (inherits(part, "gibbsite_partial")) 0 else nrow(part[[1]])
-    expect_lt(shown, 300)
-    expect_true(identical_fit(longer(part, 300 - shown), whole))
+    })
   }
 })
 

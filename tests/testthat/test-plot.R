@@ -139,7 +139,7 @@ test_that("topics are drawn, many terms and few", {
   draw(fit, "prevalence")
 })
 
-# ---- steps of a chain ---------------------------------------------------------
+# ---- steps of a chain --------------------------------------------------------
 
 traced <- function(init = c(a = 0, b = 0), ...) {
   suppressWarnings(mh_trace(mh_sample(

@@ -106,6 +106,14 @@ static void count_topic(const lda_model *m, size_t a, uint32_t *now) {
     now[m->state.z[m->order[i] * stride]]++;
 }
 
+/* The same, from `shared` where number_topics() has filled it. */
+static const uint32_t *shared_row(const lda_model *m, size_t a) {
+  if (m->data.k <= LDA_MAX_NUMBERED)
+    return m->shared + a * m->data.k;
+  count_topic(m, a, m->scratch->row);
+  return m->scratch->row;
+}
+
 static int is_exchangeable(const lda_model *m) {
   for (size_t j = 1; j < m->data.k; j++)
     if (m->alpha[j] != m->alpha[0])
@@ -113,28 +121,28 @@ static int is_exchangeable(const lda_model *m) {
   return 1;
 }
 
-/* number[j] of the topics as they are now. */
+/* number[j] of the topics as they are now; fills `shared` where it is kept. */
 static void number_topics(lda_model *m) {
   const size_t k = m->data.k;
   for (size_t j = 0; j < k; j++)
     m->number[j] = (uint32_t)j;
-  if (k < 2 || k > LDA_MAX_NUMBERED || !is_exchangeable(m))
+  if (k > LDA_MAX_NUMBERED)
     return;
   for (size_t a = 0; a < k; a++)
     count_topic(m, a, m->shared + a * k);
-  assignment_solve(m->shared, k, &m->assignment, m->number);
+  if (k > 1 && is_exchangeable(m))
+    assignment_solve(m->shared, k, &m->assignment, m->number);
 }
 
-/* Where the tokens of each topic of the pivot are now. */
+/* Where the tokens of each topic of the pivot are now: after number_topics(). */
 static void count_moved(lda_model *m) {
   const size_t k = m->data.k;
-  uint32_t *now = m->scratch->row;
   for (size_t j = 0; j < k; j++)
     m->topic[m->number[j]] = (uint32_t)j;
   for (size_t a = 0; a < k; a++) {
     const double tokens = (double)(m->first[a + 1] - m->first[a]);
     uint32_t most = 0;
-    count_topic(m, a, now);
+    const uint32_t *now = shared_row(m, a);
     for (size_t j = 0; j < k; j++)
       most = now[j] > most ? now[j] : most;
     const uint32_t own = now[m->topic[a]];
