@@ -165,6 +165,11 @@ as.data.frame.gibbsite_summary <- function(x, ...) {
 #' @param conf.level Number between 0 and 1, default 0.95: the mass of the
 #'   central credible interval from `conf.low` to `conf.high`.
 #' @param conf.int `TRUE` (default), or `FALSE` to leave the interval out.
+#' @param exponentiate `TRUE`: odds ratios of a logistic regression with the
+#'   logit link, `exp()` of `estimate`, `conf.low` and `conf.high` of each
+#'   coefficient. `std.error` remains that of the coefficient, as in broom, and
+#'   other rows, such as standard deviations of groups, remain as they are.
+#'   Default `FALSE`.
 #' @param ... Not used.
 #' @return `tidy()`: a data frame with the columns `term` (the name of the
 #'   column), `label` (its meaning, with the names in the data), `estimate`
@@ -175,15 +180,22 @@ as.data.frame.gibbsite_summary <- function(x, ...) {
 #'   `glance()`: a data frame of one row with `model`, `nobs`, `chains`,
 #'   `draws`, `burnin`, `thin`, `rhat` (the largest), `ess_bulk` and `ess_tail`
 #'   (the least), `converged` and `elapsed` (seconds).
-#' @section Errors: `gibbsite_error_argument` for `conf.level` out of range.
+#' @section Errors: `gibbsite_error_argument` for `conf.level` out of range, and
+#'   for `exponentiate = TRUE` where coefficients are not log-odds.
 #' @examples
 #' fit <- gibbs_gmm(faithful, 2, draws = 200, burnin = 100, chains = 2,
 #'                  seed = 1, progress = FALSE)
 #' head(tidy(fit), 4)
 #' glance(fit)
+#'
+#' fit <- gibbs_logistic(am ~ wt, mtcars, draws = 500, seed = 1,
+#'                       progress = FALSE)
+#' tidy(fit, exponentiate = TRUE)
 #' @export
-tidy.gibbsite_fit <- function(x, conf.level = 0.95, ..., conf.int = TRUE) {
+tidy.gibbsite_fit <- function(x, conf.level = 0.95, ..., conf.int = TRUE,
+                              exponentiate = FALSE) {
   check_no_more(...)
+  exponentiate <- check_exponentiate(exponentiate, x)
   conf.int <- check_flag(conf.int)
   check_whole_fit(x, "x", rlang::current_env())
   level <- check_number(conf.level, lower = 0, upper = 1, lower_open = TRUE,
@@ -201,11 +213,36 @@ tidy.gibbsite_fit <- function(x, conf.level = 0.95, ..., conf.int = TRUE) {
     conf.low = table[[4]], conf.high = table[[5]],
     rhat = table$rhat, ess = table$ess_bulk
   )
-  if (conf.int) out else without_interval(out)
+  tidied(out, x, conf.int, exponentiate)
 }
 
-without_interval <- function(table) {
-  table[setdiff(names(table), c("conf.low", "conf.high"))]
+check_exponentiate <- function(x, fit, call = rlang::caller_env()) {
+  x <- check_flag(x, arg = "exponentiate", call = call)
+  check_whole_fit(fit, "x", call)
+  model <- fit_part(fit, "model")
+  logistic <- model$name %in% c("gibbs_logistic", "laplace_logistic")
+  if (x && !(logistic && model_link(model) == "logit")) {
+    abort_argument(
+      c("{.arg exponentiate} must be `FALSE` for this fit: it has no log-odds.",
+        i = "Odds ratios are those of {.fn gibbs_logistic} and
+             {.fn laplace_logistic} with the logit link."),
+      call = call
+    )
+  }
+  x
+}
+
+# The columns of the table that are asked for, as odds ratios if so wished: the
+# coefficients are the first rows.
+tidied <- function(table, fit, conf_int, exponentiate) {
+  if (exponentiate) {
+    model <- fit_part(fit, "model")
+    rows <- seq_along(model$coefficients %||% model$columns)
+    ratios <- c("estimate", "conf.low", "conf.high")
+    table[rows, ratios] <- exp(table[rows, ratios])
+  }
+  interval <- c("conf.low", "conf.high")
+  if (conf_int) table else table[setdiff(names(table), interval)]
 }
 
 #' @rdname tidy.gibbsite_fit

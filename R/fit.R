@@ -272,8 +272,8 @@ foreign_hint <- function(name, known) {
             {.field sd}, and intervals.")
   }
   if (name == "exponentiate") {
-    return("{.code exp(confint(fit))} has odds ratios of a logistic regression,
-            and {.code plot(fit, type = \"odds\")} draws them.")
+    return("{.code tidy(fit, exponentiate = TRUE)} has odds ratios of a logistic
+            regression, and {.code plot(fit, type = \"odds\")} draws them.")
   }
   if (name %in% c("stopwords", "min_length") && "vocabulary" %in% known) {
     return("{.code token_counts(x, stopwords = , min_length = )} makes

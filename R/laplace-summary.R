@@ -351,20 +351,27 @@ advice_line <- function(check) {
 #' @param conf.level Number between 0 and 1, default 0.95: the posterior
 #'   probability of the interval from `conf.low` to `conf.high`.
 #' @param conf.int `TRUE` (default), or `FALSE` to leave the interval out.
+#' @param exponentiate `TRUE`: odds ratios of a fit of [laplace_logistic()],
+#'   `exp()` of `estimate`, `conf.low` and `conf.high`. `std.error` remains that
+#'   of the coefficient, as in broom. Default `FALSE`.
 #' @param ... Not used.
 #' @return `tidy()`: a data frame with the columns `term`, `estimate` (the mode;
 #'   for a corrected fit the mean of the draws), `std.error` (posterior standard
 #'   deviation), `conf.low` and `conf.high`. `glance()`: a data frame of one row
 #'   with `model`, `nobs`, `parameters`, `log_evidence`, `log_joint` (at the
 #'   mode), `iterations`, `correct`, `chains`, `draws` and `elapsed` (seconds).
-#' @section Errors: `gibbsite_error_argument` for `conf.level` out of range.
+#' @section Errors: `gibbsite_error_argument` for `conf.level` out of range, and
+#'   for `exponentiate = TRUE` where parameters are not log-odds.
 #' @examples
 #' fit <- laplace_logistic(am ~ wt, mtcars, seed = 1)
 #' tidy(fit)
+#' tidy(fit, exponentiate = TRUE)
 #' glance(fit)
 #' @export
-tidy.gibbsite_laplace <- function(x, conf.level = 0.95, ..., conf.int = TRUE) {
-  check_whole_fit(x, "x", rlang::current_env())
+tidy.gibbsite_laplace <- function(x, conf.level = 0.95, ..., conf.int = TRUE,
+                                  exponentiate = FALSE) {
+  check_no_more(...)
+  exponentiate <- check_exponentiate(exponentiate, x)
   conf.int <- check_flag(conf.int)
   level <- check_level(conf.level)
   estimate <- laplace_estimates(x)
@@ -374,7 +381,7 @@ tidy.gibbsite_laplace <- function(x, conf.level = 0.95, ..., conf.int = TRUE) {
     std.error = unname(estimate$sd), conf.low = unname(bounds[, 1L]),
     conf.high = unname(bounds[, 2L])
   )
-  if (conf.int) out else without_interval(out)
+  tidied(out, x, conf.int, exponentiate)
 }
 
 #' @rdname tidy.gibbsite_laplace

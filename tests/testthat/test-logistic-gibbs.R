@@ -429,12 +429,52 @@ test_that("proportions with weights and texts are counts and factors", {
   )
 })
 
-test_that("a ratio of odds that is asked for in broom's way gets a hint", {
-  fit <- suppressWarnings(gibbs_logistic(
-    am ~ wt, mtcars, draws = 20, burnin = 20, chains = 2, seed = 1,
-    progress = FALSE
+test_that("tidy() has odds ratios, as broom has", {
+  brief <- function(formula, data, ...) {
+    suppressWarnings(gibbs_logistic(
+      formula, data, draws = 20, burnin = 20, chains = 2, seed = 1,
+      progress = FALSE, ...
+    ))
+  }
+  ratios <- c("estimate", "conf.low", "conf.high")
+  fit <- brief(am ~ wt, mtcars)
+  for (one in list(fit, laplace_logistic(am ~ wt, mtcars, seed = 1))) {
+    plain <- tidy(one)
+    odds <- tidy(one, exponentiate = TRUE, conf.level = 0.95)
+    expect_equal(odds[ratios], exp(plain[ratios]), tolerance = 1e-15)
+    rest <- setdiff(names(plain), ratios)
+    expect_identical(odds[rest], plain[rest])
+    expect_named(
+      tidy(one, exponentiate = TRUE, conf.int = FALSE),
+      setdiff(names(plain), c("conf.low", "conf.high"))
+    )
+  }
+  expect_equal(tidy(fit, exponentiate = TRUE)$estimate,
+               unname(exp(coef(fit))), tolerance = 1e-12)
+  # standard deviations of groups are not log-odds
+  grouped <- brief(am ~ wt + (1 | gear), mtcars)
+  plain <- tidy(grouped)
+  odds <- tidy(grouped, exponentiate = TRUE)
+  expect_equal(odds[1:2, ratios], exp(plain[1:2, ratios]), tolerance = 1e-15)
+  expect_identical(odds[-(1:2), ], plain[-(1:2), ])
+})
+
+test_that("odds ratios are refused where there are none", {
+  probit <- suppressWarnings(gibbs_logistic(
+    am ~ wt, mtcars, link = "probit", draws = 20, burnin = 20, chains = 2,
+    seed = 1, progress = FALSE
   ))
-  cnd <- rlang::catch_cnd(tidy(fit, exponentiate = TRUE))
-  expect_s3_class(cnd, "gibbsite_error_argument")
-  expect_match(conditionMessage(cnd), "exp(confint(fit))", fixed = TRUE)
+  normal <- suppressWarnings(gibbs_lm(mpg ~ wt, mtcars, draws = 20, seed = 1))
+  general <- laplace(function(x) -sum(x^2), c(0, 0), seed = 1)
+  for (fit in list(probit, normal, general)) {
+    cnd <- rlang::catch_cnd(tidy(fit, exponentiate = TRUE))
+    expect_s3_class(cnd, "gibbsite_error_argument")
+    expect_match(conditionMessage(cnd), "it has no log-odds", fixed = TRUE)
+    expect_identical(tidy(fit, exponentiate = FALSE), tidy(fit))
+  }
+  expect_error(tidy(probit, exponentiate = NA),
+               class = "gibbsite_error_argument")
+  cnd <- rlang::catch_cnd(summary(probit, exponentiate = TRUE))
+  expect_match(conditionMessage(cnd), "tidy(fit, exponentiate = TRUE)",
+               fixed = TRUE)
 })
