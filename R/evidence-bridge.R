@@ -5,8 +5,10 @@
 # matrix at once.
 
 # list(value, se, draws, ess, apart): the log of the integral with its standard
-# error. points: for each chain its draws as points x coordinates;
-# log_density(x): at each row of x.
+# error. points: for each chain its draws as points x coordinates.
+# ratios(before, kept): list(own, proposed), the log ratios of the density and
+# of a proposal that the draws `before` make, at the draws `kept` and at as many
+# proposals.
 #
 # Each half of the draws makes the proposal for the other half, because the
 # integral would be estimated too large from draws that made their own proposal
@@ -15,7 +17,7 @@
 # difference is the error. So it is if few proposals come near a part of the
 # posterior: the error of one estimate does not know of a part that none of its
 # proposals has met.
-bridge_integral <- function(points, log_density, method, call) {
+bridge_integral <- function(points, ratios, call) {
   d <- ncol(points[[1L]])
   half <- seq_len(nrow(points[[1L]]) %/% 2L)
   if (length(half) * length(points) < 2 * (d + 1)) {
@@ -28,8 +30,8 @@ bridge_integral <- function(points, log_density, method, call) {
   }
   first <- lapply(points, function(x) x[half, , drop = FALSE])
   second <- lapply(points, function(x) x[-half, , drop = FALSE])
-  one <- half_bridge(first, second, log_density, method, call)
-  two <- half_bridge(second, first, log_density, method, call)
+  one <- half_bridge(first, second, ratios, call)
+  two <- half_bridge(second, first, ratios, call)
   difference <- abs(one$value - two$value)
   se <- sqrt(one$se^2 + two$se^2)
   # the errors of exact proposals are 0
@@ -42,27 +44,36 @@ bridge_integral <- function(points, log_density, method, call) {
 }
 
 # The same with the proposal of some draws and the ratios of others.
-half_bridge <- function(before, kept, log_density, method, call) {
-  d <- ncol(kept[[1L]])
-  chains <- length(kept)
-  proposal <- normal_proposal(do.call(rbind, before), call)
-  kept <- do.call(rbind, kept)
-  z <- backsolve(proposal$root, t(kept) - proposal$mean, transpose = TRUE)
-  new <- matrix(stats::rnorm(length(z)), d)
-  own <- log_ratios(z, proposal, log_density, method)
-  proposed <- log_ratios(new, proposal, log_density, method)
+half_bridge <- function(before, kept, ratios, call) {
+  at <- ratios(before, kept)
+  own <- at$own
+  proposed <- at$proposed
   found <- if (any(proposed > -Inf) && any(own > -Inf)) {
-    optimal_bridge(own, proposed, chains)
+    optimal_bridge(own, proposed, length(kept))
   }
   # ratios so far apart that all shares are 0 have no error
   if (!isTRUE(is.finite(found$se))) {
     abort_numeric(
-      c("The normal proposal and the posterior have no points in common.",
+      c("The proposal and the posterior have no points in common.",
         i = "Did the chains converge? More draws help."),
       call = call, class = "evidence"
     )
   }
   c(found, list(draws = length(own)))
+}
+
+# `ratios` of a normal proposal. log_density(x): at each row of x.
+normal_ratios <- function(log_density, method, call) {
+  function(before, kept) {
+    kept <- do.call(rbind, kept)
+    proposal <- normal_proposal(do.call(rbind, before), call)
+    z <- backsolve(proposal$root, t(kept) - proposal$mean, transpose = TRUE)
+    new <- matrix(stats::rnorm(length(z)), ncol(kept))
+    list(
+      own = log_ratios(z, proposal, log_density, method),
+      proposed = log_ratios(new, proposal, log_density, method)
+    )
+  }
 }
 
 # list(mean, root): root'root is the covariance matrix of the points.

@@ -45,10 +45,8 @@
 #' (Fruehwirth-Schnatter 2004), with the effective sample size of the draws. It
 #' does not know of a mode that the chains did not visit. If the two halves
 #' differ by more than four standard errors, half of their difference is given
-#' instead. That, or an error of more than 0.5, gives a warning. It happens in
-#' mixtures with components that are often empty, whose parameters roam over
-#' their prior: do not use these values to choose `k`, but take fewer
-#' components, or [loo()][loo.gibbsite_fit].
+#' instead. That, or an error of more than 0.5, gives a warning, and so does an
+#' R-hat of more than 1.05.
 #'
 #' The coordinates are logarithms of scale parameters and, of a covariance
 #' matrix, of the diagonal of its Cholesky factor, with transformed
@@ -57,12 +55,16 @@
 #' [gibbs_gmm()]. With groups in [gibbs_logistic()] the deviations of the groups
 #' are coordinates; with hundreds of groups the estimate needs many draws.
 #'
-#' The components of a mixture may be numbered in \eqn{k!} ways, and the
-#' posterior has as many modes. The draws of a fit are numbered to agree with
-#' one of them. The bridge is made in the region of this numbering, and the
-#' result is multiplied by \eqn{k!}. This is exact, whether or not the sampler
-#' visits all numberings. (If `alpha` differs between the components, the prior
-#' of the weights is summed over all numberings instead.)
+#' For a mixture, \eqn{g} is the mean of the densities from which the Gibbs
+#' sampler draws weights, means and covariances at 400 of the draws
+#' (Fruehwirth-Schnatter 2004), on their own scale. A component without
+#' observations has its prior there, as in the posterior. The components may be
+#' numbered in \eqn{k!} ways, and the posterior has as many modes. The draws of
+#' a fit are numbered to agree with one of them. The bridge is made in the
+#' region of this numbering, and the result is multiplied by \eqn{k!}. This is
+#' exact, whether or not the sampler visits all numberings. (If `alpha` differs
+#' between the components, the prior of the weights is summed over all
+#' numberings instead.) At most 8,000 draws of each half are compared.
 #'
 #' @section One's own density:
 #' For [mh_sample()] the result is the log of the integral of `exp(log_density)`
@@ -78,7 +80,7 @@
 #' @param correct For Laplace approximations: `"none"` (default): by Laplace's
 #'   method. `"importance"`: corrected, with a standard error.
 #' @param method The proposal of bridge sampling, `"normal"` (default) or
-#'   `"warp3"`; without effect on other evidence.
+#'   `"warp3"`; without effect on mixtures and on other evidence.
 #' @param log_density For [gibbs_sample()] alone: a function of the state. It
 #'   gets the fit's further arguments that it has.
 #' @param lower,upper For [gibbs_sample()] alone: the bounds of the parameters,
@@ -88,9 +90,10 @@
 #'   a positive number for each: their prior probabilities, up to a constant.
 #' @return `log_evidence()`: a number of class `gibbsite_evidence` with the
 #'   attributes `se` (standard error; 0 in closed form, `NA` by Laplace's
-#'   method) and `method` (`"exact"`, `"laplace"`, `"importance"`, `"normal"` or
-#'   `"warp3"`); after bridge sampling also `draws`, the number of draws
-#'   compared with as many of the proposal, and `ess`, their effective number.
+#'   method) and `method` (`"exact"`, `"laplace"`, `"importance"`, `"normal"`,
+#'   `"warp3"` or `"conditionals"`); after bridge sampling also `draws`, the
+#'   number of draws compared with as many of the proposal, and `ess`, their
+#'   effective number.
 #'   `as.numeric()` gives the number alone, and so does arithmetic other than
 #'   the difference of two. `anova()`: a data frame of class
 #'   `laplace_comparison` with a row for each fit and the columns `model`,
@@ -188,16 +191,19 @@ bridge_evidence <- function(fit, method, given, call) {
   if (is.null(known)) {
     return(new_evidence(NA_real_, NA_real_, method))
   }
+  method <- known$method %||% method
+  ratios <- known$ratios %||% normal_ratios(known$log_density, method, call)
   found <- bridge_integral(
-    lapply(model_matrices(fit), known$points), known$log_density, method, call
+    lapply(model_matrices(fit), known$points), ratios, call
   )
   if (found$apart) {
     warn_gibbsite(
       c("The two halves of the draws give log evidences that differ by
          {format(signif(2 * found$se, 2))}: half of this is the standard error
          now, and may be too small.",
-        i = "A normal proposal does not fit this posterior. In a mixture with
-             empty components take fewer, or compare fits by {.fn loo}."),
+        i = "The halves of the chains differ, or the proposal does not fit
+             the posterior. Use more draws ({.fn extend}), or compare fits by
+             {.fn loo}."),
       class = "evidence"
     )
   } else if (found$se > 0.5) {
@@ -212,9 +218,24 @@ bridge_evidence <- function(fit, method, given, call) {
       class = "evidence"
     )
   }
+  warn_if_apart(fit, call)
   new_evidence(
     found$value, found$se, method, draws = found$draws, ess = found$ess
   )
+}
+
+# The error of a bridge does not know that chains are in different places.
+warn_if_apart <- function(fit, call) {
+  table <- judged(fit, 1.05, 0, call, cause = FALSE)
+  if (!table_converged(table)) {
+    rhat <- format(signif(max(table$rhat, na.rm = TRUE), 3))
+    warn_gibbsite(
+      c("The chains of {.arg fit} have not converged (R-hat {rhat}): the log
+         evidence may be wrong by more than its standard error.",
+        i = "{.code print(fit)} says what to do."),
+      class = "evidence"
+    )
+  }
 }
 
 # ---- The number and its error ------------------------------------------------
@@ -264,7 +285,8 @@ print.gibbsite_evidence <- function(x, ...) {
     laplace = "By Laplace's method",
     importance = "By Laplace's method, corrected by importance",
     normal = "By bridge sampling with a normal proposal",
-    warp3 = "By bridge sampling with a warped normal proposal"
+    warp3 = "By bridge sampling with a warped normal proposal",
+    conditionals = "By bridge sampling with conditional densities"
   )
   draws <- attr(x, "draws")
   if (!is.null(draws)) {

@@ -1,12 +1,18 @@
-# The posterior density of a mixture, for log_evidence().
+# Bridge sampling of a mixture, for log_evidence().
 #
 # The draws are numbered as the pivot says (R/gmm-labels.R), so that they are
 # draws in the region where a point has the pivot's numbering. Every point has
 # one numbering in it. The density there of draws that are numbered is the sum
 # of the posterior density over all k! numberings, and its integral is the
 # evidence. Only p(pi) changes with the numbering: where alpha is the same for
-# all components, the sum is k! times one value. (Fruehwirth-Schnatter 2004
-# makes the proposal symmetric instead, which needs k! terms for every point.)
+# all components, the sum is k! times one value.
+#
+# The proposal is the mean of the conditional densities that the Gibbs sampler
+# has at some draws s (Fruehwirth-Schnatter 2004),
+#   g(pi, mu, Sigma) = mean_s p(pi | z_s) p(mu | Sigma_s, z_s, x)
+#                             p(Sigma | mu_s, z_s, x).
+# An empty component has its prior there, as it has in the posterior. A normal
+# proposal would hardly meet it.
 
 #' @exportS3Method
 model_unbounded.gmm_model <- function(model, given, call) {
@@ -24,35 +30,120 @@ model_unbounded.gmm_model <- function(model, given, call) {
   if (k > 1L) {
     model <- with_pivot(model, call)
   }
-  size <- length(model$data$x) * k
   list(
-    points = function(draws) gmm_points(model, draws, call),
-    log_density = function(x) {
-      by_point_blocks(x, size, function(x) log_numbered_density(model, x))
-    }
+    points = function(draws) numbered_draws(model, draws, call),
+    ratios = function(before, kept) gmm_ratios(model, before, kept),
+    method = "conditionals"
   )
 }
 
-# log(pi_c / pi_k) for c < k, mu, and the coordinates of each covariance.
-gmm_points <- function(model, draws, call) {
-  k <- model$k
-  if (k > 1L) {
-    draws <- move_components(model, draws, pivot_labels(model, draws))
-  }
-  b <- gmm_blocks(model, draws)
-  if (any(b$pi == 0)) {
+# The pi, mu and Sigma of draws, in the pivot's numbering.
+numbered_draws <- function(model, draws, call) {
+  log_pi <- log(gmm_blocks(model, draws)$pi)
+  if (any(log_pi == -Inf)) {
     abort_argument(
       c("{.arg fit} has weights of components that are 0 to rounding.",
         i = "Fit with fewer components, or with a larger {.field alpha}."),
       call = call, class = "no_evidence"
     )
   }
-  diagonal <- model$covariance == "diagonal"
-  coordinates <- lapply(seq_len(gmm_matrices(model)), function(c) {
-    factor_coordinates(gmm_factors(b, c), diagonal)
+  if (model$k > 1L) {
+    draws <- move_components(model, draws, set_labels(model, draws, log_pi))
+  }
+  blocks <- gmm_blocks(model, draws)
+  unname(cbind(blocks$pi, blocks$mu, blocks$sigma))
+}
+
+# The pivot's numbers of components, whose order does not matter: components far
+# from all points agree equally, to rounding, with each of the pivot's, and are
+# told apart by their weights.
+set_labels <- function(model, draws, log_pi) {
+  n <- nrow(draws)
+  rank <- log_pi
+  rank[cbind(rep(seq_len(n), each = model$k),
+             c(apply(-log_pi, 1L, order)))] <- seq_len(model$k)
+  labels <- pivot_labels(model, move_components(model, draws, rank))
+  matrix(labels[cbind(rep(seq_len(n), model$k), c(rank))], n)
+}
+
+# The log ratios of density and proposal at draws and at proposals. About 400 of
+# the draws in `before` make the proposal, and it is compared with at most 8000
+# of the draws in `kept`.
+gmm_ratios <- function(model, before, kept) {
+  kernels <- gmm_kernels(model, spaced_rows(before, 400))
+  kept <- spaced_rows(kept, 8000)
+  proposed <- propose_mixtures(model, kernels, nrow(kept))
+  list(
+    own = mixture_ratios(model, kept, log(gmm_blocks(model, kept)$pi), kernels),
+    proposed = mixture_ratios(
+      model, proposed$draws, proposed$log_pi, kernels
+    )
+  )
+}
+
+# The draws of all chains, or `most` of them, as many from each chain.
+spaced_rows <- function(chains, most) {
+  size <- min(nrow(chains[[1L]]), ceiling(most / length(chains)))
+  do.call(rbind, lapply(chains, function(x) {
+    x[round(seq(1, nrow(x), length.out = size)), , drop = FALSE]
+  }))
+}
+
+mixture_ratios <- function(model, draws, log_pi, kernels) {
+  rows <- row_blocks(
+    nrow(draws), max(length(kernels$draws), length(model$data$x) * model$k),
+    most = 4e6
+  )
+  unlist(lapply(rows, function(rows) {
+    draws <- draws[rows, , drop = FALSE]
+    log_pi <- log_pi[rows, , drop = FALSE]
+    out <- rep(-Inf, nrow(draws))
+    inside <- rep(TRUE, nrow(draws))
+    if (model$k > 1L) {
+      labels <- set_labels(model, draws, log_pi)
+      inside <- rowSums(labels != col(labels)) == 0
+    }
+    if (any(inside)) {
+      at <- mixture_points(model, draws[inside, , drop = FALSE],
+                           log_pi[inside, , drop = FALSE])
+      out[inside] <- mixture_log_joint(model, at) -
+        conditionals_log_density(model, at, kernels)
+    }
+    out
+  }))
+}
+
+# ---- the densities -----------------------------------------------------------
+
+# What the densities need of points: log pi, mu by component (points x d), and
+# by covariance matrix its inverse (points x elements) and log determinant.
+mixture_points <- function(model, draws, log_pi) {
+  blocks <- gmm_blocks(model, draws)
+  k <- model$k
+  d <- blocks$d
+  covariances <- lapply(seq_len(gmm_matrices(model)), function(c) {
+    if (model$covariance == "diagonal") {
+      variances <- blocks$sigma[, c + k * (seq_len(d) - 1L), drop = FALSE]
+      return(list(inverse = 1 / variances, log_det = rowSums(log(variances))))
+    }
+    step <- if (model$covariance == "shared") 1L else k
+    own <- blocks$sigma[, c + step * (seq_len(d * d) - 1L), drop = FALSE]
+    inverse <- own
+    log_det <- numeric(nrow(own))
+    for (i in seq_len(nrow(own))) {
+      root <- chol(matrix(own[i, ], d))
+      inverse[i, ] <- chol2inv(root)
+      log_det[[i]] <- 2 * sum(log(diag(root)))
+    }
+    list(inverse = inverse, log_det = log_det)
   })
-  weights <- log(b$pi[, -k, drop = FALSE]) - log(b$pi[, k])
-  unname(do.call(cbind, c(list(weights, b$mu), coordinates)))
+  list(
+    blocks = blocks, log_pi = log_pi,
+    mu = lapply(seq_len(k), function(c) {
+      blocks$mu[, c + k * (seq_len(d) - 1L), drop = FALSE]
+    }),
+    covariances = covariances
+  )
 }
 
 # How many covariance matrices there are.
@@ -60,77 +151,58 @@ gmm_matrices <- function(model) {
   if (model$covariance == "shared") 1L else model$k
 }
 
-# The factor of the covariance of component c in each draw: draws x d x d.
-gmm_factors <- function(blocks, c) {
-  d <- blocks$d
-  covariance <- array(0, c(nrow(blocks$pi), d, d))
-  for (i in seq_len(d)) {
-    for (j in seq_len(d)) {
-      covariance[, i, j] <- gmm_covariance(blocks, i, j)[, c]
-    }
-  }
-  sd <- lapply(seq_len(d), function(i) sqrt(covariance[, i, i]))
-  for (i in seq_len(d)) {
-    for (j in seq_len(d)) {
-      covariance[, i, j] <- covariance[, i, j] / sd[[i]] / sd[[j]]
-    }
-  }
-  factor <- factor_correlations(covariance)
-  for (i in seq_len(d)) {
-    factor[, i, ] <- factor[, i, ] * sd[[i]]
-  }
-  factor
+# The log of likelihood times prior, summed over the numberings.
+mixture_log_joint <- function(model, at) {
+  likelihood <- rowSums(evaluate_observed(
+    at$blocks, model$data$x, density = TRUE
+  )$log_density)
+  prior <- prior_kernel(model)
+  likelihood + log_weights_prior(at$log_pi, model$prior$alpha) +
+    drop(means_log_density(at, prior)) +
+    drop(covariances_log_density(model, at, prior))
 }
 
-# At each row of x; -Inf where the numbering is not the pivot's.
-log_numbered_density <- function(model, x) {
-  at <- gmm_at_points(model, x)
-  out <- rep(-Inf, nrow(x))
-  inside <- is.finite(rowSums(at$draws))
-  if (model$k > 1L && any(inside)) {
-    labels <- pivot_labels(model, at$draws[inside, , drop = FALSE])
-    inside[inside] <- rowSums(labels != col(labels)) == 0
-  }
-  if (any(inside)) {
-    blocks <- gmm_blocks(model, at$draws[inside, , drop = FALSE])
-    likelihood <- rowSums(evaluate_observed(
-      blocks, model$data$x, density = TRUE
-    )$log_density)
-    out[inside] <- likelihood + at$log_prior[inside]
-  }
-  out
+# The log of the mean of the conditional densities.
+conditionals_log_density <- function(model, at, kernels) {
+  a <- kernels$alpha
+  constant <- lgamma(rowSums(a)) - rowSums(lgamma(a))
+  value <- at$log_pi %*% t(a - 1) + rep(constant, each = nrow(at$log_pi)) +
+    means_log_density(at, kernels) + covariances_log_density(model, at, kernels)
+  high <- do.call(pmax, lapply(seq_len(ncol(value)), function(s) value[, s]))
+  high + log(rowMeans(exp(value - high)))
 }
 
-# list(draws, log_prior): the points in the order of the fit's columns, and the
-# log prior summed over numberings, with the Jacobian.
-gmm_at_points <- function(model, x) {
-  prior <- model$prior
-  k <- model$k
-  d <- length(model$variables)
+# log N(mu | mean, precision^-1), summed over components: points x kernels.
+means_log_density <- function(at, kernels) {
+  Reduce(`+`, Map(function(mu, own) {
+    vapply(own, function(one) {
+      white <- one$root %*% (t(mu) - one$mean)
+      sum(log(diag(one$root))) - length(one$mean) / 2 * log(2 * pi) -
+        colSums(white^2) / 2
+    }, numeric(nrow(mu))) |> matrix(nrow(mu))
+  }, at$mu, kernels$means))
+}
+
+# log IW(Sigma | df, scale), or inverse gamma densities of variances, summed
+# over the matrices: points x kernels.
+covariances_log_density <- function(model, at, kernels) {
+  d <- at$blocks$d
   diagonal <- model$covariance == "diagonal"
-  log_pi <- cbind(x[, seq_len(k - 1L), drop = FALSE], 0)
-  high <- do.call(pmax, lapply(seq_len(k), function(c) log_pi[, c]))
-  log_pi <- log_pi - high - log(rowSums(exp(log_pi - high)))
-  mu <- x[, k - 1L + seq_len(k * d), drop = FALSE]
-  own <- coordinate_count(d, diagonal)
-  log_prior <- log_weights_prior(log_pi, prior$alpha) + rowSums(log_pi) +
-    log_means_prior(mu, k, prior)
-  covariances <- lapply(seq_len(gmm_matrices(model)), function(c) {
-    at <- k - 1L + k * d + (c - 1L) * own + seq_len(own)
-    coordinates <- x[, at, drop = FALSE]
-    factor <- coordinate_factors(coordinates, d, diagonal)
-    log_prior <<- log_prior + log_factor_jacobian(coordinates, d, diagonal) +
-      over_variances(factor, diagonal, function(factor, at) {
-        log_inverse_wishart(factor, prior$nu0, prior$s0[at, at, drop = FALSE])
+  Reduce(`+`, Map(function(own, df, scale) {
+    if (diagonal) {
+      constant <- rowSums(log(scale / 2)) * df / 2 - d * lgamma(df / 2)
+      power <- df / 2 + 1
+    } else {
+      log_det <- apply(scale, 1L, function(s) {
+        as.double(determinant(matrix(s, d))$modulus)
       })
-    if (diagonal) factor_variances(factor) else factor_products(factor)
-  })
-  # components run fastest
-  sigma <- lapply(seq_len(ncol(covariances[[1L]])), function(j) {
-    vapply(covariances, function(one) one[, j], numeric(nrow(x)))
-  })
-  sigma <- matrix(unlist(sigma), nrow(x))
-  list(draws = cbind(exp(log_pi), mu, sigma), log_prior = log_prior)
+      gammas <- vapply(df / 2, log_multivariate_gamma, 0, q = d)
+      constant <- df / 2 * (log_det - d * log(2)) - gammas
+      power <- (df + d + 1) / 2
+    }
+    rep(constant, each = nrow(own$inverse)) - own$log_det %o% power -
+      own$inverse %*% t(scale) / 2
+  }, at$covariances, kernels$df, kernels$scale))
 }
 
 # log of the sum of p(pi) over all numberings of the components: a Dirichlet
@@ -158,35 +230,159 @@ log_weights_prior <- function(log_pi, alpha) {
   constant + sums[[2^k]]
 }
 
-# mu: points x (k d), components fastest.
-log_means_prior <- function(mu, k, prior) {
-  d <- length(prior$m0)
-  root <- chol(prior$v0)
-  constant <- -d / 2 * log(2 * pi) - sum(log(diag(root)))
-  values <- lapply(seq_len(k), function(c) {
-    own <- t(mu[, c + k * (seq_len(d) - 1L), drop = FALSE]) - prior$m0
-    constant - colSums(backsolve(root, own, transpose = TRUE)^2) / 2
+# ---- the conditional densities at draws --------------------------------------
+
+# list(draws, alpha, means, df, scale): alpha is draws x k, means a list by
+# component of lists by draw of list(mean, root) with root'root the precision,
+# df by matrix one number a draw, scale by matrix draws x elements.
+gmm_kernels <- function(model, draws) {
+  k <- model$k
+  blocks <- gmm_blocks(model, draws)
+  each <- lapply(seq_len(nrow(draws)), function(s) {
+    one <- blocks
+    for (part in c("pi", "mu", "sigma")) {
+      one[[part]] <- blocks[[part]][s, , drop = FALSE]
+    }
+    mixture_kernel(model, one)
   })
-  Reduce(`+`, values)
+  list(
+    draws = seq_len(nrow(draws)),
+    alpha = do.call(rbind, lapply(each, `[[`, "alpha")),
+    means = lapply(seq_len(k), function(c) {
+      lapply(each, function(one) one$means[[c]])
+    }),
+    df = lapply(seq_len(gmm_matrices(model)), function(c) {
+      vapply(each, function(one) one$df[[c]], 0)
+    }),
+    scale = lapply(seq_len(gmm_matrices(model)), function(c) {
+      do.call(rbind, lapply(each, function(one) as.vector(one$scale[[c]])))
+    })
+  )
 }
 
-# Sigma = L L': points x d^2.
-factor_products <- function(factor) {
-  d <- dim(factor)[[2L]]
-  out <- array(0, dim(factor))
+# The same of no observation: the prior of means and covariances.
+prior_kernel <- function(model) {
+  prior <- model$prior
+  mean <- list(mean = prior$m0, root = chol(chol2inv(chol(prior$v0))))
+  matrices <- gmm_matrices(model)
+  list(
+    means = rep(list(list(mean)), model$k), df = rep(list(prior$nu0), matrices),
+    scale = rep(list(rbind(as.vector(spread_form(model, prior$s0)))), matrices)
+  )
+}
+
+# A matrix as the model has it: its diagonal, or all of it.
+spread_form <- function(model, x) {
+  if (model$covariance == "diagonal") diag(x) else x
+}
+
+# The conditionals after one draw of z, and of the missing entries, given the
+# mixture `blocks` of one draw.
+mixture_kernel <- function(model, blocks) {
+  k <- model$k
+  prior <- model$prior
+  q0 <- chol2inv(chol(prior$v0))
+  mu <- matrix(blocks$mu, k)
+  sigma <- lapply(seq_len(k), function(c) one_covariance(blocks, c))
+  filled <- draw_allocations(model, blocks, mu, sigma)
+  count <- tabulate(filled$z, k)
+  cross <- lapply(seq_len(k), function(c) {
+    crossprod(filled$x[filled$z == c, , drop = FALSE] -
+                rep(mu[c, ], each = count[[c]]))
+  })
+  df <- prior$nu0 + count
+  if (model$covariance == "shared") {
+    cross <- list(Reduce(`+`, cross))
+    df <- prior$nu0 + sum(count)
+  }
+  list(
+    alpha = mean(prior$alpha) + count,
+    means = lapply(seq_len(k), function(c) {
+      inverse <- chol2inv(chol(sigma[[c]]))
+      root <- chol(q0 + count[[c]] * inverse)
+      sum <- colSums(filled$x[filled$z == c, , drop = FALSE])
+      mean <- backsolve(root, backsolve(
+        root, drop(q0 %*% prior$m0 + inverse %*% sum), transpose = TRUE
+      ))
+      list(mean = mean, root = root)
+    }),
+    df = df,
+    scale = lapply(cross, function(cross) spread_form(model, prior$s0 + cross))
+  )
+}
+
+one_covariance <- function(blocks, c) {
+  d <- blocks$d
+  out <- matrix(0, d, d)
   for (i in seq_len(d)) {
     for (j in seq_len(d)) {
-      for (c in seq_len(min(i, j))) {
-        out[, i, j] <- out[, i, j] + factor[, i, c] * factor[, j, c]
+      out[i, j] <- gmm_covariance(blocks, i, j)[[c]]
+    }
+  }
+  out
+}
+
+# list(z, x): x with its missing entries drawn.
+draw_allocations <- function(model, blocks, mu, sigma) {
+  x <- model$data$x
+  prob <- evaluate_observed(blocks, x, prob = TRUE)$prob
+  u <- stats::runif(nrow(x)) * rowSums(prob)
+  z <- rep(1L, nrow(x))
+  sum <- 0
+  for (c in seq_len(model$k - 1L)) {
+    sum <- sum + prob[, c]
+    z <- z + (u > sum)
+  }
+  for (i in which(rowSums(is.na(x)) > 0)) {
+    gone <- which(is.na(x[i, ]))
+    seen <- which(!is.na(x[i, ]))
+    own <- sigma[[z[[i]]]]
+    weights <- own[gone, seen, drop = FALSE] %*%
+      chol2inv(chol(own[seen, seen, drop = FALSE]))
+    centre <- mu[z[[i]], gone] + weights %*% (x[i, seen] - mu[z[[i]], seen])
+    rest <- own[gone, gone, drop = FALSE] -
+      weights %*% own[seen, gone, drop = FALSE]
+    x[i, gone] <- centre + crossprod(chol(rest), stats::rnorm(length(gone)))
+  }
+  list(z = z, x = x)
+}
+
+# list(draws, log_pi): n proposals in the order of the fit's columns, from each
+# kernel in turn.
+propose_mixtures <- function(model, kernels, n) {
+  k <- model$k
+  d <- length(model$variables)
+  of <- rep_len(kernels$draws, n)
+  diagonal <- model$covariance == "diagonal"
+  log_pi <- matrix(0, n, k)
+  mu <- array(0, c(n, k, d))
+  matrices <- gmm_matrices(model)
+  sigma <- array(0, c(n, matrices, if (diagonal) d else d * d))
+  for (s in kernels$draws) {
+    rows <- which(of == s)
+    size <- length(rows)
+    if (size == 0L) next
+    if (k > 1L) {
+      log_pi[rows, ] <- sample_dirichlet(size, kernels$alpha[s, ], log = TRUE)
+    }
+    for (c in seq_len(k)) {
+      own <- kernels$means[[c]][[s]]
+      noise <- matrix(stats::rnorm(size * d), d)
+      mu[rows, c, ] <- t(own$mean + backsolve(own$root, noise))
+    }
+    for (c in seq_len(matrices)) {
+      df <- kernels$df[[c]][[s]]
+      scale <- kernels$scale[[c]][s, ]
+      sigma[rows, c, ] <- if (diagonal) {
+        rep(scale, each = size) / 2 / stats::rgamma(size * d, df / 2)
+      } else {
+        sample_inverse_wishart(size, df, matrix(scale, d))
       }
     }
   }
-  matrix(out, dim(factor)[[1L]])
-}
-
-factor_variances <- function(factor) {
-  d <- dim(factor)[[2L]]
-  matrix(unlist(lapply(seq_len(d), function(k) {
-    factor[, k, k]^2
-  })), dim(factor)[[1L]])
+  # a weight of 0 to rounding has no logarithm
+  pi <- pmax(exp(log_pi), .Machine$double.xmin)
+  list(
+    draws = cbind(pi, matrix(mu, n), matrix(sigma, n)), log_pi = log_pi
+  )
 }

@@ -175,7 +175,9 @@ model_density.default <- function(model) NULL
 # The log of p(y | parameters) p(parameters) on a scale without bounds, with
 # every constant and the Jacobian, for log_evidence(): list(points,
 # log_density). points(draws): the coordinates of stored draws, draws x
-# coordinates; log_density(x): the value at each row of x. NULL if the prior is
+# coordinates; log_density(x): the value at each row of x. Or list(points,
+# ratios, method) with a proposal of the model's own, of the name `method`
+# (bridge_integral() says what ratios() returns). NULL if the prior is
 # improper. A model whose fits do not hold what it takes raises an error of the
 # user's call. `given`: NULL, or the user's list(log_density, lower, upper).
 model_unbounded <- function(model, given, call) UseMethod("model_unbounded")

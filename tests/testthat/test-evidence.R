@@ -31,13 +31,19 @@ unbounded <- function(fit, given = NULL) {
   gibbsite:::model_unbounded(attr(fit, "model"), given, NULL)
 }
 
+# The bridge between points (by chain) of a density and a normal proposal.
+normal_bridge <- function(points, log_density, method = "normal", seed = 2) {
+  ratios <- gibbsite:::normal_ratios(log_density, method, NULL)
+  withr::with_seed(seed, gibbsite:::bridge_integral(points, ratios, NULL))
+}
+
 # The bridge of a fit, with its log density changed.
 bridge_of <- function(fit, alter = function(value, x) value) {
   known <- unbounded(fit)
   points <- lapply(gibbsite:::model_matrices(fit), known$points)
-  found <- withr::with_seed(1, gibbsite:::bridge_integral(
-    points, function(x) alter(known$log_density(x), x), "normal", NULL
-  ))
+  found <- normal_bridge(
+    points, function(x) alter(known$log_density(x), x), seed = 1
+  )
   gibbsite:::new_evidence(found$value, found$se, "normal")
 }
 
@@ -63,9 +69,7 @@ test_that("the bridge of a normal density is exact", {
     apply(x, 1, log_normal, mean = colMeans(first), covariance = cov(first))
   }
   for (method in c("normal", "warp3")) {
-    found <- withr::with_seed(2, gibbsite:::bridge_integral(
-      points, function(x) 3 + proposal(x), method, NULL
-    ))
+    found <- normal_bridge(points, function(x) 3 + proposal(x), method)
     expect_equal(found$value, 3, tolerance = 1e-9)
     expect_lt(found$se, 1e-6)
     expect_identical(found$draws, 200L)
@@ -85,20 +89,16 @@ test_that("the bridge of a normal density is exact", {
   )
 })
 
-# Parameters of empty components roam over their prior, and few proposals come
-# near the observations: the errors of the two halves are too small.
 test_that("halves that disagree give their difference as the error", {
-  skip_long()
-  fit <- suppressWarnings(gibbs_gmm(
-    iris[, 1:4], 5, draws = 2000, burnin = 2000, chains = 4, seed = 2,
-    progress = FALSE
-  ))
-  withr::local_seed(1)
-  expect_warning(
-    found <- log_evidence(fit), "halves of the draws give log evidences",
-    class = "gibbsite_warning_evidence"
-  )
-  expect_gt(attr(found, "se"), 1)
+  # each half of the chain is in one mode; the proposal of the first is narrow
+  both <- withr::with_seed(1, c(rnorm(200, -4), rnorm(200, 4, 5)))
+  density <- function(x) log(dnorm(x, -4) / 2 + dnorm(x, 4, 5) / 2)
+  found <- normal_bridge(list(cbind(both)), function(x) density(x[, 1]))
+  expect_true(found$apart)
+  expect_gt(found$se, 0.3)
+  fit <- quick(mh_sample, density, 0, draws = 400, chains = 1)
+  fit[[1]][] <- both
+  expect_gibbsite_condition(evidence_of(fit), "gibbsite_warning_evidence")
 })
 
 test_that("reflections of a skew density make the error smaller", {
@@ -107,9 +107,7 @@ test_that("reflections of a skew density make the error smaller", {
     matrix(log(rgamma(2000, 2)))
   }))
   found <- lapply(c(normal = "normal", warp3 = "warp3"), function(method) {
-    withr::with_seed(2, gibbsite:::bridge_integral(
-      points, density, method, NULL
-    ))
+    normal_bridge(points, density, method)
   })
   for (one in found) {
     expect_lt(abs(one$value) / one$se, 4.5)
@@ -126,12 +124,10 @@ test_that("priors of covariance matrices integrate to 1 on their coordinates", {
     x <- gibbsite:::factor_coordinates(factor, FALSE)
     back <- gibbsite:::coordinate_factors(x, q, FALSE)
     expect_equal(back, factor)
-    withr::with_seed(2, gibbsite:::bridge_integral(
-      list(x), function(x) {
-        log_prior(gibbsite:::coordinate_factors(x, q, FALSE)) +
-          gibbsite:::log_factor_jacobian(x, q, FALSE)
-      }, "normal", NULL
-    ))
+    normal_bridge(list(x), function(x) {
+      log_prior(gibbsite:::coordinate_factors(x, q, FALSE)) +
+        gibbsite:::log_factor_jacobian(x, q, FALSE)
+    })
   }
   for (q in 1:3) {
     scale <- 0.5 * diag(q) + 0.5 + diag(seq_len(q))
@@ -394,11 +390,33 @@ tiny_component <- function(rows) {
 
 test_that("the evidence of a mixture is the sum over all allocations", {
   skip_long()
-  for (alpha in list(2, c(2, 2), c(2, 2, 2), c(1, 3), c(1, 3, 2))) {
+  # with an alpha of 0.5, components are often empty
+  alphas <- list(2, c(2, 2), c(2, 2, 2), rep(0.5, 4), c(1, 3), c(1, 3, 2))
+  for (alpha in alphas) {
     fit <- quick(gibbs_gmm, matrix(tiny), length(alpha), tiny_prior(alpha),
                  draws = 2000)
-    expect_evidence(fit, by_allocations(5, alpha, tiny_component))
+    found <- evidence_of(fit)
+    expect_identical(attr(found, "method"), "conditionals")
+    exact <- by_allocations(5, alpha, tiny_component)
+    expect_lt(attr(found, "se"), 0.03)
+    expect_lt(abs(evidence_z(found, exact)), 4.5)
   }
+})
+
+# Five components for three species: two of them are hardly more than the prior.
+test_that("components that the data do not need leave the error small", {
+  skip_long()
+  found <- lapply(1:2, function(seed) {
+    fit <- quick(gibbs_gmm, iris[, 1:4], 5, draws = 2000, burnin = 2000,
+                 chains = 4, seed = seed)
+    # the R-hat of some quantities is 1.1
+    suppressWarnings(
+      evidence_of(fit, seed = seed), classes = "gibbsite_warning_evidence"
+    )
+  })
+  factor <- found[[1]] - found[[2]]
+  expect_lt(attr(factor, "se"), 0.3)
+  expect_lt(abs(evidence_z(factor, 0)), 4.5)
 })
 
 test_that("mixtures of two variables and missing entries have their evidence", {
@@ -460,12 +478,10 @@ test_that("mixtures of two variables and missing entries have their evidence", {
     fit <- quick(gibbs_gmm, x, 2, own, covariance = covariance,
                  na_action = "impute", draws = 2000)
     known <- exact(covariance)
-    for (method in c("normal", "warp3")) {
-      found <- evidence_of(fit, method = method)
-      error <- sqrt(attr(found, "se")^2 + known$se^2)
-      expect_lt(error, 0.1)
-      expect_lt(abs(as.numeric(found) - known$value), 4.5 * error)
-    }
+    found <- evidence_of(fit)
+    error <- sqrt(attr(found, "se")^2 + known$se^2)
+    expect_lt(error, 0.1)
+    expect_lt(abs(as.numeric(found) - known$value), 4.5 * error)
   }
 })
 
@@ -534,7 +550,7 @@ test_that("gibbs_sample() takes a log density of the state", {
 
 # ---- wrong densities ---------------------------------------------------------
 
-test_that("a density without Jacobian, constant or k! is told from the right", {
+test_that("a density without Jacobian or constant is told from the right", {
   skip_long()
   fit <- quick(gibbs_lm, mpg ~ wt + qsec, mtcars,
                lm_prior("nig", c = 2, d = 20, lambda = 0.5))
@@ -543,15 +559,6 @@ test_that("a density without Jacobian, constant or k! is told from the right", {
   without <- bridge_of(fit, function(value, x) value - x[, ncol(x)])
   expect_gt(abs(evidence_z(without, exact)), 10)
   without <- bridge_of(fit, function(value, x) value - 2 * log(20) + lgamma(2))
-  expect_gt(abs(evidence_z(without, exact)), 10)
-  fit <- quick(gibbs_gmm, matrix(tiny), 2, tiny_prior(2), draws = 2000)
-  exact <- by_allocations(5, c(2, 2), tiny_component)
-  expect_lt(abs(evidence_z(bridge_of(fit), exact)), 4.5)
-  without <- bridge_of(fit, function(value, x) value - lgamma(3))
-  expect_gt(abs(evidence_z(without, exact)), 10)
-  without <- bridge_of(fit, function(value, x) {
-    value - plogis(x[, 1], log.p = TRUE) - plogis(-x[, 1], log.p = TRUE)
-  })
   expect_gt(abs(evidence_z(without, exact)), 10)
   fit <- quick(gibbs_hlm, y ~ 1 + (1 | g), schools, half_t, se = schools$se)
   exact <- schools_evidence(half_t_density)
@@ -584,10 +591,11 @@ test_that("errors are as large as the standard error says", {
       }, 0)
     }
     c(
-      both(school, of_schools), both(mixture, of_mixture),
+      both(school, of_schools),
+      evidence_z(evidence_of(mixture, seed = seed), of_mixture),
       evidence_z(bridge("normal"), exact), evidence_z(bridge("warp3"), exact)
     )
-  }, numeric(6))
+  }, numeric(5))
   for (row in seq_len(nrow(z))) {
     expect_lt(abs(mean(z[row, ])) * sqrt(60), 4.5)
     # sum of squares: chi squared with 60 degrees of freedom
