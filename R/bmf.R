@@ -91,14 +91,15 @@
 #' smallest power of 2 for which this holds. Extending a fit thins them again in
 #' the same way.
 #'
-#' @section Choosing the rank:
-#' Hold some ratings back at random, give them as `predict_at`, and compare
-#' fits of several ranks by `held_out(fit)`: root mean square error, mean log
-#' predictive density and coverage. The prior shrinks factors that are not
-#' needed, so that too large a rank costs time rather than accuracy.
-#' [loo()][loo::loo] also works, but a rating depends on two factors that few
-#' ratings inform, and the approximation of loo is then often poor (it gives a
-#' warning); held-out ratings are safer.
+#' @section Choosing k:
+#' Fit several ranks and compare them by [compare_k()], which holds the ratings
+#' back in folds. For large data hold some ratings back at random, give them as
+#' `predict_at`, and compare the fits by `held_out(fit)`: root mean square
+#' error, mean log predictive density and coverage. The prior shrinks factors
+#' that are not needed, so that too large a rank costs time rather than
+#' accuracy. [loo()][loo::loo] also works, but a rating depends on two factors
+#' that few ratings inform, and the approximation of loo is then often poor (it
+#' gives a warning); held-out ratings are safer.
 #'
 #' @section Search for the mode:
 #' `method = "icm"` (iterated conditional modes) sets each block to the mode of

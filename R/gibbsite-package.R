@@ -37,7 +37,7 @@
 #' @section Predict and compare:
 #' `predict()`, `posterior_predict()`, `posterior_epred()`, `pp_check()`,
 #' [log_lik()], `loo()`, `waic()`, [log_evidence()], [compare()],
-#' [held_out()], [held_out_perplexity()].
+#' [compare_k()], [held_out()], [held_out_perplexity()].
 #'
 #' @section Go on:
 #' [extend()] continues a fit, [resume()] a run on disk; [combine_fits()] unites

@@ -132,6 +132,13 @@
 #' The probability of each observation's allocations is averaged as the chains
 #' run: see [allocation_probabilities()].
 #'
+#' @section Choosing k:
+#' Fit several numbers of components and compare them: `fits <- lapply(1:6,
+#' function(k) update(fit, k = k))`, then [compare_k()]`(fits)`. The log
+#' evidence of a mixture depends on the prior of means and covariances: a wide
+#' prior favours few components. `alpha = "sparse"` ([gmm_prior()]) instead
+#' leaves components of one fit empty that are not needed.
+#'
 #' @section Search for the mode:
 #' `method = "icm"` (iterated conditional modes) sets each block to the mode of
 #' its conditional instead of drawing it, from `chains` starting points, until

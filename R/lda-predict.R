@@ -222,7 +222,9 @@ held_out_perplexity <- function(fit, newdata,
   tokens <- lda_newdata(fit, newdata, "keep", call)
   jobs <- fold_in_topics(fit, draws, call)
   scored <- switch(method,
-    completion = complete_documents(tokens, jobs, burnin, sweeps),
+    completion = complete_halves(
+      split_documents(tokens), jobs, burnin, sweeps
+    ),
     left_to_right = score_documents(tokens, jobs, particles)
   )
   if (sum(scored$tokens) == 0) {
@@ -237,9 +239,9 @@ held_out_perplexity <- function(fit, newdata,
   perplexity_row(scored, method)
 }
 
-# Log probability of each document's second half and its number of tokens.
-complete_documents <- function(tokens, jobs, burnin, sweeps) {
-  halves <- split_documents(tokens)
+# Log probability of each document's hidden half and its number of tokens.
+# halves: of split_documents().
+complete_halves <- function(halves, jobs, burnin, sweeps) {
   if (length(halves$hidden$word) == 0L) {
     return(list(log_lik = 0, tokens = 0))
   }
@@ -253,7 +255,7 @@ complete_documents <- function(tokens, jobs, burnin, sweeps) {
     ) / length(jobs)
   }
   document <- document_of_token(halves$hidden)
-  sums_of(log(probability), document, length(tokens$documents))
+  sums_of(log(probability), document, length(halves$hidden$documents))
 }
 
 # A random half of the tokens of each document (the smaller half is hidden).

@@ -131,6 +131,12 @@
 #' and topics that hold less than a tenth of an equal share of the tokens are
 #' named: there may be too many topics.
 #'
+#' @section Choosing k:
+#' Fit several numbers of topics and compare them by [compare_k()]: perplexity
+#' of held-out documents, and the coherence of the topics. Perplexity often
+#' falls up to more topics than can be read; among numbers that are not told
+#' apart, take the smallest, or that with the most coherent topics.
+#'
 #' @section Starting values:
 #' Without `inits` each chain makes four short runs on its own stream of random
 #' numbers, and starts at the last state of that with the highest `log_joint`

@@ -24,10 +24,13 @@ loo.gibbsite_fit <- function(x, ...) {
   out
 }
 
+# The largest Pareto k of a reliable estimate (Vehtari et al. 2024).
+pareto_limit <- function(draws) min(1 - 1 / log10(draws), 0.7)
+
 # In place of the loo package's warning, which knows neither the fit nor what
-# can be done for it. The limit is that of Vehtari et al. (2024).
+# can be done for it.
 warn_pareto <- function(loo, model, draws, name, call) {
-  limit <- min(1 - 1 / log10(draws), 0.7)
+  limit <- pareto_limit(draws)
   high <- which(loo$diagnostics$pareto_k > limit)
   if (length(high) == 0L) {
     return(invisible())

@@ -189,9 +189,23 @@ model_fold_kinds.default <- function(model) character()
 
 # For kfold(): list(train, test). `train`: the model without some of
 # the elements of log_lik(), and with the prior of the model as it is; `test`:
-# the model with which log_lik() of draws of `train` evaluates those left out.
+# the model with which log_lik() (compare_k(): predictions) of draws of `train`
+# evaluates those left out.
 # `held`: their numbers; `by`: "observation", or "group" where log_lik() has it.
 model_fold <- function(model, held, by) UseMethod("model_fold")
+
+# For compare_k(): the number of components, topics or factors; the data, which
+# must be equal; and how fits are compared: list(of, columns, criterion, second,
+# evidence, difference, se, notes). `of`: the first line of the print;
+# `columns`: a data frame with a row for each fit, which has the columns
+# `criterion` and, drawn below it, `second`; `difference`: how much worse a fit
+# is than the best, with its standard error `se`; `evidence`: whether it is a
+# log Bayes factor; `notes`: lines below the table.
+model_size <- function(model) UseMethod("model_size")
+model_observed <- function(model) UseMethod("model_observed")
+model_compare_k <- function(model, fits, names, settings, call) {
+  UseMethod("model_compare_k")
+}
 
 # ---- The joint distribution of parameters and data (R/joint.R) ---------------
 

@@ -244,6 +244,7 @@ hostile_objects <- function(folder = tempdir()) {
     bmf_summary = summary(bmf), laplace_summary = summary(logistic),
     laplace_comparison = stats::anova(logistic, logistic),
     coefficient_comparison = gibbsite::compare(logistic, logit),
+    k_comparison = compare_k(lda, lda, folds = 2, seed = 1, progress = FALSE),
     laplace_importance = importance_check(logistic), bmf_prior = bmf_gamma(),
     gamma_prior = gamma_prior(1, 1), uniform_prior = uniform_prior(0, 1),
     gmm_prior = gmm_prior(), lda_prior = lda_prior(),
@@ -310,6 +311,9 @@ hostile_bases <- function(o) {
     compare = list(o$laplace_logistic, other = o$gibbs_logistic),
     compare.default = list(o$laplace_logistic, other = o$gibbs_logistic),
     compare.gibbsite_fit = list(o$laplace_logistic, other = o$gibbs_logistic),
+    compare_k = list(
+      o$gibbs_lda, other = o$gibbs_lda, folds = 2, seed = 1, progress = FALSE
+    ),
     converged = fit("gibbs_gmm"),
     convergence = fit("gibbs_gmm"),
     custom_proposal = list(

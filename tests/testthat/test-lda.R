@@ -253,8 +253,9 @@ test_that("held-out perplexity is near that of the truth", {
   expect_equal(result$tokens, 200 * 30)
   # the probabilities of the true topics, by the same completion
   tokens <- as_counts(new, known = colnames(corpus$x))
-  truth <- perplexity_row(complete_documents(
-    tokens, list(list(phi = corpus$phi, alpha = rep(0.2, 3))), 50, 100
+  truth <- perplexity_row(complete_halves(
+    split_documents(tokens),
+    list(list(phi = corpus$phi, alpha = rep(0.2, 3))), 50, 100
   ), "completion")
   expect_gt(result$perplexity, truth$perplexity - 3 * truth$se)
   expect_lt(result$perplexity, 1.1 * truth$perplexity)

@@ -1,0 +1,385 @@
+# compare_k(): how many components, topics or factors. What is compared depends
+# on the model: model_compare_k() in R/gmm-choice.R, R/lda-choice.R and
+# R/bmf-choice.R.
+
+#' Compare numbers of components, topics or factors
+#'
+#' Puts fits of [gibbs_gmm()] with several numbers of components, of
+#' [gibbs_lda()] with several numbers of topics, or of [gibbs_bmf()] with
+#' several ranks beside each other. The fits must be of the same data, and hold
+#' them.
+#'
+#' @section Mixtures:
+#' The criterion is the log evidence ([log_evidence()]). It is exact up to its
+#' standard error, and is defined for the prior of each fit. `probability` is
+#' the probability of each fit given the data, if all are equally probable
+#' beforehand. If loo is installed, the expected log predictive densities of
+#' [loo()][loo::loo] and [waic()][loo::waic] are beside it. These ask which fit
+#' predicts best, not which number is right, and change little where
+#' a component is superfluous.
+#'
+#' @section Topics:
+#' The documents are divided at random into folds. Each model is fitted without
+#' each fold, with the settings of its fit, and predicts the documents of the
+#' fold by document completion: a random half of a document's tokens gives its
+#' topics, and the other half is scored ([held_out_perplexity()]). The criterion
+#' is the perplexity; lower is better. All models see the same folds and the
+#' same halves, so that their differences are less variable than the
+#' perplexities. `coherence` is the mean NPMI over the topics of the whole fit
+#' ([coherence()]), and `coherence_least` that of the least coherent topic. The
+#' number of topics with the least perplexity is often larger than the number
+#' that people can interpret: read both.
+#'
+#' @section Ratings:
+#' The ratings are divided at random into folds. Each model is fitted without
+#' each fold, and predicts the ratings of the fold. The criterion is the root
+#' mean square error of the posterior mean. `interval_score` is the mean score
+#' of the predictive intervals (their length, and \eqn{2 / (1 - }{2 / (1 -
+#' }`level` \eqn{)}{)} times the distance of ratings outside; Gneiting and
+#' Raftery 2007, eq. 43), `lpd` the mean log predictive density of a rating.
+#'
+#' @section How sure a difference is:
+#' `difference` is how much worse a fit is by the criterion than the best one,
+#' and `difference_se` its standard error: from the errors of two log evidences,
+#' or over documents (ratings), of whose scores by both fits the differences are
+#' taken. `sure` says it in a word. For log evidences, whose difference \eqn{d}
+#' is a log Bayes factor with standard error \eqn{s}: `"clear"` if \eqn{d - 2 s
+#' > 5}, `"likely"` if \eqn{d - 2 s > 1}, `"open"` otherwise (Kass and Raftery
+#' 1995 call 5 very strong and 1 positive evidence). For other criteria
+#' `"clear"` if \eqn{d > 4 s}, `"likely"` if \eqn{d > 2 s}, `"open"` otherwise.
+#'
+#' @param ... Two or more fits of one sampler, or one list of them. The names of
+#'   the arguments, or else of the variables, name the fits.
+#' @param folds Whole number, 2 or more (default 5): how many parts the
+#' documents   or the ratings are divided into. Each takes a run of each fit.
+#' Mixtures have   none.
+#' @param level Number between 0 and 1, default 0.9: the probability of the
+#'   predictive intervals of ratings.
+#' @param cores,seed,progress As in [running]. The chains of the folds run where
+#'   `cores` and [future::plan()] say, and the result is the same everywhere.
+#' @param x The result of `compare_k()`.
+#' @return A data frame of class `k_comparison` with a row for each fit, by
+#'   increasing `k` (the number of components, topics or factors): `fit` (its
+#'   name), `k`; of mixtures `log_evidence`, `log_evidence_se`, `probability`,
+#'   `elpd_loo`, `elpd_loo_se`, `pareto_k` (how many observations have a Pareto
+#'   \eqn{k} above the limit of loo), `elpd_waic`; of topics `perplexity`,
+#'   `perplexity_se`, `coherence`, `coherence_least`; of ratings `rmse`,
+#'   `rmse_se`, `interval_score`, `lpd`; and `difference`, `difference_se` and
+#'   `sure`. `plot()` draws the criterion and the second one against `k`, with
+#'   bars of two standard errors of the difference from the best, and returns
+#'   `x` invisibly.
+#' @section Errors: `gibbsite_error_argument` for other objects than such fits,
+#'   for fits of different data and for more folds than documents or ratings;
+#'   `gibbsite_error_no_data` for a fit without its data; those of
+#'   [log_evidence()]; `gibbsite_error_fold` names a fold without which a model
+#'   cannot be fitted. A warning of class `gibbsite_warning_evidence` names
+#'   the fits whose log evidence is uncertain.
+#' @references
+#' Gneiting T, Raftery AE (2007). Strictly proper scoring rules, prediction, and
+#' estimation. *Journal of the American Statistical Association* 102, 359-378.
+#' \doi{10.1198/016214506000001437}
+#'
+#' Kass RE, Raftery AE (1995). Bayes factors. *Journal of the American
+#' Statistical Association* 90, 773-795. \doi{10.1080/01621459.1995.10476572}
+#' @seealso [compare()] for the coefficients of regressions,
+#'   [loo::loo_compare()] for other fits.
+#' @examples
+#' fits <- lapply(1:3, function(k) {
+#'   gibbs_gmm(faithful, k, draws = 500, burnin = 300, chains = 2, seed = 1,
+#'             progress = FALSE)
+#' })
+#' both <- compare_k(fits, seed = 1)
+#' both
+#' plot(both)
+#' @export
+compare_k <- function(..., folds = 5, level = 0.9,
+                      cores = getOption("mc.cores", 1L), seed = NULL,
+                      progress = interactive()) {
+  call <- rlang::current_env()
+  check_unlocked(call)
+  given <- chosen_fits(list(...), as.list(substitute(list(...)))[-1L], call)
+  settings <- list(
+    folds = check_count(folds, min = 2), level = check_level(level),
+    cores = check_count(cores, max = 1024), progress = check_flag(progress)
+  )
+  most <- .Machine$integer.max
+  seed <- check_count(seed, -most, most, null_ok = TRUE)
+  fits <- given$fits
+  model <- fit_part(fits[[1L]], "model")
+  check_one_data(fits, given$names, call)
+  settings$seed <- root_seed(seed, call)
+  k <- vapply(fits, function(fit) model_size(fit_part(fit, "model")), 0L)
+  order <- order(k)
+  found <- model_compare_k(model, fits[order], given$names[order], settings,
+                           call)
+  new_k_comparison(given$names[order], k[order], found)
+}
+
+# list(fits, names) of `...`, or of the list that it holds.
+chosen_fits <- function(fits, expressions, call) {
+  listed <- length(fits) == 1L && is.list(fits[[1L]]) &&
+    !is.object(fits[[1L]])
+  if (listed) {
+    fits <- fits[[1L]]
+    expressions <- stats::setNames(
+      rep(list(NULL), length(fits)), names(fits)
+    )
+  }
+  if (length(fits) < 2L) {
+    abort_argument("There must be two fits or more to compare.", call = call)
+  }
+  makers <- c("gibbs_gmm", "gibbs_lda", "gibbs_bmf")
+  for (i in seq_along(fits)) {
+    check_fit_of(fits[[i]], makers, paste("fit", i), call)
+    check_fit_of(fits[[i]], maker_of(fits[[1L]]), paste("fit", i), call)
+    model <- fit_part(fits[[i]], "model")
+    if (any(vapply(model[model$data_part], is.null, NA))) {
+      abort_no_data(call = call)
+    }
+  }
+  names <- if (listed && is.null(names(fits))) {
+    paste("fit", seq_along(fits))
+  } else {
+    fit_names(fits, expressions, call)
+  }
+  list(fits = unname(fits), names = names)
+}
+
+check_one_data <- function(fits, names, call) {
+  data <- lapply(fits, function(fit) model_observed(fit_part(fit, "model")))
+  for (i in seq_along(fits)[-1L]) {
+    if (!identical(data[[i]], data[[1L]])) {
+      abort_argument(
+        "The fits must be of the same data: those of {.val {names[[i]]}} are
+         not those of {.val {names[[1L]]}}.",
+        call = call
+      )
+    }
+  }
+}
+
+# found: list(columns, criterion, second, higher, difference, se, evidence,
+# notes), see model_compare_k().
+new_k_comparison <- function(names, k, found) {
+  structure(
+    cbind(
+      data.frame(fit = names, k = k), found$columns,
+      data.frame(
+        difference = found$difference, difference_se = found$se,
+        sure = sure_words(found$difference, found$se, found$evidence)
+      )
+    ),
+    class = c("k_comparison", "data.frame"),
+    of = found$of, criterion = found$criterion, second = found$second,
+    notes = found$notes
+  )
+}
+
+# Kass & Raftery (1995), section 3.2, for log Bayes factors.
+sure_words <- function(difference, se, evidence) {
+  limits <- if (evidence) {
+    cbind(1 + 2 * se, 5 + 2 * se)
+  } else {
+    cbind(2 * se, 4 * se)
+  }
+  words <- c("open", "likely", "clear")
+  out <- words[1L + rowSums(difference > limits)]
+  out[which.min(difference)] <- "best"
+  out
+}
+
+# ---- folds -------------------------------------------------------------------
+
+# For each fit and each fold what score(fit, held, common) returns of the fit
+# without the elements `held`: a list by fit of lists by fold. prepare(held):
+# `common`, what all fits take from the fold, such as random halves. With
+# `slow`: the numbers of fits of which a run has not converged.
+fit_folds <- function(fits, elements, settings, what, prepare, score, call) {
+  count <- settings$folds
+  if (count > elements) {
+    abort_argument(
+      "{.arg folds} must be at most {elements}, the number of {what}.",
+      call = call
+    )
+  }
+  streams <- chain_streams(settings$seed, 2L, call)
+  plan <- with_stream(streams[[1L]], {
+    list(
+      folds = sample(rep_len(seq_len(count), elements)),
+      seeds = distinct_seeds(count)
+    )
+  }, call)$value
+  if (settings$progress) {
+    bar <- cli::cli_progress_bar("Folds", total = count * length(fits))
+  }
+  out <- rep(list(vector("list", count)), length(fits))
+  slow <- logical(length(fits))
+  for (fold in seq_len(count)) {
+    held <- which(plan$folds == fold)
+    seed <- plan$seeds[[fold]]
+    common <- with_stream(
+      spare_stream(seed, length(fits[[1L]]), 1L, call), prepare(held), call
+    )$value
+    for (i in seq_along(fits)) {
+      one <- fit_fold(fits[[i]], held, NULL, seed, settings$cores, fold, call)
+      slow[[i]] <- slow[[i]] || one$slow
+      stream <- spare_stream(seed, length(fits[[i]]), 2L, call)
+      out[[i]][[fold]] <- with_stream(
+        stream, score(one$fit, held, common), call
+      )$value
+      if (settings$progress) cli::cli_progress_update(id = bar)
+    }
+  }
+  list(scores = out, slow = which(slow))
+}
+
+slow_note <- function(slow, names) {
+  if (length(slow) > 0L) {
+    paste0("In some folds the chains of ", few_words(names[slow]),
+           " had not converged.")
+  }
+}
+
+# ---- print and plot ----------------------------------------------------------
+
+is_whole_k_comparison <- function(x) {
+  is.data.frame(x) && is_plain_string(attr(x, "criterion")) &&
+    all(c("fit", "k", attr(x, "criterion"), "difference", "difference_se",
+          "sure") %in% names(x))
+}
+
+#' @rdname compare_k
+#' @export
+print.k_comparison <- function(x, ...) {
+  if (!is_whole_k_comparison(x)) {
+    return(invisible(print(as.data.frame(x), ...)))
+  }
+  writeLines(c(attr(x, "of"), ""))
+  plain <- as.data.frame(x)
+  shown <- plain[setdiff(names(plain), c("fit", "k", "sure"))]
+  shown <- shown[vapply(shown, function(column) !all(is.na(column)), NA)]
+  shown[] <- lapply(names(shown), function(name) {
+    show_measure(name, shown[[name]])
+  })
+  names(shown) <- sub(".*_se$", "se", names(shown))
+  body <- as.matrix(cbind(
+    k = format(plain$k), shown, sure = plain$sure
+  ))
+  dimnames(body) <- list(plain$fit, colnames(body))
+  print(body, quote = FALSE, right = TRUE)
+  writeLines(c("", k_words(plain), attr(x, "notes")))
+  invisible(x)
+}
+
+show_measure <- function(name, x) {
+  if (name == "pareto_k") {
+    return(format(x))
+  }
+  if (name == "probability") {
+    return(ifelse(x < 0.0005, "<.001", formatC(x, format = "f", digits = 3)))
+  }
+  if (endsWith(name, "_se")) {
+    return(show_significant(x, 2))
+  }
+  spread <- stats::sd(x)
+  digits <- if (is.na(spread) || spread == 0) 3 else 2 - floor(log10(spread))
+  formatC(x, format = "f", digits = min(max(digits, 1), 6))
+}
+
+# What the table says, in a sentence.
+k_words <- function(x) {
+  best <- which(x$sure == "best")
+  named <- function(rows) {
+    if (anyDuplicated(x$k)) {
+      few_words(x$fit[rows])
+    } else {
+      paste("k =", few_words(x$k[rows]))
+    }
+  }
+  open <- which(x$sure == "open")
+  likely <- which(x$sure == "likely")
+  paste0(
+    "Best: ", named(best),
+    if (length(open) > 0L) {
+      paste0("; not told apart from it: ", named(open))
+    } else if (length(likely) > 0L) {
+      paste0("; probably worse: ", named(likely))
+    } else {
+      "; all others are clearly worse"
+    },
+    "."
+  )
+}
+
+#' @export
+as.data.frame.k_comparison <- function(x, ...) {
+  for (part in c("of", "criterion", "second", "notes")) {
+    attr(x, part) <- NULL
+  }
+  class(x) <- "data.frame"
+  x
+}
+
+#' @rdname compare_k
+#' @export
+plot.k_comparison <- function(x, ...) {
+  check_no_more(...)
+  if (!is_whole_k_comparison(x)) {
+    abort_argument(
+      "{.arg x} must be what {.fn compare_k} returns, whole.",
+      call = rlang::current_env()
+    )
+  }
+  shown <- intersect(c(attr(x, "criterion"), attr(x, "second")), names(x))
+  shown <- shown[vapply(x[shown], function(column) !all(is.na(column)), NA)]
+  twice <- anyDuplicated(x$k) > 0L
+  old <- open_panels(panel_grid(length(shown), 1L))
+  on.exit(graphics::par(old))
+  for (name in shown) {
+    draw_measure(x, name, if (twice) seq_len(nrow(x)) else x$k)
+    graphics::axis(
+      1, if (twice) seq_len(nrow(x)) else x$k, if (twice) x$fit else x$k
+    )
+    graphics::mtext(measure_words[[name]], adj = 0, line = 0.35,
+                    cex = graphics::par("cex"))
+  }
+  graphics::mtext(
+    "best: filled; not told apart from it: blue; bars: 2 se of the difference",
+    outer = TRUE, adj = 0.99, line = 0, cex = 0.65, col = "grey35"
+  )
+  graphics::mtext(
+    if (twice) "fit" else k_title(x), side = 1, outer = TRUE, line = 0.3,
+    cex = 0.9 * graphics::par("cex")
+  )
+  invisible(x)
+}
+
+measure_words <- c(
+  log_evidence = "log evidence: higher is better",
+  elpd_loo = "expected log predictive density (loo): higher is better",
+  perplexity = "perplexity of held-out documents: lower is better",
+  coherence = "mean coherence of topics (NPMI): higher is better",
+  rmse = "root mean square error of held-out ratings: lower is better",
+  interval_score = "score of predictive intervals: lower is better"
+)
+
+k_title <- function(x) {
+  c(log_evidence = "components", perplexity = "topics", rmse = "factors")[[
+    attr(x, "criterion")
+  ]]
+}
+
+draw_measure <- function(x, name, at) {
+  value <- x[[name]]
+  se <- if (name == attr(x, "criterion")) x$difference_se else 0 * value
+  ends <- cbind(value - 2 * se, value + 2 * se)
+  frame_panel(range(at) + c(-0.2, 0.2), range(ends, na.rm = TRUE), xaxt = "n")
+  graphics::axis(2, nice_ticks(range(ends, na.rm = TRUE)))
+  graphics::lines(at, value, col = "grey60")
+  colour <- ifelse(x$sure %in% c("best", "open"), gibbsite_palette(1), "grey35")
+  graphics::segments(at, ends[, 1L], at, ends[, 2L], col = colour, lwd = 2)
+  graphics::points(
+    at, value, pch = ifelse(x$sure == "best", 19, 21), bg = "white",
+    col = colour
+  )
+}

@@ -1,0 +1,184 @@
+# compare_k(): numbers of components, topics and factors.
+
+# Short chains of mixtures are not sure of their log evidence.
+hushed <- function(code) {
+  suppressWarnings(quietly(code), classes = "gibbsite_warning_evidence")
+}
+
+short <- function(f, ..., draws = 300, burnin = 300, seed = 1) {
+  quietly(f(..., draws = draws, burnin = burnin, chains = 2, seed = seed,
+            progress = FALSE))
+}
+
+mixtures <- function(of = 3:1) {
+  lapply(of, function(k) short(gibbs_gmm, faithful, k))
+}
+corpus <- withr::with_seed(1, sim_lda(90, k = 3, terms = 40, tokens = 50))
+topics <- function(of = c(1, 3)) {
+  lapply(of, function(k) short(gibbs_lda, corpus$x, k))
+}
+ratings <- withr::with_seed(1, sim_bmf(50, 40, rank = 3, share = 0.5))
+factors <- function(of = c(1, 3)) {
+  lapply(of, function(k) short(gibbs_bmf, ratings, k))
+}
+
+test_that("mixtures are compared by log evidence, and loo is beside it", {
+  fits <- mixtures()
+  found <- hushed(compare_k(fits, seed = 2))
+  expect_identical(found$k, 1:3)
+  expect_identical(found$fit, c("fit 3", "fit 2", "fit 1"))
+  withr::local_seed(5)
+  for (row in 1:3) {
+    own <- hushed(log_evidence(fits[[4 - row]]))
+    error <- sqrt(found$log_evidence_se[[row]]^2 + attr(own, "se")^2)
+    expect_lt(abs(as.numeric(own) - found$log_evidence[[row]]), 4.5 * error)
+  }
+  factor <- exp(found$log_evidence - max(found$log_evidence))
+  expect_equal(found$probability, factor / sum(factor))
+  expect_equal(found$difference, max(found$log_evidence) - found$log_evidence)
+  # one component is out of the question
+  expect_identical(found$sure[[1]], "clear")
+  expect_identical(sum(found$sure == "best"), 1L)
+  skip_if_not_installed("loo")
+  loo <- quietly(loo::loo(fits[[2]]))
+  expect_equal(found$elpd_loo[[2]], loo$estimates["elpd_loo", "Estimate"])
+  expect_identical(found$pareto_k[[2]], sum(loo$diagnostics$pareto_k > 0.64))
+})
+
+test_that("topics are compared by the same halves of held-out documents", {
+  fits <- topics()
+  found <- hushed(compare_k(one = fits[[1]], three = fits[[2]], folds = 3,
+                            seed = 2))
+  expect_identical(found$fit, c("one", "three"))
+  expect_identical(found$sure, c("clear", "best"))
+  # one topic has nothing to learn from the first half of a document
+  expect_gt(found$perplexity[[1]], 1.2 * found$perplexity[[2]])
+  expect_equal(found$coherence[[2]], mean(coherence(fits[[2]])$npmi))
+  # halves in common: the difference is less variable than the perplexities
+  expect_lt(found$difference_se[[1]],
+            0.7 * sqrt(sum(found$perplexity_se^2)))
+  # without a fold: the model of the other documents
+  model <- attr(fits[[2]], "model")
+  held <- c(2, 5, 90)
+  train <- gibbsite:::model_fold(model, held, NULL)$train
+  whole <- attr(short(gibbs_lda, corpus$x[-held, ], 3), "model")
+  expect_identical(train$data[c("word", "start")],
+                   whole$data[c("word", "start")])
+  expect_identical(train$documents, whole$documents)
+})
+
+test_that("the error of a difference of perplexities is that of a jackknife", {
+  withr::local_seed(3)
+  tokens <- rpois(60, 40) + 1
+  base <- rnorm(60, -3, 0.3)
+  one <- list(log_lik = tokens * base, tokens = tokens)
+  other <- list(log_lik = tokens * (base + rnorm(60, 0.02, 0.05)),
+                tokens = tokens)
+  perplexity <- function(x, rows) exp(-sum(x$log_lik[rows]) / sum(tokens[rows]))
+  without <- vapply(1:60, function(d) {
+    perplexity(one, -d) - perplexity(other, -d)
+  }, 0)
+  jackknife <- sqrt(59 / 60 * sum((without - mean(without))^2))
+  expect_equal(gibbsite:::difference_se(one, other), jackknife,
+               tolerance = 0.05)
+})
+
+test_that("ranks are compared by held-out ratings", {
+  fits <- factors()
+  found <- hushed(compare_k(fits, folds = 3, level = 0.8, seed = 2))
+  expect_identical(found$sure, c("clear", "best"))
+  expect_lt(found$interval_score[[2]], found$interval_score[[1]])
+  expect_gt(found$lpd[[2]], found$lpd[[1]])
+  # the noise has variance 0.25
+  expect_gt(found$rmse[[2]], 0.5)
+  expect_output(print(found), "of intervals of 80%")
+  # without a fold: the model of the other ratings
+  held <- c(3, 10, 200)
+  train <- gibbsite:::model_fold(attr(fits[[2]], "model"), held, NULL)$train
+  own <- attr(short(gibbs_bmf, ratings[-held, ], 3,
+                    predict_at = ratings[held, ]), "model")
+  same <- c("users", "items", "pairs", "user_counts", "item_counts", "columns")
+  expect_identical(train[same], own[same])
+  same <- c("user", "item", "value", "predict_at")
+  expect_identical(train$data[same], own$data[same])
+  # by the definition
+  expect_equal(
+    gibbsite:::interval_scores(c(1, 0, 4), c(0, 1, 1), c(3, 3, 3), 0.8),
+    c(3, 2 + 10, 2 + 10)
+  )
+})
+
+test_that("a comparison is the same for a seed, wherever its chains run", {
+  fits <- factors()
+  once <- hushed(compare_k(fits, folds = 2, seed = 4))
+  expect_identical(hushed(compare_k(fits, folds = 2, seed = 4)), once)
+  expect_identical(hushed(compare_k(fits, folds = 2, seed = 4, cores = 2)),
+                   once)
+  withr::local_seed(1)
+  before <- .Random.seed
+  hushed(compare_k(fits, folds = 2, seed = 4))
+  expect_identical(.Random.seed, before)
+})
+
+test_that("a word says how sure a difference is", {
+  words <- gibbsite:::sure_words
+  expect_identical(words(c(0, 1.1, 1.3, 6), c(0, 0.1, 0.1, 0.1), TRUE),
+                   c("best", "open", "likely", "clear"))
+  expect_identical(words(c(6, 0), c(1, 0), TRUE), c("likely", "best"))
+  expect_identical(words(c(0, 1.9, 2.1, 4.1), c(0, 1, 1, 1), FALSE),
+                   c("best", "open", "likely", "clear"))
+  made <- function(sure) {
+    data.frame(fit = c("a", "b", "c"), k = 2:4, sure = sure)
+  }
+  say <- function(sure) gibbsite:::k_words(made(sure))
+  expect_identical(say(c("clear", "best", "clear")),
+                   "Best: k = 3; all others are clearly worse.")
+  expect_identical(say(c("open", "best", "likely")),
+                   "Best: k = 3; not told apart from it: k = 2.")
+  expect_identical(say(c("likely", "clear", "best")),
+                   "Best: k = 4; probably worse: k = 2.")
+})
+
+test_that("a comparison prints, and its picture has the two criteria", {
+  found <- hushed(compare_k(mixtures(1:2), seed = 2))
+  expect_output(print(found), "Mixtures of the same 272 observations")
+  expect_output(print(found), "Best: k = 2; all others are clearly worse.")
+  plain <- as.data.frame(found)
+  expect_identical(class(plain), "data.frame")
+  expect_output(print(structure(plain, class = class(found))), "log_evidence")
+  file <- withr::local_tempfile(fileext = ".png")
+  grDevices::png(file)
+  shown <- withVisible(plot(found))
+  grDevices::dev.off()
+  expect_false(shown$visible)
+  expect_gt(file.size(file), 1000)
+  same <- hushed(compare_k(a = mixtures(2)[[1]], b = mixtures(2)[[1]],
+                            seed = 2))
+  expect_output(print(same), "Best: [ab]; not told apart from it: [ab]")
+})
+
+test_that("fits that cannot be compared are errors", {
+  fits <- mixtures(1:2)
+  other <- short(gibbs_gmm, faithful[-1, ], 2)
+  few <- topics(c(1, 3))
+  sparse <- short(gibbs_gmm, faithful, 6, gmm_prior(alpha = 1e-4), draws = 20)
+  line <- short(gibbs_lm, mpg ~ wt, mtcars)
+  expect_gibbsite_error(class = "gibbsite_error_argument", {
+    compare_k()
+    compare_k(fits[[1]])
+    compare_k(fits[1])
+    compare_k(1, 2)
+    compare_k(fits[[1]], line)
+    compare_k(fits[[1]], few[[1]])
+    compare_k(first = fits[[1]], second = other)
+    compare_k(fits, folds = 1)
+    compare_k(fits, level = 1)
+    compare_k(few, folds = 91)
+    compare_k(sparse = sparse, fits[[1]])
+    plot(structure(1, class = "k_comparison"))
+  })
+  bare <- drop_data(fits[[1]])
+  expect_gibbsite_error(class = "gibbsite_error_no_data", {
+    compare_k(bare, fits[[2]])
+  })
+})
