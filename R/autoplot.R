@@ -377,11 +377,11 @@ autoplot.gibbs_lda <- function(object, type = NULL, topics = NULL, n = 10,
 
 autoplot_terms <- function(shown, topics) {
   colour <- gibbsite_palette(1L)
-  titles <- unique(shown[c("topic", "share")])
+  titles <- unique(shown[c("topic", "name", "share")])
   titles <- titles[match(topics, titles$topic), ]
   shown$title <- factor(
-    topic_title(shown$topic, shown$share),
-    topic_title(titles$topic, titles$share)
+    topic_title(shown$topic, shown$share, shown$name),
+    topic_title(titles$topic, titles$share, titles$name)
   )
   # a term may be in several topics, with a rank in each
   place <- sprintf("%d:%d:%s", shown$topic, shown$rank, shown$label)
@@ -406,7 +406,7 @@ autoplot_terms <- function(shown, topics) {
 }
 
 autoplot_prevalence <- function(shown, level) {
-  label <- paste(shown$topic, shown$terms)
+  label <- paste(shown$name, shown$terms)
   shown$label <- factor(label, rev(label))
   ggplot2::ggplot(shown, ggplot2::aes(x = .data$share, y = .data$label)) +
     ggplot2::geom_pointrange(
@@ -422,9 +422,9 @@ autoplot_prevalence <- function(shown, level) {
 autoplot_map <- function(shown) {
   # names of many topics would cover each other
   shown$label <- if (nrow(shown) > 10L) {
-    as.character(shown$topic)
+    shown$name
   } else {
-    paste(shown$topic, sub(" .*", "", shown$terms))
+    paste(shown$name, sub(" .*", "", shown$terms))
   }
   ggplot2::ggplot(shown, ggplot2::aes(x = .data$x, y = .data$y)) +
     ggplot2::geom_point(

@@ -7,7 +7,7 @@ lda_methods <- c(collapsed = 0L, partially_collapsed = 1L, uncollapsed = 2L)
 # counts: list(word, start, documents, terms): tokens document after document,
 #   their terms' numbers from 1; tokens before each document and in all; names
 # prior: list(alpha, eta), each one number, a vector (one number a topic, a
-#   term), a uniform_prior or a gamma_prior
+#   term), a uniform_prior or a gamma_prior; eta also a matrix, topics x terms
 lda_model <- function(counts, k, prior, method = "collapsed",
                       keep = character()) {
   new_model(
@@ -17,7 +17,7 @@ lda_model <- function(counts, k, prior, method = "collapsed",
     data = lda_data(counts, k, prior, method, keep), prior = prior,
     nobs = length(counts$word), columns = lda_columns(counts, k, prior, keep),
     k = as.integer(k), documents = counts$documents, terms = counts$terms,
-    method = method, keep = keep,
+    method = method, keep = keep, topics = rownames(prior$eta),
     pivot = if (length(unique(lda_fixed_values(prior$alpha))) <= 1L) {
       "first draw"
     }
@@ -51,6 +51,27 @@ lda_prior_numbers <- function(prior) {
 }
 
 lda_is_sampled <- function(prior) !is.numeric(prior)
+
+# The names of the topics: those of the rows of eta, or their numbers.
+topic_names <- function(model) {
+  model$topics %||% as.character(seq_len(model$k))
+}
+
+# eta_tw of one topic: one number, or one for each term.
+eta_of_topic <- function(model, state, topic) {
+  eta <- state$eta %||% model$prior$eta
+  if (is.matrix(eta)) eta[topic, ] else eta
+}
+
+# Topics with the same number here are exchangeable.
+topic_groups <- function(model) {
+  eta <- model$prior$eta
+  if (!is.matrix(eta)) {
+    return(rep(1L, model$k))
+  }
+  rows <- vapply(seq_len(model$k), function(t) hash(unname(eta[t, ])), "")
+  match(rows, rows)
+}
 
 lda_fixed_values <- function(prior) {
   if (lda_is_sampled(prior)) numeric() else as.double(prior)
@@ -130,16 +151,34 @@ best_short_run <- function(model, state, control, runs = 4L) {
   state
 }
 
-# Topics drawn uniformly, and alpha and eta from the middle of their priors
-# unless given. The topics start nearly equal, each with the overall frequencies
+# Topics drawn uniformly (or as a matrix eta has them), and alpha and eta from
+# the middle of their priors unless given. The topics start nearly equal, each with the overall frequencies
 # of the terms.
 uniform_start <- function(model, init = NULL) {
   n <- model$nobs
-  z <- init$z %||% sample.int(model$k, n, replace = TRUE)
+  z <- init$z %||% if (is.matrix(model$prior$eta)) {
+    topics_by_prior(model)
+  } else {
+    sample.int(model$k, n, replace = TRUE)
+  }
   lda_state(
     model, z, init$alpha %||% lda_first_value(model$prior$alpha),
     init$eta %||% lda_first_value(model$prior$eta)
   )
+}
+
+# Topics of tokens by the prior means of phi alone.
+topics_by_prior <- function(model) {
+  eta <- model$prior$eta
+  phi <- unname(eta / rowSums(eta))
+  word <- model$data$word
+  z <- integer(length(word))
+  for (own in split(seq_along(word), word)) {
+    z[own] <- sample.int(
+      model$k, length(own), replace = TRUE, prob = phi[, word[[own[[1L]]]]]
+    )
+  }
+  z
 }
 
 # A fixed value, or a draw of the prior restricted to its middle half: from a
@@ -282,6 +321,7 @@ lda_headline <- function(counts, k) {
 
 #' @exportS3Method
 model_labels.lda_model <- function(model) {
+  topics <- topic_names(model)
   label <- function(block, at) {
     switch(block,
       alpha = "concentration of topics in documents",
@@ -289,13 +329,13 @@ model_labels.lda_model <- function(model) {
       log_joint = "log joint density of words and topics",
       log_lik = "log-likelihood of a token",
       n_topics_used = "topics in use",
-      size = paste("tokens of topic", at),
-      theta = paste0("share of topic ", at[2L], " in ",
+      size = paste("tokens of topic", topics[[at]]),
+      theta = paste0("share of topic ", topics[[at[2L]]], " in ",
                      model$documents[at[1L]]),
       phi = paste0("probability of ", model$terms[at[2L]], " in topic ",
-                   at[1L]),
+                   topics[[at[1L]]]),
       z = paste("topic of token", at),
-      label = paste("the sampler's number of topic", at),
+      label = paste("the sampler's number of topic", topics[[at]]),
       block
     )
   }
@@ -353,12 +393,12 @@ streamed_phi <- function(model, state) {
 }
 
 # The factors of the base sums: 1 if the concentration is sampled, because the
-# sums already include it.
+# sums already include it. For eta: one a term, or a matrix, topics x terms.
 lda_base_parts <- function(prior, size) {
   if (lda_is_sampled(prior)) {
     return(list(first = rep(1, size), second = rep(1, size)))
   }
-  value <- rep_len(as.double(prior), size)
+  value <- if (is.matrix(prior)) unname(prior) else rep_len(prior, size)
   list(first = value, second = value * (value + 1))
 }
 
@@ -366,7 +406,9 @@ lda_base_parts <- function(prior, size) {
 lda_moments <- function(sum, square, base, parts, k, by_row, kept) {
   base <- matrix(base, 2L)
   common <- function(part, row) {
-    if (by_row) {
+    if (is.matrix(parts[[part]])) {
+      base[row, ] * parts[[part]]
+    } else if (by_row) {
       outer(base[row, ], parts[[part]])
     } else {
       outer(parts[[part]], base[row, ])
@@ -452,11 +494,10 @@ draw_dirichlet <- function(a) {
 simulate_data.lda_model <- function(model, state) {
   terms <- length(model$terms)
   z <- lda_topics(state)
-  eta <- lda_concentration(model, state, "eta")
   word <- integer(length(z))
   for (topic in unique(z)) {
     own <- z == topic
-    phi <- draw_dirichlet(rep_len(eta, terms))
+    phi <- draw_dirichlet(rep_len(eta_of_topic(model, state, topic), terms))
     word[own] <- sample.int(terms, sum(own), replace = TRUE, prob = phi)
   }
   word

@@ -10,13 +10,16 @@
 # (allocations as in Papastamoulis & Iliopoulos 2010,
 # doi:10.1198/jcgs.2010.09008, between chains): one chain after another is
 # assigned to the rest (Hungarian algorithm) until none changes. Then the topics
-# are put in decreasing order of their tokens.
+# are put in decreasing order of their tokens. All of it holds among topics with
+# the same prior: others keep their numbers.
 #' @exportS3Method
 model_orders.lda_model <- function(model, states) {
   k <- model$k
   if (!is_numbered(model)) {
     return(NULL)
   }
+  group <- topic_groups(model)
+  same_group <- outer(group, group, `==`)
   topics <- first_topics(states)
   chains <- seq_along(topics)
   # shared[[b]][[a]], a < b: tokens by their topics in the chains a and b
@@ -31,6 +34,8 @@ model_orders.lda_model <- function(model, states) {
       both <- if (a < b) shared[[b]][[a]] else t(shared[[a]][[b]])
       both[orders[[a]], , drop = FALSE]
     }))
+    # topics of different groups are never exchanged
+    votes <- votes + (sum(votes) + 1) * same_group
     as.integer(clue::solve_LSAP(votes, maximum = TRUE))
   }
   for (b in chains[-1L]) {
@@ -47,7 +52,12 @@ model_orders.lda_model <- function(model, states) {
   sizes <- Reduce(`+`, lapply(chains, function(b) {
     tabulate(topics[[b]], k)[orders[[b]]]
   }))
-  lapply(orders, function(order) order[order(-sizes)])
+  # the largest topic of a group gets the first number of that group
+  places <- seq_len(k)
+  for (own in split(seq_len(k), group)) {
+    places[own] <- own[order(-sizes[own])]
+  }
+  lapply(orders, function(order) order[places])
 }
 
 table_of_pairs <- function(a, b, k) {

@@ -81,7 +81,8 @@ terms_shown <- function(estimates, topics, n) {
   table <- as.data.frame(table_of_terms(estimates, n))
   table <- table[table$topic %in% topics, ]
   data.frame(
-    topic = table$topic, term = table$term,
+    topic = table$topic, name = table$name %||% as.character(table$topic),
+    term = table$term,
     label = substr(table$term, 1L, 16L), probability = table$probability,
     lower = pmax(0, table$probability - 2 * table$sd),
     upper = table$probability + 2 * table$sd, share = table$share,
@@ -89,8 +90,11 @@ terms_shown <- function(estimates, topics, n) {
   )
 }
 
-topic_title <- function(topic, share) {
-  sprintf("Topic %d (%.1f%%)", topic, 100 * share)
+# A name that is not the number stands in the number's place.
+topic_title <- function(topic, share, name = as.character(topic)) {
+  named <- name != as.character(topic)
+  sprintf("%s (%.1f%%)", ifelse(named, name, paste("Topic", topic)),
+          100 * share)
 }
 
 plot_terms <- function(estimates, topics, n) {
@@ -144,7 +148,9 @@ draw_terms <- function(one, right, most, size, lowest) {
                  col = grDevices::adjustcolor(colour, 0.35))
   graphics::segments(one$lower, at, one$upper, at, col = colour, lwd = 2)
   left_labels(at, one$label, size)
-  title <- topic_title(one$topic[[1L]], one$share[[1L]])
+  title <- topic_title(
+    one$topic[[1L]], one$share[[1L]], one$name[[1L]]
+  )
   room <- graphics::par("fin")[[1L]] - 0.05
   scale <- min(0.85, room / graphics::strwidth(
     title, units = "inches", font = 2
@@ -174,7 +180,8 @@ prevalence_shown <- function(fit, estimates, level, chain) {
     probs = central_tails(level), names = FALSE
   )
   data.frame(
-    topic = shown, share = estimates$share[shown], lower = bounds[1L, ],
+    topic = shown, name = rownames(estimates$phi)[shown],
+    share = estimates$share[shown], lower = bounds[1L, ],
     upper = bounds[2L, ], terms = words_of_topics(estimates, shown, 4L)
   )
 }
@@ -189,7 +196,7 @@ words_of_topics <- function(estimates, topics, n) {
 
 plot_prevalence <- function(fit, estimates, level, chain) {
   shown <- prevalence_shown(fit, estimates, level, chain)
-  label <- paste(shown$topic, shown$terms)
+  label <- paste(shown$name, shown$terms)
   line <- graphics::par("csi")
   page <- graphics::par("din")
   size <- max(0.4, min(
@@ -227,7 +234,7 @@ map_shown <- function(estimates, call) {
   }
   place <- stats::cmdscale(hellinger(estimates$phi), k = 2L)
   data.frame(
-    topic = seq_len(k), x = place[, 1L], y = place[, 2L],
+    topic = seq_len(k), name = rownames(estimates$phi), x = place[, 1L], y = place[, 2L],
     share = estimates$share, terms = words_of_topics(estimates, seq_len(k), 2L)
   )
 }
@@ -237,7 +244,11 @@ plot_map <- function(estimates) {
   shown <- map_shown(estimates, rlang::caller_env())
   line <- graphics::par("csi")
   page <- graphics::par("din")
-  label <- paste(shown$topic, substr(shown$terms, 1L, 24L))
+  label <- paste(
+    shown$topic, ifelse(shown$name == shown$topic, "", paste0(shown$name, ":")),
+    substr(shown$terms, 1L, 24L)
+  )
+  label <- gsub("  ", " ", label, fixed = TRUE)
   size <- min(0.8, (page[[2L]] - 2 * line) / nrow(shown) / line)
   if (size < 0.4) {
     # too many topics for a list

@@ -49,14 +49,17 @@ fold_in_topics <- function(fit, draws, call) {
 #'   the fit are left out, with a message. A document without a known term gets
 #'   the prior.
 #' @param type `"mean"` (default): posterior means; `"sd"`: posterior standard
-#'   deviations; `"draws"`: draws of \eqn{\theta}.
+#'   deviations; `"draws"`: draws of \eqn{\theta}; `"class"`: the topic with the
+#'   largest posterior mean, the first of equal ones.
 #' @param draws Whole number (default 100): the number of draws for `type =
 #'   "draws"`, and the number of stored draws of \eqn{\phi} to use.
 #' @param burnin,sweeps Whole numbers: the numbers of sweeps discarded first and
 #'   of sweeps kept.
 #' @param ... Not used.
 #' @return A matrix, documents x topics; for `"draws"` an array, draws x
-#'   documents x topics. Random numbers come from R's generator.
+#'   documents x topics; for `"class"` a factor with an element a document,
+#'   whose levels are the topics' names, or their numbers where they have none.
+#'   Random numbers come from R's generator.
 #' @section Errors: `gibbsite_error_argument` for invalid counts, and for
 #'   a fit without its data or draws of \eqn{\theta} when they are asked for.
 #' @examples
@@ -67,23 +70,30 @@ fold_in_topics <- function(fit, draws, call) {
 #' round(predict(fit, corpus$x[51:53, ]), 2)
 #' @export
 predict.gibbs_lda <- function(object, newdata = NULL,
-                              type = c("mean", "sd", "draws"), draws = 100,
-                              burnin = 50, sweeps = 100, ...) {
+                              type = c("mean", "sd", "draws", "class"),
+                              draws = 100, burnin = 50, sweeps = 100, ...) {
   call <- rlang::current_env()
   check_unlocked(call)
   check_no_more(...)
   check_whole_fit(object, "object", call)
-  type <- check_choice(type, c("mean", "sd", "draws"))
+  type <- check_choice(type, c("mean", "sd", "draws", "class"))
   draws <- check_count(draws)
   burnin <- check_count(burnin, min = 0, max = 1e6)
   sweeps <- check_count(sweeps, max = 1e6)
+  if (type == "class") {
+    mean <- predict.gibbs_lda(
+      object, newdata, burnin = burnin, draws = draws, sweeps = sweeps
+    )
+    return(largest_shares(mean))
+  }
   if (is.null(newdata)) {
     return(fitted_shares(object, type, draws, call))
   }
   tokens <- lda_newdata(object, newdata, "keep", call)
-  k <- fit_part(object, "model")$k
+  model <- fit_part(object, "model")
+  k <- model$k
   jobs <- fold_in_topics(object, draws, call)
-  names <- list(tokens$documents, topic = as.character(seq_len(k)))
+  names <- list(tokens$documents, topic = topic_names(model))
   if (type == "draws") {
     check_result_size(
       c(draws, length(tokens$documents), k), "draws x documents x topics",
@@ -109,6 +119,13 @@ predict.gibbs_lda <- function(object, newdata = NULL,
   out <- pooled[[type]]
   dimnames(out) <- names
   out
+}
+
+# The topic with the largest share of each document.
+largest_shares <- function(theta) {
+  topics <- colnames(theta)
+  largest <- factor(topics[max.col(theta, "first")], topics)
+  stats::setNames(largest, rownames(theta))
 }
 
 # One run of the chain of new documents: theta (a draw), mean and square,
@@ -153,7 +170,7 @@ fitted_shares <- function(fit, type, draws, call) {
   out <- array(out, c(length(model$documents), model$k, length(rows)))
   out <- aperm(out, c(3L, 1L, 2L))
   dimnames(out) <- list(
-    draw = NULL, model$documents, topic = as.character(seq_len(model$k))
+    draw = NULL, model$documents, topic = topic_names(model)
   )
   out
 }

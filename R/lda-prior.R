@@ -18,7 +18,19 @@
 #'   the concentration of topics in documents. Numbers lie between 1e-20 and
 #'   1e20.
 #' @param eta The same for the terms in a topic; as numbers, one for each term.
+#'   Or a matrix, topics x terms, of fixed concentrations \eqn{\eta_{tw}}{
+#'   eta_tw}, so that the topics differ in what they are about: each row is a
+#'   topic, and its name is the topic's. Columns with names are matched to the
+#'   terms of the documents; every term needs a column, and columns of other
+#'   terms are left out. Or [seeded_topics()], which makes such a matrix from
+#'   words for some topics.
 #' @return An object of class `lda_prior`; printing it shows the model.
+#' @section Topics with priors of their own:
+#' With a matrix the topics are no longer exchangeable. Topics with different
+#' rows keep the numbers of their rows, within a chain and between chains.
+#' Topics with the same row are renumbered among themselves, as described in
+#' [gibbs_lda()], section Topics. The numbers of a matrix are fixed: a
+#' concentration that is drawn belongs to a symmetric prior.
 #' @section Errors:
 #' A value of the wrong type or out of its range is an error of class
 #' `gibbsite_error_argument`; lengths are compared with the data at the fit.
@@ -37,10 +49,42 @@ lda_prior <- function(alpha = uniform_prior(0, 10), eta = 0.1) {
   structure(
     list(
       alpha = check_concentration(alpha, "alpha", call),
-      eta = check_concentration(eta, "eta", call)
+      eta = check_terms_concentration(eta, call)
     ),
     class = c("lda_prior", "gibbsite_prior")
   )
+}
+
+check_terms_concentration <- function(eta, call) {
+  if (inherits(eta, "seeded_topics")) {
+    return(remade(eta, seeded_topics, "seeded_topics()", "eta", call))
+  }
+  if (!is.numeric(eta) || length(dim(eta)) != 2L) {
+    return(check_concentration(eta, "eta", call))
+  }
+  check_numeric_vector(
+    as.vector(eta), lower = 0, lower_open = TRUE, arg = "eta", call = call
+  )
+  check_eta_names(rownames(eta), "row", call)
+  check_eta_names(colnames(eta), "column", call)
+  names <- dimnames(eta)
+  matrix(as.double(eta), nrow(eta), dimnames = names)
+}
+
+# Names of topics or terms: none, or different ones.
+check_eta_names <- function(names, side, call) {
+  bad <- is.na(names) | names == "" | duplicated(names)
+  if (any(bad)) {
+    at <- which(bad)[[1L]]
+    given <- describe(names[[at]])
+    abort_argument(
+      c(
+        "The names of the {side}s of `eta` must be different words.",
+        x = "The name of {side} {at} is {given}, which is empty or a repeat."
+      ),
+      call = call
+    )
+  }
 }
 
 check_concentration <- function(x, arg, call) {
@@ -64,6 +108,12 @@ format.lda_prior <- function(x, ...) {
   check_made(x, c("alpha", "eta"), "lda_prior()")
   value <- function(name) {
     v <- x[[name]]
+    if (is.matrix(v)) {
+      return(format_eta_matrix(v))
+    }
+    if (inherits(v, "seeded_topics")) {
+      return(paste0("  eta   = ", format(v)))
+    }
     if (!is.numeric(v)) {
       return(paste0("  ", format(name, width = 5), " ~ ", format(v)))
     }
@@ -76,16 +126,74 @@ format.lda_prior <- function(x, ...) {
   )
 }
 
+format_eta_matrix <- function(eta) {
+  size <- paste(dim(eta), collapse = " x ")
+  numbers <- paste(format(range(eta), trim = TRUE, digits = 3L),
+                   collapse = " to ")
+  paste0("  eta   = matrix, ", size, " (topics x terms), ", numbers)
+}
+
 # The prior checked against k topics and the terms, or an error of the user's
-# call that names the field.
-complete_lda_prior <- function(prior, k, terms, call) {
+# call that names the field. A matrix eta gets the columns of the terms, seeds
+# become a matrix.
+complete_lda_prior <- function(prior, k, counts, call) {
   check_class(prior, "lda_prior", "lda_prior()", arg = "prior", call = call)
   prior <- remade(prior, lda_prior, "lda_prior()", "prior", call)
   check_numbers_of(prior$alpha, k, "alpha", "topics", call)
-  check_numbers_of(prior$eta, terms, "eta", "terms", call)
+  if (inherits(prior$eta, "seeded_topics")) {
+    prior$eta <- matrix_of_seeds(prior$eta, k, counts, call)
+  } else if (is.matrix(prior$eta)) {
+    prior$eta <- matched_eta(prior$eta, k, counts$terms, call)
+  } else {
+    check_numbers_of(prior$eta, length(counts$terms), "eta", "terms", call)
+  }
   check_in_bounds(prior$alpha, "alpha", call)
   check_in_bounds(prior$eta, "eta", call)
   prior
+}
+
+# k x terms, in the order of the terms.
+matched_eta <- function(eta, k, terms, call) {
+  if (nrow(eta) != k) {
+    abort_argument(
+      "`eta` of `prior` must have {k} row{?s} (topics), not {nrow(eta)}.",
+      call = call
+    )
+  }
+  if (is.null(colnames(eta))) {
+    if (ncol(eta) != length(terms)) {
+      abort_argument(
+        c(
+          "`eta` of `prior` must have {length(terms)} column{?s} (terms), not
+           {ncol(eta)}.",
+          i = "Give its columns the names of their terms."
+        ),
+        call = call
+      )
+    }
+    colnames(eta) <- terms
+    return(eta)
+  }
+  absent <- setdiff(terms, colnames(eta))
+  if (length(absent) > 0L) {
+    abort_argument(
+      c(
+        "`eta` of `prior` has no column for {length(absent)} term{?s} of the
+         documents: {few_words(dQuote(absent, FALSE))}.",
+        i = "Give every term a column, or leave those terms out of `x`."
+      ),
+      call = call
+    )
+  }
+  other <- setdiff(colnames(eta), terms)
+  if (length(other) > 0L) {
+    inform_gibbsite(
+      "{length(other)} column{?s} of `eta` of `prior` belong{?s/} to no term of
+       the documents and {?is/are} left out: {few_words(dQuote(other, FALSE))}.",
+      class = "terms"
+    )
+  }
+  eta[, terms, drop = FALSE]
 }
 
 # Beyond these bounds a sum of a count and a concentration loses one of them to

@@ -134,7 +134,7 @@ average_phi <- function(model, topics, order) {
     function(c) topics[[c]][[part]][order[c, ], , drop = FALSE]
   }
   phi <- pool(length(topics), own("phi"), own("phi_var"))
-  names <- list(topic = as.character(seq_len(model$k)), model$terms)
+  names <- list(topic = topic_names(model), model$terms)
   list(
     phi = `dimnames<-`(phi$mean, names), phi_sd = `dimnames<-`(phi$sd, names)
   )
@@ -145,7 +145,7 @@ average_theta <- function(model, topics, order) {
     function(c) topics[[c]][[part]][, order[c, ], drop = FALSE]
   }
   theta <- pool(length(topics), own("theta"), own("theta_var"))
-  names <- list(model$documents, topic = as.character(seq_len(model$k)))
+  names <- list(model$documents, topic = topic_names(model))
   list(
     theta = `dimnames<-`(theta$mean, names),
     theta_sd = `dimnames<-`(theta$sd, names)
@@ -153,16 +153,16 @@ average_theta <- function(model, topics, order) {
 }
 
 describe_topics <- function(model, topics, sizes, matching, chain) {
-  numbers <- as.character(seq_len(model$k))
+  names <- topic_names(model)
   by_chain <- function(rows) {
     matrix(
       unlist(rows), length(topics), model$k, byrow = TRUE,
-      dimnames = list(chain = as.character(chain), topic = numbers)
+      dimnames = list(chain = as.character(chain), topic = names)
     )
   }
   share <- colMeans(by_chain(sizes)) / model$nobs
   list(
-    share = stats::setNames(share, numbers),
+    share = stats::setNames(share, names),
     affinity = by_chain(t(matching$affinity)),
     switched = by_chain(lapply(seq_along(topics), function(c) {
       topics[[c]]$switched[matching$order[c, ]]
@@ -188,7 +188,8 @@ pool <- function(chains, mean_of, variance_of) {
 #' @inheritParams topic_estimates
 #' @param n Whole number, at least 1 (default 10): how many terms.
 #' @return A data frame of class `lda_top_terms` with a row for each topic and
-#'   rank: `topic`, `share` (of the topic in all tokens), `affinity` (the least
+#'   rank: `topic`, `name` (only where topics have names, see
+#'   [seeded_topics()]), `share` (of the topic in all tokens), `affinity` (the least
 #'   over the chains, see [topic_estimates()]), `rank`, `term`, `probability`
 #'   and `sd`. It is printed with one line for each topic.
 #' @section Errors: As for [topic_estimates()].
@@ -211,16 +212,28 @@ table_of_terms <- function(topics, n) {
   n <- min(n, length(terms))
   rows <- lapply(seq_len(nrow(topics$phi)), function(t) {
     top <- order(-topics$phi[t, ])[seq_len(n)]
-    data.frame(
+    named_topics(data.frame(
       topic = t, share = topics$share[[t]],
       affinity = min(topics$affinity[, t]), rank = seq_len(n),
       term = terms[top], probability = unname(topics$phi[t, top]),
       sd = unname(topics$phi_sd[t, top])
-    )
+    ), rownames(topics$phi))
   })
   structure(
     do.call(rbind, rows), class = c("lda_top_terms", "data.frame"),
     chains = nrow(topics$affinity)
+  )
+}
+
+# A table with a column `topic` of numbers gets the topics' names beside it,
+# unless these are the numbers.
+named_topics <- function(table, names) {
+  if (is.null(names) || identical(names, as.character(seq_along(names)))) {
+    return(table)
+  }
+  at <- match("topic", names(table))
+  cbind(
+    table[seq_len(at)], name = names[table$topic], table[-seq_len(at)]
   )
 }
 
@@ -239,6 +252,7 @@ print.lda_top_terms <- function(x, ...) {
   }
   lines <- paste0(
     formatC(one$topic, width = nchar(max(one$topic))), "  ",
+    if (is.character(one$name)) paste0(format(one$name), "  "),
     formatC(100 * one$share, format = "f", digits = 1, width = 4), "%",
     match, "  ", words
   )
@@ -514,7 +528,8 @@ as.data.frame.lda_summary <- function(x, ...) {
 #' @param ... Not used.
 #' @return A data frame; for `"phi"` with the columns `topic`, `term`,
 #'   `estimate` and `std.error`, for `"theta"` with `document`, `topic`,
-#'   `estimate` and `std.error`. For `"beta"` the columns are `topic`, `term`
+#'   `estimate` and `std.error`. Where topics have names ([seeded_topics()]),
+#'   `name` comes after `topic`. For `"beta"` the columns are `topic`, `term`
 #'   and `beta`, for `"gamma"` `document`, `topic` and `gamma`, as tidytext has
 #'   them for other topic models.
 #' @section Errors: As for [topic_estimates()].
@@ -540,8 +555,8 @@ tidy.gibbs_lda <- function(x, matrix = NULL, conf.level = 0.95, chain = NULL,
   named <- switch(matrix, beta = "phi", gamma = "theta")
   if (!is.null(named)) {
     out <- tidy.gibbs_lda(x, named, conf.level, chain)
-    names(out)[3L] <- matrix
-    return(out[1:3])
+    names(out)[names(out) == "estimate"] <- matrix
+    return(out[names(out) != "std.error"])
   }
   topics <- estimate_topics(x, chain, unique(c("phi", matrix)))
   mean <- topics[[matrix]]
@@ -554,5 +569,9 @@ tidy.gibbs_lda <- function(x, matrix = NULL, conf.level = 0.95, chain = NULL,
   } else {
     data.frame(document = rownames(mean)[sides$row], topic = sides$column)
   }
-  cbind(names, estimate = as.vector(mean), std.error = as.vector(sd))
+  topic <- if (matrix == "phi") rownames(mean) else colnames(mean)
+  cbind(
+    named_topics(names, topic), estimate = as.vector(mean),
+    std.error = as.vector(sd)
+  )
 }

@@ -99,7 +99,9 @@
 #' The numbers of the chains maximise the count of tokens that have the same
 #' topic in two chains at their first kept draws (over all pairs of chains), and
 #' topics with more tokens come first. [relabel()] with `"none"` gives the
-#' sampler's own numbers, if `keep = "labels"` stored them. Where `alpha`
+#' sampler's own numbers, if `keep = "labels"` stored them. Topics with
+#' different rows of `eta` keep the numbers of the rows ([lda_prior()],
+#' [seeded_topics()]). Where `alpha`
 #' differs between the topics, it numbers them, and nothing is renumbered. Of
 #' more than 1024 topics each chain keeps its numbers from draw to draw.
 #'
@@ -142,7 +144,9 @@
 #' numbers, and starts at the last state of that with the highest `log_joint`
 #' there. A short run starts with each token in a topic drawn with equal
 #' probabilities, and with a random value around 1 for a concentration with a
-#' prior. It is a tenth of `burnin` long. The sweeps of the short runs are not
+#' prior. If `eta` is a matrix, the topic \eqn{t} of a token of term \eqn{w} is
+#' drawn with a probability proportional to \eqn{\eta_{tw} / \sum_v
+#' \eta_{tv}}{eta_tw / sum_v eta_tv}. A short run is a tenth of `burnin` long. The sweeps of the short runs are not
 #' counted as sweeps of the chain; they make its burn-in longer by two fifths.
 #' With a `burnin` below 200 there are no short runs, and the chain starts where
 #' the first one would start. From a single start a chain more often stays near
@@ -236,7 +240,7 @@ gibbs_lda <- function(x, k, prior = lda_prior(),
   empty <- check_choice(empty, c("error", "keep"))
   k <- check_count(k, min = 1, max = 65535, arg = "k", call = call)
   counts <- as_counts(x, vocabulary, empty, arg = "x", call = call)
-  prior <- complete_lda_prior(prior, k, length(counts$terms), call)
+  prior <- complete_lda_prior(prior, k, counts, call)
   running <- running(
     draws = draws, burnin = burnin, thin = thin, chains = chains,
     inits = inits, keep = keep, threads = threads, cores = cores, seed = seed,

@@ -48,17 +48,17 @@ static double *unpack_positive(SEXP list, const char *name, size_t length) {
   return x;
 }
 
-/* The prior of a concentration; `name`: its fixed values, one or `most`, or none
- * where it is sampled. */
+/* The prior of a concentration; `name`: its fixed values, one, `some` or `most`,
+ * or none where it is sampled. */
 static lda_prior unpack_prior(SEXP list, const char *prior_name,
-                              const char *name, size_t most) {
+                              const char *name, size_t some, size_t most) {
   const double *x = args_doubles(list, prior_name, 3);
   lda_prior prior = {(lda_prior_kind)x[0], x[1], x[2], 1, NULL};
   if (prior.kind > LDA_GAMMA)
     Rf_error("`%s` must be of kind 0, 1 or 2", prior_name);
   const size_t length = (size_t)Rf_xlength(args_element(list, name));
   const int fixed = prior.kind == LDA_FIXED;
-  if (fixed ? length != 1 && length != most : length != 0)
+  if (fixed ? length != 1 && length != some && length != most : length != 0)
     Rf_error("`%s` has the wrong length", name);
   if (!fixed)
     return prior;
@@ -79,8 +79,9 @@ static lda_data unpack_data(SEXP list) {
   if (data.k > LDA_MAX_TOPICS || method > LDA_UNCOLLAPSED)
     Rf_error("`k` or `method` is out of range");
   data.method = (lda_method)method;
-  data.alpha = unpack_prior(list, "alpha_prior", "alpha", data.k);
-  data.eta = unpack_prior(list, "eta_prior", "eta", data.terms);
+  data.alpha = unpack_prior(list, "alpha_prior", "alpha", data.k, data.k);
+  data.eta = unpack_prior(list, "eta_prior", "eta", data.terms,
+                          args_product(data.k, data.terms));
   data.keep_theta = args_count(list, "keep_theta", 0) > 0;
   data.keep_phi = args_count(list, "keep_phi", 0) > 0;
   data.keep_z = args_count(list, "keep_z", 0) > 0;

@@ -356,14 +356,18 @@ typedef struct {
   uint16_t z[ALL];
   float alpha[MOST_PADDED], inverse[MOST_PADDED], t[MOST_PADDED];
   float run[MOST_PADDED];
-  double eta[TERMS], total[MOST_PADDED], sum_eta;
+  double eta[TERMS * MOST_PADDED], total[MOST_PADDED], sum_eta[MOST_PADDED];
+  float eta_rows[TERMS * MOST_PADDED];
+  uint32_t uneven[TERMS];
   size_t offset[TERMS + 1];
   uint32_t length[TERMS], tokens[TERMS], cell[TERMS * MOST_PADDED + ALL];
   uint32_t scratch[MOST_PADDED];
   lda_words words;
 } document_fixture;
 
-static void open_document(document_fixture *f, size_t k) {
+/* eta: k a word; where it differs between topics the words 1 and 3 are uneven, with
+ * few topics all. */
+static void open_document(document_fixture *f, size_t k, int by_topic) {
   memset(f, 0, sizeof *f);
   f->k = k;
   f->padded = lda_padded(k);
@@ -373,10 +377,22 @@ static void open_document(document_fixture *f, size_t k) {
   }
   for (size_t j = 0; j < k; j++)
     f->alpha[j] = j < 5 ? 2.0f : 0.1f;
-  for (size_t w = 0; w < TERMS; w++)
-    f->sum_eta += f->eta[w] = 0.3 + 0.6 * (double)w;
-  f->words =
-    (lda_words){TERMS, k, f->padded, f->offset, f->length, f->tokens, f->cell};
+  f->words = (lda_words){TERMS,     k,       f->padded, f->offset, f->length,
+                         f->tokens, f->cell, NULL,      NULL};
+  uint32_t rows = 0;
+  for (size_t w = 0; w < TERMS; w++) {
+    for (size_t j = 0; j < k; j++) {
+      const double more = by_topic && w != 1 ? (double)((j + w) % 4) : 0.0;
+      f->sum_eta[j] += f->eta[w * k + j] = 0.3 + 0.6 * (double)w + more;
+      f->eta_rows[rows * f->padded + j] = (float)f->eta[w * k + j];
+    }
+    if (w != 1 || k <= LDA_SHORT_ROW)
+      f->uneven[w] = ++rows;
+  }
+  if (by_topic) {
+    f->words.uneven = f->uneven;
+    f->words.eta = f->eta_rows;
+  }
 }
 
 /* Counts from the topics as they are at first. */
@@ -388,7 +404,7 @@ static lda_document count_document(document_fixture *f) {
   for (size_t i = 0; i < OWN; i++)
     f->count[f->z[i]]++;
   for (size_t j = 0; j < f->k; j++)
-    f->inverse[j] = lda_inverse(f->total[j] + f->sum_eta);
+    f->inverse[j] = lda_inverse(f->total[j] + f->sum_eta[j]);
   lda_words_lay_out(&f->words, f->word, ALL);
   lda_words_fill(&f->words, f->word, f->z, ALL, f->scratch);
   return (lda_document){f->k, f->padded, f->count, f->alpha, f->inverse,
@@ -396,7 +412,7 @@ static lda_document count_document(document_fixture *f) {
 }
 
 /* p <- P(z_i = j | all other topics), proportional to
- * (n_dj + alpha_j)(n_wj + eta_w) / (n_j + sum eta), all without token i. */
+ * (n_dj + alpha_j)(n_wj + eta_jw) / (n_j + sum_w eta_jw), all without token i. */
 static void token_conditional(const document_fixture *f, const uint16_t *z,
                               size_t i, double *p) {
   double sum = 0.0;
@@ -408,8 +424,9 @@ static void token_conditional(const document_fixture *f, const uint16_t *z,
         of_word += f->word[l] == f->word[i];
         all += 1.0;
       }
-    p[j] = (own + (double)f->alpha[j]) * (of_word + f->eta[f->word[i] - 1]) /
-           (all + f->sum_eta);
+    p[j] = (own + (double)f->alpha[j]) *
+           (of_word + f->eta[((size_t)f->word[i] - 1) * f->k + j]) /
+           (all + f->sum_eta[j]);
     sum += p[j];
   }
   for (size_t j = 0; j < f->k; j++)
@@ -443,18 +460,18 @@ static void enumerate_document(const document_fixture *f, double *topic,
   }
 }
 
-static void document_of(size_t k) {
+static void document_of(size_t k, int by_topic) {
   static document_fixture f;
   double topic[OWN * MOST_TOPICS] = {0}, stay[8] = {0}, stayed[8] = {0};
   double drawn[OWN * MOST_TOPICS] = {0};
   uint16_t z[OWN];
-  open_document(&f, k);
+  open_document(&f, k, by_topic);
   enumerate_document(&f, topic, stay);
   set_seed(33, 34 + (unsigned)k);
   for (int trial = 0; trial < TRIALS; trial++) {
     lda_document document = count_document(&f);
     memcpy(z, f.z, sizeof z);
-    lda_collapsed_document(&document, &f.words, f.eta, 1, f.word, z, OWN, NULL);
+    lda_collapsed_document(&document, &f.words, f.eta, k, f.word, z, OWN, NULL);
     stayed[(z[0] == f.z[0]) + 2 * (z[1] == f.z[1]) + 4 * (z[2] == f.z[2])] +=
       1.0;
     for (size_t i = 0; i < OWN; i++)
@@ -465,13 +482,22 @@ static void document_of(size_t k) {
   EXPECT(chi_squared_p_value(stayed, stay, 8) > TINY_P);
   EXPECT(f.length[0] == LDA_ROW);
   EXPECT((f.length[1] == LDA_ROW) == (k <= LDA_SHORT_ROW));
+  EXPECT((f.length[2] == LDA_ROW) == (by_topic || k <= LDA_SHORT_ROW));
+}
+
+static void tokens_of_all_sizes(int by_topic) {
+  document_of(2, by_topic);
+  document_of(16, by_topic);
+  document_of(19, by_topic);
+  document_of(40, by_topic);
 }
 
 static void tokens_by_enumeration(void) {
-  document_of(2);
-  document_of(16);
-  document_of(19);
-  document_of(40);
+  tokens_of_all_sizes(0);
+}
+
+static void uneven_words_by_enumeration(void) {
+  tokens_of_all_sizes(1);
 }
 
 /* ---- new documents ------------------------------------------------------- */
@@ -555,5 +581,6 @@ void test_lda_exact(void) {
   run_test("lda: partially collapsed sweeps too", partially_collapsed_sweeps);
   run_test("lda: uncollapsed sweeps too", uncollapsed_sweeps);
   run_test("lda: tokens of a document by enumeration", tokens_by_enumeration);
+  run_test("lda: uneven words by enumeration", uneven_words_by_enumeration);
   run_test("lda: new documents by enumeration", new_documents_by_enumeration);
 }

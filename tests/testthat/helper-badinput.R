@@ -248,6 +248,7 @@ hostile_objects <- function(folder = tempdir()) {
     laplace_importance = importance_check(logistic), bmf_prior = bmf_gamma(),
     gamma_prior = gamma_prior(1, 1), uniform_prior = uniform_prior(0, 1),
     gmm_prior = gmm_prior(), lda_prior = lda_prior(),
+    seeded_topics = seeded_topics(list(own = "a")),
     logistic_prior = logistic_prior(), no_prior = prior_summary(mh),
     gibbsite_proposal = random_walk(1), gibbsite_mh_step = step,
     gibbsite_until = until(),
@@ -363,7 +364,8 @@ hostile_bases <- function(o) {
       model = o$proper, n = 4, steps = 1, chains = 2, seed = 1, progress = FALSE
     ),
     hlm_prior = list(), hmc = list(gradient = function(x) -x),
-    lda_prior = list(), lm_prior = list(),
+    lda_prior = list(), seeded_topics = list(seeds = list(own = "a")),
+    lm_prior = list(),
     ldavis_data = fit("gibbs_lda"),
     log_evidence = fit(
       "gibbs_sample",

@@ -31,11 +31,19 @@ twin_counts <- function(model, z) {
   )
 }
 
+# Concentrations as a matrix: one number, one a column, or all of them.
+rows_of <- function(a, rows, columns) {
+  if (is.matrix(a)) {
+    return(unname(a))
+  }
+  matrix(rep_len(a, columns), rows, columns, byrow = TRUE)
+}
+
 # log p(counts | a), each row a draw of a Dirichlet-multinomial sequence
 log_dirichlet_counts <- function(count, a) {
-  a <- rep_len(a, ncol(count))
-  sum(lgamma(sum(a)) - lgamma(sum(a) + rowSums(count))) +
-    sum(lgamma(t(count) + a) - lgamma(a))
+  a <- rows_of(a, nrow(count), ncol(count))
+  sum(lgamma(rowSums(a)) - lgamma(rowSums(a) + rowSums(count))) +
+    sum(lgamma(count + a) - lgamma(a))
 }
 
 # log p(w, z, alpha, eta) of a state, theta and phi integrated out (Griffiths &
@@ -50,16 +58,17 @@ lda_log_joint <- function(model, state) {
   document <- rep(seq_len(documents), diff(data$start))
   by_document <- table(factor(document, seq_len(documents)), factor(z, 1:k))
   by_topic <- table(factor(z, 1:k), factor(data$word, seq_len(terms)))
-  marginal <- function(count, a) {
-    a <- rep_len(a, ncol(count))
-    sum(lgamma(sum(a)) - lgamma(sum(a) + rowSums(count))) +
-      sum(lgamma(t(count) + a) - lgamma(a))
-  }
   alpha <- gibbsite:::lda_concentration(model, state, "alpha")
-  eta <- gibbsite:::lda_concentration(model, state, "eta")
-  marginal(by_document, alpha) + marginal(by_topic, eta) +
+  eta <- twin_eta(model, state)
+  log_dirichlet_counts(by_document, alpha) +
+    log_dirichlet_counts(by_topic, eta) +
     lda_log_prior(model$prior$alpha, alpha) +
     lda_log_prior(model$prior$eta, eta)
+}
+
+# eta of a state, or the fixed numbers, as they are given.
+twin_eta <- function(model, state) {
+  if (is.numeric(model$prior$eta)) model$prior$eta else state$eta
 }
 
 lda_log_prior <- function(prior, value) {
@@ -114,8 +123,9 @@ dirichlet_by_philox <- function(key, item, shapes) {
 
 # k x terms: gammas of a term are one item of the generator
 phi_by_philox <- function(key, count, eta) {
+  eta <- rows_of(eta, nrow(count), ncol(count))
   logs <- vapply(seq_len(ncol(count)), function(w) {
-    philox(key, w, count[, w] + rep_len(eta, ncol(count))[[w]])
+    philox(key, w, count[, w] + eta[, w])
   }, numeric(nrow(count)))
   logs <- matrix(logs, nrow(count))
   phi <- exp(logs - apply(logs, 1, max))
@@ -146,13 +156,16 @@ twin_pick <- function(weight, threshold, lanes = 16L) {
 }
 
 # Terms whose counts are stored as rows during a sweep that begins with these
-# counts.
-rows_of_counts <- function(by_term) {
+# counts; eta: topics x terms.
+rows_of_counts <- function(by_term, eta = NULL) {
   k <- nrow(by_term)
   tokens <- colSums(by_term)
   padded <- 16 * ceiling(k / 16)
   able <- tokens >= padded | tokens > 65535
-  padded <= 32 |
+  uneven <- vapply(seq_along(tokens), function(w) {
+    length(unique(eta[, w])) > 1
+  }, NA)
+  padded <= 32 | uneven |
     (able & (colSums(by_term > 0) > k %/% 4 | tokens > 65535))
 }
 
@@ -196,10 +209,15 @@ list_after <- function(topics, old, left, new) {
 twin_collapsed <- function(model, z, alpha, eta, wrong) {
   terms <- length(model$terms)
   n <- twin_counts(model, z)
-  is_row <- rows_of_counts(n$by_term)
+  k <- model$k
+  sum_eta <- if (wrong == "eta_once") {
+    eta[[1L]]
+  } else {
+    rowSums(rows_of(eta, k, terms))
+  }
+  eta <- rows_of(eta, k, terms)
+  is_row <- rows_of_counts(n$by_term, eta)
   lists <- lapply(seq_len(terms), function(w) which(n$by_term[, w] > 0))
-  eta <- rep_len(eta, terms)
-  sum_eta <- if (wrong == "eta_once") eta[[1L]] else sum(eta)
   by_topic <- rowSums(n$by_term)
   for (i in seq_along(z)) {
     d <- n$document[[i]]
@@ -212,9 +230,9 @@ twin_collapsed <- function(model, z, alpha, eta, wrong) {
     t <- (n$by_document[d, ] + alpha) / (by_topic + sum_eta)
     u <- runif(1)
     new <- if (is_row[[w]]) {
-      pick_by_row(t * (n$by_term[, w] + eta[[w]]), old, u)
+      pick_by_row(t * (n$by_term[, w] + eta[, w]), old, u)
     } else {
-      pick_by_list(t, n$by_term[, w], lists[[w]], old, eta[[w]], u)
+      pick_by_list(t, n$by_term[, w], lists[[w]], old, eta[[1L, w]], u)
     }
     back <- function(x) x + 1
     if (wrong == "own_counted") {
@@ -290,8 +308,7 @@ twin_sweep <- function(model, state, wrong = "", record = TRUE) {
     n$by_document, wrong != "prior_dropped"
   )
   eta <- twin_concentration(
-    model$prior$eta, gibbsite:::lda_concentration(model, state, "eta"),
-    n$by_term
+    model$prior$eta, twin_eta(model, state), n$by_term
   )
   phi_key <- twin_key()
   theta_key <- twin_key()

@@ -16,6 +16,15 @@ control_of_test <- function(burnin = 0, thin = 1, threads = 1) {
 
 # ---- a twin on the same random numbers ---------------------------------------
 
+# The second term of the first topic and the third one of the second topic are
+# seeds.
+seeded_eta <- function(k, terms) {
+  eta <- matrix(rep(c(0.1, 0.3), length.out = terms), k, terms, byrow = TRUE)
+  eta[1, 2] <- 4
+  eta[2, 3] <- 2.5
+  eta
+}
+
 # Rows and lists, one topic and many, empty documents, fixed concentrations that
 # differ, sampled ones, and one so small that only logarithms hold it.
 twin_cases <- list(
@@ -24,7 +33,10 @@ twin_cases <- list(
   both = list(c(80, 50, 70, 0, 31), 10, 34, c(1:34) / 10, 0.05),
   many = list(c(90, 120, 60), 12, 40, 0.1, (1:12) / 30),
   small = list(c(8, 1, 20), 7, 3, 1e-3, 1e-3),
-  one = list(c(8, 5), 4, 1, 0.7, uniform_prior(0.1, 3))
+  one = list(c(8, 5), 4, 1, 0.7, uniform_prior(0.1, 3)),
+  # concentrations of each topic and term: short rows, and rows beside lists
+  seeded = list(c(60, 0, 40), 5, 4, gamma_prior(1, 1), seeded_eta(4, 5)),
+  wide = list(c(90, 31, 60), 12, 40, 0.1, seeded_eta(40, 12))
 )
 
 twin_model <- function(case, method, keep = c("theta", "phi", "z")) {
@@ -144,8 +156,15 @@ moments_by_formula <- function(count, a, total) {
   list(first = p, second = p * t(t(count) + a + 1) / (total + 1))
 }
 
+# `a` has a row for each row of counts.
+moments_by_rows <- function(count, a) {
+  total <- rowSums(count) + rowSums(a)
+  p <- (count + a) / total
+  list(first = p, second = p * (count + a + 1) / (total + 1))
+}
+
 test_that("running means are those of the kept draws", {
-  for (case in c("lists", "both", "many")) {
+  for (case in c("lists", "both", "many", "seeded", "wide")) {
     model <- twin_model(case, "collapsed")
     withr::local_seed(73)
     run <- model_sweeps(
@@ -163,13 +182,13 @@ test_that("running means are those of the kept draws", {
     for (s in seq_len(nrow(z))) {
       n <- twin_counts(model, z[s, ])
       alpha <- rep_len(value("alpha")[s] %||% model$prior$alpha, model$k)
-      eta <- rep_len(value("eta")[s] %||% model$prior$eta,
+      eta <- rows_of(value("eta")[s] %||% model$prior$eta, model$k,
                      length(model$terms))
       one <- moments_by_formula(
         n$by_document, alpha, rowSums(n$by_document) + sum(alpha)
       )
       theta <- Map(`+`, theta, one)
-      one <- moments_by_formula(n$by_term, eta, rowSums(n$by_term) + sum(eta))
+      one <- moments_by_rows(n$by_term, eta)
       phi <- Map(`+`, phi, one)
     }
     for (block in c("theta", "phi")) {
@@ -214,7 +233,7 @@ run_with <- function(model, cuts, thin = 1, threads = 1, burnin = 5) {
 test_that("threads, segments and thinning never show", {
   skip_long()
   for (method in lda_test_methods) {
-    for (case in c("lists", "both")) {
+    for (case in c("lists", "both", "seeded", "wide")) {
       model <- twin_model(case, method)
       whole <- run_with(model, 20)
       expect_identical(run_with(model, 20, threads = 2), whole)
@@ -380,7 +399,10 @@ swept_uncollapsed <- function(stale) {
 # both documents
 cells_cases <- list(
   apart = list(1:6, c(0, 3, 6), 0.3, 0.2),
-  shared = list(c(1, 2, 1, 2), c(0, 2, 4), 0.3, 0.1)
+  shared = list(c(1, 2, 1, 2), c(0, 2, 4), 0.3, 0.1),
+  seeded = list(
+    c(1, 2, 1, 2), c(0, 2, 4), 0.3, rbind(c(1.5, 0.2), c(0.1, 0.4))
+  )
 )
 
 test_that("a table of all assignments is the posterior's", {
@@ -692,6 +714,47 @@ test_that("Geweke's joint test passes", {
     p <- smallest_adjusted(run_joint_test(joint_lda(method)))
     expect_gte(p, error_rate, label = method)
   }
+})
+
+# Each topic with its own concentrations: what tells the topics apart is tested.
+joint_seeded <- function(method) {
+  withr::with_seed(80, tiny_lda(
+    c(6, 4, 5), 3, 2, gamma_prior(5, 4), rbind(c(2, 0.3, 0.5), c(0.4, 1.2, 0.6)),
+    method
+  ))
+}
+
+seeded_quantities <- function(model, state) {
+  n <- twin_counts(model, lda_topics(state))
+  c(
+    log_joint = lda_log_joint(model, state), alpha = log(state$alpha),
+    first = sum(n$by_term[1, ]), seed = n$by_term[1, 1],
+    other = n$by_term[2, 2], same_document = sum(n$by_document^2),
+    same_word = sum(tabulate(model$data$word)^2)
+  )
+}
+
+test_that("Geweke's joint test passes where the topics differ", {
+  skip_long()
+  reference <- withr::with_seed(81, {
+    joint_by_simulation(joint_seeded("collapsed"), seeded_quantities, 3000)
+  })
+  for (method in lda_test_methods) {
+    withr::local_seed(82)
+    test <- joint_test(
+      joint_seeded(method), seeded_quantities, reference, 60, 40
+    )
+    expect_gte(smallest_adjusted(test), error_rate, label = method)
+  }
+  # the same rows in the other order
+  wrong <- mutant_of(joint_seeded("collapsed"), function(model, state, n,
+                                                         control) {
+    model$prior$eta <- model$prior$eta[2:1, ]
+    twin_sweeps_with("")(model, state, n, control)
+  })
+  withr::local_seed(82)
+  test <- joint_test(wrong, seeded_quantities, reference, 60, 40)
+  expect_lt(smallest_adjusted(test), error_rate)
 })
 
 expect_rejected <- function(method, wrong, ...) {

@@ -78,14 +78,21 @@ static void carve_scratch(lda_model *m, arena *a, lda_scratch *s) {
 
 static void carve_words(lda_model *m, arena *a, double cells) {
   const double terms = (double)m->data.terms;
+  const double uneven = (double)m->uneven;
   const lda_words words = {m->data.terms,
                            m->data.k,
                            m->padded,
                            arena_take(a, terms + 1.0, sizeof(size_t)),
                            arena_take(a, terms, sizeof(uint32_t)),
                            arena_take(a, terms, sizeof(uint32_t)),
-                           arena_take(a, cells, sizeof(uint32_t))};
+                           arena_take(a, cells, sizeof(uint32_t)),
+                           NULL,
+                           NULL};
   m->words = words;
+  if (m->uneven == 0)
+    return;
+  m->words.uneven = arena_take(a, terms, sizeof(uint32_t));
+  m->words.eta = arena_take(a, uneven * (double)m->padded, sizeof(float));
 }
 
 static void carve_numbers(lda_model *m, arena *a) {
@@ -104,6 +111,8 @@ static void carve_common(lda_model *m, arena *a) {
   const double padded = (double)m->padded, terms = (double)data->terms;
   const size_t distinct = lda_tally_size(data->n);
   m->alpha = arena_take(a, (double)data->k, sizeof(double));
+  m->sum_eta = arena_take(a, (double)data->k, sizeof(double));
+  m->group = arena_take(a, (double)data->k, sizeof(uint32_t));
   m->alpha_single = arena_take(a, padded, sizeof(float));
   m->inverse = arena_take(a, padded, sizeof(float));
   m->total = arena_take(a, padded, sizeof(double));
@@ -143,7 +152,36 @@ static void carve_threads(lda_model *m, arena *a, double cells) {
 
 static void carve(lda_model *m, arena *a) {
   carve_common(m, a);
-  carve_threads(m, a, lda_most_cells(m->data.n, m->data.terms, m->data.k));
+  carve_threads(m, a,
+                lda_most_cells(m->data.n, m->data.terms, m->uneven, m->data.k));
+}
+
+/* Do the topics differ in eta_kw? */
+static int is_uneven(const lda_data *data, size_t w) {
+  const double *eta = data->eta.value + w * data->k;
+  for (size_t j = 1; j < data->k; j++)
+    if (eta[j] != eta[0])
+      return 1;
+  return 0;
+}
+
+static size_t count_uneven(const lda_data *data) {
+  size_t uneven = 0;
+  for (size_t w = 0; w < data->terms; w++)
+    uneven += (size_t)is_uneven(data, w);
+  if (uneven > 0 && lda_padded(data->k) <= LDA_SHORT_ROW)
+    return data->terms;
+  return uneven;
+}
+
+/* Where eta_kw stands in eta: one number, one a word, or k a word. */
+static void set_steps(lda_model *m) {
+  const size_t length = m->data.eta.length;
+  const int by_topic = m->data.k > 1 && length == m->data.k * m->data.terms;
+  m->eta_topic = by_topic ? 1 : 0;
+  m->eta_word = by_topic ? m->data.k : length > 1 ? 1 : 0;
+  if (by_topic && m->data.method == LDA_COLLAPSED)
+    m->uneven = count_uneven(&m->data);
 }
 
 static lda_model model_of(const lda_data *data, int threads) {
@@ -154,6 +192,7 @@ static lda_model model_of(const lda_data *data, int threads) {
   m.blocks = divide(data, NULL);
   m.longest = longest_document(data);
   m.most = data->n < LDA_MAX_LIST ? data->n : LDA_MAX_LIST;
+  set_steps(&m);
   return m;
 }
 
@@ -184,13 +223,44 @@ static void set_alpha(lda_model *m) {
 
 static void set_eta(lda_model *m) {
   const double *eta = lda_eta_now(m);
-  if (m->data.eta.length == 1) {
-    m->sum_eta = (double)m->data.terms * eta[0];
-    return;
+  const size_t k = m->data.k;
+  for (size_t j = 0; j < k; j++)
+    m->sum_eta[j] =
+      m->data.eta.length == 1 ? (double)m->data.terms * eta[0] : 0.0;
+  for (size_t w = 0; m->data.eta.length > 1 && w < m->data.terms; w++)
+    for (size_t j = 0; j < k; j++)
+      m->sum_eta[j] += lda_eta(m, w, j);
+}
+
+/* The rows of eta of uneven words, in single precision. */
+static void set_uneven(lda_model *m) {
+  size_t rows = 0;
+  for (size_t w = 0; m->uneven > 0 && w < m->data.terms; w++) {
+    if (m->uneven < m->data.terms && !is_uneven(&m->data, w))
+      continue;
+    float *row = m->words.eta + rows * m->padded;
+    for (size_t j = 0; j < m->data.k; j++)
+      row[j] = (float)lda_eta(m, w, j);
+    m->words.uneven[w] = (uint32_t)++rows;
   }
-  m->sum_eta = 0.0;
+}
+
+static int same_eta(const lda_model *m, size_t i, size_t j) {
   for (size_t w = 0; w < m->data.terms; w++)
-    m->sum_eta += eta[w];
+    if (lda_eta(m, w, i) != lda_eta(m, w, j))
+      return 0;
+  return 1;
+}
+
+/* A topic has the same eta as the first topic of its group. */
+static void set_groups(lda_model *m) {
+  for (size_t j = 0; m->eta_topic && j < m->data.k; j++) {
+    size_t i = 0;
+    while (i < j && !(m->group[i] == i && m->sum_eta[i] == m->sum_eta[j] &&
+                      same_eta(m, i, j)))
+      i++;
+    m->group[j] = (uint32_t)i;
+  }
 }
 
 /* n_k; the tally of which lists all topics. */
@@ -220,17 +290,18 @@ static double log_document(const lda_model *m, size_t d, const int *count) {
   return sum;
 }
 
-/* log p(w | z) when eta differs between the words. */
+/* log p(w | z) when eta differs between the words or the topics. */
 static double log_words(const lda_model *m) {
   double sum = 0.0;
   for (size_t j = 0; j < m->data.k; j++)
-    sum += lgammafn(m->sum_eta) - lgammafn(m->sum_eta + m->total[j]);
+    sum += lgammafn(m->sum_eta[j]) - lgammafn(m->sum_eta[j] + m->total[j]);
   for (size_t w = 0; w < m->data.terms; w++) {
     const int *count = lda_word_counts(m, w, m->scratch->row);
-    const double eta = lda_eta(m, w);
     for (size_t j = 0; j < m->data.k; j++)
-      if (count[j])
+      if (count[j]) {
+        const double eta = lda_eta(m, w, j);
         sum += lgammafn(eta + count[j]) - lgammafn(eta);
+      }
   }
   return sum;
 }
@@ -284,7 +355,8 @@ static void draw_eta(lda_model *m) {
   if (is_sampled(&m->data.eta))
     m->state.eta[0] = lda_slice(&m->data.eta, &m->word_cells, &m->topics,
                                 (double)m->data.terms, m->state.eta[0]);
-  set_eta(m);
+  if (is_sampled(&m->data.eta))
+    set_eta(m);
 }
 
 /* ---- documents -------------------------------------------------------------------- */
@@ -418,9 +490,8 @@ static void draw_blocks(lda_model *m, size_t first, size_t last,
       const size_t at = (size_t)start[d];
       lda_count_document(m, d, s->document.count);
       lda_collapsed_document(&s->document, &m->words, lda_eta_now(m),
-                             m->data.eta.length > 1, m->data.word + at,
-                             m->state.z + at, document_length(&m->data, d),
-                             uniforms);
+                             m->eta_word, m->data.word + at, m->state.z + at,
+                             document_length(&m->data, d), uniforms);
       finish_document(m, d, s->document.count, s, m->block_log_joint + b);
     }
   }
@@ -432,7 +503,7 @@ static status draw_collapsed(lda_model *m, const scan_control *control) {
   lda_words_arrange(&m->words, s->row);
   s->document.sum_eta = m->sum_eta;
   for (size_t j = 0; j < m->data.k; j++)
-    m->inverse[j] = lda_inverse(m->total[j] + m->sum_eta);
+    m->inverse[j] = lda_inverse(m->total[j] + m->sum_eta[j]);
   for (size_t first = 0; first < m->blocks; first += BATCH) {
     if (first > 0 && must_stop(control))
       return STATUS_INTERRUPTED;
@@ -494,12 +565,13 @@ static double log_joint_of(const lda_model *m) {
                              ? sum_of(m->block_log_joint, m->blocks)
                              : lda_log_marginal(&m->document_cells, &m->lengths,
                                                 (double)data->k, m->alpha[0]);
-  const double words = data->eta.length > 1
-                         ? log_words(m)
-                         : lda_log_marginal(&m->word_cells, &m->topics,
-                                            (double)data->terms, lda_eta(m, 0));
+  const double words =
+    data->eta.length > 1
+      ? log_words(m)
+      : lda_log_marginal(&m->word_cells, &m->topics, (double)data->terms,
+                         lda_eta(m, 0, 0));
   return documents + words + lda_log_prior(&data->alpha, m->alpha[0]) +
-         lda_log_prior(&data->eta, lda_eta(m, 0));
+         lda_log_prior(&data->eta, lda_eta(m, 0, 0));
 }
 
 /* What is recorded of the new topics; collapsed: with phi and theta drawn given
@@ -591,6 +663,11 @@ lda_model *lda_open(const lda_data *data, const lda_state *state, void *work,
   carve(m, &a);
   divide(data, m->block);
   tally_lengths(m);
+  if (!is_sampled(&data->eta)) {
+    set_eta(m);
+    set_uneven(m);
+    set_groups(m);
+  }
   count_all(m);
   return m;
 }

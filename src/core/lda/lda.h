@@ -27,7 +27,7 @@
  *   start   documents + 1  tokens before document d
  *   z       n              topics, 0..k-1
  *   alpha   1 or k         concentrations of theta
- *   eta     1 or terms     concentrations of phi
+ *   eta     1, terms or k x terms  concentrations of phi, eta_kw
  * Where they are sampled alpha and eta are one number and belong to the state; fixed
  * ones belong to the data.
  * Counts: n_dk tokens of document d in topic k, n_kw tokens of word w in topic k,
@@ -51,7 +51,8 @@
  *                the pivot) that are in topic k now
  *   switched  k  recorded sweeps in which more of them are in another topic
  *
- * Under an alpha that is the same for all topics a sweep may exchange them.  In
+ * Under an alpha that is the same for all topics a sweep may exchange those with
+ * the same row of eta (all of them, unless eta is k x terms).  In
  * these sums and in the recorded rows a topic has the number of the pivot's topic
  * with which it shares most tokens: the numbers maximise the number of tokens of
  * the pivot in their own topic (pivotal reordering, Papastamoulis & Iliopoulos
@@ -79,7 +80,7 @@ typedef enum {
 
 typedef enum { LDA_FIXED, LDA_UNIFORM, LDA_GAMMA } lda_prior_kind;
 
-/* uniform(a, b), gamma(shape a, rate b), or the fixed values: one, or `length`. */
+/* uniform(a, b), gamma(shape a, rate b), or the `length` fixed values. */
 typedef struct {
   lda_prior_kind kind;
   double a, b;

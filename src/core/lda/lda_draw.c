@@ -63,11 +63,11 @@ static void draw_words(lda_model *m, size_t block, uint32_t *row) {
   memset(sum, 0, padded * sizeof(double));
   for (size_t w = block * WORDS; w < end && w < m->data.terms; w++) {
     const int *count = lda_word_counts(m, w, row);
-    const double eta = lda_eta(m, w);
     philox_stream stream = philox_open(m->phi_key, w, 0);
     float *phi = m->phi + w * padded;
     for (size_t j = 0; j < k; j++) {
-      const double gamma = philox_gamma(&stream, eta + (double)count[j]);
+      const double gamma =
+        philox_gamma(&stream, lda_eta(m, w, j) + (double)count[j]);
       phi[j] = gamma > 1e-30 ? (float)gamma : 0.0f;
       sum[j] += gamma;
     }
@@ -85,11 +85,10 @@ static void scale_words(lda_model *m, size_t block, const float *factor) {
 static double log_gamma_of(const lda_model *m, size_t w, size_t k,
                            uint32_t *row) {
   const int *count = lda_word_counts(m, w, row);
-  const double eta = lda_eta(m, w);
   philox_stream stream = philox_open(m->phi_key, w, 0);
   for (size_t j = 0; j < k; j++)
-    philox_gamma(&stream, eta + (double)count[j]);
-  return philox_log_gamma(&stream, eta + (double)count[k]);
+    philox_gamma(&stream, lda_eta(m, w, j) + (double)count[j]);
+  return philox_log_gamma(&stream, lda_eta(m, w, k) + (double)count[k]);
 }
 
 /* A topic whose gammas underflow (next to no tokens, a tiny eta): the same variates
@@ -111,7 +110,7 @@ static void draw_topic_in_logs(lda_model *m, size_t k, uint32_t *row) {
       lda_single(exp(log_gamma_of(m, w, k, row) - largest - log_sum));
 }
 
-/* phi_k | eta, z, w ~ Dir(eta_w + n_kw)   (Daume, p. 4; his beta_k, with the
+/* phi_k | eta, z, w ~ Dir(eta_kw + n_kw)   (Daume, p. 4; his beta_k, with the
  * indicator's index mended) */
 void lda_draw_phi(lda_model *m) {
   const size_t padded = m->padded;

@@ -57,6 +57,20 @@ LANE_TARGET static inline OCTET LANE_NAME(weigh)(const uint32_t *row,
   return x;
 }
 
+/* The same for an uneven word: t_k (n_kw + eta_kw). */
+LANE_TARGET static inline OCTET LANE_NAME(weigh_uneven)(const uint32_t *row,
+                                                        const float *t,
+                                                        const float *eta,
+                                                        INTS own, INTS *index) {
+  OCTET x;
+  x.a = UNLESS(*index == own, FROM(t) * (COUNTS(row) + FROM(eta)));
+  *index += (int)WIDTH;
+  PAIR(x.b = UNLESS(*index == own, FROM(t + WIDTH) *
+                                     (COUNTS(row + WIDTH) + FROM(eta + WIDTH)));
+       *index += (int)WIDTH;)
+  return x;
+}
+
 LANE_TARGET static inline OCTET LANE_NAME(run_row)(const uint32_t *row,
                                                    const float *t, float eta,
                                                    size_t own, size_t padded,
@@ -70,6 +84,24 @@ LANE_TARGET static inline OCTET LANE_NAME(run_row)(const uint32_t *row,
     LANE_NAME(keep)(run + j, low);
     high = LANE_NAME(add)(
       high, LANE_NAME(weigh)(row + j + 8, t + j + 8, eta, owns, &index));
+    LANE_NAME(keep)(run + j + 8, high);
+  }
+  return LANE_NAME(add)(low, high);
+}
+
+LANE_TARGET static inline OCTET
+LANE_NAME(run_uneven)(const uint32_t *row, const float *t, const float *eta,
+                      size_t own, size_t padded, float *run) {
+  const INTS owns = (INTS){0} + (int)own;
+  INTS index = LANE_NAME(count_up)();
+  OCTET low = {0}, high = {0};
+  for (size_t j = 0; j < padded; j += LDA_LANES) {
+    low = LANE_NAME(add)(
+      low, LANE_NAME(weigh_uneven)(row + j, t + j, eta + j, owns, &index));
+    LANE_NAME(keep)(run + j, low);
+    high =
+      LANE_NAME(add)(high, LANE_NAME(weigh_uneven)(row + j + 8, t + j + 8,
+                                                   eta + j + 8, owns, &index));
     LANE_NAME(keep)(run + j + 8, high);
   }
   return LANE_NAME(add)(low, high);
@@ -180,7 +212,7 @@ LANE_TARGET static double LANE_NAME(factors)(const lda_document *d) {
 /* t_k with one token of the document less in topic k. */
 static inline float LANE_NAME(t_without)(const lda_document *d, size_t k) {
   return lda_factor(d->count[k] - 1, d->alpha[k],
-                    lda_inverse(d->total[k] - 1.0 + d->sum_eta));
+                    lda_inverse(d->total[k] - 1.0 + d->sum_eta[k]));
 }
 
 /* A token leaves (step -1) or joins (step 1) topic k. */
@@ -189,22 +221,24 @@ LANE_TARGET static inline void LANE_NAME(move)(lda_document *d, size_t k,
   d->count[k] += step;
   d->total[k] += step;
   const float before = d->t[k];
-  d->inverse[k] = lda_inverse(d->total[k] + d->sum_eta);
+  d->inverse[k] = lda_inverse(d->total[k] + d->sum_eta[k]);
   d->t[k] = lda_factor(d->count[k], d->alpha[k], d->inverse[k]);
   d->sum += (double)d->t[k] - (double)before;
 }
 
 /* P(z_i = k | .) proportional to t_k (n_kw + eta_w), all without token i
  * (Griffiths & Steyvers 2004, eq. 5), the word a row; t: t_without() of the old
- * topic. */
-LANE_TARGET static inline size_t LANE_NAME(draw_row)(lda_document *d,
-                                                     uint32_t *row, size_t old,
-                                                     float t, float eta,
-                                                     double u) {
+ * topic; uneven: eta_kw of an uneven word, else NULL. */
+LANE_TARGET static inline size_t
+LANE_NAME(draw_row)(lda_document *d, uint32_t *row, size_t old, float t,
+                    float eta, const float *uneven, double u) {
   LANE_NAME(columns) columns;
-  const float own = t * ((float)((int)row[old] - 1) + eta);
-  const double others = (double)LANE_NAME(open)(
-    LANE_NAME(run_row)(row, d->t, eta, old, d->padded, d->run), &columns);
+  const float own =
+    t * ((float)((int)row[old] - 1) + (uneven ? uneven[old] : eta));
+  const OCTET sums =
+    uneven ? LANE_NAME(run_uneven)(row, d->t, uneven, old, d->padded, d->run)
+           : LANE_NAME(run_row)(row, d->t, eta, old, d->padded, d->run);
+  const double others = (double)LANE_NAME(open)(sums, &columns);
   const double rest = u * others - (1.0 - u) * (double)own;
   if (rest < 0.0)
     return old;
@@ -279,7 +313,8 @@ LANE_TARGET static void LANE_NAME(draw_tokens)(lda_document *document,
     const float t = LANE_NAME(t_without)(&d, old);
     const size_t drawn =
       own.length[w] == LDA_ROW
-        ? LANE_NAME(draw_row)(&d, slot, old, t, eta, of.u[i])
+        ? LANE_NAME(draw_row)(&d, slot, old, t, eta, lda_uneven_eta(&own, w),
+                              of.u[i])
         : LANE_NAME(draw_list)(&d, slot, own.length + w, old, t, eta, of.u[i]);
     if (drawn == old)
       continue;
@@ -301,8 +336,8 @@ LANE_TARGET static void LANE_NAME(draw_tokens)(lda_document *document,
 LANE_TARGET static void LANE_NAME(precompute_moves)(const lda_document *d,
                                                     lda_neighbours *beside) {
   for (size_t k = 0; k < d->k; k++) {
-    beside->less[k] = lda_inverse(d->total[k] - 1.0 + d->sum_eta);
-    beside->more[k] = lda_inverse(d->total[k] + 1.0 + d->sum_eta);
+    beside->less[k] = lda_inverse(d->total[k] - 1.0 + d->sum_eta[k]);
+    beside->more[k] = lda_inverse(d->total[k] + 1.0 + d->sum_eta[k]);
     beside->t_less[k] =
       lda_factor(d->count[k] - 1, d->alpha[k], beside->less[k]);
   }
@@ -322,20 +357,28 @@ LANE_TARGET static inline void LANE_NAME(move_token)(lda_document *d,
   beside->more[old] = from;
   beside->less[drawn] = to;
   beside->t_less[drawn] = lda_factor(joined - 1, d->alpha[drawn], to);
-  beside->less[old] = lda_inverse(--d->total[old] - 1.0 + d->sum_eta);
-  beside->more[drawn] = lda_inverse(++d->total[drawn] + 1.0 + d->sum_eta);
+  beside->less[old] = lda_inverse(--d->total[old] - 1.0 + d->sum_eta[old]);
+  beside->more[drawn] =
+    lda_inverse(++d->total[drawn] + 1.0 + d->sum_eta[drawn]);
   beside->t_less[old] = lda_factor(left - 1, d->alpha[old], beside->less[old]);
 }
 
-/* run_row() into registers: `low` and `high` are its running sums. */
-LANE_TARGET static LANES_INLINE OCTET
-LANE_NAME(run_short)(const uint32_t *row, const float *t, float eta, size_t own,
-                     size_t strides, OCTET *low, OCTET *high) {
+/* run_row() or run_uneven() into registers: `low` and `high` are its running
+ * sums. */
+LANE_TARGET static LANES_INLINE OCTET LANE_NAME(run_short)(
+  const uint32_t *row, const float *t, float eta, const float *uneven,
+  size_t own, size_t strides, OCTET *low, OCTET *high) {
   const INTS owns = (INTS){0} + (int)own;
   INTS index = LANE_NAME(count_up)();
   for (size_t s = 0; s < strides; s++, row += LDA_LANES, t += LDA_LANES) {
-    low[s] = LANE_NAME(weigh)(row, t, eta, owns, &index);
-    high[s] = LANE_NAME(weigh)(row + 8, t + 8, eta, owns, &index);
+    if (uneven) {
+      const float *at = uneven + s * LDA_LANES;
+      low[s] = LANE_NAME(weigh_uneven)(row, t, at, owns, &index);
+      high[s] = LANE_NAME(weigh_uneven)(row + 8, t + 8, at + 8, owns, &index);
+    } else {
+      low[s] = LANE_NAME(weigh)(row, t, eta, owns, &index);
+      high[s] = LANE_NAME(weigh)(row + 8, t + 8, eta, owns, &index);
+    }
   }
   for (size_t s = 1; s < strides; s++) {
     low[s] = LANE_NAME(add)(low[s - 1], low[s]);
@@ -344,11 +387,12 @@ LANE_NAME(run_short)(const uint32_t *row, const float *t, float eta, size_t own,
   return LANE_NAME(add)(low[strides - 1], high[strides - 1]);
 }
 
-/* `strides` of LDA_LANES topics, a constant. */
+/* `strides` of LDA_LANES topics, a constant.  all_eta: eta_kw of all words, where
+ * they are uneven; else the constant NULL. */
 LANE_TARGET static LANES_INLINE void
 LANE_NAME(draw_in_short_rows)(const lda_document *document, uint32_t *cell,
-                              const lda_tokens *tokens, lda_neighbours *beside,
-                              const size_t strides) {
+                              const float *all_eta, const lda_tokens *tokens,
+                              lda_neighbours *beside, const size_t strides) {
   lda_document d = *document;
   const lda_tokens of = *tokens;
   const size_t padded = strides * LDA_LANES;
@@ -356,14 +400,15 @@ LANE_NAME(draw_in_short_rows)(const lda_document *document, uint32_t *cell,
   for (size_t i = 0; i < of.n; i++) {
     const size_t w = (size_t)of.word[i] - 1, old = of.z[i];
     uint32_t *row = cell + w * padded;
-    const float eta = (float)of.eta[w * of.eta_step];
+    const float *uneven = all_eta ? all_eta + w * padded : NULL;
+    const float eta = uneven ? uneven[old] : (float)of.eta[w * of.eta_step];
     if (i < of.ahead) {
       const size_t next = (size_t)of.word[i + LDA_AHEAD] - 1;
       for (size_t j = 0; j < padded; j += LDA_LANES)
         __builtin_prefetch(cell + next * padded + j, 1);
     }
     const OCTET sums =
-      LANE_NAME(run_short)(row, d.t, eta, old, strides, low, high);
+      LANE_NAME(run_short)(row, d.t, eta, uneven, old, strides, low, high);
     const float own = beside->t_less[old] * ((float)((int)row[old] - 1) + eta);
     const double stays = (1.0 - of.u[i]) * (double)own;
     const double passed = of.u[i] * (double)LANE_NAME(total)(sums);
@@ -388,6 +433,22 @@ LANE_NAME(draw_in_short_rows)(const lda_document *document, uint32_t *cell,
   }
 }
 
+LANE_TARGET static void LANE_NAME(draw_short)(const lda_document *d,
+                                              const lda_words *words,
+                                              const lda_tokens *tokens,
+                                              lda_neighbours *beside) {
+  uint32_t *cell = words->cell;
+  const int wide = d->padded > LDA_LANES;
+  if (words->eta == NULL && !wide)
+    LANE_NAME(draw_in_short_rows)(d, cell, NULL, tokens, beside, 1);
+  else if (words->eta == NULL)
+    LANE_NAME(draw_in_short_rows)(d, cell, NULL, tokens, beside, 2);
+  else if (!wide)
+    LANE_NAME(draw_in_short_rows)(d, cell, words->eta, tokens, beside, 1);
+  else
+    LANE_NAME(draw_in_short_rows)(d, cell, words->eta, tokens, beside, 2);
+}
+
 /* ---- a document ---------------------------------------------------------------- */
 
 /* Tokens whose uniforms are drawn together. */
@@ -409,10 +470,8 @@ LANE_TARGET static void LANE_NAME(collapsed_document)(
       eta,          size,      left > LDA_AHEAD ? left - LDA_AHEAD : 0,
       eta_step};
     uniforms_next(uniforms, u, size);
-    if (d->padded == LDA_LANES)
-      LANE_NAME(draw_in_short_rows)(d, words->cell, &tokens, &beside, 1);
-    else if (d->padded == 2 * LDA_LANES)
-      LANE_NAME(draw_in_short_rows)(d, words->cell, &tokens, &beside, 2);
+    if (d->padded <= LDA_SHORT_ROW)
+      LANE_NAME(draw_short)(d, words, &tokens, &beside);
     else
       LANE_NAME(draw_tokens)(d, words, &tokens);
   }

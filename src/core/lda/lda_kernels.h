@@ -10,7 +10,7 @@
 
 /* z | alpha, eta, w of the n tokens of a document whose counts stand in d->count:
  * one uniform a token from the words that uniforms_take() gave, or NULL.
- * eta[w * eta_step] belongs to word w. */
+ * eta[w * eta_step] belongs to word w, unless it is uneven (lda_words.h). */
 void lda_collapsed_document(lda_document *d, lda_words *words,
                             const double *eta, size_t eta_step, const int *word,
                             uint16_t *z, size_t n, uint32_t *uniforms);

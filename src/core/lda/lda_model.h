@@ -29,15 +29,19 @@ struct lda_model {
   lda_state state;
   int threads, recording, tallying;
   size_t padded;
-  double *alpha, sum_alpha, sum_eta; /* alpha: k                           */
-  float *alpha_single, *inverse;     /* padded                             */
-  double *total;                     /* padded: n_k                        */
-  lda_words words;                   /* n_kw: collapsed                    */
-  int *table;                        /* n_kw: else, padded a word; a copy a
+  double *alpha, sum_alpha;      /* alpha: k                           */
+  double *sum_eta;               /* k: sum_w eta_kw                    */
+  size_t eta_word, eta_topic;    /* steps of eta: a word, a topic      */
+  size_t uneven;                 /* words with a row of eta: collapsed */
+  uint32_t *group;               /* k: the first topic with this eta   */
+  float *alpha_single, *inverse; /* padded                             */
+  double *total;                 /* padded: n_k                        */
+  lda_words words;               /* n_kw: collapsed                    */
+  int *table;                    /* n_kw: else, padded a word; a copy a
                                         thread, what is counted in the first */
-  float *phi;                        /* padded a word                      */
-  double *partial;                   /* padded a block of words            */
-  size_t *block, blocks;             /* documents block[b]..block[b + 1] - 1 */
+  float *phi;                    /* padded a word                      */
+  double *partial;               /* padded a block of words            */
+  size_t *block, blocks;         /* documents block[b]..block[b + 1] - 1 */
   double *block_log_lik, *block_log_joint;
   size_t longest, most; /* largest N_d; n_kw in the histogram  */
   lda_tally lengths, document_cells, word_cells, topics;
@@ -71,9 +75,9 @@ static inline const double *lda_eta_now(const lda_model *m) {
   return m->state.eta ? m->state.eta : m->data.eta.value;
 }
 
-/* eta_w */
-static inline double lda_eta(const lda_model *m, size_t w) {
-  return lda_eta_now(m)[m->data.eta.length == 1 ? 0 : w];
+/* eta_kw */
+static inline double lda_eta(const lda_model *m, size_t w, size_t k) {
+  return lda_eta_now(m)[w * m->eta_word + k * m->eta_topic];
 }
 
 /* n_dk of a document. */

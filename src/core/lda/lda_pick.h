@@ -17,18 +17,20 @@
  * zero beyond k. */
 typedef struct {
   size_t k, padded;
-  int *count;          /* n_dk                                              */
-  float *alpha;        /* alpha_k                                           */
-  float *inverse;      /* collapsed: 1 / (n_k + sum eta)                    */
-  float *t;            /* (n_dk + alpha_k) inverse_k; given phi: the factor
+  int *count;            /* n_dk                                              */
+  float *alpha;          /* alpha_k                                           */
+  float *inverse;        /* collapsed: 1 / (n_k + sum_w eta_kw)               */
+  float *t;              /* (n_dk + alpha_k) inverse_k; given phi: the factor
                           that multiplies phi                               */
-  float *run;          /* running sums                                      */
-  double *total;       /* n_k                                               */
-  double sum, sum_eta; /* sum t_k, sum eta_w                                */
+  float *run;            /* running sums                                      */
+  double *total;         /* n_k                                               */
+  double sum;            /* sum t_k                                           */
+  const double *sum_eta; /* sum_w eta_kw                                    */
 } lda_document;
 
 /* Tokens of a document: words from 1, topics, a uniform each; the first `ahead`
- * have a word LDA_AHEAD places on.  eta[w * eta_step] belongs to word w. */
+ * have a word LDA_AHEAD places on.  eta[w * eta_step] belongs to word w, unless
+ * it is uneven (lda_words.h). */
 typedef struct {
   const int *word;
   uint16_t *z;

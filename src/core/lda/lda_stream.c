@@ -66,17 +66,16 @@ void lda_stream_topics(lda_model *m) {
   const size_t k = m->data.k;
   for (size_t w = 0; w < m->data.terms; w++) {
     const int *count = lda_word_counts(m, w, m->scratch->row);
-    const double eta = lda_eta(m, w);
     double *sum = m->state.phi_sum + w * k;
     double *square = m->state.phi_square + w * k;
     for (size_t j = 0; j < k; j++)
       if (count[j])
-        add_moments(count[j], eta, m->total[j] + m->sum_eta, sum + m->number[j],
-                    square + m->number[j]);
+        add_moments(count[j], lda_eta(m, w, j), m->total[j] + m->sum_eta[j],
+                    sum + m->number[j], square + m->number[j]);
   }
   for (size_t j = 0; j < k; j++)
-    add_base(m->data.eta.kind != LDA_FIXED, lda_eta(m, 0),
-             m->total[j] + m->sum_eta, m->state.phi_base + 2 * m->number[j]);
+    add_base(m->data.eta.kind != LDA_FIXED, lda_eta(m, 0, j),
+             m->total[j] + m->sum_eta[j], m->state.phi_base + 2 * m->number[j]);
 }
 
 /* ---- the numbers of the topics -------------------------------------------------- */
@@ -114,6 +113,24 @@ static const uint32_t *shared_row(const lda_model *m, size_t a) {
   return m->scratch->row;
 }
 
+/* More than all tokens of the pivot: lda_stride() leaves at most 2^20 of them. */
+#define SAME_GROUP 4194304u
+
+/* Topics with different rows of eta are not exchanged: a solution with one more
+ * pair of topics of one group is the better one, whatever the tokens. */
+static void solve_within_groups(lda_model *m) {
+  const size_t k = m->data.k;
+  for (size_t a = 0; a < k; a++)
+    for (size_t j = 0; j < k; j++)
+      if (m->group[a] == m->group[j])
+        m->shared[a * k + j] += SAME_GROUP;
+  assignment_solve(m->shared, k, &m->assignment, m->number);
+  for (size_t a = 0; a < k; a++)
+    for (size_t j = 0; j < k; j++)
+      if (m->group[a] == m->group[j])
+        m->shared[a * k + j] -= SAME_GROUP;
+}
+
 static int is_exchangeable(const lda_model *m) {
   for (size_t j = 1; j < m->data.k; j++)
     if (m->alpha[j] != m->alpha[0])
@@ -130,7 +147,11 @@ static void number_topics(lda_model *m) {
     return;
   for (size_t a = 0; a < k; a++)
     count_topic(m, a, m->shared + a * k);
-  if (k > 1 && is_exchangeable(m))
+  if (k == 1 || !is_exchangeable(m))
+    return;
+  if (m->eta_topic)
+    solve_within_groups(m);
+  else
     assignment_solve(m->shared, k, &m->assignment, m->number);
 }
 

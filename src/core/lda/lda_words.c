@@ -22,10 +22,19 @@ size_t lda_slot_size(size_t tokens, size_t k) {
 
 /* A slot holds a list of at most a word's tokens, padded to whole vectors, or a
  * row. */
-double lda_most_cells(size_t n, size_t terms, size_t k) {
+double lda_most_cells(size_t n, size_t terms, size_t uneven, size_t k) {
   const size_t padded = lda_padded(k);
   const size_t spare = padded <= LDA_SHORT_ROW ? padded : LDA_LIST_LANES;
-  return (double)n + (double)terms * (double)spare;
+  return (double)n + (double)terms * (double)spare +
+         (double)uneven * (double)padded;
+}
+
+static int is_uneven(const lda_words *words, size_t w) {
+  return words->uneven != NULL && words->uneven[w] != 0;
+}
+
+static int may_be_row_now(const lda_words *words, size_t w) {
+  return is_uneven(words, w) || may_be_row(words->tokens[w], words->k);
 }
 
 void lda_words_lay_out(lda_words *words, const int *word, size_t n) {
@@ -35,7 +44,8 @@ void lda_words_lay_out(lda_words *words, const int *word, size_t n) {
     words->tokens[word[i] - 1]++;
   for (size_t w = 0; w < words->terms; w++) {
     words->offset[w] = cells;
-    cells += lda_slot_size(words->tokens[w], words->k);
+    cells += is_uneven(words, w) ? words->padded
+                                 : lda_slot_size(words->tokens[w], words->k);
   }
   words->offset[words->terms] = cells;
 }
@@ -57,7 +67,7 @@ void lda_words_fill(lda_words *words, const int *word, const uint16_t *z,
                     size_t n, uint32_t *scratch) {
   clear(words->cell, words->offset[words->terms]);
   for (size_t w = 0; w < words->terms; w++)
-    words->length[w] = may_be_row(words->tokens[w], words->k) ? LDA_ROW : 0;
+    words->length[w] = may_be_row_now(words, w) ? LDA_ROW : 0;
   /* a list first holds the topic of each of its tokens */
   for (size_t i = 0; i < n; i++) {
     const size_t w = (size_t)word[i] - 1;
@@ -115,11 +125,11 @@ void lda_words_arrange(lda_words *words, uint32_t *scratch) {
     const int is_row = words->length[w] == LDA_ROW;
     if (!is_row)
       sort_list(slot, words->length[w]);
-    if (!may_be_row(tokens, k))
+    if (!may_be_row_now(words, w))
       continue;
     const size_t topics = is_row ? topics_of_row(slot, k) : words->length[w];
-    const int wanted =
-      topics > most || tokens > LDA_MAX_LIST || words->padded <= LDA_SHORT_ROW;
+    const int wanted = topics > most || tokens > LDA_MAX_LIST ||
+                       words->padded <= LDA_SHORT_ROW || is_uneven(words, w);
     if (wanted == is_row)
       continue;
     memcpy(scratch, slot, words->padded * sizeof(uint32_t));

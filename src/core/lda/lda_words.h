@@ -9,7 +9,11 @@
  * Others are laid out at the
  * start of each sweep by the number of their topics, and stay so until the next.
  * Lists are sorted by topic there too, so that what a slot holds when a sweep begins
- * is a function of the counts, however they came about. */
+ * is a function of the counts, however they came about.
+ *
+ * A word is uneven where eta_kw differs between the topics; with short rows and one
+ * uneven word all words count as uneven.  Such a word is always a row, and eta_kw of
+ * it stands in a row of `eta` beside. */
 #ifndef GIBBSITE_LDA_WORDS_H
 #define GIBBSITE_LDA_WORDS_H
 
@@ -32,17 +36,26 @@ typedef struct {
   uint32_t *length;        /* terms: cells of a list in use, or LDA_ROW */
   uint32_t *tokens;        /* terms: N_w                              */
   uint32_t *cell;
+  uint32_t *uneven; /* terms: its row of eta, from 1, or 0; NULL: none uneven */
+  float *eta;       /* padded an uneven word; NULL: none uneven             */
 } lda_words;
 
 static inline size_t lda_padded(size_t k) {
   return (k + LDA_LANES - 1) / LDA_LANES * LDA_LANES;
 }
 
-/* Cells of the slot of a word with this many tokens. */
+/* eta_kw of an uneven word, or NULL. */
+static inline const float *lda_uneven_eta(const lda_words *words, size_t w) {
+  if (words->uneven == NULL || words->uneven[w] == 0)
+    return NULL;
+  return words->eta + (words->uneven[w] - 1) * words->padded;
+}
+
+/* Cells of the slot of a word with this many tokens that is not uneven. */
 size_t lda_slot_size(size_t tokens, size_t k);
 
-/* Cells of all slots are at most this many. */
-double lda_most_cells(size_t n, size_t terms, size_t k);
+/* Cells of all slots are at most this many; `uneven` words are. */
+double lda_most_cells(size_t n, size_t terms, size_t uneven, size_t k);
 
 /* offset, length and tokens from the words 1..terms. */
 void lda_words_lay_out(lda_words *words, const int *word, size_t n);
