@@ -152,8 +152,8 @@ best_short_run <- function(model, state, control, runs = 4L) {
 }
 
 # Topics drawn uniformly (or as a matrix eta has them), and alpha and eta from
-# the middle of their priors unless given. The topics start nearly equal, each with the overall frequencies
-# of the terms.
+# the middle of their priors unless given. The topics start nearly equal, each
+# with the overall frequencies of the terms.
 uniform_start <- function(model, init = NULL) {
   n <- model$nobs
   z <- init$z %||% if (is.matrix(model$prior$eta)) {

@@ -234,7 +234,8 @@ map_shown <- function(estimates, call) {
   }
   place <- stats::cmdscale(hellinger(estimates$phi), k = 2L)
   data.frame(
-    topic = seq_len(k), name = rownames(estimates$phi), x = place[, 1L], y = place[, 2L],
+    topic = seq_len(k), name = rownames(estimates$phi),
+    x = place[, 1L], y = place[, 2L],
     share = estimates$share, terms = words_of_topics(estimates, seq_len(k), 2L)
   )
 }

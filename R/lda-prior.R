@@ -187,9 +187,10 @@ matched_eta <- function(eta, k, terms, call) {
   }
   other <- setdiff(colnames(eta), terms)
   if (length(other) > 0L) {
+    shown <- few_words(dQuote(other, FALSE))
     inform_gibbsite(
       "{length(other)} column{?s} of `eta` of `prior` belong{?s/} to no term of
-       the documents and {?is/are} left out: {few_words(dQuote(other, FALSE))}.",
+       the documents and {?is/are} left out: {shown}.",
       class = "terms"
     )
   }

@@ -189,9 +189,9 @@ pool <- function(chains, mean_of, variance_of) {
 #' @param n Whole number, at least 1 (default 10): how many terms.
 #' @return A data frame of class `lda_top_terms` with a row for each topic and
 #'   rank: `topic`, `name` (only where topics have names, see
-#'   [seeded_topics()]), `share` (of the topic in all tokens), `affinity` (the least
-#'   over the chains, see [topic_estimates()]), `rank`, `term`, `probability`
-#'   and `sd`. It is printed with one line for each topic.
+#'   [seeded_topics()]), `share` (of the topic in all tokens), `affinity` (the
+#'   least over the chains, see [topic_estimates()]), `rank`, `term`,
+#'   `probability` and `sd`. It is printed with one line for each topic.
 #' @section Errors: As for [topic_estimates()].
 #' @examples
 #' corpus <- sim_lda(50, k = 3, terms = 40, tokens = 60)

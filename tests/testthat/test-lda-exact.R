@@ -719,8 +719,8 @@ test_that("Geweke's joint test passes", {
 # Each topic with its own concentrations: what tells the topics apart is tested.
 joint_seeded <- function(method) {
   withr::with_seed(80, tiny_lda(
-    c(6, 4, 5), 3, 2, gamma_prior(5, 4), rbind(c(2, 0.3, 0.5), c(0.4, 1.2, 0.6)),
-    method
+    c(6, 4, 5), 3, 2, gamma_prior(5, 4),
+    rbind(c(2, 0.3, 0.5), c(0.4, 1.2, 0.6)), method
   ))
 }
 
