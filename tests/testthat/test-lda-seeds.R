@@ -141,6 +141,42 @@ test_that("a fit with seeds is extended bit for bit", {
   expect_identical(topic_estimates(long), topic_estimates(whole))
 })
 
+test_that("a checkpoint and another process give the same draws with seeds", {
+  whole <- fit_seeds(k = 4)
+  path <- withr::local_tempdir()
+  fit_seeds(k = 4, checkpoint = file.path(path, "run"))
+  read <- suppressWarnings(
+    resume(file.path(path, "run"), progress = FALSE),
+    classes = "gibbsite_warning_convergence"
+  )
+  expect_true(identical_fit(read, whole))
+  expect_true(identical_fit(fit_seeds(k = 4, cores = 2), whole))
+})
+
+test_that("the prior predictive distribution has the seeds", {
+  eta <- matrix(0.1, 2, 12, dimnames = list(NULL, colnames(seed_texts())))
+  eta[1, c("tax", "bank")] <- 500
+  # all tokens of a document have the topic that its alpha prefers
+  drawn <- prior_predict(
+    gibbs_lda(seed_texts(), 2, lda_prior(c(1000, 0.001), eta)), 20, seed = 1
+  )
+  share <- vapply(drawn$data, function(x) {
+    sum(x[, c("tax", "bank")]) / sum(x)
+  }, 0)
+  expect_gt(min(share), 0.99)
+})
+
+test_that("fits with seeds are compared by the number of topics", {
+  fits <- lapply(3:4, function(k) fit_seeds(k = k))
+  table <- suppressWarnings(
+    compare_k(fits, seed = 1, folds = 3, progress = FALSE),
+    classes = "gibbsite_warning_convergence"
+  )
+  expect_identical(table$k, 3:4)
+  expect_true(all(is.finite(table$perplexity)))
+  expect_lt(max(table$perplexity), 12)
+})
+
 test_that("errors of matrices and seeds name the way out", {
   expect_snapshot(error = TRUE, {
     lda_prior(eta = matrix(c(1, 0, 1, 1), 2))
