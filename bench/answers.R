@@ -62,15 +62,6 @@ binary_groups <- function(x, formula) {
   function(seed) gibbs_logistic(formula, x, seed = seed, progress = FALSE)
 }
 
-data_of <- function(name, package) {
-  if (!peer_available(package)) {
-    return(NULL)
-  }
-  found <- new.env()
-  utils::data(list = name, package = package, envir = found)
-  found[[name]]
-}
-
 # The items of R's news, without the words that are in most of them.
 news_counts <- function() {
   items <- tolower(utils::news()$Text)
@@ -82,14 +73,12 @@ news_counts <- function() {
   tokens[spread[tokens$term] %in% 5:60, ]
 }
 
-galaxies <- function() data_of("galaxies", "MASS") / 1000
 schools <- function() {
   data.frame(
     effect = c(28, 8, -3, 7, -1, 1, 18, 12),
     se = c(15, 10, 16, 11, 9, 11, 10, 18), school = LETTERS[1:8]
   )
 }
-columns <- function(x, chosen) if (!is.null(x)) x[, chosen]
 
 # name = list(data, call, seeds): the data are made when the case is run. Where
 # there is a third element, it is the largest number of seeds.
@@ -100,26 +89,26 @@ cases <- list(
   "gmm galaxies 4" = list(galaxies, function(x) mixture(x, 4)),
   "gmm galaxies 6" = list(galaxies, function(x) mixture(x, 6)),
   "gmm banknote 2" = list(
-    function() columns(data_of("banknote", "mclust"), -1),
+    function() columns_of("banknote", "mclust", -1),
     function(x) mixture(x, 2)
   ),
   "gmm crabs 4" = list(
-    function() columns(data_of("crabs", "MASS"), 4:8),
+    function() columns_of("crabs", "MASS", 4:8),
     function(x) mixture(x, 4)
   ),
   "gmm diabetes 3" = list(
-    function() columns(data_of("diabetes", "mclust"), -1),
+    function() columns_of("diabetes", "mclust", -1),
     function(x) mixture(x, 3)
   ),
   "gmm thyroid 3" = list(
-    function() columns(data_of("thyroid", "mclust"), -1),
+    function() columns_of("thyroid", "mclust", -1),
     function(x) mixture(x, 3)
   ),
   "gmm quakes 4" = list(
     function() quakes[, 1:3], function(x) mixture(x, 4)
   ),
   "gmm Boston 3" = list(
-    function() columns(data_of("Boston", "MASS"), c("lstat", "medv")),
+    function() columns_of("Boston", "MASS", c("lstat", "medv")),
     function(x) mixture(x, 3)
   ),
   "gmm swiss 2" = list(function() swiss[1:4], function(x) mixture(x, 2)),

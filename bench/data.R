@@ -58,3 +58,24 @@ insteval <- function() {
   x <- lme4::InstEval
   data.frame(user = x$s, item = x$d, value = as.numeric(x$y))
 }
+
+# The data set of this name of a package.
+data_of <- function(name, package) {
+  if (!peer_available(package)) {
+    return(NULL)
+  }
+  found <- new.env()
+  utils::data(list = name, package = package, envir = found)
+  found[[name]]
+}
+
+columns_of <- function(name, package, chosen) {
+  x <- data_of(name, package)
+  if (!is.null(x)) x[, chosen]
+}
+
+# velocities in thousands of km/s
+galaxies <- function() {
+  x <- data_of("galaxies", "MASS")
+  if (!is.null(x)) x / 1000
+}
