@@ -95,7 +95,8 @@ NULL
 #' @export
 bmf_wishart <- function(mu0 = NULL, kappa0 = NULL,
                         W0 = NULL, # nolint: object_name_linter.
-                        nu0 = NULL, e = NULL, f = NULL) {
+                        nu0 = NULL, e = NULL, f = NULL, g = NULL, h = NULL,
+                        lambda_b = NULL) {
   call <- rlang::current_env()
   mu0 <- check_numeric_vector(mu0, null_ok = TRUE)
   check_no_names(mu0, "mu0", call)
@@ -109,12 +110,39 @@ bmf_wishart <- function(mu0 = NULL, kappa0 = NULL,
     )
     check_no_names(W0, "W0", call)
   }
+  if (!is.null(lambda_b) && !(is.null(g) && is.null(h))) {
+    abort_argument(
+      c("{.arg lambda_b} is a known precision, {.arg g} and {.arg h} are the
+         prior of an unknown one.",
+        i = "Leave {.arg lambda_b} out, or the other two."),
+      call = call
+    )
+  }
   new_bmf_prior("bmf_wishart", list(
     mu0 = mu0, kappa0 = check_positive(kappa0, "kappa0", call), W0 = W0,
     nu0 = check_positive(nu0, "nu0", call), e = check_positive(e, "e", call),
-    f = check_positive(f, "f", call)
+    f = check_positive(f, "f", call), g = check_of_sides(g, "g", call),
+    h = check_of_sides(h, "h", call),
+    lambda_b = check_of_sides(lambda_b, "lambda_b", call)
   ))
 }
+
+# One positive number, or two: of users and of items.
+check_of_sides <- function(x, arg, call) {
+  x <- check_numeric_vector(
+    x, length = 1:2, lower = 0, lower_open = TRUE, null_ok = TRUE, arg = arg,
+    call = call
+  )
+  if (!is.null(names(x)) && !all(names(x) %in% bmf_sides)) {
+    abort_argument(
+      "{.arg {arg}} must have no names, or {.val users} and {.val items}.",
+      call = call
+    )
+  }
+  x
+}
+
+bmf_sides <- c("users", "items")
 
 #' @rdname bmf_prior
 #' @export
@@ -194,12 +222,26 @@ format.bmf_prior <- function(x, ...) {
   check_made(x, names(formals(make)), paste0(bmf_prior_kind(x), "()"))
   fields <- unclass(x)
   attributes(fields) <- list(names = names(x))
+  # of features, which a fit need not have
+  unused <- names(fields) %in% c("g", "h", "lambda_b") & lengths(fields) == 0L
+  fields <- fields[!unused]
   names <- format(names(fields))
+  of_features <- any(names(fields) %in% c("g", "h", "lambda_b"))
   c(
     bmf_prior_lines[[bmf_prior_kind(x)]],
+    if (of_features) bmf_feature_lines(fields),
     vapply(seq_along(fields), function(k) {
       paste0("  ", names[[k]], " = ", format_prior_value(fields[[k]]))
     }, "")
+  )
+}
+
+bmf_feature_lines <- function(fields) {
+  unknown <- is.null(fields$lambda_b)
+  c(
+    "with features  u_i ~ N(mu_u + B_u'f_i, Lambda_u^-1), the same for v_j,",
+    "rows of B_x ~ N(0, (lambda_b Lambda_x)^-1)",
+    if (unknown) "lambda_b ~ Gamma(g, h)         (shape, rate)"
   )
 }
 
@@ -220,9 +262,19 @@ check_bmf_prior <- function(prior, call) {
 
 # The prior with every field filled in, or an error of the user's call that
 # names the field.  spread: s2 above.
-complete_bmf_prior <- function(prior, spread, rank, biases, call = NULL) {
+complete_bmf_prior <- function(prior, spread, rank, biases, call = NULL,
+                               features = list()) {
   check_bmf_prior(prior, call)
   kind <- bmf_prior_kind(prior)
+  if (length(features) > 0L && kind != "bmf_wishart") {
+    abort_argument(
+      c("Features need {.code prior = bmf_wishart()}: {.fn {kind}} has no mean
+         that could depend on them.",
+        i = "Leave {.arg user_features} and {.arg item_features} out, or change
+             {.arg prior}."),
+      call = call
+    )
+  }
   prior <- remade(prior, bmf_makers[[kind]], paste0(kind, "()"), call = call)
   width <- sqrt(spread / rank)
   if (kind == "bmf_fixed") {
@@ -235,7 +287,244 @@ complete_bmf_prior <- function(prior, spread, rank, biases, call = NULL) {
   if (kind == "bmf_gamma") {
     return(complete_bmf_gamma(prior, width))
   }
-  complete_bmf_wishart(prior, spread, rank, biases, call)
+  prior <- complete_bmf_wishart(prior, spread, rank, biases, call)
+  complete_bmf_features(prior, features, call)
+}
+
+# g, h and lambda_b of the sides with features (list(u, v)), with names.
+complete_bmf_features <- function(prior, features, call) {
+  fields <- c("g", "h", "lambda_b")
+  given <- fields[lengths(unclass(prior)[fields]) > 0L]
+  if (length(features) == 0L) {
+    if (length(given) > 0L) {
+      abort_argument(
+        c("`{given[[1L]]}` of `prior` is of the coefficients of features, and
+           there are no features.",
+          i = "Give {.arg user_features} or {.arg item_features}."),
+        call = call
+      )
+    }
+    return(prior)
+  }
+  sides <- bmf_sides[c("u", "v") %in% names(features)]
+  if ("lambda_b" %in% given) {
+    prior$lambda_b <- of_sides(prior$lambda_b, sides, "lambda_b", call)
+    return(prior)
+  }
+  size <- vapply(features, function(own) sum(own$value^2) / ncol(own$x), 0)
+  rate <- stats::setNames(ifelse(size > 0, 1 / size, 1), sides)
+  prior$g <- of_sides(prior$g %||% 2, sides, "g", call)
+  prior$h <- of_sides(prior$h %||% rate, sides, "h", call)
+  prior
+}
+
+of_sides <- function(x, arg, call) {
+  x <- check_numeric_vector(
+    x, length = 1:2, lower = 0, lower_open = TRUE, null_ok = TRUE, arg = arg,
+    call = call
+  )
+  if (!is.null(names(x)) && !all(names(x) %in% bmf_sides)) {
+    abort_argument(
+      "{.arg {arg}} must have no names, or {.val users} and {.val items}.",
+      call = call
+    )
+  }
+  x
+}
+
+bmf_sides <- c("users", "items")
+
+#' @rdname bmf_prior
+#' @export
+bmf_gamma <- function(a = NULL, b = NULL, c = NULL, d = NULL, e = NULL,
+                      f = NULL) {
+  call <- rlang::current_env()
+  given <- list(a = a, b = b, c = c, d = d, e = e, f = f)
+  new_bmf_prior("bmf_gamma", stats::setNames(lapply(names(given), function(x) {
+    check_positive(given[[x]], x, call)
+  }), names(given)))
+}
+
+#' @rdname bmf_prior
+#' @export
+bmf_fixed <- function(c = NULL, sigma2 = NULL) {
+  call <- rlang::current_env()
+  new_bmf_prior("bmf_fixed", list(
+    c = check_positive(c, "c", call),
+    sigma2 = check_positive(sigma2, "sigma2", call)
+  ))
+}
+
+# Coordinates have no names, so a vector with names is meant for something else.
+check_no_names <- function(x, arg, call) {
+  if (!is.null(names(x))) {
+    abort_argument(
+      c("{.arg {arg}} must not have names: the coordinates have none.",
+        i = "Use {.fn unname} if its order is meant."),
+      call = call
+    )
+  }
+}
+
+# The functions that make a prior, by class. An object with the class bmf_prior
+# only is treated as made by the last.
+bmf_makers <- list(
+  bmf_fixed = bmf_fixed, bmf_gamma = bmf_gamma, bmf_wishart = bmf_wishart
+)
+
+bmf_prior_kind <- function(prior) {
+  c(intersect(class(prior), names(bmf_makers)), "bmf_wishart")[[1]]
+}
+
+new_bmf_prior <- function(class, fields) {
+  structure(fields, class = c(class, "bmf_prior", "gibbsite_prior"))
+}
+
+check_positive <- function(x, arg, call) {
+  check_number(
+    x, lower = 0, lower_open = TRUE, null_ok = TRUE, arg = arg, call = call
+  )
+}
+
+bmf_prior_lines <- list(
+  bmf_fixed = c(
+    "r_ij ~ N(u_i'v_j, sigma2)",
+    "u_i  ~ N(0, c I)      v_j ~ N(0, c I)"
+  ),
+  bmf_gamma = c(
+    "r_ij ~ N(u_i'v_j, 1 / beta)",
+    "u_i  ~ N(0, I / lambda_u)      v_j ~ N(0, I / lambda_v)",
+    "lambda_u ~ Gamma(a, b)         lambda_v ~ Gamma(c, d)   (shape, rate)",
+    "beta ~ Gamma(e, f)"
+  ),
+  bmf_wishart = c(
+    "r_ij ~ N(u_i'v_j, 1 / beta)",
+    "u_i  ~ N(mu_u, Lambda_u^-1)    v_j ~ N(mu_v, Lambda_v^-1)",
+    "mu_x | Lambda_x ~ N(mu0, (kappa0 Lambda_x)^-1)          for x = u, v",
+    "Lambda_x ~ W(nu0, W0)          (degrees of freedom, scale; mean nu0 W0)",
+    "beta ~ Gamma(e, f)             (shape, rate)"
+  )
+)
+
+#' @export
+format.bmf_prior <- function(x, ...) {
+  make <- bmf_makers[[bmf_prior_kind(x)]]
+  check_made(x, names(formals(make)), paste0(bmf_prior_kind(x), "()"))
+  fields <- unclass(x)
+  attributes(fields) <- list(names = names(x))
+  # of features, which a fit need not have
+  unused <- names(fields) %in% c("g", "h", "lambda_b") & lengths(fields) == 0L
+  fields <- fields[!unused]
+  names <- format(names(fields))
+  of_features <- any(names(fields) %in% c("g", "h", "lambda_b"))
+  c(
+    bmf_prior_lines[[bmf_prior_kind(x)]],
+    if (of_features) bmf_feature_lines(fields),
+    vapply(seq_along(fields), function(k) {
+      paste0("  ", names[[k]], " = ", format_prior_value(fields[[k]]))
+    }, "")
+  )
+}
+
+bmf_feature_lines <- function(fields) {
+  unknown <- is.null(fields$lambda_b)
+  c(
+    "with features  u_i ~ N(mu_u + B_u'f_i, Lambda_u^-1), the same for v_j,",
+    "rows of B_x ~ N(0, (lambda_b Lambda_x)^-1)",
+    if (unknown) "lambda_b ~ Gamma(g, h)         (shape, rate)"
+  )
+}
+
+check_bmf_prior <- function(prior, call) {
+  if (!inherits(prior, "bmf_prior") || !inherits(prior, names(bmf_makers))) {
+    given <- describe(prior)
+    hint <- if (is.function(prior)) "Call it: {.code prior = bmf_wishart()}."
+    abort_argument(
+      c(
+        "{.arg prior} must be made by {.fn bmf_wishart}, {.fn bmf_gamma} or
+         {.fn bmf_fixed}, not {given}.",
+        i = hint
+      ),
+      call = call
+    )
+  }
+}
+
+# The prior with every field filled in, or an error of the user's call that
+# names the field.  spread: s2 above.
+complete_bmf_prior <- function(prior, spread, rank, biases, call = NULL,
+                               features = list()) {
+  check_bmf_prior(prior, call)
+  kind <- bmf_prior_kind(prior)
+  if (length(features) > 0L && kind != "bmf_wishart") {
+    abort_argument(
+      c("Features need {.code prior = bmf_wishart()}: {.fn {kind}} has no mean
+         that could depend on them.",
+        i = "Leave {.arg user_features} and {.arg item_features} out, or change
+             {.arg prior}."),
+      call = call
+    )
+  }
+  prior <- remade(prior, bmf_makers[[kind]], paste0(kind, "()"), call = call)
+  width <- sqrt(spread / rank)
+  if (kind == "bmf_fixed") {
+    prior$c <- prior$c %||% width
+    prior$sigma2 <- prior$sigma2 %||% (spread / 2)
+    return(prior)
+  }
+  prior$e <- prior$e %||% 2
+  prior$f <- prior$f %||% (spread / 2)
+  if (kind == "bmf_gamma") {
+    return(complete_bmf_gamma(prior, width))
+  }
+  prior <- complete_bmf_wishart(prior, spread, rank, biases, call)
+  complete_bmf_features(prior, features, call)
+}
+
+# g, h and lambda_b of the sides with features (list(u, v)), with names.
+complete_bmf_features <- function(prior, features, call) {
+  fields <- c("g", "h", "lambda_b")
+  given <- fields[lengths(unclass(prior)[fields]) > 0L]
+  if (length(features) == 0L) {
+    if (length(given) > 0L) {
+      abort_argument(
+        c("`{given[[1L]]}` of `prior` is of the coefficients of features, and
+           there are no features.",
+          i = "Give {.arg user_features} or {.arg item_features}."),
+        call = call
+      )
+    }
+    return(prior)
+  }
+  sides <- bmf_sides[c("u", "v") %in% names(features)]
+  if (length(given) == 0L || !"lambda_b" %in% given) {
+    size <- vapply(features, function(own) {
+      max(sum(own$value^2) / ncol(own$x), 0)
+    }, 0)
+    rate <- ifelse(size > 0, 1 / size, 1)
+    prior$g <- of_sides(prior$g %||% 2, sides)
+    prior$h <- if (is.null(prior$h)) {
+      stats::setNames(rate, sides)
+    } else {
+      of_sides(prior$h, sides)
+    }
+  } else {
+    prior$lambda_b <- of_sides(prior$lambda_b, sides)
+  }
+  prior
+}
+
+of_sides <- function(x, sides, field, call) {
+  if (is.null(names(x))) {
+    x <- stats::setNames(rep_len(x, 2L), bmf_sides)
+  }
+  lost <- setdiff(sides, names(x))
+  if (length(lost) > 0L) {
+    abort_argument(
+      "`{field}` of `prior` must have a value for {.val {lost}}.", call = call
+    )
+  }
+  x[sides]
 }
 
 complete_bmf_gamma <- function(prior, width) {

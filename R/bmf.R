@@ -190,7 +190,8 @@
 gibbs_bmf <- function(ratings, rank = 10, prior = bmf_wishart(), data = NULL,
                       user = NULL, item = NULL, value = NULL, center = TRUE,
                       biases = FALSE, method = c("gibbs", "icm"),
-                      predict_at = NULL, draws = NULL, burnin = 1000, thin = 1,
+                      predict_at = NULL, user_features = NULL,
+                      item_features = NULL, draws = NULL, burnin = 1000, thin = 1,
                       chains = 4, inits = NULL, keep = NULL, threads = 1,
                       cores = getOption("mc.cores", 1L), seed = NULL,
                       checkpoint = NULL, stop_when = NULL,
@@ -211,13 +212,19 @@ gibbs_bmf <- function(ratings, rank = 10, prior = bmf_wishart(), data = NULL,
   check_bmf_prior(prior, call)
   ratings <- as_ratings(ratings, user, item, value, data, "ratings", call)
   asked <- ratings_asked(predict_at, ratings, call)
+  described <- with_features(
+    asked$ratings, user_features, item_features, call
+  )
+  asked$ratings <- described$ratings
+  features <- described$features
   centre <- if (center) mean(asked$ratings$value) else 0
   prior <- complete_bmf_prior(
-    prior, rating_spread(asked$ratings$value, centre), rank, biases, call
+    prior, rating_spread(asked$ratings$value, centre), rank, biases, call,
+    features
   )
   model <- described_bmf(bmf_model(
     asked$ratings, rank, prior, centre, biases, running$keep, asked$pairs,
-    chains = running$chains
+    chains = running$chains, features = features
   ), asked)
   if (method == "icm") {
     return(icm_search(model, running, match.call(), call))
