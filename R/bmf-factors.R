@@ -398,11 +398,13 @@ as.data.frame.bmf_summary <- function(x, ...) {
 #'   with variance \eqn{1/\beta}{1/beta}.
 #' @param level Number between 0 and 1, default 0.9 (`held_out()`: several).
 #' @param of As in [factors_of()].
+#' @param user_features,item_features As in [predict.gibbs_bmf()].
 #' @param ... Not used.
 #' @return The object is a list, see [gibbsite_map]: its element `estimate` has
 #'   `u` (`D x N`), `v` (`D x M`), `beta` and, as the prior has them,
-#'   `lambda_u`, `lambda_v` or `mu_u`, `precision_u`, `mu_v`, `precision_v`.
-#'   `predict()`: a vector of means, or a data frame with `mean`, `sd`, `lower`
+#'   `lambda_u`, `lambda_v` or `mu_u`, `precision_u`, `mu_v`, `precision_v`, with
+#'   features `coefficients_u` (\eqn{B_u^\top}{B_u'}, `D x p`), `lambda_b_u` and
+#'   those of the items. `predict()`: a vector of means, or a data frame with `mean`, `sd`, `lower`
 #'   and `upper`. `fitted()`, `residuals()`, [held_out()] and [factors_of()]
 #'   work too.
 #' @examples

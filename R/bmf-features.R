@@ -104,9 +104,7 @@ feature_table <- function(table, column, role, arg, known, call) {
     check_sides(dimnames(table), dim(table), "dimnames", arg, call)
     list(
       ids = rownames(table), names = colnames(table),
-      x = methods::as(
-        t(matrix(as.double(table), nrow(table))), "CsparseMatrix"
-      )
+      x = by_row(matrix(as.double(table), nrow(table)))
     )
   } else {
     abort_expected(
@@ -198,8 +196,15 @@ feature_block <- function(x, name, levels, arg, call) {
       call = call, class = "column"
     )
   }
-  numbers <- matrix(as_plain_double(x), 1L)
-  list(x = methods::as(numbers, "CsparseMatrix"), names = name)
+  list(x = by_row(matrix(as_plain_double(x))), names = name)
+}
+
+# The transpose of a matrix of numbers, sparse.
+by_row <- function(x) {
+  at <- which(is.na(x) | x != 0, arr.ind = TRUE)
+  Matrix::sparseMatrix(
+    at[, 2L], at[, 1L], x = x[at], dims = rev(dim(x))
+  )
 }
 
 level_block <- function(x, name, levels, arg, call) {

@@ -537,7 +537,9 @@ bmf_fold_in <- function(model, state, j, ratings, features = NULL) {
 
 # B'f of rows with these features (p x rows), D x rows.
 feature_means <- function(parameters, side, features) {
-  unname(as.matrix(parameters[[paste0("coefficients_", side)]] %*% features))
+  b <- t(parameters[[paste0("coefficients_", side)]])
+  # by its name: this loads Matrix
+  unname(t(as.matrix(Matrix::crossprod(features, b))))
 }
 
 # ---- Search for a mode ------------------------------------------------------

@@ -96,7 +96,7 @@ new_factor <- function(model, draw, side) {
 # of new ids (p x ids), or NULL.
 new_means <- function(draw, side, prior, x, place) {
   if (is.null(x)) {
-    return(matrix(prior$mean, length(prior$mean), length(place)))
+    return(prior$mean + matrix(0, length(prior$mean), length(place)))
   }
   own <- prior$mean + feature_means(draw, side, x)
   own[, place, drop = FALSE]
@@ -379,6 +379,12 @@ conditional_moments <- function(kept, pairs, deviations) {
 #' unknown too. To predict for a new user with some known ratings see
 #' [fold_in()].
 #'
+#' If the fit has features, their mean is \eqn{\mu_u + B_u^\top f}{mu_u + B_u'f},
+#' and `user_features` (`item_features`) must have the features \eqn{f} of all
+#' users (items) that the fit does not have. The table may have rows of others;
+#' the features of the fit's own users are those of the fit. Columns are found by
+#' their names, if both tables have names.
+#'
 #' @section Intervals:
 #' The predictive distribution of a rating, noise included, is the mixture over
 #' the draws of the normal distributions \eqn{\mathrm{N}(\eta^{(s)}_{ij},
@@ -405,6 +411,8 @@ conditional_moments <- function(kept, pairs, deviations) {
 #'   alone.
 #' @param draws `NULL` for all draws that the fit keeps for prediction, or the
 #'   number of them to use, spread evenly.
+#' @param user_features,item_features For a fit with features: `NULL`, or a table
+#'   like that of the fit with a row for each new user (item).
 #' @param ... Not used.
 #' @return `"mean"`: a data frame with a row for each pair and the columns user
 #'   and item (under their names in the data), `mean`, `variance` and its parts
@@ -570,6 +578,7 @@ new_codes <- function(ids, codes) {
 #' @param draws `NULL` for all draws that the fit keeps for prediction
 #'   (`pp_check()`: for at most 50), or the number of them to use, spread
 #'   evenly.
+#' @param user_features,item_features As in [predict.gibbs_bmf()].
 #' @param ndraws Another name of `draws`, which tidybayes uses.
 #' @param re_formula `NULL` or `NA`, without effect; tidybayes gives it.
 #' @param transform For `posterior_linpred()`: `TRUE` or `FALSE`; both give the

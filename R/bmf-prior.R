@@ -53,6 +53,14 @@
 #'   s^2}{2 / s2}, so that the prior mean of \eqn{\Lambda^{-1}}{Lambda^-1} is
 #'   \eqn{W_0^{-1}}{W0^-1}.
 #'
+#' `g`, `h` and `lambda_b` are of the coefficients of features (see the section on
+#' features in [gibbs_bmf()]), and have no use without them: \eqn{\lambda_b \sim
+#' \mathrm{Gamma}(g, h)}{lambda_b ~ Gamma(g, h)}, or \eqn{\lambda_b}{lambda_b} is
+#' known. By default `g` is 2 and `h` one over the mean of
+#' \eqn{f_i^\top f_i}{f_i'f_i} over the users (items): the prior mean of
+#' \eqn{f_i^\top f_i / \lambda_b}{f_i'f_i / lambda_b} is then about 1, and the
+#' features of a user explain about as much of the factors as they leave.
+#'
 #' @param c For `bmf_fixed()`: `NULL` or a positive number, the prior variance
 #'   of each coordinate. For `bmf_gamma()`: `NULL` or a positive number, the
 #'   shape for \eqn{\lambda_v}{lambda_v}.
@@ -69,6 +77,11 @@
 #'   positive numbers (a diagonal) or a symmetric positive definite `D x D`
 #'   matrix: the scale matrix of the Wishart distribution.
 #' @param nu0 `NULL` or a number above `D - 1`: degrees of freedom.
+#' @param g,h `NULL`, one positive number, or two, of users and of items (also by
+#'   the names `users` and `items`): shape and rate for the precision of the
+#'   coefficients of features.
+#' @param lambda_b `NULL` if that precision is unknown, or one or two positive
+#'   numbers like those.
 #' @return An object of class `bmf_prior` (and `bmf_fixed`, `bmf_gamma` or
 #'   `bmf_wishart`); printing it shows the model.
 #' @section Errors:

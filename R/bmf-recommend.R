@@ -16,6 +16,8 @@
 #' @param level Number between 0 and 1, default 0.9: the probability of the
 #'   interval.
 #' @param ... Passed to methods.
+#' @param user_features For a fit with features: `NULL`, or a table with the
+#'   features of users that are not in the fit; `users` are then ids of its rows.
 #' @return A data frame with a row for each recommendation: the user, `place` (1
 #'   for the first), the item, `mean`, `sd`, `lower`, `upper` and `ratings`, how
 #'   often the item was rated in the data. As in `predict(type = "interval")`,
@@ -253,6 +255,10 @@ recommended <- function(model, pairs, best, ends) {
 #'   prior.
 #' @param draws `NULL` for all draws that the fit keeps for prediction, or the
 #'   number of them to use, spread evenly.
+#' @param user_features For a fit with features of its users: a table with those
+#'   of the new users. Their prior mean is then \eqn{\mu_u + B_u^\top f}{mu_u +
+#'   B_u'f} instead of \eqn{\mu_u}{mu_u}.
+#' @param item_features For `predict()`: as in [predict.gibbs_bmf()].
 #' @return An object of class `bmf_fold` for `predict()` and [recommend()]: a
 #'   list with `draws`, an array of `D x users x draws`, `users`, the ids, and
 #'   `ratings`, how many each has.

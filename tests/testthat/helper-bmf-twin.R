@@ -499,7 +499,7 @@ tiny_features <- function(n, m, sides, p = 3) {
     f[, 1] <- 1.5 + f[, 1] / 5
     f[rows, p] <- 0
     gibbsite:::rotated_features(
-      methods::as(t(f), "CsparseMatrix"), list(count = p), "x", NULL
+      gibbsite:::by_row(f), list(count = p), "x", NULL
     )
   }
   list(
