@@ -335,9 +335,10 @@ model_notes.bmf_model <- function(model, fit, table) {
 
 # The share of each factor in the variance of the mean of the rating of a user
 # and an item drawn from the prior given a draw: the eigenvalues of M_u M_v, M =
-# Lambda^-1 + mu mu' (with features the mean of m_i m_i', m_i = mu + B'f_i), in decreasing order, averaged over at most ten kept draws
-# of each chain. Hyperparameters are enough here, and the factors of many users
-# need not be read. NULL without kept draws.
+# Lambda^-1 + mu mu' (with features the mean of m_i m_i', m_i = mu + B'f_i), in
+# decreasing order, averaged over at most ten kept draws of each chain.
+# Hyperparameters are enough here, and the factors of many users need not be
+# read. NULL without kept draws.
 factor_shares <- function(model, fit) {
   k <- seq_len(model$rank)
   root <- function(hyper, side) {
@@ -402,11 +403,11 @@ as.data.frame.bmf_summary <- function(x, ...) {
 #' @param ... Not used.
 #' @return The object is a list, see [gibbsite_map]: its element `estimate` has
 #'   `u` (`D x N`), `v` (`D x M`), `beta` and, as the prior has them,
-#'   `lambda_u`, `lambda_v` or `mu_u`, `precision_u`, `mu_v`, `precision_v`, with
-#'   features `coefficients_u` (\eqn{B_u^\top}{B_u'}, `D x p`), `lambda_b_u` and
-#'   those of the items. `predict()`: a vector of means, or a data frame with `mean`, `sd`, `lower`
-#'   and `upper`. `fitted()`, `residuals()`, [held_out()] and [factors_of()]
-#'   work too.
+#'   `lambda_u`, `lambda_v` or `mu_u`, `precision_u`, `mu_v`, `precision_v`,
+#'   with features `coefficients_u` (\eqn{B_u^\top}{B_u'}, `D x p`),
+#'   `lambda_b_u` and those of the items. `predict()`: a vector of means, or a
+#'   data frame with `mean`, `sd`, `lower` and `upper`. `fitted()`,
+#'   `residuals()`, [held_out()] and [factors_of()] work too.
 #' @examples
 #' set.seed(1)
 #' made <- sim_bmf(40, 30, rank = 2, share = 0.3)

@@ -115,7 +115,9 @@ feature_table <- function(table, column, role, arg, known, call) {
   read$ids <- read$ids %||% seq_len(ncol(read$x))
   check_feature_values(read, role, arg, call)
   if (!is.null(known)) {
-    return(list(ids = read$ids, x = same_columns(read, known, arg, call)))
+    return(list(
+      ids = read$ids, x = same_columns(read, known, arg, call), spec = known
+    ))
   }
   if (nrow(read$x) > most_features) {
     abort_argument(
@@ -266,7 +268,8 @@ check_feature_values <- function(read, role, arg, call) {
   if (length(again) > 0) {
     id <- id_words(plain_or_level(read$ids))[[again[[1L]]]]
     abort_argument(
-      "{.arg {arg}} must have one row for each {role}: {.val {id}} has several.",
+      "{.arg {arg}} must have one row for each {role}: {.val {id}} has
+       several.",
       call = call, class = "duplicated"
     )
   }
@@ -353,5 +356,5 @@ features_given <- function(model, side, ids, table, call) {
   read <- feature_table(
     table, column, role, arg, model$features[[side]]$spec, call
   )
-  features_of_ids(c(read, list(spec = list(names = NULL))), ids, role, arg, call)
+  features_of_ids(read, ids, role, arg, call)
 }

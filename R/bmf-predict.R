@@ -91,9 +91,9 @@ new_factor <- function(model, draw, side) {
   list(mean = numeric(size), root = diag(sqrt(variance), size))
 }
 
-# Means of the factors of new ids, one for each of `place` (D x places), given one
-# draw: `prior`, made by new_factor(), has the mean without features; x: features
-# of new ids (p x ids), or NULL.
+# Means of the factors of new ids, one for each of `place` (D x places), given
+# one draw: `prior`, made by new_factor(), has the mean without features; x:
+# features of new ids (p x ids), or NULL.
 new_means <- function(draw, side, prior, x, place) {
   if (is.null(x)) {
     return(prior$mean + matrix(0, length(prior$mean), length(place)))
@@ -239,8 +239,8 @@ new_pair_moments <- function(kept, pairs) {
   list(mean = mean, extra = extra)
 }
 
-# Which of the new ids the pairs of `rows` (TRUE or FALSE) have on a side; without
-# features these do not differ.
+# Which of the new ids the pairs of `rows` (TRUE or FALSE) have on a side;
+# without features these do not differ.
 places <- function(pairs, side, rows) {
   pairs$place[[side]][rows] %||% rep(1L, sum(rows))
 }
@@ -297,8 +297,8 @@ bmf_normals <- function(kept, pairs, rows = seq_along(pairs$user),
   list(mean = moments$mean, sd = sqrt(moments$extra + kept$noise))
 }
 
-# The deviation of one new user's factors from their mean, one draw from the prior
-# for each kept draw (D x draws); NULL if no pair needs them.
+# The deviation of one new user's factors from their mean, one draw from the
+# prior for each kept draw (D x draws); NULL if no pair needs them.
 draw_stand_ins <- function(kept, pairs) {
   if (!any(is.na(pairs$user) & is.na(pairs$item))) {
     return(NULL)
@@ -326,7 +326,8 @@ draw_new_factors <- function(kept, side, count, x = NULL) {
 }
 
 # Mean and variance of the ratings of pairs of a new user and a new item given
-# the deviation of the user's factors from their mean (D x draws): draws x pairs.
+# the deviation of the user's factors from their mean (D x draws): draws x
+# pairs.
 conditional_moments <- function(kept, pairs, deviations) {
   model <- kept$model
   all <- rep(TRUE, length(pairs$user))
@@ -379,11 +380,11 @@ conditional_moments <- function(kept, pairs, deviations) {
 #' unknown too. To predict for a new user with some known ratings see
 #' [fold_in()].
 #'
-#' If the fit has features, their mean is \eqn{\mu_u + B_u^\top f}{mu_u + B_u'f},
-#' and `user_features` (`item_features`) must have the features \eqn{f} of all
-#' users (items) that the fit does not have. The table may have rows of others;
-#' the features of the fit's own users are those of the fit. Columns are found by
-#' their names, if both tables have names.
+#' If the fit has features, their mean is \eqn{\mu_u + B_u^\top f}{mu_u +
+#' B_u'f}, and `user_features` (`item_features`) must have the features \eqn{f}
+#' of all users (items) that the fit does not have. The table may have rows of
+#' others; the features of the fit's own users are those of the fit. Columns are
+#' found by their names, if both tables have names.
 #'
 #' @section Intervals:
 #' The predictive distribution of a rating, noise included, is the mixture over
@@ -411,8 +412,8 @@ conditional_moments <- function(kept, pairs, deviations) {
 #'   alone.
 #' @param draws `NULL` for all draws that the fit keeps for prediction, or the
 #'   number of them to use, spread evenly.
-#' @param user_features,item_features For a fit with features: `NULL`, or a table
-#'   like that of the fit with a row for each new user (item).
+#' @param user_features,item_features For a fit with features: `NULL`, or a
+#'   table like that of the fit with a row for each new user (item).
 #' @param ... Not used.
 #' @return `"mean"`: a data frame with a row for each pair and the columns user
 #'   and item (under their names in the data), `mean`, `variance` and its parts

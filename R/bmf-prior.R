@@ -53,11 +53,11 @@
 #'   s^2}{2 / s2}, so that the prior mean of \eqn{\Lambda^{-1}}{Lambda^-1} is
 #'   \eqn{W_0^{-1}}{W0^-1}.
 #'
-#' `g`, `h` and `lambda_b` are of the coefficients of features (see the section on
-#' features in [gibbs_bmf()]), and have no use without them: \eqn{\lambda_b \sim
-#' \mathrm{Gamma}(g, h)}{lambda_b ~ Gamma(g, h)}, or \eqn{\lambda_b}{lambda_b} is
-#' known. By default `g` is 2 and `h` one over the mean of
-#' \eqn{f_i^\top f_i}{f_i'f_i} over the users (items): the prior mean of
+#' `g`, `h` and `lambda_b` are of the coefficients of features (see the section
+#' on features in [gibbs_bmf()]), and have no use without them: \eqn{\lambda_b
+#' \sim \mathrm{Gamma}(g, h)}{lambda_b ~ Gamma(g, h)}, or
+#' \eqn{\lambda_b}{lambda_b} is known. By default `g` is 2 and `h` one over the
+#' mean of \eqn{f_i^\top f_i}{f_i'f_i} over the users (items): the prior mean of
 #' \eqn{f_i^\top f_i / \lambda_b}{f_i'f_i / lambda_b} is then about 1, and the
 #' features of a user explain about as much of the factors as they leave.
 #'
@@ -77,8 +77,8 @@
 #'   positive numbers (a diagonal) or a symmetric positive definite `D x D`
 #'   matrix: the scale matrix of the Wishart distribution.
 #' @param nu0 `NULL` or a number above `D - 1`: degrees of freedom.
-#' @param g,h `NULL`, one positive number, or two, of users and of items (also by
-#'   the names `users` and `items`): shape and rate for the precision of the
+#' @param g,h `NULL`, one positive number, or two, of users and of items (also
+#'   by the names `users` and `items`): shape and rate for the precision of the
 #'   coefficients of features.
 #' @param lambda_b `NULL` if that precision is unknown, or one or two positive
 #'   numbers like those.

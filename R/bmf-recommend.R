@@ -17,7 +17,8 @@
 #'   interval.
 #' @param ... Passed to methods.
 #' @param user_features For a fit with features: `NULL`, or a table with the
-#'   features of users that are not in the fit; `users` are then ids of its rows.
+#'   features of users that are not in the fit; `users` are then ids of its
+#'   rows.
 #' @return A data frame with a row for each recommendation: the user, `place` (1
 #'   for the first), the item, `mean`, `sd`, `lower`, `upper` and `ratings`, how
 #'   often the item was rated in the data. As in `predict(type = "interval")`,

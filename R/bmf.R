@@ -64,8 +64,8 @@
 #' @section Features:
 #' `user_features` and `item_features` hold what is known of users and items
 #' beside their ratings. With \eqn{f_i} the features of user \eqn{i} (\eqn{p}
-#' numbers) the prior mean of its factors depends on them (Macau, Simm and others
-#' 2017):
+#' numbers) the prior mean of its factors depends on them (Macau, Simm and
+#' others 2017):
 #' \deqn{u_i \sim \mathrm{N}(\mu_u + B_u^\top f_i, \Lambda_u^{-1}), \quad
 #'   b_k \mid \Lambda_u, \lambda_b \sim \mathrm{N}(0, (\lambda_b
 #'   \Lambda_u)^{-1}), \quad \lambda_b \sim \mathrm{Gamma}(g, h),}{
@@ -77,11 +77,12 @@
 #' known \eqn{\lambda_b}{lambda_b}. They help most for users and items with few
 #' ratings, and they tell of those without any.
 #'
-#' A table of features is a numeric matrix, a sparse matrix of the Matrix package
-#' or a data frame. Its rows belong to users (items) by row names or, in a data
-#' frame, by a column that is called like that of the ratings; a matrix without
-#' row names has the rows of ids 1, 2, ... Columns of a data frame are numbers,
-#' logicals, or factors and text, which have a feature of 0 and 1 for each level.
+#' A table of features is a numeric matrix, a sparse matrix of the Matrix
+#' package or a data frame. Its rows belong to users (items) by row names or,
+#' in a data frame, by a column that is called like that of the ratings; a matrix
+#' without row names has the rows of ids 1, 2, ... Columns of a data frame are numbers,
+#' logicals, or factors and text, which have a feature of 0 and 1 for each
+#' level.
 #' Each user of the ratings needs a row. Users that occur in the table alone are
 #' users without a rating, and a message says so. Constant and collinear columns
 #' do no harm.
@@ -244,10 +245,10 @@ gibbs_bmf <- function(ratings, rank = 10, prior = bmf_wishart(), data = NULL,
                       user = NULL, item = NULL, value = NULL, center = TRUE,
                       biases = FALSE, method = c("gibbs", "icm"),
                       predict_at = NULL, user_features = NULL,
-                      item_features = NULL, draws = NULL, burnin = 1000, thin = 1,
-                      chains = 4, inits = NULL, keep = NULL, threads = 1,
-                      cores = getOption("mc.cores", 1L), seed = NULL,
-                      checkpoint = NULL, stop_when = NULL,
+                      item_features = NULL, draws = NULL, burnin = 1000,
+                      thin = 1, chains = 4, inits = NULL, keep = NULL,
+                      threads = 1, cores = getOption("mc.cores", 1L),
+                      seed = NULL, checkpoint = NULL, stop_when = NULL,
                       progress = interactive(), keep_data = TRUE) {
   check_needed(ratings = "the ratings")
   call <- rlang::current_env()
@@ -314,10 +315,11 @@ gibbs_bmf <- function(ratings, rank = 10, prior = bmf_wishart(), data = NULL,
 #'   (kappa0 + N), [(kappa0 + N) Lambda_u]^-1).}
 #' With features, \eqn{F} (\eqn{N \times p}{N x p}), \eqn{\mu_u}{mu_u} in the
 #' prior of a user becomes \eqn{\mu_u + B_u^\top f_i}{mu_u + B_u'f_i}, and
-#' \eqn{\Lambda_u}{Lambda_u}, \eqn{\mu_u}{mu_u} and \eqn{B_u} are drawn together.
-#' With \eqn{G = (F, 1)}, \eqn{C = (B_u; \mu_u^\top)}{C = (B_u; mu_u')}, \eqn{C_0 =
-#' (0; \mu_0^\top)}{C0 = (0; mu0')}, \eqn{K_0 = \mathrm{diag}(\lambda_b, \dots,
-#' \lambda_b, \kappa_0)}{K0 = diag(lambda_b, ..., lambda_b, kappa0)}, \eqn{K =
+#' \eqn{\Lambda_u}{Lambda_u}, \eqn{\mu_u}{mu_u} and \eqn{B_u} are drawn
+#' together. With \eqn{G = (F, 1)}, \eqn{C = (B_u; \mu_u^\top)}{C = (B_u;
+#' mu_u')}, \eqn{C_0 = (0; \mu_0^\top)}{C0 = (0; mu0')}, \eqn{K_0 =
+#' \mathrm{diag}(\lambda_b, \dots, \lambda_b, \kappa_0)}{K0 =
+#' diag(lambda_b, ..., lambda_b, kappa0)}, \eqn{K =
 #' K_0 + G^\top G}{K = K0 + G'G}, \eqn{M = K^{-1} (G^\top U^\top + K_0 C_0)}{M =
 #' K^-1 (G'U' + K0 C0)} and \eqn{R = U^\top - G M}{R = U' - G M}:
 #' \deqn{\Lambda_u \mid U \sim \mathrm{W}\bigl(\nu_0 + N, [W_0^{-1} + R^\top R +
@@ -346,9 +348,9 @@ gibbs_bmf <- function(ratings, rank = 10, prior = bmf_wishart(), data = NULL,
 #' Gibbs, Liu and Sabatti 2000): with [bmf_wishart()] \eqn{A} stretches random
 #' directions, as many as factors but at most 16, by factors from a slice step
 #' (Neal 2003), and \eqn{\mu}{mu}, \eqn{\Lambda}{Lambda} and \eqn{B} are
-#' transformed with it; with [bmf_gamma()] \eqn{A = c I}, with \eqn{\lambda_u / c^2}{lambda_u /
-#' c^2} and \eqn{\lambda_v c^2}{lambda_v c^2}. With `biases` a constant is also
-#' moved from the intercepts of one side to those of the other. With
+#' transformed with it; with [bmf_gamma()] \eqn{A = c I}, with
+#' \eqn{\lambda_u / c^2}{lambda_u / c^2} and \eqn{\lambda_v c^2}{lambda_v c^2}.
+#' With `biases` a constant is also moved from the intercepts of one side to those of the other. With
 #' [bmf_fixed()] the scales are nearly fixed by the prior, and only that
 #' constant is moved. These moves leave the posterior invariant.
 #'

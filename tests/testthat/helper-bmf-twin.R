@@ -4,8 +4,8 @@
 # change the likelihood those in twin_scales(); of the users' and of the items'
 # hyperparameters the gamma, or the chi-squares and normals of the precision
 # column by column, then the normals of the mean, with features those of their
-# coefficients in the coordinates of F V, and the gamma of lambda_B; the gamma of
-# beta.
+# coefficients in the coordinates of F V, and the gamma of lambda_B; the gamma
+# of beta.
 #
 # A twin's state is bmf_parameters(): u (D x n), v (D x m), beta, and lambda_u,
 # lambda_v or mu_u, precision_u, mu_v, precision_v.
@@ -255,10 +255,10 @@ scaled_sides <- function(twin, map) {
 }
 
 # A slice step in log c from 0 for the log density of the state moved by c, plus
-# `jacobian` times log c: log |d moved / d state| less that of the measure
-# dc / c of the moves.  The Jacobians of mu_u and mu_v, Lambda_u and Lambda_v,
-# lambda_u and lambda_v cancel; those of p_u coefficients of users and p_v of items
-# leave p_u - p_v.
+# `jacobian` times log c: log |d moved / d state| less that of the measure dc /
+# c of the moves.  The Jacobians of mu_u and mu_v, Lambda_u and Lambda_v,
+# lambda_u and lambda_v cancel; those of p_u coefficients of users and p_v of
+# items leave p_u - p_v.
 slice_scale <- function(model, twin, moved, jacobian) {
   c <- twin_slice(function(c) {
     # twin_slice() adds log c, for a density of c

@@ -594,6 +594,7 @@ test_that("wrong tables of features are errors", {
   )
   f <- matrix(1:6, 3, dimnames = list(c("a", "b", "c"), c("x", "y")))
   frame <- data.frame(user = c("a", "b", "c"), x = 1:3, g = c("p", "q", NA))
+  listed <- data.frame(user = r$user, x = I(list(1, 2, 3)))
   expect_gibbsite_error({
     gibbs_bmf(r, 1, user_features = "f")
     gibbs_bmf(r, 1, bmf_gamma(), user_features = f)
@@ -617,7 +618,7 @@ test_that("wrong tables of features are errors", {
     gibbs_bmf(r, 1, user_features = f[c(1:3, 2), ])
   })
   expect_gibbsite_error(class = "gibbsite_error_column", {
-    gibbs_bmf(r, 1, user_features = data.frame(user = r$user, x = I(list(1, 2, 3))))
+    gibbs_bmf(r, 1, user_features = listed)
   })
   expect_gibbsite_error(class = "gibbsite_error_size", {
     gibbs_bmf(r, 1, user_features = Matrix::sparseMatrix(
