@@ -78,14 +78,13 @@
 #' ratings, and they tell of those without any.
 #'
 #' A table of features is a numeric matrix, a sparse matrix of the Matrix
-#' package or a data frame. Its rows belong to users (items) by row names or,
-#' in a data frame, by a column that is called like that of the ratings; a matrix
-#' without row names has the rows of ids 1, 2, ... Columns of a data frame are numbers,
-#' logicals, or factors and text, which have a feature of 0 and 1 for each
-#' level.
-#' Each user of the ratings needs a row. Users that occur in the table alone are
-#' users without a rating, and a message says so. Constant and collinear columns
-#' do no harm.
+#' package or a data frame. Its rows belong to users (items) by row names or, in
+#' a data frame, by a column that is called like that of the ratings; a matrix
+#' without row names has the rows of ids 1, 2, ... Columns of a data frame are
+#' numbers, logicals, or factors and text, which have a feature of 0 and 1 for
+#' each level. Each user of the ratings needs a row. Users that occur in the
+#' table alone are users without a rating, and a message says so. Constant and
+#' collinear columns do no harm.
 #'
 #' Numbers are taken as they are: nothing is centred or scaled. All coefficients
 #' of a side have one prior, so that features should be of similar size: use
@@ -340,19 +339,19 @@ gibbs_bmf <- function(ratings, rank = 10, prior = bmf_wishart(), data = NULL,
 #'   beta | . ~ Gamma(e + |Omega| / 2, f + sum (r_ij - u_i'v_j)^2 / 2).}
 #'
 #' @section Moves:
-#' Users and items can be scaled against each other, \eqn{u_i \to A
-#' u_i}{u_i -> A u_i} and \eqn{v_j \to A^{-\top} v_j}{v_j -> A^-T v_j}, without
-#' a change of the likelihood; only the prior changes. A chain that draws one
-#' side given the other moves slowly in this direction. A sweep therefore also
-#' draws such moves, after the items and before the hyperparameters (generalised
-#' Gibbs, Liu and Sabatti 2000): with [bmf_wishart()] \eqn{A} stretches random
-#' directions, as many as factors but at most 16, by factors from a slice step
-#' (Neal 2003), and \eqn{\mu}{mu}, \eqn{\Lambda}{Lambda} and \eqn{B} are
-#' transformed with it; with [bmf_gamma()] \eqn{A = c I}, with
-#' \eqn{\lambda_u / c^2}{lambda_u / c^2} and \eqn{\lambda_v c^2}{lambda_v c^2}.
-#' With `biases` a constant is also moved from the intercepts of one side to those of the other. With
-#' [bmf_fixed()] the scales are nearly fixed by the prior, and only that
-#' constant is moved. These moves leave the posterior invariant.
+#' Users and items can be scaled against each other, \eqn{u_i \to A u_i}{u_i ->
+#' A u_i} and \eqn{v_j \to A^{-\top} v_j}{v_j -> A^-T v_j}, without a change of
+#' the likelihood; only the prior changes. A chain that draws one side given the
+#' other moves slowly in this direction. A sweep therefore also draws such
+#' moves, after the items and before the hyperparameters (generalised Gibbs, Liu
+#' and Sabatti 2000): with [bmf_wishart()] \eqn{A} stretches random directions,
+#' as many as factors but at most 16, by factors from a slice step (Neal 2003),
+#' and \eqn{\mu}{mu}, \eqn{\Lambda}{Lambda} and \eqn{B} are transformed with it;
+#' with [bmf_gamma()] \eqn{A = c I}, with \eqn{\lambda_u / c^2}{lambda_u / c^2}
+#' and \eqn{\lambda_v c^2}{lambda_v c^2}. With `biases` a constant is also moved
+#' from the intercepts of one side to those of the other. With [bmf_fixed()] the
+#' scales are nearly fixed by the prior, and only that constant is moved. These
+#' moves leave the posterior invariant.
 #'
 #' @references
 #' Paisley J (2015). *EECS E6892: Bayesian Models for Machine Learning*, lecture
