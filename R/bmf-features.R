@@ -34,20 +34,19 @@ side_features <- function(table, ids, column, role, call) {
   }
   arg <- paste0(role, "_features")
   table <- feature_table(table, column, role, arg, NULL, call)
-  before <- length(ids)
-  ids <- append_ids(ids, table$ids)
-  extra <- length(ids) - before
+  all <- append_ids(ids, table$ids)
+  x <- features_of_ids(table, all, role, arg, call)
+  extra <- length(all) - length(ids)
   if (extra > 0) {
     inform_gibbsite(
-      c(i = "{counted(extra, role)} of {.arg {arg}} without a rating: what is
-             said of {cli::qty(extra)}{?it/them} comes from
-             {cli::qty(extra)}{?its/their} features."),
+      c(i = "{counted(extra, role)} of {.arg {arg}} {cli::qty(extra)}{?has/have}
+             no rating: what is said of {?it/them} comes from {?its/their}
+             features."),
       class = "unrated"
     )
   }
-  x <- features_of_ids(table, ids, role, arg, call)
   features <- if (nrow(x) > 0) rotated_features(x, table$spec, arg, call)
-  list(ids = ids, features = features)
+  list(ids = all, features = features)
 }
 
 # The columns of a table for these ids, in their order.
@@ -63,7 +62,7 @@ features_of_ids <- function(table, ids, role, arg, call) {
         x = if (sum(lost) > 3) "{sum(lost)} {role}s have no row.",
         i = "Rows belong to the {role}s in their names, or in a column of a data
              frame that is called like the one of the ratings.",
-        i = "A row of zeros stands for a {role} of whom nothing is known."
+        i = "A row of zeros can stand for one of which nothing is known."
       ),
       call = call, class = "missing"
     )
@@ -252,15 +251,15 @@ check_feature_values <- function(read, role, arg, call) {
     given <- read$x@x[[wild[[1L]]]]
     id <- id_words(plain_or_level(read$ids))[[row]]
     named <- if (is.null(read$names)) column else quoted(read$names[[column]])
+    missing <- is.na(given) && !is.nan(given)
     abort_argument(
       c(
         "{.arg {arg}} must be finite: column {named} is {given} for {role}
          {.val {id}}.",
-        i = "A column that says whether a value is known, and 0 in its place,
-             can stand for missing values."
+        i = if (missing) "A column that says whether a value is known, and 0 in
+                          its place, can stand for missing values."
       ),
-      call = call,
-      class = if (is.na(given) && !is.nan(given)) "missing" else "infinite"
+      call = call, class = if (missing) "missing" else "infinite"
     )
   }
   check_ids(read$ids, role, arg, call)

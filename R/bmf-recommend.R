@@ -18,7 +18,7 @@
 #' @param ... Passed to methods.
 #' @param user_features For a fit with features: `NULL`, or a table with the
 #'   features of users that are not in the fit; `users` are then ids of its
-#'   rows.
+#'   rows, and `NULL` is for all of them that the fit does not have.
 #' @return A data frame with a row for each recommendation: the user, `place` (1
 #'   for the first), the item, `mean`, `sd`, `lower`, `upper` and `ratings`, how
 #'   often the item was rated in the data. As in `predict(type = "interval")`,
@@ -86,11 +86,14 @@ recommend_described <- function(fit, users, n, level, features, call) {
     features, model$names[[1L]], "user", "user_features",
     model$features$u$spec, call
   )
-  codes <- chosen_users(
-    users, table$ids, call, "rows of {.arg user_features}"
-  )
+  known <- !is.na(match_ids(table$ids, model$users))
+  codes <- if (is.null(users) && !all(known)) {
+    which(!known)
+  } else {
+    chosen_users(users, table$ids, call, "rows of {.arg user_features}")
+  }
   users <- table$ids[codes]
-  old <- which(!is.na(match_ids(users, model$users)))
+  old <- which(known[codes])
   if (length(old) > 0) {
     abort_argument(
       c("{.arg user_features} must be of new users here:

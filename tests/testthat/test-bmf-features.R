@@ -487,7 +487,7 @@ test_that("recommendations for new users are the best of the predictions", {
   for (column in c("mean", "sd", "lower", "upper")) {
     expect_equal(best[[column]], all[[column]])
   }
-  every <- recommend(fit, n = 1, user_features = made$features[13:16, ])
+  every <- recommend(fit, n = 1, user_features = made$features)
   expect_identical(every$user, letters[13:16])
 })
 
@@ -645,6 +645,7 @@ test_that("wrong features of new users are errors", {
   expect_gibbsite_error({
     predict(fit, new, item_features = f, user_features = f)
     recommend(fit, "zz", user_features = f)
-    recommend(fit, user_features = f)
+    recommend(fit, "a", user_features = f)
+    recommend(fit, user_features = f[1:12, ])
   })
 })
