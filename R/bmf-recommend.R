@@ -359,10 +359,6 @@ holds_bmf_model <- function(kept) {
   is.list(kept) && is.list(kept$model) && inherits(kept$model, "bmf_model")
 }
 
-plain_or_level <- function(x) {
-  if (is.factor(x)) as.character(x) else plain_ids(x)
-}
-
 # Unused levels are not users here.
 droplevels_ids <- function(x) if (is.factor(x)) droplevels(x) else x
 

@@ -564,7 +564,9 @@ features_of_twin <- function(model, twin, side) {
     return(NULL)
   }
   c(
-    lambda_b = log(hyper(twin, "lambda_b", side)),
+    lambda_b = if (is.null(model$prior$lambda_b)) {
+      log(hyper(twin, "lambda_b", side))
+    },
     explained = atan(coefficient_square(twin, side) / length(b)),
     first = atan(b[1, ]), along = atan(mean(
       twin[[side]] * (row_means(model, twin, side) - hyper(twin, "mu", side))

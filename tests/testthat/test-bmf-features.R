@@ -145,8 +145,10 @@ test_that("without information all-zero features change no distribution", {
     )$draws
     draws[, c("beta", "trace_u", "logdet_u", "norm_mu_u", "rmse", "cell[1]")]
   }
+  one <- run(plain)
+  other <- run(with_zeros)
   p <- vapply(seq_len(6), function(at) {
-    stats::ks.test(run(plain)[, at], run(with_zeros)[, at])$p.value
+    stats::ks.test(one[, at], other[, at])$p.value
   }, 0)
   expect_gt(min(p), error_rate / 6)
 })
@@ -313,24 +315,27 @@ test_that("Geweke's joint test passes with features", {
   }
 })
 
-feature_mutants <- c(
-  "features_left_out", "wishart_without_b", "wishart_without_features",
-  "ridge_shape_of_prior", "residuals_for_rows"
+# The chains, and their steps, that find each mistake.
+feature_mutants <- list(
+  features_left_out = c(40, 40), wishart_without_b = c(30, 20),
+  wishart_without_features = c(40, 40), ridge_shape_of_prior = c(30, 20),
+  residuals_for_rows = c(30, 20)
 )
 
 test_that("Geweke's joint test rejects wrong samplers with features", {
   skip_long()
   reference <- feature_reference("plain")
-  for (name in feature_mutants) {
+  for (name in names(feature_mutants)) {
     model <- mutant_of(feature_cases$plain, bmf_mutants[[name]])
-    test <- feature_test("plain", reference, model)
+    size <- feature_mutants[[name]]
+    test <- feature_test("plain", reference, model, size[[1]], size[[2]])
     expect_lt(smallest_adjusted(test), error_rate, label = name)
   }
 })
 
 feature_ranks <- function(model, simulations = 200) {
   withr::local_seed(52)
-  sbc_ranks(model, bmf_quantities, simulations, 31, 30, burnin = 200)
+  sbc_ranks(model, bmf_quantities, simulations, 31, 50, burnin = 200)
 }
 
 test_that("the posterior with features is calibrated over the prior", {
