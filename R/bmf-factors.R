@@ -335,14 +335,15 @@ model_notes.bmf_model <- function(model, fit, table) {
 
 # The share of each factor in the variance of the mean of the rating of a user
 # and an item drawn from the prior given a draw: the eigenvalues of M_u M_v, M =
-# Lambda^-1 + mu mu', in decreasing order, averaged over at most ten kept draws
-# of each chain. Hyperparameters are enough here, and the factors of many users
-# need not be read. NULL without kept draws.
+# Lambda^-1 + mu mu' (with features the mean of m_i m_i', m_i = mu + B'f_i), in
+# decreasing order, averaged over at most ten kept draws of each chain.
+# Hyperparameters are enough here, and the factors of many users need not be
+# read. NULL without kept draws.
 factor_shares <- function(model, fit) {
   k <- seq_len(model$rank)
   root <- function(hyper, side) {
     covariance <- chol2inv(chol(hyper[[paste0("precision_", side)]]))
-    moment <- covariance + tcrossprod(hyper[[paste0("mu_", side)]])
+    moment <- covariance + mean_square(model, hyper, side)
     chol(moment[k, k, drop = FALSE])
   }
   variance <- lapply(fit_part(fit, "chains"), function(chain) {
@@ -355,6 +356,20 @@ factor_shares <- function(model, fit) {
   })
   variance <- matrix(unlist(variance), model$rank)
   if (ncol(variance) > 0L) rowSums(variance) / sum(variance)
+}
+
+# The mean of m_i m_i' over the rows of a side.
+mean_square <- function(model, hyper, side) {
+  mu <- hyper[[paste0("mu_", side)]]
+  features <- model$features[[side]]
+  if (is.null(features)) {
+    return(tcrossprod(mu))
+  }
+  rows <- ncol(features$x)
+  rotated <- hyper[[paste0("coefficients_", side)]] %*% features$v
+  cross <- tcrossprod(mu, rotated %*% features$g)
+  tcrossprod(mu) + (cross + t(cross) + rotated %*% (features$s * t(rotated))) /
+    rows
 }
 
 #' @export
@@ -384,13 +399,15 @@ as.data.frame.bmf_summary <- function(x, ...) {
 #'   with variance \eqn{1/\beta}{1/beta}.
 #' @param level Number between 0 and 1, default 0.9 (`held_out()`: several).
 #' @param of As in [factors_of()].
+#' @param user_features,item_features As in [predict.gibbs_bmf()].
 #' @param ... Not used.
 #' @return The object is a list, see [gibbsite_map]: its element `estimate` has
 #'   `u` (`D x N`), `v` (`D x M`), `beta` and, as the prior has them,
-#'   `lambda_u`, `lambda_v` or `mu_u`, `precision_u`, `mu_v`, `precision_v`.
-#'   `predict()`: a vector of means, or a data frame with `mean`, `sd`, `lower`
-#'   and `upper`. `fitted()`, `residuals()`, [held_out()] and [factors_of()]
-#'   work too.
+#'   `lambda_u`, `lambda_v` or `mu_u`, `precision_u`, `mu_v`, `precision_v`,
+#'   with features `coefficients_u` (\eqn{B_u^\top}{B_u'}, `D x p`),
+#'   `lambda_b_u` and those of the items. `predict()`: a vector of means, or a
+#'   data frame with `mean`, `sd`, `lower` and `upper`. `fitted()`,
+#'   `residuals()`, [held_out()] and [factors_of()] work too.
 #' @examples
 #' set.seed(1)
 #' made <- sim_bmf(40, 30, rank = 2, share = 0.3)
@@ -448,21 +465,31 @@ factors_of.bmf_map <- function(fit, of = c("items", "users")) {
 #' @rdname bmf_map
 #' @export
 predict.bmf_map <- function(object, newdata = NULL,
-                            type = c("mean", "interval"), level = 0.9, ...) {
+                            type = c("mean", "interval"), level = 0.9, ...,
+                            user_features = NULL, item_features = NULL) {
   check_map(object)
   call <- rlang::current_env()
   check_no_more(...)
   type <- check_choice(type, c("mean", "interval"))
   level <- check_level(level)
   model <- object$model
-  pairs <- bmf_pairs(model, newdata, call)
-  side <- function(x, unseen, codes) {
-    all <- cbind(x, unseen %||% 0)
-    all[, ifelse(is.na(codes), ncol(all), codes), drop = FALSE]
+  estimate <- object$estimate
+  pairs <- bmf_pairs(
+    model, newdata, call, list(u = user_features, v = item_features)
+  )
+  side <- function(which, codes) {
+    x <- estimate[[which]]
+    prior <- list(mean = estimate[[paste0("mu_", which)]] %||%
+                    numeric(model$size))
+    own <- x[, ifelse(is.na(codes), 1L, codes), drop = FALSE]
+    new <- is.na(codes)
+    own[, new] <- new_means(
+      estimate, which, prior, pairs$x[[which]], places(pairs, which, new)
+    )
+    own
   }
   mean <- model$center + inner(
-    model, side(object$estimate$u, object$estimate$mu_u, pairs$user),
-    side(object$estimate$v, object$estimate$mu_v, pairs$item)
+    model, side("u", pairs$user), side("v", pairs$item)
   )
   if (type == "mean") {
     return(mean)

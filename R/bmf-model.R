@@ -8,14 +8,17 @@
 #   rank, keep, center   the constant that is subtracted from the ratings
 #   users, items         ids; names: of the three columns
 #   cells                list(user, item): pairs whose means are stored
+#   features             list(u, v), those that there are: R/bmf-features.R
 #
 # and its state u, v (D x n, D x m), beta, lambda or mu and precision (those of
 # the users, then those of the items), and what bmf_state() lists.
 
 # ratings: as_ratings(); prior: completed; predict_at: NULL or list(user, item)
-# of codes. The memory for stored draws of factors is divided by `chains`.
+# of codes; features: with_features(). The memory for stored draws of factors is
+# divided by `chains`.
 bmf_model <- function(ratings, rank, prior, center = 0, biases = FALSE,
-                      keep = character(), predict_at = NULL, chains = 4) {
+                      keep = character(), predict_at = NULL, chains = 4,
+                      features = list()) {
   n <- length(ratings$users)
   m <- length(ratings$items)
   size <- as.integer(rank + biases)
@@ -30,22 +33,61 @@ bmf_model <- function(ratings, rank, prior, center = 0, biases = FALSE,
       prior = bmf_prior_data(prior, size),
       keep_u = as.integer("u" %in% keep), keep_v = as.integer("v" %in% keep),
       cells = from_zero(cells), predict_at = from_zero(predict_at),
-      cap = bmf_cap(n, m, size, chains),
+      cap = bmf_cap(n, m, size, chains, feature_count(features)),
       user = ratings$user, item = ratings$item, value = ratings$value
     )
   )
   new_model(
     "bmf_model",
     name = "gibbs_bmf", title = "Bayesian matrix factorisation",
-    headline = bmf_headline(ratings, rank, prior, biases), data = data,
+    headline = bmf_headline(ratings, rank, prior, biases, features),
+    data = data, data_hash = bmf_hash(data, features),
     cures = "Try a smaller rank: see ?gibbs_bmf.",
     prior = prior, nobs = length(ratings$value),
-    columns = bmf_columns(prior, n, m, size, cells, keep),
+    columns = bmf_columns(prior, n, m, size, cells, keep, features),
     n = n, m = m, size = size, biases = biases, rank = as.integer(rank),
     keep = keep, center = as.double(center), users = ratings$users,
     items = ratings$items, names = ratings$names, cells = cells,
-    levels = ratings$levels
+    levels = ratings$levels, features = features
   )
+}
+
+# Of ratings and features; V, s and g are functions of the features, and depend
+# on the BLAS in their last bits.
+bmf_hash <- function(data, features) {
+  if (length(features) == 0L) {
+    return(hash(data))
+  }
+  given <- lapply(features, `[`, c("start", "index", "value", "spec"))
+  hash(list(data, given))
+}
+
+feature_count <- function(features) {
+  sum(vapply(features, function(own) length(own$s), 0L))
+}
+
+# The number of side's features, 0 without.
+side_count <- function(model, side) length(model$features[[side]]$s)
+
+# The prior of lambda_B of a side: list(shape, rate), or list(known).
+bmf_ridge <- function(prior, side) {
+  role <- c(u = "users", v = "items")[[side]]
+  if (!is.null(prior$lambda_b)) {
+    return(list(known = prior$lambda_b[[role]]))
+  }
+  list(shape = prior$g[[role]], rate = prior$h[[role]])
+}
+
+# The data of a model as C reads them, features included.
+bmf_data <- function(model) {
+  for (side in names(model$features)) {
+    ridge <- bmf_ridge(model$prior, side)
+    own <- model$features[[side]][c("start", "index", "value", "v", "s", "g")]
+    own$shape <- as.double(ridge$shape %||% 0)
+    own$rate <- as.double(ridge$rate %||% 0)
+    model$data[[c(u = "user_features", v = "item_features")[[side]]]] <- own
+  }
+  model$data
 }
 
 # Number of directions in which a sweep scales users and items against each
@@ -117,13 +159,13 @@ bmf_prior_data <- function(prior, size) {
 
 # How many draws of all factors a chain may store, in single precision: 200, or
 # as many as the option allows.
-bmf_cap <- function(n, m, size, chains, most = 200L) {
-  bytes <- 4 * (n + m) * as.double(size)
+bmf_cap <- function(n, m, size, chains, features = 0L, most = 200L) {
+  bytes <- (4 * (n + m) + 8 * features) * as.double(size)
   allowed <- gibbsite_option("max_draws_mb") * 2^20 / chains / bytes
   as.integer(min(most, floor(allowed)))
 }
 
-bmf_columns <- function(prior, n, m, size, cells, keep) {
+bmf_columns <- function(prior, n, m, size, cells, keep, features = list()) {
   side <- function(x) paste0(c("trace_", "logdet_", "norm_mu_"), x)
   count <- length(cells$user)
   c(
@@ -131,6 +173,9 @@ bmf_columns <- function(prior, n, m, size, cells, keep) {
       bmf_gamma = c("beta", "lambda_u", "lambda_v"),
       bmf_wishart = c("beta", side("u"), side("v"))
     ),
+    if (is.null(prior$lambda_b)) {
+      paste0("lambda_b_", names(features), recycle0 = TRUE)
+    },
     "rmse", "log_joint", if (count > 0L) indexed("cell", seq_len(count)),
     if ("u" %in% keep) indexed("u", seq_len(size), seq_len(n)),
     if ("v" %in% keep) indexed("v", seq_len(size), seq_len(m))
@@ -139,7 +184,7 @@ bmf_columns <- function(prior, n, m, size, cells, keep) {
 
 #' @exportS3Method
 model_sweeps.bmf_model <- function(model, state, n, control) {
-  .Call(C_bmf_sweeps, model$data, state, n, control, FALSE)
+  .Call(C_bmf_sweeps, bmf_data(model), state, n, control, FALSE)
 }
 
 # Factors from normal distributions whose products have the ratings' standard
@@ -159,6 +204,10 @@ model_start.bmf_model <- function(model, init) {
   } else {
     start$lambda_u <- start$lambda_v <- 1 / width^2
   }
+  for (side in names(model$features)) {
+    start[[paste0("coefficients_", side)]] <-
+      numeric(model$size * side_count(model, side))
+  }
   bmf_state(model, utils::modifyList(start, as.list(init)))
 }
 
@@ -177,10 +226,14 @@ bmf_state <- function(model, parameters) {
     parameters$beta <- 1 / prior$sigma2
     parameters$lambda_u <- parameters$lambda_v <- 1 / prior$c
   }
+  parameters <- with_ridges(model, parameters)
   pairs <- length(model$data$predict_at$user)
   numbers <- function(...) as.double(unlist(parameters[c(...)]))
   wishart <- kind == 2L
-  list(
+  of_features <- lapply(
+    stats::setNames(nm = bmf_feature_names(model)), numbers
+  )
+  c(list(
     sweep = 0, u = numbers("u"), v = numbers("v"), beta = numbers("beta"),
     lambda = if (wishart) numeric() else numbers("lambda_u", "lambda_v"),
     mu = if (wishart) numbers("mu_u", "mu_v") else numeric(),
@@ -191,7 +244,26 @@ bmf_state <- function(model, parameters) {
     },
     kept = 0, noise = 0, at_mean = numeric(pairs), at_m2 = numeric(pairs),
     factor_draws = list(), hyper_draws = list()
-  )
+  ), of_features)
+}
+
+# The parameters of a model with features: B' (D x p) and lambda_B of a side.
+bmf_feature_names <- function(model) {
+  as.character(unlist(lapply(names(model$features), function(side) {
+    paste0(c("coefficients_", "lambda_b_"), side)
+  })))
+}
+
+# With the lambda_B that the prior knows, and the mean of the prior for one that
+# is not given.
+with_ridges <- function(model, parameters) {
+  for (side in names(model$features)) {
+    name <- paste0("lambda_b_", side)
+    ridge <- bmf_ridge(model$prior, side)
+    parameters[[name]] <-
+      ridge$known %||% parameters[[name]] %||% (ridge$shape / ridge$rate)
+  }
+  parameters
 }
 
 #' @exportS3Method
@@ -208,7 +280,8 @@ bmf_parameters <- function(model, state) {
   numbers <- if (length(state$lambda) > 0L) {
     c(state$beta, state$lambda)
   } else {
-    c(state$beta, state$mu, state$precision)
+    c(state$beta, state$mu, state$precision,
+      unlist(state[bmf_feature_names(model)], use.names = FALSE))
   }
   c(
     list(u = matrix(state$u, model$size), v = matrix(state$v, model$size)),
@@ -225,12 +298,24 @@ bmf_hyper <- function(model, numbers) {
     ))
   }
   square <- function(from) matrix(numbers[from + seq_len(d^2)], d, d)
-  list(
+  out <- list(
     beta = numbers[[1L]], mu_u = numbers[1L + seq_len(d)],
     precision_u = square(1L + 2L * d), mu_v = numbers[1L + d + seq_len(d)],
     precision_v = square(1L + 2L * d + d^2)
   )
+  from <- bmf_hyper_size(d)
+  for (side in names(model$features)) {
+    p <- side_count(model, side)
+    out[[paste0("coefficients_", side)]] <-
+      matrix(numbers[from + seq_len(d * p)], d, p)
+    out[[paste0("lambda_b_", side)]] <- numbers[[from + d * p + 1L]]
+    from <- from + d * p + 1L
+  }
+  out
 }
+
+# beta, mu and Lambda of both sides.
+bmf_hyper_size <- function(d) 1L + 2L * d + 2L * d^2
 
 # The starting values that a user may give, with their shapes.
 bmf_init_sizes <- function(model) {
@@ -241,8 +326,22 @@ bmf_init_sizes <- function(model) {
     bmf_gamma = c(sizes, list(beta = 1, lambda_u = 1, lambda_v = 1)),
     bmf_wishart = c(sizes, list(
       beta = 1, mu_u = d, mu_v = d, precision_u = c(d, d), precision_v = c(d, d)
-    ))
+    ), bmf_feature_sizes(model))
   )
+}
+
+bmf_feature_sizes <- function(model) {
+  names <- bmf_feature_names(model)
+  if (!is.null(model$prior$lambda_b)) {
+    names <- names[startsWith(names, "coefficients")]
+  }
+  sizes <- lapply(names, function(name) {
+    if (startsWith(name, "lambda")) {
+      return(1)
+    }
+    c(model$size, side_count(model, sub("coefficients_", "", name)))
+  })
+  stats::setNames(sizes, names)
 }
 
 #' @exportS3Method
@@ -252,7 +351,7 @@ model_check_init.bmf_model <- function(model, init, where, call) {
   for (name in names(init)) {
     arg <- paste0(where, "$", name)
     check_init_shape(init[[name]], sizes[[name]], arg, call)
-    if (name %in% c("beta", "lambda_u", "lambda_v")) {
+    if (name == "beta" || startsWith(name, "lambda")) {
       abort_elements(init[[name]] <= 0, init[[name]], arg, "positive", call)
     }
     if (startsWith(name, "precision")) {
@@ -284,7 +383,7 @@ model_labelled.bmf_model <- function(model, invariants) {
   in_blocks(model$columns, c("u", "v"))
 }
 
-bmf_headline <- function(ratings, rank, prior, biases) {
+bmf_headline <- function(ratings, rank, prior, biases, features = list()) {
   count <- function(n, one, several) {
     number <- format(n, big.mark = ",", scientific = FALSE)
     paste(number, if (n == 1) one else several)
@@ -297,7 +396,13 @@ bmf_headline <- function(ratings, rank, prior, biases) {
     if (biases) ", with intercepts", "; ",
     count(length(ratings$value), "rating", "ratings"), " of ",
     count(length(ratings$items), "item", "items"), " by ",
-    count(length(ratings$users), "user", "users")
+    count(length(ratings$users), "user", "users"),
+    if (length(features) > 0L) "; ",
+    and_words(vapply(names(features), function(side) {
+      p <- length(features[[side]]$s)
+      paste(count(p, "feature", "features"), "of the",
+            c(u = "users", v = "items")[[side]])
+    }, ""))
   )
 }
 
@@ -312,6 +417,8 @@ model_labels.bmf_model <- function(model) {
     logdet_v = "log determinant of the items' precision matrix",
     norm_mu_u = "length of the users' mean",
     norm_mu_v = "length of the items' mean",
+    lambda_b_u = "precision of the coefficients of the users' features",
+    lambda_b_v = "precision of the coefficients of the items' features",
     rmse = "root mean square error in the data",
     log_joint = "log joint density"
   )
@@ -408,18 +515,31 @@ bmf_predicted <- function(state) {
 
 # One draw of the factors of new users (D x n) given draw j of the set: its
 # items, beta and the users' hyperparameters.  ratings: list(n, user, item,
-# value), codes of new users 1..n and of the fit's items.
-bmf_fold_in <- function(model, state, j, ratings) {
+# value), codes of new users 1..n and of the fit's items; features: NULL, or
+# those of the new users (p x n).
+bmf_fold_in <- function(model, state, j, ratings, features = NULL) {
   ratings$users <- seq_len(ratings$n)
   by_user <- bmf_compressed(ratings, ratings$n, model$m, model$center)$users
   d <- model$size
   all <- (model$n + model$m) * d
   x <- readBin(state$factor_draws[[j]], "double", all, size = 4L)
+  shift <- if (!is.null(features)) {
+    given <- bmf_kept_hyper(model, state, j)
+    given$precision_u %*% feature_means(given, "u", features)
+  }
   .Call(
     C_bmf_fold_in, bmf_sizes(model, ratings$n), by_user,
-    list(kind = bmf_kinds[[class(model$prior)[1L]]]), state$hyper_draws[[j]],
-    x[model$n * d + seq_len(model$m * d)]
+    list(kind = bmf_kinds[[class(model$prior)[1L]]]),
+    utils::head(state$hyper_draws[[j]], bmf_hyper_size(d)),
+    x[model$n * d + seq_len(model$m * d)], shift
   )
+}
+
+# B'f of rows with these features (p x rows), D x rows.
+feature_means <- function(parameters, side, features) {
+  b <- t(parameters[[paste0("coefficients_", side)]])
+  # by its name: this loads Matrix
+  unname(t(as.matrix(Matrix::crossprod(features, b))))
 }
 
 # ---- Search for a mode ------------------------------------------------------
@@ -429,7 +549,7 @@ model_climb.bmf_model <- function(model, state, threads) {
   model$data$cap <- 0L
   control <- list(burnin = 0, thin = 1, threads = threads)
   step <- interrupt_or(
-    .Call(C_bmf_sweeps, model$data, state, 1, control, TRUE)
+    .Call(C_bmf_sweeps, bmf_data(model), state, 1, control, TRUE)
   )
   list(
     state = step$state,
@@ -462,13 +582,18 @@ draw_prior.bmf_model <- function(model) {
       draw_normal_wishart(prior, d, "u"), draw_normal_wishart(prior, d, "v")
     )
   )
+  for (side in names(model$features)) {
+    p <- c(p, draw_coefficients(model, p, side))
+  }
   factors <- function(count, side) {
     normals <- matrix(stats::rnorm(d * count), d, count)
     if (!inherits(prior, "bmf_wishart")) {
       return(normals / sqrt(p[[paste0("lambda_", side)]]))
     }
     root <- chol(p[[paste0("precision_", side)]])
-    p[[paste0("mu_", side)]] + backsolve(root, normals)
+    own <- p[[paste0("mu_", side)]] + backsolve(root, normals)
+    features <- model$features[[side]]$x
+    if (is.null(features)) own else own + feature_means(p, side, features)
   }
   p$u <- factors(model$n, "u")
   p$v <- factors(model$m, "v")
@@ -482,6 +607,19 @@ draw_normal_wishart <- function(prior, d, side) {
   mu <- prior$mu0 + drop(backsolve(root, stats::rnorm(d)))
   stats::setNames(
     list(mu, precision), paste0(c("mu_", "precision_"), side)
+  )
+}
+
+# lambda_B ~ Gamma(shape, rate), b_k ~ N(0, (lambda_B Lambda)^-1)
+draw_coefficients <- function(model, p, side) {
+  ridge <- bmf_ridge(model$prior, side)
+  lambda <- ridge$known %||% stats::rgamma(1L, ridge$shape, ridge$rate)
+  root <- chol(lambda * p[[paste0("precision_", side)]])
+  count <- side_count(model, side)
+  normals <- matrix(stats::rnorm(model$size * count), model$size)
+  stats::setNames(
+    list(backsolve(root, normals), lambda),
+    paste0(c("coefficients_", "lambda_b_"), side)
   )
 }
 
@@ -518,7 +656,7 @@ set_data.bmf_model <- function(model, data, call = rlang::caller_env()) {
   ratings <- model$data[c("user", "item", "value")]
   compressed <- bmf_compressed(ratings, model$n, model$m, model$center)
   model$data[names(compressed)] <- compressed
-  model$data_hash <- hash(model$data)
+  model$data_hash <- bmf_hash(model$data, model$features)
   model
 }
 
@@ -528,11 +666,11 @@ bmf_with_ratings <- function(model, data) {
   ratings <- ratings_again(model, data)
   fresh <- bmf_model(
     ratings, model$rank, model$prior, model$center, model$biases, model$keep,
-    model$pairs
+    model$pairs, features = model$features
   )
   fresh$data$cap <- model$cap
   model$data <- fresh$data
-  model$data_hash <- hash(model$data)
+  model$data_hash <- bmf_hash(model$data, model$features)
   model
 }
 
@@ -563,6 +701,18 @@ model_quantities.bmf_model <- function(model, state) {
       data$value - model$center, eta, 1 / sqrt(p$beta), log = TRUE
     ))
   )
+}
+
+# log lambda_B, and the size of B in units of Lambda.
+feature_quantities <- function(model, p) {
+  unlist(lapply(names(model$features), function(side) {
+    b <- p[[paste0("coefficients_", side)]]
+    root <- chol(p[[paste0("precision_", side)]])
+    c(
+      lambda_b = log(p[[paste0("lambda_b_", side)]]),
+      size = log(sum((root %*% b)^2))
+    )
+  }))
 }
 
 # Means and sizes of the factors in their own coordinates.

@@ -91,6 +91,17 @@ new_factor <- function(model, draw, side) {
   list(mean = numeric(size), root = diag(sqrt(variance), size))
 }
 
+# Means of the factors of new ids, one for each of `place` (D x places), given
+# one draw: `prior`, made by new_factor(), has the mean without features; x:
+# features of new ids (p x ids), or NULL.
+new_means <- function(draw, side, prior, x, place) {
+  if (is.null(x)) {
+    return(prior$mean + matrix(0, length(prior$mean), length(place)))
+  }
+  own <- prior$mean + feature_means(draw, side, x)
+  own[, place, drop = FALSE]
+}
+
 # The design of the other side's factors in the linear predictor: the first
 # `rank` coordinates of x, and 1 for the intercept. x: D x pairs.
 design_of <- function(model, x) {
@@ -132,8 +143,10 @@ inner <- function(model, u, v) {
 
 # Pairs to predict: list(user, item) of codes (NA for ids that the fit does not
 # know), the ids as given, value (or NULL), and `unknown`: whose factors come
-# from the prior, "none", "user", "item" or "both".
-bmf_pairs <- function(model, newdata, call) {
+# from the prior, "none", "user", "item" or "both". given: list(u, v), tables of
+# features of ids that the fit does not know; `place` and `x` are then those of
+# new_features().
+bmf_pairs <- function(model, newdata, call, given = NULL) {
   if (is.null(newdata)) {
     if (is.null(model$data)) {
       abort_no_data("newdata", call)
@@ -151,11 +164,16 @@ bmf_pairs <- function(model, newdata, call) {
   if (length(user) == 0) {
     abort_argument("{.arg newdata} has no rows.", call = call, class = "empty")
   }
+  new <- new_features(
+    model, list(u = user, v = item), list(u = ids$user, v = ids$item), given,
+    call
+  )
   unrated <- function(code, counts) is.na(code) | counts[code] == 0
   no_user <- unrated(user, model$user_counts)
   no_item <- unrated(item, model$item_counts)
   list(
     user = user, item = item, ids = ids[c("user", "item")], value = value,
+    place = new$place, x = new$x,
     unknown = c("none", "user", "item", "both")[1 + no_user + 2 * no_item]
   )
 }
@@ -185,7 +203,8 @@ by_blocks <- function(pairs, draws, f) {
 some_pairs <- function(pairs, rows) {
   list(
     user = pairs$user[rows], item = pairs$item[rows],
-    value = pairs$value[rows]
+    value = pairs$value[rows], place = lapply(pairs$place, `[`, rows),
+    x = pairs$x
   )
 }
 
@@ -207,9 +226,10 @@ new_pair_moments <- function(kept, pairs) {
     return(list(mean = mean, extra = NULL))
   }
   rows <- which(new_user | new_item)
+  part <- some_pairs(pairs, rows)
   moments <- over_draws(kept, function(draw) {
     one_new_moments(
-      model, draw, user[rows], item[rows], new_user[rows], new_item[rows]
+      model, draw, user[rows], item[rows], new_user[rows], new_item[rows], part
     )
   })
   extra <- matrix(0, nrow(mean), ncol(mean))
@@ -219,15 +239,26 @@ new_pair_moments <- function(kept, pairs) {
   list(mean = mean, extra = extra)
 }
 
+# Which of the new ids the pairs of `rows` (TRUE or FALSE) have on a side;
+# without features these do not differ.
+places <- function(pairs, side, rows) {
+  pairs$place[[side]][rows] %||% rep(1L, sum(rows))
+}
+
 # With u = mu_u + d and v = mu_v + e: u'v has variance v'S_u v + u'S_v u at the
 # known (or mean) factors, plus tr(S_u S_v) if both are new.
-one_new_moments <- function(model, draw, user, item, new_user, new_item) {
+one_new_moments <- function(model, draw, user, item, new_user, new_item,
+                            pairs) {
   u <- draw$u[, user, drop = FALSE]
   v <- draw$v[, item, drop = FALSE]
   prior_u <- new_factor(model, draw, "u")
   prior_v <- new_factor(model, draw, "v")
-  u[, new_user] <- prior_u$mean
-  v[, new_item] <- prior_v$mean
+  u[, new_user] <- new_means(
+    draw, "u", prior_u, pairs$x$u, places(pairs, "u", new_user)
+  )
+  v[, new_item] <- new_means(
+    draw, "v", prior_v, pairs$x$v, places(pairs, "v", new_item)
+  )
   extra <- numeric(length(user))
   extra[new_user] <- squared_length(
     prior_u$root, design_of(model, v[, new_user, drop = FALSE])
@@ -247,8 +278,9 @@ one_new_moments <- function(model, draw, user, item, new_user, new_item) {
 
 # Normal distributions of the ratings of pairs given a draw: list(mean, sd),
 # draws x pairs; sd is a vector if no id is new. If both ids are new, the
-# distribution is given factors drawn for one new user (the same for all such
-# pairs, from R's generator).
+# distribution is given factors drawn for one new user, or with features given
+# their deviation from their mean (the same for all such pairs, from R's
+# generator).
 bmf_normals <- function(kept, pairs, rows = seq_along(pairs$user),
                         stand_ins = NULL) {
   part <- some_pairs(pairs, rows)
@@ -258,51 +290,64 @@ bmf_normals <- function(kept, pairs, rows = seq_along(pairs$user),
   }
   both <- which(is.na(part$user) & is.na(part$item))
   if (length(both) > 0) {
-    one <- conditional_moments(kept, stand_ins)
+    one <- conditional_moments(kept, some_pairs(part, both), stand_ins)
     moments$mean[, both] <- one$mean
     moments$extra[, both] <- one$extra
   }
   list(mean = moments$mean, sd = sqrt(moments$extra + kept$noise))
 }
 
-# Factors for one new user, one draw from the prior for each kept draw (D x
-# draws); NULL if no pair needs them.
+# The deviation of one new user's factors from their mean, one draw from the
+# prior for each kept draw (D x draws); NULL if no pair needs them.
 draw_stand_ins <- function(kept, pairs) {
   if (!any(is.na(pairs$user) & is.na(pairs$item))) {
     return(NULL)
   }
-  draw_new_factors(kept, "u", 1L)[, 1L, , drop = TRUE] |>
-    matrix(kept$model$size)
+  model <- kept$model
+  drawn <- over_draws(kept, function(draw) {
+    prior <- new_factor(model, draw, "u")
+    crossprod(prior$root, stats::rnorm(model$size))
+  }, hyper = TRUE)
+  matrix(unlist(drawn), model$size)
 }
 
 # Factors of `count` new users or items for each kept draw: D x count x draws.
-draw_new_factors <- function(kept, side, count) {
+# x: their features (p x count), or NULL.
+draw_new_factors <- function(kept, side, count, x = NULL) {
   model <- kept$model
   size <- model$size
   drawn <- over_draws(kept, function(draw) {
     prior <- new_factor(model, draw, side)
     normals <- matrix(stats::rnorm(size * count), size, count)
-    prior$mean + crossprod(prior$root, normals)
+    new_means(draw, side, prior, x, seq_len(count)) +
+      crossprod(prior$root, normals)
   }, hyper = TRUE)
   array(unlist(drawn), c(size, count, length(drawn)))
 }
 
-# Mean and variance of a new item's rating given the user's factors (D x draws),
-# for each draw.
-conditional_moments <- function(kept, u) {
+# Mean and variance of the ratings of pairs of a new user and a new item given
+# the deviation of the user's factors from their mean (D x draws): draws x
+# pairs.
+conditional_moments <- function(kept, pairs, deviations) {
   model <- kept$model
+  all <- rep(TRUE, length(pairs$user))
   s <- 0
   out <- over_draws(kept, function(draw) {
     s <<- s + 1
-    own <- u[, s, drop = FALSE]
-    prior <- new_factor(model, draw, "v")
-    c(
-      model$center + inner(model, own, matrix(prior$mean)),
-      squared_length(prior$root, design_of(model, own))
+    prior_u <- new_factor(model, draw, "u")
+    prior_v <- new_factor(model, draw, "v")
+    u <- deviations[, s] +
+      new_means(draw, "u", prior_u, pairs$x$u, places(pairs, "u", all))
+    v <- new_means(draw, "v", prior_v, pairs$x$v, places(pairs, "v", all))
+    list(
+      mean = model$center + inner(model, u, v),
+      extra = squared_length(prior_v$root, design_of(model, u))
     )
   }, hyper = TRUE)
-  out <- matrix(unlist(out), 2L)
-  list(mean = out[1L, ], extra = out[2L, ])
+  list(
+    mean = do.call(rbind, lapply(out, function(one) one$mean)),
+    extra = do.call(rbind, lapply(out, function(one) one$extra))
+  )
 }
 
 # ---- predictions -----------------------------------------------------------
@@ -335,6 +380,12 @@ conditional_moments <- function(kept, u) {
 #' unknown too. To predict for a new user with some known ratings see
 #' [fold_in()].
 #'
+#' If the fit has features, their mean is \eqn{\mu_u + B_u^\top f}{mu_u +
+#' B_u'f}, and `user_features` (`item_features`) must have the features \eqn{f}
+#' of all users (items) that the fit does not have. The table may have rows of
+#' others; the features of the fit's own users are those of the fit. Columns are
+#' found by their names, if both tables have names.
+#'
 #' @section Intervals:
 #' The predictive distribution of a rating, noise included, is the mixture over
 #' the draws of the normal distributions \eqn{\mathrm{N}(\eta^{(s)}_{ij},
@@ -361,6 +412,8 @@ conditional_moments <- function(kept, u) {
 #'   alone.
 #' @param draws `NULL` for all draws that the fit keeps for prediction, or the
 #'   number of them to use, spread evenly.
+#' @param user_features,item_features For a fit with features: `NULL`, or a
+#'   table like that of the fit with a row for each new user (item).
 #' @param ... Not used.
 #' @return `"mean"`: a data frame with a row for each pair and the columns user
 #'   and item (under their names in the data), `mean`, `variance` and its parts
@@ -391,6 +444,7 @@ conditional_moments <- function(kept, u) {
 predict.gibbs_bmf <- function(object, newdata = NULL,
                               type = c("mean", "draws", "interval"),
                               level = 0.9, variance = TRUE, draws = NULL,
+                              user_features = NULL, item_features = NULL,
                               ...) {
   call <- rlang::current_env()
   check_unlocked(call)
@@ -399,7 +453,9 @@ predict.gibbs_bmf <- function(object, newdata = NULL,
   level <- check_level(level)
   variance <- check_flag(variance)
   model <- fit_part(object, "model")
-  pairs <- bmf_pairs(model, newdata, call)
+  pairs <- bmf_pairs(
+    model, newdata, call, list(u = user_features, v = item_features)
+  )
   kept <- kept_factors(object, draws, call)
   switch(type,
     mean = predict_mean(kept, pairs, variance),
@@ -486,8 +542,8 @@ predict_draws <- function(kept, pairs, call) {
 new_pair_draws <- function(kept, pairs, rows) {
   user <- new_codes(pairs$ids$user[rows], pairs$user[rows])
   item <- new_codes(pairs$ids$item[rows], pairs$item[rows])
-  drawn_u <- draw_new_factors(kept, "u", max(0L, -user))
-  drawn_v <- draw_new_factors(kept, "v", max(0L, -item))
+  drawn_u <- draw_new_factors(kept, "u", max(0L, -user), pairs$x$u)
+  drawn_v <- draw_new_factors(kept, "v", max(0L, -item), pairs$x$v)
   s <- 0
   do.call(rbind, over_draws(kept, function(draw) {
     s <<- s + 1
@@ -523,6 +579,7 @@ new_codes <- function(ids, codes) {
 #' @param draws `NULL` for all draws that the fit keeps for prediction
 #'   (`pp_check()`: for at most 50), or the number of them to use, spread
 #'   evenly.
+#' @param user_features,item_features As in [predict.gibbs_bmf()].
 #' @param ndraws Another name of `draws`, which tidybayes uses.
 #' @param re_formula `NULL` or `NA`, without effect; tidybayes gives it.
 #' @param transform For `posterior_linpred()`: `TRUE` or `FALSE`; both give the
@@ -548,14 +605,18 @@ new_codes <- function(ids, codes) {
 #' @aliases posterior_predict.gibbs_bmf
 #' @export
 posterior_predict.gibbs_bmf <- function(object, newdata = NULL, draws = NULL,
-                                        ..., ndraws = NULL,
+                                        ..., user_features = NULL,
+                                        item_features = NULL, ndraws = NULL,
                                         re_formula = NULL) {
   call <- rlang::current_env()
   check_unlocked(call)
   check_no_more(...)
   check_re_formula(re_formula, call)
   draws <- either_draws(draws, ndraws, call)
-  pairs <- bmf_pairs(fit_part(object, "model"), newdata, call)
+  pairs <- bmf_pairs(
+    fit_part(object, "model"), newdata, call,
+    list(u = user_features, v = item_features)
+  )
   kept <- kept_factors(object, draws, call)
   mean <- predict_draws(kept, pairs, call)
   matrix(stats::rnorm(length(mean), mean, sqrt(kept$noise)), nrow(mean))
@@ -564,13 +625,18 @@ posterior_predict.gibbs_bmf <- function(object, newdata = NULL, draws = NULL,
 #' @rdname bmf-checks
 #' @export
 posterior_epred.gibbs_bmf <- function(object, newdata = NULL, draws = NULL,
-                                      ..., ndraws = NULL, re_formula = NULL) {
+                                      ..., user_features = NULL,
+                                      item_features = NULL, ndraws = NULL,
+                                      re_formula = NULL) {
   check_no_more(...)
   call <- rlang::current_env()
   check_unlocked(call)
   check_re_formula(re_formula, call)
   draws <- either_draws(draws, ndraws, call)
-  pairs <- bmf_pairs(fit_part(object, "model"), newdata, call)
+  pairs <- bmf_pairs(
+    fit_part(object, "model"), newdata, call,
+    list(u = user_features, v = item_features)
+  )
   predict_draws(kept_factors(object, draws, call), pairs, call)
 }
 
@@ -589,12 +655,15 @@ posterior_linpred.gibbs_bmf <- function(object, transform = FALSE,
 
 #' @rdname bmf-checks
 #' @export
-log_lik.gibbs_bmf <- function(object, newdata = NULL, draws = NULL, ...) {
+log_lik.gibbs_bmf <- function(object, newdata = NULL, draws = NULL, ...,
+                              user_features = NULL, item_features = NULL) {
   call <- rlang::current_env()
   check_unlocked(call)
   check_no_more(...)
   model <- fit_part(object, "model")
-  pairs <- bmf_pairs(model, newdata, call)
+  pairs <- bmf_pairs(
+    model, newdata, call, list(u = user_features, v = item_features)
+  )
   check_values(pairs, model, call)
   kept <- kept_factors(object, draws, call)
   check_pairs_size(kept, pairs, call)

@@ -53,6 +53,14 @@
 #'   s^2}{2 / s2}, so that the prior mean of \eqn{\Lambda^{-1}}{Lambda^-1} is
 #'   \eqn{W_0^{-1}}{W0^-1}.
 #'
+#' `g`, `h` and `lambda_b` are of the coefficients of features (see the section
+#' on features in [gibbs_bmf()]), and have no use without them: \eqn{\lambda_b
+#' \sim \mathrm{Gamma}(g, h)}{lambda_b ~ Gamma(g, h)}, or
+#' \eqn{\lambda_b}{lambda_b} is known. By default `g` is 2 and `h` one over the
+#' mean of \eqn{f_i^\top f_i}{f_i'f_i} over the users (items): the prior mean of
+#' \eqn{f_i^\top f_i / \lambda_b}{f_i'f_i / lambda_b} is then about 1, and the
+#' features of a user explain about as much of the factors as they leave.
+#'
 #' @param c For `bmf_fixed()`: `NULL` or a positive number, the prior variance
 #'   of each coordinate. For `bmf_gamma()`: `NULL` or a positive number, the
 #'   shape for \eqn{\lambda_v}{lambda_v}.
@@ -69,6 +77,11 @@
 #'   positive numbers (a diagonal) or a symmetric positive definite `D x D`
 #'   matrix: the scale matrix of the Wishart distribution.
 #' @param nu0 `NULL` or a number above `D - 1`: degrees of freedom.
+#' @param g,h `NULL`, one positive number, or two, of users and of items (also
+#'   by the names `users` and `items`): shape and rate for the precision of the
+#'   coefficients of features.
+#' @param lambda_b `NULL` if that precision is unknown, or one or two positive
+#'   numbers like those.
 #' @return An object of class `bmf_prior` (and `bmf_fixed`, `bmf_gamma` or
 #'   `bmf_wishart`); printing it shows the model.
 #' @section Errors:
@@ -95,7 +108,8 @@ NULL
 #' @export
 bmf_wishart <- function(mu0 = NULL, kappa0 = NULL,
                         W0 = NULL, # nolint: object_name_linter.
-                        nu0 = NULL, e = NULL, f = NULL) {
+                        nu0 = NULL, e = NULL, f = NULL, g = NULL, h = NULL,
+                        lambda_b = NULL) {
   call <- rlang::current_env()
   mu0 <- check_numeric_vector(mu0, null_ok = TRUE)
   check_no_names(mu0, "mu0", call)
@@ -109,12 +123,39 @@ bmf_wishart <- function(mu0 = NULL, kappa0 = NULL,
     )
     check_no_names(W0, "W0", call)
   }
+  if (!is.null(lambda_b) && !(is.null(g) && is.null(h))) {
+    abort_argument(
+      c("{.arg lambda_b} is a known precision, {.arg g} and {.arg h} are the
+         prior of an unknown one.",
+        i = "Leave {.arg lambda_b} out, or the other two."),
+      call = call
+    )
+  }
   new_bmf_prior("bmf_wishart", list(
     mu0 = mu0, kappa0 = check_positive(kappa0, "kappa0", call), W0 = W0,
     nu0 = check_positive(nu0, "nu0", call), e = check_positive(e, "e", call),
-    f = check_positive(f, "f", call)
+    f = check_positive(f, "f", call), g = check_of_sides(g, "g", call),
+    h = check_of_sides(h, "h", call),
+    lambda_b = check_of_sides(lambda_b, "lambda_b", call)
   ))
 }
+
+# One positive number, or two: of users and of items.
+check_of_sides <- function(x, arg, call) {
+  x <- check_numeric_vector(
+    x, length = 1:2, lower = 0, lower_open = TRUE, null_ok = TRUE, arg = arg,
+    call = call
+  )
+  if (!is.null(names(x)) && !all(names(x) %in% bmf_sides)) {
+    abort_argument(
+      "{.arg {arg}} must have no names, or {.val users} and {.val items}.",
+      call = call
+    )
+  }
+  x
+}
+
+bmf_sides <- c("users", "items")
 
 #' @rdname bmf_prior
 #' @export
@@ -194,12 +235,26 @@ format.bmf_prior <- function(x, ...) {
   check_made(x, names(formals(make)), paste0(bmf_prior_kind(x), "()"))
   fields <- unclass(x)
   attributes(fields) <- list(names = names(x))
+  # of features, which a fit need not have
+  unused <- names(fields) %in% c("g", "h", "lambda_b") & lengths(fields) == 0L
+  fields <- fields[!unused]
   names <- format(names(fields))
+  of_features <- any(names(fields) %in% c("g", "h", "lambda_b"))
   c(
     bmf_prior_lines[[bmf_prior_kind(x)]],
+    if (of_features) bmf_feature_lines(fields),
     vapply(seq_along(fields), function(k) {
       paste0("  ", names[[k]], " = ", format_prior_value(fields[[k]]))
     }, "")
+  )
+}
+
+bmf_feature_lines <- function(fields) {
+  unknown <- is.null(fields$lambda_b)
+  c(
+    "with features  u_i ~ N(mu_u + B_u'f_i, Lambda_u^-1), the same for v_j,",
+    "rows of B_x ~ N(0, (lambda_b Lambda_x)^-1)",
+    if (unknown) "lambda_b ~ Gamma(g, h)         (shape, rate)"
   )
 }
 
@@ -220,9 +275,19 @@ check_bmf_prior <- function(prior, call) {
 
 # The prior with every field filled in, or an error of the user's call that
 # names the field.  spread: s2 above.
-complete_bmf_prior <- function(prior, spread, rank, biases, call = NULL) {
+complete_bmf_prior <- function(prior, spread, rank, biases, call = NULL,
+                               features = list()) {
   check_bmf_prior(prior, call)
   kind <- bmf_prior_kind(prior)
+  if (length(features) > 0L && kind != "bmf_wishart") {
+    abort_argument(
+      c("Features need {.code prior = bmf_wishart()}: {.fn {kind}} has no mean
+         that could depend on them.",
+        i = "Leave {.arg user_features} and {.arg item_features} out, or change
+             {.arg prior}."),
+      call = call
+    )
+  }
   prior <- remade(prior, bmf_makers[[kind]], paste0(kind, "()"), call = call)
   width <- sqrt(spread / rank)
   if (kind == "bmf_fixed") {
@@ -235,7 +300,48 @@ complete_bmf_prior <- function(prior, spread, rank, biases, call = NULL) {
   if (kind == "bmf_gamma") {
     return(complete_bmf_gamma(prior, width))
   }
-  complete_bmf_wishart(prior, spread, rank, biases, call)
+  prior <- complete_bmf_wishart(prior, spread, rank, biases, call)
+  complete_bmf_features(prior, features, call)
+}
+
+# g, h and lambda_b of the sides with features (list(u, v)), with names.
+complete_bmf_features <- function(prior, features, call) {
+  fields <- c("g", "h", "lambda_b")
+  given <- fields[lengths(unclass(prior)[fields]) > 0L]
+  if (length(features) == 0L) {
+    if (length(given) > 0L) {
+      abort_argument(
+        c("`{given[[1L]]}` of `prior` is of the coefficients of features, and
+           there are no features.",
+          i = "Give {.arg user_features} or {.arg item_features}."),
+        call = call
+      )
+    }
+    return(prior)
+  }
+  sides <- bmf_sides[c("u", "v") %in% names(features)]
+  if ("lambda_b" %in% given) {
+    prior$lambda_b <- of_sides(prior$lambda_b, sides, "lambda_b", call)
+    return(prior)
+  }
+  size <- vapply(features, function(own) sum(own$value^2) / ncol(own$x), 0)
+  rate <- stats::setNames(ifelse(size > 0, 1 / size, 1), sides)
+  prior$g <- of_sides(prior$g %||% 2, sides, "g", call)
+  prior$h <- of_sides(prior$h %||% rate, sides, "h", call)
+  prior
+}
+
+of_sides <- function(x, sides, field, call) {
+  if (is.null(names(x))) {
+    x <- stats::setNames(rep_len(x, 2L), bmf_sides)
+  }
+  lost <- setdiff(sides, names(x))
+  if (length(lost) > 0L) {
+    abort_argument(
+      "`{field}` of `prior` must have a value for {.val {lost}}.", call = call
+    )
+  }
+  x[sides]
 }
 
 complete_bmf_gamma <- function(prior, width) {

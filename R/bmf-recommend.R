@@ -16,6 +16,9 @@
 #' @param level Number between 0 and 1, default 0.9: the probability of the
 #'   interval.
 #' @param ... Passed to methods.
+#' @param user_features For a fit with features: `NULL`, or a table with the
+#'   features of users that are not in the fit; `users` are then ids of its
+#'   rows, and `NULL` is for all of them that the fit does not have.
 #' @return A data frame with a row for each recommendation: the user, `place` (1
 #'   for the first), the item, `mean`, `sd`, `lower`, `upper` and `ratings`, how
 #'   often the item was rated in the data. As in `predict(type = "interval")`,
@@ -44,12 +47,16 @@ recommend.default <- function(fit, users = NULL, n = 10, level = 0.9, ...) {
 
 #' @rdname recommend
 #' @export
-recommend.gibbs_bmf <- function(fit, users = NULL, n = 10, level = 0.9, ...) {
+recommend.gibbs_bmf <- function(fit, users = NULL, n = 10, level = 0.9, ...,
+                                user_features = NULL) {
   call <- rlang::current_env()
   check_no_more(...)
   n <- check_count(n)
   level <- check_level(level)
   model <- fit_part(fit, "model")
+  if (!is.null(user_features)) {
+    return(recommend_described(fit, users, n, level, user_features, call))
+  }
   if (is.null(model$data)) {
     abort_no_data(
       call = call,
@@ -71,7 +78,65 @@ recommend.gibbs_bmf <- function(fit, users = NULL, n = 10, level = 0.9, ...) {
   recommended(model, pairs, best, ends)
 }
 
-chosen_users <- function(users, ids, call) {
+# For users that the fit does not have, by their features.
+recommend_described <- function(fit, users, n, level, features, call) {
+  model <- fit_part(fit, "model")
+  check_features_of_fit(model$features$u, features, "user", call)
+  table <- feature_table(
+    features, model$names[[1L]], "user", "user_features",
+    model$features$u$spec, call
+  )
+  known <- !is.na(match_ids(table$ids, model$users))
+  codes <- if (is.null(users) && !all(known)) {
+    which(!known)
+  } else {
+    chosen_users(users, table$ids, call, "rows of {.arg user_features}")
+  }
+  users <- table$ids[codes]
+  old <- which(known[codes])
+  if (length(old) > 0) {
+    abort_argument(
+      c("{.arg user_features} must be of new users here:
+         {.val {id_words(plain_or_level(users[old]))[[1L]]}} is in the fit.",
+        i = "Without {.arg user_features} users of the fit are meant."),
+      call = call
+    )
+  }
+  items <- seq_along(model$items)
+  check_recommended(length(codes), n, length(items), call)
+  kept <- kept_factors(fit, call = call)
+  parts <- lapply(seq_along(codes), function(k) {
+    recommend_new(kept, users[k], table$x[, codes[[k]], drop = FALSE], n, level)
+  })
+  do.call(rbind, parts)
+}
+
+# x: the user's features, p x 1.
+recommend_new <- function(kept, user, x, n, level) {
+  model <- kept$model
+  pairs_with <- function(items) {
+    count <- length(items)
+    list(
+      user = rep(NA_integer_, count), item = items,
+      ids = list(user = rep(user, count), item = model$items[items]),
+      place = list(u = rep(1L, count)), x = list(u = x)
+    )
+  }
+  all <- pair_moments(kept, pairs_with(seq_along(model$items)))
+  top <- utils::head(order(-all$mean, seq_along(all$mean)), n)
+  pairs <- pairs_with(top)
+  ends <- interval_ends(pairs, length(kept$noise), level, function(rows) {
+    bmf_normals(kept, pairs, rows)
+  })
+  best <- data.frame(
+    place = seq_along(top), mean = all$mean[top],
+    sd = sqrt(mean(kept$noise) + all$variance[top])
+  )
+  recommended(model, pairs, best, ends)
+}
+
+# known: what they must be, for the message.
+chosen_users <- function(users, ids, call, known = "users of the fit") {
   if (is.null(users)) {
     return(seq_along(ids))
   }
@@ -84,8 +149,8 @@ chosen_users <- function(users, ids, call) {
         "{.arg users} must not be empty."
       } else {
         c(
-          "{.arg users} must be users of the fit: {.val {lost}}
-           {cli::qty(lost)}{?is/are} not.",
+          paste0("{.arg users} must be ", known, ": {.val {lost}}
+           {cli::qty(lost)}{?is/are} not."),
           i = "For a new user with some ratings see {.fn fold_in}."
         )
       },
@@ -194,6 +259,10 @@ recommended <- function(model, pairs, best, ends) {
 #'   prior.
 #' @param draws `NULL` for all draws that the fit keeps for prediction, or the
 #'   number of them to use, spread evenly.
+#' @param user_features For a fit with features of its users: a table with those
+#'   of the new users. Their prior mean is then \eqn{\mu_u + B_u^\top f}{mu_u +
+#'   B_u'f} instead of \eqn{\mu_u}{mu_u}.
+#' @param item_features For `predict()`: as in [predict.gibbs_bmf()].
 #' @return An object of class `bmf_fold` for `predict()` and [recommend()]: a
 #'   list with `draws`, an array of `D x users x draws`, `users`, the ids, and
 #'   `ratings`, how many each has.
@@ -213,7 +282,7 @@ recommended <- function(model, pairs, best, ends) {
 #' predict(folded, data.frame(user = "ann", item = c("1", "2")))
 #' recommend(folded, n = 3)
 #' @export
-fold_in <- function(fit, new_ratings, draws = NULL) {
+fold_in <- function(fit, new_ratings, draws = NULL, user_features = NULL) {
   check_needed(fit = "a fit made by gibbs_bmf()", new_ratings = "a data frame")
   call <- rlang::current_env()
   check_unlocked(call)
@@ -246,8 +315,14 @@ fold_in <- function(fit, new_ratings, draws = NULL) {
     n = length(users$ids), user = users$code[seen], item = item[seen],
     value = asked$value[seen]
   )
+  check_features_of_fit(model$features$u, user_features, "user", call)
+  features <- if (!is.null(model$features$u)) {
+    features_given(
+      model, "u", id_words(plain_or_level(users$ids)), user_features, call
+    )
+  }
   kept <- kept_factors(fit, draws, call)
-  drawn <- fold_draws(kept, ratings)
+  drawn <- fold_draws(kept, ratings, features)
   structure(
     list(
       draws = drawn, users = users$ids,
@@ -284,18 +359,14 @@ holds_bmf_model <- function(kept) {
   is.list(kept) && is.list(kept$model) && inherits(kept$model, "bmf_model")
 }
 
-plain_or_level <- function(x) {
-  if (is.factor(x)) as.character(x) else plain_ids(x)
-}
-
 # Unused levels are not users here.
 droplevels_ids <- function(x) if (is.factor(x)) droplevels(x) else x
 
 # D x users x draws
-fold_draws <- function(kept, ratings) {
+fold_draws <- function(kept, ratings, features = NULL) {
   drawn <- unlist(lapply(seq_along(kept$states), function(k) {
     lapply(kept$which[[k]], function(j) {
-      bmf_fold_in(kept$model, kept$states[[k]], j, ratings)
+      bmf_fold_in(kept$model, kept$states[[k]], j, ratings, features)
     })
   }))
   array(drawn, c(kept$model$size, ratings$n, length(kept$noise)))
@@ -323,8 +394,8 @@ print.bmf_fold <- function(x, ...) {
 
 # Moments of the ratings of new users for items, given each draw: list(mean,
 # extra), draws x pairs. user: places among the new ones; item: codes, NA for
-# new items.
-fold_moments <- function(fold, user, item) {
+# new items; new: new_features() of the pairs, or NULL if no item is new.
+fold_moments <- function(fold, user, item, new = NULL) {
   kept <- fold$kept
   model <- kept$model
   new_item <- is.na(item)
@@ -337,7 +408,9 @@ fold_moments <- function(fold, user, item) {
     extra <- numeric(length(user))
     if (any(new_item)) {
       prior <- new_factor(model, draw, "v")
-      v[, new_item] <- prior$mean
+      v[, new_item] <- new_means(
+        draw, "v", prior, new$x$v, places(new, "v", new_item)
+      )
       extra[new_item] <- squared_length(
         prior$root, design_of(model, u[, new_item, drop = FALSE])
       )
@@ -358,7 +431,7 @@ fold_moments <- function(fold, user, item) {
 #' @export
 predict.bmf_fold <- function(object, newdata,
                              type = c("mean", "draws", "interval"),
-                             level = 0.9, ...) {
+                             level = 0.9, ..., item_features = NULL) {
   check_fold(object)
   check_needed(newdata = "a data frame of users and items")
   call <- rlang::current_env()
@@ -381,7 +454,11 @@ predict.bmf_fold <- function(object, newdata,
   item <- match_ids(ids$item, model$items)
   pairs <- list(user = user, item = item, ids = ids[c("user", "item")])
   check_pairs_size(kept, pairs, call)
-  moments <- fold_moments(object, user, item)
+  new <- new_features(
+    model, list(u = user, v = item), list(u = ids$user, v = ids$item),
+    list(v = item_features), call
+  )
+  moments <- fold_moments(object, user, item, new)
   if (type == "draws") {
     normals <- stats::rnorm(length(moments$mean))
     return(moments$mean + sqrt(moments$extra) * normals)

@@ -61,6 +61,40 @@
 #' message says how many. Users and items without a rating are kept, and their
 #' factors are drawn from the prior (a message says so too).
 #'
+#' @section Features:
+#' `user_features` and `item_features` hold what is known of users and items
+#' beside their ratings. With \eqn{f_i} the features of user \eqn{i} (\eqn{p}
+#' numbers) the prior mean of its factors depends on them (Macau, Simm and
+#' others 2017):
+#' \deqn{u_i \sim \mathrm{N}(\mu_u + B_u^\top f_i, \Lambda_u^{-1}), \quad
+#'   b_k \mid \Lambda_u, \lambda_b \sim \mathrm{N}(0, (\lambda_b
+#'   \Lambda_u)^{-1}), \quad \lambda_b \sim \mathrm{Gamma}(g, h),}{
+#'   u_i ~ N(mu_u + B_u'f_i, Lambda_u^-1), b_k | Lambda_u, lambda_b ~ N(0,
+#'   (lambda_b Lambda_u)^-1), lambda_b ~ Gamma(g, h),}
+#' \eqn{b_k} the rows of \eqn{B_u} (\eqn{p \times D}{p x D}), one for each
+#' feature, and the same for items. With `biases` the intercepts depend on the
+#' features too. Features need [bmf_wishart()], which has \eqn{g}, \eqn{h} and a
+#' known \eqn{\lambda_b}{lambda_b}. They help most for users and items with few
+#' ratings, and they tell of those without any.
+#'
+#' A table of features is a numeric matrix, a sparse matrix of the Matrix
+#' package or a data frame. Its rows belong to users (items) by row names or, in
+#' a data frame, by a column that is called like that of the ratings; a matrix
+#' without row names has the rows of ids 1, 2, ... Columns of a data frame are
+#' numbers, logicals, or factors and text, which have a feature of 0 and 1 for
+#' each level. Each user of the ratings needs a row. Users that occur in the
+#' table alone are users without a rating, and a message says so. Constant and
+#' collinear columns do no harm.
+#'
+#' Numbers are taken as they are: nothing is centred or scaled. All coefficients
+#' of a side have one prior, so that features should be of similar size: use
+#' [scale()] for ages, prices or years.
+#'
+#' For new users and items give their features to [predict.gibbs_bmf()],
+#' [recommend()] and [fold_in()]. A table has at most 5,000 columns: the
+#' eigenvectors of their products are needed once, and a sweep takes \eqn{p^2
+#' D}{p^2 D} operations for them. Features stay in a fit without its data.
+#'
 #' @section Rotations:
 #' The likelihood depends on users and items through \eqn{u_i^\top v_j}{u_i'v_j}
 #' alone. Factors are therefore known only up to a rotation (the likelihood
@@ -78,7 +112,8 @@
 #' See [summary.gibbs_bmf()] for their meaning: `beta` (not with [bmf_fixed()]);
 #' `lambda_u`, `lambda_v` ([bmf_gamma()]); `trace_u`, `logdet_u`, `norm_mu_u`
 #' and the same for `v` ([bmf_wishart()]: trace and log determinant of
-#' \eqn{\Lambda}{Lambda}, length of \eqn{\mu}{mu}); `rmse` (of the ratings about
+#' \eqn{\Lambda}{Lambda}, length of \eqn{\mu}{mu}); `lambda_b_u`, `lambda_b_v`
+#' (with features, unless known); `rmse` (of the ratings about
 #' \eqn{u_i^\top v_j}{u_i'v_j} at this draw), `log_joint` (log density of
 #' ratings and parameters, every constant included); `cell[1]`, `cell[2]`, ...
 #' (the mean of the rating in some observed cells, spread evenly over the data);
@@ -111,7 +146,9 @@
 #' By default each chain starts at factors drawn on its own stream of random
 #' numbers, from normal distributions wider than the posterior. An entry of
 #' `inits` is a list with any of `u` (`D x N`), `v` (`D x M`), `beta`, and, as
-#' the prior has them, `lambda_u`, `lambda_v`; missing elements are drawn.
+#' the prior has them, `lambda_u`, `lambda_v`; missing elements are drawn. With
+#' features also `coefficients_u` (\eqn{B_u^\top}{B_u'}, `D x p`), `lambda_b_u`
+#' and those of the items, which are otherwise 0 and the mean of their prior.
 #'
 #' @param ratings The ratings: a data frame, a formula, a matrix or a sparse
 #'   matrix, see the section on ratings.
@@ -133,6 +170,9 @@
 #'   third column may hold the ratings held back; [held_out()] compares the
 #'   predictions with them. New ids are added as users or items without a
 #'   rating.
+#' @param user_features,item_features `NULL`, or a numeric matrix, a sparse
+#'   matrix or a data frame with a row for each user (item): see the section on
+#'   features.
 #' @param keep `NULL`, or any of `"u"` and `"v"`: store every draw of the
 #'   factors. A run whose draws would need more than
 #'   `options(gibbsite.max_draws_mb)` is refused.
@@ -155,6 +195,11 @@
 #' Conference on Machine Learning*, 880-887. \doi{10.1145/1390156.1390267}
 #' (In its equation for the scale matrix of \eqn{\Lambda_u}{Lambda_u},
 #' \eqn{\bar S}{S-bar} has to be centred at the mean of the users, as above.)
+#'
+#' Simm J, Arany A, Zakeri P, Haber T, Wegner JK, Chupakhin V, Ceulemans H,
+#' Moreau Y (2017). Macau: scalable Bayesian factorization with high-dimensional
+#' side information using MCMC. *IEEE 27th International Workshop on Machine
+#' Learning for Signal Processing*. \doi{10.1109/MLSP.2017.8168143}
 #'
 #' Paisley J (2015). *EECS E6892: Bayesian Models for Machine Learning*, lecture
 #' 3, equations 16 to 29. Columbia University.
@@ -186,14 +231,23 @@
 #'   draws = 200, burnin = 200, chains = 2, seed = 1
 #' )
 #' recommend(by_formula, users = 1:2, n = 3)
+#'
+#' # users with features: what a user without a rating may like
+#' known <- t(attr(made, "u")) + rnorm(80) / 5
+#' dimnames(known) <- list(1:40, c("x", "y"))
+#' with_features <- gibbs_bmf(made[made$user != "40", ], rank = 2,
+#'   user_features = known, draws = 200, burnin = 200, chains = 2, seed = 1
+#' )
+#' recommend(with_features, users = 40, n = 3)
 #' @export
 gibbs_bmf <- function(ratings, rank = 10, prior = bmf_wishart(), data = NULL,
                       user = NULL, item = NULL, value = NULL, center = TRUE,
                       biases = FALSE, method = c("gibbs", "icm"),
-                      predict_at = NULL, draws = NULL, burnin = 1000, thin = 1,
-                      chains = 4, inits = NULL, keep = NULL, threads = 1,
-                      cores = getOption("mc.cores", 1L), seed = NULL,
-                      checkpoint = NULL, stop_when = NULL,
+                      predict_at = NULL, user_features = NULL,
+                      item_features = NULL, draws = NULL, burnin = 1000,
+                      thin = 1, chains = 4, inits = NULL, keep = NULL,
+                      threads = 1, cores = getOption("mc.cores", 1L),
+                      seed = NULL, checkpoint = NULL, stop_when = NULL,
                       progress = interactive(), keep_data = TRUE) {
   check_needed(ratings = "the ratings")
   call <- rlang::current_env()
@@ -211,13 +265,19 @@ gibbs_bmf <- function(ratings, rank = 10, prior = bmf_wishart(), data = NULL,
   check_bmf_prior(prior, call)
   ratings <- as_ratings(ratings, user, item, value, data, "ratings", call)
   asked <- ratings_asked(predict_at, ratings, call)
+  described <- with_features(
+    asked$ratings, user_features, item_features, call
+  )
+  asked$ratings <- described$ratings
+  features <- described$features
   centre <- if (center) mean(asked$ratings$value) else 0
   prior <- complete_bmf_prior(
-    prior, rating_spread(asked$ratings$value, centre), rank, biases, call
+    prior, rating_spread(asked$ratings$value, centre), rank, biases, call,
+    features
   )
   model <- described_bmf(bmf_model(
     asked$ratings, rank, prior, centre, biases, running$keep, asked$pairs,
-    chains = running$chains
+    chains = running$chains, features = features
   ), asked)
   if (method == "icm") {
     return(icm_search(model, running, match.call(), call))
@@ -252,6 +312,24 @@ gibbs_bmf <- function(ratings, rank = 10, prior = bmf_wishart(), data = NULL,
 #'   Lambda_u | U ~ W(nu0 + N, [W0^-1 + S + kappa0 N / (kappa0 + N) (ubar -
 #'   mu0)(ubar - mu0)']^-1), mu_u | Lambda_u, U ~ N((kappa0 mu0 + N ubar) /
 #'   (kappa0 + N), [(kappa0 + N) Lambda_u]^-1).}
+#' With features, \eqn{F} (\eqn{N \times p}{N x p}), \eqn{\mu_u}{mu_u} in the
+#' prior of a user becomes \eqn{\mu_u + B_u^\top f_i}{mu_u + B_u'f_i}, and
+#' \eqn{\Lambda_u}{Lambda_u}, \eqn{\mu_u}{mu_u} and \eqn{B_u} are drawn
+#' together. With \eqn{G = (F, 1)}, \eqn{C = (B_u; \mu_u^\top)}{C = (B_u;
+#' mu_u')}, \eqn{C_0 = (0; \mu_0^\top)}{C0 = (0; mu0')}, \eqn{K_0 =
+#' \mathrm{diag}(\lambda_b, \dots, \lambda_b, \kappa_0)}{K0 =
+#' diag(lambda_b, ..., lambda_b, kappa0)}, \eqn{K =
+#' K_0 + G^\top G}{K = K0 + G'G}, \eqn{M = K^{-1} (G^\top U^\top + K_0 C_0)}{M =
+#' K^-1 (G'U' + K0 C0)} and \eqn{R = U^\top - G M}{R = U' - G M}:
+#' \deqn{\Lambda_u \mid U \sim \mathrm{W}\bigl(\nu_0 + N, [W_0^{-1} + R^\top R +
+#'   (M - C_0)^\top K_0 (M - C_0)]^{-1}\bigr), \quad
+#'   C \mid \Lambda_u, U \sim \mathrm{MN}(M, K^{-1}, \Lambda_u^{-1}),}{
+#'   Lambda_u | U ~ W(nu0 + N, [W0^-1 + R'R + (M - C0)'K0(M - C0)]^-1),
+#'   C | Lambda_u, U ~ MN(M, K^-1, Lambda_u^-1),}
+#' \deqn{\lambda_b \mid B_u, \Lambda_u \sim \mathrm{Gamma}\Bigl(g + p D / 2, h +
+#'   \tfrac12 \sum_k b_k^\top \Lambda_u b_k\Bigr).}{
+#'   lambda_b | B_u, Lambda_u ~ Gamma(g + p D / 2, h + sum_k b_k'Lambda_u b_k /
+#'   2).}
 #' With [bmf_gamma()] instead \eqn{\lambda_u \mid U \sim \mathrm{Gamma}(a + N
 #' D / 2, b + \sum_i u_i^\top u_i / 2)}{lambda_u | U ~ Gamma(a + N D / 2, b +
 #' sum_i u_i'u_i / 2)}. The precision of the ratings, over all
@@ -261,19 +339,19 @@ gibbs_bmf <- function(ratings, rank = 10, prior = bmf_wishart(), data = NULL,
 #'   beta | . ~ Gamma(e + |Omega| / 2, f + sum (r_ij - u_i'v_j)^2 / 2).}
 #'
 #' @section Moves:
-#' Users and items can be scaled against each other, \eqn{u_i \to A
-#' u_i}{u_i -> A u_i} and \eqn{v_j \to A^{-\top} v_j}{v_j -> A^-T v_j}, without
-#' a change of the likelihood; only the prior changes. A chain that draws one
-#' side given the other moves slowly in this direction. A sweep therefore also
-#' draws such moves, after the items and before the hyperparameters (generalised
-#' Gibbs, Liu and Sabatti 2000): with [bmf_wishart()] \eqn{A} stretches random
-#' directions, as many as factors but at most 16, by factors from a slice step
-#' (Neal 2003), and \eqn{\mu}{mu} and \eqn{\Lambda}{Lambda} are transformed with
-#' it; with [bmf_gamma()] \eqn{A = c I}, with \eqn{\lambda_u / c^2}{lambda_u /
-#' c^2} and \eqn{\lambda_v c^2}{lambda_v c^2}. With `biases` a constant is also
-#' moved from the intercepts of one side to those of the other. With
-#' [bmf_fixed()] the scales are nearly fixed by the prior, and only that
-#' constant is moved. These moves leave the posterior invariant.
+#' Users and items can be scaled against each other, \eqn{u_i \to A u_i}{u_i ->
+#' A u_i} and \eqn{v_j \to A^{-\top} v_j}{v_j -> A^-T v_j}, without a change of
+#' the likelihood; only the prior changes. A chain that draws one side given the
+#' other moves slowly in this direction. A sweep therefore also draws such
+#' moves, after the items and before the hyperparameters (generalised Gibbs, Liu
+#' and Sabatti 2000): with [bmf_wishart()] \eqn{A} stretches random directions,
+#' as many as factors but at most 16, by factors from a slice step (Neal 2003),
+#' and \eqn{\mu}{mu}, \eqn{\Lambda}{Lambda} and \eqn{B} are transformed with it;
+#' with [bmf_gamma()] \eqn{A = c I}, with \eqn{\lambda_u / c^2}{lambda_u / c^2}
+#' and \eqn{\lambda_v c^2}{lambda_v c^2}. With `biases` a constant is also moved
+#' from the intercepts of one side to those of the other. With [bmf_fixed()] the
+#' scales are nearly fixed by the prior, and only that constant is moved. These
+#' moves leave the posterior invariant.
 #'
 #' @references
 #' Paisley J (2015). *EECS E6892: Bayesian Models for Machine Learning*, lecture

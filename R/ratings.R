@@ -221,6 +221,10 @@ plain_ids <- function(x) {
   as.vector(unclass(x))
 }
 
+plain_or_level <- function(x) {
+  if (is.factor(x)) as.character(x) else plain_ids(x)
+}
+
 # Ids as text: 100000 is "100000", never "1e+05".
 id_words <- function(ids) {
   if (!is.double(ids)) {

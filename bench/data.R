@@ -13,16 +13,12 @@ newsgroups <- function() {
   readRDS(file)
 }
 
-movielens_matrix <- function() {
-  read <- function(file) {
-    found <- new.env()
-    load(file, found)
-    attr(found$MovieLense, "data")
-  }
+# An environment with MovieLense, MovieLenseUser and MovieLenseMeta, or NULL.
+movielens_objects <- function() {
+  found <- new.env()
   if (requireNamespace("recommenderlab", quietly = TRUE)) {
-    found <- new.env()
     utils::data("MovieLense", package = "recommenderlab", envir = found)
-    return(attr(found$MovieLense, "data"))
+    return(found)
   }
   tryCatch(
     {
@@ -33,7 +29,8 @@ movielens_matrix <- function() {
       )
       file <- "recommenderlab/data/MovieLense.rda"
       utils::untar(package[[2L]], file, exdir = tempdir())
-      read(file.path(tempdir(), file))
+      load(file.path(tempdir(), file), found)
+      found
     },
     error = function(cnd) {
       message("Skipped: MovieLens is not to be had (recommenderlab).")
@@ -42,12 +39,38 @@ movielens_matrix <- function() {
   )
 }
 
-movielens <- function() {
-  x <- movielens_matrix()
-  if (is.null(x)) return(NULL)
+as_pairs <- function(x) {
   x <- Matrix::summary(methods::as(x, "CsparseMatrix"))
   x <- x[order(x$i, x$j), ]
   data.frame(user = x$i, item = x$j, value = x$x)
+}
+
+movielens <- function() {
+  found <- movielens_objects()
+  if (is.null(found)) return(NULL)
+  as_pairs(attr(found$MovieLense, "data"))
+}
+
+# Of users age (standardised), sex and occupation, of items year (standardised;
+# 0 where it is not known) and genres: list(ratings, users, items).
+movielens_with_features <- function() {
+  found <- movielens_objects()
+  if (is.null(found)) return(NULL)
+  x <- attr(found$MovieLense, "data")
+  who <- found$MovieLenseUser[
+    match(rownames(x), found$MovieLenseUser$id), c("age", "sex", "occupation")
+  ]
+  who$age <- as.double(scale(who$age))
+  who$user <- seq_len(nrow(who))
+  what <- found$MovieLenseMeta[match(colnames(x), found$MovieLenseMeta$title), ]
+  genres <- setdiff(names(what), c("title", "year", "url"))
+  year <- as.double(scale(as.numeric(what$year)))
+  table <- cbind(
+    year = ifelse(is.na(year), 0, year), as.matrix(what[genres]) + 0
+  )
+  table[is.na(table)] <- 0
+  rownames(table) <- seq_len(nrow(table))
+  list(ratings = as_pairs(x), users = who, items = table)
 }
 
 insteval <- function() {
@@ -78,4 +101,23 @@ columns_of <- function(name, package, chosen) {
 galaxies <- function() {
   x <- data_of("galaxies", "MASS")
   if (!is.null(x)) x / 1000
+}
+
+# Of a student the age (first mark), of a lecturer the department that most of
+# the marks name and the share of marks from students of other departments.
+insteval_with_features <- function() {
+  x <- insteval()
+  if (is.null(x)) return(NULL)
+  given <- lme4::InstEval
+  first <- !duplicated(given$s)
+  users <- data.frame(
+    user = given$s[first],
+    age = factor(as.character(given$studage[first]))
+  )
+  dept <- table(given$d, given$dept)
+  items <- data.frame(
+    item = rownames(dept), dept = colnames(dept)[max.col(dept, "first")],
+    service = as.double(tapply(given$service == "1", given$d, mean))
+  )
+  list(ratings = x, users = users, items = items)
 }

@@ -68,6 +68,34 @@ static bmf_prior unpack_prior(SEXP list, size_t d) {
   return prior;
 }
 
+/* Element `name` of a list, or NULL. */
+static SEXP element_or_null(SEXP list, const char *name) {
+  SEXP names = Rf_getAttrib(list, R_NamesSymbol);
+  for (R_xlen_t i = 0; i < Rf_xlength(names); i++)
+    if (strcmp(CHAR(STRING_ELT(names, i)), name) == 0)
+      return VECTOR_ELT(list, i);
+  return R_NilValue;
+}
+
+/* list(start, index, value, v, s, g, shape, rate), or nothing. */
+static bmf_features unpack_features(SEXP list, const char *name, size_t rows) {
+  SEXP own = element_or_null(list, name);
+  bmf_features f = {0};
+  if (own == R_NilValue)
+    return f;
+  f.p = (size_t)Rf_xlength(args_element(own, "s"));
+  const compressed all = args_compressed(own, "start", "index", rows, f.p, 0);
+  f.start = all.start;
+  f.index = all.index;
+  f.value = args_doubles(own, "value", all.stored);
+  f.v = args_doubles(own, "v", args_product(f.p, f.p));
+  f.s = args_doubles(own, "s", f.p);
+  f.g = args_doubles(own, "g", f.p);
+  f.shape = args_number(own, "shape");
+  f.rate = args_number(own, "rate");
+  return f;
+}
+
 /* What a list says of sizes: n, m, size, biases. */
 static bmf_data unpack_sizes(SEXP list) {
   bmf_data data = {0};
@@ -92,6 +120,11 @@ static bmf_data unpack_data(SEXP list) {
   if (data.users.start[data.n] != data.items.start[data.m])
     Rf_error("`users` and `items` must hold the same ratings");
   data.prior = unpack_prior(args_element(list, "prior"), data.d);
+  data.features[0] = unpack_features(list, "user_features", data.n);
+  data.features[1] = unpack_features(list, "item_features", data.m);
+  if (data.features[0].p + data.features[1].p > 0 &&
+      data.prior.kind != BMF_WISHART)
+    Rf_error("features need a Normal-Wishart prior");
   data.cells = unpack_pairs(args_element(list, "cells"), data.n, data.m);
   data.predict_at =
     unpack_pairs(args_element(list, "predict_at"), data.n, data.m);
@@ -112,6 +145,14 @@ static bmf_state unpack_state(SEXP list, const bmf_data *data) {
   state.lambda = args_doubles(list, "lambda", wishart ? 0 : 2);
   state.mu = args_doubles(list, "mu", wishart ? 2 * d : 0);
   state.precision = args_doubles(list, "precision", wishart ? 2 * d * d : 0);
+  const char *names[2][2] = {{"coefficients_u", "lambda_b_u"},
+                             {"coefficients_v", "lambda_b_v"}};
+  for (int which = 0; which < 2; which++) {
+    const size_t p = data->features[which].p;
+    state.coefficients[which] =
+      p > 0 ? args_doubles(list, names[which][0], args_product(d, p)) : NULL;
+    state.ridge[which] = p > 0 ? args_doubles(list, names[which][1], 1) : NULL;
+  }
   state.kept = args_doubles(list, "kept", 1);
   state.noise = args_doubles(list, "noise", 1);
   state.at_mean = args_doubles(list, "at_mean", pairs);
@@ -298,9 +339,10 @@ SEXP C_bmf_linear(SEXP sizes_list, SEXP draws, SEXP user, SEXP item,
 /* One draw of new users' factors (d x n), given the items and hyperparameters of a
  * stored draw.  sizes: n is the number of new users, m, size and biases are the
  * fit's; ratings: list(start, index, value, order) of the new users; kind: the
- * prior's; hyper: one of hyper_draws; v: the items (d x m). */
-SEXP C_bmf_fold_in(SEXP sizes_list, SEXP ratings, SEXP kind, SEXP hyper,
-                   SEXP v) {
+ * prior's; hyper: one of hyper_draws, without the coefficients of features; v: the
+ * items (d x m); shift: NULL, or Lambda B'f of each new user (d x n). */
+SEXP C_bmf_fold_in(SEXP sizes_list, SEXP ratings, SEXP kind, SEXP hyper, SEXP v,
+                   SEXP shift) {
   bmf_data data = unpack_sizes(sizes_list);
   const size_t d = data.d;
   data.users = unpack_ratings(ratings, data.n, data.m);
@@ -310,6 +352,10 @@ SEXP C_bmf_fold_in(SEXP sizes_list, SEXP ratings, SEXP kind, SEXP hyper,
     Rf_error("`hyper` must be %.0f numbers", (double)size);
   if (TYPEOF(v) != REALSXP || (size_t)XLENGTH(v) != d * data.m)
     Rf_error("`v` must be %.0f numbers", (double)(d * data.m));
+  const int shifted = shift != R_NilValue;
+  if (shifted &&
+      (TYPEOF(shift) != REALSXP || (size_t)XLENGTH(shift) != d * data.n))
+    Rf_error("`shift` must be %.0f numbers", (double)(d * data.n));
   SEXP u = PROTECT(Rf_allocMatrix(REALSXP, (int)d, (int)data.n));
   SEXP numbers = PROTECT(Rf_duplicate(hyper));
   bmf_state state = {.u = REAL(u), .v = REAL(v)};
@@ -321,7 +367,8 @@ SEXP C_bmf_fold_in(SEXP sizes_list, SEXP ratings, SEXP kind, SEXP hyper,
   bmf_open(&model, &data, &state, work_space(&data, 1), 1);
   const scan_control control = {.threads = 1};
   GetRNGstate();
-  const status outcome = bmf_draw_users(&model, &control);
+  const status outcome =
+    bmf_draw_users(&model, shifted ? REAL(shift) : NULL, &control);
   PutRNGstate();
   if (outcome != STATUS_OK)
     scan_stop(outcome);

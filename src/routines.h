@@ -27,7 +27,7 @@
   ROUTINE(mh_evaluate, 4)             \
   ROUTINE(bmf_sweeps, 5)              \
   ROUTINE(bmf_linear, 5)              \
-  ROUTINE(bmf_fold_in, 5)             \
+  ROUTINE(bmf_fold_in, 6)             \
   ROUTINE(lm_sweeps, 4)               \
   ROUTINE(hlm_sweeps, 4)              \
   ROUTINE(hlm_binomial_sweeps, 4)     \
@@ -66,7 +66,8 @@ SEXP C_mh_settle(SEXP spec, SEXP functions, SEXP state, SEXP place);
 SEXP C_mh_evaluate(SEXP density, SEXP point, SEXP names, SEXP place);
 SEXP C_bmf_sweeps(SEXP data, SEXP state, SEXP n, SEXP control, SEXP mode);
 SEXP C_bmf_linear(SEXP sizes, SEXP draws, SEXP user, SEXP item, SEXP moments);
-SEXP C_bmf_fold_in(SEXP sizes, SEXP ratings, SEXP kind, SEXP hyper, SEXP v);
+SEXP C_bmf_fold_in(SEXP sizes, SEXP ratings, SEXP kind, SEXP hyper, SEXP v,
+                   SEXP shift);
 SEXP C_lm_sweeps(SEXP data, SEXP state, SEXP n, SEXP control);
 SEXP C_hlm_sweeps(SEXP data, SEXP state, SEXP n, SEXP control);
 SEXP C_hlm_binomial_sweeps(SEXP data, SEXP state, SEXP n, SEXP control);

@@ -3,7 +3,9 @@
 # normals of all users, of all items; of the moves of both sides that do not
 # change the likelihood those in twin_scales(); of the users' and of the items'
 # hyperparameters the gamma, or the chi-squares and normals of the precision
-# column by column and then the normals of the mean; the gamma of beta.
+# column by column, then the normals of the mean, with features those of their
+# coefficients in the coordinates of F V, and the gamma of lambda_B; the gamma
+# of beta.
 #
 # A twin's state is bmf_parameters(): u (D x n), v (D x m), beta, and lambda_u,
 # lambda_v or mu_u, precision_u, mu_v, precision_v.
@@ -12,7 +14,8 @@ twin_bmf <- function(model, state) gibbsite:::bmf_parameters(model, state)
 
 bmf_state_of_twin <- function(model, twin, state) {
   fresh <- gibbsite:::bmf_state(model, twin)
-  for (name in c("u", "v", "beta", "lambda", "mu", "precision")) {
+  for (name in c("u", "v", "beta", "lambda", "mu", "precision",
+                 gibbsite:::bmf_feature_names(model))) {
     state[[name]] <- fresh[[name]]
   }
   state$sweep <- state$sweep + 1
@@ -52,21 +55,40 @@ row_prior <- function(model, twin, side) {
   list(mean = numeric(d), precision = diag(hyper(twin, "lambda", side), d))
 }
 
+# F of a side, rows x p; NULL without features.
+twin_features <- function(model, side) {
+  x <- model$features[[side]]$x
+  if (!is.null(x)) t(as.matrix(x))
+}
+
+# Prior means of all rows, D x rows: mu + B'f_i.
+row_means <- function(model, twin, side) {
+  prior <- row_prior(model, twin, side)
+  means <- matrix(prior$mean, model$size, ncol(twin[[side]]))
+  f <- twin_features(model, side)
+  if (is.null(f)) {
+    return(means)
+  }
+  means + tcrossprod(hyper(twin, "coefficients", side), f)
+}
+
 # x_i | . ~ N(Q^-1 b, Q^-1), Q = Lambda + beta sum x x', b = Lambda mu + beta
 # sum y x: list(mean, precision)
-row_conditional <- function(model, twin, side, i) {
+row_conditional <- function(model, twin, side, i,
+                            mean = row_means(model, twin, side)[, i]) {
   prior <- row_prior(model, twin, side)
   r <- regression_of(model, twin, side, i)
   q <- prior$precision + twin$beta * crossprod(r$x)
-  b <- prior$precision %*% prior$mean + twin$beta * crossprod(r$x, r$y)
+  b <- prior$precision %*% mean + twin$beta * crossprod(r$x, r$y)
   list(mean = drop(solve(q, b)), precision = q, linear = b)
 }
 
-twin_rows <- function(model, twin, side, given = twin) {
+twin_rows <- function(model, twin, side, given = twin, means = row_means) {
   rows <- ncol(twin[[side]])
+  mean <- means(model, given, side)
   normals <- matrix(rnorm(model$size * rows), model$size)
   for (i in seq_len(rows)) {
-    conditional <- row_conditional(model, given, side, i)
+    conditional <- row_conditional(model, given, side, i, mean[, i])
     upper <- chol(conditional$precision)
     white <- backsolve(upper, conditional$linear, transpose = TRUE)
     twin[[side]][, i] <- backsolve(upper, white + normals[, i])
@@ -130,7 +152,77 @@ twin_wishart <- function(model, twin, side, alter = identity) {
   twin
 }
 
+# ---- with features -----------------------------------------------------------
+
+# Rows X on G = (F V, 1), coefficients C = (B~, mu) with prior mean M0 and row
+# precision K0: list(mean, precision) of C, K = G'G + K0, and df, inverse =
+# W*^-1 of Lambda.
+features_conditional <- function(model, twin, side) {
+  prior <- model$prior
+  own <- model$features[[side]]
+  f <- twin_features(model, side)
+  p <- ncol(f)
+  x <- t(twin[[side]])
+  g <- cbind(f %*% own$v, 1)
+  k0 <- diag(c(rep(hyper(twin, "lambda_b", side), p), prior$kappa0))
+  m0 <- rbind(matrix(0, p, model$size), prior$mu0)
+  k <- crossprod(g) + k0
+  mean <- solve(k, crossprod(g, x) + k0 %*% m0)
+  list(
+    mean = mean, precision = k, df = prior$nu0 + nrow(x),
+    inverse = solve(prior$W0) + crossprod(x - g %*% mean) +
+      t(mean - m0) %*% k0 %*% (mean - m0)
+  )
+}
+
+# sum_k b_k' Lambda b_k
+coefficient_square <- function(twin, side) {
+  b <- hyper(twin, "coefficients", side)
+  sum(b * (hyper(twin, "precision", side) %*% b))
+}
+
+ridge_conditional <- function(model, twin, side) {
+  ridge <- gibbsite:::bmf_ridge(model$prior, side)
+  list(
+    shape = ridge$shape +
+      length(hyper(twin, "coefficients", side)) / 2,
+    rate = ridge$rate + coefficient_square(twin, side) / 2
+  )
+}
+
+# Lambda, then mu, then B~ given mu, whose rows are independent; then lambda_B.
+twin_with_features <- function(model, twin, side, alter = identity,
+                               alter_ridge = identity) {
+  conditional <- alter(features_conditional(model, twin, side))
+  d <- model$size
+  p <- nrow(conditional$mean) - 1
+  upper <- chol(conditional$inverse)
+  a <- bartlett(conditional$df, d)
+  twin[[paste0("precision_", side)]] <- tcrossprod(backsolve(upper, a))
+  deviation <- function() {
+    drop(crossprod(upper, backsolve(t(a), rnorm(d))))
+  }
+  k <- conditional$precision
+  kappa <- 1 / solve(k)[p + 1, p + 1]
+  step <- deviation() / sqrt(kappa)
+  twin[[paste0("mu_", side)]] <- conditional$mean[p + 1, ] + step
+  rotated <- vapply(seq_len(p), function(at) {
+    conditional$mean[at, ] - k[at, p + 1] * step / k[at, at] +
+      deviation() / sqrt(k[at, at])
+  }, numeric(d))
+  twin[[paste0("coefficients_", side)]] <-
+    matrix(rotated, d) %*% t(model$features[[side]]$v)
+  if (is.null(model$prior$lambda_b)) {
+    gamma <- alter_ridge(ridge_conditional(model, twin, side))
+    twin[[paste0("lambda_b_", side)]] <- rgamma(1, gamma$shape, gamma$rate)
+  }
+  twin
+}
+
 twin_hyper <- function(model, twin, side, alter = identity) {
+  if (!is.null(model$features[[side]])) {
+    return(twin_with_features(model, twin, side, alter))
+  }
   if (inherits(model$prior, "bmf_wishart")) {
     twin_wishart(model, twin, side, alter)
   } else {
@@ -150,6 +242,10 @@ moved_side <- function(twin, side, map, h = numeric(nrow(map))) {
     twin[[mu]] <- drop(map %*% twin[[mu]]) + h
     twin[[precision]] <- t(back) %*% twin[[precision]] %*% back
   }
+  coefficients <- paste0("coefficients_", side)
+  if (!is.null(twin[[coefficients]])) {
+    twin[[coefficients]] <- map %*% twin[[coefficients]]
+  }
   twin
 }
 
@@ -159,9 +255,10 @@ scaled_sides <- function(twin, map) {
 }
 
 # A slice step in log c from 0 for the log density of the state moved by c, plus
-# `jacobian` times log c: log |d moved / d state| less that of the measure
-# dc / c of the moves.  The Jacobians of mu_u and mu_v, Lambda_u and Lambda_v,
-# lambda_u and lambda_v cancel.
+# `jacobian` times log c: log |d moved / d state| less that of the measure dc /
+# c of the moves.  The Jacobians of mu_u and mu_v, Lambda_u and Lambda_v,
+# lambda_u and lambda_v cancel; those of p_u coefficients of users and p_v of
+# items leave p_u - p_v.
 slice_scale <- function(model, twin, moved, jacobian) {
   c <- twin_slice(function(c) {
     # twin_slice() adds log c, for a density of c
@@ -177,12 +274,17 @@ twin_direction <- function(model) {
 }
 
 # A = I + (c - 1) q q'; another `jacobian` makes a wrong sampler.
-twin_scale <- function(model, twin, jacobian = model$n - model$m) {
+twin_scale <- function(model, twin,
+                       jacobian = model$n - model$m + side_excess(model)) {
   q <- twin_direction(model)
   moved <- function(twin, c) {
     scaled_sides(twin, diag(model$size) + (c - 1) * tcrossprod(q))
   }
   slice_scale(model, twin, moved, jacobian)
+}
+
+side_excess <- function(model) {
+  gibbsite:::side_count(model, "u") - gibbsite:::side_count(model, "v")
 }
 
 # A = c I with lambda_u / c^2 and lambda_v c^2
@@ -301,6 +403,21 @@ log_normals <- function(x, mean, precision) {
   sum(dnorm(white, log = TRUE)) + ncol(x) * sum(log(diag(upper)))
 }
 
+# log p(B, lambda_B | Lambda); 0 without features
+log_coefficients <- function(model, twin, side) {
+  b <- hyper(twin, "coefficients", side)
+  if (is.null(b)) {
+    return(0)
+  }
+  lambda <- hyper(twin, "lambda_b", side)
+  ridge <- gibbsite:::bmf_ridge(model$prior, side)
+  total <- log_normals(b, 0, lambda * hyper(twin, "precision", side))
+  if (!is.null(ridge$known)) {
+    return(total)
+  }
+  total + dgamma(lambda, ridge$shape, ridge$rate, log = TRUE)
+}
+
 bmf_log_joint_by_factors <- function(model, twin) {
   prior <- model$prior
   total <- sum(dnorm(
@@ -308,7 +425,9 @@ bmf_log_joint_by_factors <- function(model, twin) {
   ))
   for (side in c("u", "v")) {
     given <- row_prior(model, twin, side)
-    total <- total + log_normals(twin[[side]], given$mean, given$precision)
+    total <- total + log_normals(
+      twin[[side]], row_means(model, twin, side), given$precision
+    ) + log_coefficients(model, twin, side)
     if (inherits(prior, "bmf_wishart")) {
       total <- total + log_wishart(given$precision, prior$nu0, prior$W0) +
         log_normals(
@@ -330,7 +449,7 @@ bmf_log_joint_by_factors <- function(model, twin) {
 # ---- small models with informative priors ------------------------------------
 
 # No hyperparameter is 0, 1 or the identity: a sampler that drops one differs.
-tiny_bmf_prior <- function(kind, d) {
+tiny_bmf_prior <- function(kind, d, features = character(), known = NULL) {
   distance <- abs(outer(seq_len(d), seq_len(d), "-"))
   prior <- switch(kind,
     fixed = list(c = 0.7, sigma2 = 0.45),
@@ -340,6 +459,17 @@ tiny_bmf_prior <- function(kind, d) {
       W0 = 0.3 * 0.4^distance, nu0 = d + 4.5, e = 5.5, f = 3.2
     )
   )
+  sides <- c(u = "users", v = "items")[features]
+  if (length(sides) > 0) {
+    prior <- c(prior, if (is.null(known)) {
+      list(
+        g = c(users = 6.2, items = 7.4)[sides],
+        h = c(users = 2.6, items = 3.9)[sides]
+      )
+    } else {
+      list(lambda_b = c(users = known, items = 1.3 * known)[sides])
+    })
+  }
   structure(
     prior, class = c(paste0("bmf_", kind), "bmf_prior", "gibbsite_prior")
   )
@@ -348,16 +478,33 @@ tiny_bmf_prior <- function(kind, d) {
 # n users and m items with `count` ratings of pairs at random: some pairs twice;
 # the last user and the last item have none.
 tiny_bmf <- function(kind, n = 4, m = 5, rank = 2, count = 9, biases = FALSE,
-                     keep = character(), predict_at = NULL, center = 0.6) {
+                     keep = character(), predict_at = NULL, center = 0.6,
+                     features = character(), p = 3, known = NULL) {
   draw <- function(most) sample.int(max(1, most - 1), count, TRUE)
   ratings <- list(
     user = draw(n), item = draw(m), value = rnorm(count), users = seq_len(n),
     items = seq_len(m), names = c("user", "item", "value")
   )
   gibbsite:::bmf_model(
-    ratings, rank, tiny_bmf_prior(kind, rank + biases), center, biases, keep,
-    predict_at
+    ratings, rank, tiny_bmf_prior(kind, rank + biases, features, known), center,
+    biases, keep, predict_at, features = tiny_features(n, m, features, p)
   )
+}
+
+# Features with one column that is nearly constant, and some zeros; items have
+# one feature less.
+tiny_features <- function(n, m, sides, p = 3) {
+  one <- function(rows, p) {
+    f <- matrix(rnorm(rows * p), rows)
+    f[, 1] <- 1.5 + f[, 1] / 5
+    f[rows, p] <- 0
+    gibbsite:::rotated_features(
+      gibbsite:::by_row(f), list(count = p), "x", NULL
+    )
+  }
+  list(
+    u = if ("u" %in% sides) one(n, p), v = if ("v" %in% sides) one(m, p - 1)
+  )[sides]
 }
 
 bmf_kinds_tested <- c("fixed", "gamma", "wishart")
@@ -402,10 +549,29 @@ hyper_quantities <- function(model, twin) {
       trace = atan(sum(diag(precision)) / 5),
       corner = atan(precision[1, ncol(precision)]),
       mu = atan(mu), distance = atan(sum((mu - prior$mu0)^2)),
-      within = atan(mean((twin[[side]] - mu)^2))
+      within = atan(mean((twin[[side]] - row_means(model, twin, side))^2)),
+      features_of_twin(model, twin, side)
     )
   }
   c(beta, u = one("u"), v = one("v"))
+}
+
+# Of B the size in units of Lambda, the coefficients, and how far the rows
+# follow their means.
+features_of_twin <- function(model, twin, side) {
+  b <- hyper(twin, "coefficients", side)
+  if (is.null(b)) {
+    return(NULL)
+  }
+  c(
+    lambda_b = if (is.null(model$prior$lambda_b)) {
+      log(hyper(twin, "lambda_b", side))
+    },
+    explained = atan(coefficient_square(twin, side) / length(b)),
+    first = atan(b[1, ]), along = atan(mean(
+      twin[[side]] * (row_means(model, twin, side) - hyper(twin, "mu", side))
+    ))
+  )
 }
 
 # For the joint test also quantities of the data.
@@ -442,7 +608,10 @@ bmf_twin_mutant <- function(...) {
 bmf_core_mutant <- function(alter) {
   function(model, state, n, control) {
     model$data$prior <- alter(model$data$prior, model$prior)
-    .Call(gibbsite:::C_bmf_sweeps, model$data, state, n, control, FALSE)
+    .Call(
+      gibbsite:::C_bmf_sweeps, gibbsite:::bmf_data(model), state, n, control,
+      FALSE
+    )
   }
 }
 
@@ -462,6 +631,11 @@ changed <- function(field, change) {
     x[[field]] <- change(x[[field]])
     x
   }
+}
+
+# Hyperparameters of the users with features by `draw`.
+altered_features <- function(draw) {
+  bmf_twin_mutant(hyper_u = draw)
 }
 
 bmf_mutants <- list(
@@ -558,6 +732,45 @@ bmf_mutants <- list(
       twin_rows(plain, twin, "u")
     }
   ),
+  # features: the prior mean of a row without B'f
+  features_left_out = bmf_twin_mutant(
+    users = function(model, twin) {
+      twin_rows(model, twin, "u", means = function(model, given, side) {
+        matrix(hyper(given, "mu", side), model$size, ncol(given[[side]]))
+      })
+    }
+  ),
+  # W* without the prior density of B
+  wishart_without_b = altered_features(function(model, twin) {
+    twin_with_features(model, twin, "u", function(conditional) {
+      b <- utils::head(conditional$mean, -1)
+      conditional$inverse <- conditional$inverse -
+        hyper(twin, "lambda_b", "u") * crossprod(b)
+      conditional
+    })
+  }),
+  # Lambda from the scatter of the rows about mu alone
+  wishart_without_features = altered_features(function(model, twin) {
+    twin_with_features(model, twin, "u", function(conditional) {
+      conditional$inverse <- wishart_conditional(model, twin, "u")$inverse
+      conditional
+    })
+  }),
+  # lambda_B's shape without p D / 2, its rate without the square
+  ridge_shape_of_prior = altered_features(function(model, twin) {
+    half <- length(twin$coefficients_u) / 2
+    twin_with_features(
+      model, twin, "u", alter_ridge = changed("shape", function(x) x - half)
+    )
+  }),
+  # B from the rows less their current means
+  residuals_for_rows = altered_features(function(model, twin) {
+    rest <- twin
+    rest$u <- twin$u - row_means(model, twin, "u") + twin$mu_u
+    drawn <- twin_with_features(model, rest, "u")
+    drawn$u <- twin$u
+    drawn
+  }),
   # the log determinant of the rows' density left out: df without n
   log_det_dropped = bmf_twin_mutant(
     hyper_u = function(model, twin) {

@@ -165,6 +165,10 @@ joint_cases_of_ratings <- function() {
   wishart <- bmf_wishart(
     mu0 = 1.5, kappa0 = 1, nu0 = 5, W0 = diag(2) / 5, e = 3, f = 2
   )
+  features <- withr::with_seed(6, matrix(stats::rnorm(15), 5))
+  features_prior <- bmf_wishart(
+    mu0 = 1.5, kappa0 = 1, nu0 = 5, W0 = diag(2) / 5, e = 3, f = 2, g = 6, h = 3
+  )
   list(
     joint_case(
       "gibbs_bmf", "gamma prior", gibbs_bmf(ratings, 2, gamma, burnin = 100),
@@ -188,6 +192,14 @@ joint_cases_of_ratings <- function() {
       "gibbs_bmf", "biases",
       gibbs_bmf(ratings, 2, gamma, biases = TRUE, burnin = 100),
       bmf_mutants["intercept_as_factor"]
+    ),
+    joint_case(
+      "gibbs_bmf", "features",
+      gibbs_bmf(ratings, 2, features_prior, user_features = features,
+                burnin = 100),
+      bmf_mutants[c(
+        "wishart_without_b", "ridge_shape_of_prior", "residuals_for_rows"
+      )]
     )
   )
 }

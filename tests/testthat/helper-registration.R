@@ -73,7 +73,7 @@ good_bmf <- function() {
     C_bmf_fold_in = list(
       sizes = gibbsite:::bmf_sizes(model), ratings = model$data$users,
       kind = list(kind = 2L), hyper = last$hyper_draws[[1]],
-      v = as.double(last$v)
+      v = as.double(last$v), shift = NULL
     )
   )
 }

@@ -22,7 +22,15 @@
 
 size_t bmf_hyper_size(const bmf_data *data) {
   const size_t d = data->d;
-  return 1 + (data->prior.kind == BMF_WISHART ? 2 * d + 2 * d * d : 2);
+  size_t size = 1 + (data->prior.kind == BMF_WISHART ? 2 * d + 2 * d * d : 2);
+  for (int which = 0; which < 2; which++)
+    if (data->features[which].p > 0)
+      size += d * data->features[which].p + 1;
+  return size;
+}
+
+static int draws_ridge(const bmf_features *features) {
+  return features->p > 0 && features->shape > 0.0;
 }
 
 static size_t precision_columns(const bmf_data *data) {
@@ -37,7 +45,8 @@ static size_t precision_columns(const bmf_data *data) {
 }
 
 size_t bmf_columns(const bmf_data *data) {
-  return precision_columns(data) + 2 + data->cells.count +
+  return precision_columns(data) + (size_t)draws_ridge(&data->features[0]) +
+         (size_t)draws_ridge(&data->features[1]) + 2 + data->cells.count +
          (data->keep_u ? data->n * data->d : 0) +
          (data->keep_v ? data->m * data->d : 0);
 }
@@ -76,6 +85,17 @@ static void carve_scratch(bmf_model *m, arena *a) {
   m->move_work = arena_doubles(a, 3.0 * d);
 }
 
+static void carve_features(bmf_model *m, arena *a) {
+  const bmf_features *f = m->data.features;
+  const size_t p = larger(f[0].p, f[1].p);
+  const size_t rows =
+    larger(f[0].p > 0 ? m->data.n : 0, f[1].p > 0 ? m->data.m : 0);
+  const double d = (double)m->data.d;
+  m->shift = arena_doubles(a, d * (double)rows);
+  for (int part = 0; part < 2; part++)
+    m->spare[part] = arena_doubles(a, d * (double)p);
+}
+
 static void carve(bmf_model *m, int threads, arena *a) {
   const size_t d = m->data.d, most = larger(m->data.n, m->data.m);
   const double square = (double)bmf_square_size(d);
@@ -85,6 +105,7 @@ static void carve(bmf_model *m, int threads, arena *a) {
   m->squares = arena_doubles(a, (double)m->data.m);
   m->grams = arena_doubles(a, (double)part_count(most) * square);
   carve_scratch(m, a);
+  carve_features(m, a);
   m->areas = arena_doubles(a, (double)threads * (double)bmf_area_size(d));
 }
 
@@ -114,6 +135,8 @@ typedef struct {
   const bmf_ratings *ratings;
   double *factors; /* d x rows */
   double *lambda, *mu, *precision;
+  const bmf_features *features;
+  double *coefficients, *ridge;
 } bmf_side;
 
 static bmf_side side_of(const bmf_model *m, int which) {
@@ -126,6 +149,9 @@ static bmf_side side_of(const bmf_model *m, int which) {
   if (m->data.prior.kind == BMF_WISHART) {
     side.mu = m->state.mu + at * d;
     side.precision = m->state.precision + at * d * d;
+    side.features = &m->data.features[at];
+    side.coefficients = m->state.coefficients[at];
+    side.ridge = m->state.ridge[at];
   } else {
     side.lambda = m->state.lambda + at;
   }
@@ -194,6 +220,43 @@ static void prepare_prior(bmf_model *m, const bmf_side *side) {
   for (size_t k = 0; k < d; k++)
     precision[k + d * k] = *side->lambda;
   bmf_set_prior(precision, NULL, d, m->prior);
+}
+
+static int has_features(const bmf_side *side) {
+  return side->features != NULL && side->features->p > 0;
+}
+
+/* m->shift (d x rows) <- from (d x rows, NULL for 0) plus sign times sum_k f_ik
+ * c_k,  c: d x p. */
+static void add_features(bmf_model *m, const bmf_side *side, const double *from,
+                         const double *c, double sign, int threads) {
+  const size_t d = m->data.d;
+  const int rows = (int)side->rows;
+  const double entries = (double)side->features->start[side->rows];
+  const int team = team_for(2.0 * entries * (double)d, threads);
+  (void)team;
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(team) schedule(static) if (team > 1)
+#endif
+  for (int row = 0; row < rows; row++) {
+    double *to = m->shift + (size_t)row * d;
+    for (size_t i = 0; i < d; i++)
+      to[i] = from ? from[(size_t)row * d + i] : 0.0;
+    bmf_features_add(side->features, (size_t)row, c, d, sign, to);
+  }
+}
+
+/* m->shift <- Lambda B'f_i of each row: its prior mean is mu + B'f_i. */
+static void prepare_shift(bmf_model *m, const bmf_side *side, int threads) {
+  const size_t d = m->data.d;
+  double *c = m->spare[0];
+  memset(c, 0, side->features->p * d * sizeof *c);
+  for (size_t k = 0; k < side->features->p; k++)
+    for (size_t j = 0; j < d; j++)
+      for (size_t i = 0; i < d; i++)
+        c[i + d * k] +=
+          side->precision[i + d * j] * side->coefficients[j + d * k];
+  add_features(m, side, NULL, c, 1.0, threads);
 }
 
 /* Normals for the factors of rows, from R's generator (the mode: zeros). */
@@ -321,7 +384,8 @@ static status draw_batches(bmf_model *m, const bmf_regression *job,
 
 /* The conditional of bmf_rows.h for all rows of a side. */
 static status draw_side(bmf_model *m, int which, size_t drawn,
-                        normals_job after, const scan_control *control) {
+                        normals_job after, const double *shift,
+                        const scan_control *control) {
   const size_t d = m->data.d;
   const bmf_side side = side_of(m, which);
   const bmf_side other = side_of(m, which == USERS ? ITEMS : USERS);
@@ -333,14 +397,20 @@ static status draw_side(bmf_model *m, int which, size_t drawn,
   job.design = m->design;
   job.offset = m->data.biases ? m->offset : NULL;
   job.prior = m->prior;
+  job.shift = shift;
   prepare_design(m, &other, job.root_beta, control->threads);
   prepare_prior(m, &side);
+  if (has_features(&side)) {
+    prepare_shift(m, &side, control->threads);
+    job.shift = m->shift;
+  }
   return draw_batches(m, &job, &side, drawn, after, control);
 }
 
-status bmf_draw_users(bmf_model *m, const scan_control *control) {
+status bmf_draw_users(bmf_model *m, const double *shift,
+                      const scan_control *control) {
   const normals_job none = {m->state.u, 0};
-  return draw_side(m, USERS, 0, none, control);
+  return draw_side(m, USERS, 0, none, shift, control);
 }
 
 /* Users, then items.  Once the items stand in the users' design vectors, they can
@@ -348,9 +418,10 @@ status bmf_draw_users(bmf_model *m, const scan_control *control) {
 static status draw_factors(bmf_model *m, const scan_control *control) {
   const normals_job none = {m->state.v, 0};
   const normals_job items = {m->state.v, m->data.m * m->data.d};
-  const status outcome = draw_side(m, USERS, 0, items, control);
-  return outcome == STATUS_OK ? draw_side(m, ITEMS, m->data.m, none, control)
-                              : outcome;
+  const status outcome = draw_side(m, USERS, 0, items, NULL, control);
+  return outcome == STATUS_OK
+           ? draw_side(m, ITEMS, m->data.m, none, NULL, control)
+           : outcome;
 }
 
 /* ---- scales of users and items against each other ---------------------- */
@@ -370,6 +441,14 @@ static void move_rows(bmf_model *m, const bmf_side *side, const double *map,
     bmf_move_rows(side->factors + first * d, rest < length ? rest : length, d,
                   map, m->areas + (size_t)thread_number() * bmf_area_size(d));
   }
+}
+
+/* B' <- M B', and no constant: the density of B and the Jacobian have the factors
+ * |M|^-p and |M|^p. */
+static void move_coefficients(bmf_model *m, const bmf_side *side, double *map) {
+  const size_t d = m->data.d, stride = bmf_stride(d);
+  memset(map + stride * d, 0, stride * sizeof *map);
+  bmf_move_rows(side->coefficients, side->features->p, d, map, m->areas);
 }
 
 static status move_wishart(bmf_model *m, bmf_moves *moves) {
@@ -427,6 +506,8 @@ static status draw_scales(bmf_model *m, int threads) {
   for (int which = USERS; which <= ITEMS; which++) {
     const bmf_side side = side_of(m, which);
     move_rows(m, &side, moves.map[which], threads);
+    if (has_features(&side))
+      move_coefficients(m, &side, moves.map[which]);
   }
   return STATUS_OK;
 }
@@ -568,55 +649,178 @@ static double log_wishart_side(const bmf_model *m, const bmf_side *side,
   return rows + centre + spread;
 }
 
+/* Lambda ~ W(df, W*) from r = W*^-1 (r <- R, r = R R'; m->matrix[2] <- Bartlett's
+ * A, A A' ~ W(df, I)):  Lambda = M M' with M = R^-T A.  The mode: (df - d) W* with
+ * mu, whose density has |Lambda|^(1 / 2), and p rows more with p features. */
+static status draw_precision(bmf_model *m, const bmf_side *side, double df,
+                             double *r) {
+  const size_t d = m->data.d;
+  double *a = m->matrix[2], *product = m->matrix[3];
+  const status outcome = linalg_cholesky(r, d);
+  if (outcome != STATUS_OK)
+    return outcome;
+  if (m->mode) {
+    const double p = has_features(side) ? (double)side->features->p : 0.0;
+    memset(a, 0, d * d * sizeof *a);
+    for (size_t j = 0; j < d; j++)
+      a[j + d * j] = sqrt(df - (double)d + p);
+  } else {
+    rdist_bartlett(df, d, a);
+  }
+  memcpy(product, a, d * d * sizeof *a);
+  for (size_t j = 0; j < d; j++)
+    linalg_solve_lower_transposed(r, d, product + d * j);
+  linalg_outer_gram(product, d, side->precision);
+  m->log_det[side->which] =
+    linalg_log_determinant(a, d) - linalg_log_determinant(r, d);
+  return STATUS_OK;
+}
+
+/* e (d) ~ N(0, Lambda^-1), as R A^-T times normals; the mode: 0. */
+static void draw_deviation(const bmf_model *m, const double *r, double *e) {
+  const size_t d = m->data.d;
+  for (size_t j = 0; j < d; j++)
+    e[j] = m->mode ? 0.0 : norm_rand();
+  linalg_solve_lower_transposed(m->matrix[2], d, e);
+  linalg_lower_times_vector(r, d, e, e);
+}
+
 /* Lambda | rows ~ W(nu0 + n, W*), mu | Lambda, rows ~ N(mu*, (kappa* Lambda)^-1):
  *   W*^-1 = W0^-1 + S + kappa0 n / (kappa0 + n) (xbar - mu0)(xbar - mu0)',
  *   kappa* = kappa0 + n,  mu* = (kappa0 mu0 + n xbar) / kappa*,
  * S = sum (x - xbar)(x - xbar)', centred (Salakhutdinov & Mnih 2008, eq. 14).
- * With W*^-1 = R R' and Bartlett's A, A A' ~ W(nu0 + n, I):  Lambda = M M' with M =
- * R^-T A, and R A^-T e has covariance Lambda^-1.  Their joint mode: mu = mu*,
- * Lambda = (nu0 + n - d) W*. */
+ * Their joint mode: mu = mu*, Lambda = (nu0 + n - d) W*. */
 static status draw_wishart(bmf_model *m, const bmf_side *side, int threads) {
   const bmf_prior *prior = &m->data.prior;
   const size_t d = m->data.d;
   const double n = (double)side->rows, kappa = prior->kappa0 + n;
-  double *scatter = m->matrix[0], *r = m->matrix[1], *a = m->matrix[2];
-  double *product = m->matrix[3], *mean = m->vector[0], *e = m->vector[1];
+  double *scatter = m->matrix[0], *r = m->matrix[1];
+  double *mean = m->vector[0], *e = m->vector[1];
   side_moments(m, side, threads, mean, scatter);
   for (size_t j = 0; j < d; j++)
     for (size_t i = 0; i < d; i++)
       r[i + d * j] = prior->w0_inverse[i + d * j] + scatter[i + d * j] +
                      prior->kappa0 * n / kappa * (mean[i] - prior->mu0[i]) *
                        (mean[j] - prior->mu0[j]);
-  const status outcome = linalg_cholesky(r, d);
+  const status outcome = draw_precision(m, side, prior->nu0 + n, r);
   if (outcome != STATUS_OK)
     return outcome;
-  if (m->mode) {
-    memset(a, 0, d * d * sizeof *a);
-    for (size_t j = 0; j < d; j++)
-      a[j + d * j] = sqrt(prior->nu0 + n - (double)d);
-  } else {
-    rdist_bartlett(prior->nu0 + n, d, a);
-  }
-  memcpy(product, a, d * d * sizeof *a);
-  for (size_t j = 0; j < d; j++)
-    linalg_solve_lower_transposed(r, d, product + d * j);
-  linalg_outer_gram(product, d, side->precision);
-  for (size_t j = 0; j < d; j++)
-    e[j] = m->mode ? 0.0 : norm_rand();
-  linalg_solve_lower_transposed(a, d, e);
-  linalg_lower_times_vector(r, d, e, e);
+  draw_deviation(m, r, e);
   for (size_t j = 0; j < d; j++)
     side->mu[j] = (prior->kappa0 * prior->mu0[j] + n * mean[j]) / kappa +
                   e[j] / sqrt(kappa);
-  m->log_det[side->which] =
-    linalg_log_determinant(a, d) - linalg_log_determinant(r, d);
   if (m->recording)
     m->log_prior += log_wishart_side(m, side, mean, scatter);
   return STATUS_OK;
 }
 
+/* ---- coefficients of features ------------------------------------------ */
+
+/* The rows less B'f_i, in m->shift. */
+static bmf_side residual_side(bmf_model *m, const bmf_side *side, int threads) {
+  bmf_side rest = *side;
+  add_features(m, side, side->factors, side->coefficients, -1.0, threads);
+  rest.factors = m->shift;
+  return rest;
+}
+
+/* The regression of the rows about the current mu and B (bmf_features.h):
+ * m->spare[0] <- B~, m->spare[1] <- cross, linear (d), r <- W*^-1.  Returned:
+ * kappa*. */
+static double reduce_side(bmf_model *m, const bmf_side *side, int threads,
+                          double *linear, double *r) {
+  const bmf_prior *prior = &m->data.prior;
+  const size_t d = m->data.d, stride = bmf_stride(d);
+  const bmf_features *f = side->features;
+  double *rotated = m->spare[0], *cross = m->spare[1];
+  const bmf_side rest = residual_side(m, side, threads);
+  sum_rows(m, &rest, threads);
+  for (size_t j = 0; j < d; j++)
+    for (size_t i = j; i < d; i++) {
+      r[i + d * j] = prior->w0_inverse[i + d * j] + m->grams[i + j * stride] +
+                     prior->kappa0 * (prior->mu0[i] - side->mu[i]) *
+                       (prior->mu0[j] - side->mu[j]);
+      r[j + d * i] = r[i + d * j];
+    }
+  for (size_t j = 0; j < d; j++)
+    linear[j] =
+      m->grams[d + j * stride] + prior->kappa0 * (prior->mu0[j] - side->mu[j]);
+  bmf_features_cross(f, side->rows, rest.factors, side->mu, d, rotated);
+  bmf_features_rotate(f, rotated, d, cross);
+  bmf_features_rotate(f, side->coefficients, d, rotated);
+  return bmf_features_reduce(f, *side->ridge,
+                             prior->kappa0 + (double)side->rows, rotated, d,
+                             cross, linear, r);
+}
+
+/* sum_k b_k' Lambda b_k */
+static double sum_of_coefficients(const bmf_model *m, const bmf_side *side) {
+  const size_t d = m->data.d;
+  double total = 0.0;
+  memset(m->vector[1], 0, d * sizeof *m->vector[1]);
+  for (size_t k = 0; k < side->features->p; k++)
+    total +=
+      quadratic(side->precision, d, side->coefficients + d * k, m->vector[1]);
+  return total;
+}
+
+/* lambda_B | B, Lambda ~ Gamma(shape + p d / 2, rate + sum_k b_k'Lambda b_k / 2),
+ * and the log density of B and lambda_B. */
+static void draw_ridge(bmf_model *m, const bmf_side *side) {
+  const bmf_features *f = side->features;
+  const double p = (double)f->p, half = 0.5 * p * (double)m->data.d;
+  const double square = sum_of_coefficients(m, side);
+  if (draws_ridge(f))
+    *side->ridge = draw_gamma(m, f->shape + half, f->rate + 0.5 * square);
+  if (!m->recording)
+    return;
+  m->log_prior += half * (log(*side->ridge) - LOG_2PI) +
+                  0.5 * p * m->log_det[side->which] -
+                  0.5 * *side->ridge * square;
+  if (draws_ridge(f))
+    m->log_prior += log_gamma_density(*side->ridge, f->shape, f->rate);
+}
+
+/* Lambda, mu and B given the rows and lambda_B, jointly, by bmf_features_reduce();
+ * then lambda_B.  Their joint mode: Lambda = (nu0 + n - d + p) W*. */
+static status draw_with_features(bmf_model *m, const bmf_side *side,
+                                 int threads) {
+  const size_t d = m->data.d;
+  const bmf_features *f = side->features;
+  double *r = m->matrix[1], *linear = m->vector[0], *e = m->vector[1];
+  double *rotated = m->spare[0];
+  const double kappa = reduce_side(m, side, threads, linear, r);
+  const status outcome =
+    draw_precision(m, side, m->data.prior.nu0 + (double)side->rows, r);
+  if (outcome != STATUS_OK)
+    return outcome;
+  draw_deviation(m, r, e);
+  for (size_t j = 0; j < d; j++) {
+    linear[j] = linear[j] / kappa + e[j] / sqrt(kappa);
+    side->mu[j] += linear[j];
+  }
+  for (size_t k = 0; k < f->p; k++) {
+    const double weight = f->s[k] + *side->ridge;
+    draw_deviation(m, r, e);
+    for (size_t j = 0; j < d; j++)
+      rotated[j + d * k] +=
+        (m->spare[1][j + d * k] - f->g[k] * linear[j]) / weight +
+        e[j] / sqrt(weight);
+  }
+  bmf_features_rotate_back(f, rotated, d, side->coefficients);
+  draw_ridge(m, side);
+  if (m->recording) {
+    const bmf_side rest = residual_side(m, side, threads);
+    side_moments(m, &rest, threads, m->vector[0], m->matrix[0]);
+    m->log_prior += log_wishart_side(m, side, m->vector[0], m->matrix[0]);
+  }
+  return STATUS_OK;
+}
+
 static status draw_hyperparameters(bmf_model *m, int which, int threads) {
   const bmf_side side = side_of(m, which);
+  if (has_features(&side))
+    return draw_with_features(m, &side, threads);
   if (m->data.prior.kind == BMF_WISHART)
     return draw_wishart(m, &side, threads);
   draw_lambda(m, &side);
@@ -709,8 +913,17 @@ static void store_hyperparameters(const bmf_model *m, double *to) {
   if (m->data.prior.kind == BMF_WISHART) {
     memcpy(to, m->state.mu, 2 * d * sizeof *to);
     memcpy(to + 2 * d, m->state.precision, 2 * d * d * sizeof *to);
+    to += 2 * d + 2 * d * d;
   } else {
     memcpy(to, m->state.lambda, 2 * sizeof *to);
+  }
+  for (int which = USERS; which <= ITEMS; which++) {
+    const size_t length = d * m->data.features[which].p;
+    if (length == 0)
+      continue;
+    memcpy(to, m->state.coefficients[which], length * sizeof *to);
+    to[length] = *m->state.ridge[which];
+    to += length + 1;
   }
 }
 
@@ -750,6 +963,11 @@ static double *record_precisions(const bmf_model *m, double *row,
     row[2 * stride] = sqrt(sum_squares(m->state.mu + which * d, d));
     row += 3 * stride;
   }
+  for (size_t which = 0; which < 2; which++)
+    if (draws_ridge(&m->data.features[which])) {
+      *row = *m->state.ridge[which];
+      row += stride;
+    }
   return row;
 }
 

@@ -14,12 +14,17 @@
  * last coordinates of u_i = (w_i, a_i) and v_j = (x_j, b_j), which have the priors
  * above.  Given the items, u_i has the design vector (x_j, 1) and the offset b_j.
  *
+ * With features of the users, of the items or of both the prior mean of a row
+ * depends on its features: bmf_features.h.  Normal-Wishart priors alone.
+ *
  * n users, m items, d = rank + biases; matrices column-major.
  *   u         d x n     v         d x m
  *   rating_precision   beta (a name that Rmath.h takes)
  *   lambda    lambda_u, lambda_v (fixed: 1 / c twice)          not wishart
  *   mu        mu_u, mu_v: d x 2                                wishart alone
  *   precision Lambda_u, Lambda_v: d x d x 2                    wishart alone
+ *   coefficients  B_u', B_v' of bmf_features.h: d x p each, and
+ *   ridge     their lambda_B                              with features alone
  *   kept      recorded sweeps so far
  *   noise     running mean of 1 / beta over them
  *   at_mean, at_m2   of the pairs `predict_at`: mean and sum of squared deviations
@@ -27,6 +32,7 @@
 #ifndef GIBBSITE_BMF_H
 #define GIBBSITE_BMF_H
 
+#include "bmf/bmf_features.h"
 #include "bmf/bmf_rows.h"
 #include "numeric/status.h"
 #include "run/scan.h"
@@ -54,19 +60,22 @@ typedef struct {
   double center;            /* the constant that was taken off              */
   bmf_ratings users, items; /* the same ratings by user and by item         */
   bmf_prior prior;
-  bmf_pairs cells; /* whose means are recorded                     */
+  bmf_features features[2]; /* of users and of items                        */
+  bmf_pairs cells;          /* whose means are recorded                     */
   bmf_pairs predict_at;
   int keep_u, keep_v; /* record u, v as well                          */
 } bmf_data;
 
 typedef struct {
   double *u, *v, *rating_precision, *lambda, *mu, *precision;
+  double *coefficients[2], *ridge[2];
   double *kept, *noise, *at_mean, *at_m2;
 } bmf_state;
 
 /* Draws of all factors for prediction: recorded draw number t is stored where t is
  * a multiple of `every` (0: none is), in place t / every - 1 of `factors` ((n + m)
- * d: u, then v) and `hypers` (bmf_hyper_size: beta, lambda or mu and precision).
+ * d: u, then v) and `hypers` (bmf_hyper_size: beta, lambda or mu and precision; of
+ * users and of items with features B' and lambda_B).
  * Places of earlier runs are NULL. */
 typedef struct {
   double every;
@@ -84,12 +93,14 @@ typedef struct {
   double log_prior;  /* log density of u, v and their hyperparameters     */
   double log_det[2]; /* log |Lambda_u|, log |Lambda_v|                    */
   /* work */
-  double *design;  /* of the other side: its count x stride             */
-  double *offset;  /* of the other side: its intercepts                 */
-  double *prior;   /* bmf_set_prior()                                   */
-  double *squares; /* one an item                                       */
-  double *grams;   /* one an area of rows                               */
-  double *areas;   /* one a thread                                      */
+  double *design;   /* of the other side: its count x stride             */
+  double *offset;   /* of the other side: its intercepts                 */
+  double *prior;    /* bmf_set_prior()                                   */
+  double *squares;  /* one an item                                       */
+  double *grams;    /* one an area of rows                               */
+  double *areas;    /* one a thread                                      */
+  double *shift;    /* d x rows of a side with features                    */
+  double *spare[2]; /* d x p: B as it is needed                            */
   /* scratch of the serial blocks */
   double *matrix[4], *vector[2];          /* d x d, d       */
   double *map[2], *direction, *move_work; /* of bmf_scale.h */
@@ -113,12 +124,14 @@ void bmf_open(bmf_model *model, const bmf_data *data, const bmf_state *state,
  * moved.  A scan_model's `sweep`. */
 status bmf_sweep(void *model, const scan_control *control);
 
-/* Users alone, given the items and hyperparameters of the state. */
-status bmf_draw_users(bmf_model *model, const scan_control *control);
+/* Users alone, given the items and hyperparameters of the state.  shift: NULL, or
+ * Lambda B'f_i of each (d x n). */
+status bmf_draw_users(bmf_model *model, const double *shift,
+                      const scan_control *control);
 
 /* Recorded: the precisions (gamma: beta, lambda_u, lambda_v; wishart: beta, and of
  * users and of items the trace and log determinant of Lambda and the length of mu),
- * root mean squared residual, log joint density, cells (with the constant), u (d x
+ * the unknown lambda_B, root mean squared residual, log joint density, cells (with the constant), u (d x
  * n) and v (d x m) where kept. */
 size_t bmf_columns(const bmf_data *data);
 void bmf_record(void *model, double *row, size_t stride);

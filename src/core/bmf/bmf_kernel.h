@@ -338,6 +338,8 @@ LANE_TARGET static status LANE_NAME(draw_row)(const bmf_regression *job,
     const double *base = e == first ? job->prior : at.q;
     LANE_NAME(add_products)(at.panel, stride, count, d, base, at.q);
   }
+  for (size_t j = 0; job->shift && j < d; j++)
+    at.q[d + j * stride] += job->shift[row * d + j];
   const status outcome = LANE_NAME(factor)(stride, d, at.q, at.inverse);
   if (outcome != STATUS_OK)
     return outcome;

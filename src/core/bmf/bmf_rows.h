@@ -38,6 +38,8 @@ typedef struct {
   const double *offset; /* one a partner, or NULL                         */
   const double *prior;  /* bmf_square_size(d): see bmf_set_prior()        */
   size_t panel;         /* partners gathered at a time                    */
+  const double *shift;  /* rows x d: what f_i's own prior mean adds to
+                           Lambda mu, or NULL                           */
 } bmf_regression;
 
 /* Doubles of a padded vector, of a padded matrix, of the partners gathered at a

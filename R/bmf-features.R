@@ -1,0 +1,359 @@
+# Features of users and items of gibbs_bmf(): a table in any form as a sparse
+# matrix, in the order of the users or items of a fit, and features given later
+# for ids that a fit does not have.
+#
+# What the model holds of a side is list(x, start, index, value, v, s, g, spec):
+#
+#   x            p x rows, a dgCMatrix: column i has the features of row i
+#   start, index, value   its slots, as C reads them
+#   v, s, g      V and s of F'F = V diag(s) V' (F = x'), and V'F'1
+#   spec         list(names, levels): how a table given later is read
+
+most_features <- 5000L
+
+# ratings: as_ratings(). list(ratings, features): ratings with the ids that
+# occur in the tables alone, and list(u, v), each NULL without features.
+with_features <- function(ratings, user_features, item_features, call) {
+  users <- side_features(
+    user_features, ratings$users, ratings$names[[1L]], "user", call
+  )
+  items <- side_features(
+    item_features, ratings$items, ratings$names[[2L]], "item", call
+  )
+  ratings$users <- users$ids
+  ratings$items <- items$ids
+  features <- list(u = users$features, v = items$features)
+  list(
+    ratings = ratings, features = features[!vapply(features, is.null, NA)]
+  )
+}
+
+side_features <- function(table, ids, column, role, call) {
+  if (is.null(table)) {
+    return(list(ids = ids, features = NULL))
+  }
+  arg <- paste0(role, "_features")
+  table <- feature_table(table, column, role, arg, NULL, call)
+  all <- append_ids(ids, table$ids)
+  x <- features_of_ids(table, all, role, arg, call)
+  extra <- length(all) - length(ids)
+  if (extra > 0) {
+    inform_gibbsite(
+      c(i = "{counted(extra, role)} of {.arg {arg}} {cli::qty(extra)}{?has/have}
+             no rating: what is said of {?it/them} comes from {?its/their}
+             features."),
+      class = "unrated"
+    )
+  }
+  features <- if (nrow(x) > 0) rotated_features(x, table$spec, arg, call)
+  list(ids = all, features = features)
+}
+
+# The columns of a table for these ids, in their order.
+features_of_ids <- function(table, ids, role, arg, call) {
+  at <- match_ids(ids, table$ids)
+  lost <- is.na(at)
+  if (any(lost)) {
+    shown <- utils::head(id_words(plain_or_level(ids[lost])), 3)
+    abort_argument(
+      c(
+        "{.arg {arg}} must have a row for each {role}: there is none for
+         {.val {shown}}.",
+        x = if (sum(lost) > 3) "{sum(lost)} {role}s have no row.",
+        i = "Rows belong to the {role}s in their names, or in a column of a data
+             frame that is called like the one of the ratings.",
+        i = "A row of zeros can stand for one of which nothing is known."
+      ),
+      call = call, class = "missing"
+    )
+  }
+  x <- table$x[, at, drop = FALSE]
+  dimnames(x) <- list(table$spec$names, NULL)
+  x
+}
+
+rotated_features <- function(x, spec, arg, call) {
+  square <- as.matrix(Matrix::tcrossprod(x))
+  if (!all(is.finite(square))) {
+    abort_argument(
+      c("{.arg {arg}} is too large: its sums of squares overflow.",
+        i = "Change the unit of its columns."),
+      call = call
+    )
+  }
+  own <- eigen(unname(square), symmetric = TRUE)
+  list(
+    x = x, start = x@p, index = x@i, value = as.double(x@x), v = own$vectors,
+    s = pmax(own$values, 0),
+    g = drop(crossprod(own$vectors, unname(Matrix::rowSums(x)))), spec = spec
+  )
+}
+
+# ---- tables in any form ------------------------------------------------------
+
+# list(ids, x, spec): ids of the rows, and the features, p x rows. known: NULL,
+# or the spec of a fit, whose columns the table must have.
+feature_table <- function(table, column, role, arg, known, call) {
+  check_sparse(table, arg, call)
+  read <- if (is.data.frame(table)) {
+    features_from_frame(table, column, role, arg, known, call)
+  } else if (isS4(table) && methods::is(table, "Matrix")) {
+    features_from_sparse(table, arg, call)
+  } else if (is.matrix(table) && is.numeric(table)) {
+    check_sides(dimnames(table), dim(table), "dimnames", arg, call)
+    list(
+      ids = rownames(table), names = colnames(table),
+      x = by_row(matrix(as.double(table), nrow(table)))
+    )
+  } else {
+    abort_expected(
+      table, "a numeric matrix, a sparse matrix or a data frame of features",
+      TRUE, arg, call
+    )
+  }
+  read$ids <- read$ids %||% seq_len(ncol(read$x))
+  check_feature_values(read, role, arg, call)
+  if (!is.null(known)) {
+    return(list(
+      ids = read$ids, x = same_columns(read, known, arg, call), spec = known
+    ))
+  }
+  if (nrow(read$x) > most_features) {
+    abort_argument(
+      c(
+        "{.arg {arg}} must have {whole(most_features)} columns at most, not
+         {whole(nrow(read$x))}.",
+        i = "The sampler needs the eigenvectors of their products."
+      ),
+      call = call, class = "size"
+    )
+  }
+  list(
+    ids = read$ids, x = read$x,
+    spec = list(
+      names = read$names, count = nrow(read$x), levels = read$levels
+    )
+  )
+}
+
+features_from_sparse <- function(table, arg, call) {
+  general <- tryCatch(
+    {
+      numeric <- methods::as(table, "dMatrix")
+      methods::as(methods::as(numeric, "generalMatrix"), "CsparseMatrix")
+    },
+    error = function(cnd) NULL
+  )
+  if (is.null(general)) {
+    abort_expected(table, "a matrix of numbers", TRUE, arg, call)
+  }
+  names <- dimnames(general)
+  dimnames(general) <- list(NULL, NULL)
+  list(ids = names[[1L]], names = names[[2L]], x = Matrix::t(general))
+}
+
+# A number for each number or logical; 0 and 1 for each level of a factor or a
+# text, all levels.
+features_from_frame <- function(table, column, role, arg, known, call) {
+  check_data_frame(table, arg, call)
+  id <- intersect(c(column, role), names(table))
+  ids <- if (length(id) > 0) {
+    check_ids(table[[id[[1L]]]], role, arg, call)
+    table[[id[[1L]]]]
+  } else if (.row_names_info(table) > 0) {
+    row.names(table)
+  }
+  names <- setdiff(names(table), id[seq_len(min(1L, length(id)))])
+  parts <- lapply(names, function(name) {
+    feature_block(table[[name]], name, known$levels[[name]], arg, call)
+  })
+  blocks <- lapply(parts, function(part) part$x)
+  x <- if (length(blocks) > 0) {
+    do.call(rbind, blocks)
+  } else {
+    Matrix::sparseMatrix(integer(), integer(), x = 0, dims = c(0, nrow(table)))
+  }
+  levels <- lapply(parts, function(part) part$levels)
+  list(
+    ids = ids, x = x,
+    names = unlist(lapply(parts, function(part) part$names)),
+    levels = stats::setNames(levels, names)
+  )
+}
+
+# list(x, names, levels) of one column; x: p x rows.
+feature_block <- function(x, name, levels, arg, call) {
+  if (is.character(x) || is.factor(x)) {
+    return(level_block(x, name, levels, arg, call))
+  }
+  fault <- if (is.logical(x)) NULL else column_fault(x)
+  if (!is.null(fault)) {
+    abort_argument(
+      c(
+        "Features must be numbers, factors or text: column {quoted(name)} of
+         {.arg {arg}} {fault}.",
+        i = "Recode it as numbers or as a factor."
+      ),
+      call = call, class = "column"
+    )
+  }
+  list(x = by_row(matrix(as_plain_double(x))), names = name)
+}
+
+# The transpose of a matrix of numbers, sparse.
+by_row <- function(x) {
+  at <- which(is.na(x) | x != 0, arr.ind = TRUE)
+  Matrix::sparseMatrix(
+    at[, 2L], at[, 1L], x = x[at], dims = rev(dim(x))
+  )
+}
+
+level_block <- function(x, name, levels, arg, call) {
+  words <- if (is.factor(x)) levels(x) else x
+  check_text(words, paste0(arg, " (", name, ")"), call)
+  if (anyNA(x)) {
+    abort_argument(
+      c(
+        "{.arg {arg}} must have no missing values: column {quoted(name)} has one
+         in row {which(is.na(x))[[1L]]}.",
+        i = "A level of its own, or a row of zeros, can stand for what is not
+             known."
+      ),
+      call = call, class = "missing", row = which(is.na(x))[[1L]]
+    )
+  }
+  known <- levels
+  if (is.null(known)) {
+    known <- if (is.factor(x)) levels(x) else sort(unique(x), method = "radix")
+  }
+  code <- match(as.character(x), known)
+  if (anyNA(code)) {
+    lost <- as.character(x)[is.na(code)][[1L]]
+    abort_argument(
+      "Column {quoted(name)} of {.arg {arg}} must have the levels of the fit's
+       features: {.val {lost}} is none of them.",
+      call = call, class = "column"
+    )
+  }
+  list(
+    x = Matrix::sparseMatrix(
+      code, seq_along(code), x = 1, dims = c(length(known), length(code))
+    ),
+    names = paste0(name, known, recycle0 = TRUE), levels = known
+  )
+}
+
+check_feature_values <- function(read, role, arg, call) {
+  wild <- which(!is.finite(read$x@x))
+  if (length(wild) > 0) {
+    row <- findInterval(wild[[1L]] - 1, read$x@p)
+    column <- read$x@i[[wild[[1L]]]] + 1L
+    given <- read$x@x[[wild[[1L]]]]
+    id <- id_words(plain_or_level(read$ids))[[row]]
+    named <- if (is.null(read$names)) column else quoted(read$names[[column]])
+    missing <- is.na(given) && !is.nan(given)
+    abort_argument(
+      c(
+        "{.arg {arg}} must be finite: column {named} is {given} for {role}
+         {.val {id}}.",
+        i = if (missing) "A column that says whether a value is known, and 0 in
+                          its place, can stand for missing values."
+      ),
+      call = call, class = if (missing) "missing" else "infinite"
+    )
+  }
+  check_ids(read$ids, role, arg, call)
+  again <- which(duplicated(id_words(plain_or_level(read$ids))))
+  if (length(again) > 0) {
+    id <- id_words(plain_or_level(read$ids))[[again[[1L]]]]
+    abort_argument(
+      "{.arg {arg}} must have one row for each {role}: {.val {id}} has
+       several.",
+      call = call, class = "duplicated"
+    )
+  }
+}
+
+# The features that the fit has, by name where both have names.
+same_columns <- function(read, known, arg, call) {
+  count <- known$count
+  if (is.null(read$names) || is.null(known$names)) {
+    if (nrow(read$x) != count) {
+      abort_argument(
+        "{.arg {arg}} must have the {counted(count, 'feature')} of the fit, not
+         {nrow(read$x)}.",
+        call = call, class = "column"
+      )
+    }
+    return(read$x)
+  }
+  at <- match(known$names, read$names)
+  if (anyNA(at)) {
+    lost <- utils::head(known$names[is.na(at)], 3)
+    abort_argument(
+      "{.arg {arg}} must have the features of the fit: {.val {lost}}
+       {cli::qty(lost)}{?is/are} missing.",
+      call = call, class = "column"
+    )
+  }
+  read$x[at, , drop = FALSE]
+}
+
+# ---- ids that the fit does not have ------------------------------------------
+
+sides_words <- c(u = "user", v = "item")
+
+# given: list(u, v), tables or NULL. Of pairs (ids as given, codes with NA for
+# those that are new) list(place, x), each list(u, v): `place` numbers the new
+# ids, and x has their features, p x new ids; NULL for a side without features.
+new_features <- function(model, codes, ids, given, call) {
+  place <- x <- list(u = NULL, v = NULL)
+  for (side in names(sides_words)) {
+    role <- sides_words[[side]]
+    own <- model$features[[side]]
+    check_features_of_fit(own, given[[side]], role, call)
+    fresh <- is.na(codes[[side]])
+    if (is.null(own) || !any(fresh)) {
+      next
+    }
+    new <- unique(id_words(plain_or_level(ids[[side]][fresh])))
+    place[[side]] <- match(id_words(plain_or_level(ids[[side]])), new)
+    x[[side]] <- features_given(model, side, new, given[[side]], call)
+  }
+  list(place = place, x = x)
+}
+
+check_features_of_fit <- function(own, table, role, call) {
+  if (is.null(own) && !is.null(table)) {
+    abort_argument(
+      c(
+        "{.arg {role}_features} need a fit with features: this one has none of
+         its {role}s.",
+        i = "Give {.arg {role}_features} to {.fn gibbs_bmf}."
+      ),
+      call = call
+    )
+  }
+}
+
+# The features of new ids (p x ids).
+features_given <- function(model, side, ids, table, call) {
+  role <- sides_words[[side]]
+  if (is.null(table)) {
+    abort_argument(
+      c(
+        "{.arg {role}_features} is needed: the fit has features of its {role}s,
+         and {.val {utils::head(ids, 3)}} {cli::qty(ids)}{?is/are} new.",
+        i = "Give {cli::qty(ids)}{?its/their} features, with the columns that
+             those of the fit have."
+      ),
+      call = call, class = "missing"
+    )
+  }
+  arg <- paste0(role, "_features")
+  column <- model$names[[match(side, names(sides_words))]]
+  read <- feature_table(
+    table, column, role, arg, model$features[[side]]$spec, call
+  )
+  features_of_ids(read, ids, role, arg, call)
+}
