@@ -57,12 +57,14 @@ movielens_with_features <- function() {
   found <- movielens_objects()
   if (is.null(found)) return(NULL)
   x <- attr(found$MovieLense, "data")
+  # as an attribute: Matrix need not be loaded yet
+  ids <- attr(x, "Dimnames")
   who <- found$MovieLenseUser[
-    match(rownames(x), found$MovieLenseUser$id), c("age", "sex", "occupation")
+    match(ids[[1L]], found$MovieLenseUser$id), c("age", "sex", "occupation")
   ]
   who$age <- as.double(scale(who$age))
   who$user <- seq_len(nrow(who))
-  what <- found$MovieLenseMeta[match(colnames(x), found$MovieLenseMeta$title), ]
+  what <- found$MovieLenseMeta[match(ids[[2L]], found$MovieLenseMeta$title), ]
   genres <- setdiff(names(what), c("title", "year", "url"))
   year <- as.double(scale(as.numeric(what$year)))
   table <- cbind(
