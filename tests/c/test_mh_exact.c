@@ -3,25 +3,12 @@
  * proposal, alone and in blocks, on the line and between bounds.  The ratio from x
  * to y is that from y to x turned round. */
 
-/* The source itself, to reach what a step makes of a given proposal. */
-#define mh_work_size mh_work_size_here
-#define mh_open mh_open_here
-#define mh_block_needs_gradient mh_block_needs_gradient_here
-#define mh_variates mh_variates_here
-#define mh_draw_ahead mh_draw_ahead_here
-#define mh_evaluate_current mh_evaluate_current_here
-#define mh_evaluate mh_evaluate_here
-#define mh_evaluate_slope mh_evaluate_slope_here
-#define mh_know_slope mh_know_slope_here
-#define mh_update mh_update_here
-#define mh_step mh_step_here
-#define mh_count mh_count_here
-#define mh_trace_end mh_trace_end_here
-#define mh_sweep mh_sweep_here
-#define mh_record mh_record_here
-#include "../../src/core/mh/mh.c"
+#include "mh/mh.h"
+
+#include <string.h>
 
 #include "harness.h"
+#include "mh/mh_move.h"
 #include "mh/mh_proposal.h"
 #include "mh_targets.h"
 #include "numeric/rmath.h"
@@ -228,11 +215,11 @@ static void sweeps_leave_it_between_bounds(void) {
  */
 static status examine(mh_model *m, size_t b, const double *y, double *out) {
   mh_move move;
-  status outcome = start_move(m, b, &move);
+  status outcome = mh_start_move(m, b, &move);
   for (size_t j = 0; j < m->block[b].proposal->d; j++)
     move.proposed[j] = y[j];
   if (outcome == STATUS_OK)
-    outcome = evaluate_move(m, &move);
+    outcome = mh_evaluate_move(m, &move);
   const mh_proposal *p = move.block->proposal;
   const mh_memory *memory = &move.block->memory;
   if (outcome == STATUS_OK)
