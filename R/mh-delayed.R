@@ -12,10 +12,13 @@
 #'   p(x)\, q_1(y | x)\, (1 - a_1(x, y))\, q_2(z | x)}\Bigr).}{
 #'   min(1, p(z) q1(y | z) (1 - a1(z, y)) q2(x | z) /
 #'          (p(x) q1(y | x) (1 - a1(x, y)) q2(z | x))).}
-#' The posterior is exactly invariant. A bold first proposal with a careful
-#' second one helps if the scale of the density differs between regions, or if a
-#' poor start or covariance makes most first proposals fail. The chain rejects
-#' less often, and a step evaluates the log density once or twice.
+#' The posterior is exactly invariant. The chain rejects less often, and a step
+#' evaluates the log density once or twice.
+#'
+#' A bold first proposal with a careful second one helps if most first proposals
+#' fail: with steps that are too long, with a poor covariance, or in narrow
+#' regions of the density. Where the first proposal suits the density, a second
+#' one costs more evaluations than it saves.
 #'
 #' With a number as `second`, the second proposal is the first with its steps
 #' multiplied by it. With [adaptive()] as `first` this is delayed rejection
