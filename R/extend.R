@@ -192,9 +192,9 @@ drop_data <- function(fit) {
 #' read (sizes, counts, streams of random numbers, kinds of models) is checked
 #' for consistency, and raises an error if it is not consistent.
 #'
-#' The functions can be supplied again: `log_density`, `gradient`, `proposal` and
-#' further arguments for [mh_sample()], `log_density` and further arguments for
-#' [laplace()], the conditionals as `data` and further arguments for
+#' The functions can be supplied again: `log_density`, `gradient`, `proposal`
+#' and further arguments for [mh_sample()], `log_density` and further arguments
+#' for [laplace()], the conditionals as `data` and further arguments for
 #' [gibbs_sample()]. Their code and values must be those of the run. They
 #' replace the stored functions, which are compared with them and never called.
 #' If all are supplied, no function of the checkpoint is called. (Reading a file
@@ -268,8 +268,8 @@ resume <- function(path, data = NULL, threads = 1,
 
 # ---- Data and functions supplied by the user --------------------------------
 
-# The model with all of it.  `given`: list(data, log_density, proposal, gradient,
-# arguments).
+# The model with all of it.  `given`: list(data, log_density, proposal,
+# gradient, arguments).
 model_given <- function(model, given, call) {
   model <- check_same_arguments(model, given$arguments, call)
   model <- check_same_proposal(model, given$proposal, call)

@@ -200,9 +200,9 @@ format_delayed <- function(x) {
   )
 }
 
-# compile(part): the form of one of the two. The second one with the steps of the
-# first, multiplied by a number, uses the memory of the first if it adapts, and
-# does not adapt itself.
+# compile(part): the form of one of the two. A second one that has the steps of
+# the first, multiplied by a number, uses the memory of the first if it adapts,
+# and does not adapt itself.
 compile_delayed <- function(proposal, compile) {
   parts <- list(compile(1L), compile(2L))
   scale <- proposal$scale

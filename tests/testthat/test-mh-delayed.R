@@ -7,8 +7,8 @@ bowl_slope <- function(x) -x
 
 # ---- a twin ------------------------------------------------------------------
 
-# Proposals of the twin: draw(x, e, slope) and log_q(y, x, slope), with the slope
-# at x.
+# Proposals of the twin: draw(x, e, slope) and log_q(y, x, slope), where slope is
+# that at x.
 normal_steps <- function(l, step = 0) {
   list(
     draw = function(x, e, slope) {
