@@ -33,9 +33,9 @@
 #'   [custom_proposal()] with its density.
 #' @param second A positive number (default 0.2): the second proposal is
 #'   [adaptive()], [random_walk()] or [langevin()] as `first`, with steps
-#'   multiplied by this. Or a proposal, of the kinds that `first` may have, and a
-#'   [custom_proposal()] without a density. Proposals that adapt after burn-in
-#'   cannot be used.
+#'   multiplied by this. Or a proposal of a kind that `first` may have; a
+#'   [custom_proposal()] then needs no density. Proposals that adapt after
+#'   burn-in cannot be used.
 #' @return A proposal: an object of class `delayed_rejection` and
 #'   `gibbsite_proposal`.
 #' @inheritSection random_walk Errors
