@@ -326,7 +326,7 @@ test_that("one step leaves exact draws exact", {
 })
 
 # Probabilities of moves between the points 1, ..., n, by the twin's ratios:
-# every y and z that may be proposed is counted. q1, q2: n x n, a row for each x.
+# every y and z that may be proposed is counted. q1, q2: n x n, row x: from x.
 transition_matrix <- function(log_p, q1, q2, mutant) {
   n <- length(log_p)
   target <- list(log_density = function(x) log_p[[x]], gradient = function(x) 0)
