@@ -192,9 +192,9 @@ drop_data <- function(fit) {
 #' read (sizes, counts, streams of random numbers, kinds of models) is checked
 #' for consistency, and raises an error if it is not consistent.
 #'
-#' The functions can be supplied again: `log_density`, `proposal` and further
-#' arguments for [mh_sample()], `log_density` and further arguments for
-#' [laplace()], the conditionals as `data` and further arguments for
+#' The functions can be supplied again: `log_density`, `gradient`, `proposal`
+#' and further arguments for [mh_sample()], `log_density` and further arguments
+#' for [laplace()], the conditionals as `data` and further arguments for
 #' [gibbs_sample()]. Their code and values must be those of the run. They
 #' replace the stored functions, which are compared with them and never called.
 #' If all are supplied, no function of the checkpoint is called. (Reading a file
@@ -210,6 +210,8 @@ drop_data <- function(fit) {
 #'   and the values that it uses from the environment where it was made.
 #' @param proposal `NULL`, or the proposal of a run of [mh_sample()], or the
 #'   list of them, compared in the same way.
+#' @param gradient `NULL`, or the `gradient` of a run of [mh_sample()], compared
+#'   in the same way.
 #' @param ... Further arguments of the log density or of the conditionals, by
 #'   name, compared in the same way.
 #' @param threads,cores,progress As in [running]; they never change a draw.
@@ -231,7 +233,7 @@ drop_data <- function(fit) {
 resume <- function(path, data = NULL, threads = 1,
                    cores = getOption("mc.cores", 1L),
                    progress = interactive(), log_density = NULL,
-                   proposal = NULL, ...) {
+                   proposal = NULL, gradient = NULL, ...) {
   check_needed(path = "the directory of a checkpoint")
   call <- rlang::current_env()
   check_string(path, arg = "path", call = call)
@@ -244,7 +246,7 @@ resume <- function(path, data = NULL, threads = 1,
   settings$checkpoint <- check_begun(path, call)
   given <- list(
     data = data, log_density = log_density, proposal = proposal,
-    arguments = list(...)
+    gradient = gradient, arguments = list(...)
   )
   checkpoint <- new_checkpoint(
     settings$checkpoint, 0L, owner = take_lock(path, call)
@@ -267,10 +269,11 @@ resume <- function(path, data = NULL, threads = 1,
 # ---- Data and functions supplied by the user --------------------------------
 
 # The model with all of it.  `given`: list(data, log_density, proposal,
-# arguments).
+# gradient, arguments).
 model_given <- function(model, given, call) {
   model <- check_same_arguments(model, given$arguments, call)
   model <- check_same_proposal(model, given$proposal, call)
+  model <- check_same_gradient(model, given$gradient, call)
   data <- given_data(model, given$data, given$log_density, call)
   check_same_data(model, data, call)
 }
@@ -390,5 +393,34 @@ check_same_proposal <- function(model, proposal, call) {
   }
   given <- unlist(lapply(given, proposal_gradients), recursive = FALSE)
   if (length(given) > 0L) model$gradient <- given[[1L]]
+  model
+}
+
+# The argument `gradient` of mh_sample(); that of a proposal comes with it.
+check_same_gradient <- function(model, gradient, call) {
+  if (is.null(gradient)) {
+    return(model)
+  }
+  if (is.null(model$given_gradient)) {
+    abort_argument(
+      c(
+        "The run was started without {.arg gradient}: leave it out.",
+        i = if (inherits(model, "mh_model")) {
+          "A gradient within a proposal is given with {.arg proposal}."
+        }
+      ),
+      call = call
+    )
+  }
+  if (!same_code(model$given_gradient, gradient)) {
+    abort_argument(
+      c(
+        "{.arg gradient} is not what the run was started with.",
+        i = "Leave it out to use that of the checkpoint."
+      ),
+      call = call
+    )
+  }
+  model$given_gradient <- model$gradient <- gradient
   model
 }

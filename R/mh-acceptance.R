@@ -9,7 +9,8 @@
 #' are too large. The rate of an independence proposal should be near 1. That of
 #' [nuts()] is the mean acceptance statistic of its trajectories, and that of a
 #' slice sampler is 1. [tempered()] shows the rate and the scale at temperature
-#' 1.
+#' 1. [delayed_rejection()] has a row for the block, whose rate is the share of
+#' steps that moved, and a row for each of its two tries.
 #'
 #' @param fit A fit made by [mh_sample()], or by [gibbs_sample()] with MH steps.
 #' @return A data frame with a row for each chain and block and the columns
@@ -48,19 +49,28 @@ acceptance <- function(fit) {
 
 # The same table from the blocks' states.
 memory_table <- function(names, memories) {
-  # of parallel tempering, the coldest
-  memories <- lapply(memories, function(memory) {
-    memory$inner[[1L]] %||% memory
-  })
-  counts <- vapply(memories, `[[`, numeric(4L), "counts")
+  rows <- unlist(Map(memory_rows, names, memories), recursive = FALSE)
+  counts <- vapply(rows, `[[`, numeric(4L), "counts")
   rate <- function(moves, steps) ifelse(steps > 0, moves / steps, NA_real_)
   data.frame(
-    block = names, steps = counts[3L, ],
+    block = vapply(rows, `[[`, "", "block"), steps = counts[3L, ],
     rate = rate(counts[4L, ], counts[3L, ]),
     burnin_steps = counts[1L, ],
     burnin_rate = rate(counts[2L, ], counts[1L, ]),
-    scale = vapply(memories, function(memory) exp(memory$tuning[[1L]]), 0)
+    scale = vapply(rows, function(row) exp(row$tuning[[1L]]), 0),
+    row.names = NULL
   )
+}
+
+# The rows of a block: the state of the block, and of each of its two tries.
+memory_rows <- function(name, memory) {
+  # of parallel tempering, the coldest
+  memory <- memory$inner[[1L]] %||% memory
+  rows <- c(list(memory), tries_of(memory))
+  names <- c(name, paste0(name, ", ", try_words))[seq_along(rows)]
+  Map(function(block, row) {
+    list(block = block, counts = row$counts, tuning = row$tuning)
+  }, unname(names), rows)
 }
 
 #' Every step of a run
@@ -78,7 +88,8 @@ memory_table <- function(names, memories) {
 #'   q(x | y) - \log q(y | x)}{log q(x | y) - log q(y | x)}), `log_ratio`,
 #'   `accepted`, and the proposal, with a column for each coordinate, on the
 #'   scale on which proposals are made. With [nuts()] this is the point that was
-#'   drawn from the trajectory, with slice samplers and [tempered()] the point
+#'   drawn from the trajectory, with [delayed_rejection()] the last of the two
+#'   tries that was made, with slice samplers and [tempered()] the point
 #'   after the sweep over the block; `log_correction` and `log_ratio` are NaN,
 #'   and `uniform` is not used, but by [elliptical_slice()] for the height. If
 #'   `inits` was given, a chain begins at its entry.

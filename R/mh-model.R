@@ -283,7 +283,10 @@ set_data.mh_model <- function(model, data, call = rlang::caller_env()) {
 model_notes.mh_model <- function(model, fit, table) {
   rates <- acceptance(fit)
   nan <- sum(attr(rates, "nan"))
-  range <- format(range(rates$rate, na.rm = TRUE), digits = 2, nsmall = 2)
+  blocks <- vapply(model$plan, `[[`, "", "name")
+  range <- format(range(rates$rate[rates$block %in% blocks], na.rm = TRUE),
+    digits = 2, nsmall = 2
+  )
   seconds <- fit_part(fit, "run")$elapsed$total
   size <- least_ess(table)
   c(
@@ -291,6 +294,7 @@ model_notes.mh_model <- function(model, fit, table) {
     paste0("Acceptance ", paste(unique(range), collapse = " to "), "."),
     hamiltonian_words(model, fit),
     slice_words(model, fit),
+    delayed_words(model, rates),
     ladder_words(model, fit),
     if (length(seconds) == 1L && seconds > 0 && is.finite(size)) {
       paste0("ESS a second: ", format(signif(size / seconds, 2),

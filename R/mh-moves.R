@@ -1,6 +1,15 @@
 # Moves that are not one proposal that is accepted or rejected: which proposals
-# make them, their words, and their part of a chain's state. mh-slice.R and
-# mh-tempered.R make them.
+# make them, their words, and their part of a chain's state. mh-slice.R,
+# mh-tempered.R and mh-delayed.R make them.
+
+# The proposals of which a proposal is made up: of parallel tempering what moves
+# each replica, of delayed rejection its two; any other is itself.
+steps_of <- function(proposal) {
+  if (!inherits(proposal, c("tempered", "delayed_rejection"))) {
+    return(list(proposal))
+  }
+  unlist(lapply(proposal$parts, steps_of), recursive = FALSE)
+}
 
 # ---- Slice sampling ---------------------------------------------------------
 
@@ -69,11 +78,6 @@ slice_words <- function(model, fit) {
 # ---- Parallel tempering -----------------------------------------------------
 
 is_tempered <- function(proposal) inherits(proposal, "tempered")
-
-# What moves each replica; a proposal that is not tempered is itself.
-untempered <- function(proposal) {
-  if (is_tempered(proposal)) proposal$parts[[1L]] else proposal
-}
 
 format_ladder <- function(x) {
   ladder <- x$temperatures
@@ -178,5 +182,84 @@ ladder_words <- function(model, fit) {
     } else if (min(trips) < 5) {
       "Few round trips: run longer, with a burn-in that is longer too."
     }
+  )
+}
+
+# ---- Delayed rejection ------------------------------------------------------
+
+is_delayed <- function(proposal) inherits(proposal, "delayed_rejection")
+
+format_delayed <- function(x) {
+  paste0(
+    "delayed rejection: ", format(x$parts[[1L]]), "; then ",
+    if (is.null(x$scale)) {
+      format(x$parts[[2L]])
+    } else {
+      paste0("its steps times ", format(x$scale, digits = 4))
+    }
+  )
+}
+
+# compile(part): the form of one of the two. A second one that has the steps of
+# the first, multiplied by a number, uses the memory of the first if it adapts,
+# and does not adapt itself.
+compile_delayed <- function(proposal, compile) {
+  parts <- list(compile(1L), compile(2L))
+  scale <- proposal$scale
+  log_shrink <- NA_real_
+  if (!is.null(scale)) {
+    adapts <- parts[[2L]]$tuned > 0L
+    log_shrink <- if (adapts) log(scale) else 0
+    parts[[2L]]$tuned <- 0L
+    if (!adapts) {
+      parts[[2L]]$factor <- scale * parts[[2L]]$factor
+    }
+  }
+  list(parts = parts, log_shrink = log_shrink)
+}
+
+# memory(part): the part of the state of one of the two. `relative`: the
+# logarithm of the second scale over the first, if they are related.
+delayed_memory <- function(proposal, memory) {
+  second <- if (is.null(proposal$scale)) {
+    memory(2L)
+  } else {
+    list(counts = numeric(4L), relative = log(proposal$scale))
+  }
+  list(
+    factor = numeric(), mean = numeric(), tuning = numeric(2L),
+    counts = numeric(4L), stages = list(memory(1L), second)
+  )
+}
+
+# The states of a block's two tries; NULL if rejection is not delayed.
+tries_of <- function(memory) {
+  stages <- memory$stages
+  relative <- stages[[2L]]$relative
+  if (!is.null(relative)) {
+    stages[[2L]]$tuning <- stages[[1L]]$tuning + c(relative, 0)
+  }
+  stages
+}
+
+try_words <- c("first try", "second try")
+
+# A line on both tries, over all chains and blocks. `rates`: of acceptance().
+delayed_words <- function(model, rates) {
+  delayed <- vapply(model$plan, function(block) {
+    any(vapply(c(list(block$proposal), block$proposal$parts), is_delayed, NA))
+  }, NA)
+  names <- vapply(model$plan[delayed], `[[`, "", "name")
+  if (length(names) == 0L) {
+    return(NULL)
+  }
+  shares <- vapply(try_words, function(try) {
+    own <- rates[rates$block %in% paste0(names, ", ", try), ]
+    sum(own$rate * own$steps, na.rm = TRUE) / sum(own$steps)
+  }, 0)
+  paste0(
+    "Delayed rejection: accepted ", format(shares[[1L]], digits = 2),
+    " of the first proposals and ", format(shares[[2L]], digits = 2),
+    " of the second ones."
   )
 }

@@ -41,6 +41,13 @@ check_proposal_fields <- function(x, arg, call = rlang::caller_env()) {
         maker(temperatures, parts[[1L]], tune)
       }, made_by, arg, call
     )
+  } else if (kind == "delayed_rejection") {
+    check_made(x, c("scale", "parts"), made_by, arg, call)
+    remade(
+      list(scale = x$scale, parts = x$parts),
+      function(scale, parts) maker(parts[[1L]], scale %||% parts[[2L]]),
+      made_by, arg, call
+    )
   } else if (kind == "random_walk") {
     check_made(x, names(formals(random_walk)), made_by, arg, call)
     # df of steps that are not t is infinite
@@ -338,7 +345,7 @@ mixture_proposal <- function(..., weights = NULL) {
 }
 
 check_part <- function(part, i, call = rlang::caller_env()) {
-  if (moves_far(part) || is_tempered(part)) {
+  if (moves_far(part) || is_tempered(part) || is_delayed(part)) {
     abort_argument(
       c("Proposal {i} of a mixture must have a density: that of
          {.fn {class(part)[1]}} is not known.",
@@ -346,6 +353,8 @@ check_part <- function(part, i, call = rlang::caller_env()) {
           "{.fn langevin} with {.code tune = FALSE} takes a gradient."
         } else if (is_tempered(part)) {
           "{.fn tempered} takes a mixture as its {.arg proposal}."
+        } else if (is_delayed(part)) {
+          "{.fn delayed_rejection} takes a mixture as its {.arg first}."
         } else {
           "{.arg blocks} that share coordinates alternate between proposals."
         }),
@@ -523,6 +532,7 @@ format.gibbsite_proposal <- function(x, ...) {
     univariate_slice = ,
     elliptical_slice = format_slice(x),
     tempered = paste0(format_ladder(x), format(x$parts[[1L]])),
+    delayed_rejection = format_delayed(x),
     langevin = paste0(
       "Langevin proposal",
       if (!is.null(x$step)) paste0(", step ", format(x$step, digits = 4)),
@@ -559,7 +569,8 @@ print.gibbsite_proposal <- function(x, ...) {
 proposal_kinds <- c(
   random_walk = 0L, adaptive = 1L, independence = 2L, custom_proposal = 3L,
   langevin = 4L, mixture_proposal = 5L, hmc = 6L, nuts = 7L,
-  univariate_slice = 8L, elliptical_slice = 9L, tempered = 10L
+  univariate_slice = 8L, elliptical_slice = 9L, tempered = 10L,
+  delayed_rejection = 11L
 )
 
 proposal_families <- c(normal = 0L, t = 1L, uniform = 2L)
@@ -591,6 +602,12 @@ compile_proposal <- function(proposal, d, where = "proposal", at_mode = NULL,
         proposal$parts[[1L]], d, where, at_mode, call, names
       )
     ))),
+    delayed_rejection = compile_delayed(proposal, function(part) {
+      compile_proposal(
+        proposal$parts[[part]], d, paste0(where, " (part ", part, ")"),
+        at_mode, call, names
+      )
+    }),
     mixture_proposal = list(
       weights = proposal$weights,
       parts = lapply(seq_along(proposal$parts), function(i) {
@@ -749,6 +766,13 @@ proposal_memory <- function(proposal, compiled, x, scale, factor = NULL) {
     })
     return(memory)
   }
+  if (is_delayed(proposal)) {
+    return(delayed_memory(proposal, function(part) {
+      proposal_memory(
+        proposal$parts[[part]], compiled$parts[[part]], x, scale, factor
+      )
+    }))
+  }
   d <- compiled$d
   adaptive <- inherits(proposal, "adaptive")
   log_step <- if (adaptive) {
@@ -773,14 +797,20 @@ proposal_memory <- function(proposal, compiled, x, scale, factor = NULL) {
 }
 
 needs_covariance <- function(proposal) {
-  proposal <- untempered(proposal)
+  any(vapply(steps_of(proposal), covariance_is_needed, NA))
+}
+
+covariance_is_needed <- function(proposal) {
   inherits(proposal, "adaptive") &&
     is.null(proposal$scale) && is.null(proposal$cov)
 }
 
 needs_scale <- function(proposal) {
-  proposal <- untempered(proposal)
-  needs_covariance(proposal) || learns_mass(proposal) ||
+  any(vapply(steps_of(proposal), scale_is_needed, NA))
+}
+
+scale_is_needed <- function(proposal) {
+  covariance_is_needed(proposal) || learns_mass(proposal) ||
     identical(proposal$width, "auto") ||
     (inherits(proposal, "langevin") && is.null(proposal$step) &&
        is.null(proposal$cov))
@@ -842,6 +872,9 @@ proposal_variates <- function(compiled) {
   }
   if (compiled$kind == proposal_kinds[["univariate_slice"]]) {
     return(2)
+  }
+  if (compiled$kind == proposal_kinds[["delayed_rejection"]]) {
+    return(1 + sum(vapply(compiled$parts, proposal_variates, 0)))
   }
   if (compiled$kind == proposal_kinds[["tempered"]]) {
     k <- compiled$longest

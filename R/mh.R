@@ -19,8 +19,8 @@
 #' scale during burn-in. Others are [random_walk()], [independence()],
 #' [langevin()] and [hmc()] (with a gradient), [univariate_slice()] and
 #' [elliptical_slice()], [mixture_proposal()] and [custom_proposal()].
-#' [tempered()] runs a proposal at several temperatures, for densities with
-#' several modes.
+#' [delayed_rejection()] makes a second proposal after a rejection. [tempered()]
+#' runs a proposal at several temperatures, for densities with several modes.
 #'
 #' With `blocks` a sweep takes several steps, one for each block of coordinates,
 #' in their order. Each block has its own proposal, which moves the block's

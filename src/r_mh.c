@@ -359,6 +359,29 @@ static void open_tempered(mh_proposal *p, SEXP compiled, SEXP functions,
     Rf_error("a proposal cannot be tempered");
 }
 
+/* Two proposals; log_shrink: of the second, as its memory is the first's; NA: it
+ * has its own. */
+static void open_delayed(mh_proposal *p, SEXP compiled, SEXP functions,
+                         SEXP names, mh_session *session) {
+  SEXP parts = args_element(compiled, "parts");
+  SEXP each = args_element(functions, "parts");
+  if (TYPEOF(parts) != VECSXP || XLENGTH(parts) != 2 ||
+      TYPEOF(each) != VECSXP || XLENGTH(each) != 2)
+    Rf_error("delayed rejection has two proposals");
+  p->parts = 2;
+  p->part = (mh_proposal *)R_alloc(2, sizeof(mh_proposal));
+  for (R_xlen_t i = 0; i < 2; i++) {
+    mh_proposal *part = &p->part[i];
+    open_proposal(part, VECTOR_ELT(parts, i), VECTOR_ELT(each, i), names,
+                  session);
+    if (part->kind > MH_MIXTURE || part->tuned == MH_FOREVER || part->d != p->d)
+      Rf_error("a proposal cannot be part of delayed rejection");
+  }
+  const double *shrink = args_doubles(compiled, "log_shrink", 1);
+  p->part[1].log_shrink = ISNAN(shrink[0]) ? 0.0 : shrink[0];
+  p->longest = ISNAN(shrink[0]) ? 2 : 1;
+}
+
 static void open_custom(mh_proposal *p, SEXP functions, SEXP names,
                         mh_session *session) {
   mh_closure **closures = (mh_closure **)R_alloc(2, sizeof(mh_closure *));
@@ -393,7 +416,7 @@ static void open_hamiltonian(mh_proposal *p, SEXP compiled) {
 static void open_proposal(mh_proposal *p, SEXP compiled, SEXP functions,
                           SEXP names, mh_session *session) {
   memset(p, 0, sizeof(mh_proposal));
-  p->kind = (mh_kind)code(compiled, "kind", MH_TEMPERED);
+  p->kind = (mh_kind)code(compiled, "kind", MH_DELAYED);
   p->family = (mh_family)code(compiled, "family", MH_UNIFORM);
   p->tuned = (mh_tuning)code(compiled, "tuned", MH_FOREVER);
   p->d = args_count(compiled, "d", 1);
@@ -412,6 +435,8 @@ static void open_proposal(mh_proposal *p, SEXP compiled, SEXP functions,
     p->longest = args_count(compiled, "longest", 1);
   if (p->kind == MH_TEMPERED)
     open_tempered(p, compiled, functions, names, session);
+  if (p->kind == MH_DELAYED)
+    open_delayed(p, compiled, functions, names, session);
   if (p->kind == MH_CUSTOM) {
     open_custom(p, functions, names, session);
     p->draw = draw_custom;
@@ -428,6 +453,25 @@ static size_t factor_length(const mh_proposal *p) {
            : 0;
 }
 
+static void open_memory(mh_memory *own, const mh_proposal *p, SEXP memory);
+
+/* A second proposal that is the first with other steps counts on its own. */
+static void open_stages(mh_memory *own, const mh_proposal *p, SEXP memory) {
+  SEXP stages = args_element(memory, "stages");
+  if (TYPEOF(stages) != VECSXP || XLENGTH(stages) != 2)
+    Rf_error("`stages` must be the memories of two proposals");
+  own->stage = (mh_memory *)R_alloc(2, sizeof(mh_memory));
+  memset(own->stage, 0, 2 * sizeof(mh_memory));
+  open_memory(&own->stage[0], &p->part[0], VECTOR_ELT(stages, 0));
+  SEXP second = VECTOR_ELT(stages, 1);
+  if (p->longest == 2) {
+    open_memory(&own->stage[1], &p->part[1], second);
+    return;
+  }
+  own->stage[1] = own->stage[0];
+  own->stage[1].counts = args_doubles(second, "counts", 4);
+}
+
 static void open_memory(mh_memory *own, const mh_proposal *p, SEXP memory) {
   const int hamiltonian = mh_is_hamiltonian(p);
   const int has_mean = p->kind == MH_ADAPTIVE || hamiltonian;
@@ -437,6 +481,8 @@ static void open_memory(mh_memory *own, const mh_proposal *p, SEXP memory) {
   own->mean = args_doubles(memory, "mean", has_mean ? p->d : 0);
   if (mh_is_slice(p))
     own->effort = args_doubles(memory, "effort", 2);
+  if (p->kind == MH_DELAYED)
+    open_stages(own, p, memory);
   if (!hamiltonian)
     return;
   own->spread = args_doubles(memory, "spread", factor_length(p));

@@ -256,7 +256,7 @@ show(
 
 proposals <- list(
   random_walk = random_walk(0.7), adaptive = adaptive(),
-  langevin = langevin(0.5, banana_slope),
+  langevin = langevin(0.5, banana_slope), delayed = delayed_rejection(),
   independence = independence(rep(0, 5), diag(2, 5)),
   mixture = mixture_proposal(random_walk(0.2), random_walk(2),
                              weights = c(0.6, 0.4)),

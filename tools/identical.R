@@ -328,6 +328,10 @@ show_mh <- function() {
     "langevin cov" = langevin(gradient = bent_slope, cov = spread),
     "nuts" = nuts(bent_slope), "nuts dense" = nuts(bent_slope, "dense"),
     "hmc" = hmc(0.3, 5, bent_slope),
+    "delayed" = delayed_rejection(),
+    "delayed langevin" = delayed_rejection(
+      langevin(0.8, bent_slope), random_walk(0.3, family = "t")
+    ),
     "independence" = independence(rep(0, 4), spread),
     "mixture" = mixture_proposal(random_walk(0.2), random_walk(2),
                                  weights = c(0.6, 0.4)),

@@ -22,6 +22,7 @@
   RUN(mh)              \
   RUN(mh_exact)        \
   RUN(mh_hamiltonian)  \
+  RUN(mh_moves)        \
   RUN(normals)         \
   RUN(philox)          \
   RUN(polya_gamma)     \

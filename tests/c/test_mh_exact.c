@@ -3,25 +3,12 @@
  * proposal, alone and in blocks, on the line and between bounds.  The ratio from x
  * to y is that from y to x turned round. */
 
-/* The source itself, to reach what a step makes of a given proposal. */
-#define mh_work_size mh_work_size_here
-#define mh_open mh_open_here
-#define mh_block_needs_gradient mh_block_needs_gradient_here
-#define mh_variates mh_variates_here
-#define mh_draw_ahead mh_draw_ahead_here
-#define mh_evaluate_current mh_evaluate_current_here
-#define mh_evaluate mh_evaluate_here
-#define mh_evaluate_slope mh_evaluate_slope_here
-#define mh_know_slope mh_know_slope_here
-#define mh_update mh_update_here
-#define mh_step mh_step_here
-#define mh_count mh_count_here
-#define mh_trace_end mh_trace_end_here
-#define mh_sweep mh_sweep_here
-#define mh_record mh_record_here
-#include "../../src/core/mh/mh.c"
+#include "mh/mh.h"
+
+#include <string.h>
 
 #include "harness.h"
+#include "mh/mh_move.h"
 #include "mh/mh_proposal.h"
 #include "mh_targets.h"
 #include "numeric/rmath.h"
@@ -37,6 +24,8 @@ typedef struct {
   mh_model model;
   mh_block block[MOST_BLOCKS];
   mh_proposal proposal[MOST_BLOCKS], part[2];
+  mh_memory stage[2];
+  double stage_tuning[2][2], stage_counts[2][4];
   void (*draw)(double *x);
   double x[D], point[D], value[2], slope[D + 1], nan_count, sweep;
   double factor[MOST_BLOCKS][D * D], mean[MOST_BLOCKS][D];
@@ -125,6 +114,29 @@ static void add_mixture(sampler *s) {
   p->part = s->part;
 }
 
+/* `other` after a rejection of `kind`, with other steps and another family. */
+static void add_delayed(sampler *s, mh_kind kind, mh_kind other, double scale) {
+  static const double second[] = {0.5, 0.7, 0.6};
+  const mh_proposal *p = add_block(s, MH_DELAYED, D, coordinates, scale);
+  s->part[0] =
+    (mh_proposal){.kind = kind, .d = D, .factor = p->factor, .mean = p->mean};
+  s->part[1] = (mh_proposal){.kind = other,
+                             .family = MH_T,
+                             .freedom = 4.0,
+                             .d = D,
+                             .mean = p->mean,
+                             .factor = second,
+                             .diagonal = 1};
+  s->proposal[0].parts = 2;
+  s->proposal[0].part = s->part;
+  for (size_t i = 0; i < 2; i++)
+    s->stage[i] = (mh_memory){.factor = s->factor[0],
+                              .mean = s->mean[0],
+                              .tuning = s->stage_tuning[i],
+                              .counts = s->stage_counts[i]};
+  s->block[0].memory.stage = s->stage;
+}
+
 /* The samplers that are looked at, by their number; 0: there are no more. */
 static int set_sampler(sampler *s, int number, int has_bounds) {
   static const int first[] = {2, 0}, last[] = {1, 2};
@@ -167,6 +179,17 @@ static int set_sampler(sampler *s, int number, int has_bounds) {
     p->freedom = 5.0;
     add_block(s, MH_LANGEVIN, 2, last, scale);
     add_block(s, MH_INDEPENDENCE, 2, first, 2.0 * scale);
+    return 1;
+  case 9:
+    add_delayed(s, MH_RANDOM_WALK, MH_RANDOM_WALK, 2.0 * scale);
+    return 1;
+  case 10:
+    add_delayed(s, MH_LANGEVIN, MH_INDEPENDENCE, 1.5 * scale);
+    return 1;
+  case 11: /* one memory */
+    add_delayed(s, MH_ADAPTIVE, MH_ADAPTIVE, 1.5 * scale);
+    s->part[1].log_shrink = -1.2;
+    s->stage[1].tuning = s->stage_tuning[0];
     return 1;
   default:
     return 0;
@@ -228,11 +251,11 @@ static void sweeps_leave_it_between_bounds(void) {
  */
 static status examine(mh_model *m, size_t b, const double *y, double *out) {
   mh_move move;
-  status outcome = start_move(m, b, &move);
+  status outcome = mh_start_move(m, b, &move);
   for (size_t j = 0; j < m->block[b].proposal->d; j++)
     move.proposed[j] = y[j];
   if (outcome == STATUS_OK)
-    outcome = evaluate_move(m, &move);
+    outcome = mh_evaluate_move(m, &move);
   const mh_proposal *p = move.block->proposal;
   const mh_memory *memory = &move.block->memory;
   if (outcome == STATUS_OK)
@@ -273,7 +296,8 @@ static void ratios_turn_round(void) {
   set_seed(43, 44);
   for (int has_bounds = 0; has_bounds < 2; has_bounds++)
     for (int number = 0; set_sampler(&s, number, has_bounds); number++)
-      if (s.proposal[0].kind != MH_CUSTOM && s.proposal[0].family != MH_UNIFORM)
+      if (s.proposal[0].kind != MH_CUSTOM && s.proposal[0].kind != MH_DELAYED &&
+          s.proposal[0].family != MH_UNIFORM)
         there_and_back(&s);
 }
 

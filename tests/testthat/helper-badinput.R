@@ -385,7 +385,7 @@ hostile_bases <- function(o) {
     nuts = list(gradient = function(x) -x),
     univariate_slice = list(width = 1),
     elliptical_slice = list(prior_cov = diag(2)),
-    tempered = list(),
+    tempered = list(), delayed_rejection = list(second = 0.2),
     predicted_at = fit("gibbs_bmf"), random_walk = list(scale = 1),
     prior_predict = list(model = o$proper, n = 3, seed = 1),
     recommend = fit("gibbs_bmf", n = 1), relabel = fit("gibbs_gmm"),

@@ -360,6 +360,11 @@ joint_cases_of_functions <- function() {
       joint_target, start, langevin(0.7, gradient), y = y, lower = c(-Inf, 0),
       burnin = 200
     ), mutants["variance_for_precision"]),
+    of_user("mh_sample", "delayed rejection", mh_sample(
+      joint_target, start, delayed_rejection(
+        langevin(1.5, gradient, tune = FALSE), random_walk(0.4)
+      ), y = y, lower = c(-Inf, 0), burnin = 200
+    ), mutants["prior_dropped"]),
     # a density with another one's gradient is an error from the start
     of_user("mh_sample", "no-U-turn, bounds by transformation", mh_sample(
       joint_target, start, nuts(gradient), y = y, lower = c(-Inf, 0),

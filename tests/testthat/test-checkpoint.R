@@ -657,8 +657,43 @@ test_that("with all functions given anew none of the checkpoint is called", {
     resume("used", scale = 3)
     resume("used", link = density)
     resume("used", other = 1)
-    resume("used", "data", 1, 1, FALSE, NULL, NULL, 5)
+    resume("used", gradient = slope)
+    resume("used", "data", 1, 1, FALSE, NULL, NULL, NULL, 5)
   })
+})
+
+test_that("the gradient can be given anew, and is compared", {
+  local_folder()
+  make <- function(scale) {
+    list(
+      f = function(x) -sum(x^2) / (2 * scale^2), g = function(x) -x / scale^2
+    )
+  }
+  own <- make(2)
+  sampler <- function(draws, ...) {
+    quietly(mh_sample(
+      own$f, c(a = 1, b = 2), gradient = own$g, draws = draws, burnin = 10,
+      chains = 2, seed = 1, progress = FALSE, ...
+    ))
+  }
+  whole <- sampler(50)
+  sampler(20, checkpoint = "run")
+  rewrite("data.rds", function(top) {
+    top$running$draws <- 50
+    top$model$gradient <- top$model$given_gradient
+    body(top$model$gradient) <- quote(stop("called"))
+    top
+  })
+  again <- make(2)
+  expect_gibbsite_error(class = "gibbsite_error_argument", {
+    resume("run", gradient = make(3)$g)
+    resume("run", gradient = function(x) -x)
+    resume("run", gradient = 1)
+  })
+  # no function of the checkpoint is called
+  expect_true(identical_fit(
+    resumed("run", log_density = again$f, gradient = again$g), whole
+  ))
 })
 
 test_that("conditionals and the density of laplace() can be given anew", {

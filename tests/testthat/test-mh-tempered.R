@@ -78,7 +78,10 @@ test_that("one sweep leaves exact draws exact at every temperature", {
     far = independence(c(0, 0), diag(4, 2)),
     langevin = langevin(1, function(x) -x / c(1, 4), tune = FALSE),
     mixed = mixture_proposal(random_walk(1), independence(c(0, 0), diag(4, 2))),
-    custom = drifting_proposal(1)
+    custom = drifting_proposal(1),
+    delayed = delayed_rejection(
+      langevin(2, function(x) -x / c(1, 4), tune = FALSE), random_walk(1)
+    )
   )
   for (name in names(cases)) {
     withr::local_seed(30)

@@ -14,7 +14,11 @@ every_proposal <- function() {
     langevin(gradient = function(x) -x), nuts(function(x) -x),
     hmc(gradient = function(x) -x, n_steps = 4, mass = "dense"),
     univariate_slice(), elliptical_slice(diag(2)), tempered(),
-    tempered(c(1, 3, 9), univariate_slice())
+    tempered(c(1, 3, 9), univariate_slice()), delayed_rejection(),
+    delayed_rejection(
+      langevin(gradient = function(x) -x), random_walk(0.3, family = "t")
+    ),
+    tempered(c(1, 3), delayed_rejection(random_walk(2)))
   )
 }
 

@@ -60,6 +60,9 @@ test_that("mh_sample(): draws do not depend on a density's random numbers", {
         stats::runif(3)
         sum(stats::dnorm(y, log = TRUE))
       })
+    ),
+    delayed_rejection(
+      random_walk(2), custom_proposal(function(x) x + stats::rnorm(2), NULL)
     )
   )
   for (proposal in each) {

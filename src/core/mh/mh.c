@@ -7,7 +7,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "mh/mh_delayed.h"
 #include "mh/mh_hamiltonian.h"
+#include "mh/mh_move.h"
 #include "mh/mh_proposal.h"
 #include "mh/mh_slice.h"
 #include "mh/mh_tempered.h"
@@ -15,7 +17,7 @@
 
 /* ---- laying out ---------------------------------------------------------- */
 
-enum { SCRATCH_VECTORS = 9 };
+enum { SCRATCH_VECTORS = 11 };
 
 size_t mh_work_size(size_t d) {
   return SCRATCH_VECTORS * d;
@@ -38,8 +40,9 @@ static int covers_all(const mh_model *m, const mh_block *block) {
 
 void mh_open(mh_model *m, double *work) {
   double **scratch[SCRATCH_VECTORS] = {
-    &m->from,       &m->to,       &m->next, &m->next_point, &m->next_slope,
-    &m->from_slope, &m->to_slope, &m->a,    &m->b};
+    &m->from,       &m->to,         &m->next,          &m->next_point,
+    &m->next_slope, &m->from_slope, &m->to_slope,      &m->a,
+    &m->b,          &m->rejected,   &m->rejected_slope};
   for (size_t i = 0; i < SCRATCH_VECTORS; i++)
     *scratch[i] = work + i * m->d;
   size_t offset = 0;
@@ -149,7 +152,7 @@ static int map_point(const mh_model *m, const double *x, double *point,
   return inside && all_finite(point, m->d) && inside_bounds(m, point);
 }
 
-static status at_fault(mh_model *m, mh_fault fault, const double *point) {
+status mh_at_fault(mh_model *m, mh_fault fault, const double *point) {
   m->fault = fault;
   m->fault_point = point;
   return STATUS_USER_FUNCTION;
@@ -164,12 +167,12 @@ status mh_evaluate(mh_model *m, const double *x, double *point, double *value) {
     return STATUS_USER_FUNCTION;
   if (isnan(log_density)) {
     if (!m->reject_nan)
-      return at_fault(m, MH_NAN, point);
+      return mh_at_fault(m, MH_NAN, point);
     *m->nan_count += 1.0;
     return STATUS_OK;
   }
   if (log_density == INFINITY)
-    return at_fault(m, MH_PLUS_INFINITY, point);
+    return mh_at_fault(m, MH_PLUS_INFINITY, point);
   value[0] = log_density;
   value[1] = log_density + log_jacobian;
   return STATUS_OK;
@@ -208,7 +211,7 @@ status mh_evaluate_slope(mh_model *m, const double *x, const double *point,
   for (size_t j = 0; j < m->d; j++) {
     double inner, outer;
     if (!isfinite(slope[j]))
-      return at_fault(m, MH_GRADIENT, point);
+      return mh_at_fault(m, MH_GRADIENT, point);
     if (m->map) {
       map_slopes(m, j, x[j], &inner, &outer);
       slope[j] = slope[j] * inner + outer;
@@ -225,118 +228,7 @@ status mh_know_slope(mh_model *m) {
   return outcome;
 }
 
-/* ---- one step ------------------------------------------------------------ */
-
-static void gather(const mh_block *block, const double *x, double *own) {
-  for (size_t j = 0; j < block->proposal->d; j++)
-    own[j] = x[block->index[j]];
-}
-
-/* The target's gradient: that of p to its power. */
-static void gather_slope(const mh_model *m, const mh_block *block,
-                         const double *slope, double *own) {
-  for (size_t j = 0; j < block->proposal->d; j++)
-    own[j] = m->power * slope[block->index[j]];
-}
-
-/* What a step is about: the block's own coordinates before and after. */
-typedef struct {
-  mh_block *block;
-  double *proposed; /* y.x, to be written */
-  mh_place x, y;
-  double value[2];   /* of the proposal */
-  double correction; /* log q(x | y) - log q(y | x) */
-  double log_ratio;
-} mh_move;
-
-static status start_move(mh_model *m, size_t b, mh_move *move) {
-  move->block = &m->block[b];
-  const int whole = move->block->whole;
-  move->proposed = whole ? m->next : m->to;
-  move->x = (mh_place){whole ? m->x : m->from, m->from_slope};
-  move->y = (mh_place){move->proposed, m->to_slope};
-  move->correction = 0.0;
-  if (!whole)
-    gather(move->block, m->x, m->from);
-  if (!move->block->sloped)
-    return STATUS_OK;
-  const status outcome = mh_know_slope(m);
-  gather_slope(m, move->block, m->slope + 1, m->from_slope);
-  return outcome;
-}
-
-/* Proposals of compiled kinds may overflow, and then have density zero. */
-static status draw_move(mh_model *m, mh_move *move, const double *row) {
-  const mh_proposal *p = move->block->proposal;
-  return mh_propose(p, &move->block->memory, move->x, row, move->proposed,
-                    m->a);
-}
-
-/* log q(x | y) - log q(y | x).  A custom proposal that could not have made its
- * own draw, or gives NaN, is at fault. */
-static status evaluate_correction(mh_model *m, mh_move *move) {
-  const mh_proposal *p = move->block->proposal;
-  const mh_memory *memory = &move->block->memory;
-  double there, back;
-  if (move->block->symmetric)
-    return STATUS_OK;
-  status outcome =
-    mh_proposal_log_q(p, memory, move->y.x, move->x, &there, m->a);
-  if (outcome == STATUS_OK)
-    outcome = mh_proposal_log_q(p, memory, move->x.x, move->y, &back, m->a);
-  if (outcome != STATUS_OK)
-    return outcome;
-  if (!(isfinite(there) && back < INFINITY))
-    return at_fault(m, MH_PROPOSAL_RATIO, m->next_point);
-  move->correction = back - there;
-  return STATUS_OK;
-}
-
-/* The log of p(y) q(x | y) / (p(x) q(y | x)), from the value that the state
- * holds for x. */
-static status evaluate_move(mh_model *m, mh_move *move) {
-  if (!move->block->whole) {
-    memcpy(m->next, m->x, m->d * sizeof(double));
-    for (size_t j = 0; j < move->block->proposal->d; j++)
-      m->next[move->block->index[j]] = m->to[j];
-  }
-  status outcome = mh_evaluate(m, m->next, m->next_point, move->value);
-  move->log_ratio = -INFINITY;
-  if (outcome != STATUS_OK || !(move->value[1] > -INFINITY))
-    return outcome;
-  if (move->block->sloped) {
-    outcome = mh_evaluate_slope(m, m->next, m->next_point, m->next_slope);
-    gather_slope(m, move->block, m->next_slope, m->to_slope);
-  }
-  if (outcome == STATUS_OK)
-    outcome = evaluate_correction(m, move);
-  move->log_ratio =
-    m->power * (move->value[1] - m->value[1]) + move->correction;
-  return outcome;
-}
-
-static void accept_move(mh_model *m, const mh_move *move) {
-  const int has_slope = move->block->sloped;
-  const size_t bytes = m->d * sizeof(double);
-  memcpy(m->x, m->next, bytes);
-  memcpy(m->point, m->next_point, bytes);
-  if (has_slope)
-    memcpy(m->slope + 1, m->next_slope, bytes);
-  m->value[0] = move->value[0];
-  m->value[1] = move->value[1];
-  m->slope[0] = has_slope;
-}
-
-static void write_trace(mh_model *m, size_t b, const mh_move *move, double u,
-                        int moved) {
-  const double numbers[MH_TRACE] = {
-    *m->sweep + 1.0,  (double)b + 1.0, u,    move->value[0], move->value[1],
-    move->correction, move->log_ratio, moved};
-  for (size_t i = 0; i < MH_TRACE; i++)
-    *m->trace++ = numbers[i];
-  for (size_t j = 0; j < m->d; j++)
-    *m->trace++ = m->next[j];
-}
+/* ---- one step ---------------------------------------------------------- */
 
 void mh_trace_end(mh_model *m, size_t b, double u) {
   const double numbers[MH_TRACE] = {*m->sweep + 1.0,
@@ -353,41 +245,10 @@ void mh_trace_end(mh_model *m, size_t b, double u) {
     *m->trace++ = m->x[j];
 }
 
-void mh_count(mh_block *block, int in_burnin, int moved) {
-  double *counts = block->memory.counts + (in_burnin ? 0 : 2);
+void mh_count(const mh_memory *memory, int in_burnin, int moved) {
+  double *counts = memory->counts + (in_burnin ? 0 : 2);
   counts[0] += 1.0;
   counts[1] += moved;
-}
-
-static void learn_from(mh_model *m, const mh_move *move, int in_burnin) {
-  const mh_proposal *p = move->block->proposal;
-  if (p->tuned == MH_FIXED || (p->tuned == MH_BURNIN && !in_burnin))
-    return;
-  gather(move->block, m->x, m->from);
-  mh_learn(p, &move->block->memory, m->from, exp(fmin(move->log_ratio, 0.0)),
-           m->a);
-}
-
-static status metropolis_update(mh_model *m, size_t b, double u,
-                                const double *variates,
-                                const scan_control *control) {
-  mh_move move;
-  const int in_burnin = scan_in_burnin(*m->sweep + 1.0, control);
-  status outcome = start_move(m, b, &move);
-  if (outcome == STATUS_OK)
-    outcome = draw_move(m, &move, variates);
-  if (outcome == STATUS_OK)
-    outcome = evaluate_move(m, &move);
-  if (outcome != STATUS_OK)
-    return outcome;
-  const int moved = move.log_ratio >= 0.0 || log(u) < move.log_ratio;
-  if (m->trace)
-    write_trace(m, b, &move, u, moved);
-  if (moved)
-    accept_move(m, &move);
-  mh_count(move.block, in_burnin, moved);
-  learn_from(m, &move, in_burnin);
-  return STATUS_OK;
 }
 
 status mh_step(mh_model *m, size_t b, double u, const double *variates,
@@ -402,8 +263,10 @@ status mh_step(mh_model *m, size_t b, double u, const double *variates,
     return mh_ellipse_update(m, b, u, variates, control);
   case MH_TEMPERED:
     return mh_tempered_update(m, b, u, variates, control);
+  case MH_DELAYED:
+    return mh_delayed_update(m, b, u, variates, control);
   default:
-    return metropolis_update(m, b, u, variates, control);
+    return mh_metropolis_update(m, b, u, variates, control);
   }
 }
 

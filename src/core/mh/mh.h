@@ -44,7 +44,8 @@ typedef enum {
   MH_NUTS,            /* the same, of a length that it finds: mh_nuts.h      */
   MH_SLICE,           /* slice sampling, coordinate by coordinate: mh_slice.h */
   MH_ELLIPSE,         /* elliptical slice sampling: mh_slice.h               */
-  MH_TEMPERED         /* parallel tempering of a proposal: mh_tempered.h     */
+  MH_TEMPERED,        /* parallel tempering of a proposal: mh_tempered.h     */
+  MH_DELAYED          /* a second proposal after a rejection: mh_delayed.h   */
 } mh_kind;
 
 /* e: independent with mean 0 and variance 1, normal or uniform on (-sqrt 3,
@@ -60,15 +61,17 @@ typedef struct mh_proposal {
   size_t d;
   double freedom;       /* MH_T: degrees of freedom                          */
   double target;        /* acceptance rate aimed at                          */
+  double log_shrink;    /* added to the log s that was learned               */
   const double *mean;   /* d: independence, the normal of MH_ELLIPSE         */
   const double *factor; /* d x d lower triangular: L, or its diagonal (d)    */
   int diagonal;
-  size_t parts; /* mixture: its proposals and their weights; MH_TEMPERED: 1  */
+  size_t parts; /* mixture: its proposals and their weights; MH_TEMPERED: 1; */
+                /* MH_DELAYED: 2                                             */
   const double *weight;
   struct mh_proposal *part;
   size_t longest; /* MH_HMC: leapfrog steps; MH_NUTS: greatest depth of tree; */
                   /* MH_SLICE: longest interval, in widths; MH_TEMPERED:      */
-                  /* temperatures                                             */
+                  /* temperatures; MH_DELAYED: memories                       */
   double jitter;  /* MH_HMC: of the step, as a share of it                   */
   void *context;  /* custom */
   mh_draw_function draw;
@@ -76,7 +79,7 @@ typedef struct mh_proposal {
 } mh_proposal;
 
 /* What a block learns and counts; in the chain's state. */
-typedef struct {
+typedef struct mh_memory {
   double *factor; /* d x d: adaptive's L; also that of Hamiltonian dynamics, */
                   /* or its diagonal (d); d: widths of MH_SLICE              */
   double *mean;   /* d: adaptive's mean of the chain, or a window's          */
@@ -87,6 +90,7 @@ typedef struct {
   double *averaging; /* MH_AVERAGING                                         */
   double *energies;  /* MH_ENERGIES                                          */
   double *effort;    /* slices: points asked for in burn-in, and after        */
+  struct mh_memory *stage; /* MH_DELAYED: those of its two proposals          */
 } mh_memory;
 
 enum { MH_AVERAGING = 5, MH_ENERGIES = 7 };
@@ -159,7 +163,7 @@ typedef struct {
   size_t kept;
   /* scratch, mh_work_size() */
   double *from, *to, *next, *next_point, *next_slope;
-  double *from_slope, *to_slope, *a, *b;
+  double *from_slope, *to_slope, *a, *b, *rejected, *rejected_slope;
   double *trace; /* NULL, or where the next step's numbers go                 */
   double *transitions; /* NULL, or where those of the next draw go            */
   mh_fault fault;
@@ -205,8 +209,11 @@ status mh_update(mh_model *m, size_t b, size_t row,
 status mh_step(mh_model *m, size_t b, double u, const double *variates,
                const scan_control *control);
 
-/* Counts a step on a block. */
-void mh_count(mh_block *block, int in_burnin, int moved);
+/* Counts a step. */
+void mh_count(const mh_memory *memory, int in_burnin, int moved);
+
+/* The status of a fault, which is noted with its point. */
+status mh_at_fault(mh_model *m, mh_fault fault, const double *point);
 
 /* Writes the trace of a step that ended at the state's point. */
 void mh_trace_end(mh_model *m, size_t b, double u);

@@ -34,6 +34,9 @@ size_t mh_proposal_variates(const mh_proposal *p) {
     return 2;
   if (p->kind == MH_TEMPERED)
     return p->longest - 1 + p->longest * (1 + mh_proposal_variates(p->part));
+  if (p->kind == MH_DELAYED)
+    return mh_proposal_variates(&p->part[0]) + 1 +
+           mh_proposal_variates(&p->part[1]);
   if (mh_is_hamiltonian(p) || p->kind == MH_ELLIPSE)
     return p->d + 2;
   if (p->kind != MH_MIXTURE)
@@ -97,12 +100,26 @@ static void draw_tempered(const mh_proposal *p, size_t rows, const generator *g,
   }
 }
 
+/* Those of the first proposal, the second's uniform, and its variates. */
+static void draw_delayed(const mh_proposal *p, size_t rows, const generator *g,
+                         double *out) {
+  const size_t first = mh_proposal_variates(&p->part[0]);
+  const size_t width = mh_proposal_variates(p);
+  for (double *row = out; row < out + rows * width; row += width) {
+    mh_proposal_draw_variates(&p->part[0], 1, g, row);
+    row[first] = unif_rand();
+    mh_proposal_draw_variates(&p->part[1], 1, g, row + first + 1);
+  }
+}
+
 void mh_proposal_draw_variates(const mh_proposal *p, size_t rows,
                                const generator *g, double *out) {
   if (p->kind == MH_CUSTOM)
     return;
   if (p->kind == MH_TEMPERED)
     draw_tempered(p, rows, g, out);
+  else if (p->kind == MH_DELAYED)
+    draw_delayed(p, rows, g, out);
   else if (mh_is_hamiltonian(p) || p->kind == MH_ELLIPSE)
     draw_keyed(p, rows, g, out);
   else if (p->kind == MH_SLICE)
@@ -145,7 +162,7 @@ static const double *factor_of(const mh_proposal *p, const mh_memory *memory) {
 /* s: 1 for a proposal that learns none. */
 static double step_of(const mh_proposal *p, const mh_memory *memory) {
   return p->kind == MH_ADAPTIVE || p->kind == MH_LANGEVIN
-           ? exp(memory->tuning[0])
+           ? exp(memory->tuning[0] + p->log_shrink)
            : 1.0;
 }
 

@@ -54,7 +54,7 @@ static void take(slice *s) {
 
 static void end_slice(slice *s, size_t b, double u) {
   const int in_burnin = scan_in_burnin(*s->m->sweep + 1.0, s->control);
-  mh_count(s->block, in_burnin, 1);
+  mh_count(&s->block->memory, in_burnin, 1);
   s->block->memory.effort[in_burnin ? 0 : 1] += s->asked;
   if (s->m->trace)
     mh_trace_end(s->m, b, u);

@@ -1,0 +1,122 @@
+# delayed_rejection(): a proposal made of two. src/core/mh/mh_delayed.h has the
+# mathematics.
+
+#' Delayed rejection
+#'
+#' If the first proposal \eqn{y \sim q_1(\cdot | x)}{y ~ q1(. | x)} is rejected,
+#' a second one \eqn{z \sim q_2(\cdot | x)}{z ~ q2(. | x)} is made in the same
+#' step (Tierney and Mira 1999; Mira 2001). With \eqn{a_1}{a1} the acceptance
+#' probability of [mh_sample()] for \eqn{q_1}{q1}, it is accepted with
+#' probability
+#' \deqn{\min\Bigl(1, \frac{p(z)\, q_1(y | z)\, (1 - a_1(z, y))\, q_2(x | z)}{
+#'   p(x)\, q_1(y | x)\, (1 - a_1(x, y))\, q_2(z | x)}\Bigr).}{
+#'   min(1, p(z) q1(y | z) (1 - a1(z, y)) q2(x | z) /
+#'          (p(x) q1(y | x) (1 - a1(x, y)) q2(z | x))).}
+#' The posterior is exactly invariant. The chain rejects less often, and a step
+#' evaluates the log density once or twice.
+#'
+#' A bold first proposal with a careful second one helps if most first proposals
+#' fail: with steps that are too long, with a poor covariance, or in narrow
+#' regions of the density. Where the first proposal suits the density, a second
+#' one costs more evaluations than it saves.
+#'
+#' With a number as `second`, the second proposal is the first with its steps
+#' multiplied by it. With [adaptive()] as `first` this is delayed rejection
+#' adaptive Metropolis (Haario, Laine, Mira and Saksman 2006), here with
+#' adaptation in burn-in alone.
+#'
+#' A proposal that adapts learns in burn-in from its own tries, and is fixed
+#' afterwards. [acceptance()] and the print of a fit show the rate of each try.
+#'
+#' @param first A proposal: [adaptive()] (the default), [random_walk()],
+#'   [langevin()], [independence()], [mixture_proposal()] or a
+#'   [custom_proposal()] with its density.
+#' @param second A positive number (default 0.2): the second proposal is
+#'   [adaptive()], [random_walk()] or [langevin()] as `first`, with steps
+#'   multiplied by this. Or a proposal of a kind that `first` may have; a
+#'   [custom_proposal()] then needs no density. Proposals that adapt after
+#'   burn-in cannot be used.
+#' @return A proposal: an object of class `delayed_rejection` and
+#'   `gibbsite_proposal`.
+#' @inheritSection random_walk Errors
+#' @references
+#' Green PJ, Mira A (2001). Delayed rejection in reversible jump
+#' Metropolis-Hastings. *Biometrika* 88, 1035-1053.
+#' \doi{10.1093/biomet/88.4.1035}
+#'
+#' Haario H, Laine M, Mira A, Saksman E (2006). DRAM: efficient adaptive MCMC.
+#' *Statistics and Computing* 16, 339-354. \doi{10.1007/s11222-006-9438-0}
+#'
+#' Mira A (2001). On Metropolis-Hastings algorithms with delayed rejection.
+#' *Metron* 59, 231-241.
+#'
+#' Tierney L, Mira A (1999). Some adaptive Monte Carlo methods for Bayesian
+#' inference. *Statistics in Medicine* 18, 2507-2515.
+#' \doi{10.1002/(SICI)1097-0258(19990915)18:17/18<2507::AID-SIM272>3.0.CO;2-O}
+#' @family proposals
+#' @examples
+#' # a funnel: the scale of x depends on v
+#' funnel <- function(p) {
+#'   dnorm(p[["v"]], 0, 1.5, log = TRUE) +
+#'     dnorm(p[["x"]], 0, exp(p[["v"]] / 2), log = TRUE)
+#' }
+#' fit <- mh_sample(funnel, c(v = 0, x = 0), delayed_rejection(), draws = 500,
+#'   thin = 10, chains = 2, seed = 1
+#' )
+#' fit
+#' acceptance(fit)
+#' @export
+delayed_rejection <- function(first = adaptive(), second = 0.2) {
+  call <- rlang::current_env()
+  check_proposal(first, "first")
+  check_stage(first, "first", call)
+  scale <- NULL
+  if (is.numeric(second)) {
+    scale <- check_number(second, lower = 0, lower_open = TRUE)
+    check_scalable(first, call)
+    second <- first
+  } else {
+    check_proposal(second, "second")
+    check_stage(second, "second", call)
+  }
+  new_proposal("delayed_rejection", scale = scale, parts = list(first, second))
+}
+
+check_stage <- function(proposal, arg, call) {
+  bad <- moves_far(proposal) || is_tempered(proposal) ||
+    is_delayed(proposal) || isTRUE(proposal$forever)
+  if (bad) {
+    abort_argument(
+      c("{.fn {class(proposal)[1]}} cannot be {.arg {arg}} of
+         {.fn delayed_rejection} as it is.",
+        i = "Use {.fn adaptive}, {.fn random_walk}, {.fn langevin},
+             {.fn independence} or a mixture."),
+      call = call
+    )
+  }
+  if (arg == "first" && lacks_density(proposal)) {
+    abort_argument(
+      c("{.arg first} must have a density: the acceptance of the second proposal
+         depends on it.",
+        i = "Give {.arg log_density} of {.fn custom_proposal}."),
+      call = call
+    )
+  }
+}
+
+# A custom proposal that is said to be symmetric, alone or in a mixture.
+lacks_density <- function(proposal) {
+  inherits(proposal, "custom_proposal") && is.null(proposal$log_density) ||
+    any(vapply(proposal$parts, lacks_density, NA))
+}
+
+check_scalable <- function(first, call) {
+  if (!inherits(first, c("adaptive", "random_walk", "langevin"))) {
+    abort_argument(
+      c("{.arg second} must be a proposal: {.fn {class(first)[1]}} has no steps
+         that a number could multiply.",
+        i = "Give {.code second = random_walk(scale = )}."),
+      call = call
+    )
+  }
+}

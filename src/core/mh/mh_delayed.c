@@ -1,0 +1,137 @@
+#include "numeric/rounding.h"
+
+#include "mh/mh_delayed.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "mh/mh_move.h"
+#include "mh/mh_proposal.h"
+#include "numeric/rmath.h"
+
+/* ---- the two tries ------------------------------------------------------- */
+
+static void set_stage(mh_move *move, size_t stage) {
+  move->proposal = &move->block->proposal->part[stage];
+  move->memory = &move->block->memory.stage[stage];
+  move->symmetric = mh_is_symmetric(move->proposal);
+}
+
+static status try_stage(mh_model *m, mh_move *move, size_t stage,
+                        const double *variates) {
+  set_stage(move, stage);
+  const status outcome = mh_draw_move(m, move, variates);
+  return outcome == STATUS_OK ? mh_evaluate_move(m, move) : outcome;
+}
+
+/* `first` keeps the rejected point where the second try does not write. */
+static void keep_rejected(mh_model *m, mh_move *first) {
+  const size_t bytes = first->proposal->d * sizeof(double);
+  memcpy(m->rejected, first->y.x, bytes);
+  memcpy(m->rejected_slope, first->y.slope, bytes);
+  first->y = (mh_place){m->rejected, m->rejected_slope};
+}
+
+/* ---- the second ratio ---------------------------------------------------- */
+
+/* log(1 - min(1, exp(log_ratio))) */
+static double log_rejection(double log_ratio) {
+  if (log_ratio >= 0.0)
+    return -INFINITY;
+  return log_ratio > -M_LN2 ? log(-expm1(log_ratio)) : log1p(-exp(log_ratio));
+}
+
+/* log q1(y | x), which may be zero but no other number that is not finite. */
+static status log_first(mh_model *m, const mh_move *first, const double *y,
+                        mh_place x, double *value) {
+  const status outcome =
+    mh_proposal_log_q(first->proposal, first->memory, y, x, value, m->a);
+  if (outcome == STATUS_OK && !(*value < INFINITY))
+    return mh_at_fault(m, MH_PROPOSAL_RATIO, m->next_point);
+  return outcome;
+}
+
+/* The log of p(y) q1(z | y) / (p(z) q1(y | z)): of the first try on the way back
+ * from z.  back: log q1(y | z). */
+static status log_ratio_back(mh_model *m, const mh_move *first,
+                             const mh_move *second, double back,
+                             double *value) {
+  double onward;
+  *value = m->power * (first->value[1] - second->value[1]);
+  if (first->symmetric || !(first->value[1] > -INFINITY))
+    return STATUS_OK;
+  const status outcome = log_first(m, first, second->y.x, first->y, &onward);
+  *value += onward - back;
+  return outcome;
+}
+
+/* The ratio of the second try, which has p(z) q2(x | z) / (p(x) q2(z | x)) so
+ * far, gets the factors of the first.  A first point beyond the doubles leads
+ * nowhere. */
+static status add_first_try(mh_model *m, const mh_move *first,
+                            mh_move *second) {
+  double there, back, ratio_back;
+  const double *y = first->y.x;
+  if (!(second->value[1] > -INFINITY))
+    return STATUS_OK;
+  status outcome = log_first(m, first, y, first->x, &there);
+  if (outcome == STATUS_OK)
+    outcome = log_first(m, first, y, second->y, &back);
+  if (outcome == STATUS_OK)
+    outcome = log_ratio_back(m, first, second, back, &ratio_back);
+  if (outcome != STATUS_OK)
+    return outcome;
+  const double factors =
+    back - there + log_rejection(ratio_back) - log_rejection(first->log_ratio);
+  const int possible = there > -INFINITY && back > -INFINITY;
+  second->correction += possible ? factors : -INFINITY;
+  second->log_ratio += possible ? factors : -INFINITY;
+  return STATUS_OK;
+}
+
+/* ---- a step -------------------------------------------------------------- */
+
+static int end_try(mh_model *m, size_t b, const mh_move *move, double u,
+                   int in_burnin, int last) {
+  const int moved = mh_accepts(u, move->log_ratio);
+  if (m->trace && (moved || last))
+    mh_write_trace(m, b, move, u, moved);
+  if (moved)
+    mh_accept_move(m, move);
+  mh_count(move->memory, in_burnin, moved);
+  return moved;
+}
+
+static status second_try(mh_model *m, mh_move *first, mh_move *second,
+                         const double *variates) {
+  keep_rejected(m, first);
+  *second = *first;
+  second->y = (mh_place){second->proposed, m->to_slope};
+  const status outcome = try_stage(m, second, 1, variates);
+  return outcome == STATUS_OK ? add_first_try(m, first, second) : outcome;
+}
+
+status mh_delayed_update(mh_model *m, size_t b, double u,
+                         const double *variates, const scan_control *control) {
+  mh_move first, second;
+  const int in_burnin = scan_in_burnin(*m->sweep + 1.0, control);
+  status outcome = mh_start_move(m, b, &first);
+  if (outcome == STATUS_OK)
+    outcome = try_stage(m, &first, 0, variates);
+  if (outcome != STATUS_OK)
+    return outcome;
+  variates += mh_proposal_variates(first.proposal);
+  int moved = end_try(m, b, &first, u, in_burnin, 0);
+  const int again = !moved;
+  if (again) {
+    outcome = second_try(m, &first, &second, variates + 1);
+    if (outcome != STATUS_OK)
+      return outcome;
+    moved = end_try(m, b, &second, *variates, in_burnin, 1);
+  }
+  mh_count(&m->block[b].memory, in_burnin, moved);
+  mh_learn_from(m, &first, in_burnin);
+  if (again)
+    mh_learn_from(m, &second, in_burnin);
+  return STATUS_OK;
+}
