@@ -203,6 +203,20 @@ running <- function(draws = NULL, burnin = 1000, thin = 1, chains = 4,
   )
 }
 
+# running() with the arguments of the sampler whose frame is `frame`: those of
+# running()'s that it has, evaluated there. `...`: values in their place, and
+# the further arguments of running().
+running_of <- function(frame, ...) {
+  # quoted, because a user may give a symbol or a call
+  set <- lapply(list(...), function(value) call("quote", value))
+  own <- setdiff(
+    intersect(names(formals(running)), ls(frame)), c(names(set), "call")
+  )
+  taken <- c(stats::setNames(lapply(own, as.name), own), set, call = frame)
+  # eval() would add a frame, which errors would name
+  rlang::eval_bare(as.call(c(running, taken)), frame)
+}
+
 # Sweeps are counted in doubles, which are exact up to 2^53.
 check_run_length <- function(max_draws, draws, burnin, thin, call) {
   longest <- if (is.null(max_draws)) draws else max_draws

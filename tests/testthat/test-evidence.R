@@ -634,10 +634,25 @@ test_that("the number prints with its error, and differences have one", {
   expect_identical((a - b) - b, as.numeric(a - b) + 90)
 })
 
-test_that("bridge sampling draws with R's generator", {
+test_that("bridge sampling draws on a stream that the seed determines", {
   fit <- quick(gibbs_lm, mpg ~ wt, mtcars, draws = 100)
   expect_identical(evidence_of(fit), evidence_of(fit))
   expect_false(identical(evidence_of(fit), evidence_of(fit, seed = 2)))
+  # the seed alone, which leaves the user's generator as it is
+  of <- function(state, seed) {
+    withr::with_seed(state, list(log_evidence(fit, seed = seed), runif(1)))
+  }
+  expect_identical(of(1, 7)[[1L]], of(2, 7)[[1L]])
+  expect_identical(of(1, 7)[[2L]], withr::with_seed(1, runif(1)))
+  expect_false(identical(of(1, NULL)[[1L]], of(2, NULL)[[1L]]))
+})
+
+test_that("an evidence of chains that have not converged says so in print", {
+  bad <- gibbsite:::new_evidence(-90, 0.3, "normal", rhat = 1.8412)
+  good <- gibbsite:::new_evidence(-91, 0.4, "normal", rhat = NULL)
+  expect_output(print(bad), "not converged (R-hat 1.84)", fixed = TRUE)
+  expect_output(print(bad - good), "not converged (R-hat 1.84)", fixed = TRUE)
+  expect_no_match(capture.output(print(good - good)), "converged")
 })
 
 test_that("an improper prior has no evidence", {
