@@ -304,7 +304,7 @@ warn_convergence <- function(fit, call = NULL, rule = NULL) {
     return(invisible(fit))
   }
   class <- c(if (!is.null(rule)) "cap", "convergence")
-  fit_is <- fit_words(fit_part(fit, "model"))
+  fit_is <- short_call(fit_part(fit, "model"))
   if (all(table$constant)) {
     warn_gibbsite(
       c("No quantity moved in any chain of {.code {fit_is}}: convergence cannot

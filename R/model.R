@@ -48,7 +48,7 @@ new_model <- function(class, name, title, headline, data, prior, nobs, columns,
 hash <- function(x) rlang::hash(x)
 
 # How a message names a fit: its call in short, "gibbs_gmm(k = 3)".
-fit_words <- function(model) {
+short_call <- function(model) {
   paste0(model$name, "(", paste(model_words(model), collapse = ", "), ")")
 }
 

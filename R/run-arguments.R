@@ -358,6 +358,12 @@ check_writable <- function(directory, arg, call) {
 #' kept draws, and all averages over them, begin anew there. So at least half of
 #' the sweeps go. A message says how many.
 #'
+#' Proposals of [mh_sample()] and [mh_step()] adapt in the run's own `burnin`
+#' alone. They are fixed in all draws after it, also in those that become
+#' burn-in later, because what the rule will leave out is not known when these
+#' are drawn. If the acceptance rate is poor after such a run, give a larger
+#' `burnin`.
+#'
 #' The same growing sample is checked repeatedly, so that the thresholds are met
 #' by chance a little more often than with a single check after a fixed number
 #' of draws. With rounds of a few hundred draws or more this effect is small.

@@ -370,7 +370,7 @@ test_that("a summary explains rows of components that mix more slowly", {
 })
 
 test_that("a message names the fit by what tells it from others", {
-  words <- function(fit) gibbsite:::fit_words(attr(fit, "model"))
+  words <- function(fit) gibbsite:::short_call(attr(fit, "model"))
   run <- function(f, ...) {
     suppressWarnings(
       f(..., draws = 10, burnin = 5, chains = 1, seed = 1, progress = FALSE)
