@@ -27,8 +27,8 @@
 #'
 #' @param object A fit.
 #' @param type One of the above; `NULL` for the default.
-#' @param variables,level,topics,n,chain,newdata,variable,term,groups As in the
-#'   `plot()` method.
+#' @param variables,level,topics,n,chain,newdata,variable,term,groups,per As in
+#'   the `plot()` method.
 #' @param ... Not used.
 #' @return A ggplot.
 #' @section Errors: As for the `plot()` method; `gibbsite_error_argument` for
@@ -536,7 +536,8 @@ autoplot_rmse <- function(fit, shown) {
 #' @rdname autoplot
 #' @exportS3Method ggplot2::autoplot
 autoplot.gibbs_lm <- function(object, type = NULL, variable = NULL,
-                              level = 0.95, variables = NULL, ...) {
+                              level = 0.95, variables = NULL,
+                              per = c("sd", "unit"), ...) {
   call <- rlang::current_env()
   check_no_more(...)
   check_whole_fit(object, "object", call)
@@ -545,9 +546,10 @@ autoplot.gibbs_lm <- function(object, type = NULL, variable = NULL,
   check_plots_with(variable, type, "response", call)
   check_plots_with(variables, type, c("coefficients", plot_types), call)
   level <- check_level(level)
+  per <- check_per(per)
   switch(type,
     coefficients = autoplot_intervals(
-      lm_coefficients_shown(object, variables, level, call)
+      lm_coefficients_shown(object, variables, level, per, call)
     ),
     response = autoplot_lm_response(
       lm_response(object, variable, level, call), level
@@ -559,7 +561,7 @@ autoplot.gibbs_lm <- function(object, type = NULL, variable = NULL,
 #' @rdname autoplot
 #' @exportS3Method ggplot2::autoplot
 autoplot.gibbs_hlm <- function(object, type = NULL, term = NULL, level = 0.95,
-                               variables = NULL, ...) {
+                               variables = NULL, per = c("sd", "unit"), ...) {
   call <- rlang::current_env()
   check_no_more(...)
   check_whole_fit(object, "object", call)
@@ -568,12 +570,13 @@ autoplot.gibbs_hlm <- function(object, type = NULL, term = NULL, level = 0.95,
   check_plots_with(term, type, "groups", call)
   check_plots_with(variables, type, c("coefficients", odds, plot_types), call)
   level <- check_level(level)
+  per <- check_per(per)
   term <- check_choice(term, fit_part(object, "model")$layout$bar)
   switch(type,
     groups = autoplot_intervals(hlm_groups_shown(object, term, level)),
     coefficients = ,
     odds = autoplot_intervals(hlm_coefficients_shown(
-      object, variables, level, call, type == "odds"
+      object, variables, level, per, call, type == "odds"
     )),
     autoplot_chains(object, type, variables, call)
   )
@@ -583,7 +586,8 @@ autoplot.gibbs_hlm <- function(object, type = NULL, term = NULL, level = 0.95,
 #' @exportS3Method ggplot2::autoplot
 autoplot.laplace_logistic <- function(object, type = NULL, variable = NULL,
                                       level = 0.95, variables = NULL,
-                                      groups = NULL, ...) {
+                                      groups = NULL, per = c("sd", "unit"),
+                                      ...) {
   call <- rlang::current_env()
   check_no_more(...)
   check_whole_fit(object, "object", call)
@@ -595,10 +599,11 @@ autoplot.laplace_logistic <- function(object, type = NULL, variable = NULL,
   check_plots_with(groups, type, "calibration", call)
   check_plots_with(variables, type, c("coefficients", odds, plot_types), call)
   level <- check_level(level)
+  per <- check_per(per)
   switch(type,
     coefficients = ,
     odds = autoplot_intervals(logistic_coefficients_shown(
-      object, variables, level, call, type == "odds"
+      object, variables, level, per, call, type == "odds"
     )),
     response = autoplot_logistic_response(
       logistic_response(object, variable, level, call), level

@@ -90,6 +90,9 @@ bmf_data <- function(model) {
   model$data
 }
 
+#' @exportS3Method
+model_words.bmf_model <- function(model) paste("rank =", model$rank)
+
 # Number of directions in which a sweep scales users and items against each
 # other: the rank, but at most 16, so that they take little time.
 bmf_directions <- function(rank) as.integer(min(rank, 16L))

@@ -255,12 +255,8 @@ gibbs_bmf <- function(ratings, rank = 10, prior = bmf_wishart(), data = NULL,
   rank <- check_count(rank, max = 200)
   center <- check_flag(center)
   biases <- check_flag(biases)
-  running <- running(
-    draws = draws, burnin = burnin, thin = thin, chains = chains,
-    inits = inits, keep = keep, threads = threads, cores = cores, seed = seed,
-    checkpoint = checkpoint, stop_when = stop_when, progress = progress,
-    keep_data = keep_data, keep_choices = c("u", "v"),
-    keep_default = character(), call = call
+  running <- running_of(
+    call, keep_choices = c("u", "v"), keep_default = character()
   )
   check_bmf_prior(prior, call)
   ratings <- as_ratings(ratings, user, item, value, data, "ratings", call)

@@ -48,13 +48,20 @@
 #' 1995 call 5 very strong and 1 positive evidence). For other criteria
 #' `"clear"` if \eqn{d > 4 s}, `"likely"` if \eqn{d > 2 s}, `"open"` otherwise.
 #'
+#' With many ratings or documents a difference may be sure and too small to
+#' matter. `relevant` is the smallest difference that does: \eqn{d} is then
+#' compared less `relevant`, and a fit is `"equal"` if \eqn{d + 2 s} is below
+#' `relevant`.
+#'
 #' @param ... Two or more fits of one sampler, or one list of them. The names of
 #'   the arguments, or else of the variables, name the fits.
 #' @param folds Whole number, 2 or more (default 5): how many parts the
-#' documents   or the ratings are divided into. Each takes a run of each fit.
-#' Mixtures have   none.
+#'   documents or the ratings are divided into. Each takes a run of each fit.
+#'   Mixtures have none.
 #' @param level Number between 0 and 1, default 0.9: the probability of the
 #'   predictive intervals of ratings.
+#' @param relevant Number, 0 (default) or more: the smallest difference of the
+#'   criterion that matters, in its units.
 #' @param cores,seed,progress As in [running]. The chains of the folds run where
 #'   `cores` and [future::plan()] say, and the result is the same everywhere.
 #' @param x The result of `compare_k()`.
@@ -92,7 +99,7 @@
 #' both
 #' plot(both)
 #' @export
-compare_k <- function(..., folds = 5, level = 0.9,
+compare_k <- function(..., folds = 5, level = 0.9, relevant = 0,
                       cores = getOption("mc.cores", 1L), seed = NULL,
                       progress = interactive()) {
   call <- rlang::current_env()
@@ -100,6 +107,7 @@ compare_k <- function(..., folds = 5, level = 0.9,
   given <- chosen_fits(list(...), as.list(substitute(list(...)))[-1L], call)
   settings <- list(
     folds = check_count(folds, min = 2), level = check_level(level),
+    relevant = check_number(relevant, lower = 0),
     cores = check_count(cores, max = 1024), progress = check_flag(progress)
   )
   most <- .Machine$integer.max
@@ -112,7 +120,7 @@ compare_k <- function(..., folds = 5, level = 0.9,
   order <- order(k)
   found <- model_compare_k(model, fits[order], given$names[order], settings,
                            call)
-  new_k_comparison(given$names[order], k[order], found)
+  new_k_comparison(given$names[order], k[order], found, settings$relevant)
 }
 
 # list(fits, names) of `...`, or of the list that it holds.
@@ -160,13 +168,15 @@ check_one_data <- function(fits, names, call) {
 
 # found: list(columns, criterion, second, higher, difference, se, evidence,
 # notes), see model_compare_k().
-new_k_comparison <- function(names, k, found) {
+new_k_comparison <- function(names, k, found, relevant) {
   structure(
     cbind(
       data.frame(fit = names, k = k), found$columns,
       data.frame(
         difference = found$difference, difference_se = found$se,
-        sure = sure_words(found$difference, found$se, found$evidence)
+        sure = sure_words(
+          found$difference, found$se, found$evidence, relevant
+        )
       )
     ),
     class = c("k_comparison", "data.frame"),
@@ -176,14 +186,15 @@ new_k_comparison <- function(names, k, found) {
 }
 
 # Kass & Raftery (1995), section 3.2, for log Bayes factors.
-sure_words <- function(difference, se, evidence) {
+sure_words <- function(difference, se, evidence, relevant = 0) {
   limits <- if (evidence) {
     cbind(1 + 2 * se, 5 + 2 * se)
   } else {
     cbind(2 * se, 4 * se)
   }
   words <- c("open", "likely", "clear")
-  out <- words[1L + rowSums(difference > limits)]
+  out <- words[1L + rowSums(difference - relevant > limits)]
+  out[difference + 2 * se < relevant] <- "equal"
   out[which.min(difference)] <- "best"
   out
 }
@@ -296,15 +307,19 @@ k_words <- function(x) {
       paste("k =", few_words(x$k[rows]))
     }
   }
+  equal <- which(x$sure == "equal")
   open <- which(x$sure == "open")
   likely <- which(x$sure == "likely")
   paste0(
     "Best: ", named(best),
+    if (length(equal) > 0L) {
+      paste0("; no relevant difference from it: ", named(equal))
+    },
     if (length(open) > 0L) {
       paste0("; not told apart from it: ", named(open))
     } else if (length(likely) > 0L) {
       paste0("; probably worse: ", named(likely))
-    } else {
+    } else if (length(best) + length(equal) < nrow(x)) {
       "; all others are clearly worse"
     },
     "."
@@ -376,7 +391,9 @@ draw_measure <- function(x, name, at) {
   frame_panel(range(at) + c(-0.2, 0.2), range(ends, na.rm = TRUE), xaxt = "n")
   graphics::axis(2, nice_ticks(range(ends, na.rm = TRUE)))
   graphics::lines(at, value, col = "grey60")
-  colour <- ifelse(x$sure %in% c("best", "open"), gibbsite_palette(1), "grey35")
+  colour <- ifelse(
+    x$sure %in% c("best", "equal", "open"), gibbsite_palette(1), "grey35"
+  )
   graphics::segments(at, ends[, 1L], at, ends[, 2L], col = colour, lwd = 2)
   graphics::points(
     at, value, pch = ifelse(x$sure == "best", 19, 21), bg = "white",

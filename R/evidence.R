@@ -86,6 +86,7 @@
 #' @param lower,upper For [gibbs_sample()] alone: the bounds of the parameters,
 #'   one number or one for each column of the fit (a vector with names is
 #'   reordered by name); default none.
+#' @param seed `NULL` or a whole number, as in [running].
 #' @param prior_odds `NULL` for models that are equally probable beforehand, or
 #'   a positive number for each: their prior probabilities, up to a constant.
 #' @return `log_evidence()`: a number of class `gibbsite_evidence` with the
@@ -93,13 +94,14 @@
 #'   method) and `method` (`"exact"`, `"laplace"`, `"importance"`, `"normal"`,
 #'   `"warp3"` or `"conditionals"`); after bridge sampling also `draws`, the
 #'   number of draws compared with as many of the proposal, and `ess`, their
-#'   effective number.
+#'   effective number, and `rhat`, the largest R-hat, if it is above 1.05.
 #'   `as.numeric()` gives the number alone, and so does arithmetic other than
 #'   the difference of two. `anova()`: a data frame of class
 #'   `laplace_comparison` with a row for each fit and the columns `model`,
 #'   `parameters`, `log_evidence`, `log_bayes_factor` (against the best) and
 #'   `probability` (of the model given the data, among these).
-#' @section Random numbers: Bridge sampling draws with R's generator.
+#' @section Random numbers: Bridge sampling draws on a stream of its own, which
+#' `seed` or else R's generator determines. Other evidence takes none.
 #' @section Errors: `gibbsite_error_no_evidence`, a `gibbsite_error_argument`,
 #'   for fits that have no evidence here: of [gibbs_lda()], [gibbs_bmf()], of
 #'   [gibbs_lm()] with the horseshoe prior, of [gibbs_sample()] without
@@ -138,9 +140,11 @@
 #' @export
 log_evidence <- function(fit, correct = c("none", "importance"),
                          method = c("normal", "warp3"), log_density = NULL,
-                         lower = -Inf, upper = Inf) {
+                         lower = -Inf, upper = Inf, seed = NULL) {
   call <- rlang::current_env()
   check_needed(fit = "a fit")
+  most <- .Machine$integer.max
+  seed <- check_count(seed, -most, most, null_ok = TRUE)
   correct <- check_choice(correct, c("none", "importance"))
   method <- check_choice(method, c("normal", "warp3"))
   check_fit(fit, "fit", call)
@@ -159,7 +163,7 @@ log_evidence <- function(fit, correct = c("none", "importance"),
   if (!is.null(model$log_evidence)) {
     return(new_evidence(model$log_evidence, 0, "exact"))
   }
-  bridge_evidence(fit, method, given, call)
+  bridge_evidence(fit, method, given, seed, call)
 }
 
 check_own_density <- function(fit, given, call) {
@@ -185,7 +189,7 @@ laplace_evidence <- function(fit, model, correct) {
   new_evidence(check$log_evidence, check$log_evidence_se, "importance")
 }
 
-bridge_evidence <- function(fit, method, given, call) {
+bridge_evidence <- function(fit, method, given, seed, call) {
   check_unlocked(call)
   known <- model_unbounded(fit_part(fit, "model"), given, call)
   if (is.null(known)) {
@@ -193,9 +197,10 @@ bridge_evidence <- function(fit, method, given, call) {
   }
   method <- known$method %||% method
   ratios <- known$ratios %||% normal_ratios(known$log_density, method, call)
-  found <- bridge_integral(
+  stream <- chain_streams(root_seed(seed, call), 1L, call)[[1L]]
+  found <- with_stream(stream, bridge_integral(
     lapply(model_matrices(fit), known$points), ratios, call
-  )
+  ), call)$value
   if (found$apart) {
     warn_gibbsite(
       c("The two halves of the draws give log evidences that differ by
@@ -218,23 +223,26 @@ bridge_evidence <- function(fit, method, given, call) {
       class = "evidence"
     )
   }
-  warn_if_apart(fit, call)
   new_evidence(
-    found$value, found$se, method, draws = found$draws, ess = found$ess
+    found$value, found$se, method, draws = found$draws, ess = found$ess,
+    rhat = rhat_if_apart(fit, call)
   )
 }
 
-# The error of a bridge does not know that chains are in different places.
-warn_if_apart <- function(fit, call) {
+# The error of a bridge does not know that chains are in different places: the
+# largest R-hat, with a warning, or NULL.
+rhat_if_apart <- function(fit, call) {
   table <- judged(fit, 1.05, 0, call, cause = FALSE)
   if (!table_converged(table)) {
-    rhat <- format(signif(max(table$rhat, na.rm = TRUE), 3))
+    worst <- max(table$rhat, na.rm = TRUE)
+    rhat <- format(signif(worst, 3))
     warn_gibbsite(
       c("The chains of {.arg fit} have not converged (R-hat {rhat}): the log
          evidence may be wrong by more than its standard error.",
         i = "{.code print(fit)} says what to do."),
       class = "evidence"
     )
+    worst
   }
 }
 
@@ -296,9 +304,19 @@ print.gibbsite_evidence <- function(x, ...) {
     )
   }
   writeLines(c(
-    paste(attr(x, "what"), format(x)), if (!is.null(how)) paste0(how, ".")
+    paste(attr(x, "what"), format(x)), if (!is.null(how)) paste0(how, "."),
+    apart_line(attr(x, "rhat"))
   ))
   invisible(x)
+}
+
+apart_line <- function(rhat) {
+  if (is.numeric(rhat) && length(rhat) == 1L) {
+    paste0(
+      "The chains have not converged (R-hat ", format(signif(rhat, 3)),
+      "): it may be wrong by more than its standard error."
+    )
+  }
 }
 
 # Numbers alone, but the difference of two has its error.
@@ -321,8 +339,15 @@ Ops.gibbsite_evidence <- function( # nolint: object_name_linter.
   how <- unique(c(attr(e1, "method"), attr(e2, "method")))
   new_evidence(
     value, sqrt(attr(e1, "se")^2 + attr(e2, "se")^2),
-    paste(how, collapse = " and "), what = "Log Bayes factor"
+    paste(how, collapse = " and "), what = "Log Bayes factor",
+    rhat = largest_rhat(e1, e2)
   )
+}
+
+# NULL if the chains of both have converged.
+largest_rhat <- function(...) {
+  rhat <- unlist(lapply(list(...), attr, "rhat"))
+  if (length(rhat) > 0L) max(rhat)
 }
 
 is_evidence <- function(x) {

@@ -11,8 +11,10 @@
 #'
 #' * A fit by draws has no single log-likelihood, deviance or number of degrees
 #'   of freedom: its likelihood has a posterior distribution, [log_lik()].
-#'   Models are compared by [loo()][loo::loo], [waic()][loo::waic] and
-#'   [kfold()][kfold.gibbsite_fit].
+#'   Models are compared by [log_evidence()], [loo()][loo::loo],
+#'   [waic()][loo::waic] and [kfold()][kfold.gibbsite_fit], numbers of
+#'   components, topics and factors by [compare_k()], coefficients by
+#'   [compare()].
 #' * Topics, components of a mixture and factors have no coefficients: see
 #'   `summary()`, [relabel()], [topic_estimates()] and [factors_of()].
 #' * Expected responses and linear predictors are those of regressions and of
@@ -38,27 +40,43 @@ abort_no_answer <- function(fit, what, hint, call, arg = "object") {
   check_whole_fit(fit, arg, call)
   name <- fit_part(fit, "model")$name
   abort_argument(
-    c(paste0("A fit of {.fn {name}} has no ", what, "."), i = hint),
+    c(
+      paste0("A fit of {.fn {name}} has no ", what, "."),
+      i = hint[[1L]], hint[-1L]
+    ),
     call = call
   )
+}
+
+# What to compare fits of a kind by.
+comparison_hint <- function(fit) {
+  if (inherits(fit, c("gibbs_gmm", "gibbs_lda", "gibbs_bmf"))) {
+    "{.fn compare_k} compares fits with other numbers of components, topics or
+     factors."
+  } else {
+    "Compare models by {.fn log_evidence} or {.fn loo::loo_compare}, their
+     coefficients by {.fn compare}."
+  }
 }
 
 # One number of which a posterior has a distribution.
 abort_distribution <- function(fit, what, call) {
   abort_no_answer(
     fit, what,
-    "{.fn log_lik} has that of each draw; {.fn loo} and {.fn waic} compare
-     models.",
-    call
+    c("{.fn log_lik} has that of each draw.", i = comparison_hint(fit)), call
   )
 }
 
 abort_no_coefficients <- function(fit, what, call) {
-  abort_no_answer(
-    fit, what,
-    "{.fn summary} tells of its quantities, {.fn as.matrix} has their draws.",
-    call
-  )
+  hint <- if (inherits(fit, "gibbs_lda")) {
+    "{.fn topic_estimates} has the shares and the terms of its topics,
+     {.fn top_terms} the first of them."
+  } else if (inherits(fit, "gibbs_bmf")) {
+    "{.fn factors_of} has its factors, {.fn predict} its ratings."
+  } else {
+    "{.fn summary} tells of its quantities, {.fn as.matrix} has their draws."
+  }
+  abort_no_answer(fit, what, hint, call)
 }
 
 abort_no_regression <- function(fit, what, call, arg = "object") {
@@ -89,7 +107,8 @@ deviance.gibbsite_fit <- function(object, ...) {
 df.residual.gibbsite_fit <- function(object, ...) {
   abort_no_answer(
     object, "degrees of freedom",
-    "{.fn loo} tells the effective number of parameters.", rlang::current_env()
+    "{.fn loo::loo} tells the effective number of parameters.",
+    rlang::current_env()
   )
 }
 
@@ -98,8 +117,7 @@ df.residual.gibbsite_fit <- function(object, ...) {
 #' @export
 anova.gibbsite_fit <- function(object, ...) {
   abort_no_answer(
-    object, "table of deviances",
-    "Compare fits by {.fn loo::loo_compare}, or by {.fn compare}.",
+    object, "table of deviances", comparison_hint(object),
     rlang::current_env()
   )
 }
@@ -159,7 +177,12 @@ residuals.gibbsite_fit <- function(object, ...) {
 #' @export
 weights.gibbsite_fit <- function(object, ...) {
   abort_no_answer(
-    object, "weights of observations", "Only regressions have them.",
+    object, "weights of observations",
+    if (inherits(object, "gibbs_gmm")) {
+      "Those of the components are {.code draws_of(fit, \"pi\")}."
+    } else {
+      "Only regressions have them."
+    },
     rlang::current_env()
   )
 }
@@ -254,26 +277,26 @@ as_posterior <- function(x, arg, call) {
   posterior::as_draws(check_whole_fit(x, arg, call))
 }
 
+# The method of a generic of posterior with the arguments x and `...`.
+posterior_method <- function(generic) {
+  force(generic)
+  function(x, ...) {
+    draws <- as_posterior(x, "x", rlang::current_env())
+    getExportedValue("posterior", generic)(draws, ...)
+  }
+}
+
 #' @rdname fit-draws
 #' @exportS3Method posterior::subset_draws
-subset_draws.gibbsite_fit <- function(x, ...) {
-  draws <- as_posterior(x, "x", rlang::current_env())
-  posterior::subset_draws(draws, ...)
-}
+subset_draws.gibbsite_fit <- posterior_method("subset_draws")
 
 #' @rdname fit-draws
 #' @exportS3Method posterior::thin_draws
-thin_draws.gibbsite_fit <- function(x, ...) {
-  draws <- as_posterior(x, "x", rlang::current_env())
-  posterior::thin_draws(draws, ...)
-}
+thin_draws.gibbsite_fit <- posterior_method("thin_draws")
 
 #' @rdname fit-draws
 #' @exportS3Method posterior::merge_chains
-merge_chains.gibbsite_fit <- function(x, ...) {
-  draws <- as_posterior(x, "x", rlang::current_env())
-  posterior::merge_chains(draws, ...)
-}
+merge_chains.gibbsite_fit <- posterior_method("merge_chains")
 
 #' @rdname fit-draws
 #' @exportS3Method posterior::mutate_variables
@@ -301,38 +324,23 @@ bind_draws.gibbsite_fit <- function(x, ...) {
 
 #' @rdname fit-draws
 #' @exportS3Method posterior::order_draws
-order_draws.gibbsite_fit <- function(x, ...) {
-  draws <- as_posterior(x, "x", rlang::current_env())
-  posterior::order_draws(draws, ...)
-}
+order_draws.gibbsite_fit <- posterior_method("order_draws")
 
 #' @rdname fit-draws
 #' @exportS3Method posterior::repair_draws
-repair_draws.gibbsite_fit <- function(x, ...) {
-  draws <- as_posterior(x, "x", rlang::current_env())
-  posterior::repair_draws(draws, ...)
-}
+repair_draws.gibbsite_fit <- posterior_method("repair_draws")
 
 #' @rdname fit-draws
 #' @export
-resample_draws.gibbsite_fit <- function(x, ...) {
-  draws <- as_posterior(x, "x", rlang::current_env())
-  posterior::resample_draws(draws, ...)
-}
+resample_draws.gibbsite_fit <- posterior_method("resample_draws")
 
 #' @rdname fit-draws
 #' @exportS3Method posterior::split_chains
-split_chains.gibbsite_fit <- function(x, ...) {
-  draws <- as_posterior(x, "x", rlang::current_env())
-  posterior::split_chains(draws, ...)
-}
+split_chains.gibbsite_fit <- posterior_method("split_chains")
 
 #' @rdname fit-draws
 #' @exportS3Method posterior::weight_draws
-weight_draws.gibbsite_fit <- function(x, ...) {
-  draws <- as_posterior(x, "x", rlang::current_env())
-  posterior::weight_draws(draws, ...)
-}
+weight_draws.gibbsite_fit <- posterior_method("weight_draws")
 
 #' @rdname fit-draws
 #' @exportS3Method posterior::nvariables

@@ -12,7 +12,8 @@
 #' Monte Carlo error of a single component's parameter are meaningless: they are
 #' `NA` (shown as `-`). In either case convergence is judged on quantities that
 #' do not depend on the numbering; their table, see [convergence()], is printed
-#' below.
+#' below. So a row of a single component may have a larger R-hat in a fit that
+#' has converged, where its number mixes slowly; a line says so.
 #' [posterior::summarise_draws()] of the fit gives the measures of every column.
 #'
 #' @param object A fit.
@@ -144,7 +145,27 @@ print.gibbsite_summary <- function(x, n = 40, ...) {
     if (note == "rotated") "rotation:" else "numbering:"
   ), ""))
   print(convergence)
+  writeLines(slow_component_line(x, convergence, note))
   invisible(x)
+}
+
+# Why rows of single components may have an R-hat above the limit although the
+# chains have converged. NULL if none has.
+slow_component_line <- function(x, convergence, note) {
+  limit <- attr(convergence, "thresholds")$rhat
+  slow <- which(x$rhat > limit)
+  if (!note %in% c("numbered", "matched") || length(slow) == 0L ||
+        !table_converged(convergence)) {
+    return(character())
+  }
+  what <- if (note == "matched") "topics" else "components"
+  worst <- slow[[which.max(x$rhat[slow])]]
+  strwrap(paste0(
+    "Rows of single ", what, " have R-hat up to ",
+    format_rhat(x$rhat[[worst]], limit), " (", x$variable[[worst]],
+    "): the numbers of the ", what, " mix more slowly than what does not ",
+    "depend on them. More draws improve such rows."
+  ), 80)
 }
 
 #' @export

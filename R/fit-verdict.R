@@ -304,9 +304,11 @@ warn_convergence <- function(fit, call = NULL, rule = NULL) {
     return(invisible(fit))
   }
   class <- c(if (!is.null(rule)) "cap", "convergence")
+  fit_is <- short_call(fit_part(fit, "model"))
   if (all(table$constant)) {
     warn_gibbsite(
-      c("No quantity moved in any chain: convergence cannot be judged.",
+      c("No quantity moved in any chain of {.code {fit_is}}: convergence cannot
+         be judged.",
         i = "See {.code summary(fit)} and the data."),
       class = class, call = call
     )
@@ -321,7 +323,11 @@ warn_convergence <- function(fit, call = NULL, rule = NULL) {
     " after {format_number(attr(table, \"draws\"))} draws, where the rule ends"
   }
   warn_gibbsite(
-    c(paste0("The chains have not converged", made, ": {worst}."), lines),
+    c(
+      paste0("The chains of {.code {fit_is}} have not converged", made,
+             ": {worst}."),
+      lines
+    ),
     class = class, call = call, table = table,
     cause = attr(table, "cause")$kind
   )

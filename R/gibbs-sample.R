@@ -171,12 +171,7 @@ gibbs_sample <- function(conditionals, init, ...,
   arguments <- check_extra_arguments(
     list(...), c(conditionals, list(log_joint)), call
   )
-  running <- running(
-    draws = draws, burnin = burnin, thin = thin, chains = chains,
-    inits = inits, keep = keep, threads = threads, cores = cores, seed = seed,
-    checkpoint = checkpoint, stop_when = stop_when, progress = progress,
-    keep_choices = blocks, call = call
-  )
+  running <- running_of(call, keep_choices = blocks)
   check_steps_size(conditionals, init, running$chains, call)
   model <- gibbs_sample_model(
     conditionals, init, arguments, scan, running$keep, log_joint, call

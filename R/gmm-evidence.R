@@ -31,28 +31,30 @@ model_unbounded.gmm_model <- function(model, given, call) {
     model <- with_pivot(model, call)
   }
   list(
-    points = function(draws) numbered_draws(model, draws, call),
+    points = function(draws) numbered_draws(model, draws),
     ratios = function(before, kept) gmm_ratios(model, before, kept),
     method = "conditionals"
   )
 }
 
-# The pi, mu and Sigma of draws, in the pivot's numbering.
-numbered_draws <- function(model, draws, call) {
-  log_pi <- log(gmm_blocks(model, draws)$pi)
-  if (any(log_pi == -Inf)) {
-    abort_argument(
-      c("{.arg fit} has weights of components that are 0 to rounding.",
-        i = "Fit with fewer components, or with a larger {.field alpha}."),
-      call = call, class = "no_evidence"
-    )
-  }
+# The pi, mu and Sigma of draws, in the pivot's numbering. A small alpha gives
+# empty components weights that are 0 to rounding. The ratio of the densities
+# hardly depends on such a weight: the posterior, and each kernel without
+# observations in the component, have the same factor pi_c^(alpha - 1), and the
+# other kernels are 0.
+numbered_draws <- function(model, draws) {
+  weights <- seq_len(model$k)
+  draws[, weights] <- positive_weights(draws[, weights])
   if (model$k > 1L) {
+    log_pi <- log(gmm_blocks(model, draws)$pi)
     draws <- move_components(model, draws, set_labels(model, draws, log_pi))
   }
   blocks <- gmm_blocks(model, draws)
   unname(cbind(blocks$pi, blocks$mu, blocks$sigma))
 }
+
+# A weight of 0 to rounding has no logarithm.
+positive_weights <- function(pi) pmax(pi, .Machine$double.xmin)
 
 # The pivot's numbers of components, whose order does not matter: components far
 # from all points agree equally, to rounding, with each of the pivot's, and are
@@ -380,8 +382,7 @@ propose_mixtures <- function(model, kernels, n) {
       }
     }
   }
-  # a weight of 0 to rounding has no logarithm
-  pi <- pmax(exp(log_pi), .Machine$double.xmin)
+  pi <- positive_weights(exp(log_pi))
   list(
     draws = cbind(pi, matrix(mu, n), matrix(sigma, n)), log_pi = log_pi
   )

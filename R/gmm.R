@@ -264,9 +264,8 @@ gibbs_gmm.formula <- function(formula, data, k, prior = gmm_prior(),
   arg <- if (is.null(rows)) "formula" else "data"
   x <- check_data_matrix(made$x, settings$na_action, arg = arg, call = call)
   model <- checked_gmm(x, k, prior, settings, arg, call)
-  running <- gmm_running(
-    draws, burnin, thin, chains, inits, keep, threads, cores, seed, checkpoint,
-    stop_when, progress, keep_data, call
+  running <- running_of(
+    call, keep_choices = c("z", "x", "labels"), keep_default = character()
   )
   run_gmm(model, settings, running, made$terms, user_call, call)
 }
@@ -290,9 +289,8 @@ gibbs_gmm.default <- function(x, k, prior = gmm_prior(),
   user_call[[1L]] <- quote(gibbs_gmm)
   x <- check_data_matrix(x, settings$na_action, arg = "x", call = call)
   model <- checked_gmm(x, k, prior, settings, "x", call)
-  running <- gmm_running(
-    draws, burnin, thin, chains, inits, keep, threads, cores, seed, checkpoint,
-    stop_when, progress, keep_data, call
+  running <- running_of(
+    call, keep_choices = c("z", "x", "labels"), keep_default = character()
   )
   run_gmm(model, settings, running, NULL, user_call, call)
 }
@@ -324,18 +322,6 @@ checked_gmm <- function(x, k, prior, settings, arg, call) {
   list(
     x = x, k = k,
     prior = complete_gmm_prior(prior, x, k, settings$covariance, call)
-  )
-}
-
-gmm_running <- function(draws, burnin, thin, chains, inits, keep, threads,
-                        cores, seed, checkpoint, stop_when, progress, keep_data,
-                        call) {
-  running(
-    draws = draws, burnin = burnin, thin = thin, chains = chains,
-    inits = inits, keep = keep, threads = threads, cores = cores, seed = seed,
-    checkpoint = checkpoint, stop_when = stop_when, progress = progress,
-    keep_data = keep_data, keep_choices = c("z", "x", "labels"),
-    keep_default = character(), call = call
   )
 }
 

@@ -27,6 +27,8 @@
 #' @param level Number between 0 and 1, default 0.95.
 #' @param variables For `"coefficients"`, `"odds"` and chains: `NULL`, or
 #'   names of coefficients.
+#' @param per For `"coefficients"` and `"odds"`: `"sd"` (default) or `"unit"`,
+#'   as in [plot.laplace_logistic()].
 #' @param ... Graphical parameters.
 #' @return `x`, invisibly.
 #' @section Errors: `gibbsite_error_argument` for an unknown type, term or
@@ -39,7 +41,7 @@
 #' plot(fit, type = "shrinkage", term = "Time")
 #' @export
 plot.gibbs_hlm <- function(x, type = "groups", term = NULL, level = 0.95,
-                           variables = NULL, ...) {
+                           variables = NULL, per = c("sd", "unit"), ...) {
   call <- rlang::current_env()
   check_whole_fit(x, "x", call)
   normal <- !inherits(fit_part(x, "model"), "hlm_binomial_model")
@@ -48,6 +50,7 @@ plot.gibbs_hlm <- function(x, type = "groups", term = NULL, level = 0.95,
   type <- check_plot_types(type, call, own)
   check_plots_with(term, type, c("groups", "shrinkage"), call)
   check_plots_with(variables, type, c("coefficients", odds, plot_types), call)
+  per <- check_per(per)
   if (length(type) != 1L || !type %in% own) {
     return(plot.gibbsite_fit(x, type = type, variables = variables, ...))
   }
@@ -58,13 +61,15 @@ plot.gibbs_hlm <- function(x, type = "groups", term = NULL, level = 0.95,
     shrinkage = plot_hlm_shrinkage(x, term, call, ...),
     coefficients = ,
     odds = plot_coefficients(
-      hlm_coefficients_shown(x, variables, level, call, type == "odds"), ...
+      hlm_coefficients_shown(x, variables, level, per, call, type == "odds"),
+      ...
     )
   )
   invisible(x)
 }
 
-hlm_coefficients_shown <- function(fit, variables, level, call, odds = FALSE) {
+hlm_coefficients_shown <- function(fit, variables, level, per, call,
+                                   odds = FALSE) {
   model <- fit_part(fit, "model")
   regression_coefficients_shown(
     fit, variables, fixef.gibbs_hlm(fit), hlm_interval, level,
@@ -72,7 +77,7 @@ hlm_coefficients_shown <- function(fit, variables, level, call, odds = FALSE) {
       link_words(model)
     } else {
       model_design(model)$response$name
-    }, call, odds
+    }, per, call, odds
   )
 }
 

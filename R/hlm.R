@@ -156,12 +156,7 @@ gibbs_hlm <- function(formula, data, prior = hlm_prior(), weights = NULL,
   check_needed(formula = "a formula")
   check_no_more(..., call = call)
   prior <- check_hlm_prior(prior, call)
-  running <- running(
-    draws = draws, burnin = burnin, thin = thin, chains = chains,
-    inits = inits, keep = keep, threads = threads, cores = cores, seed = seed,
-    checkpoint = checkpoint, stop_when = stop_when, progress = progress,
-    keep_data = keep_data, keep_choices = "w", keep_default = character()
-  )
+  running <- running_of(call, keep_choices = "w", keep_default = character())
   user_call <- match.call()
   action <- check_na_action(na_action, "fail", call, arg = "na_action")
   rows <- if (!missing(data)) data

@@ -25,6 +25,14 @@ log_normal_constant <- function(model) {
 # The burn-in of a corrected chain; independent draws need none.
 laplace_burnin <- function(correct) if (correct == "importance") 20 else 0
 
+# The running arguments that make sense for a Laplace approximation.
+laplace_running <- function(correct, draws, call) {
+  running_of(
+    call, draws = check_count(draws, max = .Machine$integer.max, call = call),
+    burnin = laplace_burnin(correct), keep_choices = character()
+  )
+}
+
 corrected_proposals <- 15L
 
 corrected_df <- 5

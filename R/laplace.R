@@ -111,13 +111,7 @@ laplace <- function(log_density, init, gradient = NULL, hessian = NULL, ...,
   method <- check_choice(method, c("BFGS", "CG", "Nelder-Mead"))
   correct <- check_choice(correct, c("none", "importance"))
   init <- check_density_init(init, call)
-  running <- running(
-    draws = check_count(draws, max = .Machine$integer.max),
-    burnin = laplace_burnin(correct), thin = 1, chains = chains,
-    inits = NULL, threads = 1, cores = cores, seed = seed,
-    checkpoint = checkpoint, stop_when = stop_when, progress = progress,
-    keep_data = keep_data, call = call
-  )
+  running <- laplace_running(correct, draws, call)
   check_square_size(
     length(init), 6, "The Hessian of {.arg log_density} at {.arg init} has",
     "Use {.fn mh_sample} with {.fn langevin}, which needs none", call

@@ -25,6 +25,15 @@ topic_agreement <- function(fit, topics, matched) {
   )
 }
 
+# How many topics are the same in all chains.
+same_topics <- function(fit) {
+  if (length(fit) == 1L) {
+    return(fit_part(fit, "model")$k)
+  }
+  affinity <- match_topics(fit, chain_topics(fit, "phi"))$affinity
+  sum(apply(affinity, 2L, min) >= same_topic)
+}
+
 #' @exportS3Method
 model_notes.lda_model <- function(model, fit, table) {
   if (!has_topics(fit) || model$k == 1L) {

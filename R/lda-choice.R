@@ -39,7 +39,10 @@ model_compare_k.lda_model <- function(model, fits, names, settings, call) {
     fits, length(model$documents), settings, "documents",
     prepare = function(held) split_documents(some_documents(tokens, held)),
     score = function(fit, held, common) {
-      complete_halves(common, fold_in_topics(fit, 100L, call), 50L, 100L)
+      c(
+        complete_halves(common, fold_in_topics(fit, 100L, call), 50L, 100L),
+        same = same_topics(fit), topics = fit_part(fit, "model")$k
+      )
     },
     call = call
   )
@@ -68,8 +71,25 @@ model_compare_k.lda_model <- function(model, fits, names, settings, call) {
     se = vapply(seq_along(scores), function(i) {
       difference_se(scores[[i]], scores[[best]])
     }, 0),
-    notes = slow_note(done$slow, names)
+    notes = topics_note(done$scores, names)
   )
+}
+
+# R-hat of topic models is rarely below its limit. What the predictions use are
+# the topics. The least number of them that all chains of a fold agreed on.
+topics_note <- function(scores, names) {
+  same <- vapply(scores, function(folds) {
+    min(vapply(folds, `[[`, 0L, "same"))
+  }, 0L)
+  size <- vapply(scores, function(folds) folds[[1L]]$topics, 0L)
+  apart <- which(same < size)
+  if (length(apart) > 0L) {
+    paste0(
+      "Topics that all chains agree on, in the worst fold: ",
+      few_words(paste0(names[apart], " ", same[apart], " of ", size[apart])),
+      "."
+    )
+  }
 }
 
 # The standard error of a difference of two perplexities of the same documents,

@@ -24,6 +24,9 @@ lda_model <- function(counts, k, prior, method = "collapsed",
   )
 }
 
+#' @exportS3Method
+model_words.lda_model <- function(model) paste("k =", model$k)
+
 lda_data <- function(counts, k, prior, method, keep) {
   list(
     word = as.integer(counts$word), start = as.double(counts$start),

@@ -241,12 +241,9 @@ gibbs_lda <- function(x, k, prior = lda_prior(),
   k <- check_count(k, min = 1, max = 65535, arg = "k", call = call)
   counts <- as_counts(x, vocabulary, empty, arg = "x", call = call)
   prior <- complete_lda_prior(prior, k, counts, call)
-  running <- running(
-    draws = draws, burnin = burnin, thin = thin, chains = chains,
-    inits = inits, keep = keep, threads = threads, cores = cores, seed = seed,
-    checkpoint = checkpoint, stop_when = stop_when, progress = progress,
-    keep_data = keep_data, keep_choices = c("theta", "phi", "z", "labels"),
-    keep_default = character(), call = call
+  running <- running_of(
+    call, keep_choices = c("theta", "phi", "z", "labels"),
+    keep_default = character()
   )
   model <- lda_model(counts, k, prior, method, running$keep)
   run_chains(model, running, match.call(), call)

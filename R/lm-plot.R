@@ -22,6 +22,8 @@
 #' @param level Number between 0 and 1, default 0.95.
 #' @param variables For `"coefficients"` and chains: `NULL`, or names of
 #'   coefficients.
+#' @param per For `"coefficients"`: `"sd"` (default) or `"unit"`, as in
+#'   [plot.laplace_logistic()].
 #' @param ... Graphical parameters.
 #' @return `x`, invisibly.
 #' @section Errors: `gibbsite_error_argument` for an unknown type or variable;
@@ -33,20 +35,21 @@
 #' plot(fit, type = "response", variable = "wt")
 #' @export
 plot.gibbs_lm <- function(x, type = NULL, variable = NULL, level = 0.95,
-                          variables = NULL, ...) {
+                          variables = NULL, per = c("sd", "unit"), ...) {
   call <- rlang::current_env()
   check_whole_fit(x, "x", call)
   own <- c("coefficients", "response")
   type <- check_plot_types(type %||% default_lm_plot(x, variables), call, own)
   check_plots_with(variable, type, "response", call)
   check_plots_with(variables, type, c("coefficients", plot_types), call)
+  per <- check_per(per)
   if (length(type) != 1L || !type %in% own) {
     return(plot.gibbsite_fit(x, type = type, variables = variables, ...))
   }
   level <- check_level(level)
   switch(type,
     coefficients = plot_coefficients(
-      lm_coefficients_shown(x, variables, level, call), ...
+      lm_coefficients_shown(x, variables, level, per, call), ...
     ),
     response = plot_lm_response(x, variable, level, call, ...)
   )
@@ -63,10 +66,10 @@ default_lm_plot <- function(fit, variables) {
   if (line) "response" else "coefficients"
 }
 
-lm_coefficients_shown <- function(fit, variables, level, call) {
+lm_coefficients_shown <- function(fit, variables, level, per, call) {
   regression_coefficients_shown(
     fit, variables, coef.gibbs_lm(fit), coefficient_interval, level,
-    model_design(fit_part(fit, "model"))$response$name, call
+    model_design(fit_part(fit, "model"))$response$name, per, call
   )
 }
 

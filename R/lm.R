@@ -216,8 +216,7 @@ gibbs_lm.formula <- function(formula, data, prior = lm_prior(),
   check_no_more(..., call = call)
   prior <- check_lm_prior(prior, call)
   running <- lm_running(
-    prior, draws, if (!missing(burnin)) burnin, thin, chains, inits, keep,
-    cores, seed, checkpoint, stop_when, progress, keep_data, call
+    prior, draws, if (!missing(burnin)) burnin, stop_when, call
   )
   user_call <- match.call()
   user_call[[1L]] <- quote(gibbs_lm)
@@ -248,8 +247,7 @@ gibbs_lm.default <- function(x, y, prior = lm_prior(), weights = NULL,
   check_no_more(..., call = call)
   prior <- check_lm_prior(prior, call)
   running <- lm_running(
-    prior, draws, if (!missing(burnin)) burnin, thin, chains, inits, keep,
-    cores, seed, checkpoint, stop_when, progress, keep_data, call
+    prior, draws, if (!missing(burnin)) burnin, stop_when, call
   )
   user_call <- match.call()
   user_call[[1L]] <- quote(gibbs_lm)
@@ -270,16 +268,12 @@ check_lm_prior <- function(prior, call) {
 }
 
 # The running arguments. Independent draws need no burn-in and no rule.
-lm_running <- function(prior, draws, burnin, thin, chains, inits, keep, cores,
-                       seed, checkpoint, stop_when, progress, keep_data, call) {
+lm_running <- function(prior, draws, burnin, stop_when, call) {
   nig <- prior$type == "nig"
-  running(
-    draws = if (nig && is.null(stop_when)) draws %||% 1000 else draws,
-    burnin = burnin %||% (if (nig) 0 else 1000), thin = thin, chains = chains,
-    inits = inits, keep = keep, cores = cores, seed = seed,
-    checkpoint = checkpoint, stop_when = stop_when, progress = progress,
-    keep_data = keep_data, keep_choices = "y", keep_default = character(),
-    call = call
+  running_of(
+    call, draws = if (nig && is.null(stop_when)) draws %||% 1000 else draws,
+    burnin = burnin %||% (if (nig) 0 else 1000), keep_choices = "y",
+    keep_default = character()
   )
 }
 

@@ -222,10 +222,7 @@ gibbs_logistic.formula <- function(formula, data, prior = logistic_prior(),
   call <- rlang::current_env()
   check_no_more(..., call = call)
   link <- check_choice(link, logistic_links)
-  running <- logistic_gibbs_running(
-    draws, burnin, thin, chains, inits, cores, seed, checkpoint, stop_when,
-    progress, keep_data, call
-  )
+  running <- running_of(call, keep_choices = character())
   user_call <- match.call()
   user_call[[1L]] <- quote(gibbs_logistic)
   action <- check_na_action(na_action, "fail", call, arg = "na_action")
@@ -264,10 +261,7 @@ gibbs_logistic.default <- function(x, y, prior = logistic_prior(),
   call <- rlang::current_env()
   check_no_more(..., call = call)
   link <- check_choice(link, logistic_links)
-  running <- logistic_gibbs_running(
-    draws, burnin, thin, chains, inits, cores, seed, checkpoint, stop_when,
-    progress, keep_data, call
-  )
+  running <- running_of(call, keep_choices = character())
   user_call <- match.call()
   user_call[[1L]] <- quote(gibbs_logistic)
   action <- check_na_action(
@@ -279,15 +273,4 @@ gibbs_logistic.default <- function(x, y, prior = logistic_prior(),
   )
   model <- logistic_gibbs_model(parts, prior, link, call)
   run_chains(model, running, user_call, call)
-}
-
-logistic_gibbs_running <- function(draws, burnin, thin, chains, inits, cores,
-                                   seed, checkpoint, stop_when, progress,
-                                   keep_data, call) {
-  running(
-    draws = draws, burnin = burnin, thin = thin, chains = chains, inits = inits,
-    cores = cores, seed = seed, checkpoint = checkpoint, stop_when = stop_when,
-    progress = progress, keep_data = keep_data, keep_choices = character(),
-    call = call
-  )
 }

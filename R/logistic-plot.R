@@ -29,6 +29,9 @@
 #' @param level Number between 0 and 1, default 0.95.
 #' @param variables For `"coefficients"`, `"odds"` and chains: `NULL`, or names
 #'   of coefficients.
+#' @param per For `"coefficients"` and `"odds"`: `"sd"` (default), per standard
+#'   deviation as described, or `"unit"`, per unit of each column. The axis says
+#'   which. Contrasts of factors are per unit in either case.
 #' @param groups For `"calibration"`: whole number, at least 2, of groups;
 #'   default 10, fewer with fewer than 100 observations.
 #' @param ... Graphical parameters.
@@ -45,7 +48,7 @@
 #' @export
 plot.laplace_logistic <- function(x, type = "coefficients", variable = NULL,
                                   level = 0.95, variables = NULL,
-                                  groups = NULL, ...) {
+                                  groups = NULL, per = c("sd", "unit"), ...) {
   call <- rlang::current_env()
   check_whole_fit(x, "x", call)
   odds <- odds_type(x)
@@ -54,6 +57,7 @@ plot.laplace_logistic <- function(x, type = "coefficients", variable = NULL,
   check_plots_with(variable, type, "response", call)
   check_plots_with(groups, type, "calibration", call)
   check_plots_with(variables, type, c("coefficients", odds, plot_types), call)
+  per <- check_per(per)
   if (length(type) != 1L || !type %in% own) {
     return(plot.gibbsite_fit(x, type = type, variables = variables, ...))
   }
@@ -61,7 +65,9 @@ plot.laplace_logistic <- function(x, type = "coefficients", variable = NULL,
   switch(type,
     coefficients = ,
     odds = plot_coefficients(
-      logistic_coefficients_shown(x, variables, level, call, type == "odds"),
+      logistic_coefficients_shown(
+        x, variables, level, per, call, type == "odds"
+      ),
       ...
     ),
     response = plot_response(x, variable, level, call, ...),
@@ -81,12 +87,14 @@ odds_type <- function(fit) {
   if (model_link(fit_part(fit, "model")) == "logit") "odds"
 }
 
-logistic_coefficients_shown <- function(fit, variables, level, call,
+logistic_coefficients_shown <- function(fit, variables, level, per, call,
                                         odds = FALSE) {
   model <- fit_part(fit, "model")
   chosen <- coefficients_to_plot(variables, model$columns, call)
   shown <- laplace_coefficients_shown(fit, chosen, level)
-  units <- column_units(model$frame$x, chosen, model$columns)
+  units <- column_units(
+    model$frame$x, chosen, model$columns, per, model_design(model)
+  )
   if (odds) {
     odds_shown(shown, units)
   } else {

@@ -161,10 +161,7 @@ laplace_logistic.formula <- function(formula, data, prior = logistic_prior(),
   check_logit_alone(..., call = call)
   method <- check_choice(method, c("newton", "gradient"))
   correct <- check_choice(correct, c("none", "importance"))
-  running <- laplace_running(
-    correct, draws, chains, cores, seed, checkpoint, stop_when, progress,
-    keep_data, call
-  )
+  running <- laplace_running(correct, draws, call)
   user_call <- match.call()
   user_call[[1L]] <- quote(laplace_logistic)
   action <- check_na_action(
@@ -198,10 +195,7 @@ laplace_logistic.default <- function(x, y, prior = logistic_prior(),
   check_logit_alone(..., call = call)
   method <- check_choice(method, c("newton", "gradient"))
   correct <- check_choice(correct, c("none", "importance"))
-  running <- laplace_running(
-    correct, draws, chains, cores, seed, checkpoint, stop_when, progress,
-    keep_data, call
-  )
+  running <- laplace_running(correct, draws, call)
   user_call <- match.call()
   user_call[[1L]] <- quote(laplace_logistic)
   action <- check_na_action(na.action, "fail", call, frame = FALSE)
@@ -210,16 +204,4 @@ laplace_logistic.default <- function(x, y, prior = logistic_prior(),
   )
   model <- logistic_model(parts, prior, start, method, correct, call)
   run_chains(model, running, user_call, call)
-}
-
-# The running arguments that make sense for a Laplace approximation.
-laplace_running <- function(correct, draws, chains, cores, seed, checkpoint,
-                            stop_when, progress, keep_data, call) {
-  running(
-    draws = check_count(draws, max = .Machine$integer.max, call = call),
-    burnin = laplace_burnin(correct), thin = 1, chains = chains, cores = cores,
-    seed = seed, checkpoint = checkpoint, stop_when = stop_when,
-    progress = progress, keep_data = keep_data, keep_choices = character(),
-    call = call
-  )
 }

@@ -198,14 +198,10 @@ mh_sample <- function(log_density, init, proposal = NULL, ...,
     thin %||% if (long) 1 else ceiling(length(init) / length(plan)),
     arg = "thin", call = call
   )
-  running <- running(
-    draws = draws, thin = thin,
-    burnin = burnin %||%
+  running <- running_of(
+    call, burnin = burnin %||%
       if (long) 1000 else thin * burnin_draws(length(init)),
-    chains = chains, inits = inits, keep = keep,
-    threads = threads, cores = cores, seed = seed, checkpoint = checkpoint,
-    stop_when = stop_when, progress = progress, keep_data = keep_data,
-    keep_choices = block_names(names), call = call
+    keep_choices = block_names(names)
   )
   check_proposal_size(plan, running$chains, call)
   if (check_flag(debug)) {

@@ -47,6 +47,25 @@ new_model <- function(class, name, title, headline, data, prior, nobs, columns,
 # version of R.
 hash <- function(x) rlang::hash(x)
 
+# How a message names a fit: its call in short, "gibbs_gmm(k = 3)".
+short_call <- function(model) {
+  paste0(model$name, "(", paste(model_words(model), collapse = ", "), ")")
+}
+
+# Arguments that tell fits of one kind apart, as a user types them.
+model_words <- function(model) UseMethod("model_words")
+#' @exportS3Method
+model_words.default <- function(model) {
+  formula <- model$design$formula
+  link <- model$design$link %||% "logit"
+  words <- if (!is.null(formula)) deparse1(formula)
+  c(
+    if (any(nchar(words) > 60L)) paste0(substr(words, 1L, 57L), "...") else
+      words,
+    if (link != "logit") paste0("link = \"", link, "\"")
+  )
+}
+
 # ---- Required ---------------------------------------------------------------
 
 # The state of a chain before its first sweep, drawn on the chain's own stream.

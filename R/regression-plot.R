@@ -14,16 +14,18 @@ coefficients_to_plot <- function(variables, columns, call) {
 
 # What a picture of coefficients shows: intervals_shown().  centre: estimates
 # with names.  interval(fit, level): parameters x (lower, upper).  `of`: what
-# the coefficients change. `odds`: as ratios of odds.
+# the coefficients change. `odds`: as ratios of odds. per: "sd" or "unit".
 regression_coefficients_shown <- function(fit, variables, centre, interval,
-                                          level, of, call, odds = FALSE) {
+                                          level, of, per, call, odds = FALSE) {
   model <- fit_part(fit, "model")
   chosen <- coefficients_to_plot(variables, model$coefficients, call)
   shown <- intervals_shown(
     centre[chosen], interval(fit, level)[chosen, , drop = FALSE],
     interval(fit, 0.5)[chosen, , drop = FALSE], level
   )
-  units <- column_units(model$frame$x, chosen, model$coefficients)
+  units <- column_units(
+    model$frame$x, chosen, model$coefficients, per, model_design(model)
+  )
   if (odds) odds_shown(shown, units) else in_units(shown, units, of)
 }
 
@@ -329,14 +331,15 @@ draw_response_levels <- function(grid, curve, ylab, limits, level, y = NULL,
   draw_key(key)
 }
 
-# The units of coefficients in a plot: list(factor, per). Columns with more than
-# two values are shown per standard deviation ("sd"), others, and all if the
-# design x is not there, per unit; the intercept is a "value". columns: the
-# names of x.
-column_units <- function(x, chosen, columns) {
-  many <- vapply(match(chosen, columns), function(j) {
-    !is.null(x) && length(unique(column_of(x, j))) > 2L
-  }, NA)
+# The units of coefficients in a plot: list(factor, per). With per = "sd"
+# columns with more than two values, but not those of factors, are shown per
+# standard deviation; others, and all if the design x is not there, per unit;
+# the intercept is a "value". columns: the names of x; design: of the model.
+column_units <- function(x, chosen, columns, per, design) {
+  many <- !of_factors(chosen, design) &
+    vapply(match(chosen, columns), function(j) {
+      per == "sd" && !is.null(x) && length(unique(column_of(x, j))) > 2L
+    }, NA)
   factor <- rep(1, length(chosen))
   factor[many] <- vapply(match(chosen[many], columns), function(j) {
     stats::sd(column_of(x, j))
@@ -344,6 +347,21 @@ column_units <- function(x, chosen, columns) {
   per <- ifelse(many, "sd", "unit")
   per[chosen == "(Intercept)"] <- "value"
   list(factor = factor, per = per)
+}
+
+# Whether columns are contrasts of factors, or products of these alone.
+of_factors <- function(columns, design) {
+  factors <- names(design$xlevels)
+  numeric <- setdiff(names(attr(design$terms, "dataClasses")), factors)
+  vapply(strsplit(columns, ":", fixed = TRUE), function(parts) {
+    all(vapply(parts, function(part) {
+      any(startsWith(part, factors)) && !part %in% numeric
+    }, NA))
+  }, NA)
+}
+
+check_per <- function(per, call = rlang::caller_env()) {
+  check_choice(per, c("sd", "unit"), arg = "per", call = call)
 }
 
 # The variable along which a plot goes; by default the one with the largest

@@ -203,6 +203,20 @@ running <- function(draws = NULL, burnin = 1000, thin = 1, chains = 4,
   )
 }
 
+# running() with the arguments of the sampler whose frame is `frame`: those of
+# running()'s that it has, evaluated there. `...`: values in their place, and
+# the further arguments of running().
+running_of <- function(frame, ...) {
+  # quoted, because a user may give a symbol or a call
+  set <- lapply(list(...), function(value) call("quote", value))
+  own <- setdiff(
+    intersect(names(formals(running)), ls(frame)), c(names(set), "call")
+  )
+  taken <- c(stats::setNames(lapply(own, as.name), own), set, call = frame)
+  # eval() would add a frame, which errors would name
+  rlang::eval_bare(as.call(c(running, taken)), frame)
+}
+
 # Sweeps are counted in doubles, which are exact up to 2^53.
 check_run_length <- function(max_draws, draws, burnin, thin, call) {
   longest <- if (is.null(max_draws)) draws else max_draws
@@ -343,6 +357,12 @@ check_writable <- function(directory, arg, call) {
 #' so far become burn-in, as long as the cap leaves room for as many again. The
 #' kept draws, and all averages over them, begin anew there. So at least half of
 #' the sweeps go. A message says how many.
+#'
+#' Proposals of [mh_sample()] and [mh_step()] adapt in the run's own `burnin`
+#' alone. They are fixed in all draws after it, also in those that become
+#' burn-in later, because what the rule will leave out is not known when these
+#' are drawn. If the acceptance rate is poor after such a run, give a larger
+#' `burnin`.
 #'
 #' The same growing sample is checked repeatedly, so that the thresholds are met
 #' by chance a little more often than with a single check after a fixed number

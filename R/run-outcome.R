@@ -87,8 +87,9 @@ say_dropped <- function(job, fit) {
   dropped <- draws_to_leave_out(job)
   if (dropped > 0 && job$outcome %in% c("rule", "cap")) {
     kept <- format_number(shown_draws(fit))
+    fit_is <- short_call(job$model)
     inform_gibbsite(
-      c(i = "The chains needed a longer burn-in: the first
+      c(i = "The chains of {.code {fit_is}} needed a longer burn-in: the first
              {format_number(dropped)} draws of each were dropped, and {kept}
              were kept."),
       class = "burnin"

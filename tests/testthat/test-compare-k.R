@@ -127,6 +127,13 @@ test_that("a word says how sure a difference is", {
   expect_identical(words(c(6, 0), c(1, 0), TRUE), c("likely", "best"))
   expect_identical(words(c(0, 1.9, 2.1, 4.1), c(0, 1, 1, 1), FALSE),
                    c("best", "open", "likely", "clear"))
+  # with a smallest difference that matters
+  expect_identical(
+    words(c(0, 0.9, 1.1, 3.1, 5.1, 2.9), c(0, 0.04, 0.4, 1, 1, 1), FALSE, 1),
+    c("best", "equal", "open", "likely", "clear", "open")
+  )
+  expect_identical(words(c(0, 2.1, 2.3), c(0, 0.1, 0.1), TRUE, 1),
+                   c("best", "open", "likely"))
   made <- function(sure) {
     data.frame(fit = c("a", "b", "c"), k = 2:4, sure = sure)
   }
@@ -137,6 +144,30 @@ test_that("a word says how sure a difference is", {
                    "Best: k = 3; not told apart from it: k = 2.")
   expect_identical(say(c("likely", "clear", "best")),
                    "Best: k = 4; probably worse: k = 2.")
+  expect_identical(
+    say(c("equal", "best", "clear")),
+    paste("Best: k = 3; no relevant difference from it: k = 2; all others are",
+          "clearly worse.")
+  )
+  expect_identical(say(c("equal", "best", "equal")),
+                   "Best: k = 3; no relevant difference from it: k = 2, 4.")
+})
+
+test_that("topics are judged by the agreement of chains", {
+  note <- gibbsite:::topics_note
+  scores <- list(
+    list(list(same = 3L, topics = 3L), list(same = 3L, topics = 3L)),
+    list(list(same = 6L, topics = 6L), list(same = 4L, topics = 6L))
+  )
+  expect_identical(
+    note(scores, c("a", "b")),
+    "Topics that all chains agree on, in the worst fold: b 4 of 6."
+  )
+  expect_null(note(scores[1], "a"))
+  # the number is that of the print of a fit
+  fit <- topics(3)[[1]]
+  same <- gibbsite:::same_topics(fit)
+  expect_output(print(fit), paste0("Topics: ", same, " of 3 are the same"))
 })
 
 test_that("a comparison prints, and its picture has the two criteria", {
@@ -161,7 +192,6 @@ test_that("fits that cannot be compared are errors", {
   fits <- mixtures(1:2)
   other <- short(gibbs_gmm, faithful[-1, ], 2)
   few <- topics(c(1, 3))
-  sparse <- short(gibbs_gmm, faithful, 6, gmm_prior(alpha = 1e-4), draws = 20)
   line <- short(gibbs_lm, mpg ~ wt, mtcars)
   expect_gibbsite_error(class = "gibbsite_error_argument", {
     compare_k()
@@ -173,8 +203,8 @@ test_that("fits that cannot be compared are errors", {
     compare_k(first = fits[[1]], second = other)
     compare_k(fits, folds = 1)
     compare_k(fits, level = 1)
+    compare_k(fits, relevant = -1)
     compare_k(few, folds = 91)
-    compare_k(sparse = sparse, fits[[1]])
     plot(structure(1, class = "k_comparison"))
   })
   bare <- drop_data(fits[[1]])

@@ -350,3 +350,49 @@ test_that("numbers are rounded as their sd asks", {
     c("0.12 s", "5.5 s", "80 s", "10 min", "27.8 h")
   )
 })
+
+test_that("a summary explains rows of components that mix more slowly", {
+  line <- gibbsite:::slow_component_line
+  table <- structure(
+    data.frame(variable = "a", rhat = 1, ess_bulk = 500, ess_tail = 500,
+               constant = FALSE, finite = TRUE, ok = TRUE),
+    thresholds = list(rhat = 1.01, ess = 400)
+  )
+  x <- data.frame(variable = c("mu[1]", "mu[2]", "a"), rhat = c(NA, 1.04, 1))
+  expect_match(line(x, table, "numbered")[[1L]], "components have R-hat up to")
+  expect_match(paste(line(x, table, "matched"), collapse = " "),
+               "single topics have R-hat up to 1.040 (mu[2])", fixed = TRUE)
+  # silent where rows have none, agree, or the chains have not converged
+  expect_length(line(x, table, "labelled"), 0L)
+  expect_length(line(x[-2, ], table, "numbered"), 0L)
+  table$ok <- FALSE
+  expect_length(line(x, table, "numbered"), 0L)
+})
+
+test_that("a message names the fit by what tells it from others", {
+  words <- function(fit) gibbsite:::short_call(attr(fit, "model"))
+  run <- function(f, ...) {
+    suppressWarnings(
+      f(..., draws = 10, burnin = 5, chains = 1, seed = 1, progress = FALSE)
+    )
+  }
+  expect_identical(words(run(gibbs_gmm, faithful, 3)), "gibbs_gmm(k = 3)")
+  expect_identical(
+    words(run(gibbs_gmm, ~ eruptions, faithful, 2, covariance = "diagonal")),
+    "gibbs_gmm(k = 2, covariance = \"diagonal\")"
+  )
+  expect_identical(
+    words(run(gibbs_lm, dist ~ speed, cars)), "gibbs_lm(dist ~ speed)"
+  )
+  expect_identical(
+    words(run(gibbs_logistic, am ~ wt + (1 | cyl), mtcars, link = "probit")),
+    "gibbs_logistic(am ~ wt + (1 | cyl), link = \"probit\")"
+  )
+  expect_identical(
+    words(run(gibbs_lm, as.matrix(cars["speed"]), cars$dist)), "gibbs_lm()"
+  )
+  long <- words(run(gibbs_lm, mpg ~ cyl + disp + hp + drat + wt + qsec + vs +
+                      am + gear + carb, mtcars))
+  expect_match(long, "...)", fixed = TRUE)
+  expect_lte(nchar(long), 80)
+})

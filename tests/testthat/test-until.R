@@ -212,3 +212,23 @@ test_that("a fit whose burn-in grew can be cut and continued", {
   again <- suppressMessages(longer(fit, 100, stop_when = rule()))
   expect_identical(part_of(again, "burnin"), part_of(fit, "burnin"))
 })
+
+test_that("proposals are fixed at the end of the run's own burn-in", {
+  # a start far off, so that draws become burn-in
+  density <- function(x) -sum(x^2) / 2
+  run <- function(...) {
+    suppressMessages(suppressWarnings(mh_sample(
+      density, c(a = 40, b = 40), adaptive(scale = 0.5), burnin = 20,
+      thin = 1, chains = 2, seed = 1, progress = FALSE, ...
+    )))
+  }
+  long <- run(stop_when = until(max_draws = 400, every = 50))
+  expect_gt(start(long), 71)
+  short <- run(draws = 1)
+  learnt <- function(fit) {
+    lapply(attr(fit, "chains"), function(chain) {
+      chain$state$blocks[[1]][c("factor", "mean", "tuning")]
+    })
+  }
+  expect_identical(learnt(long), learnt(short))
+})
