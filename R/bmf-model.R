@@ -33,7 +33,7 @@ bmf_model <- function(ratings, rank, prior, center = 0, biases = FALSE,
     list(
       levels = length(response$values),
       scale = as.double(response$values),
-      cutpoint_sd = as.double(response$cutpoint_sd),
+      cutpoint_sd = as.double(response$cutpoint_sd %||% 1),
       prior = bmf_prior_data(prior, size),
       keep_u = as.integer("u" %in% keep), keep_v = as.integer("v" %in% keep),
       cells = from_zero(cells), predict_at = from_zero(predict_at),

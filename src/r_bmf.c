@@ -112,20 +112,19 @@ static bmf_data unpack_sizes(SEXP list) {
 
 /* Ordinal ratings are whole numbers from 1 to `levels`. */
 static void unpack_levels(SEXP list, bmf_data *data) {
+  const size_t count = (size_t)data->users.start[data->n];
   data->levels = args_count(list, "levels", 0);
   if (data->levels == 1)
     Rf_error("`levels` must be 0, or at least 2");
-  if (data->levels == 0)
-    return;
-  const size_t count = (size_t)data->users.start[data->n];
-  const double *code = data->users.value, most = (double)data->levels;
-  for (size_t e = 0; e < count; e++)
-    if (!(code[e] >= 1.0 && code[e] <= most && code[e] == floor(code[e])))
-      Rf_error("`value` must hold whole numbers from 1 to `levels`");
+  const size_t ordinal = data->levels > 0 ? count : 0;
   data->scale = args_doubles(list, "scale", data->levels);
   data->cutpoint_sd = args_number(list, "cutpoint_sd");
-  data->place = args_integers(list, "place", count);
-  check_indices(data->place, count, count, "place");
+  data->place = args_integers(list, "place", ordinal);
+  check_indices(data->place, ordinal, count, "place");
+  const double *code = data->users.value, most = (double)data->levels;
+  for (size_t e = 0; e < ordinal; e++)
+    if (!(code[e] >= 1.0 && code[e] <= most && code[e] == floor(code[e])))
+      Rf_error("`value` must hold whole numbers from 1 to `levels`");
 }
 
 static bmf_data unpack_data(SEXP list) {
