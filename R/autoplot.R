@@ -450,8 +450,10 @@ autoplot.gibbs_bmf <- function(object, type = NULL, newdata = NULL,
   call <- rlang::current_env()
   check_no_more(...)
   check_whole_fit(object, "object", call)
-  type <- type %||% "rmse"
-  type <- check_choice(type, c(bmf_plot_types, plot_types))
+  own <- bmf_plot_types_of(fit_part(object, "model"), type, call)
+  type <- check_choice(
+    type %||% rev(own)[[1L]], c(bmf_plot_types, plot_types), arg = "type"
+  )
   if (type %in% plot_types) {
     return(autoplot_chains(object, type, variables, call))
   }

@@ -22,7 +22,8 @@ model_fold.bmf_model <- function(model, held, by) {
   pairs <- some(held)
   train <- bmf_model(
     ratings, model$rank, model$prior, model$center, model$biases,
-    predict_at = pairs, features = model$features
+    predict_at = pairs, features = model$features,
+    response = model$response
   )
   train$data$cap <- model$cap
   train <- described_bmf(train, list(ratings = ratings, pairs = pairs))

@@ -216,11 +216,12 @@ factor_frame <- function(model, side, of) {
 #' share of the variance of the mean of a rating, for users and items drawn from
 #' the prior with the hyperparameters of the kept draws: a smaller rank may do.
 #'
-#' The stored quantities are `beta` (precision of a rating), `lambda_u` and
+#' The stored quantities are `beta` (precision of a rating; with `link` instead
+#' `theta[1]`, ..., the cutpoints), `lambda_u` and
 #' `lambda_v` (precisions of users and of items), or `trace_u`, `logdet_u`
 #' (trace and log determinant of \eqn{\Lambda_u}{Lambda_u}), `norm_mu_u` (length
 #' of \eqn{\mu_u}{mu_u}) and the same for items, `rmse` (of the ratings about
-#' their mean at this draw), `log_joint`, and `cell[1]`, ... (mean of the rating
+#' their mean at this draw; with `link` instead `log_lik`), `log_joint`, and `cell[1]`, ... (mean of the rating
 #' in some observed cells; [tidy()][tidy.gibbsite_fit] says which). None depends
 #' on the rotation of the factors.
 #'
@@ -462,21 +463,10 @@ factors_of.bmf_map <- function(fit, of = c("items", "users")) {
   factor_frame(fit$model, map_factors(fit)[[of]], of)
 }
 
-#' @rdname bmf_map
-#' @export
-predict.bmf_map <- function(object, newdata = NULL,
-                            type = c("mean", "interval"), level = 0.9, ...,
-                            user_features = NULL, item_features = NULL) {
-  check_map(object)
-  call <- rlang::current_env()
-  check_no_more(...)
-  type <- check_choice(type, c("mean", "interval"))
-  level <- check_level(level)
-  model <- object$model
-  estimate <- object$estimate
-  pairs <- bmf_pairs(
-    model, newdata, call, list(u = user_features, v = item_features)
-  )
+# The latent value of each pair: list(mean, sd).
+map_latent <- function(map, pairs) {
+  model <- map$model
+  estimate <- map$estimate
   side <- function(which, codes) {
     x <- estimate[[which]]
     prior <- list(mean = estimate[[paste0("mu_", which)]] %||%
@@ -491,14 +481,38 @@ predict.bmf_map <- function(object, newdata = NULL,
   mean <- model$center + inner(
     model, side("u", pairs$user), side("v", pairs$item)
   )
-  if (type == "mean") {
-    return(mean)
+  list(mean = mean, sd = 1 / sqrt(estimate$beta))
+}
+
+#' @rdname bmf_map
+#' @export
+predict.bmf_map <- function(object, newdata = NULL,
+                            type = c("mean", "interval"), level = 0.9, ...,
+                            user_features = NULL, item_features = NULL) {
+  check_map(object)
+  call <- rlang::current_env()
+  check_no_more(...)
+  type <- check_choice(type, c("mean", "interval"))
+  level <- check_level(level)
+  model <- object$model
+  pairs <- bmf_pairs(
+    model, newdata, call, list(u = user_features, v = item_features)
+  )
+  latent <- map_latent(object, pairs)
+  half <- stats::qnorm((1 + level) / 2) * latent$sd
+  rated <- latent
+  ends <- list(latent$mean - half, latent$mean + half)
+  if (is_latent(model)) {
+    moments <- rating_moments(list(model = model), latent)
+    rated <- list(mean = moments$mean, sd = sqrt(moments$variance))
+    ends <- lapply(ends, clip, model$response$range)
   }
-  sd <- 1 / sqrt(object$estimate$beta)
-  half <- stats::qnorm((1 + level) / 2) * sd
+  if (type == "mean") {
+    return(rated$mean)
+  }
   pair_frame(
-    model, pairs, mean = mean, sd = sd, lower = mean - half,
-    upper = mean + half, unknown = pairs$unknown
+    model, pairs, mean = rated$mean, sd = rated$sd, lower = ends[[1L]],
+    upper = ends[[2L]], unknown = pairs$unknown
   )
 }
 
@@ -542,12 +556,14 @@ held_out.bmf_map <- function(fit, newdata = NULL, level = c(0.5, 0.8, 0.95)) {
     bmf_pairs(model, newdata, call)
   }
   check_values(pairs, model, call)
-  predicted <- predict(fit, stats::setNames(
+  known <- list(model = model)
+  latent <- map_latent(fit, pairs)
+  mean <- predict(fit, stats::setNames(
     data.frame(pairs$ids$user, pairs$ids$item), model$names[1:2]
-  ), type = "interval")
+  ))
+  latent$mean <- matrix(latent$mean, 1L)
   held_out_row(
-    pairs$value, predicted$mean,
-    stats::dnorm(pairs$value, predicted$mean, predicted$sd, log = TRUE),
-    stats::pnorm(pairs$value, predicted$mean, predicted$sd), level
+    pairs$value, mean, drop(rating_log_density(known, pairs$value, latent)),
+    rating_below(known, pairs$value, latent), level
   )
 }

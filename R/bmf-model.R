@@ -9,16 +9,17 @@
 #   users, items         ids; names: of the three columns
 #   cells                list(user, item): pairs whose means are stored
 #   features             list(u, v), those that there are: R/bmf-features.R
+#   response             what a rating is: R/bmf-response.R
 #
-# and its state u, v (D x n, D x m), beta, lambda or mu and precision (those of
-# the users, then those of the items), and what bmf_state() lists.
+# and its state u, v (D x n, D x m), beta, theta, lambda or mu and precision
+# (those of the users, then those of the items), and what bmf_state() lists.
 
 # ratings: as_ratings(); prior: completed; predict_at: NULL or list(user, item)
 # of codes; features: with_features(). The memory for stored draws of factors is
 # divided by `chains`.
 bmf_model <- function(ratings, rank, prior, center = 0, biases = FALSE,
                       keep = character(), predict_at = NULL, chains = 4,
-                      features = list()) {
+                      features = list(), response = NULL) {
   n <- length(ratings$users)
   m <- length(ratings$items)
   size <- as.integer(rank + biases)
@@ -28,8 +29,11 @@ bmf_model <- function(ratings, rank, prior, center = 0, biases = FALSE,
       n = n, m = m, size = size, biases = as.integer(biases),
       center = as.double(center), directions = bmf_directions(rank)
     ),
-    bmf_compressed(ratings, n, m, center),
+    bmf_compressed(ratings, n, m, center, response),
     list(
+      levels = length(response$values),
+      scale = as.double(response$values),
+      cutpoint_sd = as.double(response$cutpoint_sd %||% 1),
       prior = bmf_prior_data(prior, size),
       keep_u = as.integer("u" %in% keep), keep_v = as.integer("v" %in% keep),
       cells = from_zero(cells), predict_at = from_zero(predict_at),
@@ -40,15 +44,15 @@ bmf_model <- function(ratings, rank, prior, center = 0, biases = FALSE,
   new_model(
     "bmf_model",
     name = "gibbs_bmf", title = "Bayesian matrix factorisation",
-    headline = bmf_headline(ratings, rank, prior, biases, features),
+    headline = bmf_headline(ratings, rank, prior, biases, features, response),
     data = data, data_hash = bmf_hash(data, features),
     cures = "Try a smaller rank: see ?gibbs_bmf.",
     prior = prior, nobs = length(ratings$value),
-    columns = bmf_columns(prior, n, m, size, cells, keep, features),
+    columns = bmf_columns(prior, n, m, size, cells, keep, features, response),
     n = n, m = m, size = size, biases = biases, rank = as.integer(rank),
     keep = keep, center = as.double(center), users = ratings$users,
     items = ratings$items, names = ratings$names, cells = cells,
-    levels = ratings$levels, features = features
+    levels = ratings$levels, features = features, response = response
   )
 }
 
@@ -113,9 +117,15 @@ from_zero <- function(pairs) {
   list(user = as.integer(pairs$user) - 1L, item = as.integer(pairs$item) - 1L)
 }
 
-# The ratings minus the constant, by user and by item.
-bmf_compressed <- function(ratings, n, m, center) {
-  value <- ratings$value - center
+# The ratings minus the constant, by user and by item. Ordinal ones are codes,
+# and `place` says where each rating by item is by user.
+bmf_compressed <- function(ratings, n, m, center, response = NULL) {
+  ordinal <- !is.null(response$link)
+  value <- if (ordinal) {
+    as.double(match(ratings$value, response$values))
+  } else {
+    ratings$value - center
+  }
   by_user <- order(ratings$user, ratings$item)
   by_item <- order(ratings$item, ratings$user)
   compressed <- function(rows, partners, order, count, parts) {
@@ -132,14 +142,15 @@ bmf_compressed <- function(ratings, n, m, center) {
     # users in quarters: the normals of a quarter are drawn while the quarter
     # before it is updated
     users = compressed(ratings$user, ratings$item, by_user, n, 4L),
-    items = compressed(ratings$item, ratings$user, by_item, m, 1L)
+    items = compressed(ratings$item, ratings$user, by_item, m, 1L),
+    place = if (ordinal) order(by_user)[by_item] - 1L else integer()
   )
 }
 
 bmf_kinds <- c(bmf_fixed = 0L, bmf_gamma = 1L, bmf_wishart = 2L)
 
 # The prior as C reads it: kind; shapes and rates of lambda_u, lambda_v, beta
-# (Normal-Wishart: the last alone); mu0, kappa0, nu0, W0^-1, log |W0|.
+# (Normal-Wishart: the last alone; ordinal ratings: none of beta); mu0, kappa0, nu0, W0^-1, log |W0|.
 bmf_prior_data <- function(prior, size) {
   kind <- bmf_kinds[[class(prior)[1L]]]
   if (kind == 0L) {
@@ -147,13 +158,14 @@ bmf_prior_data <- function(prior, size) {
   }
   if (kind == 1L) {
     return(list(
-      kind = kind, shape = as.double(c(prior$a, prior$c, prior$e)),
-      rate = as.double(c(prior$b, prior$d, prior$f))
+      kind = kind, shape = as.double(c(prior$a, prior$c, prior$e %||% 1)),
+      rate = as.double(c(prior$b, prior$d, prior$f %||% 1))
     ))
   }
   root <- chol(prior$W0)
   list(
-    kind = kind, shape = c(1, 1, prior$e), rate = c(1, 1, prior$f),
+    kind = kind, shape = c(1, 1, prior$e %||% 1),
+    rate = c(1, 1, prior$f %||% 1),
     mu0 = as.double(prior$mu0), kappa0 = as.double(prior$kappa0),
     nu0 = as.double(prior$nu0), w0_inverse = chol2inv(root),
     w0_log_det = 2 * sum(log(diag(root)))
@@ -168,18 +180,23 @@ bmf_cap <- function(n, m, size, chains, features = 0L, most = 200L) {
   as.integer(min(most, floor(allowed)))
 }
 
-bmf_columns <- function(prior, n, m, size, cells, keep, features = list()) {
+bmf_columns <- function(prior, n, m, size, cells, keep, features = list(),
+                        response = NULL) {
+  ordinal <- !is.null(response$link)
+  beta <- if (!ordinal) "beta"
   side <- function(x) paste0(c("trace_", "logdet_", "norm_mu_"), x)
   count <- length(cells$user)
   c(
+    if (ordinal) indexed("theta", seq_len(cutpoint_count(response))),
     switch(class(prior)[1L],
-      bmf_gamma = c("beta", "lambda_u", "lambda_v"),
-      bmf_wishart = c("beta", side("u"), side("v"))
+      bmf_gamma = c(beta, "lambda_u", "lambda_v"),
+      bmf_wishart = c(beta, side("u"), side("v"))
     ),
     if (is.null(prior$lambda_b)) {
       paste0("lambda_b_", names(features), recycle0 = TRUE)
     },
-    "rmse", "log_joint", if (count > 0L) indexed("cell", seq_len(count)),
+    if (ordinal) "log_lik" else "rmse", "log_joint",
+    if (count > 0L) indexed("cell", seq_len(count)),
     if ("u" %in% keep) indexed("u", seq_len(size), seq_len(n)),
     if ("v" %in% keep) indexed("v", seq_len(size), seq_len(m))
   )
@@ -211,11 +228,26 @@ model_start.bmf_model <- function(model, init) {
     start[[paste0("coefficients_", side)]] <-
       numeric(model$size * side_count(model, side))
   }
+  if (is_ordinal(model)) {
+    start$theta <- start_cutpoints(model)
+  }
   bmf_state(model, utils::modifyList(start, as.list(init)))
 }
 
-# Mean square of the ratings without the constant; 1 where that is 0.
+# Cutpoints that would give each rating its share, times a random factor.
+start_cutpoints <- function(model) {
+  k <- model$data$levels
+  shares <- tabulate(model$data$users$value, k) + 0.5
+  up_to <- cumsum(shares)[-k] / sum(shares)
+  stats::runif(1L, 1, 2) * stats::qnorm(up_to)
+}
+
+# Mean square of the ratings without the constant; 1 where that is 0, and for
+# latent values of ordinal ratings.
 bmf_spread <- function(data) {
+  if (data$levels > 0) {
+    return(1)
+  }
   spread <- mean(data$users$value^2)
   if (isTRUE(spread > 0)) spread else 1
 }
@@ -230,6 +262,9 @@ bmf_state <- function(model, parameters) {
     parameters$lambda_u <- parameters$lambda_v <- 1 / prior$c
   }
   parameters <- with_ridges(model, parameters)
+  if (is_ordinal(model)) {
+    parameters$beta <- 1
+  }
   pairs <- length(model$data$predict_at$user)
   numbers <- function(...) as.double(unlist(parameters[c(...)]))
   wishart <- kind == 2L
@@ -245,6 +280,7 @@ bmf_state <- function(model, parameters) {
     } else {
       numeric()
     },
+    theta = if (is_ordinal(model)) numbers("theta") else numeric(),
     kept = 0, noise = 0, at_mean = numeric(pairs), at_m2 = numeric(pairs),
     factor_draws = list(), hyper_draws = list()
   ), of_features)
@@ -278,13 +314,13 @@ model_without_averages.bmf_model <- function(model, state, anew = FALSE) {
 }
 
 # The parameters of a state in the usual form: u (D x n), v (D x m), beta, and
-# lambda_u, lambda_v or mu_u, precision_u, mu_v, precision_v.
+# lambda_u, lambda_v or mu_u, precision_u, mu_v, precision_v; ordinal: theta.
 bmf_parameters <- function(model, state) {
   numbers <- if (length(state$lambda) > 0L) {
-    c(state$beta, state$lambda)
+    c(state$beta, state$lambda, state$theta)
   } else {
     c(state$beta, state$mu, state$precision,
-      unlist(state[bmf_feature_names(model)], use.names = FALSE))
+      unlist(state[bmf_feature_names(model)], use.names = FALSE), state$theta)
   }
   c(
     list(u = matrix(state$u, model$size), v = matrix(state$v, model$size)),
@@ -295,9 +331,15 @@ bmf_parameters <- function(model, state) {
 # Hyperparameters by name, from one of a state's hyper_draws.
 bmf_hyper <- function(model, numbers) {
   d <- model$size
-  if (length(numbers) == 3L && !inherits(model$prior, "bmf_wishart")) {
-    return(list(
-      beta = numbers[[1L]], lambda_u = numbers[[2L]], lambda_v = numbers[[3L]]
+  theta <- if (is_ordinal(model)) {
+    list(theta = utils::tail(numbers, cutpoint_count(model$response)))
+  }
+  if (!inherits(model$prior, "bmf_wishart")) {
+    return(c(
+      list(
+        beta = numbers[[1L]], lambda_u = numbers[[2L]], lambda_v = numbers[[3L]]
+      ),
+      theta
     ))
   }
   square <- function(from) matrix(numbers[from + seq_len(d^2)], d, d)
@@ -314,7 +356,7 @@ bmf_hyper <- function(model, numbers) {
     out[[paste0("lambda_b_", side)]] <- numbers[[from + d * p + 1L]]
     from <- from + d * p + 1L
   }
-  out
+  c(out, theta)
 }
 
 # beta, mu and Lambda of both sides.
@@ -323,12 +365,19 @@ bmf_hyper_size <- function(d) 1L + 2L * d + 2L * d^2
 # The starting values that a user may give, with their shapes.
 bmf_init_sizes <- function(model) {
   d <- model$size
-  sizes <- list(u = c(d, model$n), v = c(d, model$m))
+  sizes <- c(
+    list(u = c(d, model$n), v = c(d, model$m)),
+    if (is_ordinal(model)) {
+      list(theta = cutpoint_count(model$response))
+    } else if (!inherits(model$prior, "bmf_fixed")) {
+      list(beta = 1)
+    }
+  )
   switch(class(model$prior)[1L],
     bmf_fixed = sizes,
-    bmf_gamma = c(sizes, list(beta = 1, lambda_u = 1, lambda_v = 1)),
+    bmf_gamma = c(sizes, list(lambda_u = 1, lambda_v = 1)),
     bmf_wishart = c(sizes, list(
-      beta = 1, mu_u = d, mu_v = d, precision_u = c(d, d), precision_v = c(d, d)
+      mu_u = d, mu_v = d, precision_u = c(d, d), precision_v = c(d, d)
     ), bmf_feature_sizes(model))
   )
 }
@@ -357,6 +406,9 @@ model_check_init.bmf_model <- function(model, init, where, call) {
     if (name == "beta" || startsWith(name, "lambda")) {
       abort_elements(init[[name]] <= 0, init[[name]], arg, "positive", call)
     }
+    if (name == "theta" && is.unsorted(init[[name]], strictly = TRUE)) {
+      abort_argument("{.arg {arg}} must be in increasing order.", call = call)
+    }
     if (startsWith(name, "precision")) {
       check_spd_matrix(init[[name]], model$size, arg = arg, call = call)
     }
@@ -369,14 +421,30 @@ model_init_from_state.bmf_model <- function(model, state) {
   bmf_parameters(model, state)[names(bmf_init_sizes(model))]
 }
 
-# Predictions, the precision of the ratings and the log joint density. The data
+# Predictions, the precision of the ratings (distances of cutpoints next to each
+# other) and the log joint density. The data
 # determine only products of the factors' precisions: u and v may be scaled
 # against each other.
 #' @exportS3Method
 model_invariants.bmf_model <- function(model, draws) {
   draws <- unclass(draws)
-  judged <- in_blocks(colnames(draws), c("beta", "rmse", "log_joint", "cell"))
-  draws[, judged, drop = FALSE]
+  judged <- in_blocks(
+    colnames(draws), c("beta", "rmse", "log_lik", "log_joint", "cell")
+  )
+  cbind(cutpoint_gaps(model, draws), draws[, judged, drop = FALSE])
+}
+
+# A constant may be added to all latent values and cutpoints, and the data do not
+# determine it.
+cutpoint_gaps <- function(model, draws) {
+  count <- cutpoint_count(model$response)
+  if (count < 2L) {
+    return(NULL)
+  }
+  theta <- draws[, indexed("theta", seq_len(count)), drop = FALSE]
+  gaps <- theta[, -1L, drop = FALSE] - theta[, -count, drop = FALSE]
+  colnames(gaps) <- paste0("gap[", seq_len(count - 1L), "]")
+  gaps
 }
 
 # Coordinates rotate from draw to draw; all other columns are meaningful without
@@ -386,7 +454,8 @@ model_labelled.bmf_model <- function(model, invariants) {
   in_blocks(model$columns, c("u", "v"))
 }
 
-bmf_headline <- function(ratings, rank, prior, biases, features = list()) {
+bmf_headline <- function(ratings, rank, prior, biases, features = list(),
+                         response = NULL) {
   count <- function(n, one, several) {
     number <- format(n, big.mark = ",", scientific = FALSE)
     paste(number, if (n == 1) one else several)
@@ -396,7 +465,8 @@ bmf_headline <- function(ratings, rank, prior, biases, features = list()) {
   )
   paste0(
     "Matrix factorisation of rank ", rank, ", ", kind, " prior",
-    if (biases) ", with intercepts", "; ",
+    if (biases) ", with intercepts",
+    if (!is.null(response$link)) paste0(", ", response$link, " link"), "; ",
     count(length(ratings$value), "rating", "ratings"), " of ",
     count(length(ratings$items), "item", "items"), " by ",
     count(length(ratings$users), "user", "users"),
@@ -423,6 +493,7 @@ model_labels.bmf_model <- function(model) {
     lambda_b_u = "precision of the coefficients of the users' features",
     lambda_b_v = "precision of the coefficients of the items' features",
     rmse = "root mean square error in the data",
+    log_lik = "log likelihood",
     log_joint = "log joint density"
   )
   users <- id_words(model$users)
@@ -432,6 +503,7 @@ model_labels.bmf_model <- function(model) {
   }
   label_columns(model$columns, function(block, at) {
     switch(block,
+      theta = paste("cutpoint above", quoted(model$response$labels[at])),
       cell = paste0(
         "mean rating of item ", items[model$cells$item[at]],
         " by user ", users[model$cells$user[at]]
@@ -576,12 +648,12 @@ draw_prior.bmf_model <- function(model) {
       beta = 1 / prior$sigma2, lambda_u = 1 / prior$c, lambda_v = 1 / prior$c
     ),
     bmf_gamma = list(
-      beta = stats::rgamma(1L, prior$e, prior$f),
+      beta = draw_noise(model),
       lambda_u = stats::rgamma(1L, prior$a, prior$b),
       lambda_v = stats::rgamma(1L, prior$c, prior$d)
     ),
     bmf_wishart = c(
-      list(beta = stats::rgamma(1L, prior$e, prior$f)),
+      list(beta = draw_noise(model)),
       draw_normal_wishart(prior, d, "u"), draw_normal_wishart(prior, d, "v")
     )
   )
@@ -598,9 +670,22 @@ draw_prior.bmf_model <- function(model) {
     features <- model$features[[side]]$x
     if (is.null(features)) own else own + feature_means(p, side, features)
   }
+  if (is_ordinal(model)) {
+    response <- model$response
+    p$theta <- sort(
+      stats::rnorm(cutpoint_count(response), 0, response$cutpoint_sd)
+    )
+  }
   p$u <- factors(model$n, "u")
   p$v <- factors(model$m, "v")
   bmf_state(model, p)
+}
+
+draw_noise <- function(model) {
+  if (is_ordinal(model)) {
+    return(1)
+  }
+  stats::rgamma(1L, model$prior$e, model$prior$f)
 }
 
 # Lambda ~ W(nu0, W0), mu | Lambda ~ N(mu0, (kappa0 Lambda)^-1)
@@ -632,6 +717,10 @@ simulate_data.bmf_model <- function(model, state) {
   p <- bmf_parameters(model, state)
   data <- model$data
   mean <- bmf_predictor(model, p, data$user, data$item)
+  if (is_ordinal(model)) {
+    latent <- mean + stats::rnorm(length(mean))
+    return(model$response$values[1L + findInterval(latent, p$theta)])
+  }
   model$center + mean + stats::rnorm(length(mean)) / sqrt(p$beta)
 }
 
@@ -657,7 +746,9 @@ set_data.bmf_model <- function(model, data, call = rlang::caller_env()) {
   }
   model$data$value <- as.double(data)
   ratings <- model$data[c("user", "item", "value")]
-  compressed <- bmf_compressed(ratings, model$n, model$m, model$center)
+  compressed <- bmf_compressed(
+    ratings, model$n, model$m, model$center, model$response
+  )
   model$data[names(compressed)] <- compressed
   model$data_hash <- bmf_hash(model$data, model$features)
   model
@@ -669,7 +760,8 @@ bmf_with_ratings <- function(model, data) {
   ratings <- ratings_again(model, data)
   fresh <- bmf_model(
     ratings, model$rank, model$prior, model$center, model$biases, model$keep,
-    model$pairs, features = model$features
+    model$pairs, features = model$features,
+    response = model$response
   )
   fresh$data$cap <- model$cap
   model$data <- fresh$data
@@ -682,7 +774,11 @@ bmf_with_ratings <- function(model, data) {
 shown_data.bmf_model <- function(model, data) {
   data.frame(
     user = model$users[model$data$user], item = model$items[model$data$item],
-    value = data
+    value = if (is.null(model$response$range)) {
+      data
+    } else {
+      clip(data, model$response$range)
+    }
   )
 }
 
@@ -696,13 +792,19 @@ model_quantities.bmf_model <- function(model, state) {
   log_det <- function(precision) {
     if (!is.null(precision)) as.numeric(determinant(precision)$modulus)
   }
+  log_lik <- if (is_ordinal(model)) {
+    bounds <- c(-Inf, p$theta, Inf)
+    code <- match(data$value, model$response$values)
+    log_between(bounds[code] - eta, bounds[code + 1L] - eta)
+  } else {
+    stats::dnorm(data$value - model$center, eta, 1 / sqrt(p$beta), log = TRUE)
+  }
   c(
-    sigma = 1 / sqrt(p$beta), lambda_u = p$lambda_u, lambda_v = p$lambda_v,
+    sigma = if (!is_ordinal(model)) 1 / sqrt(p$beta), theta = p$theta,
+    lambda_u = p$lambda_u, lambda_v = p$lambda_v,
     log_det_u = log_det(p$precision_u), log_det_v = log_det(p$precision_v),
     first = eta[[1L]], last = eta[[length(eta)]], mean_square = mean(eta^2),
-    log_lik = sum(stats::dnorm(
-      data$value - model$center, eta, 1 / sqrt(p$beta), log = TRUE
-    ))
+    log_lik = sum(log_lik)
   )
 }
 

@@ -41,7 +41,8 @@ plot.gibbs_bmf <- function(x, type = NULL, newdata = NULL, variables = NULL,
   call <- rlang::current_env()
   check_no_more(...)
   check_whole_fit(x, "x", call)
-  type <- check_plot_types(type %||% bmf_plot_types, call, bmf_plot_types)
+  own <- bmf_plot_types_of(fit_part(x, "model"), type, call)
+  type <- check_plot_types(type %||% own, call, bmf_plot_types)
   if (any(type %in% plot_types)) {
     if (!all(type %in% plot_types)) {
       abort_argument(
@@ -69,6 +70,25 @@ plot.gibbs_bmf <- function(x, type = NULL, newdata = NULL, variables = NULL,
   invisible(x)
 }
 
+# The types that a fit has: the error of each draw is not stored of ordinal
+# ratings.
+bmf_plot_types_of <- function(model, type, call) {
+  if (!is_ordinal(model)) {
+    return(bmf_plot_types)
+  }
+  if ("rmse" %in% type) {
+    abort_argument(
+      c(
+        "{.arg type} must not be \"rmse\" for ratings with a {.arg link}: the
+         error of each draw is not stored.",
+        i = "See {.code type = \"trace\"} of {.val log_lik}."
+      ),
+      call = call
+    )
+  }
+  setdiff(bmf_plot_types, "rmse")
+}
+
 # The ratings compared with: list(value, mean, below, title, pairs, kept).
 plotted_ratings <- function(fit, newdata, type, call) {
   model <- fit_part(fit, "model")
@@ -85,10 +105,11 @@ plotted_ratings <- function(fit, newdata, type, call) {
     spread_pairs(bmf_pairs(model, NULL, call), 20000)
   }
   kept <- kept_factors(fit, call = call)
+  stand_ins <- draw_stand_ins(kept, pairs)
   list(
     held = held, kept = kept, pairs = pairs, value = pairs$value,
-    mean = pair_moments(kept, pairs)$mean,
-    below = score_pairs(kept, pairs)[, 2L],
+    mean = pair_moments(kept, pairs, stand_ins)$mean,
+    below = score_pairs(kept, pairs, stand_ins)[, 2:3, drop = FALSE],
     where = if (held) "held back" else "in the data"
   )
 }
@@ -155,7 +176,7 @@ coverage_shown <- function(shown) {
   data.frame(
     level = level,
     inside = vapply(level, function(p) {
-      mean(abs(shown$below - 0.5) <= p / 2)
+      mean(inside_interval(shown$below, p))
     }, 0),
     error = 2 * sqrt(level * (1 - level) / length(shown$value))
   )
@@ -187,7 +208,7 @@ plot_coverage <- function(shown) {
     paste("Intervals,", shown$where),
     sprintf(
       "%.0f%% inside 90%% intervals",
-      100 * mean(abs(shown$below - 0.5) <= 0.45)
+      100 * mean(inside_interval(shown$below, 0.9))
     )
   )
   draw_key(key)
@@ -245,11 +266,11 @@ plot_rmse <- function(fit, shown) {
 running_error <- function(fit, shown) {
   running <- fit_part(fit, "running")
   kept <- shown$kept
-  linear <- new_pair_moments(kept, spread_pairs(shown$pairs, 5000))$mean
+  given <- predictor_means(kept, spread_pairs(shown$pairs, 5000))
   value <- spread_pairs(shown$pairs, 5000)$value
   numbers <- bmf_kept(kept$model, kept$states[[1]])[kept$which[[1]]]
   of_chain <- lapply(seq_along(kept$states), function(k) {
-    linear[kept$chain == k, , drop = FALSE]
+    given[kept$chain == k, , drop = FALSE]
   })
   rows <- min(vapply(of_chain, nrow, 0L))
   total <- 0

@@ -4,9 +4,9 @@
 # ---- the kept draws of the factors -----------------------------------------
 
 # The draws of all factors that the chains of a fit stored, chain after chain:
-# list(model, states, which, chain, noise). which[[k]] are the positions of the
+# list(model, states, which, chain, noise, cutpoints). which[[k]] are the positions of the
 # draws used in the set of chain k; chain and noise (the variance of a rating)
-# have an entry for each draw. After an interrupt chains may have different
+# have an entry for each draw, cutpoints (of ordinal ratings) a row. After an interrupt chains may have different
 # lengths; then only the draws that all chains have are used.
 kept_factors <- function(fit, draws = NULL, call = rlang::caller_env()) {
   model <- fit_part(fit, "model")
@@ -45,8 +45,20 @@ kept_factors <- function(fit, draws = NULL, call = rlang::caller_env()) {
     }, 0)
   }))
   list(
-    model = model, states = states, which = which, chain = chain, noise = noise
+    model = model, states = states, which = which, chain = chain,
+    noise = noise, cutpoints = kept_cutpoints(model, states, which)
   )
+}
+
+# Those of ordinal ratings: draws x (K - 1).
+kept_cutpoints <- function(model, states, which) {
+  if (!is_ordinal(model)) {
+    return(NULL)
+  }
+  theta <- lapply(seq_along(states), function(k) {
+    lapply(which[[k]], function(j) bmf_kept_hyper(model, states[[k]], j)$theta)
+  })
+  do.call(rbind, unlist(theta, recursive = FALSE))
 }
 
 # f(draw) for each kept draw in turn, draw as bmf_kept_draw() gives it (`hyper`:
@@ -160,6 +172,7 @@ bmf_pairs <- function(model, newdata, call, given = NULL) {
     user <- match_ids(ids$user, model$users)
     item <- match_ids(ids$item, model$items)
     value <- ids$value
+    check_held_values(value, model$response, "newdata", call)
   }
   if (length(user) == 0) {
     abort_argument("{.arg newdata} has no rows.", call = call, class = "empty")
@@ -385,6 +398,15 @@ conditional_moments <- function(kept, pairs, deviations) {
 #' of all users (items) that the fit does not have. The table may have rows of
 #' others; the features of the fit's own users are those of the fit. Columns are
 #' found by their names, if both tables have names.
+#' @section Ordinal ratings:
+#' With `link` in the fit, what is said of a rating is of the level: given a draw
+#' it has the probability \eqn{\Phi(\theta_c - \eta) - \Phi(\theta_{c-1} -
+#' \eta)}{Phi(theta_c - eta) - Phi(theta_{c-1} - eta)}, and predictions are made
+#' of the means of these over the draws. The number of a level is its rating; that
+#' of an ordered factor is its place. `noise` is the mean over the draws of the
+#' variance given a draw (for a new id it includes the spread of its factors),
+#' `parameters` the variance of the mean. `posterior_linpred()` gives
+#' \eqn{\eta}{eta}.
 #'
 #' @section Intervals:
 #' The predictive distribution of a rating, noise included, is the mixture over
@@ -397,7 +419,12 @@ conditional_moments <- function(kept, pairs, deviations) {
 #' normal.
 #'
 #' The model treats ratings as real numbers without bounds. Intervals of ratings
-#' from 1 to 5 may reach below 1 or above 5; they are not truncated.
+#' from 1 to 5 may reach below 1 or above 5, unless the fit was made with
+#' `range`. Then all that is said here of a rating is of the rating moved to the
+#' nearer end of the range (see [gibbs_bmf()]): its mean and variance given a
+#' draw have closed forms, `noise` is the mean over the draws of this variance
+#' (for a new id it includes the spread of its factors), and `parameters` the
+#' variance of the mean.
 #'
 #' @param object A fit made by [gibbs_bmf()].
 #' @param newdata `NULL` for the ratings of the fit, or a data frame of pairs
@@ -405,7 +432,8 @@ conditional_moments <- function(kept, pairs, deviations) {
 #' @param type `"mean"`: mean and variance of the rating; `"interval"`: its
 #'   mean, standard deviation and the ends of its central interval, all of the
 #'   predictive distribution, noise included; `"draws"`: the draws of the mean
-#'   of the rating \eqn{\eta}{eta}, without the noise.
+#'   of the rating (\eqn{\eta}{eta} without `range` and `link`), without the
+#'   noise; `"probabilities"`: with `link`, the probability of each level.
 #' @param level For `"interval"`: number between 0 and 1, default 0.9, the
 #'   probability of the interval.
 #' @param variance For `"mean"`: `TRUE` (default) or `FALSE`, for the means
@@ -420,7 +448,8 @@ conditional_moments <- function(kept, pairs, deviations) {
 #'   `noise` and `parameters`, in the unit of the ratings and its square, and
 #'   `unknown` (`"none"`, `"user"`, `"item"` or `"both"`); with `variance =
 #'   FALSE` a vector of means. `"interval"`: the same with `mean`, `sd`,
-#'   `lower`, `upper`. `"draws"`: a matrix, draws x pairs. The other pairs in
+#'   `lower`, `upper`. `"probabilities"`: a data frame with a column for each
+#'   level, named by it. `"draws"`: a matrix, draws x pairs. The other pairs in
 #'   `newdata` do not change a bit of a pair's result (for `"draws"` of new ids
 #'   they do not change its distribution).
 #' @section Errors: `gibbsite_error_argument` for missing columns or ids, and
@@ -442,44 +471,110 @@ conditional_moments <- function(kept, pairs, deviations) {
 #' predict(fit, pairs, type = "interval", level = 0.5)
 #' @export
 predict.gibbs_bmf <- function(object, newdata = NULL,
-                              type = c("mean", "draws", "interval"),
+                              type = c(
+                                "mean", "draws", "interval", "probabilities"
+                              ),
                               level = 0.9, variance = TRUE, draws = NULL,
                               user_features = NULL, item_features = NULL,
                               ...) {
   call <- rlang::current_env()
   check_unlocked(call)
   check_no_more(...)
-  type <- check_choice(type, c("mean", "draws", "interval"))
+  type <- check_choice(type, c("mean", "draws", "interval", "probabilities"))
   level <- check_level(level)
   variance <- check_flag(variance)
   model <- fit_part(object, "model")
+  check_has_probabilities(model, type, call)
   pairs <- bmf_pairs(
     model, newdata, call, list(u = user_features, v = item_features)
   )
   kept <- kept_factors(object, draws, call)
   switch(type,
+    probabilities = predict_probabilities(kept, pairs),
     mean = predict_mean(kept, pairs, variance),
     draws = predict_draws(kept, pairs, call),
     interval = predict_interval(kept, pairs, level)
   )
 }
 
+check_has_probabilities <- function(model, type, call) {
+  if (type == "probabilities" && !is_ordinal(model)) {
+    abort_argument(
+      c(
+        "{.code type = \"probabilities\"} needs a fit of ordinal ratings.",
+        i = "Fit with {.code link = \"ordinal\"} or {.code link = \"probit\"}."
+      ),
+      call = call
+    )
+  }
+}
+
+# A column for each rating, named by it.
+predict_probabilities <- function(kept, pairs) {
+  stand_ins <- draw_stand_ins(kept, pairs)
+  probability <- by_blocks(pairs, length(kept$noise), function(rows) {
+    rating_probabilities(kept, bmf_normals(kept, pairs, rows, stand_ins))
+  })
+  out <- pair_frame(kept$model, pairs)
+  out[kept$model$response$labels] <- as.data.frame(probability)
+  out$unknown <- pairs$unknown
+  out
+}
+
 predict_mean <- function(kept, pairs, variance) {
-  moments <- pair_moments(kept, pairs)
+  moments <- pair_moments(kept, pairs, draw_stand_ins_rated(kept, pairs))
   if (!variance) {
     return(moments$mean)
   }
-  noise <- mean(kept$noise)
   pair_frame(
     kept$model, pairs, mean = moments$mean,
-    variance = noise + moments$variance, noise = noise,
+    variance = moments$noise + moments$variance, noise = moments$noise,
     parameters = moments$variance, unknown = pairs$unknown
   )
 }
 
-# Mean and variance (of the parameters) of each pair over the kept draws:
-# data.frame(mean, variance).
-pair_moments <- function(kept, pairs) {
+# Means and the parts of the variance of the ratings of pairs over the kept
+# draws: data.frame(mean, variance, noise); variance: of the parameters.
+pair_moments <- function(kept, pairs, stand_ins = NULL) {
+  if (is_latent(kept$model)) {
+    return(by_blocks(pairs, length(kept$noise), function(rows) {
+      mean_moments(rating_moments(kept, bmf_normals(
+        kept, pairs, rows, stand_ins
+      )))
+    }))
+  }
+  linear <- linear_pair_moments(kept, pairs)
+  cbind(linear, noise = rep(mean(kept$noise), nrow(linear)))
+}
+
+# moments: of the rating given a draw, draws x pairs
+mean_moments <- function(moments) {
+  mean <- colMeans(moments$mean)
+  away <- moments$mean - rep(mean, each = nrow(moments$mean))
+  data.frame(
+    mean = mean, variance = colMeans(away^2),
+    noise = colMeans(moments$variance)
+  )
+}
+
+# The mean of the rating in each kept draw, draws x pairs.
+predictor_means <- function(kept, pairs) {
+  if (!is_latent(kept$model)) {
+    return(new_pair_moments(kept, pairs)$mean)
+  }
+  latent <- bmf_normals(
+    kept, pairs, stand_ins = draw_stand_ins(kept, pairs)
+  )
+  rating_moments(kept, latent)$mean
+}
+
+# Stand-ins where the mean of the rating needs them: a function of the latent
+# value that is not linear.
+draw_stand_ins_rated <- function(kept, pairs) {
+  if (is_latent(kept$model)) draw_stand_ins(kept, pairs)
+}
+
+linear_pair_moments <- function(kept, pairs) {
   draws <- length(kept$noise)
   by_blocks(pairs, draws, function(rows) {
     moments <- new_pair_moments(kept, some_pairs(pairs, rows))
@@ -494,25 +589,21 @@ pair_moments <- function(kept, pairs) {
 
 predict_interval <- function(kept, pairs, level) {
   stand_ins <- draw_stand_ins(kept, pairs)
-  noise <- mean(kept$noise)
-  moments <- pair_moments(kept, pairs)
-  ends <- interval_ends(pairs, length(kept$noise), level, function(rows) {
-    bmf_normals(kept, pairs, rows, stand_ins)
-  })
+  moments <- pair_moments(kept, pairs, stand_ins)
+  ends <- interval_ends(kept, pairs, level, stand_ins)
   pair_frame(
     kept$model, pairs, mean = moments$mean,
-    sd = sqrt(noise + moments$variance), lower = ends[, 1L],
+    sd = sqrt(moments$noise + moments$variance), lower = ends[, 1L],
     upper = ends[, 2L], unknown = pairs$unknown
   )
 }
 
-# normals(rows): list(mean, sd) as bmf_normals() gives them.
-interval_ends <- function(pairs, draws, level, normals) {
-  by_blocks(pairs, draws, function(rows) {
-    part <- normals(rows)
+interval_ends <- function(kept, pairs, level, stand_ins = NULL) {
+  by_blocks(pairs, length(kept$noise), function(rows) {
+    part <- bmf_normals(kept, pairs, rows, stand_ins)
     cbind(
-      mixture_quantile(part$mean, part$sd, (1 - level) / 2),
-      mixture_quantile(part$mean, part$sd, (1 + level) / 2)
+      rating_quantile(kept, part, (1 - level) / 2),
+      rating_quantile(kept, part, (1 + level) / 2)
     )
   })
 }
@@ -524,9 +615,18 @@ check_pairs_size <- function(kept, pairs, call) {
   )
 }
 
+# The mean of the rating in every draw, draws x pairs.
+predict_draws <- function(kept, pairs, call) {
+  linear <- predictor_draws(kept, pairs, call)
+  if (!is_latent(kept$model)) {
+    return(linear)
+  }
+  rating_moments(kept, list(mean = linear, sd = sqrt(kept$noise)))$mean
+}
+
 # eta of every draw, draws x pairs; a new id has the same factors in all its
 # pairs.
-predict_draws <- function(kept, pairs, call) {
+predictor_draws <- function(kept, pairs, call) {
   check_pairs_size(kept, pairs, call)
   out <- linear_draws(
     kept, ifelse(is.na(pairs$user), 1L, pairs$user),
@@ -569,7 +669,7 @@ new_codes <- function(ids, codes) {
 #'
 #' `posterior_predict()` draws ratings with their noise, one for each pair and
 #' kept draw; `posterior_epred()` (and `posterior_linpred()`, which is the same
-#' here) gives the draws of their mean; `log_lik()` gives the log density of
+#' without `range` and `link`) gives the draws of their mean; `log_lik()` gives the log density of
 #' each rating under each draw. All use the draws that the fit keeps for
 #' prediction, see [gibbs_bmf()], chain after chain.
 #'
@@ -582,8 +682,9 @@ new_codes <- function(ids, codes) {
 #' @param user_features,item_features As in [predict.gibbs_bmf()].
 #' @param ndraws Another name of `draws`, which tidybayes uses.
 #' @param re_formula `NULL` or `NA`, without effect; tidybayes gives it.
-#' @param transform For `posterior_linpred()`: `TRUE` or `FALSE`; both give the
-#'   same, because the linear predictor is the mean here.
+#' @param transform For `posterior_linpred()`: `TRUE` for the mean of the rating,
+#'   `FALSE` (default) for the linear predictor; with `range` or `link` they
+#'   differ.
 #' @param ... Not used; for `pp_check()` passed to
 #'   [bayesplot::ppc_dens_overlay()].
 #' @return A matrix, draws x pairs, in the order of the data; `pp_check()`: a
@@ -618,8 +719,7 @@ posterior_predict.gibbs_bmf <- function(object, newdata = NULL, draws = NULL,
     list(u = user_features, v = item_features)
   )
   kept <- kept_factors(object, draws, call)
-  mean <- predict_draws(kept, pairs, call)
-  matrix(stats::rnorm(length(mean), mean, sqrt(kept$noise)), nrow(mean))
+  rating_draws(kept, predictor_draws(kept, pairs, call))
 }
 
 #' @rdname bmf-checks
@@ -647,10 +747,13 @@ posterior_linpred.gibbs_bmf <- function(object, transform = FALSE,
                                         ndraws = NULL, re_formula = NULL) {
   call <- rlang::current_env()
   check_no_more(...)
-  check_flag(transform)
+  check_unlocked(call)
+  transform <- check_flag(transform)
   check_re_formula(re_formula, call)
   draws <- either_draws(draws, ndraws, call)
-  posterior_epred(object, newdata, draws)
+  pairs <- bmf_pairs(fit_part(object, "model"), newdata, call)
+  kept <- kept_factors(object, draws, call)
+  (if (transform) predict_draws else predictor_draws)(kept, pairs, call)
 }
 
 #' @rdname bmf-checks
@@ -667,19 +770,9 @@ log_lik.gibbs_bmf <- function(object, newdata = NULL, draws = NULL, ...,
   check_values(pairs, model, call)
   kept <- kept_factors(object, draws, call)
   check_pairs_size(kept, pairs, call)
-  normals <- bmf_normals(
+  rating_log_density(kept, pairs$value, bmf_normals(
     kept, pairs, stand_ins = draw_stand_ins(kept, pairs)
-  )
-  log_density(pairs$value, normals)
-}
-
-# draws x pairs
-log_density <- function(value, normals) {
-  value <- rep(value, each = nrow(normals$mean))
-  matrix(
-    stats::dnorm(value, normals$mean, normals$sd, log = TRUE),
-    nrow(normals$mean)
-  )
+  ))
 }
 
 check_has_values <- function(pairs, model, arg, call) {
@@ -778,17 +871,19 @@ augment.gibbs_bmf <- function(x, newdata = NULL, level = 0.9, ...) {
   model <- fit_part(x, "model")
   pairs <- bmf_pairs(model, newdata, call)
   kept <- kept_factors(x, call = call)
-  predicted <- predict_interval(kept, pairs, level)
-  out <- predicted[1:2]
+  stand_ins <- draw_stand_ins(kept, pairs)
+  moments <- pair_moments(kept, pairs, stand_ins)
+  ends <- interval_ends(kept, pairs, level, stand_ins)
+  out <- pair_frame(model, pairs)
   if (!is.null(pairs$value)) {
     out[[model$names[[3]]]] <- pairs$value
   }
-  out$.fitted <- predicted$mean
-  out$.se.fit <- sqrt(pmax(0, predicted$sd^2 - mean(kept$noise)))
-  out$.lower <- predicted$lower
-  out$.upper <- predicted$upper
+  out$.fitted <- moments$mean
+  out$.se.fit <- sqrt(moments$variance)
+  out$.lower <- ends[, 1L]
+  out$.upper <- ends[, 2L]
   if (!is.null(pairs$value)) {
-    out$.resid <- pairs$value - predicted$mean
+    out$.resid <- pairs$value - moments$mean
   }
   out
 }
@@ -803,8 +898,8 @@ glance.gibbs_bmf <- function(x, ...) {
   }, 0))
   cbind(out, data.frame(
     rank = model$rank, users = length(model$users),
-    items = length(model$items), sigma = if (noise > 0) sqrt(noise) else NA,
-    rmse = mean(draws_of(x, "rmse"))
+    items = length(model$items), sigma = if (noise > 0 && !is_ordinal(model)) sqrt(noise) else NA,
+    rmse = if (is_ordinal(model)) NA else mean(draws_of(x, "rmse"))
   ))
 }
 
@@ -816,7 +911,9 @@ glance.gibbs_bmf <- function(x, ...) {
 #' that the chains accumulated at every kept draw as they ran. [predict()] of
 #' the same pairs uses only the stored draws, which are fewer. The ends of the
 #' interval are those of [predict.gibbs_bmf()], shifted and scaled to the
-#' accumulated mean and standard deviation.
+#' accumulated mean and standard deviation. With `range` or `link` in the fit all
+#' numbers are those of [predict.gibbs_bmf()], because only linear predictors are
+#' accumulated.
 #'
 #' @param fit A fit made by [gibbs_bmf()] with `predict_at`.
 #' @param level Number between 0 and 1, default 0.9: the probability of the
@@ -843,9 +940,13 @@ predicted_at <- function(fit, level = 0.9) {
   check_bmf(fit)
   level <- check_level(level)
   pairs <- asked_pairs(fit, call)
-  streamed <- streamed_moments(fit)
   kept <- kept_factors(fit, call = call)
-  ends <- streamed_ends(kept, pairs, streamed, level)
+  streamed <- asked_moments(fit, kept, pairs)
+  ends <- if (is_latent(kept$model)) {
+    interval_ends(kept, pairs, level)
+  } else {
+    streamed_ends(kept, pairs, streamed, level)
+  }
   out <- pair_frame(
     kept$model, pairs, mean = streamed$mean,
     variance = streamed$noise + streamed$variance, noise = streamed$noise,
@@ -890,6 +991,12 @@ asked_pairs <- function(fit, call) {
   pairs
 }
 
+# Means and variances at `predict_at`: those accumulated, which are of the linear
+# predictor; if the rating is another function of it, those of the stored draws.
+asked_moments <- function(fit, kept, pairs) {
+  if (is_latent(kept$model)) pair_moments(kept, pairs) else streamed_moments(fit)
+}
+
 # Means and variances over every kept draw of all chains, each chain weighted by
 # its number of draws (Chan, Golub and LeVeque 1983, doi:10.2307/2683386, eq.
 # 1.5).
@@ -916,10 +1023,8 @@ streamed_moments <- function(fit) {
 # standard deviation and rescaled with those of all draws.
 streamed_ends <- function(kept, pairs, streamed, level) {
   moments <- pair_moments(kept, pairs)
-  sd <- sqrt(mean(kept$noise) + moments$variance)
-  ends <- interval_ends(pairs, length(kept$noise), level, function(rows) {
-    bmf_normals(kept, pairs, rows)
-  })
+  sd <- sqrt(moments$noise + moments$variance)
+  ends <- interval_ends(kept, pairs, level)
   streamed$mean + sqrt(streamed$noise + streamed$variance) / sd *
     (ends - moments$mean)
 }
@@ -973,13 +1078,14 @@ held_out.gibbs_bmf <- function(fit, newdata = NULL,
   level <- check_levels(level)
   pairs <- held_out_pairs(fit, newdata, call)
   kept <- kept_factors(fit, call = call)
-  mean <- if (is.null(newdata)) {
+  stand_ins <- draw_stand_ins(kept, pairs)
+  mean <- if (is.null(newdata) && !is_latent(kept$model)) {
     streamed_moments(fit)$mean[pairs$rows]
   } else {
-    pair_moments(kept, pairs)$mean
+    pair_moments(kept, pairs, stand_ins)$mean
   }
-  scores <- score_pairs(kept, pairs)
-  held_out_row(pairs$value, mean, scores[, 1L], scores[, 2L], level)
+  scores <- score_pairs(kept, pairs, stand_ins)
+  held_out_row(pairs$value, mean, scores[, 1L], scores[, 2:3], level)
 }
 
 check_levels <- function(level, call = rlang::caller_env()) {
@@ -1015,31 +1121,24 @@ held_out_pairs <- function(fit, newdata, call) {
   )
 }
 
-# Log predictive density and predictive distribution function of each rating.
-score_pairs <- function(kept, pairs) {
-  stand_ins <- draw_stand_ins(kept, pairs)
+# Of each rating the log predictive density, and the probabilities of
+# rating_below(): pairs x 3.
+score_pairs <- function(kept, pairs, stand_ins = draw_stand_ins(kept, pairs)) {
   by_blocks(pairs, length(kept$noise), function(rows) {
-    normals <- bmf_normals(kept, pairs, rows, stand_ins)
-    density <- log_density(pairs$value[rows], normals)
+    latent <- bmf_normals(kept, pairs, rows, stand_ins)
+    density <- rating_log_density(kept, pairs$value[rows], latent)
     largest <- apply(density, 2, max)
     relative <- exp(density - rep(largest, each = nrow(density)))
     cbind(
       largest + log(colMeans(relative)),
-      probability_below(pairs$value[rows], normals)
+      rating_below(kept, pairs$value[rows], latent)
     )
   })
 }
 
-probability_below <- function(value, normals) {
-  draws <- nrow(normals$mean)
-  z <- (rep(value, each = draws) - normals$mean) / normals$sd
-  colMeans(matrix(stats::pnorm(z), draws))
-}
-
+# below: as rating_below() gives it
 held_out_row <- function(value, mean, log_density, below, level) {
-  inside <- vapply(level, function(p) {
-    mean(abs(below - 0.5) <= p / 2)
-  }, 0)
+  inside <- vapply(level, function(p) mean(inside_interval(below, p)), 0)
   names(inside) <- paste0("coverage_", format_probs(level))
   error <- value - mean
   out <- data.frame(

@@ -229,19 +229,31 @@ bmf_prior_lines <- list(
   )
 )
 
+ordinal_prior_lines <- c(
+  "r_ij = c where theta_c-1 < z_ij <= theta_c      z_ij ~ N(u_i'v_j, 1)",
+  "theta_k ~ N(0, cutpoint_sd^2), in increasing order"
+)
+
 #' @export
 format.bmf_prior <- function(x, ...) {
   make <- bmf_makers[[bmf_prior_kind(x)]]
-  check_made(x, names(formals(make)), paste0(bmf_prior_kind(x), "()"))
+  ordinal <- is.list(x) && !is.null(unclass(x)$cutpoint_sd)
+  made <- setdiff(names(formals(make)), if (ordinal) c("e", "f"))
+  check_made(x, made, paste0(bmf_prior_kind(x), "()"))
   fields <- unclass(x)
   attributes(fields) <- list(names = names(x))
   # of features, which a fit need not have
   unused <- names(fields) %in% c("g", "h", "lambda_b") & lengths(fields) == 0L
   fields <- fields[!unused]
+  lines <- bmf_prior_lines[[bmf_prior_kind(x)]]
+  if (ordinal) {
+    lines <- c(ordinal_prior_lines, lines[!grepl("^(r_ij|beta)", lines)])
+    fields$sigma2 <- NULL
+  }
   names <- format(names(fields))
   of_features <- any(names(fields) %in% c("g", "h", "lambda_b"))
   c(
-    bmf_prior_lines[[bmf_prior_kind(x)]],
+    lines,
     if (of_features) bmf_feature_lines(fields),
     vapply(seq_along(fields), function(k) {
       paste0("  ", names[[k]], " = ", format_prior_value(fields[[k]]))
@@ -275,8 +287,10 @@ check_bmf_prior <- function(prior, call) {
 
 # The prior with every field filled in, or an error of the user's call that
 # names the field.  spread: s2 above.
+# With a response that has a link the ratings' precision is 1 and no field
+# concerns it.
 complete_bmf_prior <- function(prior, spread, rank, biases, call = NULL,
-                               features = list()) {
+                               features = list(), response = NULL) {
   check_bmf_prior(prior, call)
   kind <- bmf_prior_kind(prior)
   if (length(features) > 0L && kind != "bmf_wishart") {
@@ -289,6 +303,35 @@ complete_bmf_prior <- function(prior, spread, rank, biases, call = NULL,
     )
   }
   prior <- remade(prior, bmf_makers[[kind]], paste0(kind, "()"), call = call)
+  if (is.null(response$link)) {
+    return(complete_bmf_fields(
+      prior, kind, spread, rank, biases, features, call
+    ))
+  }
+  known <- intersect(c("sigma2", "e", "f"), names(prior)[lengths(prior) > 0])
+  if (length(known) > 0) {
+    abort_argument(
+      c(
+        "{.arg prior} must leave {.field {known[[1]]}} out: with a {.arg link}
+         the variance of a latent value is 1.",
+        i = "{.arg cutpoint_sd} is the prior of the cutpoints."
+      ),
+      call = call
+    )
+  }
+  prior <- complete_bmf_fields(
+    prior, kind, spread, rank, biases, features, call
+  )
+  prior[c("e", "f")] <- NULL
+  if (kind == "bmf_fixed") {
+    prior$sigma2 <- 1
+  }
+  prior$cutpoint_sd <- response$cutpoint_sd
+  prior
+}
+
+complete_bmf_fields <- function(prior, kind, spread, rank, biases, features,
+                                call) {
   width <- sqrt(spread / rank)
   if (kind == "bmf_fixed") {
     prior$c <- prior$c %||% width

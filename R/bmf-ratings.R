@@ -72,8 +72,9 @@ pair_columns <- function(x, known, arg, call) {
   check_ids(asked$user, "user", arg, call)
   check_ids(asked$item, "item", arg, call)
   if (!is.null(asked$value)) {
+    likes <- identical(known$response$link, "probit")
     asked$value <- check_rating_column(
-      asked$value, known$names[[3]], arg, call, known
+      if (likes) as_likes(asked$value) else asked$value, known$names[[3]], arg, call, known
     )
     wild <- which(is.nan(asked$value) | is.infinite(asked$value))
     if (length(wild) > 0) {
@@ -112,8 +113,9 @@ ratings_again <- function(model, data) {
 
 reread_ratings <- function(model, data) {
   call <- rlang::caller_env(3)
+  likes <- identical(model$response$link, "probit")
   if (!is.data.frame(data)) {
-    return(as_ratings(data, arg = "data", call = call))
+    return(as_ratings(data, arg = "data", call = call, likes = likes))
   }
   names <- model$names
   if (!all(names %in% names(data))) {
@@ -121,8 +123,10 @@ reread_ratings <- function(model, data) {
     formula <- call("~", str2lang(names[[3]]),
                     call("+", str2lang(names[[1]]), str2lang(names[[2]])))
     formula <- stats::as.formula(formula, env = globalenv())
-    return(as_ratings(formula, data = data, arg = "data", call = call))
+    return(as_ratings(
+      formula, data = data, arg = "data", call = call, likes = likes
+    ))
   }
   as_ratings(data, names[[1]], names[[2]], names[[3]], arg = "data",
-             call = call)
+             call = call, likes = likes)
 }

@@ -6,7 +6,8 @@
 #' Items that users have not rated and may like
 #'
 #' Lists for each user the items that they have not rated, in decreasing order
-#' of the posterior mean of the rating, with its uncertainty.
+#' of the posterior mean of the rating, or of the probability of at least a given
+#' rating, with its uncertainty.
 #'
 #' @param fit A fit made by [gibbs_bmf()], or new users from [fold_in()].
 #' @param users Ids of users; `NULL` (default) for all of them (at most 100,000
@@ -15,13 +16,15 @@
 #'   fewer where fewer are left.
 #' @param level Number between 0 and 1, default 0.9: the probability of the
 #'   interval.
+#' @param at_least `NULL` (default) to order by the mean of the rating, or a
+#'   number, to order by the probability of a rating at least as high.
 #' @param ... Passed to methods.
 #' @param user_features For a fit with features: `NULL`, or a table with the
 #'   features of users that are not in the fit; `users` are then ids of its
 #'   rows, and `NULL` is for all of them that the fit does not have.
 #' @return A data frame with a row for each recommendation: the user, `place` (1
-#'   for the first), the item, `mean`, `sd`, `lower`, `upper` and `ratings`, how
-#'   often the item was rated in the data. As in `predict(type = "interval")`,
+#'   for the first), the item, with `at_least` its `probability`, `mean`, `sd`,
+#'   `lower`, `upper` and `ratings`, how often the item was rated in the data. As in `predict(type = "interval")`,
 #'   `mean`, `sd` and the interval are those of the predictive distribution of
 #'   the rating, noise included.
 #' @section Errors: `gibbsite_error_argument` for users that are not in the fit
@@ -48,14 +51,17 @@ recommend.default <- function(fit, users = NULL, n = 10, level = 0.9, ...) {
 #' @rdname recommend
 #' @export
 recommend.gibbs_bmf <- function(fit, users = NULL, n = 10, level = 0.9, ...,
-                                user_features = NULL) {
+                                at_least = NULL, user_features = NULL) {
   call <- rlang::current_env()
   check_no_more(...)
+  at_least <- check_number(at_least, null_ok = TRUE)
   n <- check_count(n)
   level <- check_level(level)
   model <- fit_part(fit, "model")
   if (!is.null(user_features)) {
-    return(recommend_described(fit, users, n, level, user_features, call))
+    return(recommend_described(
+      fit, users, n, level, at_least, user_features, call
+    ))
   }
   if (is.null(model$data)) {
     abort_no_data(
@@ -67,19 +73,17 @@ recommend.gibbs_bmf <- function(fit, users = NULL, n = 10, level = 0.9, ...,
   codes <- chosen_users(users, model$users, call)
   check_recommended(length(codes), n, length(model$items), call)
   kept <- kept_factors(fit, call = call)
-  best <- best_unseen(kept, codes, n)
+  best <- best_unseen(kept, codes, n, at_least)
   pairs <- list(
     user = best$user, item = best$item,
     ids = list(user = model$users[best$user], item = model$items[best$item])
   )
-  ends <- interval_ends(pairs, length(kept$noise), level, function(rows) {
-    bmf_normals(kept, pairs, rows)
-  })
-  recommended(model, pairs, best, ends)
+  recommended(model, pairs, best, interval_ends(kept, pairs, level))
 }
 
 # For users that the fit does not have, by their features.
-recommend_described <- function(fit, users, n, level, features, call) {
+recommend_described <- function(fit, users, n, level, at_least, features,
+                                call) {
   model <- fit_part(fit, "model")
   check_features_of_fit(model$features$u, features, "user", call)
   table <- feature_table(
@@ -106,13 +110,14 @@ recommend_described <- function(fit, users, n, level, features, call) {
   check_recommended(length(codes), n, length(items), call)
   kept <- kept_factors(fit, call = call)
   parts <- lapply(seq_along(codes), function(k) {
-    recommend_new(kept, users[k], table$x[, codes[[k]], drop = FALSE], n, level)
+    x <- table$x[, codes[[k]], drop = FALSE]
+    recommend_new(kept, users[k], x, n, level, at_least)
   })
   do.call(rbind, parts)
 }
 
 # x: the user's features, p x 1.
-recommend_new <- function(kept, user, x, n, level) {
+recommend_new <- function(kept, user, x, n, level, at_least) {
   model <- kept$model
   pairs_with <- function(items) {
     count <- length(items)
@@ -122,16 +127,19 @@ recommend_new <- function(kept, user, x, n, level) {
       place = list(u = rep(1L, count)), x = list(u = x)
     )
   }
-  all <- pair_moments(kept, pairs_with(seq_along(model$items)))
-  top <- utils::head(order(-all$mean, seq_along(all$mean)), n)
+  pairs <- pairs_with(seq_along(model$items))
+  all <- pair_moments(kept, pairs)
+  all$probability <- if (!is.null(at_least)) {
+    probability_at_least(kept, pairs, at_least)
+  }
+  top <- utils::head(order(-(all$probability %||% all$mean), pairs$item), n)
   pairs <- pairs_with(top)
-  ends <- interval_ends(pairs, length(kept$noise), level, function(rows) {
-    bmf_normals(kept, pairs, rows)
-  })
+  ends <- interval_ends(kept, pairs, level)
   best <- data.frame(
     place = seq_along(top), mean = all$mean[top],
-    sd = sqrt(mean(kept$noise) + all$variance[top])
+    sd = sqrt(all$noise + all$variance)[top]
   )
+  best$probability <- all$probability[top]
   recommended(model, pairs, best, ends)
 }
 
@@ -175,25 +183,32 @@ check_recommended <- function(users, n, items, call) {
 }
 
 # The n best items of each user among those that the user has not rated:
-# list(user, item, place, mean, sd), user by user; sd: of a rating.
-best_unseen <- function(kept, codes, n) {
+# list(user, item, place, mean, sd, probability), user by user; sd: of a rating;
+# probability: with `at_least` alone.
+best_unseen <- function(kept, codes, n, at_least) {
   model <- kept$model
   data <- model$data
   mine <- data$user %in% codes
   rated <- split(data$item[mine], factor(data$user[mine], codes))
   items <- seq_along(model$items)
-  noise <- mean(kept$noise)
   parts <- lapply(seq_along(codes), function(k) {
     left <- setdiff(items, rated[[k]])
     if (length(left) == 0) {
       return(NULL)
     }
     moments <- kept_moments(kept, rep(codes[[k]], length(left)), left)
-    top <- utils::head(order(-moments$mean, left), n)
-    data.frame(
+    probability <- if (!is.null(at_least)) {
+      pairs <- list(user = rep(codes[[k]], length(left)), item = left)
+      probability_at_least(kept, pairs, at_least)
+    }
+    top <- utils::head(order(-(probability %||% moments$mean), left), n)
+    out <- data.frame(
       user = codes[[k]], item = left[top], place = seq_along(top),
-      mean = moments$mean[top], sd = sqrt(noise + moments$variance[top])
+      mean = moments$mean[top],
+      sd = sqrt(moments$noise + moments$variance)[top]
     )
+    out$probability <- probability[top]
+    out
   })
   best <- do.call(rbind, parts)
   best %||% data.frame(
@@ -202,9 +217,20 @@ best_unseen <- function(kept, codes, n) {
   )
 }
 
-# Mean and variance of the linear predictor of known pairs over the kept draws,
-# without a matrix of draws.
+probability_at_least <- function(kept, pairs, at_least) {
+  by_blocks(pairs, length(kept$noise), function(rows) {
+    latent <- bmf_normals(kept, pairs, rows)
+    below <- rating_below(kept, rep(at_least, length(rows)), latent)[, 2L]
+    cbind(1 - below)
+  })[, 1L]
+}
+
+# As pair_moments() for known pairs; without a matrix of draws if the rating is
+# the latent value.
 kept_moments <- function(kept, user, item) {
+  if (is_latent(kept$model)) {
+    return(pair_moments(kept, list(user = user, item = item)))
+  }
   parts <- lapply(seq_along(kept$states), function(k) {
     bmf_linear_moments(
       kept$model, kept$states[[k]], user, item, kept$which[[k]]
@@ -218,17 +244,20 @@ kept_moments <- function(kept, user, item) {
   m2 <- Reduce(`+`, Map(function(part, n) {
     part$m2 + n * (part$mean - mean)^2
   }, parts, count))
-  list(mean = kept$model$center + mean, variance = m2 / sum(count))
+  list(
+    mean = kept$model$center + mean, variance = m2 / sum(count),
+    noise = mean(kept$noise)
+  )
 }
 
 recommended <- function(model, pairs, best, ends) {
   out <- data.frame(
-    pairs$ids$user, place = best$place, pairs$ids$item, mean = best$mean,
-    sd = best$sd, lower = ends[, 1L], upper = ends[, 2L],
+    pairs$ids$user, place = best$place, pairs$ids$item,
+    probability = best$probability %||% NA, mean = best$mean, sd = best$sd, lower = ends[, 1L], upper = ends[, 2L],
     ratings = model$item_counts[pairs$item]
   )
   names(out)[c(1L, 3L)] <- model$names[1:2]
-  out
+  if (is.null(best$probability)) out[-4L] else out
 }
 
 # ---- new users ---------------------------------------------------------------
@@ -288,6 +317,16 @@ fold_in <- function(fit, new_ratings, draws = NULL, user_features = NULL) {
   check_unlocked(call)
   check_bmf(fit)
   model <- fit_part(fit, "model")
+  if (is_ordinal(model)) {
+    abort_argument(
+      c(
+        "{.arg fit} must be of ratings without a {.arg link}: the factors of new
+         users have no closed form given ordinal ratings.",
+        i = "Fit again with the new ratings added to the data."
+      ),
+      call = call, class = "link"
+    )
+  }
   asked <- pair_columns(new_ratings, model, "new_ratings", call)
   check_has_values(asked, model, "new_ratings", call)
   if (length(asked$user) == 0) {
@@ -295,6 +334,7 @@ fold_in <- function(fit, new_ratings, draws = NULL, user_features = NULL) {
       "{.arg new_ratings} has no rows.", call = call, class = "empty"
     )
   }
+  check_held_values(asked$value, model$response, "new_ratings", call)
   seen <- !is.na(asked$value)
   item <- match_ids(asked$item, model$items)
   lost <- unique(id_words(plain_or_level(asked$item))[is.na(item) & seen])
@@ -461,17 +501,28 @@ predict.bmf_fold <- function(object, newdata,
   moments <- fold_moments(object, user, item, new)
   if (type == "draws") {
     normals <- stats::rnorm(length(moments$mean))
-    return(moments$mean + sqrt(moments$extra) * normals)
+    linear <- moments$mean + sqrt(moments$extra) * normals
+    if (!is_latent(model)) {
+      return(linear)
+    }
+    latent <- list(mean = linear, sd = sqrt(kept$noise))
+    return(rating_moments(kept, latent)$mean)
   }
   fold_frame(object, pairs, moments, type, level)
 }
 
 fold_frame <- function(fold, pairs, moments, type, level) {
   kept <- fold$kept
-  mean <- colMeans(moments$mean)
-  parameters <- colMeans(moments$extra) +
-    colMeans((moments$mean - rep(mean, each = nrow(moments$mean)))^2)
-  noise <- mean(kept$noise)
+  latent <- list(mean = moments$mean, sd = sqrt(moments$extra + kept$noise))
+  parts <- if (is_latent(kept$model)) {
+    mean_moments(rating_moments(kept, latent))
+  } else {
+    mean_moments(list(mean = moments$mean, variance = moments$extra))
+  }
+  if (!is_latent(kept$model)) {
+    parts$variance <- parts$variance + parts$noise
+    parts$noise <- rep(mean(kept$noise), nrow(parts))
+  }
   no_item <- is.na(pairs$item) | kept$model$item_counts[pairs$item] == 0
   unknown <- ifelse(
     fold$ratings[pairs$user] == 0, ifelse(no_item, "both", "user"),
@@ -479,16 +530,16 @@ fold_frame <- function(fold, pairs, moments, type, level) {
   )
   if (type == "mean") {
     return(pair_frame(
-      kept$model, pairs, mean = mean, variance = noise + parameters,
-      noise = noise, parameters = parameters, unknown = unknown
+      kept$model, pairs, mean = parts$mean,
+      variance = parts$noise + parts$variance, noise = parts$noise,
+      parameters = parts$variance, unknown = unknown
     ))
   }
-  sd <- sqrt(moments$extra + kept$noise)
   pair_frame(
-    kept$model, pairs, mean = mean, sd = sqrt(noise + parameters),
-    lower = mixture_quantile(moments$mean, sd, (1 - level) / 2),
-    upper = mixture_quantile(moments$mean, sd, (1 + level) / 2),
-    unknown = unknown
+    kept$model, pairs, mean = parts$mean,
+    sd = sqrt(parts$noise + parts$variance),
+    lower = rating_quantile(kept, latent, (1 - level) / 2),
+    upper = rating_quantile(kept, latent, (1 + level) / 2), unknown = unknown
   )
 }
 

@@ -9,21 +9,24 @@
 #   names        names of the three columns
 #   levels       of an ordered factor whose codes are the ratings, if it was one
 #
+# `likes`: of ratings of two kinds, which may also be logical, or a factor
+# without an order.
+#
 # Users and items without a rating have a code that does not occur.
 
 as_ratings <- function(x, user = NULL, item = NULL, value = NULL, data = NULL,
                        arg = rlang::caller_arg(x),
-                       call = rlang::caller_env()) {
+                       call = rlang::caller_env(), likes = FALSE) {
   force(arg)
   check_sparse(x, arg, call)
   named <- list(user = user, item = item, value = value)
   check_columns_used(x, named, data, arg, call)
   parts <- if (inherits(x, "formula")) {
-    ratings_from_formula(x, data, arg, call)
+    ratings_from_formula(x, data, arg, call, likes)
   } else if (is.data.frame(x)) {
-    ratings_from_frame(x, named, arg, call)
+    ratings_from_frame(x, named, arg, call, likes)
   } else if (is.matrix(x)) {
-    ratings_from_matrix(x, arg, call)
+    ratings_from_matrix(if (likes) as_likes(x) else x, arg, call)
   } else if (isS4(x) && methods::is(x, "denseMatrix")) {
     ratings_from_matrix(methods::as(x, "matrix"), arg, call)
   } else {
@@ -252,7 +255,7 @@ usual_columns <- list(
   user = "user", item = "item", value = c("value", "rating")
 )
 
-ratings_from_frame <- function(x, named, arg, call) {
+ratings_from_frame <- function(x, named, arg, call, likes) {
   check_data_frame(x, arg, call)
   names <- vapply(names(usual_columns), function(role) {
     find_column(x, named[[role]], role, arg, call)
@@ -266,8 +269,19 @@ ratings_from_frame <- function(x, named, arg, call) {
     )
   }
   ratings_from_columns(x[[names[[1]]]], x[[names[[2]]]], x[[names[[3]]]],
-    unname(names), arg, call
+    unname(names), arg, call, likes
   )
+}
+
+# Likes: logical as 1 and 0, and a factor of two levels as an ordered one.
+as_likes <- function(value) {
+  if (is.logical(value)) {
+    storage.mode(value) <- "double"
+  }
+  if (is.factor(value) && nlevels(value) == 2L) {
+    value <- factor(value, levels(value), ordered = TRUE)
+  }
+  value
 }
 
 find_column <- function(x, name, role, arg, call) {
@@ -295,7 +309,7 @@ find_column <- function(x, name, role, arg, call) {
 }
 
 # value ~ user + item, each evaluated in the data.
-ratings_from_formula <- function(formula, data, arg, call) {
+ratings_from_formula <- function(formula, data, arg, call, likes) {
   right <- formula[[length(formula)]]
   if (length(formula) != 3 || !is.call(right) ||
         !identical(right[[1]], quote(`+`)) || length(right) != 3) {
@@ -327,11 +341,15 @@ ratings_from_formula <- function(formula, data, arg, call) {
     )
   })
   ratings_from_columns(columns[[1]], columns[[2]], columns[[3]], names, arg,
-    call
+    call, likes
   )
 }
 
-ratings_from_columns <- function(user, item, value, names, arg, call) {
+ratings_from_columns <- function(user, item, value, names, arg, call,
+                                 likes) {
+  if (likes) {
+    value <- as_likes(value)
+  }
   levels <- coded_levels(value)
   value <- check_rating_column(value, names[[3]], arg, call)
   sizes <- c(length(user), length(item), length(value))

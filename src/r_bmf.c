@@ -2,6 +2,7 @@
 #include <R.h>
 #include <R_ext/Random.h>
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 
 #include "bmf/bmf.h"
@@ -109,6 +110,23 @@ static bmf_data unpack_sizes(SEXP list) {
   return data;
 }
 
+/* Ordinal ratings are whole numbers from 1 to `levels`. */
+static void unpack_levels(SEXP list, bmf_data *data) {
+  const size_t count = (size_t)data->users.start[data->n];
+  data->levels = args_count(list, "levels", 0);
+  if (data->levels == 1)
+    Rf_error("`levels` must be 0, or at least 2");
+  const size_t ordinal = data->levels > 0 ? count : 0;
+  data->scale = args_doubles(list, "scale", data->levels);
+  data->cutpoint_sd = args_number(list, "cutpoint_sd");
+  data->place = args_integers(list, "place", ordinal);
+  check_indices(data->place, ordinal, count, "place");
+  const double *code = data->users.value, most = (double)data->levels;
+  for (size_t e = 0; e < ordinal; e++)
+    if (!(code[e] >= 1.0 && code[e] <= most && code[e] == floor(code[e])))
+      Rf_error("`value` must hold whole numbers from 1 to `levels`");
+}
+
 static bmf_data unpack_data(SEXP list) {
   bmf_data data = unpack_sizes(list);
   data.directions = args_count(list, "directions", 0);
@@ -130,6 +148,7 @@ static bmf_data unpack_data(SEXP list) {
     unpack_pairs(args_element(list, "predict_at"), data.n, data.m);
   data.keep_u = args_count(list, "keep_u", 0) > 0;
   data.keep_v = args_count(list, "keep_v", 0) > 0;
+  unpack_levels(list, &data);
   return data;
 }
 
@@ -153,6 +172,8 @@ static bmf_state unpack_state(SEXP list, const bmf_data *data) {
       p > 0 ? args_doubles(list, names[which][0], args_product(d, p)) : NULL;
     state.ridge[which] = p > 0 ? args_doubles(list, names[which][1], 1) : NULL;
   }
+  state.theta =
+    args_doubles(list, "theta", data->levels > 0 ? data->levels - 1 : 0);
   state.kept = args_doubles(list, "kept", 1);
   state.noise = args_doubles(list, "noise", 1);
   state.at_mean = args_doubles(list, "at_mean", pairs);

@@ -27,6 +27,7 @@
   RUN(philox)          \
   RUN(polya_gamma)     \
   RUN(positive_normal) \
+  RUN(interval_normal) \
   RUN(rdist)           \
   RUN(scan)            \
   RUN(slice)           \

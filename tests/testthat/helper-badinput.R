@@ -842,6 +842,7 @@ taken_values <- list(
   f = positive, g = positive, h = positive, lambda_b = positive,
   kappa0 = positive, nu0 = positive, sigma2 = positive,
   sim_bmf.sigma2 = c(positive, "zero"), W0 = positive,
+  cutpoint_sd = positive, at_least = reals,
   sim_bmf.biases = c(positive, "zero"), sim_bmf.mean = reals,
   mu0 = reals, m0 = c(reals, vectors), v0 = c(positive, vectors),
   s0 = c(positive, vectors), alpha = c(positive, vectors),

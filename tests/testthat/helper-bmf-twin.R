@@ -14,7 +14,7 @@ twin_bmf <- function(model, state) gibbsite:::bmf_parameters(model, state)
 
 bmf_state_of_twin <- function(model, twin, state) {
   fresh <- gibbsite:::bmf_state(model, twin)
-  for (name in c("u", "v", "beta", "lambda", "mu", "precision",
+  for (name in c("u", "v", "beta", "lambda", "mu", "precision", "theta",
                  gibbsite:::bmf_feature_names(model))) {
     state[[name]] <- fresh[[name]]
   }
@@ -331,8 +331,10 @@ shift_conditional <- function(model, twin) {
   list(precision = u[[1]] + v[[1]], linear = v[[2]] - u[[2]])
 }
 
+# latent: the scale of latent values
 twin_scales <- function(model, twin, scale = twin_scale,
-                        scale_lambda = twin_scale_lambda) {
+                        scale_lambda = twin_scale_lambda,
+                        latent = function(model, twin) twin) {
   if (inherits(model$prior, "bmf_gamma")) {
     twin <- scale_lambda(model, twin)
   }
@@ -341,6 +343,7 @@ twin_scales <- function(model, twin, scale = twin_scale,
       twin <- scale(model, twin)
     }
   }
+  twin <- latent(model, twin)
   if (model$biases) twin_shift(model, twin) else twin
 }
 
@@ -789,6 +792,400 @@ bmf_mutants <- list(
       twin_scales(model, twin, scale_lambda = function(...) {
         twin_scale_lambda(..., jacobian = 0)
       })
+    }
+  )
+)
+
+# ---- ordinal ratings ---------------------------------------------------------
+
+# N(mean, 1) between low and high, as the core draws it.
+ordinal_interval_normal <- function(mean, low, high) {
+  positive <- function(mean) {
+    repeat {
+      if (mean > 0) {
+        z <- mean + rnorm(1)
+        if (z > 0) return(z)
+      } else {
+        rate <- (sqrt(mean^2 + 4) - mean) / 2
+        e <- rexp(1)
+        if (runif(1) < exp(-((e - 1) / rate)^2 / 2)) return(e / rate)
+      }
+    }
+  }
+  between <- function(a, b) {
+    if (b < 0) {
+      return(-between(-b, -a))
+    }
+    wide <- if (a > 0) (b - a) * (a + sqrt(a^2 + 4)) / 2 > 1.5 else b - a > 2.5
+    repeat {
+      if (!wide) {
+        z <- a + (b - a) * runif(1)
+        if (runif(1) < exp((max(a, 0)^2 - z^2) / 2)) return(z)
+      } else if (a > 0) {
+        z <- a + positive(-a)
+        if (z < b) return(z)
+      } else {
+        z <- rnorm(1)
+        if (z > a && z < b) return(z)
+      }
+    }
+  }
+  if (low == -Inf) {
+    high - positive(high - mean)
+  } else if (high == Inf) {
+    low + positive(mean - low)
+  } else {
+    mean + between(low - mean, high - mean)
+  }
+}
+
+ordinal_codes <- function(model) match(model$data$value, model$response$values)
+
+ordinal_eta <- function(model, twin) {
+  gibbsite:::bmf_predictor(model, twin, model$data$user, model$data$item)
+}
+
+# sum log P(code | theta, eta), counts: how often each.
+ordinal_log_lik <- function(theta, code, eta, count = 1) {
+  bounds <- c(-Inf, theta, Inf)
+  sum(count * gibbsite:::log_between(
+    bounds[code] - eta, bounds[code + 1] - eta
+  ))
+}
+
+# a_1 = theta_1, a_k = log(theta_k - theta_{k-1}), and back
+ordinal_coordinates <- function(theta) c(theta[[1]], log(diff(theta)))
+ordinal_theta <- function(a) cumsum(c(a[[1]], exp(a[-1])))
+
+# The log density of a up to a constant.
+ordinal_target <- function(model, a, code, eta, count = 1) {
+  theta <- ordinal_theta(a)
+  ordinal_log_lik(theta, code, eta, count) +
+    sum(dnorm(theta, 0, model$response$cutpoint_sd, log = TRUE)) + sum(a[-1])
+}
+
+# Ratings of one code whose eta lie in one of 128 intervals of equal length count
+# as ratings at their mean eta.
+ordinal_groups <- function(code, eta) {
+  width <- diff(range(eta)) / 128
+  group <- if (width > 0) {
+    pmin(floor((eta - min(eta)) / width), 127)
+  } else {
+    0 * eta
+  }
+  key <- paste(code, group)
+  first <- !duplicated(key)
+  list(
+    code = code[first], eta = ave(eta, key)[first],
+    count = ave(eta, key, FUN = length)[first]
+  )
+}
+
+# Gradient and minus the second derivatives, in theta, of the grouped target.
+ordinal_slopes <- function(model, theta, groups) {
+  q <- length(theta)
+  bounds <- c(-Inf, theta, Inf)
+  low <- bounds[groups$code] - groups$eta
+  high <- bounds[groups$code + 1] - groups$eta
+  log_p <- gibbsite:::log_between(low, high)
+  a <- exp(dnorm(high, log = TRUE) - log_p)
+  b <- exp(dnorm(low, log = TRUE) - log_p)
+  n <- groups$count
+  sum_at <- function(x, at) {
+    vapply(seq_len(q), function(k) sum(x[at == k]), 0)
+  }
+  s2 <- model$response$cutpoint_sd^2
+  gap <- diff(theta)
+  gradient <- sum_at(n * a, groups$code) - sum_at(n * b, groups$code - 1) -
+    theta / s2 + c(0, 1 / gap) - c(1 / gap, 0)
+  own <- sum_at(n * (high * a + a^2), groups$code) +
+    sum_at(n * (b^2 - low * b), groups$code - 1) + 1 / s2 +
+    c(0, 1 / gap^2) + c(1 / gap^2, 0)
+  hessian <- diag(own, q)
+  for (k in seq_len(q - 1)) {
+    both <- -sum((n * a * b)[groups$code == k + 1]) - 1 / gap[[k]]^2
+    hessian[k, k + 1] <- hessian[k + 1, k] <- both
+  }
+  list(gradient = gradient, hessian = hessian)
+}
+
+# list(mode, precision) of the proposal in the coordinates a: the maximum of the
+# grouped target by Newton's method.
+ordinal_proposal <- function(model, code, eta) {
+  groups <- ordinal_groups(code, eta)
+  target <- function(theta) {
+    if (is.unsorted(theta, strictly = TRUE)) {
+      return(-Inf)
+    }
+    ordinal_target(
+      model, ordinal_coordinates(theta), groups$code, groups$eta, groups$count
+    )
+  }
+  q <- length(model$response$values) - 1
+  share <- (cumsum(tabulate(code, q + 1)) + 0.5 * seq_len(q + 1)) /
+    (length(code) + (q + 1) / 2)
+  theta <- mean(eta) + sqrt(1 + var(eta)) * qnorm(share[seq_len(q)])
+  for (step in 1:60) {
+    slopes <- ordinal_slopes(model, theta, groups)
+    move <- solve(slopes$hessian, slopes$gradient)
+    if (sum(move * slopes$gradient) > 1e-6) {
+      while (target(theta + move) < target(theta)) move <- move / 2
+    }
+    theta <- theta + move
+  }
+  j <- outer(seq_len(q), seq_len(q), ">=") *
+    rep(c(1, diff(theta)), each = q)
+  list(
+    mode = ordinal_coordinates(theta),
+    precision = t(j) %*% ordinal_slopes(model, theta, groups)$hessian %*% j
+  )
+}
+
+# theta | eta by the independence step
+ordinal_cutpoints <- function(model, twin) {
+  code <- ordinal_codes(model)
+  eta <- ordinal_eta(model, twin)
+  q <- length(twin$theta)
+  proposal <- ordinal_proposal(model, code, eta)
+  upper <- chol(proposal$precision)
+  e <- rnorm(q)
+  new <- proposal$mode + backsolve(upper, e) * sqrt(5 / rchisq(1, 5))
+  old <- ordinal_coordinates(twin$theta)
+  log_q <- function(a) {
+    -(5 + q) / 2 * log1p(sum((upper %*% (a - proposal$mode))^2) / 5)
+  }
+  log_p <- function(a) ordinal_target(model, a, code, eta)
+  ratio <- log_p(new) - log_p(old) + log_q(old) - log_q(new)
+  if (log(runif(1)) < ratio) {
+    twin$theta <- ordinal_theta(new)
+  }
+  twin
+}
+
+# Latent values in the order of users and items, in which the core has them.
+ordinal_latent <- function(model, twin, draw = ordinal_interval_normal) {
+  bounds <- c(-Inf, twin$theta, Inf)
+  code <- ordinal_codes(model)
+  eta <- ordinal_eta(model, twin)
+  twin$z <- numeric(length(code))
+  for (e in order(model$data$user, model$data$item)) {
+    twin$z[[e]] <- draw(eta[[e]], bounds[[code[[e]]]], bounds[[code[[e]] + 1]])
+  }
+  twin
+}
+
+# A model whose ratings are the latent values, for the other blocks.
+latent_model <- function(model, twin) {
+  model$data$value <- twin$z
+  model
+}
+
+# theta_k + delta and a_i + delta, mu_u along with the a_i
+ordinal_level <- function(model, twin) {
+  if (!model$biases) {
+    return(twin)
+  }
+  d <- model$size
+  precision <- 1 / model$response$cutpoint_sd^2
+  sums <- precision * c(length(twin$theta), sum(twin$theta))
+  if (inherits(model$prior, "bmf_wishart")) {
+    lambda <- twin$precision_u[d, ]
+    sums <- sums + model$prior$kappa0 *
+      c(lambda[[d]], sum(lambda * (twin$mu_u - model$prior$mu0)))
+  } else {
+    sums <- sums + twin$lambda_u * c(ncol(twin$u), sum(twin$u[d, ]))
+  }
+  delta <- -sums[[2]] / sums[[1]] + rnorm(1) / sqrt(sums[[1]])
+  twin$theta <- twin$theta + delta
+  twin$u[d, ] <- twin$u[d, ] + delta
+  if (!is.null(twin$mu_u)) {
+    twin$mu_u[[d]] <- twin$mu_u[[d]] + delta
+  }
+  twin
+}
+
+# c times z, theta, all of u and the intercepts of v; hyperparameters along with
+# them, but lambda_v. jacobian: of all that moves; another one makes a wrong
+# sampler.
+ordinal_scale_latent <- function(model, twin, z,
+                              jacobian = latent_jacobian(model, twin)) {
+  if (inherits(model$prior, "bmf_fixed")) {
+    return(twin)
+  }
+  d <- model$size
+  e <- c(rep(0, model$rank), if (model$biases) 1)
+  moved <- function(c) {
+    twin <- moved_side(twin, "u", diag(c, d))
+    twin <- moved_side(twin, "v", diag(1 + (c - 1) * e, d))
+    if (!is.null(twin$lambda_u)) {
+      twin$lambda_u <- twin$lambda_u / c^2
+    }
+    twin$theta <- c * twin$theta
+    twin
+  }
+  # twin_slice() adds log c, for a density of c
+  c <- twin_slice(function(c) {
+    model$data$value <- c * z
+    at <- moved(c)
+    bmf_log_joint_by_factors(model, at) +
+      sum(dnorm(at$theta, 0, model$response$cutpoint_sd, log = TRUE)) +
+      (jacobian - 1) * log(c)
+  }, 1)
+  moved(c)
+}
+
+latent_jacobian <- function(model, twin) {
+  d <- model$size
+  b <- model$biases
+  of_hyper <- if (inherits(model$prior, "bmf_wishart")) {
+    d - d * (d + 1) + b * (1 - (d + 1))
+  } else {
+    -2
+  }
+  length(model$data$value) + length(twin$theta) + d * model$n + b * model$m +
+    of_hyper
+}
+
+ordinal_twin_blocks <- list(
+  cutpoints = function(model, twin) ordinal_cutpoints(model, twin),
+  latent = function(model, twin) ordinal_latent(model, twin),
+  users = function(model, twin) {
+    twin_rows(latent_model(model, twin), twin, "u")
+  },
+  items = function(model, twin) {
+    twin_rows(latent_model(model, twin), twin, "v")
+  },
+  scales = function(model, twin) {
+    z <- twin$z
+    twin$z <- NULL
+    gaussian <- model
+    gaussian$prior$e <- gaussian$prior$f <- 2
+    gaussian$data$value <- z
+    twin_scales(gaussian, twin, latent = function(model, twin) {
+      ordinal_scale_latent(model, twin, z)
+    })
+  },
+  level = function(model, twin) ordinal_level(model, twin),
+  hyper_u = function(model, twin) twin_hyper(model, twin, "u"),
+  hyper_v = function(model, twin) twin_hyper(model, twin, "v")
+)
+
+ordinal_twin_sweep <- function(model, twin, blocks = ordinal_twin_blocks) {
+  twin <- bmf_twin_sweep(model, twin, blocks)
+  twin[names(twin_bmf(model, bmf_state(model, twin)))]
+}
+
+ordinal_log_joint <- function(model, twin) {
+  gaussian <- model
+  gaussian$prior$e <- gaussian$prior$f <- 2
+  at <- twin
+  at$beta <- 1
+  # without ratings, and without beta
+  gaussian$data[c("user", "item", "value")] <-
+    list(integer(), integer(), numeric())
+  prior <- bmf_log_joint_by_factors(gaussian, at)
+  if (!inherits(model$prior, "bmf_fixed")) {
+    prior <- prior - dgamma(1, 2, 2, log = TRUE)
+  }
+  prior + ordinal_log_lik(twin$theta, ordinal_codes(model), ordinal_eta(model, twin)) +
+    sum(dnorm(twin$theta, 0, model$response$cutpoint_sd, log = TRUE)) +
+    lgamma(length(twin$theta) + 1)
+}
+
+# As tiny_bmf(), with K levels of which the last may have no rating.
+tiny_ordinal <- function(kind, levels = 4, ..., sd = 1.6, rank = 2,
+                         biases = FALSE, n = 4, m = 5, count = 9,
+                         keep = character()) {
+  draw <- function(most) sample.int(max(1, most - 1), count, TRUE)
+  values <- seq_len(levels) / 2
+  ratings <- list(
+    user = draw(n), item = draw(m), value = sample(values, count, TRUE),
+    users = seq_len(n), items = seq_len(m), names = c("user", "item", "value")
+  )
+  prior <- tiny_bmf_prior(kind, rank + biases)
+  prior$e <- prior$f <- NULL
+  if (kind == "fixed") {
+    prior$sigma2 <- 1
+  }
+  prior$cutpoint_sd <- sd
+  gibbsite:::bmf_model(
+    ratings, rank, prior, 0, biases, keep,
+    response = list(
+      link = "ordinal", values = values, labels = format(values),
+      cutpoint_sd = sd
+    )
+  )
+}
+
+# Wrong samplers are faster with a random walk of the cutpoints, which has the
+# same posterior: theta | eta, without the Jacobian of its coordinates if so told.
+walk_cutpoints <- function(model, twin, jacobian = TRUE) {
+  code <- ordinal_codes(model)
+  eta <- ordinal_eta(model, twin)
+  for (step in 1:5) {
+    old <- ordinal_coordinates(twin$theta)
+    new <- old + rnorm(length(old), sd = 0.7)
+    log_p <- function(a) {
+      ordinal_target(model, a, code, eta) - (!jacobian) * sum(a[-1])
+    }
+    if (log(runif(1)) < log_p(new) - log_p(old)) {
+      twin$theta <- ordinal_theta(new)
+    }
+  }
+  twin
+}
+
+ordinal_twin_mutant <- function(...) {
+  blocks <- utils::modifyList(ordinal_twin_blocks, list(
+    cutpoints = walk_cutpoints, scales = function(model, twin) twin
+  ))
+  blocks <- utils::modifyList(blocks, list(...))
+  function(model, state, n, control) {
+    for (i in seq_len(n)) {
+      twin <- ordinal_twin_sweep(model, twin_bmf(model, state), blocks)
+      state <- bmf_state_of_twin(model, twin, state)
+    }
+    list(state = state)
+  }
+}
+
+ordinal_mutants <- list(
+  # the ratio of densities without the cutpoints' prior, or nearly so
+  cutpoint_prior_dropped = function(model, state, n, control) {
+    model$data$cutpoint_sd <- 1e3
+    .Call(gibbsite:::C_bmf_sweeps, model$data, state, n, control, FALSE)
+  },
+  cutpoint_jacobian_dropped = ordinal_twin_mutant(
+    cutpoints = function(model, twin) walk_cutpoints(model, twin, FALSE)
+  ),
+  latent_not_truncated = ordinal_twin_mutant(
+    latent = function(model, twin) {
+      ordinal_latent(model, twin, function(mean, low, high) mean + rnorm(1))
+    }
+  ),
+  # cutpoints moved, and the latent values of the old ones taken
+  latent_not_redrawn = ordinal_twin_mutant(
+    cutpoints = function(model, twin) {
+      twin$z <- ordinal_latent(model, twin)$z
+      walk_cutpoints(model, twin)
+    },
+    latent = function(model, twin) twin
+  ),
+  scale_jacobian_dropped = ordinal_twin_mutant(
+    scales = function(model, twin) {
+      z <- twin$z
+      twin$z <- NULL
+      gaussian <- model
+      gaussian$prior$e <- gaussian$prior$f <- 2
+      ordinal_scale_latent(gaussian, twin, z, jacobian = 0)
+    }
+  ),
+  # the cutpoints move, and the intercepts stay
+  level_of_cutpoints_alone = ordinal_twin_mutant(
+    level = function(model, twin) {
+      moved <- ordinal_level(model, twin)
+      twin$theta <- moved$theta
+      twin
     }
   )
 )

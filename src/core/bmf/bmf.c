@@ -20,9 +20,14 @@
 
 /* ---- sizes and layout of the work space -------------------------------- */
 
+static size_t cutpoint_count(const bmf_data *data) {
+  return data->levels > 0 ? data->levels - 1 : 0;
+}
+
 size_t bmf_hyper_size(const bmf_data *data) {
   const size_t d = data->d;
-  size_t size = 1 + (data->prior.kind == BMF_WISHART ? 2 * d + 2 * d * d : 2);
+  size_t size = 1 + (data->prior.kind == BMF_WISHART ? 2 * d + 2 * d * d : 2) +
+                cutpoint_count(data);
   for (int which = 0; which < 2; which++)
     if (data->features[which].p > 0)
       size += d * data->features[which].p + 1;
@@ -33,19 +38,20 @@ static int draws_ridge(const bmf_features *features) {
   return features->p > 0 && features->shape > 0.0;
 }
 
-static size_t precision_columns(const bmf_data *data) {
-  switch (data->prior.kind) {
-  case BMF_GAMMA:
-    return 3;
-  case BMF_WISHART:
-    return 7;
-  default:
-    return 0;
-  }
+/* beta is known: given, or 1. */
+static int has_known_precision(const bmf_data *data) {
+  return data->prior.kind == BMF_FIXED || data->levels > 0;
+}
+
+static size_t hyper_columns(const bmf_data *data) {
+  const size_t of_sides[] = {
+    [BMF_FIXED] = 0, [BMF_GAMMA] = 2, [BMF_WISHART] = 6};
+  return cutpoint_count(data) + (has_known_precision(data) ? 0 : 1) +
+         of_sides[data->prior.kind];
 }
 
 size_t bmf_columns(const bmf_data *data) {
-  return precision_columns(data) + (size_t)draws_ridge(&data->features[0]) +
+  return hyper_columns(data) + (size_t)draws_ridge(&data->features[0]) +
          (size_t)draws_ridge(&data->features[1]) + 2 + data->cells.count +
          (data->keep_u ? data->n * data->d : 0) +
          (data->keep_v ? data->m * data->d : 0);
@@ -106,6 +112,12 @@ static void carve(bmf_model *m, int threads, arena *a) {
   m->grams = arena_doubles(a, (double)part_count(most) * square);
   carve_scratch(m, a);
   carve_features(m, a);
+  if (m->data.levels > 0) {
+    m->ordinal.levels = m->data.levels;
+    m->ordinal.count = (size_t)m->data.users.start[m->data.n];
+    bmf_ordinal_carve(&m->ordinal, a);
+    m->latent = arena_doubles(a, (double)m->ordinal.count);
+  }
   m->areas = arena_doubles(a, (double)threads * (double)bmf_area_size(d));
 }
 
@@ -123,6 +135,12 @@ void bmf_open(bmf_model *m, const bmf_data *data, const bmf_state *state,
   m->data = *data;
   m->state = *state;
   carve(m, threads, &a);
+  if (data->levels == 0)
+    return;
+  m->ordinal.sd = data->cutpoint_sd;
+  m->ordinal.code = data->users.value;
+  m->data.users.value = m->ordinal.z;
+  m->data.items.value = m->latent;
 }
 
 /* ---- users and items alike --------------------------------------------- */
@@ -451,6 +469,26 @@ static void move_coefficients(bmf_model *m, const bmf_side *side, double *map) {
   bmf_move_rows(side->coefficients, side->features->p, d, map, m->areas);
 }
 
+/* The latent values' part of the density of their scale. */
+static double latent_square(const bmf_model *m) {
+  double square = 0.0;
+  for (size_t j = 0; j < m->data.m; j++)
+    square += m->squares[j];
+  for (size_t k = 0; k < cutpoint_count(&m->data); k++)
+    square += m->state.theta[k] / m->data.cutpoint_sd * m->state.theta[k] /
+              m->data.cutpoint_sd;
+  return square;
+}
+
+static double latent_power(const bmf_model *m) {
+  return (double)(m->ordinal.count + cutpoint_count(&m->data));
+}
+
+static void scale_cutpoints(bmf_model *m, double x) {
+  for (size_t k = 0; k < cutpoint_count(&m->data); k++)
+    m->state.theta[k] *= exp(x);
+}
+
 static status move_wishart(bmf_model *m, bmf_moves *moves) {
   const bmf_prior *prior = &m->data.prior;
   const bmf_wishart_sides sides = {prior->mu0, prior->w0_inverse, prior->kappa0,
@@ -458,6 +496,12 @@ static status move_wishart(bmf_model *m, bmf_moves *moves) {
   status outcome = STATUS_OK;
   for (size_t k = 0; k < m->data.directions && outcome == STATUS_OK; k++)
     outcome = bmf_scale_wishart(moves, &sides);
+  if (m->data.levels > 0 && outcome == STATUS_OK) {
+    double x = 0.0;
+    outcome = bmf_scale_latent_wishart(moves, &sides, prior->nu0,
+                                       latent_power(m), latent_square(m), &x);
+    scale_cutpoints(m, x);
+  }
   if (m->data.biases)
     bmf_shift_wishart(moves, &sides);
   return outcome;
@@ -478,15 +522,21 @@ static status move_isotropic(bmf_model *m, bmf_moves *moves) {
       sides.square[which] += intercept * intercept;
     }
   }
-  const status outcome =
+  status outcome =
     prior->kind == BMF_GAMMA ? bmf_scale_lambda(moves, &sides) : STATUS_OK;
+  if (prior->kind == BMF_GAMMA && m->data.levels > 0 && outcome == STATUS_OK) {
+    double x = 0.0;
+    outcome = bmf_scale_latent_lambda(moves, &sides, latent_power(m),
+                                      latent_square(m), &x);
+    scale_cutpoints(m, x);
+  }
   if (m->data.biases)
     bmf_shift_isotropic(moves, &sides);
   return outcome;
 }
 
 /* Moves of bmf_scale.h; the rows follow at the end.  Residuals stay what they
- * are. */
+ * are, but for a factor where the latent values are scaled. */
 static status draw_scales(bmf_model *m, int threads) {
   const size_t d = m->data.d;
   bmf_moves moves = {.d = d,
@@ -827,6 +877,72 @@ static status draw_hyperparameters(bmf_model *m, int which, int threads) {
   return STATUS_OK;
 }
 
+/* ---- ordinal ratings --------------------------------------------------- */
+
+/* eta of every rating, by user; they do not depend on the threads. */
+static void predict_ratings(bmf_model *m, int threads) {
+  const size_t d = m->data.d;
+  const bmf_ratings *by = &m->data.users;
+  const int n = (int)m->data.n;
+  const int team = team_for((double)m->ordinal.count * (double)d, threads);
+  (void)team;
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(team) schedule(static) if (team > 1)
+#endif
+  for (int i = 0; i < n; i++)
+    for (size_t e = (size_t)by->start[i]; e < (size_t)by->start[i + 1]; e++)
+      m->ordinal.eta[e] =
+        bmf_predictor(m->state.u + (size_t)i * d,
+                      m->state.v + (size_t)by->index[e] * d, d, m->data.biases);
+}
+
+/* Cutpoints, then the latent values.  What is known of the end of the last sweep is
+ * what is computed here otherwise. */
+static status draw_latent(bmf_model *m, int threads) {
+  bmf_ordinal *o = &m->ordinal;
+  if (!o->known)
+    predict_ratings(m, threads);
+  const status outcome = bmf_ordinal_draw(o, m->state.theta, threads);
+  for (size_t e = 0; e < o->count; e++)
+    m->latent[e] = o->z[m->data.place[e]];
+  o->known = 0;
+  return outcome;
+}
+
+/* a_i + delta, theta_k + delta: no probability of a rating changes, and the prior
+ * of the two is normal in delta.  mu_u goes along with the a_i. */
+static void shift_cutpoints(bmf_model *m) {
+  const size_t d = m->data.d, last = d - 1;
+  const bmf_prior *prior = &m->data.prior;
+  const bmf_side side = side_of(m, USERS);
+  double precision, linear;
+  if (prior->kind == BMF_WISHART) {
+    const double *row = side.precision + d * last;
+    precision = prior->kappa0 * row[last];
+    linear = prior->kappa0 *
+             (linalg_inner(row, prior->mu0, d) - linalg_inner(row, side.mu, d));
+  } else {
+    precision = *side.lambda * (double)side.rows;
+    linear = 0.0;
+    for (size_t i = 0; i < side.rows; i++)
+      linear -= *side.lambda * side.factors[i * d + last];
+  }
+  const double delta =
+    bmf_ordinal_shift(&m->ordinal, m->state.theta, precision, linear);
+  for (size_t i = 0; i < side.rows; i++)
+    side.factors[i * d + last] += delta;
+  if (side.mu)
+    side.mu[last] += delta;
+}
+
+/* log p(ratings | u, v, theta), the latent values integrated out. */
+static void evaluate_ratings(bmf_model *m, int threads) {
+  predict_ratings(m, threads);
+  m->ordinal.log_lik =
+    bmf_ordinal_log_lik(&m->ordinal, m->state.theta, threads);
+  m->ordinal.known = 1;
+}
+
 /* ---- the precision of the ratings -------------------------------------- */
 
 static double rating_count(const bmf_data *data) {
@@ -840,7 +956,7 @@ static void draw_beta(bmf_model *m) {
   for (size_t j = 0; j < m->data.m; j++)
     square += m->squares[j];
   m->square = square / *m->state.rating_precision;
-  if (prior->kind == BMF_FIXED)
+  if (has_known_precision(&m->data))
     return;
   *m->state.rating_precision =
     draw_gamma(m, prior->shape[2] + 0.5 * rating_count(&m->data),
@@ -848,6 +964,9 @@ static void draw_beta(bmf_model *m) {
 }
 
 static double log_joint(const bmf_model *m) {
+  if (m->data.levels > 0)
+    return m->log_prior + m->ordinal.log_lik +
+           bmf_ordinal_log_prior(&m->ordinal, m->state.theta);
   const bmf_prior *prior = &m->data.prior;
   const double precision = *m->state.rating_precision;
   double total = m->log_prior +
@@ -916,6 +1035,7 @@ static void store_hyperparameters(const bmf_model *m, double *to) {
     to += 2 * d + 2 * d * d;
   } else {
     memcpy(to, m->state.lambda, 2 * sizeof *to);
+    to += 2;
   }
   for (int which = USERS; which <= ITEMS; which++) {
     const size_t length = d * m->data.features[which].p;
@@ -925,6 +1045,8 @@ static void store_hyperparameters(const bmf_model *m, double *to) {
     to[length] = *m->state.ridge[which];
     to += length + 1;
   }
+  for (size_t k = 0; k < cutpoint_count(&m->data); k++)
+    to[k] = m->state.theta[k];
 }
 
 /* This draw, where it belongs to the set that is stored. */
@@ -945,10 +1067,12 @@ static void store_draw(bmf_model *m) {
 static double *record_precisions(const bmf_model *m, double *row,
                                  size_t stride) {
   const size_t d = m->data.d;
+  if (!has_known_precision(&m->data)) {
+    *row = *m->state.rating_precision;
+    row += stride;
+  }
   if (m->data.prior.kind == BMF_FIXED)
     return row;
-  *row = *m->state.rating_precision;
-  row += stride;
   for (size_t which = 0; which < 2; which++) {
     if (m->data.prior.kind == BMF_GAMMA) {
       *row = m->state.lambda[which];
@@ -978,15 +1102,36 @@ static double *record_all(const double *x, size_t length, double *row,
   return row;
 }
 
+/* The mean of a rating given the predictor: of an ordinal one
+ * scale_K - sum_k (scale_{k+1} - scale_k) Phi(theta_k - eta). */
+static double mean_rating(const bmf_model *m, double eta) {
+  const double *scale = m->data.scale;
+  if (m->data.levels == 0)
+    return m->data.center + eta;
+  double mean = scale[m->data.levels - 1];
+  for (size_t k = 0; k + 1 < m->data.levels; k++)
+    mean -= (scale[k + 1] - scale[k]) *
+            pnorm(m->state.theta[k] - eta, 0.0, 1.0, 1, 0);
+  return mean;
+}
+
+/* Root mean squared residual; log likelihood of ordinal ratings. */
+static double record_fit(const bmf_model *m) {
+  const double ratings = rating_count(&m->data);
+  if (m->data.levels > 0)
+    return m->ordinal.log_lik;
+  return ratings > 0.0 ? sqrt(m->square / ratings) : 0.0;
+}
+
 void bmf_record(void *model, double *row, size_t stride) {
   const bmf_model *m = model;
-  const double ratings = rating_count(&m->data);
+  row = record_all(m->state.theta, cutpoint_count(&m->data), row, stride);
   row = record_precisions(m, row, stride);
-  row[0] = ratings > 0.0 ? sqrt(m->square / ratings) : 0.0;
+  row[0] = record_fit(m);
   row[stride] = log_joint(m);
   row += 2 * stride;
   for (size_t c = 0; c < m->data.cells.count; c++, row += stride)
-    *row = m->data.center + pair_predictor(m, &m->data.cells, c);
+    *row = mean_rating(m, pair_predictor(m, &m->data.cells, c));
   if (m->data.keep_u)
     row = record_all(m->state.u, m->data.n * m->data.d, row, stride);
   if (m->data.keep_v)
@@ -999,9 +1144,15 @@ status bmf_sweep(void *model, const scan_control *control) {
   bmf_model *m = model;
   m->recording = control->recording;
   m->log_prior = 0.0;
-  status outcome = draw_factors(m, control);
+  status outcome = STATUS_OK;
+  if (m->data.levels > 0)
+    outcome = draw_latent(m, control->threads);
+  if (outcome == STATUS_OK)
+    outcome = draw_factors(m, control);
   if (outcome == STATUS_OK && m->data.directions > 0 && !m->mode)
     outcome = draw_scales(m, control->threads);
+  if (outcome == STATUS_OK && m->data.levels > 0 && m->data.biases)
+    shift_cutpoints(m);
   if (outcome == STATUS_OK)
     outcome = draw_hyperparameters(m, USERS, control->threads);
   if (outcome == STATUS_OK)
@@ -1012,6 +1163,8 @@ status bmf_sweep(void *model, const scan_control *control) {
   if (!isfinite(m->square) || !isfinite(*m->state.rating_precision))
     return STATUS_NOT_FINITE;
   if (m->recording) {
+    if (m->data.levels > 0)
+      evaluate_ratings(m, control->threads);
     *m->state.kept += 1.0;
     stream_predictions(m);
     store_draw(m);

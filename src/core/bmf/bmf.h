@@ -16,6 +16,9 @@
  *
  * With features of the users, of the items or of both the prior mean of a row
  * depends on its features: bmf_features.h.  Normal-Wishart priors alone.
+ * Ordinal ratings (bmf_ordinal.h) take the place of r_ij ~ N(., 1 / beta): their
+ * latent values are r_ij, beta is 1, and nothing is taken off.  With biases their
+ * cutpoints are also moved together with the a_i.
  *
  * n users, m items, d = rank + biases; matrices column-major.
  *   u         d x n     v         d x m
@@ -25,6 +28,7 @@
  *   precision Lambda_u, Lambda_v: d x d x 2                    wishart alone
  *   coefficients  B_u', B_v' of bmf_features.h: d x p each, and
  *   ridge     their lambda_B                              with features alone
+ *   theta     cutpoints, K - 1                                  ordinal alone
  *   kept      recorded sweeps so far
  *   noise     running mean of 1 / beta over them
  *   at_mean, at_m2   of the pairs `predict_at`: mean and sum of squared deviations
@@ -33,6 +37,7 @@
 #define GIBBSITE_BMF_H
 
 #include "bmf/bmf_features.h"
+#include "bmf/bmf_ordinal.h"
 #include "bmf/bmf_rows.h"
 #include "numeric/status.h"
 #include "run/scan.h"
@@ -64,10 +69,15 @@ typedef struct {
   bmf_pairs cells;          /* whose means are recorded                     */
   bmf_pairs predict_at;
   int keep_u, keep_v; /* record u, v as well                          */
+  size_t levels;      /* K of ordinal ratings, values 1 to K; else 0  */
+  double cutpoint_sd;
+  const double *scale; /* K: the ratings of the levels                 */
+  const int *place;    /* of the ratings by item, from 0: where they are by
+                       user; ordinal alone                          */
 } bmf_data;
 
 typedef struct {
-  double *u, *v, *rating_precision, *lambda, *mu, *precision;
+  double *u, *v, *rating_precision, *lambda, *mu, *precision, *theta;
   double *coefficients[2], *ridge[2];
   double *kept, *noise, *at_mean, *at_m2;
 } bmf_state;
@@ -75,7 +85,8 @@ typedef struct {
 /* Draws of all factors for prediction: recorded draw number t is stored where t is
  * a multiple of `every` (0: none is), in place t / every - 1 of `factors` ((n + m)
  * d: u, then v) and `hypers` (bmf_hyper_size: beta, lambda or mu and precision; of
- * users and of items with features B' and lambda_B).
+ * users and of items with features B' and lambda_B;
+ * of ordinal ratings theta).
  * Places of earlier runs are NULL. */
 typedef struct {
   double every;
@@ -92,7 +103,9 @@ typedef struct {
   double square;     /* sum (r_ij - u_i'v_j)^2                            */
   double log_prior;  /* log density of u, v and their hyperparameters     */
   double log_det[2]; /* log |Lambda_u|, log |Lambda_v|                    */
+  bmf_ordinal ordinal;
   /* work */
+  double *latent;   /* ordinal: z of the ratings by item              */
   double *design;   /* of the other side: its count x stride             */
   double *offset;   /* of the other side: its intercepts                 */
   double *prior;    /* bmf_set_prior()                                   */
@@ -119,7 +132,7 @@ size_t bmf_work_size(const bmf_data *data, int threads);
 void bmf_open(bmf_model *model, const bmf_data *data, const bmf_state *state,
               void *work, int threads);
 
-/* One sweep: users, items, moves of both (bmf_scale.h), their hyperparameters,
+/* One sweep: of ordinal ratings cutpoints and latent values; users, items, moves of both (bmf_scale.h), their hyperparameters,
  * beta.  With model->mode each block goes to its conditional mode, and nothing is
  * moved.  A scan_model's `sweep`. */
 status bmf_sweep(void *model, const scan_control *control);
@@ -129,9 +142,10 @@ status bmf_sweep(void *model, const scan_control *control);
 status bmf_draw_users(bmf_model *model, const double *shift,
                       const scan_control *control);
 
-/* Recorded: the precisions (gamma: beta, lambda_u, lambda_v; wishart: beta, and of
+/* Recorded: of ordinal ratings theta, and no beta; the precisions (gamma: beta, lambda_u, lambda_v; wishart: beta, and of
  * users and of items the trace and log determinant of Lambda and the length of mu),
- * the unknown lambda_B, root mean squared residual, log joint density, cells (with the constant), u (d x
+ * the unknown lambda_B, root mean squared residual (ordinal: log likelihood), log
+ * joint density, cells (the mean of the rating, with the constant), u (d x
  * n) and v (d x m) where kept. */
 size_t bmf_columns(const bmf_data *data);
 void bmf_record(void *model, double *row, size_t stride);

@@ -135,6 +135,53 @@ status bmf_scale_wishart(bmf_moves *moves, const bmf_wishart_sides *s) {
   return STATUS_OK;
 }
 
+/* Users x -> c x; the items' intercepts too. */
+static void scale_maps(bmf_moves *moves, double c) {
+  const size_t d = moves->d;
+  for (size_t j = 0; j <= d; j++) {
+    for (size_t i = 0; i < d; i++)
+      moves->map[0][i + moves->stride * j] *= c;
+    for (size_t i = moves->rank; i < d; i++)
+      moves->map[1][i + moves->stride * j] *= c;
+  }
+}
+
+status bmf_scale_latent_wishart(bmf_moves *moves, const bmf_wishart_sides *s,
+                                double nu0, double power, double square,
+                                double *x) {
+  const size_t d = moves->d, rank = moves->rank;
+  const size_t scaled = d + (d - rank);
+  double *y = moves->work;
+  scale_density density = {.power = power - nu0 * (double)scaled,
+                           .up2 = 0.5 * square};
+  times(s->precision, d, s->mu0, y);
+  density.down2 = 0.5 * (linalg_inner(s->w0_inverse, s->precision, d * d) +
+                         s->kappa0 * linalg_inner(y, s->mu0, d));
+  density.down1 = -s->kappa0 * linalg_inner(y, s->mu, d);
+  if (rank < d) {
+    double second, first;
+    for (size_t k = 0; k < d; k++)
+      moves->direction[k] = k == rank ? 1.0 : 0.0;
+    wishart_terms(moves, s, 1, y, &second, &first);
+    density.down2 += second;
+    density.down1 += first;
+  }
+  const status outcome = step_scale(&density, x);
+  if (outcome != STATUS_OK)
+    return outcome;
+  const double c = exp(*x);
+  scale_maps(moves, c);
+  for (size_t k = 0; k < d; k++)
+    s->mu[k] *= c;
+  for (size_t e = 0; e < d * d; e++)
+    s->precision[e] /= c * c;
+  if (rank < d) {
+    s->mu[d + rank] *= c;
+    congruence(s->precision + d * d, d, moves->direction, y, expm1(-*x));
+  }
+  return STATUS_OK;
+}
+
 static double draw_normal(double precision, double linear) {
   return linear / precision + norm_rand() / sqrt(precision);
 }
@@ -184,6 +231,27 @@ status bmf_scale_lambda(bmf_moves *moves, const bmf_isotropic_sides *s) {
     for (size_t j = 0; j <= d; j++)
       for (size_t i = 0; i < rank; i++)
         moves->map[side][i + moves->stride * j] *= factor;
+  }
+  return STATUS_OK;
+}
+
+status bmf_scale_latent_lambda(bmf_moves *moves, bmf_isotropic_sides *s,
+                               double power, double square, double *x) {
+  const int biases = moves->rank < moves->d;
+  const scale_density density = {
+    .power = power - 2.0 * s->shape[0] + (biases ? s->count[1] : 0.0),
+    .down2 = s->lambda[0] * s->rate[0],
+    .up2 = 0.5 * (square + s->lambda[1] * s->square[1]),
+  };
+  const status outcome = step_scale(&density, x);
+  if (outcome != STATUS_OK)
+    return outcome;
+  const double c = exp(*x);
+  scale_maps(moves, c);
+  s->lambda[0] /= c * c;
+  for (int side = 0; side < 2; side++) {
+    s->sum[side] *= c;
+    s->square[side] *= c * c;
   }
   return STATUS_OK;
 }

@@ -34,6 +34,21 @@
  * With fixed precisions no scale is drawn: the prior variance of the rows is known,
  * and the n d coordinates of a side determine their scale almost exactly.
  *
+ * Latent values of ordinal ratings (bmf_ordinal.h) do not let the likelihood stay as
+ * it is, but have a scale of their own: with x = log c,
+ *   z_e, theta_k, u_i -> c z_e, c theta_k, c u_i,  and b_j -> c b_j with intercepts,
+ * no rating changes, and N(z_e | eta_e, 1) is left with exp(-c^2 S / 2), S = sum (z_e
+ * - eta_e)^2.  Hyperparameters go along as above, by A = c I of the users and A = I +
+ * (c - 1) e e' of the items, e their intercept.  N values z and K - 1 cutpoints have
+ * the Jacobian c^(N + K - 1); so the density of x is
+ *   Normal-Wishart  c^(N + K - 1 - nu0 d) exp(-c^2 (S + sum theta^2 / sd^2) / 2) *
+ *                   exp(-(tr(W0^-1 Lambda) + kappa0 (mu - mu0)'Lambda (mu - mu0)) / 2)
+ *                   of the users at the place moved to; with intercepts also c^-nu0
+ *                   and that of the items;
+ *   gammas          c^(N + K - 1 - 2 a) exp(-c^2 (S + sum theta^2 / sd^2) / 2 - b
+ *                   lambda_u / c^2); with intercepts also c^m exp(-c^2 lambda_v
+ *                   sum b_j^2 / 2), because lambda_v stays.
+ *
  * The densities depend on the state through d x d matrices alone.  So the moves
  * follow one another on these, and the rows are multiplied once, by the product of
  * all moves.
@@ -77,6 +92,14 @@ status bmf_scale_wishart(bmf_moves *moves, const bmf_wishart_sides *sides);
 
 /* One move of all directions by the same c. */
 status bmf_scale_lambda(bmf_moves *moves, const bmf_isotropic_sides *sides);
+
+/* Of latent values: power is N + K - 1, square is S + sum theta^2 / sd^2.  *x: log c,
+ * by which the cutpoints are to be multiplied. */
+status bmf_scale_latent_wishart(bmf_moves *moves,
+                                const bmf_wishart_sides *sides, double nu0,
+                                double power, double square, double *x);
+status bmf_scale_latent_lambda(bmf_moves *moves, bmf_isotropic_sides *sides,
+                               double power, double square, double *x);
 
 /* a_i + delta, b_j - delta */
 void bmf_shift_wishart(bmf_moves *moves, const bmf_wishart_sides *sides);

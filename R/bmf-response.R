@@ -1,0 +1,317 @@
+# The rating of a matrix factorisation as a function of its latent value, which
+# is normal about the linear predictor. The field `response` of a model is
+#
+#   NULL                 the rating is the latent value
+#   list(range)          the latent value moved to the nearer end of the range
+#   list(link, values, labels, cutpoint_sd)
+#                        values[c] (labels[c] in words), where the latent value
+#                        lies between the cutpoints theta[c - 1] and theta[c]
+#
+# Latent values given a draw are list(mean, sd) as bmf_normals() gives them:
+# draws x pairs; sd may be a vector. `kept` is as kept_factors() gives it, or a
+# list with `model` alone if there are no cutpoints.
+
+bmf_response <- function(ratings, range, link, cutpoint_sd, call) {
+  if (!is.null(link)) {
+    return(ordinal_response(ratings, range, link, cutpoint_sd, call))
+  }
+  if (is.null(range)) {
+    return(NULL)
+  }
+  range <- check_rating_range(range, call)
+  outside <- which(ratings$value < range[[1L]] | ratings$value > range[[2L]])
+  if (length(outside) > 0) {
+    at <- outside[[1L]]
+    pair <- pair_words(ratings, at)
+    given <- ratings$value[[at]]
+    count <- length(outside)
+    abort_argument(
+      c(
+        "{.arg range} must hold every rating: that of {pair} is {given}.",
+        i = if (count > 1) "{count} ratings are outside."
+      ),
+      call = call, class = "range", row = at
+    )
+  }
+  list(range = range)
+}
+
+check_rating_range <- function(range, call) {
+  range <- check_numeric_vector(range, arg = "range", call = call)
+  if (length(range) != 2L || !(range[[1L]] < range[[2L]])) {
+    abort_argument(
+      c(
+        "{.arg range} must be two numbers, the lowest possible rating and, above
+         it, the highest, not {and_words(range)}.",
+        i = "For ratings from 1 to 5: {.code range = c(1, 5)}."
+      ),
+      call = call
+    )
+  }
+  as.double(range)
+}
+
+ordinal_response <- function(ratings, range, link, cutpoint_sd, call) {
+  if (!is.null(range)) {
+    abort_argument(
+      c(
+        "{.arg range} goes with ratings that are numbers without a {.arg link}.",
+        i = "With {.code link = \"{link}\"} predictions are on the ratings'
+             scale anyhow."
+      ),
+      call = call
+    )
+  }
+  values <- if (is.null(ratings$levels)) {
+    sort(unique(ratings$value))
+  } else {
+    as.double(seq_along(ratings$levels))
+  }
+  if (link == "probit" && is.null(ratings$levels)) {
+    values <- c(0, 1)
+  }
+  check_rating_scale(values, ratings, link, call)
+  list(
+    link = link, values = values,
+    labels = ratings$levels %||% format_values(values),
+    cutpoint_sd = cutpoint_sd
+  )
+}
+
+format_values <- function(values) vapply(values, format, "", digits = 15)
+
+check_rating_scale <- function(values, ratings, link, call) {
+  count <- length(values)
+  if (link == "probit") {
+    other <- which(!ratings$value %in% values)
+    if (count != 2L || length(other) > 0) {
+      given <- if (count != 2L) {
+        paste(count, "levels")
+      } else {
+        paste("the rating", format(ratings$value[[other[[1L]]]]))
+      }
+      abort_argument(
+        c(
+          "With {.code link = \"probit\"} ratings must be 0 and 1, logical, or a
+           factor of two levels, not {given}.",
+          i = "For more than two ratings use {.code link = \"ordinal\"}."
+        ),
+        call = call, class = "scale"
+      )
+    }
+    return(invisible())
+  }
+  if (count < 2L || count > 100L) {
+    abort_argument(
+      c(
+        "With {.code link = \"ordinal\"} there must be from 2 to 100 different
+         ratings, not {count}.",
+        i = if (count > 100L) {
+          "For numbers that are not on a scale of few levels leave {.arg link}
+           out."
+        }
+      ),
+      call = call, class = "scale"
+    )
+  }
+}
+
+# Ratings given later (NA: not known) must be possible, too.
+check_held_values <- function(value, response, arg, call) {
+  if (is.null(value) || is.null(response)) {
+    return(invisible())
+  }
+  possible <- response$range %||% response$values
+  outside <- if (is.null(response$range)) {
+    which(!is.na(value) & !value %in% possible)
+  } else {
+    which(value < possible[[1L]] | value > possible[[2L]])
+  }
+  if (length(outside) == 0) {
+    return(invisible())
+  }
+  row <- outside[[1L]]
+  are <- if (is.null(response$range)) {
+    paste0("one of the fit's, ", or_words(format_values(possible)))
+  } else {
+    paste0(
+      "from ", possible[[1L]], " to ", possible[[2L]], ", the `range` of the fit"
+    )
+  }
+  abort_argument(
+    "Each rating of {.arg {arg}} must be {are}: row {row} has {value[[row]]}.",
+    call = call, class = "range", row = row
+  )
+}
+
+is_latent <- function(model) !is.null(model$response)
+
+is_ordinal <- function(model) !is.null(model$response$link)
+
+cutpoint_count <- function(response) max(0L, length(response$values) - 1L)
+
+clip <- function(x, range) pmin(pmax(x, range[[1L]]), range[[2L]])
+
+# ---- clipped ratings --------------------------------------------------------
+
+# With z standard normal and h(a) = E (z - a)_+ = dnorm(a) - a pnorm(-a),
+# E clip(m + s z) = low + s (h(a) - h(b)), a = (low - m) / s, b = (high - m) / s.
+# With w(a) = E (z - a)_+^2 = (1 + a^2) pnorm(-a) - a dnorm(a) the square of
+# clip - low has the mean s^2 (w(a) - w(b) - 2 (b - a) h(b)).
+clipped_moments <- function(mean, sd, range) {
+  a <- (range[[1L]] - mean) / sd
+  b <- (range[[2L]] - mean) / sd
+  beyond <- function(x) stats::dnorm(x) - x * stats::pnorm(-x)
+  square <- function(x) (1 + x^2) * stats::pnorm(-x) - x * stats::dnorm(x)
+  first <- sd * (beyond(a) - beyond(b))
+  second <- sd^2 * (square(a) - square(b) - 2 * (b - a) * beyond(b))
+  list(
+    mean = clip(range[[1L]] + first, range),
+    variance = pmax(second - first^2, 0)
+  )
+}
+
+# ---- ordinal ratings --------------------------------------------------------
+
+# P(rating <= values[c]) given each draw, 0 < c < K: draws x pairs.
+probability_up_to <- function(kept, latent, c) {
+  z <- (kept$cutpoints[, c] - latent$mean) / latent$sd
+  matrix(stats::pnorm(z), nrow(latent$mean))
+}
+
+# With F(c) the probability up to values[c], E f(rating) is f of the largest
+# value less sum_c (f(values[c + 1]) - f(values[c])) F(c).
+ordinal_moments <- function(kept, latent) {
+  values <- kept$model$response$values
+  # about the middle, so that squares are small
+  middle <- mean(range(values))
+  away <- values - middle
+  first <- away[[length(away)]] + 0 * latent$mean
+  second <- first^2
+  for (c in seq_along(values[-1L])) {
+    below <- probability_up_to(kept, latent, c)
+    first <- first - (away[[c + 1L]] - away[[c]]) * below
+    second <- second - (away[[c + 1L]]^2 - away[[c]]^2) * below
+  }
+  list(mean = middle + first, variance = pmax(second - first^2, 0))
+}
+
+# log [pnorm(high) - pnorm(low)], on the side of the smaller tail.
+log_between <- function(low, high) {
+  flip <- low > 0
+  from <- ifelse(flip, -high, low)
+  to <- ifelse(flip, -low, high)
+  top <- stats::pnorm(to, log.p = TRUE)
+  top + log1p(-exp(stats::pnorm(from, log.p = TRUE) - top))
+}
+
+ordinal_log_density <- function(kept, value, latent) {
+  draws <- nrow(latent$mean)
+  code <- match(value, kept$model$response$values)
+  bounds <- cbind(-Inf, kept$cutpoints, Inf)
+  scaled <- function(which) {
+    (bounds[, which, drop = FALSE] - latent$mean) / latent$sd
+  }
+  matrix(log_between(scaled(code), scaled(code + 1L)), draws)
+}
+
+# Probabilities of the ratings over all draws: pairs x K.
+rating_probabilities <- function(kept, latent) {
+  up_to <- vapply(seq_len(ncol(kept$cutpoints)), function(c) {
+    colMeans(probability_up_to(kept, latent, c))
+  }, numeric(ncol(latent$mean)))
+  up_to <- cbind(matrix(up_to, ncol(latent$mean)), 1)
+  up_to - cbind(0, up_to[, -ncol(up_to), drop = FALSE])
+}
+
+# ---- all of them ------------------------------------------------------------
+
+# Mean and variance of the rating given a draw: list(mean, variance), draws x
+# pairs; for models with a response.
+rating_moments <- function(kept, latent) {
+  if (is_ordinal(kept$model)) {
+    return(ordinal_moments(kept, latent))
+  }
+  clipped_moments(latent$mean, latent$sd, kept$model$response$range)
+}
+
+# A draw of the rating for each latent mean, from R's generator.
+rating_draws <- function(kept, linear) {
+  latent <- matrix(
+    stats::rnorm(length(linear), linear, sqrt(kept$noise)), nrow(linear)
+  )
+  response <- kept$model$response
+  if (is_ordinal(kept$model)) {
+    code <- 1L
+    for (c in seq_len(ncol(kept$cutpoints))) {
+      code <- code + (latent > kept$cutpoints[, c])
+    }
+    return(matrix(response$values[code], nrow(linear)))
+  }
+  if (is.null(response)) latent else clip(latent, response$range)
+}
+
+# P(rating <= value) and P(rating < value), averaged over the draws: pairs x 2.
+rating_below <- function(kept, value, latent) {
+  if (is_ordinal(kept$model)) {
+    values <- kept$model$response$values
+    up_to <- cbind(0, t(apply(rating_probabilities(kept, latent), 1L, cumsum)))
+    take <- function(count) up_to[cbind(seq_along(value), count + 1L)]
+    return(cbind(
+      take(findInterval(value, values)),
+      take(findInterval(value, values, left.open = TRUE))
+    ))
+  }
+  below <- probability_below(value, latent)
+  range <- kept$model$response$range
+  if (is.null(range)) {
+    return(cbind(below, below))
+  }
+  cbind(
+    ifelse(value >= range[[2L]], 1, ifelse(value < range[[1L]], 0, below)),
+    ifelse(value <= range[[1L]], 0, ifelse(value > range[[2L]], 1, below))
+  )
+}
+
+probability_below <- function(value, latent) {
+  draws <- nrow(latent$mean)
+  z <- (rep(value, each = draws) - latent$mean) / latent$sd
+  colMeans(matrix(stats::pnorm(z), draws))
+}
+
+# The smallest value with at least the probability p at or below it, over all
+# draws, for each pair.
+rating_quantile <- function(kept, latent, p) {
+  if (is_ordinal(kept$model)) {
+    probability <- rating_probabilities(kept, latent)
+    last <- ncol(probability)
+    code <- 1L
+    up_to <- 0
+    for (c in seq_len(last - 1L)) {
+      up_to <- up_to + probability[, c]
+      code <- code + (up_to < p)
+    }
+    return(kept$model$response$values[code])
+  }
+  end <- mixture_quantile(latent$mean, latent$sd, p)
+  range <- kept$model$response$range
+  if (is.null(range)) end else clip(end, range)
+}
+
+# The log density of the model, draws x pairs: of ordinal ratings the log
+# probability; with `range` that of the latent value, as in the chain.
+rating_log_density <- function(kept, value, latent) {
+  if (is_ordinal(kept$model)) {
+    return(ordinal_log_density(kept, value, latent))
+  }
+  value <- rep(value, each = nrow(latent$mean))
+  matrix(
+    stats::dnorm(value, latent$mean, latent$sd, log = TRUE), nrow(latent$mean)
+  )
+}
+
+# Whether values lie in their central intervals: below as rating_below() gives
+# it.
+inside_interval <- function(below, level) {
+  below[, 1L] >= (1 - level) / 2 & below[, 2L] <= (1 + level) / 2
+}

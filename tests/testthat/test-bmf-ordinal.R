@@ -1,0 +1,380 @@
+# gibbs_bmf(link = "ordinal"): the sampler against a twin in R and a posterior by
+# quadrature, wrong samplers, the same bits however a run is cut, and what is
+# said of ratings on their scale.
+
+max_z <- 4.5
+
+run_sweeps <- function(model, state, n, threads = 1, burnin = 0, thin = 1) {
+  control <- list(burnin = burnin, thin = thin, threads = threads)
+  result <- model_sweeps(model, state, n, control)
+  colnames(result$draws) <- model$columns
+  result
+}
+
+# ---- the sampler -------------------------------------------------------------
+
+test_that("a sweep is that of the twin, draw for draw", {
+  withr::local_seed(1)
+  for (kind in bmf_kinds_tested) {
+    for (biases in c(FALSE, TRUE)) {
+      for (levels in c(2, 3, 6)) {
+        model <- tiny_ordinal(kind, levels, biases = biases, n = 6, count = 30)
+        state <- draw_prior(model)
+        twin <- twin_bmf(model, state)
+        core <- withr::with_seed(levels, run_sweeps(model, state, 3))
+        twin <- withr::with_seed(levels, {
+          for (i in 1:3) twin <- ordinal_twin_sweep(model, twin)
+          twin
+        })
+        of_core <- unlist(twin_bmf(model, core$state))
+        # both find the proposal's mode by iteration
+        expect_lt(
+          max(abs(of_core - unlist(twin)) / pmax(1, abs(of_core))), 1e-9,
+          label = paste(kind, biases, levels)
+        )
+      }
+    }
+  }
+})
+
+test_that("what is recorded is what its name says", {
+  withr::local_seed(2)
+  for (kind in bmf_kinds_tested) {
+    model <- tiny_ordinal(kind, biases = TRUE, keep = c("u", "v"))
+    swept <- run_sweeps(model, draw_prior(model), 4)
+    row <- swept$draws[4, ]
+    p <- twin_bmf(model, swept$state)
+    expect_identical(unname(row[paste0("theta[", 1:3, "]")]), p$theta)
+    expect_equal(
+      row[["log_lik"]],
+      ordinal_log_lik(p$theta, ordinal_codes(model), ordinal_eta(model, p))
+    )
+    expect_equal(row[["log_joint"]], ordinal_log_joint(model, p))
+    at <- model$cells
+    eta <- bmf_predictor(model, p, at$user, at$item)
+    bounds <- c(-Inf, p$theta, Inf)
+    mean <- vapply(eta, function(x) {
+      sum(diff(pnorm(bounds - x)) * model$response$values)
+    }, 0)
+    expect_equal(unname(row[startsWith(names(row), "cell")]), mean)
+    expect_false(any(c("beta", "rmse") %in% names(row)))
+  }
+})
+
+# One user, one item: eta = u v has the density K0(|x| / c) / (pi c), and theta
+# two cutpoints.
+exact_posterior <- function(counts, c, sd) {
+  # x = sign s^2 takes the pole at 0 away
+  s <- (seq_len(300) - 0.5) / 300 * 4
+  eta <- c(-rev(s^2), s^2)
+  weight <- 2 * sqrt(abs(eta)) * besselK(abs(eta) / c, 0)
+  theta <- seq(-6, 6, length.out = 301) * sd / 1.2
+  grid <- expand.grid(low = theta, high = theta)
+  grid <- grid[grid$low < grid$high, ]
+  prior <- dnorm(grid$low, 0, sd) * dnorm(grid$high, 0, sd)
+  total <- numeric(6)
+  for (i in seq_along(eta)) {
+    low <- pnorm(grid$low - eta[[i]])
+    high <- pnorm(grid$high - eta[[i]])
+    p <- prior * weight[[i]] * low^counts[[1]] *
+      (high - low)^counts[[2]] * (1 - high)^counts[[3]]
+    total <- total + c(
+      sum(p), sum(p * grid$low), sum(p * grid$high), sum(p * low),
+      sum(p * (high - low)), sum(p * eta[[i]]^2)
+    )
+  }
+  total[-1] / total[[1]]
+}
+
+test_that("the posterior is that of quadrature", {
+  skip_long()
+  counts <- c(4, 1, 2)
+  ratings <- list(
+    user = rep(1L, 7), item = rep(1L, 7), value = rep(1:3, counts), users = 1L,
+    items = 1L, names = c("user", "item", "value")
+  )
+  sd <- 1.3
+  prior <- tiny_bmf_prior("fixed", 1)
+  prior$sigma2 <- 1
+  prior$cutpoint_sd <- sd
+  model <- bmf_model(ratings, 1, prior, response = list(
+    link = "ordinal", values = 1:3, labels = as.character(1:3),
+    cutpoint_sd = sd
+  ), keep = c("u", "v"))
+  withr::local_seed(3)
+  draws <- run_sweeps(model, draw_prior(model), 40000, burnin = 100)$draws
+  eta <- draws[, "u[1,1]"] * draws[, "v[1,1]"]
+  low <- pnorm(draws[, "theta[1]"] - eta)
+  middle <- pnorm(draws[, "theta[2]"] - eta) - low
+  found <- cbind(
+    draws[, "theta[1]"], draws[, "theta[2]"], low, middle, eta^2
+  )
+  exact <- exact_posterior(counts, prior$c, sd)
+  z <- (colMeans(found) - exact) / apply(found, 2, posterior::mcse_mean)
+  expect_lt(max(abs(z)), max_z)
+})
+
+test_that("levels without ratings, and one rating alone, have their prior", {
+  skip_long()
+  # nothing is known of the second of four levels but what the prior says
+  model <- tiny_ordinal("fixed", 4, count = 12)
+  model <- set_data(model, rep(c(0.5, 1.5, 2), 4))
+  withr::local_seed(4)
+  draws <- run_sweeps(model, draw_prior(model), 4000, burnin = 200)$draws
+  moves <- mean(diff(draws[, "theta[2]"]) != 0)
+  expect_gt(moves, 0.4)
+  expect_true(all(apply(
+    draws[, paste0("theta[", 1:3, "]")], 1, function(x) all(diff(x) > 0)
+  )))
+})
+
+test_that("wrong samplers are rejected", {
+  skip_long()
+  cases <- joint_cases_of_ratings()
+  case <- cases[[which(vapply(cases, `[[`, "", "option") == "ordinal, biases")]]
+  fit <- fit_of_case(case)
+  p_value <- function(fit, n) {
+    smallest_p(geweke_joint(fit, n = n, seed = 1, progress = FALSE))
+  }
+  expect_gt(p_value(fit, 400), 1e-4)
+  for (name in names(ordinal_mutants)) {
+    slow <- name == "latent_not_redrawn"
+    if (!slow || is_extended()) {
+      wrong <- mutant_fit(fit, ordinal_mutants[[name]])
+      expect_lt(p_value(wrong, if (slow) 2000 else 150), 1e-4, label = name)
+    }
+  }
+})
+
+# ---- the same bits however a run is cut ---------------------------------------
+
+stars <- function(seed = 1, levels = 5) {
+  made <- withr::with_seed(seed, sim_bmf(25, 20, 2, 0.4))
+  cuts <- seq(-1.2, 1.2, length.out = levels - 1)
+  made$value <- 1 + findInterval(made$value, cuts)
+  made
+}
+
+star_fit <- function(data = stars(), ..., draws = 40, link = "ordinal") {
+  suppressMessages(suppressWarnings(gibbs_bmf(data, 2, link = link, ...,
+    draws = draws, burnin = 30, chains = 2, seed = 1, progress = FALSE
+  )))
+}
+
+test_that("extending, thinning, threads and checkpoints change nothing", {
+  whole <- star_fit(biases = TRUE)
+  expect_true(identical_fit(whole, suppressWarnings(
+    extend(star_fit(biases = TRUE, draws = 15), 25, progress = FALSE)
+  )))
+  thinned <- star_fit(biases = TRUE, draws = 20, thin = 2)
+  expect_identical(
+    unclass(thinned[[1]])[, ], unclass(whole[[1]])[2 * (1:20), ]
+  )
+  folder <- withr::local_tempfile()
+  star_fit(biases = TRUE, checkpoint = folder)
+  expect_true(identical_fit(
+    whole, suppressWarnings(resume(folder, progress = FALSE))
+  ))
+})
+
+test_that("threads do not change a draw", {
+  skip_on_cran()
+  withr::local_seed(5)
+  n <- 12000
+  ratings <- list(
+    user = sample.int(150, n, TRUE), item = sample.int(80, n, TRUE),
+    value = sample(1:5, n, TRUE), users = 1:150, items = 1:80,
+    names = c("user", "item", "value")
+  )
+  prior <- tiny_bmf_prior("gamma", 9)
+  prior$e <- prior$f <- NULL
+  model <- bmf_model(ratings, 8, prior, biases = TRUE, response = list(
+    link = "ordinal", values = 1:5, labels = as.character(1:5),
+    cutpoint_sd = 5
+  ))
+  state <- draw_prior(model)
+  run <- function(threads) {
+    withr::with_seed(1, run_sweeps(model, state, 3, threads))[
+      c("state", "draws")
+    ]
+  }
+  expect_identical(run(2), run(1))
+})
+
+# ---- predictions --------------------------------------------------------------
+
+new_pairs <- function(made) {
+  made <- made[1:12, ]
+  made$user <- as.character(made$user)
+  made$item <- as.character(made$item)
+  made$user[9:10] <- "new"
+  made$item[10:11] <- "new"
+  made
+}
+
+test_that("probabilities are those of the draws", {
+  fit <- star_fit()
+  kept <- kept_factors(fit)
+  eta <- posterior_linpred(fit)
+  theta <- do.call(rbind, lapply(1:2, function(k) {
+    unclass(fit[[k]])[, paste0("theta[", 1:4, "]")]
+  }))
+  # factors are stored in single precision
+  expect_equal(kept$cutpoints, unname(theta))
+  bounds <- cbind(-Inf, theta, Inf)
+  probability <- sapply(1:5, function(c) {
+    colMeans(pnorm(bounds[, c + 1] - eta) - pnorm(bounds[, c] - eta))
+  })
+  found <- predict(fit, type = "probabilities")
+  expect_equal(unname(as.matrix(found[as.character(1:5)])), probability)
+  expect_equal(
+    predict(fit, variance = FALSE), drop(probability %*% 1:5)
+  )
+  value <- stars()$value
+  exact <- log(pnorm(bounds[, value + 1] - eta) - pnorm(bounds[, value] - eta))
+  expect_equal(log_lik(fit), unname(exact))
+  total <- predict(fit)
+  expect_equal(
+    total$variance, drop(probability %*% (1:5)^2) - total$mean^2
+  )
+  expect_equal(total$variance, total$noise + total$parameters)
+})
+
+test_that("predictions are on the scale and agree", {
+  skip_long()
+  made <- stars()
+  held <- new_pairs(made)[1:8, ]
+  fit <- star_fit(predict_at = held)
+  pairs <- new_pairs(made)
+  interval <- withr::with_seed(1, predict(fit, pairs, type = "interval"))
+  p <- withr::with_seed(1, predict(fit, pairs, type = "probabilities"))
+  p <- as.matrix(p[as.character(1:5)])
+  expect_equal(rowSums(p), rep(1, 12), ignore_attr = TRUE)
+  expect_equal(interval$mean, drop(p %*% 1:5), ignore_attr = TRUE)
+  expect_true(all(c(interval$lower, interval$upper) %in% 1:5))
+  up_to <- t(apply(cbind(0, p), 1, cumsum))
+  inside <- up_to[cbind(1:12, interval$upper + 1)] -
+    up_to[cbind(1:12, interval$lower)]
+  expect_true(all(inside >= 0.9))
+  draws <- withr::with_seed(2, do.call(rbind, lapply(1:60, function(i) {
+    posterior_predict(fit, pairs)
+  })))
+  expect_true(all(draws %in% 1:5))
+  known <- interval$unknown != "both"
+  shares <- sapply(1:5, function(c) colMeans(draws == c))
+  error <- sqrt(p * (1 - p) / nrow(draws)) + 1e-3
+  old <- interval$unknown == "none"
+  expect_lt(max(abs(shares - p)[old, ] / error[old, ]), max_z)
+  expect_equal(
+    colMeans(posterior_epred(fit, pairs[old, ])), interval$mean[old]
+  )
+  at <- predicted_at(fit)
+  expect_equal(at$mean, interval$mean[1:8])
+  expect_equal(at$lower, interval$lower[1:8])
+  row <- held_out(fit, level = 0.9)
+  expect_identical(
+    row$coverage_90,
+    mean(held$value >= at$lower & held$value <= at$upper)
+  )
+  expect_equal(row$lpd, mean(log(p[cbind(1:8, held$value)])))
+  augmented <- augment(fit)
+  expect_equal(augmented$.fitted, fitted(fit))
+})
+
+test_that("recommend() orders by the probability of at least a rating", {
+  made <- stars()
+  fit <- star_fit()
+  best <- recommend(fit, users = "3", n = 30, at_least = 4)
+  p <- predict(fit, best[c("user", "item")], type = "probabilities")
+  expect_equal(best$probability, p[["4"]] + p[["5"]])
+  expect_false(is.unsorted(-best$probability))
+  by_mean <- recommend(fit, users = "3", n = 30)
+  expect_setequal(by_mean$item, best$item)
+  expect_false("probability" %in% names(by_mean))
+  # without a link it is that of the normal distribution
+  plain <- star_fit(link = NULL)
+  best <- recommend(plain, users = "3", n = 2, at_least = 4)
+  eta <- posterior_linpred(plain, newdata = best)
+  beta <- unlist(lapply(1:2, function(k) unclass(plain[[k]])[, "beta"]))
+  expect_equal(
+    best$probability, colMeans(pnorm(eta, 4, 1 / sqrt(beta)))
+  )
+})
+
+test_that("likes may be numbers, logical or of a factor", {
+  made <- stars()
+  made$value <- made$value > 2
+  by_logical <- star_fit(made, link = "probit")
+  as_number <- made
+  as_number$value <- as.numeric(made$value)
+  expect_identical(
+    predict(star_fit(as_number, link = "probit")), predict(by_logical)
+  )
+  named <- made
+  named$value <- factor(made$value, labels = c("no", "yes"))
+  by_factor <- star_fit(named, link = "probit")
+  p <- predict(by_factor, type = "probabilities")
+  expect_equal(p$yes, predict(by_logical, variance = FALSE))
+  expect_equal(
+    held_out(by_factor, named[1:9, ])$lpd, held_out(by_logical, made[1:9, ])$lpd
+  )
+  expect_identical(coda::varnames(by_logical)[[1]], "theta[1]")
+})
+
+test_that("an ordered factor's levels are the scale, also those without ratings", {
+  made <- stars(levels = 4)
+  made$value <- factor(
+    c("bad", "fair", "good", "best")[made$value],
+    c("bad", "poor", "fair", "good", "best"), ordered = TRUE
+  )
+  fit <- star_fit(made)
+  p <- predict(fit, made[1:3, ], type = "probabilities")
+  expect_true(all(c("bad", "poor", "best") %in% names(p)))
+  expect_true(all(p$poor > 0))
+  expect_output(print(prior_summary(fit)), "cutpoint_sd")
+  expect_match(tidy(fit)$label[[1]], "bad", all = FALSE)
+})
+
+test_that("loo, compare_k() and plots take ordinal ratings", {
+  skip_long()
+  skip_if_not_installed("loo")
+  fit <- star_fit(draws = 100)
+  log_lik <- log_lik(fit)
+  expect_equal(
+    suppressWarnings(loo::waic(fit))$estimates["elpd_waic", 1],
+    sum(log(colMeans(exp(log_lik))) - apply(log_lik, 2, stats::var))
+  )
+  compared <- suppressMessages(suppressWarnings(compare_k(
+    fit, star_fit(draws = 100, biases = TRUE), folds = 2, progress = FALSE
+  )))
+  expect_true(all(is.finite(compared$lpd)))
+  grDevices::pdf(withr::local_tempfile(fileext = ".pdf"))
+  on.exit(grDevices::dev.off())
+  expect_no_error(plot(fit))
+  expect_no_error(plot(fit, type = "trace"))
+})
+
+test_that("what the model cannot take is an error", {
+  made <- stars()
+  fit <- star_fit()
+  six <- data.frame(user = "1", item = "2", value = c(3, 6))
+  expect_gibbsite_error({
+    gibbs_bmf(made, 2, link = "logit")
+    gibbs_bmf(made, 2, link = "ordinal", method = "icm")
+    gibbs_bmf(made, 2, link = "ordinal", range = c(1, 5))
+    gibbs_bmf(made, 2, link = "ordinal", cutpoint_sd = 0)
+    gibbs_bmf(made, 2, bmf_gamma(e = 2), link = "ordinal")
+    gibbs_bmf(made, 2, link = "ordinal", inits = list(list(theta = 4:1)),
+      chains = 1
+    )
+    predict(star_fit(link = NULL), type = "probabilities")
+    plot(fit, type = "rmse")
+  })
+  expect_gibbsite_error(class = "gibbsite_error_scale", {
+    gibbs_bmf(made, 2, link = "probit")
+    gibbs_bmf(transform(made, value = 3), 2, link = "ordinal")
+    gibbs_bmf(transform(made, value = seq_along(value)), 2, link = "ordinal")
+  })
+  expect_gibbsite_error(held_out(fit, six), class = "gibbsite_error_range")
+  expect_gibbsite_error(fold_in(fit, six), class = "gibbsite_error_link")
+})

@@ -1,0 +1,192 @@
+# gibbs_bmf(range = ): predictions of ratings that cannot leave their range.
+
+max_z <- 4.5
+
+rounded <- function(seed = 1) {
+  made <- withr::with_seed(seed, sim_bmf(25, 20, 2, 0.4, mean = 3.6))
+  made$value <- pmin(pmax(round(made$value), 1), 5)
+  made
+}
+
+short_fit <- function(data, ...) {
+  suppressMessages(suppressWarnings(gibbs_bmf(data, 2, ...,
+    draws = 60, burnin = 60, chains = 2, seed = 1, progress = FALSE
+  )))
+}
+
+new_pairs <- function(made) {
+  made <- made[1:12, ]
+  made$user <- as.character(made$user)
+  made$item <- as.character(made$item)
+  made$user[9:10] <- "new"
+  made$item[10:11] <- "new"
+  made
+}
+
+test_that("moments of clipped normal variates are their integrals", {
+  range <- c(1, 5)
+  for (mean in c(-4, 0.7, 1, 3.2, 4.9, 9)) {
+    for (sd in c(0.05, 0.9, 6)) {
+      moment <- function(power) {
+        inside <- stats::integrate(
+          function(z) (mean + sd * z)^power * stats::dnorm(z),
+          max(-30, (range[[1]] - mean) / sd), min(30, (range[[2]] - mean) / sd),
+          rel.tol = 1e-12, subdivisions = 2000
+        )
+        (if (mean + 30 * sd > 1 && mean - 30 * sd < 5) inside$value else 0) +
+          range[[1]]^power * stats::pnorm(range[[1]], mean, sd) +
+          range[[2]]^power * stats::pnorm(range[[2]], mean, sd, FALSE)
+      }
+      found <- gibbsite:::clipped_moments(mean, sd, range)
+      expect_equal(found$mean, moment(1), tolerance = 1e-9)
+      expect_equal(found$variance, moment(2) - moment(1)^2, tolerance = 1e-6)
+    }
+  }
+})
+
+test_that("a range changes predictions and not the posterior", {
+  made <- rounded()
+  plain <- short_fit(made)
+  fit <- short_fit(made, range = c(1, 5))
+  expect_identical(
+    lapply(fit, function(x) unclass(x)[, ]),
+    lapply(plain, function(x) unclass(x)[, ])
+  )
+  expect_identical(log_lik(fit), log_lik(plain))
+  expect_identical(posterior_linpred(fit), posterior_linpred(plain))
+  free <- predict(plain, type = "interval", level = 0.99)
+  held <- predict(fit, type = "interval", level = 0.99)
+  expect_true(any(free$upper > 5) && any(free$lower < 1))
+  expect_identical(held$upper, pmin(free$upper, 5))
+  expect_identical(held$lower, pmax(free$lower, 1))
+})
+
+test_that("all predictions are of the clipped rating", {
+  skip_long()
+  made <- rounded()
+  fit <- short_fit(made, range = c(1, 5))
+  pairs <- new_pairs(made)
+  predicted <- withr::with_seed(1, predict(fit, pairs))
+  draws <- withr::with_seed(2, do.call(rbind, lapply(1:40, function(i) {
+    posterior_predict(fit, pairs)
+  })))
+  expect_true(all(draws >= 1 & draws <= 5))
+  # the draws of the factors are the same each time: those known are exact
+  known <- predicted$unknown == "none"
+  kept <- nrow(draws) / 40
+  within <- apply(array(draws, c(kept, 40, ncol(draws))), c(1, 3), stats::var)
+  error <- sqrt(colMeans(within) / nrow(draws))
+  z <- (colMeans(draws) - predicted$mean) / error
+  expect_lt(max(abs(z[known])), max_z)
+  expect_equal(
+    colMeans(posterior_epred(fit, pairs[known, ])), predicted$mean[known]
+  )
+  spread <- apply(draws, 2, stats::var) / predicted$variance
+  expect_lt(max(abs(spread[known] - 1)), 0.1)
+  expect_equal(predicted$variance, predicted$noise + predicted$parameters)
+  # a new user's or item's factors are integrated over in closed form
+  one <- predicted$unknown %in% c("user", "item")
+  means <- vapply(1:40, function(i) {
+    colMeans(posterior_predict(fit, pairs))
+  }, numeric(nrow(pairs)))
+  z <- (rowMeans(means) - predicted$mean) / apply(means, 1, stats::sd) * sqrt(40)
+  expect_lt(max(abs(z[one])), max_z)
+})
+
+test_that("every method reports the same numbers", {
+  made <- rounded()
+  held <- new_pairs(made)[1:8, ]
+  fit <- short_fit(made, range = c(1, 5), predict_at = held)
+  interval <- predict(fit, held, type = "interval", level = 0.6)
+  at <- predicted_at(fit, level = 0.6)
+  expect_equal(at$mean, interval$mean)
+  expect_equal(at[c("lower", "upper")], interval[c("lower", "upper")])
+  inside <- held$value >= interval$lower & held$value <= interval$upper
+  expect_identical(held_out(fit, level = 0.6)$coverage_60, mean(inside))
+  expect_equal(
+    held_out(fit)$rmse, sqrt(mean((held$value - interval$mean)^2))
+  )
+  all <- predict(fit, type = "interval", level = 0.9)
+  augmented <- augment(fit)
+  expect_equal(augmented$.fitted, all$mean)
+  expect_equal(augmented$.upper, all$upper)
+  expect_equal(fitted(fit), all$mean)
+  best <- recommend(fit, users = "3", n = 4)
+  again <- predict(fit, best[c("user", "item")], type = "interval")
+  expect_equal(best$mean, again$mean)
+  expect_equal(best$sd, again$sd)
+  expect_equal(best[c("lower", "upper")], again[c("lower", "upper")])
+  pdf <- withr::local_tempfile(fileext = ".pdf")
+  grDevices::pdf(pdf)
+  on.exit(grDevices::dev.off())
+  expect_no_error(plot(fit))
+})
+
+test_that("intervals that end at an end of the range cover it", {
+  made <- rounded()
+  fit <- short_fit(made, range = c(1, 5))
+  for (level in c(0.5, 0.9)) {
+    interval <- predict(fit, type = "interval", level = level)
+    inside <- made$value >= interval$lower & made$value <= interval$upper
+    row <- held_out(fit, made, level = level)
+    expect_identical(row[[ncol(row)]], mean(inside))
+  }
+})
+
+test_that("new users and modes keep to the range", {
+  made <- rounded()
+  fit <- short_fit(made, range = c(1, 5))
+  own <- data.frame(user = "ann", item = as.character(1:9), value = 5)
+  folded <- withr::with_seed(1, fold_in(fit, own))
+  at <- data.frame(user = "ann", item = as.character(10:15))
+  interval <- predict(folded, at, type = "interval")
+  draws <- predict(folded, at, type = "draws")
+  expect_equal(colMeans(draws), interval$mean)
+  expect_true(all(draws > 1 & draws < 5))
+  expect_true(all(interval$upper <= 5 & interval$mean < 5))
+  top <- recommend(folded, n = 3)
+  expect_equal(
+    top$mean, predict(folded, top[c("user", "item")])$mean
+  )
+  map <- suppressMessages(gibbs_bmf(made, 2, range = c(1, 5), method = "icm",
+    seed = 1, progress = FALSE
+  ))
+  rated <- predict(map, type = "interval")
+  expect_equal(rated$mean, predict(map))
+  expect_true(all(rated$mean > 1 & rated$mean < 5 & rated$upper <= 5))
+  expect_true(is.finite(held_out(map, made)$lpd))
+})
+
+test_that("extending and comparing keep the range", {
+  skip_long()
+  made <- rounded()
+  fit <- short_fit(made, range = c(1, 5))
+  expect_true(identical_fit(
+    suppressWarnings(extend(fit, 20, progress = FALSE)),
+    suppressMessages(suppressWarnings(gibbs_bmf(made, 2,
+      range = c(1, 5), draws = 80, burnin = 60, chains = 2, seed = 1,
+      progress = FALSE
+    )))
+  ))
+  compared <- suppressMessages(suppressWarnings(compare_k(
+    fit, short_fit(made, range = c(1, 5), biases = TRUE), folds = 2
+  )))
+  expect_true(all(is.finite(compared$rmse)))
+})
+
+test_that("what cannot be a range, and ratings outside it, are errors", {
+  made <- rounded()
+  fit <- short_fit(made, range = c(1, 5))
+  six <- data.frame(user = "1", item = "2", value = c(3, 6))
+  expect_gibbsite_error({
+    gibbs_bmf(made, 2, range = 5)
+    gibbs_bmf(made, 2, range = c(5, 1))
+    gibbs_bmf(made, 2, range = c(1, NA))
+  })
+  expect_gibbsite_error(class = "gibbsite_error_range", {
+    gibbs_bmf(made, 2, range = c(2, 5))
+    gibbs_bmf(made, 2, range = c(1, 5), predict_at = six)
+    held_out(fit, six)
+    fold_in(fit, six)
+  })
+})
