@@ -943,6 +943,7 @@ taken_values <- list(
   elliptical_slice.prior_mean = c(positive, vectors, "zero", "minus_one"),
   xlim = vectors, ylim = vectors,
   tempered.temperatures = "named_numbers",
+  delayed_rejection.second = positive,
   # no measures
   diagnostic_posterior.gibbsite_fit.diagnostic = "null",
   # never used, as its page says
