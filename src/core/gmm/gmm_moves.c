@@ -783,18 +783,22 @@ static int try_move(gmm_model *m, const scan_control *control,
   return 1;
 }
 
-/* Whether this sweep has a try. */
-static int draw_try(const gmm_model *m) {
+double gmm_tries(const gmm_state *state) {
   double tries = 0.0;
   for (int kind = 0; kind < MOVE_KINDS; kind++)
-    tries += m->state.moves[kind];
+    tries += state->moves[kind];
+  return tries;
+}
+
+/* Whether this sweep has a try. */
+static int draw_try(const gmm_model *m, double tries) {
   return tries < FIRST_TRIES ||
          unif_rand() < (m->data.k == 2 ? RATE_OF_TWO : RATE);
 }
 
-void gmm_move(gmm_model *m, const scan_control *control) {
+void gmm_move(gmm_model *m, double tries, const scan_control *control) {
   m->moves.labels = 0;
-  if (m->data.k < 2 || !draw_try(m))
+  if (m->data.k < 2 || !draw_try(m, tries))
     return;
   const int kind = draw_kind(m);
   draw_labels(m, kind == MOVE_EXCHANGE ? 3 : 2);

@@ -90,9 +90,10 @@ void gmm_moves_carve(gmm_moves *moves, gmm_form form, size_t n, size_t d,
                      arena *a);
 status gmm_moves_open(gmm_model *m);
 
-/* At most one try.  When it is accepted, z, the factors of the covariances and the
+/* At most one try, after `tries` earlier ones, which must not depend on the
+ * values of the chain.  When it is accepted, z, the factors of the covariances and the
  * means of the components moves->label are new, and the sums of these are to be
  * taken afresh; else moves->labels is 0. */
-void gmm_move(gmm_model *m, const scan_control *control);
+void gmm_move(gmm_model *m, double tries, const scan_control *control);
 
 #endif
