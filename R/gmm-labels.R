@@ -210,6 +210,7 @@ relabel <- function(fit, method = c("pivot", "ordered", "random", "none"),
   }
   call <- rlang::current_env()
   model <- fit_part(fit, "model")
+  check_fixed_k(fit, "{.fn relabel}", call)
   if (inherits(fit, "gibbs_lda") && !method %in% c("pivot", "none")) {
     abort_argument(
       "{.arg method} of a topic model must be {.val pivot} or {.val none}, not
@@ -282,6 +283,18 @@ own_labels <- function(model, draws, call) {
 
 check_gmm <- function(fit, call = rlang::caller_env()) {
   check_fit_of(fit, "gibbs_gmm", call = call)
+}
+
+# Components of an unknown number have no numbers that draws share.
+check_fixed_k <- function(fit, what, call) {
+  if (inherits(fit, "gibbs_gmm_unknown")) {
+    abort_argument(
+      c(paste(what, "needs a mixture with a fixed number of components."),
+        i = "{.fn coclustering} and {.fn point_clustering} do not need
+             numbers."),
+      call = call, class = "unknown_k"
+    )
+  }
 }
 
 count_switches <- function(labels) {
@@ -364,6 +377,7 @@ as_integer_matrix <- function(x) {
 allocation_probabilities <- function(fit) {
   check_needed(fit = "a fit made by gibbs_gmm()")
   check_gmm(fit)
+  check_fixed_k(fit, "{.fn allocation_probabilities}", rlang::current_env())
   model <- fit_part(fit, "model")
   states <- lapply(fit_part(fit, "chains"), `[[`, "state")
   if (states[[1]]$kept == 0) {

@@ -255,7 +255,7 @@ gibbs_gmm.formula <- function(formula, data, k, prior = gmm_prior(),
                               progress = interactive(), keep_data = TRUE, ...) {
   call <- rlang::current_env()
   check_no_more(..., call = call)
-  check_needed(k = "the number of components")
+  check_needed(k = "the number of components, or \"unknown\"")
   settings <- gmm_settings(covariance, method, na_action, merge_split, call)
   user_call <- match.call()
   user_call[[1L]] <- quote(gibbs_gmm)
@@ -264,9 +264,7 @@ gibbs_gmm.formula <- function(formula, data, k, prior = gmm_prior(),
   arg <- if (is.null(rows)) "formula" else "data"
   x <- check_data_matrix(made$x, settings$na_action, arg = arg, call = call)
   model <- checked_gmm(x, k, prior, settings, arg, call)
-  running <- running_of(
-    call, keep_choices = c("z", "x", "labels"), keep_default = character()
-  )
+  running <- gmm_running(model$k, call)
   run_gmm(model, settings, running, made$terms, user_call, call)
 }
 
@@ -283,15 +281,13 @@ gibbs_gmm.default <- function(x, k, prior = gmm_prior(),
                               progress = interactive(), keep_data = TRUE, ...) {
   call <- rlang::current_env()
   check_no_more(..., call = call)
-  check_needed(x = "the observations", k = "the number of components")
+  check_needed(x = "the observations", k = "the number of components, or \"unknown\"")
   settings <- gmm_settings(covariance, method, na_action, merge_split, call)
   user_call <- match.call()
   user_call[[1L]] <- quote(gibbs_gmm)
   x <- check_data_matrix(x, settings$na_action, arg = "x", call = call)
   model <- checked_gmm(x, k, prior, settings, "x", call)
-  running <- running_of(
-    call, keep_choices = c("z", "x", "labels"), keep_default = character()
-  )
+  running <- gmm_running(model$k, call)
   run_gmm(model, settings, running, NULL, user_call, call)
 }
 
@@ -310,20 +306,60 @@ gmm_settings <- function(covariance, method, na_action, merge_split, call) {
 
 # list(x, k, prior), checked.  arg: the argument that holds the observations.
 checked_gmm <- function(x, k, prior, settings, arg, call) {
+  number <- as_unknown_k(k, call)
+  if (!is.null(number)) {
+    return(checked_unknown(x, number, prior, settings, arg, call))
+  }
   k <- check_count(
     k, min = 1, max = nrow(x), max_why = paste0("rows of `", arg, "`"),
     arg = "k", call = call
   )
-  check_square_size(
-    ncol(x), 4, paste0("A covariance matrix of the columns of {.arg ", arg,
-                       "} has"),
-    "Use fewer columns, such as principal components", call
-  )
+  check_columns(x, arg, call)
   list(
     x = x, k = k,
     prior = complete_gmm_prior(prior, x, k, settings$covariance, call)
   )
 }
+
+checked_unknown <- function(x, number, prior, settings, arg, call) {
+  if (settings$method == "icm") {
+    abort_argument(
+      "{.code method = \"icm\"} needs a fixed number of components {.arg k}.",
+      call = call, class = "unknown_k"
+    )
+  }
+  check_columns(x, arg, call)
+  list(
+    x = x, k = number,
+    prior = complete_unknown_prior(
+      prior, x, number, settings$covariance, call
+    )
+  )
+}
+
+check_columns <- function(x, arg, call) {
+  check_square_size(
+    ncol(x), 4, paste0("A covariance matrix of the columns of {.arg ", arg,
+                       "} has"),
+    "Use fewer columns, such as principal components", call
+  )
+}
+
+# What a fit with k or an unknown number of components keeps.
+gmm_running <- function(k, call) {
+  unknown <- is_unknown(k)
+  running_of(
+    call,
+    keep_choices = if (unknown) {
+      c("components", "z", "x")
+    } else {
+      c("z", "x", "labels")
+    },
+    keep_default = if (unknown) c("components", "z") else character()
+  )
+}
+
+is_unknown <- function(k) inherits(k, "unknown_k")
 
 run_gmm <- function(checked, settings, running, terms, user_call, call) {
   if ("x" %in% running$keep && !anyNA(checked$x)) {
@@ -333,7 +369,8 @@ run_gmm <- function(checked, settings, running, terms, user_call, call) {
       class = "unused"
     )
   }
-  model <- gmm_model(
+  build <- if (is_unknown(checked$k)) gmm_unknown_model else gmm_model
+  model <- build(
     checked$x, checked$k, checked$prior, settings$covariance, running$keep,
     settings$merge_split, terms
   )
