@@ -121,7 +121,7 @@ unknown_state <- function(model, state, k, alpha, s0) {
   state$mu <- as.vector(rbind(matrix(state$mu, k), matrix(0, empty, d)))
   state$factor <- c(state$factor, rep(as.double(one), empty))
   c(state, list(
-    k = as.double(k), alpha = as.double(alpha), s0 = as.double(s0), begun = 0
+    k = as.double(k), alpha = as.double(alpha), s0 = as.double(s0)
   ))
 }
 

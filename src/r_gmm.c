@@ -141,7 +141,6 @@ static gmm_unknown_state unpack_unknown_state(SEXP list, const gmm_data *data,
   state.k = args_doubles(list, "k", 1);
   state.alpha = args_doubles(list, "alpha", 1);
   state.s0 = args_doubles(list, "s0", data->d * data->d);
-  state.begun = args_doubles(list, "begun", 1);
   if (!(*state.k >= 1.0 && *state.k <= (double)data->k))
     Rf_error("`k` must lie between 1 and %.0f", (double)data->k);
   check_range(z, data->n, 1, (size_t)*state.k, "z");

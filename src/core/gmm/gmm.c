@@ -451,8 +451,8 @@ static void move_centre(gmm_model *m, size_t c, const double *shift) {
 
 /* z, Sigma: whole groups of observations (gmm_moves.h).  Leaves mu and pi to be
  * drawn. */
-void gmm_move_groups(gmm_model *m, double tries, const scan_control *control) {
-  gmm_move(m, tries, control);
+void gmm_move_groups(gmm_model *m, const scan_control *control) {
+  gmm_move(m, control);
   for (size_t e = 0; e < m->moves.labels; e++)
     sum_afresh(m, m->moves.label[e]);
 }
@@ -590,8 +590,8 @@ status gmm_sweep(void *model, const scan_control *control) {
   gmm_model *m = model;
   status outcome = STATUS_OK;
   m->recording = control->recording;
-  if (!m->mode && m->data.merge_split)
-    gmm_move_groups(m, gmm_tries(&m->state), control);
+  if (!m->mode && m->data.merge_split && gmm_move_due(m))
+    gmm_move_groups(m, control);
   gmm_draw_weights(m);
   for (size_t c = 0; c < m->data.k && outcome == STATUS_OK; c++)
     outcome = gmm_draw_mean(m, c);

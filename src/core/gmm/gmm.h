@@ -107,9 +107,6 @@ size_t gmm_work_size(const gmm_data *data);
 status gmm_open(gmm_model *model, const gmm_data *data, const gmm_state *state,
                 void *work, int threads);
 
-/* Tries of moves that the state counts. */
-double gmm_tries(const gmm_state *state);
-
 /* One sweep of the Gibbs sampler; a scan_model's `sweep`.  With model->mode each
  * block goes to its conditional mode instead (iterated conditional modes). */
 status gmm_sweep(void *model, const scan_control *control);
@@ -117,7 +114,7 @@ status gmm_sweep(void *model, const scan_control *control);
 /* The blocks of a sweep, of which gmm_unknown.c makes another one.  Covariances:
  * those of components first, ..., last - 1, or the shared one.  They leave what
  * densities need of them to gmm_set_constants(). */
-void gmm_move_groups(gmm_model *m, double tries, const scan_control *control);
+void gmm_move_groups(gmm_model *m, const scan_control *control);
 void gmm_draw_weights(gmm_model *m);
 status gmm_draw_mean(gmm_model *m, size_t c);
 status gmm_draw_covariances(gmm_model *m, size_t first, size_t last);

@@ -47,6 +47,20 @@ size_t gmm_unknown_columns(const gmm_data *mixture,
          (data->keep_components ? most - 2 : 0) + (all - most);
 }
 
+/* Tries of moves in a sweep, and the share of those that merge or split: a chain
+ * changes the number of clusters by them, and rarely by single allocations. */
+#define TRIES 4
+#define EMPTY_RATE 0.6
+
+/* What the moves need of S0. */
+static status open_moves(gmm_unknown *u) {
+  if (!u->mixture.data.merge_split)
+    return STATUS_OK;
+  const status outcome = gmm_moves_open(&u->mixture);
+  u->mixture.moves.empty_rate = EMPTY_RATE;
+  return outcome;
+}
+
 /* ---- the partition ------------------------------------------------------------ */
 
 /* The parameters of component c, and its sums, become those of component `to`. */
@@ -204,10 +218,7 @@ static status draw_s0(gmm_unknown *u) {
     draw_scales(u);
   else
     outcome = draw_scale(u);
-  /* the moves hold a constant of the prior */
-  if (outcome == STATUS_OK && u->mixture.data.merge_split)
-    outcome = gmm_moves_open(&u->mixture);
-  return outcome;
+  return outcome == STATUS_OK ? open_moves(u) : outcome;
 }
 
 /* mu_c, Sigma_c of the components with observations. */
@@ -277,9 +288,8 @@ static status draw_hyperparameters(gmm_unknown *u) {
 status gmm_unknown_sweep(void *model, const scan_control *control) {
   gmm_unknown *u = model;
   gmm_model *m = &u->mixture;
-  if (m->data.merge_split)
-    gmm_move_groups(m, *u->state.begun, control);
-  *u->state.begun += 1.0;
+  for (int try = 0; m->data.merge_split && try < TRIES; try++)
+    gmm_move_groups(m, control);
   fill_first(u);
   status outcome = draw_filled(u);
   if (outcome == STATUS_OK)
@@ -311,7 +321,7 @@ status gmm_unknown_open(gmm_unknown *u, const gmm_data *mixture,
   const status outcome = gmm_open(&u->mixture, &own, state,
                                   (char *)work + own_size(mixture->k), threads);
   set_size(u, (size_t)*u->state.k);
-  return outcome;
+  return outcome == STATUS_OK ? open_moves(u) : outcome;
 }
 
 static double *record_scale(const gmm_unknown *u, double *row, size_t stride) {

@@ -13,7 +13,7 @@
  *   p(partition, k, alpha) is proportional to p(k) p(alpha) k! / (k - k+)!
  *     Gamma(g k) / Gamma(g k + n) prod_{n_c > 0} Gamma(g + n_c) / Gamma(g).
  *
- * A sweep: a move of groups (gmm_moves.h, given k, alpha and S0); mu and Sigma of
+ * A sweep: moves of groups (gmm_moves.h, given k, alpha and S0); mu and Sigma of
  * the components with observations, which are then numbered 1, ..., k+; k and
  * alpha given the partition; S0 given the covariances; the empty components from
  * their prior; pi; z.  Weights and empty components are integrated out of every
@@ -23,8 +23,7 @@
  * and mu are 0 and factors those of the identity.
  *   log_prior   max    log p(k) of k = 1, ..., max, -Inf where it is 0
  *   g0          d x d  G0
- *   k, alpha    1      their values;  s0: d x d
- *   begun       1      sweeps begun: the schedule of the moves   */
+ *   k, alpha    1      their values;  s0: d x d  */
 #ifndef GIBBSITE_GMM_UNKNOWN_H
 #define GIBBSITE_GMM_UNKNOWN_H
 
@@ -41,7 +40,7 @@ typedef struct {
 } gmm_unknown_data;
 
 typedef struct {
-  double *k, *alpha, *s0, *begun;
+  double *k, *alpha, *s0;
 } gmm_unknown_state;
 
 typedef struct {
