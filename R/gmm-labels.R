@@ -402,7 +402,8 @@ allocation_probabilities <- function(fit) {
 #' The proportion of draws in which two observations were allocated to the same
 #' component. It does not depend on the numbering of the components.
 #'
-#' @param fit A fit made by [gibbs_gmm()] with `keep = "z"`.
+#' @param fit A fit made by [gibbs_gmm()] with `keep = "z"`, which is the default
+#'   with an unknown `k`.
 #' @return A symmetric matrix with a row and a column for each observation, ones
 #'   on its diagonal.
 #' @section Errors: `gibbsite_error_argument` when the allocations were not
@@ -416,16 +417,8 @@ allocation_probabilities <- function(fit) {
 #' @export
 coclustering <- function(fit) {
   check_needed(fit = "a fit made by gibbs_gmm()")
-  check_gmm(fit)
+  z <- kept_allocations(fit, rlang::current_env())
   model <- fit_part(fit, "model")
-  if (!"z" %in% model$keep) {
-    abort_argument(c(
-      "{.arg fit} does not hold the draws of the allocations.",
-      i = "Fit again with {.code keep = \"z\"}."
-    ))
-  }
-  z <- do.call(rbind, chain_matrices(fit))
-  z <- z[, startsWith(model$columns, "z["), drop = FALSE]
   shared <- 0
   for (c in seq_len(model$k)) {
     shared <- shared + crossprod(z == c)
