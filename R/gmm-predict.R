@@ -146,8 +146,7 @@ gmm_newdata <- function(model, newdata, call) {
 #' @section Choosing k:
 #' Compare `loo()` of fits with different `k` by [loo::loo_compare()]:
 #' components that are not needed do not raise the expected log predictive
-#' density. This sampler keeps `k` fixed and gives no posterior probabilities of
-#' different `k`.
+#' density. [unknown_k()] makes `k` an unknown of the model instead.
 #' @section Errors: `gibbsite_error_argument` for more draws than there are.
 #' @examples
 #' fit <- gibbs_gmm(faithful, 2, draws = 200, burnin = 200, chains = 2,

@@ -13,8 +13,7 @@
 #'
 #' The named priors are truncated: \eqn{p(k)} is proportional to
 #'
-#' * `"bnb"`: \eqn{(k + 2)! / (k + 6)!}{(k + 2)! / (k + 6)!}, up to a constant
-#'   the beta-negative-binomial distribution \eqn{\mathrm{BNB}(1, 4,
+#' * `"bnb"`: \eqn{(k + 1)! / (k + 6)!}, up to a constant the beta-negative-binomial distribution \eqn{\mathrm{BNB}(1, 4,
 #'   3)}{BNB(1, 4, 3)} of \eqn{k - 1}, whose mean without truncation is 1;
 #' * `"uniform"`: 1;
 #' * `"geometric"`: \eqn{0.9^{k - 1}}{0.9^(k - 1)};
@@ -94,7 +93,7 @@ check_size_probabilities <- function(prior, max, call) {
 
 # log p(k) but for a constant.
 size_priors <- list(
-  bnb = function(k) lgamma(k + 3) - lgamma(k + 7),
+  bnb = function(k) lgamma(k + 2) - lgamma(k + 7),
   uniform = function(k) 0 * k,
   geometric = function(k) (k - 1) * log(0.9),
   poisson = function(k) -lgamma(k)
