@@ -427,3 +427,18 @@ coclustering <- function(fit) {
   n <- model$nobs
   matrix(shared / nrow(z), n, n, dimnames = list(names, names))
 }
+
+# The draws of z of all chains, draws x observations.
+kept_allocations <- function(fit, call) {
+  check_gmm(fit, call)
+  model <- fit_part(fit, "model")
+  if (!"z" %in% model$keep) {
+    abort_argument(
+      c("{.arg fit} does not hold the draws of the allocations.",
+        i = "Fit again with {.code keep = \"z\"}."),
+      call = call
+    )
+  }
+  z <- do.call(rbind, chain_matrices(fit))
+  z[, startsWith(model$columns, "z["), drop = FALSE]
+}

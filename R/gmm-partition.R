@@ -57,21 +57,6 @@ point_clustering <- function(fit, loss = c("vi", "binder"), draws = NULL) {
   structure(value, loss = loss, expected_loss = best$value)
 }
 
-# The draws of z of all chains, draws x observations.
-kept_allocations <- function(fit, call) {
-  check_gmm(fit, call)
-  model <- fit_part(fit, "model")
-  if (!"z" %in% model$keep) {
-    abort_argument(
-      c("{.arg fit} does not hold the draws of the allocations.",
-        i = "Fit again with {.code keep = \"z\"}."),
-      call = call
-    )
-  }
-  z <- do.call(rbind, chain_matrices(fit))
-  z[, startsWith(model$columns, "z["), drop = FALSE]
-}
-
 # g(m) and the divisor of each loss; g(0) = 0.
 partition_losses <- list(
   vi = list(

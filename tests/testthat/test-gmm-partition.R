@@ -95,8 +95,10 @@ test_that("clusters of clear groups are the groups", {
 })
 
 test_that("clusters need the draws of the allocations", {
+  x <- as.matrix(faithful)[1:40, ]
+  rownames(x) <- paste0("eruption", 1:40)
   fit <- quietly(gibbs_gmm(
-    faithful, 2, draws = 5, burnin = 5, chains = 1, seed = 1, progress = FALSE
+    x, 2, draws = 5, burnin = 5, chains = 1, seed = 1, progress = FALSE
   ))
   kept <- update(fit, keep = "z") |> quietly()
   expect_gibbsite_error({
@@ -105,5 +107,5 @@ test_that("clusters need the draws of the allocations", {
     point_clustering(kept, draws = 6)
     point_clustering(1)
   })
-  expect_identical(names(point_clustering(kept)), rownames(faithful))
+  expect_identical(names(point_clustering(kept)), rownames(x))
 })
