@@ -177,8 +177,8 @@ descend <- function(problem, state) {
   }
 }
 
-# Takes observation i out and puts it where the expectation is lowest, perhaps in
-# a cluster of its own; where it was, if others are no better.
+# Takes observation i out and puts it where the expectation is lowest, perhaps
+# in a cluster of its own; where it was, if others are no better.
 move_observation <- function(problem, state, i) {
   old <- state$cluster[[i]]
   at <- cbind(seq_len(problem$draws), problem$z[, i])
@@ -206,8 +206,8 @@ move_observation <- function(problem, state, i) {
   state
 }
 
-# Joins the two clusters whose union lowers the expectation most, while there are
-# such.
+# Joins the two clusters whose union lowers the expectation most, while there
+# are such.
 join_clusters <- function(problem, state) {
   g <- problem$g
   repeat {

@@ -66,7 +66,9 @@ predict.gibbs_gmm <- function(object, newdata = NULL,
 
 predict_density <- function(blocks, x, level) {
   summarise_densities(nrow(blocks$pi), x, level, function(rows) {
-    evaluate_observed(blocks, x[rows, , drop = FALSE], density = TRUE)$log_density
+    evaluate_observed(
+      blocks, x[rows, , drop = FALSE], density = TRUE
+    )$log_density
   })
 }
 

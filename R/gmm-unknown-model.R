@@ -77,7 +77,7 @@ unknown_columns <- function(x, k, prior, covariance, keep) {
   )
 }
 
-# ---- The components of a state -------------------------------------------------
+# ---- The components of a state -----------------------------------------------
 
 # The mixture of k components given alpha and S0.
 fixed_model <- function(model, k, alpha, s0) {
@@ -125,7 +125,7 @@ unknown_state <- function(model, state, k, alpha, s0) {
   ))
 }
 
-# ---- Starting values -----------------------------------------------------------
+# ---- Starting values ---------------------------------------------------------
 
 # Chains start from numbers of components spread over 1 to 10.
 #' @exportS3Method
@@ -191,7 +191,7 @@ model_init_from_state.gmm_unknown_model <- function(model, state) {
   )
 }
 
-# ---- The state -----------------------------------------------------------------
+# ---- The state ---------------------------------------------------------------
 
 #' @exportS3Method
 model_sweeps.gmm_unknown_model <- function(model, state, n, control) {
@@ -218,7 +218,7 @@ set_data.gmm_unknown_model <- function(model, data,
   model
 }
 
-# ---- Invariants and notes --------------------------------------------------------
+# ---- Invariants and notes ----------------------------------------------------
 
 # The draws of the components as a mixture of the largest number has them: those
 # beyond the k-th have the weight 0.
@@ -244,7 +244,9 @@ model_invariants.gmm_unknown_model <- function(model, draws) {
   )
   kept <- column_parts(colnames(moments))$block %in% c("mean", "cov") |
     colnames(moments) == "weight[1]"
-  drop_row_names(cbind(draws[, own, drop = FALSE], moments[, kept, drop = FALSE]))
+  drop_row_names(
+    cbind(draws[, own, drop = FALSE], moments[, kept, drop = FALSE])
+  )
 }
 
 
@@ -307,8 +309,8 @@ size_lines <- function(fit) {
     sprintf("%.2f", table$clusters[shown])
   )
   names <- c("k", "P(components = k)", "P(clusters = k)")
-  lines <- paste(format(names), apply(format(cells, width = 5, justify = "right"),
-                                      1L, paste, collapse = " "))
+  cells <- format(cells, width = 5, justify = "right")
+  lines <- paste(format(names), apply(cells, 1L, paste, collapse = " "))
   c(lines, if (more) "posterior_k(fit) shows more.")
 }
 
@@ -363,7 +365,7 @@ summary.gibbs_gmm_unknown <- function(object, variables = NULL,
   summary.gibbsite_fit(object, variables, probs, ...)
 }
 
-# ---- What needs a fixed k ---------------------------------------------------------
+# ---- What needs a fixed k ----------------------------------------------------
 
 abort_unknown_k <- function(what, call, hint = NULL) {
   abort_argument(
@@ -399,7 +401,7 @@ model_compare_k.gmm_unknown_model <- function(model, fits, names, settings,
   )
 }
 
-# ---- The joint distribution ---------------------------------------------------------
+# ---- The joint distribution --------------------------------------------------
 
 #' @exportS3Method
 draw_prior.gmm_unknown_model <- function(model) {
@@ -449,7 +451,8 @@ model_quantities.gmm_unknown_model <- function(model, state) {
     k = state$k, n_occupied = sum(sizes > 0), pairs = sum(sizes^2),
     alone = sum(sizes == 1),
     if (is.character(model$prior$alpha)) {
-      c(log_alpha = log(state$alpha), "k log_alpha" = state$k * log(state$alpha))
+      c(log_alpha = log(state$alpha),
+        "k log_alpha" = state$k * log(state$alpha))
     },
     if (identical(model$prior$s0, "drawn")) {
       c(log_s0 = log(det(matrix(state$s0, length(model$variables)))))

@@ -123,8 +123,9 @@ format.unknown_k <- function(x, ...) {
         geometric = "1 + Geometric(0.1)", poisson = "1 + Poisson(1)"
       ), on)
     }),
-    paste0("pi | k ~ Dir(", if (x$weights == "dynamic") "alpha / k" else "alpha",
-           ")")
+    paste0(
+      "pi | k ~ Dir(", if (x$weights == "dynamic") "alpha / k" else "alpha", ")"
+    )
   )
 }
 
@@ -150,7 +151,7 @@ as_unknown_k <- function(k, call) {
   }
 }
 
-# ---- The complete prior -------------------------------------------------------
+# ---- The complete prior ------------------------------------------------------
 
 # The prior with every field filled in, or an error of the user's call.
 complete_unknown_prior <- function(prior, x, number, covariance, call) {

@@ -338,7 +338,9 @@ gibbs_gmm.default <- function(x, k, prior = gmm_prior(),
                               progress = interactive(), keep_data = TRUE, ...) {
   call <- rlang::current_env()
   check_no_more(..., call = call)
-  check_needed(x = "the observations", k = "the number of components, or \"unknown\"")
+  check_needed(
+    x = "the observations", k = "the number of components, or \"unknown\""
+  )
   settings <- gmm_settings(covariance, method, na_action, merge_split, call)
   user_call <- match.call()
   user_call[[1L]] <- quote(gibbs_gmm)

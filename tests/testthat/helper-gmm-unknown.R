@@ -32,7 +32,8 @@ twin_concentration_of <- function(model, alpha, k) {
 # The log probability of a partition into clusters of these sizes.
 log_partition_twin <- function(model, sizes, alpha, k) {
   g <- twin_concentration_of(model, alpha, k)
-  lgamma(g * k) - lgamma(g * k + sum(sizes)) + sum(lgamma(g + sizes) - lgamma(g))
+  lgamma(g * k) - lgamma(g * k + sum(sizes)) +
+    sum(lgamma(g + sizes) - lgamma(g))
 }
 
 unknown_blocks <- list(
@@ -210,7 +211,7 @@ unknown_mutants <- list(
   )
 )
 
-# ---- exact posteriors of tiny data ----------------------------------------------
+# ---- exact posteriors of tiny data -------------------------------------------
 
 # All partitions of n observations: one row each, clusters numbered in the order
 # of their first members.

@@ -71,7 +71,7 @@ for (form in forms) {
   })
 }
 
-# ---- exact posteriors -----------------------------------------------------------
+# ---- exact posteriors --------------------------------------------------------
 
 test_that("named priors of k are those of their distributions", {
   k <- 1:7
@@ -107,7 +107,8 @@ partition_scores <- function(model, draws = 4000, chains = 4, seed = 1) {
     colSums(exact$posterior),
     vapply(seq_len(n), function(c) sum(weight[clusters == c]), 0),
     apply(together, 1, function(pair) {
-      sum(weight[exact$partitions[, pair[[1]]] == exact$partitions[, pair[[2]]]])
+      z <- exact$partitions
+      sum(weight[z[, pair[[1]]] == z[, pair[[2]]]])
     })
   )
   seen <- function(draws) {
@@ -167,7 +168,7 @@ test_that("the prior of k is recovered from one observation", {
   expect_lt(max(abs(partition_scores(model, 2000))), 4.5)
 })
 
-# ---- the joint distribution ---------------------------------------------------------
+# ---- the joint distribution --------------------------------------------------
 
 # Three sweeps of a draw from the joint distribution of parameters and data leave
 # it as it is: bounded quantities change by zero on average.
