@@ -60,6 +60,7 @@ local({
     methods::setOldClass(c(class, "gibbsite_fit", "mcmc.list"))
   }
   methods::setOldClass(c("gibbs_hlm_binomial", "gibbs_hlm"))
+  methods::setOldClass(c("gibbs_gmm_unknown", "gibbs_gmm"))
 })
 
 # ---- bayestestR --------------------------------------------------------------

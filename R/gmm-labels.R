@@ -210,6 +210,7 @@ relabel <- function(fit, method = c("pivot", "ordered", "random", "none"),
   }
   call <- rlang::current_env()
   model <- fit_part(fit, "model")
+  check_fixed_k(fit, "{.fn relabel}", call)
   if (inherits(fit, "gibbs_lda") && !method %in% c("pivot", "none")) {
     abort_argument(
       "{.arg method} of a topic model must be {.val pivot} or {.val none}, not
@@ -282,6 +283,18 @@ own_labels <- function(model, draws, call) {
 
 check_gmm <- function(fit, call = rlang::caller_env()) {
   check_fit_of(fit, "gibbs_gmm", call = call)
+}
+
+# Components of an unknown number have no numbers that draws share.
+check_fixed_k <- function(fit, what, call) {
+  if (inherits(fit, "gibbs_gmm_unknown")) {
+    abort_argument(
+      c(paste(what, "needs a mixture with a fixed number of components."),
+        i = "{.fn coclustering} and {.fn point_clustering} do not need
+             numbers."),
+      call = call, class = "unknown_k"
+    )
+  }
 }
 
 count_switches <- function(labels) {
@@ -364,6 +377,7 @@ as_integer_matrix <- function(x) {
 allocation_probabilities <- function(fit) {
   check_needed(fit = "a fit made by gibbs_gmm()")
   check_gmm(fit)
+  check_fixed_k(fit, "{.fn allocation_probabilities}", rlang::current_env())
   model <- fit_part(fit, "model")
   states <- lapply(fit_part(fit, "chains"), `[[`, "state")
   if (states[[1]]$kept == 0) {
@@ -388,7 +402,8 @@ allocation_probabilities <- function(fit) {
 #' The proportion of draws in which two observations were allocated to the same
 #' component. It does not depend on the numbering of the components.
 #'
-#' @param fit A fit made by [gibbs_gmm()] with `keep = "z"`.
+#' @param fit A fit made by [gibbs_gmm()] with `keep = "z"`, which is the default
+#'   with an unknown `k`.
 #' @return A symmetric matrix with a row and a column for each observation, ones
 #'   on its diagonal.
 #' @section Errors: `gibbsite_error_argument` when the allocations were not
@@ -402,16 +417,8 @@ allocation_probabilities <- function(fit) {
 #' @export
 coclustering <- function(fit) {
   check_needed(fit = "a fit made by gibbs_gmm()")
-  check_gmm(fit)
+  z <- kept_allocations(fit, rlang::current_env())
   model <- fit_part(fit, "model")
-  if (!"z" %in% model$keep) {
-    abort_argument(c(
-      "{.arg fit} does not hold the draws of the allocations.",
-      i = "Fit again with {.code keep = \"z\"}."
-    ))
-  }
-  z <- do.call(rbind, chain_matrices(fit))
-  z <- z[, startsWith(model$columns, "z["), drop = FALSE]
   shared <- 0
   for (c in seq_len(model$k)) {
     shared <- shared + crossprod(z == c)
@@ -419,4 +426,19 @@ coclustering <- function(fit) {
   names <- rownames(model$data$x)
   n <- model$nobs
   matrix(shared / nrow(z), n, n, dimnames = list(names, names))
+}
+
+# The draws of z of all chains, draws x observations.
+kept_allocations <- function(fit, call) {
+  check_gmm(fit, call)
+  model <- fit_part(fit, "model")
+  if (!"z" %in% model$keep) {
+    abort_argument(
+      c("{.arg fit} does not hold the draws of the allocations.",
+        i = "Fit again with {.code keep = \"z\"}."),
+      call = call
+    )
+  }
+  z <- do.call(rbind, chain_matrices(fit))
+  z[, startsWith(model$columns, "z["), drop = FALSE]
 }

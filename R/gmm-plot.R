@@ -128,9 +128,13 @@ density_shown <- function(fit, j, level) {
     } else {
       model$variables[[j]]
     },
-    bars = graphics::hist(
-      x, breaks = max(10, min(60, ceiling(2 * sqrt(length(x))))), plot = FALSE
-    )
+    bars = density_bars(x)
+  )
+}
+
+density_bars <- function(x) {
+  graphics::hist(
+    x, breaks = max(10, min(60, ceiling(2 * sqrt(length(x))))), plot = FALSE
   )
 }
 

@@ -64,16 +64,23 @@ predict.gibbs_gmm <- function(object, newdata = NULL,
   stats::setNames(max.col(prob, ties.method = "first"), rownames(x))
 }
 
-# In blocks of observations, so that draws x observations stays below 64 MB.
 predict_density <- function(blocks, x, level) {
+  summarise_densities(nrow(blocks$pi), x, level, function(rows) {
+    evaluate_observed(
+      blocks, x[rows, , drop = FALSE], density = TRUE
+    )$log_density
+  })
+}
+
+# log_density(rows): draws x observations of some rows of x. In blocks of
+# observations, so that draws x observations stays below 64 MB.
+summarise_densities <- function(draws, x, level, log_density) {
   probs <- central_tails(level)
-  size <- max(1, floor(8e6 / nrow(blocks$pi)))
+  size <- max(1, floor(8e6 / draws))
   starts <- seq(1, nrow(x), by = size)
   parts <- lapply(starts, function(start) {
     rows <- seq.int(start, min(nrow(x), start + size - 1))
-    density <- exp(evaluate_observed(
-      blocks, x[rows, , drop = FALSE], density = TRUE
-    )$log_density)
+    density <- exp(log_density(rows))
     bounds <- apply(density, 2, stats::quantile, probs = probs, names = FALSE)
     data.frame(
       mean = colMeans(density), sd = apply(density, 2, stats::sd),
@@ -141,8 +148,7 @@ gmm_newdata <- function(model, newdata, call) {
 #' @section Choosing k:
 #' Compare `loo()` of fits with different `k` by [loo::loo_compare()]:
 #' components that are not needed do not raise the expected log predictive
-#' density. This sampler keeps `k` fixed and gives no posterior probabilities of
-#' different `k`.
+#' density. [unknown_k()] makes `k` an unknown of the model instead.
 #' @section Errors: `gibbsite_error_argument` for more draws than there are.
 #' @examples
 #' fit <- gibbs_gmm(faithful, 2, draws = 200, burnin = 200, chains = 2,
@@ -175,18 +181,25 @@ posterior_predict.gibbs_gmm <- function(object, draws = NULL, nobs = NULL,
   check_unlocked(call)
   check_no_more(...)
   model <- fit_part(object, "model")
-  n <- check_count(nobs %||% model$nobs, arg = "nobs")
   all <- do.call(rbind, chain_matrices(object))
+  blocks <- gmm_blocks(model, all)
+  replicated_mixtures(model, all, draws, nobs, call, function(s) {
+    parameters_of_row(blocks, s)
+  })
+}
+
+# Replicated data of the mixtures parameters(s) of some rows s of all draws.
+replicated_mixtures <- function(model, all, draws, nobs, call, parameters) {
+  n <- check_count(nobs %||% model$nobs, arg = "nobs", call = call)
   rows <- spread_rows(draws, nrow(all), call)
-  b <- gmm_blocks(model, all)
-  d <- b$d
+  d <- length(model$variables)
   check_result_size(
     c(length(rows), n, d), "draws x observations x variables",
     "{.arg draws} or {.arg nobs}", call
   )
   out <- vapply(rows, function(s) {
-    p <- parameters_of_row(b, s)
-    sim_normals(p, sample.int(b$k, n, replace = TRUE, prob = p$pi))
+    p <- parameters(s)
+    sim_normals(p, sample.int(length(p$pi), n, replace = TRUE, prob = p$pi))
   }, matrix(0, n, d))
   out <- aperm(array(out, c(n, d, length(rows))), c(3L, 1L, 2L))
   dimnames(out) <- list(NULL, NULL, model$variables)

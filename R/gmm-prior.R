@@ -45,16 +45,39 @@
 #' A range or variance that is zero (or unknown, with one observation) counts as
 #' 1, with a message.
 #'
+#' With an unknown number of components ([unknown_k()]) other defaults hold:
+#'
+#' * `alpha`: `"drawn"`, which is \eqn{\alpha \sim \mathrm{F}(6, 3)}{alpha ~
+#'   F(6, 3)};
+#' * `nu0`: `d + 4` (diagonal covariances: 5);
+#' * `s0`: `"drawn"`, which is \eqn{S_0 \sim \mathrm{W}(g, M / g)}{S0 ~ W(g, M /
+#'   g)} with `s0_df` \eqn{g} degrees of freedom and the mean `s0_mean` \eqn{M}
+#'   (diagonal covariances: \eqn{S_{0,jj} \sim \mathrm{Gamma}(g/2, g/(2
+#'   M_{jj}))}{S0_jj ~ Gamma(g/2, g/(2 M_jj))}, shape and rate);
+#' * `s0_df`: `d` (diagonal covariances: 1);
+#' * `s0_mean`: diagonal, `nu0 / 100` times the square of each variable's range.
+#'
+#' The last three are those of Fruehwirth-Schnatter, Malsiner-Walli and Gruen
+#' (2021). The prior of Richardson and Green (1997) for one variable with range
+#' \eqn{R}, \eqn{\sigma_c^{-2} \sim \mathrm{Gamma}(2, \beta)}{sigma_c^-2 ~
+#' Gamma(2, beta)} and \eqn{\beta \sim \mathrm{Gamma}(0.2, 10/R^2)}{beta ~
+#' Gamma(0.2, 10/R^2)}, is `nu0 = 4`, `s0 = "drawn"`, `s0_df = 0.4` and `s0_mean
+#' = 0.04 * R^2`, since \eqn{S_0 = 2\beta}{S0 = 2 beta}.
+#'
 #' @param alpha `NULL`, one positive number (for every component) or `k` of
 #'   them: the Dirichlet concentrations. Or `"sparse"`: 0.01 for every
-#'   component.
+#'   component. With an unknown `k`: `NULL`, one positive number, or `"drawn"`.
 #' @param m0 `NULL`, one number or `d` numbers: the prior mean of each mean.
 #' @param v0 `NULL`, one positive number (a multiple of the identity), `d`
 #'   positive numbers (a diagonal) or a symmetric positive definite `d x d`
 #'   matrix: the prior covariance of each mean, in squared units of the data.
 #' @param nu0 `NULL` or one number above `d - 1` (with diagonal covariances
 #'   above 0): degrees of freedom.
-#' @param s0 Scale matrix of the inverse Wishart, given like `v0`.
+#' @param s0 Scale matrix of the inverse Wishart, given like `v0`. With an
+#'   unknown `k` also `"drawn"`: it has a prior of its own.
+#' @param s0_df,s0_mean With `s0 = "drawn"`: `NULL` or the degrees of freedom of
+#'   `s0`, above `d - 1` (with diagonal covariances above 0), and its mean, given
+#'   like `v0`.
 #' @return An object of class `gmm_prior`; printing it shows the model.
 #' @section Errors:
 #' A value of the wrong type or out of its range is an error of class
@@ -63,6 +86,10 @@
 #' Fraley C, Raftery AE (2007). Bayesian regularization for normal mixture
 #' estimation and model-based clustering. *Journal of Classification* 24,
 #' 155-181. \doi{10.1007/s00357-007-0004-5}
+#'
+#' Fruehwirth-Schnatter S, Malsiner-Walli G, Gruen B (2021). Generalized
+#' mixtures of finite mixtures and telescoping sampling. *Bayesian Analysis* 16,
+#' 1279-1307. \doi{10.1214/21-BA1294}
 #'
 #' Malsiner-Walli G, Fruehwirth-Schnatter S, Gruen B (2016). Model-based
 #' clustering based on sparse finite Gaussian mixtures. *Statistics and
@@ -79,9 +106,10 @@
 #' gmm_prior()
 #' gmm_prior(alpha = 2, nu0 = 6)
 #' gmm_prior(alpha = "sparse")
+#' gmm_prior(s0 = "drawn", nu0 = 4, s0_df = 0.4)
 #' @export
 gmm_prior <- function(alpha = NULL, m0 = NULL, v0 = NULL, nu0 = NULL,
-                      s0 = NULL) {
+                      s0 = NULL, s0_df = NULL, s0_mean = NULL) {
   call <- rlang::current_env()
   numbers <- function(x, arg, above = -Inf) {
     if (is.null(x)) {
@@ -98,93 +126,155 @@ gmm_prior <- function(alpha = NULL, m0 = NULL, v0 = NULL, nu0 = NULL,
       numbers(x, arg, above = 0)
     }
   }
-  if (!is.null(nu0)) {
-    nu0 <- check_number(
-      nu0, lower = 0, lower_open = TRUE, arg = "nu0", call = call
+  degrees <- function(x, arg) {
+    if (!is.null(x)) {
+      check_number(x, lower = 0, lower_open = TRUE, arg = arg, call = call)
+    }
+  }
+  if (!is.null(s0) && !identical(s0, "drawn") &&
+        !(is.null(s0_df) && is.null(s0_mean))) {
+    abort_argument(
+      "{.arg s0_df} and {.arg s0_mean} are for {.code s0 = \"drawn\"} alone."
     )
   }
   structure(
     list(
-      alpha = if (identical(alpha, "sparse")) {
+      alpha = if (is_word(alpha, c("sparse", "drawn"), "alpha", call)) {
         alpha
-      } else if (is.character(alpha)) {
-        abort_expected(
-          alpha, "a numeric vector or \"sparse\"", FALSE, "alpha", call,
-          hint = case_hint(alpha, "sparse")
-        )
       } else {
         numbers(alpha, "alpha", above = 0)
       },
       m0 = numbers(m0, "m0"),
-      v0 = spread(v0, "v0"), nu0 = nu0, s0 = spread(s0, "s0")
+      v0 = spread(v0, "v0"), nu0 = degrees(nu0, "nu0"),
+      s0 = if (is_word(s0, "drawn", "s0", call)) s0 else spread(s0, "s0"),
+      s0_df = degrees(s0_df, "s0_df"), s0_mean = spread(s0_mean, "s0_mean")
     ),
     class = c("gmm_prior", "gibbsite_prior")
   )
 }
 
+# Whether a field is one of the words that mean something in it.
+is_word <- function(x, words, arg, call) {
+  if (is.character(x) && !(length(x) == 1L && x %in% words)) {
+    abort_expected(
+      x, paste("a numeric vector or", or_words(quoted(words))), FALSE, arg,
+      call, hint = case_hint(x, words)
+    )
+  }
+  is.character(x)
+}
+
 #' @export
 format.gmm_prior <- function(x, ...) {
   check_made(x, names(formals(gmm_prior)), "gmm_prior()")
-  value <- format_prior_value
   c(
     "pi       ~ Dir(alpha)      z_i | pi ~ Categorical(pi)",
     "mu_c     ~ N(m0, V0)       x_i | z_i = c ~ N(mu_c, Sigma_c)",
     "Sigma_c  ~ IW(nu0, S0)     (degrees of freedom, scale matrix)",
-    paste0("  alpha = ", if (is.character(x$alpha)) {
-      "0.01 (\"sparse\")"
-    } else {
-      value(x$alpha)
-    }),
+    format_gmm_fields(x)
+  )
+}
+
+format_gmm_fields <- function(x) {
+  value <- format_prior_value
+  c(
+    paste0("  alpha ", switch(
+      if (is.character(x$alpha)) x$alpha else "given",
+      drawn = "~ F(6, 3)", sparse = "= 0.01 (\"sparse\")",
+      given = paste("=", value(x$alpha))
+    )),
     paste0("  m0    = ", value(x$m0)),
     paste0("  V0    = ", value(x$v0)),
     paste0("  nu0   = ", value(x$nu0)),
-    paste0("  S0    = ", value(x$s0))
+    if (is.character(x$s0)) {
+      c("  S0    ~ W(s0_df, s0_mean / s0_df)     (mean s0_mean)",
+        paste0("    s0_df   = ", value(x$s0_df)),
+        paste0("    s0_mean = ", value(x$s0_mean)))
+    } else {
+      paste0("  S0    = ", value(x$s0))
+    }
   )
 }
 
 # The prior with every field filled in for k components and the data x, or an
 # error of the user's call that names the field.
 complete_gmm_prior <- function(prior, x, k, covariance = "full", call = NULL) {
-  check_class(prior, "gmm_prior", "gmm_prior()", call = call)
-  prior <- remade(prior, gmm_prior, "gmm_prior()", call = call)
+  prior <- checked_gmm_prior(prior, call)
   d <- ncol(x)
-  diagonal <- covariance == "diagonal"
+  drawn <- c(
+    alpha = identical(prior$alpha, "drawn"), s0 = identical(prior$s0, "drawn"),
+    s0_df = !is.null(prior$s0_df), s0_mean = !is.null(prior$s0_mean)
+  )
+  if (any(drawn)) {
+    arg <- names(which(drawn))[[1L]]
+    abort_argument(
+      c("{.field alpha} and {.field s0} of {.arg prior} are drawn only if the
+         number of components is unknown: {.field {arg}} is not for a fixed
+         {.arg k}.",
+        i = "Give numbers, or {.code k = \"unknown\"}."),
+      call = call
+    )
+  }
   spans <- column_scales(x, call)
   alpha <- prior$alpha %||% default_alpha(d, covariance)
   if (identical(alpha, "sparse")) {
     alpha <- 0.01
   }
   prior$alpha <- as_length(alpha, k, "alpha", "k", call)
+  prior <- complete_components(
+    prior, spans, if (covariance == "diagonal") 3 else d + 2, covariance, call
+  )
+  prior$s0 <- complete_gmm_scale(
+    prior$s0 %||% (spans$variance / k^(2 / d)), d, "s0", covariance, call
+  )
+  prior
+}
+
+checked_gmm_prior <- function(prior, call) {
+  check_class(prior, "gmm_prior", "gmm_prior()", arg = "prior", call = call)
+  remade(prior, gmm_prior, "gmm_prior()", arg = "prior", call = call)
+}
+
+# m0, v0 and nu0.
+complete_components <- function(prior, spans, nu0, covariance, call) {
+  d <- length(spans$middle)
   prior$m0 <- as_length(prior$m0 %||% spans$middle, d, "m0", "ncol(x)", call)
   prior$v0 <- as_covariance(prior$v0 %||% spans$range^2, d, "v0", call)
-  prior$nu0 <- prior$nu0 %||% (if (diagonal) 3 else d + 2)
-  if (!diagonal && prior$nu0 <= d - 1) {
+  check_invertible(prior$v0, "v0", call)
+  prior$nu0 <- prior$nu0 %||% nu0
+  check_degrees(prior$nu0, "nu0", d, covariance, "inverse Wishart", call)
+  prior
+}
+
+check_degrees <- function(df, arg, d, covariance, of, call) {
+  if (covariance != "diagonal" && df <= d - 1) {
     abort_argument(
       c(
         paste0(
-          "`nu0` of `prior` must be above {d - 1} for {d} variable{?s}, ",
-          "not {prior$nu0}."
+          "`{arg}` of `prior` must be above {d - 1} for {d} variable{?s}, ",
+          "not {df}."
         ),
-        i = "The inverse Wishart is proper for `nu0 > ncol(x) - 1` only."
+        i = "The {of} is proper for `{arg} > ncol(x) - 1` only."
       ),
       call = call
     )
   }
-  prior$s0 <- as_covariance(
-    prior$s0 %||% (spans$variance / k^(2 / d)), d, "s0", call
-  )
-  check_invertible(prior$v0, "v0", call)
-  check_invertible(prior$s0, "s0", call)
-  if (diagonal && any(prior$s0[upper.tri(prior$s0)] != 0)) {
+}
+
+# A scale matrix, diagonal where the covariances are.
+complete_gmm_scale <- function(value, d, arg, covariance, call) {
+  value <- as_covariance(value, d, arg, call)
+  check_invertible(value, arg, call)
+  if (covariance == "diagonal" && any(value[upper.tri(value)] != 0)) {
     abort_argument(
       paste(
-        "`s0` of `prior` must be diagonal with",
+        "`{arg}` of `prior` must be diagonal with",
         "{.code covariance = \"diagonal\"}."
       ),
       call = call
     )
   }
-  prior
+  value
 }
 
 # Above half the number of free parameters of a component (Rousseau & Mengersen

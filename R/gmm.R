@@ -132,8 +132,53 @@
 #' The probability of each observation's allocations is averaged as the chains
 #' run: see [allocation_probabilities()].
 #'
+#' @section Unknown k:
+#' With `k = "unknown"`, or `k` made by [unknown_k()], the number of components
+#' is an unknown of the model, with a prior on \eqn{1, \dots,
+#' \mathrm{max}}{1, ..., max}. The sampler is the telescoping sampler
+#' (Fruehwirth-Schnatter, Malsiner-Walli and Gruen 2021). With \eqn{n_c}
+#' observations in each of \eqn{k_+}{k+} components that hold observations
+#' (clusters), and \eqn{\gamma = \alpha / k}{gamma = alpha / k} or
+#' \eqn{\gamma = \alpha}{gamma = alpha}, a sweep
+#'
+#' 1. makes four moves of groups, and draws \eqn{\mu_c}{mu_c} and
+#'    \eqn{\Sigma_c}{Sigma_c} of the components that hold observations;
+#' 2. draws \eqn{k} from \deqn{p(k \mid \mbox{partition}, \alpha) \propto p(k)
+#'    \frac{k!}{(k - k_+)!} \frac{\Gamma(\gamma k)}{\Gamma(\gamma k + n)}
+#'    \prod_{n_c > 0} \frac{\Gamma(\gamma + n_c)}{\Gamma(\gamma)},}{
+#'    p(k | partition, alpha) proportional to p(k) k! / (k - k+)!
+#'    Gamma(gamma k) / Gamma(gamma k + n) prod_{n_c > 0} Gamma(gamma + n_c) /
+#'    Gamma(gamma),}
+#'    and \eqn{\alpha}{alpha}, if it is not fixed, by a slice step on its
+#'    logarithm;
+#' 3. draws \eqn{S_0}{S0}, if it is not fixed, given the covariances of the
+#'    components that hold observations, from a Wishart distribution;
+#' 4. draws the empty components from their prior, then \eqn{\pi}{pi} and
+#'    \eqn{z}.
+#'
+#' The weights and the empty components are integrated out in steps 1 to 3, and
+#' drawn in step 4, so that the sweep leaves the posterior exactly invariant.
+#'
+#' The columns are `k`, `n_occupied` (the number of clusters), `alpha` and `S0`
+#' if they are drawn, and `log_lik`. With `keep = "components"` also `pi`, `mu`
+#' and the covariances with places for `max` components, in which those beyond
+#' the `k` of a draw are 0. By default components and allocations are kept, and
+#' the draws of a chain then have \eqn{n} and about \eqn{\mathrm{max} \cdot
+#' d^2}{max d^2} numbers: leave one out, by `keep = "z"` or `keep =
+#' "components"`, for large data. The components are numbered as in the sampler,
+#' and their numbers mean nothing. [posterior_k()] gives the posteriors of the
+#' numbers of components and clusters, [point_clustering()] a clustering of the
+#' observations, [predict()][gmm-unknown] densities.
+#'
+#' The number of clusters changes by moves that succeed rarely. Where clusters
+#' overlap, chains need some tens of thousands of sweeps: give a larger `thin`.
+#' The posterior of `k` depends on the priors of `k`, `alpha` and the
+#' covariances, also with many observations, and more so than that of the number
+#' of clusters. An entry of `inits` is a list with any of `k`, `alpha` and `z`.
+#'
 #' @section Choosing k:
-#' Fit several numbers of components and compare them: `fits <- lapply(1:6,
+#' `k = "unknown"` gives the posterior of the number of components in one run
+#' (section Unknown k). Or fit several numbers of components and compare them: `fits <- lapply(1:6,
 #' function(k) update(fit, k = k))`, then [compare_k()]`(fits)`. The log
 #' evidence of a mixture depends on the prior of means and covariances: a wide
 #' prior favours few components. `alpha = "sparse"` ([gmm_prior()]) instead
@@ -169,7 +214,8 @@
 #' @param data A data frame in which the formula's variables are looked up
 #'   first.
 #' @param subset Rows of `data` to use, as in [stats::lm()].
-#' @param k The number of components: a whole number from 1 to `n`.
+#' @param k The number of components: a whole number from 1 to `n`, or
+#'   `"unknown"`, or a prior of it made by [unknown_k()].
 #' @param prior The prior, made by [gmm_prior()].
 #' @param covariance `"full"` (default), `"diagonal"` or `"shared"`.
 #' @param method `"gibbs"` (default), or `"icm"` to search for a mode.
@@ -179,7 +225,8 @@
 #'   moves whole groups of observations between components.
 #' @param keep `NULL`, or any of `"z"`, `"x"` and `"labels"`: store every draw
 #'   of the allocations, of the missing entries, of the sampler's own numbers of
-#'   the components.
+#'   the components. With an unknown `k` any of `"components"`, `"z"` and `"x"`;
+#'   `NULL` means the first two.
 #' @param draws,burnin,thin,chains,inits,threads,cores,seed As in [running].
 #' @param checkpoint,stop_when,progress,keep_data As in [running].
 #' @param ... Not used: any further argument is an error.
@@ -195,6 +242,10 @@
 #' Diebolt J, Robert CP (1994). Estimation of finite mixture distributions
 #' through Bayesian sampling. *JRSS B* 56, 363-375.
 #' \doi{10.1111/j.2517-6161.1994.tb01985.x}
+#'
+#' Fruehwirth-Schnatter S, Malsiner-Walli G, Gruen B (2021). Generalized
+#' mixtures of finite mixtures and telescoping sampling. *Bayesian Analysis* 16,
+#' 1279-1307. \doi{10.1214/21-BA1294}
 #'
 #' Jain S, Neal RM (2004). A split-merge Markov chain Monte Carlo procedure for
 #' the Dirichlet process mixture model. *Journal of Computational and Graphical
@@ -223,6 +274,12 @@
 #'   chains = 2, seed = 1
 #' )
 #' table(predict(flowers, iris), iris$Species)
+#'
+#' # an unknown number of components
+#' free <- gibbs_gmm(faithful$waiting, "unknown", draws = 200, burnin = 200,
+#'   chains = 2, seed = 1
+#' )
+#' head(posterior_k(free))
 #'
 #' # missing entries are drawn with the rest
 #' holes <- faithful
@@ -255,7 +312,7 @@ gibbs_gmm.formula <- function(formula, data, k, prior = gmm_prior(),
                               progress = interactive(), keep_data = TRUE, ...) {
   call <- rlang::current_env()
   check_no_more(..., call = call)
-  check_needed(k = "the number of components")
+  check_needed(k = "the number of components, or \"unknown\"")
   settings <- gmm_settings(covariance, method, na_action, merge_split, call)
   user_call <- match.call()
   user_call[[1L]] <- quote(gibbs_gmm)
@@ -264,9 +321,7 @@ gibbs_gmm.formula <- function(formula, data, k, prior = gmm_prior(),
   arg <- if (is.null(rows)) "formula" else "data"
   x <- check_data_matrix(made$x, settings$na_action, arg = arg, call = call)
   model <- checked_gmm(x, k, prior, settings, arg, call)
-  running <- running_of(
-    call, keep_choices = c("z", "x", "labels"), keep_default = character()
-  )
+  running <- gmm_running(model$k, call)
   run_gmm(model, settings, running, made$terms, user_call, call)
 }
 
@@ -283,15 +338,15 @@ gibbs_gmm.default <- function(x, k, prior = gmm_prior(),
                               progress = interactive(), keep_data = TRUE, ...) {
   call <- rlang::current_env()
   check_no_more(..., call = call)
-  check_needed(x = "the observations", k = "the number of components")
+  check_needed(
+    x = "the observations", k = "the number of components, or \"unknown\""
+  )
   settings <- gmm_settings(covariance, method, na_action, merge_split, call)
   user_call <- match.call()
   user_call[[1L]] <- quote(gibbs_gmm)
   x <- check_data_matrix(x, settings$na_action, arg = "x", call = call)
   model <- checked_gmm(x, k, prior, settings, "x", call)
-  running <- running_of(
-    call, keep_choices = c("z", "x", "labels"), keep_default = character()
-  )
+  running <- gmm_running(model$k, call)
   run_gmm(model, settings, running, NULL, user_call, call)
 }
 
@@ -310,20 +365,60 @@ gmm_settings <- function(covariance, method, na_action, merge_split, call) {
 
 # list(x, k, prior), checked.  arg: the argument that holds the observations.
 checked_gmm <- function(x, k, prior, settings, arg, call) {
+  number <- as_unknown_k(k, call)
+  if (!is.null(number)) {
+    return(checked_unknown(x, number, prior, settings, arg, call))
+  }
   k <- check_count(
     k, min = 1, max = nrow(x), max_why = paste0("rows of `", arg, "`"),
     arg = "k", call = call
   )
-  check_square_size(
-    ncol(x), 4, paste0("A covariance matrix of the columns of {.arg ", arg,
-                       "} has"),
-    "Use fewer columns, such as principal components", call
-  )
+  check_columns(x, arg, call)
   list(
     x = x, k = k,
     prior = complete_gmm_prior(prior, x, k, settings$covariance, call)
   )
 }
+
+checked_unknown <- function(x, number, prior, settings, arg, call) {
+  if (settings$method == "icm") {
+    abort_argument(
+      "{.code method = \"icm\"} needs a fixed number of components {.arg k}.",
+      call = call, class = "unknown_k"
+    )
+  }
+  check_columns(x, arg, call)
+  list(
+    x = x, k = number,
+    prior = complete_unknown_prior(
+      prior, x, number, settings$covariance, call
+    )
+  )
+}
+
+check_columns <- function(x, arg, call) {
+  check_square_size(
+    ncol(x), 4, paste0("A covariance matrix of the columns of {.arg ", arg,
+                       "} has"),
+    "Use fewer columns, such as principal components", call
+  )
+}
+
+# What a fit with k or an unknown number of components keeps.
+gmm_running <- function(k, call) {
+  unknown <- is_unknown(k)
+  running_of(
+    call,
+    keep_choices = if (unknown) {
+      c("components", "z", "x")
+    } else {
+      c("z", "x", "labels")
+    },
+    keep_default = if (unknown) c("components", "z") else character()
+  )
+}
+
+is_unknown <- function(k) inherits(k, "unknown_k")
 
 run_gmm <- function(checked, settings, running, terms, user_call, call) {
   if ("x" %in% running$keep && !anyNA(checked$x)) {
@@ -333,7 +428,8 @@ run_gmm <- function(checked, settings, running, terms, user_call, call) {
       class = "unused"
     )
   }
-  model <- gmm_model(
+  build <- if (is_unknown(checked$k)) gmm_unknown_model else gmm_model
+  model <- build(
     checked$x, checked$k, checked$prior, settings$covariance, running$keep,
     settings$merge_split, terms
   )

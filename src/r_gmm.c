@@ -2,6 +2,7 @@
 #include <R.h>
 
 #include "gmm/gmm.h"
+#include "gmm/gmm_unknown.h"
 #include "r_args.h"
 #include "r_scan.h"
 #include "routines.h"
@@ -72,7 +73,8 @@ static gmm_data unpack_data(SEXP list) {
   return data;
 }
 
-static gmm_state unpack_state(SEXP list, const gmm_data *data) {
+/* prob: components in the running means of the allocations' probabilities. */
+static gmm_state unpack_state(SEXP list, const gmm_data *data, size_t prob) {
   args_product(args_product(data->k, data->d), data->d);
   gmm_state state;
   state.z = args_integers(list, "z", data->n);
@@ -81,7 +83,7 @@ static gmm_state unpack_state(SEXP list, const gmm_data *data) {
   state.factor =
     args_doubles(list, "factor", gmm_factor_size(data->form, data->d, data->k));
   state.x_missing = args_doubles(list, "x_missing", data->missing.entries);
-  state.prob = args_doubles(list, "prob", args_product(data->n, data->k));
+  state.prob = args_doubles(list, "prob", args_product(data->n, prob));
   state.kept = args_doubles(list, "kept", 1);
   state.moves = args_doubles(list, "moves", 2 * MOVE_KINDS);
   check_range(state.z, data->n, 1, data->k, "z");
@@ -90,7 +92,7 @@ static gmm_state unpack_state(SEXP list, const gmm_data *data) {
 
 /* The model on a protected copy of the state. */
 static gmm_model open_model(const gmm_data *data, SEXP copy, int threads) {
-  const gmm_state state = unpack_state(copy, data);
+  const gmm_state state = unpack_state(copy, data, data->k);
   const size_t size = gmm_work_size(data);
   if (size == 0)
     scan_stop(STATUS_NO_MEMORY);
@@ -114,6 +116,61 @@ SEXP C_gmm_sweeps(SEXP data_list, SEXP state_list, SEXP n, SEXP control_list,
   model.mode = LOGICAL(mode)[0] == TRUE;
   const scan_model scan = {&model, gmm_sweep, gmm_record};
   SEXP result = scan_segment(&scan, control, n, copy, gmm_columns(&data));
+  UNPROTECT(1);
+  return result;
+}
+
+static gmm_unknown_data unpack_unknown(SEXP list, const gmm_data *mixture) {
+  gmm_unknown_data data;
+  data.log_prior = args_doubles(list, "log_prior", mixture->k);
+  data.g0 = args_doubles(list, "g0", mixture->d * mixture->d);
+  data.f1 = args_number(list, "f1");
+  data.f2 = args_number(list, "f2");
+  data.df0 = args_number(list, "df0");
+  data.dynamic = args_count(list, "dynamic", 0) > 0;
+  data.draw_alpha = args_count(list, "draw_alpha", 0) > 0;
+  data.draw_s0 = args_count(list, "draw_s0", 0) > 0;
+  data.keep_components = args_count(list, "keep_components", 0) > 0;
+  return data;
+}
+
+/* Labels in z must be those of the present k components. */
+static gmm_unknown_state unpack_unknown_state(SEXP list, const gmm_data *data,
+                                              const int *z) {
+  gmm_unknown_state state;
+  state.k = args_doubles(list, "k", 1);
+  state.alpha = args_doubles(list, "alpha", 1);
+  state.s0 = args_doubles(list, "s0", data->d * data->d);
+  if (!(*state.k >= 1.0 && *state.k <= (double)data->k))
+    Rf_error("`k` must lie between 1 and %.0f", (double)data->k);
+  check_range(z, data->n, 1, (size_t)*state.k, "z");
+  return state;
+}
+
+/* data: that of C_gmm_sweeps() with k the largest number of components, and the
+ * element `unknown`. */
+SEXP C_gmm_unknown_sweeps(SEXP data_list, SEXP state_list, SEXP n,
+                          SEXP control_list) {
+  const gmm_data mixture = unpack_data(data_list);
+  const gmm_unknown_data data =
+    unpack_unknown(args_element(data_list, "unknown"), &mixture);
+  const scan_control control = args_control(control_list);
+  SEXP copy = PROTECT(scan_copy_state(state_list));
+  const gmm_state state = unpack_state(copy, &mixture, 0);
+  const gmm_unknown_state further =
+    unpack_unknown_state(copy, &mixture, state.z);
+  const size_t size = gmm_unknown_work_size(&mixture);
+  if (size == 0)
+    scan_stop(STATUS_NO_MEMORY);
+  gmm_unknown model;
+  const status outcome =
+    gmm_unknown_open(&model, &mixture, &state, &data, &further,
+                     R_alloc(size, 1), control.threads);
+  if (outcome != STATUS_OK)
+    scan_stop(outcome);
+  const scan_model scan = {&model, gmm_unknown_sweep, gmm_unknown_record};
+  SEXP result =
+    scan_segment(&scan, control, n, copy, gmm_unknown_columns(&mixture, &data));
   UNPROTECT(1);
   return result;
 }

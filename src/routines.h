@@ -9,6 +9,7 @@
 #define GIBBSITE_ROUTINES(ROUTINE)    \
   ROUTINE(gmm_sweeps, 5)              \
   ROUTINE(gmm_evaluate, 6)            \
+  ROUTINE(gmm_unknown_sweeps, 4)      \
   ROUTINE(design_columns, 2)          \
   ROUTINE(laplace_sweeps, 4)          \
   ROUTINE(logistic_search, 3)         \
@@ -45,6 +46,7 @@
   ROUTINE(end_with_parent, 2)
 
 SEXP C_gmm_sweeps(SEXP data, SEXP state, SEXP n, SEXP control, SEXP mode);
+SEXP C_gmm_unknown_sweeps(SEXP data, SEXP state, SEXP n, SEXP control);
 SEXP C_gmm_evaluate(SEXP form, SEXP x, SEXP blocks, SEXP order, SEXP pivot,
                     SEXP what);
 SEXP C_logistic_mean(SEXP m, SEXP s, SEXP slope);

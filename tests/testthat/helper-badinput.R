@@ -171,6 +171,7 @@ hostile_objects <- function(folder = tempdir()) {
   walk <- markov_chain(matrix(c(0.5, 0.5, 0, 0.5, 0, 0.5, 0, 0.5, 0.5), 3))
   cars <- datasets::mtcars
   gmm <- short(gibbs_gmm, x, 2, keep = "z")
+  free <- short(gibbs_gmm, x, unknown_k(3))
   # calls that update() can evaluate wherever it is called
   attr(gmm, "run")$call <- quote(gibbs_gmm(datasets::faithful[1:20, ], 2,
     draws = 12, burnin = 12, chains = 2, seed = 1, progress = FALSE
@@ -227,7 +228,9 @@ hostile_objects <- function(folder = tempdir()) {
     nuts = dynamic, x = x, words = words, ratings = ratings, pairs = pairs,
     cars = cars,
     density = density, logistic_x = logistic_x, checkpoint = checkpoint,
-    gibbs_gmm = gmm, gibbsite_fit = gmm, gibbs_lda = lda, gibbs_bmf = bmf,
+    gibbs_gmm = gmm, gibbsite_fit = gmm, gibbs_lda = lda,
+    gibbs_gmm_unknown = free, gmm_unknown_prior = prior_summary(free),
+    unknown_k = unknown_k(), gibbs_bmf = bmf,
     laplace_logistic = logistic, laplace = approximation, mh_sample = mh,
     gibbs_logistic = logit, gibbs_lm = line, lm_x = line_x,
     lm_prior = lm_prior(),
@@ -307,7 +310,8 @@ hostile_bases <- function(o) {
     allocation_probabilities = fit("gibbs_gmm"),
     as_topicmodels = fit("gibbs_lda"), bmf_fixed = list(),
     bmf_gamma = list(), bmf_wishart = list(),
-    coclustering = fit("gibbs_gmm"), coherence = fit("gibbs_lda", n = 2),
+    coclustering = fit("gibbs_gmm"), point_clustering = fit("gibbs_gmm"),
+    posterior_k = fit("gibbs_gmm_unknown"), unknown_k = list(), coherence = fit("gibbs_lda", n = 2),
     combine_fits = list(o$gibbs_gmm, other = o$gibbs_gmm),
     compare = list(o$laplace_logistic, other = o$gibbs_logistic),
     compare.default = list(o$laplace_logistic, other = o$gibbs_logistic),
@@ -901,6 +905,7 @@ taken_values <- list(
   gibbs_bmf.ratings = "indefinite",
   predict.gibbs_gmm.newdata = newdata,
   log_lik.gibbs_gmm.newdata = newdata,
+  log_lik.gibbs_gmm_unknown.newdata = newdata,
   predict.gmm_map.newdata = newdata,
   predict_at = "list_column", augment.gibbs_bmf.newdata = "list_column",
   predict.gibbs_bmf.newdata = "list_column",

@@ -282,13 +282,15 @@ twin_row <- function(model, twin) {
 # by label; one uniform for acceptance.
 #
 # `without` makes wrong samplers: it names the part of the ratio left out, or
-# with "launch" the split undone starts from wrong anchors.
-twin_moves <- function(model, twin, without = "") {
+# with "launch" the split undone starts from wrong anchors. `empty`: the share of
+# merges and splits; `always`: a try in every sweep.
+twin_moves <- function(model, twin, without = "", empty = 0.2, always = FALSE) {
   k <- model$k
-  if (k == 1 || model$data$merge_split == 0 || !draw_try(k, twin$moves)) {
+  if (k == 1 || model$data$merge_split == 0 ||
+        !(always || draw_try(k, twin$moves))) {
     return(twin)
   }
-  kind <- draw_kind(k)
+  kind <- draw_kind(k, empty)
   label <- draw_ordered(k, if (kind == 1) 3 else 2)
   plan <- plan_move(kind, tabulate(twin$z, k)[label])
   if (without == "selection" && kind == 2) {
@@ -313,9 +315,9 @@ draw_try <- function(k, moves) {
 draw_below <- function(n) floor(runif(1) * n)
 
 # 1: exchange, 2: empty, 3: resplit
-draw_kind <- function(k) {
+draw_kind <- function(k, empty) {
   u <- runif(1)
-  if (u < 0.2) 2 else if (u < 0.6 && k > 2) 1 else 3
+  if (u < empty) 2 else if (u < 0.5 + 0.5 * empty && k > 2) 1 else 3
 }
 
 draw_ordered <- function(k, labels) {

@@ -35,7 +35,17 @@ good_gmm <- function() {
   state <- gibbsite:::model_start(model, NULL)
   covariances <- gibbsite:::gmm_parameters(model, state)$sigma
   row <- function(v) matrix(v, 1L)
+  number <- unknown_k(3)
+  free <- gibbsite:::gmm_unknown_model(
+    x, number, gibbsite:::complete_unknown_prior(
+      gmm_prior(), x, number, "full", NULL
+    ), "full", c("components", "z", "x"), TRUE, NULL
+  )
   list(
+    C_gmm_unknown_sweeps = list(
+      data = free$data, state = gibbsite:::model_start(free, NULL), n = 2,
+      control = control_once(0)
+    ),
     C_gmm_sweeps = list(
       data = model$data, state = state, n = 2, control = control_once(0),
       mode = FALSE

@@ -397,7 +397,7 @@ static status run_chunks(gmm_model *m, int allocate,
 /* pi | z ~ Dir(alpha + n)   (Rai CS772A, GMM), drawn as logarithms.
  * Mode: proportional to alpha + n - 1, where this is negative 0 (the density is
  * largest on that face of the simplex); all of them: equal weights. */
-static void draw_weights(gmm_model *m) {
+void gmm_draw_weights(gmm_model *m) {
   const size_t k = m->data.k;
   double *concentration = m->concentration, total = 0.0;
   for (size_t c = 0; c < k; c++) {
@@ -451,7 +451,7 @@ static void move_centre(gmm_model *m, size_t c, const double *shift) {
 
 /* z, Sigma: whole groups of observations (gmm_moves.h).  Leaves mu and pi to be
  * drawn. */
-static void move_groups(gmm_model *m, const scan_control *control) {
+void gmm_move_groups(gmm_model *m, const scan_control *control) {
   gmm_move(m, control);
   for (size_t e = 0; e < m->moves.labels; e++)
     sum_afresh(m, m->moves.label[e]);
@@ -460,8 +460,8 @@ static void move_groups(gmm_model *m, const scan_control *control) {
 /* mu_c | Sigma_c, z, x ~ N(m_c, V_c),  V_c^-1 = V0^-1 + n_c Sigma_c^-1,
  * m_c = V_c (V0^-1 m0 + Sigma_c^-1 n_c xbar_c)   (Rai CS772A, GMM).
  * Drawn through chol(V_c^-1); V_c is not formed.  Mode: m_c. */
-static status draw_mean(gmm_model *m, size_t c) {
-  const size_t d = m->data.d, k = m->data.k;
+status gmm_draw_mean(gmm_model *m, size_t c) {
+  const size_t d = m->data.d, room = m->room;
   const double count = m->sums.count[c];
   double *mean = m->components.mean + c * d;
   double *precision = m->matrix[0], *q = m->matrix[1], *lower = m->matrix[2];
@@ -481,7 +481,7 @@ static status draw_mean(gmm_model *m, size_t c) {
     normals[j] = m->mode ? 0.0 : norm_rand();
   const status outcome = linalg_draw_canonical(q, b, normals, d);
   for (size_t j = 0; j < d; j++) {
-    m->state.mu[c + k * j] = b[j];
+    m->state.mu[c + room * j] = b[j];
     normals[j] = b[j] - mean[j];
     mean[j] = b[j];
   }
@@ -551,18 +551,19 @@ static status draw_diagonal(gmm_model *m, size_t c) {
   return STATUS_OK;
 }
 
-static status draw_covariances(gmm_model *m) {
-  const size_t k = m->data.k;
+status gmm_draw_covariances(gmm_model *m, size_t first, size_t last) {
   status outcome = STATUS_OK;
   if (m->data.form == COVARIANCE_SHARED)
-    outcome = draw_shared(m);
-  else
-    for (size_t c = 0; c < k && outcome == STATUS_OK; c++)
-      outcome = m->data.form == COVARIANCE_DIAGONAL ? draw_diagonal(m, c)
-                                                    : draw_full(m, c);
-  for (size_t c = 0; c < k && outcome == STATUS_OK; c++)
-    gmm_set_constant(&m->components, c, m->state.log_pi[c]);
+    return draw_shared(m);
+  for (size_t c = first; c < last && outcome == STATUS_OK; c++)
+    outcome = m->data.form == COVARIANCE_DIAGONAL ? draw_diagonal(m, c)
+                                                  : draw_full(m, c);
   return outcome;
+}
+
+void gmm_set_constants(gmm_model *m) {
+  for (size_t c = 0; c < m->data.k; c++)
+    gmm_set_constant(&m->components, c, m->state.log_pi[c]);
 }
 
 /* z, x_missing | pi, mu, Sigma, x_observed: z given the observed entries, then
@@ -570,7 +571,7 @@ static status draw_covariances(gmm_model *m) {
  * missing entry) come serially from R's generator, in the order of the data;
  * then chunks of observations run in parallel.  Leaves the log-likelihood of the
  * current parameters. */
-static status draw_allocations(gmm_model *m, const scan_control *control) {
+status gmm_draw_allocations(gmm_model *m, const scan_control *control) {
   if (!m->mode) {
     uniforms_draw(&control->generator, m->uniforms, m->data.n);
     normals_draw(&control->generator, m->normals, m->data.missing.entries);
@@ -589,15 +590,17 @@ status gmm_sweep(void *model, const scan_control *control) {
   gmm_model *m = model;
   status outcome = STATUS_OK;
   m->recording = control->recording;
-  if (!m->mode && m->data.merge_split)
-    move_groups(m, control);
-  draw_weights(m);
+  if (!m->mode && m->data.merge_split && gmm_move_due(m))
+    gmm_move_groups(m, control);
+  gmm_draw_weights(m);
   for (size_t c = 0; c < m->data.k && outcome == STATUS_OK; c++)
-    outcome = draw_mean(m, c);
+    outcome = gmm_draw_mean(m, c);
   if (outcome == STATUS_OK)
-    outcome = draw_covariances(m);
+    outcome = gmm_draw_covariances(m, 0, m->data.k);
   if (outcome == STATUS_OK)
-    outcome = draw_allocations(m, control);
+    gmm_set_constants(m);
+  if (outcome == STATUS_OK)
+    outcome = gmm_draw_allocations(m, control);
   for (size_t e = 0; e < sigma_columns(&m->data); e++)
     m->state.factor[e] = m->components.factor[e];
   return outcome;
@@ -613,6 +616,7 @@ status gmm_open(gmm_model *m, const gmm_data *data, const gmm_state *state,
   m->data = *data;
   m->state = *state;
   m->mode = m->recording = 0;
+  m->room = k;
   carve(m, &space);
   /* sum_afresh() gathers its observations in the bins of the first chunk */
   m->sums.ones = m->areas[0].sums.ones;
@@ -637,23 +641,30 @@ status gmm_open(gmm_model *m, const gmm_data *data, const gmm_state *state,
 }
 
 /* Sigma = L L' of the stored form; returns where the row goes on. */
-static double *record_covariances(const gmm_model *m, double *row,
-                                  size_t stride) {
-  const size_t k = m->data.k, d = m->data.d;
+double *gmm_record_covariances(const gmm_model *m, double *row, size_t stride) {
+  const size_t k = m->data.k, d = m->data.d, room = m->room;
   const int shared = m->data.form == COVARIANCE_SHARED;
   double *sigma = m->matrix[0];
   for (size_t c = 0; c < (shared ? 1 : k); c++) {
     const double *l = gmm_factor(&m->components, c);
     if (m->data.form == COVARIANCE_DIAGONAL) {
       for (size_t j = 0; j < d; j++)
-        row[(c + k * j) * stride] = l[j] * l[j];
+        row[(c + room * j) * stride] = l[j] * l[j];
       continue;
     }
     linalg_outer_gram(l, d, sigma);
     for (size_t ij = 0; ij < d * d; ij++)
-      row[(shared ? ij : c + k * ij) * stride] = sigma[ij];
+      row[(shared ? ij : c + room * ij) * stride] = sigma[ij];
   }
-  return row + sigma_columns(&m->data) * stride;
+  return row + gmm_factor_size(m->data.form, d, room) * stride;
+}
+
+void gmm_record_observations(const gmm_model *m, double *row, size_t stride) {
+  for (size_t i = 0; m->data.keep_z && i < m->data.n; i++, row += stride)
+    *row = m->state.z[i];
+  for (size_t e = 0; m->data.keep_x && e < m->data.missing.entries;
+       e++, row += stride)
+    *row = m->state.x_missing[e];
 }
 
 void gmm_record(void *model, double *row, size_t stride) {
@@ -664,15 +675,10 @@ void gmm_record(void *model, double *row, size_t stride) {
     *row = exp(m->state.log_pi[c]);
   for (size_t e = 0; e < k * d; e++, row += stride)
     *row = m->state.mu[e];
-  row = record_covariances(m, row, stride);
+  row = gmm_record_covariances(m, row, stride);
   for (size_t c = 0; c < k; c++)
     occupied += m->sums.count[c] > 0.0;
   row[0] = m->log_lik;
   row[stride] = occupied;
-  row += 2 * stride;
-  for (size_t i = 0; m->data.keep_z && i < m->data.n; i++, row += stride)
-    *row = m->state.z[i];
-  for (size_t e = 0; m->data.keep_x && e < m->data.missing.entries;
-       e++, row += stride)
-    *row = m->state.x_missing[e];
+  gmm_record_observations(m, row + 2 * stride, stride);
 }

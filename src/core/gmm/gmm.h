@@ -81,6 +81,7 @@ struct gmm_model {
   gmm_state state;
   gmm_components components;
   gmm_sums sums;
+  size_t room; /* components for which mu and the rows of draws have places */
   double log_lik; /* sum_i log sum_c pi_c N(x_i | mu_c, Sigma_c), observed x */
   int mode;       /* blocks go to their conditional modes (ICM) */
   int recording;  /* this sweep enters prob */
@@ -110,9 +111,24 @@ status gmm_open(gmm_model *model, const gmm_data *data, const gmm_state *state,
  * block goes to its conditional mode instead (iterated conditional modes). */
 status gmm_sweep(void *model, const scan_control *control);
 
+/* The blocks of a sweep, of which gmm_unknown.c makes another one.  Covariances:
+ * those of components first, ..., last - 1, or the shared one.  They leave what
+ * densities need of them to gmm_set_constants(). */
+void gmm_move_groups(gmm_model *m, const scan_control *control);
+void gmm_draw_weights(gmm_model *m);
+status gmm_draw_mean(gmm_model *m, size_t c);
+status gmm_draw_covariances(gmm_model *m, size_t first, size_t last);
+void gmm_set_constants(gmm_model *m);
+status gmm_draw_allocations(gmm_model *m, const scan_control *control);
+
 /* The stored quantities: pi (k), mu (k x d), Sigma (full k x d x d, diagonal k x
  * d, shared d x d), log_lik, n_occupied, z (n) and x_missing where kept. */
 size_t gmm_columns(const gmm_data *data);
 void gmm_record(void *model, double *row, size_t stride);
+
+/* Parts of a row: the covariances, which return where the row goes on; z and
+ * x_missing where kept. */
+double *gmm_record_covariances(const gmm_model *m, double *row, size_t stride);
+void gmm_record_observations(const gmm_model *m, double *row, size_t stride);
 
 #endif

@@ -17,6 +17,7 @@
 #define FIRST_TRIES 200
 #define RATE_OF_TWO (1.0 / 16.0)
 #define RATE (1.0 / 8.0)
+#define EMPTY_RATE 0.2 /* of the tries: moves of the kind MOVE_EMPTY */
 
 #define EDGE 1e-4      /* of the probabilities of a side                  */
 #define EM_STEPS 30    /* at most, over at most EM_ROWS observations ...  */
@@ -720,9 +721,10 @@ static void accept(gmm_model *m, const split *made, const split *undone) {
 /* The kind of a move: with two components there is no third to exchange with. */
 static int draw_kind(const gmm_model *m) {
   const double u = unif_rand();
-  if (u < 0.2)
+  const double empty = m->moves.empty_rate;
+  if (u < empty)
     return MOVE_EMPTY;
-  return u < 0.6 && m->data.k > 2 ? MOVE_EXCHANGE : MOVE_RESPLIT;
+  return u < 0.5 + 0.5 * empty && m->data.k > 2 ? MOVE_EXCHANGE : MOVE_RESPLIT;
 }
 
 /* What a kind of move does with the labels a, b (and c) drawn. */
@@ -783,9 +785,10 @@ static int try_move(gmm_model *m, const scan_control *control,
   return 1;
 }
 
-/* Whether this sweep has a try. */
-static int draw_try(const gmm_model *m) {
+int gmm_move_due(const gmm_model *m) {
   double tries = 0.0;
+  if (m->data.k < 2)
+    return 0;
   for (int kind = 0; kind < MOVE_KINDS; kind++)
     tries += m->state.moves[kind];
   return tries < FIRST_TRIES ||
@@ -794,7 +797,7 @@ static int draw_try(const gmm_model *m) {
 
 void gmm_move(gmm_model *m, const scan_control *control) {
   m->moves.labels = 0;
-  if (m->data.k < 2 || !draw_try(m))
+  if (m->data.k < 2)
     return;
   const int kind = draw_kind(m);
   draw_labels(m, kind == MOVE_EXCHANGE ? 3 : 2);
@@ -815,6 +818,7 @@ status gmm_moves_open(gmm_model *m) {
   gmm_moves *moves = &m->moves;
   double *lower = moves->matrix[0];
   moves->labels = 0;
+  moves->empty_rate = EMPTY_RATE;
   for (size_t j = 0; j < d; j++)
     moves->zero[j] = 0.0;
   for (size_t e = 0; e < d * d; e++) {

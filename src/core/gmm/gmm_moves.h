@@ -81,6 +81,7 @@ typedef struct {
   double *bin, *root, *zero;        /* d x BIN, BIN, d                      */
   double *scratch, *weight;         /* of the densities                     */
   double *matrix[2], *vector;
+  double empty_rate;                 /* the share of MOVE_EMPTY in the tries */
   double log_prior;                  /* log Z(nu0, S0)              */
   size_t label[MOVE_LABELS], labels; /* the components that change */
 } gmm_moves;
@@ -90,9 +91,12 @@ void gmm_moves_carve(gmm_moves *moves, gmm_form form, size_t n, size_t d,
                      arena *a);
 status gmm_moves_open(gmm_model *m);
 
-/* At most one try.  When it is accepted, z, the factors of the covariances and the
- * means of the components moves->label are new, and the sums of these are to be
- * taken afresh; else moves->labels is 0. */
+/* Whether a sweep of the sampler of gmm.h has a try. */
+int gmm_move_due(const gmm_model *m);
+
+/* One try, where there are two components.  When it is accepted, z, the factors of
+ * the covariances and the means of the components moves->label are new, and the
+ * sums of these are to be taken afresh; else moves->labels is 0. */
 void gmm_move(gmm_model *m, const scan_control *control);
 
 #endif

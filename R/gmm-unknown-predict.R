@@ -1,0 +1,265 @@
+# Predictions of a mixture with an unknown number of components.
+
+# log sum_c pi_c N(x_i | mu_c, Sigma_c), draws x observations: draws with the
+# same number of components are evaluated together. `seen`: the variables in x.
+unknown_log_density <- function(model, draws, x,
+                                seen = seq_along(model$variables)) {
+  blocks <- component_blocks(model, draws)
+  out <- matrix(0, nrow(draws), nrow(x))
+  for (rows in split(seq_len(nrow(draws)), draws[, "k"])) {
+    part <- present_blocks(model, blocks, rows, draws[rows[[1L]], "k"])
+    out[rows, ] <- evaluate_observed(
+      marginal_blocks(part, seen), x, density = TRUE
+    )$log_density
+  }
+  out
+}
+
+# The blocks of some draws, which have k components.
+present_blocks <- function(model, blocks, rows, k) {
+  present <- function(m) {
+    groups <- ncol(m) / model$k
+    m[rows, as.vector(outer(seq_len(k), (seq_len(groups) - 1L) * model$k, "+")),
+      drop = FALSE]
+  }
+  shared <- model$covariance == "shared"
+  list(
+    k = k, d = blocks$d, covariance = blocks$covariance,
+    pi = present(blocks$pi), mu = present(blocks$mu),
+    sigma = if (shared) {
+      blocks$sigma[rows, , drop = FALSE]
+    } else {
+      present(blocks$sigma)
+    }
+  )
+}
+
+# The draws of all chains, which must hold the components.
+component_draws <- function(fit, call) {
+  model <- fit_part(fit, "model")
+  if (!"components" %in% model$keep) {
+    abort_argument(
+      c("The fit does not hold the draws of the components.",
+        i = "Fit again with {.code keep = c(\"components\", \"z\")}, the
+             default."),
+      call = call
+    )
+  }
+  do.call(rbind, model_matrices(fit))
+}
+
+#' Clusters and densities from a mixture with an unknown number of components
+#'
+#' Densities are averages over the posterior draws, each with its own number of
+#' components. Clusters are the point estimate of [point_clustering()].
+#'
+#' @param object,x A fit made by [gibbs_gmm()] with an unknown `k`.
+#' @param newdata,level As in [predict.gibbs_gmm()].
+#' @param type `"cluster"`: the clusters of the fit's observations by
+#'   [point_clustering()]; `"density"`: the density \eqn{\sum_c \pi_c
+#'   \mathrm{N}(x \mid \mu_c, \Sigma_c)}{sum_c pi_c N(x | mu_c, Sigma_c)} of the
+#'   observations, or of `newdata`. Components of different draws have no common
+#'   numbers: there are no probabilities of components.
+#' @param draws,nobs As in [posterior_predict()][gmm-checks].
+#' @param variables,... As in [plot.gibbs_gmm()].
+#' @return `predict()`: for `"cluster"` a vector of whole numbers, 1 the largest
+#'   cluster; for `"density"` a data frame with the columns `mean`, `sd`, `lower`
+#'   and `upper`. `log_lik()`, `posterior_predict()` and `plot()` as for a fixed
+#'   `k`.
+#' @details `plot()` has the types `"number"` (default), bars of the posterior
+#'   probabilities of the numbers of components and of clusters, with the prior
+#'   of the first as points; `"mixture"`, of one variable a histogram with the
+#'   posterior mean of the density and its band, of several variables scatter
+#'   plots coloured by [point_clustering()]; and those of
+#'   [plot.gibbsite_fit()].
+#' @section Errors: `gibbsite_error_argument` for clusters of new data, for
+#'   densities if the components were not kept, for clusters if `z` was not
+#'   kept, and as in [predict.gibbs_gmm()].
+#' @examples
+#' fit <- gibbs_gmm(faithful$waiting, "unknown", draws = 200, burnin = 200,
+#'   chains = 2, seed = 1
+#' )
+#' table(predict(fit))
+#' predict(fit, c(50, 65, 80), type = "density")
+#' plot(fit)
+#' plot(fit, type = "mixture")
+#' @name gmm-unknown
+#' @export
+predict.gibbs_gmm_unknown <- function(object, newdata = NULL,
+                                      type = c("cluster", "density"),
+                                      level = 0.9, ...) {
+  call <- rlang::current_env()
+  check_no_more(...)
+  type <- check_choice(type, c("cluster", "density"))
+  level <- check_level(level)
+  model <- fit_part(object, "model")
+  if (type == "cluster") {
+    if (!is.null(newdata)) {
+      abort_argument(c(
+        "{.arg newdata} must be NULL for {.code type = \"cluster\"}: components
+         of different draws have no common numbers.",
+        i = "Fit with the number of clusters that {.fn point_clustering} finds,
+             or with all observations."
+      ))
+    }
+    return(c(point_clustering(object)))
+  }
+  draws <- component_draws(object, call)
+  x <- gmm_newdata(model, newdata, call)
+  summarise_densities(nrow(draws), x, level, function(rows) {
+    unknown_log_density(model, draws, x[rows, , drop = FALSE])
+  })
+}
+
+#' @rdname gmm-unknown
+#' @export
+log_lik.gibbs_gmm_unknown <- function(object, newdata = NULL, draws = NULL,
+                                      ...) {
+  call <- rlang::current_env()
+  check_no_more(...)
+  model <- fit_part(object, "model")
+  all <- component_draws(object, call)
+  x <- gmm_newdata(model, newdata, call)
+  rows <- spread_rows(draws, nrow(all), call)
+  out <- unknown_log_density(model, all[rows, , drop = FALSE], x)
+  colnames(out) <- rownames(x)
+  out
+}
+
+#' @rdname gmm-unknown
+#' @export
+posterior_predict.gibbs_gmm_unknown <- function(object, draws = NULL,
+                                                nobs = NULL, ...) {
+  call <- rlang::current_env()
+  check_unlocked(call)
+  check_no_more(...)
+  model <- fit_part(object, "model")
+  all <- component_draws(object, call)
+  blocks <- component_blocks(model, all)
+  replicated_mixtures(model, all, draws, nobs, call, function(s) {
+    k <- all[s, "k"]
+    parameters_of_row(present_blocks(model, blocks, s, k), 1L)
+  })
+}
+
+# ---- Plots -------------------------------------------------------------------
+
+#' @rdname gmm-unknown
+#' @export
+plot.gibbs_gmm_unknown <- function(x, type = NULL, level = 0.9,
+                                   variables = NULL, ...) {
+  call <- rlang::current_env()
+  model <- fit_part(x, "model")
+  type <- check_plot_types(type %||% "number", call, c("number", "mixture"))
+  if (identical(type, "number")) {
+    plot_sizes(x, ...)
+  } else if (identical(type, "mixture")) {
+    level <- check_level(level)
+    shown <- plotted_variables(model, variables, call)
+    if (length(shown) == 1L) {
+      plot_unknown_density(x, shown, level, call, ...)
+    } else {
+      plot_clusters(x, shown, ...)
+    }
+  } else {
+    plot.gibbsite_fit(x, type = type, variables = variables, ...)
+  }
+  invisible(x)
+}
+
+# The rows of size_table() with posterior probability.
+sizes_shown <- function(fit) {
+  table <- size_table(fit)
+  table[seq_len(max(which(table$components + table$clusters > 0.002))), ]
+}
+
+plot_sizes <- function(fit, ...) {
+  table <- sizes_shown(fit)
+  colours <- gibbsite_palette(2L)
+  heights <- rbind(table$components, table$clusters)
+  key <- rbind(
+    plot_key("components", fill = colours[[1L]]),
+    plot_key("clusters", fill = colours[[2L]]),
+    plot_key("prior of components", pch = 19)
+  )
+  old <- open_keyed(key, c(3.8, 4.1, 2.1, 1.1))
+  on.exit(graphics::par(old))
+  defaults <- list(
+    height = heights, beside = TRUE, names.arg = table$k, col = colours,
+    border = NA, las = 1, ylim = c(0, 1.05 * max(heights, table$prior)),
+    xlab = "number", ylab = "probability"
+  )
+  at <- do.call(graphics::barplot, utils::modifyList(defaults, list(...)))
+  graphics::points(at[1L, ], table$prior, pch = 19)
+  draw_key(key)
+}
+
+# As plot_density() of a fixed k, without components.
+plot_unknown_density <- function(fit, j, level, call, ...) {
+  model <- fit_part(fit, "model")
+  draws <- component_draws(fit, call)
+  draws <- draws[unique(round(seq(1, nrow(draws), length.out = 1000))), ,
+                 drop = FALSE]
+  x <- model$data$x[, j]
+  x <- x[!is.na(x)]
+  at <- seq_range(grDevices::extendrange(x, f = 0.1), 400L)
+  band <- summarise_densities(nrow(draws), matrix(at), level, function(rows) {
+    unknown_log_density(model, draws, matrix(at[rows]), j)
+  })
+  bars <- density_bars(x)
+  grey <- grDevices::adjustcolor("black", 0.2)
+  key <- rbind(
+    plot_key("density", lty = 1),
+    plot_key(paste0(percent(level), " band"), fill = grey)
+  )
+  old <- open_keyed(key, c(3.8, 4.1, 2.1, 1.1))
+  on.exit(graphics::par(old))
+  defaults <- list(
+    x = bars, freq = FALSE, col = "grey90", border = "grey75", main = "",
+    xlim = range(at), ylim = c(0, 1.05 * max(bars$density, band$upper)),
+    xlab = model$variables[[j]], ylab = "density", las = 1
+  )
+  do.call(graphics::plot, utils::modifyList(defaults, list(...)))
+  graphics::polygon(
+    c(at, rev(at)), c(band$lower, rev(band$upper)), border = NA, col = grey
+  )
+  graphics::lines(at, band$mean, lwd = 2)
+  graphics::rug(x, col = "grey50")
+  draw_key(key)
+}
+
+plot_clusters <- function(fit, shown, ...) {
+  model <- fit_part(fit, "model")
+  cluster <- c(point_clustering(fit))
+  colours <- gibbsite_palette(max(cluster))
+  defaults <- list(
+    x = model$data$x[, shown, drop = FALSE], col = colours[cluster], pch = 19,
+    cex = 0.7, las = 1
+  )
+  draw <- if (length(shown) == 2L) graphics::plot else graphics::pairs
+  do.call(draw, utils::modifyList(defaults, list(...)))
+}
+
+#' @rdname autoplot
+#' @exportS3Method ggplot2::autoplot
+autoplot.gibbs_gmm_unknown <- function(object, type = NULL, level = 0.9,
+                                       variables = NULL, ...) {
+  call <- rlang::current_env()
+  check_no_more(...)
+  check_whole_fit(object, "object", call)
+  type <- check_choice(type %||% "number", c("number", plot_types))
+  if (type != "number") {
+    return(autoplot_chains(object, type, variables, call))
+  }
+  table <- sizes_shown(object)
+  long <- data.frame(
+    k = rep(table$k, 2L),
+    of = rep(c("components", "clusters"), each = nrow(table)),
+    probability = c(table$components, table$clusters)
+  )
+  long$of <- factor(long$of, c("components", "clusters"))
+  k <- probability <- of <- NULL
+  ggplot2::ggplot(long, ggplot2::aes(factor(k), probability, fill = of)) +
+    ggplot2::geom_col(position = "dodge") +
+    ggplot2::labs(x = "number", y = "probability", fill = NULL)
+}

@@ -1,0 +1,193 @@
+# gibbs_gmm() with an unknown number of components: the promises of the driver,
+# what a fit answers, and messages. That its draws are exact is tested in
+# test-gmm-unknown-exact.R.
+
+unknown_fit <- function(x = faithful[1:60, ], k = unknown_k(6), ..., draws = 8,
+                        burnin = 5, chains = 2, seed = 1) {
+  quietly(gibbs_gmm(
+    x, k, ..., draws = draws, burnin = burnin, chains = chains, seed = seed,
+    progress = FALSE
+  ))
+}
+
+for (form in c("full", "diagonal", "shared")) {
+  test_that(paste("pieces never show:", form), {
+    holes <- faithful[1:60, ]
+    holes[cbind(c(2, 9), 1:2)] <- NA
+    fit <- function(...) {
+      unknown_fit(holes, covariance = form, na_action = "impute",
+                  keep = c("components", "z", "x"), ...)
+    }
+    whole <- fit()
+    more <- function(part) quietly(extend(part, 5, progress = FALSE))
+    expect_true(identical_fit(more(fit(draws = 3)), whole))
+    withr::with_options(list(gibbsite.segment_seconds = 1e-9), {
+      expect_true(identical_fit(fit(), whole))
+    })
+    path <- withr::local_tempfile()
+    saveRDS(fit(draws = 3), path)
+    expect_true(identical_fit(more(readRDS(path)), whole))
+    expect_true(identical_fit(fit(threads = 2), whole))
+    thinned <- fit(draws = 4, thin = 2)
+    expect_identical(unclass(thinned[[1]])[, "k"],
+                     unclass(whole[[1]])[c(2, 4, 6, 8), "k"])
+  })
+}
+
+test_that("threads and cores never change a draw", {
+  skip_on_cran()
+  x <- sim_gmm(1500, c(0.5, 0.5), rbind(c(0, 0), c(3, 1)), diag(2)) |>
+    withr::with_seed(seed = 1)
+  whole <- unknown_fit(x, draws = 3)
+  expect_true(identical_fit(unknown_fit(x, draws = 3, threads = 3), whole))
+  expect_true(identical_fit(unknown_fit(x, draws = 3, cores = 2), whole))
+})
+
+test_that("a checkpoint is resumed bit for bit", {
+  whole <- unknown_fit()
+  path <- withr::local_tempdir()
+  unlink(path, recursive = TRUE)
+  part <- unknown_fit(draws = 3, checkpoint = path)
+  resumed <- quietly(resume(path, progress = FALSE))
+  expect_true(identical_fit(
+    quietly(extend(resumed, 5, progress = FALSE)), whole
+  ))
+})
+
+test_that("words for an unknown number are the same", {
+  expect_true(identical_fit(
+    unknown_fit(k = "unknown"), unknown_fit(k = unknown_k())
+  ))
+  flowers <- unknown_fit(~ . - Species, k = "unknown", data = iris)
+  expect_identical(dim(log_lik(flowers, draws = 2)), c(2L, 150L))
+})
+
+test_that("draws are finite and agree with each other", {
+  fit <- unknown_fit(draws = 30)
+  draws <- do.call(rbind, lapply(fit, unclass))
+  expect_true(all(is.finite(draws)))
+  k <- draws[, "k"]
+  pi <- draws[, paste0("pi[", 1:6, "]")]
+  expect_identical(unname(rowSums(pi > 0)), unname(k))
+  expect_equal(unname(rowSums(pi)), rep(1, nrow(draws)))
+  z <- draws[, startsWith(colnames(draws), "z[")]
+  expect_identical(
+    unname(apply(z, 1, function(z) length(unique(z)))),
+    as.integer(draws[, "n_occupied"])
+  )
+  expect_true(all(apply(z, 1, max) <= k))
+  table <- posterior_k(fit)
+  expect_equal(colSums(table[-1]), c(prior = 1, components = 1, clusters = 1))
+  expect_equal(table$components, tabulate(k, 6) / length(k))
+})
+
+test_that("log_lik() and predict() are the density of each draw's mixture", {
+  for (form in c("full", "diagonal", "shared")) {
+    fit <- unknown_fit(draws = 10, covariance = form)
+    draws <- do.call(rbind, lapply(fit, unclass))
+    log_lik <- log_lik(fit)
+    expect_equal(rowSums(log_lik), unname(draws[, "log_lik"]))
+    density <- predict(fit, type = "density")
+    expect_equal(density$mean, unname(colMeans(exp(log_lik))))
+  }
+  expect_identical(dim(posterior_predict(fit, draws = 3, nobs = 4)),
+                   c(3L, 4L, 2L))
+})
+
+test_that("a fit without components says so", {
+  fit <- unknown_fit(keep = "z")
+  expect_false(any(startsWith(coda::varnames(fit), "pi")))
+  expect_identical(length(predict(fit)), 60L)
+  expect_gibbsite_error({
+    log_lik(fit)
+    predict(fit, type = "density")
+  })
+})
+
+test_that("starting values are taken", {
+  fit <- unknown_fit(
+    inits = list(list(k = 2, z = rep(1:2, 30)), list(alpha = 0.3)), burnin = 0
+  )
+  expect_s3_class(fit, "gibbs_gmm_unknown")
+  again <- unknown_fit(inits = fit)
+  expect_s3_class(again, "gibbs_gmm_unknown")
+  expect_gibbsite_error({
+    unknown_fit(inits = list(list(k = 7), list()))
+    unknown_fit(inits = list(list(k = 2, z = rep(3, 60)), list()))
+    unknown_fit(inits = list(list(alpha = -1), list()))
+    unknown_fit(inits = list(list(alpha = 1), list()),
+                prior = gmm_prior(alpha = 2))
+    unknown_fit(inits = list(list(mu = 1), list()))
+  })
+})
+
+test_that("what a fit shows", {
+  withr::local_options(width = 80)
+  fit <- unknown_fit(draws = 100, burnin = 100)
+  shown <- utils::capture.output(print(fit))
+  expect_true(any(startsWith(shown, "P(components = k)")))
+  expect_true(any(grepl("unknown number of components (at most 6)", shown,
+                        fixed = TRUE)))
+  table <- summary(fit)
+  expect_identical(table$variable, c(
+    "k", "n_occupied", "alpha", "log_lik", "S0[1,1]", "S0[2,2]"
+  ))
+  expect_snapshot({
+    unknown_k()
+    unknown_k(prior = c(1, 2))
+    unknown_k(30, "uniform", "static")
+    gmm_prior(s0 = "drawn", alpha = "drawn")
+    prior_summary(unknown_fit(data.frame(x = c(1, 2, 5, 6)), draws = 1))
+  })
+})
+
+test_that("plots are drawn", {
+  withr::local_pdf(NULL)
+  fit <- unknown_fit()
+  expect_identical(plot(fit), fit)
+  expect_identical(plot(fit, type = "mixture"), fit)
+  expect_identical(plot(fit, type = "mixture", variables = 1), fit)
+  expect_identical(plot(fit, type = "trace"), fit)
+  skip_if_not_installed("ggplot2")
+  expect_s3_class(ggplot2::autoplot(fit), "ggplot")
+})
+
+test_that("what needs a fixed k says so", {
+  fit <- unknown_fit()
+  fixed <- quietly(gibbs_gmm(
+    faithful, 2, draws = 5, burnin = 5, chains = 1, seed = 1, progress = FALSE
+  ))
+  expect_gibbsite_error({
+    relabel(fit)
+    allocation_probabilities(fit)
+    log_evidence(fit)
+    compare_k(fit, fit)
+    gibbs_gmm(faithful, "unknown", method = "icm")
+    predict(fit, faithful[1:3, ])
+    posterior_k(fixed)
+  })
+})
+
+test_that("arguments are checked", {
+  expect_gibbsite_error({
+    gibbs_gmm(faithful, "Unknown")
+    gibbs_gmm(faithful, "several")
+    gibbs_gmm(faithful, "unknown", keep = "labels")
+    gibbs_gmm(faithful, "unknown", gmm_prior(alpha = c(1, 2)))
+    gibbs_gmm(faithful, "unknown", gmm_prior(s0_df = 1))
+    gibbs_gmm(faithful, 2, gmm_prior(s0 = "drawn"))
+    gibbs_gmm(faithful, 2, gmm_prior(alpha = "drawn"))
+    gibbs_gmm(faithful, 2, gmm_prior(s0_df = 3))
+    gmm_prior(s0 = 1, s0_df = 3)
+    gmm_prior(s0 = "Drawn")
+    gmm_prior(alpha = "few")
+    gmm_prior(s0_df = -1)
+    unknown_k(0)
+    unknown_k(1001)
+    unknown_k(3, c(1, 2))
+    unknown_k(prior = c(1, -2))
+    unknown_k(prior = c(0, 0))
+    unknown_k(prior = "flat")
+    unknown_k(weights = "fixed")
+  })
+})
