@@ -438,8 +438,12 @@ static void fused_row(lanes_width width, size_t d, size_t count) {
     row[k] = expected[k] = norm_rand();
   }
   bmf_set_prior(precision, NULL, d, prior);
-  const bmf_regression job = {d,     bmf_stride(d),      1.3, design, NULL,
-                              prior, bmf_panel_length(d)};
+  const bmf_regression job = {.d = d,
+                              .stride = bmf_stride(d),
+                              .root_beta = 1.3,
+                              .design = design,
+                              .prior = prior,
+                              .panel = bmf_panel_length(d)};
   const bmf_ratings ratings = {1, PARTNERS, start, index, value, NULL};
   EXPECT(bmf_draw_row_with(width, &job, &ratings, 0, row, NULL, area) ==
          STATUS_OK);

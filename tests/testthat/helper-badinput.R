@@ -896,7 +896,7 @@ taken_values <- list(
   subset = c("true", "two_flags", "minus_one", vectors, "bad_utf8_names"),
   gibbs_gmm.x = c("named_numbers", "indefinite"),
   gibbs_gmm.default.x = c("named_numbers", "indefinite"),
-  gibbs_lda.x = c("indefinite", some_text),
+  gibbs_lda.x = c("indefinite", some_text), lda_prior.eta = "indefinite",
   token_counts.x = c("indefinite", some_text),
   token_counts.stopwords = c(some_text, "empty_string", "no_strings"),
   coherence.x = c(some_text, "empty_string"),
