@@ -1042,8 +1042,11 @@ latent_jacobian <- function(model, twin) {
   } else {
     -2
   }
+  coefficients <- function(side) NCOL(hyper(twin, "coefficients", side))
+  of_features <- d * (!is.null(twin$coefficients_u)) * coefficients("u") +
+    b * (!is.null(twin$coefficients_v)) * coefficients("v")
   length(model$data$value) + length(twin$theta) + d * model$n + b * model$m +
-    of_hyper
+    of_hyper + of_features
 }
 
 ordinal_twin_blocks <- list(
@@ -1095,14 +1098,14 @@ ordinal_log_joint <- function(model, twin) {
 # As tiny_bmf(), with K levels of which the last may have no rating.
 tiny_ordinal <- function(kind, levels = 4, ..., sd = 1.6, rank = 2,
                          biases = FALSE, n = 4, m = 5, count = 9,
-                         keep = character()) {
+                         keep = character(), features = character()) {
   draw <- function(most) sample.int(max(1, most - 1), count, TRUE)
   values <- seq_len(levels) / 2
   ratings <- list(
     user = draw(n), item = draw(m), value = sample(values, count, TRUE),
     users = seq_len(n), items = seq_len(m), names = c("user", "item", "value")
   )
-  prior <- tiny_bmf_prior(kind, rank + biases)
+  prior <- tiny_bmf_prior(kind, rank + biases, features)
   prior$e <- prior$f <- NULL
   if (kind == "fixed") {
     prior$sigma2 <- 1
@@ -1113,7 +1116,8 @@ tiny_ordinal <- function(kind, levels = 4, ..., sd = 1.6, rank = 2,
     response = list(
       link = "ordinal", values = values, labels = format(values),
       cutpoint_sd = sd
-    )
+    ),
+    features = tiny_features(n, m, features)
   )
 }
 

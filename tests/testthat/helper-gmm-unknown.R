@@ -71,7 +71,7 @@ unknown_blocks <- list(
     }
     twin
   },
-  scale = function(model, twin) twin_scale(model, twin),
+  scale = function(model, twin) twin_drawn_scale(model, twin),
   empty = function(model, twin) twin_empty(model, twin),
   weights = function(model, twin) {
     fixed <- fixed_of_twin(model, twin)
@@ -101,7 +101,7 @@ twin_size <- function(model, twin, with_orders = TRUE) {
 }
 
 # counted: the covariances that count in the degrees of freedom
-twin_scale <- function(model, twin, counted = matrices) {
+twin_drawn_scale <- function(model, twin, counted = matrices) {
   prior <- model$prior
   if (!identical(prior$s0, "drawn")) {
     return(twin)
@@ -207,7 +207,7 @@ unknown_mutants <- list(
   # degrees of freedom of all k components, where those with observations count
   scale_of_all = unknown_twin_mutant(
     moves = function(model, twin) twin,
-    scale = function(model, twin) twin_scale(model, twin, twin$k)
+    scale = function(model, twin) twin_drawn_scale(model, twin, twin$k)
   )
 )
 

@@ -37,6 +37,29 @@ test_that("a sweep is that of the twin, draw for draw", {
   }
 })
 
+test_that("a sweep with features is that of the twin, draw for draw", {
+  withr::local_seed(8)
+  for (biases in c(FALSE, TRUE)) {
+    for (sides in list("u", "v", c("u", "v"))) {
+      model <- tiny_ordinal(
+        "wishart", 4, biases = biases, n = 6, count = 30, features = sides
+      )
+      state <- draw_prior(model)
+      twin <- twin_bmf(model, state)
+      core <- withr::with_seed(9, run_sweeps(model, state, 3))
+      twin <- withr::with_seed(9, {
+        for (i in 1:3) twin <- ordinal_twin_sweep(model, twin)
+        twin
+      })
+      of_core <- unlist(twin_bmf(model, core$state))
+      expect_lt(
+        max(abs(of_core - unlist(twin)) / pmax(1, abs(of_core))), 1e-9,
+        label = paste(biases, paste(sides, collapse = " "))
+      )
+    }
+  }
+})
+
 test_that("what is recorded is what its name says", {
   withr::local_seed(2)
   for (kind in bmf_kinds_tested) {
