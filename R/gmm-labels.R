@@ -402,8 +402,8 @@ allocation_probabilities <- function(fit) {
 #' The proportion of draws in which two observations were allocated to the same
 #' component. It does not depend on the numbering of the components.
 #'
-#' @param fit A fit made by [gibbs_gmm()] with `keep = "z"`, which is the default
-#'   with an unknown `k`.
+#' @param fit A fit made by [gibbs_gmm()] with `keep = "z"`, which is the
+#'   default with an unknown `k`.
 #' @return A symmetric matrix with a row and a column for each observation, ones
 #'   on its diagonal.
 #' @section Errors: `gibbsite_error_argument` when the allocations were not

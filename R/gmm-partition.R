@@ -10,8 +10,8 @@
 #' sizes \eqn{b_v}, and \eqn{m_{uv}} observations in both, the distances are
 #' \deqn{\frac1{N} \Bigl( \sum_u g(a_u) + \sum_v g(b_v) - 2 \sum_{uv} g(m_{uv})
 #'   \Bigr),}{(sum_u g(a_u) + sum_v g(b_v) - 2 sum_uv g(m_uv)) / N,}
-#' * `"vi"`, the variation of information in bits: \eqn{g(m) = m \log_2 m}{g(m) =
-#'   m log2 m}, \eqn{N = n} (Wade and Ghahramani 2018);
+#' * `"vi"`, the variation of information in bits: \eqn{g(m) = m \log_2
+#'   m}{g(m) = m log2 m}, \eqn{N = n} (Wade and Ghahramani 2018);
 #' * `"binder"`, the proportion of pairs that are together in one partition and
 #'   apart in the other: \eqn{g(m) = m^2}, \eqn{N = n(n - 1)} (Binder 1978).
 #'

@@ -76,8 +76,8 @@
 #' @param s0 Scale matrix of the inverse Wishart, given like `v0`. With an
 #'   unknown `k` also `"drawn"`: it has a prior of its own.
 #' @param s0_df,s0_mean With `s0 = "drawn"`: `NULL` or the degrees of freedom of
-#'   `s0`, above `d - 1` (with diagonal covariances above 0), and its mean, given
-#'   like `v0`.
+#'   `s0`, above `d - 1` (with diagonal covariances above 0), and its mean,
+#'   given like `v0`.
 #' @return An object of class `gmm_prior`; printing it shows the model.
 #' @section Errors:
 #' A value of the wrong type or out of its range is an error of class

@@ -63,8 +63,8 @@ component_draws <- function(fit, call) {
 #' @param draws,nobs As in [posterior_predict()][gmm-checks].
 #' @param variables,... As in [plot.gibbs_gmm()].
 #' @return `predict()`: for `"cluster"` a vector of whole numbers, 1 the largest
-#'   cluster; for `"density"` a data frame with the columns `mean`, `sd`, `lower`
-#'   and `upper`. `log_lik()`, `posterior_predict()` and `plot()` as for a fixed
+#'   cluster; for `"density"` a data frame with the columns `mean`, `sd`,
+#'   `lower` and `upper`. `log_lik()`, `posterior_predict()` and `plot()` as for a fixed
 #'   `k`.
 #' @details `plot()` has the types `"number"` (default), bars of the posterior
 #'   probabilities of the numbers of components and of clusters, with the prior
@@ -151,10 +151,11 @@ plot.gibbs_gmm_unknown <- function(x, type = NULL, level = 0.9,
   call <- rlang::current_env()
   model <- fit_part(x, "model")
   type <- check_plot_types(type %||% "number", call, c("number", "mixture"))
+  level <- check_level(level)
   if (identical(type, "number")) {
+    check_no_variables(variables, call)
     plot_sizes(x, ...)
   } else if (identical(type, "mixture")) {
-    level <- check_level(level)
     shown <- plotted_variables(model, variables, call)
     if (length(shown) == 1L) {
       plot_unknown_density(x, shown, level, call, ...)
@@ -165,6 +166,15 @@ plot.gibbs_gmm_unknown <- function(x, type = NULL, level = 0.9,
     plot.gibbsite_fit(x, type = type, variables = variables, ...)
   }
   invisible(x)
+}
+
+# Bars of numbers of components show no variable.
+check_no_variables <- function(variables, call) {
+  if (!is.null(variables)) {
+    abort_argument(
+      "{.arg variables} is not for {.code type = \"number\"}.", call = call
+    )
+  }
 }
 
 # The rows of size_table() with posterior probability.
@@ -248,9 +258,11 @@ autoplot.gibbs_gmm_unknown <- function(object, type = NULL, level = 0.9,
   check_no_more(...)
   check_whole_fit(object, "object", call)
   type <- check_choice(type %||% "number", c("number", plot_types))
+  level <- check_level(level)
   if (type != "number") {
     return(autoplot_chains(object, type, variables, call))
   }
+  check_no_variables(variables, call)
   table <- sizes_shown(object)
   long <- data.frame(
     k = rep(table$k, 2L),

@@ -13,8 +13,9 @@
 #'
 #' The named priors are truncated: \eqn{p(k)} is proportional to
 #'
-#' * `"bnb"`: \eqn{(k + 1)! / (k + 6)!}, up to a constant the beta-negative-binomial distribution \eqn{\mathrm{BNB}(1, 4,
-#'   3)}{BNB(1, 4, 3)} of \eqn{k - 1}, whose mean without truncation is 1;
+#' * `"bnb"`: \eqn{(k + 1)! / (k + 6)!}, up to a constant the
+#'   beta-negative-binomial distribution \eqn{\mathrm{BNB}(1, 4, 3)}{BNB(1, 4,
+#'   3)} of \eqn{k - 1}, whose mean without truncation is 1;
 #' * `"uniform"`: 1;
 #' * `"geometric"`: \eqn{0.9^{k - 1}}{0.9^(k - 1)};
 #' * `"poisson"`: \eqn{1 / (k - 1)!}, the Poisson distribution of \eqn{k - 1}
@@ -30,8 +31,8 @@
 #'   `"poisson"`, or a vector of `max` probabilities of 1, ..., `max`, which are
 #'   divided by their sum. If `max` is not given, it is the vector's length.
 #' @param weights `"dynamic"` (default): \eqn{\gamma = \alpha / k}{gamma =
-#'   alpha / k}. `"static"`: \eqn{\gamma = \alpha}{gamma = alpha}, so that `alpha
-#'   = 1` is uniform over the weights.
+#'   alpha / k}. `"static"`: \eqn{\gamma = \alpha}{gamma = alpha}, so that
+#'   `alpha = 1` is uniform over the weights.
 #' @return An object of class `unknown_k`; printing it shows the prior.
 #' @section Errors: `gibbsite_error_argument` for a value of the wrong type or
 #'   out of its range.
@@ -112,7 +113,7 @@ log_size_prior <- function(number) {
 
 #' @export
 format.unknown_k <- function(x, ...) {
-  check_made(x, names(formals(unknown_k)), "unknown_k()")
+  x <- remade(x, unknown_k, "unknown_k()")
   on <- paste0(" on 1, ..., ", x$max)
   c(
     paste0("k ~ ", if (is.numeric(x$prior)) {
@@ -197,9 +198,10 @@ complete_one_alpha <- function(alpha, call) {
 #' @export
 format.gmm_unknown_prior <- function(x, ...) {
   check_made(x, c(names(formals(gmm_prior)), "number"), "gibbs_gmm()")
-  dynamic <- x$number$weights == "dynamic"
+  number <- remade(x$number, unknown_k, "unknown_k()", arg = "x")
+  dynamic <- number$weights == "dynamic"
   c(
-    format(x$number)[[1L]],
+    format(number)[[1L]],
     paste0("pi | k   ~ Dir(", if (dynamic) "alpha / k)" else "alpha)    ",
            "  z_i | pi ~ Categorical(pi)"),
     "mu_c     ~ N(m0, V0)       x_i | z_i = c ~ N(mu_c, Sigma_c)",

@@ -178,8 +178,9 @@
 #'
 #' @section Choosing k:
 #' `k = "unknown"` gives the posterior of the number of components in one run
-#' (section Unknown k). Or fit several numbers of components and compare them: `fits <- lapply(1:6,
-#' function(k) update(fit, k = k))`, then [compare_k()]`(fits)`. The log
+#' (section Unknown k). Or fit several numbers of components and compare them:
+#' `fits <- lapply(1:6, function(k) update(fit, k = k))`, then
+#' [compare_k()]`(fits)`. The log
 #' evidence of a mixture depends on the prior of means and covariances: a wide
 #' prior favours few components. `alpha = "sparse"` ([gmm_prior()]) instead
 #' leaves components of one fit empty that are not needed.

@@ -1,13 +1,14 @@
 # A slow twin of the sampler of mixtures with an unknown number of components,
-# from the formulas at the head of src/core/gmm/gmm_unknown.h, on the same random
-# numbers: of four tries of moves; the means of the components with observations,
-# then their covariances; one uniform for k; those of a slice step for log alpha;
-# S0 as the inverse of an inverse Wishart variate (diagonal: a chi-square for
-# each variable); the covariances of the empty components, then their means; the
-# gammas of pi; one uniform an observation; one normal a missing entry.
+# from the formulas at the head of src/core/gmm/gmm_unknown.h, on the same
+# random numbers: of four tries of moves; the means of the components with
+# observations, then their covariances; one uniform for k; those of a slice step
+# for log alpha; S0 as the inverse of an inverse Wishart variate (diagonal: a
+# chi-square for each variable); the covariances of the empty components, then
+# their means; the gammas of pi; one uniform an observation; one normal a
+# missing entry.
 #
-# A twin's state is that of helper-gmm-twin.R with k components, and k, alpha and
-# s0 (d x d).
+# A twin's state is that of helper-gmm-twin.R with k components, and k, alpha
+# and s0 (d x d).
 
 twin_unknown <- function(model, state) {
   fixed <- gibbsite:::fixed_of(model, state)
@@ -246,8 +247,8 @@ log_cluster_evidence <- function(x, prior) {
   log(integrate(density, -12, 12, rel.tol = 1e-9, subdivisions = 1000L)$value)
 }
 
-# The joint posterior of partition and k, partitions x max; with a drawn alpha by
-# quadrature over it.
+# The joint posterior of partition and k, partitions x max; with a drawn alpha
+# by quadrature over it.
 exact_partitions <- function(model) {
   x <- drop(model$data$x)
   partitions <- all_partitions(length(x))

@@ -170,8 +170,8 @@ test_that("the prior of k is recovered from one observation", {
 
 # ---- the joint distribution --------------------------------------------------
 
-# Three sweeps of a draw from the joint distribution of parameters and data leave
-# it as it is: bounded quantities change by zero on average.
+# Three sweeps of a draw from the joint distribution of parameters and data
+# leave it as it is: bounded quantities change by zero on average.
 change_in_sweeps <- function(model, sweeps, draws) {
   bounded <- function(model, state) {
     atan(c(

@@ -164,6 +164,7 @@ test_that("what needs a fixed k says so", {
     compare_k(fit, fit)
     gibbs_gmm(faithful, "unknown", method = "icm")
     predict(fit, faithful[1:3, ])
+    plot(fit, variables = "waiting")
     posterior_k(fixed)
   })
 })
