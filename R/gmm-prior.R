@@ -157,7 +157,7 @@ gmm_prior <- function(alpha = NULL, m0 = NULL, v0 = NULL, nu0 = NULL,
 is_word <- function(x, words, arg, call) {
   if (is.character(x) && !(length(x) == 1L && x %in% words)) {
     abort_expected(
-      x, paste("a numeric vector or", or_words(quoted(words))), FALSE, arg,
+      x, or_words(c("a numeric vector", quoted(words))), FALSE, arg,
       call, hint = case_hint(x, words)
     )
   }
