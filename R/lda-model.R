@@ -457,6 +457,8 @@ lda_token_probabilities <- function(word, start, phi, theta, threads = 1) {
 # log of an unbiased estimate of each document's p(w | phi, alpha).
 lda_left_to_right <- function(word, start, phi, alpha, particles = 20,
                               threads = 1) {
+  # a document without words has the probability 1
+  if (length(word) == 0L) return(numeric(length(start) - 1L))
   interrupt_or(.Call(
     C_lda_left_to_right, as.integer(word), as.double(start), phi,
     rep_len(as.double(alpha), nrow(phi)), particles, threads

@@ -898,6 +898,7 @@ taken_values <- list(
   gibbs_gmm.x = c("named_numbers", "indefinite"),
   gibbs_gmm.default.x = c("named_numbers", "indefinite"),
   gibbs_lda.x = c("indefinite", some_text), lda_prior.eta = "indefinite",
+  seeded_topics.weight = positive,
   token_counts.x = c("indefinite", some_text),
   token_counts.stopwords = c(some_text, "empty_string", "no_strings"),
   coherence.x = c(some_text, "empty_string"),

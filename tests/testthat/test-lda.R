@@ -298,6 +298,9 @@ test_that("log_lik is the sum over tokens by hand", {
   new <- posterior_predict(fit, draws = 2)
   expect_identical(Matrix::rowSums(new[[2]]), Matrix::rowSums(corpus$x))
   expect_identical(dim(log_lik(fit, corpus$x[1:3, ], draws = 2)), c(2L, 3L))
+  # without a word that the fit knows
+  expect_identical(unname(log_lik(fit, 0 * corpus$x[1:2, ], draws = 2)),
+                   matrix(0, 2, 2))
 })
 
 test_that("coherence is that of the counts by hand", {
