@@ -23,12 +23,13 @@ gmm_model <- function(x, k, prior, covariance = "full", keep = character(),
 
 #' @exportS3Method
 model_words.gmm_model <- function(model) {
-  c(
-    paste("k =", model$k),
-    if (model$covariance != "full") {
-      paste0("covariance = \"", model$covariance, "\"")
-    }
-  )
+  c(paste("k =", model$k), covariance_words(model))
+}
+
+covariance_words <- function(model) {
+  if (model$covariance != "full") {
+    paste0("covariance = \"", model$covariance, "\"")
+  }
 }
 
 # The data that C reads. The inverse V0^-1 itself is needed: it is added to n_c

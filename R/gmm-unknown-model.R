@@ -25,6 +25,11 @@ gmm_unknown_model <- function(x, number, prior, covariance, keep, merge_split,
   )
 }
 
+#' @exportS3Method
+model_words.gmm_unknown_model <- function(model) {
+  c("k = \"unknown\"", covariance_words(model))
+}
+
 unknown_headline <- function(x, k, covariance) {
   sub(
     "[0-9,]+ components?", paste0("unknown number of components (at most ", k,

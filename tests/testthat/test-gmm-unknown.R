@@ -192,3 +192,14 @@ test_that("arguments are checked", {
     unknown_k(weights = "fixed")
   })
 })
+
+test_that("a message names the fit by its unknown k", {
+  set.seed(4)
+  expect_warning(
+    gibbs_gmm(
+      matrix(rnorm(30), 15), "unknown", covariance = "diagonal", draws = 5,
+      burnin = 5, chains = 2, seed = 1, progress = FALSE
+    ),
+    "gibbs_gmm(k = \"unknown\", covariance = \"diagonal\")", fixed = TRUE
+  )
+})
