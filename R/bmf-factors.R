@@ -221,9 +221,10 @@ factor_frame <- function(model, side, of) {
 #' `lambda_v` (precisions of users and of items), or `trace_u`, `logdet_u`
 #' (trace and log determinant of \eqn{\Lambda_u}{Lambda_u}), `norm_mu_u` (length
 #' of \eqn{\mu_u}{mu_u}) and the same for items, `rmse` (of the ratings about
-#' their mean at this draw; with `link` instead `log_lik`), `log_joint`, and `cell[1]`, ... (mean of the rating
-#' in some observed cells; [tidy()][tidy.gibbsite_fit] says which). None depends
-#' on the rotation of the factors.
+#' their mean at this draw; with `link` instead `log_lik`), `log_joint`, and
+#' `cell[1]`, ... (mean of the rating in some observed cells;
+#' [tidy()][tidy.gibbsite_fit] says which). None depends on the rotation of the
+#' factors.
 #'
 #' @param object A fit made by [gibbs_bmf()].
 #' @param variables,probs As in [summary.gibbsite_fit()].

@@ -150,7 +150,8 @@ bmf_compressed <- function(ratings, n, m, center, response = NULL) {
 bmf_kinds <- c(bmf_fixed = 0L, bmf_gamma = 1L, bmf_wishart = 2L)
 
 # The prior as C reads it: kind; shapes and rates of lambda_u, lambda_v, beta
-# (Normal-Wishart: the last alone; ordinal ratings: none of beta); mu0, kappa0, nu0, W0^-1, log |W0|.
+# (Normal-Wishart: the last alone; ordinal ratings: none of beta); mu0, kappa0,
+# nu0, W0^-1, log |W0|.
 bmf_prior_data <- function(prior, size) {
   kind <- bmf_kinds[[class(prior)[1L]]]
   if (kind == 0L) {
@@ -434,8 +435,8 @@ model_invariants.bmf_model <- function(model, draws) {
   cbind(cutpoint_gaps(model, draws), draws[, judged, drop = FALSE])
 }
 
-# A constant may be added to all latent values and cutpoints, and the data do not
-# determine it.
+# A constant may be added to all latent values and cutpoints, and the data do
+# not determine it.
 cutpoint_gaps <- function(model, draws) {
   count <- cutpoint_count(model$response)
   if (count < 2L) {

@@ -4,10 +4,11 @@
 # ---- the kept draws of the factors -----------------------------------------
 
 # The draws of all factors that the chains of a fit stored, chain after chain:
-# list(model, states, which, chain, noise, cutpoints). which[[k]] are the positions of the
-# draws used in the set of chain k; chain and noise (the variance of a rating)
-# have an entry for each draw, cutpoints (of ordinal ratings) a row. After an interrupt chains may have different
-# lengths; then only the draws that all chains have are used.
+# list(model, states, which, chain, noise, cutpoints). which[[k]] are the
+# positions of the draws used in the set of chain k; chain and noise (the
+# variance of a rating) have an entry for each draw, cutpoints (of ordinal
+# ratings) a row. After an interrupt chains may have different lengths; then
+# only the draws that all chains have are used.
 kept_factors <- function(fit, draws = NULL, call = rlang::caller_env()) {
   model <- fit_part(fit, "model")
   states <- lapply(fit_part(fit, "chains"), function(chain) chain$state)
@@ -399,13 +400,13 @@ conditional_moments <- function(kept, pairs, deviations) {
 #' others; the features of the fit's own users are those of the fit. Columns are
 #' found by their names, if both tables have names.
 #' @section Ordinal ratings:
-#' With `link` in the fit, what is said of a rating is of the level: given a draw
-#' it has the probability \eqn{\Phi(\theta_c - \eta) - \Phi(\theta_{c-1} -
+#' With `link` in the fit, what is said of a rating is of the level: given a
+#' draw it has the probability \eqn{\Phi(\theta_c - \eta) - \Phi(\theta_{c-1} -
 #' \eta)}{Phi(theta_c - eta) - Phi(theta_{c-1} - eta)}, and predictions are made
-#' of the means of these over the draws. The number of a level is its rating; that
-#' of an ordered factor is its place. `noise` is the mean over the draws of the
-#' variance given a draw (for a new id it includes the spread of its factors),
-#' `parameters` the variance of the mean. `posterior_linpred()` gives
+#' of the means of these over the draws. The number of a level is its rating;
+#' that of an ordered factor is its place. `noise` is the mean over the draws of
+#' the variance given a draw (for a new id it includes the spread of its
+#' factors), `parameters` the variance of the mean. `posterior_linpred()` gives
 #' \eqn{\eta}{eta}.
 #'
 #' @section Intervals:
@@ -669,9 +670,9 @@ new_codes <- function(ids, codes) {
 #'
 #' `posterior_predict()` draws ratings with their noise, one for each pair and
 #' kept draw; `posterior_epred()` (and `posterior_linpred()`, which is the same
-#' without `range` and `link`) gives the draws of their mean; `log_lik()` gives the log density of
-#' each rating under each draw. All use the draws that the fit keeps for
-#' prediction, see [gibbs_bmf()], chain after chain.
+#' without `range` and `link`) gives the draws of their mean; `log_lik()` gives
+#' the log density of each rating under each draw. All use the draws that the
+#' fit keeps for prediction, see [gibbs_bmf()], chain after chain.
 #'
 #' @param object A fit made by [gibbs_bmf()].
 #' @param newdata `NULL` for the ratings of the fit, or a data frame as in
@@ -682,9 +683,9 @@ new_codes <- function(ids, codes) {
 #' @param user_features,item_features As in [predict.gibbs_bmf()].
 #' @param ndraws Another name of `draws`, which tidybayes uses.
 #' @param re_formula `NULL` or `NA`, without effect; tidybayes gives it.
-#' @param transform For `posterior_linpred()`: `TRUE` for the mean of the rating,
-#'   `FALSE` (default) for the linear predictor; with `range` or `link` they
-#'   differ.
+#' @param transform For `posterior_linpred()`: `TRUE` for the mean of the
+#'   rating, `FALSE` (default) for the linear predictor; with `range` or `link`
+#'   they differ.
 #' @param ... Not used; for `pp_check()` passed to
 #'   [bayesplot::ppc_dens_overlay()].
 #' @return A matrix, draws x pairs, in the order of the data; `pp_check()`: a
@@ -898,7 +899,8 @@ glance.gibbs_bmf <- function(x, ...) {
   }, 0))
   cbind(out, data.frame(
     rank = model$rank, users = length(model$users),
-    items = length(model$items), sigma = if (noise > 0 && !is_ordinal(model)) sqrt(noise) else NA,
+    items = length(model$items),
+    sigma = if (noise > 0 && !is_ordinal(model)) sqrt(noise) else NA,
     rmse = if (is_ordinal(model)) NA else mean(draws_of(x, "rmse"))
   ))
 }
@@ -911,9 +913,9 @@ glance.gibbs_bmf <- function(x, ...) {
 #' that the chains accumulated at every kept draw as they ran. [predict()] of
 #' the same pairs uses only the stored draws, which are fewer. The ends of the
 #' interval are those of [predict.gibbs_bmf()], shifted and scaled to the
-#' accumulated mean and standard deviation. With `range` or `link` in the fit all
-#' numbers are those of [predict.gibbs_bmf()], because only linear predictors are
-#' accumulated.
+#' accumulated mean and standard deviation. With `range` or `link` in the fit
+#' all numbers are those of [predict.gibbs_bmf()], because only linear
+#' predictors are accumulated.
 #'
 #' @param fit A fit made by [gibbs_bmf()] with `predict_at`.
 #' @param level Number between 0 and 1, default 0.9: the probability of the
@@ -991,10 +993,15 @@ asked_pairs <- function(fit, call) {
   pairs
 }
 
-# Means and variances at `predict_at`: those accumulated, which are of the linear
-# predictor; if the rating is another function of it, those of the stored draws.
+# Means and variances at `predict_at`: those accumulated, which are of the
+# linear predictor; if the rating is another function of it, those of the stored
+# draws.
 asked_moments <- function(fit, kept, pairs) {
-  if (is_latent(kept$model)) pair_moments(kept, pairs) else streamed_moments(fit)
+  if (is_latent(kept$model)) {
+    pair_moments(kept, pairs)
+  } else {
+    streamed_moments(fit)
+  }
 }
 
 # Means and variances over every kept draw of all chains, each chain weighted by

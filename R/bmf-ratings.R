@@ -74,7 +74,8 @@ pair_columns <- function(x, known, arg, call) {
   if (!is.null(asked$value)) {
     likes <- identical(known$response$link, "probit")
     asked$value <- check_rating_column(
-      if (likes) as_likes(asked$value) else asked$value, known$names[[3]], arg, call, known
+      if (likes) as_likes(asked$value) else asked$value, known$names[[3]],
+      arg, call, known
     )
     wild <- which(is.nan(asked$value) | is.infinite(asked$value))
     if (length(wild) > 0) {

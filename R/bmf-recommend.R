@@ -6,8 +6,8 @@
 #' Items that users have not rated and may like
 #'
 #' Lists for each user the items that they have not rated, in decreasing order
-#' of the posterior mean of the rating, or of the probability of at least a given
-#' rating, with its uncertainty.
+#' of the posterior mean of the rating, or of the probability of at least a
+#' given rating, with its uncertainty.
 #'
 #' @param fit A fit made by [gibbs_bmf()], or new users from [fold_in()].
 #' @param users Ids of users; `NULL` (default) for all of them (at most 100,000
@@ -24,9 +24,9 @@
 #'   rows, and `NULL` is for all of them that the fit does not have.
 #' @return A data frame with a row for each recommendation: the user, `place` (1
 #'   for the first), the item, with `at_least` its `probability`, `mean`, `sd`,
-#'   `lower`, `upper` and `ratings`, how often the item was rated in the data. As in `predict(type = "interval")`,
-#'   `mean`, `sd` and the interval are those of the predictive distribution of
-#'   the rating, noise included.
+#'   `lower`, `upper` and `ratings`, how often the item was rated in the data.
+#'   As in `predict(type = "interval")`, `mean`, `sd` and the interval are those
+#'   of the predictive distribution of the rating, noise included.
 #' @section Errors: `gibbsite_error_argument` for users that are not in the fit
 #'   and for a fit that does not hold its data (they are needed to know which
 #'   items a user has rated).
@@ -253,7 +253,9 @@ kept_moments <- function(kept, user, item) {
 recommended <- function(model, pairs, best, ends) {
   out <- data.frame(
     pairs$ids$user, place = best$place, pairs$ids$item,
-    probability = best$probability %||% NA, mean = best$mean, sd = best$sd, lower = ends[, 1L], upper = ends[, 2L],
+    probability = best$probability %||% rep(NA, length(best$mean)),
+    mean = best$mean, sd = best$sd,
+    lower = ends[, 1L], upper = ends[, 2L],
     ratings = model$item_counts[pairs$item]
   )
   names(out)[c(1L, 3L)] <- model$names[1:2]

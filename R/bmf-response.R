@@ -155,7 +155,8 @@ clip <- function(x, range) pmin(pmax(x, range[[1L]]), range[[2L]])
 # ---- clipped ratings --------------------------------------------------------
 
 # With z standard normal and h(a) = E (z - a)_+ = dnorm(a) - a pnorm(-a),
-# E clip(m + s z) = low + s (h(a) - h(b)), a = (low - m) / s, b = (high - m) / s.
+# E clip(m + s z) = low + s (h(a) - h(b)),
+#   a = (low - m) / s,  b = (high - m) / s.
 # With w(a) = E (z - a)_+^2 = (1 + a^2) pnorm(-a) - a dnorm(a) the square of
 # clip - low has the mean s^2 (w(a) - w(b) - 2 (b - a) h(b)).
 clipped_moments <- function(mean, sd, range) {

@@ -110,8 +110,8 @@
 #' the different ratings of the data in increasing order, or all levels of an
 #' ordered factor (as the numbers 1, 2, ...).
 #'
-#' `link = "probit"` is the same for likes: 0 and 1, logical ratings, or a factor
-#' of two levels. \eqn{-\theta_1}{-theta_1} is then the intercept.
+#' `link = "probit"` is the same for likes: 0 and 1, logical ratings, or a
+#' factor of two levels. \eqn{-\theta_1}{-theta_1} is then the intercept.
 #'
 #' What is predicted is the rating: its mean (the expected number), its
 #' standard deviation, intervals of ratings, and with `predict(type =
@@ -195,9 +195,10 @@
 #' By default each chain starts at factors drawn on its own stream of random
 #' numbers, from normal distributions wider than the posterior. An entry of
 #' `inits` is a list with any of `u` (`D x N`), `v` (`D x M`), `beta` (with
-#' `link` instead `theta`, in increasing order), and, as the prior has them, `lambda_u`, `lambda_v`; missing elements are drawn. With
-#' features also `coefficients_u` (\eqn{B_u^\top}{B_u'}, `D x p`), `lambda_b_u`
-#' and those of the items, which are otherwise 0 and the mean of their prior.
+#' `link` instead `theta`, in increasing order), and, as the prior has them,
+#' `lambda_u`, `lambda_v`; missing elements are drawn. With features also
+#' `coefficients_u` (\eqn{B_u^\top}{B_u'}, `D x p`), `lambda_b_u` and those of
+#' the items, which are otherwise 0 and the mean of their prior.
 #'
 #' @param ratings The ratings: a data frame, a formula, a matrix or a sparse
 #'   matrix, see the section on ratings.
@@ -217,9 +218,9 @@
 #' @param link `NULL` (default) for ratings that are numbers; `"ordinal"` for
 #'   ratings on a scale of 2 to 100 levels, `"probit"` for likes (0 and 1,
 #'   logical, or a factor of two levels): see the section on ordinal ratings.
-#' @param cutpoint_sd With `link`: positive number, default 5, the prior standard
-#'   deviation of a cutpoint on the scale on which a latent value has standard
-#'   deviation 1.
+#' @param cutpoint_sd With `link`: positive number, default 5, the prior
+#'   standard deviation of a cutpoint on the scale on which a latent value has
+#'   standard deviation 1.
 #' @param method `"gibbs"` (default), or `"icm"` to search for a mode.
 #' @param predict_at `NULL`, or a data frame with pairs of users and items, in
 #'   columns named like those of the ratings. Predictions for these pairs are
@@ -446,8 +447,8 @@ check_link <- function(link, method, call) {
 #'
 #' @section Cutpoints and latent values:
 #' With `link` a sweep begins with the cutpoints, given users and items and with
-#' the latent values integrated out, as Cowles (1996) does. They are drawn all at
-#' once by an independence step in \eqn{\theta_1}{theta_1} and the
+#' the latent values integrated out, as Cowles (1996) does. They are drawn all
+#' at once by an independence step in \eqn{\theta_1}{theta_1} and the
 #' \eqn{\log(\theta_k - \theta_{k-1})}{log(theta_k - theta_{k-1})}: the
 #' proposal is a t distribution of 5 degrees of freedom about the mode of an
 #' approximate density, in which ratings of one level with nearly the same

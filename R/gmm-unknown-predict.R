@@ -64,8 +64,8 @@ component_draws <- function(fit, call) {
 #' @param variables,... As in [plot.gibbs_gmm()].
 #' @return `predict()`: for `"cluster"` a vector of whole numbers, 1 the largest
 #'   cluster; for `"density"` a data frame with the columns `mean`, `sd`,
-#'   `lower` and `upper`. `log_lik()`, `posterior_predict()` and `plot()` as for a fixed
-#'   `k`.
+#'   `lower` and `upper`. `log_lik()`, `posterior_predict()` and `plot()` as for
+#'   a fixed `k`.
 #' @details `plot()` has the types `"number"` (default), bars of the posterior
 #'   probabilities of the numbers of components and of clusters, with the prior
 #'   of the first as points; `"mixture"`, of one variable a histogram with the

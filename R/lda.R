@@ -147,10 +147,11 @@
 #' prior. If `eta` is a matrix, the topic \eqn{t} of a token of term \eqn{w} is
 #' drawn with a probability proportional to \eqn{\eta_{tw} / \sum_v
 #' \eta_{tv}}{eta_tw / sum_v eta_tv}. A short run is a tenth of `burnin` long.
-#' The sweeps of the short runs are not counted as sweeps of the chain; they make its burn-in longer by two fifths.
-#' With a `burnin` below 200 there are no short runs, and the chain starts where
-#' the first one would start. From a single start a chain more often stays near
-#' a poor mode for thousands of sweeps.
+#' The sweeps of the short runs are not counted as sweeps of the chain; they
+#' make its burn-in longer by two fifths. With a `burnin` below 200 there are no
+#' short runs, and the chain starts where the first one would start. From a
+#' single start a chain more often stays near a poor mode for thousands of
+#' sweeps.
 #'
 #' An entry of `inits` is a list with any of `z` (whole numbers from 1 to `k`,
 #' one for each token, document after document, within a document by term),

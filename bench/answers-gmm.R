@@ -6,21 +6,22 @@
 # gibbs_gmm(x, k) runs until its draws have converged; `converged` counts the
 # fits that did. By hand means four chains of 1,000 sweeps of burn-in and 1,000
 # kept ones. If R-hat of the log-likelihood is above 1.01 or its bulk effective
-# sample size is below 400, all four run again from the beginning, twice as long,
-# half of it burn-in; from 2,000 kept sweeps a chain on, 1,000 of them are stored.
-# By hand ends after a minute of processor time. This is kind to the others: only the
-# time in their samplers counts, not that of their log-likelihoods and
-# judgements, and one quantity is judged, while gibbs_gmm() judges all that do
-# not depend on the numbering of the components.
+# sample size is below 400, all four run again from the beginning, twice as
+# long, half of it burn-in; from 2,000 kept sweeps a chain on, 1,000 of them are
+# stored. By hand ends after a minute of processor time. This is kind to the
+# others: only the time in their samplers counts, not that of their
+# log-likelihoods and judgements, and one quantity is judged, while gibbs_gmm()
+# judges all that do not depend on the numbering of the components.
 #
 # Columns: converged, median seconds of processor time (calls that did not
-# converge included), median number of sweeps of a chain. The priors are those of
-# gmm-peers.R, with gibbs_gmm()'s default alpha in all three.
+# converge included), median number of sweeps of a chain. The priors are those
+# of gmm-peers.R, with gibbs_gmm()'s default alpha in all three.
 suppressPackageStartupMessages(library(gibbsite))
 
 argument <- commandArgs(trailingOnly = TRUE)
 seeds <- seq_len(if (length(argument) > 0L) as.integer(argument[[1L]]) else 5L)
-here <- dirname(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)))
+self <- grep("^--file=", commandArgs(), value = TRUE)
+here <- dirname(sub("^--file=", "", self))
 for (file in c("deps.R", "data.R", "gmm-peers.R")) source(file.path(here, file))
 
 sets <- list(

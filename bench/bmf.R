@@ -28,13 +28,13 @@
 #           MovieLens (row by row of the table of users and items) and of
 #           InstEval; four chains, 100 sweeps of burn-in and 500 kept, each.
 #           InstEval beside the global mean and lme4's crossed random effects.
-# ordinal   MovieLens as in `accuracy`, rank 10: ratings as numbers, with a range
-#           and on their ordinal scale, two chains, 100 sweeps of burn-in and 200
-#           kept. Root mean square error, coverage and mean length of 90%
-#           intervals, and the mean log probability of a rating held back: where
-#           ratings are numbers, of the interval from half a step below it to
-#           half a step above it, without ends at the ends of the scale. Seconds
-#           of the fit; milliseconds a sweep, with biases or not.
+# ordinal   MovieLens as in `accuracy`, rank 10: ratings as numbers, with a
+#           range and on their ordinal scale, two chains, 100 sweeps of burn-in
+#           and 200 kept. Root mean square error, coverage and mean length of
+#           90% intervals, and the mean log probability of a rating held back:
+#           where ratings are numbers, of the interval from half a step below it
+#           to half a step above it, without ends at the ends of the scale.
+#           Seconds of the fit; milliseconds a sweep, with biases or not.
 # million10 10 million simulated ratings (100,000 x 20,000, rank 32): seconds a
 #           sweep, memory.
 #

@@ -3,11 +3,11 @@
 #   Rscript bench/choose-k.R [SEEDS]       SEEDS: default 3
 #
 # 1. The galaxies under the prior of Richardson and Green (1997, JRSS B 59,
-#    731-792, sec. 4), beside their table of p(k | y). Their data have 26.96 where
-#    MASS::galaxies has 26.69; mixAK::Galaxy is theirs, and is used where mixAK is
-#    installed. `se` is the standard error of the mean of four chains, from their
-#    spread. Rounding of their table is .0005, and its own Monte Carlo error is
-#    not known.
+#    731-792, sec. 4), beside their table of p(k | y). Their data have 26.96
+#    where MASS::galaxies has 26.69; mixAK::Galaxy is theirs, and is used where
+#    mixAK is installed. `se` is the standard error of the mean of four chains,
+#    from their spread. Rounding of their table is .0005, and its own Monte
+#    Carlo error is not known.
 # 2. Data with labels, default prior: the number of clusters with the largest
 #    posterior probability, and that probability; the adjusted Rand index of
 #    point_clustering() with the labels, the number of its clusters; the same of
@@ -17,7 +17,8 @@ suppressPackageStartupMessages(library(gibbsite))
 
 argument <- commandArgs(trailingOnly = TRUE)
 seeds <- seq_len(if (length(argument) > 0L) as.integer(argument[[1L]]) else 3L)
-here <- dirname(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)))
+self <- grep("^--file=", commandArgs(), value = TRUE)
+here <- dirname(sub("^--file=", "", self))
 for (file in c("deps.R", "data.R")) source(file.path(here, file))
 
 quietly <- function(expr) suppressMessages(suppressWarnings(expr))

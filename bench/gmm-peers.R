@@ -51,8 +51,9 @@ run_mixak <- function(case, sweeps) {
   quietly(mixAK::NMixMCMC(
     y0 = case$x, scale = list(shift = 0, scale = 1), PED = FALSE,
     prior = list(
-      priorK = "fixed", priormuQ = "independentC", Kmax = case$k, delta = p$alpha,
-      xi = p$m0, D = diag(p$v0, length(p$v0)), zeta = p$nu0, g = rep(narrow, length(p$s0)),
+      priorK = "fixed", priormuQ = "independentC", Kmax = case$k,
+      delta = p$alpha, xi = p$m0, D = diag(p$v0, length(p$v0)), zeta = p$nu0,
+      g = rep(narrow, length(p$s0)),
       h = narrow / p$s0
     ),
     nMCMC = c(

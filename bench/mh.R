@@ -41,8 +41,8 @@
 # 4. How many effective draws a second, and a gradient, does nuts() make?
 #    Pima's logistic regression again, with its gradient in C and in R, all else
 #    by default; beside rstan's and LaplacesDemon's samplers of the same
-#    posterior, where they are installed.  A second: all of it, without compilation.  A
-#    gradient: the leapfrog steps of the kept draws alone.
+#    posterior, where they are installed.  A second: all of it, without
+#    compilation.  A gradient: the leapfrog steps of the kept draws alone.
 #
 # The programs take turns, ROUNDS times; medians, and medians of the ratios
 # within a round; seconds of the processor that R itself has used, which other

@@ -1,12 +1,12 @@
 # Rscript bench/seeds.R [DOCUMENTS [SEEDS]]: seeded topics on 20 Newsgroups.
 #
 # The share of documents whose topic is their group: predict(type = "class") of
-# a fit with a few words for each group, for several weights of the seeds, beside
-# a fit without seeds whose topics are matched to the groups by the best
+# a fit with a few words for each group, for several weights of the seeds,
+# beside a fit without seeds whose topics are matched to the groups by the best
 # assignment (which sees the groups). The words were written from the groups'
-# names. Terms in fewer than 5 documents or in more than a tenth of them are left
-# out. DOCUMENTS: a random part of the documents (default all); SEEDS: how many
-# seeds (default 1).
+# names. Terms in fewer than 5 documents or in more than a tenth of them are
+# left out. DOCUMENTS: a random part of the documents (default all); SEEDS: how
+# many seeds (default 1).
 #
 # The counts are newsgroups20_train.rds in the folder GIBBSITE_BENCH_DATA; terms
 # and groups come from the source package lda on CRAN.

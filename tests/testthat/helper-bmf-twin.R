@@ -864,8 +864,8 @@ ordinal_target <- function(model, a, code, eta, count = 1) {
     sum(dnorm(theta, 0, model$response$cutpoint_sd, log = TRUE)) + sum(a[-1])
 }
 
-# Ratings of one code whose eta lie in one of 128 intervals of equal length count
-# as ratings at their mean eta.
+# Ratings of one code whose eta lie in one of 128 intervals of equal length
+# count as ratings at their mean eta.
 ordinal_groups <- function(code, eta) {
   width <- diff(range(eta)) / 128
   group <- if (width > 0) {
@@ -1090,7 +1090,10 @@ ordinal_log_joint <- function(model, twin) {
   if (!inherits(model$prior, "bmf_fixed")) {
     prior <- prior - dgamma(1, 2, 2, log = TRUE)
   }
-  prior + ordinal_log_lik(twin$theta, ordinal_codes(model), ordinal_eta(model, twin)) +
+  prior +
+    ordinal_log_lik(
+      twin$theta, ordinal_codes(model), ordinal_eta(model, twin)
+    ) +
     sum(dnorm(twin$theta, 0, model$response$cutpoint_sd, log = TRUE)) +
     lgamma(length(twin$theta) + 1)
 }
@@ -1122,7 +1125,8 @@ tiny_ordinal <- function(kind, levels = 4, ..., sd = 1.6, rank = 2,
 }
 
 # Wrong samplers are faster with a random walk of the cutpoints, which has the
-# same posterior: theta | eta, without the Jacobian of its coordinates if so told.
+# same posterior: theta | eta, without the Jacobian of its coordinates if so
+# told.
 walk_cutpoints <- function(model, twin, jacobian = TRUE) {
   code <- ordinal_codes(model)
   eta <- ordinal_eta(model, twin)

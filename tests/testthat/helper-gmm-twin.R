@@ -282,8 +282,8 @@ twin_row <- function(model, twin) {
 # by label; one uniform for acceptance.
 #
 # `without` makes wrong samplers: it names the part of the ratio left out, or
-# with "launch" the split undone starts from wrong anchors. `empty`: the share of
-# merges and splits; `always`: a try in every sweep.
+# with "launch" the split undone starts from wrong anchors. `empty`: the share
+# of merges and splits; `always`: a try in every sweep.
 twin_moves <- function(model, twin, without = "", empty = 0.2, always = FALSE) {
   k <- model$k
   if (k == 1 || model$data$merge_split == 0 ||

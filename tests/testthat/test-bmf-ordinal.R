@@ -1,5 +1,5 @@
-# gibbs_bmf(link = "ordinal"): the sampler against a twin in R and a posterior by
-# quadrature, wrong samplers, the same bits however a run is cut, and what is
+# gibbs_bmf(link = "ordinal"): the sampler against a twin in R and a posterior
+# by quadrature, wrong samplers, the same bits however a run is cut, and what is
 # said of ratings on their scale.
 
 max_z <- 4.5
@@ -169,7 +169,7 @@ test_that("wrong samplers are rejected", {
   }
 })
 
-# ---- the same bits however a run is cut ---------------------------------------
+# ---- the same bits however a run is cut --------------------------------------
 
 stars <- function(seed = 1, levels = 5) {
   made <- withr::with_seed(seed, sim_bmf(25, 20, 2, 0.4))
@@ -224,7 +224,7 @@ test_that("threads do not change a draw", {
   expect_identical(run(2), run(1))
 })
 
-# ---- predictions --------------------------------------------------------------
+# ---- predictions -------------------------------------------------------------
 
 new_pairs <- function(made) {
   made <- made[1:12, ]
