@@ -55,7 +55,7 @@ ordinal_response <- function(ratings, range, link, cutpoint_sd, call) {
   if (!is.null(range)) {
     abort_argument(
       c(
-        "{.arg range} goes with ratings that are numbers without a {.arg link}.",
+        "{.arg range} is for ratings that are numbers, without a {.arg link}.",
         i = "With {.code link = \"{link}\"} predictions are on the ratings'
              scale anyhow."
       ),
@@ -134,9 +134,7 @@ check_held_values <- function(value, response, arg, call) {
   are <- if (is.null(response$range)) {
     paste0("one of the fit's, ", or_words(format_values(possible)))
   } else {
-    paste0(
-      "from ", possible[[1L]], " to ", possible[[2L]], ", the `range` of the fit"
-    )
+    sprintf("from %s to %s, the `range` of the fit", possible[1L], possible[2L])
   }
   abort_argument(
     "Each rating of {.arg {arg}} must be {are}: row {row} has {value[[row]]}.",

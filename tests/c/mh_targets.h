@@ -63,4 +63,16 @@ static void draw_bounded(double *x) {
   x[2] = log(a / b);
 }
 
+static const int coordinates[D] = {0, 1, 2};
+
+/* The density, its gradient and its bounds; buffers are not set. */
+static mh_model target_model(int has_bounds) {
+  return (mh_model){.d = D,
+                    .log_density = has_bounds ? bounded : bent,
+                    .gradient = has_bounds ? bounded_slope : bent_slope,
+                    .map = has_bounds ? maps : NULL,
+                    .lower = has_bounds ? lower : NULL,
+                    .upper = has_bounds ? upper : NULL};
+}
+
 #endif

@@ -33,27 +33,20 @@ typedef struct {
   int keep[D];
 } sampler;
 
-static const int coordinates[D] = {0, 1, 2};
-
 static void new_sampler(sampler *s, int has_bounds) {
   memset(s, 0, sizeof *s);
   s->draw = has_bounds ? draw_bounded : draw_bent;
-  s->model = (mh_model){.d = D,
-                        .block = s->block,
-                        .log_density = has_bounds ? bounded : bent,
-                        .gradient = has_bounds ? bounded_slope : bent_slope,
-                        .map = has_bounds ? maps : NULL,
-                        .lower = has_bounds ? lower : NULL,
-                        .upper = has_bounds ? upper : NULL,
-                        .x = s->x,
-                        .point = s->point,
-                        .value = s->value,
-                        .slope = s->slope,
-                        .nan_count = &s->nan_count,
-                        .ahead = s->ahead,
-                        .rows = SWEEPS,
-                        .sweep = &s->sweep,
-                        .keep = s->keep};
+  s->model = target_model(has_bounds);
+  s->model.block = s->block;
+  s->model.x = s->x;
+  s->model.point = s->point;
+  s->model.value = s->value;
+  s->model.slope = s->slope;
+  s->model.nan_count = &s->nan_count;
+  s->model.ahead = s->ahead;
+  s->model.rows = SWEEPS;
+  s->model.sweep = &s->sweep;
+  s->model.keep = s->keep;
 }
 
 /* L = I + 0.3 below the diagonal, or I */

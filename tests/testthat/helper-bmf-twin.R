@@ -1197,3 +1197,13 @@ ordinal_mutants <- list(
     }
   )
 )
+
+# ---- the core beside it -------------------------------------------------------
+
+# list(draws, state, ...) of n sweeps of the core, the draws with their names
+run_bmf_sweeps <- function(model, state, n, threads = 1, burnin = 0, thin = 1) {
+  control <- list(burnin = burnin, thin = thin, threads = threads)
+  result <- gibbsite:::model_sweeps(model, state, n, control)
+  colnames(result$draws) <- model$columns
+  result
+}

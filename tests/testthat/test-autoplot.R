@@ -13,6 +13,7 @@ mixture <- gibbs_gmm(
 ) |> suppressWarnings()
 
 test_that("every type of chains has the numbers of plot()", {
+  skip_long()
   fit <- fake_fit(draws = 50, chains = 3)
   draws <- plotted_draws(fit, NULL, NULL)
   for (type in plot_types) {
@@ -65,6 +66,7 @@ test_that("few whole values have bars, and constant quantities no panel", {
 })
 
 test_that("mixtures have the means of summary() and the density of predict()", {
+  skip_long()
   picture <- ggplot2::autoplot(mixture)
   drawn <- layers(picture)
   result <- summary(mixture, variables = "mu")
@@ -108,6 +110,7 @@ test_that("mixtures have the means of summary() and the density of predict()", {
 })
 
 test_that("topics have the numbers of top_terms()", {
+  skip_long()
   corpus <- withr::with_seed(1, sim_lda(50, k = 4, terms = 40, tokens = 60))
   fit <- gibbs_lda(
     corpus$x, 4, draws = 50, burnin = 50, chains = 2, seed = 1
@@ -142,6 +145,7 @@ test_that("topics have the numbers of top_terms()", {
 })
 
 test_that("factorisations have the errors of held_out()", {
+  skip_long()
   made <- withr::with_seed(1, sim_bmf(30, 20, rank = 1, share = 0.5))
   fit <- gibbs_bmf(
     made[-(1:40), ], rank = 1, predict_at = made[1:40, ], draws = 50,
@@ -212,6 +216,7 @@ test_that("regressions have the numbers of their methods", {
 })
 
 test_that("logistic regressions and Laplace approximations too", {
+  skip_long()
   fit <- laplace_logistic(am ~ wt + qsec, mtcars, seed = 1)
   unit <- c(stats::sd(mtcars$wt), stats::sd(mtcars$qsec))
   picture <- ggplot2::autoplot(fit)

@@ -19,13 +19,6 @@ once <- function(make) {
   }
 }
 
-run_sweeps <- function(model, state, n, threads = 1, burnin = 0, thin = 1) {
-  control <- list(burnin = burnin, thin = thin, threads = threads)
-  result <- model_sweeps(model, state, n, control)
-  colnames(result$draws) <- model$columns
-  result
-}
-
 # ---- the log joint density ---------------------------------------------------
 
 test_that("the recorded log joint density is that of its factors", {
@@ -34,7 +27,7 @@ test_that("the recorded log joint density is that of its factors", {
     for (biases in c(FALSE, TRUE)) {
       for (rank in 1:3) {
         model <- tiny_bmf(kind, rank = rank, biases = biases)
-        swept <- run_sweeps(model, draw_prior(model), 1)
+        swept <- run_bmf_sweeps(model, draw_prior(model), 1)
         expect_equal(
           swept$draws[[1, "log_joint"]],
           bmf_log_joint_by_factors(model, twin_bmf(model, swept$state)),
@@ -52,7 +45,7 @@ test_that("the recorded log joint density is that of its factors", {
 twin_difference <- function(model, state, sweeps) {
   force(state)
   seed <- sample.int(1e6, 1)
-  core <- withr::with_seed(seed, run_sweeps(model, state, sweeps))
+  core <- withr::with_seed(seed, run_bmf_sweeps(model, state, sweeps))
   twin <- twin_bmf(model, state)
   withr::with_seed(seed, for (i in seq_len(sweeps)) {
     twin <- bmf_twin_sweep(model, twin)
@@ -92,7 +85,7 @@ test_that("columns are what their names say", {
   withr::local_seed(4)
   for (kind in bmf_kinds_tested) {
     model <- tiny_bmf(kind, biases = TRUE, keep = c("u", "v"))
-    swept <- run_sweeps(model, draw_prior(model), 1)
+    swept <- run_bmf_sweeps(model, draw_prior(model), 1)
     p <- twin_bmf(model, swept$state)
     wishart <- function(side) {
       precision <- hyper(p, "precision", side)
@@ -119,7 +112,7 @@ test_that("columns are what their names say", {
 test_that("the gamma prior's names match the first coordinates", {
   model <- tiny_bmf("gamma", keep = c("u", "v"))
   at <- match(c("u[2,1]", "v[1,2]"), model$columns)
-  swept <- run_sweeps(model, draw_prior(model), 1)
+  swept <- run_bmf_sweeps(model, draw_prior(model), 1)
   p <- twin_bmf(model, swept$state)
   expect_identical(unname(swept$draws[1, at]), c(p$u[2, 1], p$v[1, 2]))
 })
@@ -139,7 +132,7 @@ test_that("predictions are averaged over every kept draw", {
   model <- tiny_bmf("gamma", biases = TRUE, keep = c("u", "v"),
     predict_at = pairs
   )
-  swept <- run_sweeps(model, draw_prior(model), 60, burnin = 20, thin = 2)
+  swept <- run_bmf_sweeps(model, draw_prior(model), 60, burnin = 20, thin = 2)
   expect_equal(nrow(swept$draws), 20)
   values <- apply(swept$draws, 1, function(row) {
     p <- list(
@@ -163,7 +156,7 @@ test_that("stored draws are those whose number is a multiple of a power of 2", {
   model$data$cap <- 5L
   start <- draw_prior(model)
   for (draws in c(1:12, 20:24, 40, 41)) {
-    swept <- withr::with_seed(7, run_sweeps(model, start, draws))
+    swept <- withr::with_seed(7, run_bmf_sweeps(model, start, draws))
     every <- 2^max(0, which(draws %/% 2^(0:10) <= 5)[[1]] - 1)
     at <- seq_len(draws %/% every) * every
     expect_equal(bmf_kept(model, swept$state), at)
@@ -189,11 +182,11 @@ test_that("the set of stored draws does not show how a run was cut", {
   model <- tiny_bmf("gamma")
   model$data$cap <- 5L
   start <- draw_prior(model)
-  whole <- withr::with_seed(9, run_sweeps(model, start, 43, burnin = 3))
+  whole <- withr::with_seed(9, run_bmf_sweeps(model, start, 43, burnin = 3))
   withr::with_seed(9, {
     state <- start
     for (n in c(2, 1, 7, 1, 20, 12)) {
-      state <- run_sweeps(model, state, n, burnin = 3)$state
+      state <- run_bmf_sweeps(model, state, n, burnin = 3)$state
     }
   })
   expect_identical(state, whole$state)
@@ -203,7 +196,7 @@ test_that("linear predictors of stored draws are those of their factors", {
   withr::local_seed(10)
   for (biases in c(FALSE, TRUE)) {
     model <- tiny_bmf("gamma", biases = biases)
-    state <- run_sweeps(model, draw_prior(model), 4)$state
+    state <- run_bmf_sweeps(model, draw_prior(model), 4)$state
     user <- c(1L, 4L, 2L)
     item <- c(1L, 2L, 5L)
     direct <- t(vapply(1:4, function(j) {
@@ -221,7 +214,7 @@ test_that("a new user's factors are drawn from their conditional", {
   withr::local_seed(12)
   for (kind in bmf_kinds_tested) {
     model <- tiny_bmf(kind, biases = TRUE)
-    state <- run_sweeps(model, draw_prior(model), 2)$state
+    state <- run_bmf_sweeps(model, draw_prior(model), 2)$state
     new <- list(
       n = 2L, user = rep(1L, 3), item = c(2L, 5L, 2L), value = c(0.3, 2, -1)
     )
@@ -249,7 +242,7 @@ sweeps_from_one_state <- function(kind, times = 4000) {
   list(
     model = model, before = twin_bmf(model, state),
     after = lapply(seq_len(times), function(i) {
-      twin_bmf(model, run_sweeps(model, state, 1)$state)
+      twin_bmf(model, run_bmf_sweeps(model, state, 1)$state)
     })
   )
 }
@@ -467,16 +460,16 @@ test_that("threads and segments never change a bit", {
       predict_at = list(user = 1:3, item = 3:1)
     )
     start <- model_start(model, NULL)
-    whole <- withr::with_seed(18, run_sweeps(model, start, 12, burnin = 4))
+    whole <- withr::with_seed(18, run_bmf_sweeps(model, start, 12, burnin = 4))
     for (threads in c(2, 3, 7)) {
       again <- withr::with_seed(18, {
-        run_sweeps(model, start, 12, threads, burnin = 4)
+        run_bmf_sweeps(model, start, 12, threads, burnin = 4)
       })
       expect_identical(again, whole)
     }
     withr::with_seed(18, {
-      first <- run_sweeps(model, start, 5, burnin = 4)
-      second <- run_sweeps(model, first$state, 7, 2, burnin = 4)
+      first <- run_bmf_sweeps(model, start, 5, burnin = 4)
+      second <- run_bmf_sweeps(model, first$state, 7, 2, burnin = 4)
     })
     expect_identical(second$state, whole$state)
     expect_identical(rbind(first$draws, second$draws), whole$draws)
@@ -504,9 +497,9 @@ test_that("an extended fit is the longer fit, stored draws included", {
 test_that("a chain does not write into the state it was given", {
   withr::local_seed(19)
   model <- tiny_bmf("wishart")
-  state <- run_sweeps(model, draw_prior(model), 3)$state
+  state <- run_bmf_sweeps(model, draw_prior(model), 3)$state
   copy <- unserialize(serialize(state, NULL))
-  run_sweeps(model, state, 300)
+  run_bmf_sweeps(model, state, 300)
   expect_identical(state, copy)
 })
 
@@ -573,7 +566,7 @@ wishart_mutants <- c(
 )
 
 test_that("Geweke's joint test rejects wrong samplers", {
-  skip_long()
+  skip_unless_extended()
   expect_rejected("gamma", gamma_mutants, chains = 20, steps = 20)
   expect_rejected("wishart", wishart_mutants, chains = 20, steps = 20)
   expect_rejected("wishart", "mu0_dropped")
@@ -638,7 +631,7 @@ expect_not_calibrated <- function(case, name) {
 }
 
 test_that("wrong samplers are not calibrated", {
-  skip_long()
+  skip_unless_extended()
   expect_not_calibrated("gamma", "lambda_u_prior_rate_inverted")
   expect_not_calibrated("wishart", "w0_for_its_inverse")
 })
@@ -673,7 +666,7 @@ test_that("predictive intervals cover as often as they say", {
     mean <- bmf_predictor(model, p, 1L, 2L)
     new <- model$center + mean + rnorm(1) / sqrt(p$beta)
     own <- set_data(model, simulate_data(model, truth))
-    state <- run_sweeps(
+    state <- run_bmf_sweeps(
       own, model_start(own, NULL), 200 + 10 * draws, burnin = 200, thin = 10
     )$state
     linear <- drop(bmf_linear(own, state, 1L, 2L))

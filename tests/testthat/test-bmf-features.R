@@ -10,13 +10,6 @@
 max_z <- 4.5
 error_rate <- 1e-3
 
-run_sweeps <- function(model, state, n, threads = 1, burnin = 0, thin = 1) {
-  control <- list(burnin = burnin, thin = thin, threads = threads)
-  result <- model_sweeps(model, state, n, control)
-  colnames(result$draws) <- model$columns
-  result
-}
-
 both <- c("u", "v")
 
 # ---- the twin ----------------------------------------------------------------
@@ -30,7 +23,7 @@ test_that("a sweep with features is that of the twin, draw for draw", {
           features = sides, known = if (rank == 2) 0.7
         )
         state <- draw_prior(model)
-        core <- withr::with_seed(3, run_sweeps(model, state, 2)$state)
+        core <- withr::with_seed(3, run_bmf_sweeps(model, state, 2)$state)
         twin <- withr::with_seed(3, {
           bmf_twin_sweep(model, bmf_twin_sweep(model, twin_bmf(model, state)))
         })
@@ -48,7 +41,7 @@ test_that("a sweep is that of the twin with more features than users", {
   withr::local_seed(2)
   model <- tiny_bmf("wishart", 4, 5, 2, 30, features = both, p = 9)
   state <- draw_prior(model)
-  core <- withr::with_seed(3, run_sweeps(model, state, 1)$state)
+  core <- withr::with_seed(3, run_bmf_sweeps(model, state, 1)$state)
   twin <- withr::with_seed(3, bmf_twin_sweep(model, twin_bmf(model, state)))
   expect_equal(unlist(twin_bmf(model, core)), unlist(twin), tolerance = 1e-10)
 })
@@ -60,7 +53,7 @@ test_that("the recorded log joint density is that of its factors", {
       model <- tiny_bmf(
         "wishart", biases = biases, features = both, known = known
       )
-      swept <- run_sweeps(model, draw_prior(model), 1)
+      swept <- run_bmf_sweeps(model, draw_prior(model), 1)
       twin <- twin_bmf(model, swept$state)
       expect_equal(
         swept$draws[[1, "log_joint"]], bmf_log_joint_by_factors(model, twin),
@@ -94,7 +87,7 @@ test_that("coefficients are drawn from a conjugate regression", {
   k <- crossprod(f) + k0
   ridge <- bmf_ridge(model$prior, "u")
   results <- t(replicate(4000, {
-    p <- twin_bmf(model, run_sweeps(model, state, 1)$state)
+    p <- twin_bmf(model, run_bmf_sweeps(model, state, 1)$state)
     mean <- solve(k, crossprod(f, t(p$u)) + k0 %*% m0)
     drawn <- rbind(t(p$coefficients_u), p$mu_u)
     white <- chol(k) %*% (drawn - mean) %*% t(chol(p$precision_u))
@@ -140,7 +133,7 @@ test_that("without information all-zero features change no distribution", {
     ratings, 2, prior, plain$center, features = list(u = zero)
   )
   run <- function(model) {
-    draws <- run_sweeps(model, model_start(model, NULL), 40200,
+    draws <- run_bmf_sweeps(model, model_start(model, NULL), 40200,
       burnin = 200, thin = 20
     )$draws
     draws[, c("beta", "trace_u", "logdet_u", "norm_mu_u", "rmse", "cell[1]")]
@@ -160,12 +153,12 @@ test_that("threads and segments do not show, with features", {
   # enough work for more threads
   model <- tiny_bmf("wishart", 600, 80, 8, 9000, features = both, p = 30)
   start <- model_start(model, NULL)
-  whole <- withr::with_seed(8, run_sweeps(model, start, 4, burnin = 1))
-  again <- withr::with_seed(8, run_sweeps(model, start, 4, 2, burnin = 1))
+  whole <- withr::with_seed(8, run_bmf_sweeps(model, start, 4, burnin = 1))
+  again <- withr::with_seed(8, run_bmf_sweeps(model, start, 4, 2, burnin = 1))
   expect_identical(again, whole)
   withr::with_seed(8, {
-    first <- run_sweeps(model, start, 2, burnin = 1)
-    second <- run_sweeps(model, first$state, 2, 2, burnin = 1)
+    first <- run_bmf_sweeps(model, start, 2, burnin = 1)
+    second <- run_bmf_sweeps(model, first$state, 2, 2, burnin = 1)
   })
   expect_identical(second$state, whole$state)
 })
@@ -309,7 +302,7 @@ feature_test <- function(case, reference, model = feature_cases[[case]],
 
 test_that("Geweke's joint test passes with features", {
   skip_long()
-  for (case in names(feature_cases)) {
+  for (case in if (is_extended()) names(feature_cases) else "plain") {
     test <- feature_test(case, feature_reference(case))
     expect_gte(smallest_adjusted(test), error_rate, label = case)
   }
@@ -323,7 +316,7 @@ feature_mutants <- list(
 )
 
 test_that("Geweke's joint test rejects wrong samplers with features", {
-  skip_long()
+  skip_unless_extended()
   reference <- feature_reference("plain")
   for (name in names(feature_mutants)) {
     model <- mutant_of(feature_cases$plain, bmf_mutants[[name]])
@@ -405,6 +398,7 @@ test_that("new users are predicted from their features, exactly", {
 })
 
 test_that("draws for new users have the exact mean and variance", {
+  skip_long()
   withr::local_seed(11)
   fit <- feature_fit()
   made <- made_with_features()
@@ -421,6 +415,7 @@ test_that("draws for new users have the exact mean and variance", {
 })
 
 test_that("pairs of a new user and a new item have the exact moments", {
+  skip_long()
   withr::local_seed(12)
   made <- made_with_features()
   items <- matrix(rnorm(22), 11, dimnames = list(1:11, NULL))
@@ -486,6 +481,7 @@ test_that("features tell of users without a rating", {
 })
 
 test_that("recommendations for new users are the best of the predictions", {
+  skip_long()
   fit <- feature_fit()
   made <- made_with_features()
   best <- recommend(fit, "n", n = 3, user_features = made$features)

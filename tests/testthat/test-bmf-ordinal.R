@@ -4,13 +4,6 @@
 
 max_z <- 4.5
 
-run_sweeps <- function(model, state, n, threads = 1, burnin = 0, thin = 1) {
-  control <- list(burnin = burnin, thin = thin, threads = threads)
-  result <- model_sweeps(model, state, n, control)
-  colnames(result$draws) <- model$columns
-  result
-}
-
 # ---- the sampler -------------------------------------------------------------
 
 test_that("a sweep is that of the twin, draw for draw", {
@@ -21,7 +14,7 @@ test_that("a sweep is that of the twin, draw for draw", {
         model <- tiny_ordinal(kind, levels, biases = biases, n = 6, count = 30)
         state <- draw_prior(model)
         twin <- twin_bmf(model, state)
-        core <- withr::with_seed(levels, run_sweeps(model, state, 3))
+        core <- withr::with_seed(levels, run_bmf_sweeps(model, state, 3))
         twin <- withr::with_seed(levels, {
           for (i in 1:3) twin <- ordinal_twin_sweep(model, twin)
           twin
@@ -46,7 +39,7 @@ test_that("a sweep with features is that of the twin, draw for draw", {
       )
       state <- draw_prior(model)
       twin <- twin_bmf(model, state)
-      core <- withr::with_seed(9, run_sweeps(model, state, 3))
+      core <- withr::with_seed(9, run_bmf_sweeps(model, state, 3))
       twin <- withr::with_seed(9, {
         for (i in 1:3) twin <- ordinal_twin_sweep(model, twin)
         twin
@@ -64,7 +57,7 @@ test_that("what is recorded is what its name says", {
   withr::local_seed(2)
   for (kind in bmf_kinds_tested) {
     model <- tiny_ordinal(kind, biases = TRUE, keep = c("u", "v"))
-    swept <- run_sweeps(model, draw_prior(model), 4)
+    swept <- run_bmf_sweeps(model, draw_prior(model), 4)
     row <- swept$draws[4, ]
     p <- twin_bmf(model, swept$state)
     expect_identical(unname(row[paste0("theta[", 1:3, "]")]), p$theta)
@@ -125,7 +118,7 @@ test_that("the posterior is that of quadrature", {
     cutpoint_sd = sd
   ), keep = c("u", "v"))
   withr::local_seed(3)
-  draws <- run_sweeps(model, draw_prior(model), 40000, burnin = 100)$draws
+  draws <- run_bmf_sweeps(model, draw_prior(model), 40000, burnin = 100)$draws
   eta <- draws[, "u[1,1]"] * draws[, "v[1,1]"]
   low <- pnorm(draws[, "theta[1]"] - eta)
   middle <- pnorm(draws[, "theta[2]"] - eta) - low
@@ -143,7 +136,7 @@ test_that("levels without ratings, and one rating alone, have their prior", {
   model <- tiny_ordinal("fixed", 4, count = 12)
   model <- set_data(model, rep(c(0.5, 1.5, 2), 4))
   withr::local_seed(4)
-  draws <- run_sweeps(model, draw_prior(model), 4000, burnin = 200)$draws
+  draws <- run_bmf_sweeps(model, draw_prior(model), 4000, burnin = 200)$draws
   moves <- mean(diff(draws[, "theta[2]"]) != 0)
   expect_gt(moves, 0.4)
   expect_true(all(apply(
@@ -152,7 +145,7 @@ test_that("levels without ratings, and one rating alone, have their prior", {
 })
 
 test_that("wrong samplers are rejected", {
-  skip_long()
+  skip_unless_extended()
   cases <- joint_cases_of_ratings()
   case <- cases[[which(vapply(cases, `[[`, "", "option") == "ordinal, biases")]]
   fit <- fit_of_case(case)
@@ -161,11 +154,9 @@ test_that("wrong samplers are rejected", {
   }
   expect_gt(p_value(fit, 400), 1e-4)
   for (name in names(ordinal_mutants)) {
-    slow <- name == "latent_not_redrawn"
-    if (!slow || is_extended()) {
-      wrong <- mutant_fit(fit, ordinal_mutants[[name]])
-      expect_lt(p_value(wrong, if (slow) 2000 else 150), 1e-4, label = name)
-    }
+    wrong <- mutant_fit(fit, ordinal_mutants[[name]])
+    n <- if (name == "latent_not_redrawn") 2000 else 150
+    expect_lt(p_value(wrong, n), 1e-4, label = name)
   }
 })
 
@@ -185,6 +176,7 @@ star_fit <- function(data = stars(), ..., draws = 40, link = "ordinal") {
 }
 
 test_that("extending, thinning, threads and checkpoints change nothing", {
+  skip_long()
   whole <- star_fit(biases = TRUE)
   expect_true(identical_fit(whole, suppressWarnings(
     extend(star_fit(biases = TRUE, draws = 15), 25, progress = FALSE)
@@ -217,7 +209,7 @@ test_that("threads do not change a draw", {
   ))
   state <- draw_prior(model)
   run <- function(threads) {
-    withr::with_seed(1, run_sweeps(model, state, 3, threads))[
+    withr::with_seed(1, run_bmf_sweeps(model, state, 3, threads))[
       c("state", "draws")
     ]
   }
@@ -325,6 +317,7 @@ test_that("recommend() orders by the probability of at least a rating", {
 })
 
 test_that("likes may be numbers, logical or of a factor", {
+  skip_long()
   made <- stars()
   made$value <- made$value > 2
   by_logical <- star_fit(made, link = "probit")
@@ -344,7 +337,7 @@ test_that("likes may be numbers, logical or of a factor", {
   expect_identical(coda::varnames(by_logical)[[1]], "theta[1]")
 })
 
-test_that("an ordered factor's levels are the scale, also those without ratings", {
+test_that("levels of an ordered factor are the scale, rated or not", {
   made <- stars(levels = 4)
   made$value <- factor(
     c("bad", "fair", "good", "best")[made$value],

@@ -310,6 +310,7 @@ test_that("pairs predicted together and one by one are the same to the bit", {
 })
 
 test_that("ids are found whatever their type, and come back as they came", {
+  skip_long()
   ratings <- small_ratings()
   fit <- short_bmf(ratings)
   text <- data.frame(user = factor("b"), item = "150")
@@ -695,6 +696,7 @@ test_that("print, tidy and glance say what was fitted", {
 })
 
 test_that("pictures are drawn and leave the device as it was", {
+  skip_long()
   ratings <- small_ratings()
   pdf(NULL)
   withr::defer(dev.off())
@@ -1142,6 +1144,7 @@ test_that("simulated ratings have the law that the page states", {
 # ---- ranks that are not used -------------------------------------------------
 
 test_that("factors that are hardly used are named", {
+  skip_long()
   made <- withr::with_seed(1, sim_bmf(100, 60, rank = 2, share = 0.3))
   fit_of <- function(rank, ...) {
     suppressWarnings(gibbs_bmf(
@@ -1166,6 +1169,7 @@ test_that("factors that are hardly used are named", {
 })
 
 test_that("shares of factors are those of the factors drawn", {
+  skip_long()
   made <- withr::with_seed(2, sim_bmf(300, 200, rank = 3, share = 0.2))
   fit <- suppressWarnings(gibbs_bmf(
     made, rank = 4, draws = 100, burnin = 200, chains = 2, seed = 1,

@@ -103,6 +103,7 @@ test_that("a fit that was extended is the fit of one run", {
 })
 
 test_that("thin, kept allocations and running means are continued too", {
+  skip_long()
   for (args in list(
     list(thin = 3), list(thin = 3, burnin = 0), list(keep = "z"),
     list(chains = 1), list(threads = 2)
@@ -312,6 +313,7 @@ test_that("starting values of the chains that are left stay theirs", {
 # ---- What a user's function does to the session ------------------------------
 
 test_that("an option that was set to nonsense ends the run, with the fit", {
+  skip_long()
   for (name in c("segment_seconds", "round_seconds", "checkpoint_seconds")) {
     option <- paste0("gibbsite.", name)
     withr::local_options(
@@ -361,6 +363,7 @@ test_that("an option is looked at before an interrupt is answered by it", {
 })
 
 test_that("with other processes too", {
+  skip_long()
   withr::local_options(
     gibbsite.round_seconds = 0.02, gibbsite.segment_seconds = 0.005
   )
@@ -387,6 +390,7 @@ test_that("with other processes too", {
 })
 
 test_that("a generator that is locked is an error, with the fit so far", {
+  skip_long()
   withr::local_preserve_seed()
   lock <- function() lockBinding(".Random.seed", globalenv())
   unlock <- function() unlockBinding(".Random.seed", globalenv())
@@ -562,6 +566,7 @@ counting_handler <- function(counts) {
 }
 
 test_that("one progress reaches the user's handlers, and no draw", {
+  skip_long()
   counts <- new.env()
   withr::local_options(gibbsite.segment_seconds = 0.001)
   plain <- short_gmm(200)

@@ -69,6 +69,7 @@ test_that("an interrupted run is resumed, and resumed again", {
 })
 
 test_that("data, thinning, kept blocks and cores make no difference", {
+  skip_long()
   local_folder()
   withr::local_options(
     gibbsite.checkpoint_seconds = 0, gibbsite.segment_seconds = 1e-9
@@ -97,6 +98,7 @@ test_that("an extended fit has a checkpoint of its own", {
 })
 
 test_that("a run with a rule stops where it would have stopped", {
+  skip_long()
   local_folder()
   rule <- until(rhat = 1.05, ess = 120, every = 20)
   withr::local_options(
@@ -253,6 +255,7 @@ rewrite <- function(path, edit) {
 }
 
 test_that("what is read is checked before it is used", {
+  skip_long()
   local_folder()
   stopped_run("good")
   after <- function(path, edit) {
@@ -339,6 +342,7 @@ leave_unfinished <- function(path) {
 }
 
 test_that("a directory in which no run has begun is taken by the next one", {
+  skip_long()
   local_folder()
   leave_unfinished("run")
   holds <- directory_holds("run")
@@ -364,6 +368,7 @@ test_that("a directory in which no run has begun is taken by the next one", {
 })
 
 test_that("nothing is taken for a leftover that may be somebody's own", {
+  skip_long()
   local_folder()
   begin <- function(path) quietly(probe(draws = 5, checkpoint = path))
   add <- function(text, path) {
@@ -437,6 +442,7 @@ test_that("a directory that another process writes to is refused by its name", {
 })
 
 test_that("two runs of one session cannot write to one directory either", {
+  skip_long()
   local_folder()
   nested <- NULL
   withr::local_options(probe.hook = function(state) {
@@ -555,6 +561,7 @@ test_that("what cannot be brought to the disk is an error", {
 })
 
 test_that("the disk has what is written before anything relies on it", {
+  skip_long()
   local_folder()
   events <- list()
   withr::local_options(probe.log = function(what, path) {
@@ -609,6 +616,7 @@ propose <- custom_proposal(
 )
 
 test_that("with all functions given anew none of the checkpoint is called", {
+  skip_long()
   local_folder()
   proposals <- list(langevin(0.5, slope, tune = FALSE), propose)
   sampler <- function(draws, ...) {
@@ -697,6 +705,7 @@ test_that("the gradient can be given anew, and is compared", {
 })
 
 test_that("conditionals and the density of laplace() can be given anew", {
+  skip_long()
   local_folder()
   conditionals <- list(
     a = function(state, s) stats::rnorm(1, state$b / 2, s),

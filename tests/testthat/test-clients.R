@@ -28,6 +28,7 @@ own_numbers <- function(fit, names, column) {
 # ---- rstantools and tidybayes ------------------------------------------------
 
 test_that("`ndraws` is `draws`, and `re_formula` is taken by all", {
+  skip_long()
   ratings <- withr::with_seed(1, sim_bmf(12, 10, rank = 2, share = 0.5))
   fits <- list(
     line(), short(gibbs_logistic, am ~ wt, mtcars),
@@ -64,6 +65,7 @@ test_that("`ndraws` is `draws`, and `re_formula` is taken by all", {
 })
 
 test_that("what a fit cannot predict is an error that says so", {
+  skip_long()
   gmm <- mixture()
   lda <- topics()
   mh <- short(mh_sample, function(x) -sum(x^2) / 2, c(a = 0))
@@ -86,6 +88,7 @@ test_that("what a fit cannot predict is an error that says so", {
 })
 
 test_that("tidy() leaves out the interval", {
+  skip_long()
   laplace <- quietly(laplace_logistic(
     am ~ wt, mtcars, draws = 20, chains = 2, seed = 1, progress = FALSE
   ))

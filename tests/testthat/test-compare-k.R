@@ -23,6 +23,7 @@ factors <- function(of = c(1, 3)) {
 }
 
 test_that("mixtures are compared by log evidence, and loo is beside it", {
+  skip_long()
   fits <- mixtures()
   found <- hushed(compare_k(fits, seed = 2))
   expect_identical(found$k, 1:3)
@@ -46,6 +47,7 @@ test_that("mixtures are compared by log evidence, and loo is beside it", {
 })
 
 test_that("topics are compared by the same halves of held-out documents", {
+  skip_long()
   fits <- topics()
   found <- hushed(compare_k(one = fits[[1]], three = fits[[2]], folds = 3,
                             seed = 2))
@@ -84,6 +86,7 @@ test_that("the error of a difference of perplexities is that of a jackknife", {
 })
 
 test_that("ranks are compared by held-out ratings", {
+  skip_long()
   fits <- factors()
   found <- hushed(compare_k(fits, folds = 3, level = 0.8, seed = 2))
   expect_identical(found$sure, c("clear", "best"))
@@ -109,6 +112,7 @@ test_that("ranks are compared by held-out ratings", {
 })
 
 test_that("a comparison is the same for a seed, wherever its chains run", {
+  skip_long()
   fits <- factors()
   once <- hushed(compare_k(fits, folds = 2, seed = 4))
   expect_identical(hushed(compare_k(fits, folds = 2, seed = 4)), once)
@@ -171,6 +175,7 @@ test_that("topics are judged by the agreement of chains", {
 })
 
 test_that("a comparison prints, and its picture has the two criteria", {
+  skip_long()
   found <- hushed(compare_k(mixtures(1:2), seed = 2))
   expect_output(print(found), "Mixtures of the same 272 observations")
   expect_output(print(found), "Best: k = 2; all others are clearly worse.")
@@ -189,6 +194,7 @@ test_that("a comparison prints, and its picture has the two criteria", {
 })
 
 test_that("fits that cannot be compared are errors", {
+  skip_long()
   fits <- mixtures(1:2)
   other <- short(gibbs_gmm, faithful[-1, ], 2)
   few <- topics(c(1, 3))

@@ -138,6 +138,7 @@ test_that("of many coefficients those are plotted that differ most", {
 })
 
 test_that("fits that cannot be compared are named", {
+  skip_long()
   other <- short_fit(laplace_logistic, am ~ wt, cars)
   fewer <- short_fit(laplace_logistic, am ~ wt + qsec, cars[-1, ])
   response <- short_fit(laplace_logistic, vs ~ wt + qsec, cars)

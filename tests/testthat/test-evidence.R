@@ -407,7 +407,7 @@ test_that("the evidence of a mixture is the sum over all allocations", {
 
 # Five components for three species: two of them are hardly more than the prior.
 test_that("components that the data do not need leave the error small", {
-  skip_long()
+  skip_unless_extended()
   found <- lapply(1:2, function(seed) {
     fit <- quick(gibbs_gmm, iris[, 1:4], 5, draws = 2000, burnin = 2000,
                  chains = 4, seed = seed)
@@ -502,6 +502,7 @@ test_that("weights' priors are summed over all numberings", {
 # ---- one's own density -------------------------------------------------------
 
 test_that("mh_sample() gives the integral of its density within its bounds", {
+  skip_long()
   y <- c(0.3, -1, 2.2, 0.8)
   fit <- quick(mh_sample, function(x) {
     sum(dnorm(y, x, 1, log = TRUE)) + dnorm(x, 0, 2, log = TRUE)
@@ -522,6 +523,7 @@ test_that("mh_sample() gives the integral of its density within its bounds", {
 })
 
 test_that("gibbs_sample() takes a log density of the state", {
+  skip_long()
   # y ~ N(mu, 1 / tau), both proper
   y <- c(1, 2.5, 0.2, 1.7)
   conditionals <- list(
@@ -678,6 +680,7 @@ test_that("a large error gives a warning", {
 })
 
 test_that("fits without evidence are errors that say what to use", {
+  skip_long()
   horseshoe <- quick(gibbs_lm, mpg ~ wt, mtcars, lm_prior("horseshoe"),
                      draws = 20)
   corpus <- withr::with_seed(1, sim_lda(10, k = 2, terms = 10, tokens = 20))

@@ -709,6 +709,7 @@ test_that("estimates of one's own model are those of its draws", {
 })
 
 test_that("generics without a meaning are errors that say what to call", {
+  skip_long()
   short <- function(f, ...) {
     quietly(f(..., draws = 5, burnin = 5, chains = 1, seed = 1,
               progress = FALSE))

@@ -81,6 +81,7 @@ test_that("sweeps are those of a loop in R on the same random numbers", {
 })
 
 test_that("moved blocks are those of the core, given the state of the moment", {
+  skip_long()
   # alone, a moved block is mh_sample()'s chain but for the stream: its
   # acceptances must follow from the densities that were asked for
   asked <- list()
@@ -143,6 +144,7 @@ plane_draws <- function(scan, ...) {
 }
 
 test_that("the normal distribution in the plane has its exact moments", {
+  skip_long()
   for (scan in c("systematic", "random")) {
     expect_lt(max(abs(plane_errors(plane_draws(scan)))), 4)
   }

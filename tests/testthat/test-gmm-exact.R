@@ -503,6 +503,7 @@ covariance_index <- function(model) {
 
 # No point near the mode of a block, the rest held, is higher.
 test_that("nothing near a block's mode is higher", {
+  skip_long()
   withr::local_seed(27)
   near <- list(
     pi = function(model, twin) {
@@ -642,7 +643,7 @@ test_that("moves leave the joint distribution as it is, longer", {
 })
 
 test_that("moves with a part of their ratio left out do not", {
-  skip_long()
+  skip_unless_extended()
   for (part in c("anchors", "proposal", "dirichlet", "selection")) {
     p <- run_moves_alone(moves_model("shared"), part, times = 2000)
     expect_lt(p, error_rate, label = part)
@@ -661,7 +662,7 @@ test_that("a move is its own reverse", {
 
 # A split undone from other anchors than those drawn.
 test_that("a move that launches wrongly is not its own reverse", {
-  skip_long()
+  skip_unless_extended()
   p <- run_reversal(moves_model("full", k = 2), "launch")
   expect_lt(p, error_rate)
 })
@@ -742,14 +743,16 @@ expect_rejected <- function(case, mutants, chains = 40, ...) {
 
 test_that("Geweke's joint test passes", {
   skip_long()
-  for (case in c("full", "diagonal", "shared", "impute", "three")) {
+  some <- c("full", "impute")
+  cases <- if (is_extended()) c(some, "diagonal", "shared", "three") else some
+  for (case in cases) {
     p <- smallest_adjusted(run_joint_test(case))
     expect_gte(p, error_rate, label = case)
   }
 })
 
 test_that("Geweke's joint test rejects wrong samplers", {
-  skip_long()
+  skip_unless_extended()
   expect_rejected("full", c("nu0_off_by_d", "m0_dropped", "v0_for_its_inverse"))
   expect_rejected("diagonal", "nu0_halved")
   expect_rejected("shared", "shared_count_of_one", chains = 30)
@@ -850,7 +853,8 @@ test_that("the band of the ranks keeps its promise", {
 
 test_that("the posterior is calibrated over the prior", {
   skip_long()
-  for (case in c("full", "diagonal", "shared", "impute")) {
+  some <- c("diagonal", "shared")
+  for (case in if (is_extended()) c(some, "full", "impute") else some) {
     ranks <- run_sbc(joint_cases[[case]], 200, seed = 52)
     expect_calibrated(ranks, case)
   }
@@ -862,7 +866,7 @@ expect_not_calibrated <- function(case, name, simulations = 200) {
 }
 
 test_that("a wrong sampler is not calibrated", {
-  skip_long()
+  skip_unless_extended()
   expect_not_calibrated("full", "nu0_off_by_d")
 })
 

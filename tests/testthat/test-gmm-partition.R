@@ -46,6 +46,7 @@ test_that("the expected loss is the mean distance", {
 })
 
 test_that("the search finds the best of all partitions", {
+  skip_long()
   withr::local_seed(2)
   partitions <- all_partitions(7)
   for (loss in names(distances)) {
@@ -70,6 +71,7 @@ test_that("the search finds the best of all partitions", {
 })
 
 test_that("clusters of clear groups are the groups", {
+  skip_long()
   x <- withr::with_seed(1, sim_gmm(
     90, rep(1, 3) / 3, rbind(c(0, 0), c(9, 0), c(0, 9)), diag(2)
   ))

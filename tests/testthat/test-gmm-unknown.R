@@ -170,6 +170,7 @@ test_that("what needs a fixed k says so", {
 })
 
 test_that("arguments are checked", {
+  skip_long()
   expect_gibbsite_error({
     gibbs_gmm(faithful, "Unknown")
     gibbs_gmm(faithful, "several")

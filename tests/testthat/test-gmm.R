@@ -222,6 +222,7 @@ for (form in forms) {
 
 # Everything that takes the draws must see the components numbered alike.
 test_that("the draws of a fit are numbered alike in every client", {
+  skip_long()
   sets <- list(
     list(x = datasets::faithful, k = 2), list(x = datasets::iris[, 1:4], k = 3)
   )
@@ -599,6 +600,7 @@ same_but_terms <- function(a, b) {
 }
 
 test_that("a formula names the columns of the data", {
+  skip_long()
   whole <- instant_gmm(iris[1:4], 3)
   left_out <- instant_gmm(~ . - Species, iris, 3)
   expect_true(same_but_terms(left_out, whole))
@@ -663,6 +665,7 @@ test_that("terms of a formula are made anew for new data", {
 })
 
 test_that("subset and missing values are as everywhere", {
+  skip_long()
   fit <- quietly(gibbs_gmm(~ . - Species, iris, 2,
     subset = Species != "setosa", draws = 10, burnin = 10, chains = 2, seed = 1,
     progress = FALSE
@@ -741,6 +744,7 @@ test_that("matrices of the Matrix package are those of R", {
 })
 
 test_that("formulas and matrices that cannot be are refused", {
+  skip_long()
   none <- 1:3
   flags <- Matrix::Matrix(c(TRUE, FALSE), 2)
   large <- Matrix::sparseMatrix(1, 1, x = 1, dims = c(2^16, 2^16))
@@ -948,7 +952,7 @@ test_that("moves of groups are counted, unless there are none", {
 
 # Chains without them keep apart on these data.
 test_that("moves of groups lead from one mode to another", {
-  skip_long()
+  skip_unless_extended()
   skip_if_not_installed("mclust")
   found <- new.env()
   utils::data("banknote", package = "mclust", envir = found)

@@ -115,6 +115,7 @@ binomial_joint_cases <- function() {
 }
 
 test_that("one sweep leaves the joint distribution invariant", {
+  skip_long()
   withr::local_seed(12)
   cases <- binomial_joint_cases()
   for (model in cases[if (is_extended()) 1:3 else 1:2]) {

@@ -21,6 +21,7 @@ test_that("default calls converge, and the posterior is near glmer's", {
 })
 
 test_that("pieces, thinning, extend() and resume() give the same bits", {
+  skip_long()
   data <- binomial_example()
   run <- function(draws, thin = 1, ...) {
     quietly(gibbs_logistic(
@@ -85,6 +86,7 @@ test_that("predictions are those of the stored draws", {
 })
 
 test_that("new groups are integrated out", {
+  skip_long()
   data <- binomial_example()
   for (link in c("logit", "probit")) {
     fit <- group_fit(hit ~ x + (x | g), data, link = link)
@@ -129,6 +131,7 @@ test_that("Owen's T is that of its derivative and its special values", {
 })
 
 test_that("responses of every kind give the same fit", {
+  skip_long()
   data <- binomial_example()
   data$factor <- factor(ifelse(data$hit, "yes", "no"))
   data$number <- as.numeric(data$hit)

@@ -122,6 +122,7 @@ joint_cases <- function() {
 }
 
 test_that("one sweep leaves the joint distribution invariant", {
+  skip_long()
   withr::local_seed(12)
   cases <- joint_cases()
   expect_identical(cases$collapsed$data$collapsed, 1)

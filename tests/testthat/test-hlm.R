@@ -60,6 +60,7 @@ test_that("pieces, threads, thinning and extend() give the same bits", {
 })
 
 test_that("threads do not change a draw where they are used", {
+  skip_long()
   data <- withr::with_seed(1, data.frame(
     y = stats::rnorm(20000), x = stats::rnorm(20000), g = rep(1:5000, 4)
   ))
@@ -76,6 +77,7 @@ test_that("threads do not change a draw where they are used", {
 })
 
 test_that("predictions are those of stored draws", {
+  skip_long()
   fit <- hlm_fit(
     weight ~ Time + (1 + Time | Chick), chicks, keep = "w", draws = 2000
   )
@@ -222,6 +224,7 @@ test_that("estimates have the names and shapes of lme4", {
 })
 
 test_that("mistakes in the arguments are named", {
+  skip_long()
   data <- hlm_example()
   expect_gibbsite_error({
     gibbs_hlm()
@@ -271,6 +274,7 @@ test_that("mistakes in the arguments are named", {
 })
 
 test_that("plots draw the groups' coefficients", {
+  skip_long()
   grDevices::pdf(NULL)
   withr::defer(grDevices::dev.off())
   fit <- hlm_fit(weight ~ Time + Diet + (1 + Time | Chick), chicks, keep = "w")
@@ -293,6 +297,7 @@ test_that("plots draw the groups' coefficients", {
 })
 
 test_that("the plotted coefficients are those of stored draws", {
+  skip_long()
   fit <- hlm_fit(
     weight ~ Time + Diet + (1 + Time | Chick), chicks, keep = "w", draws = 2000
   )
@@ -349,6 +354,7 @@ test_that("own estimates are the least squares of each group", {
 })
 
 test_that("sim_hlm() and its fit agree", {
+  skip_long()
   covariance <- matrix(c(1, 0.3, 0.3, 0.5), 2)
   data <- withr::with_seed(
     1, sim_hlm(300, rep(c(2, 8), 150), c(3, speed = -2), covariance, 0.5)

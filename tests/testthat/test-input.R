@@ -351,6 +351,7 @@ test_that("a missing argument is named, in every function", {
 # ---- classes written on anything ---------------------------------------------
 
 test_that("a forged fit, rule, prior or proposal is named for what it is", {
+  skip_long()
   forged <- structure(
     list(), class = c("gibbs_gmm", "gibbsite_fit", "mcmc.list")
   )

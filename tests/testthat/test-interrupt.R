@@ -22,6 +22,7 @@ interrupt_at <- function(at, frame = parent.frame()) {
 shown <- function(fit) attr(fit, "running")$draws
 
 test_that("a fit interrupted at any place goes on to the same bits", {
+  skip_long()
   withr::local_options(gibbsite.segment_seconds = 1e-9)
   whole <- quietly(probe(draws = 6, burnin = 3, thin = 2))
   for (at in seq_len(2 * (3 + 6 * 2))) {
@@ -72,6 +73,7 @@ interrupting <- function(f, at) {
 }
 
 test_that("a start that was interrupted is made later, to the same bits", {
+  skip_long()
   plain <- function(k) list(pi = prop.table(runif(2)))
   whole <- short_gmm(inits = plain, chains = 3)
   for (at in 1:3) {
@@ -143,6 +145,7 @@ test_that("an interrupted start leaves no checkpoint, and says so", {
 })
 
 test_that("mh_sample()'s search for a start may be interrupted anywhere", {
+  skip_long()
   density <- function(x) -sum((x - c(1, 2))^2) / 2 - x[[1]]^4
   count <- 0
   at <- Inf
@@ -170,6 +173,7 @@ test_that("mh_sample()'s search for a start may be interrupted anywhere", {
 })
 
 test_that("laplace()'s search goes on where it was interrupted", {
+  skip_long()
   density <- function(x) -sum((x - c(1, 2))^2) / 2 - x[[1]]^4
   count <- 0
   at <- Inf

@@ -112,6 +112,7 @@ test_that("simulations are a run like any other", {
 })
 
 test_that("the tables have their meaning", {
+  skip_long()
   check <- line_call(sbc, n = 40, draws = 9, thin = 2)
   table <- summary(check)
   ranks <- as.matrix(check)
@@ -220,6 +221,7 @@ test_that("what cannot be tested is an error", {
 })
 
 test_that("the pictures are drawn", {
+  skip_long()
   withr::local_pdf(NULL)
   check <- line_call(sbc, n = 40, draws = 9, thin = 2)
   expect_identical(plot(check), check)

@@ -47,7 +47,7 @@ left_out <- function(data, fit_to) {
 # ---- exact leave-one-out -----------------------------------------------------
 
 test_that("kfold() and moment matching give the ratio of evidences", {
-  skip_long()
+  skip_unless_extended()
   fit <- fit_line(few, draws = 4000, seed = 1)
   exact <- vapply(seq_len(nrow(few)), function(i) {
     as.numeric(log_evidence(fit)) -
@@ -134,6 +134,7 @@ without <- function(fit, held, by = "observation") {
 }
 
 test_that("a fold's fit is the fit to the other observations", {
+  skip_long()
   out <- c(2, 5, 6)
   fit <- fit_line(few, "hierarchical", draws = 20, seed = 1)
   one <- without(fit, out)
@@ -182,6 +183,7 @@ test_that("a fold's fit is the fit to the other observations", {
 chicks <- as.data.frame(datasets::ChickWeight)[1:120, ]
 
 test_that("a group left out is predicted with its deviations integrated out", {
+  skip_long()
   fit <- quietly(gibbs_hlm(
     weight ~ 1 + (1 | Chick), chicks, draws = 50, burnin = 50, chains = 2,
     seed = 1, progress = FALSE
@@ -282,6 +284,7 @@ test_that("the result is one of loo's", {
 })
 
 test_that("the seed decides, not the session or the plan", {
+  skip_long()
   fit <- fit_line(few, "hierarchical", draws = 30, seed = 1)
   found <- quietly(loo::kfold(fit, K = 3, seed = 4))
   expect_identical(quietly(loo::kfold(fit, K = 3, seed = 4, cores = 2)), found)
@@ -309,6 +312,7 @@ test_that("folds that did not converge are named in one warning", {
 })
 
 test_that("what cannot be left out is an error", {
+  skip_long()
   fit <- fit_line(few, draws = 20, seed = 1)
   own <- quietly(mh_sample(
     function(x) -x^2, c(a = 0), draws = 20, chains = 2, seed = 1,

@@ -109,6 +109,7 @@ for (method in lda_test_methods) {
 # Three tokens of two words in 33 topics, which are kept in lists: the
 # partitions of the tokens by topic have probabilities in closed form.
 test_that("lists draw from the posterior", {
+  skip_long()
   k <- 33
   z <- as.matrix(expand.grid(1:k, 1:k, 1:k))
   model <- gibbsite:::lda_model(

@@ -59,6 +59,7 @@ test_that("chains with renamed topics get one order", {
 })
 
 test_that("columns, running means and summaries have the same numbers", {
+  skip_long()
   fit <- numbered_fit(keep = c("theta", "phi", "z", "labels"))
   topics <- topic_estimates(fit)
   draws <- do.call(rbind, chain_matrices(fit))
@@ -103,6 +104,7 @@ small_fit <- function(draws = 400, ..., chains = 2, seed = 1) {
 }
 
 test_that("each draw has the numbers that agree best with the first one", {
+  skip_long()
   for (method in c("collapsed", "partially_collapsed", "uncollapsed")) {
     fit <- small_fit(method = method)
     for (chain in 1:2) {
@@ -183,6 +185,7 @@ test_that("topics are numbered alike in every client", {
 })
 
 test_that("a fit keeps its numbers when it is continued", {
+  skip_long()
   whole <- numbered_fit(40, keep = c("theta", "z"))
   part <- numbered_fit(15, keep = c("theta", "z"))
   expect_identical(topic_orders(part), topic_orders(whole))
@@ -240,6 +243,7 @@ continued <- function(fit, to, ...) {
 }
 
 test_that("an interrupted run has the numbers of a whole one", {
+  skip_long()
   plain <- stopped_lda(Inf, 40, 220)
   for (at in c(30, 240, 300, 700)) {
     part <- stopped_lda(at, 40, 220)
@@ -249,6 +253,7 @@ test_that("an interrupted run has the numbers of a whole one", {
 })
 
 test_that("numbers begin anew with the draws", {
+  skip_long()
   rule <- until(rhat = 1.0001, ess = 1e5, every = 10, max_draws = 80)
   whole <- stopped_lda(Inf, 10, 0, rule)
   expect_gt(attr(whole, "running")$burnin, 0)

@@ -142,6 +142,7 @@ test_that("a fit with seeds is extended bit for bit", {
 })
 
 test_that("a checkpoint and another process give the same draws with seeds", {
+  skip_long()
   whole <- fit_seeds(k = 4)
   path <- withr::local_tempdir()
   fit_seeds(k = 4, checkpoint = file.path(path, "run"))
@@ -154,6 +155,7 @@ test_that("a checkpoint and another process give the same draws with seeds", {
 })
 
 test_that("the prior predictive distribution has the seeds", {
+  skip_long()
   eta <- matrix(0.1, 2, 12, dimnames = list(NULL, colnames(seed_texts())))
   eta[1, c("tax", "bank")] <- 500
   # all tokens of a document have the topic that its alpha prefers
@@ -167,6 +169,7 @@ test_that("the prior predictive distribution has the seeds", {
 })
 
 test_that("fits with seeds are compared by the number of topics", {
+  skip_long()
   fits <- lapply(3:4, function(k) fit_seeds(k = k))
   table <- suppressWarnings(
     compare_k(fits, seed = 1, folds = 3, progress = FALSE),
@@ -178,6 +181,7 @@ test_that("fits with seeds are compared by the number of topics", {
 })
 
 test_that("errors of matrices and seeds name the way out", {
+  skip_long()
   expect_snapshot(error = TRUE, {
     lda_prior(eta = matrix(c(1, 0, 1, 1), 2))
     lda_prior(eta = matrix(1, 2, 2, dimnames = list(c("a", "a"), NULL)))

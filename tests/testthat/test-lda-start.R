@@ -4,7 +4,7 @@ start_models <- local({
   make <- function(prior, method) {
     x <- withr::with_seed(1, sim_lda(12, k = 3, terms = 20, tokens = 15))$x
     counts <- as_counts(x, NULL, "keep", arg = "x", call = environment())
-    prior <- complete_lda_prior(prior, 3, 20, environment())
+    prior <- complete_lda_prior(prior, 3, counts, environment())
     lda_model(counts, 3, prior, method)
   }
   list(

@@ -96,6 +96,7 @@ test_that("the columns are what the page says", {
 })
 
 test_that("streamed means and deviations are those of the stored draws", {
+  skip_long()
   fit <- long_fit()
   # the total variance is close to that of the draws themselves
   for (block in c("theta", "phi")) {
@@ -332,6 +333,7 @@ test_that("coherence is that of the counts by hand", {
 })
 
 test_that("pictures are drawn", {
+  skip_long()
   grDevices::pdf(NULL)
   withr::defer(grDevices::dev.off())
   fit <- long_fit()
@@ -348,6 +350,7 @@ test_that("pictures are drawn", {
 # ---- odd data and errors -----------------------------------------------------
 
 test_that("odd corpora have an answer", {
+  skip_long()
   one <- matrix(1, 1, 1)
   expect_s3_class(short_lda(5, x = one, k = 1), "gibbs_lda")
   expect_s3_class(short_lda(5, x = one, k = 4), "gibbs_lda")

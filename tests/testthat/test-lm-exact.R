@@ -199,6 +199,7 @@ test_that("Geweke's joint test passes, and finds mistakes", {
 })
 
 test_that("one sweep leaves the joint distribution invariant", {
+  skip_long()
   withr::local_seed(12)
   model <- lm_joint_model(8, 2)
   change <- change_in_sweep(model, lm_quantities, 3000)

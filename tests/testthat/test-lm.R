@@ -9,6 +9,7 @@ weak <- lm_prior(
 )
 
 test_that("default calls converge on data in their own units", {
+  skip_long()
   sets <- list(
     list(mpg ~ ., mtcars), list(Employed ~ ., longley),
     list(Ozone ~ Solar.R + Wind + Temp, stats::na.omit(airquality)),
@@ -168,6 +169,7 @@ test_that("missing responses are drawn, and change nothing else", {
 })
 
 test_that("runs in pieces, thinned and extended have the same bits", {
+  skip_long()
   data <- lm_example(8, 12)
   for (prior in list(lm_prior(), lm_prior("nig"), lm_prior("horseshoe"))) {
     run <- function(draws, thin = 1) {
@@ -232,6 +234,7 @@ test_that("a fit without its data can be extended and predicts new rows", {
 })
 
 test_that("collinear, constant and many predictors keep the posterior proper", {
+  skip_long()
   data <- transform(mtcars, twice = 2 * wt, one = 1)
   fit <- lm_fit(mpg ~ wt + twice, data)
   expect_equal(ncol(gibbsite:::fit_part(fit, "model")$data$vectors), 1L)

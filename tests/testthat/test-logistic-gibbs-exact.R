@@ -83,6 +83,7 @@ for (name in names(logistic_gibbs_cases)) {
 }
 
 test_that("the twin's mistakes are found", {
+  skip_long()
   mistakes <- list(
     logit = c(
       tilt_whole = "plain", scale_whole = "plain", kappa_whole = "plain",
@@ -279,6 +280,7 @@ agreement_z <- function(one, other, centre) {
 }
 
 test_that("the posterior of the Pima data is that of other samplers", {
+  skip_long()
   formula <- type ~ npreg + glu + bmi + ped + age
   draws_of <- function(fit) unclass(posterior::as_draws_array(fit))[, , 1:6]
   for (link in c("logit", "probit")) {
@@ -362,6 +364,7 @@ invariance_of_sweep <- function(link, far, n) {
 }
 
 test_that("one sweep leaves the joint distribution invariant", {
+  skip_long()
   withr::local_seed(12)
   for (link in c("logit", "probit")) {
     for (far in c(FALSE, TRUE)) {

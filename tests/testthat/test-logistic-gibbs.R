@@ -10,6 +10,7 @@ budworm <- data.frame(
 )
 
 test_that("default calls converge, also where data are separated or few", {
+  skip_long()
   sets <- list(
     list(type ~ ., MASS::Pima.tr), list(am ~ wt + hp, mtcars),
     list(cbind(dead, 20 - dead) ~ sex + dose, budworm),
@@ -30,6 +31,7 @@ test_that("default calls converge, also where data are separated or few", {
 })
 
 test_that("rare successes and many trials do not slow the chains", {
+  skip_long()
   rare <- withr::with_seed(1, {
     x <- stats::rnorm(3000)
     data.frame(x = x, y = stats::rbinom(3000, 1, stats::plogis(-6 + x / 2)))
@@ -290,6 +292,7 @@ test_that("a probit regression far from normal is extended to the same bits", {
 })
 
 test_that("many coefficients and few observations do not slow the chains", {
+  skip_long()
   wide <- withr::with_seed(1, {
     x <- matrix(stats::rnorm(200 * 50), 200)
     eta <- drop(x %*% stats::rnorm(50, sd = 0.2)) - 0.5

@@ -585,6 +585,7 @@ test_that("one row, one column, more columns than rows", {
 # ---- the driver --------------------------------------------------------------
 
 test_that("extending, seeds, cores and lost data do not show", {
+  skip_long()
   long <- quiet_fit(am ~ wt, cars, draws = 50, chains = 2)
   short <- quiet_fit(am ~ wt, cars, draws = 20, chains = 2)
   expect_true(identical_fit(extend(short, 30, progress = FALSE), long))

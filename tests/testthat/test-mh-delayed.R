@@ -159,6 +159,7 @@ used_by <- function(ahead, proposal) {
 # ---- one step ----------------------------------------------------------------
 
 test_that("steps are those of the twin", {
+  skip_long()
   for (bounded in c(FALSE, TRUE)) {
     target <- funnel_target(bounded)
     cases <- delayed_cases(target$gradient)
@@ -252,6 +253,7 @@ ratios_at <- function(model, x, y, z, factors) {
 }
 
 test_that("the flows of second tries balance at given points", {
+  skip_long()
   target <- banana_target()
   l <- matrix(c(1, 0.5, 0, 0.8), 2)
   proposal <- delayed_rejection(random_walk(cov = l %*% t(l)), 0.3)
@@ -512,6 +514,7 @@ test_that("a checkpoint is resumed, and chains may be thinned", {
 })
 
 test_that("an interrupt inside a sweep loses at most a segment", {
+  skip_long()
   for (at in c(200, 900)) {
     expect_interrupt_harmless(bowl, at, function(density) {
       short_mh(density, c(0.5, 1), delayed_rejection(), draws = 300,

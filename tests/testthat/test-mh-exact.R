@@ -112,6 +112,7 @@ ratio_error <- function(target, case, sweeps) {
 }
 
 test_that("steps over blocks are what their formulas say", {
+  skip_long()
   withr::local_seed(7)
   for (bounded in c(FALSE, TRUE)) {
     target <- funnel_target(bounded)

@@ -314,6 +314,7 @@ test_that("a wrong gradient is told with both numbers", {
 # ---- the driver --------------------------------------------------------------
 
 test_that("an interrupt inside a trajectory loses at most a segment", {
+  skip_long()
   # one in adaptation, one after it
   for (at in c(700, 2500)) {
     expect_interrupt_harmless(function(x) -x, at, function(gradient) {

@@ -299,6 +299,7 @@ test_that("the trace has the point after each sweep", {
 })
 
 test_that("an interrupt inside a sweep loses at most a segment", {
+  skip_long()
   withr::local_options(
     gibbsite.segment_seconds = 1e-9, gibbsite.on_interrupt = "return"
   )

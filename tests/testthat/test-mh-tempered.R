@@ -245,6 +245,7 @@ test_that("the table has the mean log density at each temperature", {
 # ---- runs --------------------------------------------------------------------
 
 test_that("an interrupt inside a sweep loses at most a segment", {
+  skip_long()
   # in adaptation, and after it
   for (at in c(700, 3000)) {
     expect_interrupt_harmless(bowl, at, function(density) {

@@ -9,7 +9,7 @@ local_plan <- function(..., frame = parent.frame()) {
 short_rounds <- function(frame = parent.frame()) {
   withr::local_options(
     .local_envir = frame,
-    gibbsite.round_seconds = 0.02, gibbsite.segment_seconds = 0.005
+    gibbsite.round_seconds = 0.1, gibbsite.segment_seconds = 0.005
   )
 }
 
@@ -19,6 +19,7 @@ engine_fit <- function(...) {
 }
 
 test_that("forked processes give the bits of one process, and leave the plan", {
+  skip_long()
   short_rounds()
   before <- plan_now()
   local_plan(future::sequential)
@@ -83,6 +84,7 @@ test_that("a plan of worker processes gives the same bits", {
 })
 
 test_that("other kinds of generator travel with the chains", {
+  skip_long()
   short_rounds()
   withr::local_preserve_seed()
   withr::defer(RNGkind("default", "default", "default"))
@@ -96,6 +98,7 @@ test_that("other kinds of generator travel with the chains", {
 })
 
 test_that("a rule stops at the same place on any engine", {
+  skip_long()
   short_rounds()
   rule <- until(rhat = 1.05, ess = 120, every = 20)
   run <- function(...) quietly(probe(draws = 20, stop_when = rule, ...))
@@ -103,6 +106,7 @@ test_that("a rule stops at the same place on any engine", {
 })
 
 test_that("threads never change a draw", {
+  skip_long()
   x <- many_observations()
   # the thread's parts of the observations are whole chunks
   fit <- function(threads) short_gmm(6, x = x, k = 3, threads = threads)
@@ -300,6 +304,7 @@ test_that("a signal to a worker alone is an interrupt, not a failure", {
 })
 
 test_that("a chain that fails in a worker says why", {
+  skip_long()
   short_rounds()
   withr::local_options(probe.hook = function(state) {
     if (state$chain == 2 && state$sweep == 30) stop("the probe broke")

@@ -15,6 +15,7 @@ draw <- function(...) {
 }
 
 test_that("every type is drawn, alone and together", {
+  skip_long()
   fit <- fake_fit(draws = 50)
   for (type in plot_types) {
     expect_identical(draw(fit, type), fit)

@@ -38,6 +38,7 @@ test_that("draws that move become burn-in", {
 })
 
 test_that("a rule with a fixed burn-in keeps all draws", {
+  skip_long()
   expect_no_message(
     fit <- suppressWarnings(run(stop_when = rule(burnin = "fixed"))),
     class = "gibbsite_message_burnin"
@@ -84,6 +85,7 @@ test_that("segments and workers do not change where draws go", {
 })
 
 test_that("a run interrupted at any place goes on to the same bits", {
+  skip_long()
   withr::local_options(
     gibbsite.segment_seconds = 1e-9, gibbsite.on_interrupt = "return"
   )
@@ -136,6 +138,7 @@ test_that("averages that began after the draws shown are known to be later", {
 })
 
 test_that("a run killed at any place is resumed to the same bits", {
+  skip_long()
   folder <- withr::local_tempdir()
   withr::local_options(
     gibbsite.segment_seconds = 1e-9, gibbsite.checkpoint_seconds = 0

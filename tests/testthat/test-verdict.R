@@ -31,6 +31,7 @@ kinds <- function(times, chains) {
 }
 
 test_that("slow chains that overlap are too short, and nothing else", {
+  skip_long()
   set.seed(1)
   for (phi in c(0.9, 0.97, 0.99, 0.999)) {
     found <- kinds(25, function() ar_chains(500, phi))
@@ -57,6 +58,7 @@ test_that("a beginning far away is a burn-in that was too short", {
 })
 
 test_that("draws to drop are counted in a long run that is judged by a part", {
+  skip_long()
   set.seed(3)
   x <- rbind(ar_chains(3000, 0.5) + 30, ar_chains(47000, 0.5))
   cause <- cause_of(x)
