@@ -22,7 +22,9 @@ argument <- commandArgs(trailingOnly = TRUE)
 seeds <- seq_len(if (length(argument) > 0L) as.integer(argument[[1L]]) else 5L)
 self <- grep("^--file=", commandArgs(), value = TRUE)
 here <- dirname(sub("^--file=", "", self))
-for (file in c("deps.R", "data.R", "gmm-peers.R")) source(file.path(here, file))
+source(file.path(here, "deps.R"))
+source(file.path(here, "data.R"))
+source(file.path(here, "gmm-peers.R"))
 
 sets <- list(
   "faithful 2" = list(function() faithful, 2L),
@@ -80,7 +82,7 @@ if (peer_available("bayesm")) {
   programs$bayesm <- list(run = run_bayesm, draws = draws_bayesm)
 }
 if (peer_available("mixAK")) {
-  programs$mixAK <- list(run = run_mixak, draws = draws_mixak)
+  programs[["mixAK"]] <- list(run = run_mixak, draws = draws_mixak)
 }
 
 # ---- the table ---------------------------------------------------------------

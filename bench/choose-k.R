@@ -77,7 +77,8 @@ sets <- list(
 
 if (!peer_available("mclust")) quit()
 rand <- mclust::adjustedRandIndex
-mclustBIC <- mclust::mclustBIC # Mclust() looks for it where it is called
+# Mclust() looks for it where it is called
+mclustBIC <- mclust::mclustBIC # nolint: object_name_linter.
 
 one_row <- function(name, seed, x, labels, peer) {
   seconds <- sum(system.time(fit <- quietly(gibbs_gmm(

@@ -86,7 +86,7 @@ insteval <- function() {
 
 # The data set of this name of a package.
 data_of <- function(name, package) {
-  if (!peer_available(package)) {
+  if (!peer_available(package)) { # nolint: object_usage_linter.
     return(NULL)
   }
   found <- new.env()

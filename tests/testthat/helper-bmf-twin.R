@@ -798,44 +798,47 @@ bmf_mutants <- list(
 
 # ---- ordinal ratings ---------------------------------------------------------
 
-# N(mean, 1) between low and high, as the core draws it.
+# N(mean, 1) above 0, between a and b, and between low and high, as the core
+# draws them.
+ordinal_positive_normal <- function(mean) {
+  repeat {
+    if (mean > 0) {
+      z <- mean + rnorm(1)
+      if (z > 0) return(z)
+    } else {
+      rate <- (sqrt(mean^2 + 4) - mean) / 2
+      e <- rexp(1)
+      if (runif(1) < exp(-((e - 1) / rate)^2 / 2)) return(e / rate)
+    }
+  }
+}
+
+ordinal_normal_between <- function(a, b) {
+  if (b < 0) {
+    return(-ordinal_normal_between(-b, -a))
+  }
+  wide <- if (a > 0) (b - a) * (a + sqrt(a^2 + 4)) / 2 > 1.5 else b - a > 2.5
+  repeat {
+    if (!wide) {
+      z <- a + (b - a) * runif(1)
+      if (runif(1) < exp((max(a, 0)^2 - z^2) / 2)) return(z)
+    } else if (a > 0) {
+      z <- a + ordinal_positive_normal(-a)
+      if (z < b) return(z)
+    } else {
+      z <- rnorm(1)
+      if (z > a && z < b) return(z)
+    }
+  }
+}
+
 ordinal_interval_normal <- function(mean, low, high) {
-  positive <- function(mean) {
-    repeat {
-      if (mean > 0) {
-        z <- mean + rnorm(1)
-        if (z > 0) return(z)
-      } else {
-        rate <- (sqrt(mean^2 + 4) - mean) / 2
-        e <- rexp(1)
-        if (runif(1) < exp(-((e - 1) / rate)^2 / 2)) return(e / rate)
-      }
-    }
-  }
-  between <- function(a, b) {
-    if (b < 0) {
-      return(-between(-b, -a))
-    }
-    wide <- if (a > 0) (b - a) * (a + sqrt(a^2 + 4)) / 2 > 1.5 else b - a > 2.5
-    repeat {
-      if (!wide) {
-        z <- a + (b - a) * runif(1)
-        if (runif(1) < exp((max(a, 0)^2 - z^2) / 2)) return(z)
-      } else if (a > 0) {
-        z <- a + positive(-a)
-        if (z < b) return(z)
-      } else {
-        z <- rnorm(1)
-        if (z > a && z < b) return(z)
-      }
-    }
-  }
   if (low == -Inf) {
-    high - positive(high - mean)
+    high - ordinal_positive_normal(high - mean)
   } else if (high == Inf) {
-    low + positive(mean - low)
+    low + ordinal_positive_normal(mean - low)
   } else {
-    mean + between(low - mean, high - mean)
+    mean + ordinal_normal_between(low - mean, high - mean)
   }
 }
 
@@ -1198,7 +1201,7 @@ ordinal_mutants <- list(
   )
 )
 
-# ---- the core beside it -------------------------------------------------------
+# ---- the core beside it ------------------------------------------------------
 
 # list(draws, state, ...) of n sweeps of the core, the draws with their names
 run_bmf_sweeps <- function(model, state, n, threads = 1, burnin = 0, thin = 1) {

@@ -350,8 +350,6 @@ twin_sweep <- function(model, state, wrong = "", record = TRUE) {
   ))
 }
 
-`%||%` <- function(x, y) if (is.null(x)) y else x
-
 # Sweeps by the twin with a mistake, for mutant_of().
 twin_sweeps_with <- function(wrong) {
   function(model, state, n, control) {

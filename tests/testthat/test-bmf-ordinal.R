@@ -237,9 +237,9 @@ test_that("probabilities are those of the draws", {
   # factors are stored in single precision
   expect_equal(kept$cutpoints, unname(theta))
   bounds <- cbind(-Inf, theta, Inf)
-  probability <- sapply(1:5, function(c) {
+  probability <- vapply(1:5, function(c) {
     colMeans(pnorm(bounds[, c + 1] - eta) - pnorm(bounds[, c] - eta))
-  })
+  }, numeric(ncol(eta)))
   found <- predict(fit, type = "probabilities")
   expect_equal(unname(as.matrix(found[as.character(1:5)])), probability)
   expect_equal(
@@ -276,7 +276,7 @@ test_that("predictions are on the scale and agree", {
   })))
   expect_true(all(draws %in% 1:5))
   known <- interval$unknown != "both"
-  shares <- sapply(1:5, function(c) colMeans(draws == c))
+  shares <- vapply(1:5, function(c) colMeans(draws == c), numeric(ncol(draws)))
   error <- sqrt(p * (1 - p) / nrow(draws)) + 1e-3
   old <- interval$unknown == "none"
   expect_lt(max(abs(shares - p)[old, ] / error[old, ]), max_z)
