@@ -10,6 +10,7 @@
   RUN(dense)           \
   RUN(gmm)             \
   RUN(gmm_exact)       \
+  RUN(gmm_unknown)     \
   RUN(hlm)             \
   RUN(hlm_binomial)    \
   RUN(lda)             \
