@@ -13,7 +13,9 @@
 #' The criterion is the log evidence ([log_evidence()]). It is exact up to its
 #' standard error, and is defined for the prior of each fit. `probability` is
 #' the probability of each fit given the data, if all are equally probable
-#' beforehand. If loo is installed, the expected log predictive densities of
+#' beforehand. It depends on the prior of the covariances: a fit with an unknown
+#' `k` has another default prior, and [posterior_k()] other probabilities. If
+#' loo is installed, the expected log predictive densities of
 #' [loo()][loo::loo] and [waic()][loo::waic] are beside it. These ask which fit
 #' predicts best, not which number is right, and change little where
 #' a component is superfluous.

@@ -272,9 +272,9 @@ bridge_sampler.gibbsite_fit <- function(samples = NULL, log_posterior = NULL,
   check_whole_fit(samples, "samples", call)
   known <- bridge_density(samples, call)
   if (is.null(known)) {
+    maker <- fit_part(samples, "model")$name
     abort_argument(
-      c("A fit of {.fn {class(samples)[1]}} has no joint density for
-         {.fn bridge_sampler}.",
+      c("A fit of {.fn {maker}} has no joint density for {.fn bridge_sampler}.",
         i = "Give {.arg log_posterior}, {.arg lb} and {.arg ub} with the draws
              {.code as.matrix(fit)}; or see {.fn log_evidence} and {.fn loo}."),
       call = call

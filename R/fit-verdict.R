@@ -71,8 +71,8 @@ constant_line <- function(table) {
 }
 
 # The cause and the cure, one sentence an element. With fields that only a fit
-# knows: `start` (the first sweep to keep), `seconds` (for `more` draws) and
-# `cures` (those of the model).
+# knows: `start` (the first sweep to keep), `seconds` (for `more` draws),
+# `chains` (their number) and `cures` (those of the model).
 cause_lines <- function(cause) {
   if (is.null(cause)) {
     return(NULL)
@@ -97,8 +97,15 @@ cause_lines <- function(cause) {
       )
     ),
     stuck = c(
-      paste0("The chains are stuck at different levels of ", cause$variable,
-             "; more draws will not help."),
+      paste0(
+        if (cause$chains == 1) {
+          "The halves of the chain are"
+        } else {
+          "The chains are stuck"
+        },
+        " at different levels of ", cause$variable,
+        "; a few more draws will not help."
+      ),
       cause$cures,
       paste0("See plot(fit, type = \"trace\", variables = \"", cause$variable,
              "\").")
@@ -136,6 +143,7 @@ explained <- function(table, fit, invariants) {
   elapsed <- fit_part(fit, "run")$elapsed$total %||% NA_real_
   cause$start <- running$burnin + (cause$drop + 1) * running$thin
   cause$seconds <- elapsed * cause$more * running$thin / made
+  cause$chains <- attr(table, "chains")
   cause$cures <- fit_part(fit, "model")$cures
   attr(table, "cause") <- cause
   table
@@ -177,8 +185,8 @@ explained <- function(table, fit, invariants) {
 #'   [window()][window.gibbsite_fit], then [extend()] if too few are left.
 #' * *The chains are stuck.* Each chain has effective draws of its own, but the
 #'   chains lie at different values; or the draws form two levels between which
-#'   a chain moves rarely. More draws do not help. Try the cure that is printed:
-#'   it depends on the model.
+#'   a chain moves rarely. Only very many more draws would help. Try the cure
+#'   that is printed: it depends on the model.
 #' * *Too few draws.* Neither of these: the chains overlap and move. [extend()]
 #'   by the number that is printed, which follows from the effective sample size
 #'   and R-hat. If the effective sample size is below a fiftieth of the draws,
@@ -186,8 +194,9 @@ explained <- function(table, fit, invariants) {
 #'
 #' The attribute `cause` of the table of `convergence()` is a list with `kind`
 #' (`"burnin"`, `"stuck"` or `"short"`), `variable`, `drop` (draws to leave
-#' out), `start` (the first sweep to keep), `more` (further draws) and `seconds`
-#' (their time); `NULL` if the chains have converged.
+#' out), `start` (the first sweep to keep), `more` (further draws), `seconds`
+#' (their time) and `chains` (how many there are); `NULL` if the chains have
+#' converged.
 #' @param fit A fit.
 #' @param rhat Number above 1, default 1.01: the largest R-hat accepted.
 #' @param ess Number of at least 0, default 400: the least effective sample size

@@ -18,8 +18,8 @@ gmm_unknown_model <- function(x, number, prior, covariance, keep, merge_split,
     columns = unknown_columns(x, k, prior, covariance, keep),
     k = as.integer(k), variables = colnames(x), covariance = covariance,
     cures = paste(
-      "The number of components mixes slowly where clusters overlap: see",
-      "?gibbs_gmm, section Unknown k."
+      "The number of components mixes slowly where clusters overlap, and may",
+      "need tens of thousands of draws: see ?gibbs_gmm, section Unknown k."
     ),
     keep = keep, merge_split = merge_split, terms = terms
   )
@@ -307,7 +307,6 @@ size_lines <- function(fit) {
   table <- size_table(fit)
   shown <- which(table$components >= 0.005 | table$clusters >= 0.005)
   shown <- seq(min(shown), max(shown))
-  more <- length(shown) > 10L
   shown <- utils::head(shown, 10L)
   cells <- rbind(
     format(table$k[shown]), sprintf("%.2f", table$components[shown]),
@@ -316,7 +315,7 @@ size_lines <- function(fit) {
   names <- c("k", "P(components = k)", "P(clusters = k)")
   cells <- format(cells, width = 5, justify = "right")
   lines <- paste(format(names), apply(cells, 1L, paste, collapse = " "))
-  c(lines, if (more) "posterior_k(fit) shows more.")
+  c(lines, "See also posterior_k(fit) and point_clustering(fit).")
 }
 
 # data.frame(k, prior, components, clusters) of 1, ..., max.
@@ -334,6 +333,10 @@ size_table <- function(fit) {
 #'
 #' The posterior probabilities of the number of components of a mixture, and of
 #' the number of clusters, which are the components that hold observations.
+#'
+#' The default prior of a mixture with an unknown `k` is not that of one with a
+#' fixed `k`: `prior_summary()` shows both. So the probabilities differ from
+#' those of [compare_k()], which compares fits with fixed numbers.
 #'
 #' @param fit A fit made by [gibbs_gmm()] with an unknown `k`.
 #' @return A data frame with a row for each number from 1 to the largest and the

@@ -172,7 +172,9 @@
 #' Neal RM (2011). MCMC using Hamiltonian dynamics. In Brooks S et al. (eds),
 #' *Handbook of Markov Chain Monte Carlo*, 113-162. Chapman & Hall/CRC.
 #' \doi{10.1201/b10905-6}
-#' @seealso [laplace_logistic()] for the approximation, which is faster;
+#' @seealso `tidy(fit, exponentiate = TRUE)` for odds ratios
+#'   ([tidy()][tidy.gibbsite_fit]);
+#'   [laplace_logistic()] for the approximation, which is faster;
 #'   [log_evidence()].
 #' @examples
 #' fit <- gibbs_logistic(type ~ npreg + glu + bmi + ped + age,

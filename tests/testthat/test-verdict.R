@@ -162,3 +162,13 @@ test_that("each cause has its words", {
     print(fit_of(early))
   })
 })
+
+test_that("one chain is not told that chains differ", {
+  set.seed(10)
+  x <- ar_chains(1000, 0.5, chains = 1)
+  x[c(201:400, 701:900), ] <- x[c(201:400, 701:900), ] + 5
+  fit <- fake_fit(
+    draws = 1000, columns = "a", chains = 1, values = function(k) x
+  )
+  expect_output(print(fit), "The halves of the chain are at different levels")
+})

@@ -796,8 +796,8 @@ static double reduce_side(bmf_model *m, const bmf_side *side, int threads,
     linear[j] =
       m->grams[d + j * stride] + prior->kappa0 * (prior->mu0[j] - side->mu[j]);
   bmf_features_cross(f, side->rows, rest.factors, side->mu, d, rotated);
-  bmf_features_rotate(f, rotated, d, cross);
-  bmf_features_rotate(f, side->coefficients, d, rotated);
+  bmf_features_rotate(f, rotated, d, 0, cross);
+  bmf_features_rotate(f, side->coefficients, d, 0, rotated);
   return bmf_features_reduce(f, *side->ridge,
                              prior->kappa0 + (double)side->rows, rotated, d,
                              cross, linear, r);
@@ -857,7 +857,7 @@ static status draw_with_features(bmf_model *m, const bmf_side *side,
         (m->spare[1][j + d * k] - f->g[k] * linear[j]) / weight +
         e[j] / sqrt(weight);
   }
-  bmf_features_rotate_back(f, rotated, d, side->coefficients);
+  bmf_features_rotate(f, rotated, d, 1, side->coefficients);
   draw_ridge(m, side);
   if (m->recording) {
     const bmf_side rest = residual_side(m, side, threads);

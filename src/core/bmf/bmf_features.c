@@ -28,19 +28,14 @@ void bmf_features_cross(const bmf_features *f, size_t rows, const double *x,
 }
 
 void bmf_features_rotate(const bmf_features *f, const double *c, size_t d,
-                         double *to) {
+                         int back, double *to) {
   memset(to, 0, f->p * d * sizeof *to);
   for (size_t l = 0; l < f->p; l++)
     for (size_t k = 0; k < f->p; k++)
-      add_scaled(to + l * d, c + k * d, f->v[k + f->p * l], d);
-}
-
-void bmf_features_rotate_back(const bmf_features *f, const double *c, size_t d,
-                              double *to) {
-  memset(to, 0, f->p * d * sizeof *to);
-  for (size_t l = 0; l < f->p; l++)
-    for (size_t k = 0; k < f->p; k++)
-      add_scaled(to + k * d, c + l * d, f->v[k + f->p * l], d);
+      if (back)
+        add_scaled(to + k * d, c + l * d, f->v[k + f->p * l], d);
+      else
+        add_scaled(to + l * d, c + k * d, f->v[k + f->p * l], d);
 }
 
 /* a <- a + factor x x', both triangles */

@@ -42,11 +42,9 @@ void bmf_features_add(const bmf_features *f, size_t row, const double *c,
 void bmf_features_cross(const bmf_features *f, size_t rows, const double *x,
                         const double *centre, size_t d, double *to);
 
-/* to <- c V  and  to <- c V';  c: d x p. */
+/* to <- c V, with `back` c V';  c: d x p. */
 void bmf_features_rotate(const bmf_features *f, const double *c, size_t d,
-                         double *to);
-void bmf_features_rotate_back(const bmf_features *f, const double *c, size_t d,
-                              double *to);
+                         int back, double *to);
 
 /* The regression about a reference (mu, B~), on return without B~.  On entry cross
  * has the products of F V with the rows' residuals about the reference, linear
