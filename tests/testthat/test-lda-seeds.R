@@ -182,7 +182,7 @@ test_that("fits with seeds are compared by the number of topics", {
 
 test_that("errors of matrices and seeds name the way out", {
   skip_long()
-  expect_snapshot(error = TRUE, {
+  expect_gibbsite_error(class = "gibbsite_error_argument", {
     lda_prior(eta = matrix(c(1, 0, 1, 1), 2))
     lda_prior(eta = matrix(1, 2, 2, dimnames = list(c("a", "a"), NULL)))
     fit_seeds(prior = lda_prior(eta = matrix(1, 2, 12)))
