@@ -44,7 +44,7 @@ verdict_lines <- function(table) {
       if (bad == 1) "misses" else "miss", " R-hat <= ",
       format(thresholds$rhat), " or ESS >= ", format(thresholds$ess), "."
     ),
-    cause_lines(attr(table, "cause"))
+    cause_lines(table)
   )
 }
 
@@ -70,10 +70,11 @@ constant_line <- function(table) {
   )
 }
 
-# The cause and the cure, one sentence an element. With fields that only a fit
-# knows: `start` (the first sweep to keep), `seconds` (for `more` draws),
-# `chains` (their number) and `cures` (those of the model).
-cause_lines <- function(cause) {
+# The cause in a table and the cure, one sentence an element. With fields that
+# only a fit knows: `start` (the first sweep to keep), `seconds` (for `more`
+# draws) and `cures` (those of the model).
+cause_lines <- function(table) {
+  cause <- attr(table, "cause")
   if (is.null(cause)) {
     return(NULL)
   }
@@ -98,7 +99,7 @@ cause_lines <- function(cause) {
     ),
     stuck = c(
       paste0(
-        if (cause$chains == 1) {
+        if (attr(table, "chains") == 1) {
           "The halves of the chain are"
         } else {
           "The chains are stuck"
@@ -143,7 +144,6 @@ explained <- function(table, fit, invariants) {
   elapsed <- fit_part(fit, "run")$elapsed$total %||% NA_real_
   cause$start <- running$burnin + (cause$drop + 1) * running$thin
   cause$seconds <- elapsed * cause$more * running$thin / made
-  cause$chains <- attr(table, "chains")
   cause$cures <- fit_part(fit, "model")$cures
   attr(table, "cause") <- cause
   table
@@ -194,9 +194,8 @@ explained <- function(table, fit, invariants) {
 #'
 #' The attribute `cause` of the table of `convergence()` is a list with `kind`
 #' (`"burnin"`, `"stuck"` or `"short"`), `variable`, `drop` (draws to leave
-#' out), `start` (the first sweep to keep), `more` (further draws), `seconds`
-#' (their time) and `chains` (how many there are); `NULL` if the chains have
-#' converged.
+#' out), `start` (the first sweep to keep), `more` (further draws) and `seconds`
+#' (their time); `NULL` if the chains have converged.
 #' @param fit A fit.
 #' @param rhat Number above 1, default 1.01: the largest R-hat accepted.
 #' @param ess Number of at least 0, default 400: the least effective sample size
@@ -325,7 +324,7 @@ warn_convergence <- function(fit, call = NULL, rule = NULL) {
   }
   table <- explained(table, fit, invariants[, , table$variable, drop = FALSE])
   worst <- worst_words(table)
-  cause <- cause_lines(attr(table, "cause"))
+  cause <- cause_lines(table)
   lines <- sprintf("{cause[[%d]]}", seq_along(cause))
   names(lines) <- rep("i", length(lines))
   made <- if (!is.null(rule)) {

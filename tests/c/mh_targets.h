@@ -65,14 +65,30 @@ static void draw_bounded(double *x) {
 
 static const int coordinates[D] = {0, 1, 2};
 
-/* The density, its gradient and its bounds; buffers are not set. */
-static mh_model target_model(int has_bounds) {
+/* Where a chain is, and how to draw where it is from the density. */
+typedef struct {
+  void (*draw)(double *x);
+  double x[D], point[D], value[2], slope[D + 1], nan_count, sweep;
+  int keep[D];
+} target_chain;
+
+/* The density with its gradient and bounds, for a chain at `at`.  Blocks and rows
+ * drawn ahead are not set. */
+static mh_model target_model(target_chain *at, int has_bounds) {
+  at->draw = has_bounds ? draw_bounded : draw_bent;
   return (mh_model){.d = D,
                     .log_density = has_bounds ? bounded : bent,
                     .gradient = has_bounds ? bounded_slope : bent_slope,
                     .map = has_bounds ? maps : NULL,
                     .lower = has_bounds ? lower : NULL,
-                    .upper = has_bounds ? upper : NULL};
+                    .upper = has_bounds ? upper : NULL,
+                    .x = at->x,
+                    .point = at->point,
+                    .value = at->value,
+                    .slope = at->slope,
+                    .nan_count = &at->nan_count,
+                    .sweep = &at->sweep,
+                    .keep = at->keep};
 }
 
 #endif

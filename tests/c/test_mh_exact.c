@@ -26,28 +26,18 @@ typedef struct {
   mh_proposal proposal[MOST_BLOCKS], part[2];
   mh_memory stage[2];
   double stage_tuning[2][2], stage_counts[2][4];
-  void (*draw)(double *x);
-  double x[D], point[D], value[2], slope[D + 1], nan_count, sweep;
+  target_chain at;
   double factor[MOST_BLOCKS][D * D], mean[MOST_BLOCKS][D];
   double tuning[MOST_BLOCKS][2], counts[MOST_BLOCKS][4];
   double ahead[SWEEPS * 32], work[D * 16];
-  int keep[D];
 } sampler;
 
 static void new_sampler(sampler *s, int has_bounds) {
   memset(s, 0, sizeof *s);
-  s->draw = has_bounds ? draw_bounded : draw_bent;
-  s->model = target_model(has_bounds);
+  s->model = target_model(&s->at, has_bounds);
   s->model.block = s->block;
-  s->model.x = s->x;
-  s->model.point = s->point;
-  s->model.value = s->value;
-  s->model.slope = s->slope;
-  s->model.nan_count = &s->nan_count;
   s->model.ahead = s->ahead;
   s->model.rows = SWEEPS;
-  s->model.sweep = &s->sweep;
-  s->model.keep = s->keep;
 }
 
 /* Block b on d coordinates, L = scale (I + 0.3 below the diagonal). */
@@ -192,18 +182,19 @@ static int set_sampler(sampler *s, int number, int has_bounds) {
 /* ---- the target stays as it is -------------------------------------------- */
 
 static size_t statistics(const sampler *s, double *out) {
-  const double *x = s->x;
-  const double value[] = {x[0],        x[1],        x[2],        x[0] * x[0],
-                          x[1] * x[1], x[2] * x[2], x[0] * x[1], x[1] * x[2],
-                          x[0] * x[2], s->value[1], s->point[1]};
+  const double *x = s->at.x;
+  const double value[] = {x[0],           x[1],          x[2],
+                          x[0] * x[0],    x[1] * x[1],   x[2] * x[2],
+                          x[0] * x[1],    x[1] * x[2],   x[0] * x[2],
+                          s->at.value[1], s->at.point[1]};
   memcpy(out, value, sizeof value);
   return LENGTH(value);
 }
 
 static void start_anew(sampler *s) {
-  s->sweep = 0.0;
+  s->at.sweep = 0.0;
   s->model.row = 0;
-  s->draw(s->x);
+  s->at.draw(s->at.x);
   EXPECT(mh_evaluate_current(&s->model) == STATUS_OK);
 }
 
@@ -217,7 +208,7 @@ static void sweeps_of(sampler *s) {
   for (int i = 0; i < STARTS; i++) {
     start_anew(s);
     statistics(s, before);
-    for (int sweep = 0; sweep < SWEEPS; sweep++, s->sweep += 1.0)
+    for (int sweep = 0; sweep < SWEEPS; sweep++, s->at.sweep += 1.0)
       EXPECT(mh_sweep(&s->model, &control) == STATUS_OK);
     statistics(s, after);
     compare(&sweeps, before, after);
@@ -267,20 +258,20 @@ static void there_and_back(sampler *s) {
     const mh_block *block = &s->block[(size_t)pair % s->model.blocks];
     const size_t b = (size_t)pair % s->model.blocks;
     start_anew(s);
-    const double before = s->value[1];
+    const double before = s->at.value[1];
     for (size_t j = 0; j < block->proposal->d; j++)
-      y[j] = s->x[block->index[j]] + 0.3 * norm_rand();
+      y[j] = s->at.x[block->index[j]] + 0.3 * norm_rand();
     EXPECT(examine(&s->model, b, y, there) == STATUS_OK);
     for (size_t j = 0; j < block->proposal->d; j++) {
-      const double x = s->x[block->index[j]];
-      s->x[block->index[j]] = y[j];
+      const double x = s->at.x[block->index[j]];
+      s->at.x[block->index[j]] = y[j];
       y[j] = x;
     }
     EXPECT(mh_evaluate_current(&s->model) == STATUS_OK);
     EXPECT(examine(&s->model, b, y, back) == STATUS_OK);
     EXPECT_NEAR(there[2], -back[2], 1e-10);
     EXPECT_NEAR(there[0], back[1], 1e-10);
-    EXPECT_NEAR(there[2], s->value[1] - before + there[1] - there[0], 1e-10);
+    EXPECT_NEAR(there[2], s->at.value[1] - before + there[1] - there[0], 1e-10);
   }
 }
 
@@ -296,9 +287,9 @@ static void ratios_turn_round(void) {
 
 /* The working log density, and its slope by differences. */
 static double working_density(sampler *s, const double *x) {
-  memcpy(s->x, x, sizeof s->x);
+  memcpy(s->at.x, x, sizeof s->at.x);
   EXPECT(mh_evaluate_current(&s->model) == STATUS_OK);
-  return s->value[1];
+  return s->at.value[1];
 }
 
 static void slope_by_differences(sampler *s, const double *at, double *slope) {
@@ -373,7 +364,7 @@ static void densities_by_hand(void) {
       const double step =
         kind == MH_LANGEVIN || kind == MH_ADAPTIVE ? exp(0.15) : 1.0;
       for (int pair = 0; pair < 10; pair++) {
-        s.draw(x);
+        s.at.draw(x);
         for (size_t j = 0; j < D; j++)
           y[j] = x[j] + 0.4 * norm_rand();
         slope_by_differences(&s, x, slope);
@@ -402,10 +393,10 @@ static void known_slopes_are_current(void) {
       if (row == 0 && b == 0)
         mh_draw_ahead(&s.model);
       EXPECT(mh_update(&s.model, b, row, &control) == STATUS_OK);
-      if (!(s.slope[0] > 0.0))
+      if (!(s.at.slope[0] > 0.0))
         continue;
-      memcpy(known, s.slope + 1, sizeof known);
-      bent_slope(NULL, s.x, slope);
+      memcpy(known, s.at.slope + 1, sizeof known);
+      bent_slope(NULL, s.at.x, slope);
       for (size_t j = 0; j < D; j++)
         EXPECT_NEAR(known[j], slope[j], 1e-12);
       met++;

@@ -22,31 +22,21 @@ typedef struct {
   mh_model model;
   mh_block block[MOST_BLOCKS];
   mh_proposal proposal[MOST_BLOCKS];
-  void (*draw)(double *x);
-  double x[D], point[D], value[2], slope[D + 1], nan_count, sweep;
+  target_chain at;
   double factor[MOST_BLOCKS][D * D], mean[MOST_BLOCKS][D];
   double tuning[MOST_BLOCKS][2], counts[MOST_BLOCKS][4];
   double spread[MOST_BLOCKS][D * D], averaging[MOST_BLOCKS][MH_AVERAGING];
   double energies[MOST_BLOCKS][MH_ENERGIES];
   double ahead[SWEEPS * 32], work[D * 16];
   double *scratch[MOST_BLOCKS];
-  int keep[D];
 } sampler;
 
 static void new_sampler(sampler *s, int has_bounds) {
   memset(s, 0, sizeof *s);
-  s->draw = has_bounds ? draw_bounded : draw_bent;
-  s->model = target_model(has_bounds);
+  s->model = target_model(&s->at, has_bounds);
   s->model.block = s->block;
-  s->model.x = s->x;
-  s->model.point = s->point;
-  s->model.value = s->value;
-  s->model.slope = s->slope;
-  s->model.nan_count = &s->nan_count;
   s->model.ahead = s->ahead;
   s->model.rows = SWEEPS;
-  s->model.sweep = &s->sweep;
-  s->model.keep = s->keep;
 }
 
 /* L = I + 0.3 below the diagonal, or I */
@@ -88,9 +78,9 @@ static void release(sampler *s) {
 }
 
 static void start_anew(sampler *s) {
-  s->sweep = 0.0;
+  s->at.sweep = 0.0;
   s->model.row = 0;
-  s->draw(s->x);
+  s->at.draw(s->at.x);
   EXPECT(mh_evaluate_current(&s->model) == STATUS_OK);
 }
 
@@ -125,7 +115,7 @@ static void map(mh_trajectory *t, const double *at, double step, double *out) {
 }
 
 static void draw_phase(sampler *s, double *at) {
-  s->draw(at);
+  s->at.draw(at);
   for (size_t j = 0; j < D; j++)
     at[D + j] = norm_rand();
 }
@@ -223,10 +213,11 @@ static int set_sampler(sampler *s, int number, int has_bounds) {
 }
 
 static size_t statistics(const sampler *s, double *out) {
-  const double *x = s->x;
-  const double value[] = {x[0],        x[1],        x[2],        x[0] * x[0],
-                          x[1] * x[1], x[2] * x[2], x[0] * x[1], x[1] * x[2],
-                          x[0] * x[2], s->value[1], s->point[1]};
+  const double *x = s->at.x;
+  const double value[] = {x[0],           x[1],          x[2],
+                          x[0] * x[0],    x[1] * x[1],   x[2] * x[2],
+                          x[0] * x[1],    x[1] * x[2],   x[0] * x[2],
+                          s->at.value[1], s->at.point[1]};
   memcpy(out, value, sizeof value);
   return LENGTH(value);
 }
@@ -242,7 +233,7 @@ static void sweeps_of(sampler *s) {
   for (int i = 0; i < STARTS; i++) {
     start_anew(s);
     statistics(s, before);
-    for (int sweep = 0; sweep < SWEEPS; sweep++, s->sweep += 1.0)
+    for (int sweep = 0; sweep < SWEEPS; sweep++, s->at.sweep += 1.0)
       EXPECT(mh_sweep(&s->model, &control) == STATUS_OK);
     statistics(s, after);
     compare(&sweeps, before, after);
@@ -268,12 +259,12 @@ static void states_are_current(void) {
     double slope[D], value;
     mh_open(&s.model, s.work);
     start_anew(&s);
-    for (int i = 0; i < 100; i++, s.sweep += 1.0) {
+    for (int i = 0; i < 100; i++, s.at.sweep += 1.0) {
       EXPECT(mh_sweep(&s.model, &control) == STATUS_OK);
-      bent(NULL, s.x, &value);
-      bent_slope(NULL, s.x, slope);
-      EXPECT(s.slope[0] == 1.0 && s.value[1] == value);
-      EXPECT(same_bits(s.slope + 1, slope, D));
+      bent(NULL, s.at.x, &value);
+      bent_slope(NULL, s.at.x, slope);
+      EXPECT(s.at.slope[0] == 1.0 && s.at.value[1] == value);
+      EXPECT(same_bits(s.at.slope + 1, slope, D));
     }
     release(&s);
   }
@@ -295,12 +286,12 @@ static void trajectories_are_interrupted(void) {
   add_block(&s, MH_HMC, D, coordinates, 1, 1e-6)->longest = 1000000;
   mh_open(&s.model, s.work);
   start_anew(&s);
-  memcpy(before, s.x, sizeof before);
+  memcpy(before, s.at.x, sizeof before);
   const scan_control control = {
     .thin = 1.0, .threads = 1, .stop = stop_later, .stop_data = &asked};
   EXPECT(mh_sweep(&s.model, &control) == STATUS_INTERRUPTED);
   EXPECT(asked == -1);
-  EXPECT(same_bits(s.x, before, D));
+  EXPECT(same_bits(s.at.x, before, D));
   release(&s);
 }
 
@@ -348,7 +339,8 @@ static void burnin_learns(void) {
     scan_model scan = none;
     const scan_control control = {.burnin = 3000.0, .thin = 1.0, .threads = 1};
     scan.model = &s.model;
-    EXPECT(scan_sweeps(&scan, &control, 3000, &s.sweep, NULL, 0) == STATUS_OK);
+    EXPECT(scan_sweeps(&scan, &control, 3000, &s.at.sweep, NULL, 0) ==
+           STATUS_OK);
     EXPECT(fabs(s.counts[0][1] / s.counts[0][0] - 0.8) < 0.03);
     const double variance = s.factor[0][0] * s.factor[0][0];
     EXPECT(variance > 2.25 / 1.4 && variance < 2.25 * 1.4);

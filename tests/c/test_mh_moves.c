@@ -21,13 +21,11 @@ typedef struct {
   mh_model model;
   mh_block block[MOST_BLOCKS];
   mh_proposal proposal[MOST_BLOCKS], part;
-  void (*draw)(double *x);
-  double x[D], point[D], value[2], slope[D + 1], nan_count, sweep;
+  target_chain at;
   double factor[MOST_BLOCKS][D * D], mean[MOST_BLOCKS][D];
   double tuning[MOST_BLOCKS][2], counts[MOST_BLOCKS][4];
   double effort[MOST_BLOCKS][2];
   double ahead[SWEEPS * 32], work[D * 16];
-  int keep[D];
   /* tempering: the temperatures that are drawn from are `temperature` */
   mh_ladder ladder;
   mh_block inner[K];
@@ -42,18 +40,10 @@ static const int first[] = {2, 0}, last[] = {1, 2};
 
 static void new_sampler(sampler *s, int has_bounds) {
   memset(s, 0, sizeof *s);
-  s->draw = has_bounds ? draw_bounded : draw_bent;
-  s->model = target_model(has_bounds);
+  s->model = target_model(&s->at, has_bounds);
   s->model.block = s->block;
-  s->model.x = s->x;
-  s->model.point = s->point;
-  s->model.value = s->value;
-  s->model.slope = s->slope;
-  s->model.nan_count = &s->nan_count;
   s->model.ahead = s->ahead;
   s->model.rows = SWEEPS;
-  s->model.sweep = &s->sweep;
-  s->model.keep = s->keep;
 }
 
 static mh_proposal *add_block(sampler *s, mh_kind kind, size_t d,
@@ -168,9 +158,9 @@ static void start_replicas(sampler *s) {
 }
 
 static void start_anew(sampler *s) {
-  s->sweep = 0.0;
+  s->at.sweep = 0.0;
   s->model.row = 0;
-  s->draw(s->x);
+  s->at.draw(s->at.x);
   EXPECT(mh_evaluate_current(&s->model) == STATUS_OK);
   if (s->block[0].ladder)
     start_replicas(s);
@@ -188,9 +178,9 @@ static size_t moments(const double *x, double *out) {
 
 /* Of all replicas. */
 static size_t statistics(const sampler *s, double *out) {
-  size_t n = moments(s->x, out);
-  out[n++] = s->value[1];
-  out[n++] = s->point[1];
+  size_t n = moments(s->at.x, out);
+  out[n++] = s->at.value[1];
+  out[n++] = s->at.point[1];
   for (size_t k = 1; s->block[0].ladder && k < K; k++)
     n += moments(s->other_x + (k - 1) * D, out + n);
   return n;
@@ -208,7 +198,7 @@ static int leaves_the_target(sampler *s, void (*spoil)(sampler *)) {
   for (int i = 0; i < STARTS; i++) {
     start_anew(s);
     statistics(s, before);
-    for (int sweep = 0; sweep < SWEEPS; sweep++, s->sweep += 1.0) {
+    for (int sweep = 0; sweep < SWEEPS; sweep++, s->at.sweep += 1.0) {
       if (spoil)
         spoil(s);
       EXPECT(mh_sweep(&s->model, &control) == STATUS_OK);
@@ -230,7 +220,7 @@ static void sweeps_leave_the_target(void) {
 
 /* Heights above the density. */
 static void raise_height(sampler *s) {
-  s->value[1] += 0.4;
+  s->at.value[1] += 0.4;
 }
 
 /* The density of another power. */
@@ -246,7 +236,7 @@ static void cool(sampler *s) {
 /* Replicas that swap whatever their densities. */
 static void forget_values(sampler *s) {
   for (size_t k = 1; k < K; k++)
-    s->other_value[2 * (k - 1) + 1] = s->value[1];
+    s->other_value[2 * (k - 1) + 1] = s->at.value[1];
 }
 
 static int finds(int number, void (*wrong)(sampler *)) {
@@ -276,11 +266,11 @@ static void states_are_current(void) {
   for (int number = 0; set_sampler(&s, number, 0); number++) {
     mh_open(&s.model, s.work);
     start_anew(&s);
-    for (int i = 0; i < 100; i++, s.sweep += 1.0) {
+    for (int i = 0; i < 100; i++, s.at.sweep += 1.0) {
       EXPECT(mh_sweep(&s.model, &control) == STATUS_OK);
-      bent(NULL, s.x, &value);
-      EXPECT(s.value[0] == value && s.value[1] == value);
-      EXPECT(same_bits(s.x, s.point, D));
+      bent(NULL, s.at.x, &value);
+      EXPECT(s.at.value[0] == value && s.at.value[1] == value);
+      EXPECT(same_bits(s.at.x, s.at.point, D));
       for (size_t k = 1; s.block[0].ladder && k < K; k++) {
         bent(NULL, s.other_x + (k - 1) * D, &value);
         EXPECT(s.other_value[2 * (k - 1) + 1] == value);
@@ -304,7 +294,7 @@ static void burnin_learns(void) {
   start_anew(&s);
   scan_model scan = none;
   scan.model = &s.model;
-  EXPECT(scan_sweeps(&scan, &control, 2000, &s.sweep, NULL, 0) == STATUS_OK);
+  EXPECT(scan_sweeps(&scan, &control, 2000, &s.at.sweep, NULL, 0) == STATUS_OK);
   for (size_t j = 0; j < D; j++)
     EXPECT(s.factor[0][j] > 0.5 && s.factor[0][j] < 20.0);
   set_sampler(&s, 4, 0);
@@ -313,7 +303,7 @@ static void burnin_learns(void) {
   mh_open(&s.model, s.work);
   start_anew(&s);
   scan.model = &s.model;
-  EXPECT(scan_sweeps(&scan, &control, 2000, &s.sweep, NULL, 0) == STATUS_OK);
+  EXPECT(scan_sweeps(&scan, &control, 2000, &s.at.sweep, NULL, 0) == STATUS_OK);
   EXPECT(s.power[0] == 1.0 && s.power[2] == 0.25);
   EXPECT(s.power[1] > 0.35 && s.power[1] < 0.75);
 }

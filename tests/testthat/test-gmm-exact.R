@@ -743,9 +743,8 @@ expect_rejected <- function(case, mutants, chains = 40, ...) {
 
 test_that("Geweke's joint test passes", {
   skip_long()
-  some <- c("full", "impute")
-  cases <- if (is_extended()) c(some, "diagonal", "shared", "three") else some
-  for (case in cases) {
+  more <- if (is_extended()) c("diagonal", "shared", "three")
+  for (case in c("full", "impute", more)) {
     p <- smallest_adjusted(run_joint_test(case))
     expect_gte(p, error_rate, label = case)
   }
@@ -853,8 +852,8 @@ test_that("the band of the ranks keeps its promise", {
 
 test_that("the posterior is calibrated over the prior", {
   skip_long()
-  some <- c("diagonal", "shared")
-  for (case in if (is_extended()) c(some, "full", "impute") else some) {
+  more <- if (is_extended()) c("full", "impute")
+  for (case in c("diagonal", "shared", more)) {
     ranks <- run_sbc(joint_cases[[case]], 200, seed = 52)
     expect_calibrated(ranks, case)
   }
