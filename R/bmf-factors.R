@@ -312,6 +312,9 @@ print_factors <- function(factors, n = 10L) {
   }
 }
 
+#' @exportS3Method
+model_next.bmf_model <- function(model) c("recommend(fit)", "predict(fit)")
+
 # Factors, in the order of the table, with less than a tenth of an equal share
 # of the variance. Only the Normal-Wishart prior has a scale for each direction.
 #' @exportS3Method

@@ -274,7 +274,7 @@ print.k_comparison <- function(x, ...) {
   shown[] <- lapply(names(shown), function(name) {
     show_measure(name, shown[[name]])
   })
-  names(shown) <- sub(".*_se$", "se", names(shown))
+  shown <- with_errors(shown)
   body <- as.matrix(cbind(
     k = format(plain$k), shown, sure = plain$sure
   ))
@@ -282,6 +282,18 @@ print.k_comparison <- function(x, ...) {
   print(body, quote = FALSE, right = TRUE)
   writeLines(c("", k_words(plain), attr(x, "notes")))
   invisible(x)
+}
+
+# Each column `name_se` in parentheses behind that of its measure.
+with_errors <- function(shown) {
+  measures <- grep("_se$", names(shown), value = TRUE, invert = TRUE)
+  out <- lapply(measures, function(name) {
+    error <- shown[[paste0(name, "_se")]]
+    if (is.null(error)) shown[[name]] else paste0(shown[[name]], " (", error, ")")
+  })
+  has_error <- paste0(measures, "_se") %in% names(shown)
+  names(out) <- paste0(measures, ifelse(has_error, " (se)", ""))
+  as.data.frame(out, optional = TRUE)
 }
 
 show_measure <- function(name, x) {

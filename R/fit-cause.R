@@ -107,8 +107,9 @@ transient_length <- function(x) {
   max(ends[stretches < 0.001], ends[1])
 }
 
+# A short run does not show that chains stay apart.
 is_stuck <- function(x) {
-  if (nrow(x) < 40 || min(x) == max(x)) {
+  if (nrow(x) < 400 || min(x) == max(x)) {
     return(0)
   }
   as.numeric(are_apart(normal_scores(x)) || switches_rarely(x))

@@ -21,14 +21,21 @@ print.gibbsite_fit <- function(x, ...) {
     surplus_line(x),
     verdict_lines(table),
     constant_line(table),
-    model_notes(fit_part(x, "model"), x, table),
+    model_notes(model, x, table),
     if (length(x) == 1) {
       "One chain: R-hat compares its two halves; several chains show more."
     },
     "",
-    paste0("Next: summary(fit), plot(fit)", next_call(table))
+    next_line(model, table)
   ))
   invisible(x)
+}
+
+# `table`: NULL if convergence is not judged.
+next_line <- function(model, table) {
+  cure <- if (!is.null(table)) next_call(table)
+  calls <- c("summary(fit)", "plot(fit)", cure %||% model_next(model))
+  paste("Next:", paste(calls, collapse = ", "))
 }
 
 length_lines <- function(running) {

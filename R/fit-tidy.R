@@ -130,8 +130,8 @@ print.gibbsite_summary <- function(x, n = 40, ...) {
   note <- attr(x, "note")
   if (is.null(note)) {
     writeLines(c(
-      "", verdict_lines(convergence), constant_line(convergence),
-      attr(x, "remarks")
+      "", verdict_lines(convergence), unjudged_line(x, convergence),
+      constant_line(convergence), attr(x, "remarks")
     ))
     return(invisible(x))
   }
@@ -145,8 +145,30 @@ print.gibbsite_summary <- function(x, n = 40, ...) {
     if (note == "rotated") "rotation:" else "numbering:"
   ), ""))
   print(convergence)
-  writeLines(slow_component_line(x, convergence, note))
+  writeLines(if (note %in% c("numbered", "matched")) {
+    slow_component_line(x, convergence, note)
+  } else {
+    unjudged_line(x, convergence)
+  })
   invisible(x)
+}
+
+# Rows beyond the limits although the chains have converged: the verdict does
+# not judge them.
+unjudged_line <- function(x, convergence) {
+  if (!table_converged(convergence)) {
+    return(character())
+  }
+  limits <- attr(convergence, "thresholds")
+  beyond <- x$rhat > limits$rhat | x$ess_bulk < limits$ess |
+    x$ess_tail < limits$ess
+  rows <- setdiff(x$variable[which(beyond)], convergence$variable)
+  if (length(rows) == 0L) {
+    return(character())
+  }
+  strwrap(paste0(
+    "The verdict does not judge ", few_words(rows), ", which miss its limits."
+  ), 80)
 }
 
 # Why rows of single components may have an R-hat above the limit although the
@@ -154,8 +176,7 @@ print.gibbsite_summary <- function(x, n = 40, ...) {
 slow_component_line <- function(x, convergence, note) {
   limit <- attr(convergence, "thresholds")$rhat
   slow <- which(x$rhat > limit)
-  if (!note %in% c("numbered", "matched") || length(slow) == 0L ||
-        !table_converged(convergence)) {
+  if (length(slow) == 0L || !table_converged(convergence)) {
     return(character())
   }
   what <- if (note == "matched") "topics" else "components"
@@ -237,12 +258,16 @@ tidy.gibbsite_fit <- function(x, conf.level = 0.95, ..., conf.int = TRUE,
   tidied(out, x, conf.int, exponentiate)
 }
 
+# Whether the coefficients are log-odds.
+has_log_odds <- function(model) {
+  model$name %in% c("gibbs_logistic", "laplace_logistic") &&
+    model_link(model) == "logit"
+}
+
 check_exponentiate <- function(x, fit, call = rlang::caller_env()) {
   x <- check_flag(x, arg = "exponentiate", call = call)
   check_whole_fit(fit, "x", call)
-  model <- fit_part(fit, "model")
-  logistic <- model$name %in% c("gibbs_logistic", "laplace_logistic")
-  if (x && !(logistic && model_link(model) == "logit")) {
+  if (x && !has_log_odds(fit_part(fit, "model"))) {
     abort_argument(
       c("{.arg exponentiate} must be `FALSE` for this fit: it has no log-odds.",
         i = "Odds ratios are those of {.fn gibbs_logistic} and

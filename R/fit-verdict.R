@@ -120,16 +120,16 @@ cost_words <- function(seconds) {
   }
 }
 
-# What to type next, for the last line of print().
+# The cure as a call, for the last line of print().
 next_call <- function(table) {
   cause <- attr(table, "cause")
   if (is.null(cause)) {
-    return("")
+    return(NULL)
   }
   switch(cause$kind,
-    short = paste0(", extend(fit, ", whole(cause$more), ")"),
-    burnin = paste0(", window(fit, start = ", whole(cause$start), ")"),
-    stuck = ", convergence(fit)"
+    short = paste0("extend(fit, ", whole(cause$more), ")"),
+    burnin = paste0("window(fit, start = ", whole(cause$start), ")"),
+    stuck = "convergence(fit)"
   )
 }
 

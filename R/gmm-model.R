@@ -448,6 +448,9 @@ model_labels.gmm_model <- function(model) {
   label_columns(model$columns, label)
 }
 
+#' @exportS3Method
+model_next.gmm_model <- function(model) "predict(fit)"
+
 # The moves that succeeded, over all chains and sweeps.
 #' @exportS3Method
 model_notes.gmm_model <- function(model, fit, table) {

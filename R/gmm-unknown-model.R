@@ -298,6 +298,11 @@ model_labels.gmm_unknown_model <- function(model) {
 }
 
 #' @exportS3Method
+model_next.gmm_unknown_model <- function(model) {
+  c("posterior_k(fit)", "point_clustering(fit)")
+}
+
+#' @exportS3Method
 model_notes.gmm_unknown_model <- function(model, fit, table) {
   c(moves_line(fit), "", size_lines(fit))
 }
@@ -314,8 +319,7 @@ size_lines <- function(fit) {
   )
   names <- c("k", "P(components = k)", "P(clusters = k)")
   cells <- format(cells, width = 5, justify = "right")
-  lines <- paste(format(names), apply(cells, 1L, paste, collapse = " "))
-  c(lines, "See also posterior_k(fit) and point_clustering(fit).")
+  paste(format(names), apply(cells, 1L, paste, collapse = " "))
 }
 
 # data.frame(k, prior, components, clusters) of 1, ..., max.

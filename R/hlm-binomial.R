@@ -11,7 +11,7 @@ hlm_binomial_frame <- function(formula, data, user_call, action, contrasts,
   check_model_formula(parsed$flat, "gibbs_logistic", others, call)
   user_call$formula <- parsed$with_group
   made <- formula_frame(
-    parsed$with_group, data, user_call, action, env, call, hint = omit_hint
+    parsed$with_group, data, user_call, action, env, call
   )
   name <- deparse1(formula[[2L]])
   response <- as_weighted_response(

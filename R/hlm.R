@@ -158,7 +158,7 @@ gibbs_hlm <- function(formula, data, prior = hlm_prior(), weights = NULL,
   prior <- check_hlm_prior(prior, call)
   running <- running_of(call, keep_choices = "w", keep_default = character())
   user_call <- match.call()
-  action <- check_na_action(na_action, "fail", call, arg = "na_action")
+  action <- check_na_action(na_action, call)
   rows <- if (!missing(data)) data
   frame <- hlm_frame_of_call(
     formula, rows, user_call, action, contrasts, parent.frame(), call
@@ -203,7 +203,7 @@ hlm_frame_of_call <- function(formula, data, user_call, action, contrasts, env,
     frame_call$weights <- user_call[["se"]]
   }
   made <- formula_frame(
-    parsed$with_group, data, frame_call, action, env, call, hint = omit_hint
+    parsed$with_group, data, frame_call, action, env, call
   )
   se <- NULL
   if (!is.null(user_call[["se"]])) {

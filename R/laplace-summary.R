@@ -117,11 +117,7 @@ print.gibbsite_laplace <- function(x, ...) {
   writeLines(c(
     if (!is_corrected(model)) c("", print_check_line(x)),
     "",
-    paste0(
-      "Next: summary(fit), plot(fit)",
-      if (inherits(x, "laplace_logistic")) ", predict(fit)",
-      if (!is.null(table)) next_call(table)
-    )
+    next_line(model, table)
   ))
   invisible(x)
 }

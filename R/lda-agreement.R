@@ -35,6 +35,9 @@ same_topics <- function(fit) {
 }
 
 #' @exportS3Method
+model_next.lda_model <- function(model) c("top_terms(fit)", "predict(fit)")
+
+#' @exportS3Method
 model_notes.lda_model <- function(model, fit, table) {
   if (!has_topics(fit) || model$k == 1L) {
     return(NULL)
@@ -81,8 +84,8 @@ use_lines <- function(agreement) {
     ))
   }
   c(
-    "Topics that differ: use one chain (top_terms(fit, chain = 1)), or try a",
-    "longer burn-in or fewer topics."
+    "Topics that differ: use one chain (top_terms(fit, chain = 1),",
+    "predict(fit, chain = 1)), or try a longer burn-in or fewer topics."
   )
 }
 

@@ -1,15 +1,15 @@
 # Topics of new documents, held-out perplexity, log-likelihood and replicated
 # documents.
 
-# The topics used for new documents: for each chain the mean phi and alpha, or
-# `draws` draws of them if phi was stored, in the fit's numbers.
-fold_in_topics <- function(fit, draws, call) {
+# The topics used for new documents: for each of `chains` the mean phi and
+# alpha, or `draws` draws of them if phi was stored, in the fit's numbers.
+fold_in_topics <- function(fit, draws, call, chains = seq_along(fit)) {
   topics <- chain_topics(fit, call = call)
   model <- fit_part(fit, "model")
   matrices <- chain_matrices(fit)
   if (!"phi" %in% model$keep) {
     order <- topic_orders(fit)
-    return(lapply(seq_along(topics), function(c) {
+    return(lapply(chains, function(c) {
       alpha <- if ("alpha" %in% model$columns) {
         mean(matrices[[c]][, "alpha"])
       } else {
@@ -19,7 +19,7 @@ fold_in_topics <- function(fit, draws, call) {
       list(phi = phi, alpha = alpha)
     }))
   }
-  all <- do.call(rbind, matrices)
+  all <- do.call(rbind, matrices[chains])
   rows <- spread_rows(min(draws, nrow(all)), nrow(all), call)
   lapply(rows, function(s) {
     list(
@@ -43,6 +43,10 @@ fold_in_topics <- function(fit, draws, call) {
 #' for each of `draws` of them, and the result includes their uncertainty.
 #' Topics have the numbers of the fit's columns.
 #'
+#' Chains may have found different topics: `affinity` in [topic_estimates()] is
+#' then low. A message says so, because the shares are averages over different
+#' topics. Use one chain by `chain`.
+#'
 #' @param object A fit made by [gibbs_lda()].
 #' @param newdata `NULL` for the documents of the fit, or new ones in any form
 #'   that [gibbs_lda()] takes. Terms are matched by name; terms that are not in
@@ -56,6 +60,7 @@ fold_in_topics <- function(fit, draws, call) {
 #' @param burnin,sweeps Whole numbers: the numbers of sweeps discarded first and
 #'   of sweeps kept.
 #' @param ... Not used.
+#' @param chain `NULL` (default): all chains. Or the number of one chain.
 #' @return A matrix, documents x topics; for `"draws"` an array, draws x
 #'   documents x topics; for `"class"` a factor with an element a document,
 #'   whose levels are the topics' names, or their numbers where they have none.
@@ -71,28 +76,32 @@ fold_in_topics <- function(fit, draws, call) {
 #' @export
 predict.gibbs_lda <- function(object, newdata = NULL,
                               type = c("mean", "sd", "draws", "class"),
-                              draws = 100, burnin = 50, sweeps = 100, ...) {
+                              draws = 100, burnin = 50, sweeps = 100, ...,
+                              chain = NULL) {
   call <- rlang::current_env()
   check_unlocked(call)
   check_no_more(...)
   check_whole_fit(object, "object", call)
+  chains <- chosen_chains(chain, object, call)
   type <- check_choice(type, c("mean", "sd", "draws", "class"))
   draws <- check_count(draws)
   burnin <- check_count(burnin, min = 0, max = 1e6)
   sweeps <- check_count(sweeps, max = 1e6)
   if (type == "class") {
     mean <- predict.gibbs_lda(
-      object, newdata, burnin = burnin, draws = draws, sweeps = sweeps
+      object, newdata, burnin = burnin, draws = draws, sweeps = sweeps,
+      chain = chain
     )
     return(largest_shares(mean))
   }
+  inform_of_topics(object, chains)
   if (is.null(newdata)) {
-    return(fitted_shares(object, type, draws, call))
+    return(fitted_shares(object, chain, type, draws, call))
   }
   tokens <- lda_newdata(object, newdata, "keep", call)
   model <- fit_part(object, "model")
   k <- model$k
-  jobs <- fold_in_topics(object, draws, call)
+  jobs <- fold_in_topics(object, draws, call, chains)
   names <- list(tokens$documents, topic = topic_names(model))
   if (type == "draws") {
     check_result_size(
@@ -155,14 +164,31 @@ prior_shares <- function(documents, job) {
   )
 }
 
-fitted_shares <- function(fit, type, draws, call) {
+# A message if the chains found different topics, which are averaged then.
+inform_of_topics <- function(fit, chains) {
+  differ <- if (length(chains) > 1L && has_topics(fit)) {
+    fit_part(fit, "model")$k - same_topics(fit)
+  } else {
+    0
+  }
+  if (differ > 0) {
+    inform_gibbsite(
+      c(i = "{differ} topic{?s} {?differs/differ} between chains: the shares
+             are averages over different topics. Use one chain by
+             {.code chain = 1}."),
+      class = "topics"
+    )
+  }
+}
+
+fitted_shares <- function(fit, chain, type, draws, call) {
   if (type != "draws") {
     part <- c(mean = "theta", sd = "theta_sd")[[type]]
-    return(estimate_topics(fit, NULL, c("phi", "theta"), call)[[part]])
+    return(estimate_topics(fit, chain, c("phi", "theta"), call)[[part]])
   }
   check_kept(fit, "theta", call)
   model <- fit_part(fit, "model")
-  all <- do.call(rbind, chain_matrices(fit))
+  all <- do.call(rbind, chain_matrices(fit)[chosen_chains(chain, fit, call)])
   rows <- spread_rows(min(draws, nrow(all)), nrow(all), call)
   out <- vapply(rows, function(s) {
     t(block_of_draw(model, all, s, "theta"))

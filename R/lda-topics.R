@@ -109,13 +109,22 @@ estimate_topics <- function(fit, chain, blocks = "phi",
     matching <- match_topics(fit, topics)
     return(pooled_topics(model, blocks, topics, sizes, matching))
   }
-  chain <- check_count(
-    chain, max = length(topics), max_why = "chains of the fit", call = call
-  )
+  chain <- chosen_chains(chain, fit, call)
   order <- topic_orders(fit)[chain, , drop = FALSE]
   pooled_topics(
     model, blocks, topics[chain], sizes[chain],
     list(order = order, affinity = 0 * order + 1), chain
+  )
+}
+
+# The numbers of the chains to use: all, or one.
+chosen_chains <- function(chain, fit, call = rlang::caller_env()) {
+  if (is.null(chain)) {
+    return(seq_along(fit))
+  }
+  check_count(
+    chain, max = length(fit), max_why = "chains of the fit", arg = "chain",
+    call = call
   )
 }
 

@@ -220,15 +220,12 @@ gibbs_lm.formula <- function(formula, data, prior = lm_prior(),
   )
   user_call <- match.call()
   user_call[[1L]] <- quote(gibbs_lm)
-  action <- check_na_action(
-    na_action, "fail", call, arg = "na_action", further = "impute"
-  )
+  action <- check_na_action(na_action, call, further = "impute")
   check_model_formula(
     formula, "gibbs_lm", c("lme4::lmer", "rstanarm::stan_lmer"), call
   )
   made <- formula_frame(
-    formula, if (!missing(data)) data, user_call, action, parent.frame(), call,
-    hint = omit_hint
+    formula, if (!missing(data)) data, user_call, action, parent.frame(), call
   )
   parts <- formula_parts(made, contrasts, as_measurements, call)
   model <- lm_model(parts, prior, check_drawn(running$keep, parts), call)
@@ -252,12 +249,9 @@ gibbs_lm.default <- function(x, y, prior = lm_prior(), weights = NULL,
   user_call <- match.call()
   user_call[[1L]] <- quote(gibbs_lm)
   action <- check_na_action(
-    na_action, "fail", call, frame = FALSE, arg = "na_action",
-    further = "impute"
+    na_action, call, frame = FALSE, further = "impute"
   )
-  parts <- matrix_parts(
-    x, y, weights, offset, action, as_measurements, call, hint = omit_hint
-  )
+  parts <- matrix_parts(x, y, weights, offset, action, as_measurements, call)
   model <- lm_model(parts, prior, check_drawn(running$keep, parts), call)
   run_chains(model, running, user_call, call)
 }

@@ -130,7 +130,7 @@ count_response <- function(y, name, call) {
   }
   y <- as.matrix(y)
   bad <- is.na(y) | y < 0 | y != round(y) | !is.finite(y)
-  # missing values are handled by na.action
+  # missing values are handled by `na_action`
   bad[is.na(y) & !is.nan(y)] <- FALSE
   if (!is.numeric(y) || any(bad)) {
     at <- first_place(bad)

@@ -131,11 +131,6 @@
 #' @param weights `NULL` or `n` whole numbers, 0 or more, not all 0. Where the
 #'   response has proportions between 0 and 1 they are numbers of trials, as in
 #'   [stats::glm()].
-#' @param na_action What to do about missing values: `"fail"` (default) raises
-#'   an error that names the first one, `"omit"` leaves incomplete rows out and
-#'   says so, `"exclude"` does too, and fills the results of [fitted()] and
-#'   [residuals()] with `NA` there. The functions [stats::na.omit()] and the
-#'   like are accepted too.
 #' @param link `"logit"` (default) or `"probit"`. All methods of the fit use it.
 #' @param draws,burnin,thin,chains,inits,cores,seed As in [running].
 #' @param checkpoint,stop_when,progress,keep_data As in [running].
@@ -227,7 +222,7 @@ gibbs_logistic.formula <- function(formula, data, prior = logistic_prior(),
   running <- running_of(call, keep_choices = character())
   user_call <- match.call()
   user_call[[1L]] <- quote(gibbs_logistic)
-  action <- check_na_action(na_action, "fail", call, arg = "na_action")
+  action <- check_na_action(na_action, call)
   rows <- if (!missing(data)) data
   if (has_bar(formula)) {
     frame <- hlm_binomial_frame(
@@ -241,7 +236,7 @@ gibbs_logistic.formula <- function(formula, data, prior = logistic_prior(),
     formula, "gibbs_logistic", c("lme4::glmer", "rstanarm::stan_glmer"), call
   )
   made <- formula_frame(
-    formula, rows, user_call, action, parent.frame(), call, hint = omit_hint
+    formula, rows, user_call, action, parent.frame(), call
   )
   parts <- formula_parts(made, contrasts, as_weighted_response, call)
   model <- logistic_gibbs_model(parts, prior, link, call)
@@ -266,12 +261,9 @@ gibbs_logistic.default <- function(x, y, prior = logistic_prior(),
   running <- running_of(call, keep_choices = character())
   user_call <- match.call()
   user_call[[1L]] <- quote(gibbs_logistic)
-  action <- check_na_action(
-    na_action, "fail", call, frame = FALSE, arg = "na_action"
-  )
+  action <- check_na_action(na_action, call, frame = FALSE)
   parts <- matrix_parts(
-    x, y, weights, offset, action, as_weighted_response, call,
-    hint = omit_hint
+    x, y, weights, offset, action, as_weighted_response, call
   )
   model <- logistic_gibbs_model(parts, prior, link, call)
   run_chains(model, running, user_call, call)

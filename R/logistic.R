@@ -65,9 +65,9 @@
 #' (`dgCMatrix`; others are converted to it).
 #'
 #' @section Missing values:
-#' With a formula `na.action` is as in [stats::glm()], except that a message
-#' says when rows are left out. With a matrix the default is `"fail"`. NaN and
-#' infinite values are errors in any case.
+#' A missing value is an error by default, where [stats::glm()] leaves its row
+#' out. `na_action = "omit"` leaves the row out too, and a message says how many
+#' rows are left out. NaN and infinite values are errors in any case.
 #'
 #' @param x The matrix of predictors, `n x p`, dense or sparse; or a formula.
 #' @param formula A formula, `response ~ predictors`.
@@ -86,10 +86,11 @@
 #'   successes (up to 0.001).
 #' @param offset `NULL` or `n` numbers that are added to the linear predictor.
 #' @param subset Rows of `data` to use, as in [stats::glm()].
-#' @param na.action What to do about missing values: [stats::na.omit()],
-#'   [stats::na.exclude()], [stats::na.fail()] or their names, with or without
-#'   `na.`. `NULL` is `getOption("na.action")` with a formula, `"fail"` with a
-#'   matrix.
+#' @param na_action What to do about missing values: `"fail"` (default) raises
+#'   an error that names the first one, `"omit"` leaves incomplete rows out and
+#'   says so, `"exclude"` does too, and fills the results of [fitted()] and
+#'   [residuals()] with `NA` there. The functions [stats::na.omit()] and the
+#'   like are accepted too.
 #' @param contrasts As in [stats::glm()].
 #' @param start `NULL` or `p` numbers: where the search for the mode begins. By
 #'   default at 0.
@@ -147,7 +148,7 @@ laplace_logistic <- function(x, ...) {
 #' @export
 laplace_logistic.formula <- function(formula, data, prior = logistic_prior(),
                                      weights = NULL, offset = NULL,
-                                     subset = NULL, na.action = NULL,
+                                     subset = NULL, na_action = "fail",
                                      contrasts = NULL, start = NULL,
                                      method = c("newton", "gradient"),
                                      correct = c("none", "importance"),
@@ -164,9 +165,7 @@ laplace_logistic.formula <- function(formula, data, prior = logistic_prior(),
   running <- laplace_running(correct, draws, call)
   user_call <- match.call()
   user_call[[1L]] <- quote(laplace_logistic)
-  action <- check_na_action(
-    na.action, getOption("na.action", "na.omit"), call
-  )
+  action <- check_na_action(na_action, call)
   check_model_formula(
     formula, "laplace_logistic", c("lme4::glmer", "rstanarm::stan_glmer"), call
   )
@@ -182,7 +181,7 @@ laplace_logistic.formula <- function(formula, data, prior = logistic_prior(),
 #' @export
 laplace_logistic.default <- function(x, y, prior = logistic_prior(),
                                      weights = NULL, offset = NULL,
-                                     na.action = NULL, start = NULL,
+                                     na_action = "fail", start = NULL,
                                      method = c("newton", "gradient"),
                                      correct = c("none", "importance"),
                                      draws = 1000, chains = 4,
@@ -198,7 +197,7 @@ laplace_logistic.default <- function(x, y, prior = logistic_prior(),
   running <- laplace_running(correct, draws, call)
   user_call <- match.call()
   user_call[[1L]] <- quote(laplace_logistic)
-  action <- check_na_action(na.action, "fail", call, frame = FALSE)
+  action <- check_na_action(na_action, call, frame = FALSE)
   parts <- matrix_parts(
     x, y, weights, offset, action, as_weighted_response, call
   )

@@ -139,6 +139,16 @@ model_notes <- function(model, fit, table) UseMethod("model_notes")
 #' @exportS3Method
 model_notes.default <- function(model, fit, table) NULL
 
+# Calls of `fit` that answer what a user of the model asks first, for the last
+# line of print() once the chains have converged.
+model_next <- function(model) UseMethod("model_next")
+#' @exportS3Method
+model_next.default <- function(model) {
+  if (!is.null(model_design(model)$response)) {
+    c("predict(fit)", if (has_log_odds(model)) "tidy(fit, exponentiate = TRUE)")
+  }
+}
+
 # Of a model of the user: the names of the columns that a draw needs, and a row
 # of the draws as the user's functions take it.
 model_point_columns <- function(model) UseMethod("model_point_columns")

@@ -165,13 +165,9 @@ has_offset_argument <- function(frame) {
 
 # ---- formula and matrix ------------------------------------------------------
 
-# na.action in any form that a user may give, as one of "fail", "omit",
+# `na_action` in any form that a user may give, as one of "fail", "omit",
 # "exclude" or `further`, or a function of a data frame where there is one.
-check_na_action <- function(na_action, default, call, frame = TRUE,
-                            arg = "na.action", further = NULL) {
-  if (is.null(na_action)) {
-    na_action <- default
-  }
+check_na_action <- function(na_action, call, frame = TRUE, further = NULL) {
   known <- list(
     fail = stats::na.fail, omit = stats::na.omit, exclude = stats::na.exclude,
     pass = stats::na.pass
@@ -183,7 +179,8 @@ check_na_action <- function(na_action, default, call, frame = TRUE,
     }
     if (!any(same)) {
       abort_argument(
-        "`{arg}` must be \"fail\", \"omit\" or \"exclude\" with a matrix.",
+        "`na_action` must be \"fail\", \"omit\" or \"exclude\" with a
+         matrix.",
         call = call
       )
     }
@@ -193,16 +190,13 @@ check_na_action <- function(na_action, default, call, frame = TRUE,
     na_action <- sub("^na\\.", "", na_action)
   }
   check_choice(
-    na_action, c("fail", "omit", "exclude", "pass", further), arg = arg,
-    call = call
+    na_action, c("fail", "omit", "exclude", "pass", further), call = call
   )
 }
 
 # `incomplete`: rows with a missing value; `where`: of the first one, in words.
-# `hint`: the argument that leaves rows out. Returns the rows to leave out, as
-# stats::na.omit() marks them, or NULL.
-rows_left_out <- function(incomplete, action, where, names, call,
-                          hint = "{.code na.action = na.omit}") {
+# Returns the rows to leave out, as stats::na.omit() marks them, or NULL.
+rows_left_out <- function(incomplete, action, where, names, call) {
   rows <- which(incomplete)
   if (length(rows) == 0L) {
     return(NULL)
@@ -211,7 +205,7 @@ rows_left_out <- function(incomplete, action, where, names, call,
     abort_argument(
       c(
         "There are missing values, the first in {where}.",
-        i = paste(hint, "leaves incomplete rows out.")
+        i = "{.code na_action = \"omit\"} leaves incomplete rows out."
       ),
       call = call, class = "missing"
     )
@@ -231,9 +225,6 @@ rows_left_out <- function(incomplete, action, where, names, call,
     stats::setNames(rows, names[rows]), class = action
   )
 }
-
-# For functions with the argument `na_action`.
-omit_hint <- "{.code na_action = \"omit\"}"
 
 # The formula of a call that names it (`formula =`), in any position.
 # given: match.call(expand.dots = FALSE) of a generic whose `x` is missing;
@@ -390,9 +381,8 @@ are_row_numbers <- function(x, n, any_size) {
 }
 
 # The model frame of a call with a formula, complete; list(frame, na_action).
-# data: NULL if there are none; user_call: match.call(), made in `env`. Further
-# arguments are those of rows_left_out().
-formula_frame <- function(formula, data, user_call, action, env, call, ...) {
+# data: NULL if there are none; user_call: match.call(), made in `env`.
+formula_frame <- function(formula, data, user_call, action, env, call) {
   check_model_data(data, call)
   subset <- check_model_subset(
     user_call$subset, data, environment(formula), call
@@ -423,11 +413,10 @@ formula_frame <- function(formula, data, user_call, action, env, call, ...) {
   }
   check_frame_columns(frame, call)
   if (is.function(action)) {
-    arg <- intersect(c("na_action", "na.action"), names(user_call))[1L]
-    frame <- act_on_missing(action, frame, arg, call)
+    frame <- act_on_missing(action, frame, call)
     left_out <- attr(frame, "na.action")
   } else {
-    left_out <- frame_left_out(frame, action, call, ...)
+    left_out <- frame_left_out(frame, action, call)
     if (!is.null(left_out)) {
       terms <- attr(frame, "terms")
       frame <- frame[-left_out, , drop = FALSE]
@@ -437,18 +426,16 @@ formula_frame <- function(formula, data, user_call, action, env, call, ...) {
   list(frame = drop_predictor_levels(frame), na_action = left_out)
 }
 
-# arg: the argument that gave the function; NA for R's option.
-act_on_missing <- function(action, frame, arg, call) {
-  arg <- if (is.na(arg)) "na.action" else arg
+act_on_missing <- function(action, frame, call) {
   kept <- tryCatch(action(frame), error = function(cnd) {
     reason <- conditionMessage(cnd)
-    abort_argument(c("`{arg}` failed.", x = "{reason}"), call = call)
+    abort_argument(c("`na_action` failed.", x = "{reason}"), call = call)
   })
   if (!is.data.frame(kept) || nrow(kept) == 0L ||
         !identical(names(kept), names(frame))) {
     given <- describe(kept)
     abort_argument(
-      "`{arg}` must return rows of the model frame, not {given}.",
+      "`na_action` must return rows of the model frame, not {given}.",
       call = call
     )
   }
@@ -481,7 +468,7 @@ frame_place <- function(frame, row, name) {
   paste0(words, ", variable ", quoted(name))
 }
 
-frame_left_out <- function(frame, action, call, ...) {
+frame_left_out <- function(frame, action, call) {
   missing <- vapply(frame, function(v) {
     if (length(dim(v)) > 1L) rowSums(is.na(v)) > 0 else is.na(v)
   }, logical(nrow(frame)))
@@ -496,7 +483,7 @@ frame_left_out <- function(frame, action, call, ...) {
   at <- first_place(missing)
   where <- frame_place(frame, at$row, names(frame)[[at$column]])
   rows_left_out(
-    rowSums(missing) > 0, action, where, row.names(frame), call, ...
+    rowSums(missing) > 0, action, where, row.names(frame), call
   )
 }
 
@@ -570,8 +557,7 @@ check_contrasts <- function(contrasts, frame, call) {
 }
 
 # The same of a matrix and a response.
-matrix_parts <- function(x, y, weights, offset, action, as_response, call,
-                         ...) {
+matrix_parts <- function(x, y, weights, offset, action, as_response, call) {
   if (missing(y)) {
     abort_argument("`y` is needed: the response.", call = call)
   }
@@ -594,7 +580,7 @@ matrix_parts <- function(x, y, weights, offset, action, as_response, call,
   total <- total_weights(response, weights)
   found <- measure_columns(x, total)
   left_out <- matrix_left_out(
-    x, response, columns, which(!found$finite), action, call, ...
+    x, response, columns, which(!found$finite), action, call
   )
   if (!is.null(left_out)) {
     found <- NULL
@@ -651,7 +637,7 @@ as_design <- function(x, call, arg = "x") {
 }
 
 # wild: columns with values that are not finite.
-matrix_left_out <- function(x, response, columns, wild, action, call, ...) {
+matrix_left_out <- function(x, response, columns, wild, action, call) {
   if (length(wild) == 0L && !anyNA(response$y)) {
     return(NULL)
   }
@@ -675,5 +661,5 @@ matrix_left_out <- function(x, response, columns, wild, action, call, ...) {
   if (!any(incomplete)) {
     return(NULL)
   }
-  rows_left_out(incomplete, action, where, rownames(x), call, ...)
+  rows_left_out(incomplete, action, where, rownames(x), call)
 }

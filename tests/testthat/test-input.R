@@ -466,7 +466,7 @@ test_that("what a formula's data and rows are is checked", {
     fit(mtcars, contrasts = list(nothing = "contr.sum")), "`contrasts` must be"
   )
   refused(
-    fit(mtcars, na.action = function(x) 1), "`na.action` must return rows"
+    fit(mtcars, na_action = function(x) 1), "`na_action` must return rows"
   )
 })
 

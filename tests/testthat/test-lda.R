@@ -197,6 +197,38 @@ test_that("shares of new documents agree with the exact posterior", {
   )
 })
 
+test_that("one chain's topics give the shares of documents", {
+  fit <- short_lda(50, burnin = 50)
+  set.seed(3)
+  one <- suppressMessages(predict(fit, chain = 2))
+  expect_identical(one, topic_estimates(fit, chain = 2)$theta)
+  expect_identical(
+    predict(fit, chain = 2, type = "sd"),
+    topic_estimates(fit, chain = 2)$theta_sd
+  )
+  new <- predict(fit, corpus$x[1:5, ], chain = 2, sweeps = 2000)
+  expect_lt(max(abs(new - one[1:5, ])), 0.15)
+  expect_identical(
+    levels(predict(fit, chain = 1, type = "class")), colnames(one)
+  )
+})
+
+test_that("averages over topics that differ between chains say so", {
+  # texts without topics: each chain finds its own
+  set.seed(5)
+  x <- matrix(stats::rpois(40 * 30, 1), 40, 30)
+  fit <- suppressWarnings(
+    gibbs_lda(x, 4, draws = 50, burnin = 0, chains = 2, seed = 1,
+      prior = lda_prior(alpha = 0.1, eta = 0.05), progress = FALSE
+    )
+  )
+  expect_gibbsite_condition(predict(fit), "gibbsite_message_topics")
+  expect_gibbsite_condition(
+    predict(fit, x[1:3, ]), "gibbsite_message_topics"
+  )
+  expect_silent(predict(fit, chain = 1))
+})
+
 test_that("new documents are folded in", {
   skip_long()
   fit <- long_fit()

@@ -251,7 +251,7 @@ test_that("missing predictors give missing predictions", {
 test_that("rows that na.exclude left out come back", {
   data <- mtcars
   data$wt[c(2, 7)] <- NA
-  fit <- suppressMessages(short_logistic(am ~ wt, data, na.action = na.exclude))
+  fit <- suppressMessages(short_logistic(am ~ wt, data, na_action = na.exclude))
   for (values in list(fitted(fit), residuals(fit), predict(fit))) {
     expect_identical(names(values), rownames(mtcars))
     expect_identical(which(is.na(values)), c("Mazda RX4 Wag" = 2L,

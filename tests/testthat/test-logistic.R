@@ -140,6 +140,7 @@ test_that("proportions with numbers of trials are counts, as in glm()", {
   holes <- rbind(data, transform(data[1:2, ], share = c(NA, 0.3),
                                  trials = c(20, 0)))
   some <- suppressMessages(quiet_fit(share ~ sex + dose, holes,
+    na_action = "omit",
     weights = trials, prior = flat
   ))
   expect_equal(map_of(some), map_of(fit))
@@ -213,8 +214,8 @@ test_that("missing values are left out with a message, or refused", {
   skip_if_not_installed("MASS")
   f <- type ~ npreg + bp + skin
   expect_gibbsite_condition(class = "gibbsite_message_omitted", {
-    fit <- quiet_fit(f, MASS::Pima.tr2)
-    fit2 <- quiet_fit(f, MASS::Pima.tr2, na.action = na.exclude)
+    fit <- quiet_fit(f, MASS::Pima.tr2, na_action = "omit")
+    fit2 <- quiet_fit(f, MASS::Pima.tr2, na_action = na.exclude)
   })
   reference <- glm(f, binomial, MASS::Pima.tr2)
   expect_identical(nobs(fit), nobs(reference))
@@ -225,10 +226,10 @@ test_that("missing values are left out with a message, or refused", {
   expect_s3_class(fit_model(fit2)$frame$na.action, "exclude")
   expect_identical(map_of(fit), map_of(fit2))
   expect_gibbsite_error({
-    quiet_fit(f, MASS::Pima.tr2, na.action = "fail")
-    quiet_fit(f, MASS::Pima.tr2, na.action = na.pass)
-    quiet_fit(f, MASS::Pima.tr2, na.action = "drop")
-    quiet_fit(y ~ a, data.frame(y = c(0, 1), a = NA_real_))
+    quiet_fit(f, MASS::Pima.tr2)
+    quiet_fit(f, MASS::Pima.tr2, na_action = na.pass)
+    quiet_fit(f, MASS::Pima.tr2, na_action = "drop")
+    quiet_fit(y ~ a, data.frame(y = c(0, 1), a = NA_real_), na_action = "omit")
     quiet_fit(y ~ a, data.frame(y = c(0, 1, 1), a = c(1, NaN, NA)))
     quiet_fit(y ~ log(a), data.frame(y = c(0, 1, 1), a = 0:2))
   })
@@ -237,17 +238,17 @@ test_that("missing values are left out with a message, or refused", {
   expect_gibbsite_error({
     quiet_fit(x, y)
     quiet_fit(x, c(1, 0, 1, 0))
-    quiet_fit(x, y, na.action = function(x) x)
-    quiet_fit(x * NA, y, na.action = "omit")
-    quiet_fit(cbind(a = c(1, NaN)), c(1, 0), na.action = "omit")
+    quiet_fit(x, y, na_action = function(x) x)
+    quiet_fit(x * NA, y, na_action = "omit")
+    quiet_fit(cbind(a = c(1, NaN)), c(1, 0), na_action = "omit")
     quiet_fit(cbind(a = c(1, 2), b = c(1, -Inf)), c(1, 0))
   })
   expect_gibbsite_condition(
-    fit <- quiet_fit(x, y, na.action = "omit"), "gibbsite_message_omitted"
+    fit <- quiet_fit(x, y, na_action = "omit"), "gibbsite_message_omitted"
   )
   expect_identical(map_of(fit), map_of(quiet_fit(x[1:2, ], y[1:2])))
   sparse <- Matrix::Matrix(x, sparse = TRUE)
-  expect_message(again <- quiet_fit(sparse, y, na.action = "omit"), "2 rows")
+  expect_message(again <- quiet_fit(sparse, y, na_action = "omit"), "2 rows")
   expect_equal(map_of(again), map_of(fit))
 })
 

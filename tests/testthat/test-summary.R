@@ -362,11 +362,27 @@ test_that("a summary explains rows of components that mix more slowly", {
   expect_match(line(x, table, "numbered")[[1L]], "components have R-hat up to")
   expect_match(paste(line(x, table, "matched"), collapse = " "),
                "single topics have R-hat up to 1.040 (mu[2])", fixed = TRUE)
-  # silent where rows have none, agree, or the chains have not converged
-  expect_length(line(x, table, "labelled"), 0L)
+  # silent where rows agree, or the chains have not converged
   expect_length(line(x[-2, ], table, "numbered"), 0L)
   table$ok <- FALSE
   expect_length(line(x, table, "numbered"), 0L)
+})
+
+test_that("a summary names rows beyond the limits that are not judged", {
+  line <- gibbsite:::unjudged_line
+  table <- structure(
+    data.frame(variable = "a", rhat = 1, ess_bulk = 500, ess_tail = 500,
+               constant = FALSE, finite = TRUE, ok = TRUE),
+    thresholds = list(rhat = 1.01, ess = 400)
+  )
+  x <- data.frame(
+    variable = c("a", "few", "apart", "labelled"), rhat = c(1, 1, 1.04, NA),
+    ess_bulk = c(500, 60, 500, NA), ess_tail = c(300, 500, 500, NA)
+  )
+  expect_match(line(x, table)[[1L]], "judge few, apart, which", fixed = TRUE)
+  expect_length(line(x[c(1L, 4L), ], table), 0L)
+  table$ok <- FALSE
+  expect_length(line(x, table), 0L)
 })
 
 test_that("a message names the fit by what tells it from others", {

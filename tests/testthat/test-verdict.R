@@ -83,6 +83,13 @@ test_that("level chains that lie apart are stuck", {
   expect_identical(cause_of(constant)$kind, "stuck")
 })
 
+test_that("a short run is never called stuck", {
+  skip_long()
+  set.seed(4)
+  found <- kinds(10, function() ar_chains(200, 0.3) + rep(1:4, each = 200))
+  expect_equal(found[["short"]], 10)
+})
+
 test_that("chains that move as slowly as they differ are not stuck", {
   set.seed(8)
   found <- kinds(20, function() {
