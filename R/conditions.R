@@ -187,6 +187,15 @@ or_words <- function(x) word_list(x, "or")
 
 and_words <- function(x) word_list(x, "and")
 
+# At most five of them.
+few_words <- function(words) {
+  more <- length(words) - 5L
+  paste0(
+    paste(utils::head(words, 5L), collapse = ", "),
+    if (more > 0L) paste(" and", more, "more")
+  )
+}
+
 # " between 1 and 272 (rows of `x`)", " above 0", ...: the second half of "a
 # whole number ..." or "a number ...". `upper_why` explains the upper end.
 range_words <- function(lower, upper, lower_open = FALSE, upper_open = FALSE,

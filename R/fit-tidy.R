@@ -258,12 +258,6 @@ tidy.gibbsite_fit <- function(x, conf.level = 0.95, ..., conf.int = TRUE,
   tidied(out, x, conf.int, exponentiate)
 }
 
-# Whether the coefficients are log-odds.
-has_log_odds <- function(model) {
-  model$name %in% c("gibbs_logistic", "laplace_logistic") &&
-    model_link(model) == "logit"
-}
-
 check_exponentiate <- function(x, fit, call = rlang::caller_env()) {
   x <- check_flag(x, arg = "exponentiate", call = call)
   check_whole_fit(fit, "x", call)

@@ -147,6 +147,9 @@ model_sweeps.hlm_binomial_model <- function(model, state, n, control) {
 # The parameters, the log-likelihood, and the coefficients of at most 20 groups.
 # Those of thousands of groups would take longer to judge than to draw.
 #' @exportS3Method
+model_next.hlm_binomial_model <- function(model) logistic_next(model)
+
+#' @exportS3Method
 model_invariants.hlm_binomial_model <- function(model, draws) {
   groups <- length(model$levels)
   shown <- unique(round(seq(1, groups, length.out = 20)))

@@ -283,6 +283,9 @@ state_covariance <- function(model, state) {
 }
 
 #' @exportS3Method
+model_next.hlm_model <- function(model) "predict(fit)"
+
+#' @exportS3Method
 model_labels.hlm_model <- function(model) {
   columns <- model$columns
   layout <- model$layout

@@ -126,12 +126,3 @@ duplicate_lines <- function(topics) {
     }
   )
 }
-
-# At most five of them.
-few_words <- function(words) {
-  more <- length(words) - 5L
-  paste0(
-    paste(utils::head(words, 5L), collapse = ", "),
-    if (more > 0L) paste(" and", more, "more")
-  )
-}

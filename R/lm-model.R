@@ -236,6 +236,9 @@ model_init_from_state.lm_model <- function(model, state) {
 }
 
 #' @exportS3Method
+model_next.lm_model <- function(model) "predict(fit)"
+
+#' @exportS3Method
 model_labels.lm_model <- function(model) {
   columns <- model$columns
   label <- columns

@@ -133,6 +133,9 @@ model_acceptance.logit_model <- function(model, state) {
 }
 
 #' @exportS3Method
+model_next.logit_model <- function(model) logistic_next(model)
+
+#' @exportS3Method
 model_notes.logit_model <- function(model, fit, table) {
   rates <- range(acceptance(fit)$rate)
   paste0(

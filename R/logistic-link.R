@@ -10,6 +10,16 @@ link_words <- function(model) {
   c(logit = "log-odds", probit = "probit")[[model_link(model)]]
 }
 
+# Whether the coefficients are log-odds.
+has_log_odds <- function(model) {
+  model$name %in% c("gibbs_logistic", "laplace_logistic") &&
+    model_link(model) == "logit"
+}
+
+logistic_next <- function(model) {
+  c("predict(fit)", if (has_log_odds(model)) "tidy(fit, exponentiate = TRUE)")
+}
+
 # F(eta), or 1 - F(eta), or their logarithms; eta: a vector or a matrix.
 success_probability <- function(model, eta, success = TRUE, log = FALSE) {
   distribution <- switch(

@@ -70,6 +70,9 @@ logistic_design_of <- function(frame) {
 }
 
 #' @exportS3Method
+model_next.laplace_logistic_model <- function(model) logistic_next(model)
+
+#' @exportS3Method
 model_log_joint.laplace_logistic_model <- function(model, w) {
   logistic_log_joint(model, w)
 }

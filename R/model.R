@@ -143,11 +143,7 @@ model_notes.default <- function(model, fit, table) NULL
 # line of print() once the chains have converged.
 model_next <- function(model) UseMethod("model_next")
 #' @exportS3Method
-model_next.default <- function(model) {
-  if (!is.null(model_design(model)$response)) {
-    c("predict(fit)", if (has_log_odds(model)) "tidy(fit, exponentiate = TRUE)")
-  }
-}
+model_next.default <- function(model) NULL
 
 # Of a model of the user: the names of the columns that a draw needs, and a row
 # of the draws as the user's functions take it.
