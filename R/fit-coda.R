@@ -63,8 +63,8 @@ NULL
 #'   of a fit with one chain.
 #' @section Gelman and Rubin's diagnostic: Use `coda::gelman.diag(fit,
 #'   multivariate = FALSE)`. Its default also needs the inverse of the columns'
-#'   covariance matrix, and stops with "the leading minor of order ... is not
-#'   positive" where a column is a function of others. In many fits one is: in
+#'   covariance matrix. Where a column is a function of others there is none,
+#'   and an error says which columns are. In many fits one is: in
 #'   those of [gibbs_gmm()] the last weight is 1 less the others, and a
 #'   covariance matrix is stored whole, with `Sigma[1,1,2]` and `Sigma[1,2,1]`.
 #'   A column that does not vary has no value. [convergence()] has a newer R-hat
@@ -91,9 +91,43 @@ NULL
 #' @method as.mcmc.list gibbsite_fit
 #' @export
 as.mcmc.list.gibbsite_fit <- function(x, ...) {
-  check_whole_fit(x, "x", rlang::current_env())
-  structure(lapply(seq_along(x), function(k) .subset2(x, k)),
-            class = "mcmc.list")
+  call <- rlang::current_env()
+  check_whole_fit(x, "x", call)
+  draws <- lapply(seq_along(x), function(k) .subset2(x, k))
+  caller <- parent.frame()
+  if (identical(parent.env(caller), asNamespace("coda")) &&
+        isTRUE(caller$multivariate)) {
+    check_independent_columns(draws, call)
+  }
+  structure(draws, class = "mcmc.list")
+}
+
+# coda::gelman.diag() stops in chol() where a column is a function of others.
+check_independent_columns <- function(draws, call) {
+  columns <- dependent_columns(draws)
+  if (length(columns) > 0L && length(draws) > 1L) {
+    abort_argument(
+      c("{.fn gelman.diag} cannot invert the covariance matrix of all columns.",
+        x = "Functions of other columns, or constant: {few_words(columns)}.",
+        i = "Use {.code coda::gelman.diag(fit, multivariate = FALSE)}."),
+      call = call
+    )
+  }
+}
+
+# Names of columns that, within chains, are linear functions of the columns
+# before them, or constant.
+dependent_columns <- function(draws) {
+  within <- Reduce(`+`, lapply(draws, stats::var))
+  if (anyNA(within)) {
+    return(character())
+  }
+  moves <- diag(within) > 0
+  scale <- sqrt(diag(within)[moves])
+  correlation <- within[moves, moves, drop = FALSE] / outer(scale, scale)
+  found <- qr(correlation, tol = 1e-9)
+  last <- setdiff(found$pivot, found$pivot[seq_len(found$rank)])
+  c(names(which(moves))[sort(last)], names(which(!moves)))
 }
 
 #' @rdname coda-methods

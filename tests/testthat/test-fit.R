@@ -132,6 +132,29 @@ test_that("autoburnin takes nothing away after an equal burn-in", {
 })
 
 
+test_that("gelman.diag() says which columns it cannot take", {
+  fit <- suppressWarnings(gibbs_gmm(faithful, 2,
+    draws = 100, burnin = 100, chains = 2, seed = 1, progress = FALSE
+  ))
+  expect_gibbsite_error(coda::gelman.diag(fit))
+  expect_s3_class(
+    coda::gelman.diag(fit, multivariate = FALSE), "gelman.diag"
+  )
+  some <- c("pi[1]", "mu[1,1]", "Sigma[1,1,2]", "log_lik")
+  expect_true(is.finite(coda::gelman.diag(fit[, some])$mpsrf))
+  # the same columns: linear functions, and constants
+  set.seed(1)
+  x <- cbind(a = rnorm(50), b = rnorm(50), one = 1)
+  x <- cbind(x, sum = x[, "a"] - 2 * x[, "b"] + 3)
+  expect_length(
+    gibbsite:::dependent_columns(list(x[, c("a", "b")], x[, c("a", "b")])), 0L
+  )
+  found <- gibbsite:::dependent_columns(list(x, x))
+  expect_length(found, 2L)
+  expect_true("one" %in% found)
+})
+
+
 # Shapes -------------------------------------------------------------------
 
 test_that("`[` with one index chooses chains", {
