@@ -289,7 +289,7 @@ with_errors <- function(shown) {
   measures <- grep("_se$", names(shown), value = TRUE, invert = TRUE)
   out <- lapply(measures, function(name) {
     error <- shown[[paste0(name, "_se")]]
-    if (is.null(error)) shown[[name]] else paste0(shown[[name]], " (", error, ")")
+    paste0(shown[[name]], if (!is.null(error)) paste0(" (", error, ")"))
   })
   has_error <- paste0(measures, "_se") %in% names(shown)
   names(out) <- paste0(measures, ifelse(has_error, " (se)", ""))

@@ -242,7 +242,8 @@ frame_formals <- function(env) {
 # Names of arguments in other packages, and what they are here.
 foreign_arguments <- c(
   na.action = "na_action", mcmc = "draws", n.sample = "draws",
-  warmup = "burnin", nburn = "burnin", n.burnin = "burnin", nchains = "chains", n.chains = "chains",
+  warmup = "burnin", nburn = "burnin", n.burnin = "burnin",
+  nchains = "chains", n.chains = "chains",
   n.thin = "thin", new_data = "newdata"
 )
 

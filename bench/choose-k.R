@@ -1,59 +1,70 @@
-# How many components? gibbs_gmm(x, "unknown") on data with known answers.
+# How many components, how many topics? On data with known answers.
 #
-#   Rscript bench/choose-k.R [SEEDS]       SEEDS: default 3
+#   Rscript bench/choose-k.R [PART ...] [seeds=3]
+#                            PARTS: galaxies labels topics; default all
 #
-# 1. The galaxies under the prior of Richardson and Green (1997, JRSS B 59,
-#    731-792, sec. 4), beside their table of p(k | y). Their data have 26.96
-#    where MASS::galaxies has 26.69; mixAK::Galaxy is theirs, and is used where
-#    mixAK is installed. `se` is the standard error of the mean of four chains,
-#    from their spread. Rounding of their table is .0005, and its own Monte
-#    Carlo error is not known.
-# 2. Data with labels, default prior: the number of clusters with the largest
-#    posterior probability, and that probability; the adjusted Rand index of
-#    point_clustering() with the labels, the number of its clusters; the same of
-#    mclust::Mclust() with its default choice by BIC; processor seconds. The
-#    draws are those of the default call, judged by converged().
+# galaxies  the prior of Richardson and Green (1997, JRSS B 59, 731-792, sec. 4),
+#           beside their table of p(k | y). Their data have 26.96 where
+#           MASS::galaxies has 26.69; mixAK::Galaxy is theirs, and is used where
+#           mixAK is installed. `se` is the standard error of the mean of four
+#           chains, from their spread. Rounding of their table is .0005, and its
+#           own Monte Carlo error is not known.
+# labels    gibbs_gmm(x, "unknown") with its default prior. The number of
+#           clusters with the largest posterior probability, and that
+#           probability; the adjusted Rand index of point_clustering() with the
+#           labels, the number of its clusters; the same of mclust::Mclust()
+#           with its default choice by BIC; processor seconds. The draws are
+#           those of the default call, judged by converged().
+# topics    compare_k() by held-out perplexity, one chain of 200 sweeps of
+#           burn-in and 100 kept: of a corpus drawn from 8 topics (2,000
+#           documents of 100 tokens, 500 terms; 5 folds), and of AssociatedPress
+#           (2,246 documents, 435,838 tokens; 3 folds).
 suppressPackageStartupMessages(library(gibbsite))
 
-argument <- commandArgs(trailingOnly = TRUE)
-seeds <- seq_len(if (length(argument) > 0L) as.integer(argument[[1L]]) else 3L)
+arguments <- commandArgs(trailingOnly = TRUE)
+parts <- grep("=", arguments, value = TRUE, invert = TRUE)
+if (length(parts) == 0L) parts <- c("galaxies", "labels", "topics")
+given <- sub("seeds=", "", grep("^seeds=", arguments, value = TRUE))
+seeds <- seq_len(if (length(given) > 0L) as.integer(given[[1L]]) else 3L)
 self <- grep("^--file=", commandArgs(), value = TRUE)
 here <- dirname(sub("^--file=", "", self))
 for (file in c("deps.R", "data.R")) source(file.path(here, file))
 
 quietly <- function(expr) suppressMessages(suppressWarnings(expr))
 
-# ---- 1 -----------------------------------------------------------------------
+# ---- galaxies ----------------------------------------------------------------
 
 published <- c(
   "3" = .061, "4" = .128, "5" = .182, "6" = .199, "7" = .160, "8" = .109,
   "9" = .071, "10" = .040, "11" = .023, "12" = .013, "13" = .006, "14" = .003
 )
 
-velocities <- data_of("Galaxy", "mixAK")
-if (is.null(velocities)) velocities <- galaxies()
-span <- diff(range(velocities))
-# sigma^-2 ~ Gamma(2, b), b ~ Gamma(0.2, 10 / span^2), both shape and rate:
-# sigma^2 ~ IW(4, s0) with s0 = 2 b, and s0 ~ Gamma(0.2, 5 / span^2)
-prior <- gmm_prior(
-  alpha = 1, nu0 = 4, s0 = "drawn", s0_df = 0.4, s0_mean = 0.04 * span^2
-)
-fit <- quietly(gibbs_gmm(
-  velocities, unknown_k(30, "uniform", "static"), prior, draws = 4000,
-  burnin = 2000, thin = 10, seed = 1, progress = FALSE
-))
-by_chain <- vapply(fit, function(chain) {
-  tabulate(unclass(chain)[, "k"], 30L) / nrow(chain)
-}, numeric(30L))
-shown <- as.integer(names(published))
-cat("Galaxies, Richardson and Green's prior: p(k | y)\n")
-print(round(rbind(
-  ours = rowMeans(by_chain)[shown],
-  se = apply(by_chain, 1L, stats::sd)[shown] / sqrt(ncol(by_chain)),
-  published = published
-), 3))
+compare_with_published <- function() {
+  velocities <- data_of("Galaxy", "mixAK")
+  if (is.null(velocities)) velocities <- galaxies()
+  span <- diff(range(velocities))
+  # sigma^-2 ~ Gamma(2, b), b ~ Gamma(0.2, 10 / span^2), both shape and rate:
+  # sigma^2 ~ IW(4, s0) with s0 = 2 b, and s0 ~ Gamma(0.2, 5 / span^2)
+  prior <- gmm_prior(
+    alpha = 1, nu0 = 4, s0 = "drawn", s0_df = 0.4, s0_mean = 0.04 * span^2
+  )
+  fit <- quietly(gibbs_gmm(
+    velocities, unknown_k(30, "uniform", "static"), prior, draws = 4000,
+    burnin = 2000, thin = 10, seed = 1, progress = FALSE
+  ))
+  by_chain <- vapply(fit, function(chain) {
+    tabulate(unclass(chain)[, "k"], 30L) / nrow(chain)
+  }, numeric(30L))
+  shown <- as.integer(names(published))
+  cat("Galaxies, Richardson and Green's prior: p(k | y)\n")
+  print(round(rbind(
+    ours = rowMeans(by_chain)[shown],
+    se = apply(by_chain, 1L, stats::sd)[shown] / sqrt(ncol(by_chain)),
+    published = published
+  ), 3))
+}
 
-# ---- 2 -----------------------------------------------------------------------
+# ---- labels ------------------------------------------------------------------
 
 sets <- list(
   iris = list(function() iris[, 1:4], function() iris$Species),
@@ -75,11 +86,6 @@ sets <- list(
   )
 )
 
-if (!peer_available("mclust")) quit()
-rand <- mclust::adjustedRandIndex
-# Mclust() looks for it where it is called
-mclustBIC <- mclust::mclustBIC # nolint: object_name_linter.
-
 one_row <- function(name, seed, x, labels, peer) {
   seconds <- sum(system.time(fit <- quietly(gibbs_gmm(
     x, "unknown", keep = "z", seed = seed, progress = FALSE
@@ -89,18 +95,55 @@ one_row <- function(name, seed, x, labels, peer) {
   cat(sprintf(
     "%-9s %4d %9d %6.3f %8d %7.2f %6.2f %10.1f %6d %7.2f\n", name, seed,
     which.max(clusters), max(clusters), length(unique(point)),
-    rand(point, labels), max(convergence(fit)$rhat, na.rm = TRUE), seconds,
-    peer$G, rand(peer$classification, labels)
+    mclust::adjustedRandIndex(point, labels),
+    max(convergence(fit)$rhat, na.rm = TRUE), seconds,
+    peer$G, mclust::adjustedRandIndex(peer$classification, labels)
   ))
 }
 
-cat(sprintf(
-  "\n%-9s %4s %9s %6s %8s %7s %6s %10s %6s %7s\n", "", "seed", "clusters", "p",
-  "point", "Rand", "R-hat", "seconds", "mclust", "Rand"
-))
-for (name in names(sets)) {
-  x <- sets[[name]][[1L]]()
-  if (is.null(x)) next
-  peer <- mclust::Mclust(x, verbose = FALSE)
-  for (seed in seeds) one_row(name, seed, x, sets[[name]][[2L]](), peer)
+compare_with_labels <- function() {
+  if (!peer_available("mclust")) {
+    return(invisible())
+  }
+  # Mclust() looks for it where it is called
+  mclustBIC <- mclust::mclustBIC # nolint: object_name_linter.
+  cat(sprintf(
+    "\n%-9s %4s %9s %6s %8s %7s %6s %10s %6s %7s\n", "", "seed", "clusters",
+    "p", "point", "Rand", "R-hat", "seconds", "mclust", "Rand"
+  ))
+  for (name in names(sets)) {
+    x <- sets[[name]][[1L]]()
+    if (is.null(x)) next
+    peer <- mclust::Mclust(x, verbose = FALSE)
+    for (seed in seeds) one_row(name, seed, x, sets[[name]][[2L]](), peer)
+  }
+}
+
+# ---- topics ------------------------------------------------------------------
+
+compare_topics <- function(name, x, sizes, folds) {
+  seconds <- system.time({
+    fits <- lapply(sizes, function(k) {
+      quietly(gibbs_lda(
+        x, k, draws = 100, burnin = 200, chains = 1, seed = 1, progress = FALSE
+      ))
+    })
+    found <- quietly(
+      compare_k(fits, folds = folds, seed = 1, progress = FALSE)
+    )
+  })[["elapsed"]]
+  cat(sprintf("\n%s: %.0f seconds\n", name, seconds))
+  print(found)
+}
+
+if ("galaxies" %in% parts) compare_with_published()
+if ("labels" %in% parts) compare_with_labels()
+if ("topics" %in% parts) {
+  set.seed(8)
+  corpus <- sim_lda(2000, k = 8, terms = 500, tokens = 100)
+  compare_topics("simulated, 8 topics", corpus$x, c(4, 6, 7, 8, 9, 10, 12), 5)
+  press <- data_of("AssociatedPress", "topicmodels")
+  if (!is.null(press)) {
+    compare_topics("AssociatedPress", press, c(10, 20, 40, 80, 160), 3)
+  }
 }
