@@ -538,8 +538,10 @@ residuals.bmf_map <- function(object, ...) {
 
 #' @rdname bmf_map
 #' @export
-held_out.bmf_map <- function(fit, newdata = NULL, level = c(0.5, 0.8, 0.95)) {
+held_out.bmf_map <- function(fit, newdata = NULL, level = c(0.5, 0.8, 0.95),
+                             ...) {
   check_map(fit)
+  check_no_more(...)
   call <- rlang::current_env()
   level <- check_levels(level)
   model <- fit$model

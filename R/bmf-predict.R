@@ -832,6 +832,7 @@ pp_check.gibbs_bmf <- function(object, draws = NULL, ...) {
 #' @param level Number between 0 and 1, default 0.9: the probability of the
 #'   predictive interval.
 #' @param ... Not used.
+#' @param user_features,item_features As in [predict.gibbs_bmf()].
 #' @return Vectors in the order of the ratings. `augment()`: a data frame with
 #'   the pairs, the ratings (where there are any), `.fitted`, `.se.fit`
 #'   (standard deviation of the mean of the rating), `.lower`, `.upper` (of the
@@ -865,12 +866,15 @@ residuals.gibbs_bmf <- function(object, ...) {
 
 #' @rdname bmf-fitted
 #' @export
-augment.gibbs_bmf <- function(x, newdata = NULL, level = 0.9, ...) {
+augment.gibbs_bmf <- function(x, newdata = NULL, level = 0.9, ...,
+                              user_features = NULL, item_features = NULL) {
   call <- rlang::current_env()
   check_no_more(...)
   level <- check_level(level)
   model <- fit_part(x, "model")
-  pairs <- bmf_pairs(model, newdata, call)
+  pairs <- bmf_pairs(
+    model, newdata, call, list(u = user_features, v = item_features)
+  )
   kept <- kept_factors(x, call = call)
   stand_ins <- draw_stand_ins(kept, pairs)
   moments <- pair_moments(kept, pairs, stand_ins)
@@ -1044,6 +1048,8 @@ streamed_ends <- function(kept, pairs, streamed, level) {
 #' @param level Numbers between 0 and 1, default 0.5, 0.8 and 0.95: the
 #'   probabilities of the central predictive intervals whose coverage is
 #'   counted.
+#' @param ... Not used.
+#' @param user_features,item_features As in [predict.gibbs_bmf()].
 #' @return A data frame of one row: `ratings` (how many), `rmse` (root mean
 #'   square error of the posterior mean), `mae` (mean absolute error), `lpd`
 #'   (mean log predictive density of a rating; higher is better), and for each
@@ -1066,24 +1072,29 @@ streamed_ends <- function(kept, pairs, streamed, level) {
 #' )
 #' held_out(fit, made[back, ])
 #' @export
-held_out <- function(fit, newdata = NULL, level = c(0.5, 0.8, 0.95)) {
+held_out <- function(fit, newdata = NULL, level = c(0.5, 0.8, 0.95), ...) {
   check_needed(fit = "a fit made by gibbs_bmf()")
   UseMethod("held_out")
 }
 
 #' @export
-held_out.default <- function(fit, newdata = NULL, level = c(0.5, 0.8, 0.95)) {
+held_out.default <- function(fit, newdata = NULL, level = c(0.5, 0.8, 0.95),
+                             ...) {
   check_bmf(fit, call = rlang::caller_env())
 }
 
 #' @rdname held_out
 #' @export
 held_out.gibbs_bmf <- function(fit, newdata = NULL,
-                               level = c(0.5, 0.8, 0.95)) {
+                               level = c(0.5, 0.8, 0.95), ...,
+                               user_features = NULL, item_features = NULL) {
   call <- rlang::current_env()
   check_unlocked(call)
+  check_no_more(...)
   level <- check_levels(level)
-  pairs <- held_out_pairs(fit, newdata, call)
+  pairs <- held_out_pairs(
+    fit, newdata, call, list(u = user_features, v = item_features)
+  )
   kept <- kept_factors(fit, call = call)
   stand_ins <- draw_stand_ins(kept, pairs)
   mean <- if (is.null(newdata) && !is_latent(kept$model)) {
@@ -1103,10 +1114,11 @@ check_levels <- function(level, call = rlang::caller_env()) {
 }
 
 # Pairs with ratings: those of newdata, or those of predict_at that have one.
-held_out_pairs <- function(fit, newdata, call) {
+# `features` as in bmf_pairs().
+held_out_pairs <- function(fit, newdata, call, features = NULL) {
   model <- fit_part(fit, "model")
   if (!is.null(newdata)) {
-    pairs <- bmf_pairs(model, newdata, call)
+    pairs <- bmf_pairs(model, newdata, call, features)
     check_values(pairs, model, call)
     return(pairs)
   }

@@ -828,7 +828,7 @@ taken_values <- list(
   predict.gibbs_sample.f = "forged_density",
   predict.mh_sample.f = callable,
   biases = "true", center = "true", conf.int = "true", debug = "true",
-  evaluate = "true",
+  evaluate = "true", tidy.laplace_logistic.exponentiate = "true",
   factors = "true", forever = "true", index = "true", interval = "true",
   keep_data = "true", merge_split = "true", progress = "true",
   transform = "true", tune = "true", variance = "true",

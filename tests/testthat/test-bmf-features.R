@@ -414,6 +414,30 @@ test_that("draws for new users have the exact mean and variance", {
   expect_identical(dim(one), c(120L, 2L))
 })
 
+test_that("held_out() and augment() take new users with features", {
+  skip_long()
+  fit <- feature_fit()
+  made <- made_with_features()
+  pairs <- transform(made$new[c(1, 6, 9), ], value = c(0.5, -1, 2))
+  mean <- predict(fit, pairs, user_features = made$features)
+  interval <- predict(
+    fit, pairs, type = "interval", user_features = made$features
+  )
+  withr::local_seed(14)
+  likelihood <- log_lik(fit, pairs, user_features = made$features)
+  withr::local_seed(14)
+  held <- held_out(fit, pairs, level = 0.9, user_features = made$features)
+  expect_equal(held$rmse, sqrt(mean((pairs$value - mean$mean)^2)))
+  expect_equal(held$lpd, mean(log(colMeans(exp(likelihood)))))
+  inside <- pairs$value > interval$lower & pairs$value < interval$upper
+  expect_equal(held$coverage_90, mean(inside))
+  made_up <- augment(fit, pairs, user_features = made$features)
+  expect_equal(made_up$.fitted, mean$mean)
+  expect_equal(made_up$.se.fit, sqrt(mean$parameters))
+  expect_equal(made_up$.lower, interval$lower)
+  expect_equal(made_up$.resid, pairs$value - mean$mean)
+})
+
 test_that("pairs of a new user and a new item have the exact moments", {
   skip_long()
   withr::local_seed(12)
