@@ -1103,7 +1103,9 @@ held_out.gibbs_bmf <- function(fit, newdata = NULL,
     pair_moments(kept, pairs, stand_ins)$mean
   }
   scores <- score_pairs(kept, pairs, stand_ins)
-  held_out_row(pairs$value, mean, scores[, 1L], scores[, 2:3], level)
+  held_out_row(
+    pairs$value, mean, scores[, 1L], scores[, 2:3, drop = FALSE], level
+  )
 }
 
 check_levels <- function(level, call = rlang::caller_env()) {

@@ -25,6 +25,8 @@
 #' The test does not depend on burn-in, nor on how fast the sampler mixes, and
 #' is far quicker than [sbc()]. It does not see a wrong start or a run that is
 #' too short. Adaptive proposals are those of the call after its burn-in.
+#' Parallel tempering ([tempered()]) cannot be tested in this way, because its
+#' chains at higher temperatures do not belong to new data; [sbc()] can.
 #'
 #' @inheritParams sbc
 #' @param n Whole number from 2 to 1e8 (default 400): chains of the joint
@@ -59,7 +61,7 @@ geweke_joint <- function(model, n = 400, steps = 10, draw_prior = NULL,
   running <- simulation_running(n, chains, cores, seed, checkpoint, progress,
                                 call)
   inner <- joint_model(rlang::enquo(model), draw_prior, simulate_data, call)
-  check_frozen(inner, call)
+  check_kernel(inner, call)
   units <- with_stream(
     spare_stream(running$seed, running$chains, 7L, call),
     joint_units(inner, call), call
@@ -67,11 +69,20 @@ geweke_joint <- function(model, n = 400, steps = 10, draw_prior = NULL,
   run_chains(geweke_model(inner, units, steps), running, match.call(), call)
 }
 
-# A proposal that goes on adapting does not leave the posterior invariant.
-check_frozen <- function(model, call) {
+# The sampler must be a transition of the parameters alone that leaves their
+# posterior invariant.
+check_kernel <- function(model, call) {
   if (learns_for_ever(model)) {
     abort_argument(
       "Proposals that never stop adapting leave no distribution invariant.",
+      call = call
+    )
+  }
+  if (any(vapply(model$plan, function(b) is_tempered(b$proposal), NA))) {
+    abort_argument(
+      c("{.fn geweke_joint} cannot test {.fn tempered}: the chains at higher
+         temperatures belong to the data, which change here.",
+        i = "{.fn sbc} can."),
       call = call
     )
   }

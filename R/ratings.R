@@ -130,10 +130,10 @@ say_unrated <- function(ratings) {
     lacking <- and_words(paste0(
       without, " ", names(without), ifelse(without == 1, "", "s")
     ))
-    verb <- if (sum(without) == 1) "has" else "have"
+    count <- sum(without)
     inform_gibbsite(
-      c(i = "{lacking} {verb} no rating: what is said of them comes from the
-             prior.",
+      c(i = "{lacking} {cli::qty(count)}{?has/have} no rating: what is said of
+             {?it/them} comes from the prior.",
         i = if (is.factor(ratings$users) || is.factor(ratings$items)) {
           "{.fn droplevels} of the ratings leaves out levels without a rating."
         }),

@@ -21,6 +21,8 @@ files <- list.files(
   "tests/testthat", paste0("^helper-(", helpers, ")[.]R$"), full.names = TRUE
 )
 for (file in files) source(file)
+# testthat's helpers see it in the package
+`%||%` <- rlang::`%||%`
 
 pattern <- c(commandArgs(trailingOnly = TRUE), "")[[1L]]
 error <- 0.001

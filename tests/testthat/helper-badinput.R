@@ -887,7 +887,8 @@ taken_values <- list(
   # any numbers that are not missing, logical ones too, are data of the C code;
   # its page says so
   re_formula = "na", allow_new_levels = "true",
-  gibbs_hlm.na_action = "null", gibbs_hlm.contrasts = "empty_list",
+  compare_k.relevant = c(positive, "zero"),
+  laplace_logistic.formula.na_action = "null", gibbs_hlm.na_action = "null", gibbs_hlm.contrasts = "empty_list",
   native_density.data = c(
     "no_rows", reals, vectors, "inf", "minus_inf", "true", "indefinite", "array"
   ),

@@ -2,11 +2,13 @@
 # of tools/trust.R.
 
 # A call of sbc() or geweke_joint(), and further arguments, as a list that
-# check_case() evaluates. `mutants`: wrong sweeps for mutant_fit().
-joint_case <- function(sampler, option, call, mutants = list(), ...) {
+# check_case() evaluates. `mutants`: wrong sweeps for mutant_fit(); `joint`:
+# whether geweke_joint() takes the sampler.
+joint_case <- function(sampler, option, call, mutants = list(), ...,
+                       joint = TRUE) {
   list(
     sampler = sampler, option = option, call = rlang::enquo(call),
-    mutants = mutants, further = list(...)
+    mutants = mutants, further = list(...), joint = joint
   )
 }
 
@@ -65,6 +67,10 @@ twin_numbers <- function(model) {
   switch(class(model)[[1L]],
     gmm_model = of_state(
       twin_state, gmm_sweep_twin, c("z", "log_pi", "mu", "sigma", "x")
+    ),
+    gmm_unknown_model = of_state(
+      twin_unknown, unknown_sweep_twin,
+      c("k", "z", "log_pi", "mu", "sigma", "alpha", "s0")
     ),
     bmf_model = of_state(
       twin_bmf, if (is.null(model$response$link)) {
@@ -136,6 +142,13 @@ joint_cases_of_mixtures <- function() {
         "marginal_imputation", "imputation_of_means", "stale_imputation",
         "imputation_first"
       )]
+    ),
+    joint_case(
+      "gibbs_gmm", "unknown number of components",
+      gibbs_gmm(x, unknown_k(4, c(1, 7, 1, 3)), gmm_prior(
+        m0 = 0.5, v0 = 3, nu0 = 7, s0_df = 6, s0_mean = 4
+      ), burnin = 100),
+      unknown_mutants
     )
   )
 }
@@ -144,6 +157,8 @@ joint_cases_of_topics <- function() {
   x <- withr::with_seed(3, sim_lda(6, 3, 6, 6))$x
   prior <- lda_prior(gamma_prior(2, 2), 0.3)
   both <- lda_prior(gamma_prior(2, 2), gamma_prior(2, 4))
+  seeds <- matrix(0.3, 3, 6)
+  seeds[cbind(1:2, 1:2)] <- 2
   twin <- function(...) {
     wrong <- c(...)
     stats::setNames(lapply(wrong, twin_sweeps_with), wrong)
@@ -156,6 +171,11 @@ joint_cases_of_topics <- function() {
     joint_case(
       "gibbs_lda", "collapsed, eta drawn",
       gibbs_lda(x, 3, both, burnin = 100), twin("eta_once")
+    ),
+    joint_case(
+      "gibbs_lda", "collapsed, seeded topics",
+      gibbs_lda(x, 3, lda_prior(gamma_prior(2, 2), seeds), burnin = 100),
+      twin("own_counted", "prior_dropped")
     ),
     joint_case(
       "gibbs_lda", "uncollapsed",
@@ -393,6 +413,18 @@ joint_cases_of_functions <- function() {
         langevin(1.5, gradient, tune = FALSE), random_walk(0.4)
       ), y = y, lower = c(-Inf, 0), burnin = 200
     ), mutants["prior_dropped"]),
+    of_user("mh_sample", "slices", mh_sample(
+      joint_target, start, univariate_slice(1), y = y, lower = c(-Inf, 0),
+      burnin = 100
+    ), mutants),
+    of_user("mh_sample", "elliptical slices, transformation", mh_sample(
+      joint_target, start, elliptical_slice(1), y = y, lower = c(-Inf, 0),
+      transform = TRUE, burnin = 100
+    ), mutants["prior_dropped"]),
+    of_user("mh_sample", "parallel tempering", mh_sample(
+      joint_target, start, tempered(c(1, 2, 4), random_walk(1)), y = y,
+      lower = c(-Inf, 0), burnin = 200
+    ), joint = FALSE),
     # a density with another one's gradient is an error from the start
     of_user("mh_sample", "no-U-turn, bounds by transformation", mh_sample(
       joint_target, start, nuts(gradient), y = y, lower = c(-Inf, 0),
@@ -416,9 +448,9 @@ joint_cases_of_functions <- function() {
 }
 
 joint_cases_of_all <- function() {
-  c(
+  Filter(function(case) case$joint, c(
     joint_cases_of_mixtures(), joint_cases_of_topics(),
     joint_cases_of_ratings(), joint_cases_of_regression(),
     joint_cases_of_functions()
-  )
+  ))
 }

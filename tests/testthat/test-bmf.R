@@ -695,6 +695,16 @@ test_that("print, tidy and glance say what was fitted", {
   expect_identical(nobs(fit), nrow(small_ratings()))
 })
 
+test_that("one rating held back is scored like others", {
+  ratings <- small_ratings()
+  one <- short_bmf(ratings[-1, ], predict_at = ratings[1, ])
+  row <- held_out(one, level = 0.99)
+  expect_identical(row$ratings, 1L)
+  again <- held_out(one, ratings[1, ], level = 0.99)
+  expect_equal(row$lpd, again$lpd)
+  expect_identical(row$coverage_99, again$coverage_99)
+})
+
 test_that("pictures are drawn and leave the device as it was", {
   skip_long()
   ratings <- small_ratings()

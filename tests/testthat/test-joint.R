@@ -218,6 +218,14 @@ test_that("what cannot be tested is an error", {
     geweke_joint(fit, draw_prior = draw, simulate_data = data),
     "never stop adapting", class = "gibbsite_error_argument"
   )
+  hot <- quietly(mh_sample(
+    function(x, y) normal_target(x, y), c(mu = 0), tempered(), y = c(0, 1),
+    draws = 20, burnin = 20, chains = 2, seed = 1, progress = FALSE
+  ))
+  expect_error(
+    geweke_joint(hot, draw_prior = draw, simulate_data = data), "tempered",
+    class = "gibbsite_error_argument"
+  )
 })
 
 test_that("the pictures are drawn", {
