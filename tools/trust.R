@@ -26,6 +26,9 @@ for (file in files) source(file)
 
 pattern <- c(commandArgs(trailingOnly = TRUE), "")[[1L]]
 error <- 0.001
+# cases run side by side, the chains of a case do not: forking costs more
+at_a_time <- getOption("mc.cores", 1L)
+options(mc.cores = 1L)
 label <- function(case) paste(case$sampler, case$option)
 
 # Whether Geweke's test finds a wrong sampler, with longer chains if short ones
@@ -96,10 +99,12 @@ known_row <- function(case) {
 # ---- tables ------------------------------------------------------------------
 
 # The rows of those cases that the pattern asks for, NULL if it asks for none.
-rows_of <- function(cases, row) {
+asked_rows <- function(cases, row) {
   chosen <- Filter(function(case) grepl(pattern, label(case)), cases)
   do.call(
-    rbind, parallel::mclapply(chosen, row, mc.preschedule = FALSE)
+    rbind, parallel::mclapply(
+      chosen, row, mc.preschedule = FALSE, mc.cores = at_a_time
+    )
   )
 }
 
@@ -121,7 +126,7 @@ write_rows <- function(table, name, cases) {
 fine <- TRUE
 
 known <- known_cases()
-table <- rows_of(known, known_row)
+table <- asked_rows(known, known_row)
 if (!is.null(table)) {
   cat(sprintf(
     "%d known posteriors: largest distance %.4f sd, smallest p %.3f\n",
@@ -132,7 +137,7 @@ if (!is.null(table)) {
 }
 
 simulated <- joint_cases_of_all()
-table <- rows_of(simulated, told_row)
+table <- asked_rows(simulated, told_row)
 if (!is.null(table)) {
   cat(sprintf(
     "%d cases: smallest p of calibration %.3f, of Geweke's test %.3f; %d of %d wrong samplers found\n", # nolint: line_length_linter.

@@ -1078,7 +1078,7 @@ ordinal_twin_blocks <- list(
 
 ordinal_twin_sweep <- function(model, twin, blocks = ordinal_twin_blocks) {
   twin <- bmf_twin_sweep(model, twin, blocks)
-  twin[names(twin_bmf(model, bmf_state(model, twin)))]
+  twin[names(twin_bmf(model, gibbsite:::bmf_state(model, twin)))]
 }
 
 ordinal_log_joint <- function(model, twin) {

@@ -169,10 +169,10 @@ unknown_twin_mutant <- function(...) {
 
 # The core on altered data of the prior.
 unknown_core_mutant <- function(alter) {
-  function(model, state, n, control) {
-    model$data$unknown <- alter(model$data$unknown)
-    gibbsite:::model_sweeps(model, state, n, control)
-  }
+  data_mutant(function(data) {
+    data$unknown <- alter(data$unknown)
+    data
+  })
 }
 
 unknown_mutants <- list(
