@@ -14,13 +14,8 @@ library(gibbsite)
 library(testthat)
 
 # the wrong samplers and the cases
-helpers <- paste0(
-  c("exact", "joint", "known", "run", "[a-z-]+-twin"), collapse = "|"
-)
-files <- list.files(
-  "tests/testthat", paste0("^helper-(", helpers, ")[.]R$"), full.names = TRUE
-)
-for (file in files) source(file)
+source("tests/testthat/helper-exact.R")
+for (file in trust_helpers("tests/testthat")) source(file)
 # testthat's helpers see it in the package
 `%||%` <- rlang::`%||%`
 

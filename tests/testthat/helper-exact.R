@@ -13,6 +13,16 @@
 # The tests compare `quantities(model, state)`: a named vector of numbers,
 # computed from the state and from the data that the model holds.
 
+# The helpers that tools/trust.R needs, which runs outside testthat.
+trust_helpers <- function(folder) {
+  twins <- paste0(
+    c("bmf", "gmm", "gmm-unknown", "hlm", "hlm-binomial", "lda", "lm",
+      "logistic", "logistic-gibbs", "philox"), "-twin"
+  )
+  names <- c("exact", twins, "joint", "known", "run")
+  file.path(folder, paste0("helper-", names, ".R"))
+}
+
 sweep_state <- function(model, state, n = 1) {
   control <- list(burnin = 0, thin = 1, threads = 1)
   gibbsite:::model_sweeps(model, state, n, control)$state

@@ -17,3 +17,25 @@ test_that("no helper overwrites another one's function", {
   }))
   expect_identical(names[duplicated(names)], character())
 })
+
+test_that("the helpers of `make trust` call no function of another helper", {
+  skip_on_cran()
+  skip_if_not_installed("codetools")
+  own <- new.env(parent = globalenv())
+  # tools/trust.R defines it too
+  own$`%||%` <- rlang::`%||%`
+  files <- trust_helpers(test_path("."))
+  expect_true(all(file.exists(files)))
+  for (file in files) sys.source(file, own)
+  functions <- function(x) {
+    if (is.function(x)) list(x) else if (is.list(x)) Filter(is.function, x)
+  }
+  unknown <- lapply(as.list(own), function(object) {
+    lapply(functions(object), function(f) {
+      called <- codetools::findGlobals(f, merge = FALSE)$functions
+      there <- vapply(called, exists, NA, environment(f), mode = "function")
+      called[!there]
+    })
+  })
+  expect_identical(unique(as.character(unlist(unknown))), character())
+})
