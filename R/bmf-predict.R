@@ -161,6 +161,7 @@ inner <- function(model, u, v) {
 # new_features().
 bmf_pairs <- function(model, newdata, call, given = NULL) {
   if (is.null(newdata)) {
+    check_no_features(given, call)
     if (is.null(model$data)) {
       abort_no_data("newdata", call)
     }
@@ -190,6 +191,20 @@ bmf_pairs <- function(model, newdata, call, given = NULL) {
     place = new$place, x = new$x,
     unknown = c("none", "user", "item", "both")[1 + no_user + 2 * no_item]
   )
+}
+
+# The fit has the features of its own users and items.
+check_no_features <- function(given, call) {
+  given <- names(sides_words)[!vapply(
+    given[names(sides_words)], is.null, NA
+  )]
+  if (length(given) > 0) {
+    arg <- paste0(sides_words[[given[[1L]]]], "_features")
+    abort_argument(
+      "{.arg {arg}} goes with {.arg newdata}: it has the features of new ids.",
+      call = call
+    )
+  }
 }
 
 # Names of the pairs' columns as the fit has them, then more columns.
@@ -1124,6 +1139,7 @@ held_out_pairs <- function(fit, newdata, call, features = NULL) {
     check_values(pairs, model, call)
     return(pairs)
   }
+  check_no_features(features, call)
   if (is.null(model$pairs$value) || all(is.na(model$pairs$value))) {
     abort_argument(
       c(

@@ -22,7 +22,12 @@ find_cause <- function(invariants, table) {
   some <- invariants[seq(1, draws, by = step), , worst, drop = FALSE]
   drop <- max(each_variable(some, transient_length, 1L))
   rest <- some[seq(drop + 1, dim(some)[1]), , , drop = FALSE]
-  stuck <- each_variable(rest, is_stuck, 1L) > 0
+  # a short run shows that chains stay apart only if one of them never moves
+  long <- draws >= shortest_stuck
+  stuck <- each_variable(rest, function(x) {
+    long_enough <- long || isTRUE(any(apply(x, 2, stats::var) == 0))
+    long_enough * is_stuck(x)
+  }, 1L) > 0
   if (any(stuck)) {
     variable <- dimnames(some)[[3]][which(stuck)[1]]
     return(list(kind = "stuck", variable = variable, drop = 0, more = 0))
@@ -34,6 +39,9 @@ find_cause <- function(invariants, table) {
     more = more_draws(table), slow = mixes_slowly(table)
   )
 }
+
+# Chains with fewer draws than this that move are not called stuck.
+shortest_stuck <- 400
 
 # Whether more draws are all that is missing. Fewer than 100 effective draws do
 # not show it. `table` may lack quantities.
@@ -107,9 +115,8 @@ transient_length <- function(x) {
   max(ends[stretches < 0.001], ends[1])
 }
 
-# A short run does not show that chains stay apart.
 is_stuck <- function(x) {
-  if (nrow(x) < 400 || min(x) == max(x)) {
+  if (nrow(x) < 40 || min(x) == max(x)) {
     return(0)
   }
   as.numeric(are_apart(normal_scores(x)) || switches_rarely(x))

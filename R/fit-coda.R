@@ -64,7 +64,7 @@ NULL
 #' @section Gelman and Rubin's diagnostic: Use `coda::gelman.diag(fit,
 #'   multivariate = FALSE)`. Its default also needs the inverse of the columns'
 #'   covariance matrix. Where a column is a function of others there is none,
-#'   and an error says which columns are. In many fits one is: in
+#'   and an error names those columns. Many fits have some: in
 #'   those of [gibbs_gmm()] the last weight is 1 less the others, and a
 #'   covariance matrix is stored whole, with `Sigma[1,1,2]` and `Sigma[1,2,1]`.
 #'   A column that does not vary has no value. [convergence()] has a newer R-hat
@@ -97,18 +97,21 @@ as.mcmc.list.gibbsite_fit <- function(x, ...) {
   caller <- parent.frame()
   if (identical(parent.env(caller), asNamespace("coda")) &&
         isTRUE(caller$multivariate)) {
-    check_independent_columns(draws, call)
+    check_independent_columns(draws, caller)
   }
   structure(draws, class = "mcmc.list")
 }
 
 # coda::gelman.diag() stops in chol() where a column is a function of others.
 check_independent_columns <- function(draws, call) {
+  if (length(draws) == 1L || ncol(draws[[1L]]) == 1L) {
+    return()
+  }
   columns <- dependent_columns(draws)
-  if (length(columns) > 0L && length(draws) > 1L) {
+  if (length(columns) > 0L) {
     abort_argument(
       c("{.fn gelman.diag} cannot invert the covariance matrix of all columns.",
-        x = "Functions of other columns, or constant: {few_words(columns)}.",
+        x = "Constant, or linear functions of others: {few_words(columns)}.",
         i = "Use {.code coda::gelman.diag(fit, multivariate = FALSE)}."),
       call = call
     )

@@ -26,15 +26,21 @@ print.gibbsite_fit <- function(x, ...) {
       "One chain: R-hat compares its two halves; several chains show more."
     },
     "",
-    next_line(model, table)
+    next_line(x, table)
   ))
   invisible(x)
 }
 
 # `table`: NULL if convergence is not judged.
-next_line <- function(model, table) {
-  cure <- if (!is.null(table)) next_call(table)
-  calls <- c("summary(fit)", "plot(fit)", cure %||% model_next(model))
+next_line <- function(fit, table) {
+  model <- fit_part(fit, "model")
+  averaged <- draws_before_averages(fit) < fit_part(fit, "running")$draws
+  whole <- !any(vapply(unclass(model)[model$data_part], is.null, NA))
+  usable <- averaged && whole && (is.null(table) || table_converged(table))
+  calls <- c(
+    "summary(fit)", "plot(fit)", if (!is.null(table)) next_call(table),
+    if (usable) model_next(model)
+  )
   paste("Next:", paste(calls, collapse = ", "))
 }
 

@@ -145,15 +145,12 @@ print.gibbsite_summary <- function(x, n = 40, ...) {
     if (note == "rotated") "rotation:" else "numbering:"
   ), ""))
   print(convergence)
-  writeLines(if (note %in% c("numbered", "matched")) {
-    slow_component_line(x, convergence, note)
-  } else {
-    unjudged_line(x, convergence)
-  })
+  slow <- slow_component_line(x, convergence, note)
+  writeLines(if (length(slow) > 0L) slow else unjudged_line(x, convergence))
   invisible(x)
 }
 
-# Rows beyond the limits although the chains have converged: the verdict does
+# Rows that miss the limits although the chains have converged: the verdict does
 # not judge them.
 unjudged_line <- function(x, convergence) {
   if (!table_converged(convergence)) {
@@ -167,7 +164,8 @@ unjudged_line <- function(x, convergence) {
     return(character())
   }
   strwrap(paste0(
-    "The verdict does not judge ", few_words(rows), ", which miss its limits."
+    "Not part of the verdict, with R-hat above ", format(limits$rhat),
+    " or ESS below ", format(limits$ess), ": ", few_words(rows), "."
   ), 80)
 }
 
@@ -176,7 +174,8 @@ unjudged_line <- function(x, convergence) {
 slow_component_line <- function(x, convergence, note) {
   limit <- attr(convergence, "thresholds")$rhat
   slow <- which(x$rhat > limit)
-  if (length(slow) == 0L || !table_converged(convergence)) {
+  if (!note %in% c("numbered", "matched") || length(slow) == 0L ||
+        !table_converged(convergence)) {
     return(character())
   }
   what <- if (note == "matched") "topics" else "components"

@@ -186,7 +186,8 @@ explained <- function(table, fit, invariants) {
 #' * *The chains are stuck.* Each chain has effective draws of its own, but the
 #'   chains lie at different values; or the draws form two levels between which
 #'   a chain moves rarely. Only very many more draws would help. Try the cure
-#'   that is printed: it depends on the model.
+#'   that is printed: it depends on the model. Chains of fewer than 400 draws
+#'   are called stuck only if one of them never moves.
 #' * *Too few draws.* Neither of these: the chains overlap and move. [extend()]
 #'   by the number that is printed, which follows from the effective sample size
 #'   and R-hat. If the effective sample size is below a fiftieth of the draws,

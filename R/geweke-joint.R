@@ -74,14 +74,16 @@ geweke_joint <- function(model, n = 400, steps = 10, draw_prior = NULL,
 check_kernel <- function(model, call) {
   if (learns_for_ever(model)) {
     abort_argument(
-      "Proposals that never stop adapting leave no distribution invariant.",
+      c("A proposal that never stops adapting has no fixed stationary
+         distribution.",
+        i = "Use one that stops adapting after burn-in."),
       call = call
     )
   }
   if (any(vapply(model$plan, function(b) is_tempered(b$proposal), NA))) {
     abort_argument(
-      c("{.fn geweke_joint} cannot test {.fn tempered}: the chains at higher
-         temperatures belong to the data, which change here.",
+      c("{.fn geweke_joint} cannot test {.fn tempered}: its heated chains were
+         drawn for the old data, and the data change in every step.",
         i = "{.fn sbc} can."),
       call = call
     )

@@ -299,7 +299,7 @@ model_labels.gmm_unknown_model <- function(model) {
 
 #' @exportS3Method
 model_next.gmm_unknown_model <- function(model) {
-  c("posterior_k(fit)", "point_clustering(fit)")
+  c("posterior_k(fit)", if ("z" %in% model$keep) "point_clustering(fit)")
 }
 
 #' @exportS3Method

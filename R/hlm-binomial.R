@@ -144,11 +144,15 @@ model_sweeps.hlm_binomial_model <- function(model, state, n, control) {
   .Call(C_hlm_binomial_sweeps, model$data, state, n, control)
 }
 
-# The parameters, the log-likelihood, and the coefficients of at most 20 groups.
-# Those of thousands of groups would take longer to judge than to draw.
 #' @exportS3Method
 model_next.hlm_binomial_model <- function(model) logistic_next(model)
 
+# No column depends on a numbering.
+#' @exportS3Method
+model_labelled.hlm_binomial_model <- function(model, invariants) character()
+
+# The parameters, the log-likelihood, and the coefficients of at most 20 groups.
+# Those of thousands of groups would take longer to judge than to draw.
 #' @exportS3Method
 model_invariants.hlm_binomial_model <- function(model, draws) {
   groups <- length(model$levels)

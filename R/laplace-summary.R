@@ -117,7 +117,7 @@ print.gibbsite_laplace <- function(x, ...) {
   writeLines(c(
     if (!is_corrected(model)) c("", print_check_line(x)),
     "",
-    next_line(model, table)
+    next_line(x, table)
   ))
   invisible(x)
 }

@@ -43,9 +43,9 @@ fold_in_topics <- function(fit, draws, call, chains = seq_along(fit)) {
 #' for each of `draws` of them, and the result includes their uncertainty.
 #' Topics have the numbers of the fit's columns.
 #'
-#' Chains may have found different topics: `affinity` in [topic_estimates()] is
-#' then low. A message says so, because the shares are averages over different
-#' topics. Use one chain by `chain`.
+#' Chains may have found different topics. A message says so where the
+#' `affinity` of a topic ([topic_estimates()]) is below 0.9: shares of all chains
+#' then mix different topics. `chain = 1` gives those of one chain.
 #'
 #' @param object A fit made by [gibbs_lda()].
 #' @param newdata `NULL` for the documents of the fit, or new ones in any form
@@ -66,7 +66,8 @@ fold_in_topics <- function(fit, draws, call, chains = seq_along(fit)) {
 #'   whose levels are the topics' names, or their numbers where they have none.
 #'   Random numbers come from R's generator.
 #' @section Errors: `gibbsite_error_argument` for invalid counts, and for
-#'   a fit without its data or draws of \eqn{\theta} when they are asked for.
+#'   a fit without its data or draws of \eqn{\theta} when they are asked for, and
+#'   for a chain that is not there.
 #' @examples
 #' corpus <- sim_lda(60, k = 3, terms = 40, tokens = 60)
 #' fit <- gibbs_lda(corpus$x[1:50, ], 3, draws = 100, burnin = 200, chains = 2,
@@ -94,11 +95,12 @@ predict.gibbs_lda <- function(object, newdata = NULL,
     )
     return(largest_shares(mean))
   }
-  inform_of_topics(object, chains)
   if (is.null(newdata)) {
-    return(fitted_shares(object, chain, type, draws, call))
+    inform_of_topics(object, chains)
+    return(fitted_shares(object, chains, type, draws, call))
   }
   tokens <- lda_newdata(object, newdata, "keep", call)
+  inform_of_topics(object, chains)
   model <- fit_part(object, "model")
   k <- model$k
   jobs <- fold_in_topics(object, draws, call, chains)
@@ -164,7 +166,7 @@ prior_shares <- function(documents, job) {
   )
 }
 
-# A message if the chains found different topics, which are averaged then.
+# A message if the chains found different topics.
 inform_of_topics <- function(fit, chains) {
   differ <- if (length(chains) > 1L && has_topics(fit)) {
     fit_part(fit, "model")$k - same_topics(fit)
@@ -173,22 +175,23 @@ inform_of_topics <- function(fit, chains) {
   }
   if (differ > 0) {
     inform_gibbsite(
-      c(i = "{differ} topic{?s} {?differs/differ} between chains: the shares
-             are averages over different topics. Use one chain by
-             {.code chain = 1}."),
+      c(i = "{differ} topic{?s} {?differs/differ} between chains: their shares
+             mix different topics. {.code chain = 1} gives the shares of one
+             chain."),
       class = "topics"
     )
   }
 }
 
-fitted_shares <- function(fit, chain, type, draws, call) {
+fitted_shares <- function(fit, chains, type, draws, call) {
   if (type != "draws") {
     part <- c(mean = "theta", sd = "theta_sd")[[type]]
+    chain <- if (length(chains) < length(fit)) chains
     return(estimate_topics(fit, chain, c("phi", "theta"), call)[[part]])
   }
   check_kept(fit, "theta", call)
   model <- fit_part(fit, "model")
-  all <- do.call(rbind, chain_matrices(fit)[chosen_chains(chain, fit, call)])
+  all <- do.call(rbind, chain_matrices(fit)[chains])
   rows <- spread_rows(min(draws, nrow(all)), nrow(all), call)
   out <- vapply(rows, function(s) {
     t(block_of_draw(model, all, s, "theta"))

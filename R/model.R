@@ -140,7 +140,7 @@ model_notes <- function(model, fit, table) UseMethod("model_notes")
 model_notes.default <- function(model, fit, table) NULL
 
 # Calls of `fit` that answer what a user of the model asks first, for the last
-# line of print() once the chains have converged.
+# line of print(). The fit holds its data and averages, and has converged.
 model_next <- function(model) UseMethod("model_next")
 #' @exportS3Method
 model_next.default <- function(model) NULL

@@ -178,10 +178,9 @@ check_na_action <- function(na_action, call, frame = TRUE, further = NULL) {
       return(na_action)
     }
     if (!any(same)) {
+      words <- or_words(quoted(c("fail", "omit", "exclude", further)))
       abort_argument(
-        "`na_action` must be \"fail\", \"omit\" or \"exclude\" with a
-         matrix.",
-        call = call
+        "`na_action` must be {words} with a matrix.", call = call
       )
     }
     na_action <- names(known)[same]

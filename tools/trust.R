@@ -22,7 +22,7 @@ for (file in trust_helpers("tests/testthat")) source(file)
 pattern <- c(commandArgs(trailingOnly = TRUE), "")[[1L]]
 error <- 0.001
 # cases run side by side, the chains of a case do not: forking costs more
-at_a_time <- getOption("mc.cores", 1L)
+at_a_time <- as.integer(Sys.getenv("MC_CORES", "1"))
 options(mc.cores = 1L)
 label <- function(case) paste(case$sampler, case$option)
 

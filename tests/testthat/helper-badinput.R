@@ -884,11 +884,12 @@ taken_values <- list(
   uniform_prior.lower = c("zero", "tiny"), uniform_prior.upper = positive,
   lower = c("minus_inf", "minus_one", "zero"),
   upper = c(sizes, "zero", vectors),
-  # any numbers that are not missing, logical ones too, are data of the C code;
-  # its page says so
   re_formula = "na", allow_new_levels = "true",
   compare_k.relevant = c(positive, "zero"),
-  laplace_logistic.formula.na_action = "null", gibbs_hlm.na_action = "null", gibbs_hlm.contrasts = "empty_list",
+  laplace_logistic.formula.na_action = "null", gibbs_hlm.na_action = "null",
+  gibbs_hlm.contrasts = "empty_list",
+  # any numbers that are not missing, logical ones too, are data of the C code;
+  # its page says so
   native_density.data = c(
     "no_rows", reals, vectors, "inf", "minus_inf", "true", "indefinite", "array"
   ),

@@ -436,6 +436,10 @@ test_that("held_out() and augment() take new users with features", {
   expect_equal(made_up$.se.fit, sqrt(mean$parameters))
   expect_equal(made_up$.lower, interval$lower)
   expect_equal(made_up$.resid, pairs$value - mean$mean)
+  expect_gibbsite_error({
+    held_out(fit, user_features = made$features)
+    augment(fit, user_features = made$features)
+  })
 })
 
 test_that("pairs of a new user and a new item have the exact moments", {

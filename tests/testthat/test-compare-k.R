@@ -179,6 +179,10 @@ test_that("a comparison prints, and its picture has the two criteria", {
   found <- hushed(compare_k(mixtures(1:2), seed = 2))
   expect_output(print(found), "Mixtures of the same 272 observations")
   expect_output(print(found), "Best: k = 2; all others are clearly worse.")
+  expect_identical(
+    gibbsite:::with_errors(data.frame(a = "1", a_se = "2", b = "3")),
+    data.frame("a (se)" = "1 (2)", b = "3", check.names = FALSE)
+  )
   plain <- as.data.frame(found)
   expect_identical(class(plain), "data.frame")
   expect_output(print(structure(plain, class = class(found))), "log_evidence")

@@ -216,7 +216,7 @@ test_that("what cannot be tested is an error", {
   expect_output(print(fit), "Adaptation never stops")
   expect_error(
     geweke_joint(fit, draw_prior = draw, simulate_data = data),
-    "never stop adapting", class = "gibbsite_error_argument"
+    "never stops adapting", class = "gibbsite_error_argument"
   )
   hot <- quietly(mh_sample(
     function(x, y) normal_target(x, y), c(mu = 0), tempered(), y = c(0, 1),

@@ -362,7 +362,8 @@ test_that("a summary explains rows of components that mix more slowly", {
   expect_match(line(x, table, "numbered")[[1L]], "components have R-hat up to")
   expect_match(paste(line(x, table, "matched"), collapse = " "),
                "single topics have R-hat up to 1.040 (mu[2])", fixed = TRUE)
-  # silent where rows agree, or the chains have not converged
+  # silent where rows have none, agree, or the chains have not converged
+  expect_length(line(x, table, "labelled"), 0L)
   expect_length(line(x[-2, ], table, "numbered"), 0L)
   table$ok <- FALSE
   expect_length(line(x, table, "numbered"), 0L)
@@ -379,7 +380,7 @@ test_that("a summary names rows beyond the limits that are not judged", {
     variable = c("a", "few", "apart", "labelled"), rhat = c(1, 1, 1.04, NA),
     ess_bulk = c(500, 60, 500, NA), ess_tail = c(300, 500, 500, NA)
   )
-  expect_match(line(x, table)[[1L]], "judge few, apart, which", fixed = TRUE)
+  expect_match(paste(line(x, table), collapse = " "), "R-hat above 1.01 or ESS below 400: few, apart.", fixed = TRUE)
   expect_length(line(x[c(1L, 4L), ], table), 0L)
   table$ok <- FALSE
   expect_length(line(x, table), 0L)
@@ -411,4 +412,41 @@ test_that("a message names the fit by what tells it from others", {
                       am + gear + carb, mtcars))
   expect_match(long, "...)", fixed = TRUE)
   expect_lte(nchar(long), 80)
+})
+
+test_that("the calls that print() offers can be evaluated", {
+  skip_long()
+  run <- function(f, ..., draws = 100) {
+    suppressWarnings(suppressMessages(
+      f(..., draws = draws, burnin = 100, chains = 2, seed = 1,
+        progress = FALSE)
+    ))
+  }
+  cars <- datasets::mtcars
+  cars$g <- factor(cars$cyl)
+  set.seed(1)
+  corpus <- sim_lda(20, 2, 10, 30)$x
+  ratings <- sim_bmf(8, 6, 2, 0.6)
+  fits <- list(
+    run(gibbs_gmm, datasets::faithful, 2),
+    run(gibbs_gmm, datasets::faithful, unknown_k(3)),
+    run(gibbs_lda, corpus, 2), run(gibbs_bmf, ratings, 2),
+    run(gibbs_lm, mpg ~ wt, cars), run(gibbs_hlm, mpg ~ wt + (1 | g), cars),
+    run(gibbs_logistic, am ~ wt, cars),
+    run(gibbs_logistic, am ~ wt + (1 | g), cars)
+  )
+  for (fit in fits) {
+    calls <- gibbsite:::model_next(attr(fit, "model"))
+    expect_gt(length(calls), 0L)
+    for (call in calls) {
+      expect_no_error(suppressMessages(eval(parse(text = call)[[1L]])))
+    }
+    converged <- gibbsite:::convergence_table(
+      gibbsite:::fit_invariants(fit), 10, 1
+    )
+    converged$ok <- TRUE
+    line <- function(fit) gibbsite:::next_line(fit, converged)
+    expect_match(line(fit), calls[[1L]], fixed = TRUE)
+    expect_no_match(line(drop_data(fit)), calls[[1L]], fixed = TRUE)
+  }
 })

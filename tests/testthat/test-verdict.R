@@ -83,11 +83,14 @@ test_that("level chains that lie apart are stuck", {
   expect_identical(cause_of(constant)$kind, "stuck")
 })
 
-test_that("a short run is never called stuck", {
+test_that("a short run is called stuck only if a chain never moves", {
   skip_long()
   set.seed(4)
   found <- kinds(10, function() ar_chains(200, 0.3) + rep(1:4, each = 200))
   expect_equal(found[["short"]], 10)
+  # chains that never move are, however short the run
+  still <- matrix(rep(1:4, each = 100), 100)
+  expect_identical(cause_of(still)$kind, "stuck")
 })
 
 test_that("chains that move as slowly as they differ are not stuck", {
