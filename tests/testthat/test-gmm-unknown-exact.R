@@ -215,7 +215,7 @@ test_that("wrong samplers are found", {
   draws <- c(scale_of_all = 150, static_for_dynamic = 400)
   if (is_extended()) {
     draws[names(unknown_mutants)] <- 600
-    draws[["prior_of_k_dropped"]] <- 1500
+    draws[["prior_of_k_dropped"]] <- 12000
   }
   model <- joint_model_of("full")
   for (name in names(draws)) {
