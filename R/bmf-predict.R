@@ -195,11 +195,9 @@ bmf_pairs <- function(model, newdata, call, given = NULL) {
 
 # The fit has the features of its own users and items.
 check_no_features <- function(given, call) {
-  given <- names(sides_words)[!vapply(
-    given[names(sides_words)], is.null, NA
-  )]
+  given <- Filter(Negate(is.null), given)
   if (length(given) > 0) {
-    arg <- paste0(sides_words[[given[[1L]]]], "_features")
+    arg <- paste0(sides_words[[names(given)[[1L]]]], "_features")
     abort_argument(
       "{.arg {arg}} goes with {.arg newdata}: it has the features of new ids.",
       call = call

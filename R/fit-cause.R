@@ -22,12 +22,8 @@ find_cause <- function(invariants, table) {
   some <- invariants[seq(1, draws, by = step), , worst, drop = FALSE]
   drop <- max(each_variable(some, transient_length, 1L))
   rest <- some[seq(drop + 1, dim(some)[1]), , , drop = FALSE]
-  # a short run shows that chains stay apart only if one of them never moves
   long <- draws >= shortest_stuck
-  stuck <- each_variable(rest, function(x) {
-    long_enough <- long || isTRUE(any(apply(x, 2, stats::var) == 0))
-    long_enough * is_stuck(x)
-  }, 1L) > 0
+  stuck <- each_variable(rest, function(x) is_stuck(x, long), 1L) > 0
   if (any(stuck)) {
     variable <- dimnames(some)[[3]][which(stuck)[1]]
     return(list(kind = "stuck", variable = variable, drop = 0, more = 0))
@@ -115,8 +111,13 @@ transient_length <- function(x) {
   max(ends[stretches < 0.001], ends[1])
 }
 
-is_stuck <- function(x) {
+# A run that is not long shows that chains stay apart only if one of them never
+# moves.
+is_stuck <- function(x, long) {
   if (nrow(x) < 40 || min(x) == max(x)) {
+    return(0)
+  }
+  if (!long && all(apply(x, 2, stats::var) > 0)) {
     return(0)
   }
   as.numeric(are_apart(normal_scores(x)) || switches_rarely(x))

@@ -44,8 +44,8 @@ fold_in_topics <- function(fit, draws, call, chains = seq_along(fit)) {
 #' Topics have the numbers of the fit's columns.
 #'
 #' Chains may have found different topics. A message says so where the
-#' `affinity` of a topic ([topic_estimates()]) is below 0.9: shares of all chains
-#' then mix different topics. `chain = 1` gives those of one chain.
+#' `affinity` of a topic ([topic_estimates()]) is below 0.9: shares of all
+#' chains then mix different topics. `chain = 1` gives those of one chain.
 #'
 #' @param object A fit made by [gibbs_lda()].
 #' @param newdata `NULL` for the documents of the fit, or new ones in any form
@@ -66,8 +66,8 @@ fold_in_topics <- function(fit, draws, call, chains = seq_along(fit)) {
 #'   whose levels are the topics' names, or their numbers where they have none.
 #'   Random numbers come from R's generator.
 #' @section Errors: `gibbsite_error_argument` for invalid counts, and for
-#'   a fit without its data or draws of \eqn{\theta} when they are asked for, and
-#'   for a chain that is not there.
+#'   a fit without its data or draws of \eqn{\theta} when they are asked for,
+#'   and for a chain that is not there.
 #' @examples
 #' corpus <- sim_lda(60, k = 3, terms = 40, tokens = 60)
 #' fit <- gibbs_lda(corpus$x[1:50, ], 3, draws = 100, burnin = 200, chains = 2,

@@ -3,8 +3,8 @@
 #   Rscript bench/choose-k.R [PART ...] [seeds=3]
 #                            PARTS: galaxies labels topics; default all
 #
-# galaxies  the prior of Richardson and Green (1997, JRSS B 59, 731-792, sec. 4),
-#           beside their table of p(k | y). Their data have 26.96 where
+# galaxies  the prior of Richardson and Green (1997, JRSS B 59, 731-792,
+#           sec. 4), beside their table of p(k | y). Their data have 26.96 where
 #           MASS::galaxies has 26.69; mixAK::Galaxy is theirs, and is used where
 #           mixAK is installed. `se` is the standard error of the mean of four
 #           chains, from their spread. Rounding of their table is .0005, and its

@@ -351,13 +351,18 @@ test_that("numbers are rounded as their sd asks", {
   )
 })
 
-test_that("a summary explains rows of components that mix more slowly", {
-  line <- gibbsite:::slow_component_line
-  table <- structure(
+# The table of convergence() of one quantity that has converged.
+converged_table <- function() {
+  structure(
     data.frame(variable = "a", rhat = 1, ess_bulk = 500, ess_tail = 500,
                constant = FALSE, finite = TRUE, ok = TRUE),
     thresholds = list(rhat = 1.01, ess = 400)
   )
+}
+
+test_that("a summary explains rows of components that mix more slowly", {
+  line <- gibbsite:::slow_component_line
+  table <- converged_table()
   x <- data.frame(variable = c("mu[1]", "mu[2]", "a"), rhat = c(NA, 1.04, 1))
   expect_match(line(x, table, "numbered")[[1L]], "components have R-hat up to")
   expect_match(paste(line(x, table, "matched"), collapse = " "),
@@ -371,16 +376,15 @@ test_that("a summary explains rows of components that mix more slowly", {
 
 test_that("a summary names rows beyond the limits that are not judged", {
   line <- gibbsite:::unjudged_line
-  table <- structure(
-    data.frame(variable = "a", rhat = 1, ess_bulk = 500, ess_tail = 500,
-               constant = FALSE, finite = TRUE, ok = TRUE),
-    thresholds = list(rhat = 1.01, ess = 400)
-  )
+  table <- converged_table()
   x <- data.frame(
     variable = c("a", "few", "apart", "labelled"), rhat = c(1, 1, 1.04, NA),
     ess_bulk = c(500, 60, 500, NA), ess_tail = c(300, 500, 500, NA)
   )
-  expect_match(paste(line(x, table), collapse = " "), "R-hat above 1.01 or ESS below 400: few, apart.", fixed = TRUE)
+  expect_match(
+    paste(line(x, table), collapse = " "),
+    "R-hat above 1.01 or ESS below 400: few, apart.", fixed = TRUE
+  )
   expect_length(line(x[c(1L, 4L), ], table), 0L)
   table$ok <- FALSE
   expect_length(line(x, table), 0L)
