@@ -269,13 +269,14 @@ test_that("an interrupt that compiled code has seen is handed on", {
 
 # ---- After it ----------------------------------------------------------------
 
-# Chain 1 is at 40 draws where chain 2 has 10.
+# A sweep of chain 2 takes twice the time of a segment. So chain 1, whose sweeps
+# take no time, is far ahead where chain 2 has 10 draws.
 uneven_fit <- function() {
   withr::local_options(
-    gibbsite.segment_seconds = 1e-3,
+    gibbsite.segment_seconds = 0.05,
     probe.hook = function(state) {
       if (state$chain == 2 && state$sweep == 10) rlang::interrupt()
-      if (state$chain == 2) Sys.sleep(0.002)
+      if (state$chain == 2) Sys.sleep(0.1)
     }
   )
   interrupted(probe(draws = 500, burnin = 0))
