@@ -66,6 +66,26 @@
 #' between the components, the prior of the weights is summed over all
 #' numberings instead.) At most 8,000 draws of each half are compared.
 #'
+#' @section Several modes:
+#' A normal proposal fits a posterior with several modes badly. `method =
+#' "tempered"` is for such fits of [mh_sample()] with [tempered()]. With
+#' temperatures \eqn{1 = T_1 < \dots < T_K}{1 = T_1 < ... < T_K} and
+#' \eqn{Z(T) = \int p(x)^{1/T}\, dx}{Z(T) = integral of p(x)^(1/T)},
+#' \deqn{\log Z(1) = \log Z(T_K) + \sum_{k=1}^{K-1} \log
+#'   \frac{Z(T_k)}{Z(T_{k+1})}.}{
+#'   log Z(1) = log Z(T_K) + sum_k log[Z(T_k) / Z(T_(k + 1))].}
+#' The first term is a bridge from the hottest replica, which crosses between
+#' the modes, to a normal density. Each other term is a bridge between
+#' neighbours. This is thermodynamic integration with bridges in place of a
+#' quadrature (Gelman and Meng 1998, sections 3 and 4). So it has no error of
+#' discretization: the temperatures of the fit serve, and more draws make the
+#' standard error as small as one likes. A fit stores the draws at temperature 1
+#' only. The chains therefore go on for as many draws as the fit has, on streams
+#' of their own; this takes the time of the run after burn-in, and does not
+#' change the fit. Each chain gives an estimate, and their mean is returned. If
+#' one of them is more than four of its standard errors from the mean, a warning
+#' says so, and the standard error is that of their spread.
+#'
 #' @section One's own density:
 #' For [mh_sample()] the result is the log of the integral of `exp(log_density)`
 #' within the bounds. It is the evidence only if `log_density` is the log of
@@ -80,7 +100,8 @@
 #' @param correct For Laplace approximations: `"none"` (default): by Laplace's
 #'   method. `"importance"`: corrected, with a standard error.
 #' @param method The proposal of bridge sampling, `"normal"` (default) or
-#'   `"warp3"`; without effect on mixtures and on other evidence.
+#'   `"warp3"`; without effect on mixtures and on other evidence. `"tempered"`:
+#'   for fits with [tempered()], see section *Several modes*.
 #' @param log_density For [gibbs_sample()] alone: a function of the state. It
 #'   gets the fit's further arguments that it has.
 #' @param lower,upper For [gibbs_sample()] alone: the bounds of the parameters,
@@ -92,11 +113,11 @@
 #' @return `log_evidence()`: a number of class `gibbsite_evidence` with the
 #'   attributes `se` (standard error; 0 in closed form, `NA` by Laplace's
 #'   method) and `method` (`"exact"`, `"laplace"`, `"importance"`, `"normal"`,
-#'   `"warp3"` or `"conditionals"`); after bridge sampling also `draws`, the
-#'   number of draws compared with as many of the proposal, and `ess`, their
-#'   effective number, and `rhat`, the largest R-hat, if it is above 1.05.
-#'   `as.numeric()` gives the number alone, and so does arithmetic other than
-#'   the difference of two. `anova()`: a data frame of class
+#'   `"warp3"`, `"tempered"` or `"conditionals"`); after bridge sampling also
+#'   `draws`, the number of draws compared with as many of the proposal, and
+#'   `ess`, their effective number, and `rhat`, the largest R-hat, if it is
+#'   above 1.05. `as.numeric()` gives the number alone, and so does arithmetic
+#'   other than the difference of two. `anova()`: a data frame of class
 #'   `laplace_comparison` with a row for each fit and the columns `model`,
 #'   `parameters`, `log_evidence`, `log_bayes_factor` (against the best) and
 #'   `probability` (of the model given the data, among these).
@@ -113,6 +134,10 @@
 #' Fruehwirth-Schnatter S (2004). Estimating marginal likelihoods for mixture
 #' and Markov switching models using bridge sampling techniques. *Econometrics
 #' Journal* 7, 143-167. \doi{10.1111/j.1368-423X.2004.00125.x}
+#'
+#' Gelman A, Meng X-L (1998). Simulating normalizing constants: from importance
+#' sampling to bridge sampling to path sampling. *Statistical Science* 13,
+#' 163-185. \doi{10.1214/ss/1028905934}
 #'
 #' Kass RE, Raftery AE (1995). Bayes factors. *Journal of the American
 #' Statistical Association* 90, 773-795. \doi{10.1080/01621459.1995.10476572}
@@ -139,14 +164,15 @@
 #' log_evidence(of(2)) - log_evidence(of(1))
 #' @export
 log_evidence <- function(fit, correct = c("none", "importance"),
-                         method = c("normal", "warp3"), log_density = NULL,
-                         lower = -Inf, upper = Inf, seed = NULL) {
+                         method = c("normal", "warp3", "tempered"),
+                         log_density = NULL, lower = -Inf, upper = Inf,
+                         seed = NULL) {
   call <- rlang::current_env()
   check_needed(fit = "a fit")
   most <- .Machine$integer.max
   seed <- check_count(seed, -most, most, null_ok = TRUE)
   correct <- check_choice(correct, c("none", "importance"))
-  method <- check_choice(method, c("normal", "warp3"))
+  method <- check_choice(method, c("normal", "warp3", "tempered"))
   check_fit(fit, "fit", call)
   given <- list(log_density = log_density, lower = lower, upper = upper)
   check_own_density(fit, given, call)
@@ -191,6 +217,10 @@ laplace_evidence <- function(fit, model, correct) {
 
 bridge_evidence <- function(fit, method, given, seed, call) {
   check_unlocked(call)
+  if (method == "tempered") {
+    found <- tempered_evidence(fit, seed, call)
+    return(report_evidence(found, method, fit, call))
+  }
   known <- model_unbounded(fit_part(fit, "model"), given, call)
   if (is.null(known)) {
     return(new_evidence(NA_real_, NA_real_, method))
@@ -201,32 +231,47 @@ bridge_evidence <- function(fit, method, given, seed, call) {
   found <- with_stream(stream, bridge_integral(
     lapply(model_matrices(fit), known$points), ratios, call
   ), call)$value
-  if (found$apart) {
-    warn_gibbsite(
-      c("The two halves of the draws give log evidences that differ by
-         {format(signif(2 * found$se, 2))}: half of this is the standard error
-         now, and may be too small.",
-        i = "The halves of the chains differ, or the proposal does not fit
-             the posterior. Use more draws ({.fn extend}), or compare fits by
-             {.fn loo}."),
-      class = "evidence"
-    )
+  report_evidence(found, method, fit, call)
+}
+
+# The number, with a warning if it cannot be trusted.
+report_evidence <- function(found, method, fit, call) {
+  problem <- if (found$apart) {
+    apart_words(found, method)
   } else if (found$se > 0.5) {
-    warn_gibbsite(
-      c("The standard error of the log evidence is
-         {format(signif(found$se, 2))}.",
-        i = if (method == "normal") {
-          "Use more draws ({.fn extend}), or {.code method = \"warp3\"}."
-        } else {
-          "Use more draws ({.fn extend})."
-        }),
-      class = "evidence"
-    )
+    c("The standard error of the log evidence is
+       {format(signif(found$se, 2))}.",
+      i = if (method == "normal") {
+        "Use more draws ({.fn extend}), or {.code method = \"warp3\"}."
+      } else {
+        "Use more draws ({.fn extend})."
+      })
+  }
+  if (!is.null(problem)) {
+    warn_gibbsite(problem, class = "evidence")
   }
   new_evidence(
     found$value, found$se, method, draws = found$draws, ess = found$ess,
     rhat = rhat_if_apart(fit, call)
   )
+}
+
+# Estimates of parts of the draws differ by more than their standard errors.
+apart_words <- function(found, method) {
+  if (method == "tempered") {
+    return(c(
+      "The log evidences of the chains differ by more than their standard
+       errors: the standard error is that of their spread, and may be too
+       small.",
+      i = "Use more draws ({.fn extend}), or more temperatures."
+    ))
+  }
+  c("The two halves of the draws give log evidences that differ by
+     {format(signif(2 * found$se, 2))}: half of this is the standard error
+     now, and may be too small.",
+    i = "The halves of the chains differ, or the proposal does not fit the
+         posterior. Use more draws ({.fn extend}), or compare fits by
+         {.fn loo}.")
 }
 
 # The error of a bridge does not know that chains are in different places: the
@@ -294,6 +339,7 @@ print.gibbsite_evidence <- function(x, ...) {
     importance = "By Laplace's method, corrected by importance",
     normal = "By bridge sampling with a normal proposal",
     warp3 = "By bridge sampling with a warped normal proposal",
+    tempered = "By bridge sampling from temperature to temperature",
     conditionals = "By bridge sampling with conditional densities"
   )
   draws <- attr(x, "draws")

@@ -522,6 +522,70 @@ test_that("mh_sample() gives the integral of its density within its bounds", {
   }
 })
 
+# Two modes, 16 standard deviations apart, of different widths.
+two_modes <- function(x) {
+  of <- c(
+    log(0.3) + sum(dnorm(x, -4, 1, log = TRUE)),
+    log(0.7) + sum(dnorm(x, 4, 0.5, log = TRUE))
+  )
+  log_sum(of) + 3
+}
+
+test_that("temperatures lead to the integral of a density with two modes", {
+  skip_long()
+  fit <- quick(mh_sample, two_modes, c(a = 0, b = 0, c = 0), tempered(),
+               draws = 2000, burnin = 2000, chains = 4)
+  before <- unserialize(serialize(fit, NULL))
+  found <- evidence_of(fit, method = "tempered")
+  expect_lt(attr(found, "se"), 0.1)
+  expect_lt(abs(evidence_z(found, 3)), 4.5)
+  expect_identical(attr(found, "draws"), 8000)
+  expect_output(print(found), "from temperature to temperature")
+  # the fit is as it was, and the seed alone determines the number
+  expect_true(identical_fit(fit, before))
+  of <- function(state, seed) {
+    withr::with_seed(state, list(
+      log_evidence(fit, method = "tempered", seed = seed), runif(1)
+    ))
+  }
+  short <- of(1, 7)
+  expect_identical(of(2, 7)[[1L]], short[[1L]])
+  expect_identical(short[[2L]], withr::with_seed(1, runif(1)))
+  expect_false(identical(short[[1L]], found))
+})
+
+test_that("temperatures lead to integrals within bounds", {
+  skip_long()
+  density <- function(x) {
+    dgamma(x[1], 3, 2, log = TRUE) + dbeta(x[2], 2, 3, log = TRUE) + 5
+  }
+  for (transform in c(FALSE, TRUE)) {
+    fit <- quick(
+      mh_sample, density, c(a = 1, b = 0.5), tempered(c(1, 3, 9)),
+      lower = c(0, 0), upper = c(Inf, 1), transform = transform, draws = 2000,
+      thin = 2
+    )
+    found <- evidence_of(fit, method = "tempered")
+    expect_lt(attr(found, "se"), 0.1)
+    expect_lt(abs(evidence_z(found, 5)), 4.5)
+  }
+})
+
+test_that("a bridge of neighbours is the difference of their integrals", {
+  # exact draws of N(0, 1 / power); log p(x) = -x^2 / 2
+  power <- c(1, 0.4)
+  draws <- withr::with_seed(1, vapply(power, function(b) {
+    rnorm(4000, 0, 1 / sqrt(b))
+  }, numeric(4000)))
+  ratio <- -0.6 * draws^2 / 2
+  found <- gibbsite:::neighbour_bridge(ratio[, 1], ratio[, 2])
+  se <- sd(found$series) / sqrt(4000)
+  expect_lt(se, 0.02)
+  expect_lt(abs(found$value - log(0.4) / 2), 4.5 * se)
+  swapped <- gibbsite:::neighbour_bridge(-ratio[, 2], -ratio[, 1])
+  expect_equal(swapped$value, -found$value, tolerance = 1e-8)
+})
+
 test_that("gibbs_sample() takes a log density of the state", {
   skip_long()
   # y ~ N(mu, 1 / tau), both proper
@@ -594,12 +658,15 @@ test_that("errors are as large as the standard error says", {
         evidence_z(evidence_of(fit, method = method, seed = seed), exact)
       }, 0)
     }
+    modes <- quick(mh_sample, two_modes, c(a = 0, b = 0), tempered(),
+                   burnin = 1000, seed = seed)
     c(
       both(school, of_schools),
       evidence_z(evidence_of(mixture, seed = seed), of_mixture),
-      evidence_z(bridge("normal"), exact), evidence_z(bridge("warp3"), exact)
+      evidence_z(bridge("normal"), exact), evidence_z(bridge("warp3"), exact),
+      evidence_z(evidence_of(modes, method = "tempered", seed = seed), 3)
     )
-  }, numeric(5))
+  }, numeric(6))
   for (row in seq_len(nrow(z))) {
     expect_lt(abs(mean(z[row, ])) * sqrt(60), 4.5)
     # sum of squares: chi squared with 60 degrees of freedom
@@ -703,6 +770,7 @@ test_that("fits without evidence are errors that say what to use", {
   expect_gibbsite_error(class = "gibbsite_error_argument", {
     log_evidence(mtcars)
     log_evidence(fit, method = "warp2")
+    log_evidence(fit, method = "tempered")
     log_evidence(fit, correct = "importance")
     log_evidence(fit, log_density = normal)
     log_evidence(fit, lower = 0)
