@@ -183,7 +183,7 @@ bench-deps: ## install the packages that bench/ compares with
 bench: ## run every script of bench/
 	@tools/install.sh run
 	@$(MAKE) --no-print-directory library
-	@for script in $(filter-out bench/deps.R bench/data.R \
+	@for script in $(filter-out bench/deps.R bench/data.R bench/densities.R \
 	  bench/gmm-peers.R,$(wildcard bench/*.R)); do \
 	  echo "== $$script"; $(WITH_LIBRARY) Rscript $$script || exit 1; \
 	done

@@ -38,12 +38,6 @@
 #    size of the parameters.  The densities are closures in R; Pima's also in C.
 # 3. What does gibbs_sample() add to the calls of the user's functions?
 #
-# 4. How many effective draws a second, and a gradient, does nuts() make?
-#    Pima's logistic regression again, with its gradient in C and in R, all else
-#    by default; beside rstan's and LaplacesDemon's samplers of the same
-#    posterior, where they are installed.  A second: all of it, without
-#    compilation.  A gradient: the leapfrog steps of the kept draws alone.
-#
 # The programs take turns, ROUNDS times; medians, and medians of the ratios
 # within a round; seconds of the processor that R itself has used, which other
 # programs disturb less than the clock.
@@ -51,39 +45,12 @@
 library(gibbsite)
 here <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
 folder <- if (length(here) > 0L) dirname(here) else "bench"
-source(file.path(folder, "deps.R"))
+for (file in c("deps.R", "densities.R")) source(file.path(folder, file))
 
 argument <- commandArgs(trailingOnly = TRUE)
 rounds <- if (length(argument) > 0L) as.integer(argument[[1L]]) else 5L
 
-quietly <- function(expr) {
-  utils::capture.output(value <- suppressWarnings(suppressMessages(expr)))
-  value
-}
-
-# All of this runs in one process and one thread.
-seconds_of <- function(expr) {
-  gc(FALSE)
-  before <- proc.time()[["user.self"]]
-  force(expr)
-  proc.time()[["user.self"]] - before
-}
-
 # ---- compiled parts ----------------------------------------------------------
-
-# A shared object made of a C file; NULL where there is no compiler.
-compile <- function(file) {
-  place <- tempfile("bench")
-  dir.create(place)
-  file.copy(file, place)
-  source <- file.path(place, basename(file))
-  include <- system.file("include", package = "gibbsite")
-  Sys.setenv(PKG_CPPFLAGS = paste0("-I", shQuote(include)))
-  on.exit(Sys.unsetenv("PKG_CPPFLAGS"))
-  try(tools::Rcmd(c("SHLIB", shQuote(source)), stdout = FALSE), silent = TRUE)
-  dll <- sub("[.]c$", .Platform$dynlib.ext, source)
-  if (file.exists(dll)) dll
-}
 
 floor_dll <- compile(file.path(folder, "floor.c"))
 if (is.null(floor_dll)) {
@@ -102,9 +69,6 @@ writeLines(c(
   "}"
 ), normal_c)
 normal_dll <- compile(normal_c)
-logistic_dll <- compile(
-  system.file("examples", "logistic.c", package = "gibbsite")
-)
 
 # ---- 1. a step ---------------------------------------------------------------
 
@@ -265,40 +229,9 @@ measure_steps <- function(d) {
 
 # ---- 2. effective draws a second ---------------------------------------------
 
-schools <- local({
-  y <- c(28, 8, -3, 7, -1, 1, 18, 12)
-  sigma <- c(15, 10, 16, 11, 9, 11, 10, 18)
-  # mu ~ N(0, 5), tau ~ half-Cauchy(0, 5), theta_j = mu + tau eta_j
-  function(x) {
-    mu <- x[[1L]]
-    log_tau <- x[[2L]]
-    eta <- x[3:10]
-    tau <- exp(log_tau)
-    -mu^2 / 50 - log1p(tau^2 / 25) + log_tau - sum(eta * eta) / 2 -
-      sum(((y - mu - tau * eta) / sigma)^2) / 2
-  }
-})
-
-pima <- if (peer_available("MASS")) {
-  data <- MASS::Pima.tr
-  list(
-    x = cbind(1, scale(as.matrix(data[1:7]))), y = as.integer(data$type) - 1,
-    sd = 10
-  )
-}
-
-pima_density <- local({
-  x <- unname(pima$x)
-  y <- pima$y
-  function(w) {
-    eta <- drop(x %*% w)
-    sum(y * eta - log1p(exp(eta))) - sum(w * w) / 200
-  }
-})
-
-cases <- list(schools = list(density = schools, d = 10L))
+cases <- list(schools = list(density = schools_density, d = 10L))
 if (!is.null(pima)) {
-  cases$pima <- list(density = pima_density, d = 8L)
+  cases$pima <- list(density = logistic_density(pima), d = 8L)
   if (!is.null(logistic_dll)) {
     cases[["pima, compiled"]] <- list(
       density = native_density(
@@ -318,10 +251,6 @@ tuned <- function(case) {
   draws <- as.matrix(fit)[, seq_len(case$d)]
   list(mean = colMeans(draws),
        scale = t(chol(2.38^2 / case$d * stats::cov(draws))))
-}
-
-least_ess <- function(draws) {
-  min(apply(draws, 3L, posterior::ess_bulk))
 }
 
 run_default <- function(case) {
@@ -421,109 +350,6 @@ measure_gibbs <- function(few = 10000) {
   )
 }
 
-# ---- 4. the no-U-turn sampler ------------------------------------------------
-
-pima_gradient <- local({
-  x <- unname(pima$x)
-  y <- pima$y
-  function(w) drop(crossprod(x, y - plogis(drop(x %*% w)))) - w / 100
-})
-
-run_nuts <- function(density, ...) {
-  force(density)
-  function() {
-    fit <- NULL
-    seconds <- seconds_of(fit <- quietly(mh_sample(
-      density, numeric(8L), ..., progress = FALSE
-    )))
-    numbers <- gibbsite:::transitions_of
-    steps <- sum(vapply(seq_along(fit), function(k) {
-      sum(numbers(fit, k, 1L)[, "n_leapfrog__"])
-    }, 0))
-    size <- least_ess(posterior::as_draws_array(fit)[, , 1:8])
-    c(size / seconds, size / steps)
-  }
-}
-
-stan_code <- "
-data { int n; int d; matrix[n, d] x; int y[n]; }
-parameters { vector[d] w; }
-model { w ~ normal(0, 10); y ~ bernoulli_logit(x * w); }
-"
-
-# Chains one after the other, as ours.  NULL where rstan cannot compile.
-run_stan <- function() {
-  model <- tryCatch(
-    quietly(rstan::stan_model(model_code = stan_code)),
-    error = function(cnd) NULL
-  )
-  if (is.null(model)) {
-    return(NULL)
-  }
-  data <- list(n = nrow(pima$x), d = 8L, x = unname(pima$x), y = pima$y)
-  function() {
-    fit <- NULL
-    seconds <- seconds_of(fit <- quietly(rstan::sampling(
-      model, data, iter = 2000, chains = 4, cores = 1, refresh = 0
-    )))
-    inner <- rstan::get_sampler_params(fit, inc_warmup = FALSE)
-    steps <- sum(vapply(inner, function(m) sum(m[, "n_leapfrog__"]), 0))
-    size <- least_ess(posterior::as_draws_array(as.array(fit))[, , 1:8])
-    c(size / seconds, size / steps)
-  }
-}
-
-# Its gradients are differences.
-run_demon <- function() {
-  data <- list(
-    J = 8L, mon.names = "LP", parm.names = paste0("w", 1:8), N = nrow(pima$x)
-  )
-  model <- function(parm, data) {
-    value <- pima_density(parm)
-    list(LP = value, Dev = -2 * value, Monitor = value, yhat = 0, parm = parm)
-  }
-  function() {
-    fit <- NULL
-    seconds <- seconds_of(fit <- quietly(LaplacesDemon::LaplacesDemon(
-      model, data, numeric(8L), Iterations = 1500, Status = 1500, Thinning = 1,
-      Algorithm = "NUTS",
-      Specs = list(A = 500, delta = 0.8, epsilon = NULL, Lmax = 1000)
-    )))
-    draws <- posterior::as_draws_array(array(
-      fit$Posterior1[-(1:500), ], c(1000L, 1L, 8L)
-    ))
-    c(least_ess(draws) / seconds, NA_real_)
-  }
-}
-
-measure_nuts <- function() {
-  runs <- list(`gradient in R` = run_nuts(
-    pima_density, gradient = pima_gradient
-  ))
-  if (!is.null(logistic_dll)) {
-    runs$`gradient in C` <- run_nuts(native_density(
-      dll = logistic_dll, symbol = "logistic", data = pima,
-      gradient = "logistic_gradient"
-    ))
-  }
-  if (requireNamespace("rstan", quietly = TRUE)) runs$rstan <- run_stan()
-  if (requireNamespace("LaplacesDemon", quietly = TRUE)) {
-    runs[["LaplacesDemon"]] <- run_demon()
-  }
-  results <- vapply(seq_len(rounds), function(round) {
-    set.seed(round)
-    vapply(runs, function(run) run(), numeric(2L))
-  }, matrix(0, 2L, length(runs)))
-  data.frame(
-    program = names(runs),
-    `ESS a second` = round(apply(results[1L, , , drop = FALSE], 2L, median)),
-    `ESS a gradient` = signif(
-      apply(results[2L, , , drop = FALSE], 2L, median), 2L
-    ),
-    check.names = FALSE, row.names = NULL
-  )
-}
-
 # ---- the report --------------------------------------------------------------
 
 cat(R.version.string, "on", R.version$platform, "\n")
@@ -540,11 +366,6 @@ for (d in c(2L, 10L, 100L)) {
 
 cat("\nEffective draws a second\n")
 print(do.call(rbind, lapply(names(cases), measure_ess)), row.names = FALSE)
-
-if (!is.null(pima)) {
-  cat("\nnuts(), Pima's logistic regression\n")
-  print(measure_nuts(), row.names = FALSE)
-}
 
 cat("\ngibbs_sample(), two blocks of one normal draw\n")
 print(measure_gibbs(), row.names = FALSE)

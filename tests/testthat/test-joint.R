@@ -23,8 +23,10 @@ test_that("samplers pass both tests", {
   first <- !duplicated(sampler)
   for (case in cases[first | is_extended()]) {
     label <- paste(case$sampler, case$option)
-    joint <- check_case(geweke_joint, case, n = 60)
-    expect_gt(smallest_p(joint), 1e-4, label = label)
+    if (case$joint) {
+      joint <- check_case(geweke_joint, case, n = 60)
+      expect_gt(smallest_p(joint), 1e-4, label = label)
+    }
     ranks <- suppressMessages(check_case(sbc, case, n = 30, draws = 19))
     expect_gt(smallest_p(ranks), 1e-4, label = label)
   }
