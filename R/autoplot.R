@@ -11,7 +11,9 @@
 #' - All fits: `"trace"`, `"density"`, `"autocorrelation"` and `"ranks"`, see
 #'   [plot.gibbsite_fit()]. Quantities that are constant or not finite are left
 #'   out.
-#' - [gibbs_gmm()]: `"mixture"` (default), see [plot.gibbs_gmm()].
+#' - [gibbs_gmm()]: `"mixture"` (default), see [plot.gibbs_gmm()]. With an
+#'   unknown `k`: `"number"` (default) and `"mixture"`, see
+#'   [plot.gibbs_gmm_unknown()].
 #' - [gibbs_lda()]: `"terms"` (default), `"prevalence"` and `"map"`, see
 #'   [plot.gibbs_lda()].
 #' - [gibbs_bmf()]: `"rmse"` (default), `"predicted"` and `"coverage"`, see
@@ -225,17 +227,27 @@ component_scale <- function(p) {
 
 autoplot_density <- function(fit, j, level) {
   shown <- density_shown(fit, j, level)
+  numbers <- rep(seq_along(shown$p$pi), each = length(shown$at))
+  parts <- data.frame(
+    x = shown$at, y = as.vector(shown$parts),
+    component = component_names(shown$p, numbers)
+  )
+  ggplot_density(shown, level) +
+    ggplot2::geom_line(
+      ggplot2::aes(y = .data$y, colour = .data$component), data = parts,
+      linetype = 2
+    ) +
+    component_scale(shown$p)
+}
+
+# A histogram, and the density with its band.
+ggplot_density <- function(shown, level) {
   bars <- shown$bars
   bars <- data.frame(
     left = bars$breaks[-length(bars$breaks)], right = bars$breaks[-1L],
     density = bars$density
   )
   band <- data.frame(x = shown$at, shown$band[c("mean", "lower", "upper")])
-  numbers <- rep(seq_along(shown$p$pi), each = length(shown$at))
-  parts <- data.frame(
-    x = shown$at, y = as.vector(shown$parts),
-    component = component_names(shown$p, numbers)
-  )
   ggplot2::ggplot(band, ggplot2::aes(x = .data$x)) +
     ggplot2::geom_rect(
       ggplot2::aes(
@@ -247,11 +259,6 @@ autoplot_density <- function(fit, j, level) {
       ggplot2::aes(ymin = .data$lower, ymax = .data$upper), alpha = 0.25
     ) +
     ggplot2::geom_line(ggplot2::aes(y = .data$mean)) +
-    ggplot2::geom_line(
-      ggplot2::aes(y = .data$y, colour = .data$component), data = parts,
-      linetype = 2
-    ) +
-    component_scale(shown$p) +
     ggplot2::labs(
       x = shown$xlab, y = "density",
       caption = paste0("line and band: density, ", percent(level), " band")
@@ -315,36 +322,117 @@ autoplot_pairs <- function(fit, shown, level) {
   clusters <- clusters_shown(fit, shown)
   p <- clusters$p
   names <- colnames(clusters$x)
-  pairs <- expand.grid(a = seq_along(names), b = seq_along(names))
-  pairs <- pairs[pairs$a != pairs$b, ]
-  # in the panel of row b and column a
-  placed <- function(table, a, b) {
-    data.frame(table, row = factor(names[[b]], names),
-               column = factor(names[[a]], names))
-  }
-  points <- do.call(rbind, Map(function(a, b) {
-    placed(data.frame(
+  points <- pair_table(names, function(a, b) {
+    data.frame(
       x = clusters$x[, a], y = clusters$x[, b],
       component = component_names(p, clusters$cluster)
-    ), a, b)
-  }, pairs$a, pairs$b))
-  ellipses <- do.call(rbind, Map(function(a, b) {
-    placed(ellipse_table(p, level, c(a, b)), a, b)
-  }, pairs$a, pairs$b))
+    )
+  })
+  ellipses <- pair_table(names, function(a, b) {
+    ellipse_table(p, level, c(a, b))
+  })
   ggplot2::ggplot(points, ggplot2::aes(
     x = .data$x, y = .data$y, colour = .data$component
   )) +
     ggplot2::geom_point(alpha = 0.6, size = 0.8, na.rm = TRUE) +
     ggplot2::geom_path(data = ellipses) +
-    ggplot2::facet_grid(
-      rows = ggplot2::vars(.data$row), cols = ggplot2::vars(.data$column),
-      scales = "free", switch = "both"
-    ) +
-    sparse_axis() +
+    pair_panels() +
     component_scale(p) +
     ggplot2::labs(
       x = NULL, y = NULL, caption = paste(percent(level), "ellipses")
     )
+}
+
+# The rows table(a, b) of all pairs of variables, for the panel of column a and
+# row b.
+pair_table <- function(names, table) {
+  pairs <- expand.grid(a = seq_along(names), b = seq_along(names))
+  pairs <- pairs[pairs$a != pairs$b, ]
+  do.call(rbind, Map(function(a, b) {
+    data.frame(
+      table(a, b), row = factor(names[[b]], names),
+      column = factor(names[[a]], names)
+    )
+  }, pairs$a, pairs$b))
+}
+
+pair_panels <- function() {
+  list(
+    ggplot2::facet_grid(
+      rows = ggplot2::vars(.data$row), cols = ggplot2::vars(.data$column),
+      scales = "free", switch = "both"
+    ),
+    sparse_axis()
+  )
+}
+
+# ---- mixtures with an unknown number of components
+
+#' @rdname autoplot
+#' @exportS3Method ggplot2::autoplot
+autoplot.gibbs_gmm_unknown <- function(object, type = NULL, level = 0.9,
+                                       variables = NULL, ...) {
+  call <- rlang::current_env()
+  check_no_more(...)
+  check_whole_fit(object, "object", call)
+  type <- type %||% "number"
+  type <- check_choice(type, c("number", "mixture", plot_types))
+  level <- check_level(level)
+  if (type %in% plot_types) {
+    return(autoplot_chains(object, type, variables, call))
+  }
+  if (type == "number") {
+    check_no_variables(variables, call)
+    return(autoplot_sizes(sizes_shown(object)))
+  }
+  shown <- plotted_variables(fit_part(object, "model"), variables, call)
+  if (length(shown) == 1L) {
+    ggplot_density(unknown_density_shown(object, shown, level, call), level)
+  } else {
+    autoplot_clusters(object, shown)
+  }
+}
+
+autoplot_sizes <- function(table) {
+  bars <- c("components", "clusters")
+  long <- data.frame(
+    k = factor(table$k, table$k),
+    of = factor(rep(bars, each = nrow(table)), bars),
+    probability = c(table$components, table$clusters)
+  )
+  prior <- data.frame(
+    k = long$k[seq_len(nrow(table))], probability = table$prior,
+    of = "prior of components"
+  )
+  ggplot2::ggplot(long, ggplot2::aes(x = .data$k, y = .data$probability)) +
+    ggplot2::geom_col(ggplot2::aes(fill = .data$of), position = "dodge") +
+    ggplot2::geom_point(ggplot2::aes(shape = .data$of), data = prior) +
+    ggplot2::scale_fill_manual(NULL, values = gibbsite_palette(2L)) +
+    ggplot2::scale_shape_manual(NULL, values = 19) +
+    ggplot2::labs(x = "number", y = "probability") +
+    key_below()
+}
+
+autoplot_clusters <- function(fit, shown) {
+  x <- fit_part(fit, "model")$data$x[, shown, drop = FALSE]
+  cluster <- factor(c(point_clustering(fit)))
+  table <- function(a, b) data.frame(x = x[, a], y = x[, b], cluster = cluster)
+  pairs <- length(shown) > 2L
+  points <- if (pairs) pair_table(colnames(x), table) else table(1L, 2L)
+  ggplot2::ggplot(points, ggplot2::aes(
+    x = .data$x, y = .data$y, colour = .data$cluster
+  )) +
+    ggplot2::geom_point(
+      alpha = 0.6, size = if (pairs) 0.8 else 1.5, na.rm = TRUE
+    ) +
+    (if (pairs) pair_panels()) +
+    ggplot2::scale_colour_manual(
+      "cluster", values = gibbsite_palette(nlevels(cluster))
+    ) +
+    ggplot2::labs(
+      x = if (!pairs) colnames(x)[[1L]], y = if (!pairs) colnames(x)[[2L]]
+    ) +
+    key_below()
 }
 
 # ---- topics

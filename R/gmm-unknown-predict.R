@@ -205,7 +205,7 @@ plot_sizes <- function(fit, ...) {
 }
 
 # As plot_density() of a fixed k, without components.
-plot_unknown_density <- function(fit, j, level, call, ...) {
+unknown_density_shown <- function(fit, j, level, call) {
   model <- fit_part(fit, "model")
   draws <- component_draws(fit, call)
   draws <- draws[unique(round(seq(1, nrow(draws), length.out = 1000))), ,
@@ -213,10 +213,18 @@ plot_unknown_density <- function(fit, j, level, call, ...) {
   x <- model$data$x[, j]
   x <- x[!is.na(x)]
   at <- seq_range(grDevices::extendrange(x, f = 0.1), 400L)
-  band <- summarise_densities(nrow(draws), matrix(at), level, function(rows) {
-    unknown_log_density(model, draws, matrix(at[rows]), j)
-  })
-  bars <- density_bars(x)
+  list(
+    x = x, at = at, bars = density_bars(x), xlab = model$variables[[j]],
+    band = summarise_densities(nrow(draws), matrix(at), level, function(rows) {
+      unknown_log_density(model, draws, matrix(at[rows]), j)
+    })
+  )
+}
+
+plot_unknown_density <- function(fit, j, level, call, ...) {
+  shown <- unknown_density_shown(fit, j, level, call)
+  at <- shown$at
+  band <- shown$band
   grey <- grDevices::adjustcolor("black", 0.2)
   key <- rbind(
     plot_key("density", lty = 1),
@@ -225,16 +233,16 @@ plot_unknown_density <- function(fit, j, level, call, ...) {
   old <- open_keyed(key, c(3.8, 4.1, 2.1, 1.1))
   on.exit(graphics::par(old))
   defaults <- list(
-    x = bars, freq = FALSE, col = "grey90", border = "grey75", main = "",
-    xlim = range(at), ylim = c(0, 1.05 * max(bars$density, band$upper)),
-    xlab = model$variables[[j]], ylab = "density", las = 1
+    x = shown$bars, freq = FALSE, col = "grey90", border = "grey75", main = "",
+    xlim = range(at), ylim = c(0, 1.05 * max(shown$bars$density, band$upper)),
+    xlab = shown$xlab, ylab = "density", las = 1
   )
   do.call(graphics::plot, utils::modifyList(defaults, list(...)))
   graphics::polygon(
     c(at, rev(at)), c(band$lower, rev(band$upper)), border = NA, col = grey
   )
   graphics::lines(at, band$mean, lwd = 2)
-  graphics::rug(x, col = "grey50")
+  graphics::rug(shown$x, col = "grey50")
   draw_key(key)
 }
 
@@ -248,30 +256,4 @@ plot_clusters <- function(fit, shown, ...) {
   )
   draw <- if (length(shown) == 2L) graphics::plot else graphics::pairs
   do.call(draw, utils::modifyList(defaults, list(...)))
-}
-
-#' @rdname autoplot
-#' @exportS3Method ggplot2::autoplot
-autoplot.gibbs_gmm_unknown <- function(object, type = NULL, level = 0.9,
-                                       variables = NULL, ...) {
-  call <- rlang::current_env()
-  check_no_more(...)
-  check_whole_fit(object, "object", call)
-  type <- check_choice(type %||% "number", c("number", plot_types))
-  level <- check_level(level)
-  if (type != "number") {
-    return(autoplot_chains(object, type, variables, call))
-  }
-  check_no_variables(variables, call)
-  table <- sizes_shown(object)
-  long <- data.frame(
-    k = rep(table$k, 2L),
-    of = rep(c("components", "clusters"), each = nrow(table)),
-    probability = c(table$components, table$clusters)
-  )
-  long$of <- factor(long$of, c("components", "clusters"))
-  k <- probability <- of <- NULL
-  ggplot2::ggplot(long, ggplot2::aes(factor(k), probability, fill = of)) +
-    ggplot2::geom_col(position = "dodge") +
-    ggplot2::labs(x = "number", y = "probability", fill = NULL)
 }

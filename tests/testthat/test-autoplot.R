@@ -109,6 +109,49 @@ test_that("mixtures have the means of summary() and the density of predict()", {
                class = "gibbsite_error")
 })
 
+test_that("an unknown k has the numbers of plot() and of predict()", {
+  skip_long()
+  of <- function(x) {
+    quietly(gibbs_gmm(
+      x, "unknown", draws = 100, burnin = 50, chains = 2, seed = 1,
+      keep = c("components", "z"), progress = FALSE
+    ))
+  }
+  fit <- of(iris[1:3])
+  drawn <- layers(ggplot2::autoplot(fit))
+  table <- gibbsite:::size_table(fit)
+  shown <- seq_len(nrow(drawn[[2]]))
+  expect_equal(
+    drawn[[1]]$y[order(drawn[[1]]$group)],
+    c(table$components[shown], table$clusters[shown])
+  )
+  expect_equal(drawn[[2]]$y, table$prior[shown])
+
+  pairs <- ggplot2::autoplot(fit, "mixture")
+  layers(pairs)
+  cluster <- as.integer(predict(fit))
+  expect_identical(as.integer(pairs$data$cluster), rep(cluster, 6))
+  plane <- ggplot2::autoplot(fit, "mixture", variables = c(3, 1))
+  expect_equal(layers(plane)[[1]]$x, iris[[3]])
+  expect_identical(as.integer(plane$data$cluster), cluster)
+  expect_identical(plane$labels$y, "Sepal.Length")
+
+  single <- of(faithful["waiting"])
+  picture <- ggplot2::autoplot(single, "mixture", level = 0.5)
+  layers(picture)
+  at <- picture$data$x[c(50, 200)]
+  expect_equal(
+    picture$data[c(50, 200), -1],
+    predict(single, matrix(at), "density", 0.5)[c("mean", "lower", "upper")],
+    ignore_attr = TRUE
+  )
+  expect_gibbsite_error({
+    ggplot2::autoplot(fit, "pie")
+    ggplot2::autoplot(fit, "number", variables = 1)
+    ggplot2::autoplot(fit, "mixture", variables = 4)
+  })
+})
+
 test_that("topics have the numbers of top_terms()", {
   skip_long()
   corpus <- withr::with_seed(1, sim_lda(50, k = 4, terms = 40, tokens = 60))

@@ -148,8 +148,6 @@ test_that("plots are drawn", {
   expect_identical(plot(fit, type = "mixture"), fit)
   expect_identical(plot(fit, type = "mixture", variables = 1), fit)
   expect_identical(plot(fit, type = "trace"), fit)
-  skip_if_not_installed("ggplot2")
-  expect_s3_class(ggplot2::autoplot(fit), "ggplot")
 })
 
 test_that("what needs a fixed k says so", {
