@@ -289,7 +289,7 @@ abort_no_data <- function(arg = NULL, call, hint = NULL, what = "data") {
   abort_state(
     c(
       if (is.null(arg)) {
-        "This needs the data, which the fit does not hold."
+        "This needs the {what}, which the fit does not hold."
       } else {
         "{.arg {arg}} is needed: the fit does not hold its {what}."
       },

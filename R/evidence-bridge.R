@@ -4,11 +4,11 @@
 # numbering of components; the estimator is therefore here, for all points of a
 # matrix at once.
 
-# list(value, se, draws, ess, apart): the log of the integral with its standard
-# error. points: for each chain its draws as points x coordinates.
-# ratios(before, kept): list(own, proposed), the log ratios of the density and
-# of a proposal that the draws `before` make, at the draws `kept` and at as many
-# proposals.
+# list(value, se, draws, ess, apart, series, proposal_se): the log of the
+# integral with its standard error. points: for each chain its draws as points x
+# coordinates. ratios(before, kept): list(own, proposed), the log ratios of the
+# density and of a proposal that the draws `before` make, at the draws `kept`
+# and at as many proposals.
 #
 # Each half of the draws makes the proposal for the other half, because the
 # integral would be estimated too large from draws that made their own proposal
@@ -17,17 +17,14 @@
 # difference is the error. So it is if few proposals come near a part of the
 # posterior: the error of one estimate does not know of a part that none of its
 # proposals has met.
+#
+# `series`: what each draw adds to the relative error of the value, for each
+# chain its draws in order. `proposal_se`: the error from the proposals alone.
 bridge_integral <- function(points, ratios, call) {
-  d <- ncol(points[[1L]])
   half <- seq_len(nrow(points[[1L]]) %/% 2L)
-  if (length(half) * length(points) < 2 * (d + 1)) {
-    abort_argument(
-      c("{.arg fit} must have at least {4 * (d + 1)} draws for bridge sampling
-         in {d} dimension{?s}.",
-        i = "Use {.fn extend}."),
-      call = call
-    )
-  }
+  check_bridge_draws(
+    2L * length(half) * length(points), ncol(points[[1L]]), "", call
+  )
   first <- lapply(points, function(x) x[half, , drop = FALSE])
   second <- lapply(points, function(x) x[-half, , drop = FALSE])
   one <- half_bridge(first, second, ratios, call)
@@ -36,11 +33,27 @@ bridge_integral <- function(points, ratios, call) {
   se <- sqrt(one$se^2 + two$se^2)
   # the errors of exact proposals are 0
   apart <- difference > 4 * se + 1e-6
+  # the draws of the first half were compared with the second proposal
+  series <- rbind(two$series, one$series)
   list(
     value = (one$value + two$value) / 2,
     se = if (apart) difference / 2 else se / 2,
-    draws = one$draws + two$draws, ess = one$ess + two$ess, apart = apart
+    draws = one$draws + two$draws, ess = one$ess + two$ess, apart = apart,
+    series = as.vector(series),
+    proposal_se = sqrt(one$proposal_se^2 + two$proposal_se^2) / 2
   )
+}
+
+# where: in words, "" or " in each chain".
+check_bridge_draws <- function(draws, d, where, call) {
+  if (draws < 4 * (d + 1)) {
+    abort_argument(
+      c("{.arg fit} must have at least {4 * (d + 1)} draws{where} for bridge
+         sampling in {d} dimension{?s}.",
+        i = "Use {.fn extend}."),
+      call = call
+    )
+  }
 }
 
 # The same with the proposal of some draws and the ratios of others.
@@ -110,11 +123,15 @@ log_ratios <- function(z, proposal, log_density, method) {
     value <- high - log(2) +
       ifelse(high == -Inf, 0, log1p(exp(pmin(value, other) - high)))
   }
-  value + colSums(z^2) / 2 + nrow(z) / 2 * log(2 * pi) +
+  ratio <- value + colSums(z^2) / 2 + nrow(z) / 2 * log(2 * pi) +
     sum(log(diag(proposal$root)))
+  # a density of zero where z^2 is infinite
+  ratio[is.nan(ratio)] <- -Inf
+  ratio
 }
 
-# list(value, se, ess). own: log ratios at the draws, chain after chain.
+# list(value, se, ess, series, proposal_se), as bridge_integral(); series: draws
+# x chains. own: log ratios at the draws, chain after chain.
 optimal_bridge <- function(own, proposed, chains) {
   size <- c(length(own), length(proposed))
   value <- bridge_root(own, proposed, size)
@@ -122,8 +139,7 @@ optimal_bridge <- function(own, proposed, chains) {
   # many as these are worth
   effective <- function(value) {
     share <- stats::plogis(value - log(size[[1L]] / size[[2L]]) - own)
-    ess <- posterior::ess_mean(matrix(share, ncol = chains))
-    if (is.na(ess)) length(own) else min(ess, length(own))
+    draws_worth(matrix(share, ncol = chains))
   }
   size[[1L]] <- effective(value)
   value <- bridge_root(own, proposed, size)
@@ -131,9 +147,21 @@ optimal_bridge <- function(own, proposed, chains) {
   relative <- function(x) stats::var(x) / mean(x)^2
   ess <- effective(value)
   # the relative mean squared error (Fruehwirth-Schnatter 2004)
-  squared <- relative(stats::plogis(value - shift - own)) / ess +
-    relative(stats::plogis(shift + proposed - value)) / length(proposed)
-  list(value = value, se = sqrt(squared), ess = ess)
+  share <- stats::plogis(value - shift - own)
+  proposal <- relative(stats::plogis(shift + proposed - value)) /
+    length(proposed)
+  list(
+    value = value, se = sqrt(relative(share) / ess + proposal), ess = ess,
+    series = matrix(1 - share / mean(share), ncol = chains),
+    proposal_se = sqrt(proposal)
+  )
+}
+
+# The effective number of the draws of a mean (draws x chains), at most their
+# number.
+draws_worth <- function(draws) {
+  ess <- mean_ess(draws)
+  if (is.na(ess)) length(draws) else min(ess, length(draws))
 }
 
 # log r, where r is the fixed point of Meng and Wong's iteration. It solves

@@ -37,9 +37,7 @@ model_unbounded.mh_model <- function(model, given, call) {
       call = call
     )
   }
-  if (is.null(model$data$log_density)) {
-    abort_no_data(call = call, what = "log density")
-  }
+  check_has_density(model, call)
   # at points of the user: the fit's own maps would add their Jacobian
   model$spec["map"] <- list(NULL)
   density <- working_density(model)
@@ -53,6 +51,12 @@ model_unbounded.mh_model <- function(model, given, call) {
     },
     log_density = box$log_density
   )
+}
+
+check_has_density <- function(model, call) {
+  if (is.null(model$data$log_density)) {
+    abort_no_data(call = call, what = "log density")
+  }
 }
 
 # The conditionals alone do not say what the joint density is.

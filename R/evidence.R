@@ -67,24 +67,29 @@
 #' numberings instead.) At most 8,000 draws of each half are compared.
 #'
 #' @section Several modes:
-#' A normal proposal fits a posterior with several modes badly. `method =
-#' "tempered"` is for such fits of [mh_sample()] with [tempered()]. With
-#' temperatures \eqn{1 = T_1 < \dots < T_K}{1 = T_1 < ... < T_K} and
+#' A normal distribution is a poor proposal for a posterior with several modes.
+#' `method = "tempered"` is for such fits of [mh_sample()] with [tempered()].
+#' With temperatures \eqn{1 = T_1 < \dots < T_K}{1 = T_1 < ... < T_K} and
 #' \eqn{Z(T) = \int p(x)^{1/T}\, dx}{Z(T) = integral of p(x)^(1/T)},
 #' \deqn{\log Z(1) = \log Z(T_K) + \sum_{k=1}^{K-1} \log
 #'   \frac{Z(T_k)}{Z(T_{k+1})}.}{
 #'   log Z(1) = log Z(T_K) + sum_k log[Z(T_k) / Z(T_(k + 1))].}
-#' The first term is a bridge from the hottest replica, which crosses between
-#' the modes, to a normal density. Each other term is a bridge between
-#' neighbours. This is thermodynamic integration with bridges in place of a
-#' quadrature (Gelman and Meng 1998, sections 3 and 4). So it has no error of
-#' discretization: the temperatures of the fit serve, and more draws make the
-#' standard error as small as one likes. A fit stores the draws at temperature 1
-#' only. The chains therefore go on for as many draws as the fit has, on streams
-#' of their own; this takes the time of the run after burn-in, and does not
-#' change the fit. Each chain gives an estimate, and their mean is returned. If
-#' one of them is more than four of its standard errors from the mean, a warning
-#' says so, and the standard error is that of their spread.
+#' With `transform = TRUE` \eqn{p(x)}{p(x)} is the density of the transformed
+#' coordinates. The first term is estimated by bridge sampling with a normal
+#' proposal, from draws of the replica at the highest temperature, which crosses
+#' between the modes. Each other term is estimated by bridge sampling from draws
+#' of two neighbouring replicas. Thermodynamic integration goes the same way
+#' (Gelman and Meng 1998, sections 3 and 4), but needs a quadrature over the
+#' temperatures, whose error does not fall with the number of draws. Bridge
+#' sampling has no such error.
+#'
+#' A fit stores the draws at temperature 1 only. The chains therefore go on for
+#' as many draws as the fit has, on streams of their own. This takes at least
+#' about the time of the run after burn-in, and does not change the fit. Each
+#' chain gives an estimate, and their mean is returned. If an estimate differs
+#' from the mean by more than four of its standard errors, there is a warning,
+#' and the standard error is at least that of the spread of the estimates.
+#' Neighbours without points in common are an error.
 #'
 #' @section One's own density:
 #' For [mh_sample()] the result is the log of the integral of `exp(log_density)`
@@ -101,7 +106,7 @@
 #'   method. `"importance"`: corrected, with a standard error.
 #' @param method The proposal of bridge sampling, `"normal"` (default) or
 #'   `"warp3"`; without effect on mixtures and on other evidence. `"tempered"`:
-#'   for fits with [tempered()], see section *Several modes*.
+#'   for fits with [tempered()] alone, see section *Several modes*.
 #' @param log_density For [gibbs_sample()] alone: a function of the state. It
 #'   gets the fit's further arguments that it has.
 #' @param lower,upper For [gibbs_sample()] alone: the bounds of the parameters,
@@ -114,13 +119,14 @@
 #'   attributes `se` (standard error; 0 in closed form, `NA` by Laplace's
 #'   method) and `method` (`"exact"`, `"laplace"`, `"importance"`, `"normal"`,
 #'   `"warp3"`, `"tempered"` or `"conditionals"`); after bridge sampling also
-#'   `draws`, the number of draws compared with as many of the proposal, and
-#'   `ess`, their effective number, and `rhat`, the largest R-hat, if it is
-#'   above 1.05. `as.numeric()` gives the number alone, and so does arithmetic
-#'   other than the difference of two. `anova()`: a data frame of class
-#'   `laplace_comparison` with a row for each fit and the columns `model`,
-#'   `parameters`, `log_evidence`, `log_bayes_factor` (against the best) and
-#'   `probability` (of the model given the data, among these).
+#'   `draws`, the number of draws compared with as many of the proposal (with
+#'   `"tempered"`, the draws of each replica), `ess`, their effective number, and
+#'   `rhat`, the largest R-hat, if it is above 1.05. `as.numeric()` gives the
+#'   number alone, and so does arithmetic other than the difference of two.
+#'   `anova()`: a data frame of class `laplace_comparison` with a row for each
+#'   fit and the columns `model`, `parameters`, `log_evidence`,
+#'   `log_bayes_factor` (against the best) and `probability` (of the model given
+#'   the data, among these).
 #' @section Random numbers: Bridge sampling draws on a stream of its own, which
 #' `seed` or else R's generator determines. Other evidence takes none.
 #' @section Errors: `gibbsite_error_no_evidence`, a `gibbsite_error_argument`,
@@ -260,9 +266,9 @@ report_evidence <- function(found, method, fit, call) {
 apart_words <- function(found, method) {
   if (method == "tempered") {
     return(c(
-      "The log evidences of the chains differ by more than their standard
-       errors: the standard error is that of their spread, and may be too
-       small.",
+      "The log evidences of the chains, or of halves of a chain, differ by more
+       than their standard errors. The standard error is that of their
+       differences, and may be too small.",
       i = "Use more draws ({.fn extend}), or more temperatures."
     ))
   }
@@ -339,7 +345,7 @@ print.gibbsite_evidence <- function(x, ...) {
     importance = "By Laplace's method, corrected by importance",
     normal = "By bridge sampling with a normal proposal",
     warp3 = "By bridge sampling with a warped normal proposal",
-    tempered = "By bridge sampling from temperature to temperature",
+    tempered = "By bridge sampling between neighbouring temperatures",
     conditionals = "By bridge sampling with conditional densities"
   )
   draws <- attr(x, "draws")

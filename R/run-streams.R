@@ -264,7 +264,9 @@ warn_same_streams <- function(job) {
 
 # Streams beyond those of the chains: 1 for the check of a corrected fit, 2 for
 # plots, 3 for laplace()'s search, 4 for random numbers of a density in a check,
-# 5 for the points that a check adds to the draws, 6 for mh_sample()'s search.
+# 5 for the points that a check adds to the draws, 6 for mh_sample()'s search, 7
+# for sbc()'s first simulations, from 9 on for the chains that log_evidence()
+# continues.
 spare_stream <- function(seed, chains, number, call) {
   chain_streams(seed[[1L]], chains + number, call)[[chains + number]]
 }

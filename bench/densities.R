@@ -1,6 +1,6 @@
 # What bench/mh.R and bench/nuts.R share: how time is taken, how C files are
 # compiled, and posteriors to draw from.  The scripts source this file after
-# deps.R; `folder` is that of the scripts.
+# deps.R.
 
 quietly <- function(expr) {
   utils::capture.output(value <- suppressWarnings(suppressMessages(expr)))
@@ -56,11 +56,10 @@ logistic_gradient <- function(data) {
 }
 
 pima <- if (peer_available("MASS")) {
-  data <- MASS::Pima.tr
-  list(
+  with(list(data = MASS::Pima.tr), list(
     x = cbind(1, scale(as.matrix(data[1:7]))), y = as.integer(data$type) - 1,
     sd = 10
-  )
+  ))
 }
 
 # ---- the eight schools (Rubin 1981) ------------------------------------------

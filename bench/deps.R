@@ -19,6 +19,7 @@ peers <- c(
   adaptMCMC = "random walk and robust adaptive Metropolis (MCMC)",
   fmcmc = "random walk Metropolis, kernels in R (MCMC)",
   BayesianTools = "Metropolis and other samplers (runMCMC)",
+  rstan = "the no-U-turn sampler (sampling)",
   LaplacesDemon = "random walk Metropolis and others (LaplacesDemon)",
   # matrix factorisation
   rsparse = "alternating least squares (WRMF)",

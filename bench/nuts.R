@@ -1,7 +1,8 @@
 # The no-U-turn sampler: mh_sample(gradient = ) beside rstan, and samplers of
 # LaplacesDemon and BayesianTools, of the same posteriors.
 #
-#   Rscript bench/nuts.R [ROUNDS]     ROUNDS: default 5; about fifteen minutes
+#   Rscript bench/nuts.R [rounds=5] [CASES]     about half an hour; CASES: a
+#                                               regular expression
 #
 # Posteriors: the eight schools (Rubin 1981; d = 10, non-centred, log tau);
 # logistic regression of MASS::Pima.tr (d = 8, N(0, 10^2) priors, standardised
@@ -18,8 +19,8 @@
 #                   with 1,000 kept draws a chain, over that of their steps
 # R-hat             the largest, of the last round
 #
-# Ours and Stan's: four chains one after the other, 1,000 kept, all else by
-# default.  Stan's logistic regression is bernoulli_logit_glm.  LaplacesDemon's
+# Ours (also the default random walk, for comparison) and Stan's: four chains one
+# after the other, 1,000 kept, all else by default.  Stan's logistic regression is bernoulli_logit_glm.  LaplacesDemon's
 # NUTS takes differences for gradients: one chain of 500 adaptive and 1,000
 # further iterations, and it is left out where a run would take hours.
 # BayesianTools' default sampler for such densities, DEzs: 30,000 iterations,
@@ -30,8 +31,10 @@ here <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
 folder <- if (length(here) > 0L) dirname(here) else "bench"
 for (file in c("deps.R", "densities.R")) source(file.path(folder, file))
 
-argument <- commandArgs(trailingOnly = TRUE)
-rounds <- if (length(argument) > 0L) as.integer(argument[[1L]]) else 5L
+arguments <- commandArgs(trailingOnly = TRUE)
+is_rounds <- grepl("^rounds=", arguments)
+rounds <- as.integer(c(sub("rounds=", "", arguments[is_rounds]), "5")[[1L]])
+pattern <- c(arguments[!is_rounds], "")[[1L]]
 
 # ---- the posteriors ----------------------------------------------------------
 
@@ -41,13 +44,13 @@ parameters { vector[d] w; }
 model { w ~ normal(0, 10); y ~ bernoulli_logit_glm(x, 0, w); }
 "
 
-logistic_case <- function(data, native = logistic_dll) {
+logistic_case <- function(data) {
   d <- ncol(data$x)
   list(
     d = d, density = logistic_density(data), gradient = logistic_gradient(data),
-    native = if (!is.null(native)) {
+    native = if (!is.null(logistic_dll)) {
       native_density(
-        dll = native, symbol = "logistic", data = data,
+        dll = logistic_dll, symbol = "logistic", data = data,
         gradient = "logistic_gradient"
       )
     },
@@ -107,6 +110,7 @@ cases <- list(
   `normal, d = 100, 10^4` = c(normal_case, slow = TRUE)
 )
 cases <- Filter(Negate(is.null), cases)
+cases <- cases[grepl(pattern, names(cases))]
 
 # ---- the programs ------------------------------------------------------------
 
@@ -131,9 +135,22 @@ ours <- function(case, density, ...) {
   }
 }
 
+# The default without a gradient.
+walk <- function(case) {
+  function(n) {
+    fit <- quietly(mh_sample(
+      case$density, numeric(case$d), draws = n, progress = FALSE
+    ))
+    list(
+      draws = posterior::as_draws_array(fit)[, , seq_len(case$d)],
+      steps = NA_real_
+    )
+  }
+}
+
 # NULL where rstan cannot compile.
 stan <- function(case) {
-  if (!requireNamespace("rstan", quietly = TRUE)) {
+  if (!peer_available("rstan")) {
     return(NULL)
   }
   model <- tryCatch(
@@ -210,6 +227,7 @@ programs_of <- function(case) {
     `gibbsite, gradient in R` = ours(
       case, case$density, gradient = case$gradient
     ),
+    `gibbsite, random walk in R` = walk(case),
     `LaplacesDemon, NUTS` = demon(case),
     `BayesianTools, DEzs` = toolbox(case)
   )
@@ -219,14 +237,21 @@ programs_of <- function(case) {
 # ---- the table ---------------------------------------------------------------
 
 measure <- function(program) {
-  run <- NULL
-  seconds <- seconds_of(run <- program(1000))
+  # both runs adapt alike
+  seed <- sample.int(1e6, 1L)
+  timed <- function(n) {
+    set.seed(seed)
+    run <- NULL
+    seconds <- seconds_of(run <- program(n))
+    c(run, list(seconds = seconds))
+  }
+  run <- timed(1000)
+  seconds <- run$seconds
   size <- least_ess(run$draws)
   cost <- NA_real_
   if (!is.na(run$steps)) {
-    longer <- NULL
-    more <- seconds_of(longer <- program(3000))
-    cost <- 1e6 * (more - seconds) / (longer$steps - run$steps)
+    longer <- timed(3000)
+    cost <- 1e6 * (longer$seconds - seconds) / (longer$steps - run$steps)
   }
   c(
     size / seconds, size / run$steps, cost,

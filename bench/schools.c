@@ -8,7 +8,8 @@ enum { SCHOOLS = 8 };
 double schools_gradient(const double *x, int d, void *data, double *gradient) {
   const gibbsite_vector *y = gibbsite_find(data, "y");
   const gibbsite_vector *sigma = gibbsite_find(data, "sigma");
-  if (!y || !sigma || d != SCHOOLS + 2 || y->length != SCHOOLS)
+  if (!y || !sigma || d != SCHOOLS + 2 || y->length != SCHOOLS ||
+      sigma->length != SCHOOLS)
     return NAN;
   const double mu = x[0], tau = exp(x[1]), *eta = x + 2;
   double sum = -mu * mu / 50.0 - log1p(tau * tau / 25.0) + x[1];

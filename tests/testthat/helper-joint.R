@@ -12,8 +12,8 @@ joint_case <- function(sampler, option, call, mutants = list(), ...,
   )
 }
 
-# Cases that draw the same parameters and data from one seed: each gets a seed
-# of its own, so that their p-values are independent.
+# These cases share their prior and their simulator. With one seed they would
+# have the same data, and p-values that depend on each other.
 with_own_seeds <- function(cases) {
   lapply(seq_along(cases), function(i) {
     replace(cases[[i]], "seed", i)

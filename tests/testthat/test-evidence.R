@@ -522,7 +522,7 @@ test_that("mh_sample() gives the integral of its density within its bounds", {
   }
 })
 
-# Two modes, 16 standard deviations apart, of different widths.
+# Two modes, 8 apart in each coordinate, with standard deviations 1 and 0.5.
 two_modes <- function(x) {
   of <- c(
     log(0.3) + sum(dnorm(x, -4, 1, log = TRUE)),
@@ -540,7 +540,7 @@ test_that("temperatures lead to the integral of a density with two modes", {
   expect_lt(attr(found, "se"), 0.1)
   expect_lt(abs(evidence_z(found, 3)), 4.5)
   expect_identical(attr(found, "draws"), 8000)
-  expect_output(print(found), "from temperature to temperature")
+  expect_output(print(found), "between neighbouring temperatures")
   # the fit is as it was, and the seed alone determines the number
   expect_true(identical_fit(fit, before))
   of <- function(state, seed) {
@@ -571,6 +571,96 @@ test_that("temperatures lead to integrals within bounds", {
   }
 })
 
+normal_fit <- function(d, ladder, ..., draws = 300) {
+  quick(mh_sample, function(x) -sum(x^2) / 2, numeric(d), tempered(ladder),
+        draws = draws, ...)
+}
+
+test_that("replicas go on with random numbers of their own", {
+  fit <- normal_fit(2, c(1, 3), chains = 1, thin = 1)
+  state <- attr(fit, "chains")[[1L]]$state
+  model <- attr(fit, "model")
+  # variates that the fit drew ahead are left
+  expect_gt(state$sweep %% model$spec$rows, 0)
+  of <- function(seed) {
+    withr::with_seed(seed, gibbsite:::continued_replicas(
+      model, state, attr(fit, "running"), NULL
+    ))
+  }
+  one <- of(1)
+  expect_identical(of(1), one)
+  # most of the first sweeps propose and accept: 20 draws differ
+  expect_lt(mean(of(2)$log_p[1:20, 1] == one$log_p[1:20, 1]), 0.5)
+  extended <- as.matrix(longer(fit, 20))[301:320, "log_density"]
+  expect_lt(mean(extended == one$log_p[1:20, 1]), 0.5)
+})
+
+test_that("windows, kept columns, thinning and traces give the evidence", {
+  skip_long()
+  exact <- log(2 * pi)
+  of <- function(fit) {
+    found <- evidence_of(fit, method = "tempered")
+    expect_lt(attr(found, "se"), 0.2)
+    expect_lt(abs(evidence_z(found, exact)), 4.5)
+    found
+  }
+  fit <- normal_fit(2, c(1, 2, 4), draws = 1000, chains = 1)
+  whole <- of(fit)
+  expect_identical(attr(of(window(fit, start = 1001)), "draws"), 750)
+  of(quick(mh_sample, function(x) -sum(x^2) / 2, c(a = 0, b = 0),
+           tempered(c(1, 2, 4)), keep = "b"))
+  traced <- normal_fit(2, c(1, 2, 4), draws = 1000, chains = 1, debug = TRUE)
+  expect_identical(of(traced), whole)
+})
+
+test_that("errors of a few temperatures are as large as the standard error", {
+  skip_unless_extended()
+  z <- vapply(1:60, function(seed) {
+    fit <- quick(mh_sample, two_modes, c(a = 0, b = 0), tempered(c(1, 3, 10)),
+                 draws = 4000, burnin = 1000, seed = seed)
+    evidence_z(evidence_of(fit, method = "tempered", seed = seed), 3)
+  }, 0)
+  expect_lt(abs(mean(z)) * sqrt(60), 4.5)
+  expect_lt(sum(z^2), qchisq(1e-5, 60, lower.tail = FALSE))
+  expect_gt(sum(z^2), qchisq(1e-5, 60))
+})
+
+test_that("temperatures that do not help are told of", {
+  skip_long()
+  # each chain stays in its mode, also at the higher temperature
+  stays <- quick(mh_sample, function(x) {
+    log(0.2 * dnorm(x, -30) + 0.8 * dnorm(x, 30))
+  }, 0, tempered(c(1, 1.2)), inits = list(-30, 30), draws = 500)
+  expect_gibbsite_condition(
+    evidence_of(stays, method = "tempered"), "gibbsite_warning_evidence"
+  )
+  heavy <- quick(mh_sample, function(x) dt(x, 3, log = TRUE), 0,
+                 tempered(c(1, 5, 25)), draws = 500, seed = 3)
+  far <- normal_fit(20, c(1, 1e6))
+  withr::local_seed(1)
+  expect_gibbsite_error(class = "gibbsite_error_evidence", {
+    log_evidence(heavy, method = "tempered")
+    log_evidence(far, method = "tempered")
+  })
+  few <- normal_fit(2, c(1, 3), draws = 10, chains = 4)
+  expect_gibbsite_error(class = "gibbsite_error_argument", {
+    log_evidence(few, method = "tempered")
+  })
+  bare <- drop_data(normal_fit(1, c(1, 3)))
+  expect_gibbsite_error(class = "gibbsite_error_no_data", {
+    log_evidence(bare, method = "tempered")
+  })
+  calls <- 0
+  breaks <- quick(mh_sample, function(x) {
+    calls <<- calls + 1
+    if (calls > 1e5) NaN else -x^2 / 2
+  }, 0, tempered(c(1, 3)), draws = 50)
+  calls <- 1e5
+  expect_gibbsite_error(class = "gibbsite_error_user_function", {
+    log_evidence(breaks, method = "tempered")
+  })
+})
+
 test_that("a bridge of neighbours is the difference of their integrals", {
   # exact draws of N(0, 1 / power); log p(x) = -x^2 / 2
   power <- c(1, 0.4)
@@ -578,11 +668,11 @@ test_that("a bridge of neighbours is the difference of their integrals", {
     rnorm(4000, 0, 1 / sqrt(b))
   }, numeric(4000)))
   ratio <- -0.6 * draws^2 / 2
-  found <- gibbsite:::neighbour_bridge(ratio[, 1], ratio[, 2])
+  found <- gibbsite:::neighbour_bridge(ratio[, 1], ratio[, 2], NULL)
   se <- sd(found$series) / sqrt(4000)
   expect_lt(se, 0.02)
   expect_lt(abs(found$value - log(0.4) / 2), 4.5 * se)
-  swapped <- gibbsite:::neighbour_bridge(-ratio[, 2], -ratio[, 1])
+  swapped <- gibbsite:::neighbour_bridge(-ratio[, 2], -ratio[, 1], NULL)
   expect_equal(swapped$value, -found$value, tolerance = 1e-8)
 })
 
