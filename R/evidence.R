@@ -120,9 +120,9 @@
 #'   method) and `method` (`"exact"`, `"laplace"`, `"importance"`, `"normal"`,
 #'   `"warp3"`, `"tempered"` or `"conditionals"`); after bridge sampling also
 #'   `draws`, the number of draws compared with as many of the proposal (with
-#'   `"tempered"`, the draws of each replica), `ess`, their effective number, and
-#'   `rhat`, the largest R-hat, if it is above 1.05. `as.numeric()` gives the
-#'   number alone, and so does arithmetic other than the difference of two.
+#'   `"tempered"`, the draws of each replica), `ess`, their effective number,
+#'   and `rhat`, the largest R-hat, if it is above 1.05. `as.numeric()` gives
+#'   the number alone, and so does arithmetic other than the difference of two.
 #'   `anova()`: a data frame of class `laplace_comparison` with a row for each
 #'   fit and the columns `model`, `parameters`, `log_evidence`,
 #'   `log_bayes_factor` (against the best) and `probability` (of the model given
