@@ -1,7 +1,8 @@
 # How many components, how many topics? On data with known answers.
 #
 #   Rscript bench/choose-k.R [PART ...] [seeds=3]
-#                            PARTS: galaxies labels topics; default all
+#                            PARTS: galaxies labels defaults topics; default
+#                            all
 #
 # galaxies  the prior of Richardson and Green (1997, JRSS B 59, 731-792,
 #           sec. 4), beside their table of p(k | y). Their data have 26.96 where
@@ -15,6 +16,11 @@
 #           labels, the number of its clusters; the same of mclust::Mclust()
 #           with its default choice by BIC; processor seconds. The draws are
 #           those of the default call, judged by converged().
+# defaults  gibbs_gmm(x, "unknown") with its default prior and length on ten data
+#           sets: how many seeds converged; medians over the seeds of the kept
+#           draws of a chain, the least effective sample size and processor
+#           seconds; the most probable number of clusters, and the smallest and
+#           the largest of its probabilities.
 # topics    compare_k() by held-out perplexity, one chain of 200 sweeps of
 #           burn-in and 100 kept: of a corpus drawn from 8 topics (2,000
 #           documents of 100 tokens, 500 terms; 5 folds), and of AssociatedPress
@@ -23,7 +29,9 @@ suppressPackageStartupMessages(library(gibbsite))
 
 arguments <- commandArgs(trailingOnly = TRUE)
 parts <- grep("=", arguments, value = TRUE, invert = TRUE)
-if (length(parts) == 0L) parts <- c("galaxies", "labels", "topics")
+if (length(parts) == 0L) {
+  parts <- c("galaxies", "labels", "defaults", "topics")
+}
 given <- sub("seeds=", "", grep("^seeds=", arguments, value = TRUE))
 seeds <- seq_len(if (length(given) > 0L) as.integer(given[[1L]]) else 3L)
 self <- grep("^--file=", commandArgs(), value = TRUE)
@@ -119,6 +127,51 @@ compare_with_labels <- function() {
   }
 }
 
+# ---- defaults ----------------------------------------------------------------
+
+ordinary <- list(
+  galaxies = galaxies,
+  faithful = function() datasets::faithful,
+  iris = sets$iris[[1L]], crabs = sets$crabs[[1L]],
+  diabetes = sets$diabetes[[1L]], banknote = sets$banknote[[1L]],
+  thyroid = sets$thyroid[[1L]],
+  acidity = function() data_of("acidity", "mclust"),
+  rock = function() log(datasets::rock[1:3]),
+  geyser = function() data_of("geyser", "MASS")
+)
+
+default_fit <- function(x, seed) {
+  seconds <- sum(system.time(fit <- quietly(gibbs_gmm(
+    x, "unknown", seed = seed, progress = FALSE
+  )))[c("user.self", "sys.self")])
+  list(
+    converged = converged(fit), draws = nrow(fit[[1L]]), seconds = seconds,
+    ess = min(convergence(fit)$ess_bulk, na.rm = TRUE),
+    clusters = posterior_k(fit)$clusters
+  )
+}
+
+try_defaults <- function() {
+  cat(sprintf(
+    "\n%-9s %9s %6s %5s %8s %9s %12s\n", "", "converged", "draws", "ESS",
+    "seconds", "clusters", "probability"
+  ))
+  for (name in names(ordinary)) {
+    x <- ordinary[[name]]()
+    if (is.null(x)) next
+    fits <- lapply(seeds, default_fit, x = x)
+    middle <- function(part) stats::median(vapply(fits, `[[`, 0, part))
+    mean <- Reduce(`+`, lapply(fits, `[[`, "clusters")) / length(fits)
+    at <- which.max(mean)
+    p <- vapply(fits, function(fit) fit$clusters[[at]], 0)
+    cat(sprintf(
+      "%-9s %3d of %2d %6.0f %5.0f %8.1f %9d %5.2f to %.2f\n", name,
+      sum(vapply(fits, `[[`, NA, "converged")), length(fits), middle("draws"),
+      middle("ess"), middle("seconds"), at, min(p), max(p)
+    ))
+  }
+}
+
 # ---- topics ------------------------------------------------------------------
 
 compare_topics <- function(name, x, sizes, folds) {
@@ -138,6 +191,7 @@ compare_topics <- function(name, x, sizes, folds) {
 
 if ("galaxies" %in% parts) compare_with_published()
 if ("labels" %in% parts) compare_with_labels()
+if ("defaults" %in% parts) try_defaults()
 if ("topics" %in% parts) {
   set.seed(8)
   corpus <- sim_lda(2000, k = 8, terms = 500, tokens = 100)

@@ -23,9 +23,9 @@
 # one after the other, 1,000 kept, all else by default.  Stan's logistic
 # regression is bernoulli_logit_glm.  LaplacesDemon's NUTS takes differences for
 # gradients: one chain of 500 adaptive and 1,000 further iterations, and it is
-# left out where a run would take hours.  BayesianTools' default sampler for such
-# densities, DEzs: 30,000 iterations, the first third dropped.  Programs take
-# turns, ROUNDS times; medians.
+# left out where a run would take hours.  BayesianTools' default sampler for
+# such densities, DEzs: 30,000 iterations, the first third dropped.  Programs
+# take turns, ROUNDS times; medians.
 
 library(gibbsite)
 here <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
