@@ -21,7 +21,8 @@ gmm_unknown_model <- function(x, number, prior, covariance, keep, merge_split,
       "The number of components mixes slowly where clusters overlap, and may",
       "need tens of thousands of draws: see ?gibbs_gmm, section Unknown k."
     ),
-    keep = keep, merge_split = merge_split, terms = terms
+    keep = keep, merge_split = merge_split, terms = terms,
+    ties = tied_variables(x, prior, covariance)
   )
 }
 
@@ -200,7 +201,98 @@ model_init_from_state.gmm_unknown_model <- function(model, state) {
 
 #' @exportS3Method
 model_sweeps.gmm_unknown_model <- function(model, state, n, control) {
-  .Call(C_gmm_unknown_sweeps, model$data, state, n, control)
+  result <- tryCatch(
+    .Call(C_gmm_unknown_sweeps, model$data, state, n, control),
+    simpleError = function(cnd) {
+      failed <- grepl("definite|finite", conditionMessage(cnd))
+      if (!failed || is.null(model$ties)) {
+        stop(cnd)
+      }
+      abort_ties(model, model$ties[1L, ])
+    }
+  )
+  if (!is.null(result) && !is.null(model$ties)) {
+    check_not_tied(model, result$state)
+  }
+  result
+}
+
+# ---- Tied observations -------------------------------------------------------
+
+# The variables of which so many observations have the same value that the
+# posterior has no finite integral, the worst first: a data frame with the
+# columns variable, value, count and unit, the smallest difference of two values;
+# NULL if there is none. With k = 2 and one component of these `count`
+# observations, the density, integrated over S0, goes as its smallest variance v
+# to the power
+#   (nu0 + s0_df - count - 1) / 2,
+# which has a finite integral at 0 if count < nu0 + s0_df + 1. With diagonal
+# covariances the same holds for each variable.
+tied_variables <- function(x, prior, covariance) {
+  if (!identical(prior$s0, "drawn") || covariance == "shared") {
+    return(NULL)
+  }
+  rows <- lapply(seq_len(ncol(x)), function(j) {
+    values <- sort(unique(x[, j]))
+    counts <- tabulate(match(x[, j], values))
+    at <- which.max(counts)
+    data.frame(
+      variable = j, value = values[[at]], count = counts[[at]],
+      unit = if (length(values) > 1L) min(diff(values)) else Inf
+    )
+  })
+  found <- do.call(rbind, rows)
+  found <- found[found$count >= prior$nu0 + prior$s0_df + 1, ]
+  if (nrow(found) > 0L) found[order(-found$count), ]
+}
+
+# A component whose standard deviation is far below the unit of the values has
+# tied observations alone, and its variance falls without end.
+check_not_tied <- function(model, state) {
+  d <- length(model$variables)
+  present <- seq_len(state$k)
+  # d x components: variances
+  variances <- if (model$covariance == "diagonal") {
+    matrix(state$factor, d)[, present, drop = FALSE]^2
+  } else {
+    squares <- array(state$factor^2, c(d, d, model$k))
+    apply(squares[, , present, drop = FALSE], 3L, rowSums)
+  }
+  least <- sqrt(apply(matrix(variances, d), 1L, min))
+  for (row in seq_len(nrow(model$ties))) {
+    tie <- model$ties[row, ]
+    if (least[[tie$variable]] < tie$unit / 100) {
+      abort_ties(model, tie)
+    }
+  }
+}
+
+abort_ties <- function(model, tie) {
+  n <- nrow(model$data$x)
+  variable <- model$variables[[tie$variable]]
+  scale <- call_of_scale(model$prior$s0_mean)
+  abort_numeric(
+    c("A component has tied observations alone, and its variance falls without
+       end, because {.code s0} is drawn.",
+      x = "{tie$count} of {n} observations have the same `{variable}`,
+           {tie$value}.",
+      i = "Give {.code gmm_prior(s0 = )} a scale, such as {.code {scale}}. Or
+           undo the rounding: add {.code runif({n}, -h, h)} to the variable,
+           where h is half of its unit."),
+    call = NULL, class = "ties"
+  )
+}
+
+# A scale matrix as one would type it, with two digits.
+call_of_scale <- function(scale) {
+  numbers <- toString(signif(if (is.matrix(scale)) diag(scale) else scale, 2))
+  if (is.matrix(scale) && nrow(scale) > 1L) {
+    paste0("diag(c(", numbers, "))")
+  } else if (length(scale) > 1L) {
+    paste0("c(", numbers, ")")
+  } else {
+    numbers
+  }
 }
 
 #' @exportS3Method

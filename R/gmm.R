@@ -176,6 +176,16 @@
 #' covariances, also with many observations, and more so than that of the number
 #' of clusters. An entry of `inits` is a list with any of `k`, `alpha` and `z`.
 #'
+#' Rounded data need care if \eqn{S_0}{S0} is drawn, which is the default. Let
+#' \eqn{m} observations have the same value of a variable. A component of these
+#' alone may have a variance near 0, and the posterior has no finite integral if
+#' \eqn{m \ge (k - 1) \nu_0 + g + 1}{m >= (k - 1) nu0 + g + 1}, where \eqn{g}{g}
+#' is `s0_df`. Chains find such a component only if a large part of the
+#' observations near the value have exactly this value. The chain then fails
+#' (`gibbsite_error_ties`), and the error names the variable and what to do:
+#' give `gmm_prior(s0 = )` a scale, or add uniform noise of the size of the
+#' rounding.
+#'
 #' @section Choosing k:
 #' `k = "unknown"` gives the posterior of the number of components in one run
 #' (section Unknown k). Or fit several numbers of components and compare them:

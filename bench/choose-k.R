@@ -20,7 +20,8 @@
 #           sets: how many seeds converged; medians over the seeds of the kept
 #           draws of a chain, the least effective sample size and processor
 #           seconds; the most probable number of clusters, and the smallest and
-#           the largest of its probabilities.
+#           the largest of its probabilities. A data set whose chains fail has
+#           the reason: of geyser's 299 durations 53 are exactly 4 minutes.
 # topics    compare_k() by held-out perplexity, one chain of 200 sweeps of
 #           burn-in and 100 kept: of a corpus drawn from 8 topics (2,000
 #           documents of 100 tokens, 500 terms; 5 folds), and of AssociatedPress
@@ -159,7 +160,14 @@ try_defaults <- function() {
   for (name in names(ordinary)) {
     x <- ordinary[[name]]()
     if (is.null(x)) next
-    fits <- lapply(seeds, default_fit, x = x)
+    fits <- tryCatch(
+      lapply(seeds, default_fit, x = x),
+      gibbsite_error_chain = function(cnd) cnd
+    )
+    if (inherits(fits, "error")) {
+      cat(sprintf("%-9s fails: %s\n", name, conditionMessage(fits)))
+      next
+    }
     middle <- function(part) stats::median(vapply(fits, `[[`, 0, part))
     mean <- Reduce(`+`, lapply(fits, `[[`, "clusters")) / length(fits)
     at <- which.max(mean)

@@ -141,6 +141,47 @@ test_that("what a fit shows", {
   })
 })
 
+test_that("a component of tied observations is an error that says so", {
+  x <- withr::with_seed(1, cbind(a = c(rnorm(40), rep(3, 30)), b = rnorm(70)))
+  fit <- function(x, ...) {
+    unknown_fit(x, "unknown", draws = 200, burnin = 200, chains = 1, ...)
+  }
+  expect_gibbsite_error(class = "gibbsite_error_chain", {
+    fit(x)
+    fit(x[, "a"], covariance = "diagonal")
+  }, transform = function(lines) sub("sweep [0-9]+", "some sweeps", lines))
+  # without ties, with the scale that the error names, and with one matrix
+  spread <- x
+  spread[, "a"] <- spread[, "a"] + withr::with_seed(2, runif(70, -0.05, 0.05))
+  expect_s3_class(fit(spread), "gibbs_gmm_unknown")
+  expect_s3_class(
+    fit(x, prior = gmm_prior(s0 = diag(c(1.6, 1.1)))), "gibbs_gmm_unknown"
+  )
+  expect_s3_class(fit(x, covariance = "shared"), "gibbs_gmm_unknown")
+})
+
+test_that("ties count from where the posterior has no finite integral", {
+  ties <- function(count, ..., covariance = "full", missing = FALSE) {
+    x <- cbind(a = c(rep(3, count), 1:20 / 7), b = seq_len(count + 20))
+    if (missing) x[1, "a"] <- NA
+    fit <- unknown_fit(x, draws = 1, burnin = 0, chains = 1, ...,
+                       covariance = covariance,
+                       na_action = if (missing) "impute" else "fail")
+    attr(fit, "model")$ties
+  }
+  # nu0 + s0_df + 1: 6 + 2 + 1, and 5 + 1 + 1
+  expect_null(ties(8))
+  expect_equal(
+    ties(9), data.frame(variable = 1, value = 3, count = 9, unit = 1 / 7),
+    tolerance = 1e-12
+  )
+  expect_null(ties(9, missing = TRUE))
+  expect_null(ties(6, covariance = "diagonal"))
+  expect_identical(ties(7, covariance = "diagonal")$count, 7L)
+  expect_null(ties(9, prior = gmm_prior(s0_df = 3)))
+  expect_null(ties(30, prior = gmm_prior(s0 = diag(2))))
+})
+
 test_that("plots are drawn", {
   withr::local_pdf(NULL)
   fit <- unknown_fit()
