@@ -1,8 +1,8 @@
 # How many components, how many topics? On data with known answers.
 #
 #   Rscript bench/choose-k.R [PART ...] [seeds=3]
-#                            PARTS: galaxies labels defaults topics; default
-#                            all
+#                            PARTS: galaxies telescope labels defaults topics;
+#                            default all
 #
 # galaxies  the prior of Richardson and Green (1997, JRSS B 59, 731-792,
 #           sec. 4), beside their table of p(k | y). Their data have 26.96 where
@@ -10,14 +10,19 @@
 #           mixAK is installed. `se` is the standard error of the mean of four
 #           chains, from their spread. Rounding of their table is .0005, and its
 #           own Monte Carlo error is not known.
+# telescope the sampler of the package telescope (Fruehwirth-Schnatter,
+#           Malsiner-Walli and Gruen 2021) on the galaxies, with the same prior
+#           as ours: posterior of the number of clusters of 20,000 draws after
+#           2,000 sweeps each (one chain there, four chains of 5,000 here), the
+#           effective size of the number of clusters, and processor seconds.
 # labels    gibbs_gmm(x, "unknown") with its default prior. The number of
 #           clusters with the largest posterior probability, and that
 #           probability; the adjusted Rand index of point_clustering() with the
 #           labels, the number of its clusters; the same of mclust::Mclust()
 #           with its default choice by BIC; processor seconds. The draws are
 #           those of the default call, judged by converged().
-# defaults  gibbs_gmm(x, "unknown") with its default prior and length on ten data
-#           sets: how many seeds converged; medians over the seeds of the kept
+# defaults  gibbs_gmm(x, "unknown") with its default prior and length on ten
+#           data sets: how many seeds converged; medians over the seeds of the kept
 #           draws of a chain, the least effective sample size and processor
 #           seconds; the most probable number of clusters, and the smallest and
 #           the largest of its probabilities. A data set whose chains fail has
@@ -31,7 +36,7 @@ suppressPackageStartupMessages(library(gibbsite))
 arguments <- commandArgs(trailingOnly = TRUE)
 parts <- grep("=", arguments, value = TRUE, invert = TRUE)
 if (length(parts) == 0L) {
-  parts <- c("galaxies", "labels", "defaults", "topics")
+  parts <- c("galaxies", "telescope", "labels", "defaults", "topics")
 }
 given <- sub("seeds=", "", grep("^seeds=", arguments, value = TRUE))
 seeds <- seq_len(if (length(given) > 0L) as.integer(given[[1L]]) else 3L)
@@ -71,6 +76,58 @@ compare_with_published <- function() {
     se = apply(by_chain, 1L, stats::sd)[shown] / sqrt(ncol(by_chain)),
     published = published
   ), 3))
+}
+
+# ---- telescope ---------------------------------------------------------------
+
+# sigma^2 ~ IG(2, C), C ~ Gamma(0.2, 10 / span^2); mu ~ N(median, span^2); k - 1
+# ~ BNB(1, 4, 3), alpha ~ F(6, 3)
+compare_with_telescope <- function() {
+  y <- galaxies()
+  if (is.null(y) || !peer_available("telescope")) {
+    return(invisible())
+  }
+  span <- diff(range(y))
+  seconds_of <- function(expr) {
+    sum(system.time(expr)[c("user.self", "sys.self")])
+  }
+  set.seed(1)
+  begin <- stats::kmeans(y, 10, nstart = 10)
+  theirs <- ours <- NULL
+  seconds <- c(
+    telescope = seconds_of(theirs <- telescope::sampleUniNormMixture(
+      y, begin$cluster, mu = matrix(begin$centers[, 1L], 1L),
+      sigma2 = array(span^2 / 200, c(1L, 1L, 10L)), eta = rep(0.1, 10),
+      c0 = 2, g0 = 0.2, G0 = matrix(10 / span^2), C0 = matrix(0.02 * span^2),
+      b0 = matrix(stats::median(y)), B0 = matrix(span^2), M = 20000,
+      burnin = 2000, thin = 1, Kmax = 30, G = "MixDynamic",
+      priorOnK = telescope::priorOnK_spec("BNB_143"),
+      priorOnWeights = telescope::priorOnAlpha_spec("F_6_3")
+    )),
+    ours = seconds_of(ours <- quietly(gibbs_gmm(
+      y, unknown_k(30),
+      gmm_prior(
+        m0 = stats::median(y), v0 = span^2, nu0 = 4, s0 = "drawn", s0_df = 0.4,
+        s0_mean = 0.04 * span^2, alpha = "drawn"
+      ),
+      draws = 5000, burnin = 2000, thin = 1, seed = 1, keep = "z",
+      progress = FALSE
+    )))
+  )
+  clusters <- rbind(
+    tabulate(theirs$Kplus, 10L) / length(theirs$Kplus),
+    posterior_k(ours)$clusters[1:10]
+  )
+  table <- convergence(ours)
+  ess <- c(
+    posterior::ess_bulk(as.double(theirs$Kplus)),
+    table$ess_bulk[table$variable == "n_occupied"]
+  )
+  cat("\nGalaxies, the same prior: p(clusters | y), ESS, seconds\n")
+  print(data.frame(
+    round(clusters, 3), ESS = round(ess), seconds = round(seconds, 1),
+    row.names = names(seconds), check.names = FALSE
+  ))
 }
 
 # ---- labels ------------------------------------------------------------------
@@ -198,6 +255,7 @@ compare_topics <- function(name, x, sizes, folds) {
 }
 
 if ("galaxies" %in% parts) compare_with_published()
+if ("telescope" %in% parts) compare_with_telescope()
 if ("labels" %in% parts) compare_with_labels()
 if ("defaults" %in% parts) try_defaults()
 if ("topics" %in% parts) {

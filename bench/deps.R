@@ -7,6 +7,7 @@ peers <- c(
   bayesm = "Gibbs samplers: mixtures (rnmixGibbs), hierarchical regression",
   mixAK = "Gibbs sampler of multivariate normal mixtures (NMixMCMC)",
   mclust = "EM for Gaussian mixtures",
+  telescope = "the telescoping sampler of mixtures (sampleUniNormMixture)",
   # hierarchical linear regression
   nlme = "the data MathAchieve, Orthodont, Oxboys and Rail",
   # logistic regression
