@@ -220,11 +220,13 @@ model_sweeps.gmm_unknown_model <- function(model, state, n, control) {
 # ---- Tied observations -------------------------------------------------------
 
 # The variables of which so many observations have the same value that the
-# posterior has no finite integral, the worst first: a data frame with the
-# columns variable, value, count and unit, the smallest difference of two values;
-# NULL if there is none. With k = 2 and one component of these `count`
-# observations, the density, integrated over S0, goes as its smallest variance v
-# to the power
+# posterior has no finite integral, the worst first. A data frame with the
+# columns variable, value, count and unit (the smallest difference of two
+# values), or NULL if there is none.
+#
+# Let k = 2, and let one component have these `count` observations alone. The
+# density, integrated over S0, goes as the component's smallest variance v to
+# the power
 #   (nu0 + s0_df - count - 1) / 2,
 # which has a finite integral at 0 if count < nu0 + s0_df + 1. With diagonal
 # covariances the same holds for each variable.
@@ -250,13 +252,12 @@ tied_variables <- function(x, prior, covariance) {
 # tied observations alone, and its variance falls without end.
 check_not_tied <- function(model, state) {
   d <- length(model$variables)
-  present <- seq_len(state$k)
-  # d x components: variances
+  squares <- fixed_state(model, state)$factor^2
+  # d x components: variances, of which a factor's rows have the squares
   variances <- if (model$covariance == "diagonal") {
-    matrix(state$factor, d)[, present, drop = FALSE]^2
+    squares
   } else {
-    squares <- array(state$factor^2, c(d, d, model$k))
-    apply(squares[, , present, drop = FALSE], 3L, rowSums)
+    apply(array(squares, c(d, d, state$k)), 3L, rowSums)
   }
   least <- sqrt(apply(matrix(variances, d), 1L, min))
   for (row in seq_len(nrow(model$ties))) {

@@ -22,8 +22,8 @@
 #           with its default choice by BIC; processor seconds. The draws are
 #           those of the default call, judged by converged().
 # defaults  gibbs_gmm(x, "unknown") with its default prior and length on ten
-#           data sets: how many seeds converged; medians over the seeds of the kept
-#           draws of a chain, the least effective sample size and processor
+#           data sets: how many seeds converged; medians over the seeds of the
+#           kept draws of a chain, the least effective sample size and processor
 #           seconds; the most probable number of clusters, and the smallest and
 #           the largest of its probabilities. A data set whose chains fail has
 #           the reason: of geyser's 299 durations 53 are exactly 4 minutes.
@@ -45,6 +45,10 @@ here <- dirname(sub("^--file=", "", self))
 for (file in c("deps.R", "data.R")) source(file.path(here, file))
 
 quietly <- function(expr) suppressMessages(suppressWarnings(expr))
+
+processor_seconds <- function(expr) {
+  sum(system.time(expr)[c("user.self", "sys.self")])
+}
 
 # ---- galaxies ----------------------------------------------------------------
 
@@ -88,14 +92,11 @@ compare_with_telescope <- function() {
     return(invisible())
   }
   span <- diff(range(y))
-  seconds_of <- function(expr) {
-    sum(system.time(expr)[c("user.self", "sys.self")])
-  }
   set.seed(1)
   begin <- stats::kmeans(y, 10, nstart = 10)
   theirs <- ours <- NULL
   seconds <- c(
-    telescope = seconds_of(theirs <- telescope::sampleUniNormMixture(
+    telescope = processor_seconds(theirs <- telescope::sampleUniNormMixture(
       y, begin$cluster, mu = matrix(begin$centers[, 1L], 1L),
       sigma2 = array(span^2 / 200, c(1L, 1L, 10L)), eta = rep(0.1, 10),
       c0 = 2, g0 = 0.2, G0 = matrix(10 / span^2), C0 = matrix(0.02 * span^2),
@@ -104,7 +105,7 @@ compare_with_telescope <- function() {
       priorOnK = telescope::priorOnK_spec("BNB_143"),
       priorOnWeights = telescope::priorOnAlpha_spec("F_6_3")
     )),
-    ours = seconds_of(ours <- quietly(gibbs_gmm(
+    ours = processor_seconds(ours <- quietly(gibbs_gmm(
       y, unknown_k(30),
       gmm_prior(
         m0 = stats::median(y), v0 = span^2, nu0 = 4, s0 = "drawn", s0_df = 0.4,
@@ -153,9 +154,10 @@ sets <- list(
 )
 
 one_row <- function(name, seed, x, labels, peer) {
-  seconds <- sum(system.time(fit <- quietly(gibbs_gmm(
+  fit <- NULL
+  seconds <- processor_seconds(fit <- quietly(gibbs_gmm(
     x, "unknown", keep = "z", seed = seed, progress = FALSE
-  )))[c("user.self", "sys.self")])
+  )))
   clusters <- posterior_k(fit)$clusters
   point <- as.integer(point_clustering(fit))
   cat(sprintf(
@@ -199,9 +201,10 @@ ordinary <- list(
 )
 
 default_fit <- function(x, seed) {
-  seconds <- sum(system.time(fit <- quietly(gibbs_gmm(
+  fit <- NULL
+  seconds <- processor_seconds(fit <- quietly(gibbs_gmm(
     x, "unknown", seed = seed, progress = FALSE
-  )))[c("user.self", "sys.self")])
+  )))
   list(
     converged = converged(fit), draws = nrow(fit[[1L]]), seconds = seconds,
     ess = min(convergence(fit)$ess_bulk, na.rm = TRUE),

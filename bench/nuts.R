@@ -55,7 +55,7 @@ logistic_case <- function(data) {
         gradient = "logistic_gradient"
       )
     },
-    stan = stan_logistic, parameters = "w",
+    stan = stan_logistic,
     stan_data = list(n = nrow(data$x), d = d, x = unname(data$x), y = data$y)
   )
 }
@@ -87,7 +87,7 @@ schools_case <- list(
       y ~ normal(mu + tau * eta, sigma);
     }
   ",
-  parameters = c("mu", "log_tau", "eta"), stan_data = schools_data
+  stan_data = schools_data
 )
 
 normal_case <- local({
@@ -100,7 +100,7 @@ normal_case <- local({
       parameters { vector[100] x; }
       model { x ~ normal(0, scale); }
     ",
-    parameters = "x", stan_data = list(scale = scale)
+    stan_data = list(scale = scale)
   )
 })
 
@@ -126,27 +126,21 @@ ours <- function(case, density, ...) {
     fit <- quietly(do.call(mh_sample, c(
       list(density, numeric(case$d), draws = n, progress = FALSE), further
     )))
-    steps <- vapply(seq_along(fit), function(k) {
-      sum(gibbsite:::transitions_of(fit, k, 1L)[, "n_leapfrog__"])
-    }, 0)
     list(
       draws = posterior::as_draws_array(fit)[, , seq_len(case$d)],
-      steps = sum(steps)
+      steps = leapfrog_steps(fit)
     )
   }
 }
 
-# The default without a gradient.
-walk <- function(case) {
-  function(n) {
-    fit <- quietly(mh_sample(
-      case$density, numeric(case$d), draws = n, progress = FALSE
-    ))
-    list(
-      draws = posterior::as_draws_array(fit)[, , seq_len(case$d)],
-      steps = NA_real_
-    )
+# NA for a random walk.
+leapfrog_steps <- function(fit) {
+  if (is.null(attr(fit, "chains")[[1L]]$state$transitions)) {
+    return(NA_real_)
   }
+  sum(vapply(seq_along(fit), function(k) {
+    sum(gibbsite:::transitions_of(fit, k, 1L)[, "n_leapfrog__"])
+  }, 0))
 }
 
 # NULL where rstan cannot compile.
@@ -228,7 +222,7 @@ programs_of <- function(case) {
     `gibbsite, gradient in R` = ours(
       case, case$density, gradient = case$gradient
     ),
-    `gibbsite, random walk in R` = walk(case),
+    `gibbsite, random walk in R` = ours(case, case$density),
     `LaplacesDemon, NUTS` = demon(case),
     `BayesianTools, DEzs` = toolbox(case)
   )

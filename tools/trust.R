@@ -41,9 +41,19 @@ is_found <- function(fit, sweeps, further) {
   FALSE
 }
 
+geweke_columns <- function(case) {
+  if (!case$joint) {
+    return(data.frame(geweke_z = NA, geweke_p = NA, geweke_means = NA))
+  }
+  joint <- summary(check_case(geweke_joint, case, n = 400))
+  data.frame(
+    geweke_z = max(abs(joint$z)), geweke_p = smallest_adjusted(joint),
+    geweke_means = nrow(joint)
+  )
+}
+
 row_of <- function(case) {
   ranks <- check_case(sbc, case, n = 200, draws = 49)
-  joint <- if (case$joint) summary(check_case(geweke_joint, case, n = 400))
   fit <- fit_of_case(case)
   found <- vapply(case$mutants, function(sweeps) {
     is_found(fit, sweeps, case$further)
@@ -54,9 +64,7 @@ row_of <- function(case) {
   data.frame(
     sampler = case$sampler, option = case$option,
     sbc_p = smallest_p(ranks), sbc_quantities = nrow(summary(ranks)),
-    geweke_z = if (is.null(joint)) NA else max(abs(joint$z)),
-    geweke_p = if (is.null(joint)) NA else smallest_adjusted(joint),
-    geweke_means = if (is.null(joint)) NA else nrow(joint),
+    geweke_columns(case),
     found = sum(found), mutants = length(found),
     twin = difference_from_twin(case)
   )
