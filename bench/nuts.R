@@ -1,8 +1,9 @@
 # The no-U-turn sampler: mh_sample(gradient = ) beside rstan, and samplers of
 # LaplacesDemon and BayesianTools, of the same posteriors.
 #
-#   Rscript bench/nuts.R [rounds=5] [CASES]     about half an hour; CASES: a
-#                                               regular expression
+#   Rscript bench/nuts.R [rounds=5] [programs=REGEXP] [CASES]
+#
+# CASES: a regular expression.  All cases take more than an hour.
 #
 # Posteriors: the eight schools (Rubin 1981; d = 10, non-centred, log tau);
 # logistic regression of MASS::Pima.tr (d = 8, N(0, 10^2) priors, standardised
@@ -33,9 +34,13 @@ folder <- if (length(here) > 0L) dirname(here) else "bench"
 for (file in c("deps.R", "densities.R")) source(file.path(folder, file))
 
 arguments <- commandArgs(trailingOnly = TRUE)
-is_rounds <- grepl("^rounds=", arguments)
-rounds <- as.integer(c(sub("rounds=", "", arguments[is_rounds]), "5")[[1L]])
-pattern <- c(arguments[!is_rounds], "")[[1L]]
+option <- function(name, default) {
+  start <- paste0("^", name, "=")
+  c(sub(start, "", grep(start, arguments, value = TRUE)), default)[[1L]]
+}
+rounds <- as.integer(option("rounds", "5"))
+wanted <- option("programs", "")
+pattern <- c(grep("=", arguments, value = TRUE, invert = TRUE), "")[[1L]]
 
 # ---- the posteriors ----------------------------------------------------------
 
@@ -214,19 +219,20 @@ toolbox <- function(case) {
 }
 
 programs_of <- function(case) {
-  programs <- list(
-    `gibbsite, gradient in C` = if (!is.null(case$native)) {
-      ours(case, case$native)
+  makers <- list(
+    `gibbsite, gradient in C` = function(case) {
+      if (!is.null(case$native)) ours(case, case$native)
     },
-    rstan = stan(case),
-    `gibbsite, gradient in R` = ours(
-      case, case$density, gradient = case$gradient
-    ),
-    `gibbsite, random walk in R` = ours(case, case$density),
-    `LaplacesDemon, NUTS` = demon(case),
-    `BayesianTools, DEzs` = toolbox(case)
+    rstan = stan,
+    `gibbsite, gradient in R` = function(case) {
+      ours(case, case$density, gradient = case$gradient)
+    },
+    `gibbsite, random walk in R` = function(case) ours(case, case$density),
+    `LaplacesDemon, NUTS` = demon,
+    `BayesianTools, DEzs` = toolbox
   )
-  Filter(Negate(is.null), programs)
+  makers <- makers[grepl(wanted, names(makers))]
+  Filter(Negate(is.null), lapply(makers, function(make) make(case)))
 }
 
 # ---- the table ---------------------------------------------------------------

@@ -43,22 +43,45 @@ static void predict(const gibbsite_vector *x, const double *w, int d,
   }
 }
 
-/* log p(y | eta) = y eta - log(1 + exp(eta)) without overflow; tail is
- * exp(-|eta|). */
-static double log_probability(double y, double eta, double tail) {
-  return y * eta - (eta > 0.0 ? eta : 0.0) - log1p(tail);
+/* sum over i of log p(y_i | eta_i) = y_i eta_i - log(1 + exp(eta_i)), without
+ * overflow, since log(1 + exp(eta)) = max(eta, 0) + log(1 + exp(-|eta|)).
+ * Sets tail[i] = exp(-|eta_i|).  The product of the n <= BLOCK factors
+ * 1 + tail[i] is at most 2^n, so that one logarithm serves a block. */
+static double log_probability(const double *y, const double *eta, size_t n,
+                              double *tail) {
+  double sum = 0.0, product = 1.0;
+  for (size_t i = 0; i < n; i++) {
+    tail[i] = exp(-fabs(eta[i]));
+    sum += y[i] * eta[i] - (eta[i] > 0.0 ? eta[i] : 0.0);
+    product *= 1.0 + tail[i];
+  }
+  return sum - log(product);
+}
+
+/* a' b by four partial sums, which a processor adds at the same time. */
+static double dot(const double *a, const double *b, size_t n) {
+  double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0;
+  size_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    s0 += a[i] * b[i];
+    s1 += a[i + 1] * b[i + 1];
+    s2 += a[i + 2] * b[i + 2];
+    s3 += a[i + 3] * b[i + 3];
+  }
+  for (; i < n; i++)
+    s0 += a[i] * b[i];
+  return (s0 + s1) + (s2 + s3);
 }
 
 double logistic(const double *w, int d, void *data) {
   const gibbsite_vector *x, *y, *sd;
   if (!find_data(data, d, &x, &y, &sd))
     return NAN;
-  double sum = 0.0, eta[BLOCK];
+  double sum = 0.0, eta[BLOCK], tail[BLOCK];
   for (size_t from = 0; from < x->rows; from += BLOCK) {
     const size_t n = block_rows(x, from);
     predict(x, w, d, from, n, eta);
-    for (size_t i = 0; i < n; i++)
-      sum += log_probability(y->x[from + i], eta[i], exp(-fabs(eta[i])));
+    sum += log_probability(y->x + from, eta, n, tail);
   }
   for (int j = 0; j < d; j++)
     sum -= w[j] * w[j] / (2.0 * sd->x[0] * sd->x[0]);
@@ -69,7 +92,7 @@ double logistic_gradient(const double *w, int d, void *data, double *gradient) {
   const gibbsite_vector *x, *y, *sd;
   if (!find_data(data, d, &x, &y, &sd))
     return NAN;
-  double sum = 0.0, eta[BLOCK], residual[BLOCK];
+  double sum = 0.0, eta[BLOCK], tail[BLOCK], residual[BLOCK];
   for (int j = 0; j < d; j++) {
     gradient[j] = -w[j] / (sd->x[0] * sd->x[0]);
     sum += 0.5 * w[j] * gradient[j];
@@ -77,16 +100,12 @@ double logistic_gradient(const double *w, int d, void *data, double *gradient) {
   for (size_t from = 0; from < x->rows; from += BLOCK) {
     const size_t n = block_rows(x, from);
     predict(x, w, d, from, n, eta);
-    for (size_t i = 0; i < n; i++) {
-      const double tail = exp(-fabs(eta[i]));
-      sum += log_probability(y->x[from + i], eta[i], tail);
-      residual[i] = y->x[from + i] - (eta[i] > 0.0 ? 1.0 : tail) / (1.0 + tail);
-    }
-    for (int j = 0; j < d; j++) {
-      const double *column = x->x + (size_t)j * x->rows + from;
-      for (size_t i = 0; i < n; i++)
-        gradient[j] += residual[i] * column[i];
-    }
+    sum += log_probability(y->x + from, eta, n, tail);
+    for (size_t i = 0; i < n; i++)
+      residual[i] =
+        y->x[from + i] - (eta[i] > 0.0 ? 1.0 : tail[i]) / (1.0 + tail[i]);
+    for (int j = 0; j < d; j++)
+      gradient[j] += dot(residual, x->x + (size_t)j * x->rows + from, n);
   }
   return sum;
 }
