@@ -28,8 +28,9 @@
 #' @param draws The number of draws that enter the expectation, spread evenly
 #'   over the chains' draws; `NULL` for all draws, at most 1000.
 #' @return A vector of whole numbers with the observations' names: clusters, 1
-#'   the largest. Its attributes are `loss`, the name of the distance, and
-#'   `expected_loss`.
+#'   the largest. Its class is `gmm_clustering`, and its attributes are `loss`,
+#'   the name of the distance, and `expected_loss`. `print()` shows the sizes of
+#'   the clusters first; a part of it is an ordinary vector.
 #' @section Errors: `gibbsite_error_argument` when the allocations were not
 #'   kept, and for more draws than there are.
 #' @references
@@ -54,7 +55,34 @@ point_clustering <- function(fit, loss = c("vi", "binder"), draws = NULL) {
   best <- best_partition(problem)
   value <- best$cluster
   names(value) <- rownames(fit_part(fit, "model")$data$x)
-  structure(value, loss = loss, expected_loss = best$value)
+  structure(
+    value, loss = loss, expected_loss = best$value,
+    class = c("gmm_clustering", "integer")
+  )
+}
+
+#' @export
+print.gmm_clustering <- function(x, ...) {
+  unit <- c(
+    vi = "bits, the variation of information", binder = "Binder's loss"
+  )
+  cluster <- as.vector(x)
+  names(cluster) <- names(x)
+  writeLines(c(
+    cli::pluralize(
+      "<point_clustering> {length(x)} observation{?s}, {max(x)} cluster{?s}"
+    ),
+    paste("Observations in each cluster:",
+          paste(tabulate(cluster), collapse = ", ")),
+    paste0(
+      "Expected distance from a draw: ",
+      format(attr(x, "expected_loss"), digits = 3), " (",
+      unit[[attr(x, "loss")]], ")"
+    ),
+    ""
+  ))
+  print(cluster, ...)
+  invisible(x)
 }
 
 # g(m) and the divisor of each loss; g(0) = 0.

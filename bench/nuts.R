@@ -148,14 +148,21 @@ leapfrog_steps <- function(fit) {
   }, 0))
 }
 
-# NULL where rstan cannot compile.
+# NULL, with a message, where rstan cannot compile.
 stan <- function(case) {
   if (!peer_available("rstan")) {
     return(NULL)
   }
+  # Debian has Boost, but not as the package BH
+  if (!nzchar(system.file("include", package = "BH"))) {
+    rstan::rstan_options(boost_lib = "/usr/include")
+  }
   model <- tryCatch(
     quietly(rstan::stan_model(model_code = case$stan)),
-    error = function(cnd) NULL
+    error = function(cnd) {
+      message("Skipped: rstan: ", conditionMessage(cnd))
+      NULL
+    }
   )
   if (is.null(model)) {
     return(NULL)
