@@ -315,10 +315,30 @@ print_factors <- function(factors, n = 10L) {
 #' @exportS3Method
 model_next.bmf_model <- function(model) c("recommend(fit)", "predict(fit)")
 
-# Factors, in the order of the table, with less than a tenth of an equal share
-# of the variance. Only the Normal-Wishart prior has a scale for each direction.
 #' @exportS3Method
 model_notes.bmf_model <- function(model, fit, table) {
+  c(prediction_line(table), unused_factors_line(model, fit))
+}
+
+# What can be used of chains that have not converged: predictions mix faster
+# than the precision of the ratings if the rank is larger than they need.
+prediction_line <- function(table) {
+  is_cell <- table$variable %in% in_blocks(table$variable, "cell")
+  cells <- as.data.frame(table)[is_cell & !table$constant, ]
+  if (table_converged(table) || nrow(cells) == 0L || !all(cells$ok)) {
+    return(NULL)
+  }
+  paste0(
+    "Predictions have converged: R-hat at most ",
+    format_rhat(max(cells$rhat), attr(table, "thresholds")$rhat),
+    " and ESS at least ", whole(floor(min(effective_sizes(cells)))), " in ",
+    cli::pluralize("{nrow(cells)} observed cell{?s}"), "."
+  )
+}
+
+# Factors, in the order of the table, with less than a tenth of an equal share
+# of the variance. Only the Normal-Wishart prior has a scale for each direction.
+unused_factors_line <- function(model, fit) {
   if (!inherits(model$prior, "bmf_wishart")) {
     return(NULL)
   }

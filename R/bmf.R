@@ -155,6 +155,10 @@
 #' `norm_mu_u` and those of the items) is not judged either; the summary shows
 #' its R-hat.
 #'
+#' If the rank is larger than the ratings need, the precision of the ratings
+#' mixes more slowly than the predictions. If only the predictions at the
+#' observed cells have converged, `print()` and `summary()` say so.
+#'
 #' @section Stored quantities:
 #' See [summary.gibbs_bmf()] for their meaning: `beta` (not with [bmf_fixed()]
 #' or `link`); `theta[1]`, ... (with `link`: the cutpoints);

@@ -1151,6 +1151,34 @@ test_that("simulated ratings have the law that the page states", {
   })
 })
 
+# ---- what can be used of chains that have not converged ----------------------
+
+test_that("predictions that have converged are named", {
+  level <- matrix(c(-2, 0, 0, 2), 500, 4, byrow = TRUE)
+  noise <- function() withr::with_seed(1, matrix(rnorm(2000), 500))
+  invariants <- array(
+    c(level + noise(), rev(noise()), noise()), c(500, 4, 3),
+    list(NULL, NULL, c("rmse", "cell[1]", "cell[2]"))
+  )
+  line_of <- function(invariants) {
+    prediction_line(convergence_table(invariants, 1.01, 400))
+  }
+  line <- line_of(invariants)
+  expect_match(
+    line, "^Predictions have converged: R-hat at most 1\\.00[0-9] and ESS at "
+  )
+  expect_match(line, "least [12][0-9]{3} in 2 observed cells\\.$")
+  # one of them has not
+  expect_null(line_of(replace(invariants, 2001:2500, 3)))
+  # all have, and the ordinary verdict says it
+  expect_null(line_of(invariants[, , 2:3]))
+  expect_null(line_of(invariants[, , 1, drop = FALSE]))
+  # a constant is not judged
+  still <- invariants
+  still[, , "cell[2]"] <- 3
+  expect_match(line_of(still), "in 1 observed cell\\.$")
+})
+
 # ---- ranks that are not used -------------------------------------------------
 
 test_that("factors that are hardly used are named", {
