@@ -15,6 +15,8 @@ export FILTER
 SUITE ?= trixie
 ARCH ?= amd64
 STEPS ?=
+# make check: options of R CMD check
+CHECK_OPTIONS ?=
 C_SOURCES = src/*.[ch] src/core/*/*.[ch] tests/c/*.[ch]
 
 # $(call install_into,LIBRARY): a clean source package, built and installed, so
@@ -95,7 +97,7 @@ valgrind: ## run the tests of a model under valgrind (FILTER=gmm)
 .PHONY: check
 check: ## R CMD check --as-cran: 0 errors, 0 warnings, 0 notes
 	@tools/install.sh check
-	@tools/check.sh
+	@tools/check.sh $(CHECK_OPTIONS)
 
 .PHONY: check-debian
 check-debian: ## the tests and the check in a chroot (SUITE=, ARCH=, STEPS=)

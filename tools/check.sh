@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds the source package with its vignettes and checks it as CRAN does; fails
 # unless R CMD check reports nothing, exactly one symbol is exported and the
-# package is below CRAN's size limit.
+# package is below CRAN's size limit.  Options are those of R CMD check.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -34,7 +34,7 @@ export _R_CHECK_COMPILATION_FLAGS_KNOWN_="-Wdate-time \
 -Werror=format-security -Wformat"
 
 R CMD build ../..
-R CMD check --as-cran "$package" || true
+R CMD check --as-cran "$@" "$package" || true
 
 log=gibbsite.Rcheck/00check.log
 if ! grep -q '^Status: OK$' "$log"; then

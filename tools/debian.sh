@@ -335,6 +335,8 @@ take_step() {
     compile_by gcc && [ $by_clang -eq 0 ]
     ;;
   exact) run_exact ;;
+  # its tests are a part of those of the step test
+  check) in_sources make check CHECK_OPTIONS="${tested:+--no-tests}" ;;
   *) in_sources make "$1" ${FILTER:+FILTER="$FILTER"} ;;
   esac
 }
@@ -357,6 +359,10 @@ run_inside() {
   in_sources tools/install.sh ${words:-run}
   echo "$form" >"$root/$built"
 
+  tested=
+  case " $* " in
+  *" test "*) tested=yes ;;
+  esac
   failed=
   for step in "$@"; do
     say "==== $suite $arch: $step"

@@ -754,7 +754,10 @@ test_that("errors are as large as the standard error says", {
       both(school, of_schools),
       evidence_z(evidence_of(mixture, seed = seed), of_mixture),
       evidence_z(bridge("normal"), exact), evidence_z(bridge("warp3"), exact),
-      evidence_z(evidence_of(modes, method = "tempered", seed = seed), 3)
+      # short chains, which may be said not to have converged
+      quietly(evidence_z(
+        evidence_of(modes, method = "tempered", seed = seed), 3
+      ))
     )
   }, numeric(6))
   for (row in seq_len(nrow(z))) {
