@@ -203,9 +203,8 @@ model_init_from_state.gmm_unknown_model <- function(model, state) {
 model_sweeps.gmm_unknown_model <- function(model, state, n, control) {
   result <- tryCatch(
     .Call(C_gmm_unknown_sweeps, model$data, state, n, control),
-    simpleError = function(cnd) {
-      failed <- grepl("definite|finite", conditionMessage(cnd))
-      if (!failed || is.null(model$ties)) {
+    gibbsite_collapse = function(cnd) {
+      if (is.null(model$ties)) {
         stop(cnd)
       }
       abort_ties(model, model$ties[1L, ])

@@ -34,19 +34,41 @@ SEXP scan_copy_state(SEXP state) {
   return Rf_duplicate(state);
 }
 
+/* An error of class `gibbsite_collapse`, so that R can say why a chain has come
+ * to a state without a likelihood. */
+static void stop_collapse(const char *message) {
+  const char *names[] = {"message", "call", ""};
+  const char *classes[] = {"gibbsite_collapse", "simpleError", "error",
+                           "condition"};
+  const int n_classes = sizeof classes / sizeof classes[0];
+  SEXP condition = PROTECT(Rf_mkNamed(VECSXP, names));
+  SET_VECTOR_ELT(condition, 0, Rf_mkString(message));
+  SEXP class = PROTECT(Rf_allocVector(STRSXP, n_classes));
+  for (int i = 0; i < n_classes; i++)
+    SET_STRING_ELT(class, i, Rf_mkChar(classes[i]));
+  Rf_classgets(condition, class);
+  SEXP call = PROTECT(Rf_lang2(Rf_install("stop"), condition));
+  Rf_eval(call, R_BaseEnv);
+  UNPROTECT(3);
+}
+
 void scan_stop(status outcome) {
   switch (outcome) {
   case STATUS_NOT_POSITIVE_DEFINITE:
-    Rf_error("a covariance or precision matrix is no longer positive definite");
+    stop_collapse(
+      "a covariance or precision matrix is no longer positive definite");
+    break;
   case STATUS_NOT_FINITE:
-    Rf_error("the log-likelihood is no longer finite");
+    stop_collapse("the log-likelihood is no longer finite");
+    break;
   case STATUS_USER_FUNCTION:
     Rf_error("a function given to the sampler gave no usable answer");
   case STATUS_NO_MEMORY:
     Rf_error("there is not enough memory");
   default:
-    Rf_error("unknown status %d of a sampler", (int)outcome);
+    break;
   }
+  Rf_error("unknown status %d of a sampler", (int)outcome);
 }
 
 /* The rows of a segment and, once they are run, state, draws and generator. */
