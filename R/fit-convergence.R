@@ -67,18 +67,20 @@ mean_errors <- function(draws) {
 
 # ---- Quantities that are judged ---------------------------------------------
 
-# The invariants of all chains, draws x chains x quantities. `matrices`: one
-# matrix of draws for each chain.
-invariant_array <- function(matrices, model) {
-  stack_chains(lapply(matrices, function(draws) {
+# The invariants of all chains, draws x chains x quantities. `draws_of(k)`: the
+# draws of chain k. Draws may be large, so that one chain is copied at a time.
+invariant_array <- function(chains, draws_of, model) {
+  stack_chains(lapply(seq_len(chains), function(k) {
     # the model's names, also if the columns of the fit were renamed
-    colnames(draws) <- model$columns
-    model_invariants(model, draws)
+    model_invariants(model, named_matrix(draws_of(k), model$columns))
   }))
 }
 
 fit_invariants <- function(fit) {
-  invariant_array(chain_matrices(fit), fit_part(fit, "model"))
+  check_whole_fit(fit, "fit", rlang::caller_env())
+  invariant_array(
+    length(fit), function(k) .subset2(fit, k), fit_part(fit, "model")
+  )
 }
 
 # R-hat compares halves of chains: with fewer draws in a chain than this it is

@@ -80,7 +80,9 @@ named_matrix <- function(x, columns = colnames(x)) {
     return(x)
   }
   stopifnot(length(x) %% length(columns) == 0)
-  matrix(as.double(x), ncol = length(columns), dimnames = list(NULL, columns))
+  x <- as.double(x)
+  attributes(x) <- plain
+  x
 }
 
 # NULL if there are no surplus draws, so that a run in one piece and a run in

@@ -329,8 +329,6 @@ component_blocks <- function(model, draws) {
 # and covariance of the mixture.
 #' @exportS3Method
 model_invariants.gmm_unknown_model <- function(model, draws) {
-  draws <- unclass(draws)
-  colnames(draws) <- model$columns
   own <- unlabelled_columns(model)
   if (!"components" %in% model$keep) {
     return(drop_row_names(draws[, own, drop = FALSE]))
@@ -417,8 +415,15 @@ size_lines <- function(fit) {
 # data.frame(k, prior, components, clusters) of 1, ..., max.
 size_table <- function(fit) {
   model <- fit_part(fit, "model")
-  draws <- do.call(rbind, model_matrices(fit))
-  share <- function(column) tabulate(draws[, column], model$k) / nrow(draws)
+  share <- function(column) {
+    at <- match(column, model$columns)
+    # a column without a copy of the chain
+    draws <- unlist(lapply(seq_along(fit), function(k) {
+      chain <- .subset2(fit, k)
+      .subset(chain, seq_len(nrow(chain)) + (at - 1) * nrow(chain))
+    }))
+    tabulate(draws, model$k) / length(draws)
+  }
   data.frame(
     k = seq_len(model$k), prior = exp(log_size_prior(model$prior$number)),
     components = share("k"), clusters = share("n_occupied")

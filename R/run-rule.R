@@ -19,10 +19,9 @@ rule_verdict <- function(job, rule, common, suspect) {
   if (is.null(rule) || common <= first || common %% rule$every != 0) {
     return(list(verdict = "go on", suspect = NULL))
   }
-  draws <- lapply(seq_along(job$chains), function(k) {
+  invariants <- invariant_array(length(job$chains), function(k) {
     chain_draws(job, k)[seq(first + 1, common), , drop = FALSE]
-  })
-  invariants <- invariant_array(draws, job$model)
+  }, job$model)
   # the cause is looked for among several quantities
   drop <- may_drop(job, rule, common)
   if (!drop && !is.null(suspect)) {
