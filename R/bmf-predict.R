@@ -434,8 +434,8 @@ conditional_moments <- function(kept, pairs, deviations) {
 #'
 #' The model treats ratings as real numbers without bounds. Intervals of ratings
 #' from 1 to 5 may reach below 1 or above 5, unless the fit was made with
-#' `range`. Then all that is said here of a rating is of the rating moved to the
-#' nearer end of the range (see [gibbs_bmf()]): its mean and variance given a
+#' `range`. Then a rating outside the range counts as the nearer end (see
+#' [gibbs_bmf()]): its mean and variance given a
 #' draw have closed forms, `noise` is the mean over the draws of this variance
 #' (for a new id it includes the spread of its factors), and `parameters` the
 #' variance of the mean.

@@ -75,7 +75,7 @@
 #' feature, and the same for items. With `biases` the intercepts depend on the
 #' features too. Features need [bmf_wishart()], which has \eqn{g}, \eqn{h} and a
 #' known \eqn{\lambda_b}{lambda_b}. They help most for users and items with few
-#' ratings, and they tell of those without any.
+#' ratings. They also predict for users and items without ratings.
 #'
 #' A table of features is a numeric matrix, a sparse matrix of the Matrix
 #' package or a data frame. Its rows belong to users (items) by row names or, in
@@ -91,9 +91,9 @@
 #' [scale()] for ages, prices or years.
 #'
 #' For new users and items give their features to [predict.gibbs_bmf()],
-#' [recommend()] and [fold_in()]. A table has at most 5,000 columns: the
-#' eigenvectors of their products are needed once, and a sweep takes \eqn{p^2
-#' D}{p^2 D} operations for them. Features stay in a fit without its data.
+#' [recommend()] and [fold_in()]. A table has at most 5,000 columns, because a
+#' run needs the eigenvectors of the \eqn{p \times p}{p x p} cross-product of
+#' the table once, and each sweep takes \eqn{p^2 D}{p^2 D} operations. Features stay in a fit without its data.
 #' @section Ordinal ratings:
 #' With `link = "ordinal"` a rating on a scale of \eqn{K} levels is a latent
 #' value that falls between two cutpoints (Albert and Chib 1993):
@@ -118,9 +118,10 @@
 #' "probabilities")` the probability of each level. An interval of ratings holds
 #' at least its probability and, with few levels, often much more. `log_lik()`
 #' and what is made of it are log probabilities of ratings; without `link` they
-#' are log densities, and the two cannot be compared. The log density of a
-#' rating becomes comparable when the normal probability of the interval from
-#' half a step below the rating to half a step above it takes its place.
+#' are log densities, and the two cannot be compared. To compare them, replace
+#' the log density of a rating by the log of a normal probability: that of the
+#' interval from half a step below the rating to half a step above it.
+#'
 #' A constant may be added to all latent values and cutpoints without a change
 #' of the likelihood: only distances of cutpoints are judged for convergence.
 #'
@@ -132,11 +133,10 @@
 #'
 #' @section Range of the ratings:
 #' The model takes ratings as real numbers without bounds. With `range = c(1,
-#' 5)` the rating that is predicted is the model's rating moved to the nearer
-#' end of the range: a draw of 5.3 counts as 5. Everything that is predicted on
-#' the scale of the ratings is of that number and agrees: means are the means of
-#' such draws, and standard deviations, intervals, errors, coverage and
-#' recommendations are theirs. The posterior stays the same, and so do
+#' 5)` a rating outside the range counts as the nearer end: a draw of 5.3
+#' counts as 5. All predictions on the scale of the ratings use these values:
+#' means, standard deviations, intervals, errors, coverage and recommendations.
+#' The posterior stays the same, and so do
 #' `log_lik()`, `loo()` and the mean log predictive density of [held_out()],
 #' which are of the model's rating, as are the stored `cell[1]`, ... and
 #' [rstantools::posterior_linpred()]. Because draws beyond an end count as the
@@ -461,7 +461,8 @@ check_link <- function(link, method, call) {
 #' drawn from its normal distribution between the cutpoints of its rating, and
 #' all other blocks take it for the rating, with \eqn{\beta = 1}{beta = 1}. With
 #' `biases` a constant is also moved between the cutpoints and the intercepts of
-#' the users.
+#' the users. With [bmf_wishart()] or [bmf_gamma()] latent values, cutpoints and
+#' users are also multiplied by one factor (Liu and Sabatti 2000).
 #'
 #' @references
 #' Cowles MK (1996). Accelerating Monte Carlo Markov chain convergence for

@@ -12,9 +12,10 @@
 #' @section Mixtures:
 #' The criterion is the log evidence ([log_evidence()]). It is exact up to its
 #' standard error, and is defined for the prior of each fit. `probability` is
-#' the probability of each fit given the data, if all are equally probable
-#' beforehand. It depends on the prior of the covariances: a fit with an unknown
-#' `k` has another default prior, and [posterior_k()] other probabilities. If
+#' the posterior probability of each model, if all have the same prior
+#' probability. It depends on the prior of the covariances. A fit with an
+#' unknown `k` cannot be compared here: it has another default prior, and
+#' [posterior_k()] gives its own probabilities. If
 #' loo is installed, the expected log predictive densities of
 #' [loo()][loo::loo] and [waic()][loo::waic] are beside it. These ask which fit
 #' predicts best, not which number is right, and change little where
@@ -34,17 +35,19 @@
 #'
 #' @section Ratings:
 #' The ratings are divided at random into folds. Each model is fitted without
-#' each fold, and predicts the ratings of the fold. The criterion is the root
+#' each fold, and predicts the ratings of the fold. The mean that `center`
+#' subtracts and the prior are those of the whole fit. The criterion is the root
 #' mean square error of the posterior mean. `interval_score` is the mean score
 #' of the predictive intervals (their length, and \eqn{2 / (1 - }{2 / (1 -
 #' }`level` \eqn{)}{)} times the distance of ratings outside; Gneiting and
 #' Raftery 2007, eq. 43), `lpd` the mean log predictive density of a rating.
 #'
 #' @section How sure a difference is:
-#' `difference` is how much worse a fit is by the criterion than the best one,
-#' and `difference_se` its standard error: from the errors of two log evidences,
-#' or over documents (ratings), of whose scores by both fits the differences are
-#' taken. `sure` says it in a word. For log evidences, whose difference \eqn{d}
+#' `difference` is how much worse a fit is by the criterion than the best one.
+#' `difference_se` is its standard error. For log evidences it comes from their
+#' two standard errors. Otherwise it comes from the differences of the two fits'
+#' scores for each document (rating). `sure` rates the difference by one word.
+#' For log evidences, whose difference \eqn{d}
 #' is a log Bayes factor with standard error \eqn{s}: `"clear"` if \eqn{d - 2 s
 #' > 5}, `"likely"` if \eqn{d - 2 s > 1}, `"open"` otherwise (Kass and Raftery
 #' 1995 call 5 very strong and 1 positive evidence). For other criteria
@@ -74,9 +77,9 @@
 #'   \eqn{k} above the limit of loo), `elpd_waic`; of topics `perplexity`,
 #'   `perplexity_se`, `coherence`, `coherence_least`; of ratings `rmse`,
 #'   `rmse_se`, `interval_score`, `lpd`; and `difference`, `difference_se` and
-#'   `sure`. `plot()` draws the criterion and the second one against `k`, with
-#'   bars of two standard errors of the difference from the best, and returns
-#'   `x` invisibly.
+#'   `sure`. `plot()` draws the criterion against `k`, with bars of two standard
+#'   errors of the difference from the best. A second panel shows the second
+#'   measure without bars. `plot()` returns `x` invisibly.
 #' @section Errors: `gibbsite_error_argument` for other objects than such fits,
 #'   for fits of different data and for more folds than documents or ratings;
 #'   `gibbsite_error_no_data` for a fit without its data; those of

@@ -43,16 +43,16 @@
 #'
 #' The standard error is the root of the relative mean squared error
 #' (Fruehwirth-Schnatter 2004), with the effective sample size of the draws. It
-#' does not know of a mode that the chains did not visit. If the two halves
-#' differ by more than four standard errors, half of their difference is given
-#' instead. That, or an error of more than 0.5, gives a warning, and so does an
-#' R-hat of more than 1.05.
+#' does not include the error from a mode that no chain visited. If the two
+#' halves differ by more than four standard errors, half of the difference is
+#' the standard error. A warning is given in this case, for a standard error
+#' above 0.5, and for an R-hat above 1.05.
 #'
-#' The coordinates are logarithms of scale parameters and, of a covariance
-#' matrix, of the diagonal of its Cholesky factor, with transformed
-#' correlations. What can be integrated out in closed form is: the coefficients
-#' and deviations of [gibbs_hlm()], the allocations and missing entries of
-#' [gibbs_gmm()]. With groups in [gibbs_logistic()] the deviations of the groups
+#' Scale parameters are replaced by their logarithms. A covariance matrix is
+#' replaced by the logarithms of the diagonal of its Cholesky factor and by
+#' transformed correlations. Some unknowns are integrated out in closed form:
+#' the coefficients and deviations of [gibbs_hlm()], and the allocations and
+#' missing entries of [gibbs_gmm()]. With groups in [gibbs_logistic()] the deviations of the groups
 #' are coordinates; with hundreds of groups the estimate needs many draws.
 #'
 #' For a mixture, \eqn{g} is the mean of the densities from which the Gibbs
@@ -131,7 +131,7 @@
 #' `seed` or else R's generator determines. Other evidence takes none.
 #' @section Errors: `gibbsite_error_no_evidence`, a `gibbsite_error_argument`,
 #'   for fits that have no evidence here: of [gibbs_lda()], [gibbs_bmf()], of
-#'   [gibbs_lm()] with the horseshoe prior, of [gibbs_sample()] without
+#'   [gibbs_gmm()] with an unknown `k`, of [gibbs_lm()] with the horseshoe prior, of [gibbs_sample()] without
 #'   `log_density`. `gibbsite_error_argument` for too few draws, and in
 #'   `anova()` for fits that are not Laplace approximations of the same response
 #'   or have no evidence. `gibbsite_error_no_data` for a fit without its data.

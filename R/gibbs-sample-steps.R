@@ -114,6 +114,13 @@ mh_step <- function(log_density, proposal = adaptive(), steps = 1) {
 
 step_gradient <- function(proposal, call) {
   found <- unique(proposal_gradients(proposal))
+  if (length(found) == 0L && uses_gradient(list(list(proposal = proposal)))) {
+    abort_argument(
+      "{.fn langevin} needs its {.arg gradient} in {.fn mh_step}: a function of
+       the state.",
+      call = call
+    )
+  }
   if (length(found) > 1L) {
     abort_argument(
       "Langevin proposals of one block must have the same {.arg gradient}.",

@@ -23,8 +23,8 @@
 #'
 #' The number of components \eqn{k} is not the number of clusters
 #' \eqn{k_+}{k+}, the components that hold observations. With dynamic weights
-#' the prior of the number of clusters remains away from large values as \eqn{n}
-#' grows, since each component's concentration falls with \eqn{k}.
+#' the concentration of each component falls with \eqn{k}. In the prior the gap
+#' between the numbers of components and clusters therefore grows with \eqn{k}.
 #'
 #' @param max The largest number of components, a whole number from 1 to 1000.
 #' @param prior The prior of `k`: `"bnb"` (default), `"uniform"`, `"geometric"`,

@@ -60,21 +60,24 @@
 #' @section Labels:
 #' The posterior does not change when the components are renumbered (unless
 #' `alpha` differs between them), and a long chain visits all numberings. The
-#' components of each draw are therefore numbered to agree with one point, a
-#' mode of the posterior, largest component first: each component of a draw gets
-#' the number of the mode's component with which it shares most (Papastamoulis
-#' and Iliopoulos 2010). The mode is searched before the chains begin, and does
-#' not depend on `seed`. So the numbers mean the same in all draws, chains and
-#' runs, and for every function that takes the draws. If `alpha` differs between
-#' the components, it numbers them, and the draws are not renumbered.
-#' [relabel()] gives other numberings.
+#' components of each draw are therefore numbered to agree with a mode of the
+#' posterior, whose components are in decreasing order of weight. Points are
+#' taken at the mean of each component of the mode and one standard deviation
+#' from it. A component of a draw gets the number of that component of the mode
+#' to whose points it gives the highest probabilities (a variant of
+#' Papastamoulis and Iliopoulos 2010). The mode is searched before the chains
+#' begin, and does not depend on `seed`. So the numbers mean the same in all
+#' draws, chains and runs, and for every function that takes the draws. If
+#' `alpha` differs between the components, each component keeps the number of
+#' its `alpha`, and the draws are not renumbered. [relabel()] gives other
+#' numberings.
 #'
 #' R-hat and effective sample sizes are judged on quantities that do not depend
 #' on the numbering: the log-likelihood, the sorted weights, and the mean and
 #' covariance of the mixture. With more components than the data support, the
 #' posterior often has several modes between which a chain moves rarely. The
-#' R-hat of the sorted weights and the numbers of occupied components then show
-#' this.
+#' R-hats of the sorted weights then show this, and so does a trace plot of
+#' `n_occupied`.
 #'
 #' @section Moves of groups:
 #' Draws of single allocations rarely lead from one mode of the posterior to
@@ -90,9 +93,10 @@
 #' A set of \eqn{N} observations splits from two of them, the anchors \eqn{i}
 #' and \eqn{j}. The first has probability \eqn{1/N}. The second has a
 #' probability proportional to its squared distance \eqn{D_{ij}^2}{D_ij^2} from
-#' the first, in the metric of the set's covariance. Some EM steps from the
-#' anchors give each other observation its probability of either side, kept
-#' between 0.0001 and 0.9999, and \eqn{q} is their product. To undo a split with
+#' the first, in the metric of the set's covariance. A few EM steps from the
+#' anchors give every other observation a probability of each side, between
+#' 0.0001 and 0.9999. The sides are drawn independently, and \eqn{q} is the
+#' product of the probabilities of the sides drawn. To undo a split with
 #' \eqn{n_1} and \eqn{n_2} observations, an anchor is drawn from each side. With
 #' \eqn{W_c} the scatter of component \eqn{c} about its mean, new covariances
 #' are drawn from \eqn{g_c = \mathrm{IW}(\nu_0 + n_c - 1, S_0 + W_c)}{g_c =
@@ -113,8 +117,9 @@
 #' \eqn{\Sigma}{Sigma}, so that the sweep leaves the posterior exactly invariant
 #' (van Dyk and Park 2008). Missing entries keep their values.
 #'
-#' Each chain tries a move in its first 200 sweeps, and then in a sweep with
-#' probability 1/8 (with `k = 2` 1/16). `print()` and `summary()` show how many
+#' Each chain tries one move in each of its first 200 sweeps. After that each
+#' sweep tries one with probability 1/8 (1/16 with `k = 2`). `print()` and
+#' `summary()` show how many
 #' succeeded. If one mode has all of the probability, few moves succeed, and
 #' nothing is wrong.
 #'
@@ -176,11 +181,11 @@
 #' covariances, also with many observations, and more so than that of the number
 #' of clusters. An entry of `inits` is a list with any of `k`, `alpha` and `z`.
 #'
-#' Rounded data need care if \eqn{S_0}{S0} is drawn, which is the default. Let
-#' \eqn{m} observations have the same value of a variable. A component of these
-#' alone may have a variance near 0, and the posterior has no finite integral if
-#' \eqn{m \ge (k - 1) \nu_0 + g + 1}{m >= (k - 1) nu0 + g + 1}, where \eqn{g}{g}
-#' is `s0_df`. Chains find such a component only if a large part of the
+#' Rounded data need care if \eqn{S_0}{S0} is drawn, which is the default, and
+#' the covariances are not shared. Let \eqn{m} observations have the same value
+#' of a variable. A component of these alone may have a variance near 0. The
+#' posterior has no finite integral if \eqn{m \ge \nu_0 + g + 1}{m >= nu0 + g +
+#' 1}, where \eqn{g}{g} is `s0_df`. Chains find such a component only if a large part of the
 #' observations near the value have exactly this value. The chain then fails
 #' (`gibbsite_error_ties`), and the error names the variable and what to do:
 #' give `gmm_prior(s0 = )` a scale, or add uniform noise of the size of the
@@ -192,8 +197,9 @@
 #' `fits <- lapply(1:6, function(k) update(fit, k = k))`, then
 #' [compare_k()]`(fits)`. The log
 #' evidence of a mixture depends on the prior of means and covariances: a wide
-#' prior favours few components. `alpha = "sparse"` ([gmm_prior()]) instead
-#' leaves components of one fit empty that are not needed.
+#' prior favours few components. Or fit once with more components than needed
+#' and `alpha = "sparse"` ([gmm_prior()]): components that are not needed stay
+#' empty.
 #'
 #' @section Search for the mode:
 #' `method = "icm"` (iterated conditional modes) sets each block to the mode of

@@ -7,11 +7,12 @@
 #' \eqn{t} have \deqn{\eta_{tw} = \mathtt{eta} + \mathtt{weight}\, n / (k s_t)
 #'   }{eta_tw = eta + weight n / (k s_t)} if \eqn{w} is one of its \eqn{s_t}
 #' seeds, and \eqn{\mathtt{eta}}{eta} if not, where \eqn{n} is the number of
-#' tokens of the corpus and \eqn{k} the number of topics. The seeds of a topic
-#' thus count as `weight` times the tokens of a topic of equal share, before the
-#' documents are seen.
+#' tokens of the corpus and \eqn{k} the number of topics. If all topics were
+#' equally large, each would have \eqn{n / k} tokens. The seeds of a topic
+#' together add `weight` times this number to its prior counts.
 #'
-#' Seeds say where a topic starts from. Documents without any of its seeds can
+#' Seeds change the prior of a topic and do not fix its words. Documents without
+#' any of its seeds can
 #' have the topic, and a seed can occur in other topics. Topics beyond the
 #' seeded ones have \eqn{\eta_{tw} = \mathtt{eta}}{eta_tw = eta} for all terms;
 #' they are named `"topic 3"` and so on, and take up what no seeded topic is
@@ -20,8 +21,8 @@
 #' @param seeds A named list with a character vector for each seeded topic: its
 #'   words. The names are those of the topics. A word with `*` at its end stands
 #'   for all terms that begin so. A word may be a seed of several topics.
-#' @param weight A positive number (default 0.03): the weight of the seeds of a
-#'   topic, relative to the tokens of a topic of equal share.
+#' @param weight A positive number (default 0.03): the prior counts of the seeds
+#'   of a topic together, relative to the \eqn{n / k} tokens of a topic.
 #' @param eta A positive number (default 0.1): the concentration of all terms.
 #' @return An object of class `seeded_topics`, for [lda_prior()].
 #' @section Errors:

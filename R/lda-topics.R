@@ -65,9 +65,9 @@ match_topics <- function(fit, topics = chain_topics(fit)) {
 #' well a chain's topic agrees with that of the chain with the highest mean log
 #' joint density: \eqn{\sum_w \sqrt{\phi_{tw} \phi'_{tw}}}{sum_w sqrt(phi_tw
 #' phi'_tw)}, which is 1 for the same distribution and 0 for no term in common.
-#' If it is low (below about 0.7), the chains found different topics, and their
-#' average is of little use. Then look at a single chain, with the argument
-#' `chain`.
+#' If it is below 0.9, `print()` counts the topic as not the same in all chains.
+#' Below about 0.7 the average over the chains is of little use. Then look at a
+#' single chain, with the argument `chain`.
 #'
 #' @param fit A fit made by [gibbs_lda()].
 #' @param chain `NULL` (default): the average of all chains. Or the number of

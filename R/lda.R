@@ -93,21 +93,21 @@
 #' The posterior does not change when the topics are renumbered (unless `alpha`
 #' differs between them), and each chain numbers them in its own way. In the fit
 #' they are renumbered to agree: a topic has the same number in all draws of all
-#' chains, in every column and in every summary. Within a chain the topics of a
-#' draw get the numbers with which most tokens have the topic that they had at
-#' the first kept draw (an assignment problem; Papastamoulis & Iliopoulos 2010).
-#' The numbers of the chains maximise the count of tokens that have the same
-#' topic in two chains at their first kept draws (over all pairs of chains), and
-#' topics with more tokens come first. [relabel()] with `"none"` gives the
+#' chains, in every column and in every summary. Within a chain each draw is
+#' compared with the first kept draw. Its topics are numbered so that as many
+#' tokens as possible keep their topic (an assignment problem; Papastamoulis &
+#' Iliopoulos 2010). Then the first kept draws of the chains are compared. The
+#' chains are numbered so that as many tokens as possible have the same topic in
+#' two chains, over all pairs. Topics with more tokens come first. [relabel()] with `"none"` gives the
 #' sampler's own numbers, if `keep = "labels"` stored them. Topics with
 #' different rows of `eta` keep the numbers of the rows ([lda_prior()],
-#' [seeded_topics()]). Where `alpha`
-#' differs between the topics, it numbers them, and nothing is renumbered. Of
-#' more than 1024 topics each chain keeps its numbers from draw to draw.
+#' [seeded_topics()]). If `alpha` differs between the topics, each topic keeps
+#' the number of its `alpha`. With more than 1024 topics the draws of a chain
+#' are not renumbered.
 #'
 #' R-hat and effective sample sizes are judged on quantities that do not depend
-#' on the numbering: `log_joint`, `log_lik`, the concentrations, and the sizes
-#' of the topics in decreasing order.
+#' on the numbering: `log_joint`, `log_lik`, the concentrations, and the shares
+#' of the largest topics (at most 20) in all tokens, in decreasing order.
 #'
 #' @section Convergence:
 #' On real text an R-hat of 1.01 for every quantity takes very long runs, also
@@ -116,8 +116,8 @@
 #' the topics.
 #'
 #' * *Topics*: how many have an affinity (see [topic_estimates()]) of 0.9 or
-#'   more in all chains. On texts simulated with known topics, chains reach 0.99
-#'   and more, and 0.94 and more with three topics too many.
+#'   more in all chains. On simulated texts the affinity was at least 0.99 with
+#'   the true number of topics, and at least 0.94 with three more.
 #' * *Documents*: the total variation distance between the shares of a document
 #'   in two chains, averaged over documents and pairs of chains.
 #' * *Perplexity*: \eqn{\exp(-}{exp(-}`log_lik`\eqn{)}{)} of each chain, for
@@ -136,15 +136,16 @@
 #' @section Choosing k:
 #' Fit several numbers of topics and compare them by [compare_k()]: perplexity
 #' of held-out documents, and the coherence of the topics. Perplexity often
-#' falls up to more topics than can be read; among numbers that are not told
-#' apart, take the smallest, or that with the most coherent topics.
+#' still falls where there are already too many topics to interpret. If several
+#' numbers do not clearly differ, take the smallest one or the one with the most
+#' coherent topics.
 #'
 #' @section Starting values:
 #' Without `inits` each chain makes four short runs on its own stream of random
 #' numbers, and starts at the last state of that with the highest `log_joint`
-#' there. A short run starts with each token in a topic drawn with equal
-#' probabilities, and with a random value around 1 for a concentration with a
-#' prior. If `eta` is a matrix, the topic \eqn{t} of a token of term \eqn{w} is
+#' there. In a short run each token starts in a topic drawn with equal
+#' probabilities. A concentration with a prior starts at a draw from the middle
+#' half of that prior (between its quartiles). If `eta` is a matrix, the topic \eqn{t} of a token of term \eqn{w} is
 #' drawn with a probability proportional to \eqn{\eta_{tw} / \sum_v
 #' \eta_{tv}}{eta_tw / sum_v eta_tv}. A short run is a tenth of `burnin` long.
 #' The sweeps of the short runs are not counted as sweeps of the chain; they

@@ -32,8 +32,8 @@
 #'   [langevin()], [independence()], [mixture_proposal()] or a
 #'   [custom_proposal()] with its density.
 #' @param second A positive number (default 0.2): the second proposal is
-#'   [adaptive()], [random_walk()] or [langevin()] as `first`, with steps
-#'   multiplied by this. Or a proposal of a kind that `first` may have; a
+#'   `first` with its steps multiplied by this number. `first` must then be
+#'   [adaptive()], [random_walk()] or [langevin()]. Or a proposal of a kind that `first` may have; a
 #'   [custom_proposal()] then needs no density. Proposals that adapt after
 #'   burn-in cannot be used.
 #' @return A proposal: an object of class `delayed_rejection` and

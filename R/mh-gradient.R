@@ -18,7 +18,7 @@ find_gradient <- function(given, plan, log_density, extra, init, call) {
   if (length(found) == 1L) {
     return(found[[1L]])
   }
-  if (!has_hamiltonian(plan)) {
+  if (!uses_gradient(plan)) {
     return(NULL)
   }
   if (has_native_gradient(log_density)) {
@@ -30,8 +30,7 @@ find_gradient <- function(given, plan, log_density, extra, init, call) {
   inform_gibbsite(
     c(
       "No gradient is given: it is computed by differences, which takes
-       {4 * length(init)} evaluations of {.arg log_density} for each step of a
-       trajectory.",
+       {4 * length(init)} evaluations of {.arg log_density} for each step.",
       i = "{.arg gradient} or {.fn native_density} makes it faster.",
       i = "The default proposal, {.fn adaptive}, needs no gradient and is
            probably faster than differences."
@@ -39,6 +38,18 @@ find_gradient <- function(given, plan, log_density, extra, init, call) {
     class = "gradient"
   )
   "differences"
+}
+
+takes_gradient <- function(proposal) {
+  inherits(proposal, c("nuts", "hmc", "langevin"))
+}
+
+# Whether any proposal takes the gradient, also as a part of another.
+uses_gradient <- function(plan) {
+  uses <- function(proposal) {
+    takes_gradient(proposal) || any(vapply(proposal$parts, uses, NA))
+  }
+  any(vapply(plan, function(block) uses(block$proposal), NA))
 }
 
 # An error of the density is reported where the chains start.

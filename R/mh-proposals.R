@@ -195,7 +195,9 @@ approximation_covariance <- function(fit) unname(as.matrix(stats::vcov(fit)))
 #' @param target `NULL` or a number between 0 and 1: the target acceptance rate.
 #'   `NULL` (default) is \eqn{0.234 + 0.206 / d}{0.234 + 0.206 / d}: 0.44 for
 #'   one coordinate, near 0.234 for many (Roberts, Gelman and Gilks 1997).
-#' @param scale,cov Where the adaptation begins, as in [random_walk()]. The
+#' @param scale,cov The scales or the covariance of the density with which the
+#'   adaptation begins, in the forms that [random_walk()] takes. The first
+#'   steps have \eqn{2.38 / \sqrt d}{2.38 / sqrt(d)} times this scale. The
 #'   default is the covariance of the normal density with the curvature of the
 #'   log density at its mode, which [mh_sample()] finds once for all chains. If
 #'   no mode is found, or with `inits`, it is the curvature at `init` or at the
@@ -217,6 +219,10 @@ approximation_covariance <- function(fit) unname(as.matrix(stats::vcov(fit)))
 #' Vihola M (2012). Robust adaptive Metropolis algorithm with coerced acceptance
 #' rate. *Statistics and Computing* 22, 997-1008.
 #' \doi{10.1007/s11222-011-9269-5}
+#'
+#' Roberts GO, Gelman A, Gilks WR (1997). Weak convergence and optimal scaling of
+#' random walk Metropolis algorithms. *Annals of Applied Probability* 7, 110-120.
+#' \doi{10.1214/aoap/1034625254}
 #' @family proposals
 #' @examples
 #' adaptive()
@@ -407,7 +413,7 @@ check_proposal <- function(x, arg, call = rlang::caller_env()) {
 #' Both functions get points in the form in which proposals are made: with names
 #' if `init` has them, only the coordinates of the block if there are blocks,
 #' and on the transformed scale with `transform = TRUE`. `draw` may use R's
-#' random numbers freely; this does not affect the validity of the chain.
+#' random numbers, but must not set a seed.
 #'
 #' @param draw Function of one argument, the current point `x`. It returns a
 #'   draw `y`, finite numbers, as many as `x` has.
@@ -458,9 +464,11 @@ custom_proposal <- function(draw, log_density) {
 #' @param step `NULL` or a positive number: the \eqn{s} at which the tuning
 #'   begins. With `NULL` (default) it is found at the mode, or at the starting
 #'   point if there was no search for the mode.
-#' @param gradient Function of a point: the gradient of the *whole* log density
-#'   (on its own scale, also with `transform = TRUE`), `d` finite numbers. It
-#'   gets those further arguments of the density that it has arguments for.
+#' @param gradient `NULL` (default): found as for [nuts()], section Gradient. Or
+#'   a function of a point: the gradient of the *whole* log density (on its own
+#'   scale, also with `transform = TRUE`), `d` finite numbers. It gets those
+#'   further arguments of the density that it has arguments for. [mh_step()]
+#'   needs it here.
 #' @param cov \eqn{C}: `NULL` (default: the identity), a symmetric positive
 #'   definite matrix, `"laplace"` (the inverse of the negative Hessian at the
 #'   mode), or a Laplace approximation. Set it if the coordinates' scales
@@ -481,21 +489,15 @@ custom_proposal <- function(draw, log_density) {
 #' @examples
 #' langevin(gradient = function(x) -x)
 #' @export
-langevin <- function(step = NULL, gradient, cov = NULL, tune = TRUE,
+langevin <- function(step = NULL, gradient = NULL, cov = NULL, tune = TRUE,
                      target = 0.574) {
-  if (missing(gradient)) {
-    abort_argument(
-      c("{.arg gradient} is needed: a function of a point.",
-        i = "Without one, use {.fn adaptive}.")
-    )
-  }
   step <- check_number(step, lower = 0, lower_open = TRUE, null_ok = TRUE)
   tune <- check_flag(tune)
   if (is.null(step) && !tune) {
     abort_argument("{.arg step} is needed with {.code tune = FALSE}.")
   }
   new_proposal("langevin",
-    step = step, gradient = check_gradient_function(gradient),
+    step = step, gradient = check_gradient_function(gradient, null_ok = TRUE),
     cov = check_spread(cov), tune = tune, target = check_rate(target)
   )
 }
@@ -853,7 +855,7 @@ proposal_functions <- function(proposal) {
 # The gradients in a proposal: a list of functions.
 proposal_gradients <- function(proposal) {
   c(
-    if (inherits(proposal, c("langevin", "hmc", "nuts"))) {
+    if (takes_gradient(proposal)) {
       Filter(Negate(is.null), list(proposal$gradient))
     },
     unlist(lapply(proposal$parts, proposal_gradients), recursive = FALSE)

@@ -41,7 +41,8 @@
 #'   temperatures for more coordinates, at most 30; or the temperatures: two or
 #'   more increasing numbers, of which the first is 1.
 #' @param proposal The proposal that moves each replica (default [adaptive()]):
-#'   all but [nuts()], [hmc()], and those that adapt after burn-in.
+#'   all but [nuts()], [hmc()], `tempered()`, and those that adapt after
+#'   burn-in.
 #' @param tune `TRUE` (default): tune the temperatures between the first and the
 #'   last in burn-in. `FALSE`: keep them.
 #' @return A proposal: an object of class `tempered` and `gibbsite_proposal`. It

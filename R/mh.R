@@ -41,10 +41,9 @@
 #' differences over about one standard deviation, in coordinates that it
 #' rescales as it goes. `init` may therefore be far from the mode and the
 #' parameters may have any units: zeros do for a smooth density with one mode.
-#' The chains start around the mode. Their starts are normal, with the
-#' covariance that the curvature at the mode gives and twice its standard
-#' deviations, so that they are more dispersed than the posterior (Gelman and
-#' Rubin 1992). Where the log density is zero, or lower by more than \eqn{50 +
+#' The chains start around the mode. Their starts are normal, with four times
+#' the covariance that the curvature at the mode gives, so that they are more
+#' dispersed than the posterior (Gelman and Rubin 1992). Where the log density is zero, or lower by more than \eqn{50 +
 #' 10 d}{50 + 10 d} than at the mode, a new start is drawn with half the
 #' deviation, up to 50 times. Adaptive proposals begin with the same covariance.
 #'
@@ -57,10 +56,9 @@
 #' The search is not used if it reaches no mode within that number, or finds
 #' that the density is random or has no peak, that there are several modes, or
 #' that the peak has less mass than the neighbourhood of `init`. The fit says
-#' so. Then, and with more than 500 parameters (100 if no proposal needs a
-#' covariance, 30 if all blocks are moved by [nuts()] or [hmc()]), chains start
-#' around `init`. For each coordinate the sampler
-#' finds the distance from `init` at which the log density has fallen by 1/2,
+#' so. No search is made with more than 500 parameters (100 if no proposal needs
+#' a covariance, 30 if all blocks are moved by [nuts()] or [hmc()]). In both
+#' cases the chains start around `init`. For each coordinate the sampler finds the distance from `init` at which the log density has fallen by 1/2,
 #' and adds a normal variate whose standard deviation is twice this distance
 #' (halved, up to 50 times, if the density is zero at the start).
 #'
@@ -114,7 +112,7 @@
 #'   [adaptive()].
 #' @param ... Further arguments of `log_density` (and of the gradient), by name.
 #' @param gradient `NULL` (default), or a function of a point: the gradient of
-#'   the log density, see [nuts()].
+#'   the log density, for [nuts()], [hmc()] and [langevin()].
 #' @param blocks `NULL` (default: one block of all coordinates), `"each"` (every
 #'   coordinate on its own) or a list of vectors of names or numbers of
 #'   coordinates, which together name all coordinates; its names become those of
@@ -220,12 +218,7 @@ default_proposal <- function(gradient, log_density) {
 }
 
 check_gradient_used <- function(gradient, plan, call) {
-  uses <- function(proposal) {
-    inherits(proposal, c("nuts", "hmc", "langevin")) ||
-      any(vapply(proposal$parts, uses, NA))
-  }
-  used <- any(vapply(plan, function(block) uses(block$proposal), NA))
-  if (!is.null(gradient) && !used) {
+  if (!is.null(gradient) && !uses_gradient(plan)) {
     abort_argument(
       c("{.arg gradient} is not used by {.arg proposal}.",
         i = "{.fn nuts}, {.fn hmc} and {.fn langevin} use it."),

@@ -655,6 +655,7 @@ test_that("a failing step says at which point", {
     sampled(list(s = mh_step(
       function(state) 0, langevin(1, gradient = function(state) 1)
     )), start, chains = 1)
+    mh_step(function(state) 0, langevin(1))
     sampled(custom(function(x) x + NA, NULL), start, chains = 1)
     sampled(custom(function(x) 1, NULL), start, chains = 1)
     sampled(custom(function(x) x + 1, function(y, x) NaN), start, chains = 1)

@@ -742,6 +742,36 @@ test_that("the gradient is given the further arguments that it takes", {
   )
 })
 
+test_that("langevin() finds its gradient as nuts() does", {
+  f <- function(x) -sum(x^2) / 2
+  slope <- function(x) -x
+  with_slope <- function(x) structure(f(x), gradient = -x)
+  run <- function(f, proposal, ...) short_mh(f, c(1, 2), proposal, ...)
+  own <- run(f, langevin(0.5, slope))
+  expect_identical(
+    as.matrix(run(f, langevin(0.5), gradient = slope)), as.matrix(own)
+  )
+  expect_identical(as.matrix(run(with_slope, langevin(0.5))), as.matrix(own))
+  mixed <- function(...) {
+    mixture_proposal(
+      langevin(0.5, ..., tune = FALSE), langevin(2, ..., tune = FALSE)
+    )
+  }
+  expect_identical(
+    as.matrix(run(with_slope, mixed())), as.matrix(run(f, mixed(slope)))
+  )
+  expect_message(
+    by_differences <- mh_sample(
+      f, c(1, 2), langevin(0.5), draws = 20, burnin = 10, thin = 1, chains = 2,
+      seed = 1, progress = FALSE
+    ) |> suppressWarnings(),
+    class = "gibbsite_message_gradient"
+  )
+  expect_equal(
+    as.matrix(by_differences), as.matrix(own), tolerance = 1e-6
+  )
+})
+
 test_that("proposals are checked where they are made", {
   skip_long()
   expect_gibbsite_error({
@@ -771,7 +801,6 @@ test_that("proposals are checked where they are made", {
     custom_proposal(1, NULL)
     custom_proposal(function() 1, NULL)
     custom_proposal(function(x) x, function(y) 0)
-    langevin(0.1)
     langevin(gradient = 1)
     langevin(gradient = identity, tune = FALSE)
     langevin(0, identity)

@@ -166,6 +166,12 @@ test_that("a compiled gradient makes the chain of the same R gradient", {
   })
   expect_true(identical_fit(run(f, cores = 2), fit))
   expect_true(identical_fit(longer(run(f, 12), 18), fit))
+  # the Langevin proposal takes it too
+  expect_equal(
+    first(f, proposal = langevin()),
+    first(logistic_in_r, proposal = langevin(gradient = logistic_slope_in_r)),
+    tolerance = 1e-6
+  )
   pointers <- getNativeSymbolInfo
   by_pointer <- native_density(
     pointer = pointers("logistic", dyn.load(dll)), data = logistic_data(),
