@@ -40,18 +40,6 @@ find_gradient <- function(given, plan, log_density, extra, init, call) {
   "differences"
 }
 
-takes_gradient <- function(proposal) {
-  inherits(proposal, c("nuts", "hmc", "langevin"))
-}
-
-# Whether any proposal takes the gradient, also as a part of another.
-uses_gradient <- function(plan) {
-  uses <- function(proposal) {
-    takes_gradient(proposal) || any(vapply(proposal$parts, uses, NA))
-  }
-  any(vapply(plan, function(block) uses(block$proposal), NA))
-}
-
 # An error of the density is reported where the chains start.
 value_has_gradient <- function(log_density, extra, init) {
   if (is_native_density(log_density)) {

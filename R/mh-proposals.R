@@ -852,6 +852,18 @@ proposal_functions <- function(proposal) {
   )
 }
 
+takes_gradient <- function(proposal) {
+  inherits(proposal, c("nuts", "hmc", "langevin"))
+}
+
+# Whether any proposal takes the gradient, also as a part of another.
+uses_gradient <- function(plan) {
+  uses <- function(proposal) {
+    takes_gradient(proposal) || any(vapply(proposal$parts, uses, NA))
+  }
+  any(vapply(plan, function(block) uses(block$proposal), NA))
+}
+
 # The gradients in a proposal: a list of functions.
 proposal_gradients <- function(proposal) {
   c(
