@@ -268,6 +268,11 @@
 #' the Dirichlet process mixture model. *Journal of Computational and Graphical
 #' Statistics* 13, 158-182. \doi{10.1198/1061860043001}
 #'
+#' Papastamoulis P, Iliopoulos G (2010). An artificial allocations based
+#' solution to the label switching problem in Bayesian analysis of mixtures of
+#' distributions. *Journal of Computational and Graphical Statistics* 19,
+#' 313-331. \doi{10.1198/jcgs.2010.09008}
+#'
 #' Rai P. *CS772A: Probabilistic Machine Learning*, lecture slides, "Gibbs
 #' sampling: an example" (the conditionals as used here). Indian Institute of
 #' Technology Kanpur.
