@@ -303,14 +303,21 @@ plot_pairs <- function(fit, shown, level, ...) {
     graphics::points(a[n], b[n], pch = 19, cex = 0.6, col = colours)
     draw_ellipses(p, level, graphics::par("mfg")[2:1])
   }
-  key <- cluster_key(p, level)
+  keyed_pairs(
+    cluster_key(p, level), list(x = rbind(x, ends), panel = panel), ...
+  )
+}
+
+# pairs() with a key below it. `defaults`: arguments of pairs() that `...` may
+# replace.
+keyed_pairs <- function(key, defaults, ...) {
   rows <- max(key_rows(key, 0.98 * graphics::par("din")[[1L]]))
   line <- graphics::par("csi")
-  defaults <- list(
-    x = rbind(x, ends), panel = panel, gap = 0.3, las = 1,
+  defaults <- c(defaults, list(
+    gap = 0.3, las = 1,
     oma = c(2.5 + rows * key_line() / line, 3,
             if (is.null(list(...)$main)) 3 else 5, 3)
-  )
+  ))
   # the state of the page is that of pairs(); the key is drawn over the page
   do.call(graphics::pairs, utils::modifyList(defaults, list(...)))
   old <- graphics::par(c("fig", "oma", "mar", "cex", "mex"))

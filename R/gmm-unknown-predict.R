@@ -250,10 +250,21 @@ plot_clusters <- function(fit, shown, ...) {
   model <- fit_part(fit, "model")
   cluster <- c(point_clustering(fit))
   colours <- gibbsite_palette(max(cluster))
+  key <- plot_key(
+    paste0("cluster ", seq_along(colours), " (", tabulate(cluster), ")"),
+    colours, pch = 19
+  )
   defaults <- list(
     x = model$data$x[, shown, drop = FALSE], col = colours[cluster], pch = 19,
-    cex = 0.7, las = 1
+    cex = 0.7
   )
-  draw <- if (length(shown) == 2L) graphics::plot else graphics::pairs
-  do.call(draw, utils::modifyList(defaults, list(...)))
+  if (length(shown) > 2L) {
+    return(keyed_pairs(key, defaults, ...))
+  }
+  old <- open_keyed(key, c(3.8, 4.1, 2.1, 1.1))
+  on.exit(graphics::par(old))
+  do.call(graphics::plot, utils::modifyList(
+    c(defaults, list(las = 1, bty = "l")), list(...)
+  ))
+  draw_key(key)
 }
