@@ -8,7 +8,10 @@ bmf_plot_types <- c("predicted", "coverage", "rmse")
 #'   different values a box for each of them.
 #' - `"coverage"`: the share of ratings inside their central predictive
 #'   intervals against the intervals' probability. With correct coverage the
-#'   points lie on the line.
+#'   points lie on the line. With `link` or `range` an interval of whole ratings
+#'   holds more than its probability. A rating at its end therefore counts in
+#'   part: by that share of the rating's probability that completes the
+#'   probability of the interval (Czado, Gneiting and Held 2009).
 #' - `"rmse"`: for each chain the root mean square error of each draw in the
 #'   data, by sweep. If ratings were held back, also the error in these ratings
 #'   of the mean over all kept draws so far, of all chains.
@@ -26,6 +29,9 @@ bmf_plot_types <- c("predicted", "coverage", "rmse")
 #' @return `x`, invisibly. The graphical parameters are restored.
 #' @section Errors: `gibbsite_error_argument` for an unknown type, and if there
 #'   are no ratings to compare with.
+#' @references
+#' Czado C, Gneiting T, Held L (2009). Predictive model assessment for count
+#' data. *Biometrics* 65, 1254-1261. \doi{10.1111/j.1541-0420.2009.01191.x}
 #' @examples
 #' set.seed(1)
 #' made <- sim_bmf(40, 30, rank = 2, share = 0.3)
@@ -169,6 +175,20 @@ plot_predicted <- function(shown) {
   draw_key(key)
 }
 
+# How much of each rating is inside its central interval of probability p: the
+# probability that a value drawn uniformly between P(rating < value) and
+# P(rating <= value) is between (1 - p) / 2 and (1 + p) / 2 (Czado, Gneiting and
+# Held 2009, doi:10.1111/j.1541-0420.2009.01191.x). below: as rating_below()
+# gives it.
+share_inside <- function(below, p) {
+  high <- below[, 1L]
+  low <- below[, 2L]
+  ends <- (1 + c(-p, p)) / 2
+  width <- high - low
+  overlap <- pmin(high, ends[[2L]]) - pmax(low, ends[[1L]])
+  ifelse(width > 0, pmax(overlap, 0) / width, as.numeric(overlap >= 0))
+}
+
 # A row for each probability of an interval: level, inside (the share of ratings
 # in it), error (two standard errors of the share).
 coverage_shown <- function(shown) {
@@ -176,7 +196,7 @@ coverage_shown <- function(shown) {
   data.frame(
     level = level,
     inside = vapply(level, function(p) {
-      mean(inside_interval(shown$below, p))
+      mean(share_inside(shown$below, p))
     }, 0),
     error = 2 * sqrt(level * (1 - level) / length(shown$value))
   )
@@ -208,7 +228,7 @@ plot_coverage <- function(shown) {
     paste("Intervals,", shown$where),
     sprintf(
       "%.0f%% inside 90%% intervals",
-      100 * mean(inside_interval(shown$below, 0.9))
+      100 * mean(share_inside(shown$below, 0.9))
     )
   )
   draw_key(key)

@@ -17,7 +17,8 @@
 #' @param level Number between 0 and 1, default 0.9: the probability of the
 #'   interval.
 #' @param at_least `NULL` (default) to order by the mean of the rating, or a
-#'   number, to order by the probability of a rating at least as high.
+#'   number, to order by the probability of a rating at least as high. With
+#'   `link` or `range` at most the highest rating.
 #' @param ... Passed to methods.
 #' @param user_features For a fit with features: `NULL`, or a table with the
 #'   features of users that are not in the fit; `users` are then ids of its
@@ -58,6 +59,7 @@ recommend.gibbs_bmf <- function(fit, users = NULL, n = 10, level = 0.9, ...,
   n <- check_count(n)
   level <- check_level(level)
   model <- fit_part(fit, "model")
+  check_at_least(at_least, model, call)
   if (!is.null(user_features)) {
     return(recommend_described(
       fit, users, n, level, at_least, user_features, call
@@ -70,7 +72,7 @@ recommend.gibbs_bmf <- function(fit, users = NULL, n = 10, level = 0.9, ...,
               alone."
     )
   }
-  codes <- chosen_users(users, model$users, call)
+  codes <- chosen_users(users, model$users, call, hint = new_user_hint(model))
   check_recommended(length(codes), n, length(model$items), call)
   kept <- kept_factors(fit, call = call)
   best <- best_unseen(kept, codes, n, at_least)
@@ -78,7 +80,12 @@ recommend.gibbs_bmf <- function(fit, users = NULL, n = 10, level = 0.9, ...,
     user = best$user, item = best$item,
     ids = list(user = model$users[best$user], item = model$items[best$item])
   )
-  recommended(model, pairs, best, interval_ends(kept, pairs, level))
+  ends <- if (nrow(best) > 0) {
+    interval_ends(kept, pairs, level)
+  } else {
+    matrix(0, 0, 2)
+  }
+  recommended(model, pairs, best, ends)
 }
 
 # For users that the fit does not have, by their features.
@@ -143,8 +150,32 @@ recommend_new <- function(kept, user, x, n, level, at_least) {
   recommended(model, pairs, best, ends)
 }
 
+# A rating on a scale cannot be above its highest value.
+check_at_least <- function(at_least, model, call) {
+  highest <- max(model$response$values, model$response$range, -Inf)
+  if (!is.null(at_least) && is.finite(highest) && at_least > highest) {
+    abort_argument(
+      "{.arg at_least} must be at most {highest}, the highest rating of the
+       scale, not {at_least}.",
+      call = call
+    )
+  }
+}
+
+# How a user whom the fit does not have gets recommendations.
+new_user_hint <- function(model) {
+  if (!is.null(model$features$u)) {
+    "For a new user give {.arg user_features}."
+  } else if (is.null(model$response$link)) {
+    "For a new user with some ratings see {.fn fold_in}."
+  } else {
+    "For a new user with some ratings fit again with these added."
+  }
+}
+
 # known: what they must be, for the message.
-chosen_users <- function(users, ids, call, known = "users of the fit") {
+chosen_users <- function(users, ids, call, known = "users of the fit",
+                         hint = NULL) {
   if (is.null(users)) {
     return(seq_along(ids))
   }
@@ -159,7 +190,7 @@ chosen_users <- function(users, ids, call, known = "users of the fit") {
         c(
           paste0("{.arg users} must be ", known, ": {.val {lost}}
            {cli::qty(lost)}{?is/are} not."),
-          i = "For a new user with some ratings see {.fn fold_in}."
+          i = hint
         )
       },
       call = call
@@ -210,11 +241,12 @@ best_unseen <- function(kept, codes, n, at_least) {
     out$probability <- probability[top]
     out
   })
-  best <- do.call(rbind, parts)
-  best %||% data.frame(
+  none <- data.frame(
     user = integer(), item = integer(), place = integer(), mean = double(),
     sd = double()
   )
+  none$probability <- if (!is.null(at_least)) double()
+  do.call(rbind, c(list(none), parts))
 }
 
 probability_at_least <- function(kept, pairs, at_least) {
@@ -253,7 +285,7 @@ kept_moments <- function(kept, user, item) {
 recommended <- function(model, pairs, best, ends) {
   out <- data.frame(
     pairs$ids$user, place = best$place, pairs$ids$item,
-    probability = best$probability %||% rep(NA, length(best$mean)),
+    probability = best$probability %||% rep(NA_real_, length(best$mean)),
     mean = best$mean, sd = best$sd,
     lower = ends[, 1L], upper = ends[, 2L],
     ratings = model$item_counts[pairs$item]

@@ -141,3 +141,16 @@ tail_names <- function(level) {
 some_rows <- function(table, parm, call) {
   table[check_some_of(parm, rownames(table), call), , drop = FALSE]
 }
+
+# ---- Names of rows -----------------------------------------------------------
+
+# A vector or a data frame with names of its elements or rows. Those of a data
+# frame must be unique: of equal names the second gets ".1" at its end.
+with_row_names <- function(x, names) {
+  if (is.data.frame(x)) {
+    if (!is.null(names)) row.names(x) <- make.unique(names)
+  } else {
+    names(x) <- names
+  }
+  x
+}

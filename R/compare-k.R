@@ -79,7 +79,7 @@
 #'   `rmse_se`, `interval_score`, `lpd`; and `difference`, `difference_se` and
 #'   `sure`. `plot()` draws the criterion against `k`, with bars of two standard
 #'   errors of the difference from the best. A second panel shows the second
-#'   measure without bars. `plot()` returns `x` invisibly.
+#'   measure as plain points. `plot()` returns `x` invisibly.
 #' @section Errors: `gibbsite_error_argument` for other objects than such fits,
 #'   for fits of different data and for more folds than documents or ratings;
 #'   `gibbsite_error_no_data` for a fit without its data; those of
@@ -403,17 +403,18 @@ k_title <- function(x) {
 
 draw_measure <- function(x, name, at) {
   value <- x[[name]]
-  se <- if (name == attr(x, "criterion")) x$difference_se else 0 * value
+  # the verdicts are on the criterion alone
+  judged <- name == attr(x, "criterion")
+  se <- if (judged) x$difference_se else 0 * value
   ends <- cbind(value - 2 * se, value + 2 * se)
   frame_panel(range(at) + c(-0.2, 0.2), range(ends, na.rm = TRUE), xaxt = "n")
   graphics::axis(2, nice_ticks(range(ends, na.rm = TRUE)))
   graphics::lines(at, value, col = "grey60")
-  colour <- ifelse(
-    x$sure %in% c("best", "equal", "open"), gibbsite_palette(1), "grey35"
-  )
+  near <- judged & x$sure %in% c("best", "equal", "open")
+  colour <- ifelse(near, gibbsite_palette(1), "grey35")
   graphics::segments(at, ends[, 1L], at, ends[, 2L], col = colour, lwd = 2)
   graphics::points(
-    at, value, pch = ifelse(x$sure == "best", 19, 21), bg = "white",
+    at, value, pch = ifelse(judged & x$sure == "best", 19, 21), bg = "white",
     col = colour
   )
 }

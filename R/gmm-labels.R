@@ -305,7 +305,7 @@ count_switches <- function(labels) {
 
 ordered_labels <- function(model, draws, by, call) {
   j <- if (is.character(by)) match(by, model$variables) else by
-  if (length(j) != 1L || !j %in% seq_along(model$variables)) {
+  if (!is.numeric(j) || length(j) != 1L || !j %in% seq_along(model$variables)) {
     given <- describe(by)
     abort_argument(
       paste(
@@ -358,7 +358,7 @@ as_integer_matrix <- function(x) {
 #' type = "prob")` computes the probabilities again from all draws, each in its
 #' own numbering.
 #'
-#' @param fit A fit made by [gibbs_gmm()].
+#' @param fit A fit made by [gibbs_gmm()] with a fixed `k`.
 #' @return A list with `prob`, an array (observations x components x chains),
 #'   and `switches`, for each chain how often the sampler's numbering changed
 #'   from one draw to the next (0 where the prior differs between the

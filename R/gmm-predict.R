@@ -88,8 +88,7 @@ summarise_densities <- function(draws, x, level, log_density) {
     )
   })
   out <- do.call(rbind, parts)
-  rownames(out) <- rownames(x)
-  out
+  with_row_names(out, rownames(x))
 }
 
 # The observations to predict, with the variables of the fit in their order.

@@ -276,9 +276,10 @@ abort_ties <- function(model, tie) {
        end, because {.code s0} is drawn.",
       x = "{tie$count} of {n} observations have the same `{variable}`,
            {tie$value}.",
-      i = "Give {.code gmm_prior(s0 = )} a scale, such as {.code {scale}}. Or
-           undo the rounding: add {.code runif({n}, -h, h)} to the variable,
-           where h is half of its unit."),
+      i = "Give {.code gmm_prior(s0 = )} a scale, such as {.code {scale}}. The
+           number of clusters depends on it: try a third of it too.",
+      i = "Or undo the rounding: add {.code runif(n, -h, h)} to the n values
+           that are rounded, where h is half of the unit of the rounding."),
     call = NULL, class = "ties"
   )
 }

@@ -90,6 +90,14 @@ predict.gibbs_gmm_unknown <- function(object, newdata = NULL,
                                       level = 0.9, ...) {
   call <- rlang::current_env()
   check_no_more(...)
+  if (identical(type, "prob")) {
+    abort_argument(c(
+      "{.arg type} must be one of {.val cluster} and {.val density}: components
+       of different draws have no common numbers.",
+      i = "{.fn coclustering} has the probability that two observations are in
+           one cluster."
+    ))
+  }
   type <- check_choice(type, c("cluster", "density"))
   level <- check_level(level)
   model <- fit_part(object, "model")

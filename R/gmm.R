@@ -189,7 +189,9 @@
 #' observations near the value have exactly this value. The chain then fails
 #' (`gibbsite_error_ties`), and the error names the variable and what to do:
 #' give `gmm_prior(s0 = )` a scale, or add uniform noise of the size of the
-#' rounding.
+#' rounding to the values that are rounded. The number of clusters can depend
+#' much on that scale: compare several. With noise that is much smaller than the
+#' rounding, equal values are a cluster of their own.
 #'
 #' @section Choosing k:
 #' `k = "unknown"` gives the posterior of the number of components in one run

@@ -161,7 +161,7 @@ hlm_frame <- function(made, parsed, formula, response, contrasts, se, call) {
   list(
     x = plain_design(x), z = plain_design(z), y = response$y,
     weights = if (is.null(se)) weights else 1 / se^2, known = !is.null(se),
-    offset = check_offset(stats::model.offset(frame), nrow(frame), call),
+    offset = check_offset(frame_offset(frame, call), nrow(frame), call),
     group = match(labels, levels), levels = levels,
     group_name = deparse1(parsed$group), group_expr = parsed$group,
     diagonal = parsed$diagonal, fixed_terms = fixed, bar_terms = bar,

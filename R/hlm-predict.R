@@ -97,8 +97,9 @@ hlm_deviations <- function(model, d, codes) {
 groups_of_data <- function(data, codes) {
   count <- diff(data$start)[codes]
   rows <- sequence(count, data$start[codes] + 1L)
-  data$bar <- as.double(matrix(data$bar, data$q)[, rows])
-  data$fixed <- as.double(matrix(data$fixed, data$p)[, rows])
+  n <- length(data$response)
+  data$bar <- as.double(matrix(data$bar, data$q, n)[, rows])
+  data$fixed <- as.double(matrix(data$fixed, data$p, n)[, rows])
   data$response <- data$response[rows]
   data$start <- as.integer(c(0, cumsum(count)))
   data$groups <- as.double(length(codes))

@@ -137,6 +137,13 @@ format_eta_matrix <- function(eta) {
 # call that names the field. A matrix eta gets the columns of the terms, seeds
 # become a matrix.
 complete_lda_prior <- function(prior, k, counts, call) {
+  if (inherits(prior, "seeded_topics")) {
+    abort_argument(
+      c("{.arg prior} must be made by {.fn lda_prior}.",
+        i = "Give the seeded topics as {.code lda_prior(eta = )}."),
+      call = call
+    )
+  }
   check_class(prior, "lda_prior", "lda_prior()", arg = "prior", call = call)
   prior <- remade(prior, lda_prior, "lda_prior()", "prior", call)
   check_numbers_of(prior$alpha, k, "alpha", "topics", call)

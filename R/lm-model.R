@@ -78,7 +78,7 @@ precision_column <- function(type) {
 check_response_size <- function(measured, name, call) {
   squares <- c(measured$spread, measured$centre)^2
   squares <- squares[c(measured$spread, measured$centre) != 0]
-  if (!all(squares > 1e-290 & squares < 1e290)) {
+  if (!isTRUE(all(squares > 1e-290 & squares < 1e290))) {
     abort_argument(
       c("`{name}` has values or a spread whose square is beyond the range of
          doubles.",

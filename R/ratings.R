@@ -80,12 +80,12 @@ new_ratings <- function(parts, arg, call) {
     )
   }
   # squares and their sums must not overflow
-  large <- which(abs(parts$value) > 1e100)
+  large <- which(abs(parts$value) > 1e70)
   if (length(large) > 0) {
     pair <- pair_words(parts, large[[1]])
     abort_argument(
       c(
-        "{.arg {arg}} must be below 1e100: the rating of {pair} is not.",
+        "{.arg {arg}} must be below 1e70: the rating of {pair} is not.",
         i = "Change its unit."
       ),
       call = call
@@ -132,10 +132,11 @@ say_unrated <- function(ratings) {
     ))
     count <- sum(without)
     inform_gibbsite(
-      c(i = "{lacking} {cli::qty(count)}{?has/have} no rating: what is said of
-             {?it/them} comes from the prior.",
+      c(i = "{lacking} {cli::qty(count)}{?has/have} no rating: predictions for
+             {?it/them} come from the prior, and from features if there are any.",
         i = if (is.factor(ratings$users) || is.factor(ratings$items)) {
-          "{.fn droplevels} of the ratings leaves out levels without a rating."
+          "{.fn droplevels} of the ratings leaves out levels without a rating
+           that have no features."
         }),
       class = "unrated"
     )
@@ -187,7 +188,7 @@ index_ids <- function(x, what, arg, call) {
 }
 
 check_ids <- function(x, what, arg, call) {
-  if (!is.atomic(x) || length(dim(x)) > 1) {
+  if (!is.atomic(x) || is.complex(x) || length(dim(x)) > 1) {
     abort_argument(
       "The {what} column of {.arg {arg}} must hold ids (a factor, text or
        numbers), not {describe(x)}.",

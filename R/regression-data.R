@@ -149,6 +149,16 @@ check_weights <- function(weights, n, call) {
   if (all(weights == 1)) NULL else unname(weights)
 }
 
+# The sum of the offsets of a model frame, or NULL.
+frame_offset <- function(frame, call) {
+  tryCatch(stats::model.offset(frame), error = function(cnd) {
+    abort_argument(
+      "{.arg offset} and {.fn offset} of a formula must be numeric.",
+      call = call
+    )
+  })
+}
+
 check_offset <- function(offset, n, call) {
   offset <- check_numeric_vector(
     offset, length = n, length_why = "one for each observation",
@@ -510,7 +520,7 @@ formula_parts <- function(made, contrasts, as_response, call) {
   settled <- trials_of_weights(response, weights, call)
   response <- settled$response
   weights <- settled$weights
-  offset <- check_offset(stats::model.offset(frame), n, call)
+  offset <- check_offset(frame_offset(frame, call), n, call)
   check_contrasts(contrasts, frame, call)
   x <- tryCatch(
     stats::model.matrix(terms, frame, contrasts),

@@ -351,7 +351,7 @@ column_units <- function(x, chosen, columns, per, design) {
 
 # Whether columns are contrasts of factors, or products of these alone.
 of_factors <- function(columns, design) {
-  factors <- names(design$xlevels)
+  factors <- names(design$xlevels) %||% character()
   numeric <- setdiff(names(attr(design$terms, "dataClasses")), factors)
   vapply(strsplit(columns, ":", fixed = TRUE), function(parts) {
     all(vapply(parts, function(part) {

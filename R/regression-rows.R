@@ -210,15 +210,6 @@ check_frame <- function(model, call = rlang::caller_env()) {
   model$frame
 }
 
-with_row_names <- function(x, names) {
-  if (is.data.frame(x)) {
-    if (!is.null(names)) row.names(x) <- names
-  } else {
-    names(x) <- names
-  }
-  x
-}
-
 # Rows that na.exclude left out are NA in the result.
 as_excluded <- function(model, x) {
   action <- model$frame$na.action

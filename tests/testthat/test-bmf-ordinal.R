@@ -394,3 +394,43 @@ test_that("what the model cannot take is an error", {
   expect_gibbsite_error(held_out(fit, six), class = "gibbsite_error_range")
   expect_gibbsite_error(fold_in(fit, six), class = "gibbsite_error_link")
 })
+
+# ---- pictures, and users without items left ----------------------------------
+
+test_that("a rating at the end of an interval counts in part", {
+  p <- c(0.1, 0.4, 0.2, 0.3)
+  below <- cbind(cumsum(p), cumsum(p) - p)
+  for (level in c(0.05, 0.3, 0.62, 0.95)) {
+    expect_equal(sum(p * share_inside(below, level)), level)
+  }
+  # without steps it is the indicator
+  u <- seq(0.01, 0.99, by = 0.02)
+  expect_equal(
+    share_inside(cbind(u, u), 0.5), as.numeric(abs(u - 0.5) <= 0.25)
+  )
+})
+
+test_that("recommendations know the scale, the features and what is left", {
+  one <- data.frame(user = 1, item = 1:4, value = 1:4)
+  quick <- function(ratings, ...) {
+    quietly(gibbs_bmf(ratings, 1, draws = 10, burnin = 10, chains = 1, seed = 1,
+                      progress = FALSE, ...))
+  }
+  all_rated <- quick(one, link = "ordinal")
+  expect_identical(nrow(recommend(all_rated)), 0L)
+  expect_true("probability" %in% names(recommend(all_rated, at_least = 2)))
+  two <- quick(rbind(one, data.frame(user = 2, item = 1, value = 3)),
+               link = "ordinal")
+  expect_identical(recommend(two, at_least = 2)$user, c(2, 2, 2))
+  features <- data.frame(user = 1:3, age = c(1, 2, 5))
+  described <- quick(rbind(one, data.frame(user = 2, item = 1, value = 3)),
+                     link = "ordinal", user_features = features[1:2, ])
+  ranged <- quick(one, range = c(1, 5))
+  expect_gibbsite_error({
+    recommend(two, at_least = 5)
+    recommend(ranged, at_least = 5.5)
+    recommend(two, users = "zoe")
+    recommend(described, users = "zoe")
+    recommend(ranged, users = "zoe")
+  })
+})

@@ -396,3 +396,22 @@ test_that("mistakes in sim_hlm() are named", {
     sim_hlm(5, 2, 1, 1, sigma = -1)
   })
 })
+
+# ---- no fixed effects --------------------------------------------------------
+
+test_that("a model of groups alone is a model", {
+  fit <- quietly(gibbs_hlm(
+    weight ~ 0 + (1 | Diet), chicks, draws = 20, burnin = 20, chains = 2,
+    seed = 1, progress = FALSE
+  ))
+  n <- nrow(chicks)
+  expect_length(fitted(fit), n)
+  expect_length(predict(fit, chicks[1:2, ]), 2L)
+  expect_identical(dim(log_lik(fit)), c(40L, n))
+  # a group's mean is near that of its observations
+  means <- tapply(chicks$weight, chicks$Diet, mean)
+  expect_equal(
+    predict(fit, data.frame(Diet = names(means))), means,
+    ignore_attr = TRUE, tolerance = 0.1
+  )
+})

@@ -721,3 +721,26 @@ test_that("R squared is that of bayes_R2(), and other summaries are errors", {
     r2_posterior.gibbsite_fit(client_fit(gibbs_gmm, faithful, 2))
   })
 })
+
+# ---- matrices ----------------------------------------------------------------
+
+test_that("fits of a matrix are drawn, and rows may have equal names", {
+  x <- cbind(a = rep(c(1, 3, 2, 5), 5), b = rep(1:5, each = 4))
+  rownames(x) <- rep(c("r", "s"), 10)
+  y <- sin(1:20) + x[, "a"]
+  short <- function(f, ...) {
+    quietly(f(x, ..., draws = 20, burnin = 20, chains = 2, seed = 1,
+              progress = FALSE))
+  }
+  fits <- list(short(gibbs_lm, y), short(gibbs_logistic, as.numeric(y > 3)))
+  withr::local_pdf(NULL)
+  for (fit in fits) {
+    expect_no_error(plot(fit))
+    bands <- predict(fit, type = "response", interval = TRUE)
+    expect_identical(
+      rownames(bands)[1:5], c("r", "s", "r.1", "s.1", "r.2")
+    )
+    expect_identical(unname(predict(fit, type = "response")), bands$mean)
+    expect_identical(names(predict(fit))[1:3], c("r", "s", "r"))
+  }
+})
