@@ -93,7 +93,8 @@
 #' For new users and items give their features to [predict.gibbs_bmf()],
 #' [recommend()] and [fold_in()]. A table has at most 5,000 columns, because a
 #' run needs the eigenvectors of the \eqn{p \times p}{p x p} cross-product of
-#' the table once, and each sweep takes \eqn{p^2 D}{p^2 D} operations. Features stay in a fit without its data.
+#' the table once, and each sweep takes \eqn{p^2 D}{p^2 D} operations. Features
+#' stay in a fit without its data.
 #' @section Ordinal ratings:
 #' With `link = "ordinal"` a rating on a scale of \eqn{K} levels is a latent
 #' value that falls between two cutpoints (Albert and Chib 1993):

@@ -52,8 +52,9 @@
 #' replaced by the logarithms of the diagonal of its Cholesky factor and by
 #' transformed correlations. Some unknowns are integrated out in closed form:
 #' the coefficients and deviations of [gibbs_hlm()], and the allocations and
-#' missing entries of [gibbs_gmm()]. With groups in [gibbs_logistic()] the deviations of the groups
-#' are coordinates; with hundreds of groups the estimate needs many draws.
+#' missing entries of [gibbs_gmm()]. With groups in [gibbs_logistic()] the
+#' deviations of the groups are coordinates; with hundreds of groups the
+#' estimate needs many draws.
 #'
 #' For a mixture, \eqn{g} is the mean of the densities from which the Gibbs
 #' sampler draws weights, means and covariances at 400 of the draws
@@ -131,10 +132,11 @@
 #' `seed` or else R's generator determines. Other evidence takes none.
 #' @section Errors: `gibbsite_error_no_evidence`, a `gibbsite_error_argument`,
 #'   for fits that have no evidence here: of [gibbs_lda()], [gibbs_bmf()], of
-#'   [gibbs_gmm()] with an unknown `k`, of [gibbs_lm()] with the horseshoe prior, of [gibbs_sample()] without
-#'   `log_density`. `gibbsite_error_argument` for too few draws, and in
-#'   `anova()` for fits that are not Laplace approximations of the same response
-#'   or have no evidence. `gibbsite_error_no_data` for a fit without its data.
+#'   [gibbs_gmm()] with an unknown `k`, of [gibbs_lm()] with the horseshoe
+#'   prior, of [gibbs_sample()] without `log_density`. `gibbsite_error_argument`
+#'   for too few draws, and in `anova()` for fits that are not Laplace
+#'   approximations of the same response or have no evidence.
+#'   `gibbsite_error_no_data` for a fit without its data.
 #'   `gibbsite_error_numeric` for draws without a covariance matrix.
 #' @references
 #' Fruehwirth-Schnatter S (2004). Estimating marginal likelihoods for mixture

@@ -35,9 +35,10 @@
 #' [coclustering()], [relabel()]; of ratings: [factors_of()], [recommend()].
 #'
 #' @section Predict and compare:
-#' `predict()`, `posterior_predict()`, `posterior_epred()`, `bayesplot::pp_check()`,
-#' [log_lik()], `loo::loo()`, `loo::waic()`, [log_evidence()], [compare()],
-#' [compare_k()], [held_out()], [held_out_perplexity()].
+#' `predict()`, `posterior_predict()`, `posterior_epred()`,
+#' `bayesplot::pp_check()`, [log_lik()], `loo::loo()`, `loo::waic()`,
+#' [log_evidence()], [compare()], [compare_k()], [held_out()],
+#' [held_out_perplexity()].
 #'
 #' @section Go on:
 #' [extend()] continues a fit, [resume()] a run on disk; [combine_fits()] unites

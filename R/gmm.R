@@ -185,13 +185,13 @@
 #' the covariances are not shared. Let \eqn{m} observations have the same value
 #' of a variable. A component of these alone may have a variance near 0. The
 #' posterior has no finite integral if \eqn{m \ge \nu_0 + g + 1}{m >= nu0 + g +
-#' 1}, where \eqn{g}{g} is `s0_df`. Chains find such a component only if a large part of the
-#' observations near the value have exactly this value. The chain then fails
-#' (`gibbsite_error_ties`), and the error names the variable and what to do:
-#' give `gmm_prior(s0 = )` a scale, or add uniform noise of the size of the
-#' rounding to the values that are rounded. The number of clusters can depend
-#' much on that scale: compare several. With noise that is much smaller than the
-#' rounding, equal values are a cluster of their own.
+#' 1}, where \eqn{g}{g} is `s0_df`. Chains find such a component only if a large
+#' part of the observations near the value have exactly this value. The chain
+#' then fails (`gibbsite_error_ties`), and the error names the variable and what
+#' to do: give `gmm_prior(s0 = )` a scale, or add uniform noise of the size of
+#' the rounding to the values that are rounded. The number of clusters can
+#' depend much on that scale: compare several. With noise that is much smaller
+#' than the rounding, equal values are a cluster of their own.
 #'
 #' @section Choosing k:
 #' `k = "unknown"` gives the posterior of the number of components in one run

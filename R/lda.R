@@ -98,12 +98,12 @@
 #' tokens as possible keep their topic (an assignment problem; Papastamoulis &
 #' Iliopoulos 2010). Then the first kept draws of the chains are compared. The
 #' chains are numbered so that as many tokens as possible have the same topic in
-#' two chains, over all pairs. Topics with more tokens come first. [relabel()] with `"none"` gives the
-#' sampler's own numbers, if `keep = "labels"` stored them. Topics with
-#' different rows of `eta` keep the numbers of the rows ([lda_prior()],
-#' [seeded_topics()]). If `alpha` differs between the topics, each topic keeps
-#' the number of its `alpha`. With more than 1024 topics the draws of a chain
-#' are not renumbered.
+#' two chains, over all pairs. Topics with more tokens come first. [relabel()]
+#' with `"none"` gives the sampler's own numbers, if `keep = "labels"` stored
+#' them. Topics with different rows of `eta` keep the numbers of the rows
+#' ([lda_prior()], [seeded_topics()]). If `alpha` differs between the topics,
+#' each topic keeps the number of its `alpha`. With more than 1024 topics the
+#' draws of a chain are not renumbered.
 #'
 #' R-hat and effective sample sizes are judged on quantities that do not depend
 #' on the numbering: `log_joint`, `log_lik`, the concentrations, and the shares
@@ -145,14 +145,14 @@
 #' numbers, and starts at the last state of that with the highest `log_joint`
 #' there. In a short run each token starts in a topic drawn with equal
 #' probabilities. A concentration with a prior starts at a draw from the middle
-#' half of that prior (between its quartiles). If `eta` is a matrix, the topic \eqn{t} of a token of term \eqn{w} is
-#' drawn with a probability proportional to \eqn{\eta_{tw} / \sum_v
-#' \eta_{tv}}{eta_tw / sum_v eta_tv}. A short run is a tenth of `burnin` long.
-#' The sweeps of the short runs are not counted as sweeps of the chain; they
-#' make its burn-in longer by two fifths. With a `burnin` below 200 there are no
-#' short runs, and the chain starts where the first one would start. From a
-#' single start a chain more often stays near a poor mode for thousands of
-#' sweeps.
+#' half of that prior (between its quartiles). If `eta` is a matrix, the topic
+#' \eqn{t} of a token of term \eqn{w} is drawn with a probability proportional
+#' to \eqn{\eta_{tw} / \sum_v \eta_{tv}}{eta_tw / sum_v eta_tv}. A short run is
+#' a tenth of `burnin` long. The sweeps of the short runs are not counted as
+#' sweeps of the chain; they make its burn-in longer by two fifths. With a
+#' `burnin` below 200 there are no short runs, and the chain starts where the
+#' first one would start. From a single start a chain more often stays near a
+#' poor mode for thousands of sweeps.
 #'
 #' An entry of `inits` is a list with any of `z` (whole numbers from 1 to `k`,
 #' one for each token, document after document, within a document by term),

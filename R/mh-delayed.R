@@ -33,9 +33,9 @@
 #'   [custom_proposal()] with its density.
 #' @param second A positive number (default 0.2): the second proposal is
 #'   `first` with its steps multiplied by this number. `first` must then be
-#'   [adaptive()], [random_walk()] or [langevin()]. Or a proposal of a kind that `first` may have; a
-#'   [custom_proposal()] then needs no density. Proposals that adapt after
-#'   burn-in cannot be used.
+#'   [adaptive()], [random_walk()] or [langevin()]. Or a proposal of a kind that
+#'   `first` may have; a [custom_proposal()] then needs no density. Proposals
+#'   that adapt after burn-in cannot be used.
 #' @return A proposal: an object of class `delayed_rejection` and
 #'   `gibbsite_proposal`.
 #' @inheritSection random_walk Errors

@@ -220,9 +220,9 @@ approximation_covariance <- function(fit) unname(as.matrix(stats::vcov(fit)))
 #' rate. *Statistics and Computing* 22, 997-1008.
 #' \doi{10.1007/s11222-011-9269-5}
 #'
-#' Roberts GO, Gelman A, Gilks WR (1997). Weak convergence and optimal scaling of
-#' random walk Metropolis algorithms. *Annals of Applied Probability* 7, 110-120.
-#' \doi{10.1214/aoap/1034625254}
+#' Roberts GO, Gelman A, Gilks WR (1997). Weak convergence and optimal scaling
+#' of random walk Metropolis algorithms. *Annals of Applied Probability* 7,
+#' 110-120. \doi{10.1214/aoap/1034625254}
 #' @family proposals
 #' @examples
 #' adaptive()

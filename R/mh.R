@@ -43,9 +43,10 @@
 #' parameters may have any units: zeros do for a smooth density with one mode.
 #' The chains start around the mode. Their starts are normal, with four times
 #' the covariance that the curvature at the mode gives, so that they are more
-#' dispersed than the posterior (Gelman and Rubin 1992). Where the log density is zero, or lower by more than \eqn{50 +
-#' 10 d}{50 + 10 d} than at the mode, a new start is drawn with half the
-#' deviation, up to 50 times. Adaptive proposals begin with the same covariance.
+#' dispersed than the posterior (Gelman and Rubin 1992). Where the log density
+#' is zero, or lower by more than \eqn{50 + 10 d}{50 + 10 d} than at the mode, a
+#' new start is drawn with half the deviation, up to 50 times. Adaptive
+#' proposals begin with the same covariance.
 #'
 #' A coordinate with `lower` or `upper` is searched on the whole line (see
 #' Bounds), with or without `transform`. Errors and NaN away from `init` count
@@ -58,9 +59,10 @@
 #' that the peak has less mass than the neighbourhood of `init`. The fit says
 #' so. No search is made with more than 500 parameters (100 if no proposal needs
 #' a covariance, 30 if all blocks are moved by [nuts()] or [hmc()]). In both
-#' cases the chains start around `init`. For each coordinate the sampler finds the distance from `init` at which the log density has fallen by 1/2,
-#' and adds a normal variate whose standard deviation is twice this distance
-#' (halved, up to 50 times, if the density is zero at the start).
+#' cases the chains start around `init`. For each coordinate the sampler finds
+#' the distance from `init` at which the log density has fallen by 1/2, and adds
+#' a normal variate whose standard deviation is twice this distance (halved, up
+#' to 50 times, if the density is zero at the start).
 #'
 #' With `inits` no search is made. An entry of `inits` is a vector like `init`;
 #' its chain starts exactly there. A Laplace approximation can be given as

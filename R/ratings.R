@@ -133,7 +133,8 @@ say_unrated <- function(ratings) {
     count <- sum(without)
     inform_gibbsite(
       c(i = "{lacking} {cli::qty(count)}{?has/have} no rating: predictions for
-             {?it/them} come from the prior, and from features if there are any.",
+             {?it/them} come from the prior, and from features if there are
+             any.",
         i = if (is.factor(ratings$users) || is.factor(ratings$items)) {
           "{.fn droplevels} of the ratings leaves out levels without a rating
            that have no features."

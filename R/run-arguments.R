@@ -4,8 +4,9 @@
 #' Running arguments of every sampler
 #'
 #' Every sampler of gibbsite takes the arguments below, with the same names and
-#' meanings. Where a default differs, the sampler's page says so. They say how long the chains run, where they run and
-#' which draws are kept. All are checked before the first chain starts.
+#' meanings. Where a default differs, the sampler's page says so. They say how
+#' long the chains run, where they run and which draws are kept. All are checked
+#' before the first chain starts.
 #'
 #' @name running
 #'
@@ -19,8 +20,8 @@
 #' @param thin Whole number, 1 or more (default 1): the sweeps for each kept
 #'   draw. A chain runs `burnin + draws * thin` sweeps, at most 2^53.
 #' @param chains Whole number, 1 or more (default 4): the independent chains.
-#' @param inits Starting values. `NULL` (the default): drawn by the sampler, each
-#'   chain on its own stream, as the sampler's page says. Or a list
+#' @param inits Starting values. `NULL` (the default): drawn by the sampler,
+#'   each chain on its own stream, as the sampler's page says. Or a list
 #'   with one entry for each chain, each in the form that the sampler's page
 #'   gives; or a function of one argument, the chain's number, that returns such
 #'   an entry (it runs on the chain's stream, so that it may draw random
