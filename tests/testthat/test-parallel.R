@@ -130,7 +130,12 @@ test_that("a fork after a run in threads does not hang", {
 
 test_that("progress is told from other processes too", {
   skip_long()
-  short_rounds()
+  # progress is told after each round; a round is a share of the run's time on
+  # any processor
+  one <- system.time(quietly(probe(draws = 3000)))[["elapsed"]]
+  withr::local_options(
+    gibbsite.round_seconds = one / 50, gibbsite.segment_seconds = one / 500
+  )
   steps <- numeric()
   bar <- progressr::make_progression_handler("steps",
     reporter = list(update = function(config, state, progression, ...) {
