@@ -114,7 +114,7 @@ mh_step <- function(log_density, proposal = adaptive(), steps = 1) {
 
 step_gradient <- function(proposal, call) {
   found <- unique(proposal_gradients(proposal))
-  if (length(found) == 0L && uses_gradient(list(list(proposal = proposal)))) {
+  if (length(found) == 0L && uses_gradient(proposal)) {
     abort_argument(
       "{.fn langevin} needs its {.arg gradient} in {.fn mh_step}: a function of
        the state.",

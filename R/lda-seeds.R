@@ -12,11 +12,10 @@
 #' together add `weight` times this number to its prior counts.
 #'
 #' Seeds change the prior of a topic and do not fix its words. Documents without
-#' any of its seeds can
-#' have the topic, and a seed can occur in other topics. Topics beyond the
-#' seeded ones have \eqn{\eta_{tw} = \mathtt{eta}}{eta_tw = eta} for all terms;
-#' they are named `"topic 3"` and so on, and take up what no seeded topic is
-#' about.
+#' any of its seeds can have the topic, and a seed can occur in other topics.
+#' Topics beyond the seeded ones have \eqn{\eta_{tw} = \mathtt{eta}}{eta_tw =
+#' eta} for all terms; they are named `"topic 3"` and so on, and take up what no
+#' seeded topic is about.
 #'
 #' @param seeds A named list with a character vector for each seeded topic: its
 #'   words. The names are those of the topics. A word with `*` at its end stands

@@ -853,15 +853,12 @@ proposal_functions <- function(proposal) {
 }
 
 takes_gradient <- function(proposal) {
-  inherits(proposal, c("nuts", "hmc", "langevin"))
+  is_hamiltonian(proposal) || inherits(proposal, "langevin")
 }
 
-# Whether any proposal takes the gradient, also as a part of another.
-uses_gradient <- function(plan) {
-  uses <- function(proposal) {
-    takes_gradient(proposal) || any(vapply(proposal$parts, uses, NA))
-  }
-  any(vapply(plan, function(block) uses(block$proposal), NA))
+# Whether a proposal or a part of it takes the gradient.
+uses_gradient <- function(proposal) {
+  takes_gradient(proposal) || any(vapply(proposal$parts, uses_gradient, NA))
 }
 
 # The gradients in a proposal: a list of functions.

@@ -220,7 +220,8 @@ default_proposal <- function(gradient, log_density) {
 }
 
 check_gradient_used <- function(gradient, plan, call) {
-  if (!is.null(gradient) && !uses_gradient(plan)) {
+  used <- any(vapply(lapply(plan, `[[`, "proposal"), uses_gradient, NA))
+  if (!is.null(gradient) && !used) {
     abort_argument(
       c("{.arg gradient} is not used by {.arg proposal}.",
         i = "{.fn nuts}, {.fn hmc} and {.fn langevin} use it."),

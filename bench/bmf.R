@@ -397,20 +397,19 @@ run_cutpoints <- function() {
       200, 50, 4000, c(0.3, 0.3, 0.2, 0.19, 0.01)
     ),
     "ten levels" = simulated_levels(200, 50, 4000, rep(0.1, 10)),
-    likes = simulated_levels(200, 50, 4000, c(0.8, 0.2))
+    likes = transform(
+      simulated_levels(200, 50, 4000, c(0.8, 0.2)), value = value - 1
+    )
   )
   sets <- Filter(Negate(is.null), sets)
   widths <- c(1, 2, 5, 10, 20)
   rows <- lapply(names(sets), function(name) {
     parts <- split_tenth(sets[[name]])
-    if (name == "likes") {
-      parts <- lapply(parts, function(x) transform(x, value = value - 1))
-    }
+    link <- if (name == "likes") "probit" else "ordinal"
     scores <- lapply(widths, function(width) {
       fit <- suppressMessages(suppressWarnings(gibbs_bmf(
-        parts$train, 2L, link = if (name == "likes") "probit" else "ordinal",
-        cutpoint_sd = width, biases = TRUE, draws = 500, burnin = 300,
-        seed = 1, progress = FALSE
+        parts$train, 2L, link = link, cutpoint_sd = width, biases = TRUE,
+        draws = 500, burnin = 300, seed = 1, progress = FALSE
       )))
       table <- convergence(fit)
       list(
