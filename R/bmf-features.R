@@ -102,14 +102,17 @@ feature_table <- function(table, column, role, arg, known, call) {
   } else if (is.matrix(table) && is.numeric(table)) {
     check_sides(dimnames(table), dim(table), "dimnames", arg, call)
     list(
-      ids = rownames(table), names = colnames(table),
-      x = by_row(matrix(as.double(table), nrow(table)))
+      ids = rownames(table), names = feature_names(table, arg, call),
+      x = by_row(matrix(as.double(table), nrow(table), ncol(table)))
     )
   } else {
     abort_expected(
       table, "a numeric matrix, a sparse matrix or a data frame of features",
       TRUE, arg, call
     )
+  }
+  if (ncol(read$x) == 0L) {
+    abort_argument("{.arg {arg}} has no rows.", call = call, class = "empty")
   }
   read$ids <- read$ids %||% seq_len(ncol(read$x))
   check_feature_values(read, role, arg, call)
@@ -147,9 +150,17 @@ features_from_sparse <- function(table, arg, call) {
   if (is.null(general)) {
     abort_expected(table, "a matrix of numbers", TRUE, arg, call)
   }
-  names <- dimnames(general)
+  ids <- rownames(general)
+  names <- feature_names(general, arg, call)
   dimnames(general) <- list(NULL, NULL)
-  list(ids = names[[1L]], names = names[[2L]], x = Matrix::t(general))
+  list(ids = ids, names = names, x = Matrix::t(general))
+}
+
+# The names of a table's columns, made unique; NULL if it has none.
+feature_names <- function(table, arg, call) {
+  if (!is.null(colnames(table))) {
+    whole_column_names(colnames(table), ncol(table), arg, call)
+  }
 }
 
 # A number for each number or logical; 0 and 1 for each level of a factor or a
@@ -163,10 +174,20 @@ features_from_frame <- function(table, column, role, arg, known, call) {
   } else if (.row_names_info(table) > 0) {
     row.names(table)
   }
-  names <- setdiff(names(table), id[seq_len(min(1L, length(id)))])
-  parts <- lapply(names, function(name) {
-    feature_block(table[[name]], name, known$levels[[name]], arg, call)
-  })
+  others <- setdiff(seq_along(table), match(id[1L], names(table)))
+  columns <- as.list(table)[others]
+  names <- whole_column_names(names(columns), length(columns), arg, call)
+  lost <- setdiff(names(known$levels), names)
+  if (length(lost) > 0L) {
+    abort_features_lost(lost, arg, call)
+  }
+  if (!is.null(known$levels)) {
+    columns <- columns[match(names(known$levels), names)]
+    names <- names(known$levels)
+  }
+  parts <- Map(function(x, name) {
+    feature_block(x, name, known$levels[[name]], !is.null(known), arg, call)
+  }, unname(columns), names)
   blocks <- lapply(parts, function(part) part$x)
   x <- if (length(blocks) > 0) {
     do.call(rbind, blocks)
@@ -176,14 +197,24 @@ features_from_frame <- function(table, column, role, arg, known, call) {
   levels <- lapply(parts, function(part) part$levels)
   list(
     ids = ids, x = x,
-    names = unlist(lapply(parts, function(part) part$names)),
+    names = make.unique(as.character(
+      unlist(lapply(parts, function(part) part$names))
+    )),
     levels = stats::setNames(levels, names)
   )
 }
 
-# list(x, names, levels) of one column; x: p x rows.
-feature_block <- function(x, name, levels, arg, call) {
-  if (is.character(x) || is.factor(x)) {
+# list(x, names, levels) of one column; x: p x rows. `levels`: those of the fit,
+# if the column has been one with levels; again: whether the fit has the column.
+feature_block <- function(x, name, levels, again, arg, call) {
+  if (is.character(x) || is.factor(x) || !is.null(levels)) {
+    if (again && is.null(levels)) {
+      abort_argument(
+        "Column {quoted(name)} of {.arg {arg}} must be numbers, as in the fit,
+         not {describe(x)}.",
+        call = call, class = "column"
+      )
+    }
     return(level_block(x, name, levels, arg, call))
   }
   fault <- if (is.logical(x)) NULL else column_fault(x)
@@ -209,7 +240,7 @@ by_row <- function(x) {
 }
 
 level_block <- function(x, name, levels, arg, call) {
-  words <- if (is.factor(x)) levels(x) else x
+  words <- if (is.factor(x)) levels(x) else plain_ids(x)
   check_text(words, paste0(arg, " (", name, ")"), call)
   if (anyNA(x)) {
     abort_argument(
@@ -226,9 +257,9 @@ level_block <- function(x, name, levels, arg, call) {
   if (is.null(known)) {
     known <- if (is.factor(x)) levels(x) else sort(unique(x), method = "radix")
   }
-  code <- match(as.character(x), known)
+  code <- match(id_words(plain_or_level(x)), known)
   if (anyNA(code)) {
-    lost <- as.character(x)[is.na(code)][[1L]]
+    lost <- id_words(plain_or_level(x))[is.na(code)][[1L]]
     abort_argument(
       "Column {quoted(name)} of {.arg {arg}} must have the levels of the fit's
        features: {.val {lost}} is none of them.",
@@ -289,14 +320,18 @@ same_columns <- function(read, known, arg, call) {
   }
   at <- match(known$names, read$names)
   if (anyNA(at)) {
-    lost <- utils::head(known$names[is.na(at)], 3)
-    abort_argument(
-      "{.arg {arg}} must have the features of the fit: {.val {lost}}
-       {cli::qty(lost)}{?is/are} missing.",
-      call = call, class = "column"
-    )
+    abort_features_lost(known$names[is.na(at)], arg, call)
   }
   read$x[at, , drop = FALSE]
+}
+
+abort_features_lost <- function(lost, arg, call) {
+  lost <- utils::head(lost, 3)
+  abort_argument(
+    "{.arg {arg}} must have the features of the fit: {.val {lost}}
+     {cli::qty(lost)}{?is/are} missing.",
+    call = call, class = "column"
+  )
 }
 
 # ---- ids that the fit does not have ------------------------------------------

@@ -62,13 +62,9 @@ ordinal_response <- function(ratings, range, link, cutpoint_sd, call) {
       call = call
     )
   }
-  values <- if (is.null(ratings$levels)) {
-    sort(unique(ratings$value))
-  } else {
-    as.double(seq_along(ratings$levels))
-  }
-  if (link == "probit" && is.null(ratings$levels)) {
-    values <- c(0, 1)
+  values <- ratings$scale
+  if (is.null(values)) {
+    values <- if (link == "probit") c(0, 1) else sort(unique(ratings$value))
   }
   check_rating_scale(values, ratings, link, call)
   list(
@@ -152,21 +148,39 @@ clip <- function(x, range) pmin(pmax(x, range[[1L]]), range[[2L]])
 
 # ---- clipped ratings --------------------------------------------------------
 
-# With z standard normal and h(a) = E (z - a)_+ = dnorm(a) - a pnorm(-a),
-# E clip(m + s z) = low + s (h(a) - h(b)),
-#   a = (low - m) / s,  b = (high - m) / s.
-# With w(a) = E (z - a)_+^2 = (1 + a^2) pnorm(-a) - a dnorm(a) the square of
-# clip - low has the mean s^2 (w(a) - w(b) - 2 (b - a) h(b)).
+# clip(m + s z) = o + s y, z standard normal, with
+#   a = (low - m) / s,  b = (high - m) / s,
+#   o = m if a < 0 < b, otherwise the end of the range nearer to m.
+# Counted from there no digits cancel, however far the other end is. With
+# h(a) = E (z - a)_+ and w(a) = E (z - a)_+^2, as beyond() and square() below,
+# y has the moments
+#   o = m:      h(-a) - h(b),
+#               1 - w(b) - 2 b h(b) - w(-a) + 2 a h(-a)
+#   o = low:    h(a) - h(b),  w(a) - w(b) - 2 (b - a) h(b)
+#   o = high:   as for low with (-b, -a) for (a, b), and of -y.
 clipped_moments <- function(mean, sd, range) {
-  a <- (range[[1L]] - mean) / sd
-  b <- (range[[2L]] - mean) / sd
   beyond <- function(x) stats::dnorm(x) - x * stats::pnorm(-x)
   square <- function(x) (1 + x^2) * stats::pnorm(-x) - x * stats::dnorm(x)
-  first <- sd * (beyond(a) - beyond(b))
-  second <- sd^2 * (square(a) - square(b) - 2 * (b - a) * beyond(b))
+  # beyond 40 standard deviations there is nothing in double precision
+  scaled <- function(end) clip((end - mean) / sd, c(-40, 40))
+  a <- scaled(range[[1L]])
+  b <- scaled(range[[2L]])
+  inside <- a < 0 & b > 0
+  above <- b <= 0
+  near <- ifelse(above, -b, a)
+  far <- ifelse(above, -a, b)
+  first <- ifelse(
+    inside, beyond(-a) - beyond(b), beyond(near) - beyond(far)
+  )
+  second <- ifelse(
+    inside,
+    1 - square(b) - 2 * b * beyond(b) - square(-a) + 2 * a * beyond(-a),
+    square(near) - square(far) - 2 * (far - near) * beyond(far)
+  )
+  from <- ifelse(inside, mean, ifelse(above, range[[2L]], range[[1L]]))
   list(
-    mean = clip(range[[1L]] + first, range),
-    variance = pmax(second - first^2, 0)
+    mean = clip(from + ifelse(above, -1, 1) * sd * first, range),
+    variance = sd^2 * pmax(second - first^2, 0)
   )
 }
 

@@ -348,6 +348,16 @@ check_spd_matrix <- function(x, d, d_why = NULL, null_ok = FALSE,
   x
 }
 
+# A covariance matrix with the names of its coordinates, those of its rows or
+# columns: see matrix_in_order_of().
+check_covariance <- function(x, arg, call) {
+  checked <- check_spd_matrix(x, nrow(x), arg = arg, call = call)
+  names <- rownames(x) %||% colnames(x)
+  check_text(names, paste0("dimnames(", arg, ")"), call)
+  dimnames(checked) <- if (!is.null(names)) list(names, names)
+  checked
+}
+
 check_square <- function(x, d, d_why, null_ok, arg, call) {
   why <- if (is.null(d_why)) "" else paste0(" (", d_why, ")")
   if (length(x) == 0L && !is.null(x)) {

@@ -114,11 +114,20 @@ in_order_of <- function(x, names, arg, whose, call) {
   }
   if (anyDuplicated(given) > 0L || !setequal(given, names)) {
     abort_argument(
-      "Names of `{arg}` must be those of {whose}: {.val {names}}.",
+      c("Names of `{arg}` must be those of {whose}: {.val {names}}.",
+        i = "Without names the order counts."),
       call = call
     )
   }
   unname(x[names])
+}
+
+# A covariance matrix in the order of the coordinates' names, likewise.
+matrix_in_order_of <- function(x, names, arg, whose, call) {
+  at <- in_order_of(
+    stats::setNames(seq_len(nrow(x)), rownames(x)), names, arg, whose, call
+  )
+  unname(x)[at, at, drop = FALSE]
 }
 
 # ---- Intervals of columns ----------------------------------------------------

@@ -290,8 +290,12 @@ check_same_data <- function(model, data, call) {
     abort_argument(
       c(
         "`{what$arg}` {what$are} that the run was started with.",
-        i = "Leave `{what$arg}` out to use {what$those} of the checkpoint or the
-             fit."
+        i = if (model_has_data(model)) {
+          "Leave `{what$arg}` out to use {what$those} of the checkpoint or the
+           fit."
+        } else {
+          what$hint
+        }
       ),
       call = call
     )

@@ -1,15 +1,27 @@
-# The observations of a mixture from a formula, and new ones by the same
-# formula.
+# The observations of a mixture from a formula, the same ones again, and new
+# ones by the same formula.
+#
+# The field `source` of a model says how its observations came from what the
+# user gave, list(na_action, terms, rows, size):
+#
+#   terms        of the formula, NULL without one
+#   rows, size   the rows of the data that `subset` chose, of how many; NULL
+#                without `subset`
 
-# list(x, terms): a data frame of the variables of a one-sided formula, and the
-# terms by which new data are made. user_call: match.call(), made in `env`.
+# list(x, source): a data frame of the variables of a one-sided formula, and the
+# source without na_action. user_call: match.call(), made in `env`.
 formula_observations <- function(formula, data, user_call, env, call) {
   check_model_data(data, call)
   formula <- variables_formula(formula, data, call)
   user_call$formula <- formula
   # missing values are the model's own affair
   frame <- formula_frame(formula, data, user_call, identity, env, call)$frame
-  list(x = flat_frame(frame), terms = attr(frame, "terms"))
+  source <- list(terms = attr(frame, "terms"))
+  if (!is.null(user_call$subset) && is.data.frame(data)) {
+    source$rows <- match(row.names(frame), row.names(data))
+    source$size <- nrow(data)
+  }
+  list(x = flat_frame(frame), source = source)
 }
 
 # The formula without `.` and without the variables that it takes out.
@@ -78,21 +90,50 @@ observations_of <- function(model, data, arg, call) {
   if (is.data.frame(data)) {
     check_data_frame(data, arg, call)
   }
-  if (!is.null(model$terms)) {
-    return(observations_by_terms(model, data, arg, call))
+  if (!is.null(model$source$terms)) {
+    return(observations_by_terms(model, data, model$source$terms, arg, call))
   }
   names <- colnames(data)
-  if (all(model$variables %in% names)) {
-    return(data[, model$variables, drop = FALSE])
+  if (is.null(names)) {
+    return(data)
   }
-  if (!is.null(names)) {
-    abort_lacking(setdiff(model$variables, names), arg, call)
+  if (!all(model$variables %in% names)) {
+    # names that are missing or equal, as those of the fit were completed
+    names <- whole_column_names(names, ncol(data), arg, call)
   }
-  data
+  lacking <- setdiff(model$variables, names)
+  if (length(lacking) > 0L) {
+    abort_lacking(lacking, arg, call)
+  }
+  data[, match(model$variables, names), drop = FALSE]
 }
 
-observations_by_terms <- function(model, data, arg, call) {
-  plain <- identical(model$variables, all.vars(model$terms))
+# The model's own observations, of data that a user gives again: as
+# check_data_matrix() returns them.
+observations_again <- function(model, data, call) {
+  source <- model$source
+  terms <- source$terms
+  whole <- is.null(source$rows) || identical(nrow(data), source$size)
+  if (!is.null(terms) && whole) {
+    # variables such as poly(a, 2) are of these rows, as they were in the fit
+    attr(terms, "predvars") <- NULL
+    data <- observations_by_terms(model, data, terms, "data", call)
+    if (!is.null(source$rows)) {
+      data <- data[source$rows, , drop = FALSE]
+    }
+  } else {
+    data <- observations_of(model, data, "data", call)
+  }
+  missing <- if (identical(source$na_action, "omit")) "omit" else "impute"
+  x <- check_data_matrix(data, missing, arg = "data", call = call)
+  if (ncol(x) == length(model$variables)) {
+    colnames(x) <- model$variables
+  }
+  x
+}
+
+observations_by_terms <- function(model, data, terms, arg, call) {
+  plain <- identical(model$variables, all.vars(terms))
   if (is.null(colnames(data))) {
     if (plain) {
       return(data)
@@ -108,9 +149,9 @@ observations_by_terms <- function(model, data, arg, call) {
   if (!is.data.frame(data)) {
     data <- as.data.frame(as.matrix(data))
   }
-  check_new_variables(data, model$terms, call, arg)
+  check_new_variables(data, terms, call, arg)
   frame <- tryCatch(
-    stats::model.frame(model$terms, data, na.action = stats::na.pass),
+    stats::model.frame(terms, data, na.action = stats::na.pass),
     error = function(cnd) {
       reason <- conditionMessage(cnd)
       abort_argument(

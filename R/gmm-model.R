@@ -2,23 +2,30 @@
 # its methods for the generics of model.R. src/core/gmm/gmm.h has the
 # mathematics.
 
-# terms: of the formula that made x, or NULL.
+# source: see gmm-data.R.
 gmm_model <- function(x, k, prior, covariance = "full", keep = character(),
-                      merge_split = TRUE, terms = NULL) {
+                      merge_split = TRUE, source = list()) {
+  data <- gmm_data(x, k, prior, covariance, keep, merge_split)
   new_model(
     "gmm_model",
     name = "gibbs_gmm", title = "Gaussian mixture",
     headline = gmm_headline(x, k, covariance),
-    data = gmm_data(x, k, prior, covariance, keep, merge_split),
-    prior = prior,
+    data = data, data_hash = gmm_hash(data), prior = prior,
     nobs = nrow(x), columns = gmm_columns(x, k, covariance, keep),
     k = as.integer(k), variables = colnames(x), covariance = covariance,
     cures = paste(
       "Try fewer components, or a prior with a larger `alpha`: see",
       "?gibbs_gmm, section Labels."
     ),
-    keep = keep, merge_split = merge_split, terms = terms
+    keep = keep, merge_split = merge_split, source = source
   )
+}
+
+# Without the names of rows and columns: the same numbers have the same hash,
+# however they were given.
+gmm_hash <- function(data) {
+  data$x <- matrix(as.vector(data$x), nrow(data$x))
+  hash(data)
 }
 
 #' @exportS3Method
@@ -624,26 +631,21 @@ sim_normals <- function(parameters, z) {
   x
 }
 
-# An environment is another one after a fit was saved.
+# An environment is another one after a fit was saved. Equal data may come from
+# other rows.
 #' @exportS3Method
 model_comparable.gmm_model <- function(model) {
-  if (!is.null(model$terms)) {
-    attr(model$terms, ".Environment") <- NULL
-  }
+  terms <- model$source$terms
+  if (!is.null(terms)) attr(terms, ".Environment") <- NULL
+  model$source <- list(terms = terms)
   model
 }
 
 #' @exportS3Method
 set_data.gmm_model <- function(model, data, call = rlang::caller_env()) {
-  if (!is.null(model$terms)) {
-    data <- observations_of(model, data, "data", call)
-  }
-  x <- check_data_matrix(
-    data, "impute", arg = "data", call = call
-  )
   fresh <- gmm_model(
-    x, model$k, model$prior, model$covariance, model$keep, model$merge_split,
-    model$terms
+    observations_again(model, data, call), model$k, model$prior,
+    model$covariance, model$keep, model$merge_split, model$source
   )
   model[names(fresh)] <- fresh
   model

@@ -68,6 +68,7 @@
 #'   them: the Dirichlet concentrations. Or `"sparse"`: 0.01 for every
 #'   component. With an unknown `k`: `NULL`, one positive number, or `"drawn"`.
 #' @param m0 `NULL`, one number or `d` numbers: the prior mean of each mean.
+#'   Names of `m0`, `v0`, `s0` and `s0_mean` match those of the columns.
 #' @param v0 `NULL`, one positive number (a multiple of the identity), `d`
 #'   positive numbers (a diagonal) or a symmetric positive definite `d x d`
 #'   matrix: the prior covariance of each mean, in squared units of the data.
@@ -121,7 +122,7 @@ gmm_prior <- function(alpha = NULL, m0 = NULL, v0 = NULL, nu0 = NULL,
   }
   spread <- function(x, arg) {
     if (is.matrix(x)) {
-      check_spd_matrix(x, nrow(x), arg = arg, call = call)
+      check_covariance(x, arg, call)
     } else {
       numbers(x, arg, above = 0)
     }
@@ -216,16 +217,18 @@ complete_gmm_prior <- function(prior, x, k, covariance = "full", call = NULL) {
     )
   }
   spans <- column_scales(x, call)
+  names <- whole_column_names(colnames(x), d, "x", call)
   alpha <- prior$alpha %||% default_alpha(d, covariance)
   if (identical(alpha, "sparse")) {
     alpha <- 0.01
   }
   prior$alpha <- as_length(alpha, k, "alpha", "k", call)
   prior <- complete_components(
-    prior, spans, if (covariance == "diagonal") 3 else d + 2, covariance, call
+    prior, spans, if (covariance == "diagonal") 3 else d + 2, names, covariance,
+    call
   )
   prior$s0 <- complete_gmm_scale(
-    prior$s0 %||% (spans$variance / k^(2 / d)), d, "s0", covariance, call
+    prior$s0 %||% (spans$variance / k^(2 / d)), names, "s0", covariance, call
   )
   prior
 }
@@ -236,10 +239,10 @@ checked_gmm_prior <- function(prior, call) {
 }
 
 # m0, v0 and nu0.
-complete_components <- function(prior, spans, nu0, covariance, call) {
+complete_components <- function(prior, spans, nu0, names, covariance, call) {
   d <- length(spans$middle)
-  prior$m0 <- as_length(prior$m0 %||% spans$middle, d, "m0", "ncol(x)", call)
-  prior$v0 <- as_covariance(prior$v0 %||% spans$range^2, d, "v0", call)
+  prior$m0 <- as_columns(prior$m0 %||% spans$middle, names, "m0", call)
+  prior$v0 <- as_covariance(prior$v0 %||% spans$range^2, names, "v0", call)
   check_invertible(prior$v0, "v0", call)
   prior$nu0 <- prior$nu0 %||% nu0
   check_degrees(prior$nu0, "nu0", d, covariance, "inverse Wishart", call)
@@ -262,8 +265,8 @@ check_degrees <- function(df, arg, d, covariance, of, call) {
 }
 
 # A scale matrix, diagonal where the covariances are.
-complete_gmm_scale <- function(value, d, arg, covariance, call) {
-  value <- as_covariance(value, d, arg, call)
+complete_gmm_scale <- function(value, names, arg, covariance, call) {
+  value <- as_covariance(value, names, arg, call)
   check_invertible(value, arg, call)
   if (covariance == "diagonal" && any(value[upper.tri(value)] != 0)) {
     abort_argument(
@@ -347,9 +350,19 @@ as_length <- function(value, length, arg, size, call) {
   as.double(value)
 }
 
-as_covariance <- function(value, d, arg, call) {
+# One number for each column of x, whose names are `names`; and a matrix.
+as_columns <- function(value, names, arg, call) {
+  d <- length(names)
+  if (length(value) == d && d > 1L) {
+    value <- in_order_of(value, names, arg, "the columns of `x`", call)
+  }
+  as_length(value, d, arg, "ncol(x)", call)
+}
+
+as_covariance <- function(value, names, arg, call) {
+  d <- length(names)
   if (!is.matrix(value)) {
-    return(diag(as_length(value, d, arg, "ncol(x)", call), d))
+    return(diag(as_columns(value, names, arg, call), d))
   }
   if (nrow(value) != d) {
     abort_argument(
@@ -360,7 +373,7 @@ as_covariance <- function(value, d, arg, call) {
       call = call
     )
   }
-  matrix(as.double(value), d, d)
+  matrix_in_order_of(value, names, arg, "the columns of `x`", call)
 }
 
 # The inverse of a covariance must be within the range of doubles.

@@ -6,22 +6,22 @@
 # fixed_model() and fixed_state().
 
 gmm_unknown_model <- function(x, number, prior, covariance, keep, merge_split,
-                              terms) {
+                              source) {
   k <- number$max
+  data <- unknown_data(x, number, prior, covariance, keep, merge_split)
   new_model(
     "gmm_unknown_model",
     name = "gibbs_gmm", fit_class = c("gibbs_gmm_unknown", "gibbs_gmm"),
     title = "Gaussian mixture",
     headline = unknown_headline(x, k, covariance),
-    data = unknown_data(x, number, prior, covariance, keep, merge_split),
-    prior = prior, nobs = nrow(x),
+    data = data, data_hash = gmm_hash(data), prior = prior, nobs = nrow(x),
     columns = unknown_columns(x, k, prior, covariance, keep),
     k = as.integer(k), variables = colnames(x), covariance = covariance,
     cures = paste(
       "The number of components mixes slowly where clusters overlap, and may",
       "need tens of thousands of draws: see ?gibbs_gmm, section Unknown k."
     ),
-    keep = keep, merge_split = merge_split, terms = terms,
+    keep = keep, merge_split = merge_split, source = source,
     ties = tied_variables(x, prior, covariance)
   )
 }
@@ -304,13 +304,9 @@ model_comparable.gmm_unknown_model <- function(model) {
 #' @exportS3Method
 set_data.gmm_unknown_model <- function(model, data,
                                        call = rlang::caller_env()) {
-  if (!is.null(model$terms)) {
-    data <- observations_of(model, data, "data", call)
-  }
-  x <- check_data_matrix(data, "impute", arg = "data", call = call)
   fresh <- gmm_unknown_model(
-    x, model$prior$number, model$prior, model$covariance, model$keep,
-    model$merge_split, model$terms
+    observations_again(model, data, call), model$prior$number, model$prior,
+    model$covariance, model$keep, model$merge_split, model$source
   )
   model[names(fresh)] <- fresh
   model

@@ -346,7 +346,7 @@ gibbs_gmm.formula <- function(formula, data, k, prior = gmm_prior(),
   x <- check_data_matrix(made$x, settings$na_action, arg = arg, call = call)
   model <- checked_gmm(x, k, prior, settings, arg, call)
   running <- gmm_running(model$k, call)
-  run_gmm(model, settings, running, made$terms, user_call, call)
+  run_gmm(model, settings, running, made$source, user_call, call)
 }
 
 #' @rdname gibbs_gmm
@@ -371,7 +371,7 @@ gibbs_gmm.default <- function(x, k, prior = gmm_prior(),
   x <- check_data_matrix(x, settings$na_action, arg = "x", call = call)
   model <- checked_gmm(x, k, prior, settings, "x", call)
   running <- gmm_running(model$k, call)
-  run_gmm(model, settings, running, NULL, user_call, call)
+  run_gmm(model, settings, running, list(), user_call, call)
 }
 
 gmm_settings <- function(covariance, method, na_action, merge_split, call) {
@@ -444,7 +444,7 @@ gmm_running <- function(k, call) {
 
 is_unknown <- function(k) inherits(k, "unknown_k")
 
-run_gmm <- function(checked, settings, running, terms, user_call, call) {
+run_gmm <- function(checked, settings, running, source, user_call, call) {
   if ("x" %in% running$keep && !anyNA(checked$x)) {
     inform_gibbsite(
       "{.code keep = \"x\"} has nothing to store: no observation has a missing
@@ -455,7 +455,7 @@ run_gmm <- function(checked, settings, running, terms, user_call, call) {
   build <- if (is_unknown(checked$k)) gmm_unknown_model else gmm_model
   model <- build(
     checked$x, checked$k, checked$prior, settings$covariance, running$keep,
-    settings$merge_split, terms
+    settings$merge_split, c(source, settings["na_action"])
   )
   if (settings$method == "icm") {
     return(icm_search(model, running, user_call, call))

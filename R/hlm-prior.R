@@ -55,7 +55,7 @@
 #' @param scale `NULL`; for `"half-t"` positive numbers \eqn{A_k}{A_k}, one for
 #'   all or one for each term before the bar, in units of the response over the
 #'   term's; for `"inverse-wishart"` the matrix \eqn{S_0}{S0}, or positive
-#'   numbers for its diagonal.
+#'   numbers for its diagonal. Names match those of the terms.
 #' @param nu0,sigma0 `NULL` or positive numbers. `sigma0` is in units of the
 #'   response. Both are without effect if the fit has known standard errors.
 #' @param slope_mean,slope_sd `NULL` or numbers (`slope_sd` positive), one for
@@ -97,7 +97,7 @@ hlm_prior <- function(type = c("half-t", "inverse-wishart"), df = NULL,
     list(
       type = type, df = positive(df, "df"),
       scale = if (is.matrix(scale) && type == "inverse-wishart") {
-        check_spd_matrix(scale, nrow(scale), arg = "scale", call = call)
+        check_covariance(scale, "scale", call)
       } else {
         numbers(scale, "scale", 0)
       },
@@ -191,6 +191,9 @@ complete_hlm_prior <- function(prior, design, measured, call) {
         call = call
       )
     }
+    prior$scale <- matrix_in_order_of(
+      prior$scale, design$bar, "scale", "the terms before the bar", call
+    )
     dimnames(prior$scale) <- list(design$bar, design$bar)
   }
   slopes <- design$columns[design$slopes]

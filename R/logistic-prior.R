@@ -96,9 +96,7 @@ check_prior_variance <- function(c, call) {
       c, lower = 0, lower_open = TRUE, finite = FALSE, arg = "c", call = call
     ))
   }
-  checked <- check_spd_matrix(c, nrow(c), arg = "c", call = call)
-  dimnames(checked) <- dimnames(c)
-  checked
+  check_covariance(c, "c", call)
 }
 
 #' @export

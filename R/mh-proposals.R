@@ -89,8 +89,8 @@ check_approximation <- function(x, arg, call) {
 #'   of the negative Hessian of the log density at its mode, which is found from
 #'   `init` before the chains run; or a Laplace approximation, whose covariance
 #'   is used with the same factor. \eqn{2.38^2/d}{2.38^2/d} is best for normal
-#'   densities in many dimensions (Roberts, Gelman and Gilks 1997). Give either
-#'   `scale` or `cov`.
+#'   densities in many dimensions (Roberts, Gelman and Gilks 1997). Names of
+#'   rows or columns match those of `init`. Give either `scale` or `cov`.
 #' @param family `"normal"` (default), `"t"` or `"uniform"`.
 #' @param df Degrees of freedom of `family = "t"`: a positive number (default
 #'   5).
@@ -156,7 +156,7 @@ check_spread <- function(cov, arg = "cov", laplace_ok = TRUE,
       TRUE, arg, call
     )
   }
-  check_spd_matrix(cov, nrow(cov), arg = arg, call = call)
+  check_covariance(cov, arg, call)
 }
 
 # A Laplace approximation has coef() and vcov().
@@ -166,7 +166,7 @@ is_laplace_fit <- function(x) {
 
 approximation_mean <- function(fit) stats::coef(fit)
 
-approximation_covariance <- function(fit) unname(as.matrix(stats::vcov(fit)))
+approximation_covariance <- function(fit) as.matrix(stats::vcov(fit))
 
 #' Adaptive random walk
 #'
@@ -256,7 +256,8 @@ check_rate <- function(target, null_ok = FALSE, call = rlang::caller_env()) {
 #' the default is a t distribution.
 #'
 #' @param mean The centre: `d` numbers, or a Laplace approximation, whose mode
-#'   and (if `cov` is missing) covariance are used.
+#'   and (if `cov` is missing) covariance are used. Names of `mean` and `cov`
+#'   match those of `init`.
 #' @param cov The covariance (for t: the scale matrix), a symmetric positive
 #'   definite `d x d` matrix or a Laplace approximation.
 #' @param df Degrees of freedom, a positive number (default 5); `Inf` for the
@@ -593,8 +594,8 @@ compile_proposal <- function(proposal, d, where = "proposal", at_mode = NULL,
     random_walk = compile_random_walk(proposal, d, where, at_mode, call,
                                       names),
     adaptive = compile_adaptive(proposal, d, where, at_mode, call, names),
-    independence = compile_independence(proposal, d, where, call),
-    langevin = compile_langevin(proposal, d, where, at_mode, call),
+    independence = compile_independence(proposal, d, where, call, names),
+    langevin = compile_langevin(proposal, d, where, at_mode, call, names),
     hmc = ,
     nuts = compile_hamiltonian(proposal),
     univariate_slice = compile_slice(proposal, d, where, call, names),
@@ -630,7 +631,7 @@ compile_random_walk <- function(proposal, d, where, at_mode, call, names) {
     factor = if (!is.null(proposal$scale)) {
       as_scales(proposal$scale, d, where, call, names)
     } else {
-      spread_factor(proposal$cov, d, 2.38^2 / d, where, at_mode, call)
+      spread_factor(proposal$cov, d, 2.38^2 / d, where, at_mode, call, names)
     }
   )
 }
@@ -644,27 +645,28 @@ compile_adaptive <- function(proposal, d, where, at_mode, call, names) {
     factor = if (!is.null(proposal$scale)) {
       diag_vector(as_scales(proposal$scale, d, where, call, names))
     } else if (!is.null(proposal$cov)) {
-      spread_factor(proposal$cov, d, 1, where, at_mode, call)
+      spread_factor(proposal$cov, d, 1, where, at_mode, call, names)
     } else {
       numeric()
     }
   )
 }
 
-compile_independence <- function(proposal, d, where, call) {
+compile_independence <- function(proposal, d, where, call, names) {
   list(
     family = if (is.finite(proposal$df)) 1L else 0L,
-    df = as.double(proposal$df), mean = unname(proposal$mean),
-    factor = spread_factor(proposal$cov, d, 1, where, NULL, call)
+    df = as.double(proposal$df),
+    mean = as_coordinates(proposal$mean, d, "mean", where, call, names),
+    factor = spread_factor(proposal$cov, d, 1, where, NULL, call, names)
   )
 }
 
 # A step that is not tuned is included in L.
-compile_langevin <- function(proposal, d, where, at_mode, call) {
+compile_langevin <- function(proposal, d, where, at_mode, call, names) {
   factor <- if (is.null(proposal$cov)) {
     rep(1, d)
   } else {
-    spread_factor(proposal$cov, d, 1, where, at_mode, call)
+    spread_factor(proposal$cov, d, 1, where, at_mode, call, names)
   }
   list(
     target = proposal$target, tuned = if (proposal$tune) 1L else 0L,
@@ -692,7 +694,7 @@ compile_ellipse <- function(proposal, d, where, call, names) {
       proposal$prior_mean, d, "prior_mean", where, call, names
     ),
     factor = if (is.matrix(cov)) {
-      spread_factor(cov, d, 1, where, NULL, call, "prior_cov")
+      spread_factor(cov, d, 1, where, NULL, call, names, "prior_cov")
     } else {
       sqrt(as_coordinates(cov, d, "prior_cov", where, call, names))
     }
@@ -713,14 +715,14 @@ as_coordinates <- function(x, d, arg, where, call, names = NULL) {
     )
   }
   x <- in_order_of(
-    x, names, paste(arg, "of", where), "the coordinates", call
+    x, names, paste0(arg, "` of `", where), "the coordinates", call
   )
   as.double(rep_len(x, d))
 }
 
 # The lower Cholesky factor of a covariance, as d * d numbers; one that comes
 # from a Laplace approximation is multiplied by `inflate`.
-spread_factor <- function(cov, d, inflate, where, at_mode, call,
+spread_factor <- function(cov, d, inflate, where, at_mode, call, names,
                           arg = "cov") {
   if (identical(cov, "laplace")) {
     cov <- inflate * at_mode()
@@ -734,6 +736,9 @@ spread_factor <- function(cov, d, inflate, where, at_mode, call,
       call = call
     )
   }
+  cov <- matrix_in_order_of(
+    cov, names, paste0(arg, "` of `", where), "the coordinates", call
+  )
   as.double(t(chol(cov)))
 }
 

@@ -44,8 +44,28 @@ new_model <- function(class, name, title, headline, data, prior, nobs, columns,
 }
 
 # The hash of an R object's value, the same in every session and for every
-# version of R.
-hash <- function(x) rlang::hash(x)
+# version of R. Equal values have the same hash: it depends neither on how R
+# stores a vector (1:3 as its ends, a sorted vector with a mark) nor on the
+# order of attributes.
+hash <- function(x) rlang::hash(plain_copy(x))
+
+# Vectors, lists and their attributes, copied; all else as it is.
+plain_copy <- function(x) {
+  if (is.list(x)) {
+    copy <- lapply(unclass(x), plain_copy)
+  } else if (is.atomic(x) && !is.null(x) && !isS4(x)) {
+    copy <- vector(typeof(x), length(x))
+    copy[] <- x
+  } else {
+    return(x)
+  }
+  with <- attributes(x)
+  if (length(with) > 0L) {
+    sorted <- order(names(with), method = "radix")
+    attributes(copy) <- lapply(with[sorted], plain_copy)
+  }
+  copy
+}
 
 # How a message names a fit: its call in short, "gibbs_gmm(k = 3)".
 short_call <- function(model) {

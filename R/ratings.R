@@ -8,6 +8,8 @@
 #                character, factor)
 #   names        names of the three columns
 #   levels       of an ordered factor whose codes are the ratings, if it was one
+#   scale        the numbers that a factor's levels stand for, in order, if the
+#                ratings were one: all possible ratings
 #
 # `likes`: of ratings of two kinds, which may also be logical, or a factor
 # without an order.
@@ -116,7 +118,9 @@ leave_unobserved_out <- function(parts, arg) {
     )
   }
   parts$value <- as.double(parts$value)
-  kept <- c("user", "item", "value", "users", "items", "names", "levels")
+  kept <- c(
+    "user", "item", "value", "users", "items", "names", "levels", "scale"
+  )
   parts[intersect(kept, names(parts))]
 }
 
@@ -353,6 +357,7 @@ ratings_from_columns <- function(user, item, value, names, arg, call,
     value <- as_likes(value)
   }
   levels <- coded_levels(value)
+  scale <- factor_scale(value)
   value <- check_rating_column(value, names[[3]], arg, call)
   sizes <- c(length(user), length(item), length(value))
   if (length(unique(sizes)) > 1) {
@@ -366,7 +371,7 @@ ratings_from_columns <- function(user, item, value, names, arg, call,
   item <- index_ids(item, "item", arg, call)
   list(
     user = user$code, item = item$code, value = value, users = user$ids,
-    items = item$ids, names = names, levels = levels
+    items = item$ids, names = names, levels = levels, scale = scale
   )
 }
 
@@ -380,6 +385,14 @@ numeric_levels <- function(value) {
   if (all(is_text(levels(value)))) {
     numbers <- suppressWarnings(as.double(levels(value)))
     if (!anyNA(numbers)) numbers
+  }
+}
+
+# The numbers that a factor's levels stand for, in order; NULL for others.
+factor_scale <- function(value) {
+  if (is.factor(value)) {
+    numbers <- numeric_levels(value) %||% as.double(seq_len(nlevels(value)))
+    sort(unique(numbers[is.finite(numbers)]))
   }
 }
 

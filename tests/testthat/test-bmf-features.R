@@ -612,6 +612,30 @@ test_that("a factor has a feature for each level, and a logical one", {
   expect_identical(as.matrix(again$x), as.matrix(read$x[, 2, drop = FALSE]))
 })
 
+test_that("columns with equal names are features of their own", {
+  read <- function(table, known = NULL) {
+    suppressMessages(feature_table(table, "user", "user", "x", known, NULL))
+  }
+  frame <- data.frame(a = c(1, 2), user = 1:2, a = c(3, 4), check.names = FALSE)
+  plain <- as.matrix(unname(frame[c(1, 3)]))
+  for (table in list(frame, `colnames<-`(plain, c("a", "a")))) {
+    made <- read(table)
+    expect_identical(made$spec$names, c("a", "a.1"))
+    expect_identical(unname(t(as.matrix(made$x))), unname(plain))
+    expect_identical(as.matrix(read(table, made$spec)$x), as.matrix(made$x))
+  }
+  expect_gibbsite_condition(
+    feature_table(frame, "user", "user", "x", NULL, NULL),
+    "gibbsite_message_names"
+  )
+  # a level's name is that of another column
+  table <- data.frame(user = 1:2, g = c("a", "b"), gb = c(5, 6))
+  made <- read(table)
+  expect_identical(made$spec$names, c("ga", "gb", "gb.1"))
+  again <- read(table[2, c("gb", "user", "g")], made$spec)
+  expect_identical(as.vector(again$x), c(0, 1, 6))
+})
+
 test_that("users without a rating are added, with a message", {
   made <- made_with_features()
   expect_gibbsite_condition(
@@ -682,5 +706,23 @@ test_that("wrong features of new users are errors", {
     recommend(fit, "zz", user_features = f)
     recommend(fit, "a", user_features = f)
     recommend(fit, user_features = f[1:12, ])
+    recommend(fit, user_features = f[0, ])
+  })
+  # a column is named as the user knows it
+  spec <- feature_table(
+    data.frame(user = 1:2, g = c("p", "q"), z = 1:2), "user", "user", "x",
+    NULL, NULL
+  )$spec
+  later <- function(...) {
+    feature_table(
+      data.frame(user = "n", ...), "user", "user", "user_features", spec,
+      quote(predict())
+    )
+  }
+  expect_gibbsite_error(class = "gibbsite_error_column", {
+    later(z = 1)
+    later(g = "p", z = "1")
+    later(g = 1, z = 1)
+    later(g = factor("r"), z = 1)
   })
 })

@@ -351,6 +351,34 @@ test_that("levels of an ordered factor are the scale, rated or not", {
   expect_match(tidy(fit)$label[[1]], "bad", all = FALSE)
 })
 
+test_that("levels of a factor without a rating are on the scale", {
+  made <- stars()
+  levels_of <- function(value, link = "ordinal") {
+    made$value <- value
+    fit <- star_fit(made, link = link, draws = 8)
+    found <- predict(fit, made[1:2, ], type = "probabilities")
+    setdiff(names(found), c("user", "item", "unknown"))
+  }
+  scale <- as.character(0:6)
+  expect_identical(levels_of(made$value), scale[2:6])
+  expect_identical(levels_of(ordered(made$value, 0:6)), scale)
+  expect_identical(levels_of(factor(made$value, 6:0)), scale)
+  expect_identical(levels_of(ordered(3, 1:5)), scale[2:6])
+  expect_identical(levels_of(ordered("b", letters[1:3])), letters[1:3])
+  likes <- 1 + (made$value > 3)
+  expect_identical(levels_of(factor(likes), "probit"), c("1", "2"))
+  expect_identical(levels_of(factor(likes - 1), "probit"), c("0", "1"))
+})
+
+test_that("ordinal ratings given again are known", {
+  fit <- star_fit(stars())
+  more <- suppressWarnings(
+    extend(drop_data(fit), 5, data = stars(), progress = FALSE)
+  )
+  whole <- suppressWarnings(extend(fit, 5, progress = FALSE))
+  expect_true(identical_fit(more, drop_data(whole)))
+})
+
 test_that("loo, compare_k() and plots take ordinal ratings", {
   skip_long()
   skip_if_not_installed("loo")

@@ -44,6 +44,23 @@ test_that("moments of clipped normal variates are their integrals", {
   }
 })
 
+test_that("moments of clipped normal variates do not see a far end", {
+  mean <- c(-4.2, 4.2, 4.999, 5, 8)
+  near <- gibbsite:::clipped_moments(mean, 0.9, c(-100, 5))
+  for (far in c(1e6, 1e9, 1e15, 1e200, 1e308)) {
+    expect_equal(gibbsite:::clipped_moments(mean, 0.9, c(-far, 5)), near,
+      tolerance = 1e-12
+    )
+    turned <- gibbsite:::clipped_moments(-mean, 0.9, c(-5, far))
+    expect_equal(-turned$mean, near$mean, tolerance = 1e-12)
+    expect_equal(turned$variance, near$variance, tolerance = 1e-12)
+  }
+  # without any end in reach
+  expect_equal(gibbsite:::clipped_moments(mean, 0.9, c(-1e9, 1e9)),
+    list(mean = mean, variance = rep(0.81, 5)), tolerance = 1e-12
+  )
+})
+
 test_that("a range changes predictions and not the posterior", {
   made <- rounded()
   plain <- short_fit(made)

@@ -593,7 +593,7 @@ instant_gmm <- function(...) {
 # Draws and everything else but the call, and a formula's terms.
 same_but_terms <- function(a, b) {
   bare <- function(fit) {
-    attr(fit, "model")["terms"] <- list(NULL)
+    attr(fit, "model")$source <- list()
     fit
   }
   identical_fit(bare(a), bare(b))
@@ -714,6 +714,56 @@ test_that("a fit by formula is updated, saved, and goes on with its data", {
   more <- quietly(update(direct, k = 3))
   expect_identical(attr(more, "model")$k, 3L)
   expect_identical(attr(more, "model")$variables, "eruptions")
+})
+
+test_that("a fit goes on with data that are stored or prepared in other ways", {
+  set.seed(1)
+  x <- cbind(a = rnorm(20), b = rnorm(20, 100))
+  holes <- x
+  holes[3, 1] <- NA
+  table <- as.data.frame(x)
+  sorted <- sort(x[, 1])
+  twice <- nameless <- x
+  colnames(twice) <- c("a", "a")
+  colnames(nameless) <- c("a", NA)
+  goes_on <- function(fit, data) {
+    more <- quietly(suppressMessages(
+      extend(drop_data(fit), 5, data = data, progress = FALSE)
+    ))
+    whole <- quietly(extend(fit, 5, progress = FALSE))
+    expect_true(identical_fit(more, drop_data(whole)))
+  }
+  goes_on(instant_gmm(1:20, 2), as.double(1:20))
+  goes_on(instant_gmm(sorted, 2), sorted + 0)
+  goes_on(instant_gmm(x, "unknown"), unname(x))
+  goes_on(instant_gmm(~ poly(a, 2) + b, table, 2), table)
+  goes_on(instant_gmm(~ poly(a, 2) + b, table, "unknown"), table)
+  brief <- short_fit(gibbs_gmm)
+  goes_on(brief(~ scale(a), table, 2, subset = b > 100), table)
+  goes_on(brief(~ a, table, 2, subset = b > 100), table[table$b > 100, ])
+  suppressMessages({
+    left_out <- instant_gmm(holes, 2, na_action = "omit")
+    goes_on(instant_gmm(twice, 2), twice)
+  })
+  goes_on(left_out, holes)
+  goes_on(left_out, x[-3, ])
+  goes_on(instant_gmm(nameless, 2), nameless)
+  expect_gibbsite_error({
+    extend(drop_data(left_out), 5, data = x[-4, ])
+    extend(left_out, 5, data = x[-4, ])
+  })
+})
+
+test_that("a matrix with equal or missing names of columns is predicted", {
+  x <- as.matrix(faithful)
+  known <- predict(instant_gmm(x, 2), type = "prob")
+  for (names in list(c("a", "a"), c("a", NA), c("a", ""))) {
+    colnames(x) <- names
+    suppressMessages({
+      fit <- instant_gmm(x, 2)
+      expect_identical(predict(fit, x, type = "prob"), known)
+    })
+  }
 })
 
 test_that("without moves of groups a fit goes on with its data given again", {
@@ -911,6 +961,31 @@ test_that("the prior that was used is shown", {
     prior_summary(short_gmm(5, prior = given))
   })
   expect_equal(prior_summary(short_gmm(5, prior = given))$m0, c(3, 3))
+})
+
+test_that("names of a prior's fields are those of the columns", {
+  one <- gmm_prior(m0 = c(3, 70), v0 = c(1, 9), s0 = diag(c(2, 8)))
+  turned <- matrix(c(8, 0, 0, 2), 2)
+  dimnames(turned) <- list(NULL, c("waiting", "eruptions"))
+  named <- gmm_prior(
+    m0 = c(waiting = 70, eruptions = 3), v0 = c(waiting = 9, eruptions = 1),
+    s0 = turned
+  )
+  expect_true(identical_fit(
+    short_gmm(5, prior = named), short_gmm(5, prior = one)
+  ))
+  drawn <- gmm_prior(s0 = "drawn", s0_mean = turned)
+  expect_identical(
+    prior_summary(short_gmm(5, k = "unknown", prior = drawn))$s0_mean,
+    diag(c(2, 8))
+  )
+  expect_gibbsite_error({
+    short_gmm(5, prior = gmm_prior(m0 = c(a = 1, waiting = 2)))
+    short_gmm(5, prior = gmm_prior(v0 = c(waiting = 1, waiting = 2)))
+    short_gmm(5, prior = gmm_prior(s0 = array(
+      diag(2), c(2, 2), list(c("a", "b"), NULL)
+    )))
+  })
 })
 
 test_that("alpha is above half the parameters of a component, or sparse", {

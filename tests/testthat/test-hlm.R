@@ -223,6 +223,21 @@ test_that("estimates have the names and shapes of lme4", {
   expect_false(any(grepl("slope", shown)))
 })
 
+test_that("names of the prior's scale matrix are those of the terms", {
+  data <- hlm_example()
+  scale <- matrix(c(4, 1, 1, 2), 2)
+  rownames(scale) <- c("x", "(Intercept)")
+  prior <- function(scale) hlm_prior("inverse-wishart", scale = scale)
+  fit <- hlm_fit(y ~ x + (x | g), data, prior = prior(scale))
+  expect_true(identical_fit(
+    fit, hlm_fit(y ~ x + (x | g), data, prior = prior(unname(scale)[2:1, 2:1]))
+  ))
+  rownames(scale)[1] <- "z"
+  expect_gibbsite_error(
+    gibbs_hlm(y ~ x + (x | g), data, prior = prior(scale))
+  )
+})
+
 test_that("mistakes in the arguments are named", {
   skip_long()
   data <- hlm_example()

@@ -349,7 +349,7 @@ test_that("a Laplace approximation gives mean and covariance", {
   ))
   both <- elliptical_slice(prior_mean = fit)
   expect_equal(unname(both$prior_mean), 1:2, tolerance = 1e-6)
-  expect_equal(both$prior_cov, diag(c(1, 4)), tolerance = 1e-4)
+  expect_equal(unname(both$prior_cov), diag(c(1, 4)), tolerance = 1e-4)
   one <- elliptical_slice(fit)
   expect_identical(one$prior_mean, 0)
   expect_identical(one$prior_cov, both$prior_cov)

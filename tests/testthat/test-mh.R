@@ -728,6 +728,34 @@ test_that("values with names go to the coordinates of those names", {
                      weights = c(1e308, 1e308))$weights,
     c(0.5, 0.5)
   )
+  # covariances, means and Laplace approximations
+  cov <- matrix(c(4, 1, 1, 9), 2, dimnames = list(NULL, c("b", "a")))
+  turned <- unname(cov)[2:1, 2:1]
+  for (proposal in c(random_walk, adaptive, langevin)) {
+    expect_identical(
+      suppressMessages(factor(proposal(cov = cov)))$factor,
+      suppressMessages(factor(proposal(cov = turned)))$factor
+    )
+  }
+  expect_identical(
+    factor(independence(c(b = 2, a = 1), cov)),
+    factor(independence(1:2, turned))
+  )
+  expect_identical(
+    factor(elliptical_slice(cov))$factor,
+    factor(elliptical_slice(turned))$factor
+  )
+  approximation <- function(names) {
+    laplace(function(x) -x[["a"]]^2 / 2 - (x[["b"]] - 1)^2 / 8,
+      c(a = 0, b = 0)[names], seed = 1
+    )
+  }
+  expect_equal(
+    factor(independence(approximation(c("b", "a")))),
+    factor(independence(approximation(c("a", "b"))))
+  )
+  dimnames(cov) <- list(c("x", "y"), NULL)
+  expect_gibbsite_error(bare_mh(quadratic, two, random_walk(cov = cov)))
   # one block without a name is called as its coordinate
   fit <- short_mh(quadratic, two, blocks = setNames(list(1, 2), c("u", NA)))
   expect_identical(acceptance(fit)$block, c("u", "b", "u", "b"))
