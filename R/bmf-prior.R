@@ -440,10 +440,20 @@ as_size <- function(value, size, field, why, call) {
   rep_len(as.double(value), size)
 }
 
-# s2: the mean square of the ratings about `centre`; 1 where it is 0.
-rating_spread <- function(value, centre) {
-  spread <- mean((value - centre)^2)
-  if (spread > 0) {
+# s2: the mean square of the ratings about `centre`, which is their mean or 0;
+# 1 where all ratings are equal to it.
+rating_spread <- function(value, centre, call) {
+  alike <- if (centre == 0) value == 0 else value == value[[1L]]
+  if (!all(alike)) {
+    spread <- mean((value - centre)^2)
+    if (spread < .Machine$double.xmin) {
+      abort_argument(
+        c("{.arg ratings} lie so close together that the square of their spread
+           is below the range of doubles.",
+          i = "Change their unit."),
+        call = call
+      )
+    }
     return(spread)
   }
   inform_gibbsite(

@@ -351,7 +351,11 @@ gibbs_bmf <- function(ratings, rank = 10, prior = bmf_wishart(), data = NULL,
   asked$ratings <- described$ratings
   features <- described$features
   centre <- if (center && is.null(link)) mean(asked$ratings$value) else 0
-  spread <- if (is.null(link)) rating_spread(asked$ratings$value, centre) else 1
+  spread <- if (is.null(link)) {
+    rating_spread(asked$ratings$value, centre, call)
+  } else {
+    1
+  }
   prior <- complete_bmf_prior(
     prior, spread, rank, biases, call, features, response
   )

@@ -435,7 +435,11 @@ kept_allocations <- function(fit, call) {
   if (!"z" %in% model$keep) {
     abort_argument(
       c("{.arg fit} does not hold the draws of the allocations.",
-        i = "Fit again with {.code keep = \"z\"}."),
+        i = if (inherits(fit, "gibbs_gmm_unknown")) {
+          "Fit again with {.code keep = c(\"components\", \"z\")}, the default."
+        } else {
+          "Fit again with {.code keep = \"z\"}."
+        }),
       call = call
     )
   }

@@ -50,7 +50,7 @@ point_clustering <- function(fit, loss = c("vi", "binder"), draws = NULL) {
   call <- rlang::current_env()
   z <- kept_allocations(fit, call)
   loss <- check_choice(loss, names(partition_losses))
-  rows <- spread_rows(draws %||% min(nrow(z), 1000), nrow(z), call)
+  rows <- clustering_draws(draws, nrow(z), call)
   problem <- partition_problem(z[rows, , drop = FALSE], loss)
   best <- best_partition(problem)
   value <- best$cluster
@@ -59,6 +59,11 @@ point_clustering <- function(fit, loss = c("vi", "binder"), draws = NULL) {
     value, loss = loss, expected_loss = best$value,
     class = c("gmm_clustering", "integer")
   )
+}
+
+# The draws that a clustering is made of; NULL: at most 1000.
+clustering_draws <- function(draws, available, call) {
+  spread_rows(draws %||% min(available, 1000), available, call)
 }
 
 #' @export

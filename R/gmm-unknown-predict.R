@@ -51,72 +51,126 @@ component_draws <- function(fit, call) {
 #' Clusters and densities from a mixture with an unknown number of components
 #'
 #' Densities are averages over the posterior draws, each with its own number of
-#' components. Clusters are the point estimate of [point_clustering()].
+#' components. Clusters are the point estimate of [point_clustering()], and
+#' probabilities say how certain an observation's cluster is.
 #'
 #' @param object,x A fit made by [gibbs_gmm()] with an unknown `k`.
 #' @param newdata,level As in [predict.gibbs_gmm()].
 #' @param type `"cluster"`: the clusters of the fit's observations by
-#'   [point_clustering()]; `"density"`: the density \eqn{\sum_c \pi_c
-#'   \mathrm{N}(x \mid \mu_c, \Sigma_c)}{sum_c pi_c N(x | mu_c, Sigma_c)} of the
-#'   observations, or of `newdata`. Components of different draws have no common
-#'   numbers: there are no probabilities of components.
+#'   [point_clustering()]; of `newdata`, the clusters of the highest
+#'   probability. `"prob"`: for each cluster the posterior probability that the
+#'   observation is in one component with a member of the cluster, drawn at
+#'   random. `"density"`: the density \eqn{\sum_c \pi_c \mathrm{N}(x \mid
+#'   \mu_c, \Sigma_c)}{sum_c pi_c N(x | mu_c, Sigma_c)} of the observations, or
+#'   of `newdata`.
 #' @param draws,nobs As in [posterior_predict()][gmm-checks].
 #' @param variables,... As in [plot.gibbs_gmm()].
 #' @return `predict()`: for `"cluster"` a vector of whole numbers, 1 the largest
-#'   cluster; for `"density"` a data frame with the columns `mean`, `sd`,
-#'   `lower` and `upper`. `log_lik()`, `posterior_predict()` and `plot()` as for
-#'   a fixed `k`.
-#' @details `plot()` has the types `"number"` (default), bars of the posterior
+#'   cluster; for `"prob"` a matrix, observations x clusters; for `"density"` a
+#'   data frame with the columns `mean`, `sd`, `lower` and `upper`. `log_lik()`,
+#'   `posterior_predict()` and `plot()` as for a fixed `k`.
+#' @details Components of different draws have no common numbers, so that
+#'   `"prob"` goes by pairs of observations: it averages [coclustering()] over
+#'   the members of a cluster, without the observation itself. The rows need not
+#'   sum to 1. For a cluster of one observation it is the probability that the
+#'   observation is in a component alone. Clusters and probabilities are of the
+#'   draws that [point_clustering()] takes by default, at most 1000.
+#'
+#' `plot()` has the types `"number"` (default), bars of the posterior
 #'   probabilities of the numbers of components and of clusters, with the prior
 #'   of the first as points; `"mixture"`, of one variable a histogram with the
 #'   posterior mean of the density and its band, of several variables scatter
 #'   plots coloured by [point_clustering()]; and those of
 #'   [plot.gibbsite_fit()].
-#' @section Errors: `gibbsite_error_argument` for clusters of new data, for
-#'   densities if the components were not kept, for clusters if `z` was not
+#' @section Errors: `gibbsite_error_argument` for densities and new data if the
+#'   components were not kept, for clusters and probabilities if `z` was not
 #'   kept, and as in [predict.gibbs_gmm()].
 #' @examples
 #' fit <- gibbs_gmm(faithful$waiting, "unknown", draws = 200, burnin = 200,
 #'   chains = 2, seed = 1
 #' )
 #' table(predict(fit))
+#' predict(fit, c(50, 65, 80), type = "prob")
 #' predict(fit, c(50, 65, 80), type = "density")
 #' plot(fit)
 #' plot(fit, type = "mixture")
 #' @name gmm-unknown
 #' @export
 predict.gibbs_gmm_unknown <- function(object, newdata = NULL,
-                                      type = c("cluster", "density"),
+                                      type = c("cluster", "prob", "density"),
                                       level = 0.9, ...) {
   call <- rlang::current_env()
   check_no_more(...)
-  if (identical(type, "prob")) {
-    abort_argument(c(
-      "{.arg type} must be one of {.val cluster} and {.val density}: components
-       of different draws have no common numbers.",
-      i = "{.fn coclustering} has the probability that two observations are in
-           one cluster."
-    ))
-  }
-  type <- check_choice(type, c("cluster", "density"))
+  type <- check_choice(type, c("cluster", "prob", "density"))
   level <- check_level(level)
   model <- fit_part(object, "model")
-  if (type == "cluster") {
-    if (!is.null(newdata)) {
-      abort_argument(c(
-        "{.arg newdata} must be NULL for {.code type = \"cluster\"}: components
-         of different draws have no common numbers.",
-        i = "Fit with the number of clusters that {.fn point_clustering} finds,
-             or with all observations."
-      ))
+  if (type != "density") {
+    z <- kept_allocations(object, call)
+    cluster <- c(point_clustering(object))
+    if (type == "cluster" && is.null(newdata)) {
+      return(cluster)
     }
-    return(c(point_clustering(object)))
+    prob <- cluster_probabilities(object, z, cluster, newdata, call)
+    if (type == "prob") {
+      return(prob)
+    }
+    found <- max.col(prob, ties.method = "first")
+    return(stats::setNames(found, rownames(prob)))
   }
   draws <- component_draws(object, call)
   x <- gmm_newdata(model, newdata, call)
   summarise_densities(nrow(draws), x, level, function(rows) {
     unknown_log_density(model, draws, x[rows, , drop = FALSE])
   })
+}
+
+# The mean over draws of the share of each cluster's members, without the
+# observation itself, that have its component: observations x clusters.
+# z: draws x observations of the fit; newdata: NULL for these observations.
+cluster_probabilities <- function(fit, z, cluster, newdata, call) {
+  model <- fit_part(fit, "model")
+  rows <- clustering_draws(NULL, nrow(z), call)
+  size <- tabulate(cluster)
+  total <- 0
+  if (is.null(newdata)) {
+    own <- cbind(seq_along(cluster), cluster)
+    single <- size[cluster] == 1L
+    for (s in rows) {
+      both <- members_in(cluster, z[s, ], length(size), model$k)
+      share <- t(both)[z[s, ], , drop = FALSE]
+      share[own] <- ifelse(
+        single, tabulate(z[s, ], model$k)[z[s, ]] == 1, share[own] - 1
+      )
+      total <- total + share
+    }
+    of <- outer(rep(1, length(cluster)), size)
+    of[own] <- pmax(of[own] - 1, 1)
+    total <- total / of
+    names <- names(cluster)
+  } else {
+    x <- gmm_newdata(model, newdata, call)
+    draws <- component_draws(fit, call)
+    blocks <- component_blocks(model, draws)
+    for (s in rows) {
+      k <- draws[s, "k"]
+      part <- present_blocks(model, blocks, s, k)
+      both <- members_in(cluster, z[s, ], length(size), k)
+      total <- total + evaluate_observed(part, x, prob = TRUE)$prob %*% t(both)
+    }
+    total <- total / rep(size, each = nrow(x))
+    names <- rownames(x)
+  }
+  matrix(
+    total / length(rows), ncol = length(size),
+    dimnames = list(names, seq_along(size))
+  )
+}
+
+# Members of each cluster in each component: clusters x components.
+members_in <- function(cluster, z, clusters, components) {
+  matrix(
+    tabulate(cluster + clusters * (z - 1L), clusters * components), clusters
+  )
 }
 
 #' @rdname gmm-unknown

@@ -173,7 +173,8 @@
 #' "components"`, for large data. The components are numbered as in the sampler,
 #' and their numbers mean nothing. [posterior_k()] gives the posteriors of the
 #' numbers of components and clusters, [point_clustering()] a clustering of the
-#' observations, [predict()][gmm-unknown] densities.
+#' observations, [predict()][gmm-unknown] how certain an observation's cluster
+#' is, the clusters of new observations, and densities.
 #'
 #' The number of clusters changes by moves that succeed rarely. Where clusters
 #' overlap, chains need some tens of thousands of sweeps: give a larger `thin`.

@@ -950,9 +950,14 @@ test_that("tables of every shape have an answer", {
     class = "gibbsite_message_constant"
   )
   expect_equal(prior_summary(quiet_run)$f, 0.5)
+  # the mean of equal numbers is rounded
+  expect_identical(suppressMessages(rating_spread(rep(0.1, 3), 0.1 + 1e-17)), 1)
   # units of any size
   tiny <- small_ratings()
   big <- small_ratings()
+  tiny$value <- 1e-200 * tiny$value
+  expect_gibbsite_error(gibbs_bmf(tiny, 2))
+  tiny <- small_ratings()
   tiny$value <- 1e-8 * tiny$value
   big$value <- 1e8 * big$value
   expect_equal(

@@ -94,6 +94,75 @@ test_that("log_lik() and predict() are the density of each draw's mixture", {
                    c(3L, 4L, 2L))
 })
 
+test_that("probabilities of clusters are those of pairs of observations", {
+  set.seed(1)
+  x <- rbind(as.matrix(faithful[1:60, ]), c(9, 300))
+  fit <- unknown_fit(x, draws = 40, burnin = 40)
+  cluster <- predict(fit)
+  prob <- predict(fit, type = "prob")
+  together <- coclustering(fit)
+  expect_identical(dim(prob), c(61L, max(cluster)))
+  expect_identical(rownames(prob), rownames(x))
+  for (i in c(1, 2, 30, 60)) {
+    by_pairs <- vapply(seq_len(max(cluster)), function(c) {
+      mean(together[i, setdiff(which(cluster == c), i)])
+    }, 0)
+    expect_equal(unname(prob[i, ]), by_pairs)
+  }
+  # a cluster of one: the share of draws in which it is alone
+  expect_identical(sum(cluster == cluster[[61]]), 1L)
+  alone <- mean(rowSums(kept_allocations(fit, NULL) ==
+                          kept_allocations(fit, NULL)[, 61]) == 1)
+  expect_equal(prob[[61, cluster[[61]]]], alone)
+})
+
+test_that("new observations are allocated to the clusters", {
+  x <- faithful[1:60, ]
+  new <- data.frame(eruptions = c(2, 4.4, NA), waiting = c(52, 81, 65))
+  for (form in c("full", "diagonal", "shared")) {
+    fit <- unknown_fit(x, draws = 10, covariance = form)
+    cluster <- predict(fit)
+    draws <- do.call(rbind, lapply(fit, unclass))
+    z <- kept_allocations(fit, NULL)
+    density <- function(row, c) {
+      seen <- which(!is.na(unlist(new[row, ])))
+      value <- function(s, name) {
+        draws[s, sprintf(name, c, rep(1:2, 2), rep(1:2, each = 2))]
+      }
+      vapply(seq_len(nrow(draws)), function(s) {
+        if (c > draws[s, "k"]) {
+          return(0)
+        }
+        sigma <- matrix(switch(form,
+          full = value(s, "Sigma[%d,%d,%d]"),
+          diagonal = diag(draws[s, sprintf("sigma2[%d,%d]", c, 1:2)]),
+          shared = draws[s, sprintf("Sigma[%d,%d]", c(1, 2, 1, 2),
+                                    c(1, 1, 2, 2))]
+        ), 2)[seen, seen, drop = FALSE]
+        away <- unlist(new[row, ])[seen] -
+          draws[s, sprintf("mu[%d,%d]", c, seen)]
+        draws[s, paste0("pi[", c, "]")] / sqrt(det(sigma)) *
+          exp(-sum(away * solve(sigma, away)) / 2)
+      }, 0)
+    }
+    by_hand <- t(vapply(seq_len(3), function(row) {
+      each <- vapply(1:6, function(c) density(row, c), numeric(nrow(draws)))
+      each <- each / rowSums(each)
+      vapply(seq_len(max(cluster)), function(u) {
+        share <- vapply(1:6, function(c) {
+          rowMeans(z[, cluster == u, drop = FALSE] == c)
+        }, numeric(nrow(draws)))
+        mean(rowSums(each * share))
+      }, 0)
+    }, numeric(max(cluster))))
+    found <- predict(fit, new, type = "prob")
+    expect_equal(unname(found), unname(by_hand))
+    expect_identical(
+      unname(predict(fit, new)), max.col(by_hand, ties.method = "first")
+    )
+  }
+})
+
 test_that("a fit without components says so", {
   fit <- unknown_fit(keep = "z")
   expect_false(any(startsWith(coda::varnames(fit), "pi")))
@@ -101,6 +170,13 @@ test_that("a fit without components says so", {
   expect_gibbsite_error({
     log_lik(fit)
     predict(fit, type = "density")
+    predict(fit, faithful[1:3, ])
+  })
+  without_z <- unknown_fit(keep = "components")
+  expect_gibbsite_error({
+    predict(without_z)
+    predict(without_z, type = "prob")
+    predict(without_z, faithful[1:3, ])
   })
 })
 
@@ -202,7 +278,6 @@ test_that("what needs a fixed k says so", {
     log_evidence(fit)
     compare_k(fit, fit)
     gibbs_gmm(faithful, "unknown", method = "icm")
-    predict(fit, faithful[1:3, ])
     plot(fit, variables = "waiting")
     posterior_k(fixed)
   })
