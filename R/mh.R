@@ -16,7 +16,8 @@
 #' With a gradient of the log density, as `gradient` or as part of
 #' [native_density()], the default is [nuts()], the no-U-turn sampler. Without
 #' one it is [adaptive()], a normal random walk that adapts its covariance and
-#' scale during burn-in. Others are [random_walk()], [independence()],
+#' scale during burn-in. A gradient that comes as an attribute of the values of
+#' `log_density` must be asked for, by `proposal = nuts()`. Others are [random_walk()], [independence()],
 #' [langevin()] and [hmc()] (with a gradient), [univariate_slice()] and
 #' [elliptical_slice()], [mixture_proposal()] and [custom_proposal()].
 #' [delayed_rejection()] makes a second proposal after a rejection. [tempered()]
