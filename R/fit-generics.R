@@ -19,7 +19,7 @@
 #'   `summary()`, [relabel()], [topic_estimates()] and [factors_of()].
 #' * Expected responses and linear predictors are those of regressions and of
 #'   ratings. Of draws of one's own model a function gives them, see
-#'   [predict.mh_sample()].
+#'   [predict.mh_sample()]. Such a fit has no data for `pp_check()`.
 #' * Only regressions have a formula, a model frame, a family, weights of
 #'   observations, fitted values and residuals. Ratings have fitted values and
 #'   residuals too.
@@ -243,6 +243,21 @@ posterior_linpred.gibbsite_fit <- function(object, transform = FALSE, ...) {
 posterior_predict.gibbsite_fit <- function(object, ...) {
   abort_no_answer(
     object, "data that it could predict", "See {.fn draws_of}.",
+    rlang::current_env()
+  )
+}
+
+#' @rdname fit-generics
+#' @exportS3Method bayesplot::pp_check
+pp_check.gibbsite_fit <- function(object, ...) {
+  hint <- if (inherits(object, c("mh_sample", "gibbs_sample"))) {
+    "Draw replicated data by {.code posterior_predict(object, f)}, and give them
+     to {.fn bayesplot::ppc_dens_overlay}."
+  } else {
+    "{.fn posterior_predict} draws replicated data, where the model has them."
+  }
+  abort_no_answer(
+    object, "picture that compares it with its data", hint,
     rlang::current_env()
   )
 }

@@ -251,6 +251,10 @@ check_init_values <- function(init, k, where, call) {
     !init$z %in% seq_len(k), init$z, arg("z"),
     paste("whole numbers from 1 to", k), call
   )
+  # squares of distances must not overflow
+  abort_elements(
+    abs(init$mu %||% 0) > 1e150, init$mu, arg("mu"), "below 1e150", call
+  )
   abort_elements(
     init$sigma2 <= 0, init$sigma2, arg("sigma2"), "positive", call
   )

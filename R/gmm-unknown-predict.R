@@ -258,7 +258,7 @@ plot_sizes <- function(fit, ...) {
   on.exit(graphics::par(old))
   defaults <- list(
     height = heights, beside = TRUE, names.arg = table$k, col = colours,
-    border = NA, las = 1, ylim = c(0, 1.05 * max(heights, table$prior)),
+    border = NA, las = 1, ylim = range(pretty(c(0, heights, table$prior))),
     xlab = "number", ylab = "probability"
   )
   at <- do.call(graphics::barplot, utils::modifyList(defaults, list(...)))

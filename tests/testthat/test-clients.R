@@ -82,6 +82,7 @@ test_that("what a fit cannot predict is an error that says so", {
     posterior_epred(own)
     posterior_linpred(own)
     posterior_predict(own)
+    bayesplot::pp_check(mh)
     posterior_epred(fit, draws = 2, ndraws = 3)
     posterior_epred(fit, ndraws = 1e6)
   })

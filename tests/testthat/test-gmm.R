@@ -1080,6 +1080,7 @@ test_that("starting values that do not fit are refused", {
     start(mu = matrix(1, 2, 3))
     start(mu = matrix(1, 1, 4))
     start(mu = c(1, NA, 1, 1))
+    start(mu = c(1, 2, 1e200, 1))
     start(mu = "a")
     start(z = 1)
     start(z = rep(3, 272))
