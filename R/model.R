@@ -51,7 +51,7 @@ hash <- function(x) rlang::hash(plain_copy(x))
 
 # Vectors, lists and their attributes, copied; all else as it is.
 plain_copy <- function(x) {
-  if (is.list(x)) {
+  if (typeof(x) == "list") {
     copy <- lapply(unclass(x), plain_copy)
   } else if (is.atomic(x) && !is.null(x) && !isS4(x)) {
     copy <- vector(typeof(x), length(x))
