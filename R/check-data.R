@@ -148,6 +148,19 @@ column_fault <- function(x) {
   )
 }
 
+# Without the package bit64 R reads the bits of 64-bit integers as doubles near
+# 0. `what`: words for x.
+check_not_64_bit <- function(x, what, call) {
+  if (inherits(x, "integer64")) {
+    abort_argument(
+      c("{what} holds 64-bit integers.",
+        i = "Convert it with {.code as.double()}, ids with
+             {.code as.character()}."),
+      call = call, class = "column"
+    )
+  }
+}
+
 # The class or unit that is lost when a column becomes plain numbers, or NULL.
 column_loss <- function(x) {
   if (!is.object(x) || identical(class(x), "AsIs")) return(NULL)

@@ -10,7 +10,7 @@ hlm_binomial_frame <- function(formula, data, user_call, action, contrasts,
   parsed <- parse_hlm_formula(formula, data, others, call)
   check_model_formula(parsed$flat, "gibbs_logistic", others, call)
   user_call$formula <- parsed$with_group
-  made <- formula_frame(
+  made <- regression_frame(
     parsed$with_group, data, user_call, action, env, call
   )
   name <- deparse1(formula[[2L]])

@@ -127,7 +127,22 @@ group_labels <- function(group, frame, env = NULL) {
   }
   name <- deparse1(group)
   known <- name %in% names(frame)
-  as.character(if (known) frame[[name]] else eval(group, frame, env))
+  id_words(if (known) frame[[name]] else eval(group, frame, env))
+}
+
+# The names of the variables in a : b.
+group_parts <- function(group) {
+  if (is.call(group) && identical(group[[1L]], quote(`:`))) {
+    return(c(group_parts(group[[2L]]), group_parts(group[[3L]])))
+  }
+  deparse1(group)
+}
+
+# "1e+05" as id_words() writes it.
+plain_whole <- function(labels) {
+  odd <- grep("^[0-9.]+e\\+[0-9]+$", labels)
+  labels[odd] <- id_words(as.double(labels[odd]))
+  labels
 }
 
 # The levels of a grouping factor in their order.
@@ -171,7 +186,8 @@ hlm_frame <- function(made, parsed, formula, response, contrasts, se, call) {
     contrasts = c(attr(x, "contrasts"), attr(z, "contrasts"))[
       unique(c(names(attr(x, "contrasts")), names(attr(z, "contrasts"))))
     ],
-    model = frame, na.action = made$na_action, row_names = row.names(frame)
+    model = frame, na.action = made$na_action, row_names = row.names(frame),
+    times = made$times
   )
 }
 
@@ -188,17 +204,7 @@ frame_design <- function(terms, frame, contrasts, call) {
   factors <- vapply(frame, function(v) !is.numeric(v), NA)
   own <- intersect(all_term_variables(terms), names(frame)[factors])
   contrasts <- contrasts[intersect(names(contrasts), own)]
-  tryCatch(
-    stats::model.matrix(
-      terms, frame, contrasts.arg = if (length(contrasts) > 0L) contrasts
-    ),
-    error = function(cnd) {
-      reason <- conditionMessage(cnd)
-      abort_argument(
-        c("The model matrix cannot be made.", x = "{reason}"), call = call
-      )
-    }
-  )
+  model_matrix(terms, frame, if (length(contrasts) > 0L) contrasts, call)
 }
 
 all_term_variables <- function(terms) {

@@ -142,11 +142,18 @@ hlm_rows <- function(model, newdata, offset, re_formula, allow_new_levels,
 
 new_groups <- function(model, newdata, allow_new_levels, call) {
   design <- model_design(model)
+  used <- all.vars(design$group_expr)
+  newdata <- as_times_of_fit(newdata, design$times, used, call)
+  for (name in intersect(group_parts(design$group_expr), names(newdata))) {
+    check_not_64_bit(
+      newdata[[name]], paste("Variable", quoted(name), "in `newdata`"), call
+    )
+  }
   labels <- tryCatch(
     group_labels(design$group_expr, newdata, environment(design$formula)),
     error = function(cnd) NULL
   )
-  lacking <- setdiff(all.vars(design$group_expr), names(newdata))
+  lacking <- setdiff(used, names(newdata))
   if (length(lacking) > 0L || length(labels) != nrow(newdata)) {
     abort_argument(
       c("{.arg newdata} lacks the groups {.val {model$group_name}} of the fit.",
@@ -156,12 +163,16 @@ new_groups <- function(model, newdata, allow_new_levels, call) {
     )
   }
   codes <- match(labels, model$levels)
+  # a factor that R made of numbers has the level "1e+05"
+  lost <- is.na(codes)
+  codes[lost] <- match(labels[lost], plain_whole(model$levels))
   new <- unique(labels[is.na(codes) & !is.na(labels)])
   if (length(new) > 0L && !allow_new_levels) {
     shown <- utils::head(new, 3L)
     abort_argument(
       c("{cli::qty(shown)}Group{?s} {.val {shown}} of {.val {model$group_name}}
-         in {.arg newdata} {?was/were} not among the data of the fit.",
+         in {.arg newdata} {cli::qty(shown)}{?was/were} not among the data of the
+         fit.",
         i = "{.code allow_new_levels = TRUE} predicts for new groups."),
       call = call, class = "level"
     )
@@ -237,7 +248,8 @@ rows_at_places <- function(rows, at) {
 #'
 #' @param object A fit of [gibbs_hlm()].
 #' @param newdata `NULL` for the data of the fit, or a data frame with the
-#'   formula's variables. Rows with missing values have missing predictions.
+#'   formula's variables, of the fit's class; differences of times may have
+#'   another unit. Rows with missing values have missing predictions.
 #' @param type `"mean"` (default) or `"response"`.
 #' @param interval `FALSE` (default), or `TRUE` for standard deviations and
 #'   intervals.

@@ -89,12 +89,13 @@
 #' @param data A data frame in which the formula's variables are looked up
 #'   first.
 #' @param prior The prior, made by [hlm_prior()].
-#' @param weights `NULL` or `n` numbers, 0 or more, not all 0: the precision of
-#'   each observation relative to \eqn{1/\sigma^2}{1/sigma^2}. A row of weight 0
-#'   is not used.
-#' @param se `NULL` or `n` positive numbers: known standard deviations of the
-#'   responses. Not with `weights`.
-#' @param offset `NULL` or `n` numbers that are added to the mean.
+#' @param weights `NULL` or `n` numbers, 0 or between 1e-100 and 1e100, not all
+#'   0: the precision of each observation relative to
+#'   \eqn{1/\sigma^2}{1/sigma^2}. A row of weight 0 is not used.
+#' @param se `NULL` or `n` numbers between 1e-50 and 1e50: known standard
+#'   deviations of the responses. Not with `weights`.
+#' @param offset `NULL` or `n` numbers between -1e100 and 1e100 that are added to
+#'   the mean.
 #' @param subset Rows of `data` to use, as in [stats::lm()].
 #' @param na_action What to do about missing values: `"fail"` (default),
 #'   `"omit"` or `"exclude"`. The functions [stats::na.omit()] and the like are
@@ -202,14 +203,14 @@ hlm_frame_of_call <- function(formula, data, user_call, action, contrasts, env,
     check_given_se(user_call[["se"]], data, environment(formula), call)
     frame_call$weights <- user_call[["se"]]
   }
-  made <- formula_frame(
+  made <- regression_frame(
     parsed$with_group, data, frame_call, action, env, call
   )
   se <- NULL
   if (!is.null(user_call[["se"]])) {
     se <- check_numeric_vector(
       made$frame[["(weights)"]], length = nrow(made$frame),
-      length_why = "one for each observation", lower = 0, lower_open = TRUE,
+      length_why = "one for each observation", lower = 1e-50, upper = 1e50,
       arg = "se", call = call
     )
     made$frame[["(weights)"]] <- NULL

@@ -4,6 +4,7 @@
 
 # list(y, kind) of a numeric response; trials stay NULL.
 as_measurements <- function(y, name, call) {
+  check_not_64_bit(y, paste0("`", name, "`"), call)
   if (length(dim(y)) > 1L && ncol(y) > 1L) {
     abort_argument(
       "`{name}` must be one column of numbers, not {ncol(y)} columns.",

@@ -126,10 +126,7 @@ lm_model_of <- function(frame, prior, design, keep) {
 
 # The parts of the frame that predictions for new data need, without the data.
 lm_design_of <- function(frame) {
-  c(
-    frame[c("terms", "xlevels", "contrasts", "formula", "response")],
-    list(offset = has_offset_argument(frame))
-  )
+  c(kept_parts(frame), list(offset = has_offset_argument(frame)))
 }
 
 # log p(y) under the conjugate prior; NA if alpha has a flat one.

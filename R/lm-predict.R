@@ -25,8 +25,9 @@ lm_draws <- function(fit) {
 #' @param object A fit of [gibbs_lm()].
 #' @param newdata `NULL` for the data of the fit, or new observations: a data
 #'   frame with the formula's variables; for a fit of a matrix, a matrix with
-#'   the same columns, matched by name if it has column names. Rows with missing
-#'   values have missing predictions.
+#'   the same columns, matched by name if both have column names. Variables must
+#'   be of the fit's class; differences of times may have another unit. Rows
+#'   with missing values have missing predictions.
 #' @param type `"mean"` (default) or `"response"`.
 #' @param interval `FALSE` (default), or `TRUE` for standard deviations and
 #'   intervals.

@@ -131,10 +131,11 @@
 #'   first.
 #' @param y With a matrix: the response, `n` numbers.
 #' @param prior The prior, made by [lm_prior()].
-#' @param weights `NULL` or `n` numbers, 0 or more, not all 0: the precision of
-#'   each observation relative to \eqn{\beta}{beta}. A row of weight 0 is not
-#'   used.
-#' @param offset `NULL` or `n` numbers that are added to the mean.
+#' @param weights `NULL` or `n` numbers, 0 or between 1e-100 and 1e100, not all
+#'   0: the precision of each observation relative to \eqn{\beta}{beta}. A row of
+#'   weight 0 is not used.
+#' @param offset `NULL` or `n` numbers between -1e100 and 1e100 that are added to
+#'   the mean.
 #' @param subset Rows of `data` to use, as in [stats::lm()].
 #' @param na_action What to do about missing values: `"fail"` (default),
 #'   `"omit"`, `"exclude"` or `"impute"`. The functions [stats::na.omit()] and
@@ -224,7 +225,7 @@ gibbs_lm.formula <- function(formula, data, prior = lm_prior(),
   check_model_formula(
     formula, "gibbs_lm", c("lme4::lmer", "rstanarm::stan_lmer"), call
   )
-  made <- formula_frame(
+  made <- regression_frame(
     formula, if (!missing(data)) data, user_call, action, parent.frame(), call
   )
   parts <- formula_parts(made, contrasts, as_measurements, call)

@@ -7,6 +7,7 @@
 # successes, trials is NULL if all are 1. With `proportions` y may hold
 # fractions: trials_of_weights() then makes them counts.
 as_response <- function(y, name, call, proportions = FALSE) {
+  check_not_64_bit(y, paste0("`", name, "`"), call)
   if (is.ordered(y)) {
     abort_argument(
       c(

@@ -235,7 +235,7 @@ gibbs_logistic.formula <- function(formula, data, prior = logistic_prior(),
   check_model_formula(
     formula, "gibbs_logistic", c("lme4::glmer", "rstanarm::stan_glmer"), call
   )
-  made <- formula_frame(
+  made <- regression_frame(
     formula, rows, user_call, action, parent.frame(), call
   )
   parts <- formula_parts(made, contrasts, as_weighted_response, call)

@@ -64,7 +64,7 @@ logistic_model <- function(parts, prior, start, method, correct, call) {
 # The parts of the frame that predictions for new data need, without the data.
 logistic_design_of <- function(frame) {
   c(
-    frame[c("terms", "xlevels", "contrasts", "formula", "response")],
+    kept_parts(frame),
     list(offset = has_offset_argument(frame), link = frame$link)
   )
 }

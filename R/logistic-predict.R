@@ -107,8 +107,9 @@ owen_t <- function(h, a) {
 #' @param object A fit of [laplace_logistic()] or [gibbs_logistic()].
 #' @param newdata `NULL` for the data of the fit, or new observations: a data
 #'   frame with the formula's variables; for a fit of a matrix, a matrix with
-#'   the same columns, matched by name if it has column names. Rows with missing
-#'   values have missing predictions.
+#'   the same columns, matched by name if both have column names. Variables must
+#'   be of the fit's class; differences of times may have another unit. Rows
+#'   with missing values have missing predictions.
 #' @param type `"link"` (default, as in [stats::predict.glm()]): the linear
 #'   predictor; `"response"`: the probability of success; `"class"`: the more
 #'   probable outcome, in the form of the fit's response.

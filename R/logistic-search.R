@@ -134,7 +134,10 @@ abort_search <- function(found, method, call) {
   hint <- if (method == "gradient") {
     "`method = \"newton\"` needs far fewer iterations."
   } else {
-    "Look for predictors on very different scales, or nearly collinear ones."
+    paste(
+      "Look for predictors on very different scales, nearly collinear ones, and",
+      "very large offsets or weights."
+    )
   }
   abort_numeric(
     c(

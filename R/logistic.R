@@ -80,11 +80,12 @@
 #'   columns of whole numbers (successes and failures), or proportions of
 #'   successes with the numbers of trials as `weights`.
 #' @param prior The prior, made by [logistic_prior()].
-#' @param weights `NULL` or `n` numbers, 0 or more. Where the response has
-#'   proportions between 0 and 1 they are numbers of trials, as in
-#'   [stats::glm()]: whole numbers, with proportions that make whole numbers of
-#'   successes (up to 0.001).
-#' @param offset `NULL` or `n` numbers that are added to the linear predictor.
+#' @param weights `NULL` or `n` numbers, 0 or between 1e-100 and 1e100, not all
+#'   0. Where the response has proportions between 0 and 1 they are numbers of
+#'   trials, as in [stats::glm()]: whole numbers, with proportions that make
+#'   whole numbers of successes (up to 0.001).
+#' @param offset `NULL` or `n` numbers between -1e100 and 1e100 that are added to
+#'   the linear predictor.
 #' @param subset Rows of `data` to use, as in [stats::glm()].
 #' @param na_action What to do about missing values: `"fail"` (default) raises
 #'   an error that names the first one, `"omit"` leaves incomplete rows out and
@@ -169,7 +170,7 @@ laplace_logistic.formula <- function(formula, data, prior = logistic_prior(),
   check_model_formula(
     formula, "laplace_logistic", c("lme4::glmer", "rstanarm::stan_glmer"), call
   )
-  made <- formula_frame(
+  made <- regression_frame(
     formula, if (!missing(data)) data, user_call, action, parent.frame(), call
   )
   parts <- formula_parts(made, contrasts, as_weighted_response, call)

@@ -236,10 +236,10 @@ plain_or_level <- function(x) {
 
 # Ids as text: 100000 is "100000", never "1e+05".
 id_words <- function(ids) {
-  if (!is.double(ids)) {
+  if (!is.double(ids) || is.object(ids)) {
     return(as.character(ids))
   }
-  whole <- ids == round(ids) & abs(ids) < 1e15
+  whole <- which(ids == round(ids) & abs(ids) < 1e15)
   words <- as.character(ids)
   words[whole] <- sprintf("%.0f", ids[whole])
   words

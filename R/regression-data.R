@@ -146,23 +146,32 @@ check_weights <- function(weights, n, call) {
   if (!any(weights > 0)) {
     abort_argument("`weights` must not all be 0.", call = call)
   }
+  # sums of squares with them stay within the range of doubles
+  abort_elements(
+    weights > 0 & !in_range(weights, 1e-100, 1e100), weights, "weights",
+    "0 or between 1e-100 and 1e+100", call
+  )
   if (all(weights == 1)) NULL else unname(weights)
 }
 
 # The sum of the offsets of a model frame, or NULL.
 frame_offset <- function(frame, call) {
-  tryCatch(stats::model.offset(frame), error = function(cnd) {
-    abort_argument(
-      "{.arg offset} and {.fn offset} of a formula must be numeric.",
-      call = call
-    )
-  })
+  terms <- names(frame)[attr(attr(frame, "terms"), "offset")]
+  for (name in intersect(c(terms, "(offset)"), names(frame))) {
+    v <- frame[[name]]
+    if (!is.numeric(v)) {
+      arg <- if (name == "(offset)") "offset" else name
+      abort_expected(v, "a numeric vector", FALSE, arg, call)
+    }
+  }
+  stats::model.offset(frame)
 }
 
 check_offset <- function(offset, n, call) {
+  # squares with them stay within the range of doubles
   offset <- check_numeric_vector(
     offset, length = n, length_why = "one for each observation",
-    null_ok = TRUE, arg = "offset", call = call
+    lower = -1e100, upper = 1e100, null_ok = TRUE, arg = "offset", call = call
   )
   if (is.null(offset) || all(offset == 0)) NULL else unname(offset)
 }
@@ -420,19 +429,93 @@ formula_frame <- function(formula, data, user_call, action, env, call) {
   if (nrow(frame) == 0L) {
     abort_argument("There are no observations.", call = call, class = "empty")
   }
-  check_frame_columns(frame, call)
+  words <- frame_column_words(names(frame), !is.null(user_call[["se"]]))
+  check_frame_columns(frame, words, call)
   if (is.function(action)) {
     frame <- act_on_missing(action, frame, call)
     left_out <- attr(frame, "na.action")
   } else {
-    left_out <- frame_left_out(frame, action, call)
+    left_out <- frame_left_out(frame, action, words, call)
     if (!is.null(left_out)) {
       terms <- attr(frame, "terms")
       frame <- frame[-left_out, , drop = FALSE]
       attr(frame, "terms") <- terms
     }
   }
-  list(frame = drop_predictor_levels(frame), na_action = left_out)
+  list(
+    frame = drop_predictor_levels(frame), na_action = left_out,
+    times = time_kinds(c(
+      raw_variables(formula, data), as.list(frame)
+    ))
+  )
+}
+
+# The variables of a formula before they are transformed, as far as they are
+# found.
+raw_variables <- function(formula, data) {
+  env <- environment(formula) %||% globalenv()
+  names <- setdiff(all.vars(formula), ".")
+  if (is.data.frame(data)) {
+    names <- union(names, names(data))
+  }
+  found <- lapply(stats::setNames(nm = names), function(name) {
+    if (is.environment(data)) get0(name, data) else data[[name]]
+  })
+  absent <- lengths(found) == 0L
+  found[absent] <- lapply(names[absent], get0, env, mode = "any")
+  found
+}
+
+# What the numbers of a date, a time or a difference of times mean: its class,
+# and the unit of a difference. NULL: of other values.
+time_kind <- function(x) {
+  class <- intersect(c("Date", "POSIXt", "difftime"), class(x))
+  if (length(class) > 0L) {
+    c(class[[1L]], if (class[[1L]] == "difftime") attr(x, "units"))
+  }
+}
+
+time_kinds <- function(values) {
+  kinds <- lapply(values[!duplicated(names(values))], time_kind)
+  kinds[lengths(kinds) > 0L]
+}
+
+# formula_frame() of a regression, whose frame holds weights and offset under
+# names of their own.
+regression_frame <- function(formula, data, user_call, action, env, call) {
+  made <- formula_frame(formula, data, user_call, action, env, call)
+  taken <- intersect(
+    all.vars(attr(made$frame, "terms")), c("(weights)", "(offset)")
+  )
+  if (length(taken) > 0L) {
+    abort_argument(
+      c("A variable of {.arg formula} cannot be named {.val {taken[[1L]]}}: the
+         model frame has a column of this name.",
+        i = "Rename the variable."),
+      call = call, class = "formula"
+    )
+  }
+  if (is.function(action)) {
+    check_none_missing(
+      made$frame, !is.null(user_call[["se"]]), call
+    )
+  }
+  made
+}
+
+# What a function `na_action` returned.
+check_none_missing <- function(frame, se, call) {
+  missing <- frame_missing(frame)
+  if (any(missing)) {
+    at <- first_place(missing)
+    words <- frame_column_words(names(frame), se)
+    where <- frame_place(frame, at$row, words[[at$column]])
+    abort_argument(
+      c("`na_action` must return rows without missing values: {where} is NA.",
+        i = "{.code na_action = \"omit\"} leaves incomplete rows out."),
+      call = call, class = "missing"
+    )
+  }
 }
 
 act_on_missing <- function(action, frame, call) {
@@ -448,17 +531,34 @@ act_on_missing <- function(action, frame, call) {
       call = call
     )
   }
+  if (is.null(attr(kept, "terms"))) {
+    abort_argument(
+      c("`na_action` must return rows of the model frame with its attributes:
+         {.val terms} is missing.",
+        i = "Take rows by {.code frame[rows, , drop = FALSE]}."),
+      call = call
+    )
+  }
   kept
 }
 
-# NaN and infinite values are errors: only NA is missing.
-check_frame_columns <- function(frame, call) {
-  for (name in names(frame)) {
-    v <- frame[[name]]
+# Words for the columns of a model frame. `se`: weights hold standard errors.
+frame_column_words <- function(names, se = FALSE) {
+  words <- paste("variable", quoted(names))
+  words[names == "(weights)"] <- if (se) "`se`" else "`weights`"
+  words[names == "(offset)"] <- "`offset`"
+  words
+}
+
+# NaN and infinite values are errors: only NA is missing. words: for columns.
+check_frame_columns <- function(frame, words, call) {
+  for (j in seq_along(frame)) {
+    v <- frame[[j]]
+    check_not_64_bit(v, sub("^v", "V", words[[j]]), call)
     wild <- if (is.numeric(v)) is.nan(v) | is.infinite(v) else FALSE
     if (any(wild)) {
       at <- (which(wild)[[1L]] - 1L) %% nrow(frame) + 1L
-      place <- frame_place(frame, at, name)
+      place <- frame_place(frame, at, words[[j]])
       given <- v[[which(wild)[[1L]]]]
       abort_argument(
         "The data must be finite: {place} is {given}.",
@@ -468,20 +568,25 @@ check_frame_columns <- function(frame, call) {
   }
 }
 
-frame_place <- function(frame, row, name) {
+frame_place <- function(frame, row, column) {
   label <- row.names(frame)[[row]]
   words <- paste("row", row)
   if (label != as.character(row)) {
     words <- paste0(words, " (", quoted(label), ")")
   }
-  paste0(words, ", variable ", quoted(name))
+  paste0(words, ", ", column)
 }
 
-frame_left_out <- function(frame, action, call) {
+# Whether values are missing, rows x columns of a frame.
+frame_missing <- function(frame) {
   missing <- vapply(frame, function(v) {
     if (length(dim(v)) > 1L) rowSums(is.na(v)) > 0 else is.na(v)
   }, logical(nrow(frame)))
-  missing <- matrix(missing, nrow(frame))
+  matrix(missing, nrow(frame))
+}
+
+frame_left_out <- function(frame, action, words, call) {
+  missing <- frame_missing(frame)
   if (action == "impute") {
     # missing responses stay
     missing[, attr(attr(frame, "terms"), "response")] <- FALSE
@@ -490,7 +595,7 @@ frame_left_out <- function(frame, action, call) {
     return(NULL)
   }
   at <- first_place(missing)
-  where <- frame_place(frame, at$row, names(frame)[[at$column]])
+  where <- frame_place(frame, at$row, words[[at$column]])
   rows_left_out(
     rowSums(missing) > 0, action, where, row.names(frame), call
   )
@@ -522,16 +627,7 @@ formula_parts <- function(made, contrasts, as_response, call) {
   weights <- settled$weights
   offset <- check_offset(frame_offset(frame, call), n, call)
   check_contrasts(contrasts, frame, call)
-  x <- tryCatch(
-    stats::model.matrix(terms, frame, contrasts),
-    error = function(cnd) {
-      reason <- conditionMessage(cnd)
-      abort_argument(
-        c("The model matrix cannot be made.", x = "{reason}"),
-        call = call
-      )
-    }
-  )
+  x <- model_matrix(terms, frame, contrasts, call)
   storage.mode(x) <- "double"
   list(
     x = x, columns = colnames(x), response = response, weights = weights,
@@ -540,9 +636,41 @@ formula_parts <- function(made, contrasts, as_response, call) {
       formula = stats::formula(terms), terms = terms,
       xlevels = stats::.getXlevels(terms, frame),
       contrasts = attr(x, "contrasts"), model = frame,
-      na.action = made$na_action, row_names = row.names(frame)
+      na.action = made$na_action, row_names = row.names(frame),
+      times = made$times
     )
   )
+}
+
+model_matrix <- function(terms, frame, contrasts, call) {
+  tryCatch(
+    stats::model.matrix(terms, frame, contrasts.arg = contrasts),
+    error = function(cnd) {
+      check_several_levels(terms, frame, call)
+      reason <- conditionMessage(cnd)
+      abort_argument(
+        c("The model matrix cannot be made.", x = "{reason}"), call = call
+      )
+    }
+  )
+}
+
+# R has no contrasts of one level.
+check_several_levels <- function(terms, frame, call) {
+  used <- vapply(as.list(attr(terms, "variables"))[-1L], deparse1, "")
+  response <- used[attr(terms, "response")]
+  for (name in intersect(setdiff(used, response), names(frame))) {
+    v <- frame[[name]]
+    if (!is.numeric(v) && length(dim(v)) == 0L && length(unique(v)) == 1L) {
+      level <- as.character(v[[1L]])
+      abort_argument(
+        c("Variable {.val {name}} has one level, {.val {level}}, in all rows
+           used.",
+          i = "Leave it out of {.arg formula}."),
+        call = call, class = "level"
+      )
+    }
+  }
 }
 
 # A list with an entry for each of some factors (or texts, or flags).
@@ -606,13 +734,15 @@ matrix_parts <- function(x, y, weights, offset, action, as_response, call) {
     offset = offset, total = total, found = found,
     more = list(
       formula = NULL, terms = NULL, xlevels = NULL, contrasts = NULL,
-      model = NULL, na.action = left_out, row_names = rownames(x)
+      model = NULL, na.action = left_out, row_names = rownames(x),
+      named = !is.null(colnames(x))
     )
   )
 }
 
 # A double matrix or a dgCMatrix, unchanged if it already is one.
 as_design <- function(x, call, arg = "x") {
+  check_not_64_bit(x, paste0("`", arg, "`"), call)
   check_sparse(x, arg, call)
   if (inherits(x, "Matrix")) {
     if (!inherits(x, "dgCMatrix")) {
@@ -624,9 +754,11 @@ as_design <- function(x, call, arg = "x") {
     x <- matrix_from_data_frame(x, arg, call)
   } else if (!is.matrix(x) || !(is.numeric(x) || is.logical(x))) {
     if (!is.numeric(x) || is.object(x) || length(dim(x)) > 0L) {
-      abort_expected(
-        x, "a formula, or a numeric matrix of predictors", FALSE, "x", call
-      )
+      expected <- "a numeric matrix of predictors"
+      if (arg == "x") {
+        expected <- paste("a formula, or", expected)
+      }
+      abort_expected(x, expected, FALSE, arg, call)
     }
     if (length(x) > .Machine$integer.max) {
       abort_argument(
@@ -640,7 +772,7 @@ as_design <- function(x, call, arg = "x") {
     storage.mode(x) <- "double"
   }
   if (nrow(x) == 0L) {
-    abort_argument("`x` has no rows.", call = call, class = "empty")
+    abort_argument("{.arg {arg}} has no rows.", call = call, class = "empty")
   }
   x
 }

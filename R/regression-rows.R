@@ -4,8 +4,17 @@
 # `design`, the parts of it that are kept without the data. `coefficients` are
 # the names of the design's columns, where the fit stores further quantities.
 
-# terms, levels, contrasts, formula and response: kept without the data.
 model_design <- function(model) model$design %||% model$frame
+
+# The parts of a frame that are kept without the data, and `...` further ones.
+# times: of time_kinds(); named: whether a matrix had names of its columns.
+kept_parts <- function(frame, ...) {
+  parts <- c(
+    "terms", "xlevels", "contrasts", "formula", "response", "times", "named",
+    ...
+  )
+  frame[intersect(parts, names(frame))]
+}
 
 # list(x, offset, names, data): the rows to predict.  x: n x p, dense or sparse;
 # data: the data frame from which they were made, NULL for a matrix.
@@ -44,9 +53,20 @@ matrix_rows <- function(model, newdata, call) {
         length(newdata) == length(columns)) {
     newdata <- matrix(newdata, 1L, dimnames = list(NULL, names(newdata)))
   }
-  x <- as_design(newdata, call)
-  if (!is.null(colnames(x)) && all(columns %in% colnames(x))) {
-    x <- x[, columns, drop = FALSE]
+  x <- as_design(newdata, call, "newdata")
+  names <- if (!is.null(colnames(x))) {
+    whole_column_names(colnames(x), ncol(x), "newdata", call)
+  }
+  lacking <- setdiff(columns, names)
+  if (length(lacking) == 0L) {
+    x <- x[, match(columns, names), drop = FALSE]
+  } else if (isTRUE(model_design(model)$named) && !is.null(names)) {
+    abort_argument(
+      c("{.arg newdata} lacks the column{cli::qty(lacking)}{?s} {.val {lacking}}
+         of the fit.",
+        i = "A matrix without names of columns is taken by position."),
+      call = call
+    )
   } else if (ncol(x) != length(columns)) {
     abort_argument(
       c(
@@ -69,10 +89,11 @@ formula_rows <- function(model, newdata, terms, call) {
     )
   }
   check_new_variables(newdata, terms, call)
+  data <- as_times_of_fit(newdata, design$times, all.vars(terms), call)
   make <- function(...) {
     tryCatch(
       suppressWarnings(
-        stats::model.frame(terms, newdata, na.action = stats::na.pass, ...)
+        stats::model.frame(terms, data, na.action = stats::na.pass, ...)
       ),
       error = function(cnd) {
         reason <- conditionMessage(cnd)
@@ -84,9 +105,11 @@ formula_rows <- function(model, newdata, terms, call) {
       }
     )
   }
-  check_new_levels(make(), design$xlevels, call)
+  frame <- make()
+  check_new_classes(frame, terms, design$times, call)
+  check_new_levels(frame, design$xlevels, call)
   frame <- make(xlev = design$xlevels)
-  check_new_classes(frame, terms, call)
+  frame <- as_times_of_fit(frame, design$times, names(frame), call)
   x <- stats::model.matrix(terms, frame, contrasts.arg = design$contrasts)
   storage.mode(x) <- "double"
   list(
@@ -125,7 +148,8 @@ check_new_levels <- function(frame, xlevels, call) {
       abort_argument(
         c(
           "{cli::qty(shown)}Level{?s} {.val {shown}} of {.val {name}} in
-           {.arg newdata} {?was/were} not among the data of the fit.",
+           {.arg newdata} {cli::qty(shown)}{?was/were} not among the data of the
+           fit.",
           x = "The first is in row {row}.",
           i = "The fit knows {.val {known}}; leave other rows out, or fit
                with data that have them."
@@ -136,19 +160,67 @@ check_new_levels <- function(frame, xlevels, call) {
   }
 }
 
-check_new_classes <- function(frame, terms, call) {
-  classes <- attr(terms, "dataClasses")
-  tryCatch(
-    stats::.checkMFClasses(classes, frame, TRUE),
-    error = function(cnd) {
-      reason <- conditionMessage(cnd)
-      abort_argument(
-        c("The variables of {.arg newdata} must be of the fit's kind.",
-          x = "{reason}"),
-        call = call
-      )
+# Each variable must be of the fit's kind, but text may stand for a factor, a
+# factor for text and an ordered factor for one without order.
+check_new_classes <- function(frame, terms, times, call) {
+  fitted <- attr(terms, "dataClasses")
+  for (name in intersect(names(frame), names(fitted))) {
+    v <- frame[[name]]
+    check_not_64_bit(v, paste("Variable", quoted(name), "in `newdata`"), call)
+    kinds <- c(fitted[[name]], stats::.MFclass(v))
+    same <- kinds[[1L]] == kinds[[2L]] ||
+      all(kinds %in% c("factor", "character")) ||
+      identical(kinds, c("factor", "ordered"))
+    if (!same) {
+      expected <- kind_words(kinds[[1L]], times[[name]][1L])
+      given <- kind_words(kinds[[2L]], class(v)[[1L]])
+      abort_new_kind(name, expected, given, call)
+    }
+  }
+}
+
+abort_new_kind <- function(name, expected, given, call) {
+  abort_argument(
+    "Variable {.val {name}} in {.arg newdata} must be {expected}, as in the fit,
+     not {given}.",
+    call = call, class = "column", variable = name
+  )
+}
+
+# kind: of stats::.MFclass(); class: the first, or NULL.
+kind_words <- function(kind, class) {
+  switch(kind,
+    factor = "a factor", ordered = "an ordered factor", character = "text",
+    other = if (is.null(class)) {
+      "of a class of its own"
+    } else {
+      paste("of class", quoted(sub("^POSIXt$", "POSIXct", class)))
+    },
+    if (startsWith(kind, "nmatrix.")) {
+      columns <- as.integer(sub("nmatrix.", "", kind, fixed = TRUE))
+      paste("a matrix of", counted(columns, "column"))
+    } else {
+      kind
     }
   )
+}
+
+# Dates and times of the fit's classes, differences in its units.
+as_times_of_fit <- function(data, times, names, call) {
+  for (name in intersect(names(times), intersect(names, names(data)))) {
+    kind <- times[[name]]
+    v <- data[[name]]
+    if (!inherits(v, kind[[1L]])) {
+      expected <- kind_words("other", kind[[1L]])
+      given <- kind_words(stats::.MFclass(v), class(v)[[1L]])
+      abort_new_kind(name, expected, given, call)
+    }
+    if (length(kind) == 2L && attr(v, "units") != kind[[2L]]) {
+      units(v) <- kind[[2L]]
+      data[[name]] <- v
+    }
+  }
+  data
 }
 
 # Offsets that the formula names come with newdata; one that was an argument of

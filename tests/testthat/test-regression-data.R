@@ -1,0 +1,106 @@
+# The data of every regression: errors name the argument at fault.
+
+rows <- withr::with_seed(1, data.frame(
+  y = stats::rnorm(20), x = stats::rnorm(20), g = gl(4, 5), z = rep(0:1, 10)
+))
+
+# 64-bit integers as bit64 makes them, also without bit64
+long <- function(x) structure(as.double(x) * 2^-1074, class = "integer64")
+
+test_that("64-bit integers are refused, in whatever place", {
+  big <- rows
+  big$i <- long(1:20)
+  expect_gibbsite_error(class = "gibbsite_error_column", {
+    gibbs_lm(y ~ i, big)
+    gibbs_lm(i ~ x, big)
+    gibbs_lm(y ~ x, big, weights = i)
+    gibbs_lm(y ~ x, big, offset = i)
+    gibbs_lm(y ~ x + offset(i), big)
+    gibbs_hlm(y ~ x + (1 | i), big)
+    gibbs_hlm(y ~ i + (1 | g), big)
+    gibbs_logistic(z ~ i, big)
+    gibbs_logistic(z ~ x + (1 | i), big)
+    laplace_logistic(z ~ i, big)
+    gibbs_lm(structure(long(1:20), dim = c(20, 1)), rows$y)
+    gibbs_lm(cbind(rows$x), long(1:20))
+    gibbs_lm(cbind(rows$x), structure(long(1:20), dim = c(20, 1)))
+    gibbs_logistic(cbind(rows$x), structure(long(1:20), dim = c(20, 1)))
+  })
+  expect_gibbsite_error({
+    gibbs_lm(cbind(rows$x), rows$y, weights = long(1:20))
+    gibbs_lm(cbind(rows$x), rows$y, offset = long(1:20))
+    gibbs_hlm(y ~ x + (1 | g), big, se = i)
+  })
+})
+
+test_that("a function `na_action` must leave whole rows of the frame", {
+  holes <- transform(
+    rows, y = replace(y, 1, NA), z = replace(z, 1, NA)
+  )
+  lost <- transform(rows, g = replace(g, 2, NA))
+  same <- function(frame) frame
+  expect_gibbsite_error({
+    gibbs_lm(y ~ x, holes, na_action = same)
+    gibbs_hlm(y ~ x + (1 | g), lost, na_action = same)
+    gibbs_logistic(z ~ x, holes, na_action = same)
+    gibbs_logistic(z ~ x + (1 | g), lost, na_action = same)
+    laplace_logistic(z ~ x, holes, na_action = identity)
+    gibbs_hlm(y ~ x + (1 | g), rows, se = c(NA, rep(1, 19)), na_action = same)
+    gibbs_lm(y ~ x, rows, na_action = function(frame) {
+      as.data.frame(as.list(frame))
+    })
+    gibbs_lm(y ~ x, rows, na_action = function(frame) frame[0, ])
+  })
+})
+
+test_that("a variable is never taken for weights or offset by its name", {
+  odd <- transform(rows, w = abs(x), o = x)
+  names(odd)[5:6] <- c("(weights)", "(offset)")
+  expect_gibbsite_error(class = "gibbsite_error_formula", {
+    gibbs_lm(y ~ `(weights)`, odd)
+    gibbs_lm(y ~ ., odd)
+    gibbs_lm(y ~ `(offset)`, odd)
+    gibbs_hlm(y ~ x + (`(weights)` | g), odd)
+    gibbs_hlm(y ~ x + (1 | `(offset)`), odd)
+    gibbs_hlm(y ~ `(weights)` + (1 | g), odd, se = abs(x))
+    gibbs_logistic(z ~ `(weights)`, odd)
+    laplace_logistic(z ~ `(offset)`, odd)
+  })
+})
+
+test_that("weights, offset and standard errors at fault are named", {
+  huge <- c(1e-300, 1e300, rep(1, 18))
+  expect_gibbsite_error({
+    gibbs_lm(y ~ x, rows, offset = as.character(x))
+    gibbs_lm(y ~ x + offset(as.character(x)), rows)
+    gibbs_lm(y ~ x, rows, offset = x > 0)
+    gibbs_hlm(y ~ x + (1 | g), rows, offset = as.character(x))
+    gibbs_logistic(z ~ x, rows, offset = as.character(x))
+    gibbs_logistic(z ~ x + (1 | g), rows, offset = c(1e200, rep(0, 19)))
+    gibbs_lm(y ~ x, rows, offset = c(1e200, rep(0, 19)))
+    gibbs_hlm(y ~ x + (1 | g), rows, offset = c(1e200, rep(0, 19)))
+    gibbs_lm(y ~ x, rows, offset = c(NA, rep(0, 19)))
+    gibbs_lm(y ~ x, rows, offset = c(Inf, rep(0, 19)))
+    gibbs_lm(y ~ x, rows, weights = huge)
+    gibbs_lm(cbind(rows$x), rows$y, weights = huge)
+    gibbs_hlm(y ~ x + (1 | g), rows, weights = huge)
+    laplace_logistic(z ~ x, rows, weights = huge)
+    gibbs_hlm(y ~ x + (1 | g), rows, weights = c(NaN, rep(1, 19)))
+    gibbs_hlm(y ~ x + (1 | g), rows, se = c(1e-200, rep(1, 19)))
+    gibbs_hlm(y ~ x + (1 | g), rows, se = c(NA, rep(1, 19)))
+    gibbs_hlm(y ~ x + (1 | g), rows, se = as.character(x))
+  })
+})
+
+test_that("a factor of one level is named", {
+  one <- transform(rows, a = factor("only"), b = "only")
+  expect_gibbsite_error(class = "gibbsite_error_level", {
+    gibbs_lm(y ~ x + a, one)
+    gibbs_lm(y ~ b, one)
+    gibbs_lm(y ~ g, one, subset = g == "1")
+    gibbs_hlm(y ~ a + (1 | g), one)
+    gibbs_hlm(y ~ x + (a | g), one)
+    gibbs_logistic(z ~ a + (1 | g), one)
+    laplace_logistic(z ~ a, one)
+  })
+})
