@@ -55,11 +55,30 @@ check_whole_weights <- function(parts, call) {
       call = call
     )
   }
-  most <- max(parts$total, 0, na.rm = TRUE)
-  if (most > .Machine$integer.max) {
+  check_trials(parts, call)
+}
+
+# The most trials of all observations together.
+most_trials <- 1e8
+
+check_trials <- function(parts, call) {
+  trials <- sum(parts$total, na.rm = TRUE)
+  if (trials > most_trials) {
     abort_argument(
-      "An observation must have 2^31 - 1 trials at most, not {whole(most)}.",
-      call = call
+      c(
+        "`{parts$response$name}` must have {whole(most_trials)} trials at most
+         in all observations together, not {whole(trials)}: each is a latent
+         variable.",
+        i = if (is.null(parts$group)) {
+          "{.code laplace_logistic(correct = \"importance\")} takes any number
+           of trials."
+        } else {
+          "{.fn mh_sample} takes any log density; without groups
+           {.code laplace_logistic(correct = \"importance\")} takes any number
+           of trials."
+        }
+      ),
+      call = call, class = "size"
     )
   }
 }

@@ -379,6 +379,23 @@ test_that("mistakes in the arguments are named", {
   })
 })
 
+test_that("too many trials are refused, and lead to another sampler", {
+  many <- data.frame(x = 1:4, s = 2e7, f = 1e7, g = c("a", "b"), share = 0.5)
+  expect_gibbsite_error(class = "gibbsite_error_size", {
+    gibbs_logistic(cbind(s, f) ~ x, many)
+    gibbs_logistic(cbind(s, f) ~ x + (1 | g), many)
+    gibbs_logistic(share ~ x, many, weights = 2 * s)
+    gibbs_logistic(cbind(1:4), cbind(many$s, many$f), link = "probit")
+  })
+  expect_silent(check_trials(list(total = c(6e7, 4e7)), NULL))
+  # the way out that the message names
+  fit <- quietly(laplace_logistic(
+    cbind(s, f) ~ x, many, correct = "importance", draws = 20, chains = 1,
+    seed = 1, progress = FALSE
+  ))
+  expect_equal(unname(coef(fit)[1]), log(2), tolerance = 1e-3)
+})
+
 test_that("a fit prints its model", {
   fit <- logit_fit(am ~ wt, datasets::mtcars, draws = 1000)
   shown <- capture.output(print(fit))
