@@ -104,3 +104,27 @@ test_that("a factor of one level is named", {
     laplace_logistic(z ~ a, one)
   })
 })
+
+test_that("update() names data that are gone, and changes without a name", {
+  gone <- rows
+  fit <- quietly(gibbs_lm(
+    y ~ x, gone, draws = 5, burnin = 2, chains = 1, seed = 1, progress = FALSE
+  ))
+  x <- as.matrix(rows["x"])
+  by_matrix <- laplace_logistic(x, rows$z, seed = 1)
+  shorter <- quietly(update(fit, , data = rows[1:10, ]))
+  expect_identical(nobs(shorter), 10L)
+  rm(gone, x)
+  expect_gibbsite_error(class = "gibbsite_error_data", {
+    update(fit, draws = 6)
+    update(by_matrix, draws = 6)
+  })
+  expect_gibbsite_error({
+    update(fit, , rows)
+    update(fit, y ~ 1, rows)
+    update(fit, data = rows, draws = 0)
+  })
+  expect_identical(
+    niterations(quietly(update(fit, data = rows, draws = 6))), 6L
+  )
+})
