@@ -819,11 +819,17 @@ autoplot_lm_response <- function(shown, level) {
     ) +
     ggplot2::geom_line(colour = colour) +
     ggplot2::labs(
-      x = shown$grid$variable, y = shown$ylab, caption = paste0(
+      x = shown$grid$variable, y = shown$ylab, subtitle = others_lines(shown$grid),
+      caption = paste0(
         percent(level), " band of the mean; dotted: ", percent(level),
         " of new observations"
       )
     )
+}
+
+others_lines <- function(grid) {
+  text <- others_text(grid$others)
+  if (!is.null(text)) paste(strwrap(text, 70), collapse = "\n")
 }
 
 # observed: data frame with x and y, or NULL
@@ -846,7 +852,7 @@ autoplot_levels <- function(grid, curve, ylab, observed) {
     ggplot2::geom_pointrange(
       ggplot2::aes(ymin = .data$lower, ymax = .data$upper), colour = colour
     ) +
-    ggplot2::labs(x = grid$variable, y = ylab)
+    ggplot2::labs(x = grid$variable, y = ylab, subtitle = others_lines(grid))
 }
 
 autoplot_logistic_response <- function(shown, level) {
@@ -865,10 +871,13 @@ autoplot_logistic_response <- function(shown, level) {
     mean_band(colour, 0.2) +
     ggplot2::geom_line(colour = colour) +
     ggplot2::coord_cartesian(ylim = c(0, 1)) +
-    ggplot2::labs(x = shown$grid$variable, y = shown$ylab, caption = paste(
-      percent(level), "band;",
-      if (is.null(frame$trials)) "ticks" else "points", "are observed"
-    ))
+    ggplot2::labs(
+      x = shown$grid$variable, y = shown$ylab, subtitle = others_lines(shown$grid),
+      caption = paste(
+        percent(level), "band;",
+        if (is.null(frame$trials)) "ticks" else "points", "are observed"
+      )
+    )
   if (!is.null(frame$trials)) {
     observed$trials <- frame$trials
     return(picture + ggplot2::geom_point(

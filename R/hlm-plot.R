@@ -71,6 +71,14 @@ plot.gibbs_hlm <- function(x, type = "groups", term = NULL, level = 0.95,
 hlm_coefficients_shown <- function(fit, variables, level, per, call,
                                    odds = FALSE) {
   model <- fit_part(fit, "model")
+  if (length(model$coefficients) == 0L) {
+    type <- if (odds) "odds" else "coefficients"
+    abort_argument(
+      c("{.arg type} cannot be {.val {type}}: the formula has no fixed effects.",
+        i = "{.code type = \"groups\"} draws the coefficients of the groups."),
+      call = call
+    )
+  }
   regression_coefficients_shown(
     fit, variables, fixef.gibbs_hlm(fit), hlm_interval, level,
     if (inherits(model, "hlm_binomial_model")) {

@@ -8,8 +8,9 @@
 #' * `"response"`: the expected response along one variable, with the band that
 #'   holds it pointwise with probability `level`, and lines between which a new
 #'   response of weight 1 lies with that probability. Other numeric variables
-#'   are set to their means, factors to their most frequent level. Points are
-#'   the observations. A factor is shown level by level.
+#'   are set to their means, factors to their most frequent level: a line above
+#'   the plot says where, unless `main` is given. Points are the observations. A
+#'   factor is shown level by level. A variable that is a matrix has no curve.
 #' * types of [plot.gibbsite_fit()], such as `"trace"` and `"density"`.
 #'
 #' The default is `"response"` for a regression on one numeric variable,
@@ -62,7 +63,8 @@ default_lm_plot <- function(fit, variables) {
   slopes <- model$coefficients[model$layout$slopes]
   data <- model$frame$model
   line <- is.null(variables) && length(slopes) == 1L && !is.null(model$frame) &&
-    (is.null(data) || is.numeric(data[[slopes]]))
+    (is.null(data) || is.numeric(data[[slopes]]) &&
+       is.null(dim(data[[slopes]])))
   if (line) "response" else "coefficients"
 }
 
@@ -136,5 +138,6 @@ draw_line <- function(shown, limits, level, ...) {
     shown$grid$values, shown$y, pch = 19, cex = 0.7, col = grey_points
   )
   graphics::lines(at, mean$mean, col = colour, lwd = 2)
+  draw_others(shown$grid, ...)
   draw_key(key)
 }

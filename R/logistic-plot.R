@@ -13,9 +13,11 @@
 #'   the logit link.
 #' * `"response"`: the probability of success along one variable, with the band
 #'   that holds it pointwise with probability `level`. Other numeric variables
-#'   are set to their means, factors to their most frequent level. Ticks above
-#'   and below are the successes and failures; for counts, points are the
-#'   observed proportions. A factor is shown level by level.
+#'   are set to their means, factors to their most frequent level: a line above
+#'   the plot says where, unless `main` is given. A variable that is a matrix
+#'   has no curve. Ticks above and below are the successes and failures; for
+#'   counts, points are the observed proportions. A factor is shown level by
+#'   level.
 #' * `"calibration"`: observations in groups of similar predicted probability;
 #'   their observed proportion of successes against the predicted one, with the
 #'   interval that holds the proportion with probability `level` if the model is
@@ -182,6 +184,7 @@ draw_response_curve <- function(shown, level, ...) {
       col = grey_points
     )
   }
+  draw_others(grid, ...)
   draw_key(key)
 }
 

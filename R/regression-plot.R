@@ -92,13 +92,12 @@ plot_coefficients <- function(shown, ...) {
     x = shown$line, y = 0, type = "n", log = if (shown$log) "x" else "",
     xlim = range(table[c("lower", "upper")], shown$line),
     ylim = c(0.5, length(at) + 0.5), yaxt = "n", xlab = shown$xlab, ylab = "",
-    bty = "n", las = 1, xaxt = if (shown$log) "n" else "s"
+    bty = "n", las = 1, xaxt = "n"
   )
   given <- utils::modifyList(defaults, list(...))
   do.call(graphics::plot, given)
-  if (shown$log && is.null(list(...)$xaxt)) {
-    ticks <- graphics::axTicks(1)
-    graphics::axis(1, ticks, plain_numbers(ticks), las = given$las)
+  if (is.null(list(...)$xaxt)) {
+    draw_value_axis(given$las)
   }
   graphics::abline(v = shown$line, col = "grey70")
   width <- 0.4
@@ -109,6 +108,20 @@ plot_coefficients <- function(shown, ...) {
   draw_intervals(table, at, width)
   draw_key(key)
   invisible()
+}
+
+# An axis as long as the plot is wide: R's own ends at its last tick, which may
+# lie within an interval.
+draw_value_axis <- function(las) {
+  ticks <- graphics::axTicks(1)
+  ends <- graphics::par("usr")[1:2]
+  labels <- TRUE
+  if (graphics::par("xlog")) {
+    ends <- 10^ends
+    labels <- plain_numbers(ticks)
+  }
+  graphics::axis(1, ends, labels = FALSE, lwd.ticks = 0)
+  graphics::axis(1, ticks, labels, las = las, lwd = 0, lwd.ticks = 1)
 }
 
 # Labels of a logarithmic axis.
@@ -173,9 +186,14 @@ plot_own_scales <- function(shown, ...) {
     one <- table[i, ]
     defaults <- list(
       x = 0, y = 0, type = "n", xlim = range(one[c("lower", "upper")]),
-      ylim = c(0.5, 1.5), yaxt = "n", xlab = "", ylab = "", bty = "n", las = 1
+      ylim = c(0.5, 1.5), xaxt = "n", yaxt = "n", xlab = "", ylab = "",
+      bty = "n", las = 1
     )
-    do.call(graphics::plot, utils::modifyList(defaults, list(...)))
+    given <- utils::modifyList(defaults, list(...))
+    do.call(graphics::plot, given)
+    if (is.null(list(...)$xaxt)) {
+      draw_value_axis(given$las)
+    }
     graphics::abline(v = shown$line, col = "grey70")
     left_labels(1, one$name, 0.9 / graphics::par("cex"))
     draw_intervals(one, 1, 1)
@@ -244,43 +262,120 @@ plain_variables <- function(fit, frame, call) {
 }
 
 # The rows along which a response curve goes: list(variable, values, at,
-# newdata), the variable's values in the data and in newdata, where the other
-# variables are typical. variable, clear: as for check_plot_variable().
+# newdata, others), the variable's values in the data and in newdata, where the
+# other variables are typical; `others` says where, in words.
+# variable, clear: as for check_plot_variable().
 response_grid <- function(fit, frame, variable, clear, call) {
   data <- if (is.null(frame$model)) {
-    as.data.frame(as.matrix(frame$x), optional = TRUE)
+    model <- fit_part(fit, "model")
+    stats::setNames(
+      as.data.frame(as.matrix(frame$x)), model$coefficients %||% model$columns
+    )
   } else {
     plain_variables(fit, frame, call)
   }
-  variable <- check_plot_variable(variable, names(data), clear, call)
+  variable <- check_curve_variable(variable, data, clear, call)
+  made_factors <- unlist(lapply(names(frame$xlevels), function(name) {
+    all.vars(str2lang(name))
+  }))
   values <- data[[variable]]
-  at <- if (is.numeric(values)) {
-    seq_range(range(values), 200L)
-  } else {
-    sort(unique(values))
+  at <- sort(unique(values))
+  if (variable %in% made_factors) {
+    values <- factor(values)
+  } else if (is.numeric(values)) {
+    at <- seq_range(range(values), 200L)
   }
-  newdata <- typical_rows(data, length(at))
+  typical <- Map(typical_value, data, names(data) %in% made_factors)
+  newdata <- structure(
+    lapply(typical, repeat_rows, length(at)), names = names(data),
+    class = "data.frame", row.names = seq_along(at)
+  )
   newdata[[variable]] <- at
   if (is.null(frame$model)) {
     newdata <- as.matrix(newdata)
   }
-  list(variable = variable, values = values, at = at, newdata = newdata)
+  others <- setdiff(names(data), c(variable, "(Intercept)"))
+  list(
+    variable = variable, values = values, at = at, newdata = newdata,
+    others = typical_words(typical[others])
+  )
 }
 
-# `n` equal rows: means, the middle of whole numbers, most frequent levels.
-typical_rows <- function(data, n) {
-  as.data.frame(lapply(data, function(values) {
-    one <- if (is.numeric(values)) {
-      if (length(unique(values)) > 2L) mean(values) else stats::median(values)
-    } else if (is.logical(values)) {
-      mean(values) > 0.5
-    } else {
-      counts <- table(values)
-      often <- names(counts)[[which.max(counts)]]
-      if (is.factor(values)) factor(often, levels = levels(values)) else often
+# A variable that is a matrix has no curve.
+check_curve_variable <- function(variable, data, clear, call) {
+  matrices <- names(data)[lengths(lapply(data, dim)) > 1L]
+  if (is_plain_string(variable) && variable %in% matrices ||
+        length(matrices) == length(data) && length(matrices) > 0L) {
+    shown <- variable %||% matrices[[1L]]
+    abort_argument(
+      c("Variable {.val {shown}} is a matrix: it has no response curve.",
+        i = "{.code type = \"coefficients\"} draws the slopes of its columns."),
+      call = call
+    )
+  }
+  check_plot_variable(variable, setdiff(names(data), matrices), clear, call)
+}
+
+# A mean, the middle of two numbers, the most frequent level. is_level: whether
+# the formula makes levels of the values, as factor(x) does.
+typical_value <- function(values, is_level) {
+  if (length(dim(values)) > 1L) {
+    return(t(colMeans(values)))
+  }
+  if (is.numeric(values) && !is_level) {
+    two <- length(unique(values)) <= 2L
+    return(if (two) stats::median(values) else mean(values))
+  }
+  if (!is.null(time_kind(values)) && !is_level) {
+    return(mean(values))
+  }
+  if (is.logical(values)) {
+    return(mean(values) > 0.5)
+  }
+  counts <- table(values)
+  often <- names(counts)[[which.max(counts)]]
+  values[[match(often, as.character(values))]]
+}
+
+repeat_rows <- function(value, n) {
+  if (is.matrix(value)) value[rep(1L, n), , drop = FALSE] else rep(value, n)
+}
+
+# "hp = 147", "cyl = 4"
+typical_words <- function(typical) {
+  values <- vapply(typical, function(value) {
+    if (is.matrix(value)) {
+      return("its means")
     }
-    rep(one, n)
-  }), optional = TRUE)
+    if (is.numeric(value)) format(value, digits = 3) else format(value)
+  }, "")
+  paste(names(typical), "=", values, recycle0 = TRUE)
+}
+
+# "at hp = 147, cyl = 4 and 2 more"; NULL if there are no others
+others_text <- function(words, most = length(words)) {
+  if (length(words) == 0L) {
+    return(NULL)
+  }
+  more <- length(words) - most
+  paste0(
+    "at ", paste(utils::head(words, most), collapse = ", "),
+    if (more > 0L) paste(" and", more, "more")
+  )
+}
+
+# Where the other variables stand, as many as there is room for, above a plot
+# without a title.
+draw_others <- function(grid, ...) {
+  if (length(grid$others) == 0L || !is.null(list(...)$main)) {
+    return(invisible())
+  }
+  texts <- vapply(seq_along(grid$others), others_text, "", words = grid$others)
+  fit <- graphics::strwidth(texts, "inches", cex = 0.8) <=
+    graphics::par("pin")[[1L]]
+  graphics::mtext(
+    texts[[max(1L, which(fit))]], adj = 0, line = 0.3, cex = 0.8, col = "grey35"
+  )
 }
 
 # y: observations to draw behind the levels, NULL for none
@@ -328,6 +423,7 @@ draw_response_levels <- function(grid, curve, ylab, limits, level, y = NULL,
     places, curve$lower, places, curve$upper, col = colour, lwd = 2
   )
   graphics::points(places, curve$mean, pch = 19, col = colour, cex = 1.2)
+  draw_others(grid, ...)
   draw_key(key)
 }
 

@@ -1,0 +1,120 @@
+# Pictures of regressions: axes, what stands where, and what cannot be drawn.
+
+rows <- withr::with_seed(1, data.frame(
+  y = stats::rnorm(20), x = stats::rnorm(20), g = gl(4, 5),
+  z = rep(0:1, 10), day = as.Date("2020-01-01") + 1:20
+))
+rows$M <- cbind(p = rows$x, q = rows$z)
+rows$one <- matrix(rows$x)
+
+fit_lm <- function(formula) {
+  quietly(gibbs_lm(
+    formula, rows, draws = 20, burnin = 20, chains = 2, seed = 1,
+    progress = FALSE
+  ))
+}
+logit <- laplace_logistic(z ~ x + g, rows, seed = 1)
+
+# A picture's page as R's pdf() writes it.
+page_of <- function(code) {
+  path <- withr::local_tempfile(fileext = ".pdf")
+  grDevices::pdf(path, compress = FALSE)
+  tryCatch(code, finally = grDevices::dev.off())
+  readLines(path, warn = FALSE)
+}
+
+# The horizontal lines of a page: data frame (from, to, at).
+horizontal_lines <- function(page) {
+  number <- "(-?[0-9.]+)"
+  form <- paste("^", " m ", " l  S$", sep = paste0(number, " ", number))
+  parts <- regmatches(page, regexec(form, page))
+  ends <- t(vapply(parts[lengths(parts) > 0], function(one) {
+    as.double(one[-1])
+  }, numeric(4)))
+  ends <- ends[ends[, 2] == ends[, 4], ]
+  data.frame(from = ends[, 1], to = ends[, 3], at = ends[, 2])
+}
+
+test_that("the fixed effects of a model without them cannot be drawn", {
+  fits <- list(
+    quietly(gibbs_hlm(
+      y ~ 0 + (x | g), rows, draws = 20, burnin = 20, chains = 2, seed = 1,
+      progress = FALSE
+    )),
+    quietly(gibbs_logistic(
+      z ~ 0 + (x | g), rows, draws = 20, burnin = 20, chains = 2, seed = 1,
+      progress = FALSE
+    ))
+  )
+  expect_gibbsite_error({
+    plot(fits[[1]], type = "coefficients")
+    plot(fits[[2]], type = "odds")
+  })
+})
+
+test_that("the axis of coefficients is as long as their intervals", {
+  normal <- laplace(
+    function(x) -sum((x - c(1, 100))^2 / c(1, 1e6)) / 2, c(a = 0, b = 0),
+    seed = 1
+  )
+  pages <- list(
+    page_of(plot(logit)), page_of(plot(logit, type = "odds")),
+    page_of(plot(logit, type = "odds", variables = "x", per = "unit")),
+    page_of(plot(normal, variables = "a"))
+  )
+  for (page in pages) {
+    lines <- horizontal_lines(page)
+    # below the axis there is the key
+    axis <- lines$at > 50
+    axis <- lines[axis & lines$at == min(lines$at[axis]), ]
+    intervals <- lines[lines$at > axis$at[[1]], ]
+    expect_lt(min(axis$from), min(intervals$from))
+    expect_gt(max(axis$to), max(intervals$to))
+  }
+})
+
+test_that("a response plot says where the other variables stand", {
+  others <- function(formula, variable) {
+    fit <- fit_lm(formula)
+    lm_response(fit, variable, 0.95, NULL)$grid$others
+  }
+  expect_identical(
+    others(y ~ x + z + g + day, "x"),
+    c("z = 0.5", "g = 1", "day = 2020-01-11")
+  )
+  expect_identical(others(y ~ x, "x"), character())
+  expect_identical(others(y ~ x + M, "x"), "M = its means")
+  # levels that the formula makes of numbers are levels in the plot too
+  expect_identical(others(y ~ x + factor(z), "x"), "z = 0")
+  fit <- fit_lm(y ~ x + factor(z))
+  grid <- lm_response(fit, "z", 0.95, NULL)$grid
+  expect_identical(grid$at, 0:1)
+  page <- page_of(plot(fit, type = "response", variable = "x"))
+  expect_match(page, "(at z = 0)", fixed = TRUE, all = FALSE)
+  own <- page_of(plot(fit, type = "response", variable = "x", main = "A"))
+  expect_false(any(grepl("(at z = 0)", own, fixed = TRUE)))
+  page_of(plot(fit, type = "response", variable = "z"))
+  # a matrix without names of columns
+  nameless <- laplace_logistic(
+    cbind(rows$x, rows$y), rows$z, seed = 1, progress = FALSE
+  )
+  page_of(plot(nameless, type = "response", variable = "V2"))
+  words <- paste("v", 1:3)
+  expect_identical(others_text(words), "at v 1, v 2, v 3")
+  expect_identical(others_text(words, 1), "at v 1 and 2 more")
+  skip_if_not_installed("ggplot2")
+  picture <- ggplot2::autoplot(fit, type = "response", variable = "x")
+  expect_identical(picture$labels$subtitle, "at z = 0")
+})
+
+test_that("a variable that is a matrix has no curve, others beside it have", {
+  fit <- fit_lm(y ~ x + M)
+  page_of(plot(fit, type = "response"))
+  expect_gibbsite_error({
+    plot(fit, type = "response", variable = "M")
+    plot(fit_lm(y ~ M), type = "response")
+    plot(fit_lm(y ~ one), type = "response")
+    plot(laplace_logistic(z ~ M, rows, seed = 1), type = "response")
+  })
+  expect_identical(default_lm_plot(fit_lm(y ~ one), NULL), "coefficients")
+})
