@@ -544,12 +544,10 @@ check_empty_documents <- function(table, empty, arg, call) {
 
 count_tokens <- function(table, none_ok, arg, call) {
   total <- sum(table$count)
-  if (total >= 2^31) {
-    abort_argument(
-      "{.arg {arg}} must have fewer than 2^31 tokens, not {total}.",
-      call = call
-    )
-  }
+  check_token_count(
+    total, arg, largest_count(table),
+    "Correct the counts or take fewer documents", call
+  )
   if (total == 0 && !none_ok) {
     abort_argument("{.arg {arg}} has no words.", call = call, class = "empty")
   }
@@ -560,6 +558,43 @@ count_tokens <- function(table, none_ok, arg, call) {
     start = c(0, cumsum(lengths)), documents = table$documents,
     terms = table$terms
   )
+}
+
+# A run of one chain takes 24 bytes for each token: its term, its topic and their
+# copies. Each further chain takes some 6 more.
+numbers_of_token <- 3
+
+# `largest`: NULL, or a sentence that says where the most tokens are. `fewer`
+# names what to reduce: a template of cli.
+check_token_count <- function(total, arg, largest, fewer, call) {
+  if (total >= 2^31) {
+    abort_argument(
+      c(
+        "{.arg {arg}} must have fewer than 2^31 tokens, not
+         {format_number(total)}.",
+        x = if (!is.null(largest)) "{largest}", i = paste0(fewer, ".")
+      ),
+      call = call, class = "size"
+    )
+  }
+  check_memory(
+    numbers_of_token * total,
+    paste0("The ", format_number(total), " tokens of {.arg ", arg, "}"),
+    fewer, call, place = largest
+  )
+}
+
+largest_count <- function(table) {
+  at <- which.max(table$count)
+  if (length(at) == 0L) {
+    return(NULL)
+  }
+  place <- paste0(
+    document_words(table, table$document[[at]]), ", term ",
+    quoted(table$terms[[table$term[[at]]]])
+  )
+  paste0("The largest count is ", format_number(table$count[[at]]), ": ", place,
+         ".")
 }
 
 # Tokens of each document.

@@ -77,6 +77,11 @@
 #' Names of the list, of the character vector and of rows are the names of the
 #' documents. A text or a token that is `NA` is an error.
 #'
+#' A run takes 24 bytes of memory for each token, and some 6 more for each
+#' further chain. Documents whose tokens take more than
+#' `options(gibbsite.max_draws_mb = )` at 24 bytes are refused: at its default of
+#' 2000 more than 87 million tokens. So are 2^31 tokens or more.
+#'
 #' @section Stored quantities:
 #' Columns `alpha` and `eta` (where they are drawn), `log_joint`, always
 #' \eqn{\log p(w, z, \alpha, \eta)} with \eqn{\theta} and \eqn{\phi} integrated
@@ -183,7 +188,9 @@
 #' Errors in the arguments have class `gibbsite_error_argument` and are raised
 #' before any chain starts: counts that are not whole or negative (the first is
 #' named), documents without a word (`gibbsite_error_empty`), texts and tokens
-#' that are missing (`gibbsite_error_missing`), names of terms that occur twice.
+#' that are missing (`gibbsite_error_missing`) or not valid
+#' (`gibbsite_error_text`), names of terms that occur twice, and more tokens than
+#' memory allows (`gibbsite_error_size`).
 #' @references
 #' Blei DM, Ng AY, Jordan MI (2003). Latent Dirichlet allocation. *Journal of
 #' Machine Learning Research* 3, 993-1022.
@@ -336,14 +343,12 @@ check_tokens <- function(tokens, documents, call) {
     )
   }
   tokens <- rep_len(tokens, documents)
-  if (sum(tokens) < 1 || sum(tokens) >= 2^31) {
-    total <- format(sum(tokens))
-    abort_argument(
-      "{.arg tokens} must add up to at least 1 and less than 2^31, not
-       {total}.",
-      call = call
-    )
+  if (sum(tokens) < 1) {
+    abort_argument("{.arg tokens} must add up to at least 1.", call = call)
   }
+  check_token_count(
+    sum(tokens), "tokens", NULL, "Lower {.arg tokens} or {.arg documents}", call
+  )
   tokens
 }
 

@@ -60,8 +60,8 @@ read_options <- function(job) {
 
 # `numbers` doubles must fit into options(gibbsite.max_draws_mb). `what`
 # describes them, `fewer` names what to reduce: templates of cli, which are made
-# only for the error.
-check_memory <- function(numbers, what, fewer, call) {
+# only for the error. `place`: NULL, or plain text that says where the most is.
+check_memory <- function(numbers, what, fewer, call, place = NULL) {
   mb <- 8 * numbers / 2^20
   limit <- gibbsite_option("max_draws_mb", call = call)
   if (mb > limit) {
@@ -71,6 +71,7 @@ check_memory <- function(numbers, what, fewer, call) {
           what, " would take {format(ceiling(mb), big.mark = ',')} MB, more than
            the {format(limit, big.mark = ',')} MB allowed."
         ),
+        x = if (!is.null(place)) "{place}",
         i = paste0(
           fewer, ", or raise {.code options(gibbsite.max_draws_mb = )}."
         )

@@ -138,8 +138,9 @@
 #' Set with [options()], each with its default:
 #' * `gibbsite.on_interrupt` (`"return"` when interactive, otherwise `"stop"`):
 #'   what happens after an interrupt, see above.
-#' * `gibbsite.max_draws_mb` (2000): a run whose draws would take more megabytes
-#'   than this is refused before it starts; `Inf` lifts the limit.
+#' * `gibbsite.max_draws_mb` (2000): a run whose draws, or the tokens of its
+#'   documents, would take more megabytes than this is refused before it starts;
+#'   `Inf` lifts the limit.
 #' * `gibbsite.segment_seconds` (0.25): target length of a segment; an interrupt
 #'   may lose one segment.
 #' * `gibbsite.round_seconds` (3): target length of a round of chains that run

@@ -169,6 +169,25 @@ test_that("what is no table of counts is an error that says where", {
   })
 })
 
+test_that("more tokens than memory are refused, with the largest count", {
+  x <- small()
+  x["two", "emu"] <- 1e9
+  beyond <- x
+  beyond["one", "dog"] <- 3e9
+  expect_gibbsite_error(class = "gibbsite_error_size", {
+    gibbs_lda(x, 2)
+    gibbs_lda(beyond, 2)
+    sim_lda(2, 2, 5, 1e8)
+    sim_lda(2, 2, 5, 2e9)
+  })
+  withr::local_options(gibbsite.max_draws_mb = 1)
+  most <- 2^20 %/% 24
+  expect_length(as_counts(matrix(most))$word, most)
+  expect_gibbsite_error(class = "gibbsite_error_size", {
+    gibbs_lda(matrix(most + 1), 2)
+  })
+})
+
 # ---- texts and tokens --------------------------------------------------------
 
 silently <- function(code) suppressMessages(quietly(code))
