@@ -5,8 +5,11 @@ model_size.bmf_model <- function(model) model$rank
 
 #' @exportS3Method
 model_observed.bmf_model <- function(model) {
-  ids <- list(model$users[model$data$user], model$items[model$data$item])
-  c(ids, list(model$data$value))
+  # the ids in words: users and items without a rating are no data
+  list(
+    as.character(model$users[model$data$user]),
+    as.character(model$items[model$data$item]), model$data$value
+  )
 }
 
 # held: numbers of ratings. The constant that is subtracted, and the prior, are
@@ -54,6 +57,11 @@ model_compare_k.bmf_model <- function(model, fits, names, settings, call) {
     rows <- do.call(rbind, folds)
     rows[order(rows$rating), ]
   })
+  lpd <- vapply(scores, function(rows) mean(rows$lpd), 0)
+  apart <- apart_note(fits, names)
+  if (!is.null(apart)) {
+    lpd[] <- NA_real_
+  }
   square <- vapply(scores, function(rows) rows$square, numeric(model$nobs))
   rmse <- sqrt(colMeans(square))
   best <- which.min(rmse)
@@ -68,7 +76,7 @@ model_compare_k.bmf_model <- function(model, fits, names, settings, call) {
     columns = data.frame(
       rmse = rmse, rmse_se = apply(square, 2L, spread) / (2 * rmse),
       interval_score = vapply(scores, function(rows) mean(rows$interval), 0),
-      lpd = vapply(scores, function(rows) mean(rows$lpd), 0)
+      lpd = lpd
     ),
     criterion = "rmse", second = "interval_score", evidence = FALSE,
     difference = rmse - rmse[[best]],
@@ -76,10 +84,28 @@ model_compare_k.bmf_model <- function(model, fits, names, settings, call) {
       spread(square[, i] - square[, best]) / (rmse[[i]] + rmse[[best]])
     }, 0),
     notes = c(
-      paste0("interval_score: of intervals of ", percent(level)),
+      paste0("interval_score: of intervals of ", percent(level)), apart,
       slow_note(done$slow, names)
     )
   )
+}
+
+# Log predictive densities can be compared only if all are with respect to the
+# same measure. A link gives probabilities; a range gives probabilities at its
+# ends and densities between them. NULL, or a sentence that says what differs.
+apart_note <- function(fits, names) {
+  measure <- lapply(fits, function(fit) {
+    response <- fit_part(fit, "model")$response
+    if (is.null(response$link)) response$range else "link"
+  })
+  other <- which(!vapply(measure, identical, NA, measure[[1L]]))
+  if (length(other) > 0L) {
+    paste0(
+      "lpd: left out, since the log densities of ", names[[1L]], " and ",
+      names[[other[[1L]]]],
+      " cannot be compared (`link` and `range` must be the same)."
+    )
+  }
 }
 
 # Gneiting & Raftery (2007), eq. 43; lower is better.

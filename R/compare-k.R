@@ -31,7 +31,8 @@
 #' perplexities. `coherence` is the mean NPMI over the topics of the whole fit
 #' ([coherence()]), and `coherence_least` that of the least coherent topic. The
 #' number of topics with the least perplexity is often larger than the number
-#' that people can interpret: read both.
+#' that people can interpret: read both. Documents with fewer than two tokens
+#' cannot be scored; a note below the table counts them.
 #'
 #' @section Ratings:
 #' The ratings are divided at random into folds. Each model is fitted without
@@ -41,6 +42,8 @@
 #' of the predictive intervals (their length, and \eqn{2 / (1 - }{2 / (1 -
 #' }`level` \eqn{)}{)} times the distance of ratings outside; Gneiting and
 #' Raftery 2007, eq. 43), `lpd` the mean log predictive density of a rating.
+#' With a `link` it is a log probability, and with a `range` a log probability
+#' at its ends: `lpd` is `NA` where fits differ in these, and a note says so.
 #'
 #' @section How sure a difference is:
 #' `difference` is how much worse a fit is by the criterion than the best one.
@@ -79,9 +82,11 @@
 #'   `rmse_se`, `interval_score`, `lpd`; and `difference`, `difference_se` and
 #'   `sure`. `plot()` draws the criterion against `k`, with bars of two standard
 #'   errors of the difference from the best. A second panel shows the second
-#'   measure as plain points. `plot()` returns `x` invisibly.
+#'   measure as plain points. `plot()` returns `x` invisibly. A subset of the
+#'   table is an ordinary data frame.
 #' @section Errors: `gibbsite_error_argument` for other objects than such fits,
-#'   for fits of different data and for more folds than documents or ratings;
+#'   for fits of different data, for more folds than documents or ratings, and
+#'   for documents none of which has two tokens;
 #'   `gibbsite_error_no_data` for a fit without its data; those of
 #'   [log_evidence()]; `gibbsite_error_fold` names a fold without which a model
 #'   cannot be fitted. A warning of class `gibbsite_warning_evidence` names
@@ -199,6 +204,8 @@ sure_words <- function(difference, se, evidence, relevant = 0) {
   }
   words <- c("open", "likely", "clear")
   out <- words[1L + rowSums(difference - relevant > limits)]
+  # a single document has no standard error
+  out[is.na(out)] <- "open"
   out[difference + 2 * se < relevant] <- "equal"
   out[which.min(difference)] <- "best"
   out
@@ -258,10 +265,13 @@ slow_note <- function(slow, names) {
 
 # ---- print and plot ----------------------------------------------------------
 
+# A user can take columns away or change them.
 is_whole_k_comparison <- function(x) {
   is.data.frame(x) && is_plain_string(attr(x, "criterion")) &&
     all(c("fit", "k", attr(x, "criterion"), "difference", "difference_se",
-          "sure") %in% names(x))
+          "sure") %in% names(x)) &&
+    is.character(x$fit) && sum(x$sure %in% "best") == 1L && !anyNA(x$k) &&
+    all(vapply(x[setdiff(names(x), c("fit", "sure"))], is.numeric, NA))
 }
 
 #' @rdname compare_k
@@ -341,6 +351,13 @@ k_words <- function(x) {
     },
     "."
   )
+}
+
+# A subset of the table is an ordinary data frame, because the verdicts are about
+# all fits.
+#' @export
+`[.k_comparison` <- function(x, ...) {
+  as.data.frame(x)[...]
 }
 
 #' @export

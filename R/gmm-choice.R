@@ -4,7 +4,7 @@
 model_size.gmm_model <- function(model) model$k
 
 #' @exportS3Method
-model_observed.gmm_model <- function(model) model$data$x
+model_observed.gmm_model <- function(model) unname(model$data$x)
 
 #' @exportS3Method
 model_compare_k.gmm_model <- function(model, fits, names, settings, call) {

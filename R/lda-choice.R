@@ -35,6 +35,7 @@ some_documents <- function(tokens, which) {
 #' @exportS3Method
 model_compare_k.lda_model <- function(model, fits, names, settings, call) {
   tokens <- model_tokens(model)
+  few <- few_tokens_note(document_lengths_of(tokens), call)
   done <- fit_folds(
     fits, length(model$documents), settings, "documents",
     prepare = function(held) split_documents(some_documents(tokens, held)),
@@ -71,8 +72,29 @@ model_compare_k.lda_model <- function(model, fits, names, settings, call) {
     se = vapply(seq_along(scores), function(i) {
       difference_se(scores[[i]], scores[[best]])
     }, 0),
-    notes = topics_note(done$scores, names)
+    notes = c(few, topics_note(done$scores, names))
   )
+}
+
+# Document completion needs two tokens: one in each half. NULL, or a sentence
+# about documents with fewer.
+few_tokens_note <- function(lengths, call) {
+  few <- sum(lengths < 2)
+  if (few == length(lengths)) {
+    abort_argument(
+      c(
+        "The fits cannot be compared: no document has two tokens or more.",
+        i = "Document completion gives one half of a document and scores the
+             other."
+      ),
+      call = call
+    )
+  }
+  if (few > 0L) {
+    paste0(
+      "Not scored: ", counted(few, "document"), " with fewer than two tokens."
+    )
+  }
 }
 
 # R-hat of topic models is rarely below its limit. What the predictions use are

@@ -197,6 +197,92 @@ test_that("a comparison prints, and its picture has the two criteria", {
   expect_output(print(same), "Best: [ab]; not told apart from it: [ab]")
 })
 
+test_that("a part of a comparison, or one changed by hand, is a data frame", {
+  made <- gibbsite:::new_k_comparison(
+    c("a", "b"), 1:2,
+    list(
+      of = "Of", columns = data.frame(rmse = c(2, 1), rmse_se = c(1, 1)),
+      criterion = "rmse", second = NULL, evidence = FALSE,
+      difference = c(1, 0), se = c(0.1, 0), notes = NULL
+    ), 0
+  )
+  expect_output(print(made), "Best: k = 2; all others are clearly worse.")
+  expect_identical(class(made[1, ]), "data.frame")
+  expect_identical(names(attributes(made[1, ])),
+                   c("names", "row.names", "class"))
+  expect_identical(class(made[made$sure != "best", c("k", "rmse")]),
+                   "data.frame")
+  expect_identical(made[[2, "rmse"]], 1)
+  changed <- list(
+    within(made, k <- as.character(k)), within(made, rm(sure)),
+    within(made, sure <- "open"), within(made, rmse <- "low"),
+    within(made, fit <- NULL)
+  )
+  for (one in changed) {
+    expect_output(print(one), "rmse")
+    expect_error(plot(one), class = "gibbsite_error_argument")
+  }
+})
+
+test_that("documents of one token are not scored, and a note counts them", {
+  skip_long()
+  one_token <- c(strsplit(rep("a b a c b a", 6), " "), list("a", "b"))
+  fits <- lapply(2:1, function(k) short(gibbs_lda, one_token, k, draws = 20))
+  found <- hushed(compare_k(fits, folds = 4, seed = 1))
+  expect_true(all(is.finite(found$perplexity)))
+  expect_output(print(found),
+                "Not scored: 2 documents with fewer than two tokens.")
+  # a single document has no standard error
+  single <- list(c("a", "b", "a"), "a", "b", "a")
+  fits <- lapply(2:1, function(k) short(gibbs_lda, single, k, draws = 20))
+  found <- hushed(compare_k(fits, folds = 2, seed = 1))
+  expect_setequal(found$sure, c("best", "open"))
+  expect_output(print(found), "not told apart from it")
+  none <- list("a", "b", "a", "b")
+  fits <- lapply(2:1, function(k) short(gibbs_lda, none, k, draws = 20))
+  expect_gibbsite_error(compare_k(fits, folds = 2))
+})
+
+test_that("log densities are left out where fits do not have the same kind", {
+  skip_long()
+  stars <- ratings[1:200, ]
+  stars$value <- pmin(pmax(round(stars$value) + 3, 1), 5)
+  fit <- function(...) {
+    short(gibbs_bmf, stars, ..., draws = 40, burnin = 10)
+  }
+  plain <- fit(2)
+  ordinal <- fit(1, link = "ordinal")
+  bounded <- fit(1, range = c(1, 5))
+  note <- "lpd: left out, since the log densities of"
+  for (other in list(ordinal, bounded)) {
+    found <- hushed(compare_k(a = other, b = plain, folds = 2, seed = 1))
+    expect_identical(found$lpd, c(NA_real_, NA_real_))
+    expect_true(all(is.finite(c(found$rmse, found$interval_score))))
+    expect_output(print(found), paste(note, "a and b cannot be compared"))
+    expect_false(any(grepl("lpd ", utils::capture.output(print(found))[1:6])))
+  }
+  apart <- gibbsite:::apart_note
+  expect_null(apart(list(ordinal, fit(2, link = "ordinal")), c("a", "b")))
+  expect_null(apart(list(bounded, fit(2, range = c(1, 5))), c("a", "b")))
+  expect_match(apart(list(bounded, fit(2, range = c(0, 5))), c("a", "b")), note)
+})
+
+test_that("names and users without ratings are no part of the data", {
+  skip_long()
+  x <- unname(as.matrix(faithful))
+  named <- x
+  dimnames(named) <- list(paste("row", seq_len(nrow(x))), c("a", "b"))
+  fits <- list(short(gibbs_gmm, x, 1), short(gibbs_gmm, named, 2))
+  expect_identical(hushed(compare_k(fits, seed = 1))$k, 1:2)
+  few <- ratings[1:200, ]
+  new <- data.frame(user = "new", item = few$item[[1]])
+  fits <- list(
+    short(gibbs_bmf, few, 1, predict_at = new, draws = 40),
+    short(gibbs_bmf, few, 2, draws = 40)
+  )
+  expect_identical(hushed(compare_k(fits, folds = 2, seed = 1))$k, 1:2)
+})
+
 test_that("fits that cannot be compared are errors", {
   skip_long()
   fits <- mixtures(1:2)
