@@ -351,7 +351,7 @@ table_of_documents <- function(x, vocabulary, arg, call, from = 0) {
       call = call
     )
   }
-  all <- matrix(as.double(unlist(x)), 2L)
+  all <- matrix(as.double(unlist(x, use.names = FALSE)), 2L)
   document <- rep.int(seq_along(x), vapply(x, ncol, 0L))
   term <- all[1L, ] - from + 1
   wrong <- is.na(term) | term < 1 | term != round(term)

@@ -73,6 +73,7 @@ check_terms_concentration <- function(eta, call) {
 
 # Names of topics or terms: none, or different ones.
 check_eta_names <- function(names, side, call) {
+  check_text(names, paste0(substr(side, 1L, 3L), "names(eta)"), call)
   bad <- is.na(names) | names == "" | duplicated(names)
   if (any(bad)) {
     at <- which(bad)[[1L]]

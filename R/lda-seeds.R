@@ -25,8 +25,8 @@
 #' @param eta A positive number (default 0.1): the concentration of all terms.
 #' @return An object of class `seeded_topics`, for [lda_prior()].
 #' @section Errors:
-#' `gibbsite_error_argument` for seeds without names, names that occur twice and
-#' words that are missing; at the fit, for fewer topics than seeds, and for a
+#' `gibbsite_error_argument` for seeds without names, names that occur twice,
+#' words that are missing and text that is not valid (`gibbsite_error_text`); at the fit, for fewer topics than seeds, and for a
 #' topic none of whose words are terms of the documents. Other words that are no
 #' terms are left out, with a warning of class `gibbsite_warning_seeds`.
 #' @references
@@ -79,6 +79,7 @@ seeded_topics <- function(seeds, weight = 0.03, eta = 0.1) {
 }
 
 check_seed_names <- function(names, call) {
+  check_text(names, "names(seeds)", call)
   bad <- is.na(names) | names == "" | duplicated(names)
   if (is.null(names) || any(bad)) {
     abort_argument(
@@ -93,6 +94,7 @@ check_seed_names <- function(names, call) {
 }
 
 check_seed_words <- function(words, name, call) {
+  check_text(words, paste0("seeds$", name), call)
   fine <- is.character(words) && length(words) > 0L && !anyNA(words) &&
     all(words != "")
   if (!fine) {

@@ -394,6 +394,8 @@ test_that("new texts are cut alike, and may have no word at all", {
 test_that("texts and tokens that cannot be counted are errors", {
   skip_long()
   read <- function(x, ...) as_counts(x, ..., arg = "x", call = NULL)
+  unreadable <- "a\xff"
+  Encoding(unreadable) <- "bytes"
   expect_gibbsite_error({
     read(c("a", NA, NA))
     read(data.frame(text = NA_character_))
@@ -404,6 +406,7 @@ test_that("texts and tokens that cannot be counted are errors", {
     read(list("a", c("b", NA)))
     read(list("a", c("b", "\xff")))
     read(list("a", 1:2))
+    read(structure(list(rbind(0, 1)), names = unreadable))
     read(list("a b", "c"))
     read(list(documents = list(rbind(0, 1)), vocab = "a"))
     read(list(documents = list(rbind(2, 1)), vocab = "a"))

@@ -203,6 +203,21 @@ test_that("errors of matrices and seeds name the way out", {
   )
 })
 
+test_that("bytes that are no text are errors that name the place", {
+  bad <- "a\xff"
+  expect_gibbsite_error(class = "gibbsite_error_text", {
+    seeded_topics(list(a = c("tax", bad)))
+    seeded_topics(setNames(list("tax"), bad))
+    lda_prior(eta = matrix(1, 2, 2, dimnames = list(c("a", bad), NULL)))
+    lda_prior(eta = matrix(1, 2, 2, dimnames = list(NULL, c("a", bad))))
+  })
+  latin <- "caf\xe9*"
+  Encoding(latin) <- "latin1"
+  expect_identical(
+    gibbsite:::terms_of_seeds(latin, c("tea", "caf\u00e9s")), list(2L)
+  )
+})
+
 test_that("priors with a matrix and with seeds are printed", {
   expect_snapshot({
     lda_prior(eta = matrix(c(1, 2, 3, 4), 2))
