@@ -204,6 +204,7 @@ test_that("what a table lacks, repeats or leaves out is said", {
   expect_no_message(read(three))
   expect_gibbsite_condition(class = "gibbsite_message", {
     . <- read(rbind(missing, three))
+    . <- read(rbind(missing, missing, three))
   })
 })
 
