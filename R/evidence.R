@@ -114,6 +114,7 @@
 #'   one number or one for each column of the fit (a vector with names is
 #'   reordered by name); default none.
 #' @param seed `NULL` or a whole number, as in [running].
+#' @param x A number that `log_evidence()` returned, or the difference of two.
 #' @param prior_odds `NULL` for models that are equally probable beforehand, or
 #'   a positive number for each: their prior probabilities, up to a constant.
 #' @return `log_evidence()`: a number of class `gibbsite_evidence` with the
@@ -124,6 +125,9 @@
 #'   `"tempered"`, the draws of each replica), `ess`, their effective number,
 #'   and `rhat`, the largest R-hat, if it is above 1.05. `as.numeric()` gives
 #'   the number alone, and so does arithmetic other than the difference of two.
+#'   `as.data.frame()` gives a row with the columns `log_evidence` (of a
+#'   difference `log_bayes_factor`), `se`, `method`, `draws`, `ess` and `rhat`,
+#'   `NA` where there is none.
 #'   `anova()`: a data frame of class `laplace_comparison` with a row for each
 #'   fit and the columns `model`, `parameters`, `log_evidence`,
 #'   `log_bayes_factor` (against the best) and `probability` (of the model given
@@ -362,6 +366,21 @@ print.gibbsite_evidence <- function(x, ...) {
     apart_line(attr(x, "rhat"))
   ))
   invisible(x)
+}
+
+#' @rdname log_evidence
+#' @export
+as.data.frame.gibbsite_evidence <- function(x, ...) {
+  if (!is_whole_evidence(x)) {
+    return(as.data.frame(as.vector(unclass(x)), ...))
+  }
+  part <- function(name) attr(x, name) %||% NA_real_
+  out <- data.frame(
+    value = as.double(x), se = part("se"), method = attr(x, "method"),
+    draws = part("draws"), ess = part("ess"), rhat = part("rhat")
+  )
+  names(out)[[1L]] <- gsub(" ", "_", tolower(attr(x, "what")), fixed = TRUE)
+  out
 }
 
 apart_line <- function(rhat) {

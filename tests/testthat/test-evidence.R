@@ -819,6 +819,24 @@ test_that("an evidence of chains that have not converged says so in print", {
   expect_no_match(capture.output(print(good - good)), "converged")
 })
 
+test_that("an evidence is a row of a data frame", {
+  bridge <- gibbsite:::new_evidence(
+    -90, 0.3, "normal", draws = 500, ess = 400
+  )
+  exact <- gibbsite:::new_evidence(-91, 0, "exact")
+  both <- rbind(as.data.frame(bridge), as.data.frame(exact))
+  expect_identical(both, data.frame(
+    log_evidence = c(-90, -91), se = c(0.3, 0), method = c("normal", "exact"),
+    draws = c(500, NA), ess = c(400, NA), rhat = NA_real_
+  ))
+  expect_identical(names(data.frame(fit = "a", e = bridge))[1:3],
+                   c("fit", "e.log_evidence", "e.se"))
+  expect_identical(as.data.frame(bridge - exact)[1:2],
+                   data.frame(log_bayes_factor = 1, se = 0.3))
+  changed <- structure(1, class = "gibbsite_evidence")
+  expect_identical(dim(as.data.frame(changed)), c(1L, 1L))
+})
+
 test_that("an improper prior has no evidence", {
   fit <- quick(gibbs_lm, mpg ~ wt, mtcars, lm_prior(intercept_sd = Inf),
                draws = 50)
