@@ -71,8 +71,11 @@ print.gmm_clustering <- function(x, ...) {
   unit <- c(
     vi = "bits, the variation of information", binder = "Binder's loss"
   )
-  cluster <- as.vector(x)
+  cluster <- as.vector(unclass(x))
   names(cluster) <- names(x)
+  if (!is_whole_clustering(x)) {
+    return(invisible(print(cluster, ...)))
+  }
   writeLines(c(
     cli::pluralize(
       "<point_clustering> {length(x)} observation{?s}, {max(x)} cluster{?s}"
@@ -88,6 +91,14 @@ print.gmm_clustering <- function(x, ...) {
   ))
   print(cluster, ...)
   invisible(x)
+}
+
+# A user can change the clusters and take attributes away.
+is_whole_clustering <- function(x) {
+  loss <- attr(x, "loss")
+  is.integer(x) && length(x) > 0L && !anyNA(x) && min(x) > 0L &&
+    is_plain_string(loss) && loss %in% names(partition_losses) &&
+    is_plain_number(attr(x, "expected_loss"))
 }
 
 # g(m) and the divisor of each loss; g(0) = 0.

@@ -210,7 +210,7 @@ native_address <- function(pointer, symbol, call, arg = "pointer") {
       call = call
     )
   }
-  if (inherits(pointer, "NativeSymbolInfo")) {
+  if (is.list(pointer) && inherits(pointer, "NativeSymbolInfo")) {
     pointer <- pointer$address
   }
   if (typeof(pointer) != "externalptr") {
@@ -222,7 +222,7 @@ native_address <- function(pointer, symbol, call, arg = "pointer") {
 }
 
 native_file <- function(dll, call) {
-  if (inherits(dll, "DLLInfo")) {
+  if (is.list(dll) && inherits(dll, "DLLInfo")) {
     dll <- dll[["path"]]
   }
   dll <- check_string(dll, arg = "dll", call = call)

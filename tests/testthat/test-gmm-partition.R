@@ -114,4 +114,13 @@ test_that("clusters need the draws of the allocations", {
   expect_identical(data.frame(found)$found[2:3], unname(found[2:3]))
   expect_snapshot(print(found))
   expect_snapshot(print(point_clustering(kept, "binder")[1:3]))
+  # changed by hand: the clusters alone
+  changed <- list(
+    structure(found, loss = NULL), structure(found, expected_loss = "a"),
+    `[<-`(found, 1, NA), structure("a", class = class(found))
+  )
+  for (one in changed) {
+    shown <- paste(utils::capture.output(print(one)), collapse = "")
+    expect_false(grepl("point_clustering", shown))
+  }
 })

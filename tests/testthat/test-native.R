@@ -389,6 +389,8 @@ test_that("arguments are checked", {
     native_density("nosuchpackage", "f")
     native_density(dll = "nosuchfile.so", symbol = "f")
     native_density(pointer = 1)
+    native_density(pointer = structure("a", class = "NativeSymbolInfo"))
+    native_density(dll = structure("a", class = "DLLInfo"), symbol = "f")
     native_density(pointer = quote(a), symbol = "f")
     native_density("stats", "optimhess", data = "a")
     native_density("stats", "optimhess", data = list(1))
