@@ -149,7 +149,8 @@ chosen_fits <- function(fits, expressions, call) {
   makers <- c("gibbs_gmm", "gibbs_lda", "gibbs_bmf")
   for (i in seq_along(fits)) {
     check_fit_of(fits[[i]], makers, paste("fit", i), call)
-    check_fit_of(fits[[i]], maker_of(fits[[1L]]), paste("fit", i), call)
+    first <- fit_part(fits[[1L]], "model")$name
+    check_fit_of(fits[[i]], first, paste("fit", i), call)
     model <- fit_part(fits[[i]], "model")
     if (any(vapply(model[model$data_part], is.null, NA))) {
       abort_no_data(call = call)

@@ -496,7 +496,7 @@ model_size.gmm_unknown_model <- function(model) {
 }
 
 #' @exportS3Method
-model_observed.gmm_unknown_model <- function(model) model$data$x
+model_observed.gmm_unknown_model <- function(model) unname(model$data$x)
 
 #' @exportS3Method
 model_compare_k.gmm_unknown_model <- function(model, fits, names, settings,

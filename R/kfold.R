@@ -94,9 +94,10 @@ check_can_fold <- function(model, by, call) {
   known <- model_fold_kinds(model)
   if (length(known) == 0L) {
     other <- other_validation(model)
+    given <- short_call(model)
     abort_argument(
       c("{.arg x} must be a fit whose model {.fn kfold} can fit to a part of
-         its data, not one of {.fn {model$name}}.",
+         its data, not one of {.code {given}}.",
         i = if (is.na(other)) {
           "{.fn loo} takes the log-likelihood of each draw."
         } else {

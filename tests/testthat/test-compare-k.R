@@ -289,6 +289,7 @@ test_that("fits that cannot be compared are errors", {
   other <- short(gibbs_gmm, faithful[-1, ], 2)
   few <- topics(c(1, 3))
   line <- short(gibbs_lm, mpg ~ wt, mtcars)
+  unknown <- short(gibbs_gmm, faithful, "unknown", draws = 20)
   expect_gibbsite_error(class = "gibbsite_error_argument", {
     compare_k()
     compare_k(fits[[1]])
@@ -297,6 +298,8 @@ test_that("fits that cannot be compared are errors", {
     compare_k(fits[[1]], line)
     compare_k(fits[[1]], few[[1]])
     compare_k(first = fits[[1]], second = other)
+    compare_k(unknown, fits[[1]])
+    compare_k(fits[[1]], unknown)
     compare_k(fits, folds = 1)
     compare_k(fits, level = 1)
     compare_k(fits, relevant = -1)

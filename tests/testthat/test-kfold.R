@@ -321,6 +321,10 @@ test_that("what cannot be left out is an error", {
   topics <- quietly(gibbs_lda(
     matrix(1:6, 2), 2, draws = 20, chains = 2, seed = 1, progress = FALSE
   ))
+  unknown <- quietly(gibbs_gmm(
+    c(1, 2, 5, 6), "unknown", draws = 20, chains = 1, seed = 1,
+    progress = FALSE
+  ))
   first <- suppressWarnings(loo::loo(fit))
   wide <- quietly(gibbs_lm(
     mpg ~ wt, few, lm_prior("horseshoe"), draws = 20, chains = 2, seed = 1,
@@ -337,6 +341,7 @@ test_that("what cannot be left out is an error", {
     loo::kfold(fit, k = 3)
     loo::kfold(own)
     loo::kfold(topics)
+    loo::kfold(unknown)
     loo::loo_moment_match(fit)
     loo::loo_moment_match(fit, 1)
     loo::loo_moment_match(fit_line(few[-1, ], draws = 20, seed = 1), first)
