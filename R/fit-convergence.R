@@ -42,8 +42,23 @@ each_variable <- function(draws, f, length) {
   }, numeric(length))
 }
 
+# The measures of the last sets of draws, by the hash of the draws: print(),
+# summary(), converged() and plot() of one fit measure them once. Draws that
+# were changed have another hash.
+measured <- new.env(parent = emptyenv())
+
 # array draws x chains x variables -> one row a variable
 diagnose <- function(draws) {
+  # equal numbers of chains as names may have different hashes
+  key <- hash(list(dimnames(draws)[[3L]], unname(draws)))
+  if (is.null(measured$tables[[key]])) {
+    fresh <- stats::setNames(list(diagnose_anew(draws)), key)
+    measured$tables <- utils::head(c(fresh, measured$tables), 8L)
+  }
+  measured$tables[[key]]
+}
+
+diagnose_anew <- function(draws) {
   measures <- each_variable(draws, diagnose_one, 5L)
   out <- data.frame(variable = dimnames(draws)[[3]], t(measures))
   out$constant <- out$constant == 1

@@ -14,6 +14,24 @@ test_that("the measures are posterior's", {
   expect_identical(judged$ess_tail, reference$ess_tail, ignore_attr = TRUE)
 })
 
+test_that("draws are measured once, and again if they were changed", {
+  x <- withr::with_seed(2, array(
+    rnorm(400), c(50, 2, 4), list(NULL, NULL, variable = letters[1:4])
+  ))
+  table <- diagnose(x)
+  known <- gibbsite:::measured
+  before <- names(known$tables)
+  expect_identical(diagnose(x), table)
+  expect_identical(names(known$tables), before)
+  changed <- x
+  changed[1, 1, 2] <- 50
+  expect_identical(diagnose(changed), gibbsite:::diagnose_anew(changed))
+  expect_false(identical(diagnose(changed), table))
+  # a few small tables
+  for (i in 1:12) diagnose(x + i)
+  expect_lte(length(known$tables), 8L)
+})
+
 test_that("measures do not depend on the scale of a quantity", {
   tiny <- fake_fit(values = function(k) matrix(rnorm(300), 100) * 2^-400)
   one <- fake_fit(values = function(k) matrix(rnorm(300), 100))
