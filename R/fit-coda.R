@@ -170,7 +170,7 @@ as.mcmc.gibbsite_fit <- function(x, ...) {
   first <- from[1] + (rows[1] - 1) * from[3]
   thin <- step * from[3]
   sweeps <- c(first, first + (length(rows) - 1) * thin, thin)
-  picked <- lapply(chain_matrices(x), function(m) {
+  picked <- lapply(shown_matrices(x), function(m) {
     as_mcmc_matrix(m[rows, cols, drop = isTRUE(drop)], sweeps)
   })
   structure(picked, class = "mcmc.list")

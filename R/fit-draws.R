@@ -32,7 +32,7 @@
 as.data.frame.gibbsite_fit <- function(x, row.names = NULL, optional = FALSE,
                                        ..., index = TRUE) {
   index <- check_flag(index)
-  draws <- do.call(rbind, chain_matrices(x))
+  draws <- do.call(rbind, shown_matrices(x))
   check_row_names(row.names, nrow(draws), rlang::current_env())
   out <- as.data.frame(draws, row.names = row.names, optional = TRUE)
   if (!index) {
@@ -63,7 +63,7 @@ as.matrix.gibbsite_fit <- function(x, ...) {
 #' @rdname as.data.frame.gibbsite_fit
 #' @export
 as.array.gibbsite_fit <- function(x, ...) {
-  stack_chains(chain_matrices(x))
+  stack_chains(shown_matrices(x))
 }
 
 #' The draws of one block of parameters
@@ -136,6 +136,35 @@ draws_of.gibbsite_fit <- function(x, block, ...) {
     ))
   }
   array(draws[, , place$column[order(where)]], c(size, unname(shape)))
+}
+
+# Names of columns or blocks, or of quantities that convergence() judges -> names
+# of single ones. NULL: all columns. invariants: those of fit_invariants().
+chosen_variables <- function(variables, columns, invariants, call) {
+  if (is.null(variables)) {
+    return(columns)
+  }
+  derived <- setdiff(dimnames(invariants)$variable, columns)
+  choose_variables(variables, c(columns, derived), call)
+}
+
+# Their draws, draws x chains x variables.
+chosen_draws <- function(fit, variables, invariants, call,
+                         arg = rlang::caller_arg(fit)) {
+  draws <- stack_chains(chain_matrices(fit, arg, call))
+  columns <- dimnames(draws)$variable
+  chosen <- chosen_variables(variables, columns, invariants, call)
+  if (all(chosen %in% columns)) {
+    return(draws[, , chosen, drop = FALSE])
+  }
+  size <- dim(draws)
+  out <- array(NA_real_, c(size[1:2], length(chosen)),
+               list(draw = NULL, chain = seq_len(size[2]), variable = chosen))
+  for (name in chosen) {
+    from <- if (name %in% columns) draws else invariants
+    out[, , name] <- from[, , name]
+  }
+  out
 }
 
 # NULL, or strings or whole numbers, one a row and no two alike.  A single one,

@@ -33,7 +33,11 @@ posterior_interval.gibbsite_fit <- function(object, prob = 0.95,
   check_no_more(...)
   columns <- fit_part(object, "model")$columns
   prob <- check_level(prob)
-  variables <- choose_variables(variables, columns, call)
+  if (!is.null(variables)) {
+    variables <- chosen_variables(
+      variables, columns, fit_invariants(object), call
+    )
+  }
   table <- summary.gibbsite_fit(object, variables, central_tails(prob))
   matrix(
     c(table[[4L]], table[[5L]]), ncol = 2L,

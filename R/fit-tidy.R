@@ -18,7 +18,8 @@
 #'
 #' @param object A fit.
 #' @param variables `NULL` (default) for all stored quantities, or names of
-#'   columns or blocks, such as `c("mu", "log_lik")`.
+#'   columns or blocks, such as `c("mu", "log_lik")`, or of quantities of
+#'   [convergence()], such as `"weight[1]"` of a mixture.
 #' @param probs Numbers between 0 and 1: which quantiles; default
 #'   `c(0.025, 0.5, 0.975)`.
 #' @param ... Not used.
@@ -43,13 +44,12 @@ summary.gibbsite_fit <- function(object, variables = NULL,
   probs <- check_numeric_vector(probs, lower = 0, upper = 1)
   model <- fit_part(object, "model")
   invariants <- fit_invariants(object)
-  matrices <- chain_matrices(object)
-  chosen <- choose_variables(variables, model$columns, call)
+  draws <- chosen_draws(object, variables, invariants, call)
   labelled <- intersect(
-    chosen, model_labelled(model, dimnames(invariants)$variable)
+    dimnames(draws)$variable,
+    model_labelled(model, dimnames(invariants)$variable)
   )
   numbered <- is_numbered(model)
-  draws <- stack_chains(matrices)[, , chosen, drop = FALSE]
   table <- summary_table(draws, probs)
   if (!numbered) {
     table[table$variable %in% labelled,

@@ -162,6 +162,13 @@ explained <- function(table, fit, invariants) {
 #' components. In a mixture the labels may switch from draw to draw, so that the
 #' R-hat of a single component's mean is meaningless.
 #'
+#' Some of these quantities are no columns of the fit: of a mixture `weight[1]`,
+#' the largest weight of a draw, `weight[2]`, the second largest, ..., `mean[j]`
+#' and `cov[i,j]`, those of the mixture; of a topic model `share[1]`, the share of
+#' the largest topic of a draw, ...; of ratings with a link `gap[c]`, the distance
+#' of cutpoints next to each other. `summary()` and `plot()` take these names as
+#' `variables`, too.
+#'
 #' A quantity that is the same in every draw of every chain (often the number of
 #' occupied components) has no R-hat. It counts as converged if other quantities
 #' varied, and the table says that it is constant. If all quantities are

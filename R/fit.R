@@ -177,7 +177,11 @@ fit_fault <- function(x, draws = TRUE) {
   }
   width <- length(model$columns)
   whole <- vapply(shown, is_matrix_of, NA, width, NROW(shown[[1L]]))
-  if (draws && !all(whole)) "no draws of its quantities"
+  if (draws && !all(whole)) {
+    return("no draws of its quantities")
+  }
+  named <- vapply(shown, function(x) !is.null(colnames(x)), NA)
+  if (draws && !all(named)) "draws without names"
 }
 
 is_model <- function(x) {
@@ -283,8 +287,17 @@ foreign_hint <- function(name, known) {
   }
 }
 
-# one plain matrix a chain
+# One plain matrix a chain, with the names of the model: what looks up columns
+# by name takes these.
 chain_matrices <- function(x, arg = rlang::caller_arg(x),
+                           call = rlang::caller_env()) {
+  matrices <- shown_matrices(x, arg, call)
+  check_own_names(matrices, attr(x, "model")$columns, arg, call)
+  matrices
+}
+
+# The same with the names that the user sees, who may have renamed the columns.
+shown_matrices <- function(x, arg = rlang::caller_arg(x),
                            call = rlang::caller_env()) {
   check_whole_fit(x, arg, call)
   lapply(seq_along(x), function(k) {
@@ -296,7 +309,26 @@ chain_matrices <- function(x, arg = rlang::caller_arg(x),
 # The same with the model's names, also if the columns were renamed.
 model_matrices <- function(x) {
   columns <- fit_part(x, "model")$columns
-  lapply(chain_matrices(x), named_matrix, columns = columns)
+  lapply(shown_matrices(x), named_matrix, columns = columns)
+}
+
+check_own_names <- function(matrices, columns, arg, call) {
+  for (matrix in matrices) {
+    names <- colnames(matrix) %||% character(length(columns))
+    other <- which(names != columns | is.na(names))
+    if (length(other) > 0L) {
+      first <- other[[1L]]
+      abort_argument(
+        c(
+          "The draws of {.arg {arg}} do not have the names of the fit: column
+           {first} is {.val {names[[first]]}} and was {.val {columns[[first]]}}.",
+          i = "Rename the columns of a copy made by {.fn as.mcmc.list}; keep the
+               fit itself."
+        ),
+        call = call, class = "names"
+      )
+    }
+  }
 }
 
 # list of matrices -> draws x chains x variables

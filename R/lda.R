@@ -112,7 +112,10 @@
 #'
 #' R-hat and effective sample sizes are judged on quantities that do not depend
 #' on the numbering: `log_joint`, `log_lik`, the concentrations, and the shares
-#' of the largest topics (at most 20) in all tokens, in decreasing order.
+#' of the largest topics (at most 20) in all tokens, in decreasing order:
+#' `share[1]` is the share of the largest topic of a draw. `summary(fit,
+#' variables = "share[1]")` and `plot(fit, variables = "share[1]")` take these
+#' names.
 #'
 #' @section Convergence:
 #' On real text an R-hat of 1.01 for every quantity takes very long runs, also

@@ -146,7 +146,7 @@ mc_source <- function(draws, call) {
   }
   chains <- if (inherits(draws, "gibbsite_fit")) {
     check_whole_fit(draws, "draws", call)
-    chain_matrices(draws)
+    shown_matrices(draws)
   } else {
     plain_chains(draws, call)
   }

@@ -123,19 +123,8 @@ plotted_draws <- function(x, variables, call) {
     attr(invariants, "of") <- if (all > 6) all
     return(invariants)
   }
-  matrices <- chain_matrices(x)
   model <- fit_part(x, "model")
-  draws <- stack_chains(matrices)
-  columns <- dimnames(draws)$variable
-  derived <- setdiff(dimnames(invariants)$variable, columns)
-  chosen <- choose_variables(variables, c(columns, derived), call)
-  size <- dim(draws)
-  out <- array(NA_real_, c(size[1:2], length(chosen)),
-               list(draw = NULL, chain = seq_len(size[2]), variable = chosen))
-  for (name in chosen) {
-    from <- if (name %in% columns) draws else invariants
-    out[, , name] <- from[, , name]
-  }
+  out <- chosen_draws(x, variables, invariants, call)
   if (!is_numbered(model)) {
     attr(out, "labelled") <- model_labelled(
       model, dimnames(invariants)$variable

@@ -472,6 +472,25 @@ test_that("a fit changed by hand cannot be continued or combined", {
   })
 })
 
+test_that("columns renamed by hand are errors where names are looked up", {
+  fit <- fake_fit(chains = 2)
+  renamed <- coda::`varnames<-`(fit, c("u", "v", "w"))
+  bare <- fit
+  dimnames(bare[[2]]) <- NULL
+  expect_gibbsite_error(class = "gibbsite_error_argument", {
+    summary(renamed)
+    tidy(renamed)
+    plot(renamed, variables = "u")
+    posterior_interval(renamed)
+    summary(bare)
+  })
+  # the draws themselves, and what does not need names
+  expect_identical(colnames(as.matrix(renamed)), c("u", "v", "w"))
+  expect_identical(dim(draws_of(renamed, "u")), c(100L, 2L))
+  expect_identical(colnames(renamed[1:3, "v"][[1]]), "v")
+  expect_identical(converged(renamed), converged(fit))
+})
+
 test_that("changed pending draws are seen", {
   fit <- fake_fit(chains = 2, pending = list(matrix(1, 2, 3), NULL))
   expect_silent(verify_fit(fit))

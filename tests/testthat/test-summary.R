@@ -55,6 +55,36 @@ test_that("summary takes variables, blocks and probabilities", {
   })
 })
 
+test_that("quantities of the verdict are summarised and drawn by name", {
+  fit <- quietly(gibbs_gmm(
+    faithful, 2, draws = 20, burnin = 20, chains = 2, seed = 1,
+    progress = FALSE
+  ))
+  table <- summary(fit, c("weight", "pi[1]"))
+  expect_identical(table$variable, c("weight[1]", "weight[2]", "pi[1]"))
+  weights <- as.matrix(fit)[, c("pi[1]", "pi[2]")]
+  expect_equal(table$mean[[1]], mean(apply(weights, 1, max)))
+  expect_identical(
+    table[1, "rhat"],
+    convergence(fit)$rhat[convergence(fit)$variable == "weight[1]"]
+  )
+  expect_identical(rownames(posterior_interval(fit, variables = "weight[2]")),
+                   "weight[2]")
+  # those alone are not in the table of all columns
+  expect_false("weight[1]" %in% summary(fit)$variable)
+  corpus <- withr::with_seed(1, sim_lda(9, k = 2, terms = 9, tokens = 9))
+  topics <- quietly(gibbs_lda(
+    corpus$x, 2, draws = 20, burnin = 20, chains = 2, seed = 1,
+    progress = FALSE
+  ))
+  size <- as.matrix(topics)[, c("size[1]", "size[2]")]
+  expect_equal(summary(topics, "share[1]")$mean,
+               mean(apply(size, 1, max)) / sum(size[1, ]))
+  grDevices::pdf(NULL)
+  expect_no_error(plot(topics, type = "trace", variables = "share[1]"))
+  grDevices::dev.off()
+})
+
 test_that("a fit prints in about twelve lines", {
   fit <- fake_fit(draws = 500, burnin = 10, thin = 3)
   expect_snapshot(print(fit))
