@@ -354,8 +354,8 @@ k_words <- function(x) {
   )
 }
 
-# A subset of the table is an ordinary data frame, because the verdicts are about
-# all fits.
+# A subset of the table is an ordinary data frame, because the verdicts are
+# about all fits.
 #' @export
 `[.k_comparison` <- function(x, ...) {
   as.data.frame(x)[...]

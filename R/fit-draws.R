@@ -138,8 +138,9 @@ draws_of.gibbsite_fit <- function(x, block, ...) {
   array(draws[, , place$column[order(where)]], c(size, unname(shape)))
 }
 
-# Names of columns or blocks, or of quantities that convergence() judges -> names
-# of single ones. NULL: all columns. invariants: those of fit_invariants().
+# Names of columns or blocks, or of quantities that convergence() judges ->
+# names of single ones. NULL: all columns. invariants: those of
+# fit_invariants().
 chosen_variables <- function(variables, columns, invariants, call) {
   if (is.null(variables)) {
     return(columns)

@@ -164,10 +164,10 @@ explained <- function(table, fit, invariants) {
 #'
 #' Some of these quantities are no columns of the fit: of a mixture `weight[1]`,
 #' the largest weight of a draw, `weight[2]`, the second largest, ..., `mean[j]`
-#' and `cov[i,j]`, those of the mixture; of a topic model `share[1]`, the share of
-#' the largest topic of a draw, ...; of ratings with a link `gap[c]`, the distance
-#' of cutpoints next to each other. `summary()` and `plot()` take these names as
-#' `variables`, too.
+#' and `cov[i,j]`, those of the mixture; of a topic model `share[1]`, the share
+#' of the largest topic of a draw, ...; of ratings with a link `gap[c]`, the
+#' distance of cutpoints next to each other. `summary()` and `plot()` take these
+#' names as `variables`, too.
 #'
 #' A quantity that is the same in every draw of every chain (often the number of
 #' occupied components) has no R-hat. It counts as converged if other quantities

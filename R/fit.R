@@ -321,7 +321,8 @@ check_own_names <- function(matrices, columns, arg, call) {
       abort_argument(
         c(
           "The draws of {.arg {arg}} do not have the names of the fit: column
-           {first} is {.val {names[[first]]}} and was {.val {columns[[first]]}}.",
+           {first} is {.val {names[[first]]}} and was
+           {.val {columns[[first]]}}.",
           i = "Rename the columns of a copy made by {.fn as.mcmc.list}; keep the
                fit itself."
         ),

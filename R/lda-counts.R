@@ -560,8 +560,8 @@ count_tokens <- function(table, none_ok, arg, call) {
   )
 }
 
-# A run of one chain takes 24 bytes for each token: its term, its topic and their
-# copies. Each further chain takes some 6 more.
+# A run of one chain takes 24 bytes for each token: its term, its topic and
+# their copies. Each further chain takes some 6 more.
 numbers_of_token <- 3
 
 # `largest`: NULL, or a sentence that says where the most tokens are. `fewer`

@@ -79,8 +79,8 @@
 #'
 #' A run takes 24 bytes of memory for each token, and some 6 more for each
 #' further chain. Documents whose tokens take more than
-#' `options(gibbsite.max_draws_mb = )` at 24 bytes are refused: at its default of
-#' 2000 more than 87 million tokens. So are 2^31 tokens or more.
+#' `options(gibbsite.max_draws_mb = )` at 24 bytes are refused: at its default
+#' of 2000 more than 87 million tokens. So are 2^31 tokens or more.
 #'
 #' @section Stored quantities:
 #' Columns `alpha` and `eta` (where they are drawn), `log_joint`, always
@@ -192,8 +192,8 @@
 #' before any chain starts: counts that are not whole or negative (the first is
 #' named), documents without a word (`gibbsite_error_empty`), texts and tokens
 #' that are missing (`gibbsite_error_missing`) or not valid
-#' (`gibbsite_error_text`), names of terms that occur twice, and more tokens than
-#' memory allows (`gibbsite_error_size`).
+#' (`gibbsite_error_text`), names of terms that occur twice, and more tokens
+#' than memory allows (`gibbsite_error_size`).
 #' @references
 #' Blei DM, Ng AY, Jordan MI (2003). Latent Dirichlet allocation. *Journal of
 #' Machine Learning Research* 3, 993-1022.

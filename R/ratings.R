@@ -110,8 +110,8 @@ leave_unobserved_out <- function(parts, arg) {
   if (!all(seen)) {
     count <- sum(!seen)
     inform_gibbsite(
-      c(i = "{count} rating{?s} of {.arg {arg}} {cli::qty(count)}{?is/are} NA: not
-             observed."),
+      c(i = "{count} rating{?s} of {.arg {arg}} {cli::qty(count)}{?is/are} NA:
+             not observed."),
       class = "unobserved"
     )
     parts[c("user", "item", "value")] <- lapply(
