@@ -819,7 +819,8 @@ autoplot_lm_response <- function(shown, level) {
     ) +
     ggplot2::geom_line(colour = colour) +
     ggplot2::labs(
-      x = shown$grid$variable, y = shown$ylab, subtitle = others_lines(shown$grid),
+      x = shown$grid$variable, y = shown$ylab,
+      subtitle = others_lines(shown$grid),
       caption = paste0(
         percent(level), " band of the mean; dotted: ", percent(level),
         " of new observations"
@@ -872,7 +873,8 @@ autoplot_logistic_response <- function(shown, level) {
     ggplot2::geom_line(colour = colour) +
     ggplot2::coord_cartesian(ylim = c(0, 1)) +
     ggplot2::labs(
-      x = shown$grid$variable, y = shown$ylab, subtitle = others_lines(shown$grid),
+      x = shown$grid$variable, y = shown$ylab,
+      subtitle = others_lines(shown$grid),
       caption = paste(
         percent(level), "band;",
         if (is.null(frame$trials)) "ticks" else "points", "are observed"

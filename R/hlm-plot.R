@@ -74,7 +74,8 @@ hlm_coefficients_shown <- function(fit, variables, level, per, call,
   if (length(model$coefficients) == 0L) {
     type <- if (odds) "odds" else "coefficients"
     abort_argument(
-      c("{.arg type} cannot be {.val {type}}: the formula has no fixed effects.",
+      c("{.arg type} cannot be {.val {type}}: the formula has no fixed
+         effects.",
         i = "{.code type = \"groups\"} draws the coefficients of the groups."),
       call = call
     )

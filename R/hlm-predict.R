@@ -171,8 +171,8 @@ new_groups <- function(model, newdata, allow_new_levels, call) {
     shown <- utils::head(new, 3L)
     abort_argument(
       c("{cli::qty(shown)}Group{?s} {.val {shown}} of {.val {model$group_name}}
-         in {.arg newdata} {cli::qty(shown)}{?was/were} not among the data of the
-         fit.",
+         in {.arg newdata} {cli::qty(shown)}{?was/were} not among the data of
+         the fit.",
         i = "{.code allow_new_levels = TRUE} predicts for new groups."),
       call = call, class = "level"
     )

@@ -94,8 +94,8 @@
 #'   \eqn{1/\sigma^2}{1/sigma^2}. A row of weight 0 is not used.
 #' @param se `NULL` or `n` numbers between 1e-50 and 1e50: known standard
 #'   deviations of the responses. Not with `weights`.
-#' @param offset `NULL` or `n` numbers between -1e100 and 1e100 that are added to
-#'   the mean.
+#' @param offset `NULL` or `n` numbers between -1e100 and 1e100 that are added
+#'   to the mean.
 #' @param subset Rows of `data` to use, as in [stats::lm()].
 #' @param na_action What to do about missing values: `"fail"` (default),
 #'   `"omit"` or `"exclude"`. The functions [stats::na.omit()] and the like are

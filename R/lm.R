@@ -132,10 +132,10 @@
 #' @param y With a matrix: the response, `n` numbers.
 #' @param prior The prior, made by [lm_prior()].
 #' @param weights `NULL` or `n` numbers, 0 or between 1e-100 and 1e100, not all
-#'   0: the precision of each observation relative to \eqn{\beta}{beta}. A row of
-#'   weight 0 is not used.
-#' @param offset `NULL` or `n` numbers between -1e100 and 1e100 that are added to
-#'   the mean.
+#'   0: the precision of each observation relative to \eqn{\beta}{beta}. A row
+#'   of weight 0 is not used.
+#' @param offset `NULL` or `n` numbers between -1e100 and 1e100 that are added
+#'   to the mean.
 #' @param subset Rows of `data` to use, as in [stats::lm()].
 #' @param na_action What to do about missing values: `"fail"` (default),
 #'   `"omit"`, `"exclude"` or `"impute"`. The functions [stats::na.omit()] and

@@ -135,8 +135,8 @@ abort_search <- function(found, method, call) {
     "`method = \"newton\"` needs far fewer iterations."
   } else {
     paste(
-      "Look for predictors on very different scales, nearly collinear ones, and",
-      "very large offsets or weights."
+      "Look for predictors on very different scales, nearly collinear ones,",
+      "and very large offsets or weights."
     )
   }
   abort_numeric(

@@ -84,8 +84,8 @@
 #'   0. Where the response has proportions between 0 and 1 they are numbers of
 #'   trials, as in [stats::glm()]: whole numbers, with proportions that make
 #'   whole numbers of successes (up to 0.001).
-#' @param offset `NULL` or `n` numbers between -1e100 and 1e100 that are added to
-#'   the linear predictor.
+#' @param offset `NULL` or `n` numbers between -1e100 and 1e100 that are added
+#'   to the linear predictor.
 #' @param subset Rows of `data` to use, as in [stats::glm()].
 #' @param na_action What to do about missing values: `"fail"` (default) raises
 #'   an error that names the first one, `"omit"` leaves incomplete rows out and

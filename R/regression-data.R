@@ -754,11 +754,7 @@ as_design <- function(x, call, arg = "x") {
     x <- matrix_from_data_frame(x, arg, call)
   } else if (!is.matrix(x) || !(is.numeric(x) || is.logical(x))) {
     if (!is.numeric(x) || is.object(x) || length(dim(x)) > 0L) {
-      expected <- "a numeric matrix of predictors"
-      if (arg == "x") {
-        expected <- paste("a formula, or", expected)
-      }
-      abort_expected(x, expected, FALSE, arg, call)
+      abort_no_design(x, arg, call)
     }
     if (length(x) > .Machine$integer.max) {
       abort_argument(
@@ -775,6 +771,14 @@ as_design <- function(x, call, arg = "x") {
     abort_argument("{.arg {arg}} has no rows.", call = call, class = "empty")
   }
   x
+}
+
+abort_no_design <- function(x, arg, call) {
+  # the argument `x` of a fit may be a formula, new data may not
+  expected <- paste0(
+    if (arg == "x") "a formula, or ", "a numeric matrix of predictors"
+  )
+  abort_expected(x, expected, FALSE, arg, call)
 }
 
 # wild: columns with values that are not finite.

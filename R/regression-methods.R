@@ -388,7 +388,8 @@ update.laplace_logistic <- function(object,
   changes <- as.list(substitute(list(...)))[-1L]
   if (any(rlang::names2(changes) == "")) {
     abort_argument(
-      "Changes must have the names of arguments: {.code update(fit, data = d)}.",
+      "Changes must have the names of arguments:
+       {.code update(fit, data = d)}.",
       call = call
     )
   }
