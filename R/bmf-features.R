@@ -184,6 +184,10 @@ features_from_frame <- function(table, column, role, arg, known, call) {
   if (!is.null(known$levels)) {
     columns <- columns[match(names(known$levels), names)]
     names <- names(known$levels)
+  } else if (!is.null(known$names)) {
+    # the fit's table was a matrix
+    columns <- columns[names %in% known$names]
+    names <- names[names %in% known$names]
   }
   parts <- Map(function(x, name) {
     feature_block(x, name, known$levels[[name]], !is.null(known), arg, call)
@@ -257,9 +261,10 @@ level_block <- function(x, name, levels, arg, call) {
   if (is.null(known)) {
     known <- if (is.factor(x)) levels(x) else sort(unique(x), method = "radix")
   }
-  code <- match(id_words(plain_or_level(x)), known)
+  given <- id_words(plain_or_level(x))
+  code <- match_words(given, known)
   if (anyNA(code)) {
-    lost <- id_words(plain_or_level(x))[is.na(code)][[1L]]
+    lost <- given[is.na(code)][[1L]]
     abort_argument(
       "Column {quoted(name)} of {.arg {arg}} must have the levels of the fit's
        features: {.val {lost}} is none of them.",

@@ -530,9 +530,13 @@ predict_probabilities <- function(kept, pairs) {
     rating_probabilities(kept, bmf_normals(kept, pairs, rows, stand_ins))
   })
   out <- pair_frame(kept$model, pairs)
-  out[kept$model$response$labels] <- as.data.frame(probability)
-  out$unknown <- pairs$unknown
-  out
+  labels <- kept$model$response$labels
+  # a level may be called as one of the other columns
+  columns <- make.unique(c(names(out), "unknown", labels))
+  colnames(probability) <- columns[-seq_len(length(out) + 1L)]
+  data.frame(
+    out, probability, unknown = pairs$unknown, check.names = FALSE
+  )
 }
 
 predict_mean <- function(kept, pairs, variance) {

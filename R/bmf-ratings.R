@@ -74,7 +74,12 @@ pair_columns <- function(x, known, arg, call) {
   if (!is.null(asked$value)) {
     likes <- identical(known$response$link, "probit")
     asked$value <- check_rating_column(
-      if (likes) as_likes(asked$value) else asked$value, known$names[[3]],
+      if (likes && is.null(known$levels)) {
+        as_likes(asked$value)
+      } else {
+        asked$value
+      },
+      known$names[[3]],
       arg, call, known
     )
     wild <- which(is.nan(asked$value) | is.infinite(asked$value))
@@ -107,8 +112,18 @@ ratings_again <- function(model, data) {
       reread_ratings(model, data), classes = "gibbsite_message"
     )
   }
-  data$users <- append_ids(data$users, model$users)
-  data$items <- append_ids(data$items, model$items)
+  sides <- c(user = "users", item = "items")
+  for (side in names(sides)) {
+    ids <- sides[[side]]
+    # the fit's codes, whatever the type of the ids
+    code <- match_ids(data[[ids]], model[[ids]])
+    if (anyNA(code)) {
+      data[[ids]] <- append_ids(data[[ids]], model[[ids]])
+    } else {
+      data[[side]] <- code[data[[side]]]
+      data[[ids]] <- model[[ids]]
+    }
+  }
   data
 }
 

@@ -158,6 +158,7 @@ clip <- function(x, range) pmin(pmax(x, range[[1L]]), range[[2L]])
 #               1 - w(b) - 2 b h(b) - w(-a) + 2 a h(-a)
 #   o = low:    h(a) - h(b),  w(a) - w(b) - 2 (b - a) h(b)
 #   o = high:   as for low with (-b, -a) for (a, b), and of -y.
+# A range that is narrow beside s has o = low and integrals.
 clipped_moments <- function(mean, sd, range) {
   beyond <- function(x) stats::dnorm(x) - x * stats::pnorm(-x)
   square <- function(x) (1 + x^2) * stats::pnorm(-x) - x * stats::dnorm(x)
@@ -178,6 +179,23 @@ clipped_moments <- function(mean, sd, range) {
     square(near) - square(far) - 2 * (far - near) * beyond(far)
   )
   from <- ifelse(inside, mean, ifelse(above, range[[2L]], range[[1L]]))
+  # A narrow range, from the lower end: E y = int_a^b P(z > t) dt and
+  # E y^2 = int_a^b 2 (t - a) P(z > t) dt, by Gauss's rule with three points.
+  width <- (range[[2L]] - range[[1L]]) / sd
+  narrow <- width < 0.01 & b > -40 & a < 40
+  if (any(narrow)) {
+    tail <- function(share) stats::pnorm(-(a + share * width))
+    at <- 0.5 + sqrt(0.15) * c(-1, 0, 1)
+    sum_of <- function(f) {
+      width * (5 * f(at[[1L]]) + 8 * f(at[[2L]]) + 5 * f(at[[3L]])) / 18
+    }
+    near_first <- sum_of(tail)
+    near_second <- sum_of(function(share) 2 * share * width * tail(share))
+    first <- ifelse(narrow, near_first, first)
+    second <- ifelse(narrow, near_second, second)
+    from <- ifelse(narrow, range[[1L]], from)
+    above <- above & !narrow
+  }
   list(
     mean = clip(from + ifelse(above, -1, 1) * sd * first, range),
     variance = sd^2 * pmax(second - first^2, 0)

@@ -38,7 +38,7 @@ check_data_matrix <- function(x, na_action = "fail",
     )
   }
   if (is.data.frame(x)) {
-    x <- matrix_from_data_frame(x, arg, call)
+    x <- matrix_from_data_frame(x, arg, call, na_action == "keep")
   } else {
     x <- matrix_from_array(x, arg, call)
   }
@@ -103,10 +103,15 @@ array_hint <- function(x) {
   NULL
 }
 
-matrix_from_data_frame <- function(x, arg, call) {
+# na_ok: whether a column may hold NA alone.
+matrix_from_data_frame <- function(x, arg, call, na_ok = FALSE) {
   check_data_frame(x, arg, call)
   names <- names(x)
-  columns <- lapply(seq_along(x), function(j) x[[j]])
+  columns <- lapply(seq_along(x), function(j) {
+    column <- x[[j]]
+    empty <- na_ok && identical(class(column), "logical") && all(is.na(column))
+    if (empty) as.double(column) else column
+  })
   faults <- lapply(columns, column_fault)
   faulty <- which(lengths(faults) > 0)
   if (length(faulty) > 0) {

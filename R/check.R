@@ -353,6 +353,11 @@ check_spd_matrix <- function(x, d, d_why = NULL, null_ok = FALSE,
 check_covariance <- function(x, arg, call) {
   checked <- check_spd_matrix(x, nrow(x), arg = arg, call = call)
   names <- rownames(x) %||% colnames(x)
+  if (!identical(names, colnames(x) %||% names)) {
+    abort_argument(
+      "Rows and columns of {.arg {arg}} must have the same names.", call = call
+    )
+  }
   check_text(names, paste0("dimnames(", arg, ")"), call)
   dimnames(checked) <- if (!is.null(names)) list(names, names)
   checked

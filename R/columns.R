@@ -124,6 +124,9 @@ in_order_of <- function(x, names, arg, whose, call) {
 
 # A covariance matrix in the order of the coordinates' names, likewise.
 matrix_in_order_of <- function(x, names, arg, whose, call) {
+  if (nrow(x) == 1L) {
+    return(unname(x))
+  }
   at <- in_order_of(
     stats::setNames(seq_len(nrow(x)), rownames(x)), names, arg, whose, call
   )

@@ -82,7 +82,7 @@ model_unbounded.gibbs_sample_model <- function(model, given, call) {
       call = call
     )
   }
-  arguments <- taken_by(given$log_density, model$data$arguments)
+  arguments <- taken_by(given$log_density, model$arguments)
   bounds <- check_bounds(
     given$lower, given$upper, columns, length(columns),
     "numbers of the state", "the parameters", call

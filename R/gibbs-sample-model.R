@@ -3,9 +3,6 @@
 
 gibbs_sample_model <- function(conditionals, init, arguments, scan, keep,
                                log_joint, call) {
-  data <- list(
-    conditionals = conditionals, arguments = arguments, log_joint = log_joint
-  )
   for (block in names(conditionals)) {
     if (is_mh_step(conditionals[[block]])) {
       storage.mode(init[[block]]) <- "double"
@@ -20,20 +17,23 @@ gibbs_sample_model <- function(conditionals, init, arguments, scan, keep,
   new_model(
     "gibbs_sample_model",
     name = "gibbs_sample", title = "Gibbs sampler",
-    headline = gibbs_sample_headline(conditionals, scan), data = data,
-    data_hash = hash_conditionals(data), nobs = NA_integer_, columns = columns,
+    headline = gibbs_sample_headline(conditionals, scan), data = conditionals,
+    data_hash = hash_conditionals(conditionals), nobs = NA_integer_,
+    columns = columns,
     prior = no_prior("the conditionals given to gibbs_sample()"),
     cures = "Draw dependent blocks together, or reparameterise.",
-    arguments_at = c("data", "arguments"), init = init, scan = scan,
-    keep = keep,
+    arguments_at = "arguments", arguments = arguments, log_joint = log_joint,
+    init = init, scan = scan, keep = keep,
     steps = compile_steps(conditionals, init, call)
   )
 }
 
 # Functions are hashed by their code and the values that they use from the
 # environment where they were made.
-hash_conditionals <- function(data) {
-  hash_code(list(data, lapply(functions_in(data), closure_values)))
+hash_conditionals <- function(conditionals) {
+  hash_code(
+    list(conditionals, lapply(functions_in(conditionals), closure_values))
+  )
 }
 
 # "tau", "w[1]", "Sigma[1,2]"
@@ -112,7 +112,7 @@ gibbs_sample_headline <- function(conditionals, scan) {
 #' @exportS3Method
 set_data.gibbs_sample_model <- function(model, data,
                                         call = rlang::caller_env()) {
-  model$data$conditionals <- data
+  model$data <- data
   model$data_hash <- hash_conditionals(model$data)
   model
 }
@@ -130,7 +130,7 @@ model_sweeps.gibbs_sample_model <- function(model, state, n, control) {
 # contains the function. The parent of all frames is `run`, which holds the
 # state and the further arguments. The call in an error message is then short.
 open_functions <- function(model) {
-  conditionals <- model$data$conditionals
+  conditionals <- model$data
   run <- new.env(parent = baseenv())
   frame_of <- function(conditional) {
     frame <- new.env(parent = run)
@@ -140,7 +140,7 @@ open_functions <- function(model) {
     frame$conditional <- main_function(conditional)
     frame
   }
-  arguments <- model$data$arguments
+  arguments <- model$arguments
   for (name in names(arguments)) {
     assign(paste0("argument_", name), arguments[[name]], run)
   }
@@ -261,11 +261,11 @@ model_climb.gibbs_sample_model <- function(model, state, threads) {
 }
 
 log_joint_of <- function(model, values) {
-  f <- model$data$log_joint
+  f <- model$log_joint
   if (is.null(f)) {
     return(NA_real_)
   }
-  value <- call_on_state(f, values, model$data$arguments)
+  value <- call_on_state(f, values, model$arguments)
   if (!is_plain_number(value)) {
     given <- describe(value)
     # words for the search, which says where it stopped

@@ -152,7 +152,8 @@ compile_steps <- function(conditionals, init, call) {
   stats::setNames(lapply(blocks, function(block) {
     compile_proposal(
       steps[[block]]$proposal, length(init[[block]]),
-      paste0("proposal of conditionals$", block), NULL, call
+      paste0("proposal of conditionals$", block), NULL, call,
+      names(init[[block]])
     )
   }), blocks)
 }
@@ -200,7 +201,7 @@ start_steps <- function(model, values) {
 
 # The state of a block's adaptive proposal at the start.
 begin_to_learn <- function(model, values, block, x, compiled) {
-  proposal <- model$data$conditionals[[block]]$proposal
+  proposal <- model$data[[block]]$proposal
   density <- step_density(model, values, block)
   check_step_start(model, values, block)
   scale <- if (needs_scale(proposal)) reach(density, x) else rep(1, length(x))
@@ -212,11 +213,11 @@ begin_to_learn <- function(model, values, block, x, compiled) {
 
 check_step_start <- function(model, values, block) {
   call <- rlang::call2("gibbs_sample")
-  f <- model$data$conditionals[[block]]$log_density
+  f <- model$data[[block]]$log_density
   from <- model$start_from
   start <- paste0("at the start", if (!is.null(from)) paste0(", `", from, "`"))
   value <- tryCatch(
-    call_on_state(f, values, model$data$arguments),
+    call_on_state(f, values, model$arguments),
     error = function(cnd) {
       reason <- conditionMessage(cnd)
       abort_numeric(
@@ -252,13 +253,13 @@ check_step_start <- function(model, values, block) {
 # The log density of a block given the rest of a starting state. If it fails or
 # is not a number, it counts as -Inf here; the chain then reports the error.
 step_density <- function(model, values, block) {
-  f <- model$data$conditionals[[block]]$log_density
+  f <- model$data[[block]]$log_density
   shape <- values[[block]]
   function(x) {
     values[[block]] <- replace(shape, seq_along(shape), x)
     value <- tryCatch(
       suppressWarnings(
-        call_on_state(f, values, model$data$arguments)
+        call_on_state(f, values, model$arguments)
       ),
       error = function(cnd) -Inf
     )

@@ -2,8 +2,9 @@
 # ones by the same formula.
 #
 # The field `source` of a model says how its observations came from what the
-# user gave, list(na_action, terms, rows, size):
+# user gave, list(na_action, names, terms, rows, size):
 #
+#   names        of the columns of x, as they were given; NULL for none
 #   terms        of the formula, NULL without one
 #   rows, size   the rows of the data that `subset` chose, of how many; NULL
 #                without `subset`
@@ -18,8 +19,12 @@ formula_observations <- function(formula, data, user_call, env, call) {
   frame <- formula_frame(formula, data, user_call, identity, env, call)$frame
   source <- list(terms = attr(frame, "terms"))
   if (!is.null(user_call$subset) && is.data.frame(data)) {
-    source$rows <- match(row.names(frame), row.names(data))
-    source$size <- nrow(data)
+    rows <- match(row.names(frame), row.names(data))
+    # a row that was chosen twice has a name of its own
+    if (!anyNA(rows)) {
+      source$rows <- rows
+      source$size <- nrow(data)
+    }
   }
   list(x = flat_frame(frame), source = source)
 }
@@ -99,6 +104,10 @@ observations_of <- function(model, data, arg, call) {
   }
   if (!all(model$variables %in% names)) {
     # names that are missing or equal, as those of the fit were completed
+    if (is.null(model$source$names) &&
+          ncol(data) == length(model$variables)) {
+      return(data)
+    }
     names <- whole_column_names(names, ncol(data), arg, call)
   }
   lacking <- setdiff(model$variables, names)

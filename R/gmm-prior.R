@@ -198,8 +198,10 @@ format_gmm_fields <- function(x) {
 }
 
 # The prior with every field filled in for k components and the data x, or an
-# error of the user's call that names the field.
-complete_gmm_prior <- function(prior, x, k, covariance = "full", call = NULL) {
+# error of the user's call that names the field. names: those that the user gave
+# the columns, NULL for none.
+complete_gmm_prior <- function(prior, x, k, covariance = "full", call = NULL,
+                               names = colnames(x)) {
   prior <- checked_gmm_prior(prior, call)
   d <- ncol(x)
   drawn <- c(
@@ -217,18 +219,18 @@ complete_gmm_prior <- function(prior, x, k, covariance = "full", call = NULL) {
     )
   }
   spans <- column_scales(x, call)
-  names <- whole_column_names(colnames(x), d, "x", call)
   alpha <- prior$alpha %||% default_alpha(d, covariance)
   if (identical(alpha, "sparse")) {
     alpha <- 0.01
   }
   prior$alpha <- as_length(alpha, k, "alpha", "k", call)
   prior <- complete_components(
-    prior, spans, if (covariance == "diagonal") 3 else d + 2, names, covariance,
-    call
+    prior, spans, if (covariance == "diagonal") 3 else d + 2, names,
+    covariance, call
   )
   prior$s0 <- complete_gmm_scale(
-    prior$s0 %||% (spans$variance / k^(2 / d)), names, "s0", covariance, call
+    prior$s0 %||% (spans$variance / k^(2 / d)), d, names, "s0", covariance,
+    call
   )
   prior
 }
@@ -241,8 +243,8 @@ checked_gmm_prior <- function(prior, call) {
 # m0, v0 and nu0.
 complete_components <- function(prior, spans, nu0, names, covariance, call) {
   d <- length(spans$middle)
-  prior$m0 <- as_columns(prior$m0 %||% spans$middle, names, "m0", call)
-  prior$v0 <- as_covariance(prior$v0 %||% spans$range^2, names, "v0", call)
+  prior$m0 <- as_columns(prior$m0 %||% spans$middle, d, names, "m0", call)
+  prior$v0 <- as_covariance(prior$v0 %||% spans$range^2, d, names, "v0", call)
   check_invertible(prior$v0, "v0", call)
   prior$nu0 <- prior$nu0 %||% nu0
   check_degrees(prior$nu0, "nu0", d, covariance, "inverse Wishart", call)
@@ -265,8 +267,8 @@ check_degrees <- function(df, arg, d, covariance, of, call) {
 }
 
 # A scale matrix, diagonal where the covariances are.
-complete_gmm_scale <- function(value, names, arg, covariance, call) {
-  value <- as_covariance(value, names, arg, call)
+complete_gmm_scale <- function(value, d, names, arg, covariance, call) {
+  value <- as_covariance(value, d, names, arg, call)
   check_invertible(value, arg, call)
   if (covariance == "diagonal" && any(value[upper.tri(value)] != 0)) {
     abort_argument(
@@ -350,19 +352,18 @@ as_length <- function(value, length, arg, size, call) {
   as.double(value)
 }
 
-# One number for each column of x, whose names are `names`; and a matrix.
-as_columns <- function(value, names, arg, call) {
-  d <- length(names)
-  if (length(value) == d && d > 1L) {
+# One number for each of the d columns of x, whose names are `names`; and a
+# matrix. Equal names tell nothing about the order.
+as_columns <- function(value, d, names, arg, call) {
+  if (length(value) == d && d > 1L && !anyDuplicated(names)) {
     value <- in_order_of(value, names, arg, "the columns of `x`", call)
   }
   as_length(value, d, arg, "ncol(x)", call)
 }
 
-as_covariance <- function(value, names, arg, call) {
-  d <- length(names)
+as_covariance <- function(value, d, names, arg, call) {
   if (!is.matrix(value)) {
-    return(diag(as_columns(value, names, arg, call), d))
+    return(diag(as_columns(value, d, names, arg, call), d))
   }
   if (nrow(value) != d) {
     abort_argument(
@@ -372,6 +373,9 @@ as_covariance <- function(value, names, arg, call) {
       ),
       call = call
     )
+  }
+  if (anyDuplicated(names)) {
+    return(unname(value))
   }
   matrix_in_order_of(value, names, arg, "the columns of `x`", call)
 }

@@ -155,12 +155,12 @@ as_unknown_k <- function(k, call) {
 # ---- The complete prior ------------------------------------------------------
 
 # The prior with every field filled in, or an error of the user's call.
-complete_unknown_prior <- function(prior, x, number, covariance, call) {
+complete_unknown_prior <- function(prior, x, number, covariance, call,
+                                   names = colnames(x)) {
   prior <- checked_gmm_prior(prior, call)
   d <- ncol(x)
   diagonal <- covariance == "diagonal"
   spans <- column_scales(x, call)
-  names <- whole_column_names(colnames(x), d, "x", call)
   prior <- complete_components(
     prior, spans, if (diagonal) 5 else d + 4, names, covariance, call
   )
@@ -170,11 +170,11 @@ complete_unknown_prior <- function(prior, x, number, covariance, call) {
     prior$s0_df <- prior$s0_df %||% if (diagonal) 1 else d
     check_degrees(prior$s0_df, "s0_df", d, covariance, "Wishart", call)
     prior$s0_mean <- complete_gmm_scale(
-      prior$s0_mean %||% (prior$nu0 / 100 * spans$range^2), names, "s0_mean",
+      prior$s0_mean %||% (prior$nu0 / 100 * spans$range^2), d, names, "s0_mean",
       covariance, call
     )
   } else {
-    prior$s0 <- complete_gmm_scale(prior$s0, names, "s0", covariance, call)
+    prior$s0 <- complete_gmm_scale(prior$s0, d, names, "s0", covariance, call)
   }
   prior$number <- number
   class(prior) <- union("gmm_unknown_prior", class(prior))

@@ -371,10 +371,11 @@ gibbs_gmm.default <- function(x, k, prior = gmm_prior(),
   settings <- gmm_settings(covariance, method, na_action, merge_split, call)
   user_call <- match.call()
   user_call[[1L]] <- quote(gibbs_gmm)
+  source <- list(names = colnames(x))
   x <- check_data_matrix(x, settings$na_action, arg = "x", call = call)
-  model <- checked_gmm(x, k, prior, settings, "x", call)
+  model <- checked_gmm(x, k, prior, settings, "x", call, source$names)
   running <- gmm_running(model$k, call)
-  run_gmm(model, settings, running, list(), user_call, call)
+  run_gmm(model, settings, running, source, user_call, call)
 }
 
 gmm_settings <- function(covariance, method, na_action, merge_split, call) {
@@ -390,11 +391,13 @@ gmm_settings <- function(covariance, method, na_action, merge_split, call) {
   )
 }
 
-# list(x, k, prior), checked.  arg: the argument that holds the observations.
-checked_gmm <- function(x, k, prior, settings, arg, call) {
+# list(x, k, prior), checked.  arg: the argument that holds the observations;
+# names: those that the user gave the columns.
+checked_gmm <- function(x, k, prior, settings, arg, call,
+                        names = colnames(x)) {
   number <- as_unknown_k(k, call)
   if (!is.null(number)) {
-    return(checked_unknown(x, number, prior, settings, arg, call))
+    return(checked_unknown(x, number, prior, settings, arg, call, names))
   }
   k <- check_count(
     k, min = 1, max = nrow(x), max_why = paste0("rows of `", arg, "`"),
@@ -403,11 +406,11 @@ checked_gmm <- function(x, k, prior, settings, arg, call) {
   check_columns(x, arg, call)
   list(
     x = x, k = k,
-    prior = complete_gmm_prior(prior, x, k, settings$covariance, call)
+    prior = complete_gmm_prior(prior, x, k, settings$covariance, call, names)
   )
 }
 
-checked_unknown <- function(x, number, prior, settings, arg, call) {
+checked_unknown <- function(x, number, prior, settings, arg, call, names) {
   if (settings$method == "icm") {
     abort_argument(
       "{.code method = \"icm\"} needs a fixed number of components {.arg k}.",
@@ -418,7 +421,7 @@ checked_unknown <- function(x, number, prior, settings, arg, call) {
   list(
     x = x, k = number,
     prior = complete_unknown_prior(
-      prior, x, number, settings$covariance, call
+      prior, x, number, settings$covariance, call, names
     )
   )
 }

@@ -138,13 +138,6 @@ group_parts <- function(group) {
   deparse1(group)
 }
 
-# "1e+05" as id_words() writes it.
-plain_whole <- function(labels) {
-  odd <- grep("^[0-9.]+e\\+[0-9]+$", labels)
-  labels[odd] <- id_words(as.double(labels[odd]))
-  labels
-}
-
 # The levels of a grouping factor in their order.
 group_levels <- function(group, frame, labels) {
   values <- frame[[deparse1(group)]]

@@ -162,10 +162,7 @@ new_groups <- function(model, newdata, allow_new_levels, call) {
       call = call
     )
   }
-  codes <- match(labels, model$levels)
-  # a factor that R made of numbers has the level "1e+05"
-  lost <- is.na(codes)
-  codes[lost] <- match(labels[lost], plain_whole(model$levels))
+  codes <- match_words(labels, model$levels)
   new <- unique(labels[is.na(codes) & !is.na(labels)])
   if (length(new) > 0L && !allow_new_levels) {
     shown <- utils::head(new, 3L)

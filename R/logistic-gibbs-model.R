@@ -212,11 +212,14 @@ set_data.logit_model <- function(model, data,
       call = call
     )
   }
-  parts <- matrix_parts(
-    data$x, data$y, data$weights, data$offset, "fail", as_weighted_response,
-    call
-  )
   columns <- model$columns
+  x <- data$x
+  if (length(dim(x)) == 2L && all(columns %in% colnames(x))) {
+    x <- x[, columns, drop = FALSE]
+  }
+  parts <- matrix_parts(
+    x, data$y, data$weights, data$offset, "omit", as_weighted_response, call
+  )
   if (length(parts$columns) != length(columns)) {
     abort_argument(
       "The matrix of `data` must have {length(columns)} column{?s} like the fit,

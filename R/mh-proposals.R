@@ -164,6 +164,8 @@ is_laplace_fit <- function(x) {
   inherits(x, c("gibbsite_laplace", "laplace_model", "laplace_logistic"))
 }
 
+# Their names count where they are those of the coordinates, in any order: the
+# user did not choose them.
 approximation_mean <- function(fit) stats::coef(fit)
 
 approximation_covariance <- function(fit) as.matrix(stats::vcov(fit))
@@ -275,6 +277,7 @@ check_rate <- function(target, null_ok = FALSE, call = rlang::caller_env()) {
 independence <- function(mean, cov = NULL, df = 5) {
   check_needed(mean = "the centre of the proposal")
   call <- rlang::current_env()
+  borrowed <- is_laplace_fit(mean) || is_laplace_fit(cov)
   if (is_laplace_fit(mean)) {
     check_approximation(mean, "mean", call)
     cov <- cov %||% mean
@@ -288,11 +291,12 @@ independence <- function(mean, cov = NULL, df = 5) {
     cov <- approximation_covariance(cov)
   }
   cov <- check_spread(cov, laplace_ok = FALSE)
+  mean <- check_numeric_vector(mean, length = nrow(cov),
+    length_why = "rows of `cov`"
+  )
   new_proposal("independence",
-    mean = check_numeric_vector(mean, length = nrow(cov),
-      length_why = "rows of `cov`"
-    ),
-    cov = cov,
+    mean = mean, cov = in_order_of_mean(cov, mean, borrowed, "cov", call),
+    borrowed = borrowed,
     df = check_number(df, 0, lower_open = TRUE, infinite_ok = TRUE)
   )
 }
@@ -656,8 +660,14 @@ compile_independence <- function(proposal, d, where, call, names) {
   list(
     family = if (is.finite(proposal$df)) 1L else 0L,
     df = as.double(proposal$df),
-    mean = as_coordinates(proposal$mean, d, "mean", where, call, names),
-    factor = spread_factor(proposal$cov, d, 1, where, NULL, call, names)
+    mean = as_coordinates(
+      proposal$mean, d, "mean", where, call,
+      names_for(proposal$mean, names, proposal$borrowed)
+    ),
+    factor = spread_factor(
+      proposal$cov, d, 1, where, NULL, call,
+      names_for(proposal$cov, names, proposal$borrowed)
+    )
   )
 }
 
@@ -688,15 +698,15 @@ compile_slice <- function(proposal, d, where, call, names) {
 }
 
 compile_ellipse <- function(proposal, d, where, call, names) {
+  mean <- proposal$prior_mean
   cov <- proposal$prior_cov
+  names_of <- function(x) names_for(x, names, proposal$borrowed)
   list(
-    mean = as_coordinates(
-      proposal$prior_mean, d, "prior_mean", where, call, names
-    ),
+    mean = as_coordinates(mean, d, "prior_mean", where, call, names_of(mean)),
     factor = if (is.matrix(cov)) {
-      spread_factor(cov, d, 1, where, NULL, call, names, "prior_cov")
+      spread_factor(cov, d, 1, where, NULL, call, names_of(cov), "prior_cov")
     } else {
-      sqrt(as_coordinates(cov, d, "prior_cov", where, call, names))
+      sqrt(as_coordinates(cov, d, "prior_cov", where, call, names_of(cov)))
     }
   )
 }
@@ -714,10 +724,36 @@ as_coordinates <- function(x, d, arg, where, call, names = NULL) {
       call = call
     )
   }
-  x <- in_order_of(
-    x, names, paste0(arg, "` of `", where), "the coordinates", call
-  )
+  if (d > 1L) {
+    x <- in_order_of(
+      x, names, paste0(arg, "` of `", where), "the coordinates", call
+    )
+  }
   as.double(rep_len(x, d))
+}
+
+# The names of the coordinates, to which `x` is matched. borrowed: whether x is
+# of a Laplace approximation; NULL where its names are others.
+names_for <- function(x, names, borrowed) {
+  own <- if (is.matrix(x)) rownames(x) else names(x)
+  if (borrowed && !setequal(own, names)) NULL else names
+}
+
+# A covariance, or variances, in the order of the mean, where both have names.
+in_order_of_mean <- function(cov, mean, borrowed, arg, call) {
+  own <- names(mean)
+  if (length(own) < 2L || is.null(rownames(cov) %||% names(cov))) {
+    return(cov)
+  }
+  expected <- names_for(cov, own, borrowed)
+  if (!is.matrix(cov)) {
+    return(stats::setNames(
+      in_order_of(cov, expected, arg, "the mean", call), own
+    ))
+  }
+  ordered <- matrix_in_order_of(cov, expected, arg, "the mean", call)
+  dimnames(ordered) <- list(own, own)
+  ordered
 }
 
 # The lower Cholesky factor of a covariance, as d * d numbers; one that comes
@@ -728,6 +764,7 @@ spread_factor <- function(cov, d, inflate, where, at_mode, call, names,
     cov <- inflate * at_mode()
   } else if (is_laplace_fit(cov)) {
     cov <- inflate * approximation_covariance(cov)
+    names <- names_for(cov, names, TRUE)
   }
   if (nrow(cov) != d) {
     abort_argument(

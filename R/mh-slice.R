@@ -162,6 +162,7 @@ elliptical_slice <- function(prior_cov, prior_mean = 0) {
     }
     prior_cov <- prior_mean
   }
+  borrowed <- is_laplace_fit(prior_mean) || is_laplace_fit(prior_cov)
   if (is_laplace_fit(prior_mean)) {
     check_approximation(prior_mean, "prior_mean", call)
     prior_mean <- approximation_mean(prior_mean)
@@ -172,7 +173,10 @@ elliptical_slice <- function(prior_cov, prior_mean = 0) {
     length = if (d > 1L) c(1L, d), length_why = "the size of `prior_cov`"
   )
   new_proposal("elliptical_slice",
-    prior_cov = prior_cov, prior_mean = prior_mean
+    prior_cov = in_order_of_mean(
+      prior_cov, prior_mean, borrowed, "prior_cov", call
+    ),
+    prior_mean = prior_mean, borrowed = borrowed
   )
 }
 

@@ -17,11 +17,12 @@
 #' [native_density()], the default is [nuts()], the no-U-turn sampler. Without
 #' one it is [adaptive()], a normal random walk that adapts its covariance and
 #' scale during burn-in. A gradient that comes as an attribute of the values of
-#' `log_density` must be asked for, by `proposal = nuts()`. Others are [random_walk()], [independence()],
-#' [langevin()] and [hmc()] (with a gradient), [univariate_slice()] and
-#' [elliptical_slice()], [mixture_proposal()] and [custom_proposal()].
-#' [delayed_rejection()] makes a second proposal after a rejection. [tempered()]
-#' runs a proposal at several temperatures, for densities with several modes.
+#' `log_density` must be asked for, by `proposal = nuts()`. Others are
+#' [random_walk()], [independence()], [langevin()] and [hmc()] (with a
+#' gradient), [univariate_slice()] and [elliptical_slice()],
+#' [mixture_proposal()] and [custom_proposal()]. [delayed_rejection()] makes a
+#' second proposal after a rejection. [tempered()] runs a proposal at several
+#' temperatures, for densities with several modes.
 #'
 #' With `blocks` a sweep takes several steps, one for each block of coordinates,
 #' in their order. Each block has its own proposal, which moves the block's

@@ -45,8 +45,8 @@ new_model <- function(class, name, title, headline, data, prior, nobs, columns,
 
 # The hash of an R object's value, the same in every session and for every
 # version of R. Equal values have the same hash: it depends neither on how R
-# stores a vector (1:3 as its ends, a sorted vector with a mark) nor on the
-# order of attributes.
+# stores a vector (1:3 as its ends, a sorted vector with a mark), nor on the
+# bits of NA, NaN and 0, nor on the order of attributes.
 hash <- function(x) rlang::hash(plain_copy(x))
 
 # Vectors, lists and their attributes, copied; all else as it is.
@@ -56,6 +56,11 @@ plain_copy <- function(x) {
   } else if (is.atomic(x) && !is.null(x) && !isS4(x)) {
     copy <- vector(typeof(x), length(x))
     copy[] <- x
+    if (is.double(copy)) {
+      copy[copy == 0] <- 0
+      none <- is.na(copy)
+      copy[none] <- ifelse(is.nan(copy[none]), NaN, NA_real_)
+    }
   } else {
     return(x)
   }

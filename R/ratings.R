@@ -252,7 +252,20 @@ match_ids <- function(x, ids) {
   if (is.numeric(x) && is.numeric(ids)) {
     return(match(x, ids))
   }
-  match(id_words(x), id_words(ids))
+  match_words(id_words(x), id_words(ids))
+}
+
+# The places of ids in `known`, where a factor that R made of numbers has the
+# level "1e+05" for 100000.
+match_words <- function(x, known) {
+  code <- match(x, known)
+  lost <- is.na(code)
+  if (any(lost)) {
+    odd <- grep("^[0-9.]+e\\+[0-9]+$", known)
+    known[odd] <- id_words(as.double(known[odd]))
+    code[lost] <- match(x[lost], known)
+  }
+  code
 }
 
 # ---- One form from many -----------------------------------------------------
@@ -403,6 +416,11 @@ check_rating_column <- function(value, name, arg, call, known = NULL) {
   if (is.logical(value) && all(is.na(value))) {
     return(as.double(value))
   }
+  labelled <- is.factor(value) || is.logical(value) || is.character(value)
+  if (!is.null(known$levels) && labelled) {
+    check_text(as.character(value), paste0(arg, "$", name), call)
+    return(codes_of_levels(as.character(value), name, arg, call, known$levels))
+  }
   if (is.factor(value)) {
     check_text(levels(value), paste0("levels(", arg, "$", name, ")"), call)
     return(factor_ratings(value, name, arg, call, known))
@@ -425,8 +443,24 @@ check_rating_column <- function(value, name, arg, call, known = NULL) {
   as_plain_double(value)
 }
 
-# Levels that are numbers, as numbers; other ordered levels by their codes,
-# which are those of the fit's ratings.
+# The codes of ratings given later, by the levels of the fit's.
+codes_of_levels <- function(value, name, arg, call, levels) {
+  code <- match(value, levels)
+  lost <- unique(value[is.na(code) & !is.na(value)])
+  if (length(lost) > 0L) {
+    abort_argument(
+      c(
+        "Ratings must be like those of the fit: column {quoted(name)} of
+         {.arg {arg}} has {.val {lost[[1L]]}}.",
+        i = "Those of the fit are the levels {and_words(quoted(levels))}."
+      ),
+      call = call, class = "column"
+    )
+  }
+  as.double(code)
+}
+
+# Levels that are numbers, as numbers; other ordered levels by their codes.
 factor_ratings <- function(value, name, arg, call, known) {
   numbers <- numeric_levels(value)
   if (is.null(numbers) && !is.ordered(value)) {
@@ -453,17 +487,12 @@ factor_ratings <- function(value, name, arg, call, known) {
       "is a factor, and is taken as the numbers that its levels are"
     }
     inform_conversion(paste0("Column ", quoted(name), " of `", arg, "`"), how)
-  } else if (is.null(numbers) && !identical(levels, known$levels)) {
-    have <- if (is.null(known$levels)) {
-      "numbers"
-    } else {
-      paste("the levels", and_words(quoted(known$levels)))
-    }
+  } else if (is.null(numbers)) {
     abort_argument(
       c(
         "Ratings must be like those of the fit: column {quoted(name)} of
-         {.arg {arg}} has other levels.",
-        i = "Those of the fit are {have}."
+         {.arg {arg}} has levels.",
+        i = "Those of the fit are numbers."
       ),
       call = call, class = "column"
     )

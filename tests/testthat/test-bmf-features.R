@@ -636,6 +636,18 @@ test_that("columns with equal names are features of their own", {
   expect_identical(as.vector(again$x), c(0, 1, 6))
 })
 
+test_that("a table has what the fit's has, and may have more", {
+  read <- function(table, known = NULL) {
+    feature_table(table, "user", "user", "x", known, NULL)
+  }
+  made <- read(matrix(1:4, 2, dimnames = list(1:2, c("p", "q"))))
+  later <- read(data.frame(user = 1:2, city = "X", q = 3:4, p = 1:2), made$spec)
+  expect_identical(as.matrix(later$x), as.matrix(made$x))
+  made <- read(data.frame(user = 1:2, year = factor(c(2000, 1e5))))
+  later <- read(data.frame(user = 1:2, year = c(2000, 1e5)), made$spec)
+  expect_identical(as.matrix(later$x), as.matrix(made$x))
+})
+
 test_that("users without a rating are added, with a message", {
   made <- made_with_features()
   expect_gibbsite_condition(

@@ -370,6 +370,50 @@ test_that("levels of a factor without a rating are on the scale", {
   expect_identical(levels_of(factor(likes - 1), "probit"), c("0", "1"))
 })
 
+test_that("ratings given later are matched by their levels", {
+  made <- stars()
+  made$value <- ordered(
+    c("1", "2", "many", "3", "none")[made$value],
+    c("1", "2", "3", "many", "none")
+  )
+  fit <- star_fit(made, draws = 8)
+  probability <- predict(fit, made[1:2], type = "probabilities")
+  own <- as.matrix(probability[levels(made$value)])[
+    cbind(seq_len(nrow(made)), made$value)
+  ]
+  expect_equal(unname(colMeans(exp(log_lik(fit)))), own)
+  # levels left out are numbers alone
+  some <- made$value %in% c("1", "3")
+  expect_equal(
+    unname(log_lik(fit, droplevels(made[some, ]))), unname(log_lik(fit)[, some])
+  )
+  likes <- stars()
+  likes$value <- likes$value > 2
+  worded <- likes
+  worded$value <- factor(likes$value)
+  yes <- star_fit(worded, draws = 8, link = "probit")
+  expect_identical(log_lik(yes, likes), log_lik(yes))
+  worded$value <- factor(likes$value, c(FALSE, TRUE), c("no", "yes"))
+  fit <- star_fit(worded, draws = 8, link = "probit")
+  expect_gibbsite_error({
+    log_lik(fit, likes)
+    log_lik(fit, transform(likes, value = factor("maybe")))
+  })
+})
+
+test_that("a level may be called as another column of the probabilities", {
+  made <- stars(levels = 3)
+  made$value <- ordered(made$value, 1:3, c("user", "unknown", "mean"))
+  fit <- star_fit(made, draws = 8)
+  found <- suppressMessages(predict(fit, made[1:4, 1:2], type = "prob"))
+  expect_identical(names(found), c(
+    "user", "item", "user.1", "unknown.1", "mean", "unknown"
+  ))
+  expect_identical(as.character(found$user), as.character(made$user[1:4]))
+  expect_equal(rowSums(found[3:5]), rep(1, 4), ignore_attr = TRUE)
+  expect_identical(found$unknown, rep("none", 4))
+})
+
 test_that("ordinal ratings given again are known", {
   fit <- star_fit(stars())
   more <- suppressWarnings(

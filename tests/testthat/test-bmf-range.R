@@ -55,6 +55,19 @@ test_that("moments of clipped normal variates do not see a far end", {
     expect_equal(-turned$mean, near$mean, tolerance = 1e-12)
     expect_equal(turned$variance, near$variance, tolerance = 1e-12)
   }
+  # a narrow range: two values
+  for (width in c(1e-2, 1e-4, 1e-9)) {
+    for (centre in c(-2, 0, 3)) {
+      found <- gibbsite:::clipped_moments(centre, 1, c(0, width))
+      share <- stats::pnorm(centre - width / 2)
+      expect_equal(found$mean / width, share, tolerance = max(width, 1e-12))
+      expect_equal(found$variance / width^2, share * (1 - share),
+        tolerance = max(2 * width, 1e-12)
+      )
+    }
+  }
+  found <- gibbsite:::clipped_moments(3, 1e10, c(1, 5))
+  expect_equal(found, list(mean = 3, variance = 4), tolerance = 1e-6)
   # without any end in reach
   expect_equal(gibbsite:::clipped_moments(mean, 0.9, c(-1e9, 1e9)),
     list(mean = mean, variance = rep(0.81, 5)), tolerance = 1e-12

@@ -138,6 +138,11 @@ test_that("a fit without its data predicts, and goes on with them", {
     recommend(bare)
     plot(bare)
   })
+  # ids of another type
+  other <- transform(ratings, user = as.character(user), item = factor(item))
+  expect_true(identical_fit(
+    longer(bare, 5, data = other), drop_data(longer(fit, 5))
+  ))
   # a formula's terms are evaluated again
   data <- data.frame(
     y = exp(ratings$value), s = ratings$user, d = ratings$item

@@ -432,6 +432,10 @@ test_that("equal values have equal hashes, however R stores them", {
     structure(c(1L, 2L, 3:6), unit = c(1L, 2L), dim = c(2L, 3L))
   )
   same(list(list(1:3), NULL), list(list(c(1L, 2L, 3L)), NULL))
+  # R may add to the bits of NA in arithmetic
+  same(c(NA, 0, NaN), c(NA_real_ + 0, -0, 0 / 0))
+  same(NA_real_, NA_integer_ + 0)
+  expect_false(hash(NA_real_) == hash(NaN))
   differ <- list(
     1:3, c(1, 2, 3), c(1L, NA, 3L), c("1", "2", "3"), factor(1:3), NULL,
     list(), list(1:3), matrix(1:3, 1), c(a = 1L, b = 2L, c = 3L), quote(a),

@@ -888,3 +888,39 @@ test_that("a step learns from the curvature on", {
   sum <- rowSums(as.matrix(fit)[, 1:2])
   expect_equal(stats::sd(sum), sqrt(2 * 1.999), tolerance = 0.2)
 })
+
+test_that("a fit goes on when its conditionals are given again", {
+  scale <- 2
+  conditionals <- list(
+    a = function(state, shift) stats::rnorm(1, shift),
+    b = function(state) stats::rnorm(2, state$a, scale)
+  )
+  run <- short_fit(gibbs_sample)
+  fit <- run(conditionals, list(a = 0, b = c(0, 0)), shift = 3, draws = 20)
+  whole <- drop_data(quietly(extend(fit, 5, progress = FALSE)))
+  more <- function(...) {
+    quietly(extend(drop_data(fit), 5, ..., progress = FALSE))
+  }
+  expect_true(identical_fit(more(data = conditionals), whole))
+  conditionals$a <- function(state, shift) stats::rnorm(1, shift + 1)
+  expect_error(
+    more(data = conditionals), "started with",
+    class = "gibbsite_error_argument"
+  )
+})
+
+test_that("names of a step's proposal are those of the block", {
+  names <- c("a", "b", "c")
+  cov <- matrix(c(2, 0.5, 0.2, 0.5, 1, -0.3, 0.2, -0.3, 3), 3,
+    dimnames = list(names, names)
+  )
+  start <- list(w = c(a = 0.1, b = 0.2, c = 0.3))
+  run <- short_fit(gibbs_sample)
+  moved <- function(cov) {
+    step <- mh_step(function(state) -sum(state$w^2) / 2, random_walk(cov = cov))
+    as.matrix(run(list(w = step), start, draws = 20))
+  }
+  expect_identical(moved(cov[3:1, 3:1]), moved(unname(cov)))
+  dimnames(cov) <- list(toupper(names), NULL)
+  expect_error(moved(cov), "Names of", class = "gibbsite_error_argument")
+})

@@ -748,10 +748,27 @@ test_that("a fit goes on with data that are stored or prepared in other ways", {
   goes_on(left_out, holes)
   goes_on(left_out, x[-3, ])
   goes_on(instant_gmm(nameless, 2), nameless)
+  goes_on(instant_gmm(table$a, 2), table["a"])
+  goes_on(brief(~ a, table, 2, subset = c(5, 5, 1:15)), table[c(5, 5, 1:15), ])
+  # the fit keeps its own names
+  rownames(x) <- paste0("r", 1:20)
+  named <- instant_gmm(x, 2)
+  expect_true(identical_fit(
+    quietly(extend(named, 5, data = unname(x), progress = FALSE)),
+    quietly(extend(named, 5, progress = FALSE))
+  ))
   expect_gibbsite_error({
     extend(drop_data(left_out), 5, data = x[-4, ])
     extend(left_out, 5, data = x[-4, ])
   })
+})
+
+test_that("a column of new data may hold NA alone", {
+  fit <- instant_gmm(faithful, 2)
+  expect_identical(
+    predict(fit, data.frame(eruptions = 2, waiting = NA), "prob"),
+    predict(fit, cbind(eruptions = 2, waiting = NA), "prob")
+  )
 })
 
 test_that("a matrix with equal or missing names of columns is predicted", {
@@ -979,8 +996,28 @@ test_that("names of a prior's fields are those of the columns", {
     prior_summary(short_gmm(5, k = "unknown", prior = drawn))$s0_mean,
     diag(c(2, 8))
   )
+  # of columns without names, with equal names, and alone
+  x <- as.matrix(faithful)
+  with_names <- gmm_prior(m0 = colMeans(x), v0 = stats::cov(x))
+  bare <- gmm_prior(m0 = unname(colMeans(x)), v0 = unname(stats::cov(x)))
+  prior_of <- function(x, prior, ...) {
+    suppressMessages(prior_summary(short_gmm(5, x = x, prior = prior, ...)))
+  }
+  twice <- `colnames<-`(x, c("a", "a"))
+  for (k in list(2, "unknown")) {
+    expect_identical(
+      prior_of(unname(x), with_names, k = k), prior_of(unname(x), bare, k = k)
+    )
+    same <- gmm_prior(m0 = colMeans(twice), v0 = stats::cov(twice))
+    expect_identical(prior_of(twice, same, k = k), prior_of(twice, bare, k = k))
+    one <- gmm_prior(m0 = c(foo = 3), v0 = stats::var(faithful["eruptions"]))
+    expect_identical(prior_of(x[, 2], one, k = k)$m0, 3)
+  }
   expect_gibbsite_error({
     short_gmm(5, prior = gmm_prior(m0 = c(a = 1, waiting = 2)))
+    gmm_prior(v0 = matrix(c(2, 0, 0, 1), 2, dimnames = list(
+      c("a", "b"), c("b", "a")
+    )))
     short_gmm(5, prior = gmm_prior(v0 = c(waiting = 1, waiting = 2)))
     short_gmm(5, prior = gmm_prior(s0 = array(
       diag(2), c(2, 2), list(c("a", "b"), NULL)

@@ -159,6 +159,21 @@ test_that("a fit without its data predicts, and is extended with them", {
   expect_identical(
     as.matrix(longer(full, 20, data = data)), as.matrix(longer(full, 20))
   )
+  # columns in another order, and rows that were left out
+  expect_identical(
+    as.matrix(longer(fit, 20, data = list(x = data$x[, 3:1], y = data$y))),
+    as.matrix(longer(full, 20))
+  )
+  holes <- data$x
+  holes[2, 3] <- NA
+  suppressMessages({
+    left_out <- logit_fit(holes, data$y, na_action = "omit", keep_data = FALSE)
+    more <- longer(left_out, 20, data = list(x = holes, y = data$y))
+  })
+  whole <- longer(suppressMessages(
+    logit_fit(holes, data$y, na_action = "omit")
+  ), 20)
+  expect_identical(as.matrix(more), as.matrix(whole))
   expect_gibbsite_error({
     fitted(fit)
     extend(fit, 20)

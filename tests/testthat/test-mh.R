@@ -754,8 +754,38 @@ test_that("values with names go to the coordinates of those names", {
     factor(independence(approximation(c("b", "a")))),
     factor(independence(approximation(c("a", "b"))))
   )
+  # names that a user did not choose
+  nameless <- laplace(function(x) -sum(x^2) / 2, c(0, 0), seed = 1)
+  for (made in c(random_walk, adaptive, independence)) {
+    proposal <- if (identical(made, independence)) {
+      made(nameless)
+    } else {
+      made(cov = nameless)
+    }
+    expect_identical(
+      factor(proposal)$factor, bare_mh(quadratic, c(0, 0), proposal)$spec$
+        blocks[[1]]$proposal$factor
+    )
+  }
+  expect_identical(
+    bare_mh(quadratic, c(mu = 0), independence(
+      c(int = 1), matrix(4, dimnames = list("int", "int"))
+    ))$spec$blocks[[1]]$proposal$mean, 1
+  )
+  # of mean and covariance, without those of the coordinates
+  expect_identical(
+    unname(independence(c(b = 2, a = 1), cov[, 2:1][2:1, ])$cov), unname(cov)
+  )
+  expect_identical(
+    unname(elliptical_slice(c(a = 9, b = 4), c(b = 2, a = 1))$prior_cov),
+    c(4, 9)
+  )
   dimnames(cov) <- list(c("x", "y"), NULL)
-  expect_gibbsite_error(bare_mh(quadratic, two, random_walk(cov = cov)))
+  expect_gibbsite_error({
+    bare_mh(quadratic, two, random_walk(cov = cov))
+    independence(c(a = 1, b = 2), cov)
+    random_walk(cov = `colnames<-`(cov, c("y", "x")))
+  })
   # one block without a name is called as its coordinate
   fit <- short_mh(quadratic, two, blocks = setNames(list(1, 2), c("u", NA)))
   expect_identical(acceptance(fit)$block, c("u", "b", "u", "b"))

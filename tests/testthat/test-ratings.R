@@ -339,10 +339,18 @@ test_that("ratings given later have the levels of the fit", {
   expect_identical(later, held_out(by_code, coded[1:5, ]))
   # the same ratings as numbers
   expect_identical(held_out(by_factor, coded[1:5, ]), later)
+  # by their labels, in any form
+  for (form in list(
+    function(value) ordered(value, rev(words)), as.character,
+    function(value) factor(value, ordered = FALSE)
+  )) {
+    expect_identical(
+      held_out(by_factor, transform(held, value = form(value))), later
+    )
+  }
   expect_gibbsite_error({
-    held_out(by_factor, transform(held, value = ordered(value, rev(words))))
+    held_out(by_factor, transform(held, value = "poor"))
     held_out(by_code, held)
-    fold_in(by_factor, transform(held, value = factor(value, ordered = FALSE)))
   })
   bare <- drop_data(by_factor)
   more <- quietly(extend(bare, 5, data = data[-(1:5), ], progress = FALSE))
