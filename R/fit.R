@@ -519,10 +519,42 @@ update.gibbsite_fit <- function(object, ..., evaluate = TRUE) {
     call <- match.call(fun, call)
   }
   changes <- as.list(substitute(list(...)))[-1]
+  check_changes(changes, rlang::current_env())
   call <- rlang::call_modify(call, !!!lapply(changes, function(change) {
     if (is.null(change)) rlang::zap() else change
   }))
-  if (evaluate) eval(call, parent.frame()) else call
+  if (!evaluate) {
+    return(call)
+  }
+  evaluate_again(call, parent.frame(), rlang::current_env())
+}
+
+check_changes <- function(changes, call) {
+  if (any(rlang::names2(changes) == "")) {
+    abort_argument(
+      "Changes must have the names of arguments:
+       {.code update(fit, data = d)}.",
+      call = call
+    )
+  }
+}
+
+# `again`: a call, with changes. If it fails, the error is that its data are not
+# found, if they are not: this is asked afterwards, since it evaluates them.
+evaluate_again <- function(again, env, call) {
+  withCallingHandlers(eval(again, env), error = function(cnd) {
+    for (arg in intersect(c("data", "x", "y", "ratings"), names(again))) {
+      tryCatch(eval(again[[arg]], env), error = function(cnd) {
+        shown <- deparse1(again[[arg]])
+        abort_state(
+          c("The data of the fit's call, {.code {arg} = {shown}}, are not
+             found.",
+            i = "Give them: {.code update(fit, {arg} = )}."),
+          call = call, class = "data"
+        )
+      })
+    }
+  })
 }
 
 #' @importFrom stats getCall

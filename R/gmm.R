@@ -75,9 +75,9 @@
 #' R-hat and effective sample sizes are judged on quantities that do not depend
 #' on the numbering: the log-likelihood, the sorted weights (`weight[1]` is the
 #' largest of a draw), and the mean and covariance of the mixture (`mean[j]`,
-#' `cov[i,j]`). `summary(fit, variables = )` and `plot(fit, variables = )` take
-#' these names. With more components than the data support, the
-#' posterior often has several modes between which a chain moves rarely. The
+#' `cov[i,j]`). `summary(fit, variables = )` and `plot(fit, type = "trace",
+#' variables = )` take these names. With more components than the data support,
+#' the posterior often has several modes between which a chain moves rarely. The
 #' R-hats of the sorted weights then show this, and so does a trace plot of
 #' `n_occupied`.
 #'

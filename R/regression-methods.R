@@ -385,14 +385,7 @@ update.laplace_logistic <- function(object,
   evaluate <- check_flag(evaluate)
   call <- rlang::current_env()
   check_whole_fit(object, "object", call)
-  changes <- as.list(substitute(list(...)))[-1L]
-  if (any(rlang::names2(changes) == "")) {
-    abort_argument(
-      "Changes must have the names of arguments:
-       {.code update(fit, data = d)}.",
-      call = call
-    )
-  }
+  check_changes(as.list(substitute(list(...)))[-1L], call)
   out <- update.gibbsite_fit(object, ..., evaluate = FALSE)
   if (!missing(formula.)) {
     out$formula <- changed_formula(
@@ -402,26 +395,7 @@ update.laplace_logistic <- function(object,
   if (!evaluate) {
     return(out)
   }
-  env <- parent.frame()
-  withCallingHandlers(
-    eval(out, env),
-    error = function(cnd) check_data_of_call(out, env, call)
-  )
-}
-
-# An error if the data that a call names are not there. It is asked only where
-# the call failed, since it evaluates them.
-check_data_of_call <- function(given, env, call) {
-  for (arg in intersect(c("data", "x", "y"), names(given))) {
-    tryCatch(eval(given[[arg]], env), error = function(cnd) {
-      shown <- deparse1(given[[arg]])
-      abort_state(
-        c("The data of the fit's call, {.code {arg} = {shown}}, are not found.",
-          i = "Give them: {.code update(fit, {arg} = )}."),
-        call = call, class = "data"
-      )
-    })
-  }
+  evaluate_again(out, parent.frame(), call)
 }
 
 #' @rdname update.gibbsite_fit

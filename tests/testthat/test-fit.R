@@ -640,6 +640,18 @@ test_that("update evaluates the call anew with changed arguments", {
                    quote(gibbs_toy(x = 5, k = 2)))
   attr(fit, "run")$call <- NULL
   expect_gibbsite_error(update(fit, k = 3))
+  # changes without names, and data that are gone
+  gone <- faithful
+  mixture <- quietly(gibbs_gmm(gone, 2, draws = 5, burnin = 5, chains = 1,
+                               seed = 1, progress = FALSE))
+  rm(gone)
+  expect_gibbsite_error(class = "gibbsite_error", {
+    update(mixture, 3)
+    update(mixture, draws = 10)
+  })
+  expect_identical(
+    nrow(quietly(update(mixture, draws = 6, x = faithful))[[1]]), 6L
+  )
 })
 
 test_that("drop_data refuses what is not a fit", {
