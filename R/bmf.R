@@ -108,9 +108,9 @@
 #' are in order, \eqn{s} = `cutpoint_sd`. The variance of a latent value is 1,
 #' so the prior has no \eqn{\beta}{beta}; `center` has no effect. Steps between
 #' levels need not be equal, and no prediction leaves the scale. The levels are
-#' the different ratings of the data in increasing order, or all levels of a
-#' factor, with or without ratings: as the numbers that they are, or of an
-#' ordered factor as 1, 2, ....
+#' the different ratings of the data in increasing order. A factor has all its
+#' levels, also those without a rating. Levels that are numbers count as these
+#' numbers, the levels of another ordered factor as 1, 2, ....
 #'
 #' `link = "probit"` is the same for likes: 0 and 1, logical ratings, or a
 #' factor of two levels. \eqn{-\theta_1}{-theta_1} is then the intercept.

@@ -16,8 +16,10 @@
 #'   chain. Draws that faster chains of an interrupted run have made already
 #'   are used first.
 #' @param data The data, when the fit was made with `keep_data = FALSE` or went
-#'   through [drop_data()]; they must be those of the fit. `NULL` (default) when
-#'   the fit holds them.
+#'   through [drop_data()]; they must be those of the fit, as they were given to
+#'   it. For [gibbs_logistic()] they are `list(x = , y = )` with the model
+#'   matrix, for [gibbs_sample()] the list of conditionals. `NULL` (default)
+#'   when the fit holds them.
 #' @param log_density The log density of a fit made by [mh_sample()] or of a
 #'   corrected fit made by [laplace()], in the same way. It is needed after
 #'   `keep_data = FALSE`, and if the fit's log density is compiled code whose

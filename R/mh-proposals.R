@@ -90,7 +90,8 @@ check_approximation <- function(x, arg, call) {
 #'   `init` before the chains run; or a Laplace approximation, whose covariance
 #'   is used with the same factor. \eqn{2.38^2/d}{2.38^2/d} is best for normal
 #'   densities in many dimensions (Roberts, Gelman and Gilks 1997). Names of
-#'   rows or columns match those of `init`. Give either `scale` or `cov`.
+#'   rows or columns match those of `init`; a Laplace approximation with other
+#'   names is taken by position. Give either `scale` or `cov`.
 #' @param family `"normal"` (default), `"t"` or `"uniform"`.
 #' @param df Degrees of freedom of `family = "t"`: a positive number (default
 #'   5).
