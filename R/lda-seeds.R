@@ -116,8 +116,9 @@ format.seeded_topics <- function(x, ...) {
 
 #' @export
 print.seeded_topics <- function(x, ...) {
+  first <- format(x)
   words <- vapply(x$seeds, paste, "", collapse = " ")
-  writeLines(c(format(x), paste0("  ", names(x$seeds), ": ", words)))
+  writeLines(c(first, paste0("  ", names(x$seeds), ": ", words)))
   invisible(x)
 }
 

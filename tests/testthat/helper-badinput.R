@@ -909,6 +909,7 @@ taken_values <- list(
   log_lik.gibbs_lda.newdata = c(some_text, "empty_string"),
   gibbs_bmf.ratings = "indefinite",
   predict.gibbs_gmm.newdata = newdata,
+  predict.gibbs_gmm_unknown.newdata = newdata,
   log_lik.gibbs_gmm.newdata = newdata,
   log_lik.gibbs_gmm_unknown.newdata = newdata,
   predict.gmm_map.newdata = newdata,

@@ -20,7 +20,9 @@ page_of <- function(code) {
   path <- withr::local_tempfile(fileext = ".pdf")
   grDevices::pdf(path, compress = FALSE)
   tryCatch(code, finally = grDevices::dev.off())
-  readLines(path, warn = FALSE)
+  lines <- readLines(path, warn = FALSE)
+  # not the second line, which has bytes that are no text
+  lines[validEnc(lines)]
 }
 
 # The horizontal lines of a page: data frame (from, to, at).
