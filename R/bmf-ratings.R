@@ -72,14 +72,10 @@ pair_columns <- function(x, known, arg, call) {
   check_ids(asked$user, "user", arg, call)
   check_ids(asked$item, "item", arg, call)
   if (!is.null(asked$value)) {
-    likes <- identical(known$response$link, "probit")
+    # with levels the ratings go by them
+    likes <- identical(known$response$link, "probit") && is.null(known$levels)
     asked$value <- check_rating_column(
-      if (likes && is.null(known$levels)) {
-        as_likes(asked$value)
-      } else {
-        asked$value
-      },
-      known$names[[3]],
+      if (likes) as_likes(asked$value) else asked$value, known$names[[3]],
       arg, call, known
     )
     wild <- which(is.nan(asked$value) | is.infinite(asked$value))

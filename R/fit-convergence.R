@@ -49,7 +49,7 @@ measured <- new.env(parent = emptyenv())
 
 # array draws x chains x variables -> one row a variable
 diagnose <- function(draws) {
-  # equal numbers of chains as names may have different hashes
+  # without the names of the chains, which may be numbers or text
   key <- hash(list(dimnames(draws)[[3L]], unname(draws)))
   if (is.null(measured$tables[[key]])) {
     fresh <- stats::setNames(list(diagnose_anew(draws)), key)

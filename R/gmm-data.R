@@ -103,11 +103,12 @@ observations_of <- function(model, data, arg, call) {
     return(data)
   }
   if (!all(model$variables %in% names)) {
-    # names that are missing or equal, as those of the fit were completed
+    # a fit of columns without names takes others by position
     if (is.null(model$source$names) &&
           ncol(data) == length(model$variables)) {
       return(data)
     }
+    # names that are missing or equal are completed as in the fit
     names <- whole_column_names(names, ncol(data), arg, call)
   }
   lacking <- setdiff(model$variables, names)

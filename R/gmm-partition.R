@@ -50,20 +50,23 @@ point_clustering <- function(fit, loss = c("vi", "binder"), draws = NULL) {
   call <- rlang::current_env()
   z <- kept_allocations(fit, call)
   loss <- check_choice(loss, names(partition_losses))
-  rows <- clustering_draws(draws, nrow(z), call)
-  problem <- partition_problem(z[rows, , drop = FALSE], loss)
-  best <- best_partition(problem)
-  value <- best$cluster
-  names(value) <- rownames(fit_part(fit, "model")$data$x)
+  z <- clustering_draws(z, draws, call)$z
+  best <- best_partition(partition_problem(z, loss))
   structure(
-    value, loss = loss, expected_loss = best$value,
+    named_clusters(best, fit), loss = loss, expected_loss = best$value,
     class = c("gmm_clustering", "integer")
   )
 }
 
-# The draws that a clustering is made of; NULL: at most 1000.
-clustering_draws <- function(draws, available, call) {
-  spread_rows(draws %||% min(available, 1000), available, call)
+# list(rows, z): the draws that a clustering is made of, NULL for at most 1000,
+# and their allocations.
+clustering_draws <- function(z, draws, call) {
+  rows <- spread_rows(draws %||% min(nrow(z), 1000), nrow(z), call)
+  list(rows = rows, z = z[rows, , drop = FALSE])
+}
+
+named_clusters <- function(best, fit) {
+  stats::setNames(best$cluster, rownames(fit_part(fit, "model")$data$x))
 }
 
 #' @export

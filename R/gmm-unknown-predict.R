@@ -105,12 +105,13 @@ predict.gibbs_gmm_unknown <- function(object, newdata = NULL,
   level <- check_level(level)
   model <- fit_part(object, "model")
   if (type != "density") {
-    z <- kept_allocations(object, call)
-    cluster <- c(point_clustering(object))
+    drawn <- clustering_draws(kept_allocations(object, call), NULL, call)
+    best <- best_partition(partition_problem(drawn$z, "vi"))
+    cluster <- named_clusters(best, object)
     if (type == "cluster" && is.null(newdata)) {
       return(cluster)
     }
-    prob <- cluster_probabilities(object, z, cluster, newdata, call)
+    prob <- cluster_probabilities(object, drawn, cluster, newdata, call)
     if (type == "prob") {
       return(prob)
     }
@@ -126,20 +127,20 @@ predict.gibbs_gmm_unknown <- function(object, newdata = NULL,
 
 # The mean over draws of the share of each cluster's members, without the
 # observation itself, that have its component: observations x clusters.
-# z: draws x observations of the fit; newdata: NULL for these observations.
-cluster_probabilities <- function(fit, z, cluster, newdata, call) {
+# drawn: of clustering_draws(); newdata: NULL for the fit's observations.
+cluster_probabilities <- function(fit, drawn, cluster, newdata, call) {
   model <- fit_part(fit, "model")
-  rows <- clustering_draws(NULL, nrow(z), call)
   size <- tabulate(cluster)
   total <- 0
   if (is.null(newdata)) {
     own <- cbind(seq_along(cluster), cluster)
     single <- size[cluster] == 1L
-    for (s in rows) {
-      both <- members_in(cluster, z[s, ], length(size), model$k)
-      share <- t(both)[z[s, ], , drop = FALSE]
+    for (s in seq_along(drawn$rows)) {
+      z <- drawn$z[s, ]
+      both <- members_in(cluster, z, length(size), model$k)
+      share <- t(both)[z, , drop = FALSE]
       share[own] <- ifelse(
-        single, tabulate(z[s, ], model$k)[z[s, ]] == 1, share[own] - 1
+        single, tabulate(z, model$k)[z] == 1, share[own] - 1
       )
       total <- total + share
     }
@@ -151,17 +152,18 @@ cluster_probabilities <- function(fit, z, cluster, newdata, call) {
     x <- gmm_newdata(model, newdata, call)
     draws <- component_draws(fit, call)
     blocks <- component_blocks(model, draws)
-    for (s in rows) {
-      k <- draws[s, "k"]
-      part <- present_blocks(model, blocks, s, k)
-      both <- members_in(cluster, z[s, ], length(size), k)
+    for (s in seq_along(drawn$rows)) {
+      row <- drawn$rows[[s]]
+      k <- draws[row, "k"]
+      part <- present_blocks(model, blocks, row, k)
+      both <- members_in(cluster, drawn$z[s, ], length(size), k)
       total <- total + evaluate_observed(part, x, prob = TRUE)$prob %*% t(both)
     }
     total <- total / rep(size, each = nrow(x))
     names <- rownames(x)
   }
   matrix(
-    total / length(rows), ncol = length(size),
+    total / length(drawn$rows), ncol = length(size),
     dimnames = list(names, seq_along(size))
   )
 }
