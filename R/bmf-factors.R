@@ -253,7 +253,7 @@ summary.gibbs_bmf <- function(object, variables = NULL,
   check_no_more(...)
   factors <- check_flag(factors)
   model <- fit_part(object, "model")
-  out <- summary.gibbsite_fit(object, variables, probs)
+  out <- fit_summary(object, variables, probs, "object", call)
   if (identical(attr(out, "note"), "labelled")) {
     attr(out, "note") <- "rotated"
   }

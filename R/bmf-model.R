@@ -743,7 +743,7 @@ set_data.bmf_model <- function(model, data, call = rlang::caller_env()) {
   values <- is.numeric(data) && is.null(dim(data)) &&
     length(data) == length(model$data$value)
   if (!values) {
-    return(bmf_with_ratings(model, data))
+    return(bmf_with_ratings(model, data, call))
   }
   model$data$value <- as.double(data)
   ratings <- model$data[c("user", "item", "value")]
@@ -757,8 +757,8 @@ set_data.bmf_model <- function(model, data, call = rlang::caller_env()) {
 
 # The model with the ratings that a user supplies again (extend(data = ),
 # resume(data = )).
-bmf_with_ratings <- function(model, data) {
-  ratings <- ratings_again(model, data)
+bmf_with_ratings <- function(model, data, call) {
+  ratings <- ratings_again(model, data, call)
   fresh <- bmf_model(
     ratings, model$rank, model$prior, model$center, model$biases, model$keep,
     model$pairs, features = model$features,

@@ -102,10 +102,10 @@ described_bmf <- function(model, asked) {
   model
 }
 
-ratings_again <- function(model, data) {
+ratings_again <- function(model, data, call) {
   if (!inherits(data, "gibbsite_ratings")) {
     data <- suppressMessages(
-      reread_ratings(model, data), classes = "gibbsite_message"
+      reread_ratings(model, data, call), classes = "gibbsite_message"
     )
   }
   sides <- c(user = "users", item = "items")
@@ -123,22 +123,34 @@ ratings_again <- function(model, data) {
   data
 }
 
-reread_ratings <- function(model, data) {
-  call <- rlang::caller_env(3)
+reread_ratings <- function(model, data, call) {
   likes <- identical(model$response$link, "probit")
   if (!is.data.frame(data)) {
     return(as_ratings(data, arg = "data", call = call, likes = likes))
   }
   names <- model$names
-  if (!all(names %in% names(data))) {
-    # a formula's terms
-    formula <- call("~", str2lang(names[[3]]),
-                    call("+", str2lang(names[[1]]), str2lang(names[[2]])))
+  if (all(names %in% names(data))) {
+    return(as_ratings(
+      data, names[[1]], names[[2]], names[[3]], arg = "data", call = call,
+      likes = likes
+    ))
+  }
+  terms <- lapply(names, function(name) {
+    tryCatch(str2lang(name), error = function(cnd) NULL)
+  })
+  if (all(unlist(lapply(terms, all.vars)) %in% names(data)) &&
+        !any(vapply(terms, is.null, NA))) {
+    formula <- call("~", terms[[3]], call("+", terms[[1]], terms[[2]]))
     formula <- stats::as.formula(formula, env = globalenv())
     return(as_ratings(
       formula, data = data, arg = "data", call = call, likes = likes
     ))
   }
+  # three columns of other names, such as those of ratings that were a matrix
+  if (ncol(data) != 3L) {
+    abort_lacking(setdiff(names, names(data)), "data", call)
+  }
+  names <- names(data)
   as_ratings(data, names[[1]], names[[2]], names[[3]], arg = "data",
              call = call, likes = likes)
 }

@@ -280,11 +280,12 @@ remade <- function(x, maker, made_by, arg = rlang::caller_arg(x),
 check_numeric_vector <- function(x, length = NULL, length_why = NULL,
                                  lower = -Inf, upper = Inf, lower_open = FALSE,
                                  upper_open = FALSE, finite = TRUE,
-                                 null_ok = FALSE, arg = rlang::caller_arg(x),
+                                 null_ok = FALSE, expected = "a numeric vector",
+                                 arg = rlang::caller_arg(x),
                                  call = rlang::caller_env()) {
   if (null_ok && is.null(x)) return(NULL)
   if (!is.numeric(x) || is.object(x) || length(dim(x)) > 1) {
-    abort_expected(x, "a numeric vector", null_ok, arg, call)
+    abort_expected(x, expected, null_ok, arg, call)
   }
   check_vector_length(x, length, length_why, arg, call)
   check_text(names(x), paste0("names(", arg, ")"), call)
@@ -346,6 +347,16 @@ check_spd_matrix <- function(x, d, d_why = NULL, null_ok = FALSE,
   x <- x / 2 + t(x) / 2
   check_positive_definite(x, arg, call)
   x
+}
+
+# A data frame of numbers and a matrix of the Matrix package as an R matrix, all
+# else as it is.
+numeric_matrix <- function(x, arg, call) {
+  if (is.data.frame(x) && length(x) > 0L && all(vapply(x, is.numeric, NA))) {
+    check_data_frame(x, arg, call)
+    return(as.matrix(x))
+  }
+  dense_matrix(x, arg, call)
 }
 
 # A covariance matrix with the names of its coordinates, those of its rows or

@@ -99,8 +99,8 @@ client_parameters <- function(fit, effects, component, parameters, call) {
   found
 }
 
-client_measures <- function(fit, names) {
-  table <- as.data.frame(summary.gibbsite_fit(fit, names))
+client_measures <- function(fit, names, call = rlang::caller_env()) {
+  table <- as.data.frame(fit_summary(fit, names, 0.5, "fit", call))
   table <- table[match(names, table$variable), ]
   data.frame(
     Parameter = names, Rhat = table$rhat, ESS = table$ess_bulk,

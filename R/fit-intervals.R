@@ -31,14 +31,8 @@ posterior_interval.gibbsite_fit <- function(object, prob = 0.95,
                                             variables = NULL, ...) {
   call <- rlang::current_env()
   check_no_more(...)
-  columns <- fit_part(object, "model")$columns
   prob <- check_level(prob)
-  if (!is.null(variables)) {
-    variables <- chosen_variables(
-      variables, columns, fit_invariants(object), call
-    )
-  }
-  table <- summary.gibbsite_fit(object, variables, central_tails(prob))
+  table <- fit_summary(object, variables, central_tails(prob), "object", call)
   matrix(
     c(table[[4L]], table[[5L]]), ncol = 2L,
     dimnames = list(table$variable, end_names(prob))

@@ -39,12 +39,18 @@
 #' @export
 summary.gibbsite_fit <- function(object, variables = NULL,
                                  probs = c(0.025, 0.5, 0.975), ...) {
-  call <- rlang::current_env()
   check_no_more(...)
-  probs <- check_numeric_vector(probs, lower = 0, upper = 1)
-  model <- fit_part(object, "model")
-  invariants <- fit_invariants(object)
-  draws <- chosen_draws(object, variables, invariants, call)
+  fit_summary(object, variables, probs, "object", rlang::current_env())
+}
+
+# The summary of the fit that the user's call names `arg`.
+fit_summary <- function(fit, variables, probs, arg, call) {
+  probs <- check_numeric_vector(
+    probs, lower = 0, upper = 1, arg = "probs", call = call
+  )
+  model <- fit_part(fit, "model")
+  invariants <- fit_invariants(fit)
+  draws <- chosen_draws(fit, variables, invariants, call, arg)
   labelled <- intersect(
     dimnames(draws)$variable,
     model_labelled(model, dimnames(invariants)$variable)
@@ -56,15 +62,15 @@ summary.gibbsite_fit <- function(object, variables = NULL,
           c("mcse_mean", "rhat", "ess_bulk", "ess_tail")] <- NA
   }
   convergence <- explained(
-    convergence_table(invariants, 1.01, 400), object, invariants
+    convergence_table(invariants, 1.01, 400), fit, invariants
   )
   structure(
     table,
     class = c("gibbsite_summary", "data.frame"),
     headline = model$headline,
-    length = length_lines(fit_part(object, "running")),
+    length = length_lines(fit_part(fit, "running")),
     convergence = convergence,
-    remarks = model_notes(model, object, convergence),
+    remarks = model_notes(model, fit, convergence),
     note = if (length(labelled) > 0) {
       if (!numbered) {
         "labelled"
@@ -235,15 +241,16 @@ as.data.frame.gibbsite_summary <- function(x, ...) {
 #' @export
 tidy.gibbsite_fit <- function(x, conf.level = 0.95, ..., conf.int = TRUE,
                               exponentiate = FALSE) {
+  call <- rlang::current_env()
   check_no_more(...)
   exponentiate <- check_exponentiate(exponentiate, x)
   conf.int <- check_flag(conf.int)
-  check_whole_fit(x, "x", rlang::current_env())
+  check_whole_fit(x, "x", call)
   level <- check_number(conf.level, lower = 0, upper = 1, lower_open = TRUE,
                         upper_open = TRUE)
   # all quantities, also if the model's own summary shows fewer
   table <- as.data.frame(
-    summary.gibbsite_fit(x, probs = 0.5 + c(-1, 1) * level / 2)
+    fit_summary(x, NULL, central_tails(level), "x", call)
   )
   labels <- model_labels(fit_part(x, "model"))
   label <- labels$label[match(table$variable, labels$variable)]

@@ -702,6 +702,12 @@ further_quantities.gmm_model <- function(model, state) {
 # ---- Cross-validation --------------------------------------------------------
 
 #' @exportS3Method
+model_outcome.gmm_model <- function(model) as.vector(model$data$x)
+
+#' @exportS3Method
+model_outcome.gmm_unknown_model <- model_outcome.gmm_model
+
+#' @exportS3Method
 model_fold_kinds.gmm_model <- function(model) "observation"
 
 # The components keep the numbers of the fit's mode.

@@ -143,7 +143,8 @@ gmm_newdata <- function(model, newdata, call) {
 #'   `posterior_predict()`: an array, draws x observations x variables, or a
 #'   matrix for one variable; it takes its random numbers from R's generator.
 #'   `loo()` and `waic()`: as the loo package gives them, with the relative
-#'   efficiency of the chains. `pp_check()`: a plot.
+#'   efficiency of the chains; [loo::loo_compare()] warns of fits of other data,
+#'   such as `y` and `log(y)`. `pp_check()`: a plot.
 #' @section Choosing k:
 #' Compare `loo()` of fits with different `k` by [loo::loo_compare()]:
 #' components that are not needed do not raise the expected log predictive

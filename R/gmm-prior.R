@@ -112,19 +112,18 @@
 gmm_prior <- function(alpha = NULL, m0 = NULL, v0 = NULL, nu0 = NULL,
                       s0 = NULL, s0_df = NULL, s0_mean = NULL) {
   call <- rlang::current_env()
-  numbers <- function(x, arg, above = -Inf) {
-    if (is.null(x)) {
-      return(NULL)
-    }
+  numbers <- function(x, arg, above = -Inf, ...) {
     check_numeric_vector(
-      x, lower = above, lower_open = TRUE, arg = arg, call = call
+      x, lower = above, lower_open = TRUE, null_ok = TRUE, ..., arg = arg,
+      call = call
     )
   }
   spread <- function(x, arg) {
+    x <- numeric_matrix(x, arg, call)
     if (is.matrix(x)) {
       check_covariance(x, arg, call)
     } else {
-      numbers(x, arg, above = 0)
+      numbers(x, arg, above = 0, expected = "a numeric vector or matrix")
     }
   }
   degrees <- function(x, arg) {

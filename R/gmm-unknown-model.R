@@ -466,9 +466,11 @@ posterior_k <- function(fit) {
 #' @export
 summary.gibbs_gmm_unknown <- function(object, variables = NULL,
                                       probs = c(0.025, 0.5, 0.975), ...) {
-  check_whole_fit(object, "object", rlang::current_env())
+  call <- rlang::current_env()
+  check_no_more(...)
+  check_whole_fit(object, "object", call)
   variables <- variables %||% unlabelled_columns(fit_part(object, "model"))
-  summary.gibbsite_fit(object, variables, probs, ...)
+  fit_summary(object, variables, probs, "object", call)
 }
 
 # ---- What needs a fixed k ----------------------------------------------------

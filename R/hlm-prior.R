@@ -93,6 +93,9 @@ hlm_prior <- function(type = c("half-t", "inverse-wishart"), df = NULL,
       call = call
     )
   }
+  if (type == "inverse-wishart") {
+    scale <- numeric_matrix(scale, "scale", call)
+  }
   structure(
     list(
       type = type, df = positive(df, "df"),

@@ -87,7 +87,7 @@ kfold.gibbsite_fit <- function(x, K = 10, ..., folds = NULL,
   elpd <- predict_folds(
     x, folds, by, plan$seeds, cores, progress, name, call
   )
-  new_kfold(elpd, log_means(whole), folds, colnames(whole))
+  with_outcome(new_kfold(elpd, log_means(whole), folds, colnames(whole)), x)
 }
 
 check_can_fold <- function(model, by, call) {

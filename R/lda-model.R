@@ -539,6 +539,9 @@ shown_data.lda_model <- function(model, data) {
 # The concentrations that are sampled, the share of the largest topic, and the
 # shares of pairs of tokens of one document, or one term, that have one topic.
 #' @exportS3Method
+model_outcome.lda_model <- function(model) model$data[c("word", "start")]
+
+#' @exportS3Method
 model_quantities.lda_model <- function(model, state) {
   z <- lda_topics(state)
   document <- rep(seq_along(diff(model$data$start)), diff(model$data$start))

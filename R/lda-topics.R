@@ -488,10 +488,11 @@ ldavis_data <- function(fit, chain = NULL) {
 #' @export
 summary.gibbs_lda <- function(object, variables = NULL,
                               probs = c(0.025, 0.5, 0.975), ...) {
+  check_no_more(...)
   columns <- fit_part(object, "model")$columns
   scalars <- columns[!grepl("[", columns, fixed = TRUE)]
-  out <- summary.gibbsite_fit(
-    object, variables = variables %||% scalars, probs = probs, ...
+  out <- fit_summary(
+    object, variables %||% scalars, probs, "object", rlang::current_env()
   )
   if (has_topics(object)) {
     attr(out, "topics") <- top_terms(object, 7)

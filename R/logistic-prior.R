@@ -91,9 +91,11 @@ check_prior_variance <- function(c, call) {
   if (is.null(c)) {
     return(NULL)
   }
+  c <- numeric_matrix(c, "c", call)
   if (!is.matrix(c)) {
     return(check_numeric_vector(
-      c, lower = 0, lower_open = TRUE, finite = FALSE, arg = "c", call = call
+      c, lower = 0, lower_open = TRUE, finite = FALSE,
+      expected = "a numeric vector or matrix", arg = "c", call = call
     ))
   }
   check_covariance(c, "c", call)

@@ -21,7 +21,13 @@ loo.gibbsite_fit <- function(x, ...) {
   if (high) {
     warn_pareto(out, fit_part(x, "model"), nrow(log_lik), name, call)
   }
-  out
+  with_outcome(out, x)
+}
+
+# With the attribute by which loo_compare() knows fits of other data.
+with_outcome <- function(loo, fit) {
+  attr(loo, "yhash") <- hash(model_outcome(fit_part(fit, "model")))
+  loo
 }
 
 # The largest Pareto k of a reliable estimate (Vehtari et al. 2024).
@@ -66,7 +72,7 @@ warn_pareto <- function(loo, model, draws, name, call) {
 #' @exportS3Method loo::waic
 waic.gibbsite_fit <- function(x, ...) {
   check_whole_fit(x, "x", rlang::current_env())
-  loo::waic(rstantools::log_lik(x), ...)
+  with_outcome(loo::waic(rstantools::log_lik(x), ...), x)
 }
 
 relative_efficiency <- function(fit, log_lik) {

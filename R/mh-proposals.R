@@ -150,6 +150,7 @@ check_spread <- function(cov, arg = "cov", laplace_ok = TRUE,
   if (is_plain_number(cov)) {
     cov <- matrix(cov)
   }
+  cov <- numeric_matrix(cov, arg, call)
   if (!is.matrix(cov)) {
     also <- if (laplace_ok) ", \"laplace\"" else ""
     abort_expected(

@@ -232,6 +232,12 @@ model_density.default <- function(model) NULL
 # user's call. `given`: NULL, or the user's list(log_density, lower, upper).
 model_unbounded <- function(model, given, call) UseMethod("model_unbounded")
 
+# What log_lik() is the density of; of a regression this is its response. Its
+# hash tells loo_compare() whether fits are of the same data.
+model_outcome <- function(model) UseMethod("model_outcome")
+#' @exportS3Method
+model_outcome.default <- function(model) response_of(model)
+
 # What kfold() may leave out: "observation", "group", both or nothing.
 model_fold_kinds <- function(model) UseMethod("model_fold_kinds")
 #' @exportS3Method

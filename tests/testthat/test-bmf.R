@@ -152,6 +152,18 @@ test_that("a fit without its data predicts, and goes on with them", {
     longer(drop_data(by_formula), 5, data = data),
     drop_data(longer(by_formula, 5))
   ))
+  # columns of other names, of which one is no name in R
+  renamed <- stats::setNames(ratings, c("a user", "b", "c"))
+  for (known in list(fit, quietly(short_bmf(
+    renamed, user = "a user", item = "b", value = "c"
+  )))) {
+    for (given in list(ratings, renamed)) {
+      expect_true(identical_fit(
+        longer(drop_data(known), 5, data = given), drop_data(longer(known, 5))
+      ))
+    }
+  }
+  expect_gibbsite_error(extend(bare, 5, data = cbind(renamed, more = 1)))
 })
 
 test_that("the kind of table plays no part", {

@@ -791,6 +791,27 @@ test_that("without moves of groups a fit goes on with its data given again", {
   ))
 })
 
+test_that("covariances of a prior may be data frames and Matrix objects", {
+  spd <- matrix(c(2, 1, 1, 3), 2, dimnames = list(c("a", "b"), c("a", "b")))
+  priors <- list(
+    function(x) gmm_prior(v0 = x, s0 = x),
+    function(x) hlm_prior("inverse-wishart", df = 4, scale = x),
+    function(x) logistic_prior(c = x), function(x) random_walk(cov = x)
+  )
+  forms <- list(
+    as.data.frame(spd), Matrix::Matrix(spd), Matrix::Matrix(spd, sparse = TRUE)
+  )
+  for (prior in priors) {
+    for (form in forms) {
+      expect_identical(prior(form), prior(spd))
+    }
+    expect_gibbsite_error(prior(data.frame(a = "1")))
+  }
+  expect_identical(
+    gmm_prior(v0 = Matrix::Diagonal(2)), gmm_prior(v0 = diag(2))
+  )
+})
+
 test_that("matrices of the Matrix package are those of R", {
   known <- instant_gmm(faithful, 2)
   dense <- Matrix::Matrix(as.matrix(faithful), sparse = FALSE)

@@ -379,3 +379,39 @@ test_that("loo()'s warning names the fit and what it allows", {
   expect_no_match(said, "loo_moment_match", fixed = TRUE)
   expect_match(said, "kfold()", fixed = TRUE)
 })
+
+test_that("loo_compare() warns of fits of other data", {
+  known <- function(...) gibbs_lm(..., draws = 200, seed = 1, progress = FALSE)
+  raw <- quietly(loo::loo(known(dist ~ speed, cars)))
+  logged <- quietly(loo::loo(known(log(dist) ~ speed, cars)))
+  expect_warning(loo::loo_compare(raw, logged), "same y variable")
+  groups <- data.frame(cars, g = gl(5, 10))
+  others <- list(
+    loo::loo(known(dist ~ poly(speed, 2), cars)),
+    loo::waic(gibbs_hlm(
+      dist ~ speed + (1 | g), groups, draws = 200, seed = 1, progress = FALSE
+    )),
+    loo::kfold(known(dist ~ 1, cars), K = 2, seed = 1)
+  ) |> suppressWarnings()
+  for (other in others) {
+    expect_identical(attr(other, "yhash"), attr(raw, "yhash"))
+  }
+  mixture <- function(k) {
+    gibbs_gmm(faithful, k, draws = 100, seed = 1, progress = FALSE)
+  }
+  two <- quietly(loo::loo(mixture(2)))
+  unknown <- quietly(loo::loo(mixture("unknown")))
+  expect_no_warning(loo::loo_compare(two, unknown))
+  expect_false(attr(two, "yhash") == attr(raw, "yhash"))
+  # documents of the same length
+  words <- diag(5, 4)
+  topics <- lapply(list(words, words[, 4:1], words + 0), function(x) {
+    fit <- gibbs_lda(
+      x, 2, draws = 50, chains = 2, seed = 1, progress = FALSE,
+      keep = c("theta", "phi")
+    )
+    attr(suppressWarnings(loo::loo(fit)), "yhash")
+  }) |> quietly()
+  expect_identical(topics[[1]], topics[[3]])
+  expect_false(topics[[1]] == topics[[2]])
+})
