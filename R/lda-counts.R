@@ -560,8 +560,9 @@ count_tokens <- function(table, none_ok, arg, call) {
   )
 }
 
-# A run of one chain takes 24 bytes for each token: its term, its topic and
-# their copies. Each further chain takes some 6 more.
+# In 8 bytes, and rounded up: a run of one chain takes 20 bytes for each token
+# (its term, its topic and their copies), each further chain 4 more
+# (bench/costs.R).
 numbers_of_token <- 3
 
 # `largest`: NULL, or a sentence that says where the most tokens are. `fewer`

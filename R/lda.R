@@ -77,10 +77,11 @@
 #' Names of the list, of the character vector and of rows are the names of the
 #' documents. A text or a token that is `NA` is an error.
 #'
-#' A run takes 24 bytes of memory for each token, and some 6 more for each
-#' further chain. Documents whose tokens take more than
-#' `options(gibbsite.max_draws_mb = )` at 24 bytes are refused: at its default
-#' of 2000 more than 87 million tokens. So are 2^31 tokens or more.
+#' A run takes about 20 bytes of memory for each token, and some 4 more for each
+#' further chain; documents given as words take some 60 while they are read.
+#' Documents whose tokens take more than `options(gibbsite.max_draws_mb = )` at
+#' 24 bytes are refused: at its default of 2000 more than 87 million tokens. So
+#' are 2^31 tokens or more.
 #'
 #' @section Stored quantities:
 #' Columns `alpha` and `eta` (where they are drawn), `log_joint`, always

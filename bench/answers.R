@@ -16,12 +16,14 @@
 #              its mean over all fits, in standard errors of that difference,
 #              over the fits that converged and the quantities of convergence()
 #   seconds    median of a call
+#   topics     of a topic model, how many topics are the same in all chains: the
+#              least and the largest number over the fits
 #
 # 20 Newsgroups is newsgroups20_train.rds, a sparse matrix of documents x terms,
 # in the folder GIBBSITE_BENCH_DATA; MovieLens-100k comes with recommenderlab,
 # or from its source package. A case without its data is skipped.
 #
-# With an older gibbsite the columns verdicts and cured are empty. mh_sample()
+# With an older gibbsite the columns verdicts, cured and topics are empty. mh_sample()
 # has answers-mh.R, where the true moments are known.
 suppressPackageStartupMessages(library(gibbsite))
 
@@ -291,6 +293,11 @@ kind_of <- function(cause) {
   if (is.null(cause)) "" else if (isTRUE(cause$slow)) "slow" else cause$kind
 }
 
+topics_of <- function(fit) {
+  known <- exists("same_topics", asNamespace("gibbsite"))
+  if (known && inherits(fit, "gibbs_lda")) gibbsite:::same_topics(fit) else NA
+}
+
 one_fit <- function(call, seed) {
   seconds <- system.time(fit <- quietly(call(seed)))[["elapsed"]]
   table <- convergence(fit)
@@ -303,7 +310,7 @@ one_fit <- function(call, seed) {
   list(
     converged = converged(fit), rhat = max(table$rhat, na.rm = TRUE),
     seconds = seconds, kind = kind_of(cause),
-    cured = if (!is.null(cause)) cured(fit, cause),
+    cured = if (!is.null(cause)) cured(fit, cause), topics = topics_of(fit),
     mean = apply(draws, 3L, mean), mcse = mcse
   )
 }
@@ -335,11 +342,13 @@ run_case <- function(name) {
   kinds <- table(of("kind", "")[!good])
   told <- paste(names(kinds), kinds, collapse = ", ")
   tried <- unlist(lapply(fits, `[[`, "cured"))
+  same <- range(of("topics", 0))
   cat(sprintf(
-    "%-24s %3d of %-3d %7.3f  %-24s %-8s %6.1f %8.1f\n", name, sum(good),
+    "%-24s %3d of %-3d %7.3f  %-24s %-8s %6.1f %8.1f %s\n", name, sum(good),
     length(good), stats::median(of("rhat", 0)), told,
     if (length(tried) > 0L) paste(sum(tried), "of", length(tried)) else "",
-    spread_of(fits[good]), stats::median(of("seconds", 0))
+    spread_of(fits[good]), stats::median(of("seconds", 0)),
+    if (anyNA(same)) "" else paste0(same[[1L]], "-", same[[2L]])
   ))
 }
 
@@ -347,8 +356,8 @@ cat(
   "gibbsite ", format(utils::packageVersion("gibbsite")), ", ",
   R.version.string, ", seeds 1 to ", max(seeds), "\n\n",
   sprintf(
-    "%-24s %-10s %7s  %-24s %-8s %6s %8s\n", "", "converged", "rhat",
-    "verdicts", "cured", "spread", "seconds"
+    "%-24s %-10s %7s  %-24s %-8s %6s %8s %s\n", "", "converged", "rhat",
+    "verdicts", "cured", "spread", "seconds", "topics"
   ),
   sep = ""
 )
