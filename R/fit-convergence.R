@@ -33,6 +33,19 @@ diagnose_one <- function(x) {
   c(out, constant = as.numeric(constant), finite = 1)
 }
 
+# Whether one quantity has not converged, by the first measure that fails. FALSE
+# does not say that it has.
+surely_fails <- function(x, rhat, ess) {
+  if (!all(is.finite(x)) || min(x) == max(x)) {
+    return(FALSE)
+  }
+  x <- scaled_to_one(x)$x
+  suppressWarnings(isTRUE(
+    posterior::ess_bulk(x) < ess || posterior::rhat(x) > rhat ||
+      posterior::ess_tail(x) < ess
+  ))
+}
+
 # f(matrix draws x chains) of every variable of an array draws x chains x
 # variables: `length` numbers each, a column for each variable
 each_variable <- function(draws, f, length) {

@@ -25,8 +25,8 @@ rule_verdict <- function(job, rule, common, suspect) {
   # the cause is looked for among several quantities
   drop <- may_drop(job, rule, common)
   if (!drop && !is.null(suspect)) {
-    one <- invariants[, , suspect, drop = FALSE]
-    if (!all(convergence_table(one, rule$rhat, rule$ess)$ok)) {
+    one <- matrix(invariants[, , suspect], common - first)
+    if (surely_fails(one, rule$rhat, rule$ess)) {
       return(list(verdict = "go on", suspect = suspect))
     }
   }
