@@ -260,6 +260,29 @@ test_that("the warning names the worst and what to type, and is suppressible", {
   expect_silent(warn_convergence(fake_fit(draws = 2000)))
 })
 
+test_that("a quantity surely fails where the table says so", {
+  set.seed(1)
+  n <- 1000
+  level <- matrix(rnorm(4 * n), n)
+  cases <- list(
+    level, sweep(level, 2, c(0, 0, 0, 1), "+"), level[1:50, ],
+    matrix(stats::filter(level, 0.97, "recursive"), n),
+    # the tails alone
+    level * (1 + 30 * (level > 2) * (col(level) == 1)),
+    level + (row(level) > n / 2), replace(level, 7, Inf), level * 0,
+    matrix(rbinom(4 * n, 1, 1e-3), n)
+  )
+  fails <- vapply(cases, surely_fails, NA, rhat = 1.01, ess = 400)
+  ok <- vapply(cases, function(x) {
+    x <- array(x, c(dim(x), 1L), list(NULL, NULL, variable = "a"))
+    convergence_table(x, 1.01, 400)$ok
+  }, NA)
+  expect_identical(fails[1:6], c(FALSE, TRUE, TRUE, TRUE, FALSE, TRUE))
+  # draws that are not finite and constant ones are for the table
+  expect_identical(!fails[-(7:8)], ok[-(7:8)])
+  expect_identical(fails[7:8], c(FALSE, FALSE))
+})
+
 test_that("few draws of a long run tell whether it has converged, and where", {
   skip_long()
   invariants_of <- function(n, values, columns = 3) {
