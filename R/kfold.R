@@ -245,6 +245,12 @@ warn_slow_folds <- function(slow, count, name, call) {
   }
 }
 
+# With the attribute by which loo_compare() knows fits of other data.
+with_outcome <- function(loo, fit) {
+  attr(loo, "yhash") <- hash(model_outcome(fit_part(fit, "model")))
+  loo
+}
+
 # In the form that the loo package has for it.
 new_kfold <- function(elpd, lpd, folds, names) {
   pointwise <- cbind(

@@ -24,12 +24,6 @@ loo.gibbsite_fit <- function(x, ...) {
   with_outcome(out, x)
 }
 
-# With the attribute by which loo_compare() knows fits of other data.
-with_outcome <- function(loo, fit) {
-  attr(loo, "yhash") <- hash(model_outcome(fit_part(fit, "model")))
-  loo
-}
-
 # The largest Pareto k of a reliable estimate (Vehtari et al. 2024).
 pareto_limit <- function(draws) min(1 - 1 / log10(draws), 0.7)
 
