@@ -69,6 +69,16 @@ dense_matrix <- function(x, arg, call) {
   methods::as(x, "matrix")
 }
 
+# A data frame of numbers and a matrix of the Matrix package as an R matrix, all
+# else as it is.
+numeric_matrix <- function(x, arg, call) {
+  if (is.data.frame(x) && length(x) > 0L && all(vapply(x, is.numeric, NA))) {
+    check_data_frame(x, arg, call)
+    return(as.matrix(x))
+  }
+  dense_matrix(x, arg, call)
+}
+
 matrix_from_array <- function(x, arg, call) {
   # a vector of NAs is logical, but the error should say that values are missing
   if (is.logical(x) && length(x) > 0 && all(is.na(x))) {

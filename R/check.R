@@ -349,16 +349,6 @@ check_spd_matrix <- function(x, d, d_why = NULL, null_ok = FALSE,
   x
 }
 
-# A data frame of numbers and a matrix of the Matrix package as an R matrix, all
-# else as it is.
-numeric_matrix <- function(x, arg, call) {
-  if (is.data.frame(x) && length(x) > 0L && all(vapply(x, is.numeric, NA))) {
-    check_data_frame(x, arg, call)
-    return(as.matrix(x))
-  }
-  dense_matrix(x, arg, call)
-}
-
 # A covariance matrix with the names of its coordinates, those of its rows or
 # columns: see matrix_in_order_of().
 check_covariance <- function(x, arg, call) {

@@ -92,20 +92,8 @@ check_compared_fits <- function(fits, call) {
   if (length(fits) < 2L) {
     abort_argument("There must be two fits or more to compare.", call = call)
   }
-  responses <- lapply(fits, function(fit) response_of(fit_part(fit, "model")))
+  responses <- lapply(fits, function(fit) model_outcome(fit_part(fit, "model")))
   check_equal_responses(responses, "y", "Their responses differ.", call)
-}
-
-# NULL if the model does not hold its data, or holds none.
-response_of <- function(model) {
-  frame <- model$frame
-  if (is.null(frame$y)) {
-    return(NULL)
-  }
-  list(
-    y = unname(as.double(frame$y)),
-    trials = if (!is.null(frame$trials)) as.double(frame$trials)
-  )
 }
 
 # The names given, or else those of variables, or else of the functions.

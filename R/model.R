@@ -233,10 +233,19 @@ model_density.default <- function(model) NULL
 model_unbounded <- function(model, given, call) UseMethod("model_unbounded")
 
 # What log_lik() is the density of; of a regression this is its response. Its
-# hash tells loo_compare() whether fits are of the same data.
+# hash tells loo_compare() whether fits are of the same data. NULL if the model
+# does not hold its data, or holds none.
 model_outcome <- function(model) UseMethod("model_outcome")
 #' @exportS3Method
-model_outcome.default <- function(model) response_of(model)
+model_outcome.default <- function(model) {
+  frame <- model$frame
+  if (!is.null(frame$y)) {
+    list(
+      y = unname(as.double(frame$y)),
+      trials = if (!is.null(frame$trials)) as.double(frame$trials)
+    )
+  }
+}
 
 # What kfold() may leave out: "observation", "group", both or nothing.
 model_fold_kinds <- function(model) UseMethod("model_fold_kinds")
