@@ -300,7 +300,7 @@ gmm_state <- function(model, log_pi, mu, sigma, z) {
     sweep = 0, z = as.integer(z), log_pi = as.double(log_pi),
     mu = as.double(mu), factor = gmm_factor(model, sigma),
     x_missing = unname(t(fill_column_means(x))[holes]),
-    prob = numeric(n * model$k), kept = 0, moves = numeric(6),
+    prob = numeric(n * model$k), kept = 0, moves = numeric(8),
     numbering = no_numbering
   )
 }
@@ -470,12 +470,12 @@ model_notes.gmm_model <- function(model, fit, table) {
 
 moves_line <- function(fit) {
   counts <- lapply(fit_part(fit, "chains"), function(chain) chain$state$moves)
-  counts <- matrix(Reduce(`+`, counts), 3L)
+  counts <- matrix(Reduce(`+`, counts), 4L)
   tried <- counts[, 1L] > 0
   if (!any(tried)) {
     return(NULL)
   }
-  name <- c("exchanges", "merges or splits", "resplits")
+  name <- c("exchanges", "merges or splits", "resplits", "combinations")
   share <- paste(whole_each(counts[tried, 2L]), "of",
                  whole_each(counts[tried, 1L]), name[tried])
   paste0("Moves that succeeded: ", paste(share, collapse = ", "), ".")

@@ -125,6 +125,45 @@
 #' succeeded. If one mode has all of the probability, few moves succeed, and
 #' nothing is wrong.
 #'
+#' @section Combinations:
+#' If `k` is larger than the data need, two components describe one group, and
+#' which of the groups has two differs between the modes. With many observations
+#' no move of the last section leads from one such mode to another: it would
+#' have to draw hundreds of allocations at once. So with `k` above 2 and
+#' covariances of their own there is a move that does not use the allocations.
+#' Two components that overlap become one with the same weight, mean and
+#' covariance, and a third one splits into two (after Richardson and Green 1997;
+#' without allocations as in Cappe, Robert and Ryden 2003).
+#'
+#' Components \eqn{a} and \eqn{b} combine into
+#' \deqn{w = w_a + w_b, \quad p = w_a / w, \quad \mu = p \mu_a + (1 - p) \mu_b,
+#'   \quad W = p \Sigma_a + (1 - p) \Sigma_b, \quad
+#'   \Sigma = W + \delta \delta', \quad
+#'   \delta = \sqrt{p (1 - p)} (\mu_b - \mu_a).}{
+#'   w = w_a + w_b, p = w_a / w, mu = p mu_a + (1 - p) mu_b,
+#'   W = p Sigma_a + (1 - p) Sigma_b, Sigma = W + delta delta',
+#'   delta = sqrt(p (1 - p)) (mu_b - mu_a).}
+#' A split is the reverse, from a uniform \eqn{p}, a vector \eqn{v = L^{-1}
+#' \delta}{v = L^-1 delta} in the unit ball with density proportional to
+#' \eqn{(1 - |v|^2)^3}, and a matrix beta variable \eqn{B = p M^{-1} \Sigma_a
+#' M^{-T}}{B = p M^-1 Sigma_a M^-T} with the parameters \eqn{d/2 + 30 p} and
+#' \eqn{d/2 + 30 (1 - p)}; \eqn{\Sigma = L L'}{Sigma = L L'}, \eqn{W = M M'}.
+#' With \eqn{q} the density of \eqn{(p, v, B)}, \eqn{\theta = (\pi, \mu,
+#' \Sigma)}{theta = (pi, mu, Sigma)} and
+#' \deqn{J = w |\Sigma|^{1/2} |W|^{(d + 1) / 2} (p (1 - p))^{-d (d + 2) / 2}}{
+#'   J = w |Sigma|^(1/2) |W|^((d + 1)/2) (p (1 - p))^(-d (d + 2)/2)}
+#' the move is accepted with probability \eqn{\min(1, r)},
+#' \deqn{r = \frac{p(x \mid \theta') p(\theta')}{p(x \mid \theta) p(\theta)}
+#'   \cdot \frac{(q / J)(\mbox{split undone})}{(q / J)(\mbox{split made})} \cdot
+#'   \frac{P'(\mbox{pair})}{P(\mbox{pair})}.}{
+#'   r = p(x | theta') p(theta') / [p(x | theta) p(theta)]
+#'   (q / J)(split undone) / (q / J)(split made) P'(pair) / P(pair).}
+#' A pair has a probability \eqn{P} proportional to
+#' \eqn{(|W| / |\Sigma|)^4}{(|W| / |Sigma|)^4}. Then the allocations and the missing entries are drawn given
+#' \eqn{\theta'}{theta'}. Diagonal covariances: each variable by itself with
+#' \eqn{d = 1}, and the same \eqn{p}. A chain tries one combination in each of
+#' its first 200 sweeps, then in a sweep with probability 1/4.
+#'
 #' @section Stored quantities:
 #' Columns `pi[c]`, `mu[c,j]`, the covariances (`Sigma[c,i,j]` when full,
 #' variances `sigma2[c,j]` when diagonal, `Sigma[i,j]` when shared; `c`
@@ -244,7 +283,8 @@
 #' @param na_action What to do about missing values: `"fail"` (default),
 #'   `"omit"` or `"impute"`.
 #' @param merge_split `TRUE` (default) or `FALSE`: whether the sampler also
-#'   moves whole groups of observations between components.
+#'   moves whole groups of observations between components, and combines and
+#'   splits components.
 #' @param keep `NULL`, or any of `"z"`, `"x"` and `"labels"`: store every draw
 #'   of the allocations, of the missing entries, of the sampler's own numbers of
 #'   the components. With an unknown `k` any of `"components"`, `"z"` and `"x"`;
@@ -261,6 +301,10 @@
 #' before any chain runs; a chain that fails raises `gibbsite_error_chain`,
 #' which carries the other chains in `$fit`.
 #' @references
+#' Cappe O, Robert CP, Ryden T (2003). Reversible jump, birth-and-death and more
+#' general continuous time Markov chain Monte Carlo samplers. *JRSS B* 65,
+#' 679-700. \doi{10.1111/1467-9868.00409}
+#'
 #' Diebolt J, Robert CP (1994). Estimation of finite mixture distributions
 #' through Bayesian sampling. *JRSS B* 56, 363-375.
 #' \doi{10.1111/j.2517-6161.1994.tb01985.x}
@@ -277,6 +321,10 @@
 #' solution to the label switching problem in Bayesian analysis of mixtures of
 #' distributions. *Journal of Computational and Graphical Statistics* 19,
 #' 313-331. \doi{10.1198/jcgs.2010.09008}
+#'
+#' Richardson S, Green PJ (1997). On Bayesian analysis of mixtures with an
+#' unknown number of components. *JRSS B* 59, 731-792.
+#' \doi{10.1111/1467-9868.00095}
 #'
 #' Rai P. *CS772A: Probabilistic Machine Learning*, lecture slides, "Gibbs
 #' sampling: an example" (the conditionals as used here). Indian Institute of

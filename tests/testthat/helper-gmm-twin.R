@@ -2,7 +2,8 @@
 # its page.  It takes the same random numbers in the same order as the core:
 # those of a move (twin_moves() below); the gammas of pi; for each component the
 # normals of mu_c; for each covariance its chi-squares and normals, column by
-# column; one uniform an observation; one normal a missing entry.
+# column; those of a combination (twin_combine() below); one uniform an
+# observation; one normal a missing entry.
 #
 # A twin's state is list(sweep, z, log_pi, mu, sigma, x, prob, kept, moves): mu
 # a k x d matrix, sigma a list of k matrices, whatever the form of the
@@ -246,6 +247,7 @@ twin_imputation <- function(model, twin) {
 twin_blocks <- list(
   moves = function(model, twin) twin_moves(model, twin),
   weights = twin_weights, means = twin_means, covariances = twin_covariances,
+  combine = function(model, twin) twin_combine(model, twin),
   allocations = twin_allocations, imputation = twin_imputation
 )
 
@@ -302,7 +304,7 @@ twin_moves <- function(model, twin, without = "", empty = 0.2, always = FALSE) {
   if (is.null(moved)) {
     return(twin)
   }
-  twin$moves[[3 + kind]] <- twin$moves[[3 + kind]] + 1
+  twin$moves[[4 + kind]] <- twin$moves[[4 + kind]] + 1
   twin$z <- moved$z
   twin$sigma <- moved$sigma
   twin
@@ -698,6 +700,238 @@ gmm_all_quantities <- function(model, state) {
     spread_1 = sum(twin$mu[1, ]^2), sigma_1 = atan(sigma[1, ] / 2),
     count_1 = sum(twin$z == 1)
   )
+}
+
+# ---- two components combine, a third one splits ------------------------------
+
+# The formulas are at the head of src/core/gmm/gmm_combine.h. Random numbers in
+# turn: whether there is a try (not for the first 200); the pair; which of its
+# labels is freed; the component that splits; the share p; for each block of
+# variables the normals and the chi-square of v, the chi-squares and normals of
+# two Wishart matrices, column by column; one uniform for acceptance.
+#
+# `without` makes wrong samplers: it names the part of the ratio left out.
+twin_combine <- function(model, twin, without = "", always = FALSE) {
+  if (model$k < 3 || model$data$merge_split == 0 ||
+        model$covariance == "shared" ||
+        !(always || twin$moves[[4]] < 200 || runif(1) < 0.25)) {
+    return(twin)
+  }
+  twin$moves[[4]] <- twin$moves[[4]] + 1
+  label <- draw_combination(model, twin)
+  if (is.null(label)) {
+    return(twin)
+  }
+  old <- lapply(label, function(c) part_of(twin, c))
+  whole <- combine_parts(model, old[[1]], old[[2]])
+  parts <- split_part(model, old[[3]])
+  new <- list(whole$part, parts$second, parts$first)
+  moved <- twin
+  for (e in 1:3) {
+    moved$log_pi[[label[[e]]]] <- new[[e]]$log_weight
+    moved$mu[label[[e]], ] <- new[[e]]$mu
+    moved$sigma[[label[[e]]]] <- new[[e]]$sigma
+  }
+  log_lik <- function(twin) sum(row_log_sums(twin_log_joint(model, twin)))
+  log_priors <- function(parts) {
+    sum(mapply(function(part, c) log_part_prior(model, part, c), parts, label))
+  }
+  ratio <- c(
+    likelihood = log_lik(moved) - log_lik(twin),
+    prior = log_priors(new) - log_priors(old),
+    density = whole$log_q - parts$log_q,
+    jacobian = parts$log_jacobian - whole$log_jacobian,
+    pair = log_pair(model, moved, label[3:2]) - log_pair(model, twin, label)
+  )
+  if (log(runif(1)) < sum(ratio[setdiff(names(ratio), without)])) {
+    twin <- moved
+    twin$moves[[8]] <- twin$moves[[8]] + 1
+  }
+  twin
+}
+
+part_of <- function(twin, c) {
+  list(
+    log_weight = twin$log_pi[[c]], mu = twin$mu[c, ], sigma = twin$sigma[[c]]
+  )
+}
+
+# The variables of each block: all of them, or one.
+blocks_of <- function(model) {
+  d <- ncol(model$data$x)
+  if (model$covariance == "diagonal") as.list(seq_len(d)) else list(seq_len(d))
+}
+
+log_det <- function(x) as.double(determinant(x)$modulus)
+
+# log q and log J of a split with the whole covariance sigma.
+log_block <- function(split, sigma) {
+  d <- nrow(sigma)
+  p <- split$p
+  s <- d / 2 + 30 * p
+  t <- d / 2 + 30 * (1 - p)
+  j <- seq_len(d)
+  gamma <- function(a) sum(lgamma(a - (j - 1) / 2))
+  within <- log_det(sigma - tcrossprod(t(chol(sigma)) %*% split$v))
+  c(
+    q = 3 * log(1 - sum(split$v^2)) + gamma(s + t) - gamma(s) - gamma(t) +
+      (s - (d + 1) / 2) * log_det(split$b) +
+      (t - (d + 1) / 2) * log_det(diag(d) - split$b),
+    jacobian = log_det(sigma) / 2 + (d + 1) / 2 * within -
+      d * (d + 2) / 2 * log(p * (1 - p))
+  )
+}
+
+# list(part, log_q, log_jacobian, overlap) of two components as one.
+combine_parts <- function(model, a, b) {
+  largest <- max(a$log_weight, b$log_weight)
+  log_weight <- largest +
+    log(sum(exp(c(a$log_weight, b$log_weight) - largest)))
+  p <- exp(a$log_weight - log_weight)
+  # no weights of such a share combine
+  if (p < 1e-8 || p > 1 - 1e-8) {
+    return(list(overlap = 0))
+  }
+  mu <- p * a$mu + (1 - p) * b$mu
+  sigma <- 0 * a$sigma
+  logs <- c(q = 0, jacobian = log_weight)
+  overlap <- 1
+  for (j in blocks_of(model)) {
+    within <- p * a$sigma[j, j, drop = FALSE] +
+      (1 - p) * b$sigma[j, j, drop = FALSE]
+    delta <- sqrt(p * (1 - p)) * (b$mu - a$mu)[j]
+    whole <- within + tcrossprod(delta)
+    root <- t(chol(within))
+    half <- forwardsolve(root, p * a$sigma[j, j, drop = FALSE])
+    split <- list(
+      p = p, v = forwardsolve(t(chol(whole)), delta),
+      b = forwardsolve(root, t(half))
+    )
+    sigma[j, j] <- whole
+    logs <- logs + log_block(split, whole)
+    overlap <- overlap * (1 - sum(split$v^2))
+  }
+  list(
+    part = list(log_weight = log_weight, mu = mu, sigma = sigma),
+    log_q = logs[["q"]], log_jacobian = logs[["jacobian"]], overlap = overlap
+  )
+}
+
+lower_wishart <- function(df, d) {
+  t <- matrix(0, d, d)
+  for (j in seq_len(d)) {
+    t[j, j] <- sqrt(rchisq(1, df - (j - 1)))
+    t[seq_len(d) > j, j] <- rnorm(d - j)
+  }
+  tcrossprod(t)
+}
+
+# list(first, second, log_q, log_jacobian) of a component split anew.
+split_part <- function(model, whole) {
+  p <- runif(1)
+  first <- second <- whole
+  first$log_weight <- log(p) + whole$log_weight
+  second$log_weight <- log(1 - p) + whole$log_weight
+  logs <- c(q = 0, jacobian = whole$log_weight)
+  for (j in blocks_of(model)) {
+    d <- length(j)
+    sigma <- whole$sigma[j, j, drop = FALSE]
+    e <- rnorm(d)
+    v <- e / sqrt(sum(e^2) + rchisq(1, 8))
+    delta <- drop(t(chol(sigma)) %*% v)
+    a <- lower_wishart(d + 60 * p, d)
+    both <- a + lower_wishart(d + 60 * (1 - p), d)
+    root <- t(chol(both))
+    b <- forwardsolve(root, t(forwardsolve(root, a)))
+    m <- t(chol(sigma - tcrossprod(delta)))
+    first$mu[j] <- whole$mu[j] - sqrt((1 - p) / p) * delta
+    second$mu[j] <- whole$mu[j] + sqrt(p / (1 - p)) * delta
+    first$sigma[j, j] <- m %*% b %*% t(m) / p
+    second$sigma[j, j] <- m %*% (diag(d) - b) %*% t(m) / (1 - p)
+    logs <- logs + log_block(list(p = p, v = v, b = b), sigma)
+  }
+  list(
+    first = first, second = second, log_q = logs[["q"]],
+    log_jacobian = logs[["jacobian"]]
+  )
+}
+
+# log p of one component's parameters, but for constants.
+log_part_prior <- function(model, part, c) {
+  prior <- model$prior
+  gap <- part$mu - prior$m0
+  value <- (prior$alpha[[c]] - 1) * part$log_weight -
+    drop(gap %*% solve(prior$v0, gap)) / 2
+  if (model$covariance == "diagonal") {
+    variance <- diag(part$sigma)
+    return(value - sum(
+      (prior$nu0 / 2 + 1) * log(variance) + diag(prior$s0) / (2 * variance)
+    ))
+  }
+  value - (prior$nu0 + length(gap) + 1) / 2 * log_det(part$sigma) -
+    sum(diag(solve(part$sigma, prior$s0))) / 2
+}
+
+pair_weights <- function(model, twin) {
+  pairs <- utils::combn(model$k, 2)
+  # by the second label, then by the first one
+  pairs <- pairs[, order(pairs[2, ], pairs[1, ]), drop = FALSE]
+  weight <- apply(pairs, 2, function(pair) {
+    combine_parts(
+      model, part_of(twin, pair[[1]]), part_of(twin, pair[[2]])
+    )$overlap^4
+  })
+  list(pairs = pairs, weight = weight)
+}
+
+log_pair <- function(model, twin, label) {
+  all <- pair_weights(model, twin)
+  at <- colSums(all$pairs == min(label[1:2])) == 1 &
+    colSums(all$pairs == max(label[1:2])) == 1
+  log(all$weight[at] / sum(all$weight))
+}
+
+# The two that combine, of which the second label is freed, and a third one.
+# NULL if no two combine.
+draw_combination <- function(model, twin) {
+  all <- pair_weights(model, twin)
+  may <- which(all$weight > 0)
+  u <- runif(1) * sum(all$weight)
+  before <- cumsum(all$weight) - all$weight
+  pair <- if (length(may) > 0) all$pairs[, max(may[before[may] <= u])]
+  swapped <- runif(1) < 0.5
+  left <- setdiff(seq_len(model$k), pair)
+  third <- left[[1 + draw_below(model$k - 2)]]
+  if (length(may) > 0) {
+    c(if (swapped) rev(pair) else pair, third)
+  }
+}
+
+# What a combination changes, of a twin: the parameters.
+combine_quantities <- function(model, twin) {
+  weight <- exp(twin$log_pi)
+  log_dets <- vapply(twin$sigma, log_det, 0)
+  c(
+    weight = weight[-1], same = sum(weight^2), log_weight = sum(twin$log_pi),
+    log_det = log_dets[[1]], all = sum(log_dets),
+    weighted = sum(weight * log_dets), mu = atan(twin$mu[, 1]),
+    apart = atan(sum(weight * twin$mu[, 1]^2) / 4),
+    corner = atan(twin$sigma[[1]][1, ncol(twin$mu)])
+  )
+}
+
+# As moves_alone_test() below.
+combine_alone_test <- function(model, without = "", times = 1000, moves = 3) {
+  change <- stack_rows(times, function() {
+    joint <- with_simulated_data(model, gibbsite:::draw_prior(model))
+    twin <- twin_state(joint$model, joint$state)
+    before <- combine_quantities(joint$model, twin)
+    for (move in seq_len(moves)) {
+      twin <- twin_combine(joint$model, twin, without, always = TRUE)
+    }
+    combine_quantities(joint$model, twin) - before
+  })
+  test_zero_means(change)
 }
 
 # ---- wrong samplers ----------------------------------------------------------

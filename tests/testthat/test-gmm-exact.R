@@ -676,17 +676,88 @@ test_that("moves with a part of their ratio left out do not, longer", {
   }
 })
 
+# ---- combinations: alone -----------------------------------------------------
+
+run_combine_alone <- function(model, without = "", times = 1000) {
+  withr::local_seed(47)
+  smallest_adjusted(combine_alone_test(model, without, times))
+}
+
+test_that("combinations leave the joint distribution as it is", {
+  skip_long()
+  for (form in c("full", "diagonal")) {
+    expect_gte(
+      run_combine_alone(moves_model(form, 4, 2)), error_rate, label = form
+    )
+  }
+})
+
+test_that("combinations leave the joint distribution as it is, longer", {
+  skip_unless_extended()
+  for (form in c("full", "diagonal")) {
+    for (d in 1:3) {
+      model <- moves_model(form, 5, d, if (d == 1) 4 else 3)
+      p <- run_combine_alone(model, times = 3000)
+      expect_gte(p, error_rate, label = paste(form, d))
+    }
+  }
+})
+
+test_that("combinations with a part of their ratio left out do not", {
+  skip_unless_extended()
+  for (part in c("likelihood", "prior", "density", "jacobian", "pair")) {
+    p <- run_combine_alone(moves_model("full", 4, 2), part, times = 2000)
+    expect_lt(p, error_rate, label = part)
+  }
+})
+
+test_that("a combination undoes a split, with the Jacobian of the split", {
+  for (form in c("full", "diagonal")) {
+    d <- 2
+    model <- moves_model(form, 5, d)
+    withr::local_seed(48)
+    whole <- list(
+      log_weight = log(0.4), mu = c(1, -2),
+      sigma = if (form == "full") matrix(c(2, 0.7, 0.7, 1), 2) else diag(2:1)
+    )
+    parts <- split_part(model, whole)
+    again <- combine_parts(model, parts$first, parts$second)
+    expect_equal(again$part, whole)
+    expect_equal(again$log_q, parts$log_q)
+    expect_equal(again$log_jacobian, parts$log_jacobian)
+  }
+  # by differences, of one variable
+  split <- function(z) {
+    p <- z[[4]]
+    delta <- sqrt(z[[3]]) * z[[5]]
+    within <- z[[3]] - delta^2
+    c(
+      z[[1]] * c(p, 1 - p), z[[2]] - sqrt((1 - p) / p) * delta,
+      z[[2]] + sqrt(p / (1 - p)) * delta, within * z[[6]] / p,
+      within * (1 - z[[6]]) / (1 - p)
+    )
+  }
+  at <- c(0.4, 1, 2, 0.3, 0.5, 0.2)
+  slope <- vapply(1:6, function(j) {
+    step <- replace(numeric(6), j, 1e-6)
+    (split(at + step) - split(at - step)) / 2e-6
+  }, numeric(6))
+  known <- log_block(list(p = 0.3, v = 0.5, b = matrix(0.2)), matrix(2))
+  expect_equal(log_det(slope), known[["jacobian"]] + log(0.4), tolerance = 1e-7)
+})
+
 test_that("every kind of move succeeds, and none is tried without them", {
   withr::local_seed(33)
   model <- tiny_gmm(24, 2, 3, 0.3, keep = "z")
   joint <- with_simulated_data(model, draw_prior(model))
   control <- list(burnin = 0, thin = 1, threads = 1)
   moves <- model_sweeps(joint$model, joint$state, 400, control)$state$moves
-  expect_identical(moves[4:6] > 0, rep(TRUE, 3))
+  expect_identical(moves[5:8] > 0, rep(TRUE, 4))
   expect_gte(sum(moves[1:3]), 200)
+  expect_gte(moves[4], 200)
   joint$model$data$merge_split <- 0L
   still <- model_sweeps(joint$model, joint$state, 400, control)$state$moves
-  expect_identical(still, numeric(6))
+  expect_identical(still, numeric(8))
 })
 
 # ---- Geweke's joint test and its mutants -------------------------------------

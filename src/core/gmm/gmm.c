@@ -96,6 +96,8 @@ static void carve(gmm_model *m, arena *a) {
   carve_scratch(m, a);
   if (data->merge_split)
     gmm_moves_carve(&m->moves, data->form, data->n, data->d, a);
+  if (data->merge_split)
+    gmm_combine_carve(&m->combine, data->d, data->k, a);
   m->x = missing->entries ? arena_doubles(a, n * d) : NULL;
 }
 
@@ -326,21 +328,28 @@ static void open_sums(const gmm_model *m, gmm_sums *sums) {
     sums->waiting[c] = 0;
 }
 
+typedef enum { SUM, ALLOCATE, EVALUATE } chunk_task;
+
 /* Allocates (when asked to) and sums the observations of one chunk in its own
  * area; outside it only elements of these observations are written, so chunks
  * may run in any order. */
-static void run_chunk(const gmm_model *m, size_t index, int allocate) {
+static void run_chunk(const gmm_model *m, size_t index, chunk_task task) {
   const size_t n = m->data.n;
   gmm_chunk *area = m->areas + index;
   gmm_log_sum log_lik = gmm_log_sum_open();
   const size_t first = index * m->chunk;
   const size_t last = first + m->chunk < n ? first + m->chunk : n;
-  const int loaded = allocate && m->data.missing.entries == 0;
+  const int loaded = task == ALLOCATE && m->data.missing.entries == 0;
   open_sums(m, &area->sums);
   for (size_t i = first; i < last; i += LANES) {
     const size_t lanes = last - i < LANES ? last - i : LANES;
-    if (allocate)
+    if (task == ALLOCATE)
       allocate_block(m, i, lanes, area, &log_lik);
+    if (task == EVALUATE) {
+      block_weights(m, i, lanes, area->scratch, area->weight);
+      gmm_accumulate(area->weight, m->data.k, lanes, &log_lik);
+      continue;
+    }
     add_block(m, &area->sums, i, lanes, loaded ? area->scratch : NULL);
   }
   for (size_t c = 0; c < m->data.k; c++)
@@ -358,37 +367,39 @@ static int batch_length(const gmm_model *m) {
 
 /* Chunks first, ..., last - 1 in parallel.  No team of one is set up: that
  * would take as long as 50 observations. */
-static void run_batch(const gmm_model *m, int first, int last, int allocate,
+static void run_batch(const gmm_model *m, int first, int last, chunk_task task,
                       int threads) {
   const int team = threads < last - first ? threads : last - first;
   if (team < 2) {
     for (int index = first; index < last; index++)
-      run_chunk(m, (size_t)index, allocate);
+      run_chunk(m, (size_t)index, task);
     return;
   }
 #ifdef _OPENMP
 #pragma omp parallel for num_threads(team) schedule(dynamic)
 #endif
   for (int index = first; index < last; index++)
-    run_chunk(m, (size_t)index, allocate);
+    run_chunk(m, (size_t)index, task);
 }
 
 /* All chunks, then their sums in the order of the chunks. */
-static status run_chunks(gmm_model *m, int allocate,
+static status run_chunks(gmm_model *m, chunk_task task,
                          const scan_control *control) {
   const int chunks = (int)m->chunks, batch = batch_length(m);
   for (int first = 0; first < chunks; first += batch) {
     if (first > 0 && control->stop && control->stop(control->stop_data))
       return STATUS_INTERRUPTED;
     const int last = first + batch < chunks ? first + batch : chunks;
-    run_batch(m, first, last, allocate, control->threads);
+    run_batch(m, first, last, task, control->threads);
   }
-  clear_sums(m, &m->sums);
   m->log_lik = 0.0;
-  for (size_t index = 0; index < m->chunks; index++) {
+  for (size_t index = 0; index < m->chunks; index++)
     m->log_lik += m->areas[index].log_lik;
+  if (task == EVALUATE)
+    return STATUS_OK;
+  clear_sums(m, &m->sums);
+  for (size_t index = 0; index < m->chunks; index++)
     add_sums(m, &m->sums, &m->areas[index].sums);
-  }
   return STATUS_OK;
 }
 
@@ -580,9 +591,18 @@ status gmm_draw_allocations(gmm_model *m, const scan_control *control) {
   if (m->recording)
     *m->state.kept += 1.0;
   if (outcome == STATUS_OK)
-    outcome = run_chunks(m, 1, control);
+    outcome = run_chunks(m, ALLOCATE, control);
   if (outcome == STATUS_OK && !isfinite(m->log_lik))
     outcome = STATUS_NOT_FINITE;
+  return outcome;
+}
+
+status gmm_log_likelihood(gmm_model *m, const scan_control *control,
+                          double *value) {
+  status outcome = prepare_patterns(m);
+  if (outcome == STATUS_OK)
+    outcome = run_chunks(m, EVALUATE, control);
+  *value = m->log_lik;
   return outcome;
 }
 
@@ -599,6 +619,9 @@ status gmm_sweep(void *model, const scan_control *control) {
     outcome = gmm_draw_covariances(m, 0, m->data.k);
   if (outcome == STATUS_OK)
     gmm_set_constants(m);
+  if (outcome == STATUS_OK && !m->mode && m->data.merge_split &&
+      gmm_combine_due(m))
+    outcome = gmm_combine(m, control);
   if (outcome == STATUS_OK)
     outcome = gmm_draw_allocations(m, control);
   for (size_t e = 0; e < sigma_columns(&m->data); e++)
@@ -636,7 +659,7 @@ status gmm_open(gmm_model *m, const gmm_data *data, const gmm_state *state,
       m->components.mean[c * d + j] = state->mu[c + k * j];
     gmm_set_constant(&m->components, c, state->log_pi[c]);
   }
-  run_chunks(m, 0, &unasked);
+  run_chunks(m, SUM, &unasked);
   return data->merge_split ? gmm_moves_open(m) : STATUS_OK;
 }
 

@@ -26,6 +26,7 @@
 #ifndef GIBBSITE_GMM_H
 #define GIBBSITE_GMM_H
 
+#include "gmm/gmm_combine.h"
 #include "gmm/gmm_density.h"
 #include "gmm/gmm_moves.h"
 #include "numeric/status.h"
@@ -97,6 +98,7 @@ struct gmm_model {
   double *concentration;         /* k        */
   size_t *order;                 /* d        */
   gmm_moves moves;
+  gmm_combine_work combine;
 };
 
 /* Bytes of work space; 0 when the count overflows. */
@@ -119,6 +121,8 @@ void gmm_draw_weights(gmm_model *m);
 status gmm_draw_mean(gmm_model *m, size_t c);
 status gmm_draw_covariances(gmm_model *m, size_t first, size_t last);
 void gmm_set_constants(gmm_model *m);
+status gmm_log_likelihood(gmm_model *m, const scan_control *control,
+                          double *value);
 status gmm_draw_allocations(gmm_model *m, const scan_control *control);
 
 /* The stored quantities: pi (k), mu (k x d), Sigma (full k x d x d, diagonal k x

@@ -789,7 +789,7 @@ int gmm_move_due(const gmm_model *m) {
   double tries = 0.0;
   if (m->data.k < 2)
     return 0;
-  for (int kind = 0; kind < MOVE_KINDS; kind++)
+  for (int kind = 0; kind < MOVE_COMBINE; kind++)
     tries += m->state.moves[kind];
   return tries < FIRST_TRIES ||
          unif_rand() < (m->data.k == 2 ? RATE_OF_TWO : RATE);

@@ -57,7 +57,7 @@
 typedef struct gmm_model gmm_model;
 
 /* Kinds of moves, in the order of the counters in the state. */
-enum { MOVE_EXCHANGE, MOVE_EMPTY, MOVE_RESPLIT, MOVE_KINDS };
+enum { MOVE_EXCHANGE, MOVE_EMPTY, MOVE_RESPLIT, MOVE_COMBINE, MOVE_KINDS };
 
 /* Components that a move changes at most. */
 #define MOVE_LABELS 3
