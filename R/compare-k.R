@@ -268,10 +268,13 @@ slow_note <- function(slow, names) {
 
 # A user can take columns away or change them.
 is_whole_k_comparison <- function(x) {
-  is.data.frame(x) && is_plain_string(attr(x, "criterion")) &&
-    all(c("fit", "k", attr(x, "criterion"), "difference", "difference_se",
-          "sure") %in% names(x)) &&
-    is.character(x$fit) && sum(x$sure %in% "best") == 1L && !anyNA(x$k) &&
+  criterion <- attr(x, "criterion")
+  if (!is.data.frame(x) || !is_plain_string(criterion)) {
+    return(FALSE)
+  }
+  needed <- c("fit", "k", criterion, "difference", "difference_se", "sure")
+  all(needed %in% names(x)) && is.character(x$fit) &&
+    sum(x$sure %in% "best") == 1L && !anyNA(x$k) &&
     all(vapply(x[setdiff(names(x), c("fit", "sure"))], is.numeric, NA))
 }
 

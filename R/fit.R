@@ -171,11 +171,14 @@ fit_fault <- function(x, draws = TRUE) {
   if (!all(model$fit_class %in% class(x))) {
     return("the model of another function")
   }
-  shown <- unclass(x)
+  draws_fault(unclass(x), length(model$columns), draws)
+}
+
+# The same of the draws, which must be matrices of so many columns.
+draws_fault <- function(shown, width, draws) {
   if (!is.list(shown) || length(shown) == 0L) {
     return("no draws")
   }
-  width <- length(model$columns)
   whole <- vapply(shown, is_matrix_of, NA, width, NROW(shown[[1L]]))
   if (draws && !all(whole)) {
     return("no draws of its quantities")

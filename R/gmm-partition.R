@@ -99,8 +99,10 @@ print.gmm_clustering <- function(x, ...) {
 # A user can change the clusters and take attributes away.
 is_whole_clustering <- function(x) {
   loss <- attr(x, "loss")
-  is.integer(x) && length(x) > 0L && !anyNA(x) && min(x) > 0L &&
-    is_plain_string(loss) && loss %in% names(partition_losses) &&
+  if (!is.integer(x) || length(x) == 0L || anyNA(x)) {
+    return(FALSE)
+  }
+  min(x) > 0L && is_plain_string(loss) && loss %in% names(partition_losses) &&
     is_plain_number(attr(x, "expected_loss"))
 }
 

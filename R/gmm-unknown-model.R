@@ -205,7 +205,7 @@ model_sweeps.gmm_unknown_model <- function(model, state, n, control) {
     .Call(C_gmm_unknown_sweeps, model$data, state, n, control),
     gibbsite_collapse = function(cnd) {
       if (is.null(model$ties)) {
-        stop(cnd)
+        rlang::cnd_signal(cnd)
       }
       abort_ties(model, model$ties[1L, ])
     }

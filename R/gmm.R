@@ -159,10 +159,11 @@
 #'   r = p(x | theta') p(theta') / [p(x | theta) p(theta)]
 #'   (q / J)(split undone) / (q / J)(split made) P'(pair) / P(pair).}
 #' A pair has a probability \eqn{P} proportional to
-#' \eqn{(|W| / |\Sigma|)^4}{(|W| / |Sigma|)^4}. Then the allocations and the missing entries are drawn given
-#' \eqn{\theta'}{theta'}. Diagonal covariances: each variable by itself with
-#' \eqn{d = 1}, and the same \eqn{p}. A chain tries one combination in each of
-#' its first 200 sweeps, then in a sweep with probability 1/4.
+#' \eqn{(|W| / |\Sigma|)^4}{(|W| / |Sigma|)^4}. Then the allocations and the
+#' missing entries are drawn given \eqn{\theta'}{theta'}. Diagonal covariances:
+#' each variable by itself with \eqn{d = 1}, and the same \eqn{p}. A chain tries
+#' one combination in each of its first 200 sweeps, then in a sweep with
+#' probability 1/4.
 #'
 #' @section Stored quantities:
 #' Columns `pi[c]`, `mu[c,j]`, the covariances (`Sigma[c,i,j]` when full,

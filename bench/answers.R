@@ -23,8 +23,8 @@
 # in the folder GIBBSITE_BENCH_DATA; MovieLens-100k comes with recommenderlab,
 # or from its source package. A case without its data is skipped.
 #
-# With an older gibbsite the columns verdicts, cured and topics are empty. mh_sample()
-# has answers-mh.R, where the true moments are known.
+# With an older gibbsite the columns verdicts, cured and topics are empty.
+# mh_sample() has answers-mh.R, where the true moments are known.
 suppressPackageStartupMessages(library(gibbsite))
 
 arguments <- commandArgs(trailingOnly = TRUE)

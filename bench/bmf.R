@@ -397,8 +397,8 @@ run_cutpoints <- function() {
       200, 50, 4000, c(0.3, 0.3, 0.2, 0.19, 0.01)
     ),
     "ten levels" = simulated_levels(200, 50, 4000, rep(0.1, 10)),
-    likes = transform(
-      simulated_levels(200, 50, 4000, c(0.8, 0.2)), value = value - 1
+    likes = within(
+      simulated_levels(200, 50, 4000, c(0.8, 0.2)), value <- value - 1
     )
   )
   sets <- Filter(Negate(is.null), sets)

@@ -174,7 +174,7 @@ compare_with_labels <- function() {
     return(invisible())
   }
   # Mclust() looks for it where it is called
-  mclustBIC <- mclust::mclustBIC # nolint: object_name_linter.
+  mclustBIC <- mclust::mclustBIC # nolint
   cat(sprintf(
     "\n%-9s %4s %9s %6s %8s %7s %6s %10s %6s %7s\n", "", "seed", "clusters",
     "p", "point", "Rand", "R-hat", "seconds", "mclust", "Rand"

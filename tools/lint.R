@@ -37,23 +37,24 @@ used_in_text <- function(lint) {
   any(grepl(inside, readLines(lint$filename), perl = TRUE))
 }
 
-# A script may call functions of a file that it sources, from its folder or from
+# A script may use what a file that it sources makes, from its folder or from
 # the helpers of the tests, where lintr does not look.
 of_a_sourced_file <- function(lint) {
-  name <- name_in(lint, "no visible global function definition for .(.+).$")
-  !is.na(name) && name %in% sourced_functions(lint$filename)
+  name <- name_in(lint, "no visible .* for (?:global variable )?.(.+).$")
+  !is.na(name) && name %in% sourced_names(lint$filename)
 }
 
-sourced_functions <- function(script) {
+sourced_names <- function(script) {
   text <- readLines(script)
-  sources <- grep("^source\\(", text, value = TRUE)
-  files <- file.path(dirname(script), sub(".*\"(.+)\".*", "\\1", sources))
+  sources <- grep("\\bsource\\(", text, value = TRUE)
+  names <- unlist(regmatches(sources, gregexpr("[a-z-]+[.]R\\b", sources)))
+  files <- file.path(dirname(script), names)
   if (any(grepl("tests/testthat", text, fixed = TRUE))) {
     helpers <- list.files("tests/testthat", "^helper-", full.names = TRUE)
     files <- c(files, helpers)
   }
   lines <- unlist(lapply(files[file.exists(files)], readLines))
-  made <- "^([a-z][a-z0-9_]*) <- function\\(.*"
+  made <- "^([a-z][a-z0-9_]*) <- .*"
   sub(made, "\\1", grep(made, lines, value = TRUE))
 }
 

@@ -712,9 +712,9 @@ gmm_all_quantities <- function(model, state) {
 #
 # `without` makes wrong samplers: it names the part of the ratio left out.
 twin_combine <- function(model, twin, without = "", always = FALSE) {
-  if (model$k < 3 || model$data$merge_split == 0 ||
-        model$covariance == "shared" ||
-        !(always || twin$moves[[4]] < 200 || runif(1) < 0.25)) {
+  may <- model$k > 2 && model$data$merge_split == 1 &&
+    model$covariance != "shared"
+  if (!may || !(always || draw_combine_try(twin$moves))) {
     return(twin)
   }
   twin$moves[[4]] <- twin$moves[[4]] + 1
@@ -749,6 +749,8 @@ twin_combine <- function(model, twin, without = "", always = FALSE) {
   }
   twin
 }
+
+draw_combine_try <- function(moves) moves[[4]] < 200 || runif(1) < 0.25
 
 part_of <- function(twin, c) {
   list(
