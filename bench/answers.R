@@ -109,6 +109,11 @@ cases <- list(
   "gmm quakes 4" = list(
     function() quakes[, 1:3], function(x) mixture(x, 4)
   ),
+  "gmm faithful 4" = list(function() faithful, function(x) mixture(x, 4)),
+  "gmm xclara 4" = list(
+    function() columns_of("xclara", "cluster", 1:2),
+    function(x) mixture(x, 4)
+  ),
   "gmm Boston 3" = list(
     function() columns_of("Boston", "MASS", c("lstat", "medv")),
     function(x) mixture(x, 3)

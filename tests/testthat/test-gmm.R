@@ -1096,6 +1096,17 @@ test_that("moves of groups lead from one mode to another", {
   expect_false(converged(still))
 })
 
+test_that("combinations lead from one pair in a group to another", {
+  skip_unless_extended()
+  withr::local_seed(1)
+  n <- 1500
+  x <- cbind(a = rnorm(n), b = rnorm(n)) + 6 * rep(0:2, length.out = n)
+  fit <- gibbs_gmm(x, 4, seed = 1)
+  expect_true(converged(fit))
+  still <- suppressWarnings(gibbs_gmm(x, 4, merge_split = FALSE, seed = 1))
+  expect_false(converged(still))
+})
+
 test_that("starting values may be given in part, or be a fit", {
   skip_long()
   z <- rep(1:2, 136)
