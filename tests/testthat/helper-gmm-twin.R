@@ -909,16 +909,20 @@ draw_combination <- function(model, twin) {
   }
 }
 
-# What a combination changes, of a twin: the parameters.
+# What a combination changes, of a twin: the parameters, also beside the data.
 combine_quantities <- function(model, twin) {
   weight <- exp(twin$log_pi)
+  overlap <- pair_weights(model, twin)$weight
+  log_lik <- sum(row_log_sums(twin_log_joint(model, twin)))
   log_dets <- vapply(twin$sigma, log_det, 0)
   c(
     weight = weight[-1], same = sum(weight^2), log_weight = sum(twin$log_pi),
     log_det = log_dets[[1]], all = sum(log_dets),
     weighted = sum(weight * log_dets), mu = atan(twin$mu[, 1]),
     apart = atan(sum(weight * twin$mu[, 1]^2) / 4),
-    corner = atan(twin$sigma[[1]][1, ncol(twin$mu)])
+    corner = atan(twin$sigma[[1]][1, ncol(twin$mu)]),
+    log_lik = stats::plogis(log_lik / nrow(twin$x) + 3), overlap = sum(overlap),
+    nearest = log(max(overlap)), share = max(overlap) / sum(overlap)
   )
 }
 
