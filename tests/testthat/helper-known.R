@@ -198,7 +198,7 @@ known_cases_of_mixtures <- function() {
         exact = posterior_by_summation(x, attr(fit, "model")$prior, at)
       )
     })),
-    lapply(c("full", "diagonal", "shared"), function(form) {
+    lapply(c("full", "shared"), function(form) {
       option <- paste0(form, ", a move of groups in every sweep")
       known_case("gibbs_gmm", option, "sum over 243 allocations", function() {
         withr::local_seed(32)
