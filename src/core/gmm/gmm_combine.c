@@ -9,13 +9,15 @@
 #include "numeric/rdist.h"
 #include "numeric/rmath.h"
 
-#define GAP 4.0   /* of the density of v                              */
-#define SIZE 30.0 /* of the parameters of B                           */
-#define NEAR 4.0  /* the power by which pairs that overlap are drawn  */
-#define RATE \
-  0.25 /* a chain's first tries come one a sweep, later ones
-                   * in a sweep with this probability */
+#define GAP 4.0   /* of the density of v                             */
+#define SIZE 30.0 /* of the parameters of B                          */
+#define NEAR 4.0  /* the power by which pairs that overlap are drawn */
+
+/* A chain's first tries come one a sweep, later ones in a sweep with the
+ * probability RATE: the likelihood is computed twice for each. */
 #define FIRST_TRIES 200
+#define RATE 0.25
+
 #define LEAST_SHARE 1e-8 /* of p and 1 - p */
 
 /* ---- work space --------------------------------------------------------------- */
@@ -41,8 +43,7 @@ void gmm_combine_carve(gmm_combine_work *work, size_t d, size_t k, arena *a) {
 
 /* ---- the transformation --------------------------------------------------------- */
 
-/* The variables that a covariance matrix ties: all of them or one.  Number of
- * such blocks, and their width. */
+/* How many variables a block has: those that a covariance matrix ties. */
 static size_t block_width(const gmm_model *m) {
   return m->data.form == COVARIANCE_DIAGONAL ? 1 : m->data.d;
 }
@@ -148,8 +149,8 @@ static void draw_gap(size_t d, double *v) {
     v[j] /= root;
 }
 
-/* to <- L_1 L_2^-1 L_3 sqrt(scale), all lower triangular; to may be none of
- * them. */
+/* to <- scale^(1/2) L_1 L_2^-1 L_3, all lower triangular; to is another matrix
+ * than these. */
 static void lower_product(const double *l1, const double *l2, const double *l3,
                           double scale, size_t d, double *column, double *to) {
   for (size_t j = 0; j < d; j++) {
@@ -202,7 +203,7 @@ static status split_block(gmm_combine_work *work, const gmm_part *c, double p,
   return STATUS_OK;
 }
 
-/* a, b <- c split anew; log_h as above. */
+/* a, b <- c split; log_h as above. */
 static status split(const gmm_model *m, gmm_combine_work *work,
                     const gmm_part *c, gmm_part *a, gmm_part *b,
                     double *log_h) {
