@@ -13,11 +13,15 @@ gmm_model <- function(x, k, prior, covariance = "full", keep = character(),
     data = data, data_hash = gmm_hash(data), prior = prior,
     nobs = nrow(x), columns = gmm_columns(x, k, covariance, keep),
     k = as.integer(k), variables = colnames(x), covariance = covariance,
-    cures = paste(
-      "Try fewer components, or a prior with a larger `alpha`: see",
-      "?gibbs_gmm, section Labels."
-    ),
+    cures = gmm_cures(k),
     keep = keep, merge_split = merge_split, source = source
+  )
+}
+
+gmm_cures <- function(k) {
+  paste0(
+    if (k > 2) "Try fewer components, or let " else "Let ",
+    "`gibbs_gmm(x, \"unknown\")` find their number."
   )
 }
 

@@ -267,7 +267,8 @@ say_cut <- function(table, arg) {
   inform_gibbsite(
     c(i = "The texts of {.arg {arg}} are cut into {whole(tokens)}
            token{cli::qty(tokens)}{?s} of {terms} term{?s}: runs of letters, in
-           lower case. {.fn token_counts} leaves stop words out."),
+           lower case. {.code token_counts({arg}, stopwords = )} leaves words
+           out."),
     class = "conversion"
   )
 }

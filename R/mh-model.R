@@ -16,7 +16,8 @@ mh_model <- function(log_density, extra, init, names, plan, box, keep, on_nan,
     arguments_at = "extra",
     cures = paste(
       "Start near the mode (`init`), update dependent parameters in one block,",
-      "or reparameterise."
+      "or reparameterise. If the density has several modes,",
+      "`proposal = tempered()` goes between them."
     ),
     extra = extra, init = unname(init), parameters = names,
     user_names = names(init), plan = plan, given_gradient = gradient,

@@ -357,8 +357,10 @@ check_writable <- function(directory, arg, call) {
 #' would not do (see the causes of [convergence()]: the burn-in is too short, or
 #' the chains are stuck; or the effective sample size is below 100), all draws
 #' so far become burn-in, as long as the cap leaves room for as many again. The
-#' kept draws, and all averages over them, begin anew there. So at least half of
-#' the sweeps go. A message says how many.
+#' kept draws, and all averages over them, begin anew there, and the rule is
+#' checked again after as many kept draws as were dropped. So at least half of
+#' the draws go, and a run does not end by a few draws in which chains happen to
+#' agree. A message says how many were dropped.
 #'
 #' Proposals of [mh_sample()] and [mh_step()] adapt in the run's own `burnin`
 #' alone. They are fixed in all draws after it, also in those that become

@@ -19,6 +19,11 @@ rule_verdict <- function(job, rule, common, suspect) {
   if (is.null(rule) || common <= first || common %% rule$every != 0) {
     return(list(verdict = "go on", suspect = NULL))
   }
+  # chains that needed this burn-in move slowly: a few draws in which they agree
+  # would not show that they have reached every mode
+  if (common - first < draws_before(job) + first) {
+    return(list(verdict = "go on", suspect = suspect))
+  }
   invariants <- invariant_array(length(job$chains), function(k) {
     chain_draws(job, k)[seq(first + 1, common), , drop = FALSE]
   }, job$model)
@@ -69,12 +74,19 @@ may_drop <- function(job, rule, common) {
   here <- vapply(job$chains, function(chain) {
     chain$state$sweep == sweep || sweep %in% chain$from
   }, NA)
-  origin <- min(running$burnin, unlist(lapply(job$chains, `[[`, "from")))
-  before <- (running$burnin - origin) / running$thin
+  before <- draws_before(job)
   total <- before + common
   doublings <- log2(total / rule$every)
   rule$burnin == "auto" && all(here) && doublings == round(doublings) &&
     2 * total <= before + job$goal
+}
+
+# Draws of an earlier run that became burn-in, and that the fit which this job
+# continues does not count.
+draws_before <- function(job) {
+  running <- job$running
+  origin <- min(running$burnin, unlist(lapply(job$chains, `[[`, "from")))
+  (running$burnin - origin) / running$thin
 }
 
 begin_anew <- function(job, common) {
