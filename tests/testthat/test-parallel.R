@@ -216,7 +216,11 @@ test_that("a worker killed in mid-run is named, the good chains are kept", {
   options(probe.hook = NULL)
   rest <- failure$fit
   expect_length(attr(rest, "chains"), 2)
-  rest <- longer(rest, 3000 - attr(rest, "running")$draws, cores = 2)
+  # on a busy machine the good chains may have ended first
+  left <- 3000 - attr(rest, "running")$draws
+  if (left > 0) {
+    rest <- longer(rest, left, cores = 2)
+  }
   expect_identical(
     unclass(rest)[1:2], unclass(whole)[c(1, 3)], ignore_attr = TRUE
   )
