@@ -94,10 +94,10 @@ static void carve(gmm_model *m, arena *a) {
   m->patterns = arena_doubles(a, (double)missing->patterns * k *
                                    (double)pattern_size(data));
   carve_scratch(m, a);
-  if (data->merge_split)
+  if (data->merge_split) {
     gmm_moves_carve(&m->moves, data->form, data->n, data->d, a);
-  if (data->merge_split)
     gmm_combine_carve(&m->combine, data->d, data->k, a);
+  }
   m->x = missing->entries ? arena_doubles(a, n * d) : NULL;
 }
 
@@ -328,11 +328,11 @@ static void open_sums(const gmm_model *m, gmm_sums *sums) {
     sums->waiting[c] = 0;
 }
 
+/* Sums by component; allocations before these; the log-likelihood alone. */
 typedef enum { SUM, ALLOCATE, EVALUATE } chunk_task;
 
-/* Allocates (when asked to) and sums the observations of one chunk in its own
- * area; outside it only elements of these observations are written, so chunks
- * may run in any order. */
+/* The task for the observations of one chunk in its own area; outside it only
+ * elements of these observations are written, so chunks may run in any order. */
 static void run_chunk(const gmm_model *m, size_t index, chunk_task task) {
   const size_t n = m->data.n;
   gmm_chunk *area = m->areas + index;

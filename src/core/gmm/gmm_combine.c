@@ -393,8 +393,11 @@ status gmm_combine(gmm_model *m, const scan_control *control) {
     return outcome;
   write_parts(m, label, work->new);
   outcome = gmm_log_likelihood(m, control, &after);
-  if (outcome != STATUS_OK)
-    return outcome;
+  if (outcome != STATUS_OK) {
+    /* covariances that cannot be factored are not taken */
+    write_parts(m, label, work->old);
+    return outcome == STATUS_INTERRUPTED ? outcome : STATUS_OK;
+  }
   log_ratio += after - before - log_pair;
   /* the parts in `new` are needed no more */
   update_nearness(m, work, label);
