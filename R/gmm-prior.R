@@ -13,16 +13,19 @@
 #' mean \eqn{S_0 / (\nu_0 - d - 1)} when \eqn{\nu_0 > d + 1}.
 #'
 #' Fields left `NULL` are completed from the data at the fit, and
-#' [prior_summary()] shows the values used. The defaults of `nu0` and `s0`
-#' follow Fraley and Raftery (2007), those of `m0` and `v0` Richardson and Green
-#' (1997):
+#' [prior_summary()] shows the values used. The defaults of `nu0` and of the
+#' size of `s0` follow Fraley and Raftery (2007), those of `m0` and `v0`
+#' Richardson and Green (1997):
 #'
 #' * `alpha`: half the number of free parameters of one component, plus 1/2 (see
 #'   below);
 #' * `m0`: the middle of each variable's range;
 #' * `v0`: diagonal, the square of each variable's range;
 #' * `nu0`: `d + 2`;
-#' * `s0`: diagonal, each variable's variance divided by `k^(2 / d)`.
+#' * `s0`: \eqn{V / k^{2/d}}{V / k^(2/d)}, where \eqn{V} has the determinant of
+#'   the covariance of the data and the shape of the covariance within groups
+#'   (see below). With diagonal covariances, or fewer than `4 d (d + 1)`
+#'   complete observations, \eqn{V} is diagonal with each variable's variance.
 #'
 #' With `covariance = "diagonal"` the variances are independent,
 #' \eqn{\sigma^2_{cj} \sim \mathrm{IG}(\nu_0 / 2, S_{0,jj} / 2)}{sigma2_cj ~
@@ -41,6 +44,22 @@
 #' left empty. It means 0.01 for each component (Malsiner-Walli,
 #' Fruehwirth-Schnatter and Gruen 2016); count `n_occupied`. `alpha = 1` is
 #' uniform over the weights.
+#'
+#' The covariance of all data mixes the spread within groups with the distances
+#' between them. Observations close to each other mostly belong to one group, so
+#' the shape of \eqn{V} is estimated from them (Art, Gnanadesikan and Kettenring
+#' 1982): \eqn{V} is proportional to
+#' \deqn{W = \frac{1}{2 |P|} \sum_{(i, j) \in P} (x_i - x_j)(x_i - x_j)^\top +
+#'   \frac{1}{12} \mathrm{diag}(\delta_1^2, \dots, \delta_d^2),}{
+#'   W = sum_{(i, j) in P} (x_i - x_j)(x_i - x_j)' / (2 |P|)
+#'       + diag(delta_1^2, ..., delta_d^2) / 12,}
+#' where \eqn{P} pairs each observation with the tenth of the others that is
+#' nearest, by the Mahalanobis distance of \eqn{W}; \eqn{W} is at first the
+#' covariance of the data, and at most ten rounds follow. \eqn{\delta_j} is the
+#' smallest difference between two values of variable \eqn{j}: the second term
+#' is the variance of rounding. Equally near observations all count, equal ones
+#' do not. Of more than 500 complete observations, 500 spread evenly over the
+#' rows are used. \eqn{V} is diagonal as above if \eqn{W} is singular.
 #'
 #' A range or variance that is zero (or unknown, with one observation) counts as
 #' 1, with a message.
@@ -84,6 +103,9 @@
 #' A value of the wrong type or out of its range is an error of class
 #' `gibbsite_error_argument`; lengths are compared with the data at the fit.
 #' @references
+#' Art D, Gnanadesikan R, Kettenring JR (1982). Data-based metrics for cluster
+#' analysis. *Utilitas Mathematica* 21A, 75-99.
+#'
 #' Fraley C, Raftery AE (2007). Bayesian regularization for normal mixture
 #' estimation and model-based clustering. *Journal of Classification* 24,
 #' 155-181. \doi{10.1007/s00357-007-0004-5}
@@ -228,8 +250,8 @@ complete_gmm_prior <- function(prior, x, k, covariance = "full", call = NULL,
     covariance, call
   )
   prior$s0 <- complete_gmm_scale(
-    prior$s0 %||% (spans$variance / k^(2 / d)), d, names, "s0", covariance,
-    call
+    prior$s0 %||% (default_spread(x, covariance, spans$variance) / k^(2 / d)),
+    d, names, "s0", covariance, call
   )
   prior
 }
@@ -288,6 +310,67 @@ default_alpha <- function(d, covariance) {
     full = d + d * (d + 1) / 2, diagonal = 2 * d, shared = d
   )
   (free + 1) / 2
+}
+
+# The shape of s0: a matrix, or the variances of the columns. It does not depend
+# on k, so that models with different k can be compared.
+default_spread <- function(x, covariance, variance) {
+  d <- ncol(x)
+  complete <- which(rowSums(is.na(x)) == 0)
+  n <- length(complete)
+  if (covariance == "diagonal" || d == 1L || n < 4 * d * (d + 1)) {
+    return(variance)
+  }
+  within_covariance(x[complete, , drop = FALSE]) %||% variance
+}
+
+# The covariance within groups, W of ?gmm_prior, with the determinant of the
+# covariance of x. NULL if either of them is singular. (Art, Gnanadesikan &
+# Kettenring 1982, "data-based metrics for cluster analysis", Utilitas
+# Mathematica 21A, 75-99)
+within_covariance <- function(x) {
+  unit <- apply(x, 2L, stats::sd)
+  if (!all(unit > 0)) {
+    return(NULL)
+  }
+  z <- sweep(x, 2L, unit, "/")
+  within <- total <- stats::cov(z)
+  rows <- round(seq(1, nrow(z), length.out = min(nrow(z), 500)))
+  z <- z[rows, , drop = FALSE]
+  rounding <- apply(z, 2L, smallest_gap)^2 / 12
+  pairs <- NULL
+  for (round in 1:10) {
+    if (rcond(within) < 1e-10) {
+      return(NULL)
+    }
+    before <- pairs
+    pairs <- near_pairs(z, within)
+    if (identical(pairs, before)) {
+      break
+    }
+    difference <- z[pairs[, 1L], ] - z[pairs[, 2L], ]
+    within <- crossprod(difference) / (2 * nrow(pairs)) + diag(rounding)
+  }
+  log_det <- function(m) c(determinant(m)$modulus)
+  size <- exp((log_det(total) - log_det(within)) / ncol(x))
+  unname(size * within * tcrossprod(unit))
+}
+
+smallest_gap <- function(v) {
+  v <- sort(unique(v))
+  if (length(v) > 1L) min(diff(v)) else 0
+}
+
+# Each row with the tenth of the other rows nearest to it, as pairs of indices.
+near_pairs <- function(z, covariance) {
+  white <- backsolve(chol(covariance), t(z), transpose = TRUE)
+  distance <- as.matrix(stats::dist(t(white)))
+  distance[distance == 0] <- Inf
+  count <- ceiling(nrow(z) / 10)
+  limit <- apply(distance, 1L, function(to) sort(to, partial = count)[[count]])
+  # equal distances may differ by rounding
+  near <- distance <= limit * (1 + 1e-8) & distance < Inf
+  unname(which(near, arr.ind = TRUE))
 }
 
 # Midpoint, range and variance of each column; a range or variance of zero

@@ -293,7 +293,7 @@ test_that("a prior that differs between the components numbers them", {
   expect_true(all(is.na(summary(fit, "pi")$rhat)))
   expect_identical(lapply(relabel(fit, "none"), unclass), lapply(fit, unclass))
   numbered <- all_draws(relabel(fit))
-  expect_setequal(numbered[1, 1:2], all_draws(fit)[1, 1:2])
+  expect_setequal(unname(numbered[1, 1:2]), unname(all_draws(fit)[1, 1:2]))
 })
 
 test_that("relabelled draws are a plain mcmc.list", {
@@ -980,6 +980,41 @@ test_that("invariants are the moments of the mixture", {
   }
 })
 
+# The shape of s0 as ?gmm_prior defines it, pair by pair.
+within_by_hand <- function(x, rounds = 10) {
+  x <- unname(x)
+  w <- total <- cov(x)
+  gap <- apply(x, 2, function(v) min(diff(sort(unique(v)))))
+  for (round in seq_len(rounds)) {
+    sum <- 0
+    count <- 0
+    for (i in seq_len(nrow(x))) {
+      to <- mahalanobis(x, x[i, ], w)
+      others <- to > 1e-20
+      near <- sort(to[others])[[ceiling(nrow(x) / 10)]] * (1 + 1e-7)
+      for (j in which(others & to <= near)) {
+        sum <- sum + tcrossprod(x[i, ] - x[j, ])
+        count <- count + 1
+      }
+    }
+    w <- sum / (2 * count) + diag(gap^2 / 12)
+  }
+  w * (det(total) / det(w))^(1 / ncol(x))
+}
+
+# n observations in each of three groups, with correlations .95 within groups
+# and -1 and 1 between them.
+three_groups <- function(n, apart, d = 2) {
+  set.seed(11)
+  correlation <- matrix(0.95, d, d) + diag(0.05, d)
+  centres <- tcrossprod(apart * c(0, 1, -1.5), (-1)^seq_len(d))
+  list(
+    x = centres[rep(1:3, n), ] + matrix(rnorm(3 * n * d), 3 * n) %*%
+      chol(correlation),
+    within = correlation
+  )
+}
+
 test_that("the prior that was used is shown", {
   x <- as.matrix(datasets::faithful)
   prior <- prior_summary(short_gmm(5))
@@ -989,8 +1024,13 @@ test_that("the prior that was used is shown", {
     diff(range(v))^2
   }))))
   expect_equal(prior$nu0, 4)
-  expect_equal(prior$s0, diag(unname(apply(x, 2, stats::var))) / 2)
-  expect_equal(prior_summary(short_gmm(5, covariance = "diagonal"))$nu0, 3)
+  expect_equal(prior$s0, within_by_hand(x) / 2, tolerance = 1e-6)
+  variances <- diag(unname(apply(x, 2, stats::var)))
+  expect_equal(prior_summary(short_gmm(5, covariance = "diagonal"))[
+    c("nu0", "s0")
+  ], list(nu0 = 3, s0 = variances / 2))
+  shared <- prior_summary(short_gmm(5, covariance = "shared"))
+  expect_identical(shared$s0, prior$s0)
   given <- gmm_prior(alpha = 1:2, m0 = 3, v0 = c(1, 9), nu0 = 7,
                      s0 = matrix(c(1, 0.5, 0.5, 2), 2))
   expect_snapshot({
@@ -999,6 +1039,72 @@ test_that("the prior that was used is shown", {
     prior_summary(short_gmm(5, prior = given))
   })
   expect_equal(prior_summary(short_gmm(5, prior = given))$m0, c(3, 3))
+})
+
+test_that("the default scale has the shape of the covariance within groups", {
+  for (d in c(2, 4)) {
+    made <- three_groups(200, 5, d)
+    scale <- default_spread(made$x, "full", NULL)
+    expect_equal(det(scale), det(cov(made$x)), tolerance = 1e-10)
+    expect_equal(cov2cor(scale), made$within, tolerance = 0.04)
+    # the covariance of all data is far from it
+    expect_gt(max(abs(cov2cor(cov(made$x)) - made$within)), 0.3)
+    # other units and directions
+    turn <- matrix(rnorm(d^2), d)
+    expect_equal(
+      default_spread(made$x %*% turn, "full", NULL),
+      crossprod(turn, scale %*% turn), tolerance = 1e-3
+    )
+  }
+  x <- round(three_groups(12, 2)$x, 1)
+  x <- rbind(x, x[1:3, ], NA, c(1, NA))
+  complete <- x[1:39, ]
+  expect_equal(default_spread(x, "full", NULL), within_by_hand(complete),
+               tolerance = 1e-6)
+  # 500 of many
+  x <- three_groups(400, 4)$x
+  at <- round(seq(1, 1200, length.out = 500))
+  expect_equal(
+    cov2cor(default_spread(x, "shared", NULL)),
+    cov2cor(within_covariance(x[at, ])), tolerance = 1e-3
+  )
+})
+
+test_that("the default scale is diagonal where a shape cannot be estimated", {
+  x <- three_groups(100, 4)$x
+  spread <- function(x, covariance = "full") {
+    default_spread(x, covariance, "variances")
+  }
+  expect_false(identical(spread(x[1:24, ]), "variances"))
+  expect_identical(spread(x[1:23, ]), "variances")
+  expect_identical(spread(rbind(x[1:23, ], NA)), "variances")
+  expect_identical(spread(x, "diagonal"), "variances")
+  expect_identical(spread(x[, 1, drop = FALSE]), "variances")
+  expect_identical(spread(cbind(x[, 1], 3)), "variances")
+  expect_identical(spread(cbind(x[, 1], 3 - x[, 1])), "variances")
+  # few different rows, all of one kind but one
+  expect_no_error(spread(cbind(c(1, rep(2, 59)), c(1, rep(5, 59)))))
+  # values of a scale do not make a variance vanish
+  scores <- matrix(rep(1:4, each = 20, length.out = 320), 160)
+  scores <- scores + rbinom(320, 1, 0.5)
+  expect_gt(min(diag(spread(scores)) / apply(scores, 2, var)), 0.1)
+})
+
+test_that("four groups that differ in a small direction are found", {
+  # the forms of the crabs of ?MASS::crabs: one size, and small differences
+  set.seed(5)
+  group <- rep(1:4, each = 50)
+  size <- exp(rnorm(200, 0, 0.25))
+  form <- rbind(
+    c(12, 15, 30, 33, 14), c(14, 12, 30, 34, 14), c(16, 16, 32, 34, 16),
+    c(18, 13, 33, 34, 16)
+  )
+  x <- form[group, ] * size + rnorm(1000, 0, 0.4)
+  fit <- quietly(gibbs_gmm(x, 4, seed = 1, progress = FALSE))
+  expect_true(converged(fit))
+  found <- table(group, predict(fit))
+  expect_gt(sum(apply(found, 1, max)), 180)
+  expect_identical(min(all_draws(fit)[, "n_occupied"]), 4)
 })
 
 test_that("names of a prior's fields are those of the columns", {
