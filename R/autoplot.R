@@ -215,10 +215,11 @@ component_names <- function(p, numbers) {
 }
 
 component_scale <- function(p) {
+  key <- component_key(p)
+  colours <- ifelse(is.na(key$col), "transparent", key$col)
   list(
     ggplot2::scale_colour_manual(
-      NULL, values = stats::setNames(p$colours, component_key(p)$label),
-      drop = FALSE,
+      NULL, values = stats::setNames(colours, key$label), drop = FALSE,
       guide = ggplot2::guide_legend(ncol = min(3L, length(p$pi)))
     ),
     key_below()

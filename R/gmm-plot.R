@@ -9,7 +9,9 @@
 #' component the ellipse that contains the probability `level`. More variables:
 #' a matrix of scatter plots of at most six variables, with the components'
 #' ellipses. Components are drawn at the posterior mean of their parameters,
-#' numbered as in the fit.
+#' numbered as in the fit. If components are empty in part of the draws, as many are
+#' drawn as hold observations on average, those with the largest weights, and
+#' the others are called mostly empty.
 #'
 #' @param x A fit made by [gibbs_gmm()].
 #' @param type `"mixture"` (the default where the fit holds its data), or types
@@ -72,20 +74,27 @@ plotted_variables <- function(model, variables, call) {
 }
 
 # The mixture at the posterior mean of its parameters, for the shown variables
-# only.
-mean_mixture <- function(fit, shown) {
+# only. prob: probabilities of the components, observations x components.
+# Components that are mostly empty have the colour NA: they are not drawn.
+mean_mixture <- function(fit, shown, prob = predict(fit, type = "prob")) {
   model <- fit_part(fit, "model")
   mean <- colMeans(do.call(rbind, chain_matrices(fit)))
   blocks <- gmm_blocks(model, t(mean))
   p <- parameters_of_row(marginal_blocks(blocks, shown), 1L)
   p$colours <- gibbsite_palette(model$k)
+  occupied <- round(mean[["n_occupied"]])
+  holds <- max.col(prob, ties.method = "first")
+  empty <- rank(-p$pi, ties.method = "first") > occupied &
+    !(seq_len(model$k) %in% holds)
+  p$colours[empty] <- NA
   p
 }
 
 component_key <- function(p, lty = 1) {
-  plot_key(
-    sprintf("%d: weight %.2f", seq_along(p$pi), p$pi), p$colours, lty = lty
+  words <- ifelse(
+    is.na(p$colours), "mostly empty", sprintf("weight %.2f", p$pi)
   )
+  plot_key(paste0(seq_along(p$pi), ": ", words), p$colours, lty = lty)
 }
 
 # A single variable without a name is called as in the call of the fit.
@@ -185,7 +194,7 @@ clusters_shown <- function(fit, shown) {
   prob <- predict(fit, type = "prob")
   cluster <- max.col(prob, ties.method = "first")
   list(
-    p = mean_mixture(fit, shown), x = model$data$x[, shown, drop = FALSE],
+    p = mean_mixture(fit, shown, prob), x = model$data$x[, shown, drop = FALSE],
     cluster = cluster, certainty = prob[cbind(seq_along(cluster), cluster)]
   )
 }
@@ -295,7 +304,11 @@ plot_pairs <- function(fit, shown, level, ...) {
     sqrt(diag(p$Sigma[c, , ]))
   }, p$mu[1L, ]))
   reach <- sqrt(stats::qchisq(level, 2)) * sd
-  ends <- rbind(apply(p$mu - reach, 2L, min), apply(p$mu + reach, 2L, max))
+  drawn <- !is.na(p$colours)
+  ends <- rbind(
+    apply((p$mu - reach)[drawn, , drop = FALSE], 2L, min),
+    apply((p$mu + reach)[drawn, , drop = FALSE], 2L, max)
+  )
   n <- seq_len(nrow(x))
   # pairs() gives a panel two columns but not their numbers; the position of the
   # panel gives them (its row and column: y and x)

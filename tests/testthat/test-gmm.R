@@ -1694,3 +1694,22 @@ test_that("every kind of data has a picture", {
   plot(pictures[[11]], variables = c("V8", "V1", "V3"))
   expect_true(TRUE)
 })
+
+test_that("mostly empty components are named but not drawn", {
+  set.seed(2)
+  x <- cbind(a = rnorm(60, rep(c(0, 9), 30)), b = rnorm(60))
+  fit <- quietly(gibbs_gmm(
+    x, 4, prior = gmm_prior(alpha = "sparse"), draws = 200, seed = 1,
+    progress = FALSE
+  ))
+  p <- mean_mixture(fit, 1:2)
+  drawn <- !is.na(p$colours)
+  expect_identical(sum(drawn), 2L)
+  expect_gt(min(p$pi[drawn]), max(p$pi[!drawn]))
+  expect_identical(
+    grepl("mostly empty", component_key(p)$label, fixed = TRUE), !drawn
+  )
+  # a component that holds an observation is drawn
+  prob <- matrix(rep(!drawn, each = 3) / 2, 3)
+  expect_identical(sum(!is.na(mean_mixture(fit, 1:2, prob)$colours)), 3L)
+})
