@@ -1,9 +1,9 @@
-# Processor time until a mixture has converged: gibbs_gmm() by default beside
-# bayesm and mixAK with the usual checks by hand.
+# Processor time until a mixture has converged: gibbs_gmm() beside bayesm and
+# mixAK with the usual checks by hand.
 #
 #   Rscript bench/answers-gmm.R [SEEDS]      SEEDS: default 5; about ten minutes
 #
-# gibbs_gmm(x, k) runs until its draws have converged; `converged` counts the
+# gibbs_gmm() runs until its draws have converged; `converged` counts the
 # fits that did. By hand means four chains of 1,000 sweeps of burn-in and 1,000
 # kept ones. If R-hat of the log-likelihood is above 1.01 or its bulk effective
 # sample size is below 400, all four run again from the beginning, twice as
@@ -14,8 +14,8 @@
 # judges all that do not depend on the numbering of the components.
 #
 # Columns: converged, median seconds of processor time (calls that did not
-# converge included), median number of sweeps of a chain. The priors are those
-# of gmm-peers.R, with gibbs_gmm()'s default alpha in all three.
+# converge included), median number of sweeps of a chain. The prior is that of
+# gmm-peers.R, which is not the default of gibbs_gmm(); answers.R has that.
 suppressPackageStartupMessages(library(gibbsite))
 
 argument <- commandArgs(trailingOnly = TRUE)
@@ -43,7 +43,9 @@ processor <- function(expr) sum(system.time(expr)[c("user.self", "sys.self")])
 
 ours <- function(case, seed) {
   seconds <- processor(quietly(
-    fit <- gibbs_gmm(case$x, case$k, seed = seed, progress = FALSE)
+    fit <- gibbs_gmm(
+      case$x, case$k, prior = own_prior(case), seed = seed, progress = FALSE
+    )
   ))
   c(
     converged = converged(fit), seconds = seconds,

@@ -1,10 +1,11 @@
-# Other samplers of Gaussian mixtures, run with gibbs_gmm()'s default prior, and
-# the log-likelihood of their draws. gmm.R and answers-gmm.R source this file.
+# Other samplers of Gaussian mixtures, run with one prior for all, and the
+# log-likelihood of their draws. gmm.R and answers-gmm.R source this file.
 #
 # A case is list(x = matrix, k =, thin =).
 #
 # The model is gibbs_gmm()'s: full covariances, pi ~ Dir(alpha, ..., alpha) and
-# Sigma_c ~ IW(S0, nu0) with its default alpha, nu0 and S0. The means have
+# Sigma_c ~ IW(S0, nu0) with its default alpha and nu0. S0 is diagonal, since
+# mixAK takes no other: the variances divided by k^(2 / d). The means have
 #   gibbs_gmm   mu_c ~ N(m0, V0), its default;
 #   mixAK       the same, and a hyperprior on S0 that cannot be left out: it is
 #               set so narrow (1%) that S0 is as good as fixed. Each sweep it
@@ -15,8 +16,11 @@
 # bayesm starts from allocations 1, ..., k, 1, ..., k, ...; mixAK from means of
 # its own choice. Each keeps every `thin`-th sweep.
 
-# The values that gibbs_gmm() completes the default prior with.
-default_prior <- function(case) {
+# The prior of gibbs_gmm() in these comparisons.
+own_prior <- function(case) gmm_prior(s0 = common_prior(case)$s0)
+
+# Its values.
+common_prior <- function(case) {
   x <- case$x
   d <- ncol(x)
   span <- apply(x, 2L, range)
@@ -34,7 +38,7 @@ quietly <- function(expr) {
 }
 
 run_bayesm <- function(case, sweeps) {
-  p <- default_prior(case)
+  p <- common_prior(case)
   quietly(bayesm::rnmixGibbs(
     Data = list(y = case$x),
     Prior = list(
@@ -46,7 +50,7 @@ run_bayesm <- function(case, sweeps) {
 }
 
 run_mixak <- function(case, sweeps) {
-  p <- default_prior(case)
+  p <- common_prior(case)
   narrow <- 1e4
   quietly(mixAK::NMixMCMC(
     y0 = case$x, scale = list(shift = 0, scale = 1), PED = FALSE,

@@ -77,8 +77,9 @@ cases <- list(
 
 run_gibbsite <- function(case, sweeps, threads = 1, inits = NULL) {
   quietly(gibbs_gmm(
-    case$x, case$k, draws = sweeps / case$thin, thin = case$thin, burnin = 0,
-    chains = 1, threads = threads, inits = inits, progress = FALSE
+    case$x, case$k, prior = own_prior(case), draws = sweeps / case$thin,
+    thin = case$thin, burnin = 0, chains = 1, threads = threads, inits = inits,
+    progress = FALSE
   ))
 }
 
