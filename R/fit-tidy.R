@@ -69,6 +69,7 @@ fit_summary <- function(fit, variables, probs, arg, call) {
     class = c("gibbsite_summary", "data.frame"),
     headline = model$headline,
     length = length_lines(fit_part(fit, "running")),
+    key = model_key(model, table$variable),
     convergence = convergence,
     remarks = model_notes(model, fit, convergence),
     note = if (length(labelled) > 0) {
@@ -132,7 +133,10 @@ print.gibbsite_summary <- function(x, n = 40, ...) {
     writeLines(sprintf("... %d more rows; print(x, n = %d) shows all",
                        nrow(x) - n, nrow(x)))
   }
-  writeLines("mcse: of the mean; bulk, tail: effective sample sizes")
+  writeLines(c(
+    strwrap(attr(x, "key"), 80, exdent = 2),
+    "mcse: of the mean; bulk, tail: effective sample sizes"
+  ))
   note <- attr(x, "note")
   if (is.null(note)) {
     writeLines(c(
@@ -196,7 +200,8 @@ slow_component_line <- function(x, convergence, note) {
 
 #' @export
 as.data.frame.gibbsite_summary <- function(x, ...) {
-  for (part in c("headline", "length", "convergence", "note", "remarks")) {
+  parts <- c("headline", "length", "key", "convergence", "note", "remarks")
+  for (part in parts) {
     attr(x, part) <- NULL
   }
   class(x) <- "data.frame"

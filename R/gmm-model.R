@@ -464,6 +464,19 @@ model_labels.gmm_model <- function(model) {
 }
 
 #' @exportS3Method
+model_key.gmm_model <- function(model, shown) {
+  names <- model$variables
+  if (length(names) == 1L || !any(grepl("^(mu|Sigma|sigma2)\\[", shown))) {
+    return(NULL)
+  }
+  means <- any(grepl("^mu\\[", shown))
+  paste0(
+    if (means) "mu[c,j]: component c, variable j; ", "variables: ",
+    paste(seq_along(names), names, collapse = ", ")
+  )
+}
+
+#' @exportS3Method
 model_next.gmm_model <- function(model) "predict(fit)"
 
 # The moves that succeeded, over all chains and sweeps.

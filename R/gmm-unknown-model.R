@@ -270,12 +270,13 @@ check_not_tied <- function(model, state) {
 abort_ties <- function(model, tie) {
   n <- nrow(model$data$x)
   variable <- model$variables[[tie$variable]]
+  value <- if (length(model$variables) == 1L) "value" else "`{variable}`"
   scale <- call_of_scale(model$prior$s0_mean)
   abort_numeric(
     c("A component has tied observations alone, and its variance falls without
        end, because {.code s0} is drawn.",
-      x = "{tie$count} of {n} observations have the same `{variable}`,
-           {tie$value}.",
+      x = paste0("{tie$count} of {n} observations have the same ", value,
+                 ", {tie$value}."),
       i = "Give {.code gmm_prior(s0 = )} a scale, such as {.code {scale}}. The
            number of clusters depends on it: try a third of it too.",
       i = "Or undo the rounding: add {.code runif(n, -h, h)} to the n values

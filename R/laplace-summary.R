@@ -172,7 +172,7 @@ print_estimates <- function(x, most = 12L) {
   }
 }
 
-# The check, if it takes less than about half a second.
+# The check with its advice, if it takes less than about half a second.
 print_check_line <- function(x) {
   model <- fit_part(x, "model")
   if (is.null(model$frame)) {
@@ -182,7 +182,11 @@ print_check_line <- function(x) {
     return("Importance check: see importance_check(fit); not run yet.")
   }
   tryCatch(
-    importance_line(importance_weights(x)),
+    {
+      check <- importance_weights(x)
+      c(importance_line(check),
+        if (check$verdict == "not good") correction_advice)
+    },
     gibbsite_error = function(cnd) {
       "Importance check: failed; see importance_check(fit)."
     }

@@ -159,6 +159,11 @@ model_labels.default <- function(model) {
   data.frame(variable = model$columns, label = model$columns)
 }
 
+# Lines that explain the indices of those columns that summary() shows.
+model_key <- function(model, shown) UseMethod("model_key")
+#' @exportS3Method
+model_key.default <- function(model, shown) NULL
+
 # Further lines about the sampler's performance, for print() and summary().
 model_notes <- function(model, fit, table) UseMethod("model_notes")
 #' @exportS3Method

@@ -1713,3 +1713,20 @@ test_that("mostly empty components are named but not drawn", {
   prob <- matrix(rep(!drawn, each = 3) / 2, 3)
   expect_identical(sum(!is.na(mean_mixture(fit, 1:2, prob)$colours)), 3L)
 })
+
+test_that("summary() says what the indices stand for", {
+  key <- function(fit, ...) attr(summary(fit, ...), "key")
+  fit <- short_gmm(5)
+  expect_identical(
+    key(fit),
+    "mu[c,j]: component c, variable j; variables: 1 eruptions, 2 waiting"
+  )
+  expect_identical(
+    key(fit, variables = "Sigma"), "variables: 1 eruptions, 2 waiting"
+  )
+  expect_null(key(fit, variables = "pi"))
+  one <- quietly(gibbs_gmm(
+    faithful$waiting, 2, draws = 5, burnin = 5, chains = 1, progress = FALSE
+  ))
+  expect_null(key(one))
+})

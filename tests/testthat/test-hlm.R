@@ -430,3 +430,17 @@ test_that("a model of groups alone is a model", {
     ignore_attr = TRUE, tolerance = 0.1
   )
 })
+
+test_that("summary() says what the indices stand for", {
+  fit <- quietly(gibbs_hlm(
+    weight ~ Time + (Time | Chick), ChickWeight, draws = 100, burnin = 10,
+    chains = 2, seed = 1, progress = FALSE
+  ))
+  expect_snapshot({
+    writeLines(attr(summary(fit), "key"))
+    writeLines(attr(summary(fit, variables = "sd"), "key"))
+    summary(fit, variables = c("sd", "cor"))
+  })
+  expect_null(attr(summary(fit, variables = "sigma"), "key"))
+  expect_null(attr(as.data.frame(summary(fit)), "key"))
+})

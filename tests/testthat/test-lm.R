@@ -420,3 +420,16 @@ test_that("the prior of a model without slopes can be given again", {
     run(gibbs_lm, mpg ~ wt, mtcars, prior = none), "length 1, not 0"
   )
 })
+
+test_that("a time series is a response", {
+  fit <- function(y) {
+    gibbs_lm(y ~ x, draws = 20, burnin = 5, chains = 1, seed = 1,
+             progress = FALSE) |> quietly()
+  }
+  x <- as.vector(time(nhtemp))
+  expect_identical(
+    unclass(fit(nhtemp))[[1]], unclass(fit(as.vector(nhtemp)))[[1]]
+  )
+  # the class of the series is in the frame, and predict() needs none
+  expect_length(predict(fit(nhtemp), data.frame(x = 1972)), 1)
+})
