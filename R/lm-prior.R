@@ -37,7 +37,11 @@
 #' scale \eqn{s}.
 #'
 #' Fields left `NULL` are completed from the data at the fit, so that the prior
-#' is weak in any units, and [prior_summary()] shows the values used. With
+#' says the same in any units, and [prior_summary()] shows the values used. The
+#' prior shrinks all slopes towards zero by an amount that the data determine.
+#' With many observations this hardly matters. With few, and predictors that are
+#' nearly collinear, as in [longley][datasets::longley], the slopes differ from
+#' those of least squares. With
 #' \eqn{S^2}{S^2} the weighted variance of the responses (less the offset) about
 #' their mean:
 #'
