@@ -301,11 +301,6 @@ static double nearness_of(const gmm_model *m, const gmm_combine_work *work,
   return work->nearness[a < b ? a + m->data.k * b : b + m->data.k * a];
 }
 
-static size_t draw_below(size_t count) {
-  const size_t value = (size_t)(unif_rand() * (double)count);
-  return value < count ? value : count - 1;
-}
-
 /* label <- a and b, of which b is freed, and c; log P(pair a, b). */
 static double draw_labels(const gmm_model *m, const gmm_combine_work *work,
                           size_t label[3]) {
@@ -324,7 +319,7 @@ static double draw_labels(const gmm_model *m, const gmm_combine_work *work,
   const int swapped = unif_rand() < 0.5;
   label[0] = swapped ? second : first;
   label[1] = swapped ? first : second;
-  size_t c = draw_below(m->data.k - 2);
+  size_t c = rdist_below(m->data.k - 2);
   c += c >= first;
   c += c >= second;
   label[2] = c;

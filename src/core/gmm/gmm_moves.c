@@ -565,16 +565,11 @@ typedef struct {
   double log_anchors; /* log of n_1 n_2 / (N (N - 1)) */
 } split;
 
-static size_t draw_below(size_t count) {
-  const size_t value = (size_t)(unif_rand() * (double)count);
-  return value < count ? value : count - 1;
-}
-
 /* Ordered labels, all such with the same probability. */
 static void draw_labels(gmm_model *m, size_t labels) {
   size_t *label = m->moves.label;
   for (size_t e = 0; e < labels; e++) {
-    size_t rank = draw_below(m->data.k - e);
+    size_t rank = rdist_below(m->data.k - e);
     for (size_t c = 0; c < m->data.k; c++) {
       int taken = 0;
       for (size_t other = 0; other < e; other++)
@@ -594,8 +589,8 @@ static status present_split(gmm_model *m, size_t e, size_t f, split *s) {
   const int first = (int)moves->label[e] + 1, second = (int)moves->label[f] + 1;
   const double in_first = moves->before[e].count;
   const double in_second = moves->before[f].count;
-  const size_t i = draw_below((size_t)in_first);
-  const size_t j = draw_below((size_t)in_second);
+  const size_t i = rdist_below((size_t)in_first);
+  const size_t j = rdist_below((size_t)in_second);
   *s = (split){.set = {first, second}, .rows = (size_t)(in_first + in_second)};
   s->anchor[0] = member(m, (label_set){first, first}, i);
   s->anchor[1] = member(m, (label_set){second, second}, j);
@@ -621,7 +616,7 @@ static status new_split(gmm_model *m, size_t e, size_t f, split *s) {
     moves->before[e].count + (e == f ? 0.0 : moves->before[f].count);
   double total, partial = 0.0;
   *s = (split){.set = set, .rows = (size_t)rows};
-  s->anchor[0] = member(m, set, draw_below(s->rows));
+  s->anchor[0] = member(m, set, rdist_below(s->rows));
   const double u = unif_rand();
   const status outcome = distances(m, set, s->rows, s->anchor[0], &total);
   if (outcome != STATUS_OK)

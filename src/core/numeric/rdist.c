@@ -47,6 +47,11 @@ static void normalise_log(double *log_p, size_t k) {
 
 /* ---- R's generator ------------------------------------------------------- */
 
+size_t rdist_below(size_t count) {
+  const size_t value = (size_t)(unif_rand() * (double)count);
+  return value < count ? value : count - 1;
+}
+
 double rdist_log_gamma(double shape) {
   if (shape >= 1.0)
     return log(rgamma(shape, 1.0)); /* R's second argument is the scale */

@@ -14,6 +14,9 @@
 
 /* ---- R's generator ------------------------------------------------------- */
 
+/* One of 0, ..., count - 1, all with the same probability: one unif_rand(). */
+size_t rdist_below(size_t count);
+
 /* log of a Gamma(shape, 1) variate; finite for every shape > 0.  Uses rgamma()
  * for shape >= 1, else log rgamma(shape + 1) + log(unif_rand()) / shape, in
  * that order. */
