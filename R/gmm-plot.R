@@ -9,8 +9,8 @@
 #' component the ellipse that contains the probability `level`. More variables:
 #' a matrix of scatter plots of at most six variables, with the components'
 #' ellipses. Components are drawn at the posterior mean of their parameters,
-#' numbered as in the fit. If components are empty in part of the draws, as many are
-#' drawn as hold observations on average, those with the largest weights, and
+#' numbered as in the fit. If components are empty in part of the draws, as many
+#' are drawn as hold observations on average. These have the largest weights;
 #' the others are called mostly empty.
 #'
 #' @param x A fit made by [gibbs_gmm()].

@@ -29,11 +29,8 @@ rule_verdict <- function(job, rule, common, suspect) {
   }, job$model)
   # the cause is looked for among several quantities
   drop <- may_drop(job, rule, common)
-  if (!drop && !is.null(suspect)) {
-    one <- matrix(invariants[, , suspect], common - first)
-    if (surely_fails(one, rule$rhat, rule$ess)) {
-      return(list(verdict = "go on", suspect = suspect))
-    }
+  if (!drop && still_fails(invariants, suspect, rule)) {
+    return(list(verdict = "go on", suspect = suspect))
   }
   table <- unconverged(
     invariants, rule$rhat, rule$ess, first = if (drop) 10 else 1
@@ -44,6 +41,12 @@ rule_verdict <- function(job, rule, common, suspect) {
   list(
     verdict = if (drop && !is_short(invariants, table)) "drop" else "go on",
     suspect = table$variable[[which.max(distances(table))]]
+  )
+}
+
+still_fails <- function(invariants, suspect, rule) {
+  !is.null(suspect) && surely_fails(
+    matrix(invariants[, , suspect], nrow(invariants)), rule$rhat, rule$ess
   )
 }
 

@@ -32,8 +32,9 @@ seconds_of_trials <- function(trials, link, seed) {
   x <- seq(-1, 1, length.out = 20L)
   each <- trials / 20
   yes <- round(each * stats::plogis(0.3 + x))
+  data <- data.frame(x, yes, no = each - yes)
   processor(quietly(gibbs_logistic(
-    cbind(yes, each - yes) ~ x, link = link, draws = 1, burnin = sweeps - 1L,
+    cbind(yes, no) ~ x, data, link = link, draws = 1, burnin = sweeps - 1L,
     chains = 1, seed = seed, progress = FALSE
   )))
 }
