@@ -268,7 +268,7 @@ ggplot_density <- function(shown, level) {
 
 # A row for each point of the ellipses: x, y, component.
 ellipse_table <- function(p, level, columns = 1:2) {
-  do.call(rbind, lapply(seq_along(p$pi), function(c) {
+  do.call(rbind, lapply(which(!is.na(p$colours)), function(c) {
     edge <- ellipse_edge(p, c, level, columns)
     data.frame(
       x = edge[, 1L], y = edge[, 2L], component = component_names(p, c)
@@ -293,7 +293,7 @@ autoplot_plane <- function(fit, shown, level) {
   centres <- data.frame(
     x = p$mu[, 1L], y = p$mu[, 2L],
     component = component_names(p, seq_along(p$pi))
-  )
+  )[!is.na(p$colours), ]
   names <- colnames(clusters$x)
   ggplot2::ggplot(points, ggplot2::aes(
     x = .data$x, y = .data$y, colour = .data$component

@@ -465,15 +465,19 @@ model_labels.gmm_model <- function(model) {
 
 #' @exportS3Method
 model_key.gmm_model <- function(model, shown) {
-  names <- model$variables
-  if (length(names) == 1L || !any(grepl("^(mu|Sigma|sigma2)\\[", shown))) {
+  if (length(model$variables) == 1L) {
     return(NULL)
   }
-  means <- any(grepl("^mu\\[", shown))
-  paste0(
-    if (means) "mu[c,j]: component c, variable j; ", "variables: ",
-    paste(seq_along(names), names, collapse = ", ")
-  )
+  shared <- model$covariance == "shared"
+  key_of_blocks(shown, c(
+    mu = "mu[c,j]: component c, variable j",
+    Sigma = if (shared) {
+      "Sigma[i,j]: variables i and j"
+    } else {
+      "Sigma[c,i,j]: component c, variables i and j"
+    },
+    sigma2 = "sigma2[c,j]: component c, variable j"
+  ), "variables: ", model$variables)
 }
 
 #' @exportS3Method

@@ -10,8 +10,8 @@
 #' a matrix of scatter plots of at most six variables, with the components'
 #' ellipses. Components are drawn at the posterior mean of their parameters,
 #' numbered as in the fit. If components are empty in part of the draws, as many
-#' are drawn as hold observations on average. These have the largest weights;
-#' the others are called mostly empty.
+#' are drawn as hold observations on average. These have the largest weights.
+#' A component to which an observation most probably belongs is drawn too.
 #'
 #' @param x A fit made by [gibbs_gmm()].
 #' @param type `"mixture"` (the default where the fit holds its data), or types
@@ -74,8 +74,8 @@ plotted_variables <- function(model, variables, call) {
 }
 
 # The mixture at the posterior mean of its parameters, for the shown variables
-# only. prob: probabilities of the components, observations x components.
-# Components that are mostly empty have the colour NA: they are not drawn.
+# only. Components that are not drawn have the colour NA. prob: probabilities of
+# the components, observations x components; needed if some may be left out.
 mean_mixture <- function(fit, shown, prob = predict(fit, type = "prob")) {
   model <- fit_part(fit, "model")
   mean <- colMeans(do.call(rbind, chain_matrices(fit)))
@@ -83,18 +83,19 @@ mean_mixture <- function(fit, shown, prob = predict(fit, type = "prob")) {
   p <- parameters_of_row(marginal_blocks(blocks, shown), 1L)
   p$colours <- gibbsite_palette(model$k)
   occupied <- round(mean[["n_occupied"]])
-  holds <- max.col(prob, ties.method = "first")
-  empty <- rank(-p$pi, ties.method = "first") > occupied &
-    !(seq_len(model$k) %in% holds)
-  p$colours[empty] <- NA
+  if (occupied < model$k) {
+    holds <- max.col(prob, ties.method = "first")
+    small <- rank(-p$pi, ties.method = "first") > occupied
+    p$colours[small & !(seq_len(model$k) %in% holds)] <- NA
+  }
   p
 }
 
 component_key <- function(p, lty = 1) {
-  words <- ifelse(
-    is.na(p$colours), "mostly empty", sprintf("weight %.2f", p$pi)
-  )
-  plot_key(paste0(seq_along(p$pi), ": ", words), p$colours, lty = lty)
+  words <- sprintf("%d: weight %.2f", seq_along(p$pi), p$pi)
+  left_out <- is.na(p$colours)
+  words[left_out] <- paste0(words[left_out], ", not drawn")
+  plot_key(words, p$colours, lty = lty)
 }
 
 # A single variable without a name is called as in the call of the fit.

@@ -22,10 +22,11 @@
 #' * `m0`: the middle of each variable's range;
 #' * `v0`: diagonal, the square of each variable's range;
 #' * `nu0`: `d + 2`;
-#' * `s0`: \eqn{V / k^{2/d}}{V / k^(2/d)}, where \eqn{V} has the determinant of
-#'   the covariance of the data and the shape of the covariance within groups
-#'   (see below). With diagonal covariances, or fewer than `4 d (d + 1)`
-#'   complete observations, \eqn{V} is diagonal with each variable's variance.
+#' * `s0`: \eqn{V / k^{2/d}}{V / k^(2/d)}. \eqn{V} is proportional to an
+#'   estimate of the covariance within groups (see below). It has the
+#'   determinant of the covariance of the data. With diagonal covariances, or
+#'   fewer than `4 d (d + 1)` complete observations, \eqn{V} is
+#'   diagonal with each variable's variance.
 #'
 #' With `covariance = "diagonal"` the variances are independent,
 #' \eqn{\sigma^2_{cj} \sim \mathrm{IG}(\nu_0 / 2, S_{0,jj} / 2)}{sigma2_cj ~
@@ -46,20 +47,28 @@
 #' uniform over the weights.
 #'
 #' The covariance of all data mixes the spread within groups with the distances
-#' between them. Observations close to each other mostly belong to one group, so
-#' the shape of \eqn{V} is estimated from them (Art, Gnanadesikan and Kettenring
-#' 1982): \eqn{V} is proportional to
-#' \deqn{W = \frac{1}{2 |P|} \sum_{(i, j) \in P} (x_i - x_j)(x_i - x_j)^\top +
-#'   \frac{1}{12} \mathrm{diag}(\delta_1^2, \dots, \delta_d^2),}{
-#'   W = sum_{(i, j) in P} (x_i - x_j)(x_i - x_j)' / (2 |P|)
-#'       + diag(delta_1^2, ..., delta_d^2) / 12,}
-#' where \eqn{P} pairs each observation with the tenth of the others that is
-#' nearest, by the Mahalanobis distance of \eqn{W}; \eqn{W} is at first the
-#' covariance of the data, and at most ten rounds follow. \eqn{\delta_j} is the
-#' smallest difference between two values of variable \eqn{j}: the second term
-#' is the variance of rounding. Equally near observations all count, equal ones
-#' do not. Of more than 500 complete observations, 500 spread evenly over the
-#' rows are used. \eqn{V} is diagonal as above if \eqn{W} is singular.
+#' between them. Observations close to each other mostly belong to one group.
+#' Their differences therefore show the covariance within groups, up to a factor
+#' (Art, Gnanadesikan and Kettenring 1982). With \eqn{N(i)} the \eqn{n/5}
+#' observations that are nearest to \eqn{x_i}, let
+#' \deqn{S_i = \frac{1}{2 |N(i)|} \sum_{j \in N(i)} (x_i - x_j)(x_i - x_j)^\top
+#'   + \frac{1}{12} \mathrm{diag}(\delta_1^2, \dots, \delta_d^2).}{
+#'   S_i = sum_{j in N(i)} (x_i - x_j)(x_i - x_j)' / (2 |N(i)|)
+#'         + diag(delta_1^2, ..., delta_d^2) / 12.}
+#' The estimate is improved in ten rounds, beginning with the covariance of the
+#' data:
+#' \deqn{W \leftarrow \frac{1}{n} \sum_{i = 1}^n \frac{d}{\mathrm{tr}(W^{-1}
+#'   S_i)} S_i.}{W <- sum_i (d / tr(W^-1 S_i)) S_i / n.}
+#' Distances are Mahalanobis distances of the current \eqn{W}. All observations
+#' count alike (as in Tyler 1987), so that a few far from the others hardly
+#' matter. The second term of \eqn{S_i} is for rounded values. If fewer than
+#' half of the values of variable \eqn{j} are different, \eqn{\delta_j} is the
+#' median of the differences between adjacent values, at most the standard
+#' deviation. Otherwise it is 0. Observations that are equal in all variables
+#' are no neighbours. \eqn{V} is \eqn{W} times a number. If the covariance of
+#' the data or \eqn{W} is nearly singular, \eqn{V} is diagonal as above. Only
+#' complete observations are used. Of more than 500, \eqn{W} is that of 500,
+#' chosen by a fixed rule.
 #'
 #' A range or variance that is zero (or unknown, with one observation) counts as
 #' 1, with a message.
@@ -125,6 +134,9 @@
 #' Rousseau J, Mengersen K (2011). Asymptotic behaviour of the posterior
 #' distribution in overfitted mixture models. *JRSS B* 73, 689-710.
 #' \doi{10.1111/j.1467-9868.2011.00781.x}
+#'
+#' Tyler DE (1987). A distribution-free M-estimator of multivariate scatter.
+#' *Annals of Statistics* 15, 234-251. \doi{10.1214/aos/1176350263}
 #' @examples
 #' gmm_prior()
 #' gmm_prior(alpha = 2, nu0 = 6)
@@ -324,49 +336,71 @@ default_spread <- function(x, covariance, variance) {
   within_covariance(x[complete, , drop = FALSE]) %||% variance
 }
 
-# The covariance within groups, W of ?gmm_prior, with the determinant of the
-# covariance of x. NULL if either of them is singular. (Art, Gnanadesikan &
+# The covariance within groups, W of ?gmm_prior, times the number that makes it
+# V. NULL if it or the covariance of x is nearly singular. (Art, Gnanadesikan &
 # Kettenring 1982, "data-based metrics for cluster analysis", Utilitas
-# Mathematica 21A, 75-99)
+# Mathematica 21A, 75-99; Tyler 1987, doi:10.1214/aos/1176350263)
 within_covariance <- function(x) {
   unit <- apply(x, 2L, stats::sd)
   if (!all(unit > 0)) {
     return(NULL)
   }
-  z <- sweep(x, 2L, unit, "/")
+  z <- scale(x)
   within <- total <- stats::cov(z)
-  rows <- round(seq(1, nrow(z), length.out = min(nrow(z), 500)))
-  z <- z[rows, , drop = FALSE]
-  rounding <- apply(z, 2L, smallest_gap)^2 / 12
-  pairs <- NULL
+  z <- z[rows_taken(nrow(z), 500L), , drop = FALSE]
+  if (!all(apply(z, 2L, stats::sd) > 0)) {
+    return(NULL)
+  }
+  rounding <- pmin(apply(z, 2L, gap_of_rounding), 1)^2 / 12
   for (round in 1:10) {
     if (rcond(within) < 1e-10) {
       return(NULL)
     }
-    before <- pairs
-    pairs <- near_pairs(z, within)
-    if (identical(pairs, before)) {
-      break
-    }
-    difference <- z[pairs[, 1L], ] - z[pairs[, 2L], ]
-    within <- crossprod(difference) / (2 * nrow(pairs)) + diag(rounding)
+    within <- neighbour_scatter(z, within, rounding)
+  }
+  if (rcond(within) < 1e-10) {
+    return(NULL)
   }
   log_det <- function(m) c(determinant(m)$modulus)
   size <- exp((log_det(total) - log_det(within)) / ncol(x))
   unname(size * within * tcrossprod(unit))
 }
 
-smallest_gap <- function(v) {
-  v <- sort(unique(v))
-  if (length(v) > 1L) min(diff(v)) else 0
+# One round: the mean over the rows i of d S_i / tr(within^-1 S_i).
+neighbour_scatter <- function(z, within, rounding) {
+  root <- chol(within)
+  white <- t(backsolve(root, t(z), transpose = TRUE))
+  near <- near_rows(white)
+  i <- near[, 1L]
+  squared <- rowSums((white[i, ] - white[near[, 2L], ])^2)
+  count <- tabulate(i)
+  trace <- rowsum(squared, i)[, 1L] / (2 * count) +
+    sum(diag(chol2inv(root)) * rounding)
+  weight <- ncol(z) / (nrow(z) * trace)
+  difference <- z[i, ] - z[near[, 2L], ]
+  crossprod(difference, weight[i] / (2 * count[i]) * difference) +
+    sum(weight) * diag(rounding)
 }
 
-# Each row with the tenth of the other rows nearest to it, as pairs of indices.
-near_pairs <- function(z, covariance) {
-  white <- backsolve(chol(covariance), t(z), transpose = TRUE)
-  distance <- as.matrix(stats::dist(t(white)))
+gap_of_rounding <- function(v) {
+  values <- sort(unique(v))
+  if (length(values) < length(v) / 2) stats::median(diff(values)) else 0
+}
+
+# `most` of n rows, without regard to any period in their order: those whose
+# multiples of the golden ratio have the smallest fractional parts.
+rows_taken <- function(n, most) {
+  if (n <= most) {
+    return(seq_len(n))
+  }
+  sort(order((seq_len(n) * (sqrt(5) - 1) / 2) %% 1)[seq_len(most)])
+}
+
+# Each row with the fifth of the rows that is nearest, as pairs of indices.
+near_rows <- function(white) {
+  distance <- as.matrix(stats::dist(white))
   distance[distance == 0] <- Inf
-  count <- ceiling(nrow(z) / 10)
+  count <- ceiling(nrow(white) / 5)
   limit <- apply(distance, 1L, function(to) sort(to, partial = count)[[count]])
   # equal distances may differ by rounding
   near <- distance <= limit * (1 + 1e-8) & distance < Inf

@@ -315,19 +315,11 @@ model_labels.hlm_model <- function(model) {
 
 #' @exportS3Method
 model_key.hlm_model <- function(model, shown) {
-  names <- model$layout$bar
-  used <- vapply(c("sd[j]" = "^sd\\[", "cor[i,j]" = "^cor\\[",
-                   "w[j,g]" = "^w\\["), function(block) {
-    any(grepl(block, shown))
-  }, NA)
-  if (!any(used)) {
-    return(NULL)
-  }
-  terms <- paste(seq_along(names), names, collapse = ", ")
-  by <- paste0("; terms by ", model$group_name, ": ", terms)
-  paste0(
-    paste(c("sd[j]: term j", "cor[i,j]: terms i and j",
-            "w[j,g]: term j of group g")[used], collapse = "; "), by
+  key_of_blocks(
+    shown,
+    c(sd = "sd[j]: term j", cor = "cor[i,j]: terms i and j",
+      w = "w[j,g]: term j of group g, in the order of the levels"),
+    paste0("terms by ", model$group_name, ": "), model$layout$bar
   )
 }
 

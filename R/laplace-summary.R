@@ -185,7 +185,7 @@ print_check_line <- function(x) {
     {
       check <- importance_weights(x)
       c(importance_line(check),
-        if (check$verdict == "not good") correction_advice)
+        if (needs_correction(check)) correction_advice)
     },
     gibbsite_error = function(cnd) {
       "Importance check: failed; see importance_check(fit)."

@@ -11,7 +11,7 @@ as_measurements <- function(y, name, call) {
       call = call
     )
   }
-  if (stats::is.ts(y) || !is.null(dim(y)) && !is.data.frame(y)) {
+  if (stats::is.ts(y) || (!is.null(dim(y)) && !is.data.frame(y))) {
     y <- as.vector(y)
   }
   if (!is.numeric(y) || is.object(y)) {

@@ -32,6 +32,9 @@ as_response <- function(y, name, call, proportions = FALSE) {
   if (is.character(y)) {
     return(text_response(y, name, call))
   }
+  if (stats::is.ts(y)) {
+    y <- as.vector(y)
+  }
   if (!is.numeric(y) || is.object(y)) {
     abort_expected(
       y, paste(

@@ -980,26 +980,28 @@ test_that("invariants are the moments of the mixture", {
   }
 })
 
-# The shape of s0 as ?gmm_prior defines it, pair by pair.
-within_by_hand <- function(x, rounds = 10) {
+# The shape of s0 as ?gmm_prior defines it, row by row.
+within_by_hand <- function(x) {
   x <- unname(x)
+  d <- ncol(x)
   w <- total <- cov(x)
-  gap <- apply(x, 2, function(v) min(diff(sort(unique(v)))))
-  for (round in seq_len(rounds)) {
-    sum <- 0
-    count <- 0
+  gap <- apply(x, 2, function(v) {
+    repeated <- length(unique(v)) < length(v) / 2
+    if (repeated) median(diff(sort(unique(v)))) else 0
+  })
+  for (round in 1:10) {
+    mean <- 0
     for (i in seq_len(nrow(x))) {
       to <- mahalanobis(x, x[i, ], w)
       others <- to > 1e-20
-      near <- sort(to[others])[[ceiling(nrow(x) / 10)]] * (1 + 1e-7)
-      for (j in which(others & to <= near)) {
-        sum <- sum + tcrossprod(x[i, ] - x[j, ])
-        count <- count + 1
-      }
+      near <- sort(to[others])[[ceiling(nrow(x) / 5)]] * (1 + 1e-7)
+      away <- sweep(x[others & to <= near, , drop = FALSE], 2, x[i, ])
+      s <- crossprod(away) / (2 * nrow(away)) + diag(gap^2 / 12)
+      mean <- mean + d * s / sum(diag(solve(w, s))) / nrow(x)
     }
-    w <- sum / (2 * count) + diag(gap^2 / 12)
+    w <- mean
   }
-  w * (det(total) / det(w))^(1 / ncol(x))
+  w * (det(total) / det(w))^(1 / d)
 }
 
 # n observations in each of three groups, with correlations .95 within groups
@@ -1061,13 +1063,29 @@ test_that("the default scale has the shape of the covariance within groups", {
   complete <- x[1:39, ]
   expect_equal(default_spread(x, "full", NULL), within_by_hand(complete),
                tolerance = 1e-6)
-  # 500 of many
+  # 500 of many, of each group as many: rows of a group may alternate
   x <- three_groups(400, 4)$x
-  at <- round(seq(1, 1200, length.out = 500))
+  for (period in 2:7) {
+    taken <- tabulate(rows_taken(1200, 500) %% period + 1)
+    expect_lt(diff(range(taken)), 8)
+  }
+  expect_identical(rows_taken(500, 500), 1:500)
   expect_equal(
     cov2cor(default_spread(x, "shared", NULL)),
-    cov2cor(within_covariance(x[at, ])), tolerance = 1e-3
+    cov2cor(within_covariance(x[rows_taken(1200, 500), ])), tolerance = 1e-3
   )
+  # a few observations far away: a small group, and an outlier
+  set.seed(3)
+  x <- matrix(rnorm(400), 200)
+  for (far in list(rep(c(0, 20), c(190, 10)), rep(c(0, 1e3), c(199, 1)))) {
+    expect_gt(cor(x + far)[2, 1], 0.9)
+    expect_lt(abs(cov2cor(within_covariance(x + far))[2, 1]), 0.7)
+  }
+  # one value between those of a scale
+  x <- cbind(rpois(300, 1), rnorm(300))
+  spread <- within_covariance(x)
+  x[1, 1] <- x[1, 1] + 1e-4
+  expect_equal(within_covariance(x), spread, tolerance = 0.1)
 })
 
 test_that("the default scale is diagonal where a shape cannot be estimated", {
@@ -1083,11 +1101,20 @@ test_that("the default scale is diagonal where a shape cannot be estimated", {
   expect_identical(spread(cbind(x[, 1], 3)), "variances")
   expect_identical(spread(cbind(x[, 1], 3 - x[, 1])), "variances")
   # few different rows, all of one kind but one
-  expect_no_error(spread(cbind(c(1, rep(2, 59)), c(1, rep(5, 59)))))
+  expect_identical(
+    spread(cbind(c(1, rep(2, 59)), c(1, rep(5, 59)))), "variances"
+  )
+  # the rows that are used are all equal
+  many <- matrix(1, 2000, 2)
+  many[setdiff(1:2000, rows_taken(2000, 500))[1:4], ] <- 1:8
+  expect_identical(spread(many), "variances")
   # values of a scale do not make a variance vanish
   scores <- matrix(rep(1:4, each = 20, length.out = 320), 160)
   scores <- scores + rbinom(320, 1, 0.5)
   expect_gt(min(diag(spread(scores)) / apply(scores, 2, var)), 0.1)
+  # nor the others: a variable that is rarely 1
+  rare <- cbind(rbinom(400, 1, 0.05), rnorm(400))
+  expect_gt(min(diag(spread(rare)) / apply(rare, 2, var)), 0.1)
 })
 
 test_that("four groups that differ in a small direction are found", {
@@ -1103,7 +1130,7 @@ test_that("four groups that differ in a small direction are found", {
   fit <- quietly(gibbs_gmm(x, 4, seed = 1, progress = FALSE))
   expect_true(converged(fit))
   found <- table(group, predict(fit))
-  expect_gt(sum(apply(found, 1, max)), 180)
+  expect_gt(sum(apply(found, 2, max)), 180)
   expect_identical(min(all_draws(fit)[, "n_occupied"]), 4)
 })
 
@@ -1695,7 +1722,7 @@ test_that("every kind of data has a picture", {
   expect_true(TRUE)
 })
 
-test_that("mostly empty components are named but not drawn", {
+test_that("components that are mostly empty are named but not drawn", {
   set.seed(2)
   x <- cbind(a = rnorm(60, rep(c(0, 9), 30)), b = rnorm(60))
   fit <- quietly(gibbs_gmm(
@@ -1707,8 +1734,19 @@ test_that("mostly empty components are named but not drawn", {
   expect_identical(sum(drawn), 2L)
   expect_gt(min(p$pi[drawn]), max(p$pi[!drawn]))
   expect_identical(
-    grepl("mostly empty", component_key(p)$label, fixed = TRUE), !drawn
+    grepl("not drawn", component_key(p)$label, fixed = TRUE), !drawn
   )
+  limits <- function(plot) {
+    ggplot2::layer_scales(plot)$x$get_limits()
+  }
+  skip_if_not_installed("ggplot2")
+  p$mu[!drawn, ] <- 1e6
+  expect_lt(max(ellipse_table(p, 0.9)$x), 20)
+  pdf(NULL)
+  on.exit(dev.off())
+  expect_no_error(plot(fit))
+  expect_no_error(plot(fit, variables = "a"))
+  expect_lt(max(limits(ggplot2::autoplot(fit))), 20)
   # a component that holds an observation is drawn
   prob <- matrix(rep(!drawn, each = 3) / 2, 3)
   expect_identical(sum(!is.na(mean_mixture(fit, 1:2, prob)$colours)), 3L)
@@ -1719,11 +1757,19 @@ test_that("summary() says what the indices stand for", {
   fit <- short_gmm(5)
   expect_identical(
     key(fit),
-    "mu[c,j]: component c, variable j; variables: 1 eruptions, 2 waiting"
+    paste0(
+      "mu[c,j]: component c, variable j; Sigma[c,i,j]: component c, variables ",
+      "i and j; variables: 1 eruptions, 2 waiting"
+    )
   )
-  expect_identical(
-    key(fit, variables = "Sigma"), "variables: 1 eruptions, 2 waiting"
+  expect_match(
+    key(short_gmm(5, covariance = "shared"), variables = "Sigma"),
+    "^Sigma\\[i,j\\]: variables i and j; variables: 1"
   )
+  wide <- matrix(rnorm(240), 20)
+  expect_match(key(quietly(gibbs_gmm(
+    wide, 1, draws = 5, burnin = 5, chains = 1, progress = FALSE
+  ))), "10 V10, ...", fixed = TRUE)
   expect_null(key(fit, variables = "pi"))
   one <- quietly(gibbs_gmm(
     faithful$waiting, 2, draws = 5, burnin = 5, chains = 1, progress = FALSE

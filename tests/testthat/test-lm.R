@@ -430,6 +430,16 @@ test_that("a time series is a response", {
   expect_identical(
     unclass(fit(nhtemp))[[1]], unclass(fit(as.vector(nhtemp)))[[1]]
   )
-  # the class of the series is in the frame, and predict() needs none
-  expect_length(predict(fit(nhtemp), data.frame(x = 1972)), 1)
+  new <- data.frame(x = 1972)
+  expect_identical(
+    predict(fit(nhtemp), new), predict(fit(as.vector(nhtemp)), new)
+  )
+  warm <- as.vector(nhtemp > 51) + 0
+  logistic <- function(y) {
+    gibbs_logistic(y ~ x, draws = 5, burnin = 5, chains = 1, seed = 1,
+                   progress = FALSE) |> quietly()
+  }
+  expect_identical(
+    unclass(logistic(stats::ts(warm)))[[1]], unclass(logistic(warm))[[1]]
+  )
 })

@@ -14,7 +14,8 @@
 
 /* ---- R's generator ------------------------------------------------------- */
 
-/* One of 0, ..., count - 1, all with the same probability: one unif_rand(). */
+/* One of 0, ..., count - 1, all with the same probability, count >= 1: one
+ * unif_rand(). */
 size_t rdist_below(size_t count);
 
 /* log of a Gamma(shape, 1) variate; finite for every shape > 0.  Uses rgamma()
