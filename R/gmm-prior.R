@@ -25,8 +25,8 @@
 #' * `s0`: \eqn{V / k^{2/d}}{V / k^(2/d)}. \eqn{V} is proportional to an
 #'   estimate of the covariance within groups (see below). It has the
 #'   determinant of the covariance of the data. With diagonal covariances, or
-#'   fewer than `4 d (d + 1)` complete observations, \eqn{V} is
-#'   diagonal with each variable's variance.
+#'   fewer than `4 d (d + 1)` complete observations, \eqn{V} is diagonal with
+#'   each variable's variance.
 #'
 #' With `covariance = "diagonal"` the variances are independent,
 #' \eqn{\sigma^2_{cj} \sim \mathrm{IG}(\nu_0 / 2, S_{0,jj} / 2)}{sigma2_cj ~
@@ -324,7 +324,7 @@ default_alpha <- function(d, covariance) {
   (free + 1) / 2
 }
 
-# The shape of s0: a matrix, or the variances of the columns. It does not depend
+# V of ?gmm_prior: a matrix, or the variances of the columns. It does not depend
 # on k, so that models with different k can be compared.
 default_spread <- function(x, covariance, variance) {
   d <- ncol(x)

@@ -23,7 +23,7 @@ as_response <- function(y, name, call, proportions = FALSE) {
   if (length(dim(y)) > 1L && ncol(y) > 1L) {
     return(count_response(y, name, call))
   }
-  if (!is.null(dim(y))) {
+  if (stats::is.ts(y) || !is.null(dim(y))) {
     y <- as.vector(y)
   }
   if (is.logical(y)) {
@@ -31,9 +31,6 @@ as_response <- function(y, name, call, proportions = FALSE) {
   }
   if (is.character(y)) {
     return(text_response(y, name, call))
-  }
-  if (stats::is.ts(y)) {
-    y <- as.vector(y)
   }
   if (!is.numeric(y) || is.object(y)) {
     abort_expected(

@@ -164,22 +164,22 @@ model_key <- function(model, shown) UseMethod("model_key")
 #' @exportS3Method
 model_key.default <- function(model, shown) NULL
 
-# The words about those blocks that are shown, and what the indices of `names`
-# stand for: the first ten of them.
-key_of_blocks <- function(shown, words, title, names) {
+# The words about those blocks that are shown, and what the numbers of the first
+# ten `members` stand for.
+key_of_blocks <- function(shown, words, title, members) {
   used <- vapply(names(words), function(block) {
     any(startsWith(shown, paste0(block, "[")))
   }, NA)
   if (!any(used)) {
     return(NULL)
   }
-  named <- paste(seq_along(names), names)
-  if (length(named) > 10L) {
-    named <- c(named[1:10], "...")
+  numbered <- paste(seq_along(members), members)
+  if (length(numbered) > 10L) {
+    numbered <- c(numbered[1:10], "...")
   }
   paste0(
     paste(c(words[used], title), collapse = "; "),
-    paste(named, collapse = ", ")
+    paste(numbered, collapse = ", ")
   )
 }
 
