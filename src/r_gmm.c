@@ -1,7 +1,6 @@
 /* .Call entries of the Gaussian mixture: unpack, call the core, pack. */
 #include <R.h>
 
-#include "gmm/gmm.h"
 #include "gmm/gmm_unknown.h"
 #include "r_args.h"
 #include "r_scan.h"

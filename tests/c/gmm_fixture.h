@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "gmm/gmm.h"
+#include "gmm/gmm_sweep.h"
 #include "harness.h"
 #include "numeric/rmath.h"
 

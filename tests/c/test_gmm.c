@@ -3,7 +3,7 @@
  * threads, segments, what is recorded, densities against a computation with the
  * formulas, the kernels in every width, and the failures it reports.  That its
  * draws have the right distribution is tested from R (test-gmm-exact.R). */
-#include "gmm/gmm.h"
+#include "gmm/gmm_sweep.h"
 
 #include <float.h>
 #include <math.h>

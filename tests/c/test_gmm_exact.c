@@ -2,7 +2,7 @@
  * prior, allocations and observations drawn given them are a draw of all; after a
  * sweep given these observations they still are, so that no mean has changed.  Each
  * draw starts anew. */
-#include "gmm/gmm.h"
+#include "gmm/gmm_sweep.h"
 
 #include <math.h>
 #include <string.h>

@@ -101,22 +101,9 @@ struct gmm_model {
   gmm_combine_work combine;
 };
 
-/* Bytes of work space; 0 when the count overflows. */
-size_t gmm_work_size(const gmm_data *data);
-
-/* Prepares a model on `data` and `state` (both borrowed) in `work`: the factors
- * and the sums that follow from the state.  A pure function of them. */
-status gmm_open(gmm_model *model, const gmm_data *data, const gmm_state *state,
-                void *work, int threads);
-
-/* One sweep of the Gibbs sampler; a scan_model's `sweep`.  With model->mode each
- * block goes to its conditional mode instead (iterated conditional modes). */
-status gmm_sweep(void *model, const scan_control *control);
-
-/* The blocks of a sweep, of which gmm_unknown.c makes another one.  Covariances:
- * those of components first, ..., last - 1, or the shared one.  They leave what
- * densities need of them to gmm_set_constants(). */
-void gmm_move_groups(gmm_model *m, const scan_control *control);
+/* The blocks of a sweep (gmm_sweep.c, gmm_unknown.c).  Covariances: those of
+ * components first, ..., last - 1, or the shared one.  They leave what densities
+ * need of them to gmm_set_constants(). */
 void gmm_draw_weights(gmm_model *m);
 status gmm_draw_mean(gmm_model *m, size_t c);
 status gmm_draw_covariances(gmm_model *m, size_t first, size_t last);
@@ -125,14 +112,11 @@ status gmm_log_likelihood(gmm_model *m, const scan_control *control,
                           double *value);
 status gmm_draw_allocations(gmm_model *m, const scan_control *control);
 
-/* The stored quantities: pi (k), mu (k x d), Sigma (full k x d x d, diagonal k x
- * d, shared d x d), log_lik, n_occupied, z (n) and x_missing where kept. */
-size_t gmm_columns(const gmm_data *data);
-void gmm_record(void *model, double *row, size_t stride);
+/* The sums of every component, or of one, from the observations. */
+void gmm_sum_all(gmm_model *m, int threads);
+void gmm_sum_afresh(gmm_model *m, size_t c);
 
-/* Parts of a row: the covariances, which return where the row goes on; z and
- * x_missing where kept. */
-double *gmm_record_covariances(const gmm_model *m, double *row, size_t stride);
-void gmm_record_observations(const gmm_model *m, double *row, size_t stride);
+/* Doubles that a pattern of missing entries needs for one component. */
+size_t gmm_pattern_size(const gmm_data *data);
 
 #endif

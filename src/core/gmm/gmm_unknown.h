@@ -27,7 +27,7 @@
 #ifndef GIBBSITE_GMM_UNKNOWN_H
 #define GIBBSITE_GMM_UNKNOWN_H
 
-#include "gmm/gmm.h"
+#include "gmm/gmm_sweep.h"
 #include "numeric/status.h"
 #include "run/scan.h"
 #include <stddef.h>

@@ -80,8 +80,48 @@ static inline double lda_eta(const lda_model *m, size_t w, size_t k) {
   return lda_eta_now(m)[w * m->eta_word + k * m->eta_topic];
 }
 
-/* n_dk of a document. */
+static inline size_t lda_document_length(const lda_data *data, size_t d) {
+  return (size_t)(data->start[d + 1] - data->start[d]);
+}
+
+static inline int lda_is_sampled(const lda_prior *prior) {
+  return prior->kind != LDA_FIXED;
+}
+
+/* ---- lda_counts.c --------------------------------------------------------------- */
+
+/* What follows from alpha and eta. */
+void lda_set_alpha(lda_model *m);
+void lda_set_eta(lda_model *m);
+void lda_set_groups(lda_model *m);
+void lda_set_uneven(lda_model *m);
+int lda_is_uneven(const lda_data *data, size_t w);
+
+/* n_dk of a document; n_kw, n_k and the tallies from z; tallies of a sweep. */
 void lda_count_document(const lda_model *m, size_t d, int *count);
+void lda_count_all(lda_model *m);
+void lda_set_totals(lda_model *m);
+void lda_tally_lengths(lda_model *m);
+void lda_tally_document(const lda_model *m, const int *count,
+                        uint32_t *histogram);
+void lda_tally_documents(lda_model *m);
+void lda_tally_words(lda_model *m);
+
+/* log p(z_d | alpha) and log p(w | z), of concentrations that differ. */
+double lda_log_document(const lda_model *m, size_t d, const int *count);
+double lda_log_words(const lda_model *m);
+
+/* ---- lda.c: the blocks of a sweep --------------------------------------------- */
+
+void lda_draw_alpha(lda_model *m);
+void lda_draw_eta(lda_model *m);
+status lda_draw_collapsed(lda_model *m, const scan_control *control);
+status lda_draw_given_phi(lda_model *m, const scan_control *control);
+
+/* log p(w_d | theta_d, phi) of each block of documents, theta_d drawn. */
+status lda_score_blocks(lda_model *m, const scan_control *control);
+
+/* ---- lda_draw.c, lda_stream.c, lda_words.c ------------------------------------ */
 
 /* n_kw of a word as a row. */
 const int *lda_word_counts(const lda_model *m, size_t w, uint32_t *scratch);
