@@ -76,6 +76,12 @@ void gibbs_stop(const gibbs_model *m, gibbs_fault what, SEXP value);
 /* The user's function must have left the kind of generator. */
 void gibbs_check_generator(const gibbs_model *m);
 
+/* What is wrong with a value of a block. */
+gibbs_fault gibbs_value_fault(const gibbs_model *m, size_t block, SEXP value);
+
+/* theta_k | theta_-k by the user's function of the whole current state. */
+void gibbs_draw_block(gibbs_model *m, size_t block);
+
 /* Block k as a block that is moved: spec as R's step_spec() has it, memory the
  * block's part of the state. */
 struct gibbs_step *gibbs_open_step(gibbs_model *m, size_t k, SEXP spec,
