@@ -288,7 +288,7 @@ static status run_chunks(gmm_model *m, chunk_task task,
                          const scan_control *control) {
   const int chunks = (int)m->chunks, batch = batch_length(m);
   for (int first = 0; first < chunks; first += batch) {
-    if (first > 0 && control->stop && control->stop(control->stop_data))
+    if (first > 0 && scan_must_stop(control))
       return STATUS_INTERRUPTED;
     const int last = first + batch < chunks ? first + batch : chunks;
     run_batch(m, first, last, task, control->threads);

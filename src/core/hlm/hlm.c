@@ -9,22 +9,15 @@
 #include "numeric/linalg.h"
 #include "numeric/normals.h"
 #include "numeric/rdist.h"
+#include "run/parts.h"
 #include "run/slice.h"
 
 #define LOG_2PI 1.837877066409345483560659472811
 
 /* ---- work space ------------------------------------------------------------ */
 
-/* Groups are summed in at most 16 parts of at least 64: a function of their
- * number alone, so that sums are the same for any number of threads. */
-static size_t part_length(size_t groups) {
-  const size_t length = (groups + 15) / 16;
-  return length < 64 ? 64 : length;
-}
-
-static size_t part_count(size_t groups) {
-  return (groups + part_length(groups) - 1) / part_length(groups);
-}
+/* least groups in a part of a sum (parts.h) */
+#define GROUPS 64
 
 static size_t rows_of(const hlm_data *data) {
   return (size_t)data->start[data->groups];
@@ -38,7 +31,7 @@ static void carve(hlm_model *m, arena *work) {
   const hlm_data *data = &m->data;
   const double p = (double)data->p, q = (double)data->q;
   const double rows = (double)rows_of(data), groups = (double)data->groups;
-  const double parts = (double)part_count(data->groups);
+  const double parts = (double)parts_count(data->groups, GROUPS);
   m->all_normals =
     data->p + data->q * data->groups + rows_of(data) + shear_count(data);
   m->normals = arena_doubles(work, (double)m->all_normals);
@@ -74,12 +67,6 @@ void hlm_open(hlm_model *model, const hlm_data *data, const hlm_state *state,
   model->state = *state;
   arena over = arena_over(work);
   carve(model, &over);
-}
-
-/* Threads for so many multiplications: one where starting more would take
- * longer than the work. */
-static int team_for(double work, int threads) {
-  return work < 3e5 ? 1 : threads;
 }
 
 /* Multiplications of a sweep for its rows, roughly. */
@@ -148,7 +135,8 @@ static void add_row(const double *x, double y, size_t p, double *gram,
 /* Sums of the groups of a part into its places. */
 static status weigh_part(hlm_model *m, double beta, size_t part) {
   const hlm_data *data = &m->data;
-  const size_t p = data->p, q = data->q, length = part_length(data->groups);
+  const size_t p = data->p, q = data->q,
+               length = parts_length(data->groups, GROUPS);
   const size_t first = part * length;
   const size_t end =
     first + length < data->groups ? first + length : data->groups;
@@ -181,8 +169,8 @@ static status weigh_part(hlm_model *m, double beta, size_t part) {
 static status weigh(hlm_model *m, double beta, int threads) {
   const hlm_data *data = &m->data;
   const size_t p = data->p;
-  const int parts = (int)part_count(data->groups);
-  const int team = team_for(sweep_work(data), threads);
+  const int parts = (int)parts_count(data->groups, GROUPS);
+  const int team = parts_team(sweep_work(data), threads);
   int failed = 0;
   (void)team;
 #ifdef _OPENMP
@@ -325,7 +313,7 @@ static void draw_group(hlm_model *m, size_t j) {
 
 static void draw_groups(hlm_model *m, int threads) {
   const int groups = (int)m->data.groups;
-  const int team = team_for(sweep_work(&m->data), threads);
+  const int team = parts_team(sweep_work(&m->data), threads);
   (void)team;
 #ifdef _OPENMP
 #pragma omp parallel for num_threads(team) schedule(static) if (team > 1)

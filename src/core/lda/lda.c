@@ -104,7 +104,7 @@ static double score_document(const lda_model *m, size_t d, lda_scratch *s) {
 
 /* One block of documents: draw (given phi) and score where that comes after. */
 static status run_block(lda_model *m, size_t b, int draw) {
-  lda_scratch *s = m->scratch + lda_thread();
+  lda_scratch *s = m->scratch + parts_thread();
   const int score = m->recording && m->data.method != LDA_UNCOLLAPSED;
   status outcome = STATUS_OK;
   double log_lik = 0.0, log_joint = 0.0;
@@ -120,17 +120,13 @@ static status run_block(lda_model *m, size_t b, int draw) {
   return outcome;
 }
 
-static int must_stop(const scan_control *control) {
-  return control->stop != NULL && control->stop(control->stop_data);
-}
-
 /* All blocks, in any order: what they write is theirs alone, or sums of whole
  * numbers. */
 static status run_blocks(lda_model *m, int draw, const scan_control *control) {
   const int blocks = (int)m->blocks;
   int failed = 0;
   for (int first = 0; first < blocks; first += BATCH) {
-    if (first > 0 && must_stop(control))
+    if (first > 0 && scan_must_stop(control))
       return STATUS_INTERRUPTED;
     const int last = first + BATCH < blocks ? first + BATCH : blocks;
 #ifdef _OPENMP
@@ -179,7 +175,7 @@ status lda_draw_collapsed(lda_model *m, const scan_control *control) {
   for (size_t j = 0; j < m->data.k; j++)
     m->inverse[j] = lda_inverse(m->total[j] + m->sum_eta[j]);
   for (size_t first = 0; first < m->blocks; first += BATCH) {
-    if (first > 0 && must_stop(control))
+    if (first > 0 && scan_must_stop(control))
       return STATUS_INTERRUPTED;
     const size_t last = first + BATCH < m->blocks ? first + BATCH : m->blocks;
     draw_blocks(m, first, last, &control->generator);

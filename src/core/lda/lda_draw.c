@@ -123,7 +123,7 @@ void lda_draw_phi(lda_model *m) {
   schedule(dynamic) if (m->threads > 1)
 #endif
   for (int b = 0; b < blocks; b++)
-    draw_words(m, (size_t)b, m->scratch[lda_thread()].row);
+    draw_words(m, (size_t)b, m->scratch[parts_thread()].row);
   for (size_t b = 1; b < (size_t)blocks; b++)
     for (size_t j = 0; j < m->data.k; j++)
       sum[j] += m->partial[b * padded + j];

@@ -166,7 +166,7 @@ static void draw_theta(const library *l, const int *count,
 
 static status fold_in_document(const library *l, size_t d, void *target) {
   const shares *s = target;
-  reader *r = l->readers + lda_thread();
+  reader *r = l->readers + parts_thread();
   const lda_heldout *job = l->job;
   const size_t k = job->k, length = length_of(job, d);
   const int *word = job->word + (size_t)job->start[d];
@@ -253,7 +253,7 @@ typedef struct {
 
 static status read_document(const library *l, size_t d, void *target) {
   const readings *s = target;
-  reader *r = l->readers + lda_thread();
+  reader *r = l->readers + parts_thread();
   const size_t length = length_of(l->job, d);
   memset(r->p, 0, length * sizeof(double));
   for (size_t particle = 0; particle < s->particles; particle++) {

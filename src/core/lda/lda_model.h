@@ -2,10 +2,6 @@
 #ifndef GIBBSITE_LDA_MODEL_H
 #define GIBBSITE_LDA_MODEL_H
 
-#ifdef _OPENMP
-#include <omp.h>
-#endif
-
 #include <math.h>
 
 #include "lda/lda.h"
@@ -14,6 +10,7 @@
 #include "lda/lda_words.h"
 #include "numeric/arena.h"
 #include "numeric/assignment.h"
+#include "run/parts.h"
 
 /* What a thread works with. */
 typedef struct {
@@ -57,14 +54,6 @@ struct lda_model {
   philox_key phi_key, theta_key, z_key;
   double log_lik, log_joint;
 };
-
-static inline int lda_thread(void) {
-#ifdef _OPENMP
-  return omp_get_thread_num();
-#else
-  return 0;
-#endif
-}
 
 /* alpha and eta as they are now. */
 static inline const double *lda_alpha_now(const lda_model *m) {

@@ -54,7 +54,7 @@ void lda_stream_documents(lda_model *m) {
   schedule(static) if (m->threads > 1)
 #endif
   for (int b = 0; b < blocks; b++) {
-    int *count = m->scratch[lda_thread()].document.count;
+    int *count = m->scratch[parts_thread()].document.count;
     for (size_t d = m->block[b]; d < m->block[b + 1]; d++) {
       lda_count_document(m, d, count);
       stream_document(m, d, count);

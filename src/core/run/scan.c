@@ -16,10 +16,6 @@ static double next_recorded(double t, const scan_control *control) {
   return control->burnin + (rows_until(t, control) + 1.0) * control->thin;
 }
 
-static int must_stop(const scan_control *control) {
-  return control->stop != NULL && control->stop(control->stop_data);
-}
-
 size_t scan_rows(double sweep_count, size_t n, const scan_control *control) {
   return (size_t)(rows_until(sweep_count + (double)n, control) -
                   rows_until(sweep_count, control));
@@ -35,7 +31,7 @@ status scan_sweeps(const scan_model *scan, const scan_control *control,
   double next = next_recorded(*sweep_count, control);
   size_t row = 0;
   for (size_t i = 0; i < n; i++) {
-    if (must_stop(control))
+    if (scan_must_stop(control))
       return STATUS_INTERRUPTED;
     now.recording = *sweep_count + 1.0 == next;
     const status outcome = scan->sweep(scan->model, &now);

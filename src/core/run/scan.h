@@ -24,6 +24,11 @@ typedef struct {
   generator generator; /* of the segment: uniforms.h, normals.h */
 } scan_control;
 
+/* Whether the user wants the run to end. */
+static inline int scan_must_stop(const scan_control *control) {
+  return control->stop != NULL && control->stop(control->stop_data);
+}
+
 typedef struct {
   void *model;
   status (*sweep)(void *model, const scan_control *control);

@@ -1,0 +1,192 @@
+#include "numeric/rounding.h"
+
+#include "bmf/bmf_model.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "numeric/arena.h"
+#include "numeric/linalg.h"
+
+/* ---- sizes and layout of the work space --------------------------------- */
+
+size_t bmf_hyper_size(const bmf_data *data) {
+  const size_t d = data->d;
+  size_t size = 1 + (data->prior.kind == BMF_WISHART ? 2 * d + 2 * d * d : 2) +
+                bmf_cutpoint_count(data);
+  for (int which = 0; which < 2; which++)
+    if (data->features[which].p > 0)
+      size += d * data->features[which].p + 1;
+  return size;
+}
+
+double bmf_store_every(double kept, size_t most) {
+  double every = 1.0;
+  while (floor(kept / every) > (double)most)
+    every *= 2.0;
+  return every;
+}
+
+static void carve_scratch(bmf_model *m, arena *a) {
+  const double d = (double)m->data.d, stride = (double)bmf_stride(m->data.d);
+  for (int part = 0; part < 4; part++)
+    m->matrix[part] = arena_doubles(a, d * d);
+  for (int part = 0; part < 2; part++) {
+    m->vector[part] = arena_doubles(a, d);
+    m->map[part] = arena_doubles(a, stride * (d + 1.0));
+  }
+  m->direction = arena_doubles(a, d);
+  m->move_work = arena_doubles(a, 3.0 * d);
+}
+
+static void carve_features(bmf_model *m, arena *a) {
+  const bmf_features *f = m->data.features;
+  const size_t p = larger(f[0].p, f[1].p);
+  const size_t rows =
+    larger(f[0].p > 0 ? m->data.n : 0, f[1].p > 0 ? m->data.m : 0);
+  const double d = (double)m->data.d;
+  m->shift = arena_doubles(a, d * (double)rows);
+  for (int part = 0; part < 2; part++)
+    m->spare[part] = arena_doubles(a, d * (double)p);
+}
+
+static void carve(bmf_model *m, int threads, arena *a) {
+  const size_t d = m->data.d, most = larger(m->data.n, m->data.m);
+  const double square = (double)bmf_square_size(d);
+  m->design = arena_doubles(a, (double)most * (double)bmf_stride(d));
+  m->offset = arena_doubles(a, (double)most);
+  m->prior = arena_doubles(a, square);
+  m->squares = arena_doubles(a, (double)m->data.m);
+  m->grams = arena_doubles(a, (double)parts_count(most, ROWS) * square);
+  carve_scratch(m, a);
+  carve_features(m, a);
+  if (m->data.levels > 0) {
+    m->ordinal.levels = m->data.levels;
+    m->ordinal.count = (size_t)m->data.users.start[m->data.n];
+    bmf_ordinal_carve(&m->ordinal, a);
+    m->latent = arena_doubles(a, (double)m->ordinal.count);
+  }
+  m->areas = arena_doubles(a, (double)threads * (double)bmf_area_size(d));
+}
+
+size_t bmf_work_size(const bmf_data *data, int threads) {
+  bmf_model m = {.data = *data};
+  arena count = arena_measure();
+  carve(&m, threads, &count);
+  return arena_size(&count);
+}
+
+void bmf_open(bmf_model *m, const bmf_data *data, const bmf_state *state,
+              void *work, int threads) {
+  arena a = arena_over(work);
+  memset(m, 0, sizeof *m);
+  m->data = *data;
+  m->state = *state;
+  carve(m, threads, &a);
+  if (data->levels == 0)
+    return;
+  m->ordinal.sd = data->cutpoint_sd;
+  m->ordinal.code = data->users.value;
+  m->data.users.value = m->ordinal.z;
+  m->data.items.value = m->latent;
+}
+
+/* ---- ordinal ratings ---------------------------------------------------- */
+
+/* eta of every rating, by user; they do not depend on the threads. */
+static void predict_ratings(bmf_model *m, int threads) {
+  const size_t d = m->data.d;
+  const bmf_ratings *by = &m->data.users;
+  const int n = (int)m->data.n;
+  const int team = parts_team((double)m->ordinal.count * (double)d, threads);
+  (void)team;
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(team) schedule(static) if (team > 1)
+#endif
+  for (int i = 0; i < n; i++)
+    for (size_t e = (size_t)by->start[i]; e < (size_t)by->start[i + 1]; e++)
+      m->ordinal.eta[e] =
+        bmf_predictor(m->state.u + (size_t)i * d,
+                      m->state.v + (size_t)by->index[e] * d, d, m->data.biases);
+}
+
+/* Cutpoints, then the latent values.  What is known of the end of the last sweep is
+ * what is computed here otherwise. */
+static status draw_latent(bmf_model *m, int threads) {
+  bmf_ordinal *o = &m->ordinal;
+  if (!o->known)
+    predict_ratings(m, threads);
+  const status outcome = bmf_ordinal_draw(o, m->state.theta, threads);
+  for (size_t e = 0; e < o->count; e++)
+    m->latent[e] = o->z[m->data.place[e]];
+  o->known = 0;
+  return outcome;
+}
+
+/* a_i + delta, theta_k + delta: no probability of a rating changes, and the prior
+ * of the two is normal in delta.  mu_u goes along with the a_i. */
+static void shift_cutpoints(bmf_model *m) {
+  const size_t d = m->data.d, last = d - 1;
+  const bmf_prior *prior = &m->data.prior;
+  const bmf_side side = bmf_side_of(m, BMF_USERS);
+  double precision, linear;
+  if (prior->kind == BMF_WISHART) {
+    const double *row = side.precision + d * last;
+    precision = prior->kappa0 * row[last];
+    linear = prior->kappa0 *
+             (linalg_inner(row, prior->mu0, d) - linalg_inner(row, side.mu, d));
+  } else {
+    precision = *side.lambda * (double)side.rows;
+    linear = 0.0;
+    for (size_t i = 0; i < side.rows; i++)
+      linear -= *side.lambda * side.factors[i * d + last];
+  }
+  const double delta =
+    bmf_ordinal_shift(&m->ordinal, m->state.theta, precision, linear);
+  for (size_t i = 0; i < side.rows; i++)
+    side.factors[i * d + last] += delta;
+  if (side.mu)
+    side.mu[last] += delta;
+}
+
+/* log p(ratings | u, v, theta), the latent values integrated out. */
+static void evaluate_ratings(bmf_model *m, int threads) {
+  predict_ratings(m, threads);
+  m->ordinal.log_lik =
+    bmf_ordinal_log_lik(&m->ordinal, m->state.theta, threads);
+  m->ordinal.known = 1;
+}
+
+/* ---- a sweep ------------------------------------------------------------ */
+
+status bmf_sweep(void *model, const scan_control *control) {
+  bmf_model *m = model;
+  m->recording = control->recording;
+  m->log_prior = 0.0;
+  status outcome = STATUS_OK;
+  if (m->data.levels > 0)
+    outcome = draw_latent(m, control->threads);
+  if (outcome == STATUS_OK)
+    outcome = bmf_draw_factors(m, control);
+  if (outcome == STATUS_OK && m->data.directions > 0 && !m->mode)
+    outcome = bmf_draw_scales(m, control->threads);
+  if (outcome == STATUS_OK && m->data.levels > 0 && m->data.biases)
+    shift_cutpoints(m);
+  if (outcome == STATUS_OK)
+    outcome = bmf_draw_hyperparameters(m, BMF_USERS, control->threads);
+  if (outcome == STATUS_OK)
+    outcome = bmf_draw_hyperparameters(m, BMF_ITEMS, control->threads);
+  if (outcome != STATUS_OK)
+    return outcome;
+  bmf_draw_beta(m);
+  if (!isfinite(m->square) || !isfinite(*m->state.rating_precision))
+    return STATUS_NOT_FINITE;
+  if (m->recording) {
+    if (m->data.levels > 0)
+      evaluate_ratings(m, control->threads);
+    *m->state.kept += 1.0;
+    bmf_stream_predictions(m);
+    bmf_store_draw(m);
+  }
+  return STATUS_OK;
+}
