@@ -204,36 +204,44 @@ clipped_moments <- function(mean, sd, range) {
 
 # ---- ordinal ratings --------------------------------------------------------
 
-# P(rating <= values[c]) given each draw, 0 < c < K: draws x pairs.
-probability_up_to <- function(kept, latent, c) {
+# P(rating <= values[c]) given each draw, 0 < c < K: draws x pairs. `upper`: 1
+# less that.
+probability_up_to <- function(kept, latent, c, upper = FALSE) {
   z <- (kept$cutpoints[, c] - latent$mean) / latent$sd
-  matrix(stats::pnorm(z), nrow(latent$mean))
+  matrix(stats::pnorm(z, lower.tail = !upper), nrow(latent$mean))
 }
 
-# With F(c) the probability up to values[c], E f(rating) is f of the largest
-# value less sum_c (f(values[c + 1]) - f(values[c])) F(c).
+# With F(c) the probability up to values[c] and g_c = values[c + 1] - values[c],
+# the mean is the largest value less sum_c g_c F(c), and the variance
+#   sum_c (1 - F(c)) g_c (g_c F(c) + 2 sum_{b < c} g_b F(b)).
 ordinal_moments <- function(kept, latent) {
   values <- kept$model$response$values
-  # about the middle, so that squares are small
-  middle <- mean(range(values))
-  away <- values - middle
-  first <- away[[length(away)]] + 0 * latent$mean
-  second <- first^2
-  for (c in seq_along(values[-1L])) {
-    below <- probability_up_to(kept, latent, c)
-    first <- first - (away[[c + 1L]] - away[[c]]) * below
-    second <- second - (away[[c + 1L]]^2 - away[[c]]^2) * below
+  gaps <- diff(values)
+  variance <- before <- 0 * latent$mean
+  for (c in seq_along(gaps)) {
+    below <- gaps[[c]] * probability_up_to(kept, latent, c)
+    above <- gaps[[c]] * probability_up_to(kept, latent, c, upper = TRUE)
+    variance <- variance + above * (below + 2 * before)
+    before <- before + below
   }
-  list(mean = middle + first, variance = pmax(second - first^2, 0))
+  list(mean = values[[length(values)]] - before, variance = variance)
 }
 
-# log [pnorm(high) - pnorm(low)], on the side of the smaller tail.
+# pnorm(high) - pnorm(low), on the side of the smaller tail.
+between <- function(low, high) {
+  flip <- low > 0
+  stats::pnorm(ifelse(flip, -low, high)) -
+    stats::pnorm(ifelse(flip, -high, low))
+}
+
+# Its logarithm.
 log_between <- function(low, high) {
   flip <- low > 0
   from <- ifelse(flip, -high, low)
   to <- ifelse(flip, -low, high)
   top <- stats::pnorm(to, log.p = TRUE)
-  top + log1p(-exp(stats::pnorm(from, log.p = TRUE) - top))
+  fall <- stats::pnorm(from, log.p = TRUE) - top
+  top + ifelse(fall > -log(2), log(-expm1(fall)), log1p(-exp(fall)))
 }
 
 ordinal_log_density <- function(kept, value, latent) {
@@ -248,11 +256,13 @@ ordinal_log_density <- function(kept, value, latent) {
 
 # Probabilities of the ratings over all draws: pairs x K.
 rating_probabilities <- function(kept, latent) {
-  up_to <- vapply(seq_len(ncol(kept$cutpoints)), function(c) {
-    colMeans(probability_up_to(kept, latent, c))
+  bounds <- cbind(-Inf, kept$cutpoints, Inf)
+  scaled <- function(c) (bounds[, c] - latent$mean) / latent$sd
+  out <- vapply(seq_len(ncol(bounds) - 1L), function(c) {
+    share <- between(scaled(c), scaled(c + 1L))
+    colMeans(matrix(share, nrow(latent$mean)))
   }, numeric(ncol(latent$mean)))
-  up_to <- cbind(matrix(up_to, ncol(latent$mean)), 1)
-  up_to - cbind(0, up_to[, -ncol(up_to), drop = FALSE])
+  matrix(out, ncol(latent$mean))
 }
 
 # ---- all of them ------------------------------------------------------------

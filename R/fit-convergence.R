@@ -79,10 +79,11 @@ diagnose_anew <- function(draws) {
   out
 }
 
-# The Monte Carlo standard error of the mean of every variable.
+# The Monte Carlo standard error of the mean of every variable: 0 of a constant,
+# NA of one draw alone.
 mean_errors <- function(draws) {
   each_variable(draws, function(x) {
-    if (!all(is.finite(x))) {
+    if (!all(is.finite(x)) || length(x) == 1L) {
       return(NA_real_)
     }
     if (min(x) == max(x)) {

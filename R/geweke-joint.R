@@ -263,7 +263,7 @@ plot.geweke_joint <- function(x, ...) {
   old <- open_keyed(key, c(3.6, left, 1, 1), tcl = -0.3)
   on.exit(graphics::par(old))
   # the largest of all |z| stays within with probability 0.95
-  bound <- stats::qnorm(1 - 0.025 / size)
+  bound <- stats::qnorm(0.025 / size, lower.tail = FALSE)
   reach <- 1.1 * max(bound, abs(table$z))
   graphics::plot(
     table$z, rev(seq_len(size)), type = "n", xlim = c(-reach, reach), bty = "l",

@@ -374,8 +374,10 @@ log_lik.gibbs_hlm_binomial <- function(object, draws = NULL, ...) {
 #' @export
 bayes_R2.gibbs_hlm_binomial <- function( # nolint: object_name_linter.
     object, newdata = NULL, draws = NULL, ...) {
-  mean <- posterior_epred.gibbs_hlm_binomial(object, newdata, draws, ...)
-  explained_share(mean, rowMeans(mean * (1 - mean)))
+  explained_success(
+    fit_part(object, "model"),
+    posterior_linpred.gibbs_hlm_binomial(object, FALSE, newdata, draws, ...)
+  )
 }
 
 #' @rdname hlm-binomial

@@ -401,7 +401,7 @@ equal_weights <- function(log_ratio) {
 
 # list(log_weights, pareto_k): unnormalised.
 smooth_weights <- function(log_ratio) {
-  if (equal_weights(log_ratio)) {
+  if (length(log_ratio) > 1L && equal_weights(log_ratio)) {
     return(list(log_weights = log_ratio, pareto_k = -Inf))
   }
   if (!requireNamespace("loo", quietly = TRUE) || length(log_ratio) < 25L) {

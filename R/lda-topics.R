@@ -182,14 +182,13 @@ describe_topics <- function(model, topics, sizes, matching, chain) {
 # Mean and standard deviation over chains of equal length: the variance within
 # chains and that of their means.
 pool <- function(chains, mean_of, variance_of) {
-  mean <- 0
-  second <- 0
+  means <- lapply(seq_len(chains), mean_of)
+  mean <- Reduce(`+`, means) / chains
+  variance <- 0
   for (c in seq_len(chains)) {
-    m <- mean_of(c)
-    mean <- mean + m / chains
-    second <- second + (variance_of(c) + m^2) / chains
+    variance <- variance + (variance_of(c) + (means[[c]] - mean)^2) / chains
   }
-  list(mean = mean, sd = sqrt(pmax(second - mean^2, 0)))
+  list(mean = mean, sd = sqrt(variance))
 }
 
 #' The most probable terms of each topic

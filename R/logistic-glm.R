@@ -87,7 +87,10 @@ share_residuals <- function(model, mean, type, names) {
   y <- frame$y
   out <- switch(type,
     response = y - mean,
-    pearson = (y - mean) * sqrt(frame$total / (mean * (1 - mean))),
+    # 0 also if the mean is 0 or 1 in double precision
+    pearson = ifelse(
+      y == mean, 0, (y - mean) * sqrt(frame$total / (mean * (1 - mean)))
+    ),
     deviance = sign(y - mean) *
       sqrt(stats::binomial()$dev.resids(y, mean, frame$total))
   )

@@ -33,18 +33,6 @@ logistic_mean <- function(m, s, slope = FALSE) {
   value
 }
 
-# sd of sigma(m + s Z): sigma' = sigma - sigma^2, so the variance is mean (1 -
-# mean) - slope. For small s this loses precision by cancellation, and the sd is
-# s sigma'(m).
-logistic_sd <- function(m, s) {
-  mean <- logistic_mean(m, s)
-  variance <- mean * (1 - mean) - logistic_mean(m, s, slope = TRUE)
-  small <- s < 1e-4
-  spread <- sqrt(pmax(variance, 0))
-  spread[small] <- (s * stats::dlogis(m))[small]
-  spread
-}
-
 # list(mean, sd) of F(mu + spread Z), Z normal.
 share_moments <- function(model, mu, spread) {
   wide <- which(spread > 0)
@@ -52,16 +40,49 @@ share_moments <- function(model, mu, spread) {
   sd <- 0 * mean
   m <- mu[wide]
   s <- spread[wide]
-  if (model_link(model) == "logit") {
-    mean[wide] <- logistic_mean(m, s)
-    sd[wide] <- logistic_sd(m, s)
-  } else {
-    h <- m / sqrt(1 + s^2)
-    mean[wide] <- stats::pnorm(h)
-    square <- stats::pnorm(h) - 2 * owen_t(h, 1 / sqrt(1 + 2 * s^2))
-    sd[wide] <- sqrt(pmax(square - mean[wide]^2, 0))
-  }
+  mean[wide] <- mean_share(model, m, s)
+  sd[wide] <- share_sd(model, m, s)
   list(mean = mean, sd = sd)
+}
+
+# E F(m + s Z)
+mean_share <- function(model, m, s) {
+  if (model_link(model) == "logit") {
+    logistic_mean(m, s)
+  } else {
+    stats::pnorm(m / sqrt(1 + s^2))
+  }
+}
+
+# sd of F(m + s Z), which is that of F(-m + s Z). The mean is p. E F^2 is, with
+# sigma' = sigma - sigma^2, p - E sigma', or by Owen's function, p - 2 T. Where
+# the differences have few digits the variance is an integral.
+share_sd <- function(model, m, s) {
+  m <- -abs(m)
+  p <- mean_share(model, m, s)
+  variance <- if (model_link(model) == "logit") {
+    p * (1 - p) - logistic_mean(m, s, slope = TRUE)
+  } else {
+    p * (1 - p) - 2 * owen_t(m / sqrt(1 + s^2), 1 / sqrt(1 + 2 * s^2))
+  }
+  variance[s == 0] <- 0
+  few <- which(variance < 1e-6 * p & s > 0)
+  variance[few] <- vapply(few, function(i) {
+    share_variance(model, m[[i]], s[[i]], p[[i]])
+  }, 0)
+  sqrt(variance)
+}
+
+# E (F(m + s Z) - p)^2 for m <= 0, by the trapezoidal rule, whose error is below
+# rounding for functions as smooth as these. F^2 phi is greatest at `top` at
+# most.
+share_variance <- function(model, m, s, p) {
+  logit <- model_link(model) == "logit"
+  top <- min(if (logit) 2 * s else -2 * m * s / (1 + 2 * s^2), -m / s)
+  step <- 0.3 / max(1, s)
+  z <- seq(-9, 9 + top, by = step)
+  away <- success_probability(model, m + s * z) - p
+  step * sum(away^2 * stats::dnorm(z))
 }
 
 # Owen's T(h, a), the integral over 0 < x < a, a <= 1, of exp(-h^2 (1 + x^2) /
@@ -178,7 +199,8 @@ predict_moments <- function(fit, rows, type, level, interval) {
     mean = if (type == "link") at$mean else logistic_mean(at$mean, at$sd)
   )
   if (interval) {
-    out$sd <- if (type == "link") at$sd else logistic_sd(at$mean, at$sd)
+    out$sd <- if (type == "link") at$sd else
+      share_sd(model, at$mean, at$sd)
     out$lower <- invert(at$mean + stats::qnorm(tails[[1L]]) * at$sd)
     out$upper <- invert(at$mean + stats::qnorm(tails[[2L]]) * at$sd)
   }
@@ -437,8 +459,17 @@ response_of_kind <- function(y, known, call) {
 #' @export
 bayes_R2.laplace_logistic <- function( # nolint: object_name_linter.
     object, newdata = NULL, draws = NULL, ...) {
-  mean <- posterior_epred.laplace_logistic(object, newdata, draws, ...)
-  explained_share(mean, rowMeans(mean * (1 - mean)))
+  explained_success(
+    fit_part(object, "model"),
+    posterior_linpred.laplace_logistic(object, FALSE, newdata, draws, ...)
+  )
+}
+
+# R^2 of the draws whose linear predictors are the rows of eta.
+explained_success <- function(model, eta) {
+  mean <- success_probability(model, eta)
+  failure <- success_probability(model, eta, success = FALSE)
+  explained_share(mean, rowMeans(mean * failure))
 }
 
 #' @rdname logistic-draws

@@ -13,8 +13,11 @@
 #' repeated squaring where this takes less.
 #'
 #' @param transition A square matrix of numbers of at least 0 whose rows sum to
-#'   1, up to \eqn{10^{-8}}{1e-8}; entry `[i, j]` is the probability of a step
-#'   from state `i` to state `j`. A sparse matrix of package Matrix is accepted.
+#'   1, up to \eqn{10^{-8}}{1e-8}, by which they are divided; entry `[i, j]` is
+#'   the probability of a step from state `i` to state `j`. The steps that leave
+#'   a state may be as small as double precision holds: beside a step of
+#'   \eqn{10^{-17}}{1e-17} the entry on the diagonal is the number 1. A sparse
+#'   matrix of package Matrix is accepted.
 #' @param states Names of the states, all different. Default: the row names, or
 #'   the column names, or 1, 2, ...
 #' @param initial Where the chain begins: a name or a number of a state, or
@@ -185,6 +188,13 @@ check_chain <- function(chain, call, arg = rlang::caller_arg(chain)) {
   check_class(chain, "markov_chain", made_by, arg = arg, call = call)
   fields <- c("transition", "initial")
   remade(chain, markov_chain, made_by, arg, call, fields)
+}
+
+# The chain seen every second step. Rows are divided by their sums, which would
+# drift; entries keep their relative accuracy.
+squared_chain <- function(p) {
+  p <- p %*% p
+  p / rowSums(p)
 }
 
 states_of <- function(chain) rownames(chain$transition)

@@ -6,19 +6,23 @@
 #' Each closed class of states has exactly one on its own states. All others are
 #' mixtures of these. They are computed by the elimination of Grassmann, Taksar
 #' and Heyman (1985), which subtracts nothing: each probability is right to
-#' nearly all digits, also where parts of the chain are hardly connected. States
-#' are eliminated in blocks by R's BLAS.
+#' nearly all digits (O'Cinneide 1993), also where parts of the chain are hardly
+#' connected. States are eliminated in blocks by R's BLAS.
 #'
 #' @param chain A chain, see [markov_chain()].
 #' @return Of a chain with one closed class, as every irreducible chain has: the
 #'   probabilities of the states, with their names. Of a chain with several: a
 #'   matrix with a row for each of them, in the order of
 #'   [communicating_classes()].
-#' @section Errors: `gibbsite_error_argument`.
+#' @section Errors: `gibbsite_error_argument`; `gibbsite_error_numeric` if a
+#'   number is too small for double precision.
 #' @references
 #' Grassmann WK, Taksar MI, Heyman DP (1985). Regenerative analysis and steady
 #' state distributions for Markov chains. *Operations Research* 33, 1107-1116.
 #' \doi{10.1287/opre.33.5.1107}
+#'
+#' O'Cinneide CA (1993). Entrywise perturbation theory and error analysis for
+#' Markov chains. *Numerische Mathematik* 65, 109-120. \doi{10.1007/BF01385743}
 #' @seealso [is_reversible()], [mixing_time()].
 #' @examples
 #' stationary(markov_chain(
@@ -38,7 +42,7 @@ stationary <- function(chain) {
 }
 
 # closed classes x states
-stationary_rows <- function(p) {
+stationary_rows <- function(p, call = rlang::caller_env()) {
   class <- strong_components(p > 0)
   closed <- Filter(function(members) {
     !any(p[members, -members, drop = FALSE] > 0)
@@ -47,48 +51,75 @@ stationary_rows <- function(p) {
   colnames(out) <- rownames(p)
   for (k in seq_along(closed)) {
     members <- closed[[k]]
-    out[k, members] <- eliminate_states(p[members, members, drop = FALSE])
+    out[k, members] <- stationary_of(
+      p[members, members, drop = FALSE], call
+    )
   }
   out
 }
 
-# The stationary distribution of an irreducible chain.  States are eliminated
-# from the last to the second: the chain seen on the first n - 1 states steps
-# from i to j with probability p[i, j] + p[i, n] p[n, j] / (1 - p[n, n]), and 1
-# - p[n, n] is the sum of the row's other entries.  A block's own rows and
-# columns are updated at once, the rest by one matrix product.
-eliminate_states <- function(p, block = 32L) {
-  size <- nrow(p)
-  dimnames(p) <- NULL
-  top <- size
-  while (top > 1L) {
-    first <- max(2L, top - block + 1L)
-    own <- first:top
-    rest <- seq_len(first - 1L)
-    for (n in rev(own)) {
-      before <- seq_len(n - 1L)
-      p[before, n] <- p[before, n] / sum(p[n, before])
-      within <- own[own < n]
-      if (length(within) > 0L) {
-        p[within, before] <- p[within, before] +
-          tcrossprod(p[within, n], p[n, before])
-        p[rest, within] <- p[rest, within] +
-          tcrossprod(p[rest, n], p[n, within])
-      }
-    }
-    p[rest, rest] <- p[rest, rest] +
-      p[rest, own, drop = FALSE] %*% p[own, rest, drop = FALSE]
-    top <- first - 1L
-  }
-  weight <- c(1, numeric(size - 1L))
-  for (n in seq_len(size)[-1L]) {
+# The stationary distribution of an irreducible chain: what is left of it on its
+# first state, carried to the others one by one.
+stationary_of <- function(p, call) {
+  gone <- eliminate_states(p, 1L, call)
+  weight <- c(1, numeric(nrow(p) - 1L))
+  for (n in seq_along(weight)[-1L]) {
     before <- seq_len(n - 1L)
-    weight[[n]] <- sum(weight[before] * p[before, n])
+    weight[[n]] <- sum(weight[before] * gone$p[before, n])
     if (weight[[n]] > 1e100) {
       weight <- weight / weight[[n]]
     }
   }
   weight / sum(weight)
+}
+
+# Eliminates all states but the first `keep`, from the last on.  The chain seen
+# on the first n - 1 states steps from i to j with probability p[i, j] + p[i, n]
+# p[n, j] / leave[n], where leave[n] = 1 - p[n, n] is the sum of the row's
+# entries before the n-th.  No diagonal entry is read and nothing is subtracted,
+# so that every number keeps its relative accuracy (O'Cinneide 1993).  A column
+# of p beyond its square part is what a step from each state costs: it is summed
+# until the chain is at a state before.  A block's own rows and columns are
+# updated at once, the rest by one matrix product.
+#
+# list(p, leave): p[n, ] for the states before n and the costs as they were when
+# n was eliminated, p[i, n] divided by leave[n].
+eliminate_states <- function(p, keep, call, block = 32L) {
+  size <- nrow(p)
+  dimnames(p) <- NULL
+  costs <- seq_len(ncol(p))[-seq_len(size)]
+  leave <- numeric(size)
+  top <- size
+  while (top > keep) {
+    first <- max(keep + 1L, top - block + 1L)
+    own <- first:top
+    rest <- seq_len(first - 1L)
+    for (n in rev(own)) {
+      before <- seq_len(n - 1L)
+      leave[[n]] <- sum(p[n, before])
+      p[before, n] <- p[before, n] / leave[[n]]
+      within <- own[own < n]
+      if (length(within) > 0L) {
+        row <- c(before, costs)
+        p[within, row] <- p[within, row] + tcrossprod(p[within, n], p[n, row])
+        p[rest, within] <- p[rest, within] +
+          tcrossprod(p[rest, n], p[n, within])
+      }
+    }
+    row <- c(rest, costs)
+    p[rest, row] <- p[rest, row] +
+      p[rest, own, drop = FALSE] %*% p[own, row, drop = FALSE]
+    top <- first - 1L
+  }
+  # below, a number has few digits or none
+  if (any(leave[seq_len(size) > keep] < .Machine$double.xmin)) {
+    abort_numeric(
+      "The chain leaves some states with probabilities below 1e-307, which
+       double precision does not hold.",
+      call = call
+    )
+  }
+  list(p = p, leave = leave)
 }
 
 # ---- Detailed balance --------------------------------------------------------
@@ -149,8 +180,10 @@ balance_of <- function(chain, distribution, call) {
 #'
 #' `spectral_gap()` is \eqn{1 - |\lambda_2|}{1 - |lambda[2]|}, with the
 #' eigenvalue of the second largest modulus of the transition matrix: the closer
-#' to 0, the slower the chain. The gap of a sampler can be laid beside the
-#' effective draws of its runs.
+#' to 0, the slower the chain. It is exactly 0 for a chain that does not converge
+#' to one distribution. A small gap is computed from powers of the matrix,
+#' without the rounding error of the subtraction. The gap of a sampler can be
+#' laid beside the effective draws of its runs.
 #'
 #' @param target Probabilities of the states, or weights proportional to them:
 #'   numbers above 0. Their names are the names of the states.
@@ -201,8 +234,11 @@ metropolis_matrix <- function(target, proposal) {
   ratio <- exp(pmin(t(log_flow) - log_flow, 0))
   ratio[proposal == 0] <- 0
   p <- proposal * ratio
+  # a refused step stays; what is always accepted leaves exactly 0
+  refused <- -proposal * expm1(pmin(t(log_flow) - log_flow, 0))
+  refused[proposal == 0] <- 0
   diag(p) <- 0
-  diag(p) <- pmax(0, 1 - rowSums(p))
+  diag(p) <- diag(proposal) + rowSums(refused) - diag(refused)
   dimnames(p) <- list(states, states)
   new_markov_chain(p)
 }
@@ -276,10 +312,28 @@ cell_names <- function(joint, cell) {
 #' @export
 spectral_gap <- function(chain) {
   chain <- check_chain(chain, rlang::current_env())
-  if (nrow(chain$transition) == 1L) {
+  p <- chain$transition
+  if (nrow(p) == 1L) {
     return(1)
   }
-  1 - sort(eigenvalue_moduli(chain$transition), decreasing = TRUE)[[2L]]
+  classes <- classes_of(p)
+  if (sum(classes$closed) > 1L || classes$period[classes$closed] > 1L) {
+    return(0)
+  }
+  # 1 - |lambda| has few digits if the chain is slow. That of the chain seen
+  # every 2^k steps has nearly all, and powers subtract nothing.
+  steps <- 1
+  repeat {
+    gap <- 1 - sort(eigenvalue_moduli(p), decreasing = TRUE)[[2L]]
+    if (gap > 1e-3) {
+      break
+    }
+    for (doubling in seq_len(floor(-log2(2 * max(gap, 1e-10))))) {
+      p <- squared_chain(p)
+      steps <- 2 * steps
+    }
+  }
+  if (steps == 1) gap else -expm1(log1p(-gap) / steps)
 }
 
 # Of a reversible chain those of a symmetric matrix, which has the same ones.

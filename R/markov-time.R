@@ -24,7 +24,7 @@ state_after <- function(chain, n, initial = NULL) {
   stats::setNames(as.vector(out), states)
 }
 
-# P^n by repeated squaring; rows are divided by their sums, which would drift.
+# P^n by repeated squaring.
 matrix_power <- function(p, n) {
   out <- diag(nrow(p))
   dimnames(out) <- dimnames(p)
@@ -34,8 +34,7 @@ matrix_power <- function(p, n) {
     }
     n <- n %/% 2
     if (n > 0) {
-      p <- p %*% p
-      p <- p / rowSums(p)
+      p <- squared_chain(p)
     }
   }
   out
@@ -97,7 +96,10 @@ draw_path <- function(ends, n, start) {
 #' one of the target states: 0 from these themselves, `Inf` where it is not
 #' certain that they are reached. `hitting_probabilities()` is the probability
 #' that they are ever reached. Both solve the linear equations of a first step
-#' by LAPACK.
+#' by the elimination of [stationary()], so that each number is right to nearly
+#' all digits, also if steps have probabilities such as \eqn{10^{-17}}{1e-17}.
+#' The probability to stay in a state is taken as 1 less those to leave it,
+#' which a number near 1 does not show.
 #'
 #' @param chain A chain, see [markov_chain()].
 #' @param epsilon A number between 0 and 1: the total variation distance that
@@ -105,10 +107,10 @@ draw_path <- function(ends, n, start) {
 #' @param target Names or numbers of states.
 #' @return `mixing_time()`: a whole number; `Inf` if the chain does not converge
 #'   to one distribution, because it is periodic or has several closed classes.
+#'   Times above \eqn{10^{12}}{1e12} are right to about 12 digits.
 #'   The others: a number for each state at the beginning, with its name.
 #' @section Errors: `gibbsite_error_argument`; `gibbsite_error_numeric` if a
-#'   chain mixes too slowly for its powers to tell (more than
-#'   \eqn{2^{50}}{2^50} steps).
+#'   number is too large or too small for double precision.
 #' @references
 #' Levin DA, Peres Y (2017). *Markov Chains and Mixing Times*, 2nd edition,
 #' chapters 4 and 10. American Mathematical Society. \doi{10.1090/mbk/107}
@@ -132,31 +134,34 @@ mixing_time <- function(chain, epsilon = 0.25) {
   if (nrow(limit) > 1L || classes$period[classes$closed] > 1L) {
     return(Inf)
   }
-  distance <- function(power) {
-    max(rowSums(abs(power - rep(limit[1L, ], each = nrow(p))))) / 2
-  }
-  if (distance(diag(nrow(p))) <= epsilon) {
+  limit <- limit[rep(1L, nrow(p)), , drop = FALSE]
+  distance <- function(away) max(rowSums(abs(away))) / 2
+  if (distance(diag(nrow(p)) - limit) <= epsilon) {
     return(0)
   }
-  # p^1, p^2, p^4, ... until one is near; then the binary digits of the longest
-  # time that is not
-  powers <- list(p)
-  while (distance(powers[[length(powers)]]) > epsilon) {
-    if (length(powers) > 50L) {
+  # P^1, P^2, P^4, ... less the limit, until one is near; then the binary digits
+  # of the longest time that is not. (P^t - limit)^2 = P^2t - limit: near the
+  # limit the left side has more digits.
+  away <- list(p - limit)
+  while ((last <- distance(away[[length(away)]])) > epsilon) {
+    if (length(away) > 1000L) {
       abort_numeric(
-        "The chain is not within `epsilon` of its stationary distribution after
-         2^50 steps.",
+        "The chain is not within {.arg epsilon} of its stationary distribution
+         after 2^1000 steps.",
         call = call
       )
     }
-    last <- powers[[length(powers)]]
-    twice <- last %*% last
-    powers[[length(powers) + 1L]] <- twice / rowSums(twice)
+    away[[length(away) + 1L]] <- if (last > 0.01) {
+      p <- squared_chain(p)
+      p - limit
+    } else {
+      away[[length(away)]] %*% away[[length(away)]]
+    }
   }
   far <- NULL
   time <- 0
-  for (k in rev(seq_along(powers))) {
-    further <- if (is.null(far)) powers[[k]] else far %*% powers[[k]]
+  for (k in rev(seq_along(away))) {
+    further <- if (is.null(far)) away[[k]] else far %*% away[[k]]
     if (distance(further) > epsilon) {
       far <- further
       time <- time + 2^(k - 1)
@@ -168,7 +173,8 @@ mixing_time <- function(chain, epsilon = 0.25) {
 #' @rdname mixing_time
 #' @export
 hitting_times <- function(chain, target) {
-  hitting <- hitting_parts(chain, target, rlang::current_env())
+  call <- rlang::current_env()
+  hitting <- hitting_parts(chain, target, call)
   p <- hitting$p
   target <- hitting$target
   out <- stats::setNames(rep(Inf, nrow(p)), rownames(p))
@@ -177,31 +183,56 @@ hitting_times <- function(chain, target) {
   lost <- which(!reaches(p, target, integer(0)))
   unsure <- reaches(p, lost, target)
   solved <- which(!unsure & !seq_len(nrow(p)) %in% target)
-  if (length(solved) > 0L) {
-    out[solved] <- solve(
-      diag(length(solved)) - p[solved, solved], rep(1, length(solved)),
-      tol = 0
-    )
-  }
+  out[solved] <- solve_hitting(p, solved, list(target), 0, 1, call)
   out
 }
 
 #' @rdname mixing_time
 #' @export
 hitting_probabilities <- function(chain, target) {
-  hitting <- hitting_parts(chain, target, rlang::current_env())
+  call <- rlang::current_env()
+  hitting <- hitting_parts(chain, target, call)
   p <- hitting$p
   target <- hitting$target
   out <- stats::setNames(numeric(nrow(p)), rownames(p))
   out[target] <- 1
-  open <- which(reaches(p, target, integer(0)) & out == 0)
-  if (length(open) > 0L) {
-    out[open] <- solve(
-      diag(length(open)) - p[open, open],
-      rowSums(p[open, target, drop = FALSE]), tol = 0
+  reached <- reaches(p, target, integer(0))
+  open <- which(reached & out == 0)
+  out[open] <- solve_hitting(
+    p, open, list(target, which(!reached)), c(1, 0), 0, call
+  )
+  pmin(out, 1)
+}
+
+# h on the states `open`, where h_i = cost + sum_j p_ij h_j and h is known
+# elsewhere: it is `values[k]` on the states `ends[[k]]`. Each of these sets is
+# one state of the chain that is eliminated.
+solve_hitting <- function(p, open, ends, values, cost, call) {
+  if (length(open) == 0L) {
+    return(numeric(0))
+  }
+  known <- length(ends)
+  ends <- vapply(ends, function(end) {
+    rowSums(p[open, end, drop = FALSE])
+  }, numeric(length(open)))
+  rows <- cbind(matrix(ends, length(open)), p[open, open, drop = FALSE], cost)
+  gone <- eliminate_states(
+    rbind(matrix(0, known, ncol(rows)), rows), known, call
+  )
+  h <- c(values, numeric(length(open)))
+  costs <- ncol(rows)
+  for (n in known + seq_along(open)) {
+    before <- seq_len(n - 1L)
+    h[[n]] <- (gone$p[n, costs] + sum(gone$p[n, before] * h[before])) /
+      gone$leave[[n]]
+  }
+  if (any(h == Inf)) {
+    abort_numeric(
+      "An expected time is above 1e308, which double precision does not hold.",
+      call = call
     )
   }
-  pmin(out, 1)
+  h[-seq_len(known)]
 }
 
 # list(p, target): the transition matrix, and the numbers of the target states.

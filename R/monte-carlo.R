@@ -18,6 +18,9 @@
 #'   with the factor that makes it the first one if weights are equal), for
 #'   independent points whose weights are a function of the point.
 #'
+#' It is 0 if all values of \eqn{f} are equal, and `NA` for one draw alone, which
+#' says nothing of its error.
+#'
 #' `ess` is \eqn{\mathrm{var}(f) / \mathrm{mcse}^2}{var(f) / mcse^2}: how many
 #' independent draws would have the same error. Intervals use the t
 #' distribution, with `df` degrees of freedom: the number of draws (of weighted
@@ -340,24 +343,32 @@ centre_controls <- function(controls, control_mean, call) {
 # NULL. The estimate is the intercept of the regression on the controls.
 estimate_means <- function(source, plain, values, controls, antithetic) {
   n <- nrow(values)
-  # so that a constant has no error by rounding
-  shift <- values[1L, ]
-  values <- values - rep(shift, each = n)
   weights <- source$weights %||% rep(1 / n, n)
-  root <- sqrt(weights)
-  regression <- qr(root * cbind(rep(1, n), controls))
-  q <- qr.Q(regression)[, seq_len(regression$rank), drop = FALSE]
-  r <- qr.R(regression)[seq_len(regression$rank), seq_len(regression$rank),
-                        drop = FALSE]
-  first <- as.numeric(seq_len(regression$rank) == 1)
-  # the estimate is sum(share * values)
-  share <- as.vector(root * (q %*% backsolve(r, first, transpose = TRUE)))
-  residuals <- qr.resid(regression, root * values) / root
-  residuals[weights == 0, ] <- 0
+  # so that a constant has no error by rounding, nor one large weight
+  shift <- values[which.max(weights), ]
+  values <- values - rep(shift, each = n)
+  # the estimate is sum(share * values); `rest`: 1 less the leverages
+  if (is.null(controls)) {
+    regression <- list(rank = 1L)
+    share <- weights
+    residuals <- values - rep(colSums(share * values), each = n)
+    rest <- others(weights)
+  } else {
+    root <- sqrt(weights)
+    regression <- qr(root * cbind(rep(1, n), controls))
+    own <- seq_len(regression$rank)
+    q <- qr.Q(regression)[, own, drop = FALSE]
+    r <- qr.R(regression)[own, own, drop = FALSE]
+    first <- as.numeric(own == 1)
+    share <- as.vector(root * (q %*% backsolve(r, first, transpose = TRUE)))
+    residuals <- qr.resid(regression, root * values) / root
+    residuals[weights == 0, ] <- 0
+    rest <- pmax(1 - rowSums(q^2), 1e-12)
+  }
   part <- share * residuals
   if (is.null(source$chains)) {
     # as unbiased as sd(f) / sqrt(n) is (MacKinnon & White 1985, HC2)
-    error <- sqrt(colSums(part^2 / pmax(1 - rowSums(q^2), 1e-12)))
+    error <- sqrt(colSums(part^2 / rest))
     size <- 1 / sum(weights^2)
   } else {
     part <- n * part
@@ -368,17 +379,23 @@ estimate_means <- function(source, plain, values, controls, antithetic) {
   }
   # what is left of an exact value
   error[error <= 1e-14 * apply(abs(plain), 2L, max)] <- 0
+  # one point alone says nothing of the variance
+  if (sum(weights > 0) == 1L) error[] <- NA
   names(error) <- colnames(values)
+  known <- !is.na(error)
   own <- variances(plain, source$weights) / error^2
   structure(
     list(
       estimate = shift + colSums(share * values), mcse = error,
-      ess = ifelse(error > 0, own, NA_real_),
-      df = ifelse(error > 0, pmax(size - regression$rank, 1), Inf), draws = n,
-      source = source$words,
-      coefficients = control_coefficients(
-        regression, root * values, controls, values
+      ess = ifelse(known & error > 0, own, NA_real_),
+      df = ifelse(
+        known, ifelse(error > 0, pmax(size - regression$rank, 1), Inf), NA_real_
       ),
+      draws = n,
+      source = source$words,
+      coefficients = if (!is.null(controls)) {
+        control_coefficients(regression, root * values, controls, values)
+      },
       antithetic = antithetic
     ),
     class = "monte_carlo"
@@ -388,18 +405,24 @@ estimate_means <- function(source, plain, values, controls, antithetic) {
 # A row a control, a column an estimate; NA for a control that is a combination
 # of others.
 control_coefficients <- function(regression, rooted, controls, values) {
-  if (!is.null(controls)) {
-    all <- as.matrix(qr.coef(regression, rooted))[-1L, , drop = FALSE]
-    dimnames(all) <- list(colnames(controls), colnames(values))
-    all
-  }
+  all <- as.matrix(qr.coef(regression, rooted))[-1L, , drop = FALSE]
+  dimnames(all) <- list(colnames(controls), colnames(values))
+  all
 }
 
 variances <- function(values, weights) {
   n <- nrow(values)
   weights <- weights %||% rep(1 / n, n)
   away <- values - rep(colSums(values * weights), each = n)
-  colSums(weights * away^2) / (1 - sum(weights^2))
+  colSums(weights * away^2) / sum(weights * others(weights))
+}
+
+# 1 - weights, where the largest may be nearly 1.
+others <- function(weights) {
+  top <- which.max(weights)
+  rest <- 1 - weights
+  rest[[top]] <- sum(weights[-top])
+  rest
 }
 
 # ---- Methods ----------------------------------------------------------------

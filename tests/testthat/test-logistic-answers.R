@@ -103,19 +103,41 @@ test_that("plug-in and Gauss-Hermite are not within its tolerance", {
 })
 
 test_that("standard deviations of probabilities are those of quadrature", {
-  grid <- expand.grid(m = c(-30, -3, -0.5, 0, 2, 8), s = c(1e-3, 0.1, 1, 3, 9))
-  by_quadrature <- mapply(function(m, s) {
-    mean <- mean_by_quadrature(m, s)
-    sqrt(stats::integrate(function(z) {
-      (plogis(m + s * z) - mean)^2 * dnorm(z)
-    }, -12, 12, rel.tol = 1e-10, abs.tol = 0, subdivisions = 1000L)$value)
-  }, grid$m, grid$s)
-  got <- gibbsite:::logistic_sd(grid$m, grid$s)
-  expect_lt(max(abs(got - by_quadrature)), 1e-7)
-  # for small s: the slope at m
+  grid <- expand.grid(m = c(-15, -3, -0.5, 0, 2, 8), s = c(1e-3, 0.1, 1, 3, 9))
+  for (link in c("logit", "probit")) {
+    model <- list(design = list(link = link))
+    share <- if (link == "logit") plogis else pnorm
+    by_quadrature <- mapply(function(m, s) {
+      # pieces, so that no peak is missed
+      ends <- seq(-12, 30, by = 0.5)
+      integral <- function(f) {
+        sum(vapply(seq_along(ends[-1]), function(k) {
+          stats::integrate(
+            f, ends[k], ends[k + 1], rel.tol = 1e-11, abs.tol = 0,
+            stop.on.error = FALSE
+          )$value
+        }, 0))
+      }
+      mean <- integral(function(z) share(-abs(m) + s * z) * dnorm(z))
+      sqrt(integral(function(z) {
+        (share(-abs(m) + s * z) - mean)^2 * dnorm(z)
+      }))
+    }, grid$m, grid$s)
+    got <- gibbsite:::share_sd(model, grid$m, grid$s)
+    expect_lt(max(abs(got / by_quadrature - 1)), 1e-9)
+    # for small s: the slope at m, also far out
+    m <- c(-18, -2, 0, 2, 18)
+    slope <- if (link == "logit") dlogis(m) else dnorm(m)
+    expect_equal(
+      gibbsite:::share_sd(model, m, rep(1e-6, 5)) / slope, rep(1e-6, 5),
+      tolerance = 1e-9
+    )
+    expect_identical(gibbsite:::share_sd(model, c(0, 3), c(0, 0)), c(0, 0))
+  }
+  # far out sigma(x) is exp(x), on either side
   expect_equal(
-    gibbsite:::logistic_sd(c(-2, 0, 2), rep(1e-6, 3)),
-    1e-6 * dlogis(c(-2, 0, 2))
+    gibbsite:::share_sd(list(), c(-60, 60), c(1, 1)),
+    rep(exp(-60) * sqrt(exp(1) * (exp(1) - 1)), 2), tolerance = 1e-12
   )
 })
 

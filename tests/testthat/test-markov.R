@@ -225,6 +225,187 @@ test_that("the gambler's ruin has its known chances and times", {
   expect_true(all(is.finite(hitting_times(markov_chain(p), 1))))
 })
 
+# ---- Rare steps ------------------------------------------------------------
+
+# A chain of n states whose steps have probabilities from 1 down to 1e-17; the
+# diagonal is what double precision holds of 1 less these. The last state is
+# absorbing, and the one before it too if `two`.
+rare_chain <- function(n, two = FALSE) {
+  p <- matrix(10^-stats::runif(n^2, 0, 17), n)
+  p[stats::runif(n^2) < 0.3] <- 0
+  p[cbind(1:(n - 1), 2:n)] <- 10^-stats::runif(n - 1, 0, 17)
+  diag(p) <- 0
+  p <- p / pmax(1, 1.1 * rowSums(p))
+  ends <- if (two) n - 0:1 else n
+  p[ends, ] <- 0
+  diag(p) <- 1 - rowSums(p)
+  p
+}
+
+# Every way in which the states that are not roots choose a successor, without
+# cycles: list(weight, root), the product of the probabilities, and the root to
+# which each state leads. By the matrix tree theorem the answers below are
+# ratios of sums of these weights (Freidlin & Wentzell 2012, chapter 6): sums
+# of products of steps, without subtraction and without elimination.
+forests <- function(p, roots) {
+  n <- nrow(p)
+  free <- setdiff(seq_len(n), roots)
+  choices <- as.matrix(expand.grid(rep(list(seq_len(n)), length(free))))
+  to <- matrix(seq_len(n), nrow(choices), n, byrow = TRUE)
+  to[, free] <- choices
+  weight <- rep(1, nrow(to))
+  for (i in free) weight <- weight * p[i, to[, i]]
+  for (doubling in 1:3) {
+    to[] <- to[cbind(c(row(to)), c(to))]
+  }
+  ends <- matrix(to %in% roots, nrow(to))
+  good <- rowSums(ends) == n & weight > 0
+  list(weight = weight[good], root = to[good, , drop = FALSE])
+}
+
+exact_probabilities <- function(p, target, lost) {
+  all <- forests(p, c(target, lost))
+  colSums(all$weight * (all$root == target)) / sum(all$weight)
+}
+
+exact_times <- function(p, target) {
+  all <- sum(forests(p, target)$weight)
+  others <- setdiff(seq_len(nrow(p)), target)
+  rowSums(vapply(others, function(j) {
+    visits <- forests(p, c(target, j))
+    colSums(visits$weight * (visits$root == j)) / all
+  }, numeric(nrow(p))))
+}
+
+test_that("chains with rare steps keep their digits", {
+  withr::local_seed(10)
+  away <- function(value, exact) max(abs(unname(value) / exact - 1), 0)
+  wrong <- c(times = 0, probabilities = 0, stationary = 0)
+  for (run in 1:100) {
+    n <- sample(3:5, 1)
+    p <- rare_chain(n)
+    exact <- exact_times(p, n)
+    found <- hitting_times(markov_chain(p), n)
+    wrong[["times"]] <- max(
+      wrong[["times"]], away(found[-n], exact[-n])
+    )
+    p <- rare_chain(n, two = TRUE)
+    exact <- exact_probabilities(p, n, n - 1)
+    found <- hitting_probabilities(markov_chain(p), n)
+    some <- exact > 0
+    expect_true(all(found[!some] == 0) && all(found >= 0 & found <= 1))
+    wrong[["probabilities"]] <- max(
+      wrong[["probabilities"]], away(found[some], exact[some])
+    )
+    p <- rare_chain(n)
+    p[n, 1] <- 10^-stats::runif(1, 0, 17)
+    p[n, n] <- 1 - p[n, 1]
+    trees <- vapply(seq_len(n), function(j) sum(forests(p, j)$weight), 0)
+    wrong[["stationary"]] <- max(
+      wrong[["stationary"]],
+      away(stationary(markov_chain(p)), trees / sum(trees))
+    )
+  }
+  # some 10 n rounding errors
+  expect_lt(max(wrong), 1e-14)
+  # a target that is reached for certain has probability 1, not nearly
+  expect_identical(
+    unname(hitting_probabilities(markov_chain(rare_chain(5)), 5)), rep(1, 5)
+  )
+})
+
+test_that("elimination in blocks solves what equations solve", {
+  withr::local_seed(11)
+  for (n in c(2, 3, 32, 33, 34, 35, 66, 97)) {
+    p <- as.matrix(random_chain(n, 1))
+    left <- diag(n - 1) - p[-n, -n]
+    expect_equal(
+      unname(hitting_times(markov_chain(p), n))[-n],
+      unname(solve(left, rep(1, n - 1))), tolerance = 1e-11
+    )
+    p[1, ] <- c(1, numeric(n - 1))
+    if (n > 2) {
+      left <- diag(n - 2) - p[2:(n - 1), 2:(n - 1)]
+      expect_equal(
+        unname(hitting_probabilities(markov_chain(p), n))[2:(n - 1)],
+        unname(solve(left, p[2:(n - 1), n])), tolerance = 1e-11
+      )
+    }
+  }
+})
+
+test_that("numbers that double precision does not hold are refused", {
+  p <- rbind(c(1, 1e-200, 0), c(1, 0, 1e-200), c(0, 0, 1))
+  expect_gibbsite_error(class = "gibbsite_error_numeric", {
+    hitting_times(markov_chain(p), 3)
+    stationary(markov_chain(p[c(3, 1, 2), c(3, 1, 2)] + diag(c(-1, 0, 0)) +
+                              rbind(c(0, 1, 0), 0, 0)))
+    hitting_times(markov_chain(rbind(c(1, 1e-310), 0:1)), 2)
+  })
+  expect_equal(hitting_times(markov_chain(p), 2)[[1]], 1e200)
+})
+
+test_that("gaps of slow chains keep their digits", {
+  withr::local_seed(12)
+  for (run in 1:50) {
+    # 1 - lambda solves x^2 - s x + t = 0, s the sum of all steps, t of all
+    # trees
+    steps <- rare_chain(3)
+    steps[3, ] <- c(1e-9, 1e-3, 1 - 1e-3 - 1e-9)
+    steps <- pmin(steps, t(steps)) + 1e-12 * (1 - diag(3))
+    diag(steps) <- 0
+    diag(steps) <- 1 - rowSums(steps)
+    p <- as.matrix(metropolis_matrix(10^-stats::runif(3, 0, 8), steps))
+    s <- sum(p[row(p) != col(p)])
+    t <- sum(vapply(1:3, function(j) sum(forests(p, j)$weight), 0))
+    gap <- 2 * t / (s + sqrt(s^2 - 4 * t))
+    other <- 2 - (s + sqrt(s^2 - 4 * t)) / 2
+    expect_equal(
+      spectral_gap(markov_chain(p)) / min(gap, other), 1, tolerance = 1e-11
+    )
+  }
+  for (rare in c(1e-5, 1e-17, 1e-300)) {
+    two <- markov_chain(rbind(c(1 - rare, rare), c(2 * rare, 1 - 2 * rare)))
+    expect_equal(spectral_gap(two) / (3 * rare), 1, tolerance = 1e-12)
+    # the first t with (2 / 3) (1 - 3 rare)^t <= 1 / 4
+    expect_equal(
+      mixing_time(two), ceiling(log(3 / 8) / log1p(-3 * rare)),
+      tolerance = 1e-12
+    )
+  }
+})
+
+test_that("a chain that nearly turns in a circle has a gap, a wheel has none", {
+  for (n in 2:5) {
+    wheel <- diag(n)[c(2:n, 1), ]
+    expect_identical(spectral_gap(markov_chain(wheel)), 0)
+    # lambda^n - e lambda^(n - 1) = 1 - e, to the first order in e
+    wheel[1, 1] <- 1e-12
+    turn <- 2 * pi * seq_len(n - 1) / n
+    expect_equal(
+      spectral_gap(markov_chain(wheel)) / 1e-12, min(1 - cos(turn)) / n,
+      tolerance = 1e-10
+    )
+  }
+  expect_identical(spectral_gap(gambler(3, 0.5)), 0)
+  # a target of equal weights accepts every step of a symmetric proposal
+  ring <- matrix(0, 6, 6)
+  ring[cbind(1:6, c(2:6, 1))] <- 0.1
+  ring[cbind(c(2:6, 1), 1:6)] <- 0.9
+  walk <- metropolis_matrix(rep(0.1, 6), (ring + t(ring)) / 2)
+  expect_identical(diag(as.matrix(walk)), stats::setNames(numeric(6), 1:6))
+  expect_identical(spectral_gap(walk), 0)
+})
+
+test_that("the mixing time is right for distances below rounding", {
+  half <- markov_chain(rbind(c(0.7, 0.3), c(0.2, 0.8)))
+  for (epsilon in 10^-c(3, 10, 17, 30, 200)) {
+    expect_identical(
+      mixing_time(half, epsilon), ceiling(log2(0.6 / epsilon))
+    )
+  }
+})
+
 # ---- Samplers ----------------------------------------------------------------
 
 test_that("samplers' chains leave their targets invariant", {
@@ -270,7 +451,6 @@ test_that("weights may be tiny or huge", {
 test_that("the gap of two states is known", {
   two <- markov_chain(rbind(c(0.7, 0.3), c(0.2, 0.8)))
   expect_equal(spectral_gap(two), 1 - 0.5)
-  expect_equal(spectral_gap(markov_chain(diag(3)[c(2, 3, 1), ])), 0)
   expect_identical(spectral_gap(markov_chain(matrix(1))), 1)
 })
 
