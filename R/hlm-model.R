@@ -423,9 +423,11 @@ model_fold.hlm_model <- function(model, held, by) {
   } else {
     which(rows_used(frame))[held]
   }
-  train <- hlm_model_of(
-    without_rows(frame, rows), model$prior, model$layout, character()
-  )
+  rest <- without_rows(frame, rows)
+  used <- rows_used(rest)
+  # the prior of the intercept is at the means of the rows that are used
+  design <- hlm_design(rest, used, rest$weights[used], NULL)
+  train <- hlm_model_of(rest, model$prior, design, character())
   test <- train
   if (by == "group") {
     test$data <- model$data

@@ -14,6 +14,14 @@
 #' fit has. Chains run where `cores` and [future::plan()] say, and the result is
 #' the same everywhere.
 #'
+#' The intercept of [gibbs_lm()] and [gibbs_hlm()] has its prior at the means of
+#' the predictors (not where they are 0): in a fold at the means over the rows
+#' that are fitted. The scales of the prior stay those of the whole fit. So a
+#' fold is the fit to its rows with the prior of [prior_summary()]. The
+#' intercept of a logistic regression has its prior where the predictors are 0,
+#' in each fold. A coefficient of which the rows of a fold say nothing, such as
+#' that of a level that is held out, keeps its prior.
+#'
 #' The elements are the columns of [log_lik()].
 #'
 #' @param x A fit of [gibbs_lm()], [gibbs_hlm()], [gibbs_logistic()],

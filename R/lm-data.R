@@ -72,8 +72,8 @@ measure_response <- function(y, weights, intercept) {
   )
 }
 
-# list(mean, scale) of the slopes' columns: weighted means (0 without an
-# intercept), and default scales.
+# list(mean, scale, constant) of the slopes' columns: weighted means (0 without
+# an intercept), default scales, and whether a column does not vary.
 measure_slopes <- function(x, weights, sd, intercept) {
   total <- sum(weights)
   mean <- numeric(ncol(x))

@@ -4,29 +4,28 @@
 # parts: of formula_parts() or matrix_parts(); keep: NULL or "y".
 lm_model <- function(parts, prior, keep, call) {
   frame <- lm_frame(parts, call)
-  design <- lm_design(frame, parts$columns, prior$type, keep, call)
+  design <- centred_design(
+    lm_design(frame, parts$columns, prior$type, keep, call), frame
+  )
   used <- rows_used(frame)
   weights <- (frame$weights %||% rep(1, length(used)))[used]
-  x <- frame$x[used, design$slopes, drop = FALSE]
   intercept <- length(design$intercept) == 1L
   measured <- measure_response(
     (frame$y - (frame$offset %||% 0))[used], weights, intercept
   )
   check_response_size(measured, frame$response$name, call)
-  slopes <- measure_slopes(x, weights, design$sd, intercept)
-  design$mean <- slopes$mean
-  design$constant <- slopes$constant
+  slopes <- parts$columns[design$slopes]
   given <- inherits(prior, "lm_prior") && !is.null(unclass(prior)$scale)
-  tell_constant_columns(slopes$constant, colnames(x), given)
+  tell_constant_columns(design$constant, slopes, given)
   prior <- complete_lm_prior(
-    prior, parts$columns[design$slopes], measured,
-    ifelse(slopes$constant, 1, slopes$scale), intercept, call
+    prior, slopes, measured, ifelse(design$constant, 1, design$scale),
+    intercept, call
   )
   lm_model_of(frame, prior, design, keep)
 }
 
-# The columns of a design: list(columns, intercept, slopes, sd), the second and
-# third their positions.
+# The columns of a design: list(columns, intercept, slopes), the last two their
+# positions.
 lm_design <- function(frame, columns, type, keep, call) {
   x <- frame$x
   if (ncol(x) == 0L) {
@@ -64,10 +63,22 @@ lm_design <- function(frame, columns, type, keep, call) {
   # the column of that name is an intercept only if it is one
   intercept <- Filter(function(j) all(x[used, j] == 1), found$intercept)
   slopes <- setdiff(seq_along(columns), intercept)
-  list(
-    columns = columns, intercept = intercept, slopes = slopes,
-    sd = found$sd[slopes]
+  list(columns = columns, intercept = intercept, slopes = slopes)
+}
+
+# The design with what measure_slopes() finds in the rows that a frame uses:
+# with other rows it is another, since a sweep takes the slopes' columns to be
+# orthogonal to the intercept.
+centred_design <- function(design, frame) {
+  used <- rows_used(frame)
+  weights <- (frame$weights %||% rep(1, length(used)))[used]
+  sd <- measure_columns(frame$x, as.double(used))$sd[design$slopes]
+  found <- measure_slopes(
+    frame$x[used, design$slopes, drop = FALSE], weights, sd,
+    length(design$intercept) == 1L
   )
+  design[names(found)] <- found
+  design
 }
 
 # What is stored of the precision of the slopes.
@@ -333,7 +344,9 @@ simulate_data.lm_model <- function(model, state) {
 #' @exportS3Method
 set_data.lm_model <- function(model, data, call = rlang::caller_env()) {
   with_responses(model, data, "linear regression", function(frame, ...) {
-    lm_model_of(frame, model$prior, model$layout, model$keep)
+    lm_model_of(
+      frame, model$prior, centred_design(model$layout, frame), model$keep
+    )
   }, call)
 }
 
@@ -448,8 +461,9 @@ model_fold_kinds.lm_model <- function(model) "observation"
 model_fold.lm_model <- function(model, held, by) {
   frame <- model$frame
   rows <- which(rows_used(frame))[held]
+  rest <- without_rows(frame, rows)
   train <- lm_model_of(
-    without_rows(frame, rows), model$prior, model$layout, character()
+    rest, model$prior, centred_design(model$layout, rest), character()
   )
   test <- train
   test$frame <- frame_rows(frame, rows)

@@ -247,6 +247,209 @@ test_that("observations and groups of outcomes are left out", {
   expect_true(all(found$pointwise[, "elpd_kfold"] < 0))
 })
 
+# ---- folds that shift the predictors -----------------------------------------
+
+# Every predictor is larger in the upper half.
+sorted <- withr::with_seed(2, local({
+  n <- 24
+  data <- data.frame(
+    x = seq_len(n), z = seq(-1, 3, length.out = n)^2,
+    f = factor(rep(c("a", "b", "a", "c"), c(8, 4, 8, 4))),
+    g = factor(rep(c("p", "q", "r", "s"), n / 4)),
+    v = rep(c(0.5, 1, 2), n / 3), o = rep(c(0, 1), n / 2)
+  )
+  data$y <- 2 + data$x + 3 * (data$f == "b") + data$o + rnorm(n)
+  data$trials <- rep(c(1, 3, 5, 2), n / 4)
+  data$s <- rbinom(n, data$trials, plogis(data$x / 6 - 2))
+  data$up <- rbinom(n, 1, plogis(data$x / 6 - 2))
+  data
+}))
+upper <- which(sorted$x > 12)
+
+short_run <- function(fit_to, data, ...) {
+  quietly(suppressMessages(
+    fit_to(data, ..., draws = 20, chains = 2, progress = FALSE)
+  ))
+}
+
+# list(fold, refit): the fit without the rows `held`, and one to the others with
+# the prior of the fit to all, by the same seed. `of`: what is equal of them.
+expect_refit <- function(fit_to, held = upper, data = sorted, of = as.matrix) {
+  fit <- short_run(fit_to, data, seed = 1)
+  fold <- without(fit, held)
+  refit <- short_run(
+    fit_to, data[-held, ], prior = prior_summary(fit), seed = 7
+  )
+  expect_equal(of(fold), of(refit))
+  list(fold = fold, refit = refit)
+}
+
+test_that("half of a line is predicted as by a fit to the other half", {
+  skip_long()
+  priors <- list(
+    lm_prior("nig"), lm_prior(), lm_prior("horseshoe"),
+    lm_prior("nig", scale = 1, intercept_sd = Inf)
+  )
+  held <- sorted[upper, ]
+  for (given in priors) {
+    both <- expect_refit(function(data, prior = given, ...) {
+      gibbs_lm(y ~ x + z, data, prior, weights = v, offset = o, ...)
+    })
+    expect_equal(
+      log_lik(both$fold),
+      log_lik(both$refit, held, weights = held$v, offset = held$o)
+    )
+    # a matrix, without an intercept and with one
+    for (columns in list("x", c("(Intercept)", "x", "z"))) {
+      expect_refit(function(data, prior = given, ...) {
+        x <- cbind("(Intercept)" = 1, as.matrix(data[c("x", "z")]))
+        gibbs_lm(x[, columns, drop = FALSE], data$y, prior, ...)
+      })
+    }
+  }
+})
+
+test_that("kfold() of a line is the ratio of evidences", {
+  fit <- gibbs_lm(
+    y ~ x + z, sorted, lm_prior("nig"), draws = 2000, seed = 1, progress = FALSE
+  )
+  prior <- prior_summary(fit)
+  # log p(y) with the columns about their means over the rows `train`
+  evidence <- function(rows, train) {
+    x <- as.matrix(sorted[c("x", "z")])
+    x <- x[rows, ] - rep(colMeans(x[train, ]), each = length(rows))
+    n <- length(rows)
+    covariance <- diag(n) + prior$intercept_sd^2 +
+      tcrossprod(x / rep(prior$scale, each = n)) / prior$lambda
+    away <- sorted$y[rows] - prior$intercept_mean
+    shape <- prior$c + n / 2
+    lgamma(shape) - shape * log(prior$d + sum(away * solve(covariance, away)) /
+                                  2) -
+      (n * log(2 * pi) + as.numeric(determinant(covariance)$modulus)) / 2
+  }
+  folds <- seq_len(nrow(sorted)) %in% upper
+  exact <- vapply(seq_along(folds), function(i) {
+    train <- which(folds != folds[i])
+    evidence(c(train, i), train) - evidence(train, train)
+  }, 0)
+  by_fold <- loo::kfold(fit, folds = folds, seed = 1)
+  error <- unlist(lapply(list(which(!folds), upper), function(held) {
+    log_mean_error(log_lik(without(fit, held)), chains = 4)
+  }))
+  away <- abs(by_fold$pointwise[, "elpd_kfold"] - exact)
+  expect_lt(max(away / error), 4.5)
+})
+
+test_that("a level that one fold alone has is drawn from the prior", {
+  held <- which(sorted$f == "b")
+  for (type in c("nig", "hierarchical")) {
+    fit <- quietly(gibbs_lm(
+      y ~ x + f, sorted, lm_prior(type), draws = 2000, chains = 2, seed = 1,
+      progress = FALSE
+    ))
+    fold <- log_lik(without(fit, held))
+    prior <- prior_summary(fit)
+    scale <- prior$scale[["fb"]]
+    prior$scale <- prior$scale[c("x", "fc")]
+    refit <- quietly(gibbs_lm(
+      y ~ x + f, sorted[-held, ], prior, draws = 2000, chains = 2, seed = 7,
+      progress = FALSE
+    ))
+    draws <- as.matrix(refit)
+    unit <- switch(type, nig = draws[, "sigma"], draws[, "lambda"]^-0.5)
+    mean <- draws[, "(Intercept)"] + draws[, "x"] %o% sorted$x[held]
+    # the effect of the level, integrated out
+    by_hand <- dnorm(
+      rep(sorted$y[held], each = nrow(mean)), mean,
+      sqrt(draws[, "sigma"]^2 + (unit / scale)^2), log = TRUE
+    )
+    dim(by_hand) <- dim(mean)
+    away <- log(colMeans(exp(fold))) - log(colMeans(exp(by_hand)))
+    error <- sqrt(log_mean_error(fold)^2 + log_mean_error(by_hand)^2)
+    expect_lt(max(abs(away) / error), 4.5)
+  }
+})
+
+test_that("half of some groups is predicted as by a fit to the other half", {
+  skip_long()
+  held <- sorted[upper, ]
+  for (given in list(hlm_prior(), hlm_prior("inverse-wishart"))) {
+    both <- expect_refit(function(data, prior = given, ...) {
+      gibbs_hlm(
+        y ~ x + z + (1 + x | g), data, prior, weights = v, offset = o, ...
+      )
+    })
+    drawn <- withr::with_seed(1, log_lik(both$fold))
+    mean <- withr::with_seed(1, posterior_epred(
+      both$refit, held, offset = held$o
+    ))
+    sd <- as.matrix(both$refit)[, "sigma"] %o% (1 / sqrt(held$v))
+    by_hand <- dnorm(rep(held$y, each = nrow(mean)), mean, sd, log = TRUE)
+    expect_equal(drawn, by_hand, ignore_attr = TRUE)
+  }
+  expect_refit(function(data, ...) gibbs_hlm(y ~ x + (1 | g), data, se = v, ...))
+})
+
+test_that("a group left out with its predictors is predicted as by hand", {
+  fit <- short_run(function(data, ...) {
+    gibbs_hlm(y ~ x + (1 | f), data, ...)
+  }, sorted, seed = 1)
+  held <- which(sorted$f == "c")
+  fold <- without(fit, which(levels(sorted$f) == "c"), "group")
+  draws <- as.matrix(fold)
+  by_hand <- apply(draws, 1, function(draw) {
+    away <- sorted$y[held] - draw[["(Intercept)"]] -
+      draw[["x"]] * sorted$x[held]
+    covariance <- diag(draw[["sigma"]]^2, length(held)) + draw[["sd[1]"]]^2
+    root <- chol(covariance)
+    -sum(backsolve(root, away, transpose = TRUE)^2) / 2 -
+      sum(log(diag(root))) - length(held) * log(2 * pi) / 2
+  })
+  expect_equal(log_lik(fold, by = "group")[, "c"], by_hand, ignore_attr = TRUE)
+})
+
+test_that("half of some outcomes is predicted as by a fit to the other half", {
+  skip_long()
+  held <- sorted[upper, ]
+  both <- expect_refit(function(data, ...) {
+    gibbs_logistic(cbind(s, trials - s) ~ x + z, data, offset = o, ...)
+  })
+  expect_equal(log_lik(both$fold), log_lik(both$refit, held, offset = held$o))
+  both <- expect_refit(function(data, ...) {
+    gibbs_logistic(up ~ x + z - 1, data, link = "probit", ...)
+  })
+  expect_equal(log_lik(both$fold), log_lik(both$refit, held))
+  both <- expect_refit(function(data, ...) {
+    laplace_logistic(up ~ x + z, data, weights = v, offset = o, ...)
+  })
+  expect_equal(
+    log_lik(both$fold),
+    log_lik(both$refit, held, offset = held$o) * rep(held$v, each = 40)
+  )
+  # with groups the sum of the binomial coefficients is that of all rows
+  both <- expect_refit(function(data, ...) {
+    gibbs_logistic(cbind(s, trials - s) ~ x + (1 | g), data, offset = o, ...)
+  }, of = function(fit) subset(as.matrix(fit), select = -log_lik))
+  share <- posterior_epred(both$refit, held, offset = held$o)
+  by_hand <- dbinom(
+    rep(held$s, each = 40), rep(held$trials, each = 40), share, log = TRUE
+  )
+  expect_equal(log_lik(both$fold), by_hand, ignore_attr = TRUE)
+})
+
+test_that("half of a mixture is predicted as by a fit to the other half", {
+  skip_long()
+  x <- as.matrix(datasets::faithful)[order(faithful$waiting)[1:80 * 3], ]
+  x[c(2, 70), 1] <- NA
+  x[30, 2] <- NA
+  for (form in c("full", "diagonal", "shared")) {
+    both <- expect_refit(function(data, ...) {
+      gibbs_gmm(data, 2, covariance = form, na_action = "impute", ...)
+    }, 41:80, x, of = function(fit) as.matrix(fit)[, "log_lik"])
+    expect_equal(log_lik(both$fold), log_lik(both$refit, x[41:80, ]))
+  }
+})
+
 # ---- the result --------------------------------------------------------------
 
 test_that("the result is one of loo's", {
