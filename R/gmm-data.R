@@ -16,8 +16,9 @@ formula_observations <- function(formula, data, user_call, env, call) {
   formula <- variables_formula(formula, data, call)
   user_call$formula <- formula
   # missing values are the model's own affair
-  frame <- formula_frame(formula, data, user_call, identity, env, call)$frame
-  source <- list(terms = attr(frame, "terms"))
+  made <- formula_frame(formula, data, user_call, identity, env, call)
+  frame <- made$frame
+  source <- list(terms = attr(frame, "terms"), other_rows = made$other_rows)
   if (!is.null(user_call$subset) && is.data.frame(data)) {
     rows <- match(row.names(frame), row.names(data))
     # a row that was chosen twice has a name of its own
@@ -96,6 +97,8 @@ observations_of <- function(model, data, arg, call) {
     check_data_frame(data, arg, call)
   }
   if (!is.null(model$source$terms)) {
+    found <- model$source$other_rows
+    check_row_variables(found, found, arg, call)
     return(observations_by_terms(model, data, model$source$terms, arg, call))
   }
   names <- colnames(data)

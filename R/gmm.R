@@ -272,7 +272,8 @@
 #'   numeric vector (`d = 1`); or a formula.
 #' @param formula A formula without response, `~ a + b`: the variables of the
 #'   mixture. `~ . - c` takes all columns of `data` but `c`; a term such as
-#'   `log(a)` is a variable too. Interactions are an error.
+#'   `log(a)` is a variable too. Interactions are an error. One that uses other
+#'   rows, such as `rank(a)`, raises a warning, see [gibbs_lm()].
 #' @param data A data frame in which the formula's variables are looked up
 #'   first.
 #' @param subset Rows of `data` to use, as in [stats::lm()].

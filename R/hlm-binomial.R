@@ -250,8 +250,9 @@ model_fold.hlm_binomial_model <- function(model, held, by) {
 #'   `residuals()` a vector; the others as in [posterior_epred.gibbs_hlm()].
 #' @section Errors: `gibbsite_error_argument` for variables that are missing, of
 #'   another kind, or with levels or groups that are not in the fit
-#'   (`gibbsite_error_level`), and for `newdata = NULL` when the fit does not
-#'   hold its data.
+#'   (`gibbsite_error_level`), for terms that use other rows of the data
+#'   (`gibbsite_error_other_rows`, see [gibbs_lm()]), and for `newdata = NULL`
+#'   when the fit does not hold its data.
 #' @examples
 #' fit <- gibbs_logistic(y ~ trt + (1 | ID), MASS::bacteria, seed = 1)
 #' new <- data.frame(trt = "drug", ID = c("X01", "new"))

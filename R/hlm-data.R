@@ -180,7 +180,7 @@ hlm_frame <- function(made, parsed, formula, response, contrasts, se, call) {
       unique(c(names(attr(x, "contrasts")), names(attr(z, "contrasts"))))
     ],
     model = frame, na.action = made$na_action, row_names = row.names(frame),
-    times = made$times
+    times = made$times, other_rows = made$other_rows
   )
 }
 
@@ -198,10 +198,6 @@ frame_design <- function(terms, frame, contrasts, call) {
   own <- intersect(all_term_variables(terms), names(frame)[factors])
   contrasts <- contrasts[intersect(names(contrasts), own)]
   model_matrix(terms, frame, if (length(contrasts) > 0L) contrasts, call)
-}
-
-all_term_variables <- function(terms) {
-  vapply(as.list(attr(terms, "variables"))[-1L], deparse1, "")
 }
 
 plain_design <- function(x) {

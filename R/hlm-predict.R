@@ -143,6 +143,9 @@ hlm_rows <- function(model, newdata, offset, re_formula, allow_new_levels,
 new_groups <- function(model, newdata, allow_new_levels, call) {
   design <- model_design(model)
   used <- all.vars(design$group_expr)
+  check_row_variables(
+    design$other_rows, group_parts(design$group_expr), "newdata", call
+  )
   newdata <- as_times_of_fit(newdata, design$times, used, call)
   for (name in intersect(group_parts(design$group_expr), names(newdata))) {
     check_not_64_bit(
@@ -266,8 +269,9 @@ rows_at_places <- function(rows, at) {
 #'   with the columns `mean`, `sd`, `lower` and `upper`.
 #' @section Errors: `gibbsite_error_argument` for variables that are missing, of
 #'   another kind, or with levels or groups that are not in the fit
-#'   (`gibbsite_error_level`), and for `newdata = NULL` when the fit does not
-#'   hold its data.
+#'   (`gibbsite_error_level`), for terms that use other rows of the data
+#'   (`gibbsite_error_other_rows`, see [gibbs_lm()]), and for `newdata = NULL`
+#'   when the fit does not hold its data.
 #' @examples
 #' fit <- gibbs_hlm(weight ~ Time + (1 + Time | Chick), ChickWeight, seed = 1)
 #' new <- data.frame(Time = c(10, 20), Chick = c("1", "new"))

@@ -45,8 +45,9 @@ lm_draws <- function(fit) {
 #'   have the same levels).
 #' @section Errors: `gibbsite_error_argument` for variables that are missing, of
 #'   another kind, or with levels that are not in the fit
-#'   (`gibbsite_error_level`), and for `newdata = NULL` when the fit does not
-#'   hold its data.
+#'   (`gibbsite_error_level`), for terms that use other rows of the data
+#'   (`gibbsite_error_other_rows`, see [gibbs_lm()]), and for `newdata = NULL`
+#'   when the fit does not hold its data.
 #' @examples
 #' fit <- gibbs_lm(mpg ~ wt, mtcars, seed = 1)
 #' new <- data.frame(wt = c(2, 3, 6))

@@ -148,8 +148,9 @@ owen_t <- function(h, a) {
 #'   prediction (if factors have the same levels).
 #' @section Errors: `gibbsite_error_argument` for variables that are missing, of
 #'   another kind, or with levels that are not in the fit
-#'   (`gibbsite_error_level`), and for `newdata = NULL` when the fit does not
-#'   hold its data.
+#'   (`gibbsite_error_level`), for terms that use other rows of the data
+#'   (`gibbsite_error_other_rows`, see [gibbs_lm()]), and for `newdata = NULL`
+#'   when the fit does not hold its data.
 #' @references
 #' Stefanski LA (1991). A normal scale mixture representation of the logistic
 #' distribution. *Statistics & Probability Letters* 11, 69-70.

@@ -70,7 +70,9 @@
 #' rows are left out. NaN and infinite values are errors in any case.
 #'
 #' @param x The matrix of predictors, `n x p`, dense or sparse; or a formula.
-#' @param formula A formula, `response ~ predictors`.
+#' @param formula A formula, `response ~ predictors`. A term that uses other
+#'   rows of the data, such as `I(x - mean(x))`, raises a warning, see
+#'   [gibbs_lm()].
 #' @param data A data frame in which the formula's variables are looked up
 #'   first.
 #' @param y With a matrix: the response, of length `n` (or `n x 2`). Like the

@@ -109,14 +109,6 @@ call_variables <- function(data, variables, rows, env, further) {
   out
 }
 
-as_row_numbers <- function(rows, data) {
-  if (is.data.frame(data)) {
-    match(rows, row.names(data))
-  } else {
-    suppressWarnings(as.integer(rows))
-  }
-}
-
 # The data must give the columns of the model frame.
 check_unchanged <- function(data, frame, call) {
   plain <- function(v) if (is.numeric(v)) as.numeric(v) else as.character(v)
@@ -150,10 +142,11 @@ coefficient_terms <- function(model) {
 # The offset that was an argument of the fit, for new data.
 client_offset <- function(object, newdata, arg, call) {
   given <- stats::getCall(object)[["offset"]]
-  if (!isTRUE(model_design(fit_part(object, "model"))$offset) ||
-        is.null(newdata) || is.null(given)) {
+  design <- model_design(fit_part(object, "model"))
+  if (!isTRUE(design$offset) || is.null(newdata) || is.null(given)) {
     return(NULL)
   }
+  check_row_variables(design$other_rows, "(offset)", arg, call)
   wanted <- all.vars(given)
   if (length(wanted) == 0L || !all(wanted %in% names(newdata))) {
     abort_argument(
@@ -446,6 +439,11 @@ recover_data.gibbsite_fit <- function(object, data = NULL, ...) {
   model <- fit_part(object, "model")
   frame <- stats::model.frame(object)
   terms <- coefficient_terms(model)
+  # means are those of a grid of the variables
+  check_row_variables(
+    model_design(model)$other_rows, c(all_term_variables(terms), "(offset)"),
+    "data", call
+  )
   # emmeans undoes a transformation of the response that this call shows: a
   # binomial outcome has none. Some versions read the offset from here.
   formula <- stats::formula(object)

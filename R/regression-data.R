@@ -442,19 +442,20 @@ formula_frame <- function(formula, data, user_call, action, env, call) {
       attr(frame, "terms") <- terms
     }
   }
+  raw <- raw_variables(formula, data, user_call[["offset"]])
+  other_rows <- variables_of_other_rows(frame, raw, data, user_call[["offset"]])
+  warn_other_rows(other_rows, attr(frame, "terms"))
   list(
     frame = drop_predictor_levels(frame), na_action = left_out,
-    times = time_kinds(c(
-      raw_variables(formula, data), as.list(frame)
-    ))
+    times = time_kinds(c(raw, as.list(frame))), other_rows = other_rows
   )
 }
 
-# The variables of a formula before they are transformed, as far as they are
-# found.
-raw_variables <- function(formula, data) {
+# The variables of a formula, and of an argument `offset`, before they are
+# transformed, as far as they are found.
+raw_variables <- function(formula, data, offset = NULL) {
   env <- environment(formula) %||% globalenv()
-  names <- setdiff(all.vars(formula), ".")
+  names <- setdiff(union(all.vars(formula), all.vars(offset)), ".")
   if (is.data.frame(data)) {
     names <- union(names, names(data))
   }
@@ -637,7 +638,7 @@ formula_parts <- function(made, contrasts, as_response, call) {
       xlevels = stats::.getXlevels(terms, frame),
       contrasts = attr(x, "contrasts"), model = frame,
       na.action = made$na_action, row_names = row.names(frame),
-      times = made$times
+      times = made$times, other_rows = made$other_rows
     )
   )
 }

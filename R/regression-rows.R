@@ -7,11 +7,12 @@
 model_design <- function(model) model$design %||% model$frame
 
 # The parts of a frame that are kept without the data, and `...` further ones.
-# times: of time_kinds(); named: whether a matrix had names of its columns.
+# times: of time_kinds(); named: whether a matrix had names of its columns;
+# other_rows: of variables_of_other_rows().
 kept_parts <- function(frame, ...) {
   parts <- c(
     "terms", "xlevels", "contrasts", "formula", "response", "times", "named",
-    ...
+    "other_rows", ...
   )
   frame[intersect(parts, names(frame))]
 }
@@ -89,6 +90,9 @@ formula_rows <- function(model, newdata, terms, call) {
     )
   }
   check_new_variables(newdata, terms, call)
+  check_row_variables(
+    design$other_rows, all_term_variables(terms), "newdata", call
+  )
   data <- as_times_of_fit(newdata, design$times, all.vars(terms), call)
   make <- function(...) {
     tryCatch(
@@ -119,14 +123,15 @@ formula_rows <- function(model, newdata, terms, call) {
 }
 
 # R would find a variable that is missing in `newdata` in another environment,
-# if one of that name exists there. Only a single value, such as a degree, may
-# come from there.
+# if one of that name exists there. Only a function or a single value, such as a
+# degree, may come from there.
 check_new_variables <- function(newdata, terms, call, arg = "newdata") {
-  wanted <- setdiff(all.vars(terms), names(newdata))
+  used <- all.vars(attr(terms, "predvars") %||% terms)
+  wanted <- setdiff(used, names(newdata))
   env <- environment(terms)
   lacking <- wanted[!vapply(wanted, function(name) {
     value <- get0(name, envir = env)
-    is.atomic(value) && length(value) == 1L
+    is.function(value) || is.atomic(value) && length(value) == 1L
   }, NA)]
   if (length(lacking) > 0L) {
     abort_argument(
@@ -254,8 +259,14 @@ new_response <- function(model, newdata, y, n, as_response, call) {
         "{.arg y} is needed: the response of {.arg newdata}.", call = call
       )
     }
+    check_row_variables(design$other_rows, design$response$name, "newdata", call)
+    variables <- attr(design$terms, "predvars") %||%
+      attr(design$terms, "variables")
     y <- tryCatch(
-      eval(design$terms[[2L]], newdata, environment(design$terms)),
+      eval(
+        variables[[attr(design$terms, "response") + 1L]], newdata,
+        environment(design$terms)
+      ),
       error = function(cnd) {
         name <- design$response$name
         abort_argument(
