@@ -456,13 +456,5 @@ rating_spread <- function(value, centre, call) {
     }
     return(spread)
   }
-  inform_gibbsite(
-    c(
-      "All ratings are {if (centre == 0) 0 else 'the same'}: the default prior
-       takes 1 for their spread.",
-      i = "Give the fields of `prior` in the ratings' unit."
-    ),
-    class = "constant"
-  )
   1
 }

@@ -319,7 +319,9 @@ recommended <- function(model, pairs, best, ends) {
 #' @param new_ratings A data frame with the ratings of the new users, with
 #'   columns called as in the data of the fit. The items must be items of the
 #'   fit. A user whose ratings are all `NA` has no ratings and is drawn from the
-#'   prior.
+#'   prior. Of a user whom the fit has, only the ratings given here are used,
+#'   and a message says so; [recommend()] leaves out the items rated in the fit
+#'   as well.
 #' @param draws `NULL` for all draws that the fit keeps for prediction, or the
 #'   number of them to use, spread evenly.
 #' @param user_features For a fit with features of its users: a table with those
@@ -385,6 +387,7 @@ fold_in <- function(fit, new_ratings, draws = NULL, user_features = NULL) {
     )
   }
   users <- index_ids(droplevels_ids(asked$user), "user", "new_ratings", call)
+  say_known_users(users$ids, model, call)
   ratings <- list(
     n = length(users$ids), user = users$code[seen], item = item[seen],
     value = asked$value[seen]
@@ -404,6 +407,41 @@ fold_in <- function(fit, new_ratings, draws = NULL, user_features = NULL) {
     ),
     class = "bmf_fold"
   )
+}
+
+# Users of the fit among the new ones: only their new ratings are used.
+say_known_users <- function(ids, model, call) {
+  code <- match_ids(ids, model$users)
+  known <- !is.na(code) & model$user_counts[code] > 0
+  if (!any(known, na.rm = TRUE)) {
+    return(invisible())
+  }
+  known <- which(known)
+  count <- length(known)
+  shown <- few_words(id_words(plain_or_level(ids[known])))
+  inform_gibbsite(
+    c(
+      i = "{count} user{?s} of {.arg new_ratings} ({shown})
+           {cli::qty(count)}{?is a user/are users} of the fit:
+           {?its/their} ratings in the fit are not used, only those of
+           {.arg new_ratings}.",
+      i = "Put {cli::qty(count)}{?its/their} old ratings in {.arg new_ratings}
+           too, or fit again with all of them.",
+      i = if (is.null(model$data)) {
+        "The fit does not hold its data, so that {.fn recommend} offers items
+         that were rated there."
+      }
+    ),
+    class = "known_users"
+  )
+}
+
+# Items that a user of fold_in() has rated, there or in the fit.
+rated_of_fold <- function(fold, code) {
+  model <- fold$kept$model
+  own <- fold$rated$item[fold$rated$user == code]
+  old <- match_ids(fold$users[code], model$users)
+  c(own, model$data$item[model$data$user %in% old])
 }
 
 # Checks that x is what fold_in() returns, and not only has its class.
@@ -591,7 +629,7 @@ recommend.bmf_fold <- function(fit, users = NULL, n = 10, level = 0.9, ...) {
   items <- seq_along(model$items)
   check_recommended(length(codes), n, length(items), call)
   parts <- lapply(codes, function(code) {
-    left <- setdiff(items, fit$rated$item[fit$rated$user == code])
+    left <- setdiff(items, rated_of_fold(fit, code))
     user <- rep(code, length(left))
     moments <- fold_moments(fit, user, left)
     pairs <- list(

@@ -341,6 +341,7 @@ gibbs_bmf <- function(ratings, rank = 10, prior = bmf_wishart(), data = NULL,
     ratings, user, item, value, data, "ratings", call,
     likes = identical(link, "probit")
   )
+  say_equal_ratings(ratings, link, call)
   response <- bmf_response(ratings, range, link, cutpoint_sd, call)
   ratings$response <- response
   asked <- ratings_asked(predict_at, ratings, call)

@@ -3,14 +3,16 @@
 #
 # The intermediate table of counts is a list: `document`, `term` (whole
 # numbers from 1), `count`, `documents`, `terms` (names, or NULL for none),
-# `size` (how many documents and terms) and, for texts, `cut = TRUE`.
+# `size` (how many documents and terms), for texts `cut = TRUE` and for terms
+# that are numbers `from`, the first of them.
 
 # list(word, start, documents, terms): `word` has the term of each token, sorted
 # by document and within a document by term; document d has the tokens start[d]
-# + 1, ..., start[d + 1].
+# + 1, ..., start[d + 1]. With `from = 1` if the terms were numbers from 1 on.
 #
 # vocabulary: names of the terms if `x` has none. known: the terms of an earlier
-# fit, to which those of `x` are matched by name.
+# fit, to which those of `x` are matched by name; its attribute `from` is 1 if
+# that fit's terms were numbers from 1 on.
 as_counts <- function(x, vocabulary = NULL, empty = "error", known = NULL,
                       arg = rlang::caller_arg(x), call = rlang::caller_env()) {
   force(arg)
@@ -28,30 +30,31 @@ as_counts <- function(x, vocabulary = NULL, empty = "error", known = NULL,
 # The table of counts of any form, with names and all counts above 0.
 checked_table <- function(x, vocabulary, known, arg, call) {
   check_sparse(x, arg, call)
-  table <- counts_table(x, vocabulary, arg, call)
+  table <- counts_table(x, vocabulary, known, arg, call)
   table <- name_counts(table, vocabulary, known, arg, call)
   check_counts(table, arg, call)
 }
 
-counts_table <- function(x, vocabulary, arg, call) {
+counts_table <- function(x, vocabulary, known, arg, call) {
   if (inherits(x, "simple_triplet_matrix")) {
-    return(table_of_triplets(x, arg))
+    return(turned_table(table_of_triplets(x), names(x$dimnames), arg))
   }
   if (isS4(x) && methods::is(x, "Matrix")) {
-    return(table_of_sparse(x, arg, call))
+    table <- table_of_sparse(x, arg, call)
+    return(turned_table(table, names(x@Dimnames), arg))
   }
   if (is.data.frame(x)) {
     return(table_of_data_frame(x, vocabulary, arg, call))
   }
   if (is.matrix(x) && is.numeric(x)) {
     check_sides(dimnames(x), dim(x), "dimnames", arg, call)
-    return(table_of_matrix(x))
+    return(turned_table(table_of_matrix(x), names(dimnames(x)), arg))
   }
-  table_of_words_or_list(x, vocabulary, arg, call)
+  table_of_words_or_list(x, vocabulary, known, arg, call)
 }
 
 # What has no rows and columns.
-table_of_words_or_list <- function(x, vocabulary, arg, call) {
+table_of_words_or_list <- function(x, vocabulary, known, arg, call) {
   if (is_texts(x)) {
     return(table_of_texts(as.vector(x), names(x), vocabulary, arg, call))
   }
@@ -62,14 +65,21 @@ table_of_words_or_list <- function(x, vocabulary, arg, call) {
   if (is_stm(x)) {
     return(table_of_stm(x, vocabulary, arg, call))
   }
-  if (is.list(x) && !is.object(x)) {
-    return(table_of_list(x, vocabulary, arg, call))
+  if (inherits(x, "lda_c")) {
+    # text2vec's, numbered as those of the lda package
+    return(table_of_documents(unclass(x), vocabulary, arg, call))
   }
+  if (is.list(x) && !is.object(x)) {
+    return(table_of_list(x, vocabulary, known, arg, call))
+  }
+  ratings <- isS4(x) && methods::.hasSlot(x, "data")
   abort_expected(
     x, "counts of terms in documents, tokens or texts", FALSE, arg, call,
-    hint = accepted_counts
+    hint = if (ratings) ratings_hint else accepted_counts
   )
 }
+
+ratings_hint <- "Ratings of items by users are for `gibbs_bmf()`."
 
 accepted_counts <- paste(
   "It may be a matrix or sparse matrix of counts (documents in rows), a",
@@ -87,25 +97,56 @@ new_table <- function(document, term, count, names, size) {
 }
 
 # slam's triplets and tm's classes built on them.
-table_of_triplets <- function(x, arg) {
+table_of_triplets <- function(x) {
   x <- unclass(x)
   names <- x$dimnames %||% list(NULL, NULL)
-  table <- new_table(
+  new_table(
     as.integer(x$i), as.integer(x$j), x$v, unname(names), c(x$nrow, x$ncol)
   )
-  turned <- identical(names(names), c("Terms", "Docs"))
-  if (!turned) {
-    return(table)
+}
+
+# A table with documents in its rows. `sides`: what tm and quanteda call rows
+# and columns, or NULL. Without it the names of the columns may tell.
+turned_table <- function(table, sides, arg) {
+  sides <- tolower(sides)
+  if (any(sides %in% c("user", "users", "item", "items"))) {
+    inform_gibbsite(
+      c(i = "The rows of {.arg {arg}} are taken as documents and its columns as
+             terms. {ratings_hint}"),
+      class = "ratings"
+    )
   }
-  inform_gibbsite(
-    c(i = "{.arg {arg}} has terms in its rows and is transposed: documents are
-           its columns."),
-    class = "conversion"
-  )
-  new_table(
-    table$term, table$document, table$count, rev(unname(names)),
-    rev(table$size)
-  )
+  if (identical(sides, c("terms", "docs")) ||
+        identical(sides, c("features", "docs"))) {
+    inform_gibbsite(
+      c(i = "{.arg {arg}} has terms in its rows and is transposed: documents are
+             its columns."),
+      class = "conversion"
+    )
+    return(new_table(
+      table$term, table$document, table$count,
+      list(table$terms, table$documents), rev(table$size)
+    ))
+  }
+  if (are_document_names(table$terms) &&
+        !are_document_names(table$documents)) {
+    shown <- quoted(table$terms[[1L]])
+    inform_gibbsite(
+      c(
+        i = "The columns of {.arg {arg}} are taken as terms, and their names
+             ({shown}, ...) look like those of documents.",
+        i = "If documents are its columns, give {.code t({arg})}."
+      ),
+      class = "transposed"
+    )
+  }
+  table
+}
+
+are_document_names <- function(names) {
+  length(names) > 1L &&
+    all(grepl("^(doc|document|text)[ _.-]?[0-9]+([.]txt)?$", names,
+              ignore.case = TRUE))
 }
 
 # Any matrix of the Matrix package, and classes that extend it (a dfm).
@@ -157,7 +198,8 @@ table_of_data_frame <- function(x, vocabulary, arg, call) {
          has {.val {given}}.",
         i = "Rename them; without {.val count} each row is one token.",
         i = "The names {.val doc_id}, {.val word}, {.val token} and {.val n} are
-             understood too. A column {.val text} has a text for each document."
+             understood too. A column {.val text} has a text for each document.",
+        i = if (any(c("user", "item", "rating") %in% given)) ratings_hint
       ),
       call = call
     )
@@ -324,12 +366,48 @@ table_of_stm <- function(x, vocabulary, arg, call) {
   )
 }
 
-table_of_list <- function(x, vocabulary, arg, call) {
+table_of_list <- function(x, vocabulary, known, arg, call) {
   words <- vapply(x, is.character, NA)
   if (any(words)) {
     return(table_of_tokens(x, vocabulary, arg, call))
   }
-  table_of_documents(x, vocabulary, arg, call)
+  names <- vocabulary %||% known
+  from <- attr(known, "from") %||% first_number(x, names, arg)
+  if (!is.null(vocabulary)) {
+    check_vocabulary(vocabulary, length(vocabulary), arg, call)
+  }
+  table_of_documents(x, names, arg, call, from)
+}
+
+# Whether terms are numbered from 0, as in the package lda, or from 1, as in
+# stm: the highest number of a term is one less than their count, or the count.
+first_number <- function(x, vocabulary, arg) {
+  numbers <- unlist(lapply(x, function(one) {
+    if (is.numeric(one) && is.matrix(one) && nrow(one) == 2L) one[1L, ]
+  }))
+  terms <- length(vocabulary)
+  too_high <- !is.null(vocabulary) && any(numbers > terms)
+  if (length(numbers) == 0L || anyNA(numbers) || min(numbers) < 1 || too_high) {
+    return(0)
+  }
+  if (!is.null(vocabulary) && max(numbers) == terms) {
+    inform_gibbsite(
+      c(i = "The terms of {.arg {arg}} are numbered from 1, as in the stm
+             package: 0 does not occur, and {terms}, the number of names, does."),
+      class = "conversion"
+    )
+    return(1)
+  }
+  inform_gibbsite(
+    c(
+      i = "The terms of {.arg {arg}} are taken as numbered from 0, as in the lda
+           package; 0 does not occur.",
+      i = "Where they are numbered from 1, as in the stm package, give
+           {.code list(documents = , vocab = )}."
+    ),
+    class = "numbering"
+  )
+  0
 }
 
 # The form of the packages lda and stm: a document is a matrix of two rows, the
@@ -365,33 +443,33 @@ table_of_documents <- function(x, vocabulary, arg, call, from = 0) {
     )
   }
   terms <- max(length(vocabulary), term, 0)
-  new_table(
+  table <- new_table(
     document, as.integer(term), as.double(all[2L, ]),
-    list(document_names(x, arg, call), if (from == 1) vocabulary),
-    c(length(x), terms)
+    list(document_names(x, arg, call), vocabulary), c(length(x), terms)
   )
+  table$from <- from
+  table
 }
 
 abort_term <- function(numbers, document, at, vocabulary, from, arg, call) {
   where <- document[[at]]
   found <- numbers[[at]]
   size <- length(vocabulary)
-  name <- if (from == 1) "vocab" else "vocabulary"
+  whose <- if (arg %in% c("newdata", "data")) {
+    "terms of the fit"
+  } else if (endsWith(arg, "$documents")) {
+    "length of `vocab`"
+  } else {
+    "length of `vocabulary`"
+  }
   most <- if (!is.null(vocabulary)) {
     paste0(
-      if (from == 1) " to " else " below ", size, " (length of `", name, "`)"
+      if (from == 1) " to " else " below ", size, " (", whose, ")"
     )
   }
-  from_one <- from == 0 && isTRUE(min(numbers) >= 1 && max(numbers) == size)
   abort_argument(
-    c(
-      "Terms of {.arg {arg}} must be whole numbers from {from}{most}: document
-       {where} has {found}.",
-      i = if (from_one) {
-        "Where numbers count from 1, as in the stm package, give
-         {.code list(documents = , vocab = )}."
-      }
-    ),
+    "Terms of {.arg {arg}} must be whole numbers from {from}{most}: document
+     {where} has {found}.",
     call = call
   )
 }
@@ -412,16 +490,23 @@ name_counts <- function(table, vocabulary, known, arg, call) {
   }
   if (is.null(table$terms)) {
     if (!is.null(known) && length(known) != table$size[[2L]]) {
+      turned <- isTRUE(mean(table$documents %in% known) > 0.5)
       abort_argument(
         c(
           "{.arg {arg}} must have {length(known)} term{?s} like the fit, not
            {table$size[[2L]]}.",
-          i = "With names, terms are matched by name."
+          i = if (turned) {
+            "Its rows have the names of terms. Documents must be rows:
+             {.code t({arg})}."
+          } else {
+            "With names, terms are matched by name."
+          }
         ),
         call = call
       )
     }
-    table$terms <- known %||% as.character(seq_len(table$size[[2L]]))
+    table$terms <- as.vector(known) %||%
+      as.character(seq_len(table$size[[2L]]))
   }
   twice <- unique(table$terms[duplicated(table$terms)])
   if (length(twice) > 0L) {
@@ -466,19 +551,64 @@ match_terms <- function(table, known, arg, call) {
   kept <- !is.na(to[table$term])
   lost <- sum(table$count[!kept])
   if (lost > 0) {
-    unknown <- length(unique(table$term[!kept]))
-    inform_gibbsite(
-      c(i = "{lost} token{?s} of {unknown} term{?s} that the fit does not know
-             {cli::qty(lost)}{?is/are} left out."),
-      class = "terms"
-    )
+    say_unknown_terms(table, known, !kept, arg, call)
   }
   table$document <- table$document[kept]
   table$term <- to[table$term[kept]]
   table$count <- table$count[kept]
-  table$terms <- known
+  table$terms <- as.vector(known)
   table$size[[2L]] <- length(known)
   table
+}
+
+# What is said of terms that the fit does not have; `lost`: which entries.
+say_unknown_terms <- function(table, known, lost, arg, call) {
+  count <- sum(table$count[lost])
+  total <- sum(table$count)
+  terms <- table$terms[unique(table$term[lost])]
+  if (count == total && mean(table$documents %in% known) > 0.5) {
+    abort_argument(
+      c(
+        "No term of {.arg {arg}} is one of the fit, and its rows have the names
+         of the fit's terms.",
+        i = "Documents must be rows: {.code t({arg})}."
+      ),
+      call = call, class = "transposed"
+    )
+  }
+  inform_gibbsite(
+    c(
+      i = "{count} token{?s} of {length(terms)} term{?s} that the fit does not
+           know {cli::qty(count)}{?is/are} left out.",
+      "!" = if (count == total) {
+        "No token is left."
+      } else if (count > total / 2) {
+        "These are most of the {total} tokens."
+      },
+      i = lost_by_form(table, terms, known)
+    ),
+    class = "terms"
+  )
+}
+
+# A hint where terms of the fit have another form than these.
+lost_by_form <- function(table, terms, known) {
+  uncut <- setdiff(known, unique(unlist(cut_words(fold_case(known)))))
+  if (isTRUE(table$cut) && length(uncut) > 0L) {
+    shown <- quoted(uncut[[1L]])
+    return(paste0(
+      "Texts are cut into runs of letters in lower case, and the fit has other ",
+      "terms, such as ", shown, ": give tokens, cut like those of the fit, as ",
+      "a list of character vectors."
+    ))
+  }
+  alike <- sum(fold_case(terms) %in% fold_case(known))
+  if (alike > 0L) {
+    paste0(
+      alike, if (alike == 1L) " of them is a term" else " of them are terms",
+      " of the fit in upper or lower case: see `tolower()`."
+    )
+  }
 }
 
 # Counts must be whole and not negative; the error names the first that is not.
@@ -500,6 +630,10 @@ check_counts <- function(table, arg, call) {
          {found}.",
         i = if (is.finite(found) && found != round(found)) {
           "Weighted counts, such as tf-idf, are no counts of tokens."
+        },
+        i = if (is.na(found)) {
+          paste("A term that a document does not have has the count 0.",
+                ratings_hint)
         }
       ),
       call = call
@@ -554,10 +688,13 @@ count_tokens <- function(table, none_ok, arg, call) {
   }
   order <- order(table$document, table$term, method = "radix")
   lengths <- document_lengths(table, order)
-  list(
-    word = rep.int(table$term[order], table$count[order]),
-    start = c(0, cumsum(lengths)), documents = table$documents,
-    terms = table$terms
+  c(
+    list(
+      word = rep.int(table$term[order], table$count[order]),
+      start = c(0, cumsum(lengths)), documents = table$documents,
+      terms = table$terms
+    ),
+    if (identical(table$from, 1)) list(from = 1)
   )
 }
 
@@ -630,10 +767,13 @@ lda_newdata <- function(fit, newdata, empty, call) {
     return(lda_tokens(fit, "newdata", call))
   }
   as_counts(
-    newdata, empty = empty, known = fit_part(fit, "model")$terms,
+    newdata, empty = empty, known = known_terms(fit_part(fit, "model")),
     arg = "newdata", call = call
   )
 }
+
+# The terms of a fit as as_counts() takes them.
+known_terms <- function(model) structure(model$terms, from = model$from)
 
 document_lengths_of <- function(tokens) diff(tokens$start)
 

@@ -4,13 +4,14 @@
 
 lda_methods <- c(collapsed = 0L, partially_collapsed = 1L, uncollapsed = 2L)
 
-# counts: list(word, start, documents, terms): tokens document after document,
-#   their terms' numbers from 1; tokens before each document and in all; names
+# counts: list(word, start, documents, terms, from): tokens document after
+#   document, their terms' numbers from 1; tokens before each document and in
+#   all; names; 1 if the user's documents had terms numbered from 1 on
 # prior: list(alpha, eta), each one number, a vector (one number a topic, a
 #   term), a uniform_prior or a gamma_prior; eta also a matrix, topics x terms
 lda_model <- function(counts, k, prior, method = "collapsed",
                       keep = character()) {
-  new_model(
+  model <- new_model(
     "lda_model",
     name = "gibbs_lda", title = "Latent Dirichlet allocation",
     headline = lda_headline(counts, k),
@@ -22,6 +23,8 @@ lda_model <- function(counts, k, prior, method = "collapsed",
       "first draw"
     }
   )
+  model$from <- counts$from
+  model
 }
 
 #' @exportS3Method
@@ -518,7 +521,7 @@ set_data.lda_model <- function(model, data, call = rlang::caller_env()) {
     return(model)
   }
   counts <- as_counts(
-    data, empty = "keep", known = model$terms, arg = "data", call = call
+    data, empty = "keep", known = known_terms(model), arg = "data", call = call
   )
   fresh <- lda_model(counts, model$k, model$prior, model$method, model$keep)
   model[names(fresh)] <- fresh

@@ -21,6 +21,9 @@ as_ratings <- function(x, user = NULL, item = NULL, value = NULL, data = NULL,
                        call = rlang::caller_env(), likes = FALSE) {
   force(arg)
   check_sparse(x, arg, call)
+  if (inherits(x, "ftable")) {
+    x <- as.table(as.matrix(x))
+  }
   named <- list(user = user, item = item, value = value)
   check_columns_used(x, named, data, arg, call)
   parts <- if (inherits(x, "formula")) {
@@ -30,11 +33,18 @@ as_ratings <- function(x, user = NULL, item = NULL, value = NULL, data = NULL,
   } else if (is.matrix(x)) {
     ratings_from_matrix(if (likes) as_likes(x) else x, arg, call)
   } else if (isS4(x) && methods::is(x, "denseMatrix")) {
-    ratings_from_matrix(methods::as(x, "matrix"), arg, call)
+    x <- methods::as(x, "matrix")
+    ratings_from_matrix(x, arg, call)
   } else {
+    say_terms(NULL, class(x), arg)
     ratings_from_triplets(as_triplets(x, arg, call))
   }
-  new_ratings(parts, arg, call)
+  ratings <- new_ratings(parts, arg, call)
+  if (all(!is.na(parts$value))) {
+    say_zeros(ratings, x, arg)
+  }
+  say_negative_ids(ratings, arg)
+  ratings
 }
 
 # `user`, `item`, `value` and `data` have no meaning for ratings without named
@@ -318,11 +328,16 @@ find_column <- function(x, name, role, arg, call) {
   }
   lacking <- or_words(quoted(name %||% usual_columns[[role]]))
   there <- utils::head(names(x), 10)
+  wide <- if (is.null(name)) wide_hint(x, arg)
   abort_argument(
     c(
       "{.arg {arg}} must have a column for the {role}: there is no column
        {lacking}.",
-      i = "Name it with {.arg {role}}; the columns are {.val {there}}."
+      i = "Name it with {.arg {role}}; the columns are {.val {there}}.",
+      i = if (!is.null(wide)) {
+        "Where each row is a user and each column an item, give a matrix:
+         {.code {wide}}."
+      }
     ),
     call = call, class = "column"
   )
@@ -381,6 +396,7 @@ ratings_from_columns <- function(user, item, value, names, arg, call,
       call = call
     )
   }
+  say_roles(names, arg)
   user <- index_ids(user, "user", arg, call)
   item <- index_ids(item, "item", arg, call)
   list(
@@ -504,8 +520,12 @@ factor_ratings <- function(value, name, arg, call, known) {
 ratings_from_matrix <- function(x, arg, call) {
   check_sides(dimnames(x), dim(x), "dimnames", arg, call)
   if (!is.numeric(x) && !(is.logical(x) && all(is.na(x)))) {
-    abort_expected(x, "a numeric matrix of ratings", FALSE, arg, call)
+    abort_expected(
+      x, "a numeric matrix of ratings", FALSE, arg, call,
+      hint = "A column of ids is no item: make it the row names."
+    )
   }
+  say_odd_matrix(x, arg)
   if (is.object(x) && !inherits(x, "table")) {
     inform_conversion(paste0("`", arg, "` of class ", quoted(class(x)[1])))
   }

@@ -506,3 +506,28 @@ test_that("recommendations know the scale, the features and what is left", {
     recommend(ranged, users = "zoe")
   })
 })
+
+test_that("ratings that are all equal are said to be, whatever the link", {
+  alike <- data.frame(user = c(1, 1, 2, 3), item = c(1, 2, 2, 1), value = 1)
+  quick <- function(ratings, ...) {
+    suppressWarnings(gibbs_bmf(
+      ratings, 2, ..., draws = 10, burnin = 5, chains = 1, seed = 1,
+      progress = FALSE
+    ))
+  }
+  expect_gibbsite_condition(class = "gibbsite_message_constant", {
+    fit <- quick(alike)
+    fit <- quick(alike, link = "probit")
+    fit <- quick(transform(alike, value = TRUE), link = "probit")
+    fit <- quick(transform(alike, value = 4), center = FALSE)
+    fit <- quick(transform(alike, value = 4), range = c(1, 5))
+    fit <- quick(transform(alike, value = 4), method = "icm")
+  })
+  expect_gibbsite_error(class = "gibbsite_error_constant", {
+    quick(alike, link = "ordinal")
+  })
+  # users of whom all ratings are equal are not the matter
+  expect_no_message(quick(
+    data.frame(user = c(1, 1, 2, 2), item = 1:2, value = c(1, 1, 5, 5))
+  ), class = "gibbsite_message_constant")
+})

@@ -1242,3 +1242,28 @@ test_that("shares of factors are those of the factors drawn", {
   # standard errors of about sqrt(2 / 200) = 0.1, over users and items 0.13
   expect_lt(max(abs(share / own - 1)), 5 * sqrt(2 / 200 + 2 / 300))
 })
+
+test_that("fold_in() of a user of the fit uses the new ratings alone", {
+  made <- withr::with_seed(1, sim_bmf(8, 6, rank = 1, share = 0.5))
+  fit <- suppressWarnings(gibbs_bmf(
+    made, 1, draws = 20, burnin = 5, chains = 1, seed = 1, progress = FALSE
+  ))
+  rated <- as.character(made$item[made$user == "3"])
+  left <- setdiff(as.character(1:6), rated)
+  again <- data.frame(user = c("3", "new"), item = left[[1]], value = 1)
+  expect_gibbsite_condition(class = "gibbsite_message_known_users", {
+    folded <- withr::with_seed(1, fold_in(fit, again))
+  })
+  best <- recommend(folded, users = "3")
+  expect_setequal(as.character(best$item), left[-1])
+  best <- recommend(folded, users = "new")
+  expect_setequal(as.character(best$item), setdiff(1:6, left[[1]]))
+  expect_gibbsite_condition(class = "gibbsite_message_known_users", {
+    fold_in(drop_data(fit), again)
+  })
+  # ids of another type are the same users
+  expect_message(
+    fold_in(fit, transform(again[1, ], user = factor(user))),
+    class = "gibbsite_message_known_users"
+  )
+})

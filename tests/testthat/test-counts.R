@@ -365,13 +365,14 @@ test_that("documents of stm are read, with numbers from 1 on", {
   })
   names(documents) <- rownames(x)
   stm <- list(documents = documents, vocab = colnames(x))
-  expect_identical(as_counts(stm), small_counts())
+  from_one <- c(small_counts(), from = 1)
+  expect_identical(as_counts(stm), from_one)
   # further elements, and a class: prepDocuments(), textProcessor()
   more <- structure(
     c(stm, list(meta = data.frame(a = 1:3), docs.removed = integer())),
     class = "textProcessor"
   )
-  expect_identical(as_counts(more), small_counts())
+  expect_identical(as_counts(more), from_one)
   # a list of tokens may have these names
   expect_identical(
     as_counts(list(documents = "a", vocab = "b"))$documents,
@@ -412,7 +413,6 @@ test_that("texts and tokens that cannot be counted are errors", {
     read(list(documents = list(rbind(2, 1)), vocab = "a"))
     read(list(documents = list(1), vocab = "a"))
     read(list(documents = list(rbind(1, 1)), vocab = NA_character_))
-    read(list(rbind(1:2, 1)), vocabulary = c("a", "b"))
     read(c("2", "!"), empty = "keep")
     read("a", vocabulary = "b")
     read(list("a"), vocabulary = "b")
@@ -491,5 +491,91 @@ test_that("a fit and its predictions take texts", {
   expect_identical(score(texts), score(words))
   expect_identical(
     silently(coherence(fit, 3, texts)), silently(coherence(fit, 3))
+  )
+})
+
+# Documents as matrices of two rows, each term once.
+numbered <- function(...) {
+  lapply(list(...), function(term) rbind(as.integer(term), 1L))
+}
+
+test_that("numbers of terms from 0 and from 1 on are told apart", {
+  names <- letters[1:4]
+  words <- function(...) {
+    counts <- as_counts(numbered(...), names, arg = "x")
+    counts$terms[counts$word]
+  }
+  expect_gibbsite_condition(class = "gibbsite_message_conversion", {
+    one <- words(1:2, 3:4)
+  })
+  expect_identical(one, names)
+  expect_silent(zero <- words(c(0, 2), c(1, 3)))
+  expect_identical(zero, c("a", "c", "b", "d"))
+  expect_gibbsite_condition(class = "gibbsite_message_numbering", {
+    unclear <- words(1:2, 2:3)
+  })
+  expect_identical(unclear, c("b", "c", "c", "d"))
+  # a count of 0 is no occurrence
+  suppressMessages(none <- as_counts(list(rbind(1:4, c(1L, 0L, 0L, 2L))), names))
+  expect_identical(none$terms[none$word], c("a", "d", "d"))
+  expect_gibbsite_error(class = "gibbsite_error_argument", {
+    words(c(0, 4))
+    words(1:5)
+  })
+  # text2vec's form has a class
+  expect_identical(
+    as_counts(structure(numbered(0:3), class = "lda_c"), names)$terms, names
+  )
+})
+
+test_that("new documents are numbered like those of the fit", {
+  fit <- silently(gibbs_lda(
+    list(documents = numbered(1:2, 3:4), vocab = letters[1:4]), 2, draws = 10,
+    burnin = 5, chains = 1, seed = 1, progress = FALSE
+  ))
+  words <- function(newdata) {
+    gibbsite:::lda_newdata(fit, newdata, "keep", NULL)$word
+  }
+  expect_silent(found <- words(numbered(1:2, 2:3)))
+  expect_identical(found, c(1L, 2L, 2L, 3L))
+  expect_gibbsite_error(predict(fit, numbered(0:1)))
+})
+
+test_that("a matrix with terms in its rows is turned, or said to be one", {
+  x <- small()
+  turned <- t(x)
+  names(dimnames(turned)) <- c("features", "docs")
+  for (form in list(turned, methods::as(turned, "CsparseMatrix"))) {
+    expect_message(
+      counts <- as_counts(form), class = "gibbsite_message_conversion"
+    )
+    expect_identical(counts, small_counts())
+  }
+  plain <- matrix(1:6, 3, dimnames = list(c("u", "v", "w"), c("doc1", "doc2")))
+  expect_gibbsite_condition(
+    as_counts(plain, arg = "x"), "gibbsite_message_transposed"
+  )
+  expect_gibbsite_error(class = "gibbsite_error_transposed", {
+    as_counts(plain, known = rownames(plain), arg = "newdata", call = NULL)
+  })
+})
+
+test_that("words lost by their form are said to be", {
+  known <- c("covid-19", "NASA", "moon")
+  expect_gibbsite_condition(class = "gibbsite_message_terms", {
+    as_counts("covid-19 NASA moon", empty = "keep", known = known)
+    as_counts("NASA", empty = "keep", known = known)
+    as_counts(list(c("nasa", "moon")), empty = "keep", known = known)
+  })
+})
+
+test_that("ratings are no documents", {
+  expect_gibbsite_error(class = "gibbsite_error_argument", {
+    gibbs_lda(data.frame(user = 1, item = 2, rating = 3), 2)
+    gibbs_lda(matrix(c(1, NA, 2, 3), 2), 2)
+  })
+  table <- xtabs(~ user + item, data.frame(user = 1:2, item = 1:2))
+  expect_gibbsite_condition(
+    as_counts(unclass(table), arg = "x"), "gibbsite_message_ratings"
   )
 })

@@ -404,3 +404,91 @@ test_that("levels without a rating are announced, with droplevels()", {
     "droplevels", fixed = TRUE
   )
 })
+
+test_that("zeros that may stand for no rating are counted", {
+  x <- matrix(0, 4, 3)
+  x[c(1, 6, 7, 12)] <- 3
+  long <- cbind(expand.grid(user = 1:4, item = 1:3), value = as.vector(x))
+  stored <- Matrix::sparseMatrix(i = 1:2, j = 1:2, x = c(0, 3), dims = c(4, 3))
+  expect_gibbsite_condition(class = "gibbsite_message_zeros", {
+    found <- read(x)
+    read(stats::xtabs(~ user + item, long[x > 0, ]))
+    read(stats::ftable(stats::xtabs(~ user + item, long[x > 0, ])))
+    read(long)
+    read(x, likes = TRUE)
+    read(Matrix::Matrix(x, sparse = FALSE))
+  })
+  expect_length(found$value, 12)
+  suppressMessages(expect_message(
+    read(stored), "1 of the 2 values", class = "gibbsite_message_zeros"
+  ))
+  # who writes NA for no rating means 0 where there is one
+  silent <- function(x) {
+    suppressMessages(
+      read(x), classes = c("gibbsite_message_unobserved",
+                           "gibbsite_message_unrated")
+    )
+  }
+  expect_silent(silent(replace(x, 1, NA)))
+  expect_silent(silent(long[x > 0 | long$user == 1, ]))
+  expect_silent(silent(methods::as(x, "CsparseMatrix")))
+  few <- matrix(1, 5, 5)
+  few[1:2] <- 0
+  expect_silent(silent(few))
+})
+
+test_that("a table with users in rows gets the call that works", {
+  wide <- data.frame(
+    id = 11:14, "tea time" = c(1, 2, NA, 4), milk = 4:1, check.names = FALSE
+  )
+  expect_gibbsite_error(class = "gibbsite_error_column", {
+    read(wide)
+    read(wide[-1])
+    read(cbind(wide, "a b" = letters[c(1, 1, 2, 2)]))
+    read(cbind(who = letters[1:4], wide[-1]))
+    read(cbind(user = letters[1:4], wide[-1]))
+  })
+  # each call does
+  given <- function(x) {
+    said <- tryCatch(read(x), error = conditionMessage)
+    said <- gsub("\\s+", " ", cli::ansi_strip(said))
+    call <- regmatches(said, regexpr("as.matrix.*[)]", said))
+    suppressMessages(read(eval(str2lang(call), list(ratings = x))))
+  }
+  with_id <- given(wide)
+  expect_identical(with_id$users, as.character(11:14))
+  expect_identical(with_id$items, c("tea time", "milk"))
+  expect_identical(given(wide[-1])$items, c("tea time", "milk"))
+  noisy <- cbind(who = letters[1:4], wide[-1], "a b" = letters[c(1, 1, 2, 2)])
+  expect_identical(given(noisy)$users, letters[1:4])
+  expect_identical(given(noisy)$items, c("tea time", "milk"))
+})
+
+test_that("what may be no table of ratings is said", {
+  distances <- as.matrix(stats::dist(cbind(1:5, c(2, 5, 1, 9, 4))))
+  terms <- matrix(1:4, 2, dimnames = list(docs = 1:2, features = c("a", "b")))
+  diag(distances) <- NA
+  expect_gibbsite_condition(class = "gibbsite_message_symmetric", {
+    found <- read(distances)
+  })
+  diag(distances) <- 0
+  suppressMessages(expect_message(
+    read(distances), "5 zeros of the diagonal",
+    class = "gibbsite_message_symmetric"
+  ))
+  expect_gibbsite_condition(class = "gibbsite_message_terms", read(terms))
+  expect_gibbsite_condition(class = "gibbsite_message_triplets", {
+    read(cbind(value = 1:4, user = 1:4, item = c(2, 1, 2, 1)))
+    read(cbind(c(3.5, 2, 1, 4), 10:13, c(7, 5, 6, 9)))
+  })
+  expect_gibbsite_condition(class = "gibbsite_message_ids", {
+    read(cbind(id = 101:104, a = c(1, 2, 2, 3), b = 1, c = 2))
+    read(data.frame(user = c(-1, 2, -1), item = 1:3, value = 1:3))
+  })
+  expect_gibbsite_condition(class = "gibbsite_message_columns", {
+    read(user ~ item + value, data = data.frame(user = 1, item = 1, value = 1))
+    read(data.frame(a = 1, b = 2, item = 1), "a", "b", "item")
+  })
+  # a table of few ratings is none of these
+  expect_silent(read(cbind(c(1, 5, 3, 2, 5), c(2, 4, 5, 1, 1), 3)))
+})
