@@ -140,10 +140,8 @@ explained <- function(table, fit, invariants) {
     return(table)
   }
   running <- fit_part(fit, "running")
-  made <- running$burnin + running$draws * running$thin
-  elapsed <- fit_part(fit, "run")$elapsed$total %||% NA_real_
   cause$start <- running$burnin + (cause$drop + 1) * running$thin
-  cause$seconds <- elapsed * cause$more * running$thin / made
+  cause$seconds <- seconds_of_sweeps(fit, cause$more * running$thin)
   cause$cures <- fit_part(fit, "model")$cures
   attr(table, "cause") <- cause
   table

@@ -288,7 +288,8 @@ model_notes.mh_model <- function(model, fit, table) {
   range <- format(range(rates$rate[rates$block %in% blocks], na.rm = TRUE),
     digits = 2, nsmall = 2
   )
-  seconds <- fit_part(fit, "run")$elapsed$total
+  running <- fit_part(fit, "running")
+  seconds <- seconds_of_sweeps(fit, running$burnin + running$draws * running$thin)
   size <- least_ess(table)
   c(
     search_words(model$search),
@@ -297,7 +298,7 @@ model_notes.mh_model <- function(model, fit, table) {
     slice_words(model, fit),
     delayed_words(model, rates),
     ladder_words(model, fit),
-    if (length(seconds) == 1L && seconds > 0 && is.finite(size)) {
+    if (is.finite(seconds) && is.finite(size)) {
       paste0("ESS a second: ", format(signif(size / seconds, 2),
         big.mark = ",", scientific = FALSE
       ), " at least.")
