@@ -14,11 +14,11 @@ mh_model <- function(log_density, extra, init, names, plan, box, keep, on_nan,
     nobs = NA_integer_, columns = c(names[kept], "log_density"),
     coefficients = names[kept],
     arguments_at = "extra",
-    cures = paste(
+    cures = c(if (has_hamiltonian(plan) && leaves_bounds(box)) bounds_cure, paste(
       "Start near the mode (`init`), update dependent parameters in one block,",
       "or reparameterise. If the density has several modes,",
       "`proposal = tempered()` goes between them."
-    ),
+    )),
     extra = extra, init = unname(init), parameters = names,
     user_names = names(init), plan = plan, given_gradient = gradient,
     gradient = find_gradient(
@@ -303,6 +303,7 @@ model_notes.mh_model <- function(model, fit, table) {
         big.mark = ",", scientific = FALSE
       ), " at least.")
     },
+    doubt_notes(fit, table),
     if (nan > 0) {
       cli::pluralize("NaN taken for a density of zero: {nan} time{?s}.")
     },
