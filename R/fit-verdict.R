@@ -79,6 +79,7 @@ cause_lines <- function(table) {
     return(NULL)
   }
   switch(cause$kind,
+    target = cause$words,
     short = c(
       paste0(
         if (cause$slow) "The chains mix slowly: " else "Too few draws: ",
@@ -127,6 +128,7 @@ next_call <- function(table) {
     return(NULL)
   }
   switch(cause$kind,
+    target = "convergence(fit)",
     short = paste0("extend(fit, ", whole(cause$more), ")"),
     burnin = paste0("window(fit, start = ", whole(cause$start), ")"),
     stuck = "convergence(fit)"
@@ -135,18 +137,46 @@ next_call <- function(table) {
 
 # The table with its cause, completed by what the fit knows.
 explained <- function(table, fit, invariants) {
+  doubts <- density_doubts(fit)
+  if (length(doubts) > 0L && !table_converged(table)) {
+    worst <- table$variable[which.max(distances(table))]
+    attr(table, "cause") <- list(
+      kind = "target", variable = worst, drop = 0, more = 0, words = doubts
+    )
+    return(table)
+  }
   cause <- find_cause(invariants, table)
   if (is.null(cause)) {
     return(table)
   }
   running <- fit_part(fit, "running")
-  made <- running$burnin + running$draws * running$thin
-  elapsed <- fit_part(fit, "run")$elapsed$total %||% NA_real_
   cause$start <- running$burnin + (cause$drop + 1) * running$thin
-  cause$seconds <- elapsed * cause$more * running$thin / made
+  cause$seconds <- seconds_of_sweeps(fit, cause$more * running$thin)
   cause$cures <- fit_part(fit, "model")$cures
   attr(table, "cause") <- cause
   table
+}
+
+# Words that make the density itself doubtful, as far as the run has found.
+density_doubts <- function(fit) {
+  doubts <- fit_part(fit, "run")$doubts
+  faults <- Filter(function(doubt) {
+    !doubt$kind %in% c("steps", "unused", "edge")
+  }, doubts)
+  doubt_words(faults)
+}
+
+# All doubts, except those that the verdict on a table gives as the cause.
+doubt_notes <- function(fit, table) {
+  doubts <- Filter(function(doubt) doubt$kind != "edge",
+                   fit_part(fit, "run")$doubts)
+  setdiff(doubt_words(doubts), attr(table, "cause")$words)
+}
+
+doubt_words <- function(doubts) vapply(doubts, `[[`, "", "words")
+
+has_converged <- function(fit) {
+  table_converged(convergence_table(fit_invariants(fit), 1.01, 400))
 }
 
 # ---- The user's view --------------------------------------------------------
@@ -306,6 +336,12 @@ as.data.frame.gibbsite_convergence <- function(x, ...) {
 
 # ---- At the end of a run ----------------------------------------------------
 
+# Whether a run under a rule ended before it did, because no more draws help.
+is_short_of <- function(fit, rule) {
+  fit_part(fit, "running")$draws < rule$max_draws &&
+    length(density_doubts(fit)) > 0L
+}
+
 # The warning at the end of a run: the worst quantity, the cause and what to
 # type next. Its class is "gibbsite_warning_convergence", and also
 # "gibbsite_warning_cap" if a stopping rule did not hold: its thresholds count.
@@ -336,7 +372,8 @@ warn_convergence <- function(fit, call = NULL, rule = NULL) {
   lines <- sprintf("{cause[[%d]]}", seq_along(cause))
   names(lines) <- rep("i", length(lines))
   made <- if (!is.null(rule)) {
-    " after {format_number(attr(table, \"draws\"))} draws, where the rule ends"
+    ends <- if (is_short_of(fit, rule)) "run" else "rule"
+    " after {format_number(attr(table, \"draws\"))} draws, where the {ends} ends"
   }
   warn_gibbsite(
     c(

@@ -99,23 +99,32 @@ map_slope <- function(spec, x) {
 # The working log density as a function of x, for computations before the chains
 # run. If it is NaN or fails at a point, the density there counts as zero.
 working_density <- function(model) {
+  spec <- model$spec
+  density <- point_density(model)
+  function(x) {
+    point <- from_working(spec, x)
+    value <- if (all(is.finite(point))) density(point) else -Inf
+    if (is.na(value) || value == Inf) -Inf else value + log_jacobian(spec, x)
+  }
+}
+
+# The log density as a function of the user's point: -Inf outside of its bounds,
+# NaN where it fails.
+point_density <- function(model) {
   functions <- mh_functions(model)
   spec <- model$spec
   place <- new.env(parent = emptyenv())
-  function(x) {
-    point <- from_working(spec, x)
-    if (any(!is.finite(point)) || any(point < spec$lower) ||
-          any(point > spec$upper)) {
+  function(point) {
+    if (any(point < spec$lower) || any(point > spec$upper)) {
       return(-Inf)
     }
-    value <- tryCatch(
+    tryCatch(
       suppressWarnings(.Call(
         C_mh_evaluate, functions$log_density, as.double(point), spec$names,
         place
       )),
-      error = function(cnd) -Inf
+      error = function(cnd) NaN
     )
-    if (is.na(value) || value == Inf) -Inf else value + log_jacobian(spec, x)
   }
 }
 

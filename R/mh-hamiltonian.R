@@ -358,7 +358,9 @@ hamiltonian_words <- function(model, fit) {
         paste0("; E-BFMI ", format(fraction, digits = 2), " at least")
       }, "."
     ),
-    if (divergences > 0) divergence_words,
+    if (divergences > 0) {
+      divergence_cure(model, fit, many = divergences >= steps / 100)
+    },
     if (isTRUE(fraction < 0.3)) low_energy_words
   )
 }
@@ -367,6 +369,25 @@ divergence_words <- paste(
   "Divergences: draws may miss a region of high curvature. Give `target`",
   "nearer to 1, or reparameterise."
 )
+
+# Many divergences beside a bound: trajectories leave it.
+divergence_cure <- function(model, fit, many) {
+  edges <- Filter(function(doubt) doubt$kind == "edge",
+                  fit_part(fit, "run")$doubts)
+  if (many && leaves_bounds(model$spec)) {
+    bounds_words
+  } else if (many && length(edges) > 0L) {
+    doubt_words(edges)
+  } else {
+    divergence_words
+  }
+}
+
+leaves_bounds <- function(spec) is.null(spec$map) && !is.null(spec$lower)
+
+bounds_cure <- "Give `transform = TRUE`, which samples without bounds."
+
+bounds_words <- paste("Divergences: trajectories leave the bounds.", bounds_cure)
 
 low_energy_words <- paste(
   "E-BFMI below 0.3: chains explore the tails slowly. Reparameterise, or run",

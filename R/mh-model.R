@@ -14,11 +14,11 @@ mh_model <- function(log_density, extra, init, names, plan, box, keep, on_nan,
     nobs = NA_integer_, columns = c(names[kept], "log_density"),
     coefficients = names[kept],
     arguments_at = "extra",
-    cures = paste(
+    cures = c(if (has_hamiltonian(plan) && leaves_bounds(box)) bounds_cure, paste(
       "Start near the mode (`init`), update dependent parameters in one block,",
       "or reparameterise. If the density has several modes,",
       "`proposal = tempered()` goes between them."
-    ),
+    )),
     extra = extra, init = unname(init), parameters = names,
     user_names = names(init), plan = plan, given_gradient = gradient,
     gradient = find_gradient(
@@ -288,7 +288,8 @@ model_notes.mh_model <- function(model, fit, table) {
   range <- format(range(rates$rate[rates$block %in% blocks], na.rm = TRUE),
     digits = 2, nsmall = 2
   )
-  seconds <- fit_part(fit, "run")$elapsed$total
+  running <- fit_part(fit, "running")
+  seconds <- seconds_of_sweeps(fit, running$burnin + running$draws * running$thin)
   size <- least_ess(table)
   c(
     search_words(model$search),
@@ -297,11 +298,12 @@ model_notes.mh_model <- function(model, fit, table) {
     slice_words(model, fit),
     delayed_words(model, rates),
     ladder_words(model, fit),
-    if (length(seconds) == 1L && seconds > 0 && is.finite(size)) {
+    if (is.finite(seconds) && is.finite(size)) {
       paste0("ESS a second: ", format(signif(size / seconds, 2),
         big.mark = ",", scientific = FALSE
       ), " at least.")
     },
+    doubt_notes(fit, table),
     if (nan > 0) {
       cli::pluralize("NaN taken for a density of zero: {nan} time{?s}.")
     },

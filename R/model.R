@@ -188,6 +188,13 @@ model_notes <- function(model, fit, table) UseMethod("model_notes")
 #' @exportS3Method
 model_notes.default <- function(model, fit, table) NULL
 
+# What is doubtful about a density that the user has given: a list of doubts,
+# list(kind, words); those of kind "improper" say that no chain will converge.
+# `draws`: a matrix for each chain; NULL before the chains run.
+model_doubts <- function(model, draws, converged) UseMethod("model_doubts")
+#' @exportS3Method
+model_doubts.default <- function(model, draws, converged) NULL
+
 # Calls of `fit` that answer what a user of the model asks first, for the last
 # line of print(). The fit holds its data and averages, and has converged.
 model_next <- function(model) UseMethod("model_next")

@@ -1,13 +1,16 @@
 # A chain and one segment of it.
 #
-# A chain is a value: list(state, rng, chunks, drawn, pace, seconds, from),
+# A chain is a value: list(state, rng, chunks, drawn, pace, seconds, ...),
 # where
 #   state    what the model's next sweep needs; state$sweep counts sweeps
 #   rng      its own .Random.seed
 #   chunks   list of matrices of draws, oldest first
 #   drawn    number of draws recorded so far (with those of a continued fit)
 #   pace     number of sweeps of the next segment; it never affects a draw
-#   seconds  time spent in sweeps
+#   seconds  time of its sweeps, as that of the later ones of a call: in the
+#            first two segments R loads packages and compiles functions
+#   segments number of segments in this call
+#   untimed  number of its sweeps that `seconds` lacks
 #   from     NULL, or the sweeps after which its draws began anew (R/run-rule.R)
 #   order    NULL, or its numbers of the fit's components (R/run-order.R)
 #
@@ -18,7 +21,7 @@ new_chain <- function(state, rng, chunks = list(), drawn = 0, seconds = 0,
                       from = NULL, order = NULL) {
   chain <- list(
     state = state, rng = rng, chunks = chunks, drawn = drawn, pace = 1,
-    seconds = seconds
+    seconds = seconds, segments = 0, untimed = 0
   )
   chain$from <- from
   chain$order <- order
@@ -86,12 +89,37 @@ accept_segment <- function(chain, result, seconds, aim) {
     chain$chunks[[length(chain$chunks) + 1L]] <- result$draws
     chain$drawn <- chain$drawn + nrow(result$draws)
   }
-  chain$seconds <- chain$seconds + seconds
+  chain <- count_time(chain, swept, seconds)
   if (swept > 0) {
     wanted <- floor(swept * aim / max(seconds, 1e-6))
     chain$pace <- max(1, min(wanted, 8 * max(swept, chain$pace)))
   }
   chain
+}
+
+count_time <- function(chain, swept, seconds) {
+  chain$segments <- chain$segments + 1
+  chain$untimed <- chain$untimed + swept
+  if (chain$segments > 2 && swept > 0) {
+    chain$seconds <- chain$seconds + seconds * chain$untimed / swept
+    chain$untimed <- 0
+  }
+  chain
+}
+
+# The time of `sweeps` further sweeps of every chain, from the times of the
+# sweeps that a fit has made; NA if these are not known.
+seconds_of_sweeps <- function(fit, sweeps) {
+  run <- fit_part(fit, "run")
+  made <- vapply(fit_part(fit, "chains"), function(chain) {
+    as.numeric(chain$state$sweep)
+  }, 0)
+  seconds <- run$elapsed$chains
+  if (length(seconds) != length(made) || !all(seconds > 0)) {
+    return(NA_real_)
+  }
+  at_once <- max(1, min(run$cores, length(made)))
+  sum(seconds / made) * sweeps / at_once
 }
 
 add_failure <- function(job, k, cnd) {

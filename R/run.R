@@ -40,6 +40,7 @@ run_to_the_end <- function(job, call) {
   if (job$outcome == "done") job <- drive(job)
   lost <- vapply(job$failures, function(failure) failure$chain, 0L)
   fit <- build_fit(job, setdiff(seq_along(job$chains), lost))
+  fit <- with_doubts(job, fit)
   announce(job, fit, call)
   drain_interrupts()
   fit
@@ -129,6 +130,7 @@ begin_chains <- function(job, call) {
   waiting <- which(!vapply(job$chains, has_started, NA))
   if (length(waiting) > 0L) {
     job$model <- model_prepare(job$model, job$running, call)
+    job <- doubt_before(job)
   }
   for (k in waiting) {
     begun <- if (!inherits(job$model, "unfinished_model")) {
@@ -176,6 +178,59 @@ start_chain <- function(model, init, stream, k, call) {
   new_chain(started$value, started$stream)
 }
 
+# ---- Doubts about a density -------------------------------------------------
+
+# Said at once: the chains may take long.
+doubt_before <- function(job) {
+  if (inherits(job$model, "unfinished_model")) {
+    return(job)
+  }
+  doubts <- cut_short(
+    allowInterrupts(model_doubts(job$model, NULL, FALSE)), "interrupted"
+  )
+  if (identical(doubts, "interrupted")) {
+    job$outcome <- "interrupted"
+  } else if (length(doubts) > 0L) {
+    words <- doubt_words(doubts)
+    fit_is <- short_call(job$model)
+    lines <- sprintf("{words[[%d]]}", seq_along(words))
+    names(lines) <- rep("i", length(lines))
+    inform_gibbsite(
+      c("{.code {fit_is}} has found no peak of the log density.", lines),
+      class = "improper"
+    )
+    job$doubts <- doubts
+  }
+  job
+}
+
+# Whether chains that have not converged at a check never will.
+is_hopeless <- function(job) {
+  doubts <- job$doubts %||% model_doubts(job$model, lapply(
+    seq_along(job$chains), function(k) chain_draws(job, k)
+  ), FALSE)
+  "improper" %in% vapply(doubts, `[[`, "", "kind")
+}
+
+# The fit with what is doubtful about its density, in the record of the run.
+with_doubts <- function(job, fit) {
+  if (is.null(fit) || !inherits(fit, "gibbsite_fit") ||
+        !job$outcome %in% c("done", "cap", "rule")) {
+    return(fit)
+  }
+  draws <- lapply(seq_along(fit), function(k) {
+    named_matrix(.subset2(fit, k), job$model$columns)
+  })
+  # most models do not ask whether the chains have converged
+  delayedAssign("good", job$outcome == "rule" || has_converged(fit))
+  doubts <- cut_short(allowInterrupts(model_doubts(job$model, draws, good)))
+  if (length(doubts) == 0L && length(job$doubts) > 0L && !good) {
+    doubts <- job$doubts
+  }
+  attr(fit, "run")$doubts <- doubts
+  fit
+}
+
 # ---- The loop ---------------------------------------------------------------
 
 # Runs all chains to the goal in legs; a leg ends at a check of the stopping
@@ -194,6 +249,8 @@ drive <- function(job) {
 drive_legs <- function(job, run) {
   rule <- job$running$stop_when
   check <- NULL
+  asked <- FALSE
+  doubtful <- !is.null(rule) && length(job$doubts) > 0L && is_hopeless(job)
   repeat {
     common <- common_draws(job$chains)
     check <- rule_verdict(job, rule, common, check$suspect)
@@ -205,10 +262,18 @@ drive_legs <- function(job, run) {
       job$outcome <- if (is.null(rule)) "done" else "cap"
       break
     }
+    # a few draws show where chains go that will not converge
+    failed <- !is.null(check$suspect)
+    if (doubtful && common > 0 || failed && !asked && is_hopeless(job)) {
+      job$outcome <- "cap"
+      break
+    }
+    asked <- asked || failed
     if (check$verdict == "drop") {
       job <- begin_anew(job, common)
     }
     end <- leg_end(common, rule, job$goal)
+    if (doubtful) end <- min(end, 100)
     job <- show_progress(job, end, function(tick) run(job, end, tick))
     if (job$outcome != "done") {
       break
