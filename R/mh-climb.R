@@ -1,170 +1,107 @@
-# The climb to the mode of a log density: Newton's method in axes that it
-# rescales as it goes. Derivatives are differences over about one standard
-# deviation along these axes. So the units of the parameters do not matter, nor
-# does a start thousands of standard deviations away.
+# The climb to the mode of a log density: stats::nlminb() in axes of about one
+# standard deviation, from the units of the parameters to those of the peak.
 #
 # `seen`: the density as made by count_evaluations(), with seen$at(x) and the
 # best point so far, seen$best.
 
-# Newton's method from x; the columns of `axes` are directions of about one
-# standard deviation. Most steps use the curvature along the axes alone (2 d
-# evaluations). The whole Hessian (2 d^2) is computed first, last, and after a
-# step that gained less than half of what was expected. `enough`: function of a
-# point, TRUE where the climb need not go on.
-climb_axes <- function(seen, x, axes, whole = TRUE,
-                       enough = function(x) FALSE) {
+# Rounds of nlminb() from x: first along the columns of `axes`, then in the axes
+# of the normal density that has the curvature at the best point. The climb ends
+# where a round in such axes gains nothing: at a peak with list(ended = "found",
+# centre, factor, top), otherwise with list(ended = "flat").
+climb_to_mode <- function(seen, x, axes) {
   seen$best <- list(x = x, value = seen$at(x))
-  climb <- list(axes = axes, whole = whole, vain = 0)
-  while (is.null(climb$ended)) {
-    climb <- if (enough(seen$best$x)) {
-      list(ended = "enough")
-    } else {
-      climb_once(seen, climb)
+  ascend(seen, axes)
+  repeat {
+    look <- look_around(seen, axes)
+    if (is.null(look)) {
+      return(list(ended = "flat"))
+    }
+    axes <- look$axes
+    gain <- ascend(seen, axes)
+    if (gain < close_enough && !(look$peak && look$rise < 0.5)) {
+      gain <- roam(seen, axes)
+    }
+    if (gain < close_enough) {
+      return(if (look$peak) found_at(seen$best, axes) else list(ended = "flat"))
     }
   }
-  climb
 }
 
-# list(axes, whole, vain) for the next step, where `vain` counts steps with the
-# whole Hessian that gained nothing; or how the climb ended.
-climb_once <- function(seen, climb) {
-  at <- seen$best
-  look <- look_around(seen$at, at, climb$axes)
-  whole <- climb$whole || expected_rise(look) < close_enough
-  if (whole) look <- cross_axes(seen$at, at, look)
-  rise <- expected_rise(look)
-  # axes that have shrunk or grown without end
-  if (!is.finite(rise) || !all(is.finite(look$axes))) {
-    return(list(ended = "flat"))
-  }
-  if (rise >= close_enough || any(look$bend <= 0.1)) {
-    step_up(seen$at, at, look)
-  }
-  gain <- seen$best$value - at$value
-  if (whole && is_peak(look, gain)) {
-    return(found_at(at, look))
-  }
-  vain <- if (whole && gain < close_enough) climb$vain + 1 else 0
-  if (vain > 5) {
-    return(list(ended = "flat"))
-  }
-  list(
-    axes = look$axes, vain = vain,
-    whole = gain < rise / 2 || any(look$bend < 0.1)
-  )
-}
-
-# Whether there is a mode near the point of a look after which `gain` was
-# gained. Differences see a skew peak's mean slope, and expect a rise there.
-is_peak <- function(look, gain) {
-  rise <- expected_rise(look)
-  all(look$bend > 0.1) && (rise < close_enough || gain == 0 && rise < 0.5)
-}
-
-# A rise of the log density that needs no further step: that from a point 0.1
+# A gain of the log density that needs no further round: that from a point 0.1
 # standard deviations from the mode.
 close_enough <- 0.005
 
-expected_rise <- function(look) sum(look$slope^2) / 2
-
-found_at <- function(at, look) {
-  factor <- positive_diagonal(t(qr.R(qr(t(look$axes), tol = 0))))
-  if (any(diag(factor) == 0)) {
-    return(list(ended = "flat"))
-  }
-  list(ended = "found", centre = at$x, factor = factor, top = at$value)
+found_at <- function(best, axes) {
+  list(ended = "found", centre = best$x, factor = axes, top = best$value)
 }
 
-# list(axes, slope, bend, curvature): the axes, the slope of the log density
-# along each, and minus its second derivatives, in units of the axes
-# (`curvature`) and of the axes before they were scaled by it (`bend`).
-look_around <- function(f, at, axes) {
+# One round from the best point, in units of `axes`: how much the log density
+# gained. New axes help more than many iterations.
+ascend <- function(seen, axes) {
+  at <- seen$best
   d <- length(at$x)
-  along <- vapply(seq_len(d), function(j) {
-    look_along(f, at, axes[, j])
-  }, numeric(3L))
-  rescale(
-    axes * rep(along[1L, ], each = d), along[2L, ], along[3L, ]
+  # 1: tolerances are relative to the value
+  stats::nlminb(
+    numeric(d), function(z) 1 + at$value - seen$at(at$x + drop(axes %*% z)),
+    control = list(iter.max = 20 + d, eval.max = 1000, rel.tol = 1e-6)
   )
+  seen$best$value - at$value
 }
 
-# c(h, slope, bend): the step at which one_reach() ends, and differences over
-# it. Steps that left the density, or over which it did not fall, do not count.
-look_along <- function(f, at, axis) {
-  last <- c(1, 0, 0)
-  one_reach(function(h) {
-    up <- f(at$x + h * axis)
-    down <- f(at$x - h * axis)
-    bend <- 2 * at$value - up - down
-    if (is.finite(bend) && (h == 1 || bend > 1e-3)) {
-      last <<- c(h, (up - down) / 2, bend)
-    }
-    bend / 2
-  }, 1)
-  last
+# The same by Nelder and Mead's method, where the density has no derivatives.
+# Its simplex goes as far along each axis as the density lets it on one side.
+roam <- function(seen, axes) {
+  at <- seen$best
+  d <- length(at$x)
+  wide <- vapply(seq_len(d), function(j) {
+    one_reach(function(h) {
+      at$value - max(seen$at(at$x + h * axes[, j]), seen$at(at$x - h * axes[, j]))
+    }, 1)
+  }, 0)
+  # the first simplex of optim() has the size 0.1
+  suppressWarnings(stats::optim(
+    numeric(d), function(z) {
+      at$value - seen$at(at$x + drop(axes %*% (10 * wide * z)))
+    },
+    control = list(maxit = 50 * (1 + d), reltol = 0, abstol = -Inf)
+  ))
+  seen$best$value - at$value
 }
 
-# The look with the whole Hessian in place of its diagonal. Differences over
-# four corners contain no even terms in each of two coordinates.
-cross_axes <- function(f, at, look) {
-  d <- length(look$slope)
-  hessian <- diag(d)
-  for (i in seq_len(d)[-1L]) {
-    for (j in seq_len(i - 1L)) {
-      sum <- look$axes[, i] + look$axes[, j]
-      difference <- look$axes[, i] - look$axes[, j]
-      mixed <- f(at$x + difference) + f(at$x - difference) -
-        f(at$x + sum) - f(at$x - sum)
-      if (is.finite(mixed)) hessian[i, j] <- hessian[j, i] <- mixed / 4
-    }
+# The log density at both ends of each axis. An end where the density is zero
+# counts as much as the other one, so that a peak may be on an edge.
+ends_of_axes <- function(f, x, axes) {
+  apply(axes, 2L, function(axis) {
+    ends <- c(f(x + axis), f(x - axis))
+    ifelse(ends == -Inf, max(ends), ends)
+  })
+}
+
+# list(axes, peak, rise): the axes in which the curvature at the best point is
+# that of a standard normal density; whether the density falls along all of them
+# as from a peak; and the rise that is expected from the slopes. NULL where
+# there is no curvature.
+look_around <- function(seen, axes) {
+  at <- seen$best
+  d <- length(at$x)
+  # mirrored where the density is zero, as in ends_of_axes()
+  density <- function(z) {
+    step <- drop(axes %*% z)
+    value <- seen$at(at$x + step)
+    if (value == -Inf) seen$at(at$x - step) else value
   }
-  diag(hessian) <- look$curvature
-  parts <- eigen(hessian, symmetric = TRUE)
-  rescale(
-    look$axes %*% parts$vectors, drop(look$slope %*% parts$vectors),
-    parts$values
-  )
-}
-
-# A look whose axes have the curvature 1 or -1, except where the density is
-# flat.
-rescale <- function(axes, slope, bend) {
-  flat <- abs(bend) < 1e-10
-  size <- ifelse(flat, 1, sqrt(abs(bend)))
+  scale <- reach(density, numeric(d), 1)
+  factor <- curvature_factor(density, numeric(d), seq_len(d), scale, 1e-6)
+  axes <- axes %*% matrix(factor, d)
+  if (!all(is.finite(axes)) || any(diag(axes) == 0)) {
+    return(NULL)
+  }
+  ends <- ends_of_axes(seen$at, at$x, axes)
+  fall <- at$value - colMeans(ends)
+  slope <- (ends[1L, ] - ends[2L, ]) / 2
   list(
-    axes = axes / rep(size, each = length(size)), slope = slope / size,
-    bend = bend, curvature = bend / size^2
+    axes = axes, peak = all(fall > 0.05 & fall < 5), rise = sum(slope^2) / 2
   )
-}
-
-# Goes up along Newton's step: twice as far while the density rises, or else a
-# quarter as far until it does. Where the density is hardly curved the step may
-# be far too long; a second one is shorter along these axes.
-step_up <- function(f, at, look) {
-  cautious <- pmin(1, abs(look$bend) / close_enough)
-  for (size in unique(list(rep(1, length(cautious)), cautious))) {
-    step <- drop(look$axes %*% (look$slope * size))
-    value <- f(at$x + step)
-    if (value > at$value) {
-      go_on(f, at$x, step, value)
-    } else {
-      go_back(f, at, step)
-    }
-  }
-}
-
-go_on <- function(f, x, step, value) {
-  for (twice in 1:60) {
-    before <- value
-    value <- f(x + 2^twice * step)
-    if (value <= before) break
-  }
-}
-
-go_back <- function(f, at, step) {
-  for (quarter in 1:15) {
-    if (f(at$x + step / 4^quarter) > at$value) break
-  }
 }
 
 # The factor of the same covariance with a positive diagonal.

@@ -4,14 +4,14 @@
 # For each coordinate the distance at which the log density has fallen by 1/2,
 # on the average of both sides: one standard deviation of a normal density. It
 # is bracketed by doubling and halving, and then computed from a parabola.
-reach <- function(density, x) {
+reach <- function(density, x, start = pmax(abs(x), 1) / 10) {
   top <- density(x)
   vapply(seq_along(x), function(j) {
     fall <- function(h) {
       step <- replace(numeric(length(x)), j, h)
       top - (density(x + step) + density(x - step)) / 2
     }
-    one_reach(fall, max(abs(x[[j]]), 1) / 10)
+    one_reach(fall, rep_len(start, length(x))[[j]])
   }, 0)
 }
 
@@ -22,7 +22,7 @@ one_reach <- function(fall, start) {
     if (isTRUE(drop > 1)) {
       h <- h / 2
     } else if (!isTRUE(drop > 0.1)) {
-      if (h > 1e6 * start) {
+      if (h > 1e10 * start) {
         return(start)
       }
       h <- h * 2
@@ -58,7 +58,7 @@ factor_to_begin_with <- function(proposal, density, x, index, scale) {
 # pairs of coordinates, in which cubic terms cancel. Its eigenvectors are the
 # axes of the normal density; the scale along each axis is then found by reach()
 # again.
-curvature_factor <- function(density, x, index, scale) {
+curvature_factor <- function(density, x, index, scale, least = 0.01) {
   unit <- scale[index]
   d <- length(index)
   at <- function(z) density(replace(x, index, x[index] + unit * z))
@@ -70,7 +70,7 @@ curvature_factor <- function(density, x, index, scale) {
   for (i in seq_len(d)[-1L]) {
     for (j in seq_len(i - 1L)) {
       joint <- fall(axis(i) + axis(j)) - alone[[i]] - alone[[j]]
-      if (is.finite(joint) && abs(joint) > 0.01) {
+      if (is.finite(joint) && abs(joint) > least) {
         curvature[i, j] <- joint
       }
     }

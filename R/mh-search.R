@@ -19,7 +19,7 @@ search_ends <- c(
 
 # The most evaluations in d dimensions. The default burn-in of four chains has
 # at least 2000 d evaluations, and 80 d^2.
-search_bound <- function(d) 500 + 100 * d + 10 * d^2
+search_bound <- function(d) 500 + 200 * d + 10 * d^2
 
 # Whether a search is made. The Hessian takes 2 d^2 evaluations: too many if no
 # proposal needs a covariance, and with Hamiltonian dynamics soon more than the
@@ -110,11 +110,13 @@ found_region <- function(model) {
   list(
     centre = centre, mean = centre, scale = conditional_scale(factor),
     place = function(z) to(found$centre + drop(found$factor %*% z)),
-    # twice the spread of a normal density goes no deeper
-    depth = 50 + 10 * length(centre),
+    depth = depth_of_starts(centre),
     factor_of = function(index) conditional_factor(factor, index)
   )
 }
+
+# Twice the spread of a normal density goes no deeper.
+depth_of_starts <- function(x) 50 + 10 * length(x)
 
 # The region around a point, without a search. `look`: whether scales are
 # needed.
@@ -187,18 +189,18 @@ search_from <- function(seen, start) {
     return(list(ended = "random"))
   }
   unit <- reach(seen$at, start)
-  found <- climb_axes(seen, start, diag(unit, length(unit)))
+  found <- climb_to_mode(seen, start, diag(unit, length(unit)))
   if (found$ended != "found") {
     return(found)
   }
   if (seen$at(found$centre) != found$top) {
     return(list(ended = "random"))
   }
-  if (log_mass(found) < top + sum(log(unit)) - length(start) / 2) {
+  if (log_mass(found) < top + sum(log(unit)) - length(start)) {
     return(list(ended = "narrow"))
   }
   another <- tryCatch(
-    has_another_mode(seen, start, unit, found),
+    has_another_mode(seen, start, found),
     gibbsite_search_bound = function(cnd) FALSE
   )
   if (another) list(ended = "several") else found
@@ -213,23 +215,22 @@ log_mass <- function(found) found$top + sum(log(diag(found$factor)))
 
 # ---- Other modes ------------------------------------------------------------
 
-# Whether a climb from a point far from the start ends at another mode. It is
-# made if the density around the start is much wider than around the mode.
-has_another_mode <- function(seen, start, unit, found) {
-  if (all(unit < 3 * conditional_scale(found$factor))) {
+# Whether a climb from the other side of the start ends at another mode. It is
+# made if the start is far from the mode, but not so deep below it that it says
+# nothing of the region.
+has_another_mode <- function(seen, start, found) {
+  far <- function(x) {
+    sum(forwardsolve(found$factor, x - found$centre)^2) > 16 * length(x)
+  }
+  if (!far(start) || seen$at(start) < found$top - depth_of_starts(start)) {
     return(FALSE)
   }
-  same <- function(x) {
-    sum(forwardsolve(found$factor, x - found$centre)^2) < 16 * length(x)
-  }
-  ends <- vapply(c(-2, 2), function(side) {
-    for (half in 0:4) {
-      x <- start + side / 2^half * unit
-      if (seen$at(x) > -Inf) {
-        return(climb_axes(seen, x, found$factor, FALSE, same)$ended)
-      }
+  for (half in 0:4) {
+    x <- start - (found$centre - start) / 2^half
+    if (seen$at(x) > -Inf) {
+      end <- climb_to_mode(seen, x, found$factor)
+      return(end$ended == "found" && far(end$centre))
     }
-    "zero"
-  }, "")
-  "found" %in% ends
+  }
+  FALSE
 }
