@@ -495,7 +495,7 @@ autoplot_terms <- function(shown, topics) {
 }
 
 autoplot_prevalence <- function(shown, level) {
-  label <- paste(shown$name, shown$terms)
+  label <- joined_words(shown[c("name", "terms")], " ")
   shown$label <- factor(label, rev(label))
   ggplot2::ggplot(shown, ggplot2::aes(x = .data$share, y = .data$label)) +
     ggplot2::geom_pointrange(
@@ -838,14 +838,14 @@ others_lines <- function(grid) {
 autoplot_levels <- function(grid, curve, ylab, observed) {
   colour <- gibbsite_palette(1L)
   table <- data.frame(
-    x = as.character(grid$at), curve[c("mean", "lower", "upper")]
+    x = id_words(grid$at), curve[c("mean", "lower", "upper")]
   )
   table$x <- factor(table$x, table$x)
   picture <- ggplot2::ggplot(
     table, ggplot2::aes(x = .data$x, y = .data$mean)
   )
   if (!is.null(observed)) {
-    observed$x <- factor(as.character(observed$x), levels(table$x))
+    observed$x <- factor(id_words(observed$x), levels(table$x))
     picture <- picture + ggplot2::geom_point(
       ggplot2::aes(y = .data$y), data = observed, alpha = 0.45, na.rm = TRUE
     )

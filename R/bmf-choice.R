@@ -7,8 +7,8 @@ model_size.bmf_model <- function(model) model$rank
 model_observed.bmf_model <- function(model) {
   # the ids in words: users and items without a rating are no data
   list(
-    as.character(model$users[model$data$user]),
-    as.character(model$items[model$data$item]), model$data$value
+    id_words(model$users, exact = TRUE)[model$data$user],
+    id_words(model$items, exact = TRUE)[model$data$item], model$data$value
   )
 }
 

@@ -299,9 +299,10 @@ check_feature_values <- function(read, role, arg, call) {
     )
   }
   check_ids(read$ids, role, arg, call)
-  again <- which(duplicated(id_words(plain_or_level(read$ids))))
+  ids <- plain_or_level(read$ids)
+  again <- which(duplicated(ids))
   if (length(again) > 0) {
-    id <- id_words(plain_or_level(read$ids))[[again[[1L]]]]
+    id <- id_words(ids)[[again[[1L]]]]
     abort_argument(
       "{.arg {arg}} must have one row for each {role}: {.val {id}} has
        several.",
@@ -356,8 +357,9 @@ new_features <- function(model, codes, ids, given, call) {
     if (is.null(own) || !any(fresh)) {
       next
     }
-    new <- unique(id_words(plain_or_level(ids[[side]][fresh])))
-    place[[side]] <- match(id_words(plain_or_level(ids[[side]])), new)
+    all <- plain_or_level(ids[[side]])
+    new <- unique(all[fresh])
+    place[[side]] <- match(all, new)
     x[[side]] <- features_given(model, side, new, given[[side]], call)
   }
   list(place = place, x = x)
@@ -383,7 +385,8 @@ features_given <- function(model, side, ids, table, call) {
     abort_argument(
       c(
         "{.arg {role}_features} is needed: the fit has features of its {role}s,
-         and {.val {utils::head(ids, 3)}} {cli::qty(ids)}{?is/are} new.",
+         and {.val {utils::head(id_words(ids), 3)}} {cli::qty(ids)}{?is/are}
+         new.",
         i = "Give {cli::qty(ids)}{?its/their} features, with the columns that
              those of the fit have."
       ),

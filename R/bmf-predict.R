@@ -678,8 +678,8 @@ new_pair_draws <- function(kept, pairs, rows) {
 # Codes with -1, -2, ... for the distinct new ids.
 new_codes <- function(ids, codes) {
   fresh <- is.na(codes)
-  words <- as.character(ids)[fresh]
-  codes[fresh] <- -match(words, unique(words))
+  new <- plain_or_level(ids)[fresh]
+  codes[fresh] <- -match(new, unique(new))
   codes
 }
 

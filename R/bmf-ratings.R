@@ -23,15 +23,14 @@ ratings_asked <- function(predict_at, ratings, call) {
 }
 
 append_ids <- function(ids, asked) {
-  extra <- unique(asked[is.na(match_ids(asked, ids))])
+  extra <- unique(plain_or_level(asked[is.na(match_ids(asked, ids))]))
   if (length(extra) == 0) {
     return(ids)
   }
   if (is.factor(ids)) {
-    levels <- c(levels(ids), as.character(extra))
+    levels <- c(levels(ids), id_words(extra))
     return(factor(levels, levels))
   }
-  extra <- if (is.factor(extra)) as.character(extra) else plain_ids(extra)
   if (is.numeric(ids) && is.numeric(extra)) {
     return(c(ids, extra))
   }

@@ -394,9 +394,7 @@ fold_in <- function(fit, new_ratings, draws = NULL, user_features = NULL) {
   )
   check_features_of_fit(model$features$u, user_features, "user", call)
   features <- if (!is.null(model$features$u)) {
-    features_given(
-      model, "u", id_words(plain_or_level(users$ids)), user_features, call
-    )
+    features_given(model, "u", plain_or_level(users$ids), user_features, call)
   }
   kept <- kept_factors(fit, draws, call)
   drawn <- fold_draws(kept, ratings, features)

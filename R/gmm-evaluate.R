@@ -24,8 +24,7 @@ evaluate_observed <- function(blocks, x, density = FALSE, prob = FALSE) {
     log_density = if (density) matrix(0, draws, nrow(x)),
     prob = if (prob) matrix(0, nrow(x), blocks$k)
   )
-  key <- apply(holes, 1L, function(row) paste(which(row), collapse = ","))
-  for (rows in split(seq_len(nrow(x)), key)) {
+  for (rows in split(seq_len(nrow(x)), row_codes(as.data.frame(holes)))) {
     seen <- which(!holes[rows[[1L]], ])
     part <- if (length(seen) > 0L) {
       evaluate_draws(

@@ -65,12 +65,10 @@ gmm_missing <- function(x) {
     return(NULL)
   }
   incomplete <- which(rowSums(holes) > 0)
-  key <- apply(holes[incomplete, , drop = FALSE], 1L, function(row) {
-    paste(which(row), collapse = ",")
-  })
+  key <- row_codes(as.data.frame(holes[incomplete, , drop = FALSE]))
   first <- incomplete[!duplicated(key)]
   pattern <- integer(nrow(x))
-  pattern[incomplete] <- match(key, unique(key))
+  pattern[incomplete] <- key
   counts <- rowSums(holes)
   list(
     entries = sum(holes), patterns = length(first), pattern = pattern,

@@ -79,6 +79,9 @@ parse_hlm_formula <- function(formula, data, others, call) {
   }
   bar <- found$bars[[1L]]
   group <- bar[[3L]]
+  while (is.call(group) && identical(group[[1L]], quote(`(`))) {
+    group <- group[[2L]]
+  }
   if (is.call(group) && as.character(group[[1L]])[[1L]] %in%
         c("/", "+", "*", "^", "||", "|")) {
     abort_bar(
@@ -118,36 +121,50 @@ expand_dot <- function(part, formula, group, data, call) {
   stats::formula(stats::terms(small, data = one))[[2L]]
 }
 
-# The groups of rows of a data frame, as text; NA where a part is missing.
-group_labels <- function(group, frame, env = NULL) {
+# The variables of a : b, as expressions.
+group_variables <- function(group) {
   if (is.call(group) && identical(group[[1L]], quote(`:`))) {
-    a <- group_labels(group[[2L]], frame, env)
-    b <- group_labels(group[[3L]], frame, env)
-    return(ifelse(is.na(a) | is.na(b), NA, paste(a, b, sep = ":")))
+    return(c(group_variables(group[[2L]]), group_variables(group[[3L]])))
   }
-  name <- deparse1(group)
-  known <- name %in% names(frame)
-  id_words(if (known) frame[[name]] else eval(group, frame, env))
+  list(group)
 }
 
-# The names of the variables in a : b.
-group_parts <- function(group) {
-  if (is.call(group) && identical(group[[1L]], quote(`:`))) {
-    return(c(group_parts(group[[2L]]), group_parts(group[[3L]])))
-  }
-  deparse1(group)
+group_parts <- function(group) vapply(group_variables(group), deparse1, "")
+
+# Their values in the rows of a data frame.
+group_values <- function(group, frame, env = NULL) {
+  Map(function(variable, name) {
+    if (name %in% names(frame)) frame[[name]] else eval(variable, frame, env)
+  }, group_variables(group), group_parts(group), USE.NAMES = FALSE)
 }
 
-# The levels of a grouping factor in their order.
-group_levels <- function(group, frame, labels) {
-  values <- frame[[deparse1(group)]]
-  if (is.factor(values)) {
-    return(intersect(levels(values), labels))
+# The values as they are compared. Times that print alike may differ.
+group_ids <- function(values) {
+  lapply(values, function(v) {
+    if (inherits(v, c("POSIXct", "difftime"))) as.double(v) else
+      plain_or_level(v)
+  })
+}
+
+# list(code, levels, ids): the group of each row, the names of the groups in
+# their order, and their values of each variable.
+groups_of_rows <- function(group, frame) {
+  values <- group_values(group, frame)
+  ids <- group_ids(values)
+  code <- row_codes(ids)
+  first <- which(!duplicated(code))
+  words <- lapply(values, function(v) id_words(v[first]))
+  one <- values[[1L]]
+  order <- if (length(values) == 1L && (is.factor(one) || is.numeric(one))) {
+    order(one[first])
+  } else {
+    do.call(order, c(list(do.call(paste, c(words, sep = ":"))), words))
   }
-  if (is.numeric(values)) {
-    return(unique(labels[order(values)]))
-  }
-  sort(unique(labels))
+  list(
+    code = match(code, code[first[order]]),
+    levels = joined_words(words)[order],
+    ids = lapply(ids, function(v) v[first[order]])
+  )
 }
 
 # ---- the frame ---------------------------------------------------------------
@@ -161,8 +178,8 @@ hlm_frame <- function(made, parsed, formula, response, contrasts, se, call) {
   bar <- fixed_terms(parsed$bar)
   x <- frame_design(fixed, frame, contrasts, call)
   z <- frame_design(bar, frame, contrasts, call)
-  labels <- group_labels(parsed$group, frame)
-  levels <- group_levels(parsed$group, frame, labels)
+  colnames(z) <- names_beside(z, bar, x, fixed)
+  groups <- groups_of_rows(parsed$group, frame)
   weights <- check_weights(frame[["(weights)"]], nrow(frame), call)
   terms <- terms_without_group(frame, parsed)
   xlevels <- stats::.getXlevels(terms, frame)
@@ -170,12 +187,14 @@ hlm_frame <- function(made, parsed, formula, response, contrasts, se, call) {
     x = plain_design(x), z = plain_design(z), y = response$y,
     weights = if (is.null(se)) weights else 1 / se^2, known = !is.null(se),
     offset = check_offset(frame_offset(frame, call), nrow(frame), call),
-    group = match(labels, levels), levels = levels,
+    group = groups$code, levels = groups$levels, group_ids = groups$ids,
     group_name = deparse1(parsed$group), group_expr = parsed$group,
     diagonal = parsed$diagonal, fixed_terms = fixed, bar_terms = bar,
     response = list(name = deparse1(formula[[2L]]), kind = response$kind),
     formula = formula,
-    terms = terms, xlevels = xlevels,
+    terms = terms, xlevels = xlevels, factor_columns = unique(c(
+      factor_columns(x, fixed, xlevels), factor_columns(z, bar, xlevels)
+    )),
     contrasts = c(attr(x, "contrasts"), attr(z, "contrasts"))[
       unique(c(names(attr(x, "contrasts")), names(attr(z, "contrasts"))))
     ],
@@ -198,6 +217,24 @@ frame_design <- function(terms, frame, contrasts, call) {
   own <- intersect(all_term_variables(terms), names(frame)[factors])
   contrasts <- contrasts[intersect(names(contrasts), own)]
   model_matrix(terms, frame, if (length(contrasts) > 0L) contrasts, call)
+}
+
+# The names of the columns of z, of which those of x are the same ones: columns
+# of different terms may have one name ("abc" of `a` and of `ab`).
+names_beside <- function(z, bar, x, fixed) {
+  names <- c(colnames(x), colnames(z))
+  of <- c(column_terms(x, fixed), column_terms(z, bar))
+  column <- row_codes(list(names, of))
+  first <- !duplicated(column)
+  make.unique(names[first])[column][ncol(x) + seq_len(ncol(z))]
+}
+
+column_terms <- function(x, terms) {
+  c("(Intercept)", attr(terms, "term.labels"))[attr(x, "assign") + 1L]
+}
+
+all_term_variables <- function(terms) {
+  vapply(as.list(attr(terms, "variables"))[-1L], deparse1, "")
 }
 
 plain_design <- function(x) {

@@ -139,7 +139,7 @@ correlation_names <- function(q) {
 # The parts of the frame that predictions for new data need, without the data.
 hlm_design_of <- function(frame) {
   c(
-    kept_parts(frame, "fixed_terms", "bar_terms", "group_expr"),
+    kept_parts(frame, "fixed_terms", "bar_terms", "group_expr", "group_ids"),
     list(offset = has_offset_argument(frame))
   )
 }

@@ -152,12 +152,13 @@ new_groups <- function(model, newdata, allow_new_levels, call) {
       newdata[[name]], paste("Variable", quoted(name), "in `newdata`"), call
     )
   }
-  labels <- tryCatch(
-    group_labels(design$group_expr, newdata, environment(design$formula)),
+  values <- tryCatch(
+    group_values(design$group_expr, newdata, environment(design$formula)),
     error = function(cnd) NULL
   )
   lacking <- setdiff(used, names(newdata))
-  if (length(lacking) > 0L || length(labels) != nrow(newdata)) {
+  if (length(lacking) > 0L || is.null(values) ||
+        any(lengths(values) != nrow(newdata))) {
     abort_argument(
       c("{.arg newdata} lacks the groups {.val {model$group_name}} of the fit.",
         i = "Give {.code re_formula = NA} for predictions without the groups'
@@ -165,10 +166,12 @@ new_groups <- function(model, newdata, allow_new_levels, call) {
       call = call
     )
   }
-  codes <- match_words(labels, model$levels)
-  new <- unique(labels[is.na(codes) & !is.na(labels)])
+  codes <- group_codes(group_ids(values), design$group_ids)
+  new <- which(codes > length(model$levels) & !duplicated(codes))
   if (length(new) > 0L && !allow_new_levels) {
-    shown <- utils::head(new, 3L)
+    shown <- utils::head(joined_words(lapply(values, function(v) {
+      id_words(v[new])
+    })), 3L)
     abort_argument(
       c("{cli::qty(shown)}Group{?s} {.val {shown}} of {.val {model$group_name}}
          in {.arg newdata} {cli::qty(shown)}{?was/were} not among the data of
@@ -177,8 +180,24 @@ new_groups <- function(model, newdata, allow_new_levels, call) {
       call = call, class = "level"
     )
   }
-  new_code <- length(model$levels) + match(labels, new)
-  ifelse(is.na(codes), new_code, codes)
+  codes
+}
+
+# The places among the groups `known` of rows with the values `ids`, and numbers
+# above theirs for other groups; NA where a value is.
+group_codes <- function(ids, known) {
+  groups <- length(known[[1L]])
+  codes <- row_codes(Map(function(id, known) {
+    ids <- unique(known)
+    code <- match_ids(id, ids)
+    new <- is.na(code)
+    code[new] <- length(ids) + match(id[new], unique(id[new]))
+    c(match(known, ids), code)
+  }, ids, known))
+  codes <- codes[-seq_len(groups)]
+  missing <- Map(function(id, known) is.na(id) & !anyNA(known), ids, known)
+  codes[Reduce(`|`, missing)] <- NA
+  codes
 }
 
 # The linear predictor of rows in each draw, S x n: list(mu, spread), mean and

@@ -23,6 +23,12 @@
 #' grouping factor; lme4 and brms have models with several. For successes and
 #' failures [gibbs_logistic()] takes such formulas.
 #'
+#' Groups are told apart by the values of their variables. The names of groups
+#' by two variables are those of their levels, `a:b`. Where two groups would have
+#' the same name, the levels are in quotes, as in `"x:y":"z"` and `"x":"y:z"`,
+#' and numbers of which two print alike have 17 digits. `NA` is a group if it is
+#' a level of a factor.
+#'
 #' @section Sampler:
 #' One sweep, with \eqn{\beta = 1/\sigma^2}{beta = 1/sigma^2} and
 #' \eqn{V_j}{V_j} the covariance matrix of the responses of group \eqn{j} with

@@ -149,7 +149,11 @@ check_folds <- function(folds, n, by, call) {
       call = call
     )
   }
-  folds <- factor(folds)
+  folds <- if (is.double(folds)) {
+    factor(id_words(folds), id_words(sort(unique(folds))))
+  } else {
+    factor(folds)
+  }
   if (nlevels(folds) < 2L) {
     abort_argument("{.arg folds} must have two values or more.", call = call)
   }

@@ -268,24 +268,22 @@ name_codes <- function(column, name, arg, call) {
       call = call
     )
   }
-  if (anyNA(column)) {
-    row <- which(is.na(column))[[1L]]
+  missing <- is.na(if (is.factor(column)) as.character(column) else column)
+  if (any(missing)) {
+    row <- which(missing)[[1L]]
     abort_argument(
       "Column {.val {name}} of {.arg {arg}} has a missing value in row {row}.",
       call = call, class = "missing"
     )
   }
   if (is.factor(column)) {
+    if (anyNA(levels(column))) column <- factor(column, levels(column))
     check_text(levels(column), paste0("levels(", arg, "$", name, ")"), call)
     return(list(code = as.integer(column), names = levels(column)))
   }
   check_text(column, paste0(arg, "$", name), call)
   names <- unique(column)
-  list(code = match(column, names), names = format_name(names))
-}
-
-format_name <- function(x) {
-  if (is.character(x)) x else format(x, trim = TRUE, digits = 15)
+  list(code = match(column, names), names = id_words(names, exact = TRUE))
 }
 
 # ---- Texts and tokens --------------------------------------------------------

@@ -71,8 +71,7 @@ first_topics <- function(states) {
 
 # Draws of a fit in the sampler's own numbers: labels[, c] is that of topic c.
 in_own_numbers <- function(model, draws, labels) {
-  same <- match(apply(labels, 1L, paste, collapse = " "),
-                apply(unique(labels), 1L, paste, collapse = " "))
+  same <- row_codes(as.data.frame(labels))
   for (rows in split(seq_len(nrow(draws)), same)) {
     draws[rows, ] <- model_reordered(
       model, draws[rows, , drop = FALSE], order(labels[rows[[1L]], ])

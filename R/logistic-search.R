@@ -233,11 +233,11 @@ signed_rows <- function(frame, flat) {
   size <- apply(abs(x), 2L, max)
   size[!(size > 0)] <- 1
   x <- ifelse(success > 0, 1, -1) * x / rep(size, each = nrow(x))
-  keys <- paste(both, do.call(paste, as.data.frame(x)))
-  first <- !duplicated(keys)
+  rows <- row_codes(c(list(both), as.data.frame(x)))
+  first <- !duplicated(rows)
   list(
     x = unname(x[first, , drop = FALSE]), both = both[first],
-    times = as.vector(table(keys)[keys[first]])
+    times = tabulate(rows)
   )
 }
 

@@ -259,7 +259,7 @@ gibbs_matrix <- function(joint, scan = c("systematic", "random")) {
   p <- diag(if (scan == "systematic") 1 else 0, size)
   for (k in seq_along(dim(joint))) {
     # cells that differ in variable k alone
-    others <- interaction_of(cell[, -k, drop = FALSE])
+    others <- row_codes(c(list(rep(1, nrow(cell))), as.data.frame(cell[, -k])))
     same <- outer(others, others, "==")
     conditional <- same * rep(joint[support], each = size)
     conditional <- conditional / rowSums(conditional)
@@ -291,21 +291,13 @@ check_joint <- function(joint, call) {
   unclass(joint) / max(joint)
 }
 
-interaction_of <- function(cell) {
-  if (ncol(cell) == 0L) {
-    return(rep(1L, nrow(cell)))
-  }
-  keys <- do.call(paste, as.data.frame(cell))
-  match(keys, keys)
-}
-
 # "a,2": the levels of each cell.
 cell_names <- function(joint, cell) {
   levels <- lapply(seq_len(ncol(cell)), function(k) {
     names <- dimnames(joint)[[k]] %||% as.character(seq_len(dim(joint)[[k]]))
     names[cell[, k]]
   })
-  do.call(paste, c(levels, sep = ","))
+  joined_words(levels, ",")
 }
 
 #' @rdname metropolis_matrix

@@ -192,10 +192,7 @@ find_random.gibbsite_fit <- function(x, split_nested = FALSE, flatten = FALSE) {
   if (is.null(group)) {
     return(NULL)
   }
-  name <- deparse1(group)
-  if (split_nested) {
-    name <- strsplit(name, ":", fixed = TRUE)[[1L]]
-  }
+  name <- if (split_nested) group_parts(group) else deparse1(group)
   if (flatten) name else list(random = name)
 }
 

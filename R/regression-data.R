@@ -630,12 +630,13 @@ formula_parts <- function(made, contrasts, as_response, call) {
   check_contrasts(contrasts, frame, call)
   x <- model_matrix(terms, frame, contrasts, call)
   storage.mode(x) <- "double"
+  xlevels <- stats::.getXlevels(terms, frame)
   list(
     x = x, columns = colnames(x), response = response, weights = weights,
     offset = offset, total = total_weights(response, weights),
     more = list(
-      formula = stats::formula(terms), terms = terms,
-      xlevels = stats::.getXlevels(terms, frame),
+      formula = stats::formula(terms), terms = terms, xlevels = xlevels,
+      factor_columns = factor_columns(x, terms, xlevels),
       contrasts = attr(x, "contrasts"), model = frame,
       na.action = made$na_action, row_names = row.names(frame),
       times = made$times, other_rows = made$other_rows
@@ -643,8 +644,10 @@ formula_parts <- function(made, contrasts, as_response, call) {
   )
 }
 
+# R makes the names of columns of those of variables and levels: "abc" of `a`
+# and "bc" as of `ab` and "c".
 model_matrix <- function(terms, frame, contrasts, call) {
-  tryCatch(
+  x <- tryCatch(
     stats::model.matrix(terms, frame, contrasts.arg = contrasts),
     error = function(cnd) {
       check_several_levels(terms, frame, call)
@@ -654,6 +657,25 @@ model_matrix <- function(terms, frame, contrasts, call) {
       )
     }
   )
+  if (anyDuplicated(colnames(x)) > 0L) {
+    colnames(x) <- whole_column_names(
+      colnames(x), ncol(x), "formula", call
+    )
+  }
+  x
+}
+
+# The names of columns that are contrasts of factors, or products of these
+# alone.
+factor_columns <- function(x, terms, xlevels) {
+  used <- attr(terms, "factors") > 0
+  if (length(used) == 0L) {
+    return(character())
+  }
+  numeric <- !rownames(used) %in% names(xlevels)
+  of_numeric <- colSums(used[numeric, , drop = FALSE]) > 0
+  term <- attr(x, "assign")
+  colnames(x)[term > 0L & c(TRUE, !of_numeric)[term + 1L]]
 }
 
 # R has no contrasts of one level.

@@ -281,7 +281,7 @@ response_grid <- function(fit, frame, variable, clear, call) {
   values <- data[[variable]]
   at <- sort(unique(values))
   if (variable %in% made_factors) {
-    values <- factor(values)
+    values <- factor(match(values, at), seq_along(at), id_words(at))
   } else if (is.numeric(values)) {
     at <- seq_range(range(values), 200L)
   }
@@ -332,9 +332,8 @@ typical_value <- function(values, is_level) {
   if (is.logical(values)) {
     return(mean(values) > 0.5)
   }
-  counts <- table(values)
-  often <- names(counts)[[which.max(counts)]]
-  values[[match(often, as.character(values))]]
+  at <- sort(unique(values))
+  at[[which.max(tabulate(match(values, at)))]]
 }
 
 repeat_rows <- function(value, n) {
@@ -383,7 +382,7 @@ draw_response_levels <- function(grid, curve, ylab, limits, level, y = NULL,
                                  ...) {
   colour <- gibbsite_palette(1)
   places <- seq_along(grid$at)
-  labels <- as.character(grid$at)
+  labels <- id_words(grid$at)
   key <- plot_key(
     c("mean", paste0(percent(level), " interval")), colour,
     lty = c(NA, 1), pch = c(19, NA)
@@ -416,7 +415,8 @@ draw_response_levels <- function(grid, curve, ylab, limits, level, y = NULL,
   }
   if (!is.null(y)) {
     graphics::points(
-      match(grid$values, grid$at), y, pch = 19, cex = 0.6, col = grey_points
+      match(id_words(grid$values), labels), y, pch = 19, cex = 0.6,
+      col = grey_points
     )
   }
   graphics::segments(
@@ -432,7 +432,7 @@ draw_response_levels <- function(grid, curve, ylab, limits, level, y = NULL,
 # standard deviation; others, and all if the design x is not there, per unit;
 # the intercept is a "value". columns: the names of x; design: of the model.
 column_units <- function(x, chosen, columns, per, design) {
-  many <- !of_factors(chosen, design) &
+  many <- !chosen %in% design$factor_columns &
     vapply(match(chosen, columns), function(j) {
       per == "sd" && !is.null(x) && length(unique(column_of(x, j))) > 2L
     }, NA)
@@ -443,17 +443,6 @@ column_units <- function(x, chosen, columns, per, design) {
   per <- ifelse(many, "sd", "unit")
   per[chosen == "(Intercept)"] <- "value"
   list(factor = factor, per = per)
-}
-
-# Whether columns are contrasts of factors, or products of these alone.
-of_factors <- function(columns, design) {
-  factors <- names(design$xlevels) %||% character()
-  numeric <- setdiff(names(attr(design$terms, "dataClasses")), factors)
-  vapply(strsplit(columns, ":", fixed = TRUE), function(parts) {
-    all(vapply(parts, function(part) {
-      any(startsWith(part, factors)) && !part %in% numeric
-    }, NA))
-  }, NA)
 }
 
 check_per <- function(per, call = rlang::caller_env()) {
