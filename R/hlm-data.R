@@ -233,10 +233,6 @@ column_terms <- function(x, terms) {
   c("(Intercept)", attr(terms, "term.labels"))[attr(x, "assign") + 1L]
 }
 
-all_term_variables <- function(terms) {
-  vapply(as.list(attr(terms, "variables"))[-1L], deparse1, "")
-}
-
 plain_design <- function(x) {
   storage.mode(x) <- "double"
   attr(x, "assign") <- NULL
