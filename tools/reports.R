@@ -7,6 +7,8 @@
 
 suppressPackageStartupMessages(library(gibbsite))
 
+`%||%` <- rlang::`%||%`
+
 outcomes <- data.frame(topic = character(), title = character(),
                        verdict = character(), seconds = numeric())
 topic <- ""
