@@ -45,7 +45,7 @@ bmf_model <- function(ratings, rank, prior, center = 0, biases = FALSE,
     "bmf_model",
     name = "gibbs_bmf", title = "Bayesian matrix factorisation",
     headline = bmf_headline(ratings, rank, prior, biases, features, response),
-    data = data, data_hash = bmf_hash(data, features),
+    data = data,
     cures = "Try a smaller rank: see ?gibbs_bmf.",
     prior = prior, nobs = length(ratings$value),
     columns = bmf_columns(prior, n, m, size, cells, keep, features, response),
@@ -58,12 +58,13 @@ bmf_model <- function(ratings, rank, prior, center = 0, biases = FALSE,
 
 # Of ratings and features; V, s and g are functions of the features, and depend
 # on the BLAS in their last bits.
-bmf_hash <- function(data, features) {
-  if (length(features) == 0L) {
-    return(hash(data))
+#' @exportS3Method
+model_hash.bmf_model <- function(model) {
+  if (length(model$features) == 0L) {
+    return(hash(model$data))
   }
-  given <- lapply(features, `[`, c("start", "index", "value", "spec"))
-  hash(list(data, given))
+  given <- lapply(model$features, `[`, c("start", "index", "value", "spec"))
+  hash(list(model$data, given))
 }
 
 feature_count <- function(features) {
@@ -751,7 +752,7 @@ set_data.bmf_model <- function(model, data, call = rlang::caller_env()) {
     ratings, model$n, model$m, model$center, model$response
   )
   model$data[names(compressed)] <- compressed
-  model$data_hash <- bmf_hash(model$data, model$features)
+  model$data_hash <- model_hash(model)
   model
 }
 
@@ -766,7 +767,7 @@ bmf_with_ratings <- function(model, data, call) {
   )
   fresh$data$cap <- model$cap
   model$data <- fresh$data
-  model$data_hash <- bmf_hash(model$data, model$features)
+  model$data_hash <- model_hash(model)
   model
 }
 

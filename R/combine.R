@@ -54,9 +54,7 @@ unite_fits <- function(fits, call) {
     abort_argument("There must be two or more fits, not {length(fits)}.",
                    call = call)
   }
-  for (fit in fits) {
-    verify_fit(fit, call = call)
-  }
+  fits <- lapply(fits, verify_fit, call = call)
   check_same_runs(fits, call)
   check_streams(fits, call)
   each <- function(part) lapply(fits, fit_part, part)
@@ -118,6 +116,9 @@ check_same_runs <- function(fits, call) {
                    MoreArgs = list(ignore.environment = TRUE))
     if (!all(same)) {
       what <- names(first)[!same][1]
+      if (what == "data") {
+        check_same_hash(c(first$data, other$data), call)
+      }
       abort_argument(
         c("Fits 1 and {k} cannot be united: they differ in {what}.",
           i = switch(what,

@@ -69,7 +69,7 @@ extend.gibbsite_fit <- function(object, draws, data = NULL, threads = NULL,
     checkpoint = check_checkpoint(checkpoint, call)
   )
   stop_when <- check_stop_when(stop_when)
-  verify_fit(object, call = call)
+  object <- verify_fit(object, call = call)
   model <- fit_part(object, "model")
   bare <- !model_has_data(model)
   data <- given_data(model, data, log_density, call)
@@ -255,8 +255,11 @@ resume <- function(path, data = NULL, threads = 1,
   )
   on.exit(suspendInterrupts(release_checkpoint(checkpoint)))
   stored <- read_checkpoint(path, call)
-  model <- model_given(stored$model, given, call)
+  model <- model_given(renew_model(stored$model), given, call)
   remember_written(checkpoint, stored)
+  if (stored$version < checkpoint_version && !is.null(checkpoint$owner)) {
+    writing(checkpoint, renew_checkpoint(checkpoint), 0)
+  }
   chains <- lapply(stored$chains, function(chain) {
     new_chain(
       chain$state, chain$rng, chain$chunks, chain$drawn, chain$seconds,
@@ -286,9 +289,16 @@ check_same_data <- function(model, data, call) {
   if (is.null(data)) {
     return(model)
   }
+  what <- model$given
   given <- set_data(model, data, call)
-  if (!identical(given$data_hash, model$data_hash)) {
-    what <- model$given
+  if (!has_same_data(model, given, data, call)) {
+    if (is_old_hash(model$data_hash)) {
+      abort_unverified(
+        "`{what$arg}`", paste("`{what$arg}`", what$are, "of the run"),
+        "extend the fit once, by this version of gibbsite",
+        call = call
+      )
+    }
     abort_argument(
       c(
         "`{what$arg}` {what$are} that the run was started with.",
@@ -310,7 +320,15 @@ check_same_data <- function(model, data, call) {
   for (part in intersect(c("data", "frame"), names(given))) {
     model[part] <- given[part]
   }
-  model
+  renew_model(model)
+}
+
+# `given`: the model with the data that were supplied again.
+has_same_data <- function(model, given, data, call) {
+  if (is_old_hash(model$data_hash)) {
+    given <- as_before(set_data(model, data, call))
+  }
+  identical(given$data_hash, model$data_hash)
 }
 
 # `data` or `log_density`, depending on the model.

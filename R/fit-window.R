@@ -81,6 +81,7 @@ windowed <- function(fit, first, last, step) {
     return(fit)
   }
   whole <- is.null(find_damage(fit))
+  if (whole) fit <- renew_fit(fit)
   running <- attr(fit, "running")
   pending <- attr(fit, "pending")
   parts <- lapply(seq_along(attr(fit, "chains")), function(k) {

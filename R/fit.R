@@ -385,6 +385,9 @@ hash_draws <- function(matrices, columns = NULL) {
 verify_fit <- function(fit, call = rlang::caller_env()) {
   damage <- find_damage(fit)
   if (!is.null(damage)) {
+    if (endsWith(damage, "draws were changed")) {
+      check_hashed_here(fit, call)
+    }
     abort_state(
       c("The fit is no longer what the sampler returned: {damage}.",
         x = "Its chains cannot be continued from there.",
@@ -392,7 +395,58 @@ verify_fit <- function(fit, call = rlang::caller_env()) {
       call = call
     )
   }
-  invisible(fit)
+  renew_fit(fit)
+}
+
+# An error unless the hashes of a fit were made as they are here. The hash of
+# its data, if it holds them, shows whether rlang is still the same.
+check_hashed_here <- function(fit, call) {
+  model <- fit_part(fit, "model")
+  chains <- fit_part(fit, "chains")
+  old <- vapply(chains, function(chain) is_old_hash(chain$hash), NA)
+  holds <- model_has_data(model) && is_old_hash(model$data_hash)
+  known <- holds && identical(as_before(model_hash(model)), model$data_hash)
+  if (any(old) && !known) {
+    abort_unverified(
+      "The draws of the fit", if (!holds) "draws were changed",
+      "extend the fit by this version of gibbsite and save the result; or run
+       again with the same seed, as {.fn update} does",
+      call = call
+    )
+  }
+}
+
+# The fit with hashes of this version in place of those that rlang made. The
+# caller has verified its draws, or compares them.
+renew_fit <- function(fit) {
+  model <- renew_model(attr(fit, "model"))
+  made <- made_draws(fit)
+  attr(fit, "model") <- model
+  attr(fit, "chains") <- Map(function(chain, draws) {
+    if (is_old_hash(chain$hash)) {
+      chain$hash <- hash_draws(draws, model$columns)
+    }
+    chain
+  }, attr(fit, "chains"), made)
+  fit
+}
+
+# Of each chain: list(shown, pending).
+made_draws <- function(fit) {
+  pending <- attr(fit, "pending", exact = TRUE)
+  partial <- inherits(fit, "gibbsite_partial")
+  lapply(seq_along(attr(fit, "chains")), function(k) {
+    list(if (!partial) .subset2(fit, k), pending[[k]])
+  })
+}
+
+has_hash <- function(draws, columns, hash) {
+  own <- if (is_old_hash(hash)) {
+    as_before(hash_draws(draws, columns))
+  } else {
+    hash_draws(draws, columns)
+  }
+  identical(own, hash)
 }
 
 # NULL, or a short description of the damage
@@ -401,30 +455,27 @@ find_damage <- function(fit) {
   chains <- part("chains")
   running <- part("running")
   columns <- part("model")$columns
-  if (inherits(fit, "gibbsite_partial")) {
-    shown <- vector("list", length(chains))
-  } else {
-    shown <- unclass(fit)
-    if (length(shown) != length(chains)) {
+  if (!inherits(fit, "gibbsite_partial")) {
+    if (length(fit) != length(chains)) {
       return(cli::pluralize(
-        "it holds {length(shown)} chain{?s} where {length(chains)} ran"
+        "it holds {length(fit)} chain{?s} where {length(chains)} ran"
       ))
     }
     if (!is.null(names(fit))) {
       return("its chains were given names")
     }
   }
+  made <- made_draws(fit)
   for (k in seq_along(chains)) {
-    damage <- find_chain_damage(shown[[k]], columns, running)
+    damage <- find_chain_damage(made[[k]][[1L]], columns, running)
     if (!is.null(damage)) {
       return(paste("in chain", k, damage))
     }
-    made <- list(shown[[k]], part("pending")[[k]])
-    if (!identical(hash_draws(made, columns), chains[[k]]$hash)) {
+    if (!has_hash(made[[k]], columns, chains[[k]]$hash)) {
       return(paste("in chain", k, "draws were changed"))
     }
     # a chain that stands past its draws would never come to the next
-    drawn <- sum(vapply(made, NROW, 0L))
+    drawn <- sum(vapply(made[[k]], NROW, 0L))
     if (drawn != draws_at(chains[[k]]$state$sweep, running)) {
       return(paste("chain", k, "stands at a sweep of other draws"))
     }
@@ -475,6 +526,8 @@ identical_fit <- function(a, b) {
   check_fit(a, "a")
   check_fit(b, "b")
   comparable <- function(fit) {
+    # the draws themselves are compared, whatever the hash
+    fit <- renew_fit(fit)
     attr(fit, "model") <- model_comparable(fit_part(fit, "model"))
     attr(fit, "run") <- NULL
     fit
@@ -483,8 +536,31 @@ identical_fit <- function(a, b) {
   b <- comparable(b)
   # num.eq = FALSE: 0 and -0 differ.  Functions (user's starting values) are
   # compared by their code.
-  identical(a, b, num.eq = FALSE, ignore.bytecode = TRUE,
-            ignore.environment = TRUE, ignore.srcref = TRUE)
+  same <- function(a, b) {
+    identical(a, b, num.eq = FALSE, ignore.bytecode = TRUE,
+              ignore.environment = TRUE, ignore.srcref = TRUE)
+  }
+  hashes <- c(attr(a, "model")$data_hash, attr(b, "model")$data_hash)
+  attr(b, "model")$data_hash <- hashes[[1L]]
+  if (!same(a, b)) {
+    return(FALSE)
+  }
+  check_same_hash(hashes, rlang::current_env())
+  hashes[[1L]] == hashes[[2L]]
+}
+
+# Hashes of data that the fits do not hold: one that rlang made equals no other
+# kind, nor one of another version of rlang, even if the data are the same.
+check_same_hash <- function(hashes, call) {
+  old <- vapply(hashes, is_old_hash, NA)
+  if (any(old) && length(unique(hashes)) > 1L) {
+    abort_unverified(
+      "Whether the data of the fits are the same", "the data differ",
+      "extend the fits that hold no data, with their {.arg data}, by this
+       version of gibbsite",
+      call = call
+    )
+  }
 }
 
 # ---- The call ---------------------------------------------------------------

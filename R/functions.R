@@ -1,33 +1,6 @@
 # Functions that a user gives to a sampler: how they are checked and compared,
 # what they need in another process, and how an error in one is reported.
 
-# The hash of code and plain values, the same in every session. For a function
-# the hash includes its arguments and its body, but not its source reference,
-# its byte code or its environment.
-hash_code <- function(x) hash(code_of(x))
-
-code_of <- function(x) {
-  if (is_native_density(x)) {
-    native <- attr(x, "native")
-    return(native[
-      c("package", "symbol", "data", if (is.character(native$gradient)) {
-        "gradient"
-      })
-    ])
-  }
-  if (is.primitive(x)) {
-    return(deparse(x))
-  }
-  if (is.function(x)) {
-    x <- utils::removeSource(x)
-    return(list(formals(x), body(x)))
-  }
-  if (is.list(x)) {
-    return(lapply(x, code_of))
-  }
-  x
-}
-
 # list(globals, packages): the objects of the global environment and the
 # attached packages that the functions in `x` (a list, or lists in it) use. A
 # function's own environment is sent with it to another process, but these are
@@ -305,3 +278,11 @@ fault_words <- function(fault, role, value, d, cnd) {
 }
 
 is_native_density <- function(x) inherits(x, "gibbsite_native_density")
+
+# What compiled code is known by: where it is found, not its address.
+native_place_of <- function(density) {
+  native <- attr(density, "native")
+  native[c("package", "symbol", "data", if (is.character(native$gradient)) {
+    "gradient"
+  })]
+}

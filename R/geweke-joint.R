@@ -136,11 +136,16 @@ geweke_model <- function(inner, units, steps) {
       counted(length(names), "mean"), ", ", counted(steps, "step"), " a chain"
     ),
     data = list(model = inner, units = units, steps = steps),
-    data_hash = hash(list(inner$data_hash, units, steps)),
     prior = inner$prior, nobs = NA_integer_,
     columns = c(paste0("sampler:", names), paste0("simulation:", names)),
     variables = names, independent = TRUE
   )
+}
+
+#' @exportS3Method
+model_hash.geweke_model <- function(model) {
+  data <- model$data
+  hash(list(data$model$data_hash, data$units, data$steps))
 }
 
 #' @exportS3Method

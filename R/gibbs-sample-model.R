@@ -18,7 +18,7 @@ gibbs_sample_model <- function(conditionals, init, arguments, scan, keep,
     "gibbs_sample_model",
     name = "gibbs_sample", title = "Gibbs sampler",
     headline = gibbs_sample_headline(conditionals, scan), data = conditionals,
-    data_hash = hash_conditionals(conditionals), nobs = NA_integer_,
+    nobs = NA_integer_,
     columns = columns,
     prior = no_prior("the conditionals given to gibbs_sample()"),
     cures = "Draw dependent blocks together, or reparameterise.",
@@ -30,10 +30,9 @@ gibbs_sample_model <- function(conditionals, init, arguments, scan, keep,
 
 # Functions are hashed by their code and the values that they use from the
 # environment where they were made.
-hash_conditionals <- function(conditionals) {
-  hash_code(
-    list(conditionals, lapply(functions_in(conditionals), closure_values))
-  )
+#' @exportS3Method
+model_hash.gibbs_sample_model <- function(model) {
+  hash_code(list(model$data, lapply(functions_in(model$data), closure_values)))
 }
 
 # "tau", "w[1]", "Sigma[1,2]"
@@ -113,7 +112,7 @@ gibbs_sample_headline <- function(conditionals, scan) {
 set_data.gibbs_sample_model <- function(model, data,
                                         call = rlang::caller_env()) {
   model$data <- data
-  model$data_hash <- hash_conditionals(model$data)
+  model$data_hash <- model_hash(model)
   model
 }
 

@@ -10,7 +10,7 @@ gmm_model <- function(x, k, prior, covariance = "full", keep = character(),
     "gmm_model",
     name = "gibbs_gmm", title = "Gaussian mixture",
     headline = gmm_headline(x, k, covariance),
-    data = data, data_hash = gmm_hash(data), prior = prior,
+    data = data, prior = prior,
     nobs = nrow(x), columns = gmm_columns(x, k, covariance, keep),
     k = as.integer(k), variables = colnames(x), covariance = covariance,
     cures = gmm_cures(k),
@@ -31,6 +31,9 @@ gmm_hash <- function(data) {
   data$x <- matrix(as.vector(data$x), nrow(data$x))
   hash(data)
 }
+
+#' @exportS3Method
+model_hash.gmm_model <- function(model) gmm_hash(model$data)
 
 #' @exportS3Method
 model_words.gmm_model <- function(model) {

@@ -14,7 +14,7 @@ gmm_unknown_model <- function(x, number, prior, covariance, keep, merge_split,
     name = "gibbs_gmm", fit_class = c("gibbs_gmm_unknown", "gibbs_gmm"),
     title = "Gaussian mixture",
     headline = unknown_headline(x, k, covariance),
-    data = data, data_hash = gmm_hash(data), prior = prior, nobs = nrow(x),
+    data = data, prior = prior, nobs = nrow(x),
     columns = unknown_columns(x, k, prior, covariance, keep),
     k = as.integer(k), variables = colnames(x), covariance = covariance,
     cures = paste(
@@ -25,6 +25,9 @@ gmm_unknown_model <- function(x, number, prior, covariance, keep, merge_split,
     ties = tied_variables(x, prior, covariance)
   )
 }
+
+#' @exportS3Method
+model_hash.gmm_unknown_model <- function(model) gmm_hash(model$data)
 
 #' @exportS3Method
 model_words.gmm_unknown_model <- function(model) {

@@ -517,7 +517,7 @@ simulate_data.lda_model <- function(model, state) {
 set_data.lda_model <- function(model, data, call = rlang::caller_env()) {
   if (is.numeric(data) && is.null(dim(data))) {
     model$data$word <- as.integer(data)
-    model$data_hash <- hash(model$data)
+    model$data_hash <- model_hash(model)
     return(model)
   }
   counts <- as_counts(

@@ -21,8 +21,7 @@ logistic_gibbs_model <- function(parts, prior, link, call) {
       counted(length(parts$columns), "coefficient"), ", ",
       counted(posterior$nobs, "observation")
     ),
-    data = data, data_hash = hash(plain_density(posterior$density)),
-    data_part = c("data", "frame"),
+    data = data, data_part = c("data", "frame"),
     given = given_words(
       hint = "Give {.code list(x = , y = )}, the model matrix and the response
               of the fit, with {.code weights} and {.code offset} if it had
@@ -91,13 +90,15 @@ augmentation_interval <- function(total) {
 
 # Without names and attributes, so that the same data have the same hash however
 # they were given.
-plain_density <- function(density) {
+#' @exportS3Method
+model_hash.logit_model <- function(model) {
+  density <- model$data$density
   if (is.matrix(density$x)) {
     size <- dim(density$x)
     attributes(density$x) <- NULL
     dim(density$x) <- size
   }
-  density
+  hash(density)
 }
 
 # ---- Starting values and state ----------------------------------------------

@@ -148,13 +148,15 @@ hash_density <- function(log_density, extra) {
 }
 
 # Values that a function finds in environments between its own frame and the
-# global environment, except those that it changes itself.
+# global environment, except those that it changes itself: those of every name
+# in its code but its arguments, some of which it may not read.
 closure_values <- function(f) {
   env <- environment(f)
   if (is.null(env) || is_native_density(f)) {
     return(list())
   }
-  used <- names_used(f)
+  before <- is_hashing_as_before()
+  used <- if (before) names_used(f) else names_written(f)
   values <- list()
   while (!is_top_environment(env)) {
     for (name in intersect(used, setdiff(ls(env), names(values)))) {
@@ -167,7 +169,25 @@ closure_values <- function(f) {
     is.environment(value) || typeof(value) == "externalptr"
   }, NA)
   values <- values[!opaque]
-  values[order(as.character(names(values)))]
+  sorted <- order(
+    as.character(names(values)), method = if (before) "shell" else "radix"
+  )
+  values[sorted]
+}
+
+names_written <- function(f) {
+  setdiff(c(symbols_in(formals(f)), symbols_in(body(f))), names(formals(f)))
+}
+
+symbols_in <- function(code) {
+  if (is.name(code)) {
+    return(as.character(code))
+  }
+  if (is.call(code) || is.pairlist(code)) {
+    unique(unlist(lapply(as.list(code), function(part) {
+      if (!missing(part)) symbols_in(part)
+    })))
+  }
 }
 
 is_top_environment <- function(env) {

@@ -24,7 +24,6 @@ mh_model <- function(log_density, extra, init, names, plan, box, keep, on_nan,
     gradient = find_gradient(
       gradient, plan, log_density, extra, init, call
     ),
-    data_hash = hash_density(log_density, extra),
     given = given_density
   )
   model$spec <- list(
@@ -271,10 +270,15 @@ mh_headline <- function(d, plan) {
 }
 
 #' @exportS3Method
+model_hash.mh_model <- function(model) {
+  hash_density(model$data$log_density, model$extra)
+}
+
+#' @exportS3Method
 set_data.mh_model <- function(model, data, call = rlang::caller_env()) {
   check_log_density(data, call)
   model$data <- list(log_density = data)
-  model$data_hash <- hash_density(data, model$extra)
+  model$data_hash <- model_hash(model)
   model
 }
 

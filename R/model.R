@@ -8,7 +8,7 @@
 #   title        what it is called in print
 #   headline     one line for print(): model, size, data
 #   data         list of plain vectors, as C reads them
-#   data_hash    hash of `data`
+#   data_hash    the value of model_hash()
 #   data_part    the field that holds what keep_data = FALSE leaves out
 #   given        words for the data in messages: see given_words()
 #   arguments_at the field with the further arguments of the user's functions
@@ -28,48 +28,21 @@
 # tests/testthat/helper-fit.R has a complete model in 50 lines.
 
 new_model <- function(class, name, title, headline, data, prior, nobs, columns,
-                      ..., data_hash = hash(data), data_part = "data",
-                      given = given_words(), arguments_at = NULL,
-                      independent = FALSE, cures = NULL, fit_class = name) {
-  structure(
+                      ..., data_part = "data", given = given_words(),
+                      arguments_at = NULL, independent = FALSE, cures = NULL,
+                      fit_class = name) {
+  model <- structure(
     list(
       name = name, title = title, headline = headline, data = data,
-      data_hash = data_hash, data_part = data_part, given = given,
+      data_hash = NULL, data_part = data_part, given = given,
       arguments_at = arguments_at, nobs = nobs, prior = prior,
       columns = columns, independent = independent, cures = cures,
       fit_class = fit_class, ...
     ),
     class = c(class, "gibbsite_model")
   )
-}
-
-# The hash of an R object's value, the same in every session and for every
-# version of R. Equal values have the same hash: it depends neither on how R
-# stores a vector (1:3 as its ends, a sorted vector with a mark), nor on the
-# bits of NA, NaN and 0, nor on the order of attributes.
-hash <- function(x) rlang::hash(plain_copy(x))
-
-# Vectors, lists and their attributes, copied; all else as it is.
-plain_copy <- function(x) {
-  if (typeof(x) == "list") {
-    copy <- lapply(unclass(x), plain_copy)
-  } else if (is.atomic(x) && !is.null(x) && !isS4(x)) {
-    copy <- vector(typeof(x), length(x))
-    copy[] <- x
-    if (is.double(copy)) {
-      copy[copy == 0] <- 0
-      none <- is.na(copy)
-      copy[none] <- ifelse(is.nan(copy[none]), NaN, NA_real_)
-    }
-  } else {
-    return(x)
-  }
-  with <- attributes(x)
-  if (length(with) > 0L) {
-    sorted <- order(names(with), method = "radix")
-    attributes(copy) <- lapply(with[sorted], plain_copy)
-  }
-  copy
+  model$data_hash <- model_hash(model)
+  model
 }
 
 # How a message names a fit: its call in short, "gibbs_gmm(k = 3)".
@@ -334,6 +307,12 @@ set_data <- function(model, data, call = rlang::caller_env()) {
 
 # ---- The data of a model ----------------------------------------------------
 
+# The hash of the user's data (of a density: of its code, and what comes with
+# it), by which data that are supplied again are compared with those of the run.
+model_hash <- function(model) UseMethod("model_hash")
+#' @exportS3Method
+model_hash.default <- function(model) hash(model$data)
+
 # The words of messages about the user's data: `arg` names the argument of
 # extend() and resume().
 given_words <- function(arg = "data", what = "data", are = "are not the data",
@@ -356,3 +335,15 @@ model_without_data <- function(model) {
 
 # Whether chains can be continued.
 model_has_data <- function(model) !is.null(model$data)
+
+# The model, with the hash of its data in the form of this version. That of data
+# which the model does not hold stays, until they are supplied again.
+renew_model <- function(model) {
+  if (inherits(model$data$model, "gibbsite_model")) {
+    model$data$model <- renew_model(model$data$model)
+  }
+  if (is_old_hash(model$data_hash) && model_has_data(model)) {
+    model$data_hash <- model_hash(model)
+  }
+  model
+}

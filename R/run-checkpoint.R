@@ -218,7 +218,7 @@ begin_checkpoint <- function(checkpoint, job) {
   }
   remove_leftovers(path)
   value <- list(model = job$model, running = job$running, call = job$call)
-  run <- hash(list(value, Sys.time(), Sys.getpid()))
+  run <- unique_token(this_process(), path)
   top <- file.path(path, "data.rds")
   begun <- FALSE
   on.exit(if (!begun) {

@@ -8,27 +8,28 @@
 #         41-56  the run that the file belongs to
 #         57-64  checksum of bytes 1-56, its first half
 #
-# Numbers are little-endian. The header detects a damaged or foreign file before
-# unserialize() reads it. With a single wrong bit unserialize() may try to
-# allocate gigabytes.
+# Numbers are little-endian. A checksum of version 3 is checksum() of R/hash.R,
+# one of version 2 is rlang_hash() of R/old-hash.R. The header detects a
+# damaged or foreign file before unserialize() reads it. With a single wrong bit
+# unserialize() may try to allocate gigabytes.
 
 checkpoint_magic <- charToRaw("GIBBSITE")
 
-checkpoint_version <- 2L
+checkpoint_version <- 3L
+
+readable_versions <- 2:3
 
 checkpoint_kinds <- c("data", "state", "draws")
 
 header_size <- 64L
 
-# 16 bytes for the bytes `x`, the same in every session.
-checksum <- function(x) hex_to_raw(hash(x))
-
-hex_to_raw <- function(x) {
-  start <- seq(1L, nchar(x), by = 2L)
-  as.raw(strtoi(substring(x, start, start + 1L), 16L))
+checksum_of <- function(version) {
+  if (identical(version, 2L)) {
+    function(bytes) hex_to_raw(rlang_hash(bytes))
+  } else {
+    checksum
+  }
 }
-
-raw_to_hex <- function(x) paste(format(x), collapse = "")
 
 little <- function(x, size = NA_integer_) {
   writeBin(x, raw(), size = size, endian = "little")
@@ -36,11 +37,12 @@ little <- function(x, size = NA_integer_) {
 
 # `run`: 32 hexadecimal digits.
 make_header <- function(kind, run, payload, version = checkpoint_version) {
+  sum_of <- checksum_of(version)
   bytes <- c(
     checkpoint_magic, little(version), little(match(kind, checkpoint_kinds)),
-    little(as.double(length(payload))), checksum(payload), hex_to_raw(run)
+    little(as.double(length(payload))), sum_of(payload), hex_to_raw(run)
   )
-  c(bytes, checksum(bytes)[1:8])
+  c(bytes, sum_of(bytes)[1:8])
 }
 
 # ---- Writing ----------------------------------------------------------------
@@ -51,7 +53,12 @@ aside_of <- function(path) paste0(path, ".part")
 # all of it is on the disk: a full disk may show only then. Returns the
 # checksum.
 write_aside <- function(path, kind, run, value) {
-  payload <- serialize(value, NULL, version = 3L, xdr = FALSE)
+  write_payload(
+    path, kind, run, serialize(value, NULL, version = 3L, xdr = FALSE)
+  )
+}
+
+write_payload <- function(path, kind, run, payload) {
   header <- make_header(kind, run, payload)
   aside <- aside_of(path)
   whole <- FALSE
@@ -92,8 +99,9 @@ abort_file <- function(path, what, hint = NULL, call) {
 
 # ---- Reading ----------------------------------------------------------------
 
-# list(value, run, sum); a file that differs from what was written is an error.
-read_envelope <- function(path, kind, run = NULL, call) {
+# list(value, run, version, sum, payload); a file that differs from what was
+# written is an error. `sum`: NULL, or the checksum that the file must have.
+read_envelope <- function(path, kind, run = NULL, call, sum = NULL) {
   if (!file.exists(path)) {
     abort_file(path, "does not exist.",
       "Is this the directory given as `checkpoint`?",
@@ -112,11 +120,19 @@ read_envelope <- function(path, kind, run = NULL, call) {
   if (!is.null(run) && !identical(header$run, run)) {
     abort_file(path, "belongs to another run.", call = call)
   }
+  own <- raw_to_hex(header$sum)
+  # until a state is renewed it knows its draws by their old checksums
+  if (!is.null(sum) && own != sum && rlang_hash(payload) != sum) {
+    abort_file(path, "is not the file that this checkpoint wrote.", call = call)
+  }
   value <- tryCatch(unserialize(payload), error = function(cnd) {
     reason <- conditionMessage(cnd)
     abort_file(path, "cannot be read in this session: {reason}.", call = call)
   })
-  list(value = value, run = header$run, sum = raw_to_hex(header$sum))
+  list(
+    value = value, run = header$run, version = header$version, sum = own,
+    payload = payload
+  )
 }
 
 open_file <- function(path, call) {
@@ -131,24 +147,48 @@ read_header <- function(connection, path, call) {
   if (!identical(utils::head(bytes, 8L), checkpoint_magic)) {
     abort_not_ours(bytes, path, call)
   }
-  if (length(bytes) < header_size ||
-        !identical(checksum(bytes[1:56])[1:8], bytes[57:64])) {
-    abort_file(path, "is damaged: its header is not what was written.",
-      call = call
-    )
-  }
   number <- function(at, what, size) {
     readBin(bytes[at], what, size = size, endian = "little")
   }
-  version <- number(9:12, "integer", 4L)
-  if (version != checkpoint_version) {
-    abort_version(version, path, call)
-  }
-  list(
-    kind = checkpoint_kinds[number(13:16, "integer", 4L)],
+  header <- list(
+    version = number(9:12, "integer", 4L),
+    kind = checkpoint_kinds[match(number(13:16, "integer", 4L), 1:3)],
     length = number(17:24, "double", 8L), sum = bytes[25:40],
     run = raw_to_hex(bytes[41:56])
   )
+  whole <- length(bytes) == header_size &&
+    identical(checksum_of(header$version)(bytes[1:56])[1:8], bytes[57:64])
+  if (!whole) {
+    abort_header(header, path, call)
+  }
+  if (!header$version %in% readable_versions) {
+    abort_version(header$version, path, call)
+  }
+  header
+}
+
+# Of version 2, where all else is as it should be, rlang may be another one.
+abort_header <- function(header, path, call) {
+  plausible <- !is.na(header$kind) && is_as_long(path, header)
+  if (identical(header$version, 2L) && plausible) {
+    abort_unverified(
+      "{.file {path}}", "the file is damaged",
+      "{.fn resume} the run once, by this version of gibbsite: its files then
+       no longer depend on rlang",
+      call = call, class = "checkpoint"
+    )
+  }
+  abort_file(
+    path, "is damaged: its header is not what was written.",
+    if (!header$version %in% readable_versions) {
+      "Or a later version of gibbsite wrote it."
+    },
+    call = call
+  )
+}
+
+is_as_long <- function(path, header) {
+  identical(header_size + header$length, as.double(file.size(path)))
 }
 
 # Version 1 was a serialized list, whose first element named the format.
@@ -167,7 +207,8 @@ abort_version <- function(version, path, call) {
     path,
     paste0(
       "was written in version ", format(version),
-      " of the format; this package reads version ", checkpoint_version, "."
+      " of the format; this package reads versions ",
+      paste(readable_versions, collapse = " and "), "."
     ),
     "Use the version of gibbsite that wrote it.",
     call = call
@@ -176,13 +217,13 @@ abort_version <- function(version, path, call) {
 
 # Never reads more bytes than the file has.
 read_payload <- function(connection, header, path, call) {
-  if (!identical(header_size + header$length, as.double(file.size(path)))) {
+  if (!is_as_long(path, header)) {
     abort_file(path, "is damaged: its length is not what was written.",
       call = call
     )
   }
   payload <- readBin(connection, "raw", header$length)
-  if (!identical(checksum(payload), header$sum)) {
+  if (!identical(checksum_of(header$version)(payload), header$sum)) {
     abort_file(path, "is damaged: its checksum does not match.", call = call)
   }
   payload

@@ -73,7 +73,7 @@ take_lock <- function(path, call) {
   }
   owner <- c(this_process(), list(
     since = format(Sys.time(), "%Y-%m-%d %H:%M:%S %Z"),
-    token = hash(list(this_process(), Sys.time(), key))
+    token = unique_token(this_process(), key)
   ))
   assign(key, list(lock = lock, owner = owner), envir = open_locks)
   write_owner(path, owner)

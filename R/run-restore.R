@@ -58,7 +58,7 @@ read_checkpoint <- function(path, call) {
   chains <- lapply(seq_len(count), function(k) {
     read_chain(path, k, top$run, top$value, call)
   })
-  c(top$value, list(run = top$run, chains = chains))
+  c(top$value, list(run = top$run, version = top$version, chains = chains))
 }
 
 read_chain <- function(path, k, run, top, call) {
@@ -69,12 +69,7 @@ read_chain <- function(path, k, run, top, call) {
   check_stream(chain$rng, paste0("Chain ", k, "'s"), call = call)
   chain$chunks <- lapply(seq_along(chain$files), function(number) {
     file <- file.path(folder, draws_file(number))
-    part <- read_envelope(file, "draws", run, call)
-    if (!identical(part$sum, chain$files[[number]])) {
-      abort_file(file, "is not the file that this checkpoint wrote.",
-        call = call
-      )
-    }
+    part <- read_envelope(file, "draws", run, call, chain$files[[number]])
     check_stored_draws(part$value, top$model$columns, file, call)
     part$value
   })
@@ -87,6 +82,44 @@ read_chain <- function(path, k, run, top, call) {
     )
   }
   chain
+}
+
+# ---- An earlier version -------------------------------------------------------
+
+# Brings the files of a checkpoint, which have been read, to this version. If it
+# is stopped, the rest can still be read: a state names its draws by their old
+# checksums until it is renewed itself, and data.rds comes last.
+renew_checkpoint <- function(checkpoint) {
+  path <- checkpoint$path
+  for (k in seq_along(checkpoint$written)) {
+    folder <- file.path(path, paste0("chain-", k))
+    files <- vapply(seq_along(checkpoint$written[[k]]), function(number) {
+      renew_file(file.path(folder, draws_file(number)), "draws", checkpoint$run)
+    }, "")
+    sync_directory(folder)
+    renew_file(file.path(folder, "state.rds"), "state", checkpoint$run, files)
+    sync_directory(folder)
+    checkpoint$written[[k]] <- files
+  }
+  renew_file(file.path(path, "data.rds"), "data", checkpoint$run)
+  sync_directory(path)
+}
+
+# The same bytes under a new header; in a state, with `files`. Returns the
+# checksum.
+renew_file <- function(path, kind, run, files = NULL) {
+  file <- read_envelope(path, kind, run, NULL)
+  if (file$version == checkpoint_version) {
+    return(file$sum)
+  }
+  sum <- if (kind == "state") {
+    file$value$files <- files
+    write_aside(path, kind, run, file$value)
+  } else {
+    write_payload(path, kind, run, file$payload)
+  }
+  put_in_place(path)
+  sum
 }
 
 # ---- Fields -----------------------------------------------------------------

@@ -184,10 +184,15 @@ sbc_model <- function(inner, names, draws, control) {
       length(names), " ranks from 0 to ", draws
     ),
     data = list(model = inner, draws = draws, control = control),
-    data_hash = hash(list(inner$data_hash, draws, control)),
     prior = inner$prior, nobs = NA_integer_, columns = names,
     independent = TRUE
   )
+}
+
+#' @exportS3Method
+model_hash.sbc_model <- function(model) {
+  data <- model$data
+  hash(list(data$model$data_hash, data$draws, data$control))
 }
 
 #' @exportS3Method

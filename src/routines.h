@@ -42,6 +42,8 @@
   ROUTINE(sparse_fault, 3)            \
   ROUTINE(file_size_signal, 1)        \
   ROUTINE(sync_path, 2)               \
+  ROUTINE(hash, 2)                    \
+  ROUTINE(checksum, 1)                \
   ROUTINE(process_started, 1)         \
   ROUTINE(end_with_parent, 2)
 
@@ -86,6 +88,8 @@ SEXP C_wishart(SEXP n_draws, SEXP df_number, SEXP factor, SEXP inverse);
 SEXP C_sparse_fault(SEXP start, SEXP index, SEXP limit);
 SEXP C_file_size_signal(SEXP ignore);
 SEXP C_sync_path(SEXP path, SEXP directory);
+SEXP C_hash(SEXP x, SEXP code);
+SEXP C_checksum(SEXP bytes);
 SEXP C_process_started(SEXP pid);
 SEXP C_end_with_parent(SEXP parent, SEXP started);
 

@@ -31,6 +31,7 @@
   RUN(interval_normal) \
   RUN(rdist)           \
   RUN(scan)            \
+  RUN(siphash)         \
   RUN(slice)           \
   RUN(uniforms)
 
