@@ -166,3 +166,12 @@ with_row_names <- function(x, names) {
   }
   x
 }
+
+# Those columns of a matrix, a column a row of the data, that are used. Without
+# names they get the numbers of their rows if others are left out.
+used_columns <- function(x, used) {
+  if (is.null(colnames(x)) && !all(used)) {
+    colnames(x) <- seq_along(used)
+  }
+  x[, used, drop = FALSE]
+}

@@ -4,7 +4,10 @@
 model_size.gmm_model <- function(model) model$k
 
 #' @exportS3Method
-model_observed.gmm_model <- function(model) unname(model$data$x)
+model_observed.gmm_model <- function(model) {
+  x <- unname(model$data$x)
+  x[rows_seen(x), , drop = FALSE]
+}
 
 #' @exportS3Method
 model_compare_k.gmm_model <- function(model, fits, names, settings, call) {
@@ -16,7 +19,7 @@ model_compare_k.gmm_model <- function(model, fits, names, settings, call) {
   share <- exp(value - max(value))
   list(
     of = paste0(
-      "Mixtures of the same ", counted(nrow(model$data$x), "observation"),
+      "Mixtures of the same ", counted(model$nobs, "observation"),
       " by log evidence"
     ),
     columns = cbind(

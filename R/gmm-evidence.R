@@ -30,6 +30,8 @@ model_unbounded.gmm_model <- function(model, given, call) {
   if (k > 1L) {
     model <- with_pivot(model, call)
   }
+  x <- model$data$x
+  model$data$x <- x[rows_seen(x), , drop = FALSE]
   list(
     points = function(draws) numbered_draws(model, draws),
     ratios = function(before, kept) gmm_ratios(model, before, kept),

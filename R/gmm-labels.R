@@ -139,7 +139,8 @@ move_components <- function(model, draws, labels) {
       out[cbind(rows, before + labels[, c])] <- draws[, before + c]
     }
   }
-  z <- which(startsWith(model$columns, "z["))
+  # points that are parameters alone have no further columns
+  z <- intersect(which(startsWith(model$columns, "z[")), seq_len(ncol(draws)))
   if (length(z) > 0L) {
     old <- as.vector(draws[, z])
     out[, z] <- labels[cbind(rep(rows, length(z)), old)]
@@ -383,7 +384,7 @@ allocation_probabilities <- function(fit) {
   if (states[[1]]$kept == 0) {
     abort_no_averages("The probabilities", rlang::current_env())
   }
-  n <- model$nobs
+  n <- model$rows
   k <- model$k
   prob <- vapply(states, function(state) {
     raw <- matrix(state$prob, n, k)
@@ -424,7 +425,7 @@ coclustering <- function(fit) {
     shared <- shared + crossprod(z == c)
   }
   names <- rownames(model$data$x)
-  n <- model$nobs
+  n <- model$rows
   matrix(shared / nrow(z), n, n, dimnames = list(names, names))
 }
 

@@ -10,8 +10,8 @@ gmm_model <- function(x, k, prior, covariance = "full", keep = character(),
     "gmm_model",
     name = "gibbs_gmm", title = "Gaussian mixture",
     headline = gmm_headline(x, k, covariance),
-    data = data, prior = prior,
-    nobs = nrow(x), columns = gmm_columns(x, k, covariance, keep),
+    data = data, prior = prior, nobs = sum(rows_seen(x)), rows = nrow(x),
+    columns = gmm_columns(x, k, covariance, keep),
     k = as.integer(k), variables = colnames(x), covariance = covariance,
     cures = gmm_cures(k),
     keep = keep, merge_split = merge_split, source = source
@@ -59,6 +59,9 @@ gmm_data <- function(x, k, prior, covariance, keep, merge_split) {
     keep_x = as.integer("x" %in% keep)
   )
 }
+
+# The rows that say something: those with a value. Only they are observations.
+rows_seen <- function(x) rowSums(!is.na(x)) > 0
 
 # Rows with missing entries by pattern, as gmm/gmm.h describes; NULL when x is
 # complete.
@@ -122,11 +125,11 @@ model_start.gmm_model <- function(model, init) {
 # used for the comparison and for the means.
 best_start <- function(model) {
   fewer <- spread_observations(model)
-  if (model$k > fewer$nobs) {
+  if (model$k > fewer$rows) {
     return(one_start(model, NULL))
   }
   best <- highest_climb(fewer, 5L, 10)$start
-  if (fewer$nobs == model$nobs) {
+  if (fewer$rows == model$rows) {
     return(best)
   }
   one_start(model, list(mu = matrix(best$mu, model$k)))
@@ -232,7 +235,7 @@ model_check_init.gmm_model <- function(model, init, where, call) {
   known <- c("pi", "mu", spread, "z")
   check_init_names(init, known, where, call)
   sizes <- list(
-    pi = k, mu = c(k, d), z = model$nobs, sigma2 = c(k, d),
+    pi = k, mu = c(k, d), z = model$rows, sigma2 = c(k, d),
     Sigma = if (model$covariance == "full") c(k, d, d) else c(d, d)
   )
   for (name in names(init)) {
@@ -427,12 +430,14 @@ model_invariants.gmm_model <- function(model, draws) {
 
 gmm_headline <- function(x, k, covariance) {
   missing <- sum(is.na(x))
+  n <- sum(rows_seen(x))
   paste0(
     cli::pluralize(
       "Gaussian mixture: {k} component{?s}, {covariance} covariances; ",
-      "{nrow(x)} observation{?s} of {ncol(x)} variable{?s}"
+      "{n} observation{?s} of {ncol(x)} variable{?s}"
     ),
-    if (missing > 0) paste0(", ", missing, " missing entries drawn")
+    if (missing > 0) paste0(", ", missing, " missing entries drawn"),
+    if (n < nrow(x)) paste0(", ", counted(nrow(x) - n, "row"), " without values")
   )
 }
 
@@ -631,7 +636,7 @@ draw_prior.gmm_model <- function(model) {
     ),
     shared = inverse_wishart()
   )
-  z <- sample.int(k, model$nobs, replace = TRUE, prob = pi)
+  z <- sample.int(k, model$rows, replace = TRUE, prob = pi)
   gmm_state(model, log(pi), mu, sigma, z)
 }
 
@@ -724,7 +729,10 @@ further_quantities.gmm_model <- function(model, state) {
 # ---- Cross-validation --------------------------------------------------------
 
 #' @exportS3Method
-model_outcome.gmm_model <- function(model) as.vector(model$data$x)
+model_outcome.gmm_model <- function(model) {
+  x <- model$data$x
+  as.vector(x[rows_seen(x), ])
+}
 
 #' @exportS3Method
 model_outcome.gmm_unknown_model <- model_outcome.gmm_model
@@ -736,12 +744,13 @@ model_fold_kinds.gmm_model <- function(model) "observation"
 #' @exportS3Method
 model_fold.gmm_model <- function(model, held, by) {
   x <- model$data$x
+  rows <- which(rows_seen(x))
   train <- gmm_model(
-    x[-held, , drop = FALSE], model$k, model$prior, model$covariance,
+    x[rows[-held], , drop = FALSE], model$k, model$prior, model$covariance,
     character(), model$data$merge_split == 1L
   )
   train$pivot <- model$pivot
   test <- train
-  test$data$x <- x[held, , drop = FALSE]
+  test$data$x <- x[rows[held], , drop = FALSE]
   list(train = train, test = test)
 }

@@ -135,11 +135,13 @@ gmm_newdata <- function(model, newdata, call) {
 #' @param draws `NULL` for all draws (`pp_check()`: for at most 50), or the
 #'   number of draws to use, spread evenly over the chains' draws.
 #' @param nobs For `posterior_predict()`: the number of observations in each
-#'   data set; `NULL` for that of the fit.
+#'   data set; `NULL` for the rows of the fit's data.
 #' @param variable For `pp_check()`: the variable to show, a name or a number.
 #' @param ... Not used; for `loo()` and `waic()` passed to the loo package, for
 #'   `pp_check()` to [bayesplot::ppc_dens_overlay()].
-#' @return `log_lik()`: a matrix, draws x observations (chain after chain).
+#' @return `log_lik()`: a matrix, draws x observations (chain after chain);
+#'   that of the fit's own data leaves out rows without any value, see
+#'   [kfold][kfold.gibbsite_fit], section Observations.
 #'   `posterior_predict()`: an array, draws x observations x variables, or a
 #'   matrix for one variable; it takes its random numbers from R's generator.
 #'   `loo()` and `waic()`: as the loo package gives them, with the relative
@@ -170,7 +172,7 @@ log_lik.gibbs_gmm <- function(object, newdata = NULL, draws = NULL, ...) {
     gmm_blocks(model, all[rows, , drop = FALSE]), x, density = TRUE
   )$log_density
   colnames(out) <- rownames(x)
-  out
+  if (is.null(newdata)) used_columns(out, rows_seen(x)) else out
 }
 
 #' @rdname gmm-checks
@@ -190,7 +192,7 @@ posterior_predict.gibbs_gmm <- function(object, draws = NULL, nobs = NULL,
 
 # Replicated data of the mixtures parameters(s) of some rows s of all draws.
 replicated_mixtures <- function(model, all, draws, nobs, call, parameters) {
-  n <- check_count(nobs %||% model$nobs, arg = "nobs", call = call)
+  n <- check_count(nobs %||% model$rows, arg = "nobs", call = call)
   rows <- spread_rows(draws, nrow(all), call)
   d <- length(model$variables)
   check_result_size(

@@ -14,7 +14,7 @@ gmm_unknown_model <- function(x, number, prior, covariance, keep, merge_split,
     name = "gibbs_gmm", fit_class = c("gibbs_gmm_unknown", "gibbs_gmm"),
     title = "Gaussian mixture",
     headline = unknown_headline(x, k, covariance),
-    data = data, prior = prior, nobs = nrow(x),
+    data = data, prior = prior, nobs = sum(rows_seen(x)), rows = nrow(x),
     columns = unknown_columns(x, k, prior, covariance, keep),
     k = as.integer(k), variables = colnames(x), covariance = covariance,
     cures = paste(
@@ -160,7 +160,7 @@ model_start.gmm_unknown_model <- function(model, init) {
 start_size <- function(model, least) {
   possible <- which(model$data$unknown$log_prior > -Inf)
   possible <- possible[possible >= least]
-  near <- possible[possible <= max(least, min(10, model$nobs))]
+  near <- possible[possible <= max(least, min(10, model$rows))]
   if (length(near) == 0L) near <- possible[[1L]]
   near[[sample.int(length(near), 1L)]]
 }
@@ -168,7 +168,7 @@ start_size <- function(model, least) {
 #' @exportS3Method
 model_check_init.gmm_unknown_model <- function(model, init, where, call) {
   check_init_names(init, c("k", "alpha", "z"), where, call)
-  sizes <- list(k = 1, alpha = 1, z = model$nobs)
+  sizes <- list(k = 1, alpha = 1, z = model$rows)
   arg <- function(name) paste0(where, "$", name)
   for (name in names(init)) {
     check_init_shape(init[[name]], sizes[[name]], arg(name), call)
@@ -502,7 +502,9 @@ model_size.gmm_unknown_model <- function(model) {
 }
 
 #' @exportS3Method
-model_observed.gmm_unknown_model <- function(model) unname(model$data$x)
+model_observed.gmm_unknown_model <- function(model) {
+  model_observed.gmm_model(model)
+}
 
 #' @exportS3Method
 model_compare_k.gmm_unknown_model <- function(model, fits, names, settings,

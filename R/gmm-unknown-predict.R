@@ -187,7 +187,7 @@ log_lik.gibbs_gmm_unknown <- function(object, newdata = NULL, draws = NULL,
   rows <- spread_rows(draws, nrow(all), call)
   out <- unknown_log_density(model, all[rows, , drop = FALSE], x)
   colnames(out) <- rownames(x)
-  out
+  if (is.null(newdata)) used_columns(out, rows_seen(x)) else out
 }
 
 #' @rdname gmm-unknown

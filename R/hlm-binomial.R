@@ -47,7 +47,7 @@ has_bar <- function(formula) {
 }
 
 hlm_binomial_model <- function(frame, prior, call) {
-  used <- frame$total > 0
+  used <- rows_used(frame)
   if (!any(used)) {
     abort_argument("There are no observations with trials.", call = call)
   }
@@ -81,7 +81,7 @@ complete_group_prior <- function(prior, frame, design, call) {
 
 hlm_binomial_model_of <- function(frame, prior, design) {
   data <- hlm_binomial_data(frame, prior, design)
-  nobs <- sum(frame$total > 0)
+  nobs <- sum(rows_used(frame))
   title <- paste("Hierarchical", tolower(link_title(frame$link)))
   new_model(
     c("hlm_binomial_model", "hlm_model"),
@@ -105,7 +105,7 @@ hlm_binomial_model_of <- function(frame, prior, design) {
 # What C reads, as core/hlm/hlm_binomial.h describes.
 hlm_binomial_data <- function(frame, prior, design) {
   groups <- length(frame$levels)
-  used <- which(frame$total > 0)
+  used <- which(rows_used(frame))
   rows <- used[order(frame$group[used])]
   size <- tabulate(frame$group[used], groups)
   p <- length(design$columns)
@@ -202,7 +202,7 @@ model_fold_kinds.hlm_binomial_model <- function(model) "observation"
 #' @exportS3Method
 model_fold.hlm_binomial_model <- function(model, held, by) {
   frame <- model$frame
-  rows <- which(frame$total > 0)[held]
+  rows <- which(rows_used(frame))[held]
   rest <- frame
   rest$total[rows] <- 0
   rest$success[rows] <- 0
@@ -368,16 +368,18 @@ log_lik.gibbs_hlm_binomial <- function(object, draws = NULL, ...) {
   eta <- posterior_linpred.gibbs_hlm_binomial(object, draws = draws)
   out <- share_log_lik(model, eta, frame$success, frame$total) +
     rep(log_choose(frame), each = nrow(eta))
-  out[, frame$total > 0, drop = FALSE]
+  used_columns(out, rows_used(frame))
 }
 
 #' @rdname hlm-binomial
 #' @export
 bayes_R2.gibbs_hlm_binomial <- function( # nolint: object_name_linter.
     object, newdata = NULL, draws = NULL, ...) {
+  eta <- posterior_linpred.gibbs_hlm_binomial(
+    object, FALSE, newdata, draws, ...
+  )
   explained_success(
-    fit_part(object, "model"),
-    posterior_linpred.gibbs_hlm_binomial(object, FALSE, newdata, draws, ...)
+    fit_part(object, "model"), observed_columns(object, newdata, eta)
   )
 }
 

@@ -419,7 +419,8 @@ model_fold_kinds.hlm_model <- function(model) c("observation", "group")
 model_fold.hlm_model <- function(model, held, by) {
   frame <- model$frame
   rows <- if (by == "group") {
-    which(frame$group %in% held)
+    used <- rows_used(frame)
+    which(used & frame$group %in% sort(unique(frame$group[used]))[held])
   } else {
     which(rows_used(frame))[held]
   }

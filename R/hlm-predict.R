@@ -392,8 +392,9 @@ hlm_moments <- function(fit, rows, weights, type, level, interval) {
 #' @param by `"observation"` (default) or `"group"`.
 #' @param ... Not used; for `pp_check()` passed to bayesplot.
 #' @return A matrix, draws x observations (or groups), chain after chain;
-#'   `bayes_R2()` a vector; `pp_check()` a plot. `log_lik()` and `pp_check()`
-#'   leave out rows of weight 0.
+#'   `bayes_R2()` a vector; `pp_check()` a plot. `log_lik()`, `bayes_R2()` and
+#'   `pp_check()` leave out rows of weight 0 and groups without other rows, see
+#'   [kfold][kfold.gibbsite_fit], section Observations.
 #' @section Errors: `gibbsite_error_argument` for more draws than there are, and
 #'   the errors of [predict.gibbs_hlm()].
 #' @examples
@@ -489,7 +490,7 @@ log_lik.gibbs_hlm <- function(object, draws = NULL,
   )
   dim(out) <- dim(at$mu)
   colnames(out) <- colnames(at$mu)
-  out[, used, drop = FALSE]
+  used_columns(out, used)
 }
 
 # log p(y_j | b, Sigma, sigma) = log p(y_j | u) + log p(u) - log p(u | y_j) at
@@ -506,7 +507,7 @@ group_log_lik <- function(model, frame, used, d) {
       rows_log_lik(frame, d, rows[block], u$mean) + log_prior_ratio(d, u)
     )
   }
-  out
+  out[, lengths(rows) > 0L, drop = FALSE]
 }
 
 # The sum of log p(y_i | u) over the rows of each group: groups x draws.
@@ -571,5 +572,6 @@ bayes_R2.gibbs_hlm <- function( # nolint: object_name_linter.
   at <- hlm_draws_at(
     object, newdata, re_formula, allow_new_levels, NULL, NULL, draws, call
   )
-  explained_share(at$mu, at$sigma^2)
+  mean <- observed_columns(object, newdata, at$mu)
+  explained_share(mean, at$sigma^2)
 }

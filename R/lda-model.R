@@ -542,7 +542,9 @@ shown_data.lda_model <- function(model, data) {
 # The concentrations that are sampled, the share of the largest topic, and the
 # shares of pairs of tokens of one document, or one term, that have one topic.
 #' @exportS3Method
-model_outcome.lda_model <- function(model) model$data[c("word", "start")]
+model_outcome.lda_model <- function(model) {
+  list(word = model$data$word, start = unique(model$data$start))
+}
 
 #' @exportS3Method
 model_quantities.lda_model <- function(model, state) {

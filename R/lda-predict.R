@@ -384,7 +384,8 @@ perplexity_row <- function(scored, method) {
 #'   evenly over the chains' draws.
 #' @param particles Whole number: see [held_out_perplexity()].
 #' @param ... Not used.
-#' @return `log_lik()`: a matrix, draws x documents. `posterior_predict()`: a
+#' @return `log_lik()`: a matrix, draws x documents; that of the fit's own
+#'   documents leaves out those without words. `posterior_predict()`: a
 #'   list with a sparse matrix of counts (documents x terms) for each draw.
 #' @section Errors: `gibbsite_error_argument` where draws were not stored, for
 #'   more draws than there are, and for a fit without its data.
@@ -423,7 +424,7 @@ log_lik.gibbs_lda <- function(object, newdata = NULL, draws = NULL,
   }, numeric(length(tokens$documents)))
   out <- t(matrix(out, length(tokens$documents)))
   colnames(out) <- tokens$documents
-  out
+  if (is.null(newdata)) used_columns(out, diff(tokens$start) > 0) else out
 }
 
 #' @rdname lda-checks

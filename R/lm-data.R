@@ -53,11 +53,6 @@ lm_frame <- function(parts, call) {
   )
 }
 
-# The rows that the likelihood has: an observed response and a weight above 0.
-rows_used <- function(frame) {
-  !is.na(frame$y) & (frame$weights %||% 1) > 0
-}
-
 # list(centre, spread, mean_weight) of the responses less the offset: their
 # weighted mean (0 without an intercept) and root mean square about it.
 measure_response <- function(y, weights, intercept) {

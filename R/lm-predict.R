@@ -166,8 +166,9 @@ response_spread <- function(mu, sigma, weights, tails) {
 #' @param ... Not used; for `pp_check()` passed to bayesplot.
 #' @return A matrix, draws x observations (chain after chain); `bayes_R2()` a
 #'   vector, a number for each draw; `pp_check()` a plot. `log_lik()` of the
-#'   fit's own data and `pp_check()` leave out rows without a response or with
-#'   weight 0; `posterior_predict()` is `NA` where the weight is 0.
+#'   fit's own data, `bayes_R2()` and `pp_check()` leave out rows without a
+#'   response or with weight 0, see [kfold][kfold.gibbsite_fit], section
+#'   Observations; `posterior_predict()` is `NA` where the weight is 0.
 #' @section Errors: `gibbsite_error_argument` for more draws than there are, and
 #'   the errors of [predict.gibbs_lm()].
 #' @references
@@ -271,7 +272,7 @@ log_lik.gibbs_lm <- function(object, newdata = NULL, draws = NULL,
   )
   dim(out) <- dim(at$mu)
   colnames(out) <- colnames(at$mu)
-  out[, used, drop = FALSE]
+  used_columns(out, used)
 }
 
 #' @rdname lm-draws
@@ -281,5 +282,6 @@ bayes_R2.gibbs_lm <- function( # nolint: object_name_linter.
   call <- rlang::current_env()
   check_no_more(...)
   at <- lm_draws_at(object, newdata, NULL, NULL, draws, call)
-  explained_share(at$mu, at$sigma^2)
+  mean <- observed_columns(object, newdata, at$mu)
+  explained_share(mean, at$sigma^2)
 }

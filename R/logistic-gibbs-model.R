@@ -270,7 +270,8 @@ model_density.logit_model <- function(model) {
     spec = list(lower = rep(-Inf, p), upper = rep(Inf, p), map = NULL),
     log_joint = function(x) logistic_log_joint(model, x),
     log_lik = function(x, i) {
-      model$frame <- frame_rows(model$frame, i)
+      row <- which(rows_used(model$frame))[[i]]
+      model$frame <- frame_rows(model$frame, row)
       drop(logistic_log_lik(model, x))
     },
     proper = is.matrix(model$prior$c) || all(is.finite(model$prior$c))
@@ -309,7 +310,8 @@ model_fold.laplace_logistic_model <- function(model, held, by) {
 # make(parts, call): the model of parts as those of formula_parts().
 logistic_fold <- function(model, held, make) {
   frame <- model$frame
-  kept <- frame_rows(frame, -held)
+  rows <- which(rows_used(frame))
+  kept <- frame_rows(frame, rows[-held])
   parts <- list(
     x = kept$x, columns = model$columns,
     response = c(kept$response, kept[c("y", "trials")]),
@@ -320,6 +322,6 @@ logistic_fold <- function(model, held, make) {
   )
   train <- make(parts, NULL)
   test <- train
-  test$frame <- frame_rows(frame, held)
+  test$frame <- frame_rows(frame, rows[held])
   list(train = train, test = test)
 }

@@ -122,7 +122,7 @@ deviance.laplace_logistic <- function(object, ...) {
   check_no_more(...)
   model <- fit_part(object, "model")
   frame <- check_frame(model)
-  used <- frame$total > 0
+  used <- rows_used(frame)
   eta <- drop(linear_predictors(frame$x, model$data$map, frame$offset))
   mean <- stats::binomial(model_link(model))$linkinv(eta)
   sum(stats::binomial()$dev.resids(

@@ -13,7 +13,7 @@ logistic_posterior <- function(parts, prior, start, method, call) {
     p, 2, "The precision matrix of the coefficients of {.arg x} has",
     "Use fewer columns", call
   )
-  nobs <- sum(frame$total > 0)
+  nobs <- sum(rows_used(frame))
   if (nobs == 0L) {
     abort_argument("There are no observations with trials.", call = call)
   }

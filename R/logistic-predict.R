@@ -280,7 +280,10 @@ as_class <- function(model, probability, call) {
 #' @param ... Not used; for `pp_check()` passed to bayesplot.
 #' @return A matrix, draws x observations (chain after chain); `bayes_R2()` a
 #'   vector, a number for each draw; `pp_check()` a plot. Weights of the
-#'   observations are used only in `log_lik()` of the fit's own data.
+#'   observations are used only in `log_lik()` of the fit's own data. This,
+#'   `bayes_R2()` and `pp_check()` leave out rows without trials or with weight
+#'   0, and a row of several trials is one observation: see
+#'   [kfold][kfold.gibbsite_fit], section Observations.
 #' @section Errors: `gibbsite_error_argument` for more draws than there are, and
 #'   the errors of [predict.laplace_logistic()].
 #' @references
@@ -410,7 +413,7 @@ log_lik.laplace_logistic <- function(object, newdata = NULL, draws = NULL,
     chosen <- all[spread_rows(draws, nrow(all), call), , drop = FALSE]
     out <- logistic_log_lik(model, chosen)
     colnames(out) <- rows$names
-    return(out)
+    return(used_columns(out, rows_used(model$frame)))
   }
   eta <- linear_predictor_draws(object, newdata, offset, draws, call)
   response <- new_response(model, newdata, y, ncol(eta), function(y, known) {
@@ -460,9 +463,11 @@ response_of_kind <- function(y, known, call) {
 #' @export
 bayes_R2.laplace_logistic <- function( # nolint: object_name_linter.
     object, newdata = NULL, draws = NULL, ...) {
+  eta <- posterior_linpred.laplace_logistic(
+    object, FALSE, newdata, draws, ...
+  )
   explained_success(
-    fit_part(object, "model"),
-    posterior_linpred.laplace_logistic(object, FALSE, newdata, draws, ...)
+    fit_part(object, "model"), observed_columns(object, newdata, eta)
   )
 }
 
@@ -483,10 +488,11 @@ bayes_R2.gibbs_logistic <- # nolint: object_name_linter.
 pp_check.laplace_logistic <- function(object, draws = NULL, ...) {
   frame <- check_frame(fit_part(object, "model"))
   draws <- draws %||% min(50, ndraws(object))
-  y <- frame$y * (frame$trials %||% 1)
+  used <- rows_used(frame)
+  y <- (frame$y * (frame$trials %||% 1))[used]
   replicated <- unname(
     posterior_predict(object, draws = draws)
-  )
+  )[, used, drop = FALSE]
   if (max(frame$trials %||% 1) <= 30) {
     bayesplot::ppc_bars(y, replicated, ...)
   } else {

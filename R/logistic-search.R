@@ -226,7 +226,7 @@ check_separated <- function(frame, flat, columns, call) {
 # each column's largest value, and whether an observation has both; each
 # distinct row occurs once, with its count in `times`.
 signed_rows <- function(frame, flat) {
-  kept <- frame$total > 0
+  kept <- rows_used(frame)
   x <- as.matrix(frame$x[kept, flat, drop = FALSE])
   success <- frame$success[kept]
   both <- success > 0 & success < frame$total[kept]

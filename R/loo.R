@@ -18,6 +18,7 @@ loo.gibbsite_fit <- function(x, ...) {
       }
     }
   )
+  rownames(out$pointwise) <- colnames(log_lik)
   if (high) {
     warn_pareto(out, fit_part(x, "model"), nrow(log_lik), name, call)
   }
@@ -40,10 +41,16 @@ warn_pareto <- function(loo, model, draws, name, call) {
   moves <- held && !is.null(model_density(model))
   folds <- held && length(model_fold_kinds(model)) > 0L
   other <- other_validation(model)
+  names <- rownames(loo$pointwise)[high] %||% high
+  repeated <- isTRUE(any(model$frame$total[rows_used(model$frame)][high] > 1))
   warn_gibbsite(
     c("{.fn loo} of {name}: Pareto k is above {format(limit, digits = 2)} for
        {length(high)} of {total} observation{?s}, whose estimates are
-       unreliable: {utils::head(high, 5L)}.",
+       unreliable: {utils::head(names, 5L)}.",
+      i = if (repeated) {
+        "A row of several trials is one observation. In data with a row for each
+         trial, {.fn loo} leaves out single trials."
+      },
       i = if (moves) {
         "{.fn loo_moment_match} moves the draws for them."
       },
@@ -66,7 +73,10 @@ warn_pareto <- function(loo, model, draws, name, call) {
 #' @exportS3Method loo::waic
 waic.gibbsite_fit <- function(x, ...) {
   check_whole_fit(x, "x", rlang::current_env())
-  with_outcome(loo::waic(rstantools::log_lik(x), ...), x)
+  log_lik <- rstantools::log_lik(x)
+  out <- loo::waic(log_lik, ...)
+  rownames(out$pointwise) <- colnames(log_lik)
+  with_outcome(out, x)
 }
 
 relative_efficiency <- function(fit, log_lik) {

@@ -244,9 +244,10 @@ model_outcome <- function(model) UseMethod("model_outcome")
 model_outcome.default <- function(model) {
   frame <- model$frame
   if (!is.null(frame$y)) {
+    used <- rows_used(frame)
     list(
-      y = unname(as.double(frame$y)),
-      trials = if (!is.null(frame$trials)) as.double(frame$trials)
+      y = unname(as.double(frame$y[used])),
+      trials = if (!is.null(frame$trials)) as.double(frame$trials[used])
     )
   }
 }

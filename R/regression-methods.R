@@ -120,6 +120,15 @@ frame_residuals <- function(frame, mean, type) {
   if (type == "pearson") out * sqrt(frame$weights %||% 1) else out
 }
 
+# Those columns of `mean`, draws x rows, that are observations of the fit or of
+# new data.
+observed_columns <- function(fit, newdata, mean) {
+  if (is.null(newdata)) {
+    mean <- used_columns(mean, rows_used(fit_part(fit, "model")$frame))
+  }
+  mean
+}
+
 # R^2 of each draw (Gelman et al. 2019, doi:10.1080/00031305.2018.1549100).
 # mean: expected responses, draws x observations.  noise: their mean variance.
 explained_share <- function(mean, noise) {

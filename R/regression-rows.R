@@ -286,6 +286,16 @@ new_response <- function(model, newdata, y, n, as_response, call) {
   response
 }
 
+# The rows that say something: a response, and trials or a weight above 0. Only
+# they are observations, of nobs(), log_lik(), kfold() and the like.
+rows_used <- function(frame) {
+  if (is.null(frame$total)) {
+    !is.na(frame$y) & (frame$weights %||% 1) > 0
+  } else {
+    frame$total > 0
+  }
+}
+
 check_frame <- function(model, call = rlang::caller_env()) {
   if (is.null(model$frame)) {
     abort_no_data(call = call)
