@@ -254,11 +254,13 @@ check_made <- function(x, fields, made_by, arg = rlang::caller_arg(x),
 # Makes the object again from its elements by `maker`, which checks them.
 remade <- function(x, maker, made_by, arg = rlang::caller_arg(x),
                    call = rlang::caller_env(),
-                   fields = names(formals(maker))) {
+                   fields = names(formals(maker)), needed = fields) {
   force(arg)
-  check_made(x, fields, made_by, arg, call)
+  check_made(x, needed, made_by, arg, call)
   tryCatch(
-    do.call(maker, unclass(x)[fields], quote = TRUE),
+    do.call(
+      maker, unclass(x)[intersect(fields, names(unclass(x)))], quote = TRUE
+    ),
     gibbsite_error_argument = function(cnd) {
       reason <- cli::ansi_strip(conditionMessage(cnd))
       abort_argument(

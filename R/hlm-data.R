@@ -71,16 +71,28 @@ parse_hlm_formula <- function(formula, data, others, call) {
     )
   }
   if (length(shown) > 1L) {
+    single <- united_bar(found$bars)
     abort_bar(
       "`formula` must have one bar, not {length(shown)}:
        {.code {paste0('(', shown, ')')}}.",
-      call, "Use {.fn {others[1]}} or {.fn {others[2]}}."
+      call,
+      if (is.null(single)) {
+        "Use {.fn {others[1]}} or {.fn {others[2]}}."
+      } else {
+        "One bar has all terms of a group: {.code ({single})} for independent
+         deviations, with {.code |} for correlated ones."
+      }
     )
   }
   bar <- found$bars[[1L]]
   group <- bar[[3L]]
   while (is.call(group) && identical(group[[1L]], quote(`(`))) {
     group <- group[[2L]]
+  }
+  if ("." %in% all.vars(group)) {
+    abort_bar(
+      "`formula` must name its groups, not {.code {deparse1(group)}}.", call
+    )
   }
   if (is.call(group) && as.character(group[[1L]])[[1L]] %in%
         c("/", "+", "*", "^", "||", "|")) {
@@ -93,7 +105,9 @@ parse_hlm_formula <- function(formula, data, others, call) {
   }
   env <- environment(formula)
   fixed <- formula
-  fixed[[3L]] <- expand_dot(found$fixed %||% 1, formula, group, data, call)
+  expanded <- function(part) expand_dot(part, formula, group, data, call)
+  fixed[[3L]] <- expanded(found$fixed %||% 1)
+  bar[[2L]] <- expanded(bar[[2L]])
   flat <- formula
   flat[[3L]] <- call_sum(fixed[[3L]], as.call(list(quote(`(`), bar[[2L]])))
   with_group <- flat
@@ -107,18 +121,50 @@ parse_hlm_formula <- function(formula, data, others, call) {
 
 call_sum <- function(a, b) as.call(list(quote(`+`), a, b))
 
-# `.`: all columns but those of the response and the groups.
+# The bar with the terms of several that have one grouping factor, as text; NULL
+# if they have not.
+united_bar <- function(bars) {
+  groups <- unique(lapply(bars, `[[`, 3L))
+  sides <- lapply(bars, `[[`, 2L)
+  if (length(groups) > 1L || "." %in% unlist(lapply(sides, all.vars))) {
+    return(NULL)
+  }
+  terms <- lapply(sides, function(side) stats::terms(call_formula(side)))
+  labels <- unique(unlist(lapply(terms, attr, "term.labels")))
+  flat <- !any(vapply(terms, attr, 0L, "intercept"))
+  paste0(
+    paste(c(if (flat) "0", labels %||% "1"), collapse = " + "), " || ",
+    deparse1(groups[[1L]])
+  )
+}
+
+call_formula <- function(side) stats::as.formula(call("~", side))
+
+# A right-hand side without `.`, which stands for all columns but those of the
+# response and the groups.
 expand_dot <- function(part, formula, group, data, call) {
   if (!"." %in% all.vars(part)) {
     return(part)
   }
+  check_dot(part, data, call)
   if (!is.data.frame(data)) {
-    abort_argument("`.` in `formula` needs a data frame `data`.", call = call)
+    abort_dot(call)
   }
-  others <- setdiff(names(data), c(all.vars(formula[[2L]]), all.vars(group)))
-  small <- stats::as.formula(call("~", part))
-  one <- data[1L, others, drop = FALSE]
-  stats::formula(stats::terms(small, data = one))[[2L]]
+  columns <- intersect(all.vars(group), names(data))
+  others <- Reduce(function(rest, name) call("-", rest, as.name(name)),
+                   columns, quote(.))
+  whole <- formula
+  whole[[3L]] <- do.call(
+    substitute, list(part, list(. = as.call(list(quote(`(`), others))))
+  )
+  made <- tryCatch(
+    stats::terms(whole, data = data[0L, , drop = FALSE], simplify = TRUE),
+    error = function(cnd) {
+      reason <- conditionMessage(cnd)
+      abort_bar(c("`formula` cannot be read.", x = "{reason}"), call)
+    }
+  )
+  stats::formula(made)[[3L]]
 }
 
 # The variables of a : b, as expressions.

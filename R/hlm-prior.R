@@ -43,7 +43,8 @@
 #'   is larger for an intercept far from the data. For `"inverse-wishart"`
 #'   \eqn{S_0} is diagonal with the squares of these.
 #' * `nu0`, `sigma0`: 0.002 and \eqn{S} (times the root of the mean weight).
-#' * `slope_mean`, `slope_sd`: 0 and \eqn{10 S/s_k}{10 S/s_k}.
+#' * `slope_mean`, `slope_sd`: 0 and \eqn{10 S/s_k}{10 S/s_k};
+#'   `slope_scale` stands for the 10, so that 20 is twice as wide.
 #' * `intercept_mean`, `intercept_sd`: the weighted mean of the responses (less
 #'   the offset) and \eqn{10 S}.
 #'
@@ -59,8 +60,12 @@
 #' @param nu0,sigma0 `NULL` or positive numbers. `sigma0` is in units of the
 #'   response. Both are without effect if the fit has known standard errors.
 #' @param slope_mean,slope_sd `NULL` or numbers (`slope_sd` positive), one for
-#'   all slopes, or one for each in the order of the model matrix (a vector with
-#'   names is reordered by name).
+#'   all slopes, or one for each in the order of the model matrix. A vector with
+#'   names is for the slopes that it names, `c(age = 1)`; the others have the
+#'   default.
+#' @param slope_scale `NULL` or positive numbers, likewise: the standard
+#'   deviation of a slope in units of \eqn{S/s_k}{S/s_k}. `slope_sd` goes before
+#'   it.
 #' @param intercept_mean,intercept_sd `NULL` or a number, positive for
 #'   `intercept_sd`, in units of the response.
 #' @return An object of class `hlm_prior`; printing it shows the model.
@@ -79,7 +84,8 @@
 hlm_prior <- function(type = c("half-t", "inverse-wishart"), df = NULL,
                       scale = NULL, nu0 = NULL, sigma0 = NULL,
                       slope_mean = NULL, slope_sd = NULL,
-                      intercept_mean = NULL, intercept_sd = NULL) {
+                      intercept_mean = NULL, intercept_sd = NULL,
+                      slope_scale = NULL) {
   call <- rlang::current_env()
   type <- check_choice(type, c("half-t", "inverse-wishart"))
   positive <- function(x, arg) {
@@ -96,8 +102,9 @@ hlm_prior <- function(type = c("half-t", "inverse-wishart"), df = NULL,
   if (type == "inverse-wishart") {
     scale <- numeric_matrix(scale, "scale", call)
   }
+  slopes <- check_slope_fields(slope_mean, slope_sd, slope_scale, call)
   structure(
-    list(
+    c(list(
       type = type, df = positive(df, "df"),
       scale = if (is.matrix(scale) && type == "inverse-wishart") {
         check_covariance(scale, "scale", call)
@@ -105,20 +112,18 @@ hlm_prior <- function(type = c("half-t", "inverse-wishart"), df = NULL,
         numbers(scale, "scale", 0)
       },
       nu0 = positive(nu0, "nu0"), sigma0 = positive(sigma0, "sigma0"),
-      slope_mean = check_slope_numbers(slope_mean, "slope_mean", call),
-      slope_sd = check_slope_numbers(slope_sd, "slope_sd", call, 0),
       intercept_mean = check_number(
         intercept_mean, null_ok = TRUE, arg = "intercept_mean", call = call
       ),
       intercept_sd = positive(intercept_sd, "intercept_sd")
-    ),
+    ), slopes),
     class = c("hlm_prior", "gibbsite_prior")
   )
 }
 
 #' @export
 format.hlm_prior <- function(x, ...) {
-  check_made(x, names(formals(hlm_prior)), "hlm_prior()")
+  check_made(x, needed_fields(hlm_prior), "hlm_prior()")
   value <- format_prior_value
   wishart <- identical(x$type, "inverse-wishart")
   known <- isTRUE(x$known)
@@ -133,8 +138,11 @@ format.hlm_prior <- function(x, ...) {
     },
     "b_k ~ N(mean, sd^2), and the intercept at the predictors' means",
     if (is.null(x$slope_sd) || length(x$slope_sd) > 0L) {
-      c(paste0("  slope mean = ", value(x$slope_mean, "0")),
-        paste0("  slope sd = ", value(x$slope_sd)))
+      c(paste0("  slope mean = ", format_prior_named(x$slope_mean, "0")),
+        paste0("  slope sd = ", format_prior_named(x$slope_sd)),
+        if (!is.null(x$slope_scale)) {
+          paste0("  slope scale = ", format_prior_named(x$slope_scale))
+        })
     },
     if (!isTRUE(x$no_intercept)) {
       c(paste0("  intercept mean = ", value(x$intercept_mean)),
@@ -200,10 +208,12 @@ complete_hlm_prior <- function(prior, design, measured, call) {
     dimnames(prior$scale) <- list(design$bar, design$bar)
   }
   slopes <- design$columns[design$slopes]
-  prior$slope_mean <- each("slope_mean", 0 * design$scale, slopes, "the slopes")
-  prior$slope_sd <- each(
-    "slope_sd", 10 * spread / design$scale, slopes, "the slopes"
+  prior$slope_mean <- complete_slopes(prior, "slope_mean", 0, slopes, call)
+  wide <- unname(complete_slopes(prior, "slope_scale", 10, slopes, call))
+  prior$slope_sd <- complete_slopes(
+    prior, "slope_sd", wide * spread / design$scale, slopes, call
   )
+  prior["slope_scale"] <- list(NULL)
   prior$no_intercept <- length(design$intercept) == 0L
   if (!prior$no_intercept) {
     prior$intercept_mean <- prior$intercept_mean %||% measured$centre
@@ -215,21 +225,4 @@ complete_hlm_prior <- function(prior, design, measured, call) {
     prior$sigma0 <- prior$sigma0 %||% (spread * sqrt(measured$mean_weight))
   }
   prior
-}
-
-# One number for each of `names`.
-complete_each <- function(x, default, names, field, whose, call) {
-  x <- x %||% default
-  if (!length(x) %in% c(1L, length(names))) {
-    wanted <- or_words(unique(c(1L, length(names))))
-    abort_argument(
-      c("`{field}` of `prior` must have length {wanted}, not {length(x)}.",
-        i = "It is for {whose}: {.val {names}}."),
-      call = call
-    )
-  }
-  if (length(x) == 1L && is.null(names(x))) {
-    x <- rep(x, length(names))
-  }
-  stats::setNames(in_order_of(x, names, field, whose, call), names)
 }

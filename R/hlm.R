@@ -91,8 +91,9 @@
 #' of `inits` is a list with any of `sigma`, a positive number, and `Sigma`, a
 #' positive definite matrix. The first sweep draws the rest from these.
 #'
-#' @param formula A formula, `response ~ fixed + (terms | group)`. A term or a
-#'   group that uses other rows of the data, such as `I(x - mean(x))` or `(1 |
+#' @param formula A formula, `response ~ fixed + (terms | group)`, with one bar.
+#'   `.` stands for all columns of `data` but those of the response and the
+#'   groups, before the bar too. A term or a group that uses other rows of the data, such as `I(x - mean(x))` or `(1 |
 #'   cut(x, 3))`, raises a warning, see [gibbs_lm()].
 #' @param data A data frame in which the formula's variables are looked up
 #'   first.

@@ -152,8 +152,13 @@ lm_data <- function(frame, prior, design, keep) {
   z <- sqrt(weights) *
     (x - rep(design$mean, each = nrow(x))) / rep(prior$scale, each = nrow(x))
   z[, design$constant] <- 0
+  away <- y - measured$centre
+  # C draws the slopes less their prior means
+  if (any(prior$slope_mean != 0)) {
+    away <- away - drop(z %*% (prior$slope_mean * prior$scale)) / sqrt(weights)
+  }
   hierarchical <- prior$type == "hierarchical"
-  found <- decompose_design(unname(z), sqrt(weights) * (y - measured$centre))
+  found <- decompose_design(unname(z), sqrt(weights) * away)
   # fewer residual degrees of freedom than slopes that the data inform
   degrees <- sum(used) - length(found$estimate) - intercept
   collapsed <- hierarchical && degrees < length(found$estimate)
@@ -171,7 +176,7 @@ lm_data <- function(frame, prior, design, keep) {
       prior_precision = if (intercept) 1 / prior$intercept_sd^2 else 0,
       scale = as.double(unname(prior$scale)),
       mean = unname(design$mean),
-      missing = if ("y" %in% keep) lm_missing(frame, design)
+      missing = if ("y" %in% keep) lm_missing(frame, design, prior)
     ),
     switch(prior$type,
       nig = list(lambda = prior$lambda), horseshoe = list(tau = prior$tau),
@@ -181,15 +186,19 @@ lm_data <- function(frame, prior, design, keep) {
 }
 
 # The rows whose missing responses are drawn; NULL: none.
-lm_missing <- function(frame, design) {
+lm_missing <- function(frame, design, prior) {
   rows <- which(is.na(frame$y))
   if (length(rows) == 0L) {
     return(NULL)
   }
-  x <- unname(frame$x[rows, design$slopes, drop = FALSE])
+  x <- unname(frame$x[rows, design$slopes, drop = FALSE]) -
+    rep(unname(design$mean), each = length(rows))
+  offset <- (frame$offset %||% numeric(nrow(frame$x)))[rows]
+  if (any(prior$slope_mean != 0)) {
+    offset <- offset + drop(x %*% unname(prior$slope_mean))
+  }
   list(
-    x = x - rep(unname(design$mean), each = length(rows)),
-    offset = (frame$offset %||% numeric(nrow(frame$x)))[rows],
+    x = x, offset = offset,
     weight = (frame$weights %||% rep(1, nrow(frame$x)))[rows]
   )
 }

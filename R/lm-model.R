@@ -15,7 +15,8 @@ lm_model <- function(parts, prior, keep, call) {
   )
   check_response_size(measured, frame$response$name, call)
   slopes <- parts$columns[design$slopes]
-  given <- inherits(prior, "lm_prior") && !is.null(unclass(prior)$scale)
+  given <- inherits(prior, "lm_prior") &&
+    !is.null(c(unclass(prior)$scale, unclass(prior)$slope_sd))
   tell_constant_columns(design$constant, slopes, given)
   prior <- complete_lm_prior(
     prior, slopes, measured, ifelse(design$constant, 1, design$scale),
@@ -210,7 +211,22 @@ shrunken_squares <- function(data) {
 
 #' @exportS3Method
 model_sweeps.lm_model <- function(model, state, n, control) {
-  .Call(C_lm_sweeps, model$data, state, n, control)
+  run <- .Call(C_lm_sweeps, model$data, state, n, control)
+  by <- lm_prior_means(model)
+  if (any(by != 0)) {
+    at <- seq_along(by)
+    run$draws[, at] <- run$draws[, at] + rep(by, each = nrow(run$draws))
+  }
+  run
+}
+
+# The prior means of the coefficients, with alpha = 0.
+lm_prior_means <- function(model) {
+  design <- model$layout
+  out <- numeric(length(design$columns))
+  out[design$slopes] <- model$prior$slope_mean %||% 0
+  out[design$intercept] <- -sum(out[design$slopes] * design$mean)
+  out
 }
 
 #' @exportS3Method
@@ -282,7 +298,7 @@ draw_prior.lm_model <- function(model) {
   p <- length(design$slopes)
   local <- if (prior$type == "horseshoe") stats::rcauchy(p)^2
   slopes <- stats::rnorm(p) * sqrt((local %||% 1) / (lambda * unit)) /
-    prior$scale
+    prior$scale + prior$slope_mean
   w <- numeric(length(design$columns))
   w[design$slopes] <- slopes
   if (length(design$intercept) == 1L) {
@@ -304,7 +320,7 @@ state_at <- function(model, w, lambda, beta) {
   data <- model$data
   design <- model$layout
   state <- lm_state(model, lambda, beta)
-  u <- unname(w[design$slopes] * data$scale)
+  u <- (w - lm_prior_means(model))[design$slopes] * data$scale
   state$theta <- drop(crossprod(data$vectors, u))
   if (length(state$free) > 0L) {
     state$free <- u
@@ -325,7 +341,7 @@ lm_coefficients <- function(model, state) {
     u <- u + state$free - drop(data$vectors %*% along)
   }
   w <- numeric(length(design$columns))
-  slopes <- u / data$scale
+  slopes <- u / data$scale + (model$prior$slope_mean %||% 0)
   w[design$slopes] <- slopes
   w[design$intercept] <- state$alpha - sum(slopes * data$mean)
   w
@@ -398,15 +414,17 @@ model_density.lm_model <- function(model) {
   )
 }
 
-# list(w, u, alpha, beta, lambda) of parameters in rows: u are the slopes times
-# their scales, points x slopes.
+# list(w, u, alpha, beta, lambda) of parameters in rows: u are the slopes less
+# their prior means, times their scales, points x slopes.
 lm_point <- function(model, x) {
   design <- model$layout
   p <- length(model$coefficients)
   w <- x[, seq_len(p), drop = FALSE]
   slopes <- w[, design$slopes, drop = FALSE]
+  centre <- lm_prior_means(model)[design$slopes]
   list(
-    w = w, u = slopes * rep(unname(model$prior$scale), each = nrow(x)),
+    w = w, u = (slopes - rep(centre, each = nrow(x))) *
+      rep(unname(model$prior$scale), each = nrow(x)),
     alpha = if (length(design$intercept) == 1L) {
       w[, design$intercept] + drop(slopes %*% unname(design$mean))
     },

@@ -2,39 +2,56 @@
 
 #' Prior of a linear regression
 #'
-#' The prior of [gibbs_lm()]. The slopes \eqn{w_j}{w_j} are normal with mean 0,
-#' in units of a scale \eqn{s_j}{s_j} of each predictor. \eqn{\alpha}{alpha} is
+#' The prior of [gibbs_lm()]. The slopes \eqn{w_j}{w_j} are normal with mean
+#' \eqn{m_j}{m_j}, 0 by default, in units of a scale \eqn{s_j}{s_j} of each
+#' predictor. \eqn{\alpha}{alpha} is
 #' the value of the regression at the predictors' (weighted) means, and
 #' \eqn{\beta}{beta} the precision of an observation of weight 1. `type =
 #' "hierarchical"`:
-#' \deqn{s_j w_j \mid \lambda \sim \mathrm{N}(0, 1/\lambda), \quad
+#' \deqn{s_j (w_j - m_j) \mid \lambda \sim \mathrm{N}(0, 1/\lambda), \quad
 #'   \lambda \sim \mathrm{Gamma}(a, b), \quad
 #'   \beta \sim \mathrm{Gamma}(c, d), \quad
 #'   \alpha \sim \mathrm{N}(m, t^2).}{
-#'   s_j w_j | lambda ~ N(0, 1/lambda), lambda ~ Gamma(a, b),
+#'   s_j (w_j - m_j) | lambda ~ N(0, 1/lambda), lambda ~ Gamma(a, b),
 #'   beta ~ Gamma(c, d), alpha ~ N(m, t^2).}
 #' `type = "nig"`, the conjugate (normal inverse gamma) prior, whose posterior
 #' has a closed form:
-#' \deqn{s_j w_j \mid \beta \sim \mathrm{N}(0, 1/(\lambda \beta)), \quad
-#'   \beta \sim \mathrm{Gamma}(c, d), \quad
+#' \deqn{s_j (w_j - m_j) \mid \beta \sim \mathrm{N}(0, 1/(\lambda \beta)),
+#'   \quad \beta \sim \mathrm{Gamma}(c, d), \quad
 #'   \alpha \mid \beta \sim \mathrm{N}(m, t^2/\beta),}{
-#'   s_j w_j | beta ~ N(0, 1/(lambda beta)), beta ~ Gamma(c, d),
+#'   s_j (w_j - m_j) | beta ~ N(0, 1/(lambda beta)), beta ~ Gamma(c, d),
 #'   alpha | beta ~ N(m, t^2 / beta),}
 #' with a fixed \eqn{\lambda}{lambda}. A gamma distribution is given by its
-#' shape and rate.
+#' shape and rate. With `intercept_sd = Inf` \eqn{\alpha}{alpha} takes a degree
+#' of freedom: the shape of the posterior of \eqn{\beta}{beta} is then \eqn{c +
+#' (n - 1)/2}{c + (n - 1)/2}, where any finite value gives \eqn{c + n/2}{c +
+#' n/2}, so that `Inf` is not the limit of large values.
 #'
 #' `type = "horseshoe"` (Carvalho et al. 2010) is for many predictors of which
 #' few have an effect. Each slope has a scale of its own, so that small slopes
 #' are pulled to zero and large ones hardly at all:
-#' \deqn{s_j w_j \mid \ell_j, \tau, \beta \sim \mathrm{N}(0, \ell_j^2 \tau^2 /
+#' \deqn{s_j (w_j - m_j) \mid \ell_j, \tau, \beta \sim \mathrm{N}(0, \ell_j^2 \tau^2 /
 #'   \beta), \quad \ell_j \sim \mathrm{C}^+(0, 1), \quad
 #'   \tau \sim \mathrm{C}^+(0, \tau_0), \quad
 #'   \beta \sim \mathrm{Gamma}(c, d), \quad
 #'   \alpha \mid \beta \sim \mathrm{N}(m, t^2/\beta),}{
-#'   s_j w_j | l_j, tau, beta ~ N(0, l_j^2 tau^2 / beta), l_j ~ C+(0, 1),
-#'   tau ~ C+(0, tau0), beta ~ Gamma(c, d), alpha | beta ~ N(m, t^2 / beta),}
+#'   s_j (w_j - m_j) | l_j, tau, beta ~ N(0, l_j^2 tau^2 / beta),
+#'   l_j ~ C+(0, 1), tau ~ C+(0, tau0), beta ~ Gamma(c, d), alpha | beta ~ N(m, t^2 / beta),}
 #' where \eqn{\mathrm{C}^+(0, s)}{C+(0, s)} is the half-Cauchy distribution of
 #' scale \eqn{s}.
+#'
+#' The width of the prior of a slope is \eqn{t_j = h_j/s_j}{t_j = h_j/s_j}, with
+#' \eqn{h = \sqrt{b/a}}{h = sqrt(b/a)} (`"hierarchical"`),
+#' \eqn{1/\sqrt\lambda}{1/sqrt(lambda)} (`"nig"`) or \eqn{\tau_0}{tau0}
+#' (`"horseshoe"`). With \eqn{\lambda}{lambda} integrated out, \eqn{w_j}{w_j}
+#' has under `"hierarchical"` a Student t distribution with \eqn{2a} degrees of
+#' freedom, centre \eqn{m_j}{m_j} and scale \eqn{t_j}{t_j}: a Cauchy
+#' distribution by default, and nearly \eqn{\mathrm{N}(m_j, t_j^2)}{N(m_j,
+#' t_j^2)} with a large `a`, such as 1e6. Under `"nig"` it is
+#' \eqn{\mathrm{N}(m_j, t_j^2 \sigma^2)}{N(m_j, t_j^2 sigma^2)} given
+#' \eqn{\sigma = 1/\sqrt\beta}{sigma = 1/sqrt(beta)}. `slope_sd` gives
+#' \eqn{t_j}{t_j} itself, `slope_scale` a factor of its default: 2 is a prior
+#' twice as wide. [prior_summary()] shows \eqn{t_j}{t_j} as `slope sd`.
 #'
 #' Fields left `NULL` are completed from the data at the fit, so that the prior
 #' says the same in any units, and [prior_summary()] shows the values used. The
@@ -71,13 +88,18 @@
 #' @param lambda `NULL` or a positive number. For `"nig"` only.
 #' @param tau `NULL` or a positive number: \eqn{\tau_0}{tau0}. For
 #'   `"horseshoe"` only.
-#' @param scale `NULL`, or positive numbers in the units of the predictors: one
-#'   for all slopes, or one for each slope in the order of the model matrix (a
-#'   vector with names is reordered by name).
+#' @param scale `NULL`, or positive numbers \eqn{s_j}{s_j} in the units of the
+#'   predictors: one for all slopes, or one for each slope in the order of the
+#'   model matrix. A vector with names is for the slopes that it names, `c(age =
+#'   1)`; the others have the default.
 #' @param intercept_mean `NULL` or a number: \eqn{m}{m}.
 #' @param intercept_sd `NULL`, a positive number or `Inf` (flat): \eqn{t}{t}, in
 #'   units of the response; with `"nig"` and `"horseshoe"` in units of
 #'   \eqn{\sigma = 1/\sqrt\beta}{sigma = 1/sqrt(beta)}.
+#' @param slope_mean,slope_sd,slope_scale `NULL` or numbers, one for all slopes
+#'   or several as for `scale`: the mean \eqn{m_j}{m_j} (default 0), the width
+#'   \eqn{t_j}{t_j} (positive), or a positive factor of the default width. A
+#'   slope with a `slope_sd` takes neither `scale` nor `slope_scale`.
 #' @return An object of class `lm_prior`; printing it shows the model.
 #' @section Errors:
 #' A value of the wrong type or out of its range, or a field of the other type,
@@ -98,11 +120,18 @@
 #' lm_prior(a = 1, b = 1, c = 1, d = 1, scale = 1)
 #' lm_prior("nig", lambda = 0.1)
 #' lm_prior("horseshoe", tau = 0.05)
+#'
+#' # what is known of one slope
+#' fit <- gibbs_lm(mpg ~ wt + hp, mtcars, seed = 1,
+#'   prior = lm_prior(slope_mean = c(wt = -4), slope_sd = c(wt = 1))
+#' )
+#' prior_summary(fit)
 #' @export
 lm_prior <- function(type = c("hierarchical", "nig", "horseshoe"), a = NULL,
                      b = NULL, c = NULL, d = NULL, lambda = NULL, tau = NULL,
                      scale = NULL, intercept_mean = NULL,
-                     intercept_sd = NULL) {
+                     intercept_sd = NULL, slope_mean = NULL,
+                     slope_sd = NULL, slope_scale = NULL) {
   call <- rlang::current_env()
   positive <- function(x, arg, infinite_ok = FALSE) {
     check_number(
@@ -123,6 +152,9 @@ lm_prior <- function(type = c("hierarchical", "nig", "horseshoe"), a = NULL,
     ),
     intercept_sd = positive(intercept_sd, "intercept_sd", infinite_ok = TRUE)
   )
+  prior <- c(
+    prior, check_slope_fields(slope_mean, slope_sd, slope_scale, call)
+  )
   own <- list(
     hierarchical = c("a", "b"), nig = "lambda", horseshoe = "tau"
   )
@@ -139,20 +171,23 @@ lm_prior <- function(type = c("hierarchical", "nig", "horseshoe"), a = NULL,
 
 #' @export
 format.lm_prior <- function(x, ...) {
-  check_made(x, names(formals(lm_prior)), "lm_prior()")
+  check_made(x, needed_fields(lm_prior), "lm_prior()")
   value <- format_prior_value
   type <- x$type %||% "hierarchical"
   by_beta <- !identical(type, "hierarchical")
   none <- isTRUE(x$no_intercept)
+  moved <- any(x$slope_mean != 0)
+  slope <- if (moved) "s_j (w_j - m_j)" else "s_j w_j"
   c(
     "y_i | w, beta ~ N(o_i + alpha + (x_i - mean)'w, 1 / (beta v_i))",
     switch(type,
-      nig = c("s_j w_j | beta ~ N(0, 1 / (lambda beta))",
+      nig = c(paste(slope, "| beta ~ N(0, 1 / (lambda beta))"),
               "beta ~ Gamma(c, d)    (shape, rate)"),
-      horseshoe = c("s_j w_j | l_j, tau, beta ~ N(0, l_j^2 tau^2 / beta)",
+      horseshoe = c(paste(slope, "| l_j, tau, beta ~",
+                          "N(0, l_j^2 tau^2 / beta)"),
                     "l_j ~ C+(0, 1), tau ~ C+(0, tau0)    (half-Cauchy)",
                     "beta ~ Gamma(c, d)    (shape, rate)"),
-      c("s_j w_j | lambda ~ N(0, 1 / lambda)",
+      c(paste(slope, "| lambda ~ N(0, 1 / lambda)"),
         "lambda ~ Gamma(a, b), beta ~ Gamma(c, d)    (shape, rate)")
     ),
     if (!none) {
@@ -166,6 +201,8 @@ format.lm_prior <- function(x, ...) {
     paste0("  c = ", value(x$c, "0.001")),
     paste0("  d = ", value(x$d)),
     paste0("  s = ", value(x$scale)),
+    if (moved) paste0("  slope mean = ", format_prior_named(x$slope_mean)),
+    format_slope_sd(x, by_beta),
     if (!none) {
       c(
         paste0("  m = ", value(x$intercept_mean)),
@@ -175,6 +212,28 @@ format.lm_prior <- function(x, ...) {
         )
       )
     }
+  )
+}
+
+# The widths of the slopes' priors, as far as they are known.
+format_slope_sd <- function(x, by_beta) {
+  sd <- x$slope_sd
+  if (!is.null(x$no_intercept)) {
+    sd <- slope_width(x) / x$scale
+  }
+  words <- c("slope sd" = if (length(sd) > 0L) {
+    paste0(format_prior_named(sd), if (by_beta) ", times 1 / sqrt(beta)")
+  }, "slope scale" = if (!is.null(x$slope_scale)) {
+    format_prior_named(x$slope_scale)
+  })
+  if (length(words) > 0L) paste0("  ", names(words), " = ", words)
+}
+
+# The width of the prior of s_j w_j.
+slope_width <- function(prior) {
+  switch(prior$type,
+    nig = 1 / sqrt(prior$lambda), horseshoe = prior$tau,
+    sqrt(prior$b / prior$a)
   )
 }
 
@@ -197,7 +256,6 @@ complete_lm_prior <- function(prior, slopes, measured, scales, intercept,
       )
     }
   }
-  prior$scale <- complete_scale(prior$scale, slopes, scales, call)
   prior$c <- prior$c %||% 0.001
   prior$d <- prior$d %||% (0.001 * spread^2 * measured$mean_weight)
   hierarchical <- prior$type == "hierarchical"
@@ -211,6 +269,7 @@ complete_lm_prior <- function(prior, slopes, measured, scales, intercept,
   if (prior$type == "horseshoe") {
     prior$tau <- prior$tau %||% 1
   }
+  prior <- complete_slope_scales(prior, slopes, scales, call)
   if (intercept) {
     prior$intercept_mean <- prior$intercept_mean %||% measured$centre
     prior$intercept_sd <- prior$intercept_sd %||%
@@ -220,22 +279,17 @@ complete_lm_prior <- function(prior, slopes, measured, scales, intercept,
   prior
 }
 
-complete_scale <- function(scale, slopes, scales, call) {
-  if (is.null(scale)) {
-    return(stats::setNames(as.double(scales), slopes))
+# The means of the slopes, and their scales s_j = (width of s_j w_j) / (width of
+# w_j).
+complete_slope_scales <- function(prior, slopes, scales, call) {
+  each <- function(field, default) {
+    complete_slopes(prior, field, default, slopes, call)
   }
-  p <- length(slopes)
-  if (!length(scale) %in% c(1L, p)) {
-    wanted <- or_words(unique(c(1L, p)))
-    abort_argument(
-      c("`scale` of `prior` must have length {wanted}, not {length(scale)}.",
-        i = "The slopes are {.val {slopes}}."),
-      call = call
-    )
-  }
-  if (length(scale) == 1L && is.null(names(scale))) {
-    scale <- rep(scale, p)
-  }
-  scale <- in_order_of(scale, slopes, "scale", "the slopes", call)
-  stats::setNames(scale, slopes)
+  prior$slope_mean <- each("slope_mean", 0)
+  sd <- each("slope_sd", NA)
+  prior$scale <- each("scale", scales) / each("slope_scale", 1)
+  known <- which(!is.na(sd))
+  prior$scale[known] <- slope_width(prior) / sd[known]
+  prior[c("slope_sd", "slope_scale")] <- list(NULL)
+  prior
 }

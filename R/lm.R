@@ -264,7 +264,10 @@ gibbs_lm.default <- function(x, y, prior = lm_prior(), weights = NULL,
 
 check_lm_prior <- function(prior, call) {
   check_class(prior, "lm_prior", "lm_prior()", arg = "prior", call = call)
-  remade(prior, lm_prior, "lm_prior()", arg = "prior", call = call)
+  remade(
+    prior, lm_prior, "lm_prior()", arg = "prior", call = call,
+    needed = needed_fields(lm_prior)
+  )
 }
 
 # The running arguments. Independent draws need no burn-in and no rule.

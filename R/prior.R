@@ -115,13 +115,91 @@ format_prior_numbers <- function(v) {
   paste(c(shown, more), collapse = ", ")
 }
 
+# Numbers with their names, unless all are equal.
+format_prior_named <- function(v, absent = "from the data") {
+  if (length(v) < 2L || length(v) > 12L || is.null(names(v)) ||
+        all(v == v[[1L]])) {
+    return(format_prior_value(v, absent))
+  }
+  paste(names(v), vapply(signif(v, 4), format, ""), collapse = ", ")
+}
+
+# ---- The coefficients of a regression -----------------------------------------
+
+# What the priors of all regressions have for each coefficient: the mean and the
+# standard deviation of slopes and intercept, and the standard deviation of the
+# slopes in units of the default's.
+
+# The fields of slopes, checked. infinite_ok: whether a slope may be flat.
+check_slope_fields <- function(slope_mean, slope_sd, slope_scale, call,
+                               infinite_ok = FALSE) {
+  list(
+    slope_mean = check_slope_numbers(slope_mean, "slope_mean", call),
+    slope_sd = check_slope_numbers(
+      slope_sd, "slope_sd", call, 0, finite = !infinite_ok
+    ),
+    slope_scale = check_slope_numbers(slope_scale, "slope_scale", call, 0)
+  )
+}
+
 # Numbers of a prior, one for each slope, all above `lower`. There are none in
 # the prior_summary() of a model without slopes.
-check_slope_numbers <- function(x, arg, call, lower = -Inf) {
+check_slope_numbers <- function(x, arg, call, lower = -Inf, finite = TRUE) {
   if (is.numeric(x) && !is.object(x) && length(x) == 0L) {
     return(x)
   }
   check_numeric_vector(
-    x, lower = lower, lower_open = TRUE, null_ok = TRUE, arg = arg, call = call
+    x, lower = lower, lower_open = TRUE, finite = finite, null_ok = TRUE,
+    arg = arg, call = call
+  )
+}
+
+# One number for each of `names`: one for all, one for each in their order, or
+# with names those of some, where the others have the default.
+complete_each <- function(x, default, names, field, whose, call) {
+  filled <- stats::setNames(rep_len(as.double(default), length(names)), names)
+  given <- names(x)
+  if (is.null(x)) {
+    return(filled)
+  }
+  if (is.null(given)) {
+    if (!length(x) %in% c(1L, length(names))) {
+      wanted <- or_words(unique(c(1L, length(names))))
+      abort_argument(
+        c("`{field}` of `prior` must have length {wanted}, not {length(x)}.",
+          i = "It is for {whose}: {.val {names}}."),
+        call = call
+      )
+    }
+    filled[] <- x
+    return(filled)
+  }
+  odd <- c(setdiff(given, names), given[duplicated(given)])
+  if (length(odd) > 0L) {
+    abort_argument(
+      c("`{field}` of `prior` must have names of {whose}, each once:
+         {.val {odd[[1L]]}} is not one, or is there twice.",
+        i = if (length(names) > 0L) "They are {.val {names}}.",
+        i = if (odd[[1L]] == "(Intercept)") {
+          "The intercept has fields of its own: {.arg intercept_mean} and
+           {.arg intercept_sd}."
+        }),
+      call = call
+    )
+  }
+  filled[given] <- x
+  filled
+}
+
+complete_slopes <- function(prior, field, default, slopes, call) {
+  complete_each(prior[[field]], default, slopes, field, "the slopes", call)
+}
+
+# Fields of a prior without which it is none; priors of earlier versions have no
+# others.
+needed_fields <- function(maker) {
+  setdiff(
+    names(formals(maker)),
+    c("slope_mean", "slope_sd", "slope_scale", "intercept_mean", "intercept_sd")
   )
 }

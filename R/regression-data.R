@@ -303,6 +303,35 @@ formula_terms <- function(part) {
   list(part)
 }
 
+# `.` stands for the columns of the data, as a term of its own.
+check_dot <- function(part, data, call) {
+  dotted <- Filter(function(term) "." %in% all.vars(term), formula_terms(part))
+  if ("." %in% names(data) || length(dotted) == 0L) {
+    return(invisible())
+  }
+  within <- Filter(is.call, dotted)
+  if (length(within) > 0L) {
+    shown <- deparse1(within[[1L]])
+    abort_argument(
+      c("`.` in `formula` must be a term of its own, not a part of
+         {.code {shown}}.",
+        i = "Name the variables there."),
+      call = call, class = "formula"
+    )
+  }
+  if (is.null(data) || is.environment(data)) {
+    abort_dot(call)
+  }
+}
+
+abort_dot <- function(call) {
+  abort_argument(
+    c("`.` in `formula` needs a data frame `data`.",
+      i = "Give {.arg data}, or name the variables."),
+    call = call, class = "formula"
+  )
+}
+
 is_random_effect <- function(term) {
   is.call(term) && is.name(term[[1L]]) &&
     as.character(term[[1L]]) %in% c("|", "||")
@@ -484,6 +513,7 @@ time_kinds <- function(values) {
 # formula_frame() of a regression, whose frame holds weights and offset under
 # names of their own.
 regression_frame <- function(formula, data, user_call, action, env, call) {
+  check_dot(formula[[3L]], data, call)
   made <- formula_frame(formula, data, user_call, action, env, call)
   taken <- intersect(
     all.vars(attr(made$frame, "terms")), c("(weights)", "(offset)")

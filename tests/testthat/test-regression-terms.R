@@ -184,3 +184,63 @@ test_that("the rows of data of any form are found again", {
     expect_warning(quietly(eval(made)), class = "gibbsite_warning_other_rows")
   }
 })
+
+test_that("the dot is the columns but those of the response and the groups", {
+  few <- rows[c("y", "x", "z", "g")]
+  names(few)[3L] <- "odd name"
+  fixed <- function(formula, data = few) {
+    fit <- expect_no_warning(fit_short(gibbs_hlm, formula, data))
+    new <- data[c(3, 20), ]
+    expect_equal(unname(predict(fit, new)), unname(predict(fit))[c(3, 20)])
+    list(names(nlme::fixef(fit)), colnames(coef(fit)[[1L]]))
+  }
+  both <- c("(Intercept)", "x", "`odd name`")
+  expect_equal(fixed(y ~ . + (1 | g))[[1L]], both)
+  expect_equal(fixed(y ~ . - g + (1 | g))[[1L]], both)
+  expect_equal(fixed(log(y + 9) ~ . + (1 | g))[[1L]], both)
+  expect_equal(fixed(cbind(y) ~ . - x + (1 | g))[[1L]], both[-2L])
+  expect_equal(fixed(y ~ .^2 + (1 | g))[[1L]], c(both, "x:`odd name`"))
+  expect_equal(fixed(y ~ . - 1 + (1 | g))[[1L]], both[-1L])
+  expect_equal(fixed(y ~ 0 + . + (1 | g))[[1L]], both[-1L])
+  expect_equal(fixed(y ~ . + offset(x) + (1 | g))[[1L]], both)
+  expect_equal(fixed(y ~ . + I(x^2) + (1 | g))[[1L]], c(both, "I(x^2)"))
+  expect_equal(
+    fixed(y ~ . * g + (1 | g), few[c("y", "x", "g")])[[1L]],
+    c("(Intercept)", "x", paste0("g", letters[2:4]),
+      paste0("x:g", letters[2:4]))
+  )
+  expect_equal(fixed(y ~ 1 + (. | g))[[2L]], both)
+  expect_equal(fixed(y ~ 0 + x + (0 + . || g))[[2L]], both[-1L])
+  expect_equal(fixed(y ~ . + (1 | g), few[c("y", "g")])[[1L]], "(Intercept)")
+  expect_equal(fixed(y ~ . - g + (1 | g), few[c("y", "g")])[[1L]],
+               "(Intercept)")
+  expect_equal(
+    fixed(y ~ . + (1 | `odd name`), few[c("y", "x", "odd name")])[[1L]],
+    both[1:2]
+  )
+  expect_equal(
+    fixed(y ~ . + (1 | g), rows[c("y", "M", "g")])[[1L]],
+    c("(Intercept)", "Mp", "Mq")
+  )
+  binomial <- fit_short(gibbs_logistic, b ~ . - g + (1 | g), rows[c(2, 3:4, 8)])
+  expect_equal(names(nlme::fixef(binomial)), c("(Intercept)", "x", "z"))
+  without <- fit_short(gibbs_lm, y ~ ., rows["y"])
+  expect_named(coef(without), "(Intercept)")
+})
+
+test_that("a dot or bars that cannot be read have an error with a way out", {
+  expect_gibbsite_error(class = "gibbsite_error_formula", {
+    gibbs_hlm(y ~ (1 | g) + (0 + x | g), rows)
+    gibbs_hlm(y ~ z + (1 | g) + (x - 1 | g) + (0 + z || g), rows)
+    gibbs_logistic(b ~ (0 + x | g) + (0 + z | g), rows)
+    gibbs_hlm(y ~ (1 | g) + (1 | k), rows)
+    gibbs_hlm(y ~ (1 | g) + (1 | g), rows)
+    gibbs_hlm(y ~ x + (1 | .), rows)
+    gibbs_hlm(y ~ log(.) + (1 | g), rows)
+    gibbs_hlm(y ~ x + (log(.) | g), rows)
+    gibbs_hlm(y ~ . + (1 | g), as.list(rows))
+    gibbs_lm(y ~ x + offset(.), rows)
+    gibbs_lm(y ~ .)
+    laplace_logistic(b ~ log(.), rows)
+  })
+})

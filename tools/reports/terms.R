@@ -27,3 +27,24 @@ right("factor(cyl) of one row has the levels of the fit", {
   fit <- loud(gibbs_lm, mpg ~ factor(cyl) + log(hp), d)
   all.equal(predict(fit, d[3, ]), fitted(fit)[3])
 })
+
+grouped <- d[c("mpg", "wt", "hp", "g")]
+right("`.` leaves the groups out, also with `- g`, and says nothing", {
+  fit <- loud(gibbs_hlm, mpg ~ . - g + (1 | g), grouped)
+  identical(names(nlme::fixef(fit)), c("(Intercept)", "wt", "hp"))
+})
+right("`.` of no further columns is the intercept", {
+  fit <- quick(gibbs_hlm, mpg ~ . + (1 | g), grouped[c("mpg", "g")])
+  identical(names(nlme::fixef(fit)), "(Intercept)")
+})
+right("`.` before the bar", {
+  fit <- quick(gibbs_hlm, mpg ~ wt + (. | g), grouped)
+  identical(colnames(coef(fit)$g), c("(Intercept)", "wt", "hp"))
+})
+refused("`.` within a function", loud(gibbs_lm, mpg ~ log(.), grouped),
+        says = "term of its own")
+refused("two bars of one group: the bar with || is named",
+        loud(gibbs_hlm, mpg ~ (1 | g) + (0 + wt | g), d),
+        says = "\\(wt \\|\\| g\\)")
+refused("two grouping factors", loud(gibbs_hlm, mpg ~ (1 | g) + (1 | am), d),
+        says = "lme4")
