@@ -1,8 +1,9 @@
-# Why chains have not converged. Three causes are told apart:
+# Why chains have not converged. Four causes are told apart:
 #
+#   climbing  the log density still rises: the posterior is not reached
 #   burnin  the first draws differ from the later ones of the same chain
 #   stuck   the chains are level but apart, or move rarely between two levels
-#   short   neither: the chains overlap and need more draws
+#   short   none of these: the chains overlap and need more draws
 #
 # Each test is made on the failed quantities, at most ten. The false alarms on
 # autoregressive chains are counted in test-verdict.R.
@@ -18,6 +19,10 @@ find_cause <- function(invariants, table) {
   failed <- which(!table$ok & !table$constant)
   worst <- utils::head(failed[order(-distances(table)[failed])], 10)
   draws <- dim(invariants)[1]
+  climbing <- climbing_cause(invariants)
+  if (!is.null(climbing)) {
+    return(climbing)
+  }
   step <- max(1, draws %/% 1000)
   some <- invariants[seq(1, draws, by = step), , worst, drop = FALSE]
   drop <- max(each_variable(some, transient_length, 1L))
@@ -30,7 +35,7 @@ find_cause <- function(invariants, table) {
   }
   drop <- min(drop * step, draws - fewest_draws)
   cause <- if (drop > 0) cause_burnin(invariants, table, worst[1], drop)
-  cause %||% list(
+  cause %||% arrival_cause(invariants, table) %||% list(
     kind = "short", variable = table$variable[worst[1]], drop = 0,
     more = more_draws(table), slow = mixes_slowly(table)
   )
@@ -110,6 +115,67 @@ transient_length <- function(x) {
   }
   max(ends[stretches < 0.001], ends[1])
 }
+
+# ---- Climbing ---------------------------------------------------------------
+
+# The columns that rise while chains come from far away, the surest first.
+log_densities <- c("log_density", "log_joint", "log_posterior", "log_lik")
+
+climbing_cause <- function(invariants) {
+  variable <- intersect(log_densities, dimnames(invariants)[[3]])
+  if (length(variable) == 0L || dim(invariants)[1] < 40) {
+    return(NULL)
+  }
+  x <- matrix(invariants[, , variable[[1L]]], dim(invariants)[1])
+  chains <- chains_that_climb(x)
+  if (length(chains) > 0L) {
+    list(kind = "climbing", variable = variable[[1L]], drop = 0, more = 0,
+         chains = chains)
+  }
+}
+
+# The chains whose log density rises from quarter to quarter, in the last one by
+# more than twice the spread within it; none of them if another chain is no
+# higher. The spread counts the rise within the quarter: of a steady rise the
+# ratio is 3.5, of a random walk seldom more than 2.
+chains_that_climb <- function(x) {
+  quarter <- ceiling(4 * seq_len(nrow(x)) / nrow(x))
+  means <- rowsum(x, quarter) / tabulate(quarter)
+  spread <- apply(x[quarter == 4, , drop = FALSE], 2, stats::sd)
+  climbs <- colSums(diff(means) > 0) == 3 &
+    means[4, ] - means[1, ] > 6 * spread & means[4, ] - means[3, ] > 2 * spread
+  if (any(climbs) && all(climbs | means[4, ] > max(means[4, climbs]))) {
+    which(climbs)
+  }
+}
+
+# The draws at the beginning of all chains that lie below the log density of
+# their second half, by more than five standard deviations of it; NULL if these
+# are few.
+arrival_cause <- function(invariants, table) {
+  variable <- intersect(log_densities, dimnames(invariants)[[3]])
+  draws <- dim(invariants)[1]
+  if (length(variable) == 0L || draws < 40) {
+    return(NULL)
+  }
+  x <- matrix(invariants[, , variable[[1L]]], draws)
+  late <- x[seq(draws %/% 2 + 1, draws), , drop = FALSE]
+  bound <- colMeans(late) - 5 * apply(late, 2, stats::sd)
+  before <- apply(x >= rep(bound, each = draws), 2, which.max) - 1
+  drop <- max(before)
+  if (min(before) == 0 || drop < draws / 50 || drop > draws / 2) {
+    return(NULL)
+  }
+  limits <- attr(table, "thresholds")
+  after <- convergence_table(
+    invariants[seq(drop + 1, draws), , , drop = FALSE], limits$rhat, limits$ess
+  )
+  list(kind = "burnin", variable = variable[[1L]], drop = drop,
+       more = if (table_converged(after)) 0 else more_draws(after),
+       rises = TRUE)
+}
+
+# ---- Transients and levels --------------------------------------------------
 
 # A run that is not long shows that chains stay apart only if one of them never
 # moves.

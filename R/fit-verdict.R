@@ -80,6 +80,16 @@ cause_lines <- function(table) {
   }
   switch(cause$kind,
     target = cause$words,
+    climbing = c(
+      paste0(
+        "Not yet at the posterior: ", cause$variable, " still rises in ",
+        chains_words(cause$chains, attr(table, "chains")), "."
+      ),
+      paste0(
+        "Give `burnin = ", whole(cause$burnin), "` or more, or starting values ",
+        "of higher density (`inits`)."
+      )
+    ),
     short = c(
       paste0(
         if (cause$slow) "The chains mix slowly: " else "Too few draws: ",
@@ -88,8 +98,15 @@ cause_lines <- function(table) {
       if (cause$slow) cause$cures
     ),
     burnin = c(
-      paste0("The burn-in is too short: ", cause$variable,
-             " moves in the first ", whole(cause$drop), " draws."),
+      paste0(
+        if (isTRUE(cause$rises)) {
+          "Not yet at the posterior, the burn-in is too short: "
+        } else {
+          "The burn-in is too short: "
+        },
+        cause$variable, if (isTRUE(cause$rises)) " rises" else " moves",
+        " in the first ", whole(cause$drop), " draws."
+      ),
       paste0(
         "Drop them: fit <- window(fit, start = ", whole(cause$start), ")",
         if (cause$more > 0) {
@@ -115,6 +132,14 @@ cause_lines <- function(table) {
   )
 }
 
+# "all chains", "the chain", "chains 1 and 3"
+chains_words <- function(which, chains) {
+  if (length(which) == chains) {
+    return(if (chains == 1) "the chain" else "all chains")
+  }
+  paste(if (length(which) == 1L) "chain" else "chains", and_words(which))
+}
+
 cost_words <- function(seconds) {
   if (length(seconds) == 1 && is.finite(seconds) && seconds > 0) {
     paste0(", about ", seconds_words(seconds))
@@ -129,6 +154,7 @@ next_call <- function(table) {
   }
   switch(cause$kind,
     target = "convergence(fit)",
+    climbing = "plot(fit, type = \"trace\")",
     short = paste0("extend(fit, ", whole(cause$more), ")"),
     burnin = paste0("window(fit, start = ", whole(cause$start), ")"),
     stuck = "convergence(fit)"
@@ -152,6 +178,9 @@ explained <- function(table, fit, invariants) {
   running <- fit_part(fit, "running")
   cause$start <- running$burnin + (cause$drop + 1) * running$thin
   cause$seconds <- seconds_of_sweeps(fit, cause$more * running$thin)
+  cause$burnin <- round_number(
+    2 * (running$burnin + running$draws * running$thin)
+  )
   cause$cures <- fit_part(fit, "model")$cures
   attr(table, "cause") <- cause
   table
@@ -214,8 +243,15 @@ has_converged <- function(fit) {
 #'
 #' @section Causes:
 #' If the chains have not converged, `print()`, `summary()`, `convergence()` and
-#' the warning at the end of a run name one of three causes, and what to do:
+#' the warning at the end of a run name one of five causes, and what to do:
 #'
+#' * *The density.* [mh_sample()] has found that the log density cannot be that
+#'   of a distribution, or has found no peak of it (see there, section
+#'   Densities). No further draws help.
+#' * *Not yet at the posterior.* The log density (`log_density`, `log_joint` or
+#'   `log_lik`) still rises from each quarter of the draws to the next, in all
+#'   chains, or in chains that lie below the others. Run again with the burn-in
+#'   that is printed, or from starting values of higher density.
 #' * *The burn-in is too short.* The first draws of the chains differ from the
 #'   second half of the same chains: the difference of means is more than its
 #'   standard error allows (Geweke 1992). Drop them with
@@ -231,9 +267,10 @@ has_converged <- function(fit) {
 #'   the chains *mix slowly*, and the cure of the model is printed too.
 #'
 #' The attribute `cause` of the table of `convergence()` is a list with `kind`
-#' (`"burnin"`, `"stuck"` or `"short"`), `variable`, `drop` (draws to leave
-#' out), `start` (the first sweep to keep), `more` (further draws) and `seconds`
-#' (their time); `NULL` if the chains have converged.
+#' (`"target"`, `"climbing"`, `"burnin"`, `"stuck"` or `"short"`), `variable`,
+#' `drop` (draws to leave out), `start` (the first sweep to keep), `more`
+#' (further draws), `seconds` (their time) and `burnin` (for a new run);
+#' `NULL` if the chains have converged.
 #' @param fit A fit.
 #' @param rhat Number above 1, default 1.01: the largest R-hat accepted.
 #' @param ess Number of at least 0, default 400: the least effective sample size

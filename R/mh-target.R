@@ -337,6 +337,9 @@ doubts_of_peak <- function(model, draws) {
   all <- do.call(rbind, draws)
   kept <- setdiff(colnames(all), "log_density")
   height <- rank(all[, "log_density"])
+  if (length(kept) == 0L) {
+    return(doubt("peak", no_peak_words))
+  }
   trend <- vapply(kept, function(name) {
     x <- all[, name]
     if (min(x) == max(x)) 0 else stats::cor(rank(x), height)
@@ -348,9 +351,10 @@ doubts_of_peak <- function(model, draws) {
       " falls", ": it is ", format(all[at, "log_density"], digits = 4),
       " at ", name, " = ", format(all[at, name], digits = 4), ".")
   }
-  doubt("peak", "No peak of the log density was found: is it integrable?",
-        rising)
+  doubt("peak", no_peak_words, rising)
 }
+
+no_peak_words <- "No peak of the log density was found: is it integrable?"
 
 # Coordinates in which the density is level around several draws, but differs
 # between draws. `scale` is of the draws.

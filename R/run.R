@@ -200,8 +200,20 @@ doubt_before <- function(job) {
       class = "improper"
     )
     job$doubts <- doubts
+    if (is_cut_short(job)) {
+      job$running$burnin <- min(job$running$burnin, draws_in_doubt)
+    }
   }
   job
+}
+
+# Fewer draws than this do not show where chains go. A run to a stopping rule
+# that cannot hold ends after as many.
+draws_in_doubt <- 100
+
+is_cut_short <- function(job) {
+  !is.null(job$running$stop_when) && length(job$doubts) > 0L &&
+    is_hopeless(job)
 }
 
 # Whether chains that have not converged at a check never will.
@@ -215,7 +227,8 @@ is_hopeless <- function(job) {
 # The fit with what is doubtful about its density, in the record of the run.
 with_doubts <- function(job, fit) {
   if (is.null(fit) || !inherits(fit, "gibbsite_fit") ||
-        !job$outcome %in% c("done", "cap", "rule")) {
+        !job$outcome %in% c("done", "cap", "rule") ||
+        shown_draws(fit) < draws_in_doubt) {
     return(fit)
   }
   draws <- lapply(seq_along(fit), function(k) {
@@ -250,7 +263,7 @@ drive_legs <- function(job, run) {
   rule <- job$running$stop_when
   check <- NULL
   asked <- FALSE
-  doubtful <- !is.null(rule) && length(job$doubts) > 0L && is_hopeless(job)
+  doubtful <- is_cut_short(job)
   repeat {
     common <- common_draws(job$chains)
     check <- rule_verdict(job, rule, common, check$suspect)
@@ -262,7 +275,6 @@ drive_legs <- function(job, run) {
       job$outcome <- if (is.null(rule)) "done" else "cap"
       break
     }
-    # a few draws show where chains go that will not converge
     failed <- !is.null(check$suspect)
     if (doubtful && common > 0 || failed && !asked && is_hopeless(job)) {
       job$outcome <- "cap"
@@ -273,7 +285,7 @@ drive_legs <- function(job, run) {
       job <- begin_anew(job, common)
     }
     end <- leg_end(common, rule, job$goal)
-    if (doubtful) end <- min(end, 100)
+    if (doubtful) end <- min(end, draws_in_doubt)
     job <- show_progress(job, end, function(tick) run(job, end, tick))
     if (job$outcome != "done") {
       break
