@@ -19,7 +19,8 @@ climb_to_mode <- function(seen, x, axes) {
     axes <- look$axes
     gain <- ascend(seen, axes)
     if (gain < close_enough && !(look$peak && look$rise < 0.5)) {
-      gain <- roam(seen, axes)
+      gain <- roam(seen)
+      if (gain >= close_enough) axes <- axes_of_reach(seen$at, seen$best$x)
     }
     if (gain < close_enough) {
       return(if (look$peak) found_at(seen$best, axes) else list(ended = "flat"))
@@ -35,6 +36,8 @@ found_at <- function(best, axes) {
   list(ended = "found", centre = best$x, factor = axes, top = best$value)
 }
 
+axes_of_reach <- function(density, x) diag(reach(density, x), length(x))
+
 # One round from the best point, in units of `axes`: how much the log density
 # gained. New axes help more than many iterations.
 ascend <- function(seen, axes) {
@@ -49,20 +52,14 @@ ascend <- function(seen, axes) {
 }
 
 # The same by Nelder and Mead's method, where the density has no derivatives.
-# Its simplex goes as far along each axis as the density lets it on one side.
-roam <- function(seen, axes) {
+# Its simplex goes as far in each coordinate as the density lets it on one side.
+roam <- function(seen) {
   at <- seen$best
   d <- length(at$x)
-  wide <- vapply(seq_len(d), function(j) {
-    one_reach(function(h) {
-      at$value - max(seen$at(at$x + h * axes[, j]), seen$at(at$x - h * axes[, j]))
-    }, 1)
-  }, 0)
+  wide <- reach(seen$at, at$x, average = max)
   # the first simplex of optim() has the size 0.1
   suppressWarnings(stats::optim(
-    numeric(d), function(z) {
-      at$value - seen$at(at$x + drop(axes %*% (10 * wide * z)))
-    },
+    numeric(d), function(z) at$value - seen$at(at$x + 10 * wide * z),
     control = list(maxit = 50 * (1 + d), reltol = 0, abstol = -Inf)
   ))
   seen$best$value - at$value
@@ -102,9 +99,4 @@ look_around <- function(seen, axes) {
   list(
     axes = axes, peak = all(fall > 0.05 & fall < 5), rise = sum(slope^2) / 2
   )
-}
-
-# The factor of the same covariance with a positive diagonal.
-positive_diagonal <- function(factor) {
-  factor * rep(sign(diag(factor)), each = nrow(factor))
 }

@@ -2,16 +2,19 @@
 # proposals.
 
 # For each coordinate the distance at which the log density has fallen by 1/2,
-# on the average of both sides: one standard deviation of a normal density. It
-# is bracketed by doubling and halving, and then computed from a parabola.
-reach <- function(density, x, start = pmax(abs(x), 1) / 10) {
+# on the average of both sides (or another `average`): one standard deviation
+# of a normal density. It is bracketed by doubling and halving from `start`, and
+# then computed from a parabola.
+reach <- function(density, x, start = pmax(abs(x), 1) / 10,
+                  average = function(up, down) (up + down) / 2) {
   top <- density(x)
+  start <- rep_len(start, length(x))
   vapply(seq_along(x), function(j) {
     fall <- function(h) {
       step <- replace(numeric(length(x)), j, h)
-      top - (density(x + step) + density(x - step)) / 2
+      top - average(density(x + step), density(x - step))
     }
-    one_reach(fall, rep_len(start, length(x))[[j]])
+    one_reach(fall, start[[j]])
   }, 0)
 }
 

@@ -6,11 +6,12 @@
 mode_covariance <- function(model, call) {
   saved <- save_generator()
   on.exit(restore_generator(saved))
-  if (is_searched(model)) model$search <- find_region(model)
-  mode <- mode_factor(model, call)
-  if (!is.null(model$search)) {
-    model$search$evaluations <- model$search$evaluations + mode$evaluations
+  model$search <- find_region(model)
+  if (identical(model$search$ended, "zero")) {
+    abort_zero_density(model, model$init, "init", call)
   }
+  mode <- mode_factor(model, call)
+  model$search$evaluations <- model$search$evaluations + mode$evaluations
   list(model = model, at = function(index) {
     block <- conditional_factor(mode$factor, index)
     tcrossprod(matrix(block, length(index)))
@@ -18,42 +19,34 @@ mode_covariance <- function(model, call) {
 }
 
 # list(factor, evaluations): L, where L L' is the inverse of the negative
-# Hessian. Uses laplace()'s search, in the axes of the region that was found, or
-# in units of the reach of each coordinate, so that scales do not matter.
+# Hessian. Newton's method of laplace() starts where the search ended, along the
+# axes of its peak or in units of the reach of each coordinate, so that scales do
+# not matter.
 mode_factor <- function(model, call) {
-  density <- working_density(model)
-  start <- to_working(model$spec, model$init)
-  if (!(density(start) > -Inf)) {
-    abort_zero_density(model, model$init, "init", call)
-  }
-  region <- found_region(model)
-  seen <- count_evaluations(density, NULL, Inf)
-  axes <- if (is.null(region)) {
-    diag(reach(seen$at, start), length(start))
-  } else {
-    start <- region$centre
-    matrix(region$factor_of(seq_along(start)), length(start))
-  }
-  found <- mode_in_axes(seen, start, axes, model$parameters, call)
-  root <- t(chol(chol2inv(t(found$factor))))
-  list(factor = axes %*% root, evaluations = seen$count)
-}
-
-mode_in_axes <- function(seen, start, axes, names, call) {
-  scaled <- new_density(
-    function(z) seen$at(start + drop(axes %*% z)), NULL, NULL, names, list()
+  search <- model$search
+  seen <- count_evaluations(working_density(model), NULL, Inf)
+  start <- to_working(
+    model$spec, from_working(search_scale(model), search$centre)
   )
-  tryCatch(
-    find_mode(scaled, numeric(length(start)), "BFGS", call),
+  axes <- if (is.null(search$factor)) {
+    axes_of_reach(seen$at, start)
+  } else {
+    factor_of_search(model)
+  }
+  scaled <- new_density(
+    function(z) seen$at(start + drop(axes %*% z)), NULL, NULL,
+    model$parameters, list()
+  )
+  at <- list(theta = numeric(length(start)), value = seen$at(start))
+  found <- tryCatch(
+    polish_mode(scaled, at, call),
     gibbsite_error_indefinite = function(cnd) abort_flat_mode(call),
     gibbsite_error_no_maximum = function(cnd) abort_no_mode(call),
-    gibbsite_error_density = function(cnd) {
-      # its points are in units of the axes; an error of the user's function is
-      # passed on
-      if (is.null(cnd$parent)) abort_no_mode(call)
-      rlang::cnd_signal(cnd$parent)
-    }
+    # its points are in units of the axes
+    gibbsite_error_density = function(cnd) abort_no_mode(call)
   )
+  root <- t(chol(chol2inv(t(found$factor))))
+  list(factor = axes %*% root, evaluations = seen$count)
 }
 
 abort_flat_mode <- function(call) {

@@ -5,10 +5,10 @@
 # the whole line, also without `transform = TRUE`: a mode on a bound is inside
 # there.
 #
-# The result is list(evaluations, ended), where `ended` says how the search
-# ended. If it is "found", there are also `centre`, `factor` (lower triangular,
-# L L' = the covariance that the curvature at the centre gives) and `top`, the
-# log density at the centre, all on the scale of the search (search_scale()).
+# The result is list(evaluations, ended, centre, factor, top) on the scale of the
+# search (search_scale()): how the search ended, its best point and, where this
+# is a peak, a factor (lower triangular, L L' = the covariance that the curvature
+# gives) and the log density there.
 
 # Words for the other ends.
 search_ends <- c(
@@ -70,6 +70,7 @@ find_region <- function(model, record = NULL) {
     search_from(seen, start),
     gibbsite_search_bound = function(cnd) list(ended = "bound")
   )
+  found$centre <- found$centre %||% seen$best$x
   c(list(evaluations = seen$count), found)
 }
 
@@ -103,9 +104,7 @@ found_region <- function(model) {
   }
   spec <- search_scale(model)
   to <- function(x) to_working(model$spec, from_working(spec, x))
-  moved <- is.null(model$spec$map) && !is.null(spec$map)
-  slope <- if (moved) map_slope(spec, found$centre) else 1
-  factor <- positive_diagonal(slope * found$factor)
+  factor <- factor_of_search(model)
   centre <- to(found$centre)
   list(
     centre = centre, mean = centre, scale = conditional_scale(factor),
@@ -113,6 +112,19 @@ found_region <- function(model) {
     depth = depth_of_starts(centre),
     factor_of = function(index) conditional_factor(factor, index)
   )
+}
+
+# The factor of a search on the working scale.
+factor_of_search <- function(model) {
+  spec <- search_scale(model)
+  moved <- is.null(model$spec$map) && !is.null(spec$map)
+  slope <- if (moved) map_slope(spec, model$search$centre) else 1
+  positive_diagonal(slope * model$search$factor)
+}
+
+# The factor of the same covariance with a positive diagonal.
+positive_diagonal <- function(factor) {
+  factor * rep(sign(diag(factor)), each = nrow(factor))
 }
 
 # Twice the spread of a normal density goes no deeper.
@@ -197,13 +209,15 @@ search_from <- function(seen, start) {
     return(list(ended = "random"))
   }
   if (log_mass(found) < top + sum(log(unit)) - length(start)) {
-    return(list(ended = "narrow"))
+    found$ended <- "narrow"
+    return(found)
   }
   another <- tryCatch(
     has_another_mode(seen, start, found),
     gibbsite_search_bound = function(cnd) FALSE
   )
-  if (another) list(ended = "several") else found
+  if (another) found$ended <- "several"
+  found
 }
 
 # The log mass of the normal density with the height and curvature found, up to
@@ -219,17 +233,18 @@ log_mass <- function(found) found$top + sum(log(diag(found$factor)))
 # made if the start is far from the mode, but not so deep below it that it says
 # nothing of the region.
 has_another_mode <- function(seen, start, found) {
-  far <- function(x) {
-    sum(forwardsolve(found$factor, x - found$centre)^2) > 16 * length(x)
+  # in standard deviations for each coordinate
+  far <- function(x, by) {
+    sum(forwardsolve(found$factor, x - found$centre)^2) > by^2 * length(x)
   }
-  if (!far(start) || seen$at(start) < found$top - depth_of_starts(start)) {
+  if (!far(start, 2) || seen$at(start) < found$top - depth_of_starts(start)) {
     return(FALSE)
   }
   for (half in 0:4) {
     x <- start - (found$centre - start) / 2^half
     if (seen$at(x) > -Inf) {
       end <- climb_to_mode(seen, x, found$factor)
-      return(end$ended == "found" && far(end$centre))
+      return(end$ended == "found" && far(end$centre, 4))
     }
   }
   FALSE
