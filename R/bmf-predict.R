@@ -819,6 +819,7 @@ check_values <- function(pairs, model, call) {
 #' @rdname bmf-checks
 #' @exportS3Method bayesplot::pp_check
 pp_check.gibbs_bmf <- function(object, draws = NULL, ...) {
+  if (has_short_names()) return(with_whole_names())
   call <- rlang::current_env()
   shown <- fit_part(object, "model")
   available <- length(kept_factors(object, call = call)$noise)

@@ -232,10 +232,11 @@ drop_data <- function(fit) {
 #' again <- suppressWarnings(resume(folder, progress = FALSE))
 #' identical_fit(fit, again)
 #' @export
-resume <- function(path, data = NULL, threads = 1,
+resume <- function(path, data = NULL, ..., threads = 1,
                    cores = getOption("mc.cores", 1L),
                    progress = interactive(), log_density = NULL,
-                   proposal = NULL, gradient = NULL, ...) {
+                   proposal = NULL, gradient = NULL) {
+  if (has_short_names()) return(with_whole_names())
   check_needed(path = "the directory of a checkpoint")
   call <- rlang::current_env()
   check_string(path, arg = "path", call = call)

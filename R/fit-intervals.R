@@ -50,6 +50,7 @@ predicting <- c(
 #' @rdname fit-intervals
 #' @export
 predictive_interval.gibbsite_fit <- function(object, prob = 0.95, ...) {
+  if (has_short_names()) return(with_whole_names())
   check_fit_of(object, predicting, "object")
   prob <- check_level(prob)
   draws <- posterior_predict(object, ...)

@@ -76,7 +76,8 @@
 #'   chain starts from it, unless `inits` is given; an entry of `inits` is such
 #'   a list with any of the blocks.
 #' @param ... Further arguments of the conditionals, by name: each is given to
-#'   the functions that have an argument of its name, or `...`.
+#'   the functions that have an argument of its name, or `...`. Arguments of
+#'   `gibbs_sample()` itself need their whole names.
 #' @param scan `"systematic"` (default) or `"random"`.
 #' @param method `"gibbs"` (default), or `"icm"` to search for a mode.
 #' @param log_joint For `"icm"`: `NULL` (default), or a function of the state
@@ -157,6 +158,7 @@ gibbs_sample <- function(conditionals, init, ...,
                          cores = getOption("mc.cores", 1L), seed = NULL,
                          checkpoint = NULL, stop_when = NULL,
                          progress = interactive()) {
+  if (has_short_names()) return(with_whole_names())
   call <- rlang::current_env()
   check_needed(
     conditionals = "a named list of functions",

@@ -32,6 +32,7 @@
 #' plot(fit, type = "trace")
 #' @export
 plot.gibbs_gmm <- function(x, type = NULL, level = 0.9, variables = NULL, ...) {
+  if (has_short_names()) return(with_whole_names())
   call <- rlang::current_env()
   model <- fit_part(x, "model")
   type <- type %||% if (is.null(model$data)) "trace" else "mixture"

@@ -229,6 +229,7 @@ parameters_of_row <- function(blocks, s) {
 #' @rdname gmm-checks
 #' @exportS3Method bayesplot::pp_check
 pp_check.gibbs_gmm <- function(object, draws = NULL, variable = 1, ...) {
+  if (has_short_names()) return(with_whole_names())
   model <- fit_part(object, "model")
   draws <- draws %||% min(50, sum(vapply(chain_matrices(object), nrow, 0L)))
   variable <- check_some_of(

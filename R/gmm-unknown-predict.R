@@ -212,6 +212,7 @@ posterior_predict.gibbs_gmm_unknown <- function(object, draws = NULL,
 #' @export
 plot.gibbs_gmm_unknown <- function(x, type = NULL, level = 0.9,
                                    variables = NULL, ...) {
+  if (has_short_names()) return(with_whole_names())
   call <- rlang::current_env()
   model <- fit_part(x, "model")
   type <- check_plot_types(type %||% "number", call, c("number", "mixture"))

@@ -366,14 +366,8 @@
 #' ) |> summary("x")
 #' @export
 gibbs_gmm <- function(x, ...) {
-  if (!missing(x)) {
-    UseMethod("gibbs_gmm")
-  }
-  given <- match.call(expand.dots = FALSE)
-  UseMethod("gibbs_gmm", named_formula(
-    given, parent.frame(), rlang::current_env(),
-    "the observations, or a formula"
-  ))
+  what <- "the observations, or a formula"
+  UseMethod("gibbs_gmm", formula_or_first(x, ..., what = what))
 }
 
 #' @rdname gibbs_gmm
@@ -391,8 +385,7 @@ gibbs_gmm.formula <- function(formula, data, k, prior = gmm_prior(),
   check_no_more(..., call = call)
   check_needed(k = "the number of components, or \"unknown\"")
   settings <- gmm_settings(covariance, method, na_action, merge_split, call)
-  user_call <- match.call()
-  user_call[[1L]] <- quote(gibbs_gmm)
+  user_call <- call_with_formula(match.call(), formula, "gibbs_gmm")
   rows <- if (!missing(data)) data
   made <- formula_observations(formula, rows, user_call, parent.frame(), call)
   arg <- if (is.null(rows)) "formula" else "data"

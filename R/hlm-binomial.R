@@ -334,6 +334,7 @@ posterior_epred.gibbs_hlm_binomial <- function(object, newdata = NULL,
                                                allow_new_levels = FALSE,
                                                offset = NULL, ...,
                                                ndraws = NULL) {
+  if (has_short_names()) return(with_whole_names())
   draws <- either_draws(draws, ndraws, rlang::current_env())
   posterior_linpred.gibbs_hlm_binomial(
     object, TRUE, newdata, draws, re_formula, allow_new_levels, offset, ...
@@ -348,6 +349,7 @@ posterior_predict.gibbs_hlm_binomial <- function(object, newdata = NULL,
                                                  allow_new_levels = FALSE,
                                                  offset = NULL, trials = NULL,
                                                  ..., ndraws = NULL) {
+  if (has_short_names()) return(with_whole_names())
   call <- rlang::current_env()
   check_unlocked(call)
   draws <- either_draws(draws, ndraws, call)
@@ -375,6 +377,7 @@ log_lik.gibbs_hlm_binomial <- function(object, draws = NULL, ...) {
 #' @export
 bayes_R2.gibbs_hlm_binomial <- function( # nolint: object_name_linter.
     object, newdata = NULL, draws = NULL, ...) {
+  if (has_short_names()) return(with_whole_names())
   eta <- posterior_linpred.gibbs_hlm_binomial(
     object, FALSE, newdata, draws, ...
   )
@@ -386,6 +389,7 @@ bayes_R2.gibbs_hlm_binomial <- function( # nolint: object_name_linter.
 #' @rdname hlm-binomial
 #' @exportS3Method bayesplot::pp_check
 pp_check.gibbs_hlm_binomial <- function(object, draws = NULL, ...) {
+  if (has_short_names()) return(with_whole_names())
   pp_check.laplace_logistic(object, draws, ...)
 }
 

@@ -42,6 +42,7 @@
 #' @export
 plot.gibbs_hlm <- function(x, type = "groups", term = NULL, level = 0.95,
                            variables = NULL, per = c("sd", "unit"), ...) {
+  if (has_short_names()) return(with_whole_names())
   call <- rlang::current_env()
   check_whole_fit(x, "x", call)
   normal <- !inherits(fit_part(x, "model"), "hlm_binomial_model")

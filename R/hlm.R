@@ -24,10 +24,10 @@
 #' failures [gibbs_logistic()] takes such formulas.
 #'
 #' Groups are told apart by the values of their variables. The names of groups
-#' by two variables are those of their levels, `a:b`. Where two groups would have
-#' the same name, the levels are in quotes, as in `"x:y":"z"` and `"x":"y:z"`,
-#' and numbers of which two print alike have 17 digits. `NA` is a group if it is
-#' a level of a factor.
+#' by two variables are those of their levels, `a:b`. Where two groups would
+#' have the same name, the levels are in quotes, as in `"x:y":"z"` and
+#' `"x":"y:z"`, and numbers of which two print alike have 17 digits. `NA` is a
+#' group if it is a level of a factor.
 #'
 #' @section Sampler:
 #' One sweep, with \eqn{\beta = 1/\sigma^2}{beta = 1/sigma^2} and
@@ -167,7 +167,7 @@ gibbs_hlm <- function(formula, data, prior = hlm_prior(), weights = NULL,
   check_no_more(..., call = call)
   prior <- check_hlm_prior(prior, call)
   running <- running_of(call, keep_choices = "w", keep_default = character())
-  user_call <- match.call()
+  user_call <- call_with_formula(match.call(), formula, "gibbs_hlm")
   action <- check_na_action(na_action, call)
   rows <- if (!missing(data)) data
   frame <- hlm_frame_of_call(

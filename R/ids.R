@@ -1,6 +1,6 @@
-# Ids of users, items, groups, documents and terms: their codes, their words, and
-# rows of several ids. Ids are told apart by their values. Text pasted from them
-# is only shown: it may be the same for different ids.
+# Ids of users, items, groups, documents and terms: their codes, their words,
+# and rows of several ids. Ids are told apart by their values. Text pasted from
+# them is only shown: it may be the same for different ids.
 
 # Codes and their ids. All levels of a factor are kept, in their order. Other
 # ids are sorted; text is sorted in the same way in every locale.

@@ -22,6 +22,7 @@
 #' @export
 plot.gibbsite_laplace <- function(x, type = "coefficients", level = 0.95,
                                   variables = NULL, ...) {
+  if (has_short_names()) return(with_whole_names())
   call <- rlang::current_env()
   check_whole_fit(x, "x", call)
   type <- check_plot_types(type, call, "coefficients")

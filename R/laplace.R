@@ -59,6 +59,7 @@
 #' @param gradient,hessian `NULL`, or functions like `log_density` that return
 #'   its gradient (a vector) and its matrix of second derivatives.
 #' @param ... Further arguments of `log_density`, `gradient` and `hessian`.
+#'   Arguments of `laplace()` itself need their whole names.
 #' @param method The method of [stats::optim()]: `"BFGS"` (default), `"CG"` or
 #'   `"Nelder-Mead"`, which needs no gradient to start with.
 #' @param correct `"none"` (default): independent draws of the normal
@@ -106,6 +107,7 @@ laplace <- function(log_density, init, gradient = NULL, hessian = NULL, ...,
                     chains = 4, cores = getOption("mc.cores", 1L), seed = NULL,
                     checkpoint = NULL, stop_when = NULL,
                     progress = interactive(), keep_data = TRUE) {
+  if (has_short_names()) return(with_whole_names())
   check_needed(log_density = "a function", init = "where the search begins")
   call <- rlang::current_env()
   method <- check_choice(method, c("BFGS", "CG", "Nelder-Mead"))

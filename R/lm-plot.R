@@ -37,6 +37,7 @@
 #' @export
 plot.gibbs_lm <- function(x, type = NULL, variable = NULL, level = 0.95,
                           variables = NULL, per = c("sd", "unit"), ...) {
+  if (has_short_names()) return(with_whole_names())
   call <- rlang::current_env()
   check_whole_fit(x, "x", call)
   own <- c("coefficients", "response")

@@ -132,6 +132,8 @@
 #'   (`gibbsite_warning_other_rows`), and new data are refused: make its column
 #'   in the data. `scale(x)`, `poly(x, 2)`, `splines::ns(x, 3)` and
 #'   `splines::bs(x)` as terms of their own keep what they took from the data.
+#'   A call may name it in any position, as in `lapply(split(data, data$g),
+#'   gibbs_lm, formula = y ~ x)`.
 #' @param data A data frame in which the formula's variables are looked up
 #'   first.
 #' @param y With a matrix: the response, `n` numbers.
@@ -199,13 +201,7 @@
 #' ) |> summary("y")
 #' @export
 gibbs_lm <- function(x, ...) {
-  if (!missing(x)) {
-    UseMethod("gibbs_lm")
-  }
-  given <- match.call(expand.dots = FALSE)
-  UseMethod(
-    "gibbs_lm", named_formula(given, parent.frame(), rlang::current_env())
-  )
+  UseMethod("gibbs_lm", formula_or_first(x, ...))
 }
 
 #' @rdname gibbs_lm
@@ -224,8 +220,7 @@ gibbs_lm.formula <- function(formula, data, prior = lm_prior(),
   running <- lm_running(
     prior, draws, if (!missing(burnin)) burnin, stop_when, call
   )
-  user_call <- match.call()
-  user_call[[1L]] <- quote(gibbs_lm)
+  user_call <- call_with_formula(match.call(), formula, "gibbs_lm")
   action <- check_na_action(na_action, call, further = "impute")
   check_model_formula(
     formula, "gibbs_lm", c("lme4::lmer", "rstanarm::stan_lmer"), call

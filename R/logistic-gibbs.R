@@ -205,13 +205,7 @@
 #' )
 #' @export
 gibbs_logistic <- function(x, ...) {
-  if (!missing(x)) {
-    UseMethod("gibbs_logistic")
-  }
-  given <- match.call(expand.dots = FALSE)
-  UseMethod(
-    "gibbs_logistic", named_formula(given, parent.frame(), rlang::current_env())
-  )
+  UseMethod("gibbs_logistic", formula_or_first(x, ...))
 }
 
 #' @rdname gibbs_logistic
@@ -230,8 +224,7 @@ gibbs_logistic.formula <- function(formula, data, prior = logistic_prior(),
   check_no_more(..., call = call)
   link <- check_choice(link, logistic_links)
   running <- running_of(call, keep_choices = character())
-  user_call <- match.call()
-  user_call[[1L]] <- quote(gibbs_logistic)
+  user_call <- call_with_formula(match.call(), formula, "gibbs_logistic")
   action <- check_na_action(na_action, call)
   rows <- if (!missing(data)) data
   if (has_bar(formula)) {

@@ -51,6 +51,7 @@
 plot.laplace_logistic <- function(x, type = "coefficients", variable = NULL,
                                   level = 0.95, variables = NULL,
                                   groups = NULL, per = c("sd", "unit"), ...) {
+  if (has_short_names()) return(with_whole_names())
   call <- rlang::current_env()
   check_whole_fit(x, "x", call)
   odds <- odds_type(x)

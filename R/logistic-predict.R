@@ -463,6 +463,7 @@ response_of_kind <- function(y, known, call) {
 #' @export
 bayes_R2.laplace_logistic <- function( # nolint: object_name_linter.
     object, newdata = NULL, draws = NULL, ...) {
+  if (has_short_names()) return(with_whole_names())
   eta <- posterior_linpred.laplace_logistic(
     object, FALSE, newdata, draws, ...
   )
@@ -486,6 +487,7 @@ bayes_R2.gibbs_logistic <- # nolint: object_name_linter.
 #' @rdname logistic-draws
 #' @exportS3Method bayesplot::pp_check
 pp_check.laplace_logistic <- function(object, draws = NULL, ...) {
+  if (has_short_names()) return(with_whole_names())
   frame <- check_frame(fit_part(object, "model"))
   draws <- draws %||% min(50, ndraws(object))
   used <- rows_used(frame)

@@ -73,6 +73,8 @@
 #' @param formula A formula, `response ~ predictors`. A term that uses other
 #'   rows of the data, such as `I(x - mean(x))`, raises a warning, see
 #'   [gibbs_lm()].
+#'   A call may name it in any position, as in `lapply(split(data, data$g),
+#'   laplace_logistic, formula = y ~ x)`.
 #' @param data A data frame in which the formula's variables are looked up
 #'   first.
 #' @param y With a matrix: the response, of length `n` (or `n x 2`). Like the
@@ -137,14 +139,7 @@
 #' prior_summary(fit)
 #' @export
 laplace_logistic <- function(x, ...) {
-  if (!missing(x)) {
-    UseMethod("laplace_logistic")
-  }
-  given <- match.call(expand.dots = FALSE)
-  UseMethod(
-    "laplace_logistic",
-    named_formula(given, parent.frame(), rlang::current_env())
-  )
+  UseMethod("laplace_logistic", formula_or_first(x, ...))
 }
 
 #' @rdname laplace_logistic
@@ -166,8 +161,7 @@ laplace_logistic.formula <- function(formula, data, prior = logistic_prior(),
   method <- check_choice(method, c("newton", "gradient"))
   correct <- check_choice(correct, c("none", "importance"))
   running <- laplace_running(correct, draws, call)
-  user_call <- match.call()
-  user_call[[1L]] <- quote(laplace_logistic)
+  user_call <- call_with_formula(match.call(), formula, "laplace_logistic")
   action <- check_na_action(na_action, call)
   check_model_formula(
     formula, "laplace_logistic", c("lme4::glmer", "rstanarm::stan_glmer"), call

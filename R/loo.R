@@ -121,6 +121,7 @@ relative_efficiency <- function(fit, log_lik) {
 #' @name loo_moment_match
 #' @exportS3Method loo::loo_moment_match
 loo_moment_match.gibbsite_fit <- function(x, loo, ...) {
+  if (has_short_names()) return(with_whole_names())
   call <- rlang::current_env()
   check_whole_fit(x, "x", call)
   check_needed(loo = "the value of `loo(x)`")

@@ -65,6 +65,7 @@ chain_words <- function(chain) {
 #' ))
 #' @export
 plot.markov_chain <- function(x, type = NULL, labels = NULL, digits = 2, ...) {
+  if (has_short_names()) return(with_whole_names())
   x <- check_chain(x, rlang::current_env())
   size <- nrow(x$transition)
   type <- check_choice(
@@ -78,7 +79,7 @@ plot.markov_chain <- function(x, type = NULL, labels = NULL, digits = 2, ...) {
   )
   on.exit(graphics::par(old))
   if (type == "graph") {
-    draw_chain_graph(x, labels, digits, ...)
+    draw_chain_graph(x, labels = labels, digits = digits, ...)
   } else {
     draw_chain_matrix(x$transition, ...)
   }

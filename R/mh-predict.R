@@ -208,6 +208,7 @@ posterior_predict.gibbs_sample <- posterior_predict.mh_sample
 #' @rdname mh-predict
 #' @export
 log_lik.mh_sample <- function(object, log_lik, ..., draws = NULL) {
+  if (has_short_names()) return(with_whole_names())
   check_needed(log_lik = "a function of a draw: the log-likelihood of each
                           observation")
   values_of_draws(
@@ -222,6 +223,7 @@ log_lik.gibbs_sample <- log_lik.mh_sample
 #' @rdname mh-predict
 #' @exportS3Method loo::loo
 loo.mh_sample <- function(x, log_lik, ...) {
+  if (has_short_names()) return(with_whole_names())
   check_whole_fit(x, "x", rlang::current_env())
   values <- log_lik.mh_sample(x, log_lik, ...)
   loo::loo(values, r_eff = relative_efficiency(x, values))
@@ -234,6 +236,7 @@ loo.gibbs_sample <- loo.mh_sample
 #' @rdname mh-predict
 #' @exportS3Method loo::waic
 waic.mh_sample <- function(x, log_lik, ...) {
+  if (has_short_names()) return(with_whole_names())
   check_whole_fit(x, "x", rlang::current_env())
   loo::waic(log_lik.mh_sample(x, log_lik, ...))
 }

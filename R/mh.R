@@ -115,6 +115,8 @@
 #'   block. `NULL` (default) is [nuts()] if there is a gradient, and otherwise
 #'   [adaptive()].
 #' @param ... Further arguments of `log_density` (and of the gradient), by name.
+#'   Arguments of `mh_sample()` need their whole names, so that `p = 1` is an
+#'   argument of `log_density`, not the `proposal`.
 #' @param gradient `NULL` (default), or a function of a point: the gradient of
 #'   the log density, for [nuts()], [hmc()] and [langevin()].
 #' @param blocks `NULL` (default: one block of all coordinates), `"each"` (every
@@ -178,6 +180,7 @@ mh_sample <- function(log_density, init, proposal = NULL, ...,
                       cores = getOption("mc.cores", 1L), seed = NULL,
                       checkpoint = NULL, stop_when = NULL,
                       progress = interactive(), keep_data = TRUE) {
+  if (has_short_names()) return(with_whole_names())
   call <- rlang::current_env()
   check_needed(
     log_density = "a function of a numeric vector",

@@ -48,7 +48,8 @@
 #' @param f A function of one draw, a number or a vector with the names of the
 #'   variables: it returns one or several numbers, or logical values (then
 #'   the estimates are probabilities). Default: the draw itself.
-#' @param ... Further arguments of `f`, by name.
+#' @param ... Further arguments of `f`, by name. Arguments of `monte_carlo()`
+#'   itself need their whole names.
 #' @param vectorised `FALSE` (default): functions take one draw. `TRUE`: `f`,
 #'   `control` and `antithetic` take all draws at once, in a vector or in a
 #'   matrix with a draw in each row, and return a number or a row for each.
@@ -99,6 +100,7 @@
 monte_carlo <- function(draws, f = identity, ..., vectorised = FALSE,
                         antithetic = NULL, control = NULL,
                         control_mean = NULL) {
+  if (has_short_names()) return(with_whole_names())
   check_needed(draws = "draws of a distribution")
   call <- rlang::current_env()
   source <- mc_source(draws, call)
@@ -113,12 +115,15 @@ monte_carlo <- function(draws, f = identity, ..., vectorised = FALSE,
   }
   control_mean <- check_numeric_vector(control_mean, null_ok = TRUE)
   x <- source$x
-  values <- mc_values(f, x, vectorised, "f", call, ...)
+  of_draw <- function(x) f(x, ...)
+  values <- mc_values(of_draw, x, vectorised, "f", call)
   plain <- values
   mirrored <- NULL
   if (!is.null(antithetic)) {
     mirrored <- mirror_draws(antithetic, source, vectorised, call)
-    values <- (values + mc_values(f, mirrored, vectorised, "f", call, ...)) / 2
+    values <- (
+      values + mc_values(of_draw, mirrored, vectorised, "f", call)
+    ) / 2
   }
   controls <- NULL
   if (!is.null(control)) {
@@ -205,7 +210,7 @@ unname_rows <- function(x) {
 # ---- Functions of draws -----------------------------------------------------
 
 # f of every draw: a matrix with a draw in each row.
-mc_values <- function(f, x, vectorised, arg, call, ...) {
+mc_values <- function(f, x, vectorised, arg, call) {
   n <- NROW(x)
   at <- 1L
   fail <- function(cnd) {
@@ -217,11 +222,11 @@ mc_values <- function(f, x, vectorised, arg, call, ...) {
   }
   values <- tryCatch(
     if (vectorised) {
-      f(x, ...)
+      f(x)
     } else {
       lapply(seq_len(n), function(i) {
         at <<- i
-        f(if (is.matrix(x)) x[i, ] else x[[i]], ...)
+        f(if (is.matrix(x)) x[i, ] else x[[i]])
       })
     },
     error = fail

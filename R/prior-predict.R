@@ -128,6 +128,7 @@ print.prior_prediction <- function(x, ...) {
 #' @rdname prior_predict
 #' @export
 plot.prior_prediction <- function(x, statistic = NULL, ...) {
+  if (has_short_names()) return(with_whole_names())
   call <- rlang::current_env()
   x <- check_prior_prediction(x, call)
   check_function(statistic, "statistic", TRUE, call)

@@ -244,19 +244,6 @@ rows_left_out <- function(incomplete, action, where, names, call) {
   )
 }
 
-# The formula of a call that names it (`formula =`), in any position.
-# given: match.call(expand.dots = FALSE) of a generic whose `x` is missing;
-# what: the words for `x`.
-named_formula <- function(given, env, call,
-                          what = paste("a formula, or a numeric matrix of",
-                                       "predictors")) {
-  formula <- given$...$formula
-  if (is.null(formula)) {
-    abort_needed("x", what, call)
-  }
-  eval(formula, env)
-}
-
 # A formula must have two sides, and on the right none of the terms that only
 # other packages support.
 # `maker`: the function that was called; `others`: functions that have random

@@ -139,6 +139,7 @@ explained_share <- function(mean, noise) {
 #' @rdname lm-draws
 #' @exportS3Method bayesplot::pp_check
 pp_check.gibbs_lm <- function(object, draws = NULL, ...) {
+  if (has_short_names()) return(with_whole_names())
   frame <- check_frame(fit_part(object, "model"))
   draws <- draws %||% min(50, ndraws(object))
   used <- rows_used(frame)

@@ -20,7 +20,7 @@ run_chains <- function(model, running, user_call, call) {
   chains <- lapply(streams, function(stream) {
     new_chain(list(sweep = 0, begun = FALSE), stream)
   })
-  run_job(new_job(model, running, chains, user_call), call)
+  run_job(new_job(model, running, chains, stored_call(user_call)), call)
 }
 
 # Drives a job to its end and makes the fit. Until the fit is returned,

@@ -27,7 +27,8 @@
 #' @param quantile,cdf One of them: a vectorised function of a numeric vector,
 #'   such as [stats::qexp()] or [stats::pexp()]. A cdf must not decrease, and
 #'   must reach 1.
-#' @param ... Further arguments of `quantile` or `cdf`, by name.
+#' @param ... Further arguments of `quantile` or `cdf`, by name. Arguments of
+#'   `sample_inverse_cdf()` itself need their whole names.
 #' @param lower,upper With `cdf`: the bounds of the support, which may be
 #'   infinite (default). `cdf` must be 1 at `upper`. What it is at `lower` is
 #'   the probability of `lower` itself: a Poisson distribution has `lower = 0`.
@@ -63,6 +64,7 @@ NULL
 #' @export
 sample_inverse_cdf <- function(n, quantile = NULL, cdf = NULL, ...,
                                lower = -Inf, upper = Inf) {
+  if (has_short_names()) return(with_whole_names())
   check_needed(n = "how many draws")
   call <- rlang::current_env()
   n <- check_sample_size(n)
@@ -84,11 +86,13 @@ sample_inverse_cdf <- function(n, quantile = NULL, cdf = NULL, ...,
       )
     }
     check_function(quantile, "quantile", call = call)
-    return(values_of(quantile, u, ..., arg = "quantile", call = call))
+    at <- function(u) quantile(u, ...)
+    return(values_of(at, u, arg = "quantile", call = call))
   }
   check_function(cdf, "cdf", call = call)
+  below <- function(x) cdf(x, ...)
   invert_cdf(u, function(x) {
-    checked_cdf(values_of(cdf, x, ..., arg = "cdf", call = call), x, call)
+    checked_cdf(values_of(below, x, arg = "cdf", call = call), x, call)
   }, lower, upper, call)
 }
 
@@ -114,8 +118,8 @@ check_sample_size <- function(n, each = 1, arg = rlang::caller_arg(n),
 
 # The values of a user's vectorised function at `x`: a vector, or a matrix with
 # a point a row.  One number a point, `infinite` ones only where allowed.
-values_of <- function(f, x, ..., arg, call, infinite = FALSE) {
-  values <- tryCatch(f(x, ...), error = function(cnd) {
+values_of <- function(f, x, arg, call, infinite = FALSE) {
+  values <- tryCatch(f(x), error = function(cnd) {
     abort_numeric(
       "{.arg {arg}} failed.", parent = cnd, call = call, class = "density"
     )

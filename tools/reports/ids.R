@@ -29,8 +29,7 @@ right("users 0.1 + 0.2 and 0.3 are two users", {
   data <- expand.grid(user = c(0.1 + 0.2, 0.3), item = c("a", "b"))
   data$value <- c(1, 5, 1.2, 5.1)
   bmf <- brief(gibbs_bmf, data, rank = 1)
-  nrow(factors_of(bmf)$u %||% matrix(0, 2)) == 2L &&
-    identical(unname(diff(predict(bmf, data)$mean[1:2])) > 0, TRUE)
+  diff(predict(bmf, data)$mean[1:2]) > 1
 })
 right("documents keep their names whatever the other names are", {
   data <- data.frame(document = c(1, 2.5), term = c("p", "q"), count = 1)
