@@ -133,7 +133,7 @@ chain_table <- function(fit, type, variables, call) {
       call = call
     )
   }
-  measures <- diagnose(draws)
+  measures <- diagnose_sets(draws, chain_sets(fit))
   shown <- which(measures$finite & !measures$constant)
   if (length(shown) == 0L) {
     abort_argument(

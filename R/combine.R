@@ -22,13 +22,20 @@
 #'                  seed = 2, progress = FALSE)
 #' posterior::nchains(combine_fits(one, two))
 #' @export
-combine_fits <- function(...) {
+combine_fits <- function(..., data = c("same", "imputed")) {
   call <- rlang::current_env()
   fits <- list(...)
   if (length(fits) == 1 && !is_fit(fits[[1]]) && is.list(fits[[1]])) {
     fits <- fits[[1]]
   }
-  unite_fits(unname(fits), call)
+  # what mice's with() returns
+  if (inherits(fits, "mira")) {
+    data <- if (missing(data)) "imputed" else data
+    fits <- fits$analyses
+  }
+  data <- check_choice(data, c("same", "imputed"))
+  fits <- unname(as.list(fits))
+  if (data == "imputed") mix_fits(fits, call) else unite_fits(fits, call)
 }
 
 #' @rdname combine_fits
@@ -38,21 +45,14 @@ c.gibbsite_fit <- function(...) {
 }
 
 unite_fits <- function(fits, call) {
-  for (k in seq_along(fits)) {
-    if (!inherits(fits[[k]], "gibbsite_fit")) {
-      given <- describe(fits[[k]])
-      abort_argument(
-        "Argument {k} must be a fit with draws, not {given}.",
-        call = call
+  check_fits(fits, call)
+  for (fit in fits) {
+    if (is_imputed(fit)) {
+      abort_imputed(
+        "chains to unite",
+        "Combine the fits of the single data sets, all at once.", call
       )
     }
-  }
-  for (k in seq_along(fits)) {
-    check_whole_fit(fits[[k]], paste("fit", k), call, draws = FALSE)
-  }
-  if (length(fits) < 2) {
-    abort_argument("There must be two or more fits, not {length(fits)}.",
-                   call = call)
   }
   fits <- lapply(fits, verify_fit, call = call)
   check_same_runs(fits, call)
@@ -71,6 +71,26 @@ unite_fits <- function(fits, call) {
     pending = numbered(do.call(c, lapply(fits, pending_in_chains))),
     run = united_run(each("run"))
   )
+}
+
+# Two or more whole fits.
+check_fits <- function(fits, call) {
+  for (k in seq_along(fits)) {
+    if (!inherits(fits[[k]], "gibbsite_fit")) {
+      given <- describe(fits[[k]])
+      abort_argument(
+        "Argument {k} must be a fit with draws, not {given}.",
+        call = call
+      )
+    }
+  }
+  for (k in seq_along(fits)) {
+    check_whole_fit(fits[[k]], paste("fit", k), call, draws = FALSE)
+  }
+  if (length(fits) < 2) {
+    abort_argument("There must be two or more fits, not {length(fits)}.",
+                   call = call)
+  }
 }
 
 # Chains of several fits, each of which has its own numbers of components, get
@@ -122,6 +142,8 @@ check_same_runs <- function(fits, call) {
       abort_argument(
         c("Fits 1 and {k} cannot be united: they differ in {what}.",
           i = switch(what,
+            data = "Fits of several completed data sets are combined with
+              {.code data = \"imputed\"}.",
             "number of draws" =
               "Bring them to one length with {.fn extend} first.",
             burnin = "Give {.arg draws} and {.arg burnin} in both calls:

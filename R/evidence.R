@@ -187,6 +187,9 @@ log_evidence <- function(fit, correct = c("none", "importance"),
   method <- check_choice(method, c("normal", "warp3", "tempered"))
   check_fit(fit, "fit", call)
   given <- list(log_density = log_density, lower = lower, upper = upper)
+  if (is_imputed(fit)) {
+    abort_imputed_likelihood("evidence", call)
+  }
   check_own_density(fit, given, call)
   model <- fit_part(fit, "model")
   if (inherits(fit, c("laplace_logistic", "gibbsite_laplace"))) {

@@ -19,10 +19,11 @@ print.gibbsite_fit <- function(x, ...) {
     length_lines(running),
     seed_line(x),
     surplus_line(x),
+    imputed_lines(x),
     verdict_lines(table),
     constant_line(table),
     model_notes(model, x, table),
-    if (length(x) == 1) {
+    if (attr(table, "chains") == 1) {
       "One chain: R-hat compares its two halves; several chains show more."
     },
     "",

@@ -56,13 +56,14 @@ fit_summary <- function(fit, variables, probs, arg, call) {
     model_labelled(model, dimnames(invariants)$variable)
   )
   numbered <- is_numbered(model)
-  table <- summary_table(draws, probs)
+  table <- summary_table(draws, probs, chain_sets(fit))
   if (!numbered) {
     table[table$variable %in% labelled,
           c("mcse_mean", "rhat", "ess_bulk", "ess_tail")] <- NA
   }
   convergence <- explained(
-    convergence_table(invariants, 1.01, 400), fit, invariants
+    convergence_of_sets(invariants, chain_sets(fit), 1.01, 400), fit,
+    invariants
   )
   structure(
     table,
@@ -71,7 +72,7 @@ fit_summary <- function(fit, variables, probs, arg, call) {
     length = length_lines(fit_part(fit, "running")),
     key = model_key(model, table$variable),
     convergence = convergence,
-    remarks = model_notes(model, fit, convergence),
+    remarks = c(imputed_lines(fit), model_notes(model, fit, convergence)),
     note = if (length(labelled) > 0) {
       if (!numbered) {
         "labelled"
@@ -84,7 +85,9 @@ fit_summary <- function(fit, variables, probs, arg, call) {
   )
 }
 
-summary_table <- function(draws, probs) {
+# sets: the chains of each data set.
+summary_table <- function(draws, probs,
+                          sets = list(seq_len(dim(draws)[2]))) {
   size <- dim(draws)
   flat <- matrix(draws, size[1] * size[2], size[3])
   quantiles <- t(apply(flat, 2, function(x) {
@@ -96,10 +99,11 @@ summary_table <- function(draws, probs) {
   }))
   quantiles <- matrix(quantiles, size[3], length(probs))
   colnames(quantiles) <- paste0("q", format_probs(probs))
-  measures <- diagnose(draws)
+  measures <- diagnose_sets(draws, sets)
   data.frame(
     variable = measures$variable, mean = colMeans(flat),
-    sd = apply(flat, 2, stats::sd), quantiles, mcse_mean = mean_errors(draws),
+    sd = apply(flat, 2, stats::sd), quantiles,
+    mcse_mean = mean_errors_of_sets(draws, sets),
     measures[c("rhat", "ess_bulk", "ess_tail")],
     check.names = FALSE
   )

@@ -171,7 +171,8 @@ explained <- function(table, fit, invariants) {
     )
     return(table)
   }
-  cause <- find_cause(invariants, table)
+  # chains of several data sets differ, and are not continued
+  cause <- if (!is_imputed(fit)) find_cause(invariants, table)
   if (is.null(cause)) {
     return(table)
   }
@@ -319,7 +320,7 @@ judged <- function(fit, rhat, ess, call, cause = TRUE) {
   rhat <- check_number(rhat, lower = 1, lower_open = TRUE, call = call)
   ess <- check_number(ess, lower = 0, call = call)
   invariants <- fit_invariants(fit)
-  table <- convergence_table(invariants, rhat, ess)
+  table <- convergence_of_sets(invariants, chain_sets(fit), rhat, ess)
   if (cause) explained(table, fit, invariants) else table
 }
 

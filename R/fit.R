@@ -122,7 +122,9 @@ check_fit <- function(x, arg = "object", call = rlang::caller_env()) {
 # another package has too begins with the package's name.
 class_maker <- function(class) sub("^gibbsite_", "", class)
 
-maker_of <- function(fit) class_maker(class(fit)[[1L]])
+maker_of <- function(fit) {
+  class_maker(setdiff(class(fit), "gibbsite_imputed")[[1L]])
+}
 
 # A fit of one of the classes `makers`.
 check_fit_of <- function(fit, makers, arg = "fit",

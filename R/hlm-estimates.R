@@ -56,6 +56,9 @@ fixef.gibbs_hlm <- function(object, ...) {
 
 # list(mean, cov): q x J and q x q x J, of the deviations.
 deviation_moments <- function(fit) {
+  if (is_imputed(fit)) {
+    return(mixed_moments(lapply(imputed_parts(fit), deviation_moments)))
+  }
   model <- fit_part(fit, "model")
   d <- hlm_draws(fit)
   q <- model$data$q
@@ -74,6 +77,18 @@ deviation_moments <- function(fit) {
       }
       cov[, , j] <- within / ncol(centre) + stats::cov(t(centre))
     }
+  }
+  list(mean = mean, cov = cov)
+}
+
+# The moments of a mixture with equal weights.
+mixed_moments <- function(parts) {
+  count <- length(parts)
+  mean <- Reduce(`+`, lapply(parts, `[[`, "mean")) / count
+  cov <- Reduce(`+`, lapply(parts, `[[`, "cov")) / count
+  for (j in seq_len(ncol(mean))) {
+    away <- vapply(parts, function(part) part$mean[, j] - mean[, j], mean[, j])
+    cov[, , j] <- cov[, , j] + tcrossprod(matrix(away, nrow(mean))) / count
   }
   list(mean = mean, cov = cov)
 }

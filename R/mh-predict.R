@@ -79,6 +79,16 @@ values_of_draws <- function(fit, f, further, draws, arg, call) {
   check_function(f, arg, call = call)
   model <- fit_part(fit, "model")
   check_all_kept(model, call)
+  if (is_imputed(fit)) {
+    # each data set gives its own further arguments
+    parts <- lapply(imputed_parts(fit), values_of_draws, f, further, NULL, arg,
+                    call)
+    values <- do.call(rbind, lapply(parts, `[[`, "values"))
+    rows <- spread_rows(draws, nrow(values), call)
+    return(list(
+      values = values[rows, , drop = FALSE], further = parts[[1L]]$further
+    ))
+  }
   further <- further_of(model, f, further, arg, call)
   rows <- do.call(rbind, chain_matrices(fit))
   rows <- rows[spread_rows(draws, nrow(rows), call), , drop = FALSE]

@@ -331,6 +331,9 @@ given_density <- given_words(
 model_without_data <- function(model) {
   # list(NULL) keeps the element with the value NULL
   model[model$data_part] <- list(NULL)
+  if (!is.null(model$imputed)) {
+    model$imputed$models <- lapply(model$imputed$models, model_without_data)
+  }
   model
 }
 

@@ -72,7 +72,7 @@ plot.gibbsite_fit <- function(x, type = c("trace", "density"),
     }
   )
   on.exit(graphics::par(old))
-  table <- diagnose(draws)
+  table <- diagnose_sets(draws, chain_sets(x))
   # their numbers may switch from draw to draw, and measures are meaningless
   table[table$variable %in% attr(draws, "labelled"),
         c("rhat", "ess_bulk")] <- NA
@@ -116,7 +116,7 @@ plotted_draws <- function(x, variables, call) {
     shown <- seq_len(dim(invariants)[3])
     all <- length(shown)
     if (all > 6) {
-      rhat <- diagnose(invariants)$rhat
+      rhat <- diagnose_sets(invariants, chain_sets(x))$rhat
       shown <- sort(order(-rhat)[1:6])
     }
     invariants <- invariants[, , shown, drop = FALSE]

@@ -1,0 +1,249 @@
+# Methods of fits of several completed data sets. Predictions are those of the
+# mixture: every draw predicts with its own data set, which also gives the basis
+# of terms such as poly().
+
+# The kinds of fits of which draws have the same meaning in every data set.
+imputed_kinds <- c(
+  "gibbs_lm", "gibbs_hlm", "gibbs_hlm_binomial", "gibbs_logistic", "mh_sample",
+  "gibbs_sample"
+)
+
+# Whether the functions of predictions are the user's.
+has_own_functions <- function(fit) {
+  inherits(fit, c("mh_sample", "gibbs_sample"))
+}
+
+#' Predictions and refusals of fits of completed data sets
+#'
+#' What the fits of `combine_fits(data = "imputed")` do in another way than the
+#' fits of one data set that they are made of.
+#'
+#' Means average over the data sets; draws of predictions are those of all data
+#' sets, one after the other, as the draws of the parameters are. Without
+#' `newdata` each draw predicts with the predictors of its own data set. An
+#' interval of `predict()` has the quantiles of the mixture; the deviations of
+#' groups are drawn for it with random numbers. `residuals()` are averages.
+#'
+#' The fits have no `log_lik()`, and nothing that is made of it or of the
+#' evidence: the likelihoods are of different data. Each fit has its own. They
+#' are not continued either: extend the fits of the single data sets and combine
+#' them again.
+#' @param object,x,samples A fit of `combine_fits(data = "imputed")`.
+#' @param newdata,type,interval,level,draws,... As for the fits of one data set.
+#' @return As for the fits of one data set.
+#' @section Errors: `gibbsite_error_argument` with the reason where there is no
+#'   answer.
+#' @examples
+#' holes <- transform(mtcars, wt = replace(wt, 1:6, NA))
+#' guess <- lm(wt ~ mpg + hp, holes)
+#' fits <- lapply(1:3, function(m) {
+#'   lost <- is.na(holes$wt)
+#'   drawn <- predict(guess, holes[lost, ]) + rnorm(sum(lost), 0, sigma(guess))
+#'   gibbs_lm(mpg ~ wt, transform(holes, wt = replace(wt, lost, drawn)), seed = m)
+#' })
+#' fit <- combine_fits(fits, data = "imputed")
+#' predict(fit, data.frame(wt = 2:3), interval = TRUE)
+#' try(log_lik(fit))
+#' @name imputed-fits
+NULL
+
+#' @rdname imputed-fits
+#' @export
+predict.gibbsite_imputed <- function(object, newdata = NULL, ...) {
+  if (has_own_functions(object)) {
+    return(NextMethod())
+  }
+  mixed_prediction(object, newdata, ..., call = rlang::current_env())
+}
+
+mixed_prediction <- function(object, newdata, type = NULL, interval = FALSE,
+                             level = 0.95, ..., call) {
+  interval <- check_flag(interval, call = call)
+  level <- check_level(level, call = call)
+  normal <- inherits(object, c("gibbs_lm", "gibbs_hlm")) &&
+    !inherits(object, "gibbs_hlm_binomial")
+  type <- check_choice(
+    type %||% if (normal) "mean" else "link",
+    if (normal) c("mean", "response") else c("link", "response", "class"),
+    call = call
+  )
+  parts <- imputed_parts(object)
+  average <- function(type) {
+    each <- lapply(parts, stats::predict, newdata, type = type, ...)
+    Reduce(`+`, each) / length(each)
+  }
+  if (type == "class") {
+    classes <- as_class(
+      fit_part(object, "model"), average("response"), call
+    )
+    return(classes)
+  }
+  mean <- average(type)
+  if (!interval) {
+    return(mean)
+  }
+  found <- mixed_spread(object, newdata, type, normal, level, ...)
+  out <- cbind(data.frame(mean = unname(mean)), found)
+  rownames(out) <- names(mean)
+  out
+}
+
+# sd and quantiles of the draws of all data sets; of a normal response those of
+# the mixture of its distributions.
+mixed_spread <- function(object, newdata, type, normal, level, ...,
+                         weights = NULL) {
+  draw <- if (type == "link") posterior_linpred else posterior_epred
+  mu <- unname(draw(object, newdata = newdata, ...))
+  tails <- central_tails(level)
+  if (!normal || type == "mean") {
+    return(mean_spread(mu, tails))
+  }
+  sigma <- do.call(rbind, chain_matrices(object))[, "sigma"]
+  weights <- weights %||% if (is.null(newdata)) stats::weights(object) else 1
+  response_spread(mu, sigma, rep_len(unname(weights), ncol(mu)), tails)
+}
+
+# f(part) of every data set, of which some draws are taken.
+mixed_draws <- function(object, f, draws, ndraws, call) {
+  draws <- either_draws(draws, ndraws, call)
+  all <- stacked_parts(object, f)
+  all[spread_rows(draws, nrow(all), call), , drop = FALSE]
+}
+
+#' @rdname imputed-fits
+#' @export
+posterior_epred.gibbsite_imputed <- function(object, ..., draws = NULL,
+                                             ndraws = NULL) {
+  if (has_own_functions(object)) {
+    return(NextMethod())
+  }
+  mixed_draws(object, function(part) {
+    posterior_epred(part, ...)
+  }, draws, ndraws, rlang::current_env())
+}
+
+#' @rdname imputed-fits
+#' @export
+posterior_linpred.gibbsite_imputed <- function(object, ..., draws = NULL,
+                                               ndraws = NULL) {
+  mixed_draws(object, function(part) {
+    posterior_linpred(part, ...)
+  }, draws, ndraws, rlang::current_env())
+}
+
+#' @rdname imputed-fits
+#' @export
+posterior_predict.gibbsite_imputed <- function(object, ..., draws = NULL,
+                                               ndraws = NULL) {
+  if (has_own_functions(object)) {
+    return(NextMethod())
+  }
+  mixed_draws(object, function(part) {
+    posterior_predict(part, ...)
+  }, draws, ndraws, rlang::current_env())
+}
+
+#' @rdname imputed-fits
+#' @export
+bayes_R2.gibbsite_imputed <- function( # nolint: object_name_linter.
+    object, ...) {
+  unlist(lapply(imputed_parts(object), bayes_R2, ...))
+}
+
+#' @rdname imputed-fits
+#' @export
+residuals.gibbsite_imputed <- function(object, ...) {
+  if (has_own_functions(object)) {
+    return(NextMethod())
+  }
+  each <- lapply(imputed_parts(object), stats::residuals, ...)
+  Reduce(`+`, each) / length(each)
+}
+
+# ---- No answer ---------------------------------------------------------------
+
+abort_imputed <- function(what, hint, call) {
+  abort_argument(
+    c("A fit of several completed data sets has no {what}.", i = hint),
+    call = call, class = "imputed"
+  )
+}
+
+abort_imputed_likelihood <- function(what, call) {
+  abort_imputed(
+    what,
+    "Their likelihoods are of different data: take those of the single fits.",
+    call
+  )
+}
+
+#' @rdname imputed-fits
+#' @export
+log_lik.gibbsite_imputed <- function(object, ...) {
+  abort_imputed_likelihood("log-likelihood", rlang::current_env())
+}
+
+#' @rdname imputed-fits
+#' @exportS3Method loo::loo
+loo.gibbsite_imputed <- function(x, ...) {
+  abort_imputed_likelihood("{.fn loo}", rlang::current_env())
+}
+
+#' @rdname imputed-fits
+#' @exportS3Method loo::waic
+waic.gibbsite_imputed <- function(x, ...) {
+  abort_imputed_likelihood("{.fn waic}", rlang::current_env())
+}
+
+#' @rdname imputed-fits
+#' @exportS3Method loo::loo_moment_match
+loo_moment_match.gibbsite_imputed <- function(x, ...) {
+  abort_imputed_likelihood("{.fn loo}", rlang::current_env())
+}
+
+#' @rdname imputed-fits
+#' @exportS3Method loo::kfold
+kfold.gibbsite_imputed <- function(x, ...) {
+  abort_imputed_likelihood("{.fn kfold}", rlang::current_env())
+}
+
+#' @rdname imputed-fits
+#' @exportS3Method bridgesampling::bridge_sampler
+bridge_sampler.gibbsite_imputed <- function(samples, ...) {
+  abort_imputed_likelihood("evidence", rlang::current_env())
+}
+
+#' @rdname imputed-fits
+#' @export
+extend.gibbsite_imputed <- function(object, ...) {
+  abort_imputed(
+    "chains to continue",
+    "Extend the fits of the single data sets, and combine them again.",
+    rlang::current_env()
+  )
+}
+
+#' @rdname imputed-fits
+#' @export
+simulate.gibbsite_imputed <- function(object, ...) {
+  abort_imputed(
+    "{.fn simulate}", "{.fn posterior_predict} draws responses.",
+    rlang::current_env()
+  )
+}
+
+#' @rdname imputed-fits
+#' @param formula A fit of `combine_fits(data = "imputed")`.
+#' @export
+model.frame.gibbsite_imputed <- function(formula, ...) {
+  abort_imputed(
+    "single model frame", "Each data set has its own: see the single fits.",
+    rlang::current_env()
+  )
+}
+
+#' @rdname imputed-fits
+#' @export
+model.matrix.gibbsite_imputed <- function(object, ...) {
+  model.frame.gibbsite_imputed(object)
+}
