@@ -135,8 +135,9 @@ log_grouped_joint <- function(model, frame, b, at, v) {
   }
   likelihood <- rowSums(share_log_lik(model, eta, frame$success, frame$total)) +
     sum(log_choose(frame))
+  mean <- rep(data$mean, each = nrow(b))
   scale <- rep(1 / sqrt(data$precision), each = nrow(b))
   likelihood + at$log_prior +
-    rowSums(matrix(stats::dnorm(b, 0, scale, log = TRUE), nrow(b))) +
+    rowSums(matrix(stats::dnorm(b, mean, scale, log = TRUE), nrow(b))) +
     rowSums(matrix(stats::dnorm(v, log = TRUE), nrow(b)))
 }

@@ -103,6 +103,7 @@ model_hash.logit_model <- function(model) {
 
 # ---- Starting values and state ----------------------------------------------
 
+# w: coefficients less their prior means, as C has them.
 logistic_gibbs_state <- function(w) {
   list(sweep = 0, w = as.double(w), counts = numeric(4L), leap = 0.5)
 }
@@ -112,7 +113,9 @@ logistic_gibbs_state <- function(w) {
 #' @exportS3Method
 model_start.logit_model <- function(model, init) {
   if (!is.null(init$coefficients)) {
-    return(logistic_gibbs_state(init$coefficients))
+    return(logistic_gibbs_state(
+      init$coefficients - unname(prior_means(model$prior))
+    ))
   }
   data <- model$data
   e <- stats::rnorm(length(data$map))
@@ -124,7 +127,16 @@ model_start.logit_model <- function(model, init) {
 
 #' @exportS3Method
 model_sweeps.logit_model <- function(model, state, n, control) {
-  .Call(C_logistic_sweeps, model$data, state, n, control)
+  run <- .Call(C_logistic_sweeps, model$data, state, n, control)
+  means <- prior_means(model$prior)
+  if (any(means != 0)) {
+    run$draws <- run$draws + rep(unname(means), each = nrow(run$draws))
+  }
+  run
+}
+
+state_coefficients <- function(model, state) {
+  state$w + unname(prior_means(model$prior))
 }
 
 #' @exportS3Method
@@ -142,7 +154,7 @@ model_check_init.logit_model <- function(model, init, where, call) {
 
 #' @exportS3Method
 model_init_from_state.logit_model <- function(model, state) {
-  list(coefficients = state$w)
+  list(coefficients = state_coefficients(model, state))
 }
 
 #' @exportS3Method
@@ -187,7 +199,8 @@ draw_prior.logit_model <- function(model) {
 #' @exportS3Method
 simulate_data.logit_model <- function(model, state) {
   frame <- model$frame
-  eta <- drop(linear_predictors(frame$x, state$w, frame$offset))
+  w <- state_coefficients(model, state)
+  eta <- drop(linear_predictors(frame$x, w, frame$offset))
   trials <- frame$trials %||% rep(1, length(eta))
   successes <- stats::rbinom(
     length(eta), trials, success_probability(model, eta)
@@ -249,9 +262,10 @@ shown_data.logit_model <- function(model, data) {
 #' @exportS3Method
 model_quantities.logit_model <- function(model, state) {
   frame <- model$frame
-  eta <- drop(linear_predictors(frame$x, state$w, frame$offset))
+  w <- state_coefficients(model, state)
+  eta <- drop(linear_predictors(frame$x, w, frame$offset))
   c(
-    stats::setNames(state$w, model$columns),
+    stats::setNames(w, model$columns),
     log_lik = share_sum(model, eta)
   )
 }

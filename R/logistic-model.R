@@ -1,8 +1,9 @@
 # The posterior of a logistic regression: its mode, and its densities. The model
 # behind laplace_logistic().
 
-# list(frame, prior, density, flat, nobs, mode): the density as C reads it,
-# coefficients with a flat prior, and the result of the search.
+# list(frame, prior, density, flat, nobs, mode, mean): the density as C reads it,
+# coefficients with a flat prior, the result of the search, and the prior means
+# that its mode is from, NULL for 0.
 logistic_posterior <- function(parts, prior, start, method, call) {
   frame <- logistic_frame(parts)
   p <- length(parts$columns)
@@ -30,7 +31,7 @@ logistic_posterior <- function(parts, prior, start, method, call) {
                                call)
   list(
     frame = frame, prior = prior, density = logistic_density(frame, quadratic),
-    flat = quadratic$flat, nobs = nobs, mode = mode
+    flat = quadratic$flat, nobs = nobs, mode = mode, mean = quadratic$mean
   )
 }
 
@@ -51,8 +52,9 @@ logistic_model <- function(parts, prior, start, method, correct, call) {
       "Logistic regression: ", counted(p, "coefficient"), ", ",
       counted(posterior$nobs, "observation"), "; Laplace approximation"
     ),
-    map = found$map, precision_factor = found$precision_factor,
-    prior = posterior$prior, nobs = posterior$nobs, columns = parts$columns,
+    map = found$map + (posterior$mean %||% 0),
+    precision_factor = found$precision_factor, prior = posterior$prior,
+    nobs = posterior$nobs, columns = parts$columns,
     log_evidence = evidence, log_joint_map = found$log_joint,
     trace = found$trace, iterations = length(found$trace) - 1L, method = method,
     correct = correct, design = logistic_design_of(frame), frame = frame,
@@ -82,19 +84,27 @@ model_log_joint.laplace_logistic_model <- function(model, w) {
 # log p(y | w) + log p(w), every constant included (a flat direction counts as
 # having density 1), for each row of w.
 logistic_log_joint <- function(model, w) {
-  frame <- check_frame(model)
-  density <- logistic_density(frame, prior_precision(model$prior))
+  at <- logistic_points(model, w)
+  .Call(C_logistic_draws, at$density, t(unname(at$w)), 0)
+}
+
+# list(density, w): rows of coefficients, less their prior means, and the
+# density of these.
+logistic_points <- function(model, w) {
+  quadratic <- prior_precision(model$prior)
   w <- parameter_rows(w, length(model$columns))
-  .Call(C_logistic_draws, density, t(unname(w)), 0)
+  if (!is.null(quadratic$mean)) {
+    w <- w - rep(quadratic$mean, each = nrow(w))
+  }
+  list(density = logistic_density(check_frame(model), quadratic), w = w)
 }
 
 # log p(y_i | w), rows of w by observations, with weights and binomial
 # coefficients.
 logistic_log_lik <- function(model, w) {
   frame <- check_frame(model)
-  density <- logistic_density(frame, prior_precision(model$prior))
-  w <- parameter_rows(w, length(model$columns))
-  values <- .Call(C_logistic_draws, density, t(unname(w)), 1)
+  at <- logistic_points(model, w)
+  values <- .Call(C_logistic_draws, at$density, t(unname(at$w)), 1)
   if (is.null(frame$trials)) {
     return(values)
   }

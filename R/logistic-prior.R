@@ -3,15 +3,21 @@
 #' Prior of a logistic regression
 #'
 #' The prior of [laplace_logistic()] and [gibbs_logistic()]: the coefficients
-#' are normal with mean 0 and variance `c`,
-#' \deqn{w \sim \mathrm{N}(0, c I)}{w ~ N(0, c I)}
-#' for one number `c`, \eqn{\mathrm{N}(0, \mathrm{diag}(c))}{N(0, diag(c))} for
-#' several, \eqn{\mathrm{N}(0, C)}{N(0, C)} for a covariance matrix. The
-#' intercept has a separate variance, `intercept_c`.
+#' are normal,
+#' \deqn{w \sim \mathrm{N}(m, C), \quad w_j \sim \mathrm{N}(m_j, c_j)}{w ~
+#'   N(m, C), w_j ~ N(m_j, c_j)}
+#' with mean 0 by default, and independent unless `c` is a covariance matrix
+#' \eqn{C}. The variance \eqn{c_j} of a slope is `slope_sd^2`, or
+#' \eqn{(g_j/s_j)^2} with `slope_scale` \eqn{g_j} and the standard deviation
+#' \eqn{s_j} of the predictor, or it is given as `c`. The intercept has a
+#' mean and a standard deviation of its own, `intercept_mean` and `intercept_sd`
+#' (or the variance `intercept_c`).
 #'
 #' Fields left `NULL` are completed at the fit from the predictors, never from
 #' the response, and [prior_summary()] shows the values used:
 #'
+#' * `slope_mean`: 0.
+#' * `slope_scale`: 2.5, so that 5 is a prior twice as wide.
 #' * `c`: \eqn{(2.5 / s_j)^2} for a predictor with standard deviation \eqn{s_j}.
 #'   The change in log-odds for one standard deviation of the predictor then has
 #'   a prior standard deviation of 2.5. This prior is weak (a change by 5, from
@@ -23,6 +29,8 @@
 #'   predictor \eqn{j}: the variance that the intercept has when the log-odds at
 #'   the predictors' means are \eqn{\mathrm{N}(0, 10^2)}{N(0, 10^2)}. With a
 #'   matrix `c` the sum is \eqn{m^\top C m}{m'Cm}.
+#' * `intercept_mean`: minus the sum of the slopes' prior means times the means
+#'   of the predictors. The log-odds at these have mean 0 then.
 #'
 #' A predictor that is constant and not zero is treated as an intercept (with
 #' variance \eqn{10^2 / m_j^2}). One that is zero everywhere gets the variance
@@ -41,7 +49,8 @@
 #' @param c `NULL`, or the prior variance in squared units of the coefficients:
 #'   one positive number for every coefficient but the intercept; a vector, one
 #'   for each of them or, when `intercept_c` is `NULL`, for all coefficients in
-#'   the order of the model matrix (a vector with names is reordered by name);
+#'   the order of the model matrix; a vector with names is for the coefficients
+#'   that it names, and the others have the default;
 #'   or a symmetric positive definite matrix of either size. `Inf` leaves a
 #'   coefficient without a prior (a flat one).
 #' @param intercept_c `NULL`, or the prior variance of the intercept: a positive
@@ -51,6 +60,13 @@
 #' @param group_scale `NULL` or positive numbers \eqn{A_k}{A_k}, one for all or
 #'   one for each term before the bar. Both are used only if the formula has
 #'   groups.
+#' @param slope_mean,slope_sd,slope_scale `NULL` or numbers (the last two
+#'   positive), one for all slopes, or one for each in the order of the model
+#'   matrix. A vector with names is for the slopes that it names, `c(age = 1)`;
+#'   the others have the default. `slope_sd` may be `Inf`, and goes before
+#'   `slope_scale`; neither goes with `c`.
+#' @param intercept_mean,intercept_sd `NULL` or a number, for `intercept_sd`
+#'   positive or `Inf`; not with `intercept_c`.
 #' @return An object of class `logistic_prior`; printing it shows the model.
 #' @section Errors:
 #' A value of the wrong type or out of its range is an error of class
@@ -63,12 +79,28 @@
 #' @examples
 #' logistic_prior()
 #' logistic_prior(c = 100, intercept_c = Inf)
+#'
+#' # twice as wide, and what is known of one slope
+#' prior <- logistic_prior(
+#'   slope_scale = 5, slope_mean = c(glu = 0.03), slope_sd = c(glu = 0.01)
+#' )
+#' prior_summary(gibbs_logistic(type ~ glu + bmi, MASS::Pima.tr, prior,
+#'                              seed = 1))
 #' @export
 logistic_prior <- function(c = NULL, intercept_c = NULL, group_df = NULL,
-                           group_scale = NULL) {
+                           group_scale = NULL, slope_mean = NULL,
+                           slope_sd = NULL, slope_scale = NULL,
+                           intercept_mean = NULL, intercept_sd = NULL) {
   call <- rlang::current_env()
+  slopes <- check_slope_fields(
+    slope_mean, slope_sd, slope_scale, call, infinite_ok = TRUE
+  )
+  check_one_width(c, slopes[c("slope_sd", "slope_scale")], "c", call)
+  check_one_width(
+    intercept_c, list(intercept_sd = intercept_sd), "intercept_c", call
+  )
   structure(
-    list(
+    c(list(
       c = check_prior_variance(c, call),
       intercept_c = check_number(
         intercept_c, lower = 0, lower_open = TRUE, infinite_ok = TRUE,
@@ -81,10 +113,31 @@ logistic_prior <- function(c = NULL, intercept_c = NULL, group_df = NULL,
       group_scale = check_numeric_vector(
         group_scale, lower = 0, lower_open = TRUE, null_ok = TRUE,
         arg = "group_scale", call = call
+      ),
+      intercept_mean = check_number(
+        intercept_mean, null_ok = TRUE, arg = "intercept_mean", call = call
+      ),
+      intercept_sd = check_number(
+        intercept_sd, lower = 0, lower_open = TRUE, infinite_ok = TRUE,
+        null_ok = TRUE, arg = "intercept_sd", call = call
       )
-    ),
+    ), slopes),
     class = c("logistic_prior", "gibbsite_prior")
   )
+}
+
+# A variance and a standard deviation of the same coefficients cannot both be
+# given. others: fields by name.
+check_one_width <- function(variance, others, arg, call) {
+  other <- names(others)[lengths(others) > 0L]
+  if (!is.null(variance) && length(other) > 0L) {
+    abort_argument(
+      c("Give either {.arg {arg}} or {.arg {other[[1L]]}}, not both.",
+        i = "{.arg {arg}} holds variances, {.arg {other[[1L]]}} is in units of
+             a standard deviation."),
+      call = call
+    )
+  }
 }
 
 check_prior_variance <- function(c, call) {
@@ -103,7 +156,7 @@ check_prior_variance <- function(c, call) {
 
 #' @export
 format.logistic_prior <- function(x, ...) {
-  check_made(x, names(formals(logistic_prior)), "logistic_prior()")
+  check_made(x, needed_fields(logistic_prior), "logistic_prior()")
   value <- function(v) {
     if (is.matrix(v)) {
       return(paste0("a ", nrow(v), " x ", ncol(v), " covariance matrix"))
@@ -111,14 +164,22 @@ format.logistic_prior <- function(x, ...) {
     format_prior_value(v, "from the predictors")
   }
   share <- if (identical(x$link, "probit")) "Phi" else "sigma"
-  head <- paste0("y_i | w ~ Bernoulli(", share, "(x_i'w + o_i)),  w ~ N(0, C)")
   each <- x$c
-  if (!is.null(names(each)) && !is.matrix(each)) {
+  moved <- any(c(x$slope_mean, x$intercept_mean) != 0)
+  head <- paste0(
+    "y_i | w ~ Bernoulli(", share, "(x_i'w + o_i)),  w ~ N(",
+    if (moved) "m" else "0", ", C)"
+  )
+  if (isTRUE(x$complete) && !is.matrix(each)) {
+    column <- function(title, v) {
+      paste0("  ", format(c(title, vapply(v, value, "")), justify = "right"))
+    }
     return(c(
       head,
       paste0(
-        "  ", format(c("coefficient", names(each))), "  ",
-        format(c("variance", vapply(each, value, "")), justify = "right")
+        "  ", format(c("coefficient", names(each))),
+        if (moved) column("mean", prior_means(x)), column("sd", sqrt(each)),
+        column("variance", each)
       ),
       if (!is.null(x$group_scale)) {
         c("groups: sqrt(Sigma_kk) ~ half-t(df, A_k)    (Huang and Wand)",
@@ -134,27 +195,54 @@ format.logistic_prior <- function(x, ...) {
       paste0(
         "  variance of the intercept:     intercept_c = ", value(x$intercept_c)
       )
-    }
+    },
+    format_given_fields(x)
   )
+}
+
+# The fields of the coefficients that a user gave, or that are not the default.
+format_given_fields <- function(x) {
+  fields <- c(
+    "slope_mean", "slope_sd", "slope_scale", "intercept_mean", "intercept_sd"
+  )
+  given <- Filter(function(field) {
+    length(x[[field]]) > 0L && !(isTRUE(x$complete) && all(x[[field]] == 0))
+  }, fields)
+  words <- vapply(given, function(field) format_prior_named(x[[field]]), "")
+  if (length(words) > 0L) paste0("  ", given, " = ", words)
 }
 
 # The prior with `c` for every column of the design: p variances, or a p x p
 # matrix, with names.  design: what as_design() gives.
 complete_logistic_prior <- function(prior, design, call) {
   check_class(prior, "logistic_prior", "logistic_prior()", call = call)
-  prior <- remade(prior, logistic_prior, "logistic_prior()", call = call)
+  prior <- remade(
+    prior, logistic_prior, "logistic_prior()", call = call,
+    needed = needed_fields(logistic_prior)
+  )
   columns <- design$columns
   p <- length(columns)
   intercept <- design$intercept
   slopes <- setdiff(seq_len(p), intercept)
-  given <- arrange_prior(prior, columns, slopes, call)
+  own_means <- complete_slopes(prior, "slope_mean", 0, columns[slopes], call)
+  middle <- if (length(intercept) == 1L) {
+    # 0 and not -0 for slopes of mean 0
+    prior$intercept_mean %||% (0 - sum(own_means * design$mean[slopes]))
+  }
+  completed <- function(variances) {
+    completed_prior(variances, columns, own_means, middle)
+  }
+  prior <- split_named_variances(prior, columns, intercept)
+  if (is.null(prior$c) || !is.null(names(prior$c)) && !is.matrix(prior$c)) {
+    given <- slope_variances(prior, design, slopes, call)
+  } else {
+    given <- arrange_prior(prior, columns, slopes, call)
+  }
   if (NROW(given) == p && (p > length(slopes) || is.matrix(given))) {
-    return(completed_prior(given, columns))
+    return(completed(given))
   }
-  if (is.null(given)) {
-    given <- default_variances(design, slopes, call)
-  }
-  own <- prior$intercept_c
+  own <- prior$intercept_c %||%
+    (if (!is.null(prior$intercept_sd)) prior$intercept_sd^2)
   if (length(intercept) == 1L && is.null(own)) {
     means <- design$mean[slopes]
     own <- 100 + if (is.matrix(given)) {
@@ -163,10 +251,39 @@ complete_logistic_prior <- function(prior, design, call) {
       sum(ifelse(means == 0, 0, means^2 * given))
     }
   }
-  completed_prior(unite_variances(given, own, slopes, intercept, p), columns)
+  completed(unite_variances(given, own, slopes, intercept, p))
 }
 
-completed_prior <- function(variances, columns) {
+# With the variance of the intercept that a vector `c` with names has.
+split_named_variances <- function(prior, columns, intercept) {
+  own <- columns[intercept]
+  if (!is.matrix(prior$c) && length(own) == 1L && own %in% names(prior$c) &&
+        is.null(prior$intercept_c) && is.null(prior$intercept_sd)) {
+    prior$intercept_c <- prior$c[[own]]
+    rest <- prior$c[names(prior$c) != own]
+    prior["c"] <- list(if (length(rest) > 0L) rest)
+  }
+  prior
+}
+
+# The variances of the slopes, those that are not given by default.
+slope_variances <- function(prior, design, slopes, call) {
+  names <- design$columns[slopes]
+  wide <- complete_slopes(prior, "slope_scale", 2.5, names, call)
+  sd <- complete_slopes(prior, "slope_sd", NA, names, call)
+  variances <- complete_slopes(prior, "c", NA, names, call)
+  open <- is.na(sd) & is.na(variances)
+  given <- ifelse(is.na(sd), variances, sd^2)
+  if (any(open)) {
+    given[open] <- default_variances(
+      design, slopes[open], unname(wide[open]), call
+    )
+  }
+  unname(given)
+}
+
+# means: of the slopes, by name; middle: of the intercept, or NULL.
+completed_prior <- function(variances, columns, means, middle) {
   if (is.matrix(variances)) {
     dimnames(variances) <- list(columns, columns)
   } else {
@@ -175,10 +292,22 @@ completed_prior <- function(variances, columns) {
   structure(
     list(
       c = variances, intercept_c = NULL, group_df = NULL, group_scale = NULL,
-      complete = TRUE
+      slope_mean = means, slope_sd = NULL, slope_scale = NULL,
+      intercept_mean = middle, intercept_sd = NULL, complete = TRUE
     ),
     class = c("logistic_prior", "gibbsite_prior")
   )
+}
+
+# The means of all coefficients of a completed prior, in their order.
+prior_means <- function(prior) {
+  columns <- if (is.matrix(prior$c)) rownames(prior$c) else names(prior$c)
+  out <- stats::setNames(numeric(length(columns)), columns)
+  out[names(prior$slope_mean)] <- prior$slope_mean
+  if (!is.null(prior$intercept_mean)) {
+    out[["(Intercept)"]] <- prior$intercept_mean
+  }
+  out
 }
 
 # A completed prior that is printed with the model of its link.
@@ -187,17 +316,16 @@ linked_prior <- function(prior, link) {
   prior
 }
 
-# The user's `c` for the slopes (or for all columns, if it has as many
-# elements), in the order of the columns.
+# The user's `c` without names, or as a matrix, for the slopes (or for all
+# columns, if it has as many elements), in the order of the columns.
 arrange_prior <- function(prior, columns, slopes, call) {
   given <- prior$c
   p <- length(columns)
   if (is.null(given)) {
     return(NULL)
   }
-  if (length(given) == 1L && !is.matrix(given) &&
-        !identical(names(given), columns)) {
-    return(rep(unname(given), length(slopes)))
+  if (length(given) == 1L && !is.matrix(given)) {
+    return(rep(given, length(slopes)))
   }
   size <- NROW(given)
   sizes <- unique(c(length(slopes), if (is.null(prior$intercept_c)) p))
@@ -212,14 +340,14 @@ arrange_prior <- function(prior, columns, slopes, call) {
       call = call
     )
   }
-  names <- if (is.matrix(given)) colnames(given) else names(given)
+  names <- colnames(given)
   expected <- if (size == p) columns else columns[slopes]
   if (is.null(names)) {
     return(given)
   }
   check_prior_names(names, expected, call)
   at <- match(expected, names)
-  if (is.matrix(given)) given[at, at, drop = FALSE] else given[at]
+  given[at, at, drop = FALSE]
 }
 
 check_prior_names <- function(names, expected, call) {
@@ -236,12 +364,12 @@ check_prior_names <- function(names, expected, call) {
   }
 }
 
-# (2.5 / s_j)^2; a constant column has no scale.
-default_variances <- function(design, slopes, call) {
+# (wide / s_j)^2; a constant column has no scale.
+default_variances <- function(design, slopes, wide, call) {
   sd <- design$sd[slopes]
   mean <- design$mean[slopes]
   flat <- !(sd > 0)
-  variances <- (2.5 / sd)^2
+  variances <- (wide / sd)^2
   variances[flat] <- ifelse(mean[flat] == 0, 1, 100 / mean[flat]^2)
   names <- design$columns[slopes][flat]
   if (length(names) > 0L) {
@@ -273,20 +401,23 @@ unite_variances <- function(given, own, slopes, intercept, p) {
   all
 }
 
-# Q = C^-1 as C reads it, and log((2 pi)^-p/2 |Q|^1/2): only over the proper
-# directions if some are flat; flat ones count as having density 1.
+# Q = C^-1 as C reads it, log((2 pi)^-p/2 |Q|^1/2), and the means, or NULL if all
+# are 0. The constant is only over the proper directions if some are flat; flat
+# ones count as having density 1.
 prior_precision <- function(prior) {
   c <- prior$c
+  means <- unname(prior_means(prior))
+  mean <- if (any(means != 0)) means
   if (!is.matrix(c)) {
     proper <- is.finite(c)
     return(list(
-      precision = unname(1 / c),
+      precision = unname(1 / c), mean = mean,
       constant = -0.5 * sum(log(2 * pi * c[proper])), flat = which(!proper)
     ))
   }
   root <- chol(unname(c))
   list(
-    precision = chol2inv(root),
+    precision = chol2inv(root), mean = mean,
     constant = -nrow(c) / 2 * log(2 * pi) - sum(log(diag(root))),
     flat = integer()
   )

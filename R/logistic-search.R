@@ -3,11 +3,16 @@
 
 # ---- the search for the mode -----------------------------------------------
 
-# The log joint density as C reads it.
+# The log joint density as C reads it: of the coefficients less their prior
+# means m, with the offset o + X m.
 logistic_density <- function(frame, quadratic) {
+  offset <- frame$offset
+  if (!is.null(quadratic$mean)) {
+    offset <- drop(linear_predictors(frame$x, quadratic$mean, offset))
+  }
   list(
     x = design_for_c(frame$x), success = frame$success, total = frame$total,
-    offset = frame$offset, precision = quadratic$precision,
+    offset = offset, precision = quadratic$precision,
     probit = as.double(identical(frame$link, "probit")),
     constant = frame$constant + quadratic$constant
   )
@@ -40,10 +45,14 @@ climb_density <- function(density, start, method = "newton", share = FALSE,
   found
 }
 
+# list(map, ...) of climb_density(): the mode less the prior means.
 search_mode_logistic <- function(frame, quadratic, start, method, columns,
                                  call) {
   density <- logistic_density(frame, quadratic)
   before <- NULL
+  if (!is.null(start)) {
+    start <- start - (quadratic$mean %||% 0)
+  }
   if (is.null(start)) {
     start <- numeric(length(columns))
     if (method == "newton" && length(columns) > nrow(frame$x) &&

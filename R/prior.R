@@ -117,8 +117,8 @@ format_prior_numbers <- function(v) {
 
 # Numbers with their names, unless all are equal.
 format_prior_named <- function(v, absent = "from the data") {
-  if (length(v) < 2L || length(v) > 12L || is.null(names(v)) ||
-        all(v == v[[1L]])) {
+  if (is.null(names(v)) || length(v) > 12L ||
+        length(v) > 1L && all(v == v[[1L]])) {
     return(format_prior_value(v, absent))
   }
   paste(names(v), vapply(signif(v, 4), format, ""), collapse = ", ")
