@@ -70,8 +70,11 @@ cause_burnin <- function(invariants, table, worst, drop) {
   after <- convergence_table(later, limits$rhat, limits$ess)
   more <- if (table_converged(after)) 0 else more_draws(after)
   if (more < more_draws(table)) {
-    list(kind = "burnin", variable = table$variable[worst], drop = drop,
-         more = more)
+    arrival <- arrival(invariants)
+    rises <- min(arrival$before) > 0
+    variable <- if (rises) arrival$variable else table$variable[worst]
+    list(kind = "burnin", variable = variable, drop = drop, more = more,
+         rises = rises)
   }
 }
 
@@ -123,7 +126,7 @@ log_densities <- c("log_density", "log_joint", "log_posterior", "log_lik")
 
 climbing_cause <- function(invariants) {
   variable <- intersect(log_densities, dimnames(invariants)[[3]])
-  if (length(variable) == 0L || dim(invariants)[1] < 40) {
+  if (length(variable) == 0L || dim(invariants)[1] < 20) {
     return(NULL)
   }
   x <- matrix(invariants[, , variable[[1L]]], dim(invariants)[1])
@@ -149,28 +152,36 @@ chains_that_climb <- function(x) {
   }
 }
 
-# The draws at the beginning of all chains that lie below the log density of
-# their second half, by more than five standard deviations of it; NULL if these
-# are few.
-arrival_cause <- function(invariants, table) {
+# list(variable, before): for each chain the number of first draws that lie below
+# the log density of its second half, by more than five standard deviations.
+arrival <- function(invariants) {
   variable <- intersect(log_densities, dimnames(invariants)[[3]])
   draws <- dim(invariants)[1]
-  if (length(variable) == 0L || draws < 40) {
-    return(NULL)
+  if (length(variable) == 0L || draws < 20) {
+    return(list(before = 0))
   }
   x <- matrix(invariants[, , variable[[1L]]], draws)
   late <- x[seq(draws %/% 2 + 1, draws), , drop = FALSE]
   bound <- colMeans(late) - 5 * apply(late, 2, stats::sd)
-  before <- apply(x >= rep(bound, each = draws), 2, which.max) - 1
-  drop <- max(before)
-  if (min(before) == 0 || drop < draws / 50 || drop > draws / 2) {
+  list(
+    variable = variable[[1L]],
+    before = apply(x >= rep(bound, each = draws), 2, which.max) - 1
+  )
+}
+
+# NULL if the draws on the way to the posterior are few.
+arrival_cause <- function(invariants, table) {
+  arrival <- arrival(invariants)
+  drop <- max(arrival$before)
+  draws <- attr(table, "draws")
+  if (min(arrival$before) == 0 || drop < draws / 50 || drop > draws / 2) {
     return(NULL)
   }
   limits <- attr(table, "thresholds")
   after <- convergence_table(
     invariants[seq(drop + 1, draws), , , drop = FALSE], limits$rhat, limits$ess
   )
-  list(kind = "burnin", variable = variable[[1L]], drop = drop,
+  list(kind = "burnin", variable = arrival$variable, drop = drop,
        more = if (table_converged(after)) 0 else more_draws(after),
        rises = TRUE)
 }

@@ -163,16 +163,20 @@ next_call <- function(table) {
 
 # The table with its cause, completed by what the fit knows.
 explained <- function(table, fit, invariants) {
-  doubts <- density_doubts(fit)
-  if (length(doubts) > 0L && !table_converged(table)) {
+  # chains of several data sets differ, and are not continued
+  if (table_converged(table) || is_imputed(fit)) {
+    return(table)
+  }
+  cause <- find_cause(invariants, table)
+  few <- identical(cause$kind, "short") && !cause$slow
+  doubts <- density_doubts(fit, few)
+  if (length(doubts) > 0L) {
     worst <- table$variable[which.max(distances(table))]
     attr(table, "cause") <- list(
       kind = "target", variable = worst, drop = 0, more = 0, words = doubts
     )
     return(table)
   }
-  # chains of several data sets differ, and are not continued
-  cause <- if (!is_imputed(fit)) find_cause(invariants, table)
   if (is.null(cause)) {
     return(table)
   }
@@ -188,22 +192,28 @@ explained <- function(table, fit, invariants) {
 }
 
 # Words that make the density itself doubtful, as far as the run has found.
-density_doubts <- function(fit) {
+# `few`: the chains may only be too short, also where no peak was found.
+density_doubts <- function(fit, few = FALSE) {
   doubts <- fit_part(fit, "run")$doubts
-  faults <- Filter(function(doubt) {
-    !doubt$kind %in% c("steps", "unused", "edge")
-  }, doubts)
-  doubt_words(faults)
+  doubt_words(doubts, c("improper", "scale", "pole", if (!few) "peak"))
 }
 
-# All doubts, except those that the verdict on a table gives as the cause.
+# The others, and all that the verdict on a table does not give as the cause.
 doubt_notes <- function(fit, table) {
-  doubts <- Filter(function(doubt) doubt$kind != "edge",
-                   fit_part(fit, "run")$doubts)
-  setdiff(doubt_words(doubts), attr(table, "cause")$words)
+  doubts <- fit_part(fit, "run")$doubts
+  words <- doubt_words(
+    doubts, c("improper", "scale", "pole", "steps", "unused")
+  )
+  setdiff(words, attr(table, "cause")$words)
 }
 
-doubt_words <- function(doubts) vapply(doubts, `[[`, "", "words")
+doubt_words <- function(doubts, kinds = NULL) {
+  words <- vapply(doubts, `[[`, "", "words")
+  if (is.null(kinds)) {
+    return(words)
+  }
+  words[vapply(doubts, `[[`, "", "kind") %in% kinds]
+}
 
 has_converged <- function(fit) {
   table_converged(convergence_table(fit_invariants(fit), 1.01, 400))

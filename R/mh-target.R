@@ -6,7 +6,7 @@
 #
 #   improper  the density cannot be integrated; no chain converges
 #   scale     its values look like densities, not like their logarithms
-#   peak      no peak was found, and chains have not converged
+#   peak      no peak was found, and it rises with a parameter
 #   pole      it is unbounded at a point, but may be integrable
 #   steps     it is constant between jumps, and the proposal is continuous
 #   unused    an argument of the function is not used
@@ -217,29 +217,25 @@ doubts_of_ridges <- function(model, f, at, lowest) {
   )
 }
 
-# Pairs of coordinates that may be multiplied and divided by one number: the
-# curve on which the density is level has no end.
+# Pairs of coordinates of which one may be multiplied and the other divided by a
+# number: the curve on which the density is level has no end.
 doubts_of_products <- function(model, f, at, top) {
-  pairs <- utils::combn(which(at != 0), min(2L, sum(at != 0)), simplify = FALSE)
-  level <- function(pair, by) {
-    isTRUE(abs(f(replace(at, pair, at[pair] * by)) - top) <=
-             1e-10 * (1 + abs(top)))
+  if (sum(at != 0) < 2L) {
+    return(NULL)
   }
-  free <- function(pair, power) {
-    length(pair) == 2L && all(vapply(c(1.37, 0.071, 53), function(by) {
-      level(pair, c(by, by^power))
+  pairs <- utils::combn(which(at != 0), 2L, simplify = FALSE)
+  free <- Filter(function(pair) {
+    all(vapply(c(1.37, 0.071, 53), function(by) {
+      value <- f(replace(at, pair, at[pair] * c(by, 1 / by)))
+      isTRUE(abs(value - top) <= 1e-10 * (1 + abs(top)))
     }, NA))
-  }
+  }, pairs)
   names <- model$parameters
-  said <- function(what, power) {
-    found <- Filter(function(pair) free(pair, power), pairs)
-    unlist(lapply(utils::head(found, 3L), function(pair) {
-      doubt("improper", "The log density changes only with the ", what, " of ",
-            and_words(names[pair]), ": is it integrable? Give a proper prior, ",
-            "or leave one out.")
-    }), recursive = FALSE)
-  }
-  c(said("product", -1), said("ratio", 1))
+  unlist(lapply(utils::head(free, 3L), function(pair) {
+    doubt("improper", "The log density changes only with the product of ",
+          and_words(names[pair]), ": is it integrable? Give a proper prior, ",
+          "or leave one out.")
+  }), recursive = FALSE)
 }
 
 # A step along a coordinate over which the density is curved.
@@ -331,30 +327,28 @@ doubts_of_levels <- function(model, f, draws) {
   }
 }
 
-# Parameters on which the density depends monotonically are named, or else those
-# with the largest range in units of the distance between draws.
+# A parameter with which the log density still rises.
 doubts_of_peak <- function(model, draws) {
   all <- do.call(rbind, draws)
+  height <- all[, "log_density"]
   kept <- setdiff(colnames(all), "log_density")
-  height <- rank(all[, "log_density"])
-  if (length(kept) == 0L) {
-    return(doubt("peak", no_peak_words))
-  }
   trend <- vapply(kept, function(name) {
     x <- all[, name]
-    if (min(x) == max(x)) 0 else stats::cor(rank(x), height)
+    constant <- min(x) == max(x) || min(height) == max(height)
+    if (constant) 0 else stats::cor(rank(x), rank(height))
   }, 0)
-  name <- kept[[which.max(abs(trend))]]
-  at <- which.max(all[, "log_density"])
-  rising <- if (max(abs(trend)) > 0.8) {
-    paste0(" It still rises as ", name, if (trend[[name]] > 0) " grows" else
-      " falls", ": it is ", format(all[at, "log_density"], digits = 4),
-      " at ", name, " = ", format(all[at, name], digits = 4), ".")
+  if (!any(abs(trend) > 0.8)) {
+    return(NULL)
   }
-  doubt("peak", no_peak_words, rising)
+  name <- kept[[which.max(abs(trend))]]
+  at <- which.max(height)
+  doubt(
+    "peak", "No peak of the log density was found: is it integrable? It still ",
+    "rises as ", name, if (trend[[name]] > 0) " grows" else " falls", ": it is ",
+    format(height[[at]], digits = 4), " at ", name, " = ",
+    format(all[[at, name]], digits = 4), "."
+  )
 }
-
-no_peak_words <- "No peak of the log density was found: is it integrable?"
 
 # Coordinates in which the density is level around several draws, but differs
 # between draws. `scale` is of the draws.

@@ -182,3 +182,78 @@ test_that("one chain is not told that chains differ", {
   )
   expect_output(print(fit), "The halves of the chain are at different levels")
 })
+
+trace_fit <- function(x, burnin = 100) {
+  fake_fit(
+    draws = nrow(x), columns = c("a", "log_density"), burnin = burnin,
+    chains = ncol(x),
+    values = function(k) cbind(stats::rnorm(nrow(x)), x[, k])
+  )
+}
+
+test_that("chains whose log density still rises are not at the posterior", {
+  set.seed(11)
+  ramp <- seq(-500, 0, length.out = 400)
+  noise <- ar_chains(400, 0.5)
+  fit <- trace_fit(ramp + noise)
+  cause <- attr(convergence(fit), "cause")
+  expect_identical(cause$kind, "climbing")
+  expect_identical(cause$chains, 1:4)
+  expect_identical(cause$burnin, 1000)
+  expect_output(print(fit), "Not yet at the posterior: log_density still rises")
+  expect_output(print(fit), "burnin = 1000")
+  # one of them, below the others
+  one <- noise
+  one[, 2] <- one[, 2] + ramp - 100
+  expect_identical(
+    attr(convergence(trace_fit(one)), "cause")$chains, 2L
+  )
+  # a chain that rises above the others has not come from below
+  one[, 2] <- one[, 2] + 700
+  expect_false(identical(
+    attr(convergence(trace_fit(one)), "cause")$kind, "climbing"
+  ))
+})
+
+test_that("draws on the way to the posterior are to be dropped", {
+  set.seed(12)
+  way <- c(seq(-500, -20, length.out = 40), rep(0, 160))
+  fit <- trace_fit(way + ar_chains(200, 0.9))
+  cause <- attr(convergence(fit), "cause")
+  expect_identical(cause$kind, "burnin")
+  expect_gte(cause$drop, 35)
+  expect_output(print(fit), "Not yet at the posterior, .* log_density rises")
+})
+
+test_that("level chains, slow or not, do not rise", {
+  skip_long()
+  set.seed(13)
+  for (phi in c(0.5, 0.99, 0.999)) {
+    rising <- vapply(1:100, function(i) {
+      length(chains_that_climb(ar_chains(400, phi)))
+    }, 0)
+    # a chain in a few hundred of the slowest
+    expect_lte(sum(rising > 0), 5)
+  }
+})
+
+test_that("the time of draws is that of later sweeps", {
+  step <- function(chain, sweep, seconds) {
+    accept_segment(
+      chain, list(state = list(sweep = sweep), draws = matrix(0, 0, 1)),
+      seconds, 0.25
+    )
+  }
+  chain <- new_chain(list(sweep = 0), NULL)
+  chain <- step(step(chain, 1, 7), 9, 1)
+  expect_identical(chain$seconds, 0)
+  chain <- step(chain, 73, 0.64)
+  expect_equal(chain$seconds, 0.73)
+  expect_equal(step(chain, 173, 1)$seconds, 1.73)
+  fit <- fake_fit(draws = 100, burnin = 100)
+  attr(fit, "run")$elapsed$chains <- rep(0.2, 4)
+  attr(fit, "run")$elapsed$total <- 1e6
+  expect_equal(seconds_of_sweeps(fit, 1000), 4)
+  attr(fit, "run")$cores <- 2L
+  expect_equal(seconds_of_sweeps(fit, 1000), 2)
+})

@@ -1,0 +1,149 @@
+# Functions that are no log densities, and advice that says so.
+
+said <- function(fit) {
+  paste(utils::capture.output(print(fit)), collapse = " ")
+}
+
+run <- function(f, init, ..., seed = 1) {
+  quietly(mh_sample(f, init, ..., seed = seed, progress = FALSE))
+}
+
+doubts_of <- function(fit) {
+  vapply(attr(fit, "run")$doubts, `[[`, "", "kind")
+}
+
+test_that("a density without an integral is told before the chains", {
+  expect_gibbsite_condition(
+    withCallingHandlers(
+      mh_sample(function(x) -x, c(x = 0), seed = 1, progress = FALSE),
+      warning = function(cnd) invokeRestart("muffleWarning")
+    ),
+    "gibbsite_message_improper"
+  )
+  fit <- run(function(x) -x, c(x = 0))
+  expect_match(said(fit), "rises without end in the direction of x")
+  expect_no_match(said(fit), "extend\\(fit")
+  # the run is short, because no draw of it is worth more
+  expect_identical(ndraws(fit), 400L)
+  expect_identical(attr(convergence(fit), "cause")$kind, "target")
+  expect_match(
+    paste(utils::capture.output(summary(fit)), collapse = " "),
+    "is it integrable"
+  )
+})
+
+test_that("the parameters of a flat direction are named", {
+  skip_long()
+  normal <- function(x) stats::dnorm(x, log = TRUE)
+  flat <- list(
+    list(function(x) normal(x[[1]]), "does not change with b"),
+    list(function(x) normal(x[[1]] + 2 * x[[2]]), "a direction of a, b"),
+    list(function(x) normal(x[[1]] * x[[2]] - 1), "the product of a and b"),
+    list(function(x) normal(x[[1]]) + stats::plogis(x[[2]], log.p = TRUE),
+         "does not fall in the direction of b"),
+    list(function(x) 0, "does not change with a, b")
+  )
+  for (case in flat) {
+    expect_match(said(run(case[[1]], c(a = 1, b = 1))), case[[2]])
+  }
+})
+
+test_that("an improper target is told to Hamiltonian dynamics at once", {
+  count <- 0
+  f <- function(x) {
+    count <<- count + 1
+    -(x[[1]] + x[[2]])^2 / 2
+  }
+  slope <- function(x) rep(-x[[1]] - x[[2]], 2)
+  fit <- run(f, c(a = 0, b = 0), nuts(slope), chains = 1,
+             inits = list(c(1, 2)))
+  expect_match(said(fit), "a direction of a, b")
+  # 200 trajectories of at most 1,023 steps
+  expect_lt(count, 250000)
+})
+
+test_that("a sign that is wrong and a pole are told", {
+  expect_gibbsite_condition(
+    try(mh_sample(function(x) sum(x^2) / 2, c(a = 1), seed = 1,
+                  progress = FALSE), silent = TRUE),
+    "gibbsite_message_improper"
+  )
+  gamma <- function(x) {
+    if (x <= 0) -Inf else stats::dgamma(x, 0.3, log = TRUE)
+  }
+  fit <- run(gamma, c(x = 1))
+  expect_match(said(fit), "give `lower = 0` and `transform = TRUE`")
+  cured <- run(gamma, c(x = 1), lower = 0, transform = TRUE)
+  expect_length(doubts_of(cured), 0)
+  fit <- run(function(x) if (x <= 0) -Inf else -2 * log(x), c(s = 1))
+  expect_match(said(fit), "as s approaches 0.*is it integrable")
+})
+
+test_that("densities that are no logarithms are told", {
+  fit <- run(function(x) prod(stats::dnorm(x)), c(a = 0, b = 0))
+  expect_match(said(fit), "does `log_density` return the logarithm")
+  fit <- run(function(x) 1e6 * stats::dnorm(x), c(a = 0))
+  expect_match(said(fit), "does `log_density` return the logarithm")
+})
+
+test_that("steps are told beside continuous proposals only", {
+  poisson <- function(x) {
+    stats::dpois(floor(x[[1]]), 5, log = TRUE) +
+      if (length(x) > 1) stats::dnorm(x[[2]], log = TRUE) else 0
+  }
+  expect_match(said(run(poisson, c(n = 5))), "has steps in n,")
+  expect_match(said(run(poisson, c(n = 5, x = 0))), "has steps in n,")
+  whole <- custom_proposal(
+    draw = function(x) x + sample(c(-1, 1), 1), log_density = NULL
+  )
+  expect_length(doubts_of(run(poisson, c(n = 5), whole)), 0)
+})
+
+test_that("an argument that is not used is told", {
+  fit <- run(function(x, y) stats::dnorm(x, log = TRUE), c(x = 0), y = 1:3)
+  expect_match(said(fit), "does not use its argument `y`")
+  fit <- run(function(x, y) stats::dnorm(x, y, log = TRUE), c(x = 0), y = 1)
+  expect_length(doubts_of(fit), 0)
+})
+
+test_that("divergences beside a bound have the cure that works", {
+  normal <- function(x) stats::dnorm(x, log = TRUE)
+  slope <- function(x) -x
+  fit <- run(normal, c(x = 2), nuts(slope), lower = 1.65)
+  expect_match(said(fit), "leave the bounds. Give `transform = TRUE`")
+  cured <- run(normal, c(x = 2), nuts(slope), lower = 1.65, transform = TRUE)
+  expect_no_match(said(cured), "transform")
+  hidden <- function(x) if (x < 1.65) -Inf else normal(x)
+  fit <- run(hidden, c(x = 2), nuts(slope))
+  expect_match(
+    said(fit), "zero below x = 1.65: give `lower` and `transform = TRUE`"
+  )
+})
+
+test_that("densities of distributions raise no doubt", {
+  skip_long()
+  normal <- function(x, ...) sum(stats::dnorm(x, ..., log = TRUE))
+  proper <- list(
+    list(normal, c(0, 0)),
+    list(function(x) normal(x, sd = 1e-9), 0),
+    list(function(x) normal(x, sd = 1e9), 0),
+    list(function(x) sum(stats::dcauchy(x, log = TRUE)), c(1, 2)),
+    list(function(x) -sum(pmax(abs(x) - 1, 0)), c(0, 0)),
+    list(function(x) if (all(x > 0 & x < 1)) 0 else -Inf, c(0.5, 0.5)),
+    list(function(x) log(sum(stats::dnorm(x, c(-20, 20)))), 0),
+    # a guard against the logarithm of zero
+    list(function(x) log(max(prod(stats::dnorm(x)), 1e-300)), c(0, 0)),
+    # an estimate of the likelihood
+    list(function(x) normal(x) + stats::rnorm(1, 0, 0.1), c(0, 0)),
+    # a funnel
+    list(function(x) normal(x[[1]], sd = 3) + normal(x[[2]], sd = exp(x[[1]])),
+         c(0, 0))
+  )
+  for (case in proper) {
+    for (more in list(list(), list(draws = 100))) {
+      fit <- do.call(run, c(case, more))
+      expect_identical(setdiff(doubts_of(fit), "peak"), character())
+      expect_no_match(said(fit), "integrable")
+    }
+  }
+})
