@@ -238,7 +238,7 @@ doubts_of_products <- function(model, f, at, top) {
   }
   pairs <- utils::combn(which(at != 0), 2L, simplify = FALSE)
   free <- Filter(function(pair) {
-    all(vapply(c(1.37, 0.071, 53), function(by) {
+    all(vapply(c(1.37, 1e-6, 1e6), function(by) {
       value <- f(replace(at, pair, at[pair] * c(by, 1 / by)))
       isTRUE(abs(value - top) <= 1e-10 * (1 + abs(top)))
     }, NA))
