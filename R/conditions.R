@@ -61,9 +61,16 @@ inform_gibbsite <- function(message, class, ..., envir = rlang::caller_env()) {
 
 # ---- Values in words --------------------------------------------------------
 
-# A number as a person would type it.
+# A number as a person would type it; a whole number too long to count its
+# digits has commas, as far as a double is exact.
 format_number <- function(x) {
-  trimws(format(x, digits = 15, scientific = if (abs(x) < 1e15) 10 else -10))
+  size <- abs(x)
+  if (isTRUE(size >= 1e15 && size <= 2^53 && x == round(x))) {
+    return(format(x, big.mark = ",", digits = 17, scientific = FALSE))
+  }
+  extreme <- isTRUE(size >= 1e15 || size > 0 && size < 1e-15)
+  trimws(format(x, digits = if (extreme) 7 else 15,
+                scientific = if (extreme) -10 else 10))
 }
 
 # "1 chain", "4 chains": for the headline of a quick fit, which cli::pluralize()

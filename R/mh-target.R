@@ -95,13 +95,14 @@ improper_doubts <- function(model, f, at, lowest, along = TRUE) {
   if (d > 50L) {
     return(list())
   }
+  at <- general_point(f, at)
   top <- f(at)
   lower <- model$spec$lower %||% rep(-Inf, d)
   upper <- model$spec$upper %||% rep(Inf, d)
   rays <- unlist(lapply(seq_len(d), function(j) {
     lapply(c(-1, 1)[c(lower[[j]] == -Inf, upper[[j]] == Inf)], function(side) {
       axis <- replace(numeric(d), j, side * max(1, abs(at[[j]])))
-      ray_end(f, at, axis, lowest, 10^c(24, 18, 12, 9, 6, 4))
+      ray_end(f, at, axis, lowest, 10^c(24, 18, 12, 9, 6, 4, 3, 2))
     })
   }), recursive = FALSE)
   rays <- rays[lengths(rays) > 0L]
@@ -119,23 +120,35 @@ improper_doubts <- function(model, f, at, lowest, along = TRUE) {
   list(doubts = doubts, ends = vapply(rays, `[[`, 0, "value"))
 }
 
+# A point nearby with no coordinate at zero or equal to another one: there a
+# density may be infinite in a direction in which nothing lies beside it.
+general_point <- function(f, at) {
+  away <- pmax(1, abs(at)) * ((seq_along(at) * 0.618) %% 1 + 0.1)
+  for (size in c(1e-2, -1e-2, 1e-4, -1e-4)) {
+    if (isTRUE(f(at + size * away) > -Inf)) {
+      return(at + size * away)
+    }
+  }
+  at
+}
+
 # The far end of a ray on which the density does not fall faster than one over
 # the distance, so that its integral along the ray is infinite; NULL if there is
 # none. `sizes`: distances, the farthest first, because far out a density may
-# fail.
+# fail. Short ones show a rise only.
 ray_end <- function(f, at, axis, lowest, sizes) {
   for (size in sizes) {
     point <- at + size * axis
     value <- if (all(is.finite(point))) f(point) else NaN
-    if (!is.nan(value)) break
+    if (!is.nan(value) && value < Inf) break
   }
-  if (is.nan(value)) {
+  if (is.nan(value) || value == Inf) {
     return(NULL)
   }
   before <- f(at + size / 10 * axis)
-  rises <- value == Inf || isTRUE(value > before + 1e-6 * abs(before))
+  rises <- isTRUE(value > before + 1e-6 * abs(before))
   if (is.nan(before) || value + log(10) < before - 0.05 ||
-        value < lowest && !rises) {
+        (value < lowest || size < 1e4) && !rises) {
     return(NULL)
   }
   list(
@@ -225,7 +238,7 @@ doubts_of_products <- function(model, f, at, top) {
   }
   pairs <- utils::combn(which(at != 0), 2L, simplify = FALSE)
   free <- Filter(function(pair) {
-    all(vapply(c(1.37, 0.071, 53), function(by) {
+    all(vapply(c(1.37, 1e-6, 1e6), function(by) {
       value <- f(replace(at, pair, at[pair] * c(by, 1 / by)))
       isTRUE(abs(value - top) <= 1e-10 * (1 + abs(top)))
     }, NA))
@@ -292,13 +305,13 @@ pole_at <- function(f, at, top, j, end) {
     return(NULL)
   }
   values <- vapply(distance, function(h) f(replace(at, j, end + h)), 0)
-  if (anyNA(values) || any(values == -Inf) || values[[1L]] <= top) {
+  if (!all(is.finite(values)) || values[[1L]] <= top) {
     return(NULL)
   }
   rates <- -diff(values) / log(c(10, 1e5))
-  if (isTRUE(all(rates > 0.05)) || values[[1L]] == Inf) {
+  if (all(rates > 0.05)) {
     list(j = j, end = end, value = values[[1L]], distance = abs(distance[[1L]]),
-         rate = if (is.nan(rates[[1L]])) Inf else rates[[1L]])
+         rate = rates[[1L]])
   }
 }
 

@@ -137,7 +137,13 @@ test_that("densities of distributions raise no doubt", {
     list(function(x) normal(x) + stats::rnorm(1, 0, 0.1), c(0, 0)),
     # a funnel
     list(function(x) normal(x[[1]], sd = 3) + normal(x[[2]], sd = exp(x[[1]])),
-         c(0, 0))
+         c(0, 0)),
+    # groups that start at their common mean
+    list(function(x) {
+      if (x[[1]] <= 0) return(-Inf)
+      normal(x[2:5], x[[6]], x[[1]]) + normal(c(3, 1, -2, 0) - x[2:5]) +
+        normal(x[[6]], sd = 5) - x[[1]]
+    }, c(1, 0, 0, 0, 0, 0))
   )
   for (case in proper) {
     for (more in list(list(), list(draws = 100))) {
