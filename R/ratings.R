@@ -188,13 +188,13 @@ index_ids <- function(x, what, arg, call) {
       code = as.integer(x), ids = factor(levels(x), levels(x))
     ))
   }
-  x <- plain_ids(x)
+  x <- plain_ids(x, call)
   ids <- sort(unique(x), method = "radix")
   list(code = match(x, ids), ids = ids)
 }
 
 check_ids <- function(x, what, arg, call) {
-  if (!is.atomic(x) || is.complex(x) || length(dim(x)) > 1) {
+  if (!is.atomic(x) || is.complex(x) || is.raw(x) || length(dim(x)) > 1) {
     abort_argument(
       "The {what} column of {.arg {arg}} must hold ids (a factor, text or
        numbers), not {describe(x)}.",
@@ -224,7 +224,13 @@ check_ids <- function(x, what, arg, call) {
 }
 
 # Ids of a class (dates, 64-bit integers, labelled codes, ...) as text.
-plain_ids <- function(x) {
+plain_ids <- function(x, call = rlang::caller_env()) {
+  if (!isNamespaceLoaded("bit64")) {
+    check_not_64_bit(x, "A column of ids", call)
+  }
+  if (inherits(x, "vctrs_vctr")) {
+    x <- bare_values(x)
+  }
   if (is.object(x) && !identical(class(x), "AsIs") || is.logical(x)) {
     return(as.character(x))
   }
@@ -509,6 +515,7 @@ ratings_from_matrix <- function(x, arg, call) {
   if (is.object(x) && !inherits(x, "table")) {
     inform_conversion(paste0("`", arg, "` of class ", quoted(class(x)[1])))
   }
+  x <- bare_values(x)
   # NaN is not a missing rating but an error: it stays here and is found later
   observed <- which(!is.na(x) | is.nan(x))
   ratings_from_triplets(list(
