@@ -130,7 +130,8 @@ table_of_matrix <- function(x) {
   filled <- which(x != 0 | is.na(x))
   new_table(
     (filled - 1L) %% nrow(x) + 1L, (filled - 1L) %/% nrow(x) + 1L,
-    as.double(bare_values(x)[filled]), unname(dimnames(x) %||% list(NULL, NULL)), dim(x)
+    as.double(bare_values(x)[filled]),
+    unname(dimnames(x) %||% list(NULL, NULL)), dim(x)
   )
 }
 

@@ -18,8 +18,8 @@
 #'   with the factor that makes it the first one if weights are equal), for
 #'   independent points whose weights are a function of the point.
 #'
-#' It is 0 if all values of \eqn{f} are equal, and `NA` for one draw alone, which
-#' says nothing of its error.
+#' It is 0 if all values of \eqn{f} are equal, and `NA` for one draw alone,
+#' which says nothing of its error.
 #'
 #' `ess` is \eqn{\mathrm{var}(f) / \mathrm{mcse}^2}{var(f) / mcse^2}: how many
 #' independent draws would have the same error. Intervals use the t
@@ -162,7 +162,8 @@ mc_source <- function(draws, call) {
   }
   x <- check_points(do.call(rbind, chains), "draws", call)
   list(
-    x = if (is.null(colnames(chains[[1L]]))) x[, 1L] else x, chains = length(chains),
+    x = if (is.null(colnames(chains[[1L]]))) x[, 1L] else x,
+    chains = length(chains),
     words = paste("draws of", counted(length(chains), "Markov chain"))
   )
 }

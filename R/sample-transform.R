@@ -251,8 +251,8 @@ whole_draws <- function(x, f, cdf) {
   x
 }
 
-# Finite ends between which all draws lie: list(low, high, f_low, f_high). Beyond
-# them the cdf must go on to 0 and 1, whatever the draws are.
+# Finite ends between which all draws lie: list(low, high, f_low, f_high).
+# Beyond them the cdf must go on to 0 and 1, whatever the draws are.
 bracket_cdf <- function(u, cdf, lower, upper, call) {
   far <- .Machine$double.xmax
   steps <- c(2^(0:30), 2^(25 * 2:40), far)
