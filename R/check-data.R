@@ -79,6 +79,25 @@ numeric_matrix <- function(x, arg, call) {
   dense_matrix(x, arg, call)
 }
 
+# The values of a vector or an array with names and dimensions alone. Methods of
+# a class whose package is not loaded fail, or are those of a class above it.
+bare_values <- function(x) {
+  if (!is.object(x) || !is.atomic(x) || isS4(x)) {
+    return(x)
+  }
+  kept <- attributes(x)[c("names", "dim", "dimnames")]
+  x <- unclass(x)
+  attributes(x) <- kept[lengths(kept) > 0L]
+  x
+}
+
+# Columns of a class of the vctrs package as plain values.
+bare_columns <- function(frame) {
+  foreign <- vapply(frame, inherits, NA, "vctrs_vctr")
+  frame[foreign] <- lapply(frame[foreign], bare_values)
+  frame
+}
+
 matrix_from_array <- function(x, arg, call) {
   # a vector of NAs is logical, but the error should say that values are missing
   if (is.logical(x) && length(x) > 0 && all(is.na(x))) {
@@ -87,6 +106,7 @@ matrix_from_array <- function(x, arg, call) {
   check_array(x, arg, call)
   if (is.object(x)) {
     inform_conversion(paste0("`", arg, "` of class ", quoted(class(x)[1])))
+    x <- bare_values(x)
   }
   if (is.matrix(x)) {
     return(matrix(as.double(x), nrow(x), ncol(x), dimnames = dimnames(x)))
@@ -109,7 +129,9 @@ check_array <- function(x, arg, call) {
 array_hint <- function(x) {
   if (isS4(x)) return("Convert it with `as.matrix()`.")
   if (is.logical(x)) return("Use `x + 0` if 0 and 1 are meant.")
-  if (inherits(x, "integer64")) return("Convert it with `as.double()`.")
+  if (inherits(x, "integer64")) {
+    return("Load the bit64 package, then convert it with `as.double()`.")
+  }
   NULL
 }
 
@@ -169,8 +191,8 @@ check_not_64_bit <- function(x, what, call) {
   if (inherits(x, "integer64")) {
     abort_argument(
       c("{what} holds 64-bit integers.",
-        i = "Convert it with {.code as.double()}, ids with
-             {.code as.character()}."),
+        i = "Load the bit64 package, then convert it with {.code as.double()},
+             ids with {.code as.character()}."),
       call = call, class = "column"
     )
   }

@@ -34,7 +34,9 @@ show_rhat <- function(x) {
 }
 
 show_ess <- function(x) {
-  ifelse(is.na(x), "-", formatC(floor(x), format = "f", digits = 0))
+  # a whole number stays one in spite of rounding
+  x <- floor(x * (1 + 1e-12))
+  ifelse(is.na(x), "-", formatC(x, format = "f", digits = 0))
 }
 
 # Names to the left, numbers to the right.

@@ -26,9 +26,9 @@
 #' It must return finite numbers (double, integer or logical, the last two
 #' recorded as numbers) of the same length and dimensions as the block in
 #' `init`. Otherwise the chain stops with an error that names the block and the
-#' sweep. Integers stay integers in the state. Dimensions must match too: for a
-#' block that is a plain vector a one-column matrix is an error ([drop()]
-#' helps).
+#' sweep. Integers stay integers in the state. For a block that is a plain
+#' vector a matrix of one row, as [sample_mvnorm()] returns it, or of one column
+#' is taken as a vector.
 #'
 #' Each function gets its own copy of the list: changes to it have no effect
 #' outside the function, and a copy that a function keeps does not change. A

@@ -414,7 +414,7 @@ gibbs_gmm.default <- function(x, k, prior = gmm_prior(),
   settings <- gmm_settings(covariance, method, na_action, merge_split, call)
   user_call <- match.call()
   user_call[[1L]] <- quote(gibbs_gmm)
-  source <- list(names = colnames(x))
+  source <- list(names = if (length(dim(x)) > 1L) colnames(x))
   x <- check_data_matrix(x, settings$na_action, arg = "x", call = call)
   model <- checked_gmm(x, k, prior, settings, "x", call, source$names)
   running <- gmm_running(model$k, call)

@@ -12,13 +12,13 @@ index_ids <- function(x, what, arg, call) {
       code = as.integer(x), ids = factor(levels(x), levels(x))
     ))
   }
-  x <- plain_ids(x)
+  x <- plain_ids(x, call)
   ids <- sort(unique(x), method = "radix")
   list(code = match(x, ids), ids = ids)
 }
 
 check_ids <- function(x, what, arg, call) {
-  if (!is.atomic(x) || is.complex(x) || length(dim(x)) > 1) {
+  if (!is.atomic(x) || is.complex(x) || is.raw(x) || length(dim(x)) > 1) {
     abort_argument(
       "The {what} column of {.arg {arg}} must hold ids (a factor, text or
        numbers), not {describe(x)}.",
@@ -51,7 +51,13 @@ check_ids <- function(x, what, arg, call) {
 
 # Ids of a class (dates, labelled codes, ...) as text; of times each by
 # itself, with the time zone, because an hour may occur twice.
-plain_ids <- function(x) {
+plain_ids <- function(x, call = rlang::caller_env()) {
+  if (!isNamespaceLoaded("bit64")) {
+    check_not_64_bit(x, "A column of ids", call)
+  }
+  if (inherits(x, "vctrs_vctr")) {
+    x <- bare_values(x)
+  }
   if (inherits(x, "POSIXct")) {
     return(sub("[.]0+ ", " ", format(x, "%Y-%m-%d %H:%M:%OS6 %Z")))
   }

@@ -171,7 +171,8 @@ table_of_matrix <- function(x) {
   filled <- which(x != 0 | is.na(x))
   new_table(
     (filled - 1L) %% nrow(x) + 1L, (filled - 1L) %/% nrow(x) + 1L,
-    as.double(x[filled]), unname(dimnames(x) %||% list(NULL, NULL)), dim(x)
+    as.double(bare_values(x)[filled]),
+    unname(dimnames(x) %||% list(NULL, NULL)), dim(x)
   )
 }
 
@@ -204,7 +205,9 @@ table_of_data_frame <- function(x, vocabulary, arg, call) {
       call = call
     )
   }
+  x <- bare_columns(x)
   count <- if (is.null(found$count)) rep(1, nrow(x)) else x[[found$count]]
+  check_not_64_bit(count, paste("Column", quoted(found$count)), call)
   if (!is.numeric(count)) {
     given <- describe(count)
     abort_argument(
@@ -260,6 +263,7 @@ table_of_text_column <- function(x, document, vocabulary, arg, call) {
 # A column of names as numbers: a factor's levels are all kept, other names come
 # in the order in which they first occur.
 name_codes <- function(column, name, arg, call) {
+  check_not_64_bit(column, paste("Column", quoted(name)), call)
   if (!(is.factor(column) || is.character(column) || is.numeric(column))) {
     given <- describe(column)
     abort_argument(

@@ -18,8 +18,8 @@
 #'   with the factor that makes it the first one if weights are equal), for
 #'   independent points whose weights are a function of the point.
 #'
-#' It is 0 if all values of \eqn{f} are equal, and `NA` for one draw alone, which
-#' says nothing of its error.
+#' It is 0 if all values of \eqn{f} are equal, and `NA` for one draw alone,
+#' which says nothing of its error.
 #'
 #' `ess` is \eqn{\mathrm{var}(f) / \mathrm{mcse}^2}{var(f) / mcse^2}: how many
 #' independent draws would have the same error. Intervals use the t
@@ -43,7 +43,7 @@
 #'
 #' @param draws Draws of \eqn{X}: a numeric vector, or a matrix or data frame
 #'   with a draw in each row; a fit of this package, an [coda::mcmc.list] or
-#'   [coda::mcmc], or draws of the posterior package; an
+#'   [coda::mcmc], or draws of the posterior package, also an `rvar`; an
 #'   [empirical_distribution()] or an importance sample.
 #' @param f A function of one draw, a number or a vector with the names of the
 #'   variables: it returns one or several numbers, or logical values (then
@@ -167,7 +167,8 @@ mc_source <- function(draws, call) {
   }
   x <- check_points(do.call(rbind, chains), "draws", call)
   list(
-    x = x, chains = length(chains),
+    x = if (is.null(colnames(chains[[1L]]))) x[, 1L] else x,
+    chains = length(chains),
     words = paste("draws of", counted(length(chains), "Markov chain"))
   )
 }
@@ -179,18 +180,14 @@ unclassed_sample <- function(x) {
   if (is.matrix(x)) matrix(x, nrow(x), dimnames = dimnames(x)) else as.vector(x)
 }
 
-# Matrices of the chains of coda's and posterior's objects; NULL for all others.
+# Matrices of the chains of coda's and posterior's objects, without names of
+# columns if the draws are numbers; NULL for all others.
 plain_chains <- function(draws, call) {
-  if (!inherits(draws, c("mcmc.list", "mcmc", "draws"))) {
+  if (!inherits(draws, c("mcmc.list", "mcmc", "draws", "rvar"))) {
     return(NULL)
   }
   chains <- tryCatch(
-    {
-      all <- posterior::as_draws_array(draws)
-      lapply(seq_len(dim(all)[[2L]]), function(k) {
-        matrix(all[, k, ], dim(all)[[1L]], dimnames = dimnames(all)[c(1L, 3L)])
-      })
-    },
+    chains_of_numbers(draws) %||% chains_of_vectors(draws),
     error = function(cnd) NULL
   )
   if (length(chains) == 0L || length(chains[[1L]]) == 0L) {
@@ -200,6 +197,32 @@ plain_chains <- function(draws, call) {
     )
   }
   lapply(chains, unname_rows)
+}
+
+# Chains whose draws are single numbers: coda's vectors, a scalar rvar.
+chains_of_numbers <- function(draws) {
+  if (inherits(draws, "rvar")) {
+    if (length(draws) > 1L) {
+      return(NULL)
+    }
+    all <- posterior::draws_of(draws, with_chains = TRUE)
+    return(lapply(seq_len(dim(all)[[2L]]), function(k) matrix(all[, k, 1L])))
+  }
+  chains <- if (inherits(draws, "mcmc")) list(draws) else unclass(draws)
+  if (inherits(draws, "draws") || any(lengths(lapply(chains, dim)) > 0L)) {
+    return(NULL)
+  }
+  stopifnot(length(unique(lengths(chains))) == 1L)
+  lapply(chains, function(x) matrix(bare_values(x)))
+}
+
+chains_of_vectors <- function(draws) {
+  all <- posterior::as_draws_array(
+    if (inherits(draws, "rvar")) list(x = draws) else draws
+  )
+  lapply(seq_len(dim(all)[[2L]]), function(k) {
+    matrix(all[, k, ], dim(all)[[1L]], dimnames = dimnames(all)[c(1L, 3L)])
+  })
 }
 
 unname_rows <- function(x) {

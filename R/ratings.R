@@ -438,6 +438,7 @@ ratings_from_matrix <- function(x, arg, call) {
   if (is.object(x) && !inherits(x, "table")) {
     inform_conversion(paste0("`", arg, "` of class ", quoted(class(x)[1])))
   }
+  x <- bare_values(x)
   # NaN is not a missing rating but an error: it stays here and is found later
   observed <- which(!is.na(x) | is.nan(x))
   ratings_from_triplets(list(

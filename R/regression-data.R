@@ -445,6 +445,7 @@ formula_frame <- function(formula, data, user_call, action, env, call) {
   if (nrow(frame) == 0L) {
     abort_argument("There are no observations.", call = call, class = "empty")
   }
+  frame <- bare_columns(frame)
   words <- frame_column_words(names(frame), !is.null(user_call[["se"]]))
   check_frame_columns(frame, words, call)
   if (is.function(action)) {

@@ -97,7 +97,9 @@ formula_rows <- function(model, newdata, terms, call) {
   make <- function(...) {
     tryCatch(
       suppressWarnings(
-        stats::model.frame(terms, data, na.action = stats::na.pass, ...)
+        bare_columns(
+          stats::model.frame(terms, data, na.action = stats::na.pass, ...)
+        )
       ),
       error = function(cnd) {
         reason <- conditionMessage(cnd)

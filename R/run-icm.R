@@ -192,6 +192,12 @@ summary.gibbsite_map <- function(object, ...) {
 #' @export
 plot.gibbsite_map <- function(x, ...) {
   check_map(x)
+  if (!any(is.finite(x$trace))) {
+    abort_argument(
+      c("{.arg x} has no log joint density to draw.",
+        i = "{.fn gibbs_sample} computes it if {.arg log_joint} is given.")
+    )
+  }
   sweeps <- seq_along(x$trace)
   defaults <- list(
     type = "o", pch = 20, las = 1, bty = "l", col = gibbsite_palette(1),

@@ -91,9 +91,12 @@ sample_inverse_cdf <- function(n, quantile = NULL, cdf = NULL, ...,
   }
   check_function(cdf, "cdf", call = call)
   below <- function(x) cdf(x, ...)
-  invert_cdf(u, function(x) {
+  # fixed probabilities too, so that a function that is no cdf is found however
+  # few draws there are
+  draws <- invert_cdf(c(u, seq_len(63L) / 64), function(x) {
     checked_cdf(values_of(below, x, arg = "cdf", call = call), x, call)
   }, lower, upper, call)
+  draws[seq_len(n)]
 }
 
 #' @rdname sample_inverse_cdf
@@ -253,26 +256,27 @@ whole_draws <- function(x, f, cdf) {
 }
 
 # Finite ends between which all draws lie: list(low, high, f_low, f_high).
+# Beyond them the cdf must go on to 0 and 1, whatever the draws are.
 bracket_cdf <- function(u, cdf, lower, upper, call) {
   far <- .Machine$double.xmax
   steps <- c(2^(0:30), 2^(25 * 2:40), far)
-  low <- lower
+  low <- least <- lower
   if (!is.finite(lower)) {
     starts <- -steps[-steps < min(upper, far)]
-    for (low in starts) {
-      if (cdf(low) < min(u)) break
-    }
+    low <- first_where(starts, function(x) cdf(x) < min(u))
+    least <- first_where(starts[starts <= low], function(x) cdf(x) <= 1e-8)
   }
-  high <- upper
+  high <- most <- upper
   if (!is.finite(upper)) {
-    for (high in steps[steps > low]) {
-      if (cdf(high) >= max(u)) break
-    }
+    ends <- steps[steps > low]
+    high <- first_where(ends, function(x) cdf(x) >= max(u))
+    most <- first_where(ends[ends >= high], function(x) cdf(x) >= 1 - 1e-8)
   }
-  ends <- cdf(c(low, high))
-  if (ends[[2L]] < max(u) || is.finite(upper) && ends[[2L]] < 1 - 1e-8) {
-    at <- format(high, digits = 7)
-    value <- format(ends[[2L]], digits = 7)
+  x <- c(least, low, high, most)
+  f <- cdf(x)
+  if (f[[4L]] < 1 - 1e-8) {
+    at <- format(most, digits = 7)
+    value <- format(f[[4L]], digits = 7)
     abort_numeric(
       if (is.finite(upper)) {
         "{.arg cdf} must be 1 at {.arg upper} ({at}), not {value}."
@@ -282,13 +286,22 @@ bracket_cdf <- function(u, cdf, lower, upper, call) {
       call = call, class = "cdf"
     )
   }
-  if (!is.finite(lower) && ends[[1L]] >= min(u)) {
+  if (!is.finite(lower) && f[[1L]] > 1e-8) {
     abort_numeric(
-      c("{.arg cdf} must fall to 0, but at {format(low, digits = 7)} it is
-         {format(ends[[1L]], digits = 7)}.",
+      c("{.arg cdf} must fall to 0, but at {format(least, digits = 7)} it is
+         {format(f[[1L]], digits = 7)}.",
         i = "{.arg lower} sets the lower bound of the support."),
       call = call, class = "cdf"
     )
   }
-  list(low = low, high = high, f_low = ends[[1L]], f_high = ends[[2L]])
+  check_rising(x[-1L], f[-1L], f[-4L], 1, call)
+  list(low = low, high = high, f_low = f[[2L]], f_high = f[[3L]])
+}
+
+# The first of `x` where `holds`, or the last.
+first_where <- function(x, holds) {
+  for (value in x) {
+    if (holds(value)) break
+  }
+  value
 }

@@ -17,6 +17,21 @@ static int same_dims(SEXP value, SEXP dims) {
   return 1;
 }
 
+/* A row or a column of numbers without its dimensions, if the block is a plain
+ * vector: sample_mvnorm(1, ...) gives a row. */
+static SEXP as_vector(const gibbs_model *m, size_t block, SEXP value) {
+  SEXP given = Rf_getAttrib(value, R_DimSymbol);
+  if (VECTOR_ELT(m->dims, (R_xlen_t)block) != R_NilValue ||
+      Rf_xlength(given) != 2 || Rf_isObject(value) ||
+      (INTEGER(given)[0] != 1 && INTEGER(given)[1] != 1))
+    return value;
+  value = PROTECT(Rf_shallow_duplicate(value));
+  Rf_setAttrib(value, R_DimNamesSymbol, R_NilValue);
+  Rf_setAttrib(value, R_DimSymbol, R_NilValue);
+  UNPROTECT(1);
+  return value;
+}
+
 static int all_finite(SEXP value) {
   const R_xlen_t length = XLENGTH(value);
   if (TYPEOF(value) == REALSXP) {
@@ -81,10 +96,11 @@ void gibbs_draw_block(gibbs_model *m, size_t block) {
   const R_xlen_t k = (R_xlen_t)block;
   SEXP value =
     PROTECT(Rf_eval(VECTOR_ELT(m->calls, k), VECTOR_ELT(m->frames, k)));
+  value = PROTECT(as_vector(m, block, value));
   const gibbs_fault what = gibbs_value_fault(m, block, value);
   if (what != FAULT_NONE)
     gibbs_stop(m, what, value);
   gibbs_check_generator(m);
   gibbs_set(m, gibbs_with(m, block, value));
-  UNPROTECT(1);
+  UNPROTECT(2);
 }

@@ -34,6 +34,17 @@ retell <- function(results) {
   }
 }
 
+# A sampler that hangs fails its test and does not stop the rest: the core polls
+# for interrupts, and there R looks at the clock.
+limit <- as.double(Sys.getenv(
+  "GIBBSITE_TEST_LIMIT",
+  if (nzchar(Sys.getenv("GIBBSITE_EXTENDED_TESTS"))) "7200" else "1200"
+))
+time_limit <- R6::R6Class("TimeLimit", inherit = testthat::Reporter, list(
+  start_test = function(context, test) setTimeLimit(elapsed = limit),
+  end_test = function(context, test) setTimeLimit(elapsed = Inf)
+))
+
 counts <- tryCatch(
   {
     results <- testthat::test_dir(
@@ -42,9 +53,12 @@ counts <- tryCatch(
       load_package = "installed",
       filter = if (length(filter) > 0L) filter[1L],
       # one line for each file, because a log cannot show a moving line
-      reporter = testthat::ProgressReporter$new(
-        show_praise = FALSE, update_interval = Inf
-      ),
+      reporter = testthat::MultiReporter$new(reporters = list(
+        testthat::ProgressReporter$new(
+          show_praise = FALSE, update_interval = Inf
+        ),
+        time_limit$new()
+      )),
       stop_on_failure = FALSE
     )
     retell(results)

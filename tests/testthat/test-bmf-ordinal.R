@@ -130,6 +130,53 @@ test_that("the posterior is that of quadrature", {
   expect_lt(max(abs(z)), max_z)
 })
 
+# One user with a bias, two items, three ratings: the posterior by weighting
+# draws of the prior. The cutpoints and the biases are shifted together.
+test_that("the posterior with biases is that of importance sampling", {
+  skip_long()
+  sd <- 1.3
+  prior <- tiny_bmf_prior("fixed", 2)
+  prior$sigma2 <- 1
+  prior$cutpoint_sd <- sd
+  ratings <- list(
+    user = rep(1L, 3), item = c(1L, 1L, 2L), value = c(3L, 3L, 2L), users = 1L,
+    items = 1:2, names = c("user", "item", "value")
+  )
+  model <- bmf_model(ratings, 1, prior, 0, TRUE, c("u", "v"), response = list(
+    link = "ordinal", values = 1:3, labels = as.character(1:3),
+    cutpoint_sd = sd
+  ))
+  quantities <- function(theta, one, two) {
+    cbind(theta, theta^2, pnorm(theta - one), pnorm(theta - two),
+          theta[, 1] * one)
+  }
+  withr::local_seed(5)
+  n <- 4e5
+  normal <- function(sd) stats::rnorm(n, 0, sd)
+  first <- normal(sd)
+  second <- normal(sd)
+  theta <- cbind(pmin(first, second), pmax(first, second))
+  u <- normal(sqrt(prior$c))
+  a <- normal(sqrt(prior$c))
+  one <- u * normal(sqrt(prior$c)) + a + normal(sqrt(prior$c))
+  two <- u * normal(sqrt(prior$c)) + a + normal(sqrt(prior$c))
+  weight <- pnorm(theta[, 2] - one, lower.tail = FALSE)^2 *
+    (pnorm(theta[, 2] - two) - pnorm(theta[, 1] - two))
+  weight <- weight / sum(weight)
+  values <- quantities(theta, one, two)
+  exact <- colSums(weight * values)
+  error <- sqrt(colSums(weight^2 * (values - rep(exact, each = n))^2))
+
+  draws <- run_bmf_sweeps(model, draw_prior(model), 20000, burnin = 100)$draws
+  eta <- function(item) {
+    v <- draws[, paste0("v[", 1:2, ",", item, "]")]
+    draws[, "u[1,1]"] * v[, 1] + draws[, "u[2,1]"] + v[, 2]
+  }
+  found <- quantities(draws[, c("theta[1]", "theta[2]")], eta(1), eta(2))
+  error <- sqrt(error^2 + apply(found, 2, posterior::mcse_mean)^2)
+  expect_lt(max(abs(colMeans(found) - exact) / error), max_z)
+})
+
 test_that("levels without ratings, and one rating alone, have their prior", {
   skip_long()
   # nothing is known of the second of four levels but what the prior says

@@ -617,7 +617,7 @@ test_that("a failing function ends the chain with its block and sweep", {
     sampled(failing(function() c(1, NaN)), start)
     sampled(failing(function() c(1L, NA)), start)
     sampled(failing(function() 1), start)
-    sampled(failing(function() matrix(1, 2, 1)), start)
+    sampled(failing(function() matrix(1, 2, 2)), start)
     sampled(failing(function() "a"), start)
     sampled(failing(function() factor(1:2)), start)
     sampled(failing(function() NULL), start)
@@ -923,4 +923,33 @@ test_that("names of a step's proposal are those of the block", {
   expect_identical(moved(cov[3:1, 3:1]), moved(unname(cov)))
   dimnames(cov) <- list(toupper(names), NULL)
   expect_error(moved(cov), "Names of", class = "gibbsite_error_argument")
+})
+
+test_that("a row or a column of numbers is the value of a plain block", {
+  run <- function(shape) {
+    gibbs_sample(
+      list(
+        m = function(state) shape(rnorm(2, c(0, state$s))),
+        s = function(state) shape(rnorm(1, state$m[2] / 2))
+      ),
+      list(m = c(0, 0), s = 0), draws = 20, burnin = 0, chains = 1, seed = 1,
+      progress = FALSE
+    ) |> suppressWarnings()
+  }
+  plain <- as.matrix(run(identity))
+  for (shape in list(
+    t, as.matrix, function(x) matrix(x, 1, dimnames = list("a", seq_along(x)))
+  )) {
+    expect_identical(as.matrix(run(shape)), plain)
+  }
+  # the state has plain vectors
+  seen <- NULL
+  suppressWarnings(gibbs_sample(
+    list(m = function(state) {
+      seen <<- attributes(state$m)
+      sample_mvnorm(1, c(0, 0), diag(2))
+    }), list(m = c(0, 0)), draws = 3, burnin = 0, chains = 1, seed = 1,
+    progress = FALSE
+  ))
+  expect_null(seen)
 })

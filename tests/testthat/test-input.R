@@ -558,3 +558,133 @@ test_that("a state past its draws is damage: it would never come to the next", {
     "chain 2 stands at a sweep of other draws", "gibbsite_error_state"
   )
 })
+
+# ---- Classes of vectors ------------------------------------------------------
+
+# Vectors of classes whose packages are not loaded.
+classed_vectors <- function(x) {
+  as_class <- function(...) structure(x, class = c(...))
+  list(
+    haven = structure(x, class = c("haven_labelled", "vctrs_vctr", "double"),
+                      labels = c(low = 1)),
+    whole = structure(as.integer(x), labels = c(low = 1L),
+                      class = c("haven_labelled", "vctrs_vctr", "integer")),
+    vctr = as_class("some_vctr", "vctrs_vctr"),
+    pillar = as_class("pillar_num", "pillar_vctr", "vctrs_vctr", "double"),
+    units = structure(x, class = "units", units = "m"), asis = I(x),
+    table = as.table(x), ts = ts(x), noquote = noquote(x),
+    zoo = structure(x, index = seq_along(x), class = "zoo"),
+    xts = structure(matrix(x), index = x, class = c("xts", "zoo")),
+    octmode = as.octmode(as.integer(x)), other = as_class("svystat"),
+    integer64 = as_class("integer64"), hms = as_class("hms", "difftime"),
+    minutes = as.difftime(x, units = "mins"), Date = as.Date("2020-01-01") + x,
+    time = as.POSIXct("2020-01-01", tz = "UTC") + x, factor = factor(x),
+    version = numeric_version(as.character(x)),
+    list = structure(as.list(x), class = c("vctrs_list_of", "vctrs_vctr",
+                                           "list")),
+    record = structure(list(a = x, b = x), class = c("vctrs_rcrd",
+                                                     "vctrs_vctr", "list"))
+  )
+}
+
+# The value of a call, or NULL if it is refused by an error of the package. Any
+# other error is one.
+value_or_refused <- function(code) {
+  suppressMessages(tryCatch(code, gibbsite_error = function(cnd) NULL))
+}
+
+test_that("vectors of any class are numbers or refused", {
+  x <- as.double(1:20)
+  y <- withr::with_seed(1, 3 * x + stats::rnorm(20))
+  short <- function(f, ...) {
+    fit <- suppressWarnings(f(..., draws = 4, burnin = 0, chains = 1, seed = 1,
+                              progress = FALSE))
+    unname(as.matrix(fit))
+  }
+  ways <- list(
+    mean = function(v) unname(monte_carlo(v)$estimate),
+    points = function(v) unname(empirical_distribution(v)$x),
+    gmm = function(v) short(gibbs_gmm, v, 1),
+    columns = function(v) {
+      data <- data.frame(y = y)
+      data$x <- v
+      short(gibbs_gmm, data["x"], 1)
+    },
+    predictor = function(v) {
+      data <- data.frame(y = y)
+      data$x <- v
+      short(gibbs_lm, y ~ x, data)
+    },
+    response = function(v) short(gibbs_lm, v ~ y),
+    weights = function(v) {
+      fit <- suppressWarnings(gibbs_lm(y ~ 1, weights = v, draws = 4,
+                                       burnin = 0, chains = 1, seed = 1,
+                                       progress = FALSE))
+      unname(as.matrix(fit))
+    },
+    ratings = function(v) {
+      table <- data.frame(user = rep(1:4, 5), item = rep(1:5, each = 4))
+      table$rating <- v
+      short(gibbs_bmf, table, 2)
+    },
+    counts = function(v) {
+      table <- data.frame(document = rep(1:4, 5), term = rep(1:5, each = 4))
+      table$count <- v
+      short(gibbs_lda, table, 2)
+    }
+  )
+  vectors <- classed_vectors(x)
+  taken <- 0
+  for (way in names(ways)) {
+    plain <- ways[[way]](x)
+    for (name in names(vectors)) {
+      value <- value_or_refused(ways[[way]](vectors[[name]]))
+      label <- paste(way, "of", name)
+      # dates are counted from another day, and factors have codes
+      if (name %in% c("Date", "time", "factor")) next
+      if (!is.null(value)) {
+        expect_equal(value, plain, label = label)
+        taken <- taken + 1
+      }
+      if (name == "integer64") expect_null(value, label = label)
+    }
+    # labelled numbers are numbers everywhere
+    for (name in c("haven", "whole")) {
+      expect_equal(
+        value_or_refused(ways[[way]](vectors[[name]])), plain, label = way
+      )
+    }
+  }
+  expect_gt(taken, 80)
+})
+
+test_that("ids of any class are ids or refused", {
+  x <- as.double(1:20)
+  users <- function(v) {
+    table <- data.frame(item = rep(1:5, each = 4), rating = x)
+    table$user <- v
+    fit <- suppressWarnings(gibbs_bmf(table[c("user", "item", "rating")], 2,
+                                      draws = 4, burnin = 0, chains = 1,
+                                      seed = 1, progress = FALSE))
+    length(fit_part(fit, "model")$users)
+  }
+  documents <- function(v) {
+    table <- data.frame(term = rep(1:5, each = 4), count = 1)
+    table$document <- v
+    fit <- suppressWarnings(gibbs_lda(table, 2, draws = 4, burnin = 0,
+                                      chains = 1, seed = 1, progress = FALSE))
+    length(fit_part(fit, "model")$documents)
+  }
+  fit_part <- gibbsite:::fit_part
+  vectors <- classed_vectors(x)
+  vectors$raw <- structure(as.raw(x), class = "bigz")
+  for (name in names(vectors)) {
+    for (count in list(users, documents)) {
+      found <- value_or_refused(count(vectors[[name]]))
+      if (!is.null(found)) expect_identical(found, 20L, label = name)
+    }
+  }
+  skip_if(isNamespaceLoaded("bit64"), "bit64 is loaded")
+  refused(users(vectors$integer64), "Load the bit64 package")
+  refused(documents(vectors$integer64), "Load the bit64 package")
+})

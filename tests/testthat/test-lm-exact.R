@@ -149,6 +149,57 @@ test_that("both samplers are compared with quadrature", {
   expect_identical(collapsed, 0:1)
 })
 
+# Means of log lambda, log beta, their squares and product given y, from y ~
+# N(m_alpha, Z Z' / lambda + 1 1' / k_alpha + 1 / (beta v)): no eigenvectors and
+# no twin.
+precisions_by_quadrature <- function(y, x, v, prior, size = 60) {
+  z <- sweep(x, 2, colSums(v * x) / sum(v)) / prior$scale
+  away <- y - prior$intercept_mean
+  grid <- expand.grid(
+    lambda = seq(-9, 7, length.out = size), beta = seq(-9, 7, length.out = size)
+  )
+  # the gammas' exponents have no -1 on the scale of logarithms
+  value <- apply(grid, 1, function(at) {
+    root <- chol(
+      tcrossprod(z) / exp(at[[1]]) + prior$intercept_sd^2 +
+        diag(1 / (exp(at[[2]]) * v))
+    )
+    prior$a * at[[1]] - prior$b * exp(at[[1]]) + prior$c * at[[2]] -
+      prior$d * exp(at[[2]]) - sum(log(diag(root))) -
+      sum(backsolve(root, away, transpose = TRUE)^2) / 2
+  })
+  weight <- exp(value - max(value))
+  colSums(weight * precision_moments(grid)) / sum(weight)
+}
+
+precision_moments <- function(logs) {
+  unname(cbind(logs, logs^2, logs[[1]] * logs[[2]]))
+}
+
+test_that("the precisions of a wide regression are those of quadrature", {
+  skip_long()
+  data <- lm_example(4, 6)
+  x <- as.matrix(data[1 + 1:6])
+  prior <- list(a = 2, b = 1.5, c = 2, d = 1, scale = 2, intercept_mean = 4,
+                intercept_sd = 1.5)
+  exact <- precisions_by_quadrature(data$y, x, data$v, prior)
+  fit <- quietly(gibbs_lm(
+    cbind("(Intercept)" = 1, x), data$y, weights = data$v,
+    prior = do.call(lm_prior, prior), draws = 3000, burnin = 100, chains = 2,
+    seed = 1, progress = FALSE
+  ))
+  expect_identical(gibbsite:::fit_part(fit, "model")$data$collapsed, 1L)
+  draws <- lapply(fit, function(chain) {
+    precision_moments(data.frame(
+      log(chain[, "lambda"]), -2 * log(chain[, "sigma"])
+    ))
+  })
+  for (q in seq_along(exact)) {
+    one <- vapply(draws, function(v) v[, q], numeric(3000))
+    expect_lt(abs(z_of_chains(one, exact[[q]])), 4.5, label = q)
+  }
+})
+
 # ---- Geweke's joint test -----------------------------------------------------
 
 lm_quantities <- function(model, state) {

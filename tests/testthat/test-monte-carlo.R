@@ -34,6 +34,58 @@ test_that("estimates and errors of independent draws are their formulas", {
   expect_true(is.na(fixed$ess))
 })
 
+test_that("one draw has no error", {
+  one <- monte_carlo(5)
+  expect_identical(unname(one$mcse), NA_real_)
+  expect_identical(unname(confint(one)[1, ]), c(NA_real_, NA_real_))
+  expect_output(print(one), "NA")
+  only <- monte_carlo(empirical_distribution(c(1, 2), c(0, 3)))
+  expect_identical(unname(c(only$mcse, only$df)), c(NA_real_, NA_real_))
+  fit <- suppressWarnings(gibbs_lm(eruptions ~ waiting, faithful, draws = 1,
+                                   burnin = 0, chains = 1, seed = 1,
+                                   progress = FALSE))
+  expect_true(all(is.na(monte_carlo(fit)$mcse)))
+  expect_true(all(is.na(summary(fit)$mcse_mean)))
+  # several equal values have error 0
+  expect_identical(unname(monte_carlo(c(5, 5))$mcse), 0)
+})
+
+test_that("the error is right if one weight is nearly 1", {
+  for (other in c(1e-3, 1e-9, 1e-20)) {
+    for (x in list(c(1, 3), c(3, 1))) {
+      weights <- if (x[[1]] == 1) c(1, other) else c(other, 1)
+      m <- monte_carlo(empirical_distribution(x, weights))
+      # sum w_s^2 r_s^2 / (1 - w_s), residuals 2 w and -2 (1 - w)
+      w <- other / (1 + other)
+      expect_equal(
+        m$mcse[["f"]], 2 * sqrt(w^2 / (1 + other)^2 * (1 / w + (1 + other))),
+        tolerance = 1e-12
+      )
+    }
+  }
+})
+
+test_that("chains of numbers are chains", {
+  x <- withr::with_seed(2, matrix(stats::rnorm(200), 100))
+  x[, 2] <- x[, 2] + 1
+  error <- posterior::mcse_mean(x)
+  list <- coda::mcmc.list(coda::mcmc(x[, 1]), coda::mcmc(x[, 2]))
+  rvar <- posterior::rvar(as.vector(x), nchains = 2)
+  for (draws in list(list, rvar)) {
+    m <- monte_carlo(draws)
+    expect_equal(m$mcse, c(f = error))
+    expect_equal(m$estimate, c(f = mean(x)))
+  }
+  expect_equal(
+    monte_carlo(coda::mcmc(x[, 1], thin = 5))$mcse[["f"]],
+    posterior::mcse_mean(x[, 1, drop = FALSE])
+  )
+  positive <- monte_carlo(list, function(x) x > 0)
+  expect_equal(positive$estimate[["f"]], mean(x > 0))
+  several <- posterior::rvar(cbind(as.vector(x), 1), nchains = 2)
+  expect_equal(monte_carlo(several)$mcse[["x[1]"]], error)
+})
+
 test_that("errors of chains are those of summary()", {
   fit <- suppressWarnings(gibbs_gmm(faithful, 2, draws = 100, burnin = 50,
                                     chains = 2, seed = 1, progress = FALSE))

@@ -41,6 +41,30 @@ test_that("a cdf is inverted to the last digits", {
   expect_equal(log10(tiny), 310 * (u - 1), tolerance = 1e-10)
 })
 
+test_that("what is no cdf is refused whatever the draws are", {
+  wrong <- list(
+    function(x) 0.99 * pnorm(x), function(x) 0.01 + 0.99 * pnorm(x),
+    function(x) pnorm(x) - 0.3 * (x > 0 & x < 0.5),
+    function(x) ifelse(x > 3, NaN, pnorm(x)),
+    function(x) ifelse(x > 3, 0.9, pnorm(x)), function(x) 0.999999 * pexp(x)
+  )
+  for (cdf in wrong) {
+    for (seed in 1:20) {
+      withr::with_seed(seed, {
+        expect_error(
+          sample_inverse_cdf(1, cdf = cdf), class = "gibbsite_error_numeric"
+        )
+      })
+    }
+  }
+  # Inf / Inf far out, where the cdf has been 1 for long
+  x <- withr::with_seed(1, sample_inverse_cdf(9, cdf = function(x) {
+    ifelse(x < 0, 0, x^2 / (1 + x^2))
+  }))
+  u <- withr::with_seed(1, runif(9))
+  expect_equal(x, sqrt(u / (1 - u)), tolerance = 1e-10)
+})
+
 test_that("steps and flat parts of a cdf are met exactly", {
   skip_long()
   u <- withr::with_seed(1, stats::runif(2000))
