@@ -78,6 +78,7 @@ model_start.mh_model <- function(model, init) {
     settled <- start$state
     chain <- start$stream
   }
+  settled$high <- settled$value[[2L]]
   settled$blocks <- lapply(seq_along(model$plan), function(b) {
     index <- model$plan[[b]]$index
     proposal <- model$plan[[b]]$proposal
@@ -119,7 +120,7 @@ mh_state <- function(model, x, own) {
   d <- spec$d
   list(
     sweep = 0, x = x, point = numeric(d), value = c(-Inf, -Inf),
-    slope = numeric(d + 1L), nan_count = 0,
+    slope = numeric(d + 1L), nan_count = 0, high = Inf,
     ahead = numeric(spec$rows * width), own = own,
     blocks = lapply(seq_along(model$plan), function(b) {
       index <- model$plan[[b]]$index
@@ -201,6 +202,8 @@ model_sweeps.mh_model <- function(model, state, n, control) {
   # C copies the state
   stored <- state[stored_steps]
   state[stored_steps] <- NULL
+  # a state stored by an older version has none
+  state$high <- state$high %||% Inf
   result <- calling_user_code(model, function(place) {
     .Call(
       C_mh_sweeps, model$spec, mh_functions(model), state, n, control, place

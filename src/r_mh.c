@@ -612,6 +612,7 @@ static void open_state(mh_model *m, SEXP state) {
   m->value = args_doubles(state, "value", 2);
   m->slope = args_doubles(state, "slope", m->d + 1);
   m->nan_count = args_doubles(state, "nan_count", 1);
+  m->high = args_doubles(state, "high", 1);
 }
 
 static void open_blocks(mh_model *m, SEXP spec, SEXP functions, SEXP state,

@@ -150,6 +150,8 @@ typedef struct {
   double *value;       /* 2: log density at point, working log density at x   */
   double *slope;       /* 1 + d: 1 if known, gradient of the working density  */
   double *nan_count;   /* 1: NaNs counted as zero                             */
+  double *high;        /* 1: the working log density where adaptation last    */
+                       /* began; NULL: it never begins again                  */
   double *ahead;       /* rows x mh_variates(): see mh_draw_ahead()           */
   size_t rows, width;  /* of look-ahead: sweeps, numbers for each             */
   size_t row;          /* of the sweep to come                                */
