@@ -197,6 +197,10 @@
 #' ) |> summary("y")
 #' @export
 gibbs_lm <- function(x, ...) {
+  # lapply(data_sets, gibbs_lm, formula = )
+  if (!missing(x) && "formula" %in% names(substitute(list(...)))) {
+    return(gibbs_lm.formula(data = x, ...))
+  }
   if (!missing(x)) {
     UseMethod("gibbs_lm")
   }

@@ -205,6 +205,10 @@
 #' )
 #' @export
 gibbs_logistic <- function(x, ...) {
+  # lapply(data_sets, gibbs_logistic, formula = )
+  if (!missing(x) && "formula" %in% names(substitute(list(...)))) {
+    return(gibbs_logistic.formula(data = x, ...))
+  }
   if (!missing(x)) {
     UseMethod("gibbs_logistic")
   }
