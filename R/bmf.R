@@ -56,7 +56,15 @@
 #' * An object that holds such a matrix in its slot `data`, as recommenderlab's
 #'   `realRatingMatrix` does.
 #'
-#' A rating that is `NA` was not observed; `NaN` and infinite ones are errors.
+#' A rating that is `NA` was not observed; `NaN` and infinite ones are errors. A
+#' rating of 0 is a rating: tables made by [table()] and [xtabs()], and matrices
+#' filled up with 0, have `0` where nothing was observed. A message says how many
+#' zeros were taken as ratings if all pairs have a value and a tenth of them or
+#' more are 0. A table with a row for each user and a column for each item is
+#' given as a matrix, without the column of ids. Ratings that are all equal, such
+#' as likes alone, distinguish nothing, and a message says so: add pairs that
+#' were not chosen as 0, or give counts.
+#'
 #' A pair may be rated more than once: these are repeated measurements, and a
 #' message says how many. Users and items without a rating are kept, and their
 #' factors are drawn from the prior (a message says so too).

@@ -7,20 +7,88 @@
 #' The result is a fit like any other and can be continued with [extend()].
 #' `c()` does the same.
 #'
+#' With `data = "imputed"` the fits are of several completed data sets, in which
+#' missing values were imputed several times, and the result is the mixture of
+#' their posteriors.
+#'
+#' @section Several completed data sets:
+#' Missing values of predictors are imputed \eqn{M} times by draws, each
+#' completed data set is fitted by the same call, and the posterior given the
+#' observed values is the average of the \eqn{M} posteriors (Gelman and others
+#' 2013, section 18.2; Zhou and Reiter 2010). The draws of all fits, of equal
+#' length, are its draws: means, standard deviations and intervals need no
+#' further rules. With few data sets the mixture is rough, above all its
+#' intervals: take 20 or more where much is missing.
+#'
+#' Chains of different data sets have different distributions. R-hat and
+#' effective sample sizes are therefore measured within each data set, and the
+#' worst is shown; `mcse` is the error of the mean over all of them. The
+#' posterior package's own functions do not know of the data sets. `print()` and
+#' `summary()` give the fraction of missing information of coefficients,
+#' \eqn{(1 + 1/M) B / T}{(1 + 1/M) B / T} with \eqn{B} the variance between the
+#' means of the data sets and \eqn{T = W + (1 + 1/M) B}{T = W + (1 + 1/M) B},
+#' \eqn{W} the mean variance within them (Rubin 1987).
+#'
+#' The fits must have the same formula, rows, stored quantities and number of
+#' chains, and priors by the same call: the values of a default prior, which
+#' depend on the scale of the data, may differ. Where the numbers of draws
+#' differ, the first draws of each fit are used, and a message says so. The same
+#' seed may be used for all data sets. Fits of [gibbs_lm()], [gibbs_hlm()],
+#' [gibbs_logistic()], [mh_sample()] and [gibbs_sample()] are combined; their
+#' methods are those of [imputed-fits].
+#'
+#' The imputations should be draws that use the response, as those of mice and
+#' Amelia are. Of mice, give the result of `with()`, or fit each element of
+#' `complete(imputed, "all")`.
+#'
 #' @param ... Two or more fits with the same model, data, prior, `burnin`,
-#'   `thin`, `keep` and number of draws; or one list of them.
+#'   `thin`, `keep` and number of draws; or one list of them, also as mice's
+#'   `with()` returns it.
+#' @param data `"same"` (default), or `"imputed"` for fits of several completed
+#'   data sets.
 #' @return One fit with all chains, in the order given. Its seed is the vector
-#'   of the runs' seeds.
+#'   of the runs' seeds. With `data = "imputed"` a fit of class
+#'   `gibbsite_imputed`, too, which is not continued.
 #' @section Errors: `gibbsite_error_argument` when the fits do not match, naming
 #'   the first difference; `gibbsite_error_state` when chains share a stream of
 #'   random numbers (the same seed, generator or draws), because such chains are
 #'   copies and add no information, and when draws were changed by hand.
+#' @references
+#' Gelman A, Carlin JB, Stern HS, Dunson DB, Vehtari A, Rubin DB (2013).
+#' *Bayesian Data Analysis*, third edition. CRC Press.
+#'
+#' Rubin DB (1987). *Multiple Imputation for Nonresponse in Surveys*. Wiley.
+#'
+#' Zhou X, Reiter JP (2010). A note on Bayesian inference after multiple
+#' imputation. *The American Statistician* 64, 159-163.
+#' \doi{10.1198/tast.2010.09109}
 #' @examples
 #' one <- gibbs_gmm(faithful, 2, draws = 100, burnin = 100, chains = 1,
 #'                  seed = 1, progress = FALSE)
 #' two <- gibbs_gmm(faithful, 2, draws = 100, burnin = 100, chains = 1,
 #'                  seed = 2, progress = FALSE)
 #' posterior::nchains(combine_fits(one, two))
+#'
+#' # Solar.R has missing values: ten imputations by a regression, whose
+#' # coefficients are drawn too
+#' air <- airquality[!is.na(airquality$Ozone), ]
+#' lost <- is.na(air$Solar.R)
+#' guess <- gibbs_lm(Solar.R ~ Ozone + Temp + Wind, air[!lost, ],
+#'   lm_prior("nig"), draws = 100, seed = 1
+#' )
+#' set.seed(1)
+#' drawn <- posterior_predict(guess, air[lost, ], draws = 10)
+#' fits <- lapply(1:10, function(m) {
+#'   completed <- transform(air, Solar.R = replace(Solar.R, lost, drawn[m, ]))
+#'   gibbs_lm(Ozone ~ Solar.R + Temp + Wind, completed, lm_prior("nig"),
+#'     draws = 200, seed = m
+#'   )
+#' })
+#' fit <- combine_fits(fits, data = "imputed")
+#' fit
+#' predict(fit, data.frame(Solar.R = 200, Temp = 80, Wind = 10),
+#'   interval = TRUE
+#' )
 #' @export
 combine_fits <- function(..., data = c("same", "imputed")) {
   call <- rlang::current_env()
@@ -141,9 +209,11 @@ check_same_runs <- function(fits, call) {
       }
       abort_argument(
         c("Fits 1 and {k} cannot be united: they differ in {what}.",
+          i = if (!identical(first$data, other$data)) {
+            "Their data differ. Fits of several completed data sets are combined
+             with {.code data = \"imputed\"}."
+          },
           i = switch(what,
-            data = "Fits of several completed data sets are combined with
-              {.code data = \"imputed\"}.",
             "number of draws" =
               "Bring them to one length with {.fn extend} first.",
             burnin = "Give {.arg draws} and {.arg burnin} in both calls:

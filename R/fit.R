@@ -530,7 +530,12 @@ identical_fit <- function(a, b) {
   comparable <- function(fit) {
     # the draws themselves are compared, whatever the hash
     fit <- renew_fit(fit)
-    attr(fit, "model") <- model_comparable(fit_part(fit, "model"))
+    model <- model_comparable(fit_part(fit, "model"))
+    # of several completed data sets
+    if (!is.null(model$imputed)) {
+      model$imputed$models <- lapply(model$imputed$models, model_comparable)
+    }
+    attr(fit, "model") <- model
     attr(fit, "run") <- NULL
     fit
   }

@@ -76,6 +76,8 @@
 #' missing value, `"omit"` leaves incomplete rows out and says so, `"exclude"`
 #' does too, and fills the results of [fitted()] and [residuals()] with `NA`
 #' there.
+#' With missing predictors impute the values several times, fit each completed
+#' data set, and combine the fits: see [combine_fits()].
 #'
 #' @section Stored quantities:
 #' One column for each fixed effect, with the name of its column of the model

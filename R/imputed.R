@@ -164,7 +164,8 @@ residuals.gibbsite_imputed <- function(object, ...) {
 
 abort_imputed <- function(what, hint, call) {
   abort_argument(
-    c("A fit of several completed data sets has no {what}.", i = hint),
+    c(paste0("A fit of several completed data sets has no ", what, "."),
+      i = hint),
     call = call, class = "imputed"
   )
 }

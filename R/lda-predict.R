@@ -51,7 +51,8 @@ fold_in_topics <- function(fit, draws, call, chains = seq_along(fit)) {
 #' @param newdata `NULL` for the documents of the fit, or new ones in any form
 #'   that [gibbs_lda()] takes. Terms are matched by name; terms that are not in
 #'   the fit are left out, with a message. A document without a known term gets
-#'   the prior.
+#'   the prior. Texts
+#'   are cut into runs of letters in lower case: for a fit of tokens give tokens.
 #' @param type `"mean"` (default): posterior means; `"sd"`: posterior standard
 #'   deviations; `"draws"`: draws of \eqn{\theta}; `"class"`: the topic with the
 #'   largest posterior mean, the first of equal ones.

@@ -72,7 +72,12 @@
 #'   numbers of the terms from 0 on and their counts; the terms are named by
 #'   `vocabulary`. Those of the stm package, with numbers from 1 on, are given
 #'   as its functions return them, in a list with the elements `documents` and
-#'   `vocab`.
+#'   `vocab`. A list of documents alone counts from 1 if no term is 0 and the
+#'   highest is the length of `vocabulary`; otherwise from 0, with a message if
+#'   no term is 0.
+#'
+#' Documents are rows. A matrix whose dimnames say that terms are in its rows, as
+#' those of tm and quanteda do, is transposed, with a message.
 #'
 #' Names of the list, of the character vector and of rows are the names of the
 #' documents. A text or a token that is `NA` is an error.

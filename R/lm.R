@@ -82,6 +82,9 @@
 #' does too, and fills the results of [fitted()] and [residuals()] with `NA`
 #' there. Missing predictors cannot be drawn.
 #'
+#' With missing predictors impute the values several times, fit each completed
+#' data set, and combine the fits: see [combine_fits()].
+#'
 #' @section Stored quantities:
 #' One column for each coefficient, with the name of its column of the model
 #' matrix; `sigma` \eqn{= 1/\sqrt\beta}{= 1/sqrt(beta)}, the standard deviation

@@ -95,7 +95,8 @@
 #'   an error that names the first one, `"omit"` leaves incomplete rows out and
 #'   says so, `"exclude"` does too, and fills the results of [fitted()] and
 #'   [residuals()] with `NA` there. The functions [stats::na.omit()] and the
-#'   like are accepted too.
+#'   like are accepted too. For several imputations of missing predictors see
+#'   [combine_fits()], which takes fits of [gibbs_logistic()].
 #' @param contrasts As in [stats::glm()].
 #' @param start `NULL` or `p` numbers: where the search for the mode begins. By
 #'   default at 0.

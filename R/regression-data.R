@@ -223,7 +223,9 @@ rows_left_out <- function(incomplete, action, where, names, call) {
     abort_argument(
       c(
         "There are missing values, the first in {where}.",
-        i = "{.code na_action = \"omit\"} leaves incomplete rows out."
+        i = "{.code na_action = \"omit\"} leaves incomplete rows out.",
+        i = "Or impute the values several times, fit each completed data set and
+             combine: {.code combine_fits(fits, data = \"imputed\")}."
       ),
       call = call, class = "missing"
     )

@@ -313,7 +313,7 @@ hostile_bases <- function(o) {
     coclustering = fit("gibbs_gmm"), point_clustering = fit("gibbs_gmm"),
     posterior_k = fit("gibbs_gmm_unknown"), unknown_k = list(),
     coherence = fit("gibbs_lda", n = 2),
-    combine_fits = list(o$gibbs_gmm, other = o$gibbs_gmm),
+    combine_fits = list(o$gibbs_gmm, other = o$gibbs_gmm, data = "same"),
     compare = list(o$laplace_logistic, other = o$gibbs_logistic),
     compare.default = list(o$laplace_logistic, other = o$gibbs_logistic),
     compare.gibbsite_fit = list(o$laplace_logistic, other = o$gibbs_logistic),

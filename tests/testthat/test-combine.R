@@ -1,0 +1,252 @@
+# combine_fits(data = "imputed"): the mixture of the posteriors of several
+# completed data sets.
+
+# Data whose predictor x is imputed for the first rows.
+completed_sets <- function(count = 3L) {
+  withr::with_seed(7, {
+    data <- data.frame(x = rnorm(40), g = gl(5, 8))
+    data$y <- 1 + 2 * data$x + rnorm(40)
+    data$b <- as.integer(data$y > 1)
+    lapply(seq_len(count), function(m) {
+      transform(data, x = replace(x, 1:12, rnorm(12)))
+    })
+  })
+}
+
+quiet_fits <- function(f, ..., sets = completed_sets(), seed = 1) {
+  lapply(sets, function(data) {
+    suppressWarnings(f(
+      ..., data = data, draws = 200, burnin = 100, chains = 2, seed = seed
+    ))
+  })
+}
+
+test_that("the mixture has the moments of the exact posteriors", {
+  sets <- completed_sets(4)
+  # independent draws; by hand the posterior of (alpha, w) given sigma = 1 and
+  # the flat intercept is that of least squares with a ridge on the slope
+  fits <- lapply(seq_along(sets), function(m) {
+    gibbs_lm(y ~ x, sets[[m]], lm_prior("nig"), draws = 4000, chains = 1,
+             seed = m)
+  })
+  fit <- combine_fits(fits, data = "imputed")
+  exact <- lapply(fits, function(one) {
+    data <- attr(one, "model")$data
+    x <- sets[[which(vapply(fits, identical, NA, one))]]$x
+    # w | y is a t distribution about the ridge estimate
+    y <- completed_sets(4)[[1]]$y
+    centred <- x - mean(x)
+    s <- data$lambda / sum(data$eigenvalue) * sum(centred^2)
+    estimate <- sum(centred * y) / (sum(centred^2) + s)
+    list(mean = estimate)
+  })
+  mean <- mean(vapply(exact, `[[`, 0, "mean"))
+  draws <- as.matrix(fit)[, "x"]
+  error <- sqrt(sum(vapply(fits, function(one) {
+    stats::var(as.matrix(one)[, "x"]) / 4000
+  }, 0))) / 4
+  expect_lt(abs(coef(fit)[["x"]] - mean), 5 * error)
+  expect_identical(draws, unlist(lapply(fits, function(one) {
+    as.matrix(one)[, "x"]
+  })))
+  # the table has the error of the mean of independent draws
+  row <- summary(fit)
+  row <- row[row$variable == "x", ]
+  expect_equal(row$mcse_mean, error, tolerance = 0.1)
+  # between-imputation variance is no lack of convergence
+  expect_gt(posterior::rhat(posterior::extract_variable_matrix(fit, "x")), 1.05)
+  expect_true(converged(fit))
+  expect_lt(max(convergence(fit)$rhat), 1.01)
+})
+
+test_that("predictions are those of the mixture", {
+  fits <- quiet_fits(gibbs_lm, y ~ x)
+  fit <- combine_fits(fits, data = "imputed")
+  new <- data.frame(x = c(-1, 0.5, NA))
+  each <- function(f) lapply(fits, f)
+  expect_equal(
+    predict(fit, new), rowMeans(sapply(fits, predict, new))
+  )
+  mu <- do.call(rbind, each(function(one) posterior_epred(one, new)))
+  expect_identical(posterior_epred(fit, new), mu)
+  expect_equal(fitted(fit), rowMeans(sapply(fits, fitted)))
+  expect_equal(residuals(fit), rowMeans(sapply(fits, residuals)))
+  band <- predict(fit, new, interval = TRUE, level = 0.8)
+  expect_equal(band$lower[1:2], unname(apply(mu[, 1:2], 2, quantile, 0.1)))
+  expect_true(is.na(band$upper[[3]]))
+  # the interval of a response holds 80% of the mixture
+  band <- predict(fit, new[1:2, , drop = FALSE], type = "response",
+                  interval = TRUE, level = 0.8)
+  sigma <- as.matrix(fit)[, "sigma"]
+  for (end in c("lower", "upper")) {
+    expect_equal(
+      unname(colMeans(pnorm(t((band[[end]] - t(mu[, 1:2]))) / sigma))),
+      rep(if (end == "lower") 0.1 else 0.9, 2), tolerance = 1e-6
+    )
+  }
+  # rows of the data have the predictors of their own data set
+  expect_identical(dim(posterior_predict(fit)), c(1200L, 40L))
+  expect_identical(
+    posterior_linpred(fit)[401:402, 1:12],
+    posterior_linpred(fits[[2]])[1:2, 1:12]
+  )
+  expect_identical(dim(posterior_predict(fit, new, draws = 7)), c(7L, 3L))
+  expect_length(bayes_R2(fit), 1200)
+  # terms with a basis of their own in each data set
+  curved <- quiet_fits(gibbs_lm, y ~ poly(x, 2))
+  expect_equal(
+    predict(combine_fits(curved, data = "imputed"), new[1:2, , drop = FALSE]),
+    rowMeans(sapply(curved, predict, new[1:2, , drop = FALSE]))
+  )
+})
+
+test_that("multiple imputation covers the truth", {
+  skip_long()
+  # x is missing for a third of the rows, imputed by draws given y
+  covered <- vapply(1:20, function(r) withr::with_seed(r, {
+    x <- rnorm(60)
+    y <- x + rnorm(60)
+    lost <- 1:20
+    fits <- lapply(1:8, function(m) {
+      # x | y under a flat prior: regression with drawn coefficients
+      own <- lm(x ~ y, data.frame(x, y)[-lost, ])
+      s <- sigma(own) * sqrt(38 / rchisq(1, 38))
+      w <- coef(own) + drop(t(chol(vcov(own))) %*% rnorm(2)) * s / sigma(own)
+      data <- data.frame(x, y)
+      data$x[lost] <- w[[1]] + w[[2]] * y[lost] + s * rnorm(20)
+      gibbs_lm(y ~ x, data, lm_prior("nig"), draws = 200, chains = 1, seed = m)
+    })
+    ends <- confint(combine_fits(fits, data = "imputed"), "x", level = 0.9)
+    ends[[1]] < 1 && 1 < ends[[2]]
+  }), NA)
+  # 0.9 less 4 standard errors of 20 intervals
+  expect_gt(mean(covered), 0.9 - 4 * sqrt(0.09 / 20))
+})
+
+test_that("fits of other models are combined", {
+  sets <- completed_sets()
+  groups <- quiet_fits(gibbs_hlm, y ~ x + (1 | g))
+  fit <- combine_fits(groups, data = "imputed")
+  expect_equal(
+    predict(fit, re_formula = NA),
+    rowMeans(sapply(groups, predict, re_formula = NA))
+  )
+  deviations <- function(one) nlme::ranef(one)[[1]][[1]]
+  expect_equal(deviations(fit), rowMeans(sapply(groups, deviations)))
+  # total variance: within and between data sets
+  variance <- function(one) attr(nlme::ranef(one)[[1]], "postVar")[1, 1, ]
+  means <- sapply(groups, deviations)
+  expect_equal(
+    unname(variance(fit)), unname(rowMeans(sapply(groups, variance)) +
+      rowMeans((means - rowMeans(means))^2))
+  )
+  binary <- quiet_fits(gibbs_logistic, b ~ x)
+  fit <- combine_fits(binary, data = "imputed")
+  share <- predict(fit, type = "response", interval = TRUE)
+  expect_equal(
+    share$mean, unname(rowMeans(sapply(binary, predict, type = "response")))
+  )
+  expect_identical(
+    unname(predict(fit, type = "class")), as.numeric(share$mean > 0.5)
+  )
+  log_posterior <- function(p, x, y) {
+    sum(dnorm(y, p[["a"]] + p[["b"]] * x, log = TRUE)) +
+      sum(dnorm(p, 0, 5, log = TRUE))
+  }
+  own <- lapply(sets, function(data) {
+    suppressWarnings(mh_sample(
+      log_posterior, c(a = 0, b = 0), x = data$x, y = data$y, draws = 100,
+      burnin = 100, chains = 1, seed = 1
+    ))
+  })
+  line <- function(p, x) p[["a"]] + p[["b"]] * x[1:2]
+  expect_equal(
+    predict(combine_fits(own, data = "imputed"), line),
+    rowMeans(sapply(own, predict, line))
+  )
+})
+
+test_that("fits come in any form, and the result is saved and printed", {
+  fits <- quiet_fits(gibbs_lm, y ~ x)
+  fit <- combine_fits(fits, data = "imputed")
+  expect_identical(class(fit)[1:2], c("gibbsite_imputed", "gibbs_lm"))
+  by_list <- suppressWarnings(lapply(
+    completed_sets(), gibbs_lm, formula = y ~ x, draws = 200, burnin = 100,
+    chains = 2, seed = 1
+  ))
+  expect_identical(as.matrix(combine_fits(by_list, data = "imputed")),
+                   as.matrix(fit))
+  one_by_one <- combine_fits(fits[[1]], fits[[2]], fits[[3]], data = "imputed")
+  expect_true(identical_fit(fit, one_by_one))
+  mira <- structure(list(analyses = fits), class = c("mira", "matrix"))
+  expect_true(identical_fit(fit, combine_fits(mira)))
+  path <- withr::local_tempfile()
+  saveRDS(fit, path)
+  expect_true(identical_fit(fit, readRDS(path)))
+  expect_equal(nchains(fit), 6)
+  printed <- paste(capture.output(print(fit)), collapse = " ")
+  expect_match(printed, "3 completed data sets")
+  expect_match(printed, "missing information: .*x 0[.][0-9]+")
+  expect_false(grepl("extend(fit", printed, fixed = TRUE))
+  expect_match(capture.output(print(summary(fit))), "within each", all = FALSE)
+  # Rubin's share, by hand
+  w <- sapply(fits, function(one) as.matrix(one)[, "x"])
+  between <- (1 + 1 / 3) * var(colMeans(w))
+  expect_equal(
+    gibbsite:::missing_information(fit)[["x"]],
+    between / (between + mean(apply(w, 2, var)))
+  )
+  expect_null(gibbsite:::fit_part(drop_data(fit), "model")$imputed$models[[2]]$
+                frame)
+  # a shorter fit
+  fits[[2]] <- window(fits[[2]], end = 250)
+  expect_gibbsite_condition(class = "gibbsite_message_draws", {
+    short <- combine_fits(fits, data = "imputed")
+  })
+  expect_equal(niterations(short), 150)
+})
+
+test_that("what belongs to one data set is refused with the reason", {
+  fits <- quiet_fits(gibbs_lm, y ~ x)
+  fit <- combine_fits(fits, data = "imputed")
+  expect_gibbsite_error(class = "gibbsite_error_imputed", {
+    log_lik(fit)
+    log_evidence(fit)
+    extend(fit, 10)
+    combine_fits(fit, fits[[1]])
+    simulate(fit)
+    model.frame(fit)
+  })
+  skip_if_not_installed("loo")
+  expect_gibbsite_error(class = "gibbsite_error_imputed", {
+    loo::loo(fit)
+    loo::waic(fit)
+    loo::kfold(fit)
+  })
+})
+
+test_that("fits that do not agree are not combined", {
+  fits <- quiet_fits(gibbs_lm, y ~ x)
+  sets <- completed_sets()
+  quick <- function(...) {
+    suppressWarnings(gibbs_lm(..., draws = 200, burnin = 100, seed = 1))
+  }
+  mix <- function(...) combine_fits(fits[[1]], ..., data = "imputed")
+  expect_gibbsite_error(class = "gibbsite_error_argument", {
+    mix()
+    mix(1)
+    mix(fits[[1]])
+    mix(fits[[2]], fits[[2]])
+    mix(quick(y ~ g, sets[[2]], chains = 2))
+    mix(quick(y ~ x, sets[[2]][-1, ], chains = 2))
+    mix(quick(y ~ x, sets[[2]], lm_prior("horseshoe"), chains = 2))
+    mix(quick(y ~ x, sets[[2]], lm_prior(a = 3), chains = 2))
+    mix(quick(y ~ x, sets[[2]], chains = 1))
+    mix(combine_fits(fits, data = "imputed"))
+    combine_fits(fits)
+    combine_fits(fits, data = "completed")
+  })
+  gmm <- suppressWarnings(gibbs_gmm(faithful, 2, draws = 10, burnin = 5,
+                                    chains = 1, seed = 1, progress = FALSE))
+  expect_gibbsite_error(combine_fits(gmm, gmm, data = "imputed"))
+})
