@@ -71,10 +71,10 @@ abort_unverified <- function(what, otherwise, way, call, class = NULL,
       paste0(
         what, " cannot be verified: the hash was made by rlang, for an earlier
         version of gibbsite, and rlang ", installed, ", which is installed,
-        makes another."
+        does not give it again."
       ),
       x = paste0(paste(cause, collapse = ", or "), "."),
-      i = paste0("Where that version of rlang is installed, ", way, ".")
+      i = paste0("With the rlang of that time in the library, ", way, ".")
     ),
     call = call, class = c(class, "old_hash"), envir = envir, rlang = installed
   )

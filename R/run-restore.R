@@ -109,7 +109,8 @@ renew_checkpoint <- function(checkpoint) {
 # checksum.
 renew_file <- function(path, kind, run, files = NULL) {
   file <- read_envelope(path, kind, run, NULL)
-  if (file$version == checkpoint_version) {
+  named <- kind != "state" || identical(file$value$files, files)
+  if (file$version == checkpoint_version && named) {
     return(file$sum)
   }
   sum <- if (kind == "state") {

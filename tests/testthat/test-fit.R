@@ -421,29 +421,6 @@ test_that("the hash does not see where draws are cut, but names and values", {
                  hash_draws(matrix(0, 4, 3), c("a", "b", "c")))
 })
 
-test_that("equal values have equal hashes, however R stores them", {
-  same <- function(a, b) expect_identical(hash(a), hash(b))
-  same(1:3, c(1L, 2L, 3L))
-  same(sort(c(3, 1, 2)), c(1, 2, 3))
-  same(as.character(1:3), c("1", "2", "3"))
-  same(data.frame(a = 1:3), data.frame(a = c(1L, 2L, 3L)))
-  same(
-    structure(1:6, dim = 2:3, unit = 1:2),
-    structure(c(1L, 2L, 3:6), unit = c(1L, 2L), dim = c(2L, 3L))
-  )
-  same(list(list(1:3), NULL), list(list(c(1L, 2L, 3L)), NULL))
-  # R may add to the bits of NA in arithmetic
-  same(c(NA, 0, NaN), c(NA_real_ + 0, -0, 0 / 0))
-  same(NA_real_, NA_integer_ + 0)
-  expect_false(hash(NA_real_) == hash(NaN))
-  differ <- list(
-    1:3, c(1, 2, 3), c(1L, NA, 3L), c("1", "2", "3"), factor(1:3), NULL,
-    list(), list(1:3), matrix(1:3, 1), c(a = 1L, b = 2L, c = 3L), quote(a),
-    quote(a + b), 1i, as.raw(1:3), expression(a)
-  )
-  expect_identical(anyDuplicated(vapply(differ, hash, "")), 0L)
-})
-
 test_that("a fit changed by hand cannot be continued or combined", {
   skip_long()
   fit <- fake_fit(chains = 2)

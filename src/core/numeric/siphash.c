@@ -27,11 +27,6 @@ static uint64_t word_of(const unsigned char *b) {
          (uint64_t)b[6] << 48 | (uint64_t)b[7] << 56;
 }
 
-void bytes_of(uint64_t x, size_t n, unsigned char *bytes) {
-  for (size_t i = 0; i < n; i++)
-    bytes[i] = (unsigned char)(x >> 8 * i);
-}
-
 siphash siphash_start(void) {
   const uint64_t k0 = UINT64_C(0x0706050403020100);
   const uint64_t k1 = UINT64_C(0x0f0e0d0c0b0a0908);

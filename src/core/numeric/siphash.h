@@ -22,6 +22,9 @@ void siphash_add(siphash *h, const unsigned char *bytes, size_t n);
 void siphash_end(siphash h, unsigned char digest[16]);
 
 /* The lowest n bytes of x, little-endian. */
-void bytes_of(uint64_t x, size_t n, unsigned char *bytes);
+static inline void bytes_of(uint64_t x, size_t n, unsigned char *bytes) {
+  for (size_t i = 0; i < n; i++)
+    bytes[i] = (unsigned char)(x >> 8 * i);
+}
 
 #endif

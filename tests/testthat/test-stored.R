@@ -1,0 +1,210 @@
+# Runs and fits of earlier formats, which stored/make.R wrote: each is read by
+# this version, and goes on as if it had been begun by it.
+
+runs <- new.env()
+source(test_path("stored", "runs.R"), local = runs)
+
+root <- normalizePath(test_path("stored"))
+
+stored <- function(version, ...) {
+  file.path(root, paste0("format-", version), ...)
+}
+
+# A copy of a stored checkpoint, `run` in a new working directory.
+copy_run <- function(version, frame = parent.frame()) {
+  from <- stored(version, "run")
+  local_folder(frame)
+  file.copy(from, ".", recursive = TRUE)
+}
+
+local_folder <- function(frame = parent.frame()) {
+  withr::local_dir(withr::local_tempdir(.local_envir = frame),
+    .local_envir = frame
+  )
+}
+
+# The files were written on a little-endian processor.
+skip_unless_readable <- function() {
+  skip_if(.Platform$endian == "big", "files of another order of bytes")
+}
+
+# Format 2 was written under rlang 1.0.6.
+skip_unless_same_rlang <- function() {
+  skip_unless_readable()
+  skip_if(
+    rlang::hash(1:3) != "01913b7cb9fed2b9ac0aaec208501f40", "another rlang"
+  )
+}
+
+# As under another version of rlang.
+with_other_rlang <- function(code) {
+  with_function("rlang_hash", function(x) {
+    rlang::hash(list(rlang::hash(gibbsite:::plain_copy(x)), "another"))
+  }, code)
+}
+
+# Another processor's libraries may draw other bits: the first draws tell.
+expect_same_run <- function(fit, whole, made = 20) {
+  draws <- function(fit) unclass(fit[[1]])[, ]
+  first <- seq_len(made)
+  skip_if_not(identical(draws(fit)[first, ], draws(whole)[first, ]))
+  expect_identical(draws(fit), draws(whole))
+  expect_identical(attr(fit, "chains"), attr(whole, "chains"))
+}
+
+versions_in <- function(path) {
+  files <- list.files(path, "[.]rds$", recursive = TRUE, full.names = TRUE)
+  vapply(files, function(file) {
+    readBin(readBin(file, "raw", 12)[9:12], "integer", endian = "little")
+  }, 0L, USE.NAMES = FALSE)
+}
+
+test_that("every version of the format that is read is stored here", {
+  stored <- list.files(root, "^format-")
+  expect_identical(stored, paste0("format-", readable_versions))
+})
+
+test_that("a checkpoint of this format is resumed, whatever rlang makes", {
+  skip_unless_readable()
+  copy_run(3)
+  fit <- with_other_rlang(resumed("run"))
+  expect_same_run(fit, runs$walk_run(), 90)
+  expect_identical(unique(versions_in("run")), 3L)
+})
+
+test_that("a checkpoint of version 2 is resumed, and needs rlang no longer", {
+  skip_unless_same_rlang()
+  copy_run(2)
+  expect_identical(unique(versions_in("run")), 2L)
+  fit <- resumed("run")
+  expect_same_run(fit, runs$walk_run(), 90)
+  expect_identical(unique(versions_in("run")), 3L)
+  again <- with_other_rlang(resumed("run"))
+  expect_true(identical_fit(fit, again))
+  # the density that is supplied again is compared with that of the run
+  copy_run(2)
+  expect_true(identical_fit(resumed("run", log_density = runs$walk), fit))
+  copy_run(2)
+  expect_error(
+    resume("run", log_density = function(x) -x^2), "not the function"
+  )
+})
+
+test_that("a renewal that is stopped anywhere can be resumed", {
+  skip_unless_same_rlang()
+  files <- c("run/chain-1/draws-0001.rds", "run/chain-1/state.rds")
+  whole <- NULL
+  for (stop_at in c(files, "run/data.rds")) {
+    copy_run(2)
+    put <- gibbsite:::put_in_place
+    expect_warning(
+      fit <- with_function("put_in_place", function(path) {
+        if (endsWith(path, stop_at)) stop("no more")
+        put(path)
+      }, gibbsite:::resume("run", progress = FALSE)),
+      class = "gibbsite_warning_checkpoint"
+    ) |> quietly()
+    expect_true(2L %in% versions_in("run"))
+    whole <- whole %||% fit
+    expect_true(identical_fit(resumed("run"), whole))
+    expect_identical(unique(versions_in("run")), 3L)
+    expect_true(identical_fit(with_other_rlang(resumed("run")), whole))
+  }
+})
+
+test_that("a checkpoint that cannot be verified is not called damaged", {
+  skip_unless_readable()
+  copy_run(2)
+  before <- md5_of("run")
+  masked <- function(lines) {
+    lines <- gsub(
+      as.character(utils::packageVersion("rlang")), "<version>", lines,
+      fixed = TRUE
+    )
+    sub("^'.*run/", "'run/", lines)
+  }
+  with_other_rlang(expect_gibbsite_error(
+    class = "gibbsite_error_old_hash", transform = masked,
+    resume("run", progress = FALSE)
+  ))
+  expect_identical(md5_of("run")[names(before)], before)
+  # what is damaged in any case is called so
+  file <- "run/data.rds"
+  bytes <- readBin(file, "raw", 1e6)
+  cut <- bytes[seq_len(length(bytes) - 1)]
+  writeBin(cut, file)
+  expect_error(with_other_rlang(resume("run")), "damaged: its header")
+})
+
+test_that("in a file of version 2 damage is told from another rlang", {
+  skip_unless_same_rlang()
+  copy_run(2)
+  file <- "run/chain-1/draws-0001.rds"
+  bytes <- readBin(file, "raw", 1e6)
+  bytes[1000] <- xor(bytes[1000], as.raw(1))
+  writeBin(bytes, file)
+  expect_error(resume("run"), "damaged: its checksum does not match")
+})
+
+# ---- Fits ----------------------------------------------------------------------
+
+test_that("a fit with rlang's hashes is verified, continued and renewed", {
+  skip_unless_same_rlang()
+  fits <- readRDS(stored(2, "fits.rds"))
+  expect_same_run(longer(fits$walk, 180), runs$walk_run())
+  mixture <- longer(fits$mixture, 10, data = runs$mixture_data)
+  expect_same_run(mixture, runs$mixture_run(30))
+  hash <- c(
+    attr(mixture, "model")$data_hash, attr(mixture, "chains")[[1]]$hash
+  )
+  expect_match(hash, "^siphash:")
+  expect_error(
+    extend(fits$mixture, 10, data = runs$mixture_data + 1),
+    class = "gibbsite_error_old_hash"
+  )
+})
+
+test_that("fits are compared whatever hashes they hold", {
+  skip_unless_readable()
+  fit <- readRDS(stored(2, "fits.rds"))$walk
+  expect_true(identical_fit(fit, fit))
+  renewed <- gibbsite:::renew_fit(fit)
+  expect_match(attr(renewed, "chains")[[1]]$hash, "^siphash:")
+  expect_true(identical_fit(fit, renewed))
+  expect_true(with_other_rlang(identical_fit(fit, renewed)))
+  changed <- fit
+  changed[[1]][3, 1] <- 0
+  expect_false(identical_fit(changed, renewed))
+})
+
+test_that("draws that cannot be verified are not called changed", {
+  skip_unless_readable()
+  fits <- readRDS(stored(2, "fits.rds"))
+  masked <- function(lines) {
+    gsub(
+      as.character(utils::packageVersion("rlang")), "<version>", lines,
+      fixed = TRUE
+    )
+  }
+  bare <- fits$mixture
+  other <- bare
+  attr(other, "model")$data_hash <- paste0("siphash:", strrep("0", 32))
+  with_other_rlang(expect_gibbsite_error(
+    class = "gibbsite_error_old_hash", transform = masked, {
+      extend(fits$walk, 10)
+      extend(bare, 10, data = runs$mixture_data)
+      combine_fits(bare, bare)
+      identical_fit(bare, other)
+    }
+  ))
+  # the hash of the data that the fit holds shows that rlang is the same
+  skip_unless_same_rlang()
+  changed <- fits$walk
+  changed[[1]][3, 1] <- 0
+  expect_error(extend(changed, 10), "in chain 1 draws were changed")
+  # data of a fit that holds none may be other ones
+  expect_gibbsite_error(
+    class = "gibbsite_error_old_hash", transform = masked,
+    extend(bare, 10, data = runs$mixture_data + 1)
+  )
+})
