@@ -33,11 +33,12 @@ mode_factor <- function(model, call) {
   } else {
     factor_of_search(model)
   }
+  # around 1: the steps of numDeriv are shares of a coordinate
   scaled <- new_density(
-    function(z) seen$at(start + drop(axes %*% z)), NULL, NULL,
+    function(z) seen$at(start + drop(axes %*% (z - 1))), NULL, NULL,
     model$parameters, list()
   )
-  at <- list(theta = numeric(length(start)), value = seen$at(start))
+  at <- list(theta = rep(1, length(start)), value = seen$at(start))
   found <- tryCatch(
     polish_mode(scaled, at, call),
     gibbsite_error_indefinite = function(cnd) abort_flat_mode(call),

@@ -280,40 +280,17 @@ status mh_update(mh_model *m, size_t b, size_t row,
 
 /* ---- adaptation after a climb -------------------------------------------- */
 
-/* Points seen so far count no more: the mean of the chain is its point x, of
- * which the block has the coordinates `index`.  L and s stay, and are learned
- * as fast as at first. */
-static void begin_again(const mh_proposal *p, const mh_memory *memory,
-                        const int *index, const double *x) {
-  if (mh_is_hamiltonian(p))
-    return;
-  memory->tuning[1] = 0.0;
-  for (size_t i = 0; p->kind == MH_DELAYED && i < 2; i++)
-    begin_again(&p->part[i], &memory->stage[i], index, x);
-  for (size_t j = 0; p->kind == MH_ADAPTIVE && j < p->d; j++)
-    memory->mean[j] = x[index[j]];
-}
-
-static void begin_ladder_again(const mh_model *m, const mh_block *block) {
-  const mh_ladder *l = block->ladder;
-  for (size_t k = 0; k < block->proposal->longest; k++)
-    begin_again(block->proposal->part, &l->inner[k].memory, block->index,
-                k == 0 ? m->x : l->x + (k - 1) * m->d);
-}
-
-/* Far below the typical log density a chain climbs, and learns the way up in
- * place of the density's shape.  Among typical points the log density varies by
- * about d / 2: once it is higher by more than 10 + d than where adaptation
- * began, this was on a climb, and adaptation begins again. */
-static void forget_climb(mh_model *m) {
-  if (!(m->value[1] > *m->high + 10.0 + (double)m->d))
+/* Among typical points the log density varies by about d / 2.  A point higher
+ * by more than 10 + d than where adaptation began is met on a climb. */
+void mh_forget_climb(mh_model *m) {
+  if (!m->high || !(m->value[1] > *m->high + 10.0 + (double)m->d))
     return;
   *m->high = m->value[1];
   for (size_t b = 0; b < m->blocks; b++) {
     const mh_block *block = &m->block[b];
-    begin_again(block->proposal, &block->memory, block->index, m->x);
-    if (block->ladder)
-      begin_ladder_again(m, block);
+    mh_learn_again(block->proposal, &block->memory);
+    for (size_t k = 0; block->ladder && k < block->proposal->longest; k++)
+      mh_learn_again(block->proposal->part, &block->ladder->inner[k].memory);
   }
 }
 
@@ -325,8 +302,6 @@ status mh_sweep(void *model, const scan_control *control) {
   status outcome = STATUS_OK;
   for (size_t b = 0; b < m->blocks && outcome == STATUS_OK; b++)
     outcome = mh_update(m, b, row, control);
-  if (m->high && scan_in_burnin(*m->sweep + 1.0, control))
-    forget_climb(m);
   return outcome;
 }
 

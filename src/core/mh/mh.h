@@ -211,6 +211,11 @@ status mh_update(mh_model *m, size_t b, size_t row,
 status mh_step(mh_model *m, size_t b, double u, const double *variates,
                const scan_control *control);
 
+/* After a step of burn-in: far below the typical log density a chain climbs, and
+ * learns the way up in place of the density's shape.  While it does so learning
+ * begins again and again. */
+void mh_forget_climb(mh_model *m);
+
 /* Counts a step. */
 void mh_count(const mh_memory *memory, int in_burnin, int moved);
 

@@ -115,6 +115,8 @@ void mh_learn_from(mh_model *m, const mh_move *move, int in_burnin) {
     return;
   gather(move->block, m->x, m->from);
   mh_learn(p, move->memory, m->from, exp(fmin(move->log_ratio, 0.0)), m->a);
+  if (in_burnin)
+    mh_forget_climb(m);
 }
 
 int mh_accepts(double u, double log_ratio) {

@@ -327,7 +327,7 @@ status mh_proposal_log_q(const mh_proposal *p, const mh_memory *memory,
 /* ---- learning ------------------------------------------------------------ */
 
 double mh_gain(double n) {
-  return fmin(1.0, 3.0 * pow(n, -2.0 / 3.0));
+  return fmin(1.0, 3.0 * pow(fmax(n, 1.0), -2.0 / 3.0));
 }
 
 /* log s <- log s + gain (rate - target): Robbins & Monro's search for the scale
@@ -360,6 +360,20 @@ void mh_learn(const mh_proposal *p, const mh_memory *memory, const double *x,
               double rate, double *work) {
   memory->tuning[1] += 1.0;
   learn_scale(p, memory->tuning, rate);
-  if (p->kind == MH_ADAPTIVE)
+  if (p->kind != MH_ADAPTIVE)
+    return;
+  if (memory->tuning[1] > 0.0)
     learn_covariance(p, memory, x, work);
+  else
+    memcpy(memory->mean, x, p->d * sizeof(double));
+}
+
+/* Points seen so far count no more: the next one is the mean, and the weights
+ * grow from there.  L and s stay as they are. */
+void mh_learn_again(const mh_proposal *p, const mh_memory *memory) {
+  if (mh_is_hamiltonian(p))
+    return;
+  memory->tuning[1] = p->kind == MH_ADAPTIVE ? -1.0 : 0.0;
+  for (size_t i = 0; p->kind == MH_DELAYED && i < 2; i++)
+    mh_learn_again(&p->part[i], &memory->stage[i]);
 }

@@ -55,4 +55,7 @@ double mh_gain(double n);
 void mh_learn(const mh_proposal *p, const mh_memory *memory, const double *x,
               double rate, double *work);
 
+/* Learning begins again, after a climb. */
+void mh_learn_again(const mh_proposal *p, const mh_memory *memory);
+
 #endif

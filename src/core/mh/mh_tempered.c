@@ -27,6 +27,7 @@ static mh_model replica_of(const mh_model *m, const mh_ladder *l, size_t k) {
   r.block = &l->inner[k];
   r.power = l->power[k];
   r.trace = r.transitions = NULL;
+  r.high = NULL;
   if (k > 0) {
     r.x = l->x + (k - 1) * m->d;
     r.point = l->point + (k - 1) * m->d;
@@ -158,6 +159,8 @@ status mh_tempered_update(mh_model *m, size_t b, double u,
     return outcome;
   swap_neighbours(m, block, variates, in_burnin);
   note_journeys(block->ladder, count, in_burnin);
+  if (in_burnin)
+    mh_forget_climb(m);
   if (in_burnin && block->proposal->tuned != MH_FIXED)
     learn_ladder(block);
   if (!in_burnin)
