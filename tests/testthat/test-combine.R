@@ -103,7 +103,7 @@ test_that("predictions are those of the mixture", {
 test_that("multiple imputation covers the truth", {
   skip_long()
   # x is missing for a third of the rows, imputed by draws given y
-  covered <- vapply(1:20, function(r) withr::with_seed(r, {
+  covered <- vapply(1:40, function(r) withr::with_seed(r, {
     x <- rnorm(60)
     y <- x + rnorm(60)
     lost <- 1:20
@@ -114,13 +114,16 @@ test_that("multiple imputation covers the truth", {
       w <- coef(own) + drop(t(chol(vcov(own))) %*% rnorm(2)) * s / sigma(own)
       data <- data.frame(x, y)
       data$x[lost] <- w[[1]] + w[[2]] * y[lost] + s * rnorm(20)
-      gibbs_lm(y ~ x, data, lm_prior("nig"), draws = 200, chains = 1, seed = m)
+      gibbs_lm(
+        y ~ x, data, lm_prior("nig", scale = 100), draws = 200, chains = 1,
+        seed = m
+      )
     })
     ends <- confint(combine_fits(fits, data = "imputed"), "x", level = 0.9)
     ends[[1]] < 1 && 1 < ends[[2]]
   }), NA)
-  # 0.9 less 4 standard errors of 20 intervals
-  expect_gt(mean(covered), 0.9 - 4 * sqrt(0.09 / 20))
+  # 0.9 less 4 standard errors of 40 intervals
+  expect_gt(mean(covered), 0.9 - 4 * sqrt(0.09 / 40))
 })
 
 test_that("fits of other models are combined", {
