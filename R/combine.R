@@ -1,5 +1,5 @@
-# combine_fits(): chains of several runs of one model, or fits of several completed
-# data sets, as one fit.
+# combine_fits(): chains of several runs of one model, or fits of several
+# completed data sets, as one fit.
 
 #' Unite the chains of several runs
 #'
