@@ -39,7 +39,8 @@ has_own_functions <- function(fit) {
 #' fits <- lapply(1:3, function(m) {
 #'   lost <- is.na(holes$wt)
 #'   drawn <- predict(guess, holes[lost, ]) + rnorm(sum(lost), 0, sigma(guess))
-#'   gibbs_lm(mpg ~ wt, transform(holes, wt = replace(wt, lost, drawn)), seed = m)
+#'   full <- transform(holes, wt = replace(wt, lost, drawn))
+#'   gibbs_lm(mpg ~ wt, full, seed = m)
 #' })
 #' fit <- combine_fits(fits, data = "imputed")
 #' predict(fit, data.frame(wt = 2:3), interval = TRUE)

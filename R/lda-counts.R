@@ -199,7 +199,8 @@ table_of_data_frame <- function(x, vocabulary, arg, call) {
          has {.val {given}}.",
         i = "Rename them; without {.val count} each row is one token.",
         i = "The names {.val doc_id}, {.val word}, {.val token} and {.val n} are
-             understood too. A column {.val text} has a text for each document.",
+             understood too. A column {.val text} has a text for each
+             document.",
         i = if (any(c("user", "item", "rating") %in% given)) ratings_hint
       ),
       call = call
@@ -395,7 +396,8 @@ first_number <- function(x, vocabulary, arg) {
   if (!is.null(vocabulary) && max(numbers) == terms) {
     inform_gibbsite(
       c(i = "The terms of {.arg {arg}} are numbered from 1, as in the stm
-             package: 0 does not occur, and {terms}, the number of names, does."),
+             package: 0 does not occur, and {terms}, the number of names,
+             does."),
       class = "conversion"
     )
     return(1)

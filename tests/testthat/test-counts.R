@@ -516,7 +516,8 @@ test_that("numbers of terms from 0 and from 1 on are told apart", {
   })
   expect_identical(unclear, c("b", "c", "c", "d"))
   # a count of 0 is no occurrence
-  suppressMessages(none <- as_counts(list(rbind(1:4, c(1L, 0L, 0L, 2L))), names))
+  none <- rbind(1:4, c(1L, 0L, 0L, 2L))
+  suppressMessages(none <- as_counts(list(none), names))
   expect_identical(none$terms[none$word], c("a", "d", "d"))
   expect_gibbsite_error(class = "gibbsite_error_argument", {
     words(c(0, 4))

@@ -27,7 +27,8 @@ right("a matrix with NA and 0 has ratings of 0", {
 })
 
 wide <- data.frame(id = 1:6, tea = c(1, 2, 3, 3, 2, 1), milk = 6:1)
-refused("a wide table", bmf(wide), "as.matrix\\(data.frame\\(ratings, row.names")
+refused("a wide table", bmf(wide),
+        "as.matrix\\(data.frame\\(ratings, row.names")
 refused("a wide table of words", bmf(cbind(wide, a = letters[1:6])[-1]),
         "row.names = \"a\"")
 told("ids within a matrix", bmf(as.matrix(wide)), "column \"id\"")
