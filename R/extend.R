@@ -163,7 +163,11 @@ attach_data <- function(fit, data, call) {
 drop_data <- function(fit) {
   check_needed(fit = "a fit")
   check_fit(fit, "fit")
-  attr(fit, "model") <- model_without_data(fit_part(fit, "model"))
+  model <- model_without_data(fit_part(fit, "model"))
+  attr(fit, "model") <- with_own_objects(model, bare = TRUE)
+  run <- fit_part(fit, "run")
+  run["call"] <- list(call_without_data(run$call))
+  attr(fit, "run") <- run
   attr(fit, "running")$keep_data <- FALSE
   fit
 }

@@ -161,12 +161,6 @@ closure_values <- function(f) {
   values[order(as.character(names(values)))]
 }
 
-is_top_environment <- function(env) {
-  identical(env, globalenv()) || identical(env, emptyenv()) ||
-    identical(env, baseenv()) || isNamespace(env) ||
-    !is.null(attr(env, "name"))
-}
-
 # Names to the left of `<<-` in an expression.
 assigned_outside <- function(code) {
   if (!is.call(code)) {
