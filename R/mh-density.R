@@ -149,7 +149,10 @@ closure_values <- function(f) {
   values <- list()
   while (!is_top_environment(env)) {
     for (name in intersect(used, setdiff(ls(env), names(values)))) {
-      values[name] <- list(get(name, envir = env, inherits = FALSE))
+      # NULL for an argument that was not given
+      values[name] <- list(tryCatch(
+        get(name, envir = env, inherits = FALSE), error = function(cnd) NULL
+      ))
     }
     env <- parent.env(env)
   }

@@ -194,7 +194,8 @@ call_without_data <- function(call) {
   for (i in seq_along(call)[-1L]) {
     value <- call[[i]]
     if (is.language(value) || is.function(value) || is.null(value)) next
-    if (names(call)[[i]] %in% given || utils::object.size(value) > 1000) {
+    large <- utils::object.size(value) > 1000
+    if (large || rlang::names2(call)[[i]] %in% given) {
       call[[i]] <- as.name("dropped_data")
     }
   }
