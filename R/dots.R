@@ -48,11 +48,6 @@ whole_names <- function(f, typed, env) {
   ))
 }
 
-# A call as a fit stores it: without empty arguments.
-stored_call <- function(call) {
-  call[!vapply(as.list(call), rlang::is_missing, NA)]
-}
-
 # What a generic of models dispatches on: the formula of a call that names it
 # (`formula =`), in any position, otherwise the first argument.
 # what: the words for `x`.

@@ -150,6 +150,34 @@ attach_data <- function(fit, data, call) {
 #' keep them private. [extend()] then needs them again, and compares them by a
 #' hash. The result is the same as with `keep_data = FALSE`.
 #'
+#' @section What a fit saves:
+#' A fit is complete: saved by `saveRDS()`, it works in another session. With a
+#' formula or a function of the user R would save the whole environment in which
+#' it was made, such as all local objects of a function that fits models. A fit
+#' keeps only these of its objects:
+#' * for a function of the user (a density, a conditional, a proposal, a
+#'   gradient, `inits`), the objects that it uses, the functions among them with
+#'   the objects that those use, and so on;
+#' * for a formula, the functions and variables that it uses and the data do not
+#'   have, such as `centre` in `y ~ I(x - centre)`; if it transforms variables
+#'   of the data, also these variables;
+#' * of data that stand in the call as a value, as `do.call()` makes it, the
+#'   variables that the formula uses.
+#'
+#' Objects of the global environment and of packages are looked up when they are
+#' used, as always in R. Functions are kept without their comments. The objects
+#' are those at the time of the fit.
+#'
+#' The environments are kept as they are if it cannot be known what a function
+#' or a formula uses, or if it changes objects: if its code has `<<-`, `get()`,
+#' `exists()`, `eval()`, `assign()`, `environment()`, `parent.frame()`,
+#' `sys.function()` or the like, or `...` of an outer function; and if an object
+#' that it names is an argument that was not given or an active binding.
+#'
+#' Without its data a fit has of the objects for formulas only functions and
+#' single values, and no data in its call: [update()][update.gibbsite_fit] then
+#' needs them.
+#'
 #' @param fit A fit.
 #' @return The fit without its data.
 #' @section Errors: An error of class `gibbsite_error_argument` when `fit` is
@@ -163,7 +191,11 @@ attach_data <- function(fit, data, call) {
 drop_data <- function(fit) {
   check_needed(fit = "a fit")
   check_fit(fit, "fit")
-  attr(fit, "model") <- model_without_data(fit_part(fit, "model"))
+  model <- model_without_data(fit_part(fit, "model"))
+  attr(fit, "model") <- with_own_objects(model, bare = TRUE)
+  run <- fit_part(fit, "run")
+  run["call"] <- list(call_without_data(run$call))
+  attr(fit, "run") <- run
   attr(fit, "running")$keep_data <- FALSE
   fit
 }

@@ -26,7 +26,8 @@
 #' * To get its parts: [prior_summary()][prior_summary.gibbsite_fit], `nobs()`,
 #'   `variables()`, `ndraws()`, `nchains()`, `niterations()`.
 #' * To compare: [identical_fit()], [compare()], [loo()][loo::loo],
-#'   [kfold()][kfold.gibbsite_fit]. To make it smaller: [drop_data()].
+#'   [kfold()][kfold.gibbsite_fit]. To make it smaller: [drop_data()], whose
+#'   page says what a saved fit holds.
 #'
 #' A run that was interrupted before every chain had a draw returns an object of
 #' class `gibbsite_partial`, which prints and can be given to [extend()].

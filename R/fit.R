@@ -599,6 +599,11 @@ update.gibbsite_fit <- function(object, ..., evaluate = TRUE) {
            fits that it was made of."
     ))
   }
+  # k = 3 must replace a k that was given by position
+  fun <- tryCatch(eval(call[[1]], parent.frame()), error = function(e) NULL)
+  if (is.function(fun) && !all(nzchar(rlang::names2(call)[-1L]))) {
+    call <- match.call(fun, call)
+  }
   changes <- as.list(substitute(list(...)))[-1]
   check_changes(changes, rlang::current_env())
   call <- rlang::call_modify(call, !!!lapply(changes, function(change) {

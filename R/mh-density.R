@@ -160,7 +160,10 @@ closure_values <- function(f) {
   values <- list()
   while (!is_top_environment(env)) {
     for (name in intersect(used, setdiff(ls(env), names(values)))) {
-      values[name] <- list(get(name, envir = env, inherits = FALSE))
+      # NULL for an argument that was not given
+      values[name] <- list(tryCatch(
+        get(name, envir = env, inherits = FALSE), error = function(cnd) NULL
+      ))
     }
     env <- parent.env(env)
   }
@@ -188,12 +191,6 @@ symbols_in <- function(code) {
       if (!missing(part)) symbols_in(part)
     })))
   }
-}
-
-is_top_environment <- function(env) {
-  identical(env, globalenv()) || identical(env, emptyenv()) ||
-    identical(env, baseenv()) || isNamespace(env) ||
-    !is.null(attr(env, "name"))
 }
 
 # Names to the left of `<<-` in an expression.

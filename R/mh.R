@@ -116,7 +116,8 @@
 #'   [adaptive()].
 #' @param ... Further arguments of `log_density` (and of the gradient), by name.
 #'   Arguments of `mh_sample()` need their whole names, so that `p = 1` is an
-#'   argument of `log_density`, not the `proposal`.
+#'   argument of `log_density`, not the `proposal`. [drop_data()] says what a
+#'   fit saves with functions.
 #' @param gradient `NULL` (default), or a function of a point: the gradient of
 #'   the log density, for [nuts()], [hmc()] and [langevin()].
 #' @param blocks `NULL` (default: one block of all coordinates), `"each"` (every

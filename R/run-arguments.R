@@ -50,7 +50,7 @@
 #'   handlers that are set in the session, if any.
 #' @param keep_data `TRUE` (the default) or `FALSE`: store the data in the fit.
 #'   Without the data the fit is smaller, and methods that need the data have an
-#'   argument for them.
+#'   argument for them. [drop_data()] says what else a fit saves.
 #'
 #' @section What is promised:
 #' 1. *Segments do not change the draws.* A run is done in short segments, so

@@ -55,7 +55,11 @@ icm_search <- function(model, running, user_call, call, max_sweeps = 10000) {
   })
   values <- vapply(runs, function(run) run$trace[[length(run$trace)]], 0)
   best <- if (all(is.na(values))) 1L else which.max(values)
-  new_map(model, runs[[best]], values, root, user_call)
+  given <- data_of_call(model, stored_call(user_call), call)
+  own <- with_own_objects(
+    list(model = model, call = given$call), given$columns, given$further
+  )
+  new_map(own$model, runs[[best]], values, root, own$call)
 }
 
 climb <- function(model, chain, threads, max_sweeps, call) {

@@ -28,7 +28,8 @@ build_fit <- function(job, kept) {
   }
   model <- job$model
   if (!running$keep_data) {
-    model <- model_without_data(model)
+    model <- with_own_objects(model_without_data(model), bare = TRUE)
+    job$call <- call_without_data(job$call)
   }
   chains <- lapply(seq_along(job$chains), function(k) {
     chain <- job$chains[[k]]

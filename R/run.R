@@ -20,7 +20,11 @@ run_chains <- function(model, running, user_call, call) {
   chains <- lapply(streams, function(stream) {
     new_chain(list(sweep = 0, begun = FALSE), stream)
   })
-  run_job(new_job(model, running, chains, stored_call(user_call)), call)
+  given <- data_of_call(model, stored_call(user_call), call)
+  job <- new_job(
+    model, running, chains, given$call, given$columns, given$further
+  )
+  run_job(job, call)
 }
 
 # Drives a job to its end and makes the fit. Until the fit is returned,
@@ -50,8 +54,14 @@ run_to_the_end <- function(job, call) {
 # running arguments.
 settings_names <- c("threads", "cores", "progress", "checkpoint")
 
-new_job <- function(model, running, chains, call, shown = NULL,
-                    seconds = 0) {
+new_job <- function(model, running, chains, call, columns = NULL,
+                    further = list(), shown = NULL, seconds = 0) {
+  own <- with_own_objects(
+    list(model = model, inits = running$inits, call = call), columns, further
+  )
+  model <- own$model
+  running["inits"] <- own["inits"]
+  call <- own$call
   settings <- unclass(running)[settings_names]
   names(settings) <- settings_names
   running <- unclass(running)[setdiff(names(running), settings_names)]

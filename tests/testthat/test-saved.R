@@ -1,0 +1,231 @@
+# What a fit saves with its functions, formulas and call.
+
+brief <- function(sampler, ...) {
+  quietly(sampler(
+    ..., draws = 30, burnin = 5, chains = 1, seed = 1, progress = FALSE
+  ))
+}
+
+bytes <- function(x) length(serialize(x, NULL))
+
+# 8 MB that nothing uses are the neighbours of what a fit uses.
+expect_small <- function(fit) {
+  expect_lt(bytes(fit), 2e5)
+  if (inherits(fit, "gibbsite_fit")) {
+    expect_lt(bytes(drop_data(fit)), 2e5)
+  }
+}
+
+cars <- mtcars[c("mpg", "wt", "hp", "am", "cyl")]
+
+test_that("a fit made in a function does not save what is there", {
+  makers <- list(
+    function(d) brief(gibbs_lm, mpg ~ wt, d),
+    function(d) brief(gibbs_hlm, mpg ~ wt + (1 | cyl), d),
+    function(d) brief(gibbs_logistic, am ~ wt, d),
+    function(d) brief(gibbs_logistic, am ~ wt + (1 | cyl), d),
+    function(d) laplace_logistic(am ~ wt, d, seed = 1),
+    function(d) brief(gibbs_gmm, ~ mpg + wt, d, k = 2),
+    function(d) brief(gibbs_bmf, mpg ~ cyl + am, 1, data = d),
+    function(d) brief(gibbs_lm, mpg ~ wt, d, inits = function(k) list()),
+    function(d) {
+      brief(mh_sample, function(w, y) sum(stats::dnorm(y, w, 1, TRUE)),
+            c(mu = 0), y = d$mpg)
+    },
+    function(d) {
+      brief(mh_sample, function(w) -sum(w^2) / 2, c(a = 0),
+            custom_proposal(function(x) x + stats::rnorm(1), NULL),
+            inits = function(k) stats::rnorm(1))
+    },
+    function(d) {
+      brief(mh_sample, function(w) -sum(w^2) / 2, c(a = 0), nuts(),
+            gradient = function(w) -w)
+    },
+    function(d) laplace(function(w) -sum(w^2), c(a = 1), seed = 1),
+    function(d) {
+      brief(gibbs_sample, list(
+        x = mh_step(function(s) -s$x^2 / 2, random_walk(1)),
+        y = function(s) stats::rnorm(1, s$x)
+      ), list(x = 0, y = 0))
+    },
+    function(d) {
+      gibbs_sample(list(x = function(s) 1), list(x = 0), method = "icm",
+                   log_joint = function(s) -(s$x - 1)^2, seed = 1)
+    },
+    function(d) {
+      lp <- function(w, y) sum(stats::dnorm(y, w, 1, TRUE)) - w^2 / 2
+      sbc(mh_sample(lp, c(mu = 0), y = 1:2), n = 5, draws = 9,
+          draw_prior = function() stats::rnorm(1),
+          simulate_data = function(w) list(y = stats::rnorm(2, w)),
+          chains = 1, seed = 1, progress = FALSE)
+    },
+    function(d) do.call(brief, list(gibbs_lm, mpg ~ wt, cbind(d, big)))
+  )
+  for (maker in makers) {
+    environment(maker) <- list2env(
+      list(big = matrix(stats::rnorm(1e6), 32), brief = brief),
+      parent = topenv()
+    )
+    expect_small(maker(cars))
+  }
+})
+
+test_that("the source file of a function is not saved", {
+  code <- parse(
+    text = c("f <- function(w) -sum(w^2)", rep("# a line of the file", 2e4)),
+    keep.source = TRUE
+  )
+  space <- new.env()
+  eval(code, space)
+  expect_gt(bytes(space$f), 2e5)
+  fit <- brief(mh_sample, space$f, c(a = 0))
+  expect_small(fit)
+  expect_small(do.call(brief, list(mh_sample, space$f, c(a = 0))))
+})
+
+# Fits as a function of the user makes them, and what another session does with
+# one of them.
+elsewhere <- function(fit, use) {
+  skip_if_not_installed("callr")
+  file <- withr::local_tempfile(fileext = ".rds")
+  saveRDS(fit, file)
+  callr::r(function(file, use, library) {
+    .libPaths(c(library, .libPaths()))
+    loadNamespace("gibbsite")
+    use(readRDS(file))
+  }, list(file, use, dirname(find.package("gibbsite"))))
+}
+
+test_that("what a fit uses is there in another session", {
+  skip_on_cran()
+  made <- function(data) {
+    centre <- 3
+    degree <- 2
+    half <- function(x) x / divisor
+    divisor <- 2
+    wt <- "not the column"
+    big <- stats::rnorm(1e6)
+    quietly(gibbs_lm(
+      mpg ~ I(wt - centre) + poly(hp, degree) + half(wt^2), data, draws = 30,
+      burnin = 5, seed = 1, progress = FALSE
+    ))
+  }
+  environment(made) <- topenv()
+  fit <- made(cars)
+  kept <- environment(formula(fit))
+  expect_setequal(ls(kept), c("centre", "degree", "half", "data"))
+  again <- elsewhere(fit, function(fit) {
+    stats::predict(fit, mtcars[1:3, ])
+  })
+  expect_equal(again, predict(fit, mtcars[1:3, ]))
+  bare <- drop_data(fit)
+  expect_setequal(ls(environment(formula(bare))), c("centre", "degree", "half"))
+  expect_equal(predict(bare, cars[1:3, ]), predict(fit, cars[1:3, ]))
+
+  sampled <- local({
+    sd <- 2
+    density <- function(w) inner(w)
+    inner <- function(w) if (w > 1e6) inner(0) else -sum((w / sd)^2)
+    brief(mh_sample, density, c(a = 0))
+  })
+  longer <- elsewhere(sampled, function(fit) {
+    gibbsite::extend(fit, 10, progress = FALSE)
+  })
+  expect_equal(
+    as.matrix(longer), as.matrix(quietly(extend(sampled, 10, progress = FALSE)))
+  )
+})
+
+test_that("functions of which it is not known what they use keep all", {
+  counter <- local({
+    count <- 0
+    big <- stats::rnorm(1e5)
+    list(
+      density = function(w) {
+        count <<- count + 1
+        -w^2 / 2
+      },
+      count = function() count
+    )
+  })
+  fit <- brief(mh_sample, counter$density, c(a = 0))
+  expect_gt(counter$count(), 30)
+  expect_gt(bytes(fit), 5e5)
+
+  functions <- local({
+    scale <- 3
+    name <- "scale"
+    square <- function(x) x^2
+    formula <- ~ scale
+    list(
+      function(w) -(w / get("scale"))^2,
+      function(w) -(w / eval(as.name(name)))^2,
+      function(w) -(w / environment(sys.function())$scale)^2,
+      function(w) -do.call("square", list(w / scale)),
+      function(w) -sapply(w / scale, "square"),
+      function(w) -Reduce(`+`, lapply(w / scale, square)),
+      function(w) -(w / eval(formula[[2L]], environment(formula)))^2,
+      function(w) -(w / with(list(one = 1), one * scale))^2,
+      (function(...) function(w) -(w / sum(...))^2)(scale),
+      (function(s) function(w) -(w / s)^2)(scale),
+      (function(s, none) function(w) if (w > 1e6) none else -(w / s)^2)(scale)
+    )
+  })
+  expected <- as.matrix(brief(mh_sample, function(w) -(w / 3)^2, c(a = 0)))
+  for (f in functions) {
+    fit <- brief(mh_sample, f, c(a = 0))
+    expect_equal(as.matrix(fit), expected)
+    expect_identical(nrow(as.matrix(quietly(extend(fit, 5, progress = FALSE)))),
+                     35L)
+  }
+})
+
+test_that("a function given again is found to be the same", {
+  made <- function(scale) {
+    big <- stats::rnorm(10)
+    function(w) -(w / scale)^2
+  }
+  fit <- brief(mh_sample, made(2), c(a = 0))
+  bare <- drop_data(fit)
+  expect_no_error(quietly(extend(bare, 5, log_density = made(2),
+                                 progress = FALSE)))
+  expect_error(extend(bare, 5, log_density = made(3), progress = FALSE),
+               class = "gibbsite_error_argument")
+  other <- quietly(mh_sample(
+    made(2), c(a = 0), draws = 30, burnin = 5, chains = 1, seed = 2,
+    progress = FALSE
+  ))
+  expect_identical(nchains(combine_fits(fit, other)), 2L)
+  expect_true(identical_fit(fit, brief(mh_sample, made(2), c(a = 0))))
+})
+
+test_that("a fit from do.call() has the variables that it uses", {
+  made <- do.call(gibbs_lm, list(
+    mpg ~ log(wt), cars, draws = 30, burnin = 5, seed = 1, progress = FALSE,
+    weights = quote(hp)
+  )) |> quietly()
+  expect_named(getCall(made)$data, c("mpg", "wt", "hp"), ignore.order = TRUE)
+  expect_equal(as.matrix(quietly(update(made))), as.matrix(made))
+  expect_error(update(drop_data(made)), "not\\s+found",
+               class = "gibbsite_error_data")
+  expect_false("data.frame" %in% unlist(lapply(
+    as.list(getCall(drop_data(made))), class
+  )))
+  dots <- do.call(gibbs_lm, list(
+    mpg ~ ., cars, draws = 30, burnin = 5, seed = 1, progress = FALSE
+  )) |> quietly()
+  expect_named(getCall(dots)$data, names(cars))
+})
+
+test_that("variables of transformed terms are found where a fit was made", {
+  made <- local({
+    data <- cars
+    quietly(gibbs_lm(mpg ~ log(wt), data, draws = 30, burnin = 5, seed = 1,
+                     progress = FALSE))
+  })
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  expect_no_error(plot(made, type = "response"))
+  skip_if_not_installed("insight")
+  expect_identical(insight::get_data(made)$wt, cars$wt)
+})
