@@ -332,10 +332,8 @@ static status draw_cutpoints(bmf_ordinal *o, double *theta, int threads) {
   const double ratio = log_lik + log_other(o, o->trial) - o->log_lik -
                        log_other(o, theta) + log_proposal(o, theta, o->step) -
                        log_proposal(o, o->trial, o->step);
-  if (log(unif_rand()) < ratio) {
+  if (log(unif_rand()) < ratio)
     memcpy(theta, o->trial, q * sizeof *theta);
-    o->log_lik = log_lik;
-  }
   return STATUS_OK;
 }
 
