@@ -8,11 +8,12 @@
 #' its normal approximation (with `correct = "importance"` its draws), for other
 #' fits the draws. Of a fit of [gibbs_hlm()] the fixed effects are compared.
 #'
-#' @param ... Two or more fits of regressions ([gibbs_lm()], [gibbs_hlm()],
-#'   [gibbs_logistic()], [laplace_logistic()]) with the same coefficients and
+#' @param ... Two or more fits, or a list of them, of regressions ([gibbs_lm()],
+#'   [gibbs_hlm()], [gibbs_logistic()], [laplace_logistic()]) with the same
+#'   coefficients and
 #'   responses, or fits of [mh_sample()] or [laplace()] whose parameters include
-#'   these coefficients by name. The names of the arguments, or else of the
-#'   variables, name the fits.
+#'   these coefficients by name. The names of the arguments or of the list, or
+#'   else of the variables, name the fits.
 #' @param level Number between 0 and 1, default 0.95: the posterior probability
 #'   of the central intervals.
 #' @param reference The name or number of the fit with which the others are
@@ -55,15 +56,43 @@ compare.default <- function(...) {
 #' @rdname compare
 #' @export
 compare.gibbsite_fit <- function(..., level = 0.95, reference = NULL) {
+  compare_fits(
+    list(...), as.list(substitute(list(...)))[-1L], level, reference,
+    rlang::current_env()
+  )
+}
+
+#' @export
+compare.list <- function(..., level = 0.95, reference = NULL) {
   call <- rlang::current_env()
-  fits <- list(...)
+  if (...length() > 1L) {
+    abort_argument("There must be one list of fits, or fits.", call = call)
+  }
+  fits <- unclass(..1)
+  # names of variables are known where the call makes the list
+  made_by <- substitute(list(...))[[2L]]
+  shown <- if (is.call(made_by) && identical(made_by[[1L]], quote(list)) &&
+                 length(made_by) == length(fits) + 1L) {
+    as.list(made_by)[-1L]
+  } else {
+    lapply(fits, function(fit) NA)
+  }
+  names(shown) <- names(fits)
+  compare_fits(fits, shown, level, reference, call)
+}
+
+# expressions: of the fits in the call, with the names that they were given.
+compare_fits <- function(fits, expressions, level, reference, call) {
   check_compared_fits(fits, call)
-  names <- fit_names(fits, as.list(substitute(list(...)))[-1L], call)
-  level <- check_level(level)
+  names <- fit_names(fits, expressions, call)
+  level <- check_level(level, call = call)
   reference <- if (is.null(reference)) {
     length(fits)
   } else {
-    match(check_some_of(reference, names, call, one = TRUE), names)
+    match(
+      check_some_of(reference, names, call, one = TRUE, arg = "reference"),
+      names
+    )
   }
   posteriors <- lapply(fits, coefficient_posterior, level)
   columns <- shared_coefficients(fits, posteriors, call)

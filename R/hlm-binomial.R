@@ -98,6 +98,9 @@ hlm_binomial_model_of <- function(frame, prior, design) {
     fit_class = c("gibbs_hlm_binomial", "gibbs_hlm"),
     coefficients = design$columns, layout = design, keep = "w",
     levels = frame$levels, group_name = frame$group_name,
+    unbounded = design$columns[
+      unbounded_columns(frame, seq_along(design$columns))
+    ],
     design = c(hlm_design_of(frame), list(link = frame$link)), frame = frame
   )
 }
@@ -143,6 +146,11 @@ model_start.hlm_binomial_model <- function(model, init) {
 #' @exportS3Method
 model_sweeps.hlm_binomial_model <- function(model, state, n, control) {
   .Call(C_hlm_binomial_sweeps, model$data, state, n, control)
+}
+
+#' @exportS3Method
+model_notes.hlm_binomial_model <- function(model, fit, table) {
+  unbounded_note(model$unbounded)
 }
 
 #' @exportS3Method

@@ -116,6 +116,7 @@ print.gibbsite_laplace <- function(x, ...) {
   print_estimates(x)
   writeLines(c(
     if (!is_corrected(model)) c("", print_check_line(x)),
+    model_notes(model, x, table),
     "",
     next_line(x, table)
   ))
@@ -234,7 +235,8 @@ summary.gibbsite_laplace <- function(object, variables = NULL,
     convergence = if (corrected) {
       judged(object, 1.01, 400, call)
     },
-    importance = if (!is.null(model$frame)) importance_check(object)
+    importance = if (!is.null(model$frame)) importance_check(object),
+    remarks = model_notes(model, object, NULL)
   )
 }
 
@@ -295,13 +297,14 @@ print.laplace_summary <- function(x, n = 40, ...) {
   if (!is.null(convergence)) {
     writeLines(verdict_lines(convergence))
   }
-  writeLines(check_lines(attr(x, "importance")))
+  writeLines(c(check_lines(attr(x, "importance")), attr(x, "remarks")))
   invisible(x)
 }
 
 #' @export
 as.data.frame.laplace_summary <- function(x, ...) {
-  for (part in c("headline", "lines", "convergence", "importance")) {
+  parts <- c("headline", "lines", "convergence", "importance", "remarks")
+  for (part in parts) {
     attr(x, part) <- NULL
   }
   class(x) <- "data.frame"

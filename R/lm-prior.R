@@ -8,8 +8,8 @@
 #' the value of the regression at the predictors' (weighted) means, and
 #' \eqn{\beta}{beta} the precision of an observation of weight 1. `type =
 #' "hierarchical"`:
-#' \deqn{s_j (w_j - m_j) \mid \lambda \sim \mathrm{N}(0, 1/\lambda), \quad
-#'   \lambda \sim \mathrm{Gamma}(a, b), \quad
+#' \deqn{s_j (w_j - m_j) \mid \lambda \sim \mathrm{N}(0, 1/\lambda),
+#'   \quad \lambda \sim \mathrm{Gamma}(a, b), \quad
 #'   \beta \sim \mathrm{Gamma}(c, d), \quad
 #'   \alpha \sim \mathrm{N}(m, t^2).}{
 #'   s_j (w_j - m_j) | lambda ~ N(0, 1/lambda), lambda ~ Gamma(a, b),
@@ -30,17 +30,18 @@
 #' `type = "horseshoe"` (Carvalho et al. 2010) is for many predictors of which
 #' few have an effect. Each slope has a scale of its own, so that small slopes
 #' are pulled to zero and large ones hardly at all:
-#' \deqn{s_j (w_j - m_j) \mid \ell_j, \tau, \beta \sim \mathrm{N}(0, \ell_j^2 \tau^2 /
-#'   \beta), \quad \ell_j \sim \mathrm{C}^+(0, 1), \quad
+#' \deqn{s_j (w_j - m_j) \mid \ell_j, \tau, \beta \sim \mathrm{N}(0,
+#'   \ell_j^2 \tau^2 / \beta), \quad \ell_j \sim \mathrm{C}^+(0, 1), \quad
 #'   \tau \sim \mathrm{C}^+(0, \tau_0), \quad
 #'   \beta \sim \mathrm{Gamma}(c, d), \quad
 #'   \alpha \mid \beta \sim \mathrm{N}(m, t^2/\beta),}{
 #'   s_j (w_j - m_j) | l_j, tau, beta ~ N(0, l_j^2 tau^2 / beta),
-#'   l_j ~ C+(0, 1), tau ~ C+(0, tau0), beta ~ Gamma(c, d), alpha | beta ~ N(m, t^2 / beta),}
+#'   l_j ~ C+(0, 1), tau ~ C+(0, tau0), beta ~ Gamma(c, d),
+#'   alpha | beta ~ N(m, t^2 / beta),}
 #' where \eqn{\mathrm{C}^+(0, s)}{C+(0, s)} is the half-Cauchy distribution of
 #' scale \eqn{s}.
 #'
-#' The width of the prior of a slope is \eqn{t_j = h_j/s_j}{t_j = h_j/s_j}, with
+#' The width of the prior of a slope is \eqn{t_j = h/s_j}{t_j = h/s_j}, with
 #' \eqn{h = \sqrt{b/a}}{h = sqrt(b/a)} (`"hierarchical"`),
 #' \eqn{1/\sqrt\lambda}{1/sqrt(lambda)} (`"nig"`) or \eqn{\tau_0}{tau0}
 #' (`"horseshoe"`). With \eqn{\lambda}{lambda} integrated out, \eqn{w_j}{w_j}

@@ -33,7 +33,8 @@ logistic_gibbs_model <- function(parts, prior, link, call) {
       "Try a prior with smaller variances, `logistic_prior(c = )`:",
       "see ?logistic_prior."
     ),
-    design = logistic_design_of(frame), frame = frame
+    unbounded = posterior$unbounded, design = logistic_design_of(frame),
+    frame = frame
   )
 }
 
@@ -170,9 +171,13 @@ model_next.logit_model <- function(model) logistic_next(model)
 #' @exportS3Method
 model_notes.logit_model <- function(model, fit, table) {
   rates <- range(acceptance(fit)$rate)
-  paste0(
-    "Acceptance of the independence steps ",
-    paste(unique(format(rates, digits = 2, nsmall = 2)), collapse = " to "), "."
+  c(
+    paste0(
+      "Acceptance of the independence steps ",
+      paste(unique(format(rates, digits = 2, nsmall = 2)), collapse = " to "),
+      "."
+    ),
+    unbounded_note(model$unbounded)
   )
 }
 

@@ -1,9 +1,10 @@
 # The posterior of a logistic regression: its mode, and its densities. The model
 # behind laplace_logistic().
 
-# list(frame, prior, density, flat, nobs, mode, mean): the density as C reads it,
-# coefficients with a flat prior, the result of the search, and the prior means
-# that its mode is from, NULL for 0.
+# list(frame, prior, density, flat, nobs, mode, mean, unbounded): the density as
+# C reads it, coefficients with a flat prior, the result of the search, the
+# prior means that its mode is from, NULL for 0, and names of coefficients that only
+# the prior bounds.
 logistic_posterior <- function(parts, prior, start, method, call) {
   frame <- logistic_frame(parts)
   p <- length(parts$columns)
@@ -31,8 +32,19 @@ logistic_posterior <- function(parts, prior, start, method, call) {
                                call)
   list(
     frame = frame, prior = prior, density = logistic_density(frame, quadratic),
-    flat = quadratic$flat, nobs = nobs, mode = mode, mean = quadratic$mean
+    flat = quadratic$flat, nobs = nobs, mode = mode, mean = quadratic$mean,
+    unbounded = if (length(quadratic$flat) == 0L) {
+      parts$columns[unbounded_columns(frame, wide_coefficients(mode, prior))]
+    }
   )
+}
+
+# The coefficients whose posterior standard deviation, in the normal
+# approximation, is not far below that of the prior.
+wide_coefficients <- function(mode, prior) {
+  variance <- if (is.matrix(prior$c)) diag(prior$c) else prior$c
+  posterior <- diag(chol2inv(t(mode$precision_factor)))
+  which(posterior > 0.01 * variance)
 }
 
 logistic_model <- function(parts, prior, start, method, correct, call) {
@@ -57,7 +69,8 @@ logistic_model <- function(parts, prior, start, method, correct, call) {
     nobs = posterior$nobs, columns = parts$columns,
     log_evidence = evidence, log_joint_map = found$log_joint,
     trace = found$trace, iterations = length(found$trace) - 1L, method = method,
-    correct = correct, design = logistic_design_of(frame), frame = frame,
+    correct = correct, unbounded = posterior$unbounded,
+    design = logistic_design_of(frame), frame = frame,
     # about 1 nanosecond for a product and 20 for an exponential
     point_seconds = 1e-9 * nrow(frame$x) * (p + 20)
   )
@@ -73,6 +86,11 @@ logistic_design_of <- function(frame) {
 
 #' @exportS3Method
 model_next.laplace_logistic_model <- function(model) logistic_next(model)
+
+#' @exportS3Method
+model_notes.laplace_logistic_model <- function(model, fit, table) {
+  unbounded_note(model$unbounded)
+}
 
 #' @exportS3Method
 model_log_joint.laplace_logistic_model <- function(model, w) {

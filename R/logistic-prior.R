@@ -401,9 +401,9 @@ unite_variances <- function(given, own, slopes, intercept, p) {
   all
 }
 
-# Q = C^-1 as C reads it, log((2 pi)^-p/2 |Q|^1/2), and the means, or NULL if all
-# are 0. The constant is only over the proper directions if some are flat; flat
-# ones count as having density 1.
+# Q = C^-1 as C reads it, log((2 pi)^-p/2 |Q|^1/2), and the means, or NULL if
+# all are 0. The constant is only over the proper directions if some are flat;
+# flat ones count as having density 1.
 prior_precision <- function(prior) {
   c <- prior$c
   means <- unname(prior_means(prior))

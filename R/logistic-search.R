@@ -205,18 +205,9 @@ check_collinear <- function(frame, flat, columns, call) {
 # A linear program finds one (Konis 2007, sec. 4.2). Columns are then dropped
 # one by one as long as the same number of observations is separated.
 check_separated <- function(frame, flat, columns, call) {
-  signed <- signed_rows(frame, flat)
-  found <- separating_direction(signed, seq_along(flat))
-  if (found$count == 0) {
+  needed <- separating_columns(signed_rows(frame, flat), length(flat))
+  if (length(needed) == 0L) {
     return(invisible())
-  }
-  needed <- seq_along(flat)
-  for (j in rev(seq_along(flat))) {
-    fewer <- setdiff(needed, j)
-    if (length(fewer) > 0L &&
-          separating_direction(signed, fewer)$count >= found$count) {
-      needed <- fewer
-    }
   }
   names <- columns[flat][needed]
   abort_argument(
@@ -229,6 +220,58 @@ check_separated <- function(frame, flat, columns, call) {
     ),
     call = call, class = "separated", columns = names
   )
+}
+
+# Which of p columns separate the rows of signed_rows(); none if they are not
+# separated.
+separating_columns <- function(signed, p) {
+  count <- separating_direction(signed, seq_len(p))$count
+  needed <- if (count > 0) seq_len(p)
+  for (j in rev(needed)) {
+    fewer <- setdiff(needed, j)
+    if (length(fewer) > 0L &&
+          separating_direction(signed, fewer)$count >= count) {
+      needed <- fewer
+    }
+  }
+  needed
+}
+
+# Columns that separate successes from failures, so that under a proper prior
+# only this bounds their coefficients. wide: columns whose posterior standard
+# deviation is not far below that of the prior; without them none is looked for.
+# A column that does so alone, such as that of a rare level, is found with any
+# number of rows, several together by a linear program of moderate size.
+unbounded_columns <- function(frame, wide) {
+  kept <- which(frame$total > 0)
+  success <- frame$success[kept]
+  all <- success == frame$total[kept]
+  none <- success == 0
+  alone <- Filter(function(j) {
+    v <- column_of(frame$x, j)[kept]
+    at <- v != 0
+    any(at) && (all(v >= 0) || all(v <= 0)) && (all(all[at]) || all(none[at]))
+  }, wide)
+  p <- ncol(frame$x)
+  if (length(alone) > 0L || length(wide) == 0L || p > 30L) {
+    return(alone)
+  }
+  if (p * length(kept) > 1e7) {
+    return(integer())
+  }
+  signed <- signed_rows(frame, seq_len(p))
+  if (length(signed$x) > 2e4) integer() else separating_columns(signed, p)
+}
+
+# The line about them of print() and summary(), or NULL.
+unbounded_note <- function(names) {
+  if (length(names) > 0L) {
+    cli::pluralize(
+      "The data do not bound {names}: {cli::qty(names)}",
+      "{?it separates/they separate} ",
+      "successes from failures, and {?its/their} size comes from the prior."
+    )
+  }
 }
 
 # Rows x_i of the flat columns for successes and -x_i for failures, in units of

@@ -124,7 +124,7 @@ format_prior_named <- function(v, absent = "from the data") {
   paste(names(v), vapply(signif(v, 4), format, ""), collapse = ", ")
 }
 
-# ---- The coefficients of a regression -----------------------------------------
+# ---- The coefficients of a regression ----------------------------------------
 
 # What the priors of all regressions have for each coefficient: the mean and the
 # standard deviation of slopes and intercept, and the standard deviation of the

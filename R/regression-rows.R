@@ -261,7 +261,9 @@ new_response <- function(model, newdata, y, n, as_response, call) {
         "{.arg y} is needed: the response of {.arg newdata}.", call = call
       )
     }
-    check_row_variables(design$other_rows, design$response$name, "newdata", call)
+    check_row_variables(
+      design$other_rows, design$response$name, "newdata", call
+    )
     variables <- attr(design$terms, "predvars") %||%
       attr(design$terms, "variables")
     y <- tryCatch(

@@ -142,7 +142,7 @@ same_rows <- function(made, value, rows, size) {
     all(abs(made - own) <= 1e-8 * rep(size, each = length(rows)), na.rm = TRUE)
 }
 
-# ---- What is said of them -----------------------------------------------------
+# ---- What is said of them ----------------------------------------------------
 
 # terms: of the formula; found: names of such variables.
 warn_other_rows <- function(found, terms) {

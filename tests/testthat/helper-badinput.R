@@ -858,6 +858,8 @@ taken_values <- list(
   lm_prior.scale = c(positive, vectors), hlm_prior.df = positive,
   hlm_prior.scale = c(positive, vectors), nu0 = positive, sigma0 = positive,
   slope_mean = c(reals, vectors), slope_sd = c(positive, vectors),
+  slope_scale = c(positive, vectors),
+  logistic_prior.slope_sd = c(sizes, vectors),
   intercept_mean = reals,
   intercept_sd = c(positive, "inf"), sim_lm.w = c(reals, vectors),
   sim_lm.sigma = c(positive, "zero"), sim_lm.intercept = reals,
