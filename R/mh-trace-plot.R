@@ -160,7 +160,19 @@ draw_steps <- function(proposed, points, accepted, steps, xlim, ylim, words) {
 }
 
 #' @export
-print.mh_trace <- function(x, ...) {
-  print(unclass(x), ...)
+print.mh_trace <- function(x, n = 10, ...) {
+  n <- check_rows_shown(n)
+  if (!all(vapply(x, is.data.frame, NA))) {
+    return(invisible(print(unclass(x), ...)))
+  }
+  shown <- if (length(x) > 0L) max(1, floor(n / length(x)))
+  for (k in seq_along(x)) {
+    steps <- nrow(x[[k]])
+    writeLines(paste0("Chain ", k, ": ", counted(steps, "step")))
+    print(utils::head(x[[k]], shown), ...)
+    if (steps > shown) {
+      writeLines(paste0("... ", whole(steps - shown), " more: x[[", k, "]]"))
+    }
+  }
   invisible(x)
 }

@@ -91,6 +91,25 @@
 #' \eqn{p(x)}{p(x)}, the chain therefore still has exactly \eqn{p}{p} as its
 #' invariant distribution (pseudo-marginal sampling, Andrieu and Roberts 2009).
 #'
+#' @section Densities:
+#' Some functions are the log density of no distribution, and the fit says what
+#' it has found. Where the search has found no peak, or [nuts()] or [hmc()] move
+#' chains without a search, `log_density` is followed far from `init` along each
+#' coordinate. If it does not fall there (faster than one over the distance),
+#' rises without bound at a point, or depends only on a sum or a product of
+#' parameters, a message of class `gibbsite_message_improper` names the
+#' parameters before the chains run. A run to a stopping rule then ends after
+#' 100 sweeps of burn-in and 100 draws. The same is looked for after the run if
+#' the chains have not converged, and at the first check of a stopping rule,
+#' which then ends the run.
+#'
+#' After a run of at least 100 draws the fit also says whether all values lie
+#' between 0 and 1, as those of a density and not of its logarithm do; whether
+#' the density has steps in a parameter, so that whole numbers are meant; whether
+#' it becomes zero beside the draws of [nuts()], which bounds with `transform =
+#' TRUE` avoid; and whether a further argument is not used. All of this takes at
+#' most a few hundred evaluations for a few parameters.
+#'
 #' @section Your function and random numbers:
 #' The sampler and the starting points have separate streams, and your function
 #' may use R's generator. It may draw random numbers (governed by `seed`), run

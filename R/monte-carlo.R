@@ -60,6 +60,7 @@
 #' @param control_mean The means of `control`: as many numbers.
 #' @param x,object A result of `monte_carlo()`.
 #' @param parm Names or numbers of estimates; default all.
+#' @param n Whole number or `Inf` (default 40): the most quantities printed.
 #' @param level A number between 0 and 1 (default 0.95): the probability with
 #'   which an interval covers the expectation.
 #' @param row.names,optional As in [as.data.frame()]; `optional` is not used.
@@ -509,8 +510,9 @@ as.data.frame.monte_carlo <- function(x, row.names = NULL, optional = FALSE,
 
 #' @rdname monte_carlo
 #' @export
-print.monte_carlo <- function(x, level = 0.95, ...) {
+print.monte_carlo <- function(x, level = 0.95, n = 40, ...) {
   check_monte_carlo(x)
+  n <- check_rows_shown(n)
   level <- check_level(level)
   ways <- c(
     if (isTRUE(x$antithetic)) "antithetic variates",
@@ -528,7 +530,12 @@ print.monte_carlo <- function(x, level = 0.95, ...) {
     columns[1L], mcse = show_significant(table$mcse, 2),
     ess = show_ess(table$ess), columns[2:3]
   )
-  print_table(table$quantity, columns)
+  rows <- seq_len(min(n, nrow(table)))
+  print_table(table$quantity[rows], columns[rows, , drop = FALSE])
+  if (nrow(table) > n) {
+    writeLines(sprintf("... %d more; as.data.frame(x) has all",
+                       nrow(table) - n))
+  }
   writeLines(paste0(
     "mcse: standard error; lower, upper: interval of ",
     format(100 * level, digits = 4), "%"

@@ -372,6 +372,10 @@ check_writable <- function(directory, arg, call) {
 #' by chance a little more often than with a single check after a fixed number
 #' of draws. With rounds of a few hundred draws or more this effect is small.
 #'
+#' If [mh_sample()] finds that its log density cannot be that of a distribution
+#' (see there, section Densities), the run ends at once: no further draws would
+#' meet the thresholds.
+#'
 #' R-hat is the rank-normalised split R-hat. The effective sample size is the
 #' smaller of bulk and tail, over all chains together, as in Vehtari et al.
 #' (2021) and the posterior package. Both are judged on quantities that do not

@@ -55,3 +55,14 @@ test_that("a call without its condition fails", {
     outcome(expect_gibbsite_condition(message("a"), "message")), good
   )
 })
+
+test_that("long numbers can be read", {
+  expect_identical(format_number(2^53), "9,007,199,254,740,992")
+  expect_identical(format_number(2^53 + 2), "9.007199e+15")
+  expect_identical(format_number(1e20), "1e+20")
+  expect_identical(format_number(.Machine$double.xmax), "1.797693e+308")
+  expect_identical(format_number(.Machine$double.xmin), "2.225074e-308")
+  expect_identical(format_number(123456789), "123456789")
+  expect_identical(format_number(0.3), "0.3")
+  expect_identical(format_number(Inf), "Inf")
+})

@@ -153,3 +153,15 @@ test_that("densities of distributions raise no doubt", {
     }
   }
 })
+
+test_that("a trace of steps and many estimates print on a screen", {
+  fit <- quietly(mh_sample(function(x) -x^2 / 2, c(x = 0), debug = TRUE,
+                           draws = 200, seed = 1, progress = FALSE))
+  printed <- utils::capture.output(print(mh_trace(fit)))
+  expect_lt(length(printed), 40)
+  expect_match(printed, "more: x[[4]]", fixed = TRUE, all = FALSE)
+  many <- monte_carlo(fit, function(x) x * 1:300)
+  printed <- utils::capture.output(print(many))
+  expect_lt(length(printed), 50)
+  expect_match(printed, "260 more", all = FALSE)
+})
