@@ -387,7 +387,9 @@ test_that("half of some groups is predicted as by a fit to the other half", {
     by_hand <- dnorm(rep(held$y, each = nrow(mean)), mean, sd, log = TRUE)
     expect_equal(drawn, by_hand, ignore_attr = TRUE)
   }
-  expect_refit(function(data, ...) gibbs_hlm(y ~ x + (1 | g), data, se = v, ...))
+  expect_refit(function(data, ...) {
+    gibbs_hlm(y ~ x + (1 | g), data, se = v, ...)
+  })
 })
 
 test_that("a group left out with its predictors is predicted as by hand", {

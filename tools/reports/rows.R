@@ -6,7 +6,8 @@ fit <- function(f, ...) {
   call <- match.call()
   call[[1]] <- call$f
   call$f <- NULL
-  call[setdiff(names(run), names(call))] <- run[setdiff(names(run), names(call))]
+  left_out <- setdiff(names(run), names(call))
+  call[left_out] <- run[left_out]
   quick(eval(call, parent.frame()))
 }
 
