@@ -76,6 +76,7 @@ abort_unverified <- function(what, otherwise, way, call, class = NULL,
       x = paste0(paste(cause, collapse = ", or "), "."),
       i = paste0("With the rlang of that time in the library, ", way, ".")
     ),
-    call = call, class = c(class, "old_hash"), envir = envir, rlang = installed
+    call = call, class = c(class, "old_hash"), envir = envir,
+    installed = as.character(installed)
   )
 }

@@ -84,7 +84,7 @@ read_chain <- function(path, k, run, top, call) {
   chain
 }
 
-# ---- An earlier version -------------------------------------------------------
+# ---- An earlier version -----------------------------------------------------
 
 # Brings the files of a checkpoint, which have been read, to this version. If it
 # is stopped, the rest can still be read: a state names its draws by their old

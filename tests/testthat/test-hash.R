@@ -3,10 +3,11 @@
 
 as_hex <- function(...) raw_to_hex(checksum(c(...)))
 digits <- function(x) sub("^siphash:", "", hash(x))
-whole <- function(x) c(writeBin(as.integer(x), raw(), endian = "little"), raw(4))
+whole <- function(x) {
+  c(writeBin(as.integer(x), raw(), endian = "little"), raw(4))
+}
 letter <- charToRaw
 text <- function(x) c(as.raw(1), whole(nchar(x, "bytes")), charToRaw(x))
-number <- function(x) writeBin(x, raw(), endian = "little")
 none <- whole(0)
 
 test_that("checksums are those of the published test vectors", {
@@ -86,7 +87,8 @@ constants <- function() {
     double = c(0, 1.5, -Inf, NA, NaN, .Machine$double.xmin, 1e-310),
     complex = complex(real = c(1, NA), imaginary = c(-2, 0)),
     character = c("a", "", NA, "\u00e9\u4e2d"), raw = as.raw(0:255),
-    named = c(a = 1, b = 2), matrix = matrix(1:6, 2, dimnames = list(NULL, 1:3)),
+    named = c(a = 1, b = 2),
+    matrix = matrix(1:6, 2, dimnames = list(NULL, 1:3)),
     factor = factor(c("x", "y", "x")), date = as.Date("2020-02-29"),
     frame = data.frame(x = 1:3, y = c("a", "b", NA)),
     list = list(a = 1, list(b = "c", NULL)), pairs = pairlist(a = 1, 2),
@@ -205,8 +207,8 @@ test_that("bytes are told from text, and everything else from its like", {
     function(a) 1, function(b) 1, function(a = 1) 1, function(a) 1L,
     y ~ x, quote(y ~ x), c("ab", "c"), c("a", "bc"), list(1, list(2)),
     list(list(1), 2), TRUE, 1L, 1, 1 + 0i, as.raw(1), NA, NA_integer_, NA_real_,
-    NaN, structure(1, a = NULL, b = 1), structure(1, b = 2), matrix(1), globalenv(),
-    baseenv(), new.env(), list2env(list(a = 1))
+    NaN, structure(1, a = NULL, b = 1), structure(1, b = 2), matrix(1),
+    globalenv(), baseenv(), new.env(), list2env(list(a = 1))
   )
   expect_identical(anyDuplicated(vapply(differ, hash, "")), 0L)
 })

@@ -146,7 +146,7 @@ test_that("in a file of version 2 damage is told from another rlang", {
   expect_error(resume("run"), "damaged: its checksum does not match")
 })
 
-# ---- Fits ----------------------------------------------------------------------
+# ---- Fits --------------------------------------------------------------------
 
 test_that("a fit with rlang's hashes is verified, continued and renewed", {
   skip_unless_same_rlang()

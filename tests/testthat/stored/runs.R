@@ -15,9 +15,9 @@ walk_run <- function(draws = 200, ...) {
 
 mixture_data <- datasets::faithful[1:30, ]
 
-mixture_run <- function(draws, ...) {
+mixture_run <- function(draws, seed = 1, ...) {
   suppressWarnings(gibbsite::gibbs_gmm(
-    mixture_data, 2, draws = draws, burnin = 10, chains = 1, seed = 1,
+    mixture_data, 2, draws = draws, burnin = 10, chains = 1, seed = seed,
     progress = FALSE, keep_data = FALSE, ...
   ))
 }
