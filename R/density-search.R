@@ -118,7 +118,7 @@ density_derivative <- function(density, what, theta, call) {
       c("The {what} of {.arg log_density}{how} is not finite at {point}.",
         i = "Is this the edge of where the density is positive? Parameters
              without bounds, such as logarithms, have no edge."),
-      call = call, class = "density"
+      call = call, class = c(if (!is.null(how)) "edge", "density")
     )
   }
   if (what == "hessian") matrix(value, p, p) else as.double(value)
@@ -138,8 +138,33 @@ find_mode <- function(density, init, method, call) {
       call = call
     )
   }
-  climbed <- ascend_density(density, theta, value, method, call)
-  polish_mode(density, climbed, call)
+  onwards <- function(cnd) {
+    at <- climb_by_search(density, theta, value, call)
+    if (is.null(at)) rlang::cnd_signal(cnd)
+    polish_mode(density, at, call)
+  }
+  tryCatch(
+    polish_mode(
+      density, ascend_density(density, theta, value, method, call), call
+    ),
+    gibbsite_error_edge = onwards
+  )
+}
+
+# The search of mh_sample(), where optim() meets an edge of the density. NULL if
+# it finds no peak.
+climb_by_search <- function(density, theta, value, call) {
+  seen <- count_evaluations(
+    function(x) density_value(density, x, call), NULL,
+    search_bound(length(theta))
+  )
+  found <- tryCatch(
+    climb_to_mode(seen, theta, axes_of_reach(seen$at, theta)),
+    gibbsite_search_bound = identity, gibbsite_error_density = identity
+  )
+  if (identical(found$ended, "found")) {
+    list(theta = found$centre, value = found$top, trace = c(value, found$top))
+  }
 }
 
 # optim(), with a trace of the best value at each evaluation of the gradient, or
@@ -254,51 +279,6 @@ check_derivatives <- function(density, at, factor, call) {
         call = call, class = "derivative", point = at$theta
       )
     }
-  }
-}
-
-new_record <- function(search) {
-  record <- new.env(parent = emptyenv())
-  record$at <- 0L
-  record$values <- search$values
-  record$known <- length(search$values)
-  record$seed <- search$seed
-  record$best <- search$best
-  record
-}
-
-# The stored value of the user's function at this step of the search, or
-# otherwise the value of `evaluate`. `known` is set last, so that a value that
-# was not stored completely is computed again.
-recorded <- function(record, evaluate) {
-  if (is.null(record)) {
-    return(evaluate())
-  }
-  at <- record$at <- record$at + 1L
-  if (at <= record$known) {
-    if (at == record$known) set_generator_seed(record$seed)
-    return(record$values[[at]])
-  }
-  value <- evaluate()
-  record$values[at] <- list(value)
-  suspendInterrupts({
-    record$seed <- generator_seed()
-    record$known <- at
-  })
-  value
-}
-
-recorded_search <- function(record) {
-  list(
-    values = record$values[seq_len(record$known)], seed = record$seed,
-    best = record$best
-  )
-}
-
-remember_best <- function(record, values, points) {
-  top <- which.max(values)
-  if (!is.null(record) && values[[top]] > max(record$best$value, -Inf)) {
-    record$best <- list(value = values[[top]], theta = points[top, ])
   }
 }
 

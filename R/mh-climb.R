@@ -4,6 +4,29 @@
 # `seen`: the density as made by count_evaluations(), with seen$at(x) and the
 # best point so far, seen$best.
 
+# The most evaluations in d dimensions. The default burn-in of four chains has
+# at least 2000 d evaluations, and 80 d^2.
+search_bound <- function(d) 500 + 200 * d + 10 * d^2
+
+# The density as seen$at(), which counts its evaluations, keeps the best point,
+# and signals the condition "gibbsite_search_bound" instead of exceeding
+# `bound`.
+count_evaluations <- function(density, record, bound) {
+  seen <- new.env(parent = emptyenv())
+  seen$count <- 0
+  seen$at <- function(x) {
+    if (seen$count >= bound) {
+      rlang::cnd_signal(rlang::error_cnd("gibbsite_search_bound"))
+    }
+    seen$count <- seen$count + 1
+    value <- recorded(record, function() density(x))
+    if (value > seen$best$value) seen$best <- list(x = x, value = value)
+    value
+  }
+  seen$best <- list(x = NULL, value = -Inf)
+  seen
+}
+
 # Rounds of nlminb() from x: first along the columns of `axes`, then in the axes
 # of the normal density that has the curvature at the best point. The climb ends
 # where a round in such axes gains nothing: at a peak with list(ended = "found",

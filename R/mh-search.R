@@ -17,10 +17,6 @@ search_ends <- c(
   narrow = "it has little mass", zero = "the density is zero"
 )
 
-# The most evaluations in d dimensions. The default burn-in of four chains has
-# at least 2000 d evaluations, and 80 d^2.
-search_bound <- function(d) 500 + 200 * d + 10 * d^2
-
 # Whether a search is made. The Hessian takes 2 d^2 evaluations: too many if no
 # proposal needs a covariance, and with Hamiltonian dynamics soon more than the
 # chains take.
@@ -172,25 +168,6 @@ search_words <- function(search) {
 }
 
 # ---- The search -------------------------------------------------------------
-
-# The density as seen$at(), which counts its evaluations, keeps the best point,
-# and signals the condition "gibbsite_search_bound" instead of exceeding
-# `bound`.
-count_evaluations <- function(density, record, bound) {
-  seen <- new.env(parent = emptyenv())
-  seen$count <- 0
-  seen$at <- function(x) {
-    if (seen$count >= bound) {
-      rlang::cnd_signal(rlang::error_cnd("gibbsite_search_bound"))
-    }
-    seen$count <- seen$count + 1
-    value <- recorded(record, function() density(x))
-    if (value > seen$best$value) seen$best <- list(x = x, value = value)
-    value
-  }
-  seen$best <- list(x = NULL, value = -Inf)
-  seen
-}
 
 search_from <- function(seen, start) {
   top <- seen$at(start)

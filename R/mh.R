@@ -39,10 +39,11 @@
 #'
 #' @section Starting values:
 #' Before the chains start, one search for them all climbs from `init` to the
-#' mode of the log density. It uses Newton's method, with derivatives from
-#' differences over about one standard deviation, in coordinates that it
-#' rescales as it goes. `init` may therefore be far from the mode and the
-#' parameters may have any units: zeros do for a smooth density with one mode.
+#' mode of the log density. It uses [stats::nlminb()], in rounds: first in units
+#' of the distances over which the log density falls around `init`, then along
+#' the axes of the curvature at the best point so far. `init` may therefore be
+#' far from the mode, the parameters may have any units, and zero density, NaN
+#' and errors may lie on the way: zeros do for a smooth density with one mode.
 #' The chains start around the mode. Their starts are normal, with four times
 #' the covariance that the curvature at the mode gives, so that they are more
 #' dispersed than the posterior (Gelman and Rubin 1992). Where the log density
@@ -52,8 +53,8 @@
 #'
 #' A coordinate with `lower` or `upper` is searched on the whole line (see
 #' Bounds), with or without `transform`. Errors and NaN away from `init` count
-#' as zero density in the search. It takes at most \eqn{500 + 100 d + 10
-#' d^2}{500 + 100 d + 10 d^2} evaluations, and usually far fewer; the fit prints
+#' as zero density in the search. It takes at most \eqn{500 + 200 d + 10
+#' d^2}{500 + 200 d + 10 d^2} evaluations, and usually far fewer; the fit prints
 #' the number.
 #'
 #' The search is not used if it reaches no mode within that number, or finds
@@ -65,6 +66,11 @@
 #' the distance from `init` at which the log density has fallen by 1/2, and adds
 #' a normal variate whose standard deviation is twice this distance (halved, up
 #' to 50 times, if the density is zero at the start).
+#'
+#' A chain that starts far below the typical log density climbs at first. What
+#' adaptive proposals learn on the way up is forgotten: in burn-in, each time the
+#' log density is higher by more than \eqn{10 + d}{10 + d} than where the
+#' adaptation began, it begins again.
 #'
 #' With `inits` no search is made. An entry of `inits` is a vector like `init`;
 #' its chain starts exactly there. A Laplace approximation can be given as

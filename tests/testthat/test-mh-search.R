@@ -95,7 +95,7 @@ test_that("a far mode of any scale is found in few evaluations", {
   expect_equal(search$centre, 1000 * scale, tolerance = 1e-6)
   cov <- solve(precision) * tcrossprod(scale)
   expect_equal(tcrossprod(search$factor), cov, tolerance = 1e-6)
-  expect_lt(search$evaluations, 500)
+  expect_lt(search$evaluations, 700)
   # tails that are flat, and a peak of another shape
   far <- list(
     function(x) sum(stats::dcauchy(c(-1, 0, 1, 3, 2) + 5000, x, log = TRUE)),
@@ -153,23 +153,102 @@ test_that("cov = \"laplace\" is found from far away, too", {
   expect_identical(proposal$search$ended, "found")
 })
 
+# Regressions from zeros with s = 1: log density -n log s - RSS / (2 s^2), with
+# its maximum at least squares and s^2 = RSS / n.
+least_squares <- function(formula, data) {
+  frame <- stats::model.frame(formula, data)
+  x <- stats::model.matrix(formula, frame)
+  y <- stats::model.response(frame)
+  p <- ncol(x)
+  n <- nrow(x)
+  rss <- sum(stats::lm.fit(x, y)$residuals^2)
+  list(
+    value = function(theta, s) {
+      -n * log(s) - sum((y - x %*% theta[seq_len(p)])^2) / (2 * s^2)
+    },
+    p = p, top = -n / 2 * log(rss / n) - n / 2
+  )
+}
+
+test_that("a regression from zeros needs no bound, in any dress", {
+  air <- stats::na.omit(airquality)
+  r <- least_squares(Ozone ~ Solar.R + Wind + Temp, air)
+  dresses <- list(
+    function(t) if (t[[5]] <= 0) -Inf else r$value(t, t[[5]]),
+    function(t) r$value(t, t[[5]]), # NaN, with a warning
+    function(t) r$value(t, exp(t[[5]])),
+    function(t) if (t[[5]] <= 0) -Inf else r$value(t, sqrt(t[[5]])),
+    function(t) if (t[[5]] <= 0) -Inf else r$value(t, 1 / sqrt(t[[5]]))
+  )
+  for (k in seq_along(dresses)) {
+    f <- dresses[[k]]
+    init <- c(numeric(4), if (k == 3) 0 else 1)
+    search <- searched(f, init)$search
+    expect_identical(search$ended, "found")
+    expect_gt(search$top, r$top - 0.1)
+    expect_lt(search$evaluations, 700)
+  }
+  fit <- mh_sample(dresses[[1]], c(numeric(4), 1), seed = 1, progress = FALSE)
+  expect_true(converged(fit))
+  expect_gt(min(all_columns(fit)[, "log_density"]), r$top - 50)
+})
+
+test_that("the mode of regressions of many kinds is found from zeros", {
+  cases <- list(
+    list(mpg ~ ., mtcars), list(Employed ~ ., longley),
+    list(RTEN ~ ., USJudgeRatings), list(medv ~ ., MASS::Boston),
+    list(perm ~ area + peri + shape, rock), list(y ~ ., MASS::UScrime),
+    list(GNP ~ Year + Population, longley), list(weight ~ height, women)
+  )
+  for (case in cases) {
+    r <- least_squares(case[[1]], case[[2]])
+    f <- function(t) {
+      s <- t[[r$p + 1]]
+      if (s <= 0) -Inf else r$value(t, s)
+    }
+    search <- searched(f, c(numeric(r$p), 1))$search
+    expect_identical(search$ended, "found")
+    expect_gt(search$top, r$top - 0.1)
+  }
+})
+
+test_that("other densities far from a normal one have their mode found", {
+  peaks <- list(
+    # steps, an edge, a kink, a valley, units of 1e8, a narrow corner
+    list(function(x) -sum((floor(x) - 40)^2) / 50, c(0, 0), 0, 0.1),
+    list(function(x) -sum((floor(x) - 40)^2) / 2, c(0, 0), 0, 0.1),
+    list(function(x) if (x[[1]] < 0) -Inf else -x[[1]] - x[[2]]^2, c(50, 3),
+         0, 0.1),
+    list(function(x) -sum(abs(x - 50)), numeric(3), 0, 0.1),
+    list(function(x) -(1 - x[[1]])^2 / 2 - 50 * (x[[2]] - x[[1]]^2)^2,
+         c(-5, 10), 0, 0.1),
+    list(function(x) -sum((x / 1e8 - 30)^2) / 2, numeric(3), 0, 0.1),
+    list(function(x) -sum((x / 1e-8 - 30)^2) / 2, numeric(3), 0, 0.1)
+  )
+  for (peak in peaks) {
+    search <- searched(peak[[1]], peak[[2]])$search
+    expect_identical(search$ended, "found")
+    expect_gt(search$top, peak[[3]] - peak[[4]])
+  }
+})
+
 # ---- how it ends -------------------------------------------------------------
 
 test_that("where there is no mode the run begins around init", {
   ends <- list(
     random = function(x) -sum(x^2) / 2 + stats::rnorm(1),
     flat = function(x) if (all(abs(x) < 5)) 0 else -Inf,
-    bound = function(x) 0,
+    flat = function(x) 0,
     bound = function(x) sum(x^2), bound = function(x) exp(x[[1]]),
     bound = function(x) x[[1]] - x[[2]]^2,
     several = function(x) {
       log(0.4 * exp(-sum((x - 8)^2) / 2) + 0.6 * exp(-sum(x^2) / 2))
     }
   )
-  init <- c(0.5, 0.5)
   for (k in seq_along(ends)) {
     f <- ends[[k]]
-    model <- withr::with_seed(1, searched(f, if (k == 7) init * 8 else init))
+    init <- if (k == 7) c(4.5, 4.5) else c(0.5, 0.5)
+    model <- withr::with_seed(1, searched(f, init))
     expect_identical(model$search$ended, names(ends)[[k]])
     expect_null(gibbsite:::found_region(model))
     expect_lte(model$search$evaluations, gibbsite:::search_bound(2))
@@ -258,6 +337,33 @@ test_that("modes apart are not lost from the starts", {
   starts <- all_columns(fit)[, 1]
   expect_true(any(starts < -5))
   expect_true(any(starts > 5))
+})
+
+test_that("what is learned on a climb is forgotten", {
+  cov <- 0.9^abs(outer(1:5, 1:5, "-"))
+  precision <- solve(cov)
+  f <- function(x) -0.5 * sum(x * (precision %*% x))
+  climb <- function(...) {
+    short_mh(f, rep(0, 5), inits = list(rep(300, 5)), chains = 1, draws = 1,
+      burnin = 5000, seed = 1, ...
+    )
+  }
+  fit <- suppressWarnings(climb())
+  state <- attr(fit, "chains")[[1]]$state
+  # began high, and not far below typical points
+  expect_gt(state$high, -30)
+  memory <- state$blocks[[1]]
+  expect_gt(memory$tuning[[2]], 0)
+  expect_lt(memory$tuning[[2]], 5000)
+  factor <- matrix(memory$factor, 5)
+  factor[upper.tri(factor)] <- 0
+  learned <- tcrossprod(factor) * exp(2 * memory$tuning[[1]]) / (2.38^2 / 5)
+  # a climb stretches the widest axis tenfold and more
+  ratio <- sqrt(Re(eigen(solve(cov, learned))$values))
+  expect_lt(max(abs(log(ratio))), log(2))
+  withr::with_options(list(gibbsite.segment_seconds = 1e-9), {
+    expect_true(identical_fit(suppressWarnings(climb()), fit))
+  })
 })
 
 test_that("no search is made where each chain has its start", {
