@@ -786,9 +786,9 @@ sweep_beside <- function(model, state) {
   )
 }
 
-# Of components a and b as the parts of one: logs of |W| / |Sigma|, of p (1 - p),
-# of |B|, of |I - B| and of |Sigma|, W = p Sigma_a + (1 - p) Sigma_b, with sums
-# over the variables if each is split by itself.
+# Of components a and b as the parts of one: logs of |W| / |Sigma|, p (1 - p),
+# |B|, |I - B| and |Sigma|, W = p Sigma_a + (1 - p) Sigma_b, with sums over the
+# variables if each is split by itself.
 pair_logs <- function(draw, form, d, a, b) {
   weight <- draw[1:3]
   mu <- matrix(draw[3 + seq_len(3 * d)], 3)
