@@ -761,6 +761,116 @@ test_that("every kind of move succeeds, and none is tried without them", {
   expect_identical(still, numeric(8))
 })
 
+# ---- combinations of the core, alone, without the twin -----------------------
+
+# The core's sweep twice on the same random numbers, without and with a
+# combination, which comes after all parameters are drawn: these before it and
+# after it. The uniform that decides about a move of groups, first of all, is
+# one that makes none.
+sweep_beside <- function(model, state) {
+  control <- list(burnin = 0, thin = 1, threads = 1)
+  still <- model
+  still$data$merge_split <- 0L
+  state$moves <- c(200, 200, 200, 0, 0, 0, 0, 0)
+  repeat {
+    generator <- get(".Random.seed", globalenv())
+    if (runif(1) > 0.5) break
+  }
+  before <- model_sweeps(still, state, 1, control)
+  assign(".Random.seed", generator, globalenv())
+  after <- model_sweeps(model, state, 1, control)
+  stopifnot(after$state$moves[1:4] == c(200, 200, 200, 1))
+  list(
+    before = before$draws[1, ], after = after$draws[1, ], state = after$state,
+    accepted = after$state$moves[[8]] == 1
+  )
+}
+
+# Of components a and b as the parts of one: logs of |W| / |Sigma|, p (1 - p),
+# |B|, |I - B| and |Sigma|, W = p Sigma_a + (1 - p) Sigma_b, with sums over the
+# variables if each is split by itself.
+pair_logs <- function(draw, form, d, a, b) {
+  weight <- draw[1:3]
+  mu <- matrix(draw[3 + seq_len(3 * d)], 3)
+  size <- if (form == "full") d^2 else d
+  sigma <- matrix(draw[3 + 3 * d + seq_len(3 * size)], 3)
+  p <- weight[[a]] / (weight[[a]] + weight[[b]])
+  block <- function(first, second, gap) {
+    within <- p * first + (1 - p) * second
+    whole <- within + p * (1 - p) * tcrossprod(gap)
+    log(c(
+      det(within) / det(whole), p * (1 - p), det(p * first) / det(within),
+      det((1 - p) * second) / det(within), det(whole)
+    ))
+  }
+  gap <- mu[b, ] - mu[a, ]
+  if (form == "full") {
+    return(block(matrix(sigma[a, ], d), matrix(sigma[b, ], d), gap))
+  }
+  rowSums(vapply(seq_len(d), function(j) {
+    block(matrix(sigma[a, j]), matrix(sigma[b, j]), gap[[j]])
+  }, numeric(5)))
+}
+
+# What the pair split off has more than the pair that was combined; zero without
+# a combination. a and b combine and leave label b; c splits into c and b.
+combination_change <- function(swept, form, d) {
+  if (!swept$accepted) {
+    return(numeric(5))
+  }
+  before <- swept$before
+  after <- swept$after
+  label <- list(
+    c(1, 2, 3), c(1, 3, 2), c(2, 1, 3), c(2, 3, 1), c(3, 1, 2), c(3, 2, 1)
+  )
+  gap <- vapply(label, function(at) {
+    abs(after[[at[[1]]]] - before[[at[[1]]]] - before[[at[[2]]]])
+  }, 0)
+  at <- label[[which.min(gap)]]
+  stopifnot(min(gap) < 1e-9)
+  pair_logs(after, form, d, at[[3]], at[[2]]) -
+    pair_logs(before, form, d, at[[1]], at[[2]])
+}
+
+# Little data, and a prior under which combinations often succeed.
+combinations_model <- function(form, d) {
+  x <- matrix(rnorm(3 * d), 3, dimnames = list(NULL, paste0("v", seq_len(d))))
+  prior <- gmm_prior(
+    alpha = 1, m0 = rep(0, d), v0 = diag(0.4, d), nu0 = 15, s0 = diag(15, d)
+  )
+  prior <- gibbsite:::complete_gmm_prior(prior, x, 3, form)
+  gibbsite:::gmm_model(x, 3, prior, form)
+}
+
+# Means of the changes, a row a chain that begins at a draw of the joint
+# distribution.
+combination_changes <- function(form, d, chains, sweeps) {
+  model <- combinations_model(form, d)
+  stack_rows(chains, function() {
+    joint <- gibbsite:::draw_joint(model)
+    state <- joint$state
+    rowMeans(vapply(seq_len(sweeps), function(sweep) {
+      swept <- sweep_beside(joint$model, state)
+      state <<- swept$state
+      combination_change(swept, form, d)
+    }, numeric(5)))
+  })
+}
+
+# A combination is its own reverse: the change has mean zero.
+test_that("a combination of the core is its own reverse", {
+  skip_long()
+  withr::local_seed(49)
+  scores <- vapply(list(list("full", 1), list("full", 2), list("diagonal", 2)),
+    function(case) {
+      z_of_means(combination_changes(case[[1]], case[[2]], 100, 120), 0)
+    }, numeric(5)
+  )
+  expect_lt(max(abs(scores)), max_z)
+  # of all cases together
+  expect_lt(max(abs(rowSums(scores) / sqrt(3))), max_z)
+})
+
 # ---- Geweke's joint test and its mutants -------------------------------------
 
 # alpha differs between the components, so that labelled quantities count too

@@ -111,6 +111,120 @@ test_that("wrong transitions are found", {
   expect_gt(z("hmc", "always accepted", 1.5), 6)
 })
 
+# ---- where a trajectory stops ------------------------------------------------
+
+# The published rule by brute force (Betancourt 2017, appendix A, with Stan's
+# checks across subtrees), for unit mass, on a path of `reach` steps both ways
+# from its start: list(momenta, rates).
+path_of_steps <- function(x, p, target, step, reach) {
+  energy <- function(x, p) sum(p^2) / 2 - target$log_density(x)
+  start <- energy(x, p)
+  way <- function(step) {
+    states <- matrix(0, reach, length(p) + 1)
+    for (i in seq_len(reach)) {
+      p <- p + step / 2 * target$gradient(x)
+      x <- x + step * p
+      p <- p + step / 2 * target$gradient(x)
+      states[i, ] <- c(p, min(1, exp(start - energy(x, p))))
+    }
+    states
+  }
+  # the start itself is no step
+  states <- rbind(way(-step)[rev(seq_len(reach)), ], c(p, 0), way(step))
+  list(momenta = states[, seq_along(p)], rates = states[, length(p) + 1])
+}
+
+# Does the tree of the states from `lo` to `hi` turn back: as a whole, its
+# earlier half with the next state, or its later half with the state before?
+# `checks`: those that are made.
+turns_back <- function(path, lo, hi, checks) {
+  middle <- (lo + hi - 1) / 2
+  runs <- list(
+    whole = c(lo, hi), early = c(lo, middle + 1), late = c(middle, hi)
+  )
+  for (run in runs[checks]) {
+    rho <- colSums(path$momenta[run[[1]]:run[[2]], ])
+    if (any(path$momenta[run, ] %*% rho <= 0)) {
+      return(TRUE)
+    }
+  }
+  FALSE
+}
+
+# How many of the next `size` states beyond `edge` are reached: the steps to the
+# end of the first tree among them that turns, Inf if none does.
+steps_until_turn <- function(path, edge, way, size, checks) {
+  for (to in seq_len(size)) {
+    n <- 2
+    while (n <= size && to %% n == 0) {
+      at <- sort(edge + way * c(to - n + 1, to))
+      if (turns_back(path, at[[1]], at[[2]], checks)) {
+        return(to)
+      }
+      n <- 2 * n
+    }
+  }
+  Inf
+}
+
+# What the core may report, a row for each sequence of directions: the depth,
+# the steps, and the sum of their acceptance rates, by which the directions are
+# known.
+outcomes_of <- function(path, most, checks, depth = 0, lo = NULL, hi = NULL) {
+  if (is.null(lo)) lo <- hi <- (length(path$rates) + 1) / 2
+  size <- hi - lo + 1
+  report <- function(depth, lo, hi) {
+    cbind(depth, hi - lo, sum(path$rates[lo:hi]))
+  }
+  if (depth == most) {
+    return(report(depth, lo, hi))
+  }
+  do.call(rbind, lapply(c(-1, 1), function(way) {
+    edge <- if (way == 1) hi else lo
+    steps <- steps_until_turn(path, edge, way, size, checks)
+    end <- edge + way * min(steps, size)
+    lo <- min(lo, end)
+    hi <- max(hi, end)
+    if (steps <= size) {
+      report(depth, lo, hi)
+    } else if (turns_back(path, lo, hi, checks)) {
+      report(depth + 1, lo, hi)
+    } else {
+      outcomes_of(path, most, checks, depth + 1, lo, hi)
+    }
+  }))
+}
+
+test_that("a trajectory ends where the published rule says", {
+  skip_long()
+  withr::local_seed(13)
+  sd <- c(1, 0.45, 1.7)
+  target <- list(
+    log_density = function(x) -0.5 * sum((x / sd)^2),
+    gradient = function(x) -x / sd^2, init = c(0.3, -0.2, 0.5)
+  )
+  set <- fixed_dynamics(target, nuts(target$gradient, max_depth = 5), 0.4)
+  state <- set$state
+  rules <- list(
+    all = c("whole", "early", "late"), no_late = c("whole", "early"),
+    no_early = c("whole", "late")
+  )
+  found <- t(vapply(1:200, function(t) {
+    x <- state$x
+    state <<- sweep_state(set$model, state)
+    path <- path_of_steps(x, state$ahead[2:4], target, 0.4, 31)
+    last <- utils::tail(state$transitions, 8)
+    told <- c(last[[5]], last[[6]], last[[3]] * last[[6]])
+    vapply(rules, function(checks) {
+      any(colSums(abs(t(outcomes_of(path, 5, checks)) - told)) < 1e-9)
+    }, NA)
+  }, logical(3)))
+  expect_true(all(found[, "all"]))
+  # and each check across subtrees decides some of them
+  expect_lt(sum(found[, "no_late"]), 200)
+  expect_lt(sum(found[, "no_early"]), 200)
+})
+
 # ---- moments -----------------------------------------------------------------
 
 expect_means <- function(fit, values, expected) {
