@@ -88,7 +88,7 @@ fake_fit <- function(draws = 100, burnin = 100, thin = 1, chains = 4,
     made, model, running, states, pending,
     run = list(
       call = quote(gibbs_toy(1)),
-      elapsed = list(total = 0.5, chains = rep(0.1, chains)),
+      elapsed = list(total = 0.5, chains = rep(0.5 / chains, chains)),
       threads = 1L, cores = 1L, checkpoint = NULL, outcome = "done"
     )
   )
