@@ -152,15 +152,18 @@ find_mode <- function(density, init, method, call) {
 }
 
 # The search of mh_sample(), where optim() meets an edge of the density. NULL if
-# it finds no peak.
+# it finds no peak. As there, NaN and errors on the way are zero density.
 climb_by_search <- function(density, theta, value, call) {
-  seen <- count_evaluations(
-    function(x) density_value(density, x, call), NULL,
-    search_bound(length(theta))
-  )
+  height <- function(x) {
+    tryCatch(
+      density_value(density, x, call),
+      gibbsite_error_density = function(cnd) -Inf
+    )
+  }
+  seen <- count_evaluations(height, NULL, search_bound(length(theta)))
   found <- tryCatch(
     climb_to_mode(seen, theta, axes_of_reach(seen$at, theta)),
-    gibbsite_search_bound = identity, gibbsite_error_density = identity
+    gibbsite_search_bound = function(cnd) NULL
   )
   if (identical(found$ended, "found")) {
     list(theta = found$centre, value = found$top, trace = c(value, found$top))

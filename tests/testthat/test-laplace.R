@@ -415,6 +415,25 @@ test_that("what is printed says that it approximates, and how well", {
   expect_output(print(slow), "not run yet")
 })
 
+test_that("an edge on the way to the mode is no obstacle", {
+  y <- as.numeric(LakeHuron)
+  n <- length(y)
+  f <- function(t) {
+    if (t[[3]] <= 0 || abs(t[[2]]) >= 1) {
+      return(-Inf)
+    }
+    mean <- t[[1]] + t[[2]] * (y[-n] - t[[1]])
+    sum(stats::dnorm(y[-1], mean, t[[3]], log = TRUE)) +
+      stats::dnorm(y[[1]], t[[1]], t[[3]] / sqrt(1 - t[[2]]^2), log = TRUE)
+  }
+  fit <- quick(f, c(mu = 0, rho = 0, s = 1), draws = 10)
+  arima <- stats::arima(y, c(1, 0, 0))
+  expect_equal(
+    unname(coef(fit)), unname(c(rev(coef(arima)), sqrt(arima$sigma2))),
+    tolerance = 1e-3
+  )
+})
+
 # ---- messages ---------------------------------------------------------------
 
 test_that("mistakes in the arguments are named", {
