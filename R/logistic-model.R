@@ -102,26 +102,26 @@ model_log_joint.laplace_logistic_model <- function(model, w) {
 # log p(y | w) + log p(w), every constant included (a flat direction counts as
 # having density 1), for each row of w.
 logistic_log_joint <- function(model, w) {
-  at <- logistic_points(model, w)
+  at <- logistic_points(model, check_frame(model), w)
   .Call(C_logistic_draws, at$density, t(unname(at$w)), 0)
 }
 
 # list(density, w): rows of coefficients, less their prior means, and the
 # density of these.
-logistic_points <- function(model, w) {
+logistic_points <- function(model, frame, w) {
   quadratic <- prior_precision(model$prior)
   w <- parameter_rows(w, length(model$columns))
   if (!is.null(quadratic$mean)) {
     w <- w - rep(quadratic$mean, each = nrow(w))
   }
-  list(density = logistic_density(check_frame(model), quadratic), w = w)
+  list(density = logistic_density(frame, quadratic), w = w)
 }
 
 # log p(y_i | w), rows of w by observations, with weights and binomial
 # coefficients.
 logistic_log_lik <- function(model, w) {
   frame <- check_frame(model)
-  at <- logistic_points(model, w)
+  at <- logistic_points(model, frame, w)
   values <- .Call(C_logistic_draws, at$density, t(unname(at$w)), 1)
   if (is.null(frame$trials)) {
     return(values)

@@ -170,7 +170,7 @@ format.logistic_prior <- function(x, ...) {
     "y_i | w ~ Bernoulli(", share, "(x_i'w + o_i)),  w ~ N(",
     if (moved) "m" else "0", ", C)"
   )
-  if (isTRUE(x$complete) && !is.matrix(each)) {
+  if (!is.null(names(each)) && !is.matrix(each)) {
     column <- function(title, v) {
       paste0("  ", format(c(title, vapply(v, value, "")), justify = "right"))
     }
@@ -178,14 +178,16 @@ format.logistic_prior <- function(x, ...) {
       head,
       paste0(
         "  ", format(c("coefficient", names(each))),
-        if (moved) column("mean", prior_means(x)), column("sd", sqrt(each)),
+        if (moved && isTRUE(x$complete)) column("mean", prior_means(x)),
+        column("sd", sqrt(each)),
         column("variance", each)
       ),
       if (!is.null(x$group_scale)) {
         c("groups: sqrt(Sigma_kk) ~ half-t(df, A_k)    (Huang and Wand)",
           paste0("  df = ", format_prior_value(x$group_df, "2")),
           paste0("  A = ", format_prior_value(x$group_scale)))
-      }
+      },
+      if (!isTRUE(x$complete)) format_given_fields(x)
     ))
   }
   c(

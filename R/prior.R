@@ -145,7 +145,8 @@ check_slope_fields <- function(slope_mean, slope_sd, slope_scale, call,
 # Numbers of a prior, one for each slope, all above `lower`. There are none in
 # the prior_summary() of a model without slopes.
 check_slope_numbers <- function(x, arg, call, lower = -Inf, finite = TRUE) {
-  if (is.numeric(x) && !is.object(x) && length(x) == 0L) {
+  if (is.numeric(x) && is.null(dim(x)) && !is.object(x) &&
+        length(x) == 0L) {
     return(x)
   }
   check_numeric_vector(
@@ -158,10 +159,10 @@ check_slope_numbers <- function(x, arg, call, lower = -Inf, finite = TRUE) {
 # with names those of some, where the others have the default.
 complete_each <- function(x, default, names, field, whose, call) {
   filled <- stats::setNames(rep_len(as.double(default), length(names)), names)
-  given <- names(x)
   if (is.null(x)) {
     return(filled)
   }
+  given <- if (length(x) > 0L) names(x)
   if (is.null(given)) {
     if (!length(x) %in% c(1L, length(names))) {
       wanted <- or_words(unique(c(1L, length(names))))
