@@ -5,7 +5,8 @@
 #' Continues every chain from its last state. The result is the same, bit for
 #' bit, as one run of the whole length: `extend(f(draws = 200), 300)` is
 #' [identical_fit()] to `f(draws = 500)`, also in another session, after
-#' [saveRDS()], and with other numbers of threads and processes.
+#' [saveRDS()], and with other numbers of threads and processes. A saved fit is
+#' known again after an update of R or of another package.
 #'
 #' `extend()` continues the chains of a fit. [update()] discards them and fits
 #' again, with changed arguments in the call of the fit. [resume()] continues a
@@ -32,7 +33,10 @@
 #' @section Errors: `gibbsite_error_argument` for arguments out of range and for
 #'   data that are missing or differ from those of the fit;
 #'   `gibbsite_error_state` when draws of the fit were changed by hand, so that
-#'   they no longer belong to the states of its chains.
+#'   they no longer belong to the states of its chains. An error of class
+#'   `gibbsite_error_old_hash`: the fit was saved by an early version of
+#'   gibbsite, whose hashes were rlang's, and the rlang installed does not give
+#'   them again, so that the draws cannot be verified.
 #' @seealso [combine_fits()], [identical_fit()]
 #' @examples
 #' fit <- gibbs_gmm(faithful, 2, draws = 100, burnin = 100, chains = 2,
@@ -226,6 +230,11 @@ drop_data <- function(fit) {
 #' read (sizes, counts, streams of random numbers, kinds of models) is checked
 #' for consistency, and raises an error if it is not consistent.
 #'
+#' The checksum is SipHash, which the package computes itself, so that an update
+#' of R or of another package changes nothing. In version 2 of the format it was
+#' made by rlang. Such a checkpoint is resumed if the rlang installed gives the
+#' same checksum, and its files are then brought to the present version.
+#'
 #' The functions can be supplied again: `log_density`, `gradient`, `proposal`
 #' and further arguments for [mh_sample()], `log_density` and further arguments
 #' for [laplace()], the conditionals as `data` and further arguments for
@@ -252,9 +261,10 @@ drop_data <- function(fit) {
 #' @return The fit, as the sampler would have returned it.
 #' @section Errors:
 #' `gibbsite_error_checkpoint` for a directory or file that no run wrote or that
-#' has changed since; `gibbsite_error_lock` for a directory that is in use, with
-#' the fields `pid`, `host` and `since`; `gibbsite_error_argument` for data and
-#' functions other than those of the run.
+#' has changed since, also of class `gibbsite_error_old_hash` if its checksum is
+#' one that the rlang installed does not give again; `gibbsite_error_lock` for a
+#' directory that is in use, with the fields `pid`, `host` and `since`;
+#' `gibbsite_error_argument` for data and functions other than those of the run.
 #' @seealso [extend()] for a fit in memory; [running] for `checkpoint`.
 #' @examples
 #' folder <- file.path(tempdir(), "faithful")

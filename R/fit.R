@@ -513,7 +513,9 @@ find_chain_damage <- function(x, columns, running) {
 #' @param a,b Fits made by one of the package's samplers.
 #' @return `TRUE` or `FALSE`.
 #' @section Errors: An error of class `gibbsite_error_argument` when `a` or `b`
-#'   is not a fit.
+#'   is not a fit; `gibbsite_error_old_hash` when one of them holds no data and
+#'   was saved by an early version of gibbsite, so that it cannot be told whether
+#'   the data are the same.
 #' @seealso [extend()]
 #' @examples
 #' a <- gibbs_gmm(faithful, 2, draws = 50, burnin = 50, chains = 2, seed = 1,

@@ -303,7 +303,7 @@ static void add_other(walk *w, SEXP x) {
     Rf_error(
       "an object of type '%s' has no value outside its session: it cannot "
       "be told whether two are the same",
-      Rf_type2char(TYPEOF(x)));
+      Rf_type2char((SEXPTYPE)TYPEOF(x)));
   add_head(w, 'o', 0);
 }
 
