@@ -11,7 +11,7 @@ model_design <- function(model) model$design %||% model$frame
 kept_parts <- function(frame, ...) {
   parts <- c(
     "terms", "xlevels", "contrasts", "formula", "response", "times", "named",
-    "factor_columns", ...
+    ...
   )
   frame[intersect(parts, names(frame))]
 }

@@ -86,11 +86,12 @@ sample_inverse_cdf <- function(n, quantile = NULL, cdf = NULL, ...,
       )
     }
     check_function(quantile, "quantile", call = call)
-    at <- function(u) quantile(u, ...)
-    return(values_of(at, u, arg = "quantile", call = call))
+    f <- quantile
+    return(values_of(function(u) f(u, ...), u, arg = "quantile", call = call))
   }
   check_function(cdf, "cdf", call = call)
-  below <- function(x) cdf(x, ...)
+  f <- cdf
+  below <- function(x) f(x, ...)
   invert_cdf(u, function(x) {
     checked_cdf(values_of(below, x, arg = "cdf", call = call), x, call)
   }, lower, upper, call)
