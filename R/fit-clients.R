@@ -167,7 +167,7 @@ mcse.gibbsite_fit <- function(model, effects = c("fixed", "all", "random"),
 
 #' @exportS3Method bayestestR::bayesfactor_parameters
 bayesfactor_parameters.gibbsite_fit <- function(posterior, prior = NULL, ...) {
-  if (!is.null(whole <- whole_call())) return(eval(whole, parent.frame()))
+  if (has_short_names()) return(with_whole_names())
   call <- rlang::current_env()
   check_whole_fit(posterior, "posterior", call)
   draws <- insight::get_parameters(posterior)
@@ -255,7 +255,7 @@ model_performance.gibbsite_fit <- function(model, ...) {
 #' @exportS3Method bridgesampling::bridge_sampler
 bridge_sampler.gibbsite_fit <- function(samples = NULL, log_posterior = NULL,
                                         ..., lb = NULL, ub = NULL) {
-  if (!is.null(whole <- whole_call())) return(eval(whole, parent.frame()))
+  if (has_short_names()) return(with_whole_names())
   call <- rlang::current_env()
   if (!is.null(log_posterior)) {
     # a string is the name of a function in C++

@@ -238,9 +238,7 @@ hlm_frame <- function(made, parsed, formula, response, contrasts, se, call) {
     diagonal = parsed$diagonal, fixed_terms = fixed, bar_terms = bar,
     response = list(name = deparse1(formula[[2L]]), kind = response$kind),
     formula = formula,
-    terms = terms, xlevels = xlevels, factor_columns = unique(c(
-      factor_columns(x, fixed, xlevels), factor_columns(z, bar, xlevels)
-    )),
+    terms = terms, xlevels = xlevels,
     contrasts = c(attr(x, "contrasts"), attr(z, "contrasts"))[
       unique(c(names(attr(x, "contrasts")), names(attr(z, "contrasts"))))
     ],

@@ -217,7 +217,7 @@ residuals.gibbs_hlm <- function(object, type = c("response", "pearson"), ...) {
 #' @rdname hlm-data
 #' @export
 formula.gibbs_hlm <- function(x, ...) {
-  model_design(fit_part(x, "model"))$formula
+  in_its_space(model_design(fit_part(x, "model"))$formula)
 }
 
 #' @rdname hlm-data

@@ -430,7 +430,7 @@ get_refmodel.gibbsite_fit <- function(object, ...) {
 
 #' @exportS3Method emmeans::recover_data
 recover_data.gibbsite_fit <- function(object, data = NULL, ...) {
-  if (!is.null(whole <- whole_call())) return(eval(whole, parent.frame()))
+  if (has_short_names()) return(with_whole_names())
   # emmeans calls its methods by another name
   call <- quote(recover_data())
   check_regression(object, "object", call)

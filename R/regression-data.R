@@ -650,13 +650,12 @@ formula_parts <- function(made, contrasts, as_response, call) {
   check_contrasts(contrasts, frame, call)
   x <- model_matrix(terms, frame, contrasts, call)
   storage.mode(x) <- "double"
-  xlevels <- stats::.getXlevels(terms, frame)
   list(
     x = x, columns = colnames(x), response = response, weights = weights,
     offset = offset, total = total_weights(response, weights),
     more = list(
-      formula = stats::formula(terms), terms = terms, xlevels = xlevels,
-      factor_columns = factor_columns(x, terms, xlevels),
+      formula = stats::formula(terms), terms = terms,
+      xlevels = stats::.getXlevels(terms, frame),
       contrasts = attr(x, "contrasts"), model = frame,
       na.action = made$na_action, row_names = row.names(frame),
       times = made$times, other_rows = made$other_rows
@@ -683,19 +682,6 @@ model_matrix <- function(terms, frame, contrasts, call) {
     )
   }
   x
-}
-
-# The names of columns that are contrasts of factors, or products of these
-# alone.
-factor_columns <- function(x, terms, xlevels) {
-  used <- attr(terms, "factors") > 0
-  if (length(used) == 0L) {
-    return(character())
-  }
-  numeric <- !rownames(used) %in% names(xlevels)
-  of_numeric <- colSums(used[numeric, , drop = FALSE]) > 0
-  term <- attr(x, "assign")
-  colnames(x)[term > 0L & c(TRUE, !of_numeric)[term + 1L]]
 }
 
 # R has no contrasts of one level.

@@ -307,7 +307,7 @@ formula.laplace_logistic <- function(x, ...) {
   if (is.null(design$formula)) {
     abort_argument("The fit was made from a matrix: it has no formula.")
   }
-  design$formula
+  in_its_space(design$formula)
 }
 
 #' @rdname lm-data

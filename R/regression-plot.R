@@ -244,8 +244,9 @@ plain_variables <- function(fit, frame, call) {
   }
   found <- tryCatch(
     {
-      data <- eval(stats::getCall(fit)$data, environment(frame$formula))
-      plain <- stats::get_all_vars(stats::delete.response(frame$terms), data)
+      data <- eval(stats::getCall(fit)$data, environment(stats::formula(fit)))
+      terms <- stats::delete.response(in_its_space(frame$terms))
+      plain <- stats::get_all_vars(terms, data)
       plain[frame$row_names, , drop = FALSE]
     },
     error = function(cnd) NULL
@@ -432,7 +433,7 @@ draw_response_levels <- function(grid, curve, ylab, limits, level, y = NULL,
 # standard deviation; others, and all if the design x is not there, per unit;
 # the intercept is a "value". columns: the names of x; design: of the model.
 column_units <- function(x, chosen, columns, per, design) {
-  many <- !chosen %in% design$factor_columns &
+  many <- !of_factors(chosen, design) &
     vapply(match(chosen, columns), function(j) {
       per == "sd" && !is.null(x) && length(unique(column_of(x, j))) > 2L
     }, NA)
@@ -443,6 +444,19 @@ column_units <- function(x, chosen, columns, per, design) {
   per <- ifelse(many, "sd", "unit")
   per[chosen == "(Intercept)"] <- "value"
   list(factor = factor, per = per)
+}
+
+# Whether columns are contrasts of factors, or products of these alone.
+of_factors <- function(columns, design) {
+  factors <- names(design$xlevels) %||% character()
+  numeric <- setdiff(names(attr(design$terms, "dataClasses")), factors)
+  # a level may have a colon
+  levels <- unlist(Map(paste0, factors, design$xlevels))
+  columns %in% levels | vapply(strsplit(columns, ":", TRUE), function(parts) {
+    all(vapply(parts, function(part) {
+      any(startsWith(part, factors)) && !part %in% numeric
+    }, NA))
+  }, NA)
 }
 
 check_per <- function(per, call = rlang::caller_env()) {

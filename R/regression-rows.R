@@ -12,7 +12,7 @@ model_design <- function(model) model$design %||% model$frame
 kept_parts <- function(frame, ...) {
   parts <- c(
     "terms", "xlevels", "contrasts", "formula", "response", "times", "named",
-    "other_rows", "factor_columns", ...
+    "other_rows", ...
   )
   frame[intersect(parts, names(frame))]
 }

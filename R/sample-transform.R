@@ -86,11 +86,12 @@ sample_inverse_cdf <- function(n, quantile = NULL, cdf = NULL, ...,
       )
     }
     check_function(quantile, "quantile", call = call)
-    at <- function(u) quantile(u, ...)
-    return(values_of(at, u, arg = "quantile", call = call))
+    f <- quantile
+    return(values_of(function(u) f(u, ...), u, arg = "quantile", call = call))
   }
   check_function(cdf, "cdf", call = call)
-  below <- function(x) cdf(x, ...)
+  f <- cdf
+  below <- function(x) f(x, ...)
   # fixed probabilities too, so that a function that is no cdf is found however
   # few draws there are
   draws <- invert_cdf(c(u, seq_len(63L) / 64), function(x) {

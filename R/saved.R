@@ -127,6 +127,9 @@ own_environment <- function(env, names, memo, formula = FALSE) {
       memo$places, list(list(of = env, formula = formula, own = own))
     )
     if (formula) list2env(memo$further, own)
+    if (formula && !memo$bare) {
+      attr(own, "made_in") <- attr(env, "made_in") %||% rlang::new_weakref(env)
+    }
   }
   while (length(names <- setdiff(names, ls(own, all.names = TRUE))) > 0L) {
     name <- names[[1L]]
@@ -142,6 +145,15 @@ own_environment <- function(env, names, memo, formula = FALSE) {
     if (is.character(value) && length(value) <= 20L) names <- c(names, value)
   }
   own
+}
+
+# The formula in the environment in which it was made, as long as the session
+# has this. A weak reference keeps no object, and nothing of it is saved.
+in_its_space <- function(formula) {
+  made_in <- attr(environment(formula), "made_in")
+  space <- if (!is.null(made_in)) rlang::wref_key(made_in)
+  if (!is.null(space)) environment(formula) <- space
+  formula
 }
 
 is_small_constant <- function(x) {

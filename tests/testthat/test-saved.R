@@ -112,14 +112,15 @@ test_that("what a fit uses is there in another session", {
   }
   environment(made) <- topenv()
   fit <- made(cars)
-  kept <- environment(formula(fit))
+  in_fit <- function(fit) environment(attr(fit, "model")$design$formula)
+  kept <- in_fit(fit)
   expect_setequal(ls(kept), c("centre", "degree", "half", "data"))
   again <- elsewhere(fit, function(fit) {
     stats::predict(fit, mtcars[1:3, ])
   })
   expect_equal(again, predict(fit, mtcars[1:3, ]))
   bare <- drop_data(fit)
-  expect_setequal(ls(environment(formula(bare))), c("centre", "degree", "half"))
+  expect_setequal(ls(in_fit(bare)), c("centre", "degree", "half"))
   expect_equal(predict(bare, cars[1:3, ]), predict(fit, cars[1:3, ]))
 
   sampled <- local({
@@ -225,7 +226,11 @@ test_that("variables of transformed terms are found where a fit was made", {
   })
   grDevices::pdf(NULL)
   on.exit(grDevices::dev.off())
-  expect_no_error(plot(made, type = "response"))
-  skip_if_not_installed("insight")
-  expect_identical(insight::get_data(made)$wt, cars$wt)
+  saved <- unserialize(serialize(made, NULL))
+  for (fit in list(made, saved)) {
+    expect_no_error(plot(fit, type = "response"))
+    if (requireNamespace("insight", quietly = TRUE)) {
+      expect_identical(insight::get_data(fit)$wt, cars$wt)
+    }
+  }
 })
