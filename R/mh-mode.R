@@ -19,9 +19,9 @@ mode_covariance <- function(model, call) {
 }
 
 # list(factor, evaluations): L, where L L' is the inverse of the negative
-# Hessian. Newton's method of laplace() starts where the search ended, along the
-# axes of its peak or in units of the reach of each coordinate, so that scales do
-# not matter.
+# Hessian. Newton's method of laplace() starts where the search ended, along
+# the axes of its peak or in units of the reach of each coordinate, so that
+# scales do not matter.
 mode_factor <- function(model, call) {
   search <- model$search
   seen <- count_evaluations(working_density(model), NULL, Inf)

@@ -5,10 +5,10 @@
 # the whole line, also without `transform = TRUE`: a mode on a bound is inside
 # there.
 #
-# The result is list(evaluations, ended, centre, factor, top) on the scale of the
-# search (search_scale()): how the search ended, its best point and, where this
-# is a peak, a factor (lower triangular, L L' = the covariance that the curvature
-# gives) and the log density there.
+# The result is list(evaluations, ended, centre, factor, top) on the scale of
+# the search (search_scale()): how the search ended, its best point and, where
+# this is a peak, a factor (lower triangular, L L' = the covariance that the
+# curvature gives) and the log density there.
 
 # Words for the other ends.
 search_ends <- c(
