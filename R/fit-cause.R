@@ -152,8 +152,9 @@ chains_that_climb <- function(x) {
   }
 }
 
-# list(variable, before): for each chain the number of first draws that lie below
-# the log density of its second half, by more than five standard deviations.
+# list(variable, before): for each chain the number of first draws that lie
+# below the log density of its second half, by more than five standard
+# deviations.
 arrival <- function(invariants) {
   variable <- intersect(log_densities, dimnames(invariants)[[3]])
   draws <- dim(invariants)[1]

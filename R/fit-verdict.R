@@ -86,8 +86,8 @@ cause_lines <- function(table) {
         chains_words(cause$chains, attr(table, "chains")), "."
       ),
       paste0(
-        "Give `burnin = ", whole(cause$burnin), "` or more, or starting values ",
-        "of higher density (`inits`)."
+        "Give `burnin = ", whole(cause$burnin), "` or more, or starting ",
+        "values of higher density (`inits`)."
       )
     ),
     short = c(
@@ -172,8 +172,12 @@ explained <- function(table, fit, invariants) {
   doubts <- density_doubts(fit, few)
   if (length(doubts) > 0L) {
     worst <- table$variable[which.max(distances(table))]
+    # that no peak was found is no proof
+    only_peak <- length(doubt_words(fit_part(fit, "run")$doubts, "peak")) ==
+      length(doubts)
     attr(table, "cause") <- list(
-      kind = "target", variable = worst, drop = 0, more = 0, words = doubts
+      kind = "target", variable = worst, drop = 0, more = 0,
+      words = c(doubts, if (only_peak) fit_part(fit, "model")$cures)
     )
     return(table)
   }
@@ -387,7 +391,7 @@ as.data.frame.gibbsite_convergence <- function(x, ...) {
 # Whether a run under a rule ended before it did, because no more draws help.
 is_short_of <- function(fit, rule) {
   fit_part(fit, "running")$draws < rule$max_draws &&
-    length(density_doubts(fit)) > 0L
+    length(doubt_words(fit_part(fit, "run")$doubts, "improper")) > 0L
 }
 
 # The warning at the end of a run: the worst quantity, the cause and what to
@@ -421,7 +425,8 @@ warn_convergence <- function(fit, call = NULL, rule = NULL) {
   names(lines) <- rep("i", length(lines))
   made <- if (!is.null(rule)) {
     ends <- if (is_short_of(fit, rule)) "run" else "rule"
-    " after {format_number(attr(table, \"draws\"))} draws, where the {ends} ends"
+    count <- attr(table, "draws")
+    " after {format_number(count)} draws, where the {ends} ends"
   }
   warn_gibbsite(
     c(

@@ -387,7 +387,9 @@ leaves_bounds <- function(spec) is.null(spec$map) && !is.null(spec$lower)
 
 bounds_cure <- "Give `transform = TRUE`, which samples without bounds."
 
-bounds_words <- paste("Divergences: trajectories leave the bounds.", bounds_cure)
+bounds_words <- paste(
+  "Divergences: trajectories leave the bounds.", bounds_cure
+)
 
 low_energy_words <- paste(
   "E-BFMI below 0.3: chains explore the tails slowly. Reparameterise, or run",

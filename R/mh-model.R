@@ -14,11 +14,9 @@ mh_model <- function(log_density, extra, init, names, plan, box, keep, on_nan,
     nobs = NA_integer_, columns = c(names[kept], "log_density"),
     coefficients = names[kept],
     arguments_at = "extra",
-    cures = c(if (has_hamiltonian(plan) && leaves_bounds(box)) bounds_cure, paste(
-      "Start near the mode (`init`), update dependent parameters in one block,",
-      "or reparameterise. If the density has several modes,",
-      "`proposal = tempered()` goes between them."
-    )),
+    cures = c(
+      if (has_hamiltonian(plan) && leaves_bounds(box)) bounds_cure, mh_cure
+    ),
     extra = extra, init = unname(init), parameters = names,
     user_names = names(init), plan = plan, given_gradient = gradient,
     gradient = find_gradient(
@@ -53,6 +51,12 @@ mh_model <- function(log_density, extra, init, names, plan, box, keep, on_nan,
   model$spec$rows <- ahead_rows(width)
   model
 }
+
+mh_cure <- paste(
+  "Start near the mode (`init`), update dependent parameters in one block, or",
+  "reparameterise. If the density has several modes, `proposal = tempered()`",
+  "goes between them."
+)
 
 # Number of sweeps for which variates are drawn ahead: up to 256, about 4,000
 # variates.
@@ -296,7 +300,9 @@ model_notes.mh_model <- function(model, fit, table) {
     digits = 2, nsmall = 2
   )
   running <- fit_part(fit, "running")
-  seconds <- seconds_of_sweeps(fit, running$burnin + running$draws * running$thin)
+  seconds <- seconds_of_sweeps(
+    fit, running$burnin + running$draws * running$thin
+  )
   size <- least_ess(table)
   c(
     search_words(model$search),

@@ -184,8 +184,8 @@ doubts_of_rays <- function(model, rays, top, bounded) {
   sign <- if (anyDuplicated(along[up]) > 0L) " Is its sign right?"
   c(
     if (length(up) > 0L) {
-      doubt("improper", "The log density rises without end in the direction of ",
-            words_of(up), ": is it integrable?", sign)
+      doubt("improper", "The log density rises without end in the direction ",
+            "of ", words_of(up), ": is it integrable?", sign)
     },
     if (length(level) > 0L) {
       doubt("improper", "The log density does not fall in the direction of ",
@@ -356,10 +356,10 @@ doubts_of_peak <- function(model, draws) {
   name <- kept[[which.max(abs(trend))]]
   at <- which.max(height)
   doubt(
-    "peak", "No peak of the log density was found: is it integrable? It still ",
-    "rises as ", name, if (trend[[name]] > 0) " grows" else " falls", ": it is ",
+    "peak", "No peak of the log density was found. It still rises as ", name,
+    if (trend[[name]] > 0) " grows" else " falls", ": it is ",
     format(height[[at]], digits = 4), " at ", name, " = ",
-    format(all[[at, name]], digits = 4), "."
+    format(all[[at, name]], digits = 4), ". Is it integrable?"
   )
 }
 
