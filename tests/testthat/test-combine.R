@@ -115,7 +115,7 @@ test_that("multiple imputation covers the truth", {
       data <- data.frame(x, y)
       data$x[lost] <- w[[1]] + w[[2]] * y[lost] + s * rnorm(20)
       gibbs_lm(
-        y ~ x, data, lm_prior("nig", scale = 100), draws = 200, chains = 1,
+        y ~ x, data, lm_prior("nig", slope_scale = 100), draws = 200, chains = 1,
         seed = m
       )
     })
