@@ -235,6 +235,22 @@ model_notes.gibbs_sample_model <- function(model, fit, table) {
   if (learns_for_ever(model)) unfrozen_words
 }
 
+# Of a conditional nothing is known but where its draws go.
+#' @exportS3Method
+model_doubts.gibbs_sample_model <- function(model, draws, converged) {
+  if (is.null(draws) || converged) {
+    return(NULL)
+  }
+  reach <- apply(abs(do.call(rbind, draws)), 2L, max)
+  far <- names(reach)[is.finite(reach) & reach > 1e30]
+  if (length(far) > 0L) {
+    list(list(kind = "improper", words = paste0(
+      few_words(far), " went as far as ", format(max(reach[far]), digits = 3),
+      ": is the joint density integrable?"
+    )))
+  }
+}
+
 #' @exportS3Method
 model_acceptance.gibbs_sample_model <- function(model, state) {
   moved <- names(model$init) %in% names(model$steps)

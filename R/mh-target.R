@@ -15,7 +15,6 @@
 #' @exportS3Method
 model_doubts.mh_model <- function(model, draws, converged) {
   f <- point_density(model)
-  names <- model$parameters
   if (is.null(draws)) {
     # trajectories in a density without a peak take long
     lost <- if (is.null(model$search$ended)) {
@@ -137,18 +136,19 @@ general_point <- function(f, at) {
 # none. `sizes`: distances, the farthest first, because far out a density may
 # fail. Short ones show a rise only.
 ray_end <- function(f, at, axis, lowest, sizes) {
-  for (size in sizes) {
+  size <- Find(function(size) {
     point <- at + size * axis
-    value <- if (all(is.finite(point))) f(point) else NaN
-    if (!is.nan(value) && value < Inf) break
-  }
-  if (is.nan(value) || value == Inf) {
+    all(is.finite(point)) && isTRUE(f(point) < Inf)
+  }, sizes)
+  if (is.null(size)) {
     return(NULL)
   }
+  point <- at + size * axis
+  value <- f(point)
   before <- f(at + size / 10 * axis)
   rises <- isTRUE(value > before + 1e-6 * abs(before))
-  if (is.nan(before) || value + log(10) < before - 0.05 ||
-        (value < lowest || size < 1e4) && !rises) {
+  level <- value >= lowest && size >= 1e4
+  if (!isTRUE(value + log(10) >= before - 0.05) || !level && !rises) {
     return(NULL)
   }
   list(

@@ -111,10 +111,10 @@
 #'
 #' After a run of at least 100 draws the fit also says whether all values lie
 #' between 0 and 1, as those of a density and not of its logarithm do; whether
-#' the density has steps in a parameter, so that whole numbers are meant; whether
-#' it becomes zero beside the draws of [nuts()], which bounds with `transform =
-#' TRUE` avoid; and whether a further argument is not used. All of this takes at
-#' most a few hundred evaluations for a few parameters.
+#' the density has steps in a parameter, so that whole numbers are meant;
+#' whether it becomes zero beside the draws of [nuts()], which bounds with
+#' `transform = TRUE` avoid; and whether a further argument is not used. All of
+#' this takes at most a few hundred evaluations for a few parameters.
 #'
 #' @section Your function and random numbers:
 #' The sampler and the starting points have separate streams, and your function

@@ -269,6 +269,17 @@ drive <- function(job) {
   job
 }
 
+# NULL if the run goes on. `vain`: it would not help.
+end_of_run <- function(job, check, common, vain) {
+  if (check$verdict == "met") {
+    "rule"
+  } else if (common >= job$goal) {
+    if (is.null(job$running$stop_when)) "done" else "cap"
+  } else if (vain) {
+    "cap"
+  }
+}
+
 drive_legs <- function(job, run) {
   rule <- job$running$stop_when
   check <- NULL
@@ -277,20 +288,14 @@ drive_legs <- function(job, run) {
   repeat {
     common <- common_draws(job$chains)
     check <- rule_verdict(job, rule, common, check$suspect)
-    if (check$verdict == "met") {
-      job$outcome <- "rule"
-      break
-    }
-    if (common >= job$goal) {
-      job$outcome <- if (is.null(rule)) "done" else "cap"
-      break
-    }
     failed <- !is.null(check$suspect)
-    if (doubtful && common > 0 || failed && !asked && is_hopeless(job)) {
-      job$outcome <- "cap"
+    vain <- doubtful && common > 0 || failed && !asked && is_hopeless(job)
+    asked <- asked || failed
+    ended <- end_of_run(job, check, common, vain)
+    if (!is.null(ended)) {
+      job$outcome <- ended
       break
     }
-    asked <- asked || failed
     if (check$verdict == "drop") {
       job <- begin_anew(job, common)
     }

@@ -165,3 +165,12 @@ test_that("a trace of steps and many estimates print on a screen", {
   expect_lt(length(printed), 50)
   expect_match(printed, "260 more", all = FALSE)
 })
+
+test_that("a block of a Gibbs sampler that drifts away is told", {
+  fit <- quietly(gibbs_sample(
+    list(a = mh_step(function(state) -state$a),
+         b = function(state) stats::rnorm(1)),
+    init = list(a = 0, b = 0), seed = 1, progress = FALSE
+  ))
+  expect_match(said(fit), "a went as far as .* integrable")
+})
