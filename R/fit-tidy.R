@@ -48,7 +48,7 @@ fit_summary <- function(fit, variables, probs, arg, call) {
   probs <- check_numeric_vector(
     probs, lower = 0, upper = 1, arg = "probs", call = call
   )
-  model <- fit_part(fit, "model")
+  model <- fit_part(fit, "model", arg, call)
   invariants <- fit_invariants(fit)
   draws <- chosen_draws(fit, variables, invariants, call, arg)
   labelled <- intersect(

@@ -51,6 +51,7 @@ NULL
 #' @rdname imputed-fits
 #' @export
 predict.gibbsite_imputed <- function(object, newdata = NULL, ...) {
+  if (has_short_names()) return(with_whole_names())
   if (has_own_functions(object)) {
     return(NextMethod())
   }

@@ -63,7 +63,13 @@ hostile_values <- list(
   call = function() quote(f(x)),
   formula = function() ~ x,
   random_effect = function() y ~ (1 | g),
+  other_rows = function() y ~ I(x - mean(x)),
+  dots = function() . ~ .^2,
+  two_bars = function() y ~ (1 | g) + (0 + x | g),
   empty_frame = function() data.frame(),
+  wide_frame = function() {
+    data.frame(id = c("a", "b"), i1 = c(1, 0), i2 = c(0, NA))
+  },
   ragged_frame = function() {
     structure(
       list(user = 1:3, item = 1, value = "a"), class = "data.frame",
@@ -84,6 +90,20 @@ hostile_values <- list(
   },
   text_matrix = function() matrix("#", 2, 2),
   na_matrix = function() matrix(NA, 2, 2),
+  zero_matrix = function() matrix(0, 3, 3),
+  one_row = function() matrix(c(1, NaN), 1),
+  labelled = function() {
+    structure(
+      c(1, NA), class = c("haven_labelled", "vctrs_vctr", "double"),
+      labels = c(no = 1)
+    )
+  },
+  # 64-bit integers without the package that reads them
+  integer64 = function() structure(c(4.9e-324, 9.9e-324), class = "integer64"),
+  chain = function() {
+    structure(c(1, NaN), mcpar = c(1, 2, 1), class = "mcmc")
+  },
+  minutes = function() as.difftime(c(1, NA), units = "mins"),
   nan_matrix = function() matrix(c(1, 2, 3, NaN), 2, 2),
   no_rows = function() matrix(numeric(), 0, 3),
   indefinite = function() matrix(c(1, 2, 2, 1), 2, 2),
@@ -879,8 +899,8 @@ taken_values <- list(
   max_tries = c("huge", "inf"),
   as.data.frame.empirical_distribution.optional = names(hostile_values),
   as.data.frame.monte_carlo.optional = names(hostile_values),
-  monte_carlo.draws = c(reals, vectors, "indefinite"),
-  empirical_distribution.x = c(reals, vectors, "indefinite"),
+  monte_carlo.draws = c(reals, vectors, "indefinite", "zero_matrix"),
+  empirical_distribution.x = c(reals, vectors, "indefinite", "zero_matrix"),
   sim_hlm.mu = vectors, sim_hlm.sigma = c(positive, "zero"),
   sim_hlm.size = vectors,
   uniform_prior.lower = c("zero", "tiny"), uniform_prior.upper = positive,
@@ -900,7 +920,7 @@ taken_values <- list(
   parm = c(vectors, "bad_utf8_names", "missing"), sim_gmm.mu = "indefinite",
   mean = vectors, init = c(reals, vectors), start = vectors,
   subset = c("true", "two_flags", "minus_one", vectors, "bad_utf8_names"),
-  gibbs_gmm.x = c("named_numbers", "indefinite"),
+  gibbs_gmm.x = c("named_numbers", "indefinite", "zero_matrix"),
   gibbs_gmm.default.x = c("named_numbers", "indefinite"),
   gibbs_lda.x = c("indefinite", some_text), lda_prior.eta = "indefinite",
   seeded_topics.weight = positive,
@@ -909,7 +929,7 @@ taken_values <- list(
   coherence.x = c(some_text, "empty_string"),
   predict.gibbs_lda.newdata = c(some_text, "empty_string"),
   log_lik.gibbs_lda.newdata = c(some_text, "empty_string"),
-  gibbs_bmf.ratings = "indefinite",
+  gibbs_bmf.ratings = c("indefinite", "zero_matrix"),
   predict.gibbs_gmm.newdata = newdata,
   predict.gibbs_gmm_unknown.newdata = newdata,
   log_lik.gibbs_gmm.newdata = newdata,

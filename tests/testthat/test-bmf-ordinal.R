@@ -568,7 +568,10 @@ test_that("ratings that are all equal are said to be, whatever the link", {
     fit <- quick(transform(alike, value = TRUE), link = "probit")
     fit <- quick(transform(alike, value = 4), center = FALSE)
     fit <- quick(transform(alike, value = 4), range = c(1, 5))
-    fit <- quick(transform(alike, value = 4), method = "icm")
+    gibbs_bmf(
+      transform(alike, value = 4), 2, method = "icm", chains = 1, seed = 1,
+      progress = FALSE
+    )
   })
   expect_gibbsite_error(class = "gibbsite_error_constant", {
     quick(alike, link = "ordinal")
