@@ -350,7 +350,9 @@ test_that("a level that one fold alone has is drawn from the prior", {
     fold <- log_lik(without(fit, held))
     prior <- prior_summary(fit)
     scale <- prior$scale[["fb"]]
-    prior$scale <- prior$scale[c("x", "fc")]
+    for (field in c("scale", "slope_mean")) {
+      prior[[field]] <- prior[[field]][c("x", "fc")]
+    }
     refit <- quietly(gibbs_lm(
       y ~ x + f, sorted[-held, ], prior, draws = 2000, chains = 2, seed = 7,
       progress = FALSE
