@@ -17,7 +17,11 @@ good_arguments <- function() {
     good_hlm(), good_mh(), good_lda(), good_gibbs_sample(), good_of_files(),
     list(C_wishart = list(
       n_draws = 2L, df = 3.5, factor = diag(2), inverse = TRUE
-    ))
+    )),
+    list(
+      C_hash = list(x = list(a = 1), code = FALSE),
+      C_checksum = list(bytes = raw(3))
+    )
   )
 }
 
@@ -369,7 +373,9 @@ wrong_altogether <- function(attempts, name, n, arguments) {
 is_right <- function(name, value) {
   name == "C_file_size_signal" && is.logical(value) ||
     name == "C_design_columns" && identical(value, matrix(1, 1, 1)) ||
-    name == "C_process_started" && is.factor(value)
+    name == "C_process_started" && is.factor(value) ||
+    name == "C_hash" && is.logical(value) ||
+    name == "C_checksum" && is.raw(value)
 }
 
 # One argument wrong, or one element of it. Some are right by luck (0 sweeps),

@@ -64,8 +64,9 @@ test_that("an improper target is told to Hamiltonian dynamics at once", {
 
 test_that("a sign that is wrong and a pole are told", {
   expect_gibbsite_condition(
-    try(mh_sample(function(x) sum(x^2) / 2, c(a = 1), seed = 1,
-                  progress = FALSE), silent = TRUE),
+    suppressWarnings(try(mh_sample(
+      function(x) sum(x^2) / 2, c(a = 1), seed = 1, progress = FALSE
+    ), silent = TRUE)),
     "gibbsite_message_improper"
   )
   gamma <- function(x) {

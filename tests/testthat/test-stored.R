@@ -49,7 +49,17 @@ expect_same_run <- function(fit, whole, made = 20) {
   first <- seq_len(made)
   skip_if_not(identical(draws(fit)[first, ], draws(whole)[first, ]))
   expect_identical(draws(fit), draws(whole))
-  expect_identical(attr(fit, "chains"), attr(whole, "chains"))
+  expect_identical(chains_of(fit), chains_of(whole))
+}
+
+# The highest log density of a climb is new in the states of mh_sample(): runs
+# begun without it are past their burn-in, where it plays no part.
+chains_of <- function(fit) {
+  lapply(attr(fit, "chains"), function(chain) {
+    state <- chain$state
+    chain$state <- state[setdiff(sort(names(state)), "high")]
+    chain
+  })
 }
 
 versions_in <- function(path) {
