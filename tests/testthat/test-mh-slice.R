@@ -274,7 +274,7 @@ test_that("evaluations a sweep are counted and printed", {
       inits = list(1:2, 3:4)
     )
     before <- asked
-    more <- longer(fit, 400)
+    more <- longer(fit, 60)
     effort <- function(fit) {
       sum(vapply(attr(fit, "chains"), function(chain) {
         chain$state$blocks[[1]]$effort[[2]]
@@ -282,7 +282,7 @@ test_that("evaluations a sweep are counted and printed", {
     }
     expect_identical(asked - before, effort(more) - effort(fit))
     said <- paste(capture.output(print(more)), collapse = " ")
-    mean <- format(effort(more) / 860, digits = 3)
+    mean <- format(effort(more) / 180, digits = 3)
     expect_match(said, paste("Slice sampling:", mean, "evaluations a sweep"),
                  fixed = TRUE)
     expect_identical(acceptance(more)$rate, c(1, 1))
