@@ -373,6 +373,8 @@ static SEXP digest_of(const walk *w) {
 /* Of an object; `code`: also of one with pointers to memory, any two of which
  * count as the same. */
 SEXP C_hash(SEXP x, SEXP code) {
+  if (TYPEOF(code) != LGLSXP || XLENGTH(code) != 1)
+    Rf_error("`code` must be TRUE or FALSE");
   walk w = {siphash_start(), R_NilValue, 0, Rf_asLogical(code) == 1};
   PROTECT_WITH_INDEX(w.seen, &w.at);
   add_object(&w, x);

@@ -19,7 +19,7 @@ good_arguments <- function() {
       n_draws = 2L, df = 3.5, factor = diag(2), inverse = TRUE
     )),
     list(
-      C_hash = list(x = list(a = 1), code = FALSE),
+      C_hash = list(x = c(a = 1), code = FALSE),
       C_checksum = list(bytes = raw(3))
     )
   )
