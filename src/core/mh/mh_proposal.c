@@ -3,6 +3,7 @@
 #include "mh/mh_proposal.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "numeric/linalg.h"
 #include "numeric/normals.h"
