@@ -29,8 +29,8 @@ has_own_functions <- function(fit) {
 #' are not continued either: extend the fits of the single data sets and combine
 #' them again.
 #' @param object,x,samples A fit of `combine_fits(data = "imputed")`.
-#' @param newdata,draws,ndraws,... As for the fits of one data set; `predict()` also
-#'   takes `type`, `interval` and `level`.
+#' @param newdata,draws,ndraws,... As for the fits of one data set; `predict()`
+#'   also takes `type`, `interval` and `level`.
 #' @return As for the fits of one data set.
 #' @section Errors: `gibbsite_error_argument` with the reason where there is no
 #'   answer.
