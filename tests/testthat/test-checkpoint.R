@@ -208,7 +208,7 @@ test_that("a damaged or foreign checkpoint is an error, its files untouched", {
     damaged(cut(state, 0))
     damaged(cut("chain-2/draws-0002.rds", 60))
     damaged(flip("chain-1/draws-0003.rds", 20))
-    damaged(flip("data.rds", 2000))
+    damaged(flip("data.rds", 500))
     damaged(flip(state, file.size("good/chain-1/state.rds") - 20))
     damaged(function() saveRDS(1:10, "run/chain-1/state.rds"))
     damaged(function() writeLines("hello", "run/data.rds"))
