@@ -835,6 +835,8 @@ callable <- c("variadic", "forged_density")
 # By argument, or by function and argument: the values that are valid. All
 # others must raise an error.
 taken_values <- list(
+  native_density.data = "empty", update.gibbs_logistic.formula. = "dots",
+  lda_prior.eta = c(positive, vectors, "huge"),
   log_lik.gibbs_sample.log_lik = "forged_density",
   log_lik.mh_sample.log_lik = callable,
   loo.gibbs_sample.log_lik = "forged_density",
