@@ -835,8 +835,6 @@ callable <- c("variadic", "forged_density")
 # By argument, or by function and argument: the values that are valid. All
 # others must raise an error.
 taken_values <- list(
-  native_density.data = "empty", update.gibbs_logistic.formula. = "dots",
-  lda_prior.eta = c(positive, vectors, "huge"),
   log_lik.gibbs_sample.log_lik = "forged_density",
   log_lik.mh_sample.log_lik = callable,
   loo.gibbs_sample.log_lik = "forged_density",
@@ -915,7 +913,8 @@ taken_values <- list(
   # any numbers that are not missing, logical ones too, are data of the C code;
   # its page says so
   native_density.data = c(
-    "no_rows", reals, vectors, "inf", "minus_inf", "true", "indefinite", "array"
+    "empty", "no_rows", reals, vectors, "inf", "minus_inf", "true",
+    "indefinite", "array"
   ),
   # parameters by number, whose own names are not read; all of them if left out,
   # as R's generic has it
@@ -924,7 +923,8 @@ taken_values <- list(
   subset = c("true", "two_flags", "minus_one", vectors, "bad_utf8_names"),
   gibbs_gmm.x = c("named_numbers", "indefinite", "zero_matrix"),
   gibbs_gmm.default.x = c("named_numbers", "indefinite"),
-  gibbs_lda.x = c("indefinite", some_text), lda_prior.eta = "indefinite",
+  gibbs_lda.x = c("indefinite", some_text),
+  lda_prior.eta = c(positive, vectors, "indefinite"),
   seeded_topics.weight = positive,
   token_counts.x = c("indefinite", some_text),
   token_counts.stopwords = c(some_text, "empty_string", "no_strings"),
@@ -945,7 +945,7 @@ taken_values <- list(
   posterior_predict.gibbs_bmf.newdata = "list_column",
   # the call is evaluated as it is
   update.laplace_logistic.formula. = "missing",
-  update.gibbs_logistic.formula. = "missing",
+  update.gibbs_logistic.formula. = c("missing", "dots"),
   update.gibbs_lm.formula. = "missing", update.gibbs_hlm.formula. = "missing",
   # all rows are shown
   print.gibbsite_convergence.n = c("huge", "inf"),
