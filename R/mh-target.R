@@ -59,7 +59,7 @@ doubts_after <- function(model, f, draws) {
   }
   start <- model$init
   best <- best_draw(model, draws)
-  lowest <- min(values, f(start)) - 1
+  lowest <- min(values) - 1
   found <- improper_doubts(model, f, start, lowest)
   if (length(found$doubts) == 0L && !is.null(best)) {
     found <- improper_doubts(model, f, best, lowest, along = FALSE)

@@ -175,3 +175,22 @@ test_that("a block of a Gibbs sampler that drifts away is told", {
   ))
   expect_match(said(fit), "a went as far as .* integrable")
 })
+
+test_that("a level far below the draws is no doubt, and the run goes on", {
+  # with a flat prior on k the density is level where k is large: 133,000 lower
+  # at the start's s, 800 at that of the draws
+  treated <- datasets::Puromycin[datasets::Puromycin$state == "treated", ]
+  density <- function(p) {
+    if (any(p <= 0)) {
+      return(-Inf)
+    }
+    mean <- p[["vm"]] * treated$conc / (p[["k"]] + treated$conc)
+    sum(stats::dnorm(treated$rate, mean, p[["s"]], log = TRUE))
+  }
+  fit <- mh_sample(
+    density, c(vm = 1, k = 1, s = 1), seed = 1, progress = FALSE
+  )
+  expect_gt(posterior::niterations(fit), 1000)
+  expect_true(converged(fit))
+  expect_null(attr(fit, "run")$doubts)
+})
