@@ -1,6 +1,6 @@
 # Identity: whether an object, a function or a file is what it was. Fits and
-# checkpoints hold hashes, and are compared by them for years: their values hang
-# on no other package, on no version of R and on no processor.
+# checkpoints hold hashes, and are compared by them for years: their values must
+# not depend on another package, the version of R or the processor.
 
 # The hash of an object's value. src/r_hash.c defines the bytes of an object,
 # and src/core/numeric/siphash.h the hash of bytes; the name before the colon

@@ -1,6 +1,5 @@
-# What is doubtful about the log density of mh_sample(): whether it is one. It
-# is asked a few times where no chain goes, and its values at the draws are
-# compared.
+# Whether the function given to mh_sample() can be a log density. It is evaluated
+# at some points far from the draws, and its values at the draws are compared.
 #
 # A doubt is list(kind, words):
 #
