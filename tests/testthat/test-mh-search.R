@@ -430,7 +430,7 @@ test_that("an interrupted search goes on with the call that was interrupted", {
 
 test_that("a fit says what its search did", {
   say <- function(f, init) {
-    fit <- short_mh(f, init)
+    fit <- suppressMessages(short_mh(f, init), "gibbsite_message_improper")
     grep("^Search", capture.output(print(fit)), value = TRUE)
   }
   expect_snapshot({
