@@ -80,7 +80,7 @@ check_kernel <- function(model, call) {
       call = call
     )
   }
-  if (any(vapply(model$plan, function(b) is_tempered(b$proposal), NA))) {
+  if (any(plan_traits(model$plan, "replicas"))) {
     abort_argument(
       c("{.fn geweke_joint} cannot test {.fn tempered}: its heated chains were
          drawn for the old data, and the data change in every step.",

@@ -349,5 +349,12 @@ renew_model <- function(model) {
   if (is_old_hash(model$data_hash) && model_has_data(model)) {
     model$data_hash <- model_hash(model)
   }
-  model
+  model_renew(model)
 }
+
+# A model that an earlier version stored, with its own fields in the form of this
+# version.
+model_renew <- function(model) UseMethod("model_renew")
+
+#' @exportS3Method
+model_renew.default <- function(model) model

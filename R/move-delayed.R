@@ -1,4 +1,4 @@
-# delayed_rejection(): a proposal made of two. src/core/mh/mh_delayed.h has the
+# delayed_rejection(): a move made of two. src/core/mh/mh_delayed.c has the
 # mathematics.
 
 #' Delayed rejection
@@ -83,8 +83,7 @@ delayed_rejection <- function(first = adaptive(), second = 0.2) {
 }
 
 check_stage <- function(proposal, arg, call) {
-  bad <- moves_far(proposal) || is_tempered(proposal) ||
-    is_delayed(proposal) || isTRUE(proposal$forever)
+  bad <- !has_trait(proposal, "density") || isTRUE(proposal$forever)
   if (bad) {
     abort_argument(
       c("{.fn {class(proposal)[1]}} cannot be {.arg {arg}} of
@@ -111,7 +110,7 @@ lacks_density <- function(proposal) {
 }
 
 check_scalable <- function(first, call) {
-  if (!inherits(first, c("adaptive", "random_walk", "langevin"))) {
+  if (!has_trait(first, "scalable")) {
     abort_argument(
       c("{.arg second} must be a proposal: {.fn {class(first)[1]}} has no steps
          that a number could multiply.",
@@ -119,4 +118,93 @@ check_scalable <- function(first, call) {
       call = call
     )
   }
+}
+
+#' @exportS3Method
+move_maker.delayed_rejection <- function(move) {
+  function(scale, parts) delayed_rejection(parts[[1L]], scale %||% parts[[2L]])
+}
+
+#' @exportS3Method
+move_traits.delayed_rejection <- function(move) {
+  list(why_not = "{.fn delayed_rejection} takes a mixture as its {.arg first}.")
+}
+
+#' @exportS3Method
+move_words.delayed_rejection <- function(move) {
+  paste0(
+    "delayed rejection: ", format(move$parts[[1L]]), "; then ",
+    if (is.null(move$scale)) {
+      format(move$parts[[2L]])
+    } else {
+      paste0("its steps times ", format(move$scale, digits = 4))
+    }
+  )
+}
+
+# A second proposal that has the steps of the first, multiplied by a number, uses
+# the memory of the first if it adapts, and does not adapt itself.
+#' @exportS3Method
+move_compile.delayed_rejection <- function(move, at) {
+  parts <- compile_parts(move, at)
+  scale <- move$scale
+  log_shrink <- NA_real_
+  if (!is.null(scale)) {
+    adapts <- parts[[2L]]$tuned > 0L
+    log_shrink <- if (adapts) log(scale) else 0
+    parts[[2L]]$tuned <- 0L
+    if (!adapts) {
+      parts[[2L]]$factor <- scale * parts[[2L]]$factor
+    }
+  }
+  list(parts = parts, log_shrink = log_shrink)
+}
+
+# `relative`: the logarithm of the second scale over the first, if they are
+# related.
+#' @exportS3Method
+move_memory.delayed_rejection <- function(move, compiled, x, scale,
+                                          factor = NULL) {
+  memory <- function(part) {
+    move_memory(
+      move$parts[[part]], compiled$parts[[part]], x, scale, factor
+    )
+  }
+  second <- if (is.null(move$scale)) {
+    memory(2L)
+  } else {
+    list(counts = numeric(4L), relative = log(move$scale))
+  }
+  new_memory(more = list(stages = list(memory(1L), second)))
+}
+
+# The states of a block's two tries; NULL if rejection is not delayed.
+tries_of <- function(memory) {
+  stages <- memory$stages
+  relative <- stages[[2L]]$relative
+  if (!is.null(relative)) {
+    stages[[2L]]$tuning <- stages[[1L]]$tuning + c(relative, 0)
+  }
+  stages
+}
+
+try_words <- c("first try", "second try")
+
+# A line on both tries, over all chains and blocks.
+#' @exportS3Method
+move_notes.delayed_rejection <- function(move, model, fit, rates) {
+  delayed <- vapply(model$plan, function(block) {
+    moves <- c(list(block$proposal), block$proposal$parts)
+    any(vapply(moves, inherits, NA, "delayed_rejection"))
+  }, NA)
+  names <- vapply(model$plan[delayed], `[[`, "", "name")
+  shares <- vapply(try_words, function(try) {
+    own <- rates[rates$block %in% paste0(names, ", ", try), ]
+    sum(own$rate * own$steps, na.rm = TRUE) / sum(own$steps)
+  }, 0)
+  paste0(
+    "Delayed rejection: accepted ", format(shares[[1L]], digits = 2),
+    " of the first proposals and ", format(shares[[2L]], digits = 2),
+    " of the second ones."
+  )
 }

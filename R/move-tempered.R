@@ -1,5 +1,4 @@
-# Parallel tempering: the proposal tempered(). src/core/mh/mh_tempered.h has the
-# mathematics.
+# tempered(). src/core/mh/mh_tempered.h has the mathematics.
 
 #' Parallel tempering
 #'
@@ -75,7 +74,7 @@ tempered <- function(temperatures = "auto", proposal = adaptive(),
                      tune = TRUE) {
   call <- rlang::current_env()
   check_proposal(proposal, "proposal")
-  bad <- is_hamiltonian(proposal) || is_tempered(proposal) ||
+  bad <- has_trait(proposal, "dynamics") || has_trait(proposal, "replicas") ||
     isTRUE(proposal$forever)
   if (bad) {
     abort_argument(
@@ -115,4 +114,135 @@ check_temperatures <- function(temperatures, call) {
     )
   }
   unname(temperatures)
+}
+
+#' @exportS3Method
+move_maker.tempered <- function(move) {
+  function(temperatures, tune, parts) tempered(temperatures, parts[[1L]], tune)
+}
+
+#' @exportS3Method
+move_traits.tempered <- function(move) {
+  list(
+    replicas = TRUE,
+    why_not = "{.fn tempered} takes a mixture as its {.arg proposal}."
+  )
+}
+
+#' @exportS3Method
+move_words.tempered <- function(move) {
+  ladder <- move$temperatures
+  paste0(
+    "parallel tempering, ",
+    if (is.numeric(ladder)) paste0(length(ladder), " "), "temperatures",
+    if (is.numeric(ladder)) paste(" to", format(max(ladder), digits = 4)),
+    if (move$tune) " tuned in burn-in", ": ", format(move$parts[[1L]])
+  )
+}
+
+# The temperatures with which a ladder on d coordinates begins. "auto":
+# neighbours differ by a ratio at which normal densities swap at a rate of 0.7
+# (d = 1) to 0.35 (d = 100).
+ladder_of <- function(temperatures, d) {
+  if (is.numeric(temperatures)) {
+    return(as.double(temperatures))
+  }
+  top <- 50
+  steps <- min(29, ceiling(log(top) / log1p(1.5 * sqrt(2 / d))))
+  top^(seq(0, steps) / steps)
+}
+
+replicas_of <- function(move, d) {
+  if (has_trait(move, "replicas")) length(ladder_of(move$temperatures, d)) else 1
+}
+
+#' @exportS3Method
+move_compile.tempered <- function(move, at) {
+  list(
+    tuned = as.integer(move$tune), parts = list(compile_at(move$parts[[1L]], at)),
+    power = 1 / ladder_of(move$temperatures, at$d)
+  )
+}
+
+# The replicas have no points yet.
+#' @exportS3Method
+move_memory.tempered <- function(move, compiled, x, scale, factor = NULL) {
+  count <- length(compiled$power)
+  others <- count - 1
+  d <- compiled$d
+  new_memory(more = list(
+    power = compiled$power + 0,
+    x = numeric(d * others), point = numeric(d * others),
+    value = rep(-Inf, 2 * others), slope = numeric((d + 1) * others),
+    swaps = numeric(2 * others), heights = numeric(3 * count),
+    journeys = c(seq_len(count) - 1, numeric(count + 1)),
+    inner = lapply(1 / compiled$power, function(temperature) {
+      wider <- sqrt(temperature)
+      move_memory(
+        move$parts[[1L]], compiled$parts[[1L]], x, scale * wider,
+        if (!is.null(factor)) factor * wider
+      )
+    })
+  ))
+}
+
+# All replicas begin where the chain does.
+place_replicas <- function(state) {
+  state$blocks <- lapply(state$blocks, function(memory) {
+    others <- length(memory$power) - 1L
+    if (others > 0L) {
+      for (what in c("x", "point", "value")) {
+        memory[[what]] <- rep(state[[what]], others)
+      }
+    }
+    memory
+  })
+  state
+}
+
+# A row for each chain and temperature: `power` is its inverse; mean and
+# variance of the log density (with the Jacobian of `transform`) at that
+# temperature over `sweeps` after burn-in; `swap_rate` that with the next one.
+temperature_table <- function(fit) {
+  tables <- lapply(seq_along(fit), function(k) {
+    memory <- fit_part(fit, "chains")[[k]]$state$blocks[[1L]]
+    count <- length(memory$power)
+    heights <- matrix(memory$heights, 3L)
+    after <- memory$swaps[seq(count, length.out = count - 1L)]
+    data.frame(
+      chain = k, temperature = 1 / memory$power, power = memory$power,
+      sweeps = heights[1L, ], mean_log_density = heights[2L, ],
+      variance = heights[3L, ] / (heights[1L, ] - 1),
+      swap_rate = c(after / heights[1L, 1L], NA),
+      round_trips = memory$journeys[[2L * count + 1L]]
+    )
+  })
+  do.call(rbind, tables)
+}
+
+# A line on swaps and round trips after burn-in, and one on what to do.
+#' @exportS3Method
+move_notes.tempered <- function(move, model, fit, rates) {
+  within <- move_notes(move$parts[[1L]], model, fit, rates)
+  table <- temperature_table(fit)
+  if (all(table$sweeps == 0)) {
+    return(within)
+  }
+  trips <- table$round_trips[!duplicated(table$chain)]
+  rates <- table$swap_rate[!is.na(table$swap_rate)]
+  c(
+    within,
+    paste0(
+      "Parallel tempering: ", sum(table$chain == 1L), " temperatures to ",
+      format(max(table$temperature), digits = 4), "; swap rates ",
+      paste(unique(format(range(rates), digits = 2)), collapse = " to "), "; ",
+      whole(sum(trips)), " round trips, ", whole(min(trips)),
+      " in a chain at least."
+    ),
+    if (min(rates) < 0.1) {
+      "Swap rates below 0.1: give more `temperatures`, closer to each other."
+    } else if (min(trips) < 5) {
+      "Few round trips: run longer, with a burn-in that is longer too."
+    }
+  )
 }
