@@ -80,7 +80,7 @@ check_kernel <- function(model, call) {
       call = call
     )
   }
-  if (any(plan_traits(model$plan, "replicas"))) {
+  if (plan_has(model$plan, "replicas")) {
     abort_argument(
       c("{.fn geweke_joint} cannot test {.fn tempered}: its heated chains were
          drawn for the old data, and the data change in every step.",

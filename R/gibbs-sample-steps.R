@@ -204,7 +204,8 @@ begin_to_learn <- function(model, values, block, x, compiled) {
   proposal <- model$data[[block]]$proposal
   density <- step_density(model, values, block)
   check_step_start(model, values, block)
-  scale <- if (any_trait(proposal, "scale")) reach(density, x) else rep(1, length(x))
+  look <- any_trait(proposal, "scale")
+  scale <- if (look) reach(density, x) else rep(1, length(x))
   move_memory(
     proposal, compiled, x, scale,
     factor_to_begin_with(proposal, density, x, seq_along(x), scale)

@@ -222,7 +222,7 @@ block_indices <- function(blocks, names, call) {
 # Temperatures of the density of a block given the others would be wrong: the
 # constants of its powers depend on the others.
 check_tempered_alone <- function(plan, call) {
-  if (any(plan_traits(plan, "replicas")) && length(plan) > 1L) {
+  if (plan_has(plan, "replicas") && length(plan) > 1L) {
     abort_argument(
       c("{.fn tempered} must move all coordinates in one block.",
         i = "Leave out {.arg blocks}."),

@@ -6,7 +6,7 @@
 # agrees is enough. Where no difference is finite there is no comparison, and an
 # invalid gradient is reported by the first sweep.
 check_gradient <- function(model, point, call) {
-  if (!any(plan_traits(model$plan, "dynamics")) ||
+  if (!plan_has(model$plan, "dynamics") ||
         identical(model$gradient, "differences")) {
     return(invisible())
   }

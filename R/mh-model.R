@@ -15,7 +15,8 @@ mh_model <- function(log_density, extra, init, names, plan, box, keep, on_nan,
     coefficients = names[kept],
     arguments_at = "extra",
     cures = c(
-      if (any(plan_traits(plan, "dynamics")) && leaves_bounds(box)) bounds_cure, mh_cure
+      if (plan_has(plan, "dynamics") && leaves_bounds(box)) bounds_cure,
+      mh_cure
     ),
     extra = extra, init = unname(init), parameters = names,
     user_names = names(init), plan = plan, given_gradient = gradient,
@@ -30,7 +31,7 @@ mh_model <- function(log_density, extra, init, names, plan, box, keep, on_nan,
     keep = kept, debug = as.integer(debug)
   )
   at_mode <- NULL
-  if (any(plan_traits(plan, "mode"))) {
+  if (plan_has(plan, "mode")) {
     mode <- mode_covariance(model, call)
     model <- mode$model
     at_mode <- mode$at
@@ -74,7 +75,7 @@ model_start.mh_model <- function(model, init) {
   centre <- region$centre %||% to_working(model$spec, init %||% model$init)
   settled <- settle(model, mh_state(model, centre, own))
   check_density_at(model, settled, init)
-  look <- is.null(init) || any(plan_traits(model$plan, "scale"))
+  look <- is.null(init) || plan_has(model$plan, "scale")
   region <- region %||% region_around(model, centre, look)
   if (is.null(init)) {
     start <- scatter(model, settled, region, chain)
@@ -99,7 +100,7 @@ model_start.mh_model <- function(model, init) {
   check_same_kind(kind, rlang::call2("mh_sample"))
   # a user's proposal draws on the chain's stream; the density then has a
   # separate stream
-  if (any(plan_traits(model$plan, "user"))) {
+  if (plan_has(model$plan, "user")) {
     settled$asked <- generator_seed()
   }
   set_generator_seed(chain)

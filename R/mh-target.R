@@ -17,7 +17,7 @@ model_doubts.mh_model <- function(model, draws, converged) {
   if (is.null(draws)) {
     # trajectories in a density without a peak take long
     lost <- if (is.null(model$search$ended)) {
-      any(plan_traits(model$plan, "dynamics"))
+      plan_has(model$plan, "dynamics")
     } else {
       has_no_peak(model)
     }
@@ -30,7 +30,7 @@ model_doubts.mh_model <- function(model, draws, converged) {
       doubts_after(model, f, draws)
     },
     doubts_of_steps(model, f, draws), doubts_of_arguments(model),
-    if (any(plan_traits(model$plan, "dynamics"))) doubts_of_edges(model, f, draws)
+    if (plan_has(model$plan, "dynamics")) doubts_of_edges(model, f, draws)
   )
 }
 

@@ -251,7 +251,7 @@ default_proposal <- function(gradient, log_density) {
 }
 
 check_gradient_used <- function(gradient, plan, call) {
-  used <- any(plan_traits(plan, "gradient"))
+  used <- plan_has(plan, "gradient")
   if (!is.null(gradient) && !used) {
     abort_argument(
       c("{.arg gradient} is not used by {.arg proposal}.",

@@ -142,8 +142,8 @@ move_words.delayed_rejection <- function(move) {
   )
 }
 
-# A second proposal that has the steps of the first, multiplied by a number, uses
-# the memory of the first if it adapts, and does not adapt itself.
+# A second proposal that has the steps of the first, multiplied by a number,
+# uses the memory of the first if it adapts, and does not adapt itself.
 #' @exportS3Method
 move_compile.delayed_rejection <- function(move, at) {
   parts <- compile_parts(move, at)

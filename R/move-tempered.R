@@ -153,13 +153,15 @@ ladder_of <- function(temperatures, d) {
 }
 
 replicas_of <- function(move, d) {
-  if (has_trait(move, "replicas")) length(ladder_of(move$temperatures, d)) else 1
+  if (!has_trait(move, "replicas")) return(1)
+  length(ladder_of(move$temperatures, d))
 }
 
 #' @exportS3Method
 move_compile.tempered <- function(move, at) {
   list(
-    tuned = as.integer(move$tune), parts = list(compile_at(move$parts[[1L]], at)),
+    tuned = as.integer(move$tune),
+    parts = list(compile_at(move$parts[[1L]], at)),
     power = 1 / ladder_of(move$temperatures, at$d)
   )
 }

@@ -1,4 +1,5 @@
-# Moves of mh_sample(): the objects that a user makes, and the lists that C reads.
+# Moves of mh_sample(): the objects that a user makes, and the lists that C
+# reads.
 #
 # A move is a plain list of class c("<kind>", "gibbsite_proposal") without a
 # dimension; functions in it are sent with it to other processes. Each kind has
@@ -18,7 +19,7 @@ proposal_kinds <- c(
 # ---- What a kind says of itself ---------------------------------------------
 
 # What a move is and needs, of this list; what is left out is not so:
-#   density     its q(y | x) is known: a mixture and delayed rejection may use it
+#   density     its q(y | x) is known: mixtures and delayed rejection use it
 #   why_not     without one: what to do instead
 #   learns      adapts in burn-in
 #   scalable    has steps that a number can multiply
@@ -41,10 +42,12 @@ any_trait <- function(move, trait) {
   has_trait(move, trait) || any(vapply(move$parts, any_trait, NA, trait))
 }
 
-# The same of the blocks of a plan: a flag for each.
+# The same of the blocks of a plan: a flag for each; whether of any.
 plan_traits <- function(plan, trait, test = any_trait) {
   vapply(plan, function(block) test(block$proposal, trait), NA)
 }
+
+plan_has <- function(plan, trait) any(plan_traits(plan, trait))
 
 # A function that makes a move again from its elements.
 move_maker <- function(move) UseMethod("move_maker")
@@ -187,8 +190,8 @@ compile_parts <- function(move, at) {
   })
 }
 
-# A form that was stored when kinds were numbers, every form had the same fields,
-# and `longest` meant what each kind now has a word for.
+# A form that was stored when kinds were numbers, every form had the same
+# fields, and `longest` meant what each kind now has a word for.
 renew_proposal <- function(compiled) {
   if (is.character(compiled$kind)) {
     return(compiled)

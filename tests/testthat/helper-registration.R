@@ -211,6 +211,7 @@ good_mh <- function() {
       spec = model$spec, functions = functions, state = state,
       place = new.env()
     ),
+    C_mh_variates = list(compiled = model$spec$blocks[[1]]$proposal),
     C_mh_evaluate = list(
       density = functions$log_density, point = c(1, 2), names = c("a", "b"),
       place = new.env()
