@@ -590,7 +590,7 @@ public_generic <- function(generic, exports) {
   packages <- c(
     "base", "stats", "graphics", "coda", "loo", "bayesplot", "nlme", "emmeans",
     "marginaleffects", "performance", "parameters", "posterior", "bayestestR",
-    "bridgesampling", "projpred", "ggplot2", "rstantools"
+    "projpred", "ggplot2", "rstantools"
   )
   for (package in packages) {
     if (requireNamespace(package, quietly = TRUE) &&
