@@ -53,7 +53,7 @@ compile_hamiltonian <- function(proposal) {
   list(
     target = proposal$target, tuned = as.integer(learns_mass(proposal)),
     dense = as.integer(proposal$mass == "dense"),
-    longest = as.double(proposal$max_depth %||% proposal$n_steps),
+    depth = proposal$max_depth, steps = proposal$n_steps,
     jitter = proposal$jitter %||% 0
   )
 }

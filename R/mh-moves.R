@@ -104,14 +104,13 @@ ladder_of <- function(temperatures, d) {
 compile_ladder <- function(proposal, d) {
   temperatures <- ladder_of(proposal$temperatures, d)
   list(
-    tuned = as.integer(proposal$tune), power = 1 / temperatures,
-    longest = as.double(length(temperatures))
+    tuned = as.integer(proposal$tune), power = 1 / temperatures
   )
 }
 
 # The block's part of a state, without `inner`; the replicas have no points yet.
 ladder_memory <- function(compiled) {
-  count <- compiled$longest
+  count <- length(compiled$power)
   others <- count - 1
   d <- compiled$d
   list(

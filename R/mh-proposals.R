@@ -592,7 +592,7 @@ compile_proposal <- function(proposal, d, where = "proposal", at_mode = NULL,
                              call = rlang::caller_env(), names = NULL) {
   kind <- class(proposal)[[1L]]
   compiled <- list(
-    kind = proposal_kinds[[kind]], family = 0L, tuned = 0L, d = as.integer(d),
+    kind = kind, family = 0L, tuned = 0L, d = as.integer(d),
     df = Inf, target = 0.5, mean = numeric(), factor = numeric(),
     weights = numeric(), parts = list()
   )
@@ -690,7 +690,7 @@ compile_langevin <- function(proposal, d, where, at_mode, call, names) {
 compile_slice <- function(proposal, d, where, call, names) {
   tuned <- is.character(proposal$width)
   list(
-    tuned = as.integer(tuned), longest = as.double(proposal$max_steps),
+    tuned = as.integer(tuned), widths = as.double(proposal$max_steps),
     width = if (tuned) {
       numeric()
     } else {
@@ -915,29 +915,5 @@ proposal_gradients <- function(proposal) {
   )
 }
 
-# Number of variates drawn ahead that a sweep uses, as core/mh/mh.c counts them.
-block_variates <- function(block) 1 + proposal_variates(block$proposal)
-
-proposal_variates <- function(compiled) {
-  if (compiled$kind == proposal_kinds[["mixture_proposal"]]) {
-    return(1 + max(vapply(compiled$parts, proposal_variates, 0)))
-  }
-  if (compiled$kind == proposal_kinds[["custom_proposal"]]) {
-    return(0)
-  }
-  if (compiled$kind == proposal_kinds[["univariate_slice"]]) {
-    return(2)
-  }
-  if (compiled$kind == proposal_kinds[["delayed_rejection"]]) {
-    return(1 + sum(vapply(compiled$parts, proposal_variates, 0)))
-  }
-  if (compiled$kind == proposal_kinds[["tempered"]]) {
-    k <- compiled$longest
-    return(k - 1 + k * (1 + proposal_variates(compiled$parts[[1L]])))
-  }
-  keyed <- c("hmc", "nuts", "elliptical_slice")
-  if (compiled$kind %in% proposal_kinds[keyed]) {
-    return(compiled$d + 2)
-  }
-  compiled$d + (compiled$family == proposal_families[["t"]])
-}
+# Number of variates drawn ahead that a sweep uses.
+block_variates <- function(block) .Call(C_mh_variates, block$proposal)

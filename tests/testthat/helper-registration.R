@@ -118,7 +118,7 @@ good_logistic <- function() {
     C_logistic_search = list(
       data = data, start = c(0, 0),
       control = list(
-        gradient = 0, limit = 20, share = 1, tolerance = 1e-8, price = 0
+        gradient = 0, limit = 20, share = 1, tolerance = 1e-8
       )
     ),
     C_logistic_derivatives = list(data = data, w = c(0, 1)),

@@ -1,8 +1,7 @@
-/* What mh_sample() and MH steps within gibbs_sample() share on R's side:
- * functions of the user that the core calls, proposals and blocks out of R's
- * lists, and the sampler's own stream of random numbers. */
-#ifndef GIBBSITE_R_MH_H
-#define GIBBSITE_R_MH_H
+/* Functions of the user that Metropolis-Hastings calls: densities, gradients and
+ * proposals, in mh_sample() and in MH steps within gibbs_sample(). */
+#ifndef GIBBSITE_R_MH_FUNCTIONS_H
+#define GIBBSITE_R_MH_FUNCTIONS_H
 
 #include <Rinternals.h>
 
@@ -17,6 +16,9 @@ typedef struct {
   SEXP list;     /* NULL: densities run on the chain's stream */
   R_xlen_t slot; /* of `asked` in it                          */
 } mh_asked;
+
+/* The variable that holds R's own stream. */
+SEXP mh_stream_symbol(void);
 
 /* Without such an element (a state of an earlier version) there is none. */
 mh_asked mh_open_asked(SEXP list);
@@ -40,6 +42,12 @@ typedef struct {
 
 mh_session mh_open_session(SEXP place, SEXP names);
 
+/* `name` of `place` <- value. */
+void mh_tell(const mh_session *session, const char *name, SEXP value);
+
+/* An R error: the user's code has changed the kind of generator. */
+void mh_stop_changed_kind(const mh_session *session);
+
 /* A function as R's caller() gives it, list(call, env, role): the call's first
  * `arguments` arguments are replaced by vectors of d numbers, at each evaluation
  * such as nobody else holds, with `names` (d strings, or R_NilValue). */
@@ -60,34 +68,19 @@ int mh_ask_vector(void *context, const double *x, double *value);
 int mh_ask_density(void *context, const double *y, const double *x,
                    double *value);
 
+/* A draw of a custom proposal must be finite: one that is not can be no point
+ * of the density's. */
+int mh_ask_draw(void *context, const double *x, double *y);
+
 /* Sets log_density and context for a density of d numbers: a caller, or what
  * native_density() makes. */
 void mh_open_density(SEXP density, size_t d, mh_session *session, mh_model *m);
 
+/* Sets the gradient: NULL; a caller; a string: the density's values have the
+ * gradient; or what native_gradient() makes. */
+void mh_open_gradient(mh_model *m, SEXP gradient, mh_session *session);
+
 /* Tells `place` of a fault that the core found. */
 void mh_report_fault(const mh_model *m, mh_session *session);
-
-/* ---- proposals and blocks ------------------------------------------------ */
-
-/* compiled, functions: as compile_proposal() and proposal_functions() give
- * them; memory: the block's part of the state (written into); names of the
- * block's coordinates, or NULL.  The caller sets `index`. */
-void mh_open_block(mh_block *block, SEXP compiled, SEXP memory, SEXP functions,
-                   SEXP names, mh_session *session);
-
-/* ---- the sampler's own stream -------------------------------------------- */
-
-/* state$own is a stream of which the sampler alone draws: what the user's
- * functions do to R's generator cannot reach it.  The first element of it is
- * the generator's kind, which they must leave as it is. */
-typedef struct {
-  SEXP state, chain;
-  R_xlen_t slot;
-  mh_session *session;
-} mh_own_stream;
-
-void mh_open_stream(mh_own_stream *own, SEXP state, mh_session *session);
-void mh_take_generator(void *own);
-void mh_give_generator(void *own);
 
 #endif

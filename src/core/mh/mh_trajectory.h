@@ -13,8 +13,8 @@
  *   r <- r + s/2 L' grad log p(x),
  *
  * which preserves volume and is undone by a step of -s. */
-#ifndef GIBBSITE_MH_HAMILTONIAN_H
-#define GIBBSITE_MH_HAMILTONIAN_H
+#ifndef GIBBSITE_MH_TRAJECTORY_H
+#define GIBBSITE_MH_TRAJECTORY_H
 
 #include "mh/mh.h"
 #include "numeric/arena.h"
@@ -28,7 +28,7 @@ typedef struct {
   double energy;             /* H; INFINITY where the trajectory must end    */
 } mh_phase;
 
-/* A part of a trajectory that mh_nuts.h builds. */
+/* A part of a trajectory that mh_nuts.c builds. */
 typedef struct {
   double *total;        /* sum of its momenta                               */
   double *first, *last; /* momenta at its ends                              */
@@ -49,15 +49,17 @@ typedef struct mh_trajectory {
   /* scratch */
   double *work;         /* block's d                                        */
   mh_phase edge[2];     /* where it goes on, backwards and forwards          */
-  mh_subtree whole;     /* MH_NUTS                                           */
-  mh_subtree *subtrees; /* MH_NUTS: `longest` of them                        */
+  mh_subtree whole;     /* of mh_nuts.c, and                                 */
+  mh_subtree *subtrees; /* as many as mh_trajectory_open() was asked for     */
 } mh_trajectory;
 
 /* H above that of the start by more than this is a divergence. */
 #define MH_DIVERGENCE 1000.0
 
-/* Lays out the scratch of a block of a model on d coordinates (mh/arena.h). */
-mh_trajectory *mh_trajectory_open(const mh_proposal *p, size_t d, arena *a);
+/* Lays out the scratch of a block of a model on d coordinates, with so many
+ * subtrees (numeric/arena.h). */
+mh_trajectory *mh_trajectory_open(const mh_proposal *p, size_t d,
+                                  size_t subtrees, arena *a);
 
 /* One leapfrog step of size `step`, and H there.  Where the density is zero, or
  * so low that the step is a divergence, the gradient is not asked for and H is
@@ -71,10 +73,26 @@ status mh_advance(mh_trajectory *t, mh_phase *z, double step);
 void mh_copy_position(const mh_trajectory *t, const mh_phase *from,
                       mh_phase *to);
 
-/* One transition on block b.  u: a uniform; variates: d normals and two
- * uniforms. */
-status mh_hamiltonian_update(mh_model *m, size_t b, double u,
-                             const double *variates,
-                             const scan_control *control);
+/* A transition of block b: from the model's position with a momentum, of which
+ * `momentum` has the d normals.  Where the block learns and its step must be
+ * found anew, that comes first. */
+status mh_begin_transition(mh_model *m, size_t b, const double *momentum,
+                           const scan_control *control, mh_trajectory **t);
+
+/* The mean acceptance probability of its steps. */
+double mh_acceptance(const mh_trajectory *t);
+
+/* How it ended. */
+typedef struct {
+  const mh_phase *at; /* the position that it leads to                       */
+  double log_ratio;   /* of the decision to move; NaN without one            */
+  int moved;
+  double accepted; /* what counts as accepted: from 0 to 1                */
+  int deepest;     /* a tree of the greatest depth                        */
+} mh_ending;
+
+/* The state moves; what was met is noted, and the block learns.  u: a uniform,
+ * for the trace. */
+void mh_end_transition(mh_trajectory *t, size_t b, double u, mh_ending end);
 
 #endif

@@ -1,12 +1,10 @@
 #include "numeric/rounding.h"
 
-#include "mh/mh_hamiltonian.h"
+#include "mh/mh_trajectory.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "mh/mh_nuts.h"
-#include "mh/mh_proposal.h"
 #include "mh/mh_warmup.h"
 #include "numeric/linalg.h"
 
@@ -30,8 +28,8 @@ static mh_subtree lay_subtree(size_t block_d, size_t d, arena *a) {
   return s;
 }
 
-mh_trajectory *mh_trajectory_open(const mh_proposal *p, size_t d, arena *a) {
-  const size_t count = p->kind == MH_NUTS ? p->longest : 0;
+mh_trajectory *mh_trajectory_open(const mh_proposal *p, size_t d, size_t count,
+                                  arena *a) {
   mh_trajectory laid = {0};
   mh_trajectory *t = arena_take(a, 1.0, sizeof(mh_trajectory));
   laid.subtrees = arena_take(a, (double)count, sizeof(mh_subtree));
@@ -112,8 +110,7 @@ status mh_leapfrog(mh_trajectory *t, mh_phase *z, double step) {
 }
 
 status mh_advance(mh_trajectory *t, mh_phase *z, double step) {
-  const scan_control *control = t->control;
-  if (control->stop && control->stop(control->stop_data))
+  if (scan_must_stop(t->control))
     return STATUS_INTERRUPTED;
   const status outcome = mh_leapfrog(t, z, step);
   const double rise = z->energy - t->start;
@@ -174,43 +171,43 @@ static status find_step(mh_model *m, mh_block *block, const double *momentum,
   return STATUS_OK;
 }
 
-/* ---- static trajectories ------------------------------------------------- */
-
-/* `longest` steps of a size spread over s (1 - jitter, 1 + jitter).  *moved: is
- * the end, t->edge[0], accepted? */
-static status hmc_transition(mh_trajectory *t, double u, double uniform,
-                             int *moved) {
-  const mh_proposal *p = t->block->proposal;
-  status outcome = STATUS_OK;
-  t->step *= 1.0 + p->jitter * (2.0 * uniform - 1.0);
-  for (size_t i = 0; i < p->longest && !t->divergent; i++) {
-    outcome = mh_advance(t, &t->edge[0], t->step);
-    if (outcome != STATUS_OK)
-      return outcome;
-  }
-  const double log_ratio = t->start - t->edge[0].energy;
-  t->rates = t->leapfrogs * (t->divergent ? 0.0 : exp(fmin(0.0, log_ratio)));
-  *moved = !t->divergent && log(u) < log_ratio;
-  return STATUS_OK;
-}
-
 /* ---- one transition ------------------------------------------------------ */
 
-static double rate_of(const mh_trajectory *t) {
+static int learns(const mh_model *m, const mh_block *block,
+                  const scan_control *control) {
+  return block->proposal->tuned != MH_FIXED &&
+         scan_in_burnin(*m->sweep + 1.0, control);
+}
+
+status mh_begin_transition(mh_model *m, size_t b, const double *momentum,
+                           const scan_control *control, mh_trajectory **t) {
+  mh_block *block = &m->block[b];
+  status outcome = mh_know_slope(m);
+  if (outcome == STATUS_OK && learns(m, block, control) &&
+      mh_warmup_begins(&block->memory)) {
+    outcome = find_step(m, block, momentum, control);
+    mh_warmup_begin(&block->memory);
+  }
+  if (outcome == STATUS_OK)
+    *t = begin(m, block, momentum, control);
+  return outcome;
+}
+
+double mh_acceptance(const mh_trajectory *t) {
   return t->leapfrogs > 0.0 ? t->rates / t->leapfrogs : 0.0;
 }
 
-static void write_trace(mh_model *m, size_t b, double u, const mh_phase *end,
-                        double log_ratio, int moved) {
+static void write_trace(mh_model *m, size_t b, double u, mh_ending end) {
+  const double *value = end.at->value;
   const double correction =
-    isnan(log_ratio) ? NAN : log_ratio - (end->value[1] - m->value[1]);
+    isnan(end.log_ratio) ? NAN : end.log_ratio - (value[1] - m->value[1]);
   const double numbers[MH_TRACE] = {
-    *m->sweep + 1.0, (double)b + 1.0, u,         end->value[0],
-    end->value[1],   correction,      log_ratio, moved};
+    *m->sweep + 1.0, (double)b + 1.0, u,        value[0], value[1],
+    correction,      end.log_ratio,   end.moved};
   for (size_t i = 0; i < MH_TRACE; i++)
     *m->trace++ = numbers[i];
   for (size_t j = 0; j < m->d; j++)
-    *m->trace++ = end->x[j];
+    *m->trace++ = end.at->x[j];
 }
 
 static void move_to(mh_model *m, const mh_phase *z) {
@@ -226,11 +223,10 @@ static void move_to(mh_model *m, const mh_phase *z) {
 /* Divergences, trees of the greatest depth; transitions, mean energy, sum of
  * squares about it, sum of squared differences, the last energy. */
 static void count_energy(double *energies, const mh_trajectory *t,
-                         double energy) {
-  const mh_proposal *p = t->block->proposal;
+                         double energy, int deepest) {
   const double apart = energy - energies[3], step = energy - energies[6];
   energies[0] += t->divergent;
-  energies[1] += p->kind == MH_NUTS && t->depth >= (double)p->longest;
+  energies[1] += deepest;
   energies[5] += energies[2] > 0.0 ? step * step : 0.0;
   energies[2] += 1.0;
   energies[3] += apart / energies[2];
@@ -238,58 +234,30 @@ static void count_energy(double *energies, const mh_trajectory *t,
   energies[6] = energy;
 }
 
-static void note_transition(mh_trajectory *t, size_t b, double energy,
-                            int moved, int in_burnin) {
+static void note_transition(mh_trajectory *t, size_t b, mh_ending end) {
   mh_block *block = t->block;
-  const int nuts = block->proposal->kind == MH_NUTS;
+  const double sweep = *t->m->sweep + 1.0;
+  const int in_burnin = scan_in_burnin(sweep, t->control);
+  const double energy = end.moved ? end.at->energy : t->start;
   double *counts = block->memory.counts + (in_burnin ? 0 : 2);
   const double numbers[MH_TRANSITION] = {
-    *t->m->sweep + 1.0, (double)b + 1.0, rate_of(t),           t->step,
-    t->depth,           t->leapfrogs,    (double)t->divergent, energy};
+    sweep,    (double)b + 1.0, mh_acceptance(t),     t->step,
+    t->depth, t->leapfrogs,    (double)t->divergent, energy};
   memcpy(block->transition, numbers, sizeof(numbers));
   counts[0] += 1.0;
-  counts[1] += nuts ? rate_of(t) : moved;
+  counts[1] += end.accepted;
   if (!in_burnin)
-    count_energy(block->memory.energies, t, energy);
+    count_energy(block->memory.energies, t, energy, end.deepest);
 }
 
-/* The chain goes to where the transition ended. */
-static void end_transition(mh_trajectory *t, size_t b, double u, int moved,
-                           int in_burnin) {
+void mh_end_transition(mh_trajectory *t, size_t b, double u, mh_ending end) {
   mh_model *m = t->m;
-  const int nuts = t->block->proposal->kind == MH_NUTS;
-  const mh_phase *end = nuts ? &t->whole.drawn : &t->edge[0];
-  const double log_ratio = nuts ? NAN : t->start - end->energy;
-  note_transition(t, b, moved ? end->energy : t->start, moved, in_burnin);
+  note_transition(t, b, end);
   if (m->trace)
-    write_trace(m, b, u, end, log_ratio, moved);
-  if (moved)
-    move_to(m, end);
-}
-
-status mh_hamiltonian_update(mh_model *m, size_t b, double u,
-                             const double *variates,
-                             const scan_control *control) {
-  mh_block *block = &m->block[b];
-  const mh_proposal *p = block->proposal;
-  const double *uniforms = variates + p->d, sweep = *m->sweep + 1.0;
-  const int in_burnin = scan_in_burnin(sweep, control);
-  const int learns = in_burnin && p->tuned != MH_FIXED;
-  int moved = 1;
-  status outcome = mh_know_slope(m);
-  if (outcome == STATUS_OK && learns && mh_warmup_begins(&block->memory)) {
-    outcome = find_step(m, block, variates, control);
-    mh_warmup_begin(&block->memory);
-  }
-  if (outcome != STATUS_OK)
-    return outcome;
-  mh_trajectory *t = begin(m, block, variates, control);
-  outcome = p->kind == MH_NUTS ? mh_nuts_transition(t, uniforms)
-                               : hmc_transition(t, u, uniforms[0], &moved);
-  if (outcome != STATUS_OK)
-    return outcome;
-  end_transition(t, b, u, moved, in_burnin);
-  if (learns)
-    mh_warmup_learn(block, m->x, rate_of(t), sweep, control->burnin);
-  return STATUS_OK;
+    write_trace(m, b, u, end);
+  if (end.moved)
+    move_to(m, end.at);
+  if (learns(m, t->block, t->control))
+    mh_warmup_learn(t->block, m->x, mh_acceptance(t), *m->sweep + 1.0,
+                    t->control->burnin);
 }
