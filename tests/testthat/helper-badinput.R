@@ -648,14 +648,20 @@ is_needed <- function(target, arg) {
   arg == "other" || rlang::is_missing(default)
 }
 
-# Every tenth call, so that each function and each value is included.
-some_hostile_calls <- function(calls, share = 10) {
+# One call in so many, so that each value is included, and one of each function
+# that has none of these.
+some_hostile_calls <- function(calls, share) {
   place <- match(
     vapply(calls, `[[`, "", "value"), c(names(hostile_values), "missing")
   )
   place[is.na(place)] <- 0
   target <- vapply(calls, `[[`, 0L, "target")
-  calls[(place + 3 * target + seq_along(calls) %/% 50) %% share == 0]
+  some <- which((place + 3 * target + seq_along(calls) %/% 50) %% share == 0)
+  rest <- lapply(setdiff(target, target[some]), function(i) {
+    own <- which(target == i)
+    own[[1L + i %% length(own)]]
+  })
+  calls[sort(c(some, unlist(rest)))]
 }
 
 # ---- one call ----------------------------------------------------------------

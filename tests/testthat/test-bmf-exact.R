@@ -9,16 +9,6 @@
 
 max_z <- 4.5
 
-once <- function(make) {
-  value <- NULL
-  function() {
-    if (is.null(value)) {
-      value <<- make()
-    }
-    value
-  }
-}
-
 # ---- the log joint density ---------------------------------------------------
 
 test_that("the recorded log joint density is that of its factors", {
@@ -547,7 +537,8 @@ expect_rejected <- function(case, mutants, ...) {
 
 test_that("Geweke's joint test passes", {
   skip_long()
-  for (case in names(joint_cases)) {
+  # test-joint.R has the gamma prior
+  for (case in fast_or("biases_wishart", names(joint_cases))) {
     p <- smallest_adjusted(run_joint_test(case))
     expect_gte(p, error_rate, label = case)
   }
@@ -619,8 +610,10 @@ expect_calibrated <- function(ranks, label) {
 
 test_that("the posterior is calibrated over the prior", {
   skip_long()
-  for (case in c("fixed", "gamma", "wishart", "biases_wishart")) {
-    expect_calibrated(run_sbc(joint_cases[[case]], 200, seed = 52), case)
+  more <- if (is_extended()) c("fixed", "gamma", "wishart")
+  for (case in c("biases_wishart", more)) {
+    ranks <- run_sbc(joint_cases[[case]], fast_or(100, 200), seed = 52)
+    expect_calibrated(ranks, case)
   }
 })
 
@@ -654,7 +647,7 @@ test_that("the posterior is calibrated over the prior, longer", {
 # The rank of a new rating among draws of its predictive distribution, data from
 # the model: intervals of any level cover as often as they say.
 test_that("predictive intervals cover as often as they say", {
-  skip_long()
+  skip_unless_extended()
   withr::local_seed(61)
   model <- tiny_bmf("wishart", 8, 8, 2, 40, biases = TRUE,
     predict_at = list(user = 1L, item = 2L)

@@ -303,7 +303,9 @@ feature_test <- function(case, reference, model = feature_cases[[case]],
 test_that("Geweke's joint test passes with features", {
   skip_long()
   for (case in if (is_extended()) names(feature_cases) else "plain") {
-    test <- feature_test(case, feature_reference(case))
+    test <- feature_test(
+      case, feature_reference(case), steps = fast_or(20, 40)
+    )
     expect_gte(smallest_adjusted(test), error_rate, label = case)
   }
 })
@@ -339,7 +341,7 @@ feature_ranks <- function(model, simulations = 200) {
 
 test_that("the posterior with features is calibrated over the prior", {
   skip_long()
-  ranks <- feature_ranks(feature_cases$plain)
+  ranks <- feature_ranks(feature_cases$plain, fast_or(60, 200))
   expect_lt(max(attr(ranks, "autocorrelation")), 0.1)
   expect_identical(
     names(which(!sbc_inside(ranks, 31, error_rate))), character()

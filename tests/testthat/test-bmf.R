@@ -886,9 +886,9 @@ test_that("intervals cover what they promise on data from the model", {
 })
 
 test_that("intervals cover what they promise under the other priors", {
-  skip_long()
+  skip_unless_extended()
   for (kind in c("gamma", "fixed")) {
-    below <- calibrated(informative[[kind]], if (is_extended()) 1000 else 200)
+    below <- calibrated(informative[[kind]], 1000)
     expect_true(all(abs(coverage_errors(below)) < 4))
   }
 })

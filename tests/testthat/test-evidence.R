@@ -397,8 +397,11 @@ test_that("the evidence of a mixture is the sum over all allocations", {
   skip_long()
   # with an alpha of 0.5, components are often empty
   # of an alpha of 0.01, some weights are 0 to rounding
-  alphas <- list(2, c(2, 2), c(2, 2, 2), rep(0.5, 4), c(1, 3), c(1, 3, 2),
-                 rep(0.01, 3), rep(0.001, 3))
+  alphas <- c(
+    list(2, c(2, 2), c(1, 3, 2), rep(0.01, 3)), if (is_extended()) {
+      list(c(2, 2, 2), rep(0.5, 4), c(1, 3), rep(0.001, 3))
+    }
+  )
   for (alpha in alphas) {
     fit <- quick(gibbs_gmm, matrix(tiny), length(alpha), tiny_prior(alpha),
                  draws = 2000)
@@ -431,7 +434,7 @@ test_that("mixtures of two variables and missing entries have their evidence", {
   x <- rbind(c(-1, 0), c(1.5, NA), c(0.5, 2))
   s0 <- matrix(c(2, 0.5, 0.5, 1), 2)
   prior <- gmm_prior(alpha = 2, m0 = c(0, 1), v0 = 2, nu0 = 5, s0 = s0)
-  draws <- 4000
+  draws <- fast_or(1000, 4000)
   sigma <- withr::with_seed(1, lapply(seq_len(draws), function(s) {
     solve(rWishart(1, 5, solve(s0))[, , 1])
   }))
@@ -483,7 +486,7 @@ test_that("mixtures of two variables and missing entries have their evidence", {
       own <- gmm_prior(alpha = 2, m0 = c(0, 1), v0 = 2, nu0 = 5, s0 = diag(s0))
     }
     fit <- quick(gibbs_gmm, x, 2, own, covariance = covariance,
-                 na_action = "impute", draws = 2000)
+                 na_action = "impute", draws = fast_or(1000, 2000))
     known <- exact(covariance)
     found <- evidence_of(fit)
     error <- sqrt(attr(found, "se")^2 + known$se^2)
@@ -538,25 +541,28 @@ two_modes <- function(x) {
 
 test_that("temperatures lead to the integral of a density with two modes", {
   skip_long()
+  draws <- fast_or(1000, 2000)
   fit <- quick(mh_sample, two_modes, c(a = 0, b = 0, c = 0), tempered(),
-               draws = 2000, burnin = 2000, chains = 4)
+               draws = draws, burnin = draws, chains = 4)
   before <- unserialize(serialize(fit, NULL))
   found <- evidence_of(fit, method = "tempered")
   expect_lt(attr(found, "se"), 0.1)
   expect_lt(abs(evidence_z(found, 3)), 4.5)
-  expect_identical(attr(found, "draws"), 8000)
+  expect_identical(attr(found, "draws"), 4 * draws)
   expect_output(print(found), "between neighbouring temperatures")
   # the fit is as it was, and the seed alone determines the number
   expect_true(identical_fit(fit, before))
+  few <- quick(mh_sample, two_modes, c(a = 0, b = 0, c = 0), tempered(),
+               draws = 100, burnin = 500)
   of <- function(state, seed) {
     withr::with_seed(state, list(
-      log_evidence(fit, method = "tempered", seed = seed), runif(1)
+      log_evidence(few, method = "tempered", seed = seed), runif(1)
     ))
   }
   short <- of(1, 7)
   expect_identical(of(2, 7)[[1L]], short[[1L]])
   expect_identical(short[[2L]], withr::with_seed(1, runif(1)))
-  expect_false(identical(short[[1L]], found))
+  expect_false(identical(short[[1L]], of(1, 8)[[1L]]))
 })
 
 test_that("temperatures lead to integrals within bounds", {

@@ -24,10 +24,12 @@ test_that("samplers pass both tests", {
   for (case in cases[first | is_extended()]) {
     label <- paste(case$sampler, case$option)
     if (case$joint) {
-      joint <- check_case(geweke_joint, case, n = 60)
+      joint <- check_case(geweke_joint, case, n = fast_or(30, 60))
       expect_gt(smallest_p(joint), 1e-4, label = label)
     }
-    ranks <- suppressMessages(check_case(sbc, case, n = 30, draws = 19))
+    ranks <- suppressMessages(
+      check_case(sbc, case, n = fast_or(20, 30), draws = 19)
+    )
     expect_gt(smallest_p(ranks), 1e-4, label = label)
   }
 })
@@ -47,13 +49,14 @@ test_that("mistakes of a sampler are found", {
   skip_long()
   fit <- gibbs_lm(dist ~ speed, datasets::cars[1:12, ], proper_line,
                   draws = 200, burnin = 30, seed = 1, progress = FALSE)
-  for (mutant in lm_mutants[c("noise", "slopes")]) {
+  n <- fast_or(200, 400)
+  for (mutant in lm_mutants[fast_or("noise", c("noise", "slopes"))]) {
     wrong <- mutant_fit(fit, mutant)
     expect_lt(smallest_p(geweke_joint(
-      wrong, n = 400, seed = 1, progress = FALSE
+      wrong, n = n, seed = 1, progress = FALSE
     )), 1e-4)
     expect_lt(smallest_p(sbc(
-      wrong, n = 400, draws = 19, thin = 3, seed = 1, progress = FALSE
+      wrong, n = n, draws = 19, thin = 3, seed = 1, progress = FALSE
     )), 1e-4)
   }
 })
