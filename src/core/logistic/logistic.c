@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "logistic/logistic_inexact.h"
+#include "numeric/blas.h"
 #include "numeric/dense.h"
 #include "numeric/lanes.h"
 #include "numeric/linalg.h"
@@ -461,9 +462,9 @@ static int factorise(search *s, double ridge) {
 static double newton_direction(search *s) {
   const size_t p = s->data->p;
   memcpy(s->direction, s->gradient, p * sizeof *s->direction);
-  linalg_solve_lower(s->factor, p, s->direction);
+  blas_solve_lower(s->factor, p, s->direction);
   const double square = linalg_inner(s->direction, s->direction, p);
-  linalg_solve_lower_transposed(s->factor, p, s->direction);
+  blas_solve_lower_transposed(s->factor, p, s->direction);
   return square;
 }
 
