@@ -116,7 +116,8 @@ lm_model_of <- function(frame, prior, design, keep) {
       },
       if (nig) "; independent draws of the conjugate posterior"
     ),
-    data = data, data_part = "frame", prior = prior, nobs = n,
+    data = data, gram = lm_gram(data), data_part = "frame", prior = prior,
+    nobs = n,
     columns = c(
       design$columns, "sigma", precision_column(prior$type), "log_lik",
       if (!is.null(data$missing)) indexed("y", which(is.na(frame$y)))
@@ -134,6 +135,16 @@ lm_model_of <- function(frame, prior, design, keep) {
     log_evidence = if (nig) lm_log_evidence(data) else NULL,
     design = lm_design_of(frame), frame = frame
   )
+}
+
+# Z'VZ of the horseshoe with as many directions as slopes (lm.h: B'B), which
+# the sweeps would otherwise compute at the start of each segment.
+lm_gram <- function(data) {
+  p <- nrow(data$vectors)
+  if (data$horseshoe == 0L || ncol(data$vectors) < p) {
+    return(NULL)
+  }
+  tcrossprod(data$vectors * rep(data$eigenvalue, each = p), data$vectors)
 }
 
 # The parts of the frame that predictions for new data need, without the data.
@@ -211,7 +222,9 @@ shrunken_squares <- function(data) {
 
 #' @exportS3Method
 model_sweeps.lm_model <- function(model, state, n, control) {
-  run <- .Call(C_lm_sweeps, model$data, state, n, control)
+  # fits of earlier versions have no `gram`
+  data <- c(model$data, list(gram = model$gram %||% lm_gram(model$data)))
+  run <- .Call(C_lm_sweeps, data, state, n, control)
   by <- lm_prior_means(model)
   if (any(by != 0)) {
     at <- seq_along(by)

@@ -222,6 +222,31 @@ test_that("a fit with the horseshoe stores tau, and starts where it is told", {
   expect_true("tau" %in% variables(named))
 })
 
+test_that("the sweeps of the horseshoe read the sums of products once made", {
+  model <- lm_model_for(mpg ~ wt + hp, mtcars, prior = lm_prior("horseshoe"))
+  data <- model$data
+  own <- data$vectors %*% (data$eigenvalue * t(data$vectors))
+  expect_equal(model$gram, own, tolerance = 1e-14)
+  sweeps <- function(model) {
+    state <- withr::with_seed(1, gibbsite:::model_start(model, NULL))
+    control <- list(burnin = 0L, thin = 1L, threads = 1L)
+    withr::with_seed(
+      2, gibbsite:::model_sweeps(model, state, 3, control)
+    )$draws
+  }
+  # a fit of an earlier version does not hold them
+  before <- model
+  before$gram <- NULL
+  expect_identical(sweeps(before), sweeps(model))
+  model$gram <- 2 * model$gram
+  expect_false(identical(sweeps(before), sweeps(model)))
+  # with fewer rows than slopes they are not used
+  wide <- lm_model_for(
+    mpg ~ ., mtcars[1:5, ], prior = lm_prior("horseshoe")
+  )
+  expect_null(wide$gram)
+})
+
 test_that("a fit without its data can be extended and predicts new rows", {
   fit <- lm_fit(mpg ~ wt, mtcars, keep_data = FALSE)
   full <- lm_fit(mpg ~ wt, mtcars)
