@@ -143,12 +143,11 @@ check_slope_fields <- function(slope_mean, slope_sd, slope_scale, call,
 }
 
 # Numbers of a prior, one for each slope, all above `lower`. There are none in
-# the prior_summary() of a model without slopes: they are then those of the
-# default.
+# the prior_summary() of a model without slopes.
 check_slope_numbers <- function(x, arg, call, lower = -Inf, finite = TRUE) {
   if (is.numeric(x) && is.null(dim(x)) && !is.object(x) &&
         length(x) == 0L) {
-    return(NULL)
+    return(x)
   }
   check_numeric_vector(
     x, lower = lower, lower_open = TRUE, finite = finite, null_ok = TRUE,
