@@ -88,16 +88,16 @@ linear_draws <- function(kept, user, item) {
 # before, given one draw: list(mean, root) with root' root = covariance.
 new_factor <- function(model, draw, side) {
   size <- model$size
-  kind <- class(model$prior)[[1]]
-  if (kind == "bmf_wishart") {
+  type <- model$prior$type
+  if (type == "wishart") {
     precision <- matrix(draw[[paste0("precision_", side)]], size, size)
     return(list(
       mean = as.double(draw[[paste0("mu_", side)]]),
       root = backsolve(chol(precision), diag(size), transpose = TRUE)
     ))
   }
-  variance <- if (kind == "bmf_fixed") {
-    model$prior$c
+  variance <- if (type == "fixed") {
+    model$prior$factor_variance
   } else {
     1 / draw[[paste0("lambda_", side)]]
   }

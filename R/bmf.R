@@ -9,7 +9,7 @@
 #' \deqn{r_{ij} \sim \mathrm{N}(u_i^\top v_j, 1 / \beta), \quad
 #'   (i, j) \in \Omega, \quad u_i, v_j \in R^{rank},}{
 #'   r_ij ~ N(u_i'v_j, 1/beta), (i, j) in Omega, u_i, v_j in R^rank,}
-#' with one of the priors of [bmf_prior]. The default is that of Salakhutdinov
+#' with one of the priors of [bmf_prior()]. The default is that of Salakhutdinov
 #' and Mnih (2008),
 #' \deqn{u_i \sim \mathrm{N}(\mu_u, \Lambda_u^{-1}), \quad
 #'   \mu_u \mid \Lambda_u \sim \mathrm{N}(\mu_0, (\kappa_0 \Lambda_u)^{-1}),
@@ -81,8 +81,9 @@
 #'   (lambda_b Lambda_u)^-1), lambda_b ~ Gamma(g, h),}
 #' \eqn{b_k} the rows of \eqn{B_u} (\eqn{p \times D}{p x D}), one for each
 #' feature, and the same for items. With `biases` the intercepts depend on the
-#' features too. Features need [bmf_wishart()], which has \eqn{g}, \eqn{h} and a
-#' known \eqn{\lambda_b}{lambda_b}. They help most for users and items with few
+#' features too. Features need the default `type = "wishart"` of
+#' [bmf_prior()], with \eqn{g, h} = `feature_shape`, `feature_rate`, or a known
+#' \eqn{\lambda_b}{lambda_b} = `feature_precision`. They help most for users and items with few
 #' ratings. They also predict for users and items without ratings.
 #'
 #' A table of features is a numeric matrix, a sparse matrix of the Matrix
@@ -170,10 +171,10 @@
 #' observed cells have converged, `print()` and `summary()` say so.
 #'
 #' @section Stored quantities:
-#' See [summary.gibbs_bmf()] for their meaning: `beta` (not with [bmf_fixed()]
-#' or `link`); `theta[1]`, ... (with `link`: the cutpoints);
-#' `lambda_u`, `lambda_v` ([bmf_gamma()]); `trace_u`, `logdet_u`, `norm_mu_u`
-#' and the same for `v` ([bmf_wishart()]: trace and log determinant of
+#' See [summary.gibbs_bmf()] for their meaning: `beta` (not with `type =
+#' "fixed"` of [bmf_prior()], or `link`); `theta[1]`, ... (with `link`: the cutpoints);
+#' `lambda_u`, `lambda_v` (`"gamma"`); `trace_u`, `logdet_u`, `norm_mu_u`
+#' and the same for `v` (`"wishart"`: trace and log determinant of
 #' \eqn{\Lambda}{Lambda}, length of \eqn{\mu}{mu}); `lambda_b_u`, `lambda_b_v`
 #' (with features, unless known); `rmse` (of the ratings about
 #' \eqn{u_i^\top v_j}{u_i'v_j} at this draw; with `link` instead
@@ -218,8 +219,7 @@
 #'   the section on ratings; or a formula.
 #' @param rank Whole number from 1 to 200, default 10: the length of each factor
 #'   (of \eqn{u_i} and \eqn{v_j}).
-#' @param prior The prior, made by [bmf_wishart()] (default), [bmf_gamma()] or
-#'   [bmf_fixed()].
+#' @param prior The prior, made by [bmf_prior()].
 #' @param formula A formula `value ~ user + item`: the columns of `data`, or
 #'   terms of them such as `log(value)`.
 #' @param data A data frame in which the formula's variables are looked up
@@ -348,7 +348,8 @@ gibbs_bmf.formula <- function(formula, data, rank = 10, prior = bmf_prior(),
                               progress = interactive(), keep_data = TRUE, ...) {
   call <- rlang::current_env()
   check_no_more(..., call = call)
-  settings <- bmf_settings(rank, center, biases, link, cutpoint_sd, method, call)
+  settings <- bmf_settings(rank, center, biases, link, cutpoint_sd, method,
+                           call)
   rows <- if (!missing(data)) data
   arg <- if (is.null(rows)) "formula" else "data"
   ratings <- as_ratings(
@@ -375,7 +376,8 @@ gibbs_bmf.default <- function(ratings, rank = 10, prior = bmf_prior(),
                               progress = interactive(), keep_data = TRUE, ...) {
   call <- rlang::current_env()
   check_no_more(..., call = call)
-  settings <- bmf_settings(rank, center, biases, link, cutpoint_sd, method, call)
+  settings <- bmf_settings(rank, center, biases, link, cutpoint_sd, method,
+                           call)
   ratings <- as_ratings(
     ratings, user, item, value, arg = "ratings", call = call,
     likes = settings$likes
@@ -415,7 +417,8 @@ run_bmf <- function(ratings, prior, range, predict_at, features, settings,
   ratings$response <- response
   asked <- ratings_asked(predict_at, ratings, call)
   check_held_values(asked$pairs$value, response, "predict_at", call)
-  described <- with_features(asked$ratings, features[[1L]], features[[2L]], call)
+  described <- with_features(asked$ratings, features[[1L]], features[[2L]],
+                             call)
   asked$ratings <- described$ratings
   features <- described$features
   centre <- if (settings$center && is.null(link)) {
@@ -505,7 +508,7 @@ check_link <- function(link, method, call) {
 #'   \tfrac12 \sum_k b_k^\top \Lambda_u b_k\Bigr).}{
 #'   lambda_b | B_u, Lambda_u ~ Gamma(g + p D / 2, h + sum_k b_k'Lambda_u b_k /
 #'   2).}
-#' With [bmf_gamma()] instead \eqn{\lambda_u \mid U \sim \mathrm{Gamma}(a + N
+#' With `bmf_prior("gamma")` instead \eqn{\lambda_u \mid U \sim \mathrm{Gamma}(a + N
 #' D / 2, b + \sum_i u_i^\top u_i / 2)}{lambda_u | U ~ Gamma(a + N D / 2, b +
 #' sum_i u_i'u_i / 2)}. The precision of the ratings, over all
 #' \eqn{|\Omega|}{|Omega|} of them:
@@ -519,12 +522,12 @@ check_link <- function(link, method, call) {
 #' the likelihood; only the prior changes. A chain that draws one side given the
 #' other moves slowly in this direction. A sweep therefore also draws such
 #' moves, after the items and before the hyperparameters (generalised Gibbs, Liu
-#' and Sabatti 2000): with [bmf_wishart()] \eqn{A} stretches random directions,
+#' and Sabatti 2000): with `bmf_prior("wishart")` \eqn{A} stretches random directions,
 #' as many as factors but at most 16, by factors from a slice step (Neal 2003),
 #' and \eqn{\mu}{mu}, \eqn{\Lambda}{Lambda} and \eqn{B} are transformed with it;
-#' with [bmf_gamma()] \eqn{A = c I}, with \eqn{\lambda_u / c^2}{lambda_u / c^2}
+#' with `"gamma"` \eqn{A = c I}, with \eqn{\lambda_u / c^2}{lambda_u / c^2}
 #' and \eqn{\lambda_v c^2}{lambda_v c^2}. With `biases` a constant is also moved
-#' from the intercepts of one side to those of the other. With [bmf_fixed()] the
+#' from the intercepts of one side to those of the other. With `"fixed"` the
 #' scales are nearly fixed by the prior, and only that constant is moved. These
 #' moves leave the posterior invariant.
 #'
@@ -540,7 +543,7 @@ check_link <- function(link, method, call) {
 #' drawn from its normal distribution between the cutpoints of its rating, and
 #' all other blocks take it for the rating, with \eqn{\beta = 1}{beta = 1}. With
 #' `biases` a constant is also moved between the cutpoints and the intercepts of
-#' the users. With [bmf_wishart()] or [bmf_gamma()] latent values, cutpoints and
+#' the users. With `"wishart"` or `"gamma"` latent values, cutpoints and
 #' users are also multiplied by one factor (Liu and Sabatti 2000).
 #'
 #' @references

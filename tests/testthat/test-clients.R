@@ -263,13 +263,14 @@ test_that("bridge_sampler() of a logistic regression gives the evidence", {
 
 test_that("bridge_sampler() of a linear regression gives the evidence", {
   skip_if_not_installed("bridgesampling")
-  conjugate <- lm_prior("nig", c = 2, d = 20, lambda = 0.5)
+  conjugate <- lm_prior("nig", noise_shape = 2, noise_rate = 20, lambda = 0.5)
   fit <- line(conjugate, draws = 2000)
   found <- bridge(fit)
   expect_lt(abs(found$value - log_evidence(fit)), 4.5 * found$error)
   # a precision of nearly one value: the normal integral by hand
   prior <- lm_prior(
-    a = 4e6, b = 2e6, c = 4e6, d = 2.8e7, scale = 1, intercept_mean = 20,
+    slope_shape = 4e6, slope_rate = 2e6, noise_shape = 4e6, noise_rate = 2.8e7,
+    scale = 1, intercept_mean = 20,
     intercept_sd = 5
   )
   fit <- line(prior, draws = 2000)
