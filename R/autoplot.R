@@ -186,7 +186,7 @@ chain_lines <- function(type, values, running) {
 
 #' @rdname autoplot
 #' @exportS3Method ggplot2::autoplot
-autoplot.gibbs_gmm <- function(object, type = NULL, level = 0.9,
+autoplot.gibbs_gmm <- function(object, type = NULL, level = 0.95,
                                variables = NULL, ...) {
   call <- rlang::current_env()
   check_no_more(...)
@@ -371,7 +371,7 @@ pair_panels <- function() {
 
 #' @rdname autoplot
 #' @exportS3Method ggplot2::autoplot
-autoplot.gibbs_gmm_unknown <- function(object, type = NULL, level = 0.9,
+autoplot.gibbs_gmm_unknown <- function(object, type = NULL, level = 0.95,
                                        variables = NULL, ...) {
   call <- rlang::current_env()
   check_no_more(...)
@@ -441,7 +441,7 @@ autoplot_clusters <- function(fit, shown) {
 #' @rdname autoplot
 #' @exportS3Method ggplot2::autoplot
 autoplot.gibbs_lda <- function(object, type = NULL, topics = NULL, n = 10,
-                               level = 0.9, chain = NULL, variables = NULL,
+                               level = 0.95, chain = NULL, variables = NULL,
                                ...) {
   call <- rlang::current_env()
   check_no_more(...)

@@ -422,7 +422,7 @@ as.data.frame.bmf_summary <- function(x, ...) {
 #'   [predict.gibbs_bmf()]; new users and items get the mean of their prior.
 #' @param type `"mean"`, or `"interval"` for the normal distribution about it
 #'   with variance \eqn{1/\beta}{1/beta}.
-#' @param level Number between 0 and 1, default 0.9 (`held_out()`: several).
+#' @param level Number between 0 and 1, default 0.95 (`held_out()`: several).
 #' @param of As in [factors_of()].
 #' @param user_features,item_features As in [predict.gibbs_bmf()].
 #' @param ... Not used.
@@ -511,7 +511,7 @@ map_latent <- function(map, pairs) {
 #' @rdname bmf_map
 #' @export
 predict.bmf_map <- function(object, newdata = NULL,
-                            type = c("mean", "interval"), level = 0.9, ...,
+                            type = c("mean", "interval"), level = 0.95, ...,
                             user_features = NULL, item_features = NULL) {
   check_map(object)
   call <- rlang::current_env()

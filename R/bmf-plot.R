@@ -227,8 +227,8 @@ plot_coverage <- function(shown) {
   plot_title(
     paste("Intervals,", shown$where),
     sprintf(
-      "%.0f%% inside 90%% intervals",
-      100 * mean(share_inside(shown$below, 0.9))
+      "%.0f%% inside 95%% intervals",
+      100 * mean(share_inside(shown$below, 0.95))
     )
   )
   draw_key(key)

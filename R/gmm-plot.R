@@ -16,7 +16,7 @@
 #' @param x A fit made by [gibbs_gmm()].
 #' @param type `"mixture"` (the default where the fit holds its data), or types
 #'   of [plot.gibbsite_fit()], such as `"trace"`.
-#' @param level Number between 0 and 1, default 0.9: the probability of bands
+#' @param level Number between 0 and 1, default 0.95: the probability of bands
 #'   and ellipses.
 #' @param variables For `"mixture"` with several variables: which to show, names
 #'   or numbers, at most six; otherwise as in [plot.gibbsite_fit()].
@@ -31,7 +31,7 @@
 #' plot(fit)
 #' plot(fit, type = "trace")
 #' @export
-plot.gibbs_gmm <- function(x, type = NULL, level = 0.9, variables = NULL, ...) {
+plot.gibbs_gmm <- function(x, type = NULL, level = 0.95, variables = NULL, ...) {
   if (has_short_names()) return(with_whole_names())
   call <- rlang::current_env()
   model <- fit_part(x, "model")

@@ -98,7 +98,7 @@ component_draws <- function(fit, call) {
 #' @export
 predict.gibbs_gmm_unknown <- function(object, newdata = NULL,
                                       type = c("cluster", "prob", "density"),
-                                      level = 0.9, ...) {
+                                      level = 0.95, ...) {
   call <- rlang::current_env()
   check_no_more(...)
   type <- check_choice(type, c("cluster", "prob", "density"))
@@ -210,7 +210,7 @@ posterior_predict.gibbs_gmm_unknown <- function(object, draws = NULL,
 
 #' @rdname gmm-unknown
 #' @export
-plot.gibbs_gmm_unknown <- function(x, type = NULL, level = 0.9,
+plot.gibbs_gmm_unknown <- function(x, type = NULL, level = 0.95,
                                    variables = NULL, ...) {
   if (has_short_names()) return(with_whole_names())
   call <- rlang::current_env()

@@ -30,7 +30,7 @@
 #' plot(fit, type = "prevalence")
 #' @export
 plot.gibbs_lda <- function(x, type = "terms", topics = NULL, n = 10,
-                           level = 0.9, chain = NULL, variables = NULL, ...) {
+                           level = 0.95, chain = NULL, variables = NULL, ...) {
   call <- rlang::current_env()
   check_whole_fit(x, "x", call)
   own <- c("terms", "prevalence", "map")
