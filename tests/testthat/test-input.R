@@ -511,8 +511,8 @@ test_that("pictures refuse what they would not look at", {
   refused(plot(fit, "response", variables = "wt"), "`variables` must be NULL")
   mixture <- short_gmm(draws = 5)
   refused(plot(mixture, new.env()), "`type` must be one of")
-  refused(plot(mixture, variables = sum), "`variables` must be names or")
-  refused(plot(mixture, variables = c(1, 1)), "at most six of")
+  refused(plot(mixture, "mixture", variables = sum), "`variables` must be names or")
+  refused(plot(mixture, "mixture", variables = c(1, 1)), "at most six of")
 })
 
 test_that("a table is printed in whole rows", {
