@@ -128,7 +128,7 @@ lm_model_of <- function(frame, prior, design, keep) {
     } else {
       paste(
         "Try a prior of the precisions with larger shapes,",
-        "`lm_prior(a = , c = )`: see ?lm_prior."
+        "`lm_prior(slope_shape = , noise_shape = )`: see ?lm_prior."
       )
     },
     coefficients = design$columns, layout = design, keep = keep,
@@ -302,10 +302,10 @@ model_labels.lm_model <- function(model) {
 draw_prior.lm_model <- function(model) {
   prior <- model$prior
   design <- model$layout
-  beta <- stats::rgamma(1L, prior$c, prior$d)
+  beta <- stats::rgamma(1L, prior$noise_shape, prior$noise_rate)
   lambda <- switch(prior$type,
     nig = prior$lambda, horseshoe = stats::rcauchy(1L, 0, prior$tau)^-2,
-    stats::rgamma(1L, prior$a, prior$b)
+    stats::rgamma(1L, prior$slope_shape, prior$slope_rate)
   )
   unit <- if (prior$type == "hierarchical") 1 else beta
   p <- length(design$slopes)
@@ -467,12 +467,14 @@ lm_log_prior <- function(model, at) {
   hierarchical <- prior$type == "hierarchical"
   unit <- if (hierarchical) 1 else at$beta
   precision <- at$lambda * unit
-  out <- stats::dgamma(at$beta, prior$c, prior$d, log = TRUE) + log(2) +
+  out <- stats::dgamma(at$beta, prior$noise_shape, prior$noise_rate,
+                       log = TRUE) + log(2) +
     1.5 * log(at$beta) + sum(log(prior$scale)) +
     (ncol(at$u) * (log(precision) - log(2 * pi)) -
        precision * rowSums(at$u^2)) / 2
   if (hierarchical) {
-    out <- out + stats::dgamma(at$lambda, prior$a, prior$b, log = TRUE)
+    out <- out + stats::dgamma(at$lambda, prior$slope_shape, prior$slope_rate,
+                               log = TRUE)
   }
   if (!is.null(at$alpha) && is.finite(prior$intercept_sd)) {
     out <- out + stats::dnorm(

@@ -125,7 +125,7 @@ hostile_values <- list(
   },
   forged_prior = function() {
     structure(list(alpha = "a", c = -1), class = c(
-      "gmm_prior", "lda_prior", "bmf_fixed", "bmf_prior", "logistic_prior",
+      "gmm_prior", "lda_prior", "bmf_prior", "logistic_prior",
       "lm_prior", "hlm_prior", "uniform_prior", "gibbsite_prior"
     ))
   },
@@ -215,7 +215,8 @@ hostile_objects <- function(folder = tempdir()) {
     draws = 12, burnin = 12, chains = 2, seed = 1, progress = FALSE
   ))
   proper <- quiet(gibbs_lm(mpg ~ wt, datasets::mtcars,
-    lm_prior(c = 3, d = 60), draws = 12, burnin = 12, chains = 2, seed = 1,
+    lm_prior(noise_shape = 3, noise_rate = 60), draws = 12, burnin = 12,
+    chains = 2, seed = 1,
     progress = FALSE
   ))
   levels <- quiet(gibbs_hlm(mpg ~ wt + (1 | cyl), datasets::mtcars, draws = 12,
@@ -268,7 +269,8 @@ hostile_objects <- function(folder = tempdir()) {
     laplace_comparison = stats::anova(logistic, logistic),
     coefficient_comparison = gibbsite::compare(logistic, logit),
     k_comparison = compare_k(lda, lda, folds = 2, seed = 1, progress = FALSE),
-    laplace_importance = importance_check(logistic), bmf_prior = bmf_gamma(),
+    laplace_importance = importance_check(logistic),
+    bmf_prior = bmf_prior("gamma"),
     gamma_prior = gamma_prior(1, 1), uniform_prior = uniform_prior(0, 1),
     gmm_prior = gmm_prior(), lda_prior = lda_prior(),
     seeded_topics = seeded_topics(list(own = "a")),
@@ -328,8 +330,7 @@ hostile_bases <- function(o) {
     state_after = list(chain = walk, n = 2), stationary = list(chain = walk),
     acceptance = fit("mh_sample"), adaptive = list(),
     allocation_probabilities = fit("gibbs_gmm"),
-    as_topicmodels = fit("gibbs_lda"), bmf_fixed = list(),
-    bmf_gamma = list(), bmf_wishart = list(),
+    as_topicmodels = fit("gibbs_lda"), bmf_prior = list(),
     coclustering = fit("gibbs_gmm"), point_clustering = fit("gibbs_gmm"),
     posterior_k = fit("gibbs_gmm_unknown"), unknown_k = list(),
     coherence = fit("gibbs_lda", n = 2),

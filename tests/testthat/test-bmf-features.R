@@ -123,8 +123,8 @@ test_that("without information all-zero features change no distribution", {
   plain <- tiny_bmf("wishart", 4, 5, 2, 12)
   zero <- rotated_features(by_row(matrix(0, 4, 2)), list(count = 2), "x", NULL)
   prior <- plain$prior
-  prior$g <- c(users = 3)
-  prior$h <- c(users = 2)
+  prior$feature_shape <- c(users = 3)
+  prior$feature_rate <- c(users = 2)
   ratings <- c(
     plain$data[c("user", "item", "value")],
     plain[c("users", "items", "names", "levels")]
@@ -670,12 +670,12 @@ test_that("wrong tables of features are errors", {
   listed <- data.frame(user = r$user, x = I(list(1, 2, 3)))
   expect_gibbsite_error({
     gibbs_bmf(r, 1, user_features = "f")
-    gibbs_bmf(r, 1, bmf_gamma(), user_features = f)
-    gibbs_bmf(r, 1, bmf_wishart(g = 3))
-    gibbs_bmf(r, 1, bmf_wishart(g = c(items = 3)), user_features = f)
-    bmf_wishart(lambda_b = 2, g = 3)
-    bmf_wishart(h = c(user = 3))
-    bmf_wishart(h = 1:3)
+    gibbs_bmf(r, 1, bmf_prior("gamma"), user_features = f)
+    gibbs_bmf(r, 1, bmf_prior(feature_shape = 3))
+    gibbs_bmf(r, 1, bmf_prior(feature_shape = c(items = 3)), user_features = f)
+    bmf_prior(feature_precision = 2, feature_shape = 3)
+    bmf_prior(feature_rate = c(user = 3))
+    bmf_prior(feature_rate = 1:3)
   })
   expect_gibbsite_error(class = "gibbsite_error_missing", {
     gibbs_bmf(r, 1, user_features = f[1:2, ])
