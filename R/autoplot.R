@@ -28,7 +28,8 @@
 #' - [mh_sample()], [gibbs_sample()]: `"density"` (default).
 #'
 #' @param object A fit.
-#' @param type One of the above; `NULL` for the default.
+#' @param type One of the above; `NULL` for the default, which is `"density"`
+#'   if `variables` are given.
 #' @param variables,level,topics,n,chain,newdata,variable,term,groups,per As in
 #'   the `plot()` method.
 #' @param ... Not used.
@@ -186,13 +187,14 @@ chain_lines <- function(type, values, running) {
 
 #' @rdname autoplot
 #' @exportS3Method ggplot2::autoplot
-autoplot.gibbs_gmm <- function(object, type = NULL, level = 0.9,
+autoplot.gibbs_gmm <- function(object, type = NULL, level = 0.95,
                                variables = NULL, ...) {
   call <- rlang::current_env()
   check_no_more(...)
   check_whole_fit(object, "object", call)
   model <- fit_part(object, "model")
-  type <- type %||% if (is.null(model$data)) "density" else "mixture"
+  own <- if (is.null(model$data)) "density" else "mixture"
+  type <- default_types(type, variables, own, "density")
   type <- check_choice(type, c("mixture", plot_types))
   if (type != "mixture") {
     return(autoplot_chains(object, type, variables, call))
@@ -371,19 +373,19 @@ pair_panels <- function() {
 
 #' @rdname autoplot
 #' @exportS3Method ggplot2::autoplot
-autoplot.gibbs_gmm_unknown <- function(object, type = NULL, level = 0.9,
+autoplot.gibbs_gmm_unknown <- function(object, type = NULL, level = 0.95,
                                        variables = NULL, ...) {
   call <- rlang::current_env()
   check_no_more(...)
   check_whole_fit(object, "object", call)
-  type <- type %||% "number"
+  type <- default_types(type, variables, "number", "density")
   type <- check_choice(type, c("number", "mixture", plot_types))
   level <- check_level(level)
   if (type %in% plot_types) {
     return(autoplot_chains(object, type, variables, call))
   }
   if (type == "number") {
-    check_no_variables(variables, call)
+    check_plots_with(variables, type, c("mixture", plot_types), call)
     return(autoplot_sizes(sizes_shown(object)))
   }
   shown <- plotted_variables(fit_part(object, "model"), variables, call)
@@ -441,16 +443,17 @@ autoplot_clusters <- function(fit, shown) {
 #' @rdname autoplot
 #' @exportS3Method ggplot2::autoplot
 autoplot.gibbs_lda <- function(object, type = NULL, topics = NULL, n = 10,
-                               level = 0.9, chain = NULL, variables = NULL,
+                               level = 0.95, chain = NULL, variables = NULL,
                                ...) {
   call <- rlang::current_env()
   check_no_more(...)
   check_whole_fit(object, "object", call)
+  type <- default_types(type, variables, "terms", "density")
   type <- check_choice(type, c("terms", "prevalence", "map", plot_types))
   if (type %in% plot_types) {
     return(autoplot_chains(object, type, variables, call))
   }
-  choose_variables(variables, fit_part(object, "model")$columns, call)
+  check_plots_with(variables, type, plot_types, call)
   n <- check_count(n)
   level <- check_level(level)
   topics <- check_topics(topics, fit_part(object, "model")$k, call)
@@ -541,7 +544,8 @@ autoplot.gibbs_bmf <- function(object, type = NULL, newdata = NULL,
   check_whole_fit(object, "object", call)
   own <- bmf_plot_types_of(fit_part(object, "model"), type, call)
   type <- check_choice(
-    type %||% rev(own)[[1L]], c(bmf_plot_types, plot_types), arg = "type"
+    default_types(type, variables, rev(own)[[1L]], "density"),
+    c(bmf_plot_types, plot_types), arg = "type"
   )
   if (type %in% plot_types) {
     return(autoplot_chains(object, type, variables, call))
@@ -632,7 +636,7 @@ autoplot.gibbs_lm <- function(object, type = NULL, variable = NULL,
   call <- rlang::current_env()
   check_no_more(...)
   check_whole_fit(object, "object", call)
-  type <- type %||% default_lm_plot(object, variables)
+  type <- default_types(type, variables, default_lm_plot(object), "density")
   type <- check_choice(type, c("coefficients", "response", plot_types))
   check_plots_with(variable, type, "response", call)
   check_plots_with(variables, type, c("coefficients", plot_types), call)
@@ -657,6 +661,7 @@ autoplot.gibbs_hlm <- function(object, type = NULL, term = NULL, level = 0.95,
   check_no_more(...)
   check_whole_fit(object, "object", call)
   odds <- if (inherits(object, "gibbs_hlm_binomial")) odds_type(object)
+  type <- default_types(type, variables, "groups", "density")
   type <- check_choice(type, c("groups", "coefficients", odds, plot_types))
   check_plots_with(term, type, "groups", call)
   check_plots_with(variables, type, c("coefficients", odds, plot_types), call)
@@ -683,6 +688,7 @@ autoplot.laplace_logistic <- function(object, type = NULL, variable = NULL,
   check_no_more(...)
   check_whole_fit(object, "object", call)
   odds <- odds_type(object)
+  type <- default_types(type, variables, "coefficients", "density")
   type <- check_choice(
     type, c("coefficients", odds, "response", "calibration", plot_types)
   )
@@ -717,6 +723,7 @@ autoplot.gibbsite_laplace <- function(object, type = NULL, level = 0.95,
   call <- rlang::current_env()
   check_no_more(...)
   check_whole_fit(object, "object", call)
+  type <- default_types(type, variables, "coefficients", "density")
   type <- check_choice(type, c("coefficients", plot_types))
   if (type != "coefficients") {
     return(autoplot_chains(object, type, variables, call))

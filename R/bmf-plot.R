@@ -22,9 +22,10 @@ bmf_plot_types <- c("predicted", "coverage", "rmse")
 #'
 #' @param x A fit made by [gibbs_bmf()].
 #' @param type Any of `"predicted"`, `"coverage"` and `"rmse"` (default: all),
-#'   or types of [plot.gibbsite_fit()], such as `"trace"`.
+#'   or types of [plot.gibbsite_fit()], such as `"trace"` (the default if
+#'   `variables` are given).
 #' @param newdata `NULL`, or a data frame of pairs with ratings.
-#' @param variables For types of [plot.gibbsite_fit()]: the variables to show.
+#' @param variables As in [plot.gibbsite_fit()].
 #' @param ... Not used.
 #' @return `x`, invisibly. The graphical parameters are restored.
 #' @section Errors: `gibbsite_error_argument` for an unknown type, and if there
@@ -48,7 +49,9 @@ plot.gibbs_bmf <- function(x, type = NULL, newdata = NULL, variables = NULL,
   check_no_more(...)
   check_whole_fit(x, "x", call)
   own <- bmf_plot_types_of(fit_part(x, "model"), type, call)
-  type <- check_plot_types(type %||% own, call, bmf_plot_types)
+  type <- check_plot_types(
+    default_types(type, variables, own), call, bmf_plot_types
+  )
   if (any(type %in% plot_types)) {
     if (!all(type %in% plot_types)) {
       abort_argument(
@@ -227,8 +230,8 @@ plot_coverage <- function(shown) {
   plot_title(
     paste("Intervals,", shown$where),
     sprintf(
-      "%.0f%% inside 90%% intervals",
-      100 * mean(share_inside(shown$below, 0.9))
+      "%.0f%% inside 95%% intervals",
+      100 * mean(share_inside(shown$below, 0.95))
     )
   )
   draw_key(key)

@@ -66,7 +66,7 @@
 #' @param folds Whole number, 2 or more (default 5): how many parts the
 #'   documents or the ratings are divided into. Each takes a run of each fit.
 #'   Mixtures have none.
-#' @param level Number between 0 and 1, default 0.9: the probability of the
+#' @param level Number between 0 and 1, default 0.95: the probability of the
 #'   predictive intervals of ratings.
 #' @param relevant Number, 0 (default) or more: the smallest difference of the
 #'   criterion that matters, in its units.
@@ -109,7 +109,7 @@
 #' both
 #' plot(both)
 #' @export
-compare_k <- function(..., folds = 5, level = 0.9, relevant = 0,
+compare_k <- function(..., folds = 5, level = 0.95, relevant = 0,
                       cores = getOption("mc.cores", 1L), seed = NULL,
                       progress = interactive()) {
   call <- rlang::current_env()

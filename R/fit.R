@@ -101,7 +101,8 @@ plain_pending <- function(pending, columns) {
 fit_part <- function(x, part, arg = rlang::caller_arg(x),
                      call = rlang::caller_env()) {
   check_whole_fit(x, arg, call)
-  attr(x, part, exact = TRUE)
+  value <- attr(x, part, exact = TRUE)
+  if (part == "model") with_renewed_prior(value) else value
 }
 
 is_fit <- function(x) inherits(x, c("gibbsite_fit", "gibbsite_partial"))

@@ -44,7 +44,7 @@
 #' simulators. *Journal of the American Statistical Association* 99, 799-804.
 #' \doi{10.1198/016214504000001132}
 #' @examples
-#' prior <- lm_prior(c = 3, d = 600)
+#' prior <- lm_prior(noise_shape = 3, noise_rate = 600)
 #' check <- geweke_joint(gibbs_lm(dist ~ speed, cars, prior, burnin = 50),
 #'                       n = 60, seed = 1, progress = FALSE)
 #' check

@@ -21,7 +21,8 @@
 #' * types of [plot.gibbsite_fit()], such as `"trace"` and `"density"`.
 #'
 #' @param x A fit of [gibbs_hlm()], or of [gibbs_logistic()] with groups.
-#' @param type One of the above.
+#' @param type One of the above; `NULL`: the default, or `"trace"` and
+#'   `"density"` if `variables` are given.
 #' @param term For `"groups"` and `"shrinkage"`: the name of a term before the
 #'   bar; default the first.
 #' @param level Number between 0 and 1, default 0.95.
@@ -40,7 +41,7 @@
 #' plot(fit, term = "Time")
 #' plot(fit, type = "shrinkage", term = "Time")
 #' @export
-plot.gibbs_hlm <- function(x, type = "groups", term = NULL, level = 0.95,
+plot.gibbs_hlm <- function(x, type = NULL, term = NULL, level = 0.95,
                            variables = NULL, per = c("sd", "unit"), ...) {
   if (has_short_names()) return(with_whole_names())
   call <- rlang::current_env()
@@ -48,7 +49,7 @@ plot.gibbs_hlm <- function(x, type = "groups", term = NULL, level = 0.95,
   normal <- !inherits(fit_part(x, "model"), "hlm_binomial_model")
   odds <- if (!normal) odds_type(x)
   own <- c("groups", if (normal) "shrinkage", "coefficients", odds)
-  type <- check_plot_types(type, call, own)
+  type <- check_plot_types(default_types(type, variables, "groups"), call, own)
   check_plots_with(term, type, c("groups", "shrinkage"), call)
   check_plots_with(variables, type, c("coefficients", odds, plot_types), call)
   per <- check_per(per)

@@ -212,12 +212,6 @@ kfold.gibbsite_imputed <- function(x, ...) {
 }
 
 #' @rdname imputed-fits
-#' @exportS3Method bridgesampling::bridge_sampler
-bridge_sampler.gibbsite_imputed <- function(samples, ...) {
-  abort_imputed_likelihood("evidence", rlang::current_env())
-}
-
-#' @rdname imputed-fits
 #' @export
 extend.gibbsite_imputed <- function(object, ...) {
   abort_imputed(

@@ -5,7 +5,8 @@
 #' @param x A fit of [laplace()].
 #' @param type `"coefficients"` (default): the mode of each parameter with its
 #'   50% and `level` intervals, each on a scale of its own if some interval
-#'   would be too short on a common one; or types of [plot.gibbsite_fit()].
+#'   would be too short on a common one; or types of [plot.gibbsite_fit()] (the
+#'   default if `variables` are given).
 #' @param level Number between 0 and 1, default 0.95.
 #' @param variables `NULL` for all parameters, or some of their names.
 #' @param ... Graphical parameters.
@@ -20,12 +21,14 @@
 #' )
 #' plot(fit)
 #' @export
-plot.gibbsite_laplace <- function(x, type = "coefficients", level = 0.95,
+plot.gibbsite_laplace <- function(x, type = NULL, level = 0.95,
                                   variables = NULL, ...) {
   if (has_short_names()) return(with_whole_names())
   call <- rlang::current_env()
   check_whole_fit(x, "x", call)
-  type <- check_plot_types(type, call, "coefficients")
+  type <- check_plot_types(
+    default_types(type, variables, "coefficients"), call, "coefficients"
+  )
   if (!identical(type, "coefficients")) {
     return(plot.gibbsite_fit(x, type = type, variables = variables, ...))
   }

@@ -116,7 +116,8 @@ lm_model_of <- function(frame, prior, design, keep) {
       },
       if (nig) "; independent draws of the conjugate posterior"
     ),
-    data = data, data_part = "frame", prior = prior, nobs = n,
+    data = data, gram = lm_gram(data), data_part = "frame", prior = prior,
+    nobs = n,
     columns = c(
       design$columns, "sigma", precision_column(prior$type), "log_lik",
       if (!is.null(data$missing)) indexed("y", which(is.na(frame$y)))
@@ -127,13 +128,23 @@ lm_model_of <- function(frame, prior, design, keep) {
     } else {
       paste(
         "Try a prior of the precisions with larger shapes,",
-        "`lm_prior(a = , c = )`: see ?lm_prior."
+        "`lm_prior(slope_shape = , noise_shape = )`: see ?lm_prior."
       )
     },
     coefficients = design$columns, layout = design, keep = keep,
     log_evidence = if (nig) lm_log_evidence(data) else NULL,
     design = lm_design_of(frame), frame = frame
   )
+}
+
+# Z'VZ of the horseshoe with as many directions as slopes (lm.h: B'B), which
+# the sweeps would otherwise compute at the start of each segment.
+lm_gram <- function(data) {
+  p <- nrow(data$vectors)
+  if (data$horseshoe == 0L || ncol(data$vectors) < p) {
+    return(NULL)
+  }
+  tcrossprod(data$vectors * rep(data$eigenvalue, each = p), data$vectors)
 }
 
 # The parts of the frame that predictions for new data need, without the data.
@@ -211,7 +222,9 @@ shrunken_squares <- function(data) {
 
 #' @exportS3Method
 model_sweeps.lm_model <- function(model, state, n, control) {
-  run <- .Call(C_lm_sweeps, model$data, state, n, control)
+  # fits of earlier versions have no `gram`
+  data <- c(model$data, list(gram = model$gram %||% lm_gram(model$data)))
+  run <- .Call(C_lm_sweeps, data, state, n, control)
   by <- lm_prior_means(model)
   if (any(by != 0)) {
     at <- seq_along(by)
@@ -289,10 +302,10 @@ model_labels.lm_model <- function(model) {
 draw_prior.lm_model <- function(model) {
   prior <- model$prior
   design <- model$layout
-  beta <- stats::rgamma(1L, prior$c, prior$d)
+  beta <- stats::rgamma(1L, prior$noise_shape, prior$noise_rate)
   lambda <- switch(prior$type,
     nig = prior$lambda, horseshoe = stats::rcauchy(1L, 0, prior$tau)^-2,
-    stats::rgamma(1L, prior$a, prior$b)
+    stats::rgamma(1L, prior$slope_shape, prior$slope_rate)
   )
   unit <- if (prior$type == "hierarchical") 1 else beta
   p <- length(design$slopes)
@@ -454,12 +467,14 @@ lm_log_prior <- function(model, at) {
   hierarchical <- prior$type == "hierarchical"
   unit <- if (hierarchical) 1 else at$beta
   precision <- at$lambda * unit
-  out <- stats::dgamma(at$beta, prior$c, prior$d, log = TRUE) + log(2) +
+  out <- stats::dgamma(at$beta, prior$noise_shape, prior$noise_rate,
+                       log = TRUE) + log(2) +
     1.5 * log(at$beta) + sum(log(prior$scale)) +
     (ncol(at$u) * (log(precision) - log(2 * pi)) -
        precision * rowSums(at$u^2)) / 2
   if (hierarchical) {
-    out <- out + stats::dgamma(at$lambda, prior$a, prior$b, log = TRUE)
+    out <- out + stats::dgamma(at$lambda, prior$slope_shape, prior$slope_rate,
+                               log = TRUE)
   }
   if (!is.null(at$alpha) && is.finite(prior$intercept_sd)) {
     out <- out + stats::dnorm(

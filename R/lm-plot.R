@@ -14,7 +14,8 @@
 #' * types of [plot.gibbsite_fit()], such as `"trace"` and `"density"`.
 #'
 #' The default is `"response"` for a regression on one numeric variable,
-#' `"coefficients"` for others.
+#' `"coefficients"` for others, and `"trace"` with `"density"` if `variables` are
+#' given.
 #'
 #' @param x A fit of [gibbs_lm()].
 #' @param type `NULL` for the default, or one of the above.
@@ -41,7 +42,9 @@ plot.gibbs_lm <- function(x, type = NULL, variable = NULL, level = 0.95,
   call <- rlang::current_env()
   check_whole_fit(x, "x", call)
   own <- c("coefficients", "response")
-  type <- check_plot_types(type %||% default_lm_plot(x, variables), call, own)
+  type <- check_plot_types(
+    default_types(type, variables, default_lm_plot(x)), call, own
+  )
   check_plots_with(variable, type, "response", call)
   check_plots_with(variables, type, c("coefficients", plot_types), call)
   per <- check_per(per)
@@ -59,11 +62,11 @@ plot.gibbs_lm <- function(x, type = NULL, variable = NULL, level = 0.95,
 }
 
 # One slope, of a variable that is a column of the data.
-default_lm_plot <- function(fit, variables) {
+default_lm_plot <- function(fit) {
   model <- fit_part(fit, "model")
   slopes <- model$coefficients[model$layout$slopes]
   data <- model$frame$model
-  line <- is.null(variables) && length(slopes) == 1L && !is.null(model$frame) &&
+  line <- length(slopes) == 1L && !is.null(model$frame) &&
     (is.null(data) || is.numeric(data[[slopes]]) &&
        is.null(dim(data[[slopes]])))
   if (line) "response" else "coefficients"

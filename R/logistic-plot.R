@@ -25,7 +25,8 @@
 #' * types of [plot.gibbsite_fit()], such as `"trace"` and `"density"`.
 #'
 #' @param x A fit of [laplace_logistic()] or [gibbs_logistic()].
-#' @param type One of the above.
+#' @param type One of the above; `NULL`: `"coefficients"`, or `"trace"` and
+#'   `"density"` if `variables` are given.
 #' @param variable For `"response"`: the name of a variable; default the one
 #'   with the largest effect relative to its standard deviation.
 #' @param level Number between 0 and 1, default 0.95.
@@ -48,7 +49,7 @@
 #' plot(fit, type = "response", variable = "wt")
 #' plot(fit, type = "calibration")
 #' @export
-plot.laplace_logistic <- function(x, type = "coefficients", variable = NULL,
+plot.laplace_logistic <- function(x, type = NULL, variable = NULL,
                                   level = 0.95, variables = NULL,
                                   groups = NULL, per = c("sd", "unit"), ...) {
   if (has_short_names()) return(with_whole_names())
@@ -56,7 +57,9 @@ plot.laplace_logistic <- function(x, type = "coefficients", variable = NULL,
   check_whole_fit(x, "x", call)
   odds <- odds_type(x)
   own <- c("coefficients", odds, "response", "calibration")
-  type <- check_plot_types(type, call, own)
+  type <- check_plot_types(
+    default_types(type, variables, "coefficients"), call, own
+  )
   check_plots_with(variable, type, "response", call)
   check_plots_with(groups, type, "calibration", call)
   check_plots_with(variables, type, c("coefficients", odds, plot_types), call)

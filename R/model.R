@@ -340,12 +340,14 @@ model_without_data <- function(model) {
 # Whether chains can be continued.
 model_has_data <- function(model) !is.null(model$data)
 
-# The model, with the hash of its data in the form of this version. That of data
-# which the model does not hold stays, until they are supplied again.
+# The model in the form of this version: its prior, and the hash of its data. The
+# hash of data which the model does not hold stays, until they are supplied
+# again.
 renew_model <- function(model) {
   if (inherits(model$data$model, "gibbsite_model")) {
     model$data$model <- renew_model(model$data$model)
   }
+  model <- with_renewed_prior(model)
   if (is_old_hash(model$data_hash) && model_has_data(model)) {
     model$data_hash <- model_hash(model)
   }
@@ -358,3 +360,43 @@ model_renew <- function(model) UseMethod("model_renew")
 
 #' @exportS3Method
 model_renew.default <- function(model) model
+
+# Names that fields of priors had before, by the class of the prior.
+earlier_fields <- list(
+  lm_prior = c(
+    a = "slope_shape", b = "slope_rate", c = "noise_shape", d = "noise_rate"
+  ),
+  bmf_wishart = c(
+    e = "noise_shape", f = "noise_rate", g = "feature_shape",
+    h = "feature_rate", lambda_b = "feature_precision"
+  ),
+  bmf_gamma = c(
+    a = "user_shape", b = "user_rate", c = "item_shape", d = "item_rate",
+    e = "noise_shape", f = "noise_rate"
+  ),
+  bmf_fixed = c(c = "factor_variance", sigma2 = "noise_variance")
+)
+
+# A model whose prior has the names and the class of this version.
+with_renewed_prior <- function(model) {
+  prior <- model$prior
+  class <- class(prior)[[1L]]
+  if (!class %in% names(earlier_fields)) {
+    return(model)
+  }
+  fields <- unclass(prior)
+  known <- names(fields) %in% names(earlier_fields[[class]])
+  if (!any(known) && class == "lm_prior") {
+    return(model)
+  }
+  names(fields)[known] <- earlier_fields[[class]][names(fields)[known]]
+  if (startsWith(class, "bmf_")) {
+    fields <- c(list(type = sub("bmf_", "", class)), fields)
+    class <- "bmf_prior"
+  }
+  model$prior <- structure(fields, class = c(class, "gibbsite_prior"))
+  if (!is.null(model$imputed)) {
+    model$imputed$models <- lapply(model$imputed$models, with_renewed_prior)
+  }
+  model
+}

@@ -99,6 +99,13 @@ plot.gibbsite_fit <- function(x, type = c("trace", "density"),
   invisible(x)
 }
 
+# The types of a plot where none is given: `own`, or those of chains if their
+# variables are named.
+default_types <- function(type, variables, own,
+                          chains = c("trace", "density")) {
+  type %||% if (is.null(variables)) own else chains
+}
+
 # `own`: the model's own types of plot besides those of all chains.
 check_plot_types <- function(type, call, own = NULL) {
   if (!is.character(type) || is.object(type) || length(type) == 0) {

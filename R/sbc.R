@@ -80,7 +80,7 @@
 #'   what the prior says.
 #' @examples
 #' # the default prior says nearly nothing about sigma
-#' prior <- lm_prior(c = 3, d = 600)
+#' prior <- lm_prior(noise_shape = 3, noise_rate = 600)
 #' check <- sbc(gibbs_lm(dist ~ speed, cars, prior, burnin = 50), n = 60,
 #'              draws = 19, thin = 1, seed = 1, progress = FALSE)
 #' check

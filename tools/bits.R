@@ -33,7 +33,8 @@ ratings <- function(users, items) {
 }
 
 bmf_priors <- list(
-  fixed = bmf_fixed(1, 0.5), gamma = bmf_gamma(), wishart = bmf_wishart()
+  fixed = bmf_prior("fixed", factor_variance = 1, noise_variance = 0.5),
+  gamma = bmf_prior("gamma"), wishart = bmf_prior()
 )
 for (prior in names(bmf_priors)) {
   for (rank in c(2, 5, 8, 17, 33)) {

@@ -128,8 +128,9 @@ show_bmf <- function() {
   table <- sim_bmf(50, 30, rank = 2, share = 0.3)
   asked <- table[1:20, ]
   priors <- list(
-    fixed = bmf_fixed(c = 0.5, sigma2 = 1), gamma = bmf_gamma(e = 3, f = 2),
-    wishart = bmf_wishart()
+    fixed = bmf_prior("fixed", factor_variance = 0.5, noise_variance = 1),
+    gamma = bmf_prior("gamma", noise_shape = 3, noise_rate = 2),
+    wishart = bmf_prior()
   )
   for (prior in names(priors)) {
     for (biases in c(FALSE, TRUE)) {

@@ -1,38 +1,27 @@
 # Runs the tests on the installed package; a regular expression as argument
-# selects files. The last line is `N passed, N failed`, by testthat's counts: an
-# error outside an expectation counts as a failure. On CI (`CI=true`) a snapshot
-# that is not stored also counts as a failure, because there is nothing to
-# compare with. The failures are printed again before the last line, so that the
-# end of a log shows them.
+# selects files. Two R processes run the files, the longest first, and a line is
+# printed for each file when it ends. TESTTHAT_CPUS is another number of
+# processes; with 1, this one runs the tests itself.
+#
+# The last line is `N passed, N failed`, by testthat's counts: an error outside
+# an expectation counts as a failure. On CI (`CI=true`) a snapshot that is not
+# stored also counts as a failure, because there is nothing to compare with. The
+# failures are printed again before the last line, so that the end of a log shows
+# them. The seconds of each test are in check/test-times.tsv.
 
-filter <- commandArgs(trailingOnly = TRUE)
-# the progress reporter stops at ten failures by default
-Sys.setenv(TESTTHAT_MAX_FAILS = "Inf")
+arguments <- commandArgs(trailingOnly = TRUE)
+folder <- "tests/testthat"
+
+# The files that take longest, in this order; of the others a long file comes
+# before a short one.
+longest <- c(
+  "bmf-exact", "gmm-exact", "interrupt", "joint", "checkpoint", "faults",
+  "parallel"
+)
 
 on_ci <- identical(tolower(Sys.getenv("CI")), "true")
 
-# Older versions of testthat warn of a snapshot that is not stored, and pass.
-is_unstored <- function(result) {
-  inherits(result, "expectation_warning") &&
-    startsWith(conditionMessage(result), "Adding new")
-}
-
-is_failure <- function(result) {
-  inherits(result, c("expectation_failure", "expectation_error")) ||
-    (on_ci && is_unstored(result))
-}
-
-retell <- function(results) {
-  for (test in results) {
-    for (result in test$results) {
-      if (is_failure(result)) {
-        lines <- utils::head(strsplit(conditionMessage(result), "\n")[[1]], 20L)
-        cat(sprintf("Failed: %s: %s\n", test$file, test$test))
-        cat(paste0("  ", lines, "\n"), sep = "")
-      }
-    }
-  }
-}
+# ---- One file, in a process that runs tests ----------------------------------
 
 # A sampler that hangs fails its test and does not stop the rest: the core polls
 # for interrupts, and there R looks at the clock.
@@ -45,39 +34,208 @@ time_limit <- R6::R6Class("TimeLimit", inherit = testthat::Reporter, list(
   end_test = function(context, test) setTimeLimit(elapsed = Inf)
 ))
 
-counts <- tryCatch(
-  {
-    results <- testthat::test_dir(
-      "tests/testthat",
-      package = "gibbsite",
-      load_package = "installed",
-      filter = if (length(filter) > 0L) filter[1L],
-      # one line for each file, because a log cannot show a moving line
-      reporter = testthat::MultiReporter$new(reporters = list(
-        testthat::ProgressReporter$new(
-          show_praise = FALSE, update_interval = Inf
-        ),
-        time_limit$new()
-      )),
-      stop_on_failure = FALSE
-    )
-    retell(results)
-    # each result by itself: testthat's table has an error only where it is the
-    # last result of its test
-    all <- unlist(lapply(results, `[[`, "results"), recursive = FALSE)
-    c(
-      passed = sum(vapply(all, inherits, NA, "expectation_success")),
-      failed = sum(vapply(all, is_failure, NA))
-    )
-  },
-  error = function(condition) {
-    message("The tests could not be run: ", conditionMessage(condition))
-    c(passed = 0, failed = 1)
-  }
-)
-if (sum(counts) == 0) {
-  message("There was no test to run.")
-  counts[["failed"]] <- 1
+# Older versions of testthat warn of a snapshot that is not stored, and pass.
+is_unstored <- function(result) {
+  inherits(result, "expectation_warning") &&
+    startsWith(conditionMessage(result), "Adding new")
 }
-cat(sprintf("%d passed, %d failed\n", counts[["passed"]], counts[["failed"]]))
-quit(status = if (counts[["failed"]] > 0) 1L else 0L)
+
+is_failure <- function(result) {
+  inherits(result, c("expectation_failure", "expectation_error")) ||
+    (on_ci && is_unstored(result))
+}
+
+# "Failed: test-gmm.R:12: <test>", and the first lines of the message.
+told <- function(what, test, result) {
+  place <- c(test$file, result$srcref[1])
+  lines <- utils::head(strsplit(conditionMessage(result), "\n")[[1]], 20L)
+  paste(c(
+    paste0(what, ": ", paste(place, collapse = ":"), ": ", test$test),
+    paste0("  ", lines, recycle0 = TRUE)
+  ), collapse = "\n")
+}
+
+# What testthat found, in numbers and text.
+digest <- function(results) {
+  texts <- function(what, is) {
+    unlist(lapply(results, function(test) {
+      lapply(Filter(is, test$results), function(result) {
+        told(what, test, result)
+      })
+    }))
+  }
+  # each result by itself: testthat's table has an error only where it is the
+  # last result of its test
+  all <- unlist(lapply(results, `[[`, "results"), recursive = FALSE)
+  kind <- function(name) vapply(all, inherits, NA, paste0("expectation_", name))
+  skips <- vapply(all[kind("skip")], conditionMessage, "")
+  list(
+    passed = sum(kind("success")),
+    failures = texts("Failed", is_failure),
+    warnings = texts("Warning", function(result) {
+      inherits(result, "expectation_warning") && !is_failure(result)
+    }),
+    skips = sub("^Reason: ", "", skips),
+    times = do.call(rbind, lapply(results, function(test) {
+      data.frame(
+        file = test$file, test = paste(test$test, collapse = ""),
+        expectations = length(test$results),
+        processor = round(test$user + test$system, 3),
+        elapsed = round(test$real, 3)
+      )
+    }))
+  )
+}
+
+run_file <- function(name) {
+  began <- proc.time()[["elapsed"]]
+  found <- tryCatch(
+    digest(testthat::test_dir(
+      folder, package = "gibbsite", load_package = "installed",
+      filter = paste0("^", name, "$"), reporter = time_limit$new(),
+      stop_on_failure = FALSE
+    )),
+    error = function(condition) {
+      list(passed = 0, failures = paste0(
+        "Failed: ", name, " could not be run: ", conditionMessage(condition)
+      ))
+    }
+  )
+  kind <- RNGkind()
+  if (!identical(kind, c("Mersenne-Twister", "Inversion", "Rejection"))) {
+    RNGkind("default", "default", "default")
+    found$failures <- c(found$failures, paste(
+      c("Failed:", name, "left a generator of the kind", kind), collapse = " "
+    ))
+  }
+  found$seconds <- proc.time()[["elapsed"]] - began
+  found
+}
+
+# ---- All files ---------------------------------------------------------------
+
+queue <- sub("^test-(.*)[.]R$", "\\1", dir(folder, "^test-.*[.]R$"))
+
+# A process that runs tests claims the next file by making its directory, which
+# only one process can; what it found is there when the process takes another.
+work_from <- function(desk) {
+  for (name in readLines(file.path(desk, "queue"))) {
+    own <- file.path(desk, name)
+    if (dir.create(own, showWarnings = FALSE)) {
+      writeLines(as.character(Sys.getpid()), file.path(own, "process"))
+      saveRDS(run_file(name), file.path(own, "writing"))
+      file.rename(file.path(own, "writing"), file.path(own, "found"))
+    }
+  }
+}
+
+if (identical(arguments[1], "--work-from")) {
+  work_from(arguments[2])
+  quit()
+}
+
+if (length(arguments) > 0L) queue <- grep(arguments[1], queue, value = TRUE)
+queue <- queue[order(
+  match(queue, longest),
+  -file.size(file.path(folder, sprintf("test-%s.R", queue)))
+)]
+processes <- min(
+  as.integer(Sys.getenv("TESTTHAT_CPUS", "2")), length(queue),
+  max(1L, parallel::detectCores(), na.rm = TRUE)
+)
+
+tell <- function(lines) cat(paste0(lines, "\n", recycle0 = TRUE), sep = "")
+
+found <- list()
+report <- function(name, result) {
+  found[[name]] <<- result
+  cat(sprintf(
+    "%-22s %5d passed %3d failed %3d skipped %7.1f s %4d left\n", name,
+    result$passed, length(result$failures), length(result$skips),
+    result$seconds, length(queue) - length(found)
+  ))
+  tell(c(result$failures, result$warnings))
+}
+
+start_worker <- function(desk) {
+  processx::process$new(
+    file.path(R.home("bin"), "Rscript"),
+    c("tools/test.R", "--work-from", desk),
+    stdout = "|", stderr = "2>&1", supervise = TRUE, cleanup_tree = TRUE
+  )
+}
+
+# The file that a process was at when it ended, and what it last said.
+lost_file <- function(desk, worker, said) {
+  open <- Filter(function(name) {
+    process <- file.path(desk, name, "process")
+    file.exists(process) && readLines(process) == worker$get_pid()
+  }, setdiff(queue, names(found)))
+  status <- worker$get_exit_status()
+  for (name in open) {
+    report(name, list(passed = 0, seconds = NA_real_, failures = paste(
+      c(
+        sprintf("Failed: %s: its process ended with status %d", name, status),
+        utils::tail(said, 20L)
+      ),
+      collapse = "\n"
+    )))
+  }
+  length(open) > 0L
+}
+
+run_by_workers <- function() {
+  desk <- tempfile("tests-")
+  dir.create(desk)
+  writeLines(queue, file.path(desk, "queue"))
+  workers <- lapply(seq_len(processes), function(i) start_worker(desk))
+  said <- vector("list", processes)
+  collect <- function() {
+    for (name in setdiff(queue, names(found))) {
+      path <- file.path(desk, name, "found")
+      if (file.exists(path)) report(name, readRDS(path))
+    }
+  }
+  are_alive <- function() vapply(workers, function(w) w$is_alive(), NA)
+  while (any(alive <- are_alive())) {
+    processx::poll(workers[alive], 1000L)
+    alive <- are_alive()
+    for (i in seq_along(workers)) {
+      lines <- workers[[i]]$read_output_lines()
+      said[[i]] <- utils::tail(c(said[[i]], lines), 20L)
+    }
+    collect()
+    for (i in which(!alive)) {
+      if (lost_file(desk, workers[[i]], said[[i]])) {
+        workers[[i]] <- start_worker(desk)
+      }
+    }
+  }
+}
+
+if (processes > 1L) {
+  run_by_workers()
+} else {
+  for (name in queue) report(name, run_file(name))
+}
+
+# ---- What was found ----------------------------------------------------------
+
+skips <- sort(table(unlist(lapply(found, `[[`, "skips"))), decreasing = TRUE)
+tell(sprintf("Skipped: %d: %s", skips, names(skips)))
+times <- do.call(rbind, unname(lapply(found, `[[`, "times")))
+if (dir.exists("check") && length(times) > 0L) {
+  utils::write.table(times[order(-times$processor), ], "check/test-times.tsv",
+    sep = "\t", quote = FALSE, row.names = FALSE
+  )
+}
+
+passed <- sum(vapply(found, function(result) as.double(result$passed), 0))
+failures <- c(
+  unlist(lapply(found, `[[`, "failures"), use.names = FALSE),
+  sprintf("Failed: %s was not run", setdiff(queue, names(found)))
+)
+if (passed + length(failures) == 0) failures <- "There was no test to run."
+tell(failures)
+cat(sprintf("%d passed, %d failed\n", passed, length(failures)))
+quit(status = if (length(failures) > 0L) 1L else 0L)

@@ -35,6 +35,18 @@ ecdf_band <- gibbsite:::ecdf_band
 band_probability <- gibbsite:::band_probability
 smallest_adjusted <- gibbsite:::smallest_adjusted
 
+# A value that is computed when it is first asked for, so that a skipped test
+# costs nothing.
+once <- function(make) {
+  value <- NULL
+  function() {
+    if (is.null(value)) {
+      value <<- make()
+    }
+    value
+  }
+}
+
 # ---- One sweep ---------------------------------------------------------------
 
 # What one sweep adds to the quantities of a draw from the joint distribution:

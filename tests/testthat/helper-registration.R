@@ -70,7 +70,7 @@ good_bmf <- function() {
     data.frame(user = c(1, 1, 2, 3), item = c(1, 2, 2, 1), value = 1:4)
   ))
   model <- gibbsite:::bmf_model(
-    ratings, 2L, gibbsite:::complete_bmf_prior(bmf_wishart(), 1, 2L, FALSE)
+    ratings, 2L, gibbsite:::complete_bmf_prior(bmf_prior(), 1, 2L, FALSE)
   )
   first <- gibbsite:::model_start(model, NULL)
   last <- gibbsite:::model_sweeps(model, first, 3, control_once(0))$state

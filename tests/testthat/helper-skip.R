@@ -12,6 +12,9 @@ is_extended <- function() {
   identical(Sys.getenv("GIBBSITE_EXTENDED_TESTS"), "true")
 }
 
+# What a test of `make test` takes, and what it takes in the extended suite.
+fast_or <- function(fast, extended) if (is_extended()) extended else fast
+
 skip_unless_extended <- function() {
   testthat::skip_if_not(is_extended(), "GIBBSITE_EXTENDED_TESTS is not true")
 }

@@ -1,5 +1,5 @@
-# A tenth of `make badinput`, by the same functions (helper-badinput.R): each
-# function and each value has its share.
+# A sixtieth of `make badinput`, by the same functions (helper-badinput.R), and a
+# tenth in the extended suite: each function and each value has its share.
 
 test_that("hostile arguments end in an error that names them, or are right", {
   skip_long()
@@ -13,8 +13,12 @@ test_that("hostile arguments end in an error that names them, or are right", {
   targets <- hostile_targets(objects)
   calls <- hostile_calls(targets)
   expect_gt(length(calls), 1500)
-  some <- some_hostile_calls(calls)
-  expect_gt(length(some), length(calls) / 15)
+  share <- fast_or(60, 10)
+  some <- some_hostile_calls(calls, share)
+  expect_gt(length(some), length(calls) / share / 1.5)
+  of <- function(calls, part) sort(unique(unlist(lapply(calls, `[[`, part))))
+  expect_identical(of(some, "target"), of(calls, "target"))
+  expect_identical(of(some, "value"), of(calls, "value"))
   # in two processes where there are, each function in one: there is one
   # checkpoint to resume
   half <- vapply(some, function(call) call$target %% 2, 0)

@@ -123,8 +123,8 @@ test_that("without information all-zero features change no distribution", {
   plain <- tiny_bmf("wishart", 4, 5, 2, 12)
   zero <- rotated_features(by_row(matrix(0, 4, 2)), list(count = 2), "x", NULL)
   prior <- plain$prior
-  prior$g <- c(users = 3)
-  prior$h <- c(users = 2)
+  prior$feature_shape <- c(users = 3)
+  prior$feature_rate <- c(users = 2)
   ratings <- c(
     plain$data[c("user", "item", "value")],
     plain[c("users", "items", "names", "levels")]
@@ -303,7 +303,9 @@ feature_test <- function(case, reference, model = feature_cases[[case]],
 test_that("Geweke's joint test passes with features", {
   skip_long()
   for (case in if (is_extended()) names(feature_cases) else "plain") {
-    test <- feature_test(case, feature_reference(case))
+    test <- feature_test(
+      case, feature_reference(case), steps = fast_or(20, 40)
+    )
     expect_gte(smallest_adjusted(test), error_rate, label = case)
   }
 })
@@ -339,7 +341,7 @@ feature_ranks <- function(model, simulations = 200) {
 
 test_that("the posterior with features is calibrated over the prior", {
   skip_long()
-  ranks <- feature_ranks(feature_cases$plain)
+  ranks <- feature_ranks(feature_cases$plain, fast_or(60, 200))
   expect_lt(max(attr(ranks, "autocorrelation")), 0.1)
   expect_identical(
     names(which(!sbc_inside(ranks, 31, error_rate))), character()
@@ -668,12 +670,12 @@ test_that("wrong tables of features are errors", {
   listed <- data.frame(user = r$user, x = I(list(1, 2, 3)))
   expect_gibbsite_error({
     gibbs_bmf(r, 1, user_features = "f")
-    gibbs_bmf(r, 1, bmf_gamma(), user_features = f)
-    gibbs_bmf(r, 1, bmf_wishart(g = 3))
-    gibbs_bmf(r, 1, bmf_wishart(g = c(items = 3)), user_features = f)
-    bmf_wishart(lambda_b = 2, g = 3)
-    bmf_wishart(h = c(user = 3))
-    bmf_wishart(h = 1:3)
+    gibbs_bmf(r, 1, bmf_prior("gamma"), user_features = f)
+    gibbs_bmf(r, 1, bmf_prior(feature_shape = 3))
+    gibbs_bmf(r, 1, bmf_prior(feature_shape = c(items = 3)), user_features = f)
+    bmf_prior(feature_precision = 2, feature_shape = 3)
+    bmf_prior(feature_rate = c(user = 3))
+    bmf_prior(feature_rate = 1:3)
   })
   expect_gibbsite_error(class = "gibbsite_error_missing", {
     gibbs_bmf(r, 1, user_features = f[1:2, ])

@@ -115,7 +115,8 @@ test_that("multiple imputation covers the truth", {
       data <- data.frame(x, y)
       data$x[lost] <- w[[1]] + w[[2]] * y[lost] + s * rnorm(20)
       gibbs_lm(
-        y ~ x, data, lm_prior("nig", slope_scale = 100), draws = 200, chains = 1,
+        y ~ x, data, lm_prior("nig", slope_scale = 100), draws = 200,
+        chains = 1,
         seed = m
       )
     })
@@ -243,7 +244,7 @@ test_that("fits that do not agree are not combined", {
     mix(quick(y ~ g, sets[[2]], chains = 2))
     mix(quick(y ~ x, sets[[2]][-1, ], chains = 2))
     mix(quick(y ~ x, sets[[2]], lm_prior("horseshoe"), chains = 2))
-    mix(quick(y ~ x, sets[[2]], lm_prior(a = 3), chains = 2))
+    mix(quick(y ~ x, sets[[2]], lm_prior(slope_shape = 3), chains = 2))
     mix(quick(y ~ x, sets[[2]], chains = 1))
     mix(combine_fits(fits, data = "imputed"))
     combine_fits(fits)

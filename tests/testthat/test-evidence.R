@@ -163,7 +163,7 @@ test_that("priors of covariance matrices integrate to 1 on their coordinates", {
 # ---- regressions -------------------------------------------------------------
 
 test_that("the bridge of a conjugate regression is its closed form", {
-  prior <- lm_prior("nig", c = 2, d = 20, lambda = 0.5)
+  prior <- lm_prior("nig", noise_shape = 2, noise_rate = 20, lambda = 0.5)
   fit <- quick(gibbs_lm, mpg ~ wt + qsec, mtcars, prior)
   exact <- log_evidence(fit)
   expect_identical(attr(exact, "method"), "exact")
@@ -174,7 +174,8 @@ test_that("the bridge of a conjugate regression is its closed form", {
 test_that("the evidence of a hierarchical prior is a mean over its precision", {
   # given lambda and beta all is normal: by quadrature over the logs of both
   prior <- lm_prior(
-    a = 2, b = 1, c = 3, d = 20, scale = 1, intercept_mean = 20,
+    slope_shape = 2, slope_rate = 1, noise_shape = 3, noise_rate = 20,
+    scale = 1, intercept_mean = 20,
     intercept_sd = 5
   )
   fit <- quick(gibbs_lm, mpg ~ wt, mtcars, prior)
@@ -216,9 +217,14 @@ test_that("Pima: by Laplace's method corrected, and by bridgesampling", {
   expect_lt(abs(evidence_z(factor, 0)), 4.5)
   expect_lt(abs(as.numeric(factor)), 0.05)
   skip_if_not_installed("bridgesampling")
-  peer <- withr::with_seed(1, quietly(
-    bridgesampling::bridge_sampler(fit, silent = TRUE)
-  ))
+  known <- gibbsite:::model_density(attr(fit, "model"))
+  draws <- as.matrix(fit)[, known$columns]
+  bound <- function(x) stats::setNames(x, colnames(draws))
+  peer <- withr::with_seed(1, quietly(bridgesampling::bridge_sampler(
+    draws, log_posterior = function(x, data) known$log_joint(matrix(x, 1)),
+    data = list(), lb = bound(known$spec$lower),
+    ub = bound(known$spec$upper), silent = TRUE
+  )))
   error <- sqrt(bridgesampling::error_measures(peer)$re2)
   expect_lt(abs(peer$logml - as.numeric(found)), 4.5 * error)
 })
@@ -392,8 +398,11 @@ test_that("the evidence of a mixture is the sum over all allocations", {
   skip_long()
   # with an alpha of 0.5, components are often empty
   # of an alpha of 0.01, some weights are 0 to rounding
-  alphas <- list(2, c(2, 2), c(2, 2, 2), rep(0.5, 4), c(1, 3), c(1, 3, 2),
-                 rep(0.01, 3), rep(0.001, 3))
+  alphas <- c(
+    list(2, c(2, 2), c(1, 3, 2), rep(0.01, 3)), if (is_extended()) {
+      list(c(2, 2, 2), rep(0.5, 4), c(1, 3), rep(0.001, 3))
+    }
+  )
   for (alpha in alphas) {
     fit <- quick(gibbs_gmm, matrix(tiny), length(alpha), tiny_prior(alpha),
                  draws = 2000)
@@ -426,7 +435,7 @@ test_that("mixtures of two variables and missing entries have their evidence", {
   x <- rbind(c(-1, 0), c(1.5, NA), c(0.5, 2))
   s0 <- matrix(c(2, 0.5, 0.5, 1), 2)
   prior <- gmm_prior(alpha = 2, m0 = c(0, 1), v0 = 2, nu0 = 5, s0 = s0)
-  draws <- 4000
+  draws <- fast_or(1000, 4000)
   sigma <- withr::with_seed(1, lapply(seq_len(draws), function(s) {
     solve(rWishart(1, 5, solve(s0))[, , 1])
   }))
@@ -478,7 +487,7 @@ test_that("mixtures of two variables and missing entries have their evidence", {
       own <- gmm_prior(alpha = 2, m0 = c(0, 1), v0 = 2, nu0 = 5, s0 = diag(s0))
     }
     fit <- quick(gibbs_gmm, x, 2, own, covariance = covariance,
-                 na_action = "impute", draws = 2000)
+                 na_action = "impute", draws = fast_or(1000, 2000))
     known <- exact(covariance)
     found <- evidence_of(fit)
     error <- sqrt(attr(found, "se")^2 + known$se^2)
@@ -533,25 +542,28 @@ two_modes <- function(x) {
 
 test_that("temperatures lead to the integral of a density with two modes", {
   skip_long()
+  draws <- fast_or(1000, 2000)
   fit <- quick(mh_sample, two_modes, c(a = 0, b = 0, c = 0), tempered(),
-               draws = 2000, burnin = 2000, chains = 4)
+               draws = draws, burnin = draws, chains = 4)
   before <- unserialize(serialize(fit, NULL))
   found <- evidence_of(fit, method = "tempered")
   expect_lt(attr(found, "se"), 0.1)
   expect_lt(abs(evidence_z(found, 3)), 4.5)
-  expect_identical(attr(found, "draws"), 8000)
+  expect_identical(attr(found, "draws"), 4 * draws)
   expect_output(print(found), "between neighbouring temperatures")
   # the fit is as it was, and the seed alone determines the number
   expect_true(identical_fit(fit, before))
+  few <- quick(mh_sample, two_modes, c(a = 0, b = 0, c = 0), tempered(),
+               draws = 100, burnin = 500)
   of <- function(state, seed) {
     withr::with_seed(state, list(
-      log_evidence(fit, method = "tempered", seed = seed), runif(1)
+      log_evidence(few, method = "tempered", seed = seed), runif(1)
     ))
   }
   short <- of(1, 7)
   expect_identical(of(2, 7)[[1L]], short[[1L]])
   expect_identical(short[[2L]], withr::with_seed(1, runif(1)))
-  expect_false(identical(short[[1L]], found))
+  expect_false(identical(short[[1L]], of(1, 8)[[1L]]))
 })
 
 test_that("temperatures lead to integrals within bounds", {
@@ -711,7 +723,7 @@ test_that("gibbs_sample() takes a log density of the state", {
 test_that("a density without Jacobian or constant is told from the right", {
   skip_long()
   fit <- quick(gibbs_lm, mpg ~ wt + qsec, mtcars,
-               lm_prior("nig", c = 2, d = 20, lambda = 0.5))
+               lm_prior("nig", noise_shape = 2, noise_rate = 20, lambda = 0.5))
   exact <- as.numeric(log_evidence(fit))
   # the last coordinate is log sigma
   without <- bridge_of(fit, function(value, x) value - x[, ncol(x)])
@@ -735,7 +747,8 @@ test_that("errors are as large as the standard error says", {
       gibbs_hlm, y ~ 1 + (1 | g), schools, half_t, se = schools$se, seed = seed
     )
     line <- quick(gibbs_lm, mpg ~ wt + qsec, mtcars,
-                  lm_prior("nig", c = 2, d = 20, lambda = 0.5), seed = seed)
+                  lm_prior("nig", noise_shape = 2, noise_rate = 20,
+                           lambda = 0.5), seed = seed)
     mixture <- quick(gibbs_gmm, matrix(tiny), 2, tiny_prior(2), seed = seed)
     exact <- as.numeric(log_evidence(line))
     bridge <- function(method) {

@@ -16,18 +16,6 @@ error_rate <- 1e-3
 
 forms <- c("full", "diagonal", "shared")
 
-# A value that is computed when it is first asked for, so that a skipped test
-# costs nothing.
-once <- function(make) {
-  value <- NULL
-  function() {
-    if (is.null(value)) {
-      value <<- make()
-    }
-    value
-  }
-}
-
 # ---- the log joint density ---------------------------------------------------
 
 # log density of IW(nu, S) by its factors (Sigma of one or two variables):
@@ -629,8 +617,9 @@ run_moves_alone <- function(model, without = "", times = 1000) {
 
 test_that("moves leave the joint distribution as it is", {
   skip_long()
-  for (form in forms) {
-    expect_gte(run_moves_alone(moves_model(form)), error_rate, label = form)
+  for (form in if (is_extended()) forms else "full") {
+    p <- run_moves_alone(moves_model(form), times = fast_or(400, 1000))
+    expect_gte(p, error_rate, label = form)
   }
 })
 
@@ -657,7 +646,8 @@ run_reversal <- function(model, without = "", times = 2000) {
 
 test_that("a move is its own reverse", {
   skip_long()
-  expect_gte(run_reversal(moves_model("full", k = 2)), error_rate)
+  p <- run_reversal(moves_model("full", k = 2), times = fast_or(500, 2000))
+  expect_gte(p, error_rate)
 })
 
 # A split undone from other anchors than those drawn.
@@ -686,9 +676,8 @@ run_combine_alone <- function(model, without = "", times = 1000, moves = 3) {
 test_that("combinations leave the joint distribution as it is", {
   skip_long()
   for (form in c("full", "diagonal")) {
-    expect_gte(
-      run_combine_alone(moves_model(form, 4, 2)), error_rate, label = form
-    )
+    p <- run_combine_alone(moves_model(form, 4, 2), times = fast_or(150, 1000))
+    expect_gte(p, error_rate, label = form)
   }
 })
 
@@ -925,9 +914,10 @@ expect_rejected <- function(case, mutants, chains = 40, ...) {
 
 test_that("Geweke's joint test passes", {
   skip_long()
-  more <- if (is_extended()) c("diagonal", "shared", "three")
-  for (case in c("full", "impute", more)) {
-    p <- smallest_adjusted(run_joint_test(case))
+  # test-joint.R has the full form
+  more <- if (is_extended()) c("full", "diagonal", "shared", "three")
+  for (case in c("impute", more)) {
+    p <- smallest_adjusted(run_joint_test(case, steps = fast_or(20, 40)))
     expect_gte(p, error_rate, label = case)
   }
 })
@@ -1034,9 +1024,9 @@ test_that("the band of the ranks keeps its promise", {
 
 test_that("the posterior is calibrated over the prior", {
   skip_long()
-  more <- if (is_extended()) c("full", "impute")
-  for (case in c("diagonal", "shared", more)) {
-    ranks <- run_sbc(joint_cases[[case]], 200, seed = 52)
+  more <- if (is_extended()) c("full", "diagonal", "impute")
+  for (case in c("shared", more)) {
+    ranks <- run_sbc(joint_cases[[case]], fast_or(100, 200), seed = 52)
     expect_calibrated(ranks, case)
   }
 })

@@ -1,6 +1,6 @@
 # sbc(), geweke_joint() and prior_predict().
 
-proper_line <- lm_prior(c = 3, d = 600)
+proper_line <- lm_prior(noise_shape = 3, noise_rate = 600)
 
 line_call <- function(check, ...) {
   check(
@@ -24,10 +24,12 @@ test_that("samplers pass both tests", {
   for (case in cases[first | is_extended()]) {
     label <- paste(case$sampler, case$option)
     if (case$joint) {
-      joint <- check_case(geweke_joint, case, n = 60)
+      joint <- check_case(geweke_joint, case, n = fast_or(30, 60))
       expect_gt(smallest_p(joint), 1e-4, label = label)
     }
-    ranks <- suppressMessages(check_case(sbc, case, n = 30, draws = 19))
+    ranks <- suppressMessages(
+      check_case(sbc, case, n = fast_or(20, 30), draws = 19)
+    )
     expect_gt(smallest_p(ranks), 1e-4, label = label)
   }
 })
@@ -47,13 +49,14 @@ test_that("mistakes of a sampler are found", {
   skip_long()
   fit <- gibbs_lm(dist ~ speed, datasets::cars[1:12, ], proper_line,
                   draws = 200, burnin = 30, seed = 1, progress = FALSE)
-  for (mutant in lm_mutants[c("noise", "slopes")]) {
+  n <- fast_or(200, 400)
+  for (mutant in lm_mutants[fast_or("noise", c("noise", "slopes"))]) {
     wrong <- mutant_fit(fit, mutant)
     expect_lt(smallest_p(geweke_joint(
-      wrong, n = 400, seed = 1, progress = FALSE
+      wrong, n = n, seed = 1, progress = FALSE
     )), 1e-4)
     expect_lt(smallest_p(sbc(
-      wrong, n = 400, draws = 19, thin = 3, seed = 1, progress = FALSE
+      wrong, n = n, draws = 19, thin = 3, seed = 1, progress = FALSE
     )), 1e-4)
   }
 })
@@ -169,7 +172,8 @@ test_that("the prior predicts data in the form of the model's", {
   # moments of a conjugate prior: y_i ~ a t distribution about 0
   drawn <- as.matrix(prior_predict(
     gibbs_lm(dist ~ speed, datasets::cars, lm_prior(
-      "nig", lambda = 1, c = 5, d = 8, intercept_mean = 3, intercept_sd = 1
+      "nig", lambda = 1, noise_shape = 5, noise_rate = 8, intercept_mean = 3,
+      intercept_sd = 1
     ), burnin = 0),
     n = 4000, seed = 1
   ))

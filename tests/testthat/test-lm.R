@@ -5,7 +5,8 @@
 lm_fit <- short_fit(quote(gibbs_lm))
 
 weak <- lm_prior(
-  a = 1e-3, b = 1e9, c = 1e-3, d = 1e-9, intercept_sd = 1e8
+  slope_shape = 1e-3, slope_rate = 1e9, noise_shape = 1e-3, noise_rate = 1e-9,
+  intercept_sd = 1e8
 )
 
 test_that("default calls converge on data in their own units", {
@@ -146,7 +147,7 @@ test_that("missing responses are drawn, and change nothing else", {
   data <- airquality[1:40, ]
   fit <- lm_fit(
     Ozone ~ Wind + Temp, data, na_action = "impute", keep = "y",
-    prior = lm_prior(c = 5, d = 2000), draws = 2000
+    prior = lm_prior(noise_shape = 5, noise_rate = 2000), draws = 2000
   )
   missing <- which(is.na(data$Ozone))
   expect_identical(
@@ -220,6 +221,31 @@ test_that("a fit with the horseshoe stores tau, and starts where it is told", {
   # a column may have that name with another prior
   named <- lm_fit(mpg ~ tau, transform(mtcars, tau = wt))
   expect_true("tau" %in% variables(named))
+})
+
+test_that("the sweeps of the horseshoe read the sums of products once made", {
+  model <- lm_model_for(mpg ~ wt + hp, mtcars, prior = lm_prior("horseshoe"))
+  data <- model$data
+  own <- data$vectors %*% (data$eigenvalue * t(data$vectors))
+  expect_equal(model$gram, own, tolerance = 1e-14)
+  sweeps <- function(model) {
+    state <- withr::with_seed(1, gibbsite:::model_start(model, NULL))
+    control <- list(burnin = 0L, thin = 1L, threads = 1L)
+    withr::with_seed(
+      2, gibbsite:::model_sweeps(model, state, 3, control)
+    )$draws
+  }
+  # a fit of an earlier version does not hold them
+  before <- model
+  before$gram <- NULL
+  expect_identical(sweeps(before), sweeps(model))
+  model$gram <- 2 * model$gram
+  expect_false(identical(sweeps(before), sweeps(model)))
+  # with fewer rows than slopes they are not used
+  wide <- lm_model_for(
+    mpg ~ ., mtcars[1:5, ], prior = lm_prior("horseshoe")
+  )
+  expect_null(wide$gram)
 })
 
 test_that("a fit without its data can be extended and predicts new rows", {
@@ -336,8 +362,8 @@ test_that("mistakes in the arguments are named", {
     gibbs_lm(mpg ~ wt, mtcars, inits = rep(list(list(sigma = -1)), 4))
     gibbs_lm(mpg ~ wt, mtcars, inits = rep(list(list(beta = 1)), 4))
     gibbs_lm(I(1e200 * mpg) ~ wt, mtcars)
-    lm_prior(a = 0)
-    lm_prior("nig", a = 1)
+    lm_prior(slope_shape = 0)
+    lm_prior("nig", slope_shape = 1)
     lm_prior(lambda = 1)
     lm_prior("horseshoe", lambda = 1)
     lm_prior("horseshoe", tau = 0)

@@ -58,7 +58,7 @@ test_that("a logistic regression predicts as by glm, with a weak prior", {
 
 test_that("a linear regression predicts as by lm, with a weak prior", {
   formula <- mpg ~ wt + cyl
-  weak <- lm_prior(a = 0.01, b = 0.1, intercept_sd = Inf)
+  weak <- lm_prior(slope_shape = 0.01, slope_rate = 0.1, intercept_sd = Inf)
   fit <- engine_fit("linear_reg", "gibbsite", formula, seed = 1, prior = weak)
   lm <- engine_fit("linear_reg", "lm", formula)
   own <- of_parsnip("extract_fit_engine", fit)

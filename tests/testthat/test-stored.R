@@ -10,6 +10,16 @@ stored <- function(version, ...) {
   file.path(root, paste0("format-", version), ...)
 }
 
+stored_priors <- function(file) file.path(root, "priors", file)
+
+quick_line <- function(...) {
+  prior <- lm_prior(slope_shape = 2, noise_shape = 3, noise_rate = 60)
+  suppressWarnings(gibbs_lm(
+    mpg ~ wt, mtcars, prior, burnin = 10, chains = 1, seed = 1,
+    progress = FALSE, ...
+  ))
+}
+
 # A copy of a stored checkpoint, `run` in a new working directory.
 copy_run <- function(version, frame = parent.frame()) {
   from <- stored(version, "run")
@@ -217,4 +227,56 @@ test_that("draws that cannot be verified are not called changed", {
     class = "gibbsite_error_old_hash", transform = masked,
     extend(bare, 10, data = runs$mixture_data + 1)
   )
+})
+
+# ---- Priors ------------------------------------------------------------------
+
+# Fits and a checkpoint from before bmf_prior(), whose priors had other classes
+# and named their fields by letters.
+
+test_that("fits whose priors name their fields by letters are read", {
+  skip_unless_readable()
+  fits <- readRDS(stored_priors("fits.rds"))
+  expect_identical(
+    unlist(lapply(fits, function(fit) class(prior_summary(fit))[[1]])),
+    c(wishart = "bmf_prior", gamma = "bmf_prior", fixed = "bmf_prior",
+      lm = "lm_prior")
+  )
+  wishart <- prior_summary(fits$wishart)
+  expect_identical(
+    unlist(unclass(wishart)[c("noise_shape", "noise_rate", "feature_shape")]),
+    c(noise_shape = 3, noise_rate = 2, feature_shape.users = 4)
+  )
+  gamma <- prior_summary(fits$gamma)
+  expect_identical(gamma[c("type", "user_shape", "item_rate")],
+                   list(type = "gamma", user_shape = 3, item_rate = 2))
+  expect_identical(prior_summary(fits$fixed)$factor_variance, 0.5)
+  line <- prior_summary(fits$lm)
+  expect_identical(line$slope_shape, 2)
+  expect_identical(line$noise_rate, 60)
+  for (fit in fits) {
+    expect_output(print(prior_summary(fit)), "noise_(shape|variance) += ")
+    expect_no_error(quietly(predict(fit)))
+  }
+})
+
+test_that("fits with priors of letters go on as those of today", {
+  skip_unless_readable()
+  fits <- readRDS(stored_priors("fits.rds"))
+  whole <- quick_line(draws = 30)
+  expect_same_run(longer(fits$lm, 20), whole, made = 10)
+  for (fit in fits[c("wishart", "gamma", "fixed")]) {
+    more <- longer(fit, 5)
+    expect_identical(unclass(more[[1]])[1:10, ], unclass(fit[[1]])[, ])
+  }
+})
+
+test_that("a checkpoint with a prior of letters is resumed", {
+  skip_unless_readable()
+  from <- stored_priors("run")
+  local_folder()
+  file.copy(from, ".", recursive = TRUE)
+  fit <- resumed("run")
+  expect_identical(prior_summary(fit)$slope_shape, 2)
+  expect_same_run(longer(fit, 20), quick_line(draws = 30), made = 10)
 })

@@ -30,8 +30,9 @@ static void carve(lm_model *m, arena *work) {
   m->slopes = arena_doubles(work, (double)data->p);
   const double order = (double)factor_order(data);
   m->factor = arena_doubles(work, order * order);
-  m->spread = arena_doubles(work, data->r < data->p ? order * order : 0.0);
-  m->design = arena_doubles(work, order * (double)data->p);
+  const int thin = data->r < data->p;
+  m->spread = arena_doubles(work, thin ? order * order : 0.0);
+  m->design = arena_doubles(work, thin ? order * (double)data->p : 0.0);
   m->right = arena_doubles(work, data->horseshoe ? (double)data->p : 0.0);
   m->u = arena_doubles(work, data->horseshoe ? (double)data->p : 0.0);
 }
@@ -43,7 +44,7 @@ size_t lm_work_size(const lm_data *data) {
   return arena_size(&counting);
 }
 
-/* B'B where r = p, otherwise B; and B'b. */
+/* B'b, and B where r < p. */
 static void open_horseshoe(lm_model *m) {
   const lm_data *data = &m->data;
   const size_t p = data->p, r = data->r;
@@ -53,18 +54,10 @@ static void open_horseshoe(lm_model *m) {
       m->right[j] +=
         data->vectors[j + p * k] * data->eigenvalue[k] * data->estimate[k];
   }
-  for (size_t j = 0; j < p; j++)
-    for (size_t i = 0; i < r; i++) {
-      double *to = m->design + i + r * j;
-      if (r < p) {
-        *to = sqrt(data->eigenvalue[i]) * data->vectors[j + p * i];
-        continue;
-      }
-      *to = 0.0;
-      for (size_t k = 0; k < r; k++)
-        *to += data->vectors[i + p * k] * data->eigenvalue[k] *
-               data->vectors[j + p * k];
-    }
+  for (size_t j = 0; j < p && r < p; j++)
+    for (size_t k = 0; k < r; k++)
+      m->design[k + r * j] =
+        sqrt(data->eigenvalue[k]) * data->vectors[j + p * k];
 }
 
 void lm_open(lm_model *model, const lm_data *data, const lm_state *state,
@@ -243,7 +236,7 @@ static status condition_full(lm_model *m, double lambda,
   const double *local = m->state.local;
   double sum = 0.0;
   for (size_t e = 0; e < p * p; e++)
-    m->factor[e] = m->design[e];
+    m->factor[e] = data->gram[e];
   for (size_t j = 0; j < p; j++) {
     m->factor[j + p * j] += lambda / local[j];
     sum += log(local[j] / lambda);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "numeric/blas.h"
 #include "numeric/dense.h"
 #include "numeric/linalg.h"
 
@@ -84,9 +85,9 @@ static int factorise(search *s, double ridge) {
 static double newton_direction(search *s) {
   const size_t p = s->data->p;
   memcpy(s->direction, s->gradient, p * sizeof *s->direction);
-  linalg_solve_lower(s->factor, p, s->direction);
+  blas_solve_lower(s->factor, p, s->direction);
   const double square = linalg_inner(s->direction, s->direction, p);
-  linalg_solve_lower_transposed(s->factor, p, s->direction);
+  blas_solve_lower_transposed(s->factor, p, s->direction);
   return square;
 }
 
