@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "numeric/arena.h"
+#include "numeric/dense.h"
 #include "numeric/linalg.h"
 #include "numeric/normals.h"
 #include "numeric/rdist.h"
@@ -30,6 +31,8 @@ static void carve(lm_model *m, arena *work) {
   m->slopes = arena_doubles(work, (double)data->p);
   const double order = (double)factor_order(data);
   m->factor = arena_doubles(work, order * order);
+  m->panel = arena_doubles(
+    work, data->horseshoe ? (double)dense_cholesky_work(data->r) : 0.0);
   const int thin = data->r < data->p;
   m->spread = arena_doubles(work, thin ? order * order : 0.0);
   m->design = arena_doubles(work, thin ? order * (double)data->p : 0.0);
@@ -242,12 +245,12 @@ static status condition_full(lm_model *m, double lambda,
     sum += log(local[j] / lambda);
     m->u[j] = m->right[j];
   }
-  const status found = linalg_cholesky(m->factor, p);
+  const status found = dense_cholesky(m->factor, p, m->panel);
   if (found != STATUS_OK)
     return found;
   *log_determinant = linalg_log_determinant(m->factor, p) + sum;
-  linalg_solve_lower(m->factor, p, m->u);
-  linalg_solve_lower_transposed(m->factor, p, m->u);
+  dense_solve_lower(m->factor, p, m->u);
+  dense_solve_lower_transposed(m->factor, p, m->u);
   rotate_slopes(m, m->u);
   *squares = 0.0;
   for (size_t j = 0; j < p; j++)
@@ -260,7 +263,7 @@ static status condition_full(lm_model *m, double lambda,
 static void draw_full(lm_model *m) {
   const size_t p = m->data.p;
   double *noise = m->normals + 1;
-  linalg_solve_lower_transposed(m->factor, p, noise);
+  dense_solve_lower_transposed(m->factor, p, noise);
   for (size_t j = 0; j < p; j++)
     m->u[j] += noise[j] / sqrt(*m->state.beta);
 }
@@ -291,11 +294,11 @@ static status condition_thin(lm_model *m, double lambda,
     m->factor[k + r * k] += 1.0;
     m->rotated[k] = sqrt(data->eigenvalue[k]) * data->estimate[k];
   }
-  const status found = linalg_cholesky(m->factor, r);
+  const status found = dense_cholesky(m->factor, r, m->panel);
   if (found != STATUS_OK)
     return found;
   *log_determinant = linalg_log_determinant(m->factor, r);
-  linalg_solve_lower(m->factor, r, m->rotated);
+  dense_solve_lower(m->factor, r, m->rotated);
   *squares = linalg_inner(m->rotated, m->rotated, r);
   return STATUS_OK;
 }
@@ -334,8 +337,8 @@ static void draw_thin(lm_model *m) {
     for (size_t k = 0; k < r; k++)
       m->rotated[k] -= m->design[k + r * j] * m->u[j];
   }
-  linalg_solve_lower(m->factor, r, m->rotated);
-  linalg_solve_lower_transposed(m->factor, r, m->rotated);
+  dense_solve_lower(m->factor, r, m->rotated);
+  dense_solve_lower_transposed(m->factor, r, m->rotated);
   for (size_t j = 0; j < data->p; j++) {
     m->u[j] +=
       local[j] / lambda * linalg_inner(m->design + r * j, m->rotated, r);
