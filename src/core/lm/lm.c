@@ -3,6 +3,7 @@
 #include "lm/lm.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "numeric/arena.h"
 #include "numeric/dense.h"
@@ -10,6 +11,9 @@
 #include "numeric/normals.h"
 #include "numeric/rdist.h"
 #include "run/slice.h"
+
+/* a multiple of DENSE_LANES */
+#define SPREAD_ROWS 64
 
 #define LOG_2PI 1.837877066409345483560659472811
 
@@ -22,6 +26,13 @@ static size_t factor_order(const lm_data *data) {
   return data->horseshoe ? data->r : 0;
 }
 
+/* For dense_cholesky() and spread_local(). */
+static double panel_length(const lm_data *data) {
+  return data->horseshoe ? fmax((double)dense_cholesky_work(data->r),
+                                SPREAD_ROWS * (double)data->r)
+                         : 0.0;
+}
+
 static void carve(lm_model *m, arena *work) {
   const lm_data *data = &m->data;
   m->all_normals = 1 + data->r + free_length(data) + data->missing.count;
@@ -31,8 +42,7 @@ static void carve(lm_model *m, arena *work) {
   m->slopes = arena_doubles(work, (double)data->p);
   const double order = (double)factor_order(data);
   m->factor = arena_doubles(work, order * order);
-  m->panel = arena_doubles(
-    work, data->horseshoe ? (double)dense_cholesky_work(data->r) : 0.0);
+  m->panel = arena_doubles(work, panel_length(data));
   const int thin = data->r < data->p;
   m->spread = arena_doubles(work, thin ? order * order : 0.0);
   m->design = arena_doubles(work, thin ? order * (double)data->p : 0.0);
@@ -268,18 +278,20 @@ static void draw_full(lm_model *m) {
     m->u[j] += noise[j] / sqrt(*m->state.beta);
 }
 
-/* r < p: B diag(l) B', lower triangle. */
+/* r < p: B diag(l) B', lower triangle; a panel has SPREAD_ROWS columns of
+ * B diag(l)^(1/2) as its rows. */
 static void spread_local(lm_model *m) {
-  const size_t r = m->data.r;
-  for (size_t e = 0; e < r * r; e++)
-    m->spread[e] = 0.0;
-  for (size_t j = 0; j < m->data.p; j++) {
-    const double *column = m->design + r * j;
-    for (size_t k = 0; k < r; k++) {
-      const double by = m->state.local[j] * column[k];
-      for (size_t i = k; i < r; i++)
-        m->spread[i + r * k] += by * column[i];
+  const size_t r = m->data.r, p = m->data.p;
+  memset(m->spread, 0, r * r * sizeof *m->spread);
+  for (size_t first = 0; first < p; first += SPREAD_ROWS) {
+    memset(m->panel, 0, SPREAD_ROWS * r * sizeof *m->panel);
+    for (size_t row = 0; row < SPREAD_ROWS && first + row < p; row++) {
+      const double root = sqrt(m->state.local[first + row]);
+      const double *column = m->design + r * (first + row);
+      for (size_t k = 0; k < r; k++)
+        m->panel[row + SPREAD_ROWS * k] = root * column[k];
     }
+    dense_add_gram(m->panel, SPREAD_ROWS, r, 1.0, m->spread, r);
   }
 }
 
