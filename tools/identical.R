@@ -193,7 +193,7 @@ show_lm <- function() {
       made <- run(gibbs_lm, mpg ~ wt + hp, mtcars, prior = lm_prior(type))
       list(
         draws_alone(extend(made, 50, progress = FALSE)), log_lik(made),
-        predict(made, type = "response", interval = TRUE),
+        predict(made),
         posterior_predict(made, draws = 3), bayes_R2(made)
       )
     })
@@ -239,7 +239,7 @@ show_hlm <- function() {
                   prior = hlm_prior(type))
       list(
         draws_alone(extend(made, 50, progress = FALSE)), log_lik(made),
-        coef(made), vcov(made), predict(made, interval = TRUE),
+        coef(made), vcov(made), predict(made),
         posterior_predict(made, draws = 3)
       )
     })
