@@ -174,8 +174,8 @@ shared_coefficients <- function(fits, posteriors, call) {
 # list(mean, sd, bounds, draws): without draws the posterior is taken to be
 # normal.
 coefficient_posterior <- function(fit, level) {
-  out <- laplace_estimates(fit)
-  out$bounds <- laplace_interval(fit, level)
+  out <- coefficient_estimates(fit)
+  out$bounds <- parameter_interval(fit, level)
   if (draws_posterior(fit_part(fit, "model"))) {
     out$draws <- coefficient_draws(fit)
   }

@@ -192,7 +192,7 @@ log_evidence <- function(fit, correct = c("none", "importance"),
   }
   check_own_density(fit, given, call)
   model <- fit_part(fit, "model")
-  if (inherits(fit, c("laplace_logistic", "gibbsite_laplace"))) {
+  if (inherits(model, "laplace_model")) {
     return(laplace_evidence(fit, model, correct))
   }
   if (correct != "none") {

@@ -25,7 +25,7 @@
 #'   residuals too.
 #'
 #' @param object,x,formula A fit.
-#' @param parm,level,transform,... Not used.
+#' @param parm,level,transform,sigma,... Not used.
 #' @return Nothing.
 #' @section Errors: `gibbsite_error_argument`, always.
 #' @examples
@@ -67,8 +67,27 @@ abort_distribution <- function(fit, what, call) {
   )
 }
 
-abort_no_coefficients <- function(fit, what, call) {
-  hint <- if (inherits(fit, "gibbs_lda")) {
+# The method of a generic that has no meaning for a fit. `hint`: words, or a
+# function of the fit. A regression that an earlier version saved is asked again
+# with the classes of this one.
+no_answer <- function(generic, what, hint, arg = "object") {
+  method <- function(object, ...) {
+    fit <- get(arg, inherits = FALSE)
+    now <- current_fit(fit)
+    if (!is.null(now)) {
+      return(rlang::eval_tidy(rlang::expr((!!generic)(now, ...))))
+    }
+    abort_no_answer(
+      fit, what, if (is.function(hint)) hint(fit) else hint,
+      rlang::current_env(), arg
+    )
+  }
+  names(formals(method))[[1L]] <- arg
+  method
+}
+
+other_answers <- function(fit) {
+  if (inherits(fit, "gibbs_lda")) {
     "{.fn topic_estimates} has the shares and the terms of its topics,
      {.fn top_terms} the first of them."
   } else if (inherits(fit, "gibbs_bmf")) {
@@ -76,15 +95,11 @@ abort_no_coefficients <- function(fit, what, call) {
   } else {
     "{.fn summary} tells of its quantities, {.fn as.matrix} has their draws."
   }
-  abort_no_answer(fit, what, hint, call)
 }
 
-abort_no_regression <- function(fit, what, call, arg = "object") {
-  abort_no_answer(
-    fit, what, "Only regressions have a formula and what belongs to it.", call,
-    arg
-  )
-}
+of_groups <- "Only regressions by a formula with groups have them."
+
+of_regressions <- "Only regressions have a formula and what belongs to it."
 
 #' @rdname fit-generics
 #' @export
@@ -116,6 +131,8 @@ df.residual.gibbsite_fit <- function(object, ...) {
 #' @importFrom stats anova
 #' @export
 anova.gibbsite_fit <- function(object, ...) {
+  now <- current_fit(object)
+  if (!is.null(now)) return(stats::anova(now, ...))
   abort_no_answer(
     object, "table of deviances", comparison_hint(object),
     rlang::current_env()
@@ -124,20 +141,25 @@ anova.gibbsite_fit <- function(object, ...) {
 
 #' @rdname fit-generics
 #' @export
-coef.gibbsite_fit <- function(object, ...) {
-  abort_no_coefficients(object, "coefficients", rlang::current_env())
-}
+coef.gibbsite_fit <- no_answer(
+  quote(stats::coef), "coefficients",
+  other_answers
+)
 
 #' @rdname fit-generics
-#' @importFrom stats vcov
 #' @export
-vcov.gibbsite_fit <- function(object, ...) {
-  abort_no_coefficients(object, "coefficients", rlang::current_env())
-}
+vcov.gibbsite_fit <- no_answer(
+  quote(stats::vcov), "coefficients",
+  other_answers
+)
 
 #' @rdname fit-generics
 #' @export
 confint.gibbsite_fit <- function(object, parm, level = 0.95, ...) {
+  now <- current_fit(object)
+  if (!is.null(now)) {
+    return(stats::confint(now, parm, level, ...))
+  }
   abort_no_answer(
     object, "coefficients",
     "{.fn posterior_interval} has intervals of its quantities.",
@@ -147,91 +169,124 @@ confint.gibbsite_fit <- function(object, parm, level = 0.95, ...) {
 
 #' @rdname fit-generics
 #' @export
-sigma.gibbsite_fit <- function(object, ...) {
-  abort_no_answer(
-    object, "standard deviation of residuals",
-    "{.fn summary} tells of its quantities.", rlang::current_env()
-  )
-}
+sigma.gibbsite_fit <- no_answer(
+  quote(stats::sigma), "standard deviation of residuals",
+  "{.fn summary} tells of its quantities."
+)
 
 #' @rdname fit-generics
 #' @export
-fitted.gibbsite_fit <- function(object, ...) {
-  abort_no_answer(
-    object, "fitted values", "See {.fn predict} and {.fn posterior_predict}.",
-    rlang::current_env()
-  )
-}
+fitted.gibbsite_fit <- no_answer(
+  quote(stats::fitted), "fitted values",
+  "See {.fn predict} and {.fn posterior_predict}."
+)
 
 #' @rdname fit-generics
 #' @export
-residuals.gibbsite_fit <- function(object, ...) {
-  abort_no_answer(
-    object, "residuals", "{.fn pp_check} compares a fit with its data.",
-    rlang::current_env()
-  )
-}
+residuals.gibbsite_fit <- no_answer(
+  quote(stats::residuals), "residuals",
+  "{.fn pp_check} compares a fit with its data."
+)
 
 #' @rdname fit-generics
 #' @importFrom stats weights
 #' @export
-weights.gibbsite_fit <- function(object, ...) {
-  abort_no_answer(
-    object, "weights of observations",
-    if (inherits(object, "gibbs_gmm")) {
+weights.gibbsite_fit <- no_answer(
+  quote(stats::weights), "weights of observations", function(fit) {
+    if (inherits(fit, "gibbs_gmm")) {
       "Those of the components are {.code draws_of(fit, \"pi\")}."
     } else {
       "Only regressions have them."
-    },
-    rlang::current_env()
-  )
-}
+    }
+  }
+)
 
 #' @rdname fit-generics
 #' @export
-formula.gibbsite_fit <- function(x, ...) {
-  abort_no_regression(x, "formula", rlang::current_env(), "x")
-}
+formula.gibbsite_fit <- no_answer(
+  quote(stats::formula), "formula",
+  of_regressions, "x"
+)
 
 #' @rdname fit-generics
 #' @export
-terms.gibbsite_fit <- function(x, ...) {
-  abort_no_regression(x, "terms", rlang::current_env(), "x")
-}
+terms.gibbsite_fit <- no_answer(
+  quote(stats::terms), "terms",
+  of_regressions, "x"
+)
 
 #' @rdname fit-generics
 #' @export
-family.gibbsite_fit <- function(object, ...) {
-  abort_no_regression(object, "family", rlang::current_env())
-}
+family.gibbsite_fit <- no_answer(
+  quote(stats::family), "family",
+  of_regressions
+)
 
 #' @rdname fit-generics
 #' @export
-model.frame.gibbsite_fit <- function(formula, ...) {
-  abort_no_regression(
-    formula, "model frame", rlang::current_env(), "formula"
-  )
-}
+model.frame.gibbsite_fit <- no_answer(
+  quote(stats::model.frame), "model frame",
+  of_regressions, "formula"
+)
 
 #' @rdname fit-generics
 #' @export
-model.matrix.gibbsite_fit <- function(object, ...) {
-  abort_no_regression(object, "model matrix", rlang::current_env())
-}
+model.matrix.gibbsite_fit <- no_answer(
+  quote(stats::model.matrix), "model matrix",
+  of_regressions
+)
+
+#' @rdname fit-generics
+#' @importFrom stats predict
+#' @export
+predict.gibbsite_fit <- no_answer(
+  quote(stats::predict), "predictions",
+  "See {.fn draws_of}."
+)
 
 #' @rdname fit-generics
 #' @export
-posterior_epred.gibbsite_fit <- function(object, ...) {
-  abort_no_answer(
-    object, "expected response", "See {.fn predict} and {.fn draws_of}.",
-    rlang::current_env()
-  )
-}
+simulate.gibbsite_fit <- no_answer(
+  quote(stats::simulate), "data that it could simulate",
+  "See {.fn posterior_predict}."
+)
+
+#' @rdname fit-generics
+#' @export
+augment.gibbsite_fit <- no_answer(
+  quote(generics::augment), "predictions of its observations",
+  "See {.fn predict}.", "x"
+)
+
+#' @rdname fit-generics
+#' @export
+log_lik.gibbsite_fit <- no_answer(
+  quote(rstantools::log_lik), "log-likelihood of observations",
+  "See {.fn draws_of}."
+)
+
+#' @rdname fit-generics
+#' @export
+bayes_R2.gibbsite_fit <- no_answer( # nolint: object_name_linter.
+  quote(rstantools::bayes_R2), "explained variance",
+  "Only regressions have one."
+)
+
+#' @rdname fit-generics
+#' @export
+posterior_epred.gibbsite_fit <- no_answer(
+  quote(rstantools::posterior_epred), "expected response",
+  "See {.fn predict} and {.fn draws_of}."
+)
 
 #' @rdname fit-generics
 #' @export
 posterior_linpred.gibbsite_fit <- function(object, transform = FALSE, ...) {
   check_flag(transform)
+  now <- current_fit(object)
+  if (!is.null(now)) {
+    return(posterior_linpred(now, transform, ...))
+  }
   abort_no_answer(
     object, "linear predictor", "See {.fn predict} and {.fn draws_of}.",
     rlang::current_env()
@@ -240,25 +295,49 @@ posterior_linpred.gibbsite_fit <- function(object, transform = FALSE, ...) {
 
 #' @rdname fit-generics
 #' @export
-posterior_predict.gibbsite_fit <- function(object, ...) {
-  abort_no_answer(
-    object, "data that it could predict", "See {.fn draws_of}.",
-    rlang::current_env()
-  )
-}
+posterior_predict.gibbsite_fit <- no_answer(
+  quote(rstantools::posterior_predict), "data that it could predict",
+  "See {.fn draws_of}."
+)
 
 #' @rdname fit-generics
 #' @exportS3Method bayesplot::pp_check
-pp_check.gibbsite_fit <- function(object, ...) {
-  hint <- if (inherits(object, c("mh_sample", "gibbs_sample"))) {
-    "Draw replicated data by {.code posterior_predict(object, f)}, and give them
-     to {.fn bayesplot::ppc_dens_overlay}."
-  } else {
-    "{.fn posterior_predict} draws replicated data, where the model has them."
+pp_check.gibbsite_fit <- no_answer(
+  quote(bayesplot::pp_check), "picture that compares it with its data",
+  function(fit) {
+    if (inherits(fit, c("mh_sample", "gibbs_sample"))) {
+      "Draw replicated data by {.code posterior_predict(object, f)}, and give
+       them to {.fn bayesplot::ppc_dens_overlay}."
+    } else {
+      "{.fn posterior_predict} draws replicated data, where the model has them."
+    }
+  }
+)
+
+#' @rdname fit-generics
+#' @exportS3Method nlme::fixef
+fixef.gibbsite_fit <- no_answer(
+  quote(nlme::fixef), "effects of groups",
+  of_groups
+)
+
+#' @rdname fit-generics
+#' @exportS3Method nlme::ranef
+ranef.gibbsite_fit <- no_answer(
+  quote(nlme::ranef), "effects of groups",
+  of_groups
+)
+
+#' @rdname fit-generics
+#' @exportS3Method nlme::VarCorr
+VarCorr.gibbsite_fit <- function( # nolint: object_name_linter.
+    x, sigma = 1, ...) {
+  now <- current_fit(x)
+  if (!is.null(now)) {
+    return(nlme::VarCorr(now, sigma, ...))
   }
   abort_no_answer(
-    object, "picture that compares it with its data", hint,
-    rlang::current_env()
+    x, "variances of groups", of_groups, rlang::current_env(), "x"
   )
 }
 

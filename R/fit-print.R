@@ -10,6 +10,8 @@
 #' @return `x`, invisibly.
 #' @export
 print.gibbsite_fit <- function(x, ...) {
+  now <- current_fit(x)
+  if (!is.null(now)) return(print(now, ...))
   running <- fit_part(x, "running")
   model <- fit_part(x, "model")
   table <- judged(x, 1.01, 400, rlang::current_env())

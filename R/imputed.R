@@ -4,8 +4,7 @@
 
 # The kinds of fits of which draws have the same meaning in every data set.
 imputed_kinds <- c(
-  "gibbs_lm", "gibbs_hlm", "gibbs_hlm_binomial", "gibbs_logistic", "mh_sample",
-  "gibbs_sample"
+  "gibbs_lm", "gibbs_hlm", "gibbs_logistic", "mh_sample", "gibbs_sample"
 )
 
 # Whether the functions of predictions are the user's.
@@ -44,7 +43,7 @@ has_own_functions <- function(fit) {
 #'   gibbs_lm(mpg ~ wt, full, seed = m)
 #' })
 #' fit <- combine_fits(fits, data = "imputed")
-#' predict(fit, data.frame(wt = 2:3), interval = TRUE)
+#' predict(fit, data.frame(wt = 2:3), interval = "mean")
 #' try(log_lik(fit))
 #' @name imputed-fits
 NULL
@@ -59,51 +58,55 @@ predict.gibbsite_imputed <- function(object, newdata = NULL, ...) {
   mixed_prediction(object, newdata, ..., call = rlang::current_env())
 }
 
-mixed_prediction <- function(object, newdata, type = NULL, interval = FALSE,
+mixed_prediction <- function(object, newdata, type = NULL, interval = "none",
                              level = 0.95, ..., call) {
-  interval <- check_flag(interval, call = call)
-  level <- check_level(level, call = call)
-  normal <- inherits(object, c("gibbs_lm", "gibbs_hlm")) &&
-    !inherits(object, "gibbs_hlm_binomial")
-  type <- check_choice(
-    type %||% if (normal) "mean" else "link",
-    if (normal) c("mean", "response") else c("link", "response", "class"),
-    call = call
+  model <- fit_part(object, "model")
+  response <- model_response(model)
+  interval <- check_choice(
+    interval, c("none", "mean", "prediction"), arg = "interval", call = call
   )
-  parts <- imputed_parts(object)
+  type <- check_prediction_type(type, interval, response, call)
+  level <- check_level(level, arg = "level", call = call)
   average <- function(type) {
-    each <- lapply(parts, stats::predict, newdata, type = type, ...)
+    each <- lapply(
+      imputed_parts(object), stats::predict, newdata, type = type, ...
+    )
     Reduce(`+`, each) / length(each)
   }
   if (type == "class") {
-    classes <- as_class(
-      fit_part(object, "model"), average("response"), call
-    )
-    return(classes)
+    return(as_class(model, average("response"), call))
   }
   mean <- average(type)
-  if (!interval) {
+  if (interval == "none") {
     return(mean)
   }
-  found <- mixed_spread(object, newdata, type, normal, level, ...)
-  out <- cbind(data.frame(mean = unname(mean)), found)
+  found <- mixed_spread(object, newdata, type, interval, level, ..., call = call)
+  # of new observations the mean is that of their number of successes
+  out <- cbind(
+    mean = if (is.null(found$mean)) unname(mean) else found$mean,
+    found[c("sd", "lower", "upper")]
+  )
   rownames(out) <- names(mean)
   out
 }
 
-# sd and quantiles of the draws of all data sets; of a normal response those of
-# the mixture of its distributions.
-mixed_spread <- function(object, newdata, type, normal, level, ...,
-                         weights = NULL) {
-  draw <- if (type == "link") posterior_linpred else posterior_epred
-  mu <- unname(draw(object, newdata = newdata, ...))
+# sd and quantiles of the draws of all data sets; of new observations those of
+# the mixture of their distributions.
+mixed_spread <- function(object, newdata, type, interval, level, ...,
+                         weights = NULL, trials = NULL, call) {
+  response <- model_response(fit_part(object, "model"))
   tails <- central_tails(level)
-  if (!normal || type == "mean") {
-    return(mean_spread(mu, tails))
+  if (interval == "mean") {
+    draw <- if (type == "link") posterior_linpred else posterior_epred
+    return(mean_spread(unname(draw(object, newdata = newdata, ...)), tails))
   }
-  sigma <- do.call(rbind, chain_matrices(object))[, "sigma"]
-  weights <- weights %||% if (is.null(newdata)) stats::weights(object) else 1
-  response_spread(mu, sigma, rep_len(unname(weights), ncol(mu)), tails)
+  eta <- unname(posterior_linpred(object, newdata = newdata, ...))
+  size <- response_size(
+    response, fit_part(object, "model"), newdata, weights, trials, ncol(eta),
+    call
+  )
+  scale <- response_scale(response, do.call(rbind, chain_matrices(object)))
+  new_observations(response, list(mean = eta), size, scale, tails)
 }
 
 # f(part) of every data set, of which some draws are taken.

@@ -144,14 +144,6 @@ scan_kept <- function(sweep, n, control) {
   past > 0 & past %% control$thin == 0
 }
 
-is_corrected <- function(model) identical(model$correct, "importance")
-
-# Whether the draws are of the posterior itself, and not of a normal
-# approximation.
-draws_posterior <- function(model) {
-  !inherits(model, "laplace_model") || is_corrected(model)
-}
-
 # ---- The check of the approximation -----------------------------------------
 
 #' How good a Laplace approximation is
@@ -523,12 +515,6 @@ print.laplace_importance <- function(x, ...) {
 }
 
 format_evidence <- function(x) formatC(x, format = "f", digits = 2)
-
-laplace_covariance <- function(model) {
-  covariance <- chol2inv(t(model$data$precision_factor))
-  dimnames(covariance) <- list(model$columns, model$columns)
-  covariance
-}
 
 # Whether print() may evaluate the log joint density at `draws` points: only if
 # this takes less than a third of a second.

@@ -51,6 +51,11 @@ plot_types <- c("trace", "density", "autocorrelation", "ranks")
 #' @export
 plot.gibbsite_fit <- function(x, type = c("trace", "density"),
                               variables = NULL, ...) {
+  now <- current_fit(x)
+  if (!is.null(now)) {
+    given <- if (!missing(type)) type
+    return(plot(now, given, variables = variables, ...))
+  }
   call <- rlang::current_env()
   check_no_more(...)
   type <- check_plot_types(type, call)

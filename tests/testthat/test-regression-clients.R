@@ -736,7 +736,7 @@ test_that("fits of a matrix are drawn, and rows may have equal names", {
   withr::local_pdf(NULL)
   for (fit in fits) {
     expect_no_error(plot(fit))
-    bands <- predict(fit, type = "response", interval = TRUE)
+    bands <- predict(fit, type = "response", interval = "mean")
     expect_identical(
       rownames(bands)[1:5], c("r", "s", "r.1", "s.1", "r.2")
     )
