@@ -188,7 +188,7 @@ log_evidence <- function(fit, correct = c("none", "importance"),
   check_fit(fit, "fit", call)
   given <- list(log_density = log_density, lower = lower, upper = upper)
   if (is_imputed(fit)) {
-    abort_imputed_likelihood("evidence", call)
+    abort_imputed(fit, "evidence", different_data_hint, call = call)
   }
   check_own_density(fit, given, call)
   model <- fit_part(fit, "model")
