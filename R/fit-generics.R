@@ -34,15 +34,15 @@
 NULL
 
 # A method that refuses: `what` a fit does not have, and hints, or a function
-# of the fit that gives them. args: the method's arguments, the fit first.
-no_answer <- function(generic, what, hints, args = alist(object = , ... = ),
-                      refuse = abort_no_answer) {
+# of the fit that gives them. args: the method's arguments, the fit first; call:
+# what the error shows as its call.
+no_answer <- function(what, hints, args = alist(object = , ... = ),
+                      refuse = abort_no_answer,
+                      call = quote(rlang::current_env())) {
   arg <- names(args)[[1L]]
-  # some callers, such as AIC(), call the generic by another name
-  call <- call(generic)
   force(list(what, hints, refuse))
   rlang::new_function(
-    args, bquote(refuse(.(as.name(arg)), what, hints, arg, call))
+    args, bquote(refuse(.(as.name(arg)), what, hints, arg, .(call)))
   )
 }
 
@@ -105,99 +105,101 @@ draws_hint <- "See {.fn predict} and {.fn draws_of}."
 
 #' @export
 logLik.gibbsite_fit <- no_answer( # nolint: object_name_linter.
-  "logLik", "single log-likelihood", distribution_hints
+  "single log-likelihood", distribution_hints,
+  # AIC() and BIC() call it by another name
+  call = quote(quote(logLik(object)))
 )
 
 #' @export
 deviance.gibbsite_fit <- no_answer(
-  "deviance", "single deviance", distribution_hints
+  "single deviance", distribution_hints
 )
 
 #' @export
 df.residual.gibbsite_fit <- no_answer(
-  "df.residual", "degrees of freedom",
+  "degrees of freedom",
   "{.fn loo::loo} tells the effective number of parameters."
 )
 
 #' @export
-anova.gibbsite_fit <- no_answer("anova", "table of deviances", comparison_hint)
+anova.gibbsite_fit <- no_answer("table of deviances", comparison_hint)
 
 #' @export
-coef.gibbsite_fit <- no_answer("coef", "coefficients", coefficients_hint)
+coef.gibbsite_fit <- no_answer("coefficients", coefficients_hint)
 
 #' @export
-vcov.gibbsite_fit <- no_answer("vcov", "coefficients", coefficients_hint)
+vcov.gibbsite_fit <- no_answer("coefficients", coefficients_hint)
 
 #' @export
 confint.gibbsite_fit <- no_answer(
-  "confint", "coefficients",
+  "coefficients",
   "{.fn posterior_interval} has intervals of its quantities.",
   alist(object = , parm = , level = 0.95, ... = )
 )
 
 #' @export
 sigma.gibbsite_fit <- no_answer(
-  "sigma", "standard deviation of residuals",
+  "standard deviation of residuals",
   "{.fn summary} tells of its quantities."
 )
 
 #' @export
 fitted.gibbsite_fit <- no_answer(
-  "fitted", "fitted values", "See {.fn predict} and {.fn posterior_predict}."
+  "fitted values", "See {.fn predict} and {.fn posterior_predict}."
 )
 
 #' @export
 residuals.gibbsite_fit <- no_answer(
-  "residuals", "residuals", "{.fn pp_check} compares a fit with its data."
+  "residuals", "{.fn pp_check} compares a fit with its data."
 )
 
 #' @export
 weights.gibbsite_fit <- no_answer(
-  "weights", "weights of observations", weights_hint
+  "weights of observations", weights_hint
 )
 
 #' @export
 formula.gibbsite_fit <- no_answer(
-  "formula", "formula", formula_hint, alist(x = , ... = )
+  "formula", formula_hint, alist(x = , ... = )
 )
 
 #' @export
 terms.gibbsite_fit <- no_answer(
-  "terms", "terms", formula_hint, alist(x = , ... = )
+  "terms", formula_hint, alist(x = , ... = )
 )
 
 #' @export
-family.gibbsite_fit <- no_answer("family", "family", formula_hint)
+family.gibbsite_fit <- no_answer("family", formula_hint)
 
 #' @export
 model.frame.gibbsite_fit <- no_answer(
-  "model.frame", "model frame", formula_hint, alist(formula = , ... = )
+  "model frame", formula_hint, alist(formula = , ... = )
 )
 
 #' @export
 model.matrix.gibbsite_fit <- no_answer(
-  "model.matrix", "model matrix", formula_hint
+  "model matrix", formula_hint
 )
 
 #' @export
 posterior_epred.gibbsite_fit <- no_answer(
-  "posterior_epred", "expected response", draws_hint
+  "expected response", draws_hint
 )
 
 #' @export
 posterior_linpred.gibbsite_fit <- no_answer(
-  "posterior_linpred", "linear predictor", draws_hint,
+  "linear predictor", draws_hint,
   alist(object = , transform = FALSE, ... = )
 )
 
 #' @export
 posterior_predict.gibbsite_fit <- no_answer(
-  "posterior_predict", "data that it could predict", "See {.fn draws_of}."
+  "data that it could predict", "See {.fn draws_of}."
 )
 
 #' @exportS3Method bayesplot::pp_check
 pp_check.gibbsite_fit <- no_answer(
-  "pp_check", "picture that compares it with its data", pp_check_hint
+  "picture that compares it with its data", pp_check_hint
 )
 
 # ---- posterior ---------------------------------------------------------------

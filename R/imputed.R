@@ -179,59 +179,59 @@ own_frame_hint <- "Each data set has its own: see the single fits."
 
 #' @export
 log_lik.gibbsite_imputed <- no_answer(
-  "log_lik", "log-likelihood", different_data_hint, refuse = abort_imputed
+  "log-likelihood", different_data_hint, refuse = abort_imputed
 )
 
 #' @exportS3Method loo::loo
 loo.gibbsite_imputed <- no_answer(
-  "loo", "{.fn loo}", different_data_hint, alist(x = , ... = ),
+  "{.fn loo}", different_data_hint, alist(x = , ... = ),
   refuse = abort_imputed
 )
 
 #' @exportS3Method loo::waic
 waic.gibbsite_imputed <- no_answer(
-  "waic", "{.fn waic}", different_data_hint, alist(x = , ... = ),
+  "{.fn waic}", different_data_hint, alist(x = , ... = ),
   refuse = abort_imputed
 )
 
 #' @exportS3Method loo::loo_moment_match
 loo_moment_match.gibbsite_imputed <- no_answer(
-  "loo_moment_match", "{.fn loo}", different_data_hint, alist(x = , ... = ),
+  "{.fn loo}", different_data_hint, alist(x = , ... = ),
   refuse = abort_imputed
 )
 
 #' @exportS3Method loo::kfold
 kfold.gibbsite_imputed <- no_answer(
-  "kfold", "{.fn kfold}", different_data_hint, alist(x = , ... = ),
+  "{.fn kfold}", different_data_hint, alist(x = , ... = ),
   refuse = abort_imputed
 )
 
 #' @exportS3Method bridgesampling::bridge_sampler
 bridge_sampler.gibbsite_imputed <- no_answer(
-  "bridge_sampler", "evidence", different_data_hint, alist(samples = , ... = ),
+  "evidence", different_data_hint, alist(samples = , ... = ),
   refuse = abort_imputed
 )
 
 #' @export
 extend.gibbsite_imputed <- no_answer(
-  "extend", "chains to continue",
+  "chains to continue",
   "Extend the fits of the single data sets, and combine them again.",
   refuse = abort_imputed
 )
 
 #' @export
 simulate.gibbsite_imputed <- no_answer(
-  "simulate", "{.fn simulate}", "{.fn posterior_predict} draws responses.",
+  "{.fn simulate}", "{.fn posterior_predict} draws responses.",
   refuse = abort_imputed
 )
 
 #' @export
 model.frame.gibbsite_imputed <- no_answer(
-  "model.frame", "single model frame", own_frame_hint,
+  "single model frame", own_frame_hint,
   alist(formula = , ... = ), refuse = abort_imputed
 )
 
 #' @export
 model.matrix.gibbsite_imputed <- no_answer(
-  "model.matrix", "single model frame", own_frame_hint, refuse = abort_imputed
+  "single model frame", own_frame_hint, refuse = abort_imputed
 )

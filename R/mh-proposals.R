@@ -637,7 +637,7 @@ compile_random_walk <- function(proposal, d, where, at_mode, call, names) {
     factor = if (!is.null(proposal$scale)) {
       as_scales(proposal$scale, d, where, call, names)
     } else {
-      spread_factor(proposal$cov, d, 2.38^2 / d, where, at_mode, call, names)
+      proposal_factor(proposal$cov, d, 2.38^2 / d, where, at_mode, call, names)
     }
   )
 }
@@ -651,7 +651,7 @@ compile_adaptive <- function(proposal, d, where, at_mode, call, names) {
     factor = if (!is.null(proposal$scale)) {
       diag_vector(as_scales(proposal$scale, d, where, call, names))
     } else if (!is.null(proposal$cov)) {
-      spread_factor(proposal$cov, d, 1, where, at_mode, call, names)
+      proposal_factor(proposal$cov, d, 1, where, at_mode, call, names)
     } else {
       numeric()
     }
@@ -666,7 +666,7 @@ compile_independence <- function(proposal, d, where, call, names) {
       proposal$mean, d, "mean", where, call,
       names_for(proposal$mean, names, proposal$borrowed)
     ),
-    factor = spread_factor(
+    factor = proposal_factor(
       proposal$cov, d, 1, where, NULL, call,
       names_for(proposal$cov, names, proposal$borrowed)
     )
@@ -678,7 +678,7 @@ compile_langevin <- function(proposal, d, where, at_mode, call, names) {
   factor <- if (is.null(proposal$cov)) {
     rep(1, d)
   } else {
-    spread_factor(proposal$cov, d, 1, where, at_mode, call, names)
+    proposal_factor(proposal$cov, d, 1, where, at_mode, call, names)
   }
   list(
     target = proposal$target, tuned = if (proposal$tune) 1L else 0L,
@@ -706,7 +706,7 @@ compile_ellipse <- function(proposal, d, where, call, names) {
   list(
     mean = as_coordinates(mean, d, "prior_mean", where, call, names_of(mean)),
     factor = if (is.matrix(cov)) {
-      spread_factor(cov, d, 1, where, NULL, call, names_of(cov), "prior_cov")
+      proposal_factor(cov, d, 1, where, NULL, call, names_of(cov), "prior_cov")
     } else {
       sqrt(as_coordinates(cov, d, "prior_cov", where, call, names_of(cov)))
     }
@@ -760,7 +760,7 @@ in_order_of_mean <- function(cov, mean, borrowed, arg, call) {
 
 # The lower Cholesky factor of a covariance, as d * d numbers; one that comes
 # from a Laplace approximation is multiplied by `inflate`.
-spread_factor <- function(cov, d, inflate, where, at_mode, call, names,
+proposal_factor <- function(cov, d, inflate, where, at_mode, call, names,
                           arg = "cov") {
   if (identical(cov, "laplace")) {
     cov <- inflate * at_mode()
