@@ -118,7 +118,7 @@ model_numbered <- function(model, run, before) UseMethod("model_numbered")
 #' @exportS3Method
 model_numbered.default <- function(model, run, before) run
 
-# Whether the columns that depend on the numbering are so numbered.
+# Whether components are numbered consistently across draws.
 is_numbered <- function(model) !is.null(model$pivot)
 
 # For a model whose chains keep their own numbers of the components while they
