@@ -118,8 +118,8 @@ unite_fits <- function(fits, call) {
   for (fit in fits) {
     if (is_imputed(fit)) {
       abort_imputed(
-        "chains to unite",
-        "Combine the fits of the single data sets, all at once.", call
+        fit, "chains to unite",
+        "Combine the fits of the single data sets, all at once.", call = call
       )
     }
   }

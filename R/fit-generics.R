@@ -24,26 +24,51 @@
 #'   observations, fitted values and residuals. Ratings have fitted values and
 #'   residuals too.
 #'
-#' @param object,x,formula A fit.
-#' @param parm,level,transform,sigma,... Not used.
-#' @return Nothing.
 #' @section Errors: `gibbsite_error_argument`, always.
 #' @examples
 #' fit <- gibbs_gmm(faithful, 2, seed = 1, progress = FALSE)
 #' try(logLik(fit))
 #' try(coef(fit))
+#' @importFrom stats anova deviance df.residual vcov weights
 #' @name fit-generics
 NULL
 
-# arg: the generic's name of the fit
-abort_no_answer <- function(fit, what, hint, call, arg = "object") {
-  check_whole_fit(fit, arg, call)
-  name <- fit_part(fit, "model")$name
+# A method that refuses: `what` a fit does not have, and hints, or a function
+# of the fit that gives them. args: the method's arguments, the fit first; call:
+# what the error shows as its call. A regression that an earlier version saved
+# is asked again with the classes of this one.
+no_answer <- function(what, hints, args = alist(object = , ... = ),
+                      refuse = abort_no_answer,
+                      call = quote(rlang::current_env())) {
+  arg <- names(args)[[1L]]
+  fit <- as.name(arg)
+  force(list(what, hints, refuse))
+  rlang::new_function(args, bquote({
+    now <- current_fit(.(fit))
+    if (!is.null(now)) {
+      return(ask_again(now, .Generic, match.call(), parent.frame()))
+    }
+    refuse(.(fit), what, hints, arg, .(call))
+  }))
+}
+
+# The answer of a regression with the classes of this version; imputed data have
+# methods of their own.
+ask_again <- function(now, generic, call, frame) {
+  class <- intersect(c("gibbsite_imputed", "gibbsite_regression"), class(now))
+  methods <- paste0(generic, ".", class)
+  method <- Filter(function(name) exists(name, mode = "function"), methods)
+  call[[1L]] <- get(method[[1L]], mode = "function")
+  call[[2L]] <- now
+  eval(call, frame)
+}
+
+abort_no_answer <- function(fit, what, hints, arg, call) {
+  name <- fit_part(fit, "model", arg, call)$name
+  hints <- if (is.function(hints)) hints(fit) else hints
   abort_argument(
-    c(
-      paste0("A fit of {.fn {name}} has no ", what, "."),
-      i = hint[[1L]], hint[-1L]
-    ),
+    c(paste0("A fit of {.fn {name}} has no ", what, "."),
+      stats::setNames(hints, rep("i", length(hints)))),
     call = call
   )
 }
@@ -60,33 +85,11 @@ comparison_hint <- function(fit) {
 }
 
 # One number of which a posterior has a distribution.
-abort_distribution <- function(fit, what, call) {
-  abort_no_answer(
-    fit, what,
-    c("{.fn log_lik} has that of each draw.", i = comparison_hint(fit)), call
-  )
+distribution_hints <- function(fit) {
+  c("{.fn log_lik} has that of each draw.", comparison_hint(fit))
 }
 
-# The method of a generic that has no meaning for a fit. `hint`: words, or a
-# function of the fit. A regression that an earlier version saved is asked again
-# with the classes of this one.
-no_answer <- function(generic, what, hint, arg = "object") {
-  method <- function(object, ...) {
-    fit <- get(arg, inherits = FALSE)
-    now <- current_fit(fit)
-    if (!is.null(now)) {
-      return(rlang::eval_tidy(rlang::expr((!!generic)(now, ...))))
-    }
-    abort_no_answer(
-      fit, what, if (is.function(hint)) hint(fit) else hint,
-      rlang::current_env(), arg
-    )
-  }
-  names(formals(method))[[1L]] <- arg
-  method
-}
-
-other_answers <- function(fit) {
+coefficients_hint <- function(fit) {
   if (inherits(fit, "gibbs_lda")) {
     "{.fn topic_estimates} has the shares and the terms of its topics,
      {.fn top_terms} the first of them."
@@ -97,249 +100,161 @@ other_answers <- function(fit) {
   }
 }
 
-of_groups <- "Only regressions by a formula with groups have them."
-
-of_regressions <- "Only regressions have a formula and what belongs to it."
-
-#' @rdname fit-generics
-#' @export
-logLik.gibbsite_fit <- function( # nolint: object_name_linter.
-    object, ...) {
-  # AIC() and BIC() call it by another name
-  abort_distribution(object, "single log-likelihood", quote(logLik(object)))
-}
-
-#' @rdname fit-generics
-#' @importFrom stats deviance
-#' @export
-deviance.gibbsite_fit <- function(object, ...) {
-  abort_distribution(object, "single deviance", rlang::current_env())
-}
-
-#' @rdname fit-generics
-#' @importFrom stats df.residual
-#' @export
-df.residual.gibbsite_fit <- function(object, ...) {
-  abort_no_answer(
-    object, "degrees of freedom",
-    "{.fn loo::loo} tells the effective number of parameters.",
-    rlang::current_env()
-  )
-}
-
-#' @rdname fit-generics
-#' @importFrom stats anova
-#' @export
-anova.gibbsite_fit <- function(object, ...) {
-  now <- current_fit(object)
-  if (!is.null(now)) return(stats::anova(now, ...))
-  abort_no_answer(
-    object, "table of deviances", comparison_hint(object),
-    rlang::current_env()
-  )
-}
-
-#' @rdname fit-generics
-#' @export
-coef.gibbsite_fit <- no_answer(
-  quote(stats::coef), "coefficients",
-  other_answers
-)
-
-#' @rdname fit-generics
-#' @export
-vcov.gibbsite_fit <- no_answer(
-  quote(stats::vcov), "coefficients",
-  other_answers
-)
-
-#' @rdname fit-generics
-#' @export
-confint.gibbsite_fit <- function(object, parm, level = 0.95, ...) {
-  now <- current_fit(object)
-  if (!is.null(now)) {
-    return(stats::confint(now, parm, level, ...))
+weights_hint <- function(fit) {
+  if (inherits(fit, "gibbs_gmm")) {
+    "Those of the components are {.code draws_of(fit, \"pi\")}."
+  } else {
+    "Only regressions have them."
   }
-  abort_no_answer(
-    object, "coefficients",
-    "{.fn posterior_interval} has intervals of its quantities.",
-    rlang::current_env()
-  )
 }
 
-#' @rdname fit-generics
+pp_check_hint <- function(fit) {
+  if (inherits(fit, c("mh_sample", "gibbs_sample"))) {
+    "Draw replicated data by {.code posterior_predict(object, f)}, and give them
+     to {.fn bayesplot::ppc_dens_overlay}."
+  } else {
+    "{.fn posterior_predict} draws replicated data, where the model has them."
+  }
+}
+
+formula_hint <- "Only regressions have a formula and what belongs to it."
+groups_hint <- "Only regressions by a formula with groups have them."
+draws_hint <- "See {.fn predict} and {.fn draws_of}."
+
+#' @export
+logLik.gibbsite_fit <- no_answer( # nolint: object_name_linter.
+  "single log-likelihood", distribution_hints,
+  # AIC() and BIC() call it by another name
+  call = quote(quote(logLik(object)))
+)
+
+#' @export
+deviance.gibbsite_fit <- no_answer(
+  "single deviance", distribution_hints
+)
+
+#' @export
+df.residual.gibbsite_fit <- no_answer(
+  "degrees of freedom",
+  "{.fn loo::loo} tells the effective number of parameters."
+)
+
+#' @export
+anova.gibbsite_fit <- no_answer("table of deviances", comparison_hint)
+
+#' @export
+coef.gibbsite_fit <- no_answer("coefficients", coefficients_hint)
+
+#' @export
+vcov.gibbsite_fit <- no_answer("coefficients", coefficients_hint)
+
+#' @export
+confint.gibbsite_fit <- no_answer(
+  "coefficients",
+  "{.fn posterior_interval} has intervals of its quantities.",
+  alist(object = , parm = , level = 0.95, ... = )
+)
+
 #' @export
 sigma.gibbsite_fit <- no_answer(
-  quote(stats::sigma), "standard deviation of residuals",
+  "standard deviation of residuals",
   "{.fn summary} tells of its quantities."
 )
 
-#' @rdname fit-generics
 #' @export
 fitted.gibbsite_fit <- no_answer(
-  quote(stats::fitted), "fitted values",
-  "See {.fn predict} and {.fn posterior_predict}."
+  "fitted values", "See {.fn predict} and {.fn posterior_predict}."
 )
 
-#' @rdname fit-generics
 #' @export
 residuals.gibbsite_fit <- no_answer(
-  quote(stats::residuals), "residuals",
-  "{.fn pp_check} compares a fit with its data."
+  "residuals", "{.fn pp_check} compares a fit with its data."
 )
 
-#' @rdname fit-generics
-#' @importFrom stats weights
 #' @export
 weights.gibbsite_fit <- no_answer(
-  quote(stats::weights), "weights of observations", function(fit) {
-    if (inherits(fit, "gibbs_gmm")) {
-      "Those of the components are {.code draws_of(fit, \"pi\")}."
-    } else {
-      "Only regressions have them."
-    }
-  }
+  "weights of observations", weights_hint
 )
 
-#' @rdname fit-generics
 #' @export
 formula.gibbsite_fit <- no_answer(
-  quote(stats::formula), "formula",
-  of_regressions, "x"
+  "formula", formula_hint, alist(x = , ... = )
 )
 
-#' @rdname fit-generics
 #' @export
 terms.gibbsite_fit <- no_answer(
-  quote(stats::terms), "terms",
-  of_regressions, "x"
+  "terms", formula_hint, alist(x = , ... = )
 )
 
-#' @rdname fit-generics
 #' @export
-family.gibbsite_fit <- no_answer(
-  quote(stats::family), "family",
-  of_regressions
-)
+family.gibbsite_fit <- no_answer("family", formula_hint)
 
-#' @rdname fit-generics
 #' @export
 model.frame.gibbsite_fit <- no_answer(
-  quote(stats::model.frame), "model frame",
-  of_regressions, "formula"
+  "model frame", formula_hint, alist(formula = , ... = )
 )
 
-#' @rdname fit-generics
 #' @export
 model.matrix.gibbsite_fit <- no_answer(
-  quote(stats::model.matrix), "model matrix",
-  of_regressions
+  "model matrix", formula_hint
 )
 
-#' @rdname fit-generics
-#' @importFrom stats predict
-#' @export
-predict.gibbsite_fit <- no_answer(
-  quote(stats::predict), "predictions",
-  "See {.fn draws_of}."
-)
-
-#' @rdname fit-generics
-#' @export
-simulate.gibbsite_fit <- no_answer(
-  quote(stats::simulate), "data that it could simulate",
-  "See {.fn posterior_predict}."
-)
-
-#' @rdname fit-generics
-#' @export
-augment.gibbsite_fit <- no_answer(
-  quote(generics::augment), "predictions of its observations",
-  "See {.fn predict}.", "x"
-)
-
-#' @rdname fit-generics
-#' @export
-log_lik.gibbsite_fit <- no_answer(
-  quote(rstantools::log_lik), "log-likelihood of observations",
-  "See {.fn draws_of}."
-)
-
-#' @rdname fit-generics
-#' @export
-bayes_R2.gibbsite_fit <- no_answer( # nolint: object_name_linter.
-  quote(rstantools::bayes_R2), "explained variance",
-  "Only regressions have one."
-)
-
-#' @rdname fit-generics
 #' @export
 posterior_epred.gibbsite_fit <- no_answer(
-  quote(rstantools::posterior_epred), "expected response",
-  "See {.fn predict} and {.fn draws_of}."
+  "expected response", draws_hint
 )
 
-#' @rdname fit-generics
 #' @export
-posterior_linpred.gibbsite_fit <- function(object, transform = FALSE, ...) {
-  check_flag(transform)
-  now <- current_fit(object)
-  if (!is.null(now)) {
-    return(posterior_linpred(now, transform, ...))
-  }
-  abort_no_answer(
-    object, "linear predictor", "See {.fn predict} and {.fn draws_of}.",
-    rlang::current_env()
-  )
-}
+posterior_linpred.gibbsite_fit <- no_answer(
+  "linear predictor", draws_hint,
+  alist(object = , transform = FALSE, ... = )
+)
 
-#' @rdname fit-generics
 #' @export
 posterior_predict.gibbsite_fit <- no_answer(
-  quote(rstantools::posterior_predict), "data that it could predict",
-  "See {.fn draws_of}."
+  "data that it could predict", "See {.fn draws_of}."
 )
 
-#' @rdname fit-generics
 #' @exportS3Method bayesplot::pp_check
 pp_check.gibbsite_fit <- no_answer(
-  quote(bayesplot::pp_check), "picture that compares it with its data",
-  function(fit) {
-    if (inherits(fit, c("mh_sample", "gibbs_sample"))) {
-      "Draw replicated data by {.code posterior_predict(object, f)}, and give
-       them to {.fn bayesplot::ppc_dens_overlay}."
-    } else {
-      "{.fn posterior_predict} draws replicated data, where the model has them."
-    }
-  }
+  "picture that compares it with its data", pp_check_hint
 )
 
-#' @rdname fit-generics
+#' @importFrom stats predict
+#' @export
+predict.gibbsite_fit <- no_answer("predictions", "See {.fn draws_of}.")
+
+#' @export
+simulate.gibbsite_fit <- no_answer(
+  "data that it could simulate", "See {.fn posterior_predict}."
+)
+
+#' @export
+augment.gibbsite_fit <- no_answer(
+  "predictions of its observations", "See {.fn predict}.",
+  alist(x = , ... = )
+)
+
+#' @export
+log_lik.gibbsite_fit <- no_answer(
+  "log-likelihood of observations", "See {.fn draws_of}."
+)
+
+#' @export
+bayes_R2.gibbsite_fit <- no_answer( # nolint: object_name_linter.
+  "explained variance", "Only regressions have one."
+)
+
 #' @exportS3Method nlme::fixef
-fixef.gibbsite_fit <- no_answer(
-  quote(nlme::fixef), "effects of groups",
-  of_groups
-)
+fixef.gibbsite_fit <- no_answer("effects of groups", groups_hint)
 
-#' @rdname fit-generics
 #' @exportS3Method nlme::ranef
-ranef.gibbsite_fit <- no_answer(
-  quote(nlme::ranef), "effects of groups",
-  of_groups
-)
+ranef.gibbsite_fit <- no_answer("effects of groups", groups_hint)
 
-#' @rdname fit-generics
 #' @exportS3Method nlme::VarCorr
-VarCorr.gibbsite_fit <- function( # nolint: object_name_linter.
-    x, sigma = 1, ...) {
-  now <- current_fit(x)
-  if (!is.null(now)) {
-    return(nlme::VarCorr(now, sigma, ...))
-  }
-  abort_no_answer(
-    x, "variances of groups", of_groups, rlang::current_env(), "x"
-  )
-}
+VarCorr.gibbsite_fit <- no_answer( # nolint: object_name_linter.
+  "variances of groups", groups_hint, alist(x = , sigma = 1, ... = )
+)
 
 # ---- posterior ---------------------------------------------------------------
 

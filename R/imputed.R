@@ -27,7 +27,7 @@ has_own_functions <- function(fit) {
 #' evidence: the likelihoods are of different data. Each fit has its own. They
 #' are not continued either: extend the fits of the single data sets and combine
 #' them again.
-#' @param object,x,samples A fit of `combine_fits(data = "imputed")`.
+#' @param object A fit of `combine_fits(data = "imputed")`.
 #' @param newdata,draws,ndraws,... As for the fits of one data set; `predict()`
 #'   also takes `type`, `interval` and `level`.
 #' @return As for the fits of one data set.
@@ -168,83 +168,67 @@ residuals.gibbsite_imputed <- function(object, ...) {
 
 # ---- No answer ---------------------------------------------------------------
 
-abort_imputed <- function(what, hint, call) {
+abort_imputed <- function(fit, what, hints, arg, call) {
   abort_argument(
     c(paste0("A fit of several completed data sets has no ", what, "."),
-      i = hint),
+      i = hints),
     call = call, class = "imputed"
   )
 }
 
-abort_imputed_likelihood <- function(what, call) {
-  abort_imputed(
-    what,
-    "Their likelihoods are of different data: take those of the single fits.",
-    call
-  )
-}
+different_data_hint <-
+  "Their likelihoods are of different data: take those of the single fits."
+own_frame_hint <- "Each data set has its own: see the single fits."
 
-#' @rdname imputed-fits
 #' @export
-log_lik.gibbsite_imputed <- function(object, ...) {
-  abort_imputed_likelihood("log-likelihood", rlang::current_env())
-}
+log_lik.gibbsite_imputed <- no_answer(
+  "log-likelihood", different_data_hint, refuse = abort_imputed
+)
 
-#' @rdname imputed-fits
 #' @exportS3Method loo::loo
-loo.gibbsite_imputed <- function(x, ...) {
-  abort_imputed_likelihood("{.fn loo}", rlang::current_env())
-}
+loo.gibbsite_imputed <- no_answer(
+  "{.fn loo}", different_data_hint, alist(x = , ... = ),
+  refuse = abort_imputed
+)
 
-#' @rdname imputed-fits
 #' @exportS3Method loo::waic
-waic.gibbsite_imputed <- function(x, ...) {
-  abort_imputed_likelihood("{.fn waic}", rlang::current_env())
-}
+waic.gibbsite_imputed <- no_answer(
+  "{.fn waic}", different_data_hint, alist(x = , ... = ),
+  refuse = abort_imputed
+)
 
-#' @rdname imputed-fits
 #' @exportS3Method loo::loo_moment_match
-loo_moment_match.gibbsite_imputed <- function(x, ...) {
-  abort_imputed_likelihood("{.fn loo}", rlang::current_env())
-}
+loo_moment_match.gibbsite_imputed <- no_answer(
+  "{.fn loo}", different_data_hint, alist(x = , ... = ),
+  refuse = abort_imputed
+)
 
-#' @rdname imputed-fits
 #' @exportS3Method loo::kfold
-kfold.gibbsite_imputed <- function(x, ...) {
-  abort_imputed_likelihood("{.fn kfold}", rlang::current_env())
-}
+kfold.gibbsite_imputed <- no_answer(
+  "{.fn kfold}", different_data_hint, alist(x = , ... = ),
+  refuse = abort_imputed
+)
 
-#' @rdname imputed-fits
 #' @export
-extend.gibbsite_imputed <- function(object, ...) {
-  abort_imputed(
-    "chains to continue",
-    "Extend the fits of the single data sets, and combine them again.",
-    rlang::current_env()
-  )
-}
+extend.gibbsite_imputed <- no_answer(
+  "chains to continue",
+  "Extend the fits of the single data sets, and combine them again.",
+  refuse = abort_imputed
+)
 
-#' @rdname imputed-fits
 #' @export
-simulate.gibbsite_imputed <- function(object, ...) {
-  abort_imputed(
-    "{.fn simulate}", "{.fn posterior_predict} draws responses.",
-    rlang::current_env()
-  )
-}
+simulate.gibbsite_imputed <- no_answer(
+  "{.fn simulate}", "{.fn posterior_predict} draws responses.",
+  refuse = abort_imputed
+)
 
-#' @rdname imputed-fits
-#' @param formula A fit of `combine_fits(data = "imputed")`.
 #' @export
-model.frame.gibbsite_imputed <- function(formula, ...) {
-  abort_imputed(
-    "single model frame", "Each data set has its own: see the single fits.",
-    rlang::current_env()
-  )
-}
+model.frame.gibbsite_imputed <- no_answer(
+  "single model frame", own_frame_hint,
+  alist(formula = , ... = ), refuse = abort_imputed
+)
 
-#' @rdname imputed-fits
 #' @export
-model.matrix.gibbsite_imputed <- function(object, ...) {
-  model.frame.gibbsite_imputed(object)
-}
+model.matrix.gibbsite_imputed <- no_answer(
+  "single model frame", own_frame_hint, refuse = abort_imputed
+)

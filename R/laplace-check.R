@@ -289,14 +289,14 @@ importance_draws <- function(fit, draws, call) {
   available <- length(fit) * nrow(.subset2(fit, 1L))
   draws <- check_count(draws %||% available, arg = "draws", call = call)
   seed <- fit_part(fit, "running")$seed
-  stream <- spare_stream(seed, length(fit), 1L, call)
+  stream <- spare_stream(seed, length(fit), "check_draws", call)
   with_stream(stream, draw_normal(model, draws), call)$value
 }
 
 # `n` draws of the t distribution about the mode (draw_proposals()).
 added_draws <- function(fit, n, call) {
   seed <- fit_part(fit, "running")$seed
-  stream <- spare_stream(seed, length(fit), 5L, call)
+  stream <- spare_stream(seed, length(fit), "check_points", call)
   model <- fit_part(fit, "model")
   with_stream(stream, draw_proposals(model, n)$w, call)$value
 }
@@ -310,7 +310,7 @@ joint_of_draws <- function(fit, w, call) {
     return(model_log_joint(model, w))
   }
   seed <- fit_part(fit, "running")$seed
-  stream <- spare_stream(seed, length(fit), 4L, call)
+  stream <- spare_stream(seed, length(fit), "check_density", call)
   with_stream(stream, model_log_joint(model, w), call)$value
 }
 

@@ -67,8 +67,8 @@ check_trials <- function(parts, call) {
   if (trials > most_trials) {
     abort_argument(
       c(
-        "`{parts$response$name}` must have {whole(most_trials)} trials at most
-         in all observations together, not {whole(trials)}: each is a latent
+        "`{parts$response$name}` must have {digits(most_trials)} trials at most
+         in all observations together, not {digits(trials)}: each is a latent
          variable.",
         i = if (is.null(parts$group)) {
           "{.code laplace_logistic(correct = \"importance\")} takes any number

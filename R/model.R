@@ -74,6 +74,15 @@ model_start <- function(model, init) UseMethod("model_start")
 # was seen inside a sweep.  control: list(burnin, thin, threads).
 model_sweeps <- function(model, state, n, control) UseMethod("model_sweeps")
 
+# NULL from the core means that Ctrl-C was pressed there; the interrupt is
+# raised here.
+interrupt_or <- function(result) {
+  if (is.null(result)) {
+    rlang::interrupt()
+  }
+  result
+}
+
 # Checks one chain's starting values given by the user.  Returns them in the
 # model's form, or raises an error of the user's call.
 model_check_init <- function(model, init, where, call) {
@@ -109,7 +118,7 @@ model_numbered <- function(model, run, before) UseMethod("model_numbered")
 #' @exportS3Method
 model_numbered.default <- function(model, run, before) run
 
-# Whether the columns that depend on the numbering are so numbered.
+# Whether components are numbered consistently across draws.
 is_numbered <- function(model) !is.null(model$pivot)
 
 # For a model whose chains keep their own numbers of the components while they

@@ -454,7 +454,7 @@ draw_legend <- function(chains, running, trace) {
   }
   strip <- trace && running$burnin > 0
   if (strip) {
-    labels <- c(labels, paste0("burn-in (", whole(running$burnin),
+    labels <- c(labels, paste0("burn-in (", digits(running$burnin),
                                " sweeps, not kept)"))
     colours <- c(colours, "grey85")
   }

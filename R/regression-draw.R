@@ -707,7 +707,7 @@ calibration_table <- function(fit, frame, level, groups, call) {
     floor(groups * passed / sum(total)), groups - 1
   ) + 1L
   seed <- fit_part(fit, "running")$seed
-  stream <- spare_stream(seed, length(fit), 2L, call)
+  stream <- spare_stream(seed, length(fit), "plot", call)
   replicated <- with_stream(stream, {
     posterior_predict(fit, draws = min(1000, ndraws(fit)))
   }, call)$value
