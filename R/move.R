@@ -215,8 +215,9 @@ block_variates <- function(block) .Call(C_mh_variates, block$proposal)
 
 # The gradients in a proposal: a list of functions.
 proposal_gradients <- function(proposal) {
+  own <- if (has_trait(proposal, "gradient")) proposal$gradient
   c(
-    if (has_trait(proposal, "gradient")) list(proposal$gradient),
+    if (!is.null(own)) list(own),
     unlist(lapply(proposal$parts, proposal_gradients), recursive = FALSE)
   )
 }

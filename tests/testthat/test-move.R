@@ -48,11 +48,11 @@ test_that("the form of a proposal that an earlier version stored is read", {
 # A fit as if it were stored by such a version.
 stored_fit <- function(fit) {
   model <- attr(fit, "model")
-  model$spec$blocks <- lapply(model$spec$blocks, function(block) {
-    block$proposal <- stored_form(block$proposal)
-    block
-  })
-  model$steps <- lapply(model$steps, stored_form)
+  for (b in seq_along(model$spec$blocks)) {
+    model$spec$blocks[[b]]$proposal <-
+      stored_form(model$spec$blocks[[b]]$proposal)
+  }
+  if (!is.null(model$steps)) model$steps <- lapply(model$steps, stored_form)
   attr(fit, "model") <- model
   fit
 }
