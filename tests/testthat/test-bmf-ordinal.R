@@ -485,10 +485,9 @@ test_that("loo, compare_k() and plots take ordinal ratings", {
     fit, star_fit(draws = 100, biases = TRUE), folds = 2, progress = FALSE
   )))
   expect_true(all(is.finite(compared$lpd)))
-  grDevices::pdf(withr::local_tempfile(fileext = ".pdf"))
-  on.exit(grDevices::dev.off())
-  expect_no_error(plot(fit))
-  expect_no_error(plot(fit, type = "trace"))
+  expect_gte(drawn(plot(fit))$panels, 1)
+  trace <- drawn(plot(fit, type = "trace"))
+  expect_true(has_drawn(trace, unclass(fit[[1]])[, "log_lik"]))
 })
 
 test_that("what the model cannot take is an error", {

@@ -147,10 +147,7 @@ test_that("every method reports the same numbers", {
   expect_equal(best$mean, again$mean)
   expect_equal(best$sd, again$sd)
   expect_equal(best[c("lower", "upper")], again[c("lower", "upper")])
-  pdf <- withr::local_tempfile(fileext = ".pdf")
-  grDevices::pdf(pdf)
-  on.exit(grDevices::dev.off())
-  expect_no_error(plot(fit))
+  expect_gte(drawn(plot(fit))$panels, 1)
 })
 
 test_that("intervals that end at an end of the range cover it", {
