@@ -436,6 +436,7 @@ check_hashed_here <- function(fit, call) {
 # The fit with hashes of this version in place of those that rlang made. The
 # caller has verified its draws, or compares them.
 renew_fit <- function(fit) {
+  fit <- current_fit(fit) %||% fit
   model <- renew_model(attr(fit, "model"))
   made <- made_draws(fit)
   attr(fit, "model") <- model

@@ -285,6 +285,11 @@ model_fold.laplace_logistic_model <- function(model, held, by) {
   })
 }
 
+#' @exportS3Method
+predictor_log_lik.laplace_logistic_model <- function(model, draws) {
+  logistic_log_lik(model, draws)
+}
+
 # ---- The predictor of the normal approximation -------------------------------
 
 # eta is N(mean, sd^2) under N(map, Sigma), in each row.
@@ -331,7 +336,7 @@ deviance.laplace_logistic <- function(object, ...) {
   frame <- check_frame(model)
   used <- rows_used(frame)
   eta <- drop(linear_predictors(frame$x, model$data$map, frame$offset))
-  mean <- stats::plogis(eta)
+  mean <- stats::binomial()$linkinv(eta)
   sum(stats::binomial()$dev.resids(
     frame$y[used], mean[used], frame$total[used]
   ))

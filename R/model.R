@@ -317,6 +317,12 @@ predictor_moments <- function(model, draws, rows) {
   UseMethod("predictor_moments")
 }
 
+# log_lik() of the fit's own data, if C has it in one pass; NULL: it is that of
+# the response given the predictor.
+predictor_log_lik <- function(model, draws) UseMethod("predictor_log_lik")
+#' @exportS3Method
+predictor_log_lik.default <- function(model, draws) NULL
+
 # The value of coef() of a fit.
 predictor_coefficients <- function(model, fit) {
   UseMethod("predictor_coefficients")

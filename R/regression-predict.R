@@ -465,6 +465,13 @@ log_lik.gibbsite_regression <- function(object, newdata = NULL, draws = NULL,
     chosen <- drawn_rows(object, draws, call)
     return(predictor_group_log_lik(model, chosen, call))
   }
+  if (is.null(newdata) && is.null(offset)) {
+    out <- predictor_log_lik(model, drawn_rows(object, draws, call))
+    if (!is.null(out)) {
+      colnames(out) <- model$frame$row_names
+      return(used_columns(out, rows_used(model$frame)))
+    }
+  }
   at <- draws_at_rows(
     object, newdata, draws, offset, re_formula, allow_new_levels, call
   )

@@ -222,7 +222,7 @@ test_that("mistakes are named", {
   fit <- group_fit(hit ~ x + (x | g), data)
   expect_gibbsite_error({
     plot(fit, type = "shrinkage")
-    log_lik(fit, by = "group")
+    log_lik(fit, by = "row")
     gibbs_logistic(y ~ x + (1 | g), data)
     gibbs_logistic(hit ~ x + (1 | g), data, weights = v)
     gibbs_logistic(hit ~ x + (1 | g), data, logistic_prior(diag(2)))

@@ -276,7 +276,7 @@ test_that("mistakes in the arguments are named", {
     predict(fit, data, re_formula = ~ 1)
     confint(fit, "nothing")
     log_lik(fit, by = "row")
-    plot(fit, type = "response")
+    plot(fit, type = "calibration")
     plot(fit, term = "x")
     plot(fit, type = "trace", term = "(Intercept)")
     plot(fit, variables = "x")

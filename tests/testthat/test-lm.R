@@ -374,7 +374,9 @@ test_that("mistakes in the arguments are named", {
   fit <- lm_fit(mpg ~ wt, mtcars)
   expect_gibbsite_error({
     predict(fit, data.frame(hp = 1))
-    predict(fit, type = "link")
+    predict(fit, type = "class")
+    predict(fit, interval = TRUE)
+    predict(fit, type = "link", interval = "prediction")
     predict(fit, weights = 2)
     log_lik(fit, newdata = data.frame(wt = 1))
     confint(fit, "hp")
