@@ -359,6 +359,10 @@ hostile_bases <- function(o) {
     )),
     gamma_prior = list(shape = 1, rate = 1),
     gibbs_bmf = c(list(ratings = o$ratings, rank = 2), short),
+    gibbs_bmf.default = c(list(ratings = o$ratings, rank = 2), short),
+    gibbs_bmf.formula = c(
+      list(formula = value ~ user + item, data = o$ratings, rank = 2), short
+    ),
     gibbs_gmm = c(list(x = o$x, k = 2), short),
     gibbs_gmm.default = c(list(x = o$x, k = 2), short),
     gibbs_gmm.formula = c(
