@@ -83,6 +83,12 @@ badinput: ## call everything with hostile arguments (FILTER=regexp for some)
 	@ulimit -v 9000000 2>/dev/null; \
 	  $(WITH_LIBRARY) Rscript tools/badinput.R "$(FILTER)"
 
+.PHONY: mutants
+mutants: ## the wrong samplers of the tests, and which fast test finds each
+	@tools/install.sh test
+	@$(MAKE) --no-print-directory library
+	@$(WITH_LIBRARY) Rscript tools/mutants.R
+
 .PHONY: reports
 reports: ## run the situations that users reported (FILTER=regexp for some)
 	@tools/install.sh test

@@ -18,12 +18,12 @@
 #'   [plot.gibbs_lda()].
 #' - [gibbs_bmf()]: `"rmse"` (default), `"predicted"` and `"coverage"`, see
 #'   [plot.gibbs_bmf()].
-#' - [gibbs_lm()]: `"coefficients"` and `"response"`, see [plot.gibbs_lm()],
+#' - [gibbs_lm()]: `"coefficients"` and `"response"`, see [plot.gibbsite_regression()],
 #'   also for the default.
 #' - [gibbs_hlm()], and [gibbs_logistic()] with groups: `"groups"` (default) and
-#'   `"coefficients"` (also `"odds"`), see [plot.gibbs_hlm()].
+#'   `"coefficients"` (also `"odds"`), see [plot.gibbsite_regression()].
 #' - [laplace_logistic()], [gibbs_logistic()]: `"coefficients"` (default),
-#'   `"odds"`, `"response"` and `"calibration"`, see [plot.laplace_logistic()].
+#'   `"odds"`, `"response"` and `"calibration"`, see [plot.gibbsite_regression()].
 #' - [laplace()]: `"coefficients"`, see [plot.gibbsite_laplace()].
 #' - [mh_sample()], [gibbs_sample()]: `"density"` (default).
 #'
@@ -53,6 +53,11 @@ NULL
 #' @exportS3Method ggplot2::autoplot
 autoplot.gibbsite_fit <- function(object, type = "density", variables = NULL,
                                   ...) {
+  now <- current_fit(object)
+  if (!is.null(now)) {
+    given <- if (!missing(type)) type
+    return(ggplot2::autoplot(now, given, variables = variables, ...))
+  }
   call <- rlang::current_env()
   check_no_more(...)
   check_whole_fit(object, "object", call)
@@ -630,91 +635,49 @@ autoplot_rmse <- function(fit, shown) {
 
 #' @rdname autoplot
 #' @exportS3Method ggplot2::autoplot
-autoplot.gibbs_lm <- function(object, type = NULL, variable = NULL,
-                              level = 0.95, variables = NULL,
-                              per = c("sd", "unit"), ...) {
+autoplot.gibbsite_regression <- function(object, type = NULL, variable = NULL,
+                                         level = 0.95, variables = NULL,
+                                         groups = NULL, per = c("sd", "unit"),
+                                         term = NULL, ...) {
   call <- rlang::current_env()
   check_no_more(...)
   check_whole_fit(object, "object", call)
-  type <- default_types(type, variables, default_lm_plot(object), "density")
-  type <- check_choice(type, c("coefficients", "response", plot_types))
-  check_plots_with(variable, type, "response", call)
-  check_plots_with(variables, type, c("coefficients", plot_types), call)
-  level <- check_level(level)
-  per <- check_per(per)
-  switch(type,
-    coefficients = autoplot_intervals(
-      lm_coefficients_shown(object, variables, level, per, call)
-    ),
-    response = autoplot_lm_response(
-      lm_response(object, variable, level, call), level
-    ),
-    autoplot_chains(object, type, variables, call)
+  own <- setdiff(regression_plots(fit_part(object, "model")), "shrinkage")
+  asked <- plot_of_regression(
+    object, type, variable, level, variables, groups, per, term, own, call,
+    function(type, call, own) {
+      check_choice(type, c(own, plot_types), arg = "type", call = call)
+    },
+    chains = "density"
   )
-}
-
-#' @rdname autoplot
-#' @exportS3Method ggplot2::autoplot
-autoplot.gibbs_hlm <- function(object, type = NULL, term = NULL, level = 0.95,
-                               variables = NULL, per = c("sd", "unit"), ...) {
-  call <- rlang::current_env()
-  check_no_more(...)
-  check_whole_fit(object, "object", call)
-  odds <- if (inherits(object, "gibbs_hlm_binomial")) odds_type(object)
-  type <- default_types(type, variables, "groups", "density")
-  type <- check_choice(type, c("groups", "coefficients", odds, plot_types))
-  check_plots_with(term, type, "groups", call)
-  check_plots_with(variables, type, c("coefficients", odds, plot_types), call)
-  level <- check_level(level)
-  per <- check_per(per)
-  term <- check_choice(term, fit_part(object, "model")$layout$bar)
-  switch(type,
-    groups = autoplot_intervals(hlm_groups_shown(object, term, level)),
+  level <- asked$level
+  switch(asked$type,
     coefficients = ,
-    odds = autoplot_intervals(hlm_coefficients_shown(
-      object, variables, level, per, call, type == "odds"
+    odds = autoplot_intervals(coefficients_shown(
+      object, variables, level, asked$per, call, asked$type == "odds"
     )),
-    autoplot_chains(object, type, variables, call)
-  )
-}
-
-#' @rdname autoplot
-#' @exportS3Method ggplot2::autoplot
-autoplot.laplace_logistic <- function(object, type = NULL, variable = NULL,
-                                      level = 0.95, variables = NULL,
-                                      groups = NULL, per = c("sd", "unit"),
-                                      ...) {
-  call <- rlang::current_env()
-  check_no_more(...)
-  check_whole_fit(object, "object", call)
-  odds <- odds_type(object)
-  type <- default_types(type, variables, "coefficients", "density")
-  type <- check_choice(
-    type, c("coefficients", odds, "response", "calibration", plot_types)
-  )
-  check_plots_with(variable, type, "response", call)
-  check_plots_with(groups, type, "calibration", call)
-  check_plots_with(variables, type, c("coefficients", odds, plot_types), call)
-  level <- check_level(level)
-  per <- check_per(per)
-  switch(type,
-    coefficients = ,
-    odds = autoplot_intervals(logistic_coefficients_shown(
-      object, variables, level, per, call, type == "odds"
-    )),
-    response = autoplot_logistic_response(
-      logistic_response(object, variable, level, call), level
+    response = autoplot_response(
+      response_shown(object, variable, level, call), level
     ),
     calibration = autoplot_calibration(
       calibration_shown(object, level, groups, call), level
     ),
-    autoplot_chains(object, type, variables, call)
+    groups = autoplot_intervals(hlm_groups_shown(object, asked$term, level)),
+    autoplot_chains(object, asked$type, variables, call)
   )
 }
 
 #' @rdname autoplot
 #' @exportS3Method ggplot2::autoplot
-autoplot.gibbs_logistic <- autoplot.laplace_logistic
+autoplot.laplace_logistic <- autoplot.gibbsite_regression
+
+autoplot_response <- function(shown, level) {
+  if (is.null(shown$new)) {
+    autoplot_logistic_response(shown, level)
+  } else {
+    autoplot_lm_response(shown, level)
+  }
+}
 
 #' @rdname autoplot
 #' @exportS3Method ggplot2::autoplot
@@ -805,7 +768,7 @@ mean_band <- function(colour, alpha) {
 }
 
 autoplot_lm_response <- function(shown, level) {
-  observed <- data.frame(x = shown$grid$values, y = shown$y)
+  observed <- data.frame(x = shown$grid$values, y = shown$frame$y)
   if (!is.numeric(shown$grid$values)) {
     return(autoplot_levels(shown$grid, shown$mean, shown$ylab, observed))
   }
@@ -866,12 +829,12 @@ autoplot_levels <- function(grid, curve, ylab, observed) {
 
 autoplot_logistic_response <- function(shown, level) {
   if (!is.numeric(shown$grid$values)) {
-    return(autoplot_levels(shown$grid, shown$curve, shown$ylab, NULL))
+    return(autoplot_levels(shown$grid, shown$mean, shown$ylab, NULL))
   }
   colour <- gibbsite_palette(1L)
   frame <- shown$frame
   table <- data.frame(
-    x = shown$grid$at, shown$curve[c("mean", "lower", "upper")]
+    x = shown$grid$at, shown$mean[c("mean", "lower", "upper")]
   )
   observed <- data.frame(x = shown$grid$values, y = frame$y)
   picture <- ggplot2::ggplot(

@@ -331,7 +331,7 @@ prediction_line <- function(table) {
   paste0(
     "Predictions have converged: R-hat at most ",
     format_rhat(max(cells$rhat), attr(table, "thresholds")$rhat),
-    " and ESS at least ", whole(floor(min(effective_sizes(cells)))), " in ",
+    " and ESS at least ", digits(floor(min(effective_sizes(cells)))), " in ",
     cli::pluralize("{nrow(cells)} observed cell{?s}"), "."
   )
 }

@@ -111,7 +111,7 @@ plotted_ratings <- function(fit, newdata, type, call) {
   pairs <- if (held) {
     held_out_pairs(fit, newdata, call)
   } else {
-    spread_pairs(bmf_pairs(model, NULL, call), 20000)
+    some_pairs_of(bmf_pairs(model, NULL, call), 20000)
   }
   kept <- kept_factors(fit, call = call)
   stand_ins <- draw_stand_ins(kept, pairs)
@@ -124,9 +124,8 @@ plotted_ratings <- function(fit, newdata, type, call) {
 }
 
 # At most `most` pairs, spread evenly: more would overlap in the plot.
-spread_pairs <- function(pairs, most) {
-  n <- length(pairs$user)
-  rows <- unique(round(seq(1, n, length.out = min(n, most))))
+some_pairs_of <- function(pairs, most) {
+  rows <- evenly(length(pairs$user), most)
   pairs$ids <- lapply(pairs$ids, `[`, rows)
   pairs[c("user", "item", "value", "unknown")] <- lapply(
     pairs[c("user", "item", "value", "unknown")], function(x) x[rows]
@@ -289,8 +288,8 @@ plot_rmse <- function(fit, shown) {
 running_error <- function(fit, shown) {
   running <- fit_part(fit, "running")
   kept <- shown$kept
-  given <- predictor_means(kept, spread_pairs(shown$pairs, 5000))
-  value <- spread_pairs(shown$pairs, 5000)$value
+  given <- predictor_means(kept, some_pairs_of(shown$pairs, 5000))
+  value <- some_pairs_of(shown$pairs, 5000)$value
   numbers <- bmf_kept(kept$model, kept$states[[1]])[kept$which[[1]]]
   of_chain <- lapply(seq_along(kept$states), function(k) {
     given[kept$chain == k, , drop = FALSE]

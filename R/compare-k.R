@@ -242,12 +242,12 @@ fit_folds <- function(fits, elements, settings, what, prepare, score, call) {
     held <- which(plan$folds == fold)
     seed <- plan$seeds[[fold]]
     common <- with_stream(
-      spare_stream(seed, length(fits[[1L]]), 1L, call), prepare(held), call
+      spare_stream(seed, length(fits[[1L]]), "fold", call), prepare(held), call
     )$value
     for (i in seq_along(fits)) {
       one <- fit_fold(fits[[i]], held, NULL, seed, settings$cores, fold, call)
       slow[[i]] <- slow[[i]] || one$slow
-      stream <- spare_stream(seed, length(fits[[i]]), 2L, call)
+      stream <- spare_stream(seed, length(fits[[i]]), "fold_score", call)
       out[[i]][[fold]] <- with_stream(
         stream, score(one$fit, held, common), call
       )$value
@@ -267,7 +267,7 @@ slow_note <- function(slow, names) {
 # ---- print and plot ----------------------------------------------------------
 
 # A user can take columns away or change them.
-is_whole_k_comparison <- function(x) {
+is_made_k_comparison <- function(x) {
   criterion <- attr(x, "criterion")
   if (!is.data.frame(x) || !is_plain_string(criterion)) {
     return(FALSE)
@@ -281,7 +281,7 @@ is_whole_k_comparison <- function(x) {
 #' @rdname compare_k
 #' @export
 print.k_comparison <- function(x, ...) {
-  if (!is_whole_k_comparison(x)) {
+  if (!is_made_k_comparison(x)) {
     return(invisible(print(as.data.frame(x), ...)))
   }
   writeLines(c(attr(x, "of"), ""))
@@ -377,7 +377,7 @@ as.data.frame.k_comparison <- function(x, ...) {
 #' @export
 plot.k_comparison <- function(x, ...) {
   check_no_more(...)
-  if (!is_whole_k_comparison(x)) {
+  if (!is_made_k_comparison(x)) {
     abort_argument(
       "{.arg x} must be what {.fn compare_k} returns, whole.",
       call = rlang::current_env()

@@ -20,7 +20,7 @@ tempered_evidence <- function(fit, seed, call) {
   root <- root_seed(seed, call)
   chains <- lapply(seq_along(fit), function(k) {
     state <- fit_part(fit, "chains")[[k]]$state
-    stream <- spare_stream(root, length(fit), 8L + k, call)
+    stream <- spare_stream(root, length(fit), "continued_chain", call, k)
     with_stream(stream, {
       chain_evidence(
         model, continued_replicas(model, state, running, call), call

@@ -43,14 +43,16 @@ NULL
 # S4 generics, such as shinystan's, find the method for coda's lists.
 local({
   classes <- c(
-    "gibbs_gmm", "gibbs_lda", "gibbs_bmf", "gibbs_lm", "gibbs_hlm",
-    "gibbs_logistic", "laplace_logistic", "gibbsite_laplace", "mh_sample",
-    "gibbs_sample"
+    "gibbs_gmm", "gibbs_lda", "gibbs_bmf", "gibbsite_regression",
+    "gibbsite_laplace", "mh_sample", "gibbs_sample"
   )
   for (class in classes) {
     methods::setOldClass(c(class, "gibbsite_fit", "mcmc.list"))
   }
-  methods::setOldClass(c("gibbs_hlm_binomial", "gibbs_hlm"))
+  for (class in c("gibbs_lm", "gibbs_hlm", "gibbs_logistic",
+                  "laplace_logistic")) {
+    methods::setOldClass(c(class, "gibbsite_regression"))
+  }
   methods::setOldClass(c("gibbs_gmm_unknown", "gibbs_gmm"))
 })
 

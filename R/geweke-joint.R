@@ -63,7 +63,7 @@ geweke_joint <- function(model, n = 400, steps = 10, draw_prior = NULL,
   inner <- joint_model(rlang::enquo(model), draw_prior, simulate_data, call)
   check_kernel(inner, call)
   units <- with_stream(
-    spare_stream(running$seed, running$chains, 7L, call),
+    spare_stream(running$seed, running$chains, "pilot", call),
     joint_units(inner, call), call
   )$value
   run_chains(geweke_model(inner, units, steps), running, match.call(), call)

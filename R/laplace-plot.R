@@ -12,7 +12,7 @@
 #' @param ... Graphical parameters.
 #' @return `x`, invisibly.
 #' @section Errors: `gibbsite_error_argument` for an unknown type or variable.
-#' @seealso [plot.laplace_logistic()] for logistic regressions.
+#' @seealso [plot.gibbsite_regression()] for logistic regressions.
 #' @examples
 #' # a known density
 #' fit <- laplace(
@@ -47,8 +47,8 @@ plot.gibbsite_laplace <- function(x, type = NULL, level = 0.95,
 
 laplace_coefficients_shown <- function(fit, chosen, level, xlab = NULL) {
   intervals_shown(
-    laplace_estimates(fit)$mean[chosen],
-    laplace_interval(fit, level)[chosen, , drop = FALSE],
-    laplace_interval(fit, 0.5)[chosen, , drop = FALSE], level, xlab
+    coefficient_estimates(fit)$mean[chosen],
+    parameter_interval(fit, level)[chosen, , drop = FALSE],
+    parameter_interval(fit, 0.5)[chosen, , drop = FALSE], level, xlab
   )
 }

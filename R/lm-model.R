@@ -107,7 +107,8 @@ lm_model_of <- function(frame, prior, design, keep) {
   missing <- sum(is.na(frame$y))
   new_model(
     "lm_model",
-    name = "gibbs_lm", title = "Linear regression",
+    name = "gibbs_lm", fit_class = regression_class("gibbs_lm"),
+    title = "Linear regression",
     headline = paste0(
       "Linear regression: ", counted(length(design$columns), "coefficient"),
       ", ", counted(n, "observation"),
@@ -171,6 +172,12 @@ lm_log_evidence <- function(data) {
     data$c * log(data$d) - shape * log(data$d + squares / 2) +
     lgamma(shape) - lgamma(data$c)
 }
+
+#' @exportS3Method
+model_response.lm_model <- function(model) normal_response()
+
+#' @exportS3Method
+model_comparable.lm_model <- function(model) comparable_regression(model)
 
 # ---- Starting values and state ----------------------------------------------
 
@@ -271,9 +278,6 @@ model_init_from_state.lm_model <- function(model, state) {
   }
   list(sigma = sigma, lambda = state$lambda)
 }
-
-#' @exportS3Method
-model_next.lm_model <- function(model) "predict(fit)"
 
 #' @exportS3Method
 model_labels.lm_model <- function(model) {
@@ -386,7 +390,7 @@ model_quantities.lm_model <- function(model, state) {
   c(
     stats::setNames(w, model$layout$columns), sigma = 1 / sqrt(state$beta),
     lambda = if (model$prior$type != "nig") state$lambda,
-    log_lik = response_log_lik(
+    log_lik = errors_log_lik(
       frame, drop(frame$x %*% w) + (frame$offset %||% 0), state$beta
     )
   )

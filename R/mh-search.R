@@ -39,7 +39,9 @@ model_prepare.mh_model <- function(model, running, call) {
     return(model)
   }
   if (is.null(search$stream)) {
-    search$stream <- spare_stream(running$seed, running$chains, 6L, call)
+    search$stream <- spare_stream(
+      running$seed, running$chains, "mh_search", call
+    )
   }
   record <- new_record(search)
   found <- cut_short(allowInterrupts(with_stream(

@@ -99,7 +99,7 @@ move_compile.adaptive <- function(move, at) {
     factor = if (!is.null(move$scale)) {
       diag_vector(as_coordinates(move$scale, "scale", at))
     } else if (!is.null(move$cov)) {
-      spread_factor(move$cov, at)
+      proposal_factor(move$cov, at)
     } else {
       numeric()
     }

@@ -124,8 +124,8 @@ in_order_of_mean <- function(cov, mean, borrowed, arg, call) {
 
 # The lower Cholesky factor of a covariance, as d * d numbers; one that comes
 # from a Laplace approximation is multiplied by `inflate`.
-spread_factor <- function(cov, at, inflate = 1, arg = "cov",
-                          borrowed = is_laplace_fit(cov)) {
+proposal_factor <- function(cov, at, inflate = 1, arg = "cov",
+                            borrowed = is_laplace_fit(cov)) {
   force(borrowed)
   d <- at$d
   where <- at$where

@@ -118,9 +118,9 @@ dynamics_words <- function(model, fit, rates) {
   fraction <- min(energies[6L, ] / energies[5L, ])
   c(
     paste0(
-      whole(divergences), " divergence", if (divergences != 1) "s", " in ",
-      whole(steps), " transitions; greatest depth reached in ",
-      whole(deepest), if (is.finite(fraction)) {
+      digits(divergences), " divergence", if (divergences != 1) "s", " in ",
+      digits(steps), " transitions; greatest depth reached in ",
+      digits(deepest), if (is.finite(fraction)) {
         paste0("; E-BFMI ", format(fraction, digits = 2), " at least")
       }, "."
     ),

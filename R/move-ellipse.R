@@ -130,7 +130,7 @@ move_compile.elliptical_slice <- function(move, at) {
   list(
     mean = as_coordinates(move$prior_mean, "prior_mean", at, move$borrowed),
     factor = if (is.matrix(cov)) {
-      spread_factor(cov, at, arg = "prior_cov", borrowed = move$borrowed)
+      proposal_factor(cov, at, arg = "prior_cov", borrowed = move$borrowed)
     } else {
       sqrt(as_coordinates(cov, "prior_cov", at, move$borrowed))
     }

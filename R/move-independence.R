@@ -73,6 +73,6 @@ move_compile.independence <- function(move, at) {
     family = if (is.finite(move$df)) 1L else 0L,
     df = as.double(move$df),
     mean = as_coordinates(move$mean, "mean", at, move$borrowed),
-    factor = spread_factor(move$cov, at, borrowed = move$borrowed)
+    factor = proposal_factor(move$cov, at, borrowed = move$borrowed)
   )
 }

@@ -78,7 +78,7 @@ move_compile.langevin <- function(move, at) {
   factor <- if (is.null(move$cov)) {
     rep(1, at$d)
   } else {
-    spread_factor(move$cov, at)
+    proposal_factor(move$cov, at)
   }
   list(
     target = move$target, tuned = if (move$tune) 1L else 0L,

@@ -238,7 +238,7 @@ move_notes.tempered <- function(move, model, fit, rates) {
       "Parallel tempering: ", sum(table$chain == 1L), " temperatures to ",
       format(max(table$temperature), digits = 4), "; swap rates ",
       paste(unique(format(range(rates), digits = 2)), collapse = " to "), "; ",
-      whole(sum(trips)), " round trips, ", whole(min(trips)),
+      digits(sum(trips)), " round trips, ", digits(min(trips)),
       " in a chain at least."
     ),
     if (min(rates) < 0.1) {

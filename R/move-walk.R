@@ -104,7 +104,7 @@ move_compile.random_walk <- function(move, at) {
     factor = if (!is.null(move$scale)) {
       as_coordinates(move$scale, "scale", at)
     } else {
-      spread_factor(move$cov, at, 2.38^2 / at$d)
+      proposal_factor(move$cov, at, 2.38^2 / at$d)
     }
   )
 }

@@ -136,7 +136,7 @@ for (prior in names(lm_priors)) {
 show("lm answers", {
   fit <- gibbs_lm(x[-5, 1:4], y[-5], draws = 20, burnin = 20, chains = 2,
                   seed = 1, progress = FALSE)
-  list(log_lik(fit), predict(fit, interval = TRUE))
+  list(log_lik(fit), predict(fit))
 })
 
 # ---- hierarchical linear regression ------------------------------------------
@@ -190,7 +190,7 @@ show("hlm answers", {
   fit <- gibbs_hlm(y ~ x + (x | g), measured, draws = 20, burnin = 20,
                    chains = 2, seed = 1, progress = FALSE)
   set.seed(1)
-  list(log_lik(fit), coef(fit), predict(fit, interval = TRUE))
+  list(log_lik(fit), coef(fit), predict(fit))
 })
 
 # ---- logistic regression and Laplace approximations --------------------------

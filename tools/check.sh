@@ -20,6 +20,8 @@ esac
 # Checks that need the network or the machine's clock are left out; the manual
 # uses fonts that every TeX has.
 export _R_CHECK_CRAN_INCOMING_=false
+# the tests that CRAN runs: `make test` runs all
+export NOT_CRAN=false
 export _R_CHECK_SYSTEM_CLOCK_=0
 export _R_CHECK_FORCE_SUGGESTS_=false
 export R_RD4PDF=times,hyper

@@ -8,11 +8,14 @@
 #
 # The fits are short runs of every sampler and of the options that choose
 # between ways to draw.  A fit that stops with an error differs from one that
-# does not; two errors are the same, whatever they say, and are listed.
+# does not; two errors are the same, whatever they say, and are listed. A fit
+# that only the old build cannot make is listed too, and is no difference.
+# identical-regressions.R has the answers of regressions.
 
 self <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
 arguments <- commandArgs(trailingOnly = TRUE)
 source(file.path(dirname(self), "digest.R"))
+source(file.path(dirname(self), "identical-regressions.R"))
 
 # ---- one library: Rscript identical.R --lines REGEX --------------------------
 
@@ -191,7 +194,7 @@ show_lm <- function() {
       made <- run(gibbs_lm, mpg ~ wt + hp, mtcars, prior = lm_prior(type))
       list(
         draws_alone(extend(made, 50, progress = FALSE)), log_lik(made),
-        predict(made, type = "response", interval = TRUE),
+        predict(made),
         posterior_predict(made, draws = 3), bayes_R2(made)
       )
     })
@@ -237,7 +240,7 @@ show_hlm <- function() {
                   prior = hlm_prior(type))
       list(
         draws_alone(extend(made, 50, progress = FALSE)), log_lik(made),
-        coef(made), vcov(made), predict(made, interval = TRUE),
+        coef(made), vcov(made), predict(made),
         posterior_predict(made, draws = 3)
       )
     })
@@ -457,6 +460,7 @@ if (identical(arguments[1L], "--lines")) {
   show_lm()
   show_hlm()
   show_laplace()
+  show_regressions()
   show_mh()
   show_gibbs_sample()
   quit()
@@ -496,10 +500,15 @@ chosen <- if (length(arguments) > 2L) arguments[[3L]] else "."
 old <- all_lines(normalizePath(arguments[[1L]]), chosen)
 new <- all_lines(normalizePath(arguments[[2L]]), chosen)
 stopifnot(length(old) > 0L, identical(names(old), names(new)))
-same <- old == new
+gained <- old == "an error" & new != old
+same <- old == new | gained
 failed <- old == "an error" & new == "an error"
 if (any(failed)) {
   cat("stops with an error in both:", names(old)[failed], "", sep = "\n  ")
+}
+if (any(gained)) {
+  cat("answers where the old build stops:", names(old)[gained], "",
+      sep = "\n  ")
 }
 if (!all(same)) cat("differs:", names(old)[!same], "", sep = "\n  ")
 cat(sum(same), "of", length(same), "the same\n")

@@ -255,7 +255,7 @@ hostile_objects <- function(folder = tempdir()) {
     laplace_logistic = logistic, laplace = approximation, mh_sample = mh,
     gibbs_logistic = logit, gibbs_lm = line, lm_x = line_x,
     lm_prior = lm_prior(),
-    gibbs_hlm = levels, hlm_prior = hlm_prior(), gibbs_hlm_binomial = clubs,
+    gibbs_hlm = levels, hlm_prior = hlm_prior(), gibbsite_regression = clubs,
     gibbs_sample = gibbs, gibbsite_partial = partial, bmf_fold = folded,
     gmm_map = mode(gibbs_gmm, x, 2), gibbsite_map = mode(gibbs_gmm, x, 2),
     bmf_map = mode(gibbs_bmf, ratings, 2, predict_at = pairs),
@@ -359,6 +359,10 @@ hostile_bases <- function(o) {
     )),
     gamma_prior = list(shape = 1, rate = 1),
     gibbs_bmf = c(list(ratings = o$ratings, rank = 2), short),
+    gibbs_bmf.default = c(list(ratings = o$ratings, rank = 2), short),
+    gibbs_bmf.formula = c(
+      list(formula = value ~ user + item, data = o$ratings, rank = 2), short
+    ),
     gibbs_gmm = c(list(x = o$x, k = 2), short),
     gibbs_gmm.default = c(list(x = o$x, k = 2), short),
     gibbs_gmm.formula = c(
@@ -480,7 +484,7 @@ hostile_bases <- function(o) {
       object = o$gibbsite_partial, draws = 2, progress = FALSE
     ),
     get_predict.gibbsite_fit = list(
-      model = o$gibbs_hlm_binomial, newdata = o$cars
+      model = o$gibbsite_regression, newdata = o$cars
     ),
     get_coef.gibbsite_fit = list(model = o$laplace_logistic),
     get_vcov.gibbsite_fit = list(model = o$gibbs_hlm),
@@ -975,9 +979,7 @@ taken_values <- list(
   # runs by the rule, as its page says
   gibbs_lda.draws = "null",
   # NULL is the first choice, here the default
-  plot.gibbs_hlm.type = "null",
-  plot.gibbsite_laplace.type = "null", plot.laplace_logistic.type = "null",
-  plot.gibbs_lda.type = "null", plot.gibbs_logistic.type = "null",
+  plot.gibbsite_laplace.type = "null", plot.gibbs_lda.type = "null",
   topics = c(vectors, "bad_utf8_names"),
   variables = c(vectors, "bad_utf8_names"),
   users = c(vectors, "bad_utf8_names"), weights = vectors,

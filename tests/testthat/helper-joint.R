@@ -89,7 +89,7 @@ twin_numbers <- function(model) {
     ),
     lda_model = of_rows(twin_lda_sweeps), lm_model = of_rows(twin_lm_sweeps),
     hlm_model = of_rows(twin_hlm_sweeps),
-    logit_model = of_rows(twin_logistic_sweeps),
+    logistic_model = of_rows(twin_logistic_sweeps),
     hlm_binomial_model = of_rows(twin_binomial_sweeps)
   )
 }

@@ -93,6 +93,14 @@ path_means <- function(target, n, sweeps, sweep) {
   }))
 }
 
+# A path of a twin from x, always on the same random numbers.
+path_from <- function(x, sweep, sweeps = 200) {
+  withr::local_seed(13)
+  path <- matrix(0, sweeps, length(x))
+  for (s in seq_len(sweeps)) path[s, ] <- x <- sweep(x)
+  path
+}
+
 # N((1, -1), I)
 shifted_target <- function() {
   list(

@@ -389,7 +389,8 @@ test_that("new users are predicted from their features, exactly", {
   expect_equal(mean$mean, moments[1, ])
   expect_equal(mean$parameters, moments[2, ])
   interval <- predict(
-    fit, pairs, type = "interval", user_features = made$features
+    fit, pairs, type = "interval", level = 0.9,
+    user_features = made$features
   )
   expect_equal(interval$lower, moments[3, ], tolerance = 1e-7)
   expect_identical(interval$unknown, rep("user", 3))
@@ -423,7 +424,8 @@ test_that("held_out() and augment() take new users with features", {
   pairs <- transform(made$new[c(1, 6, 9), ], value = c(0.5, -1, 2))
   mean <- predict(fit, pairs, user_features = made$features)
   interval <- predict(
-    fit, pairs, type = "interval", user_features = made$features
+    fit, pairs, type = "interval", level = 0.9,
+    user_features = made$features
   )
   withr::local_seed(14)
   likelihood <- log_lik(fit, pairs, user_features = made$features)
@@ -433,7 +435,9 @@ test_that("held_out() and augment() take new users with features", {
   expect_equal(held$lpd, mean(log(colMeans(exp(likelihood)))))
   inside <- pairs$value > interval$lower & pairs$value < interval$upper
   expect_equal(held$coverage_90, mean(inside))
-  made_up <- augment(fit, pairs, user_features = made$features)
+  made_up <- augment(
+    fit, pairs, level = 0.9, user_features = made$features
+  )
   expect_equal(made_up$.fitted, mean$mean)
   expect_equal(made_up$.se.fit, sqrt(mean$parameters))
   expect_equal(made_up$.lower, interval$lower)
@@ -464,7 +468,7 @@ test_that("pairs of a new user and a new item have the exact moments", {
   expect_lt(max(abs(z_of_means(many, exact$mean))), max_z)
   square <- sweep(many, 2, exact$mean)^2
   expect_lt(max(abs(z_of_means(square, exact$parameters))), max_z)
-  interval <- of(type = "interval")
+  interval <- of(type = "interval", level = 0.9)
   expect_identical(interval$mean, exact$mean)
   # both ends are quantiles of the draws, noise included
   noise <- rep(kept_factors(fit)$noise, 60)

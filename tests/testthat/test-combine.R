@@ -71,12 +71,11 @@ test_that("predictions are those of the mixture", {
   expect_identical(posterior_epred(fit, new), mu)
   expect_equal(fitted(fit), rowMeans(sapply(fits, fitted)))
   expect_equal(residuals(fit), rowMeans(sapply(fits, residuals)))
-  band <- predict(fit, new, interval = TRUE, level = 0.8)
+  band <- predict(fit, new, interval = "mean", level = 0.8)
   expect_equal(band$lower[1:2], unname(apply(mu[, 1:2], 2, quantile, 0.1)))
   expect_true(is.na(band$upper[[3]]))
   # the interval of a response holds 80% of the mixture
-  band <- predict(fit, new[1:2, , drop = FALSE], type = "response",
-                  interval = TRUE, level = 0.8)
+  band <- predict(fit, new[1:2, , drop = FALSE], interval = "prediction", level = 0.8)
   sigma <- as.matrix(fit)[, "sigma"]
   for (end in c("lower", "upper")) {
     expect_equal(
@@ -146,7 +145,7 @@ test_that("fits of other models are combined", {
   )
   binary <- quiet_fits(gibbs_logistic, b ~ x)
   fit <- combine_fits(binary, data = "imputed")
-  share <- predict(fit, type = "response", interval = TRUE)
+  share <- predict(fit, type = "response", interval = "mean")
   expect_equal(
     share$mean, unname(rowMeans(sapply(binary, predict, type = "response")))
   )

@@ -542,7 +542,7 @@ two_modes <- function(x) {
 
 test_that("temperatures lead to the integral of a density with two modes", {
   skip_long()
-  draws <- fast_or(1000, 2000)
+  draws <- fast_or(1500, 2000)
   fit <- quick(mh_sample, two_modes, c(a = 0, b = 0, c = 0), tempered(),
                draws = draws, burnin = draws, chains = 4)
   before <- unserialize(serialize(fit, NULL))
@@ -553,8 +553,8 @@ test_that("temperatures lead to the integral of a density with two modes", {
   expect_output(print(found), "between neighbouring temperatures")
   # the fit is as it was, and the seed alone determines the number
   expect_true(identical_fit(fit, before))
-  few <- quick(mh_sample, two_modes, c(a = 0, b = 0, c = 0), tempered(),
-               draws = 100, burnin = 500)
+  few <- quick(mh_sample, function(x) -sum(x^2) / 2, c(0, 0),
+               tempered(c(1, 3)), draws = 300)
   of <- function(state, seed) {
     withr::with_seed(state, list(
       log_evidence(few, method = "tempered", seed = seed), runif(1)

@@ -199,7 +199,7 @@ joint_model_of <- function(form, number = unknown_k(4, c(1, 7, 1, 3))) {
 for (form in forms) {
   test_that(paste("sweeps leave the joint distribution invariant:", form), {
     skip_long()
-    draws <- if (is_extended()) 4000 else 300
+    draws <- fast_or(if (form == "full") 300 else 100, 4000)
     weights <- if (form == "diagonal") "static" else "dynamic"
     model <- joint_model_of(form, unknown_k(4, c(1, 7, 1, 3), weights))
     change <- withr::with_seed(
@@ -209,14 +209,11 @@ for (form in forms) {
   })
 }
 
-# The quick ones always, the others among the extended tests.
+# test-mutants.R finds them all, by one sweep beside the right one.
 test_that("wrong samplers are found", {
-  skip_long()
-  draws <- c(scale_of_all = 150, static_for_dynamic = 400)
-  if (is_extended()) {
-    draws[names(unknown_mutants)] <- 600
-    draws[["prior_of_k_dropped"]] <- 12000
-  }
+  skip_unless_extended()
+  draws <- vapply(unknown_mutants, function(sweeps) 600, 0)
+  draws[["prior_of_k_dropped"]] <- 12000
   model <- joint_model_of("full")
   for (name in names(draws)) {
     change <- withr::with_seed(1, change_in_sweeps(

@@ -48,7 +48,7 @@ test_that("with a weak prior the posterior is that of lm()", {
       unname(sqrt(diag(vcov(fit))) / se), rep(spread, length(se)),
       tolerance = 0.06
     )
-    band <- predict(fit, interval = TRUE)
+    band <- predict(fit, interval = "mean")
     expect_equal(unname(fitted(fit)), band$mean)
     expect_equal(residuals(fit), stats::residuals(least), tolerance = 0.1)
   }
@@ -60,12 +60,12 @@ test_that("intervals of new responses are those of lm()", {
   )
   least <- stats::lm(mpg ~ wt, mtcars)
   new <- data.frame(wt = c(2, 3.2, 6))
-  for (type in c("mean", "response")) {
+  for (interval in c("mean", "prediction")) {
     theirs <- stats::predict(
       least, new,
-      interval = if (type == "mean") "confidence" else "prediction"
+      interval = if (interval == "mean") "confidence" else interval
     )
-    ours <- predict(fit, new, type = type, interval = TRUE)
+    ours <- predict(fit, new, interval = interval)
     width <- theirs[, "upr"] - theirs[, "lwr"]
     expect_lt(max(abs(ours$lower - theirs[, "lwr"]) / width), 0.03)
     expect_lt(max(abs(ours$upper - theirs[, "upr"]) / width), 0.03)
@@ -76,7 +76,7 @@ test_that("intervals of new responses are those of lm()", {
   expect_lt(max(abs(colMeans(inside) - 0.95)), 4.5 * sqrt(0.95 * 0.05 / 20000))
   # a heavier observation varies less
   heavy <- predict(
-    fit, new, type = "response", interval = TRUE, weights = c(1, 4, 4)
+    fit, new, interval = "prediction", weights = c(1, 4, 4)
   )
   expect_identical(heavy[1, ], ours[1, ])
   expect_true(all(heavy$sd[2:3] < ours$sd[2:3]))
@@ -153,7 +153,7 @@ test_that("missing responses are drawn, and change nothing else", {
   expect_identical(
     grep("^y", variables(fit), value = TRUE), paste0("y[", missing, "]")
   )
-  band <- predict(fit, type = "response", interval = TRUE)[missing, ]
+  band <- predict(fit, interval = "prediction")[missing, ]
   draws <- as.matrix(fit)[, paste0("y[", missing, "]")]
   z <- z_of_means(draws, band$mean)
   expect_lt(max(abs(z)), 4.5)
@@ -374,7 +374,9 @@ test_that("mistakes in the arguments are named", {
   fit <- lm_fit(mpg ~ wt, mtcars)
   expect_gibbsite_error({
     predict(fit, data.frame(hp = 1))
-    predict(fit, type = "link")
+    predict(fit, type = "class")
+    predict(fit, interval = TRUE)
+    predict(fit, type = "link", interval = "prediction")
     predict(fit, weights = 2)
     log_lik(fit, newdata = data.frame(wt = 1))
     confint(fit, "hp")
@@ -400,7 +402,7 @@ test_that("rows left out by \"exclude\" are NA in predictions with intervals", {
     burnin = 100, chains = 2, seed = 1, progress = FALSE
   ))
   gone <- which(is.na(airquality$Ozone[1:40]))
-  whole <- predict(fit, interval = TRUE)
+  whole <- predict(fit, interval = "mean")
   expect_identical(row.names(whole), row.names(airquality)[1:40])
   expect_identical(which(is.na(whole$mean)), gone)
   expect_identical(whole$mean, unname(predict(fit)))
@@ -416,7 +418,7 @@ test_that("simulated responses have the distribution of new responses", {
   sets <- simulate(fit, 2000, seed = 2)
   expect_identical(sets, simulate(fit, 2000, seed = 2))
   expect_identical(dim(sets), c(32L, 2000L))
-  new <- predict(fit, type = "response", interval = TRUE)
+  new <- predict(fit, interval = "prediction")
   inside <- rowMeans(sets > new$lower & sets < new$upper)
   expect_lt(max(abs(inside - 0.95)), 5 * sqrt(0.95 * 0.05 / 2000))
   expect_gibbsite_error({

@@ -330,7 +330,7 @@ test_that("many sweeps over blocks leave exact draws of a funnel exact", {
   target <- funnel_target()
   for (kind in names(kinds_of_proposal(target$gradient, 1))) {
     case <- case_of(target$gradient, c("langevin", kind), list(2, c(3, 1)))
-    expect_invariant(target, case, 400, 100, seed = 9)
+    expect_invariant(target, case, fast_or(200, 400), 100, seed = 9)
   }
 })
 
@@ -363,7 +363,8 @@ test_that("every proposal gives every target its moments", {
     proposals <- mh_proposals(target)
     for (kind in names(proposals)) {
       fit <- short_mh(target$log_density, target$init, proposals[[kind]],
-        draws = 2000, burnin = 1500, thin = 2, chains = 4, seed = 2
+        draws = fast_or(1000, 2000), burnin = 1500, thin = 2, chains = 4,
+        seed = 2
       )
       z <- z_of_target(fit, target)
       expect_lt(max(abs(z)), 4, label = paste(name, kind))

@@ -70,7 +70,7 @@ test_that("sweeps are those of the twin", {
 
 test_that("one sweep leaves exact draws exact at every temperature", {
   skip_long()
-  n <- if (is_extended()) 1e5 else 3000
+  n <- fast_or(1000, 1e5)
   target <- heated_target()
   temperatures <- c(1, 2, 6)
   cases <- list(
@@ -140,20 +140,21 @@ test_that("wrong swaps are found", {
 
 test_that("two modes get their weights, and a random walk stays in one", {
   skip_long()
+  n <- fast_or(2000, 4000)
   run <- function(proposal) {
-    short_mh(two_modes, c(10, 0), proposal, draws = 4000, burnin = 1000,
+    short_mh(two_modes, c(10, 0), proposal, draws = n, burnin = 1000,
       thin = 2, chains = 4, inits = rep(list(c(10, 0)), 4)
     )
   }
   left <- function(fit) {
-    vapply(fit, function(x) unclass(x)[, 1] < 0, logical(4000)) + 0
+    vapply(fit, function(x) unclass(x)[, 1] < 0, logical(n)) + 0
   }
   for (proposal in list(
     tempered(), tempered(c(1, 3, 8, 20, 50), univariate_slice(4), tune = FALSE)
   )) {
     fit <- run(proposal)
     expect_lt(abs(z_of_chains(left(fit), 0.3)), 4.5)
-    x <- vapply(fit, function(x) unclass(x)[, 1], numeric(4000))
+    x <- vapply(fit, function(x) unclass(x)[, 1], numeric(n))
     expect_lt(abs(z_of_chains(x, 4)), 4.5)
     expect_lt(abs(z_of_chains(x^2, 101)), 4.5)
   }

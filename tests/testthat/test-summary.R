@@ -80,9 +80,9 @@ test_that("quantities of the verdict are summarised and drawn by name", {
   size <- as.matrix(topics)[, c("size[1]", "size[2]")]
   expect_equal(summary(topics, "share[1]")$mean,
                mean(apply(size, 1, max)) / sum(size[1, ]))
-  grDevices::pdf(NULL)
-  expect_no_error(plot(topics, type = "trace", variables = "share[1]"))
-  grDevices::dev.off()
+  trace <- drawn(plot(topics, type = "trace", variables = "share[1]"))
+  first <- apply(as.matrix(topics[[1]])[, c("size[1]", "size[2]")], 1, max)
+  expect_true(has_drawn(trace, first / sum(size[1, ])))
 })
 
 test_that("a fit prints in about twelve lines", {

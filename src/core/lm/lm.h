@@ -113,6 +113,7 @@ typedef struct {
   double *slopes;    /* p */
   double *design;    /* horseshoe, r < p: B (r x p)          */
   double *factor;    /* horseshoe: of A or M                 */
+  double *panel;     /* horseshoe: for sums and factors     */
   double *spread;    /* horseshoe, r < p: B diag(l) B'       */
   double *right, *u; /* horseshoe: p */
   size_t all_normals;
