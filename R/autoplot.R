@@ -18,17 +18,18 @@
 #'   [plot.gibbs_lda()].
 #' - [gibbs_bmf()]: `"rmse"` (default), `"predicted"` and `"coverage"`, see
 #'   [plot.gibbs_bmf()].
-#' - [gibbs_lm()]: `"coefficients"` and `"response"`, see [plot.gibbs_lm()],
+#' - [gibbs_lm()]: `"coefficients"` and `"response"`, see [plot.gibbsite_regression()],
 #'   also for the default.
 #' - [gibbs_hlm()], and [gibbs_logistic()] with groups: `"groups"` (default) and
-#'   `"coefficients"` (also `"odds"`), see [plot.gibbs_hlm()].
+#'   `"coefficients"` (also `"odds"`), see [plot.gibbsite_regression()].
 #' - [laplace_logistic()], [gibbs_logistic()]: `"coefficients"` (default),
-#'   `"odds"`, `"response"` and `"calibration"`, see [plot.laplace_logistic()].
+#'   `"odds"`, `"response"` and `"calibration"`, see [plot.gibbsite_regression()].
 #' - [laplace()]: `"coefficients"`, see [plot.gibbsite_laplace()].
 #' - [mh_sample()], [gibbs_sample()]: `"density"` (default).
 #'
 #' @param object A fit.
-#' @param type One of the above; `NULL` for the default.
+#' @param type One of the above; `NULL` for the default, which is `"density"`
+#'   if `variables` are given.
 #' @param variables,level,topics,n,chain,newdata,variable,term,groups,per As in
 #'   the `plot()` method.
 #' @param ... Not used.
@@ -52,6 +53,11 @@ NULL
 #' @exportS3Method ggplot2::autoplot
 autoplot.gibbsite_fit <- function(object, type = "density", variables = NULL,
                                   ...) {
+  now <- current_fit(object)
+  if (!is.null(now)) {
+    given <- if (!missing(type)) type
+    return(ggplot2::autoplot(now, given, variables = variables, ...))
+  }
   call <- rlang::current_env()
   check_no_more(...)
   check_whole_fit(object, "object", call)
@@ -186,13 +192,14 @@ chain_lines <- function(type, values, running) {
 
 #' @rdname autoplot
 #' @exportS3Method ggplot2::autoplot
-autoplot.gibbs_gmm <- function(object, type = NULL, level = 0.9,
+autoplot.gibbs_gmm <- function(object, type = NULL, level = 0.95,
                                variables = NULL, ...) {
   call <- rlang::current_env()
   check_no_more(...)
   check_whole_fit(object, "object", call)
   model <- fit_part(object, "model")
-  type <- type %||% if (is.null(model$data)) "density" else "mixture"
+  own <- if (is.null(model$data)) "density" else "mixture"
+  type <- default_types(type, variables, own, "density")
   type <- check_choice(type, c("mixture", plot_types))
   if (type != "mixture") {
     return(autoplot_chains(object, type, variables, call))
@@ -371,19 +378,19 @@ pair_panels <- function() {
 
 #' @rdname autoplot
 #' @exportS3Method ggplot2::autoplot
-autoplot.gibbs_gmm_unknown <- function(object, type = NULL, level = 0.9,
+autoplot.gibbs_gmm_unknown <- function(object, type = NULL, level = 0.95,
                                        variables = NULL, ...) {
   call <- rlang::current_env()
   check_no_more(...)
   check_whole_fit(object, "object", call)
-  type <- type %||% "number"
+  type <- default_types(type, variables, "number", "density")
   type <- check_choice(type, c("number", "mixture", plot_types))
   level <- check_level(level)
   if (type %in% plot_types) {
     return(autoplot_chains(object, type, variables, call))
   }
   if (type == "number") {
-    check_no_variables(variables, call)
+    check_plots_with(variables, type, c("mixture", plot_types), call)
     return(autoplot_sizes(sizes_shown(object)))
   }
   shown <- plotted_variables(fit_part(object, "model"), variables, call)
@@ -441,16 +448,17 @@ autoplot_clusters <- function(fit, shown) {
 #' @rdname autoplot
 #' @exportS3Method ggplot2::autoplot
 autoplot.gibbs_lda <- function(object, type = NULL, topics = NULL, n = 10,
-                               level = 0.9, chain = NULL, variables = NULL,
+                               level = 0.95, chain = NULL, variables = NULL,
                                ...) {
   call <- rlang::current_env()
   check_no_more(...)
   check_whole_fit(object, "object", call)
+  type <- default_types(type, variables, "terms", "density")
   type <- check_choice(type, c("terms", "prevalence", "map", plot_types))
   if (type %in% plot_types) {
     return(autoplot_chains(object, type, variables, call))
   }
-  choose_variables(variables, fit_part(object, "model")$columns, call)
+  check_plots_with(variables, type, plot_types, call)
   n <- check_count(n)
   level <- check_level(level)
   topics <- check_topics(topics, fit_part(object, "model")$k, call)
@@ -541,7 +549,8 @@ autoplot.gibbs_bmf <- function(object, type = NULL, newdata = NULL,
   check_whole_fit(object, "object", call)
   own <- bmf_plot_types_of(fit_part(object, "model"), type, call)
   type <- check_choice(
-    type %||% rev(own)[[1L]], c(bmf_plot_types, plot_types), arg = "type"
+    default_types(type, variables, rev(own)[[1L]], "density"),
+    c(bmf_plot_types, plot_types), arg = "type"
   )
   if (type %in% plot_types) {
     return(autoplot_chains(object, type, variables, call))
@@ -626,89 +635,49 @@ autoplot_rmse <- function(fit, shown) {
 
 #' @rdname autoplot
 #' @exportS3Method ggplot2::autoplot
-autoplot.gibbs_lm <- function(object, type = NULL, variable = NULL,
-                              level = 0.95, variables = NULL,
-                              per = c("sd", "unit"), ...) {
+autoplot.gibbsite_regression <- function(object, type = NULL, variable = NULL,
+                                         level = 0.95, variables = NULL,
+                                         groups = NULL, per = c("sd", "unit"),
+                                         term = NULL, ...) {
   call <- rlang::current_env()
   check_no_more(...)
   check_whole_fit(object, "object", call)
-  type <- type %||% default_lm_plot(object, variables)
-  type <- check_choice(type, c("coefficients", "response", plot_types))
-  check_plots_with(variable, type, "response", call)
-  check_plots_with(variables, type, c("coefficients", plot_types), call)
-  level <- check_level(level)
-  per <- check_per(per)
-  switch(type,
-    coefficients = autoplot_intervals(
-      lm_coefficients_shown(object, variables, level, per, call)
-    ),
-    response = autoplot_lm_response(
-      lm_response(object, variable, level, call), level
-    ),
-    autoplot_chains(object, type, variables, call)
+  own <- setdiff(regression_plots(fit_part(object, "model")), "shrinkage")
+  asked <- plot_of_regression(
+    object, type, variable, level, variables, groups, per, term, own, call,
+    function(type, call, own) {
+      check_choice(type, c(own, plot_types), arg = "type", call = call)
+    },
+    chains = "density"
   )
-}
-
-#' @rdname autoplot
-#' @exportS3Method ggplot2::autoplot
-autoplot.gibbs_hlm <- function(object, type = NULL, term = NULL, level = 0.95,
-                               variables = NULL, per = c("sd", "unit"), ...) {
-  call <- rlang::current_env()
-  check_no_more(...)
-  check_whole_fit(object, "object", call)
-  odds <- if (inherits(object, "gibbs_hlm_binomial")) odds_type(object)
-  type <- check_choice(type, c("groups", "coefficients", odds, plot_types))
-  check_plots_with(term, type, "groups", call)
-  check_plots_with(variables, type, c("coefficients", odds, plot_types), call)
-  level <- check_level(level)
-  per <- check_per(per)
-  term <- check_choice(term, fit_part(object, "model")$layout$bar)
-  switch(type,
-    groups = autoplot_intervals(hlm_groups_shown(object, term, level)),
+  level <- asked$level
+  switch(asked$type,
     coefficients = ,
-    odds = autoplot_intervals(hlm_coefficients_shown(
-      object, variables, level, per, call, type == "odds"
+    odds = autoplot_intervals(coefficients_shown(
+      object, variables, level, asked$per, call, asked$type == "odds"
     )),
-    autoplot_chains(object, type, variables, call)
-  )
-}
-
-#' @rdname autoplot
-#' @exportS3Method ggplot2::autoplot
-autoplot.laplace_logistic <- function(object, type = NULL, variable = NULL,
-                                      level = 0.95, variables = NULL,
-                                      groups = NULL, per = c("sd", "unit"),
-                                      ...) {
-  call <- rlang::current_env()
-  check_no_more(...)
-  check_whole_fit(object, "object", call)
-  odds <- odds_type(object)
-  type <- check_choice(
-    type, c("coefficients", odds, "response", "calibration", plot_types)
-  )
-  check_plots_with(variable, type, "response", call)
-  check_plots_with(groups, type, "calibration", call)
-  check_plots_with(variables, type, c("coefficients", odds, plot_types), call)
-  level <- check_level(level)
-  per <- check_per(per)
-  switch(type,
-    coefficients = ,
-    odds = autoplot_intervals(logistic_coefficients_shown(
-      object, variables, level, per, call, type == "odds"
-    )),
-    response = autoplot_logistic_response(
-      logistic_response(object, variable, level, call), level
+    response = autoplot_response(
+      response_shown(object, variable, level, call), level
     ),
     calibration = autoplot_calibration(
       calibration_shown(object, level, groups, call), level
     ),
-    autoplot_chains(object, type, variables, call)
+    groups = autoplot_intervals(hlm_groups_shown(object, asked$term, level)),
+    autoplot_chains(object, asked$type, variables, call)
   )
 }
 
 #' @rdname autoplot
 #' @exportS3Method ggplot2::autoplot
-autoplot.gibbs_logistic <- autoplot.laplace_logistic
+autoplot.laplace_logistic <- autoplot.gibbsite_regression
+
+autoplot_response <- function(shown, level) {
+  if (is.null(shown$new)) {
+    autoplot_logistic_response(shown, level)
+  } else {
+    autoplot_lm_response(shown, level)
+  }
+}
 
 #' @rdname autoplot
 #' @exportS3Method ggplot2::autoplot
@@ -717,6 +686,7 @@ autoplot.gibbsite_laplace <- function(object, type = NULL, level = 0.95,
   call <- rlang::current_env()
   check_no_more(...)
   check_whole_fit(object, "object", call)
+  type <- default_types(type, variables, "coefficients", "density")
   type <- check_choice(type, c("coefficients", plot_types))
   if (type != "coefficients") {
     return(autoplot_chains(object, type, variables, call))
@@ -798,7 +768,7 @@ mean_band <- function(colour, alpha) {
 }
 
 autoplot_lm_response <- function(shown, level) {
-  observed <- data.frame(x = shown$grid$values, y = shown$y)
+  observed <- data.frame(x = shown$grid$values, y = shown$frame$y)
   if (!is.numeric(shown$grid$values)) {
     return(autoplot_levels(shown$grid, shown$mean, shown$ylab, observed))
   }
@@ -859,12 +829,12 @@ autoplot_levels <- function(grid, curve, ylab, observed) {
 
 autoplot_logistic_response <- function(shown, level) {
   if (!is.numeric(shown$grid$values)) {
-    return(autoplot_levels(shown$grid, shown$curve, shown$ylab, NULL))
+    return(autoplot_levels(shown$grid, shown$mean, shown$ylab, NULL))
   }
   colour <- gibbsite_palette(1L)
   frame <- shown$frame
   table <- data.frame(
-    x = shown$grid$at, shown$curve[c("mean", "lower", "upper")]
+    x = shown$grid$at, shown$mean[c("mean", "lower", "upper")]
   )
   observed <- data.frame(x = shown$grid$values, y = frame$y)
   picture <- ggplot2::ggplot(

@@ -211,7 +211,7 @@ factor_frame <- function(model, side, of) {
 #' The table of [summary.gibbsite_fit()], and below it a table of the factors in
 #' the canonical form of [factors_of()], by decreasing variance. It shows how
 #' much of the variance of the ratings' mean, over all cells, each factor
-#' accounts for, and the items at its two ends. With [bmf_wishart()], `print()`
+#' accounts for, and the items at its two ends. With `bmf_prior("wishart")`, `print()`
 #' and `summary()` name the factors that have less than a tenth of an equal
 #' share of the variance of the mean of a rating, for users and items drawn from
 #' the prior with the hyperparameters of the kept draws: a smaller rank may do.
@@ -331,7 +331,7 @@ prediction_line <- function(table) {
   paste0(
     "Predictions have converged: R-hat at most ",
     format_rhat(max(cells$rhat), attr(table, "thresholds")$rhat),
-    " and ESS at least ", whole(floor(min(effective_sizes(cells)))), " in ",
+    " and ESS at least ", digits(floor(min(effective_sizes(cells)))), " in ",
     cli::pluralize("{nrow(cells)} observed cell{?s}"), "."
   )
 }
@@ -339,7 +339,7 @@ prediction_line <- function(table) {
 # Factors, in the order of the table, with less than a tenth of an equal share
 # of the variance. Only the Normal-Wishart prior has a scale for each direction.
 unused_factors_line <- function(model, fit) {
-  if (!inherits(model$prior, "bmf_wishart")) {
+  if (model$prior$type != "wishart") {
     return(NULL)
   }
   share <- factor_shares(model, fit)
@@ -422,7 +422,7 @@ as.data.frame.bmf_summary <- function(x, ...) {
 #'   [predict.gibbs_bmf()]; new users and items get the mean of their prior.
 #' @param type `"mean"`, or `"interval"` for the normal distribution about it
 #'   with variance \eqn{1/\beta}{1/beta}.
-#' @param level Number between 0 and 1, default 0.9 (`held_out()`: several).
+#' @param level Number between 0 and 1, default 0.95 (`held_out()`: several).
 #' @param of As in [factors_of()].
 #' @param user_features,item_features As in [predict.gibbs_bmf()].
 #' @param ... Not used.
@@ -511,7 +511,7 @@ map_latent <- function(map, pairs) {
 #' @rdname bmf_map
 #' @export
 predict.bmf_map <- function(object, newdata = NULL,
-                            type = c("mean", "interval"), level = 0.9, ...,
+                            type = c("mean", "interval"), level = 0.95, ...,
                             user_features = NULL, item_features = NULL) {
   check_map(object)
   call <- rlang::current_env()

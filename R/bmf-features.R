@@ -124,8 +124,8 @@ feature_table <- function(table, column, role, arg, known, call) {
   if (nrow(read$x) > most_features) {
     abort_argument(
       c(
-        "{.arg {arg}} must have {whole(most_features)} columns at most, not
-         {whole(nrow(read$x))}.",
+        "{.arg {arg}} must have {digits(most_features)} columns at most, not
+         {digits(nrow(read$x))}.",
         i = "The sampler needs the eigenvectors of their products."
       ),
       call = call, class = "size"

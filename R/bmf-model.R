@@ -77,10 +77,10 @@ side_count <- function(model, side) length(model$features[[side]]$s)
 # The prior of lambda_B of a side: list(shape, rate), or list(known).
 bmf_ridge <- function(prior, side) {
   role <- c(u = "users", v = "items")[[side]]
-  if (!is.null(prior$lambda_b)) {
-    return(list(known = prior$lambda_b[[role]]))
+  if (!is.null(prior$feature_precision)) {
+    return(list(known = prior$feature_precision[[role]]))
   }
-  list(shape = prior$g[[role]], rate = prior$h[[role]])
+  list(shape = prior$feature_shape[[role]], rate = prior$feature_rate[[role]])
 }
 
 # The data of a model as C reads them, features included.
@@ -148,26 +148,31 @@ bmf_compressed <- function(ratings, n, m, center, response = NULL) {
   )
 }
 
-bmf_kinds <- c(bmf_fixed = 0L, bmf_gamma = 1L, bmf_wishart = 2L)
+bmf_kinds <- c(fixed = 0L, gamma = 1L, wishart = 2L)
 
 # The prior as C reads it: kind; shapes and rates of lambda_u, lambda_v, beta
 # (Normal-Wishart: the last alone; ordinal ratings: none of beta); mu0, kappa0,
 # nu0, W0^-1, log |W0|.
 bmf_prior_data <- function(prior, size) {
-  kind <- bmf_kinds[[class(prior)[1L]]]
+  kind <- bmf_kinds[[prior$type]]
   if (kind == 0L) {
     return(list(kind = kind))
   }
   if (kind == 1L) {
     return(list(
-      kind = kind, shape = as.double(c(prior$a, prior$c, prior$e %||% 1)),
-      rate = as.double(c(prior$b, prior$d, prior$f %||% 1))
+      kind = kind,
+      shape = as.double(
+        c(prior$user_shape, prior$item_shape, prior$noise_shape %||% 1)
+      ),
+      rate = as.double(
+        c(prior$user_rate, prior$item_rate, prior$noise_rate %||% 1)
+      )
     ))
   }
   root <- chol(prior$W0)
   list(
-    kind = kind, shape = c(1, 1, prior$e %||% 1),
-    rate = c(1, 1, prior$f %||% 1),
+    kind = kind, shape = c(1, 1, prior$noise_shape %||% 1),
+    rate = c(1, 1, prior$noise_rate %||% 1),
     mu0 = as.double(prior$mu0), kappa0 = as.double(prior$kappa0),
     nu0 = as.double(prior$nu0), w0_inverse = chol2inv(root),
     w0_log_det = 2 * sum(log(diag(root)))
@@ -190,11 +195,11 @@ bmf_columns <- function(prior, n, m, size, cells, keep, features = list(),
   count <- length(cells$user)
   c(
     if (ordinal) indexed("theta", seq_len(cutpoint_count(response))),
-    switch(class(prior)[1L],
-      bmf_gamma = c(beta, "lambda_u", "lambda_v"),
-      bmf_wishart = c(beta, side("u"), side("v"))
+    switch(prior$type,
+      gamma = c(beta, "lambda_u", "lambda_v"),
+      wishart = c(beta, side("u"), side("v"))
     ),
-    if (is.null(prior$lambda_b)) {
+    if (is.null(prior$feature_precision)) {
       paste0("lambda_b_", names(features), recycle0 = TRUE)
     },
     if (ordinal) "log_lik" else "rmse", "log_joint",
@@ -260,8 +265,8 @@ bmf_state <- function(model, parameters) {
   prior <- model$prior
   kind <- model$data$prior$kind
   if (kind == 0L) {
-    parameters$beta <- 1 / prior$sigma2
-    parameters$lambda_u <- parameters$lambda_v <- 1 / prior$c
+    parameters$beta <- 1 / prior$noise_variance
+    parameters$lambda_u <- parameters$lambda_v <- 1 / prior$factor_variance
   }
   parameters <- with_ridges(model, parameters)
   if (is_ordinal(model)) {
@@ -336,7 +341,7 @@ bmf_hyper <- function(model, numbers) {
   theta <- if (is_ordinal(model)) {
     list(theta = utils::tail(numbers, cutpoint_count(model$response)))
   }
-  if (!inherits(model$prior, "bmf_wishart")) {
+  if (model$prior$type != "wishart") {
     return(c(
       list(
         beta = numbers[[1L]], lambda_u = numbers[[2L]], lambda_v = numbers[[3L]]
@@ -371,14 +376,14 @@ bmf_init_sizes <- function(model) {
     list(u = c(d, model$n), v = c(d, model$m)),
     if (is_ordinal(model)) {
       list(theta = cutpoint_count(model$response))
-    } else if (!inherits(model$prior, "bmf_fixed")) {
+    } else if (model$prior$type != "fixed") {
       list(beta = 1)
     }
   )
-  switch(class(model$prior)[1L],
-    bmf_fixed = sizes,
-    bmf_gamma = c(sizes, list(lambda_u = 1, lambda_v = 1)),
-    bmf_wishart = c(sizes, list(
+  switch(model$prior$type,
+    fixed = sizes,
+    gamma = c(sizes, list(lambda_u = 1, lambda_v = 1)),
+    wishart = c(sizes, list(
       mu_u = d, mu_v = d, precision_u = c(d, d), precision_v = c(d, d)
     ), bmf_feature_sizes(model))
   )
@@ -386,7 +391,7 @@ bmf_init_sizes <- function(model) {
 
 bmf_feature_sizes <- function(model) {
   names <- bmf_feature_names(model)
-  if (!is.null(model$prior$lambda_b)) {
+  if (!is.null(model$prior$feature_precision)) {
     names <- names[startsWith(names, "coefficients")]
   }
   sizes <- lapply(names, function(name) {
@@ -462,8 +467,8 @@ bmf_headline <- function(ratings, rank, prior, biases, features = list(),
     number <- format(n, big.mark = ",", scientific = FALSE)
     paste(number, if (n == 1) one else several)
   }
-  kind <- switch(class(prior)[[1]],
-    bmf_fixed = "fixed", bmf_gamma = "Gamma", bmf_wishart = "Normal-Wishart"
+  kind <- switch(prior$type,
+    fixed = "fixed", gamma = "Gamma", wishart = "Normal-Wishart"
   )
   paste0(
     "Matrix factorisation of rank ", rank, ", ", kind, " prior",
@@ -606,7 +611,7 @@ bmf_fold_in <- function(model, state, j, ratings, features = NULL) {
   }
   .Call(
     C_bmf_fold_in, bmf_sizes(model, ratings$n), by_user,
-    list(kind = bmf_kinds[[class(model$prior)[1L]]]),
+    list(kind = bmf_kinds[[model$prior$type]]),
     utils::head(state$hyper_draws[[j]], bmf_hyper_size(d)),
     x[model$n * d + seq_len(model$m * d)], shift
   )
@@ -645,16 +650,17 @@ model_estimate.bmf_model <- function(model, state) {
 draw_prior.bmf_model <- function(model) {
   prior <- model$prior
   d <- model$size
-  p <- switch(class(prior)[1L],
-    bmf_fixed = list(
-      beta = 1 / prior$sigma2, lambda_u = 1 / prior$c, lambda_v = 1 / prior$c
+  p <- switch(prior$type,
+    fixed = list(
+      beta = 1 / prior$noise_variance, lambda_u = 1 / prior$factor_variance,
+      lambda_v = 1 / prior$factor_variance
     ),
-    bmf_gamma = list(
+    gamma = list(
       beta = draw_noise(model),
-      lambda_u = stats::rgamma(1L, prior$a, prior$b),
-      lambda_v = stats::rgamma(1L, prior$c, prior$d)
+      lambda_u = stats::rgamma(1L, prior$user_shape, prior$user_rate),
+      lambda_v = stats::rgamma(1L, prior$item_shape, prior$item_rate)
     ),
-    bmf_wishart = c(
+    wishart = c(
       list(beta = draw_noise(model)),
       draw_normal_wishart(prior, d, "u"), draw_normal_wishart(prior, d, "v")
     )
@@ -664,7 +670,7 @@ draw_prior.bmf_model <- function(model) {
   }
   factors <- function(count, side) {
     normals <- matrix(stats::rnorm(d * count), d, count)
-    if (!inherits(prior, "bmf_wishart")) {
+    if (prior$type != "wishart") {
       return(normals / sqrt(p[[paste0("lambda_", side)]]))
     }
     root <- chol(p[[paste0("precision_", side)]])
@@ -687,7 +693,7 @@ draw_noise <- function(model) {
   if (is_ordinal(model)) {
     return(1)
   }
-  stats::rgamma(1L, model$prior$e, model$prior$f)
+  stats::rgamma(1L, model$prior$noise_shape, model$prior$noise_rate)
 }
 
 # Lambda ~ W(nu0, W0), mu | Lambda ~ N(mu0, (kappa0 Lambda)^-1)

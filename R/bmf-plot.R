@@ -22,9 +22,10 @@ bmf_plot_types <- c("predicted", "coverage", "rmse")
 #'
 #' @param x A fit made by [gibbs_bmf()].
 #' @param type Any of `"predicted"`, `"coverage"` and `"rmse"` (default: all),
-#'   or types of [plot.gibbsite_fit()], such as `"trace"`.
+#'   or types of [plot.gibbsite_fit()], such as `"trace"` (the default if
+#'   `variables` are given).
 #' @param newdata `NULL`, or a data frame of pairs with ratings.
-#' @param variables For types of [plot.gibbsite_fit()]: the variables to show.
+#' @param variables As in [plot.gibbsite_fit()].
 #' @param ... Not used.
 #' @return `x`, invisibly. The graphical parameters are restored.
 #' @section Errors: `gibbsite_error_argument` for an unknown type, and if there
@@ -48,7 +49,9 @@ plot.gibbs_bmf <- function(x, type = NULL, newdata = NULL, variables = NULL,
   check_no_more(...)
   check_whole_fit(x, "x", call)
   own <- bmf_plot_types_of(fit_part(x, "model"), type, call)
-  type <- check_plot_types(type %||% own, call, bmf_plot_types)
+  type <- check_plot_types(
+    default_types(type, variables, own), call, bmf_plot_types
+  )
   if (any(type %in% plot_types)) {
     if (!all(type %in% plot_types)) {
       abort_argument(
@@ -108,7 +111,7 @@ plotted_ratings <- function(fit, newdata, type, call) {
   pairs <- if (held) {
     held_out_pairs(fit, newdata, call)
   } else {
-    spread_pairs(bmf_pairs(model, NULL, call), 20000)
+    some_pairs_of(bmf_pairs(model, NULL, call), 20000)
   }
   kept <- kept_factors(fit, call = call)
   stand_ins <- draw_stand_ins(kept, pairs)
@@ -121,9 +124,8 @@ plotted_ratings <- function(fit, newdata, type, call) {
 }
 
 # At most `most` pairs, spread evenly: more would overlap in the plot.
-spread_pairs <- function(pairs, most) {
-  n <- length(pairs$user)
-  rows <- unique(round(seq(1, n, length.out = min(n, most))))
+some_pairs_of <- function(pairs, most) {
+  rows <- evenly(length(pairs$user), most)
   pairs$ids <- lapply(pairs$ids, `[`, rows)
   pairs[c("user", "item", "value", "unknown")] <- lapply(
     pairs[c("user", "item", "value", "unknown")], function(x) x[rows]
@@ -227,8 +229,8 @@ plot_coverage <- function(shown) {
   plot_title(
     paste("Intervals,", shown$where),
     sprintf(
-      "%.0f%% inside 90%% intervals",
-      100 * mean(share_inside(shown$below, 0.9))
+      "%.0f%% inside 95%% intervals",
+      100 * mean(share_inside(shown$below, 0.95))
     )
   )
   draw_key(key)
@@ -286,8 +288,8 @@ plot_rmse <- function(fit, shown) {
 running_error <- function(fit, shown) {
   running <- fit_part(fit, "running")
   kept <- shown$kept
-  given <- predictor_means(kept, spread_pairs(shown$pairs, 5000))
-  value <- spread_pairs(shown$pairs, 5000)$value
+  given <- predictor_means(kept, some_pairs_of(shown$pairs, 5000))
+  value <- some_pairs_of(shown$pairs, 5000)$value
   numbers <- bmf_kept(kept$model, kept$states[[1]])[kept$which[[1]]]
   of_chain <- lapply(seq_along(kept$states), function(k) {
     given[kept$chain == k, , drop = FALSE]

@@ -88,16 +88,16 @@ linear_draws <- function(kept, user, item) {
 # before, given one draw: list(mean, root) with root' root = covariance.
 new_factor <- function(model, draw, side) {
   size <- model$size
-  kind <- class(model$prior)[[1]]
-  if (kind == "bmf_wishart") {
+  type <- model$prior$type
+  if (type == "wishart") {
     precision <- matrix(draw[[paste0("precision_", side)]], size, size)
     return(list(
       mean = as.double(draw[[paste0("mu_", side)]]),
       root = backsolve(chol(precision), diag(size), transpose = TRUE)
     ))
   }
-  variance <- if (kind == "bmf_fixed") {
-    model$prior$c
+  variance <- if (type == "fixed") {
+    model$prior$factor_variance
   } else {
     1 / draw[[paste0("lambda_", side)]]
   }
@@ -448,7 +448,7 @@ conditional_moments <- function(kept, pairs, deviations) {
 #'   predictive distribution, noise included; `"draws"`: the draws of the mean
 #'   of the rating (\eqn{\eta}{eta} without `range` and `link`), without the
 #'   noise; `"probabilities"`: with `link`, the probability of each level.
-#' @param level For `"interval"`: number between 0 and 1, default 0.9, the
+#' @param level For `"interval"`: number between 0 and 1, default 0.95, the
 #'   probability of the interval.
 #' @param variance For `"mean"`: `TRUE` (default) or `FALSE`, for the means
 #'   alone.
@@ -488,7 +488,7 @@ predict.gibbs_bmf <- function(object, newdata = NULL,
                               type = c(
                                 "mean", "draws", "interval", "probabilities"
                               ),
-                              level = 0.9, variance = TRUE, draws = NULL,
+                              level = 0.95, variance = TRUE, draws = NULL,
                               user_features = NULL, item_features = NULL,
                               ...) {
   call <- rlang::current_env()
@@ -847,7 +847,7 @@ pp_check.gibbs_bmf <- function(object, draws = NULL, ...) {
 #'   mode.
 #' @param newdata `NULL` for the ratings of the fit, or a data frame as in
 #'   [predict.gibbs_bmf()].
-#' @param level Number between 0 and 1, default 0.9: the probability of the
+#' @param level Number between 0 and 1, default 0.95: the probability of the
 #'   predictive interval.
 #' @param ... Not used.
 #' @param user_features,item_features As in [predict.gibbs_bmf()].
@@ -884,7 +884,7 @@ residuals.gibbs_bmf <- function(object, ...) {
 
 #' @rdname bmf-fitted
 #' @export
-augment.gibbs_bmf <- function(x, newdata = NULL, level = 0.9, ...,
+augment.gibbs_bmf <- function(x, newdata = NULL, level = 0.95, ...,
                               user_features = NULL, item_features = NULL) {
   call <- rlang::current_env()
   check_no_more(...)
@@ -940,7 +940,7 @@ glance.gibbs_bmf <- function(x, ...) {
 #' predictors are accumulated.
 #'
 #' @param fit A fit made by [gibbs_bmf()] with `predict_at`.
-#' @param level Number between 0 and 1, default 0.9: the probability of the
+#' @param level Number between 0 and 1, default 0.95: the probability of the
 #'   interval.
 #' @return A data frame with a row for each pair of `predict_at`: the pair, its
 #'   rating if one was given, `mean`, `variance` and its parts `noise` and
@@ -958,7 +958,7 @@ glance.gibbs_bmf <- function(x, ...) {
 #' head(predicted_at(fit))
 #' held_out(fit)
 #' @export
-predicted_at <- function(fit, level = 0.9) {
+predicted_at <- function(fit, level = 0.95) {
   check_needed(fit = "a fit made by gibbs_bmf()")
   call <- rlang::current_env()
   check_bmf(fit)

@@ -2,17 +2,20 @@
 
 #' Priors of a Bayesian matrix factorisation
 #'
-#' The priors of [gibbs_bmf()], for the factors \eqn{u_i} of users and
+#' The prior of [gibbs_bmf()], for the factors \eqn{u_i} of users and
 #' \eqn{v_j} of items, and for the precision \eqn{\beta} (one over the variance)
 #' of a rating about \eqn{u_i^\top v_j}{u_i'v_j}.
 #'
-#' `bmf_fixed()`: only the factors are unknown (Paisley, eq. 16 and 28):
+#' `type = "fixed"`: only the factors are unknown (Paisley, eq. 16 and 28), with
+#' \eqn{c} = `factor_variance` and \eqn{\sigma^2}{sigma2} = `noise_variance`:
 #' \deqn{u_i \sim \mathrm{N}(0, c I), \quad v_j \sim \mathrm{N}(0, c I), \quad
 #'   1 / \beta = \sigma^2.}{
 #'   u_i ~ N(0, c I), v_j ~ N(0, c I), 1/beta = sigma2.}
 #'
-#' `bmf_gamma()`: one unknown precision for all users and one for all items
-#' (Rai; Gamma(shape, rate)):
+#' `type = "gamma"`: one unknown precision for all users and one for all items
+#' (Rai; Gamma(shape, rate)), with \eqn{a, b} = `user_shape`, `user_rate`,
+#' \eqn{c, d} = `item_shape`, `item_rate` and \eqn{e, f} = `noise_shape`,
+#' `noise_rate`:
 #' \deqn{u_i \sim \mathrm{N}(0, \lambda_u^{-1} I), \quad
 #'   v_j \sim \mathrm{N}(0, \lambda_v^{-1} I),}{
 #'   u_i ~ N(0, I / lambda_u), v_j ~ N(0, I / lambda_v),}
@@ -21,8 +24,9 @@
 #'   \beta \sim \mathrm{Gamma}(e, f).}{
 #'   lambda_u ~ Gamma(a, b), lambda_v ~ Gamma(c, d), beta ~ Gamma(e, f).}
 #'
-#' `bmf_wishart()`: unknown mean and full precision matrix of users and of items
-#' (Salakhutdinov and Mnih 2008):
+#' `type = "wishart"` (default): unknown mean and full precision matrix of users
+#' and of items (Salakhutdinov and Mnih 2008), with \eqn{e, f} = `noise_shape`,
+#' `noise_rate`:
 #' \deqn{u_i \sim \mathrm{N}(\mu_u, \Lambda_u^{-1}), \quad
 #'   \mu_u \mid \Lambda_u \sim \mathrm{N}(\mu_0, (\kappa_0 \Lambda_u)^{-1}),
 #'   \quad \Lambda_u \sim \mathrm{W}(\nu_0, W_0), \quad
@@ -42,51 +46,58 @@
 #' [prior_summary()] shows the values used. The defaults are weak: the prior
 #' variance of \eqn{u_i^\top v_j}{u_i'v_j} is about \eqn{s^2}{s2}.
 #'
-#' * `c`: \eqn{\sqrt{s^2 / rank}}{sqrt(s2 / rank)}; `sigma2`:
-#'   \eqn{s^2 / 2}{s2 / 2};
-#' * `a`, `c` (of `bmf_gamma()`), `e`: 2; `b`, `d`: \eqn{\sqrt{s^2 /
-#'   rank}}{sqrt(s2 / rank)}, `f`: \eqn{s^2 / 2}{s2 / 2}. With shapes of 2 these
-#'   rates are the prior means of the variances \eqn{1/\lambda_u}{1/lambda_u},
-#'   \eqn{1/\lambda_v}{1/lambda_v} and \eqn{1/\beta}{1/beta};
+#' * `factor_variance`: \eqn{\sqrt{s^2 / rank}}{sqrt(s2 / rank)};
+#'   `noise_variance`: \eqn{s^2 / 2}{s2 / 2};
+#' * `user_shape`, `item_shape`, `noise_shape`: 2; `user_rate`, `item_rate`:
+#'   \eqn{\sqrt{s^2 / rank}}{sqrt(s2 / rank)}, `noise_rate`: \eqn{s^2 / 2}{s2 /
+#'   2}. With shapes of 2 these rates are the prior means of the variances
+#'   \eqn{1/\lambda_u}{1/lambda_u}, \eqn{1/\lambda_v}{1/lambda_v} and
+#'   \eqn{1/\beta}{1/beta};
 #' * `mu0`: 0; `kappa0`: 2; `nu0`: \eqn{D + 2}; `W0`: diagonal, for a factor
 #'   \eqn{\sqrt{rank / s^2}}{sqrt(rank / s2)} and for an intercept \eqn{2 /
 #'   s^2}{2 / s2}, so that the prior mean of \eqn{\Lambda^{-1}}{Lambda^-1} is
 #'   \eqn{W_0^{-1}}{W0^-1}.
 #'
-#' `g`, `h` and `lambda_b` are of the coefficients of features (see the section
-#' on features in [gibbs_bmf()]), and have no use without them: \eqn{\lambda_b
-#' \sim \mathrm{Gamma}(g, h)}{lambda_b ~ Gamma(g, h)}, or
-#' \eqn{\lambda_b}{lambda_b} is known. By default `g` is 2 and `h` one over the
-#' mean of \eqn{f_i^\top f_i}{f_i'f_i} over the users (items): the prior mean of
-#' \eqn{f_i^\top f_i / \lambda_b}{f_i'f_i / lambda_b} is then about 1, and the
+#' The precision \eqn{\lambda_b}{lambda_b} of the coefficients of features (see
+#' the section on features in [gibbs_bmf()]) is unknown, \eqn{\lambda_b \sim
+#' \mathrm{Gamma}(g, h)}{lambda_b ~ Gamma(g, h)} with \eqn{g, h} =
+#' `feature_shape`, `feature_rate`, or it is `feature_precision`. These fields
+#' have no use without features. By default \eqn{g} is 2 and \eqn{h} one over
+#' the mean of \eqn{f_i^\top f_i}{f_i'f_i} over the users (items): the prior mean
+#' of \eqn{f_i^\top f_i / \lambda_b}{f_i'f_i / lambda_b} is then about 1, and the
 #' features of a user explain about as much of the factors as they leave.
 #'
-#' @param c For `bmf_fixed()`: `NULL` or a positive number, the prior variance
-#'   of each coordinate. For `bmf_gamma()`: `NULL` or a positive number, the
-#'   shape for \eqn{\lambda_v}{lambda_v}.
-#' @param sigma2 `NULL` or a positive number: the variance of a rating, in
-#'   squared units of the ratings.
-#' @param a,b,d `NULL` or positive numbers: shape `a` and rate `b` for
-#'   \eqn{\lambda_u}{lambda_u}, rate `d` for \eqn{\lambda_v}{lambda_v}.
-#' @param e,f `NULL` or positive numbers: shape and rate for
-#'   \eqn{\beta}{beta}; the rate has squared units of the ratings.
-#' @param mu0 `NULL`, one number (for every coordinate) or `D` numbers.
-#' @param kappa0 `NULL` or a positive number: the number of users (items) that
-#'   the prior mean has the weight of.
-#' @param W0 `NULL`, one positive number (a multiple of the identity), `D`
-#'   positive numbers (a diagonal) or a symmetric positive definite `D x D`
-#'   matrix: the scale matrix of the Wishart distribution.
-#' @param nu0 `NULL` or a number above `D - 1`: degrees of freedom.
-#' @param g,h `NULL`, one positive number, or two, of users and of items (also
-#'   by the names `users` and `items`): shape and rate for the precision of the
-#'   coefficients of features.
-#' @param lambda_b `NULL` if that precision is unknown, or one or two positive
-#'   numbers like those.
-#' @return An object of class `bmf_prior` (and `bmf_fixed`, `bmf_gamma` or
-#'   `bmf_wishart`); printing it shows the model.
+#' @param type `"wishart"` (default), `"gamma"` or `"fixed"`. A field of another
+#'   type must be `NULL`.
+#' @param noise_shape,noise_rate For `"wishart"` and `"gamma"`: `NULL` or
+#'   positive numbers, shape and rate of the precision \eqn{\beta}{beta} of a
+#'   rating; the rate has squared units of the ratings.
+#' @param mu0 For `"wishart"`: `NULL`, one number (for every coordinate) or `D`
+#'   numbers.
+#' @param kappa0 For `"wishart"`: `NULL` or a positive number, the number of
+#'   users (items) that the prior mean has the weight of.
+#' @param W0 For `"wishart"`: `NULL`, one positive number (a multiple of the
+#'   identity), `D` positive numbers (a diagonal) or a symmetric positive
+#'   definite `D x D` matrix: the scale matrix of the Wishart distribution.
+#' @param nu0 For `"wishart"`: `NULL` or a number above `D - 1`, the degrees of
+#'   freedom.
+#' @param feature_shape,feature_rate For `"wishart"`: `NULL`, one positive
+#'   number, or two, of users and of items (also by the names `users` and
+#'   `items`): shape and rate of the precision of the coefficients of features.
+#' @param feature_precision For `"wishart"`: `NULL` if that precision is unknown,
+#'   or one or two positive numbers like those.
+#' @param user_shape,user_rate,item_shape,item_rate For `"gamma"`: `NULL` or
+#'   positive numbers, shape and rate of the precisions
+#'   \eqn{\lambda_u}{lambda_u} of users and \eqn{\lambda_v}{lambda_v} of items.
+#' @param factor_variance For `"fixed"`: `NULL` or a positive number, the prior
+#'   variance of each coordinate of a factor.
+#' @param noise_variance For `"fixed"`: `NULL` or a positive number, the variance
+#'   of a rating, in squared units of the ratings.
+#' @return An object of class `bmf_prior`; printing it shows the model.
 #' @section Errors:
-#' A value of the wrong type or out of its range is an error of class
-#' `gibbsite_error_argument`; sizes are compared with the rank at the fit.
+#' A value of the wrong type or out of its range, or a field of another type, is
+#' an error of class `gibbsite_error_argument`; sizes are compared with the rank
+#' at the fit.
 #' @references
 #' Salakhutdinov R, Mnih A (2008). Bayesian probabilistic matrix factorization
 #' using Markov chain Monte Carlo. *Proceedings of the 25th International
@@ -98,46 +109,80 @@
 #' Rai P. *CS772A: Probabilistic Machine Learning*, lecture slides, "Bayesian
 #' matrix factorization". Indian Institute of Technology Kanpur.
 #' @examples
-#' bmf_wishart()
-#' bmf_gamma(e = 3, f = 2)
-#' bmf_fixed(c = 0.5, sigma2 = 1)
-#' @name bmf_prior
-NULL
-
-#' @rdname bmf_prior
+#' bmf_prior()
+#' bmf_prior("gamma", noise_shape = 3, noise_rate = 2)
+#' bmf_prior("fixed", factor_variance = 0.5, noise_variance = 1)
 #' @export
-bmf_wishart <- function(mu0 = NULL, kappa0 = NULL,
-                        W0 = NULL, # nolint: object_name_linter.
-                        nu0 = NULL, e = NULL, f = NULL, g = NULL, h = NULL,
-                        lambda_b = NULL) {
+bmf_prior <- function(type = c("wishart", "gamma", "fixed"),
+                      noise_shape = NULL, noise_rate = NULL, mu0 = NULL,
+                      kappa0 = NULL,
+                      W0 = NULL, # nolint: object_name_linter.
+                      nu0 = NULL, feature_shape = NULL, feature_rate = NULL,
+                      feature_precision = NULL, user_shape = NULL,
+                      user_rate = NULL, item_shape = NULL, item_rate = NULL,
+                      factor_variance = NULL, noise_variance = NULL) {
   call <- rlang::current_env()
-  mu0 <- check_numeric_vector(mu0, null_ok = TRUE)
-  check_no_names(mu0, "mu0", call)
-  if (is.matrix(W0)) {
-    W0 <- check_spd_matrix( # nolint: object_name_linter.
-      W0, nrow(W0), arg = "W0", call = call
-    )
-  } else {
-    W0 <- check_numeric_vector( # nolint: object_name_linter.
-      W0, lower = 0, lower_open = TRUE, null_ok = TRUE
-    )
-    check_no_names(W0, "W0", call)
-  }
-  if (!is.null(lambda_b) && !(is.null(g) && is.null(h))) {
+  type <- check_choice(type, names(bmf_prior_fields))
+  own <- bmf_prior_fields[[type]]
+  given <- mget(setdiff(names(formals()), "type"))
+  foreign <- setdiff(names(given)[lengths(given) > 0L], own)
+  if (length(foreign) > 0L) {
     abort_argument(
-      c("{.arg lambda_b} is a known precision, {.arg g} and {.arg h} are the
-         prior of an unknown one.",
-        i = "Leave {.arg lambda_b} out, or the other two."),
+      "`{foreign[[1L]]}` must be NULL with {.code type = \"{type}\"}.",
       call = call
     )
   }
-  new_bmf_prior("bmf_wishart", list(
-    mu0 = mu0, kappa0 = check_positive(kappa0, "kappa0", call), W0 = W0,
-    nu0 = check_positive(nu0, "nu0", call), e = check_positive(e, "e", call),
-    f = check_positive(f, "f", call), g = check_of_sides(g, "g", call),
-    h = check_of_sides(h, "h", call),
-    lambda_b = check_of_sides(lambda_b, "lambda_b", call)
-  ))
+  fields <- lapply(stats::setNames(nm = own), function(field) {
+    check_bmf_field(given[[field]], field, call)
+  })
+  if (!is.null(fields$feature_precision) &&
+        length(c(fields$feature_shape, fields$feature_rate)) > 0L) {
+    abort_argument(
+      c("{.arg feature_precision} is a known precision, {.arg feature_shape}
+         and {.arg feature_rate} are the prior of an unknown one.",
+        i = "Leave {.arg feature_precision} out, or the other two."),
+      call = call
+    )
+  }
+  structure(
+    c(list(type = type), fields), class = c("bmf_prior", "gibbsite_prior")
+  )
+}
+
+bmf_feature_fields <- c("feature_shape", "feature_rate", "feature_precision")
+
+# The fields of each type, in the order in which they are printed.
+bmf_prior_fields <- list(
+  wishart = c(
+    "mu0", "kappa0", "W0", "nu0", "noise_shape", "noise_rate",
+    bmf_feature_fields
+  ),
+  gamma = c(
+    "user_shape", "user_rate", "item_shape", "item_rate", "noise_shape",
+    "noise_rate"
+  ),
+  fixed = c("factor_variance", "noise_variance")
+)
+
+check_bmf_field <- function(x, field, call) {
+  if (field == "W0" && is.matrix(x)) {
+    return(check_spd_matrix(x, nrow(x), arg = field, call = call))
+  }
+  if (field %in% c("mu0", "W0")) {
+    lower <- if (field == "W0") 0 else -Inf
+    x <- check_numeric_vector(
+      x, lower = lower, lower_open = TRUE, null_ok = TRUE, arg = field,
+      call = call
+    )
+    check_no_names(x, field, call)
+    return(x)
+  }
+  if (field %in% bmf_feature_fields) {
+    return(check_of_sides(x, field, call))
+  }
+  check_number(
+    x, lower = 0, lower_open = TRUE, null_ok = TRUE, arg = field, call = call
+  )
 }
 
 # One positive number, or two: of users and of items.
@@ -157,27 +202,6 @@ check_of_sides <- function(x, arg, call) {
 
 bmf_sides <- c("users", "items")
 
-#' @rdname bmf_prior
-#' @export
-bmf_gamma <- function(a = NULL, b = NULL, c = NULL, d = NULL, e = NULL,
-                      f = NULL) {
-  call <- rlang::current_env()
-  given <- list(a = a, b = b, c = c, d = d, e = e, f = f)
-  new_bmf_prior("bmf_gamma", stats::setNames(lapply(names(given), function(x) {
-    check_positive(given[[x]], x, call)
-  }), names(given)))
-}
-
-#' @rdname bmf_prior
-#' @export
-bmf_fixed <- function(c = NULL, sigma2 = NULL) {
-  call <- rlang::current_env()
-  new_bmf_prior("bmf_fixed", list(
-    c = check_positive(c, "c", call),
-    sigma2 = check_positive(sigma2, "sigma2", call)
-  ))
-}
-
 # Coordinates have no names, so a vector with names is meant for something else.
 check_no_names <- function(x, arg, call) {
   if (!is.null(names(x))) {
@@ -189,43 +213,24 @@ check_no_names <- function(x, arg, call) {
   }
 }
 
-# The functions that make a prior, by class. An object with the class bmf_prior
-# only is treated as made by the last.
-bmf_makers <- list(
-  bmf_fixed = bmf_fixed, bmf_gamma = bmf_gamma, bmf_wishart = bmf_wishart
-)
-
-bmf_prior_kind <- function(prior) {
-  c(intersect(class(prior), names(bmf_makers)), "bmf_wishart")[[1]]
-}
-
-new_bmf_prior <- function(class, fields) {
-  structure(fields, class = c(class, "bmf_prior", "gibbsite_prior"))
-}
-
-check_positive <- function(x, arg, call) {
-  check_number(
-    x, lower = 0, lower_open = TRUE, null_ok = TRUE, arg = arg, call = call
-  )
-}
-
 bmf_prior_lines <- list(
-  bmf_fixed = c(
-    "r_ij ~ N(u_i'v_j, sigma2)",
-    "u_i  ~ N(0, c I)      v_j ~ N(0, c I)"
+  fixed = c(
+    "r_ij ~ N(u_i'v_j, noise_variance)",
+    "u_i  ~ N(0, factor_variance I)      v_j ~ N(0, factor_variance I)"
   ),
-  bmf_gamma = c(
+  gamma = c(
     "r_ij ~ N(u_i'v_j, 1 / beta)",
     "u_i  ~ N(0, I / lambda_u)      v_j ~ N(0, I / lambda_v)",
-    "lambda_u ~ Gamma(a, b)         lambda_v ~ Gamma(c, d)   (shape, rate)",
-    "beta ~ Gamma(e, f)"
+    "lambda_u ~ Gamma(user_shape, user_rate)",
+    "lambda_v ~ Gamma(item_shape, item_rate)",
+    "beta ~ Gamma(noise_shape, noise_rate)"
   ),
-  bmf_wishart = c(
+  wishart = c(
     "r_ij ~ N(u_i'v_j, 1 / beta)",
     "u_i  ~ N(mu_u, Lambda_u^-1)    v_j ~ N(mu_v, Lambda_v^-1)",
     "mu_x | Lambda_x ~ N(mu0, (kappa0 Lambda_x)^-1)          for x = u, v",
     "Lambda_x ~ W(nu0, W0)          (degrees of freedom, scale; mean nu0 W0)",
-    "beta ~ Gamma(e, f)             (shape, rate)"
+    "beta ~ Gamma(noise_shape, noise_rate)"
   )
 )
 
@@ -234,27 +239,35 @@ ordinal_prior_lines <- c(
   "theta_k ~ N(0, cutpoint_sd^2), in increasing order"
 )
 
+# Fields that a prior of a type must have.
+needed_bmf_fields <- function(prior) {
+  type <- if (is.list(prior)) unclass(prior)$type
+  if (!is_plain_string(type) || !type %in% names(bmf_prior_fields)) {
+    type <- "wishart"
+  }
+  c("type", bmf_prior_fields[[type]])
+}
+
 #' @export
 format.bmf_prior <- function(x, ...) {
-  make <- bmf_makers[[bmf_prior_kind(x)]]
   ordinal <- is.list(x) && !is.null(unclass(x)$cutpoint_sd)
-  made <- setdiff(names(formals(make)), if (ordinal) c("e", "f"))
-  check_made(x, made, paste0(bmf_prior_kind(x), "()"))
-  fields <- unclass(x)
-  attributes(fields) <- list(names = names(x))
+  noise <- c("noise_shape", "noise_rate")
+  check_made(
+    x, setdiff(needed_bmf_fields(x), if (ordinal) noise), "bmf_prior()"
+  )
+  fields <- unclass(x)[names(x) != "type"]
   # of features, which a fit need not have
-  unused <- names(fields) %in% c("g", "h", "lambda_b") & lengths(fields) == 0L
+  unused <- names(fields) %in% bmf_feature_fields & lengths(fields) == 0L
   fields <- fields[!unused]
-  lines <- bmf_prior_lines[[bmf_prior_kind(x)]]
+  lines <- bmf_prior_lines[[x$type]]
   if (ordinal) {
     lines <- c(ordinal_prior_lines, lines[!grepl("^(r_ij|beta)", lines)])
-    fields$sigma2 <- NULL
+    fields$noise_variance <- NULL
   }
   names <- format(names(fields))
-  of_features <- any(names(fields) %in% c("g", "h", "lambda_b"))
   c(
     lines,
-    if (of_features) bmf_feature_lines(fields),
+    if (any(names(fields) %in% bmf_feature_fields)) bmf_feature_lines(fields),
     vapply(seq_along(fields), function(k) {
       paste0("  ", names[[k]], " = ", format_prior_value(fields[[k]]))
     }, "")
@@ -262,27 +275,20 @@ format.bmf_prior <- function(x, ...) {
 }
 
 bmf_feature_lines <- function(fields) {
-  unknown <- is.null(fields$lambda_b)
+  unknown <- is.null(fields$feature_precision)
   c(
     "with features  u_i ~ N(mu_u + B_u'f_i, Lambda_u^-1), the same for v_j,",
     "rows of B_x ~ N(0, (lambda_b Lambda_x)^-1)",
-    if (unknown) "lambda_b ~ Gamma(g, h)         (shape, rate)"
+    if (unknown) {
+      "lambda_b ~ Gamma(feature_shape, feature_rate)"
+    } else {
+      "lambda_b = feature_precision"
+    }
   )
 }
 
 check_bmf_prior <- function(prior, call) {
-  if (!inherits(prior, "bmf_prior") || !inherits(prior, names(bmf_makers))) {
-    given <- describe(prior)
-    hint <- if (is.function(prior)) "Call it: {.code prior = bmf_wishart()}."
-    abort_argument(
-      c(
-        "{.arg prior} must be made by {.fn bmf_wishart}, {.fn bmf_gamma} or
-         {.fn bmf_fixed}, not {given}.",
-        i = hint
-      ),
-      call = call
-    )
-  }
+  check_class(prior, "bmf_prior", "bmf_prior()", arg = "prior", call = call)
 }
 
 # The prior with every field filled in, or an error of the user's call that
@@ -292,23 +298,25 @@ check_bmf_prior <- function(prior, call) {
 complete_bmf_prior <- function(prior, spread, rank, biases, call = NULL,
                                features = list(), response = NULL) {
   check_bmf_prior(prior, call)
-  kind <- bmf_prior_kind(prior)
-  if (length(features) > 0L && kind != "bmf_wishart") {
+  needed <- needed_bmf_fields(prior)
+  prior <- remade(
+    prior, bmf_prior, "bmf_prior()", call = call, fields = needed
+  )
+  type <- prior$type
+  if (length(features) > 0L && type != "wishart") {
     abort_argument(
-      c("Features need {.code prior = bmf_wishart()}: {.fn {kind}} has no mean
-         that could depend on them.",
+      c("Features need {.code type = \"wishart\"} of {.fn bmf_prior}:
+         {.val {type}} has no mean that could depend on them.",
         i = "Leave {.arg user_features} and {.arg item_features} out, or change
              {.arg prior}."),
       call = call
     )
   }
-  prior <- remade(prior, bmf_makers[[kind]], paste0(kind, "()"), call = call)
   if (is.null(response$link)) {
-    return(complete_bmf_fields(
-      prior, kind, spread, rank, biases, features, call
-    ))
+    return(complete_bmf_fields(prior, spread, rank, biases, features, call))
   }
-  known <- intersect(c("sigma2", "e", "f"), names(prior)[lengths(prior) > 0])
+  noise <- c("noise_variance", "noise_shape", "noise_rate")
+  known <- intersect(noise, names(prior)[lengths(prior) > 0])
   if (length(known) > 0) {
     abort_argument(
       c(
@@ -319,38 +327,39 @@ complete_bmf_prior <- function(prior, spread, rank, biases, call = NULL,
       call = call
     )
   }
-  prior <- complete_bmf_fields(
-    prior, kind, spread, rank, biases, features, call
-  )
-  prior[c("e", "f")] <- NULL
-  if (kind == "bmf_fixed") {
-    prior$sigma2 <- 1
+  prior <- complete_bmf_fields(prior, spread, rank, biases, features, call)
+  prior[noise] <- NULL
+  if (type == "fixed") {
+    prior$noise_variance <- 1
   }
   prior$cutpoint_sd <- response$cutpoint_sd
   prior
 }
 
-complete_bmf_fields <- function(prior, kind, spread, rank, biases, features,
-                                call) {
+complete_bmf_fields <- function(prior, spread, rank, biases, features, call) {
   width <- sqrt(spread / rank)
-  if (kind == "bmf_fixed") {
-    prior$c <- prior$c %||% width
-    prior$sigma2 <- prior$sigma2 %||% (spread / 2)
-    return(prior)
+  prior <- switch(prior$type,
+    fixed = with_defaults(
+      prior, factor_variance = width, noise_variance = spread / 2
+    ),
+    gamma = with_defaults(
+      prior, user_shape = 2, user_rate = width, item_shape = 2,
+      item_rate = width, noise_shape = 2, noise_rate = spread / 2
+    ),
+    wishart = complete_bmf_wishart(
+      with_defaults(prior, noise_shape = 2, noise_rate = spread / 2), spread,
+      rank, biases, call
+    )
+  )
+  if (prior$type == "wishart") {
+    prior <- complete_bmf_features(prior, features, call)
   }
-  prior$e <- prior$e %||% 2
-  prior$f <- prior$f %||% (spread / 2)
-  if (kind == "bmf_gamma") {
-    return(complete_bmf_gamma(prior, width))
-  }
-  prior <- complete_bmf_wishart(prior, spread, rank, biases, call)
-  complete_bmf_features(prior, features, call)
+  prior
 }
 
-# g, h and lambda_b of the sides with features (list(u, v)), with names.
+# The fields of features, with a value for each side that has them (list(u, v)).
 complete_bmf_features <- function(prior, features, call) {
-  fields <- c("g", "h", "lambda_b")
-  given <- fields[lengths(unclass(prior)[fields]) > 0L]
+  given <- bmf_feature_fields[lengths(unclass(prior)[bmf_feature_fields]) > 0L]
   if (length(features) == 0L) {
     if (length(given) > 0L) {
       abort_argument(
@@ -363,14 +372,17 @@ complete_bmf_features <- function(prior, features, call) {
     return(prior)
   }
   sides <- bmf_sides[c("u", "v") %in% names(features)]
-  if ("lambda_b" %in% given) {
-    prior$lambda_b <- of_sides(prior$lambda_b, sides, "lambda_b", call)
+  each <- function(field, default) {
+    of_sides(prior[[field]] %||% default, sides, field, call)
+  }
+  if ("feature_precision" %in% given) {
+    prior$feature_precision <- each("feature_precision")
     return(prior)
   }
   size <- vapply(features, function(own) sum(own$value^2) / ncol(own$x), 0)
   rate <- stats::setNames(ifelse(size > 0, 1 / size, 1), sides)
-  prior$g <- of_sides(prior$g %||% 2, sides, "g", call)
-  prior$h <- of_sides(prior$h %||% rate, sides, "h", call)
+  prior$feature_shape <- each("feature_shape", 2)
+  prior$feature_rate <- each("feature_rate", rate)
   prior
 }
 
@@ -385,14 +397,6 @@ of_sides <- function(x, sides, field, call) {
     )
   }
   x[sides]
-}
-
-complete_bmf_gamma <- function(prior, width) {
-  defaults <- list(a = 2, b = width, c = 2, d = width)
-  for (field in names(defaults)) {
-    prior[[field]] <- prior[[field]] %||% defaults[[field]]
-  }
-  prior
 }
 
 complete_bmf_wishart <- function(prior, spread, rank, biases, call) {

@@ -14,7 +14,7 @@
 #'   recommendations at once).
 #' @param n Whole number, at least 1, default 10: how many items for a user;
 #'   fewer where fewer are left.
-#' @param level Number between 0 and 1, default 0.9: the probability of the
+#' @param level Number between 0 and 1, default 0.95: the probability of the
 #'   interval.
 #' @param at_least `NULL` (default) to order by the mean of the rating, or a
 #'   number, to order by the probability of a rating at least as high. With
@@ -39,19 +39,19 @@
 #' )
 #' recommend(fit, users = c("1", "7"), n = 3)
 #' @export
-recommend <- function(fit, users = NULL, n = 10, level = 0.9, ...) {
+recommend <- function(fit, users = NULL, n = 10, level = 0.95, ...) {
   check_needed(fit = "a fit made by gibbs_bmf()")
   UseMethod("recommend")
 }
 
 #' @export
-recommend.default <- function(fit, users = NULL, n = 10, level = 0.9, ...) {
+recommend.default <- function(fit, users = NULL, n = 10, level = 0.95, ...) {
   check_bmf(fit, call = rlang::caller_env())
 }
 
 #' @rdname recommend
 #' @export
-recommend.gibbs_bmf <- function(fit, users = NULL, n = 10, level = 0.9, ...,
+recommend.gibbs_bmf <- function(fit, users = NULL, n = 10, level = 0.95, ...,
                                 at_least = NULL, user_features = NULL) {
   call <- rlang::current_env()
   check_no_more(...)
@@ -541,7 +541,7 @@ fold_moments <- function(fold, user, item, new = NULL) {
 #' @export
 predict.bmf_fold <- function(object, newdata,
                              type = c("mean", "draws", "interval"),
-                             level = 0.9, ..., item_features = NULL) {
+                             level = 0.95, ..., item_features = NULL) {
   check_fold(object)
   check_needed(newdata = "a data frame of users and items")
   call <- rlang::current_env()
@@ -616,7 +616,7 @@ fold_frame <- function(fold, pairs, moments, type, level) {
 #' @rdname fold_in
 #' @param users,n As in [recommend()].
 #' @export
-recommend.bmf_fold <- function(fit, users = NULL, n = 10, level = 0.9, ...) {
+recommend.bmf_fold <- function(fit, users = NULL, n = 10, level = 0.95, ...) {
   check_fold(fit)
   call <- rlang::current_env()
   check_no_more(...)

@@ -9,7 +9,7 @@
 #' \deqn{r_{ij} \sim \mathrm{N}(u_i^\top v_j, 1 / \beta), \quad
 #'   (i, j) \in \Omega, \quad u_i, v_j \in R^{rank},}{
 #'   r_ij ~ N(u_i'v_j, 1/beta), (i, j) in Omega, u_i, v_j in R^rank,}
-#' with one of the priors of [bmf_prior]. The default is that of Salakhutdinov
+#' with one of the priors of [bmf_prior()]. The default is that of Salakhutdinov
 #' and Mnih (2008),
 #' \deqn{u_i \sim \mathrm{N}(\mu_u, \Lambda_u^{-1}), \quad
 #'   \mu_u \mid \Lambda_u \sim \mathrm{N}(\mu_0, (\kappa_0 \Lambda_u)^{-1}),
@@ -81,8 +81,9 @@
 #'   (lambda_b Lambda_u)^-1), lambda_b ~ Gamma(g, h),}
 #' \eqn{b_k} the rows of \eqn{B_u} (\eqn{p \times D}{p x D}), one for each
 #' feature, and the same for items. With `biases` the intercepts depend on the
-#' features too. Features need [bmf_wishart()], which has \eqn{g}, \eqn{h} and a
-#' known \eqn{\lambda_b}{lambda_b}. They help most for users and items with few
+#' features too. Features need the default `type = "wishart"` of
+#' [bmf_prior()], with \eqn{g, h} = `feature_shape`, `feature_rate`, or a known
+#' \eqn{\lambda_b}{lambda_b} = `feature_precision`. They help most for users and items with few
 #' ratings. They also predict for users and items without ratings.
 #'
 #' A table of features is a numeric matrix, a sparse matrix of the Matrix
@@ -170,10 +171,10 @@
 #' observed cells have converged, `print()` and `summary()` say so.
 #'
 #' @section Stored quantities:
-#' See [summary.gibbs_bmf()] for their meaning: `beta` (not with [bmf_fixed()]
-#' or `link`); `theta[1]`, ... (with `link`: the cutpoints);
-#' `lambda_u`, `lambda_v` ([bmf_gamma()]); `trace_u`, `logdet_u`, `norm_mu_u`
-#' and the same for `v` ([bmf_wishart()]: trace and log determinant of
+#' See [summary.gibbs_bmf()] for their meaning: `beta` (not with `type =
+#' "fixed"` of [bmf_prior()], or `link`); `theta[1]`, ... (with `link`: the cutpoints);
+#' `lambda_u`, `lambda_v` (`"gamma"`); `trace_u`, `logdet_u`, `norm_mu_u`
+#' and the same for `v` (`"wishart"`: trace and log determinant of
 #' \eqn{\Lambda}{Lambda}, length of \eqn{\mu}{mu}); `lambda_b_u`, `lambda_b_v`
 #' (with features, unless known); `rmse` (of the ratings about
 #' \eqn{u_i^\top v_j}{u_i'v_j} at this draw; with `link` instead
@@ -214,13 +215,15 @@
 #' `coefficients_u` (\eqn{B_u^\top}{B_u'}, `D x p`), `lambda_b_u` and those of
 #' the items, which are otherwise 0 and the mean of their prior.
 #'
-#' @param ratings The ratings: a data frame, a formula, a matrix or a sparse
-#'   matrix, see the section on ratings.
+#' @param ratings The ratings: a data frame, a matrix or a sparse matrix, see
+#'   the section on ratings; or a formula.
 #' @param rank Whole number from 1 to 200, default 10: the length of each factor
 #'   (of \eqn{u_i} and \eqn{v_j}).
-#' @param prior The prior, made by [bmf_wishart()] (default), [bmf_gamma()] or
-#'   [bmf_fixed()].
-#' @param data For a formula: the data frame with its variables.
+#' @param prior The prior, made by [bmf_prior()].
+#' @param formula A formula `value ~ user + item`: the columns of `data`, or
+#'   terms of them such as `log(value)`.
+#' @param data A data frame in which the formula's variables are looked up
+#'   first.
 #' @param user,item,value For a data frame: the names of its columns. `NULL`
 #'   (default): `user`, `item`, and `value` or `rating`.
 #' @param center `TRUE` (default) or `FALSE`: subtract the mean of the observed
@@ -250,6 +253,7 @@
 #'   `options(gibbsite.max_draws_mb)` is refused.
 #' @param draws,burnin,thin,chains,inits,threads,cores,seed As in [running].
 #' @param checkpoint,stop_when,progress,keep_data As in [running].
+#' @param ... Not used: any further argument is an error.
 #' @return An object of class `gibbs_bmf`, a `gibbsite_fit` and a
 #'   [coda::mcmc.list]: one matrix of draws for each chain. See
 #'   [predict.gibbs_bmf()], [recommend()], [fold_in()], [summary.gibbs_bmf()],
@@ -303,8 +307,8 @@
 #' # a data frame, here by a formula
 #' set.seed(1)
 #' made <- sim_bmf(40, 30, rank = 2, share = 0.3)
-#' by_formula <- gibbs_bmf(value ~ user + item, data = made, rank = 2,
-#'   draws = 200, burnin = 200, chains = 2, seed = 1
+#' by_formula <- gibbs_bmf(value ~ user + item, made, rank = 2, draws = 200,
+#'   burnin = 200, chains = 2, seed = 1
 #' )
 #' recommend(by_formula, users = 1:2, n = 3)
 #'
@@ -323,59 +327,122 @@
 #' head(predict(stars, type = "probabilities"), 3)
 #' recommend(stars, users = 1:2, n = 2, at_least = 4)
 #' @export
-gibbs_bmf <- function(ratings, rank = 10, prior = bmf_wishart(), data = NULL,
-                      user = NULL, item = NULL, value = NULL, center = TRUE,
-                      biases = FALSE, range = NULL, link = NULL,
-                      cutpoint_sd = 5, method = c("gibbs", "icm"),
-                      predict_at = NULL, user_features = NULL,
-                      item_features = NULL, draws = NULL, burnin = 1000,
-                      thin = 1, chains = 4, inits = NULL, keep = NULL,
-                      threads = 1, cores = getOption("mc.cores", 1L),
-                      seed = NULL, checkpoint = NULL, stop_when = NULL,
-                      progress = interactive(), keep_data = TRUE) {
-  check_needed(ratings = "the ratings")
+gibbs_bmf <- function(ratings, ...) {
+  what <- "the ratings, or a formula"
+  UseMethod("gibbs_bmf", formula_or_first(
+    ratings, ..., what = what, arg = "ratings"
+  ))
+}
+
+#' @rdname gibbs_bmf
+#' @export
+gibbs_bmf.formula <- function(formula, data, rank = 10, prior = bmf_prior(),
+                              center = TRUE, biases = FALSE, range = NULL,
+                              link = NULL, cutpoint_sd = 5,
+                              method = c("gibbs", "icm"), predict_at = NULL,
+                              user_features = NULL, item_features = NULL,
+                              draws = NULL, burnin = 1000, thin = 1, chains = 4,
+                              inits = NULL, keep = NULL, threads = 1,
+                              cores = getOption("mc.cores", 1L), seed = NULL,
+                              checkpoint = NULL, stop_when = NULL,
+                              progress = interactive(), keep_data = TRUE, ...) {
   call <- rlang::current_env()
-  method <- check_choice(method, c("gibbs", "icm"))
-  rank <- check_count(rank, max = 200)
-  center <- check_flag(center)
-  biases <- check_flag(biases)
+  check_no_more(..., call = call)
+  settings <- bmf_settings(rank, center, biases, link, cutpoint_sd, method,
+                           call)
+  rows <- if (!missing(data)) data
+  arg <- if (is.null(rows)) "formula" else "data"
+  ratings <- as_ratings(
+    formula, data = rows, arg = arg, call = call, likes = settings$likes
+  )
+  run_bmf(
+    ratings, prior, range, predict_at, list(user_features, item_features),
+    settings, call_with_formula(match.call(), formula, "gibbs_bmf"), call
+  )
+}
+
+#' @rdname gibbs_bmf
+#' @export
+gibbs_bmf.default <- function(ratings, rank = 10, prior = bmf_prior(),
+                              user = NULL, item = NULL, value = NULL,
+                              center = TRUE, biases = FALSE, range = NULL,
+                              link = NULL, cutpoint_sd = 5,
+                              method = c("gibbs", "icm"), predict_at = NULL,
+                              user_features = NULL, item_features = NULL,
+                              draws = NULL, burnin = 1000, thin = 1, chains = 4,
+                              inits = NULL, keep = NULL, threads = 1,
+                              cores = getOption("mc.cores", 1L), seed = NULL,
+                              checkpoint = NULL, stop_when = NULL,
+                              progress = interactive(), keep_data = TRUE, ...) {
+  call <- rlang::current_env()
+  check_no_more(..., call = call)
+  settings <- bmf_settings(rank, center, biases, link, cutpoint_sd, method,
+                           call)
+  ratings <- as_ratings(
+    ratings, user, item, value, arg = "ratings", call = call,
+    likes = settings$likes
+  )
+  user_call <- match.call()
+  user_call[[1L]] <- quote(gibbs_bmf)
+  run_bmf(
+    ratings, prior, range, predict_at, list(user_features, item_features),
+    settings, user_call, call
+  )
+}
+
+bmf_settings <- function(rank, center, biases, link, cutpoint_sd, method,
+                         call) {
+  method <- check_choice(method, c("gibbs", "icm"), call = call)
   link <- check_link(link, method, call)
-  cutpoint_sd <- check_number(cutpoint_sd, lower = 0, lower_open = TRUE)
+  list(
+    method = method, rank = check_count(rank, max = 200, call = call),
+    center = check_flag(center, call = call),
+    biases = check_flag(biases, call = call), link = link,
+    likes = identical(link, "probit"),
+    cutpoint_sd = check_number(
+      cutpoint_sd, lower = 0, lower_open = TRUE, call = call
+    )
+  )
+}
+
+run_bmf <- function(ratings, prior, range, predict_at, features, settings,
+                    user_call, call) {
   running <- running_of(
     call, keep_choices = c("u", "v"), keep_default = character()
   )
   check_bmf_prior(prior, call)
-  ratings <- as_ratings(
-    ratings, user, item, value, data, "ratings", call,
-    likes = identical(link, "probit")
-  )
+  link <- settings$link
   say_equal_ratings(ratings, link, call)
-  response <- bmf_response(ratings, range, link, cutpoint_sd, call)
+  response <- bmf_response(ratings, range, link, settings$cutpoint_sd, call)
   ratings$response <- response
   asked <- ratings_asked(predict_at, ratings, call)
   check_held_values(asked$pairs$value, response, "predict_at", call)
-  described <- with_features(
-    asked$ratings, user_features, item_features, call
-  )
+  described <- with_features(asked$ratings, features[[1L]], features[[2L]],
+                             call)
   asked$ratings <- described$ratings
   features <- described$features
-  centre <- if (center && is.null(link)) mean(asked$ratings$value) else 0
+  centre <- if (settings$center && is.null(link)) {
+    mean(asked$ratings$value)
+  } else {
+    0
+  }
   spread <- if (is.null(link)) {
     rating_spread(asked$ratings$value, centre, call)
   } else {
     1
   }
   prior <- complete_bmf_prior(
-    prior, spread, rank, biases, call, features, response
+    prior, spread, settings$rank, settings$biases, call, features, response
   )
   model <- described_bmf(bmf_model(
-    asked$ratings, rank, prior, centre, biases, running$keep, asked$pairs,
-    chains = running$chains, features = features, response = response
+    asked$ratings, settings$rank, prior, centre, settings$biases, running$keep,
+    asked$pairs, chains = running$chains, features = features,
+    response = response
   ), asked)
-  if (method == "icm") {
-    return(icm_search(model, running, match.call(), call))
+  if (settings$method == "icm") {
+    return(icm_search(model, running, user_call, call))
   }
-  run_chains(model, running, match.call(), call)
+  run_chains(model, running, user_call, call)
 }
 
 check_link <- function(link, method, call) {
@@ -441,7 +508,7 @@ check_link <- function(link, method, call) {
 #'   \tfrac12 \sum_k b_k^\top \Lambda_u b_k\Bigr).}{
 #'   lambda_b | B_u, Lambda_u ~ Gamma(g + p D / 2, h + sum_k b_k'Lambda_u b_k /
 #'   2).}
-#' With [bmf_gamma()] instead \eqn{\lambda_u \mid U \sim \mathrm{Gamma}(a + N
+#' With `bmf_prior("gamma")` instead \eqn{\lambda_u \mid U \sim \mathrm{Gamma}(a + N
 #' D / 2, b + \sum_i u_i^\top u_i / 2)}{lambda_u | U ~ Gamma(a + N D / 2, b +
 #' sum_i u_i'u_i / 2)}. The precision of the ratings, over all
 #' \eqn{|\Omega|}{|Omega|} of them:
@@ -455,12 +522,12 @@ check_link <- function(link, method, call) {
 #' the likelihood; only the prior changes. A chain that draws one side given the
 #' other moves slowly in this direction. A sweep therefore also draws such
 #' moves, after the items and before the hyperparameters (generalised Gibbs, Liu
-#' and Sabatti 2000): with [bmf_wishart()] \eqn{A} stretches random directions,
+#' and Sabatti 2000): with `bmf_prior("wishart")` \eqn{A} stretches random directions,
 #' as many as factors but at most 16, by factors from a slice step (Neal 2003),
 #' and \eqn{\mu}{mu}, \eqn{\Lambda}{Lambda} and \eqn{B} are transformed with it;
-#' with [bmf_gamma()] \eqn{A = c I}, with \eqn{\lambda_u / c^2}{lambda_u / c^2}
+#' with `"gamma"` \eqn{A = c I}, with \eqn{\lambda_u / c^2}{lambda_u / c^2}
 #' and \eqn{\lambda_v c^2}{lambda_v c^2}. With `biases` a constant is also moved
-#' from the intercepts of one side to those of the other. With [bmf_fixed()] the
+#' from the intercepts of one side to those of the other. With `"fixed"` the
 #' scales are nearly fixed by the prior, and only that constant is moved. These
 #' moves leave the posterior invariant.
 #'
@@ -476,7 +543,7 @@ check_link <- function(link, method, call) {
 #' drawn from its normal distribution between the cutpoints of its rating, and
 #' all other blocks take it for the rating, with \eqn{\beta = 1}{beta = 1}. With
 #' `biases` a constant is also moved between the cutpoints and the intercepts of
-#' the users. With [bmf_wishart()] or [bmf_gamma()] latent values, cutpoints and
+#' the users. With `"wishart"` or `"gamma"` latent values, cutpoints and
 #' users are also multiplied by one factor (Liu and Sabatti 2000).
 #'
 #' @references

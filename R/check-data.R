@@ -32,7 +32,7 @@ check_data_matrix <- function(x, na_action = "fail",
   x <- dense_matrix(x, arg, call)
   if (is.null(dim(x)) && length(x) > .Machine$integer.max) {
     abort_argument(
-      "{.arg {arg}} must have 2^31 - 1 rows at most, not {whole(length(x))}
+      "{.arg {arg}} must have 2^31 - 1 rows at most, not {digits(length(x))}
        values.",
       call = call
     )
@@ -62,7 +62,7 @@ dense_matrix <- function(x, arg, call) {
   if (prod(dim(x)) > .Machine$integer.max) {
     abort_argument(
       "{.arg {arg}} must have fewer than 2^31 entries, zeros counted, not
-       {whole(prod(dim(x)))}.",
+       {digits(prod(dim(x)))}.",
       call = call, class = "size"
     )
   }
@@ -336,5 +336,14 @@ omit_rows <- function(x, rows, arg, call) {
   names(rows) <- if (!is.null(rownames(x))) rownames(x)[rows]
   structure(x[-rows, , drop = FALSE],
     na.action = structure(rows, class = "omit")
+  )
+}
+
+# Data for a fit without some of its variables.
+abort_lacking <- function(lacking, arg, call) {
+  abort_argument(
+    "{.arg {arg}} lacks the variable{cli::qty(lacking)}{?s} {.val {lacking}} of
+     the fit.",
+    call = call
   )
 }

@@ -310,14 +310,14 @@ check_numeric_vector <- function(x, length = NULL, length_why = NULL,
 
 check_vector_length <- function(x, length, length_why, arg, call) {
   given <- base::length(x)
-  shown <- whole(given)
+  shown <- digits(given)
   if (is.null(length)) {
     if (given == 0) {
       abort_argument("{.arg {arg}} must not be empty.", call = call)
     }
     if (given > longest_vector) {
       abort_argument(
-        "{.arg {arg}} must have length {whole(longest_vector)} at most, not
+        "{.arg {arg}} must have length {digits(longest_vector)} at most, not
          {shown}.",
         call = call
       )

@@ -93,6 +93,11 @@ either_draws <- function(draws, ndraws, call) {
   structure(check_count(ndraws, call = call), arg = "ndraws")
 }
 
+# Numbers from 1 to n, at most `count` of them, at equal distances.
+evenly <- function(n, count) {
+  unique(round(seq(1, n, length.out = min(n, count))))
+}
+
 # `count` of `available` draws, spread evenly; NULL: all.
 spread_rows <- function(count, available, call) {
   if (is.null(count)) {
@@ -102,7 +107,7 @@ spread_rows <- function(count, available, call) {
     count, max = available, max_why = "draws of the fit",
     arg = attr(count, "arg") %||% "draws", call = call
   )
-  unique(round(seq(1, available, length.out = count)))
+  evenly(available, count)
 }
 
 # Values in the order of the coordinates' names, if both have names; otherwise

@@ -88,7 +88,7 @@
 #' fit <- combine_fits(fits, data = "imputed")
 #' fit
 #' predict(fit, data.frame(Solar.R = 200, Temp = 80, Wind = 10),
-#'   interval = TRUE
+#'   interval = "mean"
 #' )
 #' @export
 combine_fits <- function(..., data = c("same", "imputed")) {
@@ -118,8 +118,8 @@ unite_fits <- function(fits, call) {
   for (fit in fits) {
     if (is_imputed(fit)) {
       abort_imputed(
-        "chains to unite",
-        "Combine the fits of the single data sets, all at once.", call
+        fit, "chains to unite",
+        "Combine the fits of the single data sets, all at once.", call = call
       )
     }
   }
@@ -350,7 +350,7 @@ check_mixed_kinds <- function(fits, call) {
         c(
           "Fits of {.fn {name}} to several completed data sets are not
            combined.",
-          x = if (inherits(fit, c("laplace_logistic", "gibbsite_laplace"))) {
+          x = if (inherits(fit_part(fit, "model"), "laplace_model")) {
             "They are approximations at the mode of one data set."
           } else {
             "Their components, topics or factors have no common numbers."

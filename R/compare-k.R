@@ -66,7 +66,7 @@
 #' @param folds Whole number, 2 or more (default 5): how many parts the
 #'   documents or the ratings are divided into. Each takes a run of each fit.
 #'   Mixtures have none.
-#' @param level Number between 0 and 1, default 0.9: the probability of the
+#' @param level Number between 0 and 1, default 0.95: the probability of the
 #'   predictive intervals of ratings.
 #' @param relevant Number, 0 (default) or more: the smallest difference of the
 #'   criterion that matters, in its units.
@@ -109,7 +109,7 @@
 #' both
 #' plot(both)
 #' @export
-compare_k <- function(..., folds = 5, level = 0.9, relevant = 0,
+compare_k <- function(..., folds = 5, level = 0.95, relevant = 0,
                       cores = getOption("mc.cores", 1L), seed = NULL,
                       progress = interactive()) {
   call <- rlang::current_env()
@@ -242,12 +242,12 @@ fit_folds <- function(fits, elements, settings, what, prepare, score, call) {
     held <- which(plan$folds == fold)
     seed <- plan$seeds[[fold]]
     common <- with_stream(
-      spare_stream(seed, length(fits[[1L]]), 1L, call), prepare(held), call
+      spare_stream(seed, length(fits[[1L]]), "fold", call), prepare(held), call
     )$value
     for (i in seq_along(fits)) {
       one <- fit_fold(fits[[i]], held, NULL, seed, settings$cores, fold, call)
       slow[[i]] <- slow[[i]] || one$slow
-      stream <- spare_stream(seed, length(fits[[i]]), 2L, call)
+      stream <- spare_stream(seed, length(fits[[i]]), "fold_score", call)
       out[[i]][[fold]] <- with_stream(
         stream, score(one$fit, held, common), call
       )$value
@@ -267,7 +267,7 @@ slow_note <- function(slow, names) {
 # ---- print and plot ----------------------------------------------------------
 
 # A user can take columns away or change them.
-is_whole_k_comparison <- function(x) {
+is_made_k_comparison <- function(x) {
   criterion <- attr(x, "criterion")
   if (!is.data.frame(x) || !is_plain_string(criterion)) {
     return(FALSE)
@@ -281,7 +281,7 @@ is_whole_k_comparison <- function(x) {
 #' @rdname compare_k
 #' @export
 print.k_comparison <- function(x, ...) {
-  if (!is_whole_k_comparison(x)) {
+  if (!is_made_k_comparison(x)) {
     return(invisible(print(as.data.frame(x), ...)))
   }
   writeLines(c(attr(x, "of"), ""))
@@ -377,7 +377,7 @@ as.data.frame.k_comparison <- function(x, ...) {
 #' @export
 plot.k_comparison <- function(x, ...) {
   check_no_more(...)
-  if (!is_whole_k_comparison(x)) {
+  if (!is_made_k_comparison(x)) {
     abort_argument(
       "{.arg x} must be what {.fn compare_k} returns, whole.",
       call = rlang::current_env()

@@ -174,8 +174,8 @@ shared_coefficients <- function(fits, posteriors, call) {
 # list(mean, sd, bounds, draws): without draws the posterior is taken to be
 # normal.
 coefficient_posterior <- function(fit, level) {
-  out <- laplace_estimates(fit)
-  out$bounds <- laplace_interval(fit, level)
+  out <- coefficient_estimates(fit)
+  out$bounds <- parameter_interval(fit, level)
   if (draws_posterior(fit_part(fit, "model"))) {
     out$draws <- coefficient_draws(fit)
   }
@@ -223,7 +223,7 @@ comparison_table <- function(posteriors, names, columns, reference) {
 
 comparison_parts <- c("level", "reference", "curves", "normal")
 
-is_whole_comparison <- function(x) {
+is_made_comparison <- function(x) {
   needed <- c(
     "coefficient", "fit", "mean", "sd", "lower", "upper", "shift", "sd_ratio"
   )
@@ -235,7 +235,7 @@ is_whole_comparison <- function(x) {
 #' @export
 print.coefficient_comparison <- function(x, n = 40, ...) {
   n <- check_rows_shown(n)
-  if (!is_whole_comparison(x)) {
+  if (!is_made_comparison(x)) {
     return(invisible(print(as.data.frame(x), ...)))
   }
   rows <- seq_len(min(n, nrow(x)))
@@ -279,7 +279,7 @@ as.data.frame.coefficient_comparison <- function(x, ...) {
 plot.coefficient_comparison <- function(x, variables = NULL, ...) {
   call <- rlang::current_env()
   check_no_more(...)
-  if (!is_whole_comparison(x) || !is.list(attr(x, "curves"))) {
+  if (!is_made_comparison(x) || !is.list(attr(x, "curves"))) {
     abort_argument(
       "{.arg x} must be what {.fn compare} returns, whole.", call = call
     )

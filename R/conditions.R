@@ -102,7 +102,7 @@ text_hint <- function(x) {
 
 quoted <- function(x) encodeString(x, quote = "\"")
 
-whole <- function(x) format(as.numeric(x), scientific = FALSE, digits = 15)
+digits <- function(x) format(as.numeric(x), scientific = FALSE, digits = 15)
 
 describe_string <- function(x) {
   # invalid text is shown by its bytes
@@ -160,7 +160,7 @@ describe_vector <- function(x) {
   if (!is.null(dim(x))) return(describe_array(x))
   if (length(x) == 1) return(describe_scalar(x))
   if (length(x) == 0) return(paste("an empty", type_word(x), "vector"))
-  paste(with_article(type_word(x)), "vector of length", whole(length(x)))
+  paste(with_article(type_word(x)), "vector of length", digits(length(x)))
 }
 
 # "3.5", "the string \"a\"", "a list", "a numeric vector of length 3", ...

@@ -50,11 +50,11 @@ whole_names <- function(f, typed, env) {
 
 # What a generic of models dispatches on: the formula of a call that names it
 # (`formula =`), in any position, otherwise the first argument.
-# what: the words for `x`.
+# what: the words for `x`;  arg: its name in the generic.
 formula_or_first <- function(x, ...,
                              what = paste("a formula, or a numeric matrix of",
                                           "predictors"),
-                             call = rlang::caller_env()) {
+                             arg = "x", call = rlang::caller_env()) {
   at <- match("formula", names(substitute(list(...)))[-1L])
   if (!is.na(at)) {
     formula <- ...elt(at)
@@ -64,7 +64,7 @@ formula_or_first <- function(x, ...,
     return(formula)
   }
   if (missing(x)) {
-    abort_needed("x", what, call)
+    abort_needed(arg, what, call)
   }
   x
 }

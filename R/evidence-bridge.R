@@ -1,8 +1,8 @@
 # Bridge sampling: the integral of a density known up to a constant, from draws
 # of it and of a normal proposal (Meng & Wong 1996). bridgesampling evaluates a
-# density one point at a time, and its proposals do not know a region of one
-# numbering of components; the estimator is therefore here, for all points of a
-# matrix at once.
+# density one point at a time, and its proposals ignore the constraint on the
+# numbering of components. So the estimator is here, for all points of a matrix
+# at once.
 
 # list(value, se, draws, ess, apart, series, proposal_se): the log of the
 # integral with its standard error. points: for each chain its draws as points x
@@ -14,9 +14,9 @@
 # integral would be estimated too large from draws that made their own proposal
 # (Overstall & Forster 2010, doi:10.1016/j.csda.2010.03.008). `apart`: the two
 # estimates differ by more than four of their standard errors; then half of the
-# difference is the error. So it is if few proposals come near a part of the
-# posterior: the error of one estimate does not know of a part that none of its
-# proposals has met.
+# difference is the error. This happens if few proposals come near a mode of the
+# posterior: a standard error cannot reflect modes that the proposals never
+# visited.
 #
 # `series`: what each draw adds to the relative error of the value, for each
 # chain its draws in order. `proposal_se`: the error from the proposals alone.
@@ -64,7 +64,7 @@ half_bridge <- function(before, kept, ratios, call) {
   found <- if (any(proposed > -Inf) && any(own > -Inf)) {
     optimal_bridge(own, proposed, length(kept))
   }
-  # ratios so far apart that all shares are 0 have no error
+  # if all shares underflow, the error is undefined
   if (!isTRUE(is.finite(found$se))) {
     abort_numeric(
       c("The proposal and the posterior have no points in common.",
@@ -135,8 +135,7 @@ log_ratios <- function(z, proposal, log_density, method) {
 optimal_bridge <- function(own, proposed, chains) {
   size <- c(length(own), length(proposed))
   value <- bridge_root(own, proposed, size)
-  # what a draw contributes; the weights are those for independent draws, as
-  # many as these are worth
+  # the share of each draw; weights use the effective number of draws
   effective <- function(value) {
     share <- stats::plogis(value - log(size[[1L]] / size[[2L]]) - own)
     draws_worth(matrix(share, ncol = chains))

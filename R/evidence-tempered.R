@@ -20,7 +20,7 @@ tempered_evidence <- function(fit, seed, call) {
   root <- root_seed(seed, call)
   chains <- lapply(seq_along(fit), function(k) {
     state <- fit_part(fit, "chains")[[k]]$state
-    stream <- spare_stream(root, length(fit), 8L + k, call)
+    stream <- spare_stream(root, length(fit), "continued_chain", call, k)
     with_stream(stream, {
       chain_evidence(
         model, continued_replicas(model, state, running, call), call
@@ -56,7 +56,7 @@ combine_chains <- function(chains) {
 }
 
 check_tempered_fit <- function(model, call) {
-  if (!inherits(model, "mh_model") || !is_tempered(model$plan[[1L]]$proposal)) {
+  if (!inherits(model, "mh_model") || !has_trait(model$plan[[1L]]$proposal, "replicas")) {
     abort_argument(
       c("{.code method = \"tempered\"} is for fits of {.fn mh_sample} with
          {.fn tempered} alone.",

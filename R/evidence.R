@@ -188,11 +188,11 @@ log_evidence <- function(fit, correct = c("none", "importance"),
   check_fit(fit, "fit", call)
   given <- list(log_density = log_density, lower = lower, upper = upper)
   if (is_imputed(fit)) {
-    abort_imputed_likelihood("evidence", call)
+    abort_imputed(fit, "evidence", different_data_hint, call = call)
   }
   check_own_density(fit, given, call)
   model <- fit_part(fit, "model")
-  if (inherits(fit, c("laplace_logistic", "gibbsite_laplace"))) {
+  if (inherits(model, "laplace_model")) {
     return(laplace_evidence(fit, model, correct))
   }
   if (correct != "none") {
@@ -316,7 +316,7 @@ new_evidence <- function(value, se, method, ..., what = "Log evidence") {
   )
 }
 
-is_whole_evidence <- function(x) {
+is_made_evidence <- function(x) {
   is.numeric(x) && length(x) == 1L && is.numeric(attr(x, "se")) &&
     length(attr(x, "se")) == 1L && is_plain_string(attr(x, "what")) &&
     is_plain_string(attr(x, "method"))
@@ -324,7 +324,7 @@ is_whole_evidence <- function(x) {
 
 #' @export
 format.gibbsite_evidence <- function(x, ...) {
-  if (!is_whole_evidence(x)) {
+  if (!is_made_evidence(x)) {
     return(format(unclass(x), ...))
   }
   se <- attr(x, "se")
@@ -345,7 +345,7 @@ format.gibbsite_evidence <- function(x, ...) {
 
 #' @export
 print.gibbsite_evidence <- function(x, ...) {
-  if (!is_whole_evidence(x)) {
+  if (!is_made_evidence(x)) {
     return(invisible(print(unclass(x), ...)))
   }
   how <- switch(
@@ -360,7 +360,7 @@ print.gibbsite_evidence <- function(x, ...) {
   draws <- attr(x, "draws")
   if (!is.null(draws)) {
     how <- paste0(
-      how, ": ", whole(draws), " draws, worth ", whole(floor(attr(x, "ess"))),
+      how, ": ", digits(draws), " draws, worth ", digits(floor(attr(x, "ess"))),
       " independent ones"
     )
   }
@@ -374,7 +374,7 @@ print.gibbsite_evidence <- function(x, ...) {
 #' @rdname log_evidence
 #' @export
 as.data.frame.gibbsite_evidence <- function(x, ...) {
-  if (!is_whole_evidence(x)) {
+  if (!is_made_evidence(x)) {
     return(as.data.frame(as.vector(unclass(x)), ...))
   }
   part <- function(name) attr(x, name) %||% NA_real_
@@ -427,7 +427,7 @@ largest_rhat <- function(...) {
 }
 
 is_evidence <- function(x) {
-  inherits(x, "gibbsite_evidence") && is_whole_evidence(x) &&
+  inherits(x, "gibbsite_evidence") && is_made_evidence(x) &&
     identical(attr(x, "what"), "Log evidence")
 }
 

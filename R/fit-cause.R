@@ -189,8 +189,7 @@ arrival_cause <- function(invariants, table) {
 
 # ---- Transients and levels --------------------------------------------------
 
-# A run that is not long shows that chains stay apart only if one of them never
-# moves.
+# In a short run, chains count as stuck only if one never moves.
 is_stuck <- function(x, long) {
   if (nrow(x) < 40 || min(x) == max(x)) {
     return(0)

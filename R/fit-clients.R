@@ -1,5 +1,5 @@
-# Methods by which bayestestR, parameters, performance and bridgesampling read
-# every fit. Those of regressions alone are in regression-clients.R.
+# Methods by which bayestestR, parameters and performance read every
+# fit. Those of regressions alone are in regression-clients.R.
 
 #' Fits in other packages
 #'
@@ -14,11 +14,8 @@
 #'   be proper; give the draws of another prior as `prior`, a data frame with
 #'   the same columns.
 #' - parameters: `model_parameters()`, and so modelsummary.
-#' - bridgesampling: `bridge_sampler()` of [mh_sample()] takes the log density
-#'   and the bounds of the fit; of [gibbs_logistic()] without groups and of
-#'   [gibbs_lm()] with a proper prior, but not the horseshoe, it gives the log
-#'   evidence. For other fits give `log_posterior`, `lb` and `ub`, or use
-#'   [log_evidence()].
+#' - bridgesampling: `bridge_sampler()` takes `as.matrix(fit)` with a
+#'   `log_posterior`, `lb` and `ub`; [log_evidence()] needs none of them.
 #' - tidybayes: `add_epred_draws()`, `add_linpred_draws()` and
 #'   `add_predicted_draws()` of regressions and of [gibbs_bmf()], with `ndraws`
 #'   and `re_formula`; `tidy_draws()` and `spread_draws()` of every fit.
@@ -38,12 +35,6 @@
 #' if (requireNamespace("bayestestR", quietly = TRUE)) {
 #'   bayestestR::describe_posterior(fit)
 #' }
-#' mh <- mh_sample(function(x) -sum(x^2) / 2, c(a = 0, b = 0), seed = 1,
-#'                 progress = FALSE)
-#' if (requireNamespace("bridgesampling", quietly = TRUE)) {
-#'   # the logarithm of 2 pi
-#'   bridgesampling::bridge_sampler(mh, silent = TRUE)
-#' }
 #' @name clients
 NULL
 
@@ -52,14 +43,16 @@ NULL
 # S4 generics, such as shinystan's, find the method for coda's lists.
 local({
   classes <- c(
-    "gibbs_gmm", "gibbs_lda", "gibbs_bmf", "gibbs_lm", "gibbs_hlm",
-    "gibbs_logistic", "laplace_logistic", "gibbsite_laplace", "mh_sample",
-    "gibbs_sample"
+    "gibbs_gmm", "gibbs_lda", "gibbs_bmf", "gibbsite_regression",
+    "gibbsite_laplace", "mh_sample", "gibbs_sample"
   )
   for (class in classes) {
     methods::setOldClass(c(class, "gibbsite_fit", "mcmc.list"))
   }
-  methods::setOldClass(c("gibbs_hlm_binomial", "gibbs_hlm"))
+  for (class in c("gibbs_lm", "gibbs_hlm", "gibbs_logistic",
+                  "laplace_logistic")) {
+    methods::setOldClass(c(class, "gibbsite_regression"))
+  }
   methods::setOldClass(c("gibbs_gmm_unknown", "gibbs_gmm"))
 })
 
@@ -248,93 +241,4 @@ model_parameters.gibbsite_fit <- function(model, ...,
 model_performance.gibbsite_fit <- function(model, ...) {
   check_regression(model, "model", rlang::current_env())
   NextMethod()
-}
-
-# ---- bridgesampling ----------------------------------------------------------
-
-#' @exportS3Method bridgesampling::bridge_sampler
-bridge_sampler.gibbsite_fit <- function(samples = NULL, log_posterior = NULL,
-                                        ..., lb = NULL, ub = NULL) {
-  if (has_short_names()) return(with_whole_names())
-  call <- rlang::current_env()
-  if (!is.null(log_posterior)) {
-    # a string is the name of a function in C++
-    if (!is_plain_string(log_posterior)) {
-      check_function(log_posterior, "log_posterior", TRUE, call)
-    }
-    if (!is.numeric(lb) || !is.numeric(ub)) {
-      abort_argument(
-        c("{.arg log_posterior} needs {.arg lb} and {.arg ub}.",
-          i = "They are bounds of the parameters, by name."),
-        call = call
-      )
-    }
-    return(NextMethod())
-  }
-  check_whole_fit(samples, "samples", call)
-  known <- bridge_density(samples, call)
-  if (is.null(known)) {
-    maker <- fit_part(samples, "model")$name
-    abort_argument(
-      c("A fit of {.fn {maker}} has no joint density for {.fn bridge_sampler}.",
-        i = "Give {.arg log_posterior}, {.arg lb} and {.arg ub} with the draws
-             {.code as.matrix(fit)}; or see {.fn log_evidence} and {.fn loo}."),
-      call = call
-    )
-  }
-  draws <- coda::as.mcmc.list(lapply(known$draws, coda::mcmc))
-  bound <- function(x) stats::setNames(x, colnames(draws[[1L]]))
-  bridgesampling::bridge_sampler(
-    draws, log_posterior = known$log_joint, data = list(),
-    lb = bound(known$lower), ub = bound(known$upper), ...
-  )
-}
-
-# list(draws, log_joint, lower, upper) of a fit whose log joint density is a
-# function of its parameters.
-bridge_density <- function(fit, call) {
-  model <- fit_part(fit, "model")
-  if (inherits(fit, "mh_sample")) {
-    return(bridge_of_density(fit, model, call))
-  }
-  known <- if (!inherits(fit, "laplace_logistic")) model_density(model)
-  if (!isTRUE(known$proper)) {
-    return(NULL)
-  }
-  check_frame(model)
-  list(
-    draws = lapply(model_matrices(fit), function(m) {
-      m[, known$columns, drop = FALSE]
-    }),
-    log_joint = function(x, data) {
-      known$log_joint(matrix(x, 1L))
-    },
-    lower = known$spec$lower, upper = known$spec$upper
-  )
-}
-
-bridge_of_density <- function(fit, model, call) {
-  if (length(model$coefficients) < length(model$parameters)) {
-    abort_argument(
-      c("{.arg samples} must have stored every parameter.",
-        i = "Leave {.arg keep} out in {.fn mh_sample}."),
-      call = call
-    )
-  }
-  if (is.null(model$data$log_density)) {
-    abort_no_data("log_posterior", call, what = "log density")
-  }
-  spec <- model$spec
-  density <- working_density(model)
-  d <- length(model$parameters)
-  list(
-    draws = lapply(chain_matrices(fit), function(m) {
-      m[, seq_len(d), drop = FALSE]
-    }),
-    log_joint = function(x, data) {
-      x <- to_working(spec, x)
-      density(x) - log_jacobian(spec, x)
-    },
-    lower = spec$lower %||% rep(-Inf, d), upper = spec$upper %||% rep(Inf, d)
-  )
 }

@@ -24,26 +24,51 @@
 #'   observations, fitted values and residuals. Ratings have fitted values and
 #'   residuals too.
 #'
-#' @param object,x,formula A fit.
-#' @param parm,level,transform,... Not used.
-#' @return Nothing.
 #' @section Errors: `gibbsite_error_argument`, always.
 #' @examples
 #' fit <- gibbs_gmm(faithful, 2, seed = 1, progress = FALSE)
 #' try(logLik(fit))
 #' try(coef(fit))
+#' @importFrom stats anova deviance df.residual vcov weights
 #' @name fit-generics
 NULL
 
-# arg: the generic's name of the fit
-abort_no_answer <- function(fit, what, hint, call, arg = "object") {
-  check_whole_fit(fit, arg, call)
-  name <- fit_part(fit, "model")$name
+# A method that refuses: `what` a fit does not have, and hints, or a function
+# of the fit that gives them. args: the method's arguments, the fit first; call:
+# what the error shows as its call. A regression that an earlier version saved
+# is asked again with the classes of this one.
+no_answer <- function(what, hints, args = alist(object = , ... = ),
+                      refuse = abort_no_answer,
+                      call = quote(rlang::current_env())) {
+  arg <- names(args)[[1L]]
+  fit <- as.name(arg)
+  force(list(what, hints, refuse))
+  rlang::new_function(args, bquote({
+    now <- current_fit(.(fit))
+    if (!is.null(now)) {
+      return(ask_again(now, .Generic, match.call(), parent.frame()))
+    }
+    refuse(.(fit), what, hints, arg, .(call))
+  }))
+}
+
+# The answer of a regression with the classes of this version; imputed data have
+# methods of their own.
+ask_again <- function(now, generic, call, frame) {
+  class <- intersect(c("gibbsite_imputed", "gibbsite_regression"), class(now))
+  methods <- paste0(generic, ".", class)
+  method <- Filter(function(name) exists(name, mode = "function"), methods)
+  call[[1L]] <- get(method[[1L]], mode = "function")
+  call[[2L]] <- now
+  eval(call, frame)
+}
+
+abort_no_answer <- function(fit, what, hints, arg, call) {
+  name <- fit_part(fit, "model", arg, call)$name
+  hints <- if (is.function(hints)) hints(fit) else hints
   abort_argument(
-    c(
-      paste0("A fit of {.fn {name}} has no ", what, "."),
-      i = hint[[1L]], hint[-1L]
-    ),
+    c(paste0("A fit of {.fn {name}} has no ", what, "."),
+      stats::setNames(hints, rep("i", length(hints)))),
     call = call
   )
 }
@@ -60,15 +85,12 @@ comparison_hint <- function(fit) {
 }
 
 # One number of which a posterior has a distribution.
-abort_distribution <- function(fit, what, call) {
-  abort_no_answer(
-    fit, what,
-    c("{.fn log_lik} has that of each draw.", i = comparison_hint(fit)), call
-  )
+distribution_hints <- function(fit) {
+  c("{.fn log_lik} has that of each draw.", comparison_hint(fit))
 }
 
-abort_no_coefficients <- function(fit, what, call) {
-  hint <- if (inherits(fit, "gibbs_lda")) {
+coefficients_hint <- function(fit) {
+  if (inherits(fit, "gibbs_lda")) {
     "{.fn topic_estimates} has the shares and the terms of its topics,
      {.fn top_terms} the first of them."
   } else if (inherits(fit, "gibbs_bmf")) {
@@ -76,191 +98,163 @@ abort_no_coefficients <- function(fit, what, call) {
   } else {
     "{.fn summary} tells of its quantities, {.fn as.matrix} has their draws."
   }
-  abort_no_answer(fit, what, hint, call)
 }
 
-abort_no_regression <- function(fit, what, call, arg = "object") {
-  abort_no_answer(
-    fit, what, "Only regressions have a formula and what belongs to it.", call,
-    arg
-  )
+weights_hint <- function(fit) {
+  if (inherits(fit, "gibbs_gmm")) {
+    "Those of the components are {.code draws_of(fit, \"pi\")}."
+  } else {
+    "Only regressions have them."
+  }
 }
 
-#' @rdname fit-generics
-#' @export
-logLik.gibbsite_fit <- function( # nolint: object_name_linter.
-    object, ...) {
-  # AIC() and BIC() call it by another name
-  abort_distribution(object, "single log-likelihood", quote(logLik(object)))
-}
-
-#' @rdname fit-generics
-#' @importFrom stats deviance
-#' @export
-deviance.gibbsite_fit <- function(object, ...) {
-  abort_distribution(object, "single deviance", rlang::current_env())
-}
-
-#' @rdname fit-generics
-#' @importFrom stats df.residual
-#' @export
-df.residual.gibbsite_fit <- function(object, ...) {
-  abort_no_answer(
-    object, "degrees of freedom",
-    "{.fn loo::loo} tells the effective number of parameters.",
-    rlang::current_env()
-  )
-}
-
-#' @rdname fit-generics
-#' @importFrom stats anova
-#' @export
-anova.gibbsite_fit <- function(object, ...) {
-  abort_no_answer(
-    object, "table of deviances", comparison_hint(object),
-    rlang::current_env()
-  )
-}
-
-#' @rdname fit-generics
-#' @export
-coef.gibbsite_fit <- function(object, ...) {
-  abort_no_coefficients(object, "coefficients", rlang::current_env())
-}
-
-#' @rdname fit-generics
-#' @importFrom stats vcov
-#' @export
-vcov.gibbsite_fit <- function(object, ...) {
-  abort_no_coefficients(object, "coefficients", rlang::current_env())
-}
-
-#' @rdname fit-generics
-#' @export
-confint.gibbsite_fit <- function(object, parm, level = 0.95, ...) {
-  abort_no_answer(
-    object, "coefficients",
-    "{.fn posterior_interval} has intervals of its quantities.",
-    rlang::current_env()
-  )
-}
-
-#' @rdname fit-generics
-#' @export
-sigma.gibbsite_fit <- function(object, ...) {
-  abort_no_answer(
-    object, "standard deviation of residuals",
-    "{.fn summary} tells of its quantities.", rlang::current_env()
-  )
-}
-
-#' @rdname fit-generics
-#' @export
-fitted.gibbsite_fit <- function(object, ...) {
-  abort_no_answer(
-    object, "fitted values", "See {.fn predict} and {.fn posterior_predict}.",
-    rlang::current_env()
-  )
-}
-
-#' @rdname fit-generics
-#' @export
-residuals.gibbsite_fit <- function(object, ...) {
-  abort_no_answer(
-    object, "residuals", "{.fn pp_check} compares a fit with its data.",
-    rlang::current_env()
-  )
-}
-
-#' @rdname fit-generics
-#' @importFrom stats weights
-#' @export
-weights.gibbsite_fit <- function(object, ...) {
-  abort_no_answer(
-    object, "weights of observations",
-    if (inherits(object, "gibbs_gmm")) {
-      "Those of the components are {.code draws_of(fit, \"pi\")}."
-    } else {
-      "Only regressions have them."
-    },
-    rlang::current_env()
-  )
-}
-
-#' @rdname fit-generics
-#' @export
-formula.gibbsite_fit <- function(x, ...) {
-  abort_no_regression(x, "formula", rlang::current_env(), "x")
-}
-
-#' @rdname fit-generics
-#' @export
-terms.gibbsite_fit <- function(x, ...) {
-  abort_no_regression(x, "terms", rlang::current_env(), "x")
-}
-
-#' @rdname fit-generics
-#' @export
-family.gibbsite_fit <- function(object, ...) {
-  abort_no_regression(object, "family", rlang::current_env())
-}
-
-#' @rdname fit-generics
-#' @export
-model.frame.gibbsite_fit <- function(formula, ...) {
-  abort_no_regression(
-    formula, "model frame", rlang::current_env(), "formula"
-  )
-}
-
-#' @rdname fit-generics
-#' @export
-model.matrix.gibbsite_fit <- function(object, ...) {
-  abort_no_regression(object, "model matrix", rlang::current_env())
-}
-
-#' @rdname fit-generics
-#' @export
-posterior_epred.gibbsite_fit <- function(object, ...) {
-  abort_no_answer(
-    object, "expected response", "See {.fn predict} and {.fn draws_of}.",
-    rlang::current_env()
-  )
-}
-
-#' @rdname fit-generics
-#' @export
-posterior_linpred.gibbsite_fit <- function(object, transform = FALSE, ...) {
-  check_flag(transform)
-  abort_no_answer(
-    object, "linear predictor", "See {.fn predict} and {.fn draws_of}.",
-    rlang::current_env()
-  )
-}
-
-#' @rdname fit-generics
-#' @export
-posterior_predict.gibbsite_fit <- function(object, ...) {
-  abort_no_answer(
-    object, "data that it could predict", "See {.fn draws_of}.",
-    rlang::current_env()
-  )
-}
-
-#' @rdname fit-generics
-#' @exportS3Method bayesplot::pp_check
-pp_check.gibbsite_fit <- function(object, ...) {
-  hint <- if (inherits(object, c("mh_sample", "gibbs_sample"))) {
+pp_check_hint <- function(fit) {
+  if (inherits(fit, c("mh_sample", "gibbs_sample"))) {
     "Draw replicated data by {.code posterior_predict(object, f)}, and give them
      to {.fn bayesplot::ppc_dens_overlay}."
   } else {
     "{.fn posterior_predict} draws replicated data, where the model has them."
   }
-  abort_no_answer(
-    object, "picture that compares it with its data", hint,
-    rlang::current_env()
-  )
 }
+
+formula_hint <- "Only regressions have a formula and what belongs to it."
+groups_hint <- "Only regressions by a formula with groups have them."
+draws_hint <- "See {.fn predict} and {.fn draws_of}."
+
+#' @export
+logLik.gibbsite_fit <- no_answer( # nolint: object_name_linter.
+  "single log-likelihood", distribution_hints,
+  # AIC() and BIC() call it by another name
+  call = quote(quote(logLik(object)))
+)
+
+#' @export
+deviance.gibbsite_fit <- no_answer(
+  "single deviance", distribution_hints
+)
+
+#' @export
+df.residual.gibbsite_fit <- no_answer(
+  "degrees of freedom",
+  "{.fn loo::loo} tells the effective number of parameters."
+)
+
+#' @export
+anova.gibbsite_fit <- no_answer("table of deviances", comparison_hint)
+
+#' @export
+coef.gibbsite_fit <- no_answer("coefficients", coefficients_hint)
+
+#' @export
+vcov.gibbsite_fit <- no_answer("coefficients", coefficients_hint)
+
+#' @export
+confint.gibbsite_fit <- no_answer(
+  "coefficients",
+  "{.fn posterior_interval} has intervals of its quantities.",
+  alist(object = , parm = , level = 0.95, ... = )
+)
+
+#' @export
+sigma.gibbsite_fit <- no_answer(
+  "standard deviation of residuals",
+  "{.fn summary} tells of its quantities."
+)
+
+#' @export
+fitted.gibbsite_fit <- no_answer(
+  "fitted values", "See {.fn predict} and {.fn posterior_predict}."
+)
+
+#' @export
+residuals.gibbsite_fit <- no_answer(
+  "residuals", "{.fn pp_check} compares a fit with its data."
+)
+
+#' @export
+weights.gibbsite_fit <- no_answer(
+  "weights of observations", weights_hint
+)
+
+#' @export
+formula.gibbsite_fit <- no_answer(
+  "formula", formula_hint, alist(x = , ... = )
+)
+
+#' @export
+terms.gibbsite_fit <- no_answer(
+  "terms", formula_hint, alist(x = , ... = )
+)
+
+#' @export
+family.gibbsite_fit <- no_answer("family", formula_hint)
+
+#' @export
+model.frame.gibbsite_fit <- no_answer(
+  "model frame", formula_hint, alist(formula = , ... = )
+)
+
+#' @export
+model.matrix.gibbsite_fit <- no_answer(
+  "model matrix", formula_hint
+)
+
+#' @export
+posterior_epred.gibbsite_fit <- no_answer(
+  "expected response", draws_hint
+)
+
+#' @export
+posterior_linpred.gibbsite_fit <- no_answer(
+  "linear predictor", draws_hint,
+  alist(object = , transform = FALSE, ... = )
+)
+
+#' @export
+posterior_predict.gibbsite_fit <- no_answer(
+  "data that it could predict", "See {.fn draws_of}."
+)
+
+#' @exportS3Method bayesplot::pp_check
+pp_check.gibbsite_fit <- no_answer(
+  "picture that compares it with its data", pp_check_hint
+)
+
+#' @importFrom stats predict
+#' @export
+predict.gibbsite_fit <- no_answer("predictions", "See {.fn draws_of}.")
+
+#' @export
+simulate.gibbsite_fit <- no_answer(
+  "data that it could simulate", "See {.fn posterior_predict}."
+)
+
+#' @export
+augment.gibbsite_fit <- no_answer(
+  "predictions of its observations", "See {.fn predict}.",
+  alist(x = , ... = )
+)
+
+#' @export
+log_lik.gibbsite_fit <- no_answer(
+  "log-likelihood of observations", "See {.fn draws_of}."
+)
+
+#' @export
+bayes_R2.gibbsite_fit <- no_answer( # nolint: object_name_linter.
+  "explained variance", "Only regressions have one."
+)
+
+#' @exportS3Method nlme::fixef
+fixef.gibbsite_fit <- no_answer("effects of groups", groups_hint)
+
+#' @exportS3Method nlme::ranef
+ranef.gibbsite_fit <- no_answer("effects of groups", groups_hint)
+
+#' @exportS3Method nlme::VarCorr
+VarCorr.gibbsite_fit <- no_answer( # nolint: object_name_linter.
+  "variances of groups", groups_hint, alist(x = , sigma = 1, ... = )
+)
 
 # ---- posterior ---------------------------------------------------------------
 

@@ -10,6 +10,8 @@
 #' @return `x`, invisibly.
 #' @export
 print.gibbsite_fit <- function(x, ...) {
+  now <- current_fit(x)
+  if (!is.null(now)) return(print(now, ...))
   running <- fit_part(x, "running")
   model <- fit_part(x, "model")
   table <- judged(x, 1.01, 400, rlang::current_env())
@@ -51,9 +53,9 @@ length_lines <- function(running) {
   every <- if (thin > 1) paste0(", every ", ordinal(thin), " sweep kept")
   paste0(
     cli::pluralize("{running$chains} chain{?s} of {running$draws} draw{?s}"),
-    " (sweeps ", whole(running$burnin + thin), " to ", whole(sweeps), every,
+    " (sweeps ", digits(running$burnin + thin), " to ", digits(sweeps), every,
     "; ", if (running$burnin > 0) {
-      paste0("burn-in ", whole(running$burnin), ")")
+      paste0("burn-in ", digits(running$burnin), ")")
     } else {
       "no burn-in)"
     }
@@ -75,8 +77,8 @@ chains_line <- function(x) {
   }, numeric(1))
   cli::pluralize(
     "{length(sweeps)} chain{?s} at sweep ",
-    "{paste(whole_each(sweeps), collapse = ', ')}; ",
-    "burn-in ends at {whole(fit_part(x, \"running\")$burnin)}."
+    "{paste(each_digits(sweeps), collapse = ', ')}; ",
+    "burn-in ends at {digits(fit_part(x, \"running\")$burnin)}."
   )
 }
 
@@ -84,12 +86,12 @@ ordinal <- function(n) {
   last <- n %% 10
   teen <- n %% 100 %in% 11:13
   end <- if (teen || last == 0 || last > 3) "th" else c("st", "nd", "rd")[last]
-  paste0(whole(n), end)
+  paste0(digits(n), end)
 }
 
 seed_line <- function(x) {
   running <- fit_part(x, "running")
-  seeds <- vapply(running$seed, whole, character(1))
+  seeds <- each_digits(running$seed)
   elapsed <- fit_part(x, "run")$elapsed$total
   paste0(
     if (length(seeds) > 1) "Seeds " else "Seed ",
@@ -129,4 +131,4 @@ print.gibbsite_partial <- function(x, ...) {
   invisible(x)
 }
 
-whole_each <- function(x) vapply(x, whole, character(1))
+each_digits <- function(x) vapply(x, digits, character(1))

@@ -39,6 +39,8 @@
 #' @export
 summary.gibbsite_fit <- function(object, variables = NULL,
                                  probs = c(0.025, 0.5, 0.975), ...) {
+  now <- current_fit(object)
+  if (!is.null(now)) return(summary(now, variables, probs, ...))
   check_no_more(...)
   fit_summary(object, variables, probs, "object", rlang::current_env())
 }
@@ -250,6 +252,12 @@ as.data.frame.gibbsite_summary <- function(x, ...) {
 #' @export
 tidy.gibbsite_fit <- function(x, conf.level = 0.95, ..., conf.int = TRUE,
                               exponentiate = FALSE) {
+  now <- current_fit(x)
+  if (!is.null(now)) {
+    return(generics::tidy(
+      now, conf.level, ..., conf.int = conf.int, exponentiate = exponentiate
+    ))
+  }
   call <- rlang::current_env()
   check_no_more(...)
   exponentiate <- check_exponentiate(exponentiate, x)
@@ -303,6 +311,8 @@ tidied <- function(table, fit, conf_int, exponentiate) {
 #' @rdname tidy.gibbsite_fit
 #' @export
 glance.gibbsite_fit <- function(x, ...) {
+  now <- current_fit(x)
+  if (!is.null(now)) return(generics::glance(now, ...))
   check_no_more(...)
   running <- fit_part(x, "running")
   table <- judged(x, 1.01, 400, rlang::current_env(), cause = FALSE)

@@ -86,14 +86,14 @@ cause_lines <- function(table) {
         chains_words(cause$chains, attr(table, "chains")), "."
       ),
       paste0(
-        "Give `burnin = ", whole(cause$burnin), "` or more, or starting ",
+        "Give `burnin = ", digits(cause$burnin), "` or more, or starting ",
         "values of higher density (`inits`)."
       )
     ),
     short = c(
       paste0(
         if (cause$slow) "The chains mix slowly: " else "Too few draws: ",
-        "extend(fit, ", whole(cause$more), ")", cost_words(cause$seconds), "."
+        "extend(fit, ", digits(cause$more), ")", cost_words(cause$seconds), "."
       ),
       if (cause$slow) cause$cures
     ),
@@ -105,12 +105,12 @@ cause_lines <- function(table) {
           "The burn-in is too short: "
         },
         cause$variable, if (isTRUE(cause$rises)) " rises" else " moves",
-        " in the first ", whole(cause$drop), " draws."
+        " in the first ", digits(cause$drop), " draws."
       ),
       paste0(
-        "Drop them: fit <- window(fit, start = ", whole(cause$start), ")",
+        "Drop them: fit <- window(fit, start = ", digits(cause$start), ")",
         if (cause$more > 0) {
-          paste0("; then extend(fit, ", whole(cause$more), ")",
+          paste0("; then extend(fit, ", digits(cause$more), ")",
                  cost_words(cause$seconds))
         }, "."
       )
@@ -155,8 +155,8 @@ next_call <- function(table) {
   switch(cause$kind,
     target = "convergence(fit)",
     climbing = "plot(fit, type = \"trace\")",
-    short = paste0("extend(fit, ", whole(cause$more), ")"),
-    burnin = paste0("window(fit, start = ", whole(cause$start), ")"),
+    short = paste0("extend(fit, ", digits(cause$more), ")"),
+    burnin = paste0("window(fit, start = ", digits(cause$start), ")"),
     stuck = "convergence(fit)"
   )
 }

@@ -101,7 +101,22 @@ plain_pending <- function(pending, columns) {
 fit_part <- function(x, part, arg = rlang::caller_arg(x),
                      call = rlang::caller_env()) {
   check_whole_fit(x, arg, call)
-  attr(x, part, exact = TRUE)
+  value <- attr(x, part, exact = TRUE)
+  if (part == "model") current_model(value) else value
+}
+
+# A fit that an earlier version saved, with the classes of this one; NULL for
+# other objects.
+current_fit <- function(fit) {
+  model <- attr(fit, "model", exact = TRUE)
+  now <- current_model(model)
+  if (identical(class(fit)[seq_along(now$fit_class)], now$fit_class) ||
+        !is_model(model) || !all(model$fit_class %in% class(fit))) {
+    return(NULL)
+  }
+  attr(fit, "model") <- now
+  class(fit) <- c(now$fit_class, "gibbsite_fit", "mcmc.list")
+  fit
 }
 
 is_fit <- function(x) inherits(x, c("gibbsite_fit", "gibbsite_partial"))
@@ -279,7 +294,7 @@ foreign_hint <- function(name, known) {
     return(family_hint(known))
   }
   if (name == "se.fit" && "interval" %in% known) {
-    return("{.code interval = TRUE} adds standard deviations, as the column
+    return("{.code interval = \"mean\"} adds standard deviations, as the column
             {.field sd}, and intervals.")
   }
   if (name == "exponentiate") {
@@ -421,6 +436,7 @@ check_hashed_here <- function(fit, call) {
 # The fit with hashes of this version in place of those that rlang made. The
 # caller has verified its draws, or compares them.
 renew_fit <- function(fit) {
+  fit <- current_fit(fit) %||% fit
   model <- renew_model(attr(fit, "model"))
   made <- made_draws(fit)
   attr(fit, "model") <- model
@@ -592,6 +608,12 @@ check_same_hash <- function(hashes, call) {
 #' @importFrom stats update
 #' @export
 update.gibbsite_fit <- function(object, ..., evaluate = TRUE) {
+  now <- current_fit(object)
+  if (!is.null(now)) {
+    return(eval(as.call(c(
+      quote(stats::update), now, as.list(sys.call())[-(1:2)]
+    )), parent.frame()))
+  }
   call <- fit_part(object, "run")$call
   evaluate <- check_flag(evaluate)
   if (!is.call(call)) {

@@ -44,7 +44,7 @@
 #' simulators. *Journal of the American Statistical Association* 99, 799-804.
 #' \doi{10.1198/016214504000001132}
 #' @examples
-#' prior <- lm_prior(c = 3, d = 600)
+#' prior <- lm_prior(noise_shape = 3, noise_rate = 600)
 #' check <- geweke_joint(gibbs_lm(dist ~ speed, cars, prior, burnin = 50),
 #'                       n = 60, seed = 1, progress = FALSE)
 #' check
@@ -63,7 +63,7 @@ geweke_joint <- function(model, n = 400, steps = 10, draw_prior = NULL,
   inner <- joint_model(rlang::enquo(model), draw_prior, simulate_data, call)
   check_kernel(inner, call)
   units <- with_stream(
-    spare_stream(running$seed, running$chains, 7L, call),
+    spare_stream(running$seed, running$chains, "pilot", call),
     joint_units(inner, call), call
   )$value
   run_chains(geweke_model(inner, units, steps), running, match.call(), call)
@@ -80,7 +80,7 @@ check_kernel <- function(model, call) {
       call = call
     )
   }
-  if (any(vapply(model$plan, function(b) is_tempered(b$proposal), NA))) {
+  if (plan_has(model$plan, "replicas")) {
     abort_argument(
       c("{.fn geweke_joint} cannot test {.fn tempered}: its heated chains were
          drawn for the old data, and the data change in every step.",

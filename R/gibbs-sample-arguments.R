@@ -167,7 +167,7 @@ check_distinct_columns <- function(columns, call) {
 check_steps_size <- function(conditionals, init, chains, call) {
   for (block in names(conditionals)) {
     step <- conditionals[[block]]
-    if (is_mh_step(step) && has_matrix(step$proposal)) {
+    if (is_mh_step(step) && any_trait(step$proposal, "matrix")) {
       check_matrix_of(
         length(init[[block]]), chains,
         paste0("The proposal of {.arg conditionals$", block, "}"), call

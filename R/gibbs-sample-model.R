@@ -48,6 +48,12 @@ block_columns <- function(block, value) {
 gibbs_look_ahead <- 64L
 
 #' @exportS3Method
+model_renew.gibbs_sample_model <- function(model) {
+  model$steps <- lapply(model$steps, renew_proposal)
+  model
+}
+
+#' @exportS3Method
 model_start.gibbs_sample_model <- function(model, init) {
   values <- model$init
   values[names(init)] <- init

@@ -73,7 +73,7 @@ mh_step <- function(log_density, proposal = adaptive(), steps = 1) {
       call = call
     )
   }
-  if (is_hamiltonian(proposal)) {
+  if (has_trait(proposal, "dynamics")) {
     abort_argument(
       c(
         "{.fn {class(proposal)[1]}} is not available in {.fn mh_step}.",
@@ -83,7 +83,7 @@ mh_step <- function(log_density, proposal = adaptive(), steps = 1) {
       call = call
     )
   }
-  if (is_tempered(proposal)) {
+  if (has_trait(proposal, "replicas")) {
     abort_argument(
       c(
         "{.fn tempered} is not available in {.fn mh_step}.",
@@ -92,7 +92,7 @@ mh_step <- function(log_density, proposal = adaptive(), steps = 1) {
       call = call
     )
   }
-  if (uses_laplace(proposal)) {
+  if (any_trait(proposal, "mode")) {
     abort_argument(
       c(
         "{.code cov = \"laplace\"} is not available in {.fn mh_step}.",
@@ -114,7 +114,7 @@ mh_step <- function(log_density, proposal = adaptive(), steps = 1) {
 
 step_gradient <- function(proposal, call) {
   found <- unique(proposal_gradients(proposal))
-  if (length(found) == 0L && uses_gradient(proposal)) {
+  if (length(found) == 0L && any_trait(proposal, "gradient")) {
     abort_argument(
       "{.fn langevin} needs its {.arg gradient} in {.fn mh_step}: a function of
        the state.",
@@ -169,7 +169,7 @@ open_step <- function(conditional, compiled, arguments) {
   }
   gradient <- conditional$gradient
   list(
-    proposal = compiled, functions = proposal_functions(conditional$proposal),
+    proposal = compiled, functions = move_functions(conditional$proposal),
     steps = as.double(conditional$steps),
     gradient = if (!is.null(gradient)) {
       state_call("gradient", gradient, arguments)
@@ -204,8 +204,9 @@ begin_to_learn <- function(model, values, block, x, compiled) {
   proposal <- model$data[[block]]$proposal
   density <- step_density(model, values, block)
   check_step_start(model, values, block)
-  scale <- if (needs_scale(proposal)) reach(density, x) else rep(1, length(x))
-  proposal_memory(
+  look <- any_trait(proposal, "scale")
+  scale <- if (look) reach(density, x) else rep(1, length(x))
+  move_memory(
     proposal, compiled, x, scale,
     factor_to_begin_with(proposal, density, x, seq_along(x), scale)
   )

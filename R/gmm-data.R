@@ -175,11 +175,3 @@ observations_by_terms <- function(model, data, terms, arg, call) {
   )
   flat_frame(frame)
 }
-
-abort_lacking <- function(lacking, arg, call) {
-  abort_argument(
-    "{.arg {arg}} lacks the variable{cli::qty(lacking)}{?s} {.val {lacking}} of
-     the fit.",
-    call = call
-  )
-}

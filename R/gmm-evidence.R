@@ -271,12 +271,14 @@ prior_kernel <- function(model) {
   matrices <- gmm_matrices(model)
   list(
     means = rep(list(list(mean)), model$k), df = rep(list(prior$nu0), matrices),
-    scale = rep(list(rbind(as.vector(spread_form(model, prior$s0)))), matrices)
+    scale = rep(
+      list(rbind(as.vector(covariance_form(model, prior$s0)))), matrices
+    )
   )
 }
 
 # A matrix as the model has it: its diagonal, or all of it.
-spread_form <- function(model, x) {
+covariance_form <- function(model, x) {
   if (model$covariance == "diagonal") diag(x) else x
 }
 
@@ -311,7 +313,9 @@ mixture_kernel <- function(model, blocks) {
       list(mean = mean, root = root)
     }),
     df = df,
-    scale = lapply(cross, function(cross) spread_form(model, prior$s0 + cross))
+    scale = lapply(
+      cross, function(cross) covariance_form(model, prior$s0 + cross)
+    )
   )
 }
 

@@ -34,7 +34,7 @@ is_exchangeable <- function(model) length(unique(model$prior$alpha)) == 1L
 # points of a component are its mean and one standard deviation from it along at
 # most four principal axes.
 gmm_pivot <- function(model) {
-  p <- gmm_parameters(model, highest_mode(spread_observations(model)))
+  p <- gmm_parameters(model, highest_mode(model_of_some(model)))
   d <- ncol(p$mu)
   rank <- order(-p$pi)
   points <- lapply(rank, function(c) {

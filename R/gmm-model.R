@@ -124,7 +124,7 @@ model_start.gmm_model <- function(model, init) {
 # poor local mode. With many observations, 2,000 spread evenly over the data are
 # used for the comparison and for the means.
 best_start <- function(model) {
-  fewer <- spread_observations(model)
+  fewer <- model_of_some(model)
   if (model$k > fewer$rows) {
     return(one_start(model, NULL))
   }
@@ -136,9 +136,9 @@ best_start <- function(model) {
 }
 
 # The model of at most 2,000 observations, spread evenly over the data.
-spread_observations <- function(model) {
+model_of_some <- function(model) {
   x <- model$data$x
-  rows <- unique(round(seq(1, nrow(x), length.out = min(nrow(x), 2000))))
+  rows <- evenly(nrow(x), 2000)
   some <- x[rows, , drop = FALSE]
   if (length(rows) == nrow(x) || any(colSums(!is.na(some)) == 0)) {
     return(model)
@@ -503,8 +503,8 @@ moves_line <- function(fit) {
     return(NULL)
   }
   name <- c("exchanges", "merges or splits", "resplits", "combinations")
-  share <- paste(whole_each(counts[tried, 2L]), "of",
-                 whole_each(counts[tried, 1L]), name[tried])
+  share <- paste(each_digits(counts[tried, 2L]), "of",
+                 each_digits(counts[tried, 1L]), name[tried])
   paste0("Moves that succeeded: ", paste(share, collapse = ", "), ".")
 }
 

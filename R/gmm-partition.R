@@ -76,7 +76,7 @@ print.gmm_clustering <- function(x, ...) {
   )
   cluster <- as.vector(unclass(x))
   names(cluster) <- names(x)
-  if (!is_whole_clustering(x)) {
+  if (!is_made_clustering(x)) {
     return(invisible(print(cluster, ...)))
   }
   writeLines(c(
@@ -97,7 +97,7 @@ print.gmm_clustering <- function(x, ...) {
 }
 
 # A user can change the clusters and take attributes away.
-is_whole_clustering <- function(x) {
+is_made_clustering <- function(x) {
   loss <- attr(x, "loss")
   if (!is.integer(x) || length(x) == 0L || anyNA(x)) {
     return(FALSE)

@@ -15,11 +15,12 @@
 #'
 #' @param x A fit made by [gibbs_gmm()].
 #' @param type `"mixture"` (the default where the fit holds its data), or types
-#'   of [plot.gibbsite_fit()], such as `"trace"`.
-#' @param level Number between 0 and 1, default 0.9: the probability of bands
+#'   of [plot.gibbsite_fit()], such as `"trace"` (the default if `variables` are
+#'   given).
+#' @param level Number between 0 and 1, default 0.95: the probability of bands
 #'   and ellipses.
-#' @param variables For `"mixture"` with several variables: which to show, names
-#'   or numbers, at most six; otherwise as in [plot.gibbsite_fit()].
+#' @param variables As in [plot.gibbsite_fit()]. For `type = "mixture"` with
+#'   several variables: which of the data to show, names or numbers, at most six.
 #' @param ... Graphical parameters for `"mixture"`.
 #' @return `x`, invisibly.
 #' @section Errors: `gibbsite_error_argument` for an unknown `type` or variable,
@@ -31,12 +32,14 @@
 #' plot(fit)
 #' plot(fit, type = "trace")
 #' @export
-plot.gibbs_gmm <- function(x, type = NULL, level = 0.9, variables = NULL, ...) {
+plot.gibbs_gmm <- function(x, type = NULL, level = 0.95, variables = NULL, ...) {
   if (has_short_names()) return(with_whole_names())
   call <- rlang::current_env()
   model <- fit_part(x, "model")
-  type <- type %||% if (is.null(model$data)) "trace" else "mixture"
-  type <- check_plot_types(type, call, "mixture")
+  own <- if (is.null(model$data)) "trace" else "mixture"
+  type <- check_plot_types(
+    default_types(type, variables, own), call, "mixture"
+  )
   if (!identical(type, "mixture")) {
     plot.gibbsite_fit(x, type = type, variables = variables, ...)
     return(invisible(x))

@@ -22,7 +22,7 @@
 #'   N(x | mu_c, Sigma_c)}; its mean over the draws is the posterior predictive
 #'   density.
 #' @param level For `"density"`: a number between 0 and 1, the probability of
-#'   the central interval; default 0.9.
+#'   the central interval; default 0.95.
 #' @param ... Not used.
 #' @return For `"cluster"` a vector of whole numbers, for `"prob"` a matrix with
 #'   a row for each observation and a column for each component, for `"density"`
@@ -44,7 +44,7 @@
 #' @export
 predict.gibbs_gmm <- function(object, newdata = NULL,
                               type = c("cluster", "prob", "density"),
-                              level = 0.9, ...) {
+                              level = 0.95, ...) {
   call <- rlang::current_env()
   check_no_more(...)
   type <- check_choice(type, c("cluster", "prob", "density"))

@@ -98,7 +98,7 @@ component_draws <- function(fit, call) {
 #' @export
 predict.gibbs_gmm_unknown <- function(object, newdata = NULL,
                                       type = c("cluster", "prob", "density"),
-                                      level = 0.9, ...) {
+                                      level = 0.95, ...) {
   call <- rlang::current_env()
   check_no_more(...)
   type <- check_choice(type, c("cluster", "prob", "density"))
@@ -210,15 +210,17 @@ posterior_predict.gibbs_gmm_unknown <- function(object, draws = NULL,
 
 #' @rdname gmm-unknown
 #' @export
-plot.gibbs_gmm_unknown <- function(x, type = NULL, level = 0.9,
+plot.gibbs_gmm_unknown <- function(x, type = NULL, level = 0.95,
                                    variables = NULL, ...) {
   if (has_short_names()) return(with_whole_names())
   call <- rlang::current_env()
   model <- fit_part(x, "model")
-  type <- check_plot_types(type %||% "number", call, c("number", "mixture"))
+  type <- check_plot_types(
+    default_types(type, variables, "number"), call, c("number", "mixture")
+  )
   level <- check_level(level)
   if (identical(type, "number")) {
-    check_no_variables(variables, call)
+    check_plots_with(variables, type, c("mixture", plot_types), call)
     plot_sizes(x, ...)
   } else if (identical(type, "mixture")) {
     shown <- plotted_variables(model, variables, call)
@@ -231,15 +233,6 @@ plot.gibbs_gmm_unknown <- function(x, type = NULL, level = 0.9,
     plot.gibbsite_fit(x, type = type, variables = variables, ...)
   }
   invisible(x)
-}
-
-# Bars of numbers of components show no variable.
-check_no_variables <- function(variables, call) {
-  if (!is.null(variables)) {
-    abort_argument(
-      "{.arg variables} is not for {.code type = \"number\"}.", call = call
-    )
-  }
 }
 
 # The rows of size_table() with posterior probability.

@@ -95,7 +95,7 @@ hlm_binomial_model_of <- function(frame, prior, design) {
       "effects: use fewer terms before the bar, or a prior with a smaller",
       "`group_scale`: see ?logistic_prior."
     ),
-    fit_class = c("gibbs_hlm_binomial", "gibbs_hlm"),
+    fit_class = regression_class("gibbs_logistic"),
     coefficients = design$columns, layout = design, keep = "w",
     levels = frame$levels, group_name = frame$group_name,
     unbounded = design$columns[
@@ -132,6 +132,9 @@ hlm_binomial_data <- function(frame, prior, design) {
   )
 }
 
+#' @exportS3Method
+model_response.hlm_binomial_model <- function(model) binomial_response(model)
+
 # ---- Starting values and sweeps ----------------------------------------------
 
 # The standard deviations of the groups are those of the prior, each over or
@@ -152,9 +155,6 @@ model_sweeps.hlm_binomial_model <- function(model, state, n, control) {
 model_notes.hlm_binomial_model <- function(model, fit, table) {
   unbounded_note(model$unbounded)
 }
-
-#' @exportS3Method
-model_next.hlm_binomial_model <- function(model) logistic_next(model)
 
 # No column depends on a numbering.
 #' @exportS3Method
@@ -179,7 +179,9 @@ model_invariants.hlm_binomial_model <- function(model, draws) {
 #' @exportS3Method
 simulate_data.hlm_binomial_model <- function(model, state) {
   frame <- model$frame
-  share <- success_probability(model, state_predictor(model, state))
+  share <- success_probability(
+    model_response(model), state_predictor(model, state)
+  )
   trials <- frame$trials %||% rep(1, length(share))
   successes <- stats::rbinom(length(share), trials, share)
   cbind(successes, trials - successes)
@@ -221,195 +223,147 @@ model_fold.hlm_binomial_model <- function(model, held, by) {
   list(train = train, test = test)
 }
 
-# ---- Predictions -------------------------------------------------------------
+# ---- The density of groups ---------------------------------------------------
 
-#' Predictions of a logistic regression with groups
-#'
-#' The methods of [gibbs_logistic()] for a formula with groups. `fixef()`,
-#' `ranef()`, `coef()`, `VarCorr()`, `vcov()`, `confint()` and [plot()] are
-#' those of [gibbs_hlm()]: see [fixef.gibbs_hlm] and [plot.gibbs_hlm()].
-#'
-#' `predict()`: `"link"` is the linear predictor \eqn{o + x^\top b + z^\top
-#' u_j}{o + x'b + z'u_j}, `"response"` the probability of success, `"class"` the
-#' more probable outcome. For a group of the fit the deviations are those of the
-#' draws. For a new group they are integrated out: given a draw the linear
-#' predictor is normal, and the mean of the logistic or normal distribution
-#' function over it is exact (see [predict.laplace_logistic()]).
-#' `posterior_linpred()`, `posterior_epred()`, `posterior_predict()` and
-#' `log_lik()` have a row for each draw; the deviations of new groups are drawn
-#' with R's generator. `residuals()`, `pp_check()` and `bayes_R2()` are as in
-#' [fitted.gibbs_logistic()] and [posterior_epred.gibbs_logistic()].
-#'
-#' @param object A fit of [gibbs_logistic()] by a formula with groups.
-#' @param newdata `NULL` for the data of the fit, or a data frame with the
-#'   formula's variables. Rows with missing values have missing predictions.
-#' @param type For `predict()`: `"link"` (default), `"response"` or `"class"`.
-#'   For `residuals()`: `"deviance"` (default), `"pearson"` or `"response"`.
-#' @param interval,level,re_formula,allow_new_levels,offset As in
-#'   [predict.gibbs_hlm()].
-#' @param draws `NULL` for all draws (`pp_check()`: for at most 50), or the
-#'   number of draws to use, spread evenly over the chains' draws.
-#' @param ndraws Another name of `draws`, which tidybayes uses.
-#' @param transform `FALSE` (default); `TRUE` is `posterior_epred()`.
-#' @param trials For `posterior_predict()` with `newdata`: the number of trials
-#'   of each row, one number or several; default 1.
-#' @param ... Not used; for `pp_check()` passed to bayesplot.
-#' @return `predict()` and `fitted()`: a vector with the names of the rows, with
-#'   `interval` a data frame with the columns `mean`, `sd`, `lower` and `upper`;
-#'   `residuals()` a vector; the others as in [posterior_epred.gibbs_hlm()].
-#' @section Errors: `gibbsite_error_argument` for variables that are missing, of
-#'   another kind, or with levels or groups that are not in the fit
-#'   (`gibbsite_error_level`), for terms that use other rows of the data
-#'   (`gibbsite_error_other_rows`, see [gibbs_lm()]), and for `newdata = NULL`
-#'   when the fit does not hold its data.
-#' @examples
-#' fit <- gibbs_logistic(y ~ trt + (1 | ID), MASS::bacteria, seed = 1)
-#' new <- data.frame(trt = "drug", ID = c("X01", "new"))
-#' predict(fit, new, "response", interval = TRUE, allow_new_levels = TRUE)
-#' nlme::VarCorr(fit)
-#' @name hlm-binomial
-#' @aliases predict.gibbs_hlm_binomial
-NULL
+# By adaptive Gauss-Hermite quadrature over v = L^-1 u_j, which is standard
+# normal: with the mode m of log p(y_j | v) - v'v / 2 and C C' its negative
+# second derivatives there, p(y_j) is the mean over a normal x of
+# exp(log p(y_j | v) - v'v / 2 + x'x / 2) / det C, with v = m + C'^-1 x.
+#' @exportS3Method
+predictor_group_log_lik.hlm_binomial_model <- function(model, draws, call) {
+  d <- hlm_draws_in(model, draws)
+  frame <- model$frame
+  used <- rows_used(frame)
+  groups <- sort(unique(frame$group[used]))
+  eta <- linear_predictors(frame$x, d$b, frame$offset)
+  # draws x q x q
+  factor <- aperm(d$factor, c(3, 1, 2))
+  rule <- hermite_rule(dim(factor)[[2L]])
+  out <- vapply(groups, function(j) {
+    i <- which(used & frame$group == j)
+    group_quadrature(
+      model_response(model), frame_rows(frame, i), eta[, i, drop = FALSE],
+      factor, rule
+    )
+  }, numeric(nrow(draws)))
+  matrix(out, nrow(draws), dimnames = list(NULL, frame$levels[groups]))
+}
 
-#' @rdname hlm-binomial
-#' @export
-predict.gibbs_hlm_binomial <- function(object, newdata = NULL,
-                                       type = c("link", "response", "class"),
-                                       interval = FALSE, level = 0.95,
-                                       re_formula = NULL,
-                                       allow_new_levels = FALSE, offset = NULL,
-                                       ...) {
-  call <- rlang::current_env()
-  check_no_more(...)
-  type <- check_choice(type, c("link", "response", "class"))
-  interval <- check_flag(interval) && type != "class"
-  level <- check_level(level)
-  allow_new_levels <- check_flag(allow_new_levels)
-  check_re_formula(re_formula, call)
-  model <- fit_part(object, "model")
-  rows <- hlm_rows(model, newdata, offset, re_formula, allow_new_levels, call)
-  out <- hlm_moments(
-    object, rows, NULL, if (type == "link") "mean" else "share", level, interval
+# list(nodes, weights) of the normal distribution in q dimensions (Golub and
+# Welsch 1969, doi:10.1090/S0025-5718-69-99647-1): nodes x q.
+hermite_rule <- function(q) {
+  n <- max(3, floor(c(21, 169, 729)[min(q, 3)]^(1 / q) + 1e-9))
+  jacobi <- matrix(0, n, n)
+  k <- seq_len(n - 1L)
+  jacobi[cbind(k, k + 1L)] <- jacobi[cbind(k + 1L, k)] <- sqrt(k)
+  found <- eigen(jacobi, symmetric = TRUE)
+  each <- function(x) unname(as.matrix(expand.grid(rep(list(x), q))))
+  list(
+    nodes = each(found$values),
+    weights = exp(rowSums(log(each(found$vectors[1L, ]^2))))
   )
-  out <- if (type == "class") {
-    as_class(model, out$mean, call)
-  } else if (interval) {
-    as.data.frame(out)
-  } else {
-    out$mean
+}
+
+# log p(y_j) of each draw. frame: the rows of the group; eta: their linear
+# predictors without deviations, draws x rows; factor: L, draws x q x q.
+group_quadrature <- function(response, frame, eta, factor, rule) {
+  count <- nrow(eta)
+  q <- dim(factor)[[2L]]
+  # z'L of each row: a list over the terms of draws x rows
+  slope <- lapply(seq_len(q), function(c) {
+    matrix(factor[, , c], count) %*% t(frame$z)
+  })
+  log_density <- function(v) {
+    at <- eta + Reduce(`+`, Map(function(s, k) s * v[, k], slope, seq_len(q)))
+    own <- share_log_lik(response, at, frame$success, frame$total)
+    list(eta = at, value = rowSums(own) - rowSums(v^2) / 2)
   }
-  out <- with_row_names(out, rows$names)
-  if (is.null(newdata)) as_excluded(model, out) else out
+  v <- matrix(0, count, q)
+  at <- log_density(v)
+  for (step in seq_len(50)) {
+    bend <- share_slopes(response, at$eta, frame)
+    root <- group_precision(slope, bend$second)
+    gradient <- vapply(slope, function(s) {
+      rowSums(s * bend$first)
+    }, numeric(count)) - v
+    move <- solve_roots(root, matrix(gradient, count), TRUE)
+    # a step that is too long is halved
+    for (half in seq_len(30)) {
+      next_at <- log_density(v + move)
+      worse <- which(!(next_at$value >= at$value - 1e-9))
+      if (length(worse) == 0L) break
+      move[worse, ] <- move[worse, ] / 2
+    }
+    v <- v + move
+    at <- next_at
+    if (max(abs(move)) < 1e-6) break
+  }
+  root <- group_precision(
+    slope, share_slopes(response, at$eta, frame)$second
+  )
+  terms <- vapply(seq_along(rule$weights), function(k) {
+    x <- matrix(rule$nodes[k, ], count, q, byrow = TRUE)
+    log(rule$weights[[k]]) + sum(rule$nodes[k, ]^2) / 2 +
+      log_density(v + solve_roots(root, x, FALSE))$value
+  }, numeric(count))
+  terms <- matrix(terms, count)
+  top <- apply(terms, 1L, max)
+  log_roots <- lapply(seq_len(q), function(k) log(root[, k, k]))
+  top + log(rowSums(exp(terms - top))) - Reduce(`+`, log_roots) +
+    sum(log_choose(frame))
 }
 
-#' @rdname hlm-binomial
-#' @export
-residuals.gibbs_hlm_binomial <- function(object,
-                                         type = c(
-                                           "deviance", "pearson", "response"
-                                         ), ...) {
-  call <- rlang::current_env()
-  check_no_more(...)
-  type <- check_choice(type, c("deviance", "pearson", "response"))
-  model <- fit_part(object, "model")
-  check_frame(model)
-  rows <- hlm_rows(model, NULL, NULL, NULL, FALSE, call)
-  mean <- hlm_moments(object, rows, NULL, "share", 0.95, FALSE)$mean
-  share_residuals(model, mean, type, rows$names)
-}
-
-#' @rdname hlm-binomial
-#' @export
-posterior_linpred.gibbs_hlm_binomial <- function(object, transform = FALSE,
-                                                 newdata = NULL, draws = NULL,
-                                                 re_formula = NULL,
-                                                 allow_new_levels = FALSE,
-                                                 offset = NULL, ...,
-                                                 ndraws = NULL) {
-  call <- rlang::current_env()
-  check_no_more(...)
-  transform <- check_flag(transform)
-  draws <- either_draws(draws, ndraws, call)
-  eta <- hlm_draws_at(
-    object, newdata, re_formula, allow_new_levels, offset, NULL, draws, call
-  )$mu
-  if (transform) success_probability(fit_part(object, "model"), eta) else eta
-}
-
-#' @rdname hlm-binomial
-#' @export
-posterior_epred.gibbs_hlm_binomial <- function(object, newdata = NULL,
-                                               draws = NULL, re_formula = NULL,
-                                               allow_new_levels = FALSE,
-                                               offset = NULL, ...,
-                                               ndraws = NULL) {
-  if (has_short_names()) return(with_whole_names())
-  draws <- either_draws(draws, ndraws, rlang::current_env())
-  posterior_linpred.gibbs_hlm_binomial(
-    object, TRUE, newdata, draws, re_formula, allow_new_levels, offset, ...
+# The first derivatives of log p(y_i | eta_i), and minus the second.
+share_slopes <- function(response, eta, frame) {
+  success <- rep(frame$success, each = nrow(eta))
+  failure <- rep(frame$total, each = nrow(eta)) - success
+  if (response$link == "logit") {
+    p <- stats::plogis(eta)
+    total <- success + failure
+    return(list(
+      first = success - total * p,
+      second = total * p * stats::plogis(eta, lower.tail = FALSE)
+    ))
+  }
+  ratio <- function(x) {
+    exp(stats::dnorm(x, log = TRUE) - stats::pnorm(x, log.p = TRUE))
+  }
+  up <- ratio(eta)
+  down <- ratio(-eta)
+  list(
+    first = success * up - failure * down,
+    second = success * up * (up + eta) + failure * down * (down - eta)
   )
 }
 
-#' @rdname hlm-binomial
-#' @export
-posterior_predict.gibbs_hlm_binomial <- function(object, newdata = NULL,
-                                                 draws = NULL,
-                                                 re_formula = NULL,
-                                                 allow_new_levels = FALSE,
-                                                 offset = NULL, trials = NULL,
-                                                 ..., ndraws = NULL) {
-  if (has_short_names()) return(with_whole_names())
-  call <- rlang::current_env()
-  check_unlocked(call)
-  draws <- either_draws(draws, ndraws, call)
-  mean <- posterior_epred.gibbs_hlm_binomial(
-    object, newdata, draws, re_formula, allow_new_levels, offset, ...
-  )
-  predicted_successes(
-    mean, fit_part(object, "model"), is.null(newdata), trials, call
-  )
+# C of C C' = I + sum_i w_i s_i s_i', lower triangular: draws x q x q.
+group_precision <- function(slope, second) {
+  q <- length(slope)
+  out <- array(0, c(nrow(second), q, q))
+  for (k in seq_len(q)) {
+    for (l in seq_len(k)) {
+      out[, k, l] <- rowSums(slope[[k]] * slope[[l]] * second) + (k == l)
+    }
+  }
+  factor_correlations(out)
 }
 
-#' @rdname hlm-binomial
-#' @export
-log_lik.gibbs_hlm_binomial <- function(object, draws = NULL, ...) {
-  check_no_more(...)
-  model <- fit_part(object, "model")
-  frame <- check_frame(model)
-  eta <- posterior_linpred.gibbs_hlm_binomial(object, draws = draws)
-  out <- share_log_lik(model, eta, frame$success, frame$total) +
-    rep(log_choose(frame), each = nrow(eta))
-  used_columns(out, rows_used(frame))
-}
-
-#' @rdname hlm-binomial
-#' @export
-bayes_R2.gibbs_hlm_binomial <- function( # nolint: object_name_linter.
-    object, newdata = NULL, draws = NULL, ...) {
-  if (has_short_names()) return(with_whole_names())
-  eta <- posterior_linpred.gibbs_hlm_binomial(
-    object, FALSE, newdata, draws, ...
-  )
-  explained_success(
-    fit_part(object, "model"), observed_columns(object, newdata, eta)
-  )
-}
-
-#' @rdname hlm-binomial
-#' @exportS3Method bayesplot::pp_check
-pp_check.gibbs_hlm_binomial <- function(object, draws = NULL, ...) {
-  if (has_short_names()) return(with_whole_names())
-  pp_check.laplace_logistic(object, draws, ...)
-}
-
-#' @rdname hlm-binomial
-#' @export
-fitted.gibbs_hlm_binomial <- function(object, ...) {
-  fitted.laplace_logistic(object, ...)
-}
-
-#' @rdname logistic-data
-#' @export
-family.gibbs_hlm_binomial <- function(object, ...) {
-  family.laplace_logistic(object, ...)
+# C'^-1 x of each draw, or with `both` (C C')^-1 x; x: draws x q.
+solve_roots <- function(root, x, both) {
+  q <- ncol(x)
+  if (both) {
+    for (k in seq_len(q)) {
+      for (c in seq_len(k - 1L)) {
+        x[, k] <- x[, k] - root[, k, c] * x[, c]
+      }
+      x[, k] <- x[, k] / root[, k, k]
+    }
+  }
+  for (k in rev(seq_len(q))) {
+    for (c in seq_len(q - k) + k) {
+      x[, k] <- x[, k] - root[, c, k] * x[, c]
+    }
+    x[, k] <- x[, k] / root[, k, k]
+  }
+  x
 }

@@ -133,8 +133,9 @@ log_grouped_joint <- function(model, frame, b, at, v) {
     eta <- eta + u[, frame$group, drop = FALSE] *
       rep(frame$z[, k], each = nrow(b))
   }
-  likelihood <- rowSums(share_log_lik(model, eta, frame$success, frame$total)) +
-    sum(log_choose(frame))
+  likelihood <- rowSums(share_log_lik(
+    model_response(model), eta, frame$success, frame$total
+  )) + sum(log_choose(frame))
   mean <- rep(data$mean, each = nrow(b))
   scale <- rep(1 / sqrt(data$precision), each = nrow(b))
   likelihood + at$log_prior +

@@ -90,7 +90,8 @@ hlm_model_of <- function(frame, prior, design, keep) {
   title <- "Hierarchical linear regression"
   new_model(
     "hlm_model",
-    name = "gibbs_hlm", title = title,
+    name = "gibbs_hlm", fit_class = regression_class("gibbs_hlm"),
+    title = title,
     headline = paste0(
       hlm_headline(title, frame, design, n),
       if (frame$known) ", standard errors known"
@@ -197,6 +198,9 @@ hlm_data <- function(frame, prior, design, keep) {
   )
 }
 
+#' @exportS3Method
+model_response.hlm_model <- function(model) normal_response()
+
 # ---- Starting values and state ----------------------------------------------
 
 # b and u follow from Sigma and sigma in the first sweep.
@@ -282,9 +286,6 @@ state_covariance <- function(model, state) {
 }
 
 #' @exportS3Method
-model_next.hlm_model <- function(model) "predict(fit)"
-
-#' @exportS3Method
 model_labels.hlm_model <- function(model) {
   columns <- model$columns
   layout <- model$layout
@@ -325,7 +326,7 @@ model_key.hlm_model <- function(model, shown) {
 
 #' @exportS3Method
 model_comparable.hlm_model <- function(model) {
-  model_comparable.laplace_logistic_model(model)
+  comparable_regression(model)
 }
 
 # ---- The joint distribution -------------------------------------------------
@@ -388,7 +389,7 @@ model_quantities.hlm_model <- function(model, state) {
   c(
     group_quantities(model, state),
     sigma = if (model$data$known == 0) 1 / sqrt(state$beta),
-    log_lik = response_log_lik(
+    log_lik = errors_log_lik(
       model$frame, state_predictor(model, state), state$beta
     )
   )

@@ -1,95 +1,4 @@
-# Plots of a hierarchical linear regression.
-
-#' Plot a hierarchical linear regression
-#'
-#' * `"groups"` (default): the coefficient \eqn{w_{jk}}{w_jk} of one term in
-#'   every group, in the order of its posterior mean, with its 50% and `level`
-#'   intervals. The vertical line is the posterior mean of
-#'   \eqn{\mu_w}{mu_w}, the fixed effect of the term, or 0 if the term has none.
-#'   More than 60 groups are drawn as thin lines without names.
-#' * `"shrinkage"`: on the left the least squares estimate of the coefficient
-#'   from the rows of the group alone, on the right its posterior mean. Fixed
-#'   effects of columns that are not before the bar are held at their posterior
-#'   means. The horizontal line is as above. A group is left out if its rows do
-#'   not determine its estimates. Only for [gibbs_hlm()].
-#' * `"coefficients"`: the posterior mean of each fixed effect with its 50% and
-#'   `level` intervals, the intercept left out. Those of columns with more than
-#'   two values are shown per standard deviation of the column, so that they can
-#'   be compared; others, such as levels of factors, per unit.
-#' * `"odds"`: the same as odds ratios, as in [plot.laplace_logistic()]. Only
-#'   for [gibbs_logistic()] with the logit link.
-#' * types of [plot.gibbsite_fit()], such as `"trace"` and `"density"`.
-#'
-#' @param x A fit of [gibbs_hlm()], or of [gibbs_logistic()] with groups.
-#' @param type One of the above.
-#' @param term For `"groups"` and `"shrinkage"`: the name of a term before the
-#'   bar; default the first.
-#' @param level Number between 0 and 1, default 0.95.
-#' @param variables For `"coefficients"`, `"odds"` and chains: `NULL`, or
-#'   names of coefficients.
-#' @param per For `"coefficients"` and `"odds"`: `"sd"` (default) or `"unit"`,
-#'   as in [plot.laplace_logistic()].
-#' @param ... Graphical parameters.
-#' @return `x`, invisibly.
-#' @section Errors: `gibbsite_error_argument` for an unknown type, term or
-#'   variable, and for `"shrinkage"` where no group has estimates of its own;
-#'   `gibbsite_error_state` if the data are needed and the fit does not hold
-#'   them.
-#' @examples
-#' fit <- gibbs_hlm(weight ~ Time + (1 + Time | Chick), ChickWeight, seed = 1)
-#' plot(fit, term = "Time")
-#' plot(fit, type = "shrinkage", term = "Time")
-#' @export
-plot.gibbs_hlm <- function(x, type = "groups", term = NULL, level = 0.95,
-                           variables = NULL, per = c("sd", "unit"), ...) {
-  if (has_short_names()) return(with_whole_names())
-  call <- rlang::current_env()
-  check_whole_fit(x, "x", call)
-  normal <- !inherits(fit_part(x, "model"), "hlm_binomial_model")
-  odds <- if (!normal) odds_type(x)
-  own <- c("groups", if (normal) "shrinkage", "coefficients", odds)
-  type <- check_plot_types(type, call, own)
-  check_plots_with(term, type, c("groups", "shrinkage"), call)
-  check_plots_with(variables, type, c("coefficients", odds, plot_types), call)
-  per <- check_per(per)
-  if (length(type) != 1L || !type %in% own) {
-    return(plot.gibbsite_fit(x, type = type, variables = variables, ...))
-  }
-  level <- check_level(level)
-  term <- check_choice(term, fit_part(x, "model")$layout$bar)
-  switch(type,
-    groups = plot_coefficients(hlm_groups_shown(x, term, level), ...),
-    shrinkage = plot_hlm_shrinkage(x, term, call, ...),
-    coefficients = ,
-    odds = plot_coefficients(
-      hlm_coefficients_shown(x, variables, level, per, call, type == "odds"),
-      ...
-    )
-  )
-  invisible(x)
-}
-
-hlm_coefficients_shown <- function(fit, variables, level, per, call,
-                                   odds = FALSE) {
-  model <- fit_part(fit, "model")
-  if (length(model$coefficients) == 0L) {
-    type <- if (odds) "odds" else "coefficients"
-    abort_argument(
-      c("{.arg type} cannot be {.val {type}}: the formula has no fixed
-         effects.",
-        i = "{.code type = \"groups\"} draws the coefficients of the groups."),
-      call = call
-    )
-  }
-  regression_coefficients_shown(
-    fit, variables, fixef.gibbs_hlm(fit), hlm_interval, level,
-    if (inherits(model, "hlm_binomial_model")) {
-      link_words(model)
-    } else {
-      model_design(model)$response$name
-    }, per, call, odds
-  )
-}
+# Pictures of the groups of a regression.
 
 hlm_groups_shown <- function(fit, term, level) {
   wide <- group_coefficients(fit, term, level)
@@ -106,7 +15,7 @@ hlm_groups_shown <- function(fit, term, level) {
 
 # What the line of mean_coefficient() is.
 line_words <- function(fit, term) {
-  if (term %in% names(fixef.gibbs_hlm(fit))) "fixed effect" else "zero"
+  if (term %in% names(fixed_effects(fit))) "fixed effect" else "zero"
 }
 
 # A data frame with the columns mean, sd, lower and upper and a row for each
@@ -121,13 +30,13 @@ group_coefficients <- function(fit, term, level) {
     x = only(model$coefficients), z = only(model$layout$bar),
     group = seq_len(groups), names = model$levels
   )
-  out <- hlm_moments(fit, rows, NULL, "mean", level, TRUE)
+  out <- prediction_table(fit, rows, "link", "mean", level)
   data.frame(out, row.names = model$levels)
 }
 
 # The posterior mean of the element of mu_w that belongs to a term.
 mean_coefficient <- function(fit, term) {
-  fixed <- fixef.gibbs_hlm(fit)
+  fixed <- fixed_effects(fit)
   if (term %in% names(fixed)) fixed[[term]] else 0
 }
 
@@ -141,7 +50,7 @@ group_coefficient_words <- function(fit, term) {
 own_coefficients <- function(fit, call) {
   model <- fit_part(fit, "model")
   frame <- check_frame(model, call)
-  fixed <- fixef.gibbs_hlm(fit)
+  fixed <- fixed_effects(fit)
   others <- !model$coefficients %in% model$layout$bar
   y <- frame$y - (frame$offset %||% 0) -
     drop(frame$x[, others, drop = FALSE] %*% fixed[others])
@@ -176,7 +85,7 @@ plot_hlm_shrinkage <- function(fit, term, call, ...) {
     )
   }
   own <- own[found]
-  mean <- coef.gibbs_hlm(fit)[[1L]][[term]][found]
+  mean <- stats::coef(fit)[[1L]][[term]][found]
   many <- length(own) > 60L
   colour <- grDevices::adjustcolor(gibbsite_palette(1), if (many) 0.4 else 1)
   key <- rbind(

@@ -7,18 +7,8 @@
 
 # ---- The draws ---------------------------------------------------------------
 
-# list(b, factor, sigma, u): S x p, q x q x S (lower triangular) and S, of the
-# stored draws, chain after chain; u: q x J x S, or NULL if the deviations are
-# not stored. `chosen`: some of the draws.
-hlm_draws <- function(fit, chosen = NULL) {
-  draws <- do.call(rbind, chain_matrices(fit))
-  if (!is.null(chosen)) {
-    draws <- draws[chosen, , drop = FALSE]
-  }
-  hlm_draws_in(fit_part(fit, "model"), draws)
-}
-
-# The same of a matrix of draws.
+# list(b, factor, sigma, u): S x p, q x q x S (lower triangular) and S, of a
+# matrix of draws; u: q x J x S, or NULL if the deviations are not stored.
 hlm_draws_in <- function(model, draws) {
   p <- model$data$p
   q <- model$data$q
@@ -110,11 +100,12 @@ groups_of_data <- function(data, codes) {
 
 # list(x, z, offset, group, names): the rows to predict; group: NULL without the
 # deviations of groups, otherwise codes as in hlm_deviations().
-hlm_rows <- function(model, newdata, offset, re_formula, allow_new_levels,
-                     call) {
-  deviations <- is.null(re_formula)
+#' @exportS3Method
+predictor_rows.hlm_model <- function(model, at, call) {
+  newdata <- at$newdata
+  deviations <- is.null(at$re_formula)
   if (is.null(newdata)) {
-    rows <- prediction_rows(model, NULL, offset, call)
+    rows <- prediction_rows(model, NULL, at$offset, call)
     rows$z <- model$frame$z
     rows$group <- if (deviations) model$frame$group
     return(rows)
@@ -133,9 +124,9 @@ hlm_rows <- function(model, newdata, offset, re_formula, allow_new_levels,
   }
   rows$x <- made(design$fixed_terms)
   rows$z <- made(design$bar_terms)
-  rows$offset <- new_offset(model, rows$offset, offset, nrow(rows$x), call)
+  rows$offset <- new_offset(model, rows$offset, at$offset, nrow(rows$x), call)
   if (deviations) {
-    rows$group <- new_groups(model, newdata, allow_new_levels, call)
+    rows$group <- new_groups(model, newdata, at$allow_new_levels, call)
   }
   rows
 }
@@ -241,261 +232,26 @@ hlm_eta <- function(model, d, rows, draw) {
   list(mu = mu, spread = spread)
 }
 
-# Some of the rows.
-rows_at_places <- function(rows, at) {
-  rows$x <- rows$x[at, , drop = FALSE]
-  rows$z <- rows$z[at, , drop = FALSE]
-  rows$offset <- rows$offset[at]
-  rows$group <- rows$group[at]
-  rows$names <- rows$names[at]
-  rows
+#' @exportS3Method
+predictor_at_draws.hlm_model <- function(model, draws, rows) {
+  hlm_eta(model, hlm_draws_in(model, draws), rows, TRUE)$mu
 }
 
-# ---- Predictions -------------------------------------------------------------
-
-#' Predictions of a hierarchical linear regression
-#'
-#' Predictions for the data of the fit or for new data. `"mean"` is the expected
-#' response \eqn{o + x^\top b + z^\top u_j}{o + x'b + z'u_j} of an observation
-#' in its group, `"response"` a new response. Given the parameters of a draw
-#' both are normal with known mean and variance: the distribution of a
-#' prediction is the mixture of these over the draws, and the ends of an
-#' interval are quantiles of that mixture, without a further Monte Carlo error.
-#' The deviations \eqn{u_j}{u_j} of a group of the fit have their distribution
-#' given its data, those of a new group \eqn{\mathrm{N}(0, \Sigma)}{N(0,
-#' Sigma)}.
-#'
-#' @param object A fit of [gibbs_hlm()].
-#' @param newdata `NULL` for the data of the fit, or a data frame with the
-#'   formula's variables, of the fit's class; differences of times may have
-#'   another unit. Rows with missing values have missing predictions.
-#' @param type `"mean"` (default) or `"response"`.
-#' @param interval `FALSE` (default), or `TRUE` for standard deviations and
-#'   intervals.
-#' @param level Number between 0 and 1, default 0.95: the posterior probability
-#'   of each interval.
-#' @param re_formula `NULL` (default): with the deviations of the groups; `NA`:
-#'   without, \eqn{o + x^\top b}{o + x'b}.
-#' @param allow_new_levels `FALSE` (default): a group that is not in the fit is
-#'   an error; `TRUE`: it is a new group.
-#' @param offset For `newdata`, if the fit was made with an argument `offset`:
-#'   a number for each row, or one for all.
-#' @param weights For `newdata` and `"response"`: the weight of each new
-#'   observation, one positive number or one for each row; default 1. If the fit
-#'   has known standard errors, \eqn{1/\mathrm{se}^2}{1/se^2}.
-#' @param ... Not used.
-#' @return A vector with the names of the rows; with `interval` a data frame
-#'   with the columns `mean`, `sd`, `lower` and `upper`.
-#' @section Errors: `gibbsite_error_argument` for variables that are missing, of
-#'   another kind, or with levels or groups that are not in the fit
-#'   (`gibbsite_error_level`), for terms that use other rows of the data
-#'   (`gibbsite_error_other_rows`, see [gibbs_lm()]), and for `newdata = NULL`
-#'   when the fit does not hold its data.
-#' @examples
-#' fit <- gibbs_hlm(weight ~ Time + (1 + Time | Chick), ChickWeight, seed = 1)
-#' new <- data.frame(Time = c(10, 20), Chick = c("1", "new"))
-#' predict(fit, new, allow_new_levels = TRUE, interval = TRUE)
-#' predict(fit, new, re_formula = NA, interval = TRUE)
-#' @export
-predict.gibbs_hlm <- function(object, newdata = NULL,
-                              type = c("mean", "response"), interval = FALSE,
-                              level = 0.95, re_formula = NULL,
-                              allow_new_levels = FALSE, offset = NULL,
-                              weights = NULL, ...) {
-  call <- rlang::current_env()
-  check_no_more(...)
-  type <- check_choice(type, c("mean", "response"))
-  interval <- check_flag(interval)
-  level <- check_level(level)
-  allow_new_levels <- check_flag(allow_new_levels)
-  check_re_formula(re_formula, call)
-  model <- fit_part(object, "model")
-  rows <- hlm_rows(
-    model, newdata, offset, re_formula, allow_new_levels, call
-  )
-  weights <- new_weights(model, newdata, weights, nrow(rows$x), call)
-  out <- hlm_moments(object, rows, weights, type, level, interval)
-  out <- if (interval) as.data.frame(out) else out$mean
-  out <- with_row_names(out, rows$names)
-  if (is.null(newdata)) as_excluded(model, out) else out
+#' @exportS3Method
+predictor_moments.hlm_model <- function(model, draws, rows) {
+  at <- hlm_eta(model, hlm_draws_in(model, draws), rows, FALSE)
+  list(mean = unname(at$mu), sd = at$spread)
 }
 
-# list(mean, sd, lower, upper), the last three with `interval`; in blocks of
-# rows. type: "mean", "response", or "share" for probabilities of success.
-hlm_moments <- function(fit, rows, weights, type, level, interval) {
-  model <- fit_part(fit, "model")
-  d <- hlm_draws(fit)
-  n <- nrow(rows$x)
-  none <- rep(NA_real_, n)
-  out <- list(mean = none, sd = none, lower = none, upper = none)
-  # rows of a group stay together
-  order <- if (is.null(rows$group)) seq_len(n) else order(rows$group)
-  for (block in row_blocks(n, length(d$sigma), most = 4e6)) {
-    i <- order[intersect(block, seq_len(n))]
-    at <- hlm_eta(model, d, rows_at_places(rows, i), FALSE)
-    mu <- unname(at$mu)
-    shares <- if (type == "share") share_moments(model, mu, at$spread)
-    out$mean[i] <- colMeans(shares$mean %||% mu)
-    if (!interval || length(i) == 0L) {
-      next
-    }
-    spread <- at$spread
-    if (type == "response") {
-      spread <- sqrt(spread^2 + outer(d$sigma^2, 1 / weights[i]))
-    }
-    known <- !is.na(colSums(mu)) & is.finite(colSums(spread))
-    mean <- (shares$mean %||% mu)[, known, drop = FALSE]
-    sd <- (shares$sd %||% spread)[, known, drop = FALSE]
-    out$sd[i[known]] <- sqrt(apply(mean, 2L, stats::var) + colMeans(sd^2))
-    tails <- central_tails(level)
-    for (end in 1:2) {
-      mean <- mu[, known, drop = FALSE]
-      sd <- spread[, known, drop = FALSE]
-      bound <- if (all(sd == 0)) {
-        apply(mean, 2L, known_quantiles, tails[[end]])
-      } else {
-        mixture_quantile(mean, sd, tails[[end]])
-      }
-      out[[2L + end]][i[known]] <- if (is.null(shares)) {
-        bound
-      } else {
-        success_probability(model, bound)
-      }
-    }
-  }
-  out
-}
-
-# ---- Draws of predictions ----------------------------------------------------
-
-#' Posterior draws of predictions of a hierarchical linear regression
-#'
-#' For each draw: the expected response of each observation (`posterior_epred()`
-#' and `posterior_linpred()`, which are the same here), a new response
-#' (`posterior_predict()`), or the log density of the response that was observed
-#' (`log_lik()`). The groups' deviations are drawn from their exact distribution
-#' given the parameters of the draw and the data, with random numbers of R's
-#' generator: a fit does not store them. `loo()` and `waic()` use `log_lik()`.
-#' `log_lik(by = "group")` is the log density of the responses of each group
-#' with its deviations integrated out, without random numbers. `bayes_R2()`
-#' gives for each draw the variance of the expected responses divided by the sum
-#' of this variance and \eqn{\sigma^2}{sigma^2}. `pp_check()` compares the
-#' responses with replicated ones.
-#'
-#' @param object A fit of [gibbs_hlm()].
-#' @param newdata,re_formula,allow_new_levels,offset,weights As in
-#'   [predict.gibbs_hlm()].
-#' @param draws `NULL` for all draws (`pp_check()`: for at most 50), or the
-#'   number of draws to use, spread evenly over the chains' draws.
-#' @param ndraws Another name of `draws`, which tidybayes uses.
-#' @param transform `FALSE` or `TRUE`, without effect: the link is the identity.
-#' @param by `"observation"` (default) or `"group"`.
-#' @param ... Not used; for `pp_check()` passed to bayesplot.
-#' @return A matrix, draws x observations (or groups), chain after chain;
-#'   `bayes_R2()` a vector; `pp_check()` a plot. `log_lik()`, `bayes_R2()` and
-#'   `pp_check()` leave out rows of weight 0 and groups without other rows, see
-#'   [kfold][kfold.gibbsite_fit], section Observations.
-#' @section Errors: `gibbsite_error_argument` for more draws than there are, and
-#'   the errors of [predict.gibbs_hlm()].
-#' @examples
-#' fit <- gibbs_hlm(weight ~ Time + (1 + Time | Chick), ChickWeight, seed = 1)
-#' dim(posterior_predict(fit, draws = 100))
-#' dim(log_lik(fit, by = "group", draws = 100))
-#' summary(bayes_R2(fit, draws = 100))
-#' @name hlm-draws
-NULL
-
-# list(mu, sigma, weights): draws x observations, and the rest.
-hlm_draws_at <- function(object, newdata, re_formula, allow_new_levels, offset,
-                         weights, draws, call) {
-  check_unlocked(call)
-  allow_new_levels <- check_flag(allow_new_levels, call = call)
-  check_re_formula(re_formula, call)
-  model <- fit_part(object, "model")
-  rows <- hlm_rows(model, newdata, offset, re_formula, allow_new_levels, call)
-  weights <- new_weights(model, newdata, weights, nrow(rows$x), call)
-  d <- hlm_draws(object, spread_rows(draws, ndraws(object), call))
-  check_result_size(
-    c(length(d$sigma), nrow(rows$x)), "draws x observations", "{.arg draws}",
-    call
-  )
-  list(
-    mu = hlm_eta(model, d, rows, TRUE)$mu, sigma = d$sigma, weights = weights
-  )
-}
-
-#' @rdname hlm-draws
-#' @export
-posterior_linpred.gibbs_hlm <- function(object, transform = FALSE,
-                                        newdata = NULL, draws = NULL,
-                                        re_formula = NULL,
-                                        allow_new_levels = FALSE,
-                                        offset = NULL, ..., ndraws = NULL) {
-  call <- rlang::current_env()
-  check_no_more(...)
-  check_flag(transform)
-  draws <- either_draws(draws, ndraws, call)
-  hlm_draws_at(
-    object, newdata, re_formula, allow_new_levels, offset, NULL, draws, call
-  )$mu
-}
-
-#' @rdname hlm-draws
-#' @export
-posterior_epred.gibbs_hlm <- function(object, newdata = NULL, draws = NULL,
-                                      re_formula = NULL,
-                                      allow_new_levels = FALSE, offset = NULL,
-                                      ..., ndraws = NULL) {
-  call <- rlang::current_env()
-  check_no_more(...)
-  draws <- either_draws(draws, ndraws, call)
-  hlm_draws_at(
-    object, newdata, re_formula, allow_new_levels, offset, NULL, draws, call
-  )$mu
-}
-
-#' @rdname hlm-draws
-#' @export
-posterior_predict.gibbs_hlm <- function(object, newdata = NULL, draws = NULL,
-                                        re_formula = NULL,
-                                        allow_new_levels = FALSE,
-                                        offset = NULL, weights = NULL, ...,
-                                        ndraws = NULL) {
-  call <- rlang::current_env()
-  check_no_more(...)
-  draws <- either_draws(draws, ndraws, call)
-  at <- hlm_draws_at(
-    object, newdata, re_formula, allow_new_levels, offset, weights, draws, call
-  )
-  at$mu + lm_sd(at) * stats::rnorm(length(at$mu))
-}
-
-#' @rdname hlm-draws
-#' @export
-log_lik.gibbs_hlm <- function(object, draws = NULL,
-                              by = c("observation", "group"), ...) {
-  call <- rlang::current_env()
-  check_no_more(...)
-  by <- check_choice(by, c("observation", "group"))
-  model <- fit_part(object, "model")
-  frame <- check_frame(model)
-  used <- rows_used(frame)
-  if (by == "group") {
-    d <- hlm_draws(object, spread_rows(draws, ndraws(object), call))
-    return(group_log_lik(model, frame, used, d))
-  }
-  at <- hlm_draws_at(object, NULL, NULL, FALSE, NULL, NULL, draws, call)
-  out <- stats::dnorm(
-    rep(frame$y, each = nrow(at$mu)), at$mu, lm_sd(at), log = TRUE
-  )
-  dim(out) <- dim(at$mu)
-  colnames(out) <- colnames(at$mu)
-  used_columns(out, used)
-}
+# ---- The density of groups ---------------------------------------------------
 
 # log p(y_j | b, Sigma, sigma) = log p(y_j | u) + log p(u) - log p(u | y_j) at
 # the mean u of the last: draws x groups.
-group_log_lik <- function(model, frame, used, d) {
+#' @exportS3Method
+predictor_group_log_lik.hlm_model <- function(model, draws, call) {
+  d <- hlm_draws_in(model, draws)
+  frame <- model$frame
+  used <- rows_used(frame)
   groups <- length(model$levels)
   count <- length(d$sigma)
   rows <- split(which(used), factor(frame$group[used], seq_len(groups)))
@@ -561,17 +317,3 @@ log_prior_ratio <- function(d, u) {
 
 # Matrix k of an array of matrices, a x n x m.
 layer <- function(x, k) matrix(x[k, , ], dim(x)[[2L]])
-
-#' @rdname hlm-draws
-#' @export
-bayes_R2.gibbs_hlm <- function( # nolint: object_name_linter.
-    object, newdata = NULL, draws = NULL, re_formula = NULL,
-    allow_new_levels = FALSE, ...) {
-  call <- rlang::current_env()
-  check_no_more(...)
-  at <- hlm_draws_at(
-    object, newdata, re_formula, allow_new_levels, NULL, NULL, draws, call
-  )
-  mean <- observed_columns(object, newdata, at$mu)
-  explained_share(mean, at$sigma^2)
-}

@@ -84,7 +84,7 @@
 #' matrix; `sd[k]`, the standard deviation of term \eqn{k} before the bar;
 #' `cor[k,l]`, the correlations (not with `||`); `sigma`; `log_lik`, the
 #' log-likelihood given \eqn{b} and \eqn{u}; with `keep = "w"` the coefficients
-#' `w[k,j]` of the groups. Without it [ranef][ranef.gibbs_hlm] and predictions
+#' `w[k,j]` of the groups. Without it [ranef][ranef.gibbsite_regression] and predictions
 #' use the exact distribution of the deviations given each draw.
 #'
 #' @section Starting values:
@@ -118,8 +118,8 @@
 #' @param ... Not used: any further argument is an error.
 #' @return An object of class `gibbs_hlm`, a `gibbsite_fit` and a
 #'   [coda::mcmc.list]: one matrix of draws for each chain. See
-#'   [summary.gibbsite_fit()], [predict.gibbs_hlm()], [coef.gibbs_hlm()],
-#'   [log_lik.gibbs_hlm()], [plot.gibbs_hlm()].
+#'   [summary.gibbsite_fit()], [predict.gibbsite_regression()], [coef.gibbsite_regression()],
+#'   [log_lik.gibbsite_regression()], [plot.gibbsite_regression()].
 #' @section Errors:
 #' Errors in the arguments have class `gibbsite_error_argument` and are raised
 #' before any chain runs; among them `gibbsite_error_formula` for a formula with

@@ -31,7 +31,7 @@ check_ids <- function(x, what, arg, call) {
   if (length(x) > .Machine$integer.max) {
     abort_argument(
       "The {what} column of {.arg {arg}} must have 2^31 - 1 ids at most, not
-       {whole(length(x))}.",
+       {digits(length(x))}.",
       call = call, class = "column"
     )
   }

@@ -4,8 +4,7 @@
 
 # The kinds of fits of which draws have the same meaning in every data set.
 imputed_kinds <- c(
-  "gibbs_lm", "gibbs_hlm", "gibbs_hlm_binomial", "gibbs_logistic", "mh_sample",
-  "gibbs_sample"
+  "gibbs_lm", "gibbs_hlm", "gibbs_logistic", "mh_sample", "gibbs_sample"
 )
 
 # Whether the functions of predictions are the user's.
@@ -28,7 +27,7 @@ has_own_functions <- function(fit) {
 #' evidence: the likelihoods are of different data. Each fit has its own. They
 #' are not continued either: extend the fits of the single data sets and combine
 #' them again.
-#' @param object,x,samples A fit of `combine_fits(data = "imputed")`.
+#' @param object A fit of `combine_fits(data = "imputed")`.
 #' @param newdata,draws,ndraws,... As for the fits of one data set; `predict()`
 #'   also takes `type`, `interval` and `level`.
 #' @return As for the fits of one data set.
@@ -44,7 +43,7 @@ has_own_functions <- function(fit) {
 #'   gibbs_lm(mpg ~ wt, full, seed = m)
 #' })
 #' fit <- combine_fits(fits, data = "imputed")
-#' predict(fit, data.frame(wt = 2:3), interval = TRUE)
+#' predict(fit, data.frame(wt = 2:3), interval = "mean")
 #' try(log_lik(fit))
 #' @name imputed-fits
 NULL
@@ -59,51 +58,55 @@ predict.gibbsite_imputed <- function(object, newdata = NULL, ...) {
   mixed_prediction(object, newdata, ..., call = rlang::current_env())
 }
 
-mixed_prediction <- function(object, newdata, type = NULL, interval = FALSE,
+mixed_prediction <- function(object, newdata, type = NULL, interval = "none",
                              level = 0.95, ..., call) {
-  interval <- check_flag(interval, call = call)
-  level <- check_level(level, call = call)
-  normal <- inherits(object, c("gibbs_lm", "gibbs_hlm")) &&
-    !inherits(object, "gibbs_hlm_binomial")
-  type <- check_choice(
-    type %||% if (normal) "mean" else "link",
-    if (normal) c("mean", "response") else c("link", "response", "class"),
-    call = call
+  model <- fit_part(object, "model")
+  response <- model_response(model)
+  interval <- check_choice(
+    interval, c("none", "mean", "prediction"), arg = "interval", call = call
   )
-  parts <- imputed_parts(object)
+  type <- check_prediction_type(type, interval, response, call)
+  level <- check_level(level, arg = "level", call = call)
   average <- function(type) {
-    each <- lapply(parts, stats::predict, newdata, type = type, ...)
+    each <- lapply(
+      imputed_parts(object), stats::predict, newdata, type = type, ...
+    )
     Reduce(`+`, each) / length(each)
   }
   if (type == "class") {
-    classes <- as_class(
-      fit_part(object, "model"), average("response"), call
-    )
-    return(classes)
+    return(as_class(model, average("response"), call))
   }
   mean <- average(type)
-  if (!interval) {
+  if (interval == "none") {
     return(mean)
   }
-  found <- mixed_spread(object, newdata, type, normal, level, ...)
-  out <- cbind(data.frame(mean = unname(mean)), found)
+  found <- mixed_spread(object, newdata, type, interval, level, ..., call = call)
+  # of new observations the mean is that of their number of successes
+  out <- cbind(
+    mean = if (is.null(found$mean)) unname(mean) else found$mean,
+    found[c("sd", "lower", "upper")]
+  )
   rownames(out) <- names(mean)
   out
 }
 
-# sd and quantiles of the draws of all data sets; of a normal response those of
-# the mixture of its distributions.
-mixed_spread <- function(object, newdata, type, normal, level, ...,
-                         weights = NULL) {
-  draw <- if (type == "link") posterior_linpred else posterior_epred
-  mu <- unname(draw(object, newdata = newdata, ...))
+# sd and quantiles of the draws of all data sets; of new observations those of
+# the mixture of their distributions.
+mixed_spread <- function(object, newdata, type, interval, level, ...,
+                         weights = NULL, trials = NULL, call) {
+  response <- model_response(fit_part(object, "model"))
   tails <- central_tails(level)
-  if (!normal || type == "mean") {
-    return(mean_spread(mu, tails))
+  if (interval == "mean") {
+    draw <- if (type == "link") posterior_linpred else posterior_epred
+    return(mean_spread(unname(draw(object, newdata = newdata, ...)), tails))
   }
-  sigma <- do.call(rbind, chain_matrices(object))[, "sigma"]
-  weights <- weights %||% if (is.null(newdata)) stats::weights(object) else 1
-  response_spread(mu, sigma, rep_len(unname(weights), ncol(mu)), tails)
+  eta <- unname(posterior_linpred(object, newdata = newdata, ...))
+  size <- response_size(
+    response, fit_part(object, "model"), newdata, weights, trials, ncol(eta),
+    call
+  )
+  scale <- response_scale(response, do.call(rbind, chain_matrices(object)))
+  new_observations(response, list(mean = eta), size, scale, tails)
 }
 
 # f(part) of every data set, of which some draws are taken.
@@ -165,89 +168,67 @@ residuals.gibbsite_imputed <- function(object, ...) {
 
 # ---- No answer ---------------------------------------------------------------
 
-abort_imputed <- function(what, hint, call) {
+abort_imputed <- function(fit, what, hints, arg, call) {
   abort_argument(
     c(paste0("A fit of several completed data sets has no ", what, "."),
-      i = hint),
+      i = hints),
     call = call, class = "imputed"
   )
 }
 
-abort_imputed_likelihood <- function(what, call) {
-  abort_imputed(
-    what,
-    "Their likelihoods are of different data: take those of the single fits.",
-    call
-  )
-}
+different_data_hint <-
+  "Their likelihoods are of different data: take those of the single fits."
+own_frame_hint <- "Each data set has its own: see the single fits."
 
-#' @rdname imputed-fits
 #' @export
-log_lik.gibbsite_imputed <- function(object, ...) {
-  abort_imputed_likelihood("log-likelihood", rlang::current_env())
-}
+log_lik.gibbsite_imputed <- no_answer(
+  "log-likelihood", different_data_hint, refuse = abort_imputed
+)
 
-#' @rdname imputed-fits
 #' @exportS3Method loo::loo
-loo.gibbsite_imputed <- function(x, ...) {
-  abort_imputed_likelihood("{.fn loo}", rlang::current_env())
-}
+loo.gibbsite_imputed <- no_answer(
+  "{.fn loo}", different_data_hint, alist(x = , ... = ),
+  refuse = abort_imputed
+)
 
-#' @rdname imputed-fits
 #' @exportS3Method loo::waic
-waic.gibbsite_imputed <- function(x, ...) {
-  abort_imputed_likelihood("{.fn waic}", rlang::current_env())
-}
+waic.gibbsite_imputed <- no_answer(
+  "{.fn waic}", different_data_hint, alist(x = , ... = ),
+  refuse = abort_imputed
+)
 
-#' @rdname imputed-fits
 #' @exportS3Method loo::loo_moment_match
-loo_moment_match.gibbsite_imputed <- function(x, ...) {
-  abort_imputed_likelihood("{.fn loo}", rlang::current_env())
-}
+loo_moment_match.gibbsite_imputed <- no_answer(
+  "{.fn loo}", different_data_hint, alist(x = , ... = ),
+  refuse = abort_imputed
+)
 
-#' @rdname imputed-fits
 #' @exportS3Method loo::kfold
-kfold.gibbsite_imputed <- function(x, ...) {
-  abort_imputed_likelihood("{.fn kfold}", rlang::current_env())
-}
+kfold.gibbsite_imputed <- no_answer(
+  "{.fn kfold}", different_data_hint, alist(x = , ... = ),
+  refuse = abort_imputed
+)
 
-#' @rdname imputed-fits
-#' @exportS3Method bridgesampling::bridge_sampler
-bridge_sampler.gibbsite_imputed <- function(samples, ...) {
-  abort_imputed_likelihood("evidence", rlang::current_env())
-}
-
-#' @rdname imputed-fits
 #' @export
-extend.gibbsite_imputed <- function(object, ...) {
-  abort_imputed(
-    "chains to continue",
-    "Extend the fits of the single data sets, and combine them again.",
-    rlang::current_env()
-  )
-}
+extend.gibbsite_imputed <- no_answer(
+  "chains to continue",
+  "Extend the fits of the single data sets, and combine them again.",
+  refuse = abort_imputed
+)
 
-#' @rdname imputed-fits
 #' @export
-simulate.gibbsite_imputed <- function(object, ...) {
-  abort_imputed(
-    "{.fn simulate}", "{.fn posterior_predict} draws responses.",
-    rlang::current_env()
-  )
-}
+simulate.gibbsite_imputed <- no_answer(
+  "{.fn simulate}", "{.fn posterior_predict} draws responses.",
+  refuse = abort_imputed
+)
 
-#' @rdname imputed-fits
-#' @param formula A fit of `combine_fits(data = "imputed")`.
 #' @export
-model.frame.gibbsite_imputed <- function(formula, ...) {
-  abort_imputed(
-    "single model frame", "Each data set has its own: see the single fits.",
-    rlang::current_env()
-  )
-}
+model.frame.gibbsite_imputed <- no_answer(
+  "single model frame", own_frame_hint,
+  alist(formula = , ... = ), refuse = abort_imputed
+)
 
-#' @rdname imputed-fits
 #' @export
-model.matrix.gibbsite_imputed <- function(object, ...) {
-  model.frame.gibbsite_imputed(object)
-}
+model.matrix.gibbsite_imputed <- no_answer(
+  "single model frame", own_frame_hint, refuse = abort_imputed
+)

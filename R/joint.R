@@ -94,7 +94,7 @@ with_user_draws <- function(model, draw_prior, simulate_data, call) {
       call = call
     )
   }
-  binomial <- inherits(model, c("logit_model", "hlm_binomial_model"))
+  binomial <- !is.null(model_response(model)$link)
   if (binomial && !is.null(model$frame$weights)) {
     abort_argument(
       c("A model with {.arg weights} has no distribution of the data.",

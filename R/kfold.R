@@ -204,7 +204,7 @@ predict_folds <- function(fit, folds, by, seeds, cores, progress, name,
     one <- fit_fold(fit, held, by, seeds[[k]], cores, fold, call)
     slow <- c(slow, if (one$slow) fold)
     # the random numbers of log_lik() come from another stream than the chains'
-    stream <- spare_stream(seeds[[k]], length(fit), 1L, call)
+    stream <- spare_stream(seeds[[k]], length(fit), "fold", call)
     values <- with_stream(stream, fold_log_lik(one$fit, by), call)$value
     if (by == "group") {
       values <- values[, held, drop = FALSE]

@@ -144,14 +144,6 @@ scan_kept <- function(sweep, n, control) {
   past > 0 & past %% control$thin == 0
 }
 
-is_corrected <- function(model) identical(model$correct, "importance")
-
-# Whether the draws are of the posterior itself, and not of a normal
-# approximation.
-draws_posterior <- function(model) {
-  !inherits(model, "laplace_model") || is_corrected(model)
-}
-
 # ---- The check of the approximation -----------------------------------------
 
 #' How good a Laplace approximation is
@@ -297,14 +289,14 @@ importance_draws <- function(fit, draws, call) {
   available <- length(fit) * nrow(.subset2(fit, 1L))
   draws <- check_count(draws %||% available, arg = "draws", call = call)
   seed <- fit_part(fit, "running")$seed
-  stream <- spare_stream(seed, length(fit), 1L, call)
+  stream <- spare_stream(seed, length(fit), "check_draws", call)
   with_stream(stream, draw_normal(model, draws), call)$value
 }
 
 # `n` draws of the t distribution about the mode (draw_proposals()).
 added_draws <- function(fit, n, call) {
   seed <- fit_part(fit, "running")$seed
-  stream <- spare_stream(seed, length(fit), 5L, call)
+  stream <- spare_stream(seed, length(fit), "check_points", call)
   model <- fit_part(fit, "model")
   with_stream(stream, draw_proposals(model, n)$w, call)$value
 }
@@ -318,7 +310,7 @@ joint_of_draws <- function(fit, w, call) {
     return(model_log_joint(model, w))
   }
   seed <- fit_part(fit, "running")$seed
-  stream <- spare_stream(seed, length(fit), 4L, call)
+  stream <- spare_stream(seed, length(fit), "check_density", call)
   with_stream(stream, model_log_joint(model, w), call)$value
 }
 
@@ -523,12 +515,6 @@ print.laplace_importance <- function(x, ...) {
 }
 
 format_evidence <- function(x) formatC(x, format = "f", digits = 2)
-
-laplace_covariance <- function(model) {
-  covariance <- chol2inv(t(model$data$precision_factor))
-  dimnames(covariance) <- list(model$columns, model$columns)
-  covariance
-}
 
 # Whether print() may evaluate the log joint density at `draws` points: only if
 # this takes less than a third of a second.

@@ -45,7 +45,9 @@ say_search <- function(model) {
 model_prepare.laplace_search_model <- function(model, running, call) {
   search <- model$search
   if (is.null(search$stream)) {
-    search$stream <- spare_stream(running$seed, running$chains, 3L, call)
+    search$stream <- spare_stream(
+      running$seed, running$chains, "laplace_search", call
+    )
   }
   density <- model$frame
   density$record <- new_record(search)

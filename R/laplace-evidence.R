@@ -46,10 +46,6 @@ anova.gibbsite_laplace <- function(object, ...,
   )
 }
 
-#' @rdname log_evidence
-#' @export
-anova.laplace_logistic <- anova.gibbsite_laplace
-
 comparison_label <- function(fit, name) {
   formula <- fit_part(fit, "model")$design$formula
   if (is.null(formula)) name else deparse1(formula)

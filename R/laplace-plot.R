@@ -5,13 +5,14 @@
 #' @param x A fit of [laplace()].
 #' @param type `"coefficients"` (default): the mode of each parameter with its
 #'   50% and `level` intervals, each on a scale of its own if some interval
-#'   would be too short on a common one; or types of [plot.gibbsite_fit()].
+#'   would be too short on a common one; or types of [plot.gibbsite_fit()] (the
+#'   default if `variables` are given).
 #' @param level Number between 0 and 1, default 0.95.
 #' @param variables `NULL` for all parameters, or some of their names.
 #' @param ... Graphical parameters.
 #' @return `x`, invisibly.
 #' @section Errors: `gibbsite_error_argument` for an unknown type or variable.
-#' @seealso [plot.laplace_logistic()] for logistic regressions.
+#' @seealso [plot.gibbsite_regression()] for logistic regressions.
 #' @examples
 #' # a known density
 #' fit <- laplace(
@@ -20,12 +21,14 @@
 #' )
 #' plot(fit)
 #' @export
-plot.gibbsite_laplace <- function(x, type = "coefficients", level = 0.95,
+plot.gibbsite_laplace <- function(x, type = NULL, level = 0.95,
                                   variables = NULL, ...) {
   if (has_short_names()) return(with_whole_names())
   call <- rlang::current_env()
   check_whole_fit(x, "x", call)
-  type <- check_plot_types(type, call, "coefficients")
+  type <- check_plot_types(
+    default_types(type, variables, "coefficients"), call, "coefficients"
+  )
   if (!identical(type, "coefficients")) {
     return(plot.gibbsite_fit(x, type = type, variables = variables, ...))
   }
@@ -44,8 +47,8 @@ plot.gibbsite_laplace <- function(x, type = "coefficients", level = 0.95,
 
 laplace_coefficients_shown <- function(fit, chosen, level, xlab = NULL) {
   intervals_shown(
-    laplace_estimates(fit)$mean[chosen],
-    laplace_interval(fit, level)[chosen, , drop = FALSE],
-    laplace_interval(fit, 0.5)[chosen, , drop = FALSE], level, xlab
+    coefficient_estimates(fit)$mean[chosen],
+    parameter_interval(fit, level)[chosen, , drop = FALSE],
+    parameter_interval(fit, 0.5)[chosen, , drop = FALSE], level, xlab
   )
 }

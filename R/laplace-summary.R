@@ -1,12 +1,5 @@
 # Methods of every Laplace approximation, of laplace() and of
-# laplace_logistic(): estimates, intervals, print, summary. They are registered
-# for both classes.
-
-laplace_mode <- function(model) {
-  stats::setNames(model$data$map, model$columns)
-}
-
-laplace_sd <- function(model) sqrt(diag(laplace_covariance(model)))
+# laplace_logistic(): estimates, intervals, print, summary.
 
 #' Mode, covariance and intervals of a Laplace approximation
 #'
@@ -44,10 +37,6 @@ coef.gibbsite_laplace <- function(object, ...) {
 }
 
 #' @rdname laplace-estimates
-#' @export
-coef.laplace_logistic <- coef.gibbsite_laplace
-
-#' @rdname laplace-estimates
 #' @importFrom stats vcov
 #' @export
 vcov.gibbsite_laplace <- function(object, ...) {
@@ -55,42 +44,11 @@ vcov.gibbsite_laplace <- function(object, ...) {
 }
 
 #' @rdname laplace-estimates
-#' @export
-vcov.laplace_logistic <- vcov.gibbsite_laplace
-
-#' @rdname laplace-estimates
 #' @importFrom stats confint
 #' @export
 confint.gibbsite_laplace <- function(object, parm, level = 0.95, ...) {
   call <- rlang::current_env()
-  out <- interval_table(object, level, laplace_interval, call)
-  if (missing(parm)) out else some_rows(out, parm, call)
-}
-
-#' @rdname laplace-estimates
-#' @export
-confint.laplace_logistic <- confint.gibbsite_laplace
-
-# parameters x (lower, upper)
-laplace_interval <- function(fit, level) {
-  model <- fit_part(fit, "model")
-  tails <- central_tails(level)
-  if (draws_posterior(model)) {
-    return(coefficient_interval(fit, level))
-  }
-  bounds <- outer(laplace_sd(model), stats::qnorm(tails)) + laplace_mode(model)
-  rownames(bounds) <- model$columns
-  bounds
-}
-
-# Posterior mean and sd: of the normal approximation, or of the draws.
-laplace_estimates <- function(fit) {
-  model <- fit_part(fit, "model")
-  if (!draws_posterior(model)) {
-    return(list(mean = laplace_mode(model), sd = laplace_sd(model)))
-  }
-  draws <- coefficient_draws(fit)
-  list(mean = colMeans(draws), sd = apply(draws, 2L, stats::sd))
+  interval_table(object, parm, level, parameter_interval, call)
 }
 
 # ---- Print and summary ------------------------------------------------------
@@ -123,10 +81,6 @@ print.gibbsite_laplace <- function(x, ...) {
   invisible(x)
 }
 
-#' @rdname print.gibbsite_fit
-#' @export
-print.laplace_logistic <- print.gibbsite_laplace
-
 mode_line <- function(model) {
   how <- switch(model$method,
     newton = "Newton's method", gradient = "gradient ascent",
@@ -156,8 +110,8 @@ laplace_length_line <- function(x) {
 print_estimates <- function(x, most = 12L) {
   columns <- fit_part(x, "model")$columns
   shown <- utils::head(seq_along(columns), most)
-  estimate <- laplace_estimates(x)
-  bounds <- laplace_interval(x, 0.95)
+  estimate <- coefficient_estimates(x)
+  bounds <- parameter_interval(x, 0.95)
   table <- show_numbers(
     data.frame(
       mean = estimate$mean, sd = estimate$sd, low = bounds[, 1L],
@@ -239,10 +193,6 @@ summary.gibbsite_laplace <- function(object, variables = NULL,
     remarks = model_notes(model, object, NULL)
   )
 }
-
-#' @rdname summary.gibbsite_laplace
-#' @export
-summary.laplace_logistic <- summary.gibbsite_laplace
 
 laplace_table <- function(model, draws, probs, corrected) {
   size <- dim(draws)
@@ -377,8 +327,8 @@ tidy.gibbsite_laplace <- function(x, conf.level = 0.95, ..., conf.int = TRUE,
   exponentiate <- check_exponentiate(exponentiate, x)
   conf.int <- check_flag(conf.int)
   level <- check_level(conf.level)
-  estimate <- laplace_estimates(x)
-  bounds <- laplace_interval(x, level)
+  estimate <- coefficient_estimates(x)
+  bounds <- parameter_interval(x, level)
   out <- data.frame(
     term = fit_part(x, "model")$columns, estimate = unname(estimate$mean),
     std.error = unname(estimate$sd), conf.low = unname(bounds[, 1L]),
@@ -386,10 +336,6 @@ tidy.gibbsite_laplace <- function(x, conf.level = 0.95, ..., conf.int = TRUE,
   )
   tidied(out, x, conf.int, exponentiate)
 }
-
-#' @rdname tidy.gibbsite_laplace
-#' @export
-tidy.laplace_logistic <- tidy.gibbsite_laplace
 
 #' @rdname tidy.gibbsite_laplace
 #' @export
@@ -405,12 +351,11 @@ glance.gibbsite_laplace <- function(x, ...) {
   )
 }
 
-#' @rdname tidy.gibbsite_laplace
-#' @export
-glance.laplace_logistic <- glance.gibbsite_laplace
-
 #' @export
 prior_summary.gibbsite_laplace <- function(object, ...) {
+  if (is_regression(object)) {
+    return(NextMethod())
+  }
   check_whole_fit(object, "object", rlang::current_env())
   abort_argument(c(
     "{.fn laplace} knows no prior apart from the likelihood.",

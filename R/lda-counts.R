@@ -310,7 +310,7 @@ say_cut <- function(table, arg) {
   tokens <- sum(table$count)
   terms <- length(table$terms)
   inform_gibbsite(
-    c(i = "The texts of {.arg {arg}} are cut into {whole(tokens)}
+    c(i = "The texts of {.arg {arg}} are cut into {digits(tokens)}
            token{cli::qty(tokens)}{?s} of {terms} term{?s}: runs of letters, in
            lower case. {.code token_counts({arg}, stopwords = )} leaves words
            out."),

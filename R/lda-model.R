@@ -440,15 +440,6 @@ lda_fold_in <- function(word, start, phi, alpha, sweeps = 20, burnin = 20,
   ))
 }
 
-# NULL from the core means that Ctrl-C was pressed there; the interrupt is
-# raised here.
-interrupt_or <- function(result) {
-  if (is.null(result)) {
-    rlang::interrupt()
-  }
-  result
-}
-
 # p(w_i | theta, phi) of each token; theta: k x documents.
 lda_token_probabilities <- function(word, start, phi, theta, threads = 1) {
   .Call(

@@ -12,7 +12,8 @@
 #'
 #' @param x A fit made by [gibbs_lda()].
 #' @param type `"terms"` (default), `"prevalence"`, `"map"`, or types of
-#'   [plot.gibbsite_fit()], such as `"trace"`.
+#'   [plot.gibbsite_fit()], such as `"trace"` (the default if `variables` are
+#'   given).
 #' @param topics Which topics, for `"terms"`; by default the largest twelve.
 #' @param n Whole number: how many terms.
 #' @param level Number between 0 and 1, for `"prevalence"`.
@@ -29,12 +30,12 @@
 #' plot(fit)
 #' plot(fit, type = "prevalence")
 #' @export
-plot.gibbs_lda <- function(x, type = "terms", topics = NULL, n = 10,
-                           level = 0.9, chain = NULL, variables = NULL, ...) {
+plot.gibbs_lda <- function(x, type = NULL, topics = NULL, n = 10,
+                           level = 0.95, chain = NULL, variables = NULL, ...) {
   call <- rlang::current_env()
   check_whole_fit(x, "x", call)
   own <- c("terms", "prevalence", "map")
-  type <- check_plot_types(type, call, own)
+  type <- check_plot_types(default_types(type, variables, "terms"), call, own)
   # plots of topics are drawn one at a time
   if (length(type) > 1L && any(type %in% own)) {
     type <- check_choice(type, c(own, plot_types))
@@ -43,7 +44,7 @@ plot.gibbs_lda <- function(x, type = "terms", topics = NULL, n = 10,
     plot.gibbsite_fit(x, type = type, variables = variables, ...)
     return(invisible(x))
   }
-  choose_variables(variables, fit_part(x, "model")$columns, call)
+  check_plots_with(variables, type, plot_types, call)
   check_no_more(...)
   n <- check_count(n)
   level <- check_level(level)

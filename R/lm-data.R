@@ -171,7 +171,8 @@ lm_data <- function(frame, prior, design, keep) {
       intercept = as.integer(intercept),
       intercept_at = if (intercept) design$intercept - 1L else 0L,
       n = as.double(sum(used)), log_weights = sum(log(weights)),
-      c = prior$c, d = prior$d, total = sum(weights), centre = measured$centre,
+      c = prior$noise_shape, d = prior$noise_rate, total = sum(weights),
+      centre = measured$centre,
       prior_gap = if (intercept) prior$intercept_mean - measured$centre else 0,
       prior_precision = if (intercept) 1 / prior$intercept_sd^2 else 0,
       scale = as.double(unname(prior$scale)),
@@ -180,7 +181,7 @@ lm_data <- function(frame, prior, design, keep) {
     ),
     switch(prior$type,
       nig = list(lambda = prior$lambda), horseshoe = list(tau = prior$tau),
-      list(a = prior$a, b = prior$b)
+      list(a = prior$slope_shape, b = prior$slope_rate)
     )
   )
 }

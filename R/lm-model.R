@@ -107,7 +107,8 @@ lm_model_of <- function(frame, prior, design, keep) {
   missing <- sum(is.na(frame$y))
   new_model(
     "lm_model",
-    name = "gibbs_lm", title = "Linear regression",
+    name = "gibbs_lm", fit_class = regression_class("gibbs_lm"),
+    title = "Linear regression",
     headline = paste0(
       "Linear regression: ", counted(length(design$columns), "coefficient"),
       ", ", counted(n, "observation"),
@@ -116,7 +117,8 @@ lm_model_of <- function(frame, prior, design, keep) {
       },
       if (nig) "; independent draws of the conjugate posterior"
     ),
-    data = data, data_part = "frame", prior = prior, nobs = n,
+    data = data, gram = lm_gram(data), data_part = "frame", prior = prior,
+    nobs = n,
     columns = c(
       design$columns, "sigma", precision_column(prior$type), "log_lik",
       if (!is.null(data$missing)) indexed("y", which(is.na(frame$y)))
@@ -127,13 +129,23 @@ lm_model_of <- function(frame, prior, design, keep) {
     } else {
       paste(
         "Try a prior of the precisions with larger shapes,",
-        "`lm_prior(a = , c = )`: see ?lm_prior."
+        "`lm_prior(slope_shape = , noise_shape = )`: see ?lm_prior."
       )
     },
     coefficients = design$columns, layout = design, keep = keep,
     log_evidence = if (nig) lm_log_evidence(data) else NULL,
     design = lm_design_of(frame), frame = frame
   )
+}
+
+# Z'VZ of the horseshoe with as many directions as slopes (lm.h: B'B), which
+# the sweeps would otherwise compute at the start of each segment.
+lm_gram <- function(data) {
+  p <- nrow(data$vectors)
+  if (data$horseshoe == 0L || ncol(data$vectors) < p) {
+    return(NULL)
+  }
+  tcrossprod(data$vectors * rep(data$eigenvalue, each = p), data$vectors)
 }
 
 # The parts of the frame that predictions for new data need, without the data.
@@ -160,6 +172,12 @@ lm_log_evidence <- function(data) {
     data$c * log(data$d) - shape * log(data$d + squares / 2) +
     lgamma(shape) - lgamma(data$c)
 }
+
+#' @exportS3Method
+model_response.lm_model <- function(model) normal_response()
+
+#' @exportS3Method
+model_comparable.lm_model <- function(model) comparable_regression(model)
 
 # ---- Starting values and state ----------------------------------------------
 
@@ -211,7 +229,9 @@ shrunken_squares <- function(data) {
 
 #' @exportS3Method
 model_sweeps.lm_model <- function(model, state, n, control) {
-  run <- .Call(C_lm_sweeps, model$data, state, n, control)
+  # fits of earlier versions have no `gram`
+  data <- c(model$data, list(gram = model$gram %||% lm_gram(model$data)))
+  run <- .Call(C_lm_sweeps, data, state, n, control)
   by <- lm_prior_means(model)
   if (any(by != 0)) {
     at <- seq_along(by)
@@ -260,9 +280,6 @@ model_init_from_state.lm_model <- function(model, state) {
 }
 
 #' @exportS3Method
-model_next.lm_model <- function(model) "predict(fit)"
-
-#' @exportS3Method
 model_labels.lm_model <- function(model) {
   columns <- model$columns
   label <- columns
@@ -289,10 +306,10 @@ model_labels.lm_model <- function(model) {
 draw_prior.lm_model <- function(model) {
   prior <- model$prior
   design <- model$layout
-  beta <- stats::rgamma(1L, prior$c, prior$d)
+  beta <- stats::rgamma(1L, prior$noise_shape, prior$noise_rate)
   lambda <- switch(prior$type,
     nig = prior$lambda, horseshoe = stats::rcauchy(1L, 0, prior$tau)^-2,
-    stats::rgamma(1L, prior$a, prior$b)
+    stats::rgamma(1L, prior$slope_shape, prior$slope_rate)
   )
   unit <- if (prior$type == "hierarchical") 1 else beta
   p <- length(design$slopes)
@@ -373,7 +390,7 @@ model_quantities.lm_model <- function(model, state) {
   c(
     stats::setNames(w, model$layout$columns), sigma = 1 / sqrt(state$beta),
     lambda = if (model$prior$type != "nig") state$lambda,
-    log_lik = response_log_lik(
+    log_lik = errors_log_lik(
       frame, drop(frame$x %*% w) + (frame$offset %||% 0), state$beta
     )
   )
@@ -454,12 +471,14 @@ lm_log_prior <- function(model, at) {
   hierarchical <- prior$type == "hierarchical"
   unit <- if (hierarchical) 1 else at$beta
   precision <- at$lambda * unit
-  out <- stats::dgamma(at$beta, prior$c, prior$d, log = TRUE) + log(2) +
+  out <- stats::dgamma(at$beta, prior$noise_shape, prior$noise_rate,
+                       log = TRUE) + log(2) +
     1.5 * log(at$beta) + sum(log(prior$scale)) +
     (ncol(at$u) * (log(precision) - log(2 * pi)) -
        precision * rowSums(at$u^2)) / 2
   if (hierarchical) {
-    out <- out + stats::dgamma(at$lambda, prior$a, prior$b, log = TRUE)
+    out <- out + stats::dgamma(at$lambda, prior$slope_shape, prior$slope_rate,
+                               log = TRUE)
   }
   if (!is.null(at$alpha) && is.finite(prior$intercept_sd)) {
     out <- out + stats::dnorm(

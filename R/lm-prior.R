@@ -22,7 +22,8 @@
 #'   s_j (w_j - m_j) | beta ~ N(0, 1/(lambda beta)), beta ~ Gamma(c, d),
 #'   alpha | beta ~ N(m, t^2 / beta),}
 #' with a fixed \eqn{\lambda}{lambda}. A gamma distribution is given by its
-#' shape and rate. With `intercept_sd = Inf` \eqn{\alpha}{alpha} takes a degree
+#' shape and rate: \eqn{a, b} are `slope_shape`, `slope_rate`, and \eqn{c, d}
+#' `noise_shape`, `noise_rate`. With `intercept_sd = Inf` \eqn{\alpha}{alpha} takes a degree
 #' of freedom: the shape of the posterior of \eqn{\beta}{beta} is then \eqn{c +
 #' (n - 1)/2}{c + (n - 1)/2}, where any finite value gives \eqn{c + n/2}{c +
 #' n/2}, so that `Inf` is not the limit of large values.
@@ -48,7 +49,7 @@
 #' has under `"hierarchical"` a Student t distribution with \eqn{2a} degrees of
 #' freedom, centre \eqn{m_j}{m_j} and scale \eqn{t_j}{t_j}: a Cauchy
 #' distribution by default, and nearly \eqn{\mathrm{N}(m_j, t_j^2)}{N(m_j,
-#' t_j^2)} with a large `a`, such as 1e6. Under `"nig"` it is
+#' t_j^2)} with a large `slope_shape`, such as 1e6. Under `"nig"` it is
 #' \eqn{\mathrm{N}(m_j, t_j^2 \sigma^2)}{N(m_j, t_j^2 sigma^2)} given
 #' \eqn{\sigma = 1/\sqrt\beta}{sigma = 1/sqrt(beta)}. `slope_sd` gives
 #' \eqn{t_j}{t_j} itself, `slope_scale` a factor of its default: 2 is a prior
@@ -67,10 +68,10 @@
 #'   the root of its mean square). A slope then has the same prior in any unit
 #'   of its predictor. `scale = 1` is the prior \eqn{w_j \sim \mathrm{N}(0,
 #'   1/\lambda)}{w_j ~ N(0, 1/lambda)} in the predictors' own units.
-#' * `a`, `b`: 1/2 and \eqn{S^2/2}{S^2/2}. A change of the predictor by
+#' * `slope_shape`, `slope_rate`: 1/2 and \eqn{S^2/2}{S^2/2}. A change of the predictor by
 #'   \eqn{s_j}{s_j} then has a Cauchy distributed effect of scale \eqn{S}{S},
 #'   and the prior counts as one slope of that size.
-#' * `c`, `d`: 0.001 and \eqn{0.001 S^2}{0.001 S^2} (times the mean weight).
+#' * `noise_shape`, `noise_rate`: 0.001 and \eqn{0.001 S^2}{0.001 S^2} (times the mean weight).
 #' * `lambda`: 1. The prior then counts as one observation.
 #' * `tau`, \eqn{\tau_0}{tau0}: 1. If about \eqn{q} of \eqn{p} slopes are
 #'   thought to matter, Piironen and Vehtari (2017) take \eqn{q/((p - q)
@@ -81,9 +82,9 @@
 #' If the responses do not vary, \eqn{S}{S} counts as 1, with a message.
 #'
 #' @param type `"hierarchical"` (default), `"nig"` or `"horseshoe"`.
-#' @param a,b `NULL` or positive numbers: shape and rate of the precision
+#' @param slope_shape,slope_rate `NULL` or positive numbers: shape and rate of the precision
 #'   \eqn{\lambda}{lambda} of the slopes. For `"hierarchical"` only.
-#' @param c,d `NULL` or positive numbers: shape and rate of the precision
+#' @param noise_shape,noise_rate `NULL` or positive numbers: shape and rate of the precision
 #'   \eqn{\beta}{beta} of the observations. The rate is in squared units of the
 #'   response.
 #' @param lambda `NULL` or a positive number. For `"nig"` only.
@@ -118,7 +119,9 @@
 #' 5018-5051. \doi{10.1214/17-EJS1337SI}
 #' @examples
 #' lm_prior()
-#' lm_prior(a = 1, b = 1, c = 1, d = 1, scale = 1)
+#' lm_prior(slope_shape = 1, slope_rate = 1, noise_shape = 1, noise_rate = 1,
+#'   scale = 1
+#' )
 #' lm_prior("nig", lambda = 0.1)
 #' lm_prior("horseshoe", tau = 0.05)
 #'
@@ -128,11 +131,11 @@
 #' )
 #' prior_summary(fit)
 #' @export
-lm_prior <- function(type = c("hierarchical", "nig", "horseshoe"), a = NULL,
-                     b = NULL, c = NULL, d = NULL, lambda = NULL, tau = NULL,
-                     scale = NULL, intercept_mean = NULL,
-                     intercept_sd = NULL, slope_mean = NULL,
-                     slope_sd = NULL, slope_scale = NULL) {
+lm_prior <- function(type = c("hierarchical", "nig", "horseshoe"),
+                     slope_shape = NULL, slope_rate = NULL, noise_shape = NULL,
+                     noise_rate = NULL, lambda = NULL, tau = NULL, scale = NULL,
+                     intercept_mean = NULL, intercept_sd = NULL,
+                     slope_mean = NULL, slope_sd = NULL, slope_scale = NULL) {
   call <- rlang::current_env()
   positive <- function(x, arg, infinite_ok = FALSE) {
     check_number(
@@ -140,12 +143,12 @@ lm_prior <- function(type = c("hierarchical", "nig", "horseshoe"), a = NULL,
       infinite_ok = infinite_ok, arg = arg, call = call
     )
   }
-  # first: a function `c` would be called where `type` has its default
-  c <- positive(c, "c")
   type <- check_choice(type, c("hierarchical", "nig", "horseshoe"))
   prior <- list(
-    type = type, a = positive(a, "a"), b = positive(b, "b"), c = c,
-    d = positive(d, "d"),
+    type = type, slope_shape = positive(slope_shape, "slope_shape"),
+    slope_rate = positive(slope_rate, "slope_rate"),
+    noise_shape = positive(noise_shape, "noise_shape"),
+    noise_rate = positive(noise_rate, "noise_rate"),
     lambda = positive(lambda, "lambda"), tau = positive(tau, "tau"),
     scale = check_slope_numbers(scale, "scale", call, 0),
     intercept_mean = check_number(
@@ -157,7 +160,8 @@ lm_prior <- function(type = c("hierarchical", "nig", "horseshoe"), a = NULL,
     prior, check_slope_fields(slope_mean, slope_sd, slope_scale, call)
   )
   own <- list(
-    hierarchical = c("a", "b"), nig = "lambda", horseshoe = "tau"
+    hierarchical = c("slope_shape", "slope_rate"), nig = "lambda",
+    horseshoe = "tau"
   )
   foreign <- unlist(own[names(own) != type], use.names = FALSE)
   for (name in foreign) {
@@ -179,17 +183,18 @@ format.lm_prior <- function(x, ...) {
   none <- isTRUE(x$no_intercept)
   moved <- any(x$slope_mean != 0)
   slope <- if (moved) "s_j (w_j - m_j)" else "s_j w_j"
+  noise <- "beta ~ Gamma(noise_shape, noise_rate)"
   c(
     "y_i | w, beta ~ N(o_i + alpha + (x_i - mean)'w, 1 / (beta v_i))",
     switch(type,
       nig = c(paste(slope, "| beta ~ N(0, 1 / (lambda beta))"),
-              "beta ~ Gamma(c, d)    (shape, rate)"),
+              noise),
       horseshoe = c(paste(slope, "| l_j, tau, beta ~",
                           "N(0, l_j^2 tau^2 / beta)"),
                     "l_j ~ C+(0, 1), tau ~ C+(0, tau0)    (half-Cauchy)",
-                    "beta ~ Gamma(c, d)    (shape, rate)"),
+                    noise),
       c(paste(slope, "| lambda ~ N(0, 1 / lambda)"),
-        "lambda ~ Gamma(a, b), beta ~ Gamma(c, d)    (shape, rate)")
+        "lambda ~ Gamma(slope_shape, slope_rate)", noise)
     ),
     if (!none) {
       if (by_beta) "alpha | beta ~ N(m, t^2 / beta)" else "alpha ~ N(m, t^2)"
@@ -197,10 +202,11 @@ format.lm_prior <- function(x, ...) {
     switch(type,
       nig = paste0("  lambda = ", value(x$lambda, "1")),
       horseshoe = paste0("  tau0 = ", value(x$tau, "1")),
-      c(paste0("  a = ", value(x$a, "0.5")), paste0("  b = ", value(x$b)))
+      c(paste0("  slope_shape = ", value(x$slope_shape, "0.5")),
+        paste0("  slope_rate = ", value(x$slope_rate)))
     ),
-    paste0("  c = ", value(x$c, "0.001")),
-    paste0("  d = ", value(x$d)),
+    paste0("  noise_shape = ", value(x$noise_shape, "0.001")),
+    paste0("  noise_rate = ", value(x$noise_rate)),
     paste0("  s = ", value(x$scale)),
     if (moved) paste0("  slope mean = ", format_prior_named(x$slope_mean)),
     format_slope_sd(x, by_beta),
@@ -234,7 +240,7 @@ format_slope_sd <- function(x, by_beta) {
 slope_width <- function(prior) {
   switch(prior$type,
     nig = 1 / sqrt(prior$lambda), horseshoe = prior$tau,
-    sqrt(prior$b / prior$a)
+    sqrt(prior$slope_rate / prior$slope_shape)
   )
 }
 
@@ -246,30 +252,29 @@ complete_lm_prior <- function(prior, slopes, measured, scales, intercept,
   spread <- measured$spread
   if (!(spread > 0)) {
     spread <- 1
-    if (is.null(prior$d) || prior$type == "hierarchical" && is.null(prior$b)) {
+    if (is.null(prior$noise_rate) ||
+          prior$type == "hierarchical" && is.null(prior$slope_rate)) {
       inform_gibbsite(
         c(
           "The responses do not vary: the default prior takes 1 for their
            spread.",
-          i = "Give `prior = lm_prior(b = , d = )` in the data's units."
+          i = "Give `lm_prior(slope_rate = ,
+                              noise_rate = )` in the data's units."
         ),
         class = "constant"
       )
     }
   }
-  prior$c <- prior$c %||% 0.001
-  prior$d <- prior$d %||% (0.001 * spread^2 * measured$mean_weight)
   hierarchical <- prior$type == "hierarchical"
-  if (hierarchical) {
-    prior$a <- prior$a %||% 0.5
-    prior$b <- prior$b %||% (spread^2 / 2)
-  }
-  if (prior$type == "nig") {
-    prior$lambda <- prior$lambda %||% 1
-  }
-  if (prior$type == "horseshoe") {
-    prior$tau <- prior$tau %||% 1
-  }
+  prior <- with_defaults(
+    prior, noise_shape = 0.001,
+    noise_rate = 0.001 * spread^2 * measured$mean_weight
+  )
+  prior <- switch(prior$type,
+    nig = with_defaults(prior, lambda = 1),
+    horseshoe = with_defaults(prior, tau = 1),
+    with_defaults(prior, slope_shape = 0.5, slope_rate = spread^2 / 2)
+  )
   prior <- complete_slope_scales(prior, slopes, scales, call)
   if (intercept) {
     prior$intercept_mean <- prior$intercept_mean %||% measured$centre

@@ -158,8 +158,8 @@
 #' @param ... Not used: any further argument is an error.
 #' @return An object of class `gibbs_lm`, a `gibbsite_fit` and a
 #'   [coda::mcmc.list]: one matrix of draws for each chain. See
-#'   [summary.gibbsite_fit()], [predict.gibbs_lm()], [plot.gibbs_lm()],
-#'   [coef.gibbs_lm()], [log_lik.gibbs_lm()].
+#'   [summary.gibbsite_fit()], [predict.gibbsite_regression()], [plot.gibbsite_regression()],
+#'   [coef.gibbsite_regression()], [log_lik.gibbsite_regression()].
 #' @section Errors:
 #' Errors in the arguments have class `gibbsite_error_argument` and are raised
 #' before any chain runs; among them `gibbsite_error_missing` and
@@ -191,7 +191,7 @@
 #' fit <- gibbs_lm(mpg ~ wt + hp, mtcars, seed = 1)
 #' fit
 #' coef(fit)
-#' predict(fit, data.frame(wt = 3, hp = c(100, 200)), interval = TRUE)
+#' predict(fit, data.frame(wt = 3, hp = c(100, 200)), interval = "mean")
 #'
 #' # the conjugate prior, and its exact evidence
 #' small <- gibbs_lm(mpg ~ wt, mtcars, prior = lm_prior("nig"), seed = 1)

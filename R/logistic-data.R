@@ -182,3 +182,8 @@ logistic_frame <- function(parts) {
     parts$more
   )
 }
+
+# What a regression with a link is called, in print.
+link_title <- function(link) {
+  paste(c(logit = "Logistic", probit = "Probit")[[link]], "regression")
+}

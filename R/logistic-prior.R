@@ -92,6 +92,8 @@ logistic_prior <- function(c = NULL, intercept_c = NULL, group_df = NULL,
                            slope_sd = NULL, slope_scale = NULL,
                            intercept_mean = NULL, intercept_sd = NULL) {
   call <- rlang::current_env()
+  # a function as `c` would be called by c() below
+  variance <- check_prior_variance(c, call)
   slopes <- check_slope_fields(
     slope_mean, slope_sd, slope_scale, call, infinite_ok = TRUE
   )
@@ -101,7 +103,7 @@ logistic_prior <- function(c = NULL, intercept_c = NULL, group_df = NULL,
   )
   structure(
     c(list(
-      c = check_prior_variance(c, call),
+      c = variance,
       intercept_c = check_number(
         intercept_c, lower = 0, lower_open = TRUE, infinite_ok = TRUE,
         null_ok = TRUE, arg = "intercept_c", call = call

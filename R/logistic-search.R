@@ -22,16 +22,15 @@ search_outcomes <- c(
   "converged", "limit", "stalled", "singular", "interrupted"
 )
 
-# price: of a factor, see src/core/logistic/logistic_inexact.h; 0: counted.
 climb_density <- function(density, start, method = "newton", share = FALSE,
                           limit = if (method == "newton") 200 else 20000,
-                          tolerance = 1e-8, price = 0) {
+                          tolerance = 1e-8) {
   found <- .Call(
     C_logistic_search, density, as.double(start),
     list(
       gradient = as.double(method == "gradient"),
       limit = as.double(limit),
-      share = as.double(share), tolerance = tolerance, price = price
+      share = as.double(share), tolerance = tolerance
     )
   )
   if (is.null(found)) {

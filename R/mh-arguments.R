@@ -148,13 +148,10 @@ check_inside <- function(point, lower, upper, open, arg, call) {
 # limit: one matrix for each chain, and three while the chains start.
 check_proposal_size <- function(plan, chains, call) {
   for (block in plan) {
-    if (has_matrix(block$proposal)) {
+    if (any_trait(block$proposal, "matrix")) {
       d <- length(block$index)
-      replicas <- if (is_tempered(block$proposal)) {
-        length(ladder_of(block$proposal$temperatures, d))
-      }
       check_matrix_of(
-        d, chains * (replicas %||% 1), "{.arg proposal}", call
+        d, chains * replicas_of(block$proposal, d), "{.arg proposal}", call
       )
     }
   }
@@ -166,12 +163,6 @@ check_matrix_of <- function(size, chains, what, call) {
     "Use {.arg blocks}, or {.code random_walk(scale = )}, {.fn langevin} or
      {.fn nuts}, which need none", call
   )
-}
-
-has_matrix <- function(proposal) {
-  inherits(proposal, "adaptive") || !is.null(proposal$cov) ||
-    identical(proposal$mass, "dense") || is.matrix(proposal$prior_cov) ||
-    any(vapply(proposal$parts, has_matrix, NA))
 }
 
 # ---- Blocks -----------------------------------------------------------------
@@ -231,8 +222,7 @@ block_indices <- function(blocks, names, call) {
 # Temperatures of the density of a block given the others would be wrong: the
 # constants of its powers depend on the others.
 check_tempered_alone <- function(plan, call) {
-  some <- any(vapply(plan, function(block) is_tempered(block$proposal), NA))
-  if (some && length(plan) > 1L) {
+  if (plan_has(plan, "replicas") && length(plan) > 1L) {
     abort_argument(
       c("{.fn tempered} must move all coordinates in one block.",
         i = "Leave out {.arg blocks}."),

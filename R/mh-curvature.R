@@ -49,10 +49,11 @@ is_edge <- function(before, drop) {
   flat(before) && zero(drop) || zero(before) && flat(drop)
 }
 
-# The starting factor for proposal_memory(): NULL unless adaptive() is to find
-# it.
+# The starting factor for move_memory(): NULL unless adaptive() is to find it.
 factor_to_begin_with <- function(proposal, density, x, index, scale) {
-  if (needs_covariance(proposal)) curvature_factor(density, x, index, scale)
+  if (any_trait(proposal, "covariance")) {
+    curvature_factor(density, x, index, scale)
+  }
 }
 
 # Lower Cholesky factor of the covariance of the normal density that has the

@@ -10,9 +10,26 @@ mh_functions <- function(model) {
     log_density = density_caller(model$data$log_density, model$extra),
     gradient = gradient_caller(model),
     blocks = lapply(model$plan, function(block) {
-      proposal_functions(block$proposal)
+      move_functions(block$proposal)
     })
   )
+}
+
+# The object that C calls for a log density: a caller, or another object for
+# other classes of density.
+density_caller <- function(log_density, extra = list()) {
+  UseMethod("density_caller")
+}
+
+#' @exportS3Method
+density_caller.default <- function(log_density, extra = list()) {
+  caller(log_density, "log_density", 1L, extra)
+}
+
+#' @exportS3Method
+density_caller.gibbsite_native_density <- function(log_density,
+                                                   extra = list()) {
+  native_pointer(log_density)
 }
 
 # ---- Scales -----------------------------------------------------------------

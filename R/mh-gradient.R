@@ -18,7 +18,7 @@ find_gradient <- function(given, plan, log_density, extra, init, call) {
   if (length(found) == 1L) {
     return(found[[1L]])
   }
-  if (!any(vapply(proposals, uses_gradient, NA))) {
+  if (!plan_has(plan, "gradient")) {
     return(NULL)
   }
   if (has_native_gradient(log_density)) {

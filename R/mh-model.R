@@ -15,7 +15,8 @@ mh_model <- function(log_density, extra, init, names, plan, box, keep, on_nan,
     coefficients = names[kept],
     arguments_at = "extra",
     cures = c(
-      if (has_hamiltonian(plan) && leaves_bounds(box)) bounds_cure, mh_cure
+      if (plan_has(plan, "dynamics") && leaves_bounds(box)) bounds_cure,
+      mh_cure
     ),
     extra = extra, init = unname(init), parameters = names,
     user_names = names(init), plan = plan, given_gradient = gradient,
@@ -30,7 +31,7 @@ mh_model <- function(log_density, extra, init, names, plan, box, keep, on_nan,
     keep = kept, debug = as.integer(debug)
   )
   at_mode <- NULL
-  if (any(vapply(plan, function(block) uses_laplace(block$proposal), NA))) {
+  if (plan_has(plan, "mode")) {
     mode <- mode_covariance(model, call)
     model <- mode$model
     at_mode <- mode$at
@@ -70,12 +71,11 @@ model_start.mh_model <- function(model, init) {
   # start nor the chain's draws may depend on this
   chain <- generator_seed()
   set_generator_seed(side_stream(own))
-  proposals <- lapply(model$plan, `[[`, "proposal")
   region <- if (is.null(init)) found_region(model)
   centre <- region$centre %||% to_working(model$spec, init %||% model$init)
   settled <- settle(model, mh_state(model, centre, own))
   check_density_at(model, settled, init)
-  look <- is.null(init) || any(vapply(proposals, needs_scale, NA))
+  look <- is.null(init) || plan_has(model$plan, "scale")
   region <- region %||% region_around(model, centre, look)
   if (is.null(init)) {
     start <- scatter(model, settled, region, chain)
@@ -86,11 +86,11 @@ model_start.mh_model <- function(model, init) {
   settled$blocks <- lapply(seq_along(model$plan), function(b) {
     index <- model$plan[[b]]$index
     proposal <- model$plan[[b]]$proposal
-    proposal_memory(
+    move_memory(
       proposal, model$spec$blocks[[b]]$proposal,
       (region$mean %||% settled$x)[index], region$scale[index],
-      if (needs_covariance(proposal) ||
-            learns_mass(proposal) && !is.null(region$mean)) {
+      if (any_trait(proposal, "covariance") ||
+            any_trait(proposal, "mass") && !is.null(region$mean)) {
         region$factor_of(index)
       }
     )
@@ -100,7 +100,7 @@ model_start.mh_model <- function(model, init) {
   check_same_kind(kind, rlang::call2("mh_sample"))
   # a user's proposal draws on the chain's stream; the density then has a
   # separate stream
-  if (any(vapply(proposals, draws_by_user, NA))) {
+  if (plan_has(model$plan, "user")) {
     settled$asked <- generator_seed()
   }
   set_generator_seed(chain)
@@ -128,7 +128,7 @@ mh_state <- function(model, x, own) {
     ahead = numeric(spec$rows * width), own = own,
     blocks = lapply(seq_along(model$plan), function(b) {
       index <- model$plan[[b]]$index
-      proposal_memory(
+      move_memory(
         model$plan[[b]]$proposal, spec$blocks[[b]]$proposal, x[index],
         rep(1, length(index))
       )
@@ -195,11 +195,6 @@ side_stream <- function(stream) {
   })$value
 }
 
-draws_by_user <- function(proposal) {
-  inherits(proposal, "custom_proposal") ||
-    any(vapply(proposal$parts, draws_by_user, NA))
-}
-
 #' @exportS3Method
 model_sweeps.mh_model <- function(model, state, n, control) {
   kind <- generator_seed()[[1L]]
@@ -227,6 +222,15 @@ model_sweeps.mh_model <- function(model, state, n, control) {
 # Parts of a state that grow: every step of a run with `debug`, and what
 # Hamiltonian dynamics met on the way to each draw.
 stored_steps <- c("trace", "transitions")
+
+#' @exportS3Method
+model_renew.mh_model <- function(model) {
+  model$spec$blocks <- lapply(model$spec$blocks, function(block) {
+    block$proposal <- renew_proposal(block$proposal)
+    block
+  })
+  model
+}
 
 #' @exportS3Method
 model_check_init.mh_model <- function(model, init, where, call) {
@@ -307,10 +311,7 @@ model_notes.mh_model <- function(model, fit, table) {
   c(
     search_words(model$search),
     paste0("Acceptance ", paste(unique(range), collapse = " to "), "."),
-    hamiltonian_words(model, fit),
-    slice_words(model, fit),
-    delayed_words(model, rates),
-    ladder_words(model, fit),
+    plan_notes(model, fit, rates),
     if (is.finite(seconds) && is.finite(size)) {
       paste0("ESS a second: ", format(signif(size / seconds, 2),
         big.mark = ",", scientific = FALSE

@@ -21,12 +21,11 @@ search_ends <- c(
 # proposal needs a covariance, and with Hamiltonian dynamics soon more than the
 # chains take.
 is_searched <- function(model) {
-  if (all_hamiltonian(model$plan)) {
+  if (all(plan_traits(model$plan, "dynamics"))) {
     return(length(model$init) <= 30)
   }
-  needed <- vapply(model$plan, function(block) {
-    needs_covariance(block$proposal) || uses_laplace(block$proposal)
-  }, NA)
+  needed <- plan_traits(model$plan, "covariance") |
+    plan_traits(model$plan, "mode")
   length(model$init) <= (if (any(needed)) 500 else 100)
 }
 
@@ -40,7 +39,9 @@ model_prepare.mh_model <- function(model, running, call) {
     return(model)
   }
   if (is.null(search$stream)) {
-    search$stream <- spare_stream(running$seed, running$chains, 6L, call)
+    search$stream <- spare_stream(
+      running$seed, running$chains, "mh_search", call
+    )
   }
   record <- new_record(search)
   found <- cut_short(allowInterrupts(with_stream(

@@ -17,7 +17,7 @@ model_doubts.mh_model <- function(model, draws, converged) {
   if (is.null(draws)) {
     # trajectories in a density without a peak take long
     lost <- if (is.null(model$search$ended)) {
-      has_hamiltonian(model$plan)
+      plan_has(model$plan, "dynamics")
     } else {
       has_no_peak(model)
     }
@@ -30,7 +30,7 @@ model_doubts.mh_model <- function(model, draws, converged) {
       doubts_after(model, f, draws)
     },
     doubts_of_steps(model, f, draws), doubts_of_arguments(model),
-    if (has_hamiltonian(model$plan)) doubts_of_edges(model, f, draws)
+    if (plan_has(model$plan, "dynamics")) doubts_of_edges(model, f, draws)
   )
 }
 
@@ -366,9 +366,7 @@ doubts_of_peak <- function(model, draws) {
 # between draws. `scale` is of the draws.
 doubts_of_steps <- function(model, f, draws) {
   d <- length(model$init)
-  continuous <- !vapply(model$plan, function(block) {
-    draws_by_user(block$proposal)
-  }, NA)
+  continuous <- !plan_traits(model$plan, "user")
   moved <- unlist(lapply(model$plan[continuous], `[[`, "index"))
   if (length(model$spec$keep) < d || d > 500L) {
     return(NULL)

@@ -171,7 +171,7 @@ print.mh_trace <- function(x, n = 10, ...) {
     writeLines(paste0("Chain ", k, ": ", counted(steps, "step")))
     print(utils::head(x[[k]], shown), ...)
     if (steps > shown) {
-      writeLines(paste0("... ", whole(steps - shown), " more: x[[", k, "]]"))
+      writeLines(paste0("... ", digits(steps - shown), " more: x[[", k, "]]"))
     }
   }
   invisible(x)

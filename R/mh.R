@@ -224,7 +224,7 @@ mh_sample <- function(log_density, init, proposal = NULL, ...,
   plan <- plan_blocks(proposal, blocks, init, names, call)
   check_gradient_used(gradient, plan, call)
   check_tempered_alone(plan, call)
-  long <- all_move_far(plan)
+  long <- all(plan_traits(plan, "far", has_trait))
   thin <- check_count(
     thin %||% if (long) 1 else ceiling(length(init) / length(plan)),
     arg = "thin", call = call
@@ -251,7 +251,7 @@ default_proposal <- function(gradient, log_density) {
 }
 
 check_gradient_used <- function(gradient, plan, call) {
-  used <- any(vapply(lapply(plan, `[[`, "proposal"), uses_gradient, NA))
+  used <- plan_has(plan, "gradient")
   if (!is.null(gradient) && !used) {
     abort_argument(
       c("{.arg gradient} is not used by {.arg proposal}.",

@@ -74,6 +74,15 @@ model_start <- function(model, init) UseMethod("model_start")
 # was seen inside a sweep.  control: list(burnin, thin, threads).
 model_sweeps <- function(model, state, n, control) UseMethod("model_sweeps")
 
+# NULL from the core means that Ctrl-C was pressed there; the interrupt is
+# raised here.
+interrupt_or <- function(result) {
+  if (is.null(result)) {
+    rlang::interrupt()
+  }
+  result
+}
+
 # Checks one chain's starting values given by the user.  Returns them in the
 # model's form, or raises an error of the user's call.
 model_check_init <- function(model, init, where, call) {
@@ -109,7 +118,7 @@ model_numbered <- function(model, run, before) UseMethod("model_numbered")
 #' @exportS3Method
 model_numbered.default <- function(model, run, before) run
 
-# Whether the columns that depend on the numbering are so numbered.
+# Whether components are numbered consistently across draws.
 is_numbered <- function(model) !is.null(model$pivot)
 
 # For a model whose chains keep their own numbers of the components while they
@@ -172,7 +181,13 @@ model_doubts.default <- function(model, draws, converged) NULL
 # line of print(). The fit holds its data and averages, and has converged.
 model_next <- function(model) UseMethod("model_next")
 #' @exportS3Method
-model_next.default <- function(model) NULL
+model_next.default <- function(model) {
+  response <- model_response(model)
+  c(
+    if (!is.null(response)) "predict(fit)",
+    if (identical(response$link, "logit")) "tidy(fit, exponentiate = TRUE)"
+  )
+}
 
 # Of a model of the user: the names of the columns that a draw needs, and a row
 # of the draws as the user's functions take it.
@@ -277,6 +292,51 @@ model_compare_k <- function(model, fits, names, settings, call) {
   UseMethod("model_compare_k")
 }
 
+# ---- Regressions: a predictor and a response ----------------------------------
+#
+# The predictor is eta = o + x'w, of fixed effects, and the default; with groups
+# o + x'b + z'u_j; or that of a normal approximation. Methods of fits have no
+# other knowledge of it.
+
+# The response given eta, of R/regression-response.R; NULL: no regression.
+model_response <- function(model) UseMethod("model_response")
+#' @exportS3Method
+model_response.default <- function(model) NULL
+
+# The rows to predict: list(x, offset, names, ...). at: list(newdata, offset,
+# re_formula, allow_new_levels).
+predictor_rows <- function(model, at, call) UseMethod("predictor_rows")
+
+# eta of each of the draws (a matrix with the model's columns) in each of the
+# rows. Deviations of groups that are not stored are drawn.
+predictor_at_draws <- function(model, draws, rows) UseMethod("predictor_at_draws")
+
+# list(mean, sd): eta is the mixture of N(mean, sd^2) over the rows of these
+# matrices; sd is NULL if eta is known given a draw.
+predictor_moments <- function(model, draws, rows) {
+  UseMethod("predictor_moments")
+}
+
+# log_lik() of the fit's own data, if C has it in one pass; NULL: it is that of
+# the response given the predictor.
+predictor_log_lik <- function(model, draws) UseMethod("predictor_log_lik")
+#' @exportS3Method
+predictor_log_lik.default <- function(model, draws) NULL
+
+# The value of coef() of a fit.
+predictor_coefficients <- function(model, fit) {
+  UseMethod("predictor_coefficients")
+}
+
+# The columns of which confint() has intervals.
+predictor_parameters <- function(model) UseMethod("predictor_parameters")
+
+# The log density of the responses of each group, draws x groups, with the
+# groups' deviations integrated out.
+predictor_group_log_lik <- function(model, draws, call) {
+  UseMethod("predictor_group_log_lik")
+}
+
 # ---- The joint distribution of parameters and data (R/joint.R) ---------------
 
 # A state drawn from the prior, on R's generator.
@@ -340,14 +400,94 @@ model_without_data <- function(model) {
 # Whether chains can be continued.
 model_has_data <- function(model) !is.null(model$data)
 
-# The model, with the hash of its data in the form of this version. That of data
-# which the model does not hold stays, until they are supplied again.
+# The model in the form of this version: its prior, and the hash of its data. The
+# hash of data which the model does not hold stays, until they are supplied
+# again.
 renew_model <- function(model) {
+  model <- current_model(model)
   if (inherits(model$data$model, "gibbsite_model")) {
     model$data$model <- renew_model(model$data$model)
   }
   if (is_old_hash(model$data_hash) && model_has_data(model)) {
     model$data_hash <- model_hash(model)
   }
+  model_renew(model)
+}
+
+# A model that an earlier version stored, with its own fields in the form of this
+# version.
+model_renew <- function(model) UseMethod("model_renew")
+
+#' @exportS3Method
+model_renew.default <- function(model) model
+
+# Names that fields of priors had before, by the class of the prior.
+earlier_fields <- list(
+  lm_prior = c(
+    a = "slope_shape", b = "slope_rate", c = "noise_shape", d = "noise_rate"
+  ),
+  bmf_wishart = c(
+    e = "noise_shape", f = "noise_rate", g = "feature_shape",
+    h = "feature_rate", lambda_b = "feature_precision"
+  ),
+  bmf_gamma = c(
+    a = "user_shape", b = "user_rate", c = "item_shape", d = "item_rate",
+    e = "noise_shape", f = "noise_rate"
+  ),
+  bmf_fixed = c(c = "factor_variance", sigma2 = "noise_variance")
+)
+
+# A model whose prior has the names and the class of this version.
+with_renewed_prior <- function(model) {
+  prior <- model$prior
+  class <- class(prior)[[1L]]
+  if (!class %in% names(earlier_fields)) {
+    return(model)
+  }
+  fields <- unclass(prior)
+  known <- names(fields) %in% names(earlier_fields[[class]])
+  if (!any(known) && class == "lm_prior") {
+    return(model)
+  }
+  names(fields)[known] <- earlier_fields[[class]][names(fields)[known]]
+  if (startsWith(class, "bmf_")) {
+    fields <- c(list(type = sub("bmf_", "", class)), fields)
+    class <- "bmf_prior"
+  }
+  model$prior <- structure(fields, class = c(class, "gibbsite_prior"))
+  if (!is.null(model$imputed)) {
+    model$imputed$models <- lapply(model$imputed$models, with_renewed_prior)
+  }
   model
+}
+
+# The model with the classes of this version: earlier ones had "logit_model",
+# and their fits of regressions were not "gibbsite_regression".
+current_model <- function(model) {
+  if (!inherits(model, "gibbsite_model")) {
+    return(model)
+  }
+  model <- with_renewed_prior(model)
+  if ("gibbsite_regression" %in% model$fit_class) {
+    return(model)
+  }
+  class(model)[class(model) == "logit_model"] <- "logistic_model"
+  if (!is.null(model_response(model))) {
+    model$fit_class <- c(
+      intersect("gibbsite_imputed", model$fit_class),
+      regression_class(model$name)
+    )
+    if (!is.null(model$imputed)) {
+      model$imputed$models <- lapply(model$imputed$models, current_model)
+    }
+  }
+  model
+}
+
+# The classes of the fits of a regression, by the name of its function.
+regression_class <- function(name) {
+  c(
+    name, if (name == "laplace_logistic") "gibbsite_laplace",
+    "gibbsite_regression"
+  )
 }

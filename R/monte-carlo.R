@@ -519,7 +519,7 @@ print.monte_carlo <- function(x, level = 0.95, n = 40, ...) {
     if (!is.null(x$coefficients)) "control variates"
   )
   writeLines(paste0(
-    "<monte_carlo> ", whole(x$draws), " ", x$source,
+    "<monte_carlo> ", digits(x$draws), " ", x$source,
     if (length(ways) > 0L) paste0(", with ", and_words(ways))
   ))
   table <- as.data.frame(x, level = level)

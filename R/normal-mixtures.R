@@ -1,5 +1,45 @@
 # Quantiles of mixtures of normal distributions, for predictive intervals.
 
+# A data frame with sd, lower and upper of the mixture, for each column; NA for a
+# column with an unknown mean or without finite variances. tails: NULL for sd
+# alone.
+mixture_table <- function(mean, sd, tails) {
+  none <- rep(NA_real_, ncol(mean))
+  out <- data.frame(sd = none, lower = none, upper = none)
+  known <- which(!is.na(colSums(mean)) & is.finite(colSums(sd)))
+  mean <- mean[, known, drop = FALSE]
+  sd <- sd[, known, drop = FALSE]
+  out$sd[known] <- mixture_sd(mean, sd)
+  if (is.null(tails)) {
+    return(out)
+  }
+  fixed <- colSums(sd != 0) == 0
+  for (end in 1:2) {
+    out[[1L + end]][known[fixed]] <- apply(
+      mean[, fixed, drop = FALSE], 2L, known_quantiles, tails[[end]]
+    )
+    out[[1L + end]][known[!fixed]] <- mixture_quantile(
+      mean[, !fixed, drop = FALSE], sd[, !fixed, drop = FALSE], tails[[end]]
+    )
+  }
+  out
+}
+
+# The standard deviation of the mixture.
+mixture_sd <- function(mean, sd) {
+  if (nrow(mean) == 1L) {
+    return(drop(sd))
+  }
+  sqrt(apply(mean, 2L, stats::var) + colMeans(sd^2))
+}
+
+known_quantiles <- function(x, probs) {
+  if (anyNA(x)) {
+    return(rep(NA_real_, length(probs)))
+  }
+  stats::quantile(x, probs, names = FALSE)
+}
+
 # Quantile p of the mixture, with equal weights, of N(mean[s, ], sd[s, ]^2) over
 # the draws s, for each column: Newton's method from the quantile of the normal
 # distribution with the mixture's mean and variance, kept within the bracket
@@ -13,6 +53,9 @@ mixture_quantile <- function(mean, sd, p) {
   }
   sd <- matrix(sd, draws, ncol(mean))
   own <- mean + stats::qnorm(p) * sd
+  if (draws == 1L) {
+    return(drop(own))
+  }
   low <- apply(own, 2, min)
   high <- apply(own, 2, max)
   centre <- colMeans(mean)

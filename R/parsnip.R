@@ -15,8 +15,8 @@
 #' * `"conf_int"`: posterior intervals of the expected response, or of the
 #'   probabilities; `std_error = TRUE` adds posterior standard deviations.
 #' * `"pred_int"` (linear): posterior intervals of a new response.
-#' * `"raw"`: [predict.gibbs_logistic()] on the scale of the linear predictor,
-#'   or [predict.gibbs_lm()].
+#' * `"raw"`: [predict.gibbsite_regression()] on the scale of the linear
+#'   predictor.
 #'
 #' The fit itself is `parsnip::extract_fit_engine()` of the model.
 #'
@@ -93,7 +93,7 @@ engine_logistic <- list(
     }
   ),
   conf_int = engine_prediction(
-    type = "response", interval = TRUE, level = quote(level),
+    type = "response", interval = "mean", level = quote(level),
     post = function(x, object) {
       lower <- of_both_levels(list(1 - x$upper, x$lower), object$lvl)
       upper <- of_both_levels(list(1 - x$lower, x$upper), object$lvl)
@@ -108,18 +108,18 @@ engine_logistic <- list(
 )
 
 engine_linear <- list(
-  numeric = engine_prediction(type = "mean", post = function(x, object) {
+  numeric = engine_prediction(type = "response", post = function(x, object) {
     unname(x)
   }),
   conf_int = engine_prediction(
-    type = "mean", interval = TRUE, level = quote(level),
+    type = "response", interval = "mean", level = quote(level),
     post = function(x, object) engine_interval(x, object, "conf_int")
   ),
   pred_int = engine_prediction(
-    type = "response", interval = TRUE, level = quote(level),
+    type = "response", interval = "prediction", level = quote(level),
     post = function(x, object) engine_interval(x, object, "pred_int")
   ),
-  raw = engine_prediction(type = "mean")
+  raw = engine_prediction(type = "link")
 )
 
 engine_interval <- function(x, object, type) {

@@ -51,6 +51,11 @@ plot_types <- c("trace", "density", "autocorrelation", "ranks")
 #' @export
 plot.gibbsite_fit <- function(x, type = c("trace", "density"),
                               variables = NULL, ...) {
+  now <- current_fit(x)
+  if (!is.null(now)) {
+    given <- if (!missing(type)) type
+    return(plot(now, given, variables = variables, ...))
+  }
   call <- rlang::current_env()
   check_no_more(...)
   type <- check_plot_types(type, call)
@@ -97,6 +102,13 @@ plot.gibbsite_fit <- function(x, type = c("trace", "density"),
   }
   draw_legend(dim(draws)[2], fit_part(x, "running"), "trace" %in% type)
   invisible(x)
+}
+
+# The types of a plot where none is given: `own`, or those of chains if their
+# variables are named.
+default_types <- function(type, variables, own,
+                          chains = c("trace", "density")) {
+  type %||% if (is.null(variables)) own else chains
 }
 
 # `own`: the model's own types of plot besides those of all chains.
@@ -442,7 +454,7 @@ draw_legend <- function(chains, running, trace) {
   }
   strip <- trace && running$burnin > 0
   if (strip) {
-    labels <- c(labels, paste0("burn-in (", whole(running$burnin),
+    labels <- c(labels, paste0("burn-in (", digits(running$burnin),
                                " sweeps, not kept)"))
     colours <- c(colours, "grey85")
   }

@@ -31,7 +31,7 @@
 #' in Bayesian workflow. *Journal of the Royal Statistical Society A* 182,
 #' 389-402. \doi{10.1111/rssa.12378}
 #' @examples
-#' prior <- lm_prior(c = 3, d = 600)
+#' prior <- lm_prior(noise_shape = 3, noise_rate = 600)
 #' predicted <- prior_predict(gibbs_lm(dist ~ speed, cars, prior), seed = 1)
 #' predicted
 #' plot(predicted, statistic = median)

@@ -124,6 +124,15 @@ format_prior_named <- function(v, absent = "from the data") {
   paste(names(v), vapply(signif(v, 4), format, ""), collapse = ", ")
 }
 
+# The prior with values for those of its fields that are NULL.
+with_defaults <- function(prior, ...) {
+  defaults <- list(...)
+  for (field in names(defaults)) {
+    prior[[field]] <- prior[[field]] %||% defaults[[field]]
+  }
+  prior
+}
+
 # ---- The coefficients of a regression ----------------------------------------
 
 # What the priors of all regressions have for each coefficient: the mean and the

@@ -25,7 +25,7 @@ as_ratings <- function(x, user = NULL, item = NULL, value = NULL, data = NULL,
     x <- as.table(as.matrix(x))
   }
   named <- list(user = user, item = item, value = value)
-  check_columns_used(x, named, data, arg, call)
+  check_columns_used(x, named, arg, call)
   parts <- if (inherits(x, "formula")) {
     ratings_from_formula(x, data, arg, call, likes)
   } else if (is.data.frame(x)) {
@@ -47,9 +47,8 @@ as_ratings <- function(x, user = NULL, item = NULL, value = NULL, data = NULL,
   ratings
 }
 
-# `user`, `item`, `value` and `data` have no meaning for ratings without named
-# columns: an error.
-check_columns_used <- function(x, named, data, arg, call) {
+# `user`, `item` and `value` have no meaning for ratings without named columns.
+check_columns_used <- function(x, named, arg, call) {
   given <- names(named)[lengths(named) > 0]
   if (length(given) > 0 && !is.data.frame(x)) {
     abort_argument(
@@ -58,17 +57,6 @@ check_columns_used <- function(x, named, data, arg, call) {
          frame.",
         i = "With a formula name the columns in it: {.code value ~ user +
              item}."
-      ),
-      call = call
-    )
-  }
-  if (!is.null(data) && !inherits(x, "formula")) {
-    abort_argument(
-      c(
-        "{.arg data} goes with a formula, and {.arg {arg}} is
-         {describe(x)}.",
-        i = "Give the data frame as {.arg {arg}}, or a formula
-             {.code value ~ user + item}."
       ),
       call = call
     )
@@ -259,8 +247,7 @@ ratings_from_formula <- function(formula, data, arg, call, likes) {
         !identical(right[[1]], quote(`+`)) || length(right) != 3) {
     shown <- paste(deparse(formula), collapse = " ")
     abort_argument(
-      "{.arg {arg}} must be a formula {.code value ~ user + item}, not
-       {.code {shown}}.",
+      "`formula` must be {.code value ~ user + item}, not {.code {shown}}.",
       call = call
     )
   }
@@ -277,8 +264,7 @@ ratings_from_formula <- function(formula, data, arg, call, likes) {
       error = function(cnd) {
         reason <- conditionMessage(cnd)
         abort_argument(
-          "{.code {names[[k]]}} of {.arg {arg}} could not be evaluated:
-           {reason}.",
+          "{.code {names[[k]]}} of `formula` could not be evaluated: {reason}.",
           call = call, class = "column"
         )
       }

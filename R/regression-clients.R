@@ -35,8 +35,8 @@
 #'   formula or the data are wanted, for an offset that the new data do not
 #'   give, and for `performance::r2()`, which has no method for these fits.
 #'   `gibbsite_error_state` if the data have changed or cannot be found.
-#' @seealso [clients] for packages that take every fit; [lm-draws], [hlm-draws],
-#'   [hlm-binomial] and [logistic-draws] for the draws that these packages use.
+#' @seealso [clients] for packages that take every fit; [regression-draws]
+#'   for the draws that these packages use.
 #' @examples
 #' fit <- gibbs_lm(mpg ~ log(hp) + factor(cyl), mtcars, draws = 500, seed = 1,
 #'                 progress = FALSE)
@@ -53,12 +53,6 @@
 #' }
 #' @name regression-clients
 NULL
-
-is_regression <- function(object) {
-  inherits(
-    object, c("gibbs_lm", "gibbs_hlm", "gibbs_logistic", "laplace_logistic")
-  )
-}
 
 check_regression <- function(object, arg, call) {
   if (!is_regression(object)) {
@@ -173,7 +167,7 @@ find_formula.gibbsite_fit <- function(x, ...) {
     return(NULL)
   }
   out <- list(conditional = formula)
-  if (inherits(x, "gibbs_hlm")) {
+  if (has_groups(fit_part(x, "model"))) {
     bar <- split_bars(formula[[3L]], rlang::current_env())$bars[[1L]]
     bar[[1L]] <- quote(`|`)
     fixed <- coefficient_terms(fit_part(x, "model"))
@@ -352,7 +346,7 @@ r2_posterior.gibbsite_fit <- function(model, ...) {
     out <- bayes_R2(model, ...)
     stats::setNames(out, rep(name, length(out)))
   }
-  if (!inherits(model, "gibbs_hlm")) {
+  if (!has_groups(fit_part(model, "model"))) {
     return(list(R2_Bayes = share("R2")))
   }
   list(
@@ -404,15 +398,10 @@ get_refmodel.gibbsite_fit <- function(object, ...) {
   }
   # projpred calls this method, and so is there
   init_refmodel <- getExportedValue("projpred", "init_refmodel")
-  groups <- inherits(object, "gibbs_hlm")
   init_refmodel(
     object, data, formula, stats::family(object),
     ref_predfun = function(fit, newdata = NULL) {
-      t(if (groups) {
-        posterior_linpred(fit, newdata = newdata, allow_new_levels = TRUE)
-      } else {
-        posterior_linpred(fit, newdata = newdata)
-      })
+      t(posterior_linpred(fit, newdata = newdata, allow_new_levels = TRUE))
     },
     extract_model_data = function(object, newdata = NULL, wrhs = NULL,
                                   orhs = NULL, extract_y = TRUE) {
@@ -488,7 +477,7 @@ emm_basis.gibbsite_fit <- function(object, trms, xlev, grid, ...) {
     X = stats::model.matrix(
       trms, frame, contrasts.arg = if (length(own) > 0L) contrasts[own]
     ),
-    bhat = estimated_coefficients(object), V = stats::vcov(object),
+    bhat = fixef.gibbsite_regression(object), V = stats::vcov(object),
     # every linear function of the coefficients has a posterior
     nbasis = matrix(NA), dffun = function(k, dfargs) Inf, dfargs = list(),
     misc = emmeans::.std.link.labels(stats::family(object), list()),
@@ -496,20 +485,12 @@ emm_basis.gibbsite_fit <- function(object, trms, xlev, grid, ...) {
   )
 }
 
-estimated_coefficients <- function(object) {
-  if (inherits(object, "gibbs_hlm")) {
-    fixef.gibbs_hlm(object)
-  } else {
-    stats::coef(object)
-  }
-}
-
 # ---- marginaleffects ---------------------------------------------------------
 
 #' @exportS3Method marginaleffects::get_coef
 get_coef.gibbsite_fit <- function(model, ...) {
   check_regression(model, "model", rlang::current_env())
-  estimated_coefficients(model)
+  fixef.gibbsite_regression(model)
 }
 
 #' @exportS3Method marginaleffects::get_vcov
@@ -540,17 +521,9 @@ get_predict.gibbsite_fit <- function(model, newdata = NULL,
   check_re_formula(re_formula, call)
   allow_new_levels <- check_flag(allow_new_levels)
   offset <- client_offset(model, newdata, "newdata", call)
-  draws <- if (!inherits(model, "gibbs_hlm")) {
-    draw <- switch(type,
-      response = posterior_epred, link = posterior_linpred,
-      prediction = posterior_predict
-    )
-    draw(model, newdata = newdata, offset = offset)
-  } else {
-    grouped_draws(
-      model, newdata, offset, re_formula, allow_new_levels, type, call
-    )
-  }
+  draws <- steady_draws(
+    model, newdata, offset, re_formula, allow_new_levels, type, call
+  )
   out <- data.frame(estimate = apply(draws, 2L, stats::median))
   out$rowid <- if (is.data.frame(newdata)) newdata$rowid
   structure(out, posterior_draws = t(unname(draws)))
@@ -560,34 +533,42 @@ get_predict.gibbsite_fit <- function(model, newdata = NULL,
 # rows. The deviations of a group are the same in each call, because differences
 # of predictions are taken: they are drawn from one seed, for all groups in
 # their order.
-grouped_draws <- function(object, newdata, offset, re_formula, allow_new_levels,
-                          type, call) {
-  check_unlocked(call)
+steady_draws <- function(object, newdata, offset, re_formula, allow_new_levels,
+                         type, call) {
   model <- fit_part(object, "model")
-  rows <- hlm_rows(model, newdata, offset, re_formula, allow_new_levels, call)
-  n <- nrow(rows$x)
-  groups <- if (!is.null(rows$group)) seq_along(model$levels)
-  ahead <- function(x) rbind(matrix(0, length(groups), ncol(x)), x)
-  rows$x <- ahead(rows$x)
-  rows$z <- ahead(rows$z)
-  rows$offset <- c(numeric(length(groups)), rows$offset %||% numeric(n))
-  rows$group <- c(groups, rows$group)
-  rows$names <- NULL
-  d <- hlm_draws(object)
-  check_result_size(
-    c(length(d$sigma), nrow(rows$x)), "draws x observations", "{.arg newdata}",
-    call
+  response <- model_response(model)
+  rows <- rows_to_predict(
+    model, newdata, offset, re_formula, allow_new_levels, call
   )
-  mu <- from_one_seed(hlm_eta(model, d, rows, TRUE)$mu)
-  mu <- mu[, length(groups) + seq_len(n), drop = FALSE]
-  if (inherits(object, "gibbs_hlm_binomial")) {
-    share <- if (type == "link") mu else success_probability(model, mu)
-    if (type != "prediction") {
-      return(share)
-    }
-    return(predicted_successes(share, model, FALSE, NULL, call))
+  n <- nrow(rows$x)
+  size <- response_size(response, model, newdata, NULL, NULL, n, call)
+  draws <- do.call(rbind, chain_matrices(object))
+  groups <- if (!is.null(rows$group)) seq_along(model$levels)
+  check_result_size(
+    c(nrow(draws), length(groups) + n), "draws x observations",
+    "{.arg newdata}", call
+  )
+  if (!is.null(groups)) {
+    check_unlocked(call)
+    ahead <- function(x) rbind(matrix(0, length(groups), ncol(x)), x)
+    rows$x <- ahead(rows$x)
+    rows$z <- ahead(rows$z)
+    rows$offset <- c(numeric(length(groups)), rows$offset %||% numeric(n))
+    rows$group <- c(groups, rows$group)
+    rows$names <- NULL
   }
-  if (type == "prediction") mu + d$sigma * stats::rnorm(length(mu)) else mu
+  eta <- if (is.null(groups)) {
+    predictor_at_draws(model, draws, rows)
+  } else {
+    from_one_seed(predictor_at_draws(model, draws, rows))
+  }
+  eta <- eta[, length(groups) + seq_len(n), drop = FALSE]
+  switch(type,
+    link = eta, response = response_mean(response, eta),
+    prediction = response_draw(
+      response, eta, size, response_scale(response, draws)
+    )
+  )
 }
 
 from_one_seed <- function(value) {

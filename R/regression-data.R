@@ -787,7 +787,8 @@ as_design <- function(x, call, arg = "x") {
     }
     if (length(x) > .Machine$integer.max) {
       abort_argument(
-        "{.arg {arg}} must have 2^31 - 1 rows at most, not {whole(length(x))}.",
+        "{.arg {arg}} must have 2^31 - 1 rows at most, not
+         {digits(length(x))}.",
         call = call
       )
     }

@@ -11,148 +11,224 @@ coefficient_draws <- function(fit) {
   do.call(rbind, chain_matrices(fit))[, seq_along(columns), drop = FALSE]
 }
 
-# coefficients x (lower, upper)
-coefficient_interval <- function(fit, level) {
-  central_intervals(coefficient_draws(fit), level)
+# list(mean, sd) of the coefficients: of the normal approximation, or of the
+# draws.
+coefficient_estimates <- function(fit) {
+  model <- fit_part(fit, "model")
+  if (!draws_posterior(model)) {
+    return(list(mean = laplace_mode(model), sd = laplace_sd(model)))
+  }
+  draws <- coefficient_draws(fit)
+  list(mean = colMeans(draws), sd = apply(draws, 2L, stats::sd))
 }
+
+# parameters x (lower, upper); columns: those of the draws.
+parameter_interval <- function(fit, level,
+                               columns = predictor_parameters(
+                                 fit_part(fit, "model")
+                               )) {
+  model <- fit_part(fit, "model")
+  if (!draws_posterior(model)) {
+    bounds <- outer(laplace_sd(model), stats::qnorm(central_tails(level))) +
+      laplace_mode(model)
+    rownames(bounds) <- model$columns
+    return(bounds)
+  }
+  draws <- do.call(rbind, chain_matrices(fit))
+  central_intervals(draws[, columns, drop = FALSE], level)
+}
+
+#' @exportS3Method
+predictor_parameters.default <- function(model) {
+  seq_along(model$coefficients %||% model$columns)
+}
+
+#' @exportS3Method
+predictor_coefficients.default <- function(model, fit) {
+  colMeans(coefficient_draws(fit))
+}
+
+#' Estimates, fitted values and data of a regression
+#'
+#' `coef()` are the posterior means of the coefficients, `vcov()` their
+#' posterior covariance matrix, `confint()` central posterior intervals and
+#' `sigma()`, of normal responses, the posterior mean of the standard deviation
+#' of an observation of weight 1 (1 with known standard errors). With groups
+#' `coef()` are the coefficients of each group, see [fixef.gibbsite_regression],
+#' and `confint()` has all parameters. (For [laplace_logistic()] see
+#' [coef.gibbsite_laplace()].)
+#'
+#' `fitted()` are the expected responses or probabilities of success,
+#' `predict(fit, type = "response")`. `residuals()` are the differences between
+#' the responses, or observed proportions of success, and the fitted values
+#' (`"response"`), these differences divided by the standard deviation of an
+#' observation, up to \eqn{\sigma}{sigma} (`"pearson"`), or for binomial
+#' responses the square roots of the contributions to the deviance with the sign
+#' of the difference (`"deviance"`). `simulate()` draws responses for the data
+#' of the fit, each data set from another draw (`NA` where the weight is 0). A
+#' fit of [gibbs_hlm()] draws the groups' deviations too.
+#'
+#' `weights()` are the observations' weights, 1 where none were given, or
+#' numbers of trials times the weights. `formula()`, `terms()`,
+#' `model.frame()`, `model.matrix()`, `family()` and `nobs()` return these parts
+#' of the fit as for [stats::glm()]; with groups `terms()` and `model.matrix()`
+#' are those of the fixed effects.
+#'
+#' `logLik()` of a fit of [laplace_logistic()] is the log-likelihood at the
+#' mode, with the number of coefficients as its degrees of freedom (with a prior
+#' the effective number is smaller), so that [stats::AIC()] can be compared with
+#' that of [stats::glm()]; for model comparison see [log_evidence()] and
+#' `loo()`. Its `deviance()` and `df.residual()` are also those of
+#' [stats::glm()], at the mode.
+#'
+#' @param object,formula,x A fit of [gibbs_lm()], [gibbs_hlm()],
+#'   [gibbs_logistic()] or [laplace_logistic()].
+#' @param parm Names or numbers of parameters; default all.
+#' @param level Number between 0 and 1, default 0.95: the posterior probability
+#'   of each interval.
+#' @param type Of normal responses `"response"` (default) or `"pearson"`, of
+#'   binomial ones `"deviance"` (default), `"pearson"` or `"response"`.
+#' @param nsim Whole number, at least 1: how many data sets.
+#' @param seed `NULL`, or a whole number for [set.seed()], after which the
+#'   generator is as it was.
+#' @param ... Not used.
+#' @return `coef()`: a vector with names, with groups a list; `vcov()`: a matrix
+#'   with names; `confint()`: a matrix with a row for each parameter and two
+#'   columns; `sigma()`: a number; `fitted()` and `residuals()`: vectors with
+#'   the names of the rows (`NA` for rows left out by `na_action = "exclude"`,
+#'   and residuals for missing responses). `simulate()`: a data frame with
+#'   `nsim` columns in the form of the response, and the state of the generator
+#'   in its attribute `seed`.
+#' @section Errors: `gibbsite_error_argument` for unknown parameters, a level
+#'   out of range, and `sigma()` of binomial responses; `gibbsite_error_state`
+#'   for a fit without its data.
+#' @examples
+#' fit <- gibbs_lm(mpg ~ wt + hp, mtcars, seed = 1)
+#' coef(fit)
+#' confint(fit)
+#' head(residuals(fit))
+#'
+#' fit <- laplace_logistic(am ~ wt, mtcars, seed = 1)
+#' head(fitted(fit))
+#' head(residuals(fit, "pearson"))
+#' head(simulate(fit, 2, seed = 1))
+#' logLik(fit)
+#' @name regression-data
+NULL
 
 # The value of confint(), from interval(fit, level): parameters x (lower,
 # upper).
-interval_table <- function(object, level, interval, call) {
+interval_table <- function(object, parm, level, interval, call) {
   check_whole_fit(object, "object", call)
   level <- check_level(level, call = call)
   out <- interval(object, level)
   colnames(out) <- tail_names(level)
-  out
+  if (missing(parm)) out else some_rows(out, parm, call)
 }
 
-#' @rdname lm-data
+#' @rdname regression-data
 #' @export
-coef.gibbs_lm <- function(object, ...) {
+coef.gibbsite_regression <- function(object, ...) {
   check_no_more(...)
-  check_whole_fit(object, "object", rlang::current_env())
-  colMeans(coefficient_draws(object))
+  predictor_coefficients(fit_part(object, "model"), object)
 }
 
-#' @rdname logistic-data
+#' @rdname regression-data
 #' @export
-coef.gibbs_logistic <- coef.gibbs_lm
-
-#' @rdname mh-estimates
-#' @export
-coef.mh_sample <- coef.gibbs_lm
-
-#' @rdname mh-estimates
-#' @export
-coef.gibbs_sample <- coef.gibbs_lm
-
-#' @rdname lm-data
-#' @export
-vcov.gibbs_lm <- function(object, ...) {
+vcov.gibbsite_regression <- function(object, ...) {
   check_no_more(...)
   check_whole_fit(object, "object", rlang::current_env())
   stats::cov(coefficient_draws(object))
 }
 
-#' @rdname logistic-data
+#' @rdname regression-data
 #' @export
-vcov.gibbs_logistic <- vcov.gibbs_lm
-
-#' @rdname mh-estimates
-#' @export
-vcov.mh_sample <- vcov.gibbs_lm
-
-#' @rdname mh-estimates
-#' @export
-vcov.gibbs_sample <- vcov.gibbs_lm
-
-#' @rdname lm-data
-#' @export
-confint.gibbs_lm <- function(object, parm, level = 0.95, ...) {
-  call <- rlang::current_env()
+confint.gibbsite_regression <- function(object, parm, level = 0.95, ...) {
   check_no_more(...)
-  out <- interval_table(object, level, coefficient_interval, call)
-  if (missing(parm)) out else some_rows(out, parm, call)
+  interval_table(
+    object, parm, level, parameter_interval, rlang::current_env()
+  )
 }
 
-#' @rdname logistic-data
-#' @export
-confint.gibbs_logistic <- confint.gibbs_lm
+# Of one's own model: of all parameters that were kept.
 
 #' @rdname mh-estimates
 #' @export
-confint.mh_sample <- confint.gibbs_lm
+coef.mh_sample <- coef.gibbsite_regression
 
 #' @rdname mh-estimates
 #' @export
-confint.gibbs_sample <- confint.gibbs_lm
+coef.gibbs_sample <- coef.gibbsite_regression
 
-# The weights of the observations, 1 where none were given.
-frame_weights <- function(object) {
+#' @rdname mh-estimates
+#' @export
+vcov.mh_sample <- vcov.gibbsite_regression
+
+#' @rdname mh-estimates
+#' @export
+vcov.gibbs_sample <- vcov.gibbsite_regression
+
+#' @rdname mh-estimates
+#' @export
+confint.mh_sample <- confint.gibbsite_regression
+
+#' @rdname mh-estimates
+#' @export
+confint.gibbs_sample <- confint.gibbsite_regression
+
+#' @rdname regression-data
+#' @importFrom stats sigma
+#' @export
+sigma.gibbsite_regression <- function(object, ...) {
+  check_no_more(...)
+  response <- model_response(fit_part(object, "model"))
+  scale <- response_scale(response, do.call(rbind, chain_matrices(object)))
+  if (is.null(scale)) NextMethod() else mean(scale)
+}
+
+#' @rdname regression-data
+#' @importFrom stats fitted
+#' @export
+fitted.gibbsite_regression <- function(object, ...) {
+  check_no_more(...)
+  check_frame(fit_part(object, "model"))
+  stats::predict(object, type = "response")
+}
+
+#' @rdname regression-data
+#' @importFrom stats residuals
+#' @export
+residuals.gibbsite_regression <- function(object, type = NULL, ...) {
+  check_no_more(...)
+  model <- fit_part(object, "model")
+  response <- model_response(model)
+  type <- check_choice(type, residual_types(response))
+  frame <- check_frame(model)
+  rows <- rows_to_predict(
+    model, NULL, NULL, NULL, FALSE, rlang::current_env()
+  )
+  mean <- prediction_table(object, rows, "response")$mean
+  out <- response_residual(response, frame, mean, type)
+  as_excluded(model, with_row_names(out, rows$names))
+}
+
+#' @rdname regression-data
+#' @export
+weights.gibbsite_regression <- function(object, ...) {
+  check_no_more(...)
   model <- fit_part(object, "model")
   frame <- check_frame(model)
   weights <- frame$total %||% frame$weights %||% rep(1, nrow(frame$x))
   as_excluded(model, with_row_names(weights, rownames(frame$x)))
 }
 
-#' @rdname lm-data
+#' @rdname regression-data
+#' @importFrom stats family
 #' @export
-weights.gibbs_lm <- function(object, ...) {
+family.gibbsite_regression <- function(object, ...) {
   check_no_more(...)
-  frame_weights(object)
+  response_family(model_response(fit_part(object, "model")))
 }
-
-#' @rdname hlm-data
-#' @export
-weights.gibbs_hlm <- weights.gibbs_lm
-
-#' @rdname logistic-data
-#' @export
-weights.laplace_logistic <- weights.gibbs_lm
-
-#' @rdname logistic-data
-#' @export
-weights.gibbs_logistic <- weights.gibbs_lm
-
-# type: "response" or "pearson".
-frame_residuals <- function(frame, mean, type) {
-  out <- frame$y - mean
-  if (type == "pearson") out * sqrt(frame$weights %||% 1) else out
-}
-
-# Those columns of `mean`, draws x rows, that are observations of the fit or of
-# new data.
-observed_columns <- function(fit, newdata, mean) {
-  if (is.null(newdata)) {
-    mean <- used_columns(mean, rows_used(fit_part(fit, "model")$frame))
-  }
-  mean
-}
-
-# R^2 of each draw (Gelman et al. 2019, doi:10.1080/00031305.2018.1549100).
-# mean: expected responses, draws x observations.  noise: their mean variance.
-explained_share <- function(mean, noise) {
-  explained <- apply(mean, 1L, stats::var)
-  explained / (explained + noise)
-}
-
-#' @rdname lm-draws
-#' @exportS3Method bayesplot::pp_check
-pp_check.gibbs_lm <- function(object, draws = NULL, ...) {
-  if (has_short_names()) return(with_whole_names())
-  frame <- check_frame(fit_part(object, "model"))
-  draws <- draws %||% min(50, ndraws(object))
-  used <- rows_used(frame)
-  replicated <- unname(posterior_predict(object, draws = draws))
-  bayesplot::ppc_dens_overlay(
-    frame$y[used], replicated[, used, drop = FALSE], ...
-  )
-}
-
-#' @rdname hlm-draws
-#' @exportS3Method bayesplot::pp_check
-pp_check.gibbs_hlm <- pp_check.gibbs_lm
-
 
 # ---- Other responses ---------------------------------------------------------
 
@@ -163,7 +239,7 @@ response_noise <- function(frame, beta) {
 }
 
 # The log density of the responses at their expectations.
-response_log_lik <- function(frame, mean, beta) {
+errors_log_lik <- function(frame, mean, beta) {
   weights <- (frame$weights %||% 1) + 0 * mean
   used <- weights > 0 & !is.na(frame$y)
   sum(stats::dnorm(
@@ -198,9 +274,35 @@ with_responses <- function(model, data, what, remake, call,
 
 # ---- Data with predictions, and simulated responses --------------------------
 
-# type: of predict(), the expected response.
-augmented <- function(x, data, newdata, level, type, call) {
-  level <- check_level(level, arg = "conf.level", call = call)
+#' Observations with their predictions
+#'
+#' @param x A fit of a regression by formula or matrix.
+#' @param data `NULL` (default) for the model frame, or the data frame that the
+#'   fit was made with, row for row.
+#' @param newdata `NULL`, or new observations.
+#' @param conf.level Number between 0 and 1, default 0.95: the posterior
+#'   probability of the interval.
+#' @param re_formula,allow_new_levels As in [predict.gibbsite_regression()].
+#' @param ... Not used.
+#' @return The data frame with the added columns `.fitted` (the expected
+#'   response, or the probability of success), `.sd`, `.lower` and `.upper`, and
+#'   for the fit's own data `.resid` (for binomial responses deviance
+#'   residuals).
+#' @section Errors: `gibbsite_error_argument` when `data` has another number of
+#'   rows than the data of the fit, and the errors of
+#'   [predict.gibbsite_regression()].
+#' @examples
+#' fit <- laplace_logistic(am ~ wt, mtcars, seed = 1)
+#' head(augment(fit))
+#' head(augment(gibbs_lm(mpg ~ wt, mtcars, seed = 1)))
+#' @export
+augment.gibbsite_regression <- function(x, data = NULL, newdata = NULL,
+                                        conf.level = 0.95, ...,
+                                        re_formula = NULL,
+                                        allow_new_levels = FALSE) {
+  call <- rlang::current_env()
+  check_no_more(...)
+  level <- check_level(conf.level, arg = "conf.level")
   model <- fit_part(x, "model")
   if (!is.null(data)) {
     if (!is.data.frame(data)) {
@@ -209,7 +311,8 @@ augmented <- function(x, data, newdata, level, type, call) {
     check_data_frame(data, "data", call)
   }
   prediction <- stats::predict(
-    x, newdata, type = type, interval = TRUE, level = level
+    x, newdata, type = "response", interval = "mean", level = level,
+    re_formula = re_formula, allow_new_levels = allow_new_levels
   )
   names(prediction) <- c(".fitted", ".sd", ".lower", ".upper")
   if (!is.null(newdata)) {
@@ -235,49 +338,37 @@ augmented <- function(x, data, newdata, level, type, call) {
   cbind(as.data.frame(own), prediction)
 }
 
-#' @rdname augment.laplace_logistic
+#' @rdname regression-data
+#' @importFrom stats simulate
 #' @export
-augment.gibbs_lm <- function(x, data = NULL, newdata = NULL, conf.level = 0.95,
-                             ...) {
+simulate.gibbsite_regression <- function(object, nsim = 1, seed = NULL, ...) {
   call <- rlang::current_env()
   check_no_more(...)
-  augmented(x, data, newdata, conf.level, "mean", call)
-}
-
-# respond(draw): responses given one row of draws.
-simulated <- function(object, nsim, seed, frame, respond, call) {
+  model <- fit_part(object, "model")
+  response <- model_response(model)
+  frame <- check_frame(model)
   check_unlocked(call)
-  nsim <- check_count(nsim, arg = "nsim", call = call)
+  nsim <- check_count(nsim)
   check_result_size(
     c(length(frame$y), nsim), "observations x simulations", "{.arg nsim}", call
   )
+  rows <- rows_to_predict(model, NULL, NULL, NULL, FALSE, call)
+  size <- response_size(response, model, NULL, NULL, NULL, nrow(rows$x), call)
   draws <- do.call(rbind, chain_matrices(object))
-  simulated_columns(nsim, seed, frame$row_names %||% seq_along(frame$y), {
-    function() respond(draws[sample.int(nrow(draws), 1L), , drop = FALSE])
-  }, call)
-}
-
-#' @rdname lm-data
-#' @importFrom stats simulate
-#' @export
-simulate.gibbs_lm <- function(object, nsim = 1, seed = NULL, ...) {
-  check_no_more(...)
-  model <- fit_part(object, "model")
-  frame <- check_frame(model)
-  simulated(object, nsim, seed, frame, function(draw) {
-    p <- length(model$coefficients)
-    w <- draw[, seq_len(p), drop = FALSE]
-    eta <- as.vector(linear_predictors(as.matrix(frame$x), w, frame$offset))
-    weights <- frame$weights %||% rep(1, length(eta))
-    noise <- stats::rnorm(length(eta)) * draw[[p + 1L]]
-    eta + ifelse(weights > 0, noise / sqrt(weights), NA_real_)
-  }, rlang::current_env())
+  respond <- function() {
+    draw <- draws[sample.int(nrow(draws), 1L), , drop = FALSE]
+    eta <- predictor_at_draws(model, draw, rows)
+    scale <- response_scale(response, draw)
+    as_outcome(frame, as.vector(response_draw(response, eta, size, scale)))
+  }
+  names <- frame$row_names %||% seq_along(frame$y)
+  simulated_columns(nsim, seed, names, respond, call)
 }
 
 # ---- Call and data -----------------------------------------------------------
 
-#' @exportS3Method
-model_comparable.laplace_logistic_model <- function(model) {
+# A model without the environments of its formulas.
+comparable_regression <- function(model) {
   bare <- function(x) {
     if (!is.null(x)) attr(x, ".Environment") <- NULL
     x
@@ -293,83 +384,48 @@ model_comparable.laplace_logistic_model <- function(model) {
   model
 }
 
-#' @exportS3Method
-model_comparable.lm_model <- model_comparable.laplace_logistic_model
+# x, what the fit was not made with if it was made from a matrix.
+part_of_formula <- function(x, what, call) {
+  if (is.null(x)) {
+    abort_argument(
+      "The fit was made from a matrix: it has no {what}.", call = call
+    )
+  }
+  x
+}
 
-#' @exportS3Method
-model_comparable.logit_model <- model_comparable.laplace_logistic_model
-
-#' @rdname logistic-data
+#' @rdname regression-data
 #' @importFrom stats formula
 #' @export
-formula.laplace_logistic <- function(x, ...) {
-  design <- model_design(fit_part(x, "model"))
-  if (is.null(design$formula)) {
-    abort_argument("The fit was made from a matrix: it has no formula.")
-  }
-  in_its_space(design$formula)
+formula.gibbsite_regression <- function(x, ...) {
+  made <- model_design(fit_part(x, "model"))$formula
+  in_its_space(part_of_formula(made, "formula", rlang::current_env()))
 }
 
-#' @rdname lm-data
-#' @export
-formula.gibbs_lm <- formula.laplace_logistic
-
-#' @rdname logistic-data
-#' @export
-formula.gibbs_logistic <- formula.laplace_logistic
-
-#' @rdname logistic-data
+#' @rdname regression-data
 #' @importFrom stats terms
 #' @export
-terms.laplace_logistic <- function(x, ...) {
+terms.gibbsite_regression <- function(x, ...) {
   design <- model_design(fit_part(x, "model"))
-  if (is.null(design$terms)) {
-    abort_argument("The fit was made from a matrix: it has no terms.")
-  }
-  design$terms
+  part_of_formula(
+    design$fixed_terms %||% design$terms, "terms", rlang::current_env()
+  )
 }
 
-#' @rdname lm-data
-#' @export
-terms.gibbs_lm <- terms.laplace_logistic
-
-#' @rdname logistic-data
-#' @export
-terms.gibbs_logistic <- terms.laplace_logistic
-
-#' @rdname logistic-data
+#' @rdname regression-data
 #' @importFrom stats model.frame
 #' @export
-model.frame.laplace_logistic <- function(formula, ...) {
+model.frame.gibbsite_regression <- function(formula, ...) {
   frame <- check_frame(fit_part(formula, "model"))
-  if (is.null(frame$model)) {
-    abort_argument("The fit was made from a matrix: it has no model frame.")
-  }
-  frame$model
+  part_of_formula(frame$model, "model frame", rlang::current_env())
 }
 
-#' @rdname lm-data
-#' @export
-model.frame.gibbs_lm <- model.frame.laplace_logistic
-
-#' @rdname logistic-data
-#' @export
-model.frame.gibbs_logistic <- model.frame.laplace_logistic
-
-#' @rdname logistic-data
+#' @rdname regression-data
 #' @importFrom stats model.matrix
 #' @export
-model.matrix.laplace_logistic <- function(object, ...) {
+model.matrix.gibbsite_regression <- function(object, ...) {
   check_frame(fit_part(object, "model"))$x
 }
-
-#' @rdname lm-data
-#' @export
-model.matrix.gibbs_lm <- model.matrix.laplace_logistic
-
-#' @rdname logistic-data
-#' @export
-model.matrix.gibbs_logistic <- model.matrix.laplace_logistic
 
 changed_formula <- function(old, changes, call) {
   if (!inherits(changes, "formula") && !is_plain_string(changes)) {
@@ -389,9 +445,9 @@ changed_formula <- function(old, changes, call) {
 #' @param formula. For a fit by formula: changes to it, as in
 #'   [stats::update.formula()].
 #' @export
-update.laplace_logistic <- function(object,
-                                    formula., # nolint: object_name_linter.
-                                    ..., evaluate = TRUE) {
+update.gibbsite_regression <- function(
+    object, formula., # nolint: object_name_linter.
+    ..., evaluate = TRUE) {
   evaluate <- check_flag(evaluate)
   call <- rlang::current_env()
   check_whole_fit(object, "object", call)
@@ -399,7 +455,7 @@ update.laplace_logistic <- function(object,
   out <- update.gibbsite_fit(object, ..., evaluate = FALSE)
   if (!missing(formula.)) {
     out$formula <- changed_formula(
-      formula.laplace_logistic(object), formula., call
+      formula.gibbsite_regression(object), formula., call
     )
   }
   if (!evaluate) {
@@ -407,15 +463,3 @@ update.laplace_logistic <- function(object,
   }
   evaluate_again(out, parent.frame(), call)
 }
-
-#' @rdname update.gibbsite_fit
-#' @export
-update.gibbs_lm <- update.laplace_logistic
-
-#' @rdname update.gibbsite_fit
-#' @export
-update.gibbs_logistic <- update.laplace_logistic
-
-#' @rdname update.gibbsite_fit
-#' @export
-update.gibbs_hlm <- update.laplace_logistic

@@ -6,6 +6,8 @@
 
 model_design <- function(model) model$design %||% model$frame
 
+has_groups <- function(model) !is.null(model$group_name)
+
 # The parts of a frame that are kept without the data, and `...` further ones.
 # times: of time_kinds(); named: whether a matrix had names of its columns;
 # other_rows: of variables_of_other_rows().
@@ -360,13 +362,6 @@ row_blocks <- function(n, p, sparse = TRUE, most = 8e6) {
   lapply(seq(1, max(1, n), by = size), function(first) {
     seq.int(first, length.out = min(size, n - first + 1))
   })
-}
-
-known_quantiles <- function(x, probs) {
-  if (anyNA(x)) {
-    return(rep(NA_real_, length(probs)))
-  }
-  stats::quantile(x, probs, names = FALSE)
 }
 
 check_re_formula <- function(re_formula, call) {

@@ -19,8 +19,7 @@ rule_verdict <- function(job, rule, common, suspect) {
   if (is.null(rule) || common <= first || common %% rule$every != 0) {
     return(list(verdict = "go on", suspect = NULL))
   }
-  # chains that needed this burn-in move slowly: a few draws in which they agree
-  # would not show that they have reached every mode
+  # after a long burn-in, agreement over few draws is not convergence
   if (common - first < draws_before(job) + first) {
     return(list(verdict = "go on", suspect = suspect))
   }

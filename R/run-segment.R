@@ -63,8 +63,7 @@ run_segment <- function(chain, model, control, until) {
   sweep <- chain$state$sweep
   end <- if (sweep < control$burnin) min(control$burnin, until) else until
   n <- min(chain$pace, end - sweep)
-  # a segment may end before C or R has checked for an interrupt; Sys.sleep()
-  # checks
+  # check for an interrupt here: a short segment may finish before C does
   Sys.sleep(0)
   set_generator_seed(chain$rng)
   run <- model_sweeps(model, chain$state, n, control)

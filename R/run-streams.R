@@ -262,13 +262,32 @@ warn_same_streams <- function(job) {
   }
 }
 
-# Streams beyond those of the chains: 1 for the check of a corrected fit, 2 for
-# plots, 3 for laplace()'s search, 4 for random numbers of a density in a check,
-# 5 for the points that a check adds to the draws, 6 for mh_sample()'s search, 7
-# for sbc()'s first simulations, from 9 on for the chains that log_evidence()
-# continues.
-spare_stream <- function(seed, chains, number, call) {
-  chain_streams(seed[[1L]], chains + number, call)[[chains + number]]
+# Streams beyond those of the chains, by purpose. The numbers never change: the
+# draws of a seed depend on them. A fold of kfold() and compare_k() has a seed
+# of its own, so that its numbers may be those of other purposes.
+spare_streams <- c(
+  # draws of an approximation for its check
+  check_draws = 1L,
+  # the points that a check adds to the draws
+  check_points = 5L,
+  # random numbers of a user's density in a check
+  check_density = 4L,
+  # replicated data of a plot
+  plot = 2L,
+  # the searches for a mode of laplace() and of mh_sample()
+  laplace_search = 3L, mh_search = 6L,
+  # the first simulations of sbc() and geweke_joint()
+  pilot = 7L,
+  # log_lik() of a fold; the score of each of several fits on it
+  fold = 1L, fold_score = 2L,
+  # the chains that log_evidence() continues: this number plus the chain's
+  continued_chain = 8L
+)
+
+# The stream of a purpose; `k`: of the k-th of several.
+spare_stream <- function(seed, chains, purpose, call, k = 0L) {
+  number <- chains + spare_streams[[purpose]] + k
+  chain_streams(seed[[1L]], number, call)[[number]]
 }
 
 check_same_kind <- function(kind, call) {

@@ -129,7 +129,7 @@ check_envelope <- function(batch, log_ratio, call) {
 
 abort_tries <- function(kept, found, tries, n, call) {
   abort_numeric(
-    c("{whole(tries)} proposals gave {found} of {n} draws: {.arg max_tries} is
+    c("{digits(tries)} proposals gave {found} of {n} draws: {.arg max_tries} is
        reached.",
       i = "A smaller {.arg log_m} or a {.arg proposal} closer to the target
            accepts more."),

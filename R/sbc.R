@@ -80,7 +80,7 @@
 #'   what the prior says.
 #' @examples
 #' # the default prior says nearly nothing about sigma
-#' prior <- lm_prior(c = 3, d = 600)
+#' prior <- lm_prior(noise_shape = 3, noise_rate = 600)
 #' check <- sbc(gibbs_lm(dist ~ speed, cars, prior, burnin = 50), n = 60,
 #'              draws = 19, thin = 1, seed = 1, progress = FALSE)
 #' check
@@ -115,7 +115,8 @@ sbc <- function(model, n = 400, draws = 99, burnin = NULL, thin = NULL,
   inner <- joint_model(rlang::enquo(model), draw_prior, simulate_data, call)
   control <- inner$joint$control
   control$burnin <- as.double(burnin %||% control$burnin)
-  pilot <- with_stream(spare_stream(running$seed, running$chains, 7L, call), {
+  stream <- spare_stream(running$seed, running$chains, "pilot", call)
+  pilot <- with_stream(stream, {
     names <- colnames(varying_quantities(inner, 100L, call))
     list(
       names = names,
@@ -265,7 +266,7 @@ print.gibbsite_sbc <- function(x, ...) {
     paste0("<sbc> ", model$headline), "",
     paste0(
       counted(nrow(simulated_rows(x)), "simulation"), " (burn-in ",
-      whole(control$burnin), ", every ", ordinal(control$thin), " sweep)"
+      digits(control$burnin), ", every ", ordinal(control$thin), " sweep)"
     ),
     seed_line(x), ""
   ))

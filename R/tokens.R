@@ -40,7 +40,7 @@ is_texts <- function(x) {
 check_texts <- function(x, arg, call) {
   if (length(x) > .Machine$integer.max) {
     abort_argument(
-      "{.arg {arg}} must have 2^31 - 1 texts at most, not {whole(length(x))}.",
+      "{.arg {arg}} must have 2^31 - 1 texts at most, not {digits(length(x))}.",
       call = call
     )
   }

@@ -58,7 +58,7 @@ accuracy_row <- function(name, x, what, features) {
     x, x$ratings[-back, ], features, rank = 10, predict_at = test, draws = 200,
     burnin = 200, chains = 2
   )
-  at <- predicted_at(fit)
+  at <- predicted_at(fit, level = 0.9)
   inside <- test$value >= at$lower & test$value <= at$upper
   data.frame(
     data = name, held_back = what, features = features,

@@ -262,7 +262,7 @@ accuracy_row <- function(name, x, rank, biases = FALSE) {
     parts$train, rank, biases = biases, draws = 500, burnin = 100, chains = 4,
     predict_at = parts$test, seed = 1, progress = FALSE
   ))))[[3L]]
-  at <- predicted_at(fit)
+  at <- predicted_at(fit, level = 0.9)
   interval <- suppressMessages(
     predict(fit, test, type = "interval", level = 0.9)
   )

@@ -10,8 +10,8 @@
 # work by R's own routines:
 #
 #   dense.c      BLAS and LAPACK, a kernel at a time: gram by dsyrk, cholesky by
-#                dpotrf, solve by dtrsm and dtrsv, products by ddot and dgemv;
-#                and all of them
+#                dpotrf, products by ddot and dgemv; and all of them, also solutions
+#                by dtrsv
 #   uniforms.c   one unif_rand() a number
 #   normals.c    one norm_rand() a number
 #   lane_math.h  exp() and log1p() of the C library
@@ -148,8 +148,6 @@ cases <- list(
   "dense.c, gram: mode, 1e5 x 50" = function() mode_only(1e5, 50),
   "dense.c, gram: mode, 2,000 x 1,000" = function() mode_only(2000, 1000),
   "dense.c, cholesky: mode, 2,000 x 1,000" = function() mode_only(2000, 1000),
-  "dense.c, solve: draws, 1e4 x 20" = function() with_draws(1e4, 20),
-  "dense.c, solve: draws, 1,000 x 500" = function() with_draws(1000, 500),
   "dense.c, products: mode, 1e5 x 50" = function() mode_only(1e5, 50),
   "dense.c, products: mode, 1e6 x 20" = function() mode_only(1e6, 20),
   "uniforms.c: mixture, 272 x 2, k = 2" = function() mixture(272, 2, 2, 20000),
@@ -200,10 +198,6 @@ replaced_in <- function(case) sub(":.*", "", case)
 groups <- list(
   gram = "dense_add_gram",
   cholesky = c("dense_cholesky", "dense_cholesky_work"),
-  solve = c(
-    "dense_solve_transposed", "dense_solve_lower",
-    "dense_solve_lower_transposed"
-  ),
   products = c("dense_dot", "dense_add_columns", "dense_scale_and_dot")
 )
 
@@ -217,27 +211,27 @@ mix_kernels <- function(target, plain, group) {
   ), target)
 }
 
-# The package itself calls no BLAS.
-link_blas <- function(makevars) {
-  lines <- readLines(makevars)
-  libraries <- startsWith(lines, "PKG_LIBS")
-  lines[libraries] <- sub(
-    "=", "= $(LAPACK_LIBS) $(BLAS_LIBS) $(FLIBS)", lines[libraries]
-  )
-  writeLines(lines, makevars)
-}
+# Where the package was built as it is: its objects serve the others, but not
+# where a header changes.
+as_it_is <- file.path(tempfile("source"), "gibbsite")
 
 library_of <- function(what = NULL) {
   file <- sub(",.*", "", what)
   group <- if (length(what) > 0L) sub(".*, ", "", what)
-  source <- file.path(tempfile("source"), "gibbsite")
+  source <- as_it_is
+  if (length(what) > 0L) source <- file.path(tempfile("source"), "gibbsite")
   dir.create(source, recursive = TRUE)
-  top <- dirname(here)
+  reuse <- length(what) > 0L && endsWith(file, ".c")
+  from <- if (reuse) as_it_is else dirname(here)
   parts <- c("DESCRIPTION", "NAMESPACE", "R", "src", "inst")
-  file.copy(file.path(top, parts), source, recursive = TRUE)
-  unlink(list.files(
+  file.copy(
+    file.path(from, parts), source, recursive = TRUE, copy.date = TRUE
+  )
+  made <- list.files(
     file.path(source, "src"), "[.](o|so)$", recursive = TRUE, full.names = TRUE
-  ))
+  )
+  changed <- basename(made) == sub("c$", "o", file)
+  unlink(if (reuse) made[changed] else made)
   if (length(file) > 0L) {
     target <- list.files(
       file.path(source, "src", "core"), paste0("^", file, "$"),
@@ -250,14 +244,13 @@ library_of <- function(what = NULL) {
     } else {
       file.copy(plain, target, overwrite = TRUE)
     }
-    link_blas(file.path(source, "src", "Makevars"))
   }
   lib <- tempfile("library")
   dir.create(lib)
   log <- tempfile()
   status <- system2(
     file.path(R.home("bin"), "R"),
-    c("CMD", "INSTALL", "--no-docs", "--no-test-load",
+    c("CMD", "INSTALL", "--no-docs", "--no-test-load", "--no-byte-compile",
       paste0("--library=", lib), source),
     stdout = log, stderr = log
   )

@@ -4,10 +4,13 @@
 #include <R.h>
 #include <string.h>
 
+#include "mh/mh_proposal.h"
+#include "mh/mh_sweep.h"
 #include "r_args.h"
 #include "r_generator.h"
 #include "r_gibbs_sample.h"
-#include "r_mh.h"
+#include "r_mh_functions.h"
+#include "r_mh_proposal.h"
 
 /* Steps for which variates are drawn ahead. */
 #define LOOK_AHEAD 64
@@ -159,7 +162,7 @@ gibbs_step *gibbs_open_step(gibbs_model *m, size_t k, SEXP spec, SEXP memory) {
                 args_element(memory, "proposal"),
                 args_element(spec, "functions"), R_NilValue, &s->session);
   if (s->block.proposal->d != s->mh.d ||
-      (mh_block_needs_gradient(&s->block) && !s->mh.gradient))
+      (mh_needs_slope(s->block.proposal) && !s->mh.gradient))
     Rf_error("the proposal of block %.0f does not fit it", (double)k + 1.0);
   s->block.index = all_coordinates(s->mh.d);
   s->mh.blocks = 1;

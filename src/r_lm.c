@@ -78,6 +78,8 @@ static lm_data unpack_data(SEXP list) {
   data.estimate = args_doubles(list, "estimate", data.r);
   data.scale = positives(list, "scale", data.p);
   data.mean = args_doubles(list, "mean", data.p);
+  if (data.horseshoe && data.r == data.p)
+    data.gram = args_doubles(list, "gram", args_product(data.p, data.p));
   data.missing = unpack_missing(args_element(list, "missing"), data.p);
   return data;
 }

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "logistic/logistic.h"
 #include "logistic/logistic_gibbs.h"
+#include "logistic/logistic_search.h"
 #include "numeric/columns.h"
 #include "r_args.h"
 #include "r_scan.h"
@@ -77,8 +77,8 @@ static SEXP pack_trace(const double *trace, size_t iterations) {
   return packed;
 }
 
-/* control: list(gradient = 0 or 1, limit, share = 0 or 1, tolerance, price = 0
- * or more).  Returns list(map, precision_factor, trace, outcome, log_joint,
+/* control: list(gradient = 0 or 1, limit, share = 0 or 1, tolerance).
+ * Returns list(map, precision_factor, trace, outcome, log_joint,
  * distance, share); NULL when the user interrupted. */
 SEXP C_logistic_search(SEXP list, SEXP start, SEXP control_list) {
   const logistic_data data = unpack_data(list);
@@ -88,7 +88,6 @@ SEXP C_logistic_search(SEXP list, SEXP start, SEXP control_list) {
   control.limit = args_count(control_list, "limit", 0);
   control.share = args_count(control_list, "share", 0) > 0;
   control.tolerance = args_number(control_list, "tolerance");
-  control.price = args_number(control_list, "price");
   control.stop = interrupted;
   if (TYPEOF(start) != REALSXP || (size_t)XLENGTH(start) != data.p)
     Rf_error("`start` must be %.0f numbers", (double)data.p);
@@ -103,7 +102,7 @@ SEXP C_logistic_search(SEXP list, SEXP start, SEXP control_list) {
   double *trace = work_of(control.limit + 1);
   const logistic_result found =
     logistic_search(&data, &control, REAL(map), REAL(factor), trace,
-                    work_of(logistic_search_size(&data, &control)));
+                    work_of(logistic_search_size(data.p)));
   SET_VECTOR_ELT(result, 2, pack_trace(trace, found.iterations));
   SET_VECTOR_ELT(result, 3, Rf_ScalarInteger((int)found.outcome));
   SET_VECTOR_ELT(result, 4, Rf_ScalarReal(found.log_joint));

@@ -26,6 +26,7 @@
   ROUTINE(mh_sweeps, 6)               \
   ROUTINE(mh_settle, 4)               \
   ROUTINE(mh_evaluate, 4)             \
+  ROUTINE(mh_variates, 1)             \
   ROUTINE(bmf_sweeps, 5)              \
   ROUTINE(bmf_linear, 5)              \
   ROUTINE(bmf_fold_in, 6)             \
@@ -67,6 +68,7 @@ SEXP C_native_gradient(SEXP pointer, SEXP x);
 SEXP C_mh_sweeps(SEXP spec, SEXP functions, SEXP state, SEXP n, SEXP control,
                  SEXP place);
 SEXP C_mh_settle(SEXP spec, SEXP functions, SEXP state, SEXP place);
+SEXP C_mh_variates(SEXP compiled);
 SEXP C_mh_evaluate(SEXP density, SEXP point, SEXP names, SEXP place);
 SEXP C_bmf_sweeps(SEXP data, SEXP state, SEXP n, SEXP control, SEXP mode);
 SEXP C_bmf_linear(SEXP sizes, SEXP draws, SEXP user, SEXP item, SEXP moments);

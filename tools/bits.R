@@ -33,7 +33,8 @@ ratings <- function(users, items) {
 }
 
 bmf_priors <- list(
-  fixed = bmf_fixed(1, 0.5), gamma = bmf_gamma(), wishart = bmf_wishart()
+  fixed = bmf_prior("fixed", factor_variance = 1, noise_variance = 0.5),
+  gamma = bmf_prior("gamma"), wishart = bmf_prior()
 )
 for (prior in names(bmf_priors)) {
   for (rank in c(2, 5, 8, 17, 33)) {
@@ -135,7 +136,7 @@ for (prior in names(lm_priors)) {
 show("lm answers", {
   fit <- gibbs_lm(x[-5, 1:4], y[-5], draws = 20, burnin = 20, chains = 2,
                   seed = 1, progress = FALSE)
-  list(log_lik(fit), predict(fit, interval = TRUE))
+  list(log_lik(fit), predict(fit))
 })
 
 # ---- hierarchical linear regression ------------------------------------------
@@ -189,7 +190,7 @@ show("hlm answers", {
   fit <- gibbs_hlm(y ~ x + (x | g), measured, draws = 20, burnin = 20,
                    chains = 2, seed = 1, progress = FALSE)
   set.seed(1)
-  list(log_lik(fit), coef(fit), predict(fit, interval = TRUE))
+  list(log_lik(fit), coef(fit), predict(fit))
 })
 
 # ---- logistic regression and Laplace approximations --------------------------

@@ -268,16 +268,6 @@ clients <- list(
     function(fit, x) {
       near(x@posterior_sample[, , 1], as.array(fit)[, , 1])
     }, function(fit) shinystan::as.shinystan(as.array(fit))),
-  client("bridgesampling", "bridge_sampler()",
-    function(fit) bridgesampling::bridge_sampler(fit, silent = TRUE),
-    function(fit, x) {
-      own <- if (inherits(fit, "mh_sample")) {
-        log(2 * pi)
-      } else {
-        as.numeric(log_evidence(fit))
-      }
-      near(x$logml, own, 0.05)
-    }),
   client("projpred", "get_refmodel()",
     function(fit) projpred::get_refmodel(fit),
     function(fit, x) {

@@ -16,3 +16,18 @@ digest <- function(x) {
 
 # The draws of a fit without its attributes.
 draws_alone <- function(fit) lapply(fit, unclass)
+
+# bmf_prior(), also of an earlier build, which named the fields by letters.
+bmf_prior <- function(type = "wishart", ...) {
+  here <- asNamespace("gibbsite")
+  if (exists("bmf_prior", here, inherits = FALSE)) {
+    return(here$bmf_prior(type, ...))
+  }
+  letters <- c(
+    factor_variance = "c", noise_variance = "sigma2", noise_shape = "e",
+    noise_rate = "f"
+  )
+  given <- list(...)
+  names(given) <- letters[names(given)]
+  do.call(here[[paste0("bmf_", type)]], given)
+}

@@ -8,11 +8,14 @@
 #
 # The fits are short runs of every sampler and of the options that choose
 # between ways to draw.  A fit that stops with an error differs from one that
-# does not; two errors are the same, whatever they say, and are listed.
+# does not; two errors are the same, whatever they say, and are listed. A fit
+# that only the old build cannot make is listed too, and is no difference.
+# identical-regressions.R has the answers of regressions.
 
 self <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))
 arguments <- commandArgs(trailingOnly = TRUE)
 source(file.path(dirname(self), "digest.R"))
+source(file.path(dirname(self), "identical-regressions.R"))
 
 # ---- one library: Rscript identical.R --lines REGEX --------------------------
 
@@ -128,8 +131,9 @@ show_bmf <- function() {
   table <- sim_bmf(50, 30, rank = 2, share = 0.3)
   asked <- table[1:20, ]
   priors <- list(
-    fixed = bmf_fixed(c = 0.5, sigma2 = 1), gamma = bmf_gamma(e = 3, f = 2),
-    wishart = bmf_wishart()
+    fixed = bmf_prior("fixed", factor_variance = 0.5, noise_variance = 1),
+    gamma = bmf_prior("gamma", noise_shape = 3, noise_rate = 2),
+    wishart = bmf_prior()
   )
   for (prior in names(priors)) {
     for (biases in c(FALSE, TRUE)) {
@@ -190,7 +194,7 @@ show_lm <- function() {
       made <- run(gibbs_lm, mpg ~ wt + hp, mtcars, prior = lm_prior(type))
       list(
         draws_alone(extend(made, 50, progress = FALSE)), log_lik(made),
-        predict(made, type = "response", interval = TRUE),
+        predict(made),
         posterior_predict(made, draws = 3), bayes_R2(made)
       )
     })
@@ -236,7 +240,7 @@ show_hlm <- function() {
                   prior = hlm_prior(type))
       list(
         draws_alone(extend(made, 50, progress = FALSE)), log_lik(made),
-        coef(made), vcov(made), predict(made, interval = TRUE),
+        coef(made), vcov(made), predict(made),
         posterior_predict(made, draws = 3)
       )
     })
@@ -315,39 +319,89 @@ bent_slope <- function(x) {
   c(-x[1] / 4 - 0.6 * x[1] * bend, -bend, -x[-(1:2)])
 }
 
-show_mh <- function() {
+# Every move alone, and every move that another can be made of in it.
+moves_of <- function() {
   spread <- diag(2, 4) + 0.3
-  proposals <- list(
+  custom <- custom_proposal(
+    function(x) x + rnorm(4, 0, 0.5),
+    function(y, x) sum(dnorm(y, x, 0.5, log = TRUE))
+  )
+  independent <- independence(rep(0, 4), spread)
+  fixed <- langevin(0.4, bent_slope, tune = FALSE)
+  walk_t <- random_walk(0.3, family = "t")
+  mixed <- mixture_proposal(random_walk(0.2), random_walk(2),
+                            weights = c(0.6, 0.4))
+  alone <- list(
     "adaptive" = adaptive(), "adaptive scale" = adaptive(scale = 0.3),
     "adaptive for ever" = adaptive(forever = TRUE),
     "walk" = random_walk(0.7), "walk t" = random_walk(0.7, family = "t"),
     "walk uniform" = random_walk(0.7, family = "uniform"),
     "walk cov" = random_walk(cov = spread),
+    "walk cov t" = random_walk(cov = spread, family = "t"),
     "walk laplace" = random_walk(cov = "laplace"),
-    "langevin" = langevin(0.5, bent_slope),
+    "langevin" = langevin(0.5, bent_slope), "langevin fixed" = fixed,
     "langevin cov" = langevin(gradient = bent_slope, cov = spread),
     "nuts" = nuts(bent_slope), "nuts dense" = nuts(bent_slope, "dense"),
+    "nuts of depth 2" = nuts(bent_slope, max_depth = 2),
     "hmc" = hmc(0.3, 5, bent_slope),
+    "hmc dense" = hmc(n_steps = 4, gradient = bent_slope, mass = "dense"),
+    "hmc fixed" = hmc(0.3, 5, bent_slope, tune = FALSE, jitter = 0),
+    "independence" = independent,
+    "independence normal" = independence(rep(0, 4), 4 * spread, df = Inf),
+    "custom" = custom,
+    "custom symmetric" = custom_proposal(function(x) x + rnorm(4), NULL),
+    "slice" = univariate_slice(),
+    "slice widths" = univariate_slice(c(0.5, 1, 2, 1), max_steps = 3),
+    "ellipse" = elliptical_slice(spread, 0.2),
+    "ellipse variances" = elliptical_slice(c(2, 1, 1, 3)),
+    "mixture" = mixed,
+    "mixture of all" = mixture_proposal(walk_t, independent, fixed, custom),
     "delayed" = delayed_rejection(),
+    "delayed walk" = delayed_rejection(random_walk(1.5), 0.3)
+  )
+  inside <- list(
     "delayed langevin" = delayed_rejection(
       langevin(0.8, bent_slope), random_walk(0.3, family = "t")
     ),
-    "independence" = independence(rep(0, 4), spread),
-    "mixture" = mixture_proposal(random_walk(0.2), random_walk(2),
-                                 weights = c(0.6, 0.4)),
-    "custom" = custom_proposal(
-      function(x) x + rnorm(4, 0, 0.5),
-      function(y, x) sum(dnorm(y, x, 0.5, log = TRUE))
-    )
+    "delayed langevin scaled" = delayed_rejection(
+      langevin(0.8, bent_slope), 0.4
+    ),
+    "delayed mixture" = delayed_rejection(mixed, independent),
+    "delayed custom" = delayed_rejection(custom, adaptive()),
+    "delayed independence" = delayed_rejection(independent, fixed)
   )
+  heated <- c("adaptive", "walk t", "langevin", "independence", "custom",
+              "slice", "ellipse", "mixture", "delayed")
+  made <- lapply(c(alone[heated], inside["delayed mixture"]), function(move) {
+    tempered(c(1, 2, 5), move)
+  })
+  names(made) <- paste("tempered", names(made))
+  c(alone, inside, made, list(
+    "tempered auto" = tempered(), "tempered fixed" = tempered(tune = FALSE)
+  ))
+}
+
+show_mh <- function() {
   fit <- function(...) {
     fit_of(mh_sample, bent, rep(0.1, 4), ..., draws = 300, burnin = 200)
   }
-  for (kind in names(proposals)) {
-    show(paste("mh", kind), fit(proposals[[kind]]))
+  moves <- moves_of()
+  for (move in names(moves)) {
+    show(paste("mh", move), fit(moves[[move]]))
+    show(paste("mh steps of", move), {
+      made <- run(mh_sample, bent, rep(0.1, 4), moves[[move]], debug = TRUE)
+      list(unclass(mh_trace(made)), as.list(acceptance(made)),
+           draws_alone(extend(made, 20, progress = FALSE)))
+    })
   }
   show("mh blocks", fit(blocks = list(1:2, 3:4), lower = c(-3, -Inf, 0, -1),
                         upper = c(3, Inf, Inf, 2)))
+  show("mh blocks of all", fit(
+    list(nuts(bent_slope), univariate_slice(), hmc(0.3, 3, bent_slope),
+         langevin(0.5, bent_slope), delayed_rejection(),
+         elliptical_slice(2)),
+    blocks = list(1:2, 3, c(4, 1), 2:3, c(1, 3), 4)
+  ))
   show("mh transformed", fit(lower = c(-3, -Inf, 0, -1),
                              upper = c(3, Inf, Inf, 2), transform = TRUE))
   show("mh thinned", fit(thin = 2))
@@ -369,6 +423,26 @@ show_gibbs_sample <- function() {
     })
     fit_of(gibbs_sample, conditionals, init)
   })
+  steps <- list(
+    "adaptive" = adaptive(), "walk" = random_walk(0.7, family = "t"),
+    "langevin" = langevin(0.5, function(state) {
+      (1 - state$mean) / state$variance
+    }),
+    "slice" = univariate_slice(), "ellipse" = elliptical_slice(2),
+    "independence" = independence(1, matrix(2)),
+    "mixture" = mixture_proposal(random_walk(0.2), random_walk(2)),
+    "custom" = custom_proposal(function(x) x + rnorm(1), NULL),
+    "delayed" = delayed_rejection(random_walk(2), random_walk(0.3))
+  )
+  for (move in names(steps)) {
+    show(paste("mh in gibbs_sample", move), {
+      conditionals$mean <- mh_step(function(state) {
+        dnorm(state$mean, 1, sqrt(state$variance), log = TRUE)
+      }, steps[[move]], steps = 2)
+      made <- run(gibbs_sample, conditionals, init)
+      list(draws_alone(made), as.list(acceptance(made)))
+    })
+  }
   show("gibbs_sample kinds of generator", {
     RNGkind("Marsaglia-Multicarry", "Ahrens-Dieter")
     on.exit(RNGkind("default", "default"))
@@ -386,6 +460,7 @@ if (identical(arguments[1L], "--lines")) {
   show_lm()
   show_hlm()
   show_laplace()
+  show_regressions()
   show_mh()
   show_gibbs_sample()
   quit()
@@ -425,10 +500,15 @@ chosen <- if (length(arguments) > 2L) arguments[[3L]] else "."
 old <- all_lines(normalizePath(arguments[[1L]]), chosen)
 new <- all_lines(normalizePath(arguments[[2L]]), chosen)
 stopifnot(length(old) > 0L, identical(names(old), names(new)))
-same <- old == new
+gained <- old == "an error" & new != old
+same <- old == new | gained
 failed <- old == "an error" & new == "an error"
 if (any(failed)) {
   cat("stops with an error in both:", names(old)[failed], "", sep = "\n  ")
+}
+if (any(gained)) {
+  cat("answers where the old build stops:", names(old)[gained], "",
+      sep = "\n  ")
 }
 if (!all(same)) cat("differs:", names(old)[!same], "", sep = "\n  ")
 cat(sum(same), "of", length(same), "the same\n")

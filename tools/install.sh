@@ -69,11 +69,14 @@ can_build_packages() {
     $(R CMD config FLIBS)) >/dev/null 2>&1
 }
 
+# R's mathematics library and BLAS.
 can_test_core() {
   has cc || return 1
   printf '%s\n' '#define MATHLIB_STANDALONE' '#include <Rmath.h>' \
-    'int main(void) { return norm_rand() > 1e9; }' >"$scratch/rmath.c"
-  cc -o "$scratch/rmath" "$scratch/rmath.c" -lRmath -lm >/dev/null 2>&1
+    'double dnrm2_(int *n, double *x, int *step);' 'int main(void) {' \
+    '  int one = 1; double x = norm_rand();' \
+    '  return dnrm2_(&one, &x, &one) > 1e9;' '}' >"$scratch/rmath.c"
+  cc -o "$scratch/rmath" "$scratch/rmath.c" -lRmath -lblas -lm >/dev/null 2>&1
 }
 
 # The manual's style files, by the Debian package that has them.
@@ -89,7 +92,7 @@ missing_system() {
   fi
   if asked test-c; then
     has cc || echo build-essential
-    can_test_core || echo r-mathlib
+    can_test_core || printf '%s\n' r-mathlib libblas-dev
   fi
   if asked check; then
     has qpdf || echo qpdf

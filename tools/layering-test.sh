@@ -104,3 +104,44 @@ sed 's|core/model/|core/other/|' "$scratch/windows/Makevars" \
   >"$scratch/windows/Makevars.win"
 refused windows 'Makevars.win: core/model/model.o is not listed'
 refused windows 'Makevars.win: core/other/model.o has no source'
+
+# circle NAME: two sources of a model, of which one calls the other
+circle() {
+  example "$1"
+  sed 's|model.o|model.o core/model/part.o|' "$scratch/$1/Makevars" \
+    >"$scratch/$1/Makevars.win"
+  cp "$scratch/$1/Makevars.win" "$scratch/$1/Makevars"
+  printf 'int part(void);\n' >"$scratch/$1/core/model/part.h"
+  printf '#include "numeric/rounding.h"\n#include "model/part.h"\n' \
+    >"$scratch/$1/core/model/part.c"
+  printf 'int part(void) { return 1; }\nint other(void);\n' \
+    >>"$scratch/$1/core/model/part.c"
+  printf 'int other(void) {\n  return part();\n}\n' \
+    >>"$scratch/$1/core/model/model.c"
+}
+
+circle one_way
+tools/layering.sh "$scratch/one_way"
+circle calls
+printf 'int back(void) { return other(); }\n' \
+  >>"$scratch/calls/core/model/part.c"
+refused calls 'a circle of sources: core/model/part -> core/model/model: other'
+circle values
+printf 'static int (*const f)(void) = {\n  other};\n' \
+  >>"$scratch/values/core/model/part.c"
+refused values 'core/model/part -> core/model/model: other'
+# a function of the same name that the source has itself is another one
+circle hidden
+printf 'static int other(void) { return 2; }\nint g(void) { return other(); }\n' \
+  >>"$scratch/hidden/core/model/part.c"
+tools/layering.sh "$scratch/hidden"
+circle through
+printf 'int far(void) { return other(); }\n' >"$scratch/through/core/model/model.h"
+printf 'int back(void) { return far(); }\n' \
+  >>"$scratch/through/core/model/part.c"
+refused through 'core/model/part -> core/model/model: far'
+circle headers
+printf '#include "model/part.h"\n' >>"$scratch/headers/core/model/model.h"
+tools/layering.sh "$scratch/headers"
+printf '#include "model/model.h"\n' >>"$scratch/headers/core/model/part.h"
+refused headers 'core/model/part.h -> '

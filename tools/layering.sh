@@ -8,6 +8,9 @@
 #   3. no C function is longer than 60 lines
 #   4. Makevars and Makevars.win list every source, and nothing else
 #   5. every source of src/core includes rounding.h before anything else
+#   6. no two sources use each other's functions and values, directly or through
+#      others, where a source and its header are one; nor do headers include
+#      each other.  Types of another's header do not count
 # Comments and strings do not count.  Prints file:line: reason; fails on any.
 set -eu
 src=${1:-src}
@@ -78,21 +81,92 @@ awk -v src="$src" '
         complain(FNR, "the core may not use " words[i])
   }
 
+  # src/core/mh/mh.c and mh.h are both "core/mh/mh"
+  function unit(path) {
+    sub("^" src "/", "", path)
+    sub(/[.][ch]$/, "", path)
+    return path
+  }
+
+  # unit `from` needs unit `to`, because of `what`
+  function add_need(from, to, what) {
+    units[from]
+    units[to]
+    if (from != to && !((from, to) in need)) need[from, to] = what
+  }
+
+  # kernels are a part of what is compiled with them
+  function note_include(text,    path) {
+    if (text !~ /^[ \t]*#[ \t]*(include|define LANES_KERNEL)[ \t]*"/) return
+    kernel = text ~ /LANES_KERNEL/
+    sub(/^[^"]*"/, "", text)
+    sub(/".*/, "", text)
+    path = (src "/" text) in known ? src "/" text : src "/core/" text
+    if (!(path in known)) return
+    if (kernel) part_of[unit(path)] = unit(FILENAME)
+    else if (FILENAME ~ /[.]h$/) add_need(FILENAME, path, "includes " text)
+  }
+
+  # `text`: what stands before the brace of a function or of a value
+  function note_definition(text,    name) {
+    if (!match(text, /[A-Za-z_][A-Za-z0-9_]*[ \t]*(\(|(\[[^]]*\])?[ \t]*=)/))
+      return
+    name = substr(text, RSTART, RLENGTH)
+    sub(/[^A-Za-z0-9_].*/, "", name)
+    if (text ~ /(^|[^A-Za-z0-9_])static[^A-Za-z0-9_]/ && FILENAME ~ /[.]c$/)
+      hidden[unit(FILENAME), name]
+    else home[name] = unit(FILENAME)
+  }
+
+  function note_words(text,    i, n, words) {
+    n = split(text, words, /[^A-Za-z0-9_]+/)
+    for (i = 1; i <= n; i++)
+      if (words[i] ~ /^[A-Za-z]/) named[unit(FILENAME), words[i]]
+  }
+
+  function whole_of(name) { return name in part_of ? part_of[name] : name }
+
+  function complain_of_circles(    pair, i, j, k, circle) {
+    for (pair in named) {
+      split(pair, part, SUBSEP)
+      if ((part[2] in home) && !(pair in hidden))
+        add_need(whole_of(part[1]), whole_of(home[part[2]]), part[2])
+    }
+    for (pair in need) reach[pair]
+    for (k in units)
+      for (i in units)
+        if ((i, k) in reach)
+          for (j in units)
+            if ((k, j) in reach) reach[i, j]
+    for (pair in need) {
+      split(pair, part, SUBSEP)
+      if ((part[2], part[1]) in reach) {
+        print "a circle of sources: " part[1] " -> " part[2] ": " need[pair]
+        bad = 1
+      }
+    }
+  }
+
   # A function runs from the first line of its declaration to the brace that
   # closes it; at depth 0 a brace that follows ")" opens one.
   function measure(text,    i, c) {
     if (depth == 0 && start == 0 && text ~ /[^ \t]/) start = FNR
     for (i = 1; i <= length(text); i++) {
       c = substr(text, i, 1)
+      if (depth == 0) declared = c == ";" ? "" : declared c
       if (c == " " || c == "\t") continue
       if (c == "{") {
-        if (depth++ == 0) is_function = (last == ")")
+        if (depth++ == 0) {
+          is_function = (last == ")")
+          note_definition(declared)
+        }
       } else if (c == "}") {
         if (--depth == 0) {
           if (is_function && FNR - start + 1 > longest)
             complain(start, "a function of " FNR - start + 1 " lines, over " \
               longest)
           start = 0
+          declared = ""
         }
       } else if (c == ";" && depth == 0) start = 0
       else if (depth == 0 && start == 0) start = FNR
@@ -114,7 +188,7 @@ awk -v src="$src" '
 
   FNR == 1 {
     in_comment = depth = start = in_macro = includes = 0
-    quote = last = ""
+    quote = last = declared = ""
     in_core = index(FILENAME, src "/core/") == 1
   }
 
@@ -132,10 +206,20 @@ awk -v src="$src" '
       else check_words(text)
     }
     in_macro = directive && raw ~ /\\$/
-    if (!directive) measure(text)
+    note_include($0)
+    # a declaration is no use
+    outside = depth == 0
+    if (!directive) {
+      measure(text)
+      declared = declared " "
+    }
+    if (directive || !outside || text ~ /[{]/) note_words(text)
   }
 
-  END { exit bad }
+  END {
+    complain_of_circles()
+    exit bad
+  }
 ' "$src"/*.[ch] "$src"/core/*/*.[ch] || status=1
 
 for file in "$src"/core/*.[ch]; do

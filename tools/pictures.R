@@ -45,7 +45,7 @@ made <- sim_bmf(60, 40, rank = 2, share = 0.3, mean = 3)
 rounded <- transform(made, value = pmin(5, pmax(1, round(value))))
 back <- sample(nrow(made), 120)
 many <- sim_hlm(80, 6, mu = c(3, 1), Sigma = diag(c(1, 0.25)))
-prior <- lm_prior(c = 3, d = 600)
+prior <- lm_prior(noise_shape = 3, noise_rate = 600)
 six <- sim_gmm(
   200, c(0.5, 0.3, 0.2), matrix(stats::rnorm(18, sd = 4), 3), diag(6)
 )

@@ -1,6 +1,7 @@
 # Makes the output in README.md: runs the R blocks between the lines "<!--
 # session -->" and "<!-- end of session -->" one after the other in one session,
-# writes their output into them, and draws man/figures/faithful.png.
+# writes their output into them, and draws the pictures
+# in man/figures.
 #
 #   Rscript tools/readme.R          rewrites README.md and the picture
 #   Rscript tools/readme.R check    fails where README.md would change;
@@ -48,16 +49,52 @@ with_output <- function(lines) {
     lines[seq.int(last, length(lines))])
 }
 
-draw_picture <- function(path) {
-  dir.create(dirname(path), showWarnings = FALSE, recursive = TRUE)
-  fit <- gibbs_gmm(faithful, 2, seed = 1)
-  grDevices::png(path, width = 520, height = 380, res = 77)
-  on.exit(grDevices::dev.off())
-  plot(fit)
+# Counts of words in the help pages of two packages.
+help_counts <- function() {
+  pages <- unlist(lapply(c("grid", "methods"), function(package) {
+    lapply(tools::Rd_db(package), function(page) {
+      paste(unlist(page), collapse = " ")
+    })
+  }))
+  counts <- token_counts(pages, min_length = 5)
+  pages_with <- Matrix::colSums(counts > 0)
+  counts[, pages_with %in% 5:40]
+}
+
+# The pictures at the top of the page, by the names of their files.
+pictures <- list(
+  clusters = function() plot(gibbs_gmm(faithful, 2, seed = 1)),
+  groups = function() {
+    fit <- gibbs_hlm(
+      Reaction ~ Days + (Days | Subject), lme4::sleepstudy, seed = 1
+    )
+    plot(fit, term = "Days")
+  },
+  curve = function() {
+    fit <- gibbs_logistic(type ~ glu + bmi, MASS::Pima.tr, seed = 1)
+    plot(fit, type = "response")
+  },
+  topics = function() {
+    fit <- gibbs_lda(help_counts(), 4, draws = 30000, burnin = 5000, seed = 1)
+    plot(fit, n = 6)
+  }
+)
+
+draw_pictures <- function(folder) {
+  dir.create(folder, showWarnings = FALSE, recursive = TRUE)
+  for (name in names(pictures)) {
+    path <- file.path(folder, paste0(name, ".png"))
+    grDevices::png(path, width = 520, height = 380, res = 77)
+    pictures[[name]]()
+    grDevices::dev.off()
+    if (nzchar(Sys.which("pngquant"))) {
+      system2("pngquant", c("--speed=1", "--force", "--ext=.png", path))
+    }
+  }
 }
 
 without_times <- function(lines) {
-  gsub("; [0-9.]+ s$|ESS a second: [0-9]+", "", lines)
+  gsub("; [0-9.]+ (ms|s|min|h)$|ESS a second: [0-9,.]+", "", lines)
 }
 
 invisible(Sys.setlocale("LC_CTYPE", "C.UTF-8"))
@@ -75,9 +112,5 @@ if (identical(commandArgs(trailingOnly = TRUE), "check")) {
   }
 } else {
   writeLines(after, "README.md", useBytes = TRUE)
-  picture <- file.path("man", "figures", "faithful.png")
-  draw_picture(picture)
-  if (nzchar(Sys.which("pngquant"))) {
-    system2("pngquant", c("--speed=1", "--force", "--ext=.png", picture))
-  }
+  draw_pictures(file.path("man", "figures"))
 }

@@ -2,15 +2,14 @@
  * with.  No part of the package.  With one of the PLAIN_ names defined only that
  * group of functions is here. */
 #if !defined(PLAIN_GRAM) && !defined(PLAIN_CHOLESKY) && \
-  !defined(PLAIN_SOLVE) && !defined(PLAIN_PRODUCTS)
+  !defined(PLAIN_PRODUCTS)
 #define PLAIN_GRAM
 #define PLAIN_CHOLESKY
-#define PLAIN_SOLVE
 #define PLAIN_PRODUCTS
 #define PLAIN_REST
 #endif
 
-#define USE_FC_LEN_T
+#include "numeric/blas.h"
 #include "numeric/dense.h"
 
 #include <R_ext/BLAS.h>
@@ -68,30 +67,13 @@ dense_moments dense_sum_around(const double *x, size_t n, double centre) {
   }
   return sums;
 }
-#endif
-
-#ifdef PLAIN_SOLVE
-/* The sides are the rows of a DENSE_LANES x p matrix B: B <- B L^-1. */
-void dense_solve_transposed(const double *l, size_t p, double *b) {
-  const int lanes = DENSE_LANES, order = (int)p;
-  if (order > 0)
-    F77_CALL(dtrsm)
-  ("R", "L", "N", "N", &lanes, &order, ONE, l, &order, b,
-   &lanes FCONE FCONE FCONE FCONE);
-}
 
 void dense_solve_lower(const double *l, size_t p, double *b) {
-  const int order = (int)p;
-  if (order > 0)
-    F77_CALL(dtrsv)
-  ("L", "N", "N", &order, l, &order, b, STEP FCONE FCONE FCONE);
+  blas_solve_lower(l, p, b);
 }
 
 void dense_solve_lower_transposed(const double *l, size_t p, double *b) {
-  const int order = (int)p;
-  if (order > 0)
-    F77_CALL(dtrsv)
-  ("L", "T", "N", &order, l, &order, b, STEP FCONE FCONE FCONE);
+  blas_solve_lower_transposed(l, p, b);
 }
 #endif
 

@@ -4,6 +4,7 @@
 #define TOPICS(RUN)    \
   RUN(harness)         \
   RUN(assignment)      \
+  RUN(blas)            \
   RUN(bmf)             \
   RUN(bmf_exact)       \
   RUN(columns)         \

@@ -151,31 +151,8 @@ static void cholesky_refuses(void) {
   }
 }
 
-/* Eight sides at once are eight times linalg's solve. */
-static void solve_of_several_sides(void) {
-  set_seed(27, 28);
-  for (size_t p = 1; p < 40; p += 3) {
-    double *l = normals(p * p), *b = normals(DENSE_LANES * p);
-    double *one = new_numbers(DENSE_LANES * p);
-    for (size_t j = 0; j < p; j++)
-      l[j + p * j] = 3.0 + fabs(l[j + p * j]) + (double)p;
-    for (size_t side = 0; side < DENSE_LANES; side++)
-      for (size_t j = 0; j < p; j++)
-        one[j + p * side] = b[side + DENSE_LANES * j];
-    dense_solve_transposed(l, p, b);
-    for (size_t side = 0; side < DENSE_LANES; side++) {
-      linalg_solve_lower_transposed(l, p, one + p * side);
-      for (size_t j = 0; j < p; j++)
-        EXPECT_NEAR(b[side + DENSE_LANES * j], one[j + p * side], 1e-14);
-    }
-    release_numbers(l);
-    release_numbers(b);
-    release_numbers(one);
-  }
-}
-
-/* One side, at every order around the panels, is linalg's solve. */
-static void solve_of_one_side(void) {
+/* At every order around the panels, is linalg's solve. */
+static void solves_are_those_of_linalg(void) {
   const size_t orders[] = {1, 2, 7, 8, 9, 63, 64, 65, 72, 127, 128, 129, 200};
   set_seed(29, 30);
   for (size_t k = 0; k < LENGTH(orders); k++) {
@@ -204,6 +181,5 @@ void test_dense(void) {
   run_test("dense: sums of columns", sums_of_columns);
   run_test("dense: cholesky is that of linalg", cholesky_is_that_of_linalg);
   run_test("dense: cholesky refuses", cholesky_refuses);
-  run_test("dense: solve of several sides", solve_of_several_sides);
-  run_test("dense: solve of one side", solve_of_one_side);
+  run_test("dense: solves are those of linalg", solves_are_those_of_linalg);
 }

@@ -47,6 +47,7 @@ typedef struct {
   double local[P], local_aux[P];
   double eigenvalue[3], estimate[3], vectors[P * 3], scale[P], mean[P];
   double z[N * P], y[N], prior_mean;
+  double gram[3 * 3];
   double missing_x[MOST_MISSING * P], missing_offset[MOST_MISSING];
   double missing_weight[MOST_MISSING];
 } fixture;
@@ -74,6 +75,11 @@ static void open_fixture(fixture *f, form of) {
         f->z[i + N * j] +=
           left[i + N * k] * sqrt(f->eigenvalue[k]) * f->vectors[j + p * k];
   }
+  for (size_t j = 0; j < p && r == p; j++)
+    for (size_t i = 0; i < p; i++)
+      for (size_t k = 0; k < r; k++)
+        f->gram[i + p * j] +=
+          f->vectors[i + p * k] * f->eigenvalue[k] * f->vectors[j + p * k];
   f->prior_mean = 0.8;
   f->data = (lm_data){.p = p,
                       .r = r,
@@ -93,6 +99,7 @@ static void open_fixture(fixture *f, form of) {
                       .eigenvalue = f->eigenvalue,
                       .estimate = f->estimate,
                       .vectors = f->vectors,
+                      .gram = f->gram,
                       .scale = f->scale,
                       .mean = f->mean,
                       .intercept_at = 1};

@@ -7,7 +7,7 @@
 
 #include "harness.h"
 #include "laplace/laplace.h"
-#include "logistic/logistic_inexact.h"
+#include "logistic/logistic_search.h"
 #include "numeric/columns.h"
 #include "numeric/dense.h"
 #include "numeric/linalg.h"
@@ -269,19 +269,17 @@ static void derivatives_by_differences(void) {
   for_problems(both_forms);
 }
 
-/* The same by the pieces: L' from residuals, -L'' v and its diagonal from
+/* The same by the pieces: L' from residuals, -L'' and its diagonal from
  * curvatures, some of which are 0. */
 static void pieces_of(const logistic_data *data) {
   const size_t n = data->n, p = data->p;
-  double w[MAX_COLUMNS], v[MAX_COLUMNS], sum[MAX_COLUMNS], other[MAX_COLUMNS];
+  double w[MAX_COLUMNS], sum[MAX_COLUMNS], other[MAX_COLUMNS];
   double hessian[MAX_COLUMNS * MAX_COLUMNS], gram[MAX_COLUMNS * MAX_COLUMNS];
-  double *work = new_numbers(logistic_work_size(p)), *xv = new_numbers(n);
+  double *work = new_numbers(logistic_work_size(p));
   double *eta = new_numbers(n), *residual = new_numbers(n);
   double *curvature = new_numbers(n);
-  for (size_t j = 0; j < p; j++) {
+  for (size_t j = 0; j < p; j++)
     w[j] = norm_rand();
-    v[j] = norm_rand();
-  }
   logistic_evaluate(data, w, sum, hessian, work);
   logistic_predictor(data, 0, n, w, 1, eta);
   for (size_t i = 0; i < n; i++) {
@@ -292,25 +290,16 @@ static void pieces_of(const logistic_data *data) {
   logistic_gradient(data, residual, w, other);
   for (size_t j = 0; j < p; j++)
     EXPECT_NEAR(other[j], sum[j], 1e-12);
-  logistic_bend(data, curvature, v, xv, other);
   logistic_gram(data, curvature, gram, work);
   logistic_add_prior(data, w, NULL, gram);
-  for (size_t j = 0; j < p; j++) {
-    sum[j] = 0.0;
-    for (size_t i = 0; i < p; i++)
-      sum[j] -= hessian[i >= j ? i + p * j : j + p * i] * v[i];
-    EXPECT_NEAR(other[j], sum[j], 1e-12);
+  for (size_t j = 0; j < p; j++)
     for (size_t i = j; i < p; i++)
       EXPECT_NEAR(gram[i + p * j], hessian[i + p * j], 1e-12);
-  }
   logistic_squares(data, curvature, other);
   for (size_t j = 0; j < p; j++)
     EXPECT_NEAR(other[j] + data->precision[j + p * j], hessian[j + p * j],
                 1e-12);
-  logistic_predictor(data, 0, n, v, 1, eta);
-  for (size_t i = 0; i < n; i++)
-    EXPECT_NEAR(xv[i] + data->offset[i], eta[i], 1e-13);
-  double *all[] = {work, xv, eta, residual, curvature};
+  double *all[] = {work, eta, residual, curvature};
   for (size_t k = 0; k < LENGTH(all); k++)
     release_numbers(all[k]);
 }
@@ -361,7 +350,7 @@ static logistic_result search_from(const logistic_data *data, double start,
   const size_t p = data->p;
   const logistic_control control = {
     .method = method, .limit = 5000, .tolerance = 1e-8};
-  double *work = new_numbers(logistic_search_size(data, &control));
+  double *work = new_numbers(logistic_search_size(p));
   for (size_t j = 0; j < p; j++)
     w[j] = start;
   const logistic_result found =
@@ -416,120 +405,6 @@ static void search_finds_the_mode(void) {
 
 /* ---- the way to the mode by conjugate gradients -------------------------- */
 
-/* What an exact solution at w says is left of the way, in posterior sds. */
-static double distance_at(const logistic_data *data, const double *w) {
-  const size_t p = data->p;
-  double *gradient = new_numbers(p), *hessian = new_numbers(p * p);
-  double *work = new_numbers(logistic_work_size(p)), square = 0.0;
-  double *cholesky = new_numbers(dense_cholesky_work(p));
-  logistic_evaluate(data, w, gradient, hessian, work);
-  EXPECT(dense_cholesky(hessian, p, cholesky) == STATUS_OK);
-  linalg_solve_lower(hessian, p, gradient);
-  for (size_t j = 0; j < p; j++)
-    square += gradient[j] * gradient[j];
-  release_numbers(gradient);
-  release_numbers(hessian);
-  release_numbers(work);
-  release_numbers(cholesky);
-  return sqrt(square);
-}
-
-/* Asked once a conjugate gradient. */
-static int count_and_go_on(void *asked) {
-  ++*(int *)asked;
-  return 0;
-}
-
-enum { WAY_ROWS = 60, WAY_COLUMNS = 40, WAY_LIMIT = 100 };
-
-/* The way alone ends at the mode; the search by it, and by exact solutions
- * alone, have the same mode, factor and value.  price: of a factor, in
- * conjugate gradients. */
-static void way_of(const logistic_data *data, double price, double start) {
-  const size_t p = data->p;
-  logistic_control control = {
-    .limit = WAY_LIMIT, .tolerance = 1e-8, .price = price};
-  EXPECT(logistic_inexact_pays(data, &control));
-  double *work = new_numbers(logistic_search_size(data, &control));
-  double *w = new_numbers(p), *factor = new_numbers(p * p);
-  double *direct_w = new_numbers(p), *direct_factor = new_numbers(p * p);
-  double trace[WAY_LIMIT + 1];
-  int asked = 0;
-  for (size_t j = 0; j < p; j++)
-    w[j] = start;
-  control.stop = count_and_go_on;
-  control.stop_data = &asked;
-  const logistic_way way =
-    logistic_approach(data, &control, w, factor, trace, work);
-  /* 65 with the diagonal, 21 with factors; a wrong probe or factor: 271, 42 */
-  EXPECT(asked < (price > 100.0 ? 100 : 30));
-  EXPECT(way.iterations < 40 && !way.stopped);
-  EXPECT(distance_at(data, w) < 1e-9);
-  for (size_t k = 0; k < way.iterations; k++)
-    EXPECT(trace[k + 1] >= trace[k] - 1e-10);
-  for (size_t j = 0; j < p; j++)
-    w[j] = direct_w[j] = start;
-  const logistic_result found =
-    logistic_search(data, &control, w, factor, trace, work);
-  EXPECT(found.outcome == LOGISTIC_CONVERGED);
-  EXPECT(found.iterations == way.iterations);
-  EXPECT_NEAR(trace[found.iterations], found.log_joint, 1e-11);
-  control.price = 1.0;
-  EXPECT(!logistic_inexact_pays(data, &control));
-  const logistic_result direct =
-    logistic_search(data, &control, direct_w, direct_factor, trace, work);
-  EXPECT(direct.outcome == LOGISTIC_CONVERGED);
-  EXPECT_NEAR(found.log_joint, direct.log_joint, 1e-12);
-  for (size_t j = 0; j < p; j++)
-    EXPECT_NEAR(w[j], direct_w[j], 1e-10);
-  for (size_t e = 0; e < p * p; e++)
-    EXPECT_NEAR(factor[e], direct_factor[e], 1e-9);
-  double *all[] = {work, w, factor, direct_w, direct_factor};
-  for (size_t k = 0; k < LENGTH(all); k++)
-    release_numbers(all[k]);
-}
-
-/* Few observations a column, some counted more than once; a price that is never
- * reached leaves the diagonal in the factor's place. */
-static void way_ends_at_the_mode(void) {
-  int row_start[WAY_ROWS + 1], column[WAY_ROWS * WAY_COLUMNS];
-  const double prices[] = {3.0, 8.0, 1e6}, starts[] = {0.0, 2.0, -300.0};
-  set_seed(35, 36);
-  problem q = make_problem(WAY_ROWS, WAY_COLUMNS, row_start, column);
-  for (size_t k = 0; k < LENGTH(prices); k++)
-    for (size_t s = 0; s < LENGTH(starts); s++) {
-      way_of(&q.dense, prices[k], starts[s]);
-      way_of(&q.sparse, prices[k], starts[s]);
-    }
-  release_problem(&q);
-}
-
-/* Says yes once. */
-static int at_the_fifth(void *asked) {
-  return ++*(int *)asked == 5;
-}
-
-static void way_is_interrupted(void) {
-  int row_start[WAY_ROWS + 1], column[WAY_ROWS * WAY_COLUMNS], asked = 0;
-  set_seed(37, 38);
-  problem q = make_problem(WAY_ROWS, WAY_COLUMNS, row_start, column);
-  const logistic_control control = {.limit = WAY_LIMIT,
-                                    .tolerance = 1e-8,
-                                    .price = 10.0,
-                                    .stop = at_the_fifth,
-                                    .stop_data = &asked};
-  double *work = new_numbers(logistic_search_size(&q.dense, &control));
-  double *w = new_numbers(WAY_COLUMNS), trace[WAY_LIMIT + 1];
-  double *factor = new_numbers(WAY_COLUMNS * WAY_COLUMNS);
-  const logistic_result found =
-    logistic_search(&q.dense, &control, w, factor, trace, work);
-  EXPECT(found.outcome == LOGISTIC_INTERRUPTED && asked == 5);
-  release_numbers(work);
-  release_numbers(w);
-  release_numbers(factor);
-  release_problem(&q);
-}
-
 static int always(void *unused) {
   (void)unused;
   return 1;
@@ -548,7 +423,7 @@ static void search_without_a_maximum(void) {
                               .diagonal = 1};
   logistic_control control = {.limit = 5, .share = 1, .tolerance = 1e-8};
   double w = 0.0, factor, trace[6],
-         *work = new_numbers(logistic_search_size(&data, &control));
+         *work = new_numbers(logistic_search_size(data.p));
   logistic_result found =
     logistic_search(&data, &control, &w, &factor, trace, work);
   EXPECT(found.outcome == LOGISTIC_LIMIT && found.iterations == 5);
@@ -631,8 +506,6 @@ void test_logistic(void) {
   run_test("logistic: derivatives by pieces", derivatives_by_pieces);
   run_test("logistic: terms by row", terms_by_row);
   run_test("logistic: search finds the mode", search_finds_the_mode);
-  run_test("logistic: way ends at the mode", way_ends_at_the_mode);
-  run_test("logistic: way is interrupted", way_is_interrupted);
   run_test("logistic: search without a maximum", search_without_a_maximum);
   run_test("logistic: columns by hand", columns_by_hand);
   run_test("laplace: draws have the moments", draws_have_the_moments);

@@ -1,8 +1,9 @@
 /* Metropolis-Hastings without R: densities are C functions. */
-#include "mh/mh.h"
+#include "mh/mh_sweep.h"
 
 #include "harness.h"
 #include "mh/mh_proposal.h"
+#include "mh/mh_types.h"
 #include "numeric/linalg.h"
 #include "numeric/rmath.h"
 
@@ -72,11 +73,11 @@ static int failing(void *context, const double *x, double *value) {
 /* ---- samplers -------------------------------------------------------------- */
 
 /* Block b on `d` coordinates from `index`, with L = scale I. */
-static mh_proposal *add_block(sampler *s, mh_kind kind, size_t d,
+static mh_proposal *add_block(sampler *s, const mh_move_type *kind, size_t d,
                               const int *index, double scale) {
   const size_t b = s->model.blocks++;
   mh_proposal *p = &s->proposal[b];
-  *p = (mh_proposal){.kind = kind, .d = d, .target = 0.4};
+  *p = (mh_proposal){.type = kind, .d = d, .target = 0.4};
   for (size_t i = 0; i < d * d; i++)
     s->factor[b][i] = i % (d + 1) == 0 ? scale : 0.0;
   p->factor = s->factor[b];
@@ -163,16 +164,16 @@ static void draw_and_compare(sampler *s) {
 }
 
 static void compiled_proposals_have_the_moments(void) {
-  const mh_kind kinds[] = {MH_RANDOM_WALK, MH_ADAPTIVE, MH_INDEPENDENCE,
-                           MH_LANGEVIN};
+  const mh_move_type *const kinds[] = {&mh_random_walk, &mh_adaptive,
+                                       &mh_independence, &mh_langevin};
   for (size_t k = 0; k < LENGTH(kinds); k++) {
     sampler s;
     set_seed(11, 12);
     new_sampler(&s, 3, normals);
     mh_proposal *p = add_block(&s, kinds[k], 3, all_coordinates,
-                               kinds[k] == MH_INDEPENDENCE ? 4.0 : 1.2);
-    p->tuned = kinds[k] == MH_ADAPTIVE || kinds[k] == MH_LANGEVIN;
-    if (kinds[k] == MH_INDEPENDENCE) {
+                               kinds[k] == &mh_independence ? 4.0 : 1.2);
+    p->tuned = kinds[k] == &mh_adaptive || kinds[k] == &mh_langevin;
+    if (kinds[k] == &mh_independence) {
       p->family = MH_T;
       p->freedom = 5.0;
     }
@@ -186,8 +187,8 @@ static void blocks_have_the_moments(void) {
   sampler s;
   set_seed(13, 14);
   new_sampler(&s, 3, normals);
-  add_block(&s, MH_RANDOM_WALK, 2, first, 2.0)->family = MH_UNIFORM;
-  add_block(&s, MH_LANGEVIN, 2, second, 1.5);
+  add_block(&s, &mh_random_walk, 2, first, 2.0)->family = MH_UNIFORM;
+  add_block(&s, &mh_langevin, 2, second, 1.5);
   draw_and_compare(&s);
 }
 
@@ -195,13 +196,13 @@ static void mixtures_have_the_moments(void) {
   static const double weight[] = {0.6, 0.4};
   static const double mean[] = {0.0, 0.0}, wide[] = {3.0, 4.0},
                       narrow[] = {0.5, 0.8};
-  mh_proposal part[2] = {{.kind = MH_RANDOM_WALK,
+  mh_proposal part[2] = {{.type = &mh_random_walk,
                           .family = MH_T,
                           .freedom = 3.0,
                           .d = 2,
                           .factor = narrow,
                           .diagonal = 1},
-                         {.kind = MH_INDEPENDENCE,
+                         {.type = &mh_independence,
                           .d = 2,
                           .mean = mean,
                           .factor = wide,
@@ -209,9 +210,9 @@ static void mixtures_have_the_moments(void) {
   sampler s;
   set_seed(15, 16);
   new_sampler(&s, 2, normals);
-  mh_proposal *p = add_block(&s, MH_MIXTURE, 2, all_coordinates, 1.0);
+  mh_proposal *p = add_block(&s, &mh_mixture, 2, all_coordinates, 1.0);
   p->parts = 2;
-  p->weight = weight;
+  p->settings.mixture.weight = weight;
   p->part = part;
   EXPECT(!mh_is_symmetric(p));
   draw_and_compare(&s);
@@ -223,7 +224,7 @@ static void density_is_asked_once_a_step(void) {
   sampler s;
   set_seed(1, 2);
   new_sampler(&s, 2, normals);
-  add_block(&s, MH_RANDOM_WALK, 2, all_coordinates, 1.0);
+  add_block(&s, &mh_random_walk, 2, all_coordinates, 1.0);
   start(&s);
   EXPECT(s.asked == 1);
   EXPECT(run(&s, 100, 100.0, NULL, 0) == STATUS_OK);
@@ -241,7 +242,7 @@ static void pieces_do_not_show(void) {
     sampler *s = piece ? &pieces : &once;
     set_seed(5, 6);
     new_sampler(s, 2, normals);
-    add_block(s, MH_ADAPTIVE, 2, all_coordinates, 1.0)->tuned = MH_FOREVER;
+    add_block(s, &mh_adaptive, 2, all_coordinates, 1.0)->tuned = MH_FOREVER;
     start(s);
     if (!piece)
       EXPECT(run(s, 23, 0.0, a, 23) == STATUS_OK);
@@ -262,7 +263,7 @@ static void faults_stop(void) {
     sampler s;
     set_seed(3, 4);
     new_sampler(&s, 2, functions[k]);
-    add_block(&s, MH_RANDOM_WALK, 2, all_coordinates, 1.0);
+    add_block(&s, &mh_random_walk, 2, all_coordinates, 1.0);
     start(&s);
     EXPECT(run(&s, 1000, 1000.0, NULL, 0) == STATUS_USER_FUNCTION);
     EXPECT(s.model.fault == faults[k]);
@@ -277,7 +278,7 @@ static void nan_can_be_rejected(void) {
   set_seed(3, 4);
   new_sampler(&s, 2, not_a_number);
   s.model.reject_nan = 1;
-  add_block(&s, MH_RANDOM_WALK, 2, all_coordinates, 1.0);
+  add_block(&s, &mh_random_walk, 2, all_coordinates, 1.0);
   start(&s);
   EXPECT(run(&s, 1000, 1000.0, NULL, 0) == STATUS_OK);
   EXPECT(s.nan_count > 0.0 && s.nan_count < 1000.0);
@@ -291,7 +292,7 @@ static void bounds_are_not_asked(void) {
   new_sampler(&s, 2, normals);
   s.model.lower = lower;
   s.model.upper = upper;
-  add_block(&s, MH_RANDOM_WALK, 2, all_coordinates, 1.0);
+  add_block(&s, &mh_random_walk, 2, all_coordinates, 1.0);
   start(&s);
   double draws[3 * 500];
   EXPECT(run(&s, 500, 0.0, draws, 500) == STATUS_OK);
@@ -305,7 +306,7 @@ static void learning_ends_with_burnin(void) {
   sampler s;
   set_seed(9, 10);
   new_sampler(&s, 1, normals);
-  add_block(&s, MH_ADAPTIVE, 1, all_coordinates, 0.01)->tuned = MH_BURNIN;
+  add_block(&s, &mh_adaptive, 1, all_coordinates, 0.01)->tuned = MH_BURNIN;
   start(&s);
   EXPECT(run(&s, 5000, 5000.0, NULL, 0) == STATUS_OK);
   const double scale = s.tuning[0][0], factor = s.factor[0][0];

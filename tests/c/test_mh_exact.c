@@ -3,13 +3,14 @@
  * proposal, alone and in blocks, on the line and between bounds.  The ratio from x
  * to y is that from y to x turned round. */
 
-#include "mh/mh.h"
+#include "mh/mh_sweep.h"
 
 #include <string.h>
 
 #include "harness.h"
 #include "mh/mh_move.h"
 #include "mh/mh_proposal.h"
+#include "mh/mh_types.h"
 #include "mh_targets.h"
 #include "numeric/rmath.h"
 
@@ -41,7 +42,7 @@ static void new_sampler(sampler *s, int has_bounds) {
 }
 
 /* Block b on d coordinates, L = scale (I + 0.3 below the diagonal). */
-static mh_proposal *add_block(sampler *s, mh_kind kind, size_t d,
+static mh_proposal *add_block(sampler *s, const mh_move_type *kind, size_t d,
                               const int *index, double scale) {
   const size_t b = s->model.blocks++;
   mh_proposal *p = &s->proposal[b];
@@ -52,7 +53,7 @@ static mh_proposal *add_block(sampler *s, mh_kind kind, size_t d,
     s->mean[b][j] = 0.2 * (double)j - 0.3;
   s->tuning[b][0] = 0.15;
   *p = (mh_proposal){
-    .kind = kind, .d = d, .factor = s->factor[b], .mean = s->mean[b]};
+    .type = kind, .d = d, .factor = s->factor[b], .mean = s->mean[b]};
   s->block[b] =
     (mh_block){.proposal = p,
                .memory = {s->factor[b], s->mean[b], s->tuning[b], s->counts[b]},
@@ -80,30 +81,31 @@ static int log_up(void *context, const double *y, const double *x,
 static void add_mixture(sampler *s) {
   static const double weight[] = {0.7, 0.3};
   static const double narrow[] = {0.4, 0.6, 0.5}, wide[] = {1.8, 1.6, 1.5};
-  mh_proposal *p = add_block(s, MH_MIXTURE, D, coordinates, 1.0);
-  s->part[0] = (mh_proposal){.kind = MH_RANDOM_WALK,
+  mh_proposal *p = add_block(s, &mh_mixture, D, coordinates, 1.0);
+  s->part[0] = (mh_proposal){.type = &mh_random_walk,
                              .family = MH_T,
                              .freedom = 3.0,
                              .d = D,
                              .factor = narrow,
                              .diagonal = 1};
-  s->part[1] = (mh_proposal){.kind = MH_INDEPENDENCE,
+  s->part[1] = (mh_proposal){.type = &mh_independence,
                              .d = D,
                              .mean = s->mean[0],
                              .factor = wide,
                              .diagonal = 1};
   p->parts = 2;
-  p->weight = weight;
+  p->settings.mixture.weight = weight;
   p->part = s->part;
 }
 
 /* `other` after a rejection of `kind`, with other steps and another family. */
-static void add_delayed(sampler *s, mh_kind kind, mh_kind other, double scale) {
+static void add_delayed(sampler *s, const mh_move_type *kind,
+                        const mh_move_type *other, double scale) {
   static const double second[] = {0.5, 0.7, 0.6};
-  const mh_proposal *p = add_block(s, MH_DELAYED, D, coordinates, scale);
+  const mh_proposal *p = add_block(s, &mh_delayed, D, coordinates, scale);
   s->part[0] =
-    (mh_proposal){.kind = kind, .d = D, .factor = p->factor, .mean = p->mean};
-  s->part[1] = (mh_proposal){.kind = other,
+    (mh_proposal){.type = kind, .d = D, .factor = p->factor, .mean = p->mean};
+  s->part[1] = (mh_proposal){.type = other,
                              .family = MH_T,
                              .freedom = 4.0,
                              .d = D,
@@ -128,49 +130,49 @@ static int set_sampler(sampler *s, int number, int has_bounds) {
   new_sampler(s, has_bounds);
   switch (number) {
   case 0:
-    add_block(s, MH_RANDOM_WALK, D, coordinates, scale);
+    add_block(s, &mh_random_walk, D, coordinates, scale);
     return 1;
   case 1:
-    add_block(s, MH_RANDOM_WALK, D, coordinates, scale)->family = MH_UNIFORM;
+    add_block(s, &mh_random_walk, D, coordinates, scale)->family = MH_UNIFORM;
     return 1;
   case 2:
-    add_block(s, MH_ADAPTIVE, D, coordinates, scale);
+    add_block(s, &mh_adaptive, D, coordinates, scale);
     return 1;
   case 3:
-    p = add_block(s, MH_INDEPENDENCE, D, coordinates, 2.0 * scale);
+    p = add_block(s, &mh_independence, D, coordinates, 2.0 * scale);
     p->family = MH_T;
     p->freedom = 4.0;
     return 1;
   case 4:
-    add_block(s, MH_LANGEVIN, D, coordinates, scale);
+    add_block(s, &mh_langevin, D, coordinates, scale);
     return 1;
   case 5:
     add_mixture(s);
     return 1;
   case 6:
-    p = add_block(s, MH_CUSTOM, D, coordinates, scale);
-    p->draw = draw_up;
-    p->log_q = log_up;
+    p = add_block(s, &mh_custom, D, coordinates, scale);
+    p->settings.custom.draw = draw_up;
+    p->settings.custom.log_q = log_up;
     return 1;
   case 7: /* a gradient that the other block's moves make old */
-    add_block(s, MH_LANGEVIN, 2, last, 2.2 * scale);
-    add_block(s, MH_RANDOM_WALK, 1, coordinates, 4.0 * scale);
+    add_block(s, &mh_langevin, 2, last, 2.2 * scale);
+    add_block(s, &mh_random_walk, 1, coordinates, 4.0 * scale);
     return 1;
   case 8:
-    p = add_block(s, MH_RANDOM_WALK, 1, coordinates, 2.0 * scale);
+    p = add_block(s, &mh_random_walk, 1, coordinates, 2.0 * scale);
     p->family = MH_T;
     p->freedom = 5.0;
-    add_block(s, MH_LANGEVIN, 2, last, scale);
-    add_block(s, MH_INDEPENDENCE, 2, first, 2.0 * scale);
+    add_block(s, &mh_langevin, 2, last, scale);
+    add_block(s, &mh_independence, 2, first, 2.0 * scale);
     return 1;
   case 9:
-    add_delayed(s, MH_RANDOM_WALK, MH_RANDOM_WALK, 2.0 * scale);
+    add_delayed(s, &mh_random_walk, &mh_random_walk, 2.0 * scale);
     return 1;
   case 10:
-    add_delayed(s, MH_LANGEVIN, MH_INDEPENDENCE, 1.5 * scale);
+    add_delayed(s, &mh_langevin, &mh_independence, 1.5 * scale);
     return 1;
   case 11: /* one memory */
-    add_delayed(s, MH_ADAPTIVE, MH_ADAPTIVE, 1.5 * scale);
+    add_delayed(s, &mh_adaptive, &mh_adaptive, 1.5 * scale);
     s->part[1].log_shrink = -1.2;
     s->stage[1].tuning = s->stage_tuning[0];
     return 1;
@@ -243,9 +245,9 @@ static status examine(mh_model *m, size_t b, const double *y, double *out) {
   const mh_proposal *p = move.block->proposal;
   const mh_memory *memory = &move.block->memory;
   if (outcome == STATUS_OK)
-    outcome = mh_proposal_log_q(p, memory, move.y.x, move.x, &out[0], m->a);
+    outcome = p->type->log_q(p, memory, move.y.x, move.x, &out[0], m->a);
   if (outcome == STATUS_OK)
-    outcome = mh_proposal_log_q(p, memory, move.x.x, move.y, &out[1], m->a);
+    outcome = p->type->log_q(p, memory, move.x.x, move.y, &out[1], m->a);
   out[2] = move.log_ratio;
   return outcome;
 }
@@ -280,7 +282,8 @@ static void ratios_turn_round(void) {
   set_seed(43, 44);
   for (int has_bounds = 0; has_bounds < 2; has_bounds++)
     for (int number = 0; set_sampler(&s, number, has_bounds); number++)
-      if (s.proposal[0].kind != MH_CUSTOM && s.proposal[0].kind != MH_DELAYED &&
+      if (s.proposal[0].type != &mh_custom &&
+          s.proposal[0].type != &mh_delayed &&
           s.proposal[0].family != MH_UNIFORM)
         there_and_back(&s);
 }
@@ -316,8 +319,8 @@ static double factor_at(const mh_proposal *p, size_t i, size_t j) {
 static void centre_by_hand(const mh_proposal *p, double step, const double *x,
                            const double *slope, double *centre) {
   for (size_t i = 0; i < D; i++) {
-    centre[i] = p->kind == MH_INDEPENDENCE ? p->mean[i] : x[i];
-    for (size_t j = 0; p->kind == MH_LANGEVIN && j < D; j++)
+    centre[i] = p->type == &mh_independence ? p->mean[i] : x[i];
+    for (size_t j = 0; p->type == &mh_langevin && j < D; j++)
       for (size_t k = 0; k < D; k++)
         centre[i] += 0.5 * step * step * factor_at(p, i, j) *
                      factor_at(p, k, j) * slope[k];
@@ -328,9 +331,10 @@ static void centre_by_hand(const mh_proposal *p, double step, const double *x,
 static double log_q_by_hand(const mh_proposal *p, double step, const double *x,
                             const double *slope, const double *y) {
   double centre[D], e[D], square = 0.0, sum = 0.0;
-  if (p->kind == MH_MIXTURE) {
+  if (p->type == &mh_mixture) {
     for (size_t i = 0; i < p->parts; i++)
-      sum += p->weight[i] * exp(log_q_by_hand(&p->part[i], 1.0, x, slope, y));
+      sum += p->settings.mixture.weight[i] *
+             exp(log_q_by_hand(&p->part[i], 1.0, x, slope, y));
     return log(sum);
   }
   centre_by_hand(p, step, x, slope, centre);
@@ -360,9 +364,9 @@ static void densities_by_hand(void) {
         continue;
       set_sampler(&s, number, has_bounds);
       mh_open(&s.model, s.work);
-      const mh_kind kind = s.proposal[0].kind;
+      const mh_move_type *kind = s.proposal[0].type;
       const double step =
-        kind == MH_LANGEVIN || kind == MH_ADAPTIVE ? exp(0.15) : 1.0;
+        kind == &mh_langevin || kind == &mh_adaptive ? exp(0.15) : 1.0;
       for (int pair = 0; pair < 10; pair++) {
         s.at.draw(x);
         for (size_t j = 0; j < D; j++)

@@ -1,10 +1,12 @@
 /* Hamiltonian dynamics: a leapfrog step preserves volume and can be undone, the
  * windows of the burn-in are where they should be, and transitions leave their
  * target as it is. */
-#include "mh/mh_hamiltonian.h"
+#include "mh/mh_trajectory.h"
 
 #include "harness.h"
 #include "mh/mh_proposal.h"
+#include "mh/mh_sweep.h"
+#include "mh/mh_types.h"
 #include "mh/mh_warmup.h"
 #include "mh_targets.h"
 #include "numeric/rmath.h"
@@ -14,7 +16,7 @@
 
 void test_mh_hamiltonian(void);
 
-enum { MOST_BLOCKS = 2, SWEEPS = 4, STARTS = 12000 };
+enum { MOST_BLOCKS = 2, SWEEPS = 4, STARTS = 12000, SUBTREES = 6 };
 
 /* ---- samplers ------------------------------------------------------------- */
 
@@ -47,16 +49,17 @@ static void set_factor(sampler *s, size_t b, const mh_proposal *p) {
         i == j || p->diagonal ? 1.0 : 0.3;
 }
 
-static mh_proposal *add_block(sampler *s, mh_kind kind, size_t d,
+static mh_proposal *add_block(sampler *s, const mh_move_type *kind, size_t d,
                               const int *index, int diagonal, double step) {
   const size_t b = s->model.blocks++;
   mh_proposal *p = &s->proposal[b];
-  *p = (mh_proposal){.kind = kind,
-                     .d = d,
-                     .diagonal = diagonal,
-                     .longest = kind == MH_NUTS ? 6 : 5,
-                     .jitter = kind == MH_NUTS ? 0.0 : 0.2,
-                     .target = 0.8};
+  *p = (mh_proposal){.type = kind, .d = d, .diagonal = diagonal, .target = 0.8};
+  if (kind == &mh_nuts) {
+    p->settings.nuts.depth = SUBTREES;
+  } else {
+    p->settings.hmc.steps = 5;
+    p->settings.hmc.jitter = 0.2;
+  }
   set_factor(s, b, p);
   s->tuning[b][0] = log(step);
   s->block[b] =
@@ -65,10 +68,10 @@ static mh_proposal *add_block(sampler *s, mh_kind kind, size_t d,
                           s->spread[b], s->averaging[b], s->energies[b]},
                .index = index};
   arena a = arena_measure();
-  mh_trajectory_open(p, D, &a);
+  mh_trajectory_open(p, D, SUBTREES, &a);
   s->scratch[b] = new_bytes(arena_size(&a));
   a = arena_over(s->scratch[b]);
-  s->block[b].trajectory = mh_trajectory_open(p, D, &a);
+  s->block[b].trajectory = mh_trajectory_open(p, D, SUBTREES, &a);
   return p;
 }
 
@@ -88,7 +91,7 @@ static void start_anew(sampler *s) {
 
 static mh_trajectory *open_step(sampler *s, int diagonal, int has_bounds) {
   new_sampler(s, has_bounds);
-  add_block(s, MH_HMC, D, coordinates, diagonal, 0.3);
+  add_block(s, &mh_hmc, D, coordinates, diagonal, 0.3);
   mh_open(&s->model, s->work);
   mh_trajectory *t = s->block[0].trajectory;
   t->m = &s->model;
@@ -197,15 +200,15 @@ static int set_sampler(sampler *s, int number, int has_bounds) {
   switch (number) {
   case 0:
   case 1:
-    add_block(s, MH_NUTS, D, coordinates, number, 0.8);
+    add_block(s, &mh_nuts, D, coordinates, number, 0.8);
     return 1;
   case 2:
   case 3:
-    add_block(s, MH_HMC, D, coordinates, number % 2, 0.8);
+    add_block(s, &mh_hmc, D, coordinates, number % 2, 0.8);
     return 1;
   case 4:
-    add_block(s, MH_NUTS, 2, last, 0, 0.9);
-    add_block(s, MH_HMC, 2, first, 1, 0.7);
+    add_block(s, &mh_nuts, 2, last, 0, 0.9);
+    add_block(s, &mh_hmc, 2, first, 1, 0.7);
     return 1;
   default:
     return 0;
@@ -283,7 +286,7 @@ static void trajectories_are_interrupted(void) {
   sampler s;
   set_seed(59, 60);
   new_sampler(&s, 0);
-  add_block(&s, MH_HMC, D, coordinates, 1, 1e-6)->longest = 1000000;
+  add_block(&s, &mh_hmc, D, coordinates, 1, 1e-6)->settings.hmc.steps = 1000000;
   mh_open(&s.model, s.work);
   start_anew(&s);
   memcpy(before, s.at.x, sizeof before);
@@ -331,7 +334,7 @@ static void burnin_learns(void) {
     sampler s;
     set_seed(61, 62);
     new_sampler(&s, 0);
-    add_block(&s, MH_NUTS, D, coordinates, diagonal, 1e-3)->tuned = MH_BURNIN;
+    add_block(&s, &mh_nuts, D, coordinates, diagonal, 1e-3)->tuned = MH_BURNIN;
     for (size_t j = 0; j < D; j++)
       s.factor[0][diagonal ? j : j + D * j] = 100.0;
     mh_open(&s.model, s.work);

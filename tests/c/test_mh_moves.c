@@ -1,10 +1,11 @@
 /* Slice sampling and parallel tempering leave their targets as they are, at every
  * temperature, and wrong samplers do not: points drawn from a density that is not
  * normal, several sweeps from each, and no mean has changed. */
-#include "mh/mh.h"
+#include "mh/mh_sweep.h"
 
 #include "harness.h"
 #include "mh/mh_tempered.h"
+#include "mh/mh_types.h"
 #include "mh_targets.h"
 #include "numeric/rmath.h"
 
@@ -46,12 +47,12 @@ static void new_sampler(sampler *s, int has_bounds) {
   s->model.rows = SWEEPS;
 }
 
-static mh_proposal *add_block(sampler *s, mh_kind kind, size_t d,
+static mh_proposal *add_block(sampler *s, const mh_move_type *kind, size_t d,
                               const int *index) {
   const size_t b = s->model.blocks++;
   mh_proposal *p = &s->proposal[b];
   *p = (mh_proposal){
-    .kind = kind, .d = d, .factor = s->factor[b], .mean = s->mean[b]};
+    .type = kind, .d = d, .factor = s->factor[b], .mean = s->mean[b]};
   s->block[b] = (mh_block){.proposal = p,
                            .memory = {.factor = s->factor[b],
                                       .mean = s->mean[b],
@@ -62,16 +63,16 @@ static mh_proposal *add_block(sampler *s, mh_kind kind, size_t d,
   return p;
 }
 
-static void add_slice(sampler *s, size_t d, const int *index, size_t longest) {
-  static const double widths[] = {0.6, 2.0, 1.1};
-  memcpy(s->factor[s->model.blocks], widths, d * sizeof(double));
-  add_block(s, MH_SLICE, d, index)->longest = longest;
+static void add_slice(sampler *s, size_t d, const int *index, size_t widths) {
+  static const double width[] = {0.6, 2.0, 1.1};
+  memcpy(s->factor[s->model.blocks], width, d * sizeof(double));
+  add_block(s, &mh_slice, d, index)->settings.slice.widths = widths;
 }
 
 /* L = 1.5 (I + 0.3 below the diagonal), or 1.5 I */
 static void add_ellipse(sampler *s, size_t d, const int *index, int diagonal) {
   const size_t b = s->model.blocks;
-  add_block(s, MH_ELLIPSE, d, index)->diagonal = diagonal;
+  add_block(s, &mh_ellipse, d, index)->diagonal = diagonal;
   for (size_t j = 0; j < d; j++) {
     s->mean[b][j] = 0.3 - 0.2 * (double)j;
     for (size_t i = j; i < d; i++)
@@ -80,16 +81,18 @@ static void add_ellipse(sampler *s, size_t d, const int *index, int diagonal) {
 }
 
 /* Replicas at temperatures 1, 1.8 and 4 that move by walks or by slices. */
-static void add_ladder(sampler *s, mh_kind kind) {
+static void add_ladder(sampler *s, const mh_move_type *kind) {
   static const double temperature[K] = {1.0, 1.8, 4.0};
   static const double scales[] = {0.9, 0.8, 0.7};
-  mh_proposal *p = add_block(s, MH_TEMPERED, D, coordinates);
+  mh_proposal *p = add_block(s, &mh_tempered, D, coordinates);
   mh_ladder *l = &s->ladder;
   memcpy(s->temperature, temperature, sizeof temperature);
   memcpy(s->factor[0], scales, sizeof scales);
-  s->part = (mh_proposal){
-    .kind = kind, .d = D, .factor = s->factor[0], .diagonal = 1, .longest = 50};
-  p->longest = K;
+  s->part =
+    (mh_proposal){.type = kind, .d = D, .factor = s->factor[0], .diagonal = 1};
+  if (kind == &mh_slice)
+    s->part.settings.slice.widths = 50;
+  p->settings.tempered.temperatures = K;
   p->parts = 1;
   p->part = &s->part;
   *l = (mh_ladder){s->power,       s->other_x, s->other_point, s->other_value,
@@ -104,7 +107,7 @@ static void add_ladder(sampler *s, mh_kind kind) {
                                         .counts = s->inner_counts[k],
                                         .effort = s->inner_effort[k]}};
   }
-  s->block[0].ladder = l;
+  s->block[0].memory.ladder = l;
 }
 
 /* The samplers that are looked at, by their number; 0: there are no more.  Those
@@ -126,10 +129,10 @@ static int set_sampler(sampler *s, int number, int has_bounds) {
     add_slice(s, 2, first, 4);
     return 1;
   case 4:
-    add_ladder(s, MH_RANDOM_WALK);
+    add_ladder(s, &mh_random_walk);
     return !has_bounds;
   case 5:
-    add_ladder(s, MH_SLICE);
+    add_ladder(s, &mh_slice);
     return !has_bounds;
   default:
     return 0;
@@ -162,7 +165,7 @@ static void start_anew(sampler *s) {
   s->model.row = 0;
   s->at.draw(s->at.x);
   EXPECT(mh_evaluate_current(&s->model) == STATUS_OK);
-  if (s->block[0].ladder)
+  if (s->block[0].memory.ladder)
     start_replicas(s);
 }
 
@@ -181,7 +184,7 @@ static size_t statistics(const sampler *s, double *out) {
   size_t n = moments(s->at.x, out);
   out[n++] = s->at.value[1];
   out[n++] = s->at.point[1];
-  for (size_t k = 1; s->block[0].ladder && k < K; k++)
+  for (size_t k = 1; s->block[0].memory.ladder && k < K; k++)
     n += moments(s->other_x + (k - 1) * D, out + n);
   return n;
 }
@@ -271,7 +274,7 @@ static void states_are_current(void) {
       bent(NULL, s.at.x, &value);
       EXPECT(s.at.value[0] == value && s.at.value[1] == value);
       EXPECT(same_bits(s.at.x, s.at.point, D));
-      for (size_t k = 1; s.block[0].ladder && k < K; k++) {
+      for (size_t k = 1; s.block[0].memory.ladder && k < K; k++) {
         bent(NULL, s.other_x + (k - 1) * D, &value);
         EXPECT(s.other_value[2 * (k - 1) + 1] == value);
       }

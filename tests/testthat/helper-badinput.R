@@ -125,7 +125,7 @@ hostile_values <- list(
   },
   forged_prior = function() {
     structure(list(alpha = "a", c = -1), class = c(
-      "gmm_prior", "lda_prior", "bmf_fixed", "bmf_prior", "logistic_prior",
+      "gmm_prior", "lda_prior", "bmf_prior", "logistic_prior",
       "lm_prior", "hlm_prior", "uniform_prior", "gibbsite_prior"
     ))
   },
@@ -215,7 +215,8 @@ hostile_objects <- function(folder = tempdir()) {
     draws = 12, burnin = 12, chains = 2, seed = 1, progress = FALSE
   ))
   proper <- quiet(gibbs_lm(mpg ~ wt, datasets::mtcars,
-    lm_prior(c = 3, d = 60), draws = 12, burnin = 12, chains = 2, seed = 1,
+    lm_prior(noise_shape = 3, noise_rate = 60), draws = 12, burnin = 12,
+    chains = 2, seed = 1,
     progress = FALSE
   ))
   levels <- quiet(gibbs_hlm(mpg ~ wt + (1 | cyl), datasets::mtcars, draws = 12,
@@ -254,7 +255,7 @@ hostile_objects <- function(folder = tempdir()) {
     laplace_logistic = logistic, laplace = approximation, mh_sample = mh,
     gibbs_logistic = logit, gibbs_lm = line, lm_x = line_x,
     lm_prior = lm_prior(),
-    gibbs_hlm = levels, hlm_prior = hlm_prior(), gibbs_hlm_binomial = clubs,
+    gibbs_hlm = levels, hlm_prior = hlm_prior(), gibbsite_regression = clubs,
     gibbs_sample = gibbs, gibbsite_partial = partial, bmf_fold = folded,
     gmm_map = mode(gibbs_gmm, x, 2), gibbsite_map = mode(gibbs_gmm, x, 2),
     bmf_map = mode(gibbs_bmf, ratings, 2, predict_at = pairs),
@@ -268,7 +269,8 @@ hostile_objects <- function(folder = tempdir()) {
     laplace_comparison = stats::anova(logistic, logistic),
     coefficient_comparison = gibbsite::compare(logistic, logit),
     k_comparison = compare_k(lda, lda, folds = 2, seed = 1, progress = FALSE),
-    laplace_importance = importance_check(logistic), bmf_prior = bmf_gamma(),
+    laplace_importance = importance_check(logistic),
+    bmf_prior = bmf_prior("gamma"),
     gamma_prior = gamma_prior(1, 1), uniform_prior = uniform_prior(0, 1),
     gmm_prior = gmm_prior(), lda_prior = lda_prior(),
     seeded_topics = seeded_topics(list(own = "a")),
@@ -328,12 +330,14 @@ hostile_bases <- function(o) {
     state_after = list(chain = walk, n = 2), stationary = list(chain = walk),
     acceptance = fit("mh_sample"), adaptive = list(),
     allocation_probabilities = fit("gibbs_gmm"),
-    as_topicmodels = fit("gibbs_lda"), bmf_fixed = list(),
-    bmf_gamma = list(), bmf_wishart = list(),
+    as_topicmodels = fit("gibbs_lda"), bmf_prior = list(),
     coclustering = fit("gibbs_gmm"), point_clustering = fit("gibbs_gmm"),
     posterior_k = fit("gibbs_gmm_unknown"), unknown_k = list(),
     coherence = fit("gibbs_lda", n = 2),
-    combine_fits = list(o$gibbs_gmm, other = o$gibbs_gmm, data = "same"),
+    combine_fits = list(
+      o$gibbs_lm, other = suppressWarnings(update(o$gibbs_lm, seed = 2)),
+      data = "same"
+    ),
     compare = list(o$laplace_logistic, other = o$gibbs_logistic),
     compare.default = list(o$laplace_logistic, other = o$gibbs_logistic),
     compare.gibbsite_fit = list(o$laplace_logistic, other = o$gibbs_logistic),
@@ -355,6 +359,10 @@ hostile_bases <- function(o) {
     )),
     gamma_prior = list(shape = 1, rate = 1),
     gibbs_bmf = c(list(ratings = o$ratings, rank = 2), short),
+    gibbs_bmf.default = c(list(ratings = o$ratings, rank = 2), short),
+    gibbs_bmf.formula = c(
+      list(formula = value ~ user + item, data = o$ratings, rank = 2), short
+    ),
     gibbs_gmm = c(list(x = o$x, k = 2), short),
     gibbs_gmm.default = c(list(x = o$x, k = 2), short),
     gibbs_gmm.formula = c(
@@ -476,7 +484,7 @@ hostile_bases <- function(o) {
       object = o$gibbsite_partial, draws = 2, progress = FALSE
     ),
     get_predict.gibbsite_fit = list(
-      model = o$gibbs_hlm_binomial, newdata = o$cars
+      model = o$gibbsite_regression, newdata = o$cars
     ),
     get_coef.gibbsite_fit = list(model = o$laplace_logistic),
     get_vcov.gibbsite_fit = list(model = o$gibbs_hlm),
@@ -587,7 +595,7 @@ public_generic <- function(generic, exports) {
   packages <- c(
     "base", "stats", "graphics", "coda", "loo", "bayesplot", "nlme", "emmeans",
     "marginaleffects", "performance", "parameters", "posterior", "bayestestR",
-    "bridgesampling", "projpred", "ggplot2", "rstantools"
+    "projpred", "ggplot2", "rstantools"
   )
   for (package in packages) {
     if (requireNamespace(package, quietly = TRUE) &&
@@ -799,6 +807,10 @@ words_of <- function(error) {
 
 names_argument <- function(said, call) {
   said <- iconv(said, "UTF-8", "UTF-8", sub = "byte")
+  # no argument is at fault
+  if (grepl("The package [A-Za-z.]+ is not installed", said)) {
+    return(TRUE)
+  }
   if (call$arg == "other") {
     return(grepl("(Argument|Proposal|fit|Fits?) (1|2|and)", said))
   }
@@ -853,6 +865,7 @@ taken_values <- list(
   posterior_predict.mh_sample.f = callable,
   predict.gibbs_sample.f = "forged_density",
   predict.mh_sample.f = callable,
+  log_evidence.log_density = "forged_density", mixing_time.epsilon = "tiny",
   biases = "true", center = "true", conf.int = "true", debug = "true",
   evaluate = "true", tidy.laplace_logistic.exponentiate = "true",
   factors = "true", forever = "true", index = "true", interval = "true",
@@ -883,9 +896,10 @@ taken_values <- list(
   group_df = positive, group_scale = c(positive, vectors),
   lm_prior.scale = c(positive, vectors), hlm_prior.df = positive,
   hlm_prior.scale = c(positive, vectors), nu0 = positive, sigma0 = positive,
-  slope_mean = c(reals, vectors), slope_sd = c(positive, vectors),
-  slope_scale = c(positive, vectors),
-  logistic_prior.slope_sd = c(sizes, vectors),
+  slope_mean = c(reals, vectors, "empty"),
+  slope_sd = c(positive, vectors, "empty"),
+  slope_scale = c(positive, vectors, "empty"),
+  logistic_prior.slope_sd = c(sizes, vectors, "empty"),
   intercept_mean = reals,
   intercept_sd = c(positive, "inf"), sim_lm.w = c(reals, vectors),
   sim_lm.sigma = c(positive, "zero"), sim_lm.intercept = reals,
@@ -965,9 +979,7 @@ taken_values <- list(
   # runs by the rule, as its page says
   gibbs_lda.draws = "null",
   # NULL is the first choice, here the default
-  plot.gibbs_hlm.type = "null",
-  plot.gibbsite_laplace.type = "null", plot.laplace_logistic.type = "null",
-  plot.gibbs_lda.type = "null", plot.gibbs_logistic.type = "null",
+  plot.gibbsite_laplace.type = "null", plot.gibbs_lda.type = "null",
   topics = c(vectors, "bad_utf8_names"),
   variables = c(vectors, "bad_utf8_names"),
   users = c(vectors, "bad_utf8_names"), weights = vectors,

@@ -47,7 +47,7 @@ regression_of <- function(model, twin, side, i) {
 # Prior mean and precision of the rows of a side.
 row_prior <- function(model, twin, side) {
   d <- model$size
-  if (inherits(model$prior, "bmf_wishart")) {
+  if (is_type(model, "wishart")) {
     return(list(
       mean = hyper(twin, "mu", side), precision = hyper(twin, "precision", side)
     ))
@@ -96,13 +96,17 @@ twin_rows <- function(model, twin, side, given = twin, means = row_means) {
   twin
 }
 
+is_type <- function(model, type) model$prior$type == type
+
+is_type <- function(model, type) model$prior$type == type
+
 # lambda_u | u ~ Gamma(a + n D / 2, b + sum u^2 / 2); `alter` makes wrong
 # samplers: it changes shape and rate.
 twin_lambda <- function(model, twin, side, alter = identity) {
-  if (inherits(model$prior, "bmf_fixed")) {
+  if (is_type(model, "fixed")) {
     return(twin)
   }
-  fields <- if (side == "u") c("a", "b") else c("c", "d")
+  fields <- paste0(c(u = "user", v = "item")[[side]], c("_shape", "_rate"))
   x <- twin[[side]]
   gamma <- alter(list(
     shape = model$prior[[fields[1]]] + length(x) / 2,
@@ -212,7 +216,7 @@ twin_with_features <- function(model, twin, side, alter = identity,
   }, numeric(d))
   twin[[paste0("coefficients_", side)]] <-
     matrix(rotated, d) %*% t(model$features[[side]]$v)
-  if (is.null(model$prior$lambda_b)) {
+  if (is.null(model$prior$feature_precision)) {
     gamma <- alter_ridge(ridge_conditional(model, twin, side))
     twin[[paste0("lambda_b_", side)]] <- rgamma(1, gamma$shape, gamma$rate)
   }
@@ -223,7 +227,7 @@ twin_hyper <- function(model, twin, side, alter = identity) {
   if (!is.null(model$features[[side]])) {
     return(twin_with_features(model, twin, side, alter))
   }
-  if (inherits(model$prior, "bmf_wishart")) {
+  if (is_type(model, "wishart")) {
     twin_wishart(model, twin, side, alter)
   } else {
     twin_lambda(model, twin, side, alter)
@@ -318,7 +322,7 @@ shifted <- function(twin, delta, e) {
 shift_conditional <- function(model, twin) {
   d <- model$size
   one <- function(side) {
-    if (!inherits(model$prior, "bmf_wishart")) {
+    if (!is_type(model, "wishart")) {
       lambda <- hyper(twin, "lambda", side)
       return(lambda * c(ncol(twin[[side]]), sum(twin[[side]][d, ])))
     }
@@ -335,10 +339,10 @@ shift_conditional <- function(model, twin) {
 twin_scales <- function(model, twin, scale = twin_scale,
                         scale_lambda = twin_scale_lambda,
                         latent = function(model, twin) twin) {
-  if (inherits(model$prior, "bmf_gamma")) {
+  if (is_type(model, "gamma")) {
     twin <- scale_lambda(model, twin)
   }
-  if (inherits(model$prior, "bmf_wishart")) {
+  if (is_type(model, "wishart")) {
     for (k in seq_len(min(model$rank, 16))) {
       twin <- scale(model, twin)
     }
@@ -355,13 +359,13 @@ twin_residuals <- function(model, twin) {
 
 # beta | . ~ Gamma(e + N / 2, f + sum residual^2 / 2)
 twin_beta <- function(model, twin, alter = identity) {
-  if (inherits(model$prior, "bmf_fixed")) {
+  if (is_type(model, "fixed")) {
     return(twin)
   }
   residual <- twin_residuals(model, twin)
   gamma <- alter(list(
-    shape = model$prior$e + length(residual) / 2,
-    rate = model$prior$f + sum(residual^2) / 2
+    shape = model$prior$noise_shape + length(residual) / 2,
+    rate = model$prior$noise_rate + sum(residual^2) / 2
   ))
   twin$beta <- rgamma(1, gamma$shape, gamma$rate)
   twin
@@ -431,22 +435,22 @@ bmf_log_joint_by_factors <- function(model, twin) {
     total <- total + log_normals(
       twin[[side]], row_means(model, twin, side), given$precision
     ) + log_coefficients(model, twin, side)
-    if (inherits(prior, "bmf_wishart")) {
+    if (is_type(model, "wishart")) {
       total <- total + log_wishart(given$precision, prior$nu0, prior$W0) +
         log_normals(
           cbind(given$mean), prior$mu0, prior$kappa0 * given$precision
         )
-    } else if (inherits(prior, "bmf_gamma")) {
-      fields <- if (side == "u") c("a", "b") else c("c", "d")
+    } else if (is_type(model, "gamma")) {
+      fields <- paste0(c(u = "user", v = "item")[[side]], c("_shape", "_rate"))
       total <- total + dgamma(hyper(twin, "lambda", side), prior[[fields[1]]],
         prior[[fields[2]]], log = TRUE
       )
     }
   }
-  if (inherits(prior, "bmf_fixed")) {
+  if (is_type(model, "fixed")) {
     return(total)
   }
-  total + dgamma(twin$beta, prior$e, prior$f, log = TRUE)
+  total + dgamma(twin$beta, prior$noise_shape, prior$noise_rate, log = TRUE)
 }
 
 # ---- small models with informative priors ------------------------------------
@@ -455,26 +459,30 @@ bmf_log_joint_by_factors <- function(model, twin) {
 tiny_bmf_prior <- function(kind, d, features = character(), known = NULL) {
   distance <- abs(outer(seq_len(d), seq_len(d), "-"))
   prior <- switch(kind,
-    fixed = list(c = 0.7, sigma2 = 0.45),
-    gamma = list(a = 6.5, b = 4.3, c = 7.1, d = 2.9, e = 5.5, f = 3.2),
+    fixed = list(factor_variance = 0.7, noise_variance = 0.45),
+    gamma = list(
+      user_shape = 6.5, user_rate = 4.3, item_shape = 7.1, item_rate = 2.9,
+      noise_shape = 5.5, noise_rate = 3.2
+    ),
     wishart = list(
       mu0 = rep(c(0.4, -0.7), length.out = d), kappa0 = 1.7,
-      W0 = 0.3 * 0.4^distance, nu0 = d + 4.5, e = 5.5, f = 3.2
+      W0 = 0.3 * 0.4^distance, nu0 = d + 4.5, noise_shape = 5.5,
+      noise_rate = 3.2
     )
   )
   sides <- c(u = "users", v = "items")[features]
   if (length(sides) > 0) {
     prior <- c(prior, if (is.null(known)) {
       list(
-        g = c(users = 6.2, items = 7.4)[sides],
-        h = c(users = 2.6, items = 3.9)[sides]
+        feature_shape = c(users = 6.2, items = 7.4)[sides],
+        feature_rate = c(users = 2.6, items = 3.9)[sides]
       )
     } else {
-      list(lambda_b = c(users = known, items = 1.3 * known)[sides])
+      list(feature_precision = c(users = known, items = 1.3 * known)[sides])
     })
   }
   structure(
-    prior, class = c(paste0("bmf_", kind), "bmf_prior", "gibbsite_prior")
+    c(list(type = kind), prior), class = c("bmf_prior", "gibbsite_prior")
   )
 }
 
@@ -534,11 +542,11 @@ bmf_quantities <- function(model, state) {
 }
 
 hyper_quantities <- function(model, twin) {
-  if (inherits(model$prior, "bmf_fixed")) {
+  if (is_type(model, "fixed")) {
     return(NULL)
   }
   beta <- c(beta = log(twin$beta))
-  if (inherits(model$prior, "bmf_gamma")) {
+  if (is_type(model, "gamma")) {
     return(c(
       beta, lambda_u = log(twin$lambda_u), lambda_v = log(twin$lambda_v)
     ))
@@ -567,7 +575,7 @@ features_of_twin <- function(model, twin, side) {
     return(NULL)
   }
   c(
-    lambda_b = if (is.null(model$prior$lambda_b)) {
+    lambda_b = if (is.null(model$prior$feature_precision)) {
       log(hyper(twin, "lambda_b", side))
     },
     explained = atan(coefficient_square(twin, side) / length(b)),
@@ -991,7 +999,7 @@ ordinal_level <- function(model, twin) {
   d <- model$size
   precision <- 1 / model$response$cutpoint_sd^2
   sums <- precision * c(length(twin$theta), sum(twin$theta))
-  if (inherits(model$prior, "bmf_wishart")) {
+  if (is_type(model, "wishart")) {
     lambda <- twin$precision_u[d, ]
     sums <- sums + model$prior$kappa0 *
       c(lambda[[d]], sum(lambda * (twin$mu_u - model$prior$mu0)))
@@ -1012,7 +1020,7 @@ ordinal_level <- function(model, twin) {
 # sampler.
 ordinal_scale_latent <- function(model, twin, z,
                               jacobian = latent_jacobian(model, twin)) {
-  if (inherits(model$prior, "bmf_fixed")) {
+  if (is_type(model, "fixed")) {
     return(twin)
   }
   d <- model$size
@@ -1040,7 +1048,7 @@ ordinal_scale_latent <- function(model, twin, z,
 latent_jacobian <- function(model, twin) {
   d <- model$size
   b <- model$biases
-  of_hyper <- if (inherits(model$prior, "bmf_wishart")) {
+  of_hyper <- if (is_type(model, "wishart")) {
     d - d * (d + 1) + b * (1 - (d + 1))
   } else {
     -2
@@ -1065,7 +1073,7 @@ ordinal_twin_blocks <- list(
     z <- twin$z
     twin$z <- NULL
     gaussian <- model
-    gaussian$prior$e <- gaussian$prior$f <- 2
+    gaussian$prior$noise_shape <- gaussian$prior$noise_rate <- 2
     gaussian$data$value <- z
     twin_scales(gaussian, twin, latent = function(model, twin) {
       ordinal_scale_latent(model, twin, z)
@@ -1083,14 +1091,14 @@ ordinal_twin_sweep <- function(model, twin, blocks = ordinal_twin_blocks) {
 
 ordinal_log_joint <- function(model, twin) {
   gaussian <- model
-  gaussian$prior$e <- gaussian$prior$f <- 2
+  gaussian$prior$noise_shape <- gaussian$prior$noise_rate <- 2
   at <- twin
   at$beta <- 1
   # without ratings, and without beta
   gaussian$data[c("user", "item", "value")] <-
     list(integer(), integer(), numeric())
   prior <- bmf_log_joint_by_factors(gaussian, at)
-  if (!inherits(model$prior, "bmf_fixed")) {
+  if (!is_type(model, "fixed")) {
     prior <- prior - dgamma(1, 2, 2, log = TRUE)
   }
   prior +
@@ -1112,9 +1120,9 @@ tiny_ordinal <- function(kind, levels = 4, ..., sd = 1.6, rank = 2,
     users = seq_len(n), items = seq_len(m), names = c("user", "item", "value")
   )
   prior <- tiny_bmf_prior(kind, rank + biases, features)
-  prior$e <- prior$f <- NULL
+  prior$noise_shape <- prior$noise_rate <- NULL
   if (kind == "fixed") {
-    prior$sigma2 <- 1
+    prior$noise_variance <- 1
   }
   prior$cutpoint_sd <- sd
   gibbsite:::bmf_model(
@@ -1187,7 +1195,7 @@ ordinal_mutants <- list(
       z <- twin$z
       twin$z <- NULL
       gaussian <- model
-      gaussian$prior$e <- gaussian$prior$f <- 2
+      gaussian$prior$noise_shape <- gaussian$prior$noise_rate <- 2
       ordinal_scale_latent(gaussian, twin, z, jacobian = 0)
     }
   ),

@@ -89,7 +89,7 @@ twin_numbers <- function(model) {
     ),
     lda_model = of_rows(twin_lda_sweeps), lm_model = of_rows(twin_lm_sweeps),
     hlm_model = of_rows(twin_hlm_sweeps),
-    logit_model = of_rows(twin_logistic_sweeps),
+    logistic_model = of_rows(twin_logistic_sweeps),
     hlm_binomial_model = of_rows(twin_binomial_sweeps)
   )
 }
@@ -197,13 +197,16 @@ joint_cases_of_ratings <- function() {
   ratings <- withr::with_seed(4, sim_bmf(5, 4, 2, 0.8))
   ordinal <- transform(ratings, value = 1 + findInterval(value, c(-1, 0, 1)))
   likes <- transform(ratings, value = value > 0)
-  gamma <- bmf_gamma(a = 3, b = 2, c = 3, d = 2, e = 3, f = 2)
-  wishart <- bmf_wishart(
-    mu0 = 1.5, kappa0 = 1, nu0 = 5, W0 = diag(2) / 5, e = 3, f = 2
+  gamma <- bmf_prior("gamma", user_shape = 3, user_rate = 2, item_shape = 3,
+                     item_rate = 2, noise_shape = 3, noise_rate = 2)
+  wishart <- bmf_prior(
+    mu0 = 1.5, kappa0 = 1, nu0 = 5, W0 = diag(2) / 5, noise_shape = 3,
+    noise_rate = 2
   )
   features <- withr::with_seed(6, matrix(stats::rnorm(15), 5))
-  features_prior <- bmf_wishart(
-    mu0 = 1.5, kappa0 = 1, nu0 = 5, W0 = diag(2) / 5, e = 3, f = 2, g = 6, h = 3
+  features_prior <- bmf_prior(
+    mu0 = 1.5, kappa0 = 1, nu0 = 5, W0 = diag(2) / 5, noise_shape = 3,
+    noise_rate = 2, feature_shape = 6, feature_rate = 3
   )
   list(
     joint_case(
@@ -240,7 +243,8 @@ joint_cases_of_ratings <- function() {
     joint_case(
       "gibbs_bmf", "ordinal, biases",
       gibbs_bmf(
-        ordinal, 2, bmf_gamma(a = 3, b = 2, c = 3, d = 2), biases = TRUE,
+        ordinal, 2, bmf_prior("gamma", user_shape = 3, user_rate = 2,
+                              item_shape = 3, item_rate = 2), biases = TRUE,
         link = "ordinal", cutpoint_sd = 1.6, burnin = 100
       ),
       # not latent_not_redrawn, which needs longer chains: test-bmf-ordinal.R
@@ -250,7 +254,7 @@ joint_cases_of_ratings <- function() {
     joint_case(
       "gibbs_bmf", "probit, Wishart prior",
       gibbs_bmf(
-        likes, 2, bmf_wishart(
+        likes, 2, bmf_prior(
           mu0 = 1.5, kappa0 = 1, nu0 = 5, W0 = diag(2) / 5
         ),
         link = "probit", cutpoint_sd = 1.6, burnin = 100
@@ -269,7 +273,8 @@ joint_cases_of_regression <- function() {
   d$f <- 5 - d$s
   few <- d[1:8, ]
   line <- function(type, ...) {
-    lm_prior(type, ..., c = 3, d = 2, scale = 1, intercept_mean = 0.5,
+    lm_prior(type, ..., noise_shape = 3, noise_rate = 2, scale = 1,
+             intercept_mean = 0.5,
              intercept_sd = 1)
   }
   groups <- function(type, ...) {

@@ -350,13 +350,14 @@ known_cases_of_ratings <- function() {
     )
     prior <- tiny_bmf_prior("fixed", 1)
     model <- gibbsite:::bmf_model(ratings, 1, prior, 0, keep = c("u", "v"))
-    grid <- seq(-6, 6, length.out = 601) * sqrt(prior$c)
+    grid <- seq(-6, 6, length.out = 601) * sqrt(prior$factor_variance)
     at <- expand.grid(u = grid, v = grid)
-    log_density <- stats::dnorm(at$u, 0, sqrt(prior$c), log = TRUE) +
-      stats::dnorm(at$v, 0, sqrt(prior$c), log = TRUE)
+    log_density <- stats::dnorm(at$u, 0, sqrt(prior$factor_variance),
+                                log = TRUE) +
+      stats::dnorm(at$v, 0, sqrt(prior$factor_variance), log = TRUE)
     for (value in r) {
       log_density <- log_density +
-        stats::dnorm(value, at$u * at$v, sqrt(prior$sigma2), log = TRUE)
+        stats::dnorm(value, at$u * at$v, sqrt(prior$noise_variance), log = TRUE)
     }
     weight <- exp(log_density - max(log_density))
     chains <- lapply(1:4, function(chain) {
@@ -382,15 +383,16 @@ log_precisions <- function(data, prior, lambda, beta) {
     prior$intercept_sd^2
   root <- chol(across)
   white <- backsolve(root, data$y - prior$intercept_mean, transpose = TRUE)
-  stats::dgamma(lambda, prior$a, prior$b, log = TRUE) +
-    stats::dgamma(beta, prior$c, prior$d, log = TRUE) -
+  stats::dgamma(lambda, prior$slope_shape, prior$slope_rate, log = TRUE) +
+    stats::dgamma(beta, prior$noise_shape, prior$noise_rate, log = TRUE) -
     sum(log(diag(root))) - sum(white^2) / 2
 }
 
 known_lm <- function(n) {
   data <- lm_example(n)
   prior <- lm_prior(
-    a = 2, b = 1, c = 2, d = 3, scale = 1, intercept_mean = 3,
+    slope_shape = 2, slope_rate = 1, noise_shape = 2, noise_rate = 3, scale = 1,
+    intercept_mean = 3,
     intercept_sd = 1.5
   )
   grid <- expand.grid(

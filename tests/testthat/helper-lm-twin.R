@@ -71,8 +71,8 @@ twin_lm_sweep <- function( # nolint: cyclocomp_linter.
       shift <- if (d$intercept) prior$intercept_mean else 0
       root <- chol(across)
       white <- backsolve(root, d$y - shift, transpose = TRUE)
-      (prior$a - 1) * log(lambda) - prior$b * lambda +
-        (prior$c - 1) * log(beta) - prior$d * beta -
+      (prior$slope_shape - 1) * log(lambda) - prior$slope_rate * lambda +
+        (prior$noise_shape - 1) * log(beta) - prior$noise_rate * beta -
         sum(log(diag(root))) - sum(white^2) / 2
     }
     lambda <- twin_slice(function(l) density(l, beta) - plain * log(l), lambda)
@@ -112,12 +112,13 @@ twin_lm_sweep <- function( # nolint: cyclocomp_linter.
   }
   if (prior$type == "hierarchical" && model$data$collapsed == 0) {
     shape <- if (wrong == "rank_ignored") p else r
-    lambda <- exp(log(twin_gamma(prior$a + shape / 2)) -
-                    log(prior$b + sum(u^2) / 2))
+    lambda <- exp(log(twin_gamma(prior$slope_shape + shape / 2)) -
+                    log(prior$slope_rate + sum(u^2) / 2))
     rss <- sum(d$v * (d$y - alpha - d$z %*% u)^2)
     beta <- exp(
-      log(twin_gamma(prior$c + if (wrong == "n_halved") n / 4 else n / 2)) -
-        log(prior$d + if (wrong == "rate_whole") rss else rss / 2)
+      log(twin_gamma(prior$noise_shape +
+                       if (wrong == "n_halved") n / 4 else n / 2)) -
+        log(prior$noise_rate + if (wrong == "rate_whole") rss else rss / 2)
     )
   }
   free <- numeric(p)
@@ -164,8 +165,8 @@ twin_lm_marginal <- function(d, prior, wide, k) {
 
 twin_lm_beta_alone <- function(d, prior, wide, k) {
   squares <- twin_lm_marginal(d, prior, wide, k)$squares
-  exp(log(twin_gamma(prior$c + length(d$y) / 2)) -
-        log(prior$d + squares / 2))
+  exp(log(twin_gamma(prior$noise_shape + length(d$y) / 2)) -
+        log(prior$noise_rate + squares / 2))
 }
 
 # log p(lambda | local, y), where the root of 1 / lambda is half-Cauchy.
@@ -173,7 +174,8 @@ twin_lm_log_global <- function(d, prior, local, lambda, k) {
   found <- twin_lm_marginal(d, prior, local / lambda, k)
   -1.5 * log(lambda) - log(1 + 1 / (lambda * prior$tau^2)) -
     sum(log(diag(chol(found$across)))) -
-    (prior$c + length(d$y) / 2) * log(prior$d + found$squares / 2)
+    (prior$noise_shape + length(d$y) / 2) *
+      log(prior$noise_rate + found$squares / 2)
 }
 
 # The local scales of the horseshoe and their auxiliary variables.

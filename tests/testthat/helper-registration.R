@@ -70,7 +70,7 @@ good_bmf <- function() {
     data.frame(user = c(1, 1, 2, 3), item = c(1, 2, 2, 1), value = 1:4)
   ))
   model <- gibbsite:::bmf_model(
-    ratings, 2L, gibbsite:::complete_bmf_prior(bmf_wishart(), 1, 2L, FALSE)
+    ratings, 2L, gibbsite:::complete_bmf_prior(bmf_prior(), 1, 2L, FALSE)
   )
   first <- gibbsite:::model_start(model, NULL)
   last <- gibbsite:::model_sweeps(model, first, 3, control_once(0))$state
@@ -118,7 +118,7 @@ good_logistic <- function() {
     C_logistic_search = list(
       data = data, start = c(0, 0),
       control = list(
-        gradient = 0, limit = 20, share = 1, tolerance = 1e-8, price = 0
+        gradient = 0, limit = 20, share = 1, tolerance = 1e-8
       )
     ),
     C_logistic_derivatives = list(data = data, w = c(0, 1)),
@@ -211,6 +211,7 @@ good_mh <- function() {
       spec = model$spec, functions = functions, state = state,
       place = new.env()
     ),
+    C_mh_variates = list(compiled = model$spec$blocks[[1]]$proposal),
     C_mh_evaluate = list(
       density = functions$log_density, point = c(1, 2), names = c("a", "b"),
       place = new.env()

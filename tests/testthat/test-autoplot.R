@@ -78,8 +78,8 @@ test_that("mixtures have the means of summary() and the density of predict()", {
   cluster <- as.integer(picture$data$component)
   expect_identical(cluster, as.integer(predict(mixture)))
 
-  line <- layers(ggplot2::autoplot(mixture, variables = "waiting"))
-  shown <- gibbsite:::density_shown(mixture, 2, 0.9)
+  line <- layers(ggplot2::autoplot(mixture, "mixture", variables = "waiting"))
+  shown <- gibbsite:::density_shown(mixture, 2, 0.95)
   expect_equal(line[[3]]$y, shown$band$mean)
   expect_equal(line[[2]]$ymax, shown$band$upper)
   parameters <- summary(mixture, variables = c("pi", "mu", "Sigma"))

@@ -284,16 +284,17 @@ test_that("beta and the lambdas are drawn from their gammas", {
   prior <- one$model$prior
   each <- function(f) vapply(one$after, f, 0)
   expect_gamma(
-    each(function(p) p$beta), prior$e + 8 / 2,
-    prior$f + each(function(p) sum(twin_residuals(one$model, p)^2) / 2), "beta"
+    each(function(p) p$beta), prior$noise_shape + 8 / 2,
+    prior$noise_rate +
+      each(function(p) sum(twin_residuals(one$model, p)^2) / 2), "beta"
   )
   expect_gamma(
-    each(function(p) p$lambda_u), prior$a + 9 / 2,
-    prior$b + each(function(p) sum(p$u^2) / 2), "lambda_u"
+    each(function(p) p$lambda_u), prior$user_shape + 9 / 2,
+    prior$user_rate + each(function(p) sum(p$u^2) / 2), "lambda_u"
   )
   expect_gamma(
-    each(function(p) p$lambda_v), prior$c + 12 / 2,
-    prior$d + each(function(p) sum(p$v^2) / 2), "lambda_v"
+    each(function(p) p$lambda_v), prior$item_shape + 12 / 2,
+    prior$item_rate + each(function(p) sum(p$v^2) / 2), "lambda_v"
   )
 })
 

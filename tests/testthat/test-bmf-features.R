@@ -123,8 +123,8 @@ test_that("without information all-zero features change no distribution", {
   plain <- tiny_bmf("wishart", 4, 5, 2, 12)
   zero <- rotated_features(by_row(matrix(0, 4, 2)), list(count = 2), "x", NULL)
   prior <- plain$prior
-  prior$g <- c(users = 3)
-  prior$h <- c(users = 2)
+  prior$feature_shape <- c(users = 3)
+  prior$feature_rate <- c(users = 2)
   ratings <- c(
     plain$data[c("user", "item", "value")],
     plain[c("users", "items", "names", "levels")]
@@ -389,7 +389,8 @@ test_that("new users are predicted from their features, exactly", {
   expect_equal(mean$mean, moments[1, ])
   expect_equal(mean$parameters, moments[2, ])
   interval <- predict(
-    fit, pairs, type = "interval", user_features = made$features
+    fit, pairs, type = "interval", level = 0.9,
+    user_features = made$features
   )
   expect_equal(interval$lower, moments[3, ], tolerance = 1e-7)
   expect_identical(interval$unknown, rep("user", 3))
@@ -423,7 +424,8 @@ test_that("held_out() and augment() take new users with features", {
   pairs <- transform(made$new[c(1, 6, 9), ], value = c(0.5, -1, 2))
   mean <- predict(fit, pairs, user_features = made$features)
   interval <- predict(
-    fit, pairs, type = "interval", user_features = made$features
+    fit, pairs, type = "interval", level = 0.9,
+    user_features = made$features
   )
   withr::local_seed(14)
   likelihood <- log_lik(fit, pairs, user_features = made$features)
@@ -433,7 +435,9 @@ test_that("held_out() and augment() take new users with features", {
   expect_equal(held$lpd, mean(log(colMeans(exp(likelihood)))))
   inside <- pairs$value > interval$lower & pairs$value < interval$upper
   expect_equal(held$coverage_90, mean(inside))
-  made_up <- augment(fit, pairs, user_features = made$features)
+  made_up <- augment(
+    fit, pairs, level = 0.9, user_features = made$features
+  )
   expect_equal(made_up$.fitted, mean$mean)
   expect_equal(made_up$.se.fit, sqrt(mean$parameters))
   expect_equal(made_up$.lower, interval$lower)
@@ -464,7 +468,7 @@ test_that("pairs of a new user and a new item have the exact moments", {
   expect_lt(max(abs(z_of_means(many, exact$mean))), max_z)
   square <- sweep(many, 2, exact$mean)^2
   expect_lt(max(abs(z_of_means(square, exact$parameters))), max_z)
-  interval <- of(type = "interval")
+  interval <- of(type = "interval", level = 0.9)
   expect_identical(interval$mean, exact$mean)
   # both ends are quantiles of the draws, noise included
   noise <- rep(kept_factors(fit)$noise, 60)
@@ -670,12 +674,12 @@ test_that("wrong tables of features are errors", {
   listed <- data.frame(user = r$user, x = I(list(1, 2, 3)))
   expect_gibbsite_error({
     gibbs_bmf(r, 1, user_features = "f")
-    gibbs_bmf(r, 1, bmf_gamma(), user_features = f)
-    gibbs_bmf(r, 1, bmf_wishart(g = 3))
-    gibbs_bmf(r, 1, bmf_wishart(g = c(items = 3)), user_features = f)
-    bmf_wishart(lambda_b = 2, g = 3)
-    bmf_wishart(h = c(user = 3))
-    bmf_wishart(h = 1:3)
+    gibbs_bmf(r, 1, bmf_prior("gamma"), user_features = f)
+    gibbs_bmf(r, 1, bmf_prior(feature_shape = 3))
+    gibbs_bmf(r, 1, bmf_prior(feature_shape = c(items = 3)), user_features = f)
+    bmf_prior(feature_precision = 2, feature_shape = 3)
+    bmf_prior(feature_rate = c(user = 3))
+    bmf_prior(feature_rate = 1:3)
   })
   expect_gibbsite_error(class = "gibbsite_error_missing", {
     gibbs_bmf(r, 1, user_features = f[1:2, ])

@@ -137,7 +137,7 @@ test_that("every method reports the same numbers", {
   expect_equal(
     held_out(fit)$rmse, sqrt(mean((held$value - interval$mean)^2))
   )
-  all <- predict(fit, type = "interval", level = 0.9)
+  all <- predict(fit, type = "interval", level = 0.95)
   augmented <- augment(fit)
   expect_equal(augmented$.fitted, all$mean)
   expect_equal(augmented$.upper, all$upper)

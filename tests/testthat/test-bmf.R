@@ -30,7 +30,7 @@ longer <- function(fit, draws, ...) {
 }
 
 priors <- list(
-  fixed = bmf_fixed(), gamma = bmf_gamma(), wishart = bmf_wishart()
+  fixed = bmf_prior("fixed"), gamma = bmf_prior("gamma"), wishart = bmf_prior()
 )
 
 # ---- by hand ---------------------------------------------------------------
@@ -74,14 +74,14 @@ prior_by_hand <- function(fit, draw, side) {
   model <- attr(fit, "model")
   prior <- model$prior
   d <- model$size
-  if (inherits(prior, "bmf_wishart")) {
+  if (prior$type == "wishart") {
     return(list(
       mean = draw[[paste0("mu_", side)]],
       covariance = solve(draw[[paste0("precision_", side)]])
     ))
   }
-  variance <- if (inherits(prior, "bmf_fixed")) {
-    prior$c
+  variance <- if (prior$type == "fixed") {
+    prior$factor_variance
   } else {
     1 / draw[[paste0("lambda_", side)]]
   }
@@ -681,7 +681,8 @@ test_that("print, tidy and glance say what was fitted", {
   expect_snapshot({
     writeLines(attr(fit, "model")$headline)
     writeLines(attr(
-      short_bmf(small_ratings()[1, ], prior = bmf_gamma(), rank = 1), "model"
+      short_bmf(small_ratings()[1, ], prior = bmf_prior("gamma"), rank = 1),
+      "model"
     )$headline)
   })
   labels <- gibbsite:::model_labels(attr(fit, "model"))
@@ -750,7 +751,7 @@ test_that("pictures are drawn and leave the device as it was", {
 
 test_that("the mode is a fixed point of alternating least squares", {
   ratings <- small_ratings()
-  prior <- bmf_fixed(c = 0.8, sigma2 = 0.3)
+  prior <- bmf_prior("fixed", factor_variance = 0.8, noise_variance = 0.3)
   top <- gibbs_bmf(ratings, 2, prior, method = "icm", seed = 1)
   expect_s3_class(top, "gibbsite_map")
   expect_true(top$converged)
@@ -862,11 +863,13 @@ coverage_errors <- function(below, levels = c(0.5, 0.8, 0.95)) {
 }
 
 informative <- list(
-  wishart = bmf_wishart(
-    mu0 = 0.3, kappa0 = 3, W0 = c(0.2, 0.3), nu0 = 8, e = 5, f = 2
+  wishart = bmf_prior(
+    mu0 = 0.3, kappa0 = 3, W0 = c(0.2, 0.3), nu0 = 8, noise_shape = 5,
+    noise_rate = 2
   ),
-  gamma = bmf_gamma(a = 6, b = 4, c = 5, d = 3, e = 5, f = 2),
-  fixed = bmf_fixed(c = 0.7, sigma2 = 0.4)
+  gamma = bmf_prior("gamma", user_shape = 6, user_rate = 4, item_shape = 5,
+                    item_rate = 3, noise_shape = 5, noise_rate = 2),
+  fixed = bmf_prior("fixed", factor_variance = 0.7, noise_variance = 0.4)
 )
 
 test_that("intervals cover what they promise on data from the model", {
@@ -1009,10 +1012,10 @@ test_that("unrated users and items get the prior, and are flagged", {
 
 test_that("priors print as mathematics, before and after the fit", {
   expect_snapshot({
-    bmf_wishart()
-    bmf_gamma(e = 3, f = 0.5)
-    bmf_fixed(c = 0.5)
-    bmf_wishart(mu0 = c(1, 2), W0 = matrix(c(2, 1, 1, 2), 2))
+    bmf_prior()
+    bmf_prior("gamma", noise_shape = 3, noise_rate = 0.5)
+    bmf_prior("fixed", factor_variance = 0.5)
+    bmf_prior(mu0 = c(1, 2), W0 = matrix(c(2, 1, 1, 2), 2))
     for (prior in priors) {
       print(prior_summary(short_bmf(prior = prior, draws = 5, biases = TRUE)))
     }
@@ -1025,27 +1028,28 @@ test_that("open fields of priors are weak and follow the ratings' scale", {
   of <- function(prior, ...) {
     prior_summary(short_bmf(ratings, draws = 5, prior = prior, ...))
   }
-  fixed <- of(bmf_fixed())
-  expect_equal(fixed$c, sqrt(spread / 2))
-  expect_equal(fixed$sigma2, spread / 2)
+  fixed <- of(bmf_prior("fixed"))
+  expect_equal(fixed$factor_variance, sqrt(spread / 2))
+  expect_equal(fixed$noise_variance, spread / 2)
   # what is given stays
-  expect_identical(of(bmf_fixed(sigma2 = 2))$sigma2, 2)
-  gamma <- of(bmf_gamma(a = 5))
-  expect_identical(gamma$a, 5)
-  expect_equal(gamma$b / (2 - 1), sqrt(spread / 2))
-  expect_equal(gamma$f / (gamma$e - 1), spread / 2)
-  wishart <- of(bmf_wishart(), biases = TRUE)
+  expect_identical(of(bmf_prior("fixed", noise_variance = 2))$noise_variance, 2)
+  gamma <- of(bmf_prior("gamma", user_shape = 5))
+  expect_identical(gamma$user_shape, 5)
+  expect_equal(gamma$user_rate / (2 - 1), sqrt(spread / 2))
+  expect_equal(gamma$noise_rate / (gamma$noise_shape - 1), spread / 2)
+  wishart <- of(bmf_prior(), biases = TRUE)
   expect_identical(wishart$nu0, 5)
   # the prior mean of the covariance, scale^-1 / (nu0 - D - 1)
   expect_equal(
     solve(wishart$W0), diag(c(sqrt(spread / 2), sqrt(spread / 2), spread / 2))
   )
   expect_identical(wishart$mu0, numeric(3))
-  expect_equal(of(bmf_wishart(W0 = 3))$W0, diag(3, 2))
-  expect_equal(of(bmf_wishart(W0 = c(1, 2)))$W0, diag(c(1, 2)))
+  expect_equal(of(bmf_prior(W0 = 3))$W0, diag(3, 2))
+  expect_equal(of(bmf_prior(W0 = c(1, 2)))$W0, diag(c(1, 2)))
   # uncentred: about 0
   expect_equal(
-    of(bmf_fixed(), center = FALSE)$sigma2, mean(ratings$value^2) / 2
+    of(bmf_prior("fixed"), center = FALSE)$noise_variance,
+    mean(ratings$value^2) / 2
   )
 })
 
@@ -1053,26 +1057,26 @@ test_that("faults of priors and arguments name themselves", {
   skip_long()
   ratings <- small_ratings()
   run <- function(...) gibbs_bmf(ratings, ..., draws = 5, burnin = 0, seed = 1)
-  changed <- bmf_gamma()
-  changed$b <- -1
+  changed <- bmf_prior("gamma")
+  changed$user_rate <- -1
   expect_gibbsite_error({
-    bmf_fixed(c = 0)
-    bmf_fixed(sigma2 = "a")
-    bmf_gamma(a = -1)
-    bmf_gamma(f = c(1, 2))
-    bmf_wishart(kappa0 = 0)
-    bmf_wishart(mu0 = NA)
-    bmf_wishart(W0 = -1)
-    bmf_wishart(W0 = matrix(1, 2, 2))
-    bmf_wishart(nu0 = Inf)
+    bmf_prior("fixed", factor_variance = 0)
+    bmf_prior("fixed", noise_variance = "a")
+    bmf_prior("gamma", user_shape = -1)
+    bmf_prior("gamma", noise_rate = c(1, 2))
+    bmf_prior(kappa0 = 0)
+    bmf_prior(mu0 = NA)
+    bmf_prior(W0 = -1)
+    bmf_prior(W0 = matrix(1, 2, 2))
+    bmf_prior(nu0 = Inf)
     # against the rank
-    run(rank = 3, prior = bmf_wishart(mu0 = c(1, 2)))
-    run(rank = 3, prior = bmf_wishart(W0 = diag(2)))
-    run(rank = 3, prior = bmf_wishart(W0 = c(1, 1), nu0 = 9), biases = TRUE)
-    run(rank = 3, prior = bmf_wishart(nu0 = 2))
+    run(rank = 3, prior = bmf_prior(mu0 = c(1, 2)))
+    run(rank = 3, prior = bmf_prior(W0 = diag(2)))
+    run(rank = 3, prior = bmf_prior(W0 = c(1, 1), nu0 = 9), biases = TRUE)
+    run(rank = 3, prior = bmf_prior(nu0 = 2))
     run(prior = changed)
     run(prior = gmm_prior())
-    run(prior = bmf_wishart)
+    run(prior = bmf_prior)
     # arguments
     run(rank = 0)
     run(rank = 201)
@@ -1223,7 +1227,7 @@ test_that("factors that are hardly used are named", {
   expect_match(notes(fit_of(3, biases = TRUE)), "): factor 3.", fixed = TRUE)
   expect_null(notes(fit_of(2)))
   expect_null(notes(fit_of(1)))
-  expect_null(notes(fit_of(5, prior = bmf_gamma())))
+  expect_null(notes(fit_of(5, prior = bmf_prior("gamma"))))
   # a window has no kept factors
   expect_null(notes(window(fit, start = 200)))
 })

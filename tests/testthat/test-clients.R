@@ -51,7 +51,7 @@ test_that("`ndraws` is `draws`, and `re_formula` is taken by all", {
       expect_error(
         draw(fit, re_formula = ~ 1), class = "gibbsite_error_argument"
       )
-      if (!inherits(fit, "gibbs_hlm")) {
+      if (is.null(attr(fit, "model")$group_name)) {
         expect_identical(
           withr::with_seed(1, draw(fit, ndraws = 7, re_formula = NA)), few
         )
@@ -203,107 +203,6 @@ test_that("model_parameters() has the numbers of summary()", {
     bare$CI_low, unname(apply(as.matrix(fit)[, bare$Parameter], 2, quantile,
                               0.1))
   )
-})
-
-# ---- bridgesampling ----------------------------------------------------------
-
-# list(value, error): the log evidence and the standard error of its estimate.
-bridge <- function(fit, ...) {
-  out <- withr::with_seed(
-    1, quietly(bridgesampling::bridge_sampler(fit, silent = TRUE, ...))
-  )
-  list(
-    value = out$logml,
-    error = sqrt(bridgesampling::error_measures(out)$re2)
-  )
-}
-
-test_that("bridge_sampler() of one's own density gives its integral", {
-  skip_if_not_installed("bridgesampling")
-  density <- function(x, scale) {
-    dgamma(x[1], 3, scale, log = TRUE) + dnorm(x[2], 1, log = TRUE) + 5
-  }
-  for (transform in c(FALSE, TRUE)) {
-    fit <- short(
-      mh_sample, density, c(a = 1, b = 0), scale = 2, lower = c(0, -Inf),
-      transform = transform, draws = 1500, burnin = 500
-    )
-    found <- bridge(fit)
-    expect_lt(abs(found$value - 5), 4.5 * found$error)
-  }
-  one <- short(mh_sample, density, c(a = 1, b = 0), scale = 2,
-               lower = c(0, -Inf), keep = "a")
-  expect_gibbsite_error(
-    bridge(one), class = "gibbsite_error_argument"
-  )
-})
-
-test_that("bridge_sampler() of a logistic regression gives the evidence", {
-  skip_if_not_installed("bridgesampling")
-  prior <- logistic_prior(c = matrix(c(4, 1, 1, 2), 2))
-  fit <- short(gibbs_logistic, am ~ wt, mtcars, prior, draws = 2000)
-  exact <- log_evidence(quietly(laplace_logistic(
-    am ~ wt, mtcars, prior, draws = 4000, seed = 1, progress = FALSE
-  )), "importance")
-  found <- bridge(fit)
-  error <- sqrt(found$error^2 + attr(exact, "se")^2)
-  expect_lt(abs(found$value - as.numeric(exact)), 4.5 * error)
-  # the other link, on a grid
-  fit <- short(gibbs_logistic, am ~ 1, mtcars, logistic_prior(intercept_c = 2),
-               link = "probit", draws = 1000)
-  density <- function(w) {
-    vapply(w, function(w) {
-      prod(dbinom(mtcars$am, 1, pnorm(w))) * dnorm(w, 0, sqrt(2))
-    }, 0)
-  }
-  found <- bridge(fit)
-  exact <- log(stats::integrate(density, -4, 4, rel.tol = 1e-9)$value)
-  expect_lt(abs(found$value - exact), 4.5 * found$error)
-})
-
-test_that("bridge_sampler() of a linear regression gives the evidence", {
-  skip_if_not_installed("bridgesampling")
-  conjugate <- lm_prior("nig", c = 2, d = 20, lambda = 0.5)
-  fit <- line(conjugate, draws = 2000)
-  found <- bridge(fit)
-  expect_lt(abs(found$value - log_evidence(fit)), 4.5 * found$error)
-  # a precision of nearly one value: the normal integral by hand
-  prior <- lm_prior(
-    a = 4e6, b = 2e6, c = 4e6, d = 2.8e7, scale = 1, intercept_mean = 20,
-    intercept_sd = 5
-  )
-  fit <- line(prior, draws = 2000)
-  x <- scale(as.matrix(mtcars[c("wt", "qsec")]), scale = FALSE)
-  covariance <- 25 + tcrossprod(x) / 2 + 7 * diag(32)
-  away <- mtcars$mpg - 20
-  exact <- -(32 * log(2 * pi) + as.numeric(determinant(covariance)$modulus) +
-               sum(away * solve(covariance, away))) / 2
-  found <- bridge(fit)
-  expect_lt(abs(found$value - exact), 4.5 * found$error + 1e-4)
-})
-
-test_that("bridge_sampler() takes a user's density, and refuses the rest", {
-  skip_if_not_installed("bridgesampling")
-  fit <- short(gibbs_sample, list(u = function(state) rnorm(1)), list(u = 0),
-               draws = 1000)
-  found <- bridge(
-    fit, log_posterior = function(x, data) dnorm(x[["u"]], log = TRUE) + data,
-    data = 3, lb = c(u = -Inf), ub = c(u = Inf)
-  )
-  expect_lt(abs(found$value - 3), 4.5 * found$error)
-  laplace <- quietly(laplace_logistic(
-    am ~ wt, mtcars, draws = 20, chains = 2, seed = 1, progress = FALSE
-  ))
-  expect_gibbsite_error(class = "gibbsite_error_argument", {
-    bridgesampling::bridge_sampler(line(lm_prior("horseshoe")))
-    bridgesampling::bridge_sampler(line(lm_prior(intercept_sd = Inf)))
-    bridgesampling::bridge_sampler(mixture())
-    bridgesampling::bridge_sampler(heavy())
-    bridgesampling::bridge_sampler(laplace)
-    bridgesampling::bridge_sampler(fit)
-    bridgesampling::bridge_sampler(fit, log_posterior = 1)
-    bridgesampling::bridge_sampler(fit, log_posterior = function(x, data) 0)
-  })
 })
 
 # ---- S4 ----------------------------------------------------------------------

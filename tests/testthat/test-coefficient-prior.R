@@ -48,7 +48,8 @@ test_that("the conjugate posterior and its evidence have the means", {
 
 test_that("a slope is Student t under the hierarchical prior", {
   prior <- lm_prior(
-    a = 2, c = 3, d = 4, slope_mean = 2.5, slope_sd = 0.3, intercept_mean = 0,
+    slope_shape = 2, noise_shape = 3, noise_rate = 4, slope_mean = 2.5,
+    slope_sd = 0.3, intercept_mean = 0,
     intercept_sd = 1
   )
   fit <- quick(gibbs_lm, z ~ x, rows, prior, draws = 4000, burnin = 200)
@@ -164,7 +165,7 @@ test_that("draws from the prior have its means", {
   drawn <- list(
     prior_predict(
       gibbs_lm(z ~ x, rows, lm_prior(
-        "nig", c = 3, d = 3, slope_mean = 3, slope_sd = 1e-6
+        "nig", noise_shape = 3, noise_rate = 3, slope_mean = 3, slope_sd = 1e-6
       )), n = 2, seed = 1
     ),
     prior_predict(gibbs_logistic(y ~ x, rows, tight), n = 2, seed = 1),

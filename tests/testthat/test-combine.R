@@ -71,12 +71,11 @@ test_that("predictions are those of the mixture", {
   expect_identical(posterior_epred(fit, new), mu)
   expect_equal(fitted(fit), rowMeans(sapply(fits, fitted)))
   expect_equal(residuals(fit), rowMeans(sapply(fits, residuals)))
-  band <- predict(fit, new, interval = TRUE, level = 0.8)
+  band <- predict(fit, new, interval = "mean", level = 0.8)
   expect_equal(band$lower[1:2], unname(apply(mu[, 1:2], 2, quantile, 0.1)))
   expect_true(is.na(band$upper[[3]]))
   # the interval of a response holds 80% of the mixture
-  band <- predict(fit, new[1:2, , drop = FALSE], type = "response",
-                  interval = TRUE, level = 0.8)
+  band <- predict(fit, new[1:2, , drop = FALSE], interval = "prediction", level = 0.8)
   sigma <- as.matrix(fit)[, "sigma"]
   for (end in c("lower", "upper")) {
     expect_equal(
@@ -115,7 +114,8 @@ test_that("multiple imputation covers the truth", {
       data <- data.frame(x, y)
       data$x[lost] <- w[[1]] + w[[2]] * y[lost] + s * rnorm(20)
       gibbs_lm(
-        y ~ x, data, lm_prior("nig", slope_scale = 100), draws = 200, chains = 1,
+        y ~ x, data, lm_prior("nig", slope_scale = 100), draws = 200,
+        chains = 1,
         seed = m
       )
     })
@@ -145,7 +145,7 @@ test_that("fits of other models are combined", {
   )
   binary <- quiet_fits(gibbs_logistic, b ~ x)
   fit <- combine_fits(binary, data = "imputed")
-  share <- predict(fit, type = "response", interval = TRUE)
+  share <- predict(fit, type = "response", interval = "mean")
   expect_equal(
     share$mean, unname(rowMeans(sapply(binary, predict, type = "response")))
   )
@@ -243,7 +243,7 @@ test_that("fits that do not agree are not combined", {
     mix(quick(y ~ g, sets[[2]], chains = 2))
     mix(quick(y ~ x, sets[[2]][-1, ], chains = 2))
     mix(quick(y ~ x, sets[[2]], lm_prior("horseshoe"), chains = 2))
-    mix(quick(y ~ x, sets[[2]], lm_prior(a = 3), chains = 2))
+    mix(quick(y ~ x, sets[[2]], lm_prior(slope_shape = 3), chains = 2))
     mix(quick(y ~ x, sets[[2]], chains = 1))
     mix(combine_fits(fits, data = "imputed"))
     combine_fits(fits)

@@ -279,6 +279,7 @@ test_that("what needs a fixed k says so", {
     compare_k(fit, fit)
     gibbs_gmm(faithful, "unknown", method = "icm")
     plot(fit, variables = "waiting")
+    plot(fit, type = "number", variables = "k")
     posterior_k(fixed)
   })
 })

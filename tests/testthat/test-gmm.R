@@ -1678,8 +1678,8 @@ test_that("questions that a fit cannot answer are refused", {
     posterior_predict(fit, draws = 21)
     posterior_predict(fit, nobs = 0)
     plot(fit, type = "pie")
-    plot(fit, variables = "depth")
-    plot(fit, variables = integer())
+    plot(fit, "mixture", variables = "depth")
+    plot(fit, "mixture", variables = integer())
     plot(fit, level = 2)
   })
 })
@@ -1718,10 +1718,11 @@ test_that("every kind of data has a picture", {
   fit <- pictures[[2]]
   both <- drawn(plot(fit))
   for (name in names(faithful)) expect_true(has_drawn(both, faithful[[name]]))
-  one <- drawn(plot(fit, variables = "waiting"))
+  one <- drawn(plot(fit, "mixture", variables = "waiting"))
   expect_identical(intersect(names(faithful), one$text), "waiting")
   half <- drawn(
-    plot(fit, variables = 2:1, level = 0.5, main = "faithful", col = 2)
+    plot(fit, "mixture", variables = 2:1, level = 0.5, main = "faithful",
+         col = 2)
   )
   expect_true(all(c("faithful", "50% ellipse") %in% half$text))
   trace <- drawn(plot(fit, type = "trace"))
@@ -1729,7 +1730,9 @@ test_that("every kind of data has a picture", {
   density <- drawn(plot(fit, type = "density", variables = "mu"))
   of <- sub(" .*", "", grep("^mu", density$text, value = TRUE))
   expect_identical(of, c("mu[1,1]", "mu[2,1]", "mu[1,2]", "mu[2,2]"))
-  three <- drawn(plot(pictures[[11]], variables = c("V8", "V1", "V3")))
+  three <- drawn(
+    plot(pictures[[11]], "mixture", variables = c("V8", "V1", "V3"))
+  )
   expect_identical(
     intersect(three$text, paste0("V", 1:8)), c("V8", "V1", "V3")
   )
@@ -1758,7 +1761,7 @@ test_that("components that are mostly empty are named but not drawn", {
   picture <- drawn(plot(fit))
   expect_true(has_drawn(picture, x[, "a"]))
   expect_identical(sum(grepl("not drawn", picture$text)), 2L)
-  picture <- drawn(plot(fit, variables = "a"))
+  picture <- drawn(plot(fit, "mixture", variables = "a"))
   expect_identical(intersect(c("a", "b"), picture$text), "a")
   expect_lt(max(limits(ggplot2::autoplot(fit))), 20)
   # a component that holds an observation is drawn

@@ -60,7 +60,7 @@ test_that("predictions are those of the stored draws", {
     expect_equal(unname(posterior_linpred(fit)), eta)
     expect_equal(unname(posterior_epred(fit)), f(eta))
     expect_equal(unname(fitted(fit)), colMeans(f(eta)))
-    band <- predict(fit, type = "response", interval = TRUE, level = 0.9)
+    band <- predict(fit, type = "response", interval = "mean", level = 0.9)
     expect_equal(band$sd, apply(f(eta), 2, stats::sd))
     expect_equal(
       band$upper, f(apply(eta, 2, stats::quantile, 0.95, names = FALSE))
@@ -94,7 +94,7 @@ test_that("new groups are integrated out", {
     new <- data.frame(x = 2, g = "new")
     expect_error(predict(fit, new), class = "gibbsite_error_level")
     band <- predict(
-      fit, new, "response", interval = TRUE, allow_new_levels = TRUE
+      fit, new, "response", interval = "mean", allow_new_levels = TRUE
     )
     draws <- as.matrix(fit)
     mean <- draws[, "(Intercept)"] + 2 * draws[, "x"]
@@ -171,7 +171,7 @@ test_that("rows are left out and filled in as for other regressions", {
 test_that("other methods answer", {
   data <- binomial_example()
   fit <- group_fit(cbind(s, trials - s) ~ x + (x | g), data)
-  expect_s3_class(fit, c("gibbs_hlm_binomial", "gibbs_hlm"), exact = FALSE)
+  expect_s3_class(fit, c("gibbs_logistic", "gibbsite_regression"))
   expect_match(utils::capture.output(print(fit))[[1]], "<gibbs_logistic>")
   expect_identical(dim(nlme::ranef(fit)$g), c(6L, 2L))
   expect_identical(
@@ -188,7 +188,7 @@ test_that("other methods answer", {
   expect_snapshot(gibbsite:::model_labels(gibbsite:::fit_part(fit, "model")))
   inits <- list(list(Sigma = diag(2)), list(Sigma = 4 * diag(2)))
   expect_s3_class(
-    group_fit(hit ~ x + (x | g), data, inits = inits), "gibbs_hlm_binomial"
+    group_fit(hit ~ x + (x | g), data, inits = inits), "gibbs_logistic"
   )
   path <- withr::local_tempfile(fileext = ".png")
   grDevices::png(path)
@@ -222,7 +222,7 @@ test_that("mistakes are named", {
   fit <- group_fit(hit ~ x + (x | g), data)
   expect_gibbsite_error({
     plot(fit, type = "shrinkage")
-    log_lik(fit, by = "group")
+    log_lik(fit, by = "row")
     gibbs_logistic(y ~ x + (1 | g), data)
     gibbs_logistic(hit ~ x + (1 | g), data, weights = v)
     gibbs_logistic(hit ~ x + (1 | g), data, logistic_prior(diag(2)))

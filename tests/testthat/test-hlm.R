@@ -89,14 +89,14 @@ test_that("predictions are those of stored draws", {
     draws[, paste0("w[1,", code[[i]], "]")] +
       draws[, paste0("w[2,", code[[i]], "]")] * chicks$Time[rows[[i]]]
   }, numeric(nrow(draws)))
-  band <- predict(fit, interval = TRUE)[rows, ]
+  band <- predict(fit, interval = "mean")[rows, ]
   expect_lt(max(abs(colMeans(eta) - band$mean) / band$sd), 0.15)
   expect_equal(apply(eta, 2, stats::sd), band$sd, tolerance = 0.1)
   expect_equal(
     apply(eta, 2, stats::quantile, 0.975, names = FALSE), band$upper,
     tolerance = 0.01
   )
-  same <- predict(fit, chicks[rows, ], interval = TRUE)
+  same <- predict(fit, chicks[rows, ], interval = "mean")
   expect_identical(same$mean, band$mean)
   drawn <- withr::with_seed(1, posterior_epred(fit))
   expect_lt(max(abs(colMeans(drawn)[rows] - band$mean) / band$sd), 0.15)
@@ -108,8 +108,8 @@ test_that("predictions are those of stored draws", {
 test_that("new groups have the spread of the groups", {
   fit <- hlm_fit(weight ~ Time + (1 | Chick), chicks)
   new <- data.frame(Time = 10, Chick = c("1", "new"))
-  band <- predict(fit, new, allow_new_levels = TRUE, interval = TRUE)
-  plain <- predict(fit, new, re_formula = NA, interval = TRUE)
+  band <- predict(fit, new, allow_new_levels = TRUE, interval = "mean")
+  plain <- predict(fit, new, re_formula = NA, interval = "mean")
   expect_equal(band$mean[[2]], plain$mean[[2]])
   draws <- as.matrix(fit)
   expect_equal(
@@ -117,7 +117,7 @@ test_that("new groups have the spread of the groups", {
   )
   expect_lt(band$sd[[1]], band$sd[[2]])
   wider <- predict(
-    fit, new, type = "response", allow_new_levels = TRUE, interval = TRUE
+    fit, new, allow_new_levels = TRUE, interval = "prediction"
   )
   expect_equal(wider$sd^2, band$sd^2 + mean(draws[, "sigma"]^2))
 })
@@ -127,7 +127,9 @@ test_that("log_lik() by group integrates the deviations out", {
   fit <- hlm_fit(y ~ x + (1 + x | g), data, weights = v, offset = x / 3)
   found <- log_lik(fit, by = "group", draws = 3)
   expect_identical(dim(found), c(3L, 6L))
-  d <- gibbsite:::hlm_draws(fit, gibbsite:::spread_rows(3, 400, NULL))
+  d <- gibbsite:::hlm_draws_in(
+    attr(fit, "model"), as.matrix(fit)[gibbsite:::spread_rows(3, 400, NULL), ]
+  )
   for (s in 1:3) {
     for (j in 1:6) {
       i <- which(data$g == letters[[j]])
@@ -274,7 +276,7 @@ test_that("mistakes in the arguments are named", {
     predict(fit, data, re_formula = ~ 1)
     confint(fit, "nothing")
     log_lik(fit, by = "row")
-    plot(fit, type = "response")
+    plot(fit, type = "calibration")
     plot(fit, term = "x")
     plot(fit, type = "trace", term = "(Intercept)")
     plot(fit, variables = "x")

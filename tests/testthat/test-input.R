@@ -412,8 +412,8 @@ test_that("a fit of other draws is still one, of other shape is not", {
 })
 
 test_that("names and functions that cannot be meant are refused", {
-  refused(bmf_wishart(W0 = c(a = 1, b = 2)), "`W0` must not have names")
-  refused(bmf_wishart(mu0 = c(a = 1, b = 2)), "`mu0` must not have names")
+  refused(bmf_prior(W0 = c(a = 1, b = 2)), "`W0` must not have names")
+  refused(bmf_prior(mu0 = c(a = 1, b = 2)), "`mu0` must not have names")
   refused(
     custom_proposal(function(x) x, sum),
     "`log_density` must be a function of two arguments of yours"
@@ -511,8 +511,8 @@ test_that("pictures refuse what they would not look at", {
   refused(plot(fit, "response", variables = "wt"), "`variables` must be NULL")
   mixture <- short_gmm(draws = 5)
   refused(plot(mixture, new.env()), "`type` must be one of")
-  refused(plot(mixture, variables = sum), "`variables` must be names or")
-  refused(plot(mixture, variables = c(1, 1)), "at most six of")
+  refused(plot(mixture, "mixture", variables = sum), "`variables` must be names or")
+  refused(plot(mixture, "mixture", variables = c(1, 1)), "at most six of")
 })
 
 test_that("a table is printed in whole rows", {

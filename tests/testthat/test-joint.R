@@ -1,6 +1,6 @@
 # sbc(), geweke_joint() and prior_predict().
 
-proper_line <- lm_prior(c = 3, d = 600)
+proper_line <- lm_prior(noise_shape = 3, noise_rate = 600)
 
 line_call <- function(check, ...) {
   check(
@@ -172,7 +172,8 @@ test_that("the prior predicts data in the form of the model's", {
   # moments of a conjugate prior: y_i ~ a t distribution about 0
   drawn <- as.matrix(prior_predict(
     gibbs_lm(dist ~ speed, datasets::cars, lm_prior(
-      "nig", lambda = 1, c = 5, d = 8, intercept_mean = 3, intercept_sd = 1
+      "nig", lambda = 1, noise_shape = 5, noise_rate = 8, intercept_mean = 3,
+      intercept_sd = 1
     ), burnin = 0),
     n = 4000, seed = 1
   ))

@@ -5,8 +5,10 @@ skip_if_not_installed("loo")
 
 few <- datasets::mtcars[c(1:8, 15:18), ]
 fixed <- list(
-  nig = lm_prior("nig", c = 2, d = 8, lambda = 0.5, scale = 1),
-  hierarchical = lm_prior(a = 3, b = 6, c = 2, d = 8, scale = 1)
+  nig = lm_prior("nig", noise_shape = 2, noise_rate = 8, lambda = 0.5,
+                 scale = 1),
+  hierarchical = lm_prior(slope_shape = 3, slope_rate = 6, noise_shape = 2,
+                          noise_rate = 8, scale = 1)
 )
 
 fit_line <- function(data, prior = "nig", draws = 1000, ...) {
@@ -322,8 +324,9 @@ test_that("kfold() of a line is the ratio of evidences", {
     covariance <- diag(n) + prior$intercept_sd^2 +
       tcrossprod(x / rep(prior$scale, each = n)) / prior$lambda
     away <- sorted$y[rows] - prior$intercept_mean
-    shape <- prior$c + n / 2
-    lgamma(shape) - shape * log(prior$d + sum(away * solve(covariance, away)) /
+    shape <- prior$noise_shape + n / 2
+    lgamma(shape) - shape * log(prior$noise_rate + sum(away * solve(covariance,
+                                                                    away)) /
                                   2) -
       (n * log(2 * pi) + as.numeric(determinant(covariance)$modulus)) / 2
   }

@@ -34,7 +34,8 @@ lm_cases <- list(
   conjugate = function() {
     lm_model_for(
       y ~ x1 + x2, lm_example(), weights = v, offset = o,
-      prior = lm_prior("nig", intercept_sd = 0.5, intercept_mean = 1, c = 2)
+      prior = lm_prior("nig", intercept_sd = 0.5, intercept_mean = 1,
+                       noise_shape = 2)
     )
   },
   conjugate_wide = function() {
@@ -105,7 +106,8 @@ test_that("the twin's mistakes are found", {
 test_that("the conjugate posterior has its closed form's moments", {
   data <- lm_example(15)
   prior <- lm_prior(
-    "nig", lambda = 2, c = 3, d = 2, scale = 1, intercept_mean = 1,
+    "nig", lambda = 2, noise_shape = 3, noise_rate = 2, scale = 1,
+    intercept_mean = 1,
     intercept_sd = 2
   )
   fit <- gibbs_lm(
@@ -164,8 +166,9 @@ precisions_by_quadrature <- function(y, x, v, prior, size = 60) {
       tcrossprod(z) / exp(at[[1]]) + prior$intercept_sd^2 +
         diag(1 / (exp(at[[2]]) * v))
     )
-    prior$a * at[[1]] - prior$b * exp(at[[1]]) + prior$c * at[[2]] -
-      prior$d * exp(at[[2]]) - sum(log(diag(root))) -
+    prior$slope_shape * at[[1]] - prior$slope_rate * exp(at[[1]]) +
+    prior$noise_shape * at[[2]] -
+      prior$noise_rate * exp(at[[2]]) - sum(log(diag(root))) -
       sum(backsolve(root, away, transpose = TRUE)^2) / 2
   })
   weight <- exp(value - max(value))
@@ -180,8 +183,10 @@ test_that("the precisions of a wide regression are those of quadrature", {
   skip_long()
   data <- lm_example(4, 6)
   x <- as.matrix(data[1 + 1:6])
-  prior <- list(a = 2, b = 1.5, c = 2, d = 1, scale = 2, intercept_mean = 4,
-                intercept_sd = 1.5)
+  prior <- list(
+    slope_shape = 2, slope_rate = 1.5, noise_shape = 2, noise_rate = 1,
+    scale = 2, intercept_mean = 4, intercept_sd = 1.5
+  )
   exact <- precisions_by_quadrature(data$y, x, data$v, prior)
   fit <- quietly(gibbs_lm(
     cbind("(Intercept)" = 1, x), data$y, weights = data$v,
@@ -217,11 +222,14 @@ lm_joint_model <- function(n, p, type = "hierarchical") {
   data <- lm_example(n, p)
   x <- cbind("(Intercept)" = 1, as.matrix(data[1 + seq_len(p)]))
   prior <- switch(type,
-    hierarchical = lm_prior(a = 3, b = 2, c = 3, d = 2, scale = 2,
+    hierarchical = lm_prior(slope_shape = 3, slope_rate = 2, noise_shape = 3,
+                            noise_rate = 2, scale = 2,
                             intercept_mean = 0.5, intercept_sd = 1),
-    nig = lm_prior("nig", lambda = 2, c = 3, d = 2, scale = 2,
+    nig = lm_prior("nig", lambda = 2, noise_shape = 3, noise_rate = 2,
+                   scale = 2,
                    intercept_mean = 0.5, intercept_sd = 1),
-    horseshoe = lm_prior("horseshoe", tau = 0.5, c = 3, d = 2, scale = 2,
+    horseshoe = lm_prior("horseshoe", tau = 0.5, noise_shape = 3,
+                         noise_rate = 2, scale = 2,
                          intercept_mean = 0.5, intercept_sd = 1)
   )
   lm_model_for(x, data$y, prior = prior, weights = data$v)

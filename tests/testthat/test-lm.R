@@ -5,7 +5,8 @@
 lm_fit <- short_fit(quote(gibbs_lm))
 
 weak <- lm_prior(
-  a = 1e-3, b = 1e9, c = 1e-3, d = 1e-9, intercept_sd = 1e8
+  slope_shape = 1e-3, slope_rate = 1e9, noise_shape = 1e-3, noise_rate = 1e-9,
+  intercept_sd = 1e8
 )
 
 test_that("default calls converge on data in their own units", {
@@ -47,7 +48,7 @@ test_that("with a weak prior the posterior is that of lm()", {
       unname(sqrt(diag(vcov(fit))) / se), rep(spread, length(se)),
       tolerance = 0.06
     )
-    band <- predict(fit, interval = TRUE)
+    band <- predict(fit, interval = "mean")
     expect_equal(unname(fitted(fit)), band$mean)
     expect_equal(residuals(fit), stats::residuals(least), tolerance = 0.1)
   }
@@ -59,12 +60,12 @@ test_that("intervals of new responses are those of lm()", {
   )
   least <- stats::lm(mpg ~ wt, mtcars)
   new <- data.frame(wt = c(2, 3.2, 6))
-  for (type in c("mean", "response")) {
+  for (interval in c("mean", "prediction")) {
     theirs <- stats::predict(
       least, new,
-      interval = if (type == "mean") "confidence" else "prediction"
+      interval = if (interval == "mean") "confidence" else interval
     )
-    ours <- predict(fit, new, type = type, interval = TRUE)
+    ours <- predict(fit, new, interval = interval)
     width <- theirs[, "upr"] - theirs[, "lwr"]
     expect_lt(max(abs(ours$lower - theirs[, "lwr"]) / width), 0.03)
     expect_lt(max(abs(ours$upper - theirs[, "upr"]) / width), 0.03)
@@ -75,7 +76,7 @@ test_that("intervals of new responses are those of lm()", {
   expect_lt(max(abs(colMeans(inside) - 0.95)), 4.5 * sqrt(0.95 * 0.05 / 20000))
   # a heavier observation varies less
   heavy <- predict(
-    fit, new, type = "response", interval = TRUE, weights = c(1, 4, 4)
+    fit, new, interval = "prediction", weights = c(1, 4, 4)
   )
   expect_identical(heavy[1, ], ours[1, ])
   expect_true(all(heavy$sd[2:3] < ours$sd[2:3]))
@@ -146,13 +147,13 @@ test_that("missing responses are drawn, and change nothing else", {
   data <- airquality[1:40, ]
   fit <- lm_fit(
     Ozone ~ Wind + Temp, data, na_action = "impute", keep = "y",
-    prior = lm_prior(c = 5, d = 2000), draws = 2000
+    prior = lm_prior(noise_shape = 5, noise_rate = 2000), draws = 2000
   )
   missing <- which(is.na(data$Ozone))
   expect_identical(
     grep("^y", variables(fit), value = TRUE), paste0("y[", missing, "]")
   )
-  band <- predict(fit, type = "response", interval = TRUE)[missing, ]
+  band <- predict(fit, interval = "prediction")[missing, ]
   draws <- as.matrix(fit)[, paste0("y[", missing, "]")]
   z <- z_of_means(draws, band$mean)
   expect_lt(max(abs(z)), 4.5)
@@ -220,6 +221,31 @@ test_that("a fit with the horseshoe stores tau, and starts where it is told", {
   # a column may have that name with another prior
   named <- lm_fit(mpg ~ tau, transform(mtcars, tau = wt))
   expect_true("tau" %in% variables(named))
+})
+
+test_that("the sweeps of the horseshoe read the sums of products once made", {
+  model <- lm_model_for(mpg ~ wt + hp, mtcars, prior = lm_prior("horseshoe"))
+  data <- model$data
+  own <- data$vectors %*% (data$eigenvalue * t(data$vectors))
+  expect_equal(model$gram, own, tolerance = 1e-14)
+  sweeps <- function(model) {
+    state <- withr::with_seed(1, gibbsite:::model_start(model, NULL))
+    control <- list(burnin = 0L, thin = 1L, threads = 1L)
+    withr::with_seed(
+      2, gibbsite:::model_sweeps(model, state, 3, control)
+    )$draws
+  }
+  # a fit of an earlier version does not hold them
+  before <- model
+  before$gram <- NULL
+  expect_identical(sweeps(before), sweeps(model))
+  model$gram <- 2 * model$gram
+  expect_false(identical(sweeps(before), sweeps(model)))
+  # with fewer rows than slopes they are not used
+  wide <- lm_model_for(
+    mpg ~ ., mtcars[1:5, ], prior = lm_prior("horseshoe")
+  )
+  expect_null(wide$gram)
 })
 
 test_that("a fit without its data can be extended and predicts new rows", {
@@ -336,8 +362,8 @@ test_that("mistakes in the arguments are named", {
     gibbs_lm(mpg ~ wt, mtcars, inits = rep(list(list(sigma = -1)), 4))
     gibbs_lm(mpg ~ wt, mtcars, inits = rep(list(list(beta = 1)), 4))
     gibbs_lm(I(1e200 * mpg) ~ wt, mtcars)
-    lm_prior(a = 0)
-    lm_prior("nig", a = 1)
+    lm_prior(slope_shape = 0)
+    lm_prior("nig", slope_shape = 1)
     lm_prior(lambda = 1)
     lm_prior("horseshoe", lambda = 1)
     lm_prior("horseshoe", tau = 0)
@@ -348,7 +374,9 @@ test_that("mistakes in the arguments are named", {
   fit <- lm_fit(mpg ~ wt, mtcars)
   expect_gibbsite_error({
     predict(fit, data.frame(hp = 1))
-    predict(fit, type = "link")
+    predict(fit, type = "class")
+    predict(fit, interval = TRUE)
+    predict(fit, type = "link", interval = "prediction")
     predict(fit, weights = 2)
     log_lik(fit, newdata = data.frame(wt = 1))
     confint(fit, "hp")
@@ -374,7 +402,7 @@ test_that("rows left out by \"exclude\" are NA in predictions with intervals", {
     burnin = 100, chains = 2, seed = 1, progress = FALSE
   ))
   gone <- which(is.na(airquality$Ozone[1:40]))
-  whole <- predict(fit, interval = TRUE)
+  whole <- predict(fit, interval = "mean")
   expect_identical(row.names(whole), row.names(airquality)[1:40])
   expect_identical(which(is.na(whole$mean)), gone)
   expect_identical(whole$mean, unname(predict(fit)))
@@ -390,7 +418,7 @@ test_that("simulated responses have the distribution of new responses", {
   sets <- simulate(fit, 2000, seed = 2)
   expect_identical(sets, simulate(fit, 2000, seed = 2))
   expect_identical(dim(sets), c(32L, 2000L))
-  new <- predict(fit, type = "response", interval = TRUE)
+  new <- predict(fit, interval = "prediction")
   inside <- rowMeans(sets > new$lower & sets < new$upper)
   expect_lt(max(abs(inside - 0.95)), 5 * sqrt(0.95 * 0.05 / 2000))
   expect_gibbsite_error({

@@ -153,13 +153,13 @@ test_that("predictions are those of the normal distribution of x'w", {
   skip_if_not_installed("MASS")
   fit <- pima()
   x <- model.matrix(fit)
-  link <- predict(fit, interval = TRUE, level = 0.9)
+  link <- predict(fit, interval = "mean", level = 0.9)
   m <- as.vector(x %*% coef(fit))
   s <- sqrt(rowSums((x %*% vcov(fit)) * x))
   expect_equal(link$mean, m)
   expect_equal(link$sd, unname(s))
   expect_equal(link$lower, unname(m - qnorm(0.95) * s))
-  response <- predict(fit, type = "response", interval = TRUE, level = 0.9)
+  response <- predict(fit, type = "response", interval = "mean", level = 0.9)
   expect_equal(response$mean, mapply(mean_by_quadrature, m, s),
                tolerance = 1e-12)
   expect_equal(response$upper, plogis(link$upper))
@@ -178,7 +178,7 @@ test_that("they agree with the draws, which the mode alone does not", {
   expect_lt(max(abs(z_of_means(draws, mean))), 4.5)
   at_mode <- plogis(predict(fit, MASS::Pima.te))
   expect_gt(max(abs(z_of_means(draws, at_mode))), 4.5)
-  sd <- predict(fit, MASS::Pima.te, type = "response", interval = TRUE)$sd
+  sd <- predict(fit, MASS::Pima.te, type = "response", interval = "mean")$sd
   squares <- sweep(draws, 2, mean)^2
   expect_lt(max(abs(z_of_means(squares, sd^2))), 4.5)
 })
@@ -259,7 +259,7 @@ test_that("missing predictors give missing predictions", {
   new$wt[2] <- NA
   fit <- cars()
   for (type in c("link", "response")) {
-    got <- predict(fit, new, type = type, interval = TRUE)
+    got <- predict(fit, new, type = type, interval = "mean")
     expect_identical(is.na(got$mean), c(FALSE, TRUE, FALSE))
     expect_identical(is.na(got$sd), c(FALSE, TRUE, FALSE))
   }
@@ -411,7 +411,7 @@ test_that("the predictions of a corrected fit are those of its draws", {
     short_logistic(am ~ wt, mtcars, correct = "importance", draws = 100)
   )
   draws <- posterior_epred(fit)
-  got <- predict(fit, type = "response", interval = TRUE, level = 0.8)
+  got <- predict(fit, type = "response", interval = "mean", level = 0.8)
   expect_equal(got$mean, unname(colMeans(draws)))
   expect_equal(got$sd, unname(apply(draws, 2, sd)))
   expect_equal(got$lower, unname(apply(draws, 2, quantile, 0.1)))

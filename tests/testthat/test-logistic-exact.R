@@ -277,17 +277,7 @@ test_that("a warm start on some of the rows does not show", {
   }
 })
 
-# ---- many columns: the way by conjugate gradients ----------------------------
-
-# The search of a fit again, from 0 and at another price (1: exact solutions).
-search_again <- function(model, price) {
-  density <- gibbsite:::logistic_density(
-    model$frame, gibbsite:::prior_precision(model$prior)
-  )
-  gibbsite:::climb_density(
-    density, numeric(length(model$columns)), price = price
-  )
-}
+# ---- many columns ------------------------------------------------------------
 
 test_that("with many columns the twin finds the same mode", {
   skip_long()
@@ -307,28 +297,17 @@ test_that("with many columns the twin finds the same mode", {
       )
       expect_equal(model$log_joint_map, max(twin$trace), tolerance = 1e-11)
       expect_true(all(diff(model$trace) > -1e-9))
-      # it went the other way, and had arrived
-      expect_identical(search_again(model, 0)$trace, model$trace)
-      direct <- search_again(model, 1)
-      expect_gt(abs(direct$trace[[2]] - model$trace[[2]]), 1e-3)
-      expect_lt(max(abs(direct$map - model$data$map) / sd), 1e-9)
-      expect_equal(
-        direct$precision_factor, model$data$precision_factor, tolerance = 1e-9
-      )
-      expect_equal(direct$log_joint, model$log_joint_map, tolerance = 1e-13)
     }
   }
 })
 
-test_that("with more columns than rows every way leads to the same mode", {
+test_that("with more columns than rows both ways lead to the same mode", {
   problem <- withr::with_seed(47, logistic_problem(300, 400))
   problem$c <- rep(100, 400)
   model <- fit_model(fit_problem(problem, start = numeric(400)))
   # from the space of the rows
   other <- fit_model(fit_problem(problem))
-  direct <- search_again(model, 1)
   sd <- 1 / sqrt(diag(tcrossprod(model$data$precision_factor)))
-  expect_lt(max(abs(direct$map - model$data$map) / sd), 1e-9)
   expect_lt(max(abs(other$data$map - model$data$map) / sd), 1e-7)
   expect_equal(model$log_evidence, other$log_evidence, tolerance = 1e-11)
   gradient <- function(w) {

@@ -199,7 +199,7 @@ test_that("predictions and fitted values are means over the draws", {
   w <- as.matrix(fit)
   new <- data.frame(wt = c(2, 3), qsec = 18)
   eta <- w %*% t(cbind(1, new$wt, new$qsec))
-  band <- predict(fit, new, type = "response", interval = TRUE)
+  band <- predict(fit, new, type = "response", interval = "mean")
   expect_equal(band$mean, colMeans(stats::plogis(eta)))
   expect_equal(band$sd, apply(stats::plogis(eta), 2, stats::sd))
   expect_equal(
@@ -244,7 +244,7 @@ test_that("methods of a probit regression use its link", {
   new <- data.frame(wt = c(2, 3), qsec = 18)
   eta <- w %*% t(cbind(1, new$wt, new$qsec))
   share <- stats::pnorm(eta)
-  band <- predict(fit, new, type = "response", interval = TRUE)
+  band <- predict(fit, new, type = "response", interval = "mean")
   expect_equal(band$mean, colMeans(share))
   expect_equal(band$lower, unname(apply(share, 2, stats::quantile, 0.025)))
   expect_equal(unname(predict(fit, new)), colMeans(eta))
@@ -338,7 +338,7 @@ test_that("acceptance(), update(), tidy() and plots work", {
   for (type in c("coefficients", "response", "calibration", "trace")) {
     expect_identical(plot(more, type = type), more)
   }
-  expect_identical(plot(more, variables = "wt", level = 0.8), more)
+  expect_identical(plot(more, "coefficients", variables = "wt", level = 0.8), more)
   counts <- logit_fit(cbind(dead, 20 - dead) ~ sex + dose, budworm)
   expect_identical(
     plot(counts, type = "response", variable = "dose"), counts

@@ -743,7 +743,7 @@ test_that("arguments of glm() and other packages lead to those here", {
     hint(gibbs_lda(c("a b", "b c"), 2, stopwords = "a")), "token_counts"
   )
   fit <- laplace_logistic(am ~ wt, mtcars, draws = 20, seed = 1)
-  expect_match(hint(predict(fit, se.fit = TRUE)), "interval = TRUE")
+  expect_match(hint(predict(fit, se.fit = TRUE)), "interval = .mean")
   # only arguments that the function has
   expect_no_match(hint(coef(fit <- gibbs_gmm(
     faithful, 2, draws = 10, burnin = 0, chains = 1, seed = 1, family = 1

@@ -148,7 +148,9 @@ delayed_cases <- function(gradient) {
 
 # The numbers that a step used, of one block of d coordinates.
 used_by <- function(ahead, proposal) {
-  count <- vapply(proposal$parts, gibbsite:::proposal_variates, 0)
+  count <- vapply(proposal$parts, function(part) {
+    gibbsite:::block_variates(list(proposal = part))
+  }, 0) - 1
   list(
     u = ahead[c(1, 2 + count[[1]])],
     e = list(ahead[1 + seq_len(count[[1]])], ahead[-seq_len(2 + count[[1]])])

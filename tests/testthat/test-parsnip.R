@@ -47,7 +47,7 @@ test_that("a logistic regression predicts as by glm, with a weak prior", {
     names(band),
     names(stats::predict(glm, cars, type = "conf_int", std_error = TRUE))
   )
-  exact <- predict(own, cars, type = "response", interval = TRUE, level = 0.8)
+  exact <- predict(own, cars, type = "response", interval = "mean", level = 0.8)
   expect_equal(band$.pred_lower_manual, exact$lower)
   expect_equal(band$.pred_upper_automatic, 1 - exact$lower)
   expect_equal(band$.std_error, exact$sd)
@@ -58,7 +58,7 @@ test_that("a logistic regression predicts as by glm, with a weak prior", {
 
 test_that("a linear regression predicts as by lm, with a weak prior", {
   formula <- mpg ~ wt + cyl
-  weak <- lm_prior(a = 0.01, b = 0.1, intercept_sd = Inf)
+  weak <- lm_prior(slope_shape = 0.01, slope_rate = 0.1, intercept_sd = Inf)
   fit <- engine_fit("linear_reg", "gibbsite", formula, seed = 1, prior = weak)
   lm <- engine_fit("linear_reg", "lm", formula)
   own <- of_parsnip("extract_fit_engine", fit)
@@ -73,8 +73,8 @@ test_that("a linear regression predicts as by lm, with a weak prior", {
       names(band), names(stats::predict(lm, cars, type = type))
     )
     exact <- predict(
-      own, cars, type = if (type == "conf_int") "mean" else "response",
-      interval = TRUE, level = 0.8
+      own, cars, interval = if (type == "conf_int") "mean" else "prediction",
+      level = 0.8
     )
     expect_equal(band$.pred_lower, exact$lower)
     expect_equal(band$.pred_upper, exact$upper)

@@ -735,7 +735,7 @@ test_that("fits of a matrix are drawn, and rows may have equal names", {
   fits <- list(short(gibbs_lm, y), short(gibbs_logistic, as.numeric(y > 3)))
   for (fit in fits) {
     expect_true(all(c("a", "b") %in% drawn(plot(fit))$text))
-    bands <- predict(fit, type = "response", interval = TRUE)
+    bands <- predict(fit, type = "response", interval = "mean")
     expect_identical(
       rownames(bands)[1:5], c("r", "s", "r.1", "s.1", "r.2")
     )

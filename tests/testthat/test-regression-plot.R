@@ -62,7 +62,7 @@ test_that("the axis of coefficients is as long as their intervals", {
   pages <- list(
     page_of(plot(logit)), page_of(plot(logit, type = "odds")),
     page_of(plot(logit, type = "odds", variables = "x", per = "unit")),
-    page_of(plot(normal, variables = "a"))
+    page_of(plot(normal, "coefficients", variables = "a"))
   )
   for (page in pages) {
     lines <- horizontal_lines(page)

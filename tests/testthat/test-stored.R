@@ -10,6 +10,16 @@ stored <- function(version, ...) {
   file.path(root, paste0("format-", version), ...)
 }
 
+stored_priors <- function(file) file.path(root, "priors", file)
+
+quick_line <- function(...) {
+  prior <- lm_prior(slope_shape = 2, noise_shape = 3, noise_rate = 60)
+  suppressWarnings(gibbs_lm(
+    mpg ~ wt, mtcars, prior, burnin = 10, chains = 1, seed = 1,
+    progress = FALSE, ...
+  ))
+}
+
 # A copy of a stored checkpoint, `run` in a new working directory.
 copy_run <- function(version, frame = parent.frame()) {
   from <- stored(version, "run")
@@ -216,5 +226,142 @@ test_that("draws that cannot be verified are not called changed", {
   expect_gibbsite_error(
     class = "gibbsite_error_old_hash", transform = masked,
     extend(bare, 10, data = runs$mixture_data + 1)
+  )
+})
+
+# ---- Priors ------------------------------------------------------------------
+
+# Fits and a checkpoint from before bmf_prior(), whose priors had other classes
+# and named their fields by letters.
+
+test_that("fits whose priors name their fields by letters are read", {
+  skip_unless_readable()
+  fits <- readRDS(stored_priors("fits.rds"))
+  expect_identical(
+    unlist(lapply(fits, function(fit) class(prior_summary(fit))[[1]])),
+    c(wishart = "bmf_prior", gamma = "bmf_prior", fixed = "bmf_prior",
+      lm = "lm_prior")
+  )
+  wishart <- prior_summary(fits$wishart)
+  expect_identical(
+    unlist(unclass(wishart)[c("noise_shape", "noise_rate", "feature_shape")]),
+    c(noise_shape = 3, noise_rate = 2, feature_shape.users = 4)
+  )
+  gamma <- prior_summary(fits$gamma)
+  expect_identical(gamma[c("type", "user_shape", "item_rate")],
+                   list(type = "gamma", user_shape = 3, item_rate = 2))
+  expect_identical(prior_summary(fits$fixed)$factor_variance, 0.5)
+  line <- prior_summary(fits$lm)
+  expect_identical(line$slope_shape, 2)
+  expect_identical(line$noise_rate, 60)
+  for (fit in fits) {
+    expect_output(print(prior_summary(fit)), "noise_(shape|variance) += ")
+    expect_no_error(quietly(predict(fit)))
+  }
+})
+
+test_that("fits with priors of letters go on as those of today", {
+  skip_unless_readable()
+  fits <- readRDS(stored_priors("fits.rds"))
+  whole <- quick_line(draws = 30)
+  expect_same_run(longer(fits$lm, 20), whole, made = 10)
+  for (fit in fits[c("wishart", "gamma", "fixed")]) {
+    more <- longer(fit, 5)
+    expect_identical(unclass(more[[1]])[1:10, ], unclass(fit[[1]])[, ])
+  }
+})
+
+test_that("a checkpoint with a prior of letters is resumed", {
+  skip_unless_readable()
+  from <- stored_priors("run")
+  local_folder()
+  file.copy(from, ".", recursive = TRUE)
+  fit <- resumed("run")
+  expect_identical(prior_summary(fit)$slope_shape, 2)
+  expect_same_run(longer(fit, 20), quick_line(draws = 30), made = 10)
+})
+
+# ---- Regressions -------------------------------------------------------------
+
+regressions <- new.env()
+source(test_path("stored", "regressions.R"), local = regressions)
+
+sigma_or_none <- function(fit) tryCatch(sigma(fit), error = function(e) NULL)
+
+pictures_of <- function(fit) {
+  withr::local_pdf(NULL)
+  expect_identical(class(plot(fit, "coefficients"))[[1]], maker(fit))
+  expect_identical(class(plot(fit))[[1]], maker(fit))
+}
+
+maker <- function(fit) attr(fit, "model")$name
+
+test_that("regressions saved with earlier classes answer as those of now", {
+  skip_unless_readable()
+  skip_long()
+  old <- readRDS(stored(3, "regressions.rds"))
+  now <- regressions$regression_runs()
+  new <- data.frame(wt = c(2, 3), cyl = 4)
+  answers <- list(
+    coef = coef, vcov = vcov, confint = confint, residuals = residuals,
+    "confint of one" = function(fit) confint(fit, "wt", level = 0.5),
+    formula = function(fit) deparse(formula(fit)), family = family,
+    weights = weights, model.matrix = model.matrix, augment = augment,
+    predict = function(fit) {
+      predict(fit, new, type = "response", interval = "mean")
+    },
+    draws = function(fit) {
+      withr::with_seed(1, list(
+        posterior_linpred(fit), posterior_epred(fit, new),
+        posterior_predict(fit), log_lik(fit), bayes_R2(fit)
+      ))
+    },
+    simulate = function(fit) simulate(fit, 2, seed = 1),
+    tidy = function(fit) tidy(fit, conf.level = 0.8),
+    summary = function(fit) as.data.frame(summary(fit)),
+    fixef = function(fit) nlme::fixef(fit)
+  )
+  for (kind in names(old)) {
+    fit <- old[[kind]]
+    expect_false(inherits(fit, "gibbsite_regression"))
+    skip_if_not(identical(unclass(fit[[1]])[, ], unclass(now[[kind]][[1]])[, ]))
+    for (name in names(answers)) {
+      expect_identical(
+        answers[[name]](fit), answers[[name]](now[[kind]]), info = kind
+      )
+    }
+    expect_output(print(fit), "regression: ")
+    expect_identical(sigma_or_none(fit), sigma_or_none(now[[kind]]))
+    expect_s3_class(update(fit, evaluate = FALSE), NA)
+    pictures_of(fit)
+  }
+  expect_identical(nlme::ranef(old$hlm), nlme::ranef(now$hlm))
+  expect_identical(nlme::VarCorr(old$hlm), nlme::VarCorr(now$hlm))
+  expect_true(identical_fit(old$grouped, now$grouped))
+})
+
+test_that("regressions of earlier classes are continued", {
+  skip_unless_readable()
+  skip_long()
+  old <- readRDS(stored(3, "regressions.rds"))
+  for (kind in names(old)) {
+    longer <- suppressWarnings(extend(old[[kind]], 10, progress = FALSE))
+    whole <- regressions$regression_run(
+      regressions$regression_calls[[kind]], 30
+    )
+    skip_if_not(identical(unclass(longer[[1]])[1:20, ],
+                          unclass(whole[[1]])[1:20, ]))
+    expect_true(identical_fit(longer, whole))
+    expect_s3_class(longer, class(whole), exact = TRUE)
+  }
+  from <- stored(3, "logistic-run")
+  local_folder()
+  file.copy(from, ".", recursive = TRUE)
+  fit <- suppressWarnings(resume("logistic-run", progress = FALSE))
+  expect_s3_class(fit, "gibbsite_regression")
+  expect_identical(unclass(fit[[1]])[, ], unclass(old$logistic[[1]])[, ])
+  expect_identical(
+    coef(suppressWarnings(extend(fit, 10, progress = FALSE))),
+    coef(suppressWarnings(extend(old$logistic, 10, progress = FALSE)))
   )
 })

@@ -323,3 +323,55 @@ test_that("a locked .Random.seed is an error, and nothing is harmed", {
   unlockBinding(".Random.seed", globalenv())
   expect_identical(sweeps(2), expected)
 })
+
+# ---- Streams beyond those of the chains --------------------------------------
+
+# The purposes that calls of spare_stream() name, in all functions.
+purposes_named <- function() {
+  space <- asNamespace("gibbsite")
+  calls_in <- function(code) {
+    if (!is.call(code)) {
+      return(NULL)
+    }
+    own <- if (identical(code[[1L]], quote(spare_stream))) {
+      as.list(match.call(gibbsite:::spare_stream, code))$purpose
+    }
+    c(own, unlist(lapply(as.list(code), function(part) {
+      if (!missing(part)) calls_in(part)
+    })))
+  }
+  functions <- Filter(is.function, as.list(space))
+  unique(unlist(lapply(functions, function(f) calls_in(body(f)))))
+}
+
+test_that("every stream beyond the chains' has a named purpose", {
+  named <- purposes_named()
+  expect_type(named, "character")
+  expect_setequal(named, names(gibbsite:::spare_streams))
+})
+
+test_that("two purposes of one seed have two streams", {
+  numbers <- gibbsite:::spare_streams
+  of_folds <- startsWith(names(numbers), "fold")
+  expect_identical(anyDuplicated(numbers[of_folds]), 0L)
+  expect_identical(anyDuplicated(numbers[!of_folds]), 0L)
+  # those of chains come last
+  expect_identical(names(which.max(numbers)), "continued_chain")
+  streams <- lapply(names(numbers[!of_folds]), function(purpose) {
+    gibbsite:::spare_stream(1L, 2, purpose, NULL)
+  })
+  expect_identical(anyDuplicated(streams), 0L)
+  # draws of a seed depend on the numbers, which therefore stay
+  expect_identical(
+    numbers[["check_draws"]] + 2L,
+    length(gibbsite:::chain_streams(1L, 3, NULL))
+  )
+  expect_identical(
+    gibbsite:::spare_stream(1L, 2, "pilot", NULL),
+    gibbsite:::chain_streams(1L, 9, NULL)[[9]]
+  )
+  expect_identical(
+    gibbsite:::spare_stream(1L, 2, "continued_chain", NULL, 2L),
+    gibbsite:::chain_streams(1L, 12, NULL)[[12]]
+  )
+})

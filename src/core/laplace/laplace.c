@@ -2,13 +2,12 @@
 
 #include "laplace/laplace.h"
 
-#include "numeric/dense.h"
-#include "numeric/linalg.h"
+#include "numeric/blas.h"
 #include "numeric/normals.h"
 
 static void draw_one(const laplace_model *m, const generator *g) {
   normals_draw(g, m->w, m->p);
-  linalg_solve_lower_transposed(m->factor, m->p, m->w);
+  blas_solve_lower_transposed(m->factor, m->p, m->w);
   for (size_t j = 0; j < m->p; j++)
     m->w[j] += m->mean[j];
 }
@@ -19,7 +18,7 @@ static void draw_ahead(const laplace_model *m, const generator *g) {
     for (size_t j = 0; j < m->p; j++)
       m->ahead[draw + LAPLACE_AHEAD * j] = m->w[j];
   }
-  dense_solve_transposed(m->factor, m->p, m->ahead);
+  blas_solve_rows(m->factor, m->p, m->ahead, LAPLACE_AHEAD);
   for (size_t j = 0; j < m->p; j++)
     for (size_t draw = 0; draw < LAPLACE_AHEAD; draw++)
       m->ahead[draw + LAPLACE_AHEAD * j] += m->mean[j];

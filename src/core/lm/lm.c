@@ -3,12 +3,17 @@
 #include "lm/lm.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "numeric/arena.h"
+#include "numeric/dense.h"
 #include "numeric/linalg.h"
 #include "numeric/normals.h"
 #include "numeric/rdist.h"
 #include "run/slice.h"
+
+/* a multiple of DENSE_LANES */
+#define SPREAD_ROWS 64
 
 #define LOG_2PI 1.837877066409345483560659472811
 
@@ -21,6 +26,13 @@ static size_t factor_order(const lm_data *data) {
   return data->horseshoe ? data->r : 0;
 }
 
+/* For dense_cholesky() and spread_local(). */
+static double panel_length(const lm_data *data) {
+  return data->horseshoe ? fmax((double)dense_cholesky_work(data->r),
+                                SPREAD_ROWS * (double)data->r)
+                         : 0.0;
+}
+
 static void carve(lm_model *m, arena *work) {
   const lm_data *data = &m->data;
   m->all_normals = 1 + data->r + free_length(data) + data->missing.count;
@@ -30,8 +42,10 @@ static void carve(lm_model *m, arena *work) {
   m->slopes = arena_doubles(work, (double)data->p);
   const double order = (double)factor_order(data);
   m->factor = arena_doubles(work, order * order);
-  m->spread = arena_doubles(work, data->r < data->p ? order * order : 0.0);
-  m->design = arena_doubles(work, order * (double)data->p);
+  m->panel = arena_doubles(work, panel_length(data));
+  const int thin = data->r < data->p;
+  m->spread = arena_doubles(work, thin ? order * order : 0.0);
+  m->design = arena_doubles(work, thin ? order * (double)data->p : 0.0);
   m->right = arena_doubles(work, data->horseshoe ? (double)data->p : 0.0);
   m->u = arena_doubles(work, data->horseshoe ? (double)data->p : 0.0);
 }
@@ -43,7 +57,7 @@ size_t lm_work_size(const lm_data *data) {
   return arena_size(&counting);
 }
 
-/* B'B where r = p, otherwise B; and B'b. */
+/* B'b, and B where r < p. */
 static void open_horseshoe(lm_model *m) {
   const lm_data *data = &m->data;
   const size_t p = data->p, r = data->r;
@@ -53,18 +67,10 @@ static void open_horseshoe(lm_model *m) {
       m->right[j] +=
         data->vectors[j + p * k] * data->eigenvalue[k] * data->estimate[k];
   }
-  for (size_t j = 0; j < p; j++)
-    for (size_t i = 0; i < r; i++) {
-      double *to = m->design + i + r * j;
-      if (r < p) {
-        *to = sqrt(data->eigenvalue[i]) * data->vectors[j + p * i];
-        continue;
-      }
-      *to = 0.0;
-      for (size_t k = 0; k < r; k++)
-        *to += data->vectors[i + p * k] * data->eigenvalue[k] *
-               data->vectors[j + p * k];
-    }
+  for (size_t j = 0; j < p && r < p; j++)
+    for (size_t k = 0; k < r; k++)
+      m->design[k + r * j] =
+        sqrt(data->eigenvalue[k]) * data->vectors[j + p * k];
 }
 
 void lm_open(lm_model *model, const lm_data *data, const lm_state *state,
@@ -243,18 +249,18 @@ static status condition_full(lm_model *m, double lambda,
   const double *local = m->state.local;
   double sum = 0.0;
   for (size_t e = 0; e < p * p; e++)
-    m->factor[e] = m->design[e];
+    m->factor[e] = data->gram[e];
   for (size_t j = 0; j < p; j++) {
     m->factor[j + p * j] += lambda / local[j];
     sum += log(local[j] / lambda);
     m->u[j] = m->right[j];
   }
-  const status found = linalg_cholesky(m->factor, p);
+  const status found = dense_cholesky(m->factor, p, m->panel);
   if (found != STATUS_OK)
     return found;
   *log_determinant = linalg_log_determinant(m->factor, p) + sum;
-  linalg_solve_lower(m->factor, p, m->u);
-  linalg_solve_lower_transposed(m->factor, p, m->u);
+  dense_solve_lower(m->factor, p, m->u);
+  dense_solve_lower_transposed(m->factor, p, m->u);
   rotate_slopes(m, m->u);
   *squares = 0.0;
   for (size_t j = 0; j < p; j++)
@@ -267,23 +273,25 @@ static status condition_full(lm_model *m, double lambda,
 static void draw_full(lm_model *m) {
   const size_t p = m->data.p;
   double *noise = m->normals + 1;
-  linalg_solve_lower_transposed(m->factor, p, noise);
+  dense_solve_lower_transposed(m->factor, p, noise);
   for (size_t j = 0; j < p; j++)
     m->u[j] += noise[j] / sqrt(*m->state.beta);
 }
 
-/* r < p: B diag(l) B', lower triangle. */
+/* r < p: B diag(l) B', lower triangle; a panel has SPREAD_ROWS columns of
+ * B diag(l)^(1/2) as its rows. */
 static void spread_local(lm_model *m) {
-  const size_t r = m->data.r;
-  for (size_t e = 0; e < r * r; e++)
-    m->spread[e] = 0.0;
-  for (size_t j = 0; j < m->data.p; j++) {
-    const double *column = m->design + r * j;
-    for (size_t k = 0; k < r; k++) {
-      const double by = m->state.local[j] * column[k];
-      for (size_t i = k; i < r; i++)
-        m->spread[i + r * k] += by * column[i];
+  const size_t r = m->data.r, p = m->data.p;
+  memset(m->spread, 0, r * r * sizeof *m->spread);
+  for (size_t first = 0; first < p; first += SPREAD_ROWS) {
+    memset(m->panel, 0, SPREAD_ROWS * r * sizeof *m->panel);
+    for (size_t row = 0; row < SPREAD_ROWS && first + row < p; row++) {
+      const double root = sqrt(m->state.local[first + row]);
+      const double *column = m->design + r * (first + row);
+      for (size_t k = 0; k < r; k++)
+        m->panel[row + SPREAD_ROWS * k] = root * column[k];
     }
+    dense_add_gram(m->panel, SPREAD_ROWS, r, 1.0, m->spread, r);
   }
 }
 
@@ -298,11 +306,11 @@ static status condition_thin(lm_model *m, double lambda,
     m->factor[k + r * k] += 1.0;
     m->rotated[k] = sqrt(data->eigenvalue[k]) * data->estimate[k];
   }
-  const status found = linalg_cholesky(m->factor, r);
+  const status found = dense_cholesky(m->factor, r, m->panel);
   if (found != STATUS_OK)
     return found;
   *log_determinant = linalg_log_determinant(m->factor, r);
-  linalg_solve_lower(m->factor, r, m->rotated);
+  dense_solve_lower(m->factor, r, m->rotated);
   *squares = linalg_inner(m->rotated, m->rotated, r);
   return STATUS_OK;
 }
@@ -341,8 +349,8 @@ static void draw_thin(lm_model *m) {
     for (size_t k = 0; k < r; k++)
       m->rotated[k] -= m->design[k + r * j] * m->u[j];
   }
-  linalg_solve_lower(m->factor, r, m->rotated);
-  linalg_solve_lower_transposed(m->factor, r, m->rotated);
+  dense_solve_lower(m->factor, r, m->rotated);
+  dense_solve_lower_transposed(m->factor, r, m->rotated);
   for (size_t j = 0; j < data->p; j++) {
     m->u[j] +=
       local[j] / lambda * linalg_inner(m->design + r * j, m->rotated, r);

@@ -59,6 +59,7 @@
  *           doi:10.1093/biomet/asw042).
  *
  *   eigenvalue, t   r        vectors  p x r, column-major
+ *   gram            p x p: B'B, of which the lower triangle is read
  *   scale, mean     p        s_j, m_j                                        */
 #ifndef GIBBSITE_LM_H
 #define GIBBSITE_LM_H
@@ -88,6 +89,7 @@ typedef struct {
   double prior_gap, prior_precision; /* m_alpha - centre, k_alpha (0: flat) */
   double rss;
   const double *eigenvalue, *estimate, *vectors, *scale, *mean;
+  const double *gram;  /* horseshoe with r = p */
   size_t intercept_at; /* its place among the coefficients, from 0 */
   lm_missing missing;
 } lm_data;
@@ -109,8 +111,9 @@ typedef struct {
   double *theta_gap; /* r: theta_j - t_j */
   double *rotated;   /* r */
   double *slopes;    /* p */
-  double *design;    /* horseshoe: B'B (r = p), or B (r x p) */
+  double *design;    /* horseshoe, r < p: B (r x p)          */
   double *factor;    /* horseshoe: of A or M                 */
+  double *panel;     /* horseshoe: for sums and factors     */
   double *spread;    /* horseshoe, r < p: B diag(l) B'       */
   double *right, *u; /* horseshoe: p */
   size_t all_normals;

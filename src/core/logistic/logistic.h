@@ -1,5 +1,5 @@
 /* Logistic and probit regression with a normal prior: the log joint density, its
- * gradient and Hessian, and the search for its maximum.
+ * gradient and Hessian.
  *
  *   s_i | w ~ Binomial(m_i, F(eta_i)),  eta = o + X w,  w ~ N(0, Q^-1)
  *   L(w)    = sum_i l_i(eta_i) - w'Qw / 2 + constant
@@ -64,11 +64,6 @@ double logistic_add_prior(const logistic_data *data, const double *w,
 void logistic_gradient(const logistic_data *data, const double *residual,
                        const double *w, double *gradient);
 
-/* xv (n) <- X v, bend (p) <- L'' v = -X' diag(curvature) X v - Q v, in one pass
- * over X; curvature: n, v: p. */
-void logistic_bend(const logistic_data *data, const double *curvature,
-                   const double *v, double *xv, double *bend);
-
 /* squares (p) <- diagonal of X' diag(weights) X, and gram (p x p, lower
  * triangle) <- all of it; rows of weight 0 cost nothing.  weights: n, none
  * negative; work: as for logistic_evaluate(). */
@@ -104,46 +99,5 @@ void logistic_fill_terms(logistic_terms *terms);
  * where eta must be 0 too: nothing is added to anything. */
 void logistic_load_response(const logistic_data *data, size_t first,
                             size_t count, logistic_terms *terms);
-
-typedef enum { LOGISTIC_NEWTON, LOGISTIC_GRADIENT } logistic_method;
-
-typedef enum {
-  LOGISTIC_CONVERGED,
-  LOGISTIC_LIMIT,      /* the iterations allowed were not enough            */
-  LOGISTIC_STALLED,    /* no step raises L, and the maximum is not reached  */
-  LOGISTIC_SINGULAR,   /* minus the Hessian has no Cholesky factor          */
-  LOGISTIC_INTERRUPTED /* the stop callback answered yes                    */
-} logistic_outcome;
-
-typedef struct {
-  logistic_method method;
-  size_t limit;        /* most iterations                                   */
-  int share;           /* whether `share` is asked for                      */
-  double tolerance;    /* on the distance to the maximum, in posterior sds  */
-  double price;        /* of a factor, see logistic_inexact.h; 0: counted    */
-  int (*stop)(void *); /* may be NULL                                       */
-  void *stop_data;
-} logistic_control;
-
-typedef struct {
-  logistic_outcome outcome;
-  size_t iterations;
-  double log_joint; /* L at the maximum                                     */
-  double distance;  /* to it before the last step, in posterior sds         */
-  double share;     /* smallest share of the curvature that a column could
-                       have which the columns before it, and saturated
-                       observations, leave to it; 1 unless asked for        */
-} logistic_result;
-
-/* Doubles of work that logistic_search() needs. */
-size_t logistic_search_size(const logistic_data *data,
-                            const logistic_control *control);
-
-/* Moves w (p) from where it is to the maximum; factor (p x p) <- L, L L' =
- * minus the Hessian there, upper triangle zero; trace (limit + 1) <- L before
- * the first iteration and after each one. */
-logistic_result logistic_search(const logistic_data *data,
-                                const logistic_control *control, double *w,
-                                double *factor, double *trace, double *work);
 
 #endif

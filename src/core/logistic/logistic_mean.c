@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "numeric/linalg.h"
+#include "numeric/blas.h"
 
 #define PI 3.141592653589793238462643383280
 #define SQRT_2PI 2.506628274631000502415765284811
@@ -98,7 +98,7 @@ void logistic_moments(const logistic_posterior *w, const double *x,
     work[j] = x[j * stride];
     centre += work[j] * w->map[j];
   }
-  linalg_solve_lower(w->factor, w->p, work);
+  blas_solve_lower(w->factor, w->p, work);
   for (size_t j = 0; j < w->p; j++)
     square += work[j] * work[j];
   *mean = centre;

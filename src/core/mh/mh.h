@@ -33,65 +33,108 @@ typedef int (*mh_draw_function)(void *context, const double *x, double *y);
 typedef int (*mh_density_function)(void *context, const double *y,
                                    const double *x, double *value);
 
-typedef enum {
-  MH_RANDOM_WALK = 0, /* y = x + L e                                         */
-  MH_ADAPTIVE,        /* y = x + s L e, s and L learned                      */
-  MH_INDEPENDENCE,    /* y = m + L e                                         */
-  MH_CUSTOM,          /* user's                                              */
-  MH_LANGEVIN,        /* y = x + s^2/2 L L' grad log p(x) + s L e, s learned */
-  MH_MIXTURE,         /* y ~ sum_i w_i q_i(. | x)                            */
-  MH_HMC,             /* Hamiltonian dynamics: mh_hamiltonian.h              */
-  MH_NUTS,            /* the same, of a length that it finds: mh_nuts.h      */
-  MH_SLICE,           /* slice sampling, coordinate by coordinate: mh_slice.h */
-  MH_ELLIPSE,         /* elliptical slice sampling: mh_slice.h               */
-  MH_TEMPERED,        /* parallel tempering of a proposal: mh_tempered.h     */
-  MH_DELAYED          /* a second proposal after a rejection: mh_delayed.h   */
-} mh_kind;
-
 /* e: independent with mean 0 and variance 1, normal or uniform on (-sqrt 3,
  * sqrt 3); or normals over sqrt(chi^2_df / df), multivariate t. */
 typedef enum { MH_NORMAL = 0, MH_T, MH_UNIFORM } mh_family;
 
 typedef enum { MH_FIXED = 0, MH_BURNIN, MH_FOREVER } mh_tuning;
 
-typedef struct mh_proposal {
-  mh_kind kind;
+typedef struct mh_model mh_model;
+typedef struct mh_block mh_block;
+typedef struct mh_memory mh_memory;
+typedef struct mh_proposal mh_proposal;
+
+/* A point of a block, with the gradient there (NULL where not needed). */
+typedef struct {
+  const double *x, *slope;
+} mh_place;
+
+/* What every proposal of a kind has in common: mh_types.h lists the kinds. */
+typedef struct mh_move_type {
+  /* numbers drawn ahead for a step, and their drawing from R's generator for
+   * `rows` steps, row by row */
+  size_t (*variates)(const mh_proposal *p);
+  void (*draw)(const mh_proposal *p, size_t rows, const generator *g,
+               double *out);
+  /* one step on block b.  u: a uniform; variates: of a row */
+  status (*update)(mh_model *m, size_t b, double u, const double *variates,
+                   const scan_control *control);
+  /* y ~ q(. | x), and *value <- log q(y | x) with every constant that differs
+   * between proposals; NULL where q is not known.  work: d numbers.  The value
+   * may be NaN when a function of the user's says so. */
+  status (*propose)(const mh_proposal *p, const mh_memory *memory, mh_place x,
+                    const double *row, double *y, double *work);
+  status (*log_q)(const mh_proposal *p, const mh_memory *memory,
+                  const double *y, mh_place x, double *value, double *work);
+  /* learns from a step that was accepted with probability `rate`, after which
+   * the block stands at x; begins again, after a climb.  NULL: does not. */
+  void (*learn)(const mh_proposal *p, const mh_memory *memory, const double *x,
+                double rate, double *work);
+  void (*learn_again)(const mh_proposal *p, const mh_memory *memory);
+  /* once the block is laid out; may be NULL */
+  void (*open)(mh_block *block);
+  int needs_slope;     /* uses gradients                                     */
+  int symmetric;       /* q(y | x) = q(x | y), if that holds for its parts   */
+  int takes_power;     /* moves on the density to the model's power          */
+  int has_transitions; /* stores mh_block.transition with each draw          */
+} mh_move_type;
+
+struct mh_proposal {
+  const mh_move_type *type;
   mh_family family;
   mh_tuning tuned;
   size_t d;
   double freedom;       /* MH_T: degrees of freedom                          */
   double target;        /* acceptance rate aimed at                          */
   double log_shrink;    /* added to the log s that was learned               */
-  const double *mean;   /* d: independence, the normal of MH_ELLIPSE         */
+  const double *mean;   /* d: of independence and ellipse                    */
   const double *factor; /* d x d lower triangular: L, or its diagonal (d)    */
   int diagonal;
-  size_t parts; /* mixture: its proposals and their weights; MH_TEMPERED: 1; */
-                /* MH_DELAYED: 2                                             */
-  const double *weight;
+  size_t parts; /* proposals that it is made of                              */
   struct mh_proposal *part;
-  size_t longest; /* MH_HMC: leapfrog steps; MH_NUTS: greatest depth of tree; */
-                  /* MH_SLICE: longest interval, in widths; MH_TEMPERED:      */
-                  /* temperatures; MH_DELAYED: memories                       */
-  double jitter;  /* MH_HMC: of the step, as a share of it                   */
-  void *context;  /* custom */
-  mh_draw_function draw;
-  mh_density_function log_q;
-} mh_proposal;
+  union {
+    struct {
+      const double *weight; /* parts */
+    } mixture;
+    struct {
+      void *context;
+      mh_draw_function draw;
+      mh_density_function log_q;
+    } custom;
+    struct {
+      size_t steps;  /* leapfrog steps                 */
+      double jitter; /* of the step, as a share of it  */
+    } hmc;
+    struct {
+      size_t depth; /* greatest depth of the tree */
+    } nuts;
+    struct {
+      size_t widths; /* longest interval */
+    } slice;
+    struct {
+      size_t temperatures;
+    } tempered;
+    struct {
+      int shared; /* both proposals have one memory, but for counts */
+    } delayed;
+  } settings; /* of its type */
+};
 
 /* What a block learns and counts; in the chain's state. */
-typedef struct mh_memory {
+struct mh_memory {
   double *factor; /* d x d: adaptive's L; also that of Hamiltonian dynamics, */
-                  /* or its diagonal (d); d: widths of MH_SLICE              */
+                  /* or its diagonal (d); d: widths of slices                */
   double *mean;   /* d: adaptive's mean of the chain, or a window's          */
   double *tuning; /* 2: log s, updates made                                  */
   double *counts; /* 4: steps and moves in burn-in, steps and moves after    */
-  /* of Hamiltonian dynamics alone: mh_warmup.h, mh_hamiltonian.h */
+  /* of Hamiltonian dynamics alone: mh_warmup.h, mh_trajectory.h */
   double *spread;    /* as factor: a window's sums of squares about its mean */
   double *averaging; /* MH_AVERAGING                                         */
   double *energies;  /* MH_ENERGIES                                          */
   double *effort;    /* slices: points asked for in burn-in, and after        */
-  struct mh_memory *stage; /* MH_DELAYED: those of its two proposals          */
-} mh_memory;
+  mh_memory *stage;  /* delayed rejection: those of its two proposals         */
+  struct mh_ladder *ladder; /* of parallel tempering                         */
+};
 
 enum { MH_AVERAGING = 5, MH_ENERGIES = 7 };
 
@@ -100,18 +143,17 @@ enum { MH_AVERAGING = 5, MH_ENERGIES = 7 };
  * leapfrog steps; divergent or not; energy. */
 enum { MH_TRANSITION = 8 };
 
-typedef struct {
+struct mh_block {
   mh_proposal *proposal;
   mh_memory memory;
   struct mh_trajectory *trajectory; /* scratch of Hamiltonian dynamics        */
-  struct mh_ladder *ladder;         /* of MH_TEMPERED                         */
   double transition[MH_TRANSITION]; /* the last one                           */
   const int *index; /* proposal->d coordinates of x, from 0                  */
   size_t offset;    /* numbers of look-ahead a sweep before its own          */
   int whole;        /* all coordinates in their order: needs no gathering    */
   int sloped;       /* its proposal uses the gradient                        */
   int symmetric;    /* q(y | x) = q(x | y)                                   */
-} mh_block;
+};
 
 /* How a coordinate's working value w gives the user's value. */
 typedef enum {
@@ -135,7 +177,7 @@ typedef enum {
  * x); log of the ratio in a(x, y); moved or not; the proposal y, all of it. */
 enum { MH_TRACE = 8 };
 
-typedef struct {
+struct mh_model {
   size_t d, blocks;
   mh_block *block;
   /* the target */
@@ -152,7 +194,7 @@ typedef struct {
   double *nan_count;   /* 1: NaNs counted as zero                             */
   double *high;        /* 1: the working log density where adaptation last    */
                        /* began; NULL: it never begins again                  */
-  double *ahead;       /* rows x mh_variates(): see mh_draw_ahead()           */
+  double *ahead;       /* rows x mh_variates(): mh_sweep.h                   */
   size_t rows, width;  /* of look-ahead: sweeps, numbers for each             */
   size_t row;          /* of the sweep to come                                */
   generator in_use;    /* R's, from which variates come                       */
@@ -163,7 +205,7 @@ typedef struct {
   /* what is stored: `kept` coordinates, from 0, then the log density */
   const int *keep;
   size_t kept;
-  /* scratch, mh_work_size() */
+  /* scratch, mh_work_size() (mh_sweep.h) */
   double *from, *to, *next, *next_point, *next_slope;
   double *from_slope, *to_slope, *a, *b, *rejected, *rejected_slope;
   double *trace; /* NULL, or where the next step's numbers go                 */
@@ -171,22 +213,7 @@ typedef struct {
   mh_fault fault;
   const double *fault_point;
   double power; /* the target is p to this power; mh_open() sets 1           */
-} mh_model;
-
-/* Numbers of scratch for d coordinates; mh_open(), once target, state and blocks
- * are set, lays it out and sets what follows from them. */
-size_t mh_work_size(size_t d);
-void mh_open(mh_model *m, double *work);
-
-/* Does its proposal use the gradient? */
-int mh_block_needs_gradient(const mh_block *block);
-
-/* Numbers of look-ahead that one sweep uses. */
-size_t mh_variates(const mh_model *m);
-
-/* Fills m->ahead from R's generator: for each block in turn the uniforms of all
- * rows, then what its proposals use, row by row. */
-void mh_draw_ahead(const mh_model *m);
+};
 
 /* The state's point and value from x: for a start, or when the density has
  * changed since. */
@@ -203,14 +230,6 @@ status mh_evaluate_slope(mh_model *m, const double *x, const double *point,
 /* The gradient at the state's point, unless it is known. */
 status mh_know_slope(mh_model *m);
 
-/* One step on block b with its variates of a row of the look-ahead. */
-status mh_update(mh_model *m, size_t b, size_t row,
-                 const scan_control *control);
-
-/* The same with a uniform and variates that are given. */
-status mh_step(mh_model *m, size_t b, double u, const double *variates,
-               const scan_control *control);
-
 /* After a step of burn-in: far below the typical log density a chain climbs, and
  * learns the way up in place of the density's shape.  While it does so learning
  * begins again and again. */
@@ -224,9 +243,5 @@ status mh_at_fault(mh_model *m, mh_fault fault, const double *point);
 
 /* Writes the trace of a step that ended at the state's point. */
 void mh_trace_end(mh_model *m, size_t b, double u);
-
-/* scan_model's functions. */
-status mh_sweep(void *model, const scan_control *control);
-void mh_record(void *model, double *row, size_t stride);
 
 #endif

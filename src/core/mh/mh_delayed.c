@@ -1,6 +1,25 @@
+/* Delayed rejection (Tierney & Mira 1999,
+ * doi:10.1002/(SICI)1097-0258(19990915)18:17/18<2507::AID-SIM272>3.0.CO;2-O;
+ * Green & Mira 2001, doi:10.1093/biomet/88.4.1035).  A first proposal y ~ q1(. |
+ * x) is accepted with probability
+ *
+ *   a1(x, y) = min(1, p(y) q1(x | y) / (p(x) q1(y | x))).
+ *
+ * Only if it is rejected is a second one, z ~ q2(. | x), made, and accepted with
+ * probability
+ *
+ *   a2(x, y, z) = min(1, p(z) q1(y | z) (1 - a1(z, y)) q2(x | z) /
+ *                        (p(x) q1(y | x) (1 - a1(x, y)) q2(z | x))).
+ *
+ * The way back from z is by the same rejected y.  p may be estimated, afresh at y
+ * and z (mh.h): the densities of the estimates' noise cancel.
+ *
+ * In burn-in a proposal that adapts learns from its own steps alone.  With
+ * `log_shrink` the second proposal is the first with other steps, s e^log_shrink
+ * in place of s, and both have one memory. */
 #include "numeric/rounding.h"
 
-#include "mh/mh_delayed.h"
+#include "mh/mh_types.h"
 
 #include <math.h>
 #include <string.h>
@@ -8,6 +27,25 @@
 #include "mh/mh_move.h"
 #include "mh/mh_proposal.h"
 #include "numeric/rmath.h"
+
+/* ---- variates ------------------------------------------------------------ */
+
+static size_t variates(const mh_proposal *p) {
+  return p->part[0].type->variates(&p->part[0]) + 1 +
+         p->part[1].type->variates(&p->part[1]);
+}
+
+/* Those of the first proposal, the second's uniform, and its variates. */
+static void draw(const mh_proposal *p, size_t rows, const generator *g,
+                 double *out) {
+  const mh_proposal *one = &p->part[0], *two = &p->part[1];
+  const size_t first = one->type->variates(one), width = variates(p);
+  for (double *row = out; row < out + rows * width; row += width) {
+    one->type->draw(one, 1, g, row);
+    row[first] = unif_rand();
+    two->type->draw(two, 1, g, row + first + 1);
+  }
+}
 
 /* ---- the two tries ------------------------------------------------------- */
 
@@ -44,8 +82,8 @@ static double log_rejection(double log_ratio) {
 /* log q1(y | x), which may be zero but no other number that is not finite. */
 static status log_first(mh_model *m, const mh_move *first, const double *y,
                         mh_place x, double *value) {
-  const status outcome =
-    mh_proposal_log_q(first->proposal, first->memory, y, x, value, m->a);
+  const mh_proposal *p = first->proposal;
+  const status outcome = p->type->log_q(p, first->memory, y, x, value, m->a);
   if (outcome == STATUS_OK && !(*value < INFINITY))
     return mh_at_fault(m, MH_PROPOSAL_RATIO, m->next_point);
   return outcome;
@@ -111,8 +149,9 @@ static status second_try(mh_model *m, mh_move *first, mh_move *second,
   return outcome == STATUS_OK ? add_first_try(m, first, second) : outcome;
 }
 
-status mh_delayed_update(mh_model *m, size_t b, double u,
-                         const double *variates, const scan_control *control) {
+/* u: of the first decision. */
+static status update(mh_model *m, size_t b, double u, const double *variates,
+                     const scan_control *control) {
   mh_move first, second;
   const int in_burnin = scan_in_burnin(*m->sweep + 1.0, control);
   status outcome = mh_start_move(m, b, &first);
@@ -120,7 +159,7 @@ status mh_delayed_update(mh_model *m, size_t b, double u,
     outcome = try_stage(m, &first, 0, variates);
   if (outcome != STATUS_OK)
     return outcome;
-  variates += mh_proposal_variates(first.proposal);
+  variates += first.proposal->type->variates(first.proposal);
   int moved = end_try(m, b, &first, u, in_burnin, 0);
   const int again = !moved;
   if (again) {
@@ -135,3 +174,15 @@ status mh_delayed_update(mh_model *m, size_t b, double u,
     mh_learn_from(m, &second, in_burnin);
   return STATUS_OK;
 }
+
+static void learn_again(const mh_proposal *p, const mh_memory *memory) {
+  for (size_t i = 0; i < 2; i++)
+    if (p->part[i].type->learn_again)
+      p->part[i].type->learn_again(&p->part[i], &memory->stage[i]);
+}
+
+const mh_move_type mh_delayed = {.variates = variates,
+                                 .draw = draw,
+                                 .update = update,
+                                 .learn_again = learn_again,
+                                 .takes_power = 1};

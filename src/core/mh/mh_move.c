@@ -38,8 +38,8 @@ status mh_start_move(mh_model *m, size_t b, mh_move *move) {
 
 /* Proposals of compiled kinds may overflow, and then have density zero. */
 status mh_draw_move(mh_model *m, mh_move *move, const double *variates) {
-  return mh_propose(move->proposal, move->memory, move->x, variates,
-                    move->proposed, m->a);
+  return move->proposal->type->propose(move->proposal, move->memory, move->x,
+                                       variates, move->proposed, m->a);
 }
 
 /* log q(x | y) - log q(y | x).  A custom proposal that could not have made its
@@ -51,10 +51,9 @@ static status evaluate_correction(mh_model *m, mh_move *move) {
   if (move->symmetric)
     return STATUS_OK;
   status outcome =
-    mh_proposal_log_q(p, move->memory, move->y.x, move->x, &there, m->a);
+    p->type->log_q(p, move->memory, move->y.x, move->x, &there, m->a);
   if (outcome == STATUS_OK)
-    outcome =
-      mh_proposal_log_q(p, move->memory, move->x.x, move->y, &back, m->a);
+    outcome = p->type->log_q(p, move->memory, move->x.x, move->y, &back, m->a);
   if (outcome != STATUS_OK)
     return outcome;
   if (!(isfinite(there) && back < INFINITY))
@@ -111,10 +110,12 @@ void mh_write_trace(mh_model *m, size_t b, const mh_move *move, double u,
 
 void mh_learn_from(mh_model *m, const mh_move *move, int in_burnin) {
   const mh_proposal *p = move->proposal;
-  if (p->tuned == MH_FIXED || (p->tuned == MH_BURNIN && !in_burnin))
+  if (!p->type->learn || p->tuned == MH_FIXED ||
+      (p->tuned == MH_BURNIN && !in_burnin))
     return;
   gather(move->block, m->x, m->from);
-  mh_learn(p, move->memory, m->from, exp(fmin(move->log_ratio, 0.0)), m->a);
+  p->type->learn(p, move->memory, m->from, exp(fmin(move->log_ratio, 0.0)),
+                 m->a);
   if (in_burnin)
     mh_forget_climb(m);
 }

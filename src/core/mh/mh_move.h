@@ -3,7 +3,6 @@
 #define GIBBSITE_MH_MOVE_H
 
 #include "mh/mh.h"
-#include "mh/mh_proposal.h"
 
 /* What a step is about: the block's own coordinates before and after, x and y.
  * Where the block is the whole model, x is the model's and y its `next`. */
@@ -43,7 +42,7 @@ void mh_write_trace(mh_model *m, size_t b, const mh_move *move, double u,
  * where it does. */
 void mh_learn_from(mh_model *m, const mh_move *move, int in_burnin);
 
-/* The step of Metropolis and Hastings on block b. */
+/* The step of Metropolis and Hastings on block b: of mh_move_type. */
 status mh_metropolis_update(mh_model *m, size_t b, double u,
                             const double *variates,
                             const scan_control *control);

@@ -1,11 +1,24 @@
+/* The no-U-turn sampler (Hoffman & Gelman 2014, JMLR 15, 1593-1623), with
+ * positions drawn by their densities (Betancourt 2017, arXiv:1701.02434,
+ * appendix A).
+ *
+ * A trajectory is doubled, forwards or backwards, until it turns back.  A
+ * trajectory whose momenta sum to R, with momenta r- and r+ at its ends, has
+ * turned when R'r- <= 0 or R'r+ <= 0.  Each subtree must not have turned, nor
+ * one half of it with the nearest momentum of the other.
+ *
+ * Within a subtree a position is drawn with probability proportional to
+ * exp(-H).  Between the trajectory so far, of weight w, and its new half, of
+ * weight v, the draw moves on with probability min(1, v / w). */
 #include "numeric/rounding.h"
 
-#include "mh/mh_nuts.h"
+#include "mh/mh_types.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "mh/mh_proposal.h"
+#include "mh/mh_trajectory.h"
 #include "numeric/linalg.h"
 
 /* ---- U-turns ------------------------------------------------------------- */
@@ -136,13 +149,39 @@ static status double_whole(mh_tree *tree, int *goes_on) {
   return STATUS_OK;
 }
 
-status mh_nuts_transition(mh_trajectory *t, const double *uniforms) {
+/* t->whole.drawn <- a position of the trajectory from the model's with the
+ * momentum of t->edge[0].  The two uniforms are the key of its choices. */
+static status grow(mh_trajectory *t, const double *uniforms, size_t most) {
   mh_tree tree = {.t = t, .choices = mh_open_choices(uniforms)};
   status outcome = STATUS_OK;
   int goes_on = 1;
   begin_whole(t);
-  while (outcome == STATUS_OK && goes_on &&
-         t->depth < (double)t->block->proposal->longest)
+  while (outcome == STATUS_OK && goes_on && t->depth < (double)most)
     outcome = double_whole(&tree, &goes_on);
   return outcome;
 }
+
+static status update(mh_model *m, size_t b, double u, const double *variates,
+                     const scan_control *control) {
+  const mh_proposal *p = m->block[b].proposal;
+  const size_t most = p->settings.nuts.depth;
+  mh_trajectory *t = NULL;
+  status outcome = mh_begin_transition(m, b, variates, control, &t);
+  if (outcome == STATUS_OK)
+    outcome = grow(t, variates + p->d, most);
+  if (outcome != STATUS_OK)
+    return outcome;
+  mh_end_transition(t, b, u,
+                    (mh_ending){.at = &t->whole.drawn,
+                                .log_ratio = NAN,
+                                .moved = 1,
+                                .accepted = mh_acceptance(t),
+                                .deepest = t->depth >= (double)most});
+  return STATUS_OK;
+}
+
+const mh_move_type mh_nuts = {.variates = mh_keyed_variates,
+                              .draw = mh_keyed_draw,
+                              .update = update,
+                              .needs_slope = 1,
+                              .has_transitions = 1};

@@ -6,13 +6,38 @@
 #include <stdint.h>
 
 #include "mh/mh_proposal.h"
+#include "mh/mh_types.h"
+#include "numeric/rmath.h"
+
+/* ---- variates ------------------------------------------------------------ */
+
+static size_t variates(const mh_proposal *p) {
+  const size_t count = p->settings.tempered.temperatures;
+  return count - 1 + count * (1 + p->part->type->variates(p->part));
+}
+
+/* Uniforms for the swaps; for each temperature a uniform and the variates of its
+ * step. */
+static void draw(const mh_proposal *p, size_t rows, const generator *g,
+                 double *out) {
+  const size_t count = p->settings.tempered.temperatures;
+  const size_t width = p->part->type->variates(p->part);
+  for (size_t row = 0; row < rows; row++) {
+    for (size_t k = 0; k + 1 < count; k++)
+      *out++ = unif_rand();
+    for (size_t k = 0; k < count; k++, out += width) {
+      *out++ = unif_rand();
+      p->part->type->draw(p->part, 1, g, out);
+    }
+  }
+}
 
 /* ---- replicas ------------------------------------------------------------ */
 
-void mh_ladder_open(mh_block *block) {
+static void open(mh_block *block) {
   const mh_proposal *p = block->proposal;
-  for (size_t k = 0; k < p->longest; k++) {
-    mh_block *inner = &block->ladder->inner[k];
+  for (size_t k = 0; k < p->settings.tempered.temperatures; k++) {
+    mh_block *inner = &block->memory.ladder->inner[k];
     inner->index = block->index;
     inner->whole = block->whole;
     inner->sloped = block->sloped;
@@ -38,15 +63,16 @@ static mh_model replica_of(const mh_model *m, const mh_ladder *l, size_t k) {
 }
 
 static status move_replicas(mh_model *m, const mh_block *block,
-                            const double *variates,
-                            const scan_control *control) {
+                            const double *row, const scan_control *control) {
   const mh_proposal *p = block->proposal;
-  const size_t width = 1 + mh_proposal_variates(p->part);
-  for (size_t k = 0; k < p->longest; k++, variates += width) {
-    if (control->stop && control->stop(control->stop_data))
+  const mh_move_type *inner = p->part->type;
+  const size_t width = 1 + inner->variates(p->part);
+  const size_t count = p->settings.tempered.temperatures;
+  for (size_t k = 0; k < count; k++, row += width) {
+    if (scan_must_stop(control))
       return STATUS_INTERRUPTED;
-    mh_model r = replica_of(m, block->ladder, k);
-    const status outcome = mh_step(&r, 0, variates[0], variates + 1, control);
+    mh_model r = replica_of(m, block->memory.ladder, k);
+    const status outcome = inner->update(&r, 0, row[0], row + 1, control);
     if (outcome != STATUS_OK) {
       m->fault = r.fault;
       m->fault_point = r.fault_point;
@@ -89,8 +115,8 @@ static void swap(mh_model *m, const mh_ladder *l, size_t k) {
 /* Every second pair may swap; the probabilities of all are noted. */
 static void swap_neighbours(mh_model *m, const mh_block *block,
                             const double *uniforms, int in_burnin) {
-  const mh_ladder *l = block->ladder;
-  const size_t pairs = block->proposal->longest - 1;
+  const mh_ladder *l = block->memory.ladder;
+  const size_t pairs = block->proposal->settings.tempered.temperatures - 1;
   for (size_t k = 0; k < pairs; k++) {
     l->rate[k] = swap_probability(m, l, k);
     l->swaps[in_burnin ? k : pairs + k] += l->rate[k];
@@ -129,8 +155,8 @@ static void note_heights(const mh_model *m, const mh_ladder *l, size_t count) {
  * the gaps then have the sum that they had.  Rates of one chain depend on each
  * other over many sweeps: the gain falls as 1 / n, which averages most. */
 static void learn_ladder(const mh_block *block) {
-  const mh_ladder *l = block->ladder;
-  const size_t pairs = block->proposal->longest - 1;
+  const mh_ladder *l = block->memory.ladder;
+  const size_t pairs = block->proposal->settings.tempered.temperatures - 1;
   const double n = block->memory.tuning[1] += 1.0, gain = 10.0 / (n + 10.0);
   const double total = -log(l->power[pairs]);
   double mean = 0.0, sum = 0.0, above = 0.0;
@@ -147,25 +173,39 @@ static void learn_ladder(const mh_block *block) {
   }
 }
 
+/* Counted anew, as are the replicas. */
+static void learn_again(const mh_proposal *p, const mh_memory *memory) {
+  mh_count_again(p, memory);
+  for (size_t k = 0; k < p->settings.tempered.temperatures; k++)
+    if (p->part->type->learn_again)
+      p->part->type->learn_again(p->part, &memory->ladder->inner[k].memory);
+}
+
 /* ---- a sweep ------------------------------------------------------------- */
 
-status mh_tempered_update(mh_model *m, size_t b, double u,
-                          const double *variates, const scan_control *control) {
+static status update(mh_model *m, size_t b, double u, const double *variates,
+                     const scan_control *control) {
   const mh_block *block = &m->block[b];
-  const size_t count = block->proposal->longest;
+  const size_t count = block->proposal->settings.tempered.temperatures;
   const int in_burnin = scan_in_burnin(*m->sweep + 1.0, control);
   const status outcome = move_replicas(m, block, variates + count - 1, control);
   if (outcome != STATUS_OK)
     return outcome;
   swap_neighbours(m, block, variates, in_burnin);
-  note_journeys(block->ladder, count, in_burnin);
+  note_journeys(block->memory.ladder, count, in_burnin);
   if (in_burnin)
     mh_forget_climb(m);
   if (in_burnin && block->proposal->tuned != MH_FIXED)
     learn_ladder(block);
   if (!in_burnin)
-    note_heights(m, block->ladder, count);
+    note_heights(m, block->memory.ladder, count);
   if (m->trace)
     mh_trace_end(m, b, u);
   return STATUS_OK;
 }
+
+const mh_move_type mh_tempered = {.variates = variates,
+                                  .draw = draw,
+                                  .update = update,
+                                  .learn_again = learn_again,
+                                  .open = open};

@@ -34,12 +34,4 @@ typedef struct mh_ladder {
   double *rate, *gap; /* K - 1: scratch                                      */
 } mh_ladder;
 
-/* Once the block is laid out: its inner blocks. */
-void mh_ladder_open(mh_block *block);
-
-/* One sweep on block b, which has all coordinates.  variates: K - 1 uniforms,
- * and for each temperature a uniform and the variates of the inner proposal. */
-status mh_tempered_update(mh_model *m, size_t b, double u,
-                          const double *variates, const scan_control *control);
-
 #endif

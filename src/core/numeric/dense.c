@@ -36,10 +36,6 @@ dense_moments dense_sum_around(const double *x, size_t n, double centre) {
   return LANES_CHOOSE(moments)(x, n, centre);
 }
 
-void dense_solve_transposed(const double *l, size_t p, double *b) {
-  LANES_CHOOSE(solve)(l, p, b);
-}
-
 /* ---- sums of products ---------------------------------------------------- */
 
 enum { TILE_ROWS = 4, TILE_COLUMNS = 3, PANEL = 48 };
@@ -137,7 +133,7 @@ status dense_cholesky(double *a, size_t p, double *work) {
   return STATUS_OK;
 }
 
-/* ---- solutions for one right-hand side ----------------------------------- */
+/* ---- solutions ----------------------------------------------------------- */
 
 /* What is known of b leaves the rows below a panel in one pass over them. */
 void dense_solve_lower(const double *l, size_t p, double *b) {

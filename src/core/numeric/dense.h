@@ -44,11 +44,7 @@ typedef struct {
 
 dense_moments dense_sum_around(const double *x, size_t n, double centre);
 
-/* b <- L^-T b for DENSE_LANES right-hand sides side by side: element j of side s
- * is b[s + DENSE_LANES j].  l: p x p, lower triangle read. */
-void dense_solve_transposed(const double *l, size_t p, double *b);
-
-/* b <- L^-1 b, b <- L^-T b for one right-hand side; l as above. */
+/* b <- L^-1 b, b <- L^-T b;  l: p x p, lower triangle read. */
 void dense_solve_lower(const double *l, size_t p, double *b);
 void dense_solve_lower_transposed(const double *l, size_t p, double *b);
 

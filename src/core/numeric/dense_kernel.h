@@ -150,30 +150,3 @@ static LANE_TARGET dense_moments LANE_NAME(moments)(const double *x, size_t n,
   }
   return sums;
 }
-
-/* From the last element to the first; the sums of four rows at a time. */
-static LANE_TARGET void LANE_NAME(solve)(const double *l, size_t p, double *b) {
-  enum { PARTS = DENSE_LANES * sizeof(double) / LANE_BYTES };
-  for (size_t j = p; j-- > 0;) {
-    const double *column = l + p * j;
-    VEC sum[4][PARTS] = {{{0}}};
-    size_t i = j + 1;
-    for (; i + 4 <= p; i += 4)
-      for (size_t row = 0; row < 4; row++)
-        for (size_t part = 0; part < PARTS; part++)
-          sum[row][part] = LANE_FMA(
-            LANE_SPLAT(column[i + row]),
-            FROM(b + DENSE_LANES * (i + row) + part * WIDTH), sum[row][part]);
-    for (; i < p; i++)
-      for (size_t part = 0; part < PARTS; part++)
-        sum[0][part] =
-          LANE_FMA(LANE_SPLAT(column[i]),
-                   FROM(b + DENSE_LANES * i + part * WIDTH), sum[0][part]);
-    for (size_t part = 0; part < PARTS; part++) {
-      double *own = b + DENSE_LANES * j + part * WIDTH;
-      AT(own) = (FROM(own) - ((sum[0][part] + sum[1][part]) +
-                              (sum[2][part] + sum[3][part]))) /
-                column[j];
-    }
-  }
-}

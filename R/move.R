@@ -1,0 +1,223 @@
+# Moves of mh_sample(): the objects that a user makes, and the lists that C
+# reads.
+#
+# A move is a plain list of class c("<kind>", "gibbsite_proposal") without a
+# dimension; functions in it are sent with it to other processes. Each kind has
+# its file, R/move-<kind>.R: the constructor and the methods of the generics
+# below. src/core/mh/mh_types.h lists the kinds in C.
+
+new_proposal <- function(kind, ...) {
+  structure(list(...), class = c(kind, "gibbsite_proposal"))
+}
+
+proposal_kinds <- c(
+  "random_walk", "adaptive", "independence", "custom_proposal", "langevin",
+  "mixture_proposal", "hmc", "nuts", "univariate_slice", "elliptical_slice",
+  "tempered", "delayed_rejection"
+)
+
+# ---- What a kind says of itself ---------------------------------------------
+
+# What a move is and needs, of this list; what is left out is not so:
+#   density     its q(y | x) is known: mixtures and delayed rejection use it
+#   why_not     without one: what to do instead
+#   learns      adapts in burn-in
+#   scalable    has steps that a number can multiply
+#   gradient    uses the gradient
+#   far         each sweep moves all coordinates far
+#   dynamics    Hamiltonian dynamics
+#   replicas    of parallel tempering
+#   scale       begins at the scales of the density, which must be found
+#   covariance  begins at a covariance, which must be found
+#   mass        its mass adapts in burn-in
+#   mode        asks for the covariance at the mode
+#   matrix      has a d x d matrix
+#   user        functions of the user draw it
+move_traits <- function(move) UseMethod("move_traits")
+
+has_trait <- function(move, trait) isTRUE(move_traits(move)[[trait]])
+
+# The same of the move or of a part of it.
+any_trait <- function(move, trait) {
+  has_trait(move, trait) || any(vapply(move$parts, any_trait, NA, trait))
+}
+
+# The same of the blocks of a plan: a flag for each; whether of any.
+plan_traits <- function(plan, trait, test = any_trait) {
+  vapply(plan, function(block) test(block$proposal, trait), NA)
+}
+
+plan_has <- function(plan, trait) any(plan_traits(plan, trait))
+
+# A function that makes a move again from its elements.
+move_maker <- function(move) UseMethod("move_maker")
+
+#' @exportS3Method
+move_maker.default <- function(move) {
+  get(class(move)[[1L]], asNamespace("gibbsite"))
+}
+
+# The words of print().
+move_words <- function(move) UseMethod("move_words")
+
+# What C reads beside the fields that all have. `at`: of compile_proposal().
+move_compile <- function(move, at) UseMethod("move_compile")
+
+# The block's part of a chain's state. `scale`: the scale of the density in each
+# coordinate (reach()); `x`: the starting point; `factor`: the factor of a
+# covariance to begin with, or NULL.
+move_memory <- function(move, compiled, x, scale, factor = NULL) {
+  UseMethod("move_memory")
+}
+
+#' @exportS3Method
+move_memory.default <- function(move, compiled, x, scale, factor = NULL) {
+  new_memory()
+}
+
+# `more`: what a kind stores beside what all store.
+new_memory <- function(factor = numeric(), mean = numeric(), log_step = 0,
+                       more = NULL) {
+  c(
+    list(
+      factor = factor, mean = mean, tuning = c(log_step, 0),
+      counts = numeric(4L)
+    ), more
+  )
+}
+
+# The functions that C calls: list(draw, log_q, parts), what there is of it.
+move_functions <- function(move) UseMethod("move_functions")
+
+#' @exportS3Method
+move_functions.default <- function(move) {
+  list(parts = lapply(move$parts, move_functions))
+}
+
+# Lines of print() and summary() on all blocks that such a move moves. `rates`:
+# of acceptance().
+move_notes <- function(move, model, fit, rates) UseMethod("move_notes")
+
+#' @exportS3Method
+move_notes.default <- function(move, ...) NULL
+
+# Those of all kinds, each once.
+plan_notes <- function(model, fit, rates) {
+  unique(unlist(lapply(model$plan, function(block) {
+    move_notes(block$proposal, model, fit, rates)
+  })))
+}
+
+# ---- Checks -----------------------------------------------------------------
+
+# Makes a proposal again from its elements: an error if this fails.
+check_proposal_fields <- function(x, arg, call = rlang::caller_env()) {
+  kind <- class(x)[[1L]]
+  if (!kind %in% proposal_kinds) {
+    abort_argument(
+      c("{.arg {arg}} has the class of a proposal, but is of no kind.",
+        i = "Proposals are made by {.fn random_walk}, {.fn adaptive}, ..."),
+      call = call, class = "forged"
+    )
+  }
+  remade(x, move_maker(x), paste0(kind, "()"), arg, call)
+  x
+}
+
+check_proposal <- function(x, arg, call = rlang::caller_env()) {
+  if (!inherits(x, "gibbsite_proposal")) {
+    given <- describe(x)
+    hint <- if (is.function(x)) {
+      "Call it, as in {.code random_walk(scale = 1)}; a function of your own
+       goes into {.fn custom_proposal}."
+    } else {
+      "Proposals are made by {.fn random_walk}, {.fn adaptive}, ..."
+    }
+    abort_argument(
+      c("{.arg {arg}} must be a proposal, not {given}.", i = hint),
+      call = call
+    )
+  }
+  check_proposal_fields(x, arg, call)
+}
+
+# ---- Print ------------------------------------------------------------------
+
+#' @export
+format.gibbsite_proposal <- function(x, ...) {
+  check_proposal_fields(x, "x")
+  move_words(x)
+}
+
+#' @export
+print.gibbsite_proposal <- function(x, ...) {
+  text <- format(x)
+  writeLines(paste0(toupper(substr(text, 1, 1)), substring(text, 2)))
+  invisible(x)
+}
+
+# ---- The form for C ---------------------------------------------------------
+
+proposal_families <- c(normal = 0L, t = 1L, uniform = 2L)
+
+# A proposal on d coordinates, as C reads it. `at_mode`: function that gives the
+# inverse of the negative Hessian at the mode, d x d, for proposals that ask for
+# it. `where` names the proposal in messages; `names` are those of the
+# coordinates, if they have any.
+compile_proposal <- function(proposal, d, where = "proposal", at_mode = NULL,
+                             call = rlang::caller_env(), names = NULL) {
+  compile_at(proposal, list(
+    d = d, where = where, at_mode = at_mode, call = call, names = names
+  ))
+}
+
+compile_at <- function(proposal, at) {
+  compiled <- list(
+    kind = class(proposal)[[1L]], family = 0L, tuned = 0L,
+    d = as.integer(at$d), df = Inf, target = 0.5
+  )
+  own <- move_compile(proposal, at)
+  compiled[names(own)] <- own
+  compiled
+}
+
+# The forms of the parts of a proposal, which messages name by their numbers.
+compile_parts <- function(move, at) {
+  where <- at$where
+  lapply(seq_along(move$parts), function(i) {
+    at$where <- paste0(where, " (part ", i, ")")
+    compile_at(move$parts[[i]], at)
+  })
+}
+
+# A form that was stored when kinds were numbers, every form had the same
+# fields, and `longest` meant what each kind now has a word for.
+renew_proposal <- function(compiled) {
+  if (is.character(compiled$kind)) {
+    return(compiled)
+  }
+  kind <- proposal_kinds[[compiled$kind + 1L]]
+  compiled$kind <- kind
+  word <- c(hmc = "steps", nuts = "depth", univariate_slice = "widths")[kind]
+  names(compiled)[names(compiled) == "longest" & !is.na(word)] <- word
+  unused <- Filter(function(field) length(compiled[[field]]) == 0L, c(
+    "mean", "weights", "parts", if (kind != "adaptive") "factor"
+  ))
+  compiled[c(unused, "longest", if (kind == "nuts") "jitter")] <- NULL
+  if (!is.null(compiled$parts)) {
+    compiled$parts <- lapply(compiled$parts, renew_proposal)
+  }
+  compiled
+}
+
+# Number of variates drawn ahead that a sweep uses.
+block_variates <- function(block) .Call(C_mh_variates, block$proposal)
+
+# The gradients in a proposal: a list of functions.
+proposal_gradients <- function(proposal) {
+  own <- if (has_trait(proposal, "gradient")) proposal$gradient
+  c(
+    if (!is.null(own)) list(own),
+    unlist(lapply(proposal$parts, proposal_gradients), recursive = FALSE)
+  )
+}

@@ -1,0 +1,526 @@
+# Predictions of every regression: rows, means, intervals and draws.
+
+# ---- The predictor of fixed effects ------------------------------------------
+
+#' @exportS3Method
+predictor_rows.default <- function(model, at, call) {
+  prediction_rows(model, at$newdata, at$offset, call)
+}
+
+#' @exportS3Method
+predictor_at_draws.default <- function(model, draws, rows) {
+  columns <- seq_along(model$coefficients %||% model$columns)
+  eta <- linear_predictors(
+    rows$x, draws[, columns, drop = FALSE], rows$offset
+  )
+  # a missing predictor gives NA and not NaN
+  eta[is.nan(eta)] <- NA_real_
+  colnames(eta) <- rows$names
+  eta
+}
+
+#' @exportS3Method
+predictor_moments.default <- function(model, draws, rows) {
+  list(mean = unname(predictor_at_draws(model, draws, rows)), sd = NULL)
+}
+
+#' @exportS3Method
+predictor_group_log_lik.default <- function(model, draws, call) {
+  abort_no_groups(model, "by", "\"observation\"", call)
+}
+
+abort_no_groups <- function(model, arg, must, call) {
+  abort_argument(
+    "{.arg {arg}} must be {must}: a fit of {.code {short_call(model)}} has no
+     groups.",
+    call = call
+  )
+}
+
+# ---- Moments -----------------------------------------------------------------
+
+# A data frame with a row for each of the rows: `mean`, and with `interval` the
+# columns sd, lower and upper. type: "link" or "response"; interval: of
+# predict(). In blocks of rows, of which those of a group stay together.
+prediction_table <- function(fit, rows, type, interval = "none", level = 0.95) {
+  model <- fit_part(fit, "model")
+  response <- model_response(model)
+  draws <- do.call(rbind, chain_matrices(fit))
+  scale <- response_scale(response, draws)
+  tails <- if (interval != "none") central_tails(level)
+  if (type == "link") {
+    response <- normal_response()
+  }
+  n <- nrow(rows$x)
+  if (n == 0L) {
+    none <- numeric()
+    return(data.frame(mean = none, sd = none, lower = none, upper = none))
+  }
+  order <- if (is.null(rows$group)) seq_len(n) else order(rows$group)
+  most <- if (is.null(rows$group)) 8e6 else 4e6
+  parts <- lapply(row_blocks(n, nrow(draws), most = most), function(block) {
+    i <- order[block]
+    at <- predictor_moments(model, draws, rows_at_places(rows, i))
+    if (interval == "prediction") {
+      new_observations(response, at, rows$size[i], scale, tails)
+    } else {
+      mean_responses(response, at, tails)
+    }
+  })
+  out <- do.call(rbind, parts)
+  out[order, ] <- out
+  rownames(out) <- NULL
+  out[] <- lapply(out, function(v) ifelse(is.nan(v), NA_real_, v))
+  out
+}
+
+# The expected responses. tails: NULL for their means alone.
+mean_responses <- function(response, at, tails) {
+  if (is.null(at$sd)) {
+    values <- response_mean(response, at$mean)
+    out <- data.frame(mean = colMeans(values))
+    return(if (is.null(tails)) out else cbind(out, mean_spread(values, tails)))
+  }
+  values <- response_moments(response, at$mean, at$sd, !is.null(tails))
+  out <- data.frame(mean = colMeans(values$mean))
+  if (is.null(tails)) {
+    return(out)
+  }
+  ends <- mixture_table(at$mean, at$sd, tails)
+  out$sd <- mixture_table(values$mean, values$sd, NULL)$sd
+  out$lower <- response_mean(response, ends$lower)
+  out$upper <- response_mean(response, ends$upper)
+  out
+}
+
+mean_spread <- function(values, tails) {
+  bounds <- apply(values, 2L, known_quantiles, tails)
+  data.frame(
+    sd = apply(values, 2L, stats::sd), lower = bounds[1L, ],
+    upper = bounds[2L, ]
+  )
+}
+
+# Some of the rows.
+rows_at_places <- function(rows, at) {
+  for (part in intersect(c("x", "z"), names(rows))) {
+    rows[[part]] <- rows[[part]][at, , drop = FALSE]
+  }
+  for (part in c("offset", "group", "names", "size")) {
+    rows[[part]] <- rows[[part]][at]
+  }
+  rows
+}
+
+rows_to_predict <- function(model, newdata, offset, re_formula,
+                            allow_new_levels, call) {
+  allow_new_levels <- check_flag(
+    allow_new_levels, arg = "allow_new_levels", call = call
+  )
+  check_re_formula(re_formula, call)
+  predictor_rows(
+    model, list(
+      newdata = newdata, offset = offset, re_formula = re_formula,
+      allow_new_levels = allow_new_levels
+    ), call
+  )
+}
+
+# ---- predict() ---------------------------------------------------------------
+
+#' Predictions of a regression
+#'
+#' Predictions for the data of the fit or for new data, from the whole
+#' posterior. With the linear predictor \eqn{\eta = o + x^\top w}{eta = o + x'w}
+#' (with groups \eqn{o + x^\top b + z^\top u_j}{o + x'b + z'u_j}) `"link"` is
+#' \eqn{\eta}{eta}, and `"response"` the expected response: \eqn{\eta}{eta} of
+#' a linear regression, the probability of success \eqn{F(\eta)}{F(eta)} of a
+#' logistic or probit regression. `"class"` is the more probable outcome of the
+#' latter.
+#'
+#' `interval = "mean"` adds the posterior standard deviation and interval of
+#' this quantity. `interval = "prediction"` is of a new observation, as
+#' [posterior_predict()][posterior_predict.gibbsite_regression] draws it: all
+#' four columns are of a new response, or of the number of successes in `trials`
+#' trials.
+#'
+#' Given the parameters of a draw the distribution of a prediction is known: the
+#' distribution of a new observation, and of the deviations of a group where the
+#' fit does not store them. The predictions are those of the mixture of these
+#' distributions over the draws, without a further Monte Carlo error. The
+#' deviations \eqn{u_j}{u_j} of a group of the fit have their distribution
+#' given its data, those of a new group \eqn{\mathrm{N}(0, \Sigma)}{N(0,
+#' Sigma)}.
+#'
+#' @section Laplace approximations:
+#' Of a fit of [laplace_logistic()] the probability of success is
+#' \deqn{P(y = 1 \mid x) = \int \sigma(x^\top w + o)\, p(w \mid y)\, dw
+#'   = E\, \sigma(m + s Z), \quad m = x^\top \hat w + o, \quad
+#'   s^2 = x^\top \Sigma x, \quad Z \sim \mathrm{N}(0, 1).}{
+#'   P(y = 1 | x) = integral of sigma(x'w + o) p(w | data) dw
+#'   = E sigma(m + s Z), m = x'map + o, s^2 = x' Sigma x, Z ~ N(0, 1).}
+#' This probability is nearer to 1/2 than \eqn{\sigma(m)}{sigma(m)}, and the
+#' more so the larger \eqn{s} is. The integral has an error below 1e-13 for any
+#' \eqn{m} and \eqn{s}: the logistic function is a mixture of normal
+#' distribution functions (Stefanski 1991), and the mean of each of these over a
+#' normally distributed argument is again a normal distribution function. With
+#' `correct = "importance"` predictions are those of the draws. The linear
+#' predictor of a new group is integrated out in the same way.
+#'
+#' @param object A fit of [gibbs_lm()], [gibbs_hlm()], [gibbs_logistic()] or
+#'   [laplace_logistic()].
+#' @param newdata `NULL` for the data of the fit, or new observations: a data
+#'   frame with the formula's variables; for a fit of a matrix, a matrix with
+#'   the same columns, matched by name if both have column names. Variables must
+#'   be of the fit's class; differences of times may have another unit. Rows
+#'   with missing values have missing predictions.
+#' @param type `"link"` (default), `"response"`, or for binomial responses
+#'   `"class"`, in the form of the fit's response. With
+#'   `interval = "prediction"` it is `"response"`.
+#' @param interval `"none"` (default), `"mean"` or `"prediction"`.
+#' @param level Number between 0 and 1, default 0.95: the posterior probability
+#'   of each interval.
+#' @param offset For `newdata`, if the fit was made with an argument `offset`:
+#'   a number for each row, or one for all.
+#' @param weights For `newdata` and `interval = "prediction"` of a linear
+#'   regression: the weight \eqn{v} of each new observation, whose variance is
+#'   \eqn{\sigma^2/v}{sigma^2/v}: one positive number or one for each row;
+#'   default 1. If the fit has known standard errors,
+#'   \eqn{1/\mathrm{se}^2}{1/se^2}. The fit's own data have their weights;
+#'   where these are 0 the interval is `NA`.
+#' @param trials For `newdata` and `interval = "prediction"` of a binomial
+#'   response: the number of trials of each row, one number or several; default
+#'   1.
+#' @param re_formula `NULL` (default): with the deviations of the groups; `NA`:
+#'   without, \eqn{o + x^\top b}{o + x'b}. Without effect on a fit without
+#'   groups.
+#' @param allow_new_levels `FALSE` (default): a group that is not in the fit is
+#'   an error; `TRUE`: it is a new group.
+#' @param ... Not used.
+#' @return A vector with the names of the rows; with an interval a data frame
+#'   with the columns `mean`, `sd`, `lower` and `upper`; for `"class"` the type
+#'   of the response: a factor, a logical vector, or numbers 0 and 1. The other
+#'   observations in `newdata` do not change a bit of an observation's
+#'   prediction (if factors have the same levels).
+#' @section Errors: `gibbsite_error_argument` for variables that are missing, of
+#'   another kind, or with levels or groups that are not in the fit
+#'   (`gibbsite_error_level`), for terms that use other rows of the data
+#'   (`gibbsite_error_other_rows`, see [gibbs_lm()]), and for `newdata = NULL`
+#'   when the fit does not hold its data.
+#' @references
+#' Stefanski LA (1991). A normal scale mixture representation of the logistic
+#' distribution. *Statistics & Probability Letters* 11, 69-70.
+#' \doi{10.1016/0167-7152(91)90181-P}
+#' @examples
+#' fit <- gibbs_lm(mpg ~ wt, mtcars, seed = 1)
+#' new <- data.frame(wt = c(2, 3, 6))
+#' predict(fit, new)
+#' predict(fit, new, interval = "mean")
+#' predict(fit, new, interval = "prediction")
+#'
+#' fit <- laplace_logistic(am ~ wt, mtcars, seed = 1)
+#' predict(fit, new, type = "response", interval = "mean")
+#' plogis(predict(fit, new)) # at the mode: too sure
+#' predict(fit, new, type = "class")
+#'
+#' fit <- gibbs_hlm(weight ~ Time + (1 + Time | Chick), ChickWeight, seed = 1)
+#' new <- data.frame(Time = c(10, 20), Chick = c("1", "new"))
+#' predict(fit, new, allow_new_levels = TRUE, interval = "mean")
+#' predict(fit, new, re_formula = NA, interval = "mean")
+#' @export
+predict.gibbsite_regression <- function(object, newdata = NULL, type = NULL,
+                                        interval = c(
+                                          "none", "mean", "prediction"
+                                        ), level = 0.95, offset = NULL,
+                                        weights = NULL, trials = NULL, ...,
+                                        re_formula = NULL,
+                                        allow_new_levels = FALSE) {
+  call <- rlang::current_env()
+  check_no_more(...)
+  model <- fit_part(object, "model")
+  response <- model_response(model)
+  interval <- check_choice(interval, c("none", "mean", "prediction"))
+  type <- check_prediction_type(type, interval, response, call)
+  level <- check_level(level)
+  rows <- rows_to_predict(
+    model, newdata, offset, re_formula, allow_new_levels, call
+  )
+  rows$size <- response_size(
+    response, model, newdata, weights, trials, nrow(rows$x), call
+  )
+  out <- if (type == "class") {
+    as_class(model, prediction_table(object, rows, "response")$mean, call)
+  } else {
+    table <- prediction_table(object, rows, type, interval, level)
+    if (interval == "none") table$mean else table
+  }
+  out <- with_row_names(out, rows$names)
+  if (is.null(newdata)) as_excluded(model, out) else out
+}
+
+check_prediction_type <- function(type, interval, response, call) {
+  known <- response_types(response)
+  if (interval == "none") {
+    return(check_choice(type, known, arg = "type", call = call))
+  }
+  known <- setdiff(known, "class")
+  type <- check_choice(
+    type %||% if (interval == "mean") "link" else "response", known,
+    arg = "type", call = call
+  )
+  if (interval == "prediction" && type == "link") {
+    abort_argument(
+      "{.arg type} must be {.val response} with
+       {.code interval = \"prediction\"}: a new observation is a response.",
+      call = call
+    )
+  }
+  type
+}
+
+# ---- Draws of predictions ----------------------------------------------------
+
+#' Posterior draws of predictions of a regression
+#'
+#' For each draw: the linear predictor of each observation
+#' (`posterior_linpred()`), its expected response or probability of success
+#' (`posterior_epred()`), a new response or number of successes
+#' (`posterior_predict()`), or the log density or probability of the response
+#' that was observed (`log_lik()`). `loo()` and `waic()` use `log_lik()` to
+#' estimate how well new observations would be predicted. `pp_check()` compares
+#' the responses with replicated ones. `bayes_R2()` gives for each draw the
+#' variance of the expected responses divided by the sum of this variance and
+#' that of an observation, \eqn{\sigma^2}{sigma^2} or the mean binomial variance
+#' of one trial (Gelman et al. 2019).
+#'
+#' With groups their deviations are those of the draws. A fit of [gibbs_hlm()]
+#' does not store them: they are drawn from their exact distribution given the
+#' parameters of the draw and the data, and those of new groups from
+#' \eqn{\mathrm{N}(0, \Sigma)}{N(0, Sigma)}, with random numbers of R's
+#' generator.
+#'
+#' `log_lik(by = "group")` is the log density of the responses of each group
+#' with its deviations integrated out, without random numbers: exactly for
+#' normal responses, by adaptive Gauss-Hermite quadrature for binomial ones
+#' (Pinheiro and Bates 1995).
+#'
+#' @inheritParams predict.gibbsite_regression
+#' @param newdata,offset,weights,trials,re_formula,allow_new_levels As in
+#'   [predict.gibbsite_regression()]; for `log_lik()` `newdata` with the
+#'   response.
+#' @param draws `NULL` for all draws (`pp_check()`: for at most 50), or the
+#'   number of draws to use, spread evenly over the chains' draws.
+#' @param ndraws Another name of `draws`, which tidybayes uses.
+#' @param transform `FALSE` (default); `TRUE` is `posterior_epred()`.
+#' @param y For `log_lik()` with `newdata`: its response. It is needed for a fit
+#'   by matrix, and as `cbind(successes, failures)` for one of proportions with
+#'   weights.
+#' @param by For `log_lik()` of the fit's own data: `"observation"` (default),
+#'   or `"group"` for a fit with groups.
+#' @param ... Not used; for `pp_check()` passed to bayesplot.
+#' @return A matrix, draws x observations or groups (chain after chain);
+#'   `bayes_R2()` a vector, a number for each draw; `pp_check()` a plot.
+#'   `log_lik()` of the fit's own data, `bayes_R2()` and `pp_check()` leave out
+#'   rows without a response or trials, with weight 0, and groups without other
+#'   rows; a row of several trials is one observation: see
+#'   [kfold][kfold.gibbsite_fit], section Observations. Weights of binomial
+#'   responses are used only in `log_lik()` of the fit's own data.
+#'   `posterior_predict()` is `NA` where the weight of a normal one is 0.
+#' @section Errors: `gibbsite_error_argument` for more draws than there are, and
+#'   the errors of [predict.gibbsite_regression()].
+#' @references
+#' Gelman A, Goodrich B, Gabry J, Vehtari A (2019). R-squared for Bayesian
+#' regression models. *The American Statistician* 73, 307-309.
+#' \doi{10.1080/00031305.2018.1549100}
+#'
+#' Pinheiro JC, Bates DM (1995). Approximations to the log-likelihood function
+#' in the nonlinear mixed-effects model. *Journal of Computational and Graphical
+#' Statistics* 4, 12-35. \doi{10.1080/10618600.1995.10474663}
+#' @examples
+#' fit <- gibbs_lm(mpg ~ wt, mtcars, seed = 1)
+#' new <- data.frame(wt = c(2, 3, 6))
+#' colMeans(posterior_epred(fit, new))
+#' dim(posterior_predict(fit, new))
+#' summary(bayes_R2(fit))
+#' if (requireNamespace("loo", quietly = TRUE)) loo::loo(fit)
+#'
+#' fit <- gibbs_hlm(weight ~ Time + (1 + Time | Chick), ChickWeight, seed = 1)
+#' dim(posterior_predict(fit, draws = 100))
+#' dim(log_lik(fit, by = "group", draws = 100))
+#' @name regression-draws
+NULL
+
+# list(model, response, rows, draws, eta, scale): some of the draws, and the
+# linear predictor of each of them in each row.
+draws_at_rows <- function(object, newdata, draws, offset = NULL,
+                          re_formula = NULL, allow_new_levels = FALSE, call) {
+  model <- fit_part(object, "model")
+  response <- model_response(model)
+  if (has_groups(model)) {
+    check_unlocked(call)
+  }
+  rows <- rows_to_predict(
+    model, newdata, offset, re_formula, allow_new_levels, call
+  )
+  chosen <- drawn_rows(object, draws, call)
+  check_result_size(
+    c(nrow(chosen), nrow(rows$x)), "draws x observations", "{.arg draws}", call
+  )
+  list(
+    model = model, response = response, rows = rows, draws = chosen,
+    eta = predictor_at_draws(model, chosen, rows),
+    scale = response_scale(response, chosen)
+  )
+}
+
+# The rows of the draws that `draws` names, chain after chain.
+drawn_rows <- function(object, draws, call) {
+  all <- do.call(rbind, chain_matrices(object))
+  all[spread_rows(draws, nrow(all), call), , drop = FALSE]
+}
+
+#' @rdname regression-draws
+#' @export
+posterior_linpred.gibbsite_regression <- function(object, transform = FALSE,
+                                                  newdata = NULL, draws = NULL,
+                                                  offset = NULL, ...,
+                                                  ndraws = NULL,
+                                                  re_formula = NULL,
+                                                  allow_new_levels = FALSE) {
+  call <- rlang::current_env()
+  check_no_more(...)
+  transform <- check_flag(transform)
+  draws <- either_draws(draws, ndraws, call)
+  at <- draws_at_rows(
+    object, newdata, draws, offset, re_formula, allow_new_levels, call
+  )
+  if (transform) response_mean(at$response, at$eta) else at$eta
+}
+
+#' @rdname regression-draws
+#' @export
+posterior_epred.gibbsite_regression <- function(object, newdata = NULL,
+                                                draws = NULL, offset = NULL,
+                                                ..., ndraws = NULL,
+                                                re_formula = NULL,
+                                                allow_new_levels = FALSE) {
+  call <- rlang::current_env()
+  check_no_more(...)
+  draws <- either_draws(draws, ndraws, call)
+  at <- draws_at_rows(
+    object, newdata, draws, offset, re_formula, allow_new_levels, call
+  )
+  response_mean(at$response, at$eta)
+}
+
+#' @rdname regression-draws
+#' @export
+posterior_predict.gibbsite_regression <- function(object, newdata = NULL,
+                                                  draws = NULL, offset = NULL,
+                                                  weights = NULL,
+                                                  trials = NULL, ...,
+                                                  ndraws = NULL,
+                                                  re_formula = NULL,
+                                                  allow_new_levels = FALSE) {
+  call <- rlang::current_env()
+  check_unlocked(call)
+  check_no_more(...)
+  draws <- either_draws(draws, ndraws, call)
+  at <- draws_at_rows(
+    object, newdata, draws, offset, re_formula, allow_new_levels, call
+  )
+  size <- response_size(
+    at$response, at$model, newdata, weights, trials, ncol(at$eta), call
+  )
+  response_draw(at$response, at$eta, size, at$scale)
+}
+
+#' @rdname regression-draws
+#' @export
+log_lik.gibbsite_regression <- function(object, newdata = NULL, draws = NULL,
+                                        by = c("observation", "group"),
+                                        offset = NULL, weights = NULL, y = NULL,
+                                        ..., ndraws = NULL, re_formula = NULL,
+                                        allow_new_levels = FALSE) {
+  call <- rlang::current_env()
+  check_no_more(...)
+  draws <- either_draws(draws, ndraws, call)
+  by <- check_choice(by, c("observation", "group"))
+  model <- fit_part(object, "model")
+  if (is.null(newdata)) {
+    check_frame(model)
+    for (arg in c("weights", "y")) {
+      if (!is.null(get(arg))) {
+        abort_argument("{.arg {arg}} goes with {.arg newdata}.")
+      }
+    }
+  }
+  if (by == "group") {
+    if (!is.null(newdata) || !is.null(re_formula)) {
+      abort_argument(
+        "{.arg newdata} and {.arg re_formula} must be NULL with
+         {.code by = \"group\"}: the groups are those of the fit's data."
+      )
+    }
+    chosen <- drawn_rows(object, draws, call)
+    return(predictor_group_log_lik(model, chosen, call))
+  }
+  if (is.null(newdata) && is.null(offset)) {
+    out <- predictor_log_lik(model, drawn_rows(object, draws, call))
+    if (!is.null(out)) {
+      colnames(out) <- model$frame$row_names
+      return(used_columns(out, rows_used(model$frame)))
+    }
+  }
+  at <- draws_at_rows(
+    object, newdata, draws, offset, re_formula, allow_new_levels, call
+  )
+  data <- model$frame
+  used <- rows_used(data)
+  if (!is.null(newdata)) {
+    n <- ncol(at$eta)
+    size <- given_size(weights, "weights", newdata, n, TRUE, call)
+    data <- new_response(model, newdata, y, n, function(y, known) {
+      observed_response(at$response, y, known, size, call)
+    }, call)
+    used <- rep(TRUE, n)
+  }
+  out <- response_log_lik(at$response, at$eta, data, at$scale)
+  used_columns(out, used)
+}
+
+#' @rdname regression-draws
+#' @export
+bayes_R2.gibbsite_regression <- function( # nolint: object_name_linter.
+    object, newdata = NULL, draws = NULL, offset = NULL, ..., ndraws = NULL,
+    re_formula = NULL, allow_new_levels = FALSE) {
+  call <- rlang::current_env()
+  check_no_more(...)
+  draws <- either_draws(draws, ndraws, call)
+  at <- draws_at_rows(
+    object, newdata, draws, offset, re_formula, allow_new_levels, call
+  )
+  eta <- if (is.null(newdata)) {
+    used_columns(at$eta, rows_used(at$model$frame))
+  } else {
+    at$eta
+  }
+  # Gelman et al. (2019)
+  explained <- apply(response_mean(at$response, eta), 1L, stats::var)
+  explained / (explained + response_variance(at$response, eta, at$scale))
+}
+
+#' @rdname regression-draws
+#' @exportS3Method bayesplot::pp_check
+pp_check.gibbsite_regression <- function(object, draws = NULL, ...) {
+  if (has_short_names()) return(with_whole_names())
+  frame <- check_frame(fit_part(object, "model"))
+  draws <- draws %||% min(50, ndraws(object))
+  used <- rows_used(frame)
+  y <- (frame$y * (frame$trials %||% 1))[used]
+  replicated <- unname(posterior_predict(object, draws = draws))
+  # successes of few trials have few values
+  few <- !is.null(frame$total) && max(frame$trials %||% 1) <= 30
+  picture <- if (few) bayesplot::ppc_bars else bayesplot::ppc_dens_overlay
+  picture(y, replicated[, used, drop = FALSE], ...)
+}

@@ -1,0 +1,463 @@
+# The responses of regressions given the linear predictor eta: normal, and
+# binomial with a link. A response is a class with methods for the generics
+# below, which model_response() of its models returns.
+#
+# size: a number for each row, the weights of normal responses, the trials of
+# binomial ones (NULL: 1). scale: sigma of each draw; NULL if there is none.
+
+normal_response <- function() structure(list(), class = "normal_response")
+
+binomial_response <- function(model) {
+  structure(
+    list(link = model_design(model)$link %||% "logit"),
+    class = "binomial_response"
+  )
+}
+
+logistic_links <- c("logit", "probit")
+
+is_regression <- function(fit) {
+  !is.null(model_response(attr(fit, "model", exact = TRUE)))
+}
+
+# Whether coefficients are log-odds.
+has_log_odds <- function(model) {
+  identical(model_response(model)$link, "logit")
+}
+
+# What a coefficient changes.
+changed_words <- function(model) {
+  link <- model_response(model)$link
+  if (is.null(link)) {
+    model_design(model)$response$name
+  } else {
+    c(logit = "log-odds", probit = "probit")[[link]]
+  }
+}
+
+# ---- The generics ------------------------------------------------------------
+
+# Types of predict() and of residuals(), the default first.
+response_types <- function(response) UseMethod("response_types")
+#' @exportS3Method
+response_types.normal_response <- function(response) c("link", "response")
+#' @exportS3Method
+response_types.binomial_response <- function(response) {
+  c("link", "response", "class")
+}
+
+residual_types <- function(response) UseMethod("residual_types")
+#' @exportS3Method
+residual_types.normal_response <- function(response) c("response", "pearson")
+#' @exportS3Method
+residual_types.binomial_response <- function(response) {
+  c("deviance", "pearson", "response")
+}
+
+response_family <- function(response) UseMethod("response_family")
+#' @exportS3Method
+response_family.normal_response <- function(response) stats::gaussian()
+#' @exportS3Method
+response_family.binomial_response <- function(response) {
+  stats::binomial(response$link)
+}
+
+# The expected response; of a binomial one the probability of success.
+response_mean <- function(response, eta) UseMethod("response_mean")
+#' @exportS3Method
+response_mean.normal_response <- function(response, eta) eta
+#' @exportS3Method
+response_mean.binomial_response <- function(response, eta) {
+  success_probability(response, eta)
+}
+
+# list(mean, sd) of the expected response where eta is N(mean, sd^2), the second
+# with `spread`.
+response_moments <- function(response, mean, sd, spread = TRUE) {
+  UseMethod("response_moments")
+}
+#' @exportS3Method
+response_moments.normal_response <- function(response, mean, sd,
+                                             spread = TRUE) {
+  list(mean = mean, sd = sd)
+}
+#' @exportS3Method
+response_moments.binomial_response <- function(response, mean, sd,
+                                               spread = TRUE) {
+  wide <- which(sd > 0)
+  out <- list(mean = success_probability(response, mean), sd = 0 * mean)
+  out$mean[wide] <- mean_share(response, mean[wide], sd[wide])
+  if (spread) {
+    out$sd[wide] <- share_sd(response, mean[wide], sd[wide])
+  }
+  out
+}
+
+# The sizes of the fit's own rows (newdata = NULL) or of n new ones.
+response_size <- function(response, model, newdata, weights, trials, n, call) {
+  UseMethod("response_size")
+}
+#' @exportS3Method
+response_size.normal_response <- function(response, model, newdata, weights,
+                                          trials, n, call) {
+  check_no_size(trials, "trials", "binomial", call)
+  size <- given_size(weights, "weights", newdata, n, TRUE, call)
+  if (is.null(newdata)) model$frame$weights %||% rep(1, n) else
+    size %||% rep(1, n)
+}
+#' @exportS3Method
+response_size.binomial_response <- function(response, model, newdata, weights,
+                                            trials, n, call) {
+  check_no_size(weights, "weights", "normal", call)
+  size <- given_size(trials, "trials", newdata, n, FALSE, call)
+  if (is.null(newdata)) model$frame$trials else size
+}
+
+check_no_size <- function(x, arg, of, call) {
+  if (!is.null(x)) {
+    abort_argument(
+      "{.arg {arg}} must be NULL for this fit: it is an argument for {of}
+       responses.",
+      call = call
+    )
+  }
+}
+
+given_size <- function(x, arg, newdata, n, above, call) {
+  if (is.null(x)) {
+    return(NULL)
+  }
+  if (is.null(newdata)) {
+    abort_argument(
+      "{.arg {arg}} goes with {.arg newdata}: the fit's own data have theirs.",
+      call = call
+    )
+  }
+  x <- check_numeric_vector(
+    x, length = c(1, n), length_why = "one for each row of `newdata`",
+    lower = 0, lower_open = above, arg = arg, call = call
+  )
+  rep_len(unname(x), n)
+}
+
+# sigma of each draw. draws: a matrix with the model's columns.
+response_scale <- function(response, draws) UseMethod("response_scale")
+#' @exportS3Method
+response_scale.normal_response <- function(response, draws) {
+  if ("sigma" %in% colnames(draws)) {
+    unname(draws[, "sigma"])
+  } else {
+    rep(1, nrow(draws))
+  }
+}
+#' @exportS3Method
+response_scale.binomial_response <- function(response, draws) NULL
+
+# New responses, draws x rows; of a binomial one the successes.
+response_draw <- function(response, eta, size, scale) UseMethod("response_draw")
+#' @exportS3Method
+response_draw.normal_response <- function(response, eta, size, scale) {
+  eta + errors_sd(size, scale) * stats::rnorm(length(eta))
+}
+#' @exportS3Method
+response_draw.binomial_response <- function(response, eta, size, scale) {
+  trials <- if (is.null(size)) 1 else rep(size, each = nrow(eta))
+  mean <- success_probability(response, eta)
+  # rbinom() warns of NA, which a missing predictor gives
+  eta[] <- suppressWarnings(
+    as.double(stats::rbinom(length(mean), trials, mean))
+  )
+  eta
+}
+
+# sigma_s / sqrt(v_i), draws x rows; NA where v_i is 0.
+errors_sd <- function(size, scale) {
+  root <- sqrt(size)
+  root[root == 0] <- NA
+  outer(scale, 1 / root)
+}
+
+# The log density of each observed response, draws x rows. data: a frame, or the
+# parts of one that observed_response() makes.
+response_log_lik <- function(response, eta, data, scale) {
+  UseMethod("response_log_lik")
+}
+#' @exportS3Method
+response_log_lik.normal_response <- function(response, eta, data, scale) {
+  sd <- errors_sd(data$weights %||% rep(1, ncol(eta)), scale)
+  out <- stats::dnorm(rep(data$y, each = nrow(eta)), eta, sd, log = TRUE)
+  matrix(out, nrow(eta), dimnames = dimnames(eta))
+}
+#' @exportS3Method
+response_log_lik.binomial_response <- function(response, eta, data, scale) {
+  share_log_lik(response, eta, data$success, data$total) +
+    rep(log_choose(data), each = nrow(eta))
+}
+
+# The response of new data with its sizes. known: of the fit's response.
+observed_response <- function(response, y, known, weights, call) {
+  UseMethod("observed_response")
+}
+#' @exportS3Method
+observed_response.normal_response <- function(response, y, known, weights,
+                                              call) {
+  list(y = as_measurements(y, known$name, call)$y, weights = weights)
+}
+#' @exportS3Method
+observed_response.binomial_response <- function(response, y, known, weights,
+                                                call) {
+  check_no_size(weights, "weights", "normal", call)
+  out <- response_of_kind(y, known, call)
+  out$total <- out$trials %||% rep(1, length(out$y))
+  out$success <- round(out$total * out$y)
+  out
+}
+
+# Residuals of a frame. mean: the expected responses; type: of residual_types().
+response_residual <- function(response, frame, mean, type) {
+  UseMethod("response_residual")
+}
+#' @exportS3Method
+response_residual.normal_response <- function(response, frame, mean, type) {
+  out <- frame$y - mean
+  if (type == "pearson") out * sqrt(frame$weights %||% 1) else out
+}
+#' @exportS3Method
+response_residual.binomial_response <- function(response, frame, mean, type) {
+  y <- frame$y
+  out <- switch(type,
+    response = y - mean,
+    # 0 also if the mean is 0 or 1 in double precision
+    pearson = ifelse(
+      y == mean, 0, (y - mean) * sqrt(frame$total / (mean * (1 - mean)))
+    ),
+    deviance = sign(y - mean) *
+      sqrt(stats::binomial()$dev.resids(y, mean, frame$total))
+  )
+  # an observation without trials has no proportion
+  out[frame$trials == 0] <- NA
+  out
+}
+
+# The mean variance of an observation of size 1 in each draw.
+response_variance <- function(response, eta, scale) {
+  UseMethod("response_variance")
+}
+#' @exportS3Method
+response_variance.normal_response <- function(response, eta, scale) scale^2
+#' @exportS3Method
+response_variance.binomial_response <- function(response, eta, scale) {
+  rowMeans(
+    success_probability(response, eta) *
+      success_probability(response, eta, success = FALSE)
+  )
+}
+
+# A data frame with mean, sd, lower and upper of a new observation in each row.
+# at: list(mean, sd): eta is the mixture of N(mean, sd^2) over the rows of these
+# matrices; sd NULL for 0.
+new_observations <- function(response, at, size, scale, tails) {
+  UseMethod("new_observations")
+}
+#' @exportS3Method
+new_observations.normal_response <- function(response, at, size, scale, tails) {
+  sd <- if (is.null(at$sd)) {
+    outer(scale, 1 / sqrt(size))
+  } else {
+    sqrt(at$sd^2 + outer(scale^2, 1 / size))
+  }
+  data.frame(mean = colMeans(at$mean), mixture_table(at$mean, sd, tails))
+}
+#' @exportS3Method
+new_observations.binomial_response <- function(response, at, size, scale,
+                                               tails) {
+  trials <- size %||% rep(1, ncol(at$mean))
+  # a normal eta by some of its quantiles
+  count <- max(15, ceiling(1000 / nrow(at$mean)))
+  z <- stats::qnorm((seq_len(count) - 0.5) / count)
+  table <- vapply(seq_along(trials), function(i) {
+    eta <- at$mean[, i]
+    if (any(at$sd[, i] > 0, na.rm = TRUE)) {
+      eta <- eta + outer(at$sd[, i], z)
+    }
+    share <- success_probability(response, as.vector(eta))
+    own <- response_moments(
+      response, at$mean[, i], at$sd[, i] %||% numeric(nrow(at$mean))
+    )
+    p <- mean(own$mean)
+    variance <- mixture_sd(cbind(own$mean), cbind(own$sd))^2
+    m <- trials[[i]]
+    c(
+      m * p, sqrt(m * p * (1 - p) + m * (m - 1) * variance),
+      binomial_quantiles(share, m, tails)
+    )
+  }, numeric(4))
+  stats::setNames(
+    as.data.frame(t(table)), c("mean", "sd", "lower", "upper")
+  )
+}
+
+# The least numbers of successes whose probability, the mean over `share`, is at
+# least p.
+binomial_quantiles <- function(share, trials, probs) {
+  if (anyNA(share)) {
+    return(rep(NA_real_, length(probs)))
+  }
+  vapply(probs, function(p) {
+    low <- -1
+    high <- ceiling(trials)
+    while (high - low > 1) {
+      middle <- floor((low + high) / 2)
+      if (mean(stats::pbinom(middle, trials, share)) >= p) {
+        high <- middle
+      } else {
+        low <- middle
+      }
+    }
+    high
+  }, 0)
+}
+
+# Responses in the form of those of the fit.
+as_outcome <- function(frame, values) {
+  response <- frame$response
+  switch(response$kind %||% "number",
+    factor = factor(response$levels[1L + values], levels = response$levels),
+    logical = values == 1,
+    counts = cbind(successes = values, failures = frame$trials - values),
+    values
+  )
+}
+
+# Probabilities as classes, in the form of the fit's response.
+as_class <- function(model, probability, call) {
+  response <- model_design(model)$response
+  if (identical(response$kind, "counts")) {
+    abort_argument(
+      c("{.code type = \"class\"} needs a response of single outcomes; that of
+         the fit is counts.",
+        i = "Use {.code type = \"response\"}."),
+      call = call
+    )
+  }
+  success <- probability > 0.5
+  switch(response$kind,
+    factor = factor(
+      response$levels[1L + success], levels = response$levels
+    ),
+    logical = success,
+    as.numeric(success)
+  )
+}
+
+# A response in the levels of the fit's own, `known`.
+response_of_kind <- function(y, known, call) {
+  if (identical(known$kind, "factor")) {
+    levels <- known$levels
+    unseen <- setdiff(as.character(y[!is.na(y)]), levels)
+    if (length(unseen) > 0L) {
+      abort_argument(
+        c("The response of {.arg newdata} must have the levels of the fit,
+           not {.val {unseen[[1L]]}}.",
+          i = "They are {.val {levels}}."),
+        call = call, class = "level"
+      )
+    }
+    y <- factor(as.character(y), levels = levels)
+  }
+  as_response(y, known$name, call)
+}
+
+# ---- The binomial response ---------------------------------------------------
+
+# F(eta), or 1 - F(eta), or their logarithms; eta: a vector or a matrix.
+success_probability <- function(response, eta, success = TRUE, log = FALSE) {
+  distribution <- switch(
+    response$link, logit = stats::plogis, probit = stats::pnorm
+  )
+  distribution(eta, lower.tail = success, log.p = log)
+}
+
+# s log F(eta) + (m - s) log (1 - F(eta)), draws x observations
+share_log_lik <- function(response, eta, success, total) {
+  # a logarithm of 0 is not used
+  part <- function(count, side) {
+    count <- rep(count, each = nrow(eta))
+    value <- success_probability(response, eta, success = side, log = TRUE)
+    ifelse(!is.na(count) & count == 0, 0, count * value)
+  }
+  out <- part(success, TRUE) + part(total - success, FALSE)
+  matrix(out, nrow(eta), dimnames = dimnames(eta))
+}
+
+# The logarithms of the binomial coefficients, times the weights.
+log_choose <- function(frame) {
+  n <- length(frame$y)
+  trials <- frame$trials %||% rep(1, n)
+  (frame$weights %||% rep(1, n)) *
+    lchoose(trials, round(trials * frame$y))
+}
+
+# E sigma(m + s Z), or its derivative with respect to m.
+logistic_mean <- function(m, s, slope = FALSE) {
+  value <- .Call(C_logistic_mean, as.double(m), as.double(s), slope)
+  value[is.na(m)] <- m[is.na(m)]
+  value
+}
+
+# E F(m + s Z)
+mean_share <- function(response, m, s) {
+  if (response$link == "logit") {
+    logistic_mean(m, s)
+  } else {
+    stats::pnorm(m / sqrt(1 + s^2))
+  }
+}
+
+# sd of F(m + s Z), which is that of F(-m + s Z). The mean is p. E F^2 is, with
+# sigma' = sigma - sigma^2, p - E sigma', or by Owen's function, p - 2 T. Where
+# the differences have few digits the variance is an integral.
+share_sd <- function(response, m, s) {
+  m <- -abs(m)
+  p <- mean_share(response, m, s)
+  variance <- if (response$link == "logit") {
+    p * (1 - p) - logistic_mean(m, s, slope = TRUE)
+  } else {
+    p * (1 - p) - 2 * owen_t(m / sqrt(1 + s^2), 1 / sqrt(1 + 2 * s^2))
+  }
+  variance[s == 0] <- 0
+  few <- which(variance < 1e-6 * p & s > 0)
+  variance[few] <- vapply(few, function(i) {
+    share_variance(response, m[[i]], s[[i]], p[[i]])
+  }, 0)
+  sqrt(variance)
+}
+
+# E (F(m + s Z) - p)^2 for m <= 0, by the trapezoidal rule, whose error is below
+# rounding for functions as smooth as these. F^2 phi is greatest at `top` at
+# most.
+share_variance <- function(response, m, s, p) {
+  logit <- response$link == "logit"
+  top <- min(if (logit) 2 * s else -2 * m * s / (1 + 2 * s^2), -m / s)
+  step <- 0.3 / max(1, s)
+  z <- seq(-9, 9 + top, by = step)
+  away <- success_probability(response, m + s * z) - p
+  step * sum(away^2 * stats::dnorm(z))
+}
+
+# Owen's T(h, a), the integral over 0 < x < a, a <= 1, of exp(-h^2 (1 + x^2) /
+# 2) / (1 + x^2) / (2 pi), by 20 nodes of Gauss and Legendre (Golub and Welsch
+# 1969, doi:10.1090/S0025-5718-69-99647-1).
+owen_t <- function(h, a) {
+  k <- seq_len(19)
+  jacobi <- matrix(0, 20, 20)
+  jacobi[cbind(k, k + 1)] <- jacobi[cbind(k + 1, k)] <- k / sqrt(4 * k^2 - 1)
+  rule <- eigen(jacobi, symmetric = TRUE)
+  sum <- 0
+  for (node in seq_len(20)) {
+    x <- a * (1 + rule$values[[node]]) / 2
+    sum <- sum +
+      rule$vectors[1L, node]^2 * exp(-h^2 * (1 + x^2) / 2) / (1 + x^2)
+  }
+  a * sum / (2 * pi)
+}

@@ -1,0 +1,273 @@
+# Methods of regressions, which each predictor and each response shares.
+
+quick <- function(f, ..., draws = 60, burnin = 60) {
+  suppressWarnings(f(
+    ..., draws = draws, burnin = burnin, chains = 2, seed = 1, progress = FALSE
+  ))
+}
+
+cars <- datasets::mtcars
+cars$share <- cars$carb
+
+expect_refused <- function(code) {
+  expect_error(code, class = "gibbsite_error_argument")
+}
+
+grouped_fits <- function() {
+  list(
+    normal = quick(gibbs_hlm, mpg ~ wt + (1 | cyl), cars),
+    slopes = quick(gibbs_hlm, mpg ~ wt + (wt | cyl), cars),
+    logit = quick(gibbs_logistic, am ~ wt + (1 | cyl), cars),
+    probit = quick(
+      gibbs_logistic, cbind(carb, 8 - carb) ~ wt + (wt || cyl), cars,
+      link = "probit"
+    )
+  )
+}
+
+test_that("each kind of fit has the class of all regressions", {
+  skip_long()
+  line <- quick(gibbs_lm, mpg ~ wt, cars)
+  fits <- c(grouped_fits(), list(
+    line = line, plain = quick(gibbs_logistic, am ~ wt, cars),
+    laplace = laplace_logistic(am ~ wt, cars, draws = 40, seed = 1)
+  ))
+  made_by <- c(
+    normal = "gibbs_hlm", slopes = "gibbs_hlm", logit = "gibbs_logistic",
+    probit = "gibbs_logistic", line = "gibbs_lm", plain = "gibbs_logistic",
+    laplace = "laplace_logistic"
+  )
+  for (kind in names(fits)) {
+    expect_identical(class(fits[[kind]])[[1]], made_by[[kind]])
+    expect_true(inherits(fits[[kind]], "gibbsite_regression"))
+  }
+  expect_s3_class(attr(fits$plain, "model"), "logistic_model")
+  # methods are registered once
+  found <- getNamespaceInfo("gibbsite", "S3methods")
+  once <- c(
+    "coef", "vcov", "confint", "fitted", "residuals", "weights", "formula",
+    "terms", "family", "model.frame", "model.matrix", "simulate", "augment",
+    "predict", "posterior_linpred", "posterior_epred", "posterior_predict",
+    "log_lik", "bayes_R2", "sigma"
+  )
+  own <- c("gibbs_lm", "gibbs_hlm", "gibbs_logistic", "laplace_logistic")
+  expect_false(any(found[, 1] %in% once & found[, 2] %in% own))
+})
+
+test_that("types and intervals of predict() are the same for all", {
+  skip_long()
+  new <- data.frame(wt = c(2, 3.5), cyl = 4)
+  fits <- c(grouped_fits(), list(
+    line = quick(gibbs_lm, mpg ~ wt, cars),
+    plain = quick(gibbs_logistic, am ~ wt, cars),
+    laplace = laplace_logistic(am ~ wt, cars, draws = 400, seed = 1)
+  ))
+  for (fit in fits) {
+    inverse <- family(fit)$linkinv
+    link <- predict(fit, new, interval = "mean", level = 0.5)
+    mean <- predict(fit, new, type = "response", interval = "mean", level = 0.5)
+    expect_identical(names(mean), c("mean", "sd", "lower", "upper"))
+    expect_identical(unname(predict(fit, new)), link$mean)
+    expect_identical(unname(predict(fit, new, type = "response")), mean$mean)
+    expect_equal(mean$lower, inverse(link$lower), tolerance = 1e-3)
+    expect_equal(mean$upper, inverse(link$upper), tolerance = 1e-3)
+    expect_identical(
+      unname(fitted(fit)), predict(fit, NULL, "response", "mean")$mean
+    )
+    # a new observation varies more than its mean
+    other <- predict(fit, new, interval = "prediction", level = 0.5)
+    expect_identical(
+      other, predict(fit, new, "response", "prediction", level = 0.5)
+    )
+    expect_true(all(other$sd > mean$sd))
+    drawn <- withr::with_seed(1, {
+      do.call(rbind, lapply(1:20, function(i) posterior_predict(fit, new)))
+    })
+    error <- apply(drawn, 2, stats::sd) / sqrt(ndraws(fit))
+    expect_true(all(abs(other$mean - colMeans(drawn)) < 5 * error))
+    expect_refused(predict(fit, new, interval = TRUE))
+    expect_refused(predict(fit, new, type = "mean"))
+    expect_refused(
+      predict(fit, new, type = "link", interval = "prediction")
+    )
+  }
+})
+
+test_that("numbers of successes have quantiles of the mixture", {
+  skip_long()
+  fit <- quick(gibbs_logistic, cbind(carb, 8 - carb) ~ wt, cars, draws = 400)
+  new <- data.frame(wt = c(1.5, 3, 5))
+  found <- predict(
+    fit, new, interval = "prediction", trials = c(1, 8, 50), level = 0.8
+  )
+  share <- posterior_epred(fit, new)
+  for (i in 1:3) {
+    m <- c(1, 8, 50)[[i]]
+    p <- vapply(0:m, function(k) mean(dbinom(k, m, share[, i])), 0)
+    mean <- sum(0:m * p)
+    expect_equal(found$mean[i], mean)
+    expect_equal(found$sd[i], sqrt(sum((0:m - mean)^2 * p)), tolerance = 1e-3)
+    expect_identical(found$lower[i], which(cumsum(p) >= 0.1)[1] - 1)
+    expect_identical(found$upper[i], which(cumsum(p) >= 0.9)[1] - 1)
+  }
+  # of the normal approximation they are integrals
+  near <- laplace_logistic(
+    cbind(carb, 8 - carb) ~ wt, cars, draws = 100, seed = 1
+  )
+  exact <- predict(near, new[2, , drop = FALSE], interval = "mean")
+  p <- vapply(0:50, function(k) {
+    integrate(function(z) {
+      dbinom(k, 50, plogis(exact$mean + exact$sd * z)) * dnorm(z)
+    }, -9, 9, rel.tol = 1e-10)$value
+  }, 0)
+  found <- predict(
+    near, new[2, , drop = FALSE], interval = "prediction", trials = 50
+  )
+  expect_equal(found$mean, sum(0:50 * p), tolerance = 1e-8)
+  expect_identical(found$lower, which(cumsum(p) >= 0.025)[1] - 1)
+  expect_identical(found$upper, which(cumsum(p) >= 0.975)[1] - 1)
+})
+
+test_that("grouped fits have augment(), simulate() and response curves", {
+  skip_long()
+  withr::local_pdf(NULL)
+  for (fit in grouped_fits()) {
+    out <- augment(fit)
+    expect_identical(out$.fitted, unname(fitted(fit)))
+    expect_identical(out$.resid, unname(residuals(fit)))
+    fresh <- augment(
+      fit, newdata = data.frame(wt = 2, cyl = 5), allow_new_levels = TRUE
+    )
+    expect_true(fresh$.lower < fresh$.fitted && fresh$.fitted < fresh$.upper)
+    sets <- simulate(fit, 300, seed = 3)
+    expect_identical(sets, simulate(fit, 300, seed = 3))
+    draws <- if (is.matrix(sets[[1]])) {
+      vapply(sets, function(one) one[, 1], numeric(32))
+    } else {
+      as.matrix(sets)
+    }
+    replicated <- withr::with_seed(1, posterior_predict(fit))
+    error <- apply(rbind(t(draws), replicated), 2, stats::sd) *
+      sqrt(1 / 300 + 1 / ndraws(fit))
+    away <- abs(rowMeans(draws) - colMeans(replicated))
+    expect_lt(max(away[error > 0] / error[error > 0]), 5)
+    expect_identical(plot(fit, type = "response", variable = "wt"), fit)
+    shown <- gibbsite:::response_shown(fit, "wt", 0.9, NULL)
+    at <- data.frame(wt = shown$grid$at)
+    expect_equal(
+      shown$mean,
+      predict(fit, at, "response", "mean", level = 0.9, re_formula = NA),
+      ignore_attr = TRUE
+    )
+    if (!is.null(shown$new)) {
+      at$cyl <- 99
+      expect_equal(
+        shown$new, ignore_attr = TRUE, predict(
+          fit, at, interval = "prediction", level = 0.9, allow_new_levels = TRUE
+        )
+      )
+    }
+  }
+  binary <- grouped_fits()$logit
+  expect_identical(plot(binary, type = "calibration", groups = 3), binary)
+})
+
+test_that("log_lik() of new rows is that of the same rows in the fit", {
+  skip_long()
+  for (fit in grouped_fits()) {
+    rows <- c(3, 9, 20)
+    # deviations that are not stored are drawn in the order of the groups
+    whole <- withr::with_seed(1, log_lik(fit))
+    again <- withr::with_seed(1, log_lik(fit, newdata = cars))
+    expect_equal(again, whole, ignore_attr = TRUE)
+    some <- log_lik(fit, newdata = cars[rows, ], draws = 10)
+    expect_identical(dim(some), c(10L, 3L))
+    other <- cars[1, ]
+    other$cyl <- 11
+    expect_error(log_lik(fit, newdata = other), class = "gibbsite_error_level")
+    new <- withr::with_seed(1, log_lik(
+      fit, newdata = other, allow_new_levels = TRUE
+    ))
+    expect_true(all(is.finite(new)))
+  }
+  fit <- grouped_fits()$normal
+  other$cyl <- 4
+  near <- withr::with_seed(2, log_lik(fit, newdata = other, weights = 4))
+  mu <- withr::with_seed(2, posterior_linpred(fit, newdata = other))
+  expect_equal(
+    unname(near[, 1]),
+    dnorm(other$mpg, mu[, 1], as.matrix(fit)[, "sigma"] / 2, log = TRUE)
+  )
+})
+
+test_that("the density of a group's binomial responses is an integral", {
+  skip_long()
+  # by integrate(), of one deviation
+  for (link in c("logit", "probit")) {
+    fit <- suppressWarnings(gibbs_logistic(
+      cbind(carb, 8 - carb) ~ wt + (0 + wt | cyl), cars, link = link,
+      weights = rep(1:2, 16), draws = 30, burnin = 60, chains = 2, seed = 1,
+      progress = FALSE
+    ))
+    found <- log_lik(fit, by = "group", draws = 5)
+    expect_identical(colnames(found), c("4", "6", "8"))
+    draws <- as.matrix(fit)[round(seq(1, ndraws(fit), length.out = 5)), ]
+    inverse <- family(fit)$linkinv
+    for (s in 1:5) {
+      for (g in 1:3) {
+        rows <- cars[cars$cyl == c(4, 6, 8)[[g]], ]
+        v <- rep(1:2, 16)[cars$cyl == c(4, 6, 8)[[g]]]
+        log_density <- function(u) {
+          eta <- draws[s, 1] + (draws[s, "wt"] + u) * rows$wt
+          sum(v * (rows$carb * log(inverse(eta)) +
+                     (8 - rows$carb) * log(1 - inverse(eta)) +
+                     lchoose(8, rows$carb)))
+        }
+        sd <- draws[s, "sd[1]"]
+        top <- found[s, g]
+        exact <- integrate(function(u) {
+          vapply(u, function(one) {
+            exp(log_density(one) - top) * dnorm(one, 0, sd)
+          }, 0)
+        }, -8 * sd, 8 * sd, rel.tol = 1e-9, subdivisions = 500L)$value
+        expect_equal(log(exact), 0, tolerance = 1e-4)
+      }
+    }
+  }
+  # of two, by the mean over draws of the deviations
+  fit <- quick(gibbs_logistic, am ~ wt + (wt | cyl), cars)
+  found <- log_lik(fit, by = "group", draws = 1)
+  at <- as.matrix(fit)[1, ]
+  sd <- at[c("sd[1]", "sd[2]")]
+  sigma <- outer(sd, sd) * matrix(c(1, at["cor[2,1]"], at["cor[2,1]"], 1), 2)
+  rows <- cars[cars$cyl == 6, ]
+  u <- withr::with_seed(1, sample_mvnorm(20000, c(0, 0), sigma))
+  value <- exp(rowSums(vapply(seq_len(nrow(rows)), function(i) {
+    eta <- at[1] + u[, 1] + (at["wt"] + u[, 2]) * rows$wt[i]
+    plogis(if (rows$am[i] == 1) eta else -eta, log.p = TRUE)
+  }, numeric(20000))))
+  expect_lt(
+    abs(exp(found[1, "6"]) - mean(value)), 5 * sd(value) / sqrt(20000)
+  )
+})
+
+test_that("what a fit lacks is refused in words", {
+  skip_long()
+  line <- quick(gibbs_lm, mpg ~ wt, cars)
+  plain <- quick(gibbs_logistic, am ~ wt, cars)
+  grouped <- grouped_fits()$logit
+  expect_gibbsite_error({
+    log_lik(line, by = "group")
+    log_lik(grouped, newdata = cars, by = "group")
+    nlme::ranef(plain)
+    nlme::VarCorr(line)
+    sigma(grouped)
+    predict(plain, cars, weights = 2)
+    predict(line, cars, trials = 2)
+    predict(plain, type = "class", interval = "mean")
+    plot(line, type = "odds")
+    plot(plain, type = "groups")
+    plot(plain, term = "wt")
+  })
+  expect_identical(nlme::fixef(line), coef(line))
+})
