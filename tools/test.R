@@ -6,8 +6,8 @@
 # The last line is `N passed, N failed`, by testthat's counts: an error outside
 # an expectation counts as a failure. On CI (`CI=true`) a snapshot that is not
 # stored also counts as a failure, because there is nothing to compare with. The
-# failures are printed again before the last line, so that the end of a log shows
-# them. The seconds of each test are in check/test-times.tsv.
+# failures are printed again before the last line, so that the end of a log
+# shows them. The seconds of each test are in check/test-times.tsv.
 
 arguments <- commandArgs(trailingOnly = TRUE)
 folder <- "tests/testthat"

@@ -286,7 +286,7 @@ joint_cases_of_regression <- function() {
   list(
     joint_case(
       "gibbs_lm", "hierarchical prior",
-      gibbs_lm(y ~ z + x, few, line("hierarchical", a = 3, b = 2),
+      gibbs_lm(y ~ z + x, few, line("hierarchical", slope_shape = 3, slope_rate = 2),
                burnin = 50), lm_mutants
     ),
     joint_case(
@@ -301,7 +301,7 @@ joint_cases_of_regression <- function() {
     joint_case(
       "gibbs_lm", "weights, more columns than rows",
       gibbs_lm(y ~ z + x + o + v + s, d[1:4, ],
-               line("hierarchical", a = 3, b = 2), weights = v, burnin = 50),
+               line("hierarchical", slope_shape = 3, slope_rate = 2), weights = v, burnin = 50),
       lm_mutants
     ),
     joint_case(

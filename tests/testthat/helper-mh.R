@@ -13,6 +13,8 @@ all_columns <- function(fit) do.call(rbind, lapply(fit, unclass))
 
 # ---- targets -----------------------------------------------------------------
 
+bowl <- function(x) -0.5 * sum(x^2)
+
 # Each: log density, gradient, start, scale of a good random walk, mean and
 # covariance of a proposal with heavier tails, functions of the draws with their
 # expectations.

@@ -4,8 +4,8 @@
 # tools/mutants.R.
 
 # list(class of the models, wrong samplers, right ones): the core is always a
-# right one. A wrong sampler made of the twin leaves some moves out, as the right
-# twin beside does; so a wrong sampler must differ from all right ones.
+# right one. A wrong sampler made of the twin leaves some moves out, as the
+# right twin beside does; so a wrong sampler must differ from all right ones.
 families_of_mutants <- function() {
   none <- function(model, twin) twin
   topics <- c(
@@ -37,7 +37,7 @@ families_of_mutants <- function() {
     lm_model = list(lm_mutants, list()),
     hlm_model = list(hlm_mutants, list()),
     hlm_binomial_model = list(hlm_binomial_mutants, list()),
-    logit_model = list(logistic_mutants, list())
+    logistic_model = list(logistic_mutants, list())
   )
 }
 

@@ -117,6 +117,13 @@ quietly <- function(code) {
   suppressWarnings(code, classes = "gibbsite_warning_convergence")
 }
 
+# One chain of a few draws.
+brief <- function(sampler, ...) {
+  quietly(sampler(
+    ..., draws = 30, burnin = 5, chains = 1, seed = 1, progress = FALSE
+  ))
+}
+
 # A function that fits in a fraction of a second: `sampler`, with settings of
 # the run that the call leaves out.
 short_fit <- function(sampler) {

@@ -32,11 +32,11 @@ test_that("a run that was killed is resumed to the same bits", {
   child <- start_child(quote({
     options(gibbsite.checkpoint_seconds = 0)
     slow_from(0, 5, "started")
-    probe(draws = 2000, checkpoint = "run")
+    probe(draws = 4000, checkpoint = "run")
   }))
   ruled <- start_child(quote({
     options(gibbsite.checkpoint_seconds = 0)
-    rule <- until(rhat = 1.01, ess = 1500, every = 1000)
+    rule <- until(rhat = 1.01, ess = 4000, every = 1000)
     slow_from(0, 5, "started")
     probe(draws = 1000, checkpoint = "run", stop_when = rule)
   }))
@@ -46,8 +46,8 @@ test_that("a run that was killed is resumed to the same bits", {
     expect_identical(end_of(one), -9L)
   }
   fit <- resumed(file_in(child, "run"))
-  expect_true(identical_fit(fit, quietly(probe(draws = 2000))))
-  rule <- until(rhat = 1.01, ess = 1500, every = 1000)
+  expect_true(identical_fit(fit, quietly(probe(draws = 4000))))
+  rule <- until(rhat = 1.01, ess = 4000, every = 1000)
   fit <- resumed(file_in(ruled, "run"))
   whole <- quietly(probe(draws = 1000, stop_when = rule))
   expect_true(identical_fit(fit, whole))

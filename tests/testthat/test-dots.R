@@ -1,11 +1,5 @@
 # Names of arguments where `...` is passed on, and calls that name the formula.
 
-brief <- function(sampler, ...) {
-  quietly(sampler(
-    ..., draws = 30, burnin = 5, chains = 1, seed = 1, progress = FALSE
-  ))
-}
-
 normal <- function(mu, p = 1, i = 0, l = 0) -0.5 * p * sum((mu - i)^2) + l
 
 # Every function that has arguments before `...`, by name.

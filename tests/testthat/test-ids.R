@@ -1,11 +1,5 @@
 # Ids are told apart by their values, never by text pasted or printed from them.
 
-brief <- function(sampler, ...) {
-  quietly(suppressMessages(sampler(
-    ..., draws = 30, burnin = 5, chains = 1, seed = 1, progress = FALSE
-  )))
-}
-
 # Pairs whose pasted names are alike, each with a level of its own.
 pairs <- data.frame(
   a = rep(c("x:y", "x", "w"), each = 8), b = rep(c("z", "y:z", "v"), each = 8),

@@ -2,7 +2,6 @@
 # detailed balance at given points, invariance, wrong samplers that the same
 # test rejects, adaptation, and what is said of a run.
 
-bowl <- function(x) -0.5 * sum(x^2)
 bowl_slope <- function(x) -x
 
 # ---- a twin ------------------------------------------------------------------

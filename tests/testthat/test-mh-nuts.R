@@ -335,7 +335,6 @@ test_that("bounds and blocks leave the posterior exact", {
 
 # ---- gradients ---------------------------------------------------------------
 
-bowl <- function(x) -0.5 * sum(x^2)
 down <- function(x) -x
 
 identical_draws <- function(a, b) {

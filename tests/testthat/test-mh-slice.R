@@ -2,8 +2,6 @@
 # the same random numbers, invariance, wrong samplers that the same test
 # rejects, widths, and what is said of a run.
 
-bowl <- function(x) -0.5 * sum(x^2)
-
 # ---- one sweep ---------------------------------------------------------------
 
 test_that("sweeps over coordinates are those of the twin", {

@@ -2,8 +2,6 @@
 # wrong samplers that the same test rejects, two modes, the ladder, and what is
 # said of a run.
 
-bowl <- function(x) -0.5 * sum(x^2)
-
 two_modes <- function(x) {
   log(0.3 * stats::dnorm(x[[1]], -10) + 0.7 * stats::dnorm(x[[1]], 10)) -
     x[[2]]^2 / 2

@@ -1,11 +1,5 @@
 # What a fit saves with its functions, formulas and call.
 
-brief <- function(sampler, ...) {
-  quietly(sampler(
-    ..., draws = 30, burnin = 5, chains = 1, seed = 1, progress = FALSE
-  ))
-}
-
 bytes <- function(x) length(serialize(x, NULL))
 
 # 8 MB that nothing uses are the neighbours of what a fit uses.

@@ -41,3 +41,11 @@ test_that("the helpers of `make trust` call no function of another helper", {
   })
   expect_identical(unique(as.character(unlist(unknown))), character())
 })
+
+test_that("every stored text belongs to a file of tests", {
+  stored <- dir(test_path("_snaps"), "[.]md$")
+  tests <- dir(test_path("."), "^test-.*[.]R$")
+  of <- sub("^test-(.*)[.]R$", "\\1.md", tests)
+  new <- sub("[.]md$", ".new.md", of)
+  expect_identical(setdiff(stored, c(of, new)), character())
+})
