@@ -969,7 +969,7 @@ test_that("tables of every shape have an answer", {
     )),
     class = "gibbsite_message_constant"
   )
-  expect_equal(prior_summary(quiet_run)$f, 0.5)
+  expect_equal(prior_summary(quiet_run)$noise_rate, 0.5)
   # the mean of equal numbers is rounded
   expect_identical(suppressMessages(rating_spread(rep(0.1, 3), 0.1 + 1e-17)), 1)
   # units of any size

@@ -264,7 +264,6 @@ test_that("faults of ratings name their place", {
     read(value ~ user + item, data = uneven)
     # arguments that have nothing to name
     read(value ~ user + item, data = three, user = "user")
-    read(three, data = three)
     # other things
     read("ratings.csv")
     read(1:3)

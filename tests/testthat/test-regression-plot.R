@@ -121,5 +121,5 @@ test_that("a variable that is a matrix has no curve, others beside it have", {
     plot(fit_lm(y ~ one), type = "response")
     plot(laplace_logistic(z ~ M, rows, seed = 1), type = "response")
   })
-  expect_identical(default_regression_plot(fit_lm(y ~ one), NULL), "coefficients")
+  expect_identical(default_regression_plot(fit_lm(y ~ one)), "coefficients")
 })
