@@ -67,7 +67,8 @@ show_gmm <- function() {
     show(name("answers"), {
       made <- run(gibbs_gmm, wide, 3, covariance = covariance)
       list(log_lik(made), predict(made, type = "prob"),
-           predict(made, type = "density"), posterior_predict(made, draws = 3),
+           predict(made, type = "density", level = 0.9),
+           posterior_predict(made, draws = 3),
            draws_alone(relabel(made)))
     })
   }
@@ -156,7 +157,8 @@ show_bmf <- function() {
         made <- run(gibbs_bmf, table[-(1:20), ], rank = 2, biases = biases,
                     prior = priors[[prior]], predict_at = asked)
         list(
-          draws_alone(extend(made, 50, progress = FALSE)), predicted_at(made),
+          draws_alone(extend(made, 50, progress = FALSE)),
+          predicted_at(made, level = 0.9),
           predict(made, asked), fitted(made),
           predict(fold_in(made, data.frame(
             user = "new", item = asked$item[1:3], value = asked$value[1:3]
