@@ -16,7 +16,7 @@ families_of_mutants <- function() {
     z <- twin$z
     twin$z <- NULL
     gaussian <- model
-    gaussian$prior$e <- gaussian$prior$f <- 2
+    gaussian$prior$noise_shape <- gaussian$prior$noise_rate <- 2
     ordinal_scale_latent(gaussian, twin, z)
   }
   list(
