@@ -300,7 +300,7 @@ check_exponentiate <- function(x, fit, call = rlang::caller_env()) {
 tidied <- function(table, fit, conf_int, exponentiate) {
   if (exponentiate) {
     model <- fit_part(fit, "model")
-    rows <- seq_along(model$coefficients %||% model$columns)
+    rows <- seq_along(coefficient_columns(model))
     ratios <- c("estimate", "conf.low", "conf.high")
     table[rows, ratios] <- exp(table[rows, ratios])
   }

@@ -611,7 +611,7 @@ update.gibbsite_fit <- function(object, ..., evaluate = TRUE) {
   now <- current_fit(object)
   if (!is.null(now)) {
     return(eval(as.call(c(
-      quote(stats::update), now, as.list(sys.call())[-(1:2)]
+      quote(stats::update), list(now), as.list(sys.call())[-(1:2)]
     )), parent.frame()))
   }
   call <- fit_part(object, "run")$call

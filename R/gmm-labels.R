@@ -447,3 +447,14 @@ kept_allocations <- function(fit, call) {
   z <- do.call(rbind, chain_matrices(fit))
   z[, startsWith(model$columns, "z["), drop = FALSE]
 }
+
+# Draws of a fit in the sampler's own numbers: labels[, c] is that of topic c.
+in_own_numbers <- function(model, draws, labels) {
+  same <- row_codes(as.data.frame(labels))
+  for (rows in split(seq_len(nrow(draws)), same)) {
+    draws[rows, ] <- model_reordered(
+      model, draws[rows, , drop = FALSE], order(labels[rows[[1L]], ])
+    )
+  }
+  draws
+}

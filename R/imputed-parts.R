@@ -71,7 +71,7 @@ mean_errors_of_sets <- function(draws, sets) {
 # within data sets and B the variance of their means (Rubin 1987).
 missing_information <- function(fit) {
   model <- fit_part(fit, "model")
-  columns <- seq_along(model$coefficients %||% model$columns)
+  columns <- seq_along(coefficient_columns(model))
   draws <- lapply(imputed_parts(fit), function(part) {
     do.call(rbind, chain_matrices(part))[, columns, drop = FALSE]
   })

@@ -69,17 +69,6 @@ first_topics <- function(states) {
   lapply(states, function(state) lda_unpack(state$pivot))
 }
 
-# Draws of a fit in the sampler's own numbers: labels[, c] is that of topic c.
-in_own_numbers <- function(model, draws, labels) {
-  same <- row_codes(as.data.frame(labels))
-  for (rows in split(seq_len(nrow(draws)), same)) {
-    draws[rows, ] <- model_reordered(
-      model, draws[rows, , drop = FALSE], order(labels[rows[[1L]], ])
-    )
-  }
-  draws
-}
-
 #' @exportS3Method
 model_reordered.lda_model <- function(model, draws, order) {
   out <- draws[, lda_columns_in(model, order), drop = FALSE]

@@ -213,7 +213,7 @@ find_parameters.gibbsite_fit <- function(x, effects = "all", component = "all",
     return(NextMethod())
   }
   model <- fit_part(x, "model")
-  coefficients <- model$coefficients %||% model$columns
+  coefficients <- coefficient_columns(model)
   others <- setdiff(model$columns, c(coefficients, "log_lik"))
   out <- list(
     conditional = coefficients,

@@ -16,7 +16,7 @@ coefficients_to_plot <- function(variables, columns, call) {
 # odds; per: "sd" or "unit".
 coefficients_shown <- function(fit, variables, level, per, call, odds = FALSE) {
   model <- fit_part(fit, "model")
-  columns <- model$coefficients %||% model$columns
+  columns <- coefficient_columns(model)
   if (length(columns) == 0L) {
     type <- if (odds) "odds" else "coefficients"
     abort_argument(
@@ -287,7 +287,7 @@ response_grid <- function(fit, frame, variable, clear, call) {
   data <- if (is.null(frame$model)) {
     model <- fit_part(fit, "model")
     stats::setNames(
-      as.data.frame(as.matrix(frame$x)), model$coefficients %||% model$columns
+      as.data.frame(as.matrix(frame$x)), coefficient_columns(model)
     )
   } else {
     plain_variables(fit, frame, call)

@@ -7,7 +7,7 @@
 # parameters that were kept.
 coefficient_draws <- function(fit) {
   model <- fit_part(fit, "model")
-  columns <- model$coefficients %||% model$columns
+  columns <- coefficient_columns(model)
   do.call(rbind, chain_matrices(fit))[, seq_along(columns), drop = FALSE]
 }
 
@@ -40,7 +40,7 @@ parameter_interval <- function(fit, level,
 
 #' @exportS3Method
 predictor_parameters.default <- function(model) {
-  seq_along(model$coefficients %||% model$columns)
+  seq_along(coefficient_columns(model))
 }
 
 #' @exportS3Method

@@ -9,7 +9,7 @@ predictor_rows.default <- function(model, at, call) {
 
 #' @exportS3Method
 predictor_at_draws.default <- function(model, draws, rows) {
-  columns <- seq_along(model$coefficients %||% model$columns)
+  columns <- seq_along(coefficient_columns(model))
   eta <- linear_predictors(
     rows$x, draws[, columns, drop = FALSE], rows$offset
   )

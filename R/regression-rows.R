@@ -8,6 +8,16 @@ model_design <- function(model) model$design %||% model$frame
 
 has_groups <- function(model) !is.null(model$group_name)
 
+# The columns of the coefficients: of one's own model, and where nothing else is
+# stored, all.
+coefficient_columns <- function(model) {
+  if (is.null(model$layout)) {
+    model$columns
+  } else {
+    as.character(model$coefficients)
+  }
+}
+
 # The parts of a frame that are kept without the data, and `...` further ones.
 # times: of time_kinds(); named: whether a matrix had names of its columns;
 # other_rows: of variables_of_other_rows().
@@ -50,7 +60,7 @@ prediction_rows <- function(model, newdata, offset, call) {
 }
 
 matrix_rows <- function(model, newdata, call) {
-  columns <- model$coefficients %||% model$columns
+  columns <- coefficient_columns(model)
   # a plain vector is one observation
   if (is.numeric(newdata) && is.null(dim(newdata)) &&
         length(newdata) == length(columns)) {

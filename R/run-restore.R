@@ -185,7 +185,7 @@ is_stored_model <- function(model) {
   }
   strings <- unclass(model)[c("name", "title", "data_hash")]
   all(vapply(strings, is_plain_string, NA)) && is_names(model$columns) &&
-    has_sweeps(class(model))
+    has_sweeps(class(current_model(model)))
 }
 
 has_sweeps <- function(classes) {

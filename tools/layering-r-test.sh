@@ -48,3 +48,9 @@ refused generic 'fit.R: model_labels is a generic of models'
 example twice
 printf 'run <- function(model) model\n' >>"$scratch/twice/fit.R"
 refused twice 'run is defined in two files'
+example model
+printf 'gmm_fit <- function(model) run(model)\n' >"$scratch/model/gmm-fit.R"
+printf 'lda_fit <- function(model) run(model)\n' >"$scratch/model/lda-fit.R"
+Rscript tools/layering.R "$scratch/model"
+printf 'other <- function(model) lda_fit(model)\n' >>"$scratch/model/gmm-fit.R"
+refused model "gmm-fit.R calls another model's lda-fit.R: lda_fit"

@@ -3,6 +3,8 @@
 #   1. no two files call each other, directly or through other files
 #   2. every generic with methods for models (a name that begins with model_,
 #      and the hooks of the tests) is in model.R
+#   3. the files of mixtures, topics and factorisations (gmm, lda, bmf) and those
+#      of other models do not call each other
 # Calls are found by codetools; methods count as calls of their generic alone.
 # Prints what breaks a rule; fails on any.
 
@@ -84,5 +86,17 @@ for (file in setdiff(names(files), "model.R")) {
     ))
   }
 }
+models <- c(
+  "gmm", "lda", "bmf", "lm", "hlm", "logistic", "laplace", "mh", "gibbs"
+)
+model_of <- function(file) sub("[-.].*", "", file)
+from <- model_of(uses$from)
+to <- model_of(uses$to)
+apart <- from != to & from %in% models & to %in% models &
+  (from %in% models[1:3] | to %in% models[1:3])
+complaints <- c(complaints, sprintf(
+  "%s calls another model's %s: %s", uses$from[apart], uses$to[apart],
+  uses$what[apart]
+))
 writeLines(complaints)
 quit(status = as.integer(length(complaints) > 0))

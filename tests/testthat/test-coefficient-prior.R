@@ -34,15 +34,16 @@ test_that("the conjugate posterior and its evidence have the means", {
   m <- c(p$intercept_mean, 3, 0)
   qn <- crossprod(x) + q
   mn <- drop(solve(qn, crossprod(x, rows$z) + q %*% m))
-  a <- p$c + 20
-  b <- p$d + drop(sum(rows$z^2) + m %*% q %*% m - mn %*% qn %*% mn) / 2
+  a <- p$noise_shape + 20
+  b <- p$noise_rate +
+    drop(sum(rows$z^2) + m %*% q %*% m - mn %*% qn %*% mn) / 2
   expect_means(fit, c(
     "(Intercept)" = mn[[1]] - sum(mn[-1] * middle), x = mn[[2]], v = mn[[3]]
   ))
   expect_equal(
     as.numeric(log_evidence(fit)),
-    (log(det(q)) - log(det(qn))) / 2 - 20 * log(2 * pi) + p$c * log(p$d) -
-      a * log(b) + lgamma(a) - lgamma(p$c)
+    (log(det(q)) - log(det(qn))) / 2 - 20 * log(2 * pi) +
+      p$noise_shape * log(p$noise_rate) - a * log(b) + lgamma(a) - lgamma(p$noise_shape)
   )
 })
 

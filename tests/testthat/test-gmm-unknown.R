@@ -278,7 +278,6 @@ test_that("what needs a fixed k says so", {
     log_evidence(fit)
     compare_k(fit, fit)
     gibbs_gmm(faithful, "unknown", method = "icm")
-    plot(fit, variables = "waiting")
     plot(fit, type = "number", variables = "k")
     posterior_k(fixed)
   })

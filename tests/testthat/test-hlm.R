@@ -279,7 +279,7 @@ test_that("mistakes in the arguments are named", {
     plot(fit, type = "calibration")
     plot(fit, term = "x")
     plot(fit, type = "trace", term = "(Intercept)")
-    plot(fit, variables = "x")
+    plot(fit, "groups", variables = "x")
     plot(fit, level = 1)
   })
   single <- data[!duplicated(data$g), ]

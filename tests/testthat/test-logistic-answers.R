@@ -105,7 +105,7 @@ test_that("plug-in and Gauss-Hermite are not within its tolerance", {
 test_that("standard deviations of probabilities are those of quadrature", {
   grid <- expand.grid(m = c(-15, -3, -0.5, 0, 2, 8), s = c(1e-3, 0.1, 1, 3, 9))
   for (link in c("logit", "probit")) {
-    model <- list(design = list(link = link))
+    model <- gibbsite:::binomial_response(list(design = list(link = link)))
     share <- if (link == "logit") plogis else pnorm
     by_quadrature <- mapply(function(m, s) {
       # pieces, so that no peak is missed
@@ -136,7 +136,7 @@ test_that("standard deviations of probabilities are those of quadrature", {
   }
   # far out sigma(x) is exp(x), on either side
   expect_equal(
-    gibbsite:::share_sd(list(), c(-60, 60), c(1, 1)),
+    gibbsite:::share_sd(list(link = "logit"), c(-60, 60), c(1, 1)),
     rep(exp(-60) * sqrt(exp(1) * (exp(1) - 1)), 2), tolerance = 1e-12
   )
 })

@@ -78,7 +78,7 @@ test_that("the axis of coefficients is as long as their intervals", {
 test_that("a response plot says where the other variables stand", {
   others <- function(formula, variable) {
     fit <- fit_lm(formula)
-    lm_response(fit, variable, 0.95, NULL)$grid$others
+    response_shown(fit, variable, 0.95, NULL)$grid$others
   }
   expect_identical(
     others(y ~ x + z + g + day, "x"),
@@ -89,7 +89,7 @@ test_that("a response plot says where the other variables stand", {
   # levels that the formula makes of numbers are levels in the plot too
   expect_identical(others(y ~ x + factor(z), "x"), "z = 0")
   fit <- fit_lm(y ~ x + factor(z))
-  grid <- lm_response(fit, "z", 0.95, NULL)$grid
+  grid <- response_shown(fit, "z", 0.95, NULL)$grid
   expect_identical(grid$at, 0:1)
   page <- page_of(plot(fit, type = "response", variable = "x"))
   said <- function(page) {
@@ -121,5 +121,5 @@ test_that("a variable that is a matrix has no curve, others beside it have", {
     plot(fit_lm(y ~ one), type = "response")
     plot(laplace_logistic(z ~ M, rows, seed = 1), type = "response")
   })
-  expect_identical(default_lm_plot(fit_lm(y ~ one), NULL), "coefficients")
+  expect_identical(default_regression_plot(fit_lm(y ~ one), NULL), "coefficients")
 })

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "numeric/arena.h"
+#include "numeric/dense.h"
 #include "numeric/linalg.h"
 #include "numeric/normals.h"
 #include "numeric/rdist.h"
@@ -45,6 +46,7 @@ static void carve(hlm_model *m, arena *work) {
   m->part_right = arena_doubles(work, p * parts);
   m->part_sum = arena_doubles(work, parts);
   m->gram = arena_doubles(work, p * p);
+  m->panel = arena_doubles(work, (double)dense_cholesky_work(data->p));
   m->right = arena_doubles(work, p);
   m->inverse = arena_doubles(work, q * q);
   m->sums = arena_doubles(work, q * q);
@@ -230,11 +232,11 @@ static double log_of_noise(const void *target, double log_beta) {
   const double beta = exp(log_beta);
   if (!(beta > 0.0 && isfinite(beta)) ||
       weigh(m, beta, t->threads) != STATUS_OK ||
-      linalg_cholesky(m->gram, p) != STATUS_OK)
+      dense_cholesky(m->gram, p, m->panel) != STATUS_OK)
     return -INFINITY;
   double *b = m->right;
-  linalg_solve_lower(m->gram, p, b);
-  linalg_solve_lower_transposed(m->gram, p, b);
+  dense_solve_lower(m->gram, p, b);
+  dense_solve_lower_transposed(m->gram, p, b);
   const double squares =
     data->rss + squares_about(data->pool_x, data->pool_y, data->pool, b, p) +
     squares_about(m->white_x, m->white_y, rows_of(data), b, p);
@@ -272,13 +274,18 @@ static status draw_fixed(hlm_model *m, int threads) {
   const size_t p = data->p;
   status outcome = weigh(m, *m->state.beta, threads);
   if (outcome == STATUS_OK)
-    outcome = linalg_draw_canonical(m->gram, m->right, m->normals, p);
-  memcpy(m->b, m->right, p * sizeof *m->right);
+    outcome = dense_cholesky(m->gram, p, m->panel);
+  if (outcome != STATUS_OK)
+    return outcome;
+  dense_solve_lower(m->gram, p, m->right);
+  for (size_t k = 0; k < p; k++)
+    m->b[k] = m->right[k] + m->normals[k];
+  dense_solve_lower_transposed(m->gram, p, m->b);
   own_units(m);
   for (size_t i = 0; i < data->pool; i++)
     m->pool_residual[i] =
       data->pool_y[i] - linalg_inner(data->pool_x + p * i, m->b, p);
-  return outcome;
+  return STATUS_OK;
 }
 
 /* u_j = L e, e | b, Sigma, beta, y:  with f ~ N(0, I), g ~ N(0, I) and

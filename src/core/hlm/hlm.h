@@ -84,6 +84,7 @@ typedef struct {
   double *part_gram;      /* p x p a part                                     */
   double *part_right;     /* p a part                                         */
   double *part_sum;       /* 1 a part                                         */
+  double *panel;          /* for dense_cholesky()                             */
   double *gram, *right;   /* the posterior precision of b, then its factor    */
   double log_det;         /* sum of log |H_j|                                 */
   double *inverse, *sums; /* q x q: Sigma^-1, the prior's S                   */

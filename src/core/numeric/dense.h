@@ -1,14 +1,16 @@
 /* Dense kernels of large order: sums of squares and products of blocks of rows,
  * and the Cholesky factor of the sums.  Column-major matrices; no allocation.
  *
- * They stand in the place of BLAS and LAPACK because they make laplace_logistic()
- * faster (bench/linalg.R: processor time with R's routines over time with these).
- * Reference BLAS: 2.7 (1e4 x 20 predictors), 8.4 (1e5 x 50), 5.1 (1e6 x 20), 8.5
- * (2,000 x 1,000).  One group at a time: gram 7.1 (1e5 x 50), 7.8 (2,000 x 1,000);
- * cholesky 1.9 (2,000 x 1,000); solve 1.1 (1e4 x 20, 4,000 draws), 1.4 (1,000 x
- * 500, 4,000 draws); products 1.9 (1e5 x 50), 1.9 (1e6 x 20).  All of them with
- * OpenBLAS on one thread, in an earlier run: 1.5, 2.1, 1.9, 1.4.  The results also
- * do not depend on the BLAS of the installation. */
+ * Before a chain they stand in the place of BLAS and LAPACK because they make
+ * laplace_logistic() faster (bench/linalg.R: processor time with R's routines over
+ * time with these).  All of them, with the reference BLAS: 2.0 (1e4 x 20
+ * predictors), 6.2 (1e5 x 50), 4.1 (1e6 x 20); with OpenBLAS on one thread: 1.1,
+ * 1.3, 1.4.  One group at a time, in an earlier run with the reference BLAS: gram
+ * 7.1 (1e5 x 50), 7.8 (2,000 x 1,000); cholesky 1.9 (2,000 x 1,000); products 1.9
+ * (1e5 x 50), 1.9 (1e6 x 20).
+ *
+ * Inside a sweep they stand because the bits of a BLAS with threads may depend on
+ * their number. */
 #ifndef GIBBSITE_DENSE_H
 #define GIBBSITE_DENSE_H
 
