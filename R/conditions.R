@@ -306,20 +306,3 @@ abort_no_data <- function(arg = NULL, call, hint = NULL, what = "data") {
     call = call, class = "no_data"
   )
 }
-
-# NULL from the core means that Ctrl-C was pressed there; the interrupt is
-# raised here.
-interrupt_or <- function(result) {
-  if (is.null(result)) {
-    rlang::interrupt()
-  }
-  result
-}
-
-abort_lacking <- function(lacking, arg, call) {
-  abort_argument(
-    "{.arg {arg}} lacks the variable{cli::qty(lacking)}{?s} {.val {lacking}} of
-     the fit.",
-    call = call
-  )
-}

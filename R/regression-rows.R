@@ -8,13 +8,13 @@ model_design <- function(model) model$design %||% model$frame
 
 has_groups <- function(model) !is.null(model$group_name)
 
-# The columns of the coefficients: of one's own model, and where nothing else is
-# stored, all.
+# The columns of the coefficients; all, where nothing else is stored. A formula
+# with groups may have no fixed effects.
 coefficient_columns <- function(model) {
-  if (is.null(model$layout)) {
-    model$columns
-  } else {
+  if (has_groups(model)) {
     as.character(model$coefficients)
+  } else {
+    model$coefficients %||% model$columns
   }
 }
 

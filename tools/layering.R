@@ -3,8 +3,8 @@
 #   1. no two files call each other, directly or through other files
 #   2. every generic with methods for models (a name that begins with model_,
 #      and the hooks of the tests) is in model.R
-#   3. the files of mixtures, topics and factorisations (gmm, lda, bmf) and those
-#      of other models do not call each other
+#   3. the files of gmm, lda and bmf, and those of other models, do not call
+#      each other
 # Calls are found by codetools; methods count as calls of their generic alone.
 # Prints what breaks a rule; fails on any.
 
