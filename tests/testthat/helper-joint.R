@@ -286,8 +286,10 @@ joint_cases_of_regression <- function() {
   list(
     joint_case(
       "gibbs_lm", "hierarchical prior",
-      gibbs_lm(y ~ z + x, few, line("hierarchical", slope_shape = 3, slope_rate = 2),
-               burnin = 50), lm_mutants
+      gibbs_lm(
+        y ~ z + x, few, line("hierarchical", slope_shape = 3, slope_rate = 2),
+        burnin = 50
+      ), lm_mutants
     ),
     joint_case(
       "gibbs_lm", "conjugate prior",
@@ -300,8 +302,11 @@ joint_cases_of_regression <- function() {
     ),
     joint_case(
       "gibbs_lm", "weights, more columns than rows",
-      gibbs_lm(y ~ z + x + o + v + s, d[1:4, ],
-               line("hierarchical", slope_shape = 3, slope_rate = 2), weights = v, burnin = 50),
+      gibbs_lm(
+        y ~ z + x + o + v + s, d[1:4, ],
+        line("hierarchical", slope_shape = 3, slope_rate = 2), weights = v,
+        burnin = 50
+      ),
       lm_mutants
     ),
     joint_case(

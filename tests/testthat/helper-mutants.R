@@ -16,7 +16,7 @@ families_of_mutants <- function() {
     z <- twin$z
     twin$z <- NULL
     gaussian <- model
-    gaussian$prior$e <- gaussian$prior$f <- 2
+    gaussian$prior$noise_shape <- gaussian$prior$noise_rate <- 2
     ordinal_scale_latent(gaussian, twin, z)
   }
   list(
@@ -60,7 +60,7 @@ models_of_mutants <- function() {
 }
 
 # The state after `n` sweeps.
-state_after <- function(model, sweeps, n) {
+state_after_sweeps <- function(model, sweeps, n) {
   # the moves of groups take most of the twin's time
   if (inherits(model, "gmm_model")) model$data$merge_split <- 0L
   state <- withr::with_seed(2, gibbsite:::model_start(model, NULL))
@@ -70,9 +70,9 @@ state_after <- function(model, sweeps, n) {
 
 # The smallest relative difference from a right sampler, over those there are.
 difference_from_right <- function(model, wrong, right, n = 3) {
-  own <- state_after(model, wrong, n)
+  own <- state_after_sweeps(model, wrong, n)
   min(vapply(c(gibbsite:::model_sweeps, right), function(sweeps) {
-    other <- state_after(model, sweeps, n)
+    other <- state_after_sweeps(model, sweeps, n)
     fields <- intersect(names(own), names(other))
     own <- as.double(unlist(own[fields]))
     other <- as.double(unlist(other[fields]))

@@ -16,6 +16,9 @@ test_that("no helper overwrites another one's function", {
     unique(vapply(calls, function(call) deparse1(call[[2]]), ""))
   }))
   expect_identical(names[duplicated(names)], character())
+  # nor one of the package, which the tests would no longer see
+  exported <- getNamespaceExports("gibbsite")
+  expect_identical(intersect(names, exported), character())
 })
 
 test_that("the helpers of `make trust` call no function of another helper", {
