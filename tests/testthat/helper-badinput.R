@@ -471,9 +471,6 @@ hostile_bases <- function(o) {
     anova.gibbsite_laplace = list(
       object = o$laplace_logistic, other = o$laplace_logistic
     ),
-    anova.laplace_logistic = list(
-      object = o$laplace_logistic, other = o$laplace_logistic
-    ),
     confint.gibbsite_fit = list(object = o$mh_sample),
     draws_of.gibbs_lda = list(x = o$gibbs_lda, block = "theta"),
     draws_of.gibbsite_fit = list(x = o$gibbs_gmm, block = "mu"),
@@ -867,7 +864,7 @@ taken_values <- list(
   predict.mh_sample.f = callable,
   log_evidence.log_density = "forged_density", mixing_time.epsilon = "tiny",
   biases = "true", center = "true", conf.int = "true", debug = "true",
-  evaluate = "true", tidy.laplace_logistic.exponentiate = "true",
+  evaluate = "true", tidy.gibbsite_laplace.exponentiate = "true",
   factors = "true", forever = "true", index = "true", interval = "true",
   keep_data = "true", merge_split = "true", progress = "true",
   transform = "true", tune = "true", variance = "true",
@@ -964,9 +961,7 @@ taken_values <- list(
   posterior_linpred.gibbs_bmf.newdata = "list_column",
   posterior_predict.gibbs_bmf.newdata = "list_column",
   # the call is evaluated as it is
-  update.laplace_logistic.formula. = "missing",
-  update.gibbs_logistic.formula. = c("missing", "dots"),
-  update.gibbs_lm.formula. = "missing", update.gibbs_hlm.formula. = "missing",
+  update.gibbsite_regression.formula. = c("missing", "dots"),
   # all rows are shown
   print.gibbsite_convergence.n = c("huge", "inf"),
   print.gibbsite_summary.n = c("huge", "inf"),

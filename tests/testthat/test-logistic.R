@@ -652,13 +652,13 @@ test_that("the picture of odds ratios is that of coefficients, exponentiated", {
   fit <- laplace_logistic(am ~ wt + cyl, cars, draws = 20, seed = 1)
   chosen <- c("(Intercept)", "wt", "cyl6")
   sd <- stats::sd(cars$wt)
-  shown <- logistic_coefficients_shown(fit, chosen, 0.9, "sd", NULL)
+  shown <- coefficients_shown(fit, chosen, 0.9, "sd", NULL)
   expect_identical(
     shown$table$name, c("(Intercept)", "wt, per sd", "cyl6, per unit")
   )
   expect_identical(shown$xlab, "change in log-odds (intercept: log-odds)")
   expect_equal(shown$table$centre, unname(coef(fit)[chosen]) * c(1, sd, 1))
-  odds <- logistic_coefficients_shown(fit, chosen, 0.9, "sd", NULL, odds = TRUE)
+  odds <- coefficients_shown(fit, chosen, 0.9, "sd", NULL, odds = TRUE)
   ends <- stats::confint(fit, chosen, level = 0.9) * c(1, sd, 1)
   expect_equal(odds$table$lower, unname(exp(ends[, 1])))
   expect_equal(odds$table$upper, unname(exp(ends[, 2])))
@@ -671,7 +671,7 @@ test_that("coefficients are per unit if asked for, and factors always are", {
     mtcars, cyl = factor(cyl), gear = factor(gear, ordered = TRUE)
   )
   fit <- laplace_logistic(am ~ wt + cyl, cars, draws = 20, seed = 1)
-  odds <- logistic_coefficients_shown(fit, "wt", 0.9, "unit", NULL, odds = TRUE)
+  odds <- coefficients_shown(fit, "wt", 0.9, "unit", NULL, odds = TRUE)
   expect_equal(odds$table$centre, unname(exp(coef(fit)["wt"])))
   expect_identical(odds$xlab, "odds ratio per unit")
   # contrasts with three values, and a number whose name begins as a factor's
@@ -685,7 +685,7 @@ test_that("coefficients are per unit if asked for, and factors always are", {
   expect_identical(
     of_factors(columns, design), c(TRUE, TRUE, TRUE, FALSE, FALSE, TRUE)
   )
-  shown <- lm_coefficients_shown(fit, c("cyl1", "gear.L"), 0.9, "sd", NULL)
+  shown <- coefficients_shown(fit, c("cyl1", "gear.L"), 0.9, "sd", NULL)
   expect_match(shown$xlab, "per unit")
   file <- withr::local_tempfile(fileext = ".png")
   grDevices::png(file)
@@ -696,7 +696,7 @@ test_that("coefficients are per unit if asked for, and factors always are", {
 
 test_that("the axis says what all coefficients are per, if it is the same", {
   axis <- function(variables) {
-    logistic_coefficients_shown(fit, variables, 0.9, "sd", NULL)$xlab
+    coefficients_shown(fit, variables, 0.9, "sd", NULL)$xlab
   }
   cars <- transform(mtcars, cyl = factor(cyl))
   fit <- laplace_logistic(am ~ wt + cyl, cars, draws = 20, seed = 1)
