@@ -553,6 +553,8 @@ identical_fit <- function(a, b) {
     if (!is.null(model$imputed)) {
       model$imputed$models <- lapply(model$imputed$models, model_comparable)
     }
+    # words, and what is computed from the data
+    model[c("cures", "gram")] <- NULL
     attr(fit, "model") <- model
     attr(fit, "run") <- NULL
     fit

@@ -324,7 +324,8 @@ test_that("regressions saved with earlier classes answer as those of now", {
   for (kind in names(old)) {
     fit <- old[[kind]]
     expect_false(inherits(fit, "gibbsite_regression"))
-    skip_if_not(identical(unclass(fit[[1]])[, ], unclass(now[[kind]][[1]])[, ]))
+    # other libraries, and new bits of a sampler
+    if (!identical(unclass(fit[[1]])[, ], unclass(now[[kind]][[1]])[, ])) next
     for (name in names(answers)) {
       expect_identical(
         answers[[name]](fit), answers[[name]](now[[kind]]), info = kind
@@ -333,11 +334,13 @@ test_that("regressions saved with earlier classes answer as those of now", {
     expect_output(print(fit), "regression: ")
     expect_identical(sigma_or_none(fit), sigma_or_none(now[[kind]]))
     expect_s3_class(update(fit, evaluate = FALSE), NA)
+    expect_true(identical_fit(fit, now[[kind]]))
     pictures_of(fit)
+    if (kind == "hlm") {
+      expect_identical(nlme::ranef(fit), nlme::ranef(now$hlm))
+      expect_identical(nlme::VarCorr(fit), nlme::VarCorr(now$hlm))
+    }
   }
-  expect_identical(nlme::ranef(old$hlm), nlme::ranef(now$hlm))
-  expect_identical(nlme::VarCorr(old$hlm), nlme::VarCorr(now$hlm))
-  expect_true(identical_fit(old$grouped, now$grouped))
 })
 
 test_that("regressions of earlier classes are continued", {
@@ -349,8 +352,9 @@ test_that("regressions of earlier classes are continued", {
     whole <- regressions$regression_run(
       regressions$regression_calls[[kind]], 30
     )
-    skip_if_not(identical(unclass(longer[[1]])[1:20, ],
-                          unclass(whole[[1]])[1:20, ]))
+    if (!identical(unclass(longer[[1]])[1:20, ], unclass(whole[[1]])[1:20, ])) {
+      next
+    }
     expect_true(identical_fit(longer, whole))
     expect_s3_class(longer, class(whole), exact = TRUE)
   }
