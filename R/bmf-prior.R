@@ -125,7 +125,7 @@ bmf_prior <- function(type = c("wishart", "gamma", "fixed"),
   type <- check_choice(type, names(bmf_prior_fields))
   own <- bmf_prior_fields[[type]]
   given <- mget(setdiff(names(formals()), "type"))
-  foreign <- setdiff(names(given)[lengths(given) > 0L], own)
+  foreign <- setdiff(names(given)[!vapply(given, is.null, NA)], own)
   if (length(foreign) > 0L) {
     abort_argument(
       "`{foreign[[1L]]}` must be NULL with {.code type = \"{type}\"}.",

@@ -650,8 +650,8 @@ is_needed <- function(target, arg) {
   arg == "other" || rlang::is_missing(default)
 }
 
-# One call in so many, so that each value is included, and one of each function
-# that has none of these.
+# One call in so many, and one of each function and of each value that has none
+# of these.
 some_hostile_calls <- function(calls, share) {
   place <- match(
     vapply(calls, `[[`, "", "value"), c(names(hostile_values), "missing")
@@ -663,6 +663,7 @@ some_hostile_calls <- function(calls, share) {
     own <- which(target == i)
     own[[1L + i %% length(own)]]
   })
+  rest <- c(rest, lapply(setdiff(place, place[some]), match, place))
   calls[sort(c(some, unlist(rest)))]
 }
 
@@ -805,7 +806,7 @@ words_of <- function(error) {
 names_argument <- function(said, call) {
   said <- iconv(said, "UTF-8", "UTF-8", sub = "byte")
   # no argument is at fault
-  if (grepl("The package [A-Za-z.]+ is not installed", said)) {
+  if (grepl("The package [A-Za-z.]+ is not installed|^A fit of .* has no ", said)) {
     return(TRUE)
   }
   if (call$arg == "other") {
