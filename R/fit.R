@@ -530,8 +530,8 @@ find_chain_damage <- function(x, columns, running) {
 #' @return `TRUE` or `FALSE`.
 #' @section Errors: An error of class `gibbsite_error_argument` when `a` or `b`
 #'   is not a fit; `gibbsite_error_old_hash` when one of them holds no data and
-#'   was saved by an early version of gibbsite, so that it cannot be told whether
-#'   the data are the same.
+#'   was saved by an early version of gibbsite, so that it cannot be told
+#'   whether the data are the same.
 #' @seealso [extend()]
 #' @examples
 #' a <- gibbs_gmm(faithful, 2, draws = 50, burnin = 50, chains = 2, seed = 1,
@@ -553,8 +553,6 @@ identical_fit <- function(a, b) {
     if (!is.null(model$imputed)) {
       model$imputed$models <- lapply(model$imputed$models, model_comparable)
     }
-    # words, and what is computed from the data
-    model[c("cures", "gram")] <- NULL
     attr(fit, "model") <- model
     attr(fit, "run") <- NULL
     fit

@@ -176,8 +176,12 @@ lm_log_evidence <- function(data) {
 #' @exportS3Method
 model_response.lm_model <- function(model) normal_response()
 
+# Words, and what is computed from the data, may be of another version.
 #' @exportS3Method
-model_comparable.lm_model <- function(model) comparable_regression(model)
+model_comparable.lm_model <- function(model) {
+  model[c("cures", "gram")] <- NULL
+  comparable_regression(model)
+}
 
 # ---- Starting values and state ----------------------------------------------
 

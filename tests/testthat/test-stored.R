@@ -358,6 +358,11 @@ test_that("regressions of earlier classes are continued", {
     expect_true(identical_fit(longer, whole))
     expect_s3_class(longer, class(whole), exact = TRUE)
   }
+  other <- quietly(gibbs_lm(
+    mpg ~ wt, regressions$cars, draws = 20, burnin = 10, chains = 1, seed = 4,
+    progress = FALSE
+  ))
+  expect_length(combine_fits(old$lm, other), 2L)
   from <- stored(3, "logistic-run")
   local_folder()
   file.copy(from, ".", recursive = TRUE)
