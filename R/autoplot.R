@@ -18,12 +18,13 @@
 #'   [plot.gibbs_lda()].
 #' - [gibbs_bmf()]: `"rmse"` (default), `"predicted"` and `"coverage"`, see
 #'   [plot.gibbs_bmf()].
-#' - [gibbs_lm()]: `"coefficients"` and `"response"`, see [plot.gibbsite_regression()],
-#'   also for the default.
+#' - [gibbs_lm()]: `"coefficients"` and `"response"`, see
+#'   [plot.gibbsite_regression()], also for the default.
 #' - [gibbs_hlm()], and [gibbs_logistic()] with groups: `"groups"` (default) and
 #'   `"coefficients"` (also `"odds"`), see [plot.gibbsite_regression()].
 #' - [laplace_logistic()], [gibbs_logistic()]: `"coefficients"` (default),
-#'   `"odds"`, `"response"` and `"calibration"`, see [plot.gibbsite_regression()].
+#'   `"odds"`, `"response"` and `"calibration"`, see
+#'   [plot.gibbsite_regression()].
 #' - [laplace()]: `"coefficients"`, see [plot.gibbsite_laplace()].
 #' - [mh_sample()], [gibbs_sample()]: `"density"` (default).
 #'

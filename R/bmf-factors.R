@@ -211,10 +211,11 @@ factor_frame <- function(model, side, of) {
 #' The table of [summary.gibbsite_fit()], and below it a table of the factors in
 #' the canonical form of [factors_of()], by decreasing variance. It shows how
 #' much of the variance of the ratings' mean, over all cells, each factor
-#' accounts for, and the items at its two ends. With `bmf_prior("wishart")`, `print()`
-#' and `summary()` name the factors that have less than a tenth of an equal
-#' share of the variance of the mean of a rating, for users and items drawn from
-#' the prior with the hyperparameters of the kept draws: a smaller rank may do.
+#' accounts for, and the items at its two ends. With `bmf_prior("wishart")`,
+#' `print()` and `summary()` name the factors that have less than a tenth of an
+#' equal share of the variance of the mean of a rating, for users and items
+#' drawn from the prior with the hyperparameters of the kept draws: a smaller
+#' rank may do.
 #'
 #' The stored quantities are `beta` (precision of a rating; with `link` instead
 #' `theta[1]`, ..., the cutpoints), `lambda_u` and

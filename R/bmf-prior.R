@@ -63,9 +63,10 @@
 #' \mathrm{Gamma}(g, h)}{lambda_b ~ Gamma(g, h)} with \eqn{g, h} =
 #' `feature_shape`, `feature_rate`, or it is `feature_precision`. These fields
 #' have no use without features. By default \eqn{g} is 2 and \eqn{h} one over
-#' the mean of \eqn{f_i^\top f_i}{f_i'f_i} over the users (items): the prior mean
-#' of \eqn{f_i^\top f_i / \lambda_b}{f_i'f_i / lambda_b} is then about 1, and the
-#' features of a user explain about as much of the factors as they leave.
+#' the mean of \eqn{f_i^\top f_i}{f_i'f_i} over the users (items): the prior
+#' mean of \eqn{f_i^\top f_i / \lambda_b}{f_i'f_i / lambda_b} is then about 1,
+#' and the features of a user explain about as much of the factors as they
+#' leave.
 #'
 #' @param type `"wishart"` (default), `"gamma"` or `"fixed"`. A field of another
 #'   type must be `NULL`.
@@ -84,15 +85,15 @@
 #' @param feature_shape,feature_rate For `"wishart"`: `NULL`, one positive
 #'   number, or two, of users and of items (also by the names `users` and
 #'   `items`): shape and rate of the precision of the coefficients of features.
-#' @param feature_precision For `"wishart"`: `NULL` if that precision is unknown,
-#'   or one or two positive numbers like those.
+#' @param feature_precision For `"wishart"`: `NULL` if that precision is
+#'   unknown, or one or two positive numbers like those.
 #' @param user_shape,user_rate,item_shape,item_rate For `"gamma"`: `NULL` or
 #'   positive numbers, shape and rate of the precisions
 #'   \eqn{\lambda_u}{lambda_u} of users and \eqn{\lambda_v}{lambda_v} of items.
 #' @param factor_variance For `"fixed"`: `NULL` or a positive number, the prior
 #'   variance of each coordinate of a factor.
-#' @param noise_variance For `"fixed"`: `NULL` or a positive number, the variance
-#'   of a rating, in squared units of the ratings.
+#' @param noise_variance For `"fixed"`: `NULL` or a positive number, the
+#'   variance of a rating, in squared units of the ratings.
 #' @return An object of class `bmf_prior`; printing it shows the model.
 #' @section Errors:
 #' A value of the wrong type or out of its range, or a field of another type, is

@@ -58,12 +58,12 @@
 #'
 #' A rating that is `NA` was not observed; `NaN` and infinite ones are errors. A
 #' rating of 0 is a rating: tables made by [table()] and [xtabs()], and matrices
-#' filled up with 0, have `0` where nothing was observed. A message says how many
-#' zeros were taken as ratings if all pairs have a value and a tenth of them or
-#' more are 0. A table with a row for each user and a column for each item is
-#' given as a matrix, without the column of ids. Ratings that are all equal, such
-#' as likes alone, distinguish nothing, and a message says so: add pairs that
-#' were not chosen as 0, or give counts.
+#' filled up with 0, have `0` where nothing was observed. A message says how
+#' many zeros were taken as ratings if all pairs have a value and a tenth of
+#' them or more are 0. A table with a row for each user and a column for each
+#' item is given as a matrix, without the column of ids. Ratings that are all
+#' equal, such as likes alone, distinguish nothing, and a message says so: add
+#' pairs that were not chosen as 0, or give counts.
 #'
 #' A pair may be rated more than once: these are repeated measurements, and a
 #' message says how many. Users and items without a rating are kept, and their
@@ -83,8 +83,9 @@
 #' feature, and the same for items. With `biases` the intercepts depend on the
 #' features too. Features need the default `type = "wishart"` of
 #' [bmf_prior()], with \eqn{g, h} = `feature_shape`, `feature_rate`, or a known
-#' \eqn{\lambda_b}{lambda_b} = `feature_precision`. They help most for users and items with few
-#' ratings. They also predict for users and items without ratings.
+#' \eqn{\lambda_b}{lambda_b} = `feature_precision`. They help most for users and
+#' items with few ratings. They also predict for users and items without
+#' ratings.
 #'
 #' A table of features is a numeric matrix, a sparse matrix of the Matrix
 #' package or a data frame. Its rows belong to users (items) by row names or, in
@@ -172,9 +173,9 @@
 #'
 #' @section Stored quantities:
 #' See [summary.gibbs_bmf()] for their meaning: `beta` (not with `type =
-#' "fixed"` of [bmf_prior()], or `link`); `theta[1]`, ... (with `link`: the cutpoints);
-#' `lambda_u`, `lambda_v` (`"gamma"`); `trace_u`, `logdet_u`, `norm_mu_u`
-#' and the same for `v` (`"wishart"`: trace and log determinant of
+#' "fixed"` of [bmf_prior()], or `link`); `theta[1]`, ... (with `link`: the
+#' cutpoints); `lambda_u`, `lambda_v` (`"gamma"`); `trace_u`, `logdet_u`,
+#' `norm_mu_u` and the same for `v` (`"wishart"`: trace and log determinant of
 #' \eqn{\Lambda}{Lambda}, length of \eqn{\mu}{mu}); `lambda_b_u`, `lambda_b_v`
 #' (with features, unless known); `rmse` (of the ratings about
 #' \eqn{u_i^\top v_j}{u_i'v_j} at this draw; with `link` instead
@@ -508,9 +509,9 @@ check_link <- function(link, method, call) {
 #'   \tfrac12 \sum_k b_k^\top \Lambda_u b_k\Bigr).}{
 #'   lambda_b | B_u, Lambda_u ~ Gamma(g + p D / 2, h + sum_k b_k'Lambda_u b_k /
 #'   2).}
-#' With `bmf_prior("gamma")` instead \eqn{\lambda_u \mid U \sim \mathrm{Gamma}(a + N
-#' D / 2, b + \sum_i u_i^\top u_i / 2)}{lambda_u | U ~ Gamma(a + N D / 2, b +
-#' sum_i u_i'u_i / 2)}. The precision of the ratings, over all
+#' With `bmf_prior("gamma")` instead \eqn{\lambda_u \mid U \sim \mathrm{Gamma}(a
+#' + N D / 2, b + \sum_i u_i^\top u_i / 2)}{lambda_u | U ~ Gamma(a + N D / 2, b
+#' + sum_i u_i'u_i / 2)}. The precision of the ratings, over all
 #' \eqn{|\Omega|}{|Omega|} of them:
 #' \deqn{\beta \mid \cdot \sim \mathrm{Gamma}\Bigl(e + |\Omega| / 2, f +
 #'   \tfrac12 \sum_{(i,j) \in \Omega} (r_{ij} - u_i^\top v_j)^2\Bigr).}{
@@ -522,14 +523,14 @@ check_link <- function(link, method, call) {
 #' the likelihood; only the prior changes. A chain that draws one side given the
 #' other moves slowly in this direction. A sweep therefore also draws such
 #' moves, after the items and before the hyperparameters (generalised Gibbs, Liu
-#' and Sabatti 2000): with `bmf_prior("wishart")` \eqn{A} stretches random directions,
-#' as many as factors but at most 16, by factors from a slice step (Neal 2003),
-#' and \eqn{\mu}{mu}, \eqn{\Lambda}{Lambda} and \eqn{B} are transformed with it;
-#' with `"gamma"` \eqn{A = c I}, with \eqn{\lambda_u / c^2}{lambda_u / c^2}
-#' and \eqn{\lambda_v c^2}{lambda_v c^2}. With `biases` a constant is also moved
-#' from the intercepts of one side to those of the other. With `"fixed"` the
-#' scales are nearly fixed by the prior, and only that constant is moved. These
-#' moves leave the posterior invariant.
+#' and Sabatti 2000): with `bmf_prior("wishart")` \eqn{A} stretches random
+#' directions, as many as factors but at most 16, by factors from a slice step
+#' (Neal 2003), and \eqn{\mu}{mu}, \eqn{\Lambda}{Lambda} and \eqn{B} are
+#' transformed with it; with `"gamma"` \eqn{A = c I}, with \eqn{\lambda_u /
+#' c^2}{lambda_u / c^2} and \eqn{\lambda_v c^2}{lambda_v c^2}. With `biases` a
+#' constant is also moved from the intercepts of one side to those of the other.
+#' With `"fixed"` the scales are nearly fixed by the prior, and only that
+#' constant is moved. These moves leave the posterior invariant.
 #'
 #' @section Cutpoints and latent values:
 #' With `link` a sweep begins with the cutpoints, given users and items and with

@@ -56,7 +56,8 @@ combine_chains <- function(chains) {
 }
 
 check_tempered_fit <- function(model, call) {
-  if (!inherits(model, "mh_model") || !has_trait(model$plan[[1L]]$proposal, "replicas")) {
+  if (!inherits(model, "mh_model") ||
+        !has_trait(model$plan[[1L]]$proposal, "replicas")) {
     abort_argument(
       c("{.code method = \"tempered\"} is for fits of {.fn mh_sample} with
          {.fn tempered} alone.",

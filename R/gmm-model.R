@@ -437,7 +437,9 @@ gmm_headline <- function(x, k, covariance) {
       "{n} observation{?s} of {ncol(x)} variable{?s}"
     ),
     if (missing > 0) paste0(", ", missing, " missing entries drawn"),
-    if (n < nrow(x)) paste0(", ", counted(nrow(x) - n, "row"), " without values")
+    if (n < nrow(x)) {
+      paste0(", ", counted(nrow(x) - n, "row"), " without values")
+    }
   )
 }
 

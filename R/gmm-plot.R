@@ -20,7 +20,8 @@
 #' @param level Number between 0 and 1, default 0.95: the probability of bands
 #'   and ellipses.
 #' @param variables As in [plot.gibbsite_fit()]. For `type = "mixture"` with
-#'   several variables: which of the data to show, names or numbers, at most six.
+#'   several variables: which of the data to show, names or numbers, at most
+#'   six.
 #' @param ... Graphical parameters for `"mixture"`.
 #' @return `x`, invisibly.
 #' @section Errors: `gibbsite_error_argument` for an unknown `type` or variable,
@@ -32,7 +33,8 @@
 #' plot(fit)
 #' plot(fit, type = "trace")
 #' @export
-plot.gibbs_gmm <- function(x, type = NULL, level = 0.95, variables = NULL, ...) {
+plot.gibbs_gmm <- function(x, type = NULL, level = 0.95, variables = NULL,
+                           ...) {
   if (has_short_names()) return(with_whole_names())
   call <- rlang::current_env()
   model <- fit_part(x, "model")

@@ -84,8 +84,8 @@
 #' matrix; `sd[k]`, the standard deviation of term \eqn{k} before the bar;
 #' `cor[k,l]`, the correlations (not with `||`); `sigma`; `log_lik`, the
 #' log-likelihood given \eqn{b} and \eqn{u}; with `keep = "w"` the coefficients
-#' `w[k,j]` of the groups. Without it [ranef][ranef.gibbsite_regression] and predictions
-#' use the exact distribution of the deviations given each draw.
+#' `w[k,j]` of the groups. Without it [ranef][ranef.gibbsite_regression] and
+#' predictions use the exact distribution of the deviations given each draw.
 #'
 #' @section Starting values:
 #' By default each chain starts at standard deviations from the spread of the
@@ -95,8 +95,9 @@
 #'
 #' @param formula A formula, `response ~ fixed + (terms | group)`, with one bar.
 #'   `.` stands for all columns of `data` but those of the response and the
-#'   groups, before the bar too. A term or a group that uses other rows of the data, such as `I(x - mean(x))` or `(1 |
-#'   cut(x, 3))`, raises a warning, see [gibbs_lm()].
+#'   groups, before the bar too. A term or a group that uses other rows of the
+#'   data, such as `I(x - mean(x))` or `(1 | cut(x, 3))`, raises a warning, see
+#'   [gibbs_lm()].
 #' @param data A data frame in which the formula's variables are looked up
 #'   first.
 #' @param prior The prior, made by [hlm_prior()].
@@ -118,8 +119,9 @@
 #' @param ... Not used: any further argument is an error.
 #' @return An object of class `gibbs_hlm`, a `gibbsite_fit` and a
 #'   [coda::mcmc.list]: one matrix of draws for each chain. See
-#'   [summary.gibbsite_fit()], [predict.gibbsite_regression()], [coef.gibbsite_regression()],
-#'   [log_lik.gibbsite_regression()], [plot.gibbsite_regression()].
+#'   [summary.gibbsite_fit()], [predict.gibbsite_regression()],
+#'   [coef.gibbsite_regression()], [log_lik.gibbsite_regression()],
+#'   [plot.gibbsite_regression()].
 #' @section Errors:
 #' Errors in the arguments have class `gibbsite_error_argument` and are raised
 #' before any chain runs; among them `gibbsite_error_formula` for a formula with

@@ -80,7 +80,9 @@ mixed_prediction <- function(object, newdata, type = NULL, interval = "none",
   if (interval == "none") {
     return(mean)
   }
-  found <- mixed_spread(object, newdata, type, interval, level, ..., call = call)
+  found <- mixed_spread(
+    object, newdata, type, interval, level, ..., call = call
+  )
   # of new observations the mean is that of their number of successes
   out <- cbind(
     mean = if (is.null(found$mean)) unname(mean) else found$mean,

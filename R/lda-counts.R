@@ -601,8 +601,8 @@ lost_by_form <- function(table, terms, known) {
   if (isTRUE(table$cut) && length(uncut) > 0L) {
     shown <- quoted(uncut[[1L]])
     return(paste0(
-      "Texts are cut into runs of letters in lower case, and the fit has other ",
-      "terms, such as ", shown, ": give tokens, cut like those of the fit, as ",
+      "Texts are cut into runs of letters in lower case, and the fit has ",
+      "other terms, such as ", shown, ": give tokens, cut like those of the fit, as ",
       "a list of character vectors."
     ))
   }

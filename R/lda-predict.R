@@ -52,7 +52,8 @@ fold_in_topics <- function(fit, draws, call, chains = seq_along(fit)) {
 #'   that [gibbs_lda()] takes. Terms are matched by name; terms that are not in
 #'   the fit are left out, with a message. A document without a known term gets
 #'   the prior. Texts
-#'   are cut into runs of letters in lower case: for a fit of tokens give tokens.
+#'   are cut into runs of letters in lower case: for a fit of tokens give
+#'   tokens.
 #' @param type `"mean"` (default): posterior means; `"sd"`: posterior standard
 #'   deviations; `"draws"`: draws of \eqn{\theta}; `"class"`: the topic with the
 #'   largest posterior mean, the first of equal ones.

@@ -76,8 +76,8 @@
 #'   highest is the length of `vocabulary`; otherwise from 0, with a message if
 #'   no term is 0.
 #'
-#' Documents are rows. A matrix whose dimnames say that terms are in its rows, as
-#' those of tm and quanteda do, is transposed, with a message.
+#' Documents are rows. A matrix whose dimnames say that terms are in its rows,
+#' as those of tm and quanteda do, is transposed, with a message.
 #'
 #' Names of the list, of the character vector and of rows are the names of the
 #' documents. A text or a token that is `NA` is an error.

@@ -23,10 +23,10 @@
 #'   alpha | beta ~ N(m, t^2 / beta),}
 #' with a fixed \eqn{\lambda}{lambda}. A gamma distribution is given by its
 #' shape and rate: \eqn{a, b} are `slope_shape`, `slope_rate`, and \eqn{c, d}
-#' `noise_shape`, `noise_rate`. With `intercept_sd = Inf` \eqn{\alpha}{alpha} takes a degree
-#' of freedom: the shape of the posterior of \eqn{\beta}{beta} is then \eqn{c +
-#' (n - 1)/2}{c + (n - 1)/2}, where any finite value gives \eqn{c + n/2}{c +
-#' n/2}, so that `Inf` is not the limit of large values.
+#' `noise_shape`, `noise_rate`. With `intercept_sd = Inf` \eqn{\alpha}{alpha}
+#' takes a degree of freedom: the shape of the posterior of \eqn{\beta}{beta} is
+#' then \eqn{c + (n - 1)/2}{c + (n - 1)/2}, where any finite value gives \eqn{c
+#' + n/2}{c + n/2}, so that `Inf` is not the limit of large values.
 #'
 #' `type = "horseshoe"` (Carvalho et al. 2010) is for many predictors of which
 #' few have an effect. Each slope has a scale of its own, so that small slopes
@@ -68,10 +68,11 @@
 #'   the root of its mean square). A slope then has the same prior in any unit
 #'   of its predictor. `scale = 1` is the prior \eqn{w_j \sim \mathrm{N}(0,
 #'   1/\lambda)}{w_j ~ N(0, 1/lambda)} in the predictors' own units.
-#' * `slope_shape`, `slope_rate`: 1/2 and \eqn{S^2/2}{S^2/2}. A change of the predictor by
-#'   \eqn{s_j}{s_j} then has a Cauchy distributed effect of scale \eqn{S}{S},
-#'   and the prior counts as one slope of that size.
-#' * `noise_shape`, `noise_rate`: 0.001 and \eqn{0.001 S^2}{0.001 S^2} (times the mean weight).
+#' * `slope_shape`, `slope_rate`: 1/2 and \eqn{S^2/2}{S^2/2}. A change of the
+#'   predictor by \eqn{s_j}{s_j} then has a Cauchy distributed effect of scale
+#'   \eqn{S}{S}, and the prior counts as one slope of that size.
+#' * `noise_shape`, `noise_rate`: 0.001 and \eqn{0.001 S^2}{0.001 S^2} (times
+#'   the mean weight).
 #' * `lambda`: 1. The prior then counts as one observation.
 #' * `tau`, \eqn{\tau_0}{tau0}: 1. If about \eqn{q} of \eqn{p} slopes are
 #'   thought to matter, Piironen and Vehtari (2017) take \eqn{q/((p - q)
@@ -82,11 +83,12 @@
 #' If the responses do not vary, \eqn{S}{S} counts as 1, with a message.
 #'
 #' @param type `"hierarchical"` (default), `"nig"` or `"horseshoe"`.
-#' @param slope_shape,slope_rate `NULL` or positive numbers: shape and rate of the precision
-#'   \eqn{\lambda}{lambda} of the slopes. For `"hierarchical"` only.
-#' @param noise_shape,noise_rate `NULL` or positive numbers: shape and rate of the precision
-#'   \eqn{\beta}{beta} of the observations. The rate is in squared units of the
-#'   response.
+#' @param slope_shape,slope_rate `NULL` or positive numbers: shape and rate of
+#'   the precision \eqn{\lambda}{lambda} of the slopes. For `"hierarchical"`
+#'   only.
+#' @param noise_shape,noise_rate `NULL` or positive numbers: shape and rate of
+#'   the precision \eqn{\beta}{beta} of the observations. The rate is in squared
+#'   units of the response.
 #' @param lambda `NULL` or a positive number. For `"nig"` only.
 #' @param tau `NULL` or a positive number: \eqn{\tau_0}{tau0}. For
 #'   `"horseshoe"` only.

@@ -3,8 +3,8 @@
 
 # list(frame, prior, density, flat, nobs, mode, mean, unbounded): the density as
 # C reads it, coefficients with a flat prior, the result of the search, the
-# prior means that its mode is from, NULL for 0, and names of coefficients that only
-# the prior bounds.
+# prior means that its mode is from, NULL for 0, and names of coefficients that
+# only the prior bounds.
 logistic_posterior <- function(parts, prior, start, method, call) {
   frame <- logistic_frame(parts)
   p <- length(parts$columns)

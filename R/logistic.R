@@ -96,7 +96,9 @@
 #' The columns are those of [gibbs_hlm()] with `keep = "w"`: the coefficients of
 #' the groups, `w[k,j]`, are always stored. Convergence is judged on all other
 #' columns and on the coefficients of at most 20 groups. An entry of `inits` is
-#' a list with `Sigma`. The methods of such a fit are those of other regressions, and [nlme::ranef()] and the like: see [fixef.gibbsite_regression].
+#' a list with `Sigma`. The methods of such a fit are those of other
+#' regressions, and [nlme::ranef()] and the like: see
+#' [fixef.gibbsite_regression].
 #'
 #' @section Number of trials:
 #' The time of step 1 is proportional to the number of trials: about 0.07

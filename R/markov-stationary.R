@@ -181,9 +181,9 @@ balance_of <- function(chain, distribution, call) {
 #' `spectral_gap()` is \eqn{1 - |\lambda_2|}{1 - |lambda[2]|}, with the
 #' eigenvalue of the second largest modulus of the transition matrix: the closer
 #' to 0, the slower the chain. It is exactly 0 for a chain that does not
-#' converge to one distribution. A small gap is computed from powers of the matrix,
-#' without the rounding error of the subtraction. The gap of a sampler can be
-#' laid beside the effective draws of its runs.
+#' converge to one distribution. A small gap is computed from powers of the
+#' matrix, without the rounding error of the subtraction. The gap of a sampler
+#' can be laid beside the effective draws of its runs.
 #'
 #' @param target Probabilities of the states, or weights proportional to them:
 #'   numbers above 0. Their names are the names of the states.

@@ -1,5 +1,6 @@
-# Whether the function given to mh_sample() can be a log density. It is evaluated
-# at some points far from the draws, and its values at the draws are compared.
+# Whether the function given to mh_sample() can be a log density. It is
+# evaluated at some points far from the draws, and its values at the draws are
+# compared.
 #
 # A doubt is list(kind, words):
 #

@@ -68,8 +68,8 @@
 #' to 50 times, if the density is zero at the start).
 #'
 #' A chain that starts far below the typical log density climbs at first. What
-#' adaptive proposals learn on the way up is forgotten: in burn-in, each time the
-#' log density is higher by more than \eqn{10 + d}{10 + d} than where the
+#' adaptive proposals learn on the way up is forgotten: in burn-in, each time
+#' the log density is higher by more than \eqn{10 + d}{10 + d} than where the
 #' adaptation began, it begins again.
 #'
 #' With `inits` no search is made. An entry of `inits` is a vector like `init`;

@@ -292,7 +292,7 @@ model_compare_k <- function(model, fits, names, settings, call) {
   UseMethod("model_compare_k")
 }
 
-# ---- Regressions: a predictor and a response ----------------------------------
+# ---- Regressions: a predictor and a response ---------------------------------
 #
 # The predictor is eta = o + x'w, of fixed effects, and the default; with groups
 # o + x'b + z'u_j; or that of a normal approximation. Methods of fits have no
@@ -309,7 +309,9 @@ predictor_rows <- function(model, at, call) UseMethod("predictor_rows")
 
 # eta of each of the draws (a matrix with the model's columns) in each of the
 # rows. Deviations of groups that are not stored are drawn.
-predictor_at_draws <- function(model, draws, rows) UseMethod("predictor_at_draws")
+predictor_at_draws <- function(model, draws, rows) {
+  UseMethod("predictor_at_draws")
+}
 
 # list(mean, sd): eta is the mixture of N(mean, sd^2) over the rows of these
 # matrices; sd is NULL if eta is known given a draw.
@@ -400,8 +402,8 @@ model_without_data <- function(model) {
 # Whether chains can be continued.
 model_has_data <- function(model) !is.null(model$data)
 
-# The model in the form of this version: its prior, and the hash of its data. The
-# hash of data which the model does not hold stays, until they are supplied
+# The model in the form of this version: its prior, and the hash of its data.
+# The hash of data which the model does not hold stays, until they are supplied
 # again.
 renew_model <- function(model) {
   model <- current_model(model)
@@ -414,8 +416,8 @@ renew_model <- function(model) {
   model_renew(model)
 }
 
-# A model that an earlier version stored, with its own fields in the form of this
-# version.
+# A model that an earlier version stored, with its own fields in the form of
+# this version.
 model_renew <- function(model) UseMethod("model_renew")
 
 #' @exportS3Method

@@ -1,7 +1,7 @@
 # Quantiles of mixtures of normal distributions, for predictive intervals.
 
-# A data frame with sd, lower and upper of the mixture, for each column; NA for a
-# column with an unknown mean or without finite variances. tails: NULL for sd
+# A data frame with sd, lower and upper of the mixture, for each column; NA for
+# a column with an unknown mean or without finite variances. tails: NULL for sd
 # alone.
 mixture_table <- function(mean, sd, tails) {
   none <- rep(NA_real_, ncol(mean))

@@ -25,21 +25,21 @@
 #'   predicted probability; their observed proportion of successes against the
 #'   predicted one, with the interval that holds the proportion with probability
 #'   `level` if the model is right.
-#' * `"groups"`, for a formula with groups: the coefficient \eqn{w_{jk}}{w_jk} of
-#'   one term in every group, in the order of its posterior mean, with its 50%
-#'   and `level` intervals. The vertical line is the posterior mean of
+#' * `"groups"`, for a formula with groups: the coefficient \eqn{w_{jk}}{w_jk}
+#'   of one term in every group, in the order of its posterior mean, with its
+#'   50% and `level` intervals. The vertical line is the posterior mean of
 #'   \eqn{\mu_w}{mu_w}, the fixed effect of the term, or 0 if the term has none.
 #'   More than 60 groups are drawn as thin lines without names.
 #' * `"shrinkage"`, for [gibbs_hlm()]: on the left the least squares estimate of
-#'   the coefficient from the rows of the group alone, on the right its posterior
-#'   mean. Fixed effects of columns that are not before the bar are held at their
-#'   posterior means. The horizontal line is as above. A group is left out if its
-#'   rows do not determine its estimates.
+#'   the coefficient from the rows of the group alone, on the right its
+#'   posterior mean. Fixed effects of columns that are not before the bar are
+#'   held at their posterior means. The horizontal line is as above. A group is
+#'   left out if its rows do not determine its estimates.
 #' * types of [plot.gibbsite_fit()], such as `"trace"` and `"density"`.
 #'
 #' The default is `"groups"` for a formula with groups, `"response"` for a
-#' linear regression on one numeric variable, and `"coefficients"` for others. It
-#' is `"trace"` with `"density"` if `variables` are given.
+#' linear regression on one numeric variable, and `"coefficients"` for others.
+#' It is `"trace"` with `"density"` if `variables` are given.
 #'
 #' @param x A fit of [gibbs_lm()], [gibbs_hlm()], [gibbs_logistic()] or
 #'   [laplace_logistic()].

@@ -17,8 +17,8 @@
 #' ([loo::psis()]) is the better warning (Vehtari et al. 2024): below 0.5 the
 #' weights have a finite variance; above 0.7 the estimates are not reliable, and
 #' `print()` says so. It is `NA` without the loo package and for fewer than 25
-#' points, and `-Inf` for several weights that are all equal. The weights themselves are
-#' not smoothed.
+#' points, and `-Inf` for several weights that are all equal. The weights
+#' themselves are not smoothed.
 #'
 #' A proposal must have heavier tails than the target: [independence()] makes
 #' multivariate t proposals.

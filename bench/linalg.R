@@ -10,8 +10,8 @@
 # work by R's own routines:
 #
 #   dense.c      BLAS and LAPACK, a kernel at a time: gram by dsyrk, cholesky by
-#                dpotrf, products by ddot and dgemv; and all of them, also solutions
-#                by dtrsv
+#                dpotrf, products by ddot and dgemv; and all of them, also
+#                solutions by dtrsv
 #   uniforms.c   one unif_rand() a number
 #   normals.c    one norm_rand() a number
 #   lane_math.h  exp() and log1p() of the C library

@@ -138,7 +138,9 @@ show_regressions <- function() {
     "lm conjugate weights" = quote(gibbs_lm(
       mpg ~ wt + gear, cars, weights = carb, prior = lm_prior("nig")
     )),
-    "lm missing" = quote(gibbs_lm(mpg ~ wt + qsec, holes, na_action = "exclude")),
+    "lm missing" = quote(gibbs_lm(
+      mpg ~ wt + qsec, holes, na_action = "exclude"
+    )),
     "lm matrix" = quote(gibbs_lm(x, cars$mpg)),
     "hlm" = quote(gibbs_hlm(mpg ~ wt + qsec + (1 | cyl), cars)),
     "hlm slopes weights" = quote(gibbs_hlm(
@@ -158,7 +160,9 @@ show_regressions <- function() {
     )),
     "logit matrix" = quote(gibbs_logistic(x / 100, cars$am)),
     laplace = quote(laplace_logistic(am ~ wt + qsec, cars)),
-    "laplace counts" = quote(laplace_logistic(cbind(carb, 9 - carb) ~ wt, cars)),
+    "laplace counts" = quote(laplace_logistic(
+      cbind(carb, 9 - carb) ~ wt, cars
+    )),
     "laplace corrected" = quote(laplace_logistic(
       am ~ wt, cars, correct = "importance"
     )),

@@ -806,7 +806,8 @@ words_of <- function(error) {
 names_argument <- function(said, call) {
   said <- iconv(said, "UTF-8", "UTF-8", sub = "byte")
   # no argument is at fault
-  if (grepl("The package [A-Za-z.]+ is not installed|^A fit of .* has no ", said)) {
+  none <- "The package [A-Za-z.]+ is not installed|^A fit of .* has no "
+  if (grepl(none, said)) {
     return(TRUE)
   }
   if (call$arg == "other") {
@@ -884,7 +885,8 @@ taken_values <- list(
   slope_rate = positive, feature_shape = positive, feature_rate = positive,
   feature_precision = positive, user_shape = positive, user_rate = positive,
   item_shape = positive, item_rate = positive, factor_variance = positive,
-  noise_variance = positive, kappa0 = positive, nu0 = positive, sigma2 = positive,
+  noise_variance = positive, kappa0 = positive, nu0 = positive,
+  sigma2 = positive,
   sim_bmf.sigma2 = c(positive, "zero"), W0 = positive,
   cutpoint_sd = positive, at_least = reals,
   sim_bmf.biases = c(positive, "zero"), sim_bmf.mean = reals,

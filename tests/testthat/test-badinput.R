@@ -1,5 +1,5 @@
-# A sixtieth of `make badinput`, by the same functions (helper-badinput.R), and a
-# tenth in the extended suite: each function and each value has its share.
+# A sixtieth of `make badinput`, by the same functions (helper-badinput.R), and
+# a tenth in the extended suite: each function and each value has its share.
 
 test_that("hostile arguments end in an error that names them, or are right", {
   skip_long()

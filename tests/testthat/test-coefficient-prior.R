@@ -43,7 +43,8 @@ test_that("the conjugate posterior and its evidence have the means", {
   expect_equal(
     as.numeric(log_evidence(fit)),
     (log(det(q)) - log(det(qn))) / 2 - 20 * log(2 * pi) +
-      p$noise_shape * log(p$noise_rate) - a * log(b) + lgamma(a) - lgamma(p$noise_shape)
+      p$noise_shape * log(p$noise_rate) - a * log(b) + lgamma(a) -
+      lgamma(p$noise_shape)
   )
 })
 

@@ -75,7 +75,9 @@ test_that("predictions are those of the mixture", {
   expect_equal(band$lower[1:2], unname(apply(mu[, 1:2], 2, quantile, 0.1)))
   expect_true(is.na(band$upper[[3]]))
   # the interval of a response holds 80% of the mixture
-  band <- predict(fit, new[1:2, , drop = FALSE], interval = "prediction", level = 0.8)
+  band <- predict(
+    fit, new[1:2, , drop = FALSE], interval = "prediction", level = 0.8
+  )
   sigma <- as.matrix(fit)[, "sigma"]
   for (end in c("lower", "upper")) {
     expect_equal(

@@ -511,7 +511,9 @@ test_that("pictures refuse what they would not look at", {
   refused(plot(fit, "response", variables = "wt"), "`variables` must be NULL")
   mixture <- short_gmm(draws = 5)
   refused(plot(mixture, new.env()), "`type` must be one of")
-  refused(plot(mixture, "mixture", variables = sum), "`variables` must be names or")
+  refused(
+    plot(mixture, "mixture", variables = sum), "`variables` must be names or"
+  )
   refused(plot(mixture, "mixture", variables = c(1, 1)), "at most six of")
 })
 

@@ -338,7 +338,9 @@ test_that("acceptance(), update(), tidy() and plots work", {
   for (type in c("coefficients", "response", "calibration", "trace")) {
     expect_identical(plot(more, type = type), more)
   }
-  expect_identical(plot(more, "coefficients", variables = "wt", level = 0.8), more)
+  expect_identical(
+    plot(more, "coefficients", variables = "wt", level = 0.8), more
+  )
   counts <- logit_fit(cbind(dead, 20 - dead) ~ sex + dose, budworm)
   expect_identical(
     plot(counts, type = "response", variable = "dose"), counts

@@ -1,6 +1,6 @@
-# What makes the long tests of whole posteriors few: a core that is its slow twin
-# on the same random numbers has none of the mistakes of the wrong samplers, each
-# of which differs from it within a few sweeps.
+# What makes the long tests of whole posteriors few: a core that is its slow
+# twin on the same random numbers has none of the mistakes of the wrong
+# samplers, each of which differs from it within a few sweeps.
 
 test_that("every core is its slow twin", {
   skip_long()

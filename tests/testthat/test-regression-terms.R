@@ -179,7 +179,9 @@ test_that("the rows of data of any form are found again", {
   )
   for (fit in fits) {
     made <- as.call(c(as.list(fit), short))
-    expect_no_warning(quietly(eval(made)), class = "gibbsite_warning_other_rows")
+    expect_no_warning(
+      quietly(eval(made)), class = "gibbsite_warning_other_rows"
+    )
     made[[2L]] <- y ~ I(x - mean(x, na.rm = TRUE))
     expect_warning(quietly(eval(made)), class = "gibbsite_warning_other_rows")
   }

@@ -26,7 +26,10 @@ shared_order <- c(
 samplers <- function() {
   functions <- all_functions()
   functions[grepl(
-    "^(gibbs_[a-z]+|laplace|laplace_logistic|mh_sample|sbc|geweke_joint)([.]|$)",
+    paste0(
+      "^(gibbs_[a-z]+|laplace|laplace_logistic|mh_sample|sbc|geweke_joint)",
+      "([.]|$)"
+    ),
     names(functions)
   )]
 }
@@ -73,7 +76,8 @@ test_that("an interval holds 0.95 by default", {
   functions <- all_functions()
   for (name in names(functions)) {
     given <- formals(functions[[name]])
-    for (argument in intersect(names(given), c("level", "conf.level", "prob"))) {
+    levels <- intersect(names(given), c("level", "conf.level", "prob"))
+    for (argument in levels) {
       if (is.numeric(given[[argument]])) {
         expect_identical(given[[argument]], 0.95, label = name)
       }
@@ -152,7 +156,9 @@ test_that("variables of a plot are those of the chains in every model", {
   for (i in seq_along(fits)) {
     name <- names(fits)[[i]]
     expect_identical(
-      ggplot2::ggplot_build(ggplot2::autoplot(fits[[i]], variables = name))$data,
+      ggplot2::ggplot_build(
+        ggplot2::autoplot(fits[[i]], variables = name)
+      )$data,
       ggplot2::ggplot_build(
         ggplot2::autoplot(fits[[i]], "density", variables = name)
       )$data

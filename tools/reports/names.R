@@ -1,7 +1,9 @@
 # One way to say a thing: names, order and defaults of arguments.
 
 set.seed(1)
-made <- stats::setNames(sim_bmf(20, 12, rank = 2, share = 0.5), c("s", "d", "y"))
+made <- stats::setNames(
+  sim_bmf(20, 12, rank = 2, share = 0.5), c("s", "d", "y")
+)
 few <- list(draws = 20, burnin = 20, chains = 2, seed = 1, progress = FALSE)
 short <- function(sampler, ...) {
   suppressMessages(suppressWarnings(do.call(sampler, c(list(...), few))))
