@@ -816,18 +816,6 @@ model_quantities.bmf_model <- function(model, state) {
   )
 }
 
-# log lambda_B, and the size of B in units of Lambda.
-feature_quantities <- function(model, p) {
-  unlist(lapply(names(model$features), function(side) {
-    b <- p[[paste0("coefficients_", side)]]
-    root <- chol(p[[paste0("precision_", side)]])
-    c(
-      lambda_b = log(p[[paste0("lambda_b_", side)]]),
-      size = log(sum((root %*% b)^2))
-    )
-  }))
-}
-
 # Means and sizes of the factors in their own coordinates.
 #' @exportS3Method
 further_quantities.bmf_model <- function(model, state) {

@@ -103,14 +103,6 @@ gmm_columns <- function(x, k, covariance, keep) {
   )
 }
 
-# Rounding may differ between machines, and the search for the mode with the
-# kind of generator.
-#' @exportS3Method
-model_comparable.gmm_model <- function(model) {
-  model$pivot <- NULL
-  model
-}
-
 # ---- Starting values --------------------------------------------------------
 
 #' @exportS3Method
