@@ -83,8 +83,6 @@ normal_scores <- function(x) {
   array(stats::qnorm((rank(x) - 3 / 8) / (length(x) + 1 / 4)), dim(x))
 }
 
-mean_ess <- function(x) suppressWarnings(posterior::ess_mean(x))
-
 # The number of first draws that differ from the second half of their own chain,
 # 0 if none do: the end of the last stretch of the first half that differs. A
 # difference of means is compared with its standard error (Geweke 1992, summed

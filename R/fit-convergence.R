@@ -1,49 +1,13 @@
-# Convergence: R-hat and effective sample sizes, computed by posterior (Vehtari
-# et al. 2021, doi:10.1214/20-BA1221). They are judged on the model's
-# invariants: quantities that do not depend on the labels of components.
+# Convergence: R-hat and effective sample sizes (Vehtari et al. 2021,
+# doi:10.1214/20-BA1221), computed in C (src/core/numeric/convergence.h); they
+# are posterior's up to rounding. They are judged on the model's invariants:
+# quantities that do not depend on the labels of components.
 
-# posterior treats draws whose range is below 2.2e-16 as constant. Its measures
-# do not depend on the scale, so that multiplying by a power of two, which is
-# exact, changes nothing else.
-scaled_to_one <- function(x) {
-  range <- max(x) - min(x)
-  exponent <- if (is.finite(range) && range > 0) floor(log2(range)) else 0
-  factor <- 2^min(max(-exponent, -1000), 1000)
-  list(x = x * factor, factor = factor)
-}
-
-# Measures of one quantity; x: draws x chains.
-# `constant`: the quantity is the same in all draws, so that it cannot be
-# judged.
-diagnose_one <- function(x) {
-  out <- c(rhat = NA_real_, ess_bulk = NA_real_, ess_tail = NA_real_)
-  if (!all(is.finite(x))) {
-    return(c(out, constant = 0, finite = 0))
-  }
-  constant <- min(x) == max(x)
-  if (!constant) {
-    x <- scaled_to_one(x)$x
-    # posterior warns when it caps the ESS of antithetic chains
-    suppressWarnings({
-      out[["rhat"]] <- posterior::rhat(x)
-      out[["ess_bulk"]] <- posterior::ess_bulk(x)
-      out[["ess_tail"]] <- posterior::ess_tail(x)
-    })
-  }
-  c(out, constant = as.numeric(constant), finite = 1)
-}
-
-# Whether one quantity has not converged, by the first measure that fails. FALSE
-# does not say that it has.
-surely_fails <- function(x, rhat, ess) {
-  if (!all(is.finite(x)) || min(x) == max(x)) {
-    return(FALSE)
-  }
-  x <- scaled_to_one(x)$x
-  suppressWarnings(isTRUE(
-    posterior::ess_bulk(x) < ess || posterior::rhat(x) > rhat ||
-      posterior::ess_tail(x) < ess
-  ))
+# Whether a quantity (draws x chains x 1) has not converged. FALSE does not say
+# that it has.
+surely_fails <- function(draws, rhat, ess) {
+  found <- diagnose_anew(draws)
+  isTRUE(found$ess_bulk < ess || found$rhat > rhat || found$ess_tail < ess)
 }
 
 # f(matrix draws x chains) of every variable of an array draws x chains x
@@ -71,27 +35,22 @@ diagnose <- function(draws) {
   measured$tables[[key]]
 }
 
+# `constant`: the variable is the same in all draws, so that it cannot be judged.
 diagnose_anew <- function(draws) {
-  measures <- each_variable(draws, diagnose_one, 5L)
-  out <- data.frame(variable = dimnames(draws)[[3]], t(measures))
-  out$constant <- out$constant == 1
-  out$finite <- out$finite == 1
-  out
+  storage.mode(draws) <- "double"
+  data.frame(variable = dimnames(draws)[[3]], .Call(C_convergence, draws))
 }
 
 # The Monte Carlo standard error of the mean of every variable: 0 of a constant,
 # NA of one draw alone.
 mean_errors <- function(draws) {
-  each_variable(draws, function(x) {
-    if (!all(is.finite(x)) || length(x) == 1L) {
-      return(NA_real_)
-    }
-    if (min(x) == max(x)) {
-      return(0)
-    }
-    scaled <- scaled_to_one(x)
-    suppressWarnings(posterior::mcse_mean(scaled$x)) / scaled$factor
-  }, 1L)
+  storage.mode(draws) <- "double"
+  .Call(C_mean_error, draws)$error
+}
+
+# The effective number of draws of a mean; x: draws x chains.
+mean_ess <- function(x) {
+  .Call(C_mean_error, array(as.double(x), c(dim(x), 1L)))$ess
 }
 
 # ---- Quantities that are judged ---------------------------------------------

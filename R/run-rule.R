@@ -45,7 +45,7 @@ rule_verdict <- function(job, rule, common, suspect) {
 
 still_fails <- function(invariants, suspect, rule) {
   !is.null(suspect) && surely_fails(
-    matrix(invariants[, , suspect], nrow(invariants)), rule$rhat, rule$ess
+    invariants[, , suspect, drop = FALSE], rule$rhat, rule$ess
   )
 }
 

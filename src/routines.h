@@ -45,6 +45,8 @@
   ROUTINE(sync_path, 2)               \
   ROUTINE(hash, 2)                    \
   ROUTINE(checksum, 1)                \
+  ROUTINE(convergence, 1)             \
+  ROUTINE(mean_error, 1)              \
   ROUTINE(process_started, 1)         \
   ROUTINE(end_with_parent, 2)
 
@@ -91,6 +93,8 @@ SEXP C_sparse_fault(SEXP start, SEXP index, SEXP limit);
 SEXP C_file_size_signal(SEXP ignore);
 SEXP C_sync_path(SEXP path, SEXP directory);
 SEXP C_hash(SEXP x, SEXP code);
+SEXP C_convergence(SEXP draws);
+SEXP C_mean_error(SEXP draws);
 SEXP C_checksum(SEXP bytes);
 SEXP C_process_started(SEXP pid);
 SEXP C_end_with_parent(SEXP parent, SEXP started);

@@ -8,6 +8,7 @@
   RUN(bmf)             \
   RUN(bmf_exact)       \
   RUN(columns)         \
+  RUN(convergence)     \
   RUN(dense)           \
   RUN(gmm)             \
   RUN(gmm_exact)       \
