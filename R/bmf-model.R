@@ -441,6 +441,13 @@ model_invariants.bmf_model <- function(model, draws) {
   cbind(cutpoint_gaps(model, draws), draws[, judged, drop = FALSE])
 }
 
+# Predictions are the answers. Their error hardly depends on how many factors are
+# in use, which the precision of the ratings does.
+#' @exportS3Method
+model_inner.bmf_model <- function(model) {
+  c("beta", "rmse", "log_lik", "log_joint")
+}
+
 # A constant may be added to all latent values and cutpoints, and the data do
 # not determine it.
 cutpoint_gaps <- function(model, draws) {

@@ -57,8 +57,11 @@ mixes_slowly <- function(table) {
   made >= 400 && isTRUE(least_ess(table) < made / 50)
 }
 
+# The least effective sample size, that of an inner quantity in the measure of
+# answers.
 least_ess <- function(table) {
-  size <- effective_sizes(table)[!table$constant]
+  share <- attr(table, "thresholds")$ess / limits_of(table)$ess
+  size <- (effective_sizes(table) * share)[!table$constant]
   if (all(is.na(size))) NA else min(size, na.rm = TRUE)
 }
 
@@ -67,7 +70,7 @@ least_ess <- function(table) {
 cause_burnin <- function(invariants, table, worst, drop) {
   limits <- attr(table, "thresholds")
   later <- invariants[seq(drop + 1, attr(table, "draws")), , , drop = FALSE]
-  after <- convergence_table(later, limits$rhat, limits$ess)
+  after <- convergence_table(later, limits$rhat, limits$ess, limits$inner)
   more <- if (table_converged(after)) 0 else more_draws(after)
   if (more < more_draws(table)) {
     arrival <- arrival(invariants)
@@ -178,7 +181,8 @@ arrival_cause <- function(invariants, table) {
   }
   limits <- attr(table, "thresholds")
   after <- convergence_table(
-    invariants[seq(drop + 1, draws), , , drop = FALSE], limits$rhat, limits$ess
+    invariants[seq(drop + 1, draws), , , drop = FALSE], limits$rhat,
+    limits$ess, limits$inner
   )
   list(kind = "burnin", variable = arrival$variable, drop = drop,
        more = if (table_converged(after)) 0 else more_draws(after),
@@ -262,15 +266,15 @@ two_levels <- function(x) {
 # times a power of ten. The excess of R-hat falls like one over the draws.
 more_draws <- function(table) {
   draws <- attr(table, "draws")
-  limits <- attr(table, "thresholds")
+  limits <- limits_of(table)
   size <- effective_sizes(table)
   judged <- !table$constant & is.finite(size)
   if (!any(judged)) {
-    return(round_number(draws))
+    return(round_number(max(draws, 100)))
   }
   factor <- max(
-    1.2 * limits$ess / min(size[judged]),
-    (max(table$rhat[judged], na.rm = TRUE) - 1) / (limits$rhat - 1)
+    (1.2 * limits$ess / size)[judged],
+    ((table$rhat - 1) / (limits$rhat - 1))[judged], na.rm = TRUE
   )
   round_number(draws * max(1, factor - 1))
 }

@@ -3,13 +3,6 @@
 # are posterior's up to rounding. They are judged on the model's invariants:
 # quantities that do not depend on the labels of components.
 
-# Whether a quantity (draws x chains x 1) has not converged. FALSE does not say
-# that it has.
-surely_fails <- function(draws, rhat, ess) {
-  found <- diagnose_anew(draws)
-  isTRUE(found$ess_bulk < ess || found$rhat > rhat || found$ess_tail < ess)
-}
-
 # f(matrix draws x chains) of every variable of an array draws x chains x
 # variables: `length` numbers each, a column for each variable
 each_variable <- function(draws, f, length) {
@@ -50,6 +43,7 @@ mean_errors <- function(draws) {
 
 # The effective number of draws of a mean; x: draws x chains.
 mean_ess <- function(x) {
+  x <- as.matrix(x)
   .Call(C_mean_error, array(as.double(x), c(dim(x), 1L)))$ess
 }
 
@@ -75,19 +69,33 @@ fit_invariants <- function(fit) {
 # meaningless.
 fewest_draws <- 8
 
+# Quantities of the model's machinery (`inner`: their names; model_inner() gives
+# them) may have five times the excess of R-hat and an eighth of the effective
+# sample size that answers must have. They then lie at one level in all chains,
+# which is what they are judged for.
+row_limits <- function(variables, rhat, ess, inner) {
+  of_answer <- !variables %in% inner
+  list(
+    rhat = 1 + (rhat - 1) * ifelse(of_answer, 1, 5),
+    ess = ess / ifelse(of_answer, 1, 8)
+  )
+}
+
 # The table of convergence(), for any set of chains.
-convergence_table <- function(invariants, rhat, ess) {
+convergence_table <- function(invariants, rhat, ess, inner = character()) {
   table <- diagnose(invariants)
   # only a missing bulk ESS or R-hat is a failure
   size <- effective_sizes(table)
   size[is.na(table$ess_bulk)] <- NA
-  good <- table$rhat <= rhat & size >= ess & dim(invariants)[1] >= fewest_draws
+  limits <- row_limits(table$variable, rhat, ess, inner)
+  good <- table$rhat <= limits$rhat & size >= limits$ess &
+    dim(invariants)[1] >= fewest_draws
   table$ok <- table$constant | (!is.na(good) & good)
   structure(
     table[c("variable", "rhat", "ess_bulk", "ess_tail", "constant", "finite",
             "ok")],
     class = c("gibbsite_convergence", "data.frame"),
-    thresholds = list(rhat = rhat, ess = ess),
+    thresholds = list(rhat = rhat, ess = ess, inner = inner),
     draws = dim(invariants)[1], chains = dim(invariants)[2]
   )
 }
@@ -104,15 +112,20 @@ effective_sizes <- function(table) {
   pmin(table$ess_bulk, table$ess_tail, na.rm = TRUE)
 }
 
+# The thresholds of each row of a table.
+limits_of <- function(table) {
+  of <- attr(table, "thresholds")
+  row_limits(table$variable, of$rhat, of$ess, of$inner)
+}
+
 # The distance of each quantity from its threshold, on a common scale: the
 # larger of the excess of R-hat divided by the allowed excess, and the required
 # ESS divided by the ESS.
 distances <- function(table) {
-  thresholds <- attr(table, "thresholds")
+  limits <- limits_of(table)
   size <- effective_sizes(table)
   distance <- pmax(
-    (table$rhat - 1) / max(thresholds$rhat - 1, 1e-8),
-    thresholds$ess / size
+    (table$rhat - 1) / pmax(limits$rhat - 1, 1e-8), limits$ess / size
   )
   distance[is.na(distance)] <- Inf
   distance[table$constant] <- -Inf
@@ -122,14 +135,14 @@ distances <- function(table) {
 # The table computed from an evenly thinned subset of the draws: a faster check
 # of a long run. NULL for a run that is not long, or with values that are not
 # finite.
-few_draws_table <- function(invariants, rhat, ess) {
+few_draws_table <- function(invariants, rhat, ess, inner = character()) {
   size <- dim(invariants)[1]
   step <- size %/% 2000
   if (step < 2 || !all(is.finite(invariants))) {
     return(NULL)
   }
   few <- invariants[seq(step, size, by = step), , , drop = FALSE]
-  table <- convergence_table(few, rhat, ess)
+  table <- convergence_table(few, rhat, ess, inner)
   if (any(table$constant)) NULL else table
 }
 
@@ -138,18 +151,21 @@ few_draws_table <- function(invariants, rhat, ess) {
 # of that of all draws, so that the whole run passes if a thinned run does. The
 # margins allow for the larger variation of the measures on fewer draws. If the
 # thinned run fails, its `first` worst quantities are checked first.
-unconverged <- function(invariants, rhat, ess, first = 10) {
-  few <- few_draws_table(invariants, 1 + (rhat - 1) / 2, 1.5 * ess)
+unconverged <- function(invariants, rhat, ess, inner = character(),
+                        first = 10) {
+  few <- few_draws_table(invariants, 1 + (rhat - 1) / 2, 1.5 * ess, inner)
   if (!is.null(few)) {
     if (table_converged(few)) {
       return(NULL)
     }
     worst <- utils::head(order(-distances(few)), first)
-    table <- convergence_table(invariants[, , worst, drop = FALSE], rhat, ess)
+    table <- convergence_table(
+      invariants[, , worst, drop = FALSE], rhat, ess, inner
+    )
     if (!table_converged(table)) {
       return(table)
     }
   }
-  table <- convergence_table(invariants, rhat, ess)
+  table <- convergence_table(invariants, rhat, ess, inner)
   if (!table_converged(table)) table
 }

@@ -105,9 +105,7 @@ neff_ratio.gibbsite_fit <- function(object, ...) {
 
 judged_table <- function(object, call = rlang::caller_env()) {
   check_whole_fit(object, "object", call)
-  convergence_of_sets(
-    fit_invariants(object), chain_sets(object), 1.01, 400
-  )
+  fit_convergence(object)
 }
 
 #' @rdname fit-bayesplot

@@ -64,8 +64,7 @@ fit_summary <- function(fit, variables, probs, arg, call) {
           c("mcse_mean", "rhat", "ess_bulk", "ess_tail")] <- NA
   }
   convergence <- explained(
-    convergence_of_sets(invariants, chain_sets(fit), 1.01, 400), fit,
-    invariants
+    fit_convergence(fit, invariants = invariants), fit, invariants
   )
   structure(
     table,

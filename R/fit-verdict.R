@@ -5,8 +5,9 @@
 
 # The worst quantity in words, "R-hat 1.24 of log_lik".
 worst_words <- function(table) {
-  row <- as.data.frame(table)[which.max(distances(table)), ]
-  thresholds <- attr(table, "thresholds")
+  worst <- which.max(distances(table))
+  row <- as.data.frame(table)[worst, ]
+  thresholds <- lapply(limits_of(table), `[[`, worst)
   if (!row$finite) {
     return(paste(row$variable, "has draws that are not finite"))
   }
@@ -49,11 +50,34 @@ verdict_lines <- function(table) {
 }
 
 converged_line <- function(table) {
-  size <- effective_sizes(table)
+  of <- attr(table, "thresholds")
+  table <- as.data.frame(table)
+  inner <- table$variable %in% of$inner & !table$constant
+  answers <- if (all(inner | table$constant)) table else table[!inner, ]
+  size <- effective_sizes(answers)
+  c(
+    paste0(
+      "Converged: R-hat at most ", format_rhat(max(answers$rhat, na.rm = TRUE)),
+      " (", answers$variable[which.max(answers$rhat)], "), ESS at least ",
+      floor(min(size, na.rm = TRUE)), " (",
+      answers$variable[which.min(size)], ")."
+    ),
+    lagging_line(table[inner, ], of)
+  )
+}
+
+# Inner quantities that meet their own limits, but not those of the answers.
+lagging_line <- function(inner, of) {
+  size <- effective_sizes(inner)
+  lags <- which(inner$rhat > of$rhat | size < of$ess)
+  if (length(lags) == 0L) {
+    return(NULL)
+  }
   paste0(
-    "Converged: R-hat at most ", format_rhat(max(table$rhat, na.rm = TRUE)),
-    " (", table$variable[which.max(table$rhat)], "), ESS at least ",
-    floor(min(size, na.rm = TRUE)), " (", table$variable[which.min(size)], ")."
+    "The model's inner quantities mix more slowly: R-hat at most ",
+    format_rhat(max(inner$rhat)), " (", inner$variable[which.max(inner$rhat)],
+    "), ESS at least ", floor(min(size)), " (",
+    inner$variable[which.min(size)], ")."
   )
 }
 
@@ -220,7 +244,7 @@ doubt_words <- function(doubts, kinds = NULL) {
 }
 
 has_converged <- function(fit) {
-  table_converged(convergence_table(fit_invariants(fit), 1.01, 400))
+  table_converged(fit_convergence(fit))
 }
 
 # ---- The user's view --------------------------------------------------------
@@ -334,7 +358,7 @@ judged <- function(fit, rhat, ess, call, cause = TRUE) {
   rhat <- check_number(rhat, lower = 1, lower_open = TRUE, call = call)
   ess <- check_number(ess, lower = 0, call = call)
   invariants <- fit_invariants(fit)
-  table <- convergence_of_sets(invariants, chain_sets(fit), rhat, ess)
+  table <- fit_convergence(fit, rhat, ess, invariants)
   if (cause) explained(table, fit, invariants) else table
 }
 
@@ -403,7 +427,8 @@ warn_convergence <- function(fit, call = NULL, rule = NULL) {
   }
   invariants <- fit_invariants(fit)
   limits <- rule %||% until()
-  table <- unconverged(invariants, limits$rhat, limits$ess)
+  inner <- model_inner(fit_part(fit, "model"))
+  table <- unconverged(invariants, limits$rhat, limits$ess, inner)
   if (is.null(table)) {
     return(invisible(fit))
   }

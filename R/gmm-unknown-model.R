@@ -345,6 +345,9 @@ model_invariants.gmm_unknown_model <- function(model, draws) {
   )
 }
 
+# The answers are the density, its moments and the occupied components.
+#' @exportS3Method
+model_inner.gmm_unknown_model <- function(model) c("k", "alpha")
 
 drop_row_names <- function(x) {
   rownames(x) <- NULL

@@ -52,9 +52,12 @@ diagnose_sets <- function(draws, sets) {
   }))
 }
 
-convergence_of_sets <- function(invariants, sets, rhat, ess) {
-  worst_measures(lapply(sets, function(own) {
-    convergence_table(invariants[, own, , drop = FALSE], rhat, ess)
+# The table of convergence() of a fit.
+fit_convergence <- function(fit, rhat = 1.01, ess = 400,
+                            invariants = fit_invariants(fit)) {
+  inner <- model_inner(fit_part(fit, "model"))
+  worst_measures(lapply(chain_sets(fit), function(own) {
+    convergence_table(invariants[, own, , drop = FALSE], rhat, ess, inner)
   }))
 }
 

@@ -312,6 +312,12 @@ model_invariants.lda_model <- function(model, draws) {
   cbind(draws[, names, drop = FALSE], if (model$k > 1L) share)
 }
 
+# The answers are the topics, of which the shares tell.
+#' @exportS3Method
+model_inner.lda_model <- function(model) {
+  c("log_joint", "log_lik", "alpha", "eta")
+}
+
 lda_headline <- function(counts, k) {
   size <- c(
     length(counts$word), length(counts$terms), length(counts$documents)

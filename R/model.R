@@ -103,6 +103,12 @@ model_invariants <- function(model, draws) UseMethod("model_invariants")
 #' @exportS3Method
 model_invariants.default <- function(model, draws) draws
 
+# Names of quantities that are judged less strictly, because no user reads an
+# answer from them: R/fit-convergence.R, row_limits().
+model_inner <- function(model) UseMethod("model_inner")
+#' @exportS3Method
+model_inner.default <- function(model) character()
+
 # The columns that depend on the numbering of the components.
 model_labelled <- function(model, invariants) UseMethod("model_labelled")
 #' @exportS3Method

@@ -11,9 +11,10 @@ leg_end <- function(common, rule, goal) {
 }
 
 # The check of the rule: "met", "drop" (the draws so far become burn-in) or
-# "go on"; and `suspect`, a quantity that has not converged. Draws before the
-# last new beginning are not judged. `suspect`: that of the check before. It is
-# often still the one that fails, and one quantity that fails is enough.
+# "go on"; `suspect`, a quantity that has not converged, and the table of it, for
+# the words of a run that goes on. Draws before the last new beginning are not
+# judged. `suspect`: that of the check before. It is often still the one that
+# fails, and one quantity that fails is enough.
 rule_verdict <- function(job, rule, common, suspect) {
   first <- draws_dropped(job)
   if (is.null(rule) || common <= first || common %% rule$every != 0) {
@@ -26,28 +27,32 @@ rule_verdict <- function(job, rule, common, suspect) {
   invariants <- invariant_array(length(job$chains), function(k) {
     chain_draws(job, k)[seq(first + 1, common), , drop = FALSE]
   }, job$model)
+  inner <- model_inner(job$model)
   # the cause is looked for among several quantities
   drop <- may_drop(job, rule, common)
-  if (!drop && still_fails(invariants, suspect, rule)) {
-    return(list(verdict = "go on", suspect = suspect))
+  if (!drop && !is.null(suspect)) {
+    table <- convergence_table(
+      invariants[, , suspect, drop = FALSE], rule$rhat, rule$ess, inner
+    )
+    if (surely_fails(table)) {
+      return(list(verdict = "go on", suspect = suspect, table = table))
+    }
   }
   table <- unconverged(
-    invariants, rule$rhat, rule$ess, first = if (drop) 10 else 1
+    invariants, rule$rhat, rule$ess, inner, first = if (drop) 10 else 1
   )
   if (is.null(table)) {
     return(list(verdict = "met", suspect = NULL))
   }
   list(
     verdict = if (drop && !is_short(invariants, table)) "drop" else "go on",
-    suspect = table$variable[[which.max(distances(table))]]
+    suspect = table$variable[[which.max(distances(table))]], table = table
   )
 }
 
-still_fails <- function(invariants, suspect, rule) {
-  !is.null(suspect) && surely_fails(
-    invariants[, , suspect, drop = FALSE], rule$rhat, rule$ess
-  )
-}
+# Whether a quantity has not converged, from the table of it alone. FALSE does
+# not say that it has.
+surely_fails <- function(table) !table$ok && table$finite && !table$constant
 
 # ---- Burn-in that the rule adds ---------------------------------------------
 
