@@ -346,7 +346,7 @@ gibbs_bmf.formula <- function(formula, data, rank = 10, prior = bmf_prior(),
                               inits = NULL, keep = NULL, threads = 1,
                               cores = getOption("mc.cores", 1L), seed = NULL,
                               checkpoint = NULL, stop_when = NULL,
-                              progress = interactive(), keep_data = TRUE, ...) {
+                              progress = TRUE, keep_data = TRUE, ...) {
   call <- rlang::current_env()
   check_no_more(..., call = call)
   settings <- bmf_settings(rank, center, biases, link, cutpoint_sd, method,
@@ -374,7 +374,7 @@ gibbs_bmf.default <- function(ratings, rank = 10, prior = bmf_prior(),
                               inits = NULL, keep = NULL, threads = 1,
                               cores = getOption("mc.cores", 1L), seed = NULL,
                               checkpoint = NULL, stop_when = NULL,
-                              progress = interactive(), keep_data = TRUE, ...) {
+                              progress = TRUE, keep_data = TRUE, ...) {
   call <- rlang::current_env()
   check_no_more(..., call = call)
   settings <- bmf_settings(rank, center, biases, link, cutpoint_sd, method,

@@ -111,7 +111,7 @@
 #' @export
 compare_k <- function(..., folds = 5, level = 0.95, relevant = 0,
                       cores = getOption("mc.cores", 1L), seed = NULL,
-                      progress = interactive()) {
+                      progress = TRUE) {
   call <- rlang::current_env()
   check_unlocked(call)
   given <- chosen_fits(list(...), as.list(substitute(list(...)))[-1L], call)
@@ -233,9 +233,7 @@ fit_folds <- function(fits, elements, settings, what, prepare, score, call) {
       seeds = distinct_seeds(count)
     )
   }, call)$value
-  if (settings$progress) {
-    bar <- cli::cli_progress_bar("Folds", total = count * length(fits))
-  }
+  tick <- part_counter("Folds", count * length(fits), settings$progress)
   out <- rep(list(vector("list", count)), length(fits))
   slow <- logical(length(fits))
   for (fold in seq_len(count)) {
@@ -251,7 +249,7 @@ fit_folds <- function(fits, elements, settings, what, prepare, score, call) {
       out[[i]][[fold]] <- with_stream(
         stream, score(one$fit, held, common), call
       )$value
-      if (settings$progress) cli::cli_progress_update(id = bar)
+      tick()
     }
   }
   list(scores = out, slow = which(slow))

@@ -54,7 +54,7 @@ extend <- function(object, ...) {
 extend.gibbsite_fit <- function(object, draws, data = NULL, threads = NULL,
                                 cores = getOption("mc.cores", 1L),
                                 checkpoint = NULL, stop_when = NULL,
-                                progress = interactive(), log_density = NULL,
+                                progress = TRUE, log_density = NULL,
                                 ...) {
   call <- rlang::current_env()
   check_no_more(...)
@@ -276,7 +276,7 @@ drop_data <- function(fit) {
 #' @export
 resume <- function(path, data = NULL, ..., threads = 1,
                    cores = getOption("mc.cores", 1L),
-                   progress = interactive(), log_density = NULL,
+                   progress = TRUE, log_density = NULL,
                    proposal = NULL, gradient = NULL) {
   if (has_short_names()) return(with_whole_names())
   check_needed(path = "the directory of a checkpoint")

@@ -253,8 +253,8 @@ has_converged <- function(fit) {
 #'
 #' `converged()` returns `TRUE` or `FALSE`; `convergence()` returns the table on
 #' which this is based: the rank-normalised split R-hat and the bulk and tail
-#' effective sample sizes of Vehtari et al. (2021), computed by the posterior
-#' package.
+#' effective sample sizes of Vehtari et al. (2021), which are those of the
+#' posterior package.
 #'
 #' The chains are judged on quantities that do not depend on the labels of
 #' components. In a mixture the labels may switch from draw to draw, so that the
@@ -266,6 +266,14 @@ has_converged <- function(fit) {
 #' of the largest topic of a draw, ...; of ratings with a link `gap[c]`, the
 #' distance of cutpoints next to each other. `summary()` and `plot()` take these
 #' names as `variables`, too.
+#'
+#' Some quantities belong to the model's machinery, and no answer is read from
+#' them: of ratings `beta`, `rmse`, `log_lik` and `log_joint`, which follow the
+#' number of factors in use (the predictions are the answers); of topics
+#' `log_joint`, `log_lik`, `alpha` and `eta`; of a mixture with an unknown number
+#' of components `k`, which counts empty ones, and `alpha`. They may have five
+#' times the excess of R-hat and an eighth of the effective sample size: 1.05 and
+#' 50 by default. A line of the verdict says so if they need it.
 #'
 #' A quantity that is the same in every draw of every chain (often the number of
 #' occupied components) has no R-hat. It counts as converged if other quantities
@@ -449,9 +457,15 @@ warn_convergence <- function(fit, call = NULL, rule = NULL) {
   lines <- sprintf("{cause[[%d]]}", seq_along(cause))
   names(lines) <- rep("i", length(lines))
   made <- if (!is.null(rule)) {
-    ends <- if (is_short_of(fit, rule)) "run" else "rule"
+    ends <- if (is_short_of(fit, rule)) {
+      "the run ends"
+    } else if (identical(fit_part(fit, "run")$outcome, "time")) {
+      "the time of the rule ends"
+    } else {
+      "the rule ends"
+    }
     count <- attr(table, "draws")
-    " after {format_number(count)} draws, where the {ends} ends"
+    " after {format_number(count)} draws, where {ends}"
   }
   warn_gibbsite(
     c(

@@ -157,7 +157,7 @@ gibbs_sample <- function(conditionals, init, ...,
                          inits = NULL, keep = NULL, threads = 1,
                          cores = getOption("mc.cores", 1L), seed = NULL,
                          checkpoint = NULL, stop_when = NULL,
-                         progress = interactive()) {
+                         progress = TRUE) {
   if (has_short_names()) return(with_whole_names())
   call <- rlang::current_env()
   check_needed(

@@ -380,7 +380,7 @@ gibbs_gmm.formula <- function(formula, data, k, prior = gmm_prior(),
                               thin = 1, chains = 4, inits = NULL, keep = NULL,
                               threads = 1, cores = getOption("mc.cores", 1L),
                               seed = NULL, checkpoint = NULL, stop_when = NULL,
-                              progress = interactive(), keep_data = TRUE, ...) {
+                              progress = TRUE, keep_data = TRUE, ...) {
   call <- rlang::current_env()
   check_no_more(..., call = call)
   check_needed(k = "the number of components, or \"unknown\"")
@@ -405,7 +405,7 @@ gibbs_gmm.default <- function(x, k, prior = gmm_prior(),
                               thin = 1, chains = 4, inits = NULL, keep = NULL,
                               threads = 1, cores = getOption("mc.cores", 1L),
                               seed = NULL, checkpoint = NULL, stop_when = NULL,
-                              progress = interactive(), keep_data = TRUE, ...) {
+                              progress = TRUE, keep_data = TRUE, ...) {
   call <- rlang::current_env()
   check_no_more(..., call = call)
   check_needed(

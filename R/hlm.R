@@ -165,7 +165,7 @@ gibbs_hlm <- function(formula, data, prior = hlm_prior(), weights = NULL,
                       keep = NULL, threads = 1,
                       cores = getOption("mc.cores", 1L), seed = NULL,
                       checkpoint = NULL, stop_when = NULL,
-                      progress = interactive(), keep_data = TRUE, ...) {
+                      progress = TRUE, keep_data = TRUE, ...) {
   call <- rlang::current_env()
   check_needed(formula = "a formula")
   check_no_more(..., call = call)

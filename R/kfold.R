@@ -81,7 +81,7 @@
 kfold.gibbsite_fit <- function(x, K = 10, ..., folds = NULL,
                                by = c("observation", "group"),
                                cores = getOption("mc.cores", 1L), seed = NULL,
-                               progress = interactive()) {
+                               progress = TRUE) {
   call <- rlang::current_env()
   name <- fit_words(substitute(x))
   check_whole_fit(x, "x", call)
@@ -195,9 +195,7 @@ predict_folds <- function(fit, folds, by, seeds, cores, progress, name,
                           call) {
   elpd <- numeric(length(folds))
   slow <- character()
-  if (progress) {
-    bar <- cli::cli_progress_bar("Folds", total = nlevels(folds))
-  }
+  count <- part_counter("Folds", nlevels(folds), progress)
   for (k in seq_len(nlevels(folds))) {
     held <- which(as.integer(folds) == k)
     fold <- levels(folds)[[k]]
@@ -210,7 +208,7 @@ predict_folds <- function(fit, folds, by, seeds, cores, progress, name,
       values <- values[, held, drop = FALSE]
     }
     elpd[held] <- log_means(values)
-    if (progress) cli::cli_progress_update(id = bar)
+    count()
   }
   warn_slow_folds(slow, nlevels(folds), name, call)
   elpd

@@ -155,7 +155,7 @@ laplace_logistic.formula <- function(formula, data, prior = logistic_prior(),
                                      cores = getOption("mc.cores", 1L),
                                      seed = NULL, checkpoint = NULL,
                                      stop_when = NULL,
-                                     progress = interactive(),
+                                     progress = TRUE,
                                      keep_data = TRUE, ...) {
   call <- rlang::current_env()
   check_logit_alone(..., call = call)
@@ -186,7 +186,7 @@ laplace_logistic.default <- function(x, y, prior = logistic_prior(),
                                      cores = getOption("mc.cores", 1L),
                                      seed = NULL, checkpoint = NULL,
                                      stop_when = NULL,
-                                     progress = interactive(),
+                                     progress = TRUE,
                                      keep_data = TRUE, ...) {
   call <- rlang::current_env()
   check_logit_alone(..., call = call)

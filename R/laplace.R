@@ -109,7 +109,7 @@ laplace <- function(log_density, init, gradient = NULL, hessian = NULL, ...,
                     correct = c("none", "importance"), draws = 1000,
                     chains = 4, cores = getOption("mc.cores", 1L), seed = NULL,
                     checkpoint = NULL, stop_when = NULL,
-                    progress = interactive(), keep_data = TRUE) {
+                    progress = TRUE, keep_data = TRUE) {
   if (has_short_names()) return(with_whole_names())
   check_needed(log_density = "a function", init = "where the search begins")
   call <- rlang::current_env()

@@ -246,7 +246,7 @@ gibbs_lda <- function(x, k, prior = lda_prior(),
                       inits = NULL, keep = NULL, threads = 1,
                       cores = getOption("mc.cores", 1L), seed = NULL,
                       checkpoint = NULL, stop_when = NULL,
-                      progress = interactive(), keep_data = TRUE, ...) {
+                      progress = TRUE, keep_data = TRUE, ...) {
   check_no_more(...)
   check_needed(
     x = "counts of terms, tokens or texts", k = "the number of topics"

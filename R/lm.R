@@ -217,7 +217,7 @@ gibbs_lm.formula <- function(formula, data, prior = lm_prior(),
                              inits = NULL, keep = NULL,
                              cores = getOption("mc.cores", 1L), seed = NULL,
                              checkpoint = NULL, stop_when = NULL,
-                             progress = interactive(), keep_data = TRUE, ...) {
+                             progress = TRUE, keep_data = TRUE, ...) {
   call <- rlang::current_env()
   check_no_more(..., call = call)
   prior <- check_lm_prior(prior, call)
@@ -244,7 +244,7 @@ gibbs_lm.default <- function(x, y, prior = lm_prior(), weights = NULL,
                              burnin = 1000, thin = 1, chains = 4, inits = NULL,
                              keep = NULL, cores = getOption("mc.cores", 1L),
                              seed = NULL, checkpoint = NULL, stop_when = NULL,
-                             progress = interactive(), keep_data = TRUE, ...) {
+                             progress = TRUE, keep_data = TRUE, ...) {
   call <- rlang::current_env()
   check_no_more(..., call = call)
   prior <- check_lm_prior(prior, call)

@@ -220,7 +220,7 @@ gibbs_logistic.formula <- function(formula, data, prior = logistic_prior(),
                                    inits = NULL,
                                    cores = getOption("mc.cores", 1L),
                                    seed = NULL, checkpoint = NULL,
-                                   stop_when = NULL, progress = interactive(),
+                                   stop_when = NULL, progress = TRUE,
                                    keep_data = TRUE, ...) {
   call <- rlang::current_env()
   check_no_more(..., call = call)
@@ -258,7 +258,7 @@ gibbs_logistic.default <- function(x, y, prior = logistic_prior(),
                                    inits = NULL,
                                    cores = getOption("mc.cores", 1L),
                                    seed = NULL, checkpoint = NULL,
-                                   stop_when = NULL, progress = interactive(),
+                                   stop_when = NULL, progress = TRUE,
                                    keep_data = TRUE, ...) {
   call <- rlang::current_env()
   check_no_more(..., call = call)

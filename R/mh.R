@@ -205,7 +205,7 @@ mh_sample <- function(log_density, init, proposal = NULL, ...,
                       chains = 4, inits = NULL, keep = NULL, threads = 1,
                       cores = getOption("mc.cores", 1L), seed = NULL,
                       checkpoint = NULL, stop_when = NULL,
-                      progress = interactive(), keep_data = TRUE) {
+                      progress = TRUE, keep_data = TRUE) {
   if (has_short_names()) return(with_whole_names())
   call <- rlang::current_env()
   check_needed(

@@ -45,9 +45,13 @@
 #' @param stop_when A rule made by [until()], which ends the run at the first
 #'   check at which the draws meet its thresholds. `NULL` (the default): no
 #'   rule if `draws` is given, otherwise `until()`.
-#' @param progress `TRUE` or `FALSE` (default [interactive()]): show a progress
-#'   bar with the time left. The progressr package draws the bar, with the
-#'   handlers that are set in the session, if any.
+#' @param progress `TRUE` (the default) or `FALSE`: show how long a run takes.
+#'   In a terminal a bar has the time left; the progressr package draws it, with
+#'   the handlers that are set in the session, if any. Elsewhere a message says
+#'   it after 10 and 30 seconds and then every minute: the share that is done,
+#'   or, with a rule, the quantity that has not converged, the draws that it
+#'   needs and the cap, with their times. While a document is knitted the lines
+#'   go to the terminal and not into the document.
 #' @param keep_data `TRUE` (the default) or `FALSE`: store the data in the fit.
 #'   Without the data the fit is smaller, and methods that need the data have an
 #'   argument for them. [drop_data()] says what else a fit saves.
@@ -172,7 +176,7 @@ running <- function(draws = NULL, burnin = 1000, thin = 1, chains = 4,
                     inits = NULL, keep = NULL, threads = 1,
                     cores = getOption("mc.cores", 1L), seed = NULL,
                     checkpoint = NULL, stop_when = NULL,
-                    progress = interactive(), keep_data = TRUE,
+                    progress = TRUE, keep_data = TRUE,
                     keep_choices = NULL, keep_default = keep_choices,
                     call = rlang::caller_env()) {
   most <- .Machine$integer.max
@@ -376,6 +380,10 @@ check_writable <- function(directory, arg, call) {
 #' (see there, section Densities), the run ends at once: no further draws would
 #' meet the thresholds.
 #'
+#' Quantities of the model's machinery, from which no answer is read, may have
+#' five times the excess of R-hat and an eighth of the effective sample size: see
+#' [converged()]. They lag behind the answers in some models.
+#'
 #' R-hat is the rank-normalised split R-hat. The effective sample size is the
 #' smaller of bulk and tail, over all chains together, as in Vehtari et al.
 #' (2021) and the posterior package. Both are judged on quantities that do not
@@ -395,7 +403,13 @@ check_writable <- function(directory, arg, call) {
 #'   checks. `NULL` (the default) is the sampler's `draws`.
 #' @param burnin `"auto"` (default) or `"fixed"`: whether draws may become
 #'   burn-in.
-#' @return An object of class `gibbsite_until`, a list of the five arguments.
+#' @param seconds `NULL` (the default) or a number above 0: the run ends with
+#'   the first round that ends after this time, whether it has converged or not.
+#'   The time is that of the call: [resume()] and [extend()] have it again. The
+#'   number of draws then depends on the speed of the machine, and the same call
+#'   may give another number of draws; the draws that both runs have are the
+#'   same.
+#' @return An object of class `gibbsite_until`, a list of the six arguments.
 #' @section Errors:
 #' An argument out of its range raises an error of class
 #' `gibbsite_error_argument`; so does a rule without a threshold, with `rhat =
@@ -411,14 +425,17 @@ check_writable <- function(directory, arg, call) {
 #' until(rhat = 1.005, ess = 1000, max_draws = 20000, every = 1000)
 #' @export
 until <- function(rhat = 1.01, ess = 400, max_draws = NULL, every = NULL,
-                  burnin = c("auto", "fixed")) {
+                  burnin = c("auto", "fixed"), seconds = NULL) {
   most <- .Machine$integer.max
   rule <- list(
     rhat = check_number(rhat, lower = 1, lower_open = TRUE, infinite_ok = TRUE),
     ess = check_number(ess, lower = 0),
     max_draws = check_count(max_draws, max = most, null_ok = TRUE),
     every = check_count(every, max = most, null_ok = TRUE),
-    burnin = check_choice(burnin, c("auto", "fixed"))
+    burnin = check_choice(burnin, c("auto", "fixed")),
+    seconds = check_number(
+      seconds, lower = 0, lower_open = TRUE, null_ok = TRUE
+    )
   )
   if (is.infinite(rule$rhat) && rule$ess <= 0) {
     abort_argument(
@@ -473,7 +490,7 @@ resolve_until <- function(rule, draws, call) {
   structure(
     list(
       rhat = rule$rhat, ess = rule$ess, max_draws = max_draws, every = every,
-      burnin = rule$burnin
+      burnin = rule$burnin, seconds = rule$seconds
     ),
     class = "gibbsite_until", by_default = if (by_default) TRUE
   )
@@ -525,6 +542,9 @@ print.gibbsite_until <- function(x, ...) {
     paste("  at most", count(x$max_draws, "20 * `draws`")),
     if (is.null(x$max_draws)) {
       "  (60 * `draws` for at most 1,000 observations)"
+    },
+    if (!is.null(x$seconds)) {
+      paste("  for", seconds_words(x$seconds), "or to the end of that round")
     },
     if (x$burnin == "auto") "  draws become burn-in where that is too short"
   ))

@@ -72,7 +72,8 @@ announce <- function(job, fit, call) {
     failed = abort_failed(job, fit, call),
     broken = abort_broken(job, fit),
     interrupted = say_interrupted(job, fit, call),
-    cap = judge(fit, job$running$stop_when),
+    cap = ,
+    time = judge(fit, job$running$stop_when),
     rule = NULL, # the user's own thresholds are met
     if (!job$model$independent) judge(fit)
   )
@@ -86,7 +87,7 @@ judge <- function(fit, rule = NULL) {
 
 say_dropped <- function(job, fit) {
   dropped <- draws_to_leave_out(job)
-  if (dropped > 0 && job$outcome %in% c("rule", "cap")) {
+  if (dropped > 0 && job$outcome %in% c("rule", "cap", "time")) {
     kept <- format_number(shown_draws(fit))
     fit_is <- short_call(job$model)
     inform_gibbsite(

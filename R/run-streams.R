@@ -249,7 +249,7 @@ sampler_stream <- function(chain) {
 warn_same_streams <- function(job) {
   streams <- lapply(job$chains, sampler_stream)
   twin <- anyDuplicated(streams)
-  if (twin > 0L && job$outcome %in% c("done", "cap", "rule")) {
+  if (twin > 0L && job$outcome %in% endings) {
     first <- match(streams[twin], streams)
     warn_gibbsite(
       c(

@@ -237,7 +237,7 @@ is_hopeless <- function(job) {
 # The fit with what is doubtful about its density, in the record of the run.
 with_doubts <- function(job, fit) {
   if (is.null(fit) || !inherits(fit, "gibbsite_fit") ||
-        !job$outcome %in% c("done", "cap", "rule") ||
+        !job$outcome %in% endings ||
         shown_draws(fit) < draws_in_doubt) {
     return(fit)
   }
@@ -260,6 +260,9 @@ with_doubts <- function(job, fit) {
 # rule. The job always holds the last complete segment or round of each chain,
 # so that a fit can be built from it at any time.
 drive <- function(job) {
+  job$clock <- list(
+    began = now(), sweeps = total_sweeps(job), say = now_and_then(job$began)
+  )
   job <- write_checkpoint(job, force = !has_begun(job$checkpoint))
   engine <- open_engine(job)
   # before the generator is restored, because stopping workers may use it
@@ -269,6 +272,9 @@ drive <- function(job) {
   job
 }
 
+# How a run ends that was not stopped.
+endings <- c("done", "cap", "rule", "time")
+
 # NULL if the run goes on. `vain`: it would not help.
 end_of_run <- function(job, check, common, vain) {
   if (check$verdict == "met") {
@@ -277,7 +283,16 @@ end_of_run <- function(job, check, common, vain) {
     if (is.null(job$running$stop_when)) "done" else "cap"
   } else if (vain) {
     "cap"
+  } else if (is_late(job, common)) {
+    "time"
   }
+}
+
+# Whether the time of a rule is over. Runs end at the end of a round alone.
+is_late <- function(job, common) {
+  rule <- job$running$stop_when
+  !is.null(rule$seconds) && common > 0 && common %% rule$every == 0 &&
+    now() - job$began >= rule$seconds
 }
 
 drive_legs <- function(job, run) {
@@ -301,7 +316,7 @@ drive_legs <- function(job, run) {
     }
     end <- leg_end(common, rule, job$goal)
     if (doubtful) end <- min(end, draws_in_doubt)
-    job <- show_progress(job, end, function(tick) run(job, end, tick))
+    job <- show_progress(job, end, check, function(tick) run(job, end, tick))
     if (job$outcome != "done") {
       break
     }

@@ -103,7 +103,7 @@
 sbc <- function(model, n = 400, draws = 99, burnin = NULL, thin = NULL,
                 draw_prior = NULL, simulate_data = NULL, chains = 4,
                 cores = getOption("mc.cores", 1L), seed = NULL,
-                checkpoint = NULL, progress = interactive()) {
+                checkpoint = NULL, progress = TRUE) {
   call <- rlang::current_env()
   check_needed(model = "a call of a sampler, or a fit")
   n <- check_count(n, max = 1e8)

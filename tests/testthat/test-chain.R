@@ -602,17 +602,97 @@ test_that("without_progress() is respected", {
   expect_false(user_shows_progress())
 })
 
-test_that("where no bar can be drawn a line tells the time left", {
-  tick <- line_ticker(100)
-  expect_no_message(tick(10))
-  environment(tick)$began <- environment(tick)$said <- now() - 12
-  expect_message(tick(20), "30%.*about 28 seconds left",
+# The package's clock is `clock` until the test ends.
+local_clock <- function(clock, frame = parent.frame()) {
+  package <- asNamespace("gibbsite")
+  set <- function(value) {
+    unlockBinding("now", package)
+    assign("now", value, envir = package)
+    lockBinding("now", package)
+  }
+  old <- package$now
+  set(clock)
+  withr::defer(set(old), envir = frame)
+}
+
+# A clock that goes on by a second at each look.
+with_quick_clock <- function(code) {
+  seconds <- 0
+  local_clock(function() {
+    seconds <<- seconds + 1
+    seconds
+  })
+  lines <- character()
+  withCallingHandlers(code, gibbsite_message_progress = function(cnd) {
+    lines <<- c(lines, gsub("\\s+", " ", conditionMessage(cnd)))
+    rlang::cnd_muffle(cnd)
+  })
+  lines
+}
+
+test_that("lines are said after 10 and 30 seconds and then every minute", {
+  clock <- 0
+  local_clock(function() clock)
+  say <- gibbsite:::now_and_then()
+  said <- integer()
+  for (clock in 1:200) {
+    # there is nothing to say: asked again at the next look
+    say(function(gone) {
+      said <<- c(said, gone)
+      NULL
+    })
+  }
+  expect_equal(said[1:2], c(10, 11))
+  said <- integer()
+  clock <- 0
+  say <- gibbsite:::now_and_then()
+  for (clock in 1:200) {
+    suppressMessages(say(function(gone) {
+      said <<- c(said, gone)
+      "a line"
+    }))
+  }
+  expect_equal(said, c(10, 30, 90, 150))
+})
+
+test_that("a run in a script says how long it takes", {
+  withr::local_options(gibbsite.segment_seconds = 1)
+  lines <- with_quick_clock(quietly(probe(draws = 2000, progress = TRUE)))
+  expect_match(lines[[1L]], "[0-9]+% of the sweeps done, about [0-9.]+ (s|min|h) left")
+  expect_identical(with_quick_clock(quietly(probe(draws = 2000))), character())
+  # a short run says nothing
+  expect_no_message(
+    quietly(probe(draws = 10, progress = TRUE)),
     class = "gibbsite_message_progress"
   )
-  # at most one in ten seconds, and none at the end
-  expect_no_message(tick(20))
-  environment(tick)$said <- now() - 12
-  expect_no_message(tick(50))
+})
+
+test_that("a run by a rule says what it waits for, and its cap", {
+  withr::local_options(gibbsite.segment_seconds = 1)
+  rule <- until(ess = 1e5, every = 300, max_draws = 3000)
+  lines <- with_quick_clock(quietly(probe(
+    draws = 300, stop_when = rule, progress = TRUE
+  )))
+  waits <- grep("Not converged: effective sample size", lines, value = TRUE)
+  expect_match(waits, "draws are needed, [0-9.]+ (s|min|h)")
+  expect_match(lines, "At most 3000 draws, [0-9.]+ (s|min|h)")
+  bar <- gibbsite:::bar_format(
+    list(running = list(chains = 2, stop_when = rule), goal = 3000), 600,
+    list(table = gibbsite:::convergence_table(
+      array(rnorm(40), c(10, 2, 2), list(NULL, NULL, c("a{b}", "a{b}"))),
+      1.01, 400
+    ))
+  )
+  expect_match(bar, "of round 2 of at most 10; R-hat|effective")
+  expect_match(bar, " of a{{b}}", fixed = TRUE)
+})
+
+test_that("lines of a knitted document go to the terminal", {
+  withr::local_options(knitr.in.progress = TRUE)
+  expect_no_message(
+    told <- capture.output(gibbsite:::say_progress("slow"), type = "message")
+  )
+  expect_identical(told, "slow")
 })
 
 test_that("handlers that a session has set for good are the only ones", {

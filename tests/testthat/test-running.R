@@ -15,7 +15,7 @@ test_that("the defaults are those of the documented table", {
     keep = c("pi", "mu", "Sigma"), threads = 1L, cores = 1L, seed = NULL,
     checkpoint = NULL,
     stop_when = sampler(draws = 1000, stop_when = until())$stop_when,
-    progress = interactive(), keep_data = TRUE
+    progress = TRUE, keep_data = TRUE
   ))
   expect_null(sampler(draws = 1000)$stop_when)
   withr::local_options(mc.cores = 3)
@@ -152,7 +152,8 @@ test_that("a rule's defaults come from `draws`, in whole rounds", {
   }
   expect_identical(
     rule(), ignore_attr = "by_default", list(
-      rhat = 1.01, ess = 400, max_draws = 2000, every = 100, burnin = "auto"
+      rhat = 1.01, ess = 400, max_draws = 2000, every = 100, burnin = "auto",
+      seconds = NULL
     )
   )
   expect_identical(rule(every = 50)$max_draws, 2000)

@@ -235,3 +235,28 @@ test_that("proposals are fixed at the end of the run's own burn-in", {
   }
   expect_identical(learnt(long), learnt(short))
 })
+
+test_that("a rule with a time ends at the end of a round", {
+  rule <- until(ess = 1e6, every = 100, max_draws = 1000, seconds = 1e-3)
+  expect_warning(
+    fit <- probe(draws = 100, stop_when = rule),
+    "after 100 draws, where the time of the rule ends",
+    class = "gibbsite_warning_cap"
+  )
+  expect_equal(part_of(fit, "draws"), 100)
+  expect_identical(attr(fit, "run")$outcome, "time")
+  # the draws are the first ones of a longer run
+  long <- quietly(probe(draws = 300))
+  expect_identical(
+    chain_matrices(fit)[[1]], chain_matrices(long)[[1]][1:100, , drop = FALSE]
+  )
+  # a rule that is met in time ends as without one
+  quick <- until(rhat = 1.3, ess = 40, every = 100, seconds = 1e4)
+  same <- quietly(probe(draws = 100, stop_when = quick))
+  expect_identical(attr(same, "run")$outcome, "rule")
+  expect_output(print(quick), "for 2.8 h or to the end of that round")
+  expect_gibbsite_error({
+    until(seconds = 0)
+    until(seconds = "long")
+  })
+})
