@@ -218,12 +218,8 @@ step_cdf <- function(x, weights) {
             call = quote(as.stepfun(x)))
 }
 
-#' @importFrom posterior resample_draws
-#' @export
-posterior::resample_draws
-
 #' @rdname empirical_distribution
-#' @export
+#' @rawNamespace S3method(posterior::resample_draws, empirical_distribution)
 resample_draws.empirical_distribution <- function(x, ndraws = nrow(x$x),
                                                   method = c("stratified",
                                                              "simple"),

@@ -188,31 +188,31 @@ check_row_names <- function(x, rows, call, arg = "row.names") {
   }
 }
 
-#' @export
+#' @rawNamespace S3method(posterior::as_draws, gibbsite_fit)
 as_draws.gibbsite_fit <- function(x, ...) {
   check_whole_fit(x, "x", rlang::current_env())
   posterior::as_draws_array(x, ...)
 }
 
-#' @export
+#' @rawNamespace S3method(posterior::ndraws, gibbsite_fit)
 ndraws.gibbsite_fit <- function(x) {
   check_whole_fit(x, "x", rlang::current_env())
   length(x) * nrow(.subset2(x, 1))
 }
 
-#' @export
+#' @rawNamespace S3method(posterior::nchains, gibbsite_fit)
 nchains.gibbsite_fit <- function(x) {
   check_whole_fit(x, "x", rlang::current_env())
   length(x)
 }
 
-#' @export
+#' @rawNamespace S3method(posterior::niterations, gibbsite_fit)
 niterations.gibbsite_fit <- function(x) {
   check_whole_fit(x, "x", rlang::current_env())
   nrow(.subset2(x, 1))
 }
 
-#' @export
+#' @rawNamespace S3method(posterior::variables, gibbsite_fit)
 variables.gibbsite_fit <- function(x, ...) {
   check_whole_fit(x, "x", rlang::current_env())
   colnames(.subset2(x, 1))

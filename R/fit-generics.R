@@ -340,7 +340,7 @@ order_draws.gibbsite_fit <- posterior_method("order_draws")
 repair_draws.gibbsite_fit <- posterior_method("repair_draws")
 
 #' @rdname fit-draws
-#' @export
+#' @rawNamespace S3method(posterior::resample_draws, gibbsite_fit)
 resample_draws.gibbsite_fit <- posterior_method("resample_draws")
 
 #' @rdname fit-draws

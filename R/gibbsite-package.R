@@ -65,49 +65,40 @@
 # Generics of other packages, re-exported: they work on fits once gibbsite is
 # attached.
 
-#' @importFrom posterior as_draws
-#' @export
-posterior::as_draws
+# Those of posterior are bound here without loading it, which takes longer than
+# all else that is loaded with gibbsite: the first use of one loads it.
+of_posterior <- c(
+  "as_draws", "as_draws_array", "as_draws_df", "as_draws_list",
+  "as_draws_matrix", "as_draws_rvars", "summarise_draws", "ndraws", "nchains",
+  "niterations", "variables", "resample_draws"
+)
 
-#' @importFrom posterior as_draws_array
-#' @export
-posterior::as_draws_array
+bind_posterior <- function(package) {
+  for (name in of_posterior) {
+    value <- call("getExportedValue", "posterior", name)
+    eval(call("delayedAssign", name, value, baseenv(), package))
+  }
+}
 
-#' @importFrom posterior as_draws_df
-#' @export
-posterior::as_draws_df
-
-#' @importFrom posterior as_draws_list
-#' @export
-posterior::as_draws_list
-
-#' @importFrom posterior as_draws_matrix
-#' @export
-posterior::as_draws_matrix
-
-#' @importFrom posterior as_draws_rvars
-#' @export
-posterior::as_draws_rvars
-
-#' @importFrom posterior summarise_draws
-#' @export
-posterior::summarise_draws
-
-#' @importFrom posterior ndraws
-#' @export
-posterior::ndraws
-
-#' @importFrom posterior nchains
-#' @export
-posterior::nchains
-
-#' @importFrom posterior niterations
-#' @export
-posterior::niterations
-
-#' @importFrom posterior variables
-#' @export
-posterior::variables
+#' Functions of posterior
+#'
+#' These functions of the posterior package work on fits once gibbsite is
+#' attached. They are posterior's own; see their pages there.
+#'
+#' @name posterior-functions
+#' @aliases as_draws as_draws_array as_draws_df as_draws_list as_draws_matrix
+#'   as_draws_rvars summarise_draws ndraws nchains niterations variables
+#'   resample_draws
+#' @seealso [posterior::as_draws()], [posterior::as_draws_array()],
+#'   [posterior::summarise_draws()], [posterior::ndraws()],
+#'   [posterior::variables()], [posterior::resample_draws()]; [draws_of()] for
+#'   arrays of the draws.
+#' @keywords internal
+#' @rawNamespace
+#' export(as_draws, as_draws_array, as_draws_df, as_draws_list, as_draws_matrix,
+#'   as_draws_rvars, summarise_draws, ndraws, nchains, niterations, variables,
+#'   resample_draws)
+NULL
 
 #' @importFrom rstantools posterior_predict
 #' @export

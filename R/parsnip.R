@@ -29,6 +29,7 @@
 NULL
 
 .onLoad <- function(libname, pkgname) { # nolint: object_name_linter.
+  bind_posterior(topenv())
   setHook(
     packageEvent("parsnip", "onLoad"), function(...) register_engines()
   )
