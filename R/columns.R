@@ -142,7 +142,7 @@ matrix_in_order_of <- function(x, names, arg, whose, call) {
 
 # columns x (lower, upper)
 central_intervals <- function(draws, level) {
-  t(apply(draws, 2L, stats::quantile, central_tails(level), names = FALSE))
+  t(column_quantiles(draws, central_tails(level)))
 }
 
 # The probabilities below the two ends of a central interval.

@@ -91,19 +91,13 @@ summary_table <- function(draws, probs,
                           sets = list(seq_len(dim(draws)[2]))) {
   size <- dim(draws)
   flat <- matrix(draws, size[1] * size[2], size[3])
-  quantiles <- t(apply(flat, 2, function(x) {
-    # as posterior's quantile2(): type 7, NA where a draw is missing
-    if (anyNA(x)) {
-      return(rep(NA_real_, length(probs)))
-    }
-    stats::quantile(x, probs, names = FALSE)
-  }))
-  quantiles <- matrix(quantiles, size[3], length(probs))
+  # as posterior's quantile2()
+  quantiles <- t(column_quantiles(flat, probs))
   colnames(quantiles) <- paste0("q", format_probs(probs))
   measures <- diagnose_sets(draws, sets)
   data.frame(
     variable = measures$variable, mean = colMeans(flat),
-    sd = apply(flat, 2, stats::sd), quantiles,
+    sd = column_sds(flat), quantiles,
     mcse_mean = mean_errors_of_sets(draws, sets),
     measures[c("rhat", "ess_bulk", "ess_tail")],
     check.names = FALSE

@@ -81,7 +81,7 @@ summarise_densities <- function(draws, x, level, log_density) {
   parts <- lapply(starts, function(start) {
     rows <- seq.int(start, min(nrow(x), start + size - 1))
     density <- exp(log_density(rows))
-    bounds <- apply(density, 2, stats::quantile, probs = probs, names = FALSE)
+    bounds <- column_quantiles(density, probs)
     data.frame(
       mean = colMeans(density), sd = apply(density, 2, stats::sd),
       lower = bounds[1L, ], upper = bounds[2L, ]

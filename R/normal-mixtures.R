@@ -15,8 +15,8 @@ mixture_table <- function(mean, sd, tails) {
   }
   fixed <- colSums(sd != 0) == 0
   for (end in 1:2) {
-    out[[1L + end]][known[fixed]] <- apply(
-      mean[, fixed, drop = FALSE], 2L, known_quantiles, tails[[end]]
+    out[[1L + end]][known[fixed]] <- column_quantiles(
+      mean[, fixed, drop = FALSE], tails[[end]]
     )
     out[[1L + end]][known[!fixed]] <- mixture_quantile(
       mean[, !fixed, drop = FALSE], sd[, !fixed, drop = FALSE], tails[[end]]
@@ -33,11 +33,17 @@ mixture_sd <- function(mean, sd) {
   sqrt(apply(mean, 2L, stats::var) + colMeans(sd^2))
 }
 
-known_quantiles <- function(x, probs) {
-  if (anyNA(x)) {
-    return(rep(NA_real_, length(probs)))
-  }
-  stats::quantile(x, probs, names = FALSE)
+# quantile() of each column, probs x columns; NA for one with a missing value.
+column_quantiles <- function(values, probs) {
+  storage.mode(values) <- "double"
+  out <- .Call(C_column_quantiles, values, as.double(probs))
+  colnames(out) <- colnames(values)
+  out
+}
+
+column_sds <- function(values) {
+  centred <- values - rep(colMeans(values), each = nrow(values))
+  sqrt(colSums(centred^2) / (nrow(values) - 1))
 }
 
 # Quantile p of the mixture, with equal weights, of N(mean[s, ], sd[s, ]^2) over

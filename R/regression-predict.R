@@ -14,7 +14,7 @@ predictor_at_draws.default <- function(model, draws, rows) {
     rows$x, draws[, columns, drop = FALSE], rows$offset
   )
   # a missing predictor gives NA and not NaN
-  eta[is.nan(eta)] <- NA_real_
+  if (anyNA(eta)) eta[is.nan(eta)] <- NA_real_
   colnames(eta) <- rows$names
   eta
 }
@@ -51,6 +51,10 @@ prediction_table <- function(fit, rows, type, interval = "none", level = 0.95) {
   if (type == "link") {
     response <- normal_response()
   }
+  # the mean of what is linear in the draws is that of their mean
+  linear <- is.null(rows$group) && inherits(response, "normal_response")
+  mean_draw <- matrix(colMeans(draws), 1L,
+                      dimnames = list(NULL, colnames(draws)))
   n <- nrow(rows$x)
   if (n == 0L) {
     none <- numeric()
@@ -60,12 +64,20 @@ prediction_table <- function(fit, rows, type, interval = "none", level = 0.95) {
   most <- if (is.null(rows$group)) 8e6 else 4e6
   parts <- lapply(row_blocks(n, nrow(draws), most = most), function(block) {
     i <- order[block]
-    at <- predictor_moments(model, draws, rows_at_places(rows, i))
-    if (interval == "prediction") {
+    moments <- function(draws) {
+      predictor_moments(model, draws, rows_at_places(rows, i))
+    }
+    if (linear && interval == "none") {
+      return(mean_responses(response, moments(mean_draw), tails))
+    }
+    at <- moments(draws)
+    out <- if (interval == "prediction") {
       new_observations(response, at, rows$size[i], scale, tails)
     } else {
       mean_responses(response, at, tails)
     }
+    if (linear) out$mean <- colMeans(moments(mean_draw)$mean)
+    out
   })
   out <- do.call(rbind, parts)
   out[order, ] <- out
@@ -94,9 +106,9 @@ mean_responses <- function(response, at, tails) {
 }
 
 mean_spread <- function(values, tails) {
-  bounds <- apply(values, 2L, known_quantiles, tails)
+  bounds <- column_quantiles(values, tails)
   data.frame(
-    sd = apply(values, 2L, stats::sd), lower = bounds[1L, ],
+    sd = column_sds(values), lower = bounds[1L, ],
     upper = bounds[2L, ]
   )
 }

@@ -46,6 +46,7 @@
   ROUTINE(hash, 2)                    \
   ROUTINE(checksum, 1)                \
   ROUTINE(convergence, 1)             \
+  ROUTINE(column_quantiles, 2)        \
   ROUTINE(mean_error, 1)              \
   ROUTINE(process_started, 1)         \
   ROUTINE(end_with_parent, 2)
@@ -94,6 +95,7 @@ SEXP C_file_size_signal(SEXP ignore);
 SEXP C_sync_path(SEXP path, SEXP directory);
 SEXP C_hash(SEXP x, SEXP code);
 SEXP C_convergence(SEXP draws);
+SEXP C_column_quantiles(SEXP values, SEXP probs);
 SEXP C_mean_error(SEXP draws);
 SEXP C_checksum(SEXP bytes);
 SEXP C_process_started(SEXP pid);
