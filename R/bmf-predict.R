@@ -423,6 +423,10 @@ conditional_moments <- function(kept, pairs, deviations) {
 #' \eqn{\eta}{eta}.
 #'
 #' @section Intervals:
+#' With `interval = "mean"` the variance is the part `parameters`, and the ends
+#' are the quantiles of the means over the draws; given a draw the mean of a
+#' rating of a new id is normal (with `range` or `link` the spread of its
+#' factors counts as noise). With `interval = "prediction"` noise is included.
 #' The predictive distribution of a rating, noise included, is the mixture over
 #' the draws of the normal distributions \eqn{\mathrm{N}(\eta^{(s)}_{ij},
 #' 1/\beta^{(s)})}{N(eta_ij(s), 1/beta(s))}, and the ends of an interval are
@@ -443,15 +447,18 @@ conditional_moments <- function(kept, pairs, deviations) {
 #' @param object A fit made by [gibbs_bmf()].
 #' @param newdata `NULL` for the ratings of the fit, or a data frame of pairs
 #'   with columns called as in the ratings.
-#' @param type `"mean"`: mean and variance of the rating; `"interval"`: its
-#'   mean, standard deviation and the ends of its central interval, all of the
-#'   predictive distribution, noise included; `"draws"`: the draws of the mean
-#'   of the rating (\eqn{\eta}{eta} without `range` and `link`), without the
-#'   noise; `"probabilities"`: with `link`, the probability of each level.
-#' @param level For `"interval"`: number between 0 and 1, default 0.95, the
-#'   probability of the interval.
-#' @param variance For `"mean"`: `TRUE` (default) or `FALSE`, for the means
-#'   alone.
+#' @param type `"mean"`: mean and variance of the rating, or an interval;
+#'   `"draws"`: the draws of the mean of the rating (\eqn{\eta}{eta} without
+#'   `range` and `link`), without the noise; `"probabilities"`: with `link`, the
+#'   probability of each level.
+#' @param interval For `"mean"`: `"none"` (default); `"prediction"`: mean,
+#'   standard deviation and the ends of the central interval of the rating,
+#'   noise included; `"mean"`: the same of the mean of the rating, without the
+#'   noise.
+#' @param level Number between 0 and 1, default 0.95: the probability of the
+#'   interval.
+#' @param variance For `"mean"` without an interval: `TRUE` (default) or
+#'   `FALSE`, for the means alone.
 #' @param draws `NULL` for all draws that the fit keeps for prediction, or the
 #'   number of them to use, spread evenly.
 #' @param user_features,item_features For a fit with features: `NULL`, or a
@@ -461,8 +468,8 @@ conditional_moments <- function(kept, pairs, deviations) {
 #'   and item (under their names in the data), `mean`, `variance` and its parts
 #'   `noise` and `parameters`, in the unit of the ratings and its square, and
 #'   `unknown` (`"none"`, `"user"`, `"item"` or `"both"`); with `variance =
-#'   FALSE` a vector of means. `"interval"`: the same with `mean`, `sd`,
-#'   `lower`, `upper`. `"probabilities"`: a data frame with a column for each
+#'   FALSE` a vector of means; with an interval `mean`, `sd`, `lower` and
+#'   `upper`. `"probabilities"`: a data frame with a column for each
 #'   level, named by it. `"draws"`: a matrix, draws x pairs. The other pairs in
 #'   `newdata` do not change a bit of a pair's result (for `"draws"` of new ids
 #'   they do not change its distribution).
@@ -482,19 +489,19 @@ conditional_moments <- function(kept, pairs, deviations) {
 #'   user = c("1", "2", "someone new"), item = c("1", "5", "5")
 #' )
 #' predict(fit, pairs)
-#' predict(fit, pairs, type = "interval", level = 0.5)
+#' predict(fit, pairs, interval = "prediction", level = 0.5)
 #' @export
 predict.gibbs_bmf <- function(object, newdata = NULL,
-                              type = c(
-                                "mean", "draws", "interval", "probabilities"
-                              ),
+                              type = c("mean", "draws", "probabilities"),
+                              interval = c("none", "mean", "prediction"),
                               level = 0.95, variance = TRUE, draws = NULL,
                               user_features = NULL, item_features = NULL,
                               ...) {
   call <- rlang::current_env()
   check_unlocked(call)
   check_no_more(...)
-  type <- check_choice(type, c("mean", "draws", "interval", "probabilities"))
+  type <- check_choice(type, c("mean", "draws", "probabilities"))
+  interval <- check_rating_interval(interval, type, call)
   level <- check_level(level)
   variance <- check_flag(variance)
   model <- fit_part(object, "model")
@@ -505,10 +512,24 @@ predict.gibbs_bmf <- function(object, newdata = NULL,
   kept <- kept_factors(object, draws, call)
   switch(type,
     probabilities = predict_probabilities(kept, pairs),
-    mean = predict_mean(kept, pairs, variance),
-    draws = predict_draws(kept, pairs, call),
-    interval = predict_interval(kept, pairs, level)
+    mean = if (interval == "none") {
+      predict_mean(kept, pairs, variance)
+    } else {
+      predict_interval(kept, pairs, interval, level)
+    },
+    draws = predict_draws(kept, pairs, call)
   )
+}
+
+check_rating_interval <- function(interval, type, call) {
+  interval <- check_interval(interval, call)
+  if (interval != "none" && type != "mean") {
+    abort_argument(
+      "{.arg type} must be {.val mean} with {.code interval = \"{interval}\"}.",
+      call = call
+    )
+  }
+  interval
 }
 
 check_has_probabilities <- function(model, type, call) {
@@ -605,25 +626,38 @@ linear_pair_moments <- function(kept, pairs) {
   })
 }
 
-predict_interval <- function(kept, pairs, level) {
+predict_interval <- function(kept, pairs, interval, level) {
   stand_ins <- draw_stand_ins(kept, pairs)
   moments <- pair_moments(kept, pairs, stand_ins)
-  ends <- interval_ends(kept, pairs, level, stand_ins)
+  ends <- interval_ends(kept, pairs, level, stand_ins, interval)
+  interval_frame(kept$model, pairs, moments, ends, interval, pairs$unknown)
+}
+
+# moments: of pair_moments(); ends: pairs x 2.
+interval_frame <- function(model, pairs, moments, ends, interval, unknown) {
+  noise <- if (interval == "prediction") moments$noise else 0
   pair_frame(
-    kept$model, pairs, mean = moments$mean,
-    sd = sqrt(moments$noise + moments$variance), lower = ends[, 1L],
-    upper = ends[, 2L], unknown = pairs$unknown
+    model, pairs, mean = moments$mean, sd = sqrt(noise + moments$variance),
+    lower = ends[, 1L], upper = ends[, 2L], unknown = unknown
   )
 }
 
-interval_ends <- function(kept, pairs, level, stand_ins = NULL) {
+interval_ends <- function(kept, pairs, level, stand_ins = NULL,
+                          interval = "prediction") {
+  kept <- kept_for(kept, interval)
   by_blocks(pairs, length(kept$noise), function(rows) {
     part <- bmf_normals(kept, pairs, rows, stand_ins)
-    cbind(
-      rating_quantile(kept, part, (1 - level) / 2),
-      rating_quantile(kept, part, (1 + level) / 2)
-    )
+    rating_ends(kept, part, level, interval)
   })
+}
+
+# For an interval of the mean of ratings that are the latent values: without
+# their noise.
+kept_for <- function(kept, interval) {
+  if (interval == "mean" && !is_latent(kept$model)) {
+    kept$noise[] <- 0
+  }
+  kept
 }
 
 check_pairs_size <- function(kept, pairs, call) {

@@ -62,9 +62,7 @@ mixed_prediction <- function(object, newdata, type = NULL, interval = "none",
                              level = 0.95, ..., call) {
   model <- fit_part(object, "model")
   response <- model_response(model)
-  interval <- check_choice(
-    interval, c("none", "mean", "prediction"), arg = "interval", call = call
-  )
+  interval <- check_interval(interval, call)
   type <- check_prediction_type(type, interval, response, call)
   level <- check_level(level, arg = "level", call = call)
   average <- function(type) {

@@ -13,7 +13,7 @@
 #' the fit was made with, such as data, are passed to `f` if it has arguments of
 #' their names and they are not in `...`.
 #'
-#' `predict()` gives the means of what `f` returns, or with `interval = TRUE`
+#' `predict()` gives the means of what `f` returns, or with `interval = "mean"`
 #' the standard deviations and central intervals too. If one of the arguments in
 #' `...` is a numeric vector with as many values as `f` returns, such as the
 #' places of a curve, it is the first column of that table. `plot()` draws the
@@ -26,7 +26,7 @@
 #' would be predicted.
 #'
 #' @param object,x A fit of [mh_sample()] or [gibbs_sample()]; for `plot()` the
-#'   table of `predict()` with `interval = TRUE`.
+#'   table of `predict()` with `interval = "mean"`.
 #' @param f A function of one draw that returns one number or several, as many
 #'   for every draw.
 #' @param log_lik A function of one draw that returns the log-likelihood of each
@@ -34,13 +34,14 @@
 #' @param ... Further arguments of `f` or `log_lik`, by name. For `plot()`,
 #'   graphical parameters. For `loo()` and `waic()` further arguments of the
 #'   function only: all others have their defaults.
-#' @param interval `FALSE` (default), or `TRUE` for standard deviations and
-#'   intervals.
+#' @param interval `"none"` (default), or `"mean"` for standard deviations and
+#'   intervals of what `f` returns. A new observation has no interval here: the
+#'   quantiles of `posterior_predict()` are one.
 #' @param level Number between 0 and 1, default 0.95: the posterior probability
 #'   of each interval.
 #' @param draws `NULL` for all draws, or the number of draws to use, spread
 #'   evenly over the chains' draws.
-#' @return `predict()`: a vector, or with `interval` a data frame of class
+#' @return `predict()`: a vector, or with an interval a data frame of class
 #'   `function_band` with the columns `mean`, `sd`, `lower` and `upper`.
 #'   `posterior_epred()`, `posterior_predict()` and `log_lik()`: a matrix, draws
 #'   x values, chain after chain. `plot()`: `x`, invisibly.
@@ -59,7 +60,7 @@
 #'   speed = cars$speed, dist = cars$dist, draws = 1000, burnin = 3000, seed = 1
 #' )
 #' curve <- function(p, speed) p[["a"]] * speed^p[["b"]]
-#' band <- predict(fit, curve, speed = 4:25, interval = TRUE)
+#' band <- predict(fit, curve, speed = 4:25, interval = "mean")
 #' head(band, 3)
 #' plot(band, ylim = c(0, 120), ylab = "distance (feet)")
 #' points(cars)
@@ -159,15 +160,21 @@ model_point.gibbs_sample_model <- function(model, row) {
 
 #' @rdname mh-predict
 #' @export
-predict.mh_sample <- function(object, f, ..., interval = FALSE, level = 0.95) {
+predict.mh_sample <- function(object, f, ..., interval = c("none", "mean"),
+                              level = 0.95) {
   call <- rlang::current_env()
   check_needed(f = "a function of a draw")
-  interval <- check_flag(interval)
+  interval <- check_interval(interval, call, c(
+    prediction = paste(
+      "The fit does not know the distribution of a new observation: give",
+      "`posterior_predict()` a function that draws one, and take its quantiles."
+    )
+  ))
   level <- check_level(level)
   found <- values_of_draws(object, f, list(...), NULL, "f", call)
   values <- found$values
   mean <- colMeans(values)
-  if (!interval) {
+  if (interval == "none") {
     return(mean)
   }
   ends <- central_intervals(values, level)
@@ -259,7 +266,7 @@ waic.gibbs_sample <- waic.mh_sample
 #' @export
 plot.function_band <- function(x, ...) {
   check_made(
-    x, c("mean", "lower", "upper"), "predict(, interval = TRUE)", "x",
+    x, c("mean", "lower", "upper"), "predict(, interval = \"mean\")", "x",
     rlang::current_env()
   )
   check_numeric_vector(x$mean, arg = "x$mean")

@@ -239,7 +239,7 @@ predict.gibbsite_regression <- function(object, newdata = NULL, type = NULL,
   check_no_more(...)
   model <- fit_part(object, "model")
   response <- model_response(model)
-  interval <- check_choice(interval, c("none", "mean", "prediction"))
+  interval <- check_interval(interval, call)
   type <- check_prediction_type(type, interval, response, call)
   level <- check_level(level)
   rows <- rows_to_predict(

@@ -291,7 +291,7 @@ hostile_objects <- function(folder = tempdir()) {
       proper, 4, 1, chains = 2, seed = 1, progress = FALSE
     ),
     prior_prediction = prior_predict(proper, 3, seed = 1),
-    function_band = predict(mh, function(x) x, interval = TRUE),
+    function_band = predict(mh, function(x) x, interval = "mean"),
     gibbsite_native_density = structure(
       function(x) 1, class = "gibbsite_native_density",
       native = list(
@@ -867,7 +867,7 @@ taken_values <- list(
   log_evidence.log_density = "forged_density", mixing_time.epsilon = "tiny",
   biases = "true", center = "true", conf.int = "true", debug = "true",
   evaluate = "true", tidy.gibbsite_laplace.exponentiate = "true",
-  factors = "true", forever = "true", index = "true", interval = "true",
+  factors = "true", forever = "true", index = "true",
   keep_data = "true", merge_split = "true", progress = "true",
   transform = "true", tune = "true", variance = "true",
   burnin = "zero", seed = c("minus_one", "zero"), checkpoint = "string",

@@ -2,29 +2,6 @@
 # pictures, odd data, messages.  That its draws have the right distribution is
 # tested in test-bmf-exact.R.
 
-quiet <- function(code) {
-  suppressWarnings(
-    suppressMessages(code, classes = "gibbsite_message"),
-    classes = "gibbsite_warning_convergence"
-  )
-}
-
-# 25 users, 15 items, 40% of the cells; user ids are letters, item ids numbers
-small_ratings <- function(seed = 1, ...) {
-  made <- withr::with_seed(seed, sim_bmf(25, 15, rank = 2, share = 0.4, ...))
-  data.frame(
-    user = letters[made$user], item = 10L * as.integer(made$item),
-    value = 3 + made$value
-  )
-}
-
-short_bmf <- function(ratings = small_ratings(), rank = 2, draws = 40,
-                      burnin = 20, chains = 2, seed = 1, ...) {
-  quiet(gibbs_bmf(ratings, rank, draws = draws, burnin = burnin,
-    chains = chains, seed = seed, progress = FALSE, ...
-  ))
-}
-
 longer <- function(fit, draws, ...) {
   quiet(extend(fit, draws, progress = FALSE, ...))
 }
@@ -87,10 +64,6 @@ prior_by_hand <- function(fit, draw, side) {
   }
   list(mean = numeric(d), covariance = diag(variance, d))
 }
-
-some_pairs <- data.frame(
-  user = c("a", "b", "y", "c", "a"), item = c(10, 150, 70, 10, 20)
-)
 
 # ---- the promises of the driver --------------------------------------------
 
@@ -244,7 +217,7 @@ test_that("moments and intervals of new ids agree with draws of them", {
   new <- data.frame(user = c("a", "new", "new"), item = c(11, 10, 11))
   moments <- predict(fit, new)
   withr::with_seed(1, {
-    interval <- predict(fit, new, type = "interval", level = 0.8)
+    interval <- predict(fit, new, interval = "prediction", level = 0.8)
     # 200 draws of the fit, each with 50 new users and items
     rated <- lapply(1:50, function(k) posterior_predict(fit, new))
   })
@@ -273,7 +246,7 @@ test_that("interval ends are the quantiles of the draws' mixture", {
   eta <- etas_by_hand(fit, some_pairs$user, some_pairs$item)
   sd <- sqrt(noise_by_hand(fit))
   for (level in c(0.5, 0.9, 0.999)) {
-    interval <- predict(fit, some_pairs, type = "interval", level = level)
+    interval <- predict(fit, some_pairs, interval = "prediction", level = level)
     below <- function(ends) {
       vapply(1:5, function(p) mean(stats::pnorm(ends[p], eta[, p], sd)), 0)
     }
@@ -308,10 +281,10 @@ test_that("pairs predicted together and one by one are the same to the bit", {
   pairs <- data.frame(
     user = c("a", "b", "new", "c", "y"), item = c(10, 20, 30, 11, 150)
   )
-  for (type in c("mean", "interval")) {
-    together <- predict(fit, pairs, type = type)
+  for (interval in c("none", "mean", "prediction")) {
+    together <- predict(fit, pairs, interval = interval)
     alone <- do.call(rbind, lapply(1:5, function(p) {
-      predict(fit, pairs[p, ], type = type)
+      predict(fit, pairs[p, ], interval = interval)
     }))
     expect_identical(alone, together)
   }
@@ -345,7 +318,7 @@ test_that("ids are found whatever their type, and come back as they came", {
   own <- stats::setNames(small_ratings(), c("student", "lecturer", "mark"))
   fit <- short_bmf(own, user = "student", item = "lecturer", value = "mark")
   expect_named(
-    predict(fit, own[1:2, ], type = "interval"),
+    predict(fit, own[1:2, ], interval = "prediction"),
     c("student", "lecturer", "mean", "sd", "lower", "upper", "unknown")
   )
   expect_named(
@@ -419,7 +392,7 @@ test_that("pairs given up front are averaged over every kept draw", {
   expect_identical(out$value, asked$value)
   # fewer draws are stored: every second one
   expect_identical(nrow(predict(fit, asked, type = "draws")), 300L)
-  stored <- predict(fit, asked, type = "interval")
+  stored <- predict(fit, asked, interval = "prediction")
   expect_false(isTRUE(all.equal(stored$mean, out$mean, tolerance = 1e-6)))
   standard <- (stored$upper - stored$mean) / stored$sd
   expect_equal(out$upper, out$mean + sqrt(out$variance) * standard)
@@ -440,7 +413,7 @@ test_that("coverage is counted by the predictive distribution", {
   expect_named(
     scores, c("ratings", "rmse", "mae", "lpd", "coverage_20", "coverage_99.5")
   )
-  ends <- predict(fit, ratings, type = "interval", level = 0.2)
+  ends <- predict(fit, ratings, interval = "prediction", level = 0.2)
   expect_equal(
     scores$coverage_20,
     mean(ratings$value >= ends$lower & ratings$value <= ends$upper)
@@ -461,7 +434,7 @@ test_that("recommendations are the best predictions of what is not rated", {
     rated <- ratings$item[ratings$user == user]
     left <- setdiff(unique(ratings$item), rated)
     all <- predict(
-      fit, data.frame(user, item = left), type = "interval", level = 0.5
+      fit, data.frame(user, item = left), interval = "prediction", level = 0.5
     )
     all <- all[order(-all$mean), ][1:4, ]
     own <- best[best$user == user, ]
@@ -563,7 +536,7 @@ test_that("new users are predicted from their draws", {
   )
   expect_identical(predicted$unknown, c("none", "user", "item"))
   expect_gt(predicted$parameters[3], predicted$parameters[1])
-  ends <- predict(folded, pairs, type = "interval", level = 0.8)
+  ends <- predict(folded, pairs, interval = "prediction", level = 0.8)
   expect_equal(
     mean(stats::pnorm(ends$upper[1], eta[1, ], sqrt(noise_by_hand(fit)))), 0.9
   )
@@ -788,7 +761,7 @@ test_that("a mode answers what a point can", {
     method = "icm", predict_at = ratings[1:10, ], biases = TRUE, seed = 1
   ))
   new <- data.frame(user = c("a", "new"), item = c(10, 10))
-  ends <- predict(top, new, type = "interval", level = 0.8)
+  ends <- predict(top, new, interval = "prediction", level = 0.8)
   expect_equal(ends$upper - ends$mean, stats::qnorm(0.9) * ends$sd)
   expect_identical(ends$unknown, c("none", "user"))
   # a new user has the mean of the prior
@@ -940,7 +913,7 @@ test_that("tables of every shape have an answer", {
     fit <- short_bmf(ratings, draws = 20, burnin = 5, ...)
     draws <- do.call(rbind, lapply(fit, unclass))
     expect_true(all(is.finite(draws)))
-    out <- predict(fit, ratings, type = "interval")
+    out <- predict(fit, ratings, interval = "prediction")
     expect_true(all(is.finite(as.matrix(out[3:6]))))
     expect_true(all(out$lower < out$mean & out$mean < out$upper))
     expect_no_error(summary(fit))
@@ -1110,7 +1083,7 @@ test_that("faults of questions name themselves", {
     predict(fit, some_pairs[0, ])
     predict(fit, data.frame(user = "a", item = NA))
     predict(fit, some_pairs, type = "response")
-    predict(fit, some_pairs, type = "interval", level = 90)
+    predict(fit, some_pairs, interval = "prediction", level = 90)
     predict(fit, some_pairs, variance = NA)
     predict(fit, some_pairs, draws = 1000)
     predict(fit, some_pairs, newlevels = TRUE)
