@@ -459,7 +459,7 @@ conditional_moments <- function(kept, pairs, deviations) {
 #'   interval.
 #' @param variance For `"mean"` without an interval: `TRUE` (default) or
 #'   `FALSE`, for the means alone.
-#' @param draws `NULL` for all draws that the fit keeps for prediction, or the
+#' @param ndraws `NULL` for all draws that the fit keeps for prediction, or the
 #'   number of them to use, spread evenly.
 #' @param user_features,item_features For a fit with features: `NULL`, or a
 #'   table like that of the fit with a row for each new user (item).
@@ -494,7 +494,7 @@ conditional_moments <- function(kept, pairs, deviations) {
 predict.gibbs_bmf <- function(object, newdata = NULL,
                               type = c("mean", "draws", "probabilities"),
                               interval = c("none", "mean", "prediction"),
-                              level = 0.95, variance = TRUE, draws = NULL,
+                              level = 0.95, variance = TRUE, ndraws = NULL,
                               user_features = NULL, item_features = NULL,
                               ...) {
   call <- rlang::current_env()
@@ -509,7 +509,7 @@ predict.gibbs_bmf <- function(object, newdata = NULL,
   pairs <- bmf_pairs(
     model, newdata, call, list(u = user_features, v = item_features)
   )
-  kept <- kept_factors(object, draws, call)
+  kept <- kept_factors(object, ndraws, call)
   switch(type,
     probabilities = predict_probabilities(kept, pairs),
     mean = if (interval == "none") {
@@ -663,7 +663,7 @@ kept_for <- function(kept, interval) {
 check_pairs_size <- function(kept, pairs, call) {
   check_result_size(
     c(length(kept$noise), length(pairs$user)), "draws x pairs",
-    "{.arg draws} or the number of pairs", call
+    "{.arg ndraws} or the number of pairs", call
   )
 }
 
@@ -728,11 +728,10 @@ new_codes <- function(ids, codes) {
 #' @param object A fit made by [gibbs_bmf()].
 #' @param newdata `NULL` for the ratings of the fit, or a data frame as in
 #'   [predict.gibbs_bmf()]; `log_lik()` needs the ratings in it too.
-#' @param draws `NULL` for all draws that the fit keeps for prediction
+#' @param ndraws `NULL` for all draws that the fit keeps for prediction
 #'   (`pp_check()`: for at most 50), or the number of them to use, spread
 #'   evenly.
 #' @param user_features,item_features As in [predict.gibbs_bmf()].
-#' @param ndraws Another name of `draws`, which tidybayes uses.
 #' @param re_formula `NULL` or `NA`, without effect; tidybayes gives it.
 #' @param transform For `posterior_linpred()`: `TRUE` for the mean of the
 #'   rating, `FALSE` (default) for the linear predictor; with `range` or `link`
@@ -752,65 +751,62 @@ new_codes <- function(ids, codes) {
 #' fit <- gibbs_bmf(made, rank = 2, draws = 200, burnin = 200, chains = 2,
 #'   seed = 1
 #' )
-#' dim(posterior_predict(fit, draws = 10))
+#' dim(posterior_predict(fit, ndraws = 10))
 #' mean(log_lik(fit, made[1:5, ]))
 #' @name bmf-checks
 #' @aliases posterior_predict.gibbs_bmf
 #' @export
-posterior_predict.gibbs_bmf <- function(object, newdata = NULL, draws = NULL,
+posterior_predict.gibbs_bmf <- function(object, newdata = NULL, ndraws = NULL,
                                         ..., user_features = NULL,
-                                        item_features = NULL, ndraws = NULL,
+                                        item_features = NULL,
                                         re_formula = NULL) {
   call <- rlang::current_env()
   check_unlocked(call)
   check_no_more(...)
   check_re_formula(re_formula, call)
-  draws <- either_draws(draws, ndraws, call)
   pairs <- bmf_pairs(
     fit_part(object, "model"), newdata, call,
     list(u = user_features, v = item_features)
   )
-  kept <- kept_factors(object, draws, call)
+  kept <- kept_factors(object, ndraws, call)
   rating_draws(kept, predictor_draws(kept, pairs, call))
 }
 
 #' @rdname bmf-checks
 #' @export
-posterior_epred.gibbs_bmf <- function(object, newdata = NULL, draws = NULL,
+posterior_epred.gibbs_bmf <- function(object, newdata = NULL, ndraws = NULL,
                                       ..., user_features = NULL,
-                                      item_features = NULL, ndraws = NULL,
+                                      item_features = NULL,
                                       re_formula = NULL) {
   check_no_more(...)
   call <- rlang::current_env()
   check_unlocked(call)
   check_re_formula(re_formula, call)
-  draws <- either_draws(draws, ndraws, call)
   pairs <- bmf_pairs(
     fit_part(object, "model"), newdata, call,
     list(u = user_features, v = item_features)
   )
-  predict_draws(kept_factors(object, draws, call), pairs, call)
+  predict_draws(kept_factors(object, ndraws, call), pairs, call)
 }
 
 #' @rdname bmf-checks
 #' @export
 posterior_linpred.gibbs_bmf <- function(object, transform = FALSE,
-                                        newdata = NULL, draws = NULL, ...,
-                                        ndraws = NULL, re_formula = NULL) {
+                                        newdata = NULL, ndraws = NULL, ...,
+                                        re_formula = NULL) {
   call <- rlang::current_env()
   check_no_more(...)
   check_unlocked(call)
   transform <- check_flag(transform)
   check_re_formula(re_formula, call)
-  draws <- either_draws(draws, ndraws, call)
   pairs <- bmf_pairs(fit_part(object, "model"), newdata, call)
-  kept <- kept_factors(object, draws, call)
+  kept <- kept_factors(object, ndraws, call)
   (if (transform) predict_draws else predictor_draws)(kept, pairs, call)
 }
 
 #' @rdname bmf-checks
 #' @export
-log_lik.gibbs_bmf <- function(object, newdata = NULL, draws = NULL, ...,
+log_lik.gibbs_bmf <- function(object, newdata = NULL, ndraws = NULL, ...,
                               user_features = NULL, item_features = NULL) {
   call <- rlang::current_env()
   check_unlocked(call)
@@ -820,7 +816,7 @@ log_lik.gibbs_bmf <- function(object, newdata = NULL, draws = NULL, ...,
     model, newdata, call, list(u = user_features, v = item_features)
   )
   check_values(pairs, model, call)
-  kept <- kept_factors(object, draws, call)
+  kept <- kept_factors(object, ndraws, call)
   check_pairs_size(kept, pairs, call)
   rating_log_density(kept, pairs$value, bmf_normals(
     kept, pairs, stand_ins = draw_stand_ins(kept, pairs)
@@ -852,9 +848,10 @@ check_values <- function(pairs, model, call) {
 
 #' @rdname bmf-checks
 #' @exportS3Method bayesplot::pp_check
-pp_check.gibbs_bmf <- function(object, draws = NULL, ...) {
+pp_check.gibbs_bmf <- function(object, ndraws = NULL, ...) {
   if (has_short_names()) return(with_whole_names())
   call <- rlang::current_env()
+  check_passed_on(...)
   shown <- fit_part(object, "model")
   available <- length(kept_factors(object, call = call)$noise)
   pairs <- bmf_pairs(shown, NULL, call)
@@ -865,7 +862,7 @@ pp_check.gibbs_bmf <- function(object, draws = NULL, ...) {
   newdata <- pair_frame(shown, list(ids = lapply(pairs$ids, `[`, rows)))
   bayesplot::ppc_dens_overlay(
     pairs$value[rows],
-    posterior_predict(object, newdata, draws %||% min(50, available)), ...
+    posterior_predict(object, newdata, ndraws %||% min(50, available)), ...
   )
 }
 

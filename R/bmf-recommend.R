@@ -322,7 +322,7 @@ recommended <- function(model, pairs, best, ends) {
 #'   prior. Of a user whom the fit has, only the ratings given here are used,
 #'   and a message says so; [recommend()] leaves out the items rated in the fit
 #'   as well.
-#' @param draws `NULL` for all draws that the fit keeps for prediction, or the
+#' @param ndraws `NULL` for all draws that the fit keeps for prediction, or the
 #'   number of them to use, spread evenly.
 #' @param user_features For a fit with features of its users: a table with those
 #'   of the new users. Their prior mean is then \eqn{\mu_u + B_u^\top f}{mu_u +
@@ -347,7 +347,7 @@ recommended <- function(model, pairs, best, ends) {
 #' predict(folded, data.frame(user = "ann", item = c("1", "2")))
 #' recommend(folded, n = 3)
 #' @export
-fold_in <- function(fit, new_ratings, draws = NULL, user_features = NULL) {
+fold_in <- function(fit, new_ratings, ndraws = NULL, user_features = NULL) {
   check_needed(fit = "a fit made by gibbs_bmf()", new_ratings = "a data frame")
   call <- rlang::current_env()
   check_unlocked(call)
@@ -396,7 +396,7 @@ fold_in <- function(fit, new_ratings, draws = NULL, user_features = NULL) {
   features <- if (!is.null(model$features$u)) {
     features_given(model, "u", plain_or_level(users$ids), user_features, call)
   }
-  kept <- kept_factors(fit, draws, call)
+  kept <- kept_factors(fit, ndraws, call)
   drawn <- fold_draws(kept, ratings, features)
   structure(
     list(

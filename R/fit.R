@@ -243,15 +243,26 @@ check_no_more <- function(..., call = rlang::caller_env()) {
   if (...length() > 0) {
     names <- names(substitute(list(...)))[-1]
     named <- names[nzchar(names)]
-    abort_argument(
-      if (length(named) > 0) {
-        c("There is no argument {.arg {named[1]}}.",
-          i = foreign_hint(named[1], frame_formals(call)))
-      } else {
-        "There are more arguments than expected."
-      },
-      call = call
-    )
+    if (length(named) > 0) {
+      abort_unknown(named[[1L]], call)
+    }
+    abort_argument("There are more arguments than expected.", call = call)
+  }
+}
+
+abort_unknown <- function(name, call) {
+  abort_argument(
+    c("There is no argument {.arg {name}}.",
+      i = foreign_hint(name, frame_formals(call))),
+    call = call
+  )
+}
+
+# The same for `draws`, where a method passes `...` on to a function that would
+# not notice it.
+check_passed_on <- function(..., call = rlang::caller_env()) {
+  if ("draws" %in% names(substitute(list(...)))) {
+    abort_unknown("draws", call)
   }
 }
 
@@ -270,7 +281,7 @@ foreign_arguments <- c(
   na.action = "na_action", mcmc = "draws", n.sample = "draws",
   warmup = "burnin", nburn = "burnin", n.burnin = "burnin",
   nchains = "chains", n.chains = "chains",
-  n.thin = "thin", new_data = "newdata"
+  n.thin = "thin", new_data = "newdata", draws = "ndraws", ndraws = "draws"
 )
 
 family_hint <- function(known) {

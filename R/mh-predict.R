@@ -39,7 +39,7 @@
 #'   quantiles of `posterior_predict()` are one.
 #' @param level Number between 0 and 1, default 0.95: the posterior probability
 #'   of each interval.
-#' @param draws `NULL` for all draws, or the number of draws to use, spread
+#' @param ndraws `NULL` for all draws, or the number of draws to use, spread
 #'   evenly over the chains' draws.
 #' @return `predict()`: a vector, or with an interval a data frame of class
 #'   `function_band` with the columns `mean`, `sd`, `lower` and `upper`.
@@ -115,6 +115,9 @@ check_all_kept <- function(model, call) {
 
 # The arguments in `...` and those of the fit that f has.
 further_of <- function(model, f, given, arg, call) {
+  if ("draws" %in% setdiff(names(given), names(argument_list(f)))) {
+    abort_unknown("draws", call)
+  }
   check_extra(given, f, arg, "the draw", call)
   own <- taken_by(f, model[[model$arguments_at]])
   all <- c(given, own[setdiff(names(own), names(given))])
@@ -198,10 +201,10 @@ predict.gibbs_sample <- predict.mh_sample
 
 #' @rdname mh-predict
 #' @export
-posterior_epred.mh_sample <- function(object, f, ..., draws = NULL) {
+posterior_epred.mh_sample <- function(object, f, ..., ndraws = NULL) {
   check_needed(f = "a function of a draw")
   values_of_draws(
-    object, f, list(...), draws, "f", rlang::current_env()
+    object, f, list(...), ndraws, "f", rlang::current_env()
   )$values
 }
 
@@ -211,11 +214,11 @@ posterior_epred.gibbs_sample <- posterior_epred.mh_sample
 
 #' @rdname mh-predict
 #' @export
-posterior_predict.mh_sample <- function(object, f, ..., draws = NULL) {
+posterior_predict.mh_sample <- function(object, f, ..., ndraws = NULL) {
   call <- rlang::current_env()
   check_needed(f = "a function that draws new data, given a draw")
   check_unlocked(call)
-  values_of_draws(object, f, list(...), draws, "f", call)$values
+  values_of_draws(object, f, list(...), ndraws, "f", call)$values
 }
 
 #' @rdname mh-predict
@@ -224,12 +227,12 @@ posterior_predict.gibbs_sample <- posterior_predict.mh_sample
 
 #' @rdname mh-predict
 #' @export
-log_lik.mh_sample <- function(object, log_lik, ..., draws = NULL) {
+log_lik.mh_sample <- function(object, log_lik, ..., ndraws = NULL) {
   if (has_short_names()) return(with_whole_names())
   check_needed(log_lik = "a function of a draw: the log-likelihood of each
                           observation")
   values_of_draws(
-    object, log_lik, list(...), draws, "log_lik", rlang::current_env()
+    object, log_lik, list(...), ndraws, "log_lik", rlang::current_env()
   )$values
 }
 

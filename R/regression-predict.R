@@ -308,9 +308,8 @@ check_prediction_type <- function(type, interval, response, call) {
 #' @param newdata,offset,weights,trials,re_formula,allow_new_levels As in
 #'   [predict.gibbsite_regression()]; for `log_lik()` `newdata` with the
 #'   response.
-#' @param draws `NULL` for all draws (`pp_check()`: for at most 50), or the
+#' @param ndraws `NULL` for all draws (`pp_check()`: for at most 50), or the
 #'   number of draws to use, spread evenly over the chains' draws.
-#' @param ndraws Another name of `draws`, which tidybayes uses.
 #' @param transform `FALSE` (default); `TRUE` is `posterior_epred()`.
 #' @param y For `log_lik()` with `newdata`: its response. It is needed for a fit
 #'   by matrix, and as `cbind(successes, failures)` for one of proportions with
@@ -345,8 +344,8 @@ check_prediction_type <- function(type, interval, response, call) {
 #' if (requireNamespace("loo", quietly = TRUE)) loo::loo(fit)
 #'
 #' fit <- gibbs_hlm(weight ~ Time + (1 + Time | Chick), ChickWeight, seed = 1)
-#' dim(posterior_predict(fit, draws = 100))
-#' dim(log_lik(fit, by = "group", draws = 100))
+#' dim(posterior_predict(fit, ndraws = 100))
+#' dim(log_lik(fit, by = "group", ndraws = 100))
 #' @name regression-draws
 NULL
 
@@ -364,7 +363,7 @@ draws_at_rows <- function(object, newdata, draws, offset = NULL,
   )
   chosen <- drawn_rows(object, draws, call)
   check_result_size(
-    c(nrow(chosen), nrow(rows$x)), "draws x observations", "{.arg draws}", call
+    c(nrow(chosen), nrow(rows$x)), "draws x observations", "{.arg ndraws}", call
   )
   list(
     model = model, response = response, rows = rows, draws = chosen,
@@ -382,17 +381,15 @@ drawn_rows <- function(object, draws, call) {
 #' @rdname regression-draws
 #' @export
 posterior_linpred.gibbsite_regression <- function(object, transform = FALSE,
-                                                  newdata = NULL, draws = NULL,
+                                                  newdata = NULL, ndraws = NULL,
                                                   offset = NULL, ...,
-                                                  ndraws = NULL,
                                                   re_formula = NULL,
                                                   allow_new_levels = FALSE) {
   call <- rlang::current_env()
   check_no_more(...)
   transform <- check_flag(transform)
-  draws <- either_draws(draws, ndraws, call)
   at <- draws_at_rows(
-    object, newdata, draws, offset, re_formula, allow_new_levels, call
+    object, newdata, ndraws, offset, re_formula, allow_new_levels, call
   )
   if (transform) response_mean(at$response, at$eta) else at$eta
 }
@@ -400,15 +397,13 @@ posterior_linpred.gibbsite_regression <- function(object, transform = FALSE,
 #' @rdname regression-draws
 #' @export
 posterior_epred.gibbsite_regression <- function(object, newdata = NULL,
-                                                draws = NULL, offset = NULL,
-                                                ..., ndraws = NULL,
-                                                re_formula = NULL,
+                                                ndraws = NULL, offset = NULL,
+                                                ..., re_formula = NULL,
                                                 allow_new_levels = FALSE) {
   call <- rlang::current_env()
   check_no_more(...)
-  draws <- either_draws(draws, ndraws, call)
   at <- draws_at_rows(
-    object, newdata, draws, offset, re_formula, allow_new_levels, call
+    object, newdata, ndraws, offset, re_formula, allow_new_levels, call
   )
   response_mean(at$response, at$eta)
 }
@@ -416,18 +411,16 @@ posterior_epred.gibbsite_regression <- function(object, newdata = NULL,
 #' @rdname regression-draws
 #' @export
 posterior_predict.gibbsite_regression <- function(object, newdata = NULL,
-                                                  draws = NULL, offset = NULL,
+                                                  ndraws = NULL, offset = NULL,
                                                   weights = NULL,
                                                   trials = NULL, ...,
-                                                  ndraws = NULL,
                                                   re_formula = NULL,
                                                   allow_new_levels = FALSE) {
   call <- rlang::current_env()
   check_unlocked(call)
   check_no_more(...)
-  draws <- either_draws(draws, ndraws, call)
   at <- draws_at_rows(
-    object, newdata, draws, offset, re_formula, allow_new_levels, call
+    object, newdata, ndraws, offset, re_formula, allow_new_levels, call
   )
   size <- response_size(
     at$response, at$model, newdata, weights, trials, ncol(at$eta), call
@@ -437,14 +430,13 @@ posterior_predict.gibbsite_regression <- function(object, newdata = NULL,
 
 #' @rdname regression-draws
 #' @export
-log_lik.gibbsite_regression <- function(object, newdata = NULL, draws = NULL,
+log_lik.gibbsite_regression <- function(object, newdata = NULL, ndraws = NULL,
                                         by = c("observation", "group"),
                                         offset = NULL, weights = NULL, y = NULL,
-                                        ..., ndraws = NULL, re_formula = NULL,
+                                        ..., re_formula = NULL,
                                         allow_new_levels = FALSE) {
   call <- rlang::current_env()
   check_no_more(...)
-  draws <- either_draws(draws, ndraws, call)
   by <- check_choice(by, c("observation", "group"))
   model <- fit_part(object, "model")
   if (is.null(newdata)) {
@@ -462,18 +454,18 @@ log_lik.gibbsite_regression <- function(object, newdata = NULL, draws = NULL,
          {.code by = \"group\"}: the groups are those of the fit's data."
       )
     }
-    chosen <- drawn_rows(object, draws, call)
+    chosen <- drawn_rows(object, ndraws, call)
     return(predictor_group_log_lik(model, chosen, call))
   }
   if (is.null(newdata) && is.null(offset)) {
-    out <- predictor_log_lik(model, drawn_rows(object, draws, call))
+    out <- predictor_log_lik(model, drawn_rows(object, ndraws, call))
     if (!is.null(out)) {
       colnames(out) <- model$frame$row_names
       return(used_columns(out, rows_used(model$frame)))
     }
   }
   at <- draws_at_rows(
-    object, newdata, draws, offset, re_formula, allow_new_levels, call
+    object, newdata, ndraws, offset, re_formula, allow_new_levels, call
   )
   data <- model$frame
   used <- rows_used(data)
@@ -492,13 +484,12 @@ log_lik.gibbsite_regression <- function(object, newdata = NULL, draws = NULL,
 #' @rdname regression-draws
 #' @export
 bayes_R2.gibbsite_regression <- function( # nolint: object_name_linter.
-    object, newdata = NULL, draws = NULL, offset = NULL, ..., ndraws = NULL,
+    object, newdata = NULL, ndraws = NULL, offset = NULL, ...,
     re_formula = NULL, allow_new_levels = FALSE) {
   call <- rlang::current_env()
   check_no_more(...)
-  draws <- either_draws(draws, ndraws, call)
   at <- draws_at_rows(
-    object, newdata, draws, offset, re_formula, allow_new_levels, call
+    object, newdata, ndraws, offset, re_formula, allow_new_levels, call
   )
   eta <- if (is.null(newdata)) {
     used_columns(at$eta, rows_used(at$model$frame))
@@ -512,13 +503,14 @@ bayes_R2.gibbsite_regression <- function( # nolint: object_name_linter.
 
 #' @rdname regression-draws
 #' @exportS3Method bayesplot::pp_check
-pp_check.gibbsite_regression <- function(object, draws = NULL, ...) {
+pp_check.gibbsite_regression <- function(object, ndraws = NULL, ...) {
   if (has_short_names()) return(with_whole_names())
+  check_passed_on(...)
   frame <- check_frame(fit_part(object, "model"))
-  draws <- draws %||% min(50, ndraws(object))
+  ndraws <- ndraws %||% min(50, ndraws(object))
   used <- rows_used(frame)
   y <- (frame$y * (frame$trials %||% 1))[used]
-  replicated <- unname(posterior_predict(object, draws = draws))
+  replicated <- unname(posterior_predict(object, ndraws = ndraws))
   # successes of few trials have few values
   few <- !is.null(frame$total) && max(frame$trials %||% 1) <= 30
   picture <- if (few) bayesplot::ppc_bars else bayesplot::ppc_dens_overlay

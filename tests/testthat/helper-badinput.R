@@ -874,7 +874,7 @@ taken_values <- list(
   target = "tiny", level = "tiny", prob = "tiny", conf.level = "tiny",
   share = "tiny",
   probs = c("tiny", "zero"), n = "huge", draws = character(),
-  held_out_perplexity.draws = "huge", predict.gibbs_lda.draws = "huge",
+  held_out_perplexity.ndraws = "huge", predict.gibbs_lda.ndraws = "huge",
   rhat = c("half", "huge", "inf"), converged.rhat = c("half", "huge"),
   convergence.rhat = c("half", "huge"), ess = c(positive, "zero"),
   thin = character(), window.gibbsite_fit.thin = "huge",

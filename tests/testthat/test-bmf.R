@@ -341,7 +341,7 @@ test_that("replications, densities and fitted values agree with the draws", {
     rep(ratings$value, each = nrow(eta)), eta, sd, log = TRUE
   )
   expect_equal(log_lik(fit), matrix(density, nrow(eta)))
-  expect_identical(dim(log_lik(fit, draws = 7)), c(7L, nrow(ratings)))
+  expect_identical(dim(log_lik(fit, ndraws = 7)), c(7L, nrow(ratings)))
   set.seed(1)
   first <- posterior_predict(fit)
   set.seed(1)
@@ -363,7 +363,7 @@ test_that("replications, densities and fitted values agree with the draws", {
     suppressWarnings(expect_s3_class(loo::waic(fit), "waic"))
   }
   if (requireNamespace("bayesplot", quietly = TRUE)) {
-    expect_s3_class(bayesplot::pp_check(fit, draws = 5), "ggplot")
+    expect_s3_class(bayesplot::pp_check(fit, ndraws = 5), "ggplot")
   }
 })
 
@@ -557,7 +557,7 @@ test_that("new users are predicted from their draws", {
     fold_in(fit, data.frame(user = "p", item = 10, value = Inf))
     fold_in(fit, new[0, ])
     fold_in(fit, list(1))
-    fold_in(fit, new, draws = 1000)
+    fold_in(fit, new, ndraws = 1000)
     fold_in(1, new)
     predict(folded, data.frame(user = "r", item = 10))
     predict(folded, pairs, type = "cluster")
@@ -1085,9 +1085,9 @@ test_that("faults of questions name themselves", {
     predict(fit, some_pairs, type = "response")
     predict(fit, some_pairs, interval = "prediction", level = 90)
     predict(fit, some_pairs, variance = NA)
-    predict(fit, some_pairs, draws = 1000)
+    predict(fit, some_pairs, ndraws = 1000)
     predict(fit, some_pairs, newlevels = TRUE)
-    posterior_predict(fit, some_pairs, draws = 0)
+    posterior_predict(fit, some_pairs, ndraws = 0)
     log_lik(fit, some_pairs)
     log_lik(fit, cbind(some_pairs, value = c(1, NA)[c(1, 2, 1, 1, 1)]))
     predicted_at(fit)

@@ -94,11 +94,11 @@ test_that("predict() gives means and bands, and a column of places", {
 test_that("new data come from R's generator", {
   fit <- own_mh()
   draw <- function(p, n) rnorm(n, p[["mu"]])
-  withr::with_seed(3, one <- posterior_predict(fit, draw, n = 2, draws = 10))
-  withr::with_seed(3, two <- posterior_predict(fit, draw, n = 2, draws = 10))
+  withr::with_seed(3, one <- posterior_predict(fit, draw, n = 2, ndraws = 10))
+  withr::with_seed(3, two <- posterior_predict(fit, draw, n = 2, ndraws = 10))
   expect_identical(one, two)
   expect_identical(dim(one), c(10L, 2L))
-  expect_false(identical(one, posterior_predict(fit, draw, n = 2, draws = 10)))
+  expect_false(identical(one, posterior_predict(fit, draw, n = 2, ndraws = 10)))
 })
 
 test_that("log_lik() is that of the function, loo() that of the matrix", {
