@@ -113,7 +113,6 @@ diagnostic_posterior.gibbsite_fit <- function(posterior, diagnostic = "all",
                                               ),
                                               parameters = NULL, ...) {
   call <- rlang::current_env()
-  check_whole_fit(posterior, "posterior", call)
   known <- c("Rhat", "ESS", "ESS_tail", "MCSE")
   names <- client_parameters(posterior, effects, component, parameters, call)
   if (is.null(diagnostic)) {
@@ -137,7 +136,6 @@ effective_sample.gibbsite_fit <- function(model,
                                             "sigma", "auxiliary"
                                           ),
                                           parameters = NULL, ...) {
-  check_whole_fit(model, "model", rlang::current_env())
   names <- client_parameters(
     model, effects, component, parameters, rlang::current_env()
   )
@@ -151,7 +149,6 @@ mcse.gibbsite_fit <- function(model, effects = c("fixed", "all", "random"),
                                 "auxiliary"
                               ),
                               parameters = NULL, ...) {
-  check_whole_fit(model, "model", rlang::current_env())
   names <- client_parameters(
     model, effects, component, parameters, rlang::current_env()
   )
@@ -162,7 +159,6 @@ mcse.gibbsite_fit <- function(model, effects = c("fixed", "all", "random"),
 bayesfactor_parameters.gibbsite_fit <- function(posterior, prior = NULL, ...) {
   if (has_short_names()) return(with_whole_names())
   call <- rlang::current_env()
-  check_whole_fit(posterior, "posterior", call)
   draws <- insight::get_parameters(posterior)
   prior <- prior %||% drawn_prior(posterior, names(draws), call)
   if (!is.data.frame(prior)) {
@@ -220,7 +216,6 @@ model_parameters.gibbsite_fit <- function(model, ...,
                                             "conditional", "all", "location",
                                             "sigma", "auxiliary"
                                           )) {
-  check_whole_fit(model, "model", rlang::current_env())
   effects <- check_choice(effects, client_effects)
   component <- check_choice(component, client_components)
   if (!is.null(diagnostic)) {

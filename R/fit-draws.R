@@ -190,30 +190,25 @@ check_row_names <- function(x, rows, call, arg = "row.names") {
 
 #' @export
 as_draws.gibbsite_fit <- function(x, ...) {
-  check_whole_fit(x, "x", rlang::current_env())
-  posterior::as_draws_array(x, ...)
+  posterior::as_draws_array(as.mcmc.list(x), ...)
 }
 
 #' @export
 ndraws.gibbsite_fit <- function(x) {
-  check_whole_fit(x, "x", rlang::current_env())
-  length(x) * nrow(.subset2(x, 1))
+  length(x) * niterations(x)
 }
 
 #' @export
 nchains.gibbsite_fit <- function(x) {
-  check_whole_fit(x, "x", rlang::current_env())
-  length(x)
+  length(fit_draws(x))
 }
 
 #' @export
 niterations.gibbsite_fit <- function(x) {
-  check_whole_fit(x, "x", rlang::current_env())
-  nrow(.subset2(x, 1))
+  nrow(fit_draws(x)[[1L]])
 }
 
 #' @export
 variables.gibbsite_fit <- function(x, ...) {
-  check_whole_fit(x, "x", rlang::current_env())
-  colnames(.subset2(x, 1))
+  colnames(fit_draws(x)[[1L]])
 }

@@ -64,7 +64,7 @@ ask_again <- function(now, generic, call, frame) {
 }
 
 abort_no_answer <- function(fit, what, hints, arg, call) {
-  name <- fit_part(fit, "model", arg, call)$name
+  name <- fit_part(fit, "model")$name
   hints <- if (is.function(hints)) hints(fit) else hints
   abort_argument(
     c(paste0("A fit of {.fn {name}} has no ", what, "."),
@@ -282,15 +282,11 @@ VarCorr.gibbsite_fit <- no_answer( # nolint: object_name_linter.
 #' @name fit-draws
 NULL
 
-as_posterior <- function(x, arg, call) {
-  posterior::as_draws(check_whole_fit(x, arg, call))
-}
-
 # The method of a generic of posterior with the arguments x and `...`.
 posterior_method <- function(generic) {
   force(generic)
   function(x, ...) {
-    draws <- as_posterior(x, "x", rlang::current_env())
+    draws <- posterior::as_draws(x)
     getExportedValue("posterior", generic)(draws, ...)
   }
 }
@@ -310,21 +306,21 @@ merge_chains.gibbsite_fit <- posterior_method("merge_chains")
 #' @rdname fit-draws
 #' @exportS3Method posterior::mutate_variables
 mutate_variables.gibbsite_fit <- function(.x, ...) {
-  draws <- as_posterior(.x, ".x", rlang::current_env())
+  draws <- posterior::as_draws(.x)
   posterior::mutate_variables(draws, ...)
 }
 
 #' @rdname fit-draws
 #' @exportS3Method posterior::rename_variables
 rename_variables.gibbsite_fit <- function(.x, ...) {
-  draws <- as_posterior(.x, ".x", rlang::current_env())
+  draws <- posterior::as_draws(.x)
   posterior::rename_variables(draws, ...)
 }
 
 #' @rdname fit-draws
 #' @exportS3Method posterior::bind_draws
 bind_draws.gibbsite_fit <- function(x, ...) {
-  draws <- as_posterior(x, "x", rlang::current_env())
+  draws <- posterior::as_draws(x)
   others <- lapply(rlang::list2(...), function(other) {
     if (inherits(other, "gibbsite_fit")) posterior::as_draws(other) else other
   })
@@ -354,31 +350,30 @@ weight_draws.gibbsite_fit <- posterior_method("weight_draws")
 #' @rdname fit-draws
 #' @exportS3Method posterior::nvariables
 nvariables.gibbsite_fit <- function(x, ...) {
-  posterior::nvariables(as_posterior(x, "x", rlang::current_env()))
+  posterior::nvariables(posterior::as_draws(x))
 }
 
 #' @rdname fit-draws
 #' @exportS3Method posterior::iteration_ids
 iteration_ids.gibbsite_fit <- function(x) {
-  posterior::iteration_ids(as_posterior(x, "x", rlang::current_env()))
+  posterior::iteration_ids(posterior::as_draws(x))
 }
 
 #' @rdname fit-draws
 #' @exportS3Method posterior::chain_ids
 chain_ids.gibbsite_fit <- function(x) {
-  posterior::chain_ids(as_posterior(x, "x", rlang::current_env()))
+  posterior::chain_ids(posterior::as_draws(x))
 }
 
 #' @rdname fit-draws
 #' @exportS3Method posterior::draw_ids
 draw_ids.gibbsite_fit <- function(x) {
-  posterior::draw_ids(as_posterior(x, "x", rlang::current_env()))
+  posterior::draw_ids(posterior::as_draws(x))
 }
 
 #' @rdname fit-draws
 #' @exportS3Method rstantools::nsamples
 nsamples.gibbsite_fit <- function(object, ...) {
   check_no_more(...)
-  check_whole_fit(object, "object", rlang::current_env())
   posterior::ndraws(object)
 }

@@ -96,13 +96,18 @@ plain_pending <- function(pending, columns) {
 
 # ---- Parts ------------------------------------------------------------------
 
-# Every method begins with one of these checks, because a user can set the class
-# by hand.
-fit_part <- function(x, part, arg = rlang::caller_arg(x),
-                     call = rlang::caller_env()) {
-  check_whole_fit(x, arg, call)
+# The parts of a fit, and its draws, are read by these functions. They check that
+# the fit is whole, because a user can set the class by hand.
+fit_part <- function(x, part) {
+  check_whole_fit(x)
   value <- attr(x, part, exact = TRUE)
   if (part == "model") current_model(value) else value
+}
+
+# The matrices of the draws, a chain each.
+fit_draws <- function(x) {
+  check_whole_fit(x)
+  lapply(seq_along(x), function(k) .subset2(x, k))
 }
 
 # A fit that an earlier version saved, with the classes of this one; NULL for
@@ -155,9 +160,13 @@ check_fit_of <- function(fit, makers, arg = "fit",
   check_whole_fit(fit, arg, call)
 }
 
-check_whole_fit <- function(x, arg, call, draws = TRUE) {
+# arg, call: by default those of given_as().
+check_whole_fit <- function(x, arg = NULL, call = NULL, draws = TRUE) {
   lacking <- fit_fault(x, draws)
   if (!is.null(lacking)) {
+    given <- given_as(x)
+    arg <- arg %||% given$arg
+    call <- call %||% given$call
     abort_argument(
       c("{.arg {arg}} has the class of a fit, but has {lacking}.",
         i = "Functions such as {.fn gibbs_gmm} make fits."),
@@ -165,6 +174,25 @@ check_whole_fit <- function(x, arg, call, draws = TRUE) {
     )
   }
   x
+}
+
+# The argument by which the user gave x, and the call that it is of: of the first
+# of the running functions of this package that has x as an argument.
+given_as <- function(x) {
+  for (i in seq_len(sys.nframe())) {
+    f <- sys.function(i)
+    frame <- sys.frame(i)
+    if (identical(topenv(environment(f)), topenv())) {
+      known <- intersect(names(formals(f)), rlang::env_names(frame))
+      known <- setdiff(known, "...")
+      known <- known[!rlang::env_binding_are_lazy(frame, known)]
+      for (arg in known) {
+        if (!rlang::is_missing(frame[[arg]]) && identical(frame[[arg]], x)) {
+          return(list(arg = arg, call = frame))
+        }
+      }
+    }
+  }
 }
 
 # NULL, or in words the part that this fit lacks. The draws may have been
@@ -322,19 +350,14 @@ foreign_hint <- function(name, known) {
 # by name takes these.
 chain_matrices <- function(x, arg = rlang::caller_arg(x),
                            call = rlang::caller_env()) {
-  matrices <- shown_matrices(x, arg, call)
+  matrices <- shown_matrices(x)
   check_own_names(matrices, attr(x, "model")$columns, arg, call)
   matrices
 }
 
 # The same with the names that the user sees, who may have renamed the columns.
-shown_matrices <- function(x, arg = rlang::caller_arg(x),
-                           call = rlang::caller_env()) {
-  check_whole_fit(x, arg, call)
-  lapply(seq_along(x), function(k) {
-    m <- .subset2(x, k)
-    named_matrix(m, colnames(m))
-  })
+shown_matrices <- function(x) {
+  lapply(fit_draws(x), function(m) named_matrix(m, colnames(m)))
 }
 
 # The same with the model's names, also if the columns were renamed.

@@ -472,7 +472,6 @@ summary.gibbs_gmm_unknown <- function(object, variables = NULL,
                                       probs = c(0.025, 0.5, 0.975), ...) {
   call <- rlang::current_env()
   check_no_more(...)
-  check_whole_fit(object, "object", call)
   variables <- variables %||% unlabelled_columns(fit_part(object, "model"))
   fit_summary(object, variables, probs, "object", call)
 }

@@ -356,7 +356,6 @@ prior_summary.gibbsite_laplace <- function(object, ...) {
   if (is_regression(object)) {
     return(NextMethod())
   }
-  check_whole_fit(object, "object", rlang::current_env())
   abort_argument(c(
     "{.fn laplace} knows no prior apart from the likelihood.",
     i = "Both are in {.arg log_density}."

@@ -84,7 +84,6 @@ predict.gibbs_lda <- function(object, newdata = NULL,
   call <- rlang::current_env()
   check_unlocked(call)
   check_no_more(...)
-  check_whole_fit(object, "object", call)
   chains <- chosen_chains(chain, object, call)
   type <- check_choice(type, c("mean", "sd", "draws", "class"))
   ndraws <- check_count(ndraws)

@@ -76,7 +76,6 @@ NULL
 # list(values, further): f of each draw, draws x values, and the further
 # arguments that it was given. arg: the name of f in messages.
 values_of_draws <- function(fit, f, further, draws, arg, call) {
-  check_whole_fit(fit, "object", call)
   check_function(f, arg, call = call)
   model <- fit_part(fit, "model")
   check_all_kept(model, call)
@@ -244,7 +243,6 @@ log_lik.gibbs_sample <- log_lik.mh_sample
 #' @exportS3Method loo::loo
 loo.mh_sample <- function(x, log_lik, ...) {
   if (has_short_names()) return(with_whole_names())
-  check_whole_fit(x, "x", rlang::current_env())
   values <- log_lik.mh_sample(x, log_lik, ...)
   loo::loo(values, r_eff = relative_efficiency(x, values))
 }
@@ -257,7 +255,6 @@ loo.gibbs_sample <- loo.mh_sample
 #' @exportS3Method loo::waic
 waic.mh_sample <- function(x, log_lik, ...) {
   if (has_short_names()) return(with_whole_names())
-  check_whole_fit(x, "x", rlang::current_env())
   loo::waic(log_lik.mh_sample(x, log_lik, ...))
 }
 

@@ -154,7 +154,6 @@ mc_source <- function(draws, call) {
     ))
   }
   chains <- if (inherits(draws, "gibbsite_fit")) {
-    check_whole_fit(draws, "draws", call)
     shown_matrices(draws)
   } else {
     plain_chains(draws, call)

@@ -69,7 +69,6 @@ transition_names <- c(
 nuts_params.mh_sample <- function(object, pars = NULL, block = 1, ...) {
   check_no_more(...)
   call <- rlang::current_env()
-  check_whole_fit(object, "object", call)
   plan <- fit_part(object, "model")$plan
   blocks <- which(plan_traits(plan, "dynamics"))
   if (length(blocks) == 0L) {

@@ -55,10 +55,9 @@
 NULL
 
 check_regression <- function(object, arg, call) {
-  if (!is_regression(object)) {
+  if (!is_fit(object) || !is_regression(object)) {
     abort_argument("{.arg {arg}} must be a fit of a regression.", call = call)
   }
-  check_whole_fit(object, arg, call)
 }
 
 # ---- The data ----------------------------------------------------------------

@@ -383,7 +383,7 @@ hostile_bases <- function(o) {
     ),
     gmm_prior = list(), held_out = fit("gibbs_bmf", newdata = o$pairs[1, ]),
     held_out_perplexity = fit("gibbs_lda",
-      newdata = o$words, draws = 2, burnin = 2, sweeps = 2, particles = 2
+      newdata = o$words, ndraws = 2, burnin = 2, sweeps = 2, particles = 2
     ),
     identical_fit = list(a = o$gibbs_gmm, b = o$gibbs_gmm),
     importance_check = fit("laplace_logistic"),
@@ -514,7 +514,7 @@ hostile_bases <- function(o) {
       object = o$bmf_fold, newdata = data.frame(user = "new", item = 1:2)
     ),
     predict.gibbs_lda = list(
-      object = o$gibbs_lda, newdata = o$words, draws = 2, burnin = 2,
+      object = o$gibbs_lda, newdata = o$words, ndraws = 2, burnin = 2,
       sweeps = 2
     ),
     predictive_interval.gibbsite_fit = list(object = o$gibbs_lm),
