@@ -178,7 +178,8 @@ bayesfactor_parameters.gibbsite_fit <- function(posterior, prior = NULL, ...) {
 
 # Draws of the coefficients from the prior of the fit.
 drawn_prior <- function(fit, names, call) {
-  if (!is_regression(fit) || inherits(fit, "laplace_logistic")) {
+  model <- fit_part(fit, "model")
+  if (!is_regression(fit) || model_algorithm(model) == "laplace") {
     abort_argument(
       c("{.arg prior} must be given for a fit of {.fn {maker_of(fit)}}.",
         i = "It is a data frame of draws from the prior, with the columns of
@@ -187,7 +188,6 @@ drawn_prior <- function(fit, names, call) {
     )
   }
   check_unlocked(call)
-  model <- fit_part(fit, "model")
   check_frame(model)
   draws <- vapply(seq_len(4000L), function(i) {
     model_quantities(model, draw_prior(model))[names]

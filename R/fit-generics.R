@@ -73,49 +73,37 @@ abort_no_answer <- function(fit, what, hints, arg, call) {
   )
 }
 
-# What to compare fits of a kind by.
-comparison_hint <- function(fit) {
-  if (inherits(fit, c("gibbs_gmm", "gibbs_lda", "gibbs_bmf"))) {
-    "{.fn compare_k} compares fits with other numbers of components, topics or
-     factors."
-  } else {
-    "Compare models by {.fn log_evidence} or {.fn loo::loo_compare}, their
-     coefficients by {.fn compare}."
-  }
+# A sentence of model_hints().
+hint_of <- function(fit, what) model_hints(fit_part(fit, "model"))[[what]]
+
+#' @exportS3Method
+model_hints.default <- function(model) {
+  list(
+    comparison = "Compare models by {.fn log_evidence} or
+      {.fn loo::loo_compare}, their coefficients by {.fn compare}.",
+    coefficients = "{.fn summary} tells of its quantities, {.fn as.matrix} has
+      their draws.",
+    weights = "Only regressions have them.",
+    pp_check = "{.fn posterior_predict} draws replicated data, where the model
+      has them."
+  )
 }
+
+sizes_hint <- "{.fn compare_k} compares fits with other numbers of components,
+  topics or factors."
+
+comparison_hint <- function(fit) hint_of(fit, "comparison")
 
 # One number of which a posterior has a distribution.
 distribution_hints <- function(fit) {
   c("{.fn log_lik} has that of each draw.", comparison_hint(fit))
 }
 
-coefficients_hint <- function(fit) {
-  if (inherits(fit, "gibbs_lda")) {
-    "{.fn topic_estimates} has the shares and the terms of its topics,
-     {.fn top_terms} the first of them."
-  } else if (inherits(fit, "gibbs_bmf")) {
-    "{.fn factors_of} has its factors, {.fn predict} its ratings."
-  } else {
-    "{.fn summary} tells of its quantities, {.fn as.matrix} has their draws."
-  }
-}
+coefficients_hint <- function(fit) hint_of(fit, "coefficients")
 
-weights_hint <- function(fit) {
-  if (inherits(fit, "gibbs_gmm")) {
-    "Those of the components are {.code draws_of(fit, \"pi\")}."
-  } else {
-    "Only regressions have them."
-  }
-}
+weights_hint <- function(fit) hint_of(fit, "weights")
 
-pp_check_hint <- function(fit) {
-  if (inherits(fit, c("mh_sample", "gibbs_sample"))) {
-    "Draw replicated data by {.code posterior_predict(object, f)}, and give them
-     to {.fn bayesplot::ppc_dens_overlay}."
-  } else {
-    "{.fn posterior_predict} draws replicated data, where the model has them."
-  }
-}
+pp_check_hint <- function(fit) hint_of(fit, "pp_check")
 
 formula_hint <- "Only regressions have a formula and what belongs to it."
 groups_hint <- "Only regressions by a formula with groups have them."

@@ -96,8 +96,8 @@ plain_pending <- function(pending, columns) {
 
 # ---- Parts ------------------------------------------------------------------
 
-# The parts of a fit, and its draws, are read by these functions. They check that
-# the fit is whole, because a user can set the class by hand.
+# These functions read the parts of a fit and its draws. They check that the fit
+# is whole, because a user can set the class by hand.
 fit_part <- function(x, part) {
   check_whole_fit(x)
   value <- attr(x, part, exact = TRUE)
@@ -176,8 +176,8 @@ check_whole_fit <- function(x, arg = NULL, call = NULL, draws = TRUE) {
   x
 }
 
-# The argument by which the user gave x, and the call that it is of: of the first
-# of the running functions of this package that has x as an argument.
+# The argument by which the user gave x, and the call of which it is one: those
+# of the first running function of this package that has x as an argument.
 given_as <- function(x) {
   for (i in seq_len(sys.nframe())) {
     f <- sys.function(i)

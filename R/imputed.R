@@ -8,9 +8,7 @@ imputed_kinds <- c(
 )
 
 # Whether the functions of predictions are the user's.
-has_own_functions <- function(fit) {
-  inherits(fit, c("mh_sample", "gibbs_sample"))
-}
+has_own_functions <- function(fit) !is_regression(fit)
 
 #' Predictions and refusals of fits of completed data sets
 #'

@@ -82,7 +82,7 @@ draw_proposals <- function(model, n) {
 # The first point: one of a sample, chosen with probability proportional to its
 # weight.
 corrected_start <- function(model) {
-  asked <- if (inherits(model, "laplace_density_model")) {
+  asked <- if (!is.null(model$frame$log_density)) {
     side_stream(generator_seed())
   }
   for (attempt in 1:50) {
@@ -307,7 +307,7 @@ added_draws <- function(fit, n, call) {
 # repeated and the session's generator does not change.
 joint_of_draws <- function(fit, w, call) {
   model <- fit_part(fit, "model")
-  if (!inherits(model, "laplace_density_model")) {
+  if (is.null(model$frame$log_density)) {
     return(model_log_joint(model, w))
   }
   seed <- fit_part(fit, "running")$seed

@@ -289,3 +289,16 @@ plot.function_band <- function(x, ...) {
   graphics::lines(at, x$mean[order], col = colour, lwd = 2)
   invisible(x)
 }
+
+# ---- Hints -------------------------------------------------------------------
+
+#' @exportS3Method
+model_hints.mh_model <- function(model) {
+  utils::modifyList(NextMethod(), list(
+    pp_check = "Draw replicated data by {.code posterior_predict(object, f)},
+      and give them to {.fn bayesplot::ppc_dens_overlay}."
+  ))
+}
+
+#' @exportS3Method
+model_hints.gibbs_sample_model <- model_hints.mh_model

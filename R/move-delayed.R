@@ -105,7 +105,7 @@ check_stage <- function(proposal, arg, call) {
 
 # A custom proposal that is said to be symmetric, alone or in a mixture.
 lacks_density <- function(proposal) {
-  inherits(proposal, "custom_proposal") && is.null(proposal$log_density) ||
+  has_trait(proposal, "user") && is.null(proposal$log_density) ||
     any(vapply(proposal$parts, lacks_density, NA))
 }
 

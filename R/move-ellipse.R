@@ -117,7 +117,8 @@ check_prior_cov <- function(prior_cov, call) {
 #' @exportS3Method
 move_traits.elliptical_slice <- function(move) {
   list(
-    far = TRUE, matrix = is.matrix(move$prior_cov), why_not = slices_alternate
+    far = TRUE, slice = TRUE, matrix = is.matrix(move$prior_cov),
+    why_not = slices_alternate
   )
 }
 

@@ -25,6 +25,7 @@ proposal_kinds <- c(
 #   scalable    has steps that a number can multiply
 #   gradient    uses the gradient
 #   far         each sweep moves all coordinates far
+#   slice       counts the points that its slices ask for
 #   dynamics    Hamiltonian dynamics
 #   replicas    of parallel tempering
 #   scale       begins at the scales of the density, which must be found
