@@ -42,7 +42,8 @@
 #' \eqn{\Sigma^{-1}}) up to rounding.
 #'
 #' @section Without a prior:
-#' With `c = Inf` the mode is the maximum likelihood estimate, if it exists.
+#' With `slope_variance = Inf` the mode is the maximum likelihood estimate, if
+#' it exists.
 #' Columns that are linear combinations of others raise an error that names
 #' them. Separated data, for which the likelihood has no maximum (Albert and
 #' Anderson 1984), also raise an error. When the search fails, a linear program

@@ -195,9 +195,9 @@ model_next.default <- function(model) {
   )
 }
 
-# What a user may do who asks a fit for what it does not have: sentences with the
-# names "comparison", "coefficients", "weights" and "pp_check". Those of the
-# default are in R/fit-generics.R.
+# What to do instead where a fit has no answer: sentences with the names
+# "comparison", "coefficients", "weights" and "pp_check". R/fit-generics.R has
+# those of the default.
 model_hints <- function(model) UseMethod("model_hints")
 
 # Of a model of the user: the names of the columns that a draw needs, and a row
@@ -352,8 +352,8 @@ predictor_coefficients <- function(model, fit) {
   UseMethod("predictor_coefficients")
 }
 
-# The deviations of the groups that draws store, q x groups x draws. NULL if they
-# are drawn given the other parameters.
+# The deviations of the groups that draws store, q x groups x draws. NULL if the
+# draws do not store them.
 predictor_stored_deviations <- function(model, draws) {
   UseMethod("predictor_stored_deviations")
 }
@@ -462,6 +462,9 @@ earlier_fields <- list(
   lm_prior = c(
     a = "slope_shape", b = "slope_rate", c = "noise_shape", d = "noise_rate"
   ),
+  logistic_prior = c(
+    c = "slope_variance", intercept_c = "intercept_variance"
+  ),
   bmf_wishart = c(
     e = "noise_shape", f = "noise_rate", g = "feature_shape",
     h = "feature_rate", lambda_b = "feature_precision"
@@ -482,7 +485,7 @@ with_renewed_prior <- function(model) {
   }
   fields <- unclass(prior)
   known <- names(fields) %in% names(earlier_fields[[class]])
-  if (!any(known) && class == "lm_prior") {
+  if (!any(known) && !startsWith(class, "bmf_")) {
     return(model)
   }
   names(fields)[known] <- earlier_fields[[class]][names(fields)[known]]
@@ -491,6 +494,12 @@ with_renewed_prior <- function(model) {
     class <- "bmf_prior"
   }
   model$prior <- structure(fields, class = c(class, "gibbsite_prior"))
+  if (!is.null(model$cures)) {
+    model$cures <- sub(
+      "logistic_prior(c = )`", "logistic_prior(slope_variance = )`",
+      model$cures, fixed = TRUE
+    )
+  }
   if (!is.null(model$imputed)) {
     model$imputed$models <- lapply(model$imputed$models, with_renewed_prior)
   }

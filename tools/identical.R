@@ -281,7 +281,7 @@ show_laplace <- function() {
   show("logistic weights", logistic(x, mtcars$am, weights = weights))
   show("logistic counts", logistic(x, count, offset = x[, 1] / 4))
   show("logistic prior",
-       logistic(x, mtcars$am, prior = logistic_prior(c = 2, intercept_c = 5)))
+       logistic(x, mtcars$am, prior = logistic_prior(2, 5)))
   exact <- function(...) {
     draws_alone(gibbs_logistic(..., draws = 200, burnin = 60, chains = 2,
                                seed = 1, progress = FALSE))

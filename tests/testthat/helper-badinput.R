@@ -894,7 +894,7 @@ taken_values <- list(
   s0 = c(positive, vectors), alpha = c(positive, vectors), s0_df = positive,
   s0_mean = c(positive, vectors), unknown_k.prior = positive,
   eta = c(positive, vectors), sim_lda.tokens = vectors,
-  logistic_prior.c = c(sizes, vectors), intercept_c = sizes,
+  slope_variance = c(sizes, vectors), intercept_variance = sizes,
   group_df = positive, group_scale = c(positive, vectors),
   lm_prior.scale = c(positive, vectors), hlm_prior.df = positive,
   hlm_prior.scale = c(positive, vectors), nu0 = positive, sigma0 = positive,

@@ -799,7 +799,8 @@ test_that("covariances of a prior may be data frames and Matrix objects", {
   priors <- list(
     function(x) gmm_prior(v0 = x, s0 = x),
     function(x) hlm_prior("inverse-wishart", df = 4, scale = x),
-    function(x) logistic_prior(c = x), function(x) random_walk(cov = x)
+    function(x) logistic_prior(slope_variance = x),
+    function(x) random_walk(cov = x)
   )
   forms <- list(
     as.data.frame(spd), Matrix::Matrix(spd), Matrix::Matrix(spd, sparse = TRUE)

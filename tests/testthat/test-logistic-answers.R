@@ -529,7 +529,7 @@ test_that("corrected, the means are those of a long Markov chain", {
   n <- if (is_extended()) 1e6 else 6e4
   set.seed(20)
   chain <- random_walk(
-    x, y, prior_summary(fit)$c, coef(fit), vcov(fit), n
+    x, y, prior_summary(fit)$slope_variance, coef(fit), vcov(fit), n
   )
   chain <- chain[-seq_len(n / 20), ]
   mean <- colMeans(chain)
