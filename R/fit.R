@@ -266,8 +266,13 @@ fit_words <- function(expression) {
   paste0("`", expression, "`")
 }
 
-# An error for any argument in `...`, so that a misspelt argument is noticed.
+# An error for any argument in `...`, so that a misspelt argument is noticed,
+# and for a name that R has completed: `user` for `user_features`.
 check_no_more <- function(..., call = rlang::caller_env()) {
+  short <- completed_names(call)
+  if (length(short) > 0L) {
+    abort_unknown(short[[1L]], call)
+  }
   if (...length() > 0) {
     names <- names(substitute(list(...)))[-1]
     named <- names[nzchar(names)]
@@ -294,15 +299,6 @@ check_passed_on <- function(..., call = rlang::caller_env()) {
   }
 }
 
-# The names of the arguments of the function that runs in a frame.
-frame_formals <- function(env) {
-  for (i in rev(seq_len(sys.nframe()))) {
-    if (identical(sys.frame(i), env)) {
-      return(names(formals(sys.function(i))))
-    }
-  }
-  character()
-}
 
 # Names of arguments in other packages, and what they are here.
 foreign_arguments <- c(
@@ -343,6 +339,11 @@ foreign_hint <- function(name, known) {
   if (name %in% c("stopwords", "min_length") && "vocabulary" %in% known) {
     return("{.code token_counts(x, stopwords = , min_length = )} makes
             {.arg x}.")
+  }
+  longer <- known[startsWith(known, name)]
+  if (length(longer) > 0L) {
+    paste0("Is it ", or_words(paste0("{.arg ", longer, "}")),
+           "? Names must be whole.")
   }
 }
 

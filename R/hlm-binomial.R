@@ -62,10 +62,11 @@ complete_group_prior <- function(prior, frame, design, call) {
     frame$x, design$columns, measure_columns(frame$x, frame$total), call
   )
   done <- complete_logistic_prior(prior, found, call)
-  if (is.matrix(done$c) || !all(is.finite(done$c))) {
+  variance <- done$slope_variance
+  if (is.matrix(variance) || !all(is.finite(variance))) {
     abort_argument(
-      c("`c` of `prior` must hold finite variances for a formula with groups,
-         not a covariance matrix or `Inf`.",
+      c("`slope_variance` of `prior` must hold finite variances for a formula
+         with groups, not a covariance matrix or `Inf`.",
         i = "A coefficient without a prior can have an improper posterior
              there."),
       call = call

@@ -48,6 +48,7 @@ vcov.gibbsite_laplace <- function(object, ...) {
 #' @export
 confint.gibbsite_laplace <- function(object, parm, level = 0.95, ...) {
   call <- rlang::current_env()
+  check_no_more(...)
   interval_table(object, parm, level, parameter_interval, call)
 }
 

@@ -486,6 +486,7 @@ coef.monte_carlo <- function(object, ...) {
 #' @rdname monte_carlo
 #' @export
 confint.monte_carlo <- function(object, parm, level = 0.95, ...) {
+  check_no_more(...)
   check_monte_carlo(object)
   level <- check_level(level)
   out <- mc_interval(object, level)

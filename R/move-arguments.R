@@ -43,8 +43,8 @@ is_laplace_fit <- function(x) {
   inherits(x, c("gibbsite_laplace", "laplace_model", "laplace_logistic"))
 }
 
-# Their names count where they are those of the coordinates, in any order: the
-# user did not choose them.
+# The names of an approximation are used only if they are those of the
+# coordinates, in any order: the user did not choose them.
 approximation_mean <- function(fit) stats::coef(fit)
 
 approximation_covariance <- function(fit) as.matrix(stats::vcov(fit))

@@ -93,7 +93,7 @@ elliptical_slice <- function(prior_cov, prior_mean = 0) {
   )
 }
 
-# A matrix, or a vector of variances.
+# `prior_cov`: a matrix, or a vector of variances.
 check_prior_cov <- function(prior_cov, call) {
   if (is_laplace_fit(prior_cov)) {
     check_approximation(prior_cov, "prior_cov", call)

@@ -72,7 +72,7 @@ move_words.langevin <- function(move) {
   )
 }
 
-# A step that is not tuned is included in L.
+# A fixed step is part of the factor L.
 #' @exportS3Method
 move_compile.langevin <- function(move, at) {
   factor <- if (is.null(move$cov)) {

@@ -105,7 +105,7 @@ move_words.univariate_slice <- function(move) {
   )
 }
 
-# `width` is empty when it is tuned.
+# `width` is empty if it is tuned in burn-in.
 #' @exportS3Method
 move_compile.univariate_slice <- function(move, at) {
   tuned <- is.character(move$width)
@@ -126,7 +126,7 @@ move_memory.univariate_slice <- function(move, compiled, x, scale,
     factor = if (length(compiled$width) > 0L) {
       compiled$width + 0
     } else {
-      # about the width of a normal density that is aimed at
+      # about the width that tuning finds for a normal density
       2 * as.double(scale)
     },
     more = list(effort = numeric(2L))
