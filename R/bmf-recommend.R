@@ -1,5 +1,5 @@
 # Items for users, and users that were not in the fit, from draws of the factors
-# (R/bmf-predict.R).
+# (R/bmf-kept.R).
 
 # ---- recommendations -------------------------------------------------------
 

@@ -56,6 +56,19 @@ check_rate <- function(target, null_ok = FALSE, call = rlang::caller_env()) {
   )
 }
 
+# A step that is given, or NULL if it is tuned in burn-in.
+check_tuned_step <- function(step, tune, call = rlang::caller_env()) {
+  step <- check_number(
+    step, lower = 0, lower_open = TRUE, null_ok = TRUE, call = call
+  )
+  if (is.null(step) && !check_flag(tune, call = call)) {
+    abort_argument(
+      "{.arg step} is needed with {.code tune = FALSE}.", call = call
+    )
+  }
+  step
+}
+
 check_gradient_function <- function(gradient, null_ok = FALSE,
                                     call = rlang::caller_env()) {
   if (is.null(gradient) && null_ok) {
