@@ -61,7 +61,6 @@ autoplot.gibbsite_fit <- function(object, type = "density", variables = NULL,
   }
   call <- rlang::current_env()
   check_no_more(...)
-  check_whole_fit(object, "object", call)
   type <- type %||% "density"
   type <- check_choice(type, plot_types)
   autoplot_chains(object, type, variables, call)
@@ -197,7 +196,6 @@ autoplot.gibbs_gmm <- function(object, type = NULL, level = 0.95,
                                variables = NULL, ...) {
   call <- rlang::current_env()
   check_no_more(...)
-  check_whole_fit(object, "object", call)
   model <- fit_part(object, "model")
   own <- if (is.null(model$data)) "density" else "mixture"
   type <- default_types(type, variables, own, "density")
@@ -383,7 +381,6 @@ autoplot.gibbs_gmm_unknown <- function(object, type = NULL, level = 0.95,
                                        variables = NULL, ...) {
   call <- rlang::current_env()
   check_no_more(...)
-  check_whole_fit(object, "object", call)
   type <- default_types(type, variables, "number", "density")
   type <- check_choice(type, c("number", "mixture", plot_types))
   level <- check_level(level)
@@ -453,7 +450,6 @@ autoplot.gibbs_lda <- function(object, type = NULL, topics = NULL, n = 10,
                                ...) {
   call <- rlang::current_env()
   check_no_more(...)
-  check_whole_fit(object, "object", call)
   type <- default_types(type, variables, "terms", "density")
   type <- check_choice(type, c("terms", "prevalence", "map", plot_types))
   if (type %in% plot_types) {
@@ -547,7 +543,6 @@ autoplot.gibbs_bmf <- function(object, type = NULL, newdata = NULL,
                                variables = NULL, ...) {
   call <- rlang::current_env()
   check_no_more(...)
-  check_whole_fit(object, "object", call)
   own <- bmf_plot_types_of(fit_part(object, "model"), type, call)
   type <- check_choice(
     default_types(type, variables, rev(own)[[1L]], "density"),
@@ -642,7 +637,6 @@ autoplot.gibbsite_regression <- function(object, type = NULL, variable = NULL,
                                          term = NULL, ...) {
   call <- rlang::current_env()
   check_no_more(...)
-  check_whole_fit(object, "object", call)
   own <- setdiff(regression_plots(fit_part(object, "model")), "shrinkage")
   asked <- plot_of_regression(
     object, type, variable, level, variables, groups, per, term, own, call,
@@ -686,7 +680,6 @@ autoplot.gibbsite_laplace <- function(object, type = NULL, level = 0.95,
                                       variables = NULL, ...) {
   call <- rlang::current_env()
   check_no_more(...)
-  check_whole_fit(object, "object", call)
   type <- default_types(type, variables, "coefficients", "density")
   type <- check_choice(type, c("coefficients", plot_types))
   if (type != "coefficients") {

@@ -421,8 +421,9 @@ as.data.frame.bmf_summary <- function(x, ...) {
 #' @param object,fit An object of class `bmf_map`.
 #' @param newdata `NULL` for the ratings of the search, or a data frame as in
 #'   [predict.gibbs_bmf()]; new users and items get the mean of their prior.
-#' @param type `"mean"`, or `"interval"` for the normal distribution about it
-#'   with variance \eqn{1/\beta}{1/beta}.
+#' @param interval `"none"` (default), or `"prediction"` for the normal
+#'   distribution of a rating about its mean, with variance
+#'   \eqn{1/\beta}{1/beta}. The mean of a rating at a point has no interval.
 #' @param level Number between 0 and 1, default 0.95 (`held_out()`: several).
 #' @param of As in [factors_of()].
 #' @param user_features,item_features As in [predict.gibbs_bmf()].
@@ -512,12 +513,15 @@ map_latent <- function(map, pairs) {
 #' @rdname bmf_map
 #' @export
 predict.bmf_map <- function(object, newdata = NULL,
-                            type = c("mean", "interval"), level = 0.95, ...,
+                            interval = c("none", "prediction"), level = 0.95,
+                            ...,
                             user_features = NULL, item_features = NULL) {
   check_map(object)
   call <- rlang::current_env()
   check_no_more(...)
-  type <- check_choice(type, c("mean", "interval"))
+  interval <- check_interval(interval, call, c(
+    mean = "A mode is a point: it does not tell how uncertain a mean is."
+  ))
   level <- check_level(level)
   model <- object$model
   pairs <- bmf_pairs(
@@ -532,7 +536,7 @@ predict.bmf_map <- function(object, newdata = NULL,
     rated <- list(mean = moments$mean, sd = sqrt(moments$variance))
     ends <- lapply(ends, clip, model$response$range)
   }
-  if (type == "mean") {
+  if (interval == "none") {
     return(rated$mean)
   }
   pair_frame(

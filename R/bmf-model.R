@@ -832,3 +832,12 @@ further_quantities.bmf_model <- function(model, state) {
     size_u = mean(p$u^2), size_v = mean(p$v^2)
   )
 }
+
+#' @exportS3Method
+model_hints.bmf_model <- function(model) {
+  utils::modifyList(NextMethod(), list(
+    comparison = sizes_hint,
+    coefficients =
+      "{.fn factors_of} has its factors, {.fn predict} its ratings."
+  ))
+}

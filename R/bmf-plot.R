@@ -47,7 +47,6 @@ plot.gibbs_bmf <- function(x, type = NULL, newdata = NULL, variables = NULL,
                            ...) {
   call <- rlang::current_env()
   check_no_more(...)
-  check_whole_fit(x, "x", call)
   own <- bmf_plot_types_of(fit_part(x, "model"), type, call)
   type <- check_plot_types(
     default_types(type, variables, own), call, bmf_plot_types

@@ -1,5 +1,5 @@
 # Items for users, and users that were not in the fit, from draws of the factors
-# (R/bmf-predict.R).
+# (R/bmf-kept.R).
 
 # ---- recommendations -------------------------------------------------------
 
@@ -26,8 +26,8 @@
 #' @return A data frame with a row for each recommendation: the user, `place` (1
 #'   for the first), the item, with `at_least` its `probability`, `mean`, `sd`,
 #'   `lower`, `upper` and `ratings`, how often the item was rated in the data.
-#'   As in `predict(type = "interval")`, `mean`, `sd` and the interval are those
-#'   of the predictive distribution of the rating, noise included.
+#'   As in `predict(interval = "prediction")`, `mean`, `sd` and the interval are
+#'   those of the predictive distribution of the rating, noise included.
 #' @section Errors: `gibbsite_error_argument` for users that are not in the fit
 #'   and for a fit that does not hold its data (they are needed to know which
 #'   items a user has rated).
@@ -322,7 +322,7 @@ recommended <- function(model, pairs, best, ends) {
 #'   prior. Of a user whom the fit has, only the ratings given here are used,
 #'   and a message says so; [recommend()] leaves out the items rated in the fit
 #'   as well.
-#' @param draws `NULL` for all draws that the fit keeps for prediction, or the
+#' @param ndraws `NULL` for all draws that the fit keeps for prediction, or the
 #'   number of them to use, spread evenly.
 #' @param user_features For a fit with features of its users: a table with those
 #'   of the new users. Their prior mean is then \eqn{\mu_u + B_u^\top f}{mu_u +
@@ -347,7 +347,7 @@ recommended <- function(model, pairs, best, ends) {
 #' predict(folded, data.frame(user = "ann", item = c("1", "2")))
 #' recommend(folded, n = 3)
 #' @export
-fold_in <- function(fit, new_ratings, draws = NULL, user_features = NULL) {
+fold_in <- function(fit, new_ratings, ndraws = NULL, user_features = NULL) {
   check_needed(fit = "a fit made by gibbs_bmf()", new_ratings = "a data frame")
   call <- rlang::current_env()
   check_unlocked(call)
@@ -396,7 +396,7 @@ fold_in <- function(fit, new_ratings, draws = NULL, user_features = NULL) {
   features <- if (!is.null(model$features$u)) {
     features_given(model, "u", plain_or_level(users$ids), user_features, call)
   }
-  kept <- kept_factors(fit, draws, call)
+  kept <- kept_factors(fit, ndraws, call)
   drawn <- fold_draws(kept, ratings, features)
   structure(
     list(
@@ -536,18 +536,19 @@ fold_moments <- function(fold, user, item, new = NULL) {
 #' @rdname fold_in
 #' @param object An object made by `fold_in()`.
 #' @param newdata For `predict()`: a data frame of new users and items.
-#' @param type,level As in [predict.gibbs_bmf()].
+#' @param type,interval,level As in [predict.gibbs_bmf()].
 #' @param ... Not used.
 #' @export
-predict.bmf_fold <- function(object, newdata,
-                             type = c("mean", "draws", "interval"),
+predict.bmf_fold <- function(object, newdata, type = c("mean", "draws"),
+                             interval = c("none", "mean", "prediction"),
                              level = 0.95, ..., item_features = NULL) {
   check_fold(object)
   check_needed(newdata = "a data frame of users and items")
   call <- rlang::current_env()
   check_unlocked(call)
   check_no_more(...)
-  type <- check_choice(type, c("mean", "draws", "interval"))
+  type <- check_choice(type, c("mean", "draws"))
+  interval <- check_rating_interval(interval, type, call)
   level <- check_level(level)
   kept <- object$kept
   model <- kept$model
@@ -578,10 +579,10 @@ predict.bmf_fold <- function(object, newdata,
     latent <- list(mean = linear, sd = sqrt(kept$noise))
     return(rating_moments(kept, latent)$mean)
   }
-  fold_frame(object, pairs, moments, type, level)
+  fold_frame(object, pairs, moments, interval, level)
 }
 
-fold_frame <- function(fold, pairs, moments, type, level) {
+fold_frame <- function(fold, pairs, moments, interval, level) {
   kept <- fold$kept
   latent <- list(mean = moments$mean, sd = sqrt(moments$extra + kept$noise))
   parts <- if (is_latent(kept$model)) {
@@ -598,19 +599,16 @@ fold_frame <- function(fold, pairs, moments, type, level) {
     fold$ratings[pairs$user] == 0, ifelse(no_item, "both", "user"),
     ifelse(no_item, "item", "none")
   )
-  if (type == "mean") {
+  if (interval == "none") {
     return(pair_frame(
       kept$model, pairs, mean = parts$mean,
       variance = parts$noise + parts$variance, noise = parts$noise,
       parameters = parts$variance, unknown = unknown
     ))
   }
-  pair_frame(
-    kept$model, pairs, mean = parts$mean,
-    sd = sqrt(parts$noise + parts$variance),
-    lower = rating_quantile(kept, latent, (1 - level) / 2),
-    upper = rating_quantile(kept, latent, (1 + level) / 2), unknown = unknown
-  )
+  latent$sd <- sqrt(moments$extra + kept_for(kept, interval)$noise)
+  ends <- rating_ends(kept, latent, level, interval)
+  interval_frame(kept$model, pairs, parts, ends, interval, unknown)
 }
 
 #' @rdname fold_in
@@ -634,13 +632,13 @@ recommend.bmf_fold <- function(fit, users = NULL, n = 10, level = 0.95, ...) {
       user = user, item = left,
       ids = list(user = fit$users[user], item = model$items[left])
     )
-    all <- fold_frame(fit, pairs, moments, "mean", level)
+    all <- fold_frame(fit, pairs, moments, "none", level)
     top <- utils::head(order(-all$mean, left), n)
     chosen <- lapply(moments, function(m) m[, top, drop = FALSE])
     pairs <- list(
       user = user[top], item = left[top], ids = lapply(pairs$ids, `[`, top)
     )
-    ends <- fold_frame(fit, pairs, chosen, "interval", level)
+    ends <- fold_frame(fit, pairs, chosen, "prediction", level)
     best <- data.frame(
       place = seq_along(top), mean = all$mean[top],
       sd = sqrt(all$variance[top])

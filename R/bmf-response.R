@@ -339,6 +339,25 @@ rating_quantile <- function(kept, latent, p) {
   if (is.null(range)) end else clip(end, range)
 }
 
+# The ends of the central interval of the rating, or of its mean given a draw:
+# pairs x 2. If the rating is the latent value, latent$sd is that of the mean,
+# without noise.
+rating_ends <- function(kept, latent, level, interval = "prediction") {
+  tails <- central_tails(level)
+  if (interval == "prediction") {
+    return(cbind(
+      rating_quantile(kept, latent, tails[[1L]]),
+      rating_quantile(kept, latent, tails[[2L]])
+    ))
+  }
+  if (is_latent(kept$model)) {
+    latent <- list(mean = rating_moments(kept, latent)$mean, sd = 0)
+  }
+  sd <- matrix(latent$sd, nrow(latent$mean), ncol(latent$mean))
+  ends <- mixture_table(latent$mean, sd, tails)
+  cbind(ends$lower, ends$upper)
+}
+
 # The log density of the model, draws x pairs: of ordinal ratings the log
 # probability; with `range` that of the latent value, as in the chain.
 rating_log_density <- function(kept, value, latent) {

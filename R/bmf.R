@@ -302,7 +302,7 @@
 #'   user = rownames(ratings)[row(ratings)[hidden]],
 #'   item = colnames(ratings)[col(ratings)[hidden]], value = ratings[hidden]
 #' )
-#' head(predict(fit, asked, type = "interval"), 3)
+#' head(predict(fit, asked, interval = "prediction"), 3)
 #' held_out(fit, asked)
 #'
 #' # a data frame, here by a formula

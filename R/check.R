@@ -86,6 +86,18 @@ check_level <- function(x, arg = rlang::caller_arg(x),
   )
 }
 
+# What an interval of predict() is of: the mean, or a new observation. lacking:
+# the one that a kind of fit does not have, by its name, and the reason.
+check_interval <- function(x, call, lacking = NULL) {
+  choices <- setdiff(c("none", "mean", "prediction"), names(lacking))
+  if (!is.null(lacking) && identical(x, names(lacking))) {
+    abort_expected(
+      x, or_words(quoted(choices)), FALSE, "interval", call, hint = lacking
+    )
+  }
+  check_choice(x, choices, arg = "interval", call = call)
+}
+
 check_function <- function(f, arg, null_ok = FALSE, call) {
   if (is.null(f) && null_ok) {
     return(NULL)

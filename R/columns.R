@@ -77,22 +77,6 @@ choose_variables <- function(variables, available, call,
   unique(unlist(found))
 }
 
-# The number of draws, which may have either of two names; the second is kept
-# for spread_rows() to name it.
-either_draws <- function(draws, ndraws, call) {
-  if (!is.null(draws) && !is.null(ndraws)) {
-    abort_argument(
-      c("{.arg draws} and {.arg ndraws} are the same argument.",
-        i = "Give one of them."),
-      call = call
-    )
-  }
-  if (is.null(ndraws)) {
-    return(draws)
-  }
-  structure(check_count(ndraws, call = call), arg = "ndraws")
-}
-
 # Numbers from 1 to n, at most `count` of them, at equal distances.
 evenly <- function(n, count) {
   unique(round(seq(1, n, length.out = min(n, count))))
@@ -104,8 +88,8 @@ spread_rows <- function(count, available, call) {
     return(seq_len(available))
   }
   count <- check_count(
-    count, max = available, max_why = "draws of the fit",
-    arg = attr(count, "arg") %||% "draws", call = call
+    count, max = available, max_why = "draws of the fit", arg = "ndraws",
+    call = call
   )
   evenly(available, count)
 }

@@ -350,7 +350,7 @@ check_mixed_kinds <- function(fits, call) {
         c(
           "Fits of {.fn {name}} to several completed data sets are not
            combined.",
-          x = if (inherits(fit_part(fit, "model"), "laplace_model")) {
+          x = if (model_algorithm(fit_part(fit, "model")) == "laplace") {
             "They are approximations at the mode of one data set."
           } else {
             "Their components, topics or factors have no common numbers."
@@ -394,7 +394,7 @@ check_same_models <- function(fits, call) {
 
 mixed_parts <- function(fit) {
   model <- fit_part(fit, "model")
-  regression <- inherits(fit, imputed_kinds[1:4])
+  regression <- is_regression(fit)
   rows <- model$frame$x
   list(
     "model" = class(model),

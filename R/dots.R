@@ -24,16 +24,21 @@ with_whole_names <- function() {
   eval(again, known, env)
 }
 
+# The arguments of a call that was typed in env, with those of its `...`.
+given_arguments <- function(typed, env) {
+  as.list(match.call(
+    function(...) NULL, typed, expand.dots = FALSE, envir = env
+  )$...)
+}
+
 # A call of f, `typed` in `env`, in which each argument before `...` has its
 # whole name, or NULL if R takes no other name for one. An argument that is not
 # given is empty in it.
 whole_names <- function(f, typed, env) {
   known <- names(formals(f))
   before <- known[seq_len(match("...", known) - 1L)]
-  given <- as.list(match.call(
-    function(...) NULL, typed, expand.dots = FALSE, envir = env
-  )$...)
-  names <- names(given) %||% rep("", length(given))
+  given <- given_arguments(typed, env)
+  names <- rlang::names2(given)
   others <- setdiff(names, c("", known))
   free <- setdiff(before, names)
   if (!any(outer(free, others, startsWith))) {
@@ -46,6 +51,33 @@ whole_names <- function(f, typed, env) {
     typed[[1L]], stats::setNames(given, names),
     stats::setNames(rep(list(quote(expr = )), length(empty)), empty)
   ))
+}
+
+# The names in the call of the function that runs in `frame` that are those of
+# no argument of it.
+completed_names <- function(frame) {
+  i <- frame_number(frame)
+  if (is.na(i)) {
+    return(character())
+  }
+  given <- given_arguments(sys.call(i), sys.frame(sys.parents()[[i]]))
+  setdiff(rlang::names2(given), c("", names(formals(sys.function(i)))))
+}
+
+# The number of a frame, NA if no function runs in it.
+frame_number <- function(frame) {
+  for (i in rev(seq_len(sys.nframe()))) {
+    if (identical(sys.frame(i), frame)) {
+      return(i)
+    }
+  }
+  NA_integer_
+}
+
+# The names of the arguments of the function that runs in a frame.
+frame_formals <- function(frame) {
+  i <- frame_number(frame)
+  if (is.na(i)) character() else names(formals(sys.function(i)))
 }
 
 # What a generic of models dispatches on: the formula of a call that names it

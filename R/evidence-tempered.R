@@ -56,7 +56,7 @@ combine_chains <- function(chains) {
 }
 
 check_tempered_fit <- function(model, call) {
-  if (!inherits(model, "mh_model") ||
+  if (is.null(model$plan) ||
         !has_trait(model$plan[[1L]]$proposal, "replicas")) {
     abort_argument(
       c("{.code method = \"tempered\"} is for fits of {.fn mh_sample} with

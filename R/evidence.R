@@ -190,11 +190,14 @@ log_evidence <- function(fit, correct = c("none", "importance"),
   if (is_imputed(fit)) {
     abort_imputed(fit, "evidence", different_data_hint, call = call)
   }
-  check_own_density(fit, given, call)
   model <- fit_part(fit, "model")
-  if (inherits(model, "laplace_model")) {
-    return(laplace_evidence(fit, model, correct))
-  }
+  check_own_density(model, given, call)
+  model_evidence(model, fit, correct, call) %||%
+    bridge_evidence(fit, method, given, seed, call)
+}
+
+#' @exportS3Method
+model_evidence.default <- function(model, fit, correct, call) {
   if (correct != "none") {
     abort_argument(
       "{.code correct = \"importance\"} is for Laplace approximations alone.",
@@ -202,13 +205,13 @@ log_evidence <- function(fit, correct = c("none", "importance"),
     )
   }
   if (!is.null(model$log_evidence)) {
-    return(new_evidence(model$log_evidence, 0, "exact"))
+    new_evidence(model$log_evidence, 0, "exact")
   }
-  bridge_evidence(fit, method, given, seed, call)
 }
 
-check_own_density <- function(fit, given, call) {
-  if (inherits(fit, "gibbs_sample")) {
+# A model of steps knows no density: the user may give it.
+check_own_density <- function(model, given, call) {
+  if (!is.null(model$steps)) {
     check_function(given$log_density, "log_density", TRUE, call)
     return(invisible())
   }
@@ -222,7 +225,8 @@ check_own_density <- function(fit, given, call) {
   }
 }
 
-laplace_evidence <- function(fit, model, correct) {
+#' @exportS3Method
+model_evidence.laplace_model <- function(model, fit, correct, call) {
   if (correct == "none" || is.na(model$log_evidence)) {
     return(new_evidence(model$log_evidence, NA_real_, "laplace"))
   }

@@ -439,7 +439,7 @@ check_same_proposal <- function(model, proposal, call) {
   if (is.null(proposal)) {
     return(model)
   }
-  if (!inherits(model, "mh_model")) {
+  if (is.null(model$plan)) {
     abort_argument(
       "A fit of {.fn {model$name}} has no {.arg proposal}: leave it out.",
       call = call
@@ -477,7 +477,7 @@ check_same_gradient <- function(model, gradient, call) {
     abort_argument(
       c(
         "The run was started without {.arg gradient}: leave it out.",
-        i = if (inherits(model, "mh_model")) {
+        i = if (!is.null(model$plan)) {
           "A gradient within a proposal is given with {.arg proposal}."
         }
       ),

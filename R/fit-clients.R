@@ -113,7 +113,6 @@ diagnostic_posterior.gibbsite_fit <- function(posterior, diagnostic = "all",
                                               ),
                                               parameters = NULL, ...) {
   call <- rlang::current_env()
-  check_whole_fit(posterior, "posterior", call)
   known <- c("Rhat", "ESS", "ESS_tail", "MCSE")
   names <- client_parameters(posterior, effects, component, parameters, call)
   if (is.null(diagnostic)) {
@@ -137,7 +136,6 @@ effective_sample.gibbsite_fit <- function(model,
                                             "sigma", "auxiliary"
                                           ),
                                           parameters = NULL, ...) {
-  check_whole_fit(model, "model", rlang::current_env())
   names <- client_parameters(
     model, effects, component, parameters, rlang::current_env()
   )
@@ -151,7 +149,6 @@ mcse.gibbsite_fit <- function(model, effects = c("fixed", "all", "random"),
                                 "auxiliary"
                               ),
                               parameters = NULL, ...) {
-  check_whole_fit(model, "model", rlang::current_env())
   names <- client_parameters(
     model, effects, component, parameters, rlang::current_env()
   )
@@ -162,7 +159,6 @@ mcse.gibbsite_fit <- function(model, effects = c("fixed", "all", "random"),
 bayesfactor_parameters.gibbsite_fit <- function(posterior, prior = NULL, ...) {
   if (has_short_names()) return(with_whole_names())
   call <- rlang::current_env()
-  check_whole_fit(posterior, "posterior", call)
   draws <- insight::get_parameters(posterior)
   prior <- prior %||% drawn_prior(posterior, names(draws), call)
   if (!is.data.frame(prior)) {
@@ -182,7 +178,8 @@ bayesfactor_parameters.gibbsite_fit <- function(posterior, prior = NULL, ...) {
 
 # Draws of the coefficients from the prior of the fit.
 drawn_prior <- function(fit, names, call) {
-  if (!is_regression(fit) || inherits(fit, "laplace_logistic")) {
+  model <- fit_part(fit, "model")
+  if (!is_regression(fit) || model_algorithm(model) == "laplace") {
     abort_argument(
       c("{.arg prior} must be given for a fit of {.fn {maker_of(fit)}}.",
         i = "It is a data frame of draws from the prior, with the columns of
@@ -191,7 +188,6 @@ drawn_prior <- function(fit, names, call) {
     )
   }
   check_unlocked(call)
-  model <- fit_part(fit, "model")
   check_frame(model)
   draws <- vapply(seq_len(4000L), function(i) {
     model_quantities(model, draw_prior(model))[names]
@@ -220,7 +216,6 @@ model_parameters.gibbsite_fit <- function(model, ...,
                                             "conditional", "all", "location",
                                             "sigma", "auxiliary"
                                           )) {
-  check_whole_fit(model, "model", rlang::current_env())
   effects <- check_choice(effects, client_effects)
   component <- check_choice(component, client_components)
   if (!is.null(diagnostic)) {

@@ -93,8 +93,7 @@ NULL
 #' @export
 as.mcmc.list.gibbsite_fit <- function(x, ...) {
   call <- rlang::current_env()
-  check_whole_fit(x, "x", call)
-  draws <- lapply(seq_along(x), function(k) .subset2(x, k))
+  draws <- fit_draws(x)
   caller <- parent.frame()
   if (identical(parent.env(caller), asNamespace("coda")) &&
         isTRUE(caller$multivariate)) {
@@ -138,28 +137,28 @@ dependent_columns <- function(draws) {
 #' @method as.mcmc gibbsite_fit
 #' @rawNamespace S3method(coda::as.mcmc, gibbsite_fit)
 as.mcmc.gibbsite_fit <- function(x, ...) {
-  check_whole_fit(x, "x", rlang::current_env())
+  draws <- fit_draws(x)
   if (length(x) != 1) {
     abort_argument(c(
       "{.arg x} must have one chain, not {length(x)}.",
       i = "Use {.fn as.mcmc.list}, or {.code x[[1]]} for one chain of them."
     ))
   }
-  .subset2(x, 1)
+  draws[[1L]]
 }
 
 #' @rdname coda-methods
 #' @export
 `[.gibbsite_fit` <- function(x, i, j, drop = FALSE) {
   call <- rlang::current_env()
-  check_whole_fit(x, "x", call)
   one_index <- nargs() - (!missing(drop)) < 3
   if (one_index) {
     chains <- if (missing(i)) seq_along(x) else i
     return(as.mcmc.list(x)[pick(chains, length(x), "chain", call = call)])
   }
-  n <- nrow(.subset2(x, 1))
-  columns <- colnames(.subset2(x, 1))
+  draws <- fit_draws(x)
+  n <- nrow(draws[[1L]])
+  columns <- colnames(draws[[1L]])
   rows <- if (missing(i)) seq_len(n) else pick(i, n, "draw", call = call)
   cols <- if (missing(j)) {
     seq_along(columns)
@@ -167,7 +166,7 @@ as.mcmc.gibbsite_fit <- function(x, ...) {
     pick(j, length(columns), "column", columns, call)
   }
   step <- even_step(rows, call)
-  from <- attr(.subset2(x, 1), "mcpar")
+  from <- attr(draws[[1L]], "mcpar")
   first <- from[1] + (rows[1] - 1) * from[3]
   thin <- step * from[3]
   sweeps <- c(first, first + (length(rows) - 1) * thin, thin)

@@ -59,9 +59,9 @@ invariant_array <- function(chains, draws_of, model) {
 }
 
 fit_invariants <- function(fit) {
-  check_whole_fit(fit, "fit", rlang::caller_env())
+  draws <- fit_draws(fit)
   invariant_array(
-    length(fit), function(k) .subset2(fit, k), fit_part(fit, "model")
+    length(draws), function(k) draws[[k]], fit_part(fit, "model")
   )
 }
 

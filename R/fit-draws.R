@@ -190,30 +190,25 @@ check_row_names <- function(x, rows, call, arg = "row.names") {
 
 #' @rawNamespace S3method(posterior::as_draws, gibbsite_fit)
 as_draws.gibbsite_fit <- function(x, ...) {
-  check_whole_fit(x, "x", rlang::current_env())
-  posterior::as_draws_array(x, ...)
+  posterior::as_draws_array(as.mcmc.list(x), ...)
 }
 
 #' @rawNamespace S3method(posterior::ndraws, gibbsite_fit)
 ndraws.gibbsite_fit <- function(x) {
-  check_whole_fit(x, "x", rlang::current_env())
-  length(x) * nrow(.subset2(x, 1))
+  length(x) * niterations(x)
 }
 
 #' @rawNamespace S3method(posterior::nchains, gibbsite_fit)
 nchains.gibbsite_fit <- function(x) {
-  check_whole_fit(x, "x", rlang::current_env())
-  length(x)
+  length(fit_draws(x))
 }
 
 #' @rawNamespace S3method(posterior::niterations, gibbsite_fit)
 niterations.gibbsite_fit <- function(x) {
-  check_whole_fit(x, "x", rlang::current_env())
-  nrow(.subset2(x, 1))
+  nrow(fit_draws(x)[[1L]])
 }
 
 #' @rawNamespace S3method(posterior::variables, gibbsite_fit)
 variables.gibbsite_fit <- function(x, ...) {
-  check_whole_fit(x, "x", rlang::current_env())
-  colnames(.subset2(x, 1))
+  colnames(fit_draws(x)[[1L]])
 }

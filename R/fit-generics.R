@@ -64,7 +64,7 @@ ask_again <- function(now, generic, call, frame) {
 }
 
 abort_no_answer <- function(fit, what, hints, arg, call) {
-  name <- fit_part(fit, "model", arg, call)$name
+  name <- fit_part(fit, "model")$name
   hints <- if (is.function(hints)) hints(fit) else hints
   abort_argument(
     c(paste0("A fit of {.fn {name}} has no ", what, "."),
@@ -73,49 +73,37 @@ abort_no_answer <- function(fit, what, hints, arg, call) {
   )
 }
 
-# What to compare fits of a kind by.
-comparison_hint <- function(fit) {
-  if (inherits(fit, c("gibbs_gmm", "gibbs_lda", "gibbs_bmf"))) {
-    "{.fn compare_k} compares fits with other numbers of components, topics or
-     factors."
-  } else {
-    "Compare models by {.fn log_evidence} or {.fn loo::loo_compare}, their
-     coefficients by {.fn compare}."
-  }
+# A sentence of model_hints().
+hint_of <- function(fit, what) model_hints(fit_part(fit, "model"))[[what]]
+
+#' @exportS3Method
+model_hints.default <- function(model) {
+  list(
+    comparison = "Compare models by {.fn log_evidence} or
+      {.fn loo::loo_compare}, their coefficients by {.fn compare}.",
+    coefficients = "{.fn summary} tells of its quantities, {.fn as.matrix} has
+      their draws.",
+    weights = "Only regressions have them.",
+    pp_check = "{.fn posterior_predict} draws replicated data, where the model
+      has them."
+  )
 }
+
+sizes_hint <- "{.fn compare_k} compares fits with other numbers of components,
+  topics or factors."
+
+comparison_hint <- function(fit) hint_of(fit, "comparison")
 
 # One number of which a posterior has a distribution.
 distribution_hints <- function(fit) {
   c("{.fn log_lik} has that of each draw.", comparison_hint(fit))
 }
 
-coefficients_hint <- function(fit) {
-  if (inherits(fit, "gibbs_lda")) {
-    "{.fn topic_estimates} has the shares and the terms of its topics,
-     {.fn top_terms} the first of them."
-  } else if (inherits(fit, "gibbs_bmf")) {
-    "{.fn factors_of} has its factors, {.fn predict} its ratings."
-  } else {
-    "{.fn summary} tells of its quantities, {.fn as.matrix} has their draws."
-  }
-}
+coefficients_hint <- function(fit) hint_of(fit, "coefficients")
 
-weights_hint <- function(fit) {
-  if (inherits(fit, "gibbs_gmm")) {
-    "Those of the components are {.code draws_of(fit, \"pi\")}."
-  } else {
-    "Only regressions have them."
-  }
-}
+weights_hint <- function(fit) hint_of(fit, "weights")
 
-pp_check_hint <- function(fit) {
-  if (inherits(fit, c("mh_sample", "gibbs_sample"))) {
-    "Draw replicated data by {.code posterior_predict(object, f)}, and give them
-     to {.fn bayesplot::ppc_dens_overlay}."
-  } else {
-    "{.fn posterior_predict} draws replicated data, where the model has them."
-  }
-}
+pp_check_hint <- function(fit) hint_of(fit, "pp_check")
 
 formula_hint <- "Only regressions have a formula and what belongs to it."
 groups_hint <- "Only regressions by a formula with groups have them."
@@ -282,15 +270,11 @@ VarCorr.gibbsite_fit <- no_answer( # nolint: object_name_linter.
 #' @name fit-draws
 NULL
 
-as_posterior <- function(x, arg, call) {
-  posterior::as_draws(check_whole_fit(x, arg, call))
-}
-
 # The method of a generic of posterior with the arguments x and `...`.
 posterior_method <- function(generic) {
   force(generic)
   function(x, ...) {
-    draws <- as_posterior(x, "x", rlang::current_env())
+    draws <- posterior::as_draws(x)
     getExportedValue("posterior", generic)(draws, ...)
   }
 }
@@ -310,21 +294,21 @@ merge_chains.gibbsite_fit <- posterior_method("merge_chains")
 #' @rdname fit-draws
 #' @exportS3Method posterior::mutate_variables
 mutate_variables.gibbsite_fit <- function(.x, ...) {
-  draws <- as_posterior(.x, ".x", rlang::current_env())
+  draws <- posterior::as_draws(.x)
   posterior::mutate_variables(draws, ...)
 }
 
 #' @rdname fit-draws
 #' @exportS3Method posterior::rename_variables
 rename_variables.gibbsite_fit <- function(.x, ...) {
-  draws <- as_posterior(.x, ".x", rlang::current_env())
+  draws <- posterior::as_draws(.x)
   posterior::rename_variables(draws, ...)
 }
 
 #' @rdname fit-draws
 #' @exportS3Method posterior::bind_draws
 bind_draws.gibbsite_fit <- function(x, ...) {
-  draws <- as_posterior(x, "x", rlang::current_env())
+  draws <- posterior::as_draws(x)
   others <- lapply(rlang::list2(...), function(other) {
     if (inherits(other, "gibbsite_fit")) posterior::as_draws(other) else other
   })
@@ -354,31 +338,30 @@ weight_draws.gibbsite_fit <- posterior_method("weight_draws")
 #' @rdname fit-draws
 #' @exportS3Method posterior::nvariables
 nvariables.gibbsite_fit <- function(x, ...) {
-  posterior::nvariables(as_posterior(x, "x", rlang::current_env()))
+  posterior::nvariables(posterior::as_draws(x))
 }
 
 #' @rdname fit-draws
 #' @exportS3Method posterior::iteration_ids
 iteration_ids.gibbsite_fit <- function(x) {
-  posterior::iteration_ids(as_posterior(x, "x", rlang::current_env()))
+  posterior::iteration_ids(posterior::as_draws(x))
 }
 
 #' @rdname fit-draws
 #' @exportS3Method posterior::chain_ids
 chain_ids.gibbsite_fit <- function(x) {
-  posterior::chain_ids(as_posterior(x, "x", rlang::current_env()))
+  posterior::chain_ids(posterior::as_draws(x))
 }
 
 #' @rdname fit-draws
 #' @exportS3Method posterior::draw_ids
 draw_ids.gibbsite_fit <- function(x) {
-  posterior::draw_ids(as_posterior(x, "x", rlang::current_env()))
+  posterior::draw_ids(posterior::as_draws(x))
 }
 
 #' @rdname fit-draws
 #' @exportS3Method rstantools::nsamples
 nsamples.gibbsite_fit <- function(object, ...) {
   check_no_more(...)
-  check_whole_fit(object, "object", rlang::current_env())
   posterior::ndraws(object)
 }

@@ -104,7 +104,6 @@ neff_ratio.gibbsite_fit <- function(object, ...) {
 }
 
 judged_table <- function(object, call = rlang::caller_env()) {
-  check_whole_fit(object, "object", call)
   fit_convergence(object)
 }
 
@@ -112,7 +111,6 @@ judged_table <- function(object, call = rlang::caller_env()) {
 #' @exportS3Method bayesplot::log_posterior
 log_posterior.gibbsite_fit <- function(object, ...) {
   check_no_more(...)
-  check_whole_fit(object, "object", rlang::current_env())
   matrices <- model_matrices(object)
   known <- intersect(c("log_density", "log_joint"), colnames(matrices[[1L]]))
   if (length(known) == 0L) {

@@ -50,7 +50,7 @@ fit_summary <- function(fit, variables, probs, arg, call) {
   probs <- check_numeric_vector(
     probs, lower = 0, upper = 1, arg = "probs", call = call
   )
-  model <- fit_part(fit, "model", arg, call)
+  model <- fit_part(fit, "model")
   invariants <- fit_invariants(fit)
   draws <- chosen_draws(fit, variables, invariants, call, arg)
   labelled <- intersect(
@@ -255,7 +255,6 @@ tidy.gibbsite_fit <- function(x, conf.level = 0.95, ..., conf.int = TRUE,
   check_no_more(...)
   exponentiate <- check_exponentiate(exponentiate, x)
   conf.int <- check_flag(conf.int)
-  check_whole_fit(x, "x", call)
   level <- check_number(conf.level, lower = 0, upper = 1, lower_open = TRUE,
                         upper_open = TRUE)
   # all quantities, also if the model's own summary shows fewer
@@ -276,7 +275,6 @@ tidy.gibbsite_fit <- function(x, conf.level = 0.95, ..., conf.int = TRUE,
 
 check_exponentiate <- function(x, fit, call = rlang::caller_env()) {
   x <- check_flag(x, arg = "exponentiate", call = call)
-  check_whole_fit(fit, "x", call)
   if (x && !has_log_odds(fit_part(fit, "model"))) {
     abort_argument(
       c("{.arg exponentiate} must be `FALSE` for this fit: it has no log-odds.",

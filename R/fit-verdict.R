@@ -362,7 +362,6 @@ judged <- function(fit, rhat, ess, call, cause = TRUE) {
     abort_argument("{.arg fit} must be a fit with draws, not {given}.",
                    call = call)
   }
-  check_whole_fit(fit, "fit", call)
   rhat <- check_number(rhat, lower = 1, lower_open = TRUE, call = call)
   ess <- check_number(ess, lower = 0, call = call)
   invariants <- fit_invariants(fit)

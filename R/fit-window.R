@@ -42,8 +42,7 @@ window.gibbsite_fit <- function(x, start = NULL, end = NULL, thin = NULL,
                                 ...) {
   check_no_more(...)
   call <- rlang::current_env()
-  check_whole_fit(x, "x", call)
-  sweeps <- attr(.subset2(x, 1), "mcpar")
+  sweeps <- attr(fit_draws(x)[[1L]], "mcpar")
   within <- function(value, arg) {
     check_number(
       value, lower = sweeps[1], upper = sweeps[2], null_ok = TRUE, arg = arg,

@@ -96,13 +96,18 @@ plain_pending <- function(pending, columns) {
 
 # ---- Parts ------------------------------------------------------------------
 
-# Every method begins with one of these checks, because a user can set the class
-# by hand.
-fit_part <- function(x, part, arg = rlang::caller_arg(x),
-                     call = rlang::caller_env()) {
-  check_whole_fit(x, arg, call)
+# These functions read the parts of a fit and its draws. They check that the fit
+# is whole, because a user can set the class by hand.
+fit_part <- function(x, part) {
+  check_whole_fit(x)
   value <- attr(x, part, exact = TRUE)
   if (part == "model") current_model(value) else value
+}
+
+# The matrices of the draws, a chain each.
+fit_draws <- function(x) {
+  check_whole_fit(x)
+  lapply(seq_along(x), function(k) .subset2(x, k))
 }
 
 # A fit that an earlier version saved, with the classes of this one; NULL for
@@ -155,9 +160,13 @@ check_fit_of <- function(fit, makers, arg = "fit",
   check_whole_fit(fit, arg, call)
 }
 
-check_whole_fit <- function(x, arg, call, draws = TRUE) {
+# arg, call: by default those of given_as().
+check_whole_fit <- function(x, arg = NULL, call = NULL, draws = TRUE) {
   lacking <- fit_fault(x, draws)
   if (!is.null(lacking)) {
+    given <- given_as(x)
+    arg <- arg %||% given$arg
+    call <- call %||% given$call
     abort_argument(
       c("{.arg {arg}} has the class of a fit, but has {lacking}.",
         i = "Functions such as {.fn gibbs_gmm} make fits."),
@@ -165,6 +174,25 @@ check_whole_fit <- function(x, arg, call, draws = TRUE) {
     )
   }
   x
+}
+
+# The argument by which the user gave x, and the call of which it is one: those
+# of the first running function of this package that has x as an argument.
+given_as <- function(x) {
+  for (i in seq_len(sys.nframe())) {
+    f <- sys.function(i)
+    frame <- sys.frame(i)
+    if (identical(topenv(environment(f)), topenv())) {
+      known <- intersect(names(formals(f)), rlang::env_names(frame))
+      known <- setdiff(known, "...")
+      known <- known[!rlang::env_binding_are_lazy(frame, known)]
+      for (arg in known) {
+        if (!rlang::is_missing(frame[[arg]]) && identical(frame[[arg]], x)) {
+          return(list(arg = arg, call = frame))
+        }
+      }
+    }
+  }
 }
 
 # NULL, or in words the part that this fit lacks. The draws may have been
@@ -238,39 +266,46 @@ fit_words <- function(expression) {
   paste0("`", expression, "`")
 }
 
-# An error for any argument in `...`, so that a misspelt argument is noticed.
+# An error for any argument in `...`, so that a misspelt argument is noticed,
+# and for a name that R has completed: `user` for `user_features`.
 check_no_more <- function(..., call = rlang::caller_env()) {
+  short <- completed_names(call)
+  if (length(short) > 0L) {
+    abort_unknown(short[[1L]], call)
+  }
   if (...length() > 0) {
     names <- names(substitute(list(...)))[-1]
     named <- names[nzchar(names)]
-    abort_argument(
-      if (length(named) > 0) {
-        c("There is no argument {.arg {named[1]}}.",
-          i = foreign_hint(named[1], frame_formals(call)))
-      } else {
-        "There are more arguments than expected."
-      },
-      call = call
-    )
+    if (length(named) > 0) {
+      abort_unknown(named[[1L]], call)
+    }
+    abort_argument("There are more arguments than expected.", call = call)
   }
 }
 
-# The names of the arguments of the function that runs in a frame.
-frame_formals <- function(env) {
-  for (i in rev(seq_len(sys.nframe()))) {
-    if (identical(sys.frame(i), env)) {
-      return(names(formals(sys.function(i))))
-    }
-  }
-  character()
+abort_unknown <- function(name, call) {
+  abort_argument(
+    c("There is no argument {.arg {name}}.",
+      i = foreign_hint(name, frame_formals(call))),
+    call = call
+  )
 }
+
+# The same for `draws`, where a method passes `...` on to a function that would
+# not notice it.
+check_passed_on <- function(..., call = rlang::caller_env()) {
+  if ("draws" %in% names(substitute(list(...)))) {
+    abort_unknown("draws", call)
+  }
+}
+
 
 # Names of arguments in other packages, and what they are here.
 foreign_arguments <- c(
   na.action = "na_action", mcmc = "draws", n.sample = "draws",
   warmup = "burnin", nburn = "burnin", n.burnin = "burnin",
   nchains = "chains", n.chains = "chains",
-  n.thin = "thin", new_data = "newdata"
+  n.thin = "thin", new_data = "newdata", draws = "ndraws", ndraws = "draws"
 )
 
 family_hint <- function(known) {
@@ -305,25 +340,25 @@ foreign_hint <- function(name, known) {
     return("{.code token_counts(x, stopwords = , min_length = )} makes
             {.arg x}.")
   }
+  longer <- known[startsWith(known, name)]
+  if (length(longer) > 0L) {
+    paste0("Is it ", or_words(paste0("{.arg ", longer, "}")),
+           "? Names must be whole.")
+  }
 }
 
 # One plain matrix a chain, with the names of the model: what looks up columns
 # by name takes these.
 chain_matrices <- function(x, arg = rlang::caller_arg(x),
                            call = rlang::caller_env()) {
-  matrices <- shown_matrices(x, arg, call)
+  matrices <- shown_matrices(x)
   check_own_names(matrices, attr(x, "model")$columns, arg, call)
   matrices
 }
 
 # The same with the names that the user sees, who may have renamed the columns.
-shown_matrices <- function(x, arg = rlang::caller_arg(x),
-                           call = rlang::caller_env()) {
-  check_whole_fit(x, arg, call)
-  lapply(seq_along(x), function(k) {
-    m <- .subset2(x, k)
-    named_matrix(m, colnames(m))
-  })
+shown_matrices <- function(x) {
+  lapply(fit_draws(x), function(m) named_matrix(m, colnames(m)))
 }
 
 # The same with the model's names, also if the columns were renamed.

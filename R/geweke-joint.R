@@ -251,7 +251,6 @@ print.geweke_joint <- function(x, ...) {
 #' @export
 plot.geweke_joint <- function(x, ...) {
   check_no_more(...)
-  check_whole_fit(x, "x", rlang::current_env())
   table <- summary(x)
   size <- nrow(table)
   key <- plot_key(

@@ -211,19 +211,8 @@ relabel <- function(fit, method = c("pivot", "ordered", "random", "none"),
   }
   call <- rlang::current_env()
   model <- fit_part(fit, "model")
-  check_fixed_k(fit, "{.fn relabel}", call)
-  if (inherits(fit, "gibbs_lda") && !method %in% c("pivot", "none")) {
-    abort_argument(
-      "{.arg method} of a topic model must be {.val pivot} or {.val none}, not
-       {.val {method}}."
-    )
-  }
-  if (inherits(fit, "gibbs_gmm") && method == "pivot") {
-    model <- with_pivot(model, call)
-  }
-  numbered <- lapply(seq_along(fit), function(chain) {
-    renumber_chain(fit, model, chain, method, by, call)
-  })
+  check_fixed_k(model, "{.fn relabel}", call)
+  numbered <- model_renumbered(model, model_matrices(fit), method, by, call)
   labels <- lapply(numbered, `[[`, "labels")
   mcpar <- attr(.subset2(fit, 1L), "mcpar")
   structure(
@@ -233,26 +222,39 @@ relabel <- function(fit, method = c("pivot", "ordered", "random", "none"),
   )
 }
 
-# list(draws, labels): the draws of a chain in the numbers `labels`.
-renumber_chain <- function(fit, model, chain, method, by, call) {
-  draws <- model_matrices(fit)[[chain]]
-  if (inherits(fit, "gibbs_lda")) {
+#' @exportS3Method
+model_renumbered.gmm_model <- function(model, chains, method, by, call) {
+  if (method == "pivot") {
+    model <- with_pivot(model, call)
+  }
+  lapply(chains, function(draws) {
+    labels <- switch(method,
+      pivot = pivot_labels(model, draws),
+      ordered = ordered_labels(model, draws, by, call),
+      random = random_labels(model, draws, call),
+      none = own_labels(model, draws, call)
+    )
+    list(draws = move_components(model, draws, labels), labels = labels)
+  })
+}
+
+#' @exportS3Method
+model_renumbered.lda_model <- function(model, chains, method, by, call) {
+  if (!method %in% c("pivot", "none")) {
+    abort_argument(
+      "{.arg method} of a topic model must be {.val pivot} or {.val none}, not
+       {.val {method}}.",
+      call = call
+    )
+  }
+  lapply(chains, function(draws) {
     labels <- if (method == "none") {
       own_labels(model, draws, call)
     } else {
       unnumbered(model, nrow(draws))
     }
-    return(list(
-      draws = in_own_numbers(model, draws, labels), labels = labels
-    ))
-  }
-  labels <- switch(method,
-    pivot = pivot_labels(model, draws),
-    ordered = ordered_labels(model, draws, by, call),
-    random = random_labels(model, draws, call),
-    none = own_labels(model, draws, call)
-  )
-  list(draws = move_components(model, draws, labels), labels = labels)
+    list(draws = in_own_numbers(model, draws, labels), labels = labels)
+  })
 }
 
 # Also where the prior differs between the components.
@@ -286,9 +288,12 @@ check_gmm <- function(fit, call = rlang::caller_env()) {
   check_fit_of(fit, "gibbs_gmm", call = call)
 }
 
+# Whether the number of components is an unknown of a mixture.
+draws_k <- function(model) "k" %in% model$columns
+
 # Components of an unknown number have no numbers that draws share.
-check_fixed_k <- function(fit, what, call) {
-  if (inherits(fit, "gibbs_gmm_unknown")) {
+check_fixed_k <- function(model, what, call) {
+  if (draws_k(model)) {
     abort_argument(
       c(paste(what, "needs a mixture with a fixed number of components."),
         i = "{.fn coclustering} and {.fn point_clustering} do not need
@@ -378,8 +383,8 @@ as_integer_matrix <- function(x) {
 allocation_probabilities <- function(fit) {
   check_needed(fit = "a fit made by gibbs_gmm()")
   check_gmm(fit)
-  check_fixed_k(fit, "{.fn allocation_probabilities}", rlang::current_env())
   model <- fit_part(fit, "model")
+  check_fixed_k(model, "{.fn allocation_probabilities}", rlang::current_env())
   states <- lapply(fit_part(fit, "chains"), `[[`, "state")
   if (states[[1]]$kept == 0) {
     abort_no_averages("The probabilities", rlang::current_env())
@@ -436,7 +441,7 @@ kept_allocations <- function(fit, call) {
   if (!"z" %in% model$keep) {
     abort_argument(
       c("{.arg fit} does not hold the draws of the allocations.",
-        i = if (inherits(fit, "gibbs_gmm_unknown")) {
+        i = if (draws_k(model)) {
           "Fit again with {.code keep = c(\"components\", \"z\")}, the default."
         } else {
           "Fit again with {.code keep = \"z\"}."

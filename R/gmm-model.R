@@ -748,3 +748,11 @@ model_fold.gmm_model <- function(model, held, by) {
   test$data$x <- x[rows[held], , drop = FALSE]
   list(train = train, test = test)
 }
+
+#' @exportS3Method
+model_hints.gmm_model <- function(model) {
+  utils::modifyList(NextMethod(), list(
+    comparison = sizes_hint,
+    weights = "Those of the components are {.code draws_of(fit, \"pi\")}."
+  ))
+}

@@ -25,7 +25,7 @@
 #' @param fit A fit made by [gibbs_gmm()] with the draws of the allocations: by
 #'   default with an unknown `k`, with `keep = "z"` for a fixed one.
 #' @param loss `"vi"` (default) or `"binder"`.
-#' @param draws The number of draws that enter the expectation, spread evenly
+#' @param ndraws The number of draws that enter the expectation, spread evenly
 #'   over the chains' draws; `NULL` for all draws, at most 1000.
 #' @return A vector of whole numbers with the observations' names: clusters, 1
 #'   the largest. Its class is `gmm_clustering`, and its attributes are `loss`,
@@ -45,12 +45,12 @@
 #' )
 #' table(point_clustering(fit), iris$Species)
 #' @export
-point_clustering <- function(fit, loss = c("vi", "binder"), draws = NULL) {
+point_clustering <- function(fit, loss = c("vi", "binder"), ndraws = NULL) {
   check_needed(fit = "a fit made by gibbs_gmm()")
   call <- rlang::current_env()
   z <- kept_allocations(fit, call)
   loss <- check_choice(loss, names(partition_losses))
-  z <- clustering_draws(z, draws, call)$z
+  z <- clustering_draws(z, ndraws, call)$z
   best <- best_partition(partition_problem(z, loss))
   structure(
     named_clusters(best, fit), loss = loss, expected_loss = best$value,

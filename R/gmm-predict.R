@@ -132,7 +132,7 @@ gmm_newdata <- function(model, newdata, call) {
 #'
 #' @param object,x A fit made by [gibbs_gmm()].
 #' @param newdata As in [predict.gibbs_gmm()].
-#' @param draws `NULL` for all draws (`pp_check()`: for at most 50), or the
+#' @param ndraws `NULL` for all draws (`pp_check()`: for at most 50), or the
 #'   number of draws to use, spread evenly over the chains' draws.
 #' @param nobs For `posterior_predict()`: the number of observations in each
 #'   data set; `NULL` for the rows of the fit's data.
@@ -157,17 +157,17 @@ gmm_newdata <- function(model, newdata, call) {
 #'   seed = 1, progress = FALSE
 #' )
 #' dim(log_lik(fit))
-#' dim(posterior_predict(fit, draws = 10))
+#' dim(posterior_predict(fit, ndraws = 10))
 #' if (requireNamespace("loo", quietly = TRUE)) loo::loo(fit)
 #' @name gmm-checks
 #' @export
-log_lik.gibbs_gmm <- function(object, newdata = NULL, draws = NULL, ...) {
+log_lik.gibbs_gmm <- function(object, newdata = NULL, ndraws = NULL, ...) {
   call <- rlang::current_env()
   check_no_more(...)
   model <- fit_part(object, "model")
   x <- gmm_newdata(model, newdata, call)
   all <- do.call(rbind, chain_matrices(object))
-  rows <- spread_rows(draws, nrow(all), call)
+  rows <- spread_rows(ndraws, nrow(all), call)
   out <- evaluate_observed(
     gmm_blocks(model, all[rows, , drop = FALSE]), x, density = TRUE
   )$log_density
@@ -177,7 +177,7 @@ log_lik.gibbs_gmm <- function(object, newdata = NULL, draws = NULL, ...) {
 
 #' @rdname gmm-checks
 #' @export
-posterior_predict.gibbs_gmm <- function(object, draws = NULL, nobs = NULL,
+posterior_predict.gibbs_gmm <- function(object, ndraws = NULL, nobs = NULL,
                                         ...) {
   call <- rlang::current_env()
   check_unlocked(call)
@@ -185,7 +185,7 @@ posterior_predict.gibbs_gmm <- function(object, draws = NULL, nobs = NULL,
   model <- fit_part(object, "model")
   all <- do.call(rbind, chain_matrices(object))
   blocks <- gmm_blocks(model, all)
-  replicated_mixtures(model, all, draws, nobs, call, function(s) {
+  replicated_mixtures(model, all, ndraws, nobs, call, function(s) {
     parameters_of_row(blocks, s)
   })
 }
@@ -197,7 +197,7 @@ replicated_mixtures <- function(model, all, draws, nobs, call, parameters) {
   d <- length(model$variables)
   check_result_size(
     c(length(rows), n, d), "draws x observations x variables",
-    "{.arg draws} or {.arg nobs}", call
+    "{.arg ndraws} or {.arg nobs}", call
   )
   out <- vapply(rows, function(s) {
     p <- parameters(s)
@@ -228,10 +228,11 @@ parameters_of_row <- function(blocks, s) {
 
 #' @rdname gmm-checks
 #' @exportS3Method bayesplot::pp_check
-pp_check.gibbs_gmm <- function(object, draws = NULL, variable = 1, ...) {
+pp_check.gibbs_gmm <- function(object, ndraws = NULL, variable = 1, ...) {
   if (has_short_names()) return(with_whole_names())
+  check_passed_on(...)
   model <- fit_part(object, "model")
-  draws <- draws %||% min(50, sum(vapply(chain_matrices(object), nrow, 0L)))
+  ndraws <- ndraws %||% min(50, sum(vapply(chain_matrices(object), nrow, 0L)))
   variable <- check_some_of(
     variable, model$variables, rlang::current_env(), one = TRUE
   )
@@ -243,7 +244,7 @@ pp_check.gibbs_gmm <- function(object, draws = NULL, variable = 1, ...) {
     ))
   }
   y <- model$data$x[, j]
-  replicated <- posterior_predict(object, draws = draws)
+  replicated <- posterior_predict(object, ndraws = ndraws)
   if (length(model$variables) > 1L) {
     replicated <- matrix(replicated[, , j], dim(replicated)[[1L]])
   }

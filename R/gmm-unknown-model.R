@@ -457,7 +457,7 @@ size_table <- function(fit) {
 posterior_k <- function(fit) {
   check_needed(fit = "a fit made by gibbs_gmm() with an unknown k")
   check_gmm(fit)
-  if (!inherits(fit, "gibbs_gmm_unknown")) {
+  if (!draws_k(fit_part(fit, "model"))) {
     abort_argument(c(
       "{.arg fit} must be a fit with an unknown number of components, not one
        with a fixed {.arg k}.",
@@ -475,7 +475,6 @@ summary.gibbs_gmm_unknown <- function(object, variables = NULL,
                                       probs = c(0.025, 0.5, 0.975), ...) {
   call <- rlang::current_env()
   check_no_more(...)
-  check_whole_fit(object, "object", call)
   variables <- variables %||% unlabelled_columns(fit_part(object, "model"))
   fit_summary(object, variables, probs, "object", call)
 }
@@ -594,3 +593,6 @@ further_quantities.gmm_unknown_model <- function(model, state) {
     empty_weight = sum(p$pi[!filled])
   )
 }
+
+#' @exportS3Method
+model_hints.gmm_unknown_model <- model_hints.gmm_model

@@ -63,7 +63,7 @@ component_draws <- function(fit, call) {
 #'   random. `"density"`: the density \eqn{\sum_c \pi_c \mathrm{N}(x \mid
 #'   \mu_c, \Sigma_c)}{sum_c pi_c N(x | mu_c, Sigma_c)} of the observations, or
 #'   of `newdata`.
-#' @param draws,nobs As in [posterior_predict()][gmm-checks].
+#' @param ndraws,nobs As in [posterior_predict()][gmm-checks].
 #' @param variables,... As in [plot.gibbs_gmm()].
 #' @return `predict()`: for `"cluster"` a vector of whole numbers, 1 the largest
 #'   cluster; for `"prob"` a matrix, observations x clusters; for `"density"` a
@@ -177,14 +177,14 @@ members_in <- function(cluster, z, clusters, components) {
 
 #' @rdname gmm-unknown
 #' @export
-log_lik.gibbs_gmm_unknown <- function(object, newdata = NULL, draws = NULL,
+log_lik.gibbs_gmm_unknown <- function(object, newdata = NULL, ndraws = NULL,
                                       ...) {
   call <- rlang::current_env()
   check_no_more(...)
   model <- fit_part(object, "model")
   all <- component_draws(object, call)
   x <- gmm_newdata(model, newdata, call)
-  rows <- spread_rows(draws, nrow(all), call)
+  rows <- spread_rows(ndraws, nrow(all), call)
   out <- unknown_log_density(model, all[rows, , drop = FALSE], x)
   colnames(out) <- rownames(x)
   if (is.null(newdata)) used_columns(out, rows_seen(x)) else out
@@ -192,7 +192,7 @@ log_lik.gibbs_gmm_unknown <- function(object, newdata = NULL, draws = NULL,
 
 #' @rdname gmm-unknown
 #' @export
-posterior_predict.gibbs_gmm_unknown <- function(object, draws = NULL,
+posterior_predict.gibbs_gmm_unknown <- function(object, ndraws = NULL,
                                                 nobs = NULL, ...) {
   call <- rlang::current_env()
   check_unlocked(call)
@@ -200,7 +200,7 @@ posterior_predict.gibbs_gmm_unknown <- function(object, draws = NULL,
   model <- fit_part(object, "model")
   all <- component_draws(object, call)
   blocks <- component_blocks(model, all)
-  replicated_mixtures(model, all, draws, nobs, call, function(s) {
+  replicated_mixtures(model, all, ndraws, nobs, call, function(s) {
     k <- all[s, "k"]
     parameters_of_row(present_blocks(model, blocks, s, k), 1L)
   })

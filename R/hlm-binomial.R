@@ -62,10 +62,11 @@ complete_group_prior <- function(prior, frame, design, call) {
     frame$x, design$columns, measure_columns(frame$x, frame$total), call
   )
   done <- complete_logistic_prior(prior, found, call)
-  if (is.matrix(done$c) || !all(is.finite(done$c))) {
+  variance <- done$slope_variance
+  if (is.matrix(variance) || !all(is.finite(variance))) {
     abort_argument(
-      c("`c` of `prior` must hold finite variances for a formula with groups,
-         not a covariance matrix or `Inf`.",
+      c("`slope_variance` of `prior` must hold finite variances for a formula
+         with groups, not a covariance matrix or `Inf`.",
         i = "A coefficient without a prior can have an improper posterior
              there."),
       call = call
@@ -118,7 +119,8 @@ hlm_binomial_data <- function(frame, prior, design) {
     known = 1, half_t = 1, collapsed = 0, keep = 1,
     probit = as.double(frame$link == "probit"),
     mean = unname(prior_means(prior)),
-    precision = unname(1 / prior$c), df = as.double(prior$group_df),
+    precision = unname(1 / prior$slope_variance),
+    df = as.double(prior$group_df),
     scale = unname(as.double(prior$group_scale)), shape = 0, rate = 0,
     unit = rep(1, p), column_mean = numeric(p), centre = 0,
     intercept_at = as.double(p),

@@ -46,7 +46,7 @@ fixed_effects <- function(fit) colMeans(coefficient_draws(fit))
 
 # The model of a fit with groups.
 grouped_model <- function(fit, arg, call) {
-  model <- fit_part(fit, "model", arg, call)
+  model <- fit_part(fit, "model")
   if (!has_groups(model)) {
     abort_no_groups(model, arg, "a fit of a formula with groups", call)
   }

@@ -33,14 +33,16 @@ hlm_draws_in <- function(model, draws) {
     } else {
       column("sigma")
     },
-    u = if (inherits(model, "hlm_binomial_model")) {
-      stored_deviations(model, draws)
-    }
+    u = predictor_stored_deviations(model, draws)
   )
 }
 
+#' @exportS3Method
+predictor_stored_deviations.default <- function(model, draws) NULL
+
 # The stored coefficients of the groups less their means.
-stored_deviations <- function(model, draws) {
+#' @exportS3Method
+predictor_stored_deviations.hlm_binomial_model <- function(model, draws) {
   q <- model$data$q
   groups <- model$data$groups
   w <- draws[, match(coefficient_names(q, groups), model$columns), drop = FALSE]

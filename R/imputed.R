@@ -8,9 +8,7 @@ imputed_kinds <- c(
 )
 
 # Whether the functions of predictions are the user's.
-has_own_functions <- function(fit) {
-  inherits(fit, c("mh_sample", "gibbs_sample"))
-}
+has_own_functions <- function(fit) !is_regression(fit)
 
 #' Predictions and refusals of fits of completed data sets
 #'
@@ -28,7 +26,7 @@ has_own_functions <- function(fit) {
 #' are not continued either: extend the fits of the single data sets and combine
 #' them again.
 #' @param object A fit of `combine_fits(data = "imputed")`.
-#' @param newdata,draws,ndraws,... As for the fits of one data set; `predict()`
+#' @param newdata,ndraws,... As for the fits of one data set; `predict()`
 #'   also takes `type`, `interval` and `level`.
 #' @return As for the fits of one data set.
 #' @section Errors: `gibbsite_error_argument` with the reason where there is no
@@ -62,9 +60,7 @@ mixed_prediction <- function(object, newdata, type = NULL, interval = "none",
                              level = 0.95, ..., call) {
   model <- fit_part(object, "model")
   response <- model_response(model)
-  interval <- check_choice(
-    interval, c("none", "mean", "prediction"), arg = "interval", call = call
-  )
+  interval <- check_interval(interval, call)
   type <- check_prediction_type(type, interval, response, call)
   level <- check_level(level, arg = "level", call = call)
   average <- function(type) {
@@ -112,43 +108,39 @@ mixed_spread <- function(object, newdata, type, interval, level, ...,
 }
 
 # f(part) of every data set, of which some draws are taken.
-mixed_draws <- function(object, f, draws, ndraws, call) {
-  draws <- either_draws(draws, ndraws, call)
+mixed_draws <- function(object, f, ndraws, call) {
   all <- stacked_parts(object, f)
-  all[spread_rows(draws, nrow(all), call), , drop = FALSE]
+  all[spread_rows(ndraws, nrow(all), call), , drop = FALSE]
 }
 
 #' @rdname imputed-fits
 #' @export
-posterior_epred.gibbsite_imputed <- function(object, ..., draws = NULL,
-                                             ndraws = NULL) {
+posterior_epred.gibbsite_imputed <- function(object, ..., ndraws = NULL) {
   if (has_own_functions(object)) {
     return(NextMethod())
   }
   mixed_draws(object, function(part) {
     posterior_epred(part, ...)
-  }, draws, ndraws, rlang::current_env())
+  }, ndraws, rlang::current_env())
 }
 
 #' @rdname imputed-fits
 #' @export
-posterior_linpred.gibbsite_imputed <- function(object, ..., draws = NULL,
-                                               ndraws = NULL) {
+posterior_linpred.gibbsite_imputed <- function(object, ..., ndraws = NULL) {
   mixed_draws(object, function(part) {
     posterior_linpred(part, ...)
-  }, draws, ndraws, rlang::current_env())
+  }, ndraws, rlang::current_env())
 }
 
 #' @rdname imputed-fits
 #' @export
-posterior_predict.gibbsite_imputed <- function(object, ..., draws = NULL,
-                                               ndraws = NULL) {
+posterior_predict.gibbsite_imputed <- function(object, ..., ndraws = NULL) {
   if (has_own_functions(object)) {
     return(NextMethod())
   }
   mixed_draws(object, function(part) {
     posterior_predict(part, ...)
-  }, draws, ndraws, rlang::current_env())
+  }, ndraws, rlang::current_env())
 }
 
 #' @rdname imputed-fits

@@ -235,10 +235,13 @@ call_joint <- function(model, which, ...) {
 
 # The parameters that draw_prior() gave, in the form of a start.
 checked_values <- function(model, values) {
-  init <- model_check_init(model, values, "draw_prior()", NULL)
-  if (!inherits(model, "gibbs_sample_model")) {
-    return(init)
-  }
+  model_whole_start(
+    model, model_check_init(model, values, "draw_prior()", NULL)
+  )
+}
+
+#' @exportS3Method
+model_whole_start.gibbs_sample_model <- function(model, init) {
   missing <- setdiff(names(model$init), names(init))
   if (length(missing) > 0L) {
     abort_argument(

@@ -84,7 +84,6 @@ kfold.gibbsite_fit <- function(x, K = 10, ..., folds = NULL,
                                progress = TRUE) {
   call <- rlang::current_env()
   name <- fit_words(substitute(x))
-  check_whole_fit(x, "x", call)
   check_no_more(...)
   by <- check_choice(by, c("observation", "group"))
   cores <- check_count(cores, max = 1024)

@@ -82,7 +82,7 @@ draw_proposals <- function(model, n) {
 # The first point: one of a sample, chosen with probability proportional to its
 # weight.
 corrected_start <- function(model) {
-  asked <- if (inherits(model, "laplace_density_model")) {
+  asked <- if (!is.null(model$frame$log_density)) {
     side_stream(generator_seed())
   }
   for (attempt in 1:50) {
@@ -197,10 +197,11 @@ scan_kept <- function(sweep, n, control) {
 #' The model's fit does not compute any of this; `importance_check()` does.
 #'
 #' @param fit A fit of [laplace_logistic()] or [laplace()], with its data.
-#' @param draws `NULL` for all draws of the fit, or the number of draws to use,
+#' @param ndraws `NULL` for all draws of the fit, or the number of draws to use,
 #'   spread evenly. (The chains of a corrected fit are draws of the posterior.
-#'   For such a fit, `draws` new draws of the approximation are made, by default
-#'   as many as the fit has, on a stream that the fit's seed determines.)
+#'   For such a fit, `ndraws` new draws of the approximation are made, by
+#'   default as many as the fit has, on a stream that the fit's seed
+#'   determines.)
 #' @return An object of class `laplace_importance`, a list: `pareto_k`; `ess`
 #'   (the effective size of the weighted draws, \eqn{(\sum w)^2 / \sum w^2});
 #'   `draws`; `corrected_k` and `corrected_ess`, the same for the weights of the
@@ -232,7 +233,7 @@ scan_kept <- function(sweep, n, control) {
 #' fit <- laplace_logistic(am ~ wt, mtcars, seed = 1)
 #' importance_check(fit)
 #' @export
-importance_check <- function(fit, draws = NULL) {
+importance_check <- function(fit, ndraws = NULL) {
   check_needed(fit = "a fit made by laplace_logistic() or laplace()")
   call <- rlang::current_env()
   check_laplace(fit, call = call)
@@ -240,7 +241,7 @@ importance_check <- function(fit, draws = NULL) {
   if (is.null(model$frame)) {
     abort_no_data(call = call)
   }
-  w <- importance_draws(fit, draws, call)
+  w <- importance_draws(fit, ndraws, call)
   added <- added_draws(fit, nrow(w), call)
   log_joint <- joint_of_draws(fit, rbind(w, added), call)
   own <- seq_len(nrow(w))
@@ -280,17 +281,17 @@ is_importance_check <- function(x) {
 }
 
 # Draws of the normal approximation, one a row.
-importance_draws <- function(fit, draws, call) {
+importance_draws <- function(fit, ndraws, call) {
   model <- fit_part(fit, "model")
   if (!is_corrected(model)) {
     all <- do.call(rbind, chain_matrices(fit))
-    return(all[spread_rows(draws, nrow(all), call), , drop = FALSE])
+    return(all[spread_rows(ndraws, nrow(all), call), , drop = FALSE])
   }
   available <- length(fit) * nrow(.subset2(fit, 1L))
-  draws <- check_count(draws %||% available, arg = "draws", call = call)
+  ndraws <- check_count(ndraws %||% available, arg = "ndraws", call = call)
   seed <- fit_part(fit, "running")$seed
   stream <- spare_stream(seed, length(fit), "check_draws", call)
-  with_stream(stream, draw_normal(model, draws), call)$value
+  with_stream(stream, draw_normal(model, ndraws), call)$value
 }
 
 # `n` draws of the t distribution about the mode (draw_proposals()).
@@ -306,7 +307,7 @@ added_draws <- function(fit, n, call) {
 # repeated and the session's generator does not change.
 joint_of_draws <- function(fit, w, call) {
   model <- fit_part(fit, "model")
-  if (!inherits(model, "laplace_density_model")) {
+  if (is.null(model$frame$log_density)) {
     return(model_log_joint(model, w))
   }
   seed <- fit_part(fit, "running")$seed

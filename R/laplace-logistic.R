@@ -42,7 +42,8 @@
 #' \eqn{\Sigma^{-1}}) up to rounding.
 #'
 #' @section Without a prior:
-#' With `c = Inf` the mode is the maximum likelihood estimate, if it exists.
+#' With `slope_variance = Inf` the mode is the maximum likelihood estimate, if
+#' it exists.
 #' Columns that are linear combinations of others raise an error that names
 #' them. Separated data, for which the likelihood has no maximum (Albert and
 #' Anderson 1984), also raise an error. When the search fails, a linear program
@@ -159,9 +160,7 @@ laplace_logistic.formula <- function(formula, data, prior = logistic_prior(),
                                      keep_data = TRUE, ...) {
   call <- rlang::current_env()
   check_logit_alone(..., call = call)
-  method <- check_choice(method, c("newton", "gradient"))
-  correct <- check_choice(correct, c("none", "importance"))
-  running <- laplace_running(correct, draws, call)
+  settings <- laplace_settings(method, correct, draws, call)
   user_call <- call_with_formula(match.call(), formula, "laplace_logistic")
   action <- check_na_action(na_action, call)
   check_model_formula(
@@ -171,8 +170,10 @@ laplace_logistic.formula <- function(formula, data, prior = logistic_prior(),
     formula, if (!missing(data)) data, user_call, action, parent.frame(), call
   )
   parts <- formula_parts(made, contrasts, as_weighted_response, call)
-  model <- laplace_logistic_model(parts, prior, start, method, correct, call)
-  run_chains(model, running, user_call, call)
+  model <- laplace_logistic_model(
+    parts, prior, start, settings$method, settings$correct, call
+  )
+  run_chains(model, settings$running, user_call, call)
 }
 
 #' @rdname laplace_logistic
@@ -190,17 +191,26 @@ laplace_logistic.default <- function(x, y, prior = logistic_prior(),
                                      keep_data = TRUE, ...) {
   call <- rlang::current_env()
   check_logit_alone(..., call = call)
-  method <- check_choice(method, c("newton", "gradient"))
-  correct <- check_choice(correct, c("none", "importance"))
-  running <- laplace_running(correct, draws, call)
+  settings <- laplace_settings(method, correct, draws, call)
   user_call <- match.call()
   user_call[[1L]] <- quote(laplace_logistic)
   action <- check_na_action(na_action, call, frame = FALSE)
   parts <- matrix_parts(
     x, y, weights, offset, action, as_weighted_response, call
   )
-  model <- laplace_logistic_model(parts, prior, start, method, correct, call)
-  run_chains(model, running, user_call, call)
+  model <- laplace_logistic_model(
+    parts, prior, start, settings$method, settings$correct, call
+  )
+  run_chains(model, settings$running, user_call, call)
+}
+
+laplace_settings <- function(method, correct, draws, call) {
+  method <- check_choice(method, c("newton", "gradient"), call = call)
+  correct <- check_choice(correct, c("none", "importance"), call = call)
+  list(
+    method = method, correct = correct,
+    running = laplace_running(correct, draws, call)
+  )
 }
 
 check_logit_alone <- function(..., call) {

@@ -43,6 +43,9 @@ model_sweeps.laplace_model <- function(model, state, n, control) {
 }
 
 #' @exportS3Method
+model_algorithm.laplace_model <- function(model) "laplace"
+
+#' @exportS3Method
 set_data.laplace_model <- function(model, data,
                                    call = rlang::caller_env()) {
   abort_argument(

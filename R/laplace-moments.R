@@ -5,7 +5,7 @@ is_corrected <- function(model) identical(model$correct, "importance")
 # Whether the draws are of the posterior itself, and not of a normal
 # approximation.
 draws_posterior <- function(model) {
-  !inherits(model, "laplace_model") || is_corrected(model)
+  model_algorithm(model) != "laplace" || is_corrected(model)
 }
 
 laplace_mode <- function(model) {

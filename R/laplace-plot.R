@@ -25,7 +25,6 @@ plot.gibbsite_laplace <- function(x, type = NULL, level = 0.95,
                                   variables = NULL, ...) {
   if (has_short_names()) return(with_whole_names())
   call <- rlang::current_env()
-  check_whole_fit(x, "x", call)
   type <- check_plot_types(
     default_types(type, variables, "coefficients"), call, "coefficients"
   )

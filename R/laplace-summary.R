@@ -48,6 +48,7 @@ vcov.gibbsite_laplace <- function(object, ...) {
 #' @export
 confint.gibbsite_laplace <- function(object, parm, level = 0.95, ...) {
   call <- rlang::current_env()
+  check_no_more(...)
   interval_table(object, parm, level, parameter_interval, call)
 }
 
@@ -356,7 +357,6 @@ prior_summary.gibbsite_laplace <- function(object, ...) {
   if (is_regression(object)) {
     return(NextMethod())
   }
-  check_whole_fit(object, "object", rlang::current_env())
   abort_argument(c(
     "{.fn laplace} knows no prior apart from the likelihood.",
     i = "Both are in {.arg log_density}."

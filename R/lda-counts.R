@@ -602,8 +602,8 @@ lost_by_form <- function(table, terms, known) {
     shown <- quoted(uncut[[1L]])
     return(paste0(
       "Texts are cut into runs of letters in lower case, and the fit has ",
-      "other terms, such as ", shown, ": give tokens, cut like those of the fit, as ",
-      "a list of character vectors."
+      "other terms, such as ", shown, ": give tokens, cut like those of the ",
+      "fit, as a list of character vectors."
     ))
   }
   alike <- sum(fold_case(terms) %in% fold_case(known))

@@ -570,3 +570,12 @@ further_quantities.lda_model <- function(model, state) {
     repeated = sum(tabulate(word)^2), repeated_within = sum(tabulate(cell)^2)
   )
 }
+
+#' @exportS3Method
+model_hints.lda_model <- function(model) {
+  utils::modifyList(NextMethod(), list(
+    comparison = sizes_hint,
+    coefficients = "{.fn topic_estimates} has the shares and the terms of its
+      topics, {.fn top_terms} the first of them."
+  ))
+}

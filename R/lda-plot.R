@@ -33,7 +33,6 @@
 plot.gibbs_lda <- function(x, type = NULL, topics = NULL, n = 10,
                            level = 0.95, chain = NULL, variables = NULL, ...) {
   call <- rlang::current_env()
-  check_whole_fit(x, "x", call)
   own <- c("terms", "prevalence", "map")
   type <- check_plot_types(default_types(type, variables, "terms"), call, own)
   # plots of topics are drawn one at a time

@@ -57,7 +57,7 @@ fold_in_topics <- function(fit, draws, call, chains = seq_along(fit)) {
 #' @param type `"mean"` (default): posterior means; `"sd"`: posterior standard
 #'   deviations; `"draws"`: draws of \eqn{\theta}; `"class"`: the topic with the
 #'   largest posterior mean, the first of equal ones.
-#' @param draws Whole number (default 100): the number of draws for `type =
+#' @param ndraws Whole number (default 100): the number of draws for `type =
 #'   "draws"`, and the number of stored draws of \eqn{\phi} to use.
 #' @param burnin,sweeps Whole numbers: the numbers of sweeps discarded first and
 #'   of sweeps kept.
@@ -79,45 +79,44 @@ fold_in_topics <- function(fit, draws, call, chains = seq_along(fit)) {
 #' @export
 predict.gibbs_lda <- function(object, newdata = NULL,
                               type = c("mean", "sd", "draws", "class"),
-                              draws = 100, burnin = 50, sweeps = 100, ...,
+                              ndraws = 100, burnin = 50, sweeps = 100, ...,
                               chain = NULL) {
   call <- rlang::current_env()
   check_unlocked(call)
   check_no_more(...)
-  check_whole_fit(object, "object", call)
   chains <- chosen_chains(chain, object, call)
   type <- check_choice(type, c("mean", "sd", "draws", "class"))
-  draws <- check_count(draws)
+  ndraws <- check_count(ndraws)
   burnin <- check_count(burnin, min = 0, max = 1e6)
   sweeps <- check_count(sweeps, max = 1e6)
   if (type == "class") {
     mean <- predict.gibbs_lda(
-      object, newdata, burnin = burnin, draws = draws, sweeps = sweeps,
+      object, newdata, burnin = burnin, ndraws = ndraws, sweeps = sweeps,
       chain = chain
     )
     return(largest_shares(mean))
   }
   if (is.null(newdata)) {
     inform_of_topics(object, chains)
-    return(fitted_shares(object, chains, type, draws, call))
+    return(fitted_shares(object, chains, type, ndraws, call))
   }
   tokens <- lda_newdata(object, newdata, "keep", call)
   inform_of_topics(object, chains)
   model <- fit_part(object, "model")
   k <- model$k
-  jobs <- fold_in_topics(object, draws, call, chains)
+  jobs <- fold_in_topics(object, ndraws, call, chains)
   names <- list(tokens$documents, topic = topic_names(model))
   if (type == "draws") {
     check_result_size(
-      c(draws, length(tokens$documents), k), "draws x documents x topics",
-      "{.arg draws}", call
+      c(ndraws, length(tokens$documents), k), "draws x documents x topics",
+      "{.arg ndraws}", call
     )
     # the draws are divided evenly between the jobs
-    turn <- rep_len(seq_along(jobs), draws)
+    turn <- rep_len(seq_along(jobs), ndraws)
     out <- vapply(turn, function(j) {
       fold_in_once(tokens, jobs[[j]], burnin, 1L)$theta
     }, matrix(0, length(tokens$documents), k))
-    out <- aperm(array(out, c(length(tokens$documents), k, draws)),
+    out <- aperm(array(out, c(length(tokens$documents), k, ndraws)),
                  c(3L, 1L, 2L))
     dimnames(out) <- c(list(draw = NULL), names)
     return(out)
@@ -229,7 +228,7 @@ fitted_shares <- function(fit, chains, type, draws, call) {
 #' @param newdata Documents that were not part of the fit, in any form that
 #'   [gibbs_lda()] takes.
 #' @param method `"completion"` (default) or `"left_to_right"`.
-#' @param draws Whole number (default 100): the number of stored draws of
+#' @param ndraws Whole number (default 100): the number of stored draws of
 #'   \eqn{\phi} to use if `keep = "phi"` stored them; otherwise the posterior
 #'   mean of each chain is used.
 #' @param burnin,sweeps Whole numbers: for `"completion"`, the numbers of sweeps
@@ -253,14 +252,14 @@ fitted_shares <- function(fit, chains, type, draws, call) {
 #' @export
 held_out_perplexity <- function(fit, newdata,
                                 method = c("completion", "left_to_right"),
-                                draws = 100, burnin = 50, sweeps = 100,
+                                ndraws = 100, burnin = 50, sweeps = 100,
                                 particles = 20) {
   check_needed(fit = "a fit made by gibbs_lda()")
   call <- rlang::current_env()
   check_unlocked(call)
   check_lda(fit)
   method <- check_choice(method, c("completion", "left_to_right"))
-  draws <- check_count(draws)
+  ndraws <- check_count(ndraws)
   burnin <- check_count(burnin, min = 0, max = 1e6)
   sweeps <- check_count(sweeps, max = 1e6)
   particles <- check_count(particles, max = 1e6)
@@ -268,7 +267,7 @@ held_out_perplexity <- function(fit, newdata,
     abort_argument("{.arg newdata} is needed: documents not in the fit.")
   }
   tokens <- lda_newdata(fit, newdata, "keep", call)
-  jobs <- fold_in_topics(fit, draws, call)
+  jobs <- fold_in_topics(fit, ndraws, call)
   scored <- switch(method,
     completion = complete_halves(
       split_documents(tokens), jobs, burnin, sweeps
@@ -382,7 +381,7 @@ perplexity_row <- function(scored, method) {
 #' @param object A fit made by [gibbs_lda()] with `keep = c("theta", "phi")`
 #'   (for new documents `keep = "phi"`).
 #' @param newdata `NULL` for the documents of the fit, or new ones.
-#' @param draws `NULL` for all draws, or the number of draws to use, spread
+#' @param ndraws `NULL` for all draws, or the number of draws to use, spread
 #'   evenly over the chains' draws.
 #' @param particles Whole number: see [held_out_perplexity()].
 #' @param ... Not used.
@@ -397,10 +396,10 @@ perplexity_row <- function(scored, method) {
 #'   seed = 1, keep = c("theta", "phi"), progress = FALSE
 #' )
 #' dim(log_lik(fit))
-#' posterior_predict(fit, draws = 1)[[1]][1:3, 1:6]
+#' posterior_predict(fit, ndraws = 1)[[1]][1:3, 1:6]
 #' @name lda-checks
 #' @export
-log_lik.gibbs_lda <- function(object, newdata = NULL, draws = NULL,
+log_lik.gibbs_lda <- function(object, newdata = NULL, ndraws = NULL,
                               particles = 20, ...) {
   call <- rlang::current_env()
   check_unlocked(call)
@@ -410,7 +409,7 @@ log_lik.gibbs_lda <- function(object, newdata = NULL, draws = NULL,
   check_kept(object, if (is.null(newdata)) c("theta", "phi") else "phi", call)
   tokens <- lda_newdata(object, newdata, "keep", call)
   all <- do.call(rbind, chain_matrices(object))
-  rows <- spread_rows(draws, nrow(all), call)
+  rows <- spread_rows(ndraws, nrow(all), call)
   document <- document_of_token(tokens)
   out <- vapply(rows, function(s) {
     phi <- block_of_draw(model, all, s, "phi")
@@ -431,7 +430,7 @@ log_lik.gibbs_lda <- function(object, newdata = NULL, draws = NULL,
 
 #' @rdname lda-checks
 #' @export
-posterior_predict.gibbs_lda <- function(object, draws = NULL, ...) {
+posterior_predict.gibbs_lda <- function(object, ndraws = NULL, ...) {
   call <- rlang::current_env()
   check_unlocked(call)
   check_no_more(...)
@@ -439,7 +438,7 @@ posterior_predict.gibbs_lda <- function(object, draws = NULL, ...) {
   check_kept(object, c("theta", "phi"), call)
   tokens <- lda_tokens(object, NULL, call)
   all <- do.call(rbind, chain_matrices(object))
-  rows <- spread_rows(draws, nrow(all), call)
+  rows <- spread_rows(ndraws, nrow(all), call)
   lapply(rows, function(s) {
     new_documents(
       tokens, block_of_draw(model, all, s, "theta"),

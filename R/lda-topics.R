@@ -315,7 +315,6 @@ hellinger <- function(phi) {
 #' @export
 draws_of.gibbs_lda <- function(x, block, ...) {
   check_no_more(...)
-  check_whole_fit(x, "x", rlang::current_env())
   if (!missing(block) && is.character(block) && length(block) == 1L) {
     check_kept(x, intersect(block, c("theta", "phi", "z")),
                rlang::current_env())

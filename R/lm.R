@@ -125,8 +125,8 @@
 #'   p(lambda, beta | y) prop. to p(lambda) p(beta) N(y - o | m_alpha 1,
 #'   (beta V)^-1 + ZZ'/lambda + t^2 11'),}
 #' and then \eqn{\alpha}{alpha} and \eqn{u} as above. The posterior of
-#' \eqn{\sigma} then depends on its prior: give `c` and `d` where something is
-#' known about the noise.
+#' \eqn{\sigma} then depends on its prior: give `noise_shape` and `noise_rate`
+#' where something is known about the noise.
 #'
 #' @param x The matrix of predictors, `n x p`, dense or sparse; or a formula.
 #' @param formula A formula, `response ~ predictors`, as in [stats::lm()]. A

@@ -31,8 +31,8 @@ logistic_model <- function(parts, prior, link, call) {
     prior = linked_prior(posterior$prior, link), nobs = posterior$nobs,
     columns = parts$columns,
     cures = paste(
-      "Try a prior with smaller variances, `logistic_prior(c = )`:",
-      "see ?logistic_prior."
+      "Try a prior with smaller variances,",
+      "`logistic_prior(slope_variance = )`: see ?logistic_prior."
     ),
     unbounded = posterior$unbounded, design = logistic_design_of(frame),
     frame = frame
@@ -203,9 +203,13 @@ predictor_log_lik.logistic_model <- function(model, draws) {
 
 #' @exportS3Method
 draw_prior.logistic_model <- function(model) {
-  c <- model$prior$c
+  variance <- model$prior$slope_variance
   e <- stats::rnorm(length(model$columns))
-  w <- if (is.matrix(c)) drop(e %*% chol(c)) else sqrt(c) * e
+  w <- if (is.matrix(variance)) {
+    drop(e %*% chol(variance))
+  } else {
+    sqrt(variance) * e
+  }
   logistic_gibbs_state(w)
 }
 
@@ -305,7 +309,7 @@ logistic_joint_density <- function(model) {
       model$frame <- frame_rows(model$frame, row)
       drop(logistic_log_lik(model, x))
     },
-    proper = is.matrix(model$prior$c) || all(is.finite(model$prior$c))
+    proper = all(is.finite(model$prior$slope_variance))
   )
 }
 

@@ -42,7 +42,8 @@ logistic_posterior <- function(parts, prior, start, method, call) {
 # The coefficients whose posterior standard deviation, in the normal
 # approximation, is not far below that of the prior.
 wide_coefficients <- function(mode, prior) {
-  variance <- if (is.matrix(prior$c)) diag(prior$c) else prior$c
+  variance <- prior$slope_variance
+  if (is.matrix(variance)) variance <- diag(variance)
   posterior <- diag(chol2inv(t(mode$precision_factor)))
   which(posterior > 0.01 * variance)
 }

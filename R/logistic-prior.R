@@ -6,29 +6,31 @@
 #' are normal,
 #' \deqn{w \sim \mathrm{N}(m, C), \quad w_j \sim \mathrm{N}(m_j, c_j)}{w ~
 #'   N(m, C), w_j ~ N(m_j, c_j)}
-#' with mean 0 by default, and independent unless `c` is a covariance matrix
-#' \eqn{C}. The variance \eqn{c_j} of a slope is `slope_sd^2`, or
-#' \eqn{(g_j/s_j)^2} with `slope_scale` \eqn{g_j} and the standard deviation
-#' \eqn{s_j} of the predictor, or it is given as `c`. The intercept has a
-#' mean and a standard deviation of its own, `intercept_mean` and `intercept_sd`
-#' (or the variance `intercept_c`).
+#' with mean 0 by default, and independent unless `slope_variance` is a
+#' covariance matrix \eqn{C}. The variance \eqn{c_j} of a slope is
+#' `slope_sd^2`, or \eqn{(g_j/s_j)^2} with `slope_scale` \eqn{g_j} and the
+#' standard deviation \eqn{s_j} of the predictor, or it is given as
+#' `slope_variance`. The intercept has a mean and a standard deviation of its
+#' own, `intercept_mean` and `intercept_sd` (or the variance
+#' `intercept_variance`).
 #'
 #' Fields left `NULL` are completed at the fit from the predictors, never from
 #' the response, and [prior_summary()] shows the values used:
 #'
 #' * `slope_mean`: 0.
 #' * `slope_scale`: 2.5, so that 5 is a prior twice as wide.
-#' * `c`: \eqn{(2.5 / s_j)^2} for a predictor with standard deviation \eqn{s_j}.
-#'   The change in log-odds for one standard deviation of the predictor then has
-#'   a prior standard deviation of 2.5. This prior is weak (a change by 5, from
-#'   odds of 1 to 12 to odds of 12 to 1, is two standard deviations), and does
-#'   not depend on the predictor's unit. Gelman et al. (2008) discuss the scale.
-#'   With the probit link of [gibbs_logistic()] the variances are the same, and
-#'   weaker: a probit is about 0.6 times the log-odds.
-#' * `intercept_c`: \eqn{10^2 + \sum_j c_j m_j^2}, with \eqn{m_j} the mean of
-#'   predictor \eqn{j}: the variance that the intercept has when the log-odds at
-#'   the predictors' means are \eqn{\mathrm{N}(0, 10^2)}{N(0, 10^2)}. With a
-#'   matrix `c` the sum is \eqn{m^\top C m}{m'Cm}.
+#' * `slope_variance`: \eqn{(2.5 / s_j)^2} for a predictor with standard
+#'   deviation \eqn{s_j}. The change in log-odds for one standard deviation of
+#'   the predictor then has a prior standard deviation of 2.5. This prior is
+#'   weak (a change by 5, from odds of 1 to 12 to odds of 12 to 1, is two
+#'   standard deviations), and does not depend on the predictor's unit. Gelman
+#'   et al. (2008) discuss the scale. With the probit link of [gibbs_logistic()]
+#'   the variances are the same, and weaker: a probit is about 0.6 times the
+#'   log-odds.
+#' * `intercept_variance`: \eqn{10^2 + \sum_j c_j m_j^2}, with \eqn{m_j} the
+#'   mean of predictor \eqn{j}: the variance that the intercept has when the
+#'   log-odds at the predictors' means are \eqn{\mathrm{N}(0, 10^2)}{N(0,
+#'   10^2)}. With a matrix the sum is \eqn{m^\top C m}{m'Cm}.
 #' * `intercept_mean`: minus the sum of the slopes' prior means times the means
 #'   of the predictors. The log-odds at these have mean 0 then.
 #'
@@ -46,15 +48,15 @@
 #'   \eqn{2.5 \sqrt{1 + \sum_k (\bar z_k/s_k)^2}}{2.5 sqrt(1 + sum_k (mean_k /
 #'   s_k)^2)}.
 #'
-#' @param c `NULL`, or the prior variance in squared units of the coefficients:
-#'   one positive number for every coefficient but the intercept; a vector, one
-#'   for each of them or, when `intercept_c` is `NULL`, for all coefficients in
-#'   the order of the model matrix; a vector with names is for the coefficients
-#'   that it names, and the others have the default;
+#' @param slope_variance `NULL`, or the prior variance in squared units of the
+#'   coefficients: one positive number for every coefficient but the intercept;
+#'   a vector, one for each of them or, when `intercept_variance` is `NULL`, for
+#'   all coefficients in the order of the model matrix; a vector with names is
+#'   for the coefficients that it names, and the others have the default;
 #'   or a symmetric positive definite matrix of either size. `Inf` leaves a
 #'   coefficient without a prior (a flat one).
-#' @param intercept_c `NULL`, or the prior variance of the intercept: a positive
-#'   number or `Inf`.
+#' @param intercept_variance `NULL`, or the prior variance of the intercept: a
+#'   positive number or `Inf`.
 #' @param group_df `NULL` or a positive number: degrees of freedom
 #'   \eqn{\nu}{nu} of the half-t distributions.
 #' @param group_scale `NULL` or positive numbers \eqn{A_k}{A_k}, one for all or
@@ -64,9 +66,9 @@
 #'   positive), one for all slopes, or one for each in the order of the model
 #'   matrix. A vector with names is for the slopes that it names, `c(age = 1)`;
 #'   the others have the default. `slope_sd` may be `Inf`, and goes before
-#'   `slope_scale`; neither goes with `c`.
+#'   `slope_scale`; neither goes with `slope_variance`.
 #' @param intercept_mean,intercept_sd `NULL` or a number, for `intercept_sd`
-#'   positive or `Inf`; not with `intercept_c`.
+#'   positive or `Inf`; not with `intercept_variance`.
 #' @return An object of class `logistic_prior`; printing it shows the model.
 #' @section Errors:
 #' A value of the wrong type or out of its range is an error of class
@@ -78,7 +80,7 @@
 #' Applied Statistics* 2, 1360-1383. \doi{10.1214/08-AOAS191}
 #' @examples
 #' logistic_prior()
-#' logistic_prior(c = 100, intercept_c = Inf)
+#' logistic_prior(slope_variance = 100, intercept_variance = Inf)
 #'
 #' # twice as wide, and what is known of one slope
 #' prior <- logistic_prior(
@@ -87,26 +89,29 @@
 #' prior_summary(gibbs_logistic(type ~ glu + bmi, MASS::Pima.tr, prior,
 #'                              seed = 1))
 #' @export
-logistic_prior <- function(c = NULL, intercept_c = NULL, group_df = NULL,
-                           group_scale = NULL, slope_mean = NULL,
-                           slope_sd = NULL, slope_scale = NULL,
-                           intercept_mean = NULL, intercept_sd = NULL) {
+logistic_prior <- function(slope_variance = NULL, intercept_variance = NULL,
+                           group_df = NULL, group_scale = NULL,
+                           slope_mean = NULL, slope_sd = NULL,
+                           slope_scale = NULL, intercept_mean = NULL,
+                           intercept_sd = NULL) {
   call <- rlang::current_env()
-  # a function as `c` would be called by c() below
-  variance <- check_prior_variance(c, call)
+  slope_variance <- check_prior_variance(slope_variance, call)
   slopes <- check_slope_fields(
     slope_mean, slope_sd, slope_scale, call, infinite_ok = TRUE
   )
-  check_one_width(c, slopes[c("slope_sd", "slope_scale")], "c", call)
   check_one_width(
-    intercept_c, list(intercept_sd = intercept_sd), "intercept_c", call
+    slope_variance, slopes[c("slope_sd", "slope_scale")], "slope_variance", call
+  )
+  check_one_width(
+    intercept_variance, list(intercept_sd = intercept_sd),
+    "intercept_variance", call
   )
   structure(
     c(list(
-      c = variance,
-      intercept_c = check_number(
-        intercept_c, lower = 0, lower_open = TRUE, infinite_ok = TRUE,
-        null_ok = TRUE, arg = "intercept_c", call = call
+      slope_variance = slope_variance,
+      intercept_variance = check_number(
+        intercept_variance, lower = 0, lower_open = TRUE, infinite_ok = TRUE,
+        null_ok = TRUE, arg = "intercept_variance", call = call
       ),
       group_df = check_number(
         group_df, lower = 0, lower_open = TRUE, null_ok = TRUE,
@@ -142,18 +147,19 @@ check_one_width <- function(variance, others, arg, call) {
   }
 }
 
-check_prior_variance <- function(c, call) {
-  if (is.null(c)) {
+check_prior_variance <- function(variance, call) {
+  if (is.null(variance)) {
     return(NULL)
   }
-  c <- numeric_matrix(c, "c", call)
-  if (!is.matrix(c)) {
+  variance <- numeric_matrix(variance, "slope_variance", call)
+  if (!is.matrix(variance)) {
     return(check_numeric_vector(
-      c, lower = 0, lower_open = TRUE, finite = FALSE,
-      expected = "a numeric vector or matrix", arg = "c", call = call
+      variance, lower = 0, lower_open = TRUE, finite = FALSE,
+      expected = "a numeric vector or matrix", arg = "slope_variance",
+      call = call
     ))
   }
-  check_covariance(c, "c", call)
+  check_covariance(variance, "slope_variance", call)
 }
 
 #' @export
@@ -166,7 +172,7 @@ format.logistic_prior <- function(x, ...) {
     format_prior_value(v, "from the predictors")
   }
   share <- if (identical(x$link, "probit")) "Phi" else "sigma"
-  each <- x$c
+  each <- x$slope_variance
   moved <- any(c(x$slope_mean, x$intercept_mean) != 0)
   head <- paste0(
     "y_i | w ~ Bernoulli(", share, "(x_i'w + o_i)),  w ~ N(",
@@ -194,11 +200,9 @@ format.logistic_prior <- function(x, ...) {
   }
   c(
     head,
-    paste0("  variance of the coefficients:  c = ", value(x$c)),
+    paste0("  slope_variance     = ", value(x$slope_variance)),
     if (!isTRUE(x$complete)) {
-      paste0(
-        "  variance of the intercept:     intercept_c = ", value(x$intercept_c)
-      )
+      paste0("  intercept_variance = ", value(x$intercept_variance))
     },
     format_given_fields(x)
   )
@@ -216,8 +220,8 @@ format_given_fields <- function(x) {
   if (length(words) > 0L) paste0("  ", given, " = ", words)
 }
 
-# The prior with `c` for every column of the design: p variances, or a p x p
-# matrix, with names.  design: what as_design() gives.
+# The prior with `slope_variance` for every column of the design: p variances or
+# a p x p matrix, with names.  design: what as_design() gives.
 complete_logistic_prior <- function(prior, design, call) {
   check_class(prior, "logistic_prior", "logistic_prior()", call = call)
   prior <- remade(
@@ -237,7 +241,9 @@ complete_logistic_prior <- function(prior, design, call) {
     completed_prior(variances, columns, own_means, middle)
   }
   prior <- split_named_variances(prior, columns, intercept)
-  if (is.null(prior$c) || !is.null(names(prior$c)) && !is.matrix(prior$c)) {
+  variances <- prior$slope_variance
+  if (is.null(variances) ||
+        !is.null(names(variances)) && !is.matrix(variances)) {
     given <- slope_variances(prior, design, slopes, call)
   } else {
     given <- arrange_prior(prior, columns, slopes, call)
@@ -245,7 +251,7 @@ complete_logistic_prior <- function(prior, design, call) {
   if (NROW(given) == p && (p > length(slopes) || is.matrix(given))) {
     return(completed(given))
   }
-  own <- prior$intercept_c %||%
+  own <- prior$intercept_variance %||%
     (if (!is.null(prior$intercept_sd)) prior$intercept_sd^2)
   if (length(intercept) == 1L && is.null(own)) {
     means <- design$mean[slopes]
@@ -258,14 +264,15 @@ complete_logistic_prior <- function(prior, design, call) {
   completed(unite_variances(given, own, slopes, intercept, p))
 }
 
-# With the variance of the intercept that a vector `c` with names has.
+# With the variance of the intercept that a vector with names has.
 split_named_variances <- function(prior, columns, intercept) {
   own <- columns[intercept]
-  if (!is.matrix(prior$c) && length(own) == 1L && own %in% names(prior$c) &&
-        is.null(prior$intercept_c) && is.null(prior$intercept_sd)) {
-    prior$intercept_c <- prior$c[[own]]
-    rest <- prior$c[names(prior$c) != own]
-    prior["c"] <- list(if (length(rest) > 0L) rest)
+  all <- prior$slope_variance
+  if (!is.matrix(all) && length(own) == 1L && own %in% names(all) &&
+        is.null(prior$intercept_variance) && is.null(prior$intercept_sd)) {
+    prior$intercept_variance <- all[[own]]
+    rest <- all[names(all) != own]
+    prior["slope_variance"] <- list(if (length(rest) > 0L) rest)
   }
   prior
 }
@@ -275,7 +282,7 @@ slope_variances <- function(prior, design, slopes, call) {
   names <- design$columns[slopes]
   wide <- complete_slopes(prior, "slope_scale", 2.5, names, call)
   sd <- complete_slopes(prior, "slope_sd", NA, names, call)
-  variances <- complete_slopes(prior, "c", NA, names, call)
+  variances <- complete_slopes(prior, "slope_variance", NA, names, call)
   open <- is.na(sd) & is.na(variances)
   given <- ifelse(is.na(sd), variances, sd^2)
   if (any(open)) {
@@ -295,9 +302,10 @@ completed_prior <- function(variances, columns, means, middle) {
   }
   structure(
     list(
-      c = variances, intercept_c = NULL, group_df = NULL, group_scale = NULL,
-      slope_mean = means, slope_sd = NULL, slope_scale = NULL,
-      intercept_mean = middle, intercept_sd = NULL, complete = TRUE
+      slope_variance = variances, intercept_variance = NULL,
+      group_df = NULL, group_scale = NULL, slope_mean = means,
+      slope_sd = NULL, slope_scale = NULL, intercept_mean = middle,
+      intercept_sd = NULL, complete = TRUE
     ),
     class = c("logistic_prior", "gibbsite_prior")
   )
@@ -305,7 +313,8 @@ completed_prior <- function(variances, columns, means, middle) {
 
 # The means of all coefficients of a completed prior, in their order.
 prior_means <- function(prior) {
-  columns <- if (is.matrix(prior$c)) rownames(prior$c) else names(prior$c)
+  variances <- prior$slope_variance
+  columns <- if (is.matrix(variances)) rownames(variances) else names(variances)
   out <- stats::setNames(numeric(length(columns)), columns)
   out[names(prior$slope_mean)] <- prior$slope_mean
   if (!is.null(prior$intercept_mean)) {
@@ -320,10 +329,10 @@ linked_prior <- function(prior, link) {
   prior
 }
 
-# The user's `c` without names, or as a matrix, for the slopes (or for all
-# columns, if it has as many elements), in the order of the columns.
+# The user's `slope_variance` without names, or as a matrix, for the slopes (or
+# for all columns, if it has as many elements), in the order of the columns.
 arrange_prior <- function(prior, columns, slopes, call) {
-  given <- prior$c
+  given <- prior$slope_variance
   p <- length(columns)
   if (is.null(given)) {
     return(NULL)
@@ -332,13 +341,13 @@ arrange_prior <- function(prior, columns, slopes, call) {
     return(rep(given, length(slopes)))
   }
   size <- NROW(given)
-  sizes <- unique(c(length(slopes), if (is.null(prior$intercept_c)) p))
+  sizes <- unique(c(length(slopes), if (is.null(prior$intercept_variance)) p))
   if (!size %in% sizes) {
     wanted <- or_words(sizes)
     what <- if (is.matrix(given)) "rows" else "elements"
     abort_argument(
       c(
-        "`c` of `prior` must have {wanted} {what}, not {size}.",
+        "`slope_variance` of `prior` must have {wanted} {what}, not {size}.",
         i = "The coefficients are {.val {columns}}."
       ),
       call = call
@@ -359,7 +368,8 @@ check_prior_names <- function(names, expected, call) {
     odd <- c(setdiff(names, expected), names[duplicated(names)])[1L]
     abort_argument(
       c(
-        "The names of `c` of `prior` must be those of the coefficients.",
+        "The names of `slope_variance` of `prior` must be those of the
+         coefficients.",
         x = "{.val {odd}} is not one, or is there twice.",
         i = "The coefficients are {.val {expected}}."
       ),
@@ -382,7 +392,8 @@ default_variances <- function(design, slopes, wide, call) {
         "{cli::qty(names)}Column{?s} {.val {names}} {?does/do} not vary: the
          default prior takes {?it/them} for an intercept, or gives variance 1
          where all is 0.",
-        i = "Give `prior = logistic_prior(c = )` in the data's units."
+        i = "Give `prior = logistic_prior(slope_variance = )` in the data's
+             units."
       ),
       class = "constant"
     )
@@ -409,20 +420,21 @@ unite_variances <- function(given, own, slopes, intercept, p) {
 # all are 0. The constant is only over the proper directions if some are flat;
 # flat ones count as having density 1.
 prior_precision <- function(prior) {
-  c <- prior$c
+  variance <- prior$slope_variance
   means <- unname(prior_means(prior))
   mean <- if (any(means != 0)) means
-  if (!is.matrix(c)) {
-    proper <- is.finite(c)
+  if (!is.matrix(variance)) {
+    proper <- is.finite(variance)
     return(list(
-      precision = unname(1 / c), mean = mean,
-      constant = -0.5 * sum(log(2 * pi * c[proper])), flat = which(!proper)
+      precision = unname(1 / variance), mean = mean,
+      constant = -0.5 * sum(log(2 * pi * variance[proper])),
+      flat = which(!proper)
     ))
   }
-  root <- chol(unname(c))
+  root <- chol(unname(variance))
   list(
     precision = chol2inv(root), mean = mean,
-    constant = -nrow(c) / 2 * log(2 * pi) - sum(log(diag(root))),
+    constant = -nrow(variance) / 2 * log(2 * pi) - sum(log(diag(root))),
     flat = integer()
   )
 }

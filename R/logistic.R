@@ -115,9 +115,9 @@
 #' variable is drawn for each trial.
 #'
 #' @section Without a prior:
-#' With `logistic_prior(c = Inf)` the posterior is proper only if the maximum
-#' likelihood estimate exists. Collinear columns and separated data are errors
-#' then, as in [laplace_logistic()]. Under a proper prior neither is.
+#' With `logistic_prior(slope_variance = Inf)` the posterior is proper only if
+#' the maximum likelihood estimate exists. Collinear columns and separated data
+#' are errors then, as in [laplace_logistic()]. Under a proper prior neither is.
 #'
 #' @section Matrices:
 #' With a matrix `x` instead of a formula the columns are used as they are: no

@@ -6,7 +6,6 @@
 loo.gibbsite_fit <- function(x, ...) {
   call <- rlang::current_env()
   name <- fit_words(substitute(x))
-  check_whole_fit(x, "x", call)
   log_lik <- rstantools::log_lik(x)
   high <- FALSE
   out <- withCallingHandlers(
@@ -72,7 +71,6 @@ warn_pareto <- function(loo, model, draws, name, call) {
 #' @rdname gmm-checks
 #' @exportS3Method loo::waic
 waic.gibbsite_fit <- function(x, ...) {
-  check_whole_fit(x, "x", rlang::current_env())
   log_lik <- rstantools::log_lik(x)
   out <- loo::waic(log_lik, ...)
   rownames(out$pointwise) <- colnames(log_lik)
@@ -123,7 +121,6 @@ relative_efficiency <- function(fit, log_lik) {
 loo_moment_match.gibbsite_fit <- function(x, loo, ...) {
   if (has_short_names()) return(with_whole_names())
   call <- rlang::current_env()
-  check_whole_fit(x, "x", call)
   check_needed(loo = "the value of `loo(x)`")
   known <- moment_density(x, call)
   log_lik <- rstantools::log_lik(x)

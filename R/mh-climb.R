@@ -1,5 +1,6 @@
-# The climb to the mode of a log density: stats::nlminb() in axes of about one
-# standard deviation, from the units of the parameters to those of the peak.
+# The climb to the mode of a log density: stats::nlminb() along axes of about
+# one standard deviation. The axes are first those of the parameters, later
+# those of the peak.
 #
 # `seen`: the density as made by count_evaluations(), with seen$at(x) and the
 # best point so far, seen$best.
@@ -51,8 +52,8 @@ climb_to_mode <- function(seen, x, axes) {
   }
 }
 
-# A gain of the log density that needs no further round: that from a point 0.1
-# standard deviations from the mode.
+# The climb ends if a round would gain less than this in the log density: the
+# gain from a point 0.1 standard deviations from the mode.
 close_enough <- 0.005
 
 found_at <- function(best, axes) {
@@ -62,7 +63,7 @@ found_at <- function(best, axes) {
 axes_of_reach <- function(density, x) diag(reach(density, x), length(x))
 
 # One round from the best point, in units of `axes`: how much the log density
-# gained. New axes help more than many iterations.
+# gained. Rounds are short, because better axes help more than more iterations.
 ascend <- function(seen, axes) {
   at <- seen$best
   d <- length(at$x)
@@ -75,7 +76,7 @@ ascend <- function(seen, axes) {
 }
 
 # The same by Nelder and Mead's method, where the density has no derivatives.
-# Its simplex goes as far in each coordinate as the density lets it on one side.
+# The size of its simplex in each coordinate is the larger reach of both sides.
 roam <- function(seen) {
   at <- seen$best
   d <- length(at$x)
@@ -88,8 +89,9 @@ roam <- function(seen) {
   seen$best$value - at$value
 }
 
-# The log density at both ends of each axis. An end where the density is zero
-# counts as much as the other one, so that a peak may be on an edge.
+# The log density at both ends of each axis. Where the density is zero at one
+# end, the value of the other end is used for both, so that a peak may lie on
+# the edge of the support.
 ends_of_axes <- function(f, x, axes) {
   apply(axes, 2L, function(axis) {
     ends <- c(f(x + axis), f(x - axis))
@@ -104,7 +106,8 @@ ends_of_axes <- function(f, x, axes) {
 look_around <- function(seen, axes) {
   at <- seen$best
   d <- length(at$x)
-  # mirrored where the density is zero, as in ends_of_axes()
+  # where the density is zero, the value of the opposite point is used, as in
+  # ends_of_axes()
   density <- function(z) {
     step <- drop(axes %*% z)
     value <- seen$at(at$x + step)

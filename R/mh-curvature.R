@@ -41,8 +41,8 @@ one_reach <- function(fall, start) {
   h
 }
 
-# A step between a flat part and zero density: the density has an edge in
-# between.
+# Whether a step leads from a flat part to zero density, or back: the density
+# has an edge in between.
 is_edge <- function(before, drop) {
   flat <- function(fall) !isTRUE(fall > 0.1)
   zero <- function(fall) isTRUE(fall > 1)

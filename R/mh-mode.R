@@ -33,7 +33,7 @@ mode_factor <- function(model, call) {
   } else {
     factor_of_search(model)
   }
-  # around 1: the steps of numDeriv are shares of a coordinate
+  # centred at 1, because numDeriv's steps are proportional to the coordinate
   scaled <- new_density(
     function(z) seen$at(start + drop(axes %*% (z - 1))), NULL, NULL,
     model$parameters, list()
@@ -43,7 +43,7 @@ mode_factor <- function(model, call) {
     polish_mode(scaled, at, call),
     gibbsite_error_indefinite = function(cnd) abort_flat_mode(call),
     gibbsite_error_no_maximum = function(cnd) abort_no_mode(call),
-    # its points are in units of the axes
+    # not passed on: it shows points in units of the axes
     gibbsite_error_density = function(cnd) abort_no_mode(call)
   )
   root <- t(chol(chol2inv(t(found$factor))))

@@ -201,7 +201,7 @@ model_sweeps.mh_model <- function(model, state, n, control) {
   # C copies the state
   stored <- state[stored_steps]
   state[stored_steps] <- NULL
-  # a state stored by an older version has none
+  # states stored by earlier versions have none
   state$high <- state$high %||% Inf
   result <- calling_user_code(model, function(place) {
     .Call(

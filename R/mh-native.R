@@ -196,7 +196,7 @@ native_place <- function(package, dll, pointer, symbol, call) {
   place
 }
 
-# A path given as `package`: no package has such a name.
+# Whether `package` is a path: no name of a package looks like one.
 is_shared_object <- function(x) {
   inherits(x, "DLLInfo") ||
     (is_plain_string(x) &&
@@ -266,7 +266,8 @@ native_data <- function(data, call) {
   }, data, names(data))
 }
 
-# A sequence of R takes no memory until its numbers are read.
+# The numbers of a sequence such as 1:1e9 take memory only once they are read.
+# Here they are read, and a lack of memory is reported.
 in_memory <- function(value, call) {
   tryCatch(value, error = function(cnd) {
     reason <- conditionMessage(cnd)

@@ -13,7 +13,7 @@
 #' the fit was made with, such as data, are passed to `f` if it has arguments of
 #' their names and they are not in `...`.
 #'
-#' `predict()` gives the means of what `f` returns, or with `interval = TRUE`
+#' `predict()` gives the means of what `f` returns, or with `interval = "mean"`
 #' the standard deviations and central intervals too. If one of the arguments in
 #' `...` is a numeric vector with as many values as `f` returns, such as the
 #' places of a curve, it is the first column of that table. `plot()` draws the
@@ -26,7 +26,7 @@
 #' would be predicted.
 #'
 #' @param object,x A fit of [mh_sample()] or [gibbs_sample()]; for `plot()` the
-#'   table of `predict()` with `interval = TRUE`.
+#'   table of `predict()` with `interval = "mean"`.
 #' @param f A function of one draw that returns one number or several, as many
 #'   for every draw.
 #' @param log_lik A function of one draw that returns the log-likelihood of each
@@ -34,13 +34,14 @@
 #' @param ... Further arguments of `f` or `log_lik`, by name. For `plot()`,
 #'   graphical parameters. For `loo()` and `waic()` further arguments of the
 #'   function only: all others have their defaults.
-#' @param interval `FALSE` (default), or `TRUE` for standard deviations and
-#'   intervals.
+#' @param interval `"none"` (default), or `"mean"` for standard deviations and
+#'   intervals of what `f` returns. A new observation has no interval here: the
+#'   quantiles of `posterior_predict()` are one.
 #' @param level Number between 0 and 1, default 0.95: the posterior probability
 #'   of each interval.
-#' @param draws `NULL` for all draws, or the number of draws to use, spread
+#' @param ndraws `NULL` for all draws, or the number of draws to use, spread
 #'   evenly over the chains' draws.
-#' @return `predict()`: a vector, or with `interval` a data frame of class
+#' @return `predict()`: a vector, or with an interval a data frame of class
 #'   `function_band` with the columns `mean`, `sd`, `lower` and `upper`.
 #'   `posterior_epred()`, `posterior_predict()` and `log_lik()`: a matrix, draws
 #'   x values, chain after chain. `plot()`: `x`, invisibly.
@@ -59,7 +60,7 @@
 #'   speed = cars$speed, dist = cars$dist, draws = 1000, burnin = 3000, seed = 1
 #' )
 #' curve <- function(p, speed) p[["a"]] * speed^p[["b"]]
-#' band <- predict(fit, curve, speed = 4:25, interval = TRUE)
+#' band <- predict(fit, curve, speed = 4:25, interval = "mean")
 #' head(band, 3)
 #' plot(band, ylim = c(0, 120), ylab = "distance (feet)")
 #' points(cars)
@@ -75,7 +76,6 @@ NULL
 # list(values, further): f of each draw, draws x values, and the further
 # arguments that it was given. arg: the name of f in messages.
 values_of_draws <- function(fit, f, further, draws, arg, call) {
-  check_whole_fit(fit, "object", call)
   check_function(f, arg, call = call)
   model <- fit_part(fit, "model")
   check_all_kept(model, call)
@@ -114,6 +114,9 @@ check_all_kept <- function(model, call) {
 
 # The arguments in `...` and those of the fit that f has.
 further_of <- function(model, f, given, arg, call) {
+  if ("draws" %in% setdiff(names(given), names(argument_list(f)))) {
+    abort_unknown("draws", call)
+  }
   check_extra(given, f, arg, "the draw", call)
   own <- taken_by(f, model[[model$arguments_at]])
   all <- c(given, own[setdiff(names(own), names(given))])
@@ -159,15 +162,21 @@ model_point.gibbs_sample_model <- function(model, row) {
 
 #' @rdname mh-predict
 #' @export
-predict.mh_sample <- function(object, f, ..., interval = FALSE, level = 0.95) {
+predict.mh_sample <- function(object, f, ..., interval = c("none", "mean"),
+                              level = 0.95) {
   call <- rlang::current_env()
   check_needed(f = "a function of a draw")
-  interval <- check_flag(interval)
+  interval <- check_interval(interval, call, c(
+    prediction = paste(
+      "The fit does not know the distribution of a new observation: give",
+      "`posterior_predict()` a function that draws one, and take its quantiles."
+    )
+  ))
   level <- check_level(level)
   found <- values_of_draws(object, f, list(...), NULL, "f", call)
   values <- found$values
   mean <- colMeans(values)
-  if (!interval) {
+  if (interval == "none") {
     return(mean)
   }
   ends <- central_intervals(values, level)
@@ -191,10 +200,10 @@ predict.gibbs_sample <- predict.mh_sample
 
 #' @rdname mh-predict
 #' @export
-posterior_epred.mh_sample <- function(object, f, ..., draws = NULL) {
+posterior_epred.mh_sample <- function(object, f, ..., ndraws = NULL) {
   check_needed(f = "a function of a draw")
   values_of_draws(
-    object, f, list(...), draws, "f", rlang::current_env()
+    object, f, list(...), ndraws, "f", rlang::current_env()
   )$values
 }
 
@@ -204,11 +213,11 @@ posterior_epred.gibbs_sample <- posterior_epred.mh_sample
 
 #' @rdname mh-predict
 #' @export
-posterior_predict.mh_sample <- function(object, f, ..., draws = NULL) {
+posterior_predict.mh_sample <- function(object, f, ..., ndraws = NULL) {
   call <- rlang::current_env()
   check_needed(f = "a function that draws new data, given a draw")
   check_unlocked(call)
-  values_of_draws(object, f, list(...), draws, "f", call)$values
+  values_of_draws(object, f, list(...), ndraws, "f", call)$values
 }
 
 #' @rdname mh-predict
@@ -217,12 +226,12 @@ posterior_predict.gibbs_sample <- posterior_predict.mh_sample
 
 #' @rdname mh-predict
 #' @export
-log_lik.mh_sample <- function(object, log_lik, ..., draws = NULL) {
+log_lik.mh_sample <- function(object, log_lik, ..., ndraws = NULL) {
   if (has_short_names()) return(with_whole_names())
   check_needed(log_lik = "a function of a draw: the log-likelihood of each
                           observation")
   values_of_draws(
-    object, log_lik, list(...), draws, "log_lik", rlang::current_env()
+    object, log_lik, list(...), ndraws, "log_lik", rlang::current_env()
   )$values
 }
 
@@ -234,7 +243,6 @@ log_lik.gibbs_sample <- log_lik.mh_sample
 #' @exportS3Method loo::loo
 loo.mh_sample <- function(x, log_lik, ...) {
   if (has_short_names()) return(with_whole_names())
-  check_whole_fit(x, "x", rlang::current_env())
   values <- log_lik.mh_sample(x, log_lik, ...)
   loo::loo(values, r_eff = relative_efficiency(x, values))
 }
@@ -247,7 +255,6 @@ loo.gibbs_sample <- loo.mh_sample
 #' @exportS3Method loo::waic
 waic.mh_sample <- function(x, log_lik, ...) {
   if (has_short_names()) return(with_whole_names())
-  check_whole_fit(x, "x", rlang::current_env())
   loo::waic(log_lik.mh_sample(x, log_lik, ...))
 }
 
@@ -259,7 +266,7 @@ waic.gibbs_sample <- waic.mh_sample
 #' @export
 plot.function_band <- function(x, ...) {
   check_made(
-    x, c("mean", "lower", "upper"), "predict(, interval = TRUE)", "x",
+    x, c("mean", "lower", "upper"), "predict(, interval = \"mean\")", "x",
     rlang::current_env()
   )
   check_numeric_vector(x$mean, arg = "x$mean")
@@ -282,3 +289,16 @@ plot.function_band <- function(x, ...) {
   graphics::lines(at, x$mean[order], col = colour, lwd = 2)
   invisible(x)
 }
+
+# ---- Hints -------------------------------------------------------------------
+
+#' @exportS3Method
+model_hints.mh_model <- function(model) {
+  utils::modifyList(NextMethod(), list(
+    pp_check = "Draw replicated data by {.code posterior_predict(object, f)},
+      and give them to {.fn bayesplot::ppc_dens_overlay}."
+  ))
+}
+
+#' @exportS3Method
+model_hints.gibbs_sample_model <- model_hints.mh_model

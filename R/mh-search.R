@@ -2,24 +2,24 @@
 # mh_sample() start. It is made once for a fit, before the chains.
 #
 # It climbs the log density (mh-climb.R). Bounded coordinates are searched on
-# the whole line, also without `transform = TRUE`: a mode on a bound is inside
-# there.
+# the whole line, also without `transform = TRUE`: a mode on a bound is an inner
+# point there.
 #
 # The result is list(evaluations, ended, centre, factor, top) on the scale of
 # the search (search_scale()): how the search ended, its best point and, where
 # this is a peak, a factor (lower triangular, L L' = the covariance that the
 # curvature gives) and the log density there.
 
-# Words for the other ends.
+# Messages for searches that found no mode.
 search_ends <- c(
   bound = "none was reached", random = "the density is random",
   flat = "the density has no peak", several = "there are several",
   narrow = "it has little mass", zero = "the density is zero"
 )
 
-# Whether a search is made. The Hessian takes 2 d^2 evaluations: too many if no
-# proposal needs a covariance, and with Hamiltonian dynamics soon more than the
-# chains take.
+# Whether a search is made. The Hessian takes 2 d^2 evaluations. This is too
+# many if no proposal needs a covariance. With Hamiltonian dynamics and a large
+# d it is more than the chains take.
 is_searched <- function(model) {
   if (all(plan_traits(model$plan, "dynamics"))) {
     return(length(model$init) <= 30)
@@ -124,7 +124,8 @@ positive_diagonal <- function(factor) {
   factor * rep(sign(diag(factor)), each = nrow(factor))
 }
 
-# Twice the spread of a normal density goes no deeper.
+# A start may lie this far below the centre's log density. Draws of a normal
+# density with twice the standard deviation do not lie deeper.
 depth_of_starts <- function(x) 50 + 10 * length(x)
 
 # The region around a point, without a search. `look`: whether scales are
@@ -199,17 +200,17 @@ search_from <- function(seen, start) {
 }
 
 # The log mass of the normal density with the height and curvature found, up to
-# a constant. A peak with less mass than the start has around it, such as the
-# neck of a funnel, is no place for chains. (The mass at the start is computed
+# a constant. Chains do not start at a peak with less mass than there is around
+# the start, such as the neck of a funnel. (The mass at the start is computed
 # for independent coordinates, which makes it smaller. Half a unit for each
-# coordinate is for the error of the normal densities.)
+# coordinate allows for the error of the normal densities.)
 log_mass <- function(found) found$top + sum(log(diag(found$factor)))
 
 # ---- Other modes ------------------------------------------------------------
 
-# Whether a climb from the other side of the start ends at another mode. It is
-# made if the start is far from the mode, but not so deep below it that it says
-# nothing of the region.
+# Whether a climb from the other side of the start ends at another mode. The
+# climb is made if the start is far from the mode, but not too deep below it: a
+# start in a region of very low density is no reason to expect a second mode.
 has_another_mode <- function(seen, start, found) {
   # in standard deviations for each coordinate
   far <- function(x, by) {

@@ -39,8 +39,8 @@ has_no_peak <- function(model) {
   isTRUE(model$search$ended %in% c("flat", "bound"))
 }
 
-# Before the chains: from `init`, where the search has found no peak. Starts are
-# no lower than this.
+# Before the chains: from `init`, because the search has found no peak. The log
+# density of a start is no lower than the limit used here.
 doubts_before <- function(model, f) {
   start <- model$init
   top <- f(start)
@@ -119,8 +119,8 @@ improper_doubts <- function(model, f, at, lowest, along = TRUE) {
   list(doubts = doubts, ends = vapply(rays, `[[`, 0, "value"))
 }
 
-# A point nearby with no coordinate at zero or equal to another one: there a
-# density may be infinite in a direction in which nothing lies beside it.
+# A point nearby with no coordinate at zero or equal to another one: at such
+# special points a density may be infinite along a line, but not beside it.
 general_point <- function(f, at) {
   away <- pmax(1, abs(at)) * ((seq_along(at) * 0.618) %% 1 + 0.1)
   for (size in c(1e-2, -1e-2, 1e-4, -1e-4)) {
@@ -134,7 +134,7 @@ general_point <- function(f, at) {
 # The far end of a ray on which the density does not fall faster than one over
 # the distance, so that its integral along the ray is infinite; NULL if there is
 # none. `sizes`: distances, the farthest first, because far out a density may
-# fail. Short ones show a rise only.
+# fail. Short distances can only show that the density rises.
 ray_end <- function(f, at, axis, lowest, sizes) {
   size <- Find(function(size) {
     point <- at + size * axis
@@ -230,8 +230,8 @@ doubts_of_ridges <- function(model, f, at, lowest) {
   )
 }
 
-# Pairs of coordinates of which one may be multiplied and the other divided by a
-# number: the curve on which the density is level has no end.
+# Pairs of coordinates of which only the product matters: the density is
+# constant along an infinite curve.
 doubts_of_products <- function(model, f, at, top) {
   if (sum(at != 0) < 2L) {
     return(NULL)
@@ -251,7 +251,8 @@ doubts_of_products <- function(model, f, at, top) {
   }), recursive = FALSE)
 }
 
-# A step along a coordinate over which the density is curved.
+# A step along a coordinate that changes the log density by 0.01 to 4: long
+# enough to measure its curvature.
 curved_step <- function(f, at, j) {
   top <- f(at)
   size <- max(1, abs(at[[j]])) / 10
@@ -300,7 +301,7 @@ doubts_of_poles <- function(model, f, at, top, lower, upper) {
 
 pole_at <- function(f, at, top, j, end) {
   distance <- (at[[j]] - end) * c(1e-12, 1e-11, 1e-6)
-  # a bound far from zero hides small distances
+  # a small distance is lost in rounding beside a bound far from zero
   if (any(end + distance == end)) {
     return(NULL)
   }
@@ -402,7 +403,7 @@ has_steps <- function(f, points, j) {
     at(i, x[[i]] + by) == f(points[i, ])
   }, NA)
   values <- vapply(x, function(value) at(1L, value), 0)
-  # an edge of the steps may be as near
+  # a few of the points may lie beside an edge of the steps
   isTRUE(mean(level, na.rm = TRUE) > 0.75) &&
     length(unique(values[is.finite(values)])) > 1L
 }

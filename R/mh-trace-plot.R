@@ -121,7 +121,7 @@ step_words <- function(trace, steps) {
 }
 
 # The chain's point after each step: the last accepted proposal. Before the
-# first its place is not known.
+# first accepted one the point is not known.
 chain_points <- function(proposed, accepted) {
   last <- cummax(ifelse(accepted, seq_along(accepted), 0L))
   proposed[ifelse(last > 0L, last, NA), , drop = FALSE]

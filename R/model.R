@@ -138,6 +138,12 @@ model_orders.default <- function(model, states) NULL
 # Draws, in which component `order[c]` gets the number c.
 model_reordered <- function(model, draws, order) UseMethod("model_reordered")
 
+# For relabel(): of each chain list(draws, labels), the draws in the numbers of
+# `method` and these numbers, draws x components. chains: matrices of draws.
+model_renumbered <- function(model, chains, method, by, call) {
+  UseMethod("model_renumbered")
+}
+
 # ---- Optional ---------------------------------------------------------------
 
 # data.frame(variable, label): the meaning of each column, in words.
@@ -195,6 +201,11 @@ model_next.default <- function(model) {
   )
 }
 
+# What to do instead where a fit has no answer: sentences with the names
+# "comparison", "coefficients", "weights" and "pp_check". R/fit-generics.R has
+# those of the default.
+model_hints <- function(model) UseMethod("model_hints")
+
 # Of a model of the user: the names of the columns that a draw needs, and a row
 # of the draws as the user's functions take it.
 model_point_columns <- function(model) UseMethod("model_point_columns")
@@ -246,6 +257,17 @@ model_log_joint <- function(model, w) UseMethod("model_log_joint")
 model_density <- function(model) UseMethod("model_density")
 #' @exportS3Method
 model_density.default <- function(model) NULL
+
+# "laplace" if the chains draw from a normal approximation, or correct one.
+model_algorithm <- function(model) UseMethod("model_algorithm")
+#' @exportS3Method
+model_algorithm.default <- function(model) "sampling"
+
+# The evidence, if the model knows it without a bridge; otherwise NULL.
+# correct: of log_evidence().
+model_evidence <- function(model, fit, correct, call) {
+  UseMethod("model_evidence")
+}
 
 # The log of p(y | parameters) p(parameters) on a scale without bounds, with
 # every constant and the Jacobian, for log_evidence(): list(points,
@@ -336,6 +358,12 @@ predictor_coefficients <- function(model, fit) {
   UseMethod("predictor_coefficients")
 }
 
+# The deviations of the groups that draws store, q x groups x draws. NULL if the
+# draws do not store them.
+predictor_stored_deviations <- function(model, draws) {
+  UseMethod("predictor_stored_deviations")
+}
+
 # The columns of which confint() has intervals.
 predictor_parameters <- function(model) UseMethod("predictor_parameters")
 
@@ -349,6 +377,12 @@ predictor_group_log_lik <- function(model, draws, call) {
 
 # A state drawn from the prior, on R's generator.
 draw_prior <- function(model) UseMethod("draw_prior")
+
+# The parameters that a user's draw_prior() gave, complete and in the form of a
+# start. init: checked by model_check_init().
+model_whole_start <- function(model, init) UseMethod("model_whole_start")
+#' @exportS3Method
+model_whole_start.default <- function(model, init) init
 
 # Data simulated given a state, in the form of set_data().
 simulate_data <- function(model, state) UseMethod("simulate_data")
@@ -434,6 +468,9 @@ earlier_fields <- list(
   lm_prior = c(
     a = "slope_shape", b = "slope_rate", c = "noise_shape", d = "noise_rate"
   ),
+  logistic_prior = c(
+    c = "slope_variance", intercept_c = "intercept_variance"
+  ),
   bmf_wishart = c(
     e = "noise_shape", f = "noise_rate", g = "feature_shape",
     h = "feature_rate", lambda_b = "feature_precision"
@@ -454,7 +491,7 @@ with_renewed_prior <- function(model) {
   }
   fields <- unclass(prior)
   known <- names(fields) %in% names(earlier_fields[[class]])
-  if (!any(known) && class == "lm_prior") {
+  if (!any(known) && !startsWith(class, "bmf_")) {
     return(model)
   }
   names(fields)[known] <- earlier_fields[[class]][names(fields)[known]]
@@ -463,6 +500,12 @@ with_renewed_prior <- function(model) {
     class <- "bmf_prior"
   }
   model$prior <- structure(fields, class = c(class, "gibbsite_prior"))
+  if (!is.null(model$cures)) {
+    model$cures <- sub(
+      "logistic_prior(c = )`", "logistic_prior(slope_variance = )`",
+      model$cures, fixed = TRUE
+    )
+  }
   if (!is.null(model$imputed)) {
     model$imputed$models <- lapply(model$imputed$models, with_renewed_prior)
   }

@@ -154,7 +154,6 @@ mc_source <- function(draws, call) {
     ))
   }
   chains <- if (inherits(draws, "gibbsite_fit")) {
-    check_whole_fit(draws, "draws", call)
     shown_matrices(draws)
   } else {
     plain_chains(draws, call)
@@ -487,6 +486,7 @@ coef.monte_carlo <- function(object, ...) {
 #' @rdname monte_carlo
 #' @export
 confint.monte_carlo <- function(object, parm, level = 0.95, ...) {
+  check_no_more(...)
   check_monte_carlo(object)
   level <- check_level(level)
   out <- mc_interval(object, level)

@@ -43,8 +43,8 @@ is_laplace_fit <- function(x) {
   inherits(x, c("gibbsite_laplace", "laplace_model", "laplace_logistic"))
 }
 
-# Their names count where they are those of the coordinates, in any order: the
-# user did not choose them.
+# The names of an approximation are used only if they are those of the
+# coordinates, in any order: the user did not choose them.
 approximation_mean <- function(fit) stats::coef(fit)
 
 approximation_covariance <- function(fit) as.matrix(stats::vcov(fit))
@@ -54,6 +54,19 @@ check_rate <- function(target, null_ok = FALSE, call = rlang::caller_env()) {
     lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE,
     null_ok = null_ok, arg = "target", call = call
   )
+}
+
+# A step that is given, or NULL if it is tuned in burn-in.
+check_tuned_step <- function(step, tune, call = rlang::caller_env()) {
+  step <- check_number(
+    step, lower = 0, lower_open = TRUE, null_ok = TRUE, call = call
+  )
+  if (is.null(step) && !check_flag(tune, call = call)) {
+    abort_argument(
+      "{.arg step} is needed with {.code tune = FALSE}.", call = call
+    )
+  }
+  step
 }
 
 check_gradient_function <- function(gradient, null_ok = FALSE,

@@ -1,5 +1,5 @@
-# delayed_rejection(): a move made of two. src/core/mh/mh_delayed.c has the
-# mathematics.
+# delayed_rejection(): a second proposal after a rejected one.
+# src/core/mh/mh_delayed.c has the mathematics.
 
 #' Delayed rejection
 #'
@@ -103,9 +103,9 @@ check_stage <- function(proposal, arg, call) {
   }
 }
 
-# A custom proposal that is said to be symmetric, alone or in a mixture.
+# Whether a custom proposal, alone or in a mixture, comes without its density.
 lacks_density <- function(proposal) {
-  inherits(proposal, "custom_proposal") && is.null(proposal$log_density) ||
+  has_trait(proposal, "user") && is.null(proposal$log_density) ||
     any(vapply(proposal$parts, lacks_density, NA))
 }
 
@@ -142,8 +142,9 @@ move_words.delayed_rejection <- function(move) {
   )
 }
 
-# A second proposal that has the steps of the first, multiplied by a number,
-# uses the memory of the first if it adapts, and does not adapt itself.
+# With `scale` the second proposal has the steps of the first, multiplied by
+# that number. If the first adapts, both use its memory. The second never
+# adapts.
 #' @exportS3Method
 move_compile.delayed_rejection <- function(move, at) {
   parts <- compile_parts(move, at)
@@ -160,8 +161,7 @@ move_compile.delayed_rejection <- function(move, at) {
   list(parts = parts, log_shrink = log_shrink)
 }
 
-# `relative`: the logarithm of the second scale over the first, if they are
-# related.
+# `relative`: the log of the second scale over the first, if `scale` is given.
 #' @exportS3Method
 move_memory.delayed_rejection <- function(move, compiled, x, scale,
                                           factor = NULL) {

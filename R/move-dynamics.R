@@ -1,7 +1,7 @@
 # Hamiltonian dynamics: what nuts() and hmc() share, and what is known of their
 # transitions. src/core/mh/mh_trajectory.h has the mathematics.
 
-# A point in the place of `mass`: the call was meant for mh_sample().
+# Numbers in the place of `mass` are probably starting values for mh_sample().
 check_mass <- function(mass, name, call = rlang::caller_env()) {
   if (is.numeric(mass)) {
     abort_argument(
@@ -54,7 +54,7 @@ dynamics_memory <- function(compiled, scale, factor, step = NULL) {
 
 # ---- Diagnostics ------------------------------------------------------------
 
-# Of C's order, without the sweep and the block.
+# In the order in which C stores them, without the sweep and the block.
 transition_names <- c(
   "accept_stat__", "stepsize__", "treedepth__", "n_leapfrog__", "divergent__",
   "energy__"
@@ -69,7 +69,6 @@ transition_names <- c(
 nuts_params.mh_sample <- function(object, pars = NULL, block = 1, ...) {
   check_no_more(...)
   call <- rlang::current_env()
-  check_whole_fit(object, "object", call)
   plan <- fit_part(object, "model")$plan
   blocks <- which(plan_traits(plan, "dynamics"))
   if (length(blocks) == 0L) {
@@ -92,7 +91,8 @@ nuts_params.mh_sample <- function(object, pars = NULL, block = 1, ...) {
   do.call(rbind, tables)
 }
 
-# Those of a chain's draws, a row each. A chain may be ahead of its draws.
+# The transitions of a chain's draws, a row each. A chain may have made more
+# than the fit shows.
 transitions_of <- function(fit, k, block) {
   stored <- fit_part(fit, "chains")[[k]]$state$transitions
   stored <- matrix(stored, ncol = 8L, byrow = TRUE)
@@ -136,7 +136,8 @@ divergence_words <- paste(
   "nearer to 1, or reparameterise."
 )
 
-# Many divergences beside a bound: trajectories leave it.
+# What to do about divergences. If there are many, trajectories may leave the
+# bounds.
 divergence_cure <- function(model, fit, many) {
   edges <- Filter(function(doubt) doubt$kind == "edge",
                   fit_part(fit, "run")$doubts)

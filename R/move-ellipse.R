@@ -93,7 +93,7 @@ elliptical_slice <- function(prior_cov, prior_mean = 0) {
   )
 }
 
-# A matrix, or a vector of variances.
+# `prior_cov`: a matrix, or a vector of variances.
 check_prior_cov <- function(prior_cov, call) {
   if (is_laplace_fit(prior_cov)) {
     check_approximation(prior_cov, "prior_cov", call)
@@ -117,7 +117,8 @@ check_prior_cov <- function(prior_cov, call) {
 #' @exportS3Method
 move_traits.elliptical_slice <- function(move) {
   list(
-    far = TRUE, matrix = is.matrix(move$prior_cov), why_not = slices_alternate
+    far = TRUE, slice = TRUE, matrix = is.matrix(move$prior_cov),
+    why_not = slices_alternate
   )
 }
 

@@ -45,17 +45,13 @@
 hmc <- function(step = NULL, n_steps = 10, gradient = NULL,
                 mass = c("diagonal", "dense"), jitter = 0.1, tune = TRUE,
                 target = 0.8) {
-  step <- check_number(step, lower = 0, lower_open = TRUE, null_ok = TRUE)
-  tune <- check_flag(tune)
-  if (is.null(step) && !tune) {
-    abort_argument("{.arg step} is needed with {.code tune = FALSE}.")
-  }
+  step <- check_tuned_step(step, tune)
   new_proposal("hmc",
     step = step, n_steps = check_count(n_steps, min = 1, max = 1e6),
     gradient = check_gradient_function(gradient, null_ok = TRUE),
     mass = check_mass(mass, "hmc"),
     jitter = check_number(jitter, lower = 0, upper = 1, upper_open = TRUE),
-    tune = tune, target = check_rate(target)
+    tune = check_flag(tune), target = check_rate(target)
   )
 }
 

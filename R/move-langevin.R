@@ -43,14 +43,11 @@
 #' @export
 langevin <- function(step = NULL, gradient = NULL, cov = NULL, tune = TRUE,
                      target = 0.574) {
-  step <- check_number(step, lower = 0, lower_open = TRUE, null_ok = TRUE)
-  tune <- check_flag(tune)
-  if (is.null(step) && !tune) {
-    abort_argument("{.arg step} is needed with {.code tune = FALSE}.")
-  }
+  step <- check_tuned_step(step, tune)
   new_proposal("langevin",
     step = step, gradient = check_gradient_function(gradient, null_ok = TRUE),
-    cov = check_spread(cov), tune = tune, target = check_rate(target)
+    cov = check_spread(cov), tune = check_flag(tune),
+    target = check_rate(target)
   )
 }
 
@@ -72,7 +69,7 @@ move_words.langevin <- function(move) {
   )
 }
 
-# A step that is not tuned is included in L.
+# A fixed step is part of the factor L.
 #' @exportS3Method
 move_compile.langevin <- function(move, at) {
   factor <- if (is.null(move$cov)) {

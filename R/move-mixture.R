@@ -65,7 +65,7 @@ check_part <- function(part, i, call = rlang::caller_env()) {
     )
   }
   learns <- isTRUE(traits$learns)
-  nested <- inherits(part, "mixture_proposal")
+  nested <- !is.null(part$parts)
   if (learns || nested) {
     what <- if (nested) "is itself a mixture" else "learns as the chain runs"
     hint <- if (isTRUE(traits$gradient)) {

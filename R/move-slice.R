@@ -89,7 +89,7 @@ check_width <- function(width, call = rlang::caller_env()) {
 #' @exportS3Method
 move_traits.univariate_slice <- function(move) {
   list(
-    far = TRUE, scale = identical(move$width, "auto"),
+    far = TRUE, slice = TRUE, scale = identical(move$width, "auto"),
     why_not = slices_alternate
   )
 }
@@ -105,7 +105,7 @@ move_words.univariate_slice <- function(move) {
   )
 }
 
-# `width` is empty when it is tuned.
+# `width` is empty if it is tuned in burn-in.
 #' @exportS3Method
 move_compile.univariate_slice <- function(move, at) {
   tuned <- is.character(move$width)
@@ -126,7 +126,7 @@ move_memory.univariate_slice <- function(move, compiled, x, scale,
     factor = if (length(compiled$width) > 0L) {
       compiled$width + 0
     } else {
-      # about the width of a normal density that is aimed at
+      # about the width that tuning finds for a normal density
       2 * as.double(scale)
     },
     more = list(effort = numeric(2L))
@@ -138,9 +138,7 @@ move_notes.univariate_slice <- function(move, ...) slice_words(...)
 
 # A line on the points that slices asked for, in all sweeps after burn-in.
 slice_words <- function(model, fit, rates) {
-  slices <- vapply(model$plan, function(block) {
-    inherits(block$proposal, c("univariate_slice", "elliptical_slice"))
-  }, NA)
+  slices <- plan_traits(model$plan, "slice", has_trait)
   counts <- vapply(fit_part(fit, "chains"), function(chain) {
     memories <- chain$state$blocks[slices]
     c(

@@ -166,7 +166,7 @@ move_compile.tempered <- function(move, at) {
   )
 }
 
-# The replicas have no points yet.
+# place_replicas() fills in the replicas' points.
 #' @exportS3Method
 move_memory.tempered <- function(move, compiled, x, scale, factor = NULL) {
   count <- length(compiled$power)
@@ -188,7 +188,7 @@ move_memory.tempered <- function(move, compiled, x, scale, factor = NULL) {
   ))
 }
 
-# All replicas begin where the chain does.
+# All replicas start at the chain's point.
 place_replicas <- function(state) {
   state$blocks <- lapply(state$blocks, function(memory) {
     others <- length(memory$power) - 1L

@@ -64,7 +64,7 @@ random_walk <- function(scale = NULL, cov = NULL,
   )
 }
 
-# df of steps that are not t is infinite.
+# Steps that are not t have df = Inf.
 #' @exportS3Method
 move_maker.random_walk <- function(move) {
   function(scale, cov, family, df) {

@@ -18,15 +18,16 @@ proposal_kinds <- c(
 
 # ---- What a kind says of itself ---------------------------------------------
 
-# What a move is and needs, of this list; what is left out is not so:
-#   density     its q(y | x) is known: mixtures and delayed rejection use it
-#   why_not     without one: what to do instead
+# The properties of a move, a list of flags; those left out are FALSE:
+#   density     its q(y | x) is known, as mixtures and delayed rejection need
+#   why_not     if it is not known: a sentence on what to do instead
 #   learns      adapts in burn-in
 #   scalable    has steps that a number can multiply
 #   gradient    uses the gradient
 #   far         each sweep moves all coordinates far
+#   slice       counts the points that its slices ask for
 #   dynamics    Hamiltonian dynamics
-#   replicas    of parallel tempering
+#   replicas    parallel tempering
 #   scale       begins at the scales of the density, which must be found
 #   covariance  begins at a covariance, which must be found
 #   mass        its mass adapts in burn-in
@@ -37,12 +38,12 @@ move_traits <- function(move) UseMethod("move_traits")
 
 has_trait <- function(move, trait) isTRUE(move_traits(move)[[trait]])
 
-# The same of the move or of a part of it.
+# Whether the move or a part of it has a trait.
 any_trait <- function(move, trait) {
   has_trait(move, trait) || any(vapply(move$parts, any_trait, NA, trait))
 }
 
-# The same of the blocks of a plan: a flag for each; whether of any.
+# Which blocks of a plan have a trait, a flag each; and whether any has.
 plan_traits <- function(plan, trait, test = any_trait) {
   vapply(plan, function(block) test(block$proposal, trait), NA)
 }
@@ -57,10 +58,11 @@ move_maker.default <- function(move) {
   get(class(move)[[1L]], asNamespace("gibbsite"))
 }
 
-# The words of print().
+# What print() calls the move.
 move_words <- function(move) UseMethod("move_words")
 
-# What C reads beside the fields that all have. `at`: of compile_proposal().
+# The fields that C reads of this kind of move alone. `at`: of
+# compile_proposal().
 move_compile <- function(move, at) UseMethod("move_compile")
 
 # The block's part of a chain's state. `scale`: the scale of the density in each
@@ -75,7 +77,7 @@ move_memory.default <- function(move, compiled, x, scale, factor = NULL) {
   new_memory()
 }
 
-# `more`: what a kind stores beside what all store.
+# `more`: fields of this kind of move alone.
 new_memory <- function(factor = numeric(), mean = numeric(), log_step = 0,
                        more = NULL) {
   c(
@@ -86,7 +88,7 @@ new_memory <- function(factor = numeric(), mean = numeric(), log_step = 0,
   )
 }
 
-# The functions that C calls: list(draw, log_q, parts), what there is of it.
+# The user's functions that C calls: list(draw, log_q, parts), or some of these.
 move_functions <- function(move) UseMethod("move_functions")
 
 #' @exportS3Method
@@ -94,14 +96,14 @@ move_functions.default <- function(move) {
   list(parts = lapply(move$parts, move_functions))
 }
 
-# Lines of print() and summary() on all blocks that such a move moves. `rates`:
+# Lines for print() and summary() on all blocks with this kind of move. `rates`:
 # of acceptance().
 move_notes <- function(move, model, fit, rates) UseMethod("move_notes")
 
 #' @exportS3Method
 move_notes.default <- function(move, ...) NULL
 
-# Those of all kinds, each once.
+# The lines of all kinds of moves in a plan, each once.
 plan_notes <- function(model, fit, rates) {
   unique(unlist(lapply(model$plan, function(block) {
     move_notes(block$proposal, model, fit, rates)
@@ -181,7 +183,7 @@ compile_at <- function(proposal, at) {
   compiled
 }
 
-# The forms of the parts of a proposal, which messages name by their numbers.
+# The compiled parts of a proposal. Messages name the parts by their numbers.
 compile_parts <- function(move, at) {
   where <- at$where
   lapply(seq_along(move$parts), function(i) {
@@ -190,8 +192,9 @@ compile_parts <- function(move, at) {
   })
 }
 
-# A form that was stored when kinds were numbers, every form had the same
-# fields, and `longest` meant what each kind now has a word for.
+# A compiled proposal in the form of this version. Earlier ones stored the kind
+# as a number, the same fields for all kinds, and `longest` for fields that now
+# have names of their own.
 renew_proposal <- function(compiled) {
   if (is.character(compiled$kind)) {
     return(compiled)

@@ -55,10 +55,9 @@
 NULL
 
 check_regression <- function(object, arg, call) {
-  if (!is_regression(object)) {
+  if (!is_fit(object) || !is_regression(object)) {
     abort_argument("{.arg {arg}} must be a fit of a regression.", call = call)
   }
-  check_whole_fit(object, arg, call)
 }
 
 # ---- The data ----------------------------------------------------------------
@@ -274,7 +273,7 @@ model_info.gibbsite_fit <- function(x, ...) {
 #' @exportS3Method insight::find_algorithm
 find_algorithm.gibbsite_fit <- function(x, ...) {
   list(
-    algorithm = if (inherits(x, "laplace_logistic")) "laplace" else "sampling",
+    algorithm = model_algorithm(fit_part(x, "model")),
     chains = nchains(x), iterations = niterations(x),
     warmup = fit_part(x, "running")$burnin
   )

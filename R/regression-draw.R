@@ -709,7 +709,7 @@ calibration_table <- function(fit, frame, level, groups, call) {
   seed <- fit_part(fit, "running")$seed
   stream <- spare_stream(seed, length(fit), "plot", call)
   replicated <- with_stream(stream, {
-    posterior_predict(fit, draws = min(1000, ndraws(fit)))
+    posterior_predict(fit, ndraws = min(1000, ndraws(fit)))
   }, call)$value
   share <- rowsum(t(replicated), group) / as.vector(rowsum(total, group))
   tails <- central_tails(level)

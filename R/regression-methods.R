@@ -119,7 +119,6 @@ NULL
 # The value of confint(), from interval(fit, level): parameters x (lower,
 # upper).
 interval_table <- function(object, parm, level, interval, call) {
-  check_whole_fit(object, "object", call)
   level <- check_level(level, call = call)
   out <- interval(object, level)
   colnames(out) <- tail_names(level)
@@ -137,7 +136,6 @@ coef.gibbsite_regression <- function(object, ...) {
 #' @export
 vcov.gibbsite_regression <- function(object, ...) {
   check_no_more(...)
-  check_whole_fit(object, "object", rlang::current_env())
   stats::cov(coefficient_draws(object))
 }
 
@@ -450,7 +448,6 @@ update.gibbsite_regression <- function(
     ..., evaluate = TRUE) {
   evaluate <- check_flag(evaluate)
   call <- rlang::current_env()
-  check_whole_fit(object, "object", call)
   check_changes(as.list(substitute(list(...)))[-1L], call)
   out <- update.gibbsite_fit(object, ..., evaluate = FALSE)
   if (!missing(formula.)) {

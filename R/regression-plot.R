@@ -82,7 +82,6 @@ plot.gibbsite_regression <- function(x, type = NULL, variable = NULL,
                                      term = NULL, ...) {
   if (has_short_names()) return(with_whole_names())
   call <- rlang::current_env()
-  check_whole_fit(x, "x", call)
   own <- regression_plots(fit_part(x, "model"))
   asked <- plot_of_regression(
     x, type, variable, level, variables, groups, per, term, own, call,

@@ -251,7 +251,7 @@ predict.gibbsite_regression <- function(object, newdata = NULL, type = NULL,
   check_no_more(...)
   model <- fit_part(object, "model")
   response <- model_response(model)
-  interval <- check_choice(interval, c("none", "mean", "prediction"))
+  interval <- check_interval(interval, call)
   type <- check_prediction_type(type, interval, response, call)
   level <- check_level(level)
   rows <- rows_to_predict(
@@ -320,9 +320,8 @@ check_prediction_type <- function(type, interval, response, call) {
 #' @param newdata,offset,weights,trials,re_formula,allow_new_levels As in
 #'   [predict.gibbsite_regression()]; for `log_lik()` `newdata` with the
 #'   response.
-#' @param draws `NULL` for all draws (`pp_check()`: for at most 50), or the
+#' @param ndraws `NULL` for all draws (`pp_check()`: for at most 50), or the
 #'   number of draws to use, spread evenly over the chains' draws.
-#' @param ndraws Another name of `draws`, which tidybayes uses.
 #' @param transform `FALSE` (default); `TRUE` is `posterior_epred()`.
 #' @param y For `log_lik()` with `newdata`: its response. It is needed for a fit
 #'   by matrix, and as `cbind(successes, failures)` for one of proportions with
@@ -357,8 +356,8 @@ check_prediction_type <- function(type, interval, response, call) {
 #' if (requireNamespace("loo", quietly = TRUE)) loo::loo(fit)
 #'
 #' fit <- gibbs_hlm(weight ~ Time + (1 + Time | Chick), ChickWeight, seed = 1)
-#' dim(posterior_predict(fit, draws = 100))
-#' dim(log_lik(fit, by = "group", draws = 100))
+#' dim(posterior_predict(fit, ndraws = 100))
+#' dim(log_lik(fit, by = "group", ndraws = 100))
 #' @name regression-draws
 NULL
 
@@ -376,7 +375,7 @@ draws_at_rows <- function(object, newdata, draws, offset = NULL,
   )
   chosen <- drawn_rows(object, draws, call)
   check_result_size(
-    c(nrow(chosen), nrow(rows$x)), "draws x observations", "{.arg draws}", call
+    c(nrow(chosen), nrow(rows$x)), "draws x observations", "{.arg ndraws}", call
   )
   list(
     model = model, response = response, rows = rows, draws = chosen,
@@ -394,17 +393,15 @@ drawn_rows <- function(object, draws, call) {
 #' @rdname regression-draws
 #' @export
 posterior_linpred.gibbsite_regression <- function(object, transform = FALSE,
-                                                  newdata = NULL, draws = NULL,
+                                                  newdata = NULL, ndraws = NULL,
                                                   offset = NULL, ...,
-                                                  ndraws = NULL,
                                                   re_formula = NULL,
                                                   allow_new_levels = FALSE) {
   call <- rlang::current_env()
   check_no_more(...)
   transform <- check_flag(transform)
-  draws <- either_draws(draws, ndraws, call)
   at <- draws_at_rows(
-    object, newdata, draws, offset, re_formula, allow_new_levels, call
+    object, newdata, ndraws, offset, re_formula, allow_new_levels, call
   )
   if (transform) response_mean(at$response, at$eta) else at$eta
 }
@@ -412,15 +409,13 @@ posterior_linpred.gibbsite_regression <- function(object, transform = FALSE,
 #' @rdname regression-draws
 #' @export
 posterior_epred.gibbsite_regression <- function(object, newdata = NULL,
-                                                draws = NULL, offset = NULL,
-                                                ..., ndraws = NULL,
-                                                re_formula = NULL,
+                                                ndraws = NULL, offset = NULL,
+                                                ..., re_formula = NULL,
                                                 allow_new_levels = FALSE) {
   call <- rlang::current_env()
   check_no_more(...)
-  draws <- either_draws(draws, ndraws, call)
   at <- draws_at_rows(
-    object, newdata, draws, offset, re_formula, allow_new_levels, call
+    object, newdata, ndraws, offset, re_formula, allow_new_levels, call
   )
   response_mean(at$response, at$eta)
 }
@@ -428,18 +423,16 @@ posterior_epred.gibbsite_regression <- function(object, newdata = NULL,
 #' @rdname regression-draws
 #' @export
 posterior_predict.gibbsite_regression <- function(object, newdata = NULL,
-                                                  draws = NULL, offset = NULL,
+                                                  ndraws = NULL, offset = NULL,
                                                   weights = NULL,
                                                   trials = NULL, ...,
-                                                  ndraws = NULL,
                                                   re_formula = NULL,
                                                   allow_new_levels = FALSE) {
   call <- rlang::current_env()
   check_unlocked(call)
   check_no_more(...)
-  draws <- either_draws(draws, ndraws, call)
   at <- draws_at_rows(
-    object, newdata, draws, offset, re_formula, allow_new_levels, call
+    object, newdata, ndraws, offset, re_formula, allow_new_levels, call
   )
   size <- response_size(
     at$response, at$model, newdata, weights, trials, ncol(at$eta), call
@@ -449,14 +442,13 @@ posterior_predict.gibbsite_regression <- function(object, newdata = NULL,
 
 #' @rdname regression-draws
 #' @export
-log_lik.gibbsite_regression <- function(object, newdata = NULL, draws = NULL,
+log_lik.gibbsite_regression <- function(object, newdata = NULL, ndraws = NULL,
                                         by = c("observation", "group"),
                                         offset = NULL, weights = NULL, y = NULL,
-                                        ..., ndraws = NULL, re_formula = NULL,
+                                        ..., re_formula = NULL,
                                         allow_new_levels = FALSE) {
   call <- rlang::current_env()
   check_no_more(...)
-  draws <- either_draws(draws, ndraws, call)
   by <- check_choice(by, c("observation", "group"))
   model <- fit_part(object, "model")
   if (is.null(newdata)) {
@@ -474,18 +466,18 @@ log_lik.gibbsite_regression <- function(object, newdata = NULL, draws = NULL,
          {.code by = \"group\"}: the groups are those of the fit's data."
       )
     }
-    chosen <- drawn_rows(object, draws, call)
+    chosen <- drawn_rows(object, ndraws, call)
     return(predictor_group_log_lik(model, chosen, call))
   }
   if (is.null(newdata) && is.null(offset)) {
-    out <- predictor_log_lik(model, drawn_rows(object, draws, call))
+    out <- predictor_log_lik(model, drawn_rows(object, ndraws, call))
     if (!is.null(out)) {
       colnames(out) <- model$frame$row_names
       return(used_columns(out, rows_used(model$frame)))
     }
   }
   at <- draws_at_rows(
-    object, newdata, draws, offset, re_formula, allow_new_levels, call
+    object, newdata, ndraws, offset, re_formula, allow_new_levels, call
   )
   data <- model$frame
   used <- rows_used(data)
@@ -504,13 +496,12 @@ log_lik.gibbsite_regression <- function(object, newdata = NULL, draws = NULL,
 #' @rdname regression-draws
 #' @export
 bayes_R2.gibbsite_regression <- function( # nolint: object_name_linter.
-    object, newdata = NULL, draws = NULL, offset = NULL, ..., ndraws = NULL,
+    object, newdata = NULL, ndraws = NULL, offset = NULL, ...,
     re_formula = NULL, allow_new_levels = FALSE) {
   call <- rlang::current_env()
   check_no_more(...)
-  draws <- either_draws(draws, ndraws, call)
   at <- draws_at_rows(
-    object, newdata, draws, offset, re_formula, allow_new_levels, call
+    object, newdata, ndraws, offset, re_formula, allow_new_levels, call
   )
   eta <- if (is.null(newdata)) {
     used_columns(at$eta, rows_used(at$model$frame))
@@ -524,13 +515,14 @@ bayes_R2.gibbsite_regression <- function( # nolint: object_name_linter.
 
 #' @rdname regression-draws
 #' @exportS3Method bayesplot::pp_check
-pp_check.gibbsite_regression <- function(object, draws = NULL, ...) {
+pp_check.gibbsite_regression <- function(object, ndraws = NULL, ...) {
   if (has_short_names()) return(with_whole_names())
+  check_passed_on(...)
   frame <- check_frame(fit_part(object, "model"))
-  draws <- draws %||% min(50, ndraws(object))
+  ndraws <- ndraws %||% min(50, ndraws(object))
   used <- rows_used(frame)
   y <- (frame$y * (frame$trials %||% 1))[used]
-  replicated <- unname(posterior_predict(object, draws = draws))
+  replicated <- unname(posterior_predict(object, ndraws = ndraws))
   # successes of few trials have few values
   few <- !is.null(frame$total) && max(frame$trials %||% 1) <= 30
   picture <- if (few) bayesplot::ppc_bars else bayesplot::ppc_dens_overlay

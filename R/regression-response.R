@@ -17,7 +17,7 @@ binomial_response <- function(model) {
 logistic_links <- c("logit", "probit")
 
 is_regression <- function(fit) {
-  !is.null(model_response(attr(fit, "model", exact = TRUE)))
+  !is.null(model_response(fit_part(fit, "model")))
 }
 
 # Whether coefficients are log-odds.

@@ -264,7 +264,7 @@ accuracy_row <- function(name, x, rank, biases = FALSE) {
   ))))[[3L]]
   at <- predicted_at(fit, level = 0.9)
   interval <- suppressMessages(
-    predict(fit, test, type = "interval", level = 0.9)
+    predict(fit, test, interval = "prediction", level = 0.9)
   )
   truth <- parts$test$value
   inside <- truth >= interval[["lower"]] & truth <= interval[["upper"]]
@@ -353,7 +353,7 @@ run_ordinal <- function(x) {
       stopwatch(run(draws = 1, burnin = count - 1, chains = 1))[["processor"]]
     }
     held <- held_out(fit, parts$test, level = 0.9)
-    interval <- predict(fit, parts$test, type = "interval", level = 0.9)
+    interval <- predict(fit, parts$test, interval = "prediction", level = 0.9)
     data.frame(
       model = name, rmse = held$rmse,
       coverage_90 = mean(

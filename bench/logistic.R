@@ -81,7 +81,7 @@ cases <- cases[grepl(chosen, names(cases))]
 
 # ---- the programs ------------------------------------------------------------
 
-prior <- logistic_prior(c = 100, intercept_c = 100)
+prior <- logistic_prior(slope_variance = 100, intercept_variance = 100)
 
 run_mode <- function(data) {
   laplace_logistic(data$x, data$y, prior, chains = 1, draws = 1, seed = 1)

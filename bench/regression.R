@@ -169,7 +169,9 @@ simulate_outcomes <- function(n, p, sd) {
 our_outcomes <- function(case, link, draws = 10000, burnin = 1000) {
   gibbs_logistic(
     y ~ ., case$data, link = link, draws = draws, burnin = burnin, chains = 1,
-    prior = logistic_prior(c = case$variance, intercept_c = case$variance),
+    prior = logistic_prior(
+      slope_variance = case$variance, intercept_variance = case$variance
+    ),
     seed = 1, progress = FALSE
   )[[1]]
 }

@@ -35,7 +35,7 @@ static void open_stream(own_stream *own, SEXP state, mh_session *session) {
     own->slot++;
 }
 
-/* While the sampler draws, the chain's stream waits in `place`. */
+/* While the sampler draws, `place` holds the chain's stream. */
 static void take_generator(void *own) {
   own_stream *o = own;
   SEXP stream = VECTOR_ELT(o->state, o->slot);

@@ -82,9 +82,9 @@ mh_closure *mh_open_closure(SEXP caller, size_t d, SEXP names,
   return f;
 }
 
-/* A vector of its own for each evaluation, put at `argument` of the call: the
- * function may keep it.  One of which R's count of references says that nothing
- * but the call holds it any more is as good as new. */
+/* Puts x at `argument` of the call.  The function may keep the vector: the one of
+ * the last evaluation is used again only if R's count of references shows that
+ * nothing but the call holds it. */
 static void set_argument(const mh_closure *f, SEXP argument, const double *x) {
   const size_t bytes = f->d * sizeof(double);
   SEXP last = CAR(argument);

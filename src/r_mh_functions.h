@@ -49,8 +49,9 @@ void mh_tell(const mh_session *session, const char *name, SEXP value);
 void mh_stop_changed_kind(const mh_session *session);
 
 /* A function as R's caller() gives it, list(call, env, role): the call's first
- * `arguments` arguments are replaced by vectors of d numbers, at each evaluation
- * such as nobody else holds, with `names` (d strings, or R_NilValue). */
+ * `arguments` arguments are replaced by vectors of d numbers with `names` (d
+ * strings, or R_NilValue).  Each evaluation gets fresh vectors, so that the user
+ * may keep them. */
 typedef struct {
   mh_session *session;
   SEXP call, env, role, names;
@@ -68,8 +69,7 @@ int mh_ask_vector(void *context, const double *x, double *value);
 int mh_ask_density(void *context, const double *y, const double *x,
                    double *value);
 
-/* A draw of a custom proposal must be finite: one that is not can be no point
- * of the density's. */
+/* A draw of a custom proposal must be finite: the density has no other points. */
 int mh_ask_draw(void *context, const double *x, double *y);
 
 /* Sets log_density and context for a density of d numbers: a caller, or what

@@ -112,8 +112,8 @@ show("lda answers", {
                    seed = 1, progress = FALSE)
   set.seed(1)
   new <- counts(7, 40, 3)
-  list(predict(fit, new, draws = 5),
-       held_out_perplexity(fit, new, "left_to_right", draws = 3))
+  list(with_draws(predict, fit, new, n = 5),
+       with_draws(held_out_perplexity, fit, new, "left_to_right", n = 3))
 })
 
 # ---- linear regression -------------------------------------------------------

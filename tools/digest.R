@@ -31,3 +31,10 @@ bmf_prior <- function(type = "wishart", ...) {
   names(given) <- letters[names(given)]
   do.call(here[[paste0("bmf_", type)]], given)
 }
+
+# f(...) with n of the draws of a fit, by the name of the argument in the build.
+with_draws <- function(f, ..., n) {
+  known <- names(formals(gibbsite::fold_in))
+  arg <- if ("ndraws" %in% known) "ndraws" else "draws"
+  do.call(f, c(list(...), stats::setNames(list(n), arg)))
+}

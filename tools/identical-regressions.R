@@ -63,22 +63,24 @@ regression_answers <- function(new, grouped) {
     },
     posterior_linpred = function(fit) {
       list(with_more(posterior_linpred, fit, newdata = new),
-           posterior_linpred(fit, draws = 7))
+           with_draws(posterior_linpred, fit, n = 7))
     },
     "posterior_linpred transform" = function(fit) {
       posterior_linpred(fit, transform = TRUE)
     },
     posterior_epred = function(fit) {
       list(with_more(posterior_epred, fit, newdata = new),
-           posterior_epred(fit, ndraws = 7))
+           with_draws(posterior_epred, fit, n = 7))
     },
     posterior_predict = function(fit) {
-      list(with_more(posterior_predict, fit, newdata = new, draws = 7),
+      list(with_more(with_draws, posterior_predict, fit, newdata = new, n = 7),
            posterior_predict(fit))
     },
-    predictive_interval = function(fit) predictive_interval(fit, draws = 20),
+    predictive_interval = function(fit) {
+      with_draws(predictive_interval, fit, n = 20)
+    },
     log_lik = function(fit) log_lik(fit),
-    "log_lik draws" = function(fit) log_lik(fit, draws = 7),
+    "log_lik draws" = function(fit) with_draws(log_lik, fit, n = 7),
     "log_lik newdata" = function(fit) log_lik(fit, newdata = new),
     "log_lik by group" = function(fit) log_lik(fit, by = "group"),
     simulate = function(fit) lapply(simulate(fit, 3, seed = 2), as.numeric),

@@ -68,7 +68,7 @@ show_gmm <- function() {
       made <- run(gibbs_gmm, wide, 3, covariance = covariance)
       list(log_lik(made), predict(made, type = "prob"),
            predict(made, type = "density", level = 0.9),
-           posterior_predict(made, draws = 3),
+           with_draws(posterior_predict, made, n = 3),
            draws_alone(relabel(made)))
     })
   }
@@ -117,9 +117,11 @@ show_lda <- function() {
       list(
         draws_alone(extend(made, 50, corpus[1:50, ], progress = FALSE)),
         topic_estimates(made), predict(made),
-        predict(made, corpus[51:60, ], draws = 5),
-        held_out_perplexity(made, corpus[51:60, ], draws = 5),
-        held_out_perplexity(made, corpus[51:60, ], "left_to_right", draws = 3)
+        with_draws(predict, made, corpus[51:60, ], n = 5),
+        with_draws(held_out_perplexity, made, corpus[51:60, ], n = 5),
+        with_draws(
+          held_out_perplexity, made, corpus[51:60, ], "left_to_right", n = 3
+        )
       )
     })
   }
@@ -197,7 +199,7 @@ show_lm <- function() {
       list(
         draws_alone(extend(made, 50, progress = FALSE)), log_lik(made),
         predict(made),
-        posterior_predict(made, draws = 3), bayes_R2(made)
+        with_draws(posterior_predict, made, n = 3), bayes_R2(made)
       )
     })
   }
@@ -243,7 +245,7 @@ show_hlm <- function() {
       list(
         draws_alone(extend(made, 50, progress = FALSE)), log_lik(made),
         coef(made), vcov(made), predict(made),
-        posterior_predict(made, draws = 3)
+        with_draws(posterior_predict, made, n = 3)
       )
     })
   }
@@ -279,7 +281,7 @@ show_laplace <- function() {
   show("logistic weights", logistic(x, mtcars$am, weights = weights))
   show("logistic counts", logistic(x, count, offset = x[, 1] / 4))
   show("logistic prior",
-       logistic(x, mtcars$am, prior = logistic_prior(c = 2, intercept_c = 5)))
+       logistic(x, mtcars$am, prior = logistic_prior(2, 5)))
   exact <- function(...) {
     draws_alone(gibbs_logistic(..., draws = 200, burnin = 60, chains = 2,
                                seed = 1, progress = FALSE))

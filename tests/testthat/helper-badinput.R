@@ -291,7 +291,7 @@ hostile_objects <- function(folder = tempdir()) {
       proper, 4, 1, chains = 2, seed = 1, progress = FALSE
     ),
     prior_prediction = prior_predict(proper, 3, seed = 1),
-    function_band = predict(mh, function(x) x, interval = TRUE),
+    function_band = predict(mh, function(x) x, interval = "mean"),
     gibbsite_native_density = structure(
       function(x) 1, class = "gibbsite_native_density",
       native = list(
@@ -383,7 +383,7 @@ hostile_bases <- function(o) {
     ),
     gmm_prior = list(), held_out = fit("gibbs_bmf", newdata = o$pairs[1, ]),
     held_out_perplexity = fit("gibbs_lda",
-      newdata = o$words, draws = 2, burnin = 2, sweeps = 2, particles = 2
+      newdata = o$words, ndraws = 2, burnin = 2, sweeps = 2, particles = 2
     ),
     identical_fit = list(a = o$gibbs_gmm, b = o$gibbs_gmm),
     importance_check = fit("laplace_logistic"),
@@ -514,7 +514,7 @@ hostile_bases <- function(o) {
       object = o$bmf_fold, newdata = data.frame(user = "new", item = 1:2)
     ),
     predict.gibbs_lda = list(
-      object = o$gibbs_lda, newdata = o$words, draws = 2, burnin = 2,
+      object = o$gibbs_lda, newdata = o$words, ndraws = 2, burnin = 2,
       sweeps = 2
     ),
     predictive_interval.gibbsite_fit = list(object = o$gibbs_lm),
@@ -867,14 +867,14 @@ taken_values <- list(
   log_evidence.log_density = "forged_density", mixing_time.epsilon = "tiny",
   biases = "true", center = "true", conf.int = "true", debug = "true",
   evaluate = "true", tidy.gibbsite_laplace.exponentiate = "true",
-  factors = "true", forever = "true", index = "true", interval = "true",
+  factors = "true", forever = "true", index = "true",
   keep_data = "true", merge_split = "true", progress = "true",
   transform = "true", tune = "true", variance = "true",
   burnin = "zero", seed = c("minus_one", "zero"), checkpoint = "string",
   target = "tiny", level = "tiny", prob = "tiny", conf.level = "tiny",
   share = "tiny",
   probs = c("tiny", "zero"), n = "huge", draws = character(),
-  held_out_perplexity.draws = "huge", predict.gibbs_lda.draws = "huge",
+  held_out_perplexity.ndraws = "huge", predict.gibbs_lda.ndraws = "huge",
   rhat = c("half", "huge", "inf"), converged.rhat = c("half", "huge"),
   convergence.rhat = c("half", "huge"), ess = c(positive, "zero"),
   thin = character(), window.gibbsite_fit.thin = "huge",
@@ -894,7 +894,7 @@ taken_values <- list(
   s0 = c(positive, vectors), alpha = c(positive, vectors), s0_df = positive,
   s0_mean = c(positive, vectors), unknown_k.prior = positive,
   eta = c(positive, vectors), sim_lda.tokens = vectors,
-  logistic_prior.c = c(sizes, vectors), intercept_c = sizes,
+  slope_variance = c(sizes, vectors), intercept_variance = sizes,
   group_df = positive, group_scale = c(positive, vectors),
   lm_prior.scale = c(positive, vectors), hlm_prior.df = positive,
   hlm_prior.scale = c(positive, vectors), nu0 = positive, sigma0 = positive,

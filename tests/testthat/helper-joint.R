@@ -281,8 +281,8 @@ joint_cases_of_regression <- function() {
     hlm_prior(type, ..., nu0 = 6, sigma0 = 1.2, slope_mean = 0.5,
               slope_sd = 0.8, intercept_mean = 1, intercept_sd = 1.5)
   }
-  share <- logistic_prior(c = 2)
-  shares <- logistic_prior(c = 2, group_df = 4, group_scale = 1)
+  share <- logistic_prior(slope_variance = 2)
+  shares <- logistic_prior(slope_variance = 2, group_df = 4, group_scale = 1)
   list(
     joint_case(
       "gibbs_lm", "hierarchical prior",

@@ -485,7 +485,7 @@ binomial_posterior <- function(s, m, link, prior) {
   z <- seq(-8, 8, length.out = 801)
   log_p <- outer(log_sd, b, function(log_sd, b) {
     scaled <- exp(log_sd) / prior$group_scale[[1]]
-    stats::dnorm(b, 0, sqrt(prior$c[[1]]), log = TRUE) + log_sd +
+    stats::dnorm(b, 0, sqrt(prior$slope_variance[[1]]), log = TRUE) + log_sd +
       stats::dt(scaled, prior$group_df, log = TRUE)
   })
   for (k in seq_along(log_sd)) {
@@ -512,7 +512,9 @@ known_binomial <- function(link) {
   data <- data.frame(
     s = c(0, 3, 9, 4, 5), m = c(6, 7, 9, 12, 8), g = letters[1:5]
   )
-  prior <- logistic_prior(intercept_c = 4, group_df = 4, group_scale = 1.5)
+  prior <- logistic_prior(
+    intercept_variance = 4, group_df = 4, group_scale = 1.5
+  )
   fit <- gibbs_logistic(
     cbind(s, m - s) ~ 1 + (1 | g), data, prior, link = link, draws = 10000,
     burnin = 200, seed = 1, progress = FALSE

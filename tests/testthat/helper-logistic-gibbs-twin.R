@@ -86,7 +86,7 @@ twin_logistic_data <- function(model) {
   n <- length(frame$y)
   weights <- if (is.null(frame$weights)) rep(1, n) else frame$weights
   trials <- if (is.null(frame$trials)) rep(1, n) else frame$trials
-  c <- model$prior$c
+  c <- model$prior$slope_variance
   list(
     x = unname(as.matrix(frame$x)), m = weights * trials,
     s = weights * trials * frame$y,

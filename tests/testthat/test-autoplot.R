@@ -204,7 +204,7 @@ test_that("factorisations have the errors of held_out()", {
   expect_equal(picture$data$mean, predict(fit, made[1:40, ])$mean)
   picture <- ggplot2::autoplot(fit, "coverage")
   layers(picture)
-  inside <- predict(fit, made[1:40, ], type = "interval", level = 0.5)
+  inside <- predict(fit, made[1:40, ], interval = "prediction", level = 0.5)
   covered <- mean(
     made$value[1:40] >= inside$lower & made$value[1:40] <= inside$upper
   )

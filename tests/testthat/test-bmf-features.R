@@ -389,7 +389,7 @@ test_that("new users are predicted from their features, exactly", {
   expect_equal(mean$mean, moments[1, ])
   expect_equal(mean$parameters, moments[2, ])
   interval <- predict(
-    fit, pairs, type = "interval", level = 0.9,
+    fit, pairs, interval = "prediction", level = 0.9,
     user_features = made$features
   )
   expect_equal(interval$lower, moments[3, ], tolerance = 1e-7)
@@ -424,7 +424,7 @@ test_that("held_out() and augment() take new users with features", {
   pairs <- transform(made$new[c(1, 6, 9), ], value = c(0.5, -1, 2))
   mean <- predict(fit, pairs, user_features = made$features)
   interval <- predict(
-    fit, pairs, type = "interval", level = 0.9,
+    fit, pairs, interval = "prediction", level = 0.9,
     user_features = made$features
   )
   withr::local_seed(14)
@@ -468,7 +468,7 @@ test_that("pairs of a new user and a new item have the exact moments", {
   expect_lt(max(abs(z_of_means(many, exact$mean))), max_z)
   square <- sweep(many, 2, exact$mean)^2
   expect_lt(max(abs(z_of_means(square, exact$parameters))), max_z)
-  interval <- of(type = "interval", level = 0.9)
+  interval <- of(interval = "prediction", level = 0.9)
   expect_identical(interval$mean, exact$mean)
   # both ends are quantiles of the draws, noise included
   noise <- rep(kept_factors(fit)$noise, 60)
@@ -520,7 +520,7 @@ test_that("recommendations for new users are the best of the predictions", {
   made <- made_with_features()
   best <- recommend(fit, "n", n = 3, user_features = made$features)
   all <- predict(
-    fit, data.frame(user = "n", item = 1:10), type = "interval",
+    fit, data.frame(user = "n", item = 1:10), interval = "prediction",
     user_features = made$features
   )
   all <- all[order(-all$mean)[1:3], ]

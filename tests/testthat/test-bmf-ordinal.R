@@ -310,7 +310,7 @@ test_that("predictions are on the scale and agree", {
   held <- new_pairs(made)[1:8, ]
   fit <- star_fit(predict_at = held)
   pairs <- new_pairs(made)
-  interval <- withr::with_seed(1, predict(fit, pairs, type = "interval"))
+  interval <- withr::with_seed(1, predict(fit, pairs, interval = "prediction"))
   p <- withr::with_seed(1, predict(fit, pairs, type = "probabilities"))
   p <- as.matrix(p[as.character(1:5)])
   expect_equal(rowSums(p), rep(1, 12), ignore_attr = TRUE)

@@ -84,8 +84,8 @@ test_that("a range changes predictions and not the posterior", {
   )
   expect_identical(log_lik(fit), log_lik(plain))
   expect_identical(posterior_linpred(fit), posterior_linpred(plain))
-  free <- predict(plain, type = "interval", level = 0.99)
-  held <- predict(fit, type = "interval", level = 0.99)
+  free <- predict(plain, interval = "prediction", level = 0.99)
+  held <- predict(fit, interval = "prediction", level = 0.99)
   expect_true(any(free$upper > 5) && any(free$lower < 1))
   expect_identical(held$upper, pmin(free$upper, 5))
   expect_identical(held$lower, pmax(free$lower, 1))
@@ -128,7 +128,7 @@ test_that("every method reports the same numbers", {
   made <- rounded()
   held <- new_pairs(made)[1:8, ]
   fit <- short_fit(made, range = c(1, 5), predict_at = held)
-  interval <- predict(fit, held, type = "interval", level = 0.6)
+  interval <- predict(fit, held, interval = "prediction", level = 0.6)
   at <- predicted_at(fit, level = 0.6)
   expect_equal(at$mean, interval$mean)
   expect_equal(at[c("lower", "upper")], interval[c("lower", "upper")])
@@ -137,13 +137,13 @@ test_that("every method reports the same numbers", {
   expect_equal(
     held_out(fit)$rmse, sqrt(mean((held$value - interval$mean)^2))
   )
-  all <- predict(fit, type = "interval", level = 0.95)
+  all <- predict(fit, interval = "prediction", level = 0.95)
   augmented <- augment(fit)
   expect_equal(augmented$.fitted, all$mean)
   expect_equal(augmented$.upper, all$upper)
   expect_equal(fitted(fit), all$mean)
   best <- recommend(fit, users = "3", n = 4)
-  again <- predict(fit, best[c("user", "item")], type = "interval")
+  again <- predict(fit, best[c("user", "item")], interval = "prediction")
   expect_equal(best$mean, again$mean)
   expect_equal(best$sd, again$sd)
   expect_equal(best[c("lower", "upper")], again[c("lower", "upper")])
@@ -154,7 +154,7 @@ test_that("intervals that end at an end of the range cover it", {
   made <- rounded()
   fit <- short_fit(made, range = c(1, 5))
   for (level in c(0.5, 0.9)) {
-    interval <- predict(fit, type = "interval", level = level)
+    interval <- predict(fit, interval = "prediction", level = level)
     inside <- made$value >= interval$lower & made$value <= interval$upper
     row <- held_out(fit, made, level = level)
     expect_identical(row[[ncol(row)]], mean(inside))
@@ -167,7 +167,7 @@ test_that("new users and modes keep to the range", {
   own <- data.frame(user = "ann", item = as.character(1:9), value = 5)
   folded <- withr::with_seed(1, fold_in(fit, own))
   at <- data.frame(user = "ann", item = as.character(10:15))
-  interval <- predict(folded, at, type = "interval")
+  interval <- predict(folded, at, interval = "prediction")
   draws <- predict(folded, at, type = "draws")
   expect_equal(colMeans(draws), interval$mean)
   expect_true(all(draws > 1 & draws < 5))
@@ -179,7 +179,7 @@ test_that("new users and modes keep to the range", {
   map <- suppressMessages(gibbs_bmf(made, 2, range = c(1, 5), method = "icm",
     seed = 1, progress = FALSE
   ))
-  rated <- predict(map, type = "interval")
+  rated <- predict(map, interval = "prediction")
   expect_equal(rated$mean, predict(map))
   expect_true(all(rated$mean > 1 & rated$mean < 5 & rated$upper <= 5))
   expect_true(is.finite(held_out(map, made)$lpd))

@@ -2,94 +2,12 @@
 # pictures, odd data, messages.  That its draws have the right distribution is
 # tested in test-bmf-exact.R.
 
-quiet <- function(code) {
-  suppressWarnings(
-    suppressMessages(code, classes = "gibbsite_message"),
-    classes = "gibbsite_warning_convergence"
-  )
-}
-
-# 25 users, 15 items, 40% of the cells; user ids are letters, item ids numbers
-small_ratings <- function(seed = 1, ...) {
-  made <- withr::with_seed(seed, sim_bmf(25, 15, rank = 2, share = 0.4, ...))
-  data.frame(
-    user = letters[made$user], item = 10L * as.integer(made$item),
-    value = 3 + made$value
-  )
-}
-
-short_bmf <- function(ratings = small_ratings(), rank = 2, draws = 40,
-                      burnin = 20, chains = 2, seed = 1, ...) {
-  quiet(gibbs_bmf(ratings, rank, draws = draws, burnin = burnin,
-    chains = chains, seed = seed, progress = FALSE, ...
-  ))
-}
-
 longer <- function(fit, draws, ...) {
   quiet(extend(fit, draws, progress = FALSE, ...))
 }
 
 priors <- list(
   fixed = bmf_prior("fixed"), gamma = bmf_prior("gamma"), wishart = bmf_prior()
-)
-
-# ---- by hand ---------------------------------------------------------------
-
-# All stored draws of the factors, chain after chain, as lists.
-raw_draws <- function(fit) {
-  model <- attr(fit, "model")
-  unlist(lapply(attr(fit, "chains"), function(chain) {
-    lapply(seq_along(gibbsite:::bmf_kept(model, chain$state)), function(j) {
-      gibbsite:::bmf_kept_draw(model, chain$state, j)
-    })
-  }), recursive = FALSE)
-}
-
-# Mean of a rating under one draw, with intercepts where there are any.
-eta_by_hand <- function(fit, draw, user, item) {
-  model <- attr(fit, "model")
-  i <- match(user, as.character(model$users))
-  j <- match(item, as.character(model$items))
-  k <- seq_len(model$rank)
-  d <- model$size
-  vapply(seq_along(i), function(p) {
-    u <- draw$u[, i[p]]
-    v <- draw$v[, j[p]]
-    model$center + sum(u[k] * v[k]) + if (model$biases) u[d] + v[d] else 0
-  }, 0)
-}
-
-etas_by_hand <- function(fit, user, item) {
-  do.call(rbind, lapply(raw_draws(fit), function(draw) {
-    eta_by_hand(fit, draw, user, item)
-  }))
-}
-
-noise_by_hand <- function(fit) {
-  vapply(raw_draws(fit), function(draw) 1 / draw$beta, 0)
-}
-
-# Mean and covariance of the factors of a new user (side "u") or item ("v").
-prior_by_hand <- function(fit, draw, side) {
-  model <- attr(fit, "model")
-  prior <- model$prior
-  d <- model$size
-  if (prior$type == "wishart") {
-    return(list(
-      mean = draw[[paste0("mu_", side)]],
-      covariance = solve(draw[[paste0("precision_", side)]])
-    ))
-  }
-  variance <- if (prior$type == "fixed") {
-    prior$factor_variance
-  } else {
-    1 / draw[[paste0("lambda_", side)]]
-  }
-  list(mean = numeric(d), covariance = diag(variance, d))
-}
-
-some_pairs <- data.frame(
-  user = c("a", "b", "y", "c", "a"), item = c(10, 150, 70, 10, 20)
 )
 
 # ---- the promises of the driver --------------------------------------------
@@ -238,94 +156,6 @@ for (biases in c(FALSE, TRUE)) {
   }
 }
 
-test_that("moments and intervals of new ids agree with draws of them", {
-  skip_long()
-  fit <- short_bmf(draws = 100, biases = TRUE)
-  new <- data.frame(user = c("a", "new", "new"), item = c(11, 10, 11))
-  moments <- predict(fit, new)
-  withr::with_seed(1, {
-    interval <- predict(fit, new, type = "interval", level = 0.8)
-    # 200 draws of the fit, each with 50 new users and items
-    rated <- lapply(1:50, function(k) posterior_predict(fit, new))
-  })
-  rated <- do.call(rbind, rated)
-  error <- apply(rated, 2, stats::sd) / sqrt(nrow(rated))
-  expect_true(all(abs(colMeans(rated) - moments$mean) < 4.5 * error))
-  squares <- (rated - rep(moments$mean, each = nrow(rated)))^2
-  error <- apply(squares, 2, stats::sd) / sqrt(nrow(rated))
-  expect_true(all(abs(colMeans(squares) - moments$variance) < 4.5 * error))
-  inside <- colMeans(
-    rated >= rep(interval$lower, each = nrow(rated)) &
-      rated <= rep(interval$upper, each = nrow(rated))
-  )
-  # where both are new the ends rest on one new user for each of 200 draws
-  allowance <- 4.5 * sqrt(0.8 * 0.2 * c(1 / 10000, 1 / 10000, 1 / 200))
-  expect_true(all(abs(inside - 0.8) < allowance))
-  # one new id has the same factors in all its pairs
-  two <- data.frame(user = "new", item = c(10, 10))
-  eta <- predict(fit, two, type = "draws")
-  expect_identical(eta[, 1], eta[, 2])
-  expect_gt(stats::sd(eta[, 1]), 0)
-})
-
-test_that("interval ends are the quantiles of the draws' mixture", {
-  fit <- short_bmf()
-  eta <- etas_by_hand(fit, some_pairs$user, some_pairs$item)
-  sd <- sqrt(noise_by_hand(fit))
-  for (level in c(0.5, 0.9, 0.999)) {
-    interval <- predict(fit, some_pairs, type = "interval", level = level)
-    below <- function(ends) {
-      vapply(1:5, function(p) mean(stats::pnorm(ends[p], eta[, p], sd)), 0)
-    }
-    expect_equal(below(interval$lower), rep((1 - level) / 2, 5))
-    expect_equal(below(interval$upper), rep((1 + level) / 2, 5))
-  }
-  mean <- predict(fit, some_pairs)
-  expect_equal(interval$mean, mean$mean)
-  expect_equal(interval$sd, sqrt(mean$variance))
-})
-
-test_that("a mixture's quantile is found wherever its mass lies", {
-  quantile <- gibbsite:::mixture_quantile
-  # two far clusters, equal components, one draw, very different widths
-  mean <- cbind(c(-1e6, 1e6), c(2, 2), c(0, 0))
-  sd <- cbind(c(1, 1), c(3, 3), c(0.1, 10))
-  for (p in c(0.001, 0.25, 0.5, 0.7, 0.999)) {
-    found <- quantile(mean, sd, p)
-    below <- colMeans(stats::pnorm(
-      (rep(found, each = 2) - mean) / sd
-    ))
-    # at p = 1/2 between far clusters every point is a quantile
-    expect_equal(below, rep(p, 3), tolerance = 1e-6)
-  }
-  expect_equal(quantile(mean, sd, 0.9)[2], stats::qnorm(0.9, 2, 3))
-  expect_equal(quantile(matrix(1), 2, 0.3), stats::qnorm(0.3, 1, 2))
-})
-
-test_that("pairs predicted together and one by one are the same to the bit", {
-  skip_long()
-  fit <- short_bmf(biases = TRUE)
-  pairs <- data.frame(
-    user = c("a", "b", "new", "c", "y"), item = c(10, 20, 30, 11, 150)
-  )
-  for (type in c("mean", "interval")) {
-    together <- predict(fit, pairs, type = type)
-    alone <- do.call(rbind, lapply(1:5, function(p) {
-      predict(fit, pairs[p, ], type = type)
-    }))
-    expect_identical(alone, together)
-  }
-  known <- pairs[c(1, 2, 5), ]
-  together <- predict(fit, known, type = "draws")
-  alone <- lapply(1:3, function(p) predict(fit, known[p, ], type = "draws"))
-  expect_identical(do.call(cbind, alone), together)
-  # many pairs are worked off in blocks
-  many <- pairs[rep(1:5, 30000), ]
-  expect_identical(
-    predict(fit, many)$variance, rep(predict(fit, pairs)$variance, 30000)
-  )
-})
-
 test_that("ids are found whatever their type, and come back as they came", {
   skip_long()
   ratings <- small_ratings()
@@ -345,7 +175,7 @@ test_that("ids are found whatever their type, and come back as they came", {
   own <- stats::setNames(small_ratings(), c("student", "lecturer", "mark"))
   fit <- short_bmf(own, user = "student", item = "lecturer", value = "mark")
   expect_named(
-    predict(fit, own[1:2, ], type = "interval"),
+    predict(fit, own[1:2, ], interval = "prediction"),
     c("student", "lecturer", "mean", "sd", "lower", "upper", "unknown")
   )
   expect_named(
@@ -368,7 +198,7 @@ test_that("replications, densities and fitted values agree with the draws", {
     rep(ratings$value, each = nrow(eta)), eta, sd, log = TRUE
   )
   expect_equal(log_lik(fit), matrix(density, nrow(eta)))
-  expect_identical(dim(log_lik(fit, draws = 7)), c(7L, nrow(ratings)))
+  expect_identical(dim(log_lik(fit, ndraws = 7)), c(7L, nrow(ratings)))
   set.seed(1)
   first <- posterior_predict(fit)
   set.seed(1)
@@ -390,62 +220,8 @@ test_that("replications, densities and fitted values agree with the draws", {
     suppressWarnings(expect_s3_class(loo::waic(fit), "waic"))
   }
   if (requireNamespace("bayesplot", quietly = TRUE)) {
-    expect_s3_class(bayesplot::pp_check(fit, draws = 5), "ggplot")
+    expect_s3_class(bayesplot::pp_check(fit, ndraws = 5), "ggplot")
   }
-})
-
-test_that("pairs given up front are averaged over every kept draw", {
-  ratings <- small_ratings()
-  back <- c(3, 30, 77)
-  asked <- ratings[back, ]
-  asked$value[2] <- NA
-  fit <- short_bmf(ratings[-back, ], draws = 300, predict_at = asked,
-    keep = c("u", "v")
-  )
-  model <- attr(fit, "model")
-  u <- draws_of(fit, "u")
-  v <- draws_of(fit, "v")
-  i <- match(asked$user, model$users)
-  j <- match(asked$item, model$items)
-  eta <- vapply(1:3, function(p) {
-    model$center + apply(u[, , , i[p]] * v[, , , j[p]], 1:2, sum)
-  }, matrix(0, 300, 2))
-  out <- predicted_at(fit)
-  expect_equal(out$mean, apply(eta, 3, mean))
-  expect_equal(
-    out$parameters, apply(eta, 3, function(x) mean((x - mean(x))^2))
-  )
-  expect_equal(out$noise, rep(mean(1 / draws_of(fit, "beta")), 3))
-  expect_identical(out$value, asked$value)
-  # fewer draws are stored: every second one
-  expect_identical(nrow(predict(fit, asked, type = "draws")), 300L)
-  stored <- predict(fit, asked, type = "interval")
-  expect_false(isTRUE(all.equal(stored$mean, out$mean, tolerance = 1e-6)))
-  standard <- (stored$upper - stored$mean) / stored$sd
-  expect_equal(out$upper, out$mean + sqrt(out$variance) * standard)
-
-  scores <- held_out(fit)
-  expect_identical(scores$ratings, 2L)
-  error <- (asked$value - out$mean)[c(1, 3)]
-  expect_equal(scores$rmse, sqrt(mean(error^2)))
-  density <- exp(log_lik(fit, asked[c(1, 3), ]))
-  expect_equal(scores$lpd, mean(log(colMeans(density))))
-  expect_equal(held_out(fit, asked[c(1, 3), ])$lpd, scores$lpd)
-})
-
-test_that("coverage is counted by the predictive distribution", {
-  ratings <- small_ratings()
-  fit <- short_bmf(ratings)
-  scores <- held_out(fit, ratings, level = c(0.2, 0.995))
-  expect_named(
-    scores, c("ratings", "rmse", "mae", "lpd", "coverage_20", "coverage_99.5")
-  )
-  ends <- predict(fit, ratings, type = "interval", level = 0.2)
-  expect_equal(
-    scores$coverage_20,
-    mean(ratings$value >= ends$lower & ratings$value <= ends$upper)
-  )
-  expect_equal(scores$mae, mean(abs(residuals(fit))))
 })
 
 # ---- recommendations, new users ----------------------------------------------
@@ -461,7 +237,7 @@ test_that("recommendations are the best predictions of what is not rated", {
     rated <- ratings$item[ratings$user == user]
     left <- setdiff(unique(ratings$item), rated)
     all <- predict(
-      fit, data.frame(user, item = left), type = "interval", level = 0.5
+      fit, data.frame(user, item = left), interval = "prediction", level = 0.5
     )
     all <- all[order(-all$mean), ][1:4, ]
     own <- best[best$user == user, ]
@@ -563,7 +339,7 @@ test_that("new users are predicted from their draws", {
   )
   expect_identical(predicted$unknown, c("none", "user", "item"))
   expect_gt(predicted$parameters[3], predicted$parameters[1])
-  ends <- predict(folded, pairs, type = "interval", level = 0.8)
+  ends <- predict(folded, pairs, interval = "prediction", level = 0.8)
   expect_equal(
     mean(stats::pnorm(ends$upper[1], eta[1, ], sqrt(noise_by_hand(fit)))), 0.9
   )
@@ -584,7 +360,7 @@ test_that("new users are predicted from their draws", {
     fold_in(fit, data.frame(user = "p", item = 10, value = Inf))
     fold_in(fit, new[0, ])
     fold_in(fit, list(1))
-    fold_in(fit, new, draws = 1000)
+    fold_in(fit, new, ndraws = 1000)
     fold_in(1, new)
     predict(folded, data.frame(user = "r", item = 10))
     predict(folded, pairs, type = "cluster")
@@ -713,16 +489,6 @@ test_that("print, tidy and glance say what was fitted", {
   expect_identical(nobs(fit), nrow(small_ratings()))
 })
 
-test_that("one rating held back is scored like others", {
-  ratings <- small_ratings()
-  one <- short_bmf(ratings[-1, ], predict_at = ratings[1, ])
-  row <- held_out(one, level = 0.99)
-  expect_identical(row$ratings, 1L)
-  again <- held_out(one, ratings[1, ], level = 0.99)
-  expect_equal(row$lpd, again$lpd)
-  expect_identical(row$coverage_99, again$coverage_99)
-})
-
 test_that("pictures are drawn and leave the device as it was", {
   skip_long()
   ratings <- small_ratings()
@@ -788,7 +554,7 @@ test_that("a mode answers what a point can", {
     method = "icm", predict_at = ratings[1:10, ], biases = TRUE, seed = 1
   ))
   new <- data.frame(user = c("a", "new"), item = c(10, 10))
-  ends <- predict(top, new, type = "interval", level = 0.8)
+  ends <- predict(top, new, interval = "prediction", level = 0.8)
   expect_equal(ends$upper - ends$mean, stats::qnorm(0.9) * ends$sd)
   expect_identical(ends$unknown, c("none", "user"))
   # a new user has the mean of the prior
@@ -940,7 +706,7 @@ test_that("tables of every shape have an answer", {
     fit <- short_bmf(ratings, draws = 20, burnin = 5, ...)
     draws <- do.call(rbind, lapply(fit, unclass))
     expect_true(all(is.finite(draws)))
-    out <- predict(fit, ratings, type = "interval")
+    out <- predict(fit, ratings, interval = "prediction")
     expect_true(all(is.finite(as.matrix(out[3:6]))))
     expect_true(all(out$lower < out$mean & out$mean < out$upper))
     expect_no_error(summary(fit))
@@ -1110,11 +876,11 @@ test_that("faults of questions name themselves", {
     predict(fit, some_pairs[0, ])
     predict(fit, data.frame(user = "a", item = NA))
     predict(fit, some_pairs, type = "response")
-    predict(fit, some_pairs, type = "interval", level = 90)
+    predict(fit, some_pairs, interval = "prediction", level = 90)
     predict(fit, some_pairs, variance = NA)
-    predict(fit, some_pairs, draws = 1000)
+    predict(fit, some_pairs, ndraws = 1000)
     predict(fit, some_pairs, newlevels = TRUE)
-    posterior_predict(fit, some_pairs, draws = 0)
+    posterior_predict(fit, some_pairs, ndraws = 0)
     log_lik(fit, some_pairs)
     log_lik(fit, cbind(some_pairs, value = c(1, NA)[c(1, 2, 1, 1, 1)]))
     predicted_at(fit)

@@ -27,7 +27,7 @@ own_numbers <- function(fit, names, column) {
 
 # ---- rstantools and tidybayes ------------------------------------------------
 
-test_that("`ndraws` is `draws`, and `re_formula` is taken by all", {
+test_that("`ndraws` and `re_formula` are taken by all", {
   skip_long()
   ratings <- withr::with_seed(1, sim_bmf(12, 10, rank = 2, share = 0.5))
   fits <- list(
@@ -39,9 +39,8 @@ test_that("`ndraws` is `draws`, and `re_formula` is taken by all", {
   generics <- list(posterior_epred, posterior_linpred, posterior_predict)
   for (fit in fits) {
     for (draw in generics) {
-      few <- withr::with_seed(1, draw(fit, draws = 7))
+      few <- withr::with_seed(1, draw(fit, ndraws = 7))
       expect_identical(nrow(few), 7L)
-      expect_identical(withr::with_seed(1, draw(fit, ndraws = 7)), few)
       for (wrong in list(0, 1e6, "a")) {
         expect_error(
           draw(fit, ndraws = wrong), "ndraws",
@@ -58,10 +57,37 @@ test_that("`ndraws` is `draws`, and `re_formula` is taken by all", {
       }
     }
   }
-  expect_equal(
-    posterior_epred(flock(), ndraws = 7, re_formula = NA),
-    posterior_epred(flock(), draws = 7, re_formula = NA)
+})
+
+test_that("the number of draws to use is `ndraws`, and not `draws`", {
+  ratings <- withr::with_seed(1, sim_bmf(12, 10, rank = 2, share = 0.5))
+  mh <- short(mh_sample, function(x) -sum(x^2) / 2, c(a = 0))
+  by_own <- function(f) function(fit, ...) f(fit, function(x, ...) x[[1]], ...)
+  expected <- list(posterior_epred, posterior_linpred, posterior_predict)
+  answers <- list(
+    list(line(), c(expected, log_lik, bayes_R2, predictive_interval,
+                   bayesplot::pp_check)),
+    list(short(gibbs_bmf, ratings, 2),
+         c(expected, log_lik, predict, predictive_interval,
+           bayesplot::pp_check)),
+    list(mixture(), c(log_lik, posterior_predict, bayesplot::pp_check)),
+    list(topics(), c(log_lik, posterior_predict, predict)),
+    list(mh, lapply(c(posterior_epred, posterior_predict, log_lik), by_own))
   )
+  for (answer in answers) {
+    for (f in answer[[2]]) {
+      expect_error(
+        f(answer[[1]], draws = 7), "ndraws", class = "gibbsite_error_argument"
+      )
+    }
+  }
+  fit <- line()
+  expect_gibbsite_error(class = "gibbsite_error_argument", {
+    posterior_predict(fit, draws = 7)
+    bayesplot::pp_check(fit, draws = 7)
+    posterior_predict(mh, function(x, ...) x[["a"]], draws = 7)
+    gibbs_lm(dist ~ speed, cars, ndraws = 7)
+  })
 })
 
 test_that("what a fit cannot predict is an error that says so", {
@@ -83,7 +109,6 @@ test_that("what a fit cannot predict is an error that says so", {
     posterior_linpred(own)
     posterior_predict(own)
     bayesplot::pp_check(mh)
-    posterior_epred(fit, draws = 2, ndraws = 3)
     posterior_epred(fit, ndraws = 1e6)
   })
 })
@@ -164,7 +189,7 @@ test_that("bayestestR's numbers are those of summary()", {
 
 test_that("the draws of the prior for a Bayes factor are those of the prior", {
   skip_if_not_installed("insight")
-  prior <- logistic_prior(c = matrix(c(4, 1, 1, 2), 2))
+  prior <- logistic_prior(slope_variance = matrix(c(4, 1, 1, 2), 2))
   fit <- short(gibbs_logistic, am ~ wt, mtcars, prior)
   names <- names(coef(fit))
   draws <- withr::with_seed(1, gibbsite:::drawn_prior(fit, names, NULL))

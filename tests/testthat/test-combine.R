@@ -91,7 +91,7 @@ test_that("predictions are those of the mixture", {
     posterior_linpred(fit)[401:402, 1:12],
     posterior_linpred(fits[[2]])[1:2, 1:12]
   )
-  expect_identical(dim(posterior_predict(fit, new, draws = 7)), c(7L, 3L))
+  expect_identical(dim(posterior_predict(fit, new, ndraws = 7)), c(7L, 3L))
   expect_length(bayes_R2(fit), 1200)
   # terms with a basis of their own in each data set
   curved <- quiet_fits(gibbs_lm, y ~ poly(x, 2))

@@ -124,3 +124,32 @@ test_that("a call may name its formula, in any position", {
   expect_identical(formula(fits[["6"]]), mpg ~ wt, ignore_formula_env = TRUE)
   expect_identical(nobs(fits[["6"]]), 7L)
 })
+
+test_that("a name in short is no argument", {
+  set.seed(1)
+  made <- sim_bmf(12, 8, rank = 2, share = 0.5)
+  names(made) <- c("s", "d", "y")
+  fit <- brief(gibbs_lm, dist ~ speed, cars)
+  new <- data.frame(speed = 10)
+  expect_gibbsite_error({
+    gibbs_bmf(y ~ s + d, made, user = "s", rank = 2)
+    gibbs_lm(dist ~ speed, cars, pri = lm_prior())
+    predict(fit, new, int = "mean")
+    posterior_predict(fit, new, nd = 3)
+    summary(fit, var = "speed")
+  })
+  # also in a call that passes its arguments on
+  pass <- function(...) predict(fit, ...)
+  expect_error(
+    pass(new, inter = "mean"), "no argument `inter`",
+    class = "gibbsite_error_argument"
+  )
+  expect_error(
+    lapply(list(fit), predict, new, inter = "mean"), "no argument `inter`",
+    class = "gibbsite_error_argument"
+  )
+  expect_identical(
+    pass(new, interval = "mean"),
+    do.call(predict, list(fit, new, interval = "mean"))
+  )
+})

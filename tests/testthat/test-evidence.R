@@ -195,7 +195,7 @@ test_that("logistic and probit regressions have their evidence", {
   skip_long()
   for (link in c("logit", "probit")) {
     fit <- quick(gibbs_logistic, cbind(3, 5) ~ 1, data.frame(one = 1),
-                 logistic_prior(intercept_c = 2), link = link)
+                 logistic_prior(intercept_variance = 2), link = link)
     share <- c(logit = plogis, probit = pnorm)[[link]]
     exact <- log(integrate(function(w) {
       dbinom(3, 8, share(w)) * dnorm(w, 0, sqrt(2))
@@ -314,7 +314,7 @@ test_that("the evidence of a logistic regression with groups is a quadrature", {
   data <- data.frame(
     y = c(1, 0, 1, 1, 1, 0, 0, 0, 1), g = rep(c("a", "b", "c"), each = 3)
   )
-  prior <- logistic_prior(intercept_c = 2, group_df = 3, group_scale = 1)
+  prior <- logistic_prior(intercept_variance = 2, group_df = 3, group_scale = 1)
   fit <- quick(gibbs_logistic, y ~ 1 + (1 | g), data, prior, draws = 2000)
   v <- seq(-6, 6, length.out = 61)
   weight <- dnorm(v) * (v[2] - v[1])
@@ -349,7 +349,7 @@ test_that("the joint density of a logistic regression with slopes by group", {
     root <- chol(covariance)
     share <- plogis(0.1 + rowSums(x * t(w)))
     sum(dbinom(data$am + 1, 3, share, log = TRUE)) +
-      sum(dnorm(one[1:2], 0, sqrt(prior$c), log = TRUE)) +
+      sum(dnorm(one[1:2], 0, sqrt(prior$slope_variance), log = TRUE)) +
       sum(apply(u, 2, log_normal, mean = 0, covariance = covariance)) +
       4 * sum(log(diag(root)))
   }, 0)
@@ -854,7 +854,8 @@ test_that("an improper prior has no evidence", {
   fit <- quick(gibbs_lm, mpg ~ wt, mtcars, lm_prior(intercept_sd = Inf),
                draws = 50)
   expect_identical(as.numeric(log_evidence(fit)), NA_real_)
-  fit <- quick(gibbs_logistic, am ~ wt, mtcars, logistic_prior(c = Inf),
+  fit <- quick(gibbs_logistic, am ~ wt, mtcars,
+               logistic_prior(slope_variance = Inf),
                draws = 50)
   expect_identical(as.numeric(log_evidence(fit)), NA_real_)
 })

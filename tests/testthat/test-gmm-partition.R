@@ -106,7 +106,7 @@ test_that("clusters need the draws of the allocations", {
   expect_gibbsite_error({
     point_clustering(fit)
     point_clustering(kept, "entropy")
-    point_clustering(kept, draws = 6)
+    point_clustering(kept, ndraws = 6)
     point_clustering(1)
   })
   found <- point_clustering(kept)

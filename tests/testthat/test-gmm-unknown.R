@@ -59,7 +59,7 @@ test_that("words for an unknown number are the same", {
     unknown_fit(k = "unknown"), unknown_fit(k = unknown_k())
   ))
   flowers <- unknown_fit(~ . - Species, k = "unknown", data = iris)
-  expect_identical(dim(log_lik(flowers, draws = 2)), c(2L, 150L))
+  expect_identical(dim(log_lik(flowers, ndraws = 2)), c(2L, 150L))
 })
 
 test_that("draws are finite and agree with each other", {
@@ -90,7 +90,7 @@ test_that("log_lik() and predict() are the density of each draw's mixture", {
     density <- predict(fit, type = "density")
     expect_equal(density$mean, unname(colMeans(exp(log_lik))))
   }
-  expect_identical(dim(posterior_predict(fit, draws = 3, nobs = 4)),
+  expect_identical(dim(posterior_predict(fit, ndraws = 3, nobs = 4)),
                    c(3L, 4L, 2L))
 })
 

@@ -156,7 +156,7 @@ test_that("a fit without its data answers and goes on with them", {
   expect_s3_class(summary(bare), "data.frame")
   expect_identical(dim(relabel(bare)[[1]]), c(30L, 16L))
   expect_identical(allocation_probabilities(bare)$switches, c(0, 0))
-  expect_identical(dim(posterior_predict(bare, draws = 2)), c(2L, 272L, 2L))
+  expect_identical(dim(posterior_predict(bare, ndraws = 2)), c(2L, 272L, 2L))
   for (answer in list(predict, log_lik)) {
     expect_error(answer(bare), class = "gibbsite_error_no_data")
   }
@@ -503,7 +503,7 @@ test_that("new data are taken by name, or by position", {
     predict(fit, x, "prob", 0.9, 3)
     predict(fit, new_data = x)
     log_lik(fit, drawz = 3)
-    posterior_predict(fit, ndraws = 3)
+    posterior_predict(fit, draws = 3)
   })
 })
 
@@ -524,27 +524,27 @@ test_that("log_lik adds up to the stored log-likelihood", {
     expect_identical(colnames(log_lik(holes)), as.character(1:272)[-20])
   }
   expect_identical(
-    log_lik(complete, draws = 4), log_lik(complete)[c(1, 14, 27, 40), ]
+    log_lik(complete, ndraws = 4), log_lik(complete)[c(1, 14, 27, 40), ]
   )
 })
 
 test_that("posterior_predict draws data sets from R's generator", {
   fit <- short_gmm(50)
   set.seed(2)
-  out <- posterior_predict(fit, draws = 7)
+  out <- posterior_predict(fit, ndraws = 7)
   expect_identical(dim(out), c(7L, 272L, 2L))
   expect_identical(dimnames(out)[[3]], c("eruptions", "waiting"))
   set.seed(2)
-  expect_identical(posterior_predict(fit, draws = 7), out)
-  expect_identical(dim(posterior_predict(fit, draws = 3, nobs = 5)),
+  expect_identical(posterior_predict(fit, ndraws = 7), out)
+  expect_identical(dim(posterior_predict(fit, ndraws = 3, nobs = 5)),
                    c(3L, 5L, 2L))
-  expect_identical(dim(posterior_predict(fit, draws = 1, nobs = 1)),
+  expect_identical(dim(posterior_predict(fit, ndraws = 1, nobs = 1)),
                    c(1L, 1L, 2L))
   expect_identical(dim(posterior_predict(fit, nobs = 2)), c(100L, 2L, 2L))
   one <- short_gmm(20, x = datasets::faithful$eruptions)
-  expect_identical(dim(posterior_predict(one, draws = 3, nobs = 4)), 3:4)
+  expect_identical(dim(posterior_predict(one, ndraws = 3, nobs = 4)), 3:4)
   # the mixture's mean and covariance
-  many <- posterior_predict(fit, draws = 1, nobs = 1e5)[1, , ]
+  many <- posterior_predict(fit, ndraws = 1, nobs = 1e5)[1, , ]
   invariant <- gibbsite:::model_invariants(
     attr(fit, "model"), all_draws(fit)[1, , drop = FALSE]
   )[1, ]
@@ -572,12 +572,14 @@ test_that("loo, waic and pp_check take a fit", {
   if (requireNamespace("bayesplot", quietly = TRUE)) {
     expect_s3_class(bayesplot::pp_check(fit), "ggplot")
     expect_s3_class(bayesplot::pp_check(fit, variable = "waiting"), "ggplot")
-    expect_s3_class(bayesplot::pp_check(fit, draws = 1, variable = 2), "ggplot")
+    expect_s3_class(
+      bayesplot::pp_check(fit, ndraws = 1, variable = 2), "ggplot"
+    )
     short <- short_gmm(5, x = datasets::faithful$eruptions)
     expect_s3_class(bayesplot::pp_check(short), "ggplot")
     expect_gibbsite_error({
       bayesplot::pp_check(fit, variable = "depth")
-      bayesplot::pp_check(fit, draws = 1000)
+      bayesplot::pp_check(fit, ndraws = 1000)
     })
   }
 })
@@ -797,7 +799,8 @@ test_that("covariances of a prior may be data frames and Matrix objects", {
   priors <- list(
     function(x) gmm_prior(v0 = x, s0 = x),
     function(x) hlm_prior("inverse-wishart", df = 4, scale = x),
-    function(x) logistic_prior(c = x), function(x) random_walk(cov = x)
+    function(x) logistic_prior(slope_variance = x),
+    function(x) random_walk(cov = x)
   )
   forms <- list(
     as.data.frame(spd), Matrix::Matrix(spd), Matrix::Matrix(spd, sparse = TRUE)
@@ -1674,8 +1677,8 @@ test_that("questions that a fit cannot answer are refused", {
     coclustering(fit)
     coclustering("a")
     allocation_probabilities(NULL)
-    log_lik(fit, draws = 21)
-    posterior_predict(fit, draws = 21)
+    log_lik(fit, ndraws = 21)
+    posterior_predict(fit, ndraws = 21)
     posterior_predict(fit, nobs = 0)
     plot(fit, type = "pie")
     plot(fit, "mixture", variables = "depth")

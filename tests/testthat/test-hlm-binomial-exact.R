@@ -15,7 +15,8 @@ binomial_cases <- list(
     group_model_for(
       hit ~ x + f + (x | g), binomial_example(), weights = count,
       prior = logistic_prior(
-        c = 2, intercept_c = 9, group_df = 3, group_scale = c(2, 0.7)
+        slope_variance = 2, intercept_variance = 9, group_df = 3,
+        group_scale = c(2, 0.7)
       )
     )
   },
@@ -100,7 +101,8 @@ binomial_joint_model <- function(link = "logit", formula = NULL) {
   group_model_for(
     formula, binomial_example(c(4, 3, 1, 2)), offset = o, link = link,
     prior = logistic_prior(
-      c = 0.6, intercept_c = 1.5, group_df = 4, group_scale = c(1, 0.5)
+      slope_variance = 0.6, intercept_variance = 1.5, group_df = 4,
+      group_scale = c(1, 0.5)
     )
   )
 }

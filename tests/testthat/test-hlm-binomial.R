@@ -182,7 +182,7 @@ test_that("other methods answer", {
   expect_length(bayes_R2(fit), 400)
   expect_identical(rownames(confint(fit))[1:2], c("(Intercept)", "x"))
   expect_identical(
-    dim(posterior_predict(fit, data[1:3, ], draws = 7, trials = 5)), c(7L, 3L)
+    dim(posterior_predict(fit, data[1:3, ], ndraws = 7, trials = 5)), c(7L, 3L)
   )
   expect_snapshot(print(prior_summary(fit)))
   expect_snapshot(gibbsite:::model_labels(gibbsite:::fit_part(fit, "model")))

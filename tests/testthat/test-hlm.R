@@ -125,7 +125,7 @@ test_that("new groups have the spread of the groups", {
 test_that("log_lik() by group integrates the deviations out", {
   data <- hlm_example()
   fit <- hlm_fit(y ~ x + (1 + x | g), data, weights = v, offset = x / 3)
-  found <- log_lik(fit, by = "group", draws = 3)
+  found <- log_lik(fit, by = "group", ndraws = 3)
   expect_identical(dim(found), c(3L, 6L))
   d <- gibbsite:::hlm_draws_in(
     attr(fit, "model"), as.matrix(fit)[gibbsite:::spread_rows(3, 400, NULL), ]
@@ -164,7 +164,7 @@ test_that("log_lik() by group takes many groups in blocks", {
   found <- log_lik(fit, by = "group")
   some <- gibbsite:::spread_rows(5, ndraws(fit), NULL)
   expect_equal(
-    found[some, ], log_lik(fit, by = "group", draws = 5), tolerance = 1e-12
+    found[some, ], log_lik(fit, by = "group", ndraws = 5), tolerance = 1e-12
   )
   # a group without observations of positive weight
   # group 7 has no observations

@@ -690,3 +690,22 @@ test_that("ids of any class are ids or refused", {
   refused(users(vectors$integer64), "Load the bit64 package")
   refused(documents(vectors$integer64), "Load the bit64 package")
 })
+
+test_that("a forged fit is refused by the name that the user's call gives it", {
+  forged <- structure(
+    list(), class = c("gibbs_lm", "gibbsite_regression", "gibbsite_fit")
+  )
+  named <- function(code, arg, name) {
+    error <- tryCatch(code, error = identity)
+    expect_s3_class(error, "gibbsite_error_forged")
+    expect_match(conditionMessage(error), paste0("^`", arg, "` has the class"))
+    expect_identical(deparse(conditionCall(error)[[1]]), name)
+  }
+  named(vcov(forged), "object", "vcov")
+  named(posterior::nvariables(forged), "x", "posterior::nvariables")
+  named(loo::waic(forged), "x", "loo::waic")
+  named(convergence(forged), "fit", "convergence")
+  named(monte_carlo(forged), "draws", "monte_carlo")
+  # also where a part is read further down
+  named(predictive_interval(forged), "object", "predictive_interval")
+})

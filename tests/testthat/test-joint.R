@@ -158,13 +158,16 @@ test_that("the prior predicts data in the form of the model's", {
   expect_identical(names(ratings$data[[2]]), c("user", "item", "value"))
   expect_equal(sort(ratings$observed$value), sort(given$value))
   trials <- prior_predict(gibbs_logistic(
-    cbind(ncases, ncontrols) ~ agegp, datasets::esoph, logistic_prior(c = 1)
+    cbind(ncases, ncontrols) ~ agegp, datasets::esoph,
+    logistic_prior(slope_variance = 1)
   ), 3, seed = 1)
   expect_identical(
     rowSums(trials$data[[3]]), rowSums(trials$observed)
   )
   coins <- prior_predict(
-    gibbs_logistic(am ~ wt, datasets::mtcars, logistic_prior(c = 1)), 3,
+    gibbs_logistic(
+      am ~ wt, datasets::mtcars, logistic_prior(slope_variance = 1)
+    ), 3,
     seed = 1
   )
   expect_true(all(as.matrix(coins) %in% 0:1))

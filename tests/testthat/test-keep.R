@@ -64,7 +64,7 @@ kept_models <- local({
       c("theta", "phi", "z", "labels"),
       list(
         predict = predict, log_lik = log_lik, loo = function(fit) loo::loo(fit),
-        posterior_predict = function(fit) posterior_predict(fit, draws = 2),
+        posterior_predict = function(fit) posterior_predict(fit, ndraws = 2),
         top_terms = top_terms, coherence = coherence,
         topic_distances = topic_distances, topic_estimates = topic_estimates,
         ldavis_data = ldavis_data, own = function(fit) relabel(fit, "none"),

@@ -20,7 +20,8 @@ fit_line <- function(data, prior = "nig", draws = 1000, ...) {
 
 fit_clubs <- function(data, draws = 1000, ...) {
   quietly(gibbs_logistic(
-    am ~ wt, data, logistic_prior(c = 1, intercept_c = 4), draws = draws,
+    am ~ wt, data, logistic_prior(slope_variance = 1, intercept_variance = 4),
+    draws = draws,
     chains = 2, progress = FALSE, ...
   ))
 }
@@ -564,7 +565,8 @@ test_that("what cannot be left out is an error", {
   })
   # without its only failure a response is separated
   flat <- quietly(gibbs_logistic(
-    c(1, 1, 0, 1, 1, 0) ~ 1, prior = logistic_prior(c = Inf, intercept_c = Inf),
+    c(1, 1, 0, 1, 1, 0) ~ 1,
+    prior = logistic_prior(slope_variance = Inf, intercept_variance = Inf),
     draws = 20, chains = 2, seed = 1, progress = FALSE
   ))
   expect_gibbsite_error(class = "gibbsite_error_fold", {

@@ -188,7 +188,7 @@ test_that("the check tells good approximations from poor ones", {
     dnorm(w, coef(narrow), sqrt(vcov(narrow)), log = TRUE)
   k <- suppressWarnings(loo::psis(ratio, r_eff = 1))$diagnostics$pareto_k
   expect_equal(check$pareto_k, k, tolerance = 1e-6)
-  few <- importance_check(narrow, draws = 20)
+  few <- importance_check(narrow, ndraws = 20)
   expect_identical(few$draws, 20L)
   expect_identical(few$verdict, "unknown")
 })
@@ -282,7 +282,7 @@ test_that("the check of a corrected fit is that of its approximation", {
   both <- c(check$log_evidence, importance_check(plain)$log_evidence)
   se <- c(check$log_evidence_se, importance_check(plain)$log_evidence_se)
   expect_lt(abs(diff(both)) / sqrt(sum(se^2)), 4.5)
-  expect_identical(importance_check(fit, draws = 77)$draws, 77L)
+  expect_identical(importance_check(fit, ndraws = 77)$draws, 77L)
   expect_identical(coef(fit), coef(plain))
   expect_identical(vcov(fit), vcov(plain))
   expect_true(all(c("rhat", "ess_bulk") %in% names(summary(fit))))
@@ -511,7 +511,7 @@ test_that("questions that a fit cannot answer are errors", {
   expect_gibbsite_error({
     importance_check(lone)
     importance_check(bare)
-    importance_check(fit, draws = 5000)
+    importance_check(fit, ndraws = 5000)
     log_evidence(1)
     confint(fit, "z")
     confint(fit, level = 95)

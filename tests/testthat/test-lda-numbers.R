@@ -83,7 +83,7 @@ test_that("columns, running means and summaries have the same numbers", {
     expect_lt(max(abs(kept - topics[[block]]) / error), 6)
   }
   expect_identical(predict(fit), topics$theta)
-  by_draw <- predict(fit, type = "draws", draws = 120)
+  by_draw <- predict(fit, type = "draws", ndraws = 120)
   expect_equal(
     apply(by_draw, 2:3, mean), apply(draws_of(fit, "theta"), 3:4, mean),
     ignore_attr = TRUE

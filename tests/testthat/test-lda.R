@@ -219,7 +219,7 @@ test_that("one chain's topics give the shares of documents", {
     unname(predict(fit, chain = 2, type = "class")),
     factor(colnames(two)[max.col(two, "first")], colnames(two))
   )
-  draws <- predict(fit, chain = 2, type = "draws", draws = 50)
+  draws <- predict(fit, chain = 2, type = "draws", ndraws = 50)
   expect_equal(draws[7, 3, 2], fit[[2]][7, "theta[3,2]"], ignore_attr = TRUE)
   # new documents: the draws of phi are those of the chain
   first <- withr::with_seed(3, predict(fit, diag(30)[1:3, ], chain = 1))
@@ -249,10 +249,10 @@ test_that("new documents are folded in", {
   # these documents were in the fit, which knows their shares
   own <- predict(fit)[1:5, ]
   expect_lt(max(abs(mean - own)), 0.1)
-  draws <- predict(fit, new, type = "draws", draws = 200)
+  draws <- predict(fit, new, type = "draws", ndraws = 200)
   expect_identical(dim(draws), c(200L, 5L, 3L))
   expect_lt(max(abs(apply(draws, 2:3, mean) - mean) / (sd / sqrt(100))), 5)
-  expect_identical(dim(predict(fit, type = "draws", draws = 20)),
+  expect_identical(dim(predict(fit, type = "draws", ndraws = 20)),
                    c(20L, 40L, 3L))
   set.seed(2)
   expect_identical(predict(fit, new), mean)
@@ -300,7 +300,7 @@ test_that("held-out perplexity is near that of the truth", {
   ), "completion")
   expect_gt(result$perplexity, truth$perplexity - 3 * truth$se)
   expect_lt(result$perplexity, 1.1 * truth$perplexity)
-  whole <- held_out_perplexity(fit, new, "left_to_right", draws = 5)
+  whole <- held_out_perplexity(fit, new, "left_to_right", ndraws = 5)
   expect_equal(whole$tokens, 200 * 60)
   expect_lt(whole$perplexity, 30)
   expect_gt(whole$perplexity, truth$perplexity - 5 * truth$se)
@@ -326,7 +326,7 @@ test_that("halves of documents are disjoint and complete", {
 
 test_that("log_lik is the sum over tokens by hand", {
   fit <- long_fit()
-  log_lik <- log_lik(fit, draws = 4)
+  log_lik <- log_lik(fit, ndraws = 4)
   expect_identical(dim(log_lik), c(4L, 40L))
   theta <- draws_of(fit, "theta")
   phi <- draws_of(fit, "phi")
@@ -336,11 +336,11 @@ test_that("log_lik is the sum over tokens by hand", {
   expect_equal(
     sum(by_hand) / sum(corpus$x), fit[[1]][[1, "log_lik"]]
   )
-  new <- posterior_predict(fit, draws = 2)
+  new <- posterior_predict(fit, ndraws = 2)
   expect_identical(Matrix::rowSums(new[[2]]), Matrix::rowSums(corpus$x))
-  expect_identical(dim(log_lik(fit, corpus$x[1:3, ], draws = 2)), c(2L, 3L))
+  expect_identical(dim(log_lik(fit, corpus$x[1:3, ], ndraws = 2)), c(2L, 3L))
   # without a word that the fit knows
-  expect_identical(unname(log_lik(fit, 0 * corpus$x[1:2, ], draws = 2)),
+  expect_identical(unname(log_lik(fit, 0 * corpus$x[1:2, ], ndraws = 2)),
                    matrix(0, 2, 2))
 })
 

@@ -218,8 +218,8 @@ test_that("one by one is the same as all at once, dense as sparse", {
     }
   }
   expect_identical(
-    posterior_epred(fit, new, draws = 30)[, 7],
-    posterior_epred(fit, new[7, ], draws = 30)[, 1]
+    posterior_epred(fit, new, ndraws = 30)[, 7],
+    posterior_epred(fit, new[7, ], ndraws = 30)[, 1]
   )
   x <- model.matrix(fit)
   y <- as.integer(MASS::Pima.tr$type) - 1L
@@ -265,7 +265,7 @@ test_that("missing predictors give missing predictions", {
   }
   expect_identical(is.na(predict(fit, new, type = "class"))[[2]], TRUE)
   expect_identical(
-    unname(is.na(posterior_predict(fit, new, draws = 3)[1, ])),
+    unname(is.na(posterior_predict(fit, new, ndraws = 3)[1, ])),
     c(FALSE, TRUE, FALSE)
   )
 })
@@ -332,8 +332,8 @@ test_that("the log-likelihood is the binomial one", {
   )
   both <- cars()
   expect_equal(log_lik(both, mtcars), log_lik(both))
-  expect_equal(log_lik(both, mtcars[4, ], draws = 20)[, 1],
-               log_lik(both, draws = 20)[, 4])
+  expect_equal(log_lik(both, mtcars[4, ], ndraws = 20)[, 1],
+               log_lik(both, ndraws = 20)[, 4])
   x <- cbind(1, mtcars$wt)
   colnames(x) <- c("(Intercept)", "wt")
   matrix_fit <- laplace_logistic(x, mtcars$am, draws = 20, progress = FALSE)
@@ -395,7 +395,9 @@ test_that("replicated data have the predictive mean", {
   expect_lt(max(abs(z_of_means(draws, fitted(fit) * beetles$exposed))), 4.5)
   set.seed(1)
   expect_identical(posterior_predict(fit), draws)
-  new <- posterior_predict(fit, beetles[1:2, ], trials = c(1, 1000), draws = 50)
+  new <- posterior_predict(
+    fit, beetles[1:2, ], trials = c(1, 1000), ndraws = 50
+  )
   expect_lte(max(new[, 1]), 1)
   expect_gt(max(new[, 2]), 1)
   expect_identical(
@@ -527,7 +529,7 @@ test_that("corrected, the means are those of a long Markov chain", {
   n <- if (is_extended()) 1e6 else 6e4
   set.seed(20)
   chain <- random_walk(
-    x, y, prior_summary(fit)$c, coef(fit), vcov(fit), n
+    x, y, prior_summary(fit)$slope_variance, coef(fit), vcov(fit), n
   )
   chain <- chain[-seq_len(n / 20), ]
   mean <- colMeans(chain)
@@ -840,7 +842,7 @@ test_that("mistakes in predictions are named", {
     formula(by_matrix)
     terms(by_matrix)
     model.frame(by_matrix)
-    posterior_epred(fit, draws = 401)
+    posterior_epred(fit, ndraws = 401)
     posterior_predict(fit, trials = 2)
     log_lik(by_matrix, x)
     log_lik(fit, mtcars["wt"])

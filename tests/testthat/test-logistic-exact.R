@@ -100,7 +100,8 @@ test_that("densities of all data sets, integrated over w, sum to 1", {
   for (i in seq_len(nrow(outcomes))) {
     s <- as.numeric(outcomes[i, ])
     fit <- suppressMessages(laplace_logistic(
-      cbind(slope = x), cbind(s, trials - s), prior = logistic_prior(c = 7),
+      cbind(slope = x), cbind(s, trials - s),
+      prior = logistic_prior(slope_variance = 7),
       offset = c(0.3, 0, -1), draws = 1, chains = 1, progress = FALSE
     ))
     value <- gibbsite:::logistic_log_joint(fit_model(fit), cbind(rule$node))
@@ -362,7 +363,7 @@ test_that("in one dimension the errors fall as they should with more data", {
     x <- cbind(slope = rep(c(0.5, 1, 2, 3), length.out = n))
     y <- rep(c(1, 0, 1, 1, 0, 1, 1, 1, 1, 0), each = 2, length.out = n)
     model <- fit_model(laplace_logistic(
-      x, y, prior = logistic_prior(c = 4), draws = 1, chains = 1
+      x, y, prior = logistic_prior(slope_variance = 4), draws = 1, chains = 1
     ))
     map <- model$data$map
     sd <- 1 / model$data$precision_factor[[1]]

@@ -9,7 +9,9 @@ logistic_gibbs_cases <- list(
   counts = function(link) {
     logistic_gibbs_model_for(
       cbind(s, m - s) ~ a + g, logistic_example(), weights = v, offset = o,
-      prior = logistic_prior(c = c(1, 2, 3), intercept_c = 4), link = link
+      prior = logistic_prior(
+        slope_variance = c(1, 2, 3), intercept_variance = 4
+      ), link = link
     )
   },
   alone = function(link) {
@@ -227,7 +229,7 @@ for (link in c("logit", "probit")) {
       separated = logistic_case("separated", link),
       few = logistic_gibbs_model_for(
         y ~ a, logistic_example(5), link = link,
-        prior = logistic_prior(c = 9, intercept_c = 9)
+        prior = logistic_prior(slope_variance = 9, intercept_variance = 9)
       )
     )
     for (model in two) {
@@ -248,7 +250,7 @@ test_that("one coefficient agrees with quadrature", {
   density <- function(w) {
     exp(s * stats::plogis(w, log.p = TRUE) +
           (n - s) * stats::plogis(-w, log.p = TRUE)) *
-      stats::dnorm(w, 0, sqrt(model$prior$c))
+      stats::dnorm(w, 0, sqrt(model$prior$slope_variance))
   }
   moment <- function(f) {
     stats::integrate(
@@ -335,7 +337,7 @@ logistic_joint_model <- function(link) {
   logistic_gibbs_model_for(
     x, cbind(data$s, data$m - data$s), offset = data$o,
     weights = rep_len(c(1, 2), 8), link = link,
-    prior = logistic_prior(c = 1.5, intercept_c = 0.8)
+    prior = logistic_prior(slope_variance = 1.5, intercept_variance = 0.8)
   )
 }
 

@@ -121,7 +121,8 @@ test_that("the mode and the prior are those of laplace_logistic()", {
 })
 
 test_that("a completed prior of the intercept alone stays as it is", {
-  fit <- logit_fit(am ~ 1, mtcars, prior = logistic_prior(intercept_c = 2))
+  prior <- logistic_prior(intercept_variance = 2)
+  fit <- logit_fit(am ~ 1, mtcars, prior = prior)
   again <- logit_fit(am ~ 1, mtcars, prior = prior_summary(fit))
   expect_identical(prior_summary(again), prior_summary(fit))
   expect_identical(as.matrix(again), as.matrix(fit))
@@ -373,7 +374,9 @@ test_that("mistakes in the arguments are named", {
     gibbs_logistic(Species ~ Sepal.Width, iris)
     gibbs_logistic(am ~ wt + (1 | cyl) + (1 | gear), mtcars)
     gibbs_logistic(am ~ wt + (1 | cyl / gear), mtcars)
-    gibbs_logistic(am ~ wt + (1 | cyl), mtcars, logistic_prior(c = Inf))
+    gibbs_logistic(
+      am ~ wt + (1 | cyl), mtcars, logistic_prior(slope_variance = Inf)
+    )
     gibbs_logistic(
       am ~ wt + (1 | cyl), mtcars, logistic_prior(group_scale = c(1, 2))
     )

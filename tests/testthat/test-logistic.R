@@ -48,7 +48,7 @@ expect_as_glm <- function(fit, glm) {
 }
 
 test_that("responses of every kind are those of glm()", {
-  flat <- logistic_prior(c = Inf)
+  flat <- logistic_prior(slope_variance = Inf)
   cars$name <- as.character(cars$manual)
   for (response in c("am", "manual", "am == 1", "name")) {
     formula <- stats::reformulate(c("wt", "hp"), response)
@@ -101,7 +101,7 @@ budworm <- data.frame(
 
 test_that("proportions with numbers of trials are counts, as in glm()", {
   data <- transform(budworm, share = dead / trials, extra = trials / 2)
-  flat <- logistic_prior(c = Inf)
+  flat <- logistic_prior(slope_variance = Inf)
   expected <- stats::glm(share ~ sex + dose, stats::binomial(), data,
     weights = trials
   )
@@ -197,7 +197,7 @@ test_that("a constant response is fine under a prior, and is said", {
 
 test_that("weights, offset and subset are looked up as glm() does", {
   # prior and rows fixed, so that only what is tested differs
-  prior <- logistic_prior(c = 10, intercept_c = 10)
+  prior <- logistic_prior(slope_variance = 10, intercept_variance = 10)
   cars$half <- rep(c(0, 1), 16)
   a <- quiet_fit(am ~ wt, cars, prior, weights = half, offset = qsec / 10)
   b <- quiet_fit(am ~ wt + offset(qsec / 10), cars, prior, subset = half == 1)
@@ -365,8 +365,8 @@ test_that("the prior prints, and checks itself", {
     logistic_prior(numeric())
     logistic_prior(matrix(1:6, 2))
     logistic_prior(matrix(c(1, 2, 2, 1), 2))
-    logistic_prior(1, intercept_c = 0)
-    logistic_prior(1, intercept_c = c(1, 2))
+    logistic_prior(1, intercept_variance = 0)
+    logistic_prior(1, intercept_variance = c(1, 2))
   })
 })
 
@@ -374,24 +374,27 @@ test_that("the default prior is the one stated", {
   fit <- quiet_fit(am ~ wt + hp, cars)
   c <- c((2.5 / sd(cars$wt))^2, (2.5 / sd(cars$hp))^2)
   intercept <- 100 + sum(c * c(mean(cars$wt), mean(cars$hp))^2)
-  expect_equal(prior_summary(fit)$c,
+  expect_equal(prior_summary(fit)$slope_variance,
                c("(Intercept)" = intercept, wt = c[[1]], hp = c[[2]]))
   expect_snapshot(prior_summary(fit))
   # rows of weight zero do not count
   some <- quiet_fit(am ~ wt + hp, cars, weights = rep(0:1, 16))
   half <- quiet_fit(am ~ wt + hp, cars[c(FALSE, TRUE), ])
-  expect_equal(prior_summary(some)$c, prior_summary(half)$c)
+  expect_equal(
+    prior_summary(some)$slope_variance, prior_summary(half)$slope_variance
+  )
   # nor does it matter how the zeros are stored
   x <- cbind("(Intercept)" = 1, a = c(0, 0, 3, 1), b = c(0, 1, 0, 0))
   expect_equal(
-    prior_summary(quiet_fit(Matrix::Matrix(x, sparse = TRUE), c(0, 1, 1, 0)))$c,
-    prior_summary(quiet_fit(x, c(0, 1, 1, 0)))$c
+    prior_summary(quiet_fit(Matrix::Matrix(x, sparse = TRUE), c(0, 1, 1, 0))),
+    prior_summary(quiet_fit(x, c(0, 1, 1, 0)))
   )
 })
 
 test_that("a prior is given by number, vector, names or matrix", {
   c_of <- function(...) {
-    prior_summary(quiet_fit(am ~ wt + hp, cars, prior = logistic_prior(...)))$c
+    prior <- logistic_prior(...)
+    prior_summary(quiet_fit(am ~ wt + hp, cars, prior = prior))$slope_variance
   }
   expect_identical(
     c_of(3, 7), c("(Intercept)" = 7, wt = 3, hp = 3)
@@ -434,7 +437,10 @@ test_that("a column that does not vary counts as an intercept", {
   expect_gibbsite_condition(
     fit <- quiet_fit(x, c(0, 1, 0, 1)), "gibbsite_message_constant"
   )
-  expect_equal(prior_summary(fit)$c[c("one", "none")], c(one = 25, none = 1))
+  expect_equal(
+    prior_summary(fit)$slope_variance[c("one", "none")],
+    c(one = 25, none = 1)
+  )
 })
 
 # ---- collinear and separated data --------------------------------------------
@@ -710,7 +716,7 @@ test_that("odds ratios are drawn, also of separated data, but for a probit", {
   on.exit(grDevices::dev.off())
   fit <- laplace_logistic(
     y ~ x, data.frame(y = rep(0:1, each = 5), x = 1:10 * 1e-4),
-    prior = logistic_prior(c = 1e12), draws = 20, seed = 1
+    prior = logistic_prior(slope_variance = 1e12), draws = 20, seed = 1
   )
   expect_identical(plot(fit, type = "odds"), fit)
   expect_lte(graphics::par("usr")[1], 0)

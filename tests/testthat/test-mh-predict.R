@@ -76,13 +76,13 @@ test_that("predict() gives means and bands, and a column of places", {
   line <- function(p, at) p[["mu"]] * at
   mu <- as.matrix(fit)[, "mu"]
   expect_equal(unname(predict(fit, line, at = 1:3)), mean(mu) * 1:3)
-  band <- predict(fit, line, at = c(2, 1, 3), interval = TRUE, level = 0.5)
+  band <- predict(fit, line, at = c(2, 1, 3), interval = "mean", level = 0.5)
   expect_s3_class(band, "data.frame")
   expect_named(band, c("at", "mean", "sd", "lower", "upper"))
   expect_identical(band$at, c(2, 1, 3))
   expect_equal(band$sd, sd(mu) * c(2, 1, 3))
   expect_equal(band$lower[[2]], quantile(mu, 0.25, names = FALSE))
-  alone <- predict(fit, function(p) c(a = p[["mu"]], b = 1), interval = TRUE)
+  alone <- predict(fit, function(p) c(a = p[["mu"]], b = 1), interval = "mean")
   expect_named(alone, c("mean", "sd", "lower", "upper"))
   expect_identical(rownames(alone), c("a", "b"))
   pdf(NULL)
@@ -94,11 +94,11 @@ test_that("predict() gives means and bands, and a column of places", {
 test_that("new data come from R's generator", {
   fit <- own_mh()
   draw <- function(p, n) rnorm(n, p[["mu"]])
-  withr::with_seed(3, one <- posterior_predict(fit, draw, n = 2, draws = 10))
-  withr::with_seed(3, two <- posterior_predict(fit, draw, n = 2, draws = 10))
+  withr::with_seed(3, one <- posterior_predict(fit, draw, n = 2, ndraws = 10))
+  withr::with_seed(3, two <- posterior_predict(fit, draw, n = 2, ndraws = 10))
   expect_identical(one, two)
   expect_identical(dim(one), c(10L, 2L))
-  expect_false(identical(one, posterior_predict(fit, draw, n = 2, draws = 10)))
+  expect_false(identical(one, posterior_predict(fit, draw, n = 2, ndraws = 10)))
 })
 
 test_that("log_lik() is that of the function, loo() that of the matrix", {
@@ -138,6 +138,8 @@ test_that("functions that cannot be called are refused by name", {
     predict(fit, function(p, z) p[["mu"]], 1)
     predict(fit, function(p, z) p[["mu"]], p = 1, z = 1)
     predict(fit, function(p) p[["mu"]], level = 2)
+    predict(fit, function(p) p[["mu"]], interval = TRUE)
+    predict(fit, function(p) p[["mu"]], interval = "prediction")
     predict(fit, function(p) if (p[["mu"]] > 0.6) 1 else 1:2)
     predict(fit, function(p) stop("no"))
     log_lik(fit)

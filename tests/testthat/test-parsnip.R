@@ -18,7 +18,7 @@ engine_fit <- function(model, engine, formula, ...) {
 test_that("a logistic regression predicts as by glm, with a weak prior", {
   fit <- engine_fit(
     "logistic_reg", "gibbsite", am ~ qsec + drat, seed = 1, draws = 2000,
-    prior = logistic_prior(c = Inf, intercept_c = Inf)
+    prior = logistic_prior(slope_variance = Inf, intercept_variance = Inf)
   )
   glm <- engine_fit("logistic_reg", "glm", am ~ qsec + drat)
   own <- of_parsnip("extract_fit_engine", fit)

@@ -180,7 +180,7 @@ test_that("log_lik() of new rows is that of the same rows in the fit", {
     whole <- withr::with_seed(1, log_lik(fit))
     again <- withr::with_seed(1, log_lik(fit, newdata = cars))
     expect_equal(again, whole, ignore_attr = TRUE)
-    some <- log_lik(fit, newdata = cars[rows, ], draws = 10)
+    some <- log_lik(fit, newdata = cars[rows, ], ndraws = 10)
     expect_identical(dim(some), c(10L, 3L))
     other <- cars[1, ]
     other$cyl <- 11
@@ -209,7 +209,7 @@ test_that("the density of a group's binomial responses is an integral", {
       weights = rep(1:2, 16), draws = 30, burnin = 60, chains = 2, seed = 1,
       progress = FALSE
     ))
-    found <- log_lik(fit, by = "group", draws = 5)
+    found <- log_lik(fit, by = "group", ndraws = 5)
     expect_identical(colnames(found), c("4", "6", "8"))
     draws <- as.matrix(fit)[round(seq(1, ndraws(fit), length.out = 5)), ]
     inverse <- family(fit)$linkinv
@@ -236,7 +236,7 @@ test_that("the density of a group's binomial responses is an integral", {
   }
   # of two, by the mean over draws of the deviations
   fit <- quick(gibbs_logistic, am ~ wt + (wt | cyl), cars)
-  found <- log_lik(fit, by = "group", draws = 1)
+  found <- log_lik(fit, by = "group", ndraws = 1)
   at <- as.matrix(fit)[1, ]
   sd <- at[c("sd[1]", "sd[2]")]
   sigma <- outer(sd, sd) * matrix(c(1, at["cor[2,1]"], at["cor[2,1]"], 1), 2)

@@ -260,6 +260,27 @@ test_that("fits whose priors name their fields by letters are read", {
   }
 })
 
+test_that("priors of logistic regressions have words for letters", {
+  skip_unless_readable()
+  fits <- readRDS(stored(3, "regressions.rds"))
+  regressions <- new.env()
+  source(test_path("stored", "regressions.R"), local = regressions)
+  stored_names <- function(fit) names(attr(fit, "model")$prior)
+  for (fit in fits[c("logistic", "grouped", "laplace")]) {
+    expect_true("c" %in% stored_names(fit))
+    prior <- prior_summary(fit)
+    expect_s3_class(prior, "logistic_prior")
+    expect_false(any(c("c", "intercept_c") %in% names(prior)))
+    expect_length(prior$slope_variance, 2)
+    expect_output(print(prior), "variance")
+    # as a prior of a new fit
+    call <- getCall(fit)
+    call$data <- quote(regressions$cars)
+    call$prior <- prior
+    expect_identical(prior_summary(quietly(eval(call))), prior)
+  }
+})
+
 test_that("fits with priors of letters go on as those of today", {
   skip_unless_readable()
   fits <- readRDS(stored_priors("fits.rds"))

@@ -6,7 +6,7 @@ lost <- is.na(air$Solar.R)
 guess <- gibbs_lm(Solar.R ~ Ozone + Temp, air[!lost, ], lm_prior("nig"),
   draws = 100, seed = 1
 )
-drawn <- posterior_predict(guess, air[lost, ], draws = 5)
+drawn <- posterior_predict(guess, air[lost, ], ndraws = 5)
 sets <- lapply(1:5, function(m) {
   transform(air, Solar.R = replace(Solar.R, lost, drawn[m, ]))
 })

@@ -26,8 +26,8 @@ refused("data beside a data frame",
 right("intervals hold 0.95 unless another level is given", {
   asked <- made[1:3, 1:2]
   identical(
-    predict(ratings, asked, type = "interval"),
-    predict(ratings, asked, type = "interval", level = 0.95)
+    predict(ratings, asked, interval = "prediction"),
+    predict(ratings, asked, interval = "prediction", level = 0.95)
   ) && identical(
     predict(mixture, faithful[1:3, ], type = "density"),
     predict(mixture, faithful[1:3, ], type = "density", level = 0.95)

@@ -44,7 +44,7 @@ refused("a name that is no coefficient",
             logistic_prior(slope_mean = c(glucose = 1))),
         says = "glucose.*\"glu\" and \"bmi\"")
 refused("a variance and a standard deviation",
-        logistic_prior(c = 1, slope_sd = 2), says = "not both")
+        logistic_prior(slope_variance = 1, slope_sd = 2), says = "not both")
 rare <- transform(
   d, level = factor(c(rep("rare", 5), rep(c("a", "b", "c"), 65)))
 )

@@ -132,9 +132,9 @@ size_t bmf_work_size(const bmf_data *data, int threads);
 void bmf_open(bmf_model *model, const bmf_data *data, const bmf_state *state,
               void *work, int threads);
 
-/* One sweep: of ordinal ratings cutpoints and latent values; users, items, moves of both (bmf_scale.h), their hyperparameters,
- * beta.  With model->mode each block goes to its conditional mode, and nothing is
- * moved.  A scan_model's `sweep`. */
+/* One sweep: of ordinal ratings cutpoints and latent values; users, items, moves of
+ * both (bmf_scale.h), their hyperparameters, beta.  With model->mode each block is
+ * set to its conditional mode, without the moves.  A scan_model's `sweep`. */
 status bmf_sweep(void *model, const scan_control *control);
 
 /* Users alone, given the items and hyperparameters of the state.  shift: NULL, or
@@ -142,11 +142,11 @@ status bmf_sweep(void *model, const scan_control *control);
 status bmf_draw_users(bmf_model *model, const double *shift,
                       const scan_control *control);
 
-/* Recorded: of ordinal ratings theta, and no beta; the precisions (gamma: beta, lambda_u, lambda_v; wishart: beta, and of
- * users and of items the trace and log determinant of Lambda and the length of mu),
- * the unknown lambda_B, root mean squared residual (ordinal: log likelihood), log
- * joint density, cells (the mean of the rating, with the constant), u (d x
- * n) and v (d x m) where kept. */
+/* Recorded: of ordinal ratings theta, and no beta; the precisions (gamma: beta,
+ * lambda_u, lambda_v; wishart: beta, and of users and of items the trace and log
+ * determinant of Lambda and the length of mu), the unknown lambda_B, root mean
+ * squared residual (ordinal: log likelihood), log joint density, cells (the mean of
+ * the rating, with the constant), u (d x n) and v (d x m) where kept. */
 size_t bmf_columns(const bmf_data *data);
 void bmf_record(void *model, double *row, size_t stride);
 

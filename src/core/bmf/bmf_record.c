@@ -79,7 +79,7 @@ static void store_hyperparameters(const bmf_model *m, double *to) {
     to[k] = m->state.theta[k];
 }
 
-/* This draw, where it belongs to the set that is stored. */
+/* Stores this draw if the thinning schedule selects it. */
 void bmf_store_draw(bmf_model *m) {
   const bmf_store *store = &m->store;
   const double kept = *m->state.kept;

@@ -24,7 +24,7 @@ static double log_density(const void *data, double x) {
          (s->up2 * up + s->up1) * up;
 }
 
-/* x after 0.  The density falls on both sides. */
+/* A slice step from x = 0; an error if the density does not fall on both sides. */
 static status step_scale(const scale_density *s, double *x) {
   if (!(s->down2 > 0.0 && s->up2 > 0.0) || !isfinite(log_density(s, 0.0)))
     return STATUS_NOT_FINITE;

@@ -171,7 +171,7 @@ static void allocate_block(const gmm_model *m, size_t first, size_t lanes,
 
 /* ---- sums by component ------------------------------------------------------ */
 
-/* What waits in the bin of component c enters its sums. */
+/* Adds the buffered observations of component c to its sums. */
 static void empty_bin(const gmm_model *m, gmm_sums *sums, size_t c) {
   const size_t d = m->data.d;
   gmm_add_bin(m->data.form, sums->bin + c * d * BIN, d, sums->waiting[c],

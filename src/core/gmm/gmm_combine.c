@@ -9,9 +9,14 @@
 #include "numeric/rdist.h"
 #include "numeric/rmath.h"
 
-#define GAP 4.0   /* of the density of v                             */
-#define SIZE 30.0 /* of the parameters of B                          */
-#define NEAR 4.0  /* the power by which pairs that overlap are drawn */
+/* The parameters of the split, of which any choice leaves the posterior
+ * invariant: the second parameter of the Beta distribution of |v|^2 (larger: the
+ * two means are nearer), the scale of the two shapes of B's matrix beta (larger:
+ * the two covariances are more alike), and the power of the overlap by which
+ * pairs are drawn. */
+#define V_BETA 4.0
+#define B_SHAPE 30.0
+#define OVERLAP_POWER 4.0
 
 /* A chain's first tries come one a sweep, later ones in a sweep with the
  * probability RATE: the likelihood is computed twice for each. */
@@ -55,9 +60,9 @@ typedef struct {
 
 /* log of q / J of one block, but for w in J and for constants. */
 static double log_block(double d, double p, const determinants *det) {
-  const double s = 0.5 * d + SIZE * p, t = 0.5 * d + SIZE * (1.0 - p);
+  const double s = 0.5 * d + B_SHAPE * p, t = 0.5 * d + B_SHAPE * (1.0 - p);
   const double log_p = log(p), log_rest = log1p(-p);
-  double value = (GAP - 1.0) * (det->within - det->whole);
+  double value = (V_BETA - 1.0) * (det->within - det->whole);
   for (double j = 0.0; j < d; j += 1.0)
     value +=
       lgammafn(s + t - 0.5 * j) - lgammafn(s - 0.5 * j) - lgammafn(t - 0.5 * j);
@@ -136,15 +141,15 @@ static status combine(const gmm_model *m, gmm_combine_work *work,
   return STATUS_OK;
 }
 
-/* v in the unit ball: |v|^2 ~ Beta(d/2, GAP), a direction. */
+/* v in the unit ball: |v|^2 ~ Beta(d/2, V_BETA), a direction. */
 static void draw_gap(size_t d, double *v) {
   double square = 0.0;
   for (size_t j = 0; j < d; j++) {
     v[j] = norm_rand();
     square += v[j] * v[j];
   }
-  /* Beta(d/2, GAP) as a share of chi-squares, of which the first is that */
-  const double root = sqrt(square + rchisq(2.0 * GAP));
+  /* Beta(d/2, V_BETA) as a share of chi-squares, of which the first is that */
+  const double root = sqrt(square + rchisq(2.0 * V_BETA));
   for (size_t j = 0; j < d; j++)
     v[j] /= root;
 }
@@ -181,8 +186,8 @@ static status split_block(gmm_combine_work *work, const gmm_part *c, double p,
   status outcome = linalg_cholesky(within, d);
   if (outcome != STATUS_OK)
     return outcome;
-  rdist_bartlett((double)d + 2.0 * SIZE * p, d, t_1);
-  rdist_bartlett((double)d + 2.0 * SIZE * (1.0 - p), d, t_2);
+  rdist_bartlett((double)d + 2.0 * B_SHAPE * p, d, t_1);
+  rdist_bartlett((double)d + 2.0 * B_SHAPE * (1.0 - p), d, t_2);
   linalg_outer_gram(t_1, d, sum);
   linalg_outer_gram(t_2, d, b->factor + from);
   for (size_t e = 0; e < d * d; e++)
@@ -285,7 +290,7 @@ static void set_nearness(const gmm_model *m, gmm_combine_work *work, size_t a,
   const status outcome =
     combine(m, work, &one, &two, &work->new[2], &log_h, &log_overlap);
   work->nearness[a + m->data.k * b] =
-    outcome == STATUS_OK ? exp(NEAR * log_overlap) : 0.0;
+    outcome == STATUS_OK ? exp(OVERLAP_POWER * log_overlap) : 0.0;
 }
 
 static double sum_nearness(const gmm_model *m, const gmm_combine_work *work) {

@@ -24,16 +24,16 @@
  *
  *   J = w |Sigma|^(1/2) |W|^((d + 1)/2) (p (1 - p))^(-d (d + 2)/2).
  *
- * p is uniform, v has the density proportional to (1 - |v|^2)^(GAP - 1), and B is
+ * p is uniform, v has the density proportional to (1 - |v|^2)^(V_BETA - 1), and B is
  * matrix beta with the parameters
  *
- *   s = (d - 1)/2 + 1/2 + SIZE p,  t = (d - 1)/2 + 1/2 + SIZE (1 - p),
+ *   s = (d - 1)/2 + 1/2 + B_SHAPE p,  t = (d - 1)/2 + 1/2 + B_SHAPE (1 - p),
  *
  * about p I, so that the covariances are alike.  With 1 - |v|^2 = |W| / |Sigma|,
  * |B| = p^d |Sigma_a| / |W| and |I - B| = (1 - p)^d |Sigma_b| / |W|, the density q
  * of (p, v, B) is a function of determinants.
  *
- * The pair to be combined is drawn in proportion to (|W| / |Sigma|)^NEAR, which
+ * The pair to be combined is drawn in proportion to (|W| / |Sigma|)^OVERLAP_POWER, which
  * is large where components overlap; then which of its labels is freed, and the
  * component c that splits, uniformly.  The reverse of (a, b, c) is (c, b, a), and
  * the move is accepted with the probability min(1, r),
@@ -63,7 +63,7 @@ typedef struct {
 
 typedef struct {
   gmm_part old[3], new[3]; /* of the labels a, b, c                 */
-  double *nearness;        /* k x k: (|W| / |Sigma|)^NEAR of a pair */
+  double *nearness;        /* k x k: (|W| / |Sigma|)^OVERLAP_POWER of a pair */
   double *matrix[4], *vector;
 } gmm_combine_work;
 

@@ -8,8 +8,8 @@
 
 /* ---- the target ---------------------------------------------------------- */
 
-/* The user's value of coordinate j and the log of its derivative; 0 when the
- * value is beyond the doubles, or not told from the bound. */
+/* The user's value of coordinate j and the log of its derivative.  Returns 0 if
+ * the value overflows or rounds to the bound. */
 static int map_coordinate(const mh_model *m, size_t j, double w, double *value,
                           double *log_slope) {
   const double lower = m->lower[j], upper = m->upper[j];
@@ -48,8 +48,9 @@ static int inside_bounds(const mh_model *m, const double *point) {
   return inside;
 }
 
-/* The user's point; *log_jacobian: log of its derivative's determinant.  0:
- * the density is zero there, without asking. */
+/* The user's point; *log_jacobian: log of its derivative's determinant.  Returns
+ * 0 if the point is on a bound or overflows: the density is then taken as zero
+ * and not evaluated. */
 static int map_point(const mh_model *m, const double *x, double *point,
                      double *log_jacobian) {
   int inside = 1;
@@ -165,8 +166,9 @@ void mh_count(const mh_memory *memory, int in_burnin, int moved) {
 
 /* ---- adaptation after a climb -------------------------------------------- */
 
-/* Among typical points the log density varies by about d / 2.  A point higher
- * by more than 10 + d than where adaptation began is met on a climb. */
+/* Among typical points the log density varies by about d / 2.  A rise of more than
+ * 10 + d above the point where adaptation began means that the chain has climbed
+ * there from a region of low density. */
 void mh_forget_climb(mh_model *m) {
   if (!m->high || !(m->value[1] > *m->high + 10.0 + (double)m->d))
     return;

@@ -15,8 +15,8 @@
  * Bounded coordinates can be moved to the whole line: x is then the working
  * point, `point` the user's, and the working density has the Jacobian's factor.
  *
- * User code is called through mh_function and never while the generator is
- * taken: variates are drawn ahead, `rows` sweeps at a time. */
+ * User code is called through mh_function.  Meanwhile the sampler does not hold
+ * the state of R's generator: variates are drawn ahead, for `rows` sweeps. */
 #ifndef GIBBSITE_MH_H
 #define GIBBSITE_MH_H
 
@@ -230,12 +230,12 @@ status mh_evaluate_slope(mh_model *m, const double *x, const double *point,
 /* The gradient at the state's point, unless it is known. */
 status mh_know_slope(mh_model *m);
 
-/* After a step of burn-in: far below the typical log density a chain climbs, and
- * learns the way up in place of the density's shape.  While it does so learning
- * begins again and again. */
+/* After a step of burn-in: a chain that starts far below the typical log density
+ * climbs, and adaptation would learn the direction of the climb instead of the
+ * density's shape.  So adaptation starts again while the chain climbs. */
 void mh_forget_climb(mh_model *m);
 
-/* Counts a step. */
+/* Counts a step, and whether it was accepted. */
 void mh_count(const mh_memory *memory, int in_burnin, int moved);
 
 /* The status of a fault, which is noted with its point. */

@@ -53,8 +53,8 @@ static void learn(const mh_proposal *p, const mh_memory *memory,
     memcpy(memory->mean, x, p->d * sizeof(double));
 }
 
-/* Points seen so far count no more: the next one is the mean, and the weights
- * grow from there.  L and s stay as they are. */
+/* Starts the running mean and covariance anew from the next point.  L and s keep
+ * their values. */
 static void learn_again(const mh_proposal *p, const mh_memory *memory) {
   (void)p;
   memory->tuning[1] = -1.0;

@@ -62,7 +62,7 @@ static status try_stage(mh_model *m, mh_move *move, size_t stage,
   return outcome == STATUS_OK ? mh_evaluate_move(m, move) : outcome;
 }
 
-/* `first` keeps the rejected point where the second try does not write. */
+/* Copies the rejected point to `first`, which the second try does not change. */
 static void keep_rejected(mh_model *m, mh_move *first) {
   const size_t bytes = first->proposal->d * sizeof(double);
   memcpy(m->rejected, first->y.x, bytes);
@@ -103,9 +103,9 @@ static status log_ratio_back(mh_model *m, const mh_move *first,
   return outcome;
 }
 
-/* The ratio of the second try, which has p(z) q2(x | z) / (p(x) q2(z | x)) so
- * far, gets the factors of the first.  A first point beyond the doubles leads
- * nowhere. */
+/* Multiplies the ratio of the second try, so far p(z) q2(x | z) / (p(x) q2(z | x)),
+ * by the factors of the first try.  If the first point has overflowed, the second
+ * try is rejected. */
 static status add_first_try(mh_model *m, const mh_move *first,
                             mh_move *second) {
   double there, back, ratio_back;

@@ -59,7 +59,7 @@ static status update(mh_model *m, size_t b, double u, const double *variates,
   double angle = 2.0 * M_PI * philox_unif(&s.choices);
   double low = angle - 2.0 * M_PI, high = angle;
   s.height = m->power * m->value[1] - log_normal(&e, 0.0) + log(u);
-  /* an angle of zero, to which only a random density leads, leaves x */
+  /* at an angle of zero, only reached with a random density, x stays */
   while (angle != 0.0) {
     const status outcome = ask_angle(&s, &e, angle);
     if (outcome != STATUS_OK)

@@ -9,7 +9,7 @@
 #include "mh/mh.h"
 #include "numeric/rdist.h"
 
-/* A sweep over block b; m->next is the point asked for. */
+/* A sweep over block b; m->next is the point whose density is asked for. */
 typedef struct {
   mh_model *m;
   mh_block *block;
@@ -17,7 +17,7 @@ typedef struct {
   const scan_control *control;
   philox_stream choices;
   double height;   /* log of it                            */
-  double asked;    /* points                               */
+  double asked;    /* number of evaluated points           */
   double value[2]; /* of the point asked for last          */
   int above;       /* is the density there above the height */
 } mh_height;
@@ -25,10 +25,10 @@ typedef struct {
 mh_height mh_open_height(mh_model *m, size_t b, const double *uniforms,
                          const scan_control *control);
 
-/* s->above <- does m->next, where log density less `part` counts, lie above? */
+/* Sets s->above: is the log density at m->next less `part` above the height? */
 status mh_ask_height(mh_height *s, double part);
 
-/* The state's point <- the one asked for last. */
+/* The state moves to the point evaluated last. */
 void mh_take_point(mh_height *s);
 
 /* u: a uniform, for the trace. */

@@ -42,8 +42,8 @@ status mh_draw_move(mh_model *m, mh_move *move, const double *variates) {
                                        variates, move->proposed, m->a);
 }
 
-/* log q(x | y) - log q(y | x).  A custom proposal that could not have made its
- * own draw, or gives NaN, is at fault. */
+/* log q(x | y) - log q(y | x).  It is an error of a custom proposal if log q of
+ * its own draw is -Inf or NaN. */
 static status evaluate_correction(mh_model *m, mh_move *move) {
   const mh_proposal *p = move->proposal;
   double there, back;

@@ -38,8 +38,7 @@ void mh_accept_move(mh_model *m, const mh_move *move);
 void mh_write_trace(mh_model *m, size_t b, const mh_move *move, double u,
                     int moved);
 
-/* A proposal that adapts learns from its own step, after which the state stands
- * where it does. */
+/* An adaptive proposal learns from its own step, after the state has moved. */
 void mh_learn_from(mh_model *m, const mh_move *move, int in_burnin);
 
 /* The step of Metropolis and Hastings on block b: of mh_move_type. */

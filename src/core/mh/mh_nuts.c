@@ -56,8 +56,8 @@ static double log_sum(double a, double b) {
   return fmax(a, b) + log1p(exp(-fabs(a - b)));
 }
 
-/* near <- near followed by far, of which a position is drawn instead with
- * probability `log_probability`.  Is there no U-turn? */
+/* Joins `far` to `near`, and takes the position drawn from `far` with the
+ * probability exp(log_probability).  Returns whether there is no U-turn. */
 static int join(mh_tree *tree, mh_subtree *near, mh_subtree *far,
                 double log_probability) {
   const size_t d = tree->t->block->proposal->d;
@@ -122,7 +122,7 @@ static void begin_whole(mh_trajectory *t) {
   t->whole.log_weight = 0.0;
 }
 
-/* Seen from its other end. */
+/* The same subtree with its ends exchanged. */
 static void reverse(mh_subtree *s) {
   double *end = s->first;
   s->first = s->last;

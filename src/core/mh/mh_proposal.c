@@ -109,9 +109,9 @@ static double log_factor(const mh_proposal *p, const double *l) {
   return sum;
 }
 
-/* log density of e: independent normals, uniforms, or multivariate t.  The edge
- * of the uniforms' support is met a rounding error away, from both sides alike,
- * so that the wider one changes no ratio. */
+/* log density of e: independent normals, uniforms, or multivariate t.  The support
+ * of the uniforms is taken a little wider, for rounding errors; as it is so in both
+ * directions, no ratio changes. */
 static double log_standard(const mh_proposal *p, const double *e) {
   const double d = (double)p->d;
   double square = 0.0, largest = 0.0;

@@ -31,13 +31,13 @@ typedef struct {
   double grown, shrunk;
 } interval;
 
-/* Sums of widths may overflow. */
+/* Kept away from overflow, since widths are added to it. */
 static double within(double x) {
   return fmin(fmax(x, -0.25 * DBL_MAX), 0.25 * DBL_MAX);
 }
 
-/* *end moves out by `width` while the density there is above the height, at most
- * `steps` times. */
+/* Moves *end outwards by `width`, at most `steps` times, while the density there
+ * is above the height. */
 static status step_end(mh_height *s, interval *i, double *end, double width,
                        double steps) {
   for (double n = 0.0; n < steps; n += 1.0) {
@@ -63,8 +63,8 @@ static status step_out(mh_height *s, interval *i, double x, double width) {
                               : outcome;
 }
 
-/* Points are drawn until one is above.  An interval without points other than x,
- * which only a random density leads to, leaves x. */
+/* Draws points until one is above the height.  If the interval has shrunk to x,
+ * which happens only with a random density, the chain stays at x. */
 static status shrink(mh_height *s, interval *i, double x) {
   for (;;) {
     const double y = i->left + philox_unif(&s->choices) * (i->right - i->left);

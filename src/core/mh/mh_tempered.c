@@ -173,7 +173,7 @@ static void learn_ladder(const mh_block *block) {
   }
 }
 
-/* Counted anew, as are the replicas. */
+/* Starts the counts of swaps anew, and those of the replicas. */
 static void learn_again(const mh_proposal *p, const mh_memory *memory) {
   mh_count_again(p, memory);
   for (size_t k = 0; k < p->settings.tempered.temperatures; k++)

@@ -51,8 +51,8 @@ int mh_in_window(double t, double burnin) {
   return t > w.before && t <= w.end;
 }
 
-/* A window after which the next one would not end in time is as long as there is
- * time. */
+/* If the window after this one would not fit into the burn-in, this one takes all
+ * the time that is left. */
 int mh_window_ends(double t, double burnin) {
   const windows w = windows_of(burnin);
   if (!mh_in_window(t, burnin))

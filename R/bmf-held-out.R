@@ -1,0 +1,260 @@
+# Predictions of pairs given up front, and scores of ratings held back.
+
+#' Predictions averaged over every kept draw
+#'
+#' For the pairs given to [gibbs_bmf()] as `predict_at`: means and variances
+#' that the chains accumulated at every kept draw as they ran. [predict()] of
+#' the same pairs uses only the stored draws, which are fewer. The ends of the
+#' interval are those of [predict.gibbs_bmf()], shifted and scaled to the
+#' accumulated mean and standard deviation. With `range` or `link` in the fit
+#' all numbers are those of [predict.gibbs_bmf()], because only linear
+#' predictors are accumulated.
+#'
+#' @param fit A fit made by [gibbs_bmf()] with `predict_at`.
+#' @param level Number between 0 and 1, default 0.95: the probability of the
+#'   interval.
+#' @return A data frame with a row for each pair of `predict_at`: the pair, its
+#'   rating if one was given, `mean`, `variance` and its parts `noise` and
+#'   `parameters`, `lower`, `upper`, and `unknown` as in [predict.gibbs_bmf()].
+#'   After an interrupt, the means include draws of the faster chains that the
+#'   fit does not show yet.
+#' @section Errors: `gibbsite_error_argument` for a fit without `predict_at`.
+#' @examples
+#' set.seed(1)
+#' made <- sim_bmf(40, 30, rank = 2, share = 0.3)
+#' back <- sample(nrow(made), 50)
+#' fit <- gibbs_bmf(made[-back, ], rank = 2, predict_at = made[back, ],
+#'   draws = 200, burnin = 200, chains = 2, seed = 1
+#' )
+#' head(predicted_at(fit))
+#' held_out(fit)
+#' @export
+predicted_at <- function(fit, level = 0.95) {
+  check_needed(fit = "a fit made by gibbs_bmf()")
+  call <- rlang::current_env()
+  check_bmf(fit)
+  level <- check_level(level)
+  pairs <- asked_pairs(fit, call)
+  kept <- kept_factors(fit, call = call)
+  streamed <- asked_moments(fit, kept, pairs)
+  ends <- if (is_latent(kept$model)) {
+    interval_ends(kept, pairs, level)
+  } else {
+    streamed_ends(kept, pairs, streamed, level)
+  }
+  out <- pair_frame(
+    kept$model, pairs, mean = streamed$mean,
+    variance = streamed$noise + streamed$variance, noise = streamed$noise,
+    parameters = streamed$variance, lower = ends[, 1L], upper = ends[, 2L],
+    unknown = pairs$unknown
+  )
+  if (!is.null(pairs$value)) {
+    value <- stats::setNames(
+      data.frame(pairs$value), fit_part(fit, "model")$names[[3]]
+    )
+    out <- cbind(out[1:2], value, out[-(1:2)])
+  }
+  out
+}
+
+check_bmf <- function(fit, arg = "fit", call = rlang::caller_env()) {
+  check_fit_of(fit, "gibbs_bmf", arg, call)
+}
+
+asked_pairs <- function(fit, call) {
+  model <- fit_part(fit, "model")
+  pairs <- model$pairs
+  if (is.null(pairs)) {
+    abort_argument(
+      c(
+        "{.arg fit} was made without {.arg predict_at}.",
+        i = "Use {.fn predict}, or fit again with the pairs."
+      ),
+      call = call
+    )
+  }
+  unrated <- c(
+    model$user_counts[pairs$user] == 0, model$item_counts[pairs$item] == 0
+  )
+  unrated <- matrix(unrated, ncol = 2)
+  pairs$ids <- list(
+    user = model$users[pairs$user], item = model$items[pairs$item]
+  )
+  pairs$unknown <- c("none", "user", "item", "both")[
+    1 + unrated[, 1L] + 2 * unrated[, 2L]
+  ]
+  pairs
+}
+
+# Means and variances at `predict_at`: those accumulated, which are of the
+# linear predictor; if the rating is another function of it, those of the stored
+# draws.
+asked_moments <- function(fit, kept, pairs) {
+  if (is_latent(kept$model)) {
+    pair_moments(kept, pairs)
+  } else {
+    streamed_moments(fit)
+  }
+}
+
+# Means and variances over every kept draw of all chains, each chain weighted by
+# its number of draws (Chan, Golub and LeVeque 1983, doi:10.2307/2683386, eq.
+# 1.5).
+streamed_moments <- function(fit) {
+  parts <- lapply(fit_part(fit, "chains"), function(chain) {
+    bmf_predicted(chain$state)
+  })
+  count <- vapply(parts, function(part) as.double(part$count), 0)
+  if (sum(count) == 0) {
+    abort_no_averages("The means at `predict_at`", rlang::caller_env())
+  }
+  weight <- count / sum(count)
+  mean <- Reduce(`+`, Map(function(part, w) w * part$mean, parts, weight))
+  m2 <- Reduce(`+`, Map(function(part, n) {
+    part$m2 + n * (part$mean - mean)^2
+  }, parts, count))
+  list(
+    mean = fit_part(fit, "model")$center + mean, variance = m2 / sum(count),
+    noise = sum(weight * vapply(parts, function(part) part$noise, 0))
+  )
+}
+
+# The quantiles of the stored draws' mixture, standardised by its mean and
+# standard deviation and rescaled with those of all draws.
+streamed_ends <- function(kept, pairs, streamed, level) {
+  moments <- pair_moments(kept, pairs)
+  sd <- sqrt(moments$noise + moments$variance)
+  ends <- interval_ends(kept, pairs, level)
+  streamed$mean + sqrt(streamed$noise + streamed$variance) / sd *
+    (ends - moments$mean)
+}
+
+#' How well ratings that were held back are predicted
+#'
+#' @param fit A fit made by [gibbs_bmf()], or the result of a search for a mode.
+#' @param newdata `NULL` for the ratings given as `predict_at`, or a data frame
+#'   of pairs with ratings.
+#' @param level Numbers between 0 and 1, default 0.5, 0.8 and 0.95: the
+#'   probabilities of the central predictive intervals whose coverage is
+#'   counted.
+#' @param ... Not used.
+#' @param user_features,item_features As in [predict.gibbs_bmf()].
+#' @return A data frame of one row: `ratings` (how many), `rmse` (root mean
+#'   square error of the posterior mean), `mae` (mean absolute error), `lpd`
+#'   (mean log predictive density of a rating; higher is better), and for each
+#'   level `coverage_50`, ...: the share of ratings inside their interval.
+#' @details
+#' With `predict_at` the errors are those of [predicted_at()], averaged over
+#' every kept draw; density and coverage use the draws that the fit keeps for
+#' prediction.
+#'
+#' The standard error of a coverage \eqn{p} is about \eqn{\sqrt{p(1-p)/n}}{
+#' sqrt(p (1 - p) / n)}. To compare the `rmse` of two fits use the same ratings:
+#' most of the chance variation is then common to both.
+#' @section Errors: `gibbsite_error_argument` if no ratings were held back.
+#' @examples
+#' set.seed(1)
+#' made <- sim_bmf(40, 30, rank = 2, share = 0.3)
+#' back <- sample(nrow(made), 50)
+#' fit <- gibbs_bmf(made[-back, ], rank = 2, draws = 200, burnin = 200,
+#'   chains = 2, seed = 1
+#' )
+#' held_out(fit, made[back, ])
+#' @export
+held_out <- function(fit, newdata = NULL, level = c(0.5, 0.8, 0.95), ...) {
+  check_needed(fit = "a fit made by gibbs_bmf()")
+  UseMethod("held_out")
+}
+
+#' @export
+held_out.default <- function(fit, newdata = NULL, level = c(0.5, 0.8, 0.95),
+                             ...) {
+  check_bmf(fit, call = rlang::caller_env())
+}
+
+#' @rdname held_out
+#' @export
+held_out.gibbs_bmf <- function(fit, newdata = NULL,
+                               level = c(0.5, 0.8, 0.95), ...,
+                               user_features = NULL, item_features = NULL) {
+  call <- rlang::current_env()
+  check_unlocked(call)
+  check_no_more(...)
+  level <- check_levels(level)
+  pairs <- held_out_pairs(
+    fit, newdata, call, list(u = user_features, v = item_features)
+  )
+  kept <- kept_factors(fit, call = call)
+  stand_ins <- draw_stand_ins(kept, pairs)
+  mean <- if (is.null(newdata) && !is_latent(kept$model)) {
+    streamed_moments(fit)$mean[pairs$rows]
+  } else {
+    pair_moments(kept, pairs, stand_ins)$mean
+  }
+  scores <- score_pairs(kept, pairs, stand_ins)
+  held_out_row(
+    pairs$value, mean, scores[, 1L], scores[, 2:3, drop = FALSE], level
+  )
+}
+
+check_levels <- function(level, call = rlang::caller_env()) {
+  check_numeric_vector(
+    level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE,
+    call = call
+  )
+}
+
+# Pairs with ratings: those of newdata, or those of predict_at that have one.
+# `features` as in bmf_pairs().
+held_out_pairs <- function(fit, newdata, call, features = NULL) {
+  model <- fit_part(fit, "model")
+  if (!is.null(newdata)) {
+    pairs <- bmf_pairs(model, newdata, call, features)
+    check_values(pairs, model, call)
+    return(pairs)
+  }
+  check_no_features(features, call)
+  if (is.null(model$pairs$value) || all(is.na(model$pairs$value))) {
+    abort_argument(
+      c(
+        "{.arg newdata} is needed: the fit holds no ratings held back.",
+        i = "{.arg predict_at} had no ratings, or was not given."
+      ),
+      call = call
+    )
+  }
+  pairs <- asked_pairs(fit, call)
+  rows <- which(!is.na(pairs$value))
+  list(
+    user = pairs$user[rows], item = pairs$item[rows],
+    ids = lapply(pairs$ids, `[`, rows), value = pairs$value[rows],
+    unknown = pairs$unknown[rows], rows = rows
+  )
+}
+
+# Of each rating the log predictive density, and the probabilities of
+# rating_below(): pairs x 3.
+score_pairs <- function(kept, pairs, stand_ins = draw_stand_ins(kept, pairs)) {
+  by_blocks(pairs, length(kept$noise), function(rows) {
+    latent <- bmf_normals(kept, pairs, rows, stand_ins)
+    density <- rating_log_density(kept, pairs$value[rows], latent)
+    largest <- apply(density, 2, max)
+    relative <- exp(density - rep(largest, each = nrow(density)))
+    cbind(
+      largest + log(colMeans(relative)),
+      rating_below(kept, pairs$value[rows], latent)
+    )
+  })
+}
+
+# below: as rating_below() gives it
+held_out_row <- function(value, mean, log_density, below, level) {
+  inside <- vapply(level, function(p) mean(inside_interval(below, p)), 0)
+  names(inside) <- paste0("coverage_", format_probs(level))
+  error <- value - mean
+  out <- data.frame(
+    ratings = length(value), rmse = sqrt(mean(error^2)),
+    mae = mean(abs(error)), lpd = mean(log_density)
+  )
+  cbind(out, t(inside))
+}
