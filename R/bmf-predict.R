@@ -712,6 +712,8 @@ new_codes <- function(ids, codes) {
 #' @section Errors: `gibbsite_error_argument` for more draws than there are and
 #'   for `newdata` without the columns needed; `gibbsite_error_size` when the
 #'   matrix would be larger than `options(gibbsite.max_draws_mb)`.
+#' @seealso [predict.gibbs_bmf()] for means and intervals, [held_out()] for the
+#'   error of ratings held back, [compare_k()] for ranks.
 #' @examples
 #' set.seed(1)
 #' made <- sim_bmf(40, 30, rank = 2, share = 0.3)
@@ -857,6 +859,7 @@ pp_check.gibbs_bmf <- function(object, draws = NULL, ...) {
 #'   rating) and `.resid`.
 #' @section Errors: `gibbsite_error_argument` when the fit does not hold its
 #'   data.
+#' @seealso [predict.gibbs_bmf()] for other cells, [plot.gibbs_bmf()].
 #' @examples
 #' set.seed(1)
 #' made <- sim_bmf(40, 30, rank = 2, share = 0.3)
@@ -948,6 +951,7 @@ glance.gibbs_bmf <- function(x, ...) {
 #'   After an interrupt, the means include draws of the faster chains that the
 #'   fit does not show yet.
 #' @section Errors: `gibbsite_error_argument` for a fit without `predict_at`.
+#' @seealso [held_out()] for the error, [predict.gibbs_bmf()] for other cells.
 #' @examples
 #' set.seed(1)
 #' made <- sim_bmf(40, 30, rank = 2, share = 0.3)
@@ -1060,6 +1064,9 @@ streamed_ends <- function(kept, pairs, streamed, level) {
 
 #' How well ratings that were held back are predicted
 #'
+#' The root mean square error, the mean absolute error and the coverage of
+#' intervals for ratings that were not used by the fit.
+#'
 #' @param fit A fit made by [gibbs_bmf()], or the result of a search for a mode.
 #' @param newdata `NULL` for the ratings given as `predict_at`, or a data frame
 #'   of pairs with ratings.
@@ -1081,6 +1088,8 @@ streamed_ends <- function(kept, pairs, streamed, level) {
 #' sqrt(p (1 - p) / n)}. To compare the `rmse` of two fits use the same ratings:
 #' most of the chance variation is then common to both.
 #' @section Errors: `gibbsite_error_argument` if no ratings were held back.
+#' @seealso [predicted_at()] for each rating, [compare_k()] for ranks,
+#'   [kfold()].
 #' @examples
 #' set.seed(1)
 #' made <- sim_bmf(40, 30, rank = 2, share = 0.3)

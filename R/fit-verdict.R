@@ -296,7 +296,7 @@ has_converged <- function(fit) {
 #'   draws are) and `ok`.
 #' @section Errors: `gibbsite_error_argument` when `fit` is not a fit with draws
 #'   or a threshold is out of range.
-#' @references Vehtari, A., Gelman, A., Simpson, D., Carpenter, B. and Buerkner,
+#' @references Vehtari, A., Gelman, A., Simpson, D., Carpenter, B. and Bürkner,
 #'   P.-C. (2021). Rank-normalization, folding, and localization: an improved
 #'   R-hat for assessing convergence of MCMC. *Bayesian Analysis* 16(2),
 #'   667-718. \doi{10.1214/20-BA1221}
