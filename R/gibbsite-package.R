@@ -68,6 +68,8 @@
 # attached.
 
 #' @importFrom posterior as_draws
+#' @seealso [fit-draws] for the functions of posterior, [coda-methods],
+#'   [clients] and [gibbsite_fit] for the methods of a fit.
 #' @export
 posterior::as_draws
 

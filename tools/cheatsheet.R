@@ -106,16 +106,17 @@ ratings <- sim_bmf(20, 15, rank = 1, share = 0.5)
 words <- sim_lda(20, 3, 12, 30)
 fits <- quiet(list(
   gmm = gibbs_gmm(faithful, 2, draws = 100, seed = 1),
-  lm = gibbs_lm(dist ~ speed, cars, seed = 1),
-  hlm = gibbs_hlm(weight ~ Time + (1 | Chick), ChickWeight, seed = 1),
-  logistic = gibbs_logistic(am ~ wt, mtcars, seed = 1),
+  lm = gibbs_lm(dist ~ speed, cars, draws = 100, seed = 1),
+  hlm = gibbs_hlm(weight ~ Time + (1 | Chick), ChickWeight, draws = 100,
+                  seed = 1),
+  logistic = gibbs_logistic(am ~ wt, mtcars, draws = 100, seed = 1),
   laplace_logistic = laplace_logistic(am ~ wt, mtcars, seed = 1),
   bmf = gibbs_bmf(ratings, rank = 1, draws = 100, burnin = 50, seed = 1),
   lda = gibbs_lda(words$x, 3, draws = 50, burnin = 50, seed = 1,
                   keep = c("theta", "phi")),
-  mh = mh_sample(function(x) -sum(x^2) / 2, c(a = 0), seed = 1),
+  mh = mh_sample(function(x) -sum(x^2) / 2, c(a = 0), draws = 100, seed = 1),
   gibbs_sample = gibbs_sample(list(a = function(s) stats::rnorm(1)),
-                              list(a = 0), seed = 1),
+                              list(a = 0), draws = 100, seed = 1),
   laplace = laplace(function(x) -sum(x^2) / 2, c(a = 0), seed = 1)
 ))
 verbs <- list(
