@@ -236,7 +236,7 @@ has_converged <- function(fit) {
 #' components. In a mixture the labels may switch from draw to draw, so that the
 #' R-hat of a single component's mean is meaningless.
 #'
-#' Some of these quantities are no columns of the fit: of a mixture `weight[1]`,
+#' Some of these quantities are not columns of the fit: of a mixture `weight[1]`,
 #' the largest weight of a draw, `weight[2]`, the second largest, ..., `mean[j]`
 #' and `cov[i,j]`, those of the mixture; of a topic model `share[1]`, the share
 #' of the largest topic of a draw, ...; of ratings with a link `gap[c]`, the

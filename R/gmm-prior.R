@@ -65,7 +65,7 @@
 #' half of the values of variable \eqn{j} are different, \eqn{\delta_j} is the
 #' median of the differences between adjacent values, at most the standard
 #' deviation. Otherwise it is 0. Observations that are equal in all variables
-#' are no neighbours. \eqn{V} is \eqn{W} times a number. If the covariance of
+#' are not neighbours. \eqn{V} is \eqn{W} times a number. If the covariance of
 #' the data or \eqn{W} is nearly singular, \eqn{V} is diagonal as above. Only
 #' complete observations are used. Of more than 500, \eqn{W} is that of 500,
 #' chosen by a fixed rule.
