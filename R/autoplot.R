@@ -29,7 +29,7 @@
 #' - [mh_sample()], [gibbs_sample()]: `"density"` (default).
 #'
 #' @param object A fit.
-#' @param type One of the above; `NULL` for the default, which is `"density"`
+#' @param type A name from the list in Details; `NULL` for the default, which is `"density"`
 #'   if `variables` are given.
 #' @param variables,level,topics,n,chain,newdata,variable,term,groups,per As in
 #'   the `plot()` method.
@@ -37,6 +37,8 @@
 #' @return A ggplot.
 #' @section Errors: As for the `plot()` method; `gibbsite_error_argument` for
 #'   more than 30 panels and if there is nothing to draw.
+#' @seealso [plot.gibbsite_fit()] and the `plot()` methods named above for base
+#'   graphics.
 #' @examples
 #' fit <- gibbs_gmm(faithful, 2, draws = 200, burnin = 100, chains = 2,
 #'                  seed = 1, progress = FALSE)

@@ -29,6 +29,8 @@
 #' @section Errors: `gibbsite_error_argument` for more draws than there are and
 #'   for `newdata` without the columns needed; `gibbsite_error_size` when the
 #'   matrix would be larger than `options(gibbsite.max_draws_mb)`.
+#' @seealso [predict.gibbs_bmf()] for means and intervals, [held_out()] for the
+#'   error of ratings held back, [compare_k()] for ranks.
 #' @examples
 #' set.seed(1)
 #' made <- sim_bmf(40, 30, rank = 2, share = 0.3)
@@ -172,6 +174,7 @@ pp_check.gibbs_bmf <- function(object, ndraws = NULL, ...) {
 #'   rating) and `.resid`.
 #' @section Errors: `gibbsite_error_argument` when the fit does not hold its
 #'   data.
+#' @seealso [predict.gibbs_bmf()] for other cells, [plot.gibbs_bmf()].
 #' @examples
 #' set.seed(1)
 #' made <- sim_bmf(40, 30, rank = 2, share = 0.3)

@@ -158,6 +158,8 @@ factor_basis <- function(fit, call) {
 #' @references
 #' Schoenemann PH (1966). A generalized solution of the orthogonal Procrustes
 #' problem. *Psychometrika* 31, 1-10. \doi{10.1007/BF02289451}
+#' @seealso [summary.gibbs_bmf()] for the variance of each factor,
+#'   [recommend()], [predict.gibbs_bmf()].
 #' @examples
 #' set.seed(1)
 #' made <- sim_bmf(40, 30, rank = 2, share = 0.3)
@@ -238,6 +240,7 @@ factor_frame <- function(model, side, of) {
 #'   \eqn{d_k^2 / (N M)}{d_k^2 / (N M)}, in squared units of the ratings), its
 #'   `sd`, `share` of the sum, and `high` and `low`, the items (with at least
 #'   five ratings, where there are such) with the largest and smallest entries.
+#' @seealso [factors_of()], [summary.gibbsite_fit()], [compare_k()].
 #' @examples
 #' set.seed(1)
 #' made <- sim_bmf(40, 30, rank = 2, share = 0.3)
@@ -435,6 +438,7 @@ as.data.frame.bmf_summary <- function(x, ...) {
 #'   `lambda_b_u` and those of the items. `predict()`: a vector of means, or a
 #'   data frame with `mean`, `sd`, `lower` and `upper`. `fitted()`,
 #'   `residuals()`, [held_out()] and [factors_of()] work too.
+#' @seealso [gibbs_bmf()], [factors_of()], [recommend()].
 #' @examples
 #' set.seed(1)
 #' made <- sim_bmf(40, 30, rank = 2, share = 0.3)

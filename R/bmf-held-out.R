@@ -19,6 +19,7 @@
 #'   After an interrupt, the means include draws of the faster chains that the
 #'   fit does not show yet.
 #' @section Errors: `gibbsite_error_argument` for a fit without `predict_at`.
+#' @seealso [held_out()] for the error, [predict.gibbs_bmf()] for other cells.
 #' @examples
 #' set.seed(1)
 #' made <- sim_bmf(40, 30, rank = 2, share = 0.3)
@@ -131,6 +132,9 @@ streamed_ends <- function(kept, pairs, streamed, level) {
 
 #' How well ratings that were held back are predicted
 #'
+#' The root mean square error, the mean absolute error and the coverage of
+#' intervals for ratings that were not used by the fit.
+#'
 #' @param fit A fit made by [gibbs_bmf()], or the result of a search for a mode.
 #' @param newdata `NULL` for the ratings given as `predict_at`, or a data frame
 #'   of pairs with ratings.
@@ -152,6 +156,8 @@ streamed_ends <- function(kept, pairs, streamed, level) {
 #' sqrt(p (1 - p) / n)}. To compare the `rmse` of two fits use the same ratings:
 #' most of the chance variation is then common to both.
 #' @section Errors: `gibbsite_error_argument` if no ratings were held back.
+#' @seealso [predicted_at()] for each rating, [compare_k()] for ranks,
+#'   [kfold()].
 #' @examples
 #' set.seed(1)
 #' made <- sim_bmf(40, 30, rank = 2, share = 0.3)

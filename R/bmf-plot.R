@@ -33,6 +33,8 @@ bmf_plot_types <- c("predicted", "coverage", "rmse")
 #' @references
 #' Czado C, Gneiting T, Held L (2009). Predictive model assessment for count
 #' data. *Biometrics* 65, 1254-1261. \doi{10.1111/j.1541-0420.2009.01191.x}
+#' @seealso [plot.gibbsite_fit()] for the chains,
+#'   [autoplot()][autoplot.gibbs_bmf] for ggplot2, [held_out()].
 #' @examples
 #' set.seed(1)
 #' made <- sim_bmf(40, 30, rank = 2, share = 0.3)

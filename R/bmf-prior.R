@@ -109,6 +109,8 @@
 #'
 #' Rai P. *CS772A: Probabilistic Machine Learning*, lecture slides, "Bayesian
 #' matrix factorization". Indian Institute of Technology Kanpur.
+#' @seealso [gibbs_bmf()] for the model, [prior_predict()] for the ratings that
+#'   a prior predicts, [prior_summary()][prior_summary.gibbsite_fit].
 #' @examples
 #' bmf_prior()
 #' bmf_prior("gamma", noise_shape = 3, noise_rate = 2)

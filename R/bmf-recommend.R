@@ -31,6 +31,7 @@
 #' @section Errors: `gibbsite_error_argument` for users that are not in the fit
 #'   and for a fit that does not hold its data (they are needed to know which
 #'   items a user has rated).
+#' @seealso [predict.gibbs_bmf()] for given pairs, [fold_in()] for new users.
 #' @examples
 #' set.seed(1)
 #' made <- sim_bmf(40, 30, rank = 2, share = 0.3)
@@ -333,6 +334,7 @@ recommended <- function(model, pairs, best, ends) {
 #'   `ratings`, how many each has.
 #' @section Errors: `gibbsite_error_argument` for items that the fit does not
 #'   have, missing columns and ratings that are not finite.
+#' @seealso [recommend()], [predict.gibbs_bmf()].
 #' @examples
 #' set.seed(1)
 #' made <- sim_bmf(40, 30, rank = 2, share = 0.3)

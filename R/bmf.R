@@ -288,6 +288,9 @@
 #' Rai P. *CS772A: Probabilistic Machine Learning*, lecture slides, "Gibbs
 #' sampling: one more example" (the Gamma priors). Indian Institute of
 #' Technology Kanpur.
+#' @seealso [bmf_prior], [predict.gibbs_bmf()], [recommend()], [fold_in()],
+#'   [factors_of()], [held_out()], [plot.gibbs_bmf()], [compare_k()] for the
+#'   rank; `vignette("ratings", "gibbsite")`.
 #' @examples
 #' # lawyers' ratings of 43 judges on 12 qualities, a fifth of them hidden
 #' ratings <- as.matrix(USJudgeRatings)
@@ -592,6 +595,7 @@ NULL
 #'   `a` and `b` the intercepts, and `truth` is the mean of each rating. Random
 #'   numbers come from R's generator.
 #' @section Errors: `gibbsite_error_argument` for arguments out of range.
+#' @seealso [gibbs_bmf()], [held_out()].
 #' @examples
 #' set.seed(1)
 #' made <- sim_bmf(20, 10, rank = 2, share = 0.5)

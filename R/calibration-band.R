@@ -19,7 +19,7 @@ lag_one <- function(x) {
 }
 
 # The simultaneous band of the empirical distribution of n ranks, uniform on
-# 0..draws (Saeilynoja, Buerkner & Vehtari 2022,
+# 0..draws (Säilynoja, Bürkner & Vehtari 2022,
 # doi:10.1007/s11222-022-10090-6): counts of ranks <= r stay within
 # lower[r + 1]..upper[r + 1] for all r with probability at least 1 - error. The
 # bounds are binomial quantiles at one pointwise level, the largest for which

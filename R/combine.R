@@ -63,6 +63,8 @@
 #' Zhou X, Reiter JP (2010). A note on Bayesian inference after multiple
 #' imputation. *The American Statistician* 64, 159-163.
 #' \doi{10.1198/tast.2010.09109}
+#' @seealso [extend()] to go on, [resume()] for a run that was stopped,
+#'   [imputed-fits] for fits of completed data sets.
 #' @examples
 #' one <- gibbs_gmm(faithful, 2, draws = 100, burnin = 100, chains = 1,
 #'                  seed = 1, progress = FALSE)

@@ -45,6 +45,7 @@
 #' @section Errors: `gibbsite_error_argument` for points that are not finite
 #'   numbers, weights that are negative or all 0, unknown variables, and several
 #'   variables where one is needed.
+#' @seealso [monte_carlo()], [sample_importance()].
 #' @examples
 #' set.seed(1)
 #' z <- empirical_distribution(rnorm(500), weights = runif(500))

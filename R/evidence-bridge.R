@@ -145,7 +145,7 @@ optimal_bridge <- function(own, proposed, chains) {
   shift <- log(size[[1L]] / size[[2L]])
   relative <- function(x) stats::var(x) / mean(x)^2
   ess <- effective(value)
-  # the relative mean squared error (Fruehwirth-Schnatter 2004)
+  # the relative mean squared error (Frühwirth-Schnatter 2004)
   share <- stats::plogis(value - shift - own)
   proposal <- relative(stats::plogis(shift + proposed - value)) /
     length(proposed)

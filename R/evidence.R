@@ -3,9 +3,13 @@
 
 #' Evidence of a fit, and Laplace approximations compared by it
 #'
-#' The evidence (marginal likelihood) \eqn{p(y) = \int p(y \mid \theta)
-#' p(\theta)\, d\theta}{p(y) = integral of p(y | theta) p(theta)} is the prior
-#' predictive density of the data. `log_evidence()` gives its logarithm:
+#' `log_evidence()` gives the logarithm of the evidence (marginal likelihood)
+#' \eqn{p(y) = \int p(y \mid \theta) p(\theta)\, d\theta}{p(y) = integral of
+#' p(y | theta) p(theta)}: the density of the data under the model, averaged over
+#' the prior. `anova()` compares Laplace approximations of the same response by
+#' it.
+#'
+#' The method depends on the fit:
 #'
 #' - of [gibbs_lm()] with the conjugate prior in closed form;
 #' - of [laplace_logistic()] and [laplace()] by Laplace's method, or corrected
@@ -15,7 +19,6 @@
 #'   and [gibbs_sample()] by bridge sampling, with a standard error.
 #'
 #' The difference of two values is a log Bayes factor with its standard error.
-#' `anova()` compares Laplace approximations of the same response.
 #'
 #' The evidence depends on the priors even if the posteriors hardly do: a vague
 #' prior gives much of its probability to large effects, which lowers the
@@ -42,7 +45,7 @@
 #' time.
 #'
 #' The standard error is the root of the relative mean squared error
-#' (Fruehwirth-Schnatter 2004), with the effective sample size of the draws. It
+#' (Frühwirth-Schnatter 2004), with the effective sample size of the draws. It
 #' does not include the error from a mode that no chain visited. If the two
 #' halves differ by more than four standard errors, half of the difference is
 #' the standard error. A warning is given in this case, for a standard error
@@ -58,7 +61,7 @@
 #'
 #' For a mixture, \eqn{g} is the mean of the densities from which the Gibbs
 #' sampler draws weights, means and covariances at 400 of the draws
-#' (Fruehwirth-Schnatter 2004), on their own scale. A component without
+#' (Frühwirth-Schnatter 2004), on their own scale. A component without
 #' observations has its prior there, as in the posterior. The components may be
 #' numbered in \eqn{k!} ways, and the posterior has as many modes. The draws of
 #' a fit are numbered to agree with one of them. The bridge is made in the
@@ -143,7 +146,7 @@
 #'   `gibbsite_error_no_data` for a fit without its data.
 #'   `gibbsite_error_numeric` for draws without a covariance matrix.
 #' @references
-#' Fruehwirth-Schnatter S (2004). Estimating marginal likelihoods for mixture
+#' Frühwirth-Schnatter S (2004). Estimating marginal likelihoods for mixture
 #' and Markov switching models using bridge sampling techniques. *Econometrics
 #' Journal* 7, 143-167. \doi{10.1111/j.1368-423X.2004.00125.x}
 #'
@@ -163,6 +166,8 @@
 #' Overstall AM, Forster JJ (2010). Default Bayesian model determination methods
 #' for generalised linear mixed models. *Computational Statistics and Data
 #' Analysis* 54, 3269-3288. \doi{10.1016/j.csda.2010.03.008}
+#' @seealso [compare_k()] for numbers of components, [kfold()] and `loo()` for
+#'   predictive accuracy, which depends less on the prior.
 #' @examples
 #' weight <- laplace_logistic(am ~ wt, mtcars, seed = 1)
 #' both <- laplace_logistic(am ~ wt + qsec, mtcars, seed = 1)

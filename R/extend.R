@@ -186,6 +186,7 @@ attach_data <- function(fit, data, call) {
 #' @return The fit without its data.
 #' @section Errors: An error of class `gibbsite_error_argument` when `fit` is
 #'   not a fit.
+#' @seealso [extend()], and [running] for `keep_data`.
 #' @examples
 #' fit <- gibbs_gmm(faithful, 2, draws = 50, burnin = 50, chains = 2, seed = 1,
 #'                  progress = FALSE)

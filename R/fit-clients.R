@@ -29,6 +29,8 @@
 #'   [regression-clients].
 #'
 #' @section Errors: `gibbsite_error_argument` where a fit has no answer.
+#' @seealso [fit-draws] for posterior, [fit-bayesplot] for bayesplot,
+#'   [regression-clients] for packages about regressions, [coda-methods].
 #' @examples
 #' fit <- gibbs_gmm(faithful, 2, draws = 200, burnin = 100, chains = 2,
 #'                  seed = 1, progress = FALSE)

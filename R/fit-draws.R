@@ -84,6 +84,8 @@ as.array.gibbsite_fit <- function(x, ...) {
 #'   gives a matrix, draws x chains.
 #' @section Errors: An error of class `gibbsite_error_argument` when the fit has
 #'   no such block, or only some of its elements.
+#' @seealso [as.data.frame.gibbsite_fit()] for all draws in one table,
+#'   [fit-draws] for the formats of posterior.
 #' @examples
 #' fit <- gibbs_gmm(faithful, 2, draws = 200, burnin = 100, chains = 2,
 #'                  seed = 1, progress = FALSE)

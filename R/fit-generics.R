@@ -25,6 +25,7 @@
 #'   residuals too.
 #'
 #' @section Errors: `gibbsite_error_argument`, always.
+#' @seealso [gibbsite_fit] for the methods that a fit has.
 #' @examples
 #' fit <- gibbs_gmm(faithful, 2, seed = 1, progress = FALSE)
 #' try(logLik(fit))
@@ -260,6 +261,8 @@ VarCorr.gibbsite_fit <- no_answer( # nolint: object_name_linter.
 #'   [posterior::bind_draws()], further fits or draws.
 #' @return An object of class `draws`. Of `nsamples()` and `nvariables()` a
 #'   number, of `iteration_ids()`, `chain_ids()` and `draw_ids()` whole numbers.
+#' @seealso [draws_of()] for one block of parameters, [window.gibbsite_fit()]
+#'   for fewer draws, [coda-methods].
 #' @examples
 #' fit <- gibbs_lm(dist ~ speed, cars, seed = 1, progress = FALSE)
 #' if (requireNamespace("posterior", quietly = TRUE)) {

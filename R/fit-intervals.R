@@ -17,6 +17,7 @@
 #'   quantity. `predictive_interval()`: a row for each observation; by the draws
 #'   of [posterior_predict()], which depend on the state of R's generator.
 #' @section Errors: `gibbsite_error_argument`.
+#' @seealso [summary.gibbsite_fit()], and `confint()` on [regression-data].
 #' @examples
 #' fit <- gibbs_lm(dist ~ speed, cars, draws = 500, seed = 1, progress = FALSE)
 #' posterior_interval(fit, prob = 0.9)
@@ -77,6 +78,7 @@ predictive_interval.gibbsite_fit <- function(object, prob = 0.95, ...) {
 #'   and [gibbs_lda()], which store the log density.
 #' @section Errors: `gibbsite_error_argument`; `log_posterior()` also for a fit
 #'   that does not store the log density.
+#' @seealso [convergence()], [plot.gibbsite_fit()], [clients].
 #' @examples
 #' fit <- gibbs_lm(dist ~ speed, cars, draws = 500, seed = 1, progress = FALSE)
 #' if (requireNamespace("bayesplot", quietly = TRUE)) {
@@ -103,7 +105,7 @@ neff_ratio.gibbsite_fit <- function(object, ...) {
   stats::setNames(table$ess_bulk / draws, table$variable)
 }
 
-judged_table <- function(object, call = rlang::caller_env()) {
+judged_table <- function(object) {
   fit_convergence(object)
 }
 

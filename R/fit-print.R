@@ -8,6 +8,8 @@
 #' @param x A fit.
 #' @param ... Not used.
 #' @return `x`, invisibly.
+#' @seealso [summary.gibbsite_fit()], [converged()],
+#'   [tidy()][tidy.gibbsite_fit].
 #' @export
 print.gibbsite_fit <- function(x, ...) {
   now <- current_fit(x)

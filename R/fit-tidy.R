@@ -233,6 +233,8 @@ as.data.frame.gibbsite_summary <- function(x, ...) {
 #'   (the least), `converged` and `elapsed` (seconds).
 #' @section Errors: `gibbsite_error_argument` for `conf.level` out of range, and
 #'   for `exponentiate = TRUE` where coefficients are not log-odds.
+#' @seealso [summary.gibbsite_fit()], [converged()],
+#'   [as.data.frame.gibbsite_fit()] for the draws.
 #' @examples
 #' fit <- gibbs_gmm(faithful, 2, draws = 200, burnin = 100, chains = 2,
 #'                  seed = 1, progress = FALSE)

@@ -260,7 +260,7 @@ has_converged <- function(fit) {
 #' components. In a mixture the labels may switch from draw to draw, so that the
 #' R-hat of a single component's mean is meaningless.
 #'
-#' Some of these quantities are no columns of the fit: of a mixture `weight[1]`,
+#' Some of these quantities are not columns of the fit: of a mixture `weight[1]`,
 #' the largest weight of a draw, `weight[2]`, the second largest, ..., `mean[j]`
 #' and `cov[i,j]`, those of the mixture; of a topic model `share[1]`, the share
 #' of the largest topic of a draw, ...; of ratings with a link `gap[c]`, the
@@ -328,7 +328,7 @@ has_converged <- function(fit) {
 #'   draws are) and `ok`.
 #' @section Errors: `gibbsite_error_argument` when `fit` is not a fit with draws
 #'   or a threshold is out of range.
-#' @references Vehtari, A., Gelman, A., Simpson, D., Carpenter, B. and Buerkner,
+#' @references Vehtari, A., Gelman, A., Simpson, D., Carpenter, B. and Bürkner,
 #'   P.-C. (2021). Rank-normalization, folding, and localization: an improved
 #'   R-hat for assessing convergence of MCMC. *Bayesian Analysis* 16(2),
 #'   667-718. \doi{10.1214/20-BA1221}

@@ -636,6 +636,8 @@ check_same_hash <- function(hashes, call) {
 #' @return A new fit, or the call.
 #' @section Errors: `gibbsite_error_state` when the fit holds no call; otherwise
 #'   those of the function called.
+#' @seealso [extend()] to go on with the chains, [compare()] for the fits side
+#'   by side.
 #' @examples
 #' fit <- gibbs_gmm(faithful, 2, draws = 50, burnin = 50, chains = 2, seed = 1,
 #'                  progress = FALSE)
@@ -723,6 +725,8 @@ nobs.gibbsite_fit <- function(object, ...) {
 #' @param ... Not used.
 #' @return The prior, an object of the kind that the model's prior constructor
 #'   makes; it prints as mathematics.
+#' @seealso [gmm_prior()], [lm_prior()], [hlm_prior()], [logistic_prior()],
+#'   [bmf_prior], [lda_prior()]; [prior_predict()].
 #' @examples
 #' fit <- gibbs_gmm(faithful, 2, draws = 50, burnin = 50, chains = 2, seed = 1,
 #'                  progress = FALSE)

@@ -43,6 +43,8 @@
 #' Geweke J (2004). Getting it right: joint distribution tests of posterior
 #' simulators. *Journal of the American Statistical Association* 99, 799-804.
 #' \doi{10.1198/016214504000001132}
+#' @seealso [sbc()] for the other test by simulation, [prior_predict()] to look
+#'   at the prior first; `vignette("trust", "gibbsite")`.
 #' @examples
 #' prior <- lm_prior(noise_shape = 3, noise_rate = 600)
 #' check <- geweke_joint(gibbs_lm(dist ~ speed, cars, prior, burnin = 50),

@@ -19,7 +19,7 @@
 #' | a density of your own | [mh_sample()], [laplace()] |
 #' | conditionals of your own | [gibbs_sample()], [mh_step()] |
 #'
-#' The arguments that every sampler takes are on one page, [running]. Priors:
+#' The arguments that the samplers share are on one page, [running]. Priors:
 #' [gmm_prior()], [lm_prior()], [hlm_prior()], [logistic_prior()],
 #' [bmf_prior], [lda_prior()]; what a prior predicts: [prior_predict()].
 #'
@@ -56,6 +56,8 @@
 #' @section Test a sampler:
 #' [sbc()], [geweke_joint()].
 #'
+#' @seealso [running], the arguments of every run; [gibbsite_fit], the methods
+#'   of every fit; [coming_from], the calls of other packages.
 #' @keywords internal
 #' @useDynLib gibbsite, .registration = TRUE
 #' @importFrom rlang %||%
@@ -72,6 +74,7 @@ of_posterior <- c(
   "as_draws_matrix", "as_draws_rvars", "summarise_draws", "ndraws", "nchains",
   "niterations", "variables", "resample_draws"
 )
+
 
 bind_posterior <- function(package) {
   for (name in of_posterior) {
@@ -101,6 +104,8 @@ bind_posterior <- function(package) {
 NULL
 
 #' @importFrom rstantools posterior_predict
+#' @seealso [fit-draws], [coda-methods], [clients] and [gibbsite_fit] for the
+#'   methods of a fit.
 #' @export
 rstantools::posterior_predict
 

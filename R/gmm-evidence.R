@@ -8,7 +8,7 @@
 # all components, the sum is k! times one value.
 #
 # The proposal is the mean of the conditional densities that the Gibbs sampler
-# has at some draws s (Fruehwirth-Schnatter 2004),
+# has at some draws s (Frühwirth-Schnatter 2004),
 #   g(pi, mu, Sigma) = mean_s p(pi | z_s) p(mu | Sigma_s, z_s, x)
 #                             p(Sigma | mu_s, z_s, x).
 # An empty component has its prior there, as it has in the posterior. A normal

@@ -192,6 +192,8 @@ model_labelled.gmm_model <- function(model, invariants) {
 #' solution to the label switching problem in Bayesian analysis of mixtures of
 #' distributions. *Journal of Computational and Graphical Statistics* 19,
 #' 313-331. \doi{10.1198/jcgs.2010.09008}
+#' @seealso [gibbs_gmm()], [gibbs_lda()], [coclustering()], which needs no
+#'   numbers.
 #' @examples
 #' fit <- gibbs_gmm(faithful, 2, draws = 500, burnin = 200, chains = 2,
 #'   keep = "labels", seed = 1, progress = FALSE
@@ -372,6 +374,8 @@ as_integer_matrix <- function(x) {
 #'   include draws of the faster chains that the fit does not show yet.
 #' @section Errors: `gibbsite_error_argument` for anything but a fit of
 #'   [gibbs_gmm()].
+#' @seealso `predict(fit, type = "prob")` ([predict.gibbs_gmm()]),
+#'   [coclustering()].
 #' @examples
 #' fit <- gibbs_gmm(faithful, 2, draws = 500, burnin = 200, chains = 2,
 #'   seed = 1, progress = FALSE
@@ -414,6 +418,8 @@ allocation_probabilities <- function(fit) {
 #'   on its diagonal.
 #' @section Errors: `gibbsite_error_argument` when the allocations were not
 #'   kept.
+#' @seealso [point_clustering()] for one clustering, [predict.gibbs_gmm()] for
+#'   the probabilities of components.
 #' @examples
 #' fit <- gibbs_gmm(faithful, 2, draws = 200, burnin = 200, chains = 2,
 #'   seed = 1, keep = "z", progress = FALSE

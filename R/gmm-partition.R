@@ -39,6 +39,7 @@
 #'
 #' Wade S, Ghahramani Z (2018). Bayesian cluster analysis: point estimation and
 #' credible balls. *Bayesian Analysis* 13, 559-626. \doi{10.1214/17-BA1073}
+#' @seealso [coclustering()], [gmm-unknown], [posterior_k()].
 #' @examples
 #' fit <- gibbs_gmm(~ . - Species, iris, "unknown", draws = 200, burnin = 200,
 #'   chains = 2, seed = 1

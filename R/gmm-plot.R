@@ -26,6 +26,8 @@
 #' @return `x`, invisibly.
 #' @section Errors: `gibbsite_error_argument` for an unknown `type` or variable,
 #'   and for `"mixture"` without the data.
+#' @seealso [plot.gibbsite_fit()] for the chains, [plot.gibbs_gmm_unknown()]
+#'   for an unknown `k`, [autoplot()][autoplot.gibbs_gmm] for ggplot2.
 #' @examples
 #' fit <- gibbs_gmm(faithful, 2, draws = 500, burnin = 200, chains = 2,
 #'   seed = 1, progress = FALSE

@@ -32,6 +32,8 @@
 #' @section Errors: `gibbsite_error_argument` for variables that are missing or
 #'   too many, infinite values, and for a fit without its data when `newdata` is
 #'   `NULL`.
+#' @seealso [gmm-unknown] for an unknown `k`, [gmm-checks] for replicated data,
+#'   [point_clustering()].
 #' @examples
 #' fit <- gibbs_gmm(faithful, 2, draws = 500, burnin = 200, chains = 2,
 #'   seed = 1, progress = FALSE
@@ -152,6 +154,8 @@ gmm_newdata <- function(model, newdata, call) {
 #' components that are not needed do not raise the expected log predictive
 #' density. [unknown_k()] makes `k` an unknown of the model instead.
 #' @section Errors: `gibbsite_error_argument` for more draws than there are.
+#' @seealso [predict.gibbs_gmm()] for the predictive density, [kfold()],
+#'   [compare_k()].
 #' @examples
 #' fit <- gibbs_gmm(faithful, 2, draws = 200, burnin = 200, chains = 2,
 #'   seed = 1, progress = FALSE

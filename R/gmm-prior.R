@@ -43,7 +43,7 @@
 #' The default is \eqn{\alpha = (D + 1)/2}. `alpha = "sparse"` has the other
 #' aim: `k` is more than enough, and components that are not needed are to be
 #' left empty. It means 0.01 for each component (Malsiner-Walli,
-#' Fruehwirth-Schnatter and Gruen 2016); count `n_occupied`. `alpha = 1` is
+#' Frühwirth-Schnatter and Grün 2016); count `n_occupied`. `alpha = 1` is
 #' uniform over the weights.
 #'
 #' The covariance of all data mixes the spread within groups with the distances
@@ -65,7 +65,7 @@
 #' half of the values of variable \eqn{j} are different, \eqn{\delta_j} is the
 #' median of the differences between adjacent values, at most the standard
 #' deviation. Otherwise it is 0. Observations that are equal in all variables
-#' are no neighbours. \eqn{V} is \eqn{W} times a number. If the covariance of
+#' are not neighbours. \eqn{V} is \eqn{W} times a number. If the covariance of
 #' the data or \eqn{W} is nearly singular, \eqn{V} is diagonal as above. Only
 #' complete observations are used. Of more than 500, \eqn{W} is that of 500,
 #' chosen by a fixed rule.
@@ -85,7 +85,7 @@
 #' * `s0_df`: `d` (diagonal covariances: 1);
 #' * `s0_mean`: diagonal, `nu0 / 100` times the square of each variable's range.
 #'
-#' The last three are those of Fruehwirth-Schnatter, Malsiner-Walli and Gruen
+#' The last three are those of Frühwirth-Schnatter, Malsiner-Walli and Grün
 #' (2021). The prior of Richardson and Green (1997) for one variable with range
 #' \eqn{R}, \eqn{\sigma_c^{-2} \sim \mathrm{Gamma}(2, \beta)}{sigma_c^-2 ~
 #' Gamma(2, beta)} and \eqn{\beta \sim \mathrm{Gamma}(0.2, 10/R^2)}{beta ~
@@ -119,11 +119,11 @@
 #' estimation and model-based clustering. *Journal of Classification* 24,
 #' 155-181. \doi{10.1007/s00357-007-0004-5}
 #'
-#' Fruehwirth-Schnatter S, Malsiner-Walli G, Gruen B (2021). Generalized
+#' Frühwirth-Schnatter S, Malsiner-Walli G, Grün B (2021). Generalized
 #' mixtures of finite mixtures and telescoping sampling. *Bayesian Analysis* 16,
 #' 1279-1307. \doi{10.1214/21-BA1294}
 #'
-#' Malsiner-Walli G, Fruehwirth-Schnatter S, Gruen B (2016). Model-based
+#' Malsiner-Walli G, Frühwirth-Schnatter S, Grün B (2016). Model-based
 #' clustering based on sparse finite Gaussian mixtures. *Statistics and
 #' Computing* 26, 303-324. \doi{10.1007/s11222-014-9500-2}
 #'
@@ -137,6 +137,8 @@
 #'
 #' Tyler DE (1987). A distribution-free M-estimator of multivariate scatter.
 #' *Annals of Statistics* 15, 234-251. \doi{10.1214/aos/1176350263}
+#' @seealso [gibbs_gmm()] for the model, [prior_predict()] for the data that a
+#'   prior predicts, [prior_summary()][prior_summary.gibbsite_fit].
 #' @examples
 #' gmm_prior()
 #' gmm_prior(alpha = 2, nu0 = 6)

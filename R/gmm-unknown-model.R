@@ -448,6 +448,7 @@ size_table <- function(fit) {
 #'   columns `k`, `prior` (prior probability of `k` components), `components`
 #'   and `clusters` (posterior probabilities: proportions of the draws).
 #' @section Errors: `gibbsite_error_argument` for other fits.
+#' @seealso [unknown_k()], [point_clustering()], [plot.gibbs_gmm_unknown()].
 #' @examples
 #' fit <- gibbs_gmm(faithful, "unknown", draws = 200, burnin = 200, chains = 2,
 #'   seed = 1

@@ -85,6 +85,7 @@ component_draws <- function(fit, call) {
 #' @section Errors: `gibbsite_error_argument` for densities and new data if the
 #'   components were not kept, for clusters and probabilities if `z` was not
 #'   kept, and as in [predict.gibbs_gmm()].
+#' @seealso [unknown_k()], [posterior_k()], [point_clustering()].
 #' @examples
 #' fit <- gibbs_gmm(faithful$waiting, "unknown", draws = 200, burnin = 200,
 #'   chains = 2, seed = 1

@@ -37,7 +37,7 @@
 #' @section Errors: `gibbsite_error_argument` for a value of the wrong type or
 #'   out of its range.
 #' @references
-#' Fruehwirth-Schnatter S, Malsiner-Walli G, Gruen B (2021). Generalized
+#' Frühwirth-Schnatter S, Malsiner-Walli G, Grün B (2021). Generalized
 #' mixtures of finite mixtures and telescoping sampling. *Bayesian Analysis* 16,
 #' 1279-1307. \doi{10.1214/21-BA1294}
 #'

@@ -65,7 +65,7 @@
 #' taken at the mean of each component of the mode and one standard deviation
 #' from it. A component of a draw gets the number of that component of the mode
 #' to whose points it gives the highest probabilities (a variant of
-#' Papastamoulis and Iliopoulos 2010). The mode is searched before the chains
+#' Papastamoulis and Iliopoulos 2010). The mode is found before the chains
 #' begin, and does not depend on `seed`. So the numbers mean the same in all
 #' draws, chains and runs, and for every function that takes the draws. If
 #' `alpha` differs between the components, each component keeps the number of
@@ -81,89 +81,14 @@
 #' R-hats of the sorted weights then show this, and so does a trace plot of
 #' `n_occupied`.
 #'
-#' @section Moves of groups:
-#' Draws of single allocations rarely lead from one mode of the posterior to
-#' another. With `merge_split = TRUE` a sweep may therefore begin with a move of
-#' whole groups, which keeps `k`:
-#'
-#' * *exchange*: of three components drawn at random, the second joins the
-#'   first, and the third splits into two;
-#' * *merge or split*: of two components, the second joins the first; if it is
-#'   empty, the first splits into both;
-#' * *resplit*: the observations of two components split anew.
-#'
-#' A set of \eqn{N} observations splits from two of them, the anchors \eqn{i}
-#' and \eqn{j}. The first has probability \eqn{1/N}. The second has a
-#' probability proportional to its squared distance \eqn{D_{ij}^2}{D_ij^2} from
-#' the first, in the metric of the set's covariance. A few EM steps from the
-#' anchors give every other observation a probability of each side, between
-#' 0.0001 and 0.9999. The sides are drawn independently, and \eqn{q} is the
-#' product of the probabilities of the sides drawn. To undo a split with
-#' \eqn{n_1} and \eqn{n_2} observations, an anchor is drawn from each side. With
-#' \eqn{W_c} the scatter of component \eqn{c} about its mean, new covariances
-#' are drawn from \eqn{g_c = \mathrm{IW}(\nu_0 + n_c - 1, S_0 + W_c)}{g_c =
-#' IW(nu0 + n_c - 1, S0 + W_c)}, or from the prior if \eqn{c} is empty. The move
-#' is accepted with probability \eqn{\min(1, r)},
-#' \deqn{r = \frac{\prod_c \Gamma(\alpha_c + n'_c)\, p(\Sigma'_c)\,
-#'   p(x'_c \mid \Sigma'_c) / g'_c(\Sigma'_c)}{\prod_c \Gamma(\alpha_c + n_c)\,
-#'   p(\Sigma_c)\, p(x_c \mid \Sigma_c) / g_c(\Sigma_c)} \cdot
-#'   \frac{h(\mbox{split undone})}{h(\mbox{split made})}, \quad
-#'   h = q\, \frac{n_1 n_2}{N} \frac{D_{ij}^2}{\sum_l D_{il}^2},}{
-#'   r = [prod_c Gamma(alpha_c + n'_c) p(Sigma'_c) p(x'_c | Sigma'_c) /
-#'   g'_c(Sigma'_c)] / [prod_c Gamma(alpha_c + n_c) p(Sigma_c)
-#'   p(x_c | Sigma_c) / g_c(Sigma_c)] h(split undone) / h(split made),
-#'   h = q (n_1 n_2 / N) D_ij^2 / sum_l D_il^2,}
-#' in which \eqn{\pi} and all \eqn{\mu_c}{mu_c} are integrated out, and the
-#' factor \eqn{h} of a split that is not there is 1 (after Jain and Neal 2004).
-#' Then \eqn{\pi} and \eqn{\mu_c}{mu_c} are drawn given the new \eqn{z} and
-#' \eqn{\Sigma}{Sigma}, so that the sweep leaves the posterior exactly invariant
-#' (van Dyk and Park 2008). Missing entries keep their values.
-#'
-#' Each chain tries one move in each of its first 200 sweeps. After that each
-#' sweep tries one with probability 1/8 (1/16 with `k = 2`). `print()` and
-#' `summary()` show how many
-#' succeeded. If one mode has all of the probability, few moves succeed, and
-#' nothing is wrong.
-#'
-#' @section Combinations:
-#' If `k` is larger than the data need, two components describe one group, and
-#' which of the groups has two differs between the modes. With many observations
-#' no move of the last section leads from one such mode to another: it would
-#' have to draw hundreds of allocations at once. So with `k` above 2 and
-#' covariances of their own there is a move that does not use the allocations.
-#' Two components that overlap become one with the same weight, mean and
-#' covariance, and a third one splits into two (after Richardson and Green 1997;
-#' without allocations as in Cappe, Robert and Ryden 2003).
-#'
-#' Components \eqn{a} and \eqn{b} combine into
-#' \deqn{w = w_a + w_b, \quad p = w_a / w, \quad \mu = p \mu_a + (1 - p) \mu_b,
-#'   \quad W = p \Sigma_a + (1 - p) \Sigma_b, \quad
-#'   \Sigma = W + \delta \delta', \quad
-#'   \delta = \sqrt{p (1 - p)} (\mu_b - \mu_a).}{
-#'   w = w_a + w_b, p = w_a / w, mu = p mu_a + (1 - p) mu_b,
-#'   W = p Sigma_a + (1 - p) Sigma_b, Sigma = W + delta delta',
-#'   delta = sqrt(p (1 - p)) (mu_b - mu_a).}
-#' A split is the reverse, from a uniform \eqn{p}, a vector \eqn{v = L^{-1}
-#' \delta}{v = L^-1 delta} in the unit ball with density proportional to
-#' \eqn{(1 - |v|^2)^3}, and a matrix beta variable \eqn{B = p M^{-1} \Sigma_a
-#' M^{-T}}{B = p M^-1 Sigma_a M^-T} with the parameters \eqn{d/2 + 30 p} and
-#' \eqn{d/2 + 30 (1 - p)}; \eqn{\Sigma = L L'}{Sigma = L L'}, \eqn{W = M M'}.
-#' With \eqn{q} the density of \eqn{(p, v, B)}, \eqn{\theta = (\pi, \mu,
-#' \Sigma)}{theta = (pi, mu, Sigma)} and
-#' \deqn{J = w |\Sigma|^{1/2} |W|^{(d + 1) / 2} (p (1 - p))^{-d (d + 2) / 2}}{
-#'   J = w |Sigma|^(1/2) |W|^((d + 1)/2) (p (1 - p))^(-d (d + 2)/2)}
-#' the move is accepted with probability \eqn{\min(1, r)},
-#' \deqn{r = \frac{p(x \mid \theta') p(\theta')}{p(x \mid \theta) p(\theta)}
-#'   \cdot \frac{(q / J)(\mbox{split undone})}{(q / J)(\mbox{split made})} \cdot
-#'   \frac{P'(\mbox{pair})}{P(\mbox{pair})}.}{
-#'   r = p(x | theta') p(theta') / [p(x | theta) p(theta)]
-#'   (q / J)(split undone) / (q / J)(split made) P'(pair) / P(pair).}
-#' A pair has a probability \eqn{P} proportional to
-#' \eqn{(|W| / |\Sigma|)^4}{(|W| / |Sigma|)^4}. Then the allocations and the
-#' missing entries are drawn given \eqn{\theta'}{theta'}. Diagonal covariances:
-#' each variable by itself with \eqn{d = 1}, and the same \eqn{p}. A chain tries
-#' one combination in each of its first 200 sweeps, then in a sweep with
-#' probability 1/4.
+#' @section Sampler:
+#' A sweep also moves whole groups of observations between components, and
+#' combines and splits components, unless `merge_split = FALSE`. Draws of single
+#' allocations rarely lead from one mode of the posterior to another. The moves
+#' leave the posterior exactly invariant. [gmm_sampler] gives them, with their
+#' acceptance probabilities. `print()` and `summary()` show how many succeeded.
+#' If one mode has all of the probability, few moves succeed, and nothing is
+#' wrong.
 #'
 #' @section Stored quantities:
 #' Columns `pi[c]`, `mu[c,j]`, the covariances (`Sigma[c,i,j]` when full,
@@ -182,29 +107,8 @@
 #' @section Unknown k:
 #' With `k = "unknown"`, or `k` made by [unknown_k()], the number of components
 #' is an unknown of the model, with a prior on \eqn{1, \dots,
-#' \mathrm{max}}{1, ..., max}. The sampler is the telescoping sampler
-#' (Fruehwirth-Schnatter, Malsiner-Walli and Gruen 2021). With \eqn{n_c}
-#' observations in each of \eqn{k_+}{k+} components that hold observations
-#' (clusters), and \eqn{\gamma = \alpha / k}{gamma = alpha / k} or
-#' \eqn{\gamma = \alpha}{gamma = alpha}, a sweep
-#'
-#' 1. makes four moves of groups, and draws \eqn{\mu_c}{mu_c} and
-#'    \eqn{\Sigma_c}{Sigma_c} of the components that hold observations;
-#' 2. draws \eqn{k} from \deqn{p(k \mid \mbox{partition}, \alpha) \propto p(k)
-#'    \frac{k!}{(k - k_+)!} \frac{\Gamma(\gamma k)}{\Gamma(\gamma k + n)}
-#'    \prod_{n_c > 0} \frac{\Gamma(\gamma + n_c)}{\Gamma(\gamma)},}{
-#'    p(k | partition, alpha) proportional to p(k) k! / (k - k+)!
-#'    Gamma(gamma k) / Gamma(gamma k + n) prod_{n_c > 0} Gamma(gamma + n_c) /
-#'    Gamma(gamma),}
-#'    and \eqn{\alpha}{alpha}, if it is not fixed, by a slice step on its
-#'    logarithm;
-#' 3. draws \eqn{S_0}{S0}, if it is not fixed, given the covariances of the
-#'    components that hold observations, from a Wishart distribution;
-#' 4. draws the empty components from their prior, then \eqn{\pi}{pi} and
-#'    \eqn{z}.
-#'
-#' The weights and the empty components are integrated out in steps 1 to 3, and
-#' drawn in step 4, so that the sweep leaves the posterior exactly invariant.
+#' \mathrm{max}}{1, ..., max}. It is drawn by the telescoping
+#' sampler, see [gmm_sampler].
 #'
 #' The columns are `k`, `n_occupied` (the number of clusters), `alpha` and `S0`
 #' if they are drawn, and `log_lik`. With `keep = "components"` also `pi`, `mu`
@@ -303,30 +207,14 @@
 #' before any chain runs; a chain that fails raises `gibbsite_error_chain`,
 #' which carries the other chains in `$fit`.
 #' @references
-#' Cappe O, Robert CP, Ryden T (2003). Reversible jump, birth-and-death and more
-#' general continuous time Markov chain Monte Carlo samplers. *JRSS B* 65,
-#' 679-700. \doi{10.1111/1467-9868.00409}
-#'
 #' Diebolt J, Robert CP (1994). Estimation of finite mixture distributions
 #' through Bayesian sampling. *JRSS B* 56, 363-375.
 #' \doi{10.1111/j.2517-6161.1994.tb01985.x}
-#'
-#' Fruehwirth-Schnatter S, Malsiner-Walli G, Gruen B (2021). Generalized
-#' mixtures of finite mixtures and telescoping sampling. *Bayesian Analysis* 16,
-#' 1279-1307. \doi{10.1214/21-BA1294}
-#'
-#' Jain S, Neal RM (2004). A split-merge Markov chain Monte Carlo procedure for
-#' the Dirichlet process mixture model. *Journal of Computational and Graphical
-#' Statistics* 13, 158-182. \doi{10.1198/1061860043001}
 #'
 #' Papastamoulis P, Iliopoulos G (2010). An artificial allocations based
 #' solution to the label switching problem in Bayesian analysis of mixtures of
 #' distributions. *Journal of Computational and Graphical Statistics* 19,
 #' 313-331. \doi{10.1198/jcgs.2010.09008}
-#'
-#' Richardson S, Green PJ (1997). On Bayesian analysis of mixtures with an
-#' unknown number of components. *JRSS B* 59, 731-792.
-#' \doi{10.1111/1467-9868.00095}
 #'
 #' Rai P. *CS772A: Probabilistic Machine Learning*, lecture slides, "Gibbs
 #' sampling: an example" (the conditionals as used here). Indian Institute of
@@ -335,9 +223,9 @@
 #' Arthur D, Vassilvitskii S (2007). k-means++: the advantages of careful
 #' seeding. *Proceedings of the 18th ACM-SIAM Symposium on Discrete Algorithms*,
 #' 1027-1035.
-#'
-#' van Dyk DA, Park T (2008). Partially collapsed Gibbs samplers: theory and
-#' methods. *JASA* 103, 790-796. \doi{10.1198/016214508000000409}
+#' @seealso [gmm_sampler], [gmm_prior()], [unknown_k()], [predict.gibbs_gmm()],
+#'   [plot.gibbs_gmm()], [relabel()], [point_clustering()], [compare_k()] for the
+#'   number of components; `vignette("mixtures", "gibbsite")`.
 #' @examples
 #' fit <- gibbs_gmm(faithful, 2, draws = 500, burnin = 200, chains = 2,
 #'   seed = 1
@@ -514,7 +402,143 @@ run_gmm <- function(checked, settings, running, source, user_call, call) {
 
 # ---- Simulation -------------------------------------------------------------
 
+#' The sampler of gibbs_gmm()
+#'
+#' The moves that a sweep of [gibbs_gmm()] adds to the conditionals on its page,
+#' in the notation of that page, and the sweep with an unknown number of
+#' components.
+#'
+#' @section Moves of groups:
+#' With `merge_split = TRUE` a sweep may begin with a move of whole groups, which
+#' keeps `k`:
+#'
+#' * *exchange*: of three components drawn at random, the second joins the
+#'   first, and the third splits into two;
+#' * *merge or split*: of two components, the second joins the first; if it is
+#'   empty, the first splits into both;
+#' * *resplit*: the observations of two components split anew.
+#'
+#' A set of \eqn{N} observations splits from two of them, the anchors \eqn{i}
+#' and \eqn{j}. The first has probability \eqn{1/N}. The second has a
+#' probability proportional to its squared distance \eqn{D_{ij}^2}{D_ij^2} from
+#' the first, in the metric of the set's covariance. A few EM steps from the
+#' anchors give every other observation a probability of each side, between
+#' 0.0001 and 0.9999. The sides are drawn independently, and \eqn{q} is the
+#' product of the probabilities of the sides drawn. To undo a split with
+#' \eqn{n_1} and \eqn{n_2} observations, an anchor is drawn from each side. With
+#' \eqn{W_c} the scatter of component \eqn{c} about its mean, new covariances
+#' are drawn from \eqn{g_c = \mathrm{IW}(\nu_0 + n_c - 1, S_0 + W_c)}{g_c =
+#' IW(nu0 + n_c - 1, S0 + W_c)}, or from the prior if \eqn{c} is empty. The move
+#' is accepted with probability \eqn{\min(1, r)},
+#' \deqn{r = \frac{\prod_c \Gamma(\alpha_c + n'_c)\, p(\Sigma'_c)\,
+#'   p(x'_c \mid \Sigma'_c) / g'_c(\Sigma'_c)}{\prod_c \Gamma(\alpha_c + n_c)\,
+#'   p(\Sigma_c)\, p(x_c \mid \Sigma_c) / g_c(\Sigma_c)} \cdot
+#'   \frac{h(\mbox{split undone})}{h(\mbox{split made})}, \quad
+#'   h = q\, \frac{n_1 n_2}{N} \frac{D_{ij}^2}{\sum_l D_{il}^2},}{
+#'   r = [prod_c Gamma(alpha_c + n'_c) p(Sigma'_c) p(x'_c | Sigma'_c) /
+#'   g'_c(Sigma'_c)] / [prod_c Gamma(alpha_c + n_c) p(Sigma_c)
+#'   p(x_c | Sigma_c) / g_c(Sigma_c)] h(split undone) / h(split made),
+#'   h = q (n_1 n_2 / N) D_ij^2 / sum_l D_il^2,}
+#' in which \eqn{\pi} and all \eqn{\mu_c}{mu_c} are integrated out, and the
+#' factor \eqn{h} of a split that is not there is 1 (after Jain and Neal 2004).
+#' Then \eqn{\pi} and \eqn{\mu_c}{mu_c} are drawn given the new \eqn{z} and
+#' \eqn{\Sigma}{Sigma}, so that the sweep leaves the posterior exactly invariant
+#' (van Dyk and Park 2008). Missing entries keep their values.
+#'
+#' Each chain tries one move in each of its first 200 sweeps. After that each
+#' sweep tries one with probability 1/8 (1/16 with `k = 2`).
+#'
+#' @section Combinations:
+#' If `k` is larger than the data need, two components describe one group, and
+#' which of the groups has two differs between the modes. With many observations
+#' no move of the last section leads from one such mode to another: it would
+#' have to draw hundreds of allocations at once. So with `k` above 2 and
+#' covariances of their own there is a move that does not use the allocations.
+#' Two components that overlap become one with the same weight, mean and
+#' covariance, and a third one splits into two (after Richardson and Green 1997;
+#' without allocations as in Cappé, Robert and Rydén 2003).
+#'
+#' Components \eqn{a} and \eqn{b} combine into
+#' \deqn{w = w_a + w_b, \quad p = w_a / w, \quad \mu = p \mu_a + (1 - p) \mu_b,
+#'   \quad W = p \Sigma_a + (1 - p) \Sigma_b, \quad
+#'   \Sigma = W + \delta \delta', \quad
+#'   \delta = \sqrt{p (1 - p)} (\mu_b - \mu_a).}{
+#'   w = w_a + w_b, p = w_a / w, mu = p mu_a + (1 - p) mu_b,
+#'   W = p Sigma_a + (1 - p) Sigma_b, Sigma = W + delta delta',
+#'   delta = sqrt(p (1 - p)) (mu_b - mu_a).}
+#' A split is the reverse, from a uniform \eqn{p}, a vector \eqn{v = L^{-1}
+#' \delta}{v = L^-1 delta} in the unit ball with density proportional to
+#' \eqn{(1 - |v|^2)^3}, and a matrix beta variable \eqn{B = p M^{-1} \Sigma_a
+#' M^{-T}}{B = p M^-1 Sigma_a M^-T} with the parameters \eqn{d/2 + 30 p} and
+#' \eqn{d/2 + 30 (1 - p)}; \eqn{\Sigma = L L'}{Sigma = L L'}, \eqn{W = M M'}.
+#' With \eqn{q} the density of \eqn{(p, v, B)}, \eqn{\theta = (\pi, \mu,
+#' \Sigma)}{theta = (pi, mu, Sigma)} and
+#' \deqn{J = w |\Sigma|^{1/2} |W|^{(d + 1) / 2} (p (1 - p))^{-d (d + 2) / 2}}{
+#'   J = w |Sigma|^(1/2) |W|^((d + 1)/2) (p (1 - p))^(-d (d + 2)/2)}
+#' the move is accepted with probability \eqn{\min(1, r)},
+#' \deqn{r = \frac{p(x \mid \theta') p(\theta')}{p(x \mid \theta) p(\theta)}
+#'   \cdot \frac{(q / J)(\mbox{split undone})}{(q / J)(\mbox{split made})} \cdot
+#'   \frac{P'(\mbox{pair})}{P(\mbox{pair})}.}{
+#'   r = p(x | theta') p(theta') / [p(x | theta) p(theta)]
+#'   (q / J)(split undone) / (q / J)(split made) P'(pair) / P(pair).}
+#' A pair has a probability \eqn{P} proportional to
+#' \eqn{(|W| / |\Sigma|)^4}{(|W| / |Sigma|)^4}. Then the allocations and the
+#' missing entries are drawn given \eqn{\theta'}{theta'}. Diagonal covariances:
+#' each variable by itself with \eqn{d = 1}, and the same \eqn{p}. A chain tries
+#' one combination in each of its first 200 sweeps, then in a sweep with
+#' probability 1/4.
+#'
+#' @section Unknown k:
+#' The sampler is the telescoping sampler
+#' (Frühwirth-Schnatter, Malsiner-Walli and Grün 2021). With \eqn{n_c}
+#' observations in each of \eqn{k_+}{k+} components that hold observations
+#' (clusters), and \eqn{\gamma = \alpha / k}{gamma = alpha / k} or
+#' \eqn{\gamma = \alpha}{gamma = alpha}, a sweep
+#'
+#' 1. makes four moves of groups, and draws \eqn{\mu_c}{mu_c} and
+#'    \eqn{\Sigma_c}{Sigma_c} of the components that hold observations;
+#' 2. draws \eqn{k} from \deqn{p(k \mid \mbox{partition}, \alpha) \propto p(k)
+#'    \frac{k!}{(k - k_+)!} \frac{\Gamma(\gamma k)}{\Gamma(\gamma k + n)}
+#'    \prod_{n_c > 0} \frac{\Gamma(\gamma + n_c)}{\Gamma(\gamma)},}{
+#'    p(k | partition, alpha) proportional to p(k) k! / (k - k+)!
+#'    Gamma(gamma k) / Gamma(gamma k + n) prod_{n_c > 0} Gamma(gamma + n_c) /
+#'    Gamma(gamma),}
+#'    and \eqn{\alpha}{alpha}, if it is not fixed, by a slice step on its
+#'    logarithm;
+#' 3. draws \eqn{S_0}{S0}, if it is not fixed, given the covariances of the
+#'    components that hold observations, from a Wishart distribution;
+#' 4. draws the empty components from their prior, then \eqn{\pi}{pi} and
+#'    \eqn{z}.
+#'
+#' The weights and the empty components are integrated out in steps 1 to 3, and
+#' drawn in step 4, so that the sweep leaves the posterior exactly invariant.
+#'
+#' @references
+#' Cappé O, Robert CP, Rydén T (2003). Reversible jump, birth-and-death and more
+#' general continuous time Markov chain Monte Carlo samplers. *JRSS B* 65,
+#' 679-700. \doi{10.1111/1467-9868.00409}
+#'
+#' Frühwirth-Schnatter S, Malsiner-Walli G, Grün B (2021). Generalized
+#' mixtures of finite mixtures and telescoping sampling. *Bayesian Analysis* 16,
+#' 1279-1307. \doi{10.1214/21-BA1294}
+#'
+#' Jain S, Neal RM (2004). A split-merge Markov chain Monte Carlo procedure for
+#' the Dirichlet process mixture model. *Journal of Computational and Graphical
+#' Statistics* 13, 158-182. \doi{10.1198/1061860043001}
+#'
+#' Richardson S, Green PJ (1997). On Bayesian analysis of mixtures with an
+#' unknown number of components. *JRSS B* 59, 731-792.
+#' \doi{10.1111/1467-9868.00095}
+#'
+#' van Dyk DA, Park T (2008). Partially collapsed Gibbs samplers: theory and
+#' methods. *JASA* 103, 790-796. \doi{10.1198/016214508000000409}
+#' @seealso [gibbs_gmm()], [unknown_k()].
+#' @name gmm_sampler
+NULL
+
 #' Simulate from a Gaussian mixture
+#'
+#' Draws the component of each observation, and the observation from it.
 #'
 #' @param n Whole number, at least 1: how many observations.
 #' @param pi The weights of the `k` components, positive numbers that sum to 1.
@@ -526,6 +550,7 @@ run_gmm <- function(checked, settings, running, source, user_call, call) {
 #'   generator.
 #' @section Errors: `gibbsite_error_argument` for sizes that do not fit and
 #'   matrices that are not positive definite.
+#' @seealso [gibbs_gmm()].
 #' @examples
 #' x <- sim_gmm(200, c(0.3, 0.7), rbind(c(0, 0), c(4, 1)), diag(2))
 #' plot(x, col = attr(x, "z"))

@@ -25,6 +25,8 @@
 #'   groups); `VarCorr()`: a data frame with a row for each parameter.
 #' @section Errors: `gibbsite_error_argument` for a level out of range, and for
 #'   fits without groups.
+#' @seealso [gibbs_hlm()], [gibbs_logistic()], [regression-data],
+#'   [plot.gibbsite_regression()].
 #' @examples
 #' fit <- gibbs_hlm(weight ~ Time + (1 + Time | Chick), ChickWeight, seed = 1)
 #' nlme::fixef(fit)

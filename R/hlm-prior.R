@@ -76,6 +76,8 @@
 #' Huang A, Wand MP (2013). Simple marginally noninformative prior distributions
 #' for covariance matrices. *Bayesian Analysis* 8, 439-452.
 #' \doi{10.1214/13-BA815}
+#' @seealso [gibbs_hlm()] for the model, [prior_predict()],
+#'   [prior_summary()][prior_summary.gibbsite_fit].
 #' @examples
 #' hlm_prior()
 #' hlm_prior(scale = c(20, 5), sigma0 = 30, nu0 = 1)

@@ -146,6 +146,10 @@
 #' Liu JS, Sabatti C (2000). Generalised Gibbs sampler and multigrid Monte Carlo
 #' for Bayesian computation. *Biometrika* 87, 353-369.
 #' \doi{10.1093/biomet/87.2.353}
+#' @seealso [hlm_prior()], [fixef.gibbsite_regression()],
+#'   [predict.gibbsite_regression()], [plot.gibbsite_regression()],
+#'   [gibbs_logistic()] for successes in groups; `vignette("groups",
+#'   "gibbsite")`.
 #' @examples
 #' fit <- gibbs_hlm(weight ~ Time + (1 + Time | Chick), ChickWeight, seed = 1)
 #' summary(fit)
@@ -259,6 +263,7 @@ hlm_frame_of_call <- function(formula, data, user_call, action, contrasts, env,
 #'   Its attribute `w` is the matrix of the groups' coefficients, one row a
 #'   group. Random numbers come from R's generator.
 #' @section Errors: `gibbsite_error_argument` for arguments out of their range.
+#' @seealso [gibbs_hlm()], [sim_lm()].
 #' @examples
 #' data <- sim_hlm(50, 10, mu = c(3, 1), Sigma = diag(c(1, 0.25)))
 #' fit <- gibbs_hlm(y ~ x1 + (x1 | group), data, seed = 1)

@@ -31,6 +31,8 @@ has_own_functions <- function(fit) !is_regression(fit)
 #' @return As for the fits of one data set.
 #' @section Errors: `gibbsite_error_argument` with the reason where there is no
 #'   answer.
+#' @seealso [combine_fits()] for fits of data sets that were completed
+#'   elsewhere, such as by mice.
 #' @examples
 #' holes <- transform(mtcars, wt = replace(wt, 1:6, NA))
 #' guess <- lm(wt ~ mpg + hp, holes)

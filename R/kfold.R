@@ -66,6 +66,8 @@
 #'   model cannot be fitted; `gibbsite_error_no_data` for a fit without its
 #'   data. A warning of class `gibbsite_warning_convergence` names folds whose
 #'   chains have not converged.
+#' @seealso [loo_moment_match()], [held_out()] for ratings,
+#'   [held_out_perplexity()] for topics, [log_evidence()].
 #' @examples
 #' if (requireNamespace("loo", quietly = TRUE)) {
 #'   small <- gibbs_lm(mpg ~ wt, mtcars, lm_prior("nig"), seed = 1)

@@ -229,6 +229,8 @@ scan_kept <- function(sweep, n, control) {
 #' Owen A, Zhou Y (2000). Safe and effective importance sampling. *Journal of
 #' the American Statistical Association* 95, 135-143.
 #' \doi{10.1080/01621459.2000.10473909}
+#' @seealso [laplace_logistic()], [laplace()], [log_evidence()], [compare()]
+#'   with exact draws.
 #' @examples
 #' fit <- laplace_logistic(am ~ wt, mtcars, seed = 1)
 #' importance_check(fit)

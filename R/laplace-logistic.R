@@ -133,6 +133,9 @@
 #'
 #' Barzilai J, Borwein JM (1988). Two-point step size gradient methods. *IMA
 #' Journal of Numerical Analysis* 8, 141-148. \doi{10.1093/imanum/8.1.141}
+#' @seealso [gibbs_logistic()] for exact draws, [importance_check()],
+#'   [log_evidence()], [logistic_prior()], [predict.gibbsite_regression()],
+#'   [plot.gibbsite_regression()]; `vignette("logistic", "gibbsite")`.
 #' @examples
 #' fit <- laplace_logistic(type ~ npreg + glu + bmi + ped + age,
 #'   data = MASS::Pima.tr, seed = 1

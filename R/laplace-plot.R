@@ -2,6 +2,8 @@
 
 #' Plot a Laplace approximation
 #'
+#' The mode of each parameter with its intervals, or the draws.
+#'
 #' @param x A fit of [laplace()].
 #' @param type `"coefficients"` (default): the mode of each parameter with its
 #'   50% and `level` intervals, each on a scale of its own if some interval

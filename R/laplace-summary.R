@@ -168,6 +168,8 @@ print_check_line <- function(x) {
 #'   attribute `importance` is the check, or `NULL` for a fit without its data.
 #' @section Errors: `gibbsite_error_argument` for unknown variables and for
 #'   `probs` outside 0 to 1.
+#' @seealso [laplace-estimates], [importance_check()],
+#'   [tidy()][tidy.gibbsite_laplace].
 #' @examples
 #' fit <- laplace_logistic(am ~ wt, mtcars, seed = 1)
 #' summary(fit)
@@ -316,6 +318,7 @@ advice_line <- function(check) {
 #'   mode), `iterations`, `correct`, `chains`, `draws` and `elapsed` (seconds).
 #' @section Errors: `gibbsite_error_argument` for `conf.level` out of range, and
 #'   for `exponentiate = TRUE` where parameters are not log-odds.
+#' @seealso [summary.gibbsite_laplace()], [laplace-estimates].
 #' @examples
 #' fit <- laplace_logistic(am ~ wt, mtcars, seed = 1)
 #' tidy(fit)

@@ -633,7 +633,7 @@ check_counts <- function(table, arg, call) {
         "Counts in {.arg {arg}} must be whole numbers of at least 0: {place} has
          {found}.",
         i = if (is.finite(found) && found != round(found)) {
-          "Weighted counts, such as tf-idf, are no counts of tokens."
+          "Weighted counts, such as tf-idf, are not counts of tokens."
         },
         i = if (is.na(found)) {
           paste("A term that a document does not have has the count 0.",

@@ -203,7 +203,7 @@ lda_first_value <- function(prior) {
 # Concentrations lie between these (core/lda/lda_prior.h).
 lda_bounds <- c(1e-20, 1e20)
 
-# Fixed concentrations are no part of a state: their values are not used.
+# Fixed concentrations are not part of a state: their values are not used.
 lda_state <- function(model, z, alpha, eta) {
   c(
     list(sweep = 0, z = lda_pack(z)),

@@ -22,6 +22,8 @@
 #' @param ... Passed to [plot.gibbsite_fit()]; otherwise not used.
 #' @return `x`, invisibly.
 #' @section Errors: `gibbsite_error_argument` for an unknown `type` or topic.
+#' @seealso [plot.gibbsite_fit()] for the chains, [top_terms()],
+#'   [topic_distances()], [autoplot()][autoplot.gibbs_lda] for ggplot2.
 #' @examples
 #' corpus <- sim_lda(50, k = 3, terms = 40, tokens = 60)
 #' fit <- gibbs_lda(corpus$x, 3, draws = 100, burnin = 200, chains = 2,

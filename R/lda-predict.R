@@ -70,6 +70,8 @@ fold_in_topics <- function(fit, draws, call, chains = seq_along(fit)) {
 #' @section Errors: `gibbsite_error_argument` for invalid counts, and for
 #'   a fit without its data or draws of \eqn{\theta} when they are asked for,
 #'   and for a chain that is not there.
+#' @seealso [topic_estimates()] for the documents of the fit,
+#'   [held_out_perplexity()].
 #' @examples
 #' corpus <- sim_lda(60, k = 3, terms = 40, tokens = 60)
 #' fit <- gibbs_lda(corpus$x[1:50, ], 3, draws = 100, burnin = 200, chains = 2,
@@ -243,6 +245,7 @@ fitted_shares <- function(fit, chains, type, draws, call) {
 #' @references
 #' Wallach HM, Murray I, Salakhutdinov R, Mimno D (2009). Evaluation methods for
 #' topic models. *ICML* 26, 1105-1112. \doi{10.1145/1553374.1553515}
+#' @seealso [compare_k()] for the number of topics, [coherence()].
 #' @examples
 #' corpus <- sim_lda(60, k = 3, terms = 40, tokens = 60)
 #' fit <- gibbs_lda(corpus$x[1:50, ], 3, draws = 100, burnin = 200, chains = 2,
@@ -390,6 +393,7 @@ perplexity_row <- function(scored, method) {
 #'   list with a sparse matrix of counts (documents x terms) for each draw.
 #' @section Errors: `gibbsite_error_argument` where draws were not stored, for
 #'   more draws than there are, and for a fit without its data.
+#' @seealso [predict.gibbs_lda()], [held_out_perplexity()].
 #' @examples
 #' corpus <- sim_lda(20, k = 3, terms = 30, tokens = 40)
 #' fit <- gibbs_lda(corpus$x, 3, draws = 50, burnin = 200, chains = 2,

@@ -40,6 +40,7 @@
 #'
 #' Wallach HM, Mimno D, McCallum A (2009). Rethinking LDA: why priors matter.
 #' *Advances in Neural Information Processing Systems* 22.
+#' @seealso [seeded_topics()], [scalar-priors], [gibbs_lda()].
 #' @examples
 #' lda_prior()
 #' lda_prior(alpha = gamma_prior(1, 10), eta = 0.01)

@@ -28,7 +28,7 @@
 #' `gibbsite_error_argument` for seeds without names, names that occur twice,
 #' words that are missing and text that is not valid (`gibbsite_error_text`); at
 #' the fit, for fewer topics than seeds, and for a topic none of whose words are
-#' terms of the documents. Other words that are no terms are left out, with a
+#' terms of the documents. Other words that are not terms are left out, with a
 #' warning of class `gibbsite_warning_seeds`.
 #' @references
 #' Jagarlamudi J, Daume III H, Udupa R (2012). Incorporating lexical priors into

@@ -193,6 +193,8 @@ pool <- function(chains, mean_of, variance_of) {
 
 #' The most probable terms of each topic
 #'
+#' The terms with the largest posterior mean probability in each topic.
+#'
 #' @inheritParams topic_estimates
 #' @param n Whole number, at least 1 (default 10): how many terms.
 #' @return A data frame of class `lda_top_terms` with a row for each topic and
@@ -201,6 +203,7 @@ pool <- function(chains, mean_of, variance_of) {
 #'   least over the chains, see [topic_estimates()]), `rank`, `term`,
 #'   `probability` and `sd`. It is printed with one line for each topic.
 #' @section Errors: As for [topic_estimates()].
+#' @seealso [topic_estimates()], [coherence()], [plot.gibbs_lda()].
 #' @examples
 #' corpus <- sim_lda(50, k = 3, terms = 40, tokens = 60)
 #' fit <- gibbs_lda(corpus$x, 3, draws = 100, burnin = 200, chains = 2,
@@ -291,6 +294,8 @@ as.data.frame.lda_top_terms <- function(x, ...) {
 #'
 #' @inheritParams topic_estimates
 #' @return An object of class `dist`.
+#' @seealso [top_terms()], [coherence()], `plot(fit, type = "map")`
+#'   ([plot.gibbs_lda()]).
 #' @examples
 #' corpus <- sim_lda(50, k = 3, terms = 40, tokens = 60)
 #' fit <- gibbs_lda(corpus$x, 3, draws = 100, burnin = 200, chains = 2,
@@ -353,8 +358,10 @@ alpha_of_draw <- function(model, draws, s) {
 
 #' Coherence of topics
 #'
-#' Measures how often the top terms of a topic occur in the same documents. With
-#' \eqn{D(w)} documents that have term \eqn{w}, \eqn{D(v, w)} that have both, of
+#' Measures how often the top terms of a topic occur in the same documents. A
+#' topic whose terms occur together is easier to name.
+#'
+#' With \eqn{D(w)} documents that have term \eqn{w}, \eqn{D(v, w)} that have both, of
 #' \eqn{D} in all, and the top terms \eqn{w_1, \dots, w_n}, most probable first:
 #'
 #' * `umass` (Mimno et al. 2011): \eqn{\sum_{m = 2}^n \sum_{l < m} \log
@@ -382,6 +389,7 @@ alpha_of_draw <- function(model, draws, s) {
 #'
 #' Lau JH, Newman D, Baldwin T (2014). Machine reading tea leaves. *EACL*,
 #' 530-539. \doi{10.3115/v1/E14-1056}
+#' @seealso [top_terms()], [topic_distances()], [held_out_perplexity()].
 #' @examples
 #' corpus <- sim_lda(50, k = 3, terms = 40, tokens = 60)
 #' fit <- gibbs_lda(corpus$x, 3, draws = 100, burnin = 200, chains = 2,
@@ -458,6 +466,7 @@ coherence_of <- function(together, documents) {
 #' Sievert C, Shirley K (2014). LDAvis: a method for visualizing and
 #' interpreting topics. *Workshop on Interactive Language Learning*, 63-70.
 #' \doi{10.3115/v1/W14-3110}
+#' @seealso [topic_distances()], [as_topicmodels()].
 #' @examples
 #' corpus <- sim_lda(50, k = 3, terms = 40, tokens = 60)
 #' fit <- gibbs_lda(corpus$x, 3, draws = 100, burnin = 200, chains = 2,
@@ -525,6 +534,9 @@ as.data.frame.lda_summary <- function(x, ...) {
 
 #' Tidy a topic model
 #'
+#' One row for each stored quantity, or the topics and the documents' shares of
+#' them as long tables for dplyr and ggplot2.
+#'
 #' @param x A fit made by [gibbs_lda()].
 #' @param matrix `NULL` (default): one row for each stored quantity, as for
 #'   every fit. `"phi"`: one row for each topic and term; `"theta"`: one row for
@@ -541,6 +553,7 @@ as.data.frame.lda_summary <- function(x, ...) {
 #'   and `beta`, for `"gamma"` `document`, `topic` and `gamma`, as tidytext has
 #'   them for other topic models.
 #' @section Errors: As for [topic_estimates()].
+#' @seealso [topic_estimates()], [top_terms()].
 #' @examples
 #' corpus <- sim_lda(50, k = 3, terms = 40, tokens = 60)
 #' fit <- gibbs_lda(corpus$x, 3, draws = 100, burnin = 200, chains = 2,

@@ -47,7 +47,7 @@
 #' \eqn{\phi} are drawn after it, because the reverse order would not leave the
 #' posterior invariant.
 #'
-#' The samplers are exact up to rounding. The weights of the topics of a token
+#' The only error of the samplers is rounding. The weights of the topics of a token
 #' are held in single precision. The probability with which a topic is drawn
 #' differs from the exact one by at most about \eqn{2^{-24}(k / 4 + 60)}{2^-24
 #' (k / 4 + 60)}, which is 5e-6 for 100 topics; an error near 1e-7 is usual. An
@@ -219,6 +219,9 @@
 #'
 #' Neal RM (2003). Slice sampling. *Annals of Statistics* 31, 705-767.
 #' \doi{10.1214/aos/1056562461}
+#' @seealso [lda_prior()], [seeded_topics()], [token_counts()], [top_terms()],
+#'   [predict.gibbs_lda()], [held_out_perplexity()], [plot.gibbs_lda()],
+#'   [compare_k()] for the number of topics; `vignette("topics", "gibbsite")`.
 #' @examples
 #' corpus <- sim_lda(50, k = 3, terms = 40, tokens = 60)
 #' fit <- gibbs_lda(corpus$x, 3, draws = 100, burnin = 200, chains = 2,
@@ -288,6 +291,7 @@ gibbs_lda <- function(x, k, prior = lda_prior(),
 #' @section Errors: `gibbsite_error_argument` for values out of range;
 #'   `gibbsite_error_size` for a result larger than
 #'   `options(gibbsite.max_draws_mb = )` allows.
+#' @seealso [gibbs_lda()], [topic_distances()].
 #' @examples
 #' corpus <- sim_lda(20, k = 3, terms = 30, tokens = 50)
 #' dim(corpus$x)

@@ -119,6 +119,8 @@
 #' Piironen J, Vehtari A (2017). Sparsity information and regularization in the
 #' horseshoe and other shrinkage priors. *Electronic Journal of Statistics* 11,
 #' 5018-5051. \doi{10.1214/17-EJS1337SI}
+#' @seealso [gibbs_lm()] for the model, [prior_predict()],
+#'   [prior_summary()][prior_summary.gibbsite_fit].
 #' @examples
 #' lm_prior()
 #' lm_prior(slope_shape = 1, slope_rate = 1, noise_shape = 1, noise_rate = 1,

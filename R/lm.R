@@ -19,8 +19,8 @@
 #' formula is \eqn{\alpha - \bar x^\top w}{alpha - m'w}. [lm_prior()] describes
 #' the prior, its defaults and the alternatives `type = "nig"` (conjugate) and
 #' `type = "horseshoe"` (few of many slopes).
-#' `lm_prior(scale = 1)` gives the model of the lecture notes, in which all
-#' \eqn{s_j = 1}{s_j = 1}. Without an intercept (`y ~ x - 1`) there is no
+#' With `lm_prior(scale = 1)` all \eqn{s_j = 1}{s_j = 1}: the prior is one of
+#' slopes in the units of the data. Without an intercept (`y ~ x - 1`) there is no
 #' \eqn{\alpha}{alpha}, and the predictors are not centred.
 #'
 #' One sweep draws in turn, with \eqn{z_{ij} = (x_{ij} - \bar x_j)/s_j}{z_ij =
@@ -188,6 +188,9 @@
 #'
 #' Lindley DV, Smith AFM (1972). Bayes estimates for the linear model. *JRSS B*
 #' 34, 1-41. \doi{10.1111/j.2517-6161.1972.tb00885.x}
+#' @seealso [lm_prior()], [predict.gibbsite_regression()], [regression-data],
+#'   [plot.gibbsite_regression()], [log_evidence()], [kfold()];
+#'   `vignette("regression", "gibbsite")`.
 #' @examples
 #' fit <- gibbs_lm(mpg ~ wt + hp, mtcars, seed = 1)
 #' fit
@@ -306,6 +309,7 @@ check_drawn <- function(keep, parts) {
 #'   `x1`, `x2`, ... if `w` has no names. Random numbers come from R's
 #'   generator.
 #' @section Errors: `gibbsite_error_argument` for arguments out of their range.
+#' @seealso [gibbs_lm()], [sim_hlm()].
 #' @examples
 #' data <- sim_lm(100, c(1, -2), sigma = 0.5, intercept = 3)
 #' coef(gibbs_lm(y ~ x1 + x2, data, seed = 1))

@@ -78,6 +78,8 @@
 #' Gelman A, Jakulin A, Pittau MG, Su Y-S (2008). A weakly informative default
 #' prior distribution for logistic and other regression models. *Annals of
 #' Applied Statistics* 2, 1360-1383. \doi{10.1214/08-AOAS191}
+#' @seealso [gibbs_logistic()], [laplace_logistic()], [prior_predict()],
+#'   [prior_summary()][prior_summary.gibbsite_fit].
 #' @examples
 #' logistic_prior()
 #' logistic_prior(slope_variance = 100, intercept_variance = Inf)

@@ -107,9 +107,11 @@ relative_efficiency <- function(fit, log_lik) {
 #' @section Errors: `gibbsite_error_argument` for other fits, and for a `loo` of
 #'   another fit; `gibbsite_error_no_data` for a fit without its data.
 #' @references
-#' Paananen T, Piironen J, Buerkner PC, Vehtari A (2021). Implicitly adaptive
+#' Paananen T, Piironen J, Bürkner PC, Vehtari A (2021). Implicitly adaptive
 #' importance sampling. *Statistics and Computing* 31, 16.
 #' \doi{10.1007/s11222-020-09982-2}
+#' @seealso [kfold()], which fits again; `log_lik()` on [regression-draws] and
+#'   [gmm-checks].
 #' @examples
 #' fit <- gibbs_lm(dist ~ speed, cars, draws = 500, seed = 1, progress = FALSE)
 #' if (requireNamespace("loo", quietly = TRUE)) {

@@ -59,6 +59,7 @@ chain_words <- function(chain) {
 #' @param ... Passed to [plot()], such as `main`.
 #' @return The chain, invisibly.
 #' @section Errors: `gibbsite_error_argument`.
+#' @seealso [markov_chain()], [communicating_classes()].
 #' @examples
 #' plot(markov_chain(
 #'   rbind(c(0, 1, 0), c(0, 0.1, 0.9), c(0.6, 0.4, 0)), c("a", "b", "c")

@@ -203,6 +203,7 @@ balance_of <- function(chain, distribution, call) {
 #'
 #' Liu JS (2004). *Monte Carlo Strategies in Scientific Computing*. Springer.
 #' \doi{10.1007/978-0-387-76371-2}
+#' @seealso [markov_chain()], [stationary()]; `vignette("markov", "gibbsite")`.
 #' @examples
 #' # a walk on six states, which proposes a neighbour
 #' neighbours <- abs(outer(1:6, 1:6, "-")) == 1

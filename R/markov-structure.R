@@ -31,6 +31,7 @@
 #' @references
 #' Levin DA, Peres Y (2017). *Markov Chains and Mixing Times*, 2nd edition,
 #' chapter 1. American Mathematical Society. \doi{10.1090/mbk/107}
+#' @seealso [markov_chain()], [stationary()], [mixing_time()].
 #' @examples
 #' # reversible: a random walk on a path
 #' walk <- markov_chain(

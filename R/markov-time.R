@@ -114,6 +114,8 @@ draw_path <- function(ends, n, start) {
 #' @references
 #' Levin DA, Peres Y (2017). *Markov Chains and Mixing Times*, 2nd edition,
 #' chapters 4 and 10. American Mathematical Society. \doi{10.1090/mbk/107}
+#' @seealso [markov_chain()], [stationary()], and `spectral_gap()` on
+#'   [metropolis_matrix()].
 #' @examples
 #' walk <- markov_chain(
 #'   rbind(c(0.5, 0.5, 0), c(0.25, 0.5, 0.25), c(0, 0.5, 0.5)), c("a", "b", "c")

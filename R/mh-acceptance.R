@@ -8,9 +8,10 @@
 #' higher rate means that the steps are too small, a much lower one that they
 #' are too large. The rate of an independence proposal should be near 1. That of
 #' [nuts()] is the mean acceptance statistic of its trajectories, and that of a
-#' slice sampler is 1. [tempered()] shows the rate and the scale at temperature
-#' 1. [delayed_rejection()] has a row for the block, whose rate is the share of
-#' steps that moved, and a row for each of its two tries.
+#' slice sampler is 1. For [tempered()] the rate and the scale are those at
+#' temperature 1 (the coldest). [delayed_rejection()] has a row for the block,
+#' whose rate is the share of steps that moved, and a row for each of its two
+#' tries.
 #'
 #' @param fit A fit made by [mh_sample()], or by [gibbs_sample()] with MH steps.
 #' @return A data frame with a row for each chain and block and the columns

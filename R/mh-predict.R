@@ -49,6 +49,7 @@
 #'   parameters or its further arguments; `gibbsite_error_numeric` when the
 #'   function fails, and when it returns anything but finite numbers, as many
 #'   for every draw. The draw is named.
+#' @seealso [mh_sample()], [gibbs_sample()], [mh-estimates].
 #' @examples
 #' # a curve: stopping distances that grow with a power of the speed
 #' log_posterior <- function(p, speed, dist) {

@@ -84,6 +84,8 @@
 #' MacKinnon JG, White H (1985). Some heteroskedasticity-consistent covariance
 #' matrix estimators with improved finite sample properties. *Journal of
 #' Econometrics* 29, 305-325. \doi{10.1016/0304-4076(85)90158-7}
+#' @seealso [empirical_distribution()], [sample_importance()],
+#'   [sample_rejection()].
 #' @examples
 #' set.seed(1)
 #' u <- runif(1000)

@@ -39,10 +39,13 @@ plot_types <- c("trace", "density", "autocorrelation", "ranks")
 #' @return `x`, invisibly. The graphical parameters are restored.
 #' @section Errors: `gibbsite_error_argument` for an unknown type or variable,
 #'   and for more than 30 panels.
-#' @references Vehtari, A., Gelman, A., Simpson, D., Carpenter, B. and Buerkner,
+#' @references Vehtari, A., Gelman, A., Simpson, D., Carpenter, B. and Bürkner,
 #'   P.-C. (2021). Rank-normalization, folding, and localization: an improved
 #'   R-hat for assessing convergence of MCMC. *Bayesian Analysis* 16(2),
 #'   667-718. \doi{10.1214/20-BA1221}
+#' @seealso [converged()] for the verdict; [plot.gibbs_gmm()],
+#'   [plot.gibbsite_regression()], [plot.gibbs_bmf()], [plot.gibbs_lda()] for the
+#'   pictures of a model; [autoplot()][autoplot.gibbsite_fit] for ggplot2.
 #' @examples
 #' fit <- gibbs_gmm(faithful, 2, draws = 200, burnin = 100, chains = 2,
 #'                  seed = 1, progress = FALSE)

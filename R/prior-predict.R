@@ -30,6 +30,8 @@
 #' Gabry J, Simpson D, Vehtari A, Betancourt M, Gelman A (2019). Visualization
 #' in Bayesian workflow. *Journal of the Royal Statistical Society A* 182,
 #' 389-402. \doi{10.1111/rssa.12378}
+#' @seealso [prior_summary()][prior_summary.gibbsite_fit] for the numbers of a
+#'   prior, [sbc()] and [geweke_joint()], which draw from it too.
 #' @examples
 #' prior <- lm_prior(noise_shape = 3, noise_rate = 600)
 #' predicted <- prior_predict(gibbs_lm(dist ~ speed, cars, prior), seed = 1)

@@ -102,6 +102,8 @@ predictor_coefficients.default <- function(model, fit) {
 #' @section Errors: `gibbsite_error_argument` for unknown parameters, a level
 #'   out of range, and `sigma()` of binomial responses; `gibbsite_error_state`
 #'   for a fit without its data.
+#' @seealso [summary.gibbsite_fit()], [fixef.gibbsite_regression()],
+#'   [predict.gibbsite_regression()].
 #' @examples
 #' fit <- gibbs_lm(mpg ~ wt + hp, mtcars, seed = 1)
 #' coef(fit)
@@ -274,6 +276,9 @@ with_responses <- function(model, data, what, remake, call,
 
 #' Observations with their predictions
 #'
+#' `augment()` adds the expected response of each row, its uncertainty and its
+#' residual to the data.
+#'
 #' @param x A fit of a regression by formula or matrix.
 #' @param data `NULL` (default) for the model frame, or the data frame that the
 #'   fit was made with, row for row.
@@ -289,6 +294,8 @@ with_responses <- function(model, data, what, remake, call,
 #' @section Errors: `gibbsite_error_argument` when `data` has another number of
 #'   rows than the data of the fit, and the errors of
 #'   [predict.gibbsite_regression()].
+#' @seealso [predict.gibbsite_regression()] for new observations,
+#'   [regression-data] for residuals.
 #' @examples
 #' fit <- laplace_logistic(am ~ wt, mtcars, seed = 1)
 #' head(augment(fit))

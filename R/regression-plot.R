@@ -43,7 +43,8 @@
 #'
 #' @param x A fit of [gibbs_lm()], [gibbs_hlm()], [gibbs_logistic()] or
 #'   [laplace_logistic()].
-#' @param type `NULL` for the default, or one of the above.
+#' @param type `NULL` for the default, or the name of one of the pictures that
+#'   the description and Details list.
 #' @param variable For `"response"`: the name of a variable; default the one
 #'   with the largest effect relative to its standard deviation.
 #' @param level Number between 0 and 1, default 0.95.
@@ -62,6 +63,9 @@
 #'   variable, and for `"shrinkage"` where no group has estimates of its own;
 #'   `gibbsite_error_state` if the data are needed and the fit does not hold
 #'   them.
+#' @seealso [plot.gibbsite_fit()] for the chains,
+#'   [predict.gibbsite_regression()] for the numbers,
+#'   [autoplot()][autoplot.gibbsite_fit] for ggplot2.
 #' @examples
 #' fit <- gibbs_lm(mpg ~ wt + hp, mtcars, seed = 1)
 #' plot(fit)

@@ -223,6 +223,8 @@ rows_to_predict <- function(model, newdata, offset, re_formula,
 #' Stefanski LA (1991). A normal scale mixture representation of the logistic
 #' distribution. *Statistics & Probability Letters* 11, 69-70.
 #' \doi{10.1016/0167-7152(91)90181-P}
+#' @seealso [regression-draws] for the draws themselves,
+#'   [plot.gibbsite_regression()] with `type = "response"`.
 #' @examples
 #' fit <- gibbs_lm(mpg ~ wt, mtcars, seed = 1)
 #' new <- data.frame(wt = c(2, 3, 6))
@@ -347,6 +349,8 @@ check_prediction_type <- function(type, interval, response, call) {
 #' Pinheiro JC, Bates DM (1995). Approximations to the log-likelihood function
 #' in the nonlinear mixed-effects model. *Journal of Computational and Graphical
 #' Statistics* 4, 12-35. \doi{10.1080/10618600.1995.10474663}
+#' @seealso [predict.gibbsite_regression()] for means and intervals, [kfold()],
+#'   [loo_moment_match()].
 #' @examples
 #' fit <- gibbs_lm(mpg ~ wt, mtcars, seed = 1)
 #' new <- data.frame(wt = c(2, 3, 6))

@@ -1,12 +1,21 @@
-# The running arguments, which every sampler takes: their checks, the stopping
+# The running arguments, which the samplers share: their checks, the stopping
 # rule, and the page ?running that documents them.
 
 #' Running arguments of every sampler
 #'
-#' Every sampler of gibbsite takes the arguments below, with the same names and
-#' meanings. Where a default differs, the sampler's page says so. They say how
-#' long the chains run, where they run and which draws are kept. All are checked
-#' before the first chain starts.
+#' The arguments below say how long chains run, where they run and which draws
+#' are kept. They have the same names and meanings in every sampler of gibbsite.
+#' Where a default differs, the sampler's page says so. All are checked before
+#' the first chain starts.
+#'
+#' Some samplers lack those for which they have no use:
+#' - `threads`: [gibbs_lm()], [gibbs_logistic()], [laplace_logistic()] and
+#'   [laplace()].
+#' - `keep`: [gibbs_logistic()], [laplace_logistic()] and [laplace()], which
+#'   store all of their parameters.
+#' - `burnin`, `thin` and `inits`: [laplace_logistic()] and [laplace()], whose
+#'   draws are not those of a Markov chain from a starting value.
+#' - `keep_data`: [gibbs_sample()], whose functions hold the data.
 #'
 #' @name running
 #'
@@ -415,7 +424,7 @@ check_writable <- function(directory, arg, call) {
 #' `gibbsite_error_argument`; so does a rule without a threshold, with `rhat =
 #' Inf` and `ess = 0`.
 #' @references
-#' Vehtari, A., Gelman, A., Simpson, D., Carpenter, B. and Buerkner, P.-C.
+#' Vehtari, A., Gelman, A., Simpson, D., Carpenter, B. and Bürkner, P.-C.
 #' (2021). Rank-normalization, folding, and localization: an improved R-hat for
 #' assessing convergence of MCMC. *Bayesian Analysis*, 16(2), 667-718.
 #' \doi{10.1214/20-BA1221}

@@ -151,6 +151,8 @@ check_map <- function(x, arg = rlang::caller_arg(x),
 #'   start), `converged`, `starts` (the value that each start reached), `seed`,
 #'   `model` and `call`. `summary()` gives a data frame with a row for each
 #'   start.
+#' @seealso [gibbs_gmm()] and [gibbs_sample()] with `method = "icm"`, [bmf_map]
+#'   for ratings, [laplace()].
 #' @examples
 #' top <- gibbs_gmm(faithful, 2, method = "icm", seed = 1)
 #' top

@@ -23,11 +23,11 @@
 #'
 #' Ranks are those of quantities that do not depend on the numbering of
 #' components, the likelihood among them: a sampler that ignores some of the
-#' data may only show there (Modrak et al. 2023).
+#' data may only show there (Modrák et al. 2023).
 #'
 #' `summary()` tests each quantity: `p` is the probability that uniform ranks
 #' leave the pointwise band of their empirical distribution as far as these do
-#' (Saeilynoja, Buerkner and Vehtari 2022), computed exactly. `plot()` draws the
+#' (Säilynoja, Bürkner and Vehtari 2022), computed exactly. `plot()` draws the
 #' difference between the empirical distribution and the uniform one, with the
 #' simultaneous band, or histograms of the ranks.
 #'
@@ -67,12 +67,12 @@
 #' Bayesian inference algorithms with simulation-based calibration.
 #' \doi{10.48550/arXiv.1804.06788}
 #'
-#' Saeilynoja T, Buerkner PC, Vehtari A (2022). Graphical test for discrete
+#' Säilynoja T, Bürkner PC, Vehtari A (2022). Graphical test for discrete
 #' uniformity and its applications in goodness-of-fit evaluation and multiple
 #' sample comparison. *Statistics and Computing* 32, 32.
 #' \doi{10.1007/s11222-022-10090-6}
 #'
-#' Modrak M, Moon AH, Kim S, Buerkner P, Huurre N, Faltejskova K, Gelman A,
+#' Modrák M, Moon AH, Kim S, Bürkner P, Huurre N, Faltejsková K, Gelman A,
 #' Vehtari A (2023). Simulation-based calibration checking for Bayesian
 #' computation: the choice of test quantities shapes sensitivity. *Bayesian
 #' Analysis*. \doi{10.1214/23-BA1404}

@@ -10,8 +10,8 @@
 #           mixAK is installed. `se` is the standard error of the mean of four
 #           chains, from their spread. Rounding of their table is .0005, and its
 #           own Monte Carlo error is not known.
-# telescope the sampler of the package telescope (Fruehwirth-Schnatter,
-#           Malsiner-Walli and Gruen 2021) on the galaxies, with the same prior
+# telescope the sampler of the package telescope (Frühwirth-Schnatter,
+#           Malsiner-Walli and Grün 2021) on the galaxies, with the same prior
 #           as ours: posterior of the number of clusters of 20,000 draws after
 #           2,000 sweeps each (one chain there, four chains of 5,000 here), the
 #           effective size of the number of clusters, and processor seconds.

@@ -1,7 +1,7 @@
 /* The move "combine and split" of a normal mixture (gmm.h): two components
  * become one, and a third one becomes two, with the allocations integrated out
  * (the moves of Richardson & Green 1997, doi:10.1111/1467-9868.00095, one after
- * the other, so that k stays; without allocations as in Cappe, Robert & Ryden
+ * the other, so that k stays; without allocations as in Cappé, Robert & Rydén
  * 2003, doi:10.1111/1467-9868.00409).  Components that overlap change places at
  * once, however many observations they have.
  *

@@ -134,7 +134,7 @@ static void set_size(gmm_unknown *u, size_t k) {
 }
 
 /* P(k | partition, alpha) is proportional to p(k) k! / (k - k+)! times
- * exp(log_partition)  (Fruehwirth-Schnatter et al. 2021, step 3).  By inversion,
+ * exp(log_partition)  (Frühwirth-Schnatter et al. 2021, step 3).  By inversion,
  * from one uniform. */
 static status draw_size(gmm_unknown *u) {
   const size_t max = u->mixture.room, least = u->filled;

@@ -1,6 +1,6 @@
 /* Gaussian mixture with an unknown number of components k: a mixture of finite
  * mixtures (Miller & Harrison 2018, doi:10.1080/01621459.2016.1255636) by the
- * telescoping sampler (Fruehwirth-Schnatter, Malsiner-Walli & Gruen 2021,
+ * telescoping sampler (Frühwirth-Schnatter, Malsiner-Walli & Grün 2021,
  * doi:10.1214/21-BA1294).  The model of gmm.h with
  *
  *   k ~ p(k) on 1, ..., max,   pi | k ~ Dir(g, ..., g),

@@ -1,0 +1,64 @@
+# Help pages: what a reader of any of them relies on.
+
+pages <- function() {
+  found <- tools::Rd_db("gibbsite")
+  skip_if(length(found) == 0L, "the package is installed without help")
+  found
+}
+
+sections <- function(page) vapply(page, attr, "", "Rd_tag")
+
+text_of <- function(page, tag) {
+  words <- paste(unlist(page[sections(page) == tag]), collapse = "")
+  trimws(gsub("[[:space:]]+", " ", words))
+}
+
+test_that("every page says what to see next", {
+  skip_on_cran()
+  has <- vapply(pages(), function(page) "\\seealso" %in% sections(page), NA)
+  expect_identical(names(has)[!has], character())
+})
+
+test_that("descriptions are whole sentences, and not the title again", {
+  skip_on_cran()
+  for (page in pages()) {
+    name <- text_of(page, "\\name")
+    description <- text_of(page, "\\description")
+    expect_false(grepl(":$", description), label = name)
+    expect_false(identical(description, text_of(page, "\\title")), label = name)
+  }
+})
+
+test_that("no argument points above at what stands below", {
+  skip_on_cran()
+  for (page in pages()) {
+    expect_no_match(
+      text_of(page, "\\arguments"), "of the above", ignore.case = TRUE,
+      label = text_of(page, "\\name")
+    )
+  }
+})
+
+test_that("?running names what a sampler lacks", {
+  arguments <- c(
+    "draws", "burnin", "thin", "chains", "inits", "keep", "threads", "cores",
+    "seed", "checkpoint", "stop_when", "progress", "keep_data"
+  )
+  lacking <- function(name) {
+    f <- getS3method(name, "default", optional = TRUE) %||%
+      getExportedValue("gibbsite", name)
+    setdiff(arguments, names(formals(f)))
+  }
+  none <- character()
+  expect_identical(lacking("gibbs_gmm"), none)
+  expect_identical(lacking("gibbs_hlm"), none)
+  expect_identical(lacking("gibbs_bmf"), none)
+  expect_identical(lacking("gibbs_lda"), none)
+  expect_identical(lacking("mh_sample"), none)
+  expect_identical(lacking("gibbs_lm"), "threads")
+  expect_identical(lacking("gibbs_logistic"), c("keep", "threads"))
+  draws_alone <- c("burnin", "thin", "inits", "keep", "threads")
+  expect_identical(lacking("laplace_logistic"), draws_alone)
+  expect_identical(lacking("laplace"), draws_alone)
+  expect_identical(lacking("gibbs_sample"), "keep_data")
+})
