@@ -36,7 +36,7 @@ picture_groups <- function(fit, terms, level) {
     stats::setNames(table$centre, table$name), table[numbers], table[half],
     level, if (!several) table$panel[[1L]], table$line,
     paste(words, collapse = " or "), note = note[!is.na(note)],
-    ylab = model$group_name
+    ylab = model$group_name, beside = several
   )
   if (several) {
     shown$table$panel <- factor(table$panel, unique(table$panel))
@@ -168,7 +168,7 @@ picture_shrinkage <- function(fit, terms, call) {
   }))
   table$panel <- factor(table$panel, unique(table$panel))
   several <- length(terms) > 1L
-  panel <- if (several) table["panel"] else table[character()]
+  panel <- table[if (several) "panel"]
   alpha <- if (many) max(0.1, min(0.4, 40 / sum(found))) else 1
   words <- paste(unique(vapply(terms, line_words, "", fit = fit)),
                  collapse = " or ")

@@ -68,8 +68,8 @@ clearest <- function(estimate, choose, what, factor = 1, most = 40L, from = 0,
   ends <- format(range((estimate$mean * factor)[-rows]), digits = 2)
   list(rows = rows, note = paste0(
     most, " of ", digits(n), " ", what, ": those with the largest |", about,
-    "| / sd; the means of the others are between ", ends[[1L]], " and ",
-    ends[[2L]]
+    "| / sd; means of the others: ", trimws(ends[[1L]]), " to ",
+    trimws(ends[[2L]])
   ))
 }
 
@@ -83,13 +83,7 @@ in_units <- function(shown, units, of, odds) {
   )
   kinds <- intersect(names(words), units$per)
   if (length(kinds) == 1L) {
-    shown$xlab <- if (kinds == "value") {
-      of
-    } else if (kinds == "level") {
-      paste(change, words[[kinds]])
-    } else {
-      paste(change, words[[kinds]])
-    }
+    shown$xlab <- if (kinds == "value") of else paste(change, words[[kinds]])
     shown$scaled <- identical(kinds, "unit")
   } else {
     shown$xlab <- if ("value" %in% kinds) paste0(change, " (intercept: ", of, ")")
@@ -103,10 +97,12 @@ in_units <- function(shown, units, of, odds) {
 # note, ylab, estimate). centre: estimates with names; wide, narrow: their
 # intervals, a row each; `line`: where the vertical line is, and `words` of it;
 # `log`: whether the axis is logarithmic; `scaled`: whether estimates of very
-# different sizes have axes of their own.
+# different sizes have axes of their own; `beside`: whether panels stand side by
+# side.
 intervals_shown <- function(centre, wide, narrow, level, xlab = NULL, line = 0,
                             words = NULL, note = NULL, ylab = NULL,
-                            estimate = "posterior mean", scaled = FALSE) {
+                            estimate = "posterior mean", scaled = FALSE,
+                            beside = FALSE) {
   list(
     table = data.frame(
       name = names(centre), centre = unname(centre), lower = wide[, 1L],
@@ -114,7 +110,8 @@ intervals_shown <- function(centre, wide, narrow, level, xlab = NULL, line = 0,
       row.names = NULL
     ),
     level = level, xlab = xlab, line = line, words = words, log = FALSE,
-    note = note, ylab = ylab, estimate = estimate, scaled = scaled
+    note = note, ylab = ylab, estimate = estimate, scaled = scaled,
+    beside = beside
   )
 }
 
@@ -171,8 +168,8 @@ picture_intervals <- function(shown) {
       }, free = !is.null(panels)
     ),
     note = c(shown$note, unlist(lapply(parts, `[[`, "note"))), panels = panels,
-    layout = if (is.null(panels)) "wrap" else "stack",
-    columns = if (!is.null(panels)) 1L
+    layout = if (is.null(panels) || shown$beside) "wrap" else "stack",
+    columns = if (shown$beside) nlevels(of) else if (!is.null(panels)) 1L
   )
 }
 
@@ -198,6 +195,7 @@ clip_intervals <- function(table, line, log) {
   }
   limits <- range(ends[-far, ], scale(line))
   limits <- limits + c(-0.15, 0.15) * diff(limits)
+  far <- far[ends[far, 1L] < limits[[1L]] | ends[far, 2L] > limits[[2L]]]
   cut <- function(x) back(pmin(pmax(scale(x), limits[[1L]]), limits[[2L]]))
   arrow <- function(side, from) {
     rows <- far[if (side == 1L) ends[far, 1L] < limits[[1L]] else
@@ -227,14 +225,15 @@ clip_intervals <- function(table, line, log) {
   )
 }
 
-# The rows, at most a third, without which the range of all is a quarter.
+# The rows, at most a third, without which the range of all is less than a third
+# as long.
 squeezing <- function(ends, line) {
   kept <- seq_len(nrow(ends))
   width <- function(rows) diff(range(ends[rows, ], line, finite = TRUE))
   for (step in seq_len(nrow(ends) %/% 3L)) {
     without <- vapply(seq_along(kept), function(i) width(kept[-i]), 0)
     kept <- kept[-which.min(without)]
-    if (width(kept) < width(seq_len(nrow(ends))) / 4) {
+    if (width(kept) < width(seq_len(nrow(ends))) / 3) {
       return(setdiff(seq_len(nrow(ends)), kept))
     }
   }
@@ -269,12 +268,22 @@ column_units <- function(x, chosen, columns, per, design) {
   list(factor = factor, per = per)
 }
 
+# The levels of factors and of logical variables, by name.
+design_levels <- function(design) {
+  classes <- attr(design$terms, "dataClasses")
+  logical <- names(classes)[classes == "logical"]
+  c(design$xlevels, lapply(stats::setNames(nm = logical), function(name) {
+    c("FALSE", "TRUE")
+  }))
+}
+
 # Whether columns are contrasts of factors, or products of these alone.
 of_factors <- function(columns, design) {
-  factors <- names(design$xlevels) %||% character()
+  known <- design_levels(design)
+  factors <- names(known) %||% character()
   numeric <- setdiff(names(attr(design$terms, "dataClasses")), factors)
   # a level may have a colon
-  levels <- unlist(Map(paste0, factors, design$xlevels))
+  levels <- unlist(Map(paste0, factors, known))
   columns %in% levels | vapply(strsplit(columns, ":", TRUE), function(parts) {
     all(vapply(parts, function(part) {
       any(startsWith(part, factors)) && !part %in% numeric
@@ -285,10 +294,7 @@ of_factors <- function(columns, design) {
 # "race: black" for `raceblack`, "age * race: black" for `age:raceblack`.
 coefficient_words <- function(columns, design) {
   classes <- attr(design$terms, "dataClasses")
-  levels <- c(
-    design$xlevels,
-    lapply(classes[classes == "logical"], function(class) c("TRUE", "FALSE"))
-  )
+  levels <- design_levels(design)
   names <- unlist(Map(paste0, names(levels), levels))
   words <- unlist(Map(function(name, of) {
     paste0(sub("^(factor|as.factor)\\((.*)\\)$", "\\2", name), ": ", of)

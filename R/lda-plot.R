@@ -16,8 +16,8 @@
 #' @param type `"terms"` (default), `"prevalence"`, `"map"`, or types of
 #'   [plot.gibbsite_fit()], such as `"trace"` (the default if `variables` are
 #'   given).
-#' @param topics Which topics, for `"terms"`; by default the twelve first, which
-#'   are the largest: a line above says how many are left out.
+#' @param topics Which topics, for `"terms"`; by default the twelve largest;
+#'   a line above says how many are left out.
 #' @param n Whole number: how many terms.
 #' @param level Number between 0 and 1, for `"prevalence"`.
 #' @param chain As in [topic_estimates()].
@@ -63,19 +63,19 @@ picture_lda <- function(fit, type, topics, n, level, chain, variables, call) {
   check_plots_with(variables, type, plot_types, call)
   n <- check_count(n, call = call)
   level <- check_level(level, call = call)
-  k <- fit_part(fit, "model")$k
-  topics <- check_topics(topics, k, call)
   estimates <- estimate_topics(fit, chain)
+  topics <- check_topics(topics, estimates$share, call)
   switch(type,
-    terms = picture_terms(estimates, topics, n, k),
+    terms = picture_terms(estimates, topics, n),
     prevalence = picture_prevalence(fit, estimates, level, chain),
     map = picture_map(estimates, call)
   )
 }
 
-check_topics <- function(topics, k, call) {
+check_topics <- function(topics, share, call) {
+  k <- length(share)
   if (is.null(topics)) {
-    return(seq_len(min(k, 12L)))
+    return(sort(utils::head(order(-share), 12L)))
   }
   fine <- is.numeric(topics) && length(topics) %in% 1:30 &&
     all(topics %in% seq_len(k)) && !anyDuplicated(as.vector(topics))
@@ -128,7 +128,8 @@ words_of_topics <- function(estimates, topics, n) {
   }, "")
 }
 
-picture_terms <- function(estimates, topics, n, k) {
+picture_terms <- function(estimates, topics, n) {
+  k <- length(estimates$share)
   table <- terms_shown(estimates, topics, n)
   table <- table[order(match(table$topic, topics), table$rank), ]
   first <- table[!duplicated(table$topic), ]

@@ -206,13 +206,11 @@ axis_limits <- function(picture, axis, panel) {
     return(spec$limits)
   }
   panel <- if (spec$free && !is.null(picture$panels)) panel
-  out <- layer_range(picture, axis, panel)
+  named <- is.character(spec$labels)
+  out <- layer_range(picture, axis, panel, wide = !named)
   if (spec$floor) out[[1L]] <- 0
   # half a row above and below names
-  if (!is.null(spec$at) && is.character(spec$labels)) {
-    out <- out + c(-0.5, 0.5)
-  }
-  out
+  if (named) out + c(-0.5, 0.5) else out
 }
 
 # ---- a panel

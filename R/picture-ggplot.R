@@ -13,9 +13,12 @@ draw_ggplot <- function(picture) {
       x = picture$x$title %||% joined_titles(picture$panels$xlab),
       y = picture$y$title, title = picture$title,
       subtitle = if (!is.null(note)) {
-        paste(unlist(lapply(note, strwrap, 75)), collapse = "\n")
+        paste(unlist(lapply(note, strwrap, 90)), collapse = "\n")
       }
-    )
+    ) +
+    ggplot2::theme(plot.subtitle = ggplot2::element_text(
+      size = ggplot2::rel(0.8)
+    ))
 }
 
 # The titles of the columns of panels, from left to right.
@@ -41,7 +44,7 @@ ggplot_geom <- function(kind, data, look) {
   lty <- if (is.na(look$lty)) 1 else look$lty
   aes <- ggplot2::aes
   add <- function(geom, mapping, ...) {
-    geom(mapping, data, show.legend = FALSE, inherit.aes = FALSE, ...)
+    geom(mapping, data, show.legend = FALSE, ...)
   }
   drawn <- aes(colour = .data$key, alpha = .data$alpha)
   filled <- aes(fill = .data$key, alpha = .data$alpha)
@@ -158,21 +161,20 @@ ggplot_axes <- function(picture) {
     if (spec$log) arguments$labels <- plain_numbers
     do.call(if (spec$log) log_scale else scale, arguments)
   }
-  limits <- function(spec) spec$limits
   coordinates <- if (picture$square) {
     ggplot2::coord_equal
   } else {
     ggplot2::coord_cartesian
   }
-  rows <- length(picture$y$labels)
+  rows <- length(picture$y$labels) / (picture$columns %||% 1L)
   list(
     axis(picture$x, ggplot2::scale_x_continuous, ggplot2::scale_x_log10),
     axis(picture$y, ggplot2::scale_y_continuous, ggplot2::scale_y_log10),
-    coordinates(limits(picture$x), limits(picture$y)),
+    coordinates(xlim = picture$x$limits, ylim = picture$y$limits),
     if (is.character(picture$y$labels)) {
       # smaller letters for more names
       ggplot2::theme(axis.text.y = ggplot2::element_text(
-        size = ggplot2::rel(max(0.5, min(0.85, 24 / rows)))
+        size = ggplot2::rel(max(0.55, min(0.85, 30 / rows)))
       ))
     },
     if (is.character(picture$x$labels) && length(picture$x$labels) > 1L &&

@@ -42,6 +42,9 @@ picture_axis <- function(title = NULL, at = NULL, labels = at, limits = NULL,
 #   diagonal        none: the line y = x
 #   rug, yrug       x; y: ticks on an axis
 picture_layer <- function(kind, data, key, alpha = 1) {
+  if (is.null(data)) {
+    return(NULL)
+  }
   data <- as.data.frame(data)
   data$key <- rep_len(as.character(key), nrow(data))
   data$alpha <- rep_len(alpha, nrow(data))
@@ -72,8 +75,9 @@ of_panel <- function(data, panel) {
   data[data$panel == panel, ]
 }
 
-# The range of what layers draw on one axis in one panel, finite.
-layer_range <- function(picture, axis, panel = NULL) {
+# The range of what layers draw on one axis in one panel, finite; `wide`: with a
+# positive length.
+layer_range <- function(picture, axis, panel = NULL, wide = TRUE) {
   names <- if (axis == "x") {
     c("x", "xend", "xmin", "xmax")
   } else {
@@ -88,7 +92,7 @@ layer_range <- function(picture, axis, panel = NULL) {
     return(c(0, 1))
   }
   out <- range(values)
-  if (diff(out) == 0) out <- out + c(-0.5, 0.5) * max(abs(out[[1L]]), 1e-300)
+  if (diff(out) == 0 && wide) out <- out + c(-0.5, 0.5) * max(abs(out[[1L]]), 1e-300)
   out
 }
 

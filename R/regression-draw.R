@@ -275,7 +275,8 @@ response_points <- function(grid, frame, mean, predicted, by) {
       as.character(grid$typical[[name]])
   }
   list(
-    table = out[here, ], moved = FALSE, note = if (!all(here)) {
+    table = out[here, ], moved = FALSE,
+    note = if (!all(here) && is.numeric(grid$values)) {
       paste0(
         digits(sum(here)), " of ", digits(length(here)),
         " observations drawn: those with these levels"
@@ -320,7 +321,7 @@ point_words <- function(shown) {
   } else if (shown$normal) {
     "observation"
   } else if (is.null(shown$frame$trials)) {
-    "observed: top yes, bottom no"
+    "ticks: top yes, bottom no"
   } else {
     "observed proportion"
   }
@@ -370,7 +371,7 @@ picture_curves <- function(shown, level) {
       shown$ylab, limits = if (!shown$normal) c(-0.05, 1.05),
       at = if (!shown$normal) seq(0, 1, 0.2)
     ), note = c(shown$note, if (!is.null(by)) {
-      paste0(if (single) "ticks: " else "points: ", observed)
+      if (single) observed else paste0("points: ", observed, "s")
     })
   )
 }

@@ -209,7 +209,8 @@ plot.gibbsite_map <- function(x, ...) {
       picture_layer("point", data.frame(table, size = 1), "log joint density")
     ), plot_key("log joint density", gibbsite_palette(1), lty = 1, lwd = 1,
                 pch = 19, shown = FALSE),
-    x = picture_axis("sweep"), y = picture_axis("log joint density"),
+    x = picture_axis("sweep", at = unique(round(pretty(table$x)))),
+    y = picture_axis("log joint density"),
     title = "Climb of the best start"
   ), list(...))
   invisible(x)

@@ -333,25 +333,29 @@ plot.gibbsite_sbc <- function(x, type = c("ecdf", "histogram"),
     shown(ranks[, name], draws, level)
   }), names)
   colour <- gibbsite_palette(1L)
-  middle <- unique(table[c("panel", "middle")])
-  bands <- unique(table[c("panel", "x", "lower", "upper")])
-  half <- if (type == "histogram") 0.45 * diff(table$x[1:2]) else 0
+  lines <- type == "ecdf"
+  half <- if (!lines) 0.5 * diff(table$x[1:2])
   draw_base(picture(
     table, list(
-      picture_layer("band", bands, band),
-      picture_layer("hline", data.frame(
-        y = middle$middle, panel = middle$panel
-      ), "rule"),
-      if (type == "ecdf") picture_layer("step", table, "seen") else {
+      if (lines) picture_layer("band", table, band) else {
         picture_layer("rect", data.frame(
-          xmin = table$x - half, xmax = table$x + half, ymin = 0,
+          xmin = table$x - half, xmax = table$x + half, ymin = table$lower,
+          ymax = table$upper, panel = table$panel
+        ), band)
+      },
+      picture_layer("hline", unique(data.frame(
+        y = table$middle, panel = table$panel
+      )), "rule"),
+      if (lines) picture_layer("step", table, "seen") else {
+        picture_layer("rect", data.frame(
+          xmin = table$x - 0.9 * half, xmax = table$x + 0.9 * half, ymin = 0,
           ymax = table$y, panel = table$panel
-        ), "seen bars")
+        ), "seen")
       }
     ), rbind(
-      plot_key("seen", colour, lty = 1, lwd = 1.6, shown = type == "ecdf"),
-      plot_key("seen bars", NA, fill = pale(colour, 0.75),
-               shown = type == "histogram"),
+      if (lines) plot_key("seen", colour, lty = 1, lwd = 1.6) else {
+        plot_key("seen", NA, fill = pale(colour, 0.75))
+      },
       plot_key(band, NA, fill = "grey88"), rule_key()
     ), x = picture_axis("rank / draws"), y = picture_axis(switch(
       type, ecdf = "difference of the ecdf", histogram = "simulations"
