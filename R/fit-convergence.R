@@ -14,8 +14,8 @@ scaled_to_one <- function(x) {
 
 # Measures of one quantity; x: draws x chains.
 # `constant`: the quantity is the same in all draws, so that it cannot be
-# judged.
-diagnose_one <- function(x) {
+# judged. wanted: which measures; others are NA.
+diagnose_one <- function(x, wanted = chain_measures) {
   out <- c(rhat = NA_real_, ess_bulk = NA_real_, ess_tail = NA_real_)
   if (!all(is.finite(x))) {
     return(c(out, constant = 0, finite = 0))
@@ -25,13 +25,18 @@ diagnose_one <- function(x) {
     x <- scaled_to_one(x)$x
     # posterior warns when it caps the ESS of antithetic chains
     suppressWarnings({
-      out[["rhat"]] <- posterior::rhat(x)
-      out[["ess_bulk"]] <- posterior::ess_bulk(x)
-      out[["ess_tail"]] <- posterior::ess_tail(x)
+      for (measure in wanted) {
+        out[[measure]] <- switch(measure,
+          rhat = posterior::rhat(x), ess_bulk = posterior::ess_bulk(x),
+          ess_tail = posterior::ess_tail(x)
+        )
+      }
     })
   }
   c(out, constant = as.numeric(constant), finite = 1)
 }
+
+chain_measures <- c("rhat", "ess_bulk", "ess_tail")
 
 # Whether one quantity has not converged, by the first measure that fails. FALSE
 # does not say that it has.
@@ -61,18 +66,18 @@ each_variable <- function(draws, f, length) {
 measured <- new.env(parent = emptyenv())
 
 # array draws x chains x variables -> one row a variable
-diagnose <- function(draws) {
+diagnose <- function(draws, wanted = chain_measures) {
   # without the names of the chains, which may be numbers or text
-  key <- hash(list(dimnames(draws)[[3L]], unname(draws)))
+  key <- hash(list(dimnames(draws)[[3L]], unname(draws), wanted))
   if (is.null(measured$tables[[key]])) {
-    fresh <- stats::setNames(list(diagnose_anew(draws)), key)
+    fresh <- stats::setNames(list(diagnose_anew(draws, wanted)), key)
     measured$tables <- utils::head(c(fresh, measured$tables), 8L)
   }
   measured$tables[[key]]
 }
 
-diagnose_anew <- function(draws) {
-  measures <- each_variable(draws, diagnose_one, 5L)
+diagnose_anew <- function(draws, wanted = chain_measures) {
+  measures <- each_variable(draws, function(x) diagnose_one(x, wanted), 5L)
   out <- data.frame(variable = dimnames(draws)[[3]], t(measures))
   out$constant <- out$constant == 1
   out$finite <- out$finite == 1

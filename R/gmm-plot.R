@@ -114,17 +114,24 @@ mean_mixture <- function(fit, shown, prob = component_probabilities(fit)) {
   p
 }
 
-# The probabilities of the components of each observation, observations x
+# The probabilities of the components of observations, observations x
 # components: of many observations from fewer draws, for nothing finer is seen.
-component_probabilities <- function(fit) {
+component_probabilities <- function(fit, x = fit_part(fit, "model")$data$x) {
   model <- fit_part(fit, "model")
   draws <- do.call(rbind, chain_matrices(fit))
-  x <- model$data$x
-  most <- max(100, floor(2e7 / (length(x) * model$k)))
-  rows <- evenly(nrow(draws), most)
+  rows <- evenly(nrow(draws), max(100, floor(2e7 / (length(x) * model$k))))
   evaluate_observed(
     gmm_blocks(model, draws[rows, , drop = FALSE]), x, prob = TRUE
   )$prob
+}
+
+# The observations that are drawn, at most `most`: list(x, note).
+drawn_observations <- function(fit, most) {
+  x <- fit_part(fit, "model")$data$x
+  rows <- evenly(nrow(x), most)
+  list(x = x[rows, , drop = FALSE], note = if (length(rows) < nrow(x)) {
+    paste(digits(length(rows)), "of", digits(nrow(x)), "observations drawn")
+  })
 }
 
 # What components, their means and the parts of a density look like. `shown`:
@@ -178,7 +185,8 @@ variable_words <- function(fit) {
 density_shown <- function(fit, j, level) {
   model <- fit_part(fit, "model")
   x <- model$data$x[, j]
-  prob <- component_probabilities(fit)
+  some <- drawn_observations(fit, 2000)
+  prob <- component_probabilities(fit, some$x)
   p <- mean_mixture(fit, j, prob)
   # from left to right, also where components are not drawn
   p$colours[order(p$mu[, 1L])] <- ifelse(
@@ -197,9 +205,9 @@ density_shown <- function(fit, j, level) {
     colMeans(matrix(density * blocks$pi[, c], nrow(sd)))
   }, at)
   component <- max.col(prob, ties.method = "first")
-  seen <- !is.na(x)
+  seen <- !is.na(some$x[, j])
   list(
-    p = p, x = x[seen], at = at, band = predict_density(blocks, matrix(at), level),
+    p = p, x = x[!is.na(x)], ticks = some$x[seen, j], at = at, band = predict_density(blocks, matrix(at), level),
     parts = parts, component = component[seen],
     certainty = prob[cbind(seq_along(component), component)][seen],
     xlab = if (length(model$variables) == 1L) {
@@ -223,7 +231,8 @@ picture_density <- function(fit, j, level) {
   density_picture(
     shown, level, list(
       picture_layer("line", parts[drawn, ], names[drawn]),
-      picture_layer("rug", data.frame(x = shown$x), component_names(p, shown$component),
+      picture_layer("rug", data.frame(x = shown$ticks),
+                    component_names(p, shown$component),
             certainty_alpha(shown$certainty, length(p$pi)))
     ), key[key$shown, ][order(p$mu[, 1L]), ]
   )
@@ -267,8 +276,9 @@ certainty_alpha <- function(certainty, k) {
 # variables for each pair of variables.
 picture_components <- function(fit, shown, level) {
   model <- fit_part(fit, "model")
-  x <- model$data$x[, shown, drop = FALSE]
-  prob <- component_probabilities(fit)
+  some <- drawn_observations(fit, if (length(shown) > 2L) 2000 else 10000)
+  x <- some$x[, shown, drop = FALSE]
+  prob <- component_probabilities(fit, some$x)
   p <- mean_mixture(fit, shown, prob)
   cluster <- max.col(prob, ties.method = "first")
   certainty <- prob[cbind(seq_along(cluster), cluster)]
@@ -305,7 +315,7 @@ picture_components <- function(fit, shown, level) {
       component_key(p), plot_key(ellipse, "grey35", lty = 1),
       plot_key("mean", "grey35", pch = 3),
       if (!several) plot_key("predictive density", "grey75", lty = 1, lwd = 1)
-    ), colnames(x), "Paler points: less certain."
+    ), colnames(x), c("paler points: less certain", some$note)
   )
 }
 

@@ -299,14 +299,19 @@ unknown_density_shown <- function(fit, j, level, call) {
 }
 
 picture_clusters <- function(fit, shown) {
-  x <- fit_part(fit, "model")$data$x[, shown, drop = FALSE]
+  x <- fit_part(fit, "model")$data$x
+  rows <- evenly(nrow(x), if (length(shown) > 2L) 2000 else 10000)
   cluster <- factor(c(point_clustering(fit)))
   words <- paste0("cluster ", levels(cluster), " (", table(cluster), ")")
+  some <- drawn_observations(fit, length(rows))
+  x <- some$x[, shown, drop = FALSE]
+  cluster <- cluster[rows]
   table <- pair_table(ncol(x), function(a, b) {
     data.frame(x = x[, a], y = x[, b], cluster = cluster)
   })
   pairs_picture(
     table, observations(table, words[table$cluster], 0.7, ncol(x) > 2L),
-    plot_key(words, gibbsite_palette(nlevels(cluster)), pch = 19), colnames(x)
+    plot_key(words, gibbsite_palette(nlevels(cluster)), pch = 19), colnames(x),
+    some$note
   )
 }

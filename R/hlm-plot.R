@@ -63,26 +63,32 @@ group_rows <- function(model, term, groups) {
 
 # A data frame with the columns mean, sd, lower and upper, and lower_50 and
 # upper_50 if `level` has 0.5 as its second element, and a row for each of the
-# groups: the coefficient of one term before the bar.
+# groups: the coefficient of one term before the bar, from at most 2,000 draws.
 group_coefficients <- function(fit, term, level, groups = seq_along(
                                  fit_part(fit, "model")$levels
                                )) {
   model <- fit_part(fit, "model")
-  rows <- group_rows(model, term, groups)
-  out <- prediction_table(fit, rows, "link", "mean", level[[1L]])
+  draws <- do.call(rbind, chain_matrices(fit))
+  at <- predictor_moments(
+    model, draws[evenly(nrow(draws), 2000), , drop = FALSE],
+    group_rows(model, term, groups)
+  )
+  tables <- lapply(level, function(one) {
+    mean_responses(normal_response(), at, central_tails(one))
+  })
+  out <- tables[[1L]]
   if (length(level) > 1L) {
-    half <- prediction_table(fit, rows, "link", "mean", level[[2L]])
-    out[c("lower_50", "upper_50")] <- half[c("lower", "upper")]
+    out[c("lower_50", "upper_50")] <- tables[[2L]][c("lower", "upper")]
   }
   data.frame(out, row.names = model$levels[groups])
 }
 
-# list(mean, sd) of the coefficient of one term in every group, from at most 200
+# list(mean, sd) of the coefficient of one term in every group, from at most 100
 # draws: they choose the groups that are drawn.
 group_moments <- function(fit, term) {
   model <- fit_part(fit, "model")
   draws <- do.call(rbind, chain_matrices(fit))
-  draws <- draws[evenly(nrow(draws), 200), , drop = FALSE]
+  draws <- draws[evenly(nrow(draws), 100), , drop = FALSE]
   rows <- group_rows(model, term, seq_along(model$levels))
   parts <- lapply(
     row_blocks(length(rows$group), nrow(draws), most = 4e6), function(i) {
@@ -138,7 +144,7 @@ own_coefficients <- function(fit, call) {
 }
 
 # The table has a row for each group and term: group, own (the least squares
-# estimate), mean, panel. Of many groups the means are those of 200 draws.
+# estimate), mean, panel. Of many groups the means are those of 100 draws.
 picture_shrinkage <- function(fit, terms, call) {
   model <- fit_part(fit, "model")
   own <- own_coefficients(fit, call)
@@ -180,7 +186,7 @@ picture_shrinkage <- function(fit, terms, call) {
       ), "group", alpha),
       picture_layer("point", data.frame(
         x = rep(1:2, each = nrow(table)), y = c(table$own, table$mean),
-        rbind(panel, panel), size = if (many) 0.8 else 1.5
+        panel[rep(seq_len(nrow(table)), 2L), , drop = FALSE], size = if (many) 0.8 else 1.5
       ), "estimate", alpha)
     ), rbind(
       plot_key("group", gibbsite_palette(1), lty = 1, lwd = 1),

@@ -46,9 +46,9 @@ worst_measures <- function(tables) {
 }
 
 # diagnose(), convergence_table() and mean_errors() within each data set.
-diagnose_sets <- function(draws, sets) {
+diagnose_sets <- function(draws, sets, wanted = chain_measures) {
   worst_measures(lapply(sets, function(own) {
-    diagnose(draws[, own, , drop = FALSE])
+    diagnose(draws[, own, , drop = FALSE], wanted)
   }))
 }
 

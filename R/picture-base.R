@@ -34,6 +34,7 @@ draw_page <- function(picture, given) {
   ))
   several <- n_panels(picture) > 1L
   on.exit(graphics::par(old[if (several) names(old) else names(old) != "fig"]))
+  picture$layers <- in_parts(picture$layers)
   page <- page_layout(picture, given)
   for (i in seq_len(nrow(page$cells))) {
     draw_cell(picture, page, i, given)
@@ -249,7 +250,7 @@ draw_cell <- function(picture, page, i, given) {
   open_panel(picture, x, y, given)
   draw_axes(picture, cell, page, panel, given)
   for (layer in picture$layers) {
-    data <- of_panel(layer$data, if (!is.na(panel)) panel)
+    data <- of_panel(layer, if (!is.na(panel)) panel)
     if (nrow(data) > 0L) {
       draw_layer(layer$kind, data, picture$key)
     }

@@ -67,12 +67,23 @@ rule_key <- function(label = "rule", shown = FALSE, lty = 1) {
 
 shown_key <- function(key) key[key$shown & !duplicated(key$label), ]
 
-# The rows of a layer that belong to a panel; all where it has no panels.
-of_panel <- function(data, panel) {
-  if (is.null(panel) || is.null(data$panel)) {
-    return(data)
+# The rows of a layer that belong to a panel; all where it has no panels. layer:
+# as from in_parts().
+of_panel <- function(layer, panel) {
+  if (is.null(panel) || is.null(layer$parts)) {
+    return(layer$data)
   }
-  data[data$panel == panel, ]
+  layer$parts[[panel]] %||% layer$data[0L, ]
+}
+
+# Layers with their rows by panel.
+in_parts <- function(layers) {
+  lapply(layers, function(layer) {
+    if (!is.null(layer$data$panel)) {
+      layer$parts <- split(layer$data, layer$data$panel)
+    }
+    layer
+  })
 }
 
 # The range of what layers draw on one axis in one panel, finite; `wide`: with a
@@ -83,16 +94,20 @@ layer_range <- function(picture, axis, panel = NULL, wide = TRUE) {
   } else {
     c("y", "yend", "ymin", "ymax", "lower", "upper")
   }
-  values <- unlist(lapply(picture$layers, function(layer) {
-    data <- of_panel(layer$data, panel)
-    as.list(data[intersect(names, names(data))])
+  ends <- unlist(lapply(picture$layers, function(layer) {
+    data <- of_panel(layer, panel)
+    lapply(data[intersect(names, names(data))], function(x) {
+      x <- x[is.finite(x)]
+      if (length(x) > 0L) range(x)
+    })
   }))
-  values <- values[is.finite(values)]
-  if (length(values) == 0L) {
+  if (length(ends) == 0L) {
     return(c(0, 1))
   }
-  out <- range(values)
-  if (diff(out) == 0 && wide) out <- out + c(-0.5, 0.5) * max(abs(out[[1L]]), 1e-300)
+  out <- range(ends)
+  if (diff(out) == 0 && wide) {
+    out <- out + c(-0.5, 0.5) * max(abs(out[[1L]]), 1e-300)
+  }
   out
 }
 

@@ -7,7 +7,7 @@
 #'
 #' - `"trace"`: the draws against the sweep in which they were made. The grey
 #'   strip at the left marks the burn-in, whose draws are not kept. Of a long
-#'   chain at most 5,000 evenly spaced draws are shown.
+#'   chain at most 2,000 evenly spaced draws are shown.
 #' - `"density"`: a density of each chain's draws; bars for quantities that take
 #'   few whole values.
 #' - `"autocorrelation"`: the autocorrelation of each chain's draws, by lag.
@@ -80,7 +80,10 @@ picture_chains <- function(fit, type, variables, call, ...) {
       call = call
     )
   }
-  measures <- diagnose_sets(draws, chain_sets(fit))
+  measures <- diagnose_sets(draws, chain_sets(fit), c(
+    if (any(type %in% c("trace", "ranks"))) "rhat",
+    if (any(type %in% c("density", "autocorrelation"))) "ess_bulk"
+  ))
   # their numbers may switch from draw to draw, and measures are meaningless
   measures[measures$variable %in% attr(draws, "labelled"),
            c("rhat", "ess_bulk")] <- NA
@@ -127,13 +130,12 @@ chain_panels <- function(measures, type) {
   v <- rep(seq_len(nrow(measures)), each = length(type))
   type <- rep_len(type, length(v))
   names <- measures$variable[v]
-  words <- data.frame(
-    rhat = paste("R-hat", format_rhat(measures$rhat[v])),
-    ess = paste("ESS", floor(measures$ess_bulk[v]))
-  )
   of_rhat <- type %in% c("trace", "ranks")
-  note <- ifelse(of_rhat, words$rhat, words$ess)
-  note[is.na(ifelse(of_rhat, measures$rhat[v], measures$ess_bulk[v]))] <- NA
+  value <- ifelse(of_rhat, measures$rhat[v], measures$ess_bulk[v])
+  note <- rep(NA_character_, length(v))
+  known <- !is.na(value)
+  note[known & of_rhat] <- paste("R-hat", format_rhat(value[known & of_rhat]))
+  note[known & !of_rhat] <- paste("ESS", floor(value[known & !of_rhat]))
   out <- data.frame(
     panel = paste(v, type), v = v, type = type, title = names, note = note,
     no_y = type == "density"
@@ -321,7 +323,7 @@ chain_lines <- function(type, values, running) {
   }
   switch(type,
     trace = {
-      rows <- evenly(nrow(values), 5000)
+      rows <- evenly(nrow(values), 2000)
       lines(
         as.numeric(running$burnin) + rows * as.numeric(running$thin),
         values[rows, , drop = FALSE]

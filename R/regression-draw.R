@@ -56,7 +56,7 @@ response_grid <- function(fit, frame, variable, clear, call) {
   if (variable %in% made_factors) {
     values <- factor(match(values, at), seq_along(at), id_words(at))
   } else if (is.numeric(values)) {
-    at <- seq_range(range(values), 200L)
+    at <- seq_range(range(values), 81L)
   }
   by <- if (is.numeric(values)) {
     curve_factor(data[setdiff(factors, variable)], clear)
