@@ -1,9 +1,7 @@
 # Pictures in base graphics.
 
 # Draws a picture on a new page, or in the next figure of the user's page if it
-# has one panel. The drawing is recorded as a whole: a page that is drawn again
-# at another size gets margins, labels and a key for this size.
-# given: graphical parameters of the user.
+# has one panel. given: graphical parameters of the user.
 draw_base <- function(picture, given = list()) {
   several <- n_panels(picture) > 1L
   old <- graphics::par(c("mar", "mgp", if (several) c("mfrow", "oma", "cex", "mex")))
@@ -11,11 +9,20 @@ draw_base <- function(picture, given = list()) {
   if (several) {
     graphics::par(mfrow = c(1L, 1L), oma = rep(0, 4))
   }
+  record_drawing(draw_page, list(picture = picture, given = given))
+}
+
+# draw() on a new figure, recorded as a whole: a page that is drawn again at
+# another size runs it again. The caller restores `mar`.
+record_drawing <- function(draw, arguments) {
   graphics::par(mar = rep(0, 4))
   graphics::plot.new()
   grDevices::recordGraphics(
-    draw_page(picture, given), list(picture = picture, given = given),
-    topenv()
+    {
+      graphics::par(new = TRUE)
+      do.call(draw, arguments)
+    },
+    list(draw = draw, arguments = arguments), topenv()
   )
   invisible()
 }

@@ -186,7 +186,7 @@ chain_parts <- function(tables) {
   if (nrow(tables) == 0L) {
     return(list())
   }
-  chain <- chain_words(nlevels(tables$chain))[tables$chain]
+  chain <- chain_names(nlevels(tables$chain))[tables$chain]
   lines <- !tables$discrete & tables$type != "ranks"
   steps <- tables$type == "ranks"
   bars <- tables[tables$discrete, ]
@@ -204,7 +204,7 @@ chain_parts <- function(tables) {
   )
 }
 
-chain_words <- function(chains) {
+chain_names <- function(chains) {
   numbers <- seq_len(chains)
   paste0(ifelse(chains > 8L & numbers == chains, "... ", ""), "chain ", numbers)
 }
@@ -215,8 +215,8 @@ chain_key <- function(chains, type, running) {
   numbers <- seq_len(chains)
   some <- chains <= 8L | numbers %in% c(1L, chains)
   rbind(
-    plot_key(chain_words(chains), colours, lty = 1, lwd = 1.5, shown = some),
-    plot_key(paste("trace", chain_words(chains)), colours, lty = 1, lwd = 0.8,
+    plot_key(chain_names(chains), colours, lty = 1, lwd = 1.5, shown = some),
+    plot_key(paste("trace", chain_names(chains)), colours, lty = 1, lwd = 0.8,
              shown = FALSE),
     plot_key(paste("bar", numbers), NA, fill = colours, shown = FALSE),
     plot_key(burnin_words(running), NA, fill = "grey85",

@@ -315,7 +315,7 @@ picture_response <- function(fit, variable, level, call) {
   }
 }
 
-point_words <- function(shown) {
+observed_words <- function(shown) {
   if (shown$moved) {
     "partial residual"
   } else if (shown$normal) {
@@ -339,7 +339,7 @@ picture_curves <- function(shown, level) {
   band <- paste0(percent(level), if (shown$normal) " of the mean" else " band")
   new <- paste(percent(level), "of new observations")
   single <- !shown$normal && is.null(shown$frame$trials)
-  observed <- point_words(shown)
+  observed <- observed_words(shown)
   of_points <- if (is.null(by)) observed else paste("points", words(points))
   layers <- list(
     picture_layer("band", data.frame(
@@ -404,7 +404,7 @@ picture_levels <- function(shown, level) {
   at <- seq_along(labels)
   interval <- paste(percent(level), "interval")
   colour <- gibbsite_palette(1L)
-  observed <- point_words(shown)
+  observed <- observed_words(shown)
   points <- data.frame(
     x = match(id_words(shown$points$x), labels), y = shown$points$y
   )

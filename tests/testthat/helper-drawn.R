@@ -7,11 +7,11 @@ drawn <- function(code) {
   on.exit(grDevices::dev.off(device))
   grDevices::dev.control("enable")
   force(code)
-  # recordGraphics() keeps the whole picture, list(picture, given)
+  # recordGraphics() keeps the whole picture: list(draw, arguments)
   entries <- lapply(grDevices::recordPlot()[[1]], function(call) {
-    Filter(function(part) is.list(part) && !is.null(part$picture), call[[2]])
+    Filter(function(part) is.list(part) && is.list(part$arguments), call[[2]])
   })
-  kept <- unlist(entries, recursive = FALSE)
+  kept <- lapply(unlist(entries, recursive = FALSE), `[[`, "arguments")
   pictures <- lapply(kept, `[[`, "picture")
   layers <- unlist(lapply(pictures, `[[`, "layers"), recursive = FALSE)
   words <- function(x) {
@@ -41,9 +41,7 @@ has_drawn <- function(picture, values) {
   }, NA))
 }
 
-# The picture that `code` draws, drawn again on a page of another size: the
-# bounds of all words and symbols of the key and of the titles of axes, in
-# inches. `draw()`: draws anew on the open device.
+# The file of the page that `code` draws, drawn again at another size.
 replayed <- function(code, width, height) {
   grDevices::pdf(NULL, 7, 7)
   first <- grDevices::dev.cur()
@@ -59,7 +57,7 @@ replayed <- function(code, width, height) {
   path
 }
 
-# The same picture drawn at once on a page of that size.
+# The file of the same page, drawn at once at that size.
 drawn_at <- function(code, width, height) {
   path <- withr::local_tempfile(fileext = ".pdf", .local_envir = parent.frame())
   grDevices::pdf(path, width, height, compress = FALSE)

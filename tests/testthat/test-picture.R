@@ -27,7 +27,7 @@ layer_of <- function(picture, key, kind = NULL) {
 test_that("plot() and autoplot() draw one table, in every class and type", {
   skip_if_not_installed("ggplot2", "3.4.0")
   topics <- few_draws(
-    gibbs_lda, withr::with_seed(1, sim_lda(30, k = 3, terms = 30)$x), 3
+    gibbs_lda, withr::with_seed(1, sim_lda(30, k = 3, terms = 30, tokens = 40)$x), 3
   )
   made <- withr::with_seed(1, sim_bmf(20, 15, rank = 1, share = 0.5))
   ratings <- few_draws(
@@ -55,7 +55,7 @@ test_that("plot() and autoplot() draw one table, in every class and type", {
       expect_s3_class(ggplot2::ggplot_build(auto)$plot, "ggplot")
       # every part has its look in the key
       keys <- unlist(lapply(base$layers, function(layer) layer$data$key))
-      expect_in(keys, base$key$label)
+      expect_true(all(keys %in% base$key$label))
       expect_true(all(shown_key(base$key)$label %in% auto$scales$get_scales(
         "colour"
       )$breaks))
@@ -155,7 +155,7 @@ test_that("points of a linear regression are partial residuals of the curve", {
   residual <- mtcars$mpg - drop(cbind(1, mtcars$wt, mtcars$hp) %*% w)
   curve <- w[[1]] + w[[2]] * mtcars$wt + w[[3]] * mean(mtcars$hp)
   expect_equal(shown$points$y, unname(curve + residual))
-  expect_identical(point_words(shown), "partial residual")
+  expect_identical(observed_words(shown), "partial residual")
   # nothing is moved where there is no other variable
   alone <- response_shown(
     few_draws(gibbs_lm, mpg ~ wt, mtcars), "wt", 0.95, NULL
@@ -314,8 +314,12 @@ test_that("points of weight 0 have no bins, far ones do not make the axis", {
 })
 
 test_that("a value far below does not flatten the comparison of numbers", {
-  fits <- lapply(1:4, function(k) few_draws(gibbs_gmm, faithful, k))
-  table <- quietly(do.call(compare_k, fits))
+  fits <- lapply(1:3, function(k) {
+    quietly(gibbs_gmm(
+      faithful, k, draws = 100, burnin = 50, seed = 1, progress = FALSE
+    ))
+  })
+  table <- suppressWarnings(do.call(compare_k, fits))
   picture <- picture_of(table)
   first <- picture$table[picture$table$panel == "log_evidence", ]
   expect_identical(first$x[first$cut], 1L)
@@ -328,13 +332,9 @@ test_that("a long chain is drawn by its shown draws, and measured once", {
   table <- picture_of(fit, "trace")$table
   expect_lte(max(table(table$variable, table$chain)), 2000)
   expect_identical(nlevels(table$variable), 6L)
-  measured <- character()
-  testthat::local_mocked_bindings(diagnose = function(draws, wanted) {
-    measured <<- c(measured, wanted)
-    expect_lte(dim(draws)[3], 6)
-    diagnose_anew(draws, wanted)
-  })
-  picture_of(fit, "ranks")
-  picture_of(fit, "density")
-  expect_identical(measured, c("rhat", "ess_bulk"))
+  # only what is drawn, and only the measure that is written
+  last <- measured$tables[[1]]
+  expect_identical(last$variable, levels(table$variable))
+  expect_false(anyNA(last$rhat))
+  expect_true(all(is.na(last$ess_bulk) & is.na(last$ess_tail)))
 })

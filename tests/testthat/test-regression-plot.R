@@ -60,7 +60,8 @@ test_that("the axis of coefficients is as long as their intervals", {
     seed = 1
   )
   pages <- list(
-    page_of(plot(logit)), page_of(plot(logit, type = "odds")),
+    page_of(plot(logit, "coefficients", variables = c("g2", "g3", "g4"))),
+    page_of(plot(logit, type = "odds", variables = c("g2", "g3", "g4"))),
     page_of(plot(logit, type = "odds", variables = "x", per = "unit")),
     page_of(plot(normal, "coefficients", variables = "a"))
   )
