@@ -14,7 +14,9 @@ picture_groups <- function(fit, terms, level) {
     } else {
       list(rows = seq_along(model$levels))
     }
-    wide <- group_coefficients(fit, term, c(level, 0.5), few$rows)
+    wide <- group_coefficients(
+      fit, term, c(level, 0.5), few$rows, if (is.null(few$note)) Inf else 1000
+    )
     wide <- wide[order(wide$mean, decreasing = TRUE), ]
     data.frame(
       name = rownames(wide), centre = wide$mean, lower = wide$lower,
@@ -63,14 +65,14 @@ group_rows <- function(model, term, groups) {
 
 # A data frame with the columns mean, sd, lower and upper, and lower_50 and
 # upper_50 if `level` has 0.5 as its second element, and a row for each of the
-# groups: the coefficient of one term before the bar, from at most 2,000 draws.
+# groups: the coefficient of one term before the bar, from at most `most` draws.
 group_coefficients <- function(fit, term, level, groups = seq_along(
                                  fit_part(fit, "model")$levels
-                               )) {
+                               ), most = Inf) {
   model <- fit_part(fit, "model")
   draws <- do.call(rbind, chain_matrices(fit))
   at <- predictor_moments(
-    model, draws[evenly(nrow(draws), 2000), , drop = FALSE],
+    model, draws[evenly(nrow(draws), most), , drop = FALSE],
     group_rows(model, term, groups)
   )
   tables <- lapply(level, function(one) {
