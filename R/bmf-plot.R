@@ -1,8 +1,10 @@
-# Plots of a matrix factorisation.
+# Pictures of a matrix factorisation.
 
 bmf_plot_types <- c("predicted", "coverage", "rmse")
 
 #' Plot a matrix factorisation
+#'
+#' `ggplot2::autoplot()` draws the same picture as a ggplot, see [autoplot].
 #'
 #' - `"predicted"`: posterior means against the ratings; for ratings with few
 #'   different values a box for each of them.
@@ -18,12 +20,12 @@ bmf_plot_types <- c("predicted", "coverage", "rmse")
 #'
 #' The first two are drawn for the ratings held back if `predict_at` had some
 #' (or for `newdata`). Otherwise they are drawn for the ratings in the data, for
-#' which the model looks better than it is.
+#' which the model looks better than it is: a line above says so.
 #'
 #' @param x A fit made by [gibbs_bmf()].
-#' @param type Any of `"predicted"`, `"coverage"` and `"rmse"` (default: all),
-#'   or types of [plot.gibbsite_fit()], such as `"trace"` (the default if
-#'   `variables` are given).
+#' @param type `"predicted"` (default), `"coverage"` or `"rmse"`, or types of
+#'   [plot.gibbsite_fit()], such as `"trace"` (the default if `variables` are
+#'   given).
 #' @param newdata `NULL`, or a data frame of pairs with ratings.
 #' @param variables As in [plot.gibbsite_fit()].
 #' @param ... Not used.
@@ -47,46 +49,41 @@ bmf_plot_types <- c("predicted", "coverage", "rmse")
 #' @export
 plot.gibbs_bmf <- function(x, type = NULL, newdata = NULL, variables = NULL,
                            ...) {
-  call <- rlang::current_env()
   check_no_more(...)
-  own <- bmf_plot_types_of(fit_part(x, "model"), type, call)
-  type <- check_plot_types(
-    default_types(type, variables, own), call, bmf_plot_types
-  )
-  if (any(type %in% plot_types)) {
-    if (!all(type %in% plot_types)) {
-      abort_argument(
-        "{.arg type} must be some of {.val {bmf_plot_types}}, or some of
-         {.val {plot_types}}, not both."
-      )
-    }
-    plot.gibbsite_fit(x, type, variables)
-    return(invisible(x))
-  }
-  check_plots_with(variables, type, plot_types, call)
-  shown <- plotted_ratings(x, newdata, type, call)
-  old <- graphics::par(c("mfrow", "las", "bty", "cex", "mar", "mgp"))
-  on.exit(graphics::par(old))
-  graphics::par(
-    mfrow = page_grid(length(type)), las = 1, bty = "l", cex = 0.85
-  )
-  for (one in type) {
-    switch(one,
-      predicted = plot_predicted(shown),
-      coverage = plot_coverage(shown),
-      rmse = plot_rmse(x, shown)
-    )
-  }
+  draw_base(picture_bmf(x, type, newdata, variables, rlang::current_env()))
   invisible(x)
 }
 
-# The types that a fit has: the error of each draw is not stored of ordinal
-# ratings.
-bmf_plot_types_of <- function(model, type, call) {
-  if (!is_ordinal(model)) {
-    return(bmf_plot_types)
+#' @rdname autoplot
+#' @exportS3Method ggplot2::autoplot
+autoplot.gibbs_bmf <- function(object, type = NULL, newdata = NULL,
+                               variables = NULL, ...) {
+  check_no_more(...)
+  draw_ggplot(picture_bmf(
+    object, type, newdata, variables, rlang::current_env()
+  ))
+}
+
+picture_bmf <- function(fit, type, newdata, variables, call) {
+  check_bmf_plot(fit_part(fit, "model"), type, call)
+  type <- check_plot_types(
+    default_types(type, variables, "predicted"), call, bmf_plot_types
+  )
+  if (type[[1L]] %in% plot_types) {
+    return(picture_chains(fit, type, variables, call))
   }
-  if ("rmse" %in% type) {
+  check_plots_with(variables, type, plot_types, call)
+  shown <- plotted_ratings(fit, newdata, type, call)
+  switch(type,
+    predicted = picture_predicted(shown),
+    coverage = picture_coverage(shown),
+    rmse = picture_rmse(fit, shown)
+  )
+}
+
+# The error of each draw is not stored of ordinal ratings.
+check_bmf_plot <- function(model, type, call) {
+  if (is_ordinal(model) && "rmse" %in% type) {
     abort_argument(
       c(
         "{.arg type} must not be \"rmse\" for ratings with a {.arg link}: the
@@ -96,31 +93,37 @@ bmf_plot_types_of <- function(model, type, call) {
       call = call
     )
   }
-  setdiff(bmf_plot_types, "rmse")
 }
 
-# The ratings compared with: list(value, mean, below, title, pairs, kept).
+# The ratings compared with: list(held, kept, pairs, value, mean, below, note):
+# what a type needs of it.
 plotted_ratings <- function(fit, newdata, type, call) {
   model <- fit_part(fit, "model")
   held <- !is.null(newdata) || !all(is.na(model$pairs$value %||% NA))
+  if (!held && type == "rmse") {
+    return(list(held = FALSE))
+  }
   if (!held && is.null(model$data)) {
-    if (identical(unique(type), "rmse")) {
-      return(list(held = FALSE))
-    }
     abort_no_data("newdata", call)
   }
   pairs <- if (held) {
     held_out_pairs(fit, newdata, call)
   } else {
-    some_pairs_of(bmf_pairs(model, NULL, call), 20000)
+    some_pairs_of(bmf_pairs(model, NULL, call), 5000)
   }
   kept <- kept_factors(fit, call = call)
-  stand_ins <- draw_stand_ins(kept, pairs)
+  stand_ins <- if (type != "rmse") draw_stand_ins(kept, pairs)
   list(
     held = held, kept = kept, pairs = pairs, value = pairs$value,
-    mean = pair_moments(kept, pairs, stand_ins)$mean,
-    below = score_pairs(kept, pairs, stand_ins)[, 2:3, drop = FALSE],
-    where = if (held) "held back" else "in the data"
+    mean = if (type == "predicted") pair_moments(kept, pairs, stand_ins)$mean,
+    below = if (type == "coverage") {
+      score_pairs(kept, pairs, stand_ins)[, 2:3, drop = FALSE]
+    },
+    note = if (held) {
+      "ratings held back"
+    } else {
+      "ratings in the data of the fit: the model looks better than it is"
+    }
   )
 }
 
@@ -134,48 +137,109 @@ some_pairs_of <- function(pairs, most) {
   pairs
 }
 
-plot_predicted <- function(shown) {
-  blue <- gibbsite_palette(1)
-  levels <- sort(unique(shown$value))
-  few <- length(levels) <= 12
-  pale <- grDevices::adjustcolor(blue, 0.4)
-  key <- rbind(
-    if (few) {
-      plot_key("half of the ratings", fill = pale)
-    } else {
-      plot_key("rating", pale, pch = 19)
-    },
-    plot_key("equal", "grey40", lty = 2, lwd = 1)
+# Boxes of few different ratings, points of many. The table: value, mean.
+picture_predicted <- function(shown) {
+  table <- data.frame(value = shown$value, mean = shown$mean)
+  few <- length(unique(table$value)) <= 12L
+  colour <- gibbsite_palette(1)
+  some <- table[evenly(nrow(table), 5000), ]
+  parts <- if (few) box_layers(table) else list(
+    picture_layer("point", data.frame(
+      x = some$value, y = some$mean, size = 0.9
+    ), "rating")
   )
-  open_keyed(key, c(3.4, 4.1, 3, 1.1))
-  if (few) {
-    step <- if (length(levels) > 1) min(diff(levels)) else 1
-    graphics::plot(
-      range(levels) + c(-0.6, 0.6) * step, range(shown$mean, levels),
-      type = "n", xlab = "rating", ylab = "posterior mean", xaxt = "n"
-    )
-    graphics::axis(1, levels)
-    graphics::abline(0, 1, lty = 2, col = "grey40")
-    graphics::boxplot(
-      split(shown$mean, shown$value), at = levels, add = TRUE, axes = FALSE,
-      boxwex = 0.6 * step, outline = FALSE, lty = 1, staplewex = 0,
-      col = grDevices::adjustcolor(blue, 0.35), border = blue
-    )
-  } else {
-    some <- unique(round(seq(
-      1, length(shown$value), length.out = min(5000, length(shown$value))
-    )))
-    graphics::plot(
-      shown$value[some], shown$mean[some], pch = 19, cex = 0.5, col = pale,
-      xlab = "rating", ylab = "posterior mean"
-    )
-    graphics::abline(0, 1, lty = 2, col = "grey40")
-  }
-  error <- sqrt(mean((shown$value - shown$mean)^2))
-  plot_title(
-    paste("Ratings", shown$where), paste("RMSE", format(error, digits = 4))
+  picture(
+    table, c(list(picture_layer("diagonal", data.frame(at = 0), "equal")),
+             parts),
+    rbind(
+      if (few) {
+        rbind(
+          plot_key("half of the ratings", colour, fill = pale(colour, 0.35)),
+          plot_key("median", colour, lty = 1, lwd = 3),
+          plot_key("whisker", colour, lty = 1, lwd = 1, shown = FALSE)
+        )
+      } else {
+        plot_key("rating", pale(colour, 0.4), pch = 19)
+      },
+      rule_key("equal", shown = TRUE, lty = 2)
+    ), x = picture_axis("rating", at = if (few) sort(unique(table$value))),
+    y = picture_axis("posterior mean"), note = shown$note
   )
-  draw_key(key)
+}
+
+# A box, a median and whiskers for each value (Tukey's, as boxplot() has them).
+box_layers <- function(table) {
+  values <- sort(unique(table$value))
+  half <- 0.3 * if (length(values) > 1L) min(diff(values)) else 1
+  stats <- t(vapply(split(table$mean, table$value), function(x) {
+    grDevices::boxplot.stats(x)$stats
+  }, numeric(5)))
+  list(
+    picture_layer("segment", data.frame(
+      x = values, xend = values, y = stats[, 1L], yend = stats[, 5L]
+    ), "whisker"),
+    picture_layer("rect", data.frame(
+      xmin = values - half, xmax = values + half, ymin = stats[, 2L],
+      ymax = stats[, 4L]
+    ), "half of the ratings"),
+    picture_layer("segment", data.frame(
+      x = values - half, xend = values + half, y = stats[, 3L],
+      yend = stats[, 3L]
+    ), "median")
+  )
+}
+
+picture_coverage <- function(shown) {
+  table <- coverage_shown(shown)
+  picture(
+    table, list(
+      picture_layer("band", data.frame(
+        x = table$level, lower = table$level - table$error,
+        upper = table$level + table$error
+      ), "2 standard errors"),
+      picture_layer("diagonal", data.frame(at = 0), "equal"),
+      picture_layer("point", data.frame(
+        x = table$level, y = table$inside, size = 1.5
+      ), "ratings")
+    ), rbind(
+      plot_key("ratings", gibbsite_palette(1), pch = 19),
+      plot_key("2 standard errors", NA, fill = "grey85"),
+      rule_key("equal", lty = 2)
+    ), x = picture_axis("probability of the interval", limits = 0:1),
+    y = picture_axis("share of ratings inside", limits = 0:1),
+    note = shown$note
+  )
+}
+
+# The table: sweep, error, chain.
+picture_rmse <- function(fit, shown) {
+  running <- fit_part(fit, "running")
+  rmse <- draws_of(fit, "rmse")
+  rows <- evenly(nrow(rmse), 5000)
+  chains <- seq_len(ncol(rmse))
+  table <- data.frame(
+    sweep = as.numeric(running$burnin) + rows * as.numeric(running$thin),
+    error = as.vector(rmse[rows, ]),
+    chain = factor(rep(chains, each = length(rows)))
+  )
+  held <- if (shown$held) running_error(fit, shown)
+  labels <- paste0("in the data, chain ", chains)
+  picture(
+    table, list(
+      picture_layer("line", data.frame(
+        x = table$sweep, y = table$error, group = table$chain
+      ), labels[table$chain], 0.75),
+      picture_layer("line", data.frame(
+        x = as.double(held$sweep), y = as.double(held$error)
+      ), "held back, mean so far")
+    ), rbind(
+      plot_key("held back, mean so far", lty = 1, lwd = 2.5,
+               shown = shown$held),
+      plot_key(labels, gibbsite_palette(length(chains)), lty = 1, lwd = 0.8,
+               shown = length(chains) <= 8L |
+                 chains %in% range(chains))
+    ), x = picture_axis("sweep"), y = picture_axis("root mean square error")
+  )
 }
 
 # How much of each rating is inside its central interval of probability p: the
@@ -203,85 +267,6 @@ coverage_shown <- function(shown) {
     }, 0),
     error = 2 * sqrt(level * (1 - level) / length(shown$value))
   )
-}
-
-plot_coverage <- function(shown) {
-  table <- coverage_shown(shown)
-  level <- table$level
-  key <- rbind(
-    plot_key("ratings", gibbsite_palette(1), pch = 19),
-    plot_key("2 standard errors", fill = "grey85")
-  )
-  open_keyed(key, c(3.4, 4.1, 3, 1.1))
-  graphics::plot(
-    level, table$inside, type = "n", xlim = 0:1, ylim = 0:1, xaxs = "i",
-    yaxs = "i", xlab = "probability of the interval",
-    ylab = "share of ratings inside"
-  )
-  graphics::polygon(
-    c(level, rev(level)), c(level - table$error, rev(level + table$error)),
-    border = NA, col = "grey88"
-  )
-  graphics::abline(0, 1, lty = 2, col = "grey40")
-  graphics::points(
-    level, table$inside, pch = 19, cex = 0.8, col = gibbsite_palette(1),
-    xpd = NA
-  )
-  plot_title(
-    paste("Intervals,", shown$where),
-    sprintf(
-      "%.0f%% inside 95%% intervals",
-      100 * mean(share_inside(shown$below, 0.95))
-    )
-  )
-  draw_key(key)
-}
-
-# list(sweeps, rmse, curve): the error of each draw in the data, sweeps x
-# chains, and running_error().
-rmse_shown <- function(fit, shown) {
-  running <- fit_part(fit, "running")
-  rmse <- draws_of(fit, "rmse")
-  rows <- unique(round(seq(1, nrow(rmse), length.out = min(5000, nrow(rmse)))))
-  list(
-    sweeps = as.numeric(running$burnin) + rows * as.numeric(running$thin),
-    rmse = rmse[rows, , drop = FALSE],
-    curve = if (shown$held) running_error(fit, shown)
-  )
-}
-
-plot_rmse <- function(fit, shown) {
-  error <- rmse_shown(fit, shown)
-  curve <- error$curve
-  chains <- ncol(error$rmse)
-  colours <- grDevices::adjustcolor(gibbsite_palette(chains), 0.75)
-  some <- if (chains <= 8) seq_len(chains) else c(1, chains)
-  labels <- paste("in the data, chain", some)
-  labels[-1] <- paste("chain", some[-1])
-  key <- rbind(
-    if (shown$held) plot_key("held back, mean so far", lty = 1, lwd = 2.5),
-    plot_key(labels, colours[some], lty = 1)
-  )
-  open_keyed(key, c(3.4, 4.1, 3, 1.1))
-  # the room that the heights' labels take differs
-  graphics::par(mgp = c(2.9, 0.7, 0))
-  graphics::plot(
-    range(error$sweeps), range(error$rmse, curve$error), type = "n", xlab = "",
-    ylab = "root mean square error"
-  )
-  graphics::title(xlab = "sweep", line = 2.3)
-  graphics::matlines(
-    error$sweeps, error$rmse, lty = 1, lwd = trace_width(error$rmse),
-    col = colours
-  )
-  if (shown$held) {
-    graphics::lines(curve$sweep, curve$error, lwd = 2.5)
-  }
-  plot_title(
-    "Error by sweep",
-    if (shown$held) "in the data and held back" else "in the data, each draw"
-  )
-  draw_key(key)
 }
 
 # Root mean square error in the ratings held back: of the mean over the kept

@@ -383,26 +383,74 @@ plot.k_comparison <- function(x, ...) {
   }
   shown <- intersect(c(attr(x, "criterion"), attr(x, "second")), names(x))
   shown <- shown[vapply(x[shown], function(column) !all(is.na(column)), NA)]
+  tables <- lapply(shown, measure_shown, x = x)
+  table <- in_panels(tables, shown)
   twice <- anyDuplicated(x$k) > 0L
-  old <- open_panels(panel_grid(length(shown), 1L))
-  on.exit(graphics::par(old))
-  for (name in shown) {
-    draw_measure(x, name, if (twice) seq_len(nrow(x)) else x$k)
-    graphics::axis(
-      1, if (twice) seq_len(nrow(x)) else x$k, if (twice) x$fit else x$k
-    )
-    graphics::mtext(measure_words[[name]], adj = 0, line = 0.35,
-                    cex = graphics::par("cex"))
-  }
-  graphics::mtext(
-    "best: filled; not told apart from it: blue; bars: 2 se of the difference",
-    outer = TRUE, adj = 0.99, line = 0, cex = 0.65, col = "grey35"
-  )
-  graphics::mtext(
-    if (twice) "fit" else k_title(x), side = 1, outer = TRUE, line = 0.3,
-    cex = 0.9 * graphics::par("cex")
-  )
+  at <- unique(table$x)
+  arrows <- table[table$cut, ]
+  look <- c(best = "best", equal = "not told apart from the best",
+            open = "not told apart from the best")[table$sure]
+  look[is.na(look)] <- "worse"
+  look[!table$judged] <- "not judged"
+  blue <- gibbsite_palette(1)
+  bars <- "2 standard errors of the difference"
+  draw_base(picture(
+    table, list(
+      picture_layer("line", table[!table$cut, ], "line"),
+      picture_layer("segment", data.frame(
+        x = table$x, xend = table$x, y = table$lower, yend = table$upper,
+        panel = table$panel
+      )[table$judged & !table$cut, ], bars),
+      picture_layer("arrow", data.frame(
+        x = arrows$x, xend = arrows$x, y = arrows$from, yend = arrows$to,
+        panel = arrows$panel
+      ), bars),
+      picture_layer("point", table[!table$cut, ], look[!table$cut])
+    ), rbind(
+      plot_key("best", blue, pch = 19),
+      plot_key("not told apart from the best", blue, pch = 21),
+      plot_key("worse", "grey35", pch = 21),
+      plot_key("not judged", "grey35", pch = 21, shown = FALSE),
+      plot_key("line", "grey60", lty = 1, lwd = 1, shown = FALSE),
+      plot_key(bars, "grey35", lty = 1, lwd = 1.5)
+    ), x = picture_axis(
+      if (twice) "fit" else k_title(x), at = at,
+      labels = if (twice) x$fit else as.character(at)
+    ), y = picture_axis(free = TRUE),
+    note = if (nrow(arrows) > 0L) {
+      paste0("Arrows: values that go on (", paste0(
+        if (twice) x$fit[arrows$row] else paste("k =", x$k[arrows$row]), ": ",
+        vapply(arrows$y, format, "", digits = 4), collapse = ", "
+      ), ")")
+    }, panels = data.frame(panel = shown, title = measure_words[shown]),
+    columns = 1L
+  ))
   invisible(x)
+}
+
+# Values of one measure, with the error of the difference if the verdicts are
+# about it: row, x, y, lower, upper, sure, judged; `cut` where a value reaches
+# four times as far as all others, with an arrow `from`, `to`.
+measure_shown <- function(name, x) {
+  value <- x[[name]]
+  # the verdicts are on the criterion alone
+  judged <- name == attr(x, "criterion")
+  se <- if (judged) x$difference_se else 0 * value
+  se[is.na(se)] <- 0
+  ends <- cbind(value - 2 * se, value + 2 * se)
+  seen <- which(!is.na(value))
+  cut <- seq_along(value) %in% seen[squeezing(
+    ends[seen, , drop = FALSE], stats::median(value[seen])
+  )]
+  limits <- range(ends[!cut, ], na.rm = TRUE)
+  high <- value > limits[[2L]]
+  tip <- ifelse(high, limits[[2L]], limits[[1L]])
+  data.frame(
+    row = seq_along(value),
+    x = if (anyDuplicated(x$k)) seq_along(value) else x$k, y = value,
+    lower = ends[, 1L], upper = ends[, 2L], sure = x$sure, judged = judged,
+    cut = cut, from = tip - ifelse(high, 0.1, -0.1) * diff(limits), to = tip
+  )[seen, ]
 }
 
 measure_words <- c(
@@ -418,22 +466,4 @@ k_title <- function(x) {
   c(log_evidence = "components", perplexity = "topics", rmse = "factors")[[
     attr(x, "criterion")
   ]]
-}
-
-draw_measure <- function(x, name, at) {
-  value <- x[[name]]
-  # the verdicts are on the criterion alone
-  judged <- name == attr(x, "criterion")
-  se <- if (judged) x$difference_se else 0 * value
-  ends <- cbind(value - 2 * se, value + 2 * se)
-  frame_panel(range(at) + c(-0.2, 0.2), range(ends, na.rm = TRUE), xaxt = "n")
-  graphics::axis(2, nice_ticks(range(ends, na.rm = TRUE)))
-  graphics::lines(at, value, col = "grey60")
-  near <- judged & x$sure %in% c("best", "equal", "open")
-  colour <- ifelse(near, gibbsite_palette(1), "grey35")
-  graphics::segments(at, ends[, 1L], at, ends[, 2L], col = colour, lwd = 2)
-  graphics::points(
-    at, value, pch = ifelse(judged & x$sure == "best", 19, 21), bg = "white",
-    col = colour
-  )
 }

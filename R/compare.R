@@ -292,26 +292,29 @@ plot.coefficient_comparison <- function(x, variables = NULL, ...) {
   } else if (of > 30L) {
     abort_argument("There must be at most 30 panels, not {of}.", call = call)
   }
-  old <- open_panels(panel_grid(length(chosen), 1L))
-  on.exit(graphics::par(old))
-  for (name in chosen) {
-    draw_curves(x, name)
-  }
-  graphics::mtext(
-    "coefficient", side = 1, outer = TRUE, line = 0.3,
-    cex = 0.9 * graphics::par("cex")
-  )
-  if (length(chosen) < of) {
-    graphics::mtext(
-      paste(length(chosen), "of", of, "coefficients: those that differ most"),
-      outer = TRUE, adj = 0.99, line = 0, cex = 0.65, col = "grey35"
-    )
-  }
   fits <- names(attr(x, "curves"))
-  draw_legend_line(
-    fits, gibbsite_palette(length(fits)), lty = 1 + attr(x, "normal")
-  )
+  table <- in_panels(lapply(chosen, curves_shown, x = x), chosen)
+  draw_base(picture(
+    table, list(picture_layer("line", table, fits[table$group])),
+    plot_key(fits, gibbsite_palette(length(fits)), lty = 1 + attr(x, "normal")),
+    x = picture_axis("coefficient", free = TRUE),
+    y = picture_axis("density", free = TRUE, floor = TRUE),
+    note = if (length(chosen) < of) {
+      paste(length(chosen), "of", of, "coefficients: those that differ most")
+    }, panels = data.frame(panel = chosen, title = chosen, no_y = TRUE)
+  ))
   invisible(x)
+}
+
+# The curves of all fits of one coefficient: group (the fit's number), x, y.
+curves_shown <- function(name, x) {
+  curves <- lapply(attr(x, "curves"), `[[`, name)
+  rows <- x[x$coefficient == name, ]
+  ends <- range(rows$mean - 4 * rows$sd, rows$mean + 4 * rows$sd)
+  do.call(rbind, lapply(seq_along(curves), function(k) {
+    curve <- data.frame(group = k, curves[[k]][c("x", "y")])
+    curve[curve$x >= ends[[1L]] & curve$x <= ends[[2L]], ]
+  }))
 }
 
 # In the order of the table.
@@ -321,21 +324,4 @@ most_different <- function(x, columns, n) {
     max(abs(rows$shift), abs(log(rows$sd_ratio)), -Inf, na.rm = TRUE)
   }, 0)
   columns[sort(order(-difference)[seq_len(n)])]
-}
-
-draw_curves <- function(x, name) {
-  curves <- lapply(attr(x, "curves"), `[[`, name)
-  colours <- gibbsite_palette(length(curves))
-  rows <- x[x$coefficient == name, ]
-  top <- max(vapply(curves, function(curve) max(curve$y), 0))
-  ends <- range(rows$mean - 4 * rows$sd, rows$mean + 4 * rows$sd)
-  frame_panel(ends, c(0, 1.04 * top), yaxs = "i")
-  for (k in seq_along(curves)) {
-    graphics::lines(
-      curves[[k]], col = colours[[k]], lwd = 2, lty = 1 + attr(x, "normal")[[k]]
-    )
-  }
-  graphics::mtext(
-    name, adj = 0, line = 0.35, font = 2, cex = 0.95 * graphics::par("cex")
-  )
 }

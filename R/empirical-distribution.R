@@ -285,54 +285,77 @@ plot.empirical_distribution <- function(x, type = c("histogram", "cdf"),
       "{.arg variables} must be 30 at most, not {length(chosen)}."
     )
   }
-  old <- graphics::par(
-    mfrow = grDevices::n2mfrow(length(chosen)), mar = c(2.2, 3.6, 1.8, 0.8),
-    oma = c(1.6, 1.6, 0, 0), mgp = c(1.9, 0.5, 0), tcl = -0.25, las = 1
-  )
-  on.exit(graphics::par(old))
-  for (name in chosen) {
-    values <- x$x[, name]
-    if (type == "cdf") {
-      plot(step_cdf(values, x$weights), main = "", xlab = "", ylab = "",
-           bty = "l", do.points = FALSE, verticals = TRUE,
-           col = gibbsite_palette(1), lwd = 1.5)
-    } else {
-      weighted_histogram(values, x$weights, effective_points(x))
-    }
-    graphics::mtext(name, adj = 0, line = 0.4, font = 2, cex = 0.9)
-  }
-  page_titles("value", switch(
-    type, histogram = "density", cdf = "probability of at most the value"
-  ), line = 0.2)
+  draw_base(picture_empirical(x, type, chosen))
   invisible(x)
 }
 
+picture_empirical <- function(x, type, chosen) {
+  colour <- gibbsite_palette(1)
+  shown <- switch(type, histogram = weighted_histogram, cdf = weighted_cdf)
+  table <- in_panels(lapply(chosen, function(name) {
+    shown(x$x[, name], x$weights, effective_points(x))
+  }), chosen)
+  picture(
+    table, list(if (type == "cdf") picture_layer("step", table, "cdf") else {
+      picture_layer("rect", table, "bars")
+    }), rbind(
+      plot_key("bars", colour, fill = pale(colour, 0.4), shown = FALSE),
+      plot_key("cdf", colour, lty = 1, lwd = 1.5, shown = FALSE)
+    ), x = picture_axis("value", free = TRUE),
+    y = picture_axis(switch(
+      type, histogram = "density", cdf = "probability of at most the value"
+    ), free = type == "histogram", floor = TRUE),
+    panels = if (length(chosen) > 1L) {
+      data.frame(panel = chosen, title = chosen)
+    }
+  )
+}
+
 weighted_histogram <- function(x, weights, size) {
+  x <- x[weights > 0]
+  weights <- weights[weights > 0]
   breaks <- histogram_breaks(x, weights, size)
   bin <- findInterval(x, breaks, rightmost.closed = TRUE)
   share <- vapply(seq_along(breaks[-1L]), function(k) {
     sum(weights[bin == k])
   }, 0)
-  height <- share / diff(breaks)
-  frame_panel(range(breaks), c(0, 1.04 * max(height)),
-              nice_ticks(c(0, max(height))), yaxs = "i")
-  graphics::rect(breaks[-length(breaks)], 0, breaks[-1L], height,
-                 col = grDevices::adjustcolor(gibbsite_palette(1), 0.4),
-                 border = gibbsite_palette(1))
+  data.frame(
+    xmin = breaks[-length(breaks)], xmax = breaks[-1L], ymin = 0,
+    ymax = share / diff(breaks)
+  )
 }
 
-# One bin a whole number; otherwise the width of bins is that of Freedman and
-# Diaconis, for the effective size.
-histogram_breaks <- function(x, weights, size) {
+# The steps between those points that leave a thousandth in each tail, or all if
+# they reach little further; at most 2,000 of them.
+weighted_cdf <- function(x, weights, size) {
+  cdf <- step_cdf(x, weights)
+  points <- get("x", environment(cdf))
+  limits <- shown_ends(x, weights)
+  points <- points[points >= limits[[1L]] & points <= limits[[2L]]]
+  points <- points[evenly(length(points), 2000)]
+  edge <- 0.04 * max(diff(limits), 1e-300)
+  at <- c(limits[[1L]] - edge, points, limits[[2L]] + edge)
+  data.frame(x = at, y = cdf(at))
+}
+
+# The range of the points, without a thousandth of the probability in each tail
+# if they reach far beyond the others.
+shown_ends <- function(x, weights) {
   ends <- weighted_quantile(x, weights, c(0, 0.001, 0.25, 0.75, 0.999, 1))
   limits <- ends[c(1L, 6L)]
+  middle <- ends[[4L]] - ends[[3L]]
+  if (middle > 0 && diff(limits) > 12 * middle) ends[c(2L, 5L)] else limits
+}
+
+# One bin a whole number; otherwise the width of bins is half of that of
+# Freedman and Diaconis, for the effective size.
+histogram_breaks <- function(x, weights, size) {
+  limits <- shown_ends(x, weights)
   if (is_discrete(x) && diff(limits) < 60) {
     return(seq(limits[[1L]] - 0.5, limits[[2L]] + 0.5))
   }
-  width <- 2 * (ends[[4L]] - ends[[3L]]) / size^(1 / 3)
-  if (!isTRUE(width > 0) || diff(limits) > 60 * width) {
-    limits <- ends[c(2L, 5L)]
-  }
+  middle <- diff(weighted_quantile(x, weights, c(0.25, 0.75)))
+  width <- middle / size^(1 / 3)
   if (diff(limits) == 0) {
     limits <- limits + c(-0.5, 0.5) * max(abs(limits), 1)
   }

@@ -255,38 +255,24 @@ plot.geweke_joint <- function(x, ...) {
   check_no_more(...)
   table <- summary(x)
   size <- nrow(table)
-  key <- plot_key(
-    "holds every point of a correct sampler with probability 95%",
-    fill = "grey88"
-  )
-  line <- graphics::par("csi")
-  room <- graphics::par("fin")[[2L]] - 5.5 * line
-  cex <- max(0.4, min(0.85, room / size / line))
-  left <- min(
-    label_width(table$variable, cex) / line + 0.8,
-    graphics::par("fin")[[1L]] / line / 2
-  )
-  old <- open_keyed(key, c(3.6, left, 1, 1), tcl = -0.3)
-  on.exit(graphics::par(old))
   # the largest of all |z| stays within with probability 0.95
   bound <- stats::qnorm(0.025 / size, lower.tail = FALSE)
-  reach <- 1.1 * max(bound, abs(table$z))
-  graphics::plot(
-    table$z, rev(seq_len(size)), type = "n", xlim = c(-reach, reach), bty = "l",
-    yaxt = "n", ylab = "",
-    xlab = "z: difference of the means / standard error"
-  )
-  edge <- graphics::par("usr")
-  graphics::rect(-bound, edge[[3L]], bound, edge[[4L]], col = "grey88",
-                 border = NA)
-  graphics::abline(v = 0, col = "grey55")
-  left_labels(rev(seq_len(size)), table$variable, cex)
-  outside <- abs(table$z) > bound
-  graphics::points(
-    table$z, rev(seq_len(size)), pch = 19,
-    col = gibbsite_palette(2L)[1L + outside]
-  )
-  graphics::box(bty = "l")
-  draw_key(key)
+  at <- rev(seq_len(size))
+  look <- ifelse(abs(table$z) > bound, "outside", "inside")
+  colours <- gibbsite_palette(2L)
+  band <- "holds every point of a correct sampler with probability 95%"
+  draw_base(picture(
+    table, list(
+      picture_layer("rect", data.frame(
+        xmin = -bound, xmax = bound, ymin = -Inf, ymax = Inf
+      ), band),
+      picture_layer("vline", data.frame(x = 0), "rule"),
+      picture_layer("point", data.frame(x = table$z, y = at), look)
+    ), rbind(
+      plot_key(band, NA, fill = "grey88"), rule_key(),
+      plot_key(c("inside", "outside"), colours, pch = 19, shown = FALSE)
+    ), x = picture_axis("z: difference of the means / standard error"),
+    y = picture_axis(at = at, labels = table$variable)
+  ))
   invisible(x)
 }

@@ -1,17 +1,23 @@
-# Plots of a Gaussian mixture.
+# Pictures of a Gaussian mixture.
 
 #' Plot a Gaussian mixture
 #'
+#' `ggplot2::autoplot()` draws the same picture as a ggplot, see [autoplot].
+#'
 #' One variable: a histogram with the posterior mean of the density, the band
-#' that holds it pointwise with probability `level`, and the components. Two
-#' variables: the observations coloured by cluster (paler if the cluster is less
-#' certain), the contours of the posterior predictive density, and for each
-#' component the ellipse that contains the probability `level`. More variables:
-#' a matrix of scatter plots of at most six variables, with the components'
-#' ellipses. Components are drawn at the posterior mean of their parameters,
-#' numbered as in the fit. If components are empty in part of the draws, as many
-#' are drawn as hold observations on average. These have the largest weights.
-#' A component to which an observation most probably belongs is drawn too.
+#' that holds it pointwise with probability `level`, and the components: the
+#' posterior mean of each component's part of the density, so that the parts add
+#' up to it. Ticks below are the observations. Two variables: the observations,
+#' the contours of the posterior predictive density, and for each component the
+#' ellipse that contains the probability `level`. More variables: a matrix of
+#' scatter plots of at most six variables, with the components' ellipses.
+#' Observations have the colour of their most probable component, and are paler
+#' if it is less certain. Ellipses and weights are those of the posterior means
+#' of the parameters. Components are numbered as in the fit; those of one
+#' variable have their colours from left to right. If components are empty in
+#' part of the draws, as many are drawn as hold observations on average. These
+#' have the largest weights. A component to which an observation most probably
+#' belongs is drawn too.
 #'
 #' @param x A fit made by [gibbs_gmm()].
 #' @param type `"mixture"` (the default where the fit holds its data), or types
@@ -22,7 +28,8 @@
 #' @param variables As in [plot.gibbsite_fit()]. For `type = "mixture"` with
 #'   several variables: which of the data to show, names or numbers, at most
 #'   six.
-#' @param ... Graphical parameters for `"mixture"`.
+#' @param ... Graphical parameters for `"mixture"`; `main` stands in the place
+#'   of the note above the picture.
 #' @return `x`, invisibly.
 #' @section Errors: `gibbsite_error_argument` for an unknown `type` or variable,
 #'   and for `"mixture"` without the data.
@@ -39,25 +46,34 @@ plot.gibbs_gmm <- function(x, type = NULL, level = 0.95, variables = NULL,
                            ...) {
   if (has_short_names()) return(with_whole_names())
   call <- rlang::current_env()
-  model <- fit_part(x, "model")
-  own <- if (is.null(model$data)) "trace" else "mixture"
+  draw_base(picture_gmm(x, type, level, variables, call, ...), list(...))
+  invisible(x)
+}
+
+#' @rdname autoplot
+#' @exportS3Method ggplot2::autoplot
+autoplot.gibbs_gmm <- function(object, type = NULL, level = 0.95,
+                               variables = NULL, ...) {
+  check_no_more(...)
+  draw_ggplot(picture_gmm(object, type, level, variables, rlang::current_env()))
+}
+
+picture_gmm <- function(fit, type, level, variables, call, ...) {
+  model <- fit_part(fit, "model")
+  own <- if (is.null(model$data)) c("trace", "density") else "mixture"
   type <- check_plot_types(
     default_types(type, variables, own), call, "mixture"
   )
   if (!identical(type, "mixture")) {
-    plot.gibbsite_fit(x, type = type, variables = variables, ...)
-    return(invisible(x))
+    return(picture_chains(fit, type, variables, call, ...))
   }
-  level <- check_level(level)
+  level <- check_level(level, call = call)
   shown <- plotted_variables(model, variables, call)
   if (length(shown) == 1L) {
-    plot_density(x, shown, level, ...)
-  } else if (length(shown) == 2L) {
-    plot_plane(x, shown, level, ...)
+    picture_density(fit, shown, level)
   } else {
-    plot_pairs(x, shown, level, ...)
+    picture_components(fit, shown, level)
   }
-  invisible(x)
 }
 
 # The numbers of the variables in a picture of the data.
@@ -84,7 +100,7 @@ plotted_variables <- function(model, variables, call) {
 # The mixture at the posterior mean of its parameters, for the shown variables
 # only. Components that are not drawn have the colour NA. prob: probabilities of
 # the components, observations x components; needed if some may be left out.
-mean_mixture <- function(fit, shown, prob = predict(fit, type = "prob")) {
+mean_mixture <- function(fit, shown, prob = component_probabilities(fit)) {
   model <- fit_part(fit, "model")
   mean <- colMeans(do.call(rbind, chain_matrices(fit)))
   blocks <- gmm_blocks(model, t(mean))
@@ -99,11 +115,49 @@ mean_mixture <- function(fit, shown, prob = predict(fit, type = "prob")) {
   p
 }
 
-component_key <- function(p, lty = 1) {
+# The probabilities of the components of observations, observations x
+# components: of many observations from fewer draws, for nothing finer is seen.
+component_probabilities <- function(fit, x = fit_part(fit, "model")$data$x) {
+  model <- fit_part(fit, "model")
+  draws <- do.call(rbind, chain_matrices(fit))
+  rows <- evenly(nrow(draws), max(100, floor(2e7 / (length(x) * model$k))))
+  evaluate_observed(
+    gmm_blocks(model, draws[rows, , drop = FALSE]), x, prob = TRUE
+  )$prob
+}
+
+# The observations that are drawn, at most `most`: list(x, note).
+drawn_observations <- function(fit, most) {
+  x <- fit_part(fit, "model")$data$x
+  rows <- evenly(nrow(x), most)
+  list(x = x[rows, , drop = FALSE], note = if (length(rows) < nrow(x)) {
+    paste(digits(length(rows)), "of", digits(nrow(x)), "observations drawn")
+  })
+}
+
+# What components, their means and the parts of a density look like. `shown`:
+# whether the key has the components.
+component_key <- function(p, lty = 1, pch = 19) {
+  words <- component_words(p)
+  colours <- p$colours
+  rbind(
+    plot_key(words, ifelse(is.na(colours), "transparent", colours), lty = lty,
+             pch = pch),
+    plot_key(paste("mean of", words), colours, pch = 3, shown = FALSE)
+  )
+}
+
+component_words <- function(p) {
   words <- sprintf("%d: weight %.2f", seq_along(p$pi), p$pi)
   left_out <- is.na(p$colours)
   words[left_out] <- paste0(words[left_out], ", not drawn")
-  plot_key(words, p$colours, lty = lty)
+  words
+}
+
+# Names of components, a factor.
+component_names <- function(p, numbers) {
+  labels <- component_words(p)
+  factor(labels[numbers], labels)
 }
 
 # A single variable without a name is called as in the call of the fit.
@@ -123,226 +177,233 @@ variable_words <- function(fit) {
   if (plain) words else name
 }
 
-# One variable: list(p, x, at, band, parts, xlab), the density with its band and
-# the weighted densities of the components, points x components.
+
+# ---- one variable
+
+# list(p, x, at, band, parts, component, certainty): the density with its band
+# and the part of each component, points x components. Both are means over the
+# same draws: the parts add up to the density.
 density_shown <- function(fit, j, level) {
   model <- fit_part(fit, "model")
   x <- model$data$x[, j]
-  x <- x[!is.na(x)]
-  p <- mean_mixture(fit, j)
-  draws <- do.call(rbind, chain_matrices(fit))
-  rows <- unique(round(seq(1, nrow(draws), length.out = 1000)))
-  at <- seq_range(grDevices::extendrange(x, f = 0.1), 400L)
-  blocks <- marginal_blocks(
-    gmm_blocks(model, draws[rows, , drop = FALSE]), j
+  some <- drawn_observations(fit, 2000)
+  prob <- component_probabilities(fit, some$x)
+  p <- mean_mixture(fit, j, prob)
+  # from left to right, also where components are not drawn
+  p$colours[order(p$mu[, 1L])] <- ifelse(
+    is.na(p$colours[order(p$mu[, 1L])]), NA, gibbsite_palette(model$k)
   )
+  draws <- do.call(rbind, chain_matrices(fit))
+  at <- seq_range(grDevices::extendrange(x[!is.na(x)], f = 0.1), 400L)
+  blocks <- marginal_blocks(
+    gmm_blocks(model, draws[evenly(nrow(draws), 1000), , drop = FALSE]), j
+  )
+  sd <- sqrt(gmm_covariance(blocks, 1L, 1L))
   parts <- vapply(seq_along(p$pi), function(c) {
-    p$pi[[c]] * stats::dnorm(at, p$mu[c, 1L], sqrt(p$Sigma[c, 1L, 1L]))
+    density <- stats::dnorm(
+      rep(at, each = nrow(sd)), blocks$mu[, c], sd[, c]
+    )
+    colMeans(matrix(density * blocks$pi[, c], nrow(sd)))
   }, at)
+  component <- max.col(prob, ties.method = "first")
+  seen <- !is.na(some$x[, j])
   list(
-    p = p, x = x, at = at, band = predict_density(blocks, matrix(at), level),
-    parts = parts, xlab = if (length(model$variables) == 1L) {
+    p = p, x = x[!is.na(x)], ticks = some$x[seen, j], at = at, band = predict_density(blocks, matrix(at), level),
+    parts = parts, component = component[seen],
+    certainty = prob[cbind(seq_along(component), component)][seen],
+    xlab = if (length(model$variables) == 1L) {
       variable_words(fit)
     } else {
       model$variables[[j]]
-    },
-    bars = density_bars(x)
+    }
   )
 }
 
-density_bars <- function(x) {
-  graphics::hist(
-    x, breaks = max(10, min(60, ceiling(2 * sqrt(length(x))))), plot = FALSE
-  )
-}
-
-plot_density <- function(fit, j, level, ...) {
+picture_density <- function(fit, j, level) {
   shown <- density_shown(fit, j, level)
-  at <- shown$at
-  bars <- shown$bars
-  grey <- grDevices::adjustcolor("black", 0.2)
-  key <- rbind(
-    plot_key("density", lty = 1),
-    plot_key(paste0(percent(level), " band"), fill = grey),
-    component_key(shown$p, lty = 2)
+  p <- shown$p
+  drawn <- rep(!is.na(p$colours), each = length(shown$at))
+  numbers <- rep(seq_along(p$pi), each = length(shown$at))
+  parts <- data.frame(
+    x = rep(shown$at, length(p$pi)), y = as.vector(shown$parts), group = numbers
   )
-  old <- open_keyed(key, c(3.8, 4.1, 2.1, 1.1), mgp = c(2.9, 0.7, 0))
-  on.exit(graphics::par(old))
-  defaults <- list(
-    x = bars, freq = FALSE, col = "grey90", border = "grey75", main = "",
-    xlim = range(at), ylim = c(0, 1.05 * max(bars$density, shown$band$upper)),
-    xlab = "", ylab = "density", las = 1
+  names <- component_names(p, numbers)
+  key <- component_key(p, lty = 2, pch = NA)
+  density_picture(
+    shown, level, list(
+      picture_layer("line", parts[drawn, ], names[drawn]),
+      picture_layer("rug", data.frame(x = shown$ticks),
+                    component_names(p, shown$component),
+            certainty_alpha(shown$certainty, length(p$pi)))
+    ), key[key$shown, ][order(p$mu[, 1L]), ]
   )
-  do.call(graphics::plot, utils::modifyList(defaults, list(...)))
-  if (is.null(list(...)$xlab)) {
-    graphics::title(xlab = shown$xlab, line = 2.4)
+}
+
+# A histogram, and the density with its band: list(x, at, band, xlab).
+density_picture <- function(shown, level, layers, key) {
+  bars <- graphics::hist(
+    shown$x, breaks = max(10, min(60, ceiling(2 * sqrt(length(shown$x))))),
+    plot = FALSE
+  )
+  table <- data.frame(x = shown$at, shown$band[c("mean", "lower", "upper")])
+  band <- paste0(percent(level), " band")
+  picture(
+    table, c(list(
+      picture_layer("rect", data.frame(
+        xmin = bars$breaks[-length(bars$breaks)], xmax = bars$breaks[-1L],
+        ymin = 0, ymax = bars$density
+      ), "histogram"),
+      picture_layer("band", table, band),
+      picture_layer("line", data.frame(x = table$x, y = table$mean), "density")
+    ), layers), rbind(
+      plot_key("density", lty = 1), plot_key(band, fill = pale("black", 0.25)),
+      plot_key("histogram", "grey75", fill = "grey90", shown = FALSE),
+      plot_key("observation", "grey40", shown = FALSE), key
+    ), x = picture_axis(shown$xlab), y = picture_axis("density", floor = TRUE)
+  )
+}
+
+# ---- two and more variables
+
+certainty_alpha <- function(certainty, k) {
+  if (k == 1L) {
+    return(0.8)
   }
-  graphics::polygon(
-    c(at, rev(at)), c(shown$band$lower, rev(shown$band$upper)), border = NA,
-    col = grey
-  )
-  graphics::lines(at, shown$band$mean, lwd = 2)
-  graphics::matlines(at, shown$parts, col = shown$p$colours, lwd = 2, lty = 2)
-  graphics::rug(shown$x, col = "grey50")
-  draw_key(key)
+  pmin(pmax(0.12, 0.8 * (certainty - 1 / k) / (1 - 1 / k)), 0.8)
 }
 
-# What the ellipses and points of the components are.
-cluster_key <- function(p, level) {
-  rbind(
-    component_key(p),
-    plot_key(paste0(percent(level), " ellipse"), "grey35", pch = 1),
-    plot_key("mean", "grey35", pch = 3)
-  )
-}
-
-# Several variables: list(p, x, cluster, certainty), the observations with their
-# most probable components.
-clusters_shown <- function(fit, shown) {
+# Observations, ellipses and means of components; of two variables contours too.
+# The table has a row for each point: x, y, component, certainty; with more
+# variables for each pair of variables.
+picture_components <- function(fit, shown, level) {
   model <- fit_part(fit, "model")
-  prob <- predict(fit, type = "prob")
+  some <- drawn_observations(fit, if (length(shown) > 2L) 2000 else 10000)
+  x <- some$x[, shown, drop = FALSE]
+  prob <- component_probabilities(fit, some$x)
+  p <- mean_mixture(fit, shown, prob)
   cluster <- max.col(prob, ties.method = "first")
-  list(
-    p = mean_mixture(fit, shown, prob), x = model$data$x[, shown, drop = FALSE],
-    cluster = cluster, certainty = prob[cbind(seq_along(cluster), cluster)]
-  )
-}
-
-plot_plane <- function(fit, shown, level, ...) {
-  clusters <- clusters_shown(fit, shown)
-  x <- clusters$x
-  limits <- apply(x, 2L, function(values) {
-    grDevices::extendrange(values[!is.na(values)], f = 0.08)
+  certainty <- prob[cbind(seq_along(cluster), cluster)]
+  table <- pair_table(ncol(x), function(a, b) {
+    data.frame(
+      x = x[, a], y = x[, b], component = component_names(p, cluster),
+      certainty = certainty
+    )
   })
-  key <- rbind(
-    cluster_key(clusters$p, level),
-    plot_key("predictive density", "grey75", lty = 1, lwd = 1.5)
+  ellipses <- pair_table(ncol(x), function(a, b) {
+    ellipse_table(p, level, c(a, b))
+  })
+  numbers <- which(!is.na(p$colours))
+  centres <- pair_table(ncol(x), function(a, b) {
+    data.frame(
+      x = p$mu[numbers, a], y = p$mu[numbers, b],
+      component = component_names(p, numbers), size = 2.5
+    )
+  })
+  several <- ncol(x) > 2L
+  contours <- if (!several) contours_shown(fit, shown, x)
+  ellipse <- paste(percent(level), "ellipse")
+  pairs_picture(
+    table, c(
+      if (!several) list(picture_layer("line", contours, "predictive density")),
+      observations(table, table$component, certainty_alpha(
+        table$certainty, length(p$pi)
+      ), several),
+      list(
+        picture_layer("line", ellipses, ellipses$component),
+        picture_layer("point", centres, paste("mean of", centres$component))
+      )
+    ), rbind(
+      component_key(p), plot_key(ellipse, "grey35", lty = 1),
+      plot_key("mean", "grey35", pch = 3),
+      if (!several) plot_key("predictive density", "grey75", lty = 1, lwd = 1)
+    ), colnames(x), c("paler points: less certain", some$note)
   )
-  defaults <- list(
-    x = x, type = "n", xlim = limits[, 1L], ylim = limits[, 2L],
-    xlab = colnames(x)[[1L]], ylab = colnames(x)[[2L]], las = 1, bty = "l"
-  )
-  old <- open_keyed(key, c(3.8, 4.1, 2.1, 1.1))
-  on.exit(graphics::par(old))
-  do.call(graphics::plot, utils::modifyList(defaults, list(...)))
-  edges <- matrix(graphics::par("usr"), 2L)
-  contours <- contours_shown(fit, shown, edges)
-  graphics::contour(
-    contours$x, contours$y, contours$density, add = TRUE, drawlabels = FALSE,
-    levels = contours$levels, col = "grey75"
-  )
-  draw_observations(clusters)
-  draw_ellipses(clusters$p, level)
-  draw_key(key)
 }
 
-# Paler where the most probable component is less certain; a tick at the axis
-# where the other value is missing.
-draw_observations <- function(clusters) {
-  x <- clusters$x
-  least <- 1 / length(clusters$p$pi)
-  strength <- if (least < 1) {
-    (clusters$certainty - least) / (1 - least)
-  } else {
-    1
+# Points, and ticks on the axis where the other value is missing.
+observations <- function(table, key, alpha, several) {
+  alpha <- rep_len(alpha, nrow(table))
+  both <- !is.na(table$x) & !is.na(table$y)
+  one <- function(kind, rows, columns) {
+    rows <- which(rows)
+    keep <- intersect(c(columns, "panel", "row", "column"), names(table))
+    picture_layer(kind, table[rows, keep, drop = FALSE], key[rows], alpha[rows])
   }
-  shade <- mapply(
-    grDevices::adjustcolor, clusters$p$colours[clusters$cluster],
-    pmax(0.12, 0.8 * strength)
-  )
-  graphics::points(x, pch = 19, cex = 0.7, col = shade)
-  edge <- graphics::par("usr")[c(1L, 3L)]
-  no_y <- is.na(x[, 2L]) & !is.na(x[, 1L])
-  no_x <- is.na(x[, 1L]) & !is.na(x[, 2L])
-  graphics::points(x[no_y, 1L], rep(edge[[2L]], sum(no_y)), pch = "|",
-                   col = shade[no_y])
-  graphics::points(rep(edge[[1L]], sum(no_x)), x[no_x, 2L], pch = "-",
-                   cex = 1.5, col = shade[no_x])
-}
-
-# The posterior predictive density from at most 200 draws, on a 60 x 60 grid
-# between edges (a column for each variable): list(x, y, density, levels).
-contours_shown <- function(fit, shown, edges) {
-  model <- fit_part(fit, "model")
-  draws <- do.call(rbind, chain_matrices(fit))
-  rows <- unique(round(seq(1, nrow(draws), length.out = 200)))
-  across <- seq_range(edges[, 1L], 60L)
-  up <- seq_range(edges[, 2L], 60L)
-  blocks <- marginal_blocks(
-    gmm_blocks(model, draws[rows, , drop = FALSE]), shown
-  )
-  log_density <- evaluate_draws(
-    blocks, as.matrix(expand.grid(across, up)), density = TRUE
-  )$log_density
-  density <- matrix(colMeans(exp(log_density)), 60L, 60L)
+  points <- table
+  points$size <- if (several) 0.9 else 1.3
   list(
-    x = across, y = up, density = density,
-    levels = max(density) * c(0.02, 0.05, 0.1, 0.2, 0.4, 0.7)
+    picture_layer("point", points[both, ], key[both], alpha[both]),
+    one("rug", is.na(table$y) & !is.na(table$x), "x"),
+    one("yrug", is.na(table$x) & !is.na(table$y), "y")
   )
 }
 
-# The edge of the ellipse that holds `level` of component c, points x 2.
-ellipse_edge <- function(p, c, level, columns = 1:2) {
+# Two variables against each other, or panels of all pairs.
+pairs_picture <- function(table, layers, key, names, note = NULL) {
+  if (length(names) == 2L) {
+    return(picture(
+      table, layers, key, x = picture_axis(names[[1L]]),
+      y = picture_axis(names[[2L]]), note = note
+    ))
+  }
+  panels <- unique(table$panel)
+  picture(
+    table, layers, key, note = note, panels = data.frame(panel = panels),
+    layout = "pairs", names = names
+  )
+}
+
+# The rows table(a, b) of all pairs of variables, for the panel of column a and
+# row b; of two variables the second against the first.
+pair_table <- function(count, table) {
+  if (count == 2L) {
+    return(table(1L, 2L))
+  }
+  pairs <- expand.grid(a = seq_len(count), b = seq_len(count))
+  pairs <- pairs[pairs$a != pairs$b, ]
+  names <- paste(pairs$b, pairs$a)
+  do.call(rbind, Map(function(a, b) {
+    data.frame(
+      table(a, b), panel = factor(paste(b, a), names),
+      row = factor(b, seq_len(count)), column = factor(a, seq_len(count))
+    )
+  }, pairs$a, pairs$b))
+}
+
+# A row for each point of the ellipses: x, y, component, group.
+ellipse_table <- function(p, level, columns = 1:2) {
   angle <- seq(0, 2 * pi, length.out = 200)
   circle <- cbind(cos(angle), sin(angle)) * sqrt(stats::qchisq(level, 2))
-  circle %*% chol(p$Sigma[c, columns, columns]) +
-    rep(p$mu[c, columns], each = nrow(circle))
-}
-
-# Ellipses with a cross at their centres.
-draw_ellipses <- function(p, level, columns = 1:2) {
-  for (c in seq_along(p$pi)) {
-    centre <- p$mu[c, columns]
-    graphics::lines(
-      ellipse_edge(p, c, level, columns), col = p$colours[[c]], lwd = 2
+  do.call(rbind, lapply(which(!is.na(p$colours)), function(c) {
+    edge <- circle %*% chol(p$Sigma[c, columns, columns]) +
+      rep(p$mu[c, columns], each = nrow(circle))
+    data.frame(
+      x = edge[, 1L], y = edge[, 2L], component = component_names(p, c),
+      group = c
     )
-    graphics::points(
-      centre[[1L]], centre[[2L]], pch = 3, cex = 1.4, lwd = 2,
-      col = p$colours[[c]]
-    )
-  }
+  }))
 }
 
-plot_pairs <- function(fit, shown, level, ...) {
-  clusters <- clusters_shown(fit, shown)
-  x <- clusters$x
-  p <- clusters$p
-  colours <- grDevices::adjustcolor(p$colours, 0.6)[clusters$cluster]
-  # two rows more, with the ends of the ellipses, for the limits of the axes
-  sd <- t(vapply(seq_along(p$pi), function(c) {
-    sqrt(diag(p$Sigma[c, , ]))
-  }, p$mu[1L, ]))
-  reach <- sqrt(stats::qchisq(level, 2)) * sd
-  drawn <- !is.na(p$colours)
-  ends <- rbind(
-    apply((p$mu - reach)[drawn, , drop = FALSE], 2L, min),
-    apply((p$mu + reach)[drawn, , drop = FALSE], 2L, max)
+# Contours of the posterior predictive density, from at most 200 draws on a 60 x
+# 60 grid around the data x: x, y, group.
+contours_shown <- function(fit, shown, x) {
+  model <- fit_part(fit, "model")
+  draws <- do.call(rbind, chain_matrices(fit))
+  grid <- lapply(seq_len(2L), function(j) {
+    seq_range(grDevices::extendrange(x[!is.na(x[, j]), j], f = 0.12), 60L)
+  })
+  blocks <- marginal_blocks(
+    gmm_blocks(model, draws[evenly(nrow(draws), 200), , drop = FALSE]), shown
   )
-  n <- seq_len(nrow(x))
-  # pairs() gives a panel two columns but not their numbers; the position of the
-  # panel gives them (its row and column: y and x)
-  panel <- function(a, b, ...) {
-    graphics::points(a[n], b[n], pch = 19, cex = 0.6, col = colours)
-    draw_ellipses(p, level, graphics::par("mfg")[2:1])
-  }
-  keyed_pairs(
-    cluster_key(p, level), list(x = rbind(x, ends), panel = panel), ...
+  log_density <- evaluate_draws(
+    blocks, as.matrix(expand.grid(grid)), density = TRUE
+  )$log_density
+  density <- matrix(colMeans(exp(log_density)), 60L, 60L)
+  lines <- grDevices::contourLines(
+    grid[[1L]], grid[[2L]], density,
+    levels = max(density) * c(0.02, 0.05, 0.1, 0.2, 0.4, 0.7)
   )
-}
-
-# pairs() with a key below it. `defaults`: arguments of pairs() that `...` may
-# replace.
-keyed_pairs <- function(key, defaults, ...) {
-  rows <- max(key_rows(key, 0.98 * graphics::par("din")[[1L]]))
-  line <- graphics::par("csi")
-  defaults <- c(defaults, list(
-    gap = 0.3, las = 1,
-    oma = c(2.5 + rows * key_line() / line, 3,
-            if (is.null(list(...)$main)) 3 else 5, 3)
-  ))
-  # the state of the page is that of pairs(); the key is drawn over the page
-  do.call(graphics::pairs, utils::modifyList(defaults, list(...)))
-  old <- graphics::par(c("fig", "oma", "mar", "cex", "mex"))
-  on.exit(graphics::par(old))
-  draw_page_key(key)
+  do.call(rbind, Map(function(line, group) {
+    data.frame(x = line$x, y = line$y, group = group)
+  }, lines, seq_along(lines)))
 }

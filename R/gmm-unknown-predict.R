@@ -215,115 +215,103 @@ plot.gibbs_gmm_unknown <- function(x, type = NULL, level = 0.95,
                                    variables = NULL, ...) {
   if (has_short_names()) return(with_whole_names())
   call <- rlang::current_env()
-  model <- fit_part(x, "model")
-  type <- check_plot_types(
-    default_types(type, variables, "number"), call, c("number", "mixture")
-  )
-  level <- check_level(level)
-  if (identical(type, "number")) {
-    check_plots_with(variables, type, c("mixture", plot_types), call)
-    plot_sizes(x, ...)
-  } else if (identical(type, "mixture")) {
-    shown <- plotted_variables(model, variables, call)
-    if (length(shown) == 1L) {
-      plot_unknown_density(x, shown, level, call, ...)
-    } else {
-      plot_clusters(x, shown, ...)
-    }
-  } else {
-    plot.gibbsite_fit(x, type = type, variables = variables, ...)
-  }
+  draw_base(picture_gmm_unknown(x, type, level, variables, call, ...), list(...))
   invisible(x)
 }
 
-# The rows of size_table() with posterior probability.
-sizes_shown <- function(fit) {
+#' @rdname autoplot
+#' @exportS3Method ggplot2::autoplot
+autoplot.gibbs_gmm_unknown <- function(object, type = NULL, level = 0.95,
+                                       variables = NULL, ...) {
+  check_no_more(...)
+  draw_ggplot(picture_gmm_unknown(
+    object, type, level, variables, rlang::current_env()
+  ))
+}
+
+picture_gmm_unknown <- function(fit, type, level, variables, call, ...) {
+  type <- check_plot_types(
+    default_types(type, variables, "number"), call, c("number", "mixture")
+  )
+  level <- check_level(level, call = call)
+  if (identical(type, "number")) {
+    check_plots_with(variables, type, c("mixture", plot_types), call)
+    return(picture_sizes(fit))
+  }
+  if (!identical(type, "mixture")) {
+    return(picture_chains(fit, type, variables, call, ...))
+  }
+  shown <- plotted_variables(fit_part(fit, "model"), variables, call)
+  if (length(shown) == 1L) {
+    shown <- unknown_density_shown(fit, shown, level, call)
+    density_picture(
+      shown, level, list(picture_layer("rug", data.frame(x = shown$x), "observation")),
+      NULL
+    )
+  } else {
+    picture_clusters(fit, shown)
+  }
+}
+
+# The table: the rows of size_table() with posterior probability.
+picture_sizes <- function(fit) {
   table <- size_table(fit)
-  table[seq_len(max(which(table$components + table$clusters > 0.002))), ]
-}
-
-plot_sizes <- function(fit, ...) {
-  table <- sizes_shown(fit)
+  table <- table[seq_len(max(which(table$components + table$clusters > 0.002))),
+                 ]
+  bars <- function(left, heights) {
+    data.frame(
+      xmin = table$k + left, xmax = table$k + left + 0.35, ymin = 0,
+      ymax = heights
+    )
+  }
   colours <- gibbsite_palette(2L)
-  heights <- rbind(table$components, table$clusters)
-  key <- rbind(
-    plot_key("components", fill = colours[[1L]]),
-    plot_key("clusters", fill = colours[[2L]]),
-    plot_key("prior of components", pch = 19)
+  picture(
+    table, list(
+      picture_layer("rect", bars(-0.36, table$components), "components"),
+      picture_layer("rect", bars(0.01, table$clusters), "clusters"),
+      picture_layer("point", data.frame(x = table$k - 0.185, y = table$prior),
+            "prior of components")
+    ), rbind(
+      plot_key(c("components", "clusters"), NA, fill = colours),
+      plot_key("prior of components", pch = 19)
+    ), x = picture_axis("number", at = table$k),
+    y = picture_axis("probability", floor = TRUE)
   )
-  old <- open_keyed(key, c(3.8, 4.1, 2.1, 1.1))
-  on.exit(graphics::par(old))
-  defaults <- list(
-    height = heights, beside = TRUE, names.arg = table$k, col = colours,
-    border = NA, las = 1, ylim = range(pretty(c(0, heights, table$prior))),
-    xlab = "number", ylab = "probability"
-  )
-  at <- do.call(graphics::barplot, utils::modifyList(defaults, list(...)))
-  graphics::points(at[1L, ], table$prior, pch = 19)
-  draw_key(key)
 }
 
-# As plot_density() of a fixed k, without components.
 unknown_density_shown <- function(fit, j, level, call) {
   model <- fit_part(fit, "model")
   draws <- component_draws(fit, call)
-  draws <- draws[unique(round(seq(1, nrow(draws), length.out = 1000))), ,
-                 drop = FALSE]
+  draws <- draws[evenly(nrow(draws), 1000), , drop = FALSE]
   x <- model$data$x[, j]
   x <- x[!is.na(x)]
   at <- seq_range(grDevices::extendrange(x, f = 0.1), 400L)
   list(
-    x = x, at = at, bars = density_bars(x), xlab = model$variables[[j]],
+    x = x, at = at, xlab = if (length(model$variables) == 1L) {
+      variable_words(fit)
+    } else {
+      model$variables[[j]]
+    },
     band = summarise_densities(nrow(draws), matrix(at), level, function(rows) {
       unknown_log_density(model, draws, matrix(at[rows]), j)
     })
   )
 }
 
-plot_unknown_density <- function(fit, j, level, call, ...) {
-  shown <- unknown_density_shown(fit, j, level, call)
-  at <- shown$at
-  band <- shown$band
-  grey <- grDevices::adjustcolor("black", 0.2)
-  key <- rbind(
-    plot_key("density", lty = 1),
-    plot_key(paste0(percent(level), " band"), fill = grey)
+picture_clusters <- function(fit, shown) {
+  x <- fit_part(fit, "model")$data$x
+  rows <- evenly(nrow(x), if (length(shown) > 2L) 2000 else 10000)
+  cluster <- factor(c(point_clustering(fit)))
+  words <- paste0("cluster ", levels(cluster), " (", table(cluster), ")")
+  some <- drawn_observations(fit, length(rows))
+  x <- some$x[, shown, drop = FALSE]
+  cluster <- cluster[rows]
+  table <- pair_table(ncol(x), function(a, b) {
+    data.frame(x = x[, a], y = x[, b], cluster = cluster)
+  })
+  pairs_picture(
+    table, observations(table, words[table$cluster], 0.7, ncol(x) > 2L),
+    plot_key(words, gibbsite_palette(nlevels(cluster)), pch = 19), colnames(x),
+    some$note
   )
-  old <- open_keyed(key, c(3.8, 4.1, 2.1, 1.1))
-  on.exit(graphics::par(old))
-  defaults <- list(
-    x = shown$bars, freq = FALSE, col = "grey90", border = "grey75", main = "",
-    xlim = range(at), ylim = c(0, 1.05 * max(shown$bars$density, band$upper)),
-    xlab = shown$xlab, ylab = "density", las = 1
-  )
-  do.call(graphics::plot, utils::modifyList(defaults, list(...)))
-  graphics::polygon(
-    c(at, rev(at)), c(band$lower, rev(band$upper)), border = NA, col = grey
-  )
-  graphics::lines(at, band$mean, lwd = 2)
-  graphics::rug(shown$x, col = "grey50")
-  draw_key(key)
-}
-
-plot_clusters <- function(fit, shown, ...) {
-  model <- fit_part(fit, "model")
-  cluster <- c(point_clustering(fit))
-  colours <- gibbsite_palette(max(cluster))
-  key <- plot_key(
-    paste0("cluster ", seq_along(colours), " (", tabulate(cluster), ")"),
-    colours, pch = 19
-  )
-  defaults <- list(
-    x = model$data$x[, shown, drop = FALSE], col = colours[cluster], pch = 19,
-    cex = 0.7
-  )
-  if (length(shown) > 2L) {
-    return(keyed_pairs(key, defaults, ...))
-  }
-  old <- open_keyed(key, c(3.8, 4.1, 2.1, 1.1))
-  on.exit(graphics::par(old))
-  do.call(graphics::plot, utils::modifyList(
-    c(defaults, list(las = 1, bty = "l")), list(...)
-  ))
-  draw_key(key)
 }

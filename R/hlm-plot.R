@@ -1,16 +1,49 @@
 # Pictures of the groups of a regression.
 
-hlm_groups_shown <- function(fit, term, level) {
-  wide <- group_coefficients(fit, term, level)
-  narrow <- group_coefficients(fit, term, 0.5)
-  order <- order(wide$mean, decreasing = TRUE)
-  ends <- c("lower", "upper")
-  intervals_shown(
-    stats::setNames(wide$mean, rownames(wide))[order],
-    as.matrix(wide[order, ends]), as.matrix(narrow[order, ends]), level,
-    group_coefficient_words(fit, term), line = mean_coefficient(fit, term),
-    words = line_words(fit, term), named = nrow(wide) <= 60L
+# A panel for each term, if there are several: the coefficients of at most 40
+# groups, those with the largest |coefficient - fixed effect| / sd.
+picture_groups <- function(fit, terms, level) {
+  model <- fit_part(fit, "model")
+  parts <- lapply(terms, function(term) {
+    from <- mean_coefficient(fit, term)
+    few <- if (length(model$levels) > 40L) {
+      clearest(
+        group_moments(fit, term), TRUE, "groups", from = from,
+        about = "coefficient - its mean"
+      )
+    } else {
+      list(rows = seq_along(model$levels))
+    }
+    wide <- group_coefficients(
+      fit, term, c(level, 0.5), few$rows, if (is.null(few$note)) Inf else 1000
+    )
+    wide <- wide[order(wide$mean, decreasing = TRUE), ]
+    data.frame(
+      name = rownames(wide), centre = wide$mean, lower = wide$lower,
+      upper = wide$upper, lower_50 = wide$lower_50, upper_50 = wide$upper_50,
+      panel = group_coefficient_words(fit, term), line = from,
+      note = few$note %||% NA_character_
+    )
+  })
+  table <- do.call(rbind, parts)
+  several <- length(terms) > 1L
+  words <- unique(vapply(terms, line_words, "", fit = fit))
+  note <- table$note[!duplicated(table$panel)]
+  if (several && !anyNA(note)) {
+    note <- paste0(unique(table$panel), ": ", note)
+  }
+  numbers <- c("lower", "upper")
+  half <- c("lower_50", "upper_50")
+  shown <- intervals_shown(
+    stats::setNames(table$centre, table$name), table[numbers], table[half],
+    level, if (!several) table$panel[[1L]], table$line,
+    paste(words, collapse = " or "), note = note[!is.na(note)],
+    ylab = model$group_name, beside = several
   )
+  if (several) {
+    shown$table$panel <- factor(table$panel, unique(table$panel))
+  }
+  picture_intervals(shown)
 }
 
 # What the line of mean_coefficient() is.
@@ -18,20 +51,59 @@ line_words <- function(fit, term) {
   if (term %in% names(fixed_effects(fit))) "fixed effect" else "zero"
 }
 
-# A data frame with the columns mean, sd, lower and upper and a row for each
-# group: the coefficient of one term before the bar.
-group_coefficients <- function(fit, term, level) {
-  model <- fit_part(fit, "model")
-  groups <- length(model$levels)
+# The rows to predict for a coefficient of groups, by their numbers.
+group_rows <- function(model, term, groups) {
   only <- function(columns) {
-    matrix(as.double(columns == term), groups, length(columns), byrow = TRUE)
+    matrix(as.double(columns == term), length(groups), length(columns),
+           byrow = TRUE)
   }
-  rows <- list(
-    x = only(model$coefficients), z = only(model$layout$bar),
-    group = seq_len(groups), names = model$levels
+  list(
+    x = only(model$coefficients), z = only(model$layout$bar), group = groups,
+    names = model$levels[groups]
   )
-  out <- prediction_table(fit, rows, "link", "mean", level)
-  data.frame(out, row.names = model$levels)
+}
+
+# A data frame with the columns mean, sd, lower and upper, and lower_50 and
+# upper_50 if `level` has 0.5 as its second element, and a row for each of the
+# groups: the coefficient of one term before the bar, from at most `most` draws.
+group_coefficients <- function(fit, term, level, groups = seq_along(
+                                 fit_part(fit, "model")$levels
+                               ), most = Inf) {
+  model <- fit_part(fit, "model")
+  draws <- do.call(rbind, chain_matrices(fit))
+  at <- predictor_moments(
+    model, draws[evenly(nrow(draws), most), , drop = FALSE],
+    group_rows(model, term, groups)
+  )
+  tables <- lapply(level, function(one) {
+    mean_responses(normal_response(), at, central_tails(one))
+  })
+  out <- tables[[1L]]
+  if (length(level) > 1L) {
+    out[c("lower_50", "upper_50")] <- tables[[2L]][c("lower", "upper")]
+  }
+  data.frame(out, row.names = model$levels[groups])
+}
+
+# list(mean, sd) of the coefficient of one term in every group, from at most 100
+# draws: they choose the groups that are drawn.
+group_moments <- function(fit, term) {
+  model <- fit_part(fit, "model")
+  draws <- do.call(rbind, chain_matrices(fit))
+  draws <- draws[evenly(nrow(draws), 100), , drop = FALSE]
+  rows <- group_rows(model, term, seq_along(model$levels))
+  parts <- lapply(
+    row_blocks(length(rows$group), nrow(draws), most = 4e6), function(i) {
+      at <- predictor_moments(model, draws, rows_at_places(rows, i))
+      within <- if (is.null(at$sd)) 0 else colMeans(at$sd^2)
+      list(
+        mean = colMeans(at$mean),
+        sd = sqrt(within + apply(at$mean, 2L, stats::var))
+      )
+    }
+  )
+  each <- function(name) unlist(lapply(parts, `[[`, name))
+  list(mean = stats::setNames(each("mean"), model$levels), sd = each("sd"))
 }
 
 # The posterior mean of the element of mu_w that belongs to a term.
@@ -73,9 +145,12 @@ own_coefficients <- function(fit, call) {
   )
 }
 
-plot_hlm_shrinkage <- function(fit, term, call, ...) {
-  own <- own_coefficients(fit, call)[, term]
-  found <- !is.na(own)
+# The table has a row for each group and term: group, own (the least squares
+# estimate), mean, panel. Of many groups the means are those of 100 draws.
+picture_shrinkage <- function(fit, terms, call) {
+  model <- fit_part(fit, "model")
+  own <- own_coefficients(fit, call)
+  found <- !is.na(own[, 1L])
   if (!any(found)) {
     abort_argument(
       c("{.arg type} cannot be {.val shrinkage}: the rows of no group determine
@@ -84,33 +159,49 @@ plot_hlm_shrinkage <- function(fit, term, call, ...) {
       call = call
     )
   }
-  own <- own[found]
-  mean <- stats::coef(fit)[[1L]][[term]][found]
-  many <- length(own) > 60L
-  colour <- grDevices::adjustcolor(gibbsite_palette(1), if (many) 0.4 else 1)
-  key <- rbind(
-    plot_key("group", colour, lty = 1, lwd = 1),
-    plot_key(line_words(fit, term), "grey70", lty = 1)
-  )
-  old <- open_keyed(key, c(2.2, 4.1, 1.6, 1.1))
-  on.exit(graphics::par(old))
-  defaults <- list(
-    x = 1:2, y = range(own, mean), type = "n", xlim = c(0.8, 2.2), xaxt = "n",
-    xlab = "", ylab = group_coefficient_words(fit, term), las = 1, bty = "l"
-  )
-  do.call(graphics::plot, utils::modifyList(defaults, list(...)))
-  graphics::axis(1, 1:2, c("least squares", "posterior mean"), tick = FALSE)
-  graphics::abline(h = mean_coefficient(fit, term), col = "grey70", lwd = 2)
-  graphics::segments(1, own, 2, mean, col = colour)
-  graphics::points(
-    rep(1:2, each = length(own)), c(own, mean), pch = 21, bg = "white",
-    col = colour, cex = if (many) 0.6 else 1
-  )
-  draw_key(key)
-  if (!all(found)) {
-    graphics::mtext(
-      paste(sum(!found), "of", length(found), "groups left out"), adj = 1,
-      line = 0.3, cex = 0.8, col = "grey35"
-    )
+  many <- sum(found) > 60L
+  mean <- if (length(found) > 300L) {
+    lapply(stats::setNames(nm = terms), function(term) {
+      group_moments(fit, term)$mean
+    })
+  } else {
+    stats::coef(fit)[[1L]]
   }
+  table <- do.call(rbind, lapply(terms, function(term) {
+    data.frame(
+      group = model$levels[found], own = own[found, term],
+      mean = mean[[term]][found], panel = group_coefficient_words(fit, term),
+      line = mean_coefficient(fit, term), row.names = NULL
+    )
+  }))
+  table$panel <- factor(table$panel, unique(table$panel))
+  several <- length(terms) > 1L
+  panel <- table[if (several) "panel"]
+  alpha <- if (many) max(0.1, min(0.4, 40 / sum(found))) else 1
+  words <- paste(unique(vapply(terms, line_words, "", fit = fit)),
+                 collapse = " or ")
+  picture(
+    table, list(
+      picture_layer("hline", unique(data.frame(y = table$line, panel)), words),
+      picture_layer("segment", data.frame(
+        x = 1, y = table$own, xend = 2, yend = table$mean, panel
+      ), "group", alpha),
+      picture_layer("point", data.frame(
+        x = rep(1:2, each = nrow(table)), y = c(table$own, table$mean),
+        panel[rep(seq_len(nrow(table)), 2L), , drop = FALSE], size = if (many) 0.8 else 1.5
+      ), "estimate", alpha)
+    ), rbind(
+      plot_key("group", gibbsite_palette(1), lty = 1, lwd = 1),
+      plot_key("estimate", gibbsite_palette(1), pch = 21, shown = FALSE),
+      rule_key(words, shown = TRUE)
+    ), x = picture_axis(
+      at = 1:2, labels = c("least squares", "posterior mean")
+    ), y = picture_axis(
+      if (!several) as.character(table$panel[[1L]]), free = several
+    ), note = if (!all(found)) {
+      paste(sum(!found), "of", length(found), "groups left out")
+    }, panels = if (several) {
+      data.frame(panel = levels(table$panel), title = levels(table$panel))
+    }
+  )
 }

@@ -75,14 +75,14 @@ plot.markov_chain <- function(x, type = NULL, labels = NULL, digits = 2, ...) {
   digits <- check_count(digits, 1, 22)
   steps <- sum(x$transition > 0)
   labels <- if (is.null(labels)) steps <= 16L else check_flag(labels)
-  old <- graphics::par(
-    mar = if (type == "graph") c(1, 1, 2, 1) else c(0, 0, 0, 0)
-  )
+  old <- graphics::par(c("mar", "mgp"))
   on.exit(graphics::par(old))
   if (type == "graph") {
-    draw_chain_graph(x, labels = labels, digits = digits, ...)
+    record_drawing(
+      draw_chain_graph, list(x, labels = labels, digits = digits, ...)
+    )
   } else {
-    draw_chain_matrix(x$transition, ...)
+    record_drawing(draw_chain_matrix, list(x$transition, ...))
   }
   invisible(x)
 }
@@ -94,7 +94,8 @@ draw_chain_matrix <- function(p, ...) {
     1.2, min(8, label_width(rownames(p)) / line + 0.8)
   )
   above <- if (is.null(list(...)$main)) 1.2 else 3
-  graphics::par(mar = c(1, states + 1.2, states + above, 5.6))
+  old <- graphics::par(mar = c(1, states + 1.2, states + above, 5.6))
+  on.exit(graphics::par(old))
   colours <- grDevices::hcl.colors(64L, "Blues", rev = TRUE)
   defaults <- list(
     x = seq_len(size), y = seq_len(size), z = t(p)[, size:1, drop = FALSE],
@@ -136,6 +137,8 @@ draw_colour_scale <- function(colours, title) {
 }
 
 draw_chain_graph <- function(chain, labels, digits, ...) {
+  old <- graphics::par(mar = c(1, 1, 2, 1))
+  on.exit(graphics::par(old))
   p <- chain$transition
   size <- nrow(p)
   angle <- pi / 2 - 2 * pi * (seq_len(size) - 1) / size

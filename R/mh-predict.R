@@ -277,17 +277,18 @@ plot.function_band <- function(x, ...) {
   at <- if (named) x[[1L]] else seq_len(nrow(x))
   order <- order(at)
   at <- at[order]
+  table <- data.frame(x = at, x[order, c("mean", "lower", "upper")])
   colour <- gibbsite_palette(1)
-  defaults <- list(
-    x = range(at), y = range(x$lower, x$upper), type = "n", las = 1, bty = "l",
-    xlab = if (named) names(x)[[1L]] else "value", ylab = "f"
-  )
-  do.call(graphics::plot, utils::modifyList(defaults, list(...)))
-  graphics::polygon(
-    c(at, rev(at)), c(x$lower[order], rev(x$upper[order])), border = NA,
-    col = grDevices::adjustcolor(colour, 0.2)
-  )
-  graphics::lines(at, x$mean[order], col = colour, lwd = 2)
+  draw_base(picture(
+    table, list(
+      picture_layer("band", table, "interval"),
+      picture_layer("line", data.frame(x = at, y = table$mean), "mean")
+    ), rbind(
+      plot_key("mean", colour, lty = 1),
+      plot_key("interval", NA, fill = pale(colour, 0.2))
+    ), x = picture_axis(if (named) names(x)[[1L]] else "value"),
+    y = picture_axis("f")
+  ), list(...))
   invisible(x)
 }
 

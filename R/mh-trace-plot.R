@@ -130,33 +130,39 @@ chain_points <- function(proposed, accepted) {
 # proposed, points: a row for each step, horizontal and vertical.
 draw_steps <- function(proposed, points, accepted, steps, xlim, ylim, words) {
   colours <- gibbsite_palette(2L)
-  faint <- function(k) grDevices::adjustcolor(colours[k], 0.5)
-  old <- graphics::par(mar = c(4.2, 4.4, 3.6, 0.8), las = 1,
-                       mgp = c(2.8, 0.7, 0))
-  on.exit(graphics::par(old))
-  graphics::plot(NULL, xlim = xlim, ylim = ylim, xlab = colnames(proposed)[1L],
-                 ylab = colnames(proposed)[2L])
-  graphics::mtext(words, adj = 0, line = 2, font = 2,
-                  cex = graphics::par("cex"))
-  graphics::legend(
-    "bottomleft", c("chain", "now", "rejected"), pch = c(20, 21, 4),
-    col = c(colours[1L], 1, colours[2L]), pt.bg = colours[1L], bty = "n",
-    horiz = TRUE, inset = c(0, 1), xpd = TRUE, cex = 0.9
-  )
   now <- seq_len(steps)
   rejected <- now[!accepted[now]]
-  graphics::points(proposed[rejected, , drop = FALSE], pch = 4, cex = 0.8,
-                   col = faint(2L))
-  graphics::lines(points[now, , drop = FALSE], col = faint(1L))
-  graphics::points(points[now, , drop = FALSE], pch = 20, cex = 0.8,
-                   col = faint(1L))
-  if (steps > 1L) {
-    last <- if (accepted[steps]) 1L else 2L
-    graphics::lines(rbind(points[steps - 1L, ], proposed[steps, ]), lwd = 2,
-                    lty = last, col = colours[last])
+  at <- function(rows) data.frame(x = rows[, 1L], y = rows[, 2L])
+  path <- at(points[now, , drop = FALSE])
+  known <- path[!is.na(path$x) & !is.na(path$y), ]
+  last <- if (steps > 1L) {
+    data.frame(
+      at(points[steps - 1L, , drop = FALSE]),
+      xend = proposed[steps, 1L], yend = proposed[steps, 2L]
+    )
   }
-  graphics::points(points[steps, , drop = FALSE], pch = 21, cex = 1.6,
-                   bg = colours[1L])
+  draw_base(picture(
+    path, list(
+      picture_layer("point", at(proposed[rejected, , drop = FALSE]), "rejected",
+                    0.5),
+      picture_layer("line", known, "path", 0.5),
+      picture_layer("point", data.frame(known, size = rep(1, nrow(known))),
+                    "chain", 0.5),
+      picture_layer("segment", last, if (accepted[[steps]]) "step" else {
+        "rejected step"
+      }),
+      picture_layer("point", data.frame(
+        utils::tail(known, 1L), size = rep(2.5, min(1L, nrow(known)))
+      ), "now")
+    ), rbind(
+      plot_key("chain", colours[[1L]], pch = 19),
+      plot_key("now", colours[[1L]], pch = 21),
+      plot_key("rejected", colours[[2L]], pch = 4),
+      plot_key("path", colours[[1L]], lty = 1, lwd = 1, shown = FALSE),
+      plot_key(c("step", "rejected step"), colours, lty = 1:2, shown = FALSE)
+    ), x = picture_axis(colnames(proposed)[[1L]], limits = xlim),
+    y = picture_axis(colnames(proposed)[[2L]], limits = ylim), title = words
+  ))
 }
 
 #' @export

@@ -1,25 +1,13 @@
-# Plots of the chains, in base graphics.
-
-# Colours that people with any kind of colour vision can tell apart (Okabe and
-# Ito), in an order that keeps the first ones far from each other; beyond eight
-# a scale from dark to light.
-gibbsite_palette <- function(n) {
-  distinct <- c("#0072B2", "#D55E00", "#009E73", "#CC79A7",
-                "#E69F00", "#56B4E9", "#000000", "#999999")
-  if (n <= length(distinct)) {
-    return(distinct[seq_len(n)])
-  }
-  grDevices::hcl.colors(n, "viridis", rev = FALSE)
-}
-
-plot_types <- c("trace", "density", "autocorrelation", "ranks")
+# Pictures of the chains.
 
 #' Plot the chains of a fit
 #'
 #' Draws one panel for each quantity and type, with one colour for each chain.
+#' `ggplot2::autoplot()` draws the same picture as a ggplot, see [autoplot].
 #'
 #' - `"trace"`: the draws against the sweep in which they were made. The grey
-#'   strip at the left marks the burn-in, whose draws are not kept.
+#'   strip at the left marks the burn-in, whose draws are not kept. Of a long
+#'   chain at most 2,000 evenly spaced draws are shown.
 #' - `"density"`: a density of each chain's draws; bars for quantities that take
 #'   few whole values.
 #' - `"autocorrelation"`: the autocorrelation of each chain's draws, by lag.
@@ -27,14 +15,18 @@ plot_types <- c("trace", "density", "autocorrelation", "ranks")
 #'   of all chains. If the chains agree, it stays close to the dashed line
 #'   (Vehtari et al. 2021).
 #'
+#' A quantity that is constant, or has draws that are not finite, has a panel
+#' that says so.
+#'
 #' @param x A fit.
 #' @param type One or more of `"trace"`, `"density"`, `"autocorrelation"` and
 #'   `"ranks"`; default trace and density side by side.
 #' @param variables `NULL` (default): the quantities on which [convergence()] is
-#'   judged, or the six with the largest R-hat if there are more. Otherwise
-#'   names of such quantities, of columns or of blocks, such as `c("pi",
-#'   "log_lik")`, at most 30 panels in all. Components are renumbered as in
-#'   [summary.gibbsite_fit()].
+#'   judged. Of more than six there are those with the six largest R-hats if
+#'   some R-hat of halves of chains is above 1.01, and the first six if not.
+#'   Otherwise names of such quantities, of columns or of blocks, such as
+#'   `c("pi", "log_lik")`, at most 30 panels in all. Components are renumbered
+#'   as in [summary.gibbsite_fit()].
 #' @param ... Not used.
 #' @return `x`, invisibly. The graphical parameters are restored.
 #' @section Errors: `gibbsite_error_argument` for an unknown type or variable,
@@ -59,83 +51,189 @@ plot.gibbsite_fit <- function(x, type = c("trace", "density"),
     given <- if (!missing(type)) type
     return(plot(now, given, variables = variables, ...))
   }
-  call <- rlang::current_env()
   check_no_more(...)
-  type <- check_plot_types(type, call)
-  draws <- plotted_draws(x, variables, call)
-  panels <- dim(draws)[3] * length(type)
-  if (panels > 30) {
+  draw_base(picture_chains(x, type, variables, rlang::current_env()))
+  invisible(x)
+}
+
+#' @rdname autoplot
+#' @exportS3Method ggplot2::autoplot
+autoplot.gibbsite_fit <- function(object, type = c("trace", "density"),
+                                  variables = NULL, ...) {
+  now <- current_fit(object)
+  if (!is.null(now)) {
+    given <- if (!missing(type)) type
+    return(ggplot2::autoplot(now, given, variables = variables, ...))
+  }
+  check_no_more(...)
+  draw_ggplot(picture_chains(object, type, variables, rlang::current_env()))
+}
+
+# The table has a row for each point of each line: variable, type, chain
+# (factors), x, y; `discrete` for bars of a density.
+picture_chains <- function(fit, type, variables, call, ...) {
+  check_no_more(..., call = call)
+  type <- check_plot_types(type %||% c("trace", "density"), call)
+  draws <- plotted_draws(fit, variables, call)
+  count <- dim(draws)[[3L]] * length(type)
+  if (count > 30L) {
     abort_argument(
-      c("There must be at most 30 panels, not {panels}.",
+      c("There must be at most 30 panels, not {count}.",
         i = "Name fewer {.arg variables} or types."),
       call = call
     )
   }
-  grid <- panel_grid(dim(draws)[3], length(type))
-  old <- open_panels(
-    grid, tall = length(type) > 2, left = if ("trace" %in% type) {
-      tick_width(draws)
-    } else {
-      0
-    }
-  )
-  on.exit(graphics::par(old))
-  table <- diagnose_sets(draws, chain_sets(x))
+  measures <- diagnose_sets(draws, chain_sets(fit))
   # their numbers may switch from draw to draw, and measures are meaningless
-  table[table$variable %in% attr(draws, "labelled"),
-        c("rhat", "ess_bulk")] <- NA
-  for (p in seq_len(panels)) {
-    v <- (p - 1) %/% length(type) + 1
-    values <- matrix(draws[, , v], dim(draws)[1], dim(draws)[2])
-    # the axis is labelled if there is no panel below
-    lowest <- p > panels - grid[2]
-    one <- type[(p - 1) %% length(type) + 1]
-    draw_panel(one, values, table[v, ], fit_part(x, "running"), lowest,
-               length(type) > 2)
-    if (lowest) {
-      title_heights(one)
+  measures[measures$variable %in% attr(draws, "labelled"),
+           c("rhat", "ess_bulk")] <- NA
+  panels <- chain_panels(measures, type)
+  running <- fit_part(fit, "running")
+  parts <- Map(function(v, one) {
+    values <- matrix(draws[, , v], dim(draws)[[1L]])
+    if (!measures$finite[[v]] || measures$constant[[v]]) {
+      return(list(empty = empty_words(measures[v, ], values)))
     }
+    list(lines = chain_lines(one, values, running))
+  }, panels$v, panels$type)
+  tables <- in_panels(lapply(parts, `[[`, "lines"), panels$panel)
+  if (nrow(tables) > 0L) {
+    at <- match(tables$panel, panels$panel)
+    tables$variable <- factor(panels$title[at], unique(panels$title))
+    tables$type <- panels$type[at]
+    tables$chain <- factor(tables$chain, seq_len(dim(draws)[[2L]]))
   }
-  if (!is.null(attr(draws, "of"))) {
-    graphics::mtext(
-      paste0(dim(draws)[3], " of ", attr(draws, "of"),
-             " quantities: those with the largest R-hat"),
-      outer = TRUE, adj = 0.99, line = 0, cex = 0.65, col = "grey35"
-    )
-  }
-  draw_legend(dim(draws)[2], fit_part(x, "running"), "trace" %in% type)
-  invisible(x)
+  empty <- in_panels(lapply(parts, function(part) {
+    if (!is.null(part$empty)) data.frame(x = 0, y = 0, label = part$empty)
+  }), panels$panel)
+  several <- length(type) > 1L
+  picture(
+    tables, c(chain_marks(panels, running), chain_parts(tables), list(
+      picture_layer("text", empty, "rule")
+    )), chain_key(dim(draws)[[2L]], type, running),
+    x = picture_axis(
+      if (!several) along_words(type), free = type[[1L]] != "autocorrelation" ||
+        several
+    ),
+    y = picture_axis(
+      if (!several) height_words(type), free = type[[1L]] != "autocorrelation" ||
+        several, floor = all(type %in% c("density", "ranks"))
+    ),
+    note = attr(draws, "note"), panels = panels,
+    columns = if (several) length(type)
+  )
 }
 
-# The types of a plot where none is given: `own`, or those of chains if their
-# variables are named.
-default_types <- function(type, variables, own,
-                          chains = c("trace", "density")) {
-  type %||% if (is.null(variables)) own else chains
-}
-
-# `own`: the model's own types of plot besides those of all chains.
-check_plot_types <- function(type, call, own = NULL) {
-  if (!is.character(type) || is.object(type) || length(type) == 0) {
-    type <- list(type)
+# A row for each panel: v, the number of the quantity; type; and what picture()
+# says.
+chain_panels <- function(measures, type) {
+  v <- rep(seq_len(nrow(measures)), each = length(type))
+  type <- rep_len(type, length(v))
+  names <- measures$variable[v]
+  of_rhat <- type %in% c("trace", "ranks")
+  value <- ifelse(of_rhat, measures$rhat[v], measures$ess_bulk[v])
+  note <- rep(NA_character_, length(v))
+  known <- !is.na(value)
+  note[known & of_rhat] <- paste("R-hat", format_rhat(value[known & of_rhat]))
+  note[known & !of_rhat] <- paste("ESS", floor(value[known & !of_rhat]))
+  out <- data.frame(
+    panel = paste(v, type), v = v, type = type, title = names, note = note,
+    no_y = type == "density"
+  )
+  if (length(unique(type)) > 1L) {
+    out$xlab <- vapply(type, along_words, "")
   }
-  unique(vapply(type, function(one) {
-    check_choice(one, c(own, plot_types), arg = "type", call = call)
-  }, character(1), USE.NAMES = FALSE))
+  out
 }
 
-# draws x chains x variables to plot
+empty_words <- function(measures, values) {
+  if (measures$finite) {
+    paste("constant at", format(values[[1L]], digits = 5))
+  } else {
+    "draws that are not finite"
+  }
+}
+
+# What stands behind the lines: the strip of the burn-in, and lines to compare
+# with.
+chain_marks <- function(panels, running) {
+  panel <- function(type) {
+    panels$panel[panels$type == type & is.na(panels$empty %||% NA)]
+  }
+  mark <- function(type, ...) {
+    own <- factor(panel(type), panels$panel)
+    data.frame(panel = own, lapply(list(...), rep, length(own)))
+  }
+  burnin <- as.numeric(running$burnin)
+  last <- burnin + as.numeric(running$thin) * as.numeric(running$draws)
+  list(
+    if (burnin > 0) {
+      picture_layer("rect", mark(
+        "trace", xmin = burnin - 0.035 * (last - burnin), xmax = burnin,
+        ymin = -Inf, ymax = Inf
+      ), burnin_words(running))
+    },
+    picture_layer("hline", mark("autocorrelation", y = 0), "rule"),
+    picture_layer("hline", mark("ranks", y = 1), "expected")
+  )
+}
+
+burnin_words <- function(running) {
+  paste0("burn-in (", digits(running$burnin), " sweeps, not kept)")
+}
+
+chain_parts <- function(tables) {
+  if (nrow(tables) == 0L) {
+    return(list())
+  }
+  chain <- chain_names(nlevels(tables$chain))[tables$chain]
+  lines <- !tables$discrete & tables$type != "ranks"
+  steps <- tables$type == "ranks"
+  bars <- tables[tables$discrete, ]
+  chains <- nlevels(tables$chain)
+  left <- bars$x - 0.4 + (as.integer(bars$chain) - 1) * 0.8 / chains
+  list(
+    picture_layer("line", tables[lines, ], paste0(
+      ifelse(tables$type == "trace", "trace ", ""), chain
+    )[lines], 0.8),
+    picture_layer("step", tables[steps, ], chain[steps], 0.8),
+    picture_layer("rect", data.frame(
+      panel = bars$panel, xmin = left, xmax = left + 0.72 / chains,
+      ymin = rep(0, nrow(bars)), ymax = bars$y
+    ), paste("bar", bars$chain), 0.8)
+  )
+}
+
+chain_names <- function(chains) {
+  numbers <- seq_len(chains)
+  paste0(ifelse(chains > 8L & numbers == chains, "... ", ""), "chain ", numbers)
+}
+
+# With more than eight chains the first and the last colour represent the scale.
+chain_key <- function(chains, type, running) {
+  colours <- gibbsite_palette(chains)
+  numbers <- seq_len(chains)
+  some <- chains <= 8L | numbers %in% c(1L, chains)
+  rbind(
+    plot_key(chain_names(chains), colours, lty = 1, lwd = 1.5, shown = some),
+    plot_key(paste("trace", chain_names(chains)), colours, lty = 1, lwd = 0.8,
+             shown = FALSE),
+    plot_key(paste("bar", numbers), NA, fill = colours, shown = FALSE),
+    plot_key(burnin_words(running), NA, fill = "grey85",
+             shown = "trace" %in% type && running$burnin > 0),
+    rule_key(), rule_key("expected", lty = 2)
+  )
+}
+
+# draws x chains x variables to plot; attributes: `note` if some are left out,
+# `labelled`.
 plotted_draws <- function(x, variables, call) {
   invariants <- fit_invariants(x)
   if (is.null(variables)) {
-    shown <- seq_len(dim(invariants)[3])
-    all <- length(shown)
-    if (all > 6) {
-      rhat <- diagnose_sets(invariants, chain_sets(x))$rhat
-      shown <- sort(order(-rhat)[1:6])
-    }
-    invariants <- invariants[, , shown, drop = FALSE]
-    attr(invariants, "of") <- if (all > 6) all
+    chosen <- default_quantities(invariants, chain_sets(x))
+    note <- chosen$note
+    invariants <- invariants[, , chosen$shown, drop = FALSE]
+    attr(invariants, "note") <- note
     return(invariants)
   }
   model <- fit_part(x, "model")
@@ -148,69 +246,55 @@ plotted_draws <- function(x, variables, call) {
   out
 }
 
-# rows and columns of panels: types side by side, or one type in a block
-panel_grid <- function(variables, types) {
-  if (types > 1) {
-    return(c(variables, types))
+# list(shown, note): which of the quantities are shown by default.
+default_quantities <- function(invariants, sets, most = 6L) {
+  all <- dim(invariants)[[3L]]
+  if (all <= most) {
+    return(list(shown = seq_len(all)))
   }
-  columns <- if (variables <= 3) 1 else if (variables <= 8) 2 else 3
-  c(ceiling(variables / columns), columns)
-}
-
-# tall: two lines above each panel; left: inches of the widest tick's label
-open_panels <- function(grid, tall = FALSE, left = 0) {
-  old <- graphics::par(c("mfrow", "cex", "mar", "oma", "mgp", "tcl", "las",
-                         "xpd"))
-  cex <- if (max(grid) > 3) 0.72 else 0.8
-  lines <- max(2.2, left / graphics::par("csi") / cex + 0.8)
-  graphics::par(mfrow = grid, cex = cex,
-                mar = c(1.9, lines + 1.6, if (tall) 2.6 else 1.7, 1.3),
-                oma = c(3, 0, 1, 0), mgp = c(1.5, 0.45, 0), tcl = -0.25,
-                las = 1, xpd = FALSE)
-  old
-}
-
-# Inches of the labels of heights of traces.
-tick_width <- function(draws) {
-  ticks <- apply(draws, 3, function(values) {
-    if (all(is.finite(values))) {
-      max(nchar(format(pretty(range(values), 4))))
-    } else {
-      0
-    }
-  })
-  label_width(strrep("0", max(0, ticks)), 0.8)
-}
-
-draw_panel <- function(type, values, measures, running, lowest, tall = FALSE) {
-  colours <- grDevices::adjustcolor(gibbsite_palette(ncol(values)), 0.75)
-  if (!measures$finite || measures$constant) {
-    word <- if (measures$finite) {
-      paste("constant at", format(values[1], digits = 5))
-    } else {
-      "draws that are not finite"
-    }
-    empty_panel(word)
-  } else {
-    switch(type,
-      trace = draw_trace(values, running, colours),
-      density = draw_density(values, colours),
-      autocorrelation = draw_autocorrelation(values, colours),
-      ranks = draw_ranks(values, colours)
-    )
-    if (lowest) {
-      words <- along_words(type)
-      room <- 1.25 * graphics::par("pin")[1]
-      if (type == "ranks" && label_width(words, 1) > room) {
-        words <- "rank"
+  rhat <- do.call(pmax, lapply(sets, function(own) {
+    split_rhat(invariants[, own, , drop = FALSE])
+  }))
+  high <- max(rhat) > 1.01
+  list(
+    shown = if (high) sort(order(-rhat)[seq_len(most)]) else seq_len(most),
+    note = paste0(
+      most, " of ", all, " quantities: ", if (high) {
+        "those with the largest R-hat"
+      } else {
+        "the first; of all, R-hat of halves of chains is at most 1.01"
       }
-      size <- min(1, room / label_width(words, 1))
-      graphics::mtext(
-        words, side = 1, line = 1.6, cex = size * graphics::par("cex")
-      )
-    }
+    )
+  )
+}
+
+# R-hat of the halves of chains (Gelman et al. 2013, Bayesian Data Analysis,
+# section 11.4) of all quantities at once: it chooses panels, and those have the
+# measures of diagnose(). Inf for draws that are not finite, 1 for constants.
+split_rhat <- function(draws) {
+  size <- dim(draws)
+  half <- size[[1L]] %/% 2L
+  if (half < 2L) {
+    return(rep(1, size[[3L]]))
   }
-  title_panel(type, measures, tall)
+  halves <- lapply(list(seq_len(half), size[[1L]] - half + seq_len(half)),
+                   function(rows) {
+    part <- matrix(draws[rows, , ], half)
+    mean <- colMeans(part)
+    list(
+      mean = matrix(mean, size[[2L]]),
+      var = matrix(colSums((part - rep(mean, each = half))^2), size[[2L]]) /
+        (half - 1)
+    )
+  })
+  of <- function(name) do.call(rbind, lapply(halves, `[[`, name))
+  within <- colMeans(of("var"))
+  centred <- of("mean") - rep(colMeans(of("mean")), each = 2L * size[[2L]])
+  between <- colSums(centred^2) / (2L * size[[2L]] - 1)
+  out <- sqrt((half - 1) / half + between / within)
+  out[within == 0 & between == 0] <- 1
+  out[is.na(out)] <- Inf
+  out
 }
 
 along_words <- function(type) {
@@ -228,170 +312,56 @@ height_words <- function(type) {
   )
 }
 
-# The title of the heights, once for a column of panels: at the middle of the
-# page beside the last panel.  Densities have no axis of heights.
-title_heights <- function(type) {
-  if (type == "density") {
-    return(invisible())
+# A data frame with a row for each point of each chain's line: chain, x, y,
+# discrete.
+chain_lines <- function(type, values, running) {
+  lines <- function(x, y) {
+    data.frame(
+      chain = rep(seq_len(ncol(values)), each = nrow(y)), x = x,
+      y = as.vector(y), discrete = FALSE
+    )
   }
-  line <- graphics::par("csi") * graphics::par("cex")
-  inches <- graphics::grconvertX(0, "npc", "inches") -
-    graphics::par("mai")[2] + 0.7 * line
-  graphics::text(
-    graphics::grconvertX(inches, "inches", "user"),
-    graphics::grconvertY(0.53, "ndc", "user"), height_words(type), srt = 90,
-    adj = c(0.5, 0.5), xpd = NA
-  )
-}
-
-# The name on the left, the measures of convergence on the right, or below if
-# the panel has two lines.
-title_panel <- function(type, measures, tall = FALSE) {
-  graphics::mtext(measures$variable, adj = 0, line = if (tall) 1.25 else 0.35,
-                  font = 2, cex = 0.95 * graphics::par("cex"))
-  note <- switch(type,
-    trace = , ranks = if (!is.na(measures$rhat)) {
-      paste("R-hat", format_rhat(measures$rhat))
+  switch(type,
+    trace = {
+      rows <- evenly(nrow(values), 2000)
+      lines(
+        as.numeric(running$burnin) + rows * as.numeric(running$thin),
+        values[rows, , drop = FALSE]
+      )
     },
-    density = , autocorrelation = if (!is.na(measures$ess_bulk)) {
-      paste("ESS", floor(measures$ess_bulk))
+    density = density_lines(values),
+    autocorrelation = {
+      y <- autocorrelation_shown(values)
+      lines(seq_len(nrow(y)) - 1, y)
+    },
+    ranks = {
+      shown <- ranks_shown(values)
+      # the last step ends at the last cut
+      lines(shown$cuts, rbind(shown$share, shown$share[nrow(shown$share), ]))
     }
   )
-  if (is.null(note)) {
-    return(invisible())
-  }
-  room <- graphics::par("pin")[1] - label_width(measures$variable, 1)
-  if (tall || label_width(note, 0.95) < room) {
-    graphics::mtext(note, adj = if (tall) 0 else 1, line = 0.35,
-                    col = "grey35", cex = 0.9 * graphics::par("cex"))
-  }
-}
-
-empty_panel <- function(word) {
-  graphics::plot(0, 0, type = "n", axes = FALSE, xlab = "", ylab = "")
-  graphics::box(col = "grey80")
-  graphics::text(0, 0, word, col = "grey35")
-}
-
-# ticks: heights to label, NULL for none
-frame_panel <- function(xlim, ylim, ticks = NULL, xaxt = "s", xaxs = "r",
-                        yaxs = "r") {
-  graphics::plot(0, 0, type = "n", xlim = xlim, ylim = ylim, xlab = "",
-                 ylab = "", bty = "l", xaxt = xaxt, yaxt = "n", xaxs = xaxs,
-                 yaxs = yaxs)
-  if (!is.null(ticks)) {
-    graphics::axis(2, ticks)
-  }
-}
-
-# As many heights as fit on the panel, at least two.
-nice_ticks <- function(range) {
-  inches <- graphics::par("pin")[2]
-  line <- graphics::par("csi") * graphics::par("cex")
-  choices <- lapply(1:5, function(n) {
-    ticks <- pretty(range, n)
-    ticks[ticks >= range[1] & ticks <= range[2]]
-  })
-  choices <- choices[lengths(choices) >= 2]
-  fits <- lengths(choices) * 1.7 * line <= inches
-  if (length(choices) == 0) {
-    return(signif(range, 3))
-  }
-  if (any(fits)) choices[[max(which(fits))]] else choices[[1]]
-}
-
-# A long chain is shown by 5,000 evenly spaced draws: more would not be visible.
-# list(x, y): sweeps, and the draws in them, sweeps x chains
-trace_shown <- function(values, running) {
-  step <- ceiling(nrow(values) / 5000)
-  rows <- seq(1, nrow(values), by = step)
-  list(
-    x = as.numeric(running$burnin) + rows * as.numeric(running$thin),
-    y = values[rows, , drop = FALSE]
-  )
-}
-
-# Thin lines where many would hide each other.
-trace_width <- function(values) {
-  if (nrow(values) > 500) 0.6 else 1
-}
-
-draw_trace <- function(values, running, colours) {
-  shown <- trace_shown(values, running)
-  sweeps <- shown$x
-  first <- as.numeric(running$burnin)
-  span <- max(sweeps) - first
-  left <- if (first > 0) first - 0.035 * span else first
-  heights <- if (is_discrete(values)) {
-    level <- range(values)
-    seq(level[1], level[2], by = max(1, ceiling(diff(level) / 4)))
-  } else {
-    nice_ticks(range(values))
-  }
-  frame_panel(c(left, max(sweeps)), range(values), heights, xaxt = "n",
-              xaxs = "i")
-  ticks <- pretty(c(first, max(sweeps)), n = 4)
-  graphics::axis(1, ticks[ticks >= first & ticks <= max(sweeps)])
-  if (first > 0) {
-    edge <- graphics::par("usr")
-    graphics::rect(left, edge[3], first, edge[4], col = "grey85", border = NA)
-  }
-  graphics::matlines(sweeps, shown$y, lty = 1, lwd = trace_width(shown$y),
-                     col = colours)
-}
-
-# list(discrete, curves): of each chain list(x, y), a density, or the whole
-# values and their shares.
-density_of_chains <- function(values) {
-  discrete <- is_discrete(values)
-  curves <- if (discrete) {
-    level <- sort(unique(as.vector(values)))
-    apply(values, 2, function(x) {
-      list(
-        x = level, y = tabulate(match(x, level), length(level)) / length(x)
-      )
-    }, simplify = FALSE)
-  } else {
-    width <- stats::bw.nrd0(values)
-    apply(values, 2, function(x) {
-      stats::density(x, bw = width, cut = 1)[c("x", "y")]
-    }, simplify = FALSE)
-  }
-  list(discrete = discrete, curves = curves)
-}
-
-draw_density <- function(values, colours) {
-  shown <- density_of_chains(values)
-  if (shown$discrete) {
-    return(draw_bars(shown$curves, colours))
-  }
-  curves <- shown$curves
-  x <- range(vapply(curves, function(d) range(d$x), numeric(2)))
-  top <- max(vapply(curves, function(d) max(d$y), numeric(1)))
-  # no axis, because the heights of a density are not needed
-  frame_panel(x, c(0, 1.04 * top), yaxs = "i")
-  for (k in seq_along(curves)) {
-    graphics::lines(curves[[k]], col = colours[k], lwd = 1.5)
-  }
 }
 
 is_discrete <- function(values) {
   all(values == round(values)) && length(unique(as.vector(values))) <= 20
 }
 
-# Shares of each whole value, chains side by side.
-draw_bars <- function(curves, colours) {
-  level <- curves[[1]]$x
-  top <- max(vapply(curves, function(d) max(d$y), numeric(1)))
-  width <- 0.8 / length(curves)
-  frame_panel(range(level) + c(-0.6, 0.6), c(0, 1.04 * top),
-              nice_ticks(c(0, top)), xaxt = "n", yaxs = "i")
-  graphics::axis(1, level)
-  for (k in seq_along(curves)) {
-    left <- level - 0.4 + (k - 1) * width
-    graphics::rect(left, 0, left + 0.9 * width, curves[[k]]$y,
-                   col = colours[k], border = NA)
-  }
+# A density, or the whole values and their shares, of each chain.
+density_lines <- function(values) {
+  discrete <- is_discrete(values)
+  level <- if (discrete) sort(unique(as.vector(values)))
+  width <- if (!discrete) stats::bw.nrd0(values)
+  do.call(rbind, lapply(seq_len(ncol(values)), function(k) {
+    x <- values[, k]
+    curve <- if (discrete) {
+      list(
+        x = level, y = tabulate(match(x, level), length(level)) / length(x)
+      )
+    } else {
+      stats::density(x, bw = width, cut = 1)[c("x", "y")]
+    }
+    data.frame(chain = k, curve, discrete = discrete)
+  }))
 }
 
 # Lags x chains, from lag 0; NA for a chain that never moved.
@@ -402,20 +372,6 @@ autocorrelation_shown <- function(values) {
     stats::acf(x, lag.max = most, plot = FALSE)$acf
   })
   matrix(correlation, most + 1)
-}
-
-draw_autocorrelation <- function(values, colours) {
-  correlation <- autocorrelation_shown(values)
-  most <- nrow(correlation) - 1
-  if (all(is.na(correlation))) {
-    return(empty_panel("no chain moved"))
-  }
-  low <- min(0, correlation, na.rm = TRUE)
-  frame_panel(c(0, most), c(low, 1), nice_ticks(c(low, 1)))
-  graphics::abline(h = 0, col = "grey60")
-  for (k in seq_len(ncol(values))) {
-    graphics::lines(0:most, correlation[, k], lwd = 1.5, col = colours[k])
-  }
 }
 
 # Ranks in 20 equal classes: list(cuts, share), the limits of the classes and
@@ -429,87 +385,4 @@ ranks_shown <- function(values) {
     count / (nrow(values) / classes)
   })
   list(cuts = cuts, share = matrix(share, classes))
-}
-
-draw_ranks <- function(values, colours) {
-  shown <- ranks_shown(values)
-  cuts <- shown$cuts
-  share <- shown$share
-  classes <- nrow(share)
-  top <- max(2, share)
-  frame_panel(range(cuts), c(0, top), nice_ticks(c(0, top)))
-  graphics::abline(h = 1, lty = 2, col = "grey40")
-  for (k in seq_len(ncol(values))) {
-    graphics::lines(cuts, c(share[, k], share[classes, k]), type = "s",
-                    col = colours[k], lwd = 1.5)
-  }
-}
-
-# One line below all panels: the chains, and the meaning of the grey strip. It
-# is smaller if it would be wider than the page.
-draw_legend <- function(chains, running, trace) {
-  colours <- gibbsite_palette(chains)
-  labels <- paste("chain", seq_len(chains))
-  if (chains > 8) {
-    # the first and the last colour represent the scale
-    colours <- colours[c(1, chains)]
-    labels <- c("chain 1", paste("... chain", chains))
-  }
-  strip <- trace && running$burnin > 0
-  if (strip) {
-    labels <- c(labels, paste0("burn-in (", digits(running$burnin),
-                               " sweeps, not kept)"))
-    colours <- c(colours, "grey85")
-  }
-  draw_legend_line(labels, colours, strip = strip)
-}
-
-draw_legend_line <- function(labels, colours, lty = 1, strip = FALSE) {
-  graphics::par(fig = c(0, 1, 0, 1), oma = rep(0, 4), mar = rep(0, 4),
-                new = TRUE, xpd = NA, cex = 1)
-  graphics::plot(0:1, 0:1, type = "n", axes = FALSE, xlab = "", ylab = "",
-                 xaxs = "i", yaxs = "i")
-  widths <- function(cex) {
-    graphics::strwidth(labels, cex = cex) +
-      4.5 * cex * graphics::strwidth("m", cex = 1)
-  }
-  cex <- 0.75 * min(1, 0.96 / sum(widths(0.75)))
-  draw_keys(labels, colours, widths(cex), cex, lty, strip)
-}
-
-draw_keys <- function(labels, colours, widths, cex, lty, strip) {
-  unit <- cex * graphics::strwidth("m", cex = 1)
-  left <- (1 - sum(widths)) / 2 + cumsum(c(0, widths))[seq_along(widths)]
-  y <- 0.75 * graphics::strheight("M", cex = 1)
-  line <- seq_len(length(labels) - strip)
-  graphics::segments(left[line], y, left[line] + 1.6 * unit, y,
-                     col = colours[line], lwd = 2.5, lty = lty)
-  if (strip) {
-    box <- length(labels)
-    high <- 0.6 * graphics::strheight("M", cex = cex)
-    graphics::rect(left[box] + 0.6 * unit, y - high, left[box] + 1.6 * unit,
-                   y + high, col = colours[box], border = NA)
-  }
-  graphics::text(left + 2.1 * unit, y, labels, adj = c(0, 0.45), cex = cex)
-}
-
-seq_range <- function(limits, n) seq(limits[[1L]], limits[[2L]], length.out = n)
-
-# Name above, measures of convergence below, because panels may be narrow.
-plot_title <- function(above, below = "") {
-  graphics::mtext(above, adj = 0, line = 1.2, font = 2, cex = 0.8)
-  graphics::mtext(below, adj = 0, line = 0.3, cex = 0.7, col = "grey35")
-}
-
-# An argument that some pictures have would pass unseen with the others.
-check_plots_with <- function(x, type, types, call,
-                             arg = rlang::caller_arg(x)) {
-  force(arg)
-  if (!is.null(x) && !all(type %in% types)) {
-    abort_argument(
-      "{.arg {arg}} must be NULL where {.arg type} is not
-       {or_words(quoted(types))}.",
-      call = call
-    )
-  }
 }

@@ -143,17 +143,24 @@ plot.prior_prediction <- function(x, statistic = NULL, ...) {
   f <- statistic %||% function(data) mean(data_numbers(data))
   values <- vapply(x$data, function(data) one_statistic(f, data, call), 0)
   observed <- if (length(x$observed) > 0L) one_statistic(f, x$observed, call)
-  plain <- list(
-    breaks = 30, xlim = range(values, observed, finite = TRUE),
-    main = "Prior prediction", xlab = words, ylab = "draws from the prior",
-    col = "grey80", border = "white", las = 1
-  )
-  do.call(graphics::hist, c(list(values), utils::modifyList(plain, list(...))))
-  if (is.finite(observed %||% NA)) {
-    colour <- gibbsite_palette(2L)[[2L]]
-    graphics::abline(v = observed, col = colour, lwd = 2)
-    graphics::mtext("data", at = observed, col = colour, cex = 0.8)
-  }
+  given <- list(...)
+  bars <- graphics::hist(values[is.finite(values)], given$breaks %||% 30,
+                         plot = FALSE)
+  draw_base(picture(
+    data.frame(value = values), list(
+      picture_layer("rect", data.frame(
+        xmin = bars$breaks[-length(bars$breaks)], xmax = bars$breaks[-1L],
+        ymin = 0, ymax = bars$counts
+      ), "draw from the prior"),
+      picture_layer("vline", data.frame(x = as.double(observed)), "data")
+    ), rbind(
+      plot_key("draw from the prior", "white", fill = "grey80"),
+      plot_key("data", gibbsite_palette(2L)[[2L]], lty = 1,
+               shown = is.finite(observed %||% NA))
+    ), x = picture_axis(words), y = picture_axis(
+      "draws from the prior", floor = TRUE
+    ), title = "Prior prediction"
+  ), given[setdiff(names(given), "breaks")])
   invisible(x)
 }
 

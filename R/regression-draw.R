@@ -1,254 +1,4 @@
-# Parts of the plots of regressions.
-
-# observations, black at 45%
-grey_points <- "#00000073"
-
-# The coefficients that a plot shows: by default all but the intercept.
-coefficients_to_plot <- function(variables, columns, call) {
-  if (!is.null(variables)) {
-    return(choose_variables(variables, columns, call))
-  }
-  slopes <- setdiff(columns, "(Intercept)")
-  if (length(slopes) > 0L) slopes else columns
-}
-
-# What a picture of coefficients shows: intervals_shown(). `odds`: as ratios of
-# odds; per: "sd" or "unit".
-coefficients_shown <- function(fit, variables, level, per, call, odds = FALSE) {
-  model <- fit_part(fit, "model")
-  columns <- coefficient_columns(model)
-  if (length(columns) == 0L) {
-    type <- if (odds) "odds" else "coefficients"
-    abort_argument(
-      c("{.arg type} cannot be {.val {type}}: the formula has no fixed
-         effects.",
-        i = "{.code type = \"groups\"} draws the coefficients of the groups."),
-      call = call
-    )
-  }
-  chosen <- coefficients_to_plot(variables, columns, call)
-  interval <- function(level) {
-    parameter_interval(fit, level)[chosen, , drop = FALSE]
-  }
-  shown <- intervals_shown(
-    coefficient_estimates(fit)$mean[chosen], interval(level), interval(0.5),
-    level
-  )
-  units <- column_units(
-    model$frame$x, chosen, columns, per, model_design(model)
-  )
-  if (odds) {
-    odds_shown(shown, units)
-  } else {
-    in_units(shown, units, changed_words(model))
-  }
-}
-
-# Coefficients in the units of column_units(), which the axis names; if they
-# differ, each name has its own.
-in_units <- function(shown, units, of, change = paste("change in", of)) {
-  numbers <- setdiff(names(shown$table), "name")
-  shown$table[numbers] <- shown$table[numbers] * units$factor
-  slopes <- units$per != "value"
-  shown$xlab <- if (!any(slopes)) {
-    of
-  } else if (all(slopes) && length(unique(units$per)) == 1L) {
-    paste(change, "per", unit_words[[units$per[[1L]]]])
-  } else {
-    shown$table$name <- paste0(
-      shown$table$name, c(sd = ", per sd", unit = ", per unit", value = "")[
-        units$per
-      ]
-    )
-    paste0(change, if (!all(slopes)) paste0(" (intercept: ", of, ")"))
-  }
-  shown
-}
-
-unit_words <- c(sd = "standard deviation", unit = "unit")
-
-# The same as ratios of odds, on a logarithmic axis. Numbers stay within the
-# range of a double, which coefficients of separated data leave.
-odds_shown <- function(shown, units) {
-  shown <- in_units(shown, units, "odds", "odds ratio")
-  numbers <- setdiff(names(shown$table), "name")
-  shown$table[numbers] <- exp(
-    pmin(pmax(as.matrix(shown$table[numbers]), -690), 690)
-  )
-  shown[c("line", "words", "log")] <- list(1, "equal odds", TRUE)
-  shown
-}
-
-# Estimates with two intervals each: list(table, level, xlab, line, words,
-# named, log). centre: estimates with names; wide, narrow: their intervals, a
-# row each; `line`: where the vertical line is, and `words` of it; `named`:
-# FALSE for thin lines without names; `log`: whether the axis is logarithmic.
-intervals_shown <- function(centre, wide, narrow, level, xlab = NULL, line = 0,
-                            words = NULL, named = TRUE) {
-  list(
-    table = data.frame(
-      name = names(centre), centre = unname(centre), lower = wide[, 1L],
-      upper = wide[, 2L], lower_50 = narrow[, 1L], upper_50 = narrow[, 2L],
-      row.names = NULL
-    ),
-    level = level, xlab = xlab, line = line, words = words, named = named,
-    log = FALSE
-  )
-}
-
-# shown: as from intervals_shown(); the first estimate is at the top.
-plot_coefficients <- function(shown, ...) {
-  table <- shown$table
-  at <- rev(seq_len(nrow(table)))
-  key <- interval_key(shown)
-  old <- coefficient_margins(if (shown$named) table$name, key)
-  on.exit(graphics::par(old$par))
-  defaults <- list(
-    x = shown$line, y = 0, type = "n", log = if (shown$log) "x" else "",
-    xlim = range(table[c("lower", "upper")], shown$line),
-    ylim = c(0.5, length(at) + 0.5), yaxt = "n", xlab = shown$xlab, ylab = "",
-    bty = "n", las = 1, xaxt = "n"
-  )
-  given <- utils::modifyList(defaults, list(...))
-  do.call(graphics::plot, given)
-  if (is.null(list(...)$xaxt)) {
-    draw_value_axis(given$las)
-  }
-  graphics::abline(v = shown$line, col = "grey70")
-  width <- 0.4
-  if (shown$named) {
-    width <- min(1, old$size / 0.9)
-    left_labels(at, table$name, old$size)
-  }
-  draw_intervals(table, at, width)
-  draw_key(key)
-  invisible()
-}
-
-# An axis as long as the plot is wide: R's own ends at its last tick, which may
-# lie within an interval.
-draw_value_axis <- function(las) {
-  ticks <- graphics::axTicks(1)
-  ends <- graphics::par("usr")[1:2]
-  labels <- TRUE
-  if (graphics::par("xlog")) {
-    ends <- 10^ends
-    labels <- plain_numbers(ticks)
-  }
-  graphics::axis(1, ends, labels = FALSE, lwd.ticks = 0)
-  graphics::axis(1, ticks, labels, las = las, lwd = 0, lwd.ticks = 1)
-}
-
-# Labels of a logarithmic axis.
-plain_numbers <- function(x) vapply(x, format, "", digits = 3, scientific = 4)
-
-draw_intervals <- function(table, at, width) {
-  colour <- gibbsite_palette(1)
-  graphics::segments(
-    table$lower, at, table$upper, at, col = colour, lwd = 1.5 * width
-  )
-  graphics::segments(
-    table$lower_50, at, table$upper_50, at, col = colour, lwd = 4.5 * width,
-    lend = 1
-  )
-  graphics::points(
-    table$centre, at, pch = 21, bg = "white", col = colour, cex = 1.1 * width
-  )
-}
-
-interval_key <- function(shown) {
-  colour <- gibbsite_palette(1)
-  key <- plot_key(
-    c("50% interval", paste(percent(shown$level), "interval")),
-    colour, lty = 1, lwd = c(4.5, 1.5)
-  )
-  if (!is.null(shown$words)) {
-    key <- rbind(key, plot_key(shown$words, "grey70", lty = 1, lwd = 1.5))
-  }
-  key
-}
-
-# Names at the left of a plot: axis() would leave some out.
-left_labels <- function(at, labels, size) {
-  # in inches, for the axis may be logarithmic
-  end <- graphics::grconvertX(0, "npc", "inches") -
-    0.5 * graphics::strwidth("m", "inches", cex = size)
-  graphics::text(
-    graphics::grconvertX(end, "inches", "user"), at, labels, adj = c(1, 0.5),
-    cex = size, xpd = NA
-  )
-}
-
-# Each parameter on a scale of its own, in strips one below the other.
-plot_own_scales <- function(shown, ...) {
-  key <- interval_key(shown)
-  table <- shown$table
-  strips <- nrow(table)
-  line <- graphics::par("csi")
-  size <- if (strips > 8L) 0.6 else 0.8
-  columns <- ceiling(strips / 15)
-  room <- min(
-    graphics::par("din")[[1L]] / columns / 3, label_width(table$name, 0.9) + 0.3
-  )
-  old <- set_par(
-    mfrow = c(ceiling(strips / columns), columns), cex = size,
-    oma = c(2 + max(key_rows(key, graphics::par("din")[[1L]])), 0, 0.5, 0),
-    mai = c(1.5 * size * line, room, 0.3 * size * line, 0.2),
-    mgp = c(1, 0.3, 0), tcl = -0.2
-  )
-  on.exit(graphics::par(old))
-  for (i in seq_len(strips)) {
-    one <- table[i, ]
-    defaults <- list(
-      x = 0, y = 0, type = "n", xlim = range(one[c("lower", "upper")]),
-      ylim = c(0.5, 1.5), xaxt = "n", yaxt = "n", xlab = "", ylab = "",
-      bty = "n", las = 1
-    )
-    given <- utils::modifyList(defaults, list(...))
-    do.call(graphics::plot, given)
-    if (is.null(list(...)$xaxt)) {
-      draw_value_axis(given$las)
-    }
-    graphics::abline(v = shown$line, col = "grey70")
-    left_labels(1, one$name, 0.9 / graphics::par("cex"))
-    draw_intervals(one, 1, 1)
-  }
-  graphics::mtext(
-    paste0(shown$xlab, ", each on a scale of its own"), side = 1, outer = TRUE,
-    line = 0.3, cex = 0.9
-  )
-  draw_page_key(key)
-}
-
-# Whether some interval would be shorter than a twentieth of a common axis.
-needs_own_scales <- function(shown) {
-  table <- shown$table
-  width <- table$upper - table$lower
-  nrow(table) > 1L && nrow(table) <= 30L && all(is.finite(width)) &&
-    min(width) < diff(range(table[c("lower", "upper")], shown$line)) / 20
-}
-
-# Makes room at the left for names, up to a third of the page, and below for the
-# key: list(par, size), the former margins and the size at which the names do
-# not overlap.
-coefficient_margins <- function(names, key) {
-  line <- graphics::par("csi") * graphics::par("mex")
-  below <- 3.8 * line + max(key_rows(key, graphics::par("fin")[[1L]])) *
-    key_line()
-  room <- graphics::par("fin")[[2L]] - below - 1.1 * line
-  # a digit takes three quarters of its font's height
-  row <- room / max(length(names), 1L)
-  size <- max(0.3, min(0.9, 1.15 * row / graphics::par("csi")))
-  left <- min(
-    label_width(names, size) + 0.2, graphics::par("din")[[1L]] / 3
-  )
-  list(
-    par = set_par(
-      mai = c(below, left, 1.1 * line, 1.1 * line), mgp = c(2.4, 0.7, 0)
-    ),
-    size = size
-  )
-}
+# Pictures of regressions: the response along a variable, and calibration.
 
 # The variables of the formula as columns, from the model frame, or, if they are
 # transformed (`log(x)`), from the data named in the call.
@@ -279,10 +29,12 @@ plain_variables <- function(fit, frame, call) {
   found
 }
 
-# The rows along which a response curve goes: list(variable, values, at,
-# newdata, others), the variable's values in the data and in newdata, where the
-# other variables are typical; `others` says where, in words.
-# variable, clear: as for check_plot_variable().
+# The rows along which a response curve goes: list(variable, values, at, by,
+# groups, data, typical, made). variable, clear: as for check_plot_variable().
+# `values`: of the variable in the data, of which `at` are drawn; `by`: the name
+# of a factor with a curve for each of its levels `groups`, NULL for one curve;
+# `typical`: where the other variables stand; `factors`: the names of those with
+# levels.
 response_grid <- function(fit, frame, variable, clear, call) {
   data <- if (is.null(frame$model)) {
     model <- fit_part(fit, "model")
@@ -292,31 +44,60 @@ response_grid <- function(fit, frame, variable, clear, call) {
   } else {
     plain_variables(fit, frame, call)
   }
+  data <- data[setdiff(names(data), "(Intercept)")]
   variable <- check_curve_variable(variable, data, clear, call)
   made_factors <- unlist(lapply(names(frame$xlevels), function(name) {
     all.vars(str2lang(name))
   }))
+  factors <- names(data)[names(data) %in% made_factors |
+                           vapply(data, is.logical, NA)]
   values <- data[[variable]]
   at <- sort(unique(values))
   if (variable %in% made_factors) {
     values <- factor(match(values, at), seq_along(at), id_words(at))
   } else if (is.numeric(values)) {
-    at <- seq_range(range(values), 200L)
+    at <- seq_range(range(values), 81L)
   }
-  typical <- Map(typical_value, data, names(data) %in% made_factors)
+  by <- if (is.numeric(values)) {
+    curve_factor(data[setdiff(factors, variable)], clear)
+  }
+  list(
+    variable = variable, values = values, at = at, by = by, data = data,
+    groups = if (!is.null(by)) sort(unique(data[[by]])), factors = factors,
+    typical = Map(typical_value, data, names(data) %in% made_factors),
+    matrix = is.null(frame$model)
+  )
+}
+
+# The factor whose levels have a curve each: of those with two to five levels
+# the one with the clearest coefficient.
+curve_factor <- function(data, clear) {
+  few <- names(data)[vapply(data, function(x) {
+    length(unique(x)) %in% 2:5
+  }, NA)]
+  if (length(few) == 0L) {
+    return(NULL)
+  }
+  size <- vapply(few, function(name) {
+    max(0, clear[grepl(name, names(clear), fixed = TRUE)], na.rm = TRUE)
+  }, 0)
+  few[[which.max(size)]]
+}
+
+# Rows to predict where the variable is `at` and the factor `by`, and all others
+# are typical.
+grid_rows <- function(grid, at, by) {
   newdata <- structure(
-    lapply(typical, repeat_rows, length(at)), names = names(data),
+    lapply(grid$typical, repeat_rows, length(at)), names = names(grid$data),
     class = "data.frame", row.names = seq_along(at)
   )
-  newdata[[variable]] <- at
-  if (is.null(frame$model)) {
-    newdata <- as.matrix(newdata)
-  }
-  others <- setdiff(names(data), c(variable, "(Intercept)"))
-  list(
-    variable = variable, values = values, at = at, newdata = newdata,
-    others = typical_words(typical[others])
-  )
+  newdata[[grid$variable]] <- at
+  if (!is.null(grid$by)) newdata[[grid$by]] <- by
+  if (grid$matrix) as.matrix(newdata) else newdata
+}
+
+others_of <- function(grid) {
+  setdiff(names(grid$data), c(grid$variable, grid$by))
 }
 
 # A variable that is a matrix has no curve.
@@ -358,128 +139,6 @@ repeat_rows <- function(value, n) {
   if (is.matrix(value)) value[rep(1L, n), , drop = FALSE] else rep(value, n)
 }
 
-# "hp = 147", "cyl = 4"
-typical_words <- function(typical) {
-  values <- vapply(typical, function(value) {
-    if (is.matrix(value)) {
-      return("its means")
-    }
-    if (is.numeric(value)) format(value, digits = 3) else format(value)
-  }, "")
-  paste(names(typical), "=", values, recycle0 = TRUE)
-}
-
-# "at hp = 147, cyl = 4 and 2 more"; NULL if there are no others
-others_text <- function(words, most = length(words)) {
-  if (length(words) == 0L) {
-    return(NULL)
-  }
-  more <- length(words) - most
-  paste0(
-    "at ", paste(utils::head(words, most), collapse = ", "),
-    if (more > 0L) paste(" and", more, "more")
-  )
-}
-
-# Where the other variables stand, as many as there is room for, above a plot
-# without a title.
-draw_others <- function(grid, ...) {
-  if (length(grid$others) == 0L || !is.null(list(...)$main)) {
-    return(invisible())
-  }
-  texts <- vapply(seq_along(grid$others), others_text, "", words = grid$others)
-  fit <- graphics::strwidth(texts, "inches", cex = 0.8) <=
-    graphics::par("pin")[[1L]]
-  graphics::mtext(
-    texts[[max(1L, which(fit))]], adj = 0, line = 0.3, cex = 0.8, col = "grey35"
-  )
-}
-
-# y: observations to draw behind the levels, NULL for none
-draw_response_levels <- function(grid, curve, ylab, limits, level, y = NULL,
-                                 ...) {
-  colour <- gibbsite_palette(1)
-  places <- seq_along(grid$at)
-  labels <- id_words(grid$at)
-  key <- plot_key(
-    c("mean", paste0(percent(level), " interval")), colour,
-    lty = c(NA, 1), pch = c(19, NA)
-  )
-  if (!is.null(y)) {
-    key <- rbind(key, plot_key("observation", grey_points, pch = 19))
-  }
-  # names that do not fit side by side are turned
-  slot <- (graphics::par("fin")[[1L]] - 1) / length(places)
-  turned <- label_width(labels, 0.9) > 0.92 * slot
-  below <- if (turned) {
-    label_width(labels, 0.9) / graphics::par("csi") + 2.8
-  } else {
-    3.8
-  }
-  old <- open_keyed(key, c(below, 4.1, 1.6, 1.1))
-  on.exit(graphics::par(old))
-  defaults <- list(
-    x = places, y = curve$mean, type = "n", xlim = range(places) + c(-0.5, 0.5),
-    ylim = limits, xaxt = "n", xlab = "", ylab = ylab, las = 1, bty = "l"
-  )
-  given <- utils::modifyList(defaults, list(...))
-  do.call(graphics::plot, given)
-  graphics::axis(
-    1, places, labels, las = if (turned) 2 else 1, gap.axis = -1,
-    cex.axis = 0.9
-  )
-  if (is.null(list(...)$xlab)) {
-    graphics::title(xlab = grid$variable, line = below - 1.2)
-  }
-  if (!is.null(y)) {
-    graphics::points(
-      match(id_words(grid$values), labels), y, pch = 19, cex = 0.6,
-      col = grey_points
-    )
-  }
-  graphics::segments(
-    places, curve$lower, places, curve$upper, col = colour, lwd = 2
-  )
-  graphics::points(places, curve$mean, pch = 19, col = colour, cex = 1.2)
-  draw_others(grid, ...)
-  draw_key(key)
-}
-
-# The units of coefficients in a plot: list(factor, per). With per = "sd"
-# columns with more than two values, but not those of factors, are shown per
-# standard deviation; others, and all if the design x is not there, per unit;
-# the intercept is a "value". columns: the names of x; design: of the model.
-column_units <- function(x, chosen, columns, per, design) {
-  many <- !of_factors(chosen, design) &
-    vapply(match(chosen, columns), function(j) {
-      per == "sd" && !is.null(x) && length(unique(column_of(x, j))) > 2L
-    }, NA)
-  factor <- rep(1, length(chosen))
-  factor[many] <- vapply(match(chosen[many], columns), function(j) {
-    stats::sd(column_of(x, j))
-  }, 0)
-  per <- ifelse(many, "sd", "unit")
-  per[chosen == "(Intercept)"] <- "value"
-  list(factor = factor, per = per)
-}
-
-# Whether columns are contrasts of factors, or products of these alone.
-of_factors <- function(columns, design) {
-  factors <- names(design$xlevels) %||% character()
-  numeric <- setdiff(names(attr(design$terms, "dataClasses")), factors)
-  # a level may have a colon
-  levels <- unlist(Map(paste0, factors, design$xlevels))
-  columns %in% levels | vapply(strsplit(columns, ":", TRUE), function(parts) {
-    all(vapply(parts, function(part) {
-      any(startsWith(part, factors)) && !part %in% numeric
-    }, NA))
-  }, NA)
-}
-
-check_per <- function(per, call = rlang::caller_env()) {
-  check_choice(per, c("sd", "unit"), arg = "per", call = call)
-}
-
 # The variable along which a plot goes; by default the one with the largest
 # `clear`, a vector with the names of coefficients.
 check_plot_variable <- function(variable, names, clear, call) {
@@ -509,181 +168,288 @@ typical_offset <- function(model) {
   }
 }
 
+# "at hp = 147, cyl = 4"; NULL if there are no others. A number that is 0 but for
+# rounding is 0.
+others_text <- function(typical, data) {
+  if (length(typical) == 0L) {
+    return(NULL)
+  }
+  values <- Map(function(value, all) {
+    if (is.matrix(value)) {
+      return("its means")
+    }
+    if (is.numeric(value)) {
+      if (abs(value) < 1e-8 * max(abs(all))) value <- 0
+      format(value, digits = 3)
+    } else {
+      format(value)
+    }
+  }, typical, data)
+  paste("at", paste(names(typical), "=", values, collapse = ", "))
+}
+
 # ---- response curve
 
-# list(grid, mean, new, frame, ylab): the expected response along a variable,
-# and new ones of a normal response. With groups the curve is that of a group
-# without deviations, and new responses are those of a new group.
+# list(table, points, grid, ylab, normal, note). `table`: x, mean, lower, upper
+# and, of a normal response with one curve, new_lower and new_upper; by, the
+# level of each curve. `points`: x, y, by and size of the observations. With
+# groups the curve is that of a group without deviations, and new responses are
+# those of a new group.
 response_shown <- function(fit, variable, level, call) {
   model <- fit_part(fit, "model")
-  response <- model_response(model)
   frame <- check_frame(model, call)
   estimate <- coefficient_estimates(fit)
   grid <- response_grid(
     fit, frame, variable, abs(estimate$mean / estimate$sd), call
   )
-  rows <- rows_to_predict(
-    model, grid$newdata, typical_offset(model), NA, TRUE, call
-  )
+  count <- max(1L, length(grid$groups))
+  at <- rep(grid$at, count)
+  by <- rep(grid$groups, each = length(grid$at))
+  predicted <- function(at, by) {
+    rows_to_predict(
+      model, grid_rows(grid, at, by), typical_offset(model), NA, TRUE, call
+    )
+  }
+  rows <- predicted(at, by)
   rows$size <- rep(1, nrow(rows$x))
   curve <- function(interval) {
     prediction_table(fit, rows, "response", interval, level)
   }
-  out <- list(grid = grid, mean = curve("mean"), frame = frame)
-  if (is.null(frame$total)) {
+  table <- data.frame(x = at, curve("mean")[c("mean", "lower", "upper")])
+  table$by <- if (!is.null(by)) factor(id_words(by), id_words(grid$groups))
+  normal <- is.null(frame$total)
+  if (normal && count == 1L) {
     rows$group <- if (has_groups(model)) {
       rep(length(model$levels) + 1L, nrow(rows$x))
     }
-    out$new <- curve("prediction")
-    out$ylab <- frame$response$name
-  } else {
-    out$ylab <- paste("probability of", success_words(frame))
+    table[c("new_lower", "new_upper")] <- curve("prediction")[c(
+      "lower", "upper"
+    )]
   }
-  out
+  points <- response_points(grid, frame, estimate$mean, predicted, table$by)
+  others <- others_of(grid)
+  list(
+    table = table, points = points$table, grid = grid, normal = normal,
+    frame = frame, moved = points$moved,
+    note = c(others_text(grid$typical[others], grid$data[others]), points$note),
+    ylab = if (normal) {
+      frame$response$name
+    } else {
+      paste("probability of", success_words(frame))
+    }
+  )
 }
 
-plot_response <- function(fit, variable, level, call, ...) {
-  shown <- response_shown(fit, variable, level, call)
-  y <- shown$frame$y
-  limits <- if (is.null(shown$new)) {
-    y <- NULL
-    0:1
-  } else {
-    range(shown$new$lower, shown$new$upper, y, na.rm = TRUE)
+# The observations that belong to the curves: list(table, moved, note). Those of
+# a normal response are moved along the fixed effects to where the others stand
+# (partial residuals around the curve); of a binomial response those with other
+# levels of factors are left out.
+response_points <- function(grid, frame, mean, predicted, by) {
+  y <- frame$y
+  others <- others_of(grid)
+  out <- data.frame(x = grid$values, y = y)
+  if (!is.null(by)) {
+    out$by <- factor(id_words(grid$data[[grid$by]]), levels(by))
   }
-  if (!is.numeric(shown$grid$values)) {
-    draw_response_levels(
-      shown$grid, shown$mean, shown$ylab, limits, level, y, ...
-    )
-  } else if (is.null(shown$new)) {
-    draw_response_curve(shown, level, ...)
-  } else {
-    draw_line(shown, limits, level, ...)
+  if (is.null(frame$total)) {
+    moved <- length(others) > 0L
+    if (moved) {
+      rows <- predicted(grid$data[[grid$variable]], if (!is.null(grid$by)) {
+        grid$data[[grid$by]]
+      })
+      offset <- (rows$offset %||% 0) - (frame$offset %||% 0)
+      out$y <- y + drop(as.matrix((rows$x - frame$x) %*% mean)) + offset
+    }
+    return(list(table = out, moved = moved))
   }
+  out$trials <- frame$trials %||% rep(1, length(y))
+  out$size <- if (!is.null(frame$trials)) {
+    0.8 + 1.6 * sqrt(frame$trials / max(frame$trials))
+  } else {
+    1
+  }
+  levels <- intersect(others, grid$factors)
+  here <- rep(TRUE, length(y))
+  for (name in levels) {
+    here <- here & as.character(grid$data[[name]]) ==
+      as.character(grid$typical[[name]])
+  }
+  list(
+    table = out[here, ], moved = FALSE,
+    note = if (!all(here) && is.numeric(grid$values)) {
+      paste0(
+        digits(sum(here)), " of ", digits(length(here)),
+        " observations drawn: those with these levels"
+      )
+    }
+  )
 }
 
 success_words <- function(frame) {
   response <- frame$response
   switch(response$kind,
     factor = paste(response$name, "=", response$levels[[2L]]),
-    counts = "success",
+    counts = counted_word(response$name),
     number = paste(response$name, "= 1"),
     response$name
   )
 }
 
-draw_response_curve <- function(shown, level, ...) {
-  grid <- shown$grid
-  curve <- shown$mean
-  frame <- shown$frame
-  colour <- gibbsite_palette(1)
-  band <- grDevices::adjustcolor(colour, 0.2)
-  counts <- !is.null(frame$trials)
-  at <- grid$at
-  key <- rbind(
-    plot_key("mean", colour, lty = 1),
-    plot_key(paste0(percent(level), " band"), fill = band),
-    plot_key(
-      if (counts) "observed proportion" else "observed: top yes, bottom no",
-      grey_points, pch = if (counts) 19 else 124
-    )
-  )
-  old <- open_keyed(key)
-  on.exit(graphics::par(old))
-  defaults <- list(
-    x = at, y = curve$mean, type = "n", ylim = c(-0.05, 1.05),
-    xlab = grid$variable, ylab = shown$ylab, las = 1, bty = "l", yaxs = "i"
-  )
-  do.call(graphics::plot, utils::modifyList(defaults, list(...)))
-  graphics::polygon(
-    c(at, rev(at)), c(curve$lower, rev(curve$upper)), border = NA, col = band
-  )
-  graphics::lines(at, curve$mean, col = colour, lwd = 2)
-  if (counts) {
-    graphics::points(
-      grid$values, frame$y, pch = 19, col = grey_points,
-      cex = 0.5 + sqrt(frame$trials / max(frame$trials))
-    )
+# "dead" of `cbind(dead, 20 - dead)`.
+counted_word <- function(name) {
+  made <- tryCatch(str2lang(name), error = function(cnd) NULL)
+  if (is.call(made) && identical(made[[1L]], quote(cbind)) &&
+        is.name(made[[2L]])) {
+    as.character(made[[2L]])
   } else {
-    middle <- ifelse(frame$y > 0.5, 1.03, -0.03)
-    graphics::segments(
-      grid$values, middle - 0.015, grid$values, middle + 0.015,
-      col = grey_points
-    )
+    "success"
   }
-  draw_others(grid, ...)
-  draw_key(key)
 }
 
-draw_line <- function(shown, limits, level, ...) {
-  colour <- gibbsite_palette(1)
-  band <- grDevices::adjustcolor(colour, 0.25)
-  at <- shown$grid$at
-  mean <- shown$mean
-  words <- percent(level)
-  key <- rbind(
-    plot_key("mean", colour, lty = 1),
-    plot_key(paste(words, "of the mean"), fill = band),
-    plot_key(paste(words, "of new observations"), colour, lty = 3),
-    plot_key("observation", grey_points, pch = 19)
+picture_response <- function(fit, variable, level, call) {
+  shown <- response_shown(fit, variable, level, call)
+  if (is.numeric(shown$grid$values)) {
+    picture_curves(shown, level)
+  } else {
+    picture_levels(shown, level)
+  }
+}
+
+observed_words <- function(shown) {
+  if (shown$moved) {
+    "partial residual"
+  } else if (shown$normal) {
+    "observation"
+  } else if (is.null(shown$frame$trials)) {
+    "ticks: top yes, bottom no"
+  } else {
+    "observed proportion"
+  }
+}
+
+picture_curves <- function(shown, level) {
+  table <- shown$table
+  points <- shown$points
+  by <- shown$grid$by
+  words <- function(rows) {
+    if (is.null(by)) rep("mean", nrow(rows)) else {
+      paste(by, "=", as.character(rows$by))
+    }
+  }
+  band <- paste0(percent(level), if (shown$normal) " of the mean" else " band")
+  new <- paste(percent(level), "of new observations")
+  single <- !shown$normal && is.null(shown$frame$trials)
+  observed <- observed_words(shown)
+  of_points <- if (is.null(by)) observed else paste("points", words(points))
+  layers <- list(
+    picture_layer("band", data.frame(
+      table[c("x", "lower", "upper")], group = words(table)
+    ), if (is.null(by)) band else paste("band", words(table))),
+    if (!is.null(table$new_lower)) {
+      picture_layer("line", data.frame(
+        x = table$x, y = c(table$new_lower, table$new_upper),
+        group = rep(1:2, each = nrow(table))
+      ), new)
+    },
+    if (single) {
+      top <- points$y > 0.5
+      middle <- ifelse(top, 1.03, -0.03)
+      picture_layer("segment", data.frame(
+        x = points$x, xend = points$x, y = middle - 0.015, yend = middle + 0.015
+      ), of_points, 0.5)
+    } else {
+      picture_layer("point", points[intersect(c("x", "y", "size"), names(
+        points
+      ))], of_points, 0.5)
+    },
+    picture_layer("line", data.frame(x = table$x, y = table$mean), words(table))
   )
-  old <- open_keyed(key)
-  on.exit(graphics::par(old))
-  defaults <- list(
-    x = at, y = mean$mean, type = "n", ylim = limits,
-    xlab = shown$grid$variable, ylab = shown$frame$ylab, las = 1, bty = "l"
+  picture(
+    table, layers,
+    curve_key(shown, by, levels(table$by), band, new, observed, single),
+    x = picture_axis(shown$grid$variable), y = picture_axis(
+      shown$ylab, limits = if (!shown$normal) c(-0.05, 1.05),
+      at = if (!shown$normal) seq(0, 1, 0.2)
+    ), note = c(shown$note, if (!is.null(by)) {
+      if (single) observed else paste0("points: ", observed, "s")
+    })
   )
-  do.call(graphics::plot, utils::modifyList(defaults, list(...)))
-  graphics::polygon(
-    c(at, rev(at)), c(mean$lower, rev(mean$upper)), border = NA, col = band
+}
+
+curve_key <- function(shown, by, levels, band, new, observed, single) {
+  if (is.null(by)) {
+    colour <- gibbsite_palette(1L)
+    return(rbind(
+      plot_key("mean", colour, lty = 1),
+      plot_key(band, NA, fill = pale(colour, 0.25)),
+      if (shown$normal) plot_key(new, colour, lty = 3, lwd = 1.5),
+      plot_key(observed, grey_points, pch = if (single) 124 else 19, lwd = 1)
+    ))
+  }
+  colours <- gibbsite_palette(length(levels))
+  names <- paste(by, "=", levels)
+  rbind(
+    plot_key(names, colours, lty = 1, pch = if (single) NA else 19),
+    plot_key(paste("band", names), NA, fill = pale(colours, 0.2),
+             shown = FALSE),
+    plot_key(paste("points", names), colours, pch = 19, lwd = 1, shown = FALSE)
   )
-  graphics::matlines(
-    at, cbind(shown$new$lower, shown$new$upper), col = colour, lty = 3,
-    lwd = 1.5
+}
+
+# A factor or another variable that is no number, level by level.
+picture_levels <- function(shown, level) {
+  table <- shown$table
+  labels <- id_words(shown$grid$at)
+  table$x <- factor(labels, labels)
+  at <- seq_along(labels)
+  interval <- paste(percent(level), "interval")
+  colour <- gibbsite_palette(1L)
+  observed <- observed_words(shown)
+  points <- data.frame(
+    x = match(id_words(shown$points$x), labels), y = shown$points$y
   )
-  graphics::points(
-    shown$grid$values, shown$frame$y, pch = 19, cex = 0.7, col = grey_points
+  picture(
+    table, list(
+      picture_layer("point", if (shown$normal) points else points[0L, ],
+                    observed, 0.45),
+      picture_layer("segment", data.frame(
+        x = at, y = table$lower, xend = at, yend = table$upper
+      ), interval),
+      picture_layer("point", data.frame(x = at, y = table$mean, size = 2),
+                    "mean")
+    ), rbind(
+      plot_key("mean", colour, pch = 19), plot_key(interval, colour, lty = 1),
+      plot_key(observed, grey_points, pch = 19, shown = shown$normal)
+    ), x = picture_axis(shown$grid$variable, at = at, labels = labels),
+    y = picture_axis(shown$ylab, limits = if (!shown$normal) 0:1),
+    note = shown$note
   )
-  graphics::lines(at, mean$mean, col = colour, lwd = 2)
-  draw_others(shown$grid, ...)
-  draw_key(key)
 }
 
 # ---- calibration
 
-calibration_shown <- function(fit, level, groups, call) {
+picture_calibration <- function(fit, level, groups, call) {
   frame <- check_frame(fit_part(fit, "model"), call)
-  calibration_table(fit, frame, level, groups, call)
-}
-
-plot_calibration <- function(fit, level, groups, call, ...) {
-  table <- calibration_shown(fit, level, groups, call)
+  table <- calibration_table(fit, frame, level, groups, call)
   colour <- gibbsite_palette(2)
-  bar <- grDevices::adjustcolor(colour[[1L]], 0.45)
-  key <- rbind(
-    plot_key("observed", colour[[2L]], pch = 19),
-    plot_key(
-      paste0(percent(level), " interval if the model is right"), bar,
-      lty = 1, lwd = 5
-    )
+  interval <- paste0(percent(level), " interval if the model is right")
+  picture(
+    table, list(
+      picture_layer("diagonal", data.frame(at = 0), "equal"),
+      picture_layer("segment", data.frame(
+        x = table$predicted, xend = table$predicted, y = table$lower,
+        yend = table$upper
+      ), interval),
+      picture_layer("point", data.frame(
+        x = table$predicted, y = table$observed, size = 1.8
+      ), "observed")
+    ), rbind(
+      plot_key("observed", colour[[2L]], pch = 19),
+      plot_key(interval, pale(colour[[1L]], 0.45), lty = 1, lwd = 5),
+      rule_key("equal", lty = 2)
+    ), x = picture_axis("predicted probability", limits = 0:1),
+    y = picture_axis("observed proportion", limits = 0:1), square = TRUE
   )
-  old <- open_keyed(key, pty = "s")
-  on.exit(graphics::par(old))
-  defaults <- list(
-    x = table$predicted, y = table$observed, type = "n", xlim = 0:1,
-    ylim = 0:1, las = 1, bty = "l", xlab = "predicted probability",
-    ylab = "observed proportion"
-  )
-  do.call(graphics::plot, utils::modifyList(defaults, list(...)))
-  graphics::abline(0, 1, col = "grey60", lty = 2)
-  graphics::segments(
-    table$predicted, table$lower, table$predicted, table$upper, col = bar,
-    lwd = 5, lend = 1
-  )
-  graphics::points(
-    table$predicted, table$observed, pch = 19, col = colour[[2L]], cex = 1.1
-  )
-  draw_key(key)
 }
 
 # Groups of equal numbers of trials by predicted probability. The intervals are

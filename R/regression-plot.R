@@ -2,34 +2,47 @@
 
 #' Plot a regression
 #'
+#' `ggplot2::autoplot()` draws the same picture as a ggplot, see [autoplot].
+#'
 #' * `"coefficients"`: the posterior mean of each coefficient (for
 #'   [laplace_logistic()] the mode) with its 50% and `level` intervals, the
 #'   intercept left out. Coefficients of columns with more than two values are
 #'   shown per standard deviation of the column, so that they can be compared;
-#'   others, such as levels of factors, per unit.
+#'   those of other columns per unit, and of levels of factors against the
+#'   reference level, each in a panel of its own. Of more than 40 there are those
+#'   with the largest |mean| / sd; a line above says where the others' means are.
+#'   If a few intervals reach four times as far as all others, they are cut at
+#'   the others' range: arrows show that they go on, and a line above says how
+#'   far.
 #' * `"odds"`, for the logit link: the exponentials of these numbers, which are
 #'   odds ratios, on a logarithmic axis. At 1 the odds do not change. The point
 #'   is the exponential of the coefficient's estimate and not the mean of the
 #'   odds ratio.
 #' * `"response"`: the expected response or the probability of success along one
-#'   variable, with the band that holds it pointwise with probability `level`;
-#'   for a linear regression also lines between which a new response of weight 1
-#'   lies with that probability. With groups the band is that of a group without
-#'   deviations, and a new response is one of a new group. Other numeric
-#'   variables are set to their means, factors to their most frequent level: a
-#'   line above the plot says where, unless `main` is given. A variable that is
-#'   a matrix has no curve. Points are the observations, or observed proportions
-#'   of counts; ticks above and below are successes and failures. A factor is
-#'   shown level by level.
+#'   variable, with the band that holds it pointwise with probability `level`.
+#'   If the formula has a factor of two to five levels, each level has a curve
+#'   and points of its colour, of several such factors those of the one with the
+#'   clearest coefficient. With one curve a linear regression also has lines
+#'   between which a new response of weight 1 lies with that probability. With
+#'   groups the band is that of a group without deviations, and a new response
+#'   is one of a new group. Other numeric variables are set to their means,
+#'   factors to their most frequent level: a line above the plot says where,
+#'   unless `main` is given. A variable that is a matrix has no curve. Points of
+#'   a linear regression are the observations, moved along the fixed effects to
+#'   where the other variables are set, which are partial residuals around the
+#'   curve. Those of a binomial one are observed proportions of counts, or ticks
+#'   above and below for successes and failures, of the observations with the
+#'   levels that are drawn. A factor is shown level by level.
 #' * `"calibration"`, for binomial responses: observations in groups of similar
 #'   predicted probability; their observed proportion of successes against the
 #'   predicted one, with the interval that holds the proportion with probability
 #'   `level` if the model is right.
 #' * `"groups"`, for a formula with groups: the coefficient \eqn{w_{jk}}{w_jk}
-#'   of one term in every group, in the order of its posterior mean, with its
+#'   of each term in every group, in the order of its posterior mean, with its
 #'   50% and `level` intervals. The vertical line is the posterior mean of
 #'   \eqn{\mu_w}{mu_w}, the fixed effect of the term, or 0 if the term has none.
-#'   More than 60 groups are drawn as thin lines without names.
+#'   Of more than 40 groups there are those that are furthest from this line in
+#'   posterior standard deviations, with intervals from at most 1,000 draws.
 #' * `"shrinkage"`, for [gibbs_hlm()]: on the left the least squares estimate of
 #'   the coefficient from the rows of the group alone, on the right its
 #'   posterior mean. Fixed effects of columns that are not before the bar are
@@ -56,8 +69,9 @@
 #' @param groups For `"calibration"`: whole number, at least 2, of groups;
 #'   default 10, fewer with fewer than 100 observations.
 #' @param term For `"groups"` and `"shrinkage"`: the name of a term before the
-#'   bar; default the first.
-#' @param ... Graphical parameters.
+#'   bar; default all, at most four, in a panel each.
+#' @param ... Graphical parameters; `main` stands in the place of the lines above
+#'   the picture.
 #' @return `x`, invisibly.
 #' @section Errors: `gibbsite_error_argument` for an unknown type, term or
 #'   variable, and for `"shrinkage"` where no group has estimates of its own;
@@ -85,34 +99,73 @@ plot.gibbsite_regression <- function(x, type = NULL, variable = NULL,
                                      groups = NULL, per = c("sd", "unit"),
                                      term = NULL, ...) {
   if (has_short_names()) return(with_whole_names())
-  call <- rlang::current_env()
-  own <- regression_plots(fit_part(x, "model"))
-  asked <- plot_of_regression(
-    x, type, variable, level, variables, groups, per, term, own, call,
-    check_plot_types
-  )
-  type <- asked$type
-  if (length(type) != 1L || !type %in% own) {
-    return(plot.gibbsite_fit(x, type = type, variables = variables, ...))
-  }
-  level <- asked$level
-  switch(type,
-    coefficients = ,
-    odds = plot_coefficients(
-      coefficients_shown(x, variables, level, asked$per, call, type == "odds"),
-      ...
-    ),
-    response = plot_response(x, variable, level, call, ...),
-    calibration = plot_calibration(x, level, groups, call, ...),
-    groups = plot_coefficients(hlm_groups_shown(x, asked$term, level), ...),
-    shrinkage = plot_hlm_shrinkage(x, asked$term, call, ...)
-  )
+  draw_base(picture_regression(
+    x, type, variable, level, variables, groups, per, term,
+    rlang::current_env(), ...
+  ), list(...))
   invisible(x)
 }
 
 #' @rdname plot.gibbsite_regression
 #' @export
 plot.laplace_logistic <- plot.gibbsite_regression
+
+#' @rdname autoplot
+#' @exportS3Method ggplot2::autoplot
+autoplot.gibbsite_regression <- function(object, type = NULL, variable = NULL,
+                                         level = 0.95, variables = NULL,
+                                         groups = NULL, per = c("sd", "unit"),
+                                         term = NULL, ...) {
+  check_no_more(...)
+  draw_ggplot(picture_regression(
+    object, type, variable, level, variables, groups, per, term,
+    rlang::current_env()
+  ))
+}
+
+#' @rdname autoplot
+#' @exportS3Method ggplot2::autoplot
+autoplot.laplace_logistic <- autoplot.gibbsite_regression
+
+picture_regression <- function(fit, type, variable, level, variables, groups,
+                               per, term, call, ...) {
+  model <- fit_part(fit, "model")
+  own <- regression_plots(model)
+  type <- check_plot_types(
+    default_types(type, variables, default_regression_plot(fit)), call, own
+  )
+  of_groups <- intersect(c("groups", "shrinkage"), c("groups", own))
+  check_plots_with(variable, type, "response", call)
+  check_plots_with(groups, type, "calibration", call)
+  check_plots_with(term, type, of_groups, call)
+  check_plots_with(
+    variables, type,
+    c(intersect(c("coefficients", "odds"), own), plot_types), call
+  )
+  per <- check_per(per, call)
+  level <- check_level(level, call = call)
+  if (!type[[1L]] %in% own) {
+    return(picture_chains(fit, type, variables, call, ...))
+  }
+  if (type %in% of_groups) {
+    bar <- model$layout$bar
+    terms <- if (is.null(term)) {
+      utils::head(bar, 4L)
+    } else {
+      check_choice(term, bar, arg = "term", call = call)
+    }
+  }
+  switch(type,
+    coefficients = ,
+    odds = picture_intervals(coefficients_shown(
+      fit, variables, level, per, call, type == "odds"
+    )),
+    response = picture_response(fit, variable, level, call),
+    calibration = picture_calibration(fit, level, groups, call),
+    groups = picture_groups(fit, terms, level),
+    shrinkage = picture_shrinkage(fit, terms, call)
+  )
+}
 
 # The pictures that a regression has in addition to those of chains.
 regression_plots <- function(model) {
@@ -121,35 +174,6 @@ regression_plots <- function(model) {
     if (has_groups(model)) c("groups", if (!binomial) "shrinkage"),
     "coefficients", if (has_log_odds(model)) "odds", "response",
     if (binomial) "calibration"
-  )
-}
-
-# list(type, level, per, term) of plot() and autoplot(), checked. own: of
-# regression_plots(); check_types(type, call, own).
-plot_of_regression <- function(fit, type, variable, level, variables, groups,
-                               per, term, own, call, check_types,
-                               chains = c("trace", "density")) {
-  type <- check_types(
-    default_types(type, variables, default_regression_plot(fit), chains), call,
-    own
-  )
-  check_plots_with(variable, type, "response", call)
-  check_plots_with(groups, type, "calibration", call)
-  check_plots_with(
-    term, type, intersect(c("groups", "shrinkage"), c("groups", own)), call
-  )
-  check_plots_with(
-    variables, type,
-    c(intersect(c("coefficients", "odds"), own), plot_types), call
-  )
-  list(
-    type = type, per = check_per(per, call),
-    level = check_level(level, arg = "level", call = call),
-    term = if (any(type %in% c("groups", "shrinkage"))) {
-      check_choice(
-        term, fit_part(fit, "model")$layout$bar, arg = "term", call = call
-      )
-    }
   )
 }
 

@@ -204,16 +204,17 @@ plot.gibbsite_map <- function(x, ...) {
         i = "{.fn gibbs_sample} computes it if {.arg log_joint} is given.")
     )
   }
-  sweeps <- seq_along(x$trace)
-  defaults <- list(
-    type = "o", pch = 20, las = 1, bty = "l", col = gibbsite_palette(1),
-    xlab = "sweep", ylab = "log joint density", main = "Climb of the best start"
-  )
-  given <- list(...)
-  defaults <- defaults[setdiff(names(defaults), names(given))]
-  do.call(
-    graphics::plot, c(list(sweeps, x$trace), defaults, given)
-  )
+  table <- data.frame(x = seq_along(x$trace), y = x$trace)
+  draw_base(picture(
+    table, list(
+      picture_layer("line", table, "log joint density"),
+      picture_layer("point", data.frame(table, size = 1), "log joint density")
+    ), plot_key("log joint density", gibbsite_palette(1), lty = 1, lwd = 1,
+                pch = 19, shown = FALSE),
+    x = picture_axis("sweep", at = unique(round(pretty(table$x)))),
+    y = picture_axis("log joint density"),
+    title = "Climb of the best start"
+  ), list(...))
   invisible(x)
 }
 

@@ -327,75 +327,68 @@ plot.gibbsite_sbc <- function(x, type = c("ecdf", "histogram"),
   )
   ranks <- simulated_rows(x)
   draws <- model$data$draws
+  band <- paste0(percent(level), " band of a correct sampler")
+  shown <- switch(type, ecdf = rank_ecdf, histogram = rank_histogram)
+  table <- in_panels(lapply(names, function(name) {
+    shown(ranks[, name], draws, level)
+  }), names)
   colour <- gibbsite_palette(1L)
-  key <- rbind(
-    if (type == "ecdf") {
-      plot_key("seen", colour, lty = 1)
-    } else {
-      plot_key("seen", fill = grDevices::adjustcolor(colour, 0.75))
-    },
-    plot_key(
-      paste0(percent(level), " band of a correct sampler"),
-      fill = "grey88"
-    )
-  )
-  old <- graphics::par(
-    mfrow = grDevices::n2mfrow(length(names)), mar = c(2, 3.4, 2, 0.8),
-    oma = c(3, 1.6, 0, 0), mgp = c(2, 0.5, 0), tcl = -0.3, las = 1, xpd = FALSE,
-    mex = 1, cex = if (length(names) > 2L) 0.7 else 0.85
-  )
-  on.exit(graphics::par(old))
-  draw <- switch(type, ecdf = draw_rank_ecdf, histogram = draw_rank_histogram)
-  for (name in names) {
-    draw(ranks[, name], draws, level)
-    graphics::mtext(name, adj = 0, line = 0.35, font = 2, cex = 0.8)
-  }
-  page_titles("rank / draws", switch(
-    type, ecdf = "difference of the ecdf", histogram = "simulations"
+  lines <- type == "ecdf"
+  half <- if (!lines) 0.5 * diff(table$x[1:2])
+  draw_base(picture(
+    table, list(
+      if (lines) picture_layer("band", table, band) else {
+        picture_layer("rect", data.frame(
+          xmin = table$x - half, xmax = table$x + half, ymin = table$lower,
+          ymax = table$upper, panel = table$panel
+        ), band)
+      },
+      picture_layer("hline", unique(data.frame(
+        y = table$middle, panel = table$panel
+      )), "rule"),
+      if (lines) picture_layer("step", table, "seen") else {
+        picture_layer("rect", data.frame(
+          xmin = table$x - 0.9 * half, xmax = table$x + 0.9 * half, ymin = 0,
+          ymax = table$y, panel = table$panel
+        ), "seen")
+      }
+    ), rbind(
+      if (lines) plot_key("seen", colour, lty = 1, lwd = 1.6) else {
+        plot_key("seen", NA, fill = pale(colour, 0.75))
+      },
+      plot_key(band, NA, fill = "grey88"), rule_key()
+    ), x = picture_axis("rank / draws"), y = picture_axis(switch(
+      type, ecdf = "difference of the ecdf", histogram = "simulations"
+    ), free = TRUE, floor = type == "histogram"),
+    panels = data.frame(panel = names, title = names)
   ))
-  draw_page_key(key)
   invisible(x)
 }
 
-# F(r) - (r + 1) / (draws + 1), with the band.
-draw_rank_ecdf <- function(ranks, draws, level) {
+# F(r) - (r + 1) / (draws + 1), with the band: x, y, lower, upper, middle.
+rank_ecdf <- function(ranks, draws, level) {
   n <- length(ranks)
   at <- c(0, seq_len(draws + 1)) / (draws + 1)
   band <- ecdf_band(n, draws, 1 - level)
-  lower <- c(0, band$lower / n) - at
-  upper <- c(0, band$upper / n) - at
-  seen <- c(0, rank_counts(ranks, draws) / n) - at
-  high <- 1.05 * max(abs(c(lower, upper, seen)))
-  graphics::plot(
-    at, seen, type = "n", bty = "l", ylim = c(-high, high), las = 1,
-    xlab = "", ylab = ""
+  data.frame(
+    x = at, y = c(0, rank_counts(ranks, draws) / n) - at,
+    lower = c(0, band$lower / n) - at, upper = c(0, band$upper / n) - at,
+    middle = 0
   )
-  graphics::polygon(c(at, rev(at)), c(lower, rev(upper)), col = "grey88",
-                    border = NA)
-  graphics::abline(h = 0, col = "grey55")
-  graphics::lines(at, seen, type = "s", lwd = 1.6, col = gibbsite_palette(1L))
 }
 
 # Counts in classes of equally many ranks, at most 20 and with 10 simulations
 # expected in each if possible, with the band of each.
-draw_rank_histogram <- function(ranks, draws, level) {
+rank_histogram <- function(ranks, draws, level) {
   cells <- draws + 1L
   sizes <- seq_len(cells)[cells %% seq_len(cells) == 0L]
   n <- length(ranks)
   classes <- max(sizes[sizes <= max(1, min(20, n / 10))])
-  count <- tabulate(ranks %/% (cells / classes) + 1, classes)
   tail <- (1 - level) / 2
   band <- stats::qbinom(c(tail, 1 - tail), n, 1 / classes)
-  graphics::plot(
-    c(0, classes), c(0, 1.05 * max(count, band)), type = "n", bty = "l",
-    xaxt = "n", yaxs = "i", las = 1, xlab = "", ylab = ""
+  data.frame(
+    x = (seq_len(classes) - 0.5) / classes,
+    y = tabulate(ranks %/% (cells / classes) + 1, classes),
+    lower = band[[1L]], upper = band[[2L]], middle = n / classes
   )
-  graphics::axis(1, classes * (0:4) / 4, (0:4) / 4)
-  graphics::rect(0, band[[1L]], classes, band[[2L]], col = "grey88",
-                 border = NA)
-  graphics::abline(h = n / classes, col = "grey55")
-  graphics::rect(seq_len(classes) - 0.95, 0, seq_len(classes) - 0.05, count,
-                 border = NA, col = grDevices::adjustcolor(
-                   gibbsite_palette(1L), 0.75
-                 ))
 }

@@ -659,9 +659,10 @@ test_that("the picture of odds ratios is that of coefficients, exponentiated", {
   chosen <- c("(Intercept)", "wt", "cyl6")
   sd <- stats::sd(cars$wt)
   shown <- coefficients_shown(fit, chosen, 0.9, "sd", NULL)
-  expect_identical(
-    shown$table$name, c("(Intercept)", "wt, per sd", "cyl6, per unit")
-  )
+  expect_identical(shown$table$name, c("(Intercept)", "wt", "cyl: 6"))
+  expect_identical(as.character(shown$table$panel), c(
+    "intercept", "per standard deviation", "against the reference level"
+  ))
   expect_identical(shown$xlab, "change in log-odds (intercept: log-odds)")
   expect_equal(shown$table$centre, unname(coef(fit)[chosen]) * c(1, sd, 1))
   odds <- coefficients_shown(fit, chosen, 0.9, "sd", NULL, odds = TRUE)
@@ -692,7 +693,7 @@ test_that("coefficients are per unit if asked for, and factors always are", {
     of_factors(columns, design), c(TRUE, TRUE, TRUE, FALSE, FALSE, TRUE)
   )
   shown <- coefficients_shown(fit, c("cyl1", "gear.L"), 0.9, "sd", NULL)
-  expect_match(shown$xlab, "per unit")
+  expect_match(shown$xlab, "against the reference level")
   file <- withr::local_tempfile(fileext = ".png")
   grDevices::png(file)
   plot(fit, type = "coefficients", per = "unit")
@@ -707,7 +708,9 @@ test_that("the axis says what all coefficients are per, if it is the same", {
   cars <- transform(mtcars, cyl = factor(cyl))
   fit <- laplace_logistic(am ~ wt + cyl, cars, draws = 20, seed = 1)
   expect_identical(axis("wt"), "change in log-odds per standard deviation")
-  expect_identical(axis(c("cyl6", "cyl8")), "change in log-odds per unit")
+  expect_identical(
+    axis(c("cyl6", "cyl8")), "change in log-odds against the reference level"
+  )
   expect_identical(axis("(Intercept)"), "log-odds")
 })
 

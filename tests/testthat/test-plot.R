@@ -1,5 +1,6 @@
-# Pictures are judged by eye; these tests see to it that each is drawn, that
-# odd fits have one, and that the device is left as it was.
+# plot() of chains and of other classes: that each is drawn, that odd fits have a
+# picture, and that the device is left as it was. What is on pictures is in
+# test-picture.R.
 
 draw <- function(...) {
   file <- withr::local_tempfile(fileext = ".pdf")
@@ -38,17 +39,40 @@ test_that("odd fits have a picture", {
   draw(fake_fit(draws = 6000, chains = 2, columns = 1), plot_types)
 })
 
-test_that("six quantities are drawn by default, those with the largest R-hat", {
-  fit <- fake_fit(draws = 100, columns = 9, values = function(k) {
-    x <- matrix(rnorm(900), 100)
-    x[, c(2, 8)] <- x[, c(2, 8)] + 3 * k
-    x
-  })
+test_that("six quantities are drawn by default, with a large R-hat if any", {
+  values <- function(shift) {
+    function(k) {
+      x <- matrix(rnorm(900), 100)
+      x[, c(2, 8)] <- x[, c(2, 8)] + shift * k
+      x
+    }
+  }
+  fit <- fake_fit(draws = 100, columns = 9, values = values(3))
   shown <- plotted_draws(fit, NULL, NULL)
   expect_equal(dim(shown)[3], 6)
   expect_true(all(c("x[2]", "x[8]") %in% dimnames(shown)$variable))
-  expect_equal(attr(shown, "of"), 9)
+  expect_match(attr(shown, "note"), "^6 of 9 quantities: those with the larg")
+  # the first, if all chains agree
+  long <- array(stats::qnorm(stats::ppoints(4000)), c(1000, 4, 9))
+  long[] <- withr::with_seed(1, sample(long))
+  chosen <- default_quantities(long, list(1:4))
+  expect_identical(chosen$shown, 1:6)
+  expect_match(chosen$note, "the first; of all")
   draw(fit)
+})
+
+test_that("R-hat of halves is that of posterior, for all quantities at once", {
+  draws <- array(withr::with_seed(1, rnorm(300)), c(25, 4, 3))
+  draws[, 2, 3] <- draws[, 2, 3] + 2
+  expect_equal(
+    split_rhat(draws), apply(draws, 3, posterior::rhat_basic),
+    tolerance = 0.02
+  )
+  even <- draws[1:24, , ]
+  expect_equal(split_rhat(even), apply(even, 3, posterior::rhat_basic))
+  even[, , 1] <- 4
+  even[3, 1, 2] <- Inf
+  expect_identical(split_rhat(even)[1:2], c(1, Inf))
 })
 
 test_that("what cannot be drawn is an error", {
@@ -95,10 +119,9 @@ test_that("a key has all its entries, in rows that fit", {
 })
 
 test_that("panels are as square as the page allows", {
+  three <- list(layout = "wrap", panels = data.frame(panel = 1:3))
   grids <- lapply(list(c(7, 3), c(6, 6), c(3, 7)), function(size) {
-    grDevices::pdf(NULL, size[1], size[2])
-    on.exit(grDevices::dev.off())
-    page_grid(3)
+    panel_grid(three, c(width = size[1], height = size[2]))
   })
   expect_equal(grids, list(c(1, 3), c(2, 2), c(3, 1)))
 })
@@ -109,25 +132,11 @@ test_that("parameters of different scales have axes of their own", {
       function(x) -sum((x / c(1, scale))^2) / 2, c(a = 1, b = scale), seed = 1
     )
   }
-  shown <- function(fit) {
-    laplace_coefficients_shown(fit, c("a", "b"), 0.9, "value")
-  }
-  expect_false(needs_own_scales(shown(fit(2))))
-  expect_true(needs_own_scales(shown(fit(100))))
+  panels <- function(fit) drawn(plot(fit))$panels
+  expect_identical(panels(fit(2)), 1L)
+  expect_identical(panels(fit(100)), 2L)
   draw(fit(2))
   draw(fit(100))
-})
-
-test_that("margins in inches are given back in lines", {
-  grDevices::pdf(NULL)
-  withr::defer(grDevices::dev.off())
-  before <- graphics::par("mar")
-  old <- open_keyed(plot_key("a line", lty = 1))
-  expect_false(identical(graphics::par("mar"), before))
-  graphics::par(old)
-  # the lines stay where the letters become smaller
-  graphics::par(mfrow = c(3, 3))
-  expect_equal(graphics::par("mar"), before)
 })
 
 test_that("topics are drawn, many terms and few", {

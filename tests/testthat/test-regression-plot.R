@@ -60,7 +60,8 @@ test_that("the axis of coefficients is as long as their intervals", {
     seed = 1
   )
   pages <- list(
-    page_of(plot(logit)), page_of(plot(logit, type = "odds")),
+    page_of(plot(logit, "coefficients", variables = c("g2", "g3", "g4"))),
+    page_of(plot(logit, type = "odds", variables = c("g2", "g3", "g4"))),
     page_of(plot(logit, type = "odds", variables = "x", per = "unit")),
     page_of(plot(normal, "coefficients", variables = "a"))
   )
@@ -77,26 +78,33 @@ test_that("the axis of coefficients is as long as their intervals", {
 
 test_that("a response plot says where the other variables stand", {
   others <- function(formula, variable) {
-    fit <- fit_lm(formula)
-    response_shown(fit, variable, 0.95, NULL)$grid$others
+    shown <- response_shown(fit_lm(formula), variable, 0.95, NULL)
+    grep("^at ", shown$note, value = TRUE)
   }
   expect_identical(
-    others(y ~ x + z + g + day, "x"),
-    c("z = 0.5", "g = 1", "day = 2020-01-11")
+    others(y ~ x + z + g + day, "x"), "at z = 0.5, day = 2020-01-11"
+  )
+  expect_identical(
+    others(y ~ x + z + g + day, "g"),
+    paste0("at x = ", format(mean(rows$x), digits = 3),
+           ", z = 0.5, day = 2020-01-11")
   )
   expect_identical(others(y ~ x, "x"), character())
-  expect_identical(others(y ~ x + M, "x"), "M = its means")
+  expect_identical(others(y ~ x + M, "x"), "at M = its means")
   # levels that the formula makes of numbers are levels in the plot too
-  expect_identical(others(y ~ x + factor(z), "x"), "z = 0")
+  shown <- response_shown(fit_lm(y ~ x + factor(z)), "x", 0.95, NULL)
+  expect_identical(shown$grid$by, "z")
   fit <- fit_lm(y ~ x + factor(z))
   grid <- response_shown(fit, "z", 0.95, NULL)$grid
   expect_identical(grid$at, 0:1)
-  page <- page_of(plot(fit, type = "response", variable = "x"))
+  page <- page_of(plot(fit_lm(y ~ x + z), type = "response", variable = "x"))
   said <- function(page) {
-    any(grepl("(at z = 0)", page, fixed = TRUE, useBytes = TRUE))
+    any(grepl("(at z = 0.5)", page, fixed = TRUE, useBytes = TRUE))
   }
   expect_true(said(page))
-  own <- page_of(plot(fit, type = "response", variable = "x", main = "A"))
+  own <- page_of(plot(
+    fit_lm(y ~ x + z), type = "response", variable = "x", main = "A"
+  ))
   expect_false(said(own))
   page_of(plot(fit, type = "response", variable = "z"))
   # a matrix without names of columns
@@ -104,12 +112,18 @@ test_that("a response plot says where the other variables stand", {
     cbind(rows$x, rows$y), rows$z, seed = 1, progress = FALSE
   )
   page_of(plot(nameless, type = "response", variable = "V2"))
-  words <- paste("v", 1:3)
-  expect_identical(others_text(words), "at v 1, v 2, v 3")
-  expect_identical(others_text(words, 1), "at v 1 and 2 more")
+  # no value is hidden, and 0 is 0 but for rounding
+  many <- stats::setNames(as.list(1:9), paste("variable", 1:9))
+  expect_identical(
+    others_text(many, many),
+    paste("at", paste0("variable ", 1:9, " = ", 1:9, collapse = ", "))
+  )
+  expect_identical(others_text(list(b = -3.7e-16), list(b = 1:3)), "at b = 0")
   skip_if_not_installed("ggplot2")
-  picture <- ggplot2::autoplot(fit, type = "response", variable = "x")
-  expect_identical(picture$labels$subtitle, "at z = 0")
+  picture <- ggplot2::autoplot(
+    fit_lm(y ~ x + z), type = "response", variable = "x"
+  )
+  expect_identical(picture$labels$subtitle, "at z = 0.5")
 })
 
 test_that("a variable that is a matrix has no curve, others beside it have", {
