@@ -441,8 +441,8 @@ model_invariants.bmf_model <- function(model, draws) {
   cbind(cutpoint_gaps(model, draws), draws[, judged, drop = FALSE])
 }
 
-# Predictions are the answers. Their error hardly depends on how many factors are
-# in use, which the precision of the ratings does.
+# Predictions are the answers. Their error hardly depends on how many factors
+# are in use; the precision of the ratings does.
 #' @exportS3Method
 model_inner.bmf_model <- function(model) {
   c("beta", "rmse", "log_lik", "log_joint")

@@ -120,3 +120,6 @@ size_words <- function(size) {
 # ---- The clock --------------------------------------------------------------
 
 now <- function() unclass(Sys.time())[[1L]]
+
+# How a run ends that was not stopped.
+endings <- c("done", "cap", "rule", "time")

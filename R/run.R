@@ -272,9 +272,6 @@ drive <- function(job) {
   job
 }
 
-# How a run ends that was not stopped.
-endings <- c("done", "cap", "rule", "time")
-
 # NULL if the run goes on. `vain`: it would not help.
 end_of_run <- function(job, check, common, vain) {
   if (check$verdict == "met") {

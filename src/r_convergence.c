@@ -90,7 +90,7 @@ SEXP C_mean_error(SEXP draws) {
     if (is == VARIES)
       of = convergence_of_mean(&w, x);
     REAL(VECTOR_ELT(table, 0))[v] = number_or_na(of.ess);
-    REAL(VECTOR_ELT(table, 1))[v] = number_or_na(of.error);
+    REAL(VECTOR_ELT(table, 1))[v] = number_or_na(of.mcse);
   }
   UNPROTECT(1);
   return table;
@@ -129,8 +129,8 @@ SEXP C_column_quantiles(SEXP values, SEXP probs) {
     }
     for (size_t k = 0; k < count; k++)
       REAL(result)
-      [j * count + k] =
-        missing ? NA_REAL : quantile_of(x, (int)n, REAL(probs)[k]);
+    [j * count + k] =
+      missing ? NA_REAL : quantile_of(x, (int)n, REAL(probs)[k]);
     if (j % 1024 == 0)
       R_CheckUserInterrupt();
   }

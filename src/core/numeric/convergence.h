@@ -57,7 +57,7 @@ convergence_measures convergence_measure(convergence_work *w, const double *x);
 /* The effective sample size of the values themselves, and the Monte Carlo standard
  * error of their mean, sd(x) / sqrt(ess). */
 typedef struct {
-  double ess, error;
+  double ess, mcse;
 } convergence_mean;
 
 convergence_mean convergence_of_mean(convergence_work *w, const double *x);
