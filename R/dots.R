@@ -54,14 +54,21 @@ whole_names <- function(f, typed, env) {
 }
 
 # The names in the call of the function that runs in `frame` that are those of
-# no argument of it.
+# no argument of it. For methods of other packages' generics there are none:
+# there an argument may be abbreviated where R allows it.
 completed_names <- function(frame) {
   i <- frame_number(frame)
-  if (is.na(i)) {
+  generic <- frame[[".Generic"]]
+  if (is.na(i) || !is.null(generic) && !is_own_function(generic)) {
     return(character())
   }
   given <- given_arguments(sys.call(i), sys.frame(sys.parents()[[i]]))
   setdiff(rlang::names2(given), c("", names(formals(sys.function(i)))))
+}
+
+is_own_function <- function(name) {
+  f <- get0(name, mode = "function")
+  is.function(f) && identical(topenv(environment(f)), topenv())
 }
 
 # The number of a frame, NA if no function runs in it.

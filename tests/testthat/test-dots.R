@@ -125,31 +125,29 @@ test_that("a call may name its formula, in any position", {
   expect_identical(nobs(fits[["6"]]), 7L)
 })
 
-test_that("a name in short is no argument", {
+test_that("a name in short is no argument of the package's own functions", {
   set.seed(1)
   made <- sim_bmf(12, 8, rank = 2, share = 0.5)
-  names(made) <- c("s", "d", "y")
+  ratings <- brief(gibbs_bmf, made, rank = 2)
   fit <- brief(gibbs_lm, dist ~ speed, cars)
-  new <- data.frame(speed = 10)
+  names(made) <- c("s", "d", "y")
   expect_gibbsite_error({
     gibbs_bmf(y ~ s + d, made, user = "s", rank = 2)
     gibbs_lm(dist ~ speed, cars, pri = lm_prior())
-    predict(fit, new, int = "mean")
-    posterior_predict(fit, new, nd = 3)
-    summary(fit, var = "speed")
+    recommend(ratings, user = "1")
+    extend(fit, 10, thr = 1)
   })
   # also in a call that passes its arguments on
-  pass <- function(...) predict(fit, ...)
+  pass <- function(...) gibbs_bmf(y ~ s + d, made, ...)
   expect_error(
-    pass(new, inter = "mean"), "no argument `inter`",
-    class = "gibbsite_error_argument"
+    pass(user = "s"), "no argument `user`", class = "gibbsite_error_argument"
   )
   expect_error(
-    lapply(list(fit), predict, new, inter = "mean"), "no argument `inter`",
-    class = "gibbsite_error_argument"
+    lapply(list(y ~ s + d), gibbs_bmf, made, user = "s"),
+    "no argument `user`", class = "gibbsite_error_argument"
   )
+  new <- data.frame(speed = 10)
   expect_identical(
-    pass(new, interval = "mean"),
-    do.call(predict, list(fit, new, interval = "mean"))
+    predict(fit, new, inter = "mean"), predict(fit, new, interval = "mean")
   )
 })

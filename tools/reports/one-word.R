@@ -54,6 +54,6 @@ right("variances of a logistic prior have words", {
 })
 refused("a completed name", gibbs_bmf(y ~ s + d, made, user = "user"),
         says = "There is no argument `user`")
-refused("a completed name in predict()",
-        predict(line, data.frame(speed = 9), inter = "mean"),
-        says = "There is no argument `inter`")
+refused("a completed name of another function",
+        recommend(ratings, user = "1"),
+        says = "There is no argument `user`")
