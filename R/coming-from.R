@@ -1,5 +1,8 @@
 # The help page of the calls of other packages.
 
+# a row of a table is one line
+# nolint start: line_length_linter.
+
 #' Coming from other packages
 #'
 #' The calls of gibbsite beside those of packages that you may know. The
@@ -38,3 +41,4 @@
 #' predict(fit, data.frame(speed = 15), interval = "prediction")
 #' @name coming_from
 NULL
+# nolint end

@@ -1,8 +1,8 @@
 # The functions of the package on one page, as PDF and SVG:
 #   Rscript tools/cheatsheet.R FOLDER
 #
-# Which verb a model has is tried on a small fit of it.  A name in the boxes that
-# the package does not have is an error.  Uses the installed package.
+# Which verb a model has is tried on a small fit of it.  A name in the boxes
+# that the package does not have is an error.  Uses the installed package.
 
 suppressPackageStartupMessages(library(gibbsite))
 
@@ -234,8 +234,8 @@ page <- function() {
   graphics::plot.window(c(0, width), c(0, height))
   put(10, 11, "gibbsite", 18, 2, blue)
   put(45, 12, paste(
-    "fit, check, read, predict, go on: every fit is a list of coda's matrices of",
-    "draws"
+    "fit, check, read, predict, go on: every fit is a list of coda's matrices",
+    "of draws"
   ), 9, col = grey)
   model_table(10, 22)
   verb_table(190, 22)

@@ -69,7 +69,7 @@ as_mathml <- function(formulas) {
   source <- tempfile(fileext = ".md")
   target <- tempfile(fileext = ".html")
   write(paste0(mark, tex_of(formulas), mark, "\n"), source)
-  log <- rmarkdown::pandoc_convert(
+  rmarkdown::pandoc_convert(
     source, "html", output = target, options = c("--mathml", "--wrap=none")
   )
   made <- regmatches(read(target), gregexpr(

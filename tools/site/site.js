@@ -18,7 +18,9 @@
   if (contents) {
     const list = document.createElement("nav");
     list.className = "nav flex-column";
-    document.querySelectorAll("main h2, main h3").forEach((head) => {
+    let heads = document.querySelectorAll("main h2, main h3");
+    if (heads.length > 25) heads = document.querySelectorAll("main h2");
+    heads.forEach((head) => {
       const at = head.id || head.parentNode.id;
       if (at) {
         const deep = head.tagName === "H3" ? " ps-4" : "";
