@@ -168,8 +168,8 @@ typical_offset <- function(model) {
   }
 }
 
-# "at hp = 147, cyl = 4"; NULL if there are no others. A number that is 0 but for
-# rounding is 0.
+# "at hp = 147, cyl = 4"; NULL if there are no others. A number that is 0 but
+# for rounding is 0.
 others_text <- function(typical, data) {
   if (length(typical) == 0L) {
     return(NULL)
