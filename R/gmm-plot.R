@@ -276,7 +276,6 @@ certainty_alpha <- function(certainty, k) {
 # The table has a row for each point: x, y, component, certainty; with more
 # variables for each pair of variables.
 picture_components <- function(fit, shown, level) {
-  model <- fit_part(fit, "model")
   some <- drawn_observations(fit, if (length(shown) > 2L) 2000 else 10000)
   x <- some$x[, shown, drop = FALSE]
   prob <- component_probabilities(fit, some$x)

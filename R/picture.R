@@ -7,8 +7,8 @@
 # row for each level of the layers' column `panel`: panel, title, and if wanted
 # note, xlab, no_y (no axis of heights), size (of a panel in a stack); `layout`:
 # "wrap" in `columns` columns (NULL: as the page allows), "stack" in one,
-# "pairs" for panels of all pairs of `names`; `square`: whether a unit is equally
-# long on both axes.
+# "pairs" for panels of all pairs of `names`; `square`: whether a unit is
+# equally long on both axes.
 picture <- function(table, layers, key = NULL, x = picture_axis(),
                     y = picture_axis(), note = NULL, title = NULL,
                     panels = NULL, layout = "wrap", columns = NULL,

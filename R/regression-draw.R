@@ -332,7 +332,9 @@ picture_curves <- function(shown, level) {
   points <- shown$points
   by <- shown$grid$by
   words <- function(rows) {
-    if (is.null(by)) rep("mean", nrow(rows)) else {
+    if (is.null(by)) {
+      rep("mean", nrow(rows))
+    } else {
       paste(by, "=", as.character(rows$by))
     }
   }
