@@ -17,8 +17,8 @@
 #' - [laplace()]: [plot.gibbsite_laplace()].
 #'
 #' @param object A fit.
-#' @param type,variables,level,topics,n,chain,newdata,variable,term,groups,per
-#'   As in the `plot()` method.
+#' @param type,variables,level,topics,n,chain As in the `plot()` method.
+#' @param newdata,variable,term,groups,per As in the `plot()` method.
 #' @param ... Not used.
 #' @return A ggplot.
 #' @section Errors: As for the `plot()` method.

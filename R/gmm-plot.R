@@ -135,15 +135,15 @@ drawn_observations <- function(fit, most) {
   })
 }
 
-# What components, their means and the parts of a density look like. `shown`:
-# whether the key has the components.
+# What components, their means and the parts of a density look like.
 component_key <- function(p, lty = 1, pch = 19) {
   words <- component_words(p)
   colours <- p$colours
   rbind(
     plot_key(words, ifelse(is.na(colours), "transparent", colours), lty = lty,
              pch = pch),
-    plot_key(paste("mean of", words), colours, pch = 3, shown = FALSE)
+    plot_key(paste("mean of", seq_along(words)), colours, pch = 3,
+             shown = FALSE)
   )
 }
 
@@ -208,7 +208,8 @@ density_shown <- function(fit, j, level) {
   component <- max.col(prob, ties.method = "first")
   seen <- !is.na(some$x[, j])
   list(
-    p = p, x = x[!is.na(x)], ticks = some$x[seen, j], at = at, band = predict_density(blocks, matrix(at), level),
+    p = p, x = x[!is.na(x)], ticks = some$x[seen, j], at = at,
+    band = predict_density(blocks, matrix(at), level),
     parts = parts, component = component[seen],
     certainty = prob[cbind(seq_along(component), component)][seen],
     xlab = if (length(model$variables) == 1L) {
@@ -276,7 +277,6 @@ certainty_alpha <- function(certainty, k) {
 # The table has a row for each point: x, y, component, certainty; with more
 # variables for each pair of variables.
 picture_components <- function(fit, shown, level) {
-  model <- fit_part(fit, "model")
   some <- drawn_observations(fit, if (length(shown) > 2L) 2000 else 10000)
   x <- some$x[, shown, drop = FALSE]
   prob <- component_probabilities(fit, some$x)
@@ -310,7 +310,9 @@ picture_components <- function(fit, shown, level) {
       ), several),
       list(
         picture_layer("line", ellipses, ellipses$component),
-        picture_layer("point", centres, paste("mean of", centres$component))
+        picture_layer(
+          "point", centres, paste("mean of", as.integer(centres$component))
+        )
       )
     ), rbind(
       component_key(p), plot_key(ellipse, "grey35", lty = 1),
@@ -390,7 +392,9 @@ contours_shown <- function(fit, shown, x) {
   model <- fit_part(fit, "model")
   draws <- do.call(rbind, chain_matrices(fit))
   grid <- lapply(seq_len(2L), function(j) {
-    seq_range(grDevices::extendrange(x[!is.na(x[, j]), j], f = 0.12), 60L)
+    ends <- range(x[, j], na.rm = TRUE)
+    if (diff(ends) == 0) ends <- ends + c(-0.5, 0.5)
+    seq_range(grDevices::extendrange(ends, f = 0.12), 60L)
   })
   blocks <- marginal_blocks(
     gmm_blocks(model, draws[evenly(nrow(draws), 200), , drop = FALSE]), shown

@@ -215,7 +215,9 @@ plot.gibbs_gmm_unknown <- function(x, type = NULL, level = 0.95,
                                    variables = NULL, ...) {
   if (has_short_names()) return(with_whole_names())
   call <- rlang::current_env()
-  draw_base(picture_gmm_unknown(x, type, level, variables, call, ...), list(...))
+  draw_base(
+    picture_gmm_unknown(x, type, level, variables, call, ...), list(...)
+  )
   invisible(x)
 }
 
@@ -244,9 +246,9 @@ picture_gmm_unknown <- function(fit, type, level, variables, call, ...) {
   shown <- plotted_variables(fit_part(fit, "model"), variables, call)
   if (length(shown) == 1L) {
     shown <- unknown_density_shown(fit, shown, level, call)
+    ticks <- data.frame(x = shown$x[evenly(length(shown$x), 2000)])
     density_picture(
-      shown, level, list(picture_layer("rug", data.frame(x = shown$x), "observation")),
-      NULL
+      shown, level, list(picture_layer("rug", ticks, "observation")), NULL
     )
   } else {
     picture_clusters(fit, shown)

@@ -188,7 +188,8 @@ picture_shrinkage <- function(fit, terms, call) {
       ), "group", alpha),
       picture_layer("point", data.frame(
         x = rep(1:2, each = nrow(table)), y = c(table$own, table$mean),
-        panel[rep(seq_len(nrow(table)), 2L), , drop = FALSE], size = if (many) 0.8 else 1.5
+        panel[rep(seq_len(nrow(table)), 2L), , drop = FALSE],
+        size = if (many) 0.8 else 1.5
       ), "estimate", alpha)
     ), rbind(
       plot_key("group", gibbsite_palette(1), lty = 1, lwd = 1),

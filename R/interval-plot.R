@@ -86,8 +86,9 @@ in_units <- function(shown, units, of, odds) {
     shown$xlab <- if (kinds == "value") of else paste(change, words[[kinds]])
     shown$scaled <- identical(kinds, "unit")
   } else {
-    shown$xlab <- if ("value" %in% kinds) paste0(change, " (intercept: ", of, ")")
-                  else change
+    shown$xlab <- paste0(
+      change, if ("value" %in% kinds) paste0(" (intercept: ", of, ")")
+    )
     shown$table$panel <- factor(words[units$per], words[kinds])
   }
   shown
@@ -251,8 +252,8 @@ needs_own_scales <- function(shown) {
 # The units of coefficients in a plot: list(factor, per). With per = "sd"
 # columns with more than two values, but not those of factors, are shown per
 # standard deviation; others, and all if the design x is not there, per unit;
-# contrasts of factors are of a "level", the intercept is a "value". columns: the
-# names of x; design: of the model.
+# contrasts of factors are of a "level", the intercept is a "value". columns:
+# the names of x; design: of the model.
 column_units <- function(x, chosen, columns, per, design) {
   levels <- of_factors(chosen, design)
   many <- !levels &

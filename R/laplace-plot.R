@@ -10,10 +10,10 @@
 #'   would be too short on a common one; or types of [plot.gibbsite_fit()] (the
 #'   default if `variables` are given).
 #' @param level Number between 0 and 1, default 0.95.
-#' @param variables `NULL` for all parameters, or, of more than 40, those with the
-#'   largest |mean| / sd; otherwise some of their names.
-#' @param ... Graphical parameters; `main` stands in the place of the note above
-#'   the picture.
+#' @param variables `NULL` for all parameters, or, of more than 40, those with
+#'   the largest |mean| / sd; otherwise some of their names.
+#' @param ... Graphical parameters; `main` stands in the place of the note
+#'   above the picture.
 #' @return `x`, invisibly.
 #' @section Errors: `gibbsite_error_argument` for an unknown type or variable.
 #' @seealso [plot.gibbsite_regression()] for logistic regressions.

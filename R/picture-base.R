@@ -4,7 +4,9 @@
 # has one panel. given: graphical parameters of the user.
 draw_base <- function(picture, given = list()) {
   several <- n_panels(picture) > 1L
-  old <- graphics::par(c("mar", "mgp", if (several) c("mfrow", "oma", "cex", "mex")))
+  old <- graphics::par(c(
+    "mar", "mgp", if (several) c("mfrow", "oma", "cex", "mex")
+  ))
   on.exit(graphics::par(old))
   if (several) {
     graphics::par(mfrow = c(1L, 1L), oma = rep(0, 4))
@@ -62,12 +64,13 @@ page_layout <- function(picture, given) {
   line <- graphics::par("csi")
   words <- words_above(picture, given, region[["width"]])
   key <- shown_key(picture$key)
-  rows <- if (NROW(key) > 0L) max(key_rows(key, 0.98 * region[["width"]])) else 0
+  rows <- max(0, key_rows(key, 0.98 * region[["width"]]))
   titled <- !is.null(given$xlab %||% picture$x$title) ||
     !is.null(picture$panels$xlab)
   edges <- c(
     bottom = rows * key_line() + line * (0.3 + 1.2 * titled * size),
-    left = line * (0.2 + 1.3 * size * !is.null(given$ylab %||% picture$y$title)),
+    left = line *
+      (0.2 + 1.3 * size * !is.null(given$ylab %||% picture$y$title)),
     top = line * (0.4 + 1.25 * length(words$title) + length(words$note)),
     right = 0.1
   )
@@ -122,8 +125,8 @@ panel_grid <- function(picture, region) {
   c(ceiling(n / columns), columns)
 }
 
-# A row for each panel: panel, its row and column, left, right, bottom and top of
-# its cell, and the margins in it for ticks and a title.
+# A row for each panel: panel, its row and column, left, right, bottom and top
+# of its cell, and the margins in it for ticks and a title.
 panel_cells <- function(picture, grid, region, edges, size) {
   n <- n_panels(picture)
   at <- seq_len(n)
@@ -301,7 +304,9 @@ open_panel <- function(picture, x, y, given) {
   )
   if (is.character(picture$y$labels)) defaults$bty <- "n"
   # words and axes are drawn apart
-  kept <- setdiff(names(given), c("main", "xlab", "ylab", "xaxt", "yaxt", "sub"))
+  kept <- setdiff(
+    names(given), c("main", "xlab", "ylab", "xaxt", "yaxt", "sub")
+  )
   do.call(graphics::plot, utils::modifyList(defaults, given[kept]))
 }
 
@@ -521,7 +526,7 @@ draw_around <- function(picture, page, given) {
                    adj = c(0, 0.5), col = "grey30")
     above <- above - line
   }
-  rows <- if (nrow(page$key) > 0L) max(key_rows(page$key, 0.98 * region[["width"]])) else 0
+  rows <- max(0, key_rows(page$key, 0.98 * region[["width"]]))
   low <- region[["bottom"]] + rows * key_line() + 0.2 * line + 0.25 * line *
     page$size
   draw_along(picture, page, given, x, y(low), middle)
@@ -553,8 +558,8 @@ draw_along <- function(picture, page, given, x, low, middle) {
     cell <- page$cells[i, ]
     wide <- cell$right - cell$left - cell$mleft
     graphics::text(
-      x((cell$left + cell$mleft + cell$right) / 2), low, own[[i]], adj = c(0.5, 0),
-      cex = page$size * shrink(own[[i]], 1.1 * wide, page$size)
+      x((cell$left + cell$mleft + cell$right) / 2), low, own[[i]],
+      adj = c(0.5, 0), cex = page$size * shrink(own[[i]], 1.1 * wide, page$size)
     )
   }
 }
@@ -604,9 +609,6 @@ key_line <- function() {
 # Draws a key at the bottom of the region; x(), y() from inches of the page to
 # the coordinates of the last panel.
 draw_key <- function(key, region, x, y) {
-  if (NROW(key) == 0L) {
-    return(invisible())
-  }
   rows <- key_rows(key, 0.98 * region[["width"]])
   widths <- key_widths(key)
   for (row in unique(rows)) {

@@ -33,7 +33,9 @@ ggplot_layer <- function(layer, key) {
   # 1 would replace the transparency of a colour
   data$alpha[data$alpha == 1] <- NA
   look <- key[match(data$key, key$label), ]
-  looks <- paste(look$lty, look$lwd, look$pch, is.na(look$fill), is.na(look$col))
+  looks <- paste(
+    look$lty, look$lwd, look$pch, is.na(look$fill), is.na(look$col)
+  )
   lapply(unname(split(seq_len(nrow(data)), looks)), function(rows) {
     ggplot_geom(layer$kind, data[rows, ], look[rows[[1L]], ])
   })
@@ -166,7 +168,7 @@ ggplot_axes <- function(picture) {
   } else {
     ggplot2::coord_cartesian
   }
-  rows <- length(picture$y$labels) / (picture$columns %||% 1L)
+  rows <- length(picture$y$labels) / wrap_columns(picture)
   list(
     axis(picture$x, ggplot2::scale_x_continuous, ggplot2::scale_x_log10),
     axis(picture$y, ggplot2::scale_y_continuous, ggplot2::scale_y_log10),
@@ -195,7 +197,9 @@ ggplot_panels <- function(picture) {
     return(pair_facets(picture))
   }
   note <- panels$note %||% NA
-  words <- paste0(panels$title, ifelse(is.na(note), "", paste0("  (", note, ")")))
+  words <- paste0(
+    panels$title, ifelse(is.na(note), "", paste0("  (", note, ")"))
+  )
   free <- c("fixed", "free_x", "free_y", "free")[
     1L + picture$x$free + 2L * picture$y$free
   ]
@@ -205,9 +209,13 @@ ggplot_panels <- function(picture) {
   ))
   list(ggplot2::facet_wrap(
     ggplot2::vars(.data$panel), scales = free,
-    ncol = picture$columns %||% ceiling(sqrt(0.75 * nrow(panels))),
+    ncol = wrap_columns(picture),
     labeller = ggplot2::as_labeller(labels)
   ), small)
+}
+
+wrap_columns <- function(picture) {
+  picture$columns %||% ceiling(sqrt(0.75 * max(1L, nrow(picture$panels))))
 }
 
 # Panels of pairs have columns `row` and `column` in their layers.

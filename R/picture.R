@@ -1,13 +1,14 @@
 # Pictures: what is drawn, computed once. draw_base() of R/picture-base.R draws
 # them for plot(), draw_ggplot() of R/picture-ggplot.R for autoplot().
 
-# A picture: `table`, the data frame that it shows; `layers`, each of picture_layer();
-# `key`: how their parts look; `x`, `y`: axes, of picture_axis(); `note`: words
-# above it; `panels`: NULL, or a data frame with a row for each level of the
-# layers' column `panel`: panel, title, and if wanted note, xlab, no_y (no axis
-# of heights), size (of a panel in a stack); `layout`: "wrap" in `columns`
-# columns (NULL: as the page allows), "stack" in one, "pairs" for panels of all
-# pairs of `names`; `square`: whether a unit is equally long on both axes.
+# A picture: `table`, the data frame that it shows; `layers`, each of
+# picture_layer(); `key`: how their parts look; `x`, `y`: axes, of
+# picture_axis(); `note`: words above it; `panels`: NULL, or a data frame with a
+# row for each level of the layers' column `panel`: panel, title, and if wanted
+# note, xlab, no_y (no axis of heights), size (of a panel in a stack); `layout`:
+# "wrap" in `columns` columns (NULL: as the page allows), "stack" in one,
+# "pairs" for panels of all pairs of `names`; `square`: whether a unit is
+# equally long on both axes.
 picture <- function(table, layers, key = NULL, x = picture_axis(),
                     y = picture_axis(), note = NULL, title = NULL,
                     panels = NULL, layout = "wrap", columns = NULL,
@@ -20,8 +21,8 @@ picture <- function(table, layers, key = NULL, x = picture_axis(),
   )
 }
 
-# at, labels: of ticks; limits: of the data drawn without a margin; free: whether
-# panels differ; floor: whether the axis begins at 0.
+# at, labels: of ticks; limits: of the data drawn without a margin; free:
+# whether panels differ; floor: whether the axis begins at 0.
 picture_axis <- function(title = NULL, at = NULL, labels = at, limits = NULL,
                          free = FALSE, floor = FALSE, log = FALSE) {
   list(
@@ -30,8 +31,8 @@ picture_axis <- function(title = NULL, at = NULL, labels = at, limits = NULL,
   )
 }
 
-# Parts of one kind. `key`: the label in the picture's key of each row of `data`;
-# `alpha`: between 0 and 1. Columns of `data`:
+# Parts of one kind. `key`: the label in the picture's key of each row of
+# `data`; `alpha`: between 0 and 1. Columns of `data`:
 #   line, step      x, y and perhaps group (a line each)
 #   band            x, lower, upper and perhaps group
 #   segment, arrow  x, y, xend, yend
@@ -56,6 +57,9 @@ picture_layer <- function(kind, data, key, alpha = 1) {
 # it.
 plot_key <- function(label, col = "black", lty = NA, lwd = 2, pch = NA,
                      fill = NA, shown = TRUE) {
+  if (length(label) == 0L) {
+    return(plot_key("none")[0L, ])
+  }
   data.frame(label = label, col = col, lty = lty, lwd = lwd, pch = pch,
              fill = fill, shown = shown)
 }
@@ -65,7 +69,10 @@ rule_key <- function(label = "rule", shown = FALSE, lty = 1) {
   plot_key(label, "grey60", lty = lty, lwd = 1.5, shown = shown)
 }
 
-shown_key <- function(key) key[key$shown & !duplicated(key$label), ]
+shown_key <- function(key) {
+  key <- key %||% plot_key(character())
+  key[key$shown & !duplicated(key$label), ]
+}
 
 # The rows of a layer that belong to a panel; all where it has no panels. layer:
 # as from in_parts().
@@ -168,8 +175,8 @@ check_plots_with <- function(x, type, types, call,
 
 plot_types <- c("trace", "density", "autocorrelation", "ranks")
 
-# `own`: the types of picture that a class has besides those of all chains, which
-# alone may be several.
+# `own`: the types of picture that a class has besides those of all chains,
+# which alone may be several.
 check_plot_types <- function(type, call, own = NULL) {
   if (!is.character(type) || is.object(type) || length(type) == 0) {
     type <- list(type)

@@ -107,17 +107,17 @@ picture_chains <- function(fit, type, variables, call, ...) {
     if (!is.null(part$empty)) data.frame(x = 0, y = 0, label = part$empty)
   }), panels$panel)
   several <- length(type) > 1L
+  free <- several || type != "autocorrelation"
   picture(
     tables, c(chain_marks(panels, running), chain_parts(tables), list(
       picture_layer("text", empty, "rule")
     )), chain_key(dim(draws)[[2L]], type, running),
     x = picture_axis(
-      if (!several) along_words(type), free = type[[1L]] != "autocorrelation" ||
-        several
+      if (!several) along_words(type), free = free
     ),
     y = picture_axis(
-      if (!several) height_words(type), free = type[[1L]] != "autocorrelation" ||
-        several, floor = all(type %in% c("density", "ranks"))
+      if (!several) height_words(type), free = free,
+      floor = all(type %in% c("density", "ranks"))
     ),
     note = attr(draws, "note"), panels = panels,
     columns = if (several) length(type)

@@ -168,8 +168,8 @@ typical_offset <- function(model) {
   }
 }
 
-# "at hp = 147, cyl = 4"; NULL if there are no others. A number that is 0 but for
-# rounding is 0.
+# "at hp = 147, cyl = 4"; NULL if there are no others. A number that is 0 but
+# for rounding is 0.
 others_text <- function(typical, data) {
   if (length(typical) == 0L) {
     return(NULL)
@@ -332,7 +332,9 @@ picture_curves <- function(shown, level) {
   points <- shown$points
   by <- shown$grid$by
   words <- function(rows) {
-    if (is.null(by)) rep("mean", nrow(rows)) else {
+    if (is.null(by)) {
+      rep("mean", nrow(rows))
+    } else {
       paste(by, "=", as.character(rows$by))
     }
   }

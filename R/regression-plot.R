@@ -9,11 +9,11 @@
 #'   intercept left out. Coefficients of columns with more than two values are
 #'   shown per standard deviation of the column, so that they can be compared;
 #'   those of other columns per unit, and of levels of factors against the
-#'   reference level, each in a panel of its own. Of more than 40 there are those
-#'   with the largest |mean| / sd; a line above says where the others' means are.
-#'   If a few intervals reach four times as far as all others, they are cut at
-#'   the others' range: arrows show that they go on, and a line above says how
-#'   far.
+#'   reference level, each in a panel of its own. Of more than 40 there are
+#'   those with the largest |mean| / sd; a line above says where the others'
+#'   means are. If a few intervals reach three times as far as all others, they
+#'   are cut at the others' range: arrows show that they go on, and a line above
+#'   says how far.
 #' * `"odds"`, for the logit link: the exponentials of these numbers, which are
 #'   odds ratios, on a logarithmic axis. At 1 the odds do not change. The point
 #'   is the exponential of the coefficient's estimate and not the mean of the
@@ -70,8 +70,8 @@
 #'   default 10, fewer with fewer than 100 observations.
 #' @param term For `"groups"` and `"shrinkage"`: the name of a term before the
 #'   bar; default all, at most four, in a panel each.
-#' @param ... Graphical parameters; `main` stands in the place of the lines above
-#'   the picture.
+#' @param ... Graphical parameters; `main` stands in the place of the lines
+#'   above the picture.
 #' @return `x`, invisibly.
 #' @section Errors: `gibbsite_error_argument` for an unknown type, term or
 #'   variable, and for `"shrinkage"` where no group has estimates of its own;

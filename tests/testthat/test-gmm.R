@@ -1753,7 +1753,7 @@ test_that("components that are mostly empty are named but not drawn", {
   expect_identical(sum(drawn), 2L)
   expect_gt(min(p$pi[drawn]), max(p$pi[!drawn]))
   expect_identical(
-    grepl("not drawn", component_key(p)$label, fixed = TRUE), !drawn
+    grepl("not drawn", component_words(p), fixed = TRUE), !drawn
   )
   limits <- function(plot) {
     ggplot2::layer_scales(plot)$x$get_limits()

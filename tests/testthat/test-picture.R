@@ -27,7 +27,7 @@ layer_of <- function(picture, key, kind = NULL) {
 test_that("plot() and autoplot() draw one table, in every class and type", {
   skip_if_not_installed("ggplot2", "3.4.0")
   topics <- few_draws(
-    gibbs_lda, withr::with_seed(1, sim_lda(30, k = 3, terms = 30, tokens = 40)$x), 3
+    gibbs_lda, withr::with_seed(1, sim_lda(30, 3, 30, 40)$x), 3
   )
   made <- withr::with_seed(1, sim_bmf(20, 15, rank = 1, share = 0.5))
   ratings <- few_draws(
@@ -79,7 +79,8 @@ test_that("a page that is drawn again at another size is as if drawn at once", {
     for (size in list(c(4, 3), c(11, 5))) {
       again <- page_lines(replayed(eval(code), size[1], size[2]))
       expect_gt(length(again), 10)
-      expect_identical(again, page_lines(drawn_at(eval(code), size[1], size[2])))
+      once <- page_lines(drawn_at(eval(code), size[1], size[2]))
+      expect_identical(again, once)
     }
   }
 })

@@ -1,5 +1,5 @@
-# plot() of chains and of other classes: that each is drawn, that odd fits have a
-# picture, and that the device is left as it was. What is on pictures is in
+# plot() of chains and of other classes: that each is drawn, that odd fits have
+# a picture, and that the device is left as it was. What is on pictures is in
 # test-picture.R.
 
 draw <- function(...) {

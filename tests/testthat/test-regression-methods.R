@@ -155,16 +155,16 @@ test_that("grouped fits have augment(), simulate() and response curves", {
     shown <- gibbsite:::response_shown(fit, "wt", 0.9, NULL)
     at <- data.frame(wt = shown$grid$at)
     expect_equal(
-      shown$mean,
-      predict(fit, at, "response", "mean", level = 0.9, re_formula = NA),
-      ignore_attr = TRUE
+      shown$table[c("mean", "lower", "upper")], predict(
+        fit, at, "response", "mean", level = 0.9, re_formula = NA
+      )[c("mean", "lower", "upper")], ignore_attr = TRUE
     )
-    if (!is.null(shown$new)) {
+    if (shown$normal) {
       at$cyl <- 99
       expect_equal(
-        shown$new, ignore_attr = TRUE, predict(
+        shown$table[c("new_lower", "new_upper")], predict(
           fit, at, interval = "prediction", level = 0.9, allow_new_levels = TRUE
-        )
+        )[c("lower", "upper")], ignore_attr = TRUE
       )
     }
   }

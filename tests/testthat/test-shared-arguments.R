@@ -138,20 +138,13 @@ test_that("variables of a plot are those of the chains in every model", {
     wt = short(gibbs_logistic, am ~ wt, mtcars),
     x = short(mh_sample, function(x) -x^2 / 2, c(x = 0))
   )
-  types <- NULL
-  draw <- gibbsite:::draw_panel
-  noted <- function(type, ...) {
-    types <<- c(types, type)
-    draw(type, ...)
+  for (i in seq_along(fits)) {
+    picture <- drawn(plot(fits[[i]], variables = names(fits)[[i]]))
+    expect_identical(
+      unique(picture$pictures[[1L]]$panels$type), c("trace", "density"),
+      label = class(fits[[i]])[[1L]]
+    )
   }
-  with_function("draw_panel", noted, {
-    for (i in seq_along(fits)) {
-      types <- NULL
-      plot(fits[[i]], variables = names(fits)[[i]])
-      expect_identical(unique(types), c("trace", "density"),
-                       label = class(fits[[i]])[[1L]])
-    }
-  })
   skip_if_not_installed("ggplot2")
   for (i in seq_along(fits)) {
     name <- names(fits)[[i]]
@@ -160,7 +153,7 @@ test_that("variables of a plot are those of the chains in every model", {
         ggplot2::autoplot(fits[[i]], variables = name)
       )$data,
       ggplot2::ggplot_build(
-        ggplot2::autoplot(fits[[i]], "density", variables = name)
+        ggplot2::autoplot(fits[[i]], c("trace", "density"), variables = name)
       )$data
     )
   }
