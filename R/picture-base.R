@@ -31,7 +31,7 @@ record_drawing <- function(draw, arguments) {
 
 n_panels <- function(picture) {
   if (picture$layout == "pairs") {
-    length(picture$names)^2
+    length(picture$names) * length(picture$names)
   } else {
     max(1L, nrow(picture$panels))
   }
