@@ -99,7 +99,7 @@ line("regression: logistic, predict 1e5 rows", 1, predict(logistic, large),
 
 if (grepl("ratings", chosen) || chosen == "") {
   made <- withr::with_seed(3, sim_bmf(800, 1000, rank = 5, share = 0.025))
-  ratings <- fixed(gibbs_bmf, made$x, rank = 5, draws = 1000)
+  ratings <- fixed(gibbs_bmf, made, rank = 5, draws = 1000)
   known <- fitted(ratings)
   users <- unique(as.character(known$user))
   items <- unique(as.character(known$item))
