@@ -44,7 +44,6 @@ response_grid <- function(fit, frame, variable, clear, call) {
   } else {
     plain_variables(fit, frame, call)
   }
-  data <- data[setdiff(names(data), "(Intercept)")]
   variable <- check_curve_variable(variable, data, clear, call)
   made_factors <- unlist(lapply(names(frame$xlevels), function(name) {
     all.vars(str2lang(name))
@@ -97,7 +96,7 @@ grid_rows <- function(grid, at, by) {
 }
 
 others_of <- function(grid) {
-  setdiff(names(grid$data), c(grid$variable, grid$by))
+  setdiff(names(grid$data), c(grid$variable, grid$by, "(Intercept)"))
 }
 
 # A variable that is a matrix has no curve.
