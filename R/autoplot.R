@@ -22,6 +22,8 @@
 #' @param ... Not used.
 #' @return A ggplot.
 #' @section Errors: As for the `plot()` method.
+#' @seealso [plot.gibbsite_fit()], [plot.gibbsite_regression()],
+#'   [plot.gibbs_gmm()], [plot.gibbs_lda()], [plot.gibbs_bmf()].
 #' @examples
 #' fit <- gibbs_gmm(faithful, 2, draws = 200, burnin = 100, chains = 2,
 #'                  seed = 1, progress = FALSE)

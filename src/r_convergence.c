@@ -115,9 +115,13 @@ static double quantile_of(double *x, int n, double p) {
 SEXP C_column_quantiles(SEXP values, SEXP probs) {
   size_t n, columns;
   args_matrix(values, "values", &n, &columns);
-  if (TYPEOF(probs) != REALSXP || n < 1 || n > INT_MAX)
-    Rf_error("`probs` must be numbers, and `values` must have rows");
+  if (TYPEOF(probs) != REALSXP || Rf_isMatrix(probs) || n < 1 || n > INT_MAX)
+    Rf_error(
+      "`probs` must be a vector of numbers, and `values` must have rows");
   const size_t count = (size_t)XLENGTH(probs);
+  for (size_t k = 0; k < count; k++)
+    if (!(REAL(probs)[k] >= 0.0 && REAL(probs)[k] <= 1.0))
+      Rf_error("`probs` must lie between 0 and 1");
   SEXP result = PROTECT(Rf_allocMatrix(REALSXP, (int)count, (int)columns));
   double *x = (double *)R_alloc(n, sizeof(double));
   for (size_t j = 0; j < columns; j++) {

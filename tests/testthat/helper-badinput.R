@@ -958,7 +958,7 @@ taken_values <- list(
   predict.gibbs_gmm_unknown.newdata = newdata,
   log_lik.gibbs_gmm.newdata = newdata,
   log_lik.gibbs_gmm_unknown.newdata = newdata,
-  predict.gmm_map.newdata = newdata,
+  predict.gmm_map.newdata = c(newdata, "labelled", "minutes"),
   predict_at = "list_column", augment.gibbs_bmf.newdata = "list_column",
   predict.gibbs_bmf.newdata = "list_column",
   predict.bmf_map.newdata = "list_column",

@@ -124,6 +124,11 @@ good_logistic <- function() {
     C_logistic_derivatives = list(data = data, w = c(0, 1)),
     C_logistic_draws = list(data = data, w = matrix(1, 2, 3), what = 0),
     C_logistic_mean = list(m = c(0, 1), s = c(1, 0), slope = FALSE),
+    C_convergence = list(draws = array(sin(1:24), c(6, 2, 2))),
+    C_mean_error = list(draws = array(sin(1:24), c(6, 2, 2))),
+    C_column_quantiles = list(
+      values = matrix(sin(1:12), 6), probs = c(0.05, 0.5)
+    ),
     C_logistic_predictor = list(
       x = diag(3), data = list(map = c(1, 2, 3), precision_factor = diag(3))
     )
