@@ -57,7 +57,7 @@ library:
 test: ## run the tests of the installed package (FILTER=regexp for some files)
 	@tools/install.sh test
 	@$(MAKE) --no-print-directory library
-	@$(WITH_LIBRARY) NOT_CRAN=true Rscript tools/test.R $(FILTER)
+	@$(WITH_LIBRARY) NOT_CRAN=true Rscript tools/test.R $(if $(FILTER),"$(FILTER)")
 
 .PHONY: test-extended
 test-extended: ## the same with the long tests
