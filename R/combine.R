@@ -80,7 +80,7 @@
 #'   lm_prior("nig"), draws = 100, seed = 1
 #' )
 #' set.seed(1)
-#' drawn <- posterior_predict(guess, air[lost, ], draws = 10)
+#' drawn <- posterior_predict(guess, air[lost, ], ndraws = 10)
 #' fits <- lapply(1:10, function(m) {
 #'   completed <- transform(air, Solar.R = replace(Solar.R, lost, drawn[m, ]))
 #'   gibbs_lm(Ozone ~ Solar.R + Temp + Wind, completed, lm_prior("nig"),

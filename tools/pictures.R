@@ -334,7 +334,7 @@ draw("mh-autocorrelation", plot(distance, type = "autocorrelation"),
      "Chains: autocorrelations")
 draw("mh-ranks", plot(distance, type = "ranks"), "Chains: ranks")
 draw("mh-band", {
-  plot(predict(distance, power, speed = 4:25, interval = TRUE),
+  plot(predict(distance, power, speed = 4:25, interval = "mean"),
        xlab = "speed", ylab = "distance", ylim = c(0, 120))
   points(cars)
 }, "A function of the parameters with its band")

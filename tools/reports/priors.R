@@ -11,7 +11,8 @@ plain <- fit(laplace_logistic, binary, d)
 right("a prior twice as wide is one word", {
   wide <- fit(laplace_logistic, binary, d, logistic_prior(slope_scale = 5))
   all.equal(
-    sqrt(prior_summary(wide)$slope_variance[-1]), 2 * sqrt(prior_summary(plain)$slope_variance[-1])
+    sqrt(prior_summary(wide)$slope_variance[-1]),
+    2 * sqrt(prior_summary(plain)$slope_variance[-1])
   )
 })
 right("also of gibbs_lm() and of gibbs_hlm()", {
