@@ -5,9 +5,8 @@
 #
 # REGEX chooses lines by name. LIBRARY is another folder with gibbsite, for the
 # times of another build. Processor seconds, each of one call after a first one
-# (of `library` in a new session; of searches and predictions the first call),
-# beside the budget in seconds. Peaks of other programs on the machine do not
-# count, but a busy machine shows larger figures.
+# (of `library` a new session with R itself; of searches and predictions the
+# first call), beside the budget in seconds. A busy machine shows larger figures.
 arguments <- commandArgs(trailingOnly = TRUE)
 chosen <- if (length(arguments) > 0L) arguments[[1L]] else ""
 if (length(arguments) > 1L) .libPaths(c(arguments[[2L]], .libPaths()))
@@ -15,7 +14,7 @@ suppressPackageStartupMessages(library(gibbsite))
 
 quietly <- function(code) suppressMessages(suppressWarnings(code))
 processor <- function(code) {
-  sum(system.time(code)[c("user.self", "sys.self")])
+  sum(system.time(code)[c("user.self", "sys.self", "user.child", "sys.child")])
 }
 line <- function(name, budget, code, first = FALSE) {
   if (!grepl(chosen, name)) return(invisible())
@@ -100,9 +99,8 @@ line("regression: logistic, predict 1e5 rows", 1, predict(logistic, large),
 if (grepl("ratings", chosen) || chosen == "") {
   made <- withr::with_seed(3, sim_bmf(800, 1000, rank = 5, share = 0.025))
   ratings <- fixed(gibbs_bmf, made, rank = 5, draws = 1000)
-  known <- fitted(ratings)
-  users <- unique(as.character(known$user))
-  items <- unique(as.character(known$item))
+  users <- unique(made$user)
+  items <- unique(made$item)
   pairs <- withr::with_seed(4, data.frame(
     user = sample(users, 1e5, TRUE), item = sample(items, 1e5, TRUE)
   ))
@@ -120,7 +118,7 @@ if (grepl("mixture", chosen) || chosen == "") {
   rows <- withr::with_seed(5, sim_gmm(
     2000, c(0.3, 0.3, 0.4), rbind(c(0, 0), c(4, 1), c(-3, 4)), diag(2)
   ))
-  mixture <- fixed(gibbs_gmm, rows$x, 3, draws = 1000, keep = c("pi", "z"))
+  mixture <- fixed(gibbs_gmm, rows, 3, draws = 1000, keep = "z")
 }
 line("mixture: print", 0.05, print(mixture))
 line("mixture: plot", 1, plot(mixture))
