@@ -96,7 +96,7 @@ SEXP C_mean_error(SEXP draws) {
   return table;
 }
 
-/* R's default quantile (type 7) of n numbers, whose order is lost. */
+/* The quantile of n numbers, whose order is lost. */
 static double quantile_of(double *x, int n, double p) {
   const double at = (double)(n - 1) * p;
   const int low = (int)floor(at);
@@ -107,7 +107,7 @@ static double quantile_of(double *x, int n, double p) {
   double next = x[low + 1];
   for (int i = low + 2; i < n; i++)
     next = x[i] < next ? x[i] : next;
-  return next == x[low] ? next : (1.0 - h) * x[low] + h * next;
+  return quantile_between(x[low], next, h);
 }
 
 /* values: draws x columns; probs: numbers from 0 to 1. A matrix probs x columns,

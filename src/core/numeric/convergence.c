@@ -164,13 +164,11 @@ static void fold_draws(convergence_work *w) {
   }
 }
 
-/* R's default quantile (type 7). */
 static double quantile_of(const convergence_work *w, double p) {
   const double at = (double)(w->draws * w->chains - 1) * p;
   const size_t low = (size_t)floor(at), high = (size_t)ceil(at);
-  const double a = w->sorted[low].value, b = w->sorted[high].value;
-  const double h = at - (double)low;
-  return h > 0.0 && a != b ? (1.0 - h) * a + h * b : a;
+  return quantile_between(w->sorted[low].value, w->sorted[high].value,
+                          at - (double)low);
 }
 
 static void mark_below(convergence_work *w, double quantile) {

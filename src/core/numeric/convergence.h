@@ -44,6 +44,12 @@ typedef struct {
   double rhat, ess_bulk, ess_tail;
 } convergence_measures;
 
+/* R's default quantile (type 7) between two neighbours in order; h: how far from
+ * the lower one, in [0, 1). */
+static inline double quantile_between(double low, double high, double h) {
+  return h > 0.0 && low != high ? (1.0 - h) * low + h * high : low;
+}
+
 /* Work space for x of this size. */
 convergence_work convergence_take(arena *a, size_t draws, size_t chains);
 
