@@ -9,12 +9,12 @@
 #' names of the legend.
 #'
 #' - All fits: types of [plot.gibbsite_fit()].
-#' - [gibbs_gmm()]: [plot.gibbs_gmm()]; with an unknown `k`
+#' - Mixtures: [plot.gibbs_gmm()]; with an unknown `k`
 #'   [plot.gibbs_gmm_unknown()].
-#' - [gibbs_lda()]: [plot.gibbs_lda()].
-#' - [gibbs_bmf()]: [plot.gibbs_bmf()].
+#' - Topics: [plot.gibbs_lda()].
+#' - Ratings: [plot.gibbs_bmf()].
 #' - Regressions: [plot.gibbsite_regression()].
-#' - [laplace()]: [plot.gibbsite_laplace()].
+#' - Normal approximations: [plot.gibbsite_laplace()].
 #'
 #' @param object A fit.
 #' @param type,variables,level,topics,n,chain As in the `plot()` method.

@@ -39,6 +39,17 @@ test_that("no argument points above at what stands below", {
   }
 })
 
+test_that("no item of a list is empty", {
+  skip_on_cran()
+  for (page in pages()) {
+    html <- capture.output(tools::Rd2HTML(page))
+    expect_no_match(
+      gsub("[[:space:]]", "", paste(html, collapse = "")), "<li></li>",
+      label = text_of(page, "\\name")
+    )
+  }
+})
+
 test_that("?running names what a sampler lacks", {
   arguments <- c(
     "draws", "burnin", "thin", "chains", "inits", "keep", "threads", "cores",
