@@ -1,6 +1,6 @@
 # compare_k(): how many components, topics or factors. What is compared depends
 # on the model: model_compare_k() in R/gmm-choice.R, R/lda-choice.R and
-# R/bmf-choice.R.
+# R/bmf-held-out.R.
 
 #' Compare numbers of components, topics or factors
 #'

@@ -6,7 +6,7 @@
 #            keep, seed, rng_kind, stop_when, keep_data
 #   chains   the state of each chain: list(state, rng, hash, from, order);
 #            `hash` is that of every draw the chain has made, shown or pending;
-#            `from` see R/run-rule.R, `order` see R/run-order.R
+#            `from` see R/run-rule.R, `order` see R/run-pool.R
 #   pending  NULL, or one matrix a chain: draws ahead of the shortest chain
 #   run      how it was run: call, elapsed, threads, cores, ...; the one part
 #            that identical_fit() leaves out

@@ -1,6 +1,6 @@
 # The numbers of topics. Under a prior that is the same for all of them they are
 # exchangeable: each chain numbers them in its own way, and a fit renumbers them
-# to agree (R/run-order.R).
+# to agree (R/run-pool.R).
 
 # Within a chain the sampler numbers a topic as at the first kept draw
 # (src/core/lda/lda.h); here the chains are made to agree.

@@ -18,7 +18,7 @@
 #   independent  TRUE if the draws are independent, so that convergence need not
 #                be checked
 #   pivot        NULL, or what fixes the numbering of components in the draws:
-#                "first draw" (R/run-order.R), or the model's own
+#                "first draw" (R/run-pool.R), or the model's own
 #   cures        what to try when chains are stuck or mix slowly: sentences
 #
 # and has methods for the generics below, which are internal. A state is a list
@@ -128,7 +128,7 @@ model_numbered.default <- function(model, run, before) run
 is_numbered <- function(model) !is.null(model$pivot)
 
 # For a model whose chains keep their own numbers of the components while they
-# run (R/run-order.R): a list with one vector for each chain, its numbers of the
+# run (R/run-pool.R): a list with one vector for each chain, its numbers of the
 # fit's components 1, 2, ..., from the states of chains that have a kept draw.
 # NULL: the chains' numbers are the fit's.
 model_orders <- function(model, states) UseMethod("model_orders")

@@ -1,6 +1,6 @@
 # Checkpoints: a directory to which only the main process writes.
 #
-#   lock, owner              who writes here (R/run-lock.R)
+#   lock, owner              who writes here (R/run-file.R)
 #   data.rds                 model (with its data), running values, call: once
 #   chain-<k>/draws-0001.rds the draws since the one before: only ever added
 #   chain-<k>/state.rds      state, generator and the list of its draws' files

@@ -12,7 +12,7 @@
 #   segments number of segments in this call
 #   untimed  number of its sweeps that `seconds` lacks
 #   from     NULL, or the sweeps after which its draws began anew (R/run-rule.R)
-#   order    NULL, or its numbers of the fit's components (R/run-order.R)
+#   order    NULL, or its numbers of the fit's components (R/run-pool.R)
 #
 # A chain that has not begun has the state list(sweep = 0, begun = FALSE), and
 # its rng is the stream on which its starting values will be drawn.

@@ -1,3 +1,120 @@
+# Sampling by a proposal: self-normalised importance sampling, and below it
+# rejection sampling.
+
+#' Importance sampling
+#'
+#' Draws points from a proposal with density \eqn{q} and weighs them towards a
+#' density \eqn{p(x) = \tilde p(x) / Z}{p(x) = p~(x) / Z} known up to its
+#' normaliser: \deqn{w_i \propto \frac{\tilde p(x_i)}{q(x_i)}, \quad \sum_i w_i
+#' = 1, \quad \hat Z = \frac1n \sum_i \frac{\tilde p(x_i)}{q(x_i)}.}{w_i
+#' proportional to p~(x_i) / q(x_i), sum w_i = 1, Z = mean(p~(x_i) / q(x_i)).}
+#' Expectations are weighted means (the self-normalised estimate), whose bias is
+#' of order \eqn{1/n}; [monte_carlo()] gives them with their error.
+#'
+#' The effective size \eqn{1 / \sum w_i^2}{1 / sum(w_i^2)} is the number of
+#' equal weights with the same variance. It, and every error computed from the
+#' weights, says nothing about regions that no point has reached. The shape
+#' \eqn{k} of a Pareto distribution fitted to the largest weights
+#' ([loo::psis()]) is the better warning (Vehtari et al. 2024): below 0.5 the
+#' weights have a finite variance; above 0.7 the estimates are not reliable, and
+#' `print()` says so. It is `NA` without the loo package and for fewer than 25
+#' points, and `-Inf` for several weights that are all equal. The weights
+#' themselves are not smoothed.
+#'
+#' A proposal must have heavier tails than the target: [independence()] makes
+#' multivariate t proposals.
+#'
+#' @inheritParams sample_rejection
+#' @param n Whole number, 1 or more: how many points.
+#' @return An object of class `importance_sample`, an [empirical_distribution()]
+#'   with all its methods (`mean()`, `quantile()`, `summary()`, `plot()`,
+#'   `resample_draws()`, ...): a list with `x` (the points, a matrix),
+#'   `weights`, `log_weights` (\eqn{\log \tilde p - \log q}{log p~ - log q}),
+#'   `ess`, `pareto_k`, and `log_normaliser` with its standard error
+#'   `log_normaliser_se`.
+#' @section Errors: `gibbsite_error_argument` for arguments of the wrong kind;
+#'   `gibbsite_error_numeric` when a function fails or returns anything but one
+#'   number for each point, and when the target is zero at every point.
+#' @references
+#' Geweke J (1989). Bayesian inference in econometric models using Monte Carlo
+#' integration. *Econometrica* 57, 1317-1339. \doi{10.2307/1913710}
+#'
+#' Vehtari A, Simpson D, Gelman A, Yao Y, Gabry J (2024). Pareto smoothed
+#' importance sampling. *Journal of Machine Learning Research* 25(72), 1-58.
+#' \doi{10.48550/arXiv.1507.02646}
+#' @family samples
+#' @examples
+#' set.seed(1)
+#' x <- sample_importance(
+#'   2000, function(x) dgamma(x, 3, log = TRUE),
+#'   list(
+#'     draw = function(n) rexp(n, 0.3),
+#'     log_density = function(x) dexp(x, 0.3, log = TRUE)
+#'   )
+#' )
+#' x
+#' monte_carlo(x, function(x) x > 5)
+#' pgamma(5, 3, lower.tail = FALSE)
+#' @export
+sample_importance <- function(n, log_target, proposal) {
+  check_needed(
+    n = "how many points", log_target = "the log density to weigh towards",
+    proposal = "where the points are drawn"
+  )
+  call <- rlang::current_env()
+  n <- check_sample_size(n)
+  check_function(log_target, "log_target", call = call)
+  proposal <- sampling_proposal(proposal, call)
+  batch <- propose_draws(n, log_target, proposal, call)
+  log_weights <- batch$log_target - batch$log_proposal
+  largest <- max(log_weights)
+  if (largest == -Inf) {
+    abort_numeric(
+      c("{.arg log_target} is -Inf at every point.",
+        i = "{.arg proposal} draws where the target is zero."),
+      class = "density"
+    )
+  }
+  weight <- exp(log_weights - largest)
+  x <- as.matrix(batch$x)
+  colnames(x) <- colnames(x) %||% if (ncol(x) == 1L) "x" else
+    paste0("V", seq_len(ncol(x)))
+  new_empirical(
+    x, weight, is.null(dim(batch$x)), "importance_sample",
+    log_weights = log_weights, ess = sum(weight)^2 / sum(weight^2),
+    pareto_k = smooth_weights(log_weights)$pareto_k,
+    log_normaliser = largest + log(mean(weight)),
+    log_normaliser_se = stats::sd(weight) / mean(weight) / sqrt(n)
+  )
+}
+
+#' @exportS3Method
+print_weighing.importance_sample <- function(x) {
+  fields <- c("pareto_k", "log_normaliser", "log_normaliser_se")
+  check_made(x, fields, "sample_importance()")
+  numbers <- vapply(fields, function(name) {
+    is.numeric(x[[name]]) && length(x[[name]]) == 1L
+  }, NA)
+  if (!all(numbers)) {
+    check_made(list(), "pareto_k", "sample_importance()", "x")
+  }
+  writeLines(c(
+    paste0(
+      "Log normaliser ", format(x$log_normaliser, digits = 5),
+      " (standard error ", format(x$log_normaliser_se, digits = 2), ")"
+    ),
+    paste0(
+      "Pareto k ", format(x$pareto_k, digits = 2), ": ",
+      switch(importance_verdict(x$pareto_k),
+        good = "the weights are good",
+        usable = "the weights are usable",
+        "not good" = "the estimates are not reliable",
+        unknown = "not known (the loo package, 25 points)"
+      )
+    )
+  ))
+}
+
 # Proposals of rejection and importance sampling: a function that draws and the
 # log density of its draws.
 
@@ -103,4 +220,183 @@ propose_draws <- function(n, log_target, proposal, call) {
     )
   }
   list(x = x, log_target = value, log_proposal = log_proposal)
+}
+
+# Rejection sampling from a density known up to a constant.
+
+#' Rejection sampling
+#'
+#' Draws exactly from a density \eqn{p(x) = \tilde p(x) / Z}{p(x) = p~(x) / Z}
+#' whose normaliser \eqn{Z} need not be known. A point \eqn{x} is drawn from a
+#' proposal with density \eqn{q}, and kept with probability \deqn{\frac{\tilde
+#' p(x)}{M q(x)}, \quad M q(x) \ge \tilde p(x) \text{ for all } x.}{p~(x) / (M
+#' q(x)), M q(x) >= p~(x) for all x.} The proportion of kept points is \eqn{Z /
+#' M}, so that it estimates \eqn{Z}.
+#'
+#' Points are proposed in batches, until `n` are kept. With \eqn{T} proposals up
+#' to the last one kept, the acceptance rate is estimated by \eqn{(n - 1) / (T -
+#' 1)}, which is unbiased; its standard error is the rate times \eqn{\sqrt{(1 -
+#' \mathrm{rate}) / n}}{sqrt((1 - rate) / n)}.
+#'
+#' Nothing but the drawn points can show that \eqn{M} is too small. A draw at
+#' which \eqn{\tilde p}{p~} exceeds \eqn{M q} is an error. Without such a draw
+#' the sample may still be wrong where the proposal seldom goes.
+#'
+#' @param n Whole number, 1 or more: how many draws.
+#' @param log_target A function: the log density \eqn{\log \tilde p}{log p~} up
+#'   to a constant, `-Inf` where the density is zero. It is called with many
+#'   points at once, as `draw` returns them, and returns one number for each.
+#' @param proposal A list of two functions: `draw(n)` returns `n` draws, in a
+#'   vector or (several variables) in a matrix with a draw in each row;
+#'   `log_density(x)` returns their log densities, normalised. Or a proposal
+#'   made by [independence()], normal or t.
+#' @param log_m A number: \eqn{\log M}.
+#' @param max_tries A number of at least `n` (default `1e6 + 1000 * n`): an
+#'   error is raised when `n` draws would need more proposals.
+#' @return An object of class `rejection_sample`: the draws, a vector or a
+#'   matrix, with the attributes `acceptance` and `acceptance_se` (the rate with
+#'   its standard error), `log_normaliser` and `log_normaliser_se` (\eqn{\log Z}
+#'   likewise) and `tries` (the number \eqn{T}). A subset of it is a plain
+#'   vector or matrix.
+#' @section Errors: `gibbsite_error_argument` for arguments of the wrong kind.
+#'   `gibbsite_error_numeric` when a function fails or returns anything but one
+#'   number for each point; of class `gibbsite_error_envelope` when the target
+#'   exceeds its envelope (fields `point` and `excess`, \eqn{\log \tilde p -
+#'   \log M q}{log p~ - log(M q)} there); of class `gibbsite_error_max_tries`
+#'   (fields `draws`, those kept so far, and `tries`).
+#' @references
+#' von Neumann J (1951). Various techniques used in connection with random
+#' digits. *National Bureau of Standards Applied Mathematics Series* 12, 36-38.
+#'
+#' Robert CP, Casella G (2004). *Monte Carlo Statistical Methods*, chapter 2.
+#' Springer. \doi{10.1007/978-1-4757-4145-2}
+#' @family samples
+#' @examples
+#' # a normal density without its constant, within a Cauchy envelope
+#' set.seed(1)
+#' x <- sample_rejection(
+#'   1000, function(x) -x^2 / 2,
+#'   list(draw = rcauchy, log_density = function(x) dcauchy(x, log = TRUE)),
+#'   log_m = log(2 * pi) - 0.5
+#' )
+#' x
+#' log(sqrt(2 * pi)) # the normaliser
+#' hist(x)
+#' @export
+sample_rejection <- function(n, log_target, proposal, log_m,
+                             max_tries = 1e6 + 1000 * n) {
+  check_needed(
+    n = "how many draws", log_target = "the log density to draw from",
+    proposal = "where draws are proposed",
+    log_m = "the log of the envelope's constant"
+  )
+  call <- rlang::current_env()
+  n <- check_sample_size(n)
+  check_function(log_target, "log_target", call = call)
+  proposal <- sampling_proposal(proposal, call)
+  log_m <- check_number(log_m)
+  max_tries <- check_number(max_tries, n, infinite_ok = TRUE)
+  kept <- list()
+  found <- 0
+  tries <- 0
+  while (found < n) {
+    size <- next_batch(n, found, tries, max_tries)
+    if (size < 1) {
+      abort_tries(kept, found, tries, n, call)
+    }
+    batch <- propose_draws(size, log_target, proposal, call)
+    log_ratio <- batch$log_target - batch$log_proposal - log_m
+    check_envelope(batch, log_ratio, call)
+    accepted <- which(log(stats::runif(size)) <= log_ratio)
+    if (length(accepted) >= n - found) {
+      accepted <- accepted[seq_len(n - found)]
+      tries <- tries + accepted[[n - found]]
+    } else {
+      tries <- tries + size
+    }
+    found <- found + length(accepted)
+    kept[[length(kept) + 1L]] <- pick_draws(batch$x, accepted)
+  }
+  rejection_sample(stack_draws(kept), n, tries, log_m)
+}
+
+# Enough proposals for the draws still missing, by the rate so far; at most
+# 65536, so that memory is bounded.
+next_batch <- function(n, found, tries, max_tries) {
+  rate <- (found + 1) / (tries + 1)
+  min(ceiling(1.1 * (n - found) / rate) + 10, 65536, floor(max_tries) - tries)
+}
+
+stack_draws <- function(parts) {
+  if (is.matrix(parts[[1L]])) do.call(rbind, parts) else unlist(parts)
+}
+
+# Rounding alone may let the target exceed its envelope by little.
+check_envelope <- function(batch, log_ratio, call) {
+  slack <- 1e-10 * (1 + abs(batch$log_target))
+  worst <- which.max(log_ratio)
+  if (!any(log_ratio > slack)) {
+    return(invisible())
+  }
+  excess <- log_ratio[[worst]]
+  point <- draw_place(batch$x, worst)
+  abort_numeric(
+    c("{.arg log_target} exceeds its envelope by {format(excess, digits = 4)} at
+       {point}.",
+      i = "The envelope is {.arg log_m} plus the log density of
+           {.arg proposal}: {.arg log_m} must be larger by this at least, or the
+           proposal must have heavier tails."),
+    call = call, class = "envelope", point = pick_draws(batch$x, worst),
+    excess = excess
+  )
+}
+
+abort_tries <- function(kept, found, tries, n, call) {
+  abort_numeric(
+    c("{digits(tries)} proposals gave {found} of {n} draws: {.arg max_tries} is
+       reached.",
+      i = "A smaller {.arg log_m} or a {.arg proposal} closer to the target
+           accepts more."),
+    call = call, class = "max_tries", draws = if (found > 0) stack_draws(kept),
+    tries = tries
+  )
+}
+
+# A single draw has no unbiased estimate of the rate.
+rejection_sample <- function(x, n, tries, log_m) {
+  rate <- if (n > 1) (n - 1) / (tries - 1) else 1 / tries
+  error <- sqrt((1 - rate) / n)
+  structure(x,
+    acceptance = rate, acceptance_se = rate * error,
+    log_normaliser = log_m + log(rate), log_normaliser_se = error,
+    tries = tries,
+    class = c("rejection_sample", if (is.matrix(x)) "matrix" else "numeric")
+  )
+}
+
+#' @export
+print.rejection_sample <- function(x, ...) {
+  part <- function(name) attr(x, name, exact = TRUE)
+  fields <- c("acceptance", "acceptance_se", "log_normaliser",
+              "log_normaliser_se", "tries")
+  whole <- vapply(fields, function(name) is_plain_number(part(name)), NA)
+  if (!all(whole) || !is.numeric(x)) {
+    check_made(list(), "acceptance", "sample_rejection()", "x")
+  }
+  with_error <- function(name) {
+    paste0(format(part(name), digits = 4), " (standard error ",
+           format(part(paste0(name, "_se")), digits = 2), ")")
+  }
+  writeLines(c(
+    paste0(
+      "<sample_rejection> ", counted(NROW(x), "draw"), " of ",
+      counted(NCOL(x), "variable")
+    ),
+    paste0(
+      "Acceptance rate ", with_error("acceptance"), ", ",
+      counted(part("tries"), "proposal")
+    ),
+    paste("Log normaliser", with_error("log_normaliser"))
+  ))
+  invisible(x)
 }
