@@ -265,7 +265,7 @@ test_that("threads never show in a larger corpus", {
 # Data that say much about the topics tell more than Geweke's test, whose data
 # follow the sampler.
 test_that("posteriors by summation reject wrong samplers", {
-  skip_long()
+  skip_unless_extended()
   methods <- c(
     never_removed = "collapsed", block_draw = "collapsed",
     stale_theta = "uncollapsed"
@@ -621,7 +621,9 @@ test_that("posteriors in many topics by convolution are recovered", {
     for (method in lda_test_methods) {
       model <- convolution_model(convolution_cases[[case]], method)
       sums <- topics_by_convolution(model)
-      means <- t(replicate(200, convolution_chain(model, sums, 60)))
+      means <- t(replicate(
+        fast_or(60, 200), convolution_chain(model, sums, 60)
+      ))
       z <- z_of_means(means, convolution_expectations(sums, model$k))
       expect_lt(max(abs(z)), max_z, label = paste(case, method))
     }
@@ -711,7 +713,7 @@ run_joint_test <- function(model, chains = 60, steps = 40) {
 
 test_that("Geweke's joint test passes", {
   skip_long()
-  for (method in lda_test_methods) {
+  for (method in fast_or("uncollapsed", lda_test_methods)) {
     p <- smallest_adjusted(run_joint_test(joint_lda(method)))
     expect_gte(p, error_rate, label = method)
   }
@@ -736,7 +738,7 @@ seeded_quantities <- function(model, state) {
 }
 
 test_that("Geweke's joint test passes where the topics differ", {
-  skip_long()
+  skip_unless_extended()
   reference <- withr::with_seed(81, {
     joint_by_simulation(joint_seeded("collapsed"), seeded_quantities, 3000)
   })
@@ -765,7 +767,7 @@ expect_rejected <- function(method, wrong, ...) {
 }
 
 test_that("Geweke's joint test rejects wrong samplers", {
-  skip_long()
+  skip_unless_extended()
   expect_rejected("collapsed", "prior_dropped", 20, 20)
   expect_rejected("collapsed", "eta_once", 30, 20)
   expect_rejected("collapsed", "block_draw", 60, 30)
@@ -774,7 +776,7 @@ test_that("Geweke's joint test rejects wrong samplers", {
 # Of a theta drawn before alpha the topics know nothing: what is wrong is the
 # pair (alpha, theta).  Exactly, E(theta_d1^2 alpha) tells.
 test_that("a theta drawn before alpha is rejected", {
-  skip_long()
+  skip_unless_extended()
   model <- withr::with_seed(83, tiny_lda(
     c(1, 2, 1), 2, 2, gamma_prior(1, 0.5), 0.4, "uncollapsed",
     keep = c("theta", "z")
@@ -841,7 +843,7 @@ run_sbc <- function(model, simulations, thin, burnin) {
 
 test_that("the posterior is calibrated over the prior", {
   skip_long()
-  for (method in lda_test_methods) {
+  for (method in fast_or("partially_collapsed", lda_test_methods)) {
     withr::local_seed(85)
     outside <- run_sbc(short_documents(method), 300, thin = 8, burnin = 40)
     expect_identical(outside, character(), label = method)
