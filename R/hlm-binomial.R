@@ -210,12 +210,14 @@ model_quantities.hlm_binomial_model <- function(model, state) {
 }
 
 #' @exportS3Method
-model_fold_kinds.hlm_binomial_model <- function(model) "observation"
+model_fold_kinds.hlm_binomial_model <- function(model) {
+  c("observation", "group")
+}
 
 #' @exportS3Method
 model_fold.hlm_binomial_model <- function(model, held, by) {
   frame <- model$frame
-  rows <- which(rows_used(frame))[held]
+  rows <- fold_rows(frame, held, by)
   rest <- frame
   rest$total[rows] <- 0
   rest$success[rows] <- 0
@@ -254,7 +256,7 @@ predictor_group_log_lik.hlm_binomial_model <- function(model, draws, call) {
 # list(nodes, weights) of the normal distribution in q dimensions (Golub and
 # Welsch 1969, doi:10.1090/S0025-5718-69-99647-1): nodes x q.
 hermite_rule <- function(q) {
-  n <- max(3, floor(c(21, 169, 729)[min(q, 3)]^(1 / q) + 1e-9))
+  n <- max(3, floor(c(81, 441, 729)[min(q, 3)]^(1 / q) + 1e-9))
   jacobi <- matrix(0, n, n)
   k <- seq_len(n - 1L)
   jacobi[cbind(k, k + 1L)] <- jacobi[cbind(k + 1L, k)] <- sqrt(k)

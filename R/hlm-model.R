@@ -414,17 +414,22 @@ group_quantities <- function(model, state) {
 #' @exportS3Method
 model_fold_kinds.hlm_model <- function(model) c("observation", "group")
 
+# The rows of the elements `held`: observations, or groups with observations.
+fold_rows <- function(frame, held, by) {
+  used <- rows_used(frame)
+  if (by == "group") {
+    which(used & frame$group %in% sort(unique(frame$group[used]))[held])
+  } else {
+    which(used)[held]
+  }
+}
+
 # The density of a group needs all of its responses: the deviations given them
 # are those of the model as it is.
 #' @exportS3Method
 model_fold.hlm_model <- function(model, held, by) {
   frame <- model$frame
-  rows <- if (by == "group") {
-    used <- rows_used(frame)
-    which(used & frame$group %in% sort(unique(frame$group[used]))[held])
-  } else {
-    which(rows_used(frame))[held]
-  }
+  rows <- fold_rows(frame, held, by)
   rest <- without_rows(frame, rows)
   used <- rows_used(rest)
   # the prior of the intercept is at the means of the rows that are used

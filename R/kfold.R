@@ -53,7 +53,7 @@
 #' @param folds `NULL`, or the fold of each element: a vector or a factor with
 #'   at least two values, such as the groups of the observations. `K` is then
 #'   not used.
-#' @param by `"observation"` (default), or of a fit of [gibbs_hlm()] `"group"`:
+#' @param by `"observation"` (default), or of a fit with groups `"group"`:
 #'   the elements are the groups, each predicted with its deviations integrated
 #'   out, as `log_lik(by = "group")` has them.
 #' @param cores,seed,progress As in [running].
@@ -205,7 +205,7 @@ predict_folds <- function(fit, folds, by, seeds, cores, progress, name,
     # the random numbers of log_lik() come from another stream than the chains'
     stream <- spare_stream(seeds[[k]], length(fit), "fold", call)
     values <- with_stream(stream, fold_log_lik(one$fit, by), call)$value
-    if (by == "group") {
+    if (ncol(values) > length(held)) {
       values <- values[, held, drop = FALSE]
     }
     elpd[held] <- log_means(values)

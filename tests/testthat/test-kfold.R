@@ -416,6 +416,36 @@ test_that("a group left out with its predictors is predicted as by hand", {
   expect_equal(log_lik(fold, by = "group")[, "c"], by_hand, ignore_attr = TRUE)
 })
 
+test_that("a group of successes left out is predicted as by quadrature", {
+  for (link in c("logit", "probit")) {
+    fit <- short_run(function(data, ...) {
+      gibbs_logistic(cbind(s, trials - s) ~ x + (1 | f), data, link = link, ...)
+    }, sorted, seed = 1)
+    held <- which(sorted$f == "c")
+    fold <- without(fit, which(levels(sorted$f) == "c"), "group")
+    inverse <- stats::make.link(link)$linkinv
+    by_hand <- apply(as.matrix(fold), 1, function(draw) {
+      density <- function(u) {
+        vapply(u, function(u) {
+          eta <- draw[["(Intercept)"]] + draw[["x"]] * sorted$x[held] + u
+          exp(sum(dbinom(
+            sorted$s[held], sorted$trials[held], inverse(eta), log = TRUE
+          ))) * dnorm(u, 0, draw[["sd[1]"]])
+        }, 0)
+      }
+      end <- 12 * draw[["sd[1]"]]
+      log(integrate(density, -end, end, rel.tol = 1e-9,
+                    subdivisions = 1000L)$value)
+    })
+    found <- log_lik(fold, by = "group")
+    expect_identical(colnames(found), "c")
+    # a standard deviation of 20 makes errors of 1e-4, one of 5 1e-7
+    expect_equal(found[, "c"], by_hand, ignore_attr = TRUE, tolerance = 1e-4)
+  }
+  whole <- quietly(loo::kfold(fit, K = 2, by = "group", seed = 1))
+  expect_identical(nrow(whole$pointwise), nlevels(sorted$f))
+})
+
 test_that("half of some outcomes is predicted as by a fit to the other half", {
   skip_long()
   held <- sorted[upper, ]
