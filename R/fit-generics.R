@@ -82,8 +82,8 @@ model_hints.default <- function(model) {
   list(
     comparison = "Compare models by {.fn log_evidence} or
       {.fn loo::loo_compare}, their coefficients by {.fn compare}.",
-    coefficients = "{.fn summary} tells of its quantities, {.fn as.matrix} has
-      their draws.",
+    coefficients = "{.fn summary} describes its quantities, {.fn as.matrix}
+      has their draws.",
     weights = "Only regressions have them.",
     pp_check = "{.fn posterior_predict} draws replicated data, where the model
       has them."
@@ -125,7 +125,7 @@ deviance.gibbsite_fit <- no_answer(
 #' @export
 df.residual.gibbsite_fit <- no_answer(
   "degrees of freedom",
-  "{.fn loo::loo} tells the effective number of parameters."
+  "{.fn loo::loo} estimates the effective number of parameters."
 )
 
 #' @export
@@ -147,7 +147,7 @@ confint.gibbsite_fit <- no_answer(
 #' @export
 sigma.gibbsite_fit <- no_answer(
   "standard deviation of residuals",
-  "{.fn summary} tells of its quantities."
+  "{.fn summary} describes its quantities."
 )
 
 #' @export

@@ -206,7 +206,8 @@ abort_user_code <- function(model, place, cnd, call) {
   box <- if (identical(fault, "nan")) domain_hint(model$spec, point)
   abort_numeric(
     c(paste0(words[[1L]], " ", when, "."), x = "At {at}.",
-      i = if (length(words) > 1L) words[[2L]], i = box),
+      i = if (length(words) > 1L) words[[2L]], i = box,
+      i = if (is.null(fault)) missing_hint(cnd, role)),
     call = call, class = "user_function", point = point,
     sweep = if (is.null(sweep)) 0 else sweep + 1,
     parent = if (is.null(fault)) cnd
@@ -221,6 +222,10 @@ domain_hint <- function(spec, point) {
   }
   open <- point < 0
   if (!is.null(spec$lower)) open <- open & spec$lower < 0
+  if (!any(open) && is.null(names(point))) {
+    return("{.arg init} has no names: a value that `log_density` takes by name,
+            such as {.code p[\"mean\"]}, is NA.")
+  }
   if (!any(open)) {
     return("{.arg lower} and {.arg upper} keep parameters where it is defined.")
   }
@@ -230,6 +235,15 @@ domain_hint <- function(spec, point) {
     "If a parameter must be positive, as for a logarithm or a standard ",
     "deviation, bound it: {.code lower = ", bound, "}; see also {.arg upper}."
   )
+}
+
+# For a function with more arguments than the point. A template, or NULL.
+missing_hint <- function(cnd, role) {
+  said <- conditionMessage(cnd)
+  if (role == "log_density" && grepl("is missing, with no default", said)) {
+    "`log_density` gets all parameters as one vector. Its further arguments are
+     given to {.fn mh_sample} by name."
+  }
 }
 
 # A description of the error, and a hint; both are templates.
