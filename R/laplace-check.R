@@ -196,6 +196,20 @@ scan_kept <- function(sweep, n, control) {
 #'
 #' The model's fit does not compute any of this; `importance_check()` does.
 #'
+#' @section Draws of the density itself:
+#' With `correct = "importance"` of [laplace()] and [laplace_logistic()] each chain is an iterated sampling importance
+#' resampling (Andrieu, Lee and Vihola 2018): every sweep draws 15 points from a
+#' multivariate t distribution with 5 degrees of freedom, with
+#' \eqn{\hat\theta}{the mode} as its centre and \eqn{\Sigma}{Sigma} as its
+#' scale, adds the current point, and chooses one of the 16 with probability
+#' proportional to its weight, the density divided by the t density. This leaves
+#' the density itself invariant for any approximation. A poor approximation only
+#' makes the chain mix slowly, and R-hat and effective sample sizes show this as
+#' for any chain. (The chain is uniformly ergodic if the weights are bounded, as
+#' they are for posteriors with normal priors. With normal proposals the weights
+#' need not be bounded.) The first 20 sweeps are burn-in. A draw takes 15
+#' evaluations of the density.
+#'
 #' @param fit A fit of [laplace_logistic()] or [laplace()], with its data.
 #' @param ndraws `NULL` for all draws of the fit, or the number of draws to use,
 #'   spread evenly. (The chains of a corrected fit are draws of the posterior.
@@ -229,6 +243,10 @@ scan_kept <- function(sweep, n, control) {
 #' Owen A, Zhou Y (2000). Safe and effective importance sampling. *Journal of
 #' the American Statistical Association* 95, 135-143.
 #' \doi{10.1080/01621459.2000.10473909}
+#'
+#' Andrieu C, Lee A, Vihola M (2018). Uniform ergodicity of the iterated
+#' conditional SMC and geometric ergodicity of particle Gibbs samplers.
+#' *Bernoulli* 24, 842-872. \doi{10.3150/15-BEJ785}
 #' @seealso [laplace_logistic()], [laplace()], [log_evidence()], [compare()]
 #'   with exact draws.
 #' @examples
