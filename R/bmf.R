@@ -594,37 +594,7 @@ NULL
 
 # ---- Simulation -------------------------------------------------------------
 
-#' Simulate ratings from a low-rank model
-#'
-#' Factors \eqn{u_i, v_j \sim \mathrm{N}(0, c I)}{u_i, v_j ~ N(0, c I)},
-#' intercepts from \eqn{\mathrm{N}(0, b^2)}{N(0, b^2)}, and ratings
-#' \eqn{r_{ij} \sim \mathrm{N}(m + u_i^\top v_j + a_i + b_j,
-#' \sigma^2)}{r_ij ~ N(m + u_i'v_j + a_i + b_j, sigma2)} in cells taken at
-#' random, each at most once.
-#'
-#' @param users,items Whole numbers, at least 1: how many of them.
-#' @param rank Whole number, at least 1: the length of each factor.
-#' @param share Number above 0 and at most 1: the share of all cells that is
-#'   rated (at least one cell is).
-#' @param sigma2 Number, at least 0, default 0.25: the variance of a rating.
-#' @param c Positive number, default `1 / sqrt(rank)`, with which
-#'   \eqn{u_i^\top v_j}{u_i'v_j} has variance 1: the variance of each
-#'   coordinate.
-#' @param mean Number, default 0: the mean \eqn{m} of all ratings.
-#' @param biases Number, at least 0, default 0: standard deviation of the
-#'   intercepts.
-#' @return A data frame with a row for each rating and the columns `user`,
-#'   `item` (factors, whose levels are all users and all items) and `value`; its
-#'   attributes `u` (`rank x users`) and `v` (`rank x items`) are the factors,
-#'   `a` and `b` the intercepts, and `truth` is the mean of each rating. Random
-#'   numbers come from R's generator.
-#' @section Errors: `gibbsite_error_argument` for arguments out of range.
-#' @seealso [gibbs_bmf()], [held_out()].
-#' @examples
-#' set.seed(1)
-#' made <- sim_bmf(20, 10, rank = 2, share = 0.5)
-#' head(made)
-#' cor(made$value, attr(made, "truth"))
+#' @rdname simulated-data
 #' @export
 sim_bmf <- function(users, items, rank = 2, share = 0.2, sigma2 = 0.25,
                     c = 1 / sqrt(rank), mean = 0, biases = 0) {

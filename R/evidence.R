@@ -27,8 +27,8 @@
 #' improper prior the evidence is not defined (`NA`).
 #'
 #' After bridge sampling a warning is given for a standard error above 0.5, for
-#' an R-hat above 1.05, and if the two halves of the draws disagree. The standard
-#' error does not include the error from a mode that no chain visited.
+#' an R-hat above 1.05, and if the two halves of the draws disagree. The
+#' standard error does not include the error from a mode that no chain visited.
 #' [evidence_methods] has the formulas.
 #'
 #' @section One's own density:

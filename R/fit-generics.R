@@ -251,7 +251,13 @@ VarCorr.gibbsite_fit <- no_answer( # nolint: object_name_linter.
 #'
 #' The draws of a fit, as [posterior::as_draws()] has them, by functions of
 #' posterior that change draws or describe them. Changed draws are an object of
-#' posterior and no longer a fit. [window()] and [relabel()] return fits.
+#' posterior and no longer a fit. [window()] returns a fit.
+#'
+#' [posterior::as_draws()] and its kinds, [posterior::summarise_draws()],
+#' [posterior::ndraws()], [posterior::nchains()], [posterior::niterations()],
+#' [posterior::variables()] and [posterior::resample_draws()] need no
+#' `library(posterior)` once gibbsite is attached. They are posterior's own; see
+#' their pages there.
 #'
 #' [rstantools::nsamples()] is the number of draws of all chains, as
 #' [posterior::ndraws()].
@@ -271,6 +277,9 @@ VarCorr.gibbsite_fit <- no_answer( # nolint: object_name_linter.
 #'   posterior::summarise_draws(feet, "mean", "sd")
 #' }
 #' @name fit-draws
+#' @aliases posterior-functions as_draws as_draws_array as_draws_df
+#'   as_draws_list as_draws_matrix as_draws_rvars summarise_draws ndraws nchains
+#'   niterations variables resample_draws
 NULL
 
 # The method of a generic of posterior with the arguments x and `...`.

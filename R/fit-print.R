@@ -1,15 +1,6 @@
 # print() of a fit and of a partial fit.
 
-#' Print a fit
-#'
-#' Prints a few lines: the model, the numbers of chains and draws, the seed,
-#' whether the chains have converged, and what to do next.
-#'
-#' @param x A fit.
-#' @param ... Not used.
-#' @return `x`, invisibly.
-#' @seealso [summary.gibbsite_fit()], [converged()],
-#'   [tidy()][tidy.gibbsite_fit].
+#' @rdname summary.gibbsite_fit
 #' @export
 print.gibbsite_fit <- function(x, ...) {
   now <- current_fit(x)

@@ -293,8 +293,8 @@ has_converged <- function(fit) {
 #' the warning at the end of a run name one of five causes, and what to do:
 #'
 #' * *The density.* [mh_sample()] has found that the log density cannot be that
-#'   of a distribution, or has found no peak of it (see there, section
-#'   Densities). No further draws help.
+#'   of a distribution, or has found no peak of it (see
+#'   [mh_start]). No further draws help.
 #' * *Not yet at the posterior.* The log density (`log_density`, `log_joint` or
 #'   `log_lik`) still rises from each quarter of the draws to the next, in all
 #'   chains, or in chains that lie below the others. Run again with the burn-in

@@ -205,34 +205,7 @@ hlm_frame_of_call <- function(formula, data, user_call, action, contrasts, env,
 
 # ---- Simulation -------------------------------------------------------------
 
-#' Simulate from a hierarchical linear regression
-#'
-#' Groups with coefficients \eqn{w_j \sim \mathrm{N}(\mu, \Sigma)}{w_j ~ N(mu,
-#' Sigma)}, standard normal predictors, and responses \eqn{y_i \sim
-#' \mathrm{N}(w_{j0} + x_i^\top w_{j1}, \sigma^2)}{y_i ~ N(w_j0 + x_i'w_j1,
-#' sigma^2)}, where \eqn{w_{j0}}{w_j0} is the intercept of the group of row
-#' \eqn{i} and \eqn{w_{j1}}{w_j1} are its slopes.
-#'
-#' @param groups Whole number, at least 1: how many groups.
-#' @param size Whole numbers, at least 1: the observations of each group, one
-#'   number for all groups or one for each.
-#' @param mu At least one number: the means of the intercept and the slopes.
-#'   Names of the slopes become those of the predictors.
-#' @param Sigma A symmetric positive definite matrix with a row for each number
-#'   of `mu`, or a variance if `mu` is one number: the covariances of the
-#'   groups' coefficients.
-#' @param sigma Number, 0 or more (default 1): the standard deviation of an
-#'   observation.
-#' @return A data frame with a row for each observation: the response `y`, the
-#'   predictors, `x1`, `x2`, ... if `mu` has no names, and the factor `group`.
-#'   Its attribute `w` is the matrix of the groups' coefficients, one row a
-#'   group. Random numbers come from R's generator.
-#' @section Errors: `gibbsite_error_argument` for arguments out of their range.
-#' @seealso [gibbs_hlm()], [sim_lm()].
-#' @examples
-#' data <- sim_hlm(50, 10, mu = c(3, 1), Sigma = diag(c(1, 0.25)))
-#' fit <- gibbs_hlm(y ~ x1 + (x1 | group), data, seed = 1)
-#' plot(attr(data, "w")[, 2], coef(fit)$group[, "x1"])
+#' @rdname simulated-data
 #' @export
 sim_hlm <- function(groups, size, mu, Sigma, # nolint: object_name_linter.
                     sigma = 1) {

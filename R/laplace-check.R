@@ -197,9 +197,10 @@ scan_kept <- function(sweep, n, control) {
 #' The model's fit does not compute any of this; `importance_check()` does.
 #'
 #' @section Draws of the density itself:
-#' With `correct = "importance"` of [laplace()] and [laplace_logistic()] each chain is an iterated sampling importance
-#' resampling (Andrieu, Lee and Vihola 2018): every sweep draws 15 points from a
-#' multivariate t distribution with 5 degrees of freedom, with
+#' With `correct = "importance"` of
+#' [laplace()] and [laplace_logistic()] each chain is an iterated sampling
+#' importance resampling (Andrieu, Lee and Vihola 2018): every sweep draws 15
+#' points from a multivariate t distribution with 5 degrees of freedom, with
 #' \eqn{\hat\theta}{the mode} as its centre and \eqn{\Sigma}{Sigma} as its
 #' scale, adds the current point, and chooses one of the 16 with probability
 #' proportional to its weight, the density divided by the t density. This leaves

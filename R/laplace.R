@@ -22,7 +22,7 @@
 #' The mode is found by [stats::optim()] and then by Newton's method with step
 #' halving, until the next step would raise the log density by less than 1e-10.
 #' If derivatives by differences meet an edge of the density, the search of
-#' [mh_sample()] is made from `init` (see Starting values there), and then
+#' [mh_sample()] is made from `init` (see [mh_start]), and then
 #' Newton's method again.
 #' Derivatives that are not given are computed numerically, by the numDeriv
 #' package (Richardson's extrapolation), for which `log_density` must be finite

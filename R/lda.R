@@ -234,11 +234,11 @@ gibbs_lda <- function(x, k, prior = lda_prior(),
 #' posterior invariant.
 #'
 #' The only error of the samplers is rounding. The weights of the topics of a
-#' token are held in single precision. The probability with which a topic is drawn
-#' differs from the exact one by at most about \eqn{2^{-24}(k / 4 + 60)}{2^-24
-#' (k / 4 + 60)}, which is 5e-6 for 100 topics; an error near 1e-7 is usual. An
-#' element of \eqn{\theta} or \eqn{\phi} below 1e-18 counts as 0 in these
-#' weights.
+#' token are held in single precision. The probability with which a topic is
+#' drawn differs from the exact one by at most about \eqn{2^{-24}(k / 4 +
+#' 60)}{2^-24 (k / 4 + 60)}, which is 5e-6 for 100 topics; an error near 1e-7 is
+#' usual. An element of \eqn{\theta} or \eqn{\phi} below 1e-18 counts as 0 in
+#' these weights.
 #'
 #' @section Numbers of the topics:
 #' Within a chain each draw is compared with the first kept draw. Its topics are
@@ -296,30 +296,7 @@ NULL
 
 # ---- Simulation -------------------------------------------------------------
 
-#' Simulate a corpus from the topic model
-#'
-#' Draws topics, the documents' shares of them, and words, from the model of
-#' [gibbs_lda()].
-#'
-#' @param documents Whole number, at least 1: how many documents.
-#' @param k Whole number, at least 1: how many topics.
-#' @param terms Whole number, at least 1: how many terms.
-#' @param tokens The number of tokens of each document: one whole number, or one
-#'   for each document.
-#' @param alpha,eta Positive numbers, one, or one for each topic (`alpha`) or
-#'   term (`eta`): the concentrations.
-#' @return A list: `x` (documents x terms, a sparse `dgCMatrix` of counts),
-#'   `theta` (documents x topics), `phi` (topics x terms) and `z`, the topic of
-#'   each token in the order of [gibbs_lda()]: document after document, within a
-#'   document by term. Random numbers come from R's generator.
-#' @section Errors: `gibbsite_error_argument` for values out of range;
-#'   `gibbsite_error_size` for a result larger than
-#'   `options(gibbsite.max_draws_mb = )` allows.
-#' @seealso [gibbs_lda()], [topic_distances()].
-#' @examples
-#' corpus <- sim_lda(20, k = 3, terms = 30, tokens = 50)
-#' dim(corpus$x)
-#' rowSums(corpus$theta)[1:3]
+#' @rdname simulated-data
 #' @export
 sim_lda <- function(documents, k, terms, tokens, alpha = 0.1, eta = 0.1) {
   check_needed(

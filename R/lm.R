@@ -20,8 +20,8 @@
 #' the prior, its defaults and the alternatives `type = "nig"` (conjugate) and
 #' `type = "horseshoe"` (few of many slopes).
 #' With `lm_prior(scale = 1)` all \eqn{s_j = 1}{s_j = 1}: the prior is one of
-#' slopes in the units of the data. Without an intercept (`y ~ x - 1`) there is no
-#' \eqn{\alpha}{alpha}, and the predictors are not centred.
+#' slopes in the units of the data. Without an intercept (`y ~ x - 1`) there is
+#' no \eqn{\alpha}{alpha}, and the predictors are not centred.
 #'
 #' [regression_sampler] has the conditionals from which the draws are made. With
 #' `lm_prior("nig")` they are independent draws of the posterior, and
@@ -221,25 +221,7 @@ check_drawn <- function(keep, parts) {
 
 # ---- Simulation -------------------------------------------------------------
 
-#' Simulate from a linear regression
-#'
-#' Standard normal predictors, and responses \eqn{y_i \sim
-#' \mathrm{N}(w_0 + x_i^\top w, \sigma^2)}{y_i ~ N(w_0 + x_i'w, sigma^2)}.
-#'
-#' @param n Whole number, at least 1: how many observations.
-#' @param w The slopes, at least one number; names become those of the
-#'   predictors.
-#' @param sigma Number, 0 or more (default 1): the standard deviation of an
-#'   observation.
-#' @param intercept Number (default 0): \eqn{w_0}{w_0}.
-#' @return A data frame with `n` rows, the response `y` and the predictors,
-#'   `x1`, `x2`, ... if `w` has no names. Random numbers come from R's
-#'   generator.
-#' @section Errors: `gibbsite_error_argument` for arguments out of their range.
-#' @seealso [gibbs_lm()], [sim_hlm()].
-#' @examples
-#' data <- sim_lm(100, c(1, -2), sigma = 0.5, intercept = 3)
-#' coef(gibbs_lm(y ~ x1 + x2, data, seed = 1))
+#' @rdname simulated-data
 #' @export
 sim_lm <- function(n, w, sigma = 1, intercept = 0) {
   check_needed(n = "how many observations", w = "the slopes")

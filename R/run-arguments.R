@@ -386,7 +386,7 @@ check_writable <- function(directory, arg, call) {
 #' of draws. With rounds of a few hundred draws or more this effect is small.
 #'
 #' If [mh_sample()] finds that its log density cannot be that of a distribution
-#' (see there, section Densities), the run ends at once: no further draws would
+#' (see [mh_start]), the run ends at once: no further draws would
 #' meet the thresholds.
 #'
 #' Quantities of the model's machinery, from which no answer is read, may have

@@ -152,11 +152,11 @@ check_map <- function(x, arg = rlang::caller_arg(x),
 #'   `model` and `call`. `summary()` gives a data frame with a row for each
 #'   start.
 #' @section Your own conditionals:
-#' With `method = "icm"` of [gibbs_sample()] (iterated conditional modes, Besag
-#' 1986) the functions return the *modes* of the conditionals instead of draws. Blocks are set in
-#' turn until the log joint density, if `log_joint` is given, no longer rises,
-#' or otherwise until no number of the state changes by more than 1e-8 of its
-#' size.
+#' With `method = "icm"` of [gibbs_sample()]
+#' (iterated conditional modes, Besag 1986) the functions return the *modes* of
+#' the conditionals instead of draws. Blocks are set in turn until the log joint
+#' density, if `log_joint` is given, no longer rises, or otherwise until no
+#' number of the state changes by more than 1e-8 of its size.
 #' @references
 #' Besag J (1986). On the statistical analysis of dirty pictures. *Journal of
 #' the Royal Statistical Society B* 48, 259-302.
