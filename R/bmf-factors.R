@@ -290,7 +290,7 @@ print.bmf_summary <- function(x, ...) {
   if (!is.data.frame(factors) || !"variable" %in% names(x)) {
     return(invisible(x))
   }
-  writeLines(c("", "Factors, by the variance they account for:"))
+  write_lines(c("", "Factors, by the variance they account for:"))
   print_factors(factors)
   invisible(x)
 }
@@ -305,7 +305,7 @@ print_factors <- function(factors, n = 10L) {
   )
   print_table(as.character(factors$factor[rows]), shown)
   if (nrow(factors) > n) {
-    writeLines(sprintf("... %d more", nrow(factors) - n))
+    write_lines(sprintf("... %d more", nrow(factors) - n))
   }
 }
 
@@ -450,13 +450,13 @@ print.bmf_map <- function(x, ...) {
     paste0("; root mean square error in the data ",
            format(sqrt(mean(stats::residuals(x)^2)), digits = 4))
   }
-  writeLines(c(
+  write_lines(c(
     paste0("Standard deviation of a rating ",
            format(1 / sqrt(x$estimate$beta), digits = 4), error, "."),
     "", "Factors, by the variance they account for:"
   ))
   print_factors(factor_table(model, map_factors(x)), 5L)
-  writeLines(c("", "Next: predict(map, pairs), held_out(map, ratings)"))
+  write_lines(c("", "Next: predict(map, pairs), held_out(map, ratings)"))
   invisible(x)
 }
 

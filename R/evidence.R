@@ -4,8 +4,8 @@
 #' Evidence of a fit, and Laplace approximations compared by it
 #'
 #' `log_evidence()` gives the logarithm of the evidence (marginal likelihood)
-#' \eqn{p(y) = \int p(y \mid \theta) p(\theta)\, d\theta}{p(y) = integral of
-#' p(y | theta) p(theta)}: the density of the data under the model, averaged over
+#' \eqn{p(y) = \int p(y \mid \theta) p(\theta)\, d\theta}{p(y) = integral of p(y
+#' | theta) p(theta)}: the density of the data under the model, averaged over
 #' the prior. `anova()` compares Laplace approximations of the same response by
 #' it.
 #'
@@ -133,7 +133,7 @@ model_evidence.default <- function(model, fit, correct, call) {
   }
 }
 
-# A model of steps knows no density: the user may give it.
+# gibbs_sample() has no joint density: the user may give one.
 check_own_density <- function(model, given, call) {
   if (!is.null(model$steps)) {
     check_function(given$log_density, "log_density", TRUE, call)
@@ -217,8 +217,8 @@ apart_words <- function(found, method) {
          {.fn loo}.")
 }
 
-# The error of a bridge does not know that chains are in different places: the
-# largest R-hat, with a warning, or NULL.
+# The standard error does not include differences between chains: the largest
+# R-hat, with a warning, or NULL.
 rhat_if_apart <- function(fit, call) {
   table <- judged(fit, 1.05, 0, call, cause = FALSE)
   if (!table_converged(table)) {
@@ -292,7 +292,7 @@ print.gibbsite_evidence <- function(x, ...) {
       " independent ones"
     )
   }
-  writeLines(c(
+  write_lines(c(
     paste(attr(x, "what"), format(x)), if (!is.null(how)) paste0(how, "."),
     apart_line(attr(x, "rhat"))
   ))
@@ -323,7 +323,8 @@ apart_line <- function(rhat) {
   }
 }
 
-# Numbers alone, but the difference of two has its error.
+# Arithmetic gives plain numbers. Only the difference of two values keeps a
+# standard error.
 #' @export
 Ops.gibbsite_evidence <- function( # nolint: object_name_linter.
     e1, e2) {

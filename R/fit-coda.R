@@ -20,7 +20,8 @@
 #'   [combine_fits()] or `c()`, and
 #'   [update()][update.gibbsite_fit] to fit again.
 #' * To take the draws: [draws_of()];
-#'   `as.data.frame()`, `as.matrix()`, `as.array()`; [posterior::as_draws()] and similar functions;
+#'   `as.data.frame()`, `as.matrix()`, `as.array()`; [posterior::as_draws()] and
+#'   similar functions;
 #'   [as.mcmc.list()][coda-methods], `fit[i, j]`.
 #' * To get its parts: [prior_summary()][prior_summary.gibbsite_fit], `nobs()`,
 #'   `variables()`, `ndraws()`, `nchains()`, `niterations()`.

@@ -95,7 +95,7 @@ sizes_hint <- "{.fn compare_k} compares fits with other numbers of components,
 
 comparison_hint <- function(fit) hint_of(fit, "comparison")
 
-# One number of which a posterior has a distribution.
+# Where a user asks for one number and the posterior has a distribution of it.
 distribution_hints <- function(fit) {
   c("{.fn log_lik} has that of each draw.", comparison_hint(fit))
 }

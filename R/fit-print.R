@@ -8,7 +8,7 @@ print.gibbsite_fit <- function(x, ...) {
   running <- fit_part(x, "running")
   model <- fit_part(x, "model")
   table <- judged(x, 1.01, 400, rlang::current_env())
-  writeLines(c(
+  write_lines(c(
     paste0("<", model$name, "> ", model$headline),
     "",
     length_lines(running),
@@ -112,7 +112,7 @@ surplus_line <- function(x) {
 #' @export
 print.gibbsite_partial <- function(x, ...) {
   model <- fit_part(x, "model")
-  writeLines(c(
+  write_lines(c(
     paste0("<", model$name, ", no draws yet> ", model$headline),
     "",
     chains_line(x),

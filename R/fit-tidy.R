@@ -124,7 +124,7 @@ print.gibbsite_summary <- function(x, n = 40, ...) {
     return(invisible(print(as.data.frame(x), ...)))
   }
   rows <- seq_len(min(n, nrow(x)))
-  writeLines(c(attr(x, "headline"), attr(x, "length"), ""))
+  write_lines(c(attr(x, "headline"), attr(x, "length"), ""))
   shown <- data.frame(
     show_numbers(x[c("mean", "sd", quantiles)], x$mean, x$sd),
     mcse = show_significant(x$mcse_mean, 2),
@@ -133,22 +133,22 @@ print.gibbsite_summary <- function(x, n = 40, ...) {
   )
   print_table(x$variable[rows], shown[rows, ])
   if (nrow(x) > n) {
-    writeLines(sprintf("... %d more rows; print(x, n = %d) shows all",
-                       nrow(x) - n, nrow(x)))
+    write_lines(sprintf("... %d more rows; print(x, n = %d) shows all",
+                        nrow(x) - n, nrow(x)))
   }
-  writeLines(c(
-    strwrap(attr(x, "key"), 80, exdent = 2),
+  write_lines(c(
+    attr(x, "key"),
     "mcse: of the mean; bulk, tail: effective sample sizes"
   ))
   note <- attr(x, "note")
   if (is.null(note)) {
-    writeLines(c(
+    write_lines(c(
       "", verdict_lines(convergence), unjudged_line(x, convergence),
       constant_line(convergence), attr(x, "remarks")
     ))
     return(invisible(x))
   }
-  writeLines(c("", switch(note,
+  write_lines(c("", switch(note,
     numbered = "Components are numbered to agree between draws.",
     matched = "Topics are numbered to agree between chains.",
     labelled = "-: not meaningful, for the numbers of components may switch.",
@@ -159,7 +159,7 @@ print.gibbsite_summary <- function(x, n = 40, ...) {
   ), ""))
   print(convergence)
   slow <- slow_component_line(x, convergence, note)
-  writeLines(if (length(slow) > 0L) slow else unjudged_line(x, convergence))
+  write_lines(if (length(slow) > 0L) slow else unjudged_line(x, convergence))
   invisible(x)
 }
 

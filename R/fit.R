@@ -544,7 +544,7 @@ find_damage <- function(fit) {
     if (!has_hash(made[[k]], columns, chains[[k]]$hash)) {
       return(paste("in chain", k, "draws were changed"))
     }
-    # a chain that stands past its draws would never come to the next
+    # a chain whose sweep is beyond its draws would never reach the next one
     drawn <- sum(vapply(made[[k]], NROW, 0L))
     if (drawn != draws_at(chains[[k]]$state$sweep, running)) {
       return(paste("chain", k, "stands at a sweep of other draws"))

@@ -265,7 +265,7 @@ fault_words <- function(fault, role, value, d, cnd) {
     ),
     infinite = c(
       "`log_density` is +Inf",
-      "A point with infinite density would hold the chain for ever."
+      "A chain would never leave a point with infinite density."
     ),
     number = paste0("`", role, "` must return one number, not ", given, ","),
     vector = paste0(

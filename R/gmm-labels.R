@@ -10,7 +10,7 @@
 #
 # The pivot is a mode of the posterior. It depends on the data, the prior and
 # the kind of generator, and neither on the seed nor on the draws. So all runs
-# number alike, and a fit that is continued keeps its numbers. Where the prior
+# use the same numbers, and a fit that is continued keeps them. Where the prior
 # differs between the components it numbers them, and draws stay as they are.
 
 #' @exportS3Method
@@ -293,7 +293,7 @@ check_gmm <- function(fit, call = rlang::caller_env()) {
 # Whether the number of components is an unknown of a mixture.
 draws_k <- function(model) "k" %in% model$columns
 
-# Components of an unknown number have no numbers that draws share.
+# With an unknown number of components, their numbers differ between draws.
 check_fixed_k <- function(model, what, call) {
   if (draws_k(model)) {
     abort_argument(

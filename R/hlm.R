@@ -180,7 +180,7 @@ hlm_frame_of_call <- function(formula, data, user_call, action, contrasts, env,
   }
   frame_call <- user_call
   frame_call$formula <- parsed$with_group
-  # the standard errors go the way of weights, so that rows are left out alike
+  # standard errors are handled as weights, so that the same rows are left out
   if (!is.null(user_call[["se"]])) {
     check_given_se(user_call[["se"]], data, environment(formula), call)
     frame_call$weights <- user_call[["se"]]

@@ -173,8 +173,8 @@ scan_kept <- function(sweep, n, control) {
 #' @section Corrected values:
 #' Posterior means, standard deviations and the evidence are not computed from
 #' the weights above, because these contain no information about a tail that the
-#' draws do not reach. From a \eqn{k} of about 0.4 on, their error is often
-#' larger than any estimate from the same weights says, and usually towards the
+#' draws do not reach. For \eqn{k} above about 0.4 their error is often
+#' larger than an estimate of it from the same weights, and usually towards the
 #' mode. (Smoothing changes this error little.) So an equal number of draws from
 #' the multivariate t distribution with 5 degrees of freedom, centred at the
 #' mode with scale \eqn{\Sigma}{Sigma}, is added, on a stream that the fit's
@@ -510,7 +510,7 @@ print.laplace_importance <- function(x, ...) {
     return(invisible(print(unclass(x), ...)))
   }
   e <- x$estimates
-  writeLines(c(
+  write_lines(c(
     importance_line(x),
     paste0(
       "Effective size ", floor(x$ess), " of ", x$draws, " draws, ",

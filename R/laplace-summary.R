@@ -107,7 +107,7 @@ confint.gibbsite_laplace <- function(object, parm, level = 0.95, ...) {
 print.gibbsite_laplace <- function(x, ...) {
   model <- fit_part(x, "model")
   table <- if (is_corrected(model)) judged(x, 1.01, 400, rlang::current_env())
-  writeLines(c(
+  write_lines(c(
     paste0("<", model$name, "> ", model$headline),
     "",
     mode_line(model),
@@ -121,7 +121,7 @@ print.gibbsite_laplace <- function(x, ...) {
     ""
   ))
   print_estimates(x)
-  writeLines(c(
+  write_lines(c(
     if (!is_corrected(model)) c("", print_check_line(x)),
     model_notes(model, x, table),
     "",
@@ -172,7 +172,7 @@ print_estimates <- function(x, most = 12L) {
   names(table) <- c(first, "sd", "2.5%", "97.5%")
   print_table(columns[shown], table[shown, , drop = FALSE])
   if (length(columns) > most) {
-    writeLines(sprintf("... and %d more", length(columns) - most))
+    write_lines(sprintf("... and %d more", length(columns) - most))
   }
 }
 
@@ -251,7 +251,7 @@ print.laplace_summary <- function(x, n = 40, ...) {
     return(invisible(print(as.data.frame(x), ...)))
   }
   rows <- seq_len(min(n, nrow(x)))
-  writeLines(c(attr(x, "headline"), attr(x, "lines"), ""))
+  write_lines(c(attr(x, "headline"), attr(x, "lines"), ""))
   shown <- show_numbers(
     x[c("map", "map_sd", "mean", "sd", quantiles)], x$mean, x$sd
   )
@@ -264,17 +264,17 @@ print.laplace_summary <- function(x, n = 40, ...) {
   }
   print_table(x$variable[rows], shown[rows, , drop = FALSE])
   if (nrow(x) > n) {
-    writeLines(sprintf("... %d more rows; print(x, n = %d) shows all",
-                       nrow(x) - n, nrow(x)))
+    write_lines(sprintf("... %d more rows; print(x, n = %d) shows all",
+                        nrow(x) - n, nrow(x)))
   }
-  writeLines(c(
+  write_lines(c(
     "MAP, MAP sd: the normal approximation; the rest: of the draws", ""
   ))
   convergence <- attr(x, "convergence")
   if (!is.null(convergence)) {
-    writeLines(verdict_lines(convergence))
+    write_lines(verdict_lines(convergence))
   }
-  writeLines(c(check_lines(attr(x, "importance")), attr(x, "remarks")))
+  write_lines(c(check_lines(attr(x, "importance")), attr(x, "remarks")))
   invisible(x)
 }
 
@@ -361,8 +361,8 @@ prior_summary.gibbsite_laplace <- function(object, ...) {
     return(NextMethod())
   }
   abort_argument(c(
-    "{.fn laplace} knows no prior apart from the likelihood.",
-    i = "Both are in {.arg log_density}."
+    "A fit of {.fn laplace} has no separate prior.",
+    i = "{.arg log_density} contains prior and likelihood."
   ))
 }
 

@@ -377,7 +377,7 @@ matrix_of_seeds <- function(x, k, counts, call) {
     abort_argument(
       c(
         "`k` must be at least {count}, the number of seeded topics, not {k}.",
-        i = "More topics than seeded ones are unseeded."
+        i = "Topics beyond the seeded ones have no seeds."
       ),
       call = call
     )

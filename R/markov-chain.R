@@ -20,9 +20,9 @@
 #'
 #' @param transition A square matrix of numbers of at least 0 whose rows sum to
 #'   1, up to \eqn{10^{-8}}{1e-8}, by which they are divided; entry `[i, j]` is
-#'   the probability of a step from state `i` to state `j`. The steps that leave
-#'   a state may be as small as double precision holds: beside a step of
-#'   \eqn{10^{-17}}{1e-17} the entry on the diagonal is the number 1. A sparse
+#'   the probability of a step from state `i` to state `j`. The probability of
+#'   leaving a state may be as small as double precision holds: beside a step of
+#'   \eqn{10^{-17}}{1e-17} the entry on the diagonal is rounded to 1. A sparse
 #'   matrix of package Matrix is accepted.
 #' @param states Names of the states, all different. Default: the row names, or
 #'   the column names, or 1, 2, ...

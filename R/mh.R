@@ -39,12 +39,12 @@
 #'
 #' @section Starting values:
 #' Before the chains start, one search climbs from `init` to the mode of the log
-#' density. `init` may be far from it: zeros do for a smooth density with one
-#' mode. The chains start around the mode, more dispersed than the posterior. If
-#' no mode is found they start around `init`. With `inits` no search is made: an
-#' entry is a vector like `init`, and its chain starts exactly there. [mh_start]
-#' describes the search, and what the fit says of functions that are the log
-#' density of no distribution.
+#' density. `init` may be far from it: zeros suffice for a smooth density with
+#' one mode. The chains start around the mode, more dispersed than the
+#' posterior. If no mode is found they start around `init`. With `inits` no
+#' search is made: an entry is a vector like `init`, and its chain starts
+#' exactly there. [mh_start] describes the search, and what the fit says of
+#' functions that are the log density of no distribution.
 #'
 #' @section Bounds:
 #' Proposals outside `lower` and `upper` are rejected without evaluating
@@ -214,12 +214,12 @@ burnin_draws <- function(d) max(500, 20 * d)
 #' of the distances over which the log density falls around `init`, then along
 #' the axes of the curvature at the best point so far. `init` may therefore be
 #' far from the mode, the parameters may have any units, and zero density, NaN
-#' and errors may lie on the way: zeros do for a smooth density with one mode.
-#' The chains start around the mode. Their starts are normal, with four times
-#' the covariance that the curvature at the mode gives, so that they are more
-#' dispersed than the posterior (Gelman and Rubin 1992). Where the log density
-#' is zero, or lower by more than \eqn{50 + 10 d}{50 + 10 d} than at the mode, a
-#' new start is drawn with half the deviation, up to 50 times. Adaptive
+#' and errors may lie on the way: zeros suffice for a smooth density with one
+#' mode. The chains start around the mode. Their starts are normal, with four
+#' times the covariance that the curvature at the mode gives, so that they are
+#' more dispersed than the posterior (Gelman and Rubin 1992). Where the log
+#' density is zero, or lower by more than \eqn{50 + 10 d}{50 + 10 d} than at the
+#' mode, a new start is drawn with half the deviation, up to 50 times. Adaptive
 #' proposals begin with the same covariance.
 #'
 #' A coordinate with `lower` or `upper` is searched on the whole line (see
@@ -247,7 +247,7 @@ burnin_draws <- function(d) max(500, 20 * d)
 #' its chain starts exactly there. A Laplace approximation can be given as
 #' `init`: its mode is used.
 #'
-#' @section Densities that are none:
+#' @section Functions that are no log density:
 #' Some functions are the log density of no distribution, and the fit says what
 #' it has found. Where the search has found no peak, or [nuts()] or [hmc()] move
 #' chains without a search, `log_density` is followed far from `init` along each

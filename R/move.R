@@ -16,7 +16,7 @@ proposal_kinds <- c(
   "tempered", "delayed_rejection"
 )
 
-# ---- What a kind says of itself ---------------------------------------------
+# ---- Properties of a kind ----------------------------------------------------
 
 # The properties of a move, a list of flags; those left out are FALSE:
 #   density     its q(y | x) is known, as mixtures and delayed rejection need

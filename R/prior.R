@@ -184,8 +184,8 @@ complete_slopes <- function(prior, field, default, slopes, call) {
   complete_each(prior[[field]], default, slopes, field, "the slopes", call)
 }
 
-# Fields of a prior without which it is none; priors of earlier versions have no
-# others.
+# The fields that every prior must have; priors of earlier versions have only
+# these.
 needed_fields <- function(maker) {
   setdiff(
     names(formals(maker)),

@@ -215,7 +215,7 @@ find_random.gibbsite_fit <- function(x, split_nested = FALSE, flatten = FALSE) {
 #' @exportS3Method insight::get_data
 get_data.gibbsite_fit <- function(x, effects = c("all", "fixed", "random"),
                                   ..., additional_variables = FALSE) {
-  # ggeffects asks for data first, and has no word of its own
+  # ggeffects asks for data first, and has no message of its own
   check_regression(x, "x", rlang::current_env())
   effects <- check_choice(effects, c("all", "fixed", "random"))
   out <- client_data(x, isTRUE(additional_variables))
@@ -418,7 +418,7 @@ get_refmodel.gibbsite_fit <- function(object, ...) {
     y <- stats::model.response(made)
     if (is.factor(y)) as.double(y != levels(y)[1L]) else as.double(y)
   }
-  # projpred calls this method, and so is there
+  # projpred has called this method, and is therefore installed
   init_refmodel <- getExportedValue("projpred", "init_refmodel")
   init_refmodel(
     object, data, formula, stats::family(object),

@@ -30,8 +30,8 @@ check_search <- function(running, user_call, call) {
   if (length(idle) > 0L) {
     inform_gibbsite(
       paste(
-        "{.arg {idle}} play{?s/} no part in the search for a mode:",
-        "each of the `chains` starts climbs until it rises no more."
+        "{.arg {idle}} {?is/are} not used in the search for a mode:",
+        "each of the `chains` starts climbs to the end."
       ),
       class = "unused"
     )
@@ -175,7 +175,7 @@ NULL
 #' @export
 print.gibbsite_map <- function(x, ...) {
   check_map(x)
-  writeLines(c(
+  write_lines(c(
     paste0("<mode, not a posterior> ", x$model$headline),
     "",
     paste0(

@@ -14,8 +14,8 @@
 #' * `sim_hlm()`: groups with coefficients \eqn{w_j \sim \mathrm{N}(\mu,
 #'   \Sigma)}{w_j ~ N(mu, Sigma)}, standard normal predictors, and responses
 #'   \eqn{y_i \sim \mathrm{N}(w_{j0} + x_i^\top w_{j1}, \sigma^2)}{y_i ~
-#'   N(w_j0 + x_i'w_j1, sigma^2)}, where \eqn{w_{j0}}{w_j0} is the intercept of the
-#'   group of row \eqn{i} and \eqn{w_{j1}}{w_j1} are its slopes.
+#'   N(w_j0 + x_i'w_j1, sigma^2)}, where \eqn{w_{j0}}{w_j0} is the intercept of
+#'   the group of row \eqn{i} and \eqn{w_{j1}}{w_j1} are its slopes.
 #' * `sim_bmf()`: factors \eqn{u_i, v_j \sim \mathrm{N}(0, c I)}{u_i, v_j ~ N(0,
 #'   c I)}, intercepts from \eqn{\mathrm{N}(0, b^2)}{N(0, b^2)}, and ratings
 #'   \eqn{r_{ij} \sim \mathrm{N}(m + u_i^\top v_j + a_i + b_j, \sigma^2)}{r_ij ~
