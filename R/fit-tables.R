@@ -43,6 +43,9 @@ show_ess <- function(x) {
 # its further lines are indented.
 write_lines <- function(lines) {
   page <- max(getOption("width"), 40L)
+  lines <- unlist(lapply(lines, function(line) {
+    if (nzchar(line)) strsplit(line, "\n", fixed = TRUE)[[1L]] else line
+  }))
   long <- nchar(lines, "width") > page - 2L
   lines <- as.list(lines)
   lines[long] <- lapply(lines[long], strwrap, page - 1L, exdent = 2)

@@ -195,7 +195,8 @@ abort_user_code <- function(model, place, cnd, call) {
     rlang::cnd_signal(cnd)
   }
   sweep <- place$state$sweep
-  when <- if (is.null(sweep) || sweep == 0 && !is.null(call)) {
+  at_start <- is.null(sweep) || sweep == 0 && !is.null(call)
+  when <- if (at_start) {
     "at the start"
   } else {
     paste("in sweep", format(sweep + 1, scientific = FALSE))
@@ -203,7 +204,9 @@ abort_user_code <- function(model, place, cnd, call) {
   point <- if (is.null(place$point)) place$call[[2L]] else place$point
   at <- state_point_words(unname(point), names(point))
   words <- fault_words(fault, role, place$value, length(point), cnd)
-  box <- if (identical(fault, "nan")) domain_hint(model$spec, point)
+  box <- if (identical(fault, "nan")) {
+    domain_hint(model$spec, point, at_start)
+  }
   abort_numeric(
     c(paste0(words[[1L]], " ", when, "."), x = "At {at}.",
       i = if (length(words) > 1L) words[[2L]], i = box,
@@ -216,13 +219,13 @@ abort_user_code <- function(model, place, cnd, call) {
 
 # For mh_sample(): NaN often is the logarithm of a parameter that must be
 # positive. A template, or NULL.
-domain_hint <- function(spec, point) {
+domain_hint <- function(spec, point, at_start) {
   if (!"reject_nan" %in% names(spec)) {
     return(NULL)
   }
   open <- point < 0
   if (!is.null(spec$lower)) open <- open & spec$lower < 0
-  if (!any(open) && is.null(names(point))) {
+  if (!any(open) && at_start && is.null(names(point))) {
     return("{.arg init} has no names: a value that `log_density` takes by name,
             such as {.code p[\"mean\"]}, is NA.")
   }

@@ -31,7 +31,7 @@ check_search <- function(running, user_call, call) {
     inform_gibbsite(
       paste(
         "{.arg {idle}} {?is/are} not used in the search for a mode:",
-        "each of the `chains` starts climbs to the end."
+        "each of the `chains` starts climbs to a mode."
       ),
       class = "unused"
     )
