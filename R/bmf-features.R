@@ -62,7 +62,7 @@ features_of_ids <- function(table, ids, role, arg, call) {
         x = if (sum(lost) > 3) "{sum(lost)} {role}s have no row.",
         i = "Rows belong to the {role}s in their names, or in a column of a data
              frame that is called like the one of the ratings.",
-        i = "Give a row of zeros to a {role} of which nothing is known."
+        i = "Give a row of zeros to {role}s of which nothing is known."
       ),
       call = call, class = "missing"
     )
