@@ -109,10 +109,10 @@ test_that("a fit whose columns were renamed prints its topics", {
   expect_output(print(fit), "Documents: their shares differ")
 })
 
-test_that("topics that became others within a chain are named", {
+test_that("topics that changed places within a chain are named", {
   switched <- rbind(c(0, 0.5, 0.01, 0), c(0.2, 0, 0.04, 0))
   expect_identical(switched_lines(switched)[[1]], paste(
-    "Topics that became others within a chain, in up to 50% of its draws:",
+    "Topics that changed places within a chain, in up to 50% of its draws:",
     "1, 2."
   ))
   expect_null(switched_lines(switched * 0.1))
@@ -123,6 +123,6 @@ test_that("topics that became others within a chain are named", {
     progress = FALSE
   ))
   notes <- notes_of(fit)
-  expect_length(grep("became others within a chain", notes), 1)
+  expect_length(grep("changed places within a chain", notes), 1)
   expect_length(grep("use one chain|can be used", notes), 0)
 })
