@@ -90,26 +90,29 @@ prediction_table <- function(fit, rows, type, interval = "none", level = 0.95) {
 mean_responses <- function(response, at, tails) {
   if (is.null(at$sd)) {
     values <- response_mean(response, at$mean)
-    out <- data.frame(mean = colMeans(values))
-    return(if (is.null(tails)) out else cbind(out, mean_spread(values, tails)))
+    return(if (is.null(tails)) {
+      data.frame(mean = column_moments(values)$mean)
+    } else {
+      draws_table(values, tails)
+    })
   }
   values <- response_moments(response, at$mean, at$sd, !is.null(tails))
-  out <- data.frame(mean = colMeans(values$mean))
   if (is.null(tails)) {
-    return(out)
+    return(data.frame(mean = column_moments(values$mean)$mean))
   }
-  ends <- mixture_table(at$mean, at$sd, tails)
-  out$sd <- mixture_table(values$mean, values$sd, NULL)$sd
-  out$lower <- response_mean(response, ends$lower)
-  out$upper <- response_mean(response, ends$upper)
-  out
+  ends <- mixture_quantiles(at$mean, at$sd, tails)
+  cbind(
+    mixture_table(values$mean, values$sd, NULL),
+    two_ends(response_mean(response, ends))
+  )
 }
 
-mean_spread <- function(values, tails) {
-  bounds <- column_quantiles(values, tails)
+# As mixture_table(), of draws.
+draws_table <- function(values, tails) {
+  moments <- column_moments(values)
   data.frame(
-    sd = column_sds(values), lower = bounds[1L, ],
-    upper = bounds[2L, ]
+    mean = moments$mean, sd = sqrt(moments$squares / (nrow(values) - 1)),
+    two_ends(column_quantiles(values, tails))
   )
 }
 

@@ -261,12 +261,14 @@ new_observations <- function(response, at, size, scale, tails) {
 }
 #' @exportS3Method
 new_observations.normal_response <- function(response, at, size, scale, tails) {
-  sd <- if (is.null(at$sd)) {
-    outer(scale, 1 / sqrt(size))
-  } else {
+  sd <- if (!is.null(at$sd)) {
     sqrt(at$sd^2 + outer(scale^2, 1 / size))
+  } else if (length(unique(size)) == 1L) {
+    scale / sqrt(size[[1L]])
+  } else {
+    outer(scale, 1 / sqrt(size))
   }
-  data.frame(mean = colMeans(at$mean), mixture_table(at$mean, sd, tails))
+  mixture_table(at$mean, sd, tails)
 }
 #' @exportS3Method
 new_observations.binomial_response <- function(response, at, size, scale,
@@ -285,7 +287,7 @@ new_observations.binomial_response <- function(response, at, size, scale,
       response, at$mean[, i], at$sd[, i] %||% numeric(nrow(at$mean))
     )
     p <- mean(own$mean)
-    variance <- mixture_sd(cbind(own$mean), cbind(own$sd))^2
+    variance <- mixture_table(cbind(own$mean), cbind(own$sd), NULL)$sd^2
     m <- trials[[i]]
     c(
       m * p, sqrt(m * p * (1 - p) + m * (m - 1) * variance),

@@ -1,0 +1,148 @@
+/* .Call entries of summaries of columns: moments and quantiles of draws, and
+ * quantiles of mixtures of normals over draws. */
+#include <R.h>
+#include <R_ext/Utils.h>
+#include <limits.h>
+#include <math.h>
+
+#include "numeric/convergence.h"
+#include "numeric/mixture.h"
+#include "r_args.h"
+#include "routines.h"
+
+/* probs: numbers from 0 to 1; their number. */
+static size_t check_probs(SEXP probs) {
+  if (TYPEOF(probs) != REALSXP || Rf_isMatrix(probs))
+    Rf_error("`probs` must be a vector of numbers");
+  const size_t count = (size_t)XLENGTH(probs);
+  for (size_t k = 0; k < count; k++)
+    if (!(REAL(probs)[k] >= 0.0 && REAL(probs)[k] <= 1.0))
+      Rf_error("`probs` must lie between 0 and 1");
+  return count;
+}
+
+/* values: draws x columns, with at least a row. */
+static void check_columns(SEXP values, const char *name, size_t *n,
+                          size_t *columns) {
+  args_matrix(values, name, n, columns);
+  if (*n < 1 || *n > INT_MAX)
+    Rf_error("`%s` must have rows", name);
+}
+
+/* The quantile of n numbers, whose order is lost. */
+static double quantile_of(double *x, int n, double p) {
+  const double at = (double)(n - 1) * p;
+  const int low = (int)floor(at);
+  const double h = at - (double)low;
+  rPsort(x, n, low);
+  if (!(h > 0.0))
+    return x[low];
+  double next = x[low + 1];
+  for (int i = low + 2; i < n; i++)
+    next = x[i] < next ? x[i] : next;
+  return quantile_between(x[low], next, h);
+}
+
+/* out (count) <- quantiles of n numbers; NA with a missing one.  x: n, work. */
+static void column_ends(const double *column, size_t n, const double *probs,
+                        size_t count, double *x, double *out) {
+  int missing = 0;
+  for (size_t i = 0; i < n; i++) {
+    x[i] = column[i];
+    missing |= ISNAN(x[i]);
+  }
+  for (size_t k = 0; k < count; k++)
+    out[k] = missing ? NA_REAL : quantile_of(x, (int)n, probs[k]);
+}
+
+/* values: draws x columns; probs: numbers from 0 to 1. A matrix probs x columns,
+ * NA for a column with a missing value. */
+SEXP C_column_quantiles(SEXP values, SEXP probs) {
+  size_t n, columns;
+  check_columns(values, "values", &n, &columns);
+  const size_t count = check_probs(probs);
+  SEXP result = PROTECT(Rf_allocMatrix(REALSXP, (int)count, (int)columns));
+  double *x = (double *)R_alloc(n, sizeof(double));
+  for (size_t j = 0; j < columns; j++) {
+    column_ends(REAL(values) + j * n, n, REAL(probs), count, x,
+                REAL(result) + j * count);
+    if (j % 1024 == 0)
+      R_CheckUserInterrupt();
+  }
+  UNPROTECT(1);
+  return result;
+}
+
+/* The mean of n numbers, and the sum of their squared deviations from it. */
+static void moments_of(const double *x, size_t n, double *mean,
+                       double *squares) {
+  double sums[4] = {0.0}, own[4] = {0.0};
+  for (size_t i = 0; i < n; i++)
+    sums[i % 4] += x[i];
+  const double centre = (sums[0] + sums[1] + sums[2] + sums[3]) / (double)n;
+  for (size_t i = 0; i < n; i++) {
+    const double away = x[i] - centre;
+    own[i % 4] += away * away;
+  }
+  *mean = centre;
+  *squares = own[0] + own[1] + own[2] + own[3];
+}
+
+/* values: draws x columns.  list(mean, squares): of each column its mean and the
+ * sum of squared deviations from it. */
+SEXP C_column_moments(SEXP values) {
+  size_t n, columns;
+  check_columns(values, "values", &n, &columns);
+  const char *names[] = {"mean", "squares", ""};
+  SEXP result = PROTECT(Rf_mkNamed(VECSXP, names));
+  for (int part = 0; part < 2; part++)
+    SET_VECTOR_ELT(result, part, Rf_allocVector(REALSXP, (R_xlen_t)columns));
+  double *mean = REAL(VECTOR_ELT(result, 0));
+  double *squares = REAL(VECTOR_ELT(result, 1));
+  for (size_t j = 0; j < columns; j++)
+    moments_of(REAL(values) + j * n, n, mean + j, squares + j);
+  UNPROTECT(1);
+  return result;
+}
+
+static void mixture_ends(mixture *m, const double *mean, const double *probs,
+                         size_t count, double *out) {
+  mixture_set_mean(m, mean);
+  for (size_t k = 0; k < count; k++) {
+    const double q = mixture_quantile(m, probs[k]);
+    out[k] = ISNAN(q) ? NA_REAL : q;
+  }
+}
+
+/* mean: draws x columns; sd: of the same size, or a number for each draw.  The
+ * quantiles of the mixture over the draws of N(mean, sd^2), probs x columns; those
+ * of the means where all sd are 0. */
+SEXP C_mixture_quantiles(SEXP mean, SEXP sd, SEXP probs) {
+  size_t n, columns;
+  check_columns(mean, "mean", &n, &columns);
+  const size_t count = check_probs(probs);
+  if (TYPEOF(sd) != REALSXP ||
+      ((size_t)XLENGTH(sd) != n * columns && (size_t)XLENGTH(sd) != n))
+    Rf_error("`sd` must have the size of `mean`, or a number for each row");
+  const size_t next_sd = (size_t)XLENGTH(sd) == n ? 0 : n;
+  SEXP result = PROTECT(Rf_allocMatrix(REALSXP, (int)count, (int)columns));
+  arena a = arena_measure();
+  mixture_take(&a, n);
+  a = arena_over(R_alloc(arena_size(&a), 1));
+  mixture m = mixture_take(&a, n);
+  double *x = (double *)R_alloc(n, sizeof(double));
+  for (size_t j = 0; j < columns; j++) {
+    if (j == 0 || next_sd > 0)
+      mixture_set_sd(&m, REAL(sd) + j * next_sd);
+    const double *own = REAL(mean) + j * n;
+    double *out = REAL(result) + j * count;
+    if (m.most_sd > 0.0)
+      mixture_ends(&m, own, REAL(probs), count, out);
+    else
+      column_ends(own, n, REAL(probs), count, x, out);
+    if (j % 256 == 0)
+      R_CheckUserInterrupt();
+  }
+  UNPROTECT(1);
+  return result;
+}
