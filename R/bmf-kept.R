@@ -220,14 +220,14 @@ pair_frame <- function(model, pairs, ...) {
   out
 }
 
-# f(rows) for blocks of pairs, so that a matrix draws x pairs stays below 32 MB.
+# f(rows) for blocks of pairs, so that a matrix draws x pairs stays at 8 MB.
 # The results are bound by rows.
 by_blocks <- function(pairs, draws, f) {
   n <- length(pairs$user)
   if (n == 0) {
     return(f(integer()))
   }
-  size <- max(1, floor(4e6 / draws))
+  size <- max(1, floor(1e6 / draws))
   starts <- seq(1, n, by = size)
   parts <- lapply(starts, function(start) {
     f(seq.int(start, min(n, start + size - 1)))

@@ -29,8 +29,13 @@ mixture_quantiles <- function(mean, sd, probs) {
 # list(mean, squares): the mean of each column, and the sum of the squared
 # deviations from it.
 column_moments <- function(values) {
-  storage.mode(values) <- "double"
-  .Call(C_column_moments, values)
+  .Call(C_column_moments, as_double_matrix(values))
+}
+
+# Without a copy of what is one.
+as_double_matrix <- function(values) {
+  if (!is.double(values)) storage.mode(values) <- "double"
+  values
 }
 
 column_sds <- function(values) {
@@ -39,8 +44,7 @@ column_sds <- function(values) {
 
 # quantile() of each column, probs x columns; NA for one with a missing value.
 column_quantiles <- function(values, probs) {
-  storage.mode(values) <- "double"
-  out <- .Call(C_column_quantiles, values, as.double(probs))
+  out <- .Call(C_column_quantiles, as_double_matrix(values), as.double(probs))
   colnames(out) <- colnames(values)
   out
 }

@@ -61,8 +61,8 @@ prediction_table <- function(fit, rows, type, interval = "none", level = 0.95) {
     return(data.frame(mean = none, sd = none, lower = none, upper = none))
   }
   order <- if (is.null(rows$group)) seq_len(n) else order(rows$group)
-  most <- if (is.null(rows$group)) 8e6 else 4e6
-  parts <- lapply(row_blocks(n, nrow(draws), most = most), function(block) {
+  # blocks of 8 MB: larger ones wait for memory
+  parts <- lapply(row_blocks(n, nrow(draws), most = 1e6), function(block) {
     i <- order[block]
     moments <- function(draws) {
       predictor_moments(model, draws, rows_at_places(rows, i))

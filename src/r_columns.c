@@ -4,6 +4,7 @@
 #include <R_ext/Utils.h>
 #include <limits.h>
 #include <math.h>
+#include <string.h>
 
 #include "numeric/convergence.h"
 #include "numeric/mixture.h"
@@ -29,30 +30,67 @@ static void check_columns(SEXP values, const char *name, size_t *n,
     Rf_error("`%s` must have rows", name);
 }
 
-/* The quantile of n numbers, whose order is lost. */
-static double quantile_of(double *x, int n, double p) {
-  const double at = (double)(n - 1) * p;
-  const int low = (int)floor(at);
-  const double h = at - (double)low;
-  rPsort(x, n, low);
-  if (!(h > 0.0))
-    return x[low];
-  double next = x[low + 1];
-  for (int i = low + 2; i < n; i++)
-    next = x[i] < next ? x[i] : next;
-  return quantile_between(x[low], next, h);
+/* Of x (n) the number in place `at` and the next one, in order; the order of x is
+ * lost. */
+static void two_in_order(double *x, int n, int at, double *two) {
+  rPsort(x, n, at);
+  two[0] = two[1] = x[at];
+  if (at + 1 < n)
+    two[1] = x[at + 1];
+  for (int i = at + 2; i < n; i++)
+    two[1] = x[i] < two[1] ? x[i] : two[1];
 }
 
-/* out (count) <- quantiles of n numbers; NA with a missing one.  x: n, work. */
-static void column_ends(const double *column, size_t n, const double *probs,
-                        size_t count, double *x, double *out) {
-  int missing = 0;
-  for (size_t i = 0; i < n; i++) {
-    x[i] = column[i];
-    missing |= ISNAN(x[i]);
+/* Two numbers of a sample of x, evenly spaced, between which the places `at` and
+ * at + 1 are likely to lie. */
+static void likely_bounds(const double *x, int n, int at, double *bounds) {
+  enum { SAMPLE = 128 };
+  double sample[SAMPLE];
+  const int step = n / SAMPLE;
+  for (int i = 0; i < SAMPLE; i++)
+    sample[i] = x[i * step];
+  R_rsort(sample, SAMPLE);
+  const double share = (double)at / (double)n;
+  const double centre = SAMPLE * share,
+               away = 2.0 + 3.0 * sqrt(SAMPLE * share * (1.0 - share));
+  const int low = (int)floor(centre - away), high = (int)ceil(centre + away);
+  bounds[0] = low < 0 ? R_NegInf : sample[low];
+  bounds[1] = high >= SAMPLE ? R_PosInf : sample[high];
+}
+
+/* The quantile of n numbers; y: n, work.  Of many numbers only those between two
+ * bounds are put in order, if the quantile lies there. */
+static double quantile_of(const double *x, int n, double p, double *y) {
+  const double at = (double)(n - 1) * p;
+  const int low = (int)floor(at);
+  double two[2], bounds[2] = {R_NegInf, R_PosInf};
+  int below = 0, inside = 0;
+  if (n >= 512) {
+    likely_bounds(x, n, low, bounds);
+    for (int i = 0; i < n; i++) {
+      y[inside] = x[i];
+      below += x[i] < bounds[0];
+      inside += (x[i] >= bounds[0]) & (x[i] <= bounds[1]);
+    }
   }
+  if (low < below || low + 1 >= below + inside) {
+    memcpy(y, x, (size_t)n * sizeof *x);
+    below = 0;
+    inside = n;
+  }
+  two_in_order(y, inside, low - below, two);
+  const double h = at - (double)low;
+  return h > 0.0 ? quantile_between(two[0], two[1], h) : two[0];
+}
+
+/* out (count) <- quantiles of n numbers; NA with a missing one.  y: n + 1, work. */
+static void column_ends(const double *x, size_t n, const double *probs,
+                        size_t count, double *y, double *out) {
+  int missing = 0;
+  for (size_t i = 0; i < n; i++)
+    missing |= x[i] != x[i];
   for (size_t k = 0; k < count; k++)
-    out[k] = missing ? NA_REAL : quantile_of(x, (int)n, probs[k]);
+    out[k] = missing ? NA_REAL : quantile_of(x, (int)n, probs[k], y);
 }
 
 /* values: draws x columns; probs: numbers from 0 to 1. A matrix probs x columns,
@@ -62,9 +100,9 @@ SEXP C_column_quantiles(SEXP values, SEXP probs) {
   check_columns(values, "values", &n, &columns);
   const size_t count = check_probs(probs);
   SEXP result = PROTECT(Rf_allocMatrix(REALSXP, (int)count, (int)columns));
-  double *x = (double *)R_alloc(n, sizeof(double));
+  double *work = (double *)R_alloc(n + 1, sizeof(double));
   for (size_t j = 0; j < columns; j++) {
-    column_ends(REAL(values) + j * n, n, REAL(probs), count, x,
+    column_ends(REAL(values) + j * n, n, REAL(probs), count, work,
                 REAL(result) + j * count);
     if (j % 1024 == 0)
       R_CheckUserInterrupt();
@@ -130,7 +168,7 @@ SEXP C_mixture_quantiles(SEXP mean, SEXP sd, SEXP probs) {
   mixture_take(&a, n);
   a = arena_over(R_alloc(arena_size(&a), 1));
   mixture m = mixture_take(&a, n);
-  double *x = (double *)R_alloc(n, sizeof(double));
+  double *work = (double *)R_alloc(n + 1, sizeof(double));
   for (size_t j = 0; j < columns; j++) {
     if (j == 0 || next_sd > 0)
       mixture_set_sd(&m, REAL(sd) + j * next_sd);
@@ -139,7 +177,7 @@ SEXP C_mixture_quantiles(SEXP mean, SEXP sd, SEXP probs) {
     if (m.most_sd > 0.0)
       mixture_ends(&m, own, REAL(probs), count, out);
     else
-      column_ends(own, n, REAL(probs), count, x, out);
+      column_ends(own, n, REAL(probs), count, work, out);
     if (j % 256 == 0)
       R_CheckUserInterrupt();
   }

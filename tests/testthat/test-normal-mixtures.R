@@ -81,3 +81,34 @@ test_that("summaries of mixtures are those of plain R", {
     unname(stats::quantile(mean[, 4], c(0.1, 0.9)))
   )
 })
+
+test_that("quantiles of columns are those of quantile()", {
+  withr::local_seed(3)
+  probs <- c(0, 0.001, 0.025, 0.3, 0.5, 0.975, 0.999, 1)
+  for (n in c(1, 2, 100, 511, 512, 513, 4000)) {
+    columns <- cbind(
+      rnorm(n), rcauchy(n), rpois(n, 2), sort(rexp(n)), rbinom(n, 1, 0.01),
+      rep(c(0, 1), length.out = n), rep(c(rep(0, 31), 1), length.out = n)
+    )
+    expect_equal(
+      column_quantiles(columns, probs),
+      unname(apply(columns, 2, stats::quantile, probs)), tolerance = 1e-12
+    )
+  }
+})
+
+test_that("linear predictors are those of plain R, for any number of draws", {
+  withr::local_seed(4)
+  x <- matrix(rnorm(35), 7)
+  for (draws in c(1, 15, 16, 33, 300)) {
+    w <- matrix(rnorm(draws * 5), draws)
+    offset <- rnorm(7)
+    out <- linear_predictors(x, w, offset)
+    expect_equal(out, w %*% t(x) + rep(offset, each = draws))
+    expect_identical(
+      linear_predictors(x[3, , drop = FALSE], w[draws, , drop = FALSE],
+                        offset[3]),
+      out[draws, 3, drop = FALSE]
+    )
+  }
+})
